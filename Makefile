@@ -1,0 +1,298 @@
+# qnnrt: build, test, install. `make help` lists the targets; two are enough to begin: run and test.
+#
+# CC, CXX, CPPFLAGS, CFLAGS, LDFLAGS are yours and come last on the command line. Everything is
+# made below build/, objects and programs in build/<config>/; only install writes elsewhere.
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SUFFIXES:
+MAKEFLAGS += --no-print-directory
+
+B      := build
+PYTHON ?= python3
+PREFIX ?= /usr/local
+OPT    ?= -O2
+WARN   ?= -Wall -Wextra -Wpedantic -Wconversion -Wshadow
+V      ?= 0
+Q      := $(if $(filter 0,$(V)),@)
+say     = @$(if $(filter 0,$(V)),printf '  %-8s %s\n' '$(1)' '$@',:)
+
+# Releases of Qualcomm's libraries: what qnn-libs fetches, what test uses.
+QNN_RELEASES  ?= 2.47 2.51
+TEST_RELEASES ?= 2.47 2.51
+ALL_RELEASES  := 2.47 2.48 2.49 2.50 2.51
+
+# Each build option of the header once, for `make silent`.
+CONFIG_MACROS ?= QNNRT_STATIC QNNRT_API=extern QNNRT_LOG_SLOTS=1 QNNRT_NO_ERROR_TEXT QNNRT_COMPOSE
+# Tests that compile as C++11 too: tests/test_<name>.c.
+CXX_TESTS ?=
+# Tests that are of no use in the ASan or in the aarch64 configuration.
+NOT_ASAN_TESTS    ?=
+NOT_AARCH64_TESTS ?=
+
+# test builds in a make of its own; at the same time as another goal, files would be written twice.
+ifneq ($(filter test test-all,$(MAKECMDGOALS)),)
+.NOTPARALLEL:
+endif
+
+# ---- what there is --------------------------------------------------------------------------------
+
+HEADERS  := qnnrt.h $(wildcard qnnrt_json.h tools/*.h tests/*.h tests/fake/*.h tests/real/*.h tests/bench/*.h)
+TOOLS    := $(patsubst tools/%.c,$(B)/%,$(wildcard tools/*.c))
+# An example that says it is not linked yet is compiled only.
+EXAMPLES_OBJECT_ONLY ?= 03_compose
+EXAMPLES := $(patsubst examples/%.c,%,$(wildcard examples/*.c))
+EXAMPLE_FILES := $(foreach e,$(EXAMPLES),$(B)/examples/$e$(if $(filter $e,$(EXAMPLES_OBJECT_ONLY)),.o))
+TESTS    := $(patsubst tests/test_%.c,%,$(wildcard tests/test_*.c))
+SCRIPTS  := $(wildcard tests/test_*.sh tests/test_*.py)
+REAL     := $(sort $(patsubst real_%,%,$(patsubst tests/real/%.c,%,$(wildcard tests/real/*.c))))
+FAKES    := $(if $(wildcard tests/fake/fake_qnn.c),libQnnFake.so)
+BENCHES  := $(patsubst tests/bench/%.c,%,$(wildcard tests/bench/*.c))
+
+ASAN_TESTS    := $(filter-out $(NOT_ASAN_TESTS),$(TESTS))
+AARCH64_TESTS := $(filter-out $(NOT_AARCH64_TESTS),$(TESTS))
+
+# Seconds for one program.
+LIMIT      ?= 120
+LIMIT_ASAN ?= 300
+LIMIT_REAL ?= 600
+
+# Compilers. ASan: clang where it is complete, else the C compiler; looked at when first needed.
+AARCH64_CC     ?= aarch64-linux-gnu-gcc
+AARCH64_SYSROOT ?= /usr/aarch64-linux-gnu
+QEMU           ?= qemu-aarch64-static
+SANITIZE       := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+ASAN_CC         = $(eval ASAN_CC := $$(shell mkdir -p $(B); echo 'int main(void) { return 0; }' > $(B)/probe.c; \
+                  if clang $(SANITIZE) -o $(B)/probe $(B)/probe.c 2>/dev/null; then echo clang; else echo '$(CC)'; fi))$(ASAN_CC)
+
+LIBS      := -ldl
+INCLUDES  := -I. -Itests -Itools
+TEST_LIBS := -ldl -lm -pthread
+# A test that is defined and never run is a mistake.
+TEST_WARN := $(WARN) -Werror=unused-function
+# Tests are built with POSIX names in view; that qnnrt.h needs none is for `make silent` to show.
+TEST_CPPFLAGS := $(INCLUDES) -D_POSIX_C_SOURCE=200809L
+
+# A change of flags rebuilds everything.
+FLAGS := $(CC) | $(CXX) | $(CPPFLAGS) | $(CFLAGS) | $(LDFLAGS) | $(OPT) | $(WARN) | $(AARCH64_CC)
+DEPS  := $(HEADERS) $(B)/.flags
+
+.PHONY: FORCE
+$(B)/.flags: FORCE
+	@mkdir -p $(B)
+	@printf '%s\n' '$(subst ','\'',$(FLAGS))' > $@.new
+	@if cmp -s $@.new $@; then rm -f $@.new; else mv $@.new $@; fi
+
+# ---- tools and examples ---------------------------------------------------------------------------
+
+.PHONY: all
+all: $(TOOLS) $(EXAMPLE_FILES)   ## build the tools and examples (default)
+
+$(TOOLS): $(B)/%: tools/%.c $(DEPS)
+	$(call say,CC)
+	$(Q)$(CC) -std=c99 $(OPT) $(WARN) -I. $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LDFLAGS) $(LIBS)
+
+$(B)/examples/%.o: examples/%.c $(DEPS)
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=c99 $(OPT) $(WARN) -I. $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+
+$(B)/examples/%: examples/%.c $(DEPS)
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=c99 $(OPT) $(WARN) -I. $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LDFLAGS) $(LIBS)
+
+# ---- Qualcomm's libraries -------------------------------------------------------------------------
+
+fetch = if command -v $(PYTHON) >/dev/null 2>&1; then $(PYTHON) tests/qnn-libs.py --dir $(B)/qnn $(1); \
+        else echo "qnn-libs: python3 is missing; it and its pip are needed to fetch Qualcomm's libraries"; false; fi
+
+.PHONY: qnn-libs
+qnn-libs:   ## fetch Qualcomm's libraries into build/qnn (QNN_RELEASES=all, aarch64 or a list)
+	@$(call fetch,$(QNN_RELEASES))
+
+QNN51  := $(B)/qnn/2.51/onnxruntime_qnn
+SAMPLE := tests/data/ctx/qairt2.51/chain_of_three
+
+.PHONY: run
+run: $(B)/qnnrt-run   ## run a small model on the NPU library's emulator (fetches it first)
+	@$(call fetch,2.51)
+	@rm -rf $(B)/run && mkdir -p $(B)/run
+	$(B)/qnnrt-run --ctx_dir $(SAMPLE) --backend_so $(QNN51)/libQnnHtp.so --system_so $(QNN51)/libQnnSystem.so \
+	    --input input_ids=$(SAMPLE)/input_ids.raw --output_dir $(B)/run
+	@for file in $(B)/run/*/logits.raw; do \
+	    if cmp "$$file" $(SAMPLE)/logits.expected.raw; then echo "OK: $$file is what Qualcomm's runtime returns"; \
+	    else echo "FAILED: $$file differs from $(SAMPLE)/logits.expected.raw"; exit 1; fi; \
+	done
+
+# ---- tests ----------------------------------------------------------------------------------------
+
+$(B)/fake/libQnnFake.so: tests/fake/fake_qnn.c $(DEPS)
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=c99 $(OPT) -g $(WARN) $(TEST_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) -fPIC -shared -o $@ $< $(LDFLAGS) -ldl -pthread
+
+$(B)/aarch64/fake/libQnnFake.so: tests/fake/fake_qnn.c $(DEPS)
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(AARCH64_CC) -std=c99 $(OPT) -g $(WARN) $(TEST_CPPFLAGS) -fPIC -shared -o $@ $< -ldl -pthread
+
+# test_rules CONFIG, COMPILER AND FLAGS, FOLDER OF THE FAKE: how build/CONFIG/test_x and real_x are made
+define test_rules
+$(B)/$(1)/test_%: tests/test_%.c $(DEPS)
+	$$(call say,$(if $(filter c++%,$(1)),CXX,CC))
+	@mkdir -p $$(@D)
+	$(Q)$(2) $(TEST_WARN) $(TEST_CPPFLAGS) -DTEST_FAKE_LIB='"$(3)/libQnnFake.so"' $(4) -o $$@ $$< $(5) $(TEST_LIBS)
+
+$(B)/$(1)/real_%: tests/real/%.c $(DEPS)
+	$$(call say,CC)
+	@mkdir -p $$(@D)
+	$(Q)$(2) $(TEST_WARN) $(TEST_CPPFLAGS) $(4) -o $$@ $$< $(5) $(TEST_LIBS)
+
+$(B)/$(1)/real_%: tests/real/real_%.c $(DEPS)
+	$$(call say,CC)
+	@mkdir -p $$(@D)
+	$(Q)$(2) $(TEST_WARN) $(TEST_CPPFLAGS) $(4) -o $$@ $$< $(5) $(TEST_LIBS)
+endef
+$(eval $(call test_rules,c99,$$(CC) -std=c99 -O2 -g,$(B)/fake,$$(CPPFLAGS) $$(CFLAGS),$$(LDFLAGS)))
+$(eval $(call test_rules,asan,$$(ASAN_CC) -std=c99 -O1 -g $(SANITIZE),$(B)/fake,$$(CPPFLAGS) $$(CFLAGS),$$(LDFLAGS)))
+$(eval $(call test_rules,c++11,$$(CXX) -x c++ -std=c++11 -O1 -g,$(B)/fake,$$(CPPFLAGS) $$(CXXFLAGS),$$(LDFLAGS)))
+$(eval $(call test_rules,aarch64,$$(AARCH64_CC) -std=c99 -O2 -g,$(B)/aarch64/fake,,))
+
+SYMBOL_FLAGS := -std=c99 -O2 -U_FORTIFY_SOURCE -fno-stack-protector -DQNNRT_IMPLEMENTATION -x c
+$(B)/symbols/qnnrt.o: qnnrt.h $(B)/.flags
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(SYMBOL_FLAGS) -c -o $@ qnnrt.h
+$(B)/symbols/qnnrt_static.o: qnnrt.h $(B)/.flags
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(SYMBOL_FLAGS) -DQNNRT_STATIC -w -c -o $@ qnnrt.h
+
+# tests/oracle_<name>.py prints expected values; tests/test_<name>.c finds them through QNNRT_ORACLE.
+HAVE_PYTHON = $(shell command -v $(PYTHON) 2>/dev/null)
+ORACLES     = $(if $(HAVE_PYTHON),$(patsubst tests/oracle_%.py,%,$(wildcard tests/oracle_*.py)))
+oracle_env  = $(if $(filter $(1),$(ORACLES)),QNNRT_ORACLE=$(B)/oracle_$(1).txt )
+
+$(B)/oracle_%.txt: tests/oracle_%.py
+	@mkdir -p $(@D)
+	$(Q)$(PYTHON) $< > $@
+
+HAVE_AARCH64 = $(if $(TEST_AARCH64),$(shell command -v $(AARCH64_CC) 2>/dev/null))
+
+.PHONY: test-programs
+test-programs: all $(FAKES:%=$(B)/fake/%) $(B)/symbols/qnnrt.o $(B)/symbols/qnnrt_static.o \
+    $(ORACLES:%=$(B)/oracle_%.txt) $(TESTS:%=$(B)/c99/test_%) $(REAL:%=$(B)/c99/real_%) \
+    $(ASAN_TESTS:%=$(B)/asan/test_%) $(REAL:%=$(B)/asan/real_%) $(CXX_TESTS:%=$(B)/c++11/test_%) \
+    $(if $(HAVE_AARCH64),$(FAKES:%=$(B)/aarch64/fake/%) $(AARCH64_TESTS:%=$(B)/aarch64/test_%) $(REAL:%=$(B)/aarch64/real_%))
+
+# The list for tests/run.sh: label, seconds, command.
+SILENT  := sh tests/silent.sh qnnrt.h $(CONFIG_MACROS)
+SYMBOLS := sh tests/symbols.sh qnnrt.h $(B)/symbols/qnnrt.o $(B)/symbols/qnnrt_static.o $(if $(wildcard tools/qnnrt-run.c),$(B)/qnnrt-run)
+ASAN_ENV := UBSAN_OPTIONS=print_stacktrace=1
+LIST     := $(B)/tests.list
+
+comma := ,
+define make_list
+{ if [ -f $(B)/.build-failed ]; then echo "build 10 echo 'not everything was built: see the messages above'; exit 1"; fi; \
+  $(foreach t,$(TESTS),echo "c99/test_$t $(LIMIT) $(call oracle_env,$t)$(B)/c99/test_$t";) \
+  $(foreach t,$(CXX_TESTS),echo "c++11/test_$t $(LIMIT) $(call oracle_env,$t)$(B)/c++11/test_$t";) \
+  $(foreach t,$(ASAN_TESTS),echo "asan/test_$t $(LIMIT_ASAN) $(ASAN_ENV) $(call oracle_env,$t)$(B)/asan/test_$t";) \
+  $(foreach t,$(filter %.sh,$(SCRIPTS)),echo "script/$(notdir $t) $(LIMIT) sh $t";) \
+  if command -v $(PYTHON) >/dev/null 2>&1; then :; $(foreach t,$(filter %.py,$(SCRIPTS)),echo "script/$(notdir $t) $(LIMIT) $(PYTHON) $t";) \
+  else :; $(foreach t,$(filter %.py,$(SCRIPTS)),echo "script/$(notdir $t) skip python3 is missing";) fi; \
+  echo "silent 1200,anycore $(SILENT)"; \
+  echo "symbols 60 $(SYMBOLS)"; \
+  for r in $(TEST_RELEASES); do \
+    if [ ! -f $(B)/qnn/$$r/.stamp ]; then \
+      echo "real@$$r skip $(B)/qnn/$$r is missing: say 'make qnn-libs' (needs python3 with pip, and a network)"; continue; fi; \
+    $(foreach t,$(REAL),echo "real_$t@$$r $(LIMIT_REAL) $(B)/c99/real_$t $(B)/qnn/$$r/onnxruntime_qnn tests/data";) \
+  done; \
+  if [ -f $(B)/qnn/2.51/.stamp ]; then :; \
+    $(foreach t,$(REAL),echo "asan/real_$t@2.51 $(LIMIT_REAL) ASAN_OPTIONS=detect_leaks=0 $(ASAN_ENV) $(B)/asan/real_$t $(QNN51) tests/data";) \
+    $(if $(wildcard tools/qnnrt-run.c),echo "make-run@2.51 $(LIMIT) MAKEFLAGS= MAKELEVEL= $(MAKE) run && echo 1 passed$(comma) 0 failed";) \
+  fi; \
+  $(if $(TEST_AARCH64), \
+  if ! command -v $(AARCH64_CC) >/dev/null 2>&1; then echo "aarch64 skip $(AARCH64_CC) is not installed"; \
+  elif ! command -v $(QEMU) >/dev/null 2>&1; then echo "aarch64 skip $(QEMU) is not installed"; \
+  elif [ ! -d $(AARCH64_SYSROOT) ]; then echo "aarch64 skip there is no $(AARCH64_SYSROOT)"; \
+  else :; \
+    $(foreach t,$(AARCH64_TESTS),echo "aarch64/test_$t $(LIMIT_ASAN) $(call oracle_env,$t)$(QEMU) -L $(AARCH64_SYSROOT) $(B)/aarch64/test_$t";) \
+    r=$(B)/qnn/2.51-aarch64; \
+    if [ -f $$r/.stamp ]; then :; \
+      $(foreach t,$(REAL),echo "aarch64/real_$t@2.51 $(LIMIT_REAL) QNNRT_NO_DEVICE=1 $(QEMU) -L $(AARCH64_SYSROOT) -E LD_LIBRARY_PATH=$$r/onnxruntime_qnn $(B)/aarch64/real_$t $$r/onnxruntime_qnn tests/data";) \
+    else echo "aarch64/real skip $$r is missing: say 'make qnn-libs QNN_RELEASES=aarch64'"; fi; \
+  fi;) \
+} > $(LIST)
+endef
+
+.PHONY: test
+test:   ## all tests, ASan and the genuine libraries included (T=part of a label for some)
+	@mkdir -p $(B) && rm -f $(B)/.build-failed
+	@$(MAKE) -k test-programs || touch $(B)/.build-failed
+	@$(call fetch,$(TEST_RELEASES)) || true
+	@$(if $(TEST_AARCH64),$(call fetch,aarch64) || true,:)
+	@$(make_list)
+	@sh tests/run.sh $(LIST) $(T)
+
+.PHONY: test-all
+test-all:   ## test, with all five releases and the aarch64 build under qemu
+	@$(MAKE) test TEST_RELEASES='$(ALL_RELEASES)' TEST_AARCH64=1
+
+.PHONY: silent
+silent:   ## compile the header alone in every combination that must give no warning
+	@$(SILENT)
+
+.PHONY: symbols
+symbols: $(B)/symbols/qnnrt.o $(B)/symbols/qnnrt_static.o $(if $(wildcard tools/qnnrt-run.c),$(B)/qnnrt-run)   ## what the implementation exports, keeps and calls
+	@$(SYMBOLS)
+
+OOM_TESTS := $(filter oom%,$(TESTS))
+.PHONY: oom
+oom: $(FAKES:%=$(B)/fake/%) $(OOM_TESTS:%=$(B)/asan/test_%)   ## let every allocation fail in turn: tests/test_oom*.c with ASan
+	@mkdir -p $(B)
+	@{ :; $(foreach t,$(OOM_TESTS),echo "asan/test_$t $(LIMIT_ASAN) $(ASAN_ENV) $(B)/asan/test_$t";) } > $(B)/oom.list
+	@sh tests/run.sh $(B)/oom.list
+
+$(B)/bench/%: tests/bench/%.c $(DEPS)
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=c99 -O2 $(WARN) $(TEST_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LDFLAGS) $(TEST_LIBS)
+
+.PHONY: bench
+bench: $(BENCHES:%=$(B)/bench/%) $(FAKES:%=$(B)/fake/%)   ## time a call over the fake backend and Qualcomm's CPU backend
+	@$(call fetch,2.47) || true
+	@pin=; if taskset -c 0 true 2>/dev/null; then pin='taskset -c 0'; fi; \
+	cpu=$(B)/qnn/2.47/onnxruntime_qnn/libQnnCpu.so; \
+	if [ ! -f $$cpu ]; then echo "bench: without $$cpu"; cpu=; fi; \
+	set -e; for program in $(BENCHES:%=$(B)/bench/%); do $$pin $$program $(B)/fake/libQnnFake.so $$cpu; done
+
+# ---- install --------------------------------------------------------------------------------------
+
+VERSION  = $(shell sed -n '1s/.* v\([0-9][0-9.]*\) .*/\1/p' qnnrt.h)
+INSTALL ?= install
+INSTALL_HEADERS := qnnrt.h $(wildcard qnnrt_json.h)
+
+.PHONY: install
+install: $(B)/qnnrt-run   ## install header, qnnrt-run and qnnrt.pc (PREFIX, DESTDIR)
+	@printf 'prefix=%s\nincludedir=$${prefix}/include\n\nName: qnnrt\nDescription: %s\nVersion: %s\nCflags: -I$${includedir}\nLibs: -ldl\n' \
+	    '$(PREFIX)' 'Run compiled Qualcomm QNN models from C99, one header' '$(VERSION)' > $(B)/qnnrt.pc
+	$(INSTALL) -d '$(DESTDIR)$(PREFIX)/include' '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/lib/pkgconfig'
+	$(INSTALL) -m 644 $(INSTALL_HEADERS) '$(DESTDIR)$(PREFIX)/include'
+	$(INSTALL) -m 755 $(B)/qnnrt-run '$(DESTDIR)$(PREFIX)/bin'
+	$(INSTALL) -m 644 $(B)/qnnrt.pc '$(DESTDIR)$(PREFIX)/lib/pkgconfig'
+
+.PHONY: uninstall
+uninstall:   ## remove what install put there
+	rm -f $(INSTALL_HEADERS:%='$(DESTDIR)$(PREFIX)/include/%') '$(DESTDIR)$(PREFIX)/bin/qnnrt-run' \
+	    '$(DESTDIR)$(PREFIX)/lib/pkgconfig/qnnrt.pc'
+
+.PHONY: clean
+clean:   ## remove what was built, but not the fetched libraries
+	@if [ -d $(B) ]; then find $(B) -mindepth 1 -maxdepth 1 ! -name qnn -exec rm -rf {} +; fi
+
+.PHONY: distclean
+distclean:   ## remove build/ with the fetched libraries
+	rm -rf $(B)
+
+.PHONY: help
+help:   ## this list
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile

@@ -1,0 +1,142 @@
+#!/bin/sh
+# Compile the header alone in every combination that must be silent, each counted as one test.
+#
+#   tests/silent.sh HEADER MACRO ...     MACRO: each build option once, as NAME or NAME=VALUE
+#
+# Compilers: $GCC $GXX $CLANG $CLANGXX $AARCH64_CC $AARCH64_CXX (default: their usual names).
+# One that is absent counts as one skipped test (a failure with QNNRT_REQUIRE_ALL=1).
+# Works in build/silent; as many compilers at a time as there are cores.
+set -u
+LC_ALL=C
+export LC_ALL
+
+if [ "${1-}" = --one ]; then
+    # Internal: tests/silent.sh --one "NUMBER|LABEL|COMMAND"
+    number=${2%%|*} rest=${2#*|}
+    label=${rest%%|*} command=${rest#*|}
+    out=build/silent/$number
+    if sh -c "$command -o $out.o" >"$out.txt" 2>&1 </dev/null && [ ! -s "$out.txt" ]; then
+        echo "ok $label" >"$out.result"
+    else
+        echo "FAIL $label" >"$out.result"
+    fi
+    rm -f "$out.o"
+    exit 0
+fi
+
+header=${1:?usage: tests/silent.sh HEADER MACRO ...}
+shift
+case $header in */*) ;; *) header=./$header ;; esac
+prefix=$(basename "$header" .h | tr '[:lower:]' '[:upper:]')
+warn='-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror'
+gcc=${GCC:-gcc} gxx=${GXX:-g++} clang=${CLANG:-clang} clangxx=${CLANGXX:-clang++}
+arm=${AARCH64_CC:-aarch64-linux-gnu-gcc} armxx=${AARCH64_CXX:-aarch64-linux-gnu-g++}
+
+dir=build/silent
+rm -rf "$dir"
+mkdir -p "$dir"
+include="#include \"../../${header#./}\""
+printf '%s\n' "$include" >"$dir/decl.c"
+printf '#define %s_IMPLEMENTATION\n%s\n' "$prefix" "$include" >"$dir/impl.c"
+printf '#include <stdio.h>\n#define %s_IMPLEMENTATION\n%s\n' "$prefix" "$include" >"$dir/stdio.c"
+printf '%s\n%s\n#define %s_IMPLEMENTATION\n%s\n%s\n' \
+    "$include" "$include" "$prefix" "$include" "$include" >"$dir/again.c"
+
+passed=0 failed=0 skipped=0 count=0
+jobs=$dir/jobs
+: >"$jobs"
+
+skip() {
+    if [ "${QNNRT_REQUIRE_ALL-}" = 1 ]; then
+        failed=$((failed + 1))
+        echo "silent: failed: $1 (QNNRT_REQUIRE_ALL=1)"
+    else
+        skipped=$((skipped + 1))
+        echo "silent: $header: skipped: $1"
+    fi
+}
+
+has() { command -v "$1" >/dev/null 2>&1; }
+
+# job COMPILER STANDARD SOURCE FLAGS
+job() {
+    count=$((count + 1))
+    case $2 in *++*) language='-x c++' ;; *) language='-x c' ;; esac
+    echo "$count|$1 $2 $3 $4|$1 -std=$2 $warn -O1 $4 $language -c $dir/$3.c" >>"$jobs"
+}
+
+for pair in "$gcc $gxx" "$clang $clangxx"; do
+    cc=${pair% *} cxx=${pair#* }
+    if ! has "$cc" || ! has "$cxx"; then
+        skip "$cc or $cxx is not installed"
+        continue
+    fi
+    for source in decl impl; do
+        for std in c99 c11 gnu17; do job "$cc" $std $source ''; done
+        for std in c++11 c++17; do job "$cxx" $std $source ''; done
+    done
+    for source in stdio again; do
+        job "$cc" c99 $source ''
+        job "$cxx" c++11 $source ''
+    done
+    for macro in "$@"; do
+        job "$cc" c99 impl "-D$macro"
+        job "$cxx" c++11 impl "-D$macro"
+    done
+done
+
+# A name that the header does not know would test nothing.
+for macro in "$@"; do
+    if grep -qw "${macro%%=*}" "$header"; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "silent: failed: $header does not know ${macro%%=*} (CONFIG_MACROS in the Makefile)"
+    fi
+done
+
+# gcc-12-multilib alone brings no 32-bit asm/; the native one serves for compiling.
+after="-idirafter /usr/include/$($gcc -print-multiarch 2>/dev/null)"
+for pair in "$gcc c99" "$gxx c++11"; do
+    cc=${pair% *} std=${pair#* }
+    case $std in *++*) try='#include <cstdio>' language='c++' ;; *) try='#include <stdio.h>' language='c' ;; esac
+    if ! has "$cc"; then
+        continue   # said above
+    elif echo "$try" | $cc -m32 -x $language -c - -o "$dir/probe.o" 2>/dev/null; then
+        job "$cc" "$std" impl "-m32 $after"
+    else
+        skip "$cc -m32 does not work (on Debian: gcc-12-multilib, g++-12-multilib)"
+    fi
+done
+for pair in "$arm c99" "$armxx c++11"; do
+    cc=${pair% *} std=${pair#* }
+    if has "$cc"; then
+        job "$cc" "$std" decl ''
+        job "$cc" "$std" impl ''
+    else
+        skip "$cc is not installed"
+    fi
+done
+
+# Line by line through xargs; -0 keeps it from reading quotes in the commands.
+tr '\n' '\0' <"$jobs" | xargs -0 -P "$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)" -n 1 sh "$0" --one
+
+number=1
+while [ $number -le $count ]; do
+    read -r result label <"$dir/$number.result" || result=FAIL label="job $number"
+    if [ "$result" = ok ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "silent: failed: $label"
+        head -n 12 "$dir/$number.txt" | sed 's/^/    /'
+    fi
+    number=$((number + 1))
+done
+
+if [ $skipped -gt 0 ]; then
+    echo "$passed passed, $failed failed, $skipped skipped"
+else
+    echo "$passed passed, $failed failed"
+fi
+[ $failed -eq 0 ]
