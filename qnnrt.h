@@ -1,0 +1,6640 @@
+/* qnnrt.h - v0.1.0 - open a folder of Qualcomm QNN context binaries and run it; C99, one file, no SDK
+
+   In one C or C++ file:                        Everywhere else:
+       #define QNNRT_IMPLEMENTATION                 #include "qnnrt.h"
+       #include "qnnrt.h"
+   Link with -ldl. Qualcomm's libraries are opened at run time; see "Finding the libraries".
+
+       qnnrt *model; qnnrt_run *run; qnnrt_error err;
+       qnnrt_desc desc = {0};                              // every 0 is a default
+       desc.backend_path = "/vendor/lib64/libQnnHtp.so";   // or NULL: searched
+       if (qnnrt_open("model_dir", &desc, &model, &err) != QNNRT_OK) { puts(err.text); return 1; }
+       if (qnnrt_prepare(model, NULL, &run, &err) != QNNRT_OK) { puts(err.text); return 1; }
+       qnnrt_bind(run, "input_ids", tokens, sizeof tokens);         // your memory, no copy
+       if (qnnrt_exec(run) != QNNRT_OK) { puts(qnnrt_run_error(run)->text); return 1; }
+       const uint16_t *logits = (const uint16_t *)qnnrt_data(run, "logits", NULL);
+       qnnrt_run_destroy(run); qnnrt_close(model);
+
+   Trust    Files and the names in them may be hostile. What the caller passes, and the vendor library
+            he names, are trusted: a damaged binary is checked by us first and parsed by them after.
+   Memory   One allocator hook; nothing else allocates. Executing allocates nothing.
+   Threads  None are created. A model may be read from any thread; a run belongs to one at a time.
+   Globals  One table of log slots (the vendor's log callback has no user pointer). No output, no abort.
+
+   WORDS
+       backend    an opened vendor library that runs graphs (HTP: the NPU), with its device and its log
+       model      an opened folder: contexts, their graphs, and pipelines. Never changes after open
+       context    one loaded context binary (a compiled model file); a shard when it is part of a model
+       graph      one callable function of a context, such as "prefill" and "decode"
+       tensor     an input or output: name, id, dtype, dims (row-major), quantization, bytes
+       pipeline   graphs in order, wired: an output of one is an input of a later one. One graph alone
+                  is a pipeline of one step
+       slot       one place in memory that a pipeline reads or writes; found by name once, used by number
+       edge       a slot that one step writes and later steps read. Both ends are one memory: no copy
+       plan       offsets for every slot of one or more pipelines, from sizes and lifetimes
+       mem        a block of memory that follows a plan
+       buffer     a named byte range in a mem that keeps its content between calls (a KV cache)
+       run        a pipeline made executable over a mem: arrays filled, ready to bind and exec
+       code       the stored integer of a quantized value: real = (code + offset) * scale
+
+   BUILD OPTIONS, defined before the implementation is included
+       QNNRT_STATIC           every function is static (default: external)
+       QNNRT_API              replaces the storage and export prefix of all functions
+       QNNRT_LOG_SLOTS        backends that can log at one time (default 8)
+       QNNRT_NO_ERROR_TEXT    drops symbols, causes and fixes of vendor codes (about 9 KB)
+       QNNRT_COMPOSE          declares graph building; its implementation is not in this version
+
+   MANUAL
+
+   Opening a folder
+       qnnrt_open() takes a folder and finds the context binaries in it, in this order of names:
+           forward_<i>.bin                 shards 0 .. n-1 of one model, numeric order, no gaps
+           <anything>_<i>_of_<n>.bin       shards 1 .. n of one model
+           *.bin                           whatever is a context binary, in natural order; the others are
+                                           skipped with a line in the log
+       Only the files of the first kind that is there are used. Instead of a folder, desc.files names
+       files or memory blocks. A file may begin with ExecuTorch's 256-byte header.
+       Metadata (graphs, tensors, encodings) comes from libQnnSystem.so.
+       With desc.keep_going a shard that fails is reported in its qnnrt_context_info and the rest loads.
+
+   Finding the libraries
+       A path with a slash is opened as it is. A bare name (default: libQnnHtp.so) is looked for in
+       the directory of the running program, in the directory of the shared object that holds this
+       code, then by the system's search. Never in the current folder, never in the model's folder.
+       (The system's search follows LD_LIBRARY_PATH: leave no empty element in it, it means the current
+       folder.) libQnnSystem.so: explicit, else beside the backend library, else the same search. What
+       was really loaded is in qnnrt_backend_info.path. Interfaces 2.23 to 2.40 are known by measurement;
+       older ones are refused, newer minors accepted with a log line.
+
+   Pipelines and wiring
+       Graphs of several shards are one pipeline when their names are equal, or equal but for the shard
+       number ("decode_1_of_4", "decode_2_of_4": named "decode"), or when every context has
+       exactly one graph (then: file order, named after the first). Edges, for every input of a step:
+           1. the nearest earlier output of the same name, if dims, dtype and encoding are equal
+           2. else, where no edge leads from a step to the next: the only unmatched output and the only
+              unmatched input of these two that fit each other
+       Every step after the first needs an edge from the one before. What does not fit is refused by
+       name: a wrong scale over a cut gives fluent nonsense, so it is never guessed. A pipeline that
+       cannot be wired does not fail the open: its single graphs stay callable as "<context>/<graph>"
+       ("2/decode_3_of_4"), and qnnrt_pipeline_make() takes explicit edges.
+       Inputs of one name and equal facts are one slot. A name that means several slots is addressed
+       with its step: "2/output_0".
+
+   Memory
+       qnnrt_prepare() plans one pipeline: inputs keep their content between calls and start as the code
+       of real zero; inner edges and outputs share what they can. Tensors may instead live in your
+       memory (qnnrt_bind). Over several pipelines, prefill and decode and a draft model say, use
+       qnnrt_plan_create + qnnrt_mem_create + qnnrt_run_create: one arena, with buffers that keep their
+       content and exclusive groups that share scratch.
+       desc.guard gives every tensor its own pages, with inaccessible ones behind: an overrun by the
+       caller or the backend faults at once. (The tensor ends at the guard page but for its alignment.)
+
+   Errors
+       Calls that open or make things take a qnnrt_error, which may be NULL. Calls on a run keep it in the
+       run: qnnrt_run_error(). err.text is complete: what was tried, on which file, graph and tensor, what
+       was expected and found, the vendor's code with its symbol, likely cause and fix, and the first error
+       that the library logged meanwhile (the first one is the cause; later ones are echoes).
+
+   Threads
+       Two releases of the x86 emulator (2.47, 2.48) return wrong results, without an error, when two
+       threads are inside the library at once. Give hooks.lock and hooks.unlock, or stay on one thread per
+       backend. Vendor log lines may arrive on the vendor's threads.
+
+   Unproven on device
+       All of this ran on Qualcomm's genuine x86-64 libraries of five releases (2.47 to 2.51), in which an
+       emulator stands for the NPU. Until a transcript from a phone is here these are unproven: execution
+       on a real NPU, weight-shared contexts, power settings, recovery after a restart of the DSP.
+
+   ROOMS (search for the tag)
+       >>config >>os >>size >>sort >>mem >>err >>log >>dtype >>quant >>plan     the floor
+       >>codes >>abi >>table >>htp >>system >>backend >>context                the vendor's side
+       >>scan >>pipeline >>place >>run >>public                                ours
+*/
+#ifndef QNNRT_H
+#define QNNRT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define QNNRT_VERSION_MAJOR 0
+#define QNNRT_VERSION_MINOR 1
+#define QNNRT_VERSION_PATCH 0
+
+#ifndef QNNRT_API
+#if defined(QNNRT_STATIC) && defined(__GNUC__)
+#define QNNRT_API static __attribute__((unused))
+#elif defined(QNNRT_STATIC)
+#define QNNRT_API static
+#else
+#define QNNRT_API extern
+#endif
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ------------------------------------------------------------------------- results and errors -- */
+
+/* X(name, value, meaning): one list for the enum and for qnnrt_result_name(). */
+#define QNNRT_RESULTS(X)                                                                            \
+    X(OK,             0, "success")                                                                 \
+    X(E_ARG,         -1, "a wrong argument")                                                        \
+    X(E_MEMORY,      -2, "an allocation failed")                                                    \
+    X(E_IO,          -3, "a file or folder cannot be read")                                         \
+    X(E_FORMAT,      -4, "not a context binary, or a damaged one")                                  \
+    X(E_LIBRARY,     -5, "a vendor library cannot be opened or is not one")                         \
+    X(E_VERSION,     -6, "releases that do not go together")                                        \
+    X(E_NOT_FOUND,   -7, "no such graph, tensor or slot")                                           \
+    X(E_MISMATCH,    -8, "sizes, types or encodings that do not fit")                               \
+    X(E_UNSUPPORTED, -9, "valid, but this version or this machine cannot run it")                   \
+    X(E_BACKEND,    -10, "a vendor call failed; vendor_code has its answer")                        \
+    X(E_BUSY,       -11, "still in use")                                                            \
+    X(E_STATE,      -12, "called too early, such as exec before a required bind")                   \
+    X(E_LIMIT,      -13, "over a limit of qnnrt_limits, or too large to address")
+
+typedef enum qnnrt_result {
+#define QNNRT_X(name, value, meaning) QNNRT_##name = value,
+    QNNRT_RESULTS(QNNRT_X)
+#undef QNNRT_X
+    QNNRT_RESULT_FORCE_INT = 0x7FFFFFFF
+} qnnrt_result;
+
+typedef struct qnnrt_error {
+    qnnrt_result code;
+    uint64_t     vendor_code;   /* full answer of the vendor call, 0 if none; the code is its low 16 bits */
+    char         text[2048];    /* UTF-8, never empty after a failure; control characters are replaced    */
+} qnnrt_error;
+
+/* "QNNRT_E_IO" for a result; "unknown" for any other number. */
+QNNRT_API const char *qnnrt_result_name(qnnrt_result result);
+
+/* "QNN_CONTEXT_ERROR_INVALID_ARGUMENT" for a vendor code (the low 16 bits count), or NULL when unknown or
+   built with QNNRT_NO_ERROR_TEXT. */
+QNNRT_API const char *qnnrt_vendor_code_name(uint64_t vendor_code);
+
+/* Version of the implementation that was linked, "0.1.0". */
+QNNRT_API const char *qnnrt_version(void);
+
+/* -------------------------------------------------------------------------------------- hooks -- */
+
+typedef enum qnnrt_log_level {     /* the vendor's own numbers */
+    QNNRT_LOG_DEFAULT = 0,         /* means QNNRT_LOG_WARN     */
+    QNNRT_LOG_ERROR   = 1,
+    QNNRT_LOG_WARN    = 2,
+    QNNRT_LOG_INFO    = 3,
+    QNNRT_LOG_VERBOSE = 4,
+    QNNRT_LOG_DEBUG   = 5
+} qnnrt_log_level;
+
+/* Functions of the host. They belong to a backend, and everything opened on it uses them.
+
+   alloc, free   both or none. alloc returns at least 16-byte aligned memory or NULL; free gets what alloc
+                 returned, never NULL. Called on the threads of the caller only.
+   log           must be callable from any thread, must copy what it keeps, must not call back into qnnrt.
+                 room is "backend", "vendor", ...; text is one line without a newline.
+   lock, unlock  both or none. Held around every call into the vendor library; a plain mutex will do. */
+typedef struct qnnrt_hooks {
+    void *(*alloc)(void *user, size_t bytes);             /* default: malloc */
+    void  (*free)(void *user, void *data);                /* default: free   */
+    void   *alloc_user;
+    void  (*log)(void *user, qnnrt_log_level level, const char *room, uint64_t vendor_code,
+                 const char *text);                       /* default: silent */
+    void   *log_user;
+    void  (*lock)(void *user);                            /* default: none   */
+    void  (*unlock)(void *user);
+    void   *lock_user;
+} qnnrt_hooks;
+
+/* Refusal comes before trouble: what is over a limit answers QNNRT_E_LIMIT. */
+typedef struct qnnrt_limits {
+    uint64_t file_bytes;    /* one context binary (default 0: 64 GiB)                               */
+    uint64_t arena_bytes;   /* memory of one plan (default 0: 64 GiB)                               */
+    uint32_t files;         /* context binaries of one model (default 0: 256)                       */
+    uint32_t tensors;       /* inputs, outputs and updateables of one context (default 0: 1,000,000) */
+    uint32_t name_bytes;    /* a name of a graph or tensor (default 0: 1,024)                       */
+    uint32_t rank;          /* dimensions of a tensor (default 0: 8)                                */
+} qnnrt_limits;
+
+/* ------------------------------------------------------------------------- facts about a model -- */
+
+/* Element types, by the vendor's own numbers: high byte = class, low byte = bits written in decimal. */
+typedef enum qnnrt_dtype {
+    QNNRT_DTYPE_I2  = 0x0002, QNNRT_DTYPE_I4  = 0x0004, QNNRT_DTYPE_I8  = 0x0008,
+    QNNRT_DTYPE_I16 = 0x0016, QNNRT_DTYPE_I32 = 0x0032, QNNRT_DTYPE_I64 = 0x0064,
+    QNNRT_DTYPE_U2  = 0x0102, QNNRT_DTYPE_U4  = 0x0104, QNNRT_DTYPE_U8  = 0x0108,
+    QNNRT_DTYPE_U16 = 0x0116, QNNRT_DTYPE_U32 = 0x0132, QNNRT_DTYPE_U64 = 0x0164,
+    QNNRT_DTYPE_F4  = 0x0204, QNNRT_DTYPE_F8  = 0x0208, QNNRT_DTYPE_F16 = 0x0216,
+    QNNRT_DTYPE_BF16 = 0x0226, QNNRT_DTYPE_F32 = 0x0232, QNNRT_DTYPE_F64 = 0x0264,
+    QNNRT_DTYPE_S2Q  = 0x0302, QNNRT_DTYPE_S4Q  = 0x0304, QNNRT_DTYPE_S8Q = 0x0308,  /* signed codes   */
+    QNNRT_DTYPE_S16Q = 0x0316, QNNRT_DTYPE_S32Q = 0x0332,
+    QNNRT_DTYPE_U2Q  = 0x0402, QNNRT_DTYPE_U4Q  = 0x0404, QNNRT_DTYPE_U8Q = 0x0408,  /* unsigned codes */
+    QNNRT_DTYPE_U16Q = 0x0416, QNNRT_DTYPE_U32Q = 0x0432,
+    QNNRT_DTYPE_BOOL8 = 0x0508, QNNRT_DTYPE_STRING = 0x0608, QNNRT_DTYPE_UNDEFINED = 0x7FFFFFFF
+} qnnrt_dtype;
+
+typedef enum qnnrt_encoding {
+    QNNRT_ENCODING_NONE = 0,
+    QNNRT_ENCODING_PER_TENSOR,     /* one scale and offset                       */
+    QNNRT_ENCODING_PER_AXIS,       /* one scale and offset per index of an axis  */
+    QNNRT_ENCODING_OTHER           /* runs, but has no float access: see vendor_encoding */
+} qnnrt_encoding;
+
+/* How codes become real numbers: real = (code + offset) * scale. */
+typedef struct qnnrt_quant {
+    qnnrt_encoding encoding;
+    uint32_t       bitwidth;          /* bits of the storage in use, 0: all. One code per element, not packed */
+    float          scale;             /* PER_TENSOR                                                     */
+    int32_t        offset;            /* PER_TENSOR                                                     */
+    int32_t        axis;              /* PER_AXIS: the dimension that scales and offsets run over       */
+    uint32_t       count;             /* PER_AXIS: dims[axis]                                           */
+    const float   *scales;            /* [count]                                                        */
+    const int32_t *offsets;           /* [count], or NULL: all 0                                        */
+    uint32_t       vendor_encoding;   /* the number in the file                                         */
+} qnnrt_quant;
+
+typedef struct qnnrt_tensor_info {
+    const char    *name;
+    uint32_t       id;              /* what the vendor matches by                                         */
+    qnnrt_dtype    dtype;
+    uint32_t       rank;            /* 0: a scalar                                                        */
+    const uint32_t *dims;           /* [rank], row-major                                                  */
+    uint64_t       count;           /* elements                                                           */
+    uint64_t       bytes;           /* elements as stored; types under 8 bits are packed                  */
+    qnnrt_quant    quant;
+    uint32_t       vendor_type;     /* Qnn_TensorType_t                                                   */
+    uint32_t       vendor_format;   /* Qnn_TensorDataFormat_t, 0: plain                                   */
+    uint32_t       vendor_version;  /* 1 or 2: struct version in which the metadata came                  */
+    const uint8_t *dynamic_dims;    /* [rank] non-zero: may change per call; NULL when none may           */
+    int            optional;        /* an optional input or output                                        */
+    int            updateable;      /* may be replaced after compilation (LoRA)                           */
+} qnnrt_tensor_info;
+
+typedef struct qnnrt_graph_info {
+    const char              *name;
+    size_t                   input_count, output_count, updateable_count;
+    const qnnrt_tensor_info *inputs, *outputs, *updateables;
+    const char              *unsupported;          /* why qnnrt_prepare() will refuse it, or NULL         */
+    uint64_t                 spill_fill_bytes;     /* the rest: HTP facts, 0 when the file has none       */
+    uint64_t                 vtcm_bytes;
+    uint64_t                 shared_weights_bytes; /* not 0: its weights are shared with other graphs     */
+    uint64_t                 const_bytes;
+    uint32_t                 optimization_level;
+    uint32_t                 hvx_threads;
+} qnnrt_graph_info;
+
+typedef struct qnnrt_version_info { uint32_t major, minor, patch; } qnnrt_version_info;
+
+typedef struct qnnrt_context_info {
+    const char             *file;          /* name within the folder, or as given                        */
+    uint64_t                file_bytes;
+    const char             *build_id;      /* of the SDK that made it, "v2.51.0.260929181845"; may be "" */
+    uint32_t                backend_id;    /* 3 CPU, 4 GPU, 6 HTP                                        */
+    qnnrt_version_info      core_api, backend_api, blob_version;
+    uint64_t                blob_bytes;
+    uint32_t                soc_model;     /* 0: not stated. 43 SM8550, 57 SM8650, 69 SM8750, 87 SM8850  */
+    uint32_t                dsp_arch;      /* 0: not stated. 73, 75, 79, 81                              */
+    size_t                  graph_count;
+    const qnnrt_graph_info *graphs;
+    uint32_t                context_tensor_count;
+    uint64_t                metadata_ns, create_ns;   /* time that reading and creating took            */
+    const qnnrt_error      *failure;       /* NULL, or with desc.keep_going why it did not load          */
+} qnnrt_context_info;
+
+/* "ufixed16", "float32", ...; "unknown" for other numbers. */
+QNNRT_API const char *qnnrt_dtype_name(qnnrt_dtype dtype);
+
+/* ------------------------------------------------------------------------------------ backend -- */
+
+typedef struct qnnrt         qnnrt;            /* a model */
+typedef struct qnnrt_backend qnnrt_backend;
+
+typedef struct qnnrt_backend_desc {
+    const char     *path;        /* library to open (default NULL: "libQnnHtp.so"), see "Finding the libraries" */
+    qnnrt_log_level log_level;   /* most that the library may log (default 0: warnings and errors)       */
+    uint32_t        soc_model;   /* HTP: the chip that the device is to be (default 0: the library's own) */
+    int             unload;      /* 1: dlclose when closed (default 0: stay loaded, some crash on unload) */
+    qnnrt_hooks     hooks;
+} qnnrt_backend_desc;
+
+typedef struct qnnrt_backend_info {
+    const char        *path;           /* what was really loaded                            */
+    const char        *provider;       /* "HTP_QTI_AISW"; "" when it gives none             */
+    const char        *build_id;       /* "v2.51.0.260929181845"; "" when it gives none     */
+    uint32_t           id;             /* 6: HTP, 3: CPU                                    */
+    qnnrt_version_info core_api, backend_api;
+    int                has_log, has_device;   /* 0: the library answers "not supported"     */
+    uint64_t           open_ns;
+} qnnrt_backend_info;
+
+/* Open a vendor library: load it, choose its provider, create log, backend and device.
+
+   desc     options, may be NULL or on the stack; strings are copied
+   out      receives the backend, NULL on failure
+
+   Returns  QNNRT_OK, QNNRT_E_LIBRARY, QNNRT_E_VERSION, QNNRT_E_BACKEND, QNNRT_E_UNSUPPORTED (32-bit
+            program), QNNRT_E_MEMORY, QNNRT_E_ARG
+   Frees    qnnrt_backend_close()
+   Threads  any, one call at a time per library
+   Cost     40 to 180 ms for the x86-64 emulator, most of it loading the library                    */
+QNNRT_API qnnrt_result qnnrt_backend_open(const qnnrt_backend_desc *desc, qnnrt_backend **out,
+                                          qnnrt_error *err);
+
+/* Free device, backend and log, in that order. NULL is fine.
+   Returns  QNNRT_OK; QNNRT_E_BUSY while a model uses it (nothing is freed); QNNRT_E_BACKEND when the vendor
+            refused to free something (all else is freed; the log hook has the code)                  */
+QNNRT_API qnnrt_result qnnrt_backend_close(qnnrt_backend *backend);
+
+/* Facts about an open backend, valid until it is closed. */
+QNNRT_API const qnnrt_backend_info *qnnrt_backend_get_info(const qnnrt_backend *backend);
+
+/* -------------------------------------------------------------------------------------- model -- */
+
+typedef struct qnnrt_file {
+    const char *path;    /* a file; symbolic links are followed. With .data: its name in messages, may be NULL */
+    const void *data;    /* or a context binary in memory, needed only during qnnrt_open()               */
+    size_t      bytes;   /* of data                                                                      */
+} qnnrt_file;
+
+typedef struct qnnrt_desc {
+    qnnrt_backend    *backend;       /* an open one to share (default NULL: the model opens its own)     */
+    const char       *backend_path;  /* the own one's library (default NULL: "libQnnHtp.so", searched)   */
+    const char       *system_path;   /* (default NULL: libQnnSystem.so beside the backend, else searched) */
+    const qnnrt_file *files;         /* instead of ctx_dir: [file_count], in shard order                 */
+    size_t            file_count;
+    qnnrt_log_level   log_level;     /* of the own backend (default 0: warnings and errors)              */
+    uint32_t          soc_model;     /* of the own backend (default 0: the library's own choice)         */
+    uint32_t          align;         /* of tensors that qnnrt_prepare places, a power of two (default 0: 64) */
+    int               inspect;       /* 1: read metadata only; no backend is opened, nothing can run     */
+    int               keep_going;    /* 1: load what can be loaded, see qnnrt_context_info.failure       */
+    int               read;          /* 1: read files into memory instead of mapping them                */
+    int               guard;         /* 1: qnnrt_prepare puts guard pages behind every tensor            */
+    int               unload;        /* 1: dlclose the own backend's library when closed                 */
+    qnnrt_limits      limits;
+    qnnrt_hooks       hooks;         /* of the own backend; with .backend set these must be zero         */
+} qnnrt_desc;
+
+/* Open a folder of context binaries (see "Opening a folder") and create every context on the backend.
+
+   ctx_dir  the folder; NULL when desc.files is given
+   desc     options, may be NULL or on the stack
+   out      receives the model, NULL on failure
+
+   Returns  QNNRT_OK, or what failed first; err.text names the file. A mapped file that another process
+            cuts short while this call runs ends the program (SIGBUS): replace files by rename, or set
+            desc.read
+   Frees    qnnrt_close()
+   Threads  one call per backend at a time
+   Cost     maps each file, reads the metadata (0.1 ms), and blocks until the device has taken it   */
+QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, qnnrt **out,
+                                  qnnrt_error *err);
+
+/* Free contexts and, when the model opened it, the backend. NULL is fine.
+   Returns  QNNRT_OK; QNNRT_E_BUSY while a run, plan or made pipeline uses it (nothing is freed);
+            QNNRT_E_BACKEND as in qnnrt_backend_close()                                              */
+QNNRT_API qnnrt_result qnnrt_close(qnnrt *model);
+
+/* The contexts in shard order, valid until qnnrt_close(). count may be NULL. */
+QNNRT_API const qnnrt_context_info *qnnrt_contexts(const qnnrt *model, size_t *count);
+
+/* The backend of a model (NULL after desc.inspect), for sharing and for its info. */
+QNNRT_API qnnrt_backend *qnnrt_get_backend(const qnnrt *model);
+
+/* Path of the libQnnSystem.so that gave the metadata. */
+QNNRT_API const char *qnnrt_get_system_path(const qnnrt *model);
+
+/* ----------------------------------------------------------------------------------- pipeline -- */
+
+typedef struct qnnrt_pipeline qnnrt_pipeline;
+
+typedef int32_t qnnrt_slot;                     /* index into qnnrt_pipeline_info.slots                */
+#define QNNRT_NO_SLOT ((qnnrt_slot)-1)
+
+typedef enum qnnrt_role {
+    QNNRT_ROLE_ANY = 0,                         /* for look-ups                                        */
+    QNNRT_ROLE_INPUT,                           /* comes from the caller, read by one or more steps    */
+    QNNRT_ROLE_OUTPUT,                          /* written by a step, read by no other                 */
+    QNNRT_ROLE_EDGE                             /* written by a step and read by later ones            */
+} qnnrt_role;
+
+typedef struct qnnrt_slot_info {
+    const qnnrt_tensor_info *tensor;            /* as the step .first states it                        */
+    qnnrt_role               role;
+    uint32_t                 first, last;       /* steps between which the value is needed             */
+    const char              *address;           /* shortest text that finds it: "logits", "2/output_0" */
+} qnnrt_slot_info;
+
+typedef struct qnnrt_edge_info {
+    uint32_t                 from_step, to_step;
+    const qnnrt_tensor_info *from, *to;
+    qnnrt_slot               slot;
+    const char              *reason;            /* "equal names", "the only pair that fits", "given"   */
+} qnnrt_edge_info;
+
+typedef struct qnnrt_step_info {
+    const qnnrt            *model;
+    size_t                  context;            /* index into qnnrt_contexts()                         */
+    const qnnrt_graph_info *graph;
+} qnnrt_step_info;
+
+typedef struct qnnrt_pipeline_info {
+    const char            *name;
+    size_t                 step_count, slot_count, edge_count;
+    const qnnrt_step_info *steps;
+    const qnnrt_slot_info *slots;               /* in the order in which the steps list them           */
+    const qnnrt_edge_info *edges;
+    const char            *failure;             /* why it could not be wired, or NULL                  */
+} qnnrt_pipeline_info;
+
+/* The pipelines that were found, one per joined group of graphs; those with .failure cannot be prepared. */
+QNNRT_API size_t qnnrt_pipeline_count(const qnnrt *model);
+QNNRT_API const qnnrt_pipeline *qnnrt_pipeline_get(const qnnrt *model, size_t index);
+QNNRT_API const qnnrt_pipeline_info *qnnrt_pipeline_get_info(const qnnrt_pipeline *pipeline);
+
+/* Find a pipeline.
+
+   name     of a pipeline, or of a graph that belongs to one pipeline only, or "<context>/<graph>" for a
+            single graph; NULL when the model has exactly one pipeline
+   out      belongs to the model
+
+   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (the text lists what is there); QNNRT_E_MISMATCH when it could not be
+            wired (the text says why)                                                                */
+QNNRT_API qnnrt_result qnnrt_pipeline_find(const qnnrt *model, const char *name,
+                                           const qnnrt_pipeline **out, qnnrt_error *err);
+
+typedef struct qnnrt_step_desc {
+    qnnrt      *model;                          /* all models of a pipeline share one backend          */
+    size_t      context;
+    const char *graph;                          /* its name in that context                            */
+} qnnrt_step_desc;
+
+typedef struct qnnrt_edge_desc {                /* output `from` of one step is input `to` of a later one */
+    size_t      from_step;
+    const char *from;
+    size_t      to_step;
+    const char *to;
+} qnnrt_edge_desc;
+
+typedef struct qnnrt_pipeline_desc {
+    const char            *name;                /* (default NULL: that of the first graph)             */
+    const qnnrt_step_desc *steps;
+    size_t                 step_count;
+    const qnnrt_edge_desc *edges;               /* taken first                                         */
+    size_t                 edge_count;
+    int                    edges_only;          /* 1: no further edges by rule (default 0: rules for the rest) */
+} qnnrt_pipeline_desc;
+
+/* Wire graphs of one or several models by hand. Given edges are checked like found ones: dims, dtype and
+   encoding must be equal.
+   Frees    qnnrt_pipeline_destroy(), before the models are closed                                   */
+QNNRT_API qnnrt_result qnnrt_pipeline_make(const qnnrt_pipeline_desc *desc, qnnrt_pipeline **out,
+                                           qnnrt_error *err);
+QNNRT_API qnnrt_result qnnrt_pipeline_destroy(qnnrt_pipeline *pipeline);   /* QNNRT_E_BUSY in use; E_ARG if a model's */
+
+/* Find a slot by the name of a tensor, or by "<step>/<tensor>". An edge is found by the names of both its ends.
+   role narrows the search: an input and an output may have one name.
+   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (the text lists near names, or the addresses that a name could mean) */
+QNNRT_API qnnrt_result qnnrt_slot_find(const qnnrt_pipeline *pipeline, const char *name, qnnrt_role role,
+                                       qnnrt_slot *out, qnnrt_error *err);
+
+/* --------------------------------------------------------------------------------------- plan -- */
+
+typedef struct qnnrt_plan qnnrt_plan;
+
+typedef struct qnnrt_entry_desc {               /* one pipeline of a plan; may occur twice for two runs */
+    const qnnrt_pipeline *pipeline;
+    uint32_t group;                             /* entries of one group never run at the same time and share
+                                                   scratch; exec answers QNNRT_E_BUSY when they do (default 0: alone) */
+    int      reuse_inputs;                      /* 1: memory of an input is recycled after its last use, so each
+                                                   input must be written before each exec (default 0: kept) */
+} qnnrt_entry_desc;
+
+typedef struct qnnrt_buffer_desc {              /* keeps its content as long as the mem lives          */
+    const char *name;
+    uint64_t    bytes;
+    uint32_t    align;                          /* (default 0: that of the plan)                       */
+} qnnrt_buffer_desc;
+
+#define QNNRT_BUFFER_CALLER ((size_t)-1)        /* no memory is planned: must be bound before exec     */
+
+typedef struct qnnrt_place_desc {               /* where a slot of an entry lives, instead of scratch  */
+    size_t     entry;
+    qnnrt_slot slot;
+    size_t     buffer;                          /* index into buffers, or QNNRT_BUFFER_CALLER          */
+    uint64_t   offset;                          /* within the buffer                                   */
+} qnnrt_place_desc;
+
+typedef struct qnnrt_plan_desc {
+    const qnnrt_entry_desc  *entries;
+    size_t                   entry_count;
+    const qnnrt_buffer_desc *buffers;
+    size_t                   buffer_count;
+    const qnnrt_place_desc  *places;            /* several slots may share a buffer and overlap in it  */
+    size_t                   place_count;
+    uint32_t                 align;             /* of every block, a power of two (default 0: 64)      */
+} qnnrt_plan_desc;
+
+typedef struct qnnrt_plan_block {               /* one rectangle of the plan                           */
+    uint64_t   offset, bytes;
+    size_t     entry;                           /* SIZE_MAX: a buffer                                  */
+    qnnrt_slot slot;                            /* of a buffer: its index                              */
+    uint32_t   first, last;                     /* steps in which it is alive, counted through its group */
+    int        kept;                            /* 1: keeps its content between calls                  */
+} qnnrt_plan_block;
+
+typedef struct qnnrt_plan_info {
+    uint64_t                peak;               /* bytes needed                                        */
+    uint64_t                bound;              /* no plan can need less                               */
+    uint64_t                naive;              /* one block after another                             */
+    size_t                  align, block_count;
+    const qnnrt_plan_block *blocks;
+} qnnrt_plan_info;
+
+/* Plan memory for pipelines; touches none.
+   Returns  QNNRT_OK; QNNRT_E_ARG (text says which entry, buffer or place); QNNRT_E_UNSUPPORTED (a graph that
+            cannot run); QNNRT_E_LIMIT
+   Frees    qnnrt_plan_destroy(): QNNRT_E_BUSY while a mem uses it
+   Cost     deterministic; under 1 ms for hundreds of tensors                                       */
+QNNRT_API qnnrt_result qnnrt_plan_create(const qnnrt_plan_desc *desc, qnnrt_plan **out, qnnrt_error *err);
+QNNRT_API qnnrt_result qnnrt_plan_destroy(qnnrt_plan *plan);
+QNNRT_API const qnnrt_plan_info *qnnrt_plan_get_info(const qnnrt_plan *plan);
+
+/* --------------------------------------------------------------------------------------- mem  -- */
+
+typedef struct qnnrt_mem qnnrt_mem;
+
+typedef struct qnnrt_mem_desc {
+    void  *data;       /* the caller's block, aligned as the plan (default NULL: allocated by us); stays his */
+    size_t bytes;      /* of data, at least the plan's peak                                             */
+    int    guard;      /* 1: every block on pages of its own with a guard page behind, nothing shared   */
+} qnnrt_mem_desc;
+
+/* Make the memory of a plan. All of it starts as zero bytes (a caller's block too), kept inputs as the code
+   of real zero.
+   desc     NULL for the default
+   Returns  QNNRT_OK; QNNRT_E_ARG (a caller's block that is too small or misaligned: the text has both sizes);
+            QNNRT_E_MEMORY
+   Frees    qnnrt_mem_destroy(): QNNRT_E_BUSY while a run uses it                                    */
+QNNRT_API qnnrt_result qnnrt_mem_create(qnnrt_plan *plan, const qnnrt_mem_desc *desc, qnnrt_mem **out,
+                                        qnnrt_error *err);
+QNNRT_API qnnrt_result qnnrt_mem_destroy(qnnrt_mem *mem);
+
+/* A buffer of the plan: its bytes, and (offset may be NULL) where it begins for qnnrt_bind_at(). */
+QNNRT_API void *qnnrt_mem_buffer(const qnnrt_mem *mem, size_t buffer, uint64_t *offset, uint64_t *bytes);
+
+/* --------------------------------------------------------------------------------------- run  -- */
+
+typedef struct qnnrt_run qnnrt_run;
+
+/* The short way: find a pipeline, plan it alone, make its memory and its run.
+   name     as in qnnrt_pipeline_find()
+   Frees    qnnrt_run_destroy() frees all of it                                                     */
+QNNRT_API qnnrt_result qnnrt_prepare(qnnrt *model, const char *name, qnnrt_run **out, qnnrt_error *err);
+
+/* The long way: make entry `entry` of the plan of `mem` executable. */
+QNNRT_API qnnrt_result qnnrt_run_create(qnnrt_mem *mem, size_t entry, qnnrt_run **out, qnnrt_error *err);
+QNNRT_API qnnrt_result qnnrt_run_destroy(qnnrt_run *run);
+
+/* The pipeline of a run, for slots and facts. */
+QNNRT_API const qnnrt_pipeline *qnnrt_run_pipeline(const qnnrt_run *run);
+
+/* Code and text of the last call on this run that failed; never NULL. */
+QNNRT_API const qnnrt_error *qnnrt_run_error(const qnnrt_run *run);
+
+/* Let a tensor live in the caller's memory: inputs are read from it, outputs written to it, no copy.
+
+   name     as in qnnrt_slot_find()
+   data     borrowed until bound anew or the run is destroyed; any alignment. NULL: back to the run's memory
+   bytes    at least qnnrt_tensor_info.bytes; a larger block is fine, only the tensor's bytes are used
+
+   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND; QNNRT_E_MISMATCH (the text has both sizes)
+   Cost     by name: a look-up. By slot: a few stores, cheap enough before every call              */
+QNNRT_API qnnrt_result qnnrt_bind(qnnrt_run *run, const char *name, void *data, size_t bytes);
+QNNRT_API qnnrt_result qnnrt_bind_slot(qnnrt_run *run, qnnrt_slot slot, void *data, size_t bytes);
+
+/* Let a tensor live at `offset` of a mem (see qnnrt_mem_buffer): moving caches, double buffers, sequences. The mem
+   may be another than the run's own and must outlive the binding.
+   Returns  QNNRT_OK; QNNRT_E_ARG when the tensor would not lie within the mem                        */
+QNNRT_API qnnrt_result qnnrt_bind_at(qnnrt_run *run, qnnrt_slot slot, const qnnrt_mem *mem, uint64_t offset);
+
+/* Where a tensor lives now: its address and (bytes may be NULL) its size; NULL when there is none such or it
+   still has to be bound. Outputs are valid until the next exec of a run that shares its scratch.    */
+QNNRT_API void *qnnrt_data(qnnrt_run *run, const char *name, size_t *bytes);
+QNNRT_API void *qnnrt_data_slot(qnnrt_run *run, qnnrt_slot slot, size_t *bytes);
+
+/* Run every step of the pipeline, in order, and return when the last has finished.
+   Returns  QNNRT_OK; QNNRT_E_STATE (a required bind is missing); QNNRT_E_BUSY (another run of the group is
+            inside); QNNRT_E_BACKEND (text: step, graph, vendor code). After a failure outputs are undefined
+   Threads  one thread per run; per backend as in "Threads" above
+   Cost     calls the vendor once per step; allocates, copies and looks up nothing                   */
+QNNRT_API qnnrt_result qnnrt_exec(qnnrt_run *run);
+
+/* Copy values in or out, converting between the tensor's dtype and float or int32.
+
+   count    values, row-major; by name it must be the tensor's element count
+   begin    by slot: first element, so that one row of many can be had
+
+   float    quantized types by their encoding: written codes are rounded half to even and saturated, NaN
+            becomes the code of zero. Integer types: the value. Half types: rounded half to even
+   i32      integer types: the value, saturated. Quantized types: the code itself. Float types: refused
+   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND; QNNRT_E_MISMATCH (count); QNNRT_E_UNSUPPORTED (no conversion);
+            QNNRT_E_STATE (not bound yet)                                                            */
+QNNRT_API qnnrt_result qnnrt_write_f32(qnnrt_run *run, const char *name, const float *values, size_t count);
+QNNRT_API qnnrt_result qnnrt_read_f32(qnnrt_run *run, const char *name, float *values, size_t count);
+QNNRT_API qnnrt_result qnnrt_write_i32(qnnrt_run *run, const char *name, const int32_t *values, size_t count);
+QNNRT_API qnnrt_result qnnrt_read_i32(qnnrt_run *run, const char *name, int32_t *values, size_t count);
+QNNRT_API qnnrt_result qnnrt_slot_write_f32(qnnrt_run *run, qnnrt_slot slot, uint64_t begin,
+                                            const float *values, size_t count);
+QNNRT_API qnnrt_result qnnrt_slot_read_f32(qnnrt_run *run, qnnrt_slot slot, uint64_t begin,
+                                           float *values, size_t count);
+QNNRT_API qnnrt_result qnnrt_slot_write_i32(qnnrt_run *run, qnnrt_slot slot, uint64_t begin,
+                                            const int32_t *values, size_t count);
+QNNRT_API qnnrt_result qnnrt_slot_read_i32(qnnrt_run *run, qnnrt_slot slot, uint64_t begin,
+                                           int32_t *values, size_t count);
+
+/* Convert float values to and from a tensor's stored form in memory of the caller's, such as the content of a
+   file; the same rules. data holds tensor->bytes, values tensor->count.                             */
+QNNRT_API qnnrt_result qnnrt_encode_f32(const qnnrt_tensor_info *tensor, const float *values, void *data);
+QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const void *data, float *values);
+
+/* ------------------------------------------------------------------------------------ compose -- */
+
+#ifdef QNNRT_COMPOSE
+/* Build graphs in C, on any backend, and get a model like an opened one. DECLARED ONLY: the implementation
+   is not in this version; programs compile against it and do not link yet. The first error sticks: later
+   calls do nothing, and qnnrt_builder_finish() reports it with the node or tensor it belongs to.   */
+
+typedef struct qnnrt_builder qnnrt_builder;
+typedef int32_t qnnrt_tensor;                   /* a tensor of the graph being built; negative: an error stuck */
+
+typedef struct qnnrt_builder_desc {
+    int weight_sharing;                         /* HTP: equal static tensors of the graphs are stored once */
+} qnnrt_builder_desc;
+
+typedef struct qnnrt_graph_desc {
+    const char *name;
+    uint32_t    vtcm_mib;                       /* HTP (default 0: the library's own) */
+    uint32_t    optimization_level;             /* HTP, 1 to 3 (default 0: the library's own) */
+    uint32_t    hvx_threads;                    /* HTP (default 0: the library's own) */
+    int         fp16;                           /* HTP: compute float graphs in half precision */
+} qnnrt_graph_desc;
+
+typedef enum qnnrt_tensor_kind {
+    QNNRT_TENSOR_INPUT = 1, QNNRT_TENSOR_OUTPUT, QNNRT_TENSOR_INNER, QNNRT_TENSOR_STATIC
+} qnnrt_tensor_kind;
+
+typedef struct qnnrt_tensor_desc {
+    const char       *name;                     /* unique within the graph */
+    qnnrt_tensor_kind kind;
+    qnnrt_dtype       dtype;
+    uint32_t          rank;
+    const uint32_t   *dims;                     /* [rank] */
+    qnnrt_quant       quant;
+    const void       *data;                     /* STATIC: its bytes, copied by the call */
+    size_t            bytes;
+} qnnrt_tensor_desc;
+
+typedef struct qnnrt_param_desc {               /* one parameter of a node: a scalar, or a STATIC tensor */
+    const char  *name;
+    qnnrt_dtype  dtype;                         /* scalar: BOOL8, I32, U32 or F32; UNDEFINED: a tensor */
+    double       value;
+    qnnrt_tensor tensor;
+} qnnrt_param_desc;
+
+typedef struct qnnrt_node_desc {
+    const char             *name;               /* unique within the graph (default NULL: made from type and number) */
+    const char             *package;            /* (default NULL: "qti.aisw") */
+    const char             *type;               /* "MatMul", "ElementWiseAdd", ... */
+    const qnnrt_tensor     *inputs;
+    size_t                  input_count;
+    const qnnrt_tensor     *outputs;
+    size_t                  output_count;
+    const qnnrt_param_desc *params;
+    size_t                  param_count;
+} qnnrt_node_desc;
+
+QNNRT_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend, const qnnrt_builder_desc *desc,
+                                            qnnrt_builder **out, qnnrt_error *err);
+/* Begin a graph; tensors and nodes that follow belong to it. Several graphs make one context. */
+QNNRT_API void qnnrt_builder_graph(qnnrt_builder *builder, const qnnrt_graph_desc *desc);
+QNNRT_API qnnrt_tensor qnnrt_builder_tensor(qnnrt_builder *builder, const qnnrt_tensor_desc *desc);
+QNNRT_API void qnnrt_builder_node(qnnrt_builder *builder, const qnnrt_node_desc *desc);
+/* Is this node, with these types and shapes, supported here? QNNRT_OK, or the vendor's reason in err. */
+QNNRT_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *builder, const qnnrt_node_desc *desc,
+                                              qnnrt_error *err);
+/* Finalize all graphs and become a model. The builder is freed, whatever the result. */
+QNNRT_API qnnrt_result qnnrt_builder_finish(qnnrt_builder *builder, qnnrt **out, qnnrt_error *err);
+QNNRT_API void qnnrt_builder_destroy(qnnrt_builder *builder);
+/* Write context `context` of a built model as a context binary; written aside and renamed. */
+QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path, qnnrt_error *err);
+#endif /* QNNRT_COMPOSE */
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* QNNRT_H, end of the declarations */
+
+#ifdef QNNRT_IMPLEMENTATION
+#ifndef QNNRT__IMPL_ONCE
+#define QNNRT__IMPL_ONCE
+
+/* =====================================================================================
+   CONFIGURATION                                                                 >>config
+   Build options resolved once, compiler differences, static assertions.
+   Needs: nothing     Knows nothing of: everything below
+   ===================================================================================== */
+
+#include <stdarg.h>
+#include <stdio.h>      /* vsnprintf only */
+#include <stdlib.h>     /* malloc, free: the default allocator */
+#include <string.h>
+
+#ifndef QNNRT_LOG_SLOTS
+#define QNNRT_LOG_SLOTS 8
+#endif
+#if QNNRT_LOG_SLOTS < 1 || QNNRT_LOG_SLOTS > 16
+#error "QNNRT_LOG_SLOTS must be 1 to 16"
+#endif
+#ifdef QNNRT_COMPOSE
+#error "QNNRT_COMPOSE: the implementation of graph building is not in this version; declarations only"
+#endif
+
+/* qnnrt__assert_<name> shows up in the compiler's message: typedef char qnnrt__assert_x[(cond) ? 1 : -1] */
+#define QNNRT__STATIC_ASSERT(name, cond) typedef char qnnrt__assert_##name[(cond) ? 1 : -1]
+
+#if defined(__GNUC__) || defined(__clang__)
+#define QNNRT__PRINTF(text, first)   __attribute__((format(printf, text, first)))
+#define QNNRT__UNLIKELY(x)           __builtin_expect(!!(x), 0)
+#else
+#define QNNRT__PRINTF(text, first)
+#define QNNRT__UNLIKELY(x)           (x)
+#endif
+
+/* QNN exists for 64-bit little-endian programs. Elsewhere everything compiles and a call says so. */
+#if UINTPTR_MAX > 0xFFFFFFFFu && \
+    (!defined(__BYTE_ORDER__) || __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
+#define QNNRT__CAN_CALL 1
+#else
+#define QNNRT__CAN_CALL 0
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* =====================================================================================
+   OPERATING SYSTEM                                                                  >>os
+   Files, folders, pages, libraries, a clock and a spin lock: the only room with system
+   headers, so that another system is one room's work. Nothing here is newer than Android
+   API 21. Plain -std=c99 hides much of POSIX when <stdio.h> came first, so what may be
+   hidden (clock_gettime, readlink, dladdr) is looked up in the running program by name.
+   Needs: >>config     Knows nothing of: errors, allocators, QNN
+   ===================================================================================== */
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+/* Values of Linux (all architectures that QNN exists for), hidden by -std=c99. */
+#define QNNRT__O_CLOEXEC  02000000
+#define QNNRT__MAP_ANON   0x20
+
+enum { QNNRT__PATH_MAX = 4096 };
+
+/* A function of the running program or its libraries by name; NULL where there is none. dlsym gives an object
+   pointer, which ISO C cannot cast to a function: callers copy it with memcpy. */
+static void *qnnrt__os_find(const char *symbol)
+{
+    void *self = dlopen(NULL, RTLD_NOW);
+    void *found = self != NULL ? dlsym(self, symbol) : NULL;
+    if (self != NULL) dlclose(self);
+    return found;
+}
+
+/* Nanoseconds of a monotonic clock; 0 where there is none. */
+static uint64_t qnnrt__os_clock_ns(void)
+{
+    struct { long sec, nsec; } now = { 0, 0 };     /* the layout behind the plain symbol name, 32 and 64 bits */
+    int (*get)(int, void *) = NULL;
+    void *found = qnnrt__os_find("clock_gettime");
+    memcpy((void *)&get, (const void *)&found, sizeof(get));
+    if (get == NULL || get(1 /* CLOCK_MONOTONIC */, (void *)&now) != 0) return 0;
+    return (uint64_t)now.sec * 1000000000u + (uint64_t)now.nsec;
+}
+
+/* Length of the directory part of a path, with its last slash; 0 when it has none. */
+static size_t qnnrt__os_dir_length(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? 0 : (size_t)(slash - path) + 1;
+}
+
+/* out = first `dir_length` bytes of dir, then name. 0 when it does not fit. */
+static int qnnrt__os_path_join(char out[QNNRT__PATH_MAX], const char *dir, size_t dir_length,
+                               const char *name)
+{
+    size_t name_length = strlen(name);
+    int slash = dir_length > 0 && dir[dir_length - 1] != '/';
+    if (dir_length >= QNNRT__PATH_MAX || name_length >= QNNRT__PATH_MAX - dir_length - 1) return 0;
+    memcpy(out, dir, dir_length);
+    if (slash) out[dir_length++] = '/';
+    memcpy(out + dir_length, name, name_length + 1);
+    return 1;
+}
+
+/* Path of the shared object (or program) that contains an address; 0 when unknown. */
+static int qnnrt__os_path_of(const void *address, char out[QNNRT__PATH_MAX])
+{
+    struct { const char *file; void *base; const char *symbol; void *symbol_address; } info;  /* Dl_info */
+    int (*find)(const void *, void *) = NULL;
+    void *found = qnnrt__os_find("dladdr");
+    memcpy((void *)&find, (const void *)&found, sizeof(find));
+    memset(&info, 0, sizeof(info));
+    if (find == NULL || find(address, (void *)&info) == 0 || info.file == NULL) return 0;
+    return qnnrt__os_path_join(out, "", 0, info.file);
+}
+
+/* Path of the running program; 0 when unknown. */
+static int qnnrt__os_path_of_program(char out[QNNRT__PATH_MAX])
+{
+    ptrdiff_t (*read_link)(const char *, char *, size_t) = NULL;
+    void *found = qnnrt__os_find("readlink");
+    ptrdiff_t length = -1;
+    memcpy((void *)&read_link, (const void *)&found, sizeof(read_link));
+    if (read_link != NULL) length = read_link("/proc/self/exe", out, QNNRT__PATH_MAX - 1);
+    if (length <= 0) return 0;
+    out[length] = '\0';
+    return 1;
+}
+
+/* Any address in this code, for qnnrt__os_path_of. */
+static int qnnrt__os_path_of_self(char out[QNNRT__PATH_MAX])
+{
+    int (*self)(char *) = qnnrt__os_path_of_program;
+    const void *address = NULL;
+    memcpy((void *)&address, (const void *)&self, sizeof(address));
+    return qnnrt__os_path_of(address, out);
+}
+
+/* The content of a file, read-only. */
+typedef struct qnnrt__os_file {
+    const unsigned char *data;
+    uint64_t bytes;
+    int      fd;          /* -1: none */
+    int      mapped;
+} qnnrt__os_file;
+
+/* Open a regular file and learn its size. NULL on success, else what went wrong (errno's text or ours). Opened
+   once and asked by descriptor, so that the file measured is the file mapped; O_NONBLOCK keeps a FIFO from
+   hanging the caller. */
+static const char *qnnrt__os_file_open(const char *path, qnnrt__os_file *file)
+{
+    struct stat facts;
+    memset(file, 0, sizeof(*file));
+    do file->fd = open(path, O_RDONLY | O_NONBLOCK | QNNRT__O_CLOEXEC);
+    while (file->fd < 0 && errno == EINTR);
+    if (file->fd < 0) return strerror(errno);
+    if (fstat(file->fd, &facts) != 0) return strerror(errno);
+    if (S_ISDIR(facts.st_mode)) return "it is a folder";
+    if (!S_ISREG(facts.st_mode)) return "it is not a regular file";
+    file->bytes = facts.st_size < 0 ? 0 : (uint64_t)facts.st_size;
+    return NULL;
+}
+
+static const char *qnnrt__os_file_map(qnnrt__os_file *file)
+{
+    void *at;
+    if (file->bytes > SIZE_MAX / 2) return "it is larger than the address space";
+    at = mmap(NULL, (size_t)file->bytes, PROT_READ, MAP_PRIVATE, file->fd, 0);
+    if (at == MAP_FAILED) return strerror(errno);
+    file->data = (const unsigned char *)at;
+    file->mapped = 1;
+    return NULL;
+}
+
+/* Read the whole file into `into`, which holds file->bytes. */
+static const char *qnnrt__os_file_read(qnnrt__os_file *file, unsigned char *into)
+{
+    uint64_t done = 0;
+    while (done < file->bytes) {
+        uint64_t left = file->bytes - done;
+        ptrdiff_t got = read(file->fd, into + done, left > 0x40000000u ? 0x40000000u : (size_t)left);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return strerror(errno);
+        if (got == 0) return "it became shorter while it was read";
+        done += (uint64_t)got;
+    }
+    file->data = into;
+    return NULL;
+}
+
+static void qnnrt__os_file_close(qnnrt__os_file *file)
+{
+    if (file->mapped) {
+        /* munmap takes a plain pointer; the const was ours. */
+        void *at;
+        memcpy((void *)&at, (const void *)&file->data, sizeof(at));
+        munmap(at, (size_t)file->bytes);
+    }
+    if (file->fd >= 0) close(file->fd);
+    memset(file, 0, sizeof(*file));
+    file->fd = -1;
+}
+
+/* Call `visit` for every entry of a folder until it returns non-zero; *stopped receives that value. */
+static const char *qnnrt__os_folder(const char *path, int (*visit)(void *user, const char *name),
+                                    void *user, int *stopped)
+{
+    DIR *folder = opendir(path);
+    struct dirent *entry;
+    const char *why = NULL;
+    *stopped = 0;
+    if (folder == NULL) return strerror(errno);
+    while (*stopped == 0) {
+        errno = 0;
+        entry = readdir(folder);
+        if (entry == NULL) { if (errno != 0) why = strerror(errno); break; }
+        *stopped = visit(user, entry->d_name);
+    }
+    closedir(folder);
+    return why;
+}
+
+static size_t qnnrt__os_page_bytes(void)
+{
+    long bytes = sysconf(_SC_PAGESIZE);
+    return bytes > 0 ? (size_t)bytes : 4096;
+}
+
+/* Zeroed pages, or NULL. */
+static void *qnnrt__os_pages(size_t bytes)
+{
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | QNNRT__MAP_ANON, -1, 0);
+    return at == MAP_FAILED ? NULL : at;
+}
+
+static int qnnrt__os_pages_forbid(void *at, size_t bytes) { return mprotect(at, bytes, PROT_NONE) == 0; }
+
+static void qnnrt__os_pages_free(void *at, size_t bytes) { munmap(at, bytes); }
+
+/* RTLD_NOW: what is missing is missing now, not in the middle of a run. RTLD_LOCAL: two releases can live in
+   one process. NULL on failure with the loader's words in *why, valid until the next call on this thread. */
+static void *qnnrt__os_library_open(const char *path, const char **why)
+{
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    *why = NULL;
+    if (library == NULL) {
+        *why = dlerror();
+        if (*why == NULL) *why = "the loader gave no reason";
+    }
+    return library;
+}
+
+static void *qnnrt__os_library_symbol(void *library, const char *name) { return dlsym(library, name); }
+
+static void qnnrt__os_library_close(void *library) { dlclose(library); }
+
+/* A spin lock for a few instructions; the vendor may log from several of its threads. */
+static void qnnrt__os_lock(int *lock)
+{
+    while (__sync_lock_test_and_set(lock, 1) != 0) { }
+}
+
+static void qnnrt__os_unlock(int *lock) { __sync_lock_release(lock); }
+
+/* =====================================================================================
+   SIZES                                                                           >>size
+   Checked arithmetic. Every size, count or offset that comes from a file or a caller goes
+   through these: each answers 1 when the result fits, else 0 and *out = 0.
+   Needs: >>config     Knows nothing of: what is counted
+   ===================================================================================== */
+
+static int qnnrt__size_add(uint64_t a, uint64_t b, uint64_t *out)
+{
+    *out = b <= UINT64_MAX - a ? a + b : 0;
+    return b <= UINT64_MAX - a;
+}
+
+static int qnnrt__size_mul(uint64_t a, uint64_t b, uint64_t *out)
+{
+    int fits = a == 0 || b <= UINT64_MAX / a;
+    *out = fits ? a * b : 0;
+    return fits;
+}
+
+static int qnnrt__size_power_of_two(uint64_t value) { return value != 0 && (value & (value - 1)) == 0; }
+
+/* value rounded up to a multiple of align, a power of two. */
+static int qnnrt__size_align(uint64_t value, uint64_t align, uint64_t *out)
+{
+    int fits = value <= UINT64_MAX - (align - 1);
+    *out = fits ? (value + (align - 1)) & ~(align - 1) : 0;
+    return fits;
+}
+
+/* Does [offset, offset + bytes) lie within [0, room)? */
+static int qnnrt__size_within(uint64_t offset, uint64_t bytes, uint64_t room)
+{
+    return offset <= room && bytes <= room - offset;
+}
+
+/* =====================================================================================
+   SORT                                                                            >>sort
+   Pointers in order. A heap sort: no worst case, no recursion, no allocation (libc's qsort
+   promises none of these).
+   Needs: >>config     Knows nothing of: what is pointed at
+   ===================================================================================== */
+
+typedef int (*qnnrt__sort_compare)(const void *a, const void *b);
+
+static void qnnrt__sort_sift(const void **items, size_t root, size_t count, qnnrt__sort_compare compare)
+{
+    for (;;) {
+        size_t child = root * 2 + 1;
+        const void *swap;
+        if (child >= count) return;
+        if (child + 1 < count && compare(items[child], items[child + 1]) < 0) ++child;
+        if (compare(items[root], items[child]) >= 0) return;
+        swap = items[root]; items[root] = items[child]; items[child] = swap;
+        root = child;
+    }
+}
+
+static void qnnrt__sort(const void **items, size_t count, qnnrt__sort_compare compare)
+{
+    size_t i;
+    for (i = count / 2; i-- > 0;) qnnrt__sort_sift(items, i, count, compare);
+    for (i = count; i-- > 1;) {
+        const void *swap = items[0]; items[0] = items[i]; items[i] = swap;
+        qnnrt__sort_sift(items, 0, i, compare);
+    }
+}
+
+/* =====================================================================================
+   MEMORY                                                                           >>mem
+   The allocator hook, and an arena: many small things that are freed together. A model's
+   tables live in one arena, so closing it cannot forget anything.
+   Needs: >>config >>size     Knows nothing of: what is stored
+   ===================================================================================== */
+
+static void *qnnrt__mem_default_alloc(void *user, size_t bytes) { (void)user; return malloc(bytes); }
+static void qnnrt__mem_default_free(void *user, void *data) { (void)user; free(data); }
+
+/* Zeroed memory, aligned to 16 as the hook promises; NULL when there is none. */
+static void *qnnrt__mem_alloc(const qnnrt_hooks *hooks, uint64_t bytes)
+{
+    void *data;
+    if (bytes > SIZE_MAX / 2) return NULL;
+    data = hooks->alloc(hooks->alloc_user, bytes == 0 ? 1 : (size_t)bytes);
+    if (data != NULL) memset(data, 0, bytes == 0 ? 1 : (size_t)bytes);
+    return data;
+}
+
+static void qnnrt__mem_free(const qnnrt_hooks *hooks, void *data)
+{
+    if (data != NULL) hooks->free(hooks->alloc_user, data);
+}
+
+typedef struct qnnrt__arena_chunk {
+    struct qnnrt__arena_chunk *next;
+    uint64_t used, room;                  /* of the bytes that follow this head */
+} qnnrt__arena_chunk;
+
+typedef struct qnnrt__arena {
+    qnnrt_hooks         hooks;
+    qnnrt__arena_chunk *chunks;           /* newest first */
+} qnnrt__arena;
+
+enum { QNNRT__ARENA_ALIGN = 16, QNNRT__ARENA_HEAD = 32, QNNRT__ARENA_CHUNK = 16384 };
+QNNRT__STATIC_ASSERT(arena_head, sizeof(qnnrt__arena_chunk) <= QNNRT__ARENA_HEAD);
+
+/* count * bytes, zeroed; NULL when there is none or the product does not fit. */
+static void *qnnrt__arena_alloc(qnnrt__arena *arena, uint64_t count, uint64_t bytes)
+{
+    qnnrt__arena_chunk *chunk = arena->chunks;
+    uint64_t need, room;
+    if (!qnnrt__size_mul(count, bytes, &need)) return NULL;
+    if (!qnnrt__size_align(need == 0 ? 1 : need, QNNRT__ARENA_ALIGN, &need)) return NULL;
+    if (chunk == NULL || need > chunk->room - chunk->used) {
+        room = need > QNNRT__ARENA_CHUNK ? need : (uint64_t)QNNRT__ARENA_CHUNK;
+        if (room > UINT64_MAX - QNNRT__ARENA_HEAD) return NULL;
+        chunk = (qnnrt__arena_chunk *)qnnrt__mem_alloc(&arena->hooks, room + QNNRT__ARENA_HEAD);
+        if (chunk == NULL) return NULL;
+        chunk->room = room;
+        chunk->next = arena->chunks;
+        arena->chunks = chunk;
+    }
+    chunk->used += need;
+    return (unsigned char *)chunk + QNNRT__ARENA_HEAD + (size_t)(chunk->used - need);
+}
+
+/* A copy of `length` bytes with a NUL behind. */
+static char *qnnrt__arena_text(qnnrt__arena *arena, const char *text, size_t length)
+{
+    char *copy = (char *)qnnrt__arena_alloc(arena, (uint64_t)length + 1, 1);
+    if (copy != NULL) memcpy(copy, text, length);
+    return copy;
+}
+
+static void qnnrt__arena_free(qnnrt__arena *arena)
+{
+    while (arena->chunks != NULL) {
+        qnnrt__arena_chunk *next = arena->chunks->next;
+        qnnrt__mem_free(&arena->hooks, arena->chunks);
+        arena->chunks = next;
+    }
+}
+
+/* =====================================================================================
+   ERRORS                                                                           >>err
+   Texts are made in one place, so that they are cut, terminated and cleaned in one place.
+   Needs: >>config     Knows nothing of: vendor codes, who asks
+   ===================================================================================== */
+
+/* Bytes of the UTF-8 sequence at text, 0 when it is not valid or is a control character. */
+static size_t qnnrt__err_utf8(const unsigned char *text)
+{
+    uint32_t code;
+    size_t length, i;
+    if (text[0] < 0x80) return text[0] >= 0x20 && text[0] != 0x7F ? 1 : 0;
+    length = text[0] >= 0xF0 ? 4 : text[0] >= 0xE0 ? 3 : 2;
+    if (text[0] < 0xC2 || text[0] > 0xF4) return 0;
+    code = text[0] & (0x7Fu >> length);
+    for (i = 1; i < length; ++i) {
+        if ((text[i] & 0xC0) != 0x80) return 0;
+        code = code << 6 | (text[i] & 0x3Fu);
+    }
+    if (length == 3 && (code < 0x800 || (code >= 0xD800 && code <= 0xDFFF))) return 0;
+    if (length == 4 && (code < 0x10000 || code > 0x10FFFF)) return 0;
+    return code < 0xA0 ? 0 : length;    /* U+0080 to U+009F steer terminals */
+}
+
+/* Names from files reach terminals and logs through here: nothing that steers one passes. keep_lines lets
+   newlines stand, for texts of several lines that we made. */
+static void qnnrt__err_clean(char *text, int keep_lines)
+{
+    unsigned char *at = (unsigned char *)text;
+    while (*at != 0) {
+        size_t length = keep_lines && *at == '\n' ? 1 : qnnrt__err_utf8(at);
+        if (length == 0) { *at = '?'; length = 1; }
+        at += length;
+    }
+}
+
+/* Append to err->text; what does not fit is cut. */
+static void qnnrt__err_vadd(qnnrt_error *err, const char *format, va_list args)
+{
+    size_t used = strlen(err->text);
+    vsnprintf(err->text + used, sizeof(err->text) - used, format, args);
+    qnnrt__err_clean(err->text + used, 1);
+}
+
+static void qnnrt__err_add(qnnrt_error *err, const char *format, ...) QNNRT__PRINTF(2, 3);
+static void qnnrt__err_add(qnnrt_error *err, const char *format, ...)
+{
+    va_list args;
+    if (err == NULL) return;
+    va_start(args, format);
+    qnnrt__err_vadd(err, format, args);
+    va_end(args);
+}
+
+static void qnnrt__err_clear(qnnrt_error *err)
+{
+    if (err == NULL) return;
+    err->code = QNNRT_OK;
+    err->vendor_code = 0;
+    err->text[0] = '\0';
+}
+
+/* Fill an error and return its code, so that a failing check is one line. */
+static qnnrt_result qnnrt__fail(qnnrt_error *err, qnnrt_result code, const char *format, ...) QNNRT__PRINTF(3, 4);
+static qnnrt_result qnnrt__fail(qnnrt_error *err, qnnrt_result code, const char *format, ...)
+{
+    va_list args;
+    if (err == NULL) return code;
+    qnnrt__err_clear(err);
+    err->code = code;
+    va_start(args, format);
+    qnnrt__err_vadd(err, format, args);
+    va_end(args);
+    return code;
+}
+
+static qnnrt_result qnnrt__fail_memory(qnnrt_error *err, const char *what)
+{
+    return qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for %s", what);
+}
+
+/* =====================================================================================
+   LOG                                                                              >>log
+   Lines of the vendor and of our own to the host's hook, and the last of the vendor's kept
+   for error texts. The vendor's callback gets (format, level, time, va_list) and no user
+   pointer, so each backend takes a slot of a static table, with a callback of its own.
+   Needs: >>config >>os >>err     Knows nothing of: backends, codes
+   ===================================================================================== */
+
+enum { QNNRT__LOG_LINES = 8, QNNRT__LOG_CHARS = 256 };
+
+typedef struct qnnrt__log_slot {
+    int             lock;
+    int             used;
+    qnnrt_hooks     hooks;
+    qnnrt_log_level level;
+    uint32_t        count;                                   /* errors and warnings so far */
+    char            first[QNNRT__LOG_CHARS];                 /* first error since the mark, else first warning */
+    uint32_t        first_level, first_at;                   /* level 0: none; at: its number */
+    char            lines[QNNRT__LOG_LINES][QNNRT__LOG_CHARS];
+} qnnrt__log_slot;
+
+static qnnrt__log_slot qnnrt__log_slots[QNNRT_LOG_SLOTS];
+
+/* A line of our own to the host's hook. */
+static void qnnrt__log(const qnnrt_hooks *hooks, qnnrt_log_level level, const char *room,
+                       const char *format, ...) QNNRT__PRINTF(4, 5);
+static void qnnrt__log(const qnnrt_hooks *hooks, qnnrt_log_level level, const char *room,
+                       const char *format, ...)
+{
+    char line[1024];
+    va_list args;
+    if (hooks->log == NULL) return;
+    va_start(args, format);
+    vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
+    qnnrt__err_clean(line, 0);
+    hooks->log(hooks->log_user, level, room, 0, line);
+}
+
+/* One line of the vendor. The format is the vendor library's, which is trusted; what it prints may quote a file
+   and is cleaned. Runs on any thread, and may still run after the slot was given back. */
+static void qnnrt__log_take(qnnrt__log_slot *slot, const char *format, uint32_t level, va_list args)
+{
+    char line[QNNRT__LOG_CHARS], *text = line;
+    qnnrt_hooks hooks;
+    size_t length;
+    int used, pass;
+    if (format == NULL) return;
+    vsnprintf(line, sizeof(line), format, args);
+    length = strlen(line);
+    while (length > 0 && (line[length - 1] == '\n' || line[length - 1] == '\r')) line[--length] = '\0';
+    while (*text == ' ') ++text;
+    qnnrt__err_clean(text, 0);
+    qnnrt__os_lock(&slot->lock);
+    used = slot->used;
+    hooks = slot->hooks;
+    pass = level <= (uint32_t)slot->level;
+    if (used && text[0] != '\0' && level <= QNNRT_LOG_WARN) {
+        if (slot->first_level == 0 || level < slot->first_level) {
+            slot->first_level = level;
+            slot->first_at = slot->count;
+            memcpy(slot->first, text, strlen(text) + 1);
+        }
+        memcpy(slot->lines[slot->count % QNNRT__LOG_LINES], text, strlen(text) + 1);
+        slot->count += 1;
+    }
+    qnnrt__os_unlock(&slot->lock);
+    if (used && pass && hooks.log != NULL)
+        hooks.log(hooks.log_user, (qnnrt_log_level)level, "vendor", 0, text);
+}
+
+/* One callback per slot: qnnrt__log_call_3 knows that it is number 3. */
+#define QNNRT__LOG_CALLS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
+#define QNNRT__X(n)                                                                                    \
+    static void qnnrt__log_call_##n(const char *format, uint32_t level, uint64_t time, va_list args)   \
+    {                                                                                                  \
+        (void)time;                                                                                    \
+        qnnrt__log_take(&qnnrt__log_slots[(n) < QNNRT_LOG_SLOTS ? (n) : 0], format, level, args);      \
+    }
+QNNRT__LOG_CALLS(QNNRT__X)
+#undef QNNRT__X
+
+typedef void (*qnnrt__log_callback)(const char *format, uint32_t level, uint64_t time, va_list args);
+
+static qnnrt__log_callback qnnrt__log_callback_of(int slot)
+{
+#define QNNRT__X(n) qnnrt__log_call_##n,
+    static const qnnrt__log_callback calls[] = { QNNRT__LOG_CALLS(QNNRT__X) };
+#undef QNNRT__X
+    return calls[slot];
+}
+
+/* A free slot, or -1 when as many backends as QNNRT_LOG_SLOTS are open: they run without a log. */
+static int qnnrt__log_open(const qnnrt_hooks *hooks, qnnrt_log_level level)
+{
+    int i;
+    for (i = 0; i < QNNRT_LOG_SLOTS; ++i) {
+        qnnrt__log_slot *slot = &qnnrt__log_slots[i];
+        int mine;
+        qnnrt__os_lock(&slot->lock);
+        mine = !slot->used;
+        if (mine) {
+            slot->used = 1;
+            slot->hooks = *hooks;
+            slot->level = level;
+            slot->count = 0;
+            slot->first_level = 0;
+        }
+        qnnrt__os_unlock(&slot->lock);
+        if (mine) return i;
+    }
+    return -1;
+}
+
+static void qnnrt__log_close(int index)
+{
+    if (index < 0) return;
+    qnnrt__os_lock(&qnnrt__log_slots[index].lock);
+    qnnrt__log_slots[index].used = 0;
+    qnnrt__os_unlock(&qnnrt__log_slots[index].lock);
+}
+
+/* Lines from here on belong to the call that begins now; answers their first number. */
+static uint32_t qnnrt__log_mark(int index)
+{
+    uint32_t since;
+    if (index < 0) return 0;
+    qnnrt__os_lock(&qnnrt__log_slots[index].lock);
+    since = qnnrt__log_slots[index].count;
+    qnnrt__log_slots[index].first_level = 0;
+    qnnrt__os_unlock(&qnnrt__log_slots[index].lock);
+    return since;
+}
+
+/* Append what the vendor logged from number `since` on: the first error as the likely cause, then the last lines
+   that are still kept. */
+static void qnnrt__log_report(int index, uint32_t since, qnnrt_error *err)
+{
+    qnnrt__log_slot *slot;
+    uint32_t i;
+    int first = 1;
+    if (index < 0 || err == NULL) return;
+    slot = &qnnrt__log_slots[index];
+    qnnrt__os_lock(&slot->lock);
+    if (slot->first_level != 0 && slot->first_at >= since) {
+        qnnrt__err_add(err, "\n  the library logged first: %s", slot->first);
+        first = 0;
+    }
+    i = slot->count > QNNRT__LOG_LINES ? slot->count - QNNRT__LOG_LINES : 0;
+    for (i = i > since ? i : since; i < slot->count; ++i) {
+        if (!first && i == slot->first_at) continue;
+        qnnrt__err_add(err, "\n  %s: %s", first ? "the library logged" : "then", slot->lines[i % QNNRT__LOG_LINES]);
+        first = 0;
+    }
+    qnnrt__os_unlock(&slot->lock);
+}
+
+/* =====================================================================================
+   VENDOR CODES                                                                   >>codes
+   The one place where answers of the vendor become words: symbols of all codes, and for
+   those that people meet, the likely cause and what to do.
+   Source: enumerators of the public API headers up to core 2.37; causes from field reports
+   and from provoking them on the genuine libraries.
+   Needs: >>err >>log     Knows nothing of: who called
+   ===================================================================================== */
+
+#ifndef QNNRT_NO_ERROR_TEXT
+typedef struct qnnrt__codes_symbol { uint32_t code; const char *symbol; } qnnrt__codes_symbol;
+
+/* Ascending. Several components alias a code of 1000 to 1999; the common name stands for all. */
+static const qnnrt__codes_symbol qnnrt__codes_symbols[] = {
+    {  1000, "QNN_COMMON_ERROR_NOT_SUPPORTED" },
+    {  1002, "QNN_COMMON_ERROR_MEM_ALLOC" },
+    {  1003, "QNN_COMMON_ERROR_SYSTEM" },
+    {  1004, "QNN_COMMON_ERROR_INVALID_ARGUMENT" },
+    {  1005, "QNN_COMMON_ERROR_OPERATION_NOT_PERMITTED" },
+    {  1006, "QNN_COMMON_ERROR_PLATFORM_NOT_SUPPORTED" },
+    {  1007, "QNN_COMMON_ERROR_SYSTEM_COMMUNICATION" },
+    {  1008, "QNN_COMMON_ERROR_INCOMPATIBLE_BINARIES" },
+    {  1009, "QNN_COMMON_ERROR_LOADING_BINARIES" },
+    {  1010, "QNN_COMMON_ERROR_RESOURCE_UNAVAILABLE" },
+    {  1011, "QNN_COMMON_ERROR_SYSTEM_COMMUNICATION_FATAL" },
+    {  1100, "QNN_COMMON_ERROR_GENERAL" },
+    {  2000, "QNN_PROPERTY_ERROR_UNKNOWN_KEY" },
+    {  3000, "QNN_OP_PACKAGE_ERROR_LIBRARY_ALREADY_INITIALIZED" },
+    {  3001, "QNN_OP_PACKAGE_ERROR_LIBRARY_NOT_INITIALIZED" },
+    {  3002, "QNN_OP_PACKAGE_ERROR_INVALID_HANDLE" },
+    {  3100, "QNN_OP_PACKAGE_ERROR_INVALID_INFRASTRUCTURE" },
+    {  3101, "QNN_OP_PACKAGE_ERROR_INVALID_INFO" },
+    {  3110, "QNN_OP_PACKAGE_ERROR_VALIDATION_FAILURE" },
+    {  3200, "QNN_OP_PACKAGE_ERROR_INVALID_ARGUMENT" },
+    {  4000, "QNN_BACKEND_ERROR_CANNOT_INITIALIZE" },
+    {  4002, "QNN_BACKEND_ERROR_TERMINATE_FAILED" },
+    {  4003, "QNN_BACKEND_ERROR_NOT_SUPPORTED" },
+    {  4004, "QNN_BACKEND_ERROR_INVALID_ARGUMENT" },
+    {  4005, "QNN_BACKEND_ERROR_OP_PACKAGE_NOT_FOUND" },
+    {  4006, "QNN_BACKEND_ERROR_OP_PACKAGE_IF_PROVIDER_NOT_FOUND" },
+    {  4007, "QNN_BACKEND_ERROR_OP_PACKAGE_REGISTRATION_FAILED" },
+    {  4008, "QNN_BACKEND_ERROR_OP_PACKAGE_UNSUPPORTED_VERSION" },
+    {  4009, "QNN_BACKEND_ERROR_OP_PACKAGE_DUPLICATE" },
+    {  4010, "QNN_BACKEND_ERROR_INCONSISTENT_CONFIG" },
+    {  4011, "QNN_BACKEND_ERROR_INVALID_HANDLE" },
+    {  4012, "QNN_BACKEND_ERROR_INVALID_CONFIG" },
+    {  4950, "QNN_SAVER_ERROR_DUMMY_RETVALUE" },
+    {  4951, "QNN_SAVER_ERROR_ALREADY_INSTANTIATED" },
+    {  5000, "QNN_CONTEXT_ERROR_INVALID_ARGUMENT" },
+    {  5001, "QNN_CONTEXT_ERROR_CTX_DOES_NOT_EXIST" },
+    {  5002, "QNN_CONTEXT_ERROR_INVALID_HANDLE" },
+    {  5003, "QNN_CONTEXT_ERROR_NOT_FINALIZED" },
+    {  5004, "QNN_CONTEXT_ERROR_BINARY_VERSION" },
+    {  5005, "QNN_CONTEXT_ERROR_CREATE_FROM_BINARY" },
+    {  5006, "QNN_CONTEXT_ERROR_GET_BINARY_SIZE_FAILED" },
+    {  5007, "QNN_CONTEXT_ERROR_GET_BINARY_FAILED" },
+    {  5008, "QNN_CONTEXT_ERROR_BINARY_CONFIGURATION" },
+    {  5009, "QNN_CONTEXT_ERROR_SET_PROFILE" },
+    {  5010, "QNN_CONTEXT_ERROR_INVALID_CONFIG" },
+    {  5011, "QNN_CONTEXT_ERROR_BINARY_SUBOPTIMAL" },
+    {  5012, "QNN_CONTEXT_ERROR_ABORTED" },
+    {  5013, "QNN_CONTEXT_ERROR_TIMED_OUT" },
+    {  5014, "QNN_CONTEXT_ERROR_INCREMENT_INVALID_BUFFER" },
+    {  6000, "QNN_GRAPH_ERROR_INVALID_ARGUMENT" },
+    {  6001, "QNN_GRAPH_ERROR_INVALID_HANDLE" },
+    {  6002, "QNN_GRAPH_ERROR_GRAPH_DOES_NOT_EXIST" },
+    {  6003, "QNN_GRAPH_ERROR_INVALID_NAME" },
+    {  6004, "QNN_GRAPH_ERROR_INVALID_TENSOR" },
+    {  6005, "QNN_GRAPH_ERROR_INVALID_OP_CONFIG" },
+    {  6006, "QNN_GRAPH_ERROR_SET_PROFILE" },
+    {  6007, "QNN_GRAPH_ERROR_UNCONNECTED_NODE" },
+    {  6020, "QNN_GRAPH_ERROR_CREATE_FAILED" },
+    {  6021, "QNN_GRAPH_ERROR_OPTIMIZATION_FAILED" },
+    {  6022, "QNN_GRAPH_ERROR_FINALIZE_FAILED" },
+    {  6023, "QNN_GRAPH_ERROR_GRAPH_NOT_FINALIZED" },
+    {  6024, "QNN_GRAPH_ERROR_GRAPH_FINALIZED" },
+    {  6025, "QNN_GRAPH_ERROR_EXECUTION_ASYNC_FIFO_FULL" },
+    {  6030, "QNN_GRAPH_ERROR_SIGNAL_IN_USE" },
+    {  6031, "QNN_GRAPH_ERROR_ABORTED" },
+    {  6032, "QNN_GRAPH_ERROR_PROFILE_IN_USE" },
+    {  6033, "QNN_GRAPH_ERROR_TIMED_OUT" },
+    {  6034, "QNN_GRAPH_ERROR_SUBGRAPH" },
+    {  6035, "QNN_GRAPH_ERROR_DISABLED" },
+    {  6036, "QNN_GRAPH_ERROR_DYNAMIC_TENSOR_SHAPE" },
+    {  6037, "QNN_GRAPH_ERROR_TENSOR_SPARSITY" },
+    {  6038, "QNN_GRAPH_ERROR_EARLY_TERMINATION" },
+    {  6039, "QNN_GRAPH_ERROR_INVALID_CONTEXT" },
+    {  7001, "QNN_TENSOR_ERROR_INVALID_HANDLE" },
+    {  7002, "QNN_TENSOR_ERROR_DOES_NOT_EXIST" },
+    {  7003, "QNN_TENSOR_ERROR_ALREADY_EXISTS" },
+    {  7004, "QNN_TENSOR_ERROR_INVALID_TENSOR_PARAM" },
+    {  7005, "QNN_TENSOR_ERROR_UNSUPPORTED_TENSOR_PARAM" },
+    {  7006, "QNN_TENSOR_ERROR_NAME_HASH_COLLISION" },
+    {  7007, "QNN_TENSOR_ERROR_INCOMPATIBLE_TENSOR_UPDATE" },
+    {  8000, "QNN_MEM_ERROR_INVALID_ARGUMENT" },
+    {  8001, "QNN_MEM_ERROR_INVALID_HANDLE" },
+    {  8002, "QNN_MEM_ERROR_ALREADY_REGISTERED" },
+    {  8003, "QNN_MEM_ERROR_MAPPING" },
+    {  8004, "QNN_MEM_ERROR_INVALID_SHAPE" },
+    {  8005, "QNN_MEM_ERROR_UNSUPPORTED_MEMTYPE" },
+    {  9000, "QNN_SIGNAL_ERROR_SIGNAL_IN_USE" },
+    {  9001, "QNN_SIGNAL_ERROR_SIGNAL_IDLE" },
+    {  9002, "QNN_SIGNAL_ERROR_INVALID_ARGUMENT" },
+    {  9003, "QNN_SIGNAL_ERROR_INVALID_HANDLE" },
+    {  9004, "QNN_SIGNAL_ERROR_TIMEOUT" },
+    {  9005, "QNN_SIGNAL_ERROR_INCOMPATIBLE_SIGNAL_TYPE" },
+    { 10000, "QNN_ERROR_INVALID_ARGUMENT" },
+    { 10001, "QNN_ERROR_INVALID_ERROR_HANDLE" },
+    { 11002, "QNN_LOG_ERROR_INITIALIZATION" },
+    { 11003, "QNN_LOG_ERROR_INVALID_ARGUMENT" },
+    { 11004, "QNN_LOG_ERROR_INVALID_HANDLE" },
+    { 12000, "QNN_PROFILE_ERROR_INVALID_HANDLE" },
+    { 12001, "QNN_PROFILE_ERROR_HANDLE_IN_USE" },
+    { 12002, "QNN_PROFILE_ERROR_INCOMPATIBLE_EVENT" },
+    { 13000, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_INVALID_HANDLE_PTR" },
+    { 13001, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_INVALID_INPUT" },
+    { 13002, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_UNSUPPORTED_CONFIG" },
+    { 13003, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_TRANSPORT" },
+    { 13004, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_UNSUPPORTED" },
+    { 13005, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_MEM_ALLOC" },
+    { 13006, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_FAILED" },
+    { 14000, "QNN_DEVICE_ERROR_INVALID_HANDLE" },
+    { 14001, "QNN_DEVICE_ERROR_INVALID_CONFIG" },
+    { 14002, "QNN_DEVICE_ERROR_HARDWARE_UNAVAILABLE" },
+    { 14003, "QNN_DEVICE_ERROR_ASSOCIATED_TO_CONTEXT" },
+    { 14004, "QNN_DEVICE_ERROR_ACCESS_DENIED" },
+    { 15000, "QNN_GLOBAL_CONFIG_ERROR_INVALID_CONFIG" },
+    { 30000, "QNN_SYSTEM_COMMON_ERROR_INVALID_HANDLE" },
+    { 30001, "QNN_SYSTEM_COMMON_ERROR_INVALID_ARGUMENT" },
+    { 30002, "QNN_SYSTEM_CONTEXT_ERROR_OPERATION_FAILED" },
+    { 30010, "QNN_SYSTEM_CONTEXT_ERROR_MALFORMED_BINARY" },
+    { 31000, "QNN_SYSTEM_PROFILE_ERROR_MEM_ALLOC" },
+};
+
+typedef struct qnnrt__codes_cause { uint32_t code; const char *cause, *fix; } qnnrt__codes_cause;
+
+static const qnnrt__codes_cause qnnrt__codes_causes[] = {
+    { 1000, "the library does not offer this on this machine (weight-shared contexts on the x86 emulator,"
+            " for one)", "use a binary or an option that it supports; the log line says what it misses" },
+    { 1002, "the NPU's process domain is full: a context over about 3.6 GB, or too many contexts; on x86 a"
+            " float graph without a chip to compile for", "split into shards, free before loading;"
+            " on x86 set soc_model (57)" },
+    { 1007, "the DSP restarted; every handle is dead", "close the model and open it again" },
+    { 1008, "stub and skel libraries of different releases, often an older copy of the phone's own",
+            "ship both from one release and put their folder first in ADSP_LIBRARY_PATH" },
+    { 1009, "the skel library for this NPU is missing or not on the DSP's search path",
+            "put libQnnHtpV<arch>Skel.so in a folder named in ADSP_LIBRARY_PATH (separator ';')" },
+    { 1011, "the DSP restarted; every handle is dead", "close the model and open it again" },
+    { 1100, "an earlier step failed; this is an echo", "look at the first line that the library logged" },
+    { 4000, "there is no NPU to talk to: not a Snapdragon, or libcdsprpc.so is not visible to the app",
+            "run on the device; on Android declare <uses-native-library android:name=\"libcdsprpc.so\"/>" },
+    { 5000, "made by a newer release than the library, for another chip, or cut short",
+            "build it with the library's release or ship newer libraries" },
+    { 5005, "made for another backend or chip, or asks for more VTCM than the part has",
+            "compile it for this chip and backend" },
+    { 6001, "the context of this graph is gone", "close the model and open it again" },
+    { 6004, "the set of tensors differs from what the graph was built with", "take ids, dims and types from"
+            " the binary's own metadata" },
+    { 6999, "the DSP crashed or timed out while executing", "close the model and open it again" },
+    { 14001, "no transport to the DSP: stub or skel missing or not on the search path, or the driver is not"
+             " accessible", "check that libQnnHtpV<arch>Stub.so lies beside the backend and the Skel in"
+             " ADSP_LIBRARY_PATH (separator ';')" },
+    { 30010, "damaged or cut short, or of a release that the library cannot read",
+             "copy the file again and compare its size; use a newer libQnnSystem.so" },
+};
+#endif
+
+QNNRT_API const char *qnnrt_vendor_code_name(uint64_t vendor_code)
+{
+#ifndef QNNRT_NO_ERROR_TEXT
+    size_t i;
+    for (i = 0; i < sizeof(qnnrt__codes_symbols) / sizeof(qnnrt__codes_symbols[0]); ++i)
+        if (qnnrt__codes_symbols[i].code == (vendor_code & 0xFFFF)) return qnnrt__codes_symbols[i].symbol;
+#endif
+    (void)vendor_code;
+    return NULL;
+}
+
+/* Append code, symbol, cause, fix and the library's own lines to an error that says what was attempted. */
+static qnnrt_result qnnrt__codes_explain(qnnrt_error *err, const char *call, uint64_t vendor_code, int log_slot,
+                                         uint32_t since)
+{
+    const char *symbol = qnnrt_vendor_code_name(vendor_code);
+    if (err == NULL) return QNNRT_E_BACKEND;
+    err->vendor_code = vendor_code;
+    qnnrt__err_add(err, ": %s answered 0x%x (%s)", call, (unsigned)(vendor_code & 0xFFFF),
+                   symbol != NULL ? symbol : "no symbol known");
+#ifndef QNNRT_NO_ERROR_TEXT
+    {
+        size_t i;
+        for (i = 0; i < sizeof(qnnrt__codes_causes) / sizeof(qnnrt__codes_causes[0]); ++i)
+            if (qnnrt__codes_causes[i].code == (vendor_code & 0xFFFF))
+                qnnrt__err_add(err, "\n  likely cause: %s\n  what helps: %s", qnnrt__codes_causes[i].cause,
+                               qnnrt__codes_causes[i].fix);
+    }
+#endif
+    qnnrt__log_report(log_slot, since, err);
+    return QNNRT_E_BACKEND;
+}
+/* =====================================================================================
+   DATA TYPES                                                                    >>dtype
+   The element types of a tensor: their names, widths and how many bytes a shape takes.
+   Needs: >>size     Knows nothing of: tensors, scales, backends, files
+   ===================================================================================== */
+
+typedef enum qnnrt__dtype_kind {
+    QNNRT__DTYPE_INT,
+    QNNRT__DTYPE_UINT,
+    QNNRT__DTYPE_FLOAT,
+    QNNRT__DTYPE_SFIXED,
+    QNNRT__DTYPE_UFIXED,
+    QNNRT__DTYPE_BOOL,
+    QNNRT__DTYPE_OPAQUE     /* string and undefined: no elements that could be counted */
+} qnnrt__dtype_kind;
+
+typedef struct qnnrt__dtype_info {
+    qnnrt_dtype       dtype;
+    qnnrt__dtype_kind kind;
+    uint32_t          bits;     /* of one stored element; 2 and 4 are packed; 0: opaque */
+    const char       *name;
+} qnnrt__dtype_info;
+
+static const qnnrt__dtype_info qnnrt__dtype_table[] = {
+    { QNNRT_DTYPE_I2,        QNNRT__DTYPE_INT,     2, "int2"      },
+    { QNNRT_DTYPE_I4,        QNNRT__DTYPE_INT,     4, "int4"      },
+    { QNNRT_DTYPE_I8,        QNNRT__DTYPE_INT,     8, "int8"      },
+    { QNNRT_DTYPE_I16,       QNNRT__DTYPE_INT,    16, "int16"     },
+    { QNNRT_DTYPE_I32,       QNNRT__DTYPE_INT,    32, "int32"     },
+    { QNNRT_DTYPE_I64,       QNNRT__DTYPE_INT,    64, "int64"     },
+    { QNNRT_DTYPE_U2,        QNNRT__DTYPE_UINT,    2, "uint2"     },
+    { QNNRT_DTYPE_U4,        QNNRT__DTYPE_UINT,    4, "uint4"     },
+    { QNNRT_DTYPE_U8,        QNNRT__DTYPE_UINT,    8, "uint8"     },
+    { QNNRT_DTYPE_U16,       QNNRT__DTYPE_UINT,   16, "uint16"    },
+    { QNNRT_DTYPE_U32,       QNNRT__DTYPE_UINT,   32, "uint32"    },
+    { QNNRT_DTYPE_U64,       QNNRT__DTYPE_UINT,   64, "uint64"    },
+    { QNNRT_DTYPE_F4,        QNNRT__DTYPE_FLOAT,   4, "float4"    },
+    { QNNRT_DTYPE_F8,        QNNRT__DTYPE_FLOAT,   8, "float8"    },
+    { QNNRT_DTYPE_F16,       QNNRT__DTYPE_FLOAT,  16, "float16"   },
+    { QNNRT_DTYPE_BF16,      QNNRT__DTYPE_FLOAT,  16, "bfloat16"  },
+    { QNNRT_DTYPE_F32,       QNNRT__DTYPE_FLOAT,  32, "float32"   },
+    { QNNRT_DTYPE_F64,       QNNRT__DTYPE_FLOAT,  64, "float64"   },
+    { QNNRT_DTYPE_S2Q,       QNNRT__DTYPE_SFIXED,  2, "sfixed2"   },
+    { QNNRT_DTYPE_S4Q,       QNNRT__DTYPE_SFIXED,  4, "sfixed4"   },
+    { QNNRT_DTYPE_S8Q,       QNNRT__DTYPE_SFIXED,  8, "sfixed8"   },
+    { QNNRT_DTYPE_S16Q,      QNNRT__DTYPE_SFIXED, 16, "sfixed16"  },
+    { QNNRT_DTYPE_S32Q,      QNNRT__DTYPE_SFIXED, 32, "sfixed32"  },
+    { QNNRT_DTYPE_U2Q,       QNNRT__DTYPE_UFIXED,  2, "ufixed2"   },
+    { QNNRT_DTYPE_U4Q,       QNNRT__DTYPE_UFIXED,  4, "ufixed4"   },
+    { QNNRT_DTYPE_U8Q,       QNNRT__DTYPE_UFIXED,  8, "ufixed8"   },
+    { QNNRT_DTYPE_U16Q,      QNNRT__DTYPE_UFIXED, 16, "ufixed16"  },
+    { QNNRT_DTYPE_U32Q,      QNNRT__DTYPE_UFIXED, 32, "ufixed32"  },
+    { QNNRT_DTYPE_BOOL8,     QNNRT__DTYPE_BOOL,    8, "bool8"     },
+    { QNNRT_DTYPE_STRING,    QNNRT__DTYPE_OPAQUE,  0, "string"    },
+    { QNNRT_DTYPE_UNDEFINED, QNNRT__DTYPE_OPAQUE,  0, "undefined" }
+};
+
+/* NULL for a number that is not in the table. */
+static const qnnrt__dtype_info *qnnrt__dtype_find(qnnrt_dtype dtype)
+{
+    const size_t count = sizeof(qnnrt__dtype_table) / sizeof(qnnrt__dtype_table[0]);
+    for (size_t i = 0; i < count; ++i)
+        if (qnnrt__dtype_table[i].dtype == dtype)
+            return &qnnrt__dtype_table[i];
+    return NULL;
+}
+
+/* Never NULL, so it can go straight into a message. */
+static const char *qnnrt__dtype_name(qnnrt_dtype dtype)
+{
+    const qnnrt__dtype_info *info = qnnrt__dtype_find(dtype);
+    return info != NULL ? info->name : "unknown";
+}
+
+static int qnnrt__dtype_is_fixed(qnnrt_dtype dtype)
+{
+    const qnnrt__dtype_info *info = qnnrt__dtype_find(dtype);
+    return info != NULL && (info->kind == QNNRT__DTYPE_SFIXED || info->kind == QNNRT__DTYPE_UFIXED);
+}
+
+/* Count the elements of a shape and the bytes they take, packed when an element is below a byte.
+
+   dims     rank sizes, outermost first; rank 0 is one element, a size of 0 is an error
+   count    receives the elements, or 0
+   bytes    receives the bytes, or 0
+
+   Returns  QNNRT_OK
+            QNNRT_E_UNSUPPORTED  the type is unknown or has no fixed width
+            QNNRT_E_ARG          dims is missing or holds a 0
+            QNNRT_E_LIMIT        more than SIZE_MAX / 2 bytes                                */
+static qnnrt_result qnnrt__dtype_bytes(qnnrt_dtype dtype, const uint32_t *dims, uint32_t rank,
+                                       uint64_t *count, uint64_t *bytes)
+{
+    const qnnrt__dtype_info *info = qnnrt__dtype_find(dtype);
+    uint64_t n = 1, size = 0;
+
+    *count = 0;
+    *bytes = 0;
+    if (info == NULL || info->bits == 0)
+        return QNNRT_E_UNSUPPORTED;
+    if (dims == NULL && rank != 0)
+        return QNNRT_E_ARG;
+    for (uint32_t i = 0; i < rank; ++i)
+        if (dims[i] == 0)
+            return QNNRT_E_ARG;
+    for (uint32_t i = 0; i < rank; ++i)
+        if (!qnnrt__size_mul(n, dims[i], &n))
+            return QNNRT_E_LIMIT;
+
+    if (info->bits < 8) {
+        const uint64_t per_byte = 8u / info->bits;
+        size = n / per_byte + (n % per_byte != 0 ? 1u : 0u);
+    } else if (!qnnrt__size_mul(n, info->bits / 8u, &size)) {
+        return QNNRT_E_LIMIT;
+    }
+    /* The count has to fit size_t too: below a byte it is the larger of the two. */
+    if (size > SIZE_MAX / 2u || n > SIZE_MAX)
+        return QNNRT_E_LIMIT;
+    *count = n;
+    *bytes = size;
+    return QNNRT_OK;
+}
+
+/* =====================================================================================
+   QUANTISATION                                                                  >>quant
+   Converts between stored elements and float or int32: real = (code + offset) * scale.
+   Needs: >>dtype >>size     Knows nothing of: tensors, backends, files
+   =====================================================================================
+
+   What is promised, whatever the rounding mode, flush-to-zero or -ffast-math:
+
+     read_f32   fixed and integer types give the float nearest to the exact value, ties to even
+     write_f32  fixed types give clamp(round_half_even(x / scale) - offset) of exact arithmetic
+
+   Two ways lead there. The exact one works on integers only and is never wrong. The fast one
+   uses the floating-point unit, and only after qnnrt__quant_env_plain() has seen that it rounds
+   to nearest and keeps denormals, and only while |code + offset| <= 2^24, which holds for every
+   8- and 16-bit tensor met in practice. Both may raise the sticky flags (inexact, underflow).
+
+   Why the fast write is exact. Let t = x / scale, from 24-bit mantissas X and S. If t is not
+   halfway between two integers it is at least 2^-25 away from any such point: with
+   t = X * 2^e / S and an odd m, |t - m/2| is a non-zero integer over 2S (e >= -1), or over
+   2D with D = S * 2^(-e-1) (e < -1), where D > 2^24 only pushes the numerator up with it.
+   x * (1 / scale) in double is off by less than 2^-52 * |t| <= 2^-28. Snapping that to a grid of
+   2^-26 therefore makes every true tie an exact tie again and moves nothing across one; the
+   second addition then rounds to an integer, ties to even, in hardware.
+
+   Elements are little-endian, as the host is. Device pointers may have any alignment.       */
+
+#define QNNRT__QUANT_SNAP   100663296.0             /* 1.5 * 2^26: leaves multiples of 2^-26   */
+#define QNNRT__QUANT_ROUND  6755399340392448.0      /* 1.5 * 2^52 - SNAP: leaves integers      */
+#define QNNRT__QUANT_EXACT  ((int64_t)1 << 24)      /* up to here the fast way is proven       */
+
+/* Wider temporaries (x87) or re-ordered sums would round twice or not at all. */
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || \
+    (defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0 && __FLT_EVAL_METHOD__ != 1)
+#define QNNRT__QUANT_FAST_WRITE 0
+#else
+#define QNNRT__QUANT_FAST_WRITE 1
+#endif
+
+/* How an element lies in memory. */
+typedef struct qnnrt__quant_form {
+    qnnrt__dtype_kind kind;
+    uint32_t bits;      /* of the storage                                                     */
+    int      fixed;     /* the type carries codes, not values                                 */
+    int      narrow;    /* only the low bits of the storage are used                          */
+    uint64_t mask;      /* the used bits                                                      */
+    uint64_t sign;      /* the top used bit, 0 when unsigned                                  */
+    int64_t  min, max;  /* range of a code; max of uint64 is cut to INT64_MAX                 */
+    uint64_t total;     /* elements in the tensor                                             */
+    uint64_t bytes;     /* bytes of the tensor                                                */
+} qnnrt__quant_form;
+
+/* One scale and offset, ready for a run of elements. */
+typedef struct qnnrt__quant_map {
+    float    scale;
+    int32_t  offset;
+    double   inv;       /* 1 / scale, set for the fast way only                               */
+    double   lo, hi;    /* clamp for x / scale, set for the fast way only                     */
+    int      fast;      /* the hardware gives the exact result                                */
+} qnnrt__quant_map;
+
+static uint32_t qnnrt__quant_f32_bits(float x)
+{
+    uint32_t b;
+    memcpy(&b, &x, sizeof(b));
+    return b;
+}
+
+/* 1 when the unit rounds to nearest even and keeps denormals, asked through volatiles so that
+   the answer is the machine's and not the compiler's. */
+static int qnnrt__quant_env_plain(void)
+{
+    volatile float one = 1.0f, tiny = 1.0f / 1073741824.0f, denormal, half = 0.5f, up, down, kept;
+    const uint32_t denormal_bits = 0x00400000u;
+    float f;
+
+    memcpy(&f, &denormal_bits, sizeof(f));
+    denormal = f;
+    up   = one + tiny;
+    down = one - tiny;
+    kept = denormal * half;     /* 0 when inputs or results are flushed */
+    f = kept;
+    return up == 1.0f && down == 1.0f && qnnrt__quant_f32_bits(f) == 0x00200000u;
+}
+
+/* ---- exact, on integers ------------------------------------------------------------------ */
+
+/* mant / 2^shift, rounded half to even. */
+static uint64_t qnnrt__quant_shift_even(uint64_t mant, uint32_t shift)
+{
+    uint64_t q, rest, half;
+    if (shift == 0)
+        return mant;
+    if (shift > 64)
+        return 0;
+    q    = shift == 64 ? 0 : mant >> shift;
+    rest = shift == 64 ? mant : mant & (((uint64_t)1 << shift) - 1u);
+    half = (uint64_t)1 << (shift - 1u);
+    return q + (rest > half || (rest == half && (q & 1u) != 0) ? 1u : 0u);
+}
+
+/* The position of the highest set bit; mant is not 0. */
+static int qnnrt__quant_top_bit(uint64_t mant)
+{
+    int top = 0;
+    for (int step = 32; step > 0; step /= 2) {
+        if ((mant >> step) != 0) {
+            mant >>= step;
+            top += step;
+        }
+    }
+    return top;
+}
+
+/* The bits of the float nearest to +-mant * 2^exp; 0 has no sign. */
+static uint32_t qnnrt__quant_f32_pack(int negative, uint64_t mant, int exp)
+{
+    int top, last;
+    uint64_t q;
+
+    if (mant == 0)
+        return 0;
+    top  = exp + qnnrt__quant_top_bit(mant);
+    last = top < -126 ? -149 : top - 23;        /* the weight of the result's lowest bit */
+    if (top > 127)
+        q = 0x7F800000u;
+    else if (last <= exp)
+        q = mant << (exp - last);
+    else
+        q = qnnrt__quant_shift_even(mant, (uint32_t)(last - exp));
+    /* The leading bit adds itself to the exponent field, and so does a carry out of rounding. */
+    if (top <= 127 && top >= -126)
+        q += (uint64_t)(uint32_t)(top + 126) << 23;
+    return (uint32_t)q | (negative ? 0x80000000u : 0u);
+}
+
+/* Split a positive finite float, leading bit at 23: |x| = mant * 2^exp; mant 0 for zero. */
+static uint32_t qnnrt__quant_f32_split(uint32_t bits, int *exp)
+{
+    const uint32_t field = (bits >> 23) & 0xFFu;
+    uint32_t mant = bits & 0x007FFFFFu;
+
+    if (field != 0) {
+        *exp = (int)field - 150;
+        return mant | 0x00800000u;
+    }
+    *exp = -149;
+    if (mant != 0) {
+        const int lift = 23 - qnnrt__quant_top_bit(mant);
+        mant <<= lift;
+        *exp -= lift;
+    }
+    return mant;
+}
+
+/* The bits of (code + offset) * scale; any 32-bit code, any offset, the scale is valid. */
+static uint32_t qnnrt__quant_real_exact(int64_t code, int32_t offset, float scale)
+{
+    const int64_t steps = code + offset;
+    const uint64_t size = steps < 0 ? 0u - (uint64_t)steps : (uint64_t)steps;
+    int exp;
+    const uint32_t mant = qnnrt__quant_f32_split(qnnrt__quant_f32_bits(scale), &exp);
+    return qnnrt__quant_f32_pack(steps < 0, size * mant, exp);      /* 34 + 24 bits at most */
+}
+
+/* The code of x, all in integers: floor(2 |x| / scale) and what is left of it tell the rest. */
+static int64_t qnnrt__quant_code_exact(uint32_t x, float scale, int32_t offset,
+                                       int64_t min, int64_t max)
+{
+    const uint32_t size = x & 0x7FFFFFFFu;
+    int64_t code = 0;
+    int exp_x, exp_s;
+
+    if (size == 0x7F800000u) {
+        return (x >> 31) != 0 ? min : max;
+    } else if (size < 0x7F800000u && size != 0) {
+        const uint64_t mx = qnnrt__quant_f32_split(size, &exp_x);
+        const uint64_t ms = qnnrt__quant_f32_split(qnnrt__quant_f32_bits(scale), &exp_s);
+        const int exp = exp_x - exp_s;          /* 2^(exp-1) < |x| / scale < 2^(exp+1) */
+        if (exp > 35)
+            return (x >> 31) != 0 ? min : max;
+        if (exp >= -1) {
+            const uint64_t num = mx << (exp + 1);
+            const uint64_t twice = num / ms;
+            const uint64_t whole = twice >> 1;
+            const int up = (twice & 1u) != 0 && (num % ms != 0 || (whole & 1u) != 0);
+            code = (int64_t)(whole + (up ? 1u : 0u));
+            if ((x >> 31) != 0)
+                code = -code;
+        }
+    }
+    code -= offset;
+    return code < min ? min : code > max ? max : code;
+}
+
+/* |x| rounded half to even; UINT64_MAX from 2^64 on, 0 for NaN. */
+static uint64_t qnnrt__quant_round(uint32_t x)
+{
+    int exp;
+    uint64_t mant;
+    if ((x & 0x7FFFFFFFu) > 0x7F800000u)
+        return 0;
+    mant = qnnrt__quant_f32_split(x & 0x7FFFFFFFu, &exp);       /* infinity splits to 2^128 */
+    if (exp > 40)
+        return UINT64_MAX;
+    return exp >= 0 ? mant << exp : qnnrt__quant_shift_even(mant, (uint32_t)-exp);
+}
+
+/* ---- one element ------------------------------------------------------------------------- */
+
+/* The element as two's complement in 64 bits. Storage wider than the used bits is read by its
+   low bits, so sign-extended and zero-padded codes mean the same. */
+static uint64_t qnnrt__quant_get(const unsigned char *src, const qnnrt__quant_form *form,
+                                 size_t index)
+{
+    uint64_t raw;
+    if (form->bits == 8) {
+        raw = src[index];
+    } else if (form->bits == 16) {
+        uint16_t v;
+        memcpy(&v, src + 2 * index, sizeof(v));
+        raw = v;
+    } else if (form->bits == 32) {
+        uint32_t v;
+        memcpy(&v, src + 4 * index, sizeof(v));
+        raw = v;
+    } else if (form->bits == 64) {
+        memcpy(&raw, src + 8 * index, sizeof(raw));
+    } else if (form->bits == 4) {
+        raw = (uint64_t)src[index >> 1] >> (4 * (index & 1u));
+    } else {
+        raw = (uint64_t)src[index >> 2] >> (2 * (index & 3u));
+    }
+    return ((raw & form->mask) ^ form->sign) - form->sign;
+}
+
+/* Store the low bits; a packed neighbour keeps its value. */
+static void qnnrt__quant_put(unsigned char *dst, const qnnrt__quant_form *form, size_t index,
+                             uint64_t raw)
+{
+    if (form->bits == 8) {
+        dst[index] = (unsigned char)raw;
+    } else if (form->bits == 16) {
+        const uint16_t v = (uint16_t)raw;
+        memcpy(dst + 2 * index, &v, sizeof(v));
+    } else if (form->bits == 32) {
+        const uint32_t v = (uint32_t)raw;
+        memcpy(dst + 4 * index, &v, sizeof(v));
+    } else if (form->bits == 64) {
+        memcpy(dst + 8 * index, &raw, sizeof(raw));
+    } else {
+        const unsigned per_byte = 8u / form->bits;
+        const unsigned shift = (unsigned)(index % per_byte) * form->bits;
+        const unsigned field = ((1u << form->bits) - 1u) << shift;
+        unsigned char *byte = dst + index / per_byte;
+        *byte = (unsigned char)((*byte & ~field) | (((unsigned)raw << shift) & field));
+    }
+}
+
+/* The code of x without its offset, by the proof at the top of the room. The NaN test is on the
+   bits, and signed, because SSE2 and NEON compare those in one step. */
+static inline int32_t qnnrt__quant_steps_fast(uint32_t bits, double inv, double lo, double hi)
+{
+    const uint32_t b = (int32_t)(bits & 0x7FFFFFFFu) > 0x7F800000 ? 0u : bits;
+    float x;
+    double t;
+    uint64_t r;
+
+    memcpy(&x, &b, sizeof(x));
+    t = (double)x * inv;
+    t = t > lo ? t : lo;
+    t = t < hi ? t : hi;
+    t = (t + QNNRT__QUANT_SNAP) + QNNRT__QUANT_ROUND;
+    memcpy(&r, &t, sizeof(r));
+    return (int32_t)(uint32_t)r;
+}
+
+/* ---- tight loops: one type, one scale ----------------------------------------------------- */
+
+/* Each loop is flat and free of branches so that compilers turn it into vector code; `restrict`
+   is not C++, so they are left to check for overlap themselves. */
+
+static void qnnrt__quant_read_u8(const unsigned char *src, unsigned char *dst, size_t n,
+                                 int32_t offset, float scale)
+{
+    for (size_t i = 0; i < n; ++i) {
+        const float f = (float)((int32_t)src[i] + offset) * scale;
+        memcpy(dst + 4 * i, &f, sizeof(f));
+    }
+}
+
+static void qnnrt__quant_read_s8(const unsigned char *src, unsigned char *dst, size_t n,
+                                 int32_t offset, float scale)
+{
+    for (size_t i = 0; i < n; ++i) {
+        const float f = (float)((int32_t)(int8_t)src[i] + offset) * scale;
+        memcpy(dst + 4 * i, &f, sizeof(f));
+    }
+}
+
+static void qnnrt__quant_read_u16(const unsigned char *src, unsigned char *dst, size_t n,
+                                  int32_t offset, float scale)
+{
+    for (size_t i = 0; i < n; ++i) {
+        uint16_t c;
+        float f;
+        memcpy(&c, src + 2 * i, sizeof(c));
+        f = (float)((int32_t)c + offset) * scale;
+        memcpy(dst + 4 * i, &f, sizeof(f));
+    }
+}
+
+static void qnnrt__quant_read_s16(const unsigned char *src, unsigned char *dst, size_t n,
+                                  int32_t offset, float scale)
+{
+    for (size_t i = 0; i < n; ++i) {
+        int16_t c;
+        float f;
+        memcpy(&c, src + 2 * i, sizeof(c));
+        f = (float)((int32_t)c + offset) * scale;
+        memcpy(dst + 4 * i, &f, sizeof(f));
+    }
+}
+
+/* Signed and unsigned codes have the same low bits, so one loop writes both. */
+static void qnnrt__quant_write_8(unsigned char *dst, const unsigned char *src, size_t n,
+                                 const qnnrt__quant_map *map)
+{
+    const double inv = map->inv, lo = map->lo, hi = map->hi;
+    const int32_t offset = map->offset;
+    for (size_t i = 0; i < n; ++i) {
+        uint32_t b;
+        memcpy(&b, src + 4 * i, sizeof(b));
+        dst[i] = (unsigned char)(uint32_t)(qnnrt__quant_steps_fast(b, inv, lo, hi) - offset);
+    }
+}
+
+static void qnnrt__quant_write_16(unsigned char *dst, const unsigned char *src, size_t n,
+                                  const qnnrt__quant_map *map)
+{
+    const double inv = map->inv, lo = map->lo, hi = map->hi;
+    const int32_t offset = map->offset;
+    for (size_t i = 0; i < n; ++i) {
+        uint32_t b;
+        uint16_t c;
+        memcpy(&b, src + 4 * i, sizeof(b));
+        c = (uint16_t)(uint32_t)(qnnrt__quant_steps_fast(b, inv, lo, hi) - offset);
+        memcpy(dst + 2 * i, &c, sizeof(c));
+    }
+}
+
+/* For 32-bit integers no division came before, so x needs no snapping: one addition rounds it. */
+static void qnnrt__quant_write_32(unsigned char *dst, const unsigned char *src, size_t n,
+                                  double lo, double hi)
+{
+    for (size_t i = 0; i < n; ++i) {
+        uint32_t b, v;
+        float x;
+        double t;
+        uint64_t r;
+        memcpy(&b, src + 4 * i, sizeof(b));
+        b = (int32_t)(b & 0x7FFFFFFFu) > 0x7F800000 ? 0u : b;
+        memcpy(&x, &b, sizeof(x));
+        t = (double)x;
+        t = t > lo ? t : lo;
+        t = t < hi ? t : hi;
+        t += QNNRT__QUANT_SNAP + QNNRT__QUANT_ROUND;
+        memcpy(&r, &t, sizeof(r));
+        v = (uint32_t)r;
+        memcpy(dst + 4 * i, &v, sizeof(v));
+    }
+}
+
+/* Only exact float steps: a power of two times a small integer, which no mode can disturb. */
+static void qnnrt__quant_read_f16(const unsigned char *src, unsigned char *dst, size_t n)
+{
+    for (size_t i = 0; i < n; ++i) {
+        uint16_t h;
+        uint32_t size, mant, b, small;
+        float f;
+        memcpy(&h, src + 2 * i, sizeof(h));
+        size = h & 0x7FFFu;
+        mant = h & 0x03FFu;
+        f = (float)(int32_t)mant * (1.0f / 16777216.0f);
+        memcpy(&small, &f, sizeof(small));
+        b = (size << 13) + 0x38000000u;
+        b = size < 0x0400u ? small : b;
+        b = size >= 0x7C00u ? 0x7F800000u | (mant << 13) : b;
+        b |= size > 0x7C00u ? 0x00400000u : 0u;
+        b |= (uint32_t)(h & 0x8000u) << 16;
+        memcpy(dst + 4 * i, &b, sizeof(b));
+    }
+}
+
+static void qnnrt__quant_write_f16(unsigned char *dst, const unsigned char *src, size_t n)
+{
+    for (size_t i = 0; i < n; ++i) {
+        uint32_t b, size, small, up, h;
+        int32_t whole;
+        float f, rest;
+        uint16_t out;
+        memcpy(&b, src + 4 * i, sizeof(b));
+        size = b & 0x7FFFFFFFu;
+        /* Below 2^-14 the result counts steps of 2^-24; everything here is exact. */
+        small = size < 0x38800000u ? size : 0u;
+        memcpy(&f, &small, sizeof(f));
+        f *= 16777216.0f;
+        whole = (int32_t)f;
+        rest  = f - (float)whole;
+        up = (rest > 0.5f ? 1u : 0u) | ((rest == 0.5f ? 1u : 0u) & (uint32_t)whole);
+        h = (size - 0x38000000u + 0x0FFFu + ((size >> 13) & 1u)) >> 13;
+        h = size < 0x38800000u ? (uint32_t)whole + (up & 1u) : h;
+        h = size >= 0x477FF000u ? 0x7C00u : h;
+        h = size > 0x7F800000u ? 0x7E00u | ((size >> 13) & 0x03FFu) : h;
+        out = (uint16_t)(h | ((b >> 16) & 0x8000u));
+        memcpy(dst + 2 * i, &out, sizeof(out));
+    }
+}
+
+static void qnnrt__quant_read_bf16(const unsigned char *src, unsigned char *dst, size_t n)
+{
+    for (size_t i = 0; i < n; ++i) {
+        uint16_t h;
+        uint32_t b;
+        memcpy(&h, src + 2 * i, sizeof(h));
+        b = (uint32_t)h << 16;
+        b |= (h & 0x7FFFu) > 0x7F80u ? 0x00400000u : 0u;
+        memcpy(dst + 4 * i, &b, sizeof(b));
+    }
+}
+
+static void qnnrt__quant_write_bf16(unsigned char *dst, const unsigned char *src, size_t n)
+{
+    for (size_t i = 0; i < n; ++i) {
+        uint32_t b, r;
+        uint16_t out;
+        memcpy(&b, src + 4 * i, sizeof(b));
+        r = b + 0x7FFFu + ((b >> 16) & 1u);
+        r = (b & 0x7FFFFFFFu) > 0x7F800000u ? b | 0x00400000u : r;
+        out = (uint16_t)(r >> 16);
+        memcpy(dst + 2 * i, &out, sizeof(out));
+    }
+}
+
+static void qnnrt__quant_read_f64(const unsigned char *src, unsigned char *dst, size_t n)
+{
+    for (size_t i = 0; i < n; ++i) {
+        uint64_t d, mant;
+        uint32_t b;
+        int field;
+        memcpy(&d, src + 8 * i, sizeof(d));
+        field = (int)((d >> 52) & 0x7FFu);
+        mant  = d & 0x000FFFFFFFFFFFFFu;
+        if (field == 0x7FF)
+            b = 0x7F800000u | (uint32_t)(mant >> 29) | (mant != 0 ? 0x00400000u : 0u);
+        else if (field == 0)
+            b = 0;                              /* denormal doubles are far below any float */
+        else
+            b = qnnrt__quant_f32_pack(0, mant | 0x0010000000000000u, field - 1075);
+        b |= (uint32_t)(d >> 63) << 31;
+        memcpy(dst + 4 * i, &b, sizeof(b));
+    }
+}
+
+static void qnnrt__quant_write_f64(unsigned char *dst, const unsigned char *src, size_t n)
+{
+    for (size_t i = 0; i < n; ++i) {
+        uint32_t b, size, mant;
+        uint64_t d;
+        int exp;
+        memcpy(&b, src + 4 * i, sizeof(b));
+        size = b & 0x7FFFFFFFu;
+        mant = qnnrt__quant_f32_split(size, &exp);
+        if (size == 0)
+            d = 0;
+        else if (size >= 0x7F800000u)
+            d = 0x7FF0000000000000u | ((uint64_t)(size & 0x007FFFFFu) << 29) |
+                (size > 0x7F800000u ? 0x0008000000000000u : 0u);
+        else
+            d = ((uint64_t)(uint32_t)(exp + 1045) << 52) + ((uint64_t)mant << 29);
+        d |= (uint64_t)(b >> 31) << 63;
+        memcpy(dst + 8 * i, &d, sizeof(d));
+    }
+}
+
+/* ---- shapes, scales and checks ------------------------------------------------------------ */
+
+/* Positive, finite, and 1 / scale finite as a float, which cuts at 2^-128; on the bits, so
+   that flush-to-zero cannot change the verdict. */
+static int qnnrt__quant_scale_ok(float scale)
+{
+    const uint32_t b = qnnrt__quant_f32_bits(scale);
+    return b > 0x00200000u && b < 0x7F800000u;
+}
+
+/* Why the encoding cannot be used with this type and shape, or NULL. An encoding on a type that
+   carries values is never used and so never wrong; see qnnrt__quant_warn(). */
+static const char *qnnrt__quant_check(qnnrt_dtype dtype, const qnnrt_quant *quant,
+                                      const uint32_t *dims, uint32_t rank)
+{
+    const qnnrt__dtype_info *info = qnnrt__dtype_find(dtype);
+    if (info == NULL)
+        return "unknown data type";
+    if (quant == NULL || !qnnrt__dtype_is_fixed(dtype))
+        return NULL;
+    if (quant->bitwidth > info->bits)
+        return "bitwidth exceeds the bits of the type";
+
+    switch (quant->encoding) {
+    case QNNRT_ENCODING_NONE:
+    case QNNRT_ENCODING_OTHER:
+        return NULL;
+    case QNNRT_ENCODING_PER_TENSOR:
+        return qnnrt__quant_scale_ok(quant->scale) ? NULL
+             : "scale is not positive and finite, or so small that 1/scale is infinite";
+    case QNNRT_ENCODING_PER_AXIS:
+        if (dims == NULL || quant->axis < 0 || (uint32_t)quant->axis >= rank)
+            return "axis is outside the rank";
+        if (quant->count != dims[quant->axis])
+            return "number of scales differs from the size of the axis";
+        if (quant->scales == NULL)
+            return "scales of the axis are missing";
+        for (uint32_t i = 0; i < quant->count; ++i)
+            if (!qnnrt__quant_scale_ok(quant->scales[i]))
+                return "a scale of the axis is not positive and finite, or its 1/scale is infinite";
+        return NULL;
+    }
+    return "unknown encoding";
+}
+
+static void qnnrt__quant_range(const qnnrt__dtype_info *info, uint32_t used,
+                               int64_t *min, int64_t *max)
+{
+    const int is_signed = info->kind == QNNRT__DTYPE_INT || info->kind == QNNRT__DTYPE_SFIXED;
+    if (used > 63) {
+        *min = is_signed ? INT64_MIN : 0;
+        *max = INT64_MAX;
+    } else {
+        const int64_t span = is_signed ? (int64_t)1 << (used - 1u) : (int64_t)1 << used;
+        *min = is_signed ? -span : 0;
+        *max = span - 1;
+    }
+}
+
+/* What is legal and still worth a line in the log, or NULL; assumes qnnrt__quant_check() passed. */
+static const char *qnnrt__quant_warn(qnnrt_dtype dtype, const qnnrt_quant *quant)
+{
+    const qnnrt__dtype_info *info = qnnrt__dtype_find(dtype);
+    const int none = quant == NULL || quant->encoding == QNNRT_ENCODING_NONE;
+    uint32_t count = 0;
+    int64_t min, max;
+
+    if (info == NULL)
+        return NULL;
+    if (!qnnrt__dtype_is_fixed(dtype))
+        return none ? NULL : "encoding on a type that has none";
+    if (none)
+        return "fixed-point type without an encoding";
+    if (quant->encoding == QNNRT_ENCODING_PER_TENSOR)
+        count = 1;
+    else if (quant->encoding == QNNRT_ENCODING_PER_AXIS)
+        count = quant->offsets != NULL ? quant->count : 0;
+    else
+        return "encoding is not converted to float";
+
+    qnnrt__quant_range(info, quant->bitwidth != 0 ? quant->bitwidth : info->bits, &min, &max);
+    for (uint32_t i = 0; i < count; ++i) {
+        const int64_t zero = -(int64_t)(quant->encoding == QNNRT_ENCODING_PER_AXIS
+                                            ? quant->offsets[i] : quant->offset);
+        if (zero < min || zero > max)
+            return "offset is outside the codes, real zero saturates";
+    }
+    return NULL;
+}
+
+/* Resolve type and shape and see that [begin, begin + count) lies inside. */
+static qnnrt_result qnnrt__quant_open(qnnrt_dtype dtype, const qnnrt_quant *quant,
+                                      const uint32_t *dims, uint32_t rank,
+                                      uint64_t begin, uint64_t count, qnnrt__quant_form *form)
+{
+    const qnnrt__dtype_info *info = qnnrt__dtype_find(dtype);
+    uint32_t used;
+    qnnrt_result result;
+
+    memset(form, 0, sizeof(*form));
+    result = qnnrt__dtype_bytes(dtype, dims, rank, &form->total, &form->bytes);
+    if (result != QNNRT_OK)
+        return result;
+    if (begin > form->total || count > form->total - begin)
+        return QNNRT_E_ARG;
+
+    form->kind  = info->kind;
+    form->bits  = info->bits;
+    form->fixed = info->kind == QNNRT__DTYPE_SFIXED || info->kind == QNNRT__DTYPE_UFIXED;
+    used = form->fixed && quant != NULL && quant->bitwidth != 0 ? quant->bitwidth : info->bits;
+    if (used > info->bits)
+        return QNNRT_E_ARG;
+    form->narrow = used != info->bits;
+    form->mask   = UINT64_MAX >> (64u - used);
+    if (info->kind == QNNRT__DTYPE_INT || info->kind == QNNRT__DTYPE_SFIXED)
+        form->sign = (uint64_t)1 << (used - 1u);
+    qnnrt__quant_range(info, used, &form->min, &form->max);
+    return QNNRT_OK;
+}
+
+/* Whether float access has a meaning: fixed types need an encoding that is understood here. */
+static qnnrt_result qnnrt__quant_ready_f32(qnnrt_dtype dtype, const qnnrt_quant *quant,
+                                           const uint32_t *dims, uint32_t rank)
+{
+    if (dtype == QNNRT_DTYPE_F4 || dtype == QNNRT_DTYPE_F8)
+        return QNNRT_E_UNSUPPORTED;
+    if (!qnnrt__dtype_is_fixed(dtype))
+        return QNNRT_OK;
+    if (quant == NULL || (quant->encoding != QNNRT_ENCODING_PER_TENSOR &&
+                          quant->encoding != QNNRT_ENCODING_PER_AXIS))
+        return QNNRT_E_UNSUPPORTED;
+    return qnnrt__quant_check(dtype, quant, dims, rank) == NULL ? QNNRT_OK : QNNRT_E_ARG;
+}
+
+/* How many of the elements from index on share a scale, at most left, and that scale. Integers
+   are codes of scale 1 and offset 0. */
+static size_t qnnrt__quant_run(const qnnrt__quant_form *form, const qnnrt_quant *quant,
+                               const uint32_t *dims, uint32_t rank, size_t index, size_t left,
+                               float *scale, int32_t *offset)
+{
+    uint64_t inner = 1, rest;
+    uint32_t at;
+
+    *scale  = 1.0f;
+    *offset = 0;
+    if (!form->fixed || quant == NULL)
+        return left;
+    if (quant->encoding != QNNRT_ENCODING_PER_AXIS) {
+        *scale  = quant->scale;
+        *offset = quant->offset;
+        return left;
+    }
+    for (uint32_t i = (uint32_t)quant->axis + 1u; i < rank; ++i)
+        inner *= dims[i];                       /* a part of form->total, which was checked */
+    at   = (uint32_t)((index / inner) % dims[quant->axis]);
+    rest = inner - index % inner;
+    *scale  = quant->scales[at];
+    *offset = quant->offsets != NULL ? quant->offsets[at] : 0;
+    return rest < left ? (size_t)rest : left;
+}
+
+static void qnnrt__quant_map_read(qnnrt__quant_map *map, const qnnrt__quant_form *form, int plain)
+{
+    const int64_t lo = form->min + map->offset, hi = form->max + map->offset;
+    /* An integer up to 2^24 times 1 is exact in any mode, so only real scales need a plain unit. */
+    map->fast = (plain || !form->fixed) && lo >= -QNNRT__QUANT_EXACT && hi <= QNNRT__QUANT_EXACT;
+}
+
+static void qnnrt__quant_map_write(qnnrt__quant_map *map, const qnnrt__quant_form *form, int plain)
+{
+    const int64_t lo = form->min + map->offset, hi = form->max + map->offset;
+    map->fast = QNNRT__QUANT_FAST_WRITE && plain &&
+                lo >= -QNNRT__QUANT_EXACT && hi <= QNNRT__QUANT_EXACT;
+    if (map->fast) {
+        map->inv = 1.0 / (double)map->scale;
+        map->lo  = (double)lo;
+        map->hi  = (double)hi;
+    }
+}
+
+/* ---- runs of codes ------------------------------------------------------------------------ */
+
+static void qnnrt__quant_read_run(const unsigned char *src, const qnnrt__quant_form *form,
+                                  size_t index, const qnnrt__quant_map *map,
+                                  unsigned char *dst, size_t n)
+{
+    const unsigned char *at = src + index * (form->bits / 8u);
+    if (map->fast && !form->narrow && form->bits == 8) {
+        if (form->sign != 0)
+            qnnrt__quant_read_s8(at, dst, n, map->offset, map->scale);
+        else
+            qnnrt__quant_read_u8(at, dst, n, map->offset, map->scale);
+        return;
+    }
+    if (map->fast && !form->narrow && form->bits == 16) {
+        if (form->sign != 0)
+            qnnrt__quant_read_s16(at, dst, n, map->offset, map->scale);
+        else
+            qnnrt__quant_read_u16(at, dst, n, map->offset, map->scale);
+        return;
+    }
+    for (size_t i = 0; i < n; ++i) {
+        const int64_t code = (int64_t)qnnrt__quant_get(src, form, index + i);
+        uint32_t b;
+        if (map->fast)
+            b = qnnrt__quant_f32_bits((float)((int32_t)code + map->offset) * map->scale);
+        else
+            b = qnnrt__quant_real_exact(code, map->offset, map->scale);
+        memcpy(dst + 4 * i, &b, sizeof(b));
+    }
+}
+
+static void qnnrt__quant_write_run(unsigned char *dst, const qnnrt__quant_form *form,
+                                   size_t index, const qnnrt__quant_map *map,
+                                   const unsigned char *src, size_t n)
+{
+    unsigned char *at = dst + index * (form->bits / 8u);
+    if (map->fast && form->bits == 8) {
+        qnnrt__quant_write_8(at, src, n, map);
+        return;
+    }
+    if (map->fast && form->bits == 16) {
+        qnnrt__quant_write_16(at, src, n, map);
+        return;
+    }
+    for (size_t i = 0; i < n; ++i) {
+        uint32_t b;
+        int64_t code;
+        memcpy(&b, src + 4 * i, sizeof(b));
+        if (map->fast)
+            code = qnnrt__quant_steps_fast(b, map->inv, map->lo, map->hi) - map->offset;
+        else
+            code = qnnrt__quant_code_exact(b, map->scale, map->offset, form->min, form->max);
+        qnnrt__quant_put(dst, form, index + i, (uint64_t)code);
+    }
+}
+
+/* 32- and 64-bit integers and booleans, which have no scale. */
+static void qnnrt__quant_read_whole(const unsigned char *src, const qnnrt__quant_form *form,
+                                    size_t index, unsigned char *dst, size_t n, int plain)
+{
+    if (form->kind == QNNRT__DTYPE_INT && form->bits == 32 && plain) {
+        for (size_t i = 0; i < n; ++i) {
+            int32_t v;
+            float f;
+            memcpy(&v, src + 4 * (index + i), sizeof(v));
+            f = (float)v;
+            memcpy(dst + 4 * i, &f, sizeof(f));
+        }
+        return;
+    }
+    for (size_t i = 0; i < n; ++i) {
+        const uint64_t raw = qnnrt__quant_get(src, form, index + i);
+        const int negative = form->sign != 0 && (raw >> 63) != 0;
+        uint32_t b;
+        if (form->kind == QNNRT__DTYPE_BOOL)
+            b = raw != 0 ? 0x3F800000u : 0u;
+        else
+            b = qnnrt__quant_f32_pack(negative, negative ? 0u - raw : raw, 0);
+        memcpy(dst + 4 * i, &b, sizeof(b));
+    }
+}
+
+static void qnnrt__quant_write_whole(unsigned char *dst, const qnnrt__quant_form *form,
+                                     size_t index, const unsigned char *src, size_t n, int plain)
+{
+    if (QNNRT__QUANT_FAST_WRITE && plain && form->bits == 32) {
+        qnnrt__quant_write_32(dst + 4 * index, src, n, (double)form->min, (double)form->max);
+        return;
+    }
+    for (size_t i = 0; i < n; ++i) {
+        uint32_t b;
+        uint64_t size, most;
+        memcpy(&b, src + 4 * i, sizeof(b));
+        if (form->kind == QNNRT__DTYPE_BOOL) {
+            dst[index + i] = (b & 0x7FFFFFFFu) != 0 ? 1 : 0;
+            continue;
+        }
+        /* The largest magnitude on x's side of zero: sign is 2^(bits-1), mask 2^bits - 1. */
+        most = (b >> 31) != 0 ? form->sign : form->sign != 0 ? form->sign - 1u : form->mask;
+        size = qnnrt__quant_round(b);
+        size = size < most ? size : most;
+        qnnrt__quant_put(dst, form, index + i, (b >> 31) != 0 ? 0u - size : size);
+    }
+}
+
+/* ---- entry points -------------------------------------------------------------------------- */
+
+/* Convert count stored elements, from index begin on in row-major order, to float.
+
+   src      the tensor's first byte, any alignment
+   quant    its encoding; NULL is the same as QNNRT_ENCODING_NONE; ignored for types of values
+   dims     rank sizes, outermost first
+   dst      receives count floats; must not overlap src
+
+   Every type gives the float nearest to the exact value, ties to even. bool8 gives 0 or 1.
+   NaN stays NaN, and comes out quiet except from float32, which is copied.
+   Returns  QNNRT_OK
+            QNNRT_E_ARG          begin + count is outside the shape, or the encoding is
+                                 inconsistent (qnnrt__quant_check() says why)
+            QNNRT_E_UNSUPPORTED  unknown type, string, float4, float8, or a fixed-point type
+                                 whose encoding is absent or of another kind
+            QNNRT_E_LIMIT        the shape is larger than the address space                  */
+static qnnrt_result qnnrt__quant_read_f32(const void *src, qnnrt_dtype dtype,
+                                          const qnnrt_quant *quant, const uint32_t *dims,
+                                          uint32_t rank, size_t begin, float *dst, size_t count)
+{
+    const unsigned char *from = (const unsigned char *)src;
+    unsigned char *to = (unsigned char *)dst;
+    qnnrt__quant_form form;
+    qnnrt_result result = qnnrt__quant_open(dtype, quant, dims, rank, begin, count, &form);
+    int plain;
+
+    if (result == QNNRT_OK)
+        result = qnnrt__quant_ready_f32(dtype, quant, dims, rank);
+    if (result != QNNRT_OK || count == 0)
+        return result;
+    if (src == NULL || dst == NULL)
+        return QNNRT_E_ARG;
+
+    if (form.kind == QNNRT__DTYPE_FLOAT) {
+        from += begin * (form.bits / 8u);
+        if (dtype == QNNRT_DTYPE_F32)
+            memcpy(to, from, count * 4u);
+        else if (dtype == QNNRT_DTYPE_F16)
+            qnnrt__quant_read_f16(from, to, count);
+        else if (dtype == QNNRT_DTYPE_BF16)
+            qnnrt__quant_read_bf16(from, to, count);
+        else
+            qnnrt__quant_read_f64(from, to, count);
+        return QNNRT_OK;
+    }
+    plain = qnnrt__quant_env_plain();
+    if (!form.fixed && (form.bits > 16 || form.kind == QNNRT__DTYPE_BOOL)) {
+        qnnrt__quant_read_whole(from, &form, begin, to, count, plain);
+        return QNNRT_OK;
+    }
+    for (size_t done = 0; done < count; ) {
+        qnnrt__quant_map map;
+        const size_t n = qnnrt__quant_run(&form, quant, dims, rank, begin + done, count - done,
+                                          &map.scale, &map.offset);
+        qnnrt__quant_map_read(&map, &form, plain);
+        qnnrt__quant_read_run(from, &form, begin + done, &map, to + 4u * done, n);
+        done += n;
+    }
+    return QNNRT_OK;
+}
+
+/* Convert count floats and store them from index begin on; the reverse of qnnrt__quant_read_f32().
+
+   Fixed types store round_half_even(x / scale) - offset, computed exactly and clamped to the
+   codes of the type, or of the bitwidth; a narrow code fills its storage sign-extended. NaN
+   stores the code of real zero, infinities the ends. Integers are rounded half to even and
+   clamped, NaN gives 0. bool8 stores x != 0, so NaN gives 1. Half and bfloat16 round to nearest
+   even, overflow to infinity, and keep NaN as a quiet NaN. Packed neighbours keep their value.
+   Returns  as qnnrt__quant_read_f32()                                                        */
+static qnnrt_result qnnrt__quant_write_f32(void *dst, qnnrt_dtype dtype, const qnnrt_quant *quant,
+                                           const uint32_t *dims, uint32_t rank, size_t begin,
+                                           const float *src, size_t count)
+{
+    const unsigned char *from = (const unsigned char *)src;
+    unsigned char *to = (unsigned char *)dst;
+    qnnrt__quant_form form;
+    qnnrt_result result = qnnrt__quant_open(dtype, quant, dims, rank, begin, count, &form);
+    int plain;
+
+    if (result == QNNRT_OK)
+        result = qnnrt__quant_ready_f32(dtype, quant, dims, rank);
+    if (result != QNNRT_OK || count == 0)
+        return result;
+    if (src == NULL || dst == NULL)
+        return QNNRT_E_ARG;
+
+    if (form.kind == QNNRT__DTYPE_FLOAT) {
+        to += begin * (form.bits / 8u);
+        if (dtype == QNNRT_DTYPE_F32)
+            memcpy(to, from, count * 4u);
+        else if (dtype == QNNRT_DTYPE_F16)
+            qnnrt__quant_write_f16(to, from, count);
+        else if (dtype == QNNRT_DTYPE_BF16)
+            qnnrt__quant_write_bf16(to, from, count);
+        else
+            qnnrt__quant_write_f64(to, from, count);
+        return QNNRT_OK;
+    }
+    plain = qnnrt__quant_env_plain();
+    if (!form.fixed && (form.bits > 16 || form.kind == QNNRT__DTYPE_BOOL)) {
+        qnnrt__quant_write_whole(to, &form, begin, from, count, plain);
+        return QNNRT_OK;
+    }
+    for (size_t done = 0; done < count; ) {
+        qnnrt__quant_map map;
+        const size_t n = qnnrt__quant_run(&form, quant, dims, rank, begin + done, count - done,
+                                          &map.scale, &map.offset);
+        qnnrt__quant_map_write(&map, &form, plain);
+        qnnrt__quant_write_run(to, &form, begin + done, &map, from + 4u * done, n);
+        done += n;
+    }
+    return QNNRT_OK;
+}
+
+/* Whether integers can be moved, and the form to do it with. */
+static qnnrt_result qnnrt__quant_open_i32(const void *stored, qnnrt_dtype dtype,
+                                          const qnnrt_quant *quant, const uint32_t *dims,
+                                          uint32_t rank, size_t begin, const void *values,
+                                          size_t count, qnnrt__quant_form *form)
+{
+    const qnnrt_result result = qnnrt__quant_open(dtype, quant, dims, rank, begin, count, form);
+    if (result != QNNRT_OK)
+        return result;
+    if (form->kind == QNNRT__DTYPE_FLOAT)
+        return QNNRT_E_UNSUPPORTED;
+    return count != 0 && (stored == NULL || values == NULL) ? QNNRT_E_ARG : QNNRT_OK;
+}
+
+/* Copy count stored integers, or the raw codes of a fixed-point type, clamped to int32.
+
+   Parameters and results as qnnrt__quant_read_f32(), except that only .bitwidth of the encoding
+   matters, its kind does not, and that every float type is QNNRT_E_UNSUPPORTED.              */
+static qnnrt_result qnnrt__quant_read_i32(const void *src, qnnrt_dtype dtype,
+                                          const qnnrt_quant *quant, const uint32_t *dims,
+                                          uint32_t rank, size_t begin, int32_t *dst, size_t count)
+{
+    const unsigned char *from = (const unsigned char *)src;
+    unsigned char *to = (unsigned char *)dst;
+    qnnrt__quant_form form;
+    const qnnrt_result result = qnnrt__quant_open_i32(src, dtype, quant, dims, rank, begin, dst,
+                                                      count, &form);
+    if (result != QNNRT_OK || count == 0)
+        return result;
+    if (form.bits == 32 && form.sign != 0 && !form.narrow) {
+        memcpy(to, from + begin * 4u, count * 4u);
+        return QNNRT_OK;
+    }
+    for (size_t i = 0; i < count; ++i) {
+        const uint64_t raw = qnnrt__quant_get(from, &form, begin + i);
+        const int negative = form.sign != 0 && (raw >> 63) != 0;
+        int32_t v;
+        if (form.kind == QNNRT__DTYPE_BOOL)
+            v = raw != 0;
+        else if (negative)
+            v = (int64_t)raw < INT32_MIN ? INT32_MIN : (int32_t)(int64_t)raw;
+        else
+            v = raw > (uint64_t)INT32_MAX ? INT32_MAX : (int32_t)raw;
+        memcpy(to + 4u * i, &v, sizeof(v));
+    }
+    return QNNRT_OK;
+}
+
+/* Store count integers, or raw codes of a fixed-point type, clamped to the type or bitwidth;
+   bool8 stores v != 0. The reverse of qnnrt__quant_read_i32(). */
+static qnnrt_result qnnrt__quant_write_i32(void *dst, qnnrt_dtype dtype, const qnnrt_quant *quant,
+                                           const uint32_t *dims, uint32_t rank, size_t begin,
+                                           const int32_t *src, size_t count)
+{
+    const unsigned char *from = (const unsigned char *)src;
+    unsigned char *to = (unsigned char *)dst;
+    qnnrt__quant_form form;
+    const qnnrt_result result = qnnrt__quant_open_i32(dst, dtype, quant, dims, rank, begin, src,
+                                                      count, &form);
+    if (result != QNNRT_OK || count == 0)
+        return result;
+    if (form.bits == 32 && form.sign != 0 && !form.narrow) {
+        memcpy(to + begin * 4u, from, count * 4u);
+        return QNNRT_OK;
+    }
+    for (size_t i = 0; i < count; ++i) {
+        int32_t v;
+        int64_t code;
+        memcpy(&v, from + 4u * i, sizeof(v));
+        code = v < form.min ? form.min : v > form.max ? form.max : v;
+        if (form.kind == QNNRT__DTYPE_BOOL)
+            code = v != 0;
+        qnnrt__quant_put(to, &form, begin + i, (uint64_t)code);
+    }
+    return QNNRT_OK;
+}
+
+/* Fill a whole tensor with real zero: the clamped -offset for fixed types, along the axis too,
+   and zero bytes for everything else, fixed types without encoding included. Unused bits of a
+   packed last byte become 0.
+   Returns  as qnnrt__quant_read_f32(), except that float4 and float8 work                    */
+static qnnrt_result qnnrt__quant_fill_zero(void *dst, qnnrt_dtype dtype, const qnnrt_quant *quant,
+                                           const uint32_t *dims, uint32_t rank)
+{
+    unsigned char *to = (unsigned char *)dst;
+    qnnrt__quant_form form;
+    size_t total, bytes;
+    qnnrt_result result = qnnrt__quant_open(dtype, quant, dims, rank, 0, 0, &form);
+    if (result != QNNRT_OK)
+        return result;
+    if (dst == NULL)
+        return QNNRT_E_ARG;
+    total = (size_t)form.total;
+    bytes = (size_t)form.bytes;
+    if (!form.fixed || quant == NULL || quant->encoding == QNNRT_ENCODING_NONE) {
+        memset(to, 0, bytes);
+        return QNNRT_OK;
+    }
+    result = qnnrt__quant_ready_f32(dtype, quant, dims, rank);
+    if (result != QNNRT_OK)
+        return result;
+
+    to[bytes - 1u] = 0;
+    for (size_t done = 0; done < total; ) {
+        float scale;
+        int32_t offset;
+        const size_t n = qnnrt__quant_run(&form, quant, dims, rank, done, total - done,
+                                          &scale, &offset);
+        const int64_t zero = -(int64_t)offset;
+        const int64_t code = zero < form.min ? form.min : zero > form.max ? form.max : zero;
+        const size_t unit = form.bits < 8 ? 1u : form.bits / 8u;
+        size_t set = 0;
+
+        /* Runs are set by copying what is set already; packed ones are short enough to walk. */
+        if (form.bits < 8) {
+            for (; set < n; ++set)
+                qnnrt__quant_put(to, &form, done + set, (uint64_t)code);
+        } else {
+            qnnrt__quant_put(to, &form, done, (uint64_t)code);
+            for (set = 1; set < n; ) {
+                const size_t more = set < n - set ? set : n - set;
+                memcpy(to + (done + set) * unit, to + done * unit, more * unit);
+                set += more;
+            }
+        }
+        done += n;
+    }
+    return QNNRT_OK;
+}
+/* =====================================================================================
+   PLAN                                                                          >>plan
+   Places blocks of memory, each with a size and a lifetime, so that blocks that are never
+   alive together share room. A pure function from integers to offsets.
+   Needs: >>size     Knows nothing of: tensors, backends, memory
+
+   A block is a rectangle: its lifetime is fixed along the axis of time, and we choose how high
+   it sits along the axis of addresses. Rectangles must not overlap and the pile should be low.
+   The best pile is too expensive to find for certain (the problem is NP-hard), so we do what
+   works in practice:
+
+     1. Stack everything, nothing shared. That plan is always valid: from here on each step
+        may only improve it, and may give up at any time.
+     2. Peel the blocks that meet every other one (weights, caches, masks). Whatever their
+        height, nobody can share their room, so they go to the bottom and out of the way.
+     3. Sweep through time and give each block the lowest gap among those alive, as malloc
+        would at run time; once forwards, once backwards.
+     4. Search: place the blocks in the order of some rule of thumb. When one does not fit
+        below the best peak so far, it should have been asked earlier: move it forward in the
+        order and go on from there.
+
+   Every step uses one placement, first fit: the lowest gap between the blocks it would meet.
+   The quality lies in the order alone, and an order can be changed cheaply. (Known ideas, our
+   words: first fit by size is the classic of tensor arenas; letting whoever complains move
+   ahead is "squeaky wheel" optimization by Joslin and Clements; meeting the lower bound is a
+   proof that we are done.)
+
+   Cost: sorting, n log n; each of two sweeps, at most QNNRT__PLAN_PATIENCE looks per block; the
+   searches, at most 2 * QNNRT__PLAN_LOOKS together. A look reads one neighbour, 1 to 3 ns on a
+   desktop CPU: under 0.1 s for a few hundred blocks, some 1.5 s for the worst 100,000. Work is
+   counted in looks and never in time, there is no floating point and no random number, and ties
+   fall to the lower index, so the same blocks get the same offsets on every machine.
+   ===================================================================================== */
+
+/* One block of memory to place: alive during the steps first..last, both inclusive. */
+typedef struct qnnrt__plan_item {
+    uint64_t bytes;    /* 0: gets offset 0 and takes no room                                */
+    uint64_t align;    /* a power of two, at least 1                                        */
+    uint32_t first;
+    uint32_t last;     /* >= first                                                          */
+    uint64_t offset;   /* out                                                               */
+} qnnrt__plan_item;
+
+typedef struct qnnrt__plan_sums {
+    uint64_t peak;     /* bytes of the arena; each block owns its size rounded up to align  */
+    uint64_t bound;    /* no plan is lower: most bytes alive in one step, sizes rounded up  */
+    uint64_t naive;    /* one block after another, no sharing; never below peak             */
+} qnnrt__plan_sums;
+
+#define QNNRT__PLAN_MAX      ((uint64_t)1 << 62)   /* two of them still fit 64 bits         */
+#define QNNRT__PLAN_PATIENCE ((uint64_t)1 << 10)   /* looks for a gap in a sweep, per block */
+#define QNNRT__PLAN_LOOKS    ((uint64_t)1 << 24)   /* looks of the first search, at most    */
+
+/* What a placed block shows to its neighbours, packed into half a cache line because the walk
+   along these is where the time goes. */
+typedef struct qnnrt__plan_node {
+    uint64_t offset;
+    uint64_t end;      /* offset plus the rounded size                                      */
+    uint32_t first;
+    uint32_t last;
+    uint32_t next;     /* ring of placed blocks by rising offset; node[count] is its anchor */
+    uint32_t prev;
+} qnnrt__plan_node;
+
+typedef struct qnnrt__plan_work {
+    qnnrt__plan_item *items;   /* offset holds the best plan so far                         */
+    qnnrt__plan_node *node;    /* [count + 1]  the plan being tried                         */
+    uint64_t         *size;    /* [count]      bytes rounded up to the block's alignment    */
+    uint64_t         *key;     /* [count]      what the next sort goes by                   */
+    uint32_t         *order;   /* [used]       who is placed when                           */
+    uint32_t         *ends;    /* [used]       for a sweep: who dies when                   */
+    uint32_t         *spare;   /* [used]       second half of the merge sort                */
+    uint32_t          count;
+    uint32_t          used;    /* blocks still to be placed: not empty, not peeled          */
+    uint64_t          base;    /* end of the peeled blocks                                  */
+    uint64_t          best;    /* peak of the plan in items                                 */
+    uint32_t          resume;  /* last block seen by a walk that ran out of patience        */
+    uint64_t          looks;   /* work done by the current search                           */
+} qnnrt__plan_work;
+
+/* ---- orders ---- */
+
+/* Sort by falling key; equal keys keep their order, so sorting twice gives a second criterion,
+   and starting from the order of the items makes the index the last one.
+   Bottom-up merge sort: n log n whatever the input, which qsort() does not promise. */
+static void qnnrt__plan_sort(const qnnrt__plan_work *w, uint32_t *order)
+{
+    uint32_t *from = order, *to = w->spare, *swap;
+    const size_t n = w->used;
+    for (size_t width = 1; width < n; width *= 2) {
+        size_t out = 0;
+        while (out < n) {
+            size_t a = out, b = n - out < width ? n : out + width;
+            const size_t a_end = b, b_end = n - b < width ? n : b + width;
+            while (a < a_end || b < b_end) {
+                const int take_b = a == a_end ||
+                                   (b < b_end && w->key[from[b]] > w->key[from[a]]);
+                to[out++] = take_b ? from[b++] : from[a++];
+            }
+        }
+        swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != order)
+        memcpy(order, from, n * sizeof(*order));
+}
+
+typedef enum qnnrt__plan_rule {
+    QNNRT__PLAN_BY_START,      /* first come, first served                                  */
+    QNNRT__PLAN_BY_END,        /* soonest dead first                                        */
+    QNNRT__PLAN_BY_SIZE,       /* the largest first                                         */
+    QNNRT__PLAN_BY_LENGTH      /* the longest-lived first, they meet the most others        */
+} qnnrt__plan_rule;
+
+static uint64_t qnnrt__plan_key(const qnnrt__plan_work *w, uint32_t i, qnnrt__plan_rule rule)
+{
+    const qnnrt__plan_node *x = &w->node[i];
+    switch (rule) {
+    case QNNRT__PLAN_BY_START:  return UINT32_MAX - x->first;
+    case QNNRT__PLAN_BY_END:    return UINT32_MAX - x->last;
+    case QNNRT__PLAN_BY_LENGTH: return x->last - x->first;
+    default:                    return w->size[i];
+    }
+}
+
+static void qnnrt__plan_sort_by(const qnnrt__plan_work *w, uint32_t *order, qnnrt__plan_rule rule)
+{
+    for (uint32_t k = 0; k < w->used; ++k)
+        w->key[order[k]] = qnnrt__plan_key(w, order[k], rule);
+    qnnrt__plan_sort(w, order);
+}
+
+/* ---- one placement ---- */
+
+static void qnnrt__plan_clear(qnnrt__plan_work *w)
+{
+    w->node[w->count].next = w->node[w->count].prev = w->resume = w->count;
+    w->node[w->count].end = w->base;
+}
+
+/* Removal needs no search, which makes taking back a part of a plan cheap. */
+static void qnnrt__plan_unlink(const qnnrt__plan_work *w, uint32_t i)
+{
+    w->node[w->node[i].prev].next = w->node[i].next;
+    w->node[w->node[i].next].prev = w->node[i].prev;
+}
+
+static void qnnrt__plan_link(const qnnrt__plan_work *w, uint32_t i, uint32_t before)
+{
+    while (w->node[before].prev != w->count &&
+           w->node[w->node[before].prev].offset > w->node[i].offset)
+        before = w->node[before].prev;
+    w->node[i].next = before;
+    w->node[i].prev = w->node[before].prev;
+    w->node[w->node[i].prev].next = i;
+    w->node[before].prev = i;
+}
+
+/* First fit: put block i into the lowest gap between the placed blocks that it meets in time.
+   Returns 0, and places nothing, when its end would not be below limit.
+
+   The walk goes by rising offset and keeps `at`, the lowest offset above all blocks met so far.
+   As soon as a block starts high enough, so do all that follow, and the gap is found.
+
+   In a sweep everyone in the ring is alive, so the last block ends highest, and after `patience`
+   looks we take the room above it. The next walk resumes where this one stopped, until one
+   reaches the top (Knuth's roving pointer): asking the same crowded bottom again and again
+   would leave every hole above it unused. A search never loses patience.
+
+   Sums cannot overflow: padding is less than the size, so no end passes twice QNNRT__PLAN_MAX. */
+static int qnnrt__plan_place(qnnrt__plan_work *w, uint32_t i, uint64_t limit, uint64_t patience)
+{
+    qnnrt__plan_node *const node = w->node;
+    const uint64_t size = w->size[i], mask = w->items[i].align - 1;
+    const uint32_t first = node[i].first, last = node[i].last;
+    uint64_t at = (node[w->resume].end + mask) & ~mask, looks = 0;
+    uint32_t p = node[w->resume].next;
+    for (; p != w->count && node[p].offset < at + size; p = node[p].next) {
+        if (++looks > patience) {
+            w->resume = node[p].prev;
+            at = (node[node[w->count].prev].end + mask) & ~mask;
+            break;
+        }
+        if (node[p].end > at && node[p].last >= first && node[p].first <= last)
+            at = (node[p].end + mask) & ~mask;
+    }
+    if (looks > patience)
+        p = w->count;
+    else if (p == w->count)
+        w->resume = p;
+    w->looks += looks + 1;
+    if (at + size >= limit)
+        return 0;
+    node[i].offset = at;
+    node[i].end = at + size;
+    qnnrt__plan_link(w, i, p);
+    return 1;
+}
+
+/* Peak of the plan just tried; the plan is kept when it is the best so far. */
+static uint64_t qnnrt__plan_keep(qnnrt__plan_work *w)
+{
+    uint64_t peak = w->base;
+    for (uint32_t k = 0; k < w->used; ++k)
+        if (w->node[w->order[k]].end > peak)
+            peak = w->node[w->order[k]].end;
+    if (peak < w->best) {
+        w->best = peak;
+        for (uint32_t k = 0; k < w->used; ++k)
+            w->items[w->order[k]].offset = w->node[w->order[k]].offset;
+    }
+    return peak;
+}
+
+/* ---- steps 1 and 2: stack and peel ---- */
+
+/* Lay all blocks one after another, those that meet every other first, then by falling
+   alignment: sizes are multiples of alignments, so padding can occur only between the two
+   groups. A block meets every other if it is there before the first death and still there
+   at the last birth. */
+static void qnnrt__plan_stack(qnnrt__plan_work *w)
+{
+    uint32_t first_death = UINT32_MAX, last_birth = 0, peeled = 0;
+    uint64_t top = 0;
+    for (uint32_t k = 0; k < w->used; ++k) {
+        const qnnrt__plan_node *x = &w->node[w->order[k]];
+        if (x->last < first_death)
+            first_death = x->last;
+        if (x->first > last_birth)
+            last_birth = x->first;
+        w->key[w->order[k]] = w->items[w->order[k]].align;
+    }
+    qnnrt__plan_sort(w, w->order);
+    for (uint32_t k = 0; k < w->used; ++k) {
+        const qnnrt__plan_node *x = &w->node[w->order[k]];
+        w->key[w->order[k]] = x->first <= first_death && x->last >= last_birth;
+    }
+    qnnrt__plan_sort(w, w->order);
+    for (uint32_t k = 0; k < w->used; ++k) {
+        const uint32_t i = w->order[k];
+        const uint64_t mask = w->items[i].align - 1;
+        w->items[i].offset = (top + mask) & ~mask;
+        top = w->items[i].offset + w->size[i];
+        if (w->key[i]) {
+            w->base = top;
+            ++peeled;
+        }
+    }
+    w->best = top;
+    w->order += peeled;
+    w->used -= peeled;
+}
+
+/* ---- step 3: sweeps ---- */
+
+/* Walk through time: at each birth remove the dead, then place the new. Returns the most bytes
+   that were alive together, peeled blocks included: some step has all of them beside any set
+   of others that is alive at once, because they outlast each one's death or birth. */
+static uint64_t qnnrt__plan_sweep(qnnrt__plan_work *w)
+{
+    uint64_t live = w->base, most = w->base;
+    uint32_t dead = 0;
+    memcpy(w->ends, w->order, w->used * sizeof(*w->ends));
+    qnnrt__plan_sort_by(w, w->ends, QNNRT__PLAN_BY_END);
+    qnnrt__plan_sort_by(w, w->order, QNNRT__PLAN_BY_SIZE);
+    qnnrt__plan_sort_by(w, w->order, QNNRT__PLAN_BY_START);
+    qnnrt__plan_clear(w);
+    for (uint32_t k = 0; k < w->used; ++k) {
+        const uint32_t i = w->order[k];
+        while (w->node[w->ends[dead]].last < w->node[i].first) {
+            live -= w->size[w->ends[dead]];
+            if (w->resume == w->ends[dead])
+                w->resume = w->node[w->resume].prev;
+            qnnrt__plan_unlink(w, w->ends[dead++]);
+        }
+        (void)qnnrt__plan_place(w, i, UINT64_MAX, QNNRT__PLAN_PATIENCE);
+        live += w->size[i];
+        if (live > most)
+            most = live;
+    }
+    (void)qnnrt__plan_keep(w);
+    return most;
+}
+
+/* Let time run backwards. Two blocks meet in the mirror if and only if they meet. */
+static void qnnrt__plan_mirror(const qnnrt__plan_work *w)
+{
+    for (uint32_t i = 0; i < w->count; ++i) {
+        const uint32_t first = w->node[i].first;
+        w->node[i].first = UINT32_MAX - w->node[i].last;
+        w->node[i].last = UINT32_MAX - first;
+    }
+}
+
+/* ---- step 4: search ---- */
+
+/* Take back the blocks placed at [to, k) of the order and move block k in front of them. */
+static void qnnrt__plan_rewind(qnnrt__plan_work *w, uint32_t k, uint32_t to)
+{
+    const uint32_t i = w->order[k];
+    for (uint32_t j = k; j > to; --j)
+        qnnrt__plan_unlink(w, w->order[j - 1]);
+    memmove(w->order + to + 1, w->order + to, (k - to) * sizeof(*w->order));
+    w->order[to] = i;
+    w->looks += k - to;
+}
+
+/* The whole plan fits: keep it, and take as the next complaint the first block that reaches
+   its peak. Returns that block's place in the order; those behind it are taken back. */
+static uint32_t qnnrt__plan_lower(qnnrt__plan_work *w, uint64_t *limit)
+{
+    uint32_t k = 0;
+    *limit = qnnrt__plan_keep(w);
+    while (w->node[w->order[k]].end < *limit)
+        ++k;
+    for (uint32_t j = w->used; j > k; --j)
+        qnnrt__plan_unlink(w, w->order[j - 1]);
+    w->looks += w->used;
+    return k;
+}
+
+/* Place the blocks in the given order below a limit, which is the peak of this search's last
+   full plan. The block that does not fit moves forward by 1, 2, 3, ... places, up to a fifth
+   of the way, then by 1 again: short moves mend, long ones lead out of a dead end, and taking
+   them in turn keeps us from walking in circles. Only what stands behind its new place is
+   placed again. Moving it to the very front is simpler but forgets too much of the order.
+   The first plan of a search may be worse than the best one: that is how it gets elsewhere. */
+static void qnnrt__plan_search(qnnrt__plan_work *w, qnnrt__plan_rule rule, uint64_t bound,
+                               uint64_t looks)
+{
+    uint64_t limit = UINT64_MAX;
+    uint32_t k = 0, round = 0;
+    qnnrt__plan_sort_by(w, w->order, QNNRT__PLAN_BY_SIZE);
+    qnnrt__plan_sort_by(w, w->order, rule);
+    qnnrt__plan_clear(w);
+    w->looks = 0;
+    while (w->looks < looks && w->best > bound) {
+        if (k < w->used && qnnrt__plan_place(w, w->order[k], limit, UINT64_MAX)) {
+            ++k;
+            continue;
+        }
+        if (k == w->used)
+            k = qnnrt__plan_lower(w, &limit);
+        if (k == 0)
+            break;   /* This block does not even fit alone: nothing lower exists. */
+        const uint32_t to = k - 1 - round++ % (k / 5 + 1);
+        qnnrt__plan_rewind(w, k, to);
+        k = to;
+    }
+}
+
+/* ---- entry points ---- */
+
+/* Bytes of scratch that qnnrt__plan_pack() needs, or SIZE_MAX when that overflows. */
+static size_t qnnrt__plan_scratch(size_t count)
+{
+    const size_t node = sizeof(qnnrt__plan_node);
+    const size_t each = node + 2 * sizeof(uint64_t) + 3 * sizeof(uint32_t);
+    if (count >= UINT32_MAX || count > (SIZE_MAX - node) / each)
+        return SIZE_MAX;
+    return node + count * each;
+}
+
+/* Check the blocks, and fill in what is known before anything is placed. Empty blocks are not
+   in the order; they keep the offset 0. */
+static qnnrt_result qnnrt__plan_start(qnnrt__plan_work *w)
+{
+    uint64_t sum = 0;
+    int fits = 1;
+    for (uint32_t i = 0; i < w->count; ++i)
+        w->items[i].offset = 0;
+    for (uint32_t i = 0; i < w->count; ++i) {
+        const qnnrt__plan_item *x = &w->items[i];
+        if (x->align == 0 || (x->align & (x->align - 1)) != 0 || x->last < x->first)
+            return QNNRT_E_ARG;
+        fits = fits && qnnrt__size_align(x->bytes, x->align, &w->size[i]) &&
+               qnnrt__size_add(sum, w->size[i], &sum) && sum <= QNNRT__PLAN_MAX;
+        w->node[i].first = x->first;
+        w->node[i].last = x->last;
+        if (x->bytes > 0)
+            w->order[w->used++] = i;
+    }
+    return fits ? QNNRT_OK : QNNRT_E_LIMIT;
+}
+
+/* The rules of thumb stand in the order of their worth, measured on public sets of 150 to 450
+   blocks, and each may work half as long as the one before. Few blocks have few orders: they
+   get less, so that planning a small model does not take 0.1 s. */
+static void qnnrt__plan_improve(qnnrt__plan_work *w, qnnrt__plan_sums *sums)
+{
+    static const qnnrt__plan_rule rules[] = {
+        QNNRT__PLAN_BY_LENGTH, QNNRT__PLAN_BY_START, QNNRT__PLAN_BY_SIZE
+    };
+    uint64_t looks = ((uint64_t)w->used * w->used) << 10;
+    if (w->used > 128)
+        looks = QNNRT__PLAN_LOOKS;
+    sums->bound = qnnrt__plan_sweep(w);
+    if (w->best > sums->bound) {
+        qnnrt__plan_mirror(w);
+        (void)qnnrt__plan_sweep(w);
+        qnnrt__plan_mirror(w);
+    }
+    for (size_t r = 0; r < sizeof(rules) / sizeof(rules[0]); ++r)
+        qnnrt__plan_search(w, rules[r], sums->bound, looks >> r);
+}
+
+/* Give each block an offset, so that blocks alive in the same step never overlap.
+
+   items    [count]  offset is written, on failure 0
+   scratch  qnnrt__plan_scratch(count) bytes, aligned to 8, contents do not matter;
+            may be NULL when count is 0
+   sums     receives the totals, zeroes on failure
+
+   Returns  QNNRT_OK
+            QNNRT_E_ARG    NULL, scratch not aligned to 8, an alignment that is not a
+                          power of two, or last < first
+            QNNRT_E_LIMIT  the rounded sizes together pass 2^62 bytes, or 2^32 - 2 blocks
+   Cost     see the top of the room */
+static qnnrt_result qnnrt__plan_pack(qnnrt__plan_item *items, size_t count, void *scratch,
+                                     qnnrt__plan_sums *sums)
+{
+    qnnrt__plan_work w;
+    qnnrt_result result;
+    if (sums == NULL)
+        return QNNRT_E_ARG;
+    memset(sums, 0, sizeof(*sums));
+    if (count == 0)
+        return QNNRT_OK;
+    if (items == NULL || scratch == NULL || ((uintptr_t)scratch & 7) != 0)
+        return QNNRT_E_ARG;
+    if (qnnrt__plan_scratch(count) == SIZE_MAX)
+        return QNNRT_E_LIMIT;
+    memset(&w, 0, sizeof(w));
+    w.items = items;
+    w.count = (uint32_t)count;
+    w.node = (qnnrt__plan_node *)scratch;
+    w.size = (uint64_t *)(w.node + count + 1);
+    w.key = w.size + count;
+    w.order = (uint32_t *)(w.key + count);
+    w.ends = w.order + count;
+    w.spare = w.ends + count;
+    result = qnnrt__plan_start(&w);
+    if (result != QNNRT_OK)
+        return result;
+    qnnrt__plan_stack(&w);
+    sums->naive = w.best;
+    qnnrt__plan_improve(&w, sums);
+    sums->peak = w.best;
+    return QNNRT_OK;
+}
+
+/* =====================================================================================
+   VENDOR INTERFACE                                                                 >>abi
+   The structs and slots of the vendor's C interface that we touch: facts (order, names of
+   ours, offsets, values), in own declarations, each offset asserted.
+   Source: measured with compilers from six public header sets (core API 2.7 to 2.37) and
+   run against the genuine libraries of core 2.36 to 2.40. Everything here is the same from
+   core 2.23 on, the oldest we accept; older ones have other strides (tensors of 120 bytes).
+   Target: LP64, little-endian (aarch64 Android and Linux, x86-64 Linux).
+   Needs: >>config     Knows nothing of: what the values mean to us
+   ===================================================================================== */
+
+typedef uint64_t qnnrt__abi_code;                 /* vendor: Qnn_ErrorHandle_t; 0 is success      */
+typedef void    *qnnrt__abi_handle;               /* vendor: Qnn_Handle_t and all that derive     */
+typedef void   (*qnnrt__abi_slot)(void);          /* a slot that we never call                    */
+
+enum {
+    QNNRT__ABI_CORE_MAJOR = 2, QNNRT__ABI_CORE_MINOR_MIN = 23, QNNRT__ABI_CORE_MINOR_KNOWN = 40,
+    QNNRT__ABI_SYSTEM_MAJOR = 1, QNNRT__ABI_SYSTEM_MINOR_MIN = 2,
+    QNNRT__ABI_NOT_SUPPORTED = 1000,
+    QNNRT__ABI_BACKEND_SAVER = 2, QNNRT__ABI_BACKEND_HTP = 6,
+    QNNRT__ABI_MEM_RAW = 0,
+    QNNRT__ABI_DEFINED = 1                        /* vendor: QNN_DEFINITION_DEFINED               */
+};
+#define QNNRT__ABI_UNDEFINED 0x7FFFFFFFu
+
+enum {                                            /* vendor: Qnn_TensorType_t                     */
+    QNNRT__ABI_APP_WRITE = 0, QNNRT__ABI_APP_READ = 1, QNNRT__ABI_APP_READWRITE = 2,
+    QNNRT__ABI_UPDATEABLE_STATIC = 6, QNNRT__ABI_UPDATEABLE_APP_WRITE = 8, QNNRT__ABI_UPDATEABLE_APP_READ = 9,
+    QNNRT__ABI_UPDATEABLE_APP_READWRITE = 10, QNNRT__ABI_OPTIONAL_APP_WRITE = 11,
+    QNNRT__ABI_OPTIONAL_APP_READ = 12, QNNRT__ABI_OPTIONAL_APP_READWRITE = 13
+};
+
+enum {                                            /* vendor: Qnn_QuantizationEncoding_t           */
+    QNNRT__ABI_SCALE_OFFSET = 0, QNNRT__ABI_AXIS_SCALE_OFFSET = 1, QNNRT__ABI_BW_SCALE_OFFSET = 2,
+    QNNRT__ABI_BW_AXIS_SCALE_OFFSET = 3
+};
+
+typedef struct qnnrt__abi_version { uint32_t major, minor, patch; } qnnrt__abi_version;   /* Qnn_Version_t */
+
+typedef struct qnnrt__abi_scale_offset { float scale; int32_t offset; } qnnrt__abi_scale_offset;
+
+typedef struct qnnrt__abi_quantize {              /* vendor: Qnn_QuantizeParams_t                 */
+    uint32_t definition;                          /*  0  1: the rest counts                       */
+    uint32_t encoding;                            /*  4                                           */
+    union {                                       /*  8                                           */
+        qnnrt__abi_scale_offset scale_offset;
+        struct { int32_t axis; uint32_t count; const qnnrt__abi_scale_offset *pairs; } axis;
+        struct { uint32_t bitwidth; float scale; int32_t offset; } bw;
+        struct { uint32_t bitwidth; int32_t axis; uint32_t count; const float *scales;
+                 const int32_t *offsets; } bw_axis;
+        uint64_t room[4];
+    } u;
+} qnnrt__abi_quantize;
+
+typedef struct qnnrt__abi_client_buffer { void *data; uint32_t bytes; } qnnrt__abi_client_buffer;
+
+/* Version 1 and 2 of a tensor share the front; version 2 has three more fields. The library's stride is that
+   of version 2 whatever the version of an element. */
+typedef struct qnnrt__abi_tensor_body {           /* vendor: Qnn_TensorV1_t, Qnn_TensorV2_t       */
+    uint32_t    id;                               /*   0                                          */
+    const char *name;                             /*   8                                          */
+    uint32_t    type;                             /*  16                                          */
+    uint32_t    format;                           /*  20                                          */
+    uint32_t    dtype;                            /*  24                                          */
+    qnnrt__abi_quantize quantize;                 /*  32                                          */
+    uint32_t    rank;                             /*  72                                          */
+    const uint32_t *dims;                         /*  80                                          */
+    uint32_t    mem_type;                         /*  88                                          */
+    qnnrt__abi_client_buffer buffer;              /*  96                                          */
+    const uint8_t *dynamic_dims;                  /* 112  since tensor version 2                  */
+    uint32_t    sparse[3];                        /* 120                                          */
+    uint8_t     produced;                         /* 132                                          */
+} qnnrt__abi_tensor_body;
+
+typedef struct qnnrt__abi_tensor {                /* vendor: Qnn_Tensor_t                         */
+    uint32_t               version;               /*   0  1 or 2                                  */
+    qnnrt__abi_tensor_body body;                  /*   8                                          */
+} qnnrt__abi_tensor;
+
+typedef struct qnnrt__abi_graph_info {            /* vendor: QnnSystemContext_GraphInfo_t         */
+    uint32_t    version;                          /*  0  1, 2 or 3; each appends to the one before */
+    const char *name;                             /*  8                                           */
+    uint32_t    input_count;                      /* 16                                           */
+    const qnnrt__abi_tensor *inputs;              /* 24                                           */
+    uint32_t    output_count;                     /* 32                                           */
+    const qnnrt__abi_tensor *outputs;             /* 40                                           */
+    uint32_t    updateable_count;                 /* 48  since version 2                          */
+    const qnnrt__abi_tensor *updateables;         /* 56                                           */
+    uint32_t    blob_bytes;                       /* 64  since version 3                          */
+    const unsigned char *blob;                    /* 72                                           */
+    uint32_t    start_op, end_op;                 /* 80                                           */
+} qnnrt__abi_graph_info;
+
+typedef struct qnnrt__abi_info_v1 {               /* vendor: ..._BinaryInfoV1_t and V2_t          */
+    uint32_t           backend_id;                /*   0                                          */
+    const char        *build_id;                  /*   8                                          */
+    qnnrt__abi_version core, backend;             /*  16, 28                                      */
+    const char        *soc_version;               /*  40                                          */
+    qnnrt__abi_version hw_blob_version;           /*  48                                          */
+    qnnrt__abi_version blob_version;              /*  60                                          */
+    uint32_t           hw_blob_bytes;             /*  72                                          */
+    const unsigned char *hw_blob;                 /*  80                                          */
+    uint64_t           blob_bytes;                /*  88                                          */
+    uint32_t           context_tensor_count;      /*  96                                          */
+    const qnnrt__abi_tensor *context_tensors;     /* 104                                          */
+    uint32_t           graph_count;               /* 112                                          */
+    const qnnrt__abi_graph_info *graphs;          /* 120                                          */
+} qnnrt__abi_info_v1;
+
+typedef struct qnnrt__abi_info_v3 {               /* vendor: ..._BinaryInfoV3_t, not an extension */
+    uint32_t           backend_id;                /*   0                                          */
+    const char        *build_id;                  /*   8                                          */
+    qnnrt__abi_version core, backend;             /*  16, 28                                      */
+    const char        *soc_version;               /*  40                                          */
+    qnnrt__abi_version blob_version;              /*  48                                          */
+    uint64_t           blob_bytes;                /*  64                                          */
+    uint32_t           context_tensor_count;      /*  72                                          */
+    const qnnrt__abi_tensor *context_tensors;     /*  80                                          */
+    uint32_t           graph_count;               /*  88                                          */
+    const qnnrt__abi_graph_info *graphs;          /*  96                                          */
+    const void        *platform;                  /* 104                                          */
+    uint32_t           metadata_bytes;            /* 112                                          */
+    const unsigned char *metadata;                /* 120                                          */
+    uint32_t           soc_model;                 /* 128                                          */
+} qnnrt__abi_info_v3;
+
+typedef struct qnnrt__abi_info {                  /* vendor: QnnSystemContext_BinaryInfo_t        */
+    uint32_t version;                             /*   0  1, 2 or 3                               */
+    union { qnnrt__abi_info_v1 v1; qnnrt__abi_info_v3 v3; } u;   /* 8 */
+} qnnrt__abi_info;
+
+typedef struct qnnrt__abi_device_config {         /* vendor: QnnDevice_Config_t                   */
+    uint32_t    option;                           /*  0  0: custom                                */
+    const void *custom;                           /*  8                                           */
+} qnnrt__abi_device_config;
+
+/* Function table of a backend, up to the last slot we use. The order holds from core 2.10 on, append-only; slots
+   beyond a library's own table are never read: all of these exist at core 2.23. */
+typedef struct qnnrt__abi_calls {
+    qnnrt__abi_code (*property_has)(uint32_t key);                                                       /*  0 */
+    qnnrt__abi_code (*backend_create)(qnnrt__abi_handle log, const void **config, qnnrt__abi_handle *out);
+    qnnrt__abi_slot backend_set_config;
+    qnnrt__abi_code (*backend_get_api_version)(qnnrt__abi_version out[2]);
+    qnnrt__abi_code (*backend_get_build_id)(const char **id);
+    qnnrt__abi_slot unused_5[3];
+    qnnrt__abi_code (*backend_free)(qnnrt__abi_handle backend);                                          /*  8 */
+    qnnrt__abi_slot unused_9[4];
+    qnnrt__abi_code (*context_create_from_binary)(qnnrt__abi_handle backend, qnnrt__abi_handle device,
+        const void **config, const void *binary, uint64_t bytes, qnnrt__abi_handle *out,
+        qnnrt__abi_handle profile);                                                                      /* 13 */
+    qnnrt__abi_code (*context_free)(qnnrt__abi_handle context, qnnrt__abi_handle profile);               /* 14 */
+    qnnrt__abi_slot unused_15[5];
+    qnnrt__abi_code (*graph_retrieve)(qnnrt__abi_handle context, const char *name, qnnrt__abi_handle *out); /* 20 */
+    qnnrt__abi_code (*graph_execute)(qnnrt__abi_handle graph, const qnnrt__abi_tensor *inputs,
+        uint32_t input_count, qnnrt__abi_tensor *outputs, uint32_t output_count,
+        qnnrt__abi_handle profile, qnnrt__abi_handle signal);                                            /* 21 */
+    qnnrt__abi_slot unused_22[3];
+    qnnrt__abi_code (*log_create)(qnnrt__log_callback callback, uint32_t level, qnnrt__abi_handle *out); /* 25 */
+    qnnrt__abi_slot log_set_level;
+    qnnrt__abi_code (*log_free)(qnnrt__abi_handle log);                                                  /* 27 */
+    qnnrt__abi_slot unused_28[12];
+    qnnrt__abi_code (*device_create)(qnnrt__abi_handle log, const qnnrt__abi_device_config **config,
+        qnnrt__abi_handle *out);                                                                         /* 40 */
+    qnnrt__abi_slot unused_41[2];
+    qnnrt__abi_code (*device_free)(qnnrt__abi_handle device);                                            /* 43 */
+} qnnrt__abi_calls;
+
+typedef struct qnnrt__abi_provider {              /* vendor: QnnInterface_t                       */
+    uint32_t           backend_id;                /*  0                                           */
+    const char        *name;                      /*  8  may be NULL                              */
+    qnnrt__abi_version core, backend;             /* 16, 28                                       */
+    qnnrt__abi_calls   calls;                     /* 40                                           */
+} qnnrt__abi_provider;
+
+typedef struct qnnrt__abi_system_calls {          /* the same in every version seen (1.1 to 1.15) */
+    qnnrt__abi_code (*create)(qnnrt__abi_handle *out);                                                   /*  0 */
+    qnnrt__abi_code (*get_info)(qnnrt__abi_handle system, void *binary, uint64_t bytes,
+        const qnnrt__abi_info **info, uint64_t *info_bytes);                                             /*  1 */
+    qnnrt__abi_slot get_metadata;
+    qnnrt__abi_code (*free)(qnnrt__abi_handle system);                                                   /*  3 */
+} qnnrt__abi_system_calls;
+
+typedef struct qnnrt__abi_system_provider {       /* vendor: QnnSystemInterface_t                 */
+    uint32_t                backend_id;           /*  0                                           */
+    const char             *name;                 /*  8                                           */
+    qnnrt__abi_version      version;              /* 16  one version here, not two                */
+    qnnrt__abi_system_calls calls;                /* 32                                           */
+} qnnrt__abi_system_provider;
+
+typedef qnnrt__abi_code (*qnnrt__abi_get_providers)(const qnnrt__abi_provider ***list, uint32_t *count);
+typedef qnnrt__abi_code (*qnnrt__abi_get_system_providers)(const qnnrt__abi_system_provider ***list, uint32_t *count);
+
+#if QNNRT__CAN_CALL
+#define QNNRT__AT(type, field, offset) \
+    QNNRT__STATIC_ASSERT(type##_##field, offsetof(qnnrt__abi_##type, field) == (offset))
+#define QNNRT__IS(type, bytes) QNNRT__STATIC_ASSERT(type##_is, sizeof(qnnrt__abi_##type) == (bytes))
+QNNRT__IS(version, 12);
+QNNRT__IS(quantize, 40);           QNNRT__AT(quantize, u, 8);
+QNNRT__IS(client_buffer, 16);
+QNNRT__IS(tensor_body, 136);       QNNRT__AT(tensor_body, name, 8);       QNNRT__AT(tensor_body, type, 16);
+QNNRT__AT(tensor_body, format, 20); QNNRT__AT(tensor_body, dtype, 24);    QNNRT__AT(tensor_body, quantize, 32);
+QNNRT__AT(tensor_body, rank, 72);  QNNRT__AT(tensor_body, dims, 80);      QNNRT__AT(tensor_body, mem_type, 88);
+QNNRT__AT(tensor_body, buffer, 96); QNNRT__AT(tensor_body, dynamic_dims, 112);
+QNNRT__AT(tensor_body, sparse, 120); QNNRT__AT(tensor_body, produced, 132);
+QNNRT__IS(tensor, 144);            QNNRT__AT(tensor, body, 8);
+QNNRT__IS(graph_info, 88);         QNNRT__AT(graph_info, name, 8);        QNNRT__AT(graph_info, input_count, 16);
+QNNRT__AT(graph_info, inputs, 24); QNNRT__AT(graph_info, output_count, 32); QNNRT__AT(graph_info, outputs, 40);
+QNNRT__AT(graph_info, updateable_count, 48); QNNRT__AT(graph_info, updateables, 56);
+QNNRT__AT(graph_info, blob_bytes, 64); QNNRT__AT(graph_info, blob, 72);   QNNRT__AT(graph_info, start_op, 80);
+QNNRT__IS(info_v1, 128);           QNNRT__AT(info_v1, core, 16);          QNNRT__AT(info_v1, soc_version, 40);
+QNNRT__AT(info_v1, blob_version, 60); QNNRT__AT(info_v1, hw_blob, 80);    QNNRT__AT(info_v1, blob_bytes, 88);
+QNNRT__AT(info_v1, context_tensor_count, 96); QNNRT__AT(info_v1, graph_count, 112); QNNRT__AT(info_v1, graphs, 120);
+QNNRT__IS(info_v3, 136);           QNNRT__AT(info_v3, core, 16);          QNNRT__AT(info_v3, blob_version, 48);
+QNNRT__AT(info_v3, blob_bytes, 64); QNNRT__AT(info_v3, context_tensor_count, 72); QNNRT__AT(info_v3, graph_count, 88);
+QNNRT__AT(info_v3, graphs, 96);    QNNRT__AT(info_v3, metadata_bytes, 112); QNNRT__AT(info_v3, metadata, 120);
+QNNRT__AT(info_v3, soc_model, 128);
+QNNRT__IS(info, 144);              QNNRT__AT(info, u, 8);
+QNNRT__IS(device_config, 16);
+QNNRT__AT(provider, name, 8);      QNNRT__AT(provider, core, 16);         QNNRT__AT(provider, calls, 40);
+QNNRT__AT(system_provider, version, 16); QNNRT__AT(system_provider, calls, 32);
+QNNRT__AT(calls, backend_create, 1 * 8);  QNNRT__AT(calls, backend_get_api_version, 3 * 8);
+QNNRT__AT(calls, backend_get_build_id, 4 * 8); QNNRT__AT(calls, backend_free, 8 * 8);
+QNNRT__AT(calls, context_create_from_binary, 13 * 8); QNNRT__AT(calls, context_free, 14 * 8);
+QNNRT__AT(calls, graph_retrieve, 20 * 8); QNNRT__AT(calls, graph_execute, 21 * 8);
+QNNRT__AT(calls, log_create, 25 * 8);     QNNRT__AT(calls, log_free, 27 * 8);
+QNNRT__AT(calls, device_create, 40 * 8);  QNNRT__AT(calls, device_free, 43 * 8);
+#undef QNNRT__AT
+#undef QNNRT__IS
+#endif
+
+/* =====================================================================================
+   TABLE                                                                          >>table
+   What we know of a context, in our own structs and our own memory, checked: whatever
+   source filled it, nothing below has to doubt a name, a rank or a size.
+   Needs: >>mem >>err >>log >>sort >>dtype >>quant >>abi     Knows nothing of: files, libraries
+   ===================================================================================== */
+
+/* A context while it is filled; becomes the public view when done. */
+typedef struct qnnrt__table {
+    qnnrt__arena        *arena;
+    const qnnrt_limits  *limits;
+    const char          *file;          /* for messages */
+    const char          *graph;         /* for messages: the one being filled, or NULL */
+    uint32_t             tensors_left;
+    qnnrt_error         *err;
+} qnnrt__table;
+
+static void qnnrt__table_where(qnnrt__table *table)
+{
+    qnnrt__err_add(table->err, "%s: ", table->file);
+    if (table->graph != NULL) qnnrt__err_add(table->err, "graph \"%.200s\": ", table->graph);
+}
+
+/* An error that begins with the file and the graph. */
+static qnnrt_result qnnrt__table_fail(qnnrt__table *table, qnnrt_result code, const char *format, ...)
+    QNNRT__PRINTF(3, 4);
+static qnnrt_result qnnrt__table_fail(qnnrt__table *table, qnnrt_result code, const char *format, ...)
+{
+    va_list args;
+    if (table->err == NULL) return code;
+    qnnrt__err_clear(table->err);
+    table->err->code = code;
+    qnnrt__table_where(table);
+    va_start(args, format);
+    qnnrt__err_vadd(table->err, format, args);
+    va_end(args);
+    return code;
+}
+
+/* Copy a name; absent, empty and endless ones are refused. what: "a graph", "input 3". */
+static qnnrt_result qnnrt__table_name(qnnrt__table *table, const char *name, const char *what, const char **out)
+{
+    size_t length = 0;
+    *out = NULL;
+    if (name == NULL || name[0] == '\0')
+        return qnnrt__table_fail(table, QNNRT_E_FORMAT, "%s has no name", what);
+    while (length <= table->limits->name_bytes && name[length] != '\0') ++length;
+    if (length > table->limits->name_bytes)
+        return qnnrt__table_fail(table, QNNRT_E_LIMIT, "%s has a name longer than %u bytes (limits.name_bytes)",
+                                 what, (unsigned)table->limits->name_bytes);
+    *out = qnnrt__arena_text(table->arena, name, length);
+    return *out != NULL ? QNNRT_OK : qnnrt__fail_memory(table->err, "names");
+}
+
+/* Split an array of (scale, offset) pairs into two, because conversion loops read one at a time. */
+static int qnnrt__table_pairs(qnnrt__table *table, const qnnrt__abi_scale_offset *pairs, qnnrt_quant *quant)
+{
+    float *scales = (float *)qnnrt__arena_alloc(table->arena, quant->count, sizeof(float));
+    int32_t *offsets = (int32_t *)qnnrt__arena_alloc(table->arena, quant->count, sizeof(int32_t));
+    uint32_t i;
+    if (scales == NULL || offsets == NULL) return 0;
+    for (i = 0; i < quant->count; ++i) {
+        scales[i] = pairs[i].scale;
+        offsets[i] = pairs[i].offset;
+    }
+    quant->scales = scales;
+    quant->offsets = offsets;
+    return 1;
+}
+
+static int qnnrt__table_copy_axis(qnnrt__table *table, const float *from_scales, const int32_t *from_offsets,
+                                  qnnrt_quant *quant)
+{
+    float *scales = (float *)qnnrt__arena_alloc(table->arena, quant->count, sizeof(float));
+    if (scales == NULL) return 0;
+    memcpy(scales, from_scales, (size_t)quant->count * sizeof(float));
+    quant->scales = scales;
+    if (from_offsets != NULL) {
+        int32_t *offsets = (int32_t *)qnnrt__arena_alloc(table->arena, quant->count, sizeof(int32_t));
+        if (offsets == NULL) return 0;
+        memcpy(offsets, from_offsets, (size_t)quant->count * sizeof(int32_t));
+        quant->offsets = offsets;
+    }
+    return 1;
+}
+
+/* Take an encoding. Its count is compared with the dimension before anything of that size is read. */
+static qnnrt_result qnnrt__table_quant(qnnrt__table *table, const qnnrt__abi_quantize *from,
+                                       qnnrt_tensor_info *tensor)
+{
+    qnnrt_quant *quant = &tensor->quant;
+    int copied = 1;
+    const char *why;
+    memset(quant, 0, sizeof(*quant));
+    quant->vendor_encoding = QNNRT__ABI_UNDEFINED;
+    if (from->definition != QNNRT__ABI_DEFINED || from->encoding == QNNRT__ABI_UNDEFINED) return QNNRT_OK;
+    quant->vendor_encoding = from->encoding;
+    quant->encoding = QNNRT_ENCODING_OTHER;
+    if (from->encoding == QNNRT__ABI_SCALE_OFFSET) {
+        quant->encoding = QNNRT_ENCODING_PER_TENSOR;
+        quant->scale = from->u.scale_offset.scale;
+        quant->offset = from->u.scale_offset.offset;
+    } else if (from->encoding == QNNRT__ABI_BW_SCALE_OFFSET) {
+        quant->encoding = QNNRT_ENCODING_PER_TENSOR;
+        quant->bitwidth = from->u.bw.bitwidth;
+        quant->scale = from->u.bw.scale;
+        quant->offset = from->u.bw.offset;
+    } else if (from->encoding == QNNRT__ABI_AXIS_SCALE_OFFSET || from->encoding == QNNRT__ABI_BW_AXIS_SCALE_OFFSET) {
+        int bw = from->encoding == QNNRT__ABI_BW_AXIS_SCALE_OFFSET;
+        const void *values = bw ? (const void *)from->u.bw_axis.scales : (const void *)from->u.axis.pairs;
+        quant->encoding = QNNRT_ENCODING_PER_AXIS;
+        quant->bitwidth = bw ? from->u.bw_axis.bitwidth : 0;
+        quant->axis = bw ? from->u.bw_axis.axis : from->u.axis.axis;
+        quant->count = bw ? from->u.bw_axis.count : from->u.axis.count;
+        if (quant->axis < 0 || (uint32_t)quant->axis >= tensor->rank)
+            return qnnrt__table_fail(table, QNNRT_E_FORMAT, "tensor \"%.200s\": encoding over axis %d, but it has %u"
+                                     " dimensions", tensor->name, (int)quant->axis, (unsigned)tensor->rank);
+        if (quant->count != tensor->dims[quant->axis] || values == NULL)
+            return qnnrt__table_fail(table, QNNRT_E_FORMAT, "tensor \"%.200s\": encoding has %u scales for axis %d of"
+                                     " %u elements", tensor->name, values == NULL ? 0u : (unsigned)quant->count,
+                                     (int)quant->axis, (unsigned)tensor->dims[quant->axis]);
+        copied = bw ? qnnrt__table_copy_axis(table, from->u.bw_axis.scales, from->u.bw_axis.offsets, quant)
+                    : qnnrt__table_pairs(table, from->u.axis.pairs, quant);
+    }
+    if (!copied) return qnnrt__fail_memory(table->err, "encodings");
+    why = qnnrt__quant_check(tensor->dtype, quant, tensor->dims, tensor->rank);
+    if (why != NULL)
+        return qnnrt__table_fail(table, QNNRT_E_FORMAT, "tensor \"%.200s\" (%s): %s", tensor->name,
+                                 qnnrt_dtype_name(tensor->dtype), why);
+    why = qnnrt__quant_warn(tensor->dtype, quant);
+    if (why != NULL)
+        qnnrt__log(&table->arena->hooks, QNNRT_LOG_INFO, "table", "%s: tensor \"%.200s\" (%s): %s", table->file, tensor->name,
+                   qnnrt_dtype_name(tensor->dtype), why);
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt__table_dims(qnnrt__table *table, const uint32_t *dims, qnnrt_tensor_info *tensor)
+{
+    uint32_t *copy;
+    qnnrt_result result;
+    if (tensor->rank > table->limits->rank)
+        return qnnrt__table_fail(table, QNNRT_E_LIMIT, "tensor \"%.200s\" has rank %u, more than %u (limits.rank)",
+                                 tensor->name, (unsigned)tensor->rank, (unsigned)table->limits->rank);
+    if (tensor->rank > 0 && dims == NULL)
+        return qnnrt__table_fail(table, QNNRT_E_FORMAT, "tensor \"%.200s\" has rank %u and no dimensions",
+                                 tensor->name, (unsigned)tensor->rank);
+    copy = (uint32_t *)qnnrt__arena_alloc(table->arena, tensor->rank, sizeof(uint32_t));
+    if (copy == NULL) return qnnrt__fail_memory(table->err, "dimensions");
+    if (tensor->rank > 0) memcpy(copy, dims, tensor->rank * sizeof(uint32_t));
+    tensor->dims = copy;
+    result = qnnrt__dtype_bytes(tensor->dtype, tensor->dims, tensor->rank, &tensor->count, &tensor->bytes);
+    if (result == QNNRT_E_ARG)
+        return qnnrt__table_fail(table, QNNRT_E_FORMAT, "tensor \"%.200s\" has a dimension of 0", tensor->name);
+    if (result == QNNRT_E_UNSUPPORTED)
+        return qnnrt__table_fail(table, QNNRT_E_UNSUPPORTED, "tensor \"%.200s\" has dtype 0x%04x, which this version"
+                                 " does not know", tensor->name, (unsigned)tensor->dtype);
+    if (result != QNNRT_OK)
+        return qnnrt__table_fail(table, QNNRT_E_LIMIT, "tensor \"%.200s\": the product of its dimensions passes"
+                                 " 64 bits", tensor->name);
+    return QNNRT_OK;
+}
+
+/* Take one tensor of the vendor's metadata. */
+static qnnrt_result qnnrt__table_tensor(qnnrt__table *table, const qnnrt__abi_tensor *from, const char *kind,
+                                        size_t index, qnnrt_tensor_info *tensor)
+{
+    char what[32];
+    qnnrt_result result;
+    snprintf(what, sizeof(what), "%s %u", kind, (unsigned)index);
+    if (from->version != 1 && from->version != 2)
+        return qnnrt__table_fail(table, QNNRT_E_FORMAT, "%s is a tensor of version %u; 1 and 2 are known", what,
+                                 (unsigned)from->version);
+    result = qnnrt__table_name(table, from->body.name, what, &tensor->name);
+    if (result != QNNRT_OK) return result;
+    tensor->id = from->body.id;
+    tensor->dtype = (qnnrt_dtype)from->body.dtype;
+    tensor->rank = from->body.rank;
+    tensor->vendor_type = from->body.type;
+    tensor->vendor_format = from->body.format;
+    tensor->vendor_version = from->version;
+    tensor->optional = from->body.type >= QNNRT__ABI_OPTIONAL_APP_WRITE &&
+                       from->body.type <= QNNRT__ABI_OPTIONAL_APP_READWRITE;
+    tensor->updateable = from->body.type >= QNNRT__ABI_UPDATEABLE_STATIC &&
+                         from->body.type <= QNNRT__ABI_UPDATEABLE_APP_READWRITE;
+    result = qnnrt__table_dims(table, from->body.dims, tensor);
+    if (result == QNNRT_OK) result = qnnrt__table_quant(table, &from->body.quantize, tensor);
+    if (result == QNNRT_OK && from->version == 2 && from->body.dynamic_dims != NULL) {
+        uint8_t *flags = (uint8_t *)qnnrt__arena_alloc(table->arena, tensor->rank, 1);
+        uint32_t i, any = 0;
+        if (flags == NULL) return qnnrt__fail_memory(table->err, "dimensions");
+        for (i = 0; i < tensor->rank; ++i) any |= flags[i] = from->body.dynamic_dims[i] != 0;
+        if (any) tensor->dynamic_dims = flags;
+    }
+    return result;
+}
+
+static int qnnrt__table_name_order(const void *a, const void *b) { return strcmp((const char *)a, (const char *)b); }
+
+/* A name that occurs twice, or NULL. names is reordered. */
+static const char *qnnrt__table_twice(const char **names, size_t count)
+{
+    size_t i;
+    qnnrt__sort((const void **)names, count, qnnrt__table_name_order);
+    for (i = 1; i < count; ++i)
+        if (strcmp(names[i - 1], names[i]) == 0) return names[i];
+    return NULL;
+}
+
+static qnnrt_result qnnrt__table_tensors(qnnrt__table *table, const qnnrt__abi_tensor *from, uint32_t count,
+                                         const char *kind, const qnnrt_tensor_info **out, size_t *out_count)
+{
+    qnnrt_tensor_info *tensors;
+    const char **names, *twice;
+    uint32_t i;
+    *out = NULL;
+    *out_count = 0;
+    if (count > table->tensors_left)
+        return qnnrt__table_fail(table, QNNRT_E_LIMIT, "more than %u tensors (limits.tensors)",
+                                 (unsigned)table->limits->tensors);
+    if (count > 0 && from == NULL)
+        return qnnrt__table_fail(table, QNNRT_E_FORMAT, "%u %ss are announced and none is there", (unsigned)count, kind);
+    table->tensors_left -= count;
+    tensors = (qnnrt_tensor_info *)qnnrt__arena_alloc(table->arena, count, sizeof(*tensors));
+    names = (const char **)qnnrt__mem_alloc(&table->arena->hooks, (uint64_t)count * sizeof(*names));
+    if (tensors == NULL || names == NULL) {
+        qnnrt__mem_free(&table->arena->hooks, (void *)names);
+        return qnnrt__fail_memory(table->err, "tensors");
+    }
+    for (i = 0; i < count; ++i) {
+        qnnrt_result result = qnnrt__table_tensor(table, &from[i], kind, i, &tensors[i]);
+        if (result != QNNRT_OK) { qnnrt__mem_free(&table->arena->hooks, (void *)names); return result; }
+        names[i] = tensors[i].name;
+    }
+    twice = qnnrt__table_twice(names, count);
+    qnnrt__mem_free(&table->arena->hooks, (void *)names);
+    if (twice != NULL) return qnnrt__table_fail(table, QNNRT_E_FORMAT, "two %ss are named \"%.200s\"", kind, twice);
+    *out = tensors;
+    *out_count = count;
+    return QNNRT_OK;
+}
+
+/* Why a graph that reads well cannot be run by this version, or NULL. */
+static const char *qnnrt__table_unsupported(qnnrt__arena *arena, const qnnrt_graph_info *graph, int *no_memory)
+{
+    size_t side, i;
+    *no_memory = 0;
+    for (side = 0; side < 2; ++side) {
+        const qnnrt_tensor_info *tensors = side == 0 ? graph->inputs : graph->outputs;
+        size_t count = side == 0 ? graph->input_count : graph->output_count;
+        for (i = 0; i < count; ++i) {
+            const char *why = NULL;
+            char text[512];
+            const char *kept;
+            if (tensors[i].dynamic_dims != NULL) why = "has dynamic dimensions";
+            else if (tensors[i].optional) why = "is optional";
+            else if (tensors[i].vendor_format != 0) why = "has a data format other than plain row-major";
+            else if (tensors[i].bytes > UINT32_MAX) why = "is larger than 4 GiB, the most that the vendor's size field holds";
+            if (why == NULL) continue;
+            snprintf(text, sizeof(text), "%s \"%.200s\" %s", side == 0 ? "input" : "output", tensors[i].name, why);
+            kept = qnnrt__arena_text(arena, text, strlen(text));
+            *no_memory = kept == NULL;
+            return kept;
+        }
+    }
+    if (graph->input_count == 0 || graph->output_count == 0) return "it has no inputs or no outputs";
+    return NULL;
+}
+
+/* Bit-exact: equal codes must mean equal numbers. */
+static int qnnrt__table_same_quant(const qnnrt_quant *a, const qnnrt_quant *b)
+{
+    uint32_t i;
+    if (a->encoding != b->encoding || a->bitwidth != b->bitwidth) return 0;
+    if (a->encoding == QNNRT_ENCODING_OTHER) return a->vendor_encoding == b->vendor_encoding;
+    if (a->encoding == QNNRT_ENCODING_PER_TENSOR)
+        return memcmp(&a->scale, &b->scale, sizeof(float)) == 0 && a->offset == b->offset;
+    if (a->encoding == QNNRT_ENCODING_NONE) return 1;
+    if (a->axis != b->axis || a->count != b->count) return 0;
+    for (i = 0; i < a->count; ++i)
+        if (memcmp(&a->scales[i], &b->scales[i], sizeof(float)) != 0 ||
+            (a->offsets != NULL ? a->offsets[i] : 0) != (b->offsets != NULL ? b->offsets[i] : 0)) return 0;
+    return 1;
+}
+
+/* What two tensors of one memory must share: dims, dtype, encoding. */
+static int qnnrt__table_same_facts(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
+{
+    return a->dtype == b->dtype && a->rank == b->rank && a->vendor_format == b->vendor_format &&
+           (a->rank == 0 || memcmp(a->dims, b->dims, a->rank * sizeof(uint32_t)) == 0) &&
+           qnnrt__table_same_quant(&a->quant, &b->quant);
+}
+
+/* "ufixed16[1,32,128] scale 0.00012 offset -32768", for messages. */
+static const char *qnnrt__table_facts(const qnnrt_tensor_info *tensor, char *out, size_t room)
+{
+    uint32_t i;
+    int used = snprintf(out, room, "%s[", qnnrt_dtype_name(tensor->dtype));
+    for (i = 0; i < tensor->rank && used > 0 && (size_t)used < room; ++i)
+        used += snprintf(out + used, room - (size_t)used, "%s%u", i > 0 ? "," : "", (unsigned)tensor->dims[i]);
+    if (used > 0 && (size_t)used < room) used += snprintf(out + used, room - (size_t)used, "]");
+    if (used <= 0 || (size_t)used >= room) return out;
+    if (tensor->quant.encoding == QNNRT_ENCODING_PER_TENSOR)
+        snprintf(out + used, room - (size_t)used, " scale %.9g offset %d", (double)tensor->quant.scale,
+                 (int)tensor->quant.offset);
+    else if (tensor->quant.encoding == QNNRT_ENCODING_PER_AXIS)
+        snprintf(out + used, room - (size_t)used, " %u scales over axis %d", (unsigned)tensor->quant.count,
+                 (int)tensor->quant.axis);
+    else if (tensor->quant.encoding == QNNRT_ENCODING_OTHER)
+        snprintf(out + used, room - (size_t)used, " encoding %u", (unsigned)tensor->quant.vendor_encoding);
+    return out;
+}
+
+/* =====================================================================================
+   HTP                                                                              >>htp
+   What only the HTP backend has: its blobs in the metadata, the chip of a device, and what
+   its emulator cannot do.
+   Source: blob layouts measured from public headers (HTP API 5.30, 5.40) and read in files
+   of five releases: graph blob = version 1 (40 bytes), then version 2 (72 bytes).
+   Needs: >>abi >>err     Knows nothing of: files, pipelines
+   ===================================================================================== */
+
+static uint32_t qnnrt__htp_u32(const unsigned char *at) { uint32_t v; memcpy(&v, at, 4); return v; }
+static uint64_t qnnrt__htp_u64(const unsigned char *at) { uint64_t v; memcpy(&v, at, 8); return v; }
+
+/* Facts of a graph from its blob. Each part begins with its version; an unknown one ends the reading. */
+static void qnnrt__htp_graph(const unsigned char *blob, uint32_t bytes, qnnrt_graph_info *graph)
+{
+    uint32_t at = 0;
+    if (blob == NULL) return;
+    if (bytes >= 40 && qnnrt__htp_u32(blob) == 1) {
+        graph->spill_fill_bytes = qnnrt__htp_u64(blob + 8);
+        graph->vtcm_bytes = qnnrt__htp_u32(blob + 16);
+        graph->optimization_level = qnnrt__htp_u32(blob + 20);
+        graph->hvx_threads = (uint32_t)qnnrt__htp_u64(blob + 32);
+        at = 40;
+    }
+    if (bytes >= at + 72 && qnnrt__htp_u32(blob + at) == 2) {
+        graph->const_bytes = qnnrt__htp_u64(blob + at + 48);
+        graph->shared_weights_bytes = qnnrt__htp_u64(blob + at + 64);
+    }
+}
+
+/* The NPU generation from the context's metadata: version 1, then the number. */
+static uint32_t qnnrt__htp_arch(const unsigned char *metadata, uint32_t bytes)
+{
+    return metadata != NULL && bytes >= 8 && qnnrt__htp_u32(metadata) == 1 ? qnnrt__htp_u32(metadata + 4) : 0;
+}
+
+/* What the emulator for x86-64 cannot load: weights shared between graphs. 2.47 to 2.49 answer 0x3e8,
+   2.50 and 2.51 crash, so the question is never put. The name of the graph, or NULL. */
+static const char *qnnrt__htp_shares_weights(const qnnrt_context_info *context)
+{
+#if defined(__x86_64__) || defined(_M_X64)
+    size_t i;
+    if (context->backend_id != QNNRT__ABI_BACKEND_HTP) return NULL;
+    for (i = 0; i < context->graph_count; ++i)
+        if (context->graphs[i].shared_weights_bytes != 0) return context->graphs[i].name;
+#endif
+    (void)context;
+    return NULL;
+}
+
+/* The device option that names a chip. Its payload moved from byte 4 to byte 8 with HTP API 5.47; for one
+   word an image that has it in both places satisfies either layout. */
+typedef struct qnnrt__htp_soc { uint32_t option, at_4, at_8, zero; } qnnrt__htp_soc;
+
+static void qnnrt__htp_soc_config(uint32_t soc_model, qnnrt__htp_soc *soc, qnnrt__abi_device_config *config)
+{
+    memset(soc, 0, sizeof(*soc));
+    soc->at_4 = soc->at_8 = soc_model;
+    memset(config, 0, sizeof(*config));
+    config->custom = soc;
+}
+
+/* =====================================================================================
+   SYSTEM                                                                        >>system
+   Metadata of a context binary from libQnnSystem.so, copied into the table.
+   Needs: >>os >>err >>codes >>abi >>table >>htp     Knows nothing of: backends, pipelines
+   ===================================================================================== */
+
+typedef struct qnnrt__system {
+    void       *library;
+    const qnnrt__abi_system_provider *provider;
+    char        path[QNNRT__PATH_MAX];
+} qnnrt__system;
+
+static void qnnrt__system_close(qnnrt__system *system)
+{
+    if (system->library != NULL) qnnrt__os_library_close(system->library);
+    system->library = NULL;
+    system->provider = NULL;
+}
+
+/* Choose the first provider of a version that we know. */
+static qnnrt_result qnnrt__system_choose(qnnrt__system *system, qnnrt_error *err)
+{
+    qnnrt__abi_get_system_providers get;
+    const qnnrt__abi_system_provider **list = NULL;
+    uint32_t count = 0, i;
+    qnnrt__abi_code code;
+    void *symbol = qnnrt__os_library_symbol(system->library, "QnnSystemInterface_getProviders");
+    if (symbol == NULL)
+        return qnnrt__fail(err, QNNRT_E_LIBRARY, "%s: no symbol QnnSystemInterface_getProviders: this is not a"
+                           " libQnnSystem.so", system->path);
+    memcpy((void *)&get, (const void *)&symbol, sizeof(get));
+    code = get(&list, &count);
+    if (code != 0) {
+        qnnrt__fail(err, QNNRT_E_BACKEND, "%s", system->path);
+        return qnnrt__codes_explain(err, "QnnSystemInterface_getProviders", code, -1, 0);
+    }
+    if (list == NULL || count == 0)
+        return qnnrt__fail(err, QNNRT_E_LIBRARY, "%s offers no provider", system->path);
+    for (i = 0; i < count; ++i) {
+        const qnnrt__abi_system_provider *p = list[i];
+        if (p == NULL || p->version.major != QNNRT__ABI_SYSTEM_MAJOR ||
+            p->version.minor < QNNRT__ABI_SYSTEM_MINOR_MIN) continue;
+        if (p->calls.create == NULL || p->calls.get_info == NULL || p->calls.free == NULL)
+            return qnnrt__fail(err, QNNRT_E_LIBRARY, "%s: its table lacks systemContextCreate, GetBinaryInfo or Free",
+                               system->path);
+        system->provider = p;
+        return QNNRT_OK;
+    }
+    if (list[0] == NULL) return qnnrt__fail(err, QNNRT_E_LIBRARY, "%s offers a null provider", system->path);
+    return qnnrt__fail(err, QNNRT_E_VERSION, "%s speaks system interface %u.%u; %d.%d or a newer %d.x is needed"
+                       " (QAIRT 2.30 or newer)", system->path, (unsigned)list[0]->version.major,
+                       (unsigned)list[0]->version.minor, QNNRT__ABI_SYSTEM_MAJOR, QNNRT__ABI_SYSTEM_MINOR_MIN,
+                       QNNRT__ABI_SYSTEM_MAJOR);
+}
+
+/* One graph of the vendor's list. */
+static qnnrt_result qnnrt__system_graph(qnnrt__table *table, const qnnrt__abi_graph_info *from, size_t index,
+                                        qnnrt_graph_info *graph)
+{
+    char what[32];
+    qnnrt_result result;
+    int no_memory;
+    snprintf(what, sizeof(what), "graph %u", (unsigned)index);
+    if (from->version < 1 || from->version > 3)
+        return qnnrt__table_fail(table, QNNRT_E_FORMAT, "%s: information of version %u; 1 to 3 are known", what,
+                                 (unsigned)from->version);
+    result = qnnrt__table_name(table, from->name, what, &graph->name);
+    if (result != QNNRT_OK) return result;
+    table->graph = graph->name;
+    result = qnnrt__table_tensors(table, from->inputs, from->input_count, "input", &graph->inputs, &graph->input_count);
+    if (result == QNNRT_OK)
+        result = qnnrt__table_tensors(table, from->outputs, from->output_count, "output", &graph->outputs,
+                                      &graph->output_count);
+    if (result == QNNRT_OK && from->version >= 2)
+        result = qnnrt__table_tensors(table, from->updateables, from->updateable_count, "updateable tensor",
+                                      &graph->updateables, &graph->updateable_count);
+    if (result != QNNRT_OK) return result;
+    if (from->version >= 3) qnnrt__htp_graph(from->blob, from->blob_bytes, graph);
+    graph->unsupported = qnnrt__table_unsupported(table->arena, graph, &no_memory);
+    table->graph = NULL;
+    return no_memory ? qnnrt__fail_memory(table->err, "tables") : QNNRT_OK;
+}
+
+static qnnrt_version_info qnnrt__system_version(qnnrt__abi_version from)
+{
+    qnnrt_version_info to;
+    to.major = from.major; to.minor = from.minor; to.patch = from.patch;
+    return to;
+}
+
+/* Facts of the context, then its graphs. */
+static qnnrt_result qnnrt__system_copy(qnnrt__table *table, const qnnrt__abi_info *info, qnnrt_context_info *context)
+{
+    const qnnrt__abi_graph_info *graphs;
+    qnnrt_graph_info *copies;
+    const char **names, *build, *twice;
+    uint32_t count, i;
+    qnnrt_result result = QNNRT_OK;
+    if (info->version == 3) {
+        const qnnrt__abi_info_v3 *v3 = &info->u.v3;
+        build = v3->build_id;
+        context->blob_version = qnnrt__system_version(v3->blob_version);
+        context->blob_bytes = v3->blob_bytes;
+        context->context_tensor_count = v3->context_tensor_count;
+        context->soc_model = v3->soc_model;
+        if (v3->backend_id == QNNRT__ABI_BACKEND_HTP)
+            context->dsp_arch = qnnrt__htp_arch(v3->metadata, v3->metadata_bytes);
+        graphs = v3->graphs;
+        count = v3->graph_count;
+    } else if (info->version == 1 || info->version == 2) {
+        const qnnrt__abi_info_v1 *v1 = &info->u.v1;
+        build = v1->build_id;
+        context->blob_version = qnnrt__system_version(v1->blob_version);
+        context->blob_bytes = v1->blob_bytes;
+        context->context_tensor_count = v1->context_tensor_count;
+        graphs = v1->graphs;
+        count = v1->graph_count;
+    } else {
+        return qnnrt__table_fail(table, QNNRT_E_FORMAT, "binary information of version %u; 1 to 3 are known",
+                                 (unsigned)info->version);
+    }
+    /* backend id and the two versions lie at one place in all three. */
+    context->backend_id = info->u.v1.backend_id;
+    context->core_api = qnnrt__system_version(info->u.v1.core);
+    context->backend_api = qnnrt__system_version(info->u.v1.backend);
+    context->build_id = qnnrt__arena_text(table->arena, build != NULL ? build : "", build != NULL ? strlen(build) : 0);
+    if (count == 0) return qnnrt__table_fail(table, QNNRT_E_FORMAT, "it holds no graph");
+    if (count > table->limits->tensors)
+        return qnnrt__table_fail(table, QNNRT_E_LIMIT, "%u graphs are announced, more than limits.tensors", (unsigned)count);
+    if (graphs == NULL) return qnnrt__table_fail(table, QNNRT_E_FORMAT, "%u graphs are announced and none is there", (unsigned)count);
+    copies = (qnnrt_graph_info *)qnnrt__arena_alloc(table->arena, count, sizeof(*copies));
+    if (copies == NULL || context->build_id == NULL) return qnnrt__fail_memory(table->err, "graphs");
+    for (i = 0; i < count && result == QNNRT_OK; ++i) result = qnnrt__system_graph(table, &graphs[i], i, &copies[i]);
+    if (result != QNNRT_OK) return result;
+    names = (const char **)qnnrt__mem_alloc(&table->arena->hooks, (uint64_t)count * sizeof(*names));
+    if (names == NULL) return qnnrt__fail_memory(table->err, "graphs");
+    for (i = 0; i < count; ++i) names[i] = copies[i].name;
+    twice = qnnrt__table_twice(names, count);
+    qnnrt__mem_free(&table->arena->hooks, (void *)names);
+    if (twice != NULL) return qnnrt__table_fail(table, QNNRT_E_FORMAT, "two graphs are named \"%.200s\"", twice);
+    context->graphs = copies;
+    context->graph_count = count;
+    return QNNRT_OK;
+}
+
+/* Read the metadata of one binary. Everything is copied, so the vendor's handle is freed on the way out. */
+static qnnrt_result qnnrt__system_read(const qnnrt__system *system, qnnrt__table *table, const unsigned char *binary,
+                                       uint64_t bytes, qnnrt_context_info *context)
+{
+    qnnrt__abi_handle handle = NULL;
+    const qnnrt__abi_info *info = NULL;
+    uint64_t info_bytes = 0;
+    void *unconst;
+    qnnrt_result result;
+    qnnrt__abi_code code = system->provider->calls.create(&handle);
+    if (code != 0 || handle == NULL) {
+        qnnrt__table_fail(table, QNNRT_E_BACKEND, "cannot read metadata through %s", system->path);
+        return qnnrt__codes_explain(table->err, handle == NULL && code == 0 ? "systemContextCreate (without a handle)"
+                                    : "systemContextCreate", code, -1, 0);
+    }
+    /* The interface takes a plain pointer and only reads; the file is mapped read-only. */
+    memcpy((void *)&unconst, (const void *)&binary, sizeof(unconst));
+    code = system->provider->calls.get_info(handle, unconst, bytes, &info, &info_bytes);
+    if (code != 0 || info == NULL) {
+        qnnrt__table_fail(table, QNNRT_E_FORMAT, "its metadata cannot be read by %s", system->path);
+        qnnrt__codes_explain(table->err, info == NULL && code == 0 ? "systemContextGetBinaryInfo (without information)"
+                             : "systemContextGetBinaryInfo", code, -1, 0);
+        result = QNNRT_E_FORMAT;
+    } else {
+        result = qnnrt__system_copy(table, info, context);
+    }
+    system->provider->calls.free(handle);
+    return result;
+}
+
+/* =====================================================================================
+   BACKEND                                                                      >>backend
+   A vendor library in use: found, loaded, its provider chosen; log, backend and device
+   created in that order and freed in reverse.
+   Needs: >>os >>mem >>err >>log >>codes >>abi >>htp     Knows nothing of: files, graphs
+   ===================================================================================== */
+
+struct qnnrt_backend {
+    qnnrt_hooks                 hooks;
+    void                       *library;
+    int                         unload;
+    const qnnrt__abi_provider  *provider;
+    const qnnrt__abi_calls     *calls;
+    int                         log_slot;          /* -1: none */
+    uint32_t                    since;             /* lines of the cold call that is under way begin here */
+    qnnrt__abi_handle           log, backend, device;
+    uint32_t                    users;             /* models */
+    qnnrt_backend_info          info;
+    char                        path[QNNRT__PATH_MAX];
+    char                        provider_name[64];
+    char                        build_id[128];
+};
+
+static void qnnrt__backend_lock(const qnnrt_backend *b) { if (b->hooks.lock != NULL) b->hooks.lock(b->hooks.lock_user); }
+static void qnnrt__backend_unlock(const qnnrt_backend *b) { if (b->hooks.lock != NULL) b->hooks.unlock(b->hooks.lock_user); }
+
+/* Defaults and rules of the hooks in one place. */
+static qnnrt_result qnnrt__backend_hooks(const qnnrt_hooks *from, qnnrt_hooks *to, qnnrt_error *err)
+{
+    *to = *from;
+    if ((to->alloc == NULL) != (to->free == NULL))
+        return qnnrt__fail(err, QNNRT_E_ARG, "hooks.alloc and hooks.free: give both or none");
+    if ((to->lock == NULL) != (to->unlock == NULL))
+        return qnnrt__fail(err, QNNRT_E_ARG, "hooks.lock and hooks.unlock: give both or none");
+    if (to->alloc == NULL) {
+        to->alloc = qnnrt__mem_default_alloc;
+        to->free = qnnrt__mem_default_free;
+    }
+    return QNNRT_OK;
+}
+
+/* Open a library by the search rule of the manual. `beside` (may be NULL) is a path whose folder is tried
+   first. The caller of this function closes it. An error names every place that was tried. */
+static qnnrt_result qnnrt__backend_find(const char *name, const char *beside, void **library, qnnrt_error *err)
+{
+    char at[QNNRT__PATH_MAX], from[QNNRT__PATH_MAX];
+    const char *why = NULL;
+    int place;
+    *library = NULL;
+    if (strchr(name, '/') != NULL) {
+        *library = qnnrt__os_library_open(name, &why);
+        if (*library == NULL) return qnnrt__fail(err, QNNRT_E_LIBRARY, "cannot open the library %s: %s", name, why);
+        return QNNRT_OK;
+    }
+    qnnrt__fail(err, QNNRT_E_LIBRARY, "cannot find the library %s. Tried:", name);
+    for (place = 0; place < 4 && *library == NULL; ++place) {
+        size_t length = 0;
+        if (place == 0 && beside == NULL) continue;
+        if (place == 0 && !qnnrt__os_path_join(from, "", 0, beside)) continue;
+        if (place == 1 && !qnnrt__os_path_of_program(from)) continue;
+        if (place == 2 && !qnnrt__os_path_of_self(from)) continue;
+        if (place < 3) {
+            length = qnnrt__os_dir_length(from);
+            if (length == 0) continue;
+        }
+        if (!qnnrt__os_path_join(at, from, length, name)) continue;
+        *library = qnnrt__os_library_open(at, &why);
+        if (*library == NULL) qnnrt__err_add(err, "\n  %s%s", place == 3 ? "the system's search: " : "", why);
+    }
+    if (*library == NULL) {
+        qnnrt__err_add(err, "\n  what helps: give the path of the library");
+        return QNNRT_E_LIBRARY;
+    }
+    qnnrt__err_clear(err);
+    return QNNRT_OK;
+}
+
+/* The path that was really loaded: that of the shared object which holds a symbol of it. */
+static void qnnrt__backend_path(void *symbol, const char *asked, char out[QNNRT__PATH_MAX])
+{
+    if (qnnrt__os_path_of(symbol, out)) return;
+    if (!qnnrt__os_path_join(out, "", 0, asked)) out[0] = '\0';
+}
+
+/* Open libQnnSystem.so, by the same rules. */
+static qnnrt_result qnnrt__backend_open_system(const char *path, const char *beside, qnnrt__system *system, qnnrt_error *err)
+{
+    const char *name = path != NULL ? path : "libQnnSystem.so";
+    qnnrt_result result;
+    void *symbol;
+    memset(system, 0, sizeof(*system));
+#if !QNNRT__CAN_CALL
+    return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "QNN libraries need a 64-bit little-endian program");
+#endif
+    result = qnnrt__backend_find(name, path == NULL ? beside : NULL, &system->library, err);
+    if (result != QNNRT_OK) return result;
+    symbol = qnnrt__os_library_symbol(system->library, "QnnSystemInterface_getProviders");
+    qnnrt__backend_path(symbol != NULL ? symbol : system->library, name, system->path);
+    result = qnnrt__system_choose(system, err);
+    if (result != QNNRT_OK) qnnrt__system_close(system);
+    return result;
+}
+
+/* The name of a slot that we cannot do without and that is NULL, or NULL. */
+static const char *qnnrt__backend_lacks(const qnnrt__abi_calls *calls)
+{
+    if (calls->backend_create == NULL) return "backendCreate";
+    if (calls->backend_free == NULL) return "backendFree";
+    if (calls->context_create_from_binary == NULL) return "contextCreateFromBinary";
+    if (calls->context_free == NULL) return "contextFree";
+    if (calls->graph_retrieve == NULL) return "graphRetrieve";
+    if (calls->graph_execute == NULL) return "graphExecute";
+    return NULL;
+}
+
+/* Choose among the providers of a library: the first whose interface we know, by its version alone. */
+static qnnrt_result qnnrt__backend_choose(qnnrt_backend *b, qnnrt_error *err)
+{
+    qnnrt__abi_get_providers get;
+    const qnnrt__abi_provider **list = NULL;
+    uint32_t count = 0, i;
+    qnnrt__abi_code code;
+    const char *lacks;
+    void *symbol = qnnrt__os_library_symbol(b->library, "QnnInterface_getProviders");
+    qnnrt__backend_path(symbol != NULL ? symbol : b->library, b->path, b->path);
+    if (symbol == NULL)
+        return qnnrt__fail(err, QNNRT_E_LIBRARY, "%s: no symbol QnnInterface_getProviders: this is not a QNN backend"
+                           " (libQnnHtp.so is; stubs, skels and libQnnSystem.so are not)", b->path);
+    memcpy((void *)&get, (const void *)&symbol, sizeof(get));
+    code = get(&list, &count);
+    if (code != 0) {
+        qnnrt__fail(err, QNNRT_E_BACKEND, "%s", b->path);
+        return qnnrt__codes_explain(err, "QnnInterface_getProviders", code, -1, 0);
+    }
+    if (list == NULL || count == 0) return qnnrt__fail(err, QNNRT_E_LIBRARY, "%s offers no provider", b->path);
+    for (i = 0; i < count && b->provider == NULL; ++i)
+        if (list[i] != NULL && list[i]->core.major == QNNRT__ABI_CORE_MAJOR &&
+            list[i]->core.minor >= QNNRT__ABI_CORE_MINOR_MIN) b->provider = list[i];
+    if (b->provider == NULL && list[0] == NULL) return qnnrt__fail(err, QNNRT_E_LIBRARY, "%s offers a null provider", b->path);
+    if (b->provider == NULL)
+        return qnnrt__fail(err, QNNRT_E_VERSION, "%s speaks QNN core interface %u.%u; %d.%d or a newer %d.x is needed"
+                           " (QAIRT 2.30 or newer)", b->path, (unsigned)list[0]->core.major, (unsigned)list[0]->core.minor,
+                           QNNRT__ABI_CORE_MAJOR, QNNRT__ABI_CORE_MINOR_MIN, QNNRT__ABI_CORE_MAJOR);
+    if (count > 1)
+        qnnrt__log(&b->hooks, QNNRT_LOG_INFO, "backend", "%s offers %u providers; number %u fits and is taken", b->path,
+                   (unsigned)count, (unsigned)(i - 1));
+    b->calls = &b->provider->calls;
+    lacks = qnnrt__backend_lacks(b->calls);
+    if (lacks != NULL) return qnnrt__fail(err, QNNRT_E_LIBRARY, "%s: its table lacks %s", b->path, lacks);
+    if (b->provider->core.minor > QNNRT__ABI_CORE_MINOR_KNOWN)
+        qnnrt__log(&b->hooks, QNNRT_LOG_WARN, "backend", "%s speaks core interface 2.%u, newer than 2.%d, the newest"
+                   " measured; tables are append-only, so it is used", b->path, (unsigned)b->provider->core.minor,
+                   QNNRT__ABI_CORE_MINOR_KNOWN);
+    return QNNRT_OK;
+}
+
+/* A log is wanted, not needed: a library that fails here usually fails at backendCreate too, and the line that
+   tells why is logged now, so failure is noted and the next call decides. */
+static void qnnrt__backend_create_log(qnnrt_backend *b, qnnrt_log_level level)
+{
+    qnnrt__abi_code code;
+    b->log_slot = qnnrt__log_open(&b->hooks, level);
+    if (b->log_slot < 0) {
+        qnnrt__log(&b->hooks, QNNRT_LOG_WARN, "backend", "no log slot left (QNNRT_LOG_SLOTS is %d): the library's"
+                   " lines will be missing in errors", QNNRT_LOG_SLOTS);
+        return;
+    }
+    if (b->calls->log_create == NULL) return;
+    /* At least warnings: the line that explains a missing stub is one. */
+    code = b->calls->log_create(qnnrt__log_callback_of(b->log_slot),
+                                level < QNNRT_LOG_WARN ? (uint32_t)QNNRT_LOG_WARN : (uint32_t)level, &b->log);
+    if (code != 0) b->log = NULL;
+    if (code != 0 && (code & 0xFFFF) != QNNRT__ABI_NOT_SUPPORTED)
+        qnnrt__log(&b->hooks, QNNRT_LOG_WARN, "backend", "logCreate answered 0x%x; going on without", (unsigned)(code & 0xFFFF));
+    b->info.has_log = b->log != NULL;
+}
+
+static qnnrt_result qnnrt__backend_create(qnnrt_backend *b, uint32_t soc_model, qnnrt_error *err)
+{
+    qnnrt__htp_soc soc;
+    qnnrt__abi_device_config config;
+    const qnnrt__abi_device_config *configs[2] = { NULL, NULL };
+    qnnrt__abi_code code = b->calls->backend_create(b->log, NULL, &b->backend);
+    if (code != 0 || b->backend == NULL) {
+        b->backend = NULL;
+        qnnrt__fail(err, QNNRT_E_BACKEND, "cannot start the backend of %s", b->path);
+        return qnnrt__codes_explain(err, code == 0 ? "backendCreate (without a handle)" : "backendCreate", code, b->log_slot, b->since);
+    }
+    if (soc_model != 0 && b->provider->backend_id == QNNRT__ABI_BACKEND_HTP) {
+        qnnrt__htp_soc_config(soc_model, &soc, &config);
+        configs[0] = &config;
+    }
+    if (b->calls->device_create == NULL) return QNNRT_OK;
+    code = b->calls->device_create(b->log, configs[0] != NULL ? configs : NULL, &b->device);
+    if ((code & 0xFFFF) == QNNRT__ABI_NOT_SUPPORTED) { b->device = NULL; return QNNRT_OK; }   /* CPU has no device */
+    if (code != 0 || b->device == NULL) {
+        b->device = NULL;
+        qnnrt__fail(err, QNNRT_E_BACKEND, "cannot create a device on %s", b->path);
+        if (soc_model != 0) qnnrt__err_add(err, " with soc_model %u", (unsigned)soc_model);
+        return qnnrt__codes_explain(err, code == 0 ? "deviceCreate (without a handle)" : "deviceCreate", code, b->log_slot, b->since);
+    }
+    b->info.has_device = 1;
+    return QNNRT_OK;
+}
+
+static void qnnrt__backend_describe(qnnrt_backend *b)
+{
+    const char *build = NULL;
+    if (b->provider->name != NULL) snprintf(b->provider_name, sizeof(b->provider_name), "%s", b->provider->name);
+    if (b->calls->backend_get_build_id != NULL && b->calls->backend_get_build_id(&build) == 0 && build != NULL)
+        snprintf(b->build_id, sizeof(b->build_id), "%s", build);
+    b->info.path = b->path;
+    b->info.provider = b->provider_name;
+    b->info.build_id = b->build_id;
+    b->info.id = b->provider->backend_id;
+    b->info.core_api = qnnrt__system_version(b->provider->core);
+    b->info.backend_api = qnnrt__system_version(b->provider->backend);
+}
+
+/* Free whatever is there, in reverse order. The vendor's refusals are logged and the first is answered. */
+static qnnrt_result qnnrt__backend_free(qnnrt_backend *b)
+{
+    qnnrt_hooks hooks = b->hooks;
+    qnnrt__abi_code codes[3] = { 0, 0, 0 };
+    static const char *const calls[3] = { "deviceFree", "backendFree", "logFree" };
+    qnnrt_result result = QNNRT_OK;
+    int i;
+    if (b->backend != NULL) qnnrt__backend_lock(b);
+    if (b->device != NULL && b->calls->device_free != NULL) codes[0] = b->calls->device_free(b->device);
+    if (b->backend != NULL) codes[1] = b->calls->backend_free(b->backend);
+    if (b->log != NULL && b->calls->log_free != NULL) codes[2] = b->calls->log_free(b->log);
+    if (b->backend != NULL) qnnrt__backend_unlock(b);
+    qnnrt__log_close(b->log_slot);
+    for (i = 0; i < 3; ++i) {
+        if (codes[i] == 0) continue;
+        result = QNNRT_E_BACKEND;
+        qnnrt__log(&hooks, QNNRT_LOG_ERROR, "backend", "%s answered 0x%x while closing %s", calls[i],
+                   (unsigned)(codes[i] & 0xFFFF), b->path);
+    }
+    /* A library that never came to life is of no use to anyone; one that ran may have threads that outlive us. */
+    if (b->library != NULL && (b->unload || b->backend == NULL)) qnnrt__os_library_close(b->library);
+    qnnrt__mem_free(&hooks, b);
+    return result;
+}
+
+static qnnrt_result qnnrt__backend_open(const qnnrt_backend_desc *desc, qnnrt_backend **out, qnnrt_error *err)
+{
+    qnnrt_hooks hooks;
+    qnnrt_backend *b;
+    uint64_t began = qnnrt__os_clock_ns();
+    const char *name = desc->path != NULL ? desc->path : "libQnnHtp.so";
+    qnnrt_log_level level = desc->log_level != QNNRT_LOG_DEFAULT ? desc->log_level : QNNRT_LOG_WARN;
+    qnnrt_result result = qnnrt__backend_hooks(&desc->hooks, &hooks, err);
+    if (result != QNNRT_OK) return result;
+    if ((int)level < QNNRT_LOG_ERROR || (int)level > QNNRT_LOG_DEBUG)
+        return qnnrt__fail(err, QNNRT_E_ARG, "log_level is %d; 0 to 5 are known", (int)level);
+    if (name[0] == '\0') return qnnrt__fail(err, QNNRT_E_ARG, "the path of the backend library is empty");
+#if !QNNRT__CAN_CALL
+    return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "QNN libraries need a 64-bit little-endian program");
+#endif
+    b = (qnnrt_backend *)qnnrt__mem_alloc(&hooks, sizeof(*b));
+    if (b == NULL) return qnnrt__fail_memory(err, "a backend");
+    b->hooks = hooks;
+    b->unload = desc->unload;
+    b->log_slot = -1;
+    result = qnnrt__backend_find(name, NULL, &b->library, err);
+    if (result == QNNRT_OK && !qnnrt__os_path_join(b->path, "", 0, name))
+        result = qnnrt__fail(err, QNNRT_E_ARG, "the path of the backend library is longer than %d bytes", QNNRT__PATH_MAX);
+    if (result == QNNRT_OK) result = qnnrt__backend_choose(b, err);
+    if (result == QNNRT_OK) {
+        qnnrt__backend_lock(b);
+        qnnrt__backend_create_log(b, level);
+        result = qnnrt__backend_create(b, desc->soc_model, err);
+        qnnrt__backend_unlock(b);
+    }
+    if (result != QNNRT_OK) {
+        qnnrt__backend_free(b);
+        return result;
+    }
+    qnnrt__backend_describe(b);
+    b->info.open_ns = qnnrt__os_clock_ns() - began;
+    qnnrt__log(&b->hooks, QNNRT_LOG_INFO, "backend", "loaded %s (%s, %s, core %u.%u)", b->path, b->provider_name, b->build_id,
+               (unsigned)b->info.core_api.major, (unsigned)b->info.core_api.minor);
+    *out = b;
+    return QNNRT_OK;
+}
+
+/* =====================================================================================
+   CONTEXT                                                                      >>context
+   One context binary: its bytes, its facts, its life on the backend.
+   Source of the ExecuTorch head: its public runtime sources (u32 0x5678ABCD, u64 signature,
+   u64 size, padding to 256 bytes, little-endian).
+   Needs: >>os >>mem >>err >>codes >>abi >>table >>system >>htp >>backend
+   Knows nothing of: folders, pipelines
+   ===================================================================================== */
+
+typedef struct qnnrt__context {
+    qnnrt__os_file       file;          /* fd -1 and no data once created */
+    void                *owned;         /* with desc.read: the bytes */
+    const unsigned char *binary;        /* within the file, behind a head */
+    uint64_t             bytes;
+    qnnrt__abi_handle    handle;
+    qnnrt__abi_handle   *graphs;        /* [info->graph_count] */
+    qnnrt_context_info  *info;          /* the public view */
+} qnnrt__context;
+
+enum { QNNRT__CONTEXT_LEAST = 64, QNNRT__CONTEXT_HEAD = 256 };
+
+static void qnnrt__context_release_file(qnnrt__context *context, const qnnrt_hooks *hooks)
+{
+    if (context->file.fd >= 0 || context->file.mapped) qnnrt__os_file_close(&context->file);
+    qnnrt__mem_free(hooks, context->owned);
+    context->owned = NULL;
+    context->binary = NULL;
+}
+
+/* Do the first bytes look like what every context binary seen so far begins with? A hint for messages and for
+   telling foreign files from damaged ones, never a reason to refuse: the layout is undocumented. */
+static int qnnrt__context_looks_right(const unsigned char *data, uint64_t bytes)
+{
+    static const unsigned char begin[16] = { 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 1 };
+    return bytes >= sizeof(begin) && memcmp(data, begin, sizeof(begin)) == 0;
+}
+
+/* What a file that is no context binary seems to be. */
+static const char *qnnrt__context_kind(const unsigned char *data, uint64_t bytes)
+{
+    uint64_t i = 0;
+    if (bytes >= 4 && memcmp(data, "\177ELF", 4) == 0) return "an ELF file (a library or program)";
+    if (bytes >= 4 && memcmp(data, "PK\3\4", 4) == 0) return "a zip archive (a .dlc is one: compile it first)";
+    if (bytes >= 8 && memcmp(data + 4, "ET1", 3) == 0) return "an ExecuTorch program (.pte), not the context inside";
+    if (bytes >= 30 && memcmp(data, "version https://git-lfs", 23) == 0) return "a git-lfs pointer: the file itself was not fetched";
+    while (i < bytes && i < 64 && (data[i] == ' ' || data[i] == '\n' || data[i] == '\r' || data[i] == '\t')) ++i;
+    if (i < bytes && (data[i] == '{' || data[i] == '[')) return "text, probably JSON";
+    return NULL;
+}
+
+/* Append what the file's head says, for the reader of an error. */
+static void qnnrt__context_explain(const unsigned char *data, uint64_t bytes, qnnrt_error *err)
+{
+    const char *kind = qnnrt__context_kind(data, bytes);
+    uint64_t offset, size;
+    if (kind != NULL) { qnnrt__err_add(err, "\n  it looks like %s", kind); return; }
+    if (!qnnrt__context_looks_right(data, bytes)) {
+        qnnrt__err_add(err, "\n  it does not begin like any context binary seen so far");
+        return;
+    }
+    if (bytes < 40) return;
+    memcpy(&offset, data + 24, 8);
+    memcpy(&size, data + 32, 8);
+    if (offset <= UINT64_MAX - size && offset + size > bytes)
+        qnnrt__err_add(err, "\n  its head announces %llu bytes, the file has %llu: it was cut short",
+                       (unsigned long long)(offset + size), (unsigned long long)bytes);
+    else
+        qnnrt__err_add(err, "\n  its head and size agree; bytes within it are damaged, or the library is too old for it");
+}
+
+/* Step over ExecuTorch's head, if there is one. */
+static qnnrt_result qnnrt__context_skip_head(qnnrt__context *context, qnnrt_error *err)
+{
+    static const unsigned char magic[4] = { 0xCD, 0xAB, 0x78, 0x56 };
+    uint64_t size;
+    if (context->bytes < QNNRT__CONTEXT_HEAD || memcmp(context->binary, magic, 4) != 0) return QNNRT_OK;
+    memcpy(&size, context->binary + 12, 8);
+    if (!qnnrt__size_within(QNNRT__CONTEXT_HEAD, size, context->bytes))
+        return qnnrt__fail(err, QNNRT_E_FORMAT, "%s: its ExecuTorch head announces a binary of %llu bytes; %llu follow",
+                           context->info->file, (unsigned long long)size,
+                           (unsigned long long)(context->bytes - QNNRT__CONTEXT_HEAD));
+    context->binary += QNNRT__CONTEXT_HEAD;
+    context->bytes = size;
+    return QNNRT_OK;
+}
+
+/* Bring the bytes of a binary into reach. path NULL: data is the caller's. */
+static qnnrt_result qnnrt__context_load(qnnrt__context *context, const char *path, const qnnrt_file *block, int read_it,
+                                        const qnnrt_limits *limits, const qnnrt_hooks *hooks, qnnrt_error *err)
+{
+    const char *why = NULL;
+    context->file.fd = -1;
+    if (block != NULL && block->data != NULL) {
+        context->binary = (const unsigned char *)block->data;
+        context->bytes = block->bytes;
+    } else {
+        why = qnnrt__os_file_open(path, &context->file);
+        context->bytes = context->file.bytes;
+        if (why == NULL && context->bytes > limits->file_bytes)
+            return qnnrt__fail(err, QNNRT_E_LIMIT, "%s has %llu bytes, more than limits.file_bytes", path,
+                               (unsigned long long)context->bytes);
+        if (why == NULL && context->bytes >= QNNRT__CONTEXT_LEAST) {
+            if (!read_it) why = qnnrt__os_file_map(&context->file);
+            else if ((context->owned = qnnrt__mem_alloc(hooks, context->bytes)) == NULL)
+                return qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for the %llu bytes of %s",
+                                   (unsigned long long)context->bytes, path);
+            else why = qnnrt__os_file_read(&context->file, (unsigned char *)context->owned);
+        }
+        if (why != NULL) return qnnrt__fail(err, QNNRT_E_IO, "cannot read %s: %s", path, why);
+        context->binary = context->file.data;
+    }
+    context->info->file_bytes = context->bytes;
+    if (context->bytes < QNNRT__CONTEXT_LEAST)
+        return qnnrt__fail(err, QNNRT_E_FORMAT, "%s has %llu bytes; a context binary has at least %d", context->info->file,
+                           (unsigned long long)context->bytes, QNNRT__CONTEXT_LEAST);
+    return qnnrt__context_skip_head(context, err);
+}
+
+/* Release of an SDK from a build id, "v2.51.0.260929181845" -> 2.51. 0 when it has none. */
+static int qnnrt__context_release(const char *build_id, uint32_t *major, uint32_t *minor)
+{
+    const char *at = build_id;
+    uint32_t *parts[2];
+    int i;
+    parts[0] = major;
+    parts[1] = minor;
+    if (*at == 'v') ++at;
+    for (i = 0; i < 2; ++i) {
+        *parts[i] = 0;
+        if (*at < '0' || *at > '9') return 0;
+        while (*at >= '0' && *at <= '9' && *parts[i] < 100000) *parts[i] = *parts[i] * 10 + (uint32_t)(*at++ - '0');
+        if (i == 0 && *at++ != '.') return 0;
+    }
+    return 1;
+}
+
+/* What the vendor does not check, or answers with a code that says nothing, before it is asked. */
+static qnnrt_result qnnrt__context_check(const qnnrt__context *context, const qnnrt_backend *b, qnnrt_error *err)
+{
+    const qnnrt_context_info *info = context->info;
+    uint32_t file_major, file_minor, lib_major, lib_minor;
+    const char *graph;
+    int newer = info->core_api.major > b->info.core_api.major ||
+                (info->core_api.major == b->info.core_api.major && info->core_api.minor > b->info.core_api.minor);
+    if (!newer && qnnrt__context_release(info->build_id, &file_major, &file_minor) &&
+        qnnrt__context_release(b->build_id, &lib_major, &lib_minor))
+        newer = file_major > lib_major || (file_major == lib_major && file_minor > lib_minor);
+    if (info->backend_id != 0 && b->info.id != 0 && info->backend_id != b->info.id &&
+        b->info.id != QNNRT__ABI_BACKEND_SAVER)
+        return qnnrt__fail(err, QNNRT_E_MISMATCH, "%s was compiled for backend %u, and %s is backend %u"
+                           " (3 CPU, 4 GPU, 6 HTP)\n  what helps: open it with the library it was compiled for",
+                           info->file, (unsigned)info->backend_id, b->path, (unsigned)b->info.id);
+    if (newer)
+        return qnnrt__fail(err, QNNRT_E_VERSION, "%s was made by release %s (core interface %u.%u), newer than the library"
+                           " %s, %s (core interface %u.%u)\n  what helps: ship the libraries of its release or newer,"
+                           " or compile it with the older release", info->file, info->build_id,
+                           (unsigned)info->core_api.major, (unsigned)info->core_api.minor, b->path, b->build_id,
+                           (unsigned)b->info.core_api.major, (unsigned)b->info.core_api.minor);
+    graph = qnnrt__htp_shares_weights(info);
+    if (graph != NULL && b->info.id == QNNRT__ABI_BACKEND_HTP)
+        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s: graph \"%.200s\" shares its weights with other graphs, and the"
+                           " x86-64 emulator cannot load that (releases 2.50 and 2.51 crash when asked)"
+                           "\n  what helps: run it on a device, or compile it without weight sharing", info->file, graph);
+    return QNNRT_OK;
+}
+
+/* Create the context and fetch its graphs. Callers hold the lock. */
+static qnnrt_result qnnrt__context_create(qnnrt__context *context, qnnrt_backend *b, qnnrt__arena *arena, qnnrt_error *err)
+{
+    uint64_t began = qnnrt__os_clock_ns();
+    qnnrt__abi_code code;
+    size_t i;
+    qnnrt_result result = qnnrt__context_check(context, b, err);
+    if (result != QNNRT_OK) return result;
+    context->graphs = (qnnrt__abi_handle *)qnnrt__arena_alloc(arena, context->info->graph_count, sizeof(*context->graphs));
+    if (context->graphs == NULL) return qnnrt__fail_memory(err, "graphs");
+    b->since = qnnrt__log_mark(b->log_slot);
+    code = b->calls->context_create_from_binary(b->backend, b->device, NULL, context->binary, context->bytes,
+                                                &context->handle, NULL);
+    if (code != 0 || context->handle == NULL) {
+        context->handle = NULL;     /* after a failure it is not usable, whatever it holds */
+        qnnrt__fail(err, QNNRT_E_BACKEND, "%s cannot be loaded by %s", context->info->file, b->path);
+        return qnnrt__codes_explain(err, code == 0 ? "contextCreateFromBinary (without a handle)" : "contextCreateFromBinary",
+                                    code, b->log_slot, b->since);
+    }
+    for (i = 0; i < context->info->graph_count; ++i) {
+        code = b->calls->graph_retrieve(context->handle, context->info->graphs[i].name, &context->graphs[i]);
+        if (code == 0 && context->graphs[i] != NULL) continue;
+        context->graphs[i] = NULL;
+        qnnrt__fail(err, QNNRT_E_BACKEND, "%s: graph \"%.200s\" is in the metadata and cannot be had", context->info->file,
+                    context->info->graphs[i].name);
+        return qnnrt__codes_explain(err, code == 0 ? "graphRetrieve (without a handle)" : "graphRetrieve", code, b->log_slot, b->since);
+    }
+    context->info->create_ns = qnnrt__os_clock_ns() - began;
+    return QNNRT_OK;
+}
+
+/* Graphs die with their context. */
+static qnnrt_result qnnrt__context_free(qnnrt__context *context, qnnrt_backend *b)
+{
+    qnnrt__abi_code code;
+    if (context->handle == NULL) return QNNRT_OK;
+    code = b->calls->context_free(context->handle, NULL);
+    context->handle = NULL;
+    if (code == 0) return QNNRT_OK;
+    qnnrt__log(&b->hooks, QNNRT_LOG_ERROR, "context", "contextFree answered 0x%x for %s", (unsigned)(code & 0xFFFF),
+               context->info->file);
+    return QNNRT_E_BACKEND;
+}
+
+/* =====================================================================================
+   SCAN                                                                            >>scan
+   Which files of a folder are the model, and in which order. Names only: nothing is opened
+   here, and no name is followed out of the folder.
+   Needs: >>os >>mem >>err >>log >>sort     Knows nothing of: what the files hold
+   ===================================================================================== */
+
+typedef struct qnnrt__scan_file {
+    struct qnnrt__scan_file *next;      /* while collecting */
+    const char *name;
+    int         kind;                   /* 0 forward_<i>.bin, 1 <prefix>_<i>_of_<n>.bin, 2 any other *.bin */
+    uint64_t    index, total;           /* kind 0: i; kind 1: i and n */
+    size_t      prefix;                 /* kind 1: bytes before "_<i>_of_<n>.bin" */
+} qnnrt__scan_file;
+
+typedef struct qnnrt__scan {
+    qnnrt__arena           *arena;
+    qnnrt__scan_file       *found;      /* newest first */
+    size_t                  count, entries;
+    const qnnrt__scan_file **files;     /* [count], in shard order */
+    int                     kind;       /* of the files taken */
+} qnnrt__scan;
+
+enum { QNNRT__SCAN_ENTRIES = 100000 };
+
+/* Decimal number at *at, at most 9 digits; 0 when there is none. */
+static int qnnrt__scan_number(const char **at, uint64_t *value)
+{
+    int digits = 0;
+    *value = 0;
+    while (**at >= '0' && **at <= '9' && digits < 9) {
+        *value = *value * 10 + (uint64_t)(*(*at)++ - '0');
+        ++digits;
+    }
+    return digits > 0 && (**at < '0' || **at > '9');
+}
+
+/* Does text end in "_<i>_of_<n>"? length excludes what stands behind. Answers where the suffix begins. */
+static int qnnrt__scan_suffix(const char *text, size_t length, size_t *begin, uint64_t *index, uint64_t *total)
+{
+    size_t at = length, digits;
+    const char *from;
+    digits = at;
+    while (at > 0 && text[at - 1] >= '0' && text[at - 1] <= '9') --at;
+    if (at == digits || digits - at > 9 || at < 5 || memcmp(text + at - 4, "_of_", 4) != 0) return 0;
+    from = text + at;
+    if (!qnnrt__scan_number(&from, total)) return 0;
+    at -= 4;
+    digits = at;
+    while (at > 0 && text[at - 1] >= '0' && text[at - 1] <= '9') --at;
+    if (at == digits || digits - at > 9 || at < 1 || text[at - 1] != '_') return 0;
+    from = text + at;
+    if (!qnnrt__scan_number(&from, index)) return 0;
+    *begin = at - 1;
+    return 1;
+}
+
+static void qnnrt__scan_classify(qnnrt__scan_file *file)
+{
+    const char *at = file->name + 8;
+    size_t length = strlen(file->name) - 4;      /* without ".bin" */
+    file->kind = 2;
+    if (strncmp(file->name, "forward_", 8) == 0 && qnnrt__scan_number(&at, &file->index) && strcmp(at, ".bin") == 0)
+        file->kind = 0;
+    else if (qnnrt__scan_suffix(file->name, length, &file->prefix, &file->index, &file->total))
+        file->kind = 1;
+}
+
+/* 1: out of memory, 2: too many entries. */
+static int qnnrt__scan_visit(void *user, const char *name)
+{
+    qnnrt__scan *scan = (qnnrt__scan *)user;
+    size_t length = strlen(name);
+    qnnrt__scan_file *file;
+    if (++scan->entries > QNNRT__SCAN_ENTRIES) return 2;
+    if (length < 5 || name[0] == '.' || strcmp(name + length - 4, ".bin") != 0) return 0;
+    file = (qnnrt__scan_file *)qnnrt__arena_alloc(scan->arena, 1, sizeof(*file));
+    if (file == NULL || (file->name = qnnrt__arena_text(scan->arena, name, length)) == NULL) return 1;
+    qnnrt__scan_classify(file);
+    file->next = scan->found;
+    scan->found = file;
+    ++scan->count;
+    return 0;
+}
+
+/* Numbers within names by value: part_2 before part_10. Equal values: fewer digits first, then bytes. */
+static int qnnrt__scan_natural(const char *a, const char *b)
+{
+    while (*a != '\0' || *b != '\0') {
+        if (*a >= '0' && *a <= '9' && *b >= '0' && *b <= '9') {
+            const char *end_a, *end_b;
+            while (*a == '0' && a[1] >= '0' && a[1] <= '9') ++a;
+            while (*b == '0' && b[1] >= '0' && b[1] <= '9') ++b;
+            for (end_a = a; *end_a >= '0' && *end_a <= '9';) ++end_a;
+            for (end_b = b; *end_b >= '0' && *end_b <= '9';) ++end_b;
+            if (end_a - a != end_b - b) return end_a - a < end_b - b ? -1 : 1;
+            while (a < end_a) { if (*a != *b) return *a < *b ? -1 : 1; ++a; ++b; }
+        } else {
+            if (*a != *b) return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
+            ++a;
+            ++b;
+        }
+    }
+    return 0;
+}
+
+static int qnnrt__scan_order(const void *a, const void *b)
+{
+    const qnnrt__scan_file *x = (const qnnrt__scan_file *)a, *y = (const qnnrt__scan_file *)b;
+    int order;
+    if (x->kind != y->kind) return x->kind < y->kind ? -1 : 1;
+    if (x->kind != 2 && x->index != y->index) return x->index < y->index ? -1 : 1;
+    order = qnnrt__scan_natural(x->name, y->name);
+    return order != 0 ? order : strcmp(x->name, y->name);
+}
+
+/* Numbered shards must be all there, once, and of one model. */
+static qnnrt_result qnnrt__scan_complete(const qnnrt__scan *scan, const char *folder, qnnrt_error *err)
+{
+    const qnnrt__scan_file *first = scan->files[0];
+    uint64_t base = scan->kind == 0 ? 0 : 1;
+    size_t i;
+    for (i = 0; i < scan->count; ++i) {
+        const qnnrt__scan_file *file = scan->files[i];
+        if (scan->kind == 1 && (file->total != first->total || file->prefix != first->prefix ||
+                                memcmp(file->name, first->name, file->prefix) != 0))
+            return qnnrt__fail(err, QNNRT_E_FORMAT, "%s holds shards of more than one model: %s and %s"
+                               "\n  what helps: one folder each, or desc.files", folder, first->name, file->name);
+        if (file->index < base + i)
+            return qnnrt__fail(err, QNNRT_E_FORMAT, "%s: %s and %s are the same shard", folder,
+                               i > 0 ? scan->files[i - 1]->name : "numbering from 1", file->name);
+        if (file->index > base + i)
+            return qnnrt__fail(err, QNNRT_E_FORMAT, "%s: shard %llu is missing: %s is there, numbering begins at %llu",
+                               folder, (unsigned long long)(base + i), file->name, (unsigned long long)base);
+    }
+    if (scan->kind == 1 && first->total != scan->count)
+        return qnnrt__fail(err, QNNRT_E_FORMAT, "%s: %s says %llu shards, %u are there", folder, first->name,
+                           (unsigned long long)first->total, (unsigned)scan->count);
+    return QNNRT_OK;
+}
+
+/* Fill scan->files with what makes up the model. */
+static qnnrt_result qnnrt__scan_folder(qnnrt__scan *scan, const char *folder, const qnnrt_hooks *hooks, qnnrt_error *err)
+{
+    int stopped, kind = 2;
+    size_t i, kept = 0;
+    qnnrt__scan_file *file;
+    const char *why = qnnrt__os_folder(folder, qnnrt__scan_visit, scan, &stopped);
+    if (why != NULL) return qnnrt__fail(err, QNNRT_E_IO, "cannot read the folder %s: %s", folder, why);
+    if (stopped == 1) return qnnrt__fail_memory(err, "file names");
+    if (stopped == 2) return qnnrt__fail(err, QNNRT_E_LIMIT, "%s has more than %d entries", folder, QNNRT__SCAN_ENTRIES);
+    if (scan->count == 0)
+        return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "no *.bin in the folder %s: a model folder holds context binaries"
+                           " (forward_0.bin, model_1_of_4.bin, any *.bin)", folder);
+    scan->files = (const qnnrt__scan_file **)qnnrt__arena_alloc(scan->arena, scan->count, sizeof(*scan->files));
+    if (scan->files == NULL) return qnnrt__fail_memory(err, "file names");
+    for (i = 0, file = scan->found; file != NULL; file = file->next) {
+        scan->files[i++] = file;
+        if (file->kind < kind) kind = file->kind;
+    }
+    qnnrt__sort((const void **)scan->files, scan->count, qnnrt__scan_order);
+    for (i = 0; i < scan->count; ++i) {
+        if (scan->files[i]->kind == kind) { ++kept; continue; }      /* sorted by kind: these come first */
+        qnnrt__log(hooks, QNNRT_LOG_INFO, "scan", "%s is left out: %s decides which files are the model",
+                   scan->files[i]->name, scan->files[0]->name);
+    }
+    scan->count = kept;
+    scan->kind = kind;
+    return kind == 2 ? QNNRT_OK : qnnrt__scan_complete(scan, folder, err);
+}
+
+/* =====================================================================================
+   PIPELINE                                                                     >>pipeline
+   Graphs in order, and which output feeds which input. Every match has a reason, and what
+   does not fit is refused by name: equal bytes with another scale compute fluent nonsense.
+   Needs: >>mem >>err >>sort >>table >>scan (names) >>context     Knows nothing of: memory, execution
+   ===================================================================================== */
+
+/* One end of a slot: a tensor of a step. */
+typedef struct qnnrt__end {
+    const qnnrt_tensor_info *tensor;
+    uint32_t   step, index;
+    int        output;
+    struct qnnrt__end *source;      /* input: the output that feeds it, or the first input of the same value */
+    const char *reason;             /* input fed by an output: why */
+    uint32_t   readers;             /* output: inputs that it feeds; first input: others that share its value */
+    qnnrt_slot slot;
+} qnnrt__end;
+
+struct qnnrt_pipeline {
+    qnnrt__arena         *arena;        /* of the model, or own */
+    qnnrt__arena          own_arena;
+    int                   made;         /* by qnnrt_pipeline_make: owned by the caller */
+    uint32_t              users;        /* runs and plans */
+    qnnrt_pipeline_info   info;
+    qnnrt_step_info      *steps;
+    qnnrt_slot_info      *slots;
+    qnnrt__end          **inputs;       /* [step] -> [input]: slots of the steps' tensors */
+    qnnrt__end          **outputs;
+    const qnnrt__end    **by_name;      /* [end_count] all ends in order of name, step, inputs first */
+    size_t                end_count;
+};
+
+struct qnnrt {
+    qnnrt_hooks       hooks;
+    qnnrt_limits      limits;
+    qnnrt_backend    *backend;          /* NULL after desc.inspect */
+    int               own_backend;
+    int               guard;
+    uint32_t          align;
+    uint32_t          users;            /* made pipelines, plans, runs */
+    qnnrt__arena      arena;
+    qnnrt__context   *contexts;
+    qnnrt_context_info *infos;          /* [context_count], the public view */
+    size_t            context_count;
+    qnnrt_pipeline  **pipelines;        /* [pipeline_count] joined, then [single_count] single graphs */
+    size_t            pipeline_count, single_count;
+    char              system_path[QNNRT__PATH_MAX];
+};
+
+static int qnnrt__pipeline_order(const void *a, const void *b)
+{
+    const qnnrt__end *x = (const qnnrt__end *)a, *y = (const qnnrt__end *)b;
+    int order = strcmp(x->tensor->name, y->tensor->name);
+    if (order != 0) return order;
+    if (x->step != y->step) return x->step < y->step ? -1 : 1;
+    return x->output - y->output;
+}
+
+/* "step 1 (forward_1.bin, graph "decode")" */
+static const char *qnnrt__pipeline_where(const qnnrt_pipeline *p, uint32_t step, char *out, size_t room)
+{
+    const qnnrt_step_info *info = &p->steps[step];
+    snprintf(out, room, "step %u (%.120s, graph \"%.160s\")", (unsigned)step,
+             info->model->infos[info->context].file, info->graph->name);
+    return out;
+}
+
+/* 'output "hidden" of step 0 (…), float32[1,32,128]' */
+static const char *qnnrt__pipeline_say(const qnnrt_pipeline *p, const qnnrt__end *end, char *out, size_t room)
+{
+    char where[512], facts[256];
+    snprintf(out, room, "%s \"%.160s\" of %s, %s", end->output ? "output" : "input", end->tensor->name,
+             qnnrt__pipeline_where(p, end->step, where, sizeof(where)),
+             qnnrt__table_facts(end->tensor, facts, sizeof(facts)));
+    return out;
+}
+
+static void qnnrt__pipeline_connect(qnnrt__end *from, qnnrt__end *to, const char *reason)
+{
+    to->source = from;
+    to->reason = reason;
+    from->readers += 1;
+}
+
+/* Lay out one end for every tensor of every step. */
+static qnnrt_result qnnrt__pipeline_ends(qnnrt_pipeline *p, qnnrt_error *err)
+{
+    size_t step, i, at = 0;
+    size_t steps = p->info.step_count;
+    p->end_count = 0;
+    for (step = 0; step < steps; ++step)
+        p->end_count += p->steps[step].graph->input_count + p->steps[step].graph->output_count;
+    p->inputs = (qnnrt__end **)qnnrt__arena_alloc(p->arena, steps, sizeof(*p->inputs));
+    p->outputs = (qnnrt__end **)qnnrt__arena_alloc(p->arena, steps, sizeof(*p->outputs));
+    p->by_name = (const qnnrt__end **)qnnrt__arena_alloc(p->arena, p->end_count, sizeof(*p->by_name));
+    if (p->inputs == NULL || p->outputs == NULL || p->by_name == NULL) return qnnrt__fail_memory(err, "a pipeline");
+    for (step = 0; step < steps; ++step) {
+        const qnnrt_graph_info *graph = p->steps[step].graph;
+        p->inputs[step] = (qnnrt__end *)qnnrt__arena_alloc(p->arena, graph->input_count, sizeof(qnnrt__end));
+        p->outputs[step] = (qnnrt__end *)qnnrt__arena_alloc(p->arena, graph->output_count, sizeof(qnnrt__end));
+        if (p->inputs[step] == NULL || p->outputs[step] == NULL) return qnnrt__fail_memory(err, "a pipeline");
+        for (i = 0; i < graph->input_count + graph->output_count; ++i) {
+            int output = i >= graph->input_count;
+            size_t index = output ? i - graph->input_count : i;
+            qnnrt__end *end = output ? &p->outputs[step][index] : &p->inputs[step][index];
+            end->tensor = output ? &graph->outputs[index] : &graph->inputs[index];
+            end->step = (uint32_t)step;
+            end->index = (uint32_t)index;
+            end->output = output;
+            end->slot = QNNRT_NO_SLOT;
+            p->by_name[at++] = end;
+        }
+    }
+    qnnrt__sort((const void **)p->by_name, p->end_count, qnnrt__pipeline_order);
+    return QNNRT_OK;
+}
+
+/* The ends of one name: [*begin, *end) of by_name. 0 when there are none. */
+static int qnnrt__pipeline_named(const qnnrt_pipeline *p, const char *name, size_t *begin, size_t *end)
+{
+    size_t low = 0, high = p->end_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(p->by_name[middle]->tensor->name, name) < 0) low = middle + 1;
+        else high = middle;
+    }
+    *begin = *end = low;
+    while (*end < p->end_count && strcmp(p->by_name[*end]->tensor->name, name) == 0) ++*end;
+    return *end > *begin;
+}
+
+/* by_name is const for everyone but the wiring. */
+static qnnrt__end *qnnrt__pipeline_end(const qnnrt_pipeline *p, size_t at)
+{
+    const qnnrt__end *end = p->by_name[at];
+    return end->output ? &p->outputs[end->step][end->index] : &p->inputs[end->step][end->index];
+}
+
+/* Rule 1, and inputs of one name and equal facts are one value. Ends of a name come in the order of steps. */
+static qnnrt_result qnnrt__pipeline_by_name(qnnrt_pipeline *p, int edges, qnnrt_error *err)
+{
+    size_t at, first = 0;
+    qnnrt__end *producer = NULL;
+    for (at = 0; at < p->end_count; ++at) {
+        qnnrt__end *end = qnnrt__pipeline_end(p, at);
+        size_t back;
+        if (at == 0 || strcmp(p->by_name[at - 1]->tensor->name, end->tensor->name) != 0) { first = at; producer = NULL; }
+        if (end->output) { producer = end; continue; }
+        if (end->source != NULL) continue;                 /* a given edge */
+        if (edges && producer != NULL) {
+            char a[1024], b[1024];
+            if (!qnnrt__table_same_facts(producer->tensor, end->tensor))
+                return qnnrt__fail(err, QNNRT_E_MISMATCH, "%s and %s have one name and do not fit",
+                                   qnnrt__pipeline_say(p, producer, a, sizeof(a)), qnnrt__pipeline_say(p, end, b, sizeof(b)));
+            qnnrt__pipeline_connect(producer, end, "equal names");
+            continue;
+        }
+        /* Look for an earlier input of this name and the same facts; at most one per step, so this is short. */
+        for (back = at; back-- > first;) {
+            qnnrt__end *other = qnnrt__pipeline_end(p, back);
+            if (other->output || other->source != NULL || !qnnrt__table_same_facts(other->tensor, end->tensor)) continue;
+            qnnrt__pipeline_connect(other, end, NULL);
+            break;
+        }
+    }
+    return QNNRT_OK;
+}
+
+static int qnnrt__pipeline_joined(const qnnrt_pipeline *p, uint32_t step)
+{
+    size_t i;
+    for (i = 0; i < p->steps[step].graph->input_count; ++i) {
+        const qnnrt__end *source = p->inputs[step][i].source;
+        if (source != NULL && source->output && source->step + 1 == step) return 1;
+    }
+    return 0;
+}
+
+/* Why nothing joins two steps: both sides' candidates, as many as a reader can use. */
+static qnnrt_result qnnrt__pipeline_unjoined(const qnnrt_pipeline *p, uint32_t step, uint64_t pairs, qnnrt_error *err)
+{
+    char a[1024], where[512];
+    int side;
+    qnnrt__fail(err, QNNRT_E_MISMATCH, "nothing joins step %u and %s: ", (unsigned)(step - 1),
+                qnnrt__pipeline_where(p, step, where, sizeof(where)));
+    qnnrt__err_add(err, pairs == 0 ? "no unmatched output fits an unmatched input"
+                                   : "%llu pairs of unmatched tensors fit, and only you know which belong together",
+                   (unsigned long long)pairs);
+    for (side = 0; side < 2; ++side) {
+        const qnnrt_graph_info *graph = p->steps[step - 1 + (uint32_t)side].graph;
+        size_t count = side == 0 ? graph->output_count : graph->input_count, i, shown = 0, left = 0;
+        for (i = 0; i < count; ++i) {
+            const qnnrt__end *end = side == 0 ? &p->outputs[step - 1][i] : &p->inputs[step][i];
+            if (end->source != NULL || end->readers > 0) continue;
+            if (++shown > 3) { ++left; continue; }
+            qnnrt__err_add(err, "\n  %s", qnnrt__pipeline_say(p, end, a, sizeof(a)));
+        }
+        if (shown == 0) qnnrt__err_add(err, "\n  (no unmatched %s)", side == 0 ? "output" : "input");
+        if (left > 0) qnnrt__err_add(err, "\n  ... and %u more", (unsigned)left);
+    }
+    qnnrt__err_add(err, "\n  what helps: give the edges to qnnrt_pipeline_make(), or call the graphs one by one");
+    return QNNRT_E_MISMATCH;
+}
+
+/* Rule 2, for two neighbours that no edge joins. */
+static qnnrt_result qnnrt__pipeline_by_shape(qnnrt_pipeline *p, uint32_t step, qnnrt_error *err)
+{
+    const qnnrt_graph_info *before = p->steps[step - 1].graph, *after = p->steps[step].graph;
+    qnnrt__end *from = NULL, *to = NULL;
+    uint64_t pairs = 0;
+    size_t i, k;
+    for (i = 0; i < before->output_count && pairs <= 1000; ++i) {
+        qnnrt__end *output = &p->outputs[step - 1][i];
+        if (output->readers > 0) continue;
+        for (k = 0; k < after->input_count; ++k) {
+            qnnrt__end *input = &p->inputs[step][k];
+            if (input->source != NULL || input->readers > 0) continue;
+            if (!qnnrt__table_same_facts(output->tensor, input->tensor)) continue;
+            from = output;
+            to = input;
+            ++pairs;
+        }
+    }
+    if (pairs != 1) return qnnrt__pipeline_unjoined(p, step, pairs, err);
+    qnnrt__pipeline_connect(from, to, "the only pair that fits");
+    return QNNRT_OK;
+}
+
+/* Number the slots in the order in which steps list their tensors, and describe them. */
+static qnnrt_result qnnrt__pipeline_number(qnnrt_pipeline *p, qnnrt_error *err)
+{
+    size_t slots = 0, edges = 0, step, i, pass;
+    qnnrt_slot_info *infos = NULL;
+    qnnrt_edge_info *list = NULL;
+    for (pass = 0; pass < 2; ++pass) {
+        size_t slot = 0, edge = 0;
+        for (step = 0; step < p->info.step_count; ++step) {
+            const qnnrt_graph_info *graph = p->steps[step].graph;
+            for (i = 0; i < graph->input_count + graph->output_count; ++i) {
+                qnnrt__end *end = i < graph->input_count ? &p->inputs[step][i] : &p->outputs[step][i - graph->input_count];
+                if (end->source == NULL) {
+                    if (pass == 1) {
+                        end->slot = (qnnrt_slot)slot;
+                        infos[slot].tensor = end->tensor;
+                        infos[slot].role = !end->output ? QNNRT_ROLE_INPUT : end->readers > 0 ? QNNRT_ROLE_EDGE : QNNRT_ROLE_OUTPUT;
+                        infos[slot].first = infos[slot].last = (uint32_t)step;
+                    }
+                    ++slot;
+                    continue;
+                }
+                if (pass == 1) {
+                    end->slot = end->source->slot;
+                    infos[end->slot].last = (uint32_t)step;
+                }
+                if (!end->source->output) continue;
+                if (pass == 1) {
+                    list[edge].from_step = end->source->step;
+                    list[edge].to_step = (uint32_t)step;
+                    list[edge].from = end->source->tensor;
+                    list[edge].to = end->tensor;
+                    list[edge].slot = end->slot;
+                    list[edge].reason = end->reason;
+                }
+                ++edge;
+            }
+        }
+        if (pass == 1) break;
+        slots = slot;
+        edges = edge;
+        infos = (qnnrt_slot_info *)qnnrt__arena_alloc(p->arena, slots, sizeof(*infos));
+        list = (qnnrt_edge_info *)qnnrt__arena_alloc(p->arena, edges, sizeof(*list));
+        if (infos == NULL || list == NULL) return qnnrt__fail_memory(err, "a pipeline");
+        if (slots > INT32_MAX) return qnnrt__fail(err, QNNRT_E_LIMIT, "a pipeline of more than 2^31 tensors");
+    }
+    p->slots = infos;
+    p->info.slots = infos;
+    p->info.slot_count = slots;
+    p->info.edges = list;
+    p->info.edge_count = edges;
+    return QNNRT_OK;
+}
+
+/* An input whose source is another input may in turn have a source; slots are numbered from the root. */
+static void qnnrt__pipeline_flatten(qnnrt_pipeline *p)
+{
+    size_t step, i;
+    for (step = 0; step < p->info.step_count; ++step)
+        for (i = 0; i < p->steps[step].graph->input_count; ++i) {
+            qnnrt__end *end = &p->inputs[step][i];
+            while (end->source != NULL && end->source->source != NULL) end->source = end->source->source;
+        }
+}
+
+/* The shortest text that finds each slot: its name where that means one slot, else "<step>/<name>". */
+static qnnrt_result qnnrt__pipeline_address(qnnrt_pipeline *p, qnnrt_error *err)
+{
+    size_t begin = 0, at;
+    while (begin < p->end_count) {
+        size_t end = begin + 1;
+        int several = 0;
+        while (end < p->end_count && strcmp(p->by_name[end]->tensor->name, p->by_name[begin]->tensor->name) == 0) {
+            several |= p->by_name[end]->slot != p->by_name[begin]->slot;
+            ++end;
+        }
+        for (at = begin; at < end; ++at) {
+            const qnnrt__end *it = p->by_name[at];
+            qnnrt_slot_info *info = &p->slots[it->slot];
+            if (info->address != NULL || it->source != NULL) continue;
+            if (!several) { info->address = it->tensor->name; continue; }
+            {
+                size_t length = strlen(it->tensor->name);
+                char *text = (char *)qnnrt__arena_alloc(p->arena, (uint64_t)length + 16, 1);
+                if (text == NULL) return qnnrt__fail_memory(err, "a pipeline");
+                snprintf(text, length + 16, "%u/%s", (unsigned)it->step, it->tensor->name);
+                info->address = text;
+            }
+        }
+        begin = end;
+    }
+    return QNNRT_OK;
+}
+
+/* Take the edges that the caller gave. */
+static qnnrt_result qnnrt__pipeline_given(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc, qnnrt_error *err)
+{
+    size_t e, i;
+    for (e = 0; e < desc->edge_count; ++e) {
+        const qnnrt_edge_desc *edge = &desc->edges[e];
+        qnnrt__end *from = NULL, *to = NULL;
+        char a[1024], b[1024];
+        if (edge->from == NULL || edge->to == NULL || edge->to_step >= desc->step_count || edge->from_step >= edge->to_step)
+            return qnnrt__fail(err, QNNRT_E_ARG, "edge %u: it needs two names and leads from a step to a later one",
+                               (unsigned)e);
+        for (i = 0; i < p->steps[edge->from_step].graph->output_count; ++i)
+            if (strcmp(p->outputs[edge->from_step][i].tensor->name, edge->from) == 0) from = &p->outputs[edge->from_step][i];
+        for (i = 0; i < p->steps[edge->to_step].graph->input_count; ++i)
+            if (strcmp(p->inputs[edge->to_step][i].tensor->name, edge->to) == 0) to = &p->inputs[edge->to_step][i];
+        if (from == NULL || to == NULL)
+            return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "edge %u: %s has no %s \"%.200s\"", (unsigned)e,
+                               qnnrt__pipeline_where(p, (uint32_t)(from == NULL ? edge->from_step : edge->to_step), a, sizeof(a)),
+                               from == NULL ? "output" : "input", from == NULL ? edge->from : edge->to);
+        if (to->source != NULL)
+            return qnnrt__fail(err, QNNRT_E_ARG, "edge %u: input \"%.200s\" has an edge already", (unsigned)e, edge->to);
+        if (!qnnrt__table_same_facts(from->tensor, to->tensor))
+            return qnnrt__fail(err, QNNRT_E_MISMATCH, "edge %u: %s and %s do not fit", (unsigned)e,
+                               qnnrt__pipeline_say(p, from, a, sizeof(a)), qnnrt__pipeline_say(p, to, b, sizeof(b)));
+        qnnrt__pipeline_connect(from, to, "given");
+    }
+    return QNNRT_OK;
+}
+
+/* Wire a pipeline whose steps are set. desc may be NULL: rules only. */
+static qnnrt_result qnnrt__pipeline_wire(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc, qnnrt_error *err)
+{
+    int rules = desc == NULL || !desc->edges_only;
+    uint32_t step;
+    qnnrt_result result = qnnrt__pipeline_ends(p, err);
+    if (result == QNNRT_OK && desc != NULL) result = qnnrt__pipeline_given(p, desc, err);
+    if (result == QNNRT_OK) result = qnnrt__pipeline_by_name(p, rules, err);
+    for (step = 1; step < p->info.step_count && result == QNNRT_OK; ++step) {
+        if (qnnrt__pipeline_joined(p, step)) continue;
+        result = rules ? qnnrt__pipeline_by_shape(p, step, err) : qnnrt__pipeline_unjoined(p, step, 0, err);
+    }
+    if (result != QNNRT_OK) return result;
+    qnnrt__pipeline_flatten(p);
+    result = qnnrt__pipeline_number(p, err);
+    if (result != QNNRT_OK) return result;
+    return qnnrt__pipeline_address(p, err);
+}
+
+static qnnrt_pipeline *qnnrt__pipeline_new(qnnrt__arena *arena, size_t steps)
+{
+    qnnrt_pipeline *p = (qnnrt_pipeline *)qnnrt__arena_alloc(arena, 1, sizeof(*p));
+    if (p == NULL) return NULL;
+    p->arena = arena;
+    p->steps = (qnnrt_step_info *)qnnrt__arena_alloc(arena, steps, sizeof(*p->steps));
+    p->info.steps = p->steps;
+    p->info.step_count = steps;
+    return p->steps != NULL ? p : NULL;
+}
+
+/* ---- which graphs of a model belong together ---- */
+
+static int qnnrt__pipeline_graph_order(const void *a, const void *b)
+{
+    return strcmp(((const qnnrt_graph_info *)a)->name, ((const qnnrt_graph_info *)b)->name);
+}
+
+/* Index of a graph by name in a context, or -1. sorted holds its graphs in order of name. */
+static ptrdiff_t qnnrt__pipeline_graph(const qnnrt *model, const qnnrt_graph_info **const *sorted, size_t context,
+                                       const char *name)
+{
+    const qnnrt_context_info *info = &model->infos[context];
+    size_t low = 0, high = info->graph_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = strcmp(sorted[context][middle]->name, name);
+        if (order == 0) return sorted[context][middle] - info->graphs;
+        if (order < 0) low = middle + 1;
+        else high = middle;
+    }
+    return -1;
+}
+
+/* Everything that the search for joined graphs needs at hand. */
+typedef struct qnnrt__join {
+    qnnrt                    *model;
+    const qnnrt_graph_info ***sorted;      /* [context] -> graphs in order of name */
+    unsigned char           **used;        /* [context] -> [graph] */
+    ptrdiff_t                *members;     /* [context] graph index or -1 */
+    size_t                    count;       /* pipelines so far */
+    qnnrt_error              *err;
+} qnnrt__join;
+
+/* Names equal but for one number that is the shard's: every number of the first graph's name is tried. */
+static int qnnrt__pipeline_by_number(qnnrt__join *join, size_t context, const char *name)
+{
+    size_t contexts = join->model->context_count, at = 0, k, room = strlen(name) + 24;
+    char *expect = (char *)qnnrt__mem_alloc(&join->model->hooks, room);
+    int found = 0;
+    if (expect == NULL) return -1;
+    while (name[at] != '\0' && !found) {
+        const char *from = name + at;
+        uint64_t value;
+        size_t digits;
+        if (*from < '0' || *from > '9') { ++at; continue; }
+        if (!qnnrt__scan_number(&from, &value)) { while (name[at] >= '0' && name[at] <= '9') ++at; continue; }
+        digits = (size_t)(from - (name + at));
+        found = context == 0 && value <= 1;
+        for (k = 0; k < contexts && found; ++k) {
+            snprintf(expect, room, "%.*s%llu%s", (int)at, name, (unsigned long long)(value + k), name + at + digits);
+            join->members[k] = qnnrt__pipeline_graph(join->model, (const qnnrt_graph_info **const *)join->sorted, k, expect);
+            if (join->members[k] < 0 || join->used[k][join->members[k]]) found = 0;
+        }
+        at += digits;
+    }
+    qnnrt__mem_free(&join->model->hooks, expect);
+    return found;
+}
+
+/* Make a pipeline of join->members; a wiring that fails is kept with its reason. */
+static qnnrt_result qnnrt__pipeline_join(qnnrt__join *join)
+{
+    qnnrt *model = join->model;
+    qnnrt_error failure;
+    qnnrt_result result;
+    size_t k, steps = 0, begin;
+    uint64_t index, total;
+    const char *name;
+    qnnrt_pipeline *p;
+    for (k = 0; k < model->context_count; ++k) steps += join->members[k] >= 0;
+    p = qnnrt__pipeline_new(&model->arena, steps);
+    if (p == NULL) return qnnrt__fail_memory(join->err, "pipelines");
+    for (k = 0, steps = 0; k < model->context_count; ++k) {
+        if (join->members[k] < 0) continue;
+        p->steps[steps].model = model;
+        p->steps[steps].context = k;
+        p->steps[steps].graph = &model->infos[k].graphs[join->members[k]];
+        join->used[k][join->members[k]] = 1;
+        ++steps;
+    }
+    name = p->steps[0].graph->name;
+    p->info.name = name;
+    if (qnnrt__scan_suffix(name, strlen(name), &begin, &index, &total) && begin > 0 && index == 1 &&
+        total == model->context_count) {
+        p->info.name = qnnrt__arena_text(&model->arena, name, begin);
+        if (p->info.name == NULL) return qnnrt__fail_memory(join->err, "pipelines");
+    }
+    qnnrt__err_clear(&failure);
+    result = QNNRT_OK;
+    for (k = 0; k < model->context_count && steps > 1; ++k)
+        if (model->infos[k].failure != NULL)
+            result = qnnrt__fail(&failure, QNNRT_E_STATE, "shard %u (%s) did not load", (unsigned)k, model->infos[k].file);
+    if (result == QNNRT_OK) result = qnnrt__pipeline_wire(p, NULL, &failure);
+    if (result == QNNRT_E_MEMORY) { qnnrt__fail(join->err, result, "%s", failure.text); return result; }
+    if (result != QNNRT_OK) {
+        p->info.failure = qnnrt__arena_text(&model->arena, failure.text, strlen(failure.text));
+        if (p->info.failure == NULL) return qnnrt__fail_memory(join->err, "pipelines");
+        qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "pipeline", "\"%s\" is not wired: %s", p->info.name, failure.text);
+    }
+    model->pipelines[join->count++] = p;
+    return QNNRT_OK;
+}
+
+/* Graphs of one name in several contexts; else equal but for the shard number. */
+static qnnrt_result qnnrt__pipeline_join_names(qnnrt__join *join, size_t context, size_t graph, int *joined)
+{
+    qnnrt *model = join->model;
+    const char *name = model->infos[context].graphs[graph].name;
+    size_t k, members = 0;
+    int by_number = 0;
+    *joined = 0;
+    for (k = 0; k < model->context_count; ++k) {
+        join->members[k] = qnnrt__pipeline_graph(model, (const qnnrt_graph_info **const *)join->sorted, k, name);
+        if (join->members[k] >= 0 && join->used[k][join->members[k]]) join->members[k] = -1;
+        members += join->members[k] >= 0;
+    }
+    if (members < 2) {
+        by_number = qnnrt__pipeline_by_number(join, context, name);
+        if (by_number < 0) return qnnrt__fail_memory(join->err, "pipelines");
+        if (!by_number) return QNNRT_OK;
+    }
+    *joined = 1;
+    return qnnrt__pipeline_join(join);
+}
+
+/* Single graphs, each a pipeline of one step, for "<context>/<graph>". */
+static qnnrt_result qnnrt__pipeline_singles(qnnrt__join *join)
+{
+    qnnrt *model = join->model;
+    size_t k, g, at = model->pipeline_count;
+    for (k = 0; k < model->context_count; ++k)
+        for (g = 0; g < model->infos[k].graph_count; ++g) {
+            qnnrt_pipeline *p = qnnrt__pipeline_new(&model->arena, 1);
+            qnnrt_result result;
+            if (p == NULL) return qnnrt__fail_memory(join->err, "pipelines");
+            p->steps[0].model = model;
+            p->steps[0].context = k;
+            p->steps[0].graph = &model->infos[k].graphs[g];
+            p->info.name = p->steps[0].graph->name;
+            result = qnnrt__pipeline_wire(p, NULL, join->err);
+            if (result != QNNRT_OK) return result;
+            model->pipelines[at++] = p;
+        }
+    model->single_count = at - model->pipeline_count;
+    return QNNRT_OK;
+}
+
+/* Find the pipelines of a model whose tables are complete. */
+static qnnrt_result qnnrt__pipeline_discover(qnnrt *model, qnnrt_error *err)
+{
+    qnnrt__join join;
+    size_t k, g, graphs = 0, contexts = model->context_count;
+    int joined, any = 0, one_each = 1, pass;
+    qnnrt_result result = QNNRT_OK;
+    qnnrt__arena scratch;
+    memset(&join, 0, sizeof(join));
+    memset(&scratch, 0, sizeof(scratch));
+    scratch.hooks = model->hooks;
+    join.model = model;
+    join.err = err;
+    join.sorted = (const qnnrt_graph_info ***)qnnrt__arena_alloc(&scratch, contexts, sizeof(*join.sorted));
+    join.used = (unsigned char **)qnnrt__arena_alloc(&scratch, contexts, sizeof(*join.used));
+    join.members = (ptrdiff_t *)qnnrt__arena_alloc(&scratch, contexts, sizeof(*join.members));
+    if (join.sorted == NULL || join.used == NULL || join.members == NULL) result = qnnrt__fail_memory(err, "pipelines");
+    for (k = 0; k < contexts && result == QNNRT_OK; ++k) {
+        size_t count = model->infos[k].graph_count;
+        graphs += count;
+        one_each &= count == 1;
+        join.sorted[k] = (const qnnrt_graph_info **)qnnrt__arena_alloc(&scratch, count, sizeof(**join.sorted));
+        join.used[k] = (unsigned char *)qnnrt__arena_alloc(&scratch, count, 1);
+        if (join.sorted[k] == NULL || join.used[k] == NULL) { result = qnnrt__fail_memory(err, "pipelines"); break; }
+        for (g = 0; g < count; ++g) join.sorted[k][g] = &model->infos[k].graphs[g];
+        qnnrt__sort((const void **)join.sorted[k], count, qnnrt__pipeline_graph_order);
+    }
+    if (result == QNNRT_OK) {
+        model->pipelines = (qnnrt_pipeline **)qnnrt__arena_alloc(&model->arena, (uint64_t)graphs * 2, sizeof(*model->pipelines));
+        if (model->pipelines == NULL) result = qnnrt__fail_memory(err, "pipelines");
+    }
+    /* First what names join; then, if they join nothing and every context has one graph, the order of the files;
+       then every graph that is left, alone. */
+    for (pass = 0; pass < 2; ++pass)
+        for (k = 0; k < contexts && result == QNNRT_OK; ++k)
+            for (g = 0; g < model->infos[k].graph_count && result == QNNRT_OK; ++g) {
+                size_t c;
+                if (join.used[k][g]) continue;
+                joined = 0;
+                if (pass == 0 && contexts > 1) {
+                    result = qnnrt__pipeline_join_names(&join, k, g, &joined);
+                    any |= joined;
+                    continue;
+                }
+                if (pass == 0) continue;
+                for (c = 0; c < contexts; ++c) join.members[c] = !any && one_each && contexts > 1 ? 0 : -1;
+                join.members[k] = (ptrdiff_t)g;
+                result = qnnrt__pipeline_join(&join);
+            }
+    model->pipeline_count = join.count;
+    if (result == QNNRT_OK) result = qnnrt__pipeline_singles(&join);
+    qnnrt__arena_free(&scratch);
+    return result;
+}
+
+/* Append the names of what can be asked for. */
+static void qnnrt__pipeline_list(const qnnrt *model, qnnrt_error *err)
+{
+    size_t i;
+    qnnrt__err_add(err, "\n  there is:");
+    for (i = 0; i < model->pipeline_count && i < 8; ++i)
+        qnnrt__err_add(err, " \"%.100s\"%s", model->pipelines[i]->info.name, model->pipelines[i]->info.failure != NULL ? " (not wired)" : "");
+    if (model->pipeline_count > 8) qnnrt__err_add(err, " and %u more", (unsigned)(model->pipeline_count - 8));
+}
+
+static qnnrt_result qnnrt__pipeline_find(const qnnrt *model, const char *name, const qnnrt_pipeline **out, qnnrt_error *err)
+{
+    const qnnrt_pipeline *found = NULL;
+    const char *rest = name;
+    uint64_t context;
+    size_t i, step;
+    if (name == NULL) {
+        if (model->pipeline_count == 1) found = model->pipelines[0];
+        else {
+            qnnrt__fail(err, QNNRT_E_NOT_FOUND, "the model has %u pipelines: say which", (unsigned)model->pipeline_count);
+            qnnrt__pipeline_list(model, err);
+            return QNNRT_E_NOT_FOUND;
+        }
+    }
+    for (i = 0; i < model->pipeline_count && found == NULL; ++i)
+        if (strcmp(model->pipelines[i]->info.name, name) == 0) found = model->pipelines[i];
+    for (i = 0; i < model->pipeline_count && found == NULL; ++i)
+        for (step = 0; step < model->pipelines[i]->info.step_count; ++step)
+            if (strcmp(model->pipelines[i]->steps[step].graph->name, name) == 0) found = model->pipelines[i];
+    if (found == NULL && qnnrt__scan_number(&rest, &context) && *rest == '/')
+        for (i = 0; i < model->single_count && found == NULL; ++i) {
+            const qnnrt_pipeline *single = model->pipelines[model->pipeline_count + i];
+            if (single->steps[0].context == context && strcmp(single->info.name, rest + 1) == 0) found = single;
+        }
+    if (found == NULL) {
+        qnnrt__fail(err, QNNRT_E_NOT_FOUND, "no pipeline or graph \"%.200s\"", name);
+        qnnrt__pipeline_list(model, err);
+        return QNNRT_E_NOT_FOUND;
+    }
+    if (found->info.failure != NULL)
+        return qnnrt__fail(err, QNNRT_E_MISMATCH, "pipeline \"%.200s\" could not be wired: %s", found->info.name, found->info.failure);
+    *out = found;
+    return QNNRT_OK;
+}
+
+/* The slot that ends [begin, end) of by_name mean, of a role and a step (-1: any). 0: none, 1: one, 2: several. */
+static int qnnrt__pipeline_means(const qnnrt_pipeline *p, size_t begin, size_t end, qnnrt_role role, int64_t step, qnnrt_slot *slot)
+{
+    int found = 0;
+    for (; begin < end; ++begin) {
+        const qnnrt__end *it = p->by_name[begin];
+        if (step >= 0 && it->step != (uint32_t)step) continue;
+        if (role != QNNRT_ROLE_ANY && p->info.slots[it->slot].role != role) continue;
+        if (found != 0 && it->slot != *slot) return 2;
+        *slot = it->slot;
+        found = 1;
+    }
+    return found;
+}
+
+static const char *qnnrt__pipeline_role(qnnrt_role role)
+{
+    return role == QNNRT_ROLE_INPUT ? "input" : role == QNNRT_ROLE_OUTPUT ? "output" : role == QNNRT_ROLE_EDGE ? "edge" : "tensor";
+}
+
+static qnnrt_result qnnrt__pipeline_slot(const qnnrt_pipeline *p, const char *name, qnnrt_role role, qnnrt_slot *out, qnnrt_error *err)
+{
+    size_t begin, end, i, shown = 0;
+    const char *rest = name;
+    uint64_t step;
+    int found = 0;
+    if (qnnrt__pipeline_named(p, name, &begin, &end)) found = qnnrt__pipeline_means(p, begin, end, role, -1, out);
+    if (found == 0 && qnnrt__scan_number(&rest, &step) && *rest == '/' && qnnrt__pipeline_named(p, rest + 1, &begin, &end))
+        found = qnnrt__pipeline_means(p, begin, end, role, (int64_t)step, out);
+    if (found == 1) return QNNRT_OK;
+    *out = QNNRT_NO_SLOT;
+    if (found == 2) {
+        qnnrt__fail(err, QNNRT_E_NOT_FOUND, "pipeline \"%.160s\": \"%.200s\" means several tensors:", p->info.name, name);
+        for (i = begin; i < end && shown < 6; ++i) {
+            const qnnrt__end *it = p->by_name[i];
+            if (it->source != NULL || (role != QNNRT_ROLE_ANY && p->info.slots[it->slot].role != role)) continue;
+            qnnrt__err_add(err, "\n  %s \"%.200s\"", qnnrt__pipeline_role(p->info.slots[it->slot].role), p->info.slots[it->slot].address);
+            ++shown;
+        }
+        qnnrt__err_add(err, "\n  what helps: say its step, or its role with qnnrt_slot_find()");
+        return QNNRT_E_NOT_FOUND;
+    }
+    qnnrt__fail(err, QNNRT_E_NOT_FOUND, "pipeline \"%.160s\" has no %s \"%.200s\"\n  there is:", p->info.name,
+                qnnrt__pipeline_role(role), name);
+    for (i = 0; i < p->info.slot_count; ++i) {
+        if (role != QNNRT_ROLE_ANY && p->info.slots[i].role != role) continue;
+        if (++shown <= 10) qnnrt__err_add(err, " \"%.80s\"", p->info.slots[i].address);
+    }
+    if (shown > 10) qnnrt__err_add(err, " and %u more", (unsigned)(shown - 10));
+    return QNNRT_E_NOT_FOUND;
+}
+
+/* =====================================================================================
+   PLACE                                                                          >>place
+   Slots of pipelines become blocks with lifetimes, the plan gives them offsets, and a mem
+   gives them addresses.
+   Needs: >>os >>size >>mem >>err >>quant >>plan >>pipeline     Knows nothing of: vendor calls
+   ===================================================================================== */
+
+enum { QNNRT__SPOT_BLOCK, QNNRT__SPOT_CALLER };
+
+typedef struct qnnrt__spot {           /* where a slot of an entry lives */
+    int      kind;
+    size_t   block;
+    uint64_t offset;                   /* within the block */
+} qnnrt__spot;
+
+typedef struct qnnrt__entry {
+    const qnnrt_pipeline *pipeline;
+    uint32_t     group;                /* 0: alone; else 1.. as renumbered */
+    int          shared;               /* others are in its group */
+    uint32_t     begin;                /* its first step on the time line of its group */
+    qnnrt__spot *spots;                /* [slot] */
+} qnnrt__entry;
+
+struct qnnrt_plan {
+    qnnrt__arena      arena;
+    qnnrt_limits      limits;
+    qnnrt_plan_info   info;
+    qnnrt_plan_block *blocks;
+    qnnrt__entry     *entries;
+    size_t            entry_count, buffer_count, group_count;   /* blocks [0, buffer_count) are the buffers */
+    uint32_t         *aligns;          /* [block] */
+    uint32_t          users;           /* mems */
+};
+
+struct qnnrt_mem {
+    qnnrt_hooks    hooks;
+    qnnrt_plan    *plan;
+    unsigned char *data;
+    uint64_t       bytes;
+    void          *owned;              /* what the allocator gave, or NULL */
+    int            pages;              /* data is pages of our own, with guards */
+    uint64_t      *offsets;            /* [block] */
+    int           *busy;               /* [group] */
+    uint32_t       users;              /* runs */
+};
+
+/* Everything that uses a pipeline keeps its models from closing. */
+static void qnnrt__place_hold(const qnnrt_pipeline *pipeline, int by)
+{
+    /* const is the caller's view; the count is ours. */
+    qnnrt_pipeline *p;
+    size_t step;
+    memcpy((void *)&p, (const void *)&pipeline, sizeof(p));
+    p->users += (uint32_t)by;
+    for (step = 0; step < p->info.step_count; ++step) {
+        qnnrt *model;
+        memcpy((void *)&model, (const void *)&p->steps[step].model, sizeof(model));
+        model->users += (uint32_t)by;
+    }
+}
+
+static qnnrt_result qnnrt__place_check_entry(const qnnrt_plan_desc *desc, size_t e, qnnrt_error *err)
+{
+    const qnnrt_pipeline *p = desc->entries[e].pipeline;
+    size_t step;
+    if (p == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "entry %u of the plan has no pipeline", (unsigned)e);
+    if (p->info.failure != NULL)
+        return qnnrt__fail(err, QNNRT_E_MISMATCH, "entry %u of the plan: pipeline \"%.200s\" could not be wired: %s",
+                           (unsigned)e, p->info.name, p->info.failure);
+    for (step = 0; step < p->info.step_count; ++step)
+        if (p->steps[step].graph->unsupported != NULL) {
+            char where[512];
+            return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s cannot be run by this version: %s",
+                               qnnrt__pipeline_where(p, (uint32_t)step, where, sizeof(where)), p->steps[step].graph->unsupported);
+        }
+    return QNNRT_OK;
+}
+
+/* Take the places that the caller chose. */
+static qnnrt_result qnnrt__place_take(qnnrt_plan *plan, const qnnrt_plan_desc *desc, qnnrt_error *err)
+{
+    size_t i;
+    for (i = 0; i < desc->place_count; ++i) {
+        const qnnrt_place_desc *place = &desc->places[i];
+        const qnnrt_pipeline_info *info;
+        qnnrt__spot *spot;
+        if (place->entry >= plan->entry_count)
+            return qnnrt__fail(err, QNNRT_E_ARG, "place %u: there is no entry %u", (unsigned)i, (unsigned)place->entry);
+        info = &plan->entries[place->entry].pipeline->info;
+        if (place->slot < 0 || (size_t)place->slot >= info->slot_count)
+            return qnnrt__fail(err, QNNRT_E_ARG, "place %u: pipeline \"%.200s\" has no slot %d", (unsigned)i, info->name, (int)place->slot);
+        spot = &plan->entries[place->entry].spots[place->slot];
+        if (place->buffer == QNNRT_BUFFER_CALLER) { spot->kind = QNNRT__SPOT_CALLER; continue; }
+        if (place->buffer >= plan->buffer_count)
+            return qnnrt__fail(err, QNNRT_E_ARG, "place %u: there is no buffer %u", (unsigned)i, (unsigned)place->buffer);
+        if (!qnnrt__size_within(place->offset, info->slots[place->slot].tensor->bytes, desc->buffers[place->buffer].bytes))
+            return qnnrt__fail(err, QNNRT_E_ARG, "place %u: \"%.200s\" of %llu bytes at offset %llu does not lie within buffer %u"
+                               " \"%.100s\" of %llu bytes", (unsigned)i, info->slots[place->slot].address,
+                               (unsigned long long)info->slots[place->slot].tensor->bytes, (unsigned long long)place->offset,
+                               (unsigned)place->buffer, desc->buffers[place->buffer].name != NULL ? desc->buffers[place->buffer].name : "",
+                               (unsigned long long)desc->buffers[place->buffer].bytes);
+        spot->kind = QNNRT__SPOT_BLOCK;
+        spot->block = place->buffer;
+        spot->offset = place->offset;
+    }
+    return QNNRT_OK;
+}
+
+/* Pipelines of a group stand one behind the other on a time line: their scratch never lives at one time. */
+static void qnnrt__place_groups(qnnrt_plan *plan, const qnnrt_plan_desc *desc)
+{
+    size_t e, f;
+    for (e = 0; e < plan->entry_count; ++e) {
+        qnnrt__entry *entry = &plan->entries[e];
+        entry->pipeline = desc->entries[e].pipeline;
+        for (f = 0; f < e && desc->entries[e].group != 0; ++f)
+            if (desc->entries[f].group == desc->entries[e].group) {
+                entry->group = plan->entries[f].group;
+                entry->begin = plan->entries[f].begin + (uint32_t)plan->entries[f].pipeline->info.step_count;
+                entry->shared = plan->entries[f].shared = 1;
+            }
+        if (entry->group == 0) entry->group = (uint32_t)++plan->group_count;
+    }
+}
+
+/* One block for every slot that has no place yet. */
+static void qnnrt__place_blocks(qnnrt_plan *plan, const qnnrt_plan_desc *desc)
+{
+    size_t e, s, block = plan->buffer_count, i;
+    for (i = 0; i < plan->buffer_count; ++i) {
+        plan->blocks[i].bytes = desc->buffers[i].bytes;
+        plan->blocks[i].entry = SIZE_MAX;
+        plan->blocks[i].slot = (qnnrt_slot)i;
+        plan->blocks[i].kept = 1;
+        plan->aligns[i] = desc->buffers[i].align != 0 ? desc->buffers[i].align : (uint32_t)plan->info.align;
+    }
+    for (e = 0; e < plan->entry_count; ++e) {
+        qnnrt__entry *entry = &plan->entries[e];
+        const qnnrt_pipeline_info *info = &entry->pipeline->info;
+        uint32_t last = (uint32_t)info->step_count - 1;
+        for (s = 0; s < info->slot_count; ++s) {
+            const qnnrt_slot_info *slot = &info->slots[s];
+            qnnrt_plan_block *b;
+            if (entry->spots[s].kind != QNNRT__SPOT_BLOCK || entry->spots[s].block != SIZE_MAX) continue;
+            entry->spots[s].block = block;
+            b = &plan->blocks[block];
+            b->bytes = slot->tensor->bytes;
+            b->entry = e;
+            b->slot = (qnnrt_slot)s;
+            b->kept = slot->role == QNNRT_ROLE_INPUT && !desc->entries[e].reuse_inputs;
+            /* An input is there from the start, an output until the end. */
+            b->first = entry->begin + (slot->role == QNNRT_ROLE_INPUT ? 0 : slot->first);
+            b->last = entry->begin + (slot->role == QNNRT_ROLE_OUTPUT ? last : slot->last);
+            plan->aligns[block] = (uint32_t)plan->info.align;
+            ++block;
+        }
+    }
+    plan->info.block_count = block;
+}
+
+/* Pack the blocks of one region (0: what keeps its content; g: scratch of group g) on top of what is there. */
+static qnnrt_result qnnrt__place_region(qnnrt_plan *plan, uint32_t region, qnnrt__plan_item *items, void *scratch)
+{
+    qnnrt__plan_sums sums;
+    qnnrt_result result;
+    uint64_t base;
+    size_t i, count = 0;
+    for (i = 0; i < plan->info.block_count; ++i) {
+        const qnnrt_plan_block *b = &plan->blocks[i];
+        if ((b->kept ? 0 : plan->entries[b->entry].group) != region) continue;
+        items[count].bytes = b->bytes;
+        items[count].align = plan->aligns[i];
+        items[count].first = region == 0 ? 0 : b->first;
+        items[count].last = region == 0 ? 0 : b->last;
+        ++count;
+    }
+    result = qnnrt__plan_pack(items, count, scratch, &sums);
+    if (result != QNNRT_OK) return result;
+    if (!qnnrt__size_align(plan->info.peak, plan->info.align, &base)) return QNNRT_E_LIMIT;
+    for (i = 0, count = 0; i < plan->info.block_count; ++i) {
+        qnnrt_plan_block *b = &plan->blocks[i];
+        if ((b->kept ? 0 : plan->entries[b->entry].group) != region) continue;
+        b->offset = base + items[count++].offset;
+    }
+    if (!qnnrt__size_add(base, sums.peak, &plan->info.peak) ||
+        !qnnrt__size_add(plan->info.bound, sums.bound, &plan->info.bound) ||
+        !qnnrt__size_add(plan->info.naive, sums.naive, &plan->info.naive)) return QNNRT_E_LIMIT;
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt__place_offsets(qnnrt_plan *plan, qnnrt_error *err)
+{
+    size_t count = plan->info.block_count;
+    qnnrt__plan_item *items = (qnnrt__plan_item *)qnnrt__mem_alloc(&plan->arena.hooks, (uint64_t)count * sizeof(*items));
+    size_t need = qnnrt__plan_scratch(count);
+    void *scratch = need < SIZE_MAX ? qnnrt__mem_alloc(&plan->arena.hooks, need) : NULL;
+    qnnrt_result result = items != NULL && scratch != NULL ? QNNRT_OK : qnnrt__fail_memory(err, "planning");
+    uint32_t region;
+    size_t i;
+    for (i = 0; i < count; ++i) if (plan->aligns[i] > plan->info.align) plan->info.align = plan->aligns[i];
+    for (region = 0; region <= plan->group_count && result == QNNRT_OK; ++region) {
+        result = qnnrt__place_region(plan, region, items, scratch);
+        if (result != QNNRT_OK) qnnrt__fail(err, result, "the sizes of the plan pass 2^62 bytes");
+    }
+    qnnrt__mem_free(&plan->arena.hooks, scratch);
+    qnnrt__mem_free(&plan->arena.hooks, items);
+    if (result == QNNRT_OK && plan->info.peak > plan->limits.arena_bytes)
+        return qnnrt__fail(err, QNNRT_E_LIMIT, "the plan needs %llu bytes, more than limits.arena_bytes (%llu)",
+                           (unsigned long long)plan->info.peak, (unsigned long long)plan->limits.arena_bytes);
+    return result;
+}
+
+static qnnrt_result qnnrt__place_check(const qnnrt_plan_desc *desc, qnnrt_error *err)
+{
+    size_t i;
+    qnnrt_result result = QNNRT_OK;
+    if (desc->entries == NULL || desc->entry_count == 0) return qnnrt__fail(err, QNNRT_E_ARG, "a plan needs at least one entry");
+    if ((desc->buffers == NULL && desc->buffer_count > 0) || (desc->places == NULL && desc->place_count > 0))
+        return qnnrt__fail(err, QNNRT_E_ARG, "buffers or places are counted and NULL");
+    if (desc->entry_count > 100000 || desc->buffer_count > 100000)
+        return qnnrt__fail(err, QNNRT_E_LIMIT, "a plan of more than 100,000 entries or buffers");
+    if (desc->align != 0 && !qnnrt__size_power_of_two(desc->align))
+        return qnnrt__fail(err, QNNRT_E_ARG, "align is %u; it must be a power of two", (unsigned)desc->align);
+    for (i = 0; i < desc->buffer_count; ++i)
+        if (desc->buffers[i].bytes == 0 || (desc->buffers[i].align != 0 && !qnnrt__size_power_of_two(desc->buffers[i].align)))
+            return qnnrt__fail(err, QNNRT_E_ARG, "buffer %u \"%.100s\": %llu bytes, align %u; it needs at least one byte and a"
+                               " power of two", (unsigned)i, desc->buffers[i].name != NULL ? desc->buffers[i].name : "",
+                               (unsigned long long)desc->buffers[i].bytes, (unsigned)desc->buffers[i].align);
+    for (i = 0; i < desc->entry_count && result == QNNRT_OK; ++i) result = qnnrt__place_check_entry(desc, i, err);
+    return result;
+}
+
+static void qnnrt__place_free_plan(qnnrt_plan *plan)
+{
+    qnnrt_hooks hooks = plan->arena.hooks;
+    qnnrt__arena_free(&plan->arena);
+    qnnrt__mem_free(&hooks, plan);
+}
+
+static qnnrt_result qnnrt__place_plan(const qnnrt_plan_desc *desc, qnnrt_plan **out, qnnrt_error *err)
+{
+    const qnnrt *model;
+    qnnrt_plan *plan;
+    uint64_t blocks = desc->buffer_count;
+    size_t e, s;
+    qnnrt_result result = qnnrt__place_check(desc, err);
+    if (result != QNNRT_OK) return result;
+    model = desc->entries[0].pipeline->steps[0].model;
+    plan = (qnnrt_plan *)qnnrt__mem_alloc(&model->hooks, sizeof(*plan));
+    if (plan == NULL) return qnnrt__fail_memory(err, "a plan");
+    plan->arena.hooks = model->hooks;
+    plan->limits = model->limits;
+    plan->info.align = desc->align != 0 ? desc->align : 64;
+    plan->entry_count = desc->entry_count;
+    plan->buffer_count = desc->buffer_count;
+    plan->entries = (qnnrt__entry *)qnnrt__arena_alloc(&plan->arena, plan->entry_count, sizeof(*plan->entries));
+    for (e = 0; e < plan->entry_count && plan->entries != NULL; ++e) {
+        size_t slots = desc->entries[e].pipeline->info.slot_count;
+        qnnrt__spot *spots = (qnnrt__spot *)qnnrt__arena_alloc(&plan->arena, slots, sizeof(*spots));
+        if (spots == NULL) { plan->entries = NULL; break; }
+        for (s = 0; s < slots; ++s) spots[s].block = SIZE_MAX;      /* no place yet */
+        plan->entries[e].spots = spots;
+        blocks += slots;
+    }
+    plan->blocks = (qnnrt_plan_block *)qnnrt__arena_alloc(&plan->arena, blocks, sizeof(*plan->blocks));
+    plan->aligns = (uint32_t *)qnnrt__arena_alloc(&plan->arena, blocks, sizeof(*plan->aligns));
+    if (plan->entries == NULL || plan->blocks == NULL || plan->aligns == NULL) {
+        qnnrt__place_free_plan(plan);
+        return qnnrt__fail_memory(err, "a plan");
+    }
+    plan->info.blocks = plan->blocks;
+    qnnrt__place_groups(plan, desc);
+    result = qnnrt__place_take(plan, desc, err);
+    if (result == QNNRT_OK) {
+        qnnrt__place_blocks(plan, desc);
+        result = qnnrt__place_offsets(plan, err);
+    }
+    if (result != QNNRT_OK) {
+        qnnrt__place_free_plan(plan);
+        return result;
+    }
+    for (e = 0; e < plan->entry_count; ++e) qnnrt__place_hold(plan->entries[e].pipeline, 1);
+    *out = plan;
+    return QNNRT_OK;
+}
+
+/* ---- memory ---- */
+
+static void qnnrt__place_free_mem(qnnrt_mem *mem)
+{
+    qnnrt_hooks hooks = mem->hooks;
+    if (mem->pages && mem->data != NULL) qnnrt__os_pages_free(mem->data, (size_t)mem->bytes);
+    qnnrt__mem_free(&hooks, mem->owned);
+    qnnrt__mem_free(&hooks, mem->offsets);
+    qnnrt__mem_free(&hooks, mem->busy);
+    qnnrt__mem_free(&hooks, mem);
+}
+
+/* One block as the plan has it, from the allocator or the caller. */
+static qnnrt_result qnnrt__place_arena(qnnrt_mem *mem, const qnnrt_mem_desc *desc, qnnrt_error *err)
+{
+    const qnnrt_plan *plan = mem->plan;
+    uint64_t align = plan->info.align, need;
+    uintptr_t at;
+    size_t i;
+    mem->bytes = plan->info.peak;
+    for (i = 0; i < plan->info.block_count; ++i) mem->offsets[i] = plan->blocks[i].offset;
+    if (desc->data != NULL) {
+        if (desc->bytes < plan->info.peak || ((uintptr_t)desc->data & (align - 1)) != 0)
+            return qnnrt__fail(err, QNNRT_E_ARG, "the plan needs %llu bytes aligned to %llu; the caller's block has %llu bytes"
+                               " at an address aligned to %llu", (unsigned long long)plan->info.peak, (unsigned long long)align,
+                               (unsigned long long)desc->bytes,
+                               (unsigned long long)((uintptr_t)desc->data & (~(uintptr_t)desc->data + 1)));
+        mem->data = (unsigned char *)desc->data;
+        memset(mem->data, 0, (size_t)mem->bytes);
+        return QNNRT_OK;
+    }
+    if (!qnnrt__size_add(plan->info.peak, align, &need) || (mem->owned = qnnrt__mem_alloc(&mem->hooks, need)) == NULL)
+        return qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for an arena of %llu bytes", (unsigned long long)plan->info.peak);
+    at = ((uintptr_t)mem->owned + (uintptr_t)align - 1) & ~((uintptr_t)align - 1);
+    mem->data = (unsigned char *)mem->owned + (at - (uintptr_t)mem->owned);
+    return QNNRT_OK;
+}
+
+/* Alignment of a block between guard pages: of an element, so that nearly nothing lies between its end and the
+   guard; a buffer keeps what was asked for. */
+static uint64_t qnnrt__place_guard_align(const qnnrt_plan *plan, size_t block)
+{
+    const qnnrt_plan_block *b = &plan->blocks[block];
+    uint32_t bits;
+    if (b->entry == SIZE_MAX) return plan->aligns[block];
+    bits = qnnrt__dtype_find(plan->entries[b->entry].pipeline->info.slots[b->slot].tensor->dtype)->bits;
+    return bits <= 8 ? 1 : bits / 8;
+}
+
+/* Every block on its own pages, ending where a forbidden page begins. */
+static qnnrt_result qnnrt__place_guard(qnnrt_mem *mem, qnnrt_error *err)
+{
+    const qnnrt_plan *plan = mem->plan;
+    uint64_t page = qnnrt__os_page_bytes(), total = 0, room;
+    size_t i;
+    int pass;
+    for (pass = 0; pass < 2; ++pass) {
+        uint64_t at = 0;
+        for (i = 0; i < plan->info.block_count; ++i) {
+            uint64_t align = qnnrt__place_guard_align(plan, i), padded;
+            if (!qnnrt__size_align(plan->blocks[i].bytes, align, &padded) || !qnnrt__size_align(padded, page, &room) ||
+                !qnnrt__size_add(at, room, &at) || at > (uint64_t)SIZE_MAX / 4)
+                return qnnrt__fail(err, QNNRT_E_LIMIT, "guarded memory passes the address space");
+            mem->offsets[i] = at - padded;
+            if (pass == 1 && !qnnrt__os_pages_forbid(mem->data + at, (size_t)page))
+                return qnnrt__fail(err, QNNRT_E_MEMORY, "cannot make guard pages");
+            at += page;
+        }
+        total = at;
+        if (pass == 1) break;
+        mem->data = (unsigned char *)qnnrt__os_pages((size_t)(total == 0 ? page : total));
+        if (mem->data == NULL)
+            return qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for %llu bytes of guarded pages", (unsigned long long)total);
+        mem->bytes = total == 0 ? page : total;
+        mem->pages = 1;
+    }
+    return QNNRT_OK;
+}
+
+/* Where a slot of an entry begins; NULL when the caller has to bind it. */
+static unsigned char *qnnrt__place_address(const qnnrt_mem *mem, size_t entry, size_t slot)
+{
+    const qnnrt__spot *spot = &mem->plan->entries[entry].spots[slot];
+    return spot->kind == QNNRT__SPOT_CALLER ? NULL : mem->data + (size_t)(mem->offsets[spot->block] + spot->offset);
+}
+
+/* Inputs that nobody sets are real zeros, whatever their code for that is. */
+static void qnnrt__place_zero(qnnrt_mem *mem)
+{
+    size_t e, s;
+    for (e = 0; e < mem->plan->entry_count; ++e) {
+        const qnnrt_pipeline_info *info = &mem->plan->entries[e].pipeline->info;
+        for (s = 0; s < info->slot_count; ++s) {
+            const qnnrt_tensor_info *t = info->slots[s].tensor;
+            unsigned char *at = qnnrt__place_address(mem, e, s);
+            if (info->slots[s].role == QNNRT_ROLE_INPUT && at != NULL)
+                qnnrt__quant_fill_zero(at, t->dtype, &t->quant, t->dims, t->rank);
+        }
+    }
+}
+
+static qnnrt_result qnnrt__place_mem(qnnrt_plan *plan, const qnnrt_mem_desc *desc, qnnrt_mem **out, qnnrt_error *err)
+{
+    qnnrt_mem *mem = (qnnrt_mem *)qnnrt__mem_alloc(&plan->arena.hooks, sizeof(*mem));
+    qnnrt_result result;
+    if (mem == NULL) return qnnrt__fail_memory(err, "memory of a plan");
+    mem->hooks = plan->arena.hooks;
+    mem->plan = plan;
+    mem->offsets = (uint64_t *)qnnrt__mem_alloc(&mem->hooks, (uint64_t)plan->info.block_count * sizeof(*mem->offsets));
+    mem->busy = (int *)qnnrt__mem_alloc(&mem->hooks, ((uint64_t)plan->group_count + 1) * sizeof(*mem->busy));
+    if (mem->offsets == NULL || mem->busy == NULL) result = qnnrt__fail_memory(err, "memory of a plan");
+    else if (desc->guard) result = qnnrt__place_guard(mem, err);
+    else result = qnnrt__place_arena(mem, desc, err);
+    if (result != QNNRT_OK) {
+        qnnrt__place_free_mem(mem);
+        return result;
+    }
+    qnnrt__place_zero(mem);
+    plan->users += 1;
+    *out = mem;
+    return QNNRT_OK;
+}
+
+/* =====================================================================================
+   RUN                                                                              >>run
+   Arrays of vendor tensors, filled once; bind changes pointers in them, exec hands them to
+   the vendor. Everything that can fail or cost happened before.
+   Needs: >>mem >>err >>log >>codes >>quant >>abi >>backend >>context >>pipeline >>place
+   Knows nothing of: folders, metadata sources
+   ===================================================================================== */
+
+typedef struct qnnrt__step {
+    qnnrt__abi_code (*execute)(qnnrt__abi_handle, const qnnrt__abi_tensor *, uint32_t, qnnrt__abi_tensor *, uint32_t,
+                               qnnrt__abi_handle, qnnrt__abi_handle);
+    qnnrt__abi_handle  graph;
+    qnnrt__abi_tensor *inputs, *outputs;
+    uint32_t           input_count, output_count;
+} qnnrt__step;
+
+typedef struct qnnrt__run_slot {
+    void       *data;                   /* where it lives now; NULL: to be bound */
+    void       *own;                    /* in the run's memory; NULL: the caller's */
+    void     ***ends;                   /* [end_count] the pointers in the vendor's tensors */
+    uint32_t    end_count;
+    uint64_t    bytes;
+} qnnrt__run_slot;
+
+struct qnnrt_run {
+    qnnrt__step     *steps, *steps_end;
+    int              careful;           /* exec has more to do than call: binds missing, locks, a busy flag */
+    const uint32_t  *log_count;         /* lines of the vendor so far; a constant zero when it has no log */
+    uint32_t         since;
+    uint32_t         missing;           /* slots that must be bound and are not */
+    int             *busy;              /* of its group, NULL when it is alone */
+    qnnrt_backend   *backend;
+    qnnrt__run_slot *slots;
+    const qnnrt_pipeline *pipeline;
+    qnnrt_mem       *mem;
+    size_t           entry;
+    qnnrt__arena     arena;
+    qnnrt_plan      *own_plan;          /* made by qnnrt_prepare */
+    qnnrt_mem       *own_mem;
+    qnnrt_error      error;
+};
+
+static const uint32_t qnnrt__run_no_lines = 0;
+
+/* The vendor's view of a tensor. It matches by id; the rest is stated as the metadata has it. */
+static void qnnrt__run_tensor(const qnnrt_tensor_info *from, qnnrt__abi_tensor *to)
+{
+    const qnnrt_quant *quant = &from->quant;
+    to->version = from->vendor_version;
+    to->body.id = from->id;
+    to->body.name = from->name;
+    to->body.type = from->vendor_type;
+    to->body.format = from->vendor_format;
+    to->body.dtype = (uint32_t)from->dtype;
+    to->body.rank = from->rank;
+    to->body.dims = from->dims;
+    to->body.mem_type = QNNRT__ABI_MEM_RAW;
+    to->body.buffer.bytes = (uint32_t)from->bytes;
+    to->body.sparse[0] = QNNRT__ABI_UNDEFINED;
+    to->body.quantize.definition = to->body.quantize.encoding = QNNRT__ABI_UNDEFINED;
+    if (quant->encoding != QNNRT_ENCODING_PER_TENSOR) return;     /* others hold pointers and are not read on execute */
+    to->body.quantize.definition = QNNRT__ABI_DEFINED;
+    to->body.quantize.encoding = quant->vendor_encoding;
+    if (quant->vendor_encoding == QNNRT__ABI_BW_SCALE_OFFSET) {
+        to->body.quantize.u.bw.bitwidth = quant->bitwidth;
+        to->body.quantize.u.bw.scale = quant->scale;
+        to->body.quantize.u.bw.offset = quant->offset;
+    } else {
+        to->body.quantize.u.scale_offset.scale = quant->scale;
+        to->body.quantize.u.scale_offset.offset = quant->offset;
+    }
+}
+
+/* Can this step be executed at all? */
+static qnnrt_result qnnrt__run_check(const qnnrt_run *run, uint32_t step, qnnrt_error *err)
+{
+    const qnnrt_step_info *info = &run->pipeline->steps[step];
+    const qnnrt_context_info *context = &info->model->infos[info->context];
+    char where[512];
+    if (info->model->backend == NULL)
+        return qnnrt__fail(err, QNNRT_E_STATE, "%s was opened with desc.inspect, for reading only", context->file);
+    if (context->failure != NULL)
+        return qnnrt__fail(err, QNNRT_E_STATE, "%s did not load: %s", context->file, context->failure->text);
+    if (info->model->backend != run->backend)
+        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s is on another backend than step 0; one pipeline runs on one backend",
+                           qnnrt__pipeline_where(run->pipeline, step, where, sizeof(where)));
+    return QNNRT_OK;
+}
+
+/* Point every end of a slot at its memory. */
+static void qnnrt__run_point(qnnrt_run *run, qnnrt__run_slot *slot, void *data)
+{
+    uint32_t i;
+    if (data == NULL && slot->data != NULL) run->missing += 1;
+    if (data != NULL && slot->data == NULL) run->missing -= 1;
+    slot->data = data;
+    for (i = 0; i < slot->end_count; ++i) *slot->ends[i] = data;
+    run->careful = run->missing > 0 || run->busy != NULL || run->backend->hooks.lock != NULL;
+}
+
+/* The pointers of each slot, gathered: first counted, then stored. */
+static qnnrt_result qnnrt__run_gather(qnnrt_run *run, qnnrt_error *err)
+{
+    const qnnrt_pipeline *p = run->pipeline;
+    size_t step, i, s, pass;
+    for (pass = 0; pass < 2; ++pass) {
+        for (step = 0; step < p->info.step_count; ++step) {
+            qnnrt__step *to = &run->steps[step];
+            for (i = 0; i < (size_t)to->input_count + to->output_count; ++i) {
+                int output = i >= to->input_count;
+                size_t index = output ? i - to->input_count : i;
+                const qnnrt__end *end = output ? &p->outputs[step][index] : &p->inputs[step][index];
+                qnnrt__run_slot *slot = &run->slots[end->slot];
+                if (pass == 1) slot->ends[slot->end_count] = &(output ? to->outputs : to->inputs)[index].body.buffer.data;
+                slot->end_count += 1;
+            }
+        }
+        for (s = 0; s < p->info.slot_count && pass == 0; ++s) {
+            run->slots[s].ends = (void ***)qnnrt__arena_alloc(&run->arena, run->slots[s].end_count, sizeof(void **));
+            if (run->slots[s].ends == NULL) return qnnrt__fail_memory(err, "a run");
+            run->slots[s].end_count = 0;
+        }
+    }
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt__run_fill(qnnrt_run *run, qnnrt_error *err)
+{
+    const qnnrt_pipeline *p = run->pipeline;
+    size_t step, i;
+    for (step = 0; step < p->info.step_count; ++step) {
+        const qnnrt_step_info *info = &p->steps[step];
+        const qnnrt__context *context = &info->model->contexts[info->context];
+        qnnrt__step *to = &run->steps[step];
+        qnnrt_result result = qnnrt__run_check(run, (uint32_t)step, err);
+        if (result != QNNRT_OK) return result;
+        to->execute = run->backend->calls->graph_execute;
+        to->graph = context->graphs[info->graph - info->model->infos[info->context].graphs];
+        to->input_count = (uint32_t)info->graph->input_count;
+        to->output_count = (uint32_t)info->graph->output_count;
+        to->inputs = (qnnrt__abi_tensor *)qnnrt__arena_alloc(&run->arena, to->input_count, sizeof(*to->inputs));
+        to->outputs = (qnnrt__abi_tensor *)qnnrt__arena_alloc(&run->arena, to->output_count, sizeof(*to->outputs));
+        if (to->inputs == NULL || to->outputs == NULL) return qnnrt__fail_memory(err, "a run");
+        for (i = 0; i < to->input_count; ++i) qnnrt__run_tensor(&info->graph->inputs[i], &to->inputs[i]);
+        for (i = 0; i < to->output_count; ++i) qnnrt__run_tensor(&info->graph->outputs[i], &to->outputs[i]);
+    }
+    return qnnrt__run_gather(run, err);
+}
+
+static void qnnrt__run_free(qnnrt_run *run)
+{
+    qnnrt_hooks hooks = run->arena.hooks;
+    qnnrt__arena_free(&run->arena);
+    qnnrt__mem_free(&hooks, run);
+}
+
+static qnnrt_result qnnrt__run_create(qnnrt_mem *mem, size_t entry, qnnrt_run **out, qnnrt_error *err)
+{
+    const qnnrt__entry *from = &mem->plan->entries[entry];
+    const qnnrt_pipeline *p = from->pipeline;
+    size_t s;
+    qnnrt_result result;
+    qnnrt_run *run = (qnnrt_run *)qnnrt__mem_alloc(&mem->hooks, sizeof(*run));
+    if (run == NULL) return qnnrt__fail_memory(err, "a run");
+    run->arena.hooks = mem->hooks;
+    run->pipeline = p;
+    run->mem = mem;
+    run->entry = entry;
+    run->backend = p->steps[0].model->backend;
+    run->busy = from->shared ? &mem->busy[from->group] : NULL;
+    run->log_count = run->backend != NULL && run->backend->log_slot >= 0
+                   ? &qnnrt__log_slots[run->backend->log_slot].count : &qnnrt__run_no_lines;
+    run->steps = (qnnrt__step *)qnnrt__arena_alloc(&run->arena, p->info.step_count, sizeof(*run->steps));
+    run->slots = (qnnrt__run_slot *)qnnrt__arena_alloc(&run->arena, p->info.slot_count, sizeof(*run->slots));
+    result = run->steps == NULL || run->slots == NULL ? qnnrt__fail_memory(err, "a run") : qnnrt__run_fill(run, err);
+    if (result != QNNRT_OK) {
+        qnnrt__run_free(run);
+        return result;
+    }
+    run->steps_end = run->steps + p->info.step_count;
+    run->missing = (uint32_t)p->info.slot_count;
+    for (s = 0; s < p->info.slot_count; ++s) {
+        run->slots[s].own = qnnrt__place_address(mem, entry, s);
+        run->slots[s].bytes = p->info.slots[s].tensor->bytes;
+        if (run->slots[s].own != NULL) qnnrt__run_point(run, &run->slots[s], run->slots[s].own);
+    }
+    qnnrt__place_hold(p, 1);
+    mem->users += 1;
+    *out = run;
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt__run_fail_slot(qnnrt_run *run, qnnrt_slot slot)
+{
+    return qnnrt__fail(&run->error, QNNRT_E_ARG, "pipeline \"%.200s\" has no slot %d; it has %u", run->pipeline->info.name,
+                       (int)slot, (unsigned)run->pipeline->info.slot_count);
+}
+
+static int qnnrt__run_has(const qnnrt_run *run, qnnrt_slot slot)
+{
+    return slot >= 0 && (size_t)slot < run->pipeline->info.slot_count;
+}
+
+static qnnrt_result qnnrt__run_bind(qnnrt_run *run, qnnrt_slot index, void *data, uint64_t bytes)
+{
+    qnnrt__run_slot *slot;
+    if (QNNRT__UNLIKELY(!qnnrt__run_has(run, index))) return qnnrt__run_fail_slot(run, index);
+    slot = &run->slots[index];
+    if (QNNRT__UNLIKELY(data != NULL && bytes < slot->bytes))
+        return qnnrt__fail(&run->error, QNNRT_E_MISMATCH, "pipeline \"%.200s\": \"%.200s\" needs %llu bytes, the block has %llu",
+                           run->pipeline->info.name, run->pipeline->info.slots[index].address,
+                           (unsigned long long)slot->bytes, (unsigned long long)bytes);
+    qnnrt__run_point(run, slot, data != NULL ? data : slot->own);
+    return QNNRT_OK;
+}
+
+/* The first slot that still has to be bound. */
+static qnnrt_result qnnrt__run_unbound(qnnrt_run *run)
+{
+    size_t s = 0;
+    while (run->slots[s].data != NULL) ++s;
+    return qnnrt__fail(&run->error, QNNRT_E_STATE, "pipeline \"%.200s\": %s \"%.200s\" was left to the caller and is not bound",
+                       run->pipeline->info.name, qnnrt__pipeline_role(run->pipeline->info.slots[s].role),
+                       run->pipeline->info.slots[s].address);
+}
+
+static qnnrt_result qnnrt__run_failed(qnnrt_run *run, const qnnrt__step *step, qnnrt__abi_code code)
+{
+    char where[512];
+    qnnrt__fail(&run->error, QNNRT_E_BACKEND, "pipeline \"%.200s\": %s failed", run->pipeline->info.name,
+                qnnrt__pipeline_where(run->pipeline, (uint32_t)(step - run->steps), where, sizeof(where)));
+    return qnnrt__codes_explain(&run->error, "graphExecute", code, run->backend->log_slot, run->since);
+}
+
+static qnnrt_result qnnrt__run_steps(qnnrt_run *run)
+{
+    const qnnrt__step *step = run->steps, *end = run->steps_end;
+    do {
+        qnnrt__abi_code code = step->execute(step->graph, step->inputs, step->input_count, step->outputs, step->output_count,
+                                             NULL, NULL);
+        if (QNNRT__UNLIKELY(code != 0)) return qnnrt__run_failed(run, step, code);
+    } while (++step < end);
+    return QNNRT_OK;
+}
+
+/* The way with checks, for runs that need one. */
+static qnnrt_result qnnrt__run_careful(qnnrt_run *run)
+{
+    qnnrt_result result;
+    if (run->missing > 0) return qnnrt__run_unbound(run);
+    if (run->busy != NULL && __sync_lock_test_and_set(run->busy, 1) != 0)
+        return qnnrt__fail(&run->error, QNNRT_E_BUSY, "pipeline \"%.200s\": another run of its group is executing; they share"
+                           " memory", run->pipeline->info.name);
+    qnnrt__backend_lock(run->backend);
+    result = qnnrt__run_steps(run);
+    qnnrt__backend_unlock(run->backend);
+    if (run->busy != NULL) __sync_lock_release(run->busy);
+    return result;
+}
+
+/* What a conversion works on: a bound slot, and a range within it. */
+static qnnrt_result qnnrt__run_range(qnnrt_run *run, qnnrt_slot slot, uint64_t begin, uint64_t count, int whole)
+{
+    const qnnrt_slot_info *info;
+    if (!qnnrt__run_has(run, slot)) return qnnrt__run_fail_slot(run, slot);
+    info = &run->pipeline->info.slots[slot];
+    if (run->slots[slot].data == NULL)
+        return qnnrt__fail(&run->error, QNNRT_E_STATE, "pipeline \"%.200s\": \"%.200s\" is not bound", run->pipeline->info.name, info->address);
+    if (whole ? count != info->tensor->count : !qnnrt__size_within(begin, count, info->tensor->count))
+        return qnnrt__fail(&run->error, QNNRT_E_MISMATCH, "pipeline \"%.200s\": \"%.200s\" has %llu elements; %llu from %llu on were"
+                           " given or asked for", run->pipeline->info.name, info->address, (unsigned long long)info->tensor->count,
+                           (unsigned long long)count, (unsigned long long)begin);
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt__run_no_conversion(const qnnrt_tensor_info *tensor, const char *what, qnnrt_error *err)
+{
+    char facts[256];
+    return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "\"%.200s\" (%s) has no conversion to or from %s", tensor->name,
+                       qnnrt__table_facts(tensor, facts, sizeof(facts)), what);
+}
+
+/* =====================================================================================
+   PUBLIC                                                                        >>public
+   Thin: check arguments, resolve defaults, call one room, leave the text where it belongs.
+   Needs: every room above     Knows nothing of: anything more
+   ===================================================================================== */
+
+QNNRT_API const char *qnnrt_version(void)
+{
+#define QNNRT__TEXT2(x) #x
+#define QNNRT__TEXT(x) QNNRT__TEXT2(x)
+    return QNNRT__TEXT(QNNRT_VERSION_MAJOR) "." QNNRT__TEXT(QNNRT_VERSION_MINOR) "." QNNRT__TEXT(QNNRT_VERSION_PATCH);
+#undef QNNRT__TEXT
+#undef QNNRT__TEXT2
+}
+
+QNNRT_API const char *qnnrt_result_name(qnnrt_result result)
+{
+    switch ((int)result) {
+#define QNNRT__X(name, value, meaning) case value: return "QNNRT_" #name;
+        QNNRT_RESULTS(QNNRT__X)
+#undef QNNRT__X
+        default: return "unknown";
+    }
+}
+
+QNNRT_API const char *qnnrt_dtype_name(qnnrt_dtype dtype) { return qnnrt__dtype_name(dtype); }
+
+/* ---- backend ---- */
+
+QNNRT_API qnnrt_result qnnrt_backend_open(const qnnrt_backend_desc *desc, qnnrt_backend **out, qnnrt_error *err)
+{
+    qnnrt_backend_desc defaults;
+    memset(&defaults, 0, sizeof(defaults));
+    qnnrt__err_clear(err);
+    if (out == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_backend_open: out is NULL");
+    *out = NULL;
+    return qnnrt__backend_open(desc != NULL ? desc : &defaults, out, err);
+}
+
+QNNRT_API qnnrt_result qnnrt_backend_close(qnnrt_backend *backend)
+{
+    if (backend == NULL) return QNNRT_OK;
+    if (backend->users > 0) {
+        qnnrt__log(&backend->hooks, QNNRT_LOG_ERROR, "backend", "%s is used by %u models and stays open", backend->path,
+                   (unsigned)backend->users);
+        return QNNRT_E_BUSY;
+    }
+    return qnnrt__backend_free(backend);
+}
+
+QNNRT_API const qnnrt_backend_info *qnnrt_backend_get_info(const qnnrt_backend *backend)
+{
+    return backend != NULL ? &backend->info : NULL;
+}
+
+/* ---- model ---- */
+
+static void qnnrt__limits_resolve(const qnnrt_limits *from, qnnrt_limits *to)
+{
+    *to = *from;
+    if (to->file_bytes == 0) to->file_bytes = (uint64_t)64 << 30;
+    if (to->arena_bytes == 0) to->arena_bytes = (uint64_t)64 << 30;
+    if (to->files == 0) to->files = 256;
+    if (to->tensors == 0) to->tensors = 1000000;
+    if (to->name_bytes == 0) to->name_bytes = 1024;
+    if (to->rank == 0) to->rank = 8;
+}
+
+/* Everything that a model holds, whatever of it is there. */
+static qnnrt_result qnnrt__model_free(qnnrt *model)
+{
+    qnnrt_hooks hooks = model->hooks;
+    qnnrt_result result = QNNRT_OK, freed;
+    size_t i = model->context_count;
+    if (model->backend != NULL) qnnrt__backend_lock(model->backend);
+    while (model->contexts != NULL && i-- > 0) {
+        freed = qnnrt__context_free(&model->contexts[i], model->backend);
+        if (freed != QNNRT_OK) result = freed;
+    }
+    if (model->backend != NULL) {
+        qnnrt__backend_unlock(model->backend);
+        model->backend->users -= 1;
+        if (model->own_backend) {
+            freed = qnnrt__backend_free(model->backend);
+            if (freed != QNNRT_OK) result = freed;
+        }
+    }
+    qnnrt__arena_free(&model->arena);
+    qnnrt__mem_free(&hooks, model);
+    return result;
+}
+
+/* One file: bytes, metadata, context. Leaves no mapping behind. */
+static qnnrt_result qnnrt__model_context(qnnrt *model, size_t at, const char *path, const qnnrt_file *block, int read_it,
+                                         const qnnrt__system *system, int *foreign, qnnrt_error *err)
+{
+    qnnrt__context *context = &model->contexts[at];
+    qnnrt_context_info *info = &model->infos[at];
+    qnnrt__table table;
+    uint64_t began = qnnrt__os_clock_ns();
+    qnnrt_result result;
+    context->info = info;
+    info->build_id = "";
+    *foreign = 0;
+    result = qnnrt__context_load(context, path, block, read_it, &model->limits, &model->hooks, err);
+    if (result == QNNRT_OK) {
+        memset(&table, 0, sizeof(table));
+        table.arena = &model->arena;
+        table.limits = &model->limits;
+        table.file = info->file;
+        table.tensors_left = model->limits.tensors;
+        table.err = err;
+        result = qnnrt__system_read(system, &table, context->binary, context->bytes, info);
+        info->metadata_ns = qnnrt__os_clock_ns() - began;
+        if (result == QNNRT_E_FORMAT && info->graph_count == 0) qnnrt__context_explain(context->binary, context->bytes, err);
+    }
+    if (result == QNNRT_E_FORMAT)
+        *foreign = context->binary == NULL || !qnnrt__context_looks_right(context->binary, context->bytes);
+    if (result == QNNRT_OK && model->backend != NULL) {
+        qnnrt__backend_lock(model->backend);
+        result = qnnrt__context_create(context, model->backend, &model->arena, err);
+        qnnrt__backend_unlock(model->backend);
+    }
+    qnnrt__context_release_file(context, &model->hooks);
+    return result;
+}
+
+/* With desc.keep_going: remember why and go on. */
+static qnnrt_result qnnrt__model_failed(qnnrt *model, size_t at, const qnnrt_error *why, qnnrt_error *err)
+{
+    qnnrt_error *kept = (qnnrt_error *)qnnrt__arena_alloc(&model->arena, 1, sizeof(*kept));
+    if (kept == NULL) return qnnrt__fail_memory(err, "an error");
+    *kept = *why;
+    if (model->backend != NULL) qnnrt__context_free(&model->contexts[at], model->backend);
+    model->infos[at].failure = kept;
+    model->infos[at].graph_count = 0;
+    qnnrt__log(&model->hooks, QNNRT_LOG_ERROR, "model", "%s", why->text);
+    return QNNRT_OK;
+}
+
+/* Load all files in order. kind 2 of a scan may contain files that are something else. */
+static qnnrt_result qnnrt__model_load(qnnrt *model, const char *folder, const qnnrt__scan *scan, const qnnrt_desc *desc,
+                                      const qnnrt__system *system, qnnrt_error *err)
+{
+    size_t count = folder != NULL ? scan->count : desc->file_count, i, at = 0, loaded = 0;
+    qnnrt_result result = QNNRT_OK;
+    qnnrt_error own;
+    if (err == NULL) err = &own;         /* keep_going keeps texts, whether the caller wants them or not */
+    if (count > model->limits.files)
+        return qnnrt__fail(err, QNNRT_E_LIMIT, "%u context binaries, more than limits.files (%u)", (unsigned)count,
+                           (unsigned)model->limits.files);
+    model->contexts = (qnnrt__context *)qnnrt__arena_alloc(&model->arena, count, sizeof(*model->contexts));
+    model->infos = (qnnrt_context_info *)qnnrt__arena_alloc(&model->arena, count, sizeof(*model->infos));
+    if (model->contexts == NULL || model->infos == NULL) return qnnrt__fail_memory(err, "contexts");
+    for (i = 0; i < count; ++i) {
+        char path[QNNRT__PATH_MAX];
+        const qnnrt_file *file = folder == NULL ? &desc->files[i] : NULL;
+        const char *name = file == NULL ? scan->files[i]->name : file->path != NULL ? file->path : "(memory)";
+        int foreign;
+        model->infos[at].file = qnnrt__arena_text(&model->arena, name, strlen(name));
+        if (model->infos[at].file == NULL) return qnnrt__fail_memory(err, "names");
+        if (!qnnrt__os_path_join(path, folder != NULL ? folder : "", folder != NULL ? strlen(folder) : 0, name))
+            return qnnrt__fail(err, QNNRT_E_ARG, "the path of %.200s is longer than %d bytes", name, QNNRT__PATH_MAX);
+        result = qnnrt__model_context(model, at, path, file, desc->read, system, &foreign, err);
+        model->context_count = at + 1;
+        if (result != QNNRT_OK && foreign && folder != NULL && scan->kind == 2) {
+            qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "model", "%s is left out: %s", name, err->text);
+            model->context_count = at;
+            memset(&model->contexts[at], 0, sizeof(model->contexts[at]));
+            memset(&model->infos[at], 0, sizeof(model->infos[at]));
+            continue;
+        }
+        if (result == QNNRT_OK) ++loaded;
+        else if (!desc->keep_going || result == QNNRT_E_MEMORY) return result;
+        else if ((result = qnnrt__model_failed(model, at, err, err)) != QNNRT_OK) return result;
+        ++at;
+    }
+    if (at == 0) {      /* every file was foreign; err has the last reason */
+        char last[sizeof(err->text)];
+        memcpy(last, err->text, sizeof(last));
+        return qnnrt__fail(err, QNNRT_E_FORMAT, "none of the %u *.bin files in %s is a context binary; the last one: %s",
+                           (unsigned)count, folder, last);
+    }
+    if (loaded > 0) qnnrt__err_clear(err);
+    return loaded > 0 ? QNNRT_OK : err->code;
+}
+
+static qnnrt_result qnnrt__model_check(const char *ctx_dir, const qnnrt_desc *desc, qnnrt_error *err)
+{
+    static const qnnrt_hooks none = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
+    size_t i;
+    if ((ctx_dir == NULL) == (desc->files == NULL))
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: give a folder or desc.files, one of the two");
+    if (ctx_dir != NULL && ctx_dir[0] == '\0') return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: the folder's name is empty");
+    if (desc->files != NULL && desc->file_count == 0) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.file_count is 0");
+    for (i = 0; i < desc->file_count && desc->files != NULL; ++i)
+        if (desc->files[i].path == NULL && desc->files[i].data == NULL)
+            return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.files[%u] has neither path nor data", (unsigned)i);
+    if (desc->align != 0 && !qnnrt__size_power_of_two(desc->align))
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.align is %u; it must be a power of two", (unsigned)desc->align);
+    if (desc->backend != NULL && (desc->backend_path != NULL || memcmp(&desc->hooks, &none, sizeof(none)) != 0))
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: with desc.backend, backend_path and hooks belong to that backend"
+                           " and must be zero here");
+    if (desc->backend != NULL && desc->inspect)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.inspect needs no backend; leave desc.backend NULL");
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt__model_backend(qnnrt *model, const qnnrt_desc *desc, qnnrt_error *err)
+{
+    qnnrt_backend_desc own;
+    qnnrt_result result;
+    if (desc->inspect) return QNNRT_OK;
+    model->backend = desc->backend;
+    if (model->backend == NULL) {
+        memset(&own, 0, sizeof(own));
+        own.path = desc->backend_path;
+        own.log_level = desc->log_level;
+        own.soc_model = desc->soc_model;
+        own.unload = desc->unload;
+        own.hooks = desc->hooks;
+        result = qnnrt__backend_open(&own, &model->backend, err);
+        if (result != QNNRT_OK) return result;
+        model->own_backend = 1;
+    }
+    model->backend->users += 1;
+    return QNNRT_OK;
+}
+
+QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, qnnrt **out, qnnrt_error *err)
+{
+    qnnrt_desc defaults;
+    qnnrt_hooks hooks;
+    qnnrt__scan scan;
+    qnnrt__system system;
+    qnnrt *model;
+    qnnrt_result result;
+    memset(&defaults, 0, sizeof(defaults));
+    memset(&scan, 0, sizeof(scan));
+    memset(&system, 0, sizeof(system));
+    qnnrt__err_clear(err);
+    if (out == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: out is NULL");
+    *out = NULL;
+    if (desc == NULL) desc = &defaults;
+    result = qnnrt__model_check(ctx_dir, desc, err);
+    if (result == QNNRT_OK) result = qnnrt__backend_hooks(desc->backend != NULL ? &desc->backend->hooks : &desc->hooks, &hooks, err);
+    if (result != QNNRT_OK) return result;
+    model = (qnnrt *)qnnrt__mem_alloc(&hooks, sizeof(*model));
+    if (model == NULL) return qnnrt__fail_memory(err, "a model");
+    model->hooks = model->arena.hooks = hooks;
+    model->guard = desc->guard;
+    model->align = desc->align != 0 ? desc->align : 64;
+    qnnrt__limits_resolve(&desc->limits, &model->limits);
+    scan.arena = &model->arena;
+    if (ctx_dir != NULL) result = qnnrt__scan_folder(&scan, ctx_dir, &hooks, err);
+    if (result == QNNRT_OK) result = qnnrt__model_backend(model, desc, err);
+    if (result == QNNRT_OK)
+        result = qnnrt__backend_open_system(desc->system_path, model->backend != NULL ? model->backend->path : NULL, &system, err);
+    if (result == QNNRT_OK) {
+        memcpy(model->system_path, system.path, sizeof(system.path));
+        result = qnnrt__model_load(model, ctx_dir, &scan, desc, &system, err);
+        if (desc->unload) qnnrt__system_close(&system);
+    }
+    if (result == QNNRT_OK) result = qnnrt__pipeline_discover(model, err);
+    if (result != QNNRT_OK) {
+        qnnrt__model_free(model);
+        return result;
+    }
+    *out = model;
+    return QNNRT_OK;
+}
+
+QNNRT_API qnnrt_result qnnrt_close(qnnrt *model)
+{
+    if (model == NULL) return QNNRT_OK;
+    if (model->users > 0) {
+        qnnrt__log(&model->hooks, QNNRT_LOG_ERROR, "model", "runs, plans or made pipelines still use the model; it stays open");
+        return QNNRT_E_BUSY;
+    }
+    return qnnrt__model_free(model);
+}
+
+QNNRT_API const qnnrt_context_info *qnnrt_contexts(const qnnrt *model, size_t *count)
+{
+    if (count != NULL) *count = model != NULL ? model->context_count : 0;
+    return model != NULL ? model->infos : NULL;
+}
+
+QNNRT_API qnnrt_backend *qnnrt_get_backend(const qnnrt *model) { return model != NULL ? model->backend : NULL; }
+
+QNNRT_API const char *qnnrt_get_system_path(const qnnrt *model) { return model != NULL ? model->system_path : ""; }
+
+/* ---- pipeline ---- */
+
+QNNRT_API size_t qnnrt_pipeline_count(const qnnrt *model) { return model != NULL ? model->pipeline_count : 0; }
+
+QNNRT_API const qnnrt_pipeline *qnnrt_pipeline_get(const qnnrt *model, size_t index)
+{
+    return model != NULL && index < model->pipeline_count ? model->pipelines[index] : NULL;
+}
+
+QNNRT_API const qnnrt_pipeline_info *qnnrt_pipeline_get_info(const qnnrt_pipeline *pipeline)
+{
+    return pipeline != NULL ? &pipeline->info : NULL;
+}
+
+QNNRT_API qnnrt_result qnnrt_pipeline_find(const qnnrt *model, const char *name, const qnnrt_pipeline **out, qnnrt_error *err)
+{
+    qnnrt__err_clear(err);
+    if (out != NULL) *out = NULL;
+    if (model == NULL || out == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_pipeline_find: model or out is NULL");
+    return qnnrt__pipeline_find(model, name, out, err);
+}
+
+/* Take the steps of a description. */
+static qnnrt_result qnnrt__pipeline_steps(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc, qnnrt_error *err)
+{
+    size_t i, g;
+    for (i = 0; i < desc->step_count; ++i) {
+        const qnnrt_step_desc *step = &desc->steps[i];
+        const qnnrt_context_info *context;
+        if (step->model == NULL || step->graph == NULL || step->context >= step->model->context_count)
+            return qnnrt__fail(err, QNNRT_E_ARG, "step %u: it needs a model, one of its contexts and the name of a graph", (unsigned)i);
+        context = &step->model->infos[step->context];
+        for (g = 0; g < context->graph_count && strcmp(context->graphs[g].name, step->graph) != 0;) ++g;
+        if (g == context->graph_count)
+            return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "step %u: %s has no graph \"%.200s\"", (unsigned)i, context->file, step->graph);
+        p->steps[i].model = step->model;
+        p->steps[i].context = step->context;
+        p->steps[i].graph = &context->graphs[g];
+    }
+    return QNNRT_OK;
+}
+
+static void qnnrt__pipeline_free(qnnrt_pipeline *p)
+{
+    qnnrt__arena arena = p->own_arena;      /* p lives in it */
+    qnnrt__arena_free(&arena);
+}
+
+QNNRT_API qnnrt_result qnnrt_pipeline_make(const qnnrt_pipeline_desc *desc, qnnrt_pipeline **out, qnnrt_error *err)
+{
+    qnnrt__arena arena;
+    qnnrt_pipeline *p;
+    qnnrt_result result;
+    const char *name;
+    qnnrt__err_clear(err);
+    if (out != NULL) *out = NULL;
+    if (desc == NULL || out == NULL || desc->steps == NULL || desc->step_count == 0 || desc->steps[0].model == NULL ||
+        (desc->edges == NULL && desc->edge_count > 0))
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_pipeline_make: desc, its steps or out is missing");
+    if (desc->step_count > 65535) return qnnrt__fail(err, QNNRT_E_LIMIT, "a pipeline of more than 65,535 steps");
+    memset(&arena, 0, sizeof(arena));
+    arena.hooks = desc->steps[0].model->hooks;
+    p = qnnrt__pipeline_new(&arena, desc->step_count);
+    result = p != NULL ? qnnrt__pipeline_steps(p, desc, err) : qnnrt__fail_memory(err, "a pipeline");
+    if (result == QNNRT_OK) {
+        name = desc->name != NULL ? desc->name : p->steps[0].graph->name;
+        p->info.name = qnnrt__arena_text(&arena, name, strlen(name));
+        result = p->info.name != NULL ? qnnrt__pipeline_wire(p, desc, err) : qnnrt__fail_memory(err, "a pipeline");
+    }
+    if (result != QNNRT_OK) {
+        qnnrt__arena_free(&arena);
+        return result;
+    }
+    p->made = 1;
+    p->own_arena = arena;
+    p->arena = &p->own_arena;
+    qnnrt__place_hold(p, 1);
+    p->users = 0;          /* it holds its models, nobody holds it yet */
+    *out = p;
+    return QNNRT_OK;
+}
+
+QNNRT_API qnnrt_result qnnrt_pipeline_destroy(qnnrt_pipeline *pipeline)
+{
+    if (pipeline == NULL) return QNNRT_OK;
+    if (!pipeline->made) return QNNRT_E_ARG;
+    if (pipeline->users > 0) return QNNRT_E_BUSY;
+    qnnrt__place_hold(pipeline, -1);
+    qnnrt__pipeline_free(pipeline);
+    return QNNRT_OK;
+}
+
+QNNRT_API qnnrt_result qnnrt_slot_find(const qnnrt_pipeline *pipeline, const char *name, qnnrt_role role, qnnrt_slot *out,
+                                       qnnrt_error *err)
+{
+    qnnrt__err_clear(err);
+    if (out != NULL) *out = QNNRT_NO_SLOT;
+    if (pipeline == NULL || name == NULL || out == NULL || (int)role < QNNRT_ROLE_ANY || (int)role > QNNRT_ROLE_EDGE)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_slot_find: pipeline, name or out is NULL, or the role is unknown");
+    if (pipeline->info.failure != NULL)
+        return qnnrt__fail(err, QNNRT_E_MISMATCH, "pipeline \"%.200s\" could not be wired: %s", pipeline->info.name, pipeline->info.failure);
+    return qnnrt__pipeline_slot(pipeline, name, role, out, err);
+}
+
+/* ---- plan and mem ---- */
+
+QNNRT_API qnnrt_result qnnrt_plan_create(const qnnrt_plan_desc *desc, qnnrt_plan **out, qnnrt_error *err)
+{
+    qnnrt__err_clear(err);
+    if (out != NULL) *out = NULL;
+    if (desc == NULL || out == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_plan_create: desc or out is NULL");
+    return qnnrt__place_plan(desc, out, err);
+}
+
+QNNRT_API qnnrt_result qnnrt_plan_destroy(qnnrt_plan *plan)
+{
+    size_t e;
+    if (plan == NULL) return QNNRT_OK;
+    if (plan->users > 0) return QNNRT_E_BUSY;
+    for (e = 0; e < plan->entry_count; ++e) qnnrt__place_hold(plan->entries[e].pipeline, -1);
+    qnnrt__place_free_plan(plan);
+    return QNNRT_OK;
+}
+
+QNNRT_API const qnnrt_plan_info *qnnrt_plan_get_info(const qnnrt_plan *plan) { return plan != NULL ? &plan->info : NULL; }
+
+QNNRT_API qnnrt_result qnnrt_mem_create(qnnrt_plan *plan, const qnnrt_mem_desc *desc, qnnrt_mem **out, qnnrt_error *err)
+{
+    qnnrt_mem_desc defaults;
+    memset(&defaults, 0, sizeof(defaults));
+    qnnrt__err_clear(err);
+    if (out != NULL) *out = NULL;
+    if (plan == NULL || out == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_mem_create: plan or out is NULL");
+    if (desc == NULL) desc = &defaults;
+    if (desc->guard && desc->data != NULL)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_mem_create: guard pages need memory of ours; leave data NULL");
+    return qnnrt__place_mem(plan, desc, out, err);
+}
+
+QNNRT_API qnnrt_result qnnrt_mem_destroy(qnnrt_mem *mem)
+{
+    if (mem == NULL) return QNNRT_OK;
+    if (mem->users > 0) return QNNRT_E_BUSY;
+    mem->plan->users -= 1;
+    qnnrt__place_free_mem(mem);
+    return QNNRT_OK;
+}
+
+QNNRT_API void *qnnrt_mem_buffer(const qnnrt_mem *mem, size_t buffer, uint64_t *offset, uint64_t *bytes)
+{
+    int there = mem != NULL && buffer < mem->plan->buffer_count;
+    if (offset != NULL) *offset = there ? mem->offsets[buffer] : 0;
+    if (bytes != NULL) *bytes = there ? mem->plan->blocks[buffer].bytes : 0;
+    return there ? mem->data + (size_t)mem->offsets[buffer] : NULL;
+}
+
+/* ---- run ---- */
+
+QNNRT_API qnnrt_result qnnrt_run_create(qnnrt_mem *mem, size_t entry, qnnrt_run **out, qnnrt_error *err)
+{
+    qnnrt__err_clear(err);
+    if (out != NULL) *out = NULL;
+    if (mem == NULL || out == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_run_create: mem or out is NULL");
+    if (entry >= mem->plan->entry_count)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_run_create: the plan has %u entries, there is no %u",
+                           (unsigned)mem->plan->entry_count, (unsigned)entry);
+    return qnnrt__run_create(mem, entry, out, err);
+}
+
+QNNRT_API qnnrt_result qnnrt_run_destroy(qnnrt_run *run)
+{
+    qnnrt_mem *mem;
+    qnnrt_plan *plan;
+    if (run == NULL) return QNNRT_OK;
+    mem = run->own_mem;
+    plan = run->own_plan;
+    run->mem->users -= 1;
+    qnnrt__place_hold(run->pipeline, -1);
+    qnnrt__run_free(run);
+    if (mem != NULL) qnnrt_mem_destroy(mem);
+    if (plan != NULL) qnnrt_plan_destroy(plan);
+    return QNNRT_OK;
+}
+
+QNNRT_API qnnrt_result qnnrt_prepare(qnnrt *model, const char *name, qnnrt_run **out, qnnrt_error *err)
+{
+    qnnrt_entry_desc entry;
+    qnnrt_plan_desc plan_desc;
+    qnnrt_mem_desc mem_desc;
+    qnnrt_plan *plan = NULL;
+    qnnrt_mem *mem = NULL;
+    qnnrt_result result;
+    qnnrt__err_clear(err);
+    if (out != NULL) *out = NULL;
+    if (model == NULL || out == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_prepare: model or out is NULL");
+    memset(&entry, 0, sizeof(entry));
+    memset(&plan_desc, 0, sizeof(plan_desc));
+    memset(&mem_desc, 0, sizeof(mem_desc));
+    plan_desc.entries = &entry;
+    plan_desc.entry_count = 1;
+    plan_desc.align = model->align;
+    mem_desc.guard = model->guard;
+    result = qnnrt__pipeline_find(model, name, &entry.pipeline, err);
+    if (result == QNNRT_OK) result = qnnrt__place_plan(&plan_desc, &plan, err);
+    if (result == QNNRT_OK) result = qnnrt__place_mem(plan, &mem_desc, &mem, err);
+    if (result == QNNRT_OK) result = qnnrt__run_create(mem, 0, out, err);
+    if (result != QNNRT_OK) {
+        qnnrt_mem_destroy(mem);
+        qnnrt_plan_destroy(plan);
+        return result;
+    }
+    (*out)->own_mem = mem;
+    (*out)->own_plan = plan;
+    return QNNRT_OK;
+}
+
+QNNRT_API const qnnrt_pipeline *qnnrt_run_pipeline(const qnnrt_run *run) { return run != NULL ? run->pipeline : NULL; }
+
+static const qnnrt_error qnnrt__no_run = { QNNRT_E_ARG, 0, "the run is NULL" };
+
+QNNRT_API const qnnrt_error *qnnrt_run_error(const qnnrt_run *run) { return run != NULL ? &run->error : &qnnrt__no_run; }
+
+/* A slot by name; its text goes to the run. */
+static qnnrt_result qnnrt__run_named(qnnrt_run *run, const char *name, qnnrt_slot *slot)
+{
+    if (run == NULL) return QNNRT_E_ARG;
+    if (name == NULL) return qnnrt__fail(&run->error, QNNRT_E_ARG, "the name of a tensor is NULL");
+    return qnnrt__pipeline_slot(run->pipeline, name, QNNRT_ROLE_ANY, slot, &run->error);
+}
+
+QNNRT_API qnnrt_result qnnrt_bind(qnnrt_run *run, const char *name, void *data, size_t bytes)
+{
+    qnnrt_slot slot;
+    qnnrt_result result = qnnrt__run_named(run, name, &slot);
+    return result == QNNRT_OK ? qnnrt__run_bind(run, slot, data, bytes) : result;
+}
+
+QNNRT_API qnnrt_result qnnrt_bind_slot(qnnrt_run *run, qnnrt_slot slot, void *data, size_t bytes)
+{
+    return run != NULL ? qnnrt__run_bind(run, slot, data, bytes) : QNNRT_E_ARG;
+}
+
+QNNRT_API qnnrt_result qnnrt_bind_at(qnnrt_run *run, qnnrt_slot slot, const qnnrt_mem *mem, uint64_t offset)
+{
+    if (run == NULL) return QNNRT_E_ARG;
+    if (mem == NULL) return qnnrt__fail(&run->error, QNNRT_E_ARG, "qnnrt_bind_at: mem is NULL");
+    if (!qnnrt__run_has(run, slot)) return qnnrt__run_fail_slot(run, slot);
+    if (!qnnrt__size_within(offset, run->slots[slot].bytes, mem->bytes))
+        return qnnrt__fail(&run->error, QNNRT_E_ARG, "pipeline \"%.200s\": \"%.200s\" of %llu bytes at offset %llu does not lie within"
+                           " a mem of %llu bytes", run->pipeline->info.name, run->pipeline->info.slots[slot].address,
+                           (unsigned long long)run->slots[slot].bytes, (unsigned long long)offset, (unsigned long long)mem->bytes);
+    qnnrt__run_point(run, &run->slots[slot], mem->data + (size_t)offset);
+    return QNNRT_OK;
+}
+
+QNNRT_API void *qnnrt_data_slot(qnnrt_run *run, qnnrt_slot slot, size_t *bytes)
+{
+    if (bytes != NULL) *bytes = 0;
+    if (run == NULL || !qnnrt__run_has(run, slot)) return NULL;
+    if (bytes != NULL) *bytes = (size_t)run->slots[slot].bytes;
+    return run->slots[slot].data;
+}
+
+QNNRT_API void *qnnrt_data(qnnrt_run *run, const char *name, size_t *bytes)
+{
+    qnnrt_slot slot = QNNRT_NO_SLOT;
+    if (qnnrt__run_named(run, name, &slot) != QNNRT_OK) slot = QNNRT_NO_SLOT;
+    return qnnrt_data_slot(run, slot, bytes);
+}
+
+QNNRT_API qnnrt_result qnnrt_exec(qnnrt_run *run)
+{
+    if (QNNRT__UNLIKELY(run == NULL)) return QNNRT_E_ARG;
+    run->since = *run->log_count;
+    return QNNRT__UNLIKELY(run->careful) ? qnnrt__run_careful(run) : qnnrt__run_steps(run);
+}
+
+/* One shape for eight calls: qnnrt_<verb>_<as>(run, name, ...) and qnnrt_slot_<verb>_<as>(run, slot, begin, ...).
+   QNNRT__X(write_f32, const float) makes qnnrt_write_f32 and qnnrt_slot_write_f32. */
+static qnnrt_result qnnrt__run_write_f32(void *data, const qnnrt_tensor_info *t, uint64_t begin, const float *values, size_t count)
+{
+    return qnnrt__quant_write_f32(data, t->dtype, &t->quant, t->dims, t->rank, begin, values, count);
+}
+
+static qnnrt_result qnnrt__run_read_f32(void *data, const qnnrt_tensor_info *t, uint64_t begin, float *values, size_t count)
+{
+    return qnnrt__quant_read_f32(data, t->dtype, &t->quant, t->dims, t->rank, begin, values, count);
+}
+
+static qnnrt_result qnnrt__run_write_i32(void *data, const qnnrt_tensor_info *t, uint64_t begin, const int32_t *values, size_t count)
+{
+    return qnnrt__quant_write_i32(data, t->dtype, &t->quant, t->dims, t->rank, begin, values, count);
+}
+
+static qnnrt_result qnnrt__run_read_i32(void *data, const qnnrt_tensor_info *t, uint64_t begin, int32_t *values, size_t count)
+{
+    return qnnrt__quant_read_i32(data, t->dtype, &t->quant, t->dims, t->rank, begin, values, count);
+}
+
+#define QNNRT__X(verb, type, as)                                                                                     \
+    static qnnrt_result qnnrt__run_values_##verb(qnnrt_run *run, qnnrt_slot slot, uint64_t begin, type *values,      \
+                                                 size_t count, int whole)                                            \
+    {                                                                                                                \
+        const qnnrt_tensor_info *tensor;                                                                             \
+        qnnrt_result result = qnnrt__run_range(run, slot, begin, count, whole);                                      \
+        if (result != QNNRT_OK) return result;                                                                       \
+        if (values == NULL && count > 0) return qnnrt__fail(&run->error, QNNRT_E_ARG, "values is NULL");             \
+        tensor = run->pipeline->info.slots[slot].tensor;                                                             \
+        result = qnnrt__run_##verb(run->slots[slot].data, tensor, begin, values, count);                             \
+        return result == QNNRT_OK ? result : qnnrt__run_no_conversion(tensor, as, &run->error);                      \
+    }                                                                                                                \
+    QNNRT_API qnnrt_result qnnrt_slot_##verb(qnnrt_run *run, qnnrt_slot slot, uint64_t begin, type *values, size_t count) \
+    {                                                                                                                \
+        return run != NULL ? qnnrt__run_values_##verb(run, slot, begin, values, count, 0) : QNNRT_E_ARG;             \
+    }                                                                                                                \
+    QNNRT_API qnnrt_result qnnrt_##verb(qnnrt_run *run, const char *name, type *values, size_t count)                \
+    {                                                                                                                \
+        qnnrt_slot slot;                                                                                             \
+        qnnrt_result result = qnnrt__run_named(run, name, &slot);                                                    \
+        return result == QNNRT_OK ? qnnrt__run_values_##verb(run, slot, 0, values, count, 1) : result;               \
+    }
+QNNRT__X(write_f32, const float, "float")
+QNNRT__X(read_f32, float, "float")
+QNNRT__X(write_i32, const int32_t, "int32")
+QNNRT__X(read_i32, int32_t, "int32")
+#undef QNNRT__X
+
+QNNRT_API qnnrt_result qnnrt_encode_f32(const qnnrt_tensor_info *tensor, const float *values, void *data)
+{
+    if (tensor == NULL || values == NULL || data == NULL) return QNNRT_E_ARG;
+    return qnnrt__run_write_f32(data, tensor, 0, values, (size_t)tensor->count);
+}
+
+QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const void *data, float *values)
+{
+    if (tensor == NULL || values == NULL || data == NULL) return QNNRT_E_ARG;
+    return qnnrt__quant_read_f32(data, tensor->dtype, &tensor->quant, tensor->dims, tensor->rank, 0, values, (size_t)tensor->count);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* QNNRT__IMPL_ONCE */
+#endif /* QNNRT_IMPLEMENTATION */
+
+/* ------------------------------------------------------------------------------------------------
+   LICENCE: public domain (unlicense.org) or MIT, at your choice; both texts are in the file LICENSE.
+
+   HISTORY
+   0.1.0   First version: open, wire, plan, bind and execute folders of context binaries.
+   ------------------------------------------------------------------------------------------------ */
