@@ -107,7 +107,7 @@
 
    ROOMS (search for the tag)
        >>config >>os >>size >>sort >>mem >>err >>log >>dtype >>quant >>plan     the floor
-       >>codes >>abi >>table >>htp >>system >>backend >>context                the vendor's side
+       >>codes >>abi >>library >>table >>htp >>system >>backend >>context      the vendor's side
        >>scan >>pipeline >>place >>run >>public                                ours
 */
 #ifndef QNNRT_H
@@ -421,7 +421,7 @@ typedef struct qnnrt_slot_info {
     const qnnrt_tensor_info *tensor;            /* as the step .first states it                        */
     qnnrt_role               role;
     uint32_t                 first, last;       /* steps between which the value is needed             */
-    const char              *address;           /* shortest text that finds it: "logits", "2/output_0" */
+    const char              *address;           /* shortest text that finds it, with its role: "logits", "2/hidden" */
 } qnnrt_slot_info;
 
 typedef struct qnnrt_edge_info {
@@ -438,13 +438,16 @@ typedef struct qnnrt_step_info {
 } qnnrt_step_info;
 
 typedef struct qnnrt_pipeline_info {
-    const char            *name;
+    const char            *name;                /* that finds it; of a single graph "<context>/<graph>" */
     size_t                 step_count, slot_count, edge_count;
     const qnnrt_step_info *steps;
     const qnnrt_slot_info *slots;               /* in the order in which the steps list them           */
     const qnnrt_edge_info *edges;
     const char            *failure;             /* why it could not be wired, or NULL                  */
 } qnnrt_pipeline_info;
+
+/* "input", "output", "edge"; "tensor" for any other number. */
+QNNRT_API const char *qnnrt_role_name(qnnrt_role role);
 
 /* The pipelines that were found, one per joined group of graphs; those with .failure cannot be prepared. */
 QNNRT_API size_t qnnrt_pipeline_count(const qnnrt *model);
@@ -457,8 +460,8 @@ QNNRT_API const qnnrt_pipeline_info *qnnrt_pipeline_get_info(const qnnrt_pipelin
             single graph; NULL when the model has exactly one pipeline
    out      belongs to the model
 
-   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (the text lists what is there); QNNRT_E_MISMATCH when it could not be
-            wired (the text says why)                                                                */
+   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (the text lists what is there); QNNRT_E_ARG when the name means several;
+            QNNRT_E_MISMATCH when it could not be wired (the text says why)                          */
 QNNRT_API qnnrt_result qnnrt_pipeline_find(const qnnrt *model, const char *name,
                                            const qnnrt_pipeline **out, qnnrt_error *err);
 
@@ -493,7 +496,8 @@ QNNRT_API qnnrt_result qnnrt_pipeline_destroy(qnnrt_pipeline *pipeline);   /* QN
 
 /* Find a slot by the name of a tensor, or by "<step>/<tensor>". An edge is found by the names of both its ends.
    role narrows the search: an input and an output may have one name.
-   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (the text lists near names, or the addresses that a name could mean) */
+   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (the text lists what is there); QNNRT_E_ARG when the name means several
+            slots (the text lists their addresses)                                                   */
 QNNRT_API qnnrt_result qnnrt_slot_find(const qnnrt_pipeline *pipeline, const char *name, qnnrt_role role,
                                        qnnrt_slot *out, qnnrt_error *err);
 
@@ -607,7 +611,7 @@ QNNRT_API const qnnrt_error *qnnrt_run_error(const qnnrt_run *run);
    data     borrowed until bound anew or the run is destroyed; any alignment. NULL: back to the run's memory
    bytes    at least qnnrt_tensor_info.bytes; a larger block is fine, only the tensor's bytes are used
 
-   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND; QNNRT_E_MISMATCH (the text has both sizes)
+   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND, QNNRT_E_ARG as in qnnrt_slot_find(); QNNRT_E_MISMATCH (the text has both sizes)
    Cost     by name: a look-up. By slot: a few stores, cheap enough before every call              */
 QNNRT_API qnnrt_result qnnrt_bind(qnnrt_run *run, const char *name, void *data, size_t bytes);
 QNNRT_API qnnrt_result qnnrt_bind_slot(qnnrt_run *run, qnnrt_slot slot, void *data, size_t bytes);
@@ -1174,24 +1178,52 @@ static size_t qnnrt__err_utf8(const unsigned char *text)
     return code < 0xA0 ? 0 : length;    /* U+0080 to U+009F steer terminals */
 }
 
-/* Names from files reach terminals and logs through here: nothing that steers one passes. keep_lines lets
-   newlines stand, for texts of several lines that we made. */
-static void qnnrt__err_clean(char *text, int keep_lines)
+/* Names from files reach terminals and logs through here: nothing that steers one passes. */
+static void qnnrt__err_clean(char *text)
 {
     unsigned char *at = (unsigned char *)text;
     while (*at != 0) {
-        size_t length = keep_lines && *at == '\n' ? 1 : qnnrt__err_utf8(at);
+        size_t length = qnnrt__err_utf8(at);
         if (length == 0) { *at = '?'; length = 1; }
         at += length;
     }
 }
 
-/* Append to err->text; what does not fit is cut. */
+/* Append a text as it is; what does not fit is cut. */
+static void qnnrt__err_text(qnnrt_error *err, const char *text, size_t length)
+{
+    size_t used;
+    if (err == NULL) return;
+    used = strlen(err->text);
+    if (length > sizeof(err->text) - 1 - used) length = sizeof(err->text) - 1 - used;
+    memcpy(err->text + used, text, length);
+    err->text[used + length] = '\0';
+}
+
+/* Append by a format of ours. What a %s brings may be a name from a file and is cleaned, newlines included, so that no
+   name forges a line; newlines of the format stand. Knows %s %d %u %x %llu %g, with flags and widths, and %%. */
 static void qnnrt__err_vadd(qnnrt_error *err, const char *format, va_list args)
 {
-    size_t used = strlen(err->text);
-    vsnprintf(err->text + used, sizeof(err->text) - used, format, args);
-    qnnrt__err_clean(err->text + used, 1);
+    char piece[sizeof(err->text)], spec[16];
+    while (*format != '\0') {
+        const char *percent = strchr(format, '%');
+        size_t length = percent == NULL ? strlen(format) : (size_t)(percent - format);
+        qnnrt__err_text(err, format, length);
+        format += length;
+        if (*format == '\0') return;
+        for (length = 1; strchr("sduxg%", format[length]) == NULL;) ++length;
+        memcpy(spec, format, ++length);
+        spec[length] = '\0';
+        format += length;
+        if (spec[length - 1] == 's') snprintf(piece, sizeof(piece), spec, va_arg(args, const char *));
+        else if (spec[length - 1] == 'g') snprintf(piece, sizeof(piece), spec, va_arg(args, double));
+        else if (spec[length - 1] == 'd') snprintf(piece, sizeof(piece), spec, va_arg(args, int));
+        else if (spec[length - 1] == '%') memcpy(piece, "%", 2);
+        else if (spec[length - 2] == 'l') snprintf(piece, sizeof(piece), spec, va_arg(args, unsigned long long));
+        else snprintf(piece, sizeof(piece), spec, va_arg(args, unsigned));
+        qnnrt__err_clean(piece);
+        qnnrt__err_text(err, piece, strlen(piece));
+    }
 }
 
 static void qnnrt__err_add(qnnrt_error *err, const char *format, ...) QNNRT__PRINTF(2, 3);
@@ -1266,7 +1298,7 @@ static void qnnrt__log(const qnnrt_hooks *hooks, qnnrt_log_level level, const ch
     va_start(args, format);
     vsnprintf(line, sizeof(line), format, args);
     va_end(args);
-    qnnrt__err_clean(line, 0);
+    qnnrt__err_clean(line);
     hooks->log(hooks->log_user, level, room, 0, line);
 }
 
@@ -1283,7 +1315,7 @@ static void qnnrt__log_take(qnnrt__log_slot *slot, const char *format, uint32_t 
     length = strlen(line);
     while (length > 0 && (line[length - 1] == '\n' || line[length - 1] == '\r')) line[--length] = '\0';
     while (*text == ' ') ++text;
-    qnnrt__err_clean(text, 0);
+    qnnrt__err_clean(text);
     qnnrt__os_lock(&slot->lock);
     used = slot->used;
     hooks = slot->hooks;
@@ -1711,12 +1743,12 @@ static qnnrt_result qnnrt__dtype_bytes(qnnrt_dtype dtype, const uint32_t *dims, 
 }
 
 /* =====================================================================================
-   QUANTISATION                                                                  >>quant
+   QUANTIZATION                                                                  >>quant
    Converts between stored elements and float or int32: real = (code + offset) * scale.
-   Needs: >>dtype >>size     Knows nothing of: tensors, backends, files
-   =====================================================================================
+   Needs: >>dtype     Knows nothing of: tensors, backends, files
+   ===================================================================================== */
 
-   What is promised, whatever the rounding mode, flush-to-zero or -ffast-math:
+/* What is promised, whatever the rounding mode, flush-to-zero or -ffast-math:
 
      read_f32   fixed and integer types give the float nearest to the exact value, ties to even
      write_f32  fixed types give clamp(round_half_even(x / scale) - offset) of exact arithmetic
@@ -1734,7 +1766,7 @@ static qnnrt_result qnnrt__dtype_bytes(qnnrt_dtype dtype, const uint32_t *dims, 
    2^-26 therefore makes every true tie an exact tie again and moves nothing across one; the
    second addition then rounds to an integer, ties to even, in hardware.
 
-   Elements are little-endian, as the host is. Device pointers may have any alignment.       */
+   Elements are little-endian, as the host is. Stored bytes may have any alignment.          */
 
 #define QNNRT__QUANT_SNAP   100663296.0             /* 1.5 * 2^26: leaves multiples of 2^-26   */
 #define QNNRT__QUANT_ROUND  6755399340392448.0      /* 1.5 * 2^52 - SNAP: leaves integers      */
@@ -2729,8 +2761,9 @@ static qnnrt_result qnnrt__quant_fill_zero(void *dst, qnnrt_dtype dtype, const q
    Places blocks of memory, each with a size and a lifetime, so that blocks that are never
    alive together share room. A pure function from integers to offsets.
    Needs: >>size     Knows nothing of: tensors, backends, memory
+   ===================================================================================== */
 
-   A block is a rectangle: its lifetime is fixed along the axis of time, and we choose how high
+/* A block is a rectangle: its lifetime is fixed along the axis of time, and we choose how high
    it sits along the axis of addresses. Rectangles must not overlap and the pile should be low.
    The best pile is too expensive to find for certain (the problem is NP-hard), so we do what
    works in practice:
@@ -2755,8 +2788,7 @@ static qnnrt_result qnnrt__quant_fill_zero(void *dst, qnnrt_dtype dtype, const q
    searches, at most 2 * QNNRT__PLAN_LOOKS together. A look reads one neighbour, 1 to 3 ns on a
    desktop CPU: under 0.1 s for a few hundred blocks, some 1.5 s for the worst 100,000. Work is
    counted in looks and never in time, there is no floating point and no random number, and ties
-   fall to the lower index, so the same blocks get the same offsets on every machine.
-   ===================================================================================== */
+   fall to the lower index, so the same blocks get the same offsets on every machine. */
 
 /* One block of memory to place: alive during the steps first..last, both inclusive. */
 typedef struct qnnrt__plan_item {
@@ -3047,10 +3079,11 @@ static uint32_t qnnrt__plan_lower(qnnrt__plan_work *w, uint64_t *limit)
 }
 
 /* Place the blocks in the given order below a limit, which is the peak of this search's last
-   full plan. The block that does not fit moves forward by 1, 2, 3, ... places, up to a fifth
-   of the way, then by 1 again: short moves mend, long ones lead out of a dead end, and taking
-   them in turn keeps us from walking in circles. Only what stands behind its new place is
-   placed again. Moving it to the very front is simpler but forgets too much of the order.
+   full plan. The block that does not fit moves forward by 1, 2, 3, ... places, up to a fifth of
+   the way (all of it while few stand in front), then by 1 again: short moves mend, long ones
+   lead out of a dead end, and taking them in turn keeps us from walking in circles. Only what
+   stands behind its new place is placed again. Moving to the very front each time is simpler
+   but forgets too much of the order.
    The first plan of a search may be worse than the best one: that is how it gets elsewhere. */
 static void qnnrt__plan_search(qnnrt__plan_work *w, qnnrt__plan_rule rule, uint64_t bound,
                                uint64_t looks)
@@ -3070,7 +3103,8 @@ static void qnnrt__plan_search(qnnrt__plan_work *w, qnnrt__plan_rule rule, uint6
             k = qnnrt__plan_lower(w, &limit);
         if (k == 0)
             break;   /* This block does not even fit alone: nothing lower exists. */
-        const uint32_t to = k - 1 - round++ % (k / 5 + 1);
+        const uint32_t reach = k < 40 ? k : k / 5 + 1;
+        const uint32_t to = k - 1 - round++ % reach;
         qnnrt__plan_rewind(w, k, to);
         k = to;
     }
@@ -3184,7 +3218,7 @@ static qnnrt_result qnnrt__plan_pack(qnnrt__plan_item *items, size_t count, void
    run against the genuine libraries of core 2.36 to 2.40. Everything here is the same from
    core 2.23 on, the oldest we accept; older ones have other strides (tensors of 120 bytes).
    Target: LP64, little-endian (aarch64 Android and Linux, x86-64 Linux).
-   Needs: >>config     Knows nothing of: what the values mean to us
+   Needs: >>config >>log (its callback type)     Knows nothing of: what the values mean to us
    ===================================================================================== */
 
 typedef uint64_t qnnrt__abi_code;                 /* vendor: Qnn_ErrorHandle_t; 0 is success      */
@@ -3407,6 +3441,58 @@ QNNRT__AT(calls, device_create, 40 * 8);  QNNRT__AT(calls, device_free, 43 * 8);
 #endif
 
 /* =====================================================================================
+   LIBRARIES                                                                    >>library
+   Finds a vendor library by the rule of the manual, and says which file it really was.
+   Needs: >>os >>err     Knows nothing of: interfaces, providers
+   ===================================================================================== */
+
+/* Open a library by the search rule of the manual. `beside` (may be NULL) is a path whose folder is tried
+   first. The caller of this function closes it. An error names every place that was tried. */
+static qnnrt_result qnnrt__library_find(const char *name, const char *beside, void **library, qnnrt_error *err)
+{
+    char at[QNNRT__PATH_MAX], from[QNNRT__PATH_MAX], tried[QNNRT__PATH_MAX] = "";
+    const char *why = NULL;
+    int place;
+    *library = NULL;
+    if (strchr(name, '/') != NULL) {
+        *library = qnnrt__os_library_open(name, &why);
+        if (*library == NULL) return qnnrt__fail(err, QNNRT_E_LIBRARY, "cannot open the library %s: %s", name, why);
+        return QNNRT_OK;
+    }
+    qnnrt__fail(err, QNNRT_E_LIBRARY, "cannot find the library %s. Tried:", name);
+    for (place = 0; place < 4 && *library == NULL; ++place) {
+        size_t length = 0;
+        if (place == 0 && (beside == NULL || strchr(beside, '/') == NULL)) continue;
+        if (place == 0 && !qnnrt__os_path_join(from, "", 0, beside)) continue;
+        if (place == 1 && !qnnrt__os_path_of_program(from)) continue;
+        if (place == 2 && !qnnrt__os_path_of_self(from)) continue;
+        if (place < 3) {
+            length = qnnrt__os_dir_length(from);
+            if (length == 0) continue;
+        }
+        if (place == 2 && from[0] != '/') continue;      /* relative to where the program was started: no place of ours */
+        if (!qnnrt__os_path_join(at, from, length, name)) continue;
+        if (strcmp(at, tried) == 0) continue;
+        memcpy(tried, at, sizeof(tried));
+        *library = qnnrt__os_library_open(at, &why);
+        if (*library == NULL) qnnrt__err_add(err, "\n  %s%s", place == 3 ? "the system's search: " : "", why);
+    }
+    if (*library == NULL) {
+        qnnrt__err_add(err, "\n  what helps: give the path of the library");
+        return QNNRT_E_LIBRARY;
+    }
+    qnnrt__err_clear(err);
+    return QNNRT_OK;
+}
+
+/* The path that was really loaded: that of the shared object which holds a symbol of it. */
+static void qnnrt__library_path(void *symbol, const char *asked, char out[QNNRT__PATH_MAX])
+{
+    if (qnnrt__os_path_of(symbol, out)) return;
+    if (!qnnrt__os_path_join(out, "", 0, asked)) out[0] = '\0';
+}
+
+/* =====================================================================================
    TABLE                                                                          >>table
    What we know of a context, in our own structs and our own memory, checked: whatever
    source filled it, nothing below has to doubt a name, a rank or a size.
@@ -3443,6 +3529,13 @@ static qnnrt_result qnnrt__table_fail(qnnrt__table *table, qnnrt_result code, co
     qnnrt__err_vadd(table->err, format, args);
     va_end(args);
     return code;
+}
+
+static qnnrt_version_info qnnrt__table_version(qnnrt__abi_version from)
+{
+    qnnrt_version_info to;
+    to.major = from.major; to.minor = from.minor; to.patch = from.patch;
+    return to;
 }
 
 /* Copy a name; absent, empty and endless ones are refused. what: "a graph", "input 3". */
@@ -3698,23 +3791,35 @@ static int qnnrt__table_same_facts(const qnnrt_tensor_info *a, const qnnrt_tenso
            qnnrt__table_same_quant(&a->quant, &b->quant);
 }
 
+/* snprintf behind what is there; what does not fit is cut. */
+static void qnnrt__table_append(char *out, size_t room, const char *format, ...) QNNRT__PRINTF(3, 4);
+static void qnnrt__table_append(char *out, size_t room, const char *format, ...)
+{
+    size_t used = strlen(out);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(out + used, room - used, format, args);
+    va_end(args);
+}
+
 /* "ufixed16[1,32,128] scale 0.00012 offset -32768", for messages. */
 static const char *qnnrt__table_facts(const qnnrt_tensor_info *tensor, char *out, size_t room)
 {
+    const qnnrt_quant *quant = &tensor->quant;
     uint32_t i;
-    int used = snprintf(out, room, "%s[", qnnrt_dtype_name(tensor->dtype));
-    for (i = 0; i < tensor->rank && used > 0 && (size_t)used < room; ++i)
-        used += snprintf(out + used, room - (size_t)used, "%s%u", i > 0 ? "," : "", (unsigned)tensor->dims[i]);
-    if (used > 0 && (size_t)used < room) used += snprintf(out + used, room - (size_t)used, "]");
-    if (used <= 0 || (size_t)used >= room) return out;
-    if (tensor->quant.encoding == QNNRT_ENCODING_PER_TENSOR)
-        snprintf(out + used, room - (size_t)used, " scale %.9g offset %d", (double)tensor->quant.scale,
-                 (int)tensor->quant.offset);
-    else if (tensor->quant.encoding == QNNRT_ENCODING_PER_AXIS)
-        snprintf(out + used, room - (size_t)used, " %u scales over axis %d", (unsigned)tensor->quant.count,
-                 (int)tensor->quant.axis);
-    else if (tensor->quant.encoding == QNNRT_ENCODING_OTHER)
-        snprintf(out + used, room - (size_t)used, " encoding %u", (unsigned)tensor->quant.vendor_encoding);
+    snprintf(out, room, "%s[", qnnrt_dtype_name(tensor->dtype));
+    for (i = 0; i < tensor->rank; ++i) qnnrt__table_append(out, room, "%s%u", i > 0 ? "," : "", (unsigned)tensor->dims[i]);
+    qnnrt__table_append(out, room, "]");
+    if (quant->encoding == QNNRT_ENCODING_PER_TENSOR)
+        qnnrt__table_append(out, room, " scale %.9g offset %d", (double)quant->scale, (int)quant->offset);
+    if (quant->encoding == QNNRT_ENCODING_PER_AXIS && quant->count > 0)
+        qnnrt__table_append(out, room, " %u scales over axis %d, %.9g offset %d to %.9g offset %d", (unsigned)quant->count,
+                            (int)quant->axis, (double)quant->scales[0], quant->offsets != NULL ? (int)quant->offsets[0] : 0,
+                            (double)quant->scales[quant->count - 1],
+                            quant->offsets != NULL ? (int)quant->offsets[quant->count - 1] : 0);
+    if (quant->encoding == QNNRT_ENCODING_OTHER) qnnrt__table_append(out, room, " encoding %u", (unsigned)quant->vendor_encoding);
+    if (quant->bitwidth != 0) qnnrt__table_append(out, room, " bitwidth %u", (unsigned)quant->bitwidth);
+    if (tensor->vendor_format != 0) qnnrt__table_append(out, room, " format 0x%x", (unsigned)tensor->vendor_format);
     return out;
 }
 
@@ -3724,7 +3829,7 @@ static const char *qnnrt__table_facts(const qnnrt_tensor_info *tensor, char *out
    its emulator cannot do.
    Source: blob layouts measured from public headers (HTP API 5.30, 5.40) and read in files
    of five releases: graph blob = version 1 (40 bytes), then version 2 (72 bytes).
-   Needs: >>abi >>err     Knows nothing of: files, pipelines
+   Needs: >>abi     Knows nothing of: files, pipelines
    ===================================================================================== */
 
 static uint32_t qnnrt__htp_u32(const unsigned char *at) { uint32_t v; memcpy(&v, at, 4); return v; }
@@ -3783,7 +3888,7 @@ static void qnnrt__htp_soc_config(uint32_t soc_model, qnnrt__htp_soc *soc, qnnrt
 /* =====================================================================================
    SYSTEM                                                                        >>system
    Metadata of a context binary from libQnnSystem.so, copied into the table.
-   Needs: >>os >>err >>codes >>abi >>table >>htp     Knows nothing of: backends, pipelines
+   Needs: >>os >>mem >>err >>codes >>abi >>library >>table >>htp     Knows nothing of: backends, pipelines
    ===================================================================================== */
 
 typedef struct qnnrt__system {
@@ -3835,6 +3940,25 @@ static qnnrt_result qnnrt__system_choose(qnnrt__system *system, qnnrt_error *err
                        QNNRT__ABI_SYSTEM_MAJOR);
 }
 
+/* Open libQnnSystem.so, by the same rules. */
+static qnnrt_result qnnrt__system_open(const char *path, const char *beside, qnnrt__system *system, qnnrt_error *err)
+{
+    const char *name = path != NULL ? path : "libQnnSystem.so";
+    qnnrt_result result;
+    void *symbol;
+    memset(system, 0, sizeof(*system));
+#if !QNNRT__CAN_CALL
+    return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "QNN libraries need a 64-bit little-endian program");
+#endif
+    result = qnnrt__library_find(name, path == NULL ? beside : NULL, &system->library, err);
+    if (result != QNNRT_OK) return result;
+    symbol = qnnrt__os_library_symbol(system->library, "QnnSystemInterface_getProviders");
+    qnnrt__library_path(symbol != NULL ? symbol : system->library, name, system->path);
+    result = qnnrt__system_choose(system, err);
+    if (result != QNNRT_OK) qnnrt__system_close(system);
+    return result;
+}
+
 /* One graph of the vendor's list. */
 static qnnrt_result qnnrt__system_graph(qnnrt__table *table, const qnnrt__abi_graph_info *from, size_t index,
                                         qnnrt_graph_info *graph)
@@ -3863,13 +3987,6 @@ static qnnrt_result qnnrt__system_graph(qnnrt__table *table, const qnnrt__abi_gr
     return no_memory ? qnnrt__fail_memory(table->err, "tables") : QNNRT_OK;
 }
 
-static qnnrt_version_info qnnrt__system_version(qnnrt__abi_version from)
-{
-    qnnrt_version_info to;
-    to.major = from.major; to.minor = from.minor; to.patch = from.patch;
-    return to;
-}
-
 /* Facts of the context, then its graphs. */
 static qnnrt_result qnnrt__system_copy(qnnrt__table *table, const qnnrt__abi_info *info, qnnrt_context_info *context)
 {
@@ -3881,7 +3998,7 @@ static qnnrt_result qnnrt__system_copy(qnnrt__table *table, const qnnrt__abi_inf
     if (info->version == 3) {
         const qnnrt__abi_info_v3 *v3 = &info->u.v3;
         build = v3->build_id;
-        context->blob_version = qnnrt__system_version(v3->blob_version);
+        context->blob_version = qnnrt__table_version(v3->blob_version);
         context->blob_bytes = v3->blob_bytes;
         context->context_tensor_count = v3->context_tensor_count;
         context->soc_model = v3->soc_model;
@@ -3892,7 +4009,7 @@ static qnnrt_result qnnrt__system_copy(qnnrt__table *table, const qnnrt__abi_inf
     } else if (info->version == 1 || info->version == 2) {
         const qnnrt__abi_info_v1 *v1 = &info->u.v1;
         build = v1->build_id;
-        context->blob_version = qnnrt__system_version(v1->blob_version);
+        context->blob_version = qnnrt__table_version(v1->blob_version);
         context->blob_bytes = v1->blob_bytes;
         context->context_tensor_count = v1->context_tensor_count;
         graphs = v1->graphs;
@@ -3903,8 +4020,8 @@ static qnnrt_result qnnrt__system_copy(qnnrt__table *table, const qnnrt__abi_inf
     }
     /* backend id and the two versions lie at one place in all three. */
     context->backend_id = info->u.v1.backend_id;
-    context->core_api = qnnrt__system_version(info->u.v1.core);
-    context->backend_api = qnnrt__system_version(info->u.v1.backend);
+    context->core_api = qnnrt__table_version(info->u.v1.core);
+    context->backend_api = qnnrt__table_version(info->u.v1.backend);
     context->build_id = qnnrt__arena_text(table->arena, build != NULL ? build : "", build != NULL ? strlen(build) : 0);
     if (count == 0) return qnnrt__table_fail(table, QNNRT_E_FORMAT, "it holds no graph");
     if (count > table->limits->tensors)
@@ -3959,7 +4076,7 @@ static qnnrt_result qnnrt__system_read(const qnnrt__system *system, qnnrt__table
    BACKEND                                                                      >>backend
    A vendor library in use: found, loaded, its provider chosen; log, backend and device
    created in that order and freed in reverse.
-   Needs: >>os >>mem >>err >>log >>codes >>abi >>htp     Knows nothing of: files, graphs
+   Needs: >>os >>mem >>err >>log >>codes >>abi >>library >>table >>htp     Knows nothing of: files, graphs
    ===================================================================================== */
 
 struct qnnrt_backend {
@@ -3996,68 +4113,6 @@ static qnnrt_result qnnrt__backend_hooks(const qnnrt_hooks *from, qnnrt_hooks *t
     return QNNRT_OK;
 }
 
-/* Open a library by the search rule of the manual. `beside` (may be NULL) is a path whose folder is tried
-   first. The caller of this function closes it. An error names every place that was tried. */
-static qnnrt_result qnnrt__backend_find(const char *name, const char *beside, void **library, qnnrt_error *err)
-{
-    char at[QNNRT__PATH_MAX], from[QNNRT__PATH_MAX];
-    const char *why = NULL;
-    int place;
-    *library = NULL;
-    if (strchr(name, '/') != NULL) {
-        *library = qnnrt__os_library_open(name, &why);
-        if (*library == NULL) return qnnrt__fail(err, QNNRT_E_LIBRARY, "cannot open the library %s: %s", name, why);
-        return QNNRT_OK;
-    }
-    qnnrt__fail(err, QNNRT_E_LIBRARY, "cannot find the library %s. Tried:", name);
-    for (place = 0; place < 4 && *library == NULL; ++place) {
-        size_t length = 0;
-        if (place == 0 && beside == NULL) continue;
-        if (place == 0 && !qnnrt__os_path_join(from, "", 0, beside)) continue;
-        if (place == 1 && !qnnrt__os_path_of_program(from)) continue;
-        if (place == 2 && !qnnrt__os_path_of_self(from)) continue;
-        if (place < 3) {
-            length = qnnrt__os_dir_length(from);
-            if (length == 0) continue;
-        }
-        if (!qnnrt__os_path_join(at, from, length, name)) continue;
-        *library = qnnrt__os_library_open(at, &why);
-        if (*library == NULL) qnnrt__err_add(err, "\n  %s%s", place == 3 ? "the system's search: " : "", why);
-    }
-    if (*library == NULL) {
-        qnnrt__err_add(err, "\n  what helps: give the path of the library");
-        return QNNRT_E_LIBRARY;
-    }
-    qnnrt__err_clear(err);
-    return QNNRT_OK;
-}
-
-/* The path that was really loaded: that of the shared object which holds a symbol of it. */
-static void qnnrt__backend_path(void *symbol, const char *asked, char out[QNNRT__PATH_MAX])
-{
-    if (qnnrt__os_path_of(symbol, out)) return;
-    if (!qnnrt__os_path_join(out, "", 0, asked)) out[0] = '\0';
-}
-
-/* Open libQnnSystem.so, by the same rules. */
-static qnnrt_result qnnrt__backend_open_system(const char *path, const char *beside, qnnrt__system *system, qnnrt_error *err)
-{
-    const char *name = path != NULL ? path : "libQnnSystem.so";
-    qnnrt_result result;
-    void *symbol;
-    memset(system, 0, sizeof(*system));
-#if !QNNRT__CAN_CALL
-    return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "QNN libraries need a 64-bit little-endian program");
-#endif
-    result = qnnrt__backend_find(name, path == NULL ? beside : NULL, &system->library, err);
-    if (result != QNNRT_OK) return result;
-    symbol = qnnrt__os_library_symbol(system->library, "QnnSystemInterface_getProviders");
-    qnnrt__backend_path(symbol != NULL ? symbol : system->library, name, system->path);
-    result = qnnrt__system_choose(system, err);
-    if (result != QNNRT_OK) qnnrt__system_close(system);
-    return result;
-}
-
 /* The name of a slot that we cannot do without and that is NULL, or NULL. */
 static const char *qnnrt__backend_lacks(const qnnrt__abi_calls *calls)
 {
@@ -4079,7 +4134,7 @@ static qnnrt_result qnnrt__backend_choose(qnnrt_backend *b, qnnrt_error *err)
     qnnrt__abi_code code;
     const char *lacks;
     void *symbol = qnnrt__os_library_symbol(b->library, "QnnInterface_getProviders");
-    qnnrt__backend_path(symbol != NULL ? symbol : b->library, b->path, b->path);
+    qnnrt__library_path(symbol != NULL ? symbol : b->library, b->path, b->path);
     if (symbol == NULL)
         return qnnrt__fail(err, QNNRT_E_LIBRARY, "%s: no symbol QnnInterface_getProviders: this is not a QNN backend"
                            " (libQnnHtp.so is; stubs, skels and libQnnSystem.so are not)", b->path);
@@ -4170,8 +4225,8 @@ static void qnnrt__backend_describe(qnnrt_backend *b)
     b->info.provider = b->provider_name;
     b->info.build_id = b->build_id;
     b->info.id = b->provider->backend_id;
-    b->info.core_api = qnnrt__system_version(b->provider->core);
-    b->info.backend_api = qnnrt__system_version(b->provider->backend);
+    b->info.core_api = qnnrt__table_version(b->provider->core);
+    b->info.backend_api = qnnrt__table_version(b->provider->backend);
 }
 
 /* Free whatever is there, in reverse order. The vendor's refusals are logged and the first is answered. */
@@ -4220,7 +4275,7 @@ static qnnrt_result qnnrt__backend_open(const qnnrt_backend_desc *desc, qnnrt_ba
     b->hooks = hooks;
     b->unload = desc->unload;
     b->log_slot = -1;
-    result = qnnrt__backend_find(name, NULL, &b->library, err);
+    result = qnnrt__library_find(name, NULL, &b->library, err);
     if (result == QNNRT_OK && !qnnrt__os_path_join(b->path, "", 0, name))
         result = qnnrt__fail(err, QNNRT_E_ARG, "the path of the backend library is longer than %d bytes", QNNRT__PATH_MAX);
     if (result == QNNRT_OK) result = qnnrt__backend_choose(b, err);
@@ -4247,7 +4302,7 @@ static qnnrt_result qnnrt__backend_open(const qnnrt_backend_desc *desc, qnnrt_ba
    One context binary: its bytes, its facts, its life on the backend.
    Source of the ExecuTorch head: its public runtime sources (u32 0x5678ABCD, u64 signature,
    u64 size, padding to 256 bytes, little-endian).
-   Needs: >>os >>mem >>err >>codes >>abi >>table >>system >>htp >>backend
+   Needs: >>os >>size >>mem >>err >>log >>codes >>abi >>htp >>backend (its struct)
    Knows nothing of: folders, pipelines
    ===================================================================================== */
 
@@ -4627,7 +4682,7 @@ static qnnrt_result qnnrt__scan_folder(qnnrt__scan *scan, const char *folder, co
    PIPELINE                                                                     >>pipeline
    Graphs in order, and which output feeds which input. Every match has a reason, and what
    does not fit is refused by name: equal bytes with another scale compute fluent nonsense.
-   Needs: >>mem >>err >>sort >>table >>scan (names) >>context     Knows nothing of: memory, execution
+   Needs: >>mem >>err >>log >>sort >>table >>scan (names) >>context (its struct)     Knows nothing of: memory, execution
    ===================================================================================== */
 
 /* One end of a slot: a tensor of a step. */
@@ -4761,34 +4816,48 @@ static qnnrt__end *qnnrt__pipeline_end(const qnnrt_pipeline *p, size_t at)
     return end->output ? &p->outputs[end->step][end->index] : &p->inputs[end->step][end->index];
 }
 
-/* Rule 1, and inputs of one name and equal facts are one value. Ends of a name come in the order of steps. */
-static qnnrt_result qnnrt__pipeline_by_name(qnnrt_pipeline *p, int edges, qnnrt_error *err)
+/* Does a name begin at this place of by_name? */
+static int qnnrt__pipeline_begins(const qnnrt_pipeline *p, size_t at)
 {
-    size_t at, first = 0;
+    return at == 0 || strcmp(p->by_name[at - 1]->tensor->name, p->by_name[at]->tensor->name) != 0;
+}
+
+/* Rule 1. Ends of a name come in the order of steps, so the last output seen is the nearest. */
+static qnnrt_result qnnrt__pipeline_by_name(qnnrt_pipeline *p, qnnrt_error *err)
+{
+    size_t at;
     qnnrt__end *producer = NULL;
     for (at = 0; at < p->end_count; ++at) {
         qnnrt__end *end = qnnrt__pipeline_end(p, at);
-        size_t back;
-        if (at == 0 || strcmp(p->by_name[at - 1]->tensor->name, end->tensor->name) != 0) { first = at; producer = NULL; }
+        char a[1024], b[1024];
+        if (qnnrt__pipeline_begins(p, at)) producer = NULL;
         if (end->output) { producer = end; continue; }
-        if (end->source != NULL) continue;                 /* a given edge */
-        if (edges && producer != NULL) {
-            char a[1024], b[1024];
-            if (!qnnrt__table_same_facts(producer->tensor, end->tensor))
-                return qnnrt__fail(err, QNNRT_E_MISMATCH, "%s and %s have one name and do not fit",
-                                   qnnrt__pipeline_say(p, producer, a, sizeof(a)), qnnrt__pipeline_say(p, end, b, sizeof(b)));
-            qnnrt__pipeline_connect(producer, end, "equal names");
-            continue;
-        }
-        /* Look for an earlier input of this name and the same facts; at most one per step, so this is short. */
+        if (producer == NULL || end->source != NULL) continue;         /* a source: a given edge */
+        if (!qnnrt__table_same_facts(producer->tensor, end->tensor))
+            return qnnrt__fail(err, QNNRT_E_MISMATCH, "%s and %s have one name and do not fit",
+                               qnnrt__pipeline_say(p, producer, a, sizeof(a)), qnnrt__pipeline_say(p, end, b, sizeof(b)));
+        qnnrt__pipeline_connect(producer, end, "equal names");
+    }
+    return QNNRT_OK;
+}
+
+/* Inputs of one name and equal facts that no edge feeds are one value. */
+static void qnnrt__pipeline_share(qnnrt_pipeline *p)
+{
+    size_t at, first = 0, back;
+    for (at = 0; at < p->end_count; ++at) {
+        qnnrt__end *end = qnnrt__pipeline_end(p, at);
+        if (qnnrt__pipeline_begins(p, at)) first = at;
+        if (end->output || end->source != NULL) continue;
+        /* The nearest earlier one; a name occurs at most twice per step, so this is short. */
         for (back = at; back-- > first;) {
             qnnrt__end *other = qnnrt__pipeline_end(p, back);
-            if (other->output || other->source != NULL || !qnnrt__table_same_facts(other->tensor, end->tensor)) continue;
+            if (other->output || (other->source != NULL && other->source->output) ||
+                !qnnrt__table_same_facts(other->tensor, end->tensor)) continue;
             qnnrt__pipeline_connect(other, end, NULL);
             break;
         }
     }
-    return QNNRT_OK;
 }
 
 static int qnnrt__pipeline_joined(const qnnrt_pipeline *p, uint32_t step)
@@ -4839,7 +4908,7 @@ static qnnrt_result qnnrt__pipeline_by_shape(qnnrt_pipeline *p, uint32_t step, q
         if (output->readers > 0) continue;
         for (k = 0; k < after->input_count; ++k) {
             qnnrt__end *input = &p->inputs[step][k];
-            if (input->source != NULL || input->readers > 0) continue;
+            if (input->source != NULL) continue;
             if (!qnnrt__table_same_facts(output->tensor, input->tensor)) continue;
             from = output;
             to = input;
@@ -4916,31 +4985,44 @@ static void qnnrt__pipeline_flatten(qnnrt_pipeline *p)
         }
 }
 
-/* The shortest text that finds each slot: its name where that means one slot, else "<step>/<name>". */
+/* "<step>/<name>": the step, and the name behind. 0 when text is not of that form. */
+static int qnnrt__pipeline_qualified(const char *text, uint64_t *step, const char **name)
+{
+    *name = text;
+    if (!qnnrt__scan_number(name, step) || **name != '/') return 0;
+    ++*name;
+    return 1;
+}
+
+/* The shortest text that, with its role, finds each slot: its name where that means one slot, else "<step>/<name>". */
 static qnnrt_result qnnrt__pipeline_address(qnnrt_pipeline *p, qnnrt_error *err)
 {
-    size_t begin = 0, at;
-    while (begin < p->end_count) {
-        size_t end = begin + 1;
-        int several = 0;
-        while (end < p->end_count && strcmp(p->by_name[end]->tensor->name, p->by_name[begin]->tensor->name) == 0) {
-            several |= p->by_name[end]->slot != p->by_name[begin]->slot;
-            ++end;
+    size_t begin, end, at;
+    uint64_t step;
+    const char *rest;
+    for (begin = 0; begin < p->end_count; begin = end) {
+        const char *name = p->by_name[begin]->tensor->name;
+        size_t slots[QNNRT_ROLE_EDGE + 1] = { 0, 0, 0, 0 };
+        int like_address = qnnrt__pipeline_qualified(name, &step, &rest);
+        /* Slots of each role that this name means; an edge may end here under another name than it began. */
+        for (end = begin; end < p->end_count && strcmp(p->by_name[end]->tensor->name, name) == 0; ++end) {
+            const qnnrt__end *it = p->by_name[end];
+            int seen = it->source != NULL && strcmp(it->source->tensor->name, name) == 0;
+            slots[p->slots[it->slot].role] += !seen;
         }
         for (at = begin; at < end; ++at) {
             const qnnrt__end *it = p->by_name[at];
             qnnrt_slot_info *info = &p->slots[it->slot];
-            if (info->address != NULL || it->source != NULL) continue;
-            if (!several) { info->address = it->tensor->name; continue; }
-            {
-                size_t length = strlen(it->tensor->name);
-                char *text = (char *)qnnrt__arena_alloc(p->arena, (uint64_t)length + 16, 1);
-                if (text == NULL) return qnnrt__fail_memory(err, "a pipeline");
-                snprintf(text, length + 16, "%u/%s", (unsigned)it->step, it->tensor->name);
-                info->address = text;
-            }
+            size_t room = strlen(name) + 16;
+            char *text;
+            if (it->source != NULL) continue;
+            info->address = it->tensor->name;
+            if (slots[info->role] == 1 && !like_address) continue;
+            text = (char *)qnnrt__arena_alloc(p->arena, room, 1);
+            if (text == NULL) return qnnrt__fail_memory(err, "a pipeline");
+            snprintf(text, room, "%u/%s", (unsigned)it->step, name);
+            info->address = text;
         }
-        begin = end;
     }
     return QNNRT_OK;
 }
@@ -4981,12 +5063,13 @@ static qnnrt_result qnnrt__pipeline_wire(qnnrt_pipeline *p, const qnnrt_pipeline
     uint32_t step;
     qnnrt_result result = qnnrt__pipeline_ends(p, err);
     if (result == QNNRT_OK && desc != NULL) result = qnnrt__pipeline_given(p, desc, err);
-    if (result == QNNRT_OK) result = qnnrt__pipeline_by_name(p, rules, err);
+    if (result == QNNRT_OK && rules) result = qnnrt__pipeline_by_name(p, err);
     for (step = 1; step < p->info.step_count && result == QNNRT_OK; ++step) {
         if (qnnrt__pipeline_joined(p, step)) continue;
         result = rules ? qnnrt__pipeline_by_shape(p, step, err) : qnnrt__pipeline_unjoined(p, step, 0, err);
     }
     if (result != QNNRT_OK) return result;
+    qnnrt__pipeline_share(p);
     qnnrt__pipeline_flatten(p);
     result = qnnrt__pipeline_number(p, err);
     if (result != QNNRT_OK) return result;
@@ -5053,7 +5136,7 @@ static int qnnrt__pipeline_by_number(qnnrt__join *join, size_t context, const ch
         digits = (size_t)(from - (name + at));
         found = context == 0 && value <= 1;
         for (k = 0; k < contexts && found; ++k) {
-            snprintf(expect, room, "%.*s%llu%s", (int)at, name, (unsigned long long)(value + k), name + at + digits);
+            snprintf(expect, room, "%.*s%0*llu%s", (int)at, name, (int)digits, (unsigned long long)(value + k), name + at + digits);
             join->members[k] = qnnrt__pipeline_graph(join->model, (const qnnrt_graph_info **const *)join->sorted, k, expect);
             if (join->members[k] < 0 || join->used[k][join->members[k]]) found = 0;
         }
@@ -5086,18 +5169,19 @@ static qnnrt_result qnnrt__pipeline_join(qnnrt__join *join)
     }
     name = p->steps[0].graph->name;
     p->info.name = name;
-    if (qnnrt__scan_suffix(name, strlen(name), &begin, &index, &total) && begin > 0 && index == 1 &&
-        total == model->context_count) {
+    if (qnnrt__scan_suffix(name, strlen(name), &begin, &index, &total) && begin > 0 && index == 1 && total == steps) {
         p->info.name = qnnrt__arena_text(&model->arena, name, begin);
         if (p->info.name == NULL) return qnnrt__fail_memory(join->err, "pipelines");
     }
     qnnrt__err_clear(&failure);
     result = QNNRT_OK;
-    for (k = 0; k < model->context_count && steps > 1; ++k)
+    /* With a shard missing nobody can say what belongs together, and a part of a model must not pass for all of it. */
+    for (k = 0; k < model->context_count && result == QNNRT_OK; ++k)
         if (model->infos[k].failure != NULL)
-            result = qnnrt__fail(&failure, QNNRT_E_STATE, "shard %u (%s) did not load", (unsigned)k, model->infos[k].file);
+            result = qnnrt__fail(&failure, QNNRT_E_STATE, "%s did not load; its neighbours can be had one by one, as"
+                                 " \"<context>/<graph>\"", model->infos[k].file);
     if (result == QNNRT_OK) result = qnnrt__pipeline_wire(p, NULL, &failure);
-    if (result == QNNRT_E_MEMORY) { qnnrt__fail(join->err, result, "%s", failure.text); return result; }
+    if (result == QNNRT_E_MEMORY) return qnnrt__fail_memory(join->err, "pipelines");
     if (result != QNNRT_OK) {
         p->info.failure = qnnrt__arena_text(&model->arena, failure.text, strlen(failure.text));
         if (p->info.failure == NULL) return qnnrt__fail_memory(join->err, "pipelines");
@@ -5138,11 +5222,17 @@ static qnnrt_result qnnrt__pipeline_singles(qnnrt__join *join)
         for (g = 0; g < model->infos[k].graph_count; ++g) {
             qnnrt_pipeline *p = qnnrt__pipeline_new(&model->arena, 1);
             qnnrt_result result;
+            char *address;
+            size_t room;
             if (p == NULL) return qnnrt__fail_memory(join->err, "pipelines");
             p->steps[0].model = model;
             p->steps[0].context = k;
             p->steps[0].graph = &model->infos[k].graphs[g];
-            p->info.name = p->steps[0].graph->name;
+            room = strlen(p->steps[0].graph->name) + 24;
+            address = (char *)qnnrt__arena_alloc(&model->arena, room, 1);
+            if (address == NULL) return qnnrt__fail_memory(join->err, "pipelines");
+            snprintf(address, room, "%u/%s", (unsigned)k, p->steps[0].graph->name);
+            p->info.name = address;
             result = qnnrt__pipeline_wire(p, NULL, join->err);
             if (result != QNNRT_OK) return result;
             model->pipelines[at++] = p;
@@ -5216,85 +5306,101 @@ static void qnnrt__pipeline_list(const qnnrt *model, qnnrt_error *err)
     if (model->pipeline_count > 8) qnnrt__err_add(err, " and %u more", (unsigned)(model->pipeline_count - 8));
 }
 
+static qnnrt_result qnnrt__pipeline_unwired(const qnnrt_pipeline *p, qnnrt_error *err)
+{
+    qnnrt__fail(err, QNNRT_E_MISMATCH, "pipeline \"%.200s\" could not be wired: ", p->info.name);
+    qnnrt__err_text(err, p->info.failure, strlen(p->info.failure));
+    return QNNRT_E_MISMATCH;
+}
+
 static qnnrt_result qnnrt__pipeline_find(const qnnrt *model, const char *name, const qnnrt_pipeline **out, qnnrt_error *err)
 {
     const qnnrt_pipeline *found = NULL;
-    const char *rest = name;
-    uint64_t context;
-    size_t i, step;
+    size_t i, step, matches = 0;
+    int by_graph;
+    if (name == NULL && model->pipeline_count == 1) name = model->pipelines[0]->info.name;
     if (name == NULL) {
-        if (model->pipeline_count == 1) found = model->pipelines[0];
-        else {
-            qnnrt__fail(err, QNNRT_E_NOT_FOUND, "the model has %u pipelines: say which", (unsigned)model->pipeline_count);
-            qnnrt__pipeline_list(model, err);
-            return QNNRT_E_NOT_FOUND;
-        }
-    }
-    for (i = 0; i < model->pipeline_count && found == NULL; ++i)
-        if (strcmp(model->pipelines[i]->info.name, name) == 0) found = model->pipelines[i];
-    for (i = 0; i < model->pipeline_count && found == NULL; ++i)
-        for (step = 0; step < model->pipelines[i]->info.step_count; ++step)
-            if (strcmp(model->pipelines[i]->steps[step].graph->name, name) == 0) found = model->pipelines[i];
-    if (found == NULL && qnnrt__scan_number(&rest, &context) && *rest == '/')
-        for (i = 0; i < model->single_count && found == NULL; ++i) {
-            const qnnrt_pipeline *single = model->pipelines[model->pipeline_count + i];
-            if (single->steps[0].context == context && strcmp(single->info.name, rest + 1) == 0) found = single;
-        }
-    if (found == NULL) {
-        qnnrt__fail(err, QNNRT_E_NOT_FOUND, "no pipeline or graph \"%.200s\"", name);
+        qnnrt__fail(err, QNNRT_E_NOT_FOUND, "the model has %u pipelines: say which", (unsigned)model->pipeline_count);
         qnnrt__pipeline_list(model, err);
         return QNNRT_E_NOT_FOUND;
     }
-    if (found->info.failure != NULL)
-        return qnnrt__fail(err, QNNRT_E_MISMATCH, "pipeline \"%.200s\" could not be wired: %s", found->info.name, found->info.failure);
+    for (by_graph = 0; by_graph < 2 && matches == 0; ++by_graph)
+        for (i = 0; i < model->pipeline_count; ++i) {
+            const qnnrt_pipeline *p = model->pipelines[i];
+            int named = !by_graph && strcmp(p->info.name, name) == 0;
+            for (step = 0; by_graph && step < p->info.step_count; ++step) named |= strcmp(p->steps[step].graph->name, name) == 0;
+            if (!named) continue;
+            found = p;
+            ++matches;
+        }
+    for (i = 0; i < model->single_count && found == NULL; ++i)
+        if (strcmp(model->pipelines[model->pipeline_count + i]->info.name, name) == 0)
+            found = model->pipelines[model->pipeline_count + i];
+    if (found == NULL || matches > 1) {
+        qnnrt_result result = matches > 1 ? QNNRT_E_ARG : QNNRT_E_NOT_FOUND;
+        qnnrt__fail(err, result, matches > 1 ? "\"%.200s\" means several pipelines" : "no pipeline or graph \"%.200s\"", name);
+        qnnrt__pipeline_list(model, err);
+        return result;
+    }
+    if (found->info.failure != NULL) return qnnrt__pipeline_unwired(found, err);
     *out = found;
     return QNNRT_OK;
 }
 
-/* The slot that ends [begin, end) of by_name mean, of a role and a step (-1: any). 0: none, 1: one, 2: several. */
+/* The slot that ends [begin, end) of by_name mean, of a role and a step (-1: any). 0: none, 1: one, 2: several. At a
+   step, a slot that begins there goes before one that only passes through. */
 static int qnnrt__pipeline_means(const qnnrt_pipeline *p, size_t begin, size_t end, qnnrt_role role, int64_t step, qnnrt_slot *slot)
 {
-    int found = 0;
-    for (; begin < end; ++begin) {
-        const qnnrt__end *it = p->by_name[begin];
-        if (step >= 0 && it->step != (uint32_t)step) continue;
-        if (role != QNNRT_ROLE_ANY && p->info.slots[it->slot].role != role) continue;
-        if (found != 0 && it->slot != *slot) return 2;
-        *slot = it->slot;
-        found = 1;
-    }
+    int found = 0, pass;
+    size_t at;
+    for (pass = step >= 0 ? 0 : 1; pass < 2 && found == 0; ++pass)
+        for (at = begin; at < end; ++at) {
+            const qnnrt__end *it = p->by_name[at];
+            if (step >= 0 && it->step != (uint32_t)step) continue;
+            if (pass == 0 && it->source != NULL) continue;
+            if (role != QNNRT_ROLE_ANY && p->info.slots[it->slot].role != role) continue;
+            if (found != 0 && it->slot != *slot) return 2;
+            *slot = it->slot;
+            found = 1;
+        }
     return found;
 }
 
-static const char *qnnrt__pipeline_role(qnnrt_role role)
+QNNRT_API const char *qnnrt_role_name(qnnrt_role role)
 {
     return role == QNNRT_ROLE_INPUT ? "input" : role == QNNRT_ROLE_OUTPUT ? "output" : role == QNNRT_ROLE_EDGE ? "edge" : "tensor";
 }
 
 static qnnrt_result qnnrt__pipeline_slot(const qnnrt_pipeline *p, const char *name, qnnrt_role role, qnnrt_slot *out, qnnrt_error *err)
 {
-    size_t begin, end, i, shown = 0;
-    const char *rest = name;
+    size_t begin, end, begin2, end2, i, shown = 0;
+    const char *rest;
     uint64_t step;
-    int found = 0;
+    qnnrt_slot slot2;
+    int found = 0, found2;
     if (qnnrt__pipeline_named(p, name, &begin, &end)) found = qnnrt__pipeline_means(p, begin, end, role, -1, out);
-    if (found == 0 && qnnrt__scan_number(&rest, &step) && *rest == '/' && qnnrt__pipeline_named(p, rest + 1, &begin, &end))
-        found = qnnrt__pipeline_means(p, begin, end, role, (int64_t)step, out);
+    /* A tensor may be named like an address; then both meanings count. */
+    if (qnnrt__pipeline_qualified(name, &step, &rest) && qnnrt__pipeline_named(p, rest, &begin2, &end2)) {
+        found2 = qnnrt__pipeline_means(p, begin2, end2, role, (int64_t)step, &slot2);
+        if (found == 0) { begin = begin2; end = end2; }
+        if (found == 1 && found2 == 1 && slot2 != *out) found = 2;
+        else if (found == 0) { found = found2; *out = slot2; }
+    }
     if (found == 1) return QNNRT_OK;
     *out = QNNRT_NO_SLOT;
     if (found == 2) {
-        qnnrt__fail(err, QNNRT_E_NOT_FOUND, "pipeline \"%.160s\": \"%.200s\" means several tensors:", p->info.name, name);
+        qnnrt__fail(err, QNNRT_E_ARG, "pipeline \"%.160s\": \"%.200s\" means several tensors:", p->info.name, name);
         for (i = begin; i < end && shown < 6; ++i) {
             const qnnrt__end *it = p->by_name[i];
             if (it->source != NULL || (role != QNNRT_ROLE_ANY && p->info.slots[it->slot].role != role)) continue;
-            qnnrt__err_add(err, "\n  %s \"%.200s\"", qnnrt__pipeline_role(p->info.slots[it->slot].role), p->info.slots[it->slot].address);
+            qnnrt__err_add(err, "\n  %s \"%.200s\"", qnnrt_role_name(p->info.slots[it->slot].role), p->info.slots[it->slot].address);
             ++shown;
         }
-        qnnrt__err_add(err, "\n  what helps: say its step, or its role with qnnrt_slot_find()");
-        return QNNRT_E_NOT_FOUND;
+        qnnrt__err_add(err, "\n  what helps: say its step, as in \"1/name\", or its role (qnnrt_slot_find)");
+        return QNNRT_E_ARG;
     }
     qnnrt__fail(err, QNNRT_E_NOT_FOUND, "pipeline \"%.160s\" has no %s \"%.200s\"\n  there is:", p->info.name,
-                qnnrt__pipeline_role(role), name);
+                qnnrt_role_name(role), name);
     for (i = 0; i < p->info.slot_count; ++i) {
         if (role != QNNRT_ROLE_ANY && p->info.slots[i].role != role) continue;
         if (++shown <= 10) qnnrt__err_add(err, " \"%.80s\"", p->info.slots[i].address);
@@ -5307,7 +5413,7 @@ static qnnrt_result qnnrt__pipeline_slot(const qnnrt_pipeline *p, const char *na
    PLACE                                                                          >>place
    Slots of pipelines become blocks with lifetimes, the plan gives them offsets, and a mem
    gives them addresses.
-   Needs: >>os >>size >>mem >>err >>quant >>plan >>pipeline     Knows nothing of: vendor calls
+   Needs: >>os >>size >>mem >>err >>dtype >>quant >>plan >>pipeline     Knows nothing of: vendor calls
    ===================================================================================== */
 
 enum { QNNRT__SPOT_BLOCK, QNNRT__SPOT_CALLER };
@@ -5343,7 +5449,8 @@ struct qnnrt_mem {
     unsigned char *data;
     uint64_t       bytes;
     void          *owned;              /* what the allocator gave, or NULL */
-    int            pages;              /* data is pages of our own, with guards */
+    void          *map;                /* pages of our own with guards, or NULL */
+    size_t         map_bytes;
     uint64_t      *offsets;            /* [block] */
     int           *busy;               /* [group] */
     uint32_t       users;              /* runs */
@@ -5369,9 +5476,7 @@ static qnnrt_result qnnrt__place_check_entry(const qnnrt_plan_desc *desc, size_t
     const qnnrt_pipeline *p = desc->entries[e].pipeline;
     size_t step;
     if (p == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "entry %u of the plan has no pipeline", (unsigned)e);
-    if (p->info.failure != NULL)
-        return qnnrt__fail(err, QNNRT_E_MISMATCH, "entry %u of the plan: pipeline \"%.200s\" could not be wired: %s",
-                           (unsigned)e, p->info.name, p->info.failure);
+    if (p->info.failure != NULL) return qnnrt__pipeline_unwired(p, err);
     for (step = 0; step < p->info.step_count; ++step)
         if (p->steps[step].graph->unsupported != NULL) {
             char where[512];
@@ -5468,11 +5573,12 @@ static qnnrt_result qnnrt__place_region(qnnrt_plan *plan, uint32_t region, qnnrt
 {
     qnnrt__plan_sums sums;
     qnnrt_result result;
-    uint64_t base;
+    uint64_t base, align = 1, gap;
     size_t i, count = 0;
     for (i = 0; i < plan->info.block_count; ++i) {
         const qnnrt_plan_block *b = &plan->blocks[i];
         if ((b->kept ? 0 : plan->entries[b->entry].group) != region) continue;
+        if (plan->aligns[i] > align) align = plan->aligns[i];
         items[count].bytes = b->bytes;
         items[count].align = plan->aligns[i];
         items[count].first = region == 0 ? 0 : b->first;
@@ -5481,7 +5587,8 @@ static qnnrt_result qnnrt__place_region(qnnrt_plan *plan, uint32_t region, qnnrt
     }
     result = qnnrt__plan_pack(items, count, scratch, &sums);
     if (result != QNNRT_OK) return result;
-    if (!qnnrt__size_align(plan->info.peak, plan->info.align, &base)) return QNNRT_E_LIMIT;
+    if (!qnnrt__size_align(plan->info.peak, align, &base)) return QNNRT_E_LIMIT;
+    gap = base - plan->info.peak;
     for (i = 0, count = 0; i < plan->info.block_count; ++i) {
         qnnrt_plan_block *b = &plan->blocks[i];
         if ((b->kept ? 0 : plan->entries[b->entry].group) != region) continue;
@@ -5489,6 +5596,7 @@ static qnnrt_result qnnrt__place_region(qnnrt_plan *plan, uint32_t region, qnnrt
     }
     if (!qnnrt__size_add(base, sums.peak, &plan->info.peak) ||
         !qnnrt__size_add(plan->info.bound, sums.bound, &plan->info.bound) ||
+        !qnnrt__size_add(plan->info.naive, gap, &plan->info.naive) ||
         !qnnrt__size_add(plan->info.naive, sums.naive, &plan->info.naive)) return QNNRT_E_LIMIT;
     return QNNRT_OK;
 }
@@ -5594,7 +5702,7 @@ static qnnrt_result qnnrt__place_plan(const qnnrt_plan_desc *desc, qnnrt_plan **
 static void qnnrt__place_free_mem(qnnrt_mem *mem)
 {
     qnnrt_hooks hooks = mem->hooks;
-    if (mem->pages && mem->data != NULL) qnnrt__os_pages_free(mem->data, (size_t)mem->bytes);
+    if (mem->map != NULL) qnnrt__os_pages_free(mem->map, mem->map_bytes);
     qnnrt__mem_free(&hooks, mem->owned);
     qnnrt__mem_free(&hooks, mem->offsets);
     qnnrt__mem_free(&hooks, mem->busy);
@@ -5638,32 +5746,45 @@ static uint64_t qnnrt__place_guard_align(const qnnrt_plan *plan, size_t block)
     return bits <= 8 ? 1 : bits / 8;
 }
 
-/* Every block on its own pages, ending where a forbidden page begins. */
+/* Offsets of the blocks on pages of their own, each ending where a page begins that stays free for the guard.
+   Answers the bytes of all, 0 when they pass the address space. */
+static uint64_t qnnrt__place_guard_offsets(qnnrt_mem *mem, uint64_t page)
+{
+    const qnnrt_plan *plan = mem->plan;
+    uint64_t at = 0, padded, limit = (uint64_t)SIZE_MAX / 4;
+    size_t i;
+    for (i = 0; i < plan->info.block_count; ++i) {
+        uint64_t align = qnnrt__place_guard_align(plan, i);
+        if (!qnnrt__size_align(plan->blocks[i].bytes, align, &padded) || !qnnrt__size_add(at, padded, &at) ||
+            !qnnrt__size_align(at, align > page ? align : page, &at) || at > limit) return 0;
+        mem->offsets[i] = at - padded;
+        at += page;
+    }
+    return at;
+}
+
+/* Every block between forbidden pages. */
 static qnnrt_result qnnrt__place_guard(qnnrt_mem *mem, qnnrt_error *err)
 {
     const qnnrt_plan *plan = mem->plan;
-    uint64_t page = qnnrt__os_page_bytes(), total = 0, room;
+    uint64_t page = qnnrt__os_page_bytes(), slack = plan->info.align > page ? plan->info.align : 0;
+    uint64_t bytes = qnnrt__place_guard_offsets(mem, page);
+    uintptr_t base;
     size_t i;
-    int pass;
-    for (pass = 0; pass < 2; ++pass) {
-        uint64_t at = 0;
-        for (i = 0; i < plan->info.block_count; ++i) {
-            uint64_t align = qnnrt__place_guard_align(plan, i), padded;
-            if (!qnnrt__size_align(plan->blocks[i].bytes, align, &padded) || !qnnrt__size_align(padded, page, &room) ||
-                !qnnrt__size_add(at, room, &at) || at > (uint64_t)SIZE_MAX / 4)
-                return qnnrt__fail(err, QNNRT_E_LIMIT, "guarded memory passes the address space");
-            mem->offsets[i] = at - padded;
-            if (pass == 1 && !qnnrt__os_pages_forbid(mem->data + at, (size_t)page))
-                return qnnrt__fail(err, QNNRT_E_MEMORY, "cannot make guard pages");
-            at += page;
-        }
-        total = at;
-        if (pass == 1) break;
-        mem->data = (unsigned char *)qnnrt__os_pages((size_t)(total == 0 ? page : total));
-        if (mem->data == NULL)
-            return qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for %llu bytes of guarded pages", (unsigned long long)total);
-        mem->bytes = total == 0 ? page : total;
-        mem->pages = 1;
+    if (bytes == 0) return qnnrt__fail(err, QNNRT_E_LIMIT, "guarded memory passes the address space");
+    mem->map_bytes = (size_t)(bytes + slack);
+    mem->map = qnnrt__os_pages(mem->map_bytes);
+    if (mem->map == NULL)
+        return qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for %llu bytes of guarded pages", (unsigned long long)bytes);
+    base = (uintptr_t)mem->map;
+    if (slack > 0) base = (base + (uintptr_t)slack - 1) & ~((uintptr_t)slack - 1);
+    mem->data = (unsigned char *)mem->map + (base - (uintptr_t)mem->map);
+    mem->bytes = bytes;
+    for (i = 0; i < plan->info.block_count; ++i) {
+        uint64_t end = mem->offsets[i] + plan->blocks[i].bytes;
+        qnnrt__size_align(end, page, &end);
+        if (!qnnrt__os_pages_forbid(mem->data + (size_t)end, (size_t)page))
+            return qnnrt__fail(err, QNNRT_E_MEMORY, "cannot make guard pages");
     }
     return QNNRT_OK;
 }
@@ -5716,7 +5837,7 @@ static qnnrt_result qnnrt__place_mem(qnnrt_plan *plan, const qnnrt_mem_desc *des
    RUN                                                                              >>run
    Arrays of vendor tensors, filled once; bind changes pointers in them, exec hands them to
    the vendor. Everything that can fail or cost happened before.
-   Needs: >>mem >>err >>log >>codes >>quant >>abi >>backend >>context >>pipeline >>place
+   Needs: >>size >>mem >>err >>log >>codes >>abi >>table >>backend >>context >>pipeline >>place
    Knows nothing of: folders, metadata sources
    ===================================================================================== */
 
@@ -5793,12 +5914,21 @@ static qnnrt_result qnnrt__run_check(const qnnrt_run *run, uint32_t step, qnnrt_
     char where[512];
     if (info->model->backend == NULL)
         return qnnrt__fail(err, QNNRT_E_STATE, "%s was opened with desc.inspect, for reading only", context->file);
-    if (context->failure != NULL)
-        return qnnrt__fail(err, QNNRT_E_STATE, "%s did not load: %s", context->file, context->failure->text);
+    if (context->failure != NULL) {
+        qnnrt__fail(err, QNNRT_E_STATE, "%s did not load: ", context->file);
+        qnnrt__err_text(err, context->failure->text, strlen(context->failure->text));
+        return QNNRT_E_STATE;
+    }
     if (info->model->backend != run->backend)
         return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s is on another backend than step 0; one pipeline runs on one backend",
                            qnnrt__pipeline_where(run->pipeline, step, where, sizeof(where)));
     return QNNRT_OK;
+}
+
+/* Does exec have more to do than to call? */
+static void qnnrt__run_settle(qnnrt_run *run)
+{
+    run->careful = run->missing > 0 || run->busy != NULL || run->backend->hooks.lock != NULL;
 }
 
 /* Point every end of a slot at its memory. */
@@ -5809,7 +5939,7 @@ static void qnnrt__run_point(qnnrt_run *run, qnnrt__run_slot *slot, void *data)
     if (data != NULL && slot->data == NULL) run->missing -= 1;
     slot->data = data;
     for (i = 0; i < slot->end_count; ++i) *slot->ends[i] = data;
-    run->careful = run->missing > 0 || run->busy != NULL || run->backend->hooks.lock != NULL;
+    qnnrt__run_settle(run);
 }
 
 /* The pointers of each slot, gathered: first counted, then stored. */
@@ -5898,6 +6028,7 @@ static qnnrt_result qnnrt__run_create(qnnrt_mem *mem, size_t entry, qnnrt_run **
         run->slots[s].bytes = p->info.slots[s].tensor->bytes;
         if (run->slots[s].own != NULL) qnnrt__run_point(run, &run->slots[s], run->slots[s].own);
     }
+    qnnrt__run_settle(run);
     qnnrt__place_hold(p, 1);
     mem->users += 1;
     *out = run;
@@ -5906,7 +6037,7 @@ static qnnrt_result qnnrt__run_create(qnnrt_mem *mem, size_t entry, qnnrt_run **
 
 static qnnrt_result qnnrt__run_fail_slot(qnnrt_run *run, qnnrt_slot slot)
 {
-    return qnnrt__fail(&run->error, QNNRT_E_ARG, "pipeline \"%.200s\" has no slot %d; it has %u", run->pipeline->info.name,
+    return qnnrt__fail(&run->error, QNNRT_E_NOT_FOUND, "pipeline \"%.200s\" has no slot %d; it has %u", run->pipeline->info.name,
                        (int)slot, (unsigned)run->pipeline->info.slot_count);
 }
 
@@ -5934,7 +6065,7 @@ static qnnrt_result qnnrt__run_unbound(qnnrt_run *run)
     size_t s = 0;
     while (run->slots[s].data != NULL) ++s;
     return qnnrt__fail(&run->error, QNNRT_E_STATE, "pipeline \"%.200s\": %s \"%.200s\" was left to the caller and is not bound",
-                       run->pipeline->info.name, qnnrt__pipeline_role(run->pipeline->info.slots[s].role),
+                       run->pipeline->info.name, qnnrt_role_name(run->pipeline->info.slots[s].role),
                        run->pipeline->info.slots[s].address);
 }
 
@@ -6174,8 +6305,9 @@ static qnnrt_result qnnrt__model_load(qnnrt *model, const char *folder, const qn
     if (at == 0) {      /* every file was foreign; err has the last reason */
         char last[sizeof(err->text)];
         memcpy(last, err->text, sizeof(last));
-        return qnnrt__fail(err, QNNRT_E_FORMAT, "none of the %u *.bin files in %s is a context binary; the last one: %s",
-                           (unsigned)count, folder, last);
+        qnnrt__fail(err, QNNRT_E_FORMAT, "none of the %u *.bin files in %s is a context binary; the last one: ", (unsigned)count, folder);
+        qnnrt__err_text(err, last, strlen(last));
+        return QNNRT_E_FORMAT;
     }
     if (loaded > 0) qnnrt__err_clear(err);
     return loaded > 0 ? QNNRT_OK : err->code;
@@ -6251,7 +6383,8 @@ QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, q
     if (ctx_dir != NULL) result = qnnrt__scan_folder(&scan, ctx_dir, &hooks, err);
     if (result == QNNRT_OK) result = qnnrt__model_backend(model, desc, err);
     if (result == QNNRT_OK)
-        result = qnnrt__backend_open_system(desc->system_path, model->backend != NULL ? model->backend->path : NULL, &system, err);
+        result = qnnrt__system_open(desc->system_path, model->backend != NULL ? model->backend->path : desc->backend_path,
+                                            &system, err);
     if (result == QNNRT_OK) {
         memcpy(model->system_path, system.path, sizeof(system.path));
         result = qnnrt__model_load(model, ctx_dir, &scan, desc, &system, err);
@@ -6385,8 +6518,7 @@ QNNRT_API qnnrt_result qnnrt_slot_find(const qnnrt_pipeline *pipeline, const cha
     if (out != NULL) *out = QNNRT_NO_SLOT;
     if (pipeline == NULL || name == NULL || out == NULL || (int)role < QNNRT_ROLE_ANY || (int)role > QNNRT_ROLE_EDGE)
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_slot_find: pipeline, name or out is NULL, or the role is unknown");
-    if (pipeline->info.failure != NULL)
-        return qnnrt__fail(err, QNNRT_E_MISMATCH, "pipeline \"%.200s\" could not be wired: %s", pipeline->info.name, pipeline->info.failure);
+    if (pipeline->info.failure != NULL) return qnnrt__pipeline_unwired(pipeline, err);
     return qnnrt__pipeline_slot(pipeline, name, role, out, err);
 }
 
@@ -6504,9 +6636,9 @@ QNNRT_API qnnrt_result qnnrt_prepare(qnnrt *model, const char *name, qnnrt_run *
 
 QNNRT_API const qnnrt_pipeline *qnnrt_run_pipeline(const qnnrt_run *run) { return run != NULL ? run->pipeline : NULL; }
 
-static const qnnrt_error qnnrt__no_run = { QNNRT_E_ARG, 0, "the run is NULL" };
+static const qnnrt_error qnnrt__run_none = { QNNRT_E_ARG, 0, "the run is NULL" };
 
-QNNRT_API const qnnrt_error *qnnrt_run_error(const qnnrt_run *run) { return run != NULL ? &run->error : &qnnrt__no_run; }
+QNNRT_API const qnnrt_error *qnnrt_run_error(const qnnrt_run *run) { return run != NULL ? &run->error : &qnnrt__run_none; }
 
 /* A slot by name; its text goes to the run. */
 static qnnrt_result qnnrt__run_named(qnnrt_run *run, const char *name, qnnrt_slot *slot)
@@ -6567,22 +6699,22 @@ QNNRT_API qnnrt_result qnnrt_exec(qnnrt_run *run)
    QNNRT__X(write_f32, const float) makes qnnrt_write_f32 and qnnrt_slot_write_f32. */
 static qnnrt_result qnnrt__run_write_f32(void *data, const qnnrt_tensor_info *t, uint64_t begin, const float *values, size_t count)
 {
-    return qnnrt__quant_write_f32(data, t->dtype, &t->quant, t->dims, t->rank, begin, values, count);
+    return qnnrt__quant_write_f32(data, t->dtype, &t->quant, t->dims, t->rank, (size_t)begin, values, count);
 }
 
 static qnnrt_result qnnrt__run_read_f32(void *data, const qnnrt_tensor_info *t, uint64_t begin, float *values, size_t count)
 {
-    return qnnrt__quant_read_f32(data, t->dtype, &t->quant, t->dims, t->rank, begin, values, count);
+    return qnnrt__quant_read_f32(data, t->dtype, &t->quant, t->dims, t->rank, (size_t)begin, values, count);
 }
 
 static qnnrt_result qnnrt__run_write_i32(void *data, const qnnrt_tensor_info *t, uint64_t begin, const int32_t *values, size_t count)
 {
-    return qnnrt__quant_write_i32(data, t->dtype, &t->quant, t->dims, t->rank, begin, values, count);
+    return qnnrt__quant_write_i32(data, t->dtype, &t->quant, t->dims, t->rank, (size_t)begin, values, count);
 }
 
 static qnnrt_result qnnrt__run_read_i32(void *data, const qnnrt_tensor_info *t, uint64_t begin, int32_t *values, size_t count)
 {
-    return qnnrt__quant_read_i32(data, t->dtype, &t->quant, t->dims, t->rank, begin, values, count);
+    return qnnrt__quant_read_i32(data, t->dtype, &t->quant, t->dims, t->rank, (size_t)begin, values, count);
 }
 
 #define QNNRT__X(verb, type, as)                                                                                     \
