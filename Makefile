@@ -23,7 +23,7 @@ TEST_RELEASES ?= 2.47 2.51
 ALL_RELEASES  := 2.47 2.48 2.49 2.50 2.51
 
 # Each build option of the header once, for `make silent`.
-CONFIG_MACROS ?= QNNRT_STATIC QNNRT_API=extern QNNRT_LOG_SLOTS=1 QNNRT_NO_ERROR_TEXT QNNRT_COMPOSE
+CONFIG_MACROS ?= QNNRT_STATIC QNNRT_API=extern QNNRT_LOG_SLOTS=1 QNNRT_NO_ERROR_TEXT
 # Tests that compile as C++11 too: tests/test_<name>.c.
 CXX_TESTS ?=
 # Tests that are of no use in the ASan or in the aarch64 configuration.
@@ -47,7 +47,7 @@ TESTS    := $(patsubst tests/test_%.c,%,$(wildcard tests/test_*.c))
 SCRIPTS  := $(wildcard tests/test_*.sh tests/test_*.py)
 REAL     := $(sort $(patsubst real_%,%,$(patsubst tests/real/%.c,%,$(wildcard tests/real/*.c))))
 FAKES    := $(if $(wildcard tests/fake/fake_qnn.c),libQnnFake.so)
-BENCHES  := $(patsubst tests/bench/%.c,%,$(wildcard tests/bench/*.c))
+BENCHES  := $(patsubst tests/bench/%.c,%,$(wildcard tests/bench/bench_*.c))
 
 ASAN_TESTS    := $(filter-out $(NOT_ASAN_TESTS),$(TESTS))
 AARCH64_TESTS := $(filter-out $(NOT_AARCH64_TESTS),$(TESTS))
@@ -100,7 +100,7 @@ $(B)/examples/%.o: examples/%.c $(DEPS)
 $(B)/examples/%: examples/%.c $(DEPS)
 	$(call say,CC)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=c99 $(OPT) $(WARN) -I. $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LDFLAGS) $(LIBS)
+	$(Q)$(CC) -std=c99 $(OPT) $(WARN) -I. $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LDFLAGS) $(LIBS) -lm
 
 # ---- Qualcomm's libraries -------------------------------------------------------------------------
 
@@ -257,13 +257,16 @@ $(B)/bench/%: tests/bench/%.c $(DEPS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c99 -O2 $(WARN) $(TEST_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LDFLAGS) $(TEST_LIBS)
 
+$(B)/bench/libempty_qnn.so: tests/bench/empty_qnn.c $(DEPS)
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=c99 -O2 $(WARN) $(TEST_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) -fPIC -shared -o $@ $< $(LDFLAGS)
+
 .PHONY: bench
-bench: $(BENCHES:%=$(B)/bench/%) $(FAKES:%=$(B)/fake/%)   ## time a call over the fake backend and Qualcomm's CPU backend
-	@$(call fetch,2.47) || true
+bench: $(BENCHES:%=$(B)/bench/%) $(B)/bench/libempty_qnn.so   ## what qnnrt_exec costs over the vendor's graphExecute
+	@$(call fetch,2.47 2.51) || true
 	@pin=; if taskset -c 0 true 2>/dev/null; then pin='taskset -c 0'; fi; \
-	cpu=$(B)/qnn/2.47/onnxruntime_qnn/libQnnCpu.so; \
-	if [ ! -f $$cpu ]; then echo "bench: without $$cpu"; cpu=; fi; \
-	set -e; for program in $(BENCHES:%=$(B)/bench/%); do $$pin $$program $(B)/fake/libQnnFake.so $$cpu; done
+	set -e; for program in $(BENCHES:%=$(B)/bench/%); do $$pin $$program $(B)/bench/libempty_qnn.so $(B)/qnn tests/data; done
 
 # ---- install --------------------------------------------------------------------------------------
 
