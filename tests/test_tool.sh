@@ -1,0 +1,541 @@
+#!/bin/sh
+# What qnnrt-run does, seen from outside.
+#
+#   sh tests/test_tool.sh [BUILD_DIR [RELEASE_DIR]]
+#
+# BUILD_DIR (default build) holds qnnrt-run and fake/libQnnFake.so. RELEASE_DIR (default: 2.51 below
+# BUILD_DIR, if it is there) holds the genuine libQnnHtp.so and libQnnSystem.so; without it their
+# cases are skipped. A check prints nothing when it is good.
+set -u
+LC_ALL=C
+export LC_ALL
+unset QNNFAKE
+
+build=${1:-build}
+release=${2:-$build/qnn/2.51/onnxruntime_qnn}
+data=$(dirname "$0")/data
+tool=$build/qnnrt-run
+fake=$build/fake/libQnnFake.so
+case $tool in */*) ;; *) tool=./$tool ;; esac
+case $fake in */*) ;; *) fake=./$fake ;; esac
+passed=0 failed=0 skipped=0 status=0
+
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/test_tool.XXXXXX") || exit 1
+trap 'rm -rf "$tmp"' EXIT
+trap 'exit 130' INT TERM HUP
+
+good() { passed=$((passed + 1)); }
+
+# bad NAME REASON
+bad() {
+    failed=$((failed + 1))
+    echo "test_tool: $1: $2"
+}
+
+skip() {
+    if [ "${QNNRT_REQUIRE_ALL-}" = 1 ]; then
+        bad "$1" "$2, but QNNRT_REQUIRE_ALL=1"
+    else
+        skipped=$((skipped + 1))
+        echo "test_tool: $1: skipped: $2"
+    fi
+}
+
+# check NAME REASON COMMAND ...: the command succeeds
+check() {
+    name=$1 reason=$2
+    shift 2
+    if "$@" >/dev/null 2>&1; then good; else bad "$name" "$reason"; fi
+}
+
+# run ARGUMENT ...: status, and $tmp/out and $tmp/err
+run() {
+    "$tool" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    status=$?
+}
+
+fake() { run --backend_so "$fake" --system_so "$fake" "$@"; }
+
+# is NAME STATUS: of the last run
+is() {
+    if [ "$status" -eq "$2" ]; then good; else bad "$1" "status $status, not $2: $(head -n 3 "$tmp/err")"; fi
+}
+
+# says NAME FILE TEXT: $tmp/FILE holds the text
+says() { check "$1" "no '$3' in $2: $(head -n 3 "$tmp/$2")" grep -qF -- "$3" "$tmp/$2"; }
+silent() { check "$1" "$2 holds $(head -n 1 "$tmp/$2")" test ! -s "$tmp/$2"; }
+
+# wrong NAME TEXT ARGUMENT ...: a usage error in one line that names the option
+wrong() {
+    name=$1 text=$2
+    shift 2
+    run "$@"
+    if [ $status -ne 2 ]; then
+        bad "$name" "status $status, not 2"
+    elif [ -s "$tmp/out" ]; then
+        bad "$name" "printed to standard output"
+    elif [ "$(wc -l <"$tmp/err")" -ne 1 ]; then
+        bad "$name" "not one line: $(cat "$tmp/err")"
+    elif ! grep -q '^qnnrt-run: .*try --help$' "$tmp/err" || ! grep -qF -- "$text" "$tmp/err"; then
+        bad "$name" "no '$text' in: $(cat "$tmp/err")"
+    else
+        good
+    fi
+}
+
+# bytes FILE: its bytes as decimal numbers; floats FILE: its float32 values
+bytes() { od -An -v -tu1 "$1" | tr -s ' \n' ' ' | sed 's/^ //; s/ $//'; }
+floats() { od -An -v -tf4 "$1" | tr -s ' \n' ' ' | sed 's/^ //; s/ $//'; }
+
+# equal NAME WANTED FOUND
+equal() { if [ "$2" = "$3" ]; then good; else bad "$1" "'$3', not '$2'"; fi; }
+
+for file in "$tool" "$fake"; do
+    if [ ! -e "$file" ]; then
+        bad build "$file is missing"
+        echo "$passed passed, $failed failed"
+        exit 1
+    fi
+done
+python=
+if command -v python3 >/dev/null 2>&1; then python=python3; fi
+
+# valid NAME FILE: a JSON document and nothing else
+valid() {
+    if [ -z "$python" ]; then skip "$1" "python3 is missing"; return; fi
+    check "$1" "not JSON: $($python -m json.tool "$2" 2>&1 >/dev/null)" $python -m json.tool "$2"
+}
+
+# json NAME WANTED FILE EXPRESSION: the expression over the document d
+json() {
+    if [ -z "$python" ]; then skip "$1" "python3 is missing"; return; fi
+    found=$(PYTHONIOENCODING=utf-8 $python -c 'import json, sys
+d = json.load(open(sys.argv[1], encoding="utf-8"))
+print(eval(sys.argv[2]))' "$3" "$4" 2>&1)
+    equal "$1" "$2" "$found"
+}
+
+# ---- options ----------------------------------------------------------------------------------------
+
+values='ctx_dir retrieve_context backend_so backend system_so system_library log_level align bind_plan_out
+graph input input_data_type output_dir output_data_type num_inferences soc_model'
+flags='keep_going read guard json version help'
+
+run --help
+is help 0
+silent help err
+for option in $values $flags; do says "help_$option" out "--$option"; done
+for word in error warn info verbose debug; do says help_levels out "$word"; done
+run --version
+is version 0
+check version "not a version: $(cat "$tmp/out")" grep -qE '^qnnrt-run [0-9]+\.[0-9]+\.[0-9]+$' "$tmp/out"
+
+for option in $values; do
+    wrong "no_value_$option" "--$option needs a value" "--$option"
+    wrong "option_as_value_$option" "--$option needs a value" "--$option" --read
+    wrong "empty_value_$option" "--$option needs a value" "--$option="
+done
+for option in $flags; do wrong "value_for_$option" "--$option takes no value" "--$option=1"; done
+for option in ctx_dir backend_so system_so log_level align bind_plan_out input_data_type output_dir \
+    output_data_type num_inferences soc_model; do
+    case $option in
+    log_level) value=1 ;;
+    align) value=8 ;;
+    *_data_type) value=native ;;
+    num_inferences | soc_model) value=2 ;;
+    *) value=x ;;
+    esac
+    wrong "twice_$option" "--$option is given twice" "--$option" $value "--$option=$value"
+done
+wrong twice_by_alias '--backend_so is given twice' --backend x --backend_so y
+wrong unknown '--nonsense' --nonsense
+wrong unknown_with_value '--nonsense' --nonsense=1
+wrong prefix_of_a_name '--ctx' --ctx x
+wrong one_dash '"-h"' -h
+wrong bare_word '"model"' model
+wrong two_dashes '"--"' --
+wrong nothing --ctx_dir
+wrong both --retrieve_context --ctx_dir x --retrieve_context y
+for value in 0 3 -8 +8 0x10 8x 2097152 ' 8' 99999999999999999999 4294967304; do wrong "align_$value" '--align' --align "$value"; done
+for value in -1 1000001 x 1.5 1e3 18446744073709551617; do wrong "inferences_$value" '--num_inferences' "--num_inferences=$value"; done
+for value in 0 65536 v75 -1; do wrong "soc_$value" '--soc_model' "--soc_model=$value"; done
+for value in 0 6 all ERROR warning; do wrong "level_$value" '--log_level' --log_level "$value"; done
+wrong input_form '--input_data_type' --input_data_type both
+wrong output_form '--output_data_type' --output_data_type f32
+for value in x =x x= =; do wrong "input_$value" '--input' "--input=$value"; done
+wrong two_documents '--bind_plan_out -' --ctx_dir x --json --bind_plan_out -
+
+# ---- what goes wrong when opening -------------------------------------------------------------------
+
+mkdir "$tmp/empty" "$tmp/m"
+cat >"$tmp/m/forward_0.bin" <<'end'
+FAKEQNN 1
+graph first
+in a 1 0408 1 4 s 0.5 -3
+in c 2 0332 1 1 s 1 0
+out y 3 0408 1 4 s 0.5 -3
+graph second
+in a 1 0408 1 4 s 0.5 -3
+in only 2 0108 1 4 -
+in odd:na=me 3 0108 1 4 -
+out z 4 0132 1 2 -
+end
+run --ctx_dir "$tmp/none" --backend_so "$fake" --system_so "$fake"
+is folder_missing 1
+says folder_missing err "$tmp/none"
+says backend_is_known_when_opening_fails out "$fake"
+fake --ctx_dir "$tmp/empty"
+is folder_empty 1
+fake --retrieve_context "$tmp/none.bin"
+is file_missing 1
+says file_missing err none.bin
+run --ctx_dir "$tmp/m" --backend_so "$tmp/none.so"
+is backend_missing 1
+says backend_missing err "$tmp/none.so"
+run --ctx_dir "$tmp/m" --backend_so "$fake" --system_so "$tmp/none.so"
+is system_missing 1
+says system_missing err "$tmp/none.so"
+run --ctx_dir "$tmp/none" --backend_so "$fake" --system_so "$fake" --json
+is json_of_a_failure 1
+valid json_of_a_failure "$tmp/out"
+json json_of_a_failure_is_told "False True" "$tmp/out" 'str(d["ok"]) + " " + str("none" in d["error"])'
+
+# ---- tables, selection ------------------------------------------------------------------------------
+
+fake --ctx_dir "$tmp/m"
+is plain 0
+silent plain err
+for text in "$fake" FAKE_QTI v2.51 forward_0.bin '"first"' '"second"' ufixed8 'scale 0.5, offset -3' peak bound naive \
+    metadata create prepare 'exec min' 'inputs not given hold the code of real zero: "a", "c"'; do
+    says plain_text out "$text"
+done
+run --backend "$fake" --system_library="$fake" --retrieve_context "$tmp/m/forward_0.bin" --read --guard --align 4096 --soc_model 57
+is aliases 0
+says align_is_used out 'alignment 4096'
+fake --ctx_dir "$tmp/m" --graph second
+is one_graph 0
+check one_graph "the other graph is there too" test "$(grep -c '^run ' "$tmp/out")" -eq 1
+fake --ctx_dir "$tmp/m" --graph second --graph=first --graph 0/first
+is graphs 0
+fake --ctx_dir "$tmp/m" --graph third
+is graph_missing 1
+says graph_missing err '"first"'
+fake --ctx_dir "$tmp/m" --num_inferences 0
+is nothing_is_run 0
+check nothing_is_run "it ran" test "$(grep -c '^run ' "$tmp/out")" -eq 0
+fake --ctx_dir "$tmp/m" --log_level=debug
+is log 0
+says log err 'qnnrt-run: log '
+
+# ---- inputs and outputs -----------------------------------------------------------------------------
+
+# The fake's output byte k is the sum of all input bytes + number of the output + k.
+printf '\1\2\3\4' >"$tmp/native"
+printf '\0\0\0\0\0\0\0\0\0\0\0\0\0\0\200\77' >"$tmp/float"          # 0 0 0 1: codes 3 3 3 5
+printf '\0\0\200\77' >"$tmp/one"                                    # 1.0
+printf '12345' >"$tmp/five"
+one='--graph first'
+# shellcheck disable=SC2086  # words
+{
+    fake --ctx_dir "$tmp/m" $one --output_dir "$tmp/o1/deep"
+    is zero 0
+    equal zero_is_the_code_of_zero '12 13 14 15' "$(bytes "$tmp/o1/deep/first/y.raw")"
+    fake --ctx_dir "$tmp/m" $one --output_dir "$tmp/o2" --input a="$tmp/native"
+    equal native_input '10 11 12 13' "$(bytes "$tmp/o2/first/y.raw")"
+    says native_input out native
+    fake --ctx_dir "$tmp/m" $one --output_dir "$tmp/o2" --input a="$tmp/float"
+    equal float_by_size '14 15 16 17' "$(bytes "$tmp/o2/first/y.raw")"
+    says float_by_size out float32
+    fake --ctx_dir "$tmp/m" $one --output_dir "$tmp/o2" --input c="$tmp/one"
+    equal equal_sizes_are_native '203 204 205 206' "$(bytes "$tmp/o2/first/y.raw")"
+    fake --ctx_dir "$tmp/m" $one --output_dir "$tmp/o2" --input c="$tmp/one" --input_data_type float
+    equal float_when_told '13 14 15 16' "$(bytes "$tmp/o2/first/y.raw")"
+    fake --ctx_dir "$tmp/m" $one --input a="$tmp/native" --input_data_type float
+    is native_refused_when_float 1
+    fake --ctx_dir "$tmp/m" $one --output_dir "$tmp/o3" --output_data_type float
+    equal float_output '4.5 5 5.5 6' "$(floats "$tmp/o3/first/y.raw")"
+    equal float_output_alone 'y.raw' "$(ls "$tmp/o3/first")"
+    fake --ctx_dir "$tmp/m" $one --output_dir "$tmp/o4" --output_data_type both
+    equal both_outputs '4.5 5 5.5 6 12 13 14 15' "$(floats "$tmp/o4/first/y.raw") $(bytes "$tmp/o4/first/y_native.raw")"
+    fake --ctx_dir "$tmp/m" $one --output_dir "$tmp/o5" --input a="$tmp/o3/first/y.raw"
+    equal float_round_trip '54 55 56 57' "$(bytes "$tmp/o5/first/y.raw")"
+
+    fake --ctx_dir "$tmp/m" $one --input a="$tmp/five"
+    is size 1
+    for text in "$tmp/five" ' 5 bytes' ' 4 bytes' ' 16 bytes'; do says size err "$text"; done
+    fake --ctx_dir "$tmp/m" $one --input a="$tmp/none"
+    is input_file_missing 1
+    says input_file_missing err "$tmp/none"
+    fake --ctx_dir "$tmp/m" $one --input a="$tmp"
+    is input_file_is_a_folder 1
+    fake --ctx_dir "$tmp/m" $one --input b="$tmp/native"
+    is input_unknown 1
+    says input_unknown err '"a"'
+    fake --ctx_dir "$tmp/m" $one --input y="$tmp/native"
+    is output_is_no_input 1
+    fake --ctx_dir "$tmp/m" $one --input a="$tmp/native" --input a="$tmp/float"
+    is input_twice 1
+    fake --ctx_dir "$tmp/m" $one --input second:only="$tmp/native"
+    is input_of_another_graph 1
+    says input_of_another_graph err '--graph'
+    : >"$tmp/plain"
+    fake --ctx_dir "$tmp/m" $one --output_dir "$tmp/plain"
+    is output_dir_is_a_file 1
+    says output_dir_is_a_file err "$tmp/plain"
+}
+fake --ctx_dir "$tmp/m" --output_dir "$tmp/o6" --input a="$tmp/native"
+is input_of_both 0
+equal input_of_both '10 10' "$(bytes "$tmp/o6/first/y.raw" | cut -d' ' -f1) $(bytes "$tmp/o6/second/z.raw" | cut -d' ' -f1)"
+fake --ctx_dir "$tmp/m" --output_dir "$tmp/o6" --input second:a="$tmp/native"
+equal input_of_one '12 10' "$(bytes "$tmp/o6/first/y.raw" | cut -d' ' -f1) $(bytes "$tmp/o6/second/z.raw" | cut -d' ' -f1)"
+fake --ctx_dir "$tmp/m" --output_dir "$tmp/o6" --input only="$tmp/native" --input "odd:na=me=$tmp/native"
+is name_with_colon_and_equals 0
+equal name_with_colon_and_equals 32 "$(bytes "$tmp/o6/second/z.raw" | cut -d' ' -f1)"
+fake --ctx_dir "$tmp/m" --output_dir "$tmp/o6" --input "second:odd:na=me=$tmp/native"
+is graph_before_a_name_with_colon 0
+fake --ctx_dir "$tmp/m" --input b="$tmp/native"
+is input_of_none 1
+says input_of_none err '"only"'
+
+fake --ctx_dir "$tmp/m" --output_dir "$tmp/o7" --num_inferences 3
+is several 0
+equal several "Result_0 Result_1 Result_2" "$(ls "$tmp/o7" | tr '\n' ' ' | sed 's/ $//')"
+check several_are_equal "differ" cmp "$tmp/o7/Result_0/first/y.raw" "$tmp/o7/Result_2/first/y.raw"
+says several out '3 inferences'
+
+if [ -c /dev/full ]; then
+    "$tool" --help >/dev/full 2>"$tmp/err"
+    equal full_standard_output 1 $?
+    ln -s /dev/full "$tmp/full"
+    fake --ctx_dir "$tmp/m" --bind_plan_out "$tmp/full"
+    is full_plan 1
+    mkdir -p "$tmp/o8/first"
+    ln -s /dev/full "$tmp/o8/first/y.raw"
+    fake --ctx_dir "$tmp/m" --graph first --output_dir "$tmp/o8"
+    is full_output 1
+    says full_output err y.raw
+fi
+for closed in '>&-' '2>&-' '<&-' '<&- >&- 2>&-'; do
+    eval "'$tool' --backend_so '$fake' --system_so '$fake' --ctx_dir '$tmp/m' --output_dir '$tmp/o9' >'$tmp/out' 2>'$tmp/err' $closed"
+    equal "closed_descriptors $closed" 0 $?
+done
+
+# ---- wiring, keep_going -----------------------------------------------------------------------------
+
+mkdir "$tmp/chain" "$tmp/cut" "$tmp/broken"
+printf 'FAKEQNN 1\ngraph a_1_of_2\nin x 1 0408 1 4 s 1 0\nout h 2 0416 1 4 s 1 0\n' >"$tmp/chain/forward_0.bin"
+printf 'FAKEQNN 1\ngraph a_2_of_2\nin h 1 0416 1 4 s 1 0\nout y 2 0408 1 4 s 1 0\n' >"$tmp/chain/forward_1.bin"
+cp "$tmp/chain/forward_0.bin" "$tmp/cut"
+printf 'FAKEQNN 1\ngraph a_2_of_2\nin h 1 0416 1 4 s 2 0\nout y 2 0408 1 4 s 1 0\n' >"$tmp/cut/forward_1.bin"
+cp "$tmp/m/forward_0.bin" "$tmp/broken"
+echo damaged >"$tmp/broken/forward_1.bin"
+
+fake --ctx_dir "$tmp/chain"
+is chain 0
+says chain out 'step 0 "h" -> step 1 "h": equal names'
+fake --retrieve_context "$tmp/chain/forward_0.bin" --retrieve_context="$tmp/chain/forward_1.bin" --output_dir "$tmp/o10"
+is chain_of_files 0
+equal edges_are_no_outputs 'y.raw' "$(ls "$tmp/o10/a")"
+fake --ctx_dir "$tmp/cut" --bind_plan_out "$tmp/plan"
+is cut 1
+says cut err 'not wired'
+says cut out 'not wired'
+valid plan_of_a_cut "$tmp/plan"
+json plan_of_a_cut True "$tmp/plan" 'd["pipelines"][0]["failure"] is not None'
+fake --ctx_dir "$tmp/cut" --graph a
+is cut_by_name 1
+says cut_by_name out 'not wired'
+fake --ctx_dir "$tmp/cut" --graph 1/a_2_of_2
+is graph_of_a_cut 0
+says graph_of_a_cut out 'run "a_2_of_2" (1/a_2_of_2)'
+fake --retrieve_context "$tmp/m/forward_0.bin" --retrieve_context "$tmp/m/forward_0.bin" --graph 0/first --graph 1/first \
+    --output_dir "$tmp/o13"
+is graphs_of_one_name 0
+equal graphs_of_one_name 'first first_1' "$(ls "$tmp/o13" | tr '\n' ' ' | sed 's/ $//')"
+
+fake --ctx_dir "$tmp/broken"
+is broken_shard 1
+fake --ctx_dir "$tmp/broken" --keep_going
+is keep_going_with_a_broken_shard 1
+says keep_going_names_the_shard err forward_1.bin
+says keep_going_loads_the_rest out 'forward_0.bin'
+
+QNNFAKE=fail=graphExecute:6001:2
+export QNNFAKE
+fake --ctx_dir "$tmp/m" --graph first --num_inferences 4 --output_dir "$tmp/o11"
+is failed_inference 1
+says failed_inference err 'inference 1'
+equal failed_inference_stops Result_0 "$(ls "$tmp/o11")"
+fake --ctx_dir "$tmp/m" --graph first --num_inferences 4 --output_dir "$tmp/o12" --keep_going
+is keep_going_after_an_inference 1
+equal keep_going_after_an_inference 'Result_0 Result_2 Result_3' "$(ls "$tmp/o12" | tr '\n' ' ' | sed 's/ $//')"
+says keep_going_counts out '1 failed'
+fake --ctx_dir "$tmp/m" --graph first --num_inferences 4 --keep_going --json
+json keep_going_in_json 'False 1 3' "$tmp/out" '"%s %d %d" % (d["ok"], d["pipelines"][0]["inferences_failed"], len(d["pipelines"][0]["exec_ns"]))'
+unset QNNFAKE
+QNNFAKE=fail=contextFree:5005 "$tool" --backend_so "$fake" --system_so "$fake" --ctx_dir "$tmp/m" >"$tmp/out" 2>"$tmp/err"
+equal failed_close 1 $?
+says failed_close err closing
+
+QNNFAKE=overrun=1
+export QNNFAKE
+fake --ctx_dir "$tmp/m" --graph first
+is overrun_unseen 0
+(ulimit -c 0 && fake --ctx_dir "$tmp/m" --graph first --guard && exit $status) 2>/dev/null
+check guard_stops_an_overrun "it went on" test $? -ne 0
+unset QNNFAKE
+
+# ---- hostile names ----------------------------------------------------------------------------------
+
+mkdir "$tmp/hostile" "$tmp/cage"
+cat >"$tmp/hostile/forward_0.bin" <<'end'
+FAKEQNN 1
+graph ../../g%22%5C
+in a%0D%1B[31m%22%5C%0A 1 0108 2 1 4 -
+out ../../x 2 0408 1 4 s 0.5 -3
+out ..%2F..%2FX 3 0408 1 4 s 0.5 -3
+out .. 4 0408 1 4 s 1 0
+out %C3%A9%FF%C2%9B%ED%A0%80%F0%9F%98%80%C0%80 5 0408 1 4 s 2 0
+out .hidden 6 0232 1 4 -
+out /absolute 7 0108 1 4 -
+out x 8 0408 1 4 s 1 0
+out x_native 9 0408 1 4 s 1 0
+end
+fake --ctx_dir "$tmp/hostile" --output_dir "$tmp/cage/a/b/c" --output_data_type both --bind_plan_out "$tmp/plan"
+is hostile 0
+check hostile_table "control characters in the table" sh -c '! grep -q "[[:cntrl:]]" "$1"' - "$tmp/out"
+says hostile_table out 'a\x0D\x1B[31m"\\x0A'
+equal hostile_files_stay 'a' "$(ls -A "$tmp/cage")"
+equal hostile_files_count 16 "$(find "$tmp/cage" -type f | wc -l | tr -d ' ')"
+equal hostile_files_are_plain '' "$(find "$tmp/cage/a/b/c" -mindepth 1 | sed 's,.*/,,' | grep -E '^\.|[^A-Za-z0-9._-]')"
+equal hostile_files_once '' "$(find "$tmp/cage" -type f | tr 'A-Z' 'a-z' | sort | uniq -d)"
+valid hostile_plan "$tmp/plan"
+check hostile_plan_is_utf8 "not UTF-8" iconv -f UTF-8 -t UTF-8 "$tmp/plan"
+json hostile_graph '../../g"\' "$tmp/plan" 'd["pipelines"][0]["name"]'
+json hostile_input "'a\\r\\x1b[31m\"\\\\\\n'" "$tmp/plan" 'ascii(d["pipelines"][0]["slots"][0]["name"])'
+json hostile_bytes "'\\xe9\\ufffd\\x9b\\ufffd\\ufffd\\ufffd\\U0001f600\\ufffd\\ufffd'" "$tmp/plan" 'ascii(d["pipelines"][0]["slots"][4]["name"])'
+fake --ctx_dir "$tmp/hostile" --json --output_dir "$tmp/cage/a/b/c"
+is hostile_json 0
+valid hostile_json "$tmp/out"
+json hostile_outputs_exist 8 "$tmp/out" 'sum(1 for o in d["pipelines"][0]["outputs"] if __import__("os").path.exists(o["file"]))'
+
+# ---- documents --------------------------------------------------------------------------------------
+
+fake --ctx_dir "$tmp/chain" --bind_plan_out -
+is plan_to_stdout 0
+valid plan_to_stdout "$tmp/out"
+json plan_edges "[(0, 'h', 1, 'h', 'equal names')]" "$tmp/out" \
+    '[(e["from_step"], e["from"], e["to_step"], e["to"], e["reason"]) for e in d["pipelines"][0]["edges"]]'
+json plan_steps "[('forward_0.bin', 'a_1_of_2'), ('forward_1.bin', 'a_2_of_2')]" "$tmp/out" \
+    '[(s["file"], s["graph"]) for s in d["pipelines"][0]["steps"]]'
+json plan_slots "[('x', 'input', 4, 0, 0), ('h', 'edge', 8, 0, 1), ('y', 'output', 4, 1, 1)]" "$tmp/out" \
+    '[(s["name"], s["role"], s["bytes"], s["first_step"], s["last_step"]) for s in d["pipelines"][0]["slots"]]'
+json plan_sums True "$tmp/out" 'd["pipelines"][0]["plan"]["bound"] <= d["pipelines"][0]["plan"]["peak"] <= d["pipelines"][0]["plan"]["naive"]'
+json plan_offsets True "$tmp/out" 'all(s["offset"] + s["bytes"] <= d["pipelines"][0]["plan"]["peak"] for s in d["pipelines"][0]["slots"])'
+json plan_quantization "{'encoding': 'per_tensor', 'scale': 1, 'offset': 0}" "$tmp/out" \
+    '{k: v for k, v in d["pipelines"][0]["slots"][0]["quantization"].items() if k in ("encoding", "scale", "offset")}'
+fake --ctx_dir "$tmp/chain" --json --num_inferences 2
+is json 0
+valid json "$tmp/out"
+json json_times "True 2" "$tmp/out" '"%s %d" % (d["ok"], len(d["pipelines"][0]["exec_ns"]))'
+fake --ctx_dir "$tmp/chain" --bind_plan_out "$tmp/none/plan"
+is plan_cannot_be_written 1
+says plan_cannot_be_written err "$tmp/none/plan"
+
+# ---- Qualcomm's libraries ---------------------------------------------------------------------------
+
+htp=$release/libQnnHtp.so
+case $htp in */*) ;; *) htp=./$htp ;; esac
+real() { run --backend_so "$htp" "$@"; }
+
+# sample FOLDER INPUT=FILE ...: outputs equal the expected ones, standard output is ours
+sample() {
+    folder=$1 name=$(basename "$1")
+    shift
+    rm -rf "$tmp/real"
+    real --ctx_dir "$folder" --output_dir "$tmp/real" "$@"
+    is "real_$name" 0
+    for wanted in "$folder"/*.expected.raw; do
+        tensor=$(basename "$wanted" .expected.raw)
+        check "real_$name" "$tensor is not what is expected" sh -c 'cmp "$1"/*/"$2.raw" "$3"' - "$tmp/real" "$tensor" "$wanted"
+    done
+    check "stdout_$name" "a strange line: $(grep -vE '^$|^(backend|system|model|pipeline|run) |^  ' "$tmp/out" | head -n 1)" \
+        sh -c '! grep -vE "^\$|^(backend|system|model|pipeline|run) |^  " "$1" && ! grep -aE "LIBNATIVE|<[EVWI]>|stage:" "$1"' - "$tmp/out"
+}
+
+if [ ! -f "$htp" ]; then
+    skip real "$htp is missing"
+else
+    real --ctx_dir "$data/none"
+    made=$(sed -n 's/.*build v\([0-9]*\.[0-9]*\)\..*/\1/p' "$tmp/out")
+    set_of="$data/ctx/qairt$made"
+    if [ -z "$made" ]; then
+        bad real "no build id of $htp: $(head -n 3 "$tmp/err")"
+    elif [ ! -d "$set_of" ]; then
+        skip real "there are no samples for release $made"
+    else
+        sample "$set_of/mlp_u8" --input "x=$set_of/mlp_u8/x.raw"
+        says real_path out "$htp"
+        sample "$set_of/mlp_u8" --input "x=$set_of/mlp_u8/x.raw" --guard --read
+        if [ -d "$set_of/two_in_two_out_u16" ]; then
+            folder=$set_of/two_in_two_out_u16
+            sample "$folder" --input "a=$folder/a.raw" --input "b=$folder/b.raw"
+        fi
+        if [ -d "$set_of/chain_of_three" ]; then
+            folder=$set_of/chain_of_three
+            sample "$folder" --input "input_ids=$folder/input_ids.raw"
+            says real_wiring out 'the only pair that fits'
+            sample "$set_of/cnn_per_axis" --input "image=$set_of/cnn_per_axis/image.raw"
+            sample "$set_of/mlp_f32_io" --input "x=$set_of/mlp_f32_io/x.raw"
+            real --ctx_dir "$data/llm/bad_mixed_shards"
+            is real_mixed_shards 1
+            says real_mixed_shards err 'not wired'
+            real --ctx_dir "$data/llm/w8a16_four" --num_inferences 0 --json
+            is real_llm 0
+            valid real_llm "$tmp/out"
+            json real_llm_pipelines "['prompt_ar32_cl128', 'token_ar1_cl128']" "$tmp/out" '[p["name"] for p in d["pipelines"]]'
+        fi
+
+        # Noise of the library at load, on errors and at the end goes to standard error.
+        folder=$set_of/mlp_u8
+        real --ctx_dir "$folder" --json --num_inferences 2 --input "x=$folder/x.raw" --log_level 5
+        is real_json 0
+        valid real_json "$tmp/out"
+        says real_log err 'log '
+        head -c 20000 "$folder/forward_0.bin" >"$tmp/short.bin"
+        real --retrieve_context "$tmp/short.bin" --json
+        is real_cut_file 1
+        valid real_cut_file "$tmp/out"
+
+        # Float in and out: the file of floats is made from the codes by the document's own encoding.
+        if [ -z "$python" ]; then
+            skip real_float "python3 is missing"
+        else
+            real --ctx_dir "$folder" --bind_plan_out "$tmp/plan" --num_inferences 0
+            $python - "$tmp/plan" "$folder" "$tmp" <<'end'
+import json, struct, sys
+plan, folder, tmp = sys.argv[1:]
+for slot in json.load(open(plan))["pipelines"][0]["slots"]:
+    kind = ".raw" if slot["role"] == "input" else ".expected.raw"
+    q = slot["quantization"]
+    codes = open(folder + "/" + slot["name"] + kind, "rb").read()
+    scale = struct.unpack("<f", struct.pack("<f", q["scale"]))[0]
+    values = [(c + q["offset"]) * scale for c in codes]
+    open(tmp + "/" + slot["name"] + ".float", "wb").write(struct.pack("<%df" % len(values), *values))
+end
+            rm -rf "$tmp/real"
+            real --ctx_dir "$folder" --input "x=$tmp/x.float" --output_dir "$tmp/real" --output_data_type both
+            is real_float 0
+            says real_float out float32
+            check real_float_input "y differs" sh -c 'cmp "$1"/*/y_native.raw "$2"' - "$tmp/real" "$folder/y.expected.raw"
+            check real_float_output "y differs" sh -c 'cmp "$1"/*/y.raw "$2"' - "$tmp/real" "$tmp/y.float"
+        fi
+    fi
+fi
+
+if [ $skipped -gt 0 ]; then
+    echo "$passed passed, $failed failed, $skipped skipped"
+else
+    echo "$passed passed, $failed failed"
+fi
+[ $failed -eq 0 ]

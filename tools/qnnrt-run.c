@@ -1,0 +1,1620 @@
+/* qnnrt-run - show how a folder of QNN context binaries is wired and planned, and run it
+
+       cc -std=c99 -O2 -I. -o qnnrt-run tools/qnnrt-run.c -ldl
+       qnnrt-run --ctx_dir DIR --backend_so libQnnHtp.so --input x=x.raw --output_dir OUT
+
+   Everything goes through the public half of qnnrt.h. `qnnrt-run --help` lists the options.
+
+   Standard output belongs to this program alone: vendor libraries print to descriptor 1 when they are
+   loaded, when they finalize and on errors, so for them descriptor 1 is standard error. The own output
+   leaves through a private copy of the descriptor.
+
+   Names in context binaries may be hostile: shown() turns control characters into \xNN, JSON is
+   escaped, and a name becomes a file name only after safe_name().
+
+   ROOMS    >>text >>json >>options >>open >>select >>plan >>inputs >>outputs >>run >>report >>main      */
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE 200809L
+#endif
+#define QNNRT_IMPLEMENTATION
+#include "qnnrt.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
+
+typedef enum number_form { FORM_NATIVE = 0, FORM_FLOAT, FORM_BOTH } number_form;
+
+/* ------------------------------------------------------------------------------ what there is -- */
+
+typedef struct input_option {          /* --input [GRAPH:]NAME=FILE */
+    const char *text;                  /* as given                  */
+    char       *name;                  /* what stands before the last '=', GRAPH: included */
+    const char *file;
+} input_option;
+
+typedef struct settings {
+    const char     *ctx_dir, *backend, *system, *plan_out, *output_dir;
+    const char    **contexts;          /* [context_count] */
+    const char    **graphs;            /* [graph_count]   */
+    input_option   *inputs;            /* [input_count]   */
+    size_t          context_count, graph_count, input_count;
+    qnnrt_log_level log_level;         /* 0: no log       */
+    uint32_t        align, soc_model, inferences;
+    number_form     input_form, output_form;
+    int             keep_going, read, guard, json;
+} settings;
+
+typedef struct output_file {
+    uint32_t    inference;
+    qnnrt_slot  slot;
+    number_form form;
+    uint64_t    bytes;
+    char       *path;
+} output_file;
+
+typedef struct job {                   /* one pipeline that was asked for */
+    const qnnrt_pipeline      *pipeline;
+    const qnnrt_pipeline_info *info;
+    const char                *asked;          /* the text of --graph, or NULL                     */
+    char                      *title;          /* for messages: the name, and what was asked for   */
+    qnnrt_plan                *plan;           /* NULL: cannot run, .error says why                */
+    const qnnrt_plan_info     *plan_info;
+    const qnnrt_plan_block   **blocks;         /* [slot_count], NULL: not planned                  */
+    const char               **input_files;    /* [slot_count], NULL: not given                    */
+    int                       *input_floats;   /* [slot_count], 1: the file was float32            */
+    char                      *folder;         /* file name made of the pipeline's name            */
+    char                     **files;          /* [slot_count] <tensor>.raw of each output         */
+    char                     **native_files;   /* [slot_count] <tensor>_native.raw, with "both"    */
+    output_file               *written;
+    size_t                     written_count, written_room;
+    uint64_t                   prepare_ns;
+    uint64_t                  *exec_ns;        /* [exec_count] of the inferences that succeeded    */
+    size_t                     exec_count, exec_failed;
+    char                      *error;          /* the first one, or NULL                           */
+} job;
+
+typedef struct tool {
+    settings       set;
+    FILE          *out;                /* the own standard output            */
+    int            failed;
+    char          *error;              /* the first one, or NULL             */
+    qnnrt_backend *backend;
+    qnnrt         *model;
+    job           *jobs;
+    size_t         job_count;
+} tool;
+
+/* =====================================================================================
+   TEXT                                                                           >>text
+   Memory that cannot fail, formatted text, messages, names made fit to be shown.
+   ===================================================================================== */
+
+static void *room_for(size_t count, size_t size)
+{
+    void *data = calloc(count != 0 ? count : 1, size);
+    if (data == NULL) {
+        fputs("qnnrt-run: out of memory\n", stderr);
+        exit(STATUS_FAILED);
+    }
+    return data;
+}
+
+static char *text_of(const char *format, va_list list)
+{
+    va_list again;
+    va_copy(again, list);
+    const int length = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    const size_t bytes = length > 0 ? (size_t)length + 1 : 1;
+    char *text = room_for(bytes, 1);
+    vsnprintf(text, bytes, format, list);
+    return text;
+}
+
+static char *text(const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    char *made = text_of(format, list);
+    va_end(list);
+    return made;
+}
+
+/* Length of the valid UTF-8 sequence at s, or 0: overlong forms, surrogates and stray bytes are not. */
+static size_t utf8_length(const char *s)
+{
+    const unsigned char *p = (const unsigned char *)s;
+    if (p[0] < 0x80) return 1;
+    size_t length = 0;
+    unsigned low = 0x80, high = 0xBF;            /* what the second byte may be */
+    if (p[0] >= 0xC2 && p[0] <= 0xDF) length = 2;
+    else if (p[0] >= 0xE0 && p[0] <= 0xEF) length = 3;
+    else if (p[0] >= 0xF0 && p[0] <= 0xF4) length = 4;
+    else return 0;
+    if (p[0] == 0xE0) low = 0xA0;
+    if (p[0] == 0xED) high = 0x9F;
+    if (p[0] == 0xF0) low = 0x90;
+    if (p[0] == 0xF4) high = 0x8F;
+    if (p[1] < low || p[1] > high) return 0;
+    for (size_t i = 2; i < length; ++i)
+        if ((p[i] & 0xC0) != 0x80) return 0;
+    return length;
+}
+
+/* Control characters, C1 ones (U+0080 to U+009F) included. */
+static int is_control(const char *s, size_t length)
+{
+    const unsigned char *p = (const unsigned char *)s;
+    return (length == 1 && (p[0] < 0x20 || p[0] == 0x7F)) || (length == 2 && p[0] == 0xC2 && p[1] < 0xA0);
+}
+
+/* A name as it may be shown on a terminal: valid UTF-8, everything else as \xNN. To be freed. */
+static char *shown(const char *name)
+{
+    char *made = room_for(4 * strlen(name) + 1, 1);
+    char *to = made;
+    while (*name != '\0') {
+        size_t length = utf8_length(name);
+        const int as_is = length != 0 && !is_control(name, length);
+        if (length == 0) length = 1;
+        for (size_t i = 0; i < length; ++i, ++name) {
+            if (as_is) *to++ = *name;
+            else to += sprintf(to, "\\x%02X", (unsigned)(unsigned char)*name);
+        }
+    }
+    return made;
+}
+
+/* Report a failure on standard error, and keep the first one of the job and of the tool for --json. */
+static void fail(tool *t, job *j, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    char *message = text_of(format, list);
+    va_end(list);
+    fflush(t->out);
+    fprintf(stderr, "qnnrt-run: %s\n", message);
+    t->failed = 1;
+    if (t->error == NULL) t->error = text("%s", message);
+    if (j != NULL && j->error == NULL) j->error = message;
+    else free(message);
+}
+
+/* A line for people; with --json, or the plan on standard output, there are none. */
+static void say(const tool *t, const char *format, ...)
+{
+    if (t->set.json || (t->set.plan_out != NULL && strcmp(t->set.plan_out, "-") == 0)) return;
+    va_list list;
+    va_start(list, format);
+    vfprintf(t->out, format, list);
+    va_end(list);
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now = {0, 0};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static double ms(uint64_t ns)
+{
+    return (double)ns / 1e6;
+}
+
+static const char *role_name(qnnrt_role role)
+{
+    switch (role) {
+    case QNNRT_ROLE_INPUT:  return "input";
+    case QNNRT_ROLE_OUTPUT: return "output";
+    case QNNRT_ROLE_EDGE:   return "edge";
+    case QNNRT_ROLE_ANY:    break;
+    }
+    return "any";
+}
+
+/* Make a file name of a name from a context binary: [A-Za-z0-9._-] only, not empty, no leading dot, and
+   none of used[count], whatever the case (storage cards ignore it). To be freed. */
+static char *safe_name(const char *name, const char *suffix, char *const *used, size_t count)
+{
+    enum { LONGEST = 180 };                      /* leaves room for suffixes below the usual 255 */
+    char base[LONGEST + 1];
+    size_t length = 0;
+    for (; name[length] != '\0' && length < LONGEST; ++length) {
+        const char c = name[length];
+        const int plain = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+                          c == '_' || c == '-' || (c == '.' && length > 0);
+        base[length] = plain ? c : '_';
+    }
+    if (length == 0) base[length++] = '_';
+    base[length] = '\0';
+
+    for (unsigned number = 0;; ++number) {
+        char *made = number == 0 ? text("%s%s", base, suffix) : text("%s_%u%s", base, number, suffix);
+        size_t i = 0;
+        while (i < count && (used[i] == NULL || strcasecmp(used[i], made) != 0)) ++i;
+        if (i == count) return made;
+        free(made);
+    }
+}
+
+/* =====================================================================================
+   JSON                                                                           >>json
+   A writer for one document. Names may hold anything: what is no UTF-8 becomes U+FFFD.
+   ===================================================================================== */
+
+typedef struct json {
+    FILE *file;
+    int   depth, flat;                 /* flat: depth from which all is on one line, 0: none */
+    int   filled;                      /* the open container has a member                    */
+} json;
+
+static void json_text(json *j, const char *s)
+{
+    fputc('"', j->file);
+    while (*s != '\0') {
+        const size_t length = utf8_length(s);
+        if (length == 0) fputs("\\ufffd", j->file);
+        else if (length == 2 && is_control(s, 2)) fprintf(j->file, "\\u00%02x", (unsigned)(unsigned char)s[1]);
+        else if (is_control(s, length)) fprintf(j->file, "\\u00%02x", (unsigned)(unsigned char)s[0]);
+        else if (*s == '"' || *s == '\\') fprintf(j->file, "\\%c", *s);
+        else fwrite(s, 1, length, j->file);
+        s += length != 0 ? length : 1;
+    }
+    fputc('"', j->file);
+}
+
+static void json_line(json *j)
+{
+    fprintf(j->file, "\n%*s", 2 * j->depth, "");
+}
+
+/* What comes before a value: comma, line break, key (NULL in a list). */
+static void json_key(json *j, const char *key)
+{
+    if (j->filled) fputc(',', j->file);
+    if (j->depth > 0 && j->flat == 0) json_line(j);
+    else if (j->filled) fputc(' ', j->file);
+    if (key != NULL) {
+        json_text(j, key);
+        fputs(": ", j->file);
+    }
+    j->filled = 1;
+}
+
+static void json_open(json *j, const char *key, char bracket, int flat)
+{
+    json_key(j, key);
+    fputc(bracket, j->file);
+    ++j->depth;
+    if (flat && j->flat == 0) j->flat = j->depth;
+    j->filled = 0;
+}
+
+static void json_close(json *j, char bracket)
+{
+    const int flat = j->flat != 0;
+    if (j->flat == j->depth) j->flat = 0;
+    --j->depth;
+    if (j->filled && !flat) json_line(j);
+    fputc(bracket, j->file);
+    j->filled = 1;
+    if (j->depth == 0) fputc('\n', j->file);
+}
+
+static void json_string(json *j, const char *key, const char *value)
+{
+    json_key(j, key);
+    if (value != NULL) json_text(j, value);
+    else fputs("null", j->file);
+}
+
+static void json_count(json *j, const char *key, uint64_t value)
+{
+    json_key(j, key);
+    fprintf(j->file, "%llu", (unsigned long long)value);
+}
+
+static void json_int(json *j, const char *key, int32_t value)
+{
+    json_key(j, key);
+    fprintf(j->file, "%ld", (long)value);
+}
+
+static void json_float(json *j, const char *key, float value)
+{
+    json_key(j, key);
+    if (isfinite(value)) fprintf(j->file, "%.9g", (double)value);
+    else fputs("null", j->file);
+}
+
+static void json_bool(json *j, const char *key, int value)
+{
+    json_key(j, key);
+    fputs(value ? "true" : "false", j->file);
+}
+
+static void json_version(json *j, const char *key, qnnrt_version_info version)
+{
+    char value[64];
+    snprintf(value, sizeof(value), "%lu.%lu.%lu", (unsigned long)version.major, (unsigned long)version.minor,
+             (unsigned long)version.patch);
+    json_string(j, key, value);
+}
+
+/* =====================================================================================
+   OPTIONS                                                                     >>options
+   One table for parsing and for --help.
+   ===================================================================================== */
+
+typedef enum option_id {
+    OPTION_CTX_DIR, OPTION_RETRIEVE_CONTEXT, OPTION_BACKEND, OPTION_SYSTEM, OPTION_LOG_LEVEL, OPTION_ALIGN,
+    OPTION_BIND_PLAN_OUT, OPTION_GRAPH, OPTION_INPUT, OPTION_INPUT_DATA_TYPE, OPTION_OUTPUT_DIR,
+    OPTION_OUTPUT_DATA_TYPE, OPTION_NUM_INFERENCES, OPTION_KEEP_GOING, OPTION_READ, OPTION_GUARD,
+    OPTION_SOC_MODEL, OPTION_JSON, OPTION_VERSION, OPTION_HELP
+} option_id;
+
+typedef struct option {
+    option_id   id;
+    const char *name, *alias;          /* alias may be NULL             */
+    const char *value;                 /* NULL: takes none              */
+    int         repeatable;
+    const char *help;                  /* lines                         */
+} option;
+
+static const option options[] = {
+    {OPTION_CTX_DIR, "ctx_dir", NULL, "DIR", 0, "folder of context binaries"},
+    {OPTION_RETRIEVE_CONTEXT, "retrieve_context", NULL, "FILE", 1,
+     "a context binary, instead of --ctx_dir; repeat it for shards, in order"},
+    {OPTION_BACKEND, "backend_so", "backend", "FILE", 0,
+     "backend library (default: libQnnHtp.so beside this program,\nelse by the system's search; what was "
+     "loaded is printed)"},
+    {OPTION_SYSTEM, "system_so", "system_library", "FILE", 0,
+     "libQnnSystem.so (default: the one beside the backend library)"},
+    {OPTION_SOC_MODEL, "soc_model", NULL, "N", 0,
+     "chip that the HTP device is to be, such as 57 (default: the library's)"},
+    {OPTION_GRAPH, "graph", NULL, "NAME", 1,
+     "pipeline to run; also GRAPH or CONTEXT/GRAPH, such as 0/prefill\n(default: all pipelines; may be repeated)"},
+    {OPTION_INPUT, "input", NULL, "[GRAPH:]NAME=FILE", 1,
+     "content of an input; FILE is what follows the last '='. Without\nGRAPH: for every pipeline that has it. "
+     "Inputs not given are zero"},
+    {OPTION_INPUT_DATA_TYPE, "input_data_type", NULL, "native|float", 0,
+     "what input files hold: the tensor's own type, or float32 values\n(default native; a quantized or half tensor "
+     "then takes a float32\nfile too, if the size tells the two apart)"},
+    {OPTION_NUM_INFERENCES, "num_inferences", NULL, "N", 0,
+     "times to run each pipeline (default 1; 0: show and plan only)"},
+    {OPTION_OUTPUT_DIR, "output_dir", NULL, "DIR", 0,
+     "write outputs to DIR/GRAPH/TENSOR.raw, or with several inferences\nto DIR/Result_N/GRAPH/TENSOR.raw "
+     "(default: written nowhere)"},
+    {OPTION_OUTPUT_DATA_TYPE, "output_data_type", NULL, "native|float|both", 0,
+     "what is written: the tensor's own type, float32 values, or\nTENSOR.raw in float32 and TENSOR_native.raw "
+     "(default native)"},
+    {OPTION_BIND_PLAN_OUT, "bind_plan_out", NULL, "FILE", 0,
+     "write steps, slots, edges and memory plan as JSON; - for standard\noutput, which then holds nothing else"},
+    {OPTION_JSON, "json", NULL, NULL, 0,
+     "the result as JSON instead of tables: that of --bind_plan_out with\ntimes and files"},
+    {OPTION_ALIGN, "align", NULL, "N", 0, "alignment of tensors in bytes, a power of two (default 64)"},
+    {OPTION_GUARD, "guard", NULL, NULL, 0, "inaccessible pages behind every tensor"},
+    {OPTION_READ, "read", NULL, NULL, 0, "read files into memory instead of mapping them"},
+    {OPTION_KEEP_GOING, "keep_going", NULL, NULL, 0, "go on after a shard, a pipeline or an inference that failed"},
+    {OPTION_LOG_LEVEL, "log_level", NULL, "LEVEL", 0,
+     "print log lines up to this level to standard error (default: none):\n1 error, 2 warn, 3 info, 4 verbose, "
+     "5 debug; by number or name"},
+    {OPTION_VERSION, "version", NULL, NULL, 0, "print the version"},
+    {OPTION_HELP, "help", NULL, NULL, 0, "print this"}
+};
+
+enum { OPTION_COUNT = sizeof(options) / sizeof(options[0]) };
+
+static void print_help(FILE *out)
+{
+    fputs("usage: qnnrt-run (--ctx_dir DIR | --retrieve_context FILE ...) [options]\n"
+          "Show how QNN context binaries are wired and planned, and run them.\n"
+          "An option's value follows as the next word or after '='.\n\n", out);
+    for (size_t i = 0; i < OPTION_COUNT; ++i) {
+        const option *o = &options[i];
+        fprintf(out, "  --%s%s%s", o->name, o->value != NULL ? " " : "", o->value != NULL ? o->value : "");
+        if (o->alias != NULL) fprintf(out, ", --%s %s", o->alias, o->value);
+        fputs("\n        ", out);
+        for (const char *c = o->help; *c != '\0'; ++c) {
+            fputc(*c, out);
+            if (*c == '\n') fputs("        ", out);
+        }
+        fputc('\n', out);
+    }
+    fputs("\nExit status: 0 all succeeded, 1 something failed, 2 wrong usage.\n", out);
+}
+
+static int usage(const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    char *message = text_of(format, list);
+    va_end(list);
+    fprintf(stderr, "qnnrt-run: %s; try --help\n", message);
+    free(message);
+    return STATUS_USAGE;
+}
+
+/* Digits only: no sign, no space, no 0x. */
+static int parse_number(const char *s, uint32_t least, uint32_t most, uint32_t *out)
+{
+    uint64_t value = 0;
+    if (*s == '\0') return 0;
+    for (; *s != '\0'; ++s) {
+        if (*s < '0' || *s > '9') return 0;
+        value = value * 10 + (uint64_t)(*s - '0');
+        if (value > most) return 0;
+    }
+    *out = (uint32_t)value;
+    return value >= least;
+}
+
+/* Index of a word in a list that ends with NULL, or -1. */
+static int parse_word(const char *s, const char *const *words)
+{
+    for (int i = 0; words[i] != NULL; ++i)
+        if (strcmp(s, words[i]) == 0) return i;
+    return -1;
+}
+
+static int parse_input(settings *set, const char *value)
+{
+    const char *equals = strrchr(value, '=');
+    if (equals == NULL || equals == value || equals[1] == '\0')
+        return usage("--input takes [GRAPH:]NAME=FILE, not \"%s\"", value);
+    input_option *input = &set->inputs[set->input_count++];
+    input->text = value;
+    input->name = text("%.*s", (int)(equals - value), value);
+    input->file = equals + 1;
+    return STATUS_OK;
+}
+
+static int parse_option(settings *set, const option *o, const char *name, const char *value)
+{
+    static const char *const levels[] = {"error", "warn", "info", "verbose", "debug", NULL};
+    static const char *const forms[] = {"native", "float", "both", NULL};
+    uint32_t number = 0;
+    int word = 0;
+    switch (o->id) {
+    case OPTION_CTX_DIR:          set->ctx_dir = value; break;
+    case OPTION_RETRIEVE_CONTEXT: set->contexts[set->context_count++] = value; break;
+    case OPTION_BACKEND:          set->backend = value; break;
+    case OPTION_SYSTEM:           set->system = value; break;
+    case OPTION_BIND_PLAN_OUT:    set->plan_out = value; break;
+    case OPTION_GRAPH:            set->graphs[set->graph_count++] = value; break;
+    case OPTION_INPUT:            return parse_input(set, value);
+    case OPTION_OUTPUT_DIR:       set->output_dir = value; break;
+    case OPTION_KEEP_GOING:       set->keep_going = 1; break;
+    case OPTION_READ:             set->read = 1; break;
+    case OPTION_GUARD:            set->guard = 1; break;
+    case OPTION_JSON:             set->json = 1; break;
+    case OPTION_LOG_LEVEL:
+        word = parse_word(value, levels);
+        if (word >= 0) number = (uint32_t)word + 1;
+        else if (!parse_number(value, 1, 5, &number))
+            return usage("--%s takes error, warn, info, verbose, debug or 1 to 5, not \"%s\"", name, value);
+        set->log_level = (qnnrt_log_level)number;
+        break;
+    case OPTION_ALIGN:
+        if (!parse_number(value, 1, 1u << 20, &number) || (number & (number - 1)) != 0)
+            return usage("--%s takes a power of two from 1 to 1048576, not \"%s\"", name, value);
+        set->align = number;
+        break;
+    case OPTION_SOC_MODEL:
+        if (!parse_number(value, 1, 65535, &number))
+            return usage("--%s takes a number from 1 to 65535, not \"%s\"", name, value);
+        set->soc_model = number;
+        break;
+    case OPTION_NUM_INFERENCES:
+        if (!parse_number(value, 0, 1000000, &number))
+            return usage("--%s takes a number from 0 to 1000000, not \"%s\"", name, value);
+        set->inferences = number;
+        break;
+    case OPTION_INPUT_DATA_TYPE:
+        word = parse_word(value, forms);
+        if (word < 0 || word == FORM_BOTH) return usage("--%s takes native or float, not \"%s\"", name, value);
+        set->input_form = (number_form)word;
+        break;
+    case OPTION_OUTPUT_DATA_TYPE:
+        word = parse_word(value, forms);
+        if (word < 0) return usage("--%s takes native, float or both, not \"%s\"", name, value);
+        set->output_form = (number_form)word;
+        break;
+    case OPTION_VERSION:
+    case OPTION_HELP:
+        break;                                   /* the caller's */
+    }
+    return STATUS_OK;
+}
+
+/* Returns STATUS_OK, or STATUS_USAGE after a message. *answered is set when --help or --version has answered. */
+static int parse_options(tool *t, int argc, char **argv, int *answered)
+{
+    settings *set = &t->set;
+    const size_t most = (size_t)argc + 1;
+    set->contexts = room_for(most, sizeof(*set->contexts));
+    set->graphs = room_for(most, sizeof(*set->graphs));
+    set->inputs = room_for(most, sizeof(*set->inputs));
+    set->inferences = 1;
+    int seen[OPTION_COUNT] = {0};
+
+    for (int i = 1; i < argc; ++i) {
+        const char *word = argv[i];
+        if (strncmp(word, "--", 2) != 0 || word[2] == '\0')
+            return usage("unexpected argument \"%s\"", word);
+        const size_t length = strcspn(word + 2, "=");
+        const char *value = word[2 + length] == '=' ? word + 2 + length + 1 : NULL;
+        char *name = text("%.*s", (int)length, word + 2);
+        size_t n = 0;
+        while (n < OPTION_COUNT && strcmp(name, options[n].name) != 0 &&
+               (options[n].alias == NULL || strcmp(name, options[n].alias) != 0)) ++n;
+
+        int status = STATUS_OK;
+        if (n == OPTION_COUNT) {
+            status = usage("unknown option --%s", name);
+        } else if (options[n].value == NULL && value != NULL) {
+            status = usage("--%s takes no value", name);
+        } else if (options[n].value != NULL) {
+            if (value == NULL && i + 1 < argc && strncmp(argv[i + 1], "--", 2) != 0) value = argv[++i];
+            if (value == NULL || value[0] == '\0')
+                status = usage("--%s needs a value: --%s %s", name, name, options[n].value);
+            else if (seen[n] && !options[n].repeatable)
+                status = usage("--%s is given twice", options[n].name);
+        }
+        if (status == STATUS_OK) {
+            seen[n] = 1;
+            status = parse_option(set, &options[n], name, value);
+        }
+        free(name);
+        if (status != STATUS_OK) return status;
+        if (options[n].id == OPTION_HELP || options[n].id == OPTION_VERSION) {
+            if (options[n].id == OPTION_HELP) print_help(t->out);
+            else fprintf(t->out, "qnnrt-run %s\n", qnnrt_version());
+            *answered = 1;
+            return STATUS_OK;
+        }
+    }
+    if (set->ctx_dir != NULL && set->context_count > 0)
+        return usage("--ctx_dir and --retrieve_context exclude each other");
+    if (set->ctx_dir == NULL && set->context_count == 0)
+        return usage("--ctx_dir or --retrieve_context is needed");
+    if (set->json && set->plan_out != NULL && strcmp(set->plan_out, "-") == 0)
+        return usage("--json and --bind_plan_out - both want standard output");
+    return STATUS_OK;
+}
+
+/* =====================================================================================
+   OPEN                                                                           >>open
+   The backend first, so that its path is known even when the model cannot be opened.
+   ===================================================================================== */
+
+static void print_log_line(void *user, qnnrt_log_level level, const char *room, uint64_t vendor_code,
+                           const char *line)
+{
+    static const char *const names[] = {"default", "error", "warn", "info", "verbose", "debug"};
+    char code[32] = "";
+    (void)user;
+    if (vendor_code != 0) snprintf(code, sizeof(code), " (0x%llx)", (unsigned long long)vendor_code);
+    /* One call, so that lines of the vendor's threads do not mix. */
+    fprintf(stderr, "qnnrt-run: log %s %s: %s%s\n", level >= 0 && level <= QNNRT_LOG_DEBUG ? names[level] : "?",
+            room != NULL ? room : "", line != NULL ? line : "", code);
+}
+
+static void say_version(const tool *t, const char *before, qnnrt_version_info version)
+{
+    say(t, "%s%lu.%lu.%lu", before, (unsigned long)version.major, (unsigned long)version.minor,
+        (unsigned long)version.patch);
+}
+
+static void say_backend(const tool *t)
+{
+    const qnnrt_backend_info *info = qnnrt_backend_get_info(t->backend);
+    char *path = shown(info->path), *provider = shown(info->provider), *build = shown(info->build_id);
+    say(t, "backend   %s\n          provider %s, build %s", path, provider[0] != '\0' ? provider : "(not named)",
+        build[0] != '\0' ? build : "(not named)");
+    say_version(t, ", core API ", info->core_api);
+    say_version(t, ", backend API ", info->backend_api);
+    say(t, "\n          opened in %.3f ms\n", ms(info->open_ns));
+    free(path);
+    free(provider);
+    free(build);
+}
+
+static void say_contexts(const tool *t)
+{
+    size_t count = 0;
+    const qnnrt_context_info *contexts = qnnrt_contexts(t->model, &count);
+    const char *system_path = qnnrt_get_system_path(t->model);
+    char *system_shown = shown(system_path != NULL ? system_path : "(none)");
+    say(t, "system    %s\n", system_shown);
+    free(system_shown);
+    say(t, "model     %s, %lu context%s\n", t->set.ctx_dir != NULL ? t->set.ctx_dir : "files given one by one",
+        (unsigned long)count, count == 1 ? "" : "s");
+    for (size_t i = 0; i < count; ++i) {
+        const qnnrt_context_info *c = &contexts[i];
+        char *file = shown(c->file), *build = shown(c->build_id != NULL ? c->build_id : "");
+        say(t, "  %lu  %s  %llu bytes", (unsigned long)i, file, (unsigned long long)c->file_bytes);
+        if (c->failure != NULL) {
+            say(t, ", failed\n");
+        } else {
+            if (build[0] != '\0') say(t, ", made by %s", build);
+            if (c->soc_model != 0) say(t, ", SoC %lu", (unsigned long)c->soc_model);
+            if (c->dsp_arch != 0) say(t, ", v%lu", (unsigned long)c->dsp_arch);
+            say(t, "; metadata %.3f ms, create %.3f ms\n", ms(c->metadata_ns), ms(c->create_ns));
+        }
+        free(file);
+        free(build);
+    }
+}
+
+static int open_model(tool *t)
+{
+    const settings *set = &t->set;
+    qnnrt_error err;
+    qnnrt_backend_desc backend_desc = {0};
+    backend_desc.path = set->backend;
+    backend_desc.log_level = set->log_level;
+    backend_desc.soc_model = set->soc_model;
+    if (set->log_level != QNNRT_LOG_DEFAULT) backend_desc.hooks.log = print_log_line;
+    if (qnnrt_backend_open(&backend_desc, &t->backend, &err) != QNNRT_OK) {
+        fail(t, NULL, "%s", err.text);
+        return 0;
+    }
+    say_backend(t);
+
+    qnnrt_file *files = room_for(set->context_count, sizeof(*files));
+    for (size_t i = 0; i < set->context_count; ++i) files[i].path = set->contexts[i];
+    qnnrt_desc desc = {0};
+    desc.backend = t->backend;
+    desc.system_path = set->system;
+    desc.files = set->context_count != 0 ? files : NULL;
+    desc.file_count = set->context_count;
+    desc.align = set->align;
+    desc.keep_going = set->keep_going;
+    desc.read = set->read;
+    desc.guard = set->guard;
+    const qnnrt_result result = qnnrt_open(set->ctx_dir, &desc, &t->model, &err);
+    free(files);
+    if (result != QNNRT_OK) {
+        fail(t, NULL, "%s", err.text);
+        return 0;
+    }
+    say_contexts(t);
+
+    size_t count = 0;
+    const qnnrt_context_info *contexts = qnnrt_contexts(t->model, &count);
+    for (size_t i = 0; i < count; ++i)
+        if (contexts[i].failure != NULL) fail(t, NULL, "%s", contexts[i].failure->text);
+    return 1;
+}
+
+/* =====================================================================================
+   SELECT                                                                       >>select
+   From --graph, or from nothing, to jobs.
+   ===================================================================================== */
+
+static void add_job(tool *t, const qnnrt_pipeline *pipeline, const char *asked)
+{
+    for (size_t i = 0; i < t->job_count; ++i)
+        if (t->jobs[i].pipeline == pipeline) return;
+    job *j = &t->jobs[t->job_count++];
+    j->pipeline = pipeline;
+    j->info = qnnrt_pipeline_get_info(pipeline);
+    j->asked = asked;
+    char *name = shown(j->info->name);
+    const int renamed = asked != NULL && strcmp(asked, j->info->name) != 0;
+    j->title = renamed ? text("\"%s\" (%s)", name, asked) : text("\"%s\"", name);
+    free(name);
+    const size_t slots = j->info->slot_count;
+    j->blocks = room_for(slots, sizeof(*j->blocks));
+    j->input_files = room_for(slots, sizeof(*j->input_files));
+    j->input_floats = room_for(slots, sizeof(*j->input_floats));
+    j->files = room_for(slots, sizeof(*j->files));
+    j->native_files = room_for(slots, sizeof(*j->native_files));
+}
+
+/* A pipeline that is there and could not be wired: its job shows what there is, and fails when planned. */
+static const qnnrt_pipeline *find_unwired(const tool *t, const char *name)
+{
+    for (size_t i = 0; i < qnnrt_pipeline_count(t->model); ++i) {
+        const qnnrt_pipeline *pipeline = qnnrt_pipeline_get(t->model, i);
+        if (strcmp(qnnrt_pipeline_get_info(pipeline)->name, name) == 0) return pipeline;
+    }
+    return NULL;
+}
+
+static int select_jobs(tool *t)
+{
+    const settings *set = &t->set;
+    const size_t count = qnnrt_pipeline_count(t->model);
+    t->jobs = room_for(count + set->graph_count, sizeof(*t->jobs));
+    if (set->graph_count == 0)
+        for (size_t i = 0; i < count; ++i) add_job(t, qnnrt_pipeline_get(t->model, i), NULL);
+    for (size_t i = 0; i < set->graph_count; ++i) {
+        const qnnrt_pipeline *pipeline = NULL;
+        qnnrt_error err;
+        if (qnnrt_pipeline_find(t->model, set->graphs[i], &pipeline, &err) != QNNRT_OK)
+            pipeline = find_unwired(t, set->graphs[i]);
+        if (pipeline != NULL)
+            add_job(t, pipeline, set->graphs[i]);
+        else
+            fail(t, NULL, "--graph: %s", err.text);
+    }
+    if (t->job_count == 0 && !t->failed) fail(t, NULL, "the model has no graph that could be run");
+    return t->job_count > 0 && (!t->failed || set->keep_going);
+}
+
+/* =====================================================================================
+   PLAN                                                                           >>plan
+   Plan each job's memory, and show how the job looks.
+   ===================================================================================== */
+
+/* Columns as wide as their widest cell; numbers to the right. Cells are freed. */
+enum { COLUMNS = 8 };
+
+static size_t width_of(const char *s)
+{
+    size_t width = 0;
+    for (; *s != '\0'; ++s)
+        if (((unsigned char)*s & 0xC0) != 0x80) ++width;
+    return width;
+}
+
+static void say_table(const tool *t, char *(*cells)[COLUMNS], size_t rows)
+{
+    static const char *const titles[COLUMNS] = {"tensor", "role", "dims", "dtype", "encoding", "bytes", "offset",
+                                                "steps"};
+    size_t widths[COLUMNS];
+    for (size_t c = 0; c < COLUMNS; ++c) {
+        widths[c] = width_of(titles[c]);
+        for (size_t r = 0; r < rows; ++r) {
+            const size_t width = width_of(cells[r][c]);
+            if (width > widths[c] && (c != 0 || width <= 48)) widths[c] = width;
+        }
+    }
+    for (size_t r = 0; r <= rows; ++r) {
+        for (size_t c = 0; c < COLUMNS; ++c) {
+            const char *cell = r == 0 ? titles[c] : cells[r - 1][c];
+            const size_t width = width_of(cell);
+            const int pad = widths[c] > width ? (int)(widths[c] - width) : 0;
+            if (c == 5 || c == 6) say(t, "  %*s%s", pad, "", cell);
+            else say(t, "  %s%*s", cell, c + 1 < COLUMNS ? pad : 0, "");
+            if (r > 0) free(cells[r - 1][c]);
+        }
+        say(t, "\n");
+    }
+}
+
+static char *dims_text(const qnnrt_tensor_info *tensor)
+{
+    char *made = text("%s", tensor->rank == 0 ? "scalar" : "");
+    for (uint32_t d = 0; d < tensor->rank; ++d) {
+        char *longer = text("%s%s%lu", made, d > 0 ? "x" : "", (unsigned long)tensor->dims[d]);
+        free(made);
+        made = longer;
+    }
+    return made;
+}
+
+static char *encoding_text(const qnnrt_quant *quant)
+{
+    char bits[32] = "";
+    if (quant->bitwidth != 0) snprintf(bits, sizeof(bits), ", %lu bits", (unsigned long)quant->bitwidth);
+    switch (quant->encoding) {
+    case QNNRT_ENCODING_NONE:
+        break;
+    case QNNRT_ENCODING_PER_TENSOR:
+        return text("scale %.9g, offset %ld%s", (double)quant->scale, (long)quant->offset, bits);
+    case QNNRT_ENCODING_PER_AXIS:
+        return text("axis %ld, %lu scales%s", (long)quant->axis, (unsigned long)quant->count, bits);
+    case QNNRT_ENCODING_OTHER:
+        return text("vendor's 0x%lx%s", (unsigned long)quant->vendor_encoding, bits);
+    }
+    return text("-");
+}
+
+static void say_slots(const tool *t, const job *j)
+{
+    const size_t count = j->info->slot_count;
+    char *(*cells)[COLUMNS] = room_for(count, sizeof(*cells));
+    for (size_t i = 0; i < count; ++i) {
+        const qnnrt_slot_info *slot = &j->info->slots[i];
+        const qnnrt_tensor_info *tensor = slot->tensor;
+        cells[i][0] = shown(slot->address);
+        cells[i][1] = text("%s", role_name(slot->role));
+        cells[i][2] = dims_text(tensor);
+        cells[i][3] = text("%s", qnnrt_dtype_name(tensor->dtype));
+        cells[i][4] = encoding_text(&tensor->quant);
+        cells[i][5] = text("%llu", (unsigned long long)tensor->bytes);
+        cells[i][6] = j->blocks[i] != NULL ? text("%llu", (unsigned long long)j->blocks[i]->offset) : text("-");
+        const unsigned long first = slot->first, last = slot->last;
+        cells[i][7] = first == last ? text("%lu", first) : text("%lu-%lu", first, last);
+    }
+    say_table(t, cells, count);
+    free(cells);
+}
+
+static void say_job(const tool *t, const job *j)
+{
+    const qnnrt_pipeline_info *info = j->info;
+    say(t, "\npipeline %s, %lu step%s\n", j->title, (unsigned long)info->step_count, info->step_count == 1 ? "" : "s");
+    for (size_t i = 0; i < info->step_count; ++i) {
+        const qnnrt_step_info *step = &info->steps[i];
+        char *file = shown(qnnrt_contexts(step->model, NULL)[step->context].file);
+        char *graph = shown(step->graph->name);
+        say(t, "  step %lu  %s  \"%s\"\n", (unsigned long)i, file, graph);
+        free(file);
+        free(graph);
+    }
+    if (info->failure != NULL) {
+        say(t, "  not wired: %s\n", info->failure);
+        return;
+    }
+    say_slots(t, j);
+    for (size_t i = 0; i < info->edge_count; ++i) {
+        const qnnrt_edge_info *edge = &info->edges[i];
+        char *from = shown(edge->from->name), *to = shown(edge->to->name);
+        say(t, "  step %lu \"%s\" -> step %lu \"%s\": %s\n", (unsigned long)edge->from_step, from,
+            (unsigned long)edge->to_step, to, edge->reason);
+        free(from);
+        free(to);
+    }
+    if (j->plan_info != NULL)
+        say(t, "  memory    peak %llu bytes, bound %llu, naive %llu, alignment %lu%s\n",
+            (unsigned long long)j->plan_info->peak, (unsigned long long)j->plan_info->bound,
+            (unsigned long long)j->plan_info->naive, (unsigned long)j->plan_info->align,
+            t->set.guard ? "; with --guard every tensor has pages of its own" : "");
+}
+
+static void plan_job(tool *t, job *j)
+{
+    if (j->info->failure != NULL) {
+        fail(t, j, "pipeline %s is not wired: %s\n  its graphs run alone, as --graph CONTEXT/GRAPH", j->title,
+             j->info->failure);
+        return;
+    }
+    qnnrt_entry_desc entry = {0};
+    qnnrt_plan_desc desc = {0};
+    qnnrt_error err;
+    entry.pipeline = j->pipeline;
+    desc.entries = &entry;
+    desc.entry_count = 1;
+    desc.align = t->set.align;
+    const uint64_t begin = now_ns();
+    if (qnnrt_plan_create(&desc, &j->plan, &err) != QNNRT_OK) {
+        fail(t, j, "pipeline %s: %s", j->title, err.text);
+        return;
+    }
+    j->prepare_ns = now_ns() - begin;
+    j->plan_info = qnnrt_plan_get_info(j->plan);
+    for (size_t b = 0; b < j->plan_info->block_count; ++b) {
+        const qnnrt_plan_block *block = &j->plan_info->blocks[b];
+        if (block->entry == 0 && block->slot >= 0 && (size_t)block->slot < j->info->slot_count)
+            j->blocks[block->slot] = block;
+    }
+}
+
+/* =====================================================================================
+   INPUTS                                                                       >>inputs
+   Which file goes into which slot, and reading it.
+   ===================================================================================== */
+
+static int is_job_name(const job *j, const char *name)
+{
+    return strcmp(j->info->name, name) == 0 || (j->asked != NULL && strcmp(j->asked, name) == 0);
+}
+
+static int is_pipeline_name(const tool *t, const char *name)
+{
+    for (size_t i = 0; i < qnnrt_pipeline_count(t->model); ++i)
+        if (strcmp(qnnrt_pipeline_get_info(qnnrt_pipeline_get(t->model, i))->name, name) == 0) return 1;
+    for (size_t i = 0; i < t->job_count; ++i)
+        if (is_job_name(&t->jobs[i], name)) return 1;
+    return 0;
+}
+
+/* Is it the name of an input at all? Then a look-up that failed has found several. */
+static int is_input_name(const job *j, const char *name)
+{
+    for (size_t i = 0; i < j->info->slot_count; ++i)
+        if (j->info->slots[i].role == QNNRT_ROLE_INPUT && strcmp(j->info->slots[i].tensor->name, name) == 0) return 1;
+    return 0;
+}
+
+static void place_input(tool *t, const input_option *input)
+{
+    const char *name = input->name;
+    char *graph = NULL;
+    const char *colon = strchr(name, ':');
+    if (colon != NULL) {
+        graph = text("%.*s", (int)(colon - name), name);
+        if (is_pipeline_name(t, graph)) {
+            name = colon + 1;
+        } else {
+            free(graph);
+            graph = NULL;
+        }
+    }
+
+    size_t asked = 0, placed = 0;
+    char *reasons = text("%s", "");
+    for (size_t i = 0; i < t->job_count; ++i) {
+        job *j = &t->jobs[i];
+        qnnrt_slot slot = QNNRT_NO_SLOT;
+        qnnrt_error err;
+        if (graph != NULL && !is_job_name(j, graph)) continue;
+        ++asked;
+        if (j->info->failure != NULL) continue;  /* reported, and without slots */
+        if (qnnrt_slot_find(j->pipeline, name, QNNRT_ROLE_INPUT, &slot, &err) != QNNRT_OK) {
+            char *longer = text("%s%s%s", reasons, reasons[0] != '\0' ? "; " : "", err.text);
+            free(reasons);
+            reasons = longer;
+            if (is_input_name(j, name)) {
+                fail(t, j, "--input %s: %s", input->text, err.text);
+                ++placed;
+            }
+            continue;
+        }
+        ++placed;
+        if (j->input_files[slot] != NULL)
+            fail(t, j, "--input %s: this input is given twice, by %s too", input->text, j->input_files[slot]);
+        j->input_files[slot] = input->file;
+    }
+    if (asked == 0)
+        fail(t, NULL, "--input %s: pipeline \"%s\" is not among those of --graph", input->text, graph);
+    else if (placed == 0)
+        fail(t, NULL, "--input %s: %s", input->text, reasons[0] != '\0' ? reasons : "no pipeline can run");
+    free(reasons);
+    free(graph);
+}
+
+/* Types for which a float32 file is a convenience, not a change of meaning. */
+static int takes_float_file(const qnnrt_tensor_info *tensor)
+{
+    return tensor->quant.encoding == QNNRT_ENCODING_PER_TENSOR || tensor->quant.encoding == QNNRT_ENCODING_PER_AXIS ||
+           tensor->dtype == QNNRT_DTYPE_F16 || tensor->dtype == QNNRT_DTYPE_BF16;
+}
+
+/* Read all of a file, or `most` bytes and one more. Returns NULL after a message. */
+static unsigned char *read_file(tool *t, job *j, const char *path, size_t most, size_t *bytes)
+{
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) {
+        fail(t, j, "cannot open %s: %s", path, strerror(errno));
+        return NULL;
+    }
+    unsigned char *data = room_for(most + 1, 1);
+    errno = 0;
+    *bytes = fread(data, 1, most + 1, file);
+    if (ferror(file)) {
+        fail(t, j, "cannot read %s: %s", path, strerror(errno));
+        free(data);
+        data = NULL;
+    }
+    fclose(file);
+    return data;
+}
+
+static int load_input(tool *t, job *j, qnnrt_run *run, qnnrt_slot slot)
+{
+    const qnnrt_tensor_info *tensor = j->info->slots[slot].tensor;
+    const char *path = j->input_files[slot];
+    const size_t native = (size_t)tensor->bytes, floats = (size_t)tensor->count * sizeof(float);
+    const size_t most = native > floats ? native : floats;
+    int loaded = 0;
+    size_t bytes = 0;
+    unsigned char *data = read_file(t, j, path, most, &bytes);
+    if (data == NULL) return 0;
+
+    const int wants_float = t->set.input_form == FORM_FLOAT;
+    const int as_float = wants_float ? bytes == floats
+                                     : bytes == floats && bytes != native && takes_float_file(tensor);
+    if (as_float) {
+        const float *values = (const float *)(const void *)data;
+        loaded = qnnrt_slot_write_f32(run, slot, 0, values, (size_t)tensor->count) == QNNRT_OK;
+        if (!loaded) fail(t, j, "%s: %s", path, qnnrt_run_error(run)->text);
+        j->input_floats[slot] = 1;
+    } else if (bytes == native && !wants_float) {
+        void *to = qnnrt_data_slot(run, slot, NULL);
+        loaded = to != NULL;
+        if (loaded) memcpy(to, data, native);
+        else fail(t, j, "%s: the input has no memory", path);
+    } else {
+        struct stat status;
+        char *name = shown(j->info->slots[slot].address), *dims = dims_text(tensor);
+        unsigned long long found = bytes;
+        if (stat(path, &status) == 0 && S_ISREG(status.st_mode)) found = (unsigned long long)status.st_size;
+        fail(t, j, "%s has %llu bytes; input \"%s\" (%s %s) takes %llu bytes native%s or %llu bytes float32%s", path,
+             found, name, qnnrt_dtype_name(tensor->dtype), dims, (unsigned long long)native,
+             wants_float ? " (not with --input_data_type float)" : "", (unsigned long long)floats,
+             wants_float || takes_float_file(tensor) ? "" : " (with --input_data_type float)");
+        free(name);
+        free(dims);
+    }
+    free(data);
+    return loaded;
+}
+
+static int load_inputs(tool *t, job *j, qnnrt_run *run)
+{
+    enum { LISTED = 8 };
+    size_t zero = 0;
+    for (size_t i = 0; i < j->info->slot_count; ++i) {
+        if (j->info->slots[i].role != QNNRT_ROLE_INPUT) continue;
+        if (j->input_files[i] == NULL) {
+            ++zero;
+            continue;
+        }
+        if (!load_input(t, j, run, (qnnrt_slot)i)) return 0;
+        char *name = shown(j->info->slots[i].address);
+        say(t, "  input     \"%s\" from %s, %s\n", name, j->input_files[i], j->input_floats[i] ? "float32" : "native");
+        free(name);
+    }
+    if (zero == 0) return 1;
+    say(t, "  inputs not given hold the code of real zero:");
+    for (size_t i = 0, listed = 0; i < j->info->slot_count && listed < LISTED; ++i) {
+        if (j->info->slots[i].role != QNNRT_ROLE_INPUT || j->input_files[i] != NULL) continue;
+        char *name = shown(j->info->slots[i].address);
+        say(t, "%s \"%s\"", listed++ > 0 ? "," : "", name);
+        free(name);
+    }
+    if (zero > LISTED) say(t, " and %lu more", (unsigned long)(zero - LISTED));
+    say(t, "\n");
+    return 1;
+}
+
+/* =====================================================================================
+   OUTPUTS                                                                     >>outputs
+   File names, folders, and writing.
+   ===================================================================================== */
+
+/* Names for the folders of jobs and the files of outputs, before anything is written. */
+static void name_files(tool *t)
+{
+    char **folders = room_for(t->job_count, sizeof(*folders));
+    for (size_t i = 0; i < t->job_count; ++i) {
+        job *j = &t->jobs[i];
+        j->folder = folders[i] = safe_name(j->info->name, "", folders, i);
+        const size_t slots = j->info->slot_count;
+        char **used = room_for(2 * slots, sizeof(*used));
+        for (size_t s = 0; s < slots; ++s)
+            if (j->info->slots[s].role == QNNRT_ROLE_OUTPUT)
+                j->files[s] = used[s] = safe_name(j->info->slots[s].tensor->name, ".raw", used, slots);
+        /* After all others, so that a tensor called x_native keeps its name beside one called x. */
+        for (size_t s = 0; s < slots && t->set.output_form == FORM_BOTH; ++s)
+            if (j->files[s] != NULL)
+                j->native_files[s] = used[slots + s] =
+                    safe_name(j->info->slots[s].tensor->name, "_native.raw", used, 2 * slots);
+        free(used);
+    }
+    free(folders);
+}
+
+/* Like mkdir -p. */
+static int make_folders(const char *path)
+{
+    char *part = text("%s", path);
+    int made = 1;
+    for (char *c = part + 1; made && part[0] != '\0'; ++c) {
+        const char kept = *c;
+        if (kept != '/' && kept != '\0') continue;
+        *c = '\0';
+        made = mkdir(part, 0777) == 0 || errno == EEXIST;
+        *c = kept;
+        if (kept == '\0') break;
+    }
+    free(part);
+    return made;
+}
+
+static int write_file(tool *t, job *j, const char *path, const void *data, size_t bytes)
+{
+    FILE *file = fopen(path, "wb");
+    if (file == NULL) {
+        fail(t, j, "cannot create %s: %s", path, strerror(errno));
+        return 0;
+    }
+    errno = 0;
+    int good = fwrite(data, 1, bytes, file) == bytes;
+    good = fclose(file) == 0 && good;            /* a full disk may show only now */
+    if (!good) fail(t, j, "cannot write %s: %s", path, strerror(errno));
+    return good;
+}
+
+static void note_file(job *j, uint32_t inference, qnnrt_slot slot, number_form form, uint64_t bytes, char *path)
+{
+    if (j->written_count == j->written_room) {
+        const size_t more = j->written_room != 0 ? 2 * j->written_room : 16;
+        output_file *longer = room_for(more, sizeof(*longer));
+        if (j->written_count != 0) memcpy(longer, j->written, j->written_count * sizeof(*longer));
+        free(j->written);
+        j->written = longer;
+        j->written_room = more;
+    }
+    const output_file file = {inference, slot, form, bytes, path};
+    j->written[j->written_count++] = file;
+}
+
+static int write_output(tool *t, job *j, qnnrt_run *run, uint32_t inference, qnnrt_slot slot, number_form form,
+                        const char *folder, const char *name)
+{
+    const qnnrt_tensor_info *tensor = j->info->slots[slot].tensor;
+    const size_t count = (size_t)tensor->count;
+    float *values = NULL;
+    const void *data = NULL;
+    size_t bytes = 0;
+    int written = 0;
+    char *path = text("%s/%s", folder, name);
+    if (form == FORM_FLOAT) {
+        values = room_for(count, sizeof(*values));
+        bytes = count * sizeof(*values);
+        if (qnnrt_slot_read_f32(run, slot, 0, values, count) == QNNRT_OK) data = values;
+        else fail(t, j, "%s: %s", path, qnnrt_run_error(run)->text);
+    } else {
+        data = qnnrt_data_slot(run, slot, &bytes);
+        if (data == NULL) fail(t, j, "%s: the output has no memory", path);
+    }
+    if (data != NULL) written = write_file(t, j, path, data, bytes);
+    if (written) note_file(j, inference, slot, form, bytes, path);
+    else free(path);
+    free(values);
+    return written;
+}
+
+static int write_outputs(tool *t, job *j, qnnrt_run *run, uint32_t inference)
+{
+    const settings *set = &t->set;
+    if (set->output_dir == NULL) return 1;
+    char *folder = set->inferences > 1
+                       ? text("%s/Result_%lu/%s", set->output_dir, (unsigned long)inference, j->folder)
+                       : text("%s/%s", set->output_dir, j->folder);
+    int good = make_folders(folder);
+    if (!good) fail(t, j, "cannot make the folder %s: %s", folder, strerror(errno));
+    for (size_t i = 0; good && i < j->info->slot_count; ++i) {
+        if (j->files[i] == NULL) continue;
+        const number_form first = set->output_form == FORM_NATIVE ? FORM_NATIVE : FORM_FLOAT;
+        /* The native file first: it is there even for a type that has no float form. */
+        if (set->output_form == FORM_BOTH)
+            good = write_output(t, j, run, inference, (qnnrt_slot)i, FORM_NATIVE, folder, j->native_files[i]);
+        good = write_output(t, j, run, inference, (qnnrt_slot)i, first, folder, j->files[i]) && good;
+    }
+    free(folder);
+    return good;
+}
+
+/* =====================================================================================
+   RUN                                                                             >>run
+   Memory, inputs, inferences, outputs of one job.
+   ===================================================================================== */
+
+static int compare_ns(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void min_and_median(const job *j, uint64_t *min, uint64_t *median)
+{
+    const size_t count = j->exec_count;
+    uint64_t *sorted = room_for(count, sizeof(*sorted));
+    memcpy(sorted, j->exec_ns, count * sizeof(*sorted));
+    qsort(sorted, count, sizeof(*sorted), compare_ns);
+    *min = sorted[0];
+    *median = count % 2 != 0 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
+    free(sorted);
+}
+
+static void say_result(const tool *t, const job *j)
+{
+    say(t, "  time      prepare %.3f ms", ms(j->prepare_ns));
+    if (j->exec_count > 0) {
+        uint64_t min = 0, median = 0;
+        min_and_median(j, &min, &median);
+        say(t, ", exec min %.3f ms, median %.3f ms over %lu inference%s", ms(min), ms(median),
+            (unsigned long)j->exec_count, j->exec_count == 1 ? "" : "s");
+    }
+    if (j->exec_failed > 0) say(t, ", %lu failed", (unsigned long)j->exec_failed);
+    say(t, "\n");
+    /* Files of one inference stand for those of all: they differ in Result_<n> only. */
+    for (size_t i = 0; i < j->written_count && j->written[i].inference == j->written[0].inference; ++i)
+        say(t, "  output    %s, %llu bytes, %s\n", j->written[i].path, (unsigned long long)j->written[i].bytes,
+            j->written[i].form == FORM_FLOAT ? "float32" : "native");
+    if (j->exec_count > 1 && j->written_count > 0) say(t, "            likewise for every other inference\n");
+}
+
+static void run_job(tool *t, job *j)
+{
+    const settings *set = &t->set;
+    qnnrt_mem *mem = NULL;
+    qnnrt_run *run = NULL;
+    qnnrt_mem_desc mem_desc = {0};
+    qnnrt_error err;
+    mem_desc.guard = set->guard;
+    say(t, "\nrun %s\n", j->title);
+
+    const uint64_t begin = now_ns();
+    if (qnnrt_mem_create(j->plan, &mem_desc, &mem, &err) != QNNRT_OK ||
+        qnnrt_run_create(mem, 0, &run, &err) != QNNRT_OK) {
+        fail(t, j, "pipeline %s: %s", j->title, err.text);
+        goto done;
+    }
+    j->prepare_ns += now_ns() - begin;
+    if (!load_inputs(t, j, run)) goto done;
+
+    j->exec_ns = room_for(set->inferences, sizeof(*j->exec_ns));
+    for (uint32_t n = 0; n < set->inferences; ++n) {
+        const uint64_t start = now_ns();
+        const qnnrt_result result = qnnrt_exec(run);
+        const uint64_t took = now_ns() - start;
+        int good = result == QNNRT_OK;
+        if (good) {
+            j->exec_ns[j->exec_count++] = took;
+            good = write_outputs(t, j, run, n);
+        } else {
+            ++j->exec_failed;
+            fail(t, j, "pipeline %s, inference %lu: %s", j->title, (unsigned long)n, qnnrt_run_error(run)->text);
+        }
+        if (!good && !set->keep_going) break;
+    }
+    say_result(t, j);
+
+done:
+    qnnrt_run_destroy(run);
+    qnnrt_mem_destroy(mem);
+}
+
+/* =====================================================================================
+   REPORT                                                                       >>report
+   The document of --bind_plan_out and --json.
+   ===================================================================================== */
+
+static void report_backend(const tool *t, json *j)
+{
+    if (t->backend == NULL) {
+        json_string(j, "backend", NULL);
+        return;
+    }
+    const qnnrt_backend_info *info = qnnrt_backend_get_info(t->backend);
+    json_open(j, "backend", '{', 0);
+    json_string(j, "path", info->path);
+    json_string(j, "provider", info->provider);
+    json_string(j, "build_id", info->build_id);
+    json_count(j, "id", info->id);
+    json_version(j, "core_api", info->core_api);
+    json_version(j, "backend_api", info->backend_api);
+    json_count(j, "open_ns", info->open_ns);
+    json_close(j, '}');
+}
+
+static void report_model(const tool *t, json *j)
+{
+    if (t->model == NULL) {
+        json_string(j, "model", NULL);
+        return;
+    }
+    size_t count = 0;
+    const qnnrt_context_info *contexts = qnnrt_contexts(t->model, &count);
+    json_open(j, "model", '{', 0);
+    json_string(j, "ctx_dir", t->set.ctx_dir);
+    json_string(j, "system", qnnrt_get_system_path(t->model));
+    json_open(j, "contexts", '[', 0);
+    for (size_t i = 0; i < count; ++i) {
+        const qnnrt_context_info *c = &contexts[i];
+        json_open(j, NULL, '{', 0);
+        json_string(j, "file", c->file);
+        json_count(j, "bytes", c->file_bytes);
+        json_string(j, "build_id", c->build_id);
+        json_count(j, "backend_id", c->backend_id);
+        json_count(j, "soc_model", c->soc_model);
+        json_count(j, "dsp_arch", c->dsp_arch);
+        json_open(j, "graphs", '[', 0);
+        for (size_t g = 0; g < c->graph_count; ++g) json_string(j, NULL, c->graphs[g].name);
+        json_close(j, ']');
+        json_count(j, "metadata_ns", c->metadata_ns);
+        json_count(j, "create_ns", c->create_ns);
+        json_string(j, "failure", c->failure != NULL ? c->failure->text : NULL);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+    json_close(j, '}');
+}
+
+static void report_quant(json *j, const qnnrt_quant *quant)
+{
+    if (quant->encoding == QNNRT_ENCODING_NONE) {
+        json_string(j, "quantization", NULL);
+        return;
+    }
+    json_open(j, "quantization", '{', 1);
+    if (quant->encoding == QNNRT_ENCODING_PER_TENSOR) {
+        json_string(j, "encoding", "per_tensor");
+        json_float(j, "scale", quant->scale);
+        json_int(j, "offset", quant->offset);
+    } else if (quant->encoding == QNNRT_ENCODING_PER_AXIS) {
+        json_string(j, "encoding", "per_axis");
+        json_int(j, "axis", quant->axis);
+        json_open(j, "scales", '[', 1);
+        for (uint32_t i = 0; i < quant->count; ++i) json_float(j, NULL, quant->scales[i]);
+        json_close(j, ']');
+        json_open(j, "offsets", '[', 1);
+        for (uint32_t i = 0; i < quant->count; ++i) json_int(j, NULL, quant->offsets != NULL ? quant->offsets[i] : 0);
+        json_close(j, ']');
+    } else {
+        json_string(j, "encoding", "other");
+    }
+    json_count(j, "vendor_encoding", quant->vendor_encoding);
+    json_count(j, "bitwidth", quant->bitwidth);
+    json_close(j, '}');
+}
+
+static void report_slots(json *j, const job *from)
+{
+    json_open(j, "slots", '[', 0);
+    for (size_t i = 0; i < from->info->slot_count; ++i) {
+        const qnnrt_slot_info *slot = &from->info->slots[i];
+        const qnnrt_tensor_info *tensor = slot->tensor;
+        json_open(j, NULL, '{', 0);
+        json_count(j, "slot", i);
+        json_string(j, "address", slot->address);
+        json_string(j, "name", tensor->name);
+        json_string(j, "role", role_name(slot->role));
+        json_string(j, "dtype", qnnrt_dtype_name(tensor->dtype));
+        json_open(j, "dims", '[', 1);
+        for (uint32_t d = 0; d < tensor->rank; ++d) json_count(j, NULL, tensor->dims[d]);
+        json_close(j, ']');
+        json_count(j, "count", tensor->count);
+        json_count(j, "bytes", tensor->bytes);
+        report_quant(j, &tensor->quant);
+        if (from->blocks[i] != NULL) json_count(j, "offset", from->blocks[i]->offset);
+        else json_string(j, "offset", NULL);
+        json_bool(j, "kept", from->blocks[i] != NULL && from->blocks[i]->kept);
+        json_count(j, "first_step", slot->first);
+        json_count(j, "last_step", slot->last);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
+static void report_edges(json *j, const qnnrt_pipeline_info *info)
+{
+    json_open(j, "edges", '[', 0);
+    for (size_t i = 0; i < info->edge_count; ++i) {
+        const qnnrt_edge_info *edge = &info->edges[i];
+        json_open(j, NULL, '{', 1);
+        json_count(j, "from_step", edge->from_step);
+        json_string(j, "from", edge->from->name);
+        json_count(j, "to_step", edge->to_step);
+        json_string(j, "to", edge->to->name);
+        json_int(j, "slot", edge->slot);
+        json_string(j, "reason", edge->reason);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
+/* What --json has and --bind_plan_out has not. */
+static void report_results(json *j, const job *from)
+{
+    json_open(j, "inputs", '[', 0);
+    for (size_t i = 0; i < from->info->slot_count; ++i) {
+        if (from->info->slots[i].role != QNNRT_ROLE_INPUT) continue;
+        json_open(j, NULL, '{', 1);
+        json_count(j, "slot", i);
+        json_string(j, "file", from->input_files[i]);
+        json_string(j, "data_type", from->input_files[i] == NULL ? NULL : from->input_floats[i] ? "float" : "native");
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+    json_count(j, "prepare_ns", from->prepare_ns);
+    json_count(j, "inferences_failed", from->exec_failed);
+    if (from->exec_count > 0) {
+        uint64_t min = 0, median = 0;
+        min_and_median(from, &min, &median);
+        json_count(j, "exec_min_ns", min);
+        json_count(j, "exec_median_ns", median);
+    } else {
+        json_string(j, "exec_min_ns", NULL);
+        json_string(j, "exec_median_ns", NULL);
+    }
+    json_open(j, "exec_ns", '[', 1);
+    for (size_t i = 0; i < from->exec_count; ++i) json_count(j, NULL, from->exec_ns[i]);
+    json_close(j, ']');
+    json_open(j, "outputs", '[', 0);
+    for (size_t i = 0; i < from->written_count; ++i) {
+        const output_file *file = &from->written[i];
+        json_open(j, NULL, '{', 1);
+        json_count(j, "inference", file->inference);
+        json_int(j, "slot", file->slot);
+        json_string(j, "data_type", file->form == FORM_FLOAT ? "float" : "native");
+        json_count(j, "bytes", file->bytes);
+        json_string(j, "file", file->path);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
+static void report(const tool *t, FILE *file, int results)
+{
+    json writer = {NULL, 0, 0, 0};
+    json *j = &writer;
+    j->file = file;
+    json_open(j, NULL, '{', 0);
+    json_string(j, "qnnrt", qnnrt_version());
+    if (results) {
+        json_bool(j, "ok", !t->failed);
+        json_string(j, "error", t->error);
+    }
+    report_backend(t, j);
+    report_model(t, j);
+    json_open(j, "pipelines", '[', 0);
+    for (size_t i = 0; i < t->job_count; ++i) {
+        const job *from = &t->jobs[i];
+        json_open(j, NULL, '{', 0);
+        json_string(j, "name", from->info->name);
+        json_string(j, "asked", from->asked);
+        json_string(j, "failure", from->info->failure);
+        if (results) json_string(j, "error", from->error);
+        json_open(j, "steps", '[', 0);
+        for (size_t s = 0; s < from->info->step_count; ++s) {
+            const qnnrt_step_info *step = &from->info->steps[s];
+            json_open(j, NULL, '{', 1);
+            json_count(j, "context", step->context);
+            json_string(j, "file", qnnrt_contexts(step->model, NULL)[step->context].file);
+            json_string(j, "graph", step->graph->name);
+            json_close(j, '}');
+        }
+        json_close(j, ']');
+        report_slots(j, from);
+        report_edges(j, from->info);
+        if (from->plan_info != NULL) {
+            json_open(j, "plan", '{', 1);
+            json_count(j, "peak", from->plan_info->peak);
+            json_count(j, "bound", from->plan_info->bound);
+            json_count(j, "naive", from->plan_info->naive);
+            json_count(j, "align", from->plan_info->align);
+            json_close(j, '}');
+        } else {
+            json_string(j, "plan", NULL);
+        }
+        if (results) report_results(j, from);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+    json_close(j, '}');
+}
+
+static void write_plan(tool *t)
+{
+    const char *path = t->set.plan_out;
+    if (path == NULL) return;
+    if (strcmp(path, "-") == 0) {
+        report(t, t->out, 0);
+        return;
+    }
+    FILE *file = fopen(path, "wb");
+    if (file == NULL) {
+        fail(t, NULL, "cannot create %s: %s", path, strerror(errno));
+        return;
+    }
+    report(t, file, 0);
+    errno = 0;
+    const int good = !ferror(file);
+    if (fclose(file) != 0 || !good) fail(t, NULL, "cannot write %s: %s", path, strerror(errno));
+}
+
+/* =====================================================================================
+   MAIN                                                                           >>main
+   ===================================================================================== */
+
+/* Take descriptor 1 for this program, and give everyone else standard error in its place. */
+static FILE *take_stdout(void)
+{
+    for (int fd = 0; fd <= 2; ++fd)              /* else the next file that is opened would be in their place */
+        if (fcntl(fd, F_GETFD) == -1 && errno == EBADF && open("/dev/null", O_RDWR) != fd) return NULL;
+    const int own = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    if (own == -1 || dup2(STDERR_FILENO, STDOUT_FILENO) == -1) return NULL;
+    return fdopen(own, "w");
+}
+
+static void run_all(tool *t)
+{
+    if (!open_model(t) || !select_jobs(t)) return;
+    for (size_t i = 0; i < t->job_count; ++i) {
+        plan_job(t, &t->jobs[i]);
+        say_job(t, &t->jobs[i]);
+    }
+    write_plan(t);
+    if (t->failed && !t->set.keep_going) return;
+
+    const int failed_before = t->failed;
+    t->failed = 0;
+    for (size_t i = 0; i < t->set.input_count; ++i) place_input(t, &t->set.inputs[i]);
+    const int inputs_placed = !t->failed;
+    t->failed |= failed_before;
+    if (!inputs_placed) return;                  /* a wrong name is a wrong command, even with --keep_going */
+
+    name_files(t);
+    for (size_t i = 0; i < t->job_count && t->set.inferences > 0; ++i) {
+        if (t->jobs[i].plan == NULL) continue;
+        run_job(t, &t->jobs[i]);
+        if (t->failed && !t->set.keep_going) return;
+    }
+}
+
+static void free_jobs(tool *t)
+{
+    for (size_t i = 0; i < t->job_count; ++i) {
+        job *j = &t->jobs[i];
+        for (size_t s = 0; s < j->info->slot_count; ++s) {
+            free(j->files[s]);
+            free(j->native_files[s]);
+        }
+        for (size_t w = 0; w < j->written_count; ++w) free(j->written[w].path);
+        free(j->files);
+        free(j->native_files);
+        free(j->written);
+        free((void *)j->blocks);
+        free((void *)j->input_files);
+        free(j->input_floats);
+        free(j->folder);
+        free(j->title);
+        free(j->exec_ns);
+        free(j->error);
+        qnnrt_plan_destroy(j->plan);
+    }
+    free(t->jobs);
+    t->jobs = NULL;
+    t->job_count = 0;
+}
+
+static void close_all(tool *t)
+{
+    free_jobs(t);
+    const qnnrt_result model = qnnrt_close(t->model);
+    if (model != QNNRT_OK)
+        fail(t, NULL, "closing the model: %s (--log_level error shows more)", qnnrt_result_name(model));
+    const qnnrt_result backend = qnnrt_backend_close(t->backend);
+    if (backend != QNNRT_OK)
+        fail(t, NULL, "closing the backend: %s (--log_level error shows more)", qnnrt_result_name(backend));
+}
+
+int main(int argc, char **argv)
+{
+    tool t;
+    int answered = 0;
+    memset(&t, 0, sizeof(t));
+    t.out = take_stdout();
+    if (t.out == NULL) {
+        fprintf(stderr, "qnnrt-run: cannot copy standard output: %s\n", strerror(errno));
+        return STATUS_FAILED;
+    }
+    const int status = parse_options(&t, argc, argv, &answered);
+    if (status == STATUS_OK && !answered) {
+        run_all(&t);
+        if (t.set.json) report(&t, t.out, 1);
+        close_all(&t);
+    }
+    for (size_t i = 0; i < t.set.input_count; ++i) free(t.set.inputs[i].name);
+    free((void *)t.set.contexts);
+    free((void *)t.set.graphs);
+    free(t.set.inputs);
+    free(t.error);
+    const int good = !ferror(t.out);
+    if ((fclose(t.out) != 0 || !good) && status == STATUS_OK) {
+        fprintf(stderr, "qnnrt-run: cannot write to standard output\n");
+        return STATUS_FAILED;
+    }
+    return status != STATUS_OK ? status : t.failed ? STATUS_FAILED : STATUS_OK;
+}
