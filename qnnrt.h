@@ -72,7 +72,8 @@
        exactly one graph (then: file order, named after the first). Edges, for every input of a step:
            1. the nearest earlier output of the same name, if dims, dtype and encoding are equal
            2. else, where no edge leads from a step to the next: the only unmatched output and the only
-              unmatched input of these two that fit each other
+              unmatched input of these two that fit each other (inputs that an earlier step takes from the
+              caller, a mask say, are the caller's)
        Every step after the first needs an edge from the one before. What does not fit is refused by
        name: a wrong scale over a cut gives fluent nonsense, so it is never guessed. A pipeline that
        cannot be wired does not fail the open: its single graphs stay callable as "<context>/<graph>"
@@ -193,7 +194,8 @@ typedef enum qnnrt_log_level {     /* the vendor's own numbers */
                  returned, never NULL. Called on the threads of the caller only.
    log           must be callable from any thread, must copy what it keeps, must not call back into qnnrt.
                  room is "backend", "vendor", ...; text is one line without a newline.
-   lock, unlock  both or none. Held around every call into the vendor library; a plain mutex will do. */
+   lock, unlock  both or none. Held around every call into the vendor libraries but the loading itself; a plain mutex
+                 will do. */
 typedef struct qnnrt_hooks {
     void *(*alloc)(void *user, size_t bytes);             /* default: malloc */
     void  (*free)(void *user, void *data);                /* default: free   */
@@ -390,7 +392,8 @@ QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, q
                                   qnnrt_error *err);
 
 /* Free contexts and, when the model opened it, the backend. NULL is fine.
-   Returns  QNNRT_OK; QNNRT_E_BUSY while a run, plan or made pipeline uses it (nothing is freed);
+   Returns  QNNRT_OK; QNNRT_E_BUSY while a run, plan or made pipeline uses it, or another model shares the backend
+            that it opened (nothing is freed);
             QNNRT_E_BACKEND as in qnnrt_backend_close()                                              */
 QNNRT_API qnnrt_result qnnrt_close(qnnrt *model);
 
@@ -1195,7 +1198,10 @@ static void qnnrt__err_text(qnnrt_error *err, const char *text, size_t length)
     size_t used;
     if (err == NULL) return;
     used = strlen(err->text);
-    if (length > sizeof(err->text) - 1 - used) length = sizeof(err->text) - 1 - used;
+    if (length > sizeof(err->text) - 1 - used) {
+        length = sizeof(err->text) - 1 - used;
+        while (length > 0 && ((unsigned char)text[length] & 0xC0) == 0x80) --length;     /* not within a character */
+    }
     memcpy(err->text + used, text, length);
     err->text[used + length] = '\0';
 }
@@ -1281,6 +1287,7 @@ typedef struct qnnrt__log_slot {
     uint32_t        count;                                   /* errors and warnings so far */
     char            first[QNNRT__LOG_CHARS];                 /* first error since the mark, else first warning */
     uint32_t        first_level, first_at;                   /* level 0: none; at: its number */
+    uint32_t        mark;                                    /* the call under way began at this number */
     char            lines[QNNRT__LOG_LINES][QNNRT__LOG_CHARS];
 } qnnrt__log_slot;
 
@@ -1321,7 +1328,7 @@ static void qnnrt__log_take(qnnrt__log_slot *slot, const char *format, uint32_t 
     hooks = slot->hooks;
     pass = level <= (uint32_t)slot->level;
     if (used && text[0] != '\0' && level <= QNNRT_LOG_WARN) {
-        if (slot->first_level == 0 || level < slot->first_level) {
+        if (slot->first_level == 0 || slot->first_at < slot->mark || level < slot->first_level) {
             slot->first_level = level;
             slot->first_at = slot->count;
             memcpy(slot->first, text, strlen(text) + 1);
@@ -1385,38 +1392,32 @@ static void qnnrt__log_close(int index)
     qnnrt__os_unlock(&qnnrt__log_slots[index].lock);
 }
 
-/* Lines from here on belong to the call that begins now; answers their first number. */
-static uint32_t qnnrt__log_mark(int index)
+/* Lines from here on belong to the call that begins now. */
+static void qnnrt__log_mark(int index)
 {
-    uint32_t since;
-    if (index < 0) return 0;
+    if (index < 0) return;
     qnnrt__os_lock(&qnnrt__log_slots[index].lock);
-    since = qnnrt__log_slots[index].count;
-    qnnrt__log_slots[index].first_level = 0;
+    qnnrt__log_slots[index].mark = qnnrt__log_slots[index].count;
     qnnrt__os_unlock(&qnnrt__log_slots[index].lock);
-    return since;
 }
 
-/* Append what the vendor logged from number `since` on: the first error as the likely cause, then the last lines
-   that are still kept. */
-static void qnnrt__log_report(int index, uint32_t since, qnnrt_error *err)
+/* Append what the vendor logged since the mark: the first error as the likely cause, then the lines still kept. */
+static void qnnrt__log_report(int index, qnnrt_error *err)
 {
     qnnrt__log_slot *slot;
     uint32_t i;
-    int first = 1;
+    int first;
     if (index < 0 || err == NULL) return;
     slot = &qnnrt__log_slots[index];
     qnnrt__os_lock(&slot->lock);
-    if (slot->first_level != 0 && slot->first_at >= since) {
-        qnnrt__err_add(err, "\n  the library logged first: %s", slot->first);
-        first = 0;
-    }
+    first = slot->first_level != 0 && slot->first_at >= slot->mark;
+    if (first)
+        qnnrt__err_add(err, "\n  the library logged first, as %s: %s", slot->first_level == QNNRT_LOG_ERROR ? "an error" : "a warning",
+                       slot->first);
     i = slot->count > QNNRT__LOG_LINES ? slot->count - QNNRT__LOG_LINES : 0;
-    for (i = i > since ? i : since; i < slot->count; ++i) {
-        if (!first && i == slot->first_at) continue;
-        qnnrt__err_add(err, "\n  %s: %s", first ? "the library logged" : "then", slot->lines[i % QNNRT__LOG_LINES]);
-        first = 0;
-    }
+    for (i = i > slot->mark ? i : slot->mark; i < slot->count; ++i)
+        if (!first || i != slot->first_at)
+            qnnrt__err_add(err, "\n  and %s: %s", first && i < slot->first_at ? "before" : "then", slot->lines[i % QNNRT__LOG_LINES]);
     qnnrt__os_unlock(&slot->lock);
 }
 
@@ -1599,14 +1600,14 @@ QNNRT_API const char *qnnrt_vendor_code_name(uint64_t vendor_code)
 }
 
 /* Append code, symbol, cause, fix and the library's own lines to an error that says what was attempted. */
-static qnnrt_result qnnrt__codes_explain(qnnrt_error *err, const char *call, uint64_t vendor_code, int log_slot,
-                                         uint32_t since)
+static qnnrt_result qnnrt__codes_explain(qnnrt_error *err, const char *call, uint64_t vendor_code, int log_slot)
 {
     const char *symbol = qnnrt_vendor_code_name(vendor_code);
     if (err == NULL) return QNNRT_E_BACKEND;
     err->vendor_code = vendor_code;
     qnnrt__err_add(err, ": %s answered 0x%x (%s)", call, (unsigned)(vendor_code & 0xFFFF),
                    symbol != NULL ? symbol : "no symbol known");
+    if (vendor_code > 0xFFFF) qnnrt__err_add(err, ", in full 0x%llx", (unsigned long long)vendor_code);
 #ifndef QNNRT_NO_ERROR_TEXT
     {
         size_t i;
@@ -1616,7 +1617,7 @@ static qnnrt_result qnnrt__codes_explain(qnnrt_error *err, const char *call, uin
                                qnnrt__codes_causes[i].fix);
     }
 #endif
-    qnnrt__log_report(log_slot, since, err);
+    qnnrt__log_report(log_slot, err);
     return QNNRT_E_BACKEND;
 }
 /* =====================================================================================
@@ -3446,6 +3447,40 @@ QNNRT__AT(calls, device_create, 40 * 8);  QNNRT__AT(calls, device_free, 43 * 8);
    Needs: >>os >>err     Knows nothing of: interfaces, providers
    ===================================================================================== */
 
+/* The ELF machine of a file: 62 x86-64, 183 aarch64. 0: no ELF file, -1: cannot be read. */
+static int qnnrt__library_machine(const char *path)
+{
+    qnnrt__os_file file;
+    unsigned char head[20];
+    int machine = -1;
+    const char *why = qnnrt__os_file_open(path, &file);
+    if (why == NULL && file.bytes < sizeof(head)) machine = 0;
+    else if (why == NULL) {
+        file.bytes = sizeof(head);
+        why = qnnrt__os_file_read(&file, head);
+        if (why == NULL) machine = memcmp(head, "\177ELF", 4) == 0 ? head[18] | head[19] << 8 : 0;
+    }
+    file.data = NULL;
+    qnnrt__os_file_close(&file);
+    return machine;
+}
+
+/* What the loader does not say, or says misleadingly: a file of another architecture is "not found". */
+static void qnnrt__library_explain(const char *path, qnnrt_error *err)
+{
+    char program[QNNRT__PATH_MAX];
+    int machine = qnnrt__library_machine(path);
+    int own = qnnrt__os_path_of_program(program) ? qnnrt__library_machine(program) : -1;
+    if (machine == 0) qnnrt__err_add(err, "\n  what helps: that file is no library; give the path of one");
+    else if (machine > 0 && own > 0 && machine != own)
+        qnnrt__err_add(err, "\n  likely cause: the library is for another architecture (ELF machine %d, this program is %d; 62 is x86-64,"
+                       " 183 aarch64)", machine, own);
+    else if (machine > 0)
+        qnnrt__err_add(err, "\n  what helps: the file is there; see which library of its own is missing (ldd), and keep the folders"
+                       " of its release together");
+    else qnnrt__err_add(err, "\n  what helps: check the path");
+}
+
 /* Open a library by the search rule of the manual. `beside` (may be NULL) is a path whose folder is tried
    first. The caller of this function closes it. An error names every place that was tried. */
 static qnnrt_result qnnrt__library_find(const char *name, const char *beside, void **library, qnnrt_error *err)
@@ -3456,8 +3491,10 @@ static qnnrt_result qnnrt__library_find(const char *name, const char *beside, vo
     *library = NULL;
     if (strchr(name, '/') != NULL) {
         *library = qnnrt__os_library_open(name, &why);
-        if (*library == NULL) return qnnrt__fail(err, QNNRT_E_LIBRARY, "cannot open the library %s: %s", name, why);
-        return QNNRT_OK;
+        if (*library != NULL) return QNNRT_OK;
+        qnnrt__fail(err, QNNRT_E_LIBRARY, "cannot open the library %s: %s", name, why);
+        qnnrt__library_explain(name, err);
+        return QNNRT_E_LIBRARY;
     }
     qnnrt__fail(err, QNNRT_E_LIBRARY, "cannot find the library %s. Tried:", name);
     for (place = 0; place < 4 && *library == NULL; ++place) {
@@ -3802,6 +3839,20 @@ static void qnnrt__table_append(char *out, size_t room, const char *format, ...)
     va_end(args);
 }
 
+/* Where two per-axis encodings differ first, for messages; nothing for others. */
+static const char *qnnrt__table_differ(const qnnrt_quant *a, const qnnrt_quant *b, char *out, size_t room)
+{
+    uint32_t i = 0;
+    out[0] = '\0';
+    if (a->encoding != QNNRT_ENCODING_PER_AXIS || b->encoding != QNNRT_ENCODING_PER_AXIS || a->count != b->count) return out;
+    while (i < a->count && memcmp(&a->scales[i], &b->scales[i], sizeof(float)) == 0 &&
+           (a->offsets != NULL ? a->offsets[i] : 0) == (b->offsets != NULL ? b->offsets[i] : 0)) ++i;
+    if (i < a->count)
+        snprintf(out, room, "; first at index %u of the axis: %.9g offset %d against %.9g offset %d", (unsigned)i, (double)a->scales[i],
+                 a->offsets != NULL ? (int)a->offsets[i] : 0, (double)b->scales[i], b->offsets != NULL ? (int)b->offsets[i] : 0);
+    return out;
+}
+
 /* "ufixed16[1,32,128] scale 0.00012 offset -32768", for messages. */
 static const char *qnnrt__table_facts(const qnnrt_tensor_info *tensor, char *out, size_t room)
 {
@@ -3888,7 +3939,7 @@ static void qnnrt__htp_soc_config(uint32_t soc_model, qnnrt__htp_soc *soc, qnnrt
 /* =====================================================================================
    SYSTEM                                                                        >>system
    Metadata of a context binary from libQnnSystem.so, copied into the table.
-   Needs: >>os >>mem >>err >>codes >>abi >>library >>table >>htp     Knows nothing of: backends, pipelines
+   Needs: >>os >>mem >>err >>log >>codes >>abi >>library >>table >>htp     Knows nothing of: backends, pipelines
    ===================================================================================== */
 
 typedef struct qnnrt__system {
@@ -3905,7 +3956,7 @@ static void qnnrt__system_close(qnnrt__system *system)
 }
 
 /* Choose the first provider of a version that we know. */
-static qnnrt_result qnnrt__system_choose(qnnrt__system *system, qnnrt_error *err)
+static qnnrt_result qnnrt__system_choose(qnnrt__system *system, const qnnrt_hooks *hooks, qnnrt_error *err)
 {
     qnnrt__abi_get_system_providers get;
     const qnnrt__abi_system_provider **list = NULL;
@@ -3919,7 +3970,7 @@ static qnnrt_result qnnrt__system_choose(qnnrt__system *system, qnnrt_error *err
     code = get(&list, &count);
     if (code != 0) {
         qnnrt__fail(err, QNNRT_E_BACKEND, "%s", system->path);
-        return qnnrt__codes_explain(err, "QnnSystemInterface_getProviders", code, -1, 0);
+        return qnnrt__codes_explain(err, "QnnSystemInterface_getProviders", code, -1);
     }
     if (list == NULL || count == 0)
         return qnnrt__fail(err, QNNRT_E_LIBRARY, "%s offers no provider", system->path);
@@ -3931,6 +3982,9 @@ static qnnrt_result qnnrt__system_choose(qnnrt__system *system, qnnrt_error *err
             return qnnrt__fail(err, QNNRT_E_LIBRARY, "%s: its table lacks systemContextCreate, GetBinaryInfo or Free",
                                system->path);
         system->provider = p;
+        if (count > 1)
+            qnnrt__log(hooks, QNNRT_LOG_INFO, "system", "%s offers %u providers; number %u fits and is taken", system->path,
+                       (unsigned)count, (unsigned)i);
         return QNNRT_OK;
     }
     if (list[0] == NULL) return qnnrt__fail(err, QNNRT_E_LIBRARY, "%s offers a null provider", system->path);
@@ -3941,12 +3995,14 @@ static qnnrt_result qnnrt__system_choose(qnnrt__system *system, qnnrt_error *err
 }
 
 /* Open libQnnSystem.so, by the same rules. */
-static qnnrt_result qnnrt__system_open(const char *path, const char *beside, qnnrt__system *system, qnnrt_error *err)
+static qnnrt_result qnnrt__system_open(const char *path, const char *beside, const qnnrt_hooks *hooks,
+                                       qnnrt__system *system, qnnrt_error *err)
 {
     const char *name = path != NULL ? path : "libQnnSystem.so";
     qnnrt_result result;
     void *symbol;
     memset(system, 0, sizeof(*system));
+    if (name[0] == '\0') return qnnrt__fail(err, QNNRT_E_ARG, "the path of the system library is empty");
 #if !QNNRT__CAN_CALL
     return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "QNN libraries need a 64-bit little-endian program");
 #endif
@@ -3954,7 +4010,7 @@ static qnnrt_result qnnrt__system_open(const char *path, const char *beside, qnn
     if (result != QNNRT_OK) return result;
     symbol = qnnrt__os_library_symbol(system->library, "QnnSystemInterface_getProviders");
     qnnrt__library_path(symbol != NULL ? symbol : system->library, name, system->path);
-    result = qnnrt__system_choose(system, err);
+    result = qnnrt__system_choose(system, hooks, err);
     if (result != QNNRT_OK) qnnrt__system_close(system);
     return result;
 }
@@ -4055,7 +4111,7 @@ static qnnrt_result qnnrt__system_read(const qnnrt__system *system, qnnrt__table
     if (code != 0 || handle == NULL) {
         qnnrt__table_fail(table, QNNRT_E_BACKEND, "cannot read metadata through %s", system->path);
         return qnnrt__codes_explain(table->err, handle == NULL && code == 0 ? "systemContextCreate (without a handle)"
-                                    : "systemContextCreate", code, -1, 0);
+                                    : "systemContextCreate", code, -1);
     }
     /* The interface takes a plain pointer and only reads; the file is mapped read-only. */
     memcpy((void *)&unconst, (const void *)&binary, sizeof(unconst));
@@ -4063,7 +4119,7 @@ static qnnrt_result qnnrt__system_read(const qnnrt__system *system, qnnrt__table
     if (code != 0 || info == NULL) {
         qnnrt__table_fail(table, QNNRT_E_FORMAT, "its metadata cannot be read by %s", system->path);
         qnnrt__codes_explain(table->err, info == NULL && code == 0 ? "systemContextGetBinaryInfo (without information)"
-                             : "systemContextGetBinaryInfo", code, -1, 0);
+                             : "systemContextGetBinaryInfo", code, -1);
         result = QNNRT_E_FORMAT;
     } else {
         result = qnnrt__system_copy(table, info, context);
@@ -4086,7 +4142,6 @@ struct qnnrt_backend {
     const qnnrt__abi_provider  *provider;
     const qnnrt__abi_calls     *calls;
     int                         log_slot;          /* -1: none */
-    uint32_t                    since;             /* lines of the cold call that is under way begin here */
     qnnrt__abi_handle           log, backend, device;
     uint32_t                    users;             /* models */
     qnnrt_backend_info          info;
@@ -4142,7 +4197,7 @@ static qnnrt_result qnnrt__backend_choose(qnnrt_backend *b, qnnrt_error *err)
     code = get(&list, &count);
     if (code != 0) {
         qnnrt__fail(err, QNNRT_E_BACKEND, "%s", b->path);
-        return qnnrt__codes_explain(err, "QnnInterface_getProviders", code, -1, 0);
+        return qnnrt__codes_explain(err, "QnnInterface_getProviders", code, -1);
     }
     if (list == NULL || count == 0) return qnnrt__fail(err, QNNRT_E_LIBRARY, "%s offers no provider", b->path);
     for (i = 0; i < count && b->provider == NULL; ++i)
@@ -4177,7 +4232,7 @@ static void qnnrt__backend_create_log(qnnrt_backend *b, qnnrt_log_level level)
                    " lines will be missing in errors", QNNRT_LOG_SLOTS);
         return;
     }
-    if (b->calls->log_create == NULL) return;
+    if (b->calls->log_create == NULL || b->calls->log_free == NULL) return;
     /* At least warnings: the line that explains a missing stub is one. */
     code = b->calls->log_create(qnnrt__log_callback_of(b->log_slot),
                                 level < QNNRT_LOG_WARN ? (uint32_t)QNNRT_LOG_WARN : (uint32_t)level, &b->log);
@@ -4196,20 +4251,20 @@ static qnnrt_result qnnrt__backend_create(qnnrt_backend *b, uint32_t soc_model, 
     if (code != 0 || b->backend == NULL) {
         b->backend = NULL;
         qnnrt__fail(err, QNNRT_E_BACKEND, "cannot start the backend of %s", b->path);
-        return qnnrt__codes_explain(err, code == 0 ? "backendCreate (without a handle)" : "backendCreate", code, b->log_slot, b->since);
+        return qnnrt__codes_explain(err, code == 0 ? "backendCreate (without a handle)" : "backendCreate", code, b->log_slot);
     }
     if (soc_model != 0 && b->provider->backend_id == QNNRT__ABI_BACKEND_HTP) {
         qnnrt__htp_soc_config(soc_model, &soc, &config);
         configs[0] = &config;
     }
-    if (b->calls->device_create == NULL) return QNNRT_OK;
+    if (b->calls->device_create == NULL || b->calls->device_free == NULL) return QNNRT_OK;
     code = b->calls->device_create(b->log, configs[0] != NULL ? configs : NULL, &b->device);
     if ((code & 0xFFFF) == QNNRT__ABI_NOT_SUPPORTED) { b->device = NULL; return QNNRT_OK; }   /* CPU has no device */
     if (code != 0 || b->device == NULL) {
         b->device = NULL;
         qnnrt__fail(err, QNNRT_E_BACKEND, "cannot create a device on %s", b->path);
         if (soc_model != 0) qnnrt__err_add(err, " with soc_model %u", (unsigned)soc_model);
-        return qnnrt__codes_explain(err, code == 0 ? "deviceCreate (without a handle)" : "deviceCreate", code, b->log_slot, b->since);
+        return qnnrt__codes_explain(err, code == 0 ? "deviceCreate (without a handle)" : "deviceCreate", code, b->log_slot);
     }
     b->info.has_device = 1;
     return QNNRT_OK;
@@ -4237,11 +4292,12 @@ static qnnrt_result qnnrt__backend_free(qnnrt_backend *b)
     static const char *const calls[3] = { "deviceFree", "backendFree", "logFree" };
     qnnrt_result result = QNNRT_OK;
     int i;
-    if (b->backend != NULL) qnnrt__backend_lock(b);
-    if (b->device != NULL && b->calls->device_free != NULL) codes[0] = b->calls->device_free(b->device);
+    int alive = b->log != NULL || b->backend != NULL;
+    if (alive) qnnrt__backend_lock(b);
+    if (b->device != NULL) codes[0] = b->calls->device_free(b->device);
     if (b->backend != NULL) codes[1] = b->calls->backend_free(b->backend);
-    if (b->log != NULL && b->calls->log_free != NULL) codes[2] = b->calls->log_free(b->log);
-    if (b->backend != NULL) qnnrt__backend_unlock(b);
+    if (b->log != NULL) codes[2] = b->calls->log_free(b->log);
+    if (alive) qnnrt__backend_unlock(b);
     qnnrt__log_close(b->log_slot);
     for (i = 0; i < 3; ++i) {
         if (codes[i] == 0) continue;
@@ -4283,13 +4339,13 @@ static qnnrt_result qnnrt__backend_open(const qnnrt_backend_desc *desc, qnnrt_ba
         qnnrt__backend_lock(b);
         qnnrt__backend_create_log(b, level);
         result = qnnrt__backend_create(b, desc->soc_model, err);
+        if (result == QNNRT_OK) qnnrt__backend_describe(b);
         qnnrt__backend_unlock(b);
     }
     if (result != QNNRT_OK) {
         qnnrt__backend_free(b);
         return result;
     }
-    qnnrt__backend_describe(b);
     b->info.open_ns = qnnrt__os_clock_ns() - began;
     qnnrt__log(&b->hooks, QNNRT_LOG_INFO, "backend", "loaded %s (%s, %s, core %u.%u)", b->path, b->provider_name, b->build_id,
                (unsigned)b->info.core_api.major, (unsigned)b->info.core_api.minor);
@@ -4473,14 +4529,14 @@ static qnnrt_result qnnrt__context_create(qnnrt__context *context, qnnrt_backend
     if (result != QNNRT_OK) return result;
     context->graphs = (qnnrt__abi_handle *)qnnrt__arena_alloc(arena, context->info->graph_count, sizeof(*context->graphs));
     if (context->graphs == NULL) return qnnrt__fail_memory(err, "graphs");
-    b->since = qnnrt__log_mark(b->log_slot);
+    qnnrt__log_mark(b->log_slot);
     code = b->calls->context_create_from_binary(b->backend, b->device, NULL, context->binary, context->bytes,
                                                 &context->handle, NULL);
     if (code != 0 || context->handle == NULL) {
         context->handle = NULL;     /* after a failure it is not usable, whatever it holds */
         qnnrt__fail(err, QNNRT_E_BACKEND, "%s cannot be loaded by %s", context->info->file, b->path);
         return qnnrt__codes_explain(err, code == 0 ? "contextCreateFromBinary (without a handle)" : "contextCreateFromBinary",
-                                    code, b->log_slot, b->since);
+                                    code, b->log_slot);
     }
     for (i = 0; i < context->info->graph_count; ++i) {
         code = b->calls->graph_retrieve(context->handle, context->info->graphs[i].name, &context->graphs[i]);
@@ -4488,7 +4544,7 @@ static qnnrt_result qnnrt__context_create(qnnrt__context *context, qnnrt_backend
         context->graphs[i] = NULL;
         qnnrt__fail(err, QNNRT_E_BACKEND, "%s: graph \"%.200s\" is in the metadata and cannot be had", context->info->file,
                     context->info->graphs[i].name);
-        return qnnrt__codes_explain(err, code == 0 ? "graphRetrieve (without a handle)" : "graphRetrieve", code, b->log_slot, b->since);
+        return qnnrt__codes_explain(err, code == 0 ? "graphRetrieve (without a handle)" : "graphRetrieve", code, b->log_slot);
     }
     context->info->create_ns = qnnrt__os_clock_ns() - began;
     return QNNRT_OK;
@@ -4685,6 +4741,8 @@ static qnnrt_result qnnrt__scan_folder(qnnrt__scan *scan, const char *folder, co
    Needs: >>mem >>err >>log >>sort >>table >>scan (names) >>context (its struct)     Knows nothing of: memory, execution
    ===================================================================================== */
 
+#define QNNRT__PIPELINE_LOOKS 100000000u      /* comparisons of rule 2 for one pair of steps: under a second */
+
 /* One end of a slot: a tensor of a step. */
 typedef struct qnnrt__end {
     const qnnrt_tensor_info *tensor;
@@ -4829,13 +4887,14 @@ static qnnrt_result qnnrt__pipeline_by_name(qnnrt_pipeline *p, qnnrt_error *err)
     qnnrt__end *producer = NULL;
     for (at = 0; at < p->end_count; ++at) {
         qnnrt__end *end = qnnrt__pipeline_end(p, at);
-        char a[1024], b[1024];
+        char a[1024], b[1024], c[160];
         if (qnnrt__pipeline_begins(p, at)) producer = NULL;
         if (end->output) { producer = end; continue; }
         if (producer == NULL || end->source != NULL) continue;         /* a source: a given edge */
         if (!qnnrt__table_same_facts(producer->tensor, end->tensor))
-            return qnnrt__fail(err, QNNRT_E_MISMATCH, "%s and %s have one name and do not fit",
-                               qnnrt__pipeline_say(p, producer, a, sizeof(a)), qnnrt__pipeline_say(p, end, b, sizeof(b)));
+            return qnnrt__fail(err, QNNRT_E_MISMATCH, "%s and %s have one name and do not fit%s",
+                               qnnrt__pipeline_say(p, producer, a, sizeof(a)), qnnrt__pipeline_say(p, end, b, sizeof(b)),
+                               qnnrt__table_differ(&producer->tensor->quant, &end->tensor->quant, c, sizeof(c)));
         qnnrt__pipeline_connect(producer, end, "equal names");
     }
     return QNNRT_OK;
@@ -4896,20 +4955,34 @@ static qnnrt_result qnnrt__pipeline_unjoined(const qnnrt_pipeline *p, uint32_t s
     return QNNRT_E_MISMATCH;
 }
 
+/* Does an earlier step take this input from the caller? Then so does this one: a mask, positions. */
+static int qnnrt__pipeline_callers(const qnnrt_pipeline *p, const qnnrt__end *input)
+{
+    size_t at, end;
+    if (!qnnrt__pipeline_named(p, input->tensor->name, &at, &end)) return 0;
+    for (; at < end && p->by_name[at]->step < input->step; ++at)
+        if (!p->by_name[at]->output && p->by_name[at]->source == NULL &&
+            qnnrt__table_same_facts(p->by_name[at]->tensor, input->tensor)) return 1;
+    return 0;
+}
+
 /* Rule 2, for two neighbours that no edge joins. */
 static qnnrt_result qnnrt__pipeline_by_shape(qnnrt_pipeline *p, uint32_t step, qnnrt_error *err)
 {
     const qnnrt_graph_info *before = p->steps[step - 1].graph, *after = p->steps[step].graph;
     qnnrt__end *from = NULL, *to = NULL;
-    uint64_t pairs = 0;
+    uint64_t pairs = 0, looks = 0;
     size_t i, k;
-    for (i = 0; i < before->output_count && pairs <= 1000; ++i) {
-        qnnrt__end *output = &p->outputs[step - 1][i];
-        if (output->readers > 0) continue;
-        for (k = 0; k < after->input_count; ++k) {
-            qnnrt__end *input = &p->inputs[step][k];
-            if (input->source != NULL) continue;
-            if (!qnnrt__table_same_facts(output->tensor, input->tensor)) continue;
+    for (k = 0; k < after->input_count && pairs <= 1000; ++k) {
+        qnnrt__end *input = &p->inputs[step][k];
+        if (input->source != NULL || qnnrt__pipeline_callers(p, input)) continue;
+        looks += before->output_count;
+        if (looks > QNNRT__PIPELINE_LOOKS)
+            return qnnrt__fail(err, QNNRT_E_LIMIT, "steps %u and %u have too many tensors to look for a pair that fits", (unsigned)(step - 1),
+                               (unsigned)step);
+        for (i = 0; i < before->output_count; ++i) {
+            qnnrt__end *output = &p->outputs[step - 1][i];
+            if (output->readers > 0 || !qnnrt__table_same_facts(output->tensor, input->tensor)) continue;
             from = output;
             to = input;
             ++pairs;
@@ -5034,7 +5107,7 @@ static qnnrt_result qnnrt__pipeline_given(qnnrt_pipeline *p, const qnnrt_pipelin
     for (e = 0; e < desc->edge_count; ++e) {
         const qnnrt_edge_desc *edge = &desc->edges[e];
         qnnrt__end *from = NULL, *to = NULL;
-        char a[1024], b[1024];
+        char a[1024], b[1024], c[160];
         if (edge->from == NULL || edge->to == NULL || edge->to_step >= desc->step_count || edge->from_step >= edge->to_step)
             return qnnrt__fail(err, QNNRT_E_ARG, "edge %u: it needs two names and leads from a step to a later one",
                                (unsigned)e);
@@ -5049,8 +5122,9 @@ static qnnrt_result qnnrt__pipeline_given(qnnrt_pipeline *p, const qnnrt_pipelin
         if (to->source != NULL)
             return qnnrt__fail(err, QNNRT_E_ARG, "edge %u: input \"%.200s\" has an edge already", (unsigned)e, edge->to);
         if (!qnnrt__table_same_facts(from->tensor, to->tensor))
-            return qnnrt__fail(err, QNNRT_E_MISMATCH, "edge %u: %s and %s do not fit", (unsigned)e,
-                               qnnrt__pipeline_say(p, from, a, sizeof(a)), qnnrt__pipeline_say(p, to, b, sizeof(b)));
+            return qnnrt__fail(err, QNNRT_E_MISMATCH, "edge %u: %s and %s do not fit%s", (unsigned)e,
+                               qnnrt__pipeline_say(p, from, a, sizeof(a)), qnnrt__pipeline_say(p, to, b, sizeof(b)),
+                               qnnrt__table_differ(&from->tensor->quant, &to->tensor->quant, c, sizeof(c)));
         qnnrt__pipeline_connect(from, to, "given");
     }
     return QNNRT_OK;
@@ -5860,8 +5934,9 @@ typedef struct qnnrt__run_slot {
 struct qnnrt_run {
     qnnrt__step     *steps, *steps_end;
     int              careful;           /* exec has more to do than call: binds missing, locks, a busy flag */
-    const uint32_t  *log_count;         /* lines of the vendor so far; a constant zero when it has no log */
-    uint32_t         since;
+    const uint32_t  *log_count;         /* lines of the vendor so far, and where those of this call begin: fields of */
+    uint32_t        *log_mark;          /* its log slot, or of no_log below */
+    uint32_t         no_log;
     uint32_t         missing;           /* slots that must be bound and are not */
     int             *busy;              /* of its group, NULL when it is alone */
     qnnrt_backend   *backend;
@@ -5874,8 +5949,6 @@ struct qnnrt_run {
     qnnrt_mem       *own_mem;
     qnnrt_error      error;
 };
-
-static const uint32_t qnnrt__run_no_lines = 0;
 
 /* The vendor's view of a tensor. It matches by id; the rest is stated as the metadata has it. */
 static void qnnrt__run_tensor(const qnnrt_tensor_info *from, qnnrt__abi_tensor *to)
@@ -6012,8 +6085,11 @@ static qnnrt_result qnnrt__run_create(qnnrt_mem *mem, size_t entry, qnnrt_run **
     run->entry = entry;
     run->backend = p->steps[0].model->backend;
     run->busy = from->shared ? &mem->busy[from->group] : NULL;
-    run->log_count = run->backend != NULL && run->backend->log_slot >= 0
-                   ? &qnnrt__log_slots[run->backend->log_slot].count : &qnnrt__run_no_lines;
+    run->log_count = run->log_mark = &run->no_log;
+    if (run->backend != NULL && run->backend->log_slot >= 0) {
+        run->log_count = &qnnrt__log_slots[run->backend->log_slot].count;
+        run->log_mark = &qnnrt__log_slots[run->backend->log_slot].mark;
+    }
     run->steps = (qnnrt__step *)qnnrt__arena_alloc(&run->arena, p->info.step_count, sizeof(*run->steps));
     run->slots = (qnnrt__run_slot *)qnnrt__arena_alloc(&run->arena, p->info.slot_count, sizeof(*run->slots));
     result = run->steps == NULL || run->slots == NULL ? qnnrt__fail_memory(err, "a run") : qnnrt__run_fill(run, err);
@@ -6074,7 +6150,7 @@ static qnnrt_result qnnrt__run_failed(qnnrt_run *run, const qnnrt__step *step, q
     char where[512];
     qnnrt__fail(&run->error, QNNRT_E_BACKEND, "pipeline \"%.200s\": %s failed", run->pipeline->info.name,
                 qnnrt__pipeline_where(run->pipeline, (uint32_t)(step - run->steps), where, sizeof(where)));
-    return qnnrt__codes_explain(&run->error, "graphExecute", code, run->backend->log_slot, run->since);
+    return qnnrt__codes_explain(&run->error, "graphExecute", code, run->backend->log_slot);
 }
 
 static qnnrt_result qnnrt__run_steps(qnnrt_run *run)
@@ -6237,7 +6313,9 @@ static qnnrt_result qnnrt__model_context(qnnrt *model, size_t at, const char *pa
         table.file = info->file;
         table.tensors_left = model->limits.tensors;
         table.err = err;
+        if (model->backend != NULL) qnnrt__backend_lock(model->backend);
         result = qnnrt__system_read(system, &table, context->binary, context->bytes, info);
+        if (model->backend != NULL) qnnrt__backend_unlock(model->backend);
         info->metadata_ns = qnnrt__os_clock_ns() - began;
         if (result == QNNRT_E_FORMAT && info->graph_count == 0) qnnrt__context_explain(context->binary, context->bytes, err);
     }
@@ -6258,7 +6336,11 @@ static qnnrt_result qnnrt__model_failed(qnnrt *model, size_t at, const qnnrt_err
     qnnrt_error *kept = (qnnrt_error *)qnnrt__arena_alloc(&model->arena, 1, sizeof(*kept));
     if (kept == NULL) return qnnrt__fail_memory(err, "an error");
     *kept = *why;
-    if (model->backend != NULL) qnnrt__context_free(&model->contexts[at], model->backend);
+    if (model->backend != NULL) {
+        qnnrt__backend_lock(model->backend);
+        qnnrt__context_free(&model->contexts[at], model->backend);
+        qnnrt__backend_unlock(model->backend);
+    }
     model->infos[at].failure = kept;
     model->infos[at].graph_count = 0;
     qnnrt__log(&model->hooks, QNNRT_LOG_ERROR, "model", "%s", why->text);
@@ -6384,7 +6466,7 @@ QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, q
     if (result == QNNRT_OK) result = qnnrt__model_backend(model, desc, err);
     if (result == QNNRT_OK)
         result = qnnrt__system_open(desc->system_path, model->backend != NULL ? model->backend->path : desc->backend_path,
-                                            &system, err);
+                                    &hooks, &system, err);
     if (result == QNNRT_OK) {
         memcpy(model->system_path, system.path, sizeof(system.path));
         result = qnnrt__model_load(model, ctx_dir, &scan, desc, &system, err);
@@ -6404,6 +6486,10 @@ QNNRT_API qnnrt_result qnnrt_close(qnnrt *model)
     if (model == NULL) return QNNRT_OK;
     if (model->users > 0) {
         qnnrt__log(&model->hooks, QNNRT_LOG_ERROR, "model", "runs, plans or made pipelines still use the model; it stays open");
+        return QNNRT_E_BUSY;
+    }
+    if (model->own_backend && model->backend->users > 1) {
+        qnnrt__log(&model->hooks, QNNRT_LOG_ERROR, "model", "another model shares the backend of this one; it stays open");
         return QNNRT_E_BUSY;
     }
     return qnnrt__model_free(model);
@@ -6691,7 +6777,7 @@ QNNRT_API void *qnnrt_data(qnnrt_run *run, const char *name, size_t *bytes)
 QNNRT_API qnnrt_result qnnrt_exec(qnnrt_run *run)
 {
     if (QNNRT__UNLIKELY(run == NULL)) return QNNRT_E_ARG;
-    run->since = *run->log_count;
+    *run->log_mark = *run->log_count;      /* should it fail: which lines are of this call */
     return QNNRT__UNLIKELY(run->careful) ? qnnrt__run_careful(run) : qnnrt__run_steps(run);
 }
 

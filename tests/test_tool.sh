@@ -347,11 +347,11 @@ is cut_by_name 1
 says cut_by_name out 'not wired'
 fake --ctx_dir "$tmp/cut" --graph 1/a_2_of_2
 is graph_of_a_cut 0
-says graph_of_a_cut out 'run "a_2_of_2" (1/a_2_of_2)'
+says graph_of_a_cut out 'run "1/a_2_of_2"'
 fake --retrieve_context "$tmp/m/forward_0.bin" --retrieve_context "$tmp/m/forward_0.bin" --graph 0/first --graph 1/first \
     --output_dir "$tmp/o13"
 is graphs_of_one_name 0
-equal graphs_of_one_name 'first first_1' "$(ls "$tmp/o13" | tr '\n' ' ' | sed 's/ $//')"
+equal graphs_of_one_name '0_first 1_first' "$(ls "$tmp/o13" | tr '\n' ' ' | sed 's/ $//')"
 
 fake --ctx_dir "$tmp/broken"
 is broken_shard 1

@@ -1,0 +1,452 @@
+/* test_oom.c - every allocation fails in turn: a clean QNNRT_E_MEMORY, nothing lost, nothing freed twice.
+
+   A task is a function that uses the library from open to close and gives the result of the first call
+   that failed. It is run with an allocator that refuses allocation 1, then 2, 3 ... (once, and again from
+   there on) until it passes. The allocator hands out memory that is full of 0xA5, aligned to 16 and no
+   more, knows every block that is out, and looks behind each for writes when it comes back.       */
+#define QNNRT_IMPLEMENTATION
+#include "../qnnrt.h"
+#include "test.h"
+#include <dlfcn.h>
+
+/* ---- the allocator --------------------------------------------------------------------------- */
+
+enum { BLOCKS = 4096, TAIL = 16 };
+
+static struct {
+    struct { unsigned char *base, *data; size_t bytes; } out[BLOCKS];
+    size_t   live;
+    uint64_t count, fail_at;              /* allocations so far; the one that fails, 0: none */
+    int      on;                          /* 1: all after it fail, too                       */
+    uint64_t failed, wrong;
+} heap;
+
+static void *heap_alloc(void *user, size_t bytes)
+{
+    size_t i = 0;
+    unsigned char *base;
+    if (user != &heap || bytes == 0) ++heap.wrong;
+    ++heap.count;
+    if (heap.fail_at != 0 && (heap.count == heap.fail_at || (heap.on && heap.count > heap.fail_at))) {
+        ++heap.failed;
+        return NULL;
+    }
+    while (i < BLOCKS && heap.out[i].base != NULL) ++i;
+    base = i < BLOCKS ? (unsigned char *)malloc(bytes + 64 + TAIL) : NULL;
+    if (base == NULL) abort();
+    heap.out[i].base = base;
+    heap.out[i].data = base + (48 - (uintptr_t)base % 32) % 32;        /* 16 modulo 32 */
+    heap.out[i].bytes = bytes;
+    memset(heap.out[i].data, 0xA5, bytes + TAIL);
+    ++heap.live;
+    return heap.out[i].data;
+}
+
+static void heap_free(void *user, void *data)
+{
+    size_t i = 0, k;
+    if (user != &heap || data == NULL) ++heap.wrong;
+    while (i < BLOCKS && (heap.out[i].base == NULL || heap.out[i].data != data)) ++i;
+    if (i == BLOCKS) { ++heap.wrong; return; }                          /* unknown, or twice */
+    for (k = 0; k < TAIL; ++k) if (heap.out[i].data[heap.out[i].bytes + k] != 0xA5) ++heap.wrong;
+    memset(heap.out[i].data, 0xDD, heap.out[i].bytes);
+    free(heap.out[i].base);
+    heap.out[i].base = NULL;
+    --heap.live;
+}
+
+/* ---- the fake -------------------------------------------------------------------------------- */
+
+static void (*fake_stats)(uint64_t *);
+static void (*fake_reset)(void);
+
+static void fake_symbol(void *library, const char *name, void *function)
+{
+    void *symbol = dlsym(library, name);
+    if (symbol == NULL) abort();
+    memcpy(function, &symbol, sizeof(symbol));
+}
+
+static void fake_begin(const char *knobs)
+{
+    if (fake_stats == NULL) {
+        void *library = dlopen(TEST_FAKE_LIB, RTLD_NOW | RTLD_LOCAL);
+        if (library == NULL) { printf("%s\n", dlerror()); abort(); }
+        fake_symbol(library, "fake_qnn_stats", &fake_stats);
+        fake_symbol(library, "fake_qnn_reset", &fake_reset);
+    }
+    setenv("QNNFAKE", knobs, 1);
+    fake_reset();
+}
+
+static uint64_t fake_live(void)
+{
+    uint64_t stats[16];
+    fake_stats(stats);
+    return stats[0] + stats[1] + stats[2] + stats[3] + stats[4] + stats[7];
+}
+
+/* ---- the model ------------------------------------------------------------------------------- */
+
+#define H  "0408 2 8 4 s 0.5 -128"
+#define M  "0416 2 8 16 s 0.25 -65535"
+#define KV "0408 2 16 8 a 1 8 0.5 -128 0.25 -127 0.125 0 1 0 1 0 1 0 1 0 1 -5"
+static const char *const shards[3] = {
+    "FAKEQNN 1\n"
+    "graph prefill_1_of_3\nvtcm 8\nspill 4096\nin tokens 1 0032 1 8 -\nin mask 2 " M "\nin k0_in 3 " KV "\nout hidden 4 " H "\nout cos 5 0232 2 8 2 -\n"
+    "graph decode\nin tokens 11 0032 1 1 -\nin mask 12 " M "\nin x 13 0232 1 3 -\nout hidden 14 " H "\n",
+    "FAKEQNN 1\n"
+    "graph decode\nin hidden 11 " H "\nin mask 12 " M "\nin x 13 0232 1 4 -\nout h2 15 " H "\n"
+    "graph prefill_2_of_3\nin hidden 1 " H "\nin cos 2 0232 2 8 2 -\nin mask 3 " M "\nout h2 5 " H "\n",
+    "FAKEQNN 1\n"
+    "graph prefill_3_of_3\nin h2_in 1 " H "\nin mask 2 " M "\nin cos 3 0232 2 8 2 -\nout logits 4 0232 2 8 5 -\n"
+    "graph decode\nin h2 11 " H "\nin mask 12 " M "\nout logits 14 0232 2 1 5 -\n"
+    "graph broken\nin a 11 " H "\nout b 14 0232 2 1 5 - dyn=0,1\n"
+};
+
+static const char *folder, *damaged, *unwired;
+
+static void make_folders(void)
+{
+    char path[1200];
+    size_t i;
+    folder = test_tmpdir();
+    damaged = test_tmpdir();
+    unwired = test_tmpdir();
+    for (i = 0; i < 3; ++i) {
+        snprintf(path, sizeof(path), "%s/forward_%u.bin", folder, (unsigned)i);
+        if (!test_write_file(path, shards[i], strlen(shards[i]))) return;
+        snprintf(path, sizeof(path), "%s/forward_%u.bin", damaged, (unsigned)i);
+        if (!test_write_file(path, shards[i], i == 1 ? 70 : strlen(shards[i]))) return;
+        snprintf(path, sizeof(path), "%s/part%u.bin", unwired, (unsigned)i);
+        if (!test_write_file(path, shards[i == 2 ? 0 : i], strlen(shards[i == 2 ? 0 : i]))) return;
+    }
+    snprintf(path, sizeof(path), "%s/foreign.bin", unwired);
+    test_write_file(path, "\177ELF and so on, a file of another kind that is long enough to be looked at .........", 80);
+}
+
+/* ---- running a task --------------------------------------------------------------------------- */
+
+typedef qnnrt_result (*task)(qnnrt_error *err);
+static int read_files, guard_pages, keep_going, without_text;
+
+static void options(qnnrt_desc *desc)
+{
+    memset(desc, 0, sizeof(*desc));
+    desc->backend_path = desc->system_path = TEST_FAKE_LIB;
+    desc->hooks.alloc = heap_alloc;
+    desc->hooks.free = heap_free;
+    desc->hooks.alloc_user = &heap;
+    desc->read = read_files;
+    desc->guard = guard_pages;
+    desc->keep_going = keep_going;
+}
+
+/* Let allocation 1, 2, 3 ... fail; how many it takes until the task passes, 0 when something is wrong. */
+static uint64_t exhaust(const char *what, task body, int on, const char *knobs)
+{
+    uint64_t at;
+    for (at = 1; at < 100000; ++at) {
+        qnnrt_error err;
+        qnnrt_result result;
+        uint64_t before;
+        memset(&heap, 0, sizeof(heap));
+        memset(&err, 0xFF, sizeof(err));
+        heap.fail_at = at;
+        heap.on = on;
+        fake_begin(knobs);
+        before = fake_live();
+        result = body(without_text ? NULL : &err);
+        if (heap.wrong != 0 || heap.live != 0 || fake_live() != before ||
+            (heap.failed > 0 && result != QNNRT_E_MEMORY) || (heap.failed == 0 && result != QNNRT_OK) ||
+            (result != QNNRT_OK && !without_text && (err.code != result || err.text[0] == '\0' || memchr(err.text, 0, sizeof(err.text)) == NULL))) {
+            err.text[sizeof(err.text) - 1] = '\0';
+            printf("%s, allocation %u%s: %s, %u blocks lost, %u wrong uses, %d handles lost: %s\n", what, (unsigned)at, on ? " and on" : "",
+                   qnnrt_result_name(result), (unsigned)heap.live, (unsigned)heap.wrong, (int)(fake_live() - before),
+                   without_text ? "-" : err.text);
+            return 0;
+        }
+        if (heap.failed == 0) return at;
+    }
+    return 0;
+}
+
+/* Copy the error of a run to where the task's is. */
+static qnnrt_result from_run(qnnrt_result result, qnnrt_run *run, qnnrt_error *err)
+{
+    if (result != QNNRT_OK && err != NULL) *err = *qnnrt_run_error(run);
+    return result;
+}
+
+/* ---- tasks ------------------------------------------------------------------------------------ */
+
+static qnnrt_result short_way(qnnrt_error *err)
+{
+    qnnrt_desc desc;
+    qnnrt *model = NULL;
+    qnnrt_run *run = NULL;
+    float logits[40];
+    qnnrt_result result, closed;
+    options(&desc);
+    result = qnnrt_open(folder, &desc, &model, err);
+    if (result == QNNRT_OK) result = qnnrt_prepare(model, "prefill", &run, err);
+    if (result == QNNRT_OK) result = from_run(qnnrt_exec(run), run, err);
+    if (result == QNNRT_OK) result = from_run(qnnrt_read_f32(run, "logits", logits, 40), run, err);
+    qnnrt_run_destroy(run);
+    closed = qnnrt_close(model);
+    return result != QNNRT_OK ? result : closed;
+}
+
+/* Two pipelines in one arena, a buffer that both use, both run. */
+static qnnrt_result long_way(qnnrt_error *err)
+{
+    qnnrt_desc desc;
+    qnnrt *model = NULL;
+    qnnrt_entry_desc entries[2];
+    qnnrt_buffer_desc buffer;
+    qnnrt_place_desc places[2];
+    qnnrt_plan_desc plan_desc;
+    qnnrt_mem_desc mem_desc;
+    qnnrt_plan *plan = NULL;
+    qnnrt_mem *mem = NULL;
+    qnnrt_run *runs[2] = { NULL, NULL };
+    float logits[40];
+    size_t i;
+    qnnrt_result result, closed;
+    options(&desc);
+    memset(entries, 0, sizeof(entries));
+    memset(&buffer, 0, sizeof(buffer));
+    memset(places, 0, sizeof(places));
+    memset(&plan_desc, 0, sizeof(plan_desc));
+    memset(&mem_desc, 0, sizeof(mem_desc));
+    mem_desc.guard = guard_pages;
+    result = qnnrt_open(folder, &desc, &model, err);
+    for (i = 0; i < 2 && result == QNNRT_OK; ++i) {
+        result = qnnrt_pipeline_find(model, i == 0 ? "prefill" : "decode", &entries[i].pipeline, err);
+        entries[i].group = 1;
+        places[i].entry = i;
+        if (result == QNNRT_OK) result = qnnrt_slot_find(entries[i].pipeline, "mask", QNNRT_ROLE_INPUT, &places[i].slot, err);
+    }
+    buffer.name = "mask";
+    buffer.bytes = 256;
+    plan_desc.entries = entries;
+    plan_desc.entry_count = 2;
+    plan_desc.buffers = &buffer;
+    plan_desc.buffer_count = 1;
+    plan_desc.places = places;
+    plan_desc.place_count = 2;
+    if (result == QNNRT_OK) result = qnnrt_plan_create(&plan_desc, &plan, err);
+    if (result == QNNRT_OK) result = qnnrt_mem_create(plan, &mem_desc, &mem, err);
+    for (i = 0; i < 2 && result == QNNRT_OK; ++i) result = qnnrt_run_create(mem, i, &runs[i], err);
+    for (i = 0; i < 2 && result == QNNRT_OK; ++i) {
+        size_t bytes, k, zero = 0;
+        const unsigned char *tokens = (const unsigned char *)qnnrt_data(runs[i], "tokens", &bytes);
+        for (k = 0; k < bytes; ++k) zero += tokens[k] == 0;
+        if (zero != bytes) ++heap.wrong;                       /* 0xA5 of the allocator must not shine through */
+        result = from_run(qnnrt_exec(runs[i]), runs[i], err);
+        if (result == QNNRT_OK) result = from_run(qnnrt_read_f32(runs[i], "logits", logits, i == 0 ? 40 : 5), runs[i], err);
+    }
+    qnnrt_run_destroy(runs[1]);
+    qnnrt_run_destroy(runs[0]);
+    qnnrt_mem_destroy(mem);
+    qnnrt_plan_destroy(plan);
+    closed = qnnrt_close(model);
+    return result != QNNRT_OK ? result : closed;
+}
+
+static qnnrt_result made_pipeline(qnnrt_error *err)
+{
+    qnnrt_desc desc;
+    qnnrt_backend_desc backend_desc;
+    qnnrt_backend *backend = NULL;
+    qnnrt *models[2] = { NULL, NULL };
+    qnnrt_step_desc steps[2];
+    qnnrt_edge_desc edge;
+    qnnrt_pipeline_desc made;
+    qnnrt_pipeline *pipeline = NULL;
+    qnnrt_entry_desc entry;
+    qnnrt_plan_desc plan_desc;
+    qnnrt_plan *plan = NULL;
+    qnnrt_mem *mem = NULL;
+    qnnrt_run *run = NULL;
+    qnnrt_slot slot;
+    size_t i;
+    qnnrt_result result, closed;
+    options(&desc);
+    memset(&backend_desc, 0, sizeof(backend_desc));
+    memset(steps, 0, sizeof(steps));
+    memset(&edge, 0, sizeof(edge));
+    memset(&made, 0, sizeof(made));
+    memset(&entry, 0, sizeof(entry));
+    memset(&plan_desc, 0, sizeof(plan_desc));
+    backend_desc.path = TEST_FAKE_LIB;
+    backend_desc.hooks = desc.hooks;
+    memset(&desc.hooks, 0, sizeof(desc.hooks));
+    desc.backend_path = NULL;
+    result = qnnrt_backend_open(&backend_desc, &backend, err);
+    desc.backend = backend;
+    for (i = 0; i < 2 && result == QNNRT_OK; ++i) {
+        result = qnnrt_open(folder, &desc, &models[i], err);
+        steps[i].model = models[i];
+        steps[i].context = i;
+        steps[i].graph = "decode";
+    }
+    edge.from = edge.to = "hidden";
+    edge.to_step = 1;
+    made.steps = steps;
+    made.step_count = 2;
+    made.edges = &edge;
+    made.edge_count = 1;
+    if (result == QNNRT_OK) result = qnnrt_pipeline_make(&made, &pipeline, err);
+    if (result == QNNRT_OK) result = qnnrt_slot_find(pipeline, "1/x", QNNRT_ROLE_INPUT, &slot, err);
+    entry.pipeline = pipeline;
+    plan_desc.entries = &entry;
+    plan_desc.entry_count = 1;
+    if (result == QNNRT_OK) result = qnnrt_plan_create(&plan_desc, &plan, err);
+    if (result == QNNRT_OK) result = qnnrt_mem_create(plan, NULL, &mem, err);
+    if (result == QNNRT_OK) result = qnnrt_run_create(mem, 0, &run, err);
+    if (result == QNNRT_OK) result = from_run(qnnrt_exec(run), run, err);
+    qnnrt_run_destroy(run);
+    qnnrt_mem_destroy(mem);
+    qnnrt_plan_destroy(plan);
+    qnnrt_pipeline_destroy(pipeline);
+    qnnrt_close(models[0]);
+    qnnrt_close(models[1]);
+    closed = qnnrt_backend_close(backend);
+    return result != QNNRT_OK ? result : closed;
+}
+
+static qnnrt_result memory_blocks(qnnrt_error *err)
+{
+    qnnrt_desc desc;
+    qnnrt_file files[3];
+    qnnrt *model = NULL;
+    qnnrt_run *run = NULL;
+    size_t i;
+    qnnrt_result result, closed;
+    options(&desc);
+    memset(files, 0, sizeof(files));
+    for (i = 0; i < 3; ++i) {
+        files[i].path = i == 1 ? "a name" : NULL;
+        files[i].data = shards[i];
+        files[i].bytes = strlen(shards[i]);
+    }
+    desc.files = files;
+    desc.file_count = 3;
+    result = qnnrt_open(NULL, &desc, &model, err);
+    if (result == QNNRT_OK) result = qnnrt_prepare(model, "1/prefill_2_of_3", &run, err);
+    if (result == QNNRT_OK) result = from_run(qnnrt_exec(run), run, err);
+    qnnrt_run_destroy(run);
+    closed = qnnrt_close(model);
+    return result != QNNRT_OK ? result : closed;
+}
+
+/* keep_going over a damaged shard: what is left runs. */
+static qnnrt_result what_is_left(qnnrt_error *err)
+{
+    qnnrt_desc desc;
+    qnnrt *model = NULL;
+    qnnrt_run *run = NULL;
+    qnnrt_result result, closed;
+    options(&desc);
+    desc.keep_going = 1;
+    result = qnnrt_open(damaged, &desc, &model, err);
+    if (result == QNNRT_OK) {
+        size_t count;
+        if (qnnrt_contexts(model, &count)[1].failure == NULL || count != 3) ++heap.wrong;
+        result = qnnrt_prepare(model, "2/decode", &run, err);
+    }
+    if (result == QNNRT_OK) result = from_run(qnnrt_exec(run), run, err);
+    qnnrt_run_destroy(run);
+    closed = qnnrt_close(model);
+    return result != QNNRT_OK ? result : closed;
+}
+
+/* Files of any name, one of them foreign, and graphs that cannot be wired. */
+static qnnrt_result not_wired(qnnrt_error *err)
+{
+    qnnrt_desc desc;
+    qnnrt *model = NULL;
+    qnnrt_run *run = NULL;
+    qnnrt_result result, closed;
+    options(&desc);
+    result = qnnrt_open(unwired, &desc, &model, err);
+    if (result == QNNRT_OK) {
+        size_t i, failures = 0;
+        for (i = 0; i < qnnrt_pipeline_count(model); ++i)
+            failures += qnnrt_pipeline_get_info(qnnrt_pipeline_get(model, i))->failure != NULL;
+        if (failures == 0) ++heap.wrong;
+        result = qnnrt_prepare(model, "0/decode", &run, err);
+    }
+    qnnrt_run_destroy(run);
+    closed = qnnrt_close(model);
+    return result != QNNRT_OK ? result : closed;
+}
+
+static qnnrt_result inspected(qnnrt_error *err)
+{
+    qnnrt_desc desc;
+    qnnrt *model = NULL;
+    qnnrt_result result, closed;
+    options(&desc);
+    desc.backend_path = NULL;
+    desc.inspect = 1;
+    result = qnnrt_open(folder, &desc, &model, err);
+    closed = qnnrt_close(model);
+    return result != QNNRT_OK ? result : closed;
+}
+
+#define EXHAUST(body) \
+    do { \
+        CHECK(exhaust(#body, body, 0, "") > 3); \
+        CHECK(exhaust(#body, body, 1, "") > 3); \
+    } while (0)
+
+static void plainly(void) { read_files = guard_pages = keep_going = without_text = 0; }
+
+TEST(the_short_way_survives) { plainly(); EXHAUST(short_way); }
+TEST(the_short_way_with_read_survives) { plainly(); read_files = 1; EXHAUST(short_way); }
+TEST(the_short_way_with_keep_going_survives) { plainly(); keep_going = 1; EXHAUST(short_way); }
+TEST(the_short_way_with_guard_survives) { plainly(); guard_pages = 1; EXHAUST(short_way); }
+TEST(the_short_way_without_a_place_for_the_text_survives) { plainly(); without_text = 1; EXHAUST(short_way); }
+TEST(two_pipelines_in_one_arena_survive) { plainly(); EXHAUST(long_way); }
+TEST(two_pipelines_with_everything_survive) { plainly(); read_files = guard_pages = keep_going = 1; EXHAUST(long_way); }
+TEST(a_made_pipeline_survives) { plainly(); EXHAUST(made_pipeline); }
+TEST(memory_blocks_survive) { plainly(); EXHAUST(memory_blocks); }
+TEST(a_damaged_shard_survives) { plainly(); EXHAUST(what_is_left); }
+TEST(a_damaged_shard_without_text_survives) { plainly(); without_text = 1; EXHAUST(what_is_left); }
+TEST(a_failed_wiring_survives) { plainly(); EXHAUST(not_wired); }
+TEST(a_look_without_backend_survives) { plainly(); EXHAUST(inspected); }
+
+/* Other sources of metadata take other ways through the code. */
+TEST(old_metadata_survives)
+{
+    static const char *const knobs[] = { "info=1,ginfo=1", "info=2,ginfo=2,tensor=2", "info=3,ginfo=3,tensor=2", "devnosup=1", "null=systemContextGetMetaData",
+                                         "sysapi=1.2" };
+    size_t i;
+    plainly();
+    for (i = 0; i < sizeof(knobs) / sizeof(knobs[0]); ++i) {
+        CHECK(exhaust(knobs[i], short_way, 0, knobs[i]) > 3);
+        CHECK(exhaust(knobs[i], short_way, 1, knobs[i]) > 3);
+    }
+}
+
+TEST_MAIN("oom")
+{
+    test_state.name = "main";
+    make_folders();
+    RUN(the_short_way_survives);
+    RUN(the_short_way_with_read_survives);
+    RUN(the_short_way_with_keep_going_survives);
+    RUN(the_short_way_with_guard_survives);
+    RUN(the_short_way_without_a_place_for_the_text_survives);
+    RUN(two_pipelines_in_one_arena_survive);
+    RUN(two_pipelines_with_everything_survive);
+    RUN(a_made_pipeline_survives);
+    RUN(memory_blocks_survive);
+    RUN(a_damaged_shard_survives);
+    RUN(a_damaged_shard_without_text_survives);
+    RUN(a_failed_wiring_survives);
+    RUN(a_look_without_backend_survives);
+    RUN(old_metadata_survives);
+}
