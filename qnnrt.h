@@ -598,7 +598,8 @@ typedef struct qnnrt_run qnnrt_run;
    Frees    qnnrt_run_destroy() frees all of it                                                     */
 QNNRT_API qnnrt_result qnnrt_prepare(qnnrt *model, const char *name, qnnrt_run **out, qnnrt_error *err);
 
-/* The long way: make entry `entry` of the plan of `mem` executable. */
+/* The long way: make entry `entry` of the plan of `mem` executable. Runs of one entry, and of one group, share memory:
+   exec answers QNNRT_E_BUSY when another one is inside. For runs that go on at one time, give the pipeline two entries. */
 QNNRT_API qnnrt_result qnnrt_run_create(qnnrt_mem *mem, size_t entry, qnnrt_run **out, qnnrt_error *err);
 QNNRT_API qnnrt_result qnnrt_run_destroy(qnnrt_run *run);
 
@@ -894,6 +895,7 @@ typedef struct qnnrt__os_file {
     uint64_t bytes;
     int      fd;          /* -1: none */
     int      mapped;
+    int      strange;     /* not a file that could be read: a folder, a FIFO, a link to nothing */
 } qnnrt__os_file;
 
 /* Open a regular file and learn its size. NULL on success, else what went wrong (errno's text or ours). Opened
@@ -905,8 +907,10 @@ static const char *qnnrt__os_file_open(const char *path, qnnrt__os_file *file)
     memset(file, 0, sizeof(*file));
     do file->fd = open(path, O_RDONLY | O_NONBLOCK | QNNRT__O_CLOEXEC);
     while (file->fd < 0 && errno == EINTR);
+    file->strange = file->fd < 0 && (errno == ENOENT || errno == ELOOP || errno == ENXIO);
     if (file->fd < 0) return strerror(errno);
     if (fstat(file->fd, &facts) != 0) return strerror(errno);
+    file->strange = !S_ISREG(facts.st_mode);
     if (S_ISDIR(facts.st_mode)) return "it is a folder";
     if (!S_ISREG(facts.st_mode)) return "it is not a regular file";
     file->bytes = facts.st_size < 0 ? 0 : (uint64_t)facts.st_size;
@@ -3973,7 +3977,7 @@ static qnnrt_result qnnrt__system_choose(qnnrt__system *system, const qnnrt_hook
         return qnnrt__codes_explain(err, "QnnSystemInterface_getProviders", code, -1);
     }
     if (list == NULL || count == 0)
-        return qnnrt__fail(err, QNNRT_E_LIBRARY, "%s offers no provider", system->path);
+        return qnnrt__fail(err, QNNRT_E_LIBRARY, "%s offers no provider\n  what helps: a complete library of one release", system->path);
     for (i = 0; i < count; ++i) {
         const qnnrt__abi_system_provider *p = list[i];
         if (p == NULL || p->version.major != QNNRT__ABI_SYSTEM_MAJOR ||
@@ -3987,7 +3991,7 @@ static qnnrt_result qnnrt__system_choose(qnnrt__system *system, const qnnrt_hook
                        (unsigned)count, (unsigned)i);
         return QNNRT_OK;
     }
-    if (list[0] == NULL) return qnnrt__fail(err, QNNRT_E_LIBRARY, "%s offers a null provider", system->path);
+    if (list[0] == NULL) return qnnrt__fail(err, QNNRT_E_LIBRARY, "%s offers a null provider\n  what helps: a complete library of one release", system->path);
     return qnnrt__fail(err, QNNRT_E_VERSION, "%s speaks system interface %u.%u; %d.%d or a newer %d.x is needed"
                        " (QAIRT 2.30 or newer)", system->path, (unsigned)list[0]->version.major,
                        (unsigned)list[0]->version.minor, QNNRT__ABI_SYSTEM_MAJOR, QNNRT__ABI_SYSTEM_MINOR_MIN,
@@ -4199,11 +4203,11 @@ static qnnrt_result qnnrt__backend_choose(qnnrt_backend *b, qnnrt_error *err)
         qnnrt__fail(err, QNNRT_E_BACKEND, "%s", b->path);
         return qnnrt__codes_explain(err, "QnnInterface_getProviders", code, -1);
     }
-    if (list == NULL || count == 0) return qnnrt__fail(err, QNNRT_E_LIBRARY, "%s offers no provider", b->path);
+    if (list == NULL || count == 0) return qnnrt__fail(err, QNNRT_E_LIBRARY, "%s offers no provider\n  what helps: a complete library of one release", b->path);
     for (i = 0; i < count && b->provider == NULL; ++i)
         if (list[i] != NULL && list[i]->core.major == QNNRT__ABI_CORE_MAJOR &&
             list[i]->core.minor >= QNNRT__ABI_CORE_MINOR_MIN) b->provider = list[i];
-    if (b->provider == NULL && list[0] == NULL) return qnnrt__fail(err, QNNRT_E_LIBRARY, "%s offers a null provider", b->path);
+    if (b->provider == NULL && list[0] == NULL) return qnnrt__fail(err, QNNRT_E_LIBRARY, "%s offers a null provider\n  what helps: a complete library of one release", b->path);
     if (b->provider == NULL)
         return qnnrt__fail(err, QNNRT_E_VERSION, "%s speaks QNN core interface %u.%u; %d.%d or a newer %d.x is needed"
                            " (QAIRT 2.30 or newer)", b->path, (unsigned)list[0]->core.major, (unsigned)list[0]->core.minor,
@@ -4434,6 +4438,9 @@ static qnnrt_result qnnrt__context_skip_head(qnnrt__context *context, qnnrt_erro
         return qnnrt__fail(err, QNNRT_E_FORMAT, "%s: its ExecuTorch head announces a binary of %llu bytes; %llu follow",
                            context->info->file, (unsigned long long)size,
                            (unsigned long long)(context->bytes - QNNRT__CONTEXT_HEAD));
+    if (size < QNNRT__CONTEXT_LEAST)
+        return qnnrt__fail(err, QNNRT_E_FORMAT, "%s: its ExecuTorch head announces %llu bytes; a context binary has at least %d",
+                           context->info->file, (unsigned long long)size, QNNRT__CONTEXT_LEAST);
     context->binary += QNNRT__CONTEXT_HEAD;
     context->bytes = size;
     return QNNRT_OK;
@@ -4454,7 +4461,7 @@ static qnnrt_result qnnrt__context_load(qnnrt__context *context, const char *pat
         if (why == NULL && context->bytes > limits->file_bytes)
             return qnnrt__fail(err, QNNRT_E_LIMIT, "%s has %llu bytes, more than limits.file_bytes", path,
                                (unsigned long long)context->bytes);
-        if (why == NULL && context->bytes >= QNNRT__CONTEXT_LEAST) {
+        if (why == NULL && context->bytes > 0) {
             if (!read_it) why = qnnrt__os_file_map(&context->file);
             else if ((context->owned = qnnrt__mem_alloc(hooks, context->bytes)) == NULL)
                 return qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for the %llu bytes of %s",
@@ -4465,9 +4472,13 @@ static qnnrt_result qnnrt__context_load(qnnrt__context *context, const char *pat
         context->binary = context->file.data;
     }
     context->info->file_bytes = context->bytes;
-    if (context->bytes < QNNRT__CONTEXT_LEAST)
-        return qnnrt__fail(err, QNNRT_E_FORMAT, "%s has %llu bytes; a context binary has at least %d", context->info->file,
-                           (unsigned long long)context->bytes, QNNRT__CONTEXT_LEAST);
+    if (context->bytes < QNNRT__CONTEXT_LEAST) {
+        const char *kind = qnnrt__context_kind(context->binary, context->bytes);
+        qnnrt__fail(err, QNNRT_E_FORMAT, "%s has %llu bytes; a context binary has at least %d", context->info->file,
+                    (unsigned long long)context->bytes, QNNRT__CONTEXT_LEAST);
+        if (kind != NULL) qnnrt__err_add(err, "\n  it looks like %s", kind);
+        return QNNRT_E_FORMAT;
+    }
     return qnnrt__context_skip_head(context, err);
 }
 
@@ -4489,6 +4500,8 @@ static int qnnrt__context_release(const char *build_id, uint32_t *major, uint32_
     return 1;
 }
 
+static const char *qnnrt__context_named(const char *build_id) { return build_id[0] != '\0' ? build_id : "(unnamed)"; }
+
 /* What the vendor does not check, or answers with a code that says nothing, before it is asked. */
 static qnnrt_result qnnrt__context_check(const qnnrt__context *context, const qnnrt_backend *b, qnnrt_error *err)
 {
@@ -4508,8 +4521,8 @@ static qnnrt_result qnnrt__context_check(const qnnrt__context *context, const qn
     if (newer)
         return qnnrt__fail(err, QNNRT_E_VERSION, "%s was made by release %s (core interface %u.%u), newer than the library"
                            " %s, %s (core interface %u.%u)\n  what helps: ship the libraries of its release or newer,"
-                           " or compile it with the older release", info->file, info->build_id,
-                           (unsigned)info->core_api.major, (unsigned)info->core_api.minor, b->path, b->build_id,
+                           " or compile it with the older release", info->file, qnnrt__context_named(info->build_id),
+                           (unsigned)info->core_api.major, (unsigned)info->core_api.minor, b->path, qnnrt__context_named(b->build_id),
                            (unsigned)b->info.core_api.major, (unsigned)b->info.core_api.minor);
     graph = qnnrt__htp_shares_weights(info);
     if (graph != NULL && b->info.id == QNNRT__ABI_BACKEND_HTP)
@@ -4648,7 +4661,7 @@ static int qnnrt__scan_visit(void *user, const char *name)
     return 0;
 }
 
-/* Numbers within names by value: part_2 before part_10. Equal values: fewer digits first, then bytes. */
+/* Numbers within names by value: part_2 before part_10. 0 for part_2 and part_02. */
 static int qnnrt__scan_natural(const char *a, const char *b)
 {
     while (*a != '\0' || *b != '\0') {
@@ -4676,6 +4689,7 @@ static int qnnrt__scan_order(const void *a, const void *b)
     if (x->kind != y->kind) return x->kind < y->kind ? -1 : 1;
     if (x->kind != 2 && x->index != y->index) return x->index < y->index ? -1 : 1;
     order = qnnrt__scan_natural(x->name, y->name);
+    if (order == 0 && strlen(x->name) != strlen(y->name)) return strlen(x->name) < strlen(y->name) ? -1 : 1;
     return order != 0 ? order : strcmp(x->name, y->name);
 }
 
@@ -4691,9 +4705,10 @@ static qnnrt_result qnnrt__scan_complete(const qnnrt__scan *scan, const char *fo
                                 memcmp(file->name, first->name, file->prefix) != 0))
             return qnnrt__fail(err, QNNRT_E_FORMAT, "%s holds shards of more than one model: %s and %s"
                                "\n  what helps: one folder each, or desc.files", folder, first->name, file->name);
+        if (file->index < base)
+            return qnnrt__fail(err, QNNRT_E_FORMAT, "%s: %s: numbering of _<i>_of_<n> begins at 1", folder, file->name);
         if (file->index < base + i)
-            return qnnrt__fail(err, QNNRT_E_FORMAT, "%s: %s and %s are the same shard", folder,
-                               i > 0 ? scan->files[i - 1]->name : "numbering from 1", file->name);
+            return qnnrt__fail(err, QNNRT_E_FORMAT, "%s: %s and %s are the same shard", folder, scan->files[i - 1]->name, file->name);
         if (file->index > base + i)
             return qnnrt__fail(err, QNNRT_E_FORMAT, "%s: shard %llu is missing: %s is there, numbering begins at %llu",
                                folder, (unsigned long long)(base + i), file->name, (unsigned long long)base);
@@ -5501,7 +5516,6 @@ typedef struct qnnrt__spot {           /* where a slot of an entry lives */
 typedef struct qnnrt__entry {
     const qnnrt_pipeline *pipeline;
     uint32_t     group;                /* 0: alone; else 1.. as renumbered */
-    int          shared;               /* others are in its group */
     uint32_t     begin;                /* its first step on the time line of its group */
     qnnrt__spot *spots;                /* [slot] */
 } qnnrt__entry;
@@ -5601,7 +5615,6 @@ static void qnnrt__place_groups(qnnrt_plan *plan, const qnnrt_plan_desc *desc)
             if (desc->entries[f].group == desc->entries[e].group) {
                 entry->group = plan->entries[f].group;
                 entry->begin = plan->entries[f].begin + (uint32_t)plan->entries[f].pipeline->info.step_count;
-                entry->shared = plan->entries[f].shared = 1;
             }
         if (entry->group == 0) entry->group = (uint32_t)++plan->group_count;
     }
@@ -5938,7 +5951,7 @@ struct qnnrt_run {
     uint32_t        *log_mark;          /* its log slot, or of no_log below */
     uint32_t         no_log;
     uint32_t         missing;           /* slots that must be bound and are not */
-    int             *busy;              /* of its group, NULL when it is alone */
+    int             *busy;              /* of its group; NULL for the only run of a mem */
     qnnrt_backend   *backend;
     qnnrt__run_slot *slots;
     const qnnrt_pipeline *pipeline;
@@ -6071,7 +6084,8 @@ static void qnnrt__run_free(qnnrt_run *run)
     qnnrt__mem_free(&hooks, run);
 }
 
-static qnnrt_result qnnrt__run_create(qnnrt_mem *mem, size_t entry, qnnrt_run **out, qnnrt_error *err)
+/* alone: nothing else will ever execute over this mem, so exec needs no busy flag. */
+static qnnrt_result qnnrt__run_create(qnnrt_mem *mem, size_t entry, int alone, qnnrt_run **out, qnnrt_error *err)
 {
     const qnnrt__entry *from = &mem->plan->entries[entry];
     const qnnrt_pipeline *p = from->pipeline;
@@ -6084,7 +6098,7 @@ static qnnrt_result qnnrt__run_create(qnnrt_mem *mem, size_t entry, qnnrt_run **
     run->mem = mem;
     run->entry = entry;
     run->backend = p->steps[0].model->backend;
-    run->busy = from->shared ? &mem->busy[from->group] : NULL;
+    run->busy = alone ? NULL : &mem->busy[from->group];
     run->log_count = run->log_mark = &run->no_log;
     if (run->backend != NULL && run->backend->log_slot >= 0) {
         run->log_count = &qnnrt__log_slots[run->backend->log_slot].count;
@@ -6319,8 +6333,8 @@ static qnnrt_result qnnrt__model_context(qnnrt *model, size_t at, const char *pa
         info->metadata_ns = qnnrt__os_clock_ns() - began;
         if (result == QNNRT_E_FORMAT && info->graph_count == 0) qnnrt__context_explain(context->binary, context->bytes, err);
     }
-    if (result == QNNRT_E_FORMAT)
-        *foreign = context->binary == NULL || !qnnrt__context_looks_right(context->binary, context->bytes);
+    if (result == QNNRT_E_FORMAT) *foreign = !qnnrt__context_looks_right(context->binary, context->bytes);
+    if (context->file.strange) *foreign = 1;
     if (result == QNNRT_OK && model->backend != NULL) {
         qnnrt__backend_lock(model->backend);
         result = qnnrt__context_create(context, model->backend, &model->arena, err);
@@ -6670,7 +6684,7 @@ QNNRT_API qnnrt_result qnnrt_run_create(qnnrt_mem *mem, size_t entry, qnnrt_run 
     if (entry >= mem->plan->entry_count)
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_run_create: the plan has %u entries, there is no %u",
                            (unsigned)mem->plan->entry_count, (unsigned)entry);
-    return qnnrt__run_create(mem, entry, out, err);
+    return qnnrt__run_create(mem, entry, 0, out, err);
 }
 
 QNNRT_API qnnrt_result qnnrt_run_destroy(qnnrt_run *run)
@@ -6709,7 +6723,7 @@ QNNRT_API qnnrt_result qnnrt_prepare(qnnrt *model, const char *name, qnnrt_run *
     result = qnnrt__pipeline_find(model, name, &entry.pipeline, err);
     if (result == QNNRT_OK) result = qnnrt__place_plan(&plan_desc, &plan, err);
     if (result == QNNRT_OK) result = qnnrt__place_mem(plan, &mem_desc, &mem, err);
-    if (result == QNNRT_OK) result = qnnrt__run_create(mem, 0, out, err);
+    if (result == QNNRT_OK) result = qnnrt__run_create(mem, 0, 1, out, err);
     if (result != QNNRT_OK) {
         qnnrt_mem_destroy(mem);
         qnnrt_plan_destroy(plan);

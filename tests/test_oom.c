@@ -341,6 +341,68 @@ static qnnrt_result memory_blocks(qnnrt_error *err)
     return result != QNNRT_OK ? result : closed;
 }
 
+/* Graphs so wide that every table needs a block of its own: no allocation hides in one that is there already. */
+static char *wide[2];
+
+static void make_wide(void)
+{
+    enum { TENSORS = 900 };
+    static const char *const facts[5] = { "0408 1 4 s 0.5 -3", "0408 5 1 1 1 1 4 s 0.5 -3", "0408 2 2 6 a 1 6 1 0 1 1 1 2 1 3 1 4 1 5", "0232 1 3 -",
+                                          "0308 2 6 2 w 4 0 6 1 0 1 1 1 2 1 3 1 4 1 5" };
+    size_t s, i, k;
+    for (s = 0; s < 2; ++s) {
+        size_t used = 0, room = (size_t)TENSORS * 3 * 128 + 256;
+        wide[s] = (char *)malloc(room);
+        if (wide[s] == NULL) abort();
+        used += (size_t)snprintf(wide[s] + used, room - used, "FAKEQNN 1\ngraph g\n");
+        for (k = 0; k < 2; ++k)
+            for (i = 0; i < TENSORS; ++i)
+                used += (size_t)snprintf(wide[s] + used, room - used, "%s t%u_%u %u %s\n", k == 0 ? "in" : "out", (unsigned)(s + k), (unsigned)i,
+                                         (unsigned)i + 1, facts[(i * i) % 5]);
+        for (i = 0; i < TENSORS; ++i)                                  /* one name, two slots: an address of its own */
+            used += (size_t)snprintf(wide[s] + used, room - used, "in an_input_of_both_%u %u 0408 1 %u -\n", (unsigned)i, 2000 + (unsigned)i,
+                                     4 + (unsigned)s);
+    }
+}
+
+static qnnrt_result wide_graphs(qnnrt_error *err)
+{
+    qnnrt_desc desc;
+    qnnrt_file files[2];
+    qnnrt *model = NULL;
+    qnnrt_run *run = NULL;
+    qnnrt_pipeline *pipeline = NULL;
+    qnnrt_step_desc steps[2];
+    qnnrt_pipeline_desc made;
+    size_t i;
+    qnnrt_result result, closed;
+    options(&desc);
+    memset(files, 0, sizeof(files));
+    memset(steps, 0, sizeof(steps));
+    memset(&made, 0, sizeof(made));
+    for (i = 0; i < 2; ++i) {
+        files[i].data = wide[i];
+        files[i].bytes = strlen(wide[i]);
+    }
+    desc.files = files;
+    desc.file_count = 2;
+    result = qnnrt_open(NULL, &desc, &model, err);
+    for (i = 0; i < 2; ++i) {
+        steps[i].model = model;
+        steps[i].context = i;
+        steps[i].graph = "g";
+    }
+    made.steps = steps;
+    made.step_count = 2;
+    if (result == QNNRT_OK) result = qnnrt_prepare(model, NULL, &run, err);
+    if (result == QNNRT_OK) result = from_run(qnnrt_exec(run), run, err);
+    if (result == QNNRT_OK) result = qnnrt_pipeline_make(&made, &pipeline, err);
+    qnnrt_run_destroy(run);
+    qnnrt_pipeline_destroy(pipeline);
+    closed = qnnrt_close(model);
+    return result != QNNRT_OK ? result : closed;
+}
+
 /* keep_going over a damaged shard: what is left runs. */
 static qnnrt_result what_is_left(qnnrt_error *err)
 {
@@ -413,6 +475,14 @@ TEST(two_pipelines_in_one_arena_survive) { plainly(); EXHAUST(long_way); }
 TEST(two_pipelines_with_everything_survive) { plainly(); read_files = guard_pages = keep_going = 1; EXHAUST(long_way); }
 TEST(a_made_pipeline_survives) { plainly(); EXHAUST(made_pipeline); }
 TEST(memory_blocks_survive) { plainly(); EXHAUST(memory_blocks); }
+TEST(wide_graphs_survive)
+{
+    plainly();
+    make_wide();
+    EXHAUST(wide_graphs);
+    free(wide[0]);
+    free(wide[1]);
+}
 TEST(a_damaged_shard_survives) { plainly(); EXHAUST(what_is_left); }
 TEST(a_damaged_shard_without_text_survives) { plainly(); without_text = 1; EXHAUST(what_is_left); }
 TEST(a_failed_wiring_survives) { plainly(); EXHAUST(not_wired); }
@@ -444,6 +514,7 @@ TEST_MAIN("oom")
     RUN(two_pipelines_with_everything_survive);
     RUN(a_made_pipeline_survives);
     RUN(memory_blocks_survive);
+    RUN(wide_graphs_survive);
     RUN(a_damaged_shard_survives);
     RUN(a_damaged_shard_without_text_survives);
     RUN(a_failed_wiring_survives);

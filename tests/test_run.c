@@ -355,6 +355,24 @@ static const char *plan_wrong(const qnnrt_plan_info *info, const uint32_t *group
     return NULL;
 }
 
+/* An input is there from the first step on, an output until the last; groups stand one behind the other. */
+static const char *lifetime_wrong(const qnnrt_plan_block *b, const qnnrt_entry_desc *entries)
+{
+    const qnnrt_pipeline_info *info;
+    const qnnrt_slot_info *slot;
+    uint32_t begin = 0;
+    size_t e;
+    if (b->entry == SIZE_MAX) return NULL;
+    info = qnnrt_pipeline_get_info(entries[b->entry].pipeline);
+    slot = &info->slots[b->slot];
+    for (e = 0; e < b->entry; ++e)
+        if (entries[e].group != 0 && entries[e].group == entries[b->entry].group)
+            begin += (uint32_t)qnnrt_pipeline_get_info(entries[e].pipeline)->step_count;
+    if (b->first != begin + (slot->role == QNNRT_ROLE_INPUT ? 0 : slot->first)) return "a block begins at another step";
+    if (b->last != begin + (slot->role == QNNRT_ROLE_OUTPUT ? (uint32_t)info->step_count - 1 : slot->last)) return "a block ends at another step";
+    return b->bytes == slot->tensor->bytes ? NULL : "a block has another size";
+}
+
 #define PLAN_RIGHT(plan, groups, aligns) CHECK(right(plan_wrong(qnnrt_plan_get_info(plan), groups, aligns)))
 
 TEST(plans_hold_what_they_promise)
@@ -408,6 +426,7 @@ TEST(plans_hold_what_they_promise)
                                (unsigned)b, (unsigned)reuse, (unsigned long long)info->peak, (unsigned long long)info->bound,
                                (unsigned long long)info->naive);
                     PLAN_RIGHT(plan, all_groups[g], aligns);
+                    for (i = 0; i < info->block_count; ++i) CHECK(right(lifetime_wrong(&info->blocks[i], entries)));
                     CHECK_EQ(info->block_count, other->block_count);
                     CHECK_EQ(info->peak, other->peak);
                     for (i = 0; i < info->block_count; ++i) {

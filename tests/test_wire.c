@@ -461,7 +461,9 @@ TEST(equal_names_with_other_facts_are_refused_by_name)
         end = strstr(a, " and input");
         b = strstr(a, "\"fwd\"), ") + 8;
         CHECK(end != NULL && b != NULL);
-        if (strncmp(a, b, (size_t)(end - a)) == 0 && strncmp(b + (end - a), " have", 5) == 0) {
+        /* Alike in what is printed of long encodings: then the first index that differs is named. */
+        if (strncmp(a, b, (size_t)(end - a)) == 0 && strncmp(b + (end - a), " have", 5) == 0 &&
+            strstr(b, "; first at index 1 of the axis: 0.25 offset 0 against 0.25 offset 1") == NULL) {
             printf("both sides read alike: %s\n", failure);
             ++same_text;
         }

@@ -1,0 +1,135 @@
+/* saver.c - the order in which the vendor is called, as libQnnSaver.so records it
+
+       real_saver RELEASE_FOLDER DATA_FOLDER [part of a test's name]
+
+   The recorder is a backend like the others: it writes every call as a line of C into
+   saver_output/saver_output.c below the current folder, and answers success. It runs in a child of
+   its own, since that folder is the child's. Executes write nothing. It frames every recording with
+   logCreate and logFree, whether they were called or not: these two prove nothing here.      */
+#include "real.h"
+#include <limits.h>
+
+typedef struct saver_case {
+    char release[PATH_MAX], folder[PATH_MAX], work[PATH_MAX];
+} saver_case;
+
+static int saver_child(void *data)
+{
+    const saver_case *c = (const saver_case *)data;
+    qnnrt_desc desc;
+    qnnrt_error err;
+    qnnrt *model;
+    qnnrt_run *run;
+    char backend[PATH_MAX + 32], system_path[PATH_MAX + 32];
+    int i;
+    if (chdir(c->work) != 0) return 1;
+    memset(&desc, 0, sizeof desc);
+    snprintf(backend, sizeof backend, "%s/libQnnSaver.so", c->release);
+    snprintf(system_path, sizeof system_path, "%s/libQnnSystem.so", c->release);
+    desc.backend_path = backend;
+    desc.system_path = system_path;
+    if (qnnrt_open(c->folder, &desc, &model, &err) != QNNRT_OK) { printf("%s\n", err.text); return 2; }
+    if (qnnrt_prepare(model, NULL, &run, &err) != QNNRT_OK) { printf("%s\n", err.text); return 3; }
+    for (i = 0; i < 2; ++i)
+        if (qnnrt_exec(run) != QNNRT_OK) { printf("%s\n", qnnrt_run_error(run)->text); return 4; }
+    if (qnnrt_run_destroy(run) != QNNRT_OK) return 5;
+    if (qnnrt_close(model) != QNNRT_OK) return 6;
+    exit(0);           /* the recorder closes its files when the process ends in order */
+}
+
+/* Names of the calls in saver_output.c, each behind "interface.", with a blank between them. */
+static void calls_of(const char *folder, char *calls, size_t size)
+{
+    char path[PATH_MAX + 64], *text, *at;
+    size_t used = 0;
+    snprintf(path, sizeof path, "%s/saver_output/saver_output.c", folder);
+    text = (char *)test_read_file(path, NULL);
+    if (text == NULL) {      /* aarch64: without a folder of its own */
+        snprintf(path, sizeof path, "%s/saver_output.c", folder);
+        text = (char *)test_read_file(path, NULL);
+    }
+    CHECK(text != NULL);
+    for (at = text; (at = strstr(at, "interface.")) != NULL;) {
+        size_t name = 0;
+        at += strlen("interface.");
+        while ((at[name] >= 'a' && at[name] <= 'z') || (at[name] >= 'A' && at[name] <= 'Z')) ++name;
+        if (at[name] != '(') continue;
+        if (strncmp(at, "logCreate(", name + 1) == 0 || strncmp(at, "logFree(", name + 1) == 0) continue;
+        CHECK(used + name + 2 < size);
+        memcpy(calls + used, at, name);
+        used += name;
+        calls[used++] = ' ';
+    }
+    calls[used > 0 ? used - 1 : 0] = '\0';
+    free(text);
+}
+
+static void record(const char *data_folder, char *calls, size_t size)
+{
+    static saver_case c;
+    char folder[1024], log[1024];
+    int status;
+    CHECK(realpath(test_arg(0), c.release) != NULL);
+    CHECK(realpath(real_join(folder, test_arg(1), data_folder), c.folder) != NULL);
+    CHECK(realpath(test_tmpdir(), c.work) != NULL);
+    snprintf(log, sizeof log, "%.1000s/log.txt", c.work);
+    status = real_fork(saver_child, &c, 60, log);
+    if (status != 0) {
+        char *text = (char *)test_read_file(log, NULL);
+        printf("  status %d: %s\n", status, text != NULL ? text : "");
+        free(text);
+    }
+    CHECK_EQ(status, 0);
+    TRY(calls_of(c.work, calls, size));
+    printf("  %s: %s\n", data_folder, calls);
+}
+
+TEST(one_context)
+{
+    char calls[4096];
+    TRY(record("ctx/qairt2.47/mlp_u8", calls, sizeof calls));
+    CHECK(strcmp(calls, "backendCreate deviceCreate contextCreateFromBinary graphRetrieve graphExecute"
+                        " graphExecute contextFree deviceFree backendFree") == 0);
+}
+
+/* Opened in a child as well: the recorder writes from the first call on. */
+static int release_child(void *data)
+{
+    const saver_case *c = (const saver_case *)data;
+    qnnrt_backend_desc desc;
+    qnnrt_backend *backend;
+    qnnrt_error err;
+    char path[PATH_MAX + 32];
+    if (chdir(c->work) != 0) return 0;
+    memset(&desc, 0, sizeof desc);
+    snprintf(path, sizeof path, "%s/libQnnSaver.so", c->release);
+    desc.path = path;
+    if (qnnrt_backend_open(&desc, &backend, &err) != QNNRT_OK) { printf("%s\n", err.text); return 0; }
+    return real_release(qnnrt_backend_get_info(backend)->build_id) - 2000;
+}
+
+static int saver_release(void)
+{
+    static saver_case c;
+    if (realpath(test_arg(0), c.release) == NULL || realpath(test_tmpdir(), c.work) == NULL) return 0;
+    return 2000 + real_fork(release_child, &c, 60, NULL);
+}
+
+/* Three shards: created in order, executed in order, freed in reverse. */
+TEST(three_contexts)
+{
+    char calls[4096], *at;
+    if (saver_release() < 2051) return;      /* the shards are newer, and refused */
+    TRY(record("ctx/qairt2.51/chain_of_three", calls, sizeof calls));
+    at = strstr(calls, "contextCreateFromBinary");
+    CHECK(at != NULL);
+    CHECK(strcmp(at, "contextCreateFromBinary graphRetrieve contextCreateFromBinary graphRetrieve contextCreateFromBinary"
+                     " graphRetrieve graphExecute graphExecute graphExecute graphExecute graphExecute graphExecute"
+                     " contextFree contextFree contextFree deviceFree backendFree") == 0);
+}
+
+TEST_MAIN_ARGS("real_saver", 2, "RELEASE_FOLDER DATA_FOLDER")
+{
+    RUN(one_context);
+    RUN(three_contexts);
+}
