@@ -3983,7 +3983,8 @@ static qnnrt_result qnnrt__system_choose(qnnrt__system *system, const qnnrt_hook
         if (p == NULL || p->version.major != QNNRT__ABI_SYSTEM_MAJOR ||
             p->version.minor < QNNRT__ABI_SYSTEM_MINOR_MIN) continue;
         if (p->calls.create == NULL || p->calls.get_info == NULL || p->calls.free == NULL)
-            return qnnrt__fail(err, QNNRT_E_LIBRARY, "%s: its table lacks systemContextCreate, GetBinaryInfo or Free",
+            return qnnrt__fail(err, QNNRT_E_LIBRARY, "%s: its table lacks systemContextCreate, GetBinaryInfo or Free\n  what helps: a complete library of one"
+                               " release",
                                system->path);
         system->provider = p;
         if (count > 1)
@@ -4217,7 +4218,7 @@ static qnnrt_result qnnrt__backend_choose(qnnrt_backend *b, qnnrt_error *err)
                    (unsigned)count, (unsigned)(i - 1));
     b->calls = &b->provider->calls;
     lacks = qnnrt__backend_lacks(b->calls);
-    if (lacks != NULL) return qnnrt__fail(err, QNNRT_E_LIBRARY, "%s: its table lacks %s", b->path, lacks);
+    if (lacks != NULL) return qnnrt__fail(err, QNNRT_E_LIBRARY, "%s: its table lacks %s\n  what helps: a complete library of one release", b->path, lacks);
     if (b->provider->core.minor > QNNRT__ABI_CORE_MINOR_KNOWN)
         qnnrt__log(&b->hooks, QNNRT_LOG_WARN, "backend", "%s speaks core interface 2.%u, newer than 2.%d, the newest"
                    " measured; tables are append-only, so it is used", b->path, (unsigned)b->provider->core.minor,

@@ -1,0 +1,401 @@
+/* bench_exec.c - what qnnrt_exec() costs over the vendor's graphExecute()
+
+       bench_exec EMPTY_LIBRARY [RELEASES DATA_FOLDER]
+
+   EMPTY_LIBRARY is the shared object of empty_qnn.c; RELEASES is build/qnn, for libQnnCpu.so of 2.47
+   and libQnnHtp.so of 2.51. All ways call the same graph with the same memory in one process, in
+   alternating rounds; one round is the time of many calls divided by their number.
+
+   Ends with status 1 when an exec allocates, or is more than 5 ns over: over the raw call for the empty
+   function, over the thinnest function around it for libQnnCpu.so (see THIN below). The noise of the
+   same run is allowed on top: how far equal code is apart from itself.                       */
+#define QNNRT_IMPLEMENTATION
+#include "qnnrt.h"
+#include "qnn_raw.h"
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MOST_ROUNDS = 8001, MOST_TENSORS = 64, LIMIT_NS = 5 };
+
+static long allocations;
+static int  failed;
+
+static void *count_alloc(void *user, size_t bytes) { (void)user; ++allocations; return malloc(bytes); }
+static void count_free(void *user, void *data) { (void)user; free(data); }
+
+/* malloc and its kin are counted too, whoever calls them. */
+#if defined(__GLIBC__)
+extern void *__libc_malloc(size_t);
+extern void *__libc_calloc(size_t, size_t);
+extern void *__libc_realloc(void *, size_t);
+static long libc_allocations;
+void *malloc(size_t bytes) { ++libc_allocations; return __libc_malloc(bytes); }
+void *calloc(size_t count, size_t bytes) { ++libc_allocations; return __libc_calloc(count, bytes); }
+void *realloc(void *data, size_t bytes) { ++libc_allocations; return __libc_realloc(data, bytes); }
+#else
+static long libc_allocations;
+#endif
+
+static double now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void stop(const char *what, const char *why)
+{
+    printf("bench: %s: %s\n", what, why);
+    exit(1);
+}
+
+static qnnrt *open_memory(const char *backend, const char *system_path, const void *data, size_t bytes)
+{
+    qnnrt_desc desc;
+    qnnrt_error err;
+    qnnrt_file file;
+    qnnrt *model;
+    memset(&desc, 0, sizeof desc);
+    memset(&file, 0, sizeof file);
+    file.data = data;
+    file.bytes = bytes;
+    desc.files = &file;
+    desc.file_count = 1;
+    desc.backend_path = backend;
+    desc.system_path = system_path;
+    desc.hooks.alloc = count_alloc;
+    desc.hooks.free = count_free;
+    if (qnnrt_open(NULL, &desc, &model, &err) != QNNRT_OK) stop(backend, err.text);
+    return model;
+}
+
+/* The provider's table, found as a program without qnnrt does. */
+static const raw_slot *raw_open(const char *path)
+{
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL), *symbol;
+    raw_get_providers get;
+    const raw_provider **list;
+    uint32_t count = 0;
+    if (library == NULL) stop(path, dlerror());
+    symbol = dlsym(library, "QnnInterface_getProviders");
+    if (symbol == NULL) stop(path, "no QnnInterface_getProviders");
+    memcpy(&get, &symbol, sizeof get);
+    if (get(&list, &count) != 0 || count == 0) stop(path, "no provider");
+    return list[0]->slots;
+}
+
+#define CALL(slots, index, type) ((type)(slots)[index])
+
+/* One graph, five ways in turn:
+       OWN    the vendor's function with a context, graph and tensors of its own, as a program without
+              qnnrt would have them
+       SAME   the vendor's function with the very graph and tensors of the run
+       AGAIN  the same once more: how far equal code is apart, the noise
+       THIN   through a function that does nothing but call it: what any function in between costs. Behind
+              a vendor call that sleeps and wakes threads that is 10 to 25 ns, its code being cold each time
+       OURS   qnnrt_exec() */
+enum { OWN, SAME, AGAIN, THIN, OURS, WAYS };
+
+typedef struct raw_side {
+    raw_graph_execute execute;
+    raw_handle        backend, context, graph, log;
+    raw_tensor        inputs[MOST_TENSORS], outputs[MOST_TENSORS];
+    uint32_t          input_count, output_count;
+} raw_side;
+
+static void raw_begin(raw_side *raw, const char *what, const char *path, qnnrt_run *run, const char *graph,
+                      const void *data, size_t bytes)
+{
+    const raw_slot *slots = raw_open(path);
+    const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(qnnrt_run_pipeline(run));
+    size_t s;
+    memset(raw, 0, sizeof *raw);
+    raw->execute = CALL(slots, RAW_GRAPH_EXECUTE, raw_graph_execute);
+    if (CALL(slots, RAW_BACKEND_CREATE, raw_backend_create)(NULL, NULL, &raw->backend) != 0) stop(what, "backendCreate");
+    if (CALL(slots, RAW_CONTEXT_FROM_BINARY, raw_context_from_binary)(raw->backend, NULL, NULL, data, bytes, &raw->context, NULL) != 0)
+        stop(what, "contextCreateFromBinary");
+    if (CALL(slots, RAW_GRAPH_RETRIEVE, raw_graph_retrieve)(raw->context, graph, &raw->graph) != 0) stop(what, "graphRetrieve");
+    for (s = 0; s < info->slot_count; ++s) {
+        int is_input = info->slots[s].role == QNNRT_ROLE_INPUT;
+        raw_tensor *t = is_input ? &raw->inputs[raw->input_count++] : &raw->outputs[raw->output_count++];
+        t->version = 1;
+        t->v.id = info->slots[s].tensor->id;
+        t->v.name = info->slots[s].tensor->name;
+        t->v.type = is_input ? RAW_INPUT : RAW_OUTPUT;
+        t->v.dtype = (uint32_t)info->slots[s].tensor->dtype;
+        t->v.quant.defined = t->v.quant.encoding = RAW_UNDEFINED;
+        t->v.rank = info->slots[s].tensor->rank;
+        t->v.dims = info->slots[s].tensor->dims;
+        t->v.data = qnnrt_data_slot(run, (qnnrt_slot)s, NULL);
+        t->v.data_size = (uint32_t)info->slots[s].tensor->bytes;
+    }
+}
+
+static void raw_end(raw_side *raw, const char *path)
+{
+    const raw_slot *slots = raw_open(path);
+    CALL(slots, RAW_CONTEXT_FREE, raw_context_free)(raw->context, NULL);
+    CALL(slots, RAW_BACKEND_FREE, raw_free)(raw->backend);
+}
+
+/* A function for each way, so that none runs code which another has warmed up; `last` keeps the compiler
+   from merging those that are equal. */
+static volatile int last;
+
+#if defined(__clang__)
+#define NOT_INLINED __attribute__((noinline))
+#elif defined(__GNUC__)
+#define NOT_INLINED __attribute__((noinline, noclone))
+#else
+#define NOT_INLINED
+#endif
+
+static NOT_INLINED int thin(const qnnrt_run *run)
+{
+    const qnnrt__step *step = run->steps;
+    return (int)step->execute(step->graph, step->inputs, step->input_count, step->outputs, step->output_count, NULL, NULL);
+}
+
+#define ROUND(name, way, call)                                                                     \
+    static double name(const raw_side *raw, qnnrt_run *run, int calls, int *bad)                    \
+    {                                                                                               \
+        const qnnrt__step *step = run->steps;                                                       \
+        const double begin = now_ns();                                                              \
+        int c, wrong = 0;                                                                           \
+        for (c = 0; c < calls; ++c) wrong |= (call) != 0;                                           \
+        *bad |= wrong;                                                                              \
+        last = (way);                                                                               \
+        (void)raw;                                                                                  \
+        (void)step;                                                                                 \
+        return (now_ns() - begin) / calls;                                                          \
+    }
+ROUND(round_own, OWN, raw->execute(raw->graph, raw->inputs, raw->input_count, (raw_tensor *)(uintptr_t)raw->outputs,
+                                   raw->output_count, NULL, NULL))
+ROUND(round_same, SAME, step->execute(step->graph, step->inputs, step->input_count, step->outputs, step->output_count, NULL, NULL))
+ROUND(round_again, AGAIN, step->execute(step->graph, step->inputs, step->input_count, step->outputs, step->output_count, NULL, NULL))
+ROUND(round_thin, THIN, thin(run))
+ROUND(round_ours, OURS, qnnrt_exec(run))
+
+typedef double (*round_function)(const raw_side *raw, qnnrt_run *run, int calls, int *bad);
+static round_function const rounds_of[WAYS] = { round_own, round_same, round_again, round_thin, round_ours };
+
+static void measure(const char *what, const char *path, qnnrt *model, const char *graph, const void *data, size_t bytes, int calls,
+                    int rounds, int against)
+{
+    static double ns[WAYS][MOST_ROUNDS], over[3][MOST_ROUNDS];
+    static raw_side raw;
+    qnnrt_run *run;
+    qnnrt_error err;
+    long hook, libc[WAYS] = { 0 };
+    double allowed;
+    unsigned seed = 1;
+    int r, k, bad = 0;
+    if (qnnrt_prepare(model, graph, &run, &err) != QNNRT_OK) stop(what, err.text);
+    if (run->steps_end - run->steps != 1) stop(what, "more than one step");
+    raw_begin(&raw, what, path, run, graph, data, bytes);
+    hook = allocations;
+    for (r = -3; r < rounds; ++r) {          /* the first rounds warm up */
+        int order[WAYS];
+        for (k = 0; k < WAYS; ++k) {         /* what ran before matters: any order, all equally often */
+            int other;
+            seed = seed * 1664525u + 1013904223u;
+            other = (int)((seed >> 16) % (unsigned)(k + 1));
+            order[k] = order[other];
+            order[other] = k;
+        }
+        for (k = 0; k < WAYS; ++k) {
+            const int way = order[k];
+            const long before = libc_allocations;
+            const double took = rounds_of[way](&raw, run, calls, &bad);
+            libc[way] += libc_allocations - before;
+            if (r >= 0) ns[way][r] = took;
+        }
+    }
+    if (bad) stop(what, "an execute failed");
+    hook = allocations - hook;
+    for (r = 0; r < rounds; ++r) {           /* neighbours in time see the same machine */
+        over[0][r] = ns[OURS][r] - ns[SAME][r];
+        over[1][r] = ns[OURS][r] - ns[THIN][r];
+        over[2][r] = ns[AGAIN][r] - ns[SAME][r];
+    }
+    for (k = 0; k < WAYS; ++k) qsort(ns[k], (size_t)rounds, sizeof ns[k][0], by_value);
+    for (k = 0; k < 3; ++k) qsort(over[k], (size_t)rounds, sizeof over[k][0], by_value);
+    printf("%-28s", what);
+    for (k = 0; k < WAYS; ++k) if (k != AGAIN) printf(" %8.1f %8.1f", ns[k][0], ns[k][rounds / 2]);
+    printf("  %+6.1f %+6.1f %+6.1f  %6.3f %5ld\n", over[0][rounds / 2], over[1][rounds / 2], over[2][rounds / 2],
+           ns[OURS][rounds / 2] / ns[SAME][rounds / 2], hook);
+    if (hook != 0 || libc[OURS] > libc[SAME]) {
+        printf("  FAILED: %ld allocations through the hook; malloc was called %ld times by qnnrt_exec, %ld times by the same calls raw\n",
+               hook, libc[OURS], libc[SAME]);
+        failed = 1;
+    }
+    allowed = LIMIT_NS + (over[2][rounds / 2] < 0 ? -over[2][rounds / 2] : over[2][rounds / 2]);
+    if (over[against == THIN][rounds / 2] > allowed) {
+        printf("  FAILED: more than %.1f ns over %s\n", allowed, against == THIN ? "the thinnest function" : "raw");
+        failed = 1;
+    }
+    raw_end(&raw, path);
+    qnnrt_run_destroy(run);
+}
+
+/* A context binary of libQnnCpu.so that holds one Relu over one float. */
+static void *make_relu(const char *path, size_t *bytes)
+{
+    static const uint32_t dims[2] = { 1, 1 };
+    const raw_slot *slots = raw_open(path);
+    raw_handle backend = NULL, context = NULL, graph = NULL;
+    raw_tensor io[2];
+    raw_op op;
+    uint64_t size = 0, written = 0;
+    void *data;
+    int i;
+    memset(io, 0, sizeof io);
+    memset(&op, 0, sizeof op);
+    for (i = 0; i < 2; ++i) {
+        io[i].version = 1;
+        io[i].v.name = i == 0 ? "x" : "y";
+        io[i].v.type = i == 0 ? RAW_INPUT : RAW_OUTPUT;
+        io[i].v.dtype = RAW_F32;
+        io[i].v.quant.defined = io[i].v.quant.encoding = RAW_UNDEFINED;
+        io[i].v.rank = 2;
+        io[i].v.dims = dims;
+    }
+    if (CALL(slots, RAW_BACKEND_CREATE, raw_backend_create)(NULL, NULL, &backend) != 0 ||
+        CALL(slots, RAW_CONTEXT_CREATE, raw_context_create)(backend, NULL, NULL, &context) != 0 ||
+        CALL(slots, RAW_GRAPH_CREATE, raw_graph_create)(context, "relu", NULL, &graph) != 0 ||
+        CALL(slots, RAW_GRAPH_TENSOR, raw_graph_tensor)(graph, &io[0]) != 0 ||
+        CALL(slots, RAW_GRAPH_TENSOR, raw_graph_tensor)(graph, &io[1]) != 0) stop(path, "no graph");
+    op.version = 1;
+    op.v.name = "relu_0";
+    op.v.package = "qti.aisw";
+    op.v.type = "Relu";
+    op.v.input_count = op.v.output_count = 1;
+    op.v.inputs = &io[0];
+    op.v.outputs = &io[1];
+    if (CALL(slots, RAW_GRAPH_ADD_NODE, raw_graph_add_node)(graph, op) != 0) stop(path, "graphAddNode");
+    if (CALL(slots, RAW_GRAPH_FINALIZE, raw_graph_finalize)(graph, NULL, NULL) != 0) stop(path, "graphFinalize");
+    if (CALL(slots, RAW_CONTEXT_BINARY_SIZE, raw_context_binary_size)(context, &size) != 0 || size == 0) stop(path, "size");
+    data = malloc((size_t)size);
+    if (data == NULL || CALL(slots, RAW_CONTEXT_BINARY, raw_context_binary)(context, data, size, &written) != 0)
+        stop(path, "contextGetBinary");
+    CALL(slots, RAW_CONTEXT_FREE, raw_context_free)(context, NULL);
+    CALL(slots, RAW_BACKEND_FREE, raw_free)(backend);
+    *bytes = (size_t)written;
+    return data;
+}
+
+/* Does the model compute what the vendor would? */
+static void check_relu(qnnrt *model)
+{
+    static const float values[3] = { -2.5f, 0.0f, 3.25f };
+    qnnrt_error err;
+    qnnrt_run *run;
+    int i;
+    if (qnnrt_prepare(model, "relu", &run, &err) != QNNRT_OK) stop("relu", err.text);
+    for (i = 0; i < 3; ++i) {
+        float got = -1.0f, want = values[i] > 0.0f ? values[i] : 0.0f;
+        if (qnnrt_write_f32(run, "x", &values[i], 1) != QNNRT_OK || qnnrt_exec(run) != QNNRT_OK ||
+            qnnrt_read_f32(run, "y", &got, 1) != QNNRT_OK) stop("relu", qnnrt_run_error(run)->text);
+        if (got < want || got > want) stop("relu", "a wrong value");
+    }
+    qnnrt_run_destroy(run);
+}
+
+/* Milliseconds of qnnrt_open and qnnrt_prepare, `times` times over one open backend. */
+static void measure_open(const char *releases, const char *data_folder, const char *part)
+{
+    enum { TIMES = 15 };
+    static double metadata[TIMES], create[TIMES], open_[TIMES], prepare[TIMES];
+    char folder[1024], path[1024];
+    qnnrt_backend_desc backend_desc;
+    qnnrt_backend *backend;
+    qnnrt_error err;
+    int i;
+    snprintf(folder, sizeof folder, "%s/%s", data_folder, part);
+    snprintf(path, sizeof path, "%s/2.51/onnxruntime_qnn/libQnnHtp.so", releases);
+    if (access(path, R_OK) != 0) { printf("%-34s without %s\n", part, path); return; }
+    memset(&backend_desc, 0, sizeof backend_desc);
+    backend_desc.path = path;
+    if (qnnrt_backend_open(&backend_desc, &backend, &err) != QNNRT_OK) stop(path, err.text);
+    for (i = 0; i < TIMES; ++i) {
+        const qnnrt_context_info *contexts;
+        qnnrt_desc desc;
+        qnnrt *model;
+        qnnrt_run *run;
+        double begin = now_ns(), middle;
+        size_t count, c;
+        memset(&desc, 0, sizeof desc);
+        desc.backend = backend;
+        if (qnnrt_open(folder, &desc, &model, &err) != QNNRT_OK) stop(folder, err.text);
+        middle = now_ns();
+        if (qnnrt_prepare(model, qnnrt_pipeline_get_info(qnnrt_pipeline_get(model, 0))->name, &run, &err) != QNNRT_OK)
+            stop(folder, err.text);
+        prepare[i] = (now_ns() - middle) / 1e6;
+        open_[i] = (middle - begin) / 1e6;
+        metadata[i] = create[i] = 0.0;
+        contexts = qnnrt_contexts(model, &count);
+        for (c = 0; c < count; ++c) {
+            metadata[i] += (double)contexts[c].metadata_ns / 1e6;
+            create[i] += (double)contexts[c].create_ns / 1e6;
+        }
+        qnnrt_run_destroy(run);
+        qnnrt_close(model);
+    }
+    qsort(metadata, TIMES, sizeof(double), by_value);
+    qsort(create, TIMES, sizeof(double), by_value);
+    qsort(open_, TIMES, sizeof(double), by_value);
+    qsort(prepare, TIMES, sizeof(double), by_value);
+    printf("%-34s open %.2f (min %.2f): metadata %.3f, vendor's create %.2f, the rest of it %.3f; prepare %.3f (min %.3f)\n",
+           part, open_[TIMES / 2], open_[0], metadata[TIMES / 2], create[TIMES / 2],
+           open_[TIMES / 2] - metadata[TIMES / 2] - create[TIMES / 2], prepare[TIMES / 2], prepare[0]);
+    printf("%-34s library opened in %.1f ms\n", "", (double)qnnrt_backend_get_info(backend)->open_ns / 1e6);
+    qnnrt_backend_close(backend);
+}
+
+int main(int argc, char **argv)
+{
+    static const unsigned char nothing[64];
+    qnnrt *model;
+    if (argc != 2 && argc != 4) { printf("usage: %s EMPTY_LIBRARY [RELEASES DATA_FOLDER]\n", argv[0]); return 2; }
+
+    printf("%-28s %17s %17s %17s %17s  %20s\n", "", "raw, own tensors", "raw, the same", "thinnest function", "qnnrt_exec",
+           "paired medians, over");
+    printf("%-28s %8s %8s %8s %8s %8s %8s %8s %8s  %6s %6s %6s  %6s %5s\n", "ns per call", "min", "median", "min", "median", "min",
+           "median", "min", "median", "raw", "thin", "(noise)", "ratio", "alloc");
+    model = open_memory(argv[1], argv[1], nothing, sizeof nothing);
+    measure("empty function, 1 in, 1 out", argv[1], model, "small", nothing, sizeof nothing, 100000, 201, SAME);
+    measure("empty function, 40 in, 40 out", argv[1], model, "wide", nothing, sizeof nothing, 100000, 201, SAME);
+    qnnrt_close(model);
+
+    if (argc == 4) {
+        char cpu[1024], system_path[1024];
+        snprintf(cpu, sizeof cpu, "%s/2.47/onnxruntime_qnn/libQnnCpu.so", argv[2]);
+        snprintf(system_path, sizeof system_path, "%s/2.47/onnxruntime_qnn/libQnnSystem.so", argv[2]);
+        if (access(cpu, R_OK) == 0) {
+            size_t bytes;
+            void *data = make_relu(cpu, &bytes);
+            model = open_memory(cpu, system_path, data, bytes);
+            check_relu(model);
+            measure("libQnnCpu.so 2.47, Relu 1x1", cpu, model, "relu", data, bytes, 20, 8001, THIN);
+            qnnrt_close(model);
+            free(data);
+        } else {
+            printf("%-34s without %s\n", "libQnnCpu.so", cpu);
+        }
+        printf("\nms, medians of 15 on libQnnHtp.so 2.51 (x86-64 emulator)\n");
+        measure_open(argv[2], argv[3], "ctx/qairt2.51/mlp_u8");
+        measure_open(argv[2], argv[3], "llm/w8a16_four");
+    }
+    if (failed) printf("bench: FAILED\n");
+    return failed;
+}

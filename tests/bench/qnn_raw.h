@@ -1,0 +1,104 @@
+/* qnn_raw.h - the vendor's interface as a program without qnnrt would declare it
+
+   For comparison only: what the bench measures qnnrt against, and what its empty backend speaks.
+   Written from the ABI notes and not from qnnrt.h. 64-bit only.                              */
+#ifndef QNN_RAW_H
+#define QNN_RAW_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { RAW_UNDEFINED = 0x7FFFFFFF };      /* "not given" of every vendor enum */
+enum { RAW_INPUT = 0, RAW_OUTPUT = 1 };   /* types of tensors                 */
+enum { RAW_F32 = 0x0232 };
+enum { RAW_CORE_SLOTS = 72, RAW_SYSTEM_SLOTS = 27 };
+
+typedef uint64_t raw_code;                /* 0 is success */
+typedef void    *raw_handle;
+typedef void   (*raw_slot)(void);
+
+typedef struct raw_version { uint32_t major, minor, patch; } raw_version;
+
+typedef struct raw_tensor {
+    uint32_t version;                     /* 1, or 2: with what follows data_size */
+    struct {
+        uint32_t        id;
+        const char     *name;
+        uint32_t        type, format, dtype;
+        struct { uint32_t defined, encoding; uint64_t payload[4]; } quant;
+        uint32_t        rank;
+        const uint32_t *dims;
+        uint32_t        mem_type;
+        void           *data;
+        uint32_t        data_size;
+        const uint8_t  *dynamic;
+        uint32_t        sparse[3];
+        uint8_t         produced;
+    } v;
+} raw_tensor;
+
+typedef struct raw_op {                   /* passed by value */
+    uint32_t version;
+    struct {
+        const char *name, *package, *type;
+        uint32_t    param_count;
+        void       *params;
+        uint32_t    input_count;
+        raw_tensor *inputs;
+        uint32_t    output_count;
+        raw_tensor *outputs;
+    } v;
+} raw_op;
+
+typedef struct raw_provider {
+    uint32_t    id;
+    const char *name;
+    raw_version core, backend;
+    raw_slot    slots[RAW_CORE_SLOTS];
+} raw_provider;
+
+typedef struct raw_system_provider {
+    uint32_t    id;
+    const char *name;
+    raw_version version;
+    raw_slot    slots[RAW_SYSTEM_SLOTS];
+} raw_system_provider;
+
+typedef raw_code (*raw_get_providers)(const raw_provider ***list, uint32_t *count);
+
+/* Slots of the core table. */
+enum {
+    RAW_BACKEND_CREATE = 1, RAW_BACKEND_BUILD_ID = 4, RAW_BACKEND_FREE = 8, RAW_CONTEXT_CREATE = 9,
+    RAW_CONTEXT_BINARY_SIZE = 11, RAW_CONTEXT_BINARY = 12, RAW_CONTEXT_FROM_BINARY = 13, RAW_CONTEXT_FREE = 14,
+    RAW_GRAPH_CREATE = 15, RAW_GRAPH_ADD_NODE = 18, RAW_GRAPH_FINALIZE = 19, RAW_GRAPH_RETRIEVE = 20,
+    RAW_GRAPH_EXECUTE = 21, RAW_GRAPH_TENSOR = 24, RAW_LOG_CREATE = 25, RAW_LOG_FREE = 27,
+    RAW_DEVICE_CREATE = 40, RAW_DEVICE_FREE = 43
+};
+/* Slots of the system table. */
+enum { RAW_SYSTEM_CREATE = 0, RAW_SYSTEM_BINARY_INFO = 1, RAW_SYSTEM_FREE = 3 };
+
+typedef raw_code (*raw_backend_create)(raw_handle log, const void **config, raw_handle *out);
+typedef raw_code (*raw_backend_build_id)(const char **out);
+typedef raw_code (*raw_free)(raw_handle handle);
+typedef raw_code (*raw_log_create)(void *callback, uint32_t level, raw_handle *out);
+typedef raw_code (*raw_device_create)(raw_handle log, const void **config, raw_handle *out);
+typedef raw_code (*raw_context_create)(raw_handle backend, raw_handle device, const void **config, raw_handle *out);
+typedef raw_code (*raw_context_binary_size)(raw_handle context, uint64_t *bytes);
+typedef raw_code (*raw_context_binary)(raw_handle context, void *data, uint64_t bytes, uint64_t *written);
+typedef raw_code (*raw_context_from_binary)(raw_handle backend, raw_handle device, const void **config, const void *data,
+                                            uint64_t bytes, raw_handle *out, raw_handle profile);
+typedef raw_code (*raw_context_free)(raw_handle context, raw_handle profile);
+typedef raw_code (*raw_graph_create)(raw_handle context, const char *name, const void **config, raw_handle *out);
+typedef raw_code (*raw_graph_tensor)(raw_handle graph, raw_tensor *tensor);
+typedef raw_code (*raw_graph_add_node)(raw_handle graph, raw_op op);
+typedef raw_code (*raw_graph_finalize)(raw_handle graph, raw_handle profile, raw_handle signal);
+typedef raw_code (*raw_graph_retrieve)(raw_handle context, const char *name, raw_handle *out);
+typedef raw_code (*raw_graph_execute)(raw_handle graph, const raw_tensor *inputs, uint32_t input_count, raw_tensor *outputs,
+                                      uint32_t output_count, raw_handle profile, raw_handle signal);
+
+typedef char raw_tensor_is_144[sizeof(raw_tensor) == 144 ? 1 : -1];
+typedef char raw_data_is_at_104[offsetof(raw_tensor, v.data) == 104 ? 1 : -1];
+typedef char raw_op_is_80[sizeof(raw_op) == 80 ? 1 : -1];
+typedef char raw_slots_are_at_40[offsetof(raw_provider, slots) == 40 ? 1 : -1];
+
+#endif /* QNN_RAW_H */
