@@ -61,7 +61,7 @@
        A path with a slash is opened as it is. A bare name (default: libQnnHtp.so) is looked for in
        the directory of the running program, in the directory of the shared object that holds this
        code, then by the system's search. Never in the current folder, never in the model's folder.
-       (The system's search follows LD_LIBRARY_PATH: leave no empty element in it, it means the current
+       (The system's search is left out when LD_LIBRARY_PATH has an empty element, which means the current
        folder.) libQnnSystem.so: explicit, else beside the backend library, else the same search. What
        was really loaded is in qnnrt_backend_info.path. Interfaces 2.23 to 2.40 are known by measurement;
        older ones are refused, newer minors accepted with a log line.
@@ -107,9 +107,9 @@
        on a real NPU, weight-shared contexts, power settings, recovery after a restart of the DSP.
 
    ROOMS (search for the tag)
-       >>config >>os >>size >>sort >>mem >>err >>log >>dtype >>quant >>plan     the floor
-       >>codes >>abi >>library >>table >>htp >>system >>backend >>context      the vendor's side
-       >>scan >>pipeline >>place >>run >>public                                ours
+       >>config >>os >>size >>sort >>mem >>err >>log >>codes >>dtype >>quant >>plan      the floor
+       >>abi >>library >>table >>htp >>system >>backend >>context                      the vendor's side
+       >>scan >>pipeline >>model >>place >>run >>public                                ours
 */
 #ifndef QNNRT_H
 #define QNNRT_H
@@ -146,7 +146,7 @@ extern "C" {
     X(E_FORMAT,      -4, "not a context binary, or a damaged one")                                  \
     X(E_LIBRARY,     -5, "a vendor library cannot be opened or is not one")                         \
     X(E_VERSION,     -6, "releases that do not go together")                                        \
-    X(E_NOT_FOUND,   -7, "no such graph, tensor or slot")                                           \
+    X(E_NOT_FOUND,   -7, "no such file, graph, tensor or slot")                                           \
     X(E_MISMATCH,    -8, "sizes, types or encodings that do not fit")                               \
     X(E_UNSUPPORTED, -9, "valid, but this version or this machine cannot run it")                   \
     X(E_BACKEND,    -10, "a vendor call failed; vendor_code has its answer")                        \
@@ -167,8 +167,9 @@ typedef struct qnnrt_error {
     char         text[2048];    /* UTF-8, never empty after a failure; control characters are replaced    */
 } qnnrt_error;
 
-/* "QNNRT_E_IO" for a result; "unknown" for any other number. */
+/* "QNNRT_E_IO" and "a file or folder cannot be read" for a result; "unknown" for any other number. */
 QNNRT_API const char *qnnrt_result_name(qnnrt_result result);
+QNNRT_API const char *qnnrt_result_text(qnnrt_result result);
 
 /* "QNN_CONTEXT_ERROR_INVALID_ARGUMENT" for a vendor code (the low 16 bits count), or NULL when unknown or
    built with QNNRT_NO_ERROR_TEXT. */
@@ -211,9 +212,9 @@ typedef struct qnnrt_hooks {
 /* Refusal comes before trouble: what is over a limit answers QNNRT_E_LIMIT. */
 typedef struct qnnrt_limits {
     uint64_t file_bytes;    /* one context binary (default 0: 64 GiB)                               */
-    uint64_t arena_bytes;   /* memory of one plan (default 0: 64 GiB)                               */
+    uint64_t arena_bytes;   /* memory of one plan (default 0: 4 GiB)                                */
     uint32_t files;         /* context binaries of one model (default 0: 256)                       */
-    uint32_t tensors;       /* inputs, outputs and updateables of one context (default 0: 1,000,000) */
+    uint32_t tensors;       /* graphs, inputs, outputs and updateables of one model (default 0: 1,000,000) */
     uint32_t name_bytes;    /* a name of a graph or tensor (default 0: 1,024)                       */
     uint32_t rank;          /* dimensions of a tensor (default 0: 8)                                */
 } qnnrt_limits;
@@ -469,9 +470,9 @@ QNNRT_API qnnrt_result qnnrt_pipeline_find(const qnnrt *model, const char *name,
                                            const qnnrt_pipeline **out, qnnrt_error *err);
 
 typedef struct qnnrt_step_desc {
-    qnnrt      *model;                          /* all models of a pipeline share one backend          */
-    size_t      context;
-    const char *graph;                          /* its name in that context                            */
+    const qnnrt *model;                         /* all models of a pipeline share one backend          */
+    size_t       context;                       /* index into qnnrt_contexts(model)                    */
+    const char  *graph;                         /* its name in that context                            */
 } qnnrt_step_desc;
 
 typedef struct qnnrt_edge_desc {                /* output `from` of one step is input `to` of a later one */
@@ -523,6 +524,7 @@ typedef struct qnnrt_buffer_desc {              /* keeps its content as long as 
 } qnnrt_buffer_desc;
 
 #define QNNRT_BUFFER_CALLER ((size_t)-1)        /* no memory is planned: must be bound before exec     */
+#define QNNRT_NO_ENTRY      ((size_t)-1)        /* qnnrt_plan_block.entry of a buffer                  */
 
 typedef struct qnnrt_place_desc {               /* where a slot of an entry lives, instead of scratch  */
     size_t     entry;
@@ -543,7 +545,7 @@ typedef struct qnnrt_plan_desc {
 
 typedef struct qnnrt_plan_block {               /* one rectangle of the plan                           */
     uint64_t   offset, bytes;
-    size_t     entry;                           /* SIZE_MAX: a buffer                                  */
+    size_t     entry;                           /* QNNRT_NO_ENTRY: a buffer                            */
     qnnrt_slot slot;                            /* of a buffer: its index                              */
     uint32_t   first, last;                     /* steps in which it is alive, counted through its group */
     int        kept;                            /* 1: keeps its content between calls                  */
@@ -585,6 +587,9 @@ typedef struct qnnrt_mem_desc {
 QNNRT_API qnnrt_result qnnrt_mem_create(qnnrt_plan *plan, const qnnrt_mem_desc *desc, qnnrt_mem **out,
                                         qnnrt_error *err);
 QNNRT_API qnnrt_result qnnrt_mem_destroy(qnnrt_mem *mem);
+
+/* Back to the beginning, as qnnrt_mem_create() left it: a new conversation. */
+QNNRT_API qnnrt_result qnnrt_mem_clear(qnnrt_mem *mem);
 
 /* A buffer of the plan: its bytes, and (offset may be NULL) where it begins for qnnrt_bind_at(). */
 QNNRT_API void *qnnrt_mem_buffer(const qnnrt_mem *mem, size_t buffer, uint64_t *offset, uint64_t *bytes);
@@ -651,13 +656,13 @@ QNNRT_API qnnrt_result qnnrt_write_f32(qnnrt_run *run, const char *name, const f
 QNNRT_API qnnrt_result qnnrt_read_f32(qnnrt_run *run, const char *name, float *values, size_t count);
 QNNRT_API qnnrt_result qnnrt_write_i32(qnnrt_run *run, const char *name, const int32_t *values, size_t count);
 QNNRT_API qnnrt_result qnnrt_read_i32(qnnrt_run *run, const char *name, int32_t *values, size_t count);
-QNNRT_API qnnrt_result qnnrt_slot_write_f32(qnnrt_run *run, qnnrt_slot slot, uint64_t begin,
+QNNRT_API qnnrt_result qnnrt_write_f32_slot(qnnrt_run *run, qnnrt_slot slot, uint64_t begin,
                                             const float *values, size_t count);
-QNNRT_API qnnrt_result qnnrt_slot_read_f32(qnnrt_run *run, qnnrt_slot slot, uint64_t begin,
+QNNRT_API qnnrt_result qnnrt_read_f32_slot(qnnrt_run *run, qnnrt_slot slot, uint64_t begin,
                                            float *values, size_t count);
-QNNRT_API qnnrt_result qnnrt_slot_write_i32(qnnrt_run *run, qnnrt_slot slot, uint64_t begin,
+QNNRT_API qnnrt_result qnnrt_write_i32_slot(qnnrt_run *run, qnnrt_slot slot, uint64_t begin,
                                             const int32_t *values, size_t count);
-QNNRT_API qnnrt_result qnnrt_slot_read_i32(qnnrt_run *run, qnnrt_slot slot, uint64_t begin,
+QNNRT_API qnnrt_result qnnrt_read_i32_slot(qnnrt_run *run, qnnrt_slot slot, uint64_t begin,
                                            int32_t *values, size_t count);
 
 /* Convert float values to and from a tensor's stored form in memory of the caller's, such as the content of a
@@ -786,10 +791,6 @@ QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path
 #define QNNRT__CAN_CALL 0
 #endif
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* =====================================================================================
    OPERATING SYSTEM                                                                  >>os
    Files, folders, pages, libraries, a clock and a spin lock: the only room with system
@@ -807,6 +808,14 @@ extern "C" {
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
+
+#ifndef __linux__
+#error "this version of qnnrt knows Linux and Android only; another system is the work of one room, >>os"
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* Values of Linux (all architectures that QNN exists for), hidden by -std=c99. */
 #define QNNRT__O_CLOEXEC  02000000
@@ -895,7 +904,8 @@ typedef struct qnnrt__os_file {
     uint64_t bytes;
     int      fd;          /* -1: none */
     int      mapped;
-    int      strange;     /* not a file that could be read: a folder, a FIFO, a link to nothing */
+    int      strange;     /* something else than a file: a folder, a FIFO, a socket */
+    struct stat facts;    /* when it was opened */
 } qnnrt__os_file;
 
 /* Open a regular file and learn its size. NULL on success, else what went wrong (errno's text or ours). Opened
@@ -903,18 +913,31 @@ typedef struct qnnrt__os_file {
    hanging the caller. */
 static const char *qnnrt__os_file_open(const char *path, qnnrt__os_file *file)
 {
-    struct stat facts;
     memset(file, 0, sizeof(*file));
+    file->fd = -1;
+    if (stat(path, &file->facts) != 0) return strerror(errno);
+    file->strange = !S_ISREG(file->facts.st_mode);
+    if (S_ISDIR(file->facts.st_mode)) return "it is a folder";
+    if (file->strange) return "it is not a regular file";      /* not opened: opening alone can have effects */
     do file->fd = open(path, O_RDONLY | O_NONBLOCK | QNNRT__O_CLOEXEC);
     while (file->fd < 0 && errno == EINTR);
-    file->strange = file->fd < 0 && (errno == ENOENT || errno == ELOOP || errno == ENXIO);
     if (file->fd < 0) return strerror(errno);
-    if (fstat(file->fd, &facts) != 0) return strerror(errno);
-    file->strange = !S_ISREG(facts.st_mode);
-    if (S_ISDIR(facts.st_mode)) return "it is a folder";
-    if (!S_ISREG(facts.st_mode)) return "it is not a regular file";
-    file->bytes = facts.st_size < 0 ? 0 : (uint64_t)facts.st_size;
+    if (fstat(file->fd, &file->facts) != 0) return strerror(errno);
+    if (!S_ISREG(file->facts.st_mode)) return "it was replaced while it was opened";
+    file->bytes = file->facts.st_size < 0 ? 0 : (uint64_t)file->facts.st_size;
     return NULL;
+}
+
+/* Was it written to since it was opened? Sizes and times tell of accidents; who writes twice within one tick of the
+   clock is not seen, and only reading instead of mapping is proof against him. */
+static int qnnrt__os_file_changed(const qnnrt__os_file *file)
+{
+    struct stat now;
+    const size_t begin = offsetof(struct stat, st_mtime), end = offsetof(struct stat, st_ctime) + 2 * sizeof(long);
+    if (file->fd < 0) return 0;
+    if (fstat(file->fd, &now) != 0 || now.st_size != file->facts.st_size) return 1;
+    /* Modification and change with their nanoseconds stand side by side; plain C99 has no names for the latter. */
+    return memcmp((const char *)&now + begin, (const char *)&file->facts + begin, end - begin) != 0;
 }
 
 static const char *qnnrt__os_file_map(qnnrt__os_file *file)
@@ -1006,6 +1029,16 @@ static void *qnnrt__os_library_open(const char *path, const char **why)
     return library;
 }
 
+/* Would the system's search look into the current folder? An empty element of LD_LIBRARY_PATH means that. */
+static int qnnrt__os_search_is_unsafe(void)
+{
+    const char *path = getenv("LD_LIBRARY_PATH");
+    size_t i, length = path != NULL ? strlen(path) : 0;
+    for (i = 0; i < length; ++i)
+        if ((path[i] == ':' || path[i] == ';') && (i == 0 || i + 1 == length || path[i + 1] == path[i])) return 1;
+    return 0;
+}
+
 static void *qnnrt__os_library_symbol(void *library, const char *name) { return dlsym(library, name); }
 
 static void qnnrt__os_library_close(void *library) { dlclose(library); }
@@ -1017,6 +1050,15 @@ static void qnnrt__os_lock(int *lock)
 }
 
 static void qnnrt__os_unlock(int *lock) { __sync_lock_release(lock); }
+
+/* 1 when the lock was free and is ours now. */
+static int qnnrt__os_try_lock(int *lock) { return __sync_lock_test_and_set(lock, 1) == 0; }
+
+/* Count users from any thread. */
+static void qnnrt__os_count(uint32_t *users, int by) { (void)__sync_fetch_and_add(users, (uint32_t)by); }
+
+/* A number that other threads change, as it is at some moment. */
+static uint32_t qnnrt__os_load(const uint32_t *number) { return __atomic_load_n(number, __ATOMIC_RELAXED); }
 
 /* =====================================================================================
    SIZES                                                                           >>size
@@ -1088,7 +1130,7 @@ static void qnnrt__sort(const void **items, size_t count, qnnrt__sort_compare co
 
 /* =====================================================================================
    MEMORY                                                                           >>mem
-   The allocator hook, and an arena: many small things that are freed together. A model's
+   The allocator and lock hooks, and an arena: many small things that are freed together. A model's
    tables live in one arena, so closing it cannot forget anything.
    Needs: >>config >>size     Knows nothing of: what is stored
    ===================================================================================== */
@@ -1096,13 +1138,16 @@ static void qnnrt__sort(const void **items, size_t count, qnnrt__sort_compare co
 static void *qnnrt__mem_default_alloc(void *user, size_t bytes) { (void)user; return malloc(bytes); }
 static void qnnrt__mem_default_free(void *user, void *data) { (void)user; free(data); }
 
-/* Zeroed memory, aligned to 16 as the hook promises; NULL when there is none. */
+/* Memory aligned to 16 as the hook promises, with whatever is in it; NULL when there is none. */
+static void *qnnrt__mem_raw(const qnnrt_hooks *hooks, uint64_t bytes)
+{
+    return bytes > SIZE_MAX / 2 ? NULL : hooks->alloc(hooks->alloc_user, bytes == 0 ? 1 : (size_t)bytes);
+}
+
 static void *qnnrt__mem_alloc(const qnnrt_hooks *hooks, uint64_t bytes)
 {
-    void *data;
-    if (bytes > SIZE_MAX / 2) return NULL;
-    data = hooks->alloc(hooks->alloc_user, bytes == 0 ? 1 : (size_t)bytes);
-    if (data != NULL) memset(data, 0, bytes == 0 ? 1 : (size_t)bytes);
+    void *data = qnnrt__mem_raw(hooks, bytes);
+    if (data != NULL) memset(data, 0, (size_t)bytes);
     return data;
 }
 
@@ -1110,6 +1155,9 @@ static void qnnrt__mem_free(const qnnrt_hooks *hooks, void *data)
 {
     if (data != NULL) hooks->free(hooks->alloc_user, data);
 }
+
+static void qnnrt__hooks_lock(const qnnrt_hooks *hooks) { if (hooks->lock != NULL) hooks->lock(hooks->lock_user); }
+static void qnnrt__hooks_unlock(const qnnrt_hooks *hooks) { if (hooks->lock != NULL) hooks->unlock(hooks->lock_user); }
 
 typedef struct qnnrt__arena_chunk {
     struct qnnrt__arena_chunk *next;
@@ -1182,7 +1230,10 @@ static size_t qnnrt__err_utf8(const unsigned char *text)
     }
     if (length == 3 && (code < 0x800 || (code >= 0xD800 && code <= 0xDFFF))) return 0;
     if (length == 4 && (code < 0x10000 || code > 0x10FFFF)) return 0;
-    return code < 0xA0 ? 0 : length;    /* U+0080 to U+009F steer terminals */
+    /* U+0080 to U+009F steer terminals; the others turn or break lines in viewers, or are not seen at all. */
+    if (code < 0xA0 || code == 0x061C || code == 0xFEFF || (code >= 0x200B && code <= 0x200F) ||
+        (code >= 0x2028 && code <= 0x202E) || (code >= 0x2060 && code <= 0x206F)) return 0;
+    return length;
 }
 
 /* Names from files reach terminals and logs through here: nothing that steers one passes. */
@@ -1281,27 +1332,29 @@ static qnnrt_result qnnrt__fail_memory(qnnrt_error *err, const char *what)
    Needs: >>config >>os >>err     Knows nothing of: backends, codes
    ===================================================================================== */
 
-enum { QNNRT__LOG_LINES = 8, QNNRT__LOG_CHARS = 256 };
+enum { QNNRT__LOG_LINES = 24, QNNRT__LOG_CHARS = 256, QNNRT__LOG_SHOWN = 7 };
+
+typedef struct qnnrt__log_line {
+    uint32_t level;
+    char     text[QNNRT__LOG_CHARS];
+} qnnrt__log_line;
 
 typedef struct qnnrt__log_slot {
     int             lock;
     int             used;
     qnnrt_hooks     hooks;
     qnnrt_log_level level;
-    uint32_t        count;                                   /* errors and warnings so far */
-    char            first[QNNRT__LOG_CHARS];                 /* first error since the mark, else first warning */
-    uint32_t        first_level, first_at;                   /* level 0: none; at: its number */
-    uint32_t        mark;                                    /* the call under way began at this number */
-    char            lines[QNNRT__LOG_LINES][QNNRT__LOG_CHARS];
+    uint32_t        count;                      /* errors and warnings since the process began */
+    qnnrt__log_line lines[QNNRT__LOG_LINES];    /* the last of them, a ring */
 } qnnrt__log_slot;
 
 static qnnrt__log_slot qnnrt__log_slots[QNNRT_LOG_SLOTS];
 
 /* A line of our own to the host's hook. */
 static void qnnrt__log(const qnnrt_hooks *hooks, qnnrt_log_level level, const char *room,
-                       const char *format, ...) QNNRT__PRINTF(4, 5);
+                       uint64_t vendor_code, const char *format, ...) QNNRT__PRINTF(5, 6);
 static void qnnrt__log(const qnnrt_hooks *hooks, qnnrt_log_level level, const char *room,
-                       const char *format, ...)
+                       uint64_t vendor_code, const char *format, ...)
 {
     char line[1024];
     va_list args;
@@ -1310,7 +1363,7 @@ static void qnnrt__log(const qnnrt_hooks *hooks, qnnrt_log_level level, const ch
     vsnprintf(line, sizeof(line), format, args);
     va_end(args);
     qnnrt__err_clean(line);
-    hooks->log(hooks->log_user, level, room, 0, line);
+    hooks->log(hooks->log_user, level, room, vendor_code, line);
 }
 
 /* One line of the vendor. The format is the vendor library's, which is trusted; what it prints may quote a file
@@ -1327,17 +1380,15 @@ static void qnnrt__log_take(qnnrt__log_slot *slot, const char *format, uint32_t 
     while (length > 0 && (line[length - 1] == '\n' || line[length - 1] == '\r')) line[--length] = '\0';
     while (*text == ' ') ++text;
     qnnrt__err_clean(text);
+    if (level > QNNRT_LOG_DEBUG) level = QNNRT_LOG_DEBUG;
     qnnrt__os_lock(&slot->lock);
     used = slot->used;
     hooks = slot->hooks;
     pass = level <= (uint32_t)slot->level;
     if (used && text[0] != '\0' && level <= QNNRT_LOG_WARN) {
-        if (slot->first_level == 0 || slot->first_at < slot->mark || level < slot->first_level) {
-            slot->first_level = level;
-            slot->first_at = slot->count;
-            memcpy(slot->first, text, strlen(text) + 1);
-        }
-        memcpy(slot->lines[slot->count % QNNRT__LOG_LINES], text, strlen(text) + 1);
+        qnnrt__log_line *kept = &slot->lines[slot->count % QNNRT__LOG_LINES];
+        kept->level = level;
+        memcpy(kept->text, text, strlen(text) + 1);
         slot->count += 1;
     }
     qnnrt__os_unlock(&slot->lock);
@@ -1379,8 +1430,6 @@ static int qnnrt__log_open(const qnnrt_hooks *hooks, qnnrt_log_level level)
             slot->used = 1;
             slot->hooks = *hooks;
             slot->level = level;
-            slot->count = 0;
-            slot->first_level = 0;
         }
         qnnrt__os_unlock(&slot->lock);
         if (mine) return i;
@@ -1396,33 +1445,36 @@ static void qnnrt__log_close(int index)
     qnnrt__os_unlock(&qnnrt__log_slots[index].lock);
 }
 
-/* Lines from here on belong to the call that begins now. */
-static void qnnrt__log_mark(int index)
+/* Number of the next line: lines from here on belong to the call that begins now. */
+static uint32_t qnnrt__log_mark(int index)
 {
-    if (index < 0) return;
-    qnnrt__os_lock(&qnnrt__log_slots[index].lock);
-    qnnrt__log_slots[index].mark = qnnrt__log_slots[index].count;
-    qnnrt__os_unlock(&qnnrt__log_slots[index].lock);
+    return index < 0 ? 0 : qnnrt__os_load(&qnnrt__log_slots[index].count);
 }
 
-/* Append what the vendor logged since the mark: the first error as the likely cause, then the lines still kept. */
-static void qnnrt__log_report(int index, qnnrt_error *err)
+/* Append what the vendor logged since a mark: the first error (else the first warning) as the likely cause, then a
+   few lines around it. Copied under the lock, written after it. */
+static void qnnrt__log_report(int index, uint32_t mark, qnnrt_error *err)
 {
-    qnnrt__log_slot *slot;
-    uint32_t i;
-    int first;
+    qnnrt__log_line lines[QNNRT__LOG_LINES];
+    uint32_t count, from, first, i;
     if (index < 0 || err == NULL) return;
-    slot = &qnnrt__log_slots[index];
-    qnnrt__os_lock(&slot->lock);
-    first = slot->first_level != 0 && slot->first_at >= slot->mark;
-    if (first)
-        qnnrt__err_add(err, "\n  the library logged first, as %s: %s", slot->first_level == QNNRT_LOG_ERROR ? "an error" : "a warning",
-                       slot->first);
-    i = slot->count > QNNRT__LOG_LINES ? slot->count - QNNRT__LOG_LINES : 0;
-    for (i = i > slot->mark ? i : slot->mark; i < slot->count; ++i)
-        if (!first || i != slot->first_at)
-            qnnrt__err_add(err, "\n  and %s: %s", first && i < slot->first_at ? "before" : "then", slot->lines[i % QNNRT__LOG_LINES]);
-    qnnrt__os_unlock(&slot->lock);
+    qnnrt__os_lock(&qnnrt__log_slots[index].lock);
+    count = qnnrt__log_slots[index].count;
+    memcpy(lines, qnnrt__log_slots[index].lines, sizeof(lines));
+    qnnrt__os_unlock(&qnnrt__log_slots[index].lock);
+    from = count - mark > QNNRT__LOG_LINES ? count - QNNRT__LOG_LINES : mark;
+    if (from == count) return;
+    for (first = from; first < count && lines[first % QNNRT__LOG_LINES].level != QNNRT_LOG_ERROR;) ++first;
+    if (first == count) first = from;
+    qnnrt__err_add(err, "\n  the library logged first, as %s: %s",
+                   lines[first % QNNRT__LOG_LINES].level == QNNRT_LOG_ERROR ? "an error" : "a warning",
+                   lines[first % QNNRT__LOG_LINES].text);
+    /* Then the last lines; what lies between is left out. */
+    i = count - from > QNNRT__LOG_SHOWN ? count - QNNRT__LOG_SHOWN : from;
+    if (i > first + 1) qnnrt__err_add(err, "\n  ...");
+    for (; i < count; ++i)
+        if (i != first)
+            qnnrt__err_add(err, "\n  and %s: %s", i < first ? "before" : "then", lines[i % QNNRT__LOG_LINES].text);
 }
 
 /* =====================================================================================
@@ -1604,7 +1656,8 @@ QNNRT_API const char *qnnrt_vendor_code_name(uint64_t vendor_code)
 }
 
 /* Append code, symbol, cause, fix and the library's own lines to an error that says what was attempted. */
-static qnnrt_result qnnrt__codes_explain(qnnrt_error *err, const char *call, uint64_t vendor_code, int log_slot)
+static qnnrt_result qnnrt__codes_explain(qnnrt_error *err, const char *call, uint64_t vendor_code, int log_slot,
+                                         uint32_t mark)
 {
     const char *symbol = qnnrt_vendor_code_name(vendor_code);
     if (err == NULL) return QNNRT_E_BACKEND;
@@ -1621,7 +1674,7 @@ static qnnrt_result qnnrt__codes_explain(qnnrt_error *err, const char *call, uin
                                qnnrt__codes_causes[i].fix);
     }
 #endif
-    qnnrt__log_report(log_slot, err);
+    qnnrt__log_report(log_slot, mark, err);
     return QNNRT_E_BACKEND;
 }
 /* =====================================================================================
@@ -3223,7 +3276,7 @@ static qnnrt_result qnnrt__plan_pack(qnnrt__plan_item *items, size_t count, void
    run against the genuine libraries of core 2.36 to 2.40. Everything here is the same from
    core 2.23 on, the oldest we accept; older ones have other strides (tensors of 120 bytes).
    Target: LP64, little-endian (aarch64 Android and Linux, x86-64 Linux).
-   Needs: >>config >>log (its callback type)     Knows nothing of: what the values mean to us
+   Needs: >>config     Knows nothing of: what the values mean to us
    ===================================================================================== */
 
 typedef uint64_t qnnrt__abi_code;                 /* vendor: Qnn_ErrorHandle_t; 0 is success      */
@@ -3241,10 +3294,8 @@ enum {
 #define QNNRT__ABI_UNDEFINED 0x7FFFFFFFu
 
 enum {                                            /* vendor: Qnn_TensorType_t                     */
-    QNNRT__ABI_APP_WRITE = 0, QNNRT__ABI_APP_READ = 1, QNNRT__ABI_APP_READWRITE = 2,
-    QNNRT__ABI_UPDATEABLE_STATIC = 6, QNNRT__ABI_UPDATEABLE_APP_WRITE = 8, QNNRT__ABI_UPDATEABLE_APP_READ = 9,
-    QNNRT__ABI_UPDATEABLE_APP_READWRITE = 10, QNNRT__ABI_OPTIONAL_APP_WRITE = 11,
-    QNNRT__ABI_OPTIONAL_APP_READ = 12, QNNRT__ABI_OPTIONAL_APP_READWRITE = 13
+    QNNRT__ABI_UPDATEABLE_STATIC = 6, QNNRT__ABI_UPDATEABLE_APP_READWRITE = 10,      /* 6 to 10        */
+    QNNRT__ABI_OPTIONAL_APP_WRITE = 11, QNNRT__ABI_OPTIONAL_APP_READWRITE = 13       /* 11 to 13       */
 };
 
 enum {                                            /* vendor: Qnn_QuantizationEncoding_t           */
@@ -3253,6 +3304,8 @@ enum {                                            /* vendor: Qnn_QuantizationEnc
 };
 
 typedef struct qnnrt__abi_version { uint32_t major, minor, patch; } qnnrt__abi_version;   /* Qnn_Version_t */
+
+typedef void (*qnnrt__abi_log_callback)(const char *format, uint32_t level, uint64_t time, va_list args);
 
 typedef struct qnnrt__abi_scale_offset { float scale; int32_t offset; } qnnrt__abi_scale_offset;
 
@@ -3354,7 +3407,7 @@ typedef struct qnnrt__abi_device_config {         /* vendor: QnnDevice_Config_t 
 /* Function table of a backend, up to the last slot we use. The order holds from core 2.10 on, append-only; slots
    beyond a library's own table are never read: all of these exist at core 2.23. */
 typedef struct qnnrt__abi_calls {
-    qnnrt__abi_code (*property_has)(uint32_t key);                                                       /*  0 */
+    qnnrt__abi_slot unused_0;                                                                            /*  0 */
     qnnrt__abi_code (*backend_create)(qnnrt__abi_handle log, const void **config, qnnrt__abi_handle *out);
     qnnrt__abi_slot backend_set_config;
     qnnrt__abi_code (*backend_get_api_version)(qnnrt__abi_version out[2]);
@@ -3372,7 +3425,7 @@ typedef struct qnnrt__abi_calls {
         uint32_t input_count, qnnrt__abi_tensor *outputs, uint32_t output_count,
         qnnrt__abi_handle profile, qnnrt__abi_handle signal);                                            /* 21 */
     qnnrt__abi_slot unused_22[3];
-    qnnrt__abi_code (*log_create)(qnnrt__log_callback callback, uint32_t level, qnnrt__abi_handle *out); /* 25 */
+    qnnrt__abi_code (*log_create)(qnnrt__abi_log_callback callback, uint32_t level, qnnrt__abi_handle *out); /* 25 */
     qnnrt__abi_slot log_set_level;
     qnnrt__abi_code (*log_free)(qnnrt__abi_handle log);                                                  /* 27 */
     qnnrt__abi_slot unused_28[12];
@@ -3445,6 +3498,13 @@ QNNRT__AT(calls, device_create, 40 * 8);  QNNRT__AT(calls, device_free, 43 * 8);
 #undef QNNRT__IS
 #endif
 
+static qnnrt_version_info qnnrt__abi_public_version(qnnrt__abi_version from)
+{
+    qnnrt_version_info to;
+    to.major = from.major; to.minor = from.minor; to.patch = from.patch;
+    return to;
+}
+
 /* =====================================================================================
    LIBRARIES                                                                    >>library
    Finds a vendor library by the rule of the manual, and says which file it really was.
@@ -3514,6 +3574,10 @@ static qnnrt_result qnnrt__library_find(const char *name, const char *beside, vo
         if (place == 2 && from[0] != '/') continue;      /* relative to where the program was started: no place of ours */
         if (!qnnrt__os_path_join(at, from, length, name)) continue;
         if (strcmp(at, tried) == 0) continue;
+        if (place == 3 && qnnrt__os_search_is_unsafe()) {
+            qnnrt__err_add(err, "\n  not the system's search: LD_LIBRARY_PATH has an empty element, which is the current folder");
+            continue;
+        }
         memcpy(tried, at, sizeof(tried));
         *library = qnnrt__os_library_open(at, &why);
         if (*library == NULL) qnnrt__err_add(err, "\n  %s%s", place == 3 ? "the system's search: " : "", why);
@@ -3529,7 +3593,7 @@ static qnnrt_result qnnrt__library_find(const char *name, const char *beside, vo
 /* The path that was really loaded: that of the shared object which holds a symbol of it. */
 static void qnnrt__library_path(void *symbol, const char *asked, char out[QNNRT__PATH_MAX])
 {
-    if (qnnrt__os_path_of(symbol, out)) return;
+    if (symbol != NULL && qnnrt__os_path_of(symbol, out)) return;
     if (!qnnrt__os_path_join(out, "", 0, asked)) out[0] = '\0';
 }
 
@@ -3570,13 +3634,6 @@ static qnnrt_result qnnrt__table_fail(qnnrt__table *table, qnnrt_result code, co
     qnnrt__err_vadd(table->err, format, args);
     va_end(args);
     return code;
-}
-
-static qnnrt_version_info qnnrt__table_version(qnnrt__abi_version from)
-{
-    qnnrt_version_info to;
-    to.major = from.major; to.minor = from.minor; to.patch = from.patch;
-    return to;
 }
 
 /* Copy a name; absent, empty and endless ones are refused. what: "a graph", "input 3". */
@@ -3635,10 +3692,13 @@ static qnnrt_result qnnrt__table_quant(qnnrt__table *table, const qnnrt__abi_qua
     const char *why;
     memset(quant, 0, sizeof(*quant));
     quant->vendor_encoding = QNNRT__ABI_UNDEFINED;
-    if (from->definition != QNNRT__ABI_DEFINED || from->encoding == QNNRT__ABI_UNDEFINED) return QNNRT_OK;
-    quant->vendor_encoding = from->encoding;
-    quant->encoding = QNNRT_ENCODING_OTHER;
-    if (from->encoding == QNNRT__ABI_SCALE_OFFSET) {
+    if (from->definition == QNNRT__ABI_DEFINED && from->encoding != QNNRT__ABI_UNDEFINED) {
+        quant->vendor_encoding = from->encoding;
+        quant->encoding = QNNRT_ENCODING_OTHER;
+    }
+    if (quant->encoding == QNNRT_ENCODING_NONE) {
+        copied = 1;
+    } else if (from->encoding == QNNRT__ABI_SCALE_OFFSET) {
         quant->encoding = QNNRT_ENCODING_PER_TENSOR;
         quant->scale = from->u.scale_offset.scale;
         quant->offset = from->u.scale_offset.offset;
@@ -3665,13 +3725,14 @@ static qnnrt_result qnnrt__table_quant(qnnrt__table *table, const qnnrt__abi_qua
                     : qnnrt__table_pairs(table, from->u.axis.pairs, quant);
     }
     if (!copied) return qnnrt__fail_memory(table->err, "encodings");
+    if (tensor->bytes == 0) return QNNRT_OK;
     why = qnnrt__quant_check(tensor->dtype, quant, tensor->dims, tensor->rank);
     if (why != NULL)
         return qnnrt__table_fail(table, QNNRT_E_FORMAT, "tensor \"%.200s\" (%s): %s", tensor->name,
                                  qnnrt_dtype_name(tensor->dtype), why);
     why = qnnrt__quant_warn(tensor->dtype, quant);
     if (why != NULL)
-        qnnrt__log(&table->arena->hooks, QNNRT_LOG_INFO, "table", "%s: tensor \"%.200s\" (%s): %s", table->file, tensor->name,
+        qnnrt__log(&table->arena->hooks, QNNRT_LOG_INFO, "table", 0, "%s: tensor \"%.200s\" (%s): %s", table->file, tensor->name,
                    qnnrt_dtype_name(tensor->dtype), why);
     return QNNRT_OK;
 }
@@ -3693,13 +3754,10 @@ static qnnrt_result qnnrt__table_dims(qnnrt__table *table, const uint32_t *dims,
     result = qnnrt__dtype_bytes(tensor->dtype, tensor->dims, tensor->rank, &tensor->count, &tensor->bytes);
     if (result == QNNRT_E_ARG)
         return qnnrt__table_fail(table, QNNRT_E_FORMAT, "tensor \"%.200s\" has a dimension of 0", tensor->name);
-    if (result == QNNRT_E_UNSUPPORTED)
-        return qnnrt__table_fail(table, QNNRT_E_UNSUPPORTED, "tensor \"%.200s\" has dtype 0x%04x, which this version"
-                                 " does not know", tensor->name, (unsigned)tensor->dtype);
-    if (result != QNNRT_OK)
-        return qnnrt__table_fail(table, QNNRT_E_LIMIT, "tensor \"%.200s\": the product of its dimensions passes"
-                                 " 64 bits", tensor->name);
-    return QNNRT_OK;
+    if (result == QNNRT_E_LIMIT)
+        return qnnrt__table_fail(table, QNNRT_E_LIMIT, "tensor \"%.200s\": the product of its dimensions passes the"
+                                 " address space", tensor->name);
+    return QNNRT_OK;      /* a type without a size: count and bytes are 0, and qnnrt__table_unsupported says so */
 }
 
 /* Take one tensor of the vendor's metadata. */
@@ -3715,7 +3773,7 @@ static qnnrt_result qnnrt__table_tensor(qnnrt__table *table, const qnnrt__abi_te
     result = qnnrt__table_name(table, from->body.name, what, &tensor->name);
     if (result != QNNRT_OK) return result;
     tensor->id = from->body.id;
-    tensor->dtype = (qnnrt_dtype)from->body.dtype;
+    tensor->dtype = from->body.dtype < QNNRT_DTYPE_UNDEFINED ? (qnnrt_dtype)from->body.dtype : QNNRT_DTYPE_UNDEFINED;
     tensor->rank = from->body.rank;
     tensor->vendor_type = from->body.type;
     tensor->vendor_format = from->body.format;
@@ -3739,43 +3797,67 @@ static qnnrt_result qnnrt__table_tensor(qnnrt__table *table, const qnnrt__abi_te
 static int qnnrt__table_name_order(const void *a, const void *b) { return strcmp((const char *)a, (const char *)b); }
 
 /* A name that occurs twice, or NULL. names is reordered. */
-static const char *qnnrt__table_twice(const char **names, size_t count)
+static const char *qnnrt__table_twice(const void **names, size_t count)
 {
     size_t i;
-    qnnrt__sort((const void **)names, count, qnnrt__table_name_order);
+    qnnrt__sort(names, count, qnnrt__table_name_order);
     for (i = 1; i < count; ++i)
-        if (strcmp(names[i - 1], names[i]) == 0) return names[i];
+        if (qnnrt__table_name_order(names[i - 1], names[i]) == 0) return (const char *)names[i];
     return NULL;
+}
+
+static int qnnrt__table_id_order(const void *a, const void *b)
+{
+    uint32_t x = ((const qnnrt_tensor_info *)a)->id, y = ((const qnnrt_tensor_info *)b)->id;
+    return x < y ? -1 : x > y;
+}
+
+/* The vendor matches by id, so two of one kind must not share one. order is room for pointers. */
+static qnnrt_result qnnrt__table_ids(qnnrt__table *table, const qnnrt_tensor_info *tensors, const void **order, size_t count,
+                                     const char *kind)
+{
+    size_t i;
+    for (i = 0; i < count; ++i) order[i] = &tensors[i];
+    qnnrt__sort(order, count, qnnrt__table_id_order);
+    for (i = 1; i < count; ++i)
+        if (qnnrt__table_id_order(order[i - 1], order[i]) == 0)
+            return qnnrt__table_fail(table, QNNRT_E_FORMAT, "%ss \"%.200s\" and \"%.200s\" have one id, %u", kind,
+                                     ((const qnnrt_tensor_info *)order[i - 1])->name, ((const qnnrt_tensor_info *)order[i])->name,
+                                     (unsigned)((const qnnrt_tensor_info *)order[i])->id);
+    return QNNRT_OK;
 }
 
 static qnnrt_result qnnrt__table_tensors(qnnrt__table *table, const qnnrt__abi_tensor *from, uint32_t count,
                                          const char *kind, const qnnrt_tensor_info **out, size_t *out_count)
 {
     qnnrt_tensor_info *tensors;
-    const char **names, *twice;
+    qnnrt_result result;
+    const void **order;
+    const char *twice;
     uint32_t i;
     *out = NULL;
     *out_count = 0;
     if (count > table->tensors_left)
-        return qnnrt__table_fail(table, QNNRT_E_LIMIT, "more than %u tensors (limits.tensors)",
+        return qnnrt__table_fail(table, QNNRT_E_LIMIT, "more than %u graphs and tensors (limits.tensors)",
                                  (unsigned)table->limits->tensors);
     if (count > 0 && from == NULL)
         return qnnrt__table_fail(table, QNNRT_E_FORMAT, "%u %ss are announced and none is there", (unsigned)count, kind);
     table->tensors_left -= count;
     tensors = (qnnrt_tensor_info *)qnnrt__arena_alloc(table->arena, count, sizeof(*tensors));
-    names = (const char **)qnnrt__mem_alloc(&table->arena->hooks, (uint64_t)count * sizeof(*names));
-    if (tensors == NULL || names == NULL) {
-        qnnrt__mem_free(&table->arena->hooks, (void *)names);
-        return qnnrt__fail_memory(table->err, "tensors");
+    order = (const void **)qnnrt__mem_alloc(&table->arena->hooks, (uint64_t)count * sizeof(*order));
+    result = tensors == NULL || order == NULL ? qnnrt__fail_memory(table->err, "tensors") : QNNRT_OK;
+    for (i = 0; i < count && result == QNNRT_OK; ++i) {
+        result = qnnrt__table_tensor(table, &from[i], kind, i, &tensors[i]);
+        order[i] = tensors[i].name;
     }
-    for (i = 0; i < count; ++i) {
-        qnnrt_result result = qnnrt__table_tensor(table, &from[i], kind, i, &tensors[i]);
-        if (result != QNNRT_OK) { qnnrt__mem_free(&table->arena->hooks, (void *)names); return result; }
-        names[i] = tensors[i].name;
+    if (result == QNNRT_OK) {
+        twice = qnnrt__table_twice(order, count);
+        if (twice != NULL)
+            result = qnnrt__table_fail(table, QNNRT_E_FORMAT, "two %ss are named \"%.200s\"", kind, twice);
     }
-    twice = qnnrt__table_twice(names, count);
-    qnnrt__mem_free(&table->arena->hooks, (void *)names);
-    if (twice != NULL) return qnnrt__table_fail(table, QNNRT_E_FORMAT, "two %ss are named \"%.200s\"", kind, twice);
+    if (result == QNNRT_OK) result = qnnrt__table_ids(table, tensors, order, count, kind);
+    qnnrt__mem_free(&table->arena->hooks, (void *)order);
+    if (result != QNNRT_OK) return result;
     *out = tensors;
     *out_count = count;
     return QNNRT_OK;
@@ -3793,12 +3875,15 @@ static const char *qnnrt__table_unsupported(qnnrt__arena *arena, const qnnrt_gra
             const char *why = NULL;
             char text[512];
             const char *kept;
-            if (tensors[i].dynamic_dims != NULL) why = "has dynamic dimensions";
+            if (tensors[i].bytes == 0) why = "has a dtype that this version cannot hold in memory";
+            else if (tensors[i].dynamic_dims != NULL) why = "has dynamic dimensions";
             else if (tensors[i].optional) why = "is optional";
             else if (tensors[i].vendor_format != 0) why = "has a data format other than plain row-major";
-            else if (tensors[i].bytes > UINT32_MAX) why = "is larger than 4 GiB, the most that the vendor's size field holds";
+            else if (tensors[i].bytes > UINT32_MAX) why = "is 4 GiB or more, past the vendor's size field";
             if (why == NULL) continue;
-            snprintf(text, sizeof(text), "%s \"%.200s\" %s", side == 0 ? "input" : "output", tensors[i].name, why);
+            snprintf(text, sizeof(text), "%s \"%.200s\" %s (%s, 0x%04x)", side == 0 ? "input" : "output", tensors[i].name, why,
+                     qnnrt_dtype_name(tensors[i].dtype), (unsigned)tensors[i].dtype);
+            qnnrt__err_clean(text);
             kept = qnnrt__arena_text(arena, text, strlen(text));
             *no_memory = kept == NULL;
             return kept;
@@ -3974,7 +4059,7 @@ static qnnrt_result qnnrt__system_choose(qnnrt__system *system, const qnnrt_hook
     code = get(&list, &count);
     if (code != 0) {
         qnnrt__fail(err, QNNRT_E_BACKEND, "%s", system->path);
-        return qnnrt__codes_explain(err, "QnnSystemInterface_getProviders", code, -1);
+        return qnnrt__codes_explain(err, "QnnSystemInterface_getProviders", code, -1, 0);
     }
     if (list == NULL || count == 0)
         return qnnrt__fail(err, QNNRT_E_LIBRARY, "%s offers no provider\n  what helps: a complete library of one release", system->path);
@@ -3988,7 +4073,7 @@ static qnnrt_result qnnrt__system_choose(qnnrt__system *system, const qnnrt_hook
                                system->path);
         system->provider = p;
         if (count > 1)
-            qnnrt__log(hooks, QNNRT_LOG_INFO, "system", "%s offers %u providers; number %u fits and is taken", system->path,
+            qnnrt__log(hooks, QNNRT_LOG_INFO, "system", 0, "%s offers %u providers; number %u fits and is taken", system->path,
                        (unsigned)count, (unsigned)i);
         return QNNRT_OK;
     }
@@ -4014,14 +4099,16 @@ static qnnrt_result qnnrt__system_open(const char *path, const char *beside, con
     result = qnnrt__library_find(name, path == NULL ? beside : NULL, &system->library, err);
     if (result != QNNRT_OK) return result;
     symbol = qnnrt__os_library_symbol(system->library, "QnnSystemInterface_getProviders");
-    qnnrt__library_path(symbol != NULL ? symbol : system->library, name, system->path);
+    qnnrt__library_path(symbol, name, system->path);
+    qnnrt__hooks_lock(hooks);
     result = qnnrt__system_choose(system, hooks, err);
+    qnnrt__hooks_unlock(hooks);
     if (result != QNNRT_OK) qnnrt__system_close(system);
     return result;
 }
 
 /* One graph of the vendor's list. */
-static qnnrt_result qnnrt__system_graph(qnnrt__table *table, const qnnrt__abi_graph_info *from, size_t index,
+static qnnrt_result qnnrt__system_graph(qnnrt__table *table, const qnnrt__abi_graph_info *from, size_t index, int htp,
                                         qnnrt_graph_info *graph)
 {
     char what[32];
@@ -4042,7 +4129,7 @@ static qnnrt_result qnnrt__system_graph(qnnrt__table *table, const qnnrt__abi_gr
         result = qnnrt__table_tensors(table, from->updateables, from->updateable_count, "updateable tensor",
                                       &graph->updateables, &graph->updateable_count);
     if (result != QNNRT_OK) return result;
-    if (from->version >= 3) qnnrt__htp_graph(from->blob, from->blob_bytes, graph);
+    if (from->version >= 3 && htp) qnnrt__htp_graph(from->blob, from->blob_bytes, graph);
     graph->unsupported = qnnrt__table_unsupported(table->arena, graph, &no_memory);
     table->graph = NULL;
     return no_memory ? qnnrt__fail_memory(table->err, "tables") : QNNRT_OK;
@@ -4053,13 +4140,14 @@ static qnnrt_result qnnrt__system_copy(qnnrt__table *table, const qnnrt__abi_inf
 {
     const qnnrt__abi_graph_info *graphs;
     qnnrt_graph_info *copies;
-    const char **names, *build, *twice;
+    const void **names;
+    const char *build, *twice;
     uint32_t count, i;
     qnnrt_result result = QNNRT_OK;
     if (info->version == 3) {
         const qnnrt__abi_info_v3 *v3 = &info->u.v3;
         build = v3->build_id;
-        context->blob_version = qnnrt__table_version(v3->blob_version);
+        context->blob_version = qnnrt__abi_public_version(v3->blob_version);
         context->blob_bytes = v3->blob_bytes;
         context->context_tensor_count = v3->context_tensor_count;
         context->soc_model = v3->soc_model;
@@ -4070,7 +4158,7 @@ static qnnrt_result qnnrt__system_copy(qnnrt__table *table, const qnnrt__abi_inf
     } else if (info->version == 1 || info->version == 2) {
         const qnnrt__abi_info_v1 *v1 = &info->u.v1;
         build = v1->build_id;
-        context->blob_version = qnnrt__table_version(v1->blob_version);
+        context->blob_version = qnnrt__abi_public_version(v1->blob_version);
         context->blob_bytes = v1->blob_bytes;
         context->context_tensor_count = v1->context_tensor_count;
         graphs = v1->graphs;
@@ -4081,18 +4169,20 @@ static qnnrt_result qnnrt__system_copy(qnnrt__table *table, const qnnrt__abi_inf
     }
     /* backend id and the two versions lie at one place in all three. */
     context->backend_id = info->u.v1.backend_id;
-    context->core_api = qnnrt__table_version(info->u.v1.core);
-    context->backend_api = qnnrt__table_version(info->u.v1.backend);
+    context->core_api = qnnrt__abi_public_version(info->u.v1.core);
+    context->backend_api = qnnrt__abi_public_version(info->u.v1.backend);
     context->build_id = qnnrt__arena_text(table->arena, build != NULL ? build : "", build != NULL ? strlen(build) : 0);
     if (count == 0) return qnnrt__table_fail(table, QNNRT_E_FORMAT, "it holds no graph");
-    if (count > table->limits->tensors)
-        return qnnrt__table_fail(table, QNNRT_E_LIMIT, "%u graphs are announced, more than limits.tensors", (unsigned)count);
+    if (count > table->tensors_left)
+        return qnnrt__table_fail(table, QNNRT_E_LIMIT, "%u graphs are announced, more than limits.tensors leaves", (unsigned)count);
+    table->tensors_left -= count;
     if (graphs == NULL) return qnnrt__table_fail(table, QNNRT_E_FORMAT, "%u graphs are announced and none is there", (unsigned)count);
     copies = (qnnrt_graph_info *)qnnrt__arena_alloc(table->arena, count, sizeof(*copies));
     if (copies == NULL || context->build_id == NULL) return qnnrt__fail_memory(table->err, "graphs");
-    for (i = 0; i < count && result == QNNRT_OK; ++i) result = qnnrt__system_graph(table, &graphs[i], i, &copies[i]);
+    for (i = 0; i < count && result == QNNRT_OK; ++i) 
+        result = qnnrt__system_graph(table, &graphs[i], i, context->backend_id == QNNRT__ABI_BACKEND_HTP, &copies[i]);
     if (result != QNNRT_OK) return result;
-    names = (const char **)qnnrt__mem_alloc(&table->arena->hooks, (uint64_t)count * sizeof(*names));
+    names = (const void **)qnnrt__mem_alloc(&table->arena->hooks, (uint64_t)count * sizeof(*names));
     if (names == NULL) return qnnrt__fail_memory(table->err, "graphs");
     for (i = 0; i < count; ++i) names[i] = copies[i].name;
     twice = qnnrt__table_twice(names, count);
@@ -4116,7 +4206,7 @@ static qnnrt_result qnnrt__system_read(const qnnrt__system *system, qnnrt__table
     if (code != 0 || handle == NULL) {
         qnnrt__table_fail(table, QNNRT_E_BACKEND, "cannot read metadata through %s", system->path);
         return qnnrt__codes_explain(table->err, handle == NULL && code == 0 ? "systemContextCreate (without a handle)"
-                                    : "systemContextCreate", code, -1);
+                                    : "systemContextCreate", code, -1, 0);
     }
     /* The interface takes a plain pointer and only reads; the file is mapped read-only. */
     memcpy((void *)&unconst, (const void *)&binary, sizeof(unconst));
@@ -4124,7 +4214,7 @@ static qnnrt_result qnnrt__system_read(const qnnrt__system *system, qnnrt__table
     if (code != 0 || info == NULL) {
         qnnrt__table_fail(table, QNNRT_E_FORMAT, "its metadata cannot be read by %s", system->path);
         qnnrt__codes_explain(table->err, info == NULL && code == 0 ? "systemContextGetBinaryInfo (without information)"
-                             : "systemContextGetBinaryInfo", code, -1);
+                             : "systemContextGetBinaryInfo", code, -1, 0);
         result = QNNRT_E_FORMAT;
     } else {
         result = qnnrt__system_copy(table, info, context);
@@ -4137,7 +4227,7 @@ static qnnrt_result qnnrt__system_read(const qnnrt__system *system, qnnrt__table
    BACKEND                                                                      >>backend
    A vendor library in use: found, loaded, its provider chosen; log, backend and device
    created in that order and freed in reverse.
-   Needs: >>os >>mem >>err >>log >>codes >>abi >>library >>table >>htp     Knows nothing of: files, graphs
+   Needs: >>os >>mem >>err >>log >>codes >>abi >>library >>htp     Knows nothing of: files, graphs
    ===================================================================================== */
 
 struct qnnrt_backend {
@@ -4147,6 +4237,7 @@ struct qnnrt_backend {
     const qnnrt__abi_provider  *provider;
     const qnnrt__abi_calls     *calls;
     int                         log_slot;          /* -1: none */
+    uint32_t                    mark;              /* where the log lines of the cold call under way begin */
     qnnrt__abi_handle           log, backend, device;
     uint32_t                    users;             /* models */
     qnnrt_backend_info          info;
@@ -4155,8 +4246,6 @@ struct qnnrt_backend {
     char                        build_id[128];
 };
 
-static void qnnrt__backend_lock(const qnnrt_backend *b) { if (b->hooks.lock != NULL) b->hooks.lock(b->hooks.lock_user); }
-static void qnnrt__backend_unlock(const qnnrt_backend *b) { if (b->hooks.lock != NULL) b->hooks.unlock(b->hooks.lock_user); }
 
 /* Defaults and rules of the hooks in one place. */
 static qnnrt_result qnnrt__backend_hooks(const qnnrt_hooks *from, qnnrt_hooks *to, qnnrt_error *err)
@@ -4186,7 +4275,7 @@ static const char *qnnrt__backend_lacks(const qnnrt__abi_calls *calls)
 }
 
 /* Choose among the providers of a library: the first whose interface we know, by its version alone. */
-static qnnrt_result qnnrt__backend_choose(qnnrt_backend *b, qnnrt_error *err)
+static qnnrt_result qnnrt__backend_choose(qnnrt_backend *b, const char *name, qnnrt_error *err)
 {
     qnnrt__abi_get_providers get;
     const qnnrt__abi_provider **list = NULL;
@@ -4194,7 +4283,7 @@ static qnnrt_result qnnrt__backend_choose(qnnrt_backend *b, qnnrt_error *err)
     qnnrt__abi_code code;
     const char *lacks;
     void *symbol = qnnrt__os_library_symbol(b->library, "QnnInterface_getProviders");
-    qnnrt__library_path(symbol != NULL ? symbol : b->library, b->path, b->path);
+    qnnrt__library_path(symbol, name, b->path);
     if (symbol == NULL)
         return qnnrt__fail(err, QNNRT_E_LIBRARY, "%s: no symbol QnnInterface_getProviders: this is not a QNN backend"
                            " (libQnnHtp.so is; stubs, skels and libQnnSystem.so are not)", b->path);
@@ -4202,7 +4291,7 @@ static qnnrt_result qnnrt__backend_choose(qnnrt_backend *b, qnnrt_error *err)
     code = get(&list, &count);
     if (code != 0) {
         qnnrt__fail(err, QNNRT_E_BACKEND, "%s", b->path);
-        return qnnrt__codes_explain(err, "QnnInterface_getProviders", code, -1);
+        return qnnrt__codes_explain(err, "QnnInterface_getProviders", code, -1, 0);
     }
     if (list == NULL || count == 0) return qnnrt__fail(err, QNNRT_E_LIBRARY, "%s offers no provider\n  what helps: a complete library of one release", b->path);
     for (i = 0; i < count && b->provider == NULL; ++i)
@@ -4214,13 +4303,13 @@ static qnnrt_result qnnrt__backend_choose(qnnrt_backend *b, qnnrt_error *err)
                            " (QAIRT 2.30 or newer)", b->path, (unsigned)list[0]->core.major, (unsigned)list[0]->core.minor,
                            QNNRT__ABI_CORE_MAJOR, QNNRT__ABI_CORE_MINOR_MIN, QNNRT__ABI_CORE_MAJOR);
     if (count > 1)
-        qnnrt__log(&b->hooks, QNNRT_LOG_INFO, "backend", "%s offers %u providers; number %u fits and is taken", b->path,
+        qnnrt__log(&b->hooks, QNNRT_LOG_INFO, "backend", 0, "%s offers %u providers; number %u fits and is taken", b->path,
                    (unsigned)count, (unsigned)(i - 1));
     b->calls = &b->provider->calls;
     lacks = qnnrt__backend_lacks(b->calls);
     if (lacks != NULL) return qnnrt__fail(err, QNNRT_E_LIBRARY, "%s: its table lacks %s\n  what helps: a complete library of one release", b->path, lacks);
     if (b->provider->core.minor > QNNRT__ABI_CORE_MINOR_KNOWN)
-        qnnrt__log(&b->hooks, QNNRT_LOG_WARN, "backend", "%s speaks core interface 2.%u, newer than 2.%d, the newest"
+        qnnrt__log(&b->hooks, QNNRT_LOG_WARN, "backend", 0, "%s speaks core interface 2.%u, newer than 2.%d, the newest"
                    " measured; tables are append-only, so it is used", b->path, (unsigned)b->provider->core.minor,
                    QNNRT__ABI_CORE_MINOR_KNOWN);
     return QNNRT_OK;
@@ -4232,8 +4321,9 @@ static void qnnrt__backend_create_log(qnnrt_backend *b, qnnrt_log_level level)
 {
     qnnrt__abi_code code;
     b->log_slot = qnnrt__log_open(&b->hooks, level);
+    b->mark = qnnrt__log_mark(b->log_slot);
     if (b->log_slot < 0) {
-        qnnrt__log(&b->hooks, QNNRT_LOG_WARN, "backend", "no log slot left (QNNRT_LOG_SLOTS is %d): the library's"
+        qnnrt__log(&b->hooks, QNNRT_LOG_WARN, "backend", 0, "no log slot left (QNNRT_LOG_SLOTS is %d): the library's"
                    " lines will be missing in errors", QNNRT_LOG_SLOTS);
         return;
     }
@@ -4243,7 +4333,7 @@ static void qnnrt__backend_create_log(qnnrt_backend *b, qnnrt_log_level level)
                                 level < QNNRT_LOG_WARN ? (uint32_t)QNNRT_LOG_WARN : (uint32_t)level, &b->log);
     if (code != 0) b->log = NULL;
     if (code != 0 && (code & 0xFFFF) != QNNRT__ABI_NOT_SUPPORTED)
-        qnnrt__log(&b->hooks, QNNRT_LOG_WARN, "backend", "logCreate answered 0x%x; going on without", (unsigned)(code & 0xFFFF));
+        qnnrt__log(&b->hooks, QNNRT_LOG_WARN, "backend", code, "logCreate answered 0x%x; going on without", (unsigned)(code & 0xFFFF));
     b->info.has_log = b->log != NULL;
 }
 
@@ -4256,7 +4346,7 @@ static qnnrt_result qnnrt__backend_create(qnnrt_backend *b, uint32_t soc_model, 
     if (code != 0 || b->backend == NULL) {
         b->backend = NULL;
         qnnrt__fail(err, QNNRT_E_BACKEND, "cannot start the backend of %s", b->path);
-        return qnnrt__codes_explain(err, code == 0 ? "backendCreate (without a handle)" : "backendCreate", code, b->log_slot);
+        return qnnrt__codes_explain(err, code == 0 ? "backendCreate (without a handle)" : "backendCreate", code, b->log_slot, b->mark);
     }
     if (soc_model != 0 && b->provider->backend_id == QNNRT__ABI_BACKEND_HTP) {
         qnnrt__htp_soc_config(soc_model, &soc, &config);
@@ -4269,7 +4359,7 @@ static qnnrt_result qnnrt__backend_create(qnnrt_backend *b, uint32_t soc_model, 
         b->device = NULL;
         qnnrt__fail(err, QNNRT_E_BACKEND, "cannot create a device on %s", b->path);
         if (soc_model != 0) qnnrt__err_add(err, " with soc_model %u", (unsigned)soc_model);
-        return qnnrt__codes_explain(err, code == 0 ? "deviceCreate (without a handle)" : "deviceCreate", code, b->log_slot);
+        return qnnrt__codes_explain(err, code == 0 ? "deviceCreate (without a handle)" : "deviceCreate", code, b->log_slot, b->mark);
     }
     b->info.has_device = 1;
     return QNNRT_OK;
@@ -4285,8 +4375,8 @@ static void qnnrt__backend_describe(qnnrt_backend *b)
     b->info.provider = b->provider_name;
     b->info.build_id = b->build_id;
     b->info.id = b->provider->backend_id;
-    b->info.core_api = qnnrt__table_version(b->provider->core);
-    b->info.backend_api = qnnrt__table_version(b->provider->backend);
+    b->info.core_api = qnnrt__abi_public_version(b->provider->core);
+    b->info.backend_api = qnnrt__abi_public_version(b->provider->backend);
 }
 
 /* Free whatever is there, in reverse order. The vendor's refusals are logged and the first is answered. */
@@ -4298,16 +4388,16 @@ static qnnrt_result qnnrt__backend_free(qnnrt_backend *b)
     qnnrt_result result = QNNRT_OK;
     int i;
     int alive = b->log != NULL || b->backend != NULL;
-    if (alive) qnnrt__backend_lock(b);
+    if (alive) qnnrt__hooks_lock(&b->hooks);
     if (b->device != NULL) codes[0] = b->calls->device_free(b->device);
     if (b->backend != NULL) codes[1] = b->calls->backend_free(b->backend);
     if (b->log != NULL) codes[2] = b->calls->log_free(b->log);
-    if (alive) qnnrt__backend_unlock(b);
+    if (alive) qnnrt__hooks_unlock(&b->hooks);
     qnnrt__log_close(b->log_slot);
     for (i = 0; i < 3; ++i) {
         if (codes[i] == 0) continue;
         result = QNNRT_E_BACKEND;
-        qnnrt__log(&hooks, QNNRT_LOG_ERROR, "backend", "%s answered 0x%x while closing %s", calls[i],
+        qnnrt__log(&hooks, QNNRT_LOG_ERROR, "backend", codes[i], "%s answered 0x%x while closing %s", calls[i],
                    (unsigned)(codes[i] & 0xFFFF), b->path);
     }
     /* A library that never came to life is of no use to anyone; one that ran may have threads that outlive us. */
@@ -4339,20 +4429,20 @@ static qnnrt_result qnnrt__backend_open(const qnnrt_backend_desc *desc, qnnrt_ba
     result = qnnrt__library_find(name, NULL, &b->library, err);
     if (result == QNNRT_OK && !qnnrt__os_path_join(b->path, "", 0, name))
         result = qnnrt__fail(err, QNNRT_E_ARG, "the path of the backend library is longer than %d bytes", QNNRT__PATH_MAX);
-    if (result == QNNRT_OK) result = qnnrt__backend_choose(b, err);
     if (result == QNNRT_OK) {
-        qnnrt__backend_lock(b);
-        qnnrt__backend_create_log(b, level);
-        result = qnnrt__backend_create(b, desc->soc_model, err);
+        qnnrt__hooks_lock(&b->hooks);
+        result = qnnrt__backend_choose(b, name, err);
+        if (result == QNNRT_OK) qnnrt__backend_create_log(b, level);
+        if (result == QNNRT_OK) result = qnnrt__backend_create(b, desc->soc_model, err);
         if (result == QNNRT_OK) qnnrt__backend_describe(b);
-        qnnrt__backend_unlock(b);
+        qnnrt__hooks_unlock(&b->hooks);
     }
     if (result != QNNRT_OK) {
         qnnrt__backend_free(b);
         return result;
     }
     b->info.open_ns = qnnrt__os_clock_ns() - began;
-    qnnrt__log(&b->hooks, QNNRT_LOG_INFO, "backend", "loaded %s (%s, %s, core %u.%u)", b->path, b->provider_name, b->build_id,
+    qnnrt__log(&b->hooks, QNNRT_LOG_INFO, "backend", 0, "loaded %s (%s, %s, core %u.%u)", b->path, b->provider_name, b->build_id,
                (unsigned)b->info.core_api.major, (unsigned)b->info.core_api.minor);
     *out = b;
     return QNNRT_OK;
@@ -4459,12 +4549,14 @@ static qnnrt_result qnnrt__context_load(qnnrt__context *context, const char *pat
     } else {
         why = qnnrt__os_file_open(path, &context->file);
         context->bytes = context->file.bytes;
-        if (why == NULL && context->bytes > limits->file_bytes)
-            return qnnrt__fail(err, QNNRT_E_LIMIT, "%s has %llu bytes, more than limits.file_bytes", path,
-                               (unsigned long long)context->bytes);
+    }
+    if (why == NULL && context->bytes > limits->file_bytes)
+        return qnnrt__fail(err, QNNRT_E_LIMIT, "%s has %llu bytes, more than limits.file_bytes", context->info->file,
+                           (unsigned long long)context->bytes);
+    if (block == NULL || block->data == NULL) {
         if (why == NULL && context->bytes > 0) {
             if (!read_it) why = qnnrt__os_file_map(&context->file);
-            else if ((context->owned = qnnrt__mem_alloc(hooks, context->bytes)) == NULL)
+            else if ((context->owned = qnnrt__mem_raw(hooks, context->bytes)) == NULL)
                 return qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for the %llu bytes of %s",
                                    (unsigned long long)context->bytes, path);
             else why = qnnrt__os_file_read(&context->file, (unsigned char *)context->owned);
@@ -4543,14 +4635,14 @@ static qnnrt_result qnnrt__context_create(qnnrt__context *context, qnnrt_backend
     if (result != QNNRT_OK) return result;
     context->graphs = (qnnrt__abi_handle *)qnnrt__arena_alloc(arena, context->info->graph_count, sizeof(*context->graphs));
     if (context->graphs == NULL) return qnnrt__fail_memory(err, "graphs");
-    qnnrt__log_mark(b->log_slot);
+    b->mark = qnnrt__log_mark(b->log_slot);
     code = b->calls->context_create_from_binary(b->backend, b->device, NULL, context->binary, context->bytes,
                                                 &context->handle, NULL);
     if (code != 0 || context->handle == NULL) {
         context->handle = NULL;     /* after a failure it is not usable, whatever it holds */
         qnnrt__fail(err, QNNRT_E_BACKEND, "%s cannot be loaded by %s", context->info->file, b->path);
         return qnnrt__codes_explain(err, code == 0 ? "contextCreateFromBinary (without a handle)" : "contextCreateFromBinary",
-                                    code, b->log_slot);
+                                    code, b->log_slot, b->mark);
     }
     for (i = 0; i < context->info->graph_count; ++i) {
         code = b->calls->graph_retrieve(context->handle, context->info->graphs[i].name, &context->graphs[i]);
@@ -4558,7 +4650,7 @@ static qnnrt_result qnnrt__context_create(qnnrt__context *context, qnnrt_backend
         context->graphs[i] = NULL;
         qnnrt__fail(err, QNNRT_E_BACKEND, "%s: graph \"%.200s\" is in the metadata and cannot be had", context->info->file,
                     context->info->graphs[i].name);
-        return qnnrt__codes_explain(err, code == 0 ? "graphRetrieve (without a handle)" : "graphRetrieve", code, b->log_slot);
+        return qnnrt__codes_explain(err, code == 0 ? "graphRetrieve (without a handle)" : "graphRetrieve", code, b->log_slot, b->mark);
     }
     context->info->create_ns = qnnrt__os_clock_ns() - began;
     return QNNRT_OK;
@@ -4572,7 +4664,7 @@ static qnnrt_result qnnrt__context_free(qnnrt__context *context, qnnrt_backend *
     code = b->calls->context_free(context->handle, NULL);
     context->handle = NULL;
     if (code == 0) return QNNRT_OK;
-    qnnrt__log(&b->hooks, QNNRT_LOG_ERROR, "context", "contextFree answered 0x%x for %s", (unsigned)(code & 0xFFFF),
+    qnnrt__log(&b->hooks, QNNRT_LOG_ERROR, "context", code, "contextFree answered 0x%x for %s", (unsigned)(code & 0xFFFF),
                context->info->file);
     return QNNRT_E_BACKEND;
 }
@@ -4742,7 +4834,7 @@ static qnnrt_result qnnrt__scan_folder(qnnrt__scan *scan, const char *folder, co
     qnnrt__sort((const void **)scan->files, scan->count, qnnrt__scan_order);
     for (i = 0; i < scan->count; ++i) {
         if (scan->files[i]->kind == kind) { ++kept; continue; }      /* sorted by kind: these come first */
-        qnnrt__log(hooks, QNNRT_LOG_INFO, "scan", "%s is left out: %s decides which files are the model",
+        qnnrt__log(hooks, QNNRT_LOG_INFO, "scan", 0, "%s is left out: %s decides which files are the model",
                    scan->files[i]->name, scan->files[0]->name);
     }
     scan->count = kept;
@@ -4757,7 +4849,7 @@ static qnnrt_result qnnrt__scan_folder(qnnrt__scan *scan, const char *folder, co
    Needs: >>mem >>err >>log >>sort >>table >>scan (names) >>context (its struct)     Knows nothing of: memory, execution
    ===================================================================================== */
 
-#define QNNRT__PIPELINE_LOOKS 100000000u      /* comparisons of rule 2 for one pair of steps: under a second */
+#define QNNRT__PIPELINE_LOOKS 20000000u       /* comparisons or look-ups in a search: a few seconds at most */
 
 /* One end of a slot: a tensor of a step. */
 typedef struct qnnrt__end {
@@ -4792,6 +4884,7 @@ struct qnnrt {
     int               guard;
     uint32_t          align;
     uint32_t          users;            /* made pipelines, plans, runs */
+    uint32_t          tensors_left;     /* of limits.tensors, while opening */
     qnnrt__arena      arena;
     qnnrt__context   *contexts;
     qnnrt_context_info *infos;          /* [context_count], the public view */
@@ -5275,7 +5368,7 @@ static qnnrt_result qnnrt__pipeline_join(qnnrt__join *join)
     if (result != QNNRT_OK) {
         p->info.failure = qnnrt__arena_text(&model->arena, failure.text, strlen(failure.text));
         if (p->info.failure == NULL) return qnnrt__fail_memory(join->err, "pipelines");
-        qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "pipeline", "\"%s\" is not wired: %s", p->info.name, failure.text);
+        qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "pipeline", 0, "\"%s\" is not wired: %s", p->info.name, failure.text);
     }
     model->pipelines[join->count++] = p;
     return QNNRT_OK;
@@ -5358,6 +5451,9 @@ static qnnrt_result qnnrt__pipeline_discover(qnnrt *model, qnnrt_error *err)
         for (g = 0; g < count; ++g) join.sorted[k][g] = &model->infos[k].graphs[g];
         qnnrt__sort((const void **)join.sorted[k], count, qnnrt__pipeline_graph_order);
     }
+    if (result == QNNRT_OK && (uint64_t)graphs * contexts > QNNRT__PIPELINE_LOOKS)
+        result = qnnrt__fail(err, QNNRT_E_LIMIT, "%u graphs in %u contexts: too many to look for pipelines", (unsigned)graphs,
+                             (unsigned)contexts);
     if (result == QNNRT_OK) {
         model->pipelines = (qnnrt_pipeline **)qnnrt__arena_alloc(&model->arena, (uint64_t)graphs * 2, sizeof(*model->pipelines));
         if (model->pipelines == NULL) result = qnnrt__fail_memory(err, "pipelines");
@@ -5466,15 +5562,14 @@ static qnnrt_result qnnrt__pipeline_slot(const qnnrt_pipeline *p, const char *na
     size_t begin, end, begin2, end2, i, shown = 0;
     const char *rest;
     uint64_t step;
-    qnnrt_slot slot2;
+    qnnrt_slot slot2 = QNNRT_NO_SLOT;
     int found = 0, found2;
     if (qnnrt__pipeline_named(p, name, &begin, &end)) found = qnnrt__pipeline_means(p, begin, end, role, -1, out);
-    /* A tensor may be named like an address; then both meanings count. */
+    /* A tensor may be named like an address. The address goes first, so that every address finds its slot; the tensor
+       has an address of its own. */
     if (qnnrt__pipeline_qualified(name, &step, &rest) && qnnrt__pipeline_named(p, rest, &begin2, &end2)) {
         found2 = qnnrt__pipeline_means(p, begin2, end2, role, (int64_t)step, &slot2);
-        if (found == 0) { begin = begin2; end = end2; }
-        if (found == 1 && found2 == 1 && slot2 != *out) found = 2;
-        else if (found == 0) { found = found2; *out = slot2; }
+        if (found2 != 0) { found = found2; begin = begin2; end = end2; *out = slot2; }
     }
     if (found == 1) return QNNRT_OK;
     *out = QNNRT_NO_SLOT;
@@ -5497,6 +5592,228 @@ static qnnrt_result qnnrt__pipeline_slot(const qnnrt_pipeline *p, const char *na
     }
     if (shown > 10) qnnrt__err_add(err, " and %u more", (unsigned)(shown - 10));
     return QNNRT_E_NOT_FOUND;
+}
+
+/* Take the steps of a description. */
+static qnnrt_result qnnrt__pipeline_steps(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc, qnnrt_error *err)
+{
+    size_t i, g;
+    for (i = 0; i < desc->step_count; ++i) {
+        const qnnrt_step_desc *step = &desc->steps[i];
+        const qnnrt_context_info *context;
+        if (step->model == NULL || step->graph == NULL || step->context >= step->model->context_count)
+            return qnnrt__fail(err, QNNRT_E_ARG, "step %u: it needs a model, one of its contexts and the name of a graph", (unsigned)i);
+        context = &step->model->infos[step->context];
+        for (g = 0; g < context->graph_count && strcmp(context->graphs[g].name, step->graph) != 0;) ++g;
+        if (g == context->graph_count)
+            return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "step %u: %s has no graph \"%.200s\"", (unsigned)i, context->file, step->graph);
+        p->steps[i].model = step->model;
+        p->steps[i].context = step->context;
+        p->steps[i].graph = &context->graphs[g];
+    }
+    return QNNRT_OK;
+}
+
+static void qnnrt__pipeline_free(qnnrt_pipeline *p)
+{
+    qnnrt__arena arena = p->own_arena;      /* p lives in it */
+    qnnrt__arena_free(&arena);
+}
+
+/* =====================================================================================
+   MODEL                                                                          >>model
+   The opened folder: loads every file, keeps what there is, frees in reverse.
+   Needs: >>os >>mem >>err >>log >>size >>table >>system >>backend >>context >>scan >>pipeline (its struct)
+   Knows nothing of: memory plans, execution
+   ===================================================================================== */
+
+static void qnnrt__model_limits(const qnnrt_limits *from, qnnrt_limits *to)
+{
+    *to = *from;
+    if (to->file_bytes == 0) to->file_bytes = (uint64_t)64 << 30;
+    if (to->arena_bytes == 0) to->arena_bytes = (uint64_t)4 << 30;
+    if (to->files == 0) to->files = 256;
+    if (to->tensors == 0) to->tensors = 1000000;
+    if (to->name_bytes == 0) to->name_bytes = 1024;
+    if (to->rank == 0) to->rank = 8;
+}
+
+/* Everything that a model holds, whatever of it is there. */
+static qnnrt_result qnnrt__model_free(qnnrt *model)
+{
+    qnnrt_hooks hooks = model->hooks;
+    qnnrt_result result = QNNRT_OK, freed;
+    size_t i = model->context_count;
+    qnnrt__hooks_lock(&hooks);
+    while (model->contexts != NULL && i-- > 0) {
+        freed = qnnrt__context_free(&model->contexts[i], model->backend);
+        if (freed != QNNRT_OK) result = freed;
+    }
+    qnnrt__hooks_unlock(&hooks);
+    if (model->backend != NULL) qnnrt__os_count(&model->backend->users, -1);
+    if (model->own_backend) {
+        freed = qnnrt__backend_free(model->backend);
+        if (freed != QNNRT_OK) result = freed;
+    }
+    qnnrt__arena_free(&model->arena);
+    qnnrt__mem_free(&hooks, model);
+    return result;
+}
+
+/* One file: bytes, metadata, context. Leaves no mapping behind. */
+static qnnrt_result qnnrt__model_context(qnnrt *model, size_t at, const char *path, const qnnrt_file *block, int read_it,
+                                         const qnnrt__system *system, int *foreign, qnnrt_error *err)
+{
+    qnnrt__context *context = &model->contexts[at];
+    qnnrt_context_info *info = &model->infos[at];
+    qnnrt__table table;
+    uint64_t began = qnnrt__os_clock_ns();
+    qnnrt_result result;
+    context->info = info;
+    info->build_id = "";
+    *foreign = 0;
+    result = qnnrt__context_load(context, path, block, read_it, &model->limits, &model->hooks, err);
+    if (result == QNNRT_OK) {
+        memset(&table, 0, sizeof(table));
+        table.arena = &model->arena;
+        table.limits = &model->limits;
+        table.file = info->file;
+        table.tensors_left = model->tensors_left;
+        table.err = err;
+        qnnrt__hooks_lock(&model->hooks);
+        result = qnnrt__system_read(system, &table, context->binary, context->bytes, info);
+        qnnrt__hooks_unlock(&model->hooks);
+        model->tensors_left = table.tensors_left;
+        info->metadata_ns = qnnrt__os_clock_ns() - began;
+        if (result == QNNRT_E_FORMAT && info->graph_count == 0) qnnrt__context_explain(context->binary, context->bytes, err);
+    }
+    /* Something else than a context binary, as opposed to a damaged one: no file at all, or content that the vendor
+       refused and that does not begin like one. Empty files and broken links are missing shards. */
+    *foreign = context->file.strange ||
+               (result == QNNRT_E_FORMAT && err->vendor_code != 0 && context->bytes == info->file_bytes &&
+                !qnnrt__context_looks_right(context->binary, context->bytes));
+    if (result == QNNRT_OK && model->backend != NULL) {
+        qnnrt__hooks_lock(&model->hooks);
+        result = qnnrt__context_create(context, model->backend, &model->arena, err);
+        qnnrt__hooks_unlock(&model->hooks);
+    }
+    if (result == QNNRT_OK && qnnrt__os_file_changed(&context->file))
+        result = qnnrt__fail(err, QNNRT_E_IO, "%s changed while it was opened\n  what helps: replace files by rename, or set desc.read",
+                             info->file);
+    qnnrt__context_release_file(context, &model->hooks);
+    return result;
+}
+
+/* With desc.keep_going: remember why and go on. */
+static qnnrt_result qnnrt__model_failed(qnnrt *model, size_t at, const qnnrt_error *why, qnnrt_error *err)
+{
+    qnnrt_error *kept = (qnnrt_error *)qnnrt__arena_alloc(&model->arena, 1, sizeof(*kept));
+    if (kept == NULL) return qnnrt__fail_memory(err, "an error");
+    *kept = *why;
+    if (model->backend != NULL) {
+        qnnrt__hooks_lock(&model->hooks);
+        qnnrt__context_free(&model->contexts[at], model->backend);
+        qnnrt__hooks_unlock(&model->hooks);
+    }
+    model->infos[at].failure = kept;
+    model->infos[at].graph_count = 0;
+    qnnrt__log(&model->hooks, QNNRT_LOG_ERROR, "model", 0, "%s", why->text);
+    return QNNRT_OK;
+}
+
+/* Load all files in order. kind 2 of a scan may contain files that are something else. */
+static qnnrt_result qnnrt__model_load(qnnrt *model, const char *folder, const qnnrt__scan *scan, const qnnrt_desc *desc,
+                                      const qnnrt__system *system, qnnrt_error *err)
+{
+    size_t count = folder != NULL ? scan->count : desc->file_count, i, at = 0, loaded = 0;
+    qnnrt_result result = QNNRT_OK;
+    qnnrt_error own;
+    if (err == NULL) err = &own;         /* keep_going keeps texts, whether the caller wants them or not */
+    if (count > model->limits.files)
+        return qnnrt__fail(err, QNNRT_E_LIMIT, "%u context binaries, more than limits.files (%u)", (unsigned)count,
+                           (unsigned)model->limits.files);
+    model->contexts = (qnnrt__context *)qnnrt__arena_alloc(&model->arena, count, sizeof(*model->contexts));
+    model->infos = (qnnrt_context_info *)qnnrt__arena_alloc(&model->arena, count, sizeof(*model->infos));
+    if (model->contexts == NULL || model->infos == NULL) return qnnrt__fail_memory(err, "contexts");
+    for (i = 0; i < count; ++i) {
+        char path[QNNRT__PATH_MAX];
+        const qnnrt_file *file = folder == NULL ? &desc->files[i] : NULL;
+        const char *name = file == NULL ? scan->files[i]->name : file->path != NULL ? file->path : "(memory)";
+        int foreign;
+        model->infos[at].file = qnnrt__arena_text(&model->arena, name, strlen(name));
+        if (model->infos[at].file == NULL) return qnnrt__fail_memory(err, "names");
+        if (!qnnrt__os_path_join(path, folder != NULL ? folder : "", folder != NULL ? strlen(folder) : 0, name))
+            return qnnrt__fail(err, QNNRT_E_ARG, "the path of %.200s is longer than %d bytes", name, QNNRT__PATH_MAX);
+        result = qnnrt__model_context(model, at, path, file, desc->read, system, &foreign, err);
+        model->context_count = at + 1;
+        if (result != QNNRT_OK && foreign && folder != NULL && scan->kind == 2) {
+            qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "model", 0, "%s is left out: %s", name, err->text);
+            model->context_count = at;
+            memset(&model->contexts[at], 0, sizeof(model->contexts[at]));
+            memset(&model->infos[at], 0, sizeof(model->infos[at]));
+            continue;
+        }
+        if (result == QNNRT_OK) ++loaded;
+        else if (!desc->keep_going || result == QNNRT_E_MEMORY) return result;
+        else if ((result = qnnrt__model_failed(model, at, err, err)) != QNNRT_OK) return result;
+        ++at;
+    }
+    if (at == 0) {      /* every file was foreign; err has the last reason */
+        char last[sizeof(err->text)];
+        memcpy(last, err->text, sizeof(last));
+        qnnrt__fail(err, QNNRT_E_FORMAT, "none of the %u *.bin files in %s is a context binary; the last one: ", (unsigned)count, folder);
+        qnnrt__err_text(err, last, strlen(last));
+        return QNNRT_E_FORMAT;
+    }
+    if (loaded == 0) {
+        *err = *model->infos[0].failure;
+        return err->code;
+    }
+    qnnrt__err_clear(err);
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt__model_check(const char *ctx_dir, const qnnrt_desc *desc, qnnrt_error *err)
+{
+    static const qnnrt_hooks none = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
+    size_t i;
+    if ((ctx_dir == NULL) == (desc->files == NULL))
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: give a folder or desc.files, one of the two");
+    if (ctx_dir != NULL && ctx_dir[0] == '\0') return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: the folder's name is empty");
+    if (desc->files != NULL && desc->file_count == 0) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.file_count is 0");
+    for (i = 0; i < desc->file_count && desc->files != NULL; ++i)
+        if (desc->files[i].path == NULL && desc->files[i].data == NULL)
+            return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.files[%u] has neither path nor data", (unsigned)i);
+    if (desc->align != 0 && !qnnrt__size_power_of_two(desc->align))
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.align is %u; it must be a power of two", (unsigned)desc->align);
+    if (desc->backend != NULL && (desc->backend_path != NULL || desc->log_level != QNNRT_LOG_DEFAULT || desc->soc_model != 0 ||
+                                  desc->unload != 0 || memcmp(&desc->hooks, &none, sizeof(none)) != 0))
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: with desc.backend, these belong to that backend and must be zero here:"
+                           " backend_path, log_level, soc_model, unload, hooks");
+    if (desc->backend != NULL && desc->inspect)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.inspect needs no backend; leave desc.backend NULL");
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt__model_backend(qnnrt *model, const qnnrt_desc *desc, qnnrt_error *err)
+{
+    qnnrt_backend_desc own;
+    qnnrt_result result;
+    if (desc->inspect) return QNNRT_OK;
+    model->backend = desc->backend;
+    if (model->backend == NULL) {
+        memset(&own, 0, sizeof(own));
+        own.path = desc->backend_path;
+        own.log_level = desc->log_level;
+        own.soc_model = desc->soc_model;
+        own.unload = desc->unload;
+        own.hooks = desc->hooks;
+        result = qnnrt__backend_open(&own, &model->backend, err);
+        if (result != QNNRT_OK) return result;
+        model->own_backend = 1;
+    }
+    qnnrt__os_count(&model->backend->users, 1);
+    return QNNRT_OK;
 }
 
 /* =====================================================================================
@@ -5545,19 +5862,24 @@ struct qnnrt_mem {
     uint32_t       users;              /* runs */
 };
 
-/* Everything that uses a pipeline keeps its models from closing. */
-static void qnnrt__place_hold(const qnnrt_pipeline *pipeline, int by)
+/* A pipeline keeps its models from closing. const is the caller's view; the counts are ours. */
+static void qnnrt__place_hold_models(const qnnrt_pipeline *p, int by)
 {
-    /* const is the caller's view; the count is ours. */
-    qnnrt_pipeline *p;
     size_t step;
-    memcpy((void *)&p, (const void *)&pipeline, sizeof(p));
-    p->users += (uint32_t)by;
     for (step = 0; step < p->info.step_count; ++step) {
         qnnrt *model;
         memcpy((void *)&model, (const void *)&p->steps[step].model, sizeof(model));
-        model->users += (uint32_t)by;
+        qnnrt__os_count(&model->users, by);
     }
+}
+
+/* Whatever uses a pipeline keeps it, and its models. */
+static void qnnrt__place_hold(const qnnrt_pipeline *pipeline, int by)
+{
+    qnnrt_pipeline *p;
+    memcpy((void *)&p, (const void *)&pipeline, sizeof(p));
+    qnnrt__os_count(&p->users, by);
+    qnnrt__place_hold_models(p, by);
 }
 
 static qnnrt_result qnnrt__place_check_entry(const qnnrt_plan_desc *desc, size_t e, qnnrt_error *err)
@@ -5627,7 +5949,7 @@ static void qnnrt__place_blocks(qnnrt_plan *plan, const qnnrt_plan_desc *desc)
     size_t e, s, block = plan->buffer_count, i;
     for (i = 0; i < plan->buffer_count; ++i) {
         plan->blocks[i].bytes = desc->buffers[i].bytes;
-        plan->blocks[i].entry = SIZE_MAX;
+        plan->blocks[i].entry = QNNRT_NO_ENTRY;
         plan->blocks[i].slot = (qnnrt_slot)i;
         plan->blocks[i].kept = 1;
         plan->aligns[i] = desc->buffers[i].align != 0 ? desc->buffers[i].align : (uint32_t)plan->info.align;
@@ -5829,7 +6151,7 @@ static uint64_t qnnrt__place_guard_align(const qnnrt_plan *plan, size_t block)
 {
     const qnnrt_plan_block *b = &plan->blocks[block];
     uint32_t bits;
-    if (b->entry == SIZE_MAX) return plan->aligns[block];
+    if (b->entry == QNNRT_NO_ENTRY) return plan->aligns[block];
     bits = qnnrt__dtype_find(plan->entries[b->entry].pipeline->info.slots[b->slot].tensor->dtype)->bits;
     return bits <= 8 ? 1 : bits / 8;
 }
@@ -5872,7 +6194,8 @@ static qnnrt_result qnnrt__place_guard(qnnrt_mem *mem, qnnrt_error *err)
         uint64_t end = mem->offsets[i] + plan->blocks[i].bytes;
         qnnrt__size_align(end, page, &end);
         if (!qnnrt__os_pages_forbid(mem->data + (size_t)end, (size_t)page))
-            return qnnrt__fail(err, QNNRT_E_MEMORY, "cannot make guard pages");
+            return qnnrt__fail(err, QNNRT_E_MEMORY, "cannot make guard pages for %u blocks; each takes two mappings, and the system"
+                               " allows so many (vm.max_map_count)", (unsigned)plan->info.block_count);
     }
     return QNNRT_OK;
 }
@@ -5893,7 +6216,9 @@ static void qnnrt__place_zero(qnnrt_mem *mem)
         for (s = 0; s < info->slot_count; ++s) {
             const qnnrt_tensor_info *t = info->slots[s].tensor;
             unsigned char *at = qnnrt__place_address(mem, e, s);
-            if (info->slots[s].role == QNNRT_ROLE_INPUT && at != NULL)
+            int zero = t->quant.encoding == QNNRT_ENCODING_NONE ||
+                       (t->quant.encoding == QNNRT_ENCODING_PER_TENSOR && t->quant.offset == 0);
+            if (info->slots[s].role == QNNRT_ROLE_INPUT && at != NULL && !zero)      /* zero bytes it is already */
                 qnnrt__quant_fill_zero(at, t->dtype, &t->quant, t->dims, t->rank);
         }
     }
@@ -5916,7 +6241,7 @@ static qnnrt_result qnnrt__place_mem(qnnrt_plan *plan, const qnnrt_mem_desc *des
         return result;
     }
     qnnrt__place_zero(mem);
-    plan->users += 1;
+    qnnrt__os_count(&plan->users, 1);
     *out = mem;
     return QNNRT_OK;
 }
@@ -5925,7 +6250,7 @@ static qnnrt_result qnnrt__place_mem(qnnrt_plan *plan, const qnnrt_mem_desc *des
    RUN                                                                              >>run
    Arrays of vendor tensors, filled once; bind changes pointers in them, exec hands them to
    the vendor. Everything that can fail or cost happened before.
-   Needs: >>size >>mem >>err >>log >>codes >>abi >>table >>backend >>context >>pipeline >>place
+   Needs: >>os >>size >>mem >>err >>log >>codes >>abi >>table >>backend (its struct) >>context >>pipeline >>place
    Knows nothing of: folders, metadata sources
    ===================================================================================== */
 
@@ -5948,16 +6273,14 @@ typedef struct qnnrt__run_slot {
 struct qnnrt_run {
     qnnrt__step     *steps, *steps_end;
     int              careful;           /* exec has more to do than call: binds missing, locks, a busy flag */
-    const uint32_t  *log_count;         /* lines of the vendor so far, and where those of this call begin: fields of */
-    uint32_t        *log_mark;          /* its log slot, or of no_log below */
-    uint32_t         no_log;
+    const uint32_t  *log_count;         /* of its backend's log slot, or of no_log */
+    uint32_t         mark, no_log;      /* mark: where the log lines of the exec under way begin */
     uint32_t         missing;           /* slots that must be bound and are not */
     int             *busy;              /* of its group; NULL for the only run of a mem */
     qnnrt_backend   *backend;
     qnnrt__run_slot *slots;
     const qnnrt_pipeline *pipeline;
     qnnrt_mem       *mem;
-    size_t           entry;
     qnnrt__arena     arena;
     qnnrt_plan      *own_plan;          /* made by qnnrt_prepare */
     qnnrt_mem       *own_mem;
@@ -6097,14 +6420,10 @@ static qnnrt_result qnnrt__run_create(qnnrt_mem *mem, size_t entry, int alone, q
     run->arena.hooks = mem->hooks;
     run->pipeline = p;
     run->mem = mem;
-    run->entry = entry;
     run->backend = p->steps[0].model->backend;
     run->busy = alone ? NULL : &mem->busy[from->group];
-    run->log_count = run->log_mark = &run->no_log;
-    if (run->backend != NULL && run->backend->log_slot >= 0) {
-        run->log_count = &qnnrt__log_slots[run->backend->log_slot].count;
-        run->log_mark = &qnnrt__log_slots[run->backend->log_slot].mark;
-    }
+    run->log_count = run->backend != NULL && run->backend->log_slot >= 0
+                   ? &qnnrt__log_slots[run->backend->log_slot].count : &run->no_log;
     run->steps = (qnnrt__step *)qnnrt__arena_alloc(&run->arena, p->info.step_count, sizeof(*run->steps));
     run->slots = (qnnrt__run_slot *)qnnrt__arena_alloc(&run->arena, p->info.slot_count, sizeof(*run->slots));
     result = run->steps == NULL || run->slots == NULL ? qnnrt__fail_memory(err, "a run") : qnnrt__run_fill(run, err);
@@ -6121,7 +6440,7 @@ static qnnrt_result qnnrt__run_create(qnnrt_mem *mem, size_t entry, int alone, q
     }
     qnnrt__run_settle(run);
     qnnrt__place_hold(p, 1);
-    mem->users += 1;
+    qnnrt__os_count(&mem->users, 1);
     *out = run;
     return QNNRT_OK;
 }
@@ -6165,7 +6484,7 @@ static qnnrt_result qnnrt__run_failed(qnnrt_run *run, const qnnrt__step *step, q
     char where[512];
     qnnrt__fail(&run->error, QNNRT_E_BACKEND, "pipeline \"%.200s\": %s failed", run->pipeline->info.name,
                 qnnrt__pipeline_where(run->pipeline, (uint32_t)(step - run->steps), where, sizeof(where)));
-    return qnnrt__codes_explain(&run->error, "graphExecute", code, run->backend->log_slot);
+    return qnnrt__codes_explain(&run->error, "graphExecute", code, run->backend->log_slot, run->mark);
 }
 
 static qnnrt_result qnnrt__run_steps(qnnrt_run *run)
@@ -6184,13 +6503,13 @@ static qnnrt_result qnnrt__run_careful(qnnrt_run *run)
 {
     qnnrt_result result;
     if (run->missing > 0) return qnnrt__run_unbound(run);
-    if (run->busy != NULL && __sync_lock_test_and_set(run->busy, 1) != 0)
+    if (run->busy != NULL && !qnnrt__os_try_lock(run->busy))
         return qnnrt__fail(&run->error, QNNRT_E_BUSY, "pipeline \"%.200s\": another run of its group is executing; they share"
                            " memory", run->pipeline->info.name);
-    qnnrt__backend_lock(run->backend);
+    qnnrt__hooks_lock(&run->backend->hooks);
     result = qnnrt__run_steps(run);
-    qnnrt__backend_unlock(run->backend);
-    if (run->busy != NULL) __sync_lock_release(run->busy);
+    qnnrt__hooks_unlock(&run->backend->hooks);
+    if (run->busy != NULL) qnnrt__os_unlock(run->busy);
     return result;
 }
 
@@ -6241,7 +6560,23 @@ QNNRT_API const char *qnnrt_result_name(qnnrt_result result)
     }
 }
 
+QNNRT_API const char *qnnrt_result_text(qnnrt_result result)
+{
+    switch ((int)result) {
+#define QNNRT__X(name, value, meaning) case value: return meaning;
+        QNNRT_RESULTS(QNNRT__X)
+#undef QNNRT__X
+        default: return "unknown";
+    }
+}
+
 QNNRT_API const char *qnnrt_dtype_name(qnnrt_dtype dtype) { return qnnrt__dtype_name(dtype); }
+
+static qnnrt_result qnnrt__public_busy(const qnnrt_hooks *hooks, const char *what, uint32_t users)
+{
+    qnnrt__log(hooks, QNNRT_LOG_ERROR, "public", 0, "%s was to be closed and has %u users; it stays open", what, (unsigned)users);
+    return QNNRT_E_BUSY;
+}
 
 /* ---- backend ---- */
 
@@ -6258,11 +6593,7 @@ QNNRT_API qnnrt_result qnnrt_backend_open(const qnnrt_backend_desc *desc, qnnrt_
 QNNRT_API qnnrt_result qnnrt_backend_close(qnnrt_backend *backend)
 {
     if (backend == NULL) return QNNRT_OK;
-    if (backend->users > 0) {
-        qnnrt__log(&backend->hooks, QNNRT_LOG_ERROR, "backend", "%s is used by %u models and stays open", backend->path,
-                   (unsigned)backend->users);
-        return QNNRT_E_BUSY;
-    }
+    if (qnnrt__os_load(&backend->users) > 0) return qnnrt__public_busy(&backend->hooks, "a backend", backend->users);
     return qnnrt__backend_free(backend);
 }
 
@@ -6272,185 +6603,6 @@ QNNRT_API const qnnrt_backend_info *qnnrt_backend_get_info(const qnnrt_backend *
 }
 
 /* ---- model ---- */
-
-static void qnnrt__limits_resolve(const qnnrt_limits *from, qnnrt_limits *to)
-{
-    *to = *from;
-    if (to->file_bytes == 0) to->file_bytes = (uint64_t)64 << 30;
-    if (to->arena_bytes == 0) to->arena_bytes = (uint64_t)64 << 30;
-    if (to->files == 0) to->files = 256;
-    if (to->tensors == 0) to->tensors = 1000000;
-    if (to->name_bytes == 0) to->name_bytes = 1024;
-    if (to->rank == 0) to->rank = 8;
-}
-
-/* Everything that a model holds, whatever of it is there. */
-static qnnrt_result qnnrt__model_free(qnnrt *model)
-{
-    qnnrt_hooks hooks = model->hooks;
-    qnnrt_result result = QNNRT_OK, freed;
-    size_t i = model->context_count;
-    if (model->backend != NULL) qnnrt__backend_lock(model->backend);
-    while (model->contexts != NULL && i-- > 0) {
-        freed = qnnrt__context_free(&model->contexts[i], model->backend);
-        if (freed != QNNRT_OK) result = freed;
-    }
-    if (model->backend != NULL) {
-        qnnrt__backend_unlock(model->backend);
-        model->backend->users -= 1;
-        if (model->own_backend) {
-            freed = qnnrt__backend_free(model->backend);
-            if (freed != QNNRT_OK) result = freed;
-        }
-    }
-    qnnrt__arena_free(&model->arena);
-    qnnrt__mem_free(&hooks, model);
-    return result;
-}
-
-/* One file: bytes, metadata, context. Leaves no mapping behind. */
-static qnnrt_result qnnrt__model_context(qnnrt *model, size_t at, const char *path, const qnnrt_file *block, int read_it,
-                                         const qnnrt__system *system, int *foreign, qnnrt_error *err)
-{
-    qnnrt__context *context = &model->contexts[at];
-    qnnrt_context_info *info = &model->infos[at];
-    qnnrt__table table;
-    uint64_t began = qnnrt__os_clock_ns();
-    qnnrt_result result;
-    context->info = info;
-    info->build_id = "";
-    *foreign = 0;
-    result = qnnrt__context_load(context, path, block, read_it, &model->limits, &model->hooks, err);
-    if (result == QNNRT_OK) {
-        memset(&table, 0, sizeof(table));
-        table.arena = &model->arena;
-        table.limits = &model->limits;
-        table.file = info->file;
-        table.tensors_left = model->limits.tensors;
-        table.err = err;
-        if (model->backend != NULL) qnnrt__backend_lock(model->backend);
-        result = qnnrt__system_read(system, &table, context->binary, context->bytes, info);
-        if (model->backend != NULL) qnnrt__backend_unlock(model->backend);
-        info->metadata_ns = qnnrt__os_clock_ns() - began;
-        if (result == QNNRT_E_FORMAT && info->graph_count == 0) qnnrt__context_explain(context->binary, context->bytes, err);
-    }
-    if (result == QNNRT_E_FORMAT) *foreign = !qnnrt__context_looks_right(context->binary, context->bytes);
-    if (context->file.strange) *foreign = 1;
-    if (result == QNNRT_OK && model->backend != NULL) {
-        qnnrt__backend_lock(model->backend);
-        result = qnnrt__context_create(context, model->backend, &model->arena, err);
-        qnnrt__backend_unlock(model->backend);
-    }
-    qnnrt__context_release_file(context, &model->hooks);
-    return result;
-}
-
-/* With desc.keep_going: remember why and go on. */
-static qnnrt_result qnnrt__model_failed(qnnrt *model, size_t at, const qnnrt_error *why, qnnrt_error *err)
-{
-    qnnrt_error *kept = (qnnrt_error *)qnnrt__arena_alloc(&model->arena, 1, sizeof(*kept));
-    if (kept == NULL) return qnnrt__fail_memory(err, "an error");
-    *kept = *why;
-    if (model->backend != NULL) {
-        qnnrt__backend_lock(model->backend);
-        qnnrt__context_free(&model->contexts[at], model->backend);
-        qnnrt__backend_unlock(model->backend);
-    }
-    model->infos[at].failure = kept;
-    model->infos[at].graph_count = 0;
-    qnnrt__log(&model->hooks, QNNRT_LOG_ERROR, "model", "%s", why->text);
-    return QNNRT_OK;
-}
-
-/* Load all files in order. kind 2 of a scan may contain files that are something else. */
-static qnnrt_result qnnrt__model_load(qnnrt *model, const char *folder, const qnnrt__scan *scan, const qnnrt_desc *desc,
-                                      const qnnrt__system *system, qnnrt_error *err)
-{
-    size_t count = folder != NULL ? scan->count : desc->file_count, i, at = 0, loaded = 0;
-    qnnrt_result result = QNNRT_OK;
-    qnnrt_error own;
-    if (err == NULL) err = &own;         /* keep_going keeps texts, whether the caller wants them or not */
-    if (count > model->limits.files)
-        return qnnrt__fail(err, QNNRT_E_LIMIT, "%u context binaries, more than limits.files (%u)", (unsigned)count,
-                           (unsigned)model->limits.files);
-    model->contexts = (qnnrt__context *)qnnrt__arena_alloc(&model->arena, count, sizeof(*model->contexts));
-    model->infos = (qnnrt_context_info *)qnnrt__arena_alloc(&model->arena, count, sizeof(*model->infos));
-    if (model->contexts == NULL || model->infos == NULL) return qnnrt__fail_memory(err, "contexts");
-    for (i = 0; i < count; ++i) {
-        char path[QNNRT__PATH_MAX];
-        const qnnrt_file *file = folder == NULL ? &desc->files[i] : NULL;
-        const char *name = file == NULL ? scan->files[i]->name : file->path != NULL ? file->path : "(memory)";
-        int foreign;
-        model->infos[at].file = qnnrt__arena_text(&model->arena, name, strlen(name));
-        if (model->infos[at].file == NULL) return qnnrt__fail_memory(err, "names");
-        if (!qnnrt__os_path_join(path, folder != NULL ? folder : "", folder != NULL ? strlen(folder) : 0, name))
-            return qnnrt__fail(err, QNNRT_E_ARG, "the path of %.200s is longer than %d bytes", name, QNNRT__PATH_MAX);
-        result = qnnrt__model_context(model, at, path, file, desc->read, system, &foreign, err);
-        model->context_count = at + 1;
-        if (result != QNNRT_OK && foreign && folder != NULL && scan->kind == 2) {
-            qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "model", "%s is left out: %s", name, err->text);
-            model->context_count = at;
-            memset(&model->contexts[at], 0, sizeof(model->contexts[at]));
-            memset(&model->infos[at], 0, sizeof(model->infos[at]));
-            continue;
-        }
-        if (result == QNNRT_OK) ++loaded;
-        else if (!desc->keep_going || result == QNNRT_E_MEMORY) return result;
-        else if ((result = qnnrt__model_failed(model, at, err, err)) != QNNRT_OK) return result;
-        ++at;
-    }
-    if (at == 0) {      /* every file was foreign; err has the last reason */
-        char last[sizeof(err->text)];
-        memcpy(last, err->text, sizeof(last));
-        qnnrt__fail(err, QNNRT_E_FORMAT, "none of the %u *.bin files in %s is a context binary; the last one: ", (unsigned)count, folder);
-        qnnrt__err_text(err, last, strlen(last));
-        return QNNRT_E_FORMAT;
-    }
-    if (loaded > 0) qnnrt__err_clear(err);
-    return loaded > 0 ? QNNRT_OK : err->code;
-}
-
-static qnnrt_result qnnrt__model_check(const char *ctx_dir, const qnnrt_desc *desc, qnnrt_error *err)
-{
-    static const qnnrt_hooks none = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
-    size_t i;
-    if ((ctx_dir == NULL) == (desc->files == NULL))
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: give a folder or desc.files, one of the two");
-    if (ctx_dir != NULL && ctx_dir[0] == '\0') return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: the folder's name is empty");
-    if (desc->files != NULL && desc->file_count == 0) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.file_count is 0");
-    for (i = 0; i < desc->file_count && desc->files != NULL; ++i)
-        if (desc->files[i].path == NULL && desc->files[i].data == NULL)
-            return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.files[%u] has neither path nor data", (unsigned)i);
-    if (desc->align != 0 && !qnnrt__size_power_of_two(desc->align))
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.align is %u; it must be a power of two", (unsigned)desc->align);
-    if (desc->backend != NULL && (desc->backend_path != NULL || memcmp(&desc->hooks, &none, sizeof(none)) != 0))
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: with desc.backend, backend_path and hooks belong to that backend"
-                           " and must be zero here");
-    if (desc->backend != NULL && desc->inspect)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.inspect needs no backend; leave desc.backend NULL");
-    return QNNRT_OK;
-}
-
-static qnnrt_result qnnrt__model_backend(qnnrt *model, const qnnrt_desc *desc, qnnrt_error *err)
-{
-    qnnrt_backend_desc own;
-    qnnrt_result result;
-    if (desc->inspect) return QNNRT_OK;
-    model->backend = desc->backend;
-    if (model->backend == NULL) {
-        memset(&own, 0, sizeof(own));
-        own.path = desc->backend_path;
-        own.log_level = desc->log_level;
-        own.soc_model = desc->soc_model;
-        own.unload = desc->unload;
-        own.hooks = desc->hooks;
-        result = qnnrt__backend_open(&own, &model->backend, err);
-        if (result != QNNRT_OK) return result;
-        model->own_backend = 1;
-    }
-    model->backend->users += 1;
-    return QNNRT_OK;
-}
 
 QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, qnnrt **out, qnnrt_error *err)
 {
@@ -6475,7 +6627,8 @@ QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, q
     model->hooks = model->arena.hooks = hooks;
     model->guard = desc->guard;
     model->align = desc->align != 0 ? desc->align : 64;
-    qnnrt__limits_resolve(&desc->limits, &model->limits);
+    qnnrt__model_limits(&desc->limits, &model->limits);
+    model->tensors_left = model->limits.tensors;
     scan.arena = &model->arena;
     if (ctx_dir != NULL) result = qnnrt__scan_folder(&scan, ctx_dir, &hooks, err);
     if (result == QNNRT_OK) result = qnnrt__model_backend(model, desc, err);
@@ -6499,14 +6652,9 @@ QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, q
 QNNRT_API qnnrt_result qnnrt_close(qnnrt *model)
 {
     if (model == NULL) return QNNRT_OK;
-    if (model->users > 0) {
-        qnnrt__log(&model->hooks, QNNRT_LOG_ERROR, "model", "runs, plans or made pipelines still use the model; it stays open");
-        return QNNRT_E_BUSY;
-    }
-    if (model->own_backend && model->backend->users > 1) {
-        qnnrt__log(&model->hooks, QNNRT_LOG_ERROR, "model", "another model shares the backend of this one; it stays open");
-        return QNNRT_E_BUSY;
-    }
+    if (qnnrt__os_load(&model->users) > 0) return qnnrt__public_busy(&model->hooks, "a model", model->users);
+    if (model->own_backend && qnnrt__os_load(&model->backend->users) > 1)
+        return qnnrt__public_busy(&model->hooks, "a model whose backend others share", model->backend->users - 1);
     return qnnrt__model_free(model);
 }
 
@@ -6542,32 +6690,6 @@ QNNRT_API qnnrt_result qnnrt_pipeline_find(const qnnrt *model, const char *name,
     return qnnrt__pipeline_find(model, name, out, err);
 }
 
-/* Take the steps of a description. */
-static qnnrt_result qnnrt__pipeline_steps(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc, qnnrt_error *err)
-{
-    size_t i, g;
-    for (i = 0; i < desc->step_count; ++i) {
-        const qnnrt_step_desc *step = &desc->steps[i];
-        const qnnrt_context_info *context;
-        if (step->model == NULL || step->graph == NULL || step->context >= step->model->context_count)
-            return qnnrt__fail(err, QNNRT_E_ARG, "step %u: it needs a model, one of its contexts and the name of a graph", (unsigned)i);
-        context = &step->model->infos[step->context];
-        for (g = 0; g < context->graph_count && strcmp(context->graphs[g].name, step->graph) != 0;) ++g;
-        if (g == context->graph_count)
-            return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "step %u: %s has no graph \"%.200s\"", (unsigned)i, context->file, step->graph);
-        p->steps[i].model = step->model;
-        p->steps[i].context = step->context;
-        p->steps[i].graph = &context->graphs[g];
-    }
-    return QNNRT_OK;
-}
-
-static void qnnrt__pipeline_free(qnnrt_pipeline *p)
-{
-    qnnrt__arena arena = p->own_arena;      /* p lives in it */
-    qnnrt__arena_free(&arena);
-}
-
 QNNRT_API qnnrt_result qnnrt_pipeline_make(const qnnrt_pipeline_desc *desc, qnnrt_pipeline **out, qnnrt_error *err)
 {
     qnnrt__arena arena;
@@ -6596,8 +6718,7 @@ QNNRT_API qnnrt_result qnnrt_pipeline_make(const qnnrt_pipeline_desc *desc, qnnr
     p->made = 1;
     p->own_arena = arena;
     p->arena = &p->own_arena;
-    qnnrt__place_hold(p, 1);
-    p->users = 0;          /* it holds its models, nobody holds it yet */
+    qnnrt__place_hold_models(p, 1);
     *out = p;
     return QNNRT_OK;
 }
@@ -6606,8 +6727,9 @@ QNNRT_API qnnrt_result qnnrt_pipeline_destroy(qnnrt_pipeline *pipeline)
 {
     if (pipeline == NULL) return QNNRT_OK;
     if (!pipeline->made) return QNNRT_E_ARG;
-    if (pipeline->users > 0) return QNNRT_E_BUSY;
-    qnnrt__place_hold(pipeline, -1);
+    if (qnnrt__os_load(&pipeline->users) > 0)
+        return qnnrt__public_busy(&pipeline->steps[0].model->hooks, "a made pipeline", pipeline->users);
+    qnnrt__place_hold_models(pipeline, -1);
     qnnrt__pipeline_free(pipeline);
     return QNNRT_OK;
 }
@@ -6637,7 +6759,7 @@ QNNRT_API qnnrt_result qnnrt_plan_destroy(qnnrt_plan *plan)
 {
     size_t e;
     if (plan == NULL) return QNNRT_OK;
-    if (plan->users > 0) return QNNRT_E_BUSY;
+    if (qnnrt__os_load(&plan->users) > 0) return qnnrt__public_busy(&plan->arena.hooks, "a plan", plan->users);
     for (e = 0; e < plan->entry_count; ++e) qnnrt__place_hold(plan->entries[e].pipeline, -1);
     qnnrt__place_free_plan(plan);
     return QNNRT_OK;
@@ -6661,9 +6783,19 @@ QNNRT_API qnnrt_result qnnrt_mem_create(qnnrt_plan *plan, const qnnrt_mem_desc *
 QNNRT_API qnnrt_result qnnrt_mem_destroy(qnnrt_mem *mem)
 {
     if (mem == NULL) return QNNRT_OK;
-    if (mem->users > 0) return QNNRT_E_BUSY;
-    mem->plan->users -= 1;
+    if (qnnrt__os_load(&mem->users) > 0) return qnnrt__public_busy(&mem->hooks, "a mem", mem->users);
+    qnnrt__os_count(&mem->plan->users, -1);
     qnnrt__place_free_mem(mem);
+    return QNNRT_OK;
+}
+
+QNNRT_API qnnrt_result qnnrt_mem_clear(qnnrt_mem *mem)
+{
+    size_t i;
+    if (mem == NULL) return QNNRT_E_ARG;
+    for (i = 0; i < mem->plan->info.block_count; ++i)
+        memset(mem->data + (size_t)mem->offsets[i], 0, (size_t)mem->plan->blocks[i].bytes);
+    qnnrt__place_zero(mem);
     return QNNRT_OK;
 }
 
@@ -6695,7 +6827,7 @@ QNNRT_API qnnrt_result qnnrt_run_destroy(qnnrt_run *run)
     if (run == NULL) return QNNRT_OK;
     mem = run->own_mem;
     plan = run->own_plan;
-    run->mem->users -= 1;
+    qnnrt__os_count(&run->mem->users, -1);
     qnnrt__place_hold(run->pipeline, -1);
     qnnrt__run_free(run);
     if (mem != NULL) qnnrt_mem_destroy(mem);
@@ -6722,6 +6854,8 @@ QNNRT_API qnnrt_result qnnrt_prepare(qnnrt *model, const char *name, qnnrt_run *
     plan_desc.align = model->align;
     mem_desc.guard = model->guard;
     result = qnnrt__pipeline_find(model, name, &entry.pipeline, err);
+    if (result == QNNRT_OK && model->backend == NULL)
+        result = qnnrt__fail(err, QNNRT_E_STATE, "%s was opened with desc.inspect, for reading only", model->infos[0].file);
     if (result == QNNRT_OK) result = qnnrt__place_plan(&plan_desc, &plan, err);
     if (result == QNNRT_OK) result = qnnrt__place_mem(plan, &mem_desc, &mem, err);
     if (result == QNNRT_OK) result = qnnrt__run_create(mem, 0, 1, out, err);
@@ -6792,12 +6926,12 @@ QNNRT_API void *qnnrt_data(qnnrt_run *run, const char *name, size_t *bytes)
 QNNRT_API qnnrt_result qnnrt_exec(qnnrt_run *run)
 {
     if (QNNRT__UNLIKELY(run == NULL)) return QNNRT_E_ARG;
-    *run->log_mark = *run->log_count;      /* should it fail: which lines are of this call */
+    run->mark = qnnrt__os_load(run->log_count);      /* should it fail: which lines are of this call */
     return QNNRT__UNLIKELY(run->careful) ? qnnrt__run_careful(run) : qnnrt__run_steps(run);
 }
 
-/* One shape for eight calls: qnnrt_<verb>_<as>(run, name, ...) and qnnrt_slot_<verb>_<as>(run, slot, begin, ...).
-   QNNRT__X(write_f32, const float) makes qnnrt_write_f32 and qnnrt_slot_write_f32. */
+/* One shape for eight calls: qnnrt_<verb>_<as>(run, name, ...) and qnnrt_<verb>_<as>_slot(run, slot, begin, ...).
+   QNNRT__X(write_f32, const float) makes qnnrt_write_f32 and qnnrt_write_f32_slot. */
 static qnnrt_result qnnrt__run_write_f32(void *data, const qnnrt_tensor_info *t, uint64_t begin, const float *values, size_t count)
 {
     return qnnrt__quant_write_f32(data, t->dtype, &t->quant, t->dims, t->rank, (size_t)begin, values, count);
@@ -6830,7 +6964,7 @@ static qnnrt_result qnnrt__run_read_i32(void *data, const qnnrt_tensor_info *t, 
         result = qnnrt__run_##verb(run->slots[slot].data, tensor, begin, values, count);                             \
         return result == QNNRT_OK ? result : qnnrt__run_no_conversion(tensor, as, &run->error);                      \
     }                                                                                                                \
-    QNNRT_API qnnrt_result qnnrt_slot_##verb(qnnrt_run *run, qnnrt_slot slot, uint64_t begin, type *values, size_t count) \
+    QNNRT_API qnnrt_result qnnrt_##verb##_slot(qnnrt_run *run, qnnrt_slot slot, uint64_t begin, type *values, size_t count) \
     {                                                                                                                \
         return run != NULL ? qnnrt__run_values_##verb(run, slot, begin, values, count, 0) : QNNRT_E_ARG;             \
     }                                                                                                                \
@@ -6849,6 +6983,7 @@ QNNRT__X(read_i32, int32_t, "int32")
 QNNRT_API qnnrt_result qnnrt_encode_f32(const qnnrt_tensor_info *tensor, const float *values, void *data)
 {
     if (tensor == NULL || values == NULL || data == NULL) return QNNRT_E_ARG;
+    if (tensor->bytes > 0) ((unsigned char *)data)[tensor->bytes - 1] = 0;      /* spare bits of a packed type */
     return qnnrt__run_write_f32(data, tensor, 0, values, (size_t)tensor->count);
 }
 

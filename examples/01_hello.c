@@ -17,6 +17,7 @@ int main(int argc, char **argv)
     qnnrt_desc desc = {0};
     const qnnrt_pipeline_info *info;
     size_t i;
+    int ok;
 
     if (argc < 2) { fprintf(stderr, "usage: 01_hello FOLDER [BACKEND_LIBRARY [SYSTEM_LIBRARY]]\n"); return 2; }
     desc.backend_path = argc > 2 ? argv[2] : NULL;
@@ -28,18 +29,19 @@ int main(int argc, char **argv)
         qnnrt_close(model);
         return 1;
     }
-    if (qnnrt_exec(run) != QNNRT_OK) fprintf(stderr, "%s\n", qnnrt_run_error(run)->text);
+    ok = qnnrt_exec(run) == QNNRT_OK;
+    if (!ok) fprintf(stderr, "%s\n", qnnrt_run_error(run)->text);
 
     /* What came out, as numbers: the first of every output. */
     info = qnnrt_pipeline_get_info(qnnrt_run_pipeline(run));
-    for (i = 0; i < info->slot_count; ++i) {
+    for (i = 0; ok && i < info->slot_count; ++i) {
         float first;
         if (info->slots[i].role != QNNRT_ROLE_OUTPUT) continue;
-        if (qnnrt_slot_read_f32(run, (qnnrt_slot)i, 0, &first, 1) == QNNRT_OK)
+        if (qnnrt_read_f32_slot(run, (qnnrt_slot)i, 0, &first, 1) == QNNRT_OK)
             printf("%s (%s, %llu elements): %g ...\n", info->slots[i].address, qnnrt_dtype_name(info->slots[i].tensor->dtype),
                    (unsigned long long)info->slots[i].tensor->count, (double)first);
     }
     qnnrt_run_destroy(run);
     qnnrt_close(model);
-    return 0;
+    return ok ? 0 : 1;
 }

@@ -9,7 +9,7 @@ text = open(os.path.join(TOP, "qnnrt.h")).read()
 
 # What does not carry its room's name in its own.
 OWNER = {"arena": "mem", "fail": "err", "end": "pipeline", "join": "pipeline", "spot": "place", "entry": "place", "step": "run",
-         "model": "public", "limits": "public", "assert": "config"}
+         "hooks": "mem", "assert": "config"}
 passed = failed = 0
 
 
@@ -28,7 +28,7 @@ names = [room[0] for room in rooms]
 check(len(names) == len(set(names)) and len(names) > 15, "a tag occurs twice, or banners are missing: %s" % names)
 
 listed = re.findall(r">>(\w+)", text[text.index("ROOMS (search"):text.index("#ifndef QNNRT_H")])
-check(sorted(listed) == sorted(names), "the manual lists other rooms than there are: %s" % sorted(set(listed) ^ set(names)))
+check(listed == names, "the manual lists the rooms as %s, they are %s" % (listed, names))
 
 for at, (name, about, _, begin) in enumerate(rooms):
     end = rooms[at + 1][2] if at + 1 < len(rooms) else text.index("#endif /* QNNRT__IMPL_ONCE */")

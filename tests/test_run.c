@@ -781,7 +781,7 @@ TEST(a_slot_left_to_the_caller_must_be_bound)
     CHECK_EQ(qnnrt_run_error(run)->code, QNNRT_E_STATE);
     CHECK_STR(qnnrt_run_error(run)->text, "\"hidden\"");
     CHECK_EQ(fake_calls(), 0);
-    CHECK_EQ(qnnrt_slot_read_f32(run, slot_of(p, "hidden"), 0, &value, 1), QNNRT_E_STATE);
+    CHECK_EQ(qnnrt_read_f32_slot(run, slot_of(p, "hidden"), 0, &value, 1), QNNRT_E_STATE);
     CHECK_EQ(qnnrt_bind(run, "hidden", block, 3), QNNRT_E_MISMATCH);
     CHECK_EQ(qnnrt_exec(run), QNNRT_E_STATE);
     CHECK_EQ(qnnrt_bind(run, "hidden", block, 4), QNNRT_OK);
@@ -926,7 +926,7 @@ TEST(a_cache_moves_by_its_pointer_and_two_sequences_take_turns)
         unsigned sum;
         CHECK_EQ(qnnrt_bind_at(run, in, mem, offsets[sequence] + at[sequence]), QNNRT_OK);
         CHECK_EQ(qnnrt_bind_at(run, out, mem, offsets[sequence] + at[sequence] + WINDOW), QNNRT_OK);
-        CHECK_EQ(qnnrt_slot_write_i32(run, tokens, 0, &token, 1), QNNRT_OK);
+        CHECK_EQ(qnnrt_write_i32_slot(run, tokens, 0, &token, 1), QNNRT_OK);
         sum = (unsigned)sum_of(&token, 4) + sum_now(run, "mask") + sum_of(naive[sequence], WINDOW);
         CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
         for (i = 0; i < ROW; ++i) row[i] = (unsigned char)(sum + 2 + (unsigned)i);
@@ -1014,8 +1014,8 @@ TEST(binding_checks_sizes_and_returns_to_own_memory)
         CHECK_EQ(qnnrt_bind_slot(run, slot, block, 512), QNNRT_E_NOT_FOUND);
         CHECK(qnnrt_run_error(run)->text[0] != '\0');
         CHECK_EQ(qnnrt_bind_slot(run, slot, NULL, 0), QNNRT_E_NOT_FOUND);
-        CHECK_EQ(qnnrt_slot_read_f32(run, slot, 0, &f, 1), QNNRT_E_NOT_FOUND);
-        CHECK_EQ(qnnrt_slot_write_i32(run, slot, 0, &i, 1), QNNRT_E_NOT_FOUND);
+        CHECK_EQ(qnnrt_read_f32_slot(run, slot, 0, &f, 1), QNNRT_E_NOT_FOUND);
+        CHECK_EQ(qnnrt_write_i32_slot(run, slot, 0, &i, 1), QNNRT_E_NOT_FOUND);
         if (slot > 0) break;
     }
     CHECK_EQ(qnnrt_run_destroy(run), QNNRT_OK);
@@ -1156,11 +1156,11 @@ TEST(typed_access_on_every_dtype)
         if (f) {   /* a range by slot: the neighbours stay */
             one = 0.5f;
             if (tensor->dtype < 0x0200) one = 2.0f;
-            CHECK_EQ(qnnrt_slot_write_f32(run, in, 1, &one, 1), QNNRT_OK);
+            CHECK_EQ(qnnrt_write_f32_slot(run, in, 1, &one, 1), QNNRT_OK);
             CHECK_EQ(qnnrt_read_f32(run, "x", values, 4), QNNRT_OK);
             CHECK(values[0] == given[0] && values[1] == one && values[2] == given[2] && values[3] == given[3]);
             values[0] = values[1] = -9.0f;
-            CHECK_EQ(qnnrt_slot_read_f32(run, in, 2, values, 2), QNNRT_OK);
+            CHECK_EQ(qnnrt_read_f32_slot(run, in, 2, values, 2), QNNRT_OK);
             CHECK(values[0] == given[2] && values[1] == given[3]);
         }
         CHECK_EQ(qnnrt_encode_f32(tensor, given, kept), f ? QNNRT_OK : no);
@@ -1179,8 +1179,8 @@ TEST(typed_access_on_every_dtype)
             CHECK_EQ(qnnrt_read_i32(run, "x", codes, 4), QNNRT_OK);
             CHECK(codes[0] == 1 && codes[1] == 0 && codes[2] == 2 && codes[3] == 1);
             code = 3;
-            CHECK_EQ(qnnrt_slot_write_i32(run, in, 3, &code, 1), QNNRT_OK);
-            CHECK_EQ(qnnrt_slot_read_i32(run, in, 2, codes, 2), QNNRT_OK);
+            CHECK_EQ(qnnrt_write_i32_slot(run, in, 3, &code, 1), QNNRT_OK);
+            CHECK_EQ(qnnrt_read_i32_slot(run, in, 2, codes, 2), QNNRT_OK);
             CHECK(codes[0] == 2 && codes[1] == 3);
         }
         /* Counts: whole by name, within by slot. */
@@ -1189,12 +1189,12 @@ TEST(typed_access_on_every_dtype)
         CHECK_EQ(qnnrt_read_f32(run, "x", values, 5), QNNRT_E_MISMATCH);
         CHECK_EQ(qnnrt_write_i32(run, "x", codes, 0), QNNRT_E_MISMATCH);
         CHECK_EQ(qnnrt_read_i32(run, "x", codes, SIZE_MAX), QNNRT_E_MISMATCH);
-        CHECK_EQ(qnnrt_slot_write_f32(run, in, 4, given, 1), QNNRT_E_MISMATCH);
-        CHECK_EQ(qnnrt_slot_read_f32(run, in, 1, values, 4), QNNRT_E_MISMATCH);
-        CHECK_EQ(qnnrt_slot_read_i32(run, in, UINT64_MAX, codes, 2), QNNRT_E_MISMATCH);
-        CHECK_EQ(qnnrt_slot_write_i32(run, in, 2, codes, SIZE_MAX), QNNRT_E_MISMATCH);
-        if (f) CHECK_EQ(qnnrt_slot_read_f32(run, in, 4, values, 0), QNNRT_OK);
-        if (f) CHECK_EQ(qnnrt_slot_write_f32(run, in, 0, NULL, 0), QNNRT_OK);
+        CHECK_EQ(qnnrt_write_f32_slot(run, in, 4, given, 1), QNNRT_E_MISMATCH);
+        CHECK_EQ(qnnrt_read_f32_slot(run, in, 1, values, 4), QNNRT_E_MISMATCH);
+        CHECK_EQ(qnnrt_read_i32_slot(run, in, UINT64_MAX, codes, 2), QNNRT_E_MISMATCH);
+        CHECK_EQ(qnnrt_write_i32_slot(run, in, 2, codes, SIZE_MAX), QNNRT_E_MISMATCH);
+        if (f) CHECK_EQ(qnnrt_read_f32_slot(run, in, 4, values, 0), QNNRT_OK);
+        if (f) CHECK_EQ(qnnrt_write_f32_slot(run, in, 0, NULL, 0), QNNRT_OK);
         CHECK_EQ(qnnrt_write_f32(run, "nope", given, 4), QNNRT_E_NOT_FOUND);
         CHECK_EQ(qnnrt_read_i32(run, "nope", codes, 4), QNNRT_E_NOT_FOUND);
         CHECK_EQ(qnnrt_run_destroy(run), QNNRT_OK);
@@ -1924,14 +1924,14 @@ TEST(null_is_an_error_or_a_documented_nothing)
     CHECK_EQ(qnnrt_read_i32(NULL, "tokens", codes, 1), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_read_i32(run, NULL, codes, 1), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_read_i32(run, "tokens", NULL, 1), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt_slot_write_f32(NULL, slot, 0, values, 1), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt_slot_write_f32(run, slot, 0, NULL, 1), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt_slot_read_f32(NULL, slot, 0, values, 1), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt_slot_read_f32(run, slot, 0, NULL, 1), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt_slot_write_i32(NULL, slot, 0, codes, 1), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt_slot_write_i32(run, slot, 0, NULL, 1), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt_slot_read_i32(NULL, slot, 0, codes, 1), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt_slot_read_i32(run, slot, 0, NULL, 1), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_write_f32_slot(NULL, slot, 0, values, 1), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_write_f32_slot(run, slot, 0, NULL, 1), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_read_f32_slot(NULL, slot, 0, values, 1), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_read_f32_slot(run, slot, 0, NULL, 1), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_write_i32_slot(NULL, slot, 0, codes, 1), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_write_i32_slot(run, slot, 0, NULL, 1), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_read_i32_slot(NULL, slot, 0, codes, 1), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_read_i32_slot(run, slot, 0, NULL, 1), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_encode_f32(NULL, values, data), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_encode_f32(tensor, NULL, data), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_encode_f32(tensor, values, NULL), QNNRT_E_ARG);

@@ -1,0 +1,2544 @@
+/* test_files.c - rooms >>scan >>table >>system >>context: what can be wrong with folders, files and metadata.
+
+   Files are text for the fake library (tests/fake/README). Every open that must fail is made twice, with an error
+   full of 0xFF and with none; afterwards no handle of the fake, no allocation and no descriptor may be left.    */
+#define QNNRT_IMPLEMENTATION
+#include "../qnnrt.h"
+#include "test.h"
+#include <dlfcn.h>
+#include <math.h>
+#include <stdarg.h>
+
+/* ---- the fake ------------------------------------------------------------------------------- */
+
+static void (*fake_stats)(uint64_t *);
+static void (*fake_reset)(void);
+static const char *(*fake_trace)(void);
+
+static void fake_symbol(void *library, const char *name, void *function)
+{
+    void *symbol = dlsym(library, name);
+    if (symbol == NULL) abort();
+    memcpy(function, (const void *)&symbol, sizeof(symbol));
+}
+
+static uint64_t fake_live(void)
+{
+    uint64_t stats[16];
+    fake_stats(stats);
+    return stats[0] + stats[1] + stats[2] + stats[3] + stats[4];
+}
+
+static uint64_t fake_wrong_frees(void)
+{
+    uint64_t stats[16];
+    fake_stats(stats);
+    return stats[7];
+}
+
+/* ---- what must not be left behind ----------------------------------------------------------- */
+
+static char     log_text[1 << 16];       /* lines of the log hook, "room: text\n" each */
+static size_t   log_used;
+static int      log_dirty;               /* a line had a byte that a line must not have */
+static int64_t  live_blocks;             /* of the allocator hook */
+
+typedef struct left { uint64_t handles, fds; int64_t blocks; } left;
+static left before;
+
+static void take_log(void *user, qnnrt_log_level level, const char *room, uint64_t code, const char *text)
+{
+    const unsigned char *at;
+    int length;
+    (void)user;
+    (void)code;
+    if (level < QNNRT_LOG_ERROR || level > QNNRT_LOG_DEBUG || room == NULL || text == NULL) { log_dirty = 1; return; }
+    for (at = (const unsigned char *)text; *at != 0; ++at)
+        if (*at < 0x20 || *at == 0x7F) log_dirty = 1;
+    if (log_used + 2048 > sizeof(log_text)) return;
+    length = snprintf(log_text + log_used, sizeof(log_text) - log_used, "%s: %s\n", room, text);
+    if (length > 0) log_used += (size_t)length;
+}
+
+static void *take_alloc(void *user, size_t bytes)
+{
+    void *data = malloc(bytes);
+    (void)user;
+    if (data != NULL) { ++live_blocks; memset(data, 0xEE, bytes); }
+    return data;
+}
+
+static void take_free(void *user, void *data)
+{
+    (void)user;
+    --live_blocks;
+    free(data);
+}
+
+static uint64_t open_fds(void)
+{
+    uint64_t count = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    if (folder == NULL) return 0;
+    while (readdir(folder) != NULL) ++count;
+    closedir(folder);
+    return count;
+}
+
+static left left_now(void)
+{
+    left now;
+    now.handles = fake_live();
+    now.fds = open_fds();
+    now.blocks = live_blocks;
+    return now;
+}
+
+/* Begin with these knobs; everything counts from here. */
+static void fake_begin(const char *knobs)
+{
+    if (fake_stats == NULL) {
+        void *library = dlopen(TEST_FAKE_LIB, RTLD_NOW | RTLD_LOCAL);
+        if (library == NULL) { printf("%s\n", dlerror()); abort(); }
+        fake_symbol(library, "fake_qnn_stats", (void *)&fake_stats);
+        fake_symbol(library, "fake_qnn_reset", (void *)&fake_reset);
+        fake_symbol(library, "fake_qnn_trace", (void *)&fake_trace);
+    }
+    setenv("QNNFAKE", knobs, 1);
+    fake_reset();
+    log_used = 0;
+    log_text[0] = '\0';
+    log_dirty = 0;
+    alarm(0);
+    before = left_now();
+}
+
+static void nothing_left(void)
+{
+    left now = left_now();
+    CHECK_EQ(now.handles, before.handles);
+    CHECK_EQ(now.blocks, before.blocks);
+    CHECK_EQ(now.fds, before.fds);
+    CHECK_EQ(fake_wrong_frees(), 0);
+    CHECK(!log_dirty);
+}
+
+/* ---- texts that reach a terminal ------------------------------------------------------------ */
+
+/* Valid UTF-8, nothing that steers a terminal, and newlines only where we break lines: two spaces follow. */
+static int text_is_clean(const char *text)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    while (*at != 0) {
+        size_t length = at[0] < 0x80 ? 1 : at[0] >= 0xF0 ? 4 : at[0] >= 0xE0 ? 3 : 2, i;
+        if (at[0] == '\n' && (at[1] != ' ' || at[2] != ' ')) return 0;
+        if ((at[0] < 0x20 && at[0] != '\n') || at[0] == 0x7F) return 0;
+        if (at[0] >= 0x80 && (at[0] < 0xC2 || at[0] > 0xF4)) return 0;
+        for (i = 1; i < length; ++i) if ((at[i] & 0xC0) != 0x80) return 0;
+        if (at[0] == 0xC2 && at[1] < 0xA0) return 0;
+        at += length;
+    }
+    return 1;
+}
+
+static size_t count_of(const char *text, const char *needle)
+{
+    size_t count = 0;
+    for (text = strstr(text, needle); text != NULL; text = strstr(text + 1, needle)) ++count;
+    return count;
+}
+
+/* ---- opening -------------------------------------------------------------------------------- */
+
+static qnnrt_error error;                /* of the last open */
+
+static qnnrt_desc new_desc(void)
+{
+    qnnrt_desc desc;
+    memset(&desc, 0, sizeof(desc));
+    desc.backend_path = desc.system_path = TEST_FAKE_LIB;
+    desc.hooks.alloc = take_alloc;
+    desc.hooks.free = take_free;
+    desc.hooks.log = take_log;
+    return desc;
+}
+
+/* Open something that must fail with this code; the texts up to NULL must be in the error. */
+static void fails_in(const char *folder, const qnnrt_desc *desc, qnnrt_result code, va_list needles)
+{
+    qnnrt *model = (qnnrt *)&error;
+    const char *needle;
+    memset(&error, 0xFF, sizeof(error));
+    CHECK_EQ(qnnrt_open(folder, desc, &model, &error), code);
+    CHECK(model == NULL);
+    CHECK_EQ(error.code, code);
+    CHECK(memchr(error.text, '\0', sizeof(error.text)) != NULL && error.text[0] != '\0');
+    CHECK(text_is_clean(error.text));
+    while ((needle = va_arg(needles, const char *)) != NULL) CHECK_STR(error.text, needle);
+    TRY(nothing_left());
+    model = (qnnrt *)&error;
+    CHECK_EQ(qnnrt_open(folder, desc, &model, NULL), code);
+    CHECK(model == NULL);
+    TRY(nothing_left());
+}
+
+static void fails(int line, const char *folder, const qnnrt_desc *desc, qnnrt_result code, ...)
+{
+    va_list needles;
+    va_start(needles, code);
+    fails_in(folder, desc, code, needles);
+    va_end(needles);
+    if (test_state.state == TEST_FAILED) printf("    called from line %d; the error says: %.*s\n", line, 1000, error.text);
+}
+
+#define FAILS(...) TRY(fails(__LINE__, __VA_ARGS__, (const char *)NULL))
+
+static void opens(int line, const char *folder, const qnnrt_desc *desc, qnnrt **model)
+{
+    qnnrt_result result;
+    memset(&error, 0xFF, sizeof(error));
+    result = qnnrt_open(folder, desc, model, &error);
+    if (result != QNNRT_OK || error.code != QNNRT_OK || error.vendor_code != 0 || error.text[0] != '\0') {
+        test_where(__FILE__, line);
+        printf("qnnrt_open answered %s; the error says: %.1000s\n", qnnrt_result_name(result), error.text);
+    }
+}
+
+#define OPENS(folder, desc, model) TRY(opens(__LINE__, folder, desc, model))
+#define CLOSE(model) do { CHECK_EQ(qnnrt_close(model), QNNRT_OK); TRY(nothing_left()); } while (0)
+
+/* A text as a memory block of exactly its size, so that a read behind its end shows. */
+typedef struct text_block { qnnrt_file file; char *data; } text_block;
+
+static void block_begin(text_block *block, const char *name, const char *text, size_t bytes)
+{
+    block->data = (char *)malloc(bytes > 0 ? bytes : 1);
+    if (block->data == NULL) abort();
+    memcpy(block->data, text, bytes);
+    block->file.path = name;
+    block->file.data = block->data;
+    block->file.bytes = bytes;
+}
+
+static void text_fails(int line, const qnnrt_limits *limits, const char *text, qnnrt_result code, ...)
+{
+    qnnrt_desc desc = new_desc();
+    text_block block;
+    va_list needles;
+    block_begin(&block, "shard.bin", text, strlen(text));
+    desc.files = &block.file;
+    desc.file_count = 1;
+    if (limits != NULL) desc.limits = *limits;
+    va_start(needles, code);
+    fails_in(NULL, &desc, code, needles);
+    va_end(needles);
+    if (test_state.state == TEST_FAILED) printf("    called from line %d; the error says: %.*s\n", line, 1000, error.text);
+    free(block.data);
+}
+
+static void text_opens(int line, const qnnrt_limits *limits, const char *text, qnnrt **model)
+{
+    qnnrt_desc desc = new_desc();
+    text_block block;
+    block_begin(&block, "shard.bin", text, strlen(text));
+    desc.files = &block.file;
+    desc.file_count = 1;
+    if (limits != NULL) desc.limits = *limits;
+    opens(line, NULL, &desc, model);
+    free(block.data);
+}
+
+#define TEXT_FAILS(...) TRY(text_fails(__LINE__, NULL, __VA_ARGS__, (const char *)NULL))
+#define TEXT_FAILS_WITHIN(limits, ...) TRY(text_fails(__LINE__, limits, __VA_ARGS__, (const char *)NULL))
+#define TEXT_OPENS(text, model) TRY(text_opens(__LINE__, NULL, text, model))
+#define TEXT_OPENS_WITHIN(limits, text, model) TRY(text_opens(__LINE__, limits, text, model))
+#define TEXT_IS_FINE(text) do { qnnrt *model_ = NULL; TEXT_OPENS(text, &model_); CLOSE(model_); } while (0)
+
+/* Prepare what was opened; it must be refused. */
+static void prepare_fails(int line, qnnrt *model, const char *name, qnnrt_result code, const char *needle, const char *needle2)
+{
+    qnnrt_run *run = (qnnrt_run *)&error;
+    left now = left_now(), after;
+    qnnrt_result result;
+    memset(&error, 0xFF, sizeof(error));
+    result = qnnrt_prepare(model, name, &run, &error);
+    after = left_now();
+    if (result != code || error.code != code || run != NULL || !text_is_clean(error.text) ||
+        memcmp(&now, &after, sizeof(now)) != 0) {
+        test_where(__FILE__, line);
+        printf("qnnrt_prepare answered %s, not %s, or left something; the error says: %.1000s\n", qnnrt_result_name(result),
+               qnnrt_result_name(code), error.text);
+        return;
+    }
+    if (!test_check_str(error.text, needle, __FILE__, line) || !test_check_str(error.text, needle2, __FILE__, line)) return;
+    run = (qnnrt_run *)&error;
+    if (qnnrt_prepare(model, name, &run, NULL) != code || run != NULL) {
+        test_where(__FILE__, line);
+        printf("qnnrt_prepare without an error answers something else\n");
+    }
+}
+
+#define PREPARE_FAILS(model, name, code, needle, needle2) TRY(prepare_fails(__LINE__, model, name, code, needle, needle2))
+
+/* ---- models and folders --------------------------------------------------------------------- */
+
+#define PAD  "# a context binary has at least 64 bytes, and so has this one by this line\n"
+#define HEAD "FAKEQNN 1\n" PAD
+#define ONE  HEAD "graph fwd\nin ids 1 0032 2 1 4 -\nout logits 2 0232 2 1 8 -\n"
+#define GRAPH(tensors) HEAD "graph fwd\n" tensors "out logits 99 0232 2 1 8 -\n"
+
+static int file_write(const char *folder, const char *name, const void *data, size_t bytes)
+{
+    char path[4096];
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    return test_write_file(path, data, bytes);
+}
+
+static int text_write(const char *folder, const char *name, const char *text)
+{
+    return file_write(folder, name, text, strlen(text));
+}
+
+#define WRITE(folder, name, text) CHECK(text_write(folder, name, text))
+
+/* A folder with one file of these bytes. */
+static const char *folder_of(const char *name, const void *data, size_t bytes)
+{
+    const char *folder = test_tmpdir();
+    file_write(folder, name, data, bytes);
+    return folder;
+}
+
+/* The names of the contexts, "a.bin b.bin ". */
+static const char *files_of(const qnnrt *model)
+{
+    static char text[4096];
+    size_t count, i;
+    const qnnrt_context_info *infos = qnnrt_contexts(model, &count);
+    text[0] = '\0';
+    for (i = 0; i < count; ++i) snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s ", infos[i].file);
+    return text;
+}
+
+#define FILES_ARE(model, names) \
+    do { \
+        if (strcmp(files_of(model), names) != 0) printf("files: %s\n", files_of(model)); \
+        CHECK(strcmp(files_of(model), names) == 0); \
+    } while (0)
+
+/* A shard whose graph is joined with those of its neighbours: h<i> -> h<i+1>. */
+static int shard_write(const char *folder, const char *name, unsigned shard)
+{
+    char text[1024];
+    snprintf(text, sizeof(text), HEAD "graph fwd\nin h%u %u 0232 2 1 8 -\nout h%u %u 0232 2 1 8 -\n", shard, 2 * shard + 1,
+             shard + 1, 2 * shard + 2);
+    return text_write(folder, name, text);
+}
+
+/* ---- folders -------------------------------------------------------------------------------- */
+
+TEST(folder_missing_is_an_io_error_with_its_path)
+{
+    char path[2048];
+    qnnrt_desc desc = new_desc();
+    fake_begin("");
+    snprintf(path, sizeof(path), "%s/not_there", test_tmpdir());
+    FAILS(path, &desc, QNNRT_E_IO, path, "folder", strerror(ENOENT));
+    CHECK(strstr(fake_trace(), "backendCreate") == NULL);
+}
+
+TEST(folder_that_is_a_file_is_an_io_error)
+{
+    char path[2048];
+    qnnrt_desc desc = new_desc();
+    fake_begin("");
+    snprintf(path, sizeof(path), "%s/forward_0.bin", folder_of("forward_0.bin", ONE, strlen(ONE)));
+    FAILS(path, &desc, QNNRT_E_IO, path, strerror(ENOTDIR));
+}
+
+TEST(folder_with_an_empty_name_is_an_argument_error)
+{
+    qnnrt_desc desc = new_desc();
+    fake_begin("");
+    FAILS("", &desc, QNNRT_E_ARG, "folder", "empty");
+}
+
+TEST(folder_empty_says_what_a_model_folder_holds)
+{
+    qnnrt_desc desc = new_desc();
+    const char *folder = test_tmpdir();
+    fake_begin("");
+    FAILS(folder, &desc, QNNRT_E_NOT_FOUND, folder, "no *.bin", "forward_0.bin");
+    CHECK(strstr(fake_trace(), "backendCreate") == NULL);
+}
+
+TEST(folder_without_bin_files_is_like_an_empty_one)
+{
+    qnnrt_desc desc = new_desc();
+    const char *folder = test_tmpdir();
+    fake_begin("");
+    WRITE(folder, "config.json", "{}");
+    WRITE(folder, "forward_0.bin.part", ONE);
+    WRITE(folder, "forward_0.BIN", ONE);
+    WRITE(folder, ".bin", ONE);
+    WRITE(folder, ".hidden.bin", ONE);
+    FAILS(folder, &desc, QNNRT_E_NOT_FOUND, folder, "no *.bin");
+}
+
+TEST(folder_with_a_slash_behind_its_name_opens)
+{
+    char path[2048];
+    qnnrt_desc desc = new_desc();
+    qnnrt *model = NULL;
+    fake_begin("");
+    snprintf(path, sizeof(path), "%s/", folder_of("forward_0.bin", ONE, strlen(ONE)));
+    OPENS(path, &desc, &model);
+    FILES_ARE(model, "forward_0.bin ");
+    CLOSE(model);
+}
+
+TEST(folder_path_too_long_is_refused)
+{
+    char *path = (char *)malloc(8192);
+    qnnrt_desc desc = new_desc();
+    size_t i;
+    CHECK(path != NULL);
+    fake_begin("");
+    strcpy(path, folder_of("forward_0.bin", ONE, strlen(ONE)));
+    for (i = strlen(path); i + 2 < 5000; i += 2) memcpy(path + i, "/.", 3);
+    memset(&error, 0, sizeof(error));
+    fails(__LINE__, path, &desc, QNNRT_E_IO, (const char *)NULL);
+    free(path);
+}
+
+/* ---- short files ---------------------------------------------------------------------------- */
+
+TEST(file_under_64_bytes_gives_its_size)
+{
+    static const size_t sizes[] = { 0, 1, 8, 63 };
+    size_t i;
+    for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); ++i) {
+        char says[32];
+        qnnrt_desc desc = new_desc();
+        const char *folder = folder_of("forward_0.bin", ONE, sizes[i]);
+        fake_begin("");
+        snprintf(says, sizeof(says), "has %u bytes", (unsigned)sizes[i]);
+        FAILS(folder, &desc, QNNRT_E_FORMAT, "forward_0.bin", says, "at least 64");
+        CHECK(strstr(fake_trace(), "GetBinaryInfo") == NULL);
+        desc.read = 1;
+        FAILS(folder, &desc, QNNRT_E_FORMAT, "forward_0.bin", says, "at least 64");
+    }
+}
+
+TEST(block_under_64_bytes_gives_its_size)
+{
+    qnnrt_desc desc = new_desc();
+    qnnrt_file file;
+    fake_begin("");
+    memset(&file, 0, sizeof(file));
+    file.data = ONE;
+    file.bytes = 63;
+    desc.files = &file;
+    desc.file_count = 1;
+    FAILS(NULL, &desc, QNNRT_E_FORMAT, "(memory)", "has 63 bytes");
+    file.path = "tiny";
+    file.bytes = 0;
+    FAILS(NULL, &desc, QNNRT_E_FORMAT, "tiny", "has 0 bytes");
+}
+
+TEST(file_truncated_at_every_byte_opens_or_fails_cleanly)
+{
+    static const char text[] = HEAD "build v2.50.0.1\ncore 2 39 0\ngraph fwd\nin ids 1 0416 2 1 4 s 0.5 -3\n"
+                               "in w 2 0408 2 2 2 a 1 2 0.5 1 0.25 2\nupd u 3 0232 1 2 -\nout logits 4 0232 2 1 8 -\nshared 0\n";
+    size_t length, opened = 0, failed = 0;
+    for (length = 0; length <= strlen(text); ++length) {
+        qnnrt_desc desc = new_desc();
+        const char *folder = NULL;
+        text_block block;
+        qnnrt *model = NULL;
+        qnnrt_result result;
+        block_begin(&block, "cut.bin", text, length);
+        desc.files = &block.file;
+        desc.file_count = 1;
+        if (length % 16 == 0) {
+            folder = folder_of("forward_0.bin", text, length);
+            desc.files = NULL;
+            desc.file_count = 0;
+            desc.read = length % 32 == 0;
+        }
+        fake_begin("");
+        memset(&error, 0xFF, sizeof(error));
+        result = qnnrt_open(folder, &desc, &model, &error);
+        CHECK_EQ(error.code, result);
+        if (result == QNNRT_OK) {
+            ++opened;
+            CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+        } else {
+            ++failed;
+            CHECK(model == NULL && result == QNNRT_E_FORMAT);
+            CHECK(text_is_clean(error.text));
+            CHECK_STR(error.text, folder != NULL ? "forward_0.bin" : "cut.bin");
+        }
+        free(block.data);
+        TRY(nothing_left());
+    }
+    CHECK(opened > 0 && failed > 100);
+}
+
+/* ---- files that are something else ---------------------------------------------------------- */
+
+typedef struct foreign { const char *what, *says, *begin; size_t bytes; } foreign;
+
+static const foreign foreigners[] = {
+    { "ELF",     "ELF",       "\177ELF\2\1\1\0",                                                     8 },
+    { "JSON",    "JSON",      " \n{\"model\": [1, 2]}",                                              19 },
+    { "array",   "JSON",      "[1, 2, 3]",                                                           9 },
+    { "zip",     "zip",       "PK\3\4\24\0",                                                         6 },
+    { "git-lfs", "git-lfs",   "version https://git-lfs.github.com/spec/v1\noid sha256:0123\n",       58 },
+    { "pte",     "ExecuTorch", "\30\0\0\0ET12",                                                      8 },
+    { "zeros",   "does not begin", "\0",                                                             1 }
+};
+
+enum { FOREIGNERS = sizeof(foreigners) / sizeof(foreigners[0]), FOREIGN_BYTES = 200 };
+
+static void foreign_make(const foreign *from, char out[FOREIGN_BYTES])
+{
+    memset(out, from->begin[0] == 'v' || strchr(" [", from->begin[0]) != NULL ? ' ' : 0, FOREIGN_BYTES);
+    memcpy(out, from->begin, from->bytes);
+    if (from->begin[0] == '\0') memset(out, 0, FOREIGN_BYTES);
+}
+
+TEST(foreign_forward_0_is_an_error_that_says_what_it_looks_like)
+{
+    size_t i;
+    for (i = 0; i < FOREIGNERS; ++i) {
+        char bytes[FOREIGN_BYTES];
+        qnnrt_desc desc = new_desc();
+        const char *folder;
+        foreign_make(&foreigners[i], bytes);
+        folder = folder_of("forward_0.bin", bytes, sizeof(bytes));
+        fake_begin("");
+        FAILS(folder, &desc, QNNRT_E_FORMAT, "forward_0.bin", foreigners[i].says);
+        CHECK(strstr(fake_trace(), "contextCreateFromBinary") == NULL);
+        desc.read = 1;
+        FAILS(folder, &desc, QNNRT_E_FORMAT, "forward_0.bin", foreigners[i].says);
+    }
+}
+
+TEST(foreign_block_is_an_error_that_says_what_it_looks_like)
+{
+    size_t i;
+    for (i = 0; i < FOREIGNERS; ++i) {
+        char bytes[FOREIGN_BYTES];
+        qnnrt_desc desc = new_desc();
+        text_block block;
+        foreign_make(&foreigners[i], bytes);
+        block_begin(&block, foreigners[i].what, bytes, sizeof(bytes));
+        desc.files = &block.file;
+        desc.file_count = 1;
+        fake_begin("");
+        FAILS(NULL, &desc, QNNRT_E_FORMAT, foreigners[i].what, foreigners[i].says);
+        free(block.data);
+    }
+}
+
+/* The words stand in the error of the smallest file too: a pointer of git-lfs or a JSON of a few bytes. */
+TEST(foreign_short_file_says_what_it_looks_like)
+{
+    qnnrt_desc desc = new_desc();
+    fake_begin("");
+    FAILS(folder_of("forward_0.bin", "{\"a\": 1}\n", 9), &desc, QNNRT_E_FORMAT, "has 9 bytes", "JSON");
+}
+
+TEST(foreign_beside_a_good_one_is_skipped_with_a_log_line)
+{
+    qnnrt_desc desc = new_desc();
+    const char *folder = folder_of("model.bin", ONE, strlen(ONE));
+    qnnrt *model = NULL;
+    size_t i;
+    for (i = 0; i < FOREIGNERS; ++i) {
+        char bytes[FOREIGN_BYTES], name[64];
+        foreign_make(&foreigners[i], bytes);
+        snprintf(name, sizeof(name), "%s.bin", foreigners[i].what);
+        CHECK(file_write(folder, name, bytes, sizeof(bytes)));
+    }
+    WRITE(folder, "empty.bin", "");
+    fake_begin("");
+    OPENS(folder, &desc, &model);
+    FILES_ARE(model, "model.bin ");
+    CHECK_STR(log_text, "ELF.bin is left out");
+    CHECK_STR(log_text, "git-lfs pointer");
+    CHECK_STR(log_text, "empty.bin is left out");
+    CHECK_EQ(count_of(log_text, "is left out"), FOREIGNERS + 1);
+    CLOSE(model);
+}
+
+TEST(foreign_only_is_an_error_with_the_count)
+{
+    qnnrt_desc desc = new_desc();
+    const char *folder = folder_of("a.bin", "{\"a\": 1}", 8);
+    char bytes[FOREIGN_BYTES];
+    fake_begin("");
+    foreign_make(&foreigners[0], bytes);
+    CHECK(file_write(folder, "b.bin", bytes, sizeof(bytes)));
+    FAILS(folder, &desc, QNNRT_E_FORMAT, folder, "none of the 2", "b.bin", "ELF");
+    desc.keep_going = 1;
+    FAILS(folder, &desc, QNNRT_E_FORMAT, folder, "none of the 2", "b.bin", "ELF");
+}
+
+TEST(foreign_shard_1_of_1_is_an_error)
+{
+    qnnrt_desc desc = new_desc();
+    char bytes[FOREIGN_BYTES];
+    fake_begin("");
+    foreign_make(&foreigners[0], bytes);
+    FAILS(folder_of("m_1_of_1.bin", bytes, sizeof(bytes)), &desc, QNNRT_E_FORMAT, "m_1_of_1.bin", "ELF");
+}
+
+TEST(hostile_file_names_do_not_forge_lines)
+{
+    static const char name[] = "x\033[2J\n  it looks like a good file\r\xc2\x9b.bin";
+    qnnrt_desc desc = new_desc();
+    char bytes[FOREIGN_BYTES];
+    const char *folder;
+    qnnrt *model = NULL;
+    fake_begin("");
+    foreign_make(&foreigners[0], bytes);
+    folder = folder_of(name, bytes, sizeof(bytes));
+    FAILS(folder, &desc, QNNRT_E_FORMAT, "x?[2J?  it looks like a good file", ".bin");
+    CHECK_EQ(count_of(error.text, "\n  it looks like"), 1);
+    WRITE(folder, "good.bin", ONE);
+    OPENS(folder, &desc, &model);
+    CHECK_STR(log_text, "x?[2J?  it looks like");
+    CLOSE(model);
+}
+
+TEST(fifo_named_like_a_shard_does_not_hang)
+{
+    qnnrt_desc desc = new_desc();
+    const char *folder = test_tmpdir();
+    char path[2048];
+    fake_begin("");
+    snprintf(path, sizeof(path), "%s/forward_0.bin", folder);
+    CHECK_EQ(mkfifo(path, 0600), 0);
+    alarm(20);
+    FAILS(folder, &desc, QNNRT_E_IO, "forward_0.bin", "not a regular file");
+    desc.read = 1;
+    FAILS(folder, &desc, QNNRT_E_IO, "forward_0.bin", "not a regular file");
+    alarm(0);
+}
+
+TEST(folder_named_like_a_shard_is_an_error)
+{
+    qnnrt_desc desc = new_desc();
+    const char *folder = test_tmpdir();
+    char path[2048];
+    fake_begin("");
+    snprintf(path, sizeof(path), "%s/forward_0.bin", folder);
+    CHECK_EQ(mkdir(path, 0700), 0);
+    FAILS(folder, &desc, QNNRT_E_IO, "forward_0.bin", "folder");
+    desc.read = 1;
+    FAILS(folder, &desc, QNNRT_E_IO, "forward_0.bin", "folder");
+}
+
+TEST(symbolic_links_are_followed_and_loops_are_errors)
+{
+    qnnrt_desc desc = new_desc();
+    const char *folder = test_tmpdir(), *other = folder_of("real", ONE, strlen(ONE));
+    char path[2048], target[2048];
+    qnnrt *model = NULL;
+    fake_begin("");
+    snprintf(path, sizeof(path), "%s/forward_0.bin", folder);
+    CHECK_EQ(symlink("forward_0.bin", path), 0);
+    FAILS(folder, &desc, QNNRT_E_IO, "forward_0.bin", strerror(ELOOP));
+    CHECK_EQ(unlink(path), 0);
+    CHECK_EQ(symlink("gone", path), 0);
+    FAILS(folder, &desc, QNNRT_E_IO, "forward_0.bin", strerror(ENOENT));
+    CHECK_EQ(unlink(path), 0);
+    target[0] = '\0';
+    if (other[0] != '/') CHECK(getcwd(target, sizeof(target) / 2) != NULL);
+    snprintf(target + strlen(target), sizeof(target) - strlen(target), "/%s/real", other);
+    CHECK_EQ(symlink(target, path), 0);
+    OPENS(folder, &desc, &model);
+    CLOSE(model);
+}
+
+/* "*.bin: whatever is a context binary; the others are skipped with a line in the log" */
+TEST(folders_and_fifos_beside_a_good_one_are_skipped_with_a_log_line)
+{
+    qnnrt_desc desc = new_desc();
+    const char *folder = folder_of("good.bin", ONE, strlen(ONE));
+    char path[2048];
+    qnnrt *model = NULL;
+    fake_begin("");
+    snprintf(path, sizeof(path), "%s/assets.bin", folder);
+    CHECK_EQ(mkdir(path, 0700), 0);
+    snprintf(path, sizeof(path), "%s/pipe.bin", folder);
+    CHECK_EQ(mkfifo(path, 0600), 0);
+    alarm(20);
+    OPENS(folder, &desc, &model);
+    alarm(0);
+    FILES_ARE(model, "good.bin ");
+    CHECK_STR(log_text, "assets.bin is left out");
+    CHECK_STR(log_text, "pipe.bin is left out");
+    CLOSE(model);
+}
+
+/* ---- numbering ------------------------------------------------------------------------------ */
+
+TEST(forward_with_a_gap_names_the_missing_shard)
+{
+    qnnrt_desc desc = new_desc();
+    const char *folder = test_tmpdir();
+    fake_begin("");
+    CHECK(shard_write(folder, "forward_0.bin", 0) && shard_write(folder, "forward_1.bin", 1));
+    CHECK(shard_write(folder, "forward_2.bin", 2) && shard_write(folder, "forward_10.bin", 3));
+    FAILS(folder, &desc, QNNRT_E_FORMAT, folder, "shard 3 is missing", "forward_10.bin");
+    CHECK(strstr(fake_trace(), "backendCreate") == NULL);
+}
+
+TEST(forward_without_0_names_the_missing_shard)
+{
+    qnnrt_desc desc = new_desc();
+    const char *folder = test_tmpdir();
+    fake_begin("");
+    CHECK(shard_write(folder, "forward_1.bin", 0));
+    FAILS(folder, &desc, QNNRT_E_FORMAT, folder, "shard 0 is missing", "forward_1.bin");
+}
+
+TEST(forward_0_to_10_are_in_numeric_order)
+{
+    qnnrt_desc desc = new_desc();
+    const char *folder = test_tmpdir();
+    qnnrt *model = NULL;
+    unsigned i;
+    fake_begin("");
+    for (i = 0; i <= 10; ++i) {
+        char name[32];
+        snprintf(name, sizeof(name), "forward_%u.bin", (i * 7) % 11);
+        CHECK(shard_write(folder, name, (i * 7) % 11));
+    }
+    OPENS(folder, &desc, &model);
+    FILES_ARE(model, "forward_0.bin forward_1.bin forward_2.bin forward_3.bin forward_4.bin forward_5.bin forward_6.bin "
+                     "forward_7.bin forward_8.bin forward_9.bin forward_10.bin ");
+    CHECK_EQ(qnnrt_pipeline_count(model), 1);
+    CHECK(qnnrt_pipeline_get_info(qnnrt_pipeline_get(model, 0))->failure == NULL);
+    CHECK_EQ(qnnrt_pipeline_get_info(qnnrt_pipeline_get(model, 0))->edge_count, 10);
+    CLOSE(model);
+}
+
+TEST(forward_twice_the_same_number_names_both)
+{
+    qnnrt_desc desc = new_desc();
+    const char *folder = test_tmpdir();
+    fake_begin("");
+    CHECK(shard_write(folder, "forward_0.bin", 0) && shard_write(folder, "forward_1.bin", 1));
+    CHECK(shard_write(folder, "forward_01.bin", 1));
+    FAILS(folder, &desc, QNNRT_E_FORMAT, folder, "forward_1.bin", "forward_01.bin", "same shard");
+    folder = test_tmpdir();
+    CHECK(shard_write(folder, "forward_0.bin", 0) && shard_write(folder, "forward_000.bin", 1));
+    FAILS(folder, &desc, QNNRT_E_FORMAT, folder, "forward_0.bin", "forward_000.bin", "same shard");
+}
+
+TEST(forward_with_leading_zeros_opens)
+{
+    qnnrt_desc desc = new_desc();
+    const char *folder = test_tmpdir();
+    qnnrt *model = NULL;
+    fake_begin("");
+    CHECK(shard_write(folder, "forward_00.bin", 0) && shard_write(folder, "forward_01.bin", 1));
+    OPENS(folder, &desc, &model);
+    FILES_ARE(model, "forward_00.bin forward_01.bin ");
+    CLOSE(model);
+}
+
+TEST(forward_files_leave_others_out_with_a_log_line)
+{
+    qnnrt_desc desc = new_desc();
+    const char *folder = test_tmpdir();
+    qnnrt *model = NULL;
+    fake_begin("");
+    CHECK(shard_write(folder, "forward_0.bin", 0) && shard_write(folder, "forward_1.bin", 1));
+    WRITE(folder, "embedding.bin", "not a context binary, and never looked at");
+    WRITE(folder, "forward_1234567890.bin", "ten digits: not a number of a shard");
+    WRITE(folder, "forward_x.bin", "no number");
+    WRITE(folder, "forward_1.bin.bin", "nor this");
+    WRITE(folder, "model_1_of_2.bin", "another way of numbering");
+    OPENS(folder, &desc, &model);
+    FILES_ARE(model, "forward_0.bin forward_1.bin ");
+    CHECK_STR(log_text, "embedding.bin is left out");
+    CHECK_STR(log_text, "model_1_of_2.bin is left out");
+    CHECK_EQ(count_of(log_text, "is left out"), 5);
+    CLOSE(model);
+}
+
+TEST(i_of_n_complete_opens_in_order)
+{
+    qnnrt_desc desc = new_desc();
+    const char *folder = test_tmpdir();
+    qnnrt *model = NULL;
+    unsigned i;
+    fake_begin("");
+    for (i = 1; i <= 11; ++i) {
+        char name[64];
+        snprintf(name, sizeof(name), "llama_v3_8b_%u_of_11.bin", i);
+        CHECK(shard_write(folder, name, i - 1));
+    }
+    WRITE(folder, "other.bin", "left out");
+    OPENS(folder, &desc, &model);
+    CHECK_EQ(strncmp(files_of(model), "llama_v3_8b_1_of_11.bin llama_v3_8b_2_of_11.bin llama_v3_8b_3_of_11.bin ", 72), 0);
+    CHECK_STR(files_of(model), "llama_v3_8b_10_of_11.bin llama_v3_8b_11_of_11.bin ");
+    CHECK_STR(log_text, "other.bin is left out");
+    CLOSE(model);
+}
+
+TEST(i_of_n_with_one_missing_names_it)
+{
+    qnnrt_desc desc = new_desc();
+    const char *folder = test_tmpdir();
+    fake_begin("");
+    CHECK(shard_write(folder, "m_1_of_3.bin", 0) && shard_write(folder, "m_3_of_3.bin", 2));
+    FAILS(folder, &desc, QNNRT_E_FORMAT, folder, "shard 2 is missing", "m_3_of_3.bin");
+    folder = test_tmpdir();
+    CHECK(shard_write(folder, "m_1_of_3.bin", 0) && shard_write(folder, "m_2_of_3.bin", 1));
+    FAILS(folder, &desc, QNNRT_E_FORMAT, folder, "says 3 shards, 2 are there");
+    folder = test_tmpdir();
+    CHECK(shard_write(folder, "m_2_of_2.bin", 1));
+    FAILS(folder, &desc, QNNRT_E_FORMAT, folder, "shard 1 is missing", "m_2_of_2.bin");
+}
+
+TEST(i_of_n_of_two_models_names_one_of_each)
+{
+    qnnrt_desc desc = new_desc();
+    const char *folder = test_tmpdir();
+    fake_begin("");
+    CHECK(shard_write(folder, "a_1_of_2.bin", 0) && shard_write(folder, "a_2_of_2.bin", 1));
+    CHECK(shard_write(folder, "b_1_of_2.bin", 0) && shard_write(folder, "b_2_of_2.bin", 1));
+    FAILS(folder, &desc, QNNRT_E_FORMAT, folder, "more than one model", "a_1_of_2.bin", "b_1_of_2.bin");
+    folder = test_tmpdir();
+    CHECK(shard_write(folder, "a_1_of_2.bin", 0) && shard_write(folder, "b_2_of_2.bin", 1));
+    FAILS(folder, &desc, QNNRT_E_FORMAT, folder, "more than one model", "a_1_of_2.bin", "b_2_of_2.bin");
+}
+
+TEST(i_of_n_with_a_wrong_total_is_refused)
+{
+    qnnrt_desc desc = new_desc();
+    const char *folder = test_tmpdir();
+    fake_begin("");
+    CHECK(shard_write(folder, "m_1_of_2.bin", 0) && shard_write(folder, "m_2_of_3.bin", 1));
+    FAILS(folder, &desc, QNNRT_E_FORMAT, folder, "m_1_of_2.bin", "m_2_of_3.bin");
+    folder = test_tmpdir();
+    CHECK(shard_write(folder, "m_1_of_2.bin", 0) && shard_write(folder, "m_2_of_2.bin", 1) && shard_write(folder, "m_3_of_2.bin", 2));
+    FAILS(folder, &desc, QNNRT_E_FORMAT, folder, "says 2 shards, 3 are there");
+}
+
+/* The text must not speak of a file "numbering from 1". */
+TEST(i_of_n_from_0_says_where_numbering_begins)
+{
+    qnnrt_desc desc = new_desc();
+    const char *folder = test_tmpdir();
+    fake_begin("");
+    CHECK(shard_write(folder, "m_0_of_2.bin", 0) && shard_write(folder, "m_1_of_2.bin", 1));
+    FAILS(folder, &desc, QNNRT_E_FORMAT, folder, "m_0_of_2.bin", "begins at 1");
+    CHECK(strstr(error.text, "are the same shard") == NULL);
+}
+
+TEST(i_of_n_twice_the_same_number_names_both)
+{
+    qnnrt_desc desc = new_desc();
+    const char *folder = test_tmpdir();
+    fake_begin("");
+    CHECK(shard_write(folder, "m_1_of_2.bin", 0) && shard_write(folder, "m_01_of_2.bin", 0) && shard_write(folder, "m_2_of_2.bin", 1));
+    FAILS(folder, &desc, QNNRT_E_FORMAT, folder, "m_1_of_2.bin", "m_01_of_2.bin", "same shard");
+}
+
+TEST(any_names_are_in_natural_order)
+{
+    static const char *const names[] = { "part_10.bin", "part_2.bin", "Part_3.bin", "part_1_b.bin", "part_1.bin", "part_002.bin",
+                                         "a.bin", "part_99999999999999999999999.bin", "part_100000000000000000000000.bin" };
+    qnnrt_desc desc = new_desc();
+    const char *folder = test_tmpdir();
+    qnnrt *model = NULL;
+    unsigned i;
+    fake_begin("");
+    for (i = 0; i < sizeof(names) / sizeof(names[0]); ++i) CHECK(shard_write(folder, names[i], i));
+    OPENS(folder, &desc, &model);
+    CHECK_EQ(strncmp(files_of(model), "Part_3.bin a.bin part_1.bin part_1_b.bin ", 41), 0);
+    CHECK(strstr(files_of(model), "part_2.bin ") < strstr(files_of(model), "part_10.bin "));
+    CHECK(strstr(files_of(model), "part_002.bin ") < strstr(files_of(model), "part_10.bin "));
+    CHECK_STR(files_of(model), "part_10.bin part_99999999999999999999999.bin part_100000000000000000000000.bin ");
+    CLOSE(model);
+}
+
+/* As the comment of the comparison says. */
+TEST(equal_numbers_are_ordered_by_digits_first)
+{
+    qnnrt_desc desc = new_desc();
+    const char *folder = test_tmpdir();
+    qnnrt *model = NULL;
+    fake_begin("");
+    CHECK(shard_write(folder, "part_002.bin", 2) && shard_write(folder, "part_02.bin", 1) && shard_write(folder, "part_2.bin", 0));
+    OPENS(folder, &desc, &model);
+    FILES_ARE(model, "part_2.bin part_02.bin part_002.bin ");
+    CLOSE(model);
+}
+
+/* ---- releases and backends ------------------------------------------------------------------ */
+
+#define ONE_WITH(facts) HEAD facts "graph fwd\nin ids 1 0032 2 1 4 -\nout logits 2 0232 2 1 8 -\n"
+
+TEST(binary_of_another_backend_names_both)
+{
+    fake_begin("");
+    TEXT_FAILS(ONE_WITH("backend 3\n"), QNNRT_E_MISMATCH, "shard.bin", "compiled for backend 3", "is backend 6");
+    TEXT_FAILS(ONE_WITH("backend 4\n"), QNNRT_E_MISMATCH, "shard.bin", "compiled for backend 4", "3 CPU, 4 GPU, 6 HTP");
+    CHECK(strstr(fake_trace(), "contextCreateFromBinary") == NULL);
+    fake_begin("id=3");
+    TEXT_FAILS(ONE, QNNRT_E_MISMATCH, "shard.bin", "compiled for backend 6", "is backend 3");
+    TEXT_IS_FINE(ONE_WITH("backend 3\n"));
+}
+
+TEST(binary_that_states_no_backend_opens)
+{
+    fake_begin("");
+    TEXT_IS_FINE(ONE_WITH("backend 0\n"));
+}
+
+TEST(binary_newer_by_core_version_names_both_releases)
+{
+    fake_begin("core=2.35,build=v2.46.0.1");
+    TEXT_FAILS(ONE_WITH("build v2.47.0.260101\ncore 2 36 0\n"), QNNRT_E_VERSION, "shard.bin", "v2.47.0.260101", "2.36", "v2.46.0.1",
+               "2.35", "newer");
+    TEXT_FAILS(ONE_WITH("build -\ncore 2 36 0\n"), QNNRT_E_VERSION, "shard.bin", "2.36", "2.35");
+    CHECK(strstr(error.text, "release  (") == NULL);
+    TEXT_FAILS(ONE_WITH("build v2.46.0.1\ncore 3 0 0\n"), QNNRT_E_VERSION, "shard.bin", "3.0", "2.35");
+    TEXT_FAILS(ONE_WITH("build v2.46.0.1\ncore 4294967295 4294967295 0\n"), QNNRT_E_VERSION, "4294967295.4294967295");
+    CHECK(strstr(fake_trace(), "contextCreateFromBinary") == NULL);
+    TEXT_IS_FINE(ONE_WITH("build v2.46.0.1\ncore 2 35 99\n"));
+    TEXT_IS_FINE(ONE_WITH("build v2.45.0.1\ncore 2 34 0\n"));
+}
+
+TEST(binary_newer_by_build_id_only_names_both_releases)
+{
+    fake_begin("");
+    TEXT_FAILS(ONE_WITH("build v2.52.0.270101\n"), QNNRT_E_VERSION, "shard.bin", "v2.52.0.270101", "v2.51.0.260929181845");
+    TEXT_FAILS(ONE_WITH("build v3.0.0\n"), QNNRT_E_VERSION, "v3.0.0");
+    TEXT_FAILS(ONE_WITH("build 2.100\n"), QNNRT_E_VERSION, "2.100");
+    CHECK(strstr(fake_trace(), "contextCreateFromBinary") == NULL);
+    TEXT_IS_FINE(ONE_WITH("build v2.51.1.270101\n"));
+    TEXT_IS_FINE(ONE_WITH("build v1.99\n"));
+    fake_begin("build=null");
+    TEXT_IS_FINE(ONE_WITH("build v2.52.0\n"));
+}
+
+TEST(build_ids_that_are_none_are_no_reason_to_refuse)
+{
+    static const char *const ids[] = { "-", "null", "v", "garbage", "v2", "v2.", "v2.x", "2_52", "v99999999999999999999.1", "..", "v-3.1" };
+    size_t i;
+    fake_begin("");
+    for (i = 0; i < sizeof(ids) / sizeof(ids[0]); ++i) {
+        char text[512];
+        qnnrt *model = NULL;
+        snprintf(text, sizeof(text), ONE_WITH("build %s\n"), ids[i]);
+        TEXT_OPENS(text, &model);
+        CHECK(strcmp(qnnrt_contexts(model, NULL)->build_id, i < 2 ? "" : ids[i]) == 0);
+        CLOSE(model);
+    }
+}
+
+TEST(build_id_with_control_characters_is_cleaned_in_errors)
+{
+    fake_begin("");
+    TEXT_FAILS(ONE_WITH("build v2.99.%1b[2J%0aforged\n"), QNNRT_E_VERSION, "v2.99.?[2J?forged");
+}
+
+TEST(weight_shared_htp_binary_is_refused_on_x86_64_before_the_vendor_sees_it)
+{
+    static const char text[] = HEAD "backend 6\ngraph a\nin x 1 0232 1 4 -\nout y 2 0232 1 4 -\ngraph b\nshared 5\nin x 3 0232 1 4 -\n"
+                               "out y 4 0232 1 4 -\n";
+#if defined(__x86_64__)
+    fake_begin("");
+    TEXT_FAILS(text, QNNRT_E_UNSUPPORTED, "shard.bin", "graph \"b\"", "shares its weights", "emulator", "device");
+    CHECK(strstr(fake_trace(), "contextCreateFromBinary") == NULL);
+    CHECK_STR(fake_trace(), "systemContextGetBinaryInfo");
+#else
+    fake_begin("");
+    TEXT_IS_FINE(text);
+#endif
+}
+
+TEST(weight_sharing_of_another_backend_is_none_of_ours)
+{
+    qnnrt *model = NULL;
+    fake_begin("id=3");
+    TEXT_OPENS(ONE_WITH("backend 3\n") "shared 5\n", &model);
+    CHECK_EQ(qnnrt_contexts(model, NULL)->graphs[0].shared_weights_bytes, 5);
+    CHECK_STR(fake_trace(), "contextCreateFromBinary");
+    CLOSE(model);
+}
+
+/* ---- ExecuTorch's head ---------------------------------------------------------------------- */
+
+/* The head, then a text; answers the bytes. */
+static size_t head_make(char *out, uint64_t announced, const char *text)
+{
+    static const unsigned char magic[4] = { 0xCD, 0xAB, 0x78, 0x56 };
+    uint64_t signature = 0x1122334455667788u;
+    memset(out, 0, 256);
+    memcpy(out, magic, 4);
+    memcpy(out + 4, &signature, 8);
+    memcpy(out + 12, &announced, 8);
+    memcpy(out + 256, text, strlen(text));
+    return 256 + strlen(text);
+}
+
+TEST(executorch_head_is_stepped_over)
+{
+    char bytes[2048];
+    int how;
+    for (how = 0; how < 3; ++how) {
+        size_t size = head_make(bytes, strlen(ONE), ONE);
+        qnnrt_desc desc = new_desc();
+        text_block block;
+        qnnrt *model = NULL;
+        const char *folder = how < 2 ? folder_of("forward_0.bin", bytes, size) : NULL;
+        block_begin(&block, NULL, bytes, size);
+        desc.read = how == 1;
+        if (how == 2) { desc.files = &block.file; desc.file_count = 1; }
+        fake_begin("");
+        OPENS(folder, &desc, &model);
+        CHECK_EQ(qnnrt_contexts(model, NULL)->blob_bytes, strlen(ONE));
+        CHECK_EQ(qnnrt_contexts(model, NULL)->file_bytes, size);
+        free(block.data);
+        CLOSE(model);
+    }
+}
+
+TEST(executorch_head_may_announce_less_than_follows)
+{
+    static const char more[] = ONE "this is not part of the binary\n";
+    char bytes[2048];
+    size_t size = head_make(bytes, strlen(ONE), more);
+    qnnrt_desc desc = new_desc();
+    qnnrt *model = NULL;
+    fake_begin("");
+    OPENS(folder_of("forward_0.bin", bytes, size), &desc, &model);
+    CLOSE(model);
+}
+
+TEST(executorch_head_that_announces_too_much_is_refused)
+{
+    static const uint64_t more[] = { 1, 0x100000000u, UINT64_MAX / 2, UINT64_MAX - 256 };
+    char bytes[2048];
+    size_t i;
+    for (i = 0; i < 4; ++i) {
+        size_t size = head_make(bytes, strlen(ONE) + more[i], ONE);
+        char expected[32];
+        qnnrt_desc desc = new_desc();
+        fake_begin("");
+        snprintf(expected, sizeof(expected), "%llu bytes", (unsigned long long)(strlen(ONE) + more[i]));
+        FAILS(folder_of("forward_0.bin", bytes, size), &desc, QNNRT_E_FORMAT, "forward_0.bin", "ExecuTorch head", expected);
+        CHECK(strstr(fake_trace(), "GetBinaryInfo") == NULL);
+    }
+}
+
+/* Under 64 bytes is a check of ours, because the vendor has none: it must count behind the head. */
+TEST(executorch_head_alone_or_with_under_64_bytes_is_refused_before_the_vendor_sees_it)
+{
+    static const size_t follow[] = { 0, 1, 8, 63 };
+    char bytes[2048];
+    size_t i;
+    for (i = 0; i < 4; ++i) {
+        qnnrt_desc desc = new_desc();
+        head_make(bytes, follow[i], ONE);
+        fake_begin("");
+        FAILS(folder_of("forward_0.bin", bytes, 256 + follow[i]), &desc, QNNRT_E_FORMAT, "forward_0.bin", "at least 64");
+        CHECK(strstr(fake_trace(), "GetBinaryInfo") == NULL);
+        desc.read = 1;
+        FAILS(folder_of("forward_0.bin", bytes, 256 + strlen(ONE)), &desc, QNNRT_E_FORMAT, "forward_0.bin", "at least 64");
+        CHECK(strstr(fake_trace(), "GetBinaryInfo") == NULL);
+    }
+}
+
+TEST(executorch_head_cut_short_is_refused)
+{
+    char bytes[2048];
+    qnnrt_desc desc = new_desc();
+    head_make(bytes, strlen(ONE), ONE);
+    fake_begin("");
+    FAILS(folder_of("forward_0.bin", bytes, 255), &desc, QNNRT_E_FORMAT, "forward_0.bin");
+    FAILS(folder_of("forward_0.bin", bytes, 64), &desc, QNNRT_E_FORMAT, "forward_0.bin");
+}
+
+/* ---- desc.files ----------------------------------------------------------------------------- */
+
+TEST(files_and_blocks_mixed_keep_their_order_and_names)
+{
+    char paths[2][2048];
+    qnnrt_desc desc = new_desc();
+    const char *folder = test_tmpdir();
+    qnnrt_file files[4];
+    qnnrt *model = NULL;
+    char expected[8192];
+    fake_begin("");
+    CHECK(shard_write(folder, "z.bin", 0) && shard_write(folder, "a", 1));
+    snprintf(paths[0], sizeof(paths[0]), "%s/z.bin", folder);
+    snprintf(paths[1], sizeof(paths[1]), "%s/a", folder);
+    memset(files, 0, sizeof(files));
+    files[0].path = paths[0];
+    files[1].path = paths[1];
+    files[2].data = HEAD "graph fwd\nin h2 5 0232 2 1 8 -\nout h3 6 0232 2 1 8 -\n";
+    files[2].bytes = strlen((const char *)files[2].data);
+    files[3].path = "a name that is no path";
+    files[3].data = HEAD "graph fwd\nin h3 7 0232 2 1 8 -\nout h4 8 0232 2 1 8 -\n";
+    files[3].bytes = strlen((const char *)files[3].data);
+    desc.files = files;
+    desc.file_count = 4;
+    OPENS(NULL, &desc, &model);
+    snprintf(expected, sizeof(expected), "%s %s (memory) a name that is no path ", paths[0], paths[1]);
+    FILES_ARE(model, expected);
+    CHECK_EQ(qnnrt_pipeline_get_info(qnnrt_pipeline_get(model, 0))->edge_count, 3);
+    CLOSE(model);
+}
+
+TEST(files_that_are_missing_are_io_errors_with_their_path)
+{
+    qnnrt_desc desc = new_desc();
+    qnnrt_file files[2];
+    char path[2048];
+    fake_begin("");
+    memset(files, 0, sizeof(files));
+    snprintf(path, sizeof(path), "%s/gone.bin", test_tmpdir());
+    files[0].data = ONE;
+    files[0].bytes = strlen(ONE);
+    files[1].path = path;
+    desc.files = files;
+    desc.file_count = 2;
+    FAILS(NULL, &desc, QNNRT_E_IO, path, strerror(ENOENT));
+    files[1].path = "";
+    FAILS(NULL, &desc, QNNRT_E_IO, strerror(ENOENT));
+}
+
+TEST(files_that_are_foreign_are_errors_and_not_skipped)
+{
+    qnnrt_desc desc = new_desc();
+    qnnrt_file files[2];
+    char elf[FOREIGN_BYTES];
+    fake_begin("");
+    foreign_make(&foreigners[0], elf);
+    memset(files, 0, sizeof(files));
+    files[0].data = ONE;
+    files[0].bytes = strlen(ONE);
+    files[1].path = "lib.so";
+    files[1].data = elf;
+    files[1].bytes = sizeof(elf);
+    desc.files = files;
+    desc.file_count = 2;
+    FAILS(NULL, &desc, QNNRT_E_FORMAT, "lib.so", "ELF");
+}
+
+TEST(files_without_path_and_data_are_argument_errors)
+{
+    qnnrt_desc desc = new_desc();
+    qnnrt_file files[2];
+    fake_begin("");
+    memset(files, 0, sizeof(files));
+    files[0].data = ONE;
+    files[0].bytes = strlen(ONE);
+    desc.files = files;
+    desc.file_count = 2;
+    FAILS(NULL, &desc, QNNRT_E_ARG, "files[1]", "neither path nor data");
+    desc.file_count = 0;
+    FAILS(NULL, &desc, QNNRT_E_ARG, "file_count is 0");
+    CHECK(strstr(fake_trace(), "backendCreate") == NULL);
+}
+
+TEST(folder_and_files_both_or_neither_are_argument_errors)
+{
+    qnnrt_desc desc = new_desc();
+    const char *folder = folder_of("forward_0.bin", ONE, strlen(ONE));
+    qnnrt_file file;
+    qnnrt *model = (qnnrt *)&error;
+    fake_begin("");
+    memset(&file, 0, sizeof(file));
+    file.data = ONE;
+    file.bytes = strlen(ONE);
+    FAILS(NULL, &desc, QNNRT_E_ARG, "folder", "desc.files", "one of the two");
+    FAILS(NULL, NULL, QNNRT_E_ARG, "folder", "desc.files");
+    desc.files = &file;
+    desc.file_count = 1;
+    FAILS(folder, &desc, QNNRT_E_ARG, "folder", "desc.files", "one of the two");
+    desc.files = NULL;
+    FAILS(NULL, &desc, QNNRT_E_ARG, "desc.files");
+    memset(&error, 0xFF, sizeof(error));
+    CHECK_EQ(qnnrt_open(folder, &desc, NULL, &error), QNNRT_E_ARG);
+    CHECK_STR(error.text, "out is NULL");
+    CHECK_EQ(qnnrt_open(folder, &desc, NULL, NULL), QNNRT_E_ARG);
+    (void)model;
+    TRY(nothing_left());
+}
+
+TEST(file_count_beside_a_folder_does_not_matter)
+{
+    qnnrt_desc desc = new_desc();
+    const char *folder = folder_of("forward_0.bin", ONE, strlen(ONE));
+    qnnrt *model = NULL;
+    fake_begin("");
+    desc.file_count = 7;
+    OPENS(folder, &desc, &model);
+    CLOSE(model);
+}
+
+/* ---- metadata ------------------------------------------------------------------------------- */
+
+#define RICH                                                                                                     \
+    HEAD "backend 6\nbuild v2.50.1.7\ncore 2 39 3\nbackendapi 5 50 2\nblob 4 1 2\nsoc 57\narch 75\n"             \
+    "ctxtensor c0 90 0232 1 4 -\nctxtensor c1 91 0232 1 4 -\n"                                                   \
+    "graph prefill\n"                                                                                            \
+    "in ids 1 0032 2 1 128 -\n"                                                                                  \
+    "in mask 2 0416 4 1 1 128 128 s 0.001 -65535\n"                                                              \
+    "in axis 3 0408 2 3 2 a 0 3 0.5 1 0.25 -2 2 3\n"                                                             \
+    "in bits 4 0304 1 5 b 4 0.125 -1\n"                                                                          \
+    "in both 5 0308 2 2 3 w 4 1 3 1 0 2 0 4 -1\n"                                                                \
+    "in nooff 6 0308 1 2 w 8 0 2 1 0 2 0 nulloffsets\n"                                                          \
+    "in odd 7 0416 1 3 e 9\n"                                                                                    \
+    "in scalar 8 0232 0 -\n"                                                                                     \
+    "out logits 10 0416 3 1 1 32000 s 0.01 -100\n"                                                               \
+    "out flag 11 0508 1 1 -\n"                                                                                   \
+    "upd lora_a 20 0316 2 8 16 s 0.5 0\n"                                                                        \
+    "upd lora_b 21 0216 2 16 8 -\n"                                                                              \
+    "spill 1000000\nvtcm 8388608\nopt 3\nhvx 4\nio 77\nopdata 78\nconst 12345\nddr 79\n"                         \
+    "graph moves\n"                                                                                              \
+    "in t 30 0232 2 4 8 - dyn=1,0\n"                                                                             \
+    "in o 31 0232 1 2 - type=11\n"                                                                               \
+    "out y 32 0232 2 4 8 - dyn=0,0\n"
+
+static int floats_same(const float *a, const float *b, size_t count)
+{
+    return (a == NULL) == (b == NULL) && (a == NULL || memcmp(a, b, count * sizeof(float)) == 0);
+}
+
+static void same_tensor(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
+{
+    uint32_t i;
+    CHECK(strcmp(a->name, b->name) == 0);
+    CHECK_EQ(a->id, b->id);
+    CHECK_EQ(a->dtype, b->dtype);
+    CHECK_EQ(a->rank, b->rank);
+    for (i = 0; i < a->rank; ++i) CHECK_EQ(a->dims[i], b->dims[i]);
+    CHECK_EQ(a->count, b->count);
+    CHECK_EQ(a->bytes, b->bytes);
+    CHECK_EQ(a->quant.encoding, b->quant.encoding);
+    CHECK_EQ(a->quant.bitwidth, b->quant.bitwidth);
+    CHECK(memcmp(&a->quant.scale, &b->quant.scale, sizeof(float)) == 0);
+    CHECK_EQ(a->quant.offset, b->quant.offset);
+    CHECK_EQ(a->quant.axis, b->quant.axis);
+    CHECK_EQ(a->quant.count, b->quant.count);
+    CHECK(floats_same(a->quant.scales, b->quant.scales, a->quant.count));
+    CHECK_EQ(a->quant.offsets == NULL, b->quant.offsets == NULL);
+    for (i = 0; a->quant.offsets != NULL && i < a->quant.count; ++i) CHECK_EQ(a->quant.offsets[i], b->quant.offsets[i]);
+    CHECK_EQ(a->quant.vendor_encoding, b->quant.vendor_encoding);
+    CHECK_EQ(a->vendor_type, b->vendor_type);
+    CHECK_EQ(a->vendor_format, b->vendor_format);
+    CHECK_EQ(a->optional, b->optional);
+    CHECK_EQ(a->updateable, b->updateable);
+    if (a->vendor_version != b->vendor_version) return;
+    CHECK_EQ(a->dynamic_dims == NULL, b->dynamic_dims == NULL);
+    for (i = 0; a->dynamic_dims != NULL && i < a->rank; ++i) CHECK_EQ(a->dynamic_dims[i], b->dynamic_dims[i]);
+}
+
+static void same_tensors(const qnnrt_tensor_info *a, size_t a_count, const qnnrt_tensor_info *b, size_t b_count)
+{
+    size_t i;
+    CHECK_EQ(a_count, b_count);
+    for (i = 0; i < a_count; ++i) TRY(same_tensor(&a[i], &b[i]));
+}
+
+/* a and b were read through these versions of the structs (info, ginfo). */
+static void same_table(const qnnrt_context_info *a, int a_info, int a_ginfo, const qnnrt_context_info *b, int b_info, int b_ginfo)
+{
+    size_t g;
+    CHECK(strcmp(a->build_id, b->build_id) == 0);
+    CHECK_EQ(a->file_bytes, b->file_bytes);
+    CHECK_EQ(a->backend_id, b->backend_id);
+    CHECK(memcmp(&a->core_api, &b->core_api, sizeof(a->core_api)) == 0);
+    CHECK(memcmp(&a->backend_api, &b->backend_api, sizeof(a->backend_api)) == 0);
+    CHECK(memcmp(&a->blob_version, &b->blob_version, sizeof(a->blob_version)) == 0);
+    CHECK_EQ(a->blob_bytes, b->blob_bytes);
+    CHECK_EQ(a->context_tensor_count, b->context_tensor_count);
+    if (a_info == b_info || (a_info < 3 && b_info < 3)) {
+        CHECK_EQ(a->soc_model, b->soc_model);
+        CHECK_EQ(a->dsp_arch, b->dsp_arch);
+    }
+    CHECK_EQ(a->graph_count, b->graph_count);
+    for (g = 0; g < a->graph_count; ++g) {
+        const qnnrt_graph_info *x = &a->graphs[g], *y = &b->graphs[g];
+        CHECK(strcmp(x->name, y->name) == 0);
+        TRY(same_tensors(x->inputs, x->input_count, y->inputs, y->input_count));
+        TRY(same_tensors(x->outputs, x->output_count, y->outputs, y->output_count));
+        if ((a_ginfo < 2) == (b_ginfo < 2))
+            TRY(same_tensors(x->updateables, x->updateable_count, y->updateables, y->updateable_count));
+        if ((a_ginfo < 3) != (b_ginfo < 3)) continue;
+        CHECK_EQ(x->spill_fill_bytes, y->spill_fill_bytes);
+        CHECK_EQ(x->vtcm_bytes, y->vtcm_bytes);
+        CHECK_EQ(x->shared_weights_bytes, y->shared_weights_bytes);
+        CHECK_EQ(x->const_bytes, y->const_bytes);
+        CHECK_EQ(x->optimization_level, y->optimization_level);
+        CHECK_EQ(x->hvx_threads, y->hvx_threads);
+    }
+}
+
+TEST(metadata_reads_the_same_through_all_struct_versions)
+{
+    qnnrt *best = NULL;
+    int info, ginfo, tensor;
+    const qnnrt_context_info *b;
+    fake_begin("info=3,ginfo=3,tensor=2");
+    TEXT_OPENS(RICH, &best);
+    b = qnnrt_contexts(best, NULL);
+    for (info = 1; info <= 3; ++info)
+        for (ginfo = 1; ginfo <= 3; ++ginfo)
+            for (tensor = 1; tensor <= 2; ++tensor) {
+                char knobs[64];
+                qnnrt *model = NULL;
+                const qnnrt_context_info *a;
+                snprintf(knobs, sizeof(knobs), "info=%d,ginfo=%d,tensor=%d", info, ginfo, tensor);
+                fake_begin(knobs);
+                TEXT_OPENS(RICH, &model);
+                a = qnnrt_contexts(model, NULL);
+                TRY(same_table(a, info, ginfo, b, 3, 3));
+                CHECK_EQ(a->graphs[0].inputs[0].vendor_version, tensor);
+                /* What a version lacks reads as nothing. */
+                if (info < 3) CHECK(a->soc_model == 0 && a->dsp_arch == 0);
+                if (ginfo < 2) CHECK(a->graphs[0].updateable_count == 0 && a->graphs[0].updateables == NULL);
+                if (ginfo < 3) CHECK(a->graphs[0].vtcm_bytes == 0 && a->graphs[0].const_bytes == 0 && a->graphs[0].spill_fill_bytes == 0);
+                if (tensor < 2) CHECK(a->graphs[1].inputs[0].dynamic_dims == NULL);
+                CLOSE(model);
+            }
+    CHECK_EQ(qnnrt_close(best), QNNRT_OK);
+}
+
+/* The table against the text, number by number. */
+TEST(metadata_is_what_the_text_says)
+{
+    qnnrt *model = NULL;
+    const qnnrt_context_info *c;
+    const qnnrt_tensor_info *in, *t;
+    fake_begin("info=3,ginfo=3,tensor=2");
+    TEXT_OPENS(RICH, &model);
+    c = qnnrt_contexts(model, NULL);
+    CHECK(strcmp(c->file, "shard.bin") == 0 && strcmp(c->build_id, "v2.50.1.7") == 0);
+    CHECK(c->backend_id == 6 && c->core_api.major == 2 && c->core_api.minor == 39 && c->core_api.patch == 3);
+    CHECK(c->backend_api.major == 5 && c->backend_api.minor == 50 && c->backend_api.patch == 2);
+    CHECK(c->blob_version.major == 4 && c->blob_version.minor == 1 && c->blob_version.patch == 2);
+    CHECK(c->soc_model == 57 && c->dsp_arch == 75 && c->context_tensor_count == 2 && c->graph_count == 2);
+    CHECK(c->file_bytes == strlen(RICH) && c->blob_bytes == strlen(RICH) && c->failure == NULL);
+    CHECK(c->graphs[0].input_count == 8 && c->graphs[0].output_count == 2 && c->graphs[0].updateable_count == 2);
+    CHECK(c->graphs[0].spill_fill_bytes == 1000000 && c->graphs[0].vtcm_bytes == 8388608 && c->graphs[0].optimization_level == 3);
+    CHECK(c->graphs[0].hvx_threads == 4 && c->graphs[0].const_bytes == 12345 && c->graphs[0].shared_weights_bytes == 0);
+    CHECK(c->graphs[0].unsupported == NULL);
+    CHECK(c->graphs[1].vtcm_bytes == 0 && c->graphs[1].updateable_count == 0);
+    in = c->graphs[0].inputs;
+    CHECK(in[0].id == 1 && in[0].dtype == QNNRT_DTYPE_I32 && in[0].rank == 2 && in[0].dims[1] == 128 && in[0].bytes == 512);
+    CHECK(in[0].quant.encoding == QNNRT_ENCODING_NONE && in[0].vendor_type == 0 && in[0].vendor_version == 2);
+    CHECK(in[0].dynamic_dims == NULL && !in[0].optional && !in[0].updateable);
+    CHECK(in[1].count == 16384 && in[1].bytes == 32768 && in[1].quant.encoding == QNNRT_ENCODING_PER_TENSOR);
+    CHECK(in[1].quant.offset == -65535 && in[1].quant.scale == 0.001f && in[1].quant.vendor_encoding == 0);
+    t = &in[2];
+    CHECK(t->quant.encoding == QNNRT_ENCODING_PER_AXIS && t->quant.axis == 0 && t->quant.count == 3 && t->quant.vendor_encoding == 1);
+    CHECK(t->quant.scales[0] == 0.5f && t->quant.scales[1] == 0.25f && t->quant.scales[2] == 2.0f);
+    CHECK(t->quant.offsets[0] == 1 && t->quant.offsets[1] == -2 && t->quant.offsets[2] == 3);
+    CHECK(in[3].quant.encoding == QNNRT_ENCODING_PER_TENSOR && in[3].quant.bitwidth == 4 && in[3].quant.scale == 0.125f);
+    CHECK(in[3].bytes == 3 && in[3].count == 5 && in[3].quant.vendor_encoding == 2);
+    CHECK(in[4].quant.encoding == QNNRT_ENCODING_PER_AXIS && in[4].quant.bitwidth == 4 && in[4].quant.axis == 1);
+    CHECK(in[4].quant.scales[2] == 4.0f && in[4].quant.offsets[2] == -1 && in[4].quant.vendor_encoding == 3);
+    CHECK(in[5].quant.encoding == QNNRT_ENCODING_PER_AXIS && in[5].quant.offsets == NULL && in[5].quant.scales[1] == 2.0f);
+    CHECK(in[6].quant.encoding == QNNRT_ENCODING_OTHER && in[6].quant.vendor_encoding == 9);
+    CHECK(in[7].rank == 0 && in[7].count == 1 && in[7].bytes == 4);
+    CHECK(c->graphs[0].outputs[0].vendor_type == 1 && c->graphs[0].outputs[1].dtype == QNNRT_DTYPE_BOOL8);
+    CHECK(c->graphs[0].updateables[0].updateable && strcmp(c->graphs[0].updateables[1].name, "lora_b") == 0);
+    CHECK(c->graphs[1].inputs[0].dynamic_dims != NULL && c->graphs[1].inputs[0].dynamic_dims[0] && !c->graphs[1].inputs[0].dynamic_dims[1]);
+    CHECK(c->graphs[1].inputs[1].optional && c->graphs[1].outputs[0].dynamic_dims == NULL);
+    CLOSE(model);
+}
+
+TEST(metadata_outlives_the_block_it_was_read_from)
+{
+    qnnrt *model = NULL, *again = NULL;
+    fake_begin("");
+    TEXT_OPENS(RICH, &model);              /* text_opens has freed the block */
+    CHECK_EQ(fake_live(), before.handles + 4);         /* log, backend, device, context; no system context */
+    TEXT_OPENS(RICH, &again);
+    TRY(same_table(qnnrt_contexts(model, NULL), 3, 3, qnnrt_contexts(again, NULL), 3, 3));
+    CHECK_EQ(qnnrt_close(again), QNNRT_OK);
+    CLOSE(model);
+}
+
+TEST(reading_gives_the_same_table_as_mapping)
+{
+    const char *folder = folder_of("forward_0.bin", RICH, strlen(RICH));
+    qnnrt_desc desc = new_desc();
+    qnnrt *mapped = NULL, *read = NULL;
+    fake_begin("tensor=2");
+    OPENS(folder, &desc, &mapped);
+    desc.read = 1;
+    OPENS(folder, &desc, &read);
+    TRY(same_table(qnnrt_contexts(mapped, NULL), 3, 3, qnnrt_contexts(read, NULL), 3, 3));
+    CHECK_EQ(open_fds(), before.fds);
+    CHECK_EQ(qnnrt_close(read), QNNRT_OK);
+    CLOSE(mapped);
+}
+
+TEST(struct_versions_that_are_unknown_are_refused_with_the_number)
+{
+    fake_begin("info=9");
+    TEXT_FAILS(ONE, QNNRT_E_FORMAT, "shard.bin", "version 9", "1 to 3");
+    fake_begin("info=0");
+    TEXT_FAILS(ONE, QNNRT_E_FORMAT, "shard.bin", "version 0");
+    fake_begin("ginfo=9");
+    TEXT_FAILS(ONE, QNNRT_E_FORMAT, "shard.bin", "graph 0", "version 9", "1 to 3");
+    fake_begin("ginfo=4294967295");
+    TEXT_FAILS(ONE, QNNRT_E_FORMAT, "shard.bin", "version 4294967295");
+    fake_begin("tensor=3");
+    TEXT_FAILS(ONE, QNNRT_E_FORMAT, "shard.bin", "graph \"fwd\"", "input 0", "version 3", "1 and 2");
+    fake_begin("tensor=0");
+    TEXT_FAILS(ONE, QNNRT_E_FORMAT, "shard.bin", "input 0", "version 0");
+}
+
+TEST(counts_that_are_absurd_are_refused_before_anything_is_read)
+{
+    fake_begin("");
+    TEXT_FAILS(ONE "lie numgraphs 4294967295\n", QNNRT_E_LIMIT, "shard.bin", "4294967295 graphs");
+    TEXT_FAILS(ONE "lie numgraphs 1000001\n", QNNRT_E_LIMIT, "shard.bin", "1000001 graphs");
+    TEXT_FAILS(ONE "lie numinputs 4294967295\n", QNNRT_E_LIMIT, "shard.bin", "graph \"fwd\"", "1000000 tensors");
+    TEXT_FAILS(ONE "lie numoutputs 4294967295\n", QNNRT_E_LIMIT, "shard.bin", "graph \"fwd\"", "1000000 tensors");
+    TEXT_FAILS(ONE "lie numupd 4294967295\n", QNNRT_E_LIMIT, "shard.bin", "graph \"fwd\"", "1000000 tensors");
+    TEXT_FAILS(ONE "lie numoutputs 1000000\n", QNNRT_E_LIMIT, "limits.tensors");
+    TEXT_FAILS(ONE "lie numgraphs 0\n", QNNRT_E_FORMAT, "shard.bin", "no graph");
+    TEXT_IS_FINE(ONE "lie numctx 4294967295\n");
+}
+
+TEST(arrays_that_are_null_are_refused_with_their_count)
+{
+    fake_begin("");
+    TEXT_FAILS(ONE "lie nullgraphs\n", QNNRT_E_FORMAT, "shard.bin", "1 graphs are announced");
+    TEXT_FAILS(ONE "lie nullinputs\n", QNNRT_E_FORMAT, "shard.bin", "graph \"fwd\"", "1 inputs are announced");
+    TEXT_FAILS(ONE "lie nulloutputs\n", QNNRT_E_FORMAT, "shard.bin", "graph \"fwd\"", "1 outputs are announced");
+    TEXT_FAILS(ONE "lie numupd 3\nlie nullupd\n", QNNRT_E_FORMAT, "shard.bin", "3 updateable tensors are announced");
+    TEXT_IS_FINE(ONE "lie nullupd\n");
+    TEXT_IS_FINE(ONE "ctxtensor c 5 0232 1 1 -\nlie nullctx\n");
+}
+
+TEST(no_graph_is_an_error)
+{
+    fake_begin("");
+    TEXT_FAILS(HEAD, QNNRT_E_FORMAT, "shard.bin", "no graph");
+}
+
+TEST(graph_without_inputs_or_outputs_opens_and_is_refused_at_prepare)
+{
+    static const char *const texts[] = { HEAD "graph g\n", HEAD "graph g\nin x 1 0232 1 1 -\n", HEAD "graph g\nout x 1 0232 1 1 -\n" };
+    size_t i;
+    fake_begin("");
+    for (i = 0; i < 3; ++i) {
+        qnnrt *model = NULL;
+        TEXT_OPENS(texts[i], &model);
+        CHECK_STR(qnnrt_contexts(model, NULL)->graphs[0].unsupported, "no inputs or no outputs");
+        PREPARE_FAILS(model, NULL, QNNRT_E_UNSUPPORTED, "\"g\"", "no inputs or no outputs");
+        CLOSE(model);
+    }
+}
+
+TEST(duplicate_graph_names_are_refused_by_name)
+{
+    fake_begin("");
+    TEXT_FAILS(ONE "graph other\nin x 1 0232 1 1 -\nout y 2 0232 1 1 -\ngraph fwd\nin x 1 0232 1 1 -\nout y 2 0232 1 1 -\n", QNNRT_E_FORMAT,
+               "shard.bin", "two graphs are named \"fwd\"");
+}
+
+TEST(duplicate_tensor_names_are_refused_by_name)
+{
+    fake_begin("");
+    TEXT_FAILS(GRAPH("in a 1 0232 1 1 -\nin b 2 0232 1 1 -\nin a 3 0232 1 1 -\n"), QNNRT_E_FORMAT, "shard.bin", "graph \"fwd\"",
+               "two inputs are named \"a\"");
+    TEXT_FAILS(GRAPH("out a 1 0232 1 1 -\nout a 3 0232 1 1 -\n"), QNNRT_E_FORMAT, "graph \"fwd\"", "two outputs are named \"a\"");
+    TEXT_FAILS(GRAPH("upd a 1 0232 1 1 -\nupd a 3 0232 1 1 -\n"), QNNRT_E_FORMAT, "graph \"fwd\"", "two updateable tensors are named \"a\"");
+    /* One name on both sides is two tensors: an input and the output that replaces it. */
+    TEXT_IS_FINE(GRAPH("in a 1 0232 1 1 -\nout a 2 0232 1 1 -\n"));
+}
+
+/* The vendor matches by id and answers 0x1774 when an id comes twice: such a graph can never run. At open or at prepare,
+   the names must be said. */
+TEST(duplicate_tensor_ids_are_refused_by_name)
+{
+    static const char *const texts[] = { GRAPH("in a 1 0232 1 1 -\nin b 1 0232 1 1 -\n"), GRAPH("out a 1 0232 1 1 -\nout b 1 0232 1 1 -\nin c 1 0232 1 1 -\n") };
+    size_t i;
+    fake_begin("");
+    for (i = 0; i < 2; ++i) {
+        qnnrt_desc desc = new_desc();
+        text_block block;
+        qnnrt *model = NULL;
+        qnnrt_run *run = NULL;
+        qnnrt_result result;
+        block_begin(&block, "shard.bin", texts[i], strlen(texts[i]));
+        desc.files = &block.file;
+        desc.file_count = 1;
+        result = qnnrt_open(NULL, &desc, &model, &error);
+        free(block.data);
+        if (result == QNNRT_OK) result = qnnrt_prepare(model, NULL, &run, &error);
+        qnnrt_run_destroy(run);
+        CLOSE(model);
+        CHECK(result == QNNRT_E_FORMAT || result == QNNRT_E_UNSUPPORTED);
+        CHECK_STR(error.text, "\"a\"");
+        CHECK_STR(error.text, "\"b\"");
+    }
+}
+
+/* ---- names ---------------------------------------------------------------------------------- */
+
+TEST(names_that_are_null_or_empty_are_refused_with_their_place)
+{
+    fake_begin("");
+    TEXT_FAILS(HEAD "graph fwd nullname\nin x 1 0232 1 1 -\nout y 2 0232 1 1 -\n", QNNRT_E_FORMAT, "shard.bin", "graph 0 has no name");
+    TEXT_FAILS(ONE "graph %\n", QNNRT_E_FORMAT, "shard.bin", "graph 1 has no name");
+    TEXT_FAILS(GRAPH("in a 1 0232 1 1 -\nin b 2 0232 1 1 - nullname\n"), QNNRT_E_FORMAT, "shard.bin", "graph \"fwd\"", "input 1 has no name");
+    TEXT_FAILS(GRAPH("in a 1 0232 1 1 -\nin % 2 0232 1 1 -\n"), QNNRT_E_FORMAT, "graph \"fwd\"", "input 1 has no name");
+    TEXT_FAILS(GRAPH("out b 2 0232 1 1 - nullname\n"), QNNRT_E_FORMAT, "graph \"fwd\"", "output 0 has no name");
+    TEXT_FAILS(GRAPH("upd b 2 0232 1 1 - nullname\n"), QNNRT_E_FORMAT, "graph \"fwd\"", "updateable tensor 0 has no name");
+}
+
+/* A text with one long name: kind 0 a graph, 1 an input, 2 an output, 3 an updateable. */
+static void long_name(char out[20000], int kind, size_t bytes)
+{
+    char name[4096];
+    if (bytes >= sizeof(name)) abort();
+    memset(name, 'n', bytes);
+    name[bytes] = '\0';
+    snprintf(out, 20000, HEAD "graph %s\nin %s 1 0232 1 1 -\nout %s 2 0232 1 1 -\nupd %s 3 0232 1 1 -\n", kind == 0 ? name : "g",
+             kind == 1 ? name : "i", kind == 2 ? name : "o", kind == 3 ? name : "u");
+}
+
+TEST(names_of_1024_bytes_are_taken_and_of_1025_refused)
+{
+    char text[20000];
+    int kind;
+    fake_begin("");
+    for (kind = 0; kind < 4; ++kind) {
+        qnnrt *model = NULL;
+        const qnnrt_graph_info *g;
+        const char *name;
+        long_name(text, kind, 1024);
+        TEXT_OPENS(text, &model);
+        g = qnnrt_contexts(model, NULL)->graphs;
+        name = kind == 0 ? g->name : kind == 1 ? g->inputs[0].name : kind == 2 ? g->outputs[0].name : g->updateables[0].name;
+        CHECK_EQ(strlen(name), 1024);
+        CLOSE(model);
+        long_name(text, kind, 1025);
+        TEXT_FAILS(text, QNNRT_E_LIMIT, "shard.bin", "longer than 1024 bytes", "limits.name_bytes");
+        long_name(text, kind, 4000);
+        TEXT_FAILS(text, QNNRT_E_LIMIT, "longer than 1024 bytes");
+    }
+}
+
+TEST(limit_name_bytes_holds_at_its_edge)
+{
+    qnnrt_limits limits;
+    char text[20000];
+    qnnrt *model = NULL;
+    int kind;
+    fake_begin("");
+    memset(&limits, 0, sizeof(limits));
+    for (kind = 0; kind < 4; ++kind) {
+        limits.name_bytes = 3;
+        long_name(text, kind, 3);
+        TEXT_OPENS_WITHIN(&limits, text, &model);
+        CLOSE(model);
+        long_name(text, kind, 4);
+        TEXT_FAILS_WITHIN(&limits, text, QNNRT_E_LIMIT, "longer than 3 bytes", "limits.name_bytes");
+        limits.name_bytes = UINT32_MAX;
+        long_name(text, kind, 4000);
+        TEXT_OPENS_WITHIN(&limits, text, &model);
+        CLOSE(model);
+    }
+}
+
+/* A hostile name that says what a line of ours says, in every place from which names reach error texts. */
+#define HOSTILE "%1b]0;x%07%1b[31m%0a%20%20it%20looks%20like%20gold%0d%c2%9b%c2%85%7f%ff%c0%af"
+#define CLEANED "?]0;x??[31m?  it looks like gold?"
+
+TEST(hostile_names_are_cleaned_in_error_texts)
+{
+    static const char *const texts[] = {
+        HEAD "graph " HOSTILE "\nin x 1 9999 1 1 -\nout y 2 0232 1 1 -\n",
+        HEAD "graph g\nin " HOSTILE " 1 9999 1 1 -\nout y 2 0232 1 1 -\n",
+        HEAD "graph g\nin " HOSTILE " 1 0232 2 1 0 -\nout y 2 0232 1 1 -\n",
+        HEAD "graph g\nin " HOSTILE " 1 0232 2 1 1 - nulldims\nout y 2 0232 1 1 -\n",
+        HEAD "graph g\nin " HOSTILE " 1 0232 9 1 1 1 1 1 1 1 1 1 -\nout y 2 0232 1 1 -\n",
+        HEAD "graph g\nin " HOSTILE " 1 0408 1 2 s 0 0\nout y 2 0232 1 1 -\n",
+        HEAD "graph g\nin " HOSTILE " 1 0408 1 2 a 4 1 1 0\nout y 2 0232 1 1 -\n",
+        HEAD "graph g\nin " HOSTILE " 1 0408 1 2 a 0 1 1 0\nout y 2 0232 1 1 -\n",
+        HEAD "graph g\nin " HOSTILE " 1 0232 5 65536 65536 65536 65536 2 -\nout y 2 0232 1 1 -\n",
+        HEAD "graph g\nin " HOSTILE " 1 0232 1 1 -\nin " HOSTILE " 2 0232 1 1 -\nout y 3 0232 1 1 -\n",
+        HEAD "graph " HOSTILE "\nin x 1 0232 1 1 -\nout y 2 0232 1 1 -\ngraph " HOSTILE "\nin x 1 0232 1 1 -\nout y 2 0232 1 1 -\n",
+#if defined(__x86_64__)
+        HEAD "graph " HOSTILE "\nshared 5\nin x 1 0232 1 1 -\nout y 2 0232 1 1 -\n",
+#endif
+    };
+    size_t i;
+    fake_begin("");
+    for (i = 0; i < sizeof(texts) / sizeof(texts[0]); ++i) {
+        qnnrt_desc desc = new_desc();
+        text_block block;
+        qnnrt *model = NULL;
+        block_begin(&block, "shard.bin", texts[i], strlen(texts[i]));
+        desc.files = &block.file;
+        desc.file_count = 1;
+        memset(&error, 0xFF, sizeof(error));
+        CHECK(qnnrt_open(NULL, &desc, &model, &error) != QNNRT_OK);
+        free(block.data);
+        CHECK(text_is_clean(error.text));
+        CHECK_STR(error.text, CLEANED);
+        CHECK_EQ(count_of(error.text, "\n  it looks like gold"), 0);
+        TRY(nothing_left());
+    }
+}
+
+TEST(hostile_names_are_cleaned_at_graph_retrieve_and_at_prepare)
+{
+    qnnrt *model = NULL;
+    fake_begin("fail=graphRetrieve:0x1773");
+    TEXT_FAILS(HEAD "graph " HOSTILE "\nin x 1 0232 1 1 -\nout y 2 0232 1 1 -\n", QNNRT_E_BACKEND, "shard.bin", CLEANED, "0x1773");
+    CHECK_EQ(error.vendor_code, 0x1773);
+    fake_begin("tensor=2");
+    TEXT_OPENS(HEAD "graph " HOSTILE "\nin " HOSTILE " 1 0232 1 1 - type=11\nout y 2 0232 1 1 -\n", &model);
+    PREPARE_FAILS(model, NULL, QNNRT_E_UNSUPPORTED, CLEANED, "is optional");
+    PREPARE_FAILS(model, "\033[2J\nno such", QNNRT_E_NOT_FOUND, "?[2J?no such", CLEANED);
+    CLOSE(model);
+}
+
+/* Names in the table are as in the file; a text that we make of them is not. */
+TEST(hostile_names_are_cleaned_in_unsupported_and_in_failure)
+{
+    qnnrt *model = NULL;
+    qnnrt_file files[2];
+    qnnrt_desc desc = new_desc();
+    const qnnrt_pipeline_info *info;
+    fake_begin("");
+    memset(files, 0, sizeof(files));
+    files[0].path = files[1].path = "s\033[2J.bin";
+    files[0].data = HEAD "graph fwd\nin x 1 0232 1 1 -\nout h" HOSTILE " 2 0232 1 3 -\n";
+    files[1].data = HEAD "graph fwd\nin h" HOSTILE " 3 0232 1 4 -\nout y 4 0232 1 1 -\n";
+    files[0].bytes = strlen((const char *)files[0].data);
+    files[1].bytes = strlen((const char *)files[1].data);
+    desc.files = files;
+    desc.file_count = 2;
+    OPENS(NULL, &desc, &model);
+    info = qnnrt_pipeline_get_info(qnnrt_pipeline_get(model, 0));
+    CHECK(info->failure != NULL && text_is_clean(info->failure));
+    CHECK_STR(info->failure, CLEANED);
+    PREPARE_FAILS(model, NULL, QNNRT_E_MISMATCH, CLEANED, "wired");
+    CLOSE(model);
+    TEXT_OPENS(HEAD "graph g\nin " HOSTILE " 1 0232 1 1 - type=11\nout y 2 0232 1 1 -\n", &model);
+    CHECK_STR(qnnrt_contexts(model, NULL)->graphs[0].unsupported, "is optional");
+    CHECK(text_is_clean(qnnrt_contexts(model, NULL)->graphs[0].unsupported));
+    CLOSE(model);
+}
+
+TEST(names_with_percent_slash_and_dots_are_harmless)
+{
+    qnnrt *model = NULL;
+    qnnrt_run *run = NULL;
+    fake_begin("");
+    TEXT_OPENS(HEAD "graph %25s%25n%25d/../../etc/passwd\nin ../x%25n 1 0232 1 1 -\nout ../../%25s 2 0232 1 1 -\n", &model);
+    CHECK(strcmp(qnnrt_contexts(model, NULL)->graphs[0].name, "%s%n%d/../../etc/passwd") == 0);
+    CHECK_EQ(qnnrt_prepare(model, "%s%n%d/../../etc/passwd", &run, &error), QNNRT_OK);
+    CHECK(qnnrt_data(run, "../x%n", NULL) != NULL && qnnrt_data(run, "../../%s", NULL) != NULL);
+    CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+    CHECK_EQ(qnnrt_bind(run, "%n%s", run, 4), QNNRT_E_NOT_FOUND);
+    CHECK_STR(qnnrt_run_error(run)->text, "%n%s");
+    CHECK_EQ(qnnrt_run_destroy(run), QNNRT_OK);
+    PREPARE_FAILS(model, "%n%n%s", QNNRT_E_NOT_FOUND, "%n%n%s", "%s%n%d/../../etc/passwd");
+    CLOSE(model);
+    fake_begin("");
+    TEXT_FAILS(HEAD "graph %25s%25n\nin %25n%25s%25d%25c 1 9999 1 1 -\nout y 2 0232 1 1 -\n", QNNRT_E_UNSUPPORTED, "%s%n", "%n%s%d%c");
+}
+
+TEST(names_in_utf8_are_kept)
+{
+    fake_begin("");
+    TEXT_FAILS(HEAD "graph g%c3%bc%e4%bd%a0%f0%9f%98%80\nin \xc3\xb6%e2%82%ac 1 9999 1 1 -\nout y 2 0232 1 1 -\n", QNNRT_E_UNSUPPORTED,
+               "g\xc3\xbc\xe4\xbd\xa0\xf0\x9f\x98\x80", "\xc3\xb6\xe2\x82\xac");
+}
+
+/* Every place cuts a name at 200 bytes or the whole text at its end, at whatever byte: the text stays UTF-8. */
+TEST(names_in_utf8_that_are_cut_stay_utf8)
+{
+    size_t shift, i;
+    fake_begin("");
+    for (shift = 0; shift < 4; ++shift) {
+        char text[8192], name[2048];
+        qnnrt *model = NULL;
+        memset(name, 'x', shift);
+        for (i = shift; i + 4 < 1000; i += 4) memcpy(name + i, "\xf0\x9f\x98\x80", 4);
+        name[i] = '\0';
+        snprintf(text, sizeof(text), HEAD "graph %s\nin %s 1 9999 1 1 -\nout y 2 0232 1 1 -\n", name, name);
+        TEXT_FAILS(text, QNNRT_E_UNSUPPORTED, "\xf0\x9f\x98\x80", "9999");
+        snprintf(text, sizeof(text), HEAD "graph %s\nin %s 1 0232 1 1 - type=11\nout y 2 0232 1 1 -\n", name, name);
+        TEXT_OPENS(text, &model);
+        PREPARE_FAILS(model, NULL, QNNRT_E_UNSUPPORTED, "\xf0\x9f\x98\x80", "is optional");
+        CHECK(text_is_clean(qnnrt_contexts(model, NULL)->graphs[0].unsupported));
+        CLOSE(model);
+    }
+}
+
+TEST(error_text_cut_at_its_end_stays_utf8)
+{
+    size_t shift, i;
+    fake_begin("");
+    for (shift = 0; shift < 4; ++shift) {
+        char name[3000];
+        qnnrt_desc desc = new_desc();
+        qnnrt_file file;
+        memset(name, 'x', shift);
+        for (i = shift; i + 4 < sizeof(name); i += 4) memcpy(name + i, "\xf0\x9f\x98\x80", 4);
+        name[i] = '\0';
+        memset(&file, 0, sizeof(file));
+        file.path = name;
+        file.data = "tiny";
+        file.bytes = 4;
+        desc.files = &file;
+        desc.file_count = 1;
+        FAILS(NULL, &desc, QNNRT_E_FORMAT, "\xf0\x9f\x98\x80");
+    }
+}
+
+/* ---- dimensions and types ------------------------------------------------------------------- */
+
+TEST(rank_0_is_a_scalar)
+{
+    qnnrt *model = NULL;
+    const qnnrt_tensor_info *t;
+    qnnrt_run *run = NULL;
+    size_t bytes;
+    fake_begin("");
+    TEXT_OPENS(GRAPH("in s 1 0232 0 -\n"), &model);
+    t = qnnrt_contexts(model, NULL)->graphs[0].inputs;
+    CHECK(t->rank == 0 && t->count == 1 && t->bytes == 4);
+    CHECK_EQ(qnnrt_prepare(model, NULL, &run, &error), QNNRT_OK);
+    CHECK(qnnrt_data(run, "s", &bytes) != NULL && bytes == 4);
+    CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+    CHECK_EQ(qnnrt_run_destroy(run), QNNRT_OK);
+    CLOSE(model);
+}
+
+TEST(rank_8_is_taken_and_rank_9_needs_the_limit)
+{
+    qnnrt_limits limits;
+    qnnrt *model = NULL;
+    memset(&limits, 0, sizeof(limits));
+    fake_begin("");
+    TEXT_IS_FINE(GRAPH("in x 1 0232 8 1 2 1 2 1 2 1 2 -\n"));
+    TEXT_FAILS(GRAPH("in x 1 0232 9 1 2 1 2 1 2 1 2 1 -\n"), QNNRT_E_LIMIT, "shard.bin", "graph \"fwd\"", "\"x\"", "rank 9", "more than 8",
+               "limits.rank");
+    limits.rank = 16;
+    TEXT_OPENS_WITHIN(&limits, GRAPH("in x 1 0232 9 1 2 1 2 1 2 1 2 3 -\n"), &model);
+    CHECK_EQ(qnnrt_contexts(model, NULL)->graphs[0].inputs[0].count, 48);
+    CHECK_EQ(qnnrt_contexts(model, NULL)->graphs[0].inputs[0].dims[8], 3);
+    CLOSE(model);
+    TEXT_OPENS_WITHIN(&limits, GRAPH("in x 1 0232 16 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 -\n"), &model);
+    CLOSE(model);
+    TEXT_FAILS_WITHIN(&limits, GRAPH("in x 1 0232 17 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 -\n"), QNNRT_E_LIMIT, "rank 17", "more than 16");
+    limits.rank = 2;
+    TEXT_FAILS_WITHIN(&limits, GRAPH("in x 1 0232 3 1 1 1 -\n"), QNNRT_E_LIMIT, "rank 3", "more than 2");
+}
+
+TEST(rank_that_is_absurd_is_refused_before_dims_are_read)
+{
+    fake_begin("");
+    TEXT_FAILS(GRAPH("in x 1 0232 1 1 - rank=4294967295\n"), QNNRT_E_LIMIT, "\"x\"", "rank 4294967295");
+    TEXT_FAILS(GRAPH("upd x 1 0232 1 1 - rank=4294967295\n"), QNNRT_E_LIMIT, "\"x\"", "rank 4294967295");
+}
+
+TEST(dims_that_are_null_are_refused)
+{
+    fake_begin("");
+    TEXT_FAILS(GRAPH("in x 1 0232 2 1 4 - nulldims\n"), QNNRT_E_FORMAT, "shard.bin", "graph \"fwd\"", "\"x\"", "rank 2", "no dimensions");
+}
+
+TEST(dimension_0_is_refused_wherever_it_stands)
+{
+    fake_begin("");
+    TEXT_FAILS(GRAPH("in x 1 0232 1 0 -\n"), QNNRT_E_FORMAT, "shard.bin", "graph \"fwd\"", "\"x\"", "dimension of 0");
+    TEXT_FAILS(GRAPH("in x 1 0232 3 4 0 4 -\n"), QNNRT_E_FORMAT, "\"x\"", "dimension of 0");
+    /* Behind a product that passes 64 bits, too: one fault, one name. */
+    TEXT_FAILS(GRAPH("in x 1 0232 5 4294967295 4294967295 4294967295 4294967295 0 -\n"), QNNRT_E_FORMAT, "\"x\"", "dimension of 0");
+    TEXT_FAILS(GRAPH("upd x 1 0232 1 0 -\n"), QNNRT_E_FORMAT, "\"x\"", "dimension of 0");
+}
+
+TEST(tensor_over_4_gib_opens_and_is_refused_at_prepare_by_name)
+{
+    static const char *const over[] = { "in big 1 0408 3 2 65536 65536 s 1 0\n", "in big 1 0232 2 32768 32768 -\n",
+                                        "in big 1 0408 1 4294967295 s 1 0\nin x 3 0408 2 2 2147483648 s 1 0\n",
+                                        "in big 1 0408 2 4294967295 2147483648 s 1 0\n" };
+    size_t i;
+    fake_begin("");
+    for (i = 0; i < 4; ++i) {
+        char text[512];
+        qnnrt *model = NULL;
+        const char *name = i == 2 ? "input \"x\"" : "input \"big\"";
+        snprintf(text, sizeof(text), GRAPH("%s"), over[i]);
+        TEXT_OPENS(text, &model);
+        CHECK_STR(qnnrt_contexts(model, NULL)->graphs[0].unsupported, name);
+        PREPARE_FAILS(model, NULL, QNNRT_E_UNSUPPORTED, name, "4 GiB");
+        CLOSE(model);
+    }
+}
+
+TEST(tensor_of_4_gib_less_1_is_supported)
+{
+    qnnrt *model = NULL;
+    fake_begin("");
+    TEXT_OPENS(GRAPH("in big 1 0408 2 65535 65537 s 1 0\n"), &model);
+    CHECK_EQ(qnnrt_contexts(model, NULL)->graphs[0].inputs[0].bytes, 4294967295u);
+    CHECK(qnnrt_contexts(model, NULL)->graphs[0].unsupported == NULL);
+    CLOSE(model);
+}
+
+TEST(product_over_2_to_the_64_is_refused_by_name)
+{
+    fake_begin("");
+    TEXT_FAILS(GRAPH("in x 1 0408 4 65536 65536 65536 65536 s 1 0\n"), QNNRT_E_LIMIT, "shard.bin", "graph \"fwd\"", "\"x\"", "64 bits");
+    TEXT_FAILS(GRAPH("in x 1 0264 2 4294967295 4294967295 -\n"), QNNRT_E_LIMIT, "\"x\"");
+    TEXT_FAILS(GRAPH("in x 1 0408 2 4294967295 4294967295 s 1 0\n"), QNNRT_E_LIMIT, "\"x\"");
+    TEXT_FAILS(GRAPH("in x 1 0304 8 4294967295 4294967295 4294967295 4294967295 4294967295 4294967295 4294967295 4294967295 s 1 0\n"),
+               QNNRT_E_LIMIT, "\"x\"");
+    TEXT_FAILS(GRAPH("upd x 1 0408 4 65536 65536 65536 65536 s 1 0\n"), QNNRT_E_LIMIT, "\"x\"");
+}
+
+TEST(dtypes_that_are_known_have_their_bytes)
+{
+    static const struct { const char *code; uint64_t bytes; const char *name; } types[] = {
+        { "0002", 3, "int2" },     { "0004", 5, "int4" },     { "0008", 9, "int8" },     { "0016", 18, "int16" },   { "0032", 36, "int32" },
+        { "0064", 72, "int64" },   { "0102", 3, "uint2" },    { "0104", 5, "uint4" },    { "0108", 9, "uint8" },    { "0116", 18, "uint16" },
+        { "0132", 36, "uint32" },  { "0164", 72, "uint64" },  { "0204", 5, "float4" },   { "0208", 9, "float8" },   { "0216", 18, "float16" },
+        { "0226", 18, "bfloat16" }, { "0232", 36, "float32" }, { "0264", 72, "float64" }, { "0302", 3, "sfixed2" },  { "0304", 5, "sfixed4" },
+        { "0308", 9, "sfixed8" },  { "0316", 18, "sfixed16" }, { "0332", 36, "sfixed32" }, { "0402", 3, "ufixed2" }, { "0404", 5, "ufixed4" },
+        { "0408", 9, "ufixed8" },  { "0416", 18, "ufixed16" }, { "0432", 36, "ufixed32" }, { "0508", 9, "bool8" }
+    };
+    size_t i;
+    fake_begin("");
+    for (i = 0; i < sizeof(types) / sizeof(types[0]); ++i) {
+        char text[512];
+        qnnrt *model = NULL;
+        const qnnrt_tensor_info *t;
+        snprintf(text, sizeof(text), GRAPH("in x 1 %s 2 3 3 -\n"), types[i].code);
+        TEXT_OPENS(text, &model);
+        t = qnnrt_contexts(model, NULL)->graphs[0].inputs;
+        CHECK_EQ(t->bytes, types[i].bytes);
+        CHECK_EQ(t->dtype, strtoul(types[i].code, NULL, 16));
+        CHECK(strcmp(qnnrt_dtype_name(t->dtype), types[i].name) == 0);
+        CLOSE(model);
+    }
+}
+
+TEST(dtypes_that_are_unknown_are_refused_with_their_number)
+{
+    fake_begin("");
+    TEXT_FAILS(GRAPH("in x 1 9999 1 1 -\n"), QNNRT_E_UNSUPPORTED, "shard.bin", "graph \"fwd\"", "\"x\"", "0x9999");
+    TEXT_FAILS(GRAPH("in x 1 0009 1 1 -\n"), QNNRT_E_UNSUPPORTED, "\"x\"", "0x0009");
+    TEXT_FAILS(GRAPH("in x 1 ffffffff 1 1 -\n"), QNNRT_E_UNSUPPORTED, "\"x\"", "0xffffffff");
+    TEXT_FAILS(GRAPH("in x 1 7fffffff 1 1 -\n"), QNNRT_E_UNSUPPORTED, "\"x\"", "0x7fffffff");
+    TEXT_FAILS(GRAPH("in x 1 9999 1 0 -\n"), QNNRT_E_UNSUPPORTED, "\"x\"", "0x9999");
+    TEXT_FAILS(GRAPH("upd x 1 9999 1 1 -\n"), QNNRT_E_UNSUPPORTED, "\"x\"", "0x9999");
+}
+
+TEST(dtype_string_is_refused_by_name)
+{
+    fake_begin("");
+    TEXT_FAILS(GRAPH("in x 1 0608 1 1 -\n"), QNNRT_E_UNSUPPORTED, "shard.bin", "graph \"fwd\"", "\"x\"", "0x0608");
+    /* It is known by name, and the text may not say the opposite. */
+    CHECK_STR(error.text, "string");
+}
+
+/* ---- encodings ------------------------------------------------------------------------------ */
+
+TEST(scale_that_is_no_scale_is_refused_by_name)
+{
+    static const char *const scales[] = { "0", "-0", "-1", "nan", "-nan", "inf", "-inf", "1e-39", "1e-45" };
+    size_t i;
+    fake_begin("");
+    for (i = 0; i < sizeof(scales) / sizeof(scales[0]); ++i) {
+        char text[512];
+        snprintf(text, sizeof(text), GRAPH("in x 1 0416 1 2 s %s 0\n"), scales[i]);
+        TEXT_FAILS(text, QNNRT_E_FORMAT, "shard.bin", "graph \"fwd\"", "\"x\"", "ufixed16", "scale");
+        snprintf(text, sizeof(text), GRAPH("in x 1 0308 1 2 b 7 %s 0\n"), scales[i]);
+        TEXT_FAILS(text, QNNRT_E_FORMAT, "\"x\"", "sfixed8", "scale");
+        snprintf(text, sizeof(text), GRAPH("in x 1 0308 1 2 a 0 2 1 0 %s 0\n"), scales[i]);
+        TEXT_FAILS(text, QNNRT_E_FORMAT, "\"x\"", "scale");
+        snprintf(text, sizeof(text), GRAPH("in x 1 0308 1 2 w 8 0 2 1 0 %s 0\n"), scales[i]);
+        TEXT_FAILS(text, QNNRT_E_FORMAT, "\"x\"", "scale");
+    }
+}
+
+TEST(scales_at_the_edge_of_floats_are_taken)
+{
+    fake_begin("");
+    TEXT_IS_FINE(GRAPH("in x 1 0416 1 2 s 3.4e38 0\n"));
+    TEXT_IS_FINE(GRAPH("in x 1 0416 1 2 s 1.2e-38 0\n"));
+    TEXT_IS_FINE(GRAPH("in x 1 0416 1 2 s 1 2147483647\nin y 2 0316 1 2 s 1 -2147483648\n"));
+}
+
+/* What is never used is never wrong: some converters leave a scale of 0 on float tensors. */
+TEST(encoding_on_a_float_type_is_a_log_line_only)
+{
+    qnnrt *model = NULL;
+    fake_begin("");
+    TEXT_OPENS(GRAPH("in x 1 0232 1 2 s 0 0\nin y 2 0032 1 2 s nan 5\n"), &model);
+    CHECK_STR(log_text, "\"x\" (float32)");
+    CHECK_STR(log_text, "\"y\" (int32)");
+    CLOSE(model);
+}
+
+TEST(fixed_type_without_encoding_is_a_log_line_only)
+{
+    qnnrt *model = NULL;
+    fake_begin("");
+    TEXT_OPENS(GRAPH("in x 1 0416 1 2 -\n"), &model);
+    CHECK_STR(log_text, "\"x\" (ufixed16): fixed-point type without an encoding");
+    CLOSE(model);
+}
+
+TEST(bitwidth_over_the_type_is_refused)
+{
+    fake_begin("");
+    TEXT_FAILS(GRAPH("in x 1 0308 1 2 b 9 1 0\n"), QNNRT_E_FORMAT, "\"x\"", "sfixed8", "bitwidth");
+    TEXT_FAILS(GRAPH("in x 1 0308 1 2 b 4294967295 1 0\n"), QNNRT_E_FORMAT, "\"x\"", "bitwidth");
+    TEXT_FAILS(GRAPH("in x 1 0308 1 2 w 9 0 2 1 0 1 0\n"), QNNRT_E_FORMAT, "\"x\"", "bitwidth");
+    TEXT_IS_FINE(GRAPH("in x 1 0308 1 2 b 8 1 0\nin y 2 0308 1 2 b 1 1 0\nin z 3 0308 1 2 b 0 1 0\n"));
+}
+
+TEST(axis_out_of_range_is_refused_with_both_numbers)
+{
+    fake_begin("");
+    TEXT_FAILS(GRAPH("in x 1 0308 2 2 3 a 2 3 1 0 1 0 1 0\n"), QNNRT_E_FORMAT, "shard.bin", "graph \"fwd\"", "\"x\"", "axis 2", "2 dimensions");
+    TEXT_FAILS(GRAPH("in x 1 0308 2 2 3 a -1 3 1 0 1 0 1 0\n"), QNNRT_E_FORMAT, "\"x\"", "axis -1");
+    TEXT_FAILS(GRAPH("in x 1 0308 2 2 3 a -2147483648 3 1 0 1 0 1 0\n"), QNNRT_E_FORMAT, "\"x\"", "axis -2147483648");
+    TEXT_FAILS(GRAPH("in x 1 0308 2 2 3 w 8 2147483647 3 1 0 1 0 1 0\n"), QNNRT_E_FORMAT, "\"x\"", "axis 2147483647");
+    TEXT_FAILS(GRAPH("in x 1 0308 0 a 0 1 1 0\n"), QNNRT_E_FORMAT, "\"x\"", "axis 0", "0 dimensions");
+}
+
+TEST(axis_with_another_count_is_refused_with_both_numbers)
+{
+    fake_begin("");
+    TEXT_FAILS(GRAPH("in x 1 0308 2 2 3 a 1 2 1 0 1 0\n"), QNNRT_E_FORMAT, "\"x\"", "2 scales", "axis 1 of 3 elements");
+    TEXT_FAILS(GRAPH("in x 1 0308 2 2 3 a 0 3 1 0 1 0 1 0\n"), QNNRT_E_FORMAT, "\"x\"", "3 scales", "axis 0 of 2 elements");
+    TEXT_FAILS(GRAPH("in x 1 0308 2 2 3 w 8 1 1 1 0\n"), QNNRT_E_FORMAT, "\"x\"", "1 scales", "axis 1 of 3 elements");
+    TEXT_FAILS(GRAPH("in x 1 0308 2 2 3 a 1 0\n"), QNNRT_E_FORMAT, "\"x\"", "0 scales", "axis 1 of 3 elements");
+}
+
+TEST(axis_with_null_scales_is_refused_and_null_offsets_are_zeros)
+{
+    qnnrt *model = NULL;
+    fake_begin("");
+    TEXT_FAILS(GRAPH("in x 1 0308 2 2 3 a 1 3 1 0 1 0 1 0 nullscales\n"), QNNRT_E_FORMAT, "\"x\"", "axis 1 of 3 elements");
+    TEXT_FAILS(GRAPH("in x 1 0308 2 2 3 w 8 1 3 1 0 1 0 1 0 nullscales\n"), QNNRT_E_FORMAT, "\"x\"", "axis 1 of 3 elements");
+    TEXT_OPENS(GRAPH("in x 1 0308 2 2 3 w 8 1 3 1 7 1 7 1 7 nulloffsets\n"), &model);
+    CHECK(qnnrt_contexts(model, NULL)->graphs[0].inputs[0].quant.offsets == NULL);
+    CLOSE(model);
+}
+
+TEST(encoding_numbers_0_to_13_are_kept_and_3_are_understood)
+{
+    unsigned number;
+    fake_begin("");
+    for (number = 0; number <= 15; ++number) {
+        char text[512];
+        qnnrt *model = NULL;
+        qnnrt_run *run = NULL;
+        float value = 1.0f;
+        const qnnrt_quant *quant;
+        const char *words = number == 0 ? "s 0.5 1" : number == 1 ? "a 0 1 0.5 1" : number == 2 ? "b 8 0.5 1" : "w 8 0 1 0.5 1";
+        if (number < 4) snprintf(text, sizeof(text), GRAPH("in x 1 0408 1 1 %s\n"), words);
+        else snprintf(text, sizeof(text), GRAPH("in x 1 0408 1 1 e %u\n"), number < 14 ? number : number == 14 ? 1000u : 0x7FFFFFFEu);
+        TEXT_OPENS(text, &model);
+        quant = &qnnrt_contexts(model, NULL)->graphs[0].inputs[0].quant;
+        CHECK_EQ(quant->encoding, number == 0 || number == 2   ? QNNRT_ENCODING_PER_TENSOR
+                                  : number == 1 || number == 3 ? QNNRT_ENCODING_PER_AXIS : QNNRT_ENCODING_OTHER);
+        CHECK_EQ(quant->vendor_encoding, number < 14 ? number : number == 14 ? 1000u : 0x7FFFFFFEu);
+        /* It runs, with or without access as float. */
+        CHECK_EQ(qnnrt_prepare(model, NULL, &run, &error), QNNRT_OK);
+        CHECK_EQ(qnnrt_write_f32(run, "x", &value, 1), number < 4 ? QNNRT_OK : QNNRT_E_UNSUPPORTED);
+        CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+        CHECK_EQ(qnnrt_run_destroy(run), QNNRT_OK);
+        CLOSE(model);
+    }
+}
+
+/* ---- what is reported and not run ----------------------------------------------------------- */
+
+TEST(updateable_tensors_are_reported_and_do_not_hinder)
+{
+    qnnrt *model = NULL;
+    qnnrt_run *run = NULL;
+    const qnnrt_graph_info *g;
+    fake_begin("");
+    TEXT_OPENS(GRAPH("in x 1 0232 1 1 -\nupd a 2 0316 2 8 16 s 0.5 0\nupd b 3 0216 2 16 8 - type=9\n"), &model);
+    g = qnnrt_contexts(model, NULL)->graphs;
+    CHECK(g->updateable_count == 2 && g->updateables[0].updateable && g->updateables[1].updateable && !g->inputs[0].updateable);
+    CHECK(g->updateables[0].bytes == 256 && g->updateables[1].vendor_type == 9 && g->unsupported == NULL);
+    CHECK_EQ(qnnrt_prepare(model, NULL, &run, &error), QNNRT_OK);
+    CHECK_EQ(qnnrt_run_destroy(run), QNNRT_OK);
+    CLOSE(model);
+}
+
+TEST(optional_tensors_are_reported_and_refused_at_prepare_by_name)
+{
+    static const char *const texts[] = { GRAPH("in x 1 0232 1 1 -\nin o 2 0232 1 1 - type=11\n"), GRAPH("in x 1 0232 1 1 -\nout o 2 0232 1 1 - type=12\n"),
+                                         GRAPH("in x 1 0232 1 1 -\nin o 2 0232 1 1 - type=13\n") };
+    size_t i;
+    fake_begin("");
+    for (i = 0; i < 3; ++i) {
+        qnnrt *model = NULL;
+        const qnnrt_graph_info *g;
+        TEXT_OPENS(texts[i], &model);
+        g = qnnrt_contexts(model, NULL)->graphs;
+        CHECK(i == 1 ? g->outputs[0].optional : g->inputs[1].optional);
+        CHECK_STR(g->unsupported, i == 1 ? "output \"o\" is optional" : "input \"o\" is optional");
+        PREPARE_FAILS(model, NULL, QNNRT_E_UNSUPPORTED, "\"o\" is optional", "fwd");
+        PREPARE_FAILS(model, "0/fwd", QNNRT_E_UNSUPPORTED, "\"o\" is optional", "fwd");
+        CLOSE(model);
+    }
+}
+
+TEST(dynamic_tensors_are_reported_and_refused_at_prepare_by_name)
+{
+    qnnrt *model = NULL;
+    const qnnrt_graph_info *g;
+    fake_begin("tensor=2");
+    TEXT_OPENS(GRAPH("in x 1 0232 2 4 8 - dyn=0,0\nin d 2 0232 2 4 8 - dyn=1,0\n"), &model);
+    g = qnnrt_contexts(model, NULL)->graphs;
+    CHECK(g->inputs[0].dynamic_dims == NULL && g->inputs[1].dynamic_dims != NULL);
+    CHECK(g->inputs[1].dynamic_dims[0] != 0 && g->inputs[1].dynamic_dims[1] == 0);
+    CHECK_STR(g->unsupported, "input \"d\" has dynamic dimensions");
+    PREPARE_FAILS(model, NULL, QNNRT_E_UNSUPPORTED, "\"d\" has dynamic dimensions", "fwd");
+    CLOSE(model);
+    TEXT_OPENS(GRAPH("in x 1 0232 2 4 8 - dyn=0,0\nout d 2 0232 1 8 - dyn=1\n"), &model);
+    PREPARE_FAILS(model, NULL, QNNRT_E_UNSUPPORTED, "output \"d\" has dynamic dimensions", "fwd");
+    CLOSE(model);
+    /* Version 1 has no such field, and what lies there is not read. */
+    fake_begin("tensor=1");
+    TEXT_OPENS(GRAPH("in d 2 0232 2 4 8 - dyn=1,0\n"), &model);
+    CHECK(qnnrt_contexts(model, NULL)->graphs[0].unsupported == NULL);
+    CLOSE(model);
+}
+
+TEST(one_graph_that_cannot_run_leaves_the_other_callable)
+{
+    qnnrt *model = NULL;
+    qnnrt_run *run = NULL;
+    fake_begin("");
+    TEXT_OPENS(GRAPH("in x 1 0232 1 1 -\n") "graph bad\nin o 1 0232 1 1 - type=11\nout y 2 0232 1 1 -\n", &model);
+    CHECK_EQ(qnnrt_prepare(model, "fwd", &run, &error), QNNRT_OK);
+    CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+    CHECK_EQ(qnnrt_run_destroy(run), QNNRT_OK);
+    PREPARE_FAILS(model, "bad", QNNRT_E_UNSUPPORTED, "\"o\" is optional", "bad");
+    CLOSE(model);
+}
+
+/* ---- limits --------------------------------------------------------------------------------- */
+
+TEST(limit_file_bytes_holds_at_its_edge)
+{
+    const char *folder = folder_of("forward_0.bin", ONE, strlen(ONE));
+    qnnrt_desc desc = new_desc();
+    qnnrt *model = NULL;
+    fake_begin("");
+    for (desc.read = 0; desc.read < 2; ++desc.read) {
+        desc.limits.file_bytes = strlen(ONE);
+        OPENS(folder, &desc, &model);
+        CLOSE(model);
+        desc.limits.file_bytes = strlen(ONE) - 1;
+        FAILS(folder, &desc, QNNRT_E_LIMIT, "forward_0.bin", "limits.file_bytes");
+    }
+}
+
+/* "one context binary": in memory it is one, too. */
+TEST(limit_file_bytes_holds_for_blocks)
+{
+    qnnrt_limits limits;
+    qnnrt *model = NULL;
+    fake_begin("");
+    memset(&limits, 0, sizeof(limits));
+    limits.file_bytes = strlen(ONE);
+    TEXT_OPENS_WITHIN(&limits, ONE, &model);
+    CLOSE(model);
+    limits.file_bytes = strlen(ONE) - 1;
+    TEXT_FAILS_WITHIN(&limits, ONE, QNNRT_E_LIMIT, "shard.bin", "limits.file_bytes");
+}
+
+TEST(limit_file_bytes_is_checked_before_the_file_is_read)
+{
+    const char *folder = folder_of("forward_0.bin", ONE, strlen(ONE));
+    qnnrt_desc desc = new_desc();
+    char path[2048];
+    fake_begin("");
+    snprintf(path, sizeof(path), "%s/forward_0.bin", folder);
+    if (truncate(path, (off_t)1 << 40) != 0) SKIP("no sparse file of 1 TiB here");
+    FAILS(folder, &desc, QNNRT_E_LIMIT, "forward_0.bin", "1099511627776", "limits.file_bytes");
+    desc.read = 1;
+    FAILS(folder, &desc, QNNRT_E_LIMIT, "forward_0.bin", "1099511627776", "limits.file_bytes");
+}
+
+TEST(limit_arena_bytes_holds_at_its_edge)
+{
+    qnnrt_limits limits;
+    qnnrt *model = NULL;
+    qnnrt_run *run = NULL;
+    static const char text[] = HEAD "graph fwd\nin x 1 0232 1 256 -\nout y 2 0232 1 256 -\n";
+    fake_begin("");
+    memset(&limits, 0, sizeof(limits));
+    limits.arena_bytes = 2048;
+    TEXT_OPENS_WITHIN(&limits, text, &model);
+    CHECK_EQ(qnnrt_prepare(model, NULL, &run, &error), QNNRT_OK);
+    CHECK_EQ(qnnrt_run_destroy(run), QNNRT_OK);
+    CLOSE(model);
+    limits.arena_bytes = 2047;
+    TEXT_OPENS_WITHIN(&limits, text, &model);
+    PREPARE_FAILS(model, NULL, QNNRT_E_LIMIT, "2048 bytes", "limits.arena_bytes (2047)");
+    CLOSE(model);
+}
+
+TEST(limit_arena_bytes_stops_many_tensors_of_4_gib)
+{
+    char text[4096];
+    qnnrt *model = NULL;
+    unsigned i;
+    fake_begin("");
+    snprintf(text, sizeof(text), "%s", HEAD "graph fwd\nout y 99 0232 1 1 -\n");
+    for (i = 0; i < 17; ++i)
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), "in x%u %u 0408 2 65535 65537 s 1 0\n", i, i + 1);
+    TEXT_OPENS(text, &model);
+    PREPARE_FAILS(model, NULL, QNNRT_E_LIMIT, "limits.arena_bytes", "68719476736");
+    CLOSE(model);
+}
+
+TEST(limit_files_holds_at_its_edge)
+{
+    const char *folder = test_tmpdir();
+    qnnrt_desc desc = new_desc();
+    qnnrt_file files[3];
+    qnnrt *model = NULL;
+    unsigned i;
+    fake_begin("");
+    memset(files, 0, sizeof(files));
+    for (i = 0; i < 3; ++i) {
+        char name[32];
+        snprintf(name, sizeof(name), "forward_%u.bin", i);
+        CHECK(shard_write(folder, name, i));
+        files[i].data = ONE;
+        files[i].bytes = strlen(ONE);
+    }
+    desc.limits.files = 3;
+    OPENS(folder, &desc, &model);
+    CLOSE(model);
+    desc.limits.files = 2;
+    FAILS(folder, &desc, QNNRT_E_LIMIT, "3 context binaries", "limits.files (2)");
+    desc.files = files;
+    desc.file_count = 3;
+    FAILS(NULL, &desc, QNNRT_E_LIMIT, "3 context binaries", "limits.files (2)");
+    desc.limits.files = 3;
+    OPENS(NULL, &desc, &model);
+    CLOSE(model);
+}
+
+TEST(limit_files_is_256_by_default)
+{
+    qnnrt_desc desc = new_desc();
+    static qnnrt_file files[257];
+    qnnrt *model = NULL;
+    size_t i;
+    fake_begin("");
+    for (i = 0; i < 257; ++i) {
+        files[i].data = ONE;
+        files[i].bytes = strlen(ONE);
+    }
+    desc.files = files;
+    desc.file_count = 257;
+    FAILS(NULL, &desc, QNNRT_E_LIMIT, "257 context binaries", "limits.files (256)");
+    desc.file_count = 256;
+    desc.inspect = 1;
+    OPENS(NULL, &desc, &model);
+    CLOSE(model);
+}
+
+/* "inputs, outputs and updateables of one context" */
+TEST(limit_tensors_counts_all_of_one_context)
+{
+    static const char text[] = HEAD "graph a\nin x 1 0232 1 1 -\nout y 2 0232 1 1 -\nupd u 3 0232 1 1 -\ngraph b\nin x 1 0232 1 1 -\nout y 2 0232 1 1 -\n";
+    qnnrt_limits limits;
+    qnnrt *model = NULL;
+    qnnrt_file files[2];
+    qnnrt_desc desc = new_desc();
+    fake_begin("");
+    memset(&limits, 0, sizeof(limits));
+    limits.tensors = 5;
+    TEXT_OPENS_WITHIN(&limits, text, &model);
+    CLOSE(model);
+    limits.tensors = 4;
+    TEXT_FAILS_WITHIN(&limits, text, QNNRT_E_LIMIT, "shard.bin", "graph \"b\"", "more than 4 tensors", "limits.tensors");
+    limits.tensors = 2;
+    TEXT_FAILS_WITHIN(&limits, text, QNNRT_E_LIMIT, "shard.bin", "graph \"a\"", "more than 2 tensors", "limits.tensors");
+    /* Of one context: the next one begins anew. */
+    memset(files, 0, sizeof(files));
+    files[0].data = files[1].data = text;
+    files[0].bytes = files[1].bytes = strlen(text);
+    desc.files = files;
+    desc.file_count = 2;
+    desc.limits.tensors = 5;
+    OPENS(NULL, &desc, &model);
+    CLOSE(model);
+}
+
+/* ---- inspect -------------------------------------------------------------------------------- */
+
+TEST(inspect_makes_no_backend_call_and_prepare_answers_state)
+{
+    const char *folder = folder_of("forward_0.bin", RICH, strlen(RICH));
+    qnnrt_desc desc = new_desc();
+    qnnrt *model = NULL;
+    const char *line;
+    fake_begin("");
+    desc.inspect = 1;
+    desc.backend_path = NULL;
+    OPENS(folder, &desc, &model);
+    CHECK(qnnrt_get_backend(model) == NULL);
+    CHECK_EQ(fake_live(), before.handles);
+    for (line = fake_trace(); *line != '\0'; line = strchr(line, '\n') + 1) {
+        CHECK(strncmp(line, "systemContext", 13) == 0);
+        if (strchr(line, '\n') == NULL) break;
+    }
+    CHECK_STR(fake_trace(), "systemContextGetBinaryInfo");
+    CHECK_EQ(qnnrt_contexts(model, NULL)->graph_count, 2);
+    PREPARE_FAILS(model, "prefill", QNNRT_E_STATE, "forward_0.bin", "desc.inspect");
+    CLOSE(model);
+}
+
+TEST(inspect_reads_what_no_library_here_would_load)
+{
+    qnnrt_desc desc = new_desc();
+    qnnrt_file file;
+    qnnrt *model = NULL;
+    fake_begin("");
+    memset(&file, 0, sizeof(file));
+    file.data = ONE_WITH("backend 4\nbuild v9.99\ncore 9 9 9\n") "shared 5\n";
+    file.bytes = strlen((const char *)file.data);
+    desc.files = &file;
+    desc.file_count = 1;
+    desc.inspect = 1;
+    OPENS(NULL, &desc, &model);
+    CHECK(qnnrt_contexts(model, NULL)->backend_id == 4 && qnnrt_contexts(model, NULL)->core_api.major == 9);
+    CHECK_EQ(qnnrt_contexts(model, NULL)->graphs[0].shared_weights_bytes, 5);
+    CLOSE(model);
+}
+
+TEST(inspect_of_damaged_files_fails_like_an_open)
+{
+    qnnrt_desc desc = new_desc();
+    fake_begin("");
+    desc.inspect = 1;
+    FAILS(folder_of("forward_0.bin", ONE "nonsense\n", strlen(ONE) + 9), &desc, QNNRT_E_FORMAT, "forward_0.bin", "metadata");
+    FAILS(folder_of("forward_0.bin", "\177ELF", 4), &desc, QNNRT_E_FORMAT, "forward_0.bin", "4 bytes");
+}
+
+/* A big graph needs no memory to be told that it cannot run. */
+TEST(inspect_answers_state_before_memory_is_asked_for)
+{
+    qnnrt_desc desc = new_desc();
+    qnnrt_file file;
+    qnnrt *model = NULL;
+    fake_begin("");
+    memset(&file, 0, sizeof(file));
+    file.data = HEAD "graph fwd\nin x 1 0232 1 1 -\nout y 2 0408 2 65535 65537 s 1 0\n";
+    file.bytes = strlen((const char *)file.data);
+    desc.files = &file;
+    desc.file_count = 1;
+    desc.inspect = 1;
+    desc.limits.arena_bytes = 4096;
+    OPENS(NULL, &desc, &model);
+    PREPARE_FAILS(model, NULL, QNNRT_E_STATE, "(memory)", "desc.inspect");
+    CLOSE(model);
+}
+
+/* ---- keep_going ----------------------------------------------------------------------------- */
+
+/* Three shards; one of them, given by its number, holds `bad`. */
+static const char *three_shards(unsigned which, const char *bad)
+{
+    const char *folder = test_tmpdir();
+    unsigned i;
+    for (i = 0; i < 3; ++i) {
+        char name[32];
+        snprintf(name, sizeof(name), "forward_%u.bin", i);
+        if (i != which) shard_write(folder, name, i);
+        else text_write(folder, name, bad);
+    }
+    return folder;
+}
+
+static const struct { const char *knobs, *bad; qnnrt_result code; const char *says; } bad_shards[] = {
+    { "", "too short",                                           QNNRT_E_FORMAT,      "9 bytes" },
+    { "", HEAD "nonsense\n",                                     QNNRT_E_FORMAT,      "metadata" },
+    { "", ONE_WITH("backend 3\n"),                               QNNRT_E_MISMATCH,    "backend 3" },
+    { "", ONE_WITH("build v9.9\n"),                              QNNRT_E_VERSION,     "v9.9" },
+    { "", GRAPH("in x 1 9999 1 1 -\n"),                          QNNRT_E_UNSUPPORTED, "0x9999" },
+    { "", GRAPH("in x 1 0232 9 1 1 1 1 1 1 1 1 1 -\n"),          QNNRT_E_LIMIT,       "rank 9" },
+    { "fail=contextCreateFromBinary:0x1389:2", NULL,             QNNRT_E_BACKEND,     "0x1389" },
+    { "fail=graphRetrieve:0x1773:2", NULL,                       QNNRT_E_BACKEND,     "0x1773" }
+};
+
+TEST(keep_going_loads_the_others_and_says_why_one_failed)
+{
+    size_t b;
+    for (b = 0; b < sizeof(bad_shards) / sizeof(bad_shards[0]); ++b) {
+        qnnrt_desc desc = new_desc();
+        const qnnrt_context_info *infos;
+        const qnnrt_pipeline *pipeline = NULL;
+        qnnrt *model = NULL;
+        qnnrt_run *run = NULL;
+        size_t count, i;
+        const char *folder = three_shards(bad_shards[b].bad != NULL ? 1 : 3, bad_shards[b].bad != NULL ? bad_shards[b].bad : "");
+        fake_begin(bad_shards[b].knobs);
+        /* The counts of fail= begin anew for each open. */
+        if (bad_shards[b].bad != NULL) FAILS(folder, &desc, bad_shards[b].code, "forward_1.bin", bad_shards[b].says);
+        fake_begin(bad_shards[b].knobs);
+        desc.keep_going = 1;
+        OPENS(folder, &desc, &model);
+        infos = qnnrt_contexts(model, &count);
+        CHECK_EQ(count, 3);
+        CHECK(infos[0].failure == NULL && infos[2].failure == NULL && infos[0].graph_count == 1 && infos[2].graph_count == 1);
+        CHECK(infos[1].failure != NULL && infos[1].graph_count == 0);
+        CHECK_EQ(infos[1].failure->code, bad_shards[b].code);
+        CHECK_STR(infos[1].failure->text, "forward_1.bin");
+        CHECK_STR(infos[1].failure->text, bad_shards[b].says);
+        CHECK(text_is_clean(infos[1].failure->text));
+        CHECK_STR(log_text, bad_shards[b].says);
+        CHECK(strcmp(infos[1].file, "forward_1.bin") == 0 && infos[1].build_id != NULL);
+        /* A part of a model does not pass for all of it. */
+        CHECK(qnnrt_pipeline_count(model) > 0);
+        for (i = 0; i < qnnrt_pipeline_count(model); ++i) {
+            CHECK(qnnrt_pipeline_get_info(qnnrt_pipeline_get(model, i))->failure != NULL);
+            CHECK_STR(qnnrt_pipeline_get_info(qnnrt_pipeline_get(model, i))->failure, "forward_1.bin");
+        }
+        PREPARE_FAILS(model, "fwd", QNNRT_E_MISMATCH, "forward_1.bin", "wired");
+        PREPARE_FAILS(model, NULL, QNNRT_E_MISMATCH, "forward_1.bin", "wired");
+        PREPARE_FAILS(model, "1/fwd", QNNRT_E_NOT_FOUND, "1/fwd", "there is");
+        for (i = 0; i < 3; i += 2) {
+            CHECK_EQ(qnnrt_prepare(model, i == 0 ? "0/fwd" : "2/fwd", &run, &error), QNNRT_OK);
+            CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+            CHECK(qnnrt_data(run, i == 0 ? "h1" : "h3", NULL) != NULL);
+            CHECK_EQ(qnnrt_run_destroy(run), QNNRT_OK);
+        }
+        CHECK_EQ(qnnrt_pipeline_find(model, "0/fwd", &pipeline, NULL), QNNRT_OK);
+        CLOSE(model);
+        fake_reset();
+        CHECK_EQ(qnnrt_open(folder, &desc, &model, NULL), QNNRT_OK);
+        CHECK(qnnrt_contexts(model, NULL)[1].failure != NULL);
+        CLOSE(model);
+    }
+}
+
+TEST(keep_going_with_nothing_bad_is_a_plain_open)
+{
+    qnnrt_desc desc = new_desc();
+    qnnrt *model = NULL;
+    qnnrt_run *run = NULL;
+    size_t count, i;
+    fake_begin("");
+    desc.keep_going = 1;
+    OPENS(three_shards(3, ""), &desc, &model);
+    for (i = 0; i < 3; ++i) CHECK(qnnrt_contexts(model, &count)[i].failure == NULL);
+    CHECK_EQ(count, 3);
+    CHECK_EQ(qnnrt_prepare(model, "fwd", &run, &error), QNNRT_OK);
+    CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+    CHECK_EQ(qnnrt_run_destroy(run), QNNRT_OK);
+    CLOSE(model);
+}
+
+TEST(keep_going_with_all_bad_answers_what_failed_first)
+{
+    qnnrt_desc desc = new_desc();
+    const char *folder = test_tmpdir();
+    fake_begin("");
+    desc.keep_going = 1;
+    WRITE(folder, "forward_0.bin", ONE_WITH("build v9.9\n"));
+    WRITE(folder, "forward_1.bin", "too short");
+    FAILS(folder, &desc, QNNRT_E_VERSION, "forward_0.bin", "v9.9");
+}
+
+TEST(keep_going_of_files_that_are_missing_keeps_the_io_error)
+{
+    qnnrt_desc desc = new_desc();
+    qnnrt_file files[2];
+    qnnrt *model = NULL;
+    size_t count;
+    char path[2048];
+    fake_begin("");
+    memset(files, 0, sizeof(files));
+    snprintf(path, sizeof(path), "%s/gone.bin", test_tmpdir());
+    files[0].path = path;
+    files[1].data = ONE;
+    files[1].bytes = strlen(ONE);
+    desc.files = files;
+    desc.file_count = 2;
+    desc.keep_going = 1;
+    OPENS(NULL, &desc, &model);
+    CHECK(qnnrt_contexts(model, &count)[0].failure != NULL && count == 2);
+    CHECK_EQ(qnnrt_contexts(model, NULL)[0].failure->code, QNNRT_E_IO);
+    CHECK_STR(qnnrt_contexts(model, NULL)[0].failure->text, path);
+    CLOSE(model);
+}
+
+TEST(keep_going_does_not_fill_a_gap_in_the_numbering)
+{
+    qnnrt_desc desc = new_desc();
+    const char *folder = test_tmpdir();
+    fake_begin("");
+    desc.keep_going = 1;
+    CHECK(shard_write(folder, "forward_0.bin", 0) && shard_write(folder, "forward_2.bin", 2));
+    FAILS(folder, &desc, QNNRT_E_FORMAT, "shard 1 is missing");
+}
+
+TEST(keep_going_with_inspect_reads_the_others)
+{
+    qnnrt_desc desc = new_desc();
+    qnnrt *model = NULL;
+    size_t count;
+    fake_begin("");
+    desc.keep_going = desc.inspect = 1;
+    OPENS(three_shards(0, HEAD "nonsense\n"), &desc, &model);
+    CHECK(qnnrt_contexts(model, &count)[0].failure != NULL && qnnrt_contexts(model, NULL)[1].failure == NULL && count == 3);
+    PREPARE_FAILS(model, "1/fwd", QNNRT_E_STATE, "forward_1.bin", "desc.inspect");
+    CLOSE(model);
+}
+
+TEST_MAIN("files")
+{
+    RUN(folder_missing_is_an_io_error_with_its_path);
+    RUN(folder_that_is_a_file_is_an_io_error);
+    RUN(folder_with_an_empty_name_is_an_argument_error);
+    RUN(folder_empty_says_what_a_model_folder_holds);
+    RUN(folder_without_bin_files_is_like_an_empty_one);
+    RUN(folder_with_a_slash_behind_its_name_opens);
+    RUN(folder_path_too_long_is_refused);
+    RUN(file_under_64_bytes_gives_its_size);
+    RUN(block_under_64_bytes_gives_its_size);
+    RUN(file_truncated_at_every_byte_opens_or_fails_cleanly);
+    RUN(foreign_forward_0_is_an_error_that_says_what_it_looks_like);
+    RUN(foreign_block_is_an_error_that_says_what_it_looks_like);
+    RUN(foreign_short_file_says_what_it_looks_like);
+    RUN(foreign_beside_a_good_one_is_skipped_with_a_log_line);
+    RUN(foreign_only_is_an_error_with_the_count);
+    RUN(foreign_shard_1_of_1_is_an_error);
+    RUN(hostile_file_names_do_not_forge_lines);
+    RUN(fifo_named_like_a_shard_does_not_hang);
+    RUN(folder_named_like_a_shard_is_an_error);
+    RUN(symbolic_links_are_followed_and_loops_are_errors);
+    RUN(folders_and_fifos_beside_a_good_one_are_skipped_with_a_log_line);
+    RUN(forward_with_a_gap_names_the_missing_shard);
+    RUN(forward_without_0_names_the_missing_shard);
+    RUN(forward_0_to_10_are_in_numeric_order);
+    RUN(forward_twice_the_same_number_names_both);
+    RUN(forward_with_leading_zeros_opens);
+    RUN(forward_files_leave_others_out_with_a_log_line);
+    RUN(i_of_n_complete_opens_in_order);
+    RUN(i_of_n_with_one_missing_names_it);
+    RUN(i_of_n_of_two_models_names_one_of_each);
+    RUN(i_of_n_with_a_wrong_total_is_refused);
+    RUN(i_of_n_from_0_says_where_numbering_begins);
+    RUN(i_of_n_twice_the_same_number_names_both);
+    RUN(any_names_are_in_natural_order);
+    RUN(equal_numbers_are_ordered_by_digits_first);
+    RUN(binary_of_another_backend_names_both);
+    RUN(binary_that_states_no_backend_opens);
+    RUN(binary_newer_by_core_version_names_both_releases);
+    RUN(binary_newer_by_build_id_only_names_both_releases);
+    RUN(build_ids_that_are_none_are_no_reason_to_refuse);
+    RUN(build_id_with_control_characters_is_cleaned_in_errors);
+    RUN(weight_shared_htp_binary_is_refused_on_x86_64_before_the_vendor_sees_it);
+    RUN(weight_sharing_of_another_backend_is_none_of_ours);
+    RUN(executorch_head_is_stepped_over);
+    RUN(executorch_head_may_announce_less_than_follows);
+    RUN(executorch_head_that_announces_too_much_is_refused);
+    RUN(executorch_head_alone_or_with_under_64_bytes_is_refused_before_the_vendor_sees_it);
+    RUN(executorch_head_cut_short_is_refused);
+    RUN(files_and_blocks_mixed_keep_their_order_and_names);
+    RUN(files_that_are_missing_are_io_errors_with_their_path);
+    RUN(files_that_are_foreign_are_errors_and_not_skipped);
+    RUN(files_without_path_and_data_are_argument_errors);
+    RUN(folder_and_files_both_or_neither_are_argument_errors);
+    RUN(file_count_beside_a_folder_does_not_matter);
+    RUN(metadata_reads_the_same_through_all_struct_versions);
+    RUN(metadata_is_what_the_text_says);
+    RUN(metadata_outlives_the_block_it_was_read_from);
+    RUN(reading_gives_the_same_table_as_mapping);
+    RUN(struct_versions_that_are_unknown_are_refused_with_the_number);
+    RUN(counts_that_are_absurd_are_refused_before_anything_is_read);
+    RUN(arrays_that_are_null_are_refused_with_their_count);
+    RUN(no_graph_is_an_error);
+    RUN(graph_without_inputs_or_outputs_opens_and_is_refused_at_prepare);
+    RUN(duplicate_graph_names_are_refused_by_name);
+    RUN(duplicate_tensor_names_are_refused_by_name);
+    RUN(duplicate_tensor_ids_are_refused_by_name);
+    RUN(names_that_are_null_or_empty_are_refused_with_their_place);
+    RUN(names_of_1024_bytes_are_taken_and_of_1025_refused);
+    RUN(limit_name_bytes_holds_at_its_edge);
+    RUN(hostile_names_are_cleaned_in_error_texts);
+    RUN(hostile_names_are_cleaned_at_graph_retrieve_and_at_prepare);
+    RUN(hostile_names_are_cleaned_in_unsupported_and_in_failure);
+    RUN(names_with_percent_slash_and_dots_are_harmless);
+    RUN(names_in_utf8_are_kept);
+    RUN(names_in_utf8_that_are_cut_stay_utf8);
+    RUN(error_text_cut_at_its_end_stays_utf8);
+    RUN(rank_0_is_a_scalar);
+    RUN(rank_8_is_taken_and_rank_9_needs_the_limit);
+    RUN(rank_that_is_absurd_is_refused_before_dims_are_read);
+    RUN(dims_that_are_null_are_refused);
+    RUN(dimension_0_is_refused_wherever_it_stands);
+    RUN(tensor_over_4_gib_opens_and_is_refused_at_prepare_by_name);
+    RUN(tensor_of_4_gib_less_1_is_supported);
+    RUN(product_over_2_to_the_64_is_refused_by_name);
+    RUN(dtypes_that_are_known_have_their_bytes);
+    RUN(dtypes_that_are_unknown_are_refused_with_their_number);
+    RUN(dtype_string_is_refused_by_name);
+    RUN(scale_that_is_no_scale_is_refused_by_name);
+    RUN(scales_at_the_edge_of_floats_are_taken);
+    RUN(encoding_on_a_float_type_is_a_log_line_only);
+    RUN(fixed_type_without_encoding_is_a_log_line_only);
+    RUN(bitwidth_over_the_type_is_refused);
+    RUN(axis_out_of_range_is_refused_with_both_numbers);
+    RUN(axis_with_another_count_is_refused_with_both_numbers);
+    RUN(axis_with_null_scales_is_refused_and_null_offsets_are_zeros);
+    RUN(encoding_numbers_0_to_13_are_kept_and_3_are_understood);
+    RUN(updateable_tensors_are_reported_and_do_not_hinder);
+    RUN(optional_tensors_are_reported_and_refused_at_prepare_by_name);
+    RUN(dynamic_tensors_are_reported_and_refused_at_prepare_by_name);
+    RUN(one_graph_that_cannot_run_leaves_the_other_callable);
+    RUN(limit_file_bytes_holds_at_its_edge);
+    RUN(limit_file_bytes_holds_for_blocks);
+    RUN(limit_file_bytes_is_checked_before_the_file_is_read);
+    RUN(limit_arena_bytes_holds_at_its_edge);
+    RUN(limit_arena_bytes_stops_many_tensors_of_4_gib);
+    RUN(limit_files_holds_at_its_edge);
+    RUN(limit_files_is_256_by_default);
+    RUN(limit_tensors_counts_all_of_one_context);
+    RUN(inspect_makes_no_backend_call_and_prepare_answers_state);
+    RUN(inspect_reads_what_no_library_here_would_load);
+    RUN(inspect_of_damaged_files_fails_like_an_open);
+    RUN(inspect_answers_state_before_memory_is_asked_for);
+    RUN(keep_going_loads_the_others_and_says_why_one_failed);
+    RUN(keep_going_with_nothing_bad_is_a_plain_open);
+    RUN(keep_going_with_all_bad_answers_what_failed_first);
+    RUN(keep_going_of_files_that_are_missing_keeps_the_io_error);
+    RUN(keep_going_does_not_fill_a_gap_in_the_numbering);
+    RUN(keep_going_with_inspect_reads_the_others);
+}
