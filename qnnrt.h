@@ -1,46 +1,60 @@
-/* qnnrt.h - v0.1.0 - open a folder of Qualcomm QNN context binaries and run it; C99, one file, no SDK
+/* qnnrt.h - v0.1.0 - open a folder of Qualcomm QNN context binaries and run it; C99, no SDK
 
    In one C or C++ file:                        Everywhere else:
        #define QNNRT_IMPLEMENTATION                 #include "qnnrt.h"
        #include "qnnrt.h"
    Link with -ldl. Qualcomm's libraries are opened at run time; see "Finding the libraries".
 
-       qnnrt *model; qnnrt_run *run; qnnrt_error err;
+       qnnrt *model; qnnrt_run *run; qnnrt_error err; size_t bytes;
        qnnrt_desc desc = {0};                              // every 0 is a default
        desc.backend_path = "/vendor/lib64/libQnnHtp.so";   // or NULL: searched
        if (qnnrt_open("model_dir", &desc, &model, &err) != QNNRT_OK) { puts(err.text); return 1; }
        if (qnnrt_prepare(model, NULL, &run, &err) != QNNRT_OK) { puts(err.text); return 1; }
-       qnnrt_bind(run, "input_ids", tokens, sizeof tokens);         // your memory, no copy
-       if (qnnrt_exec(run) != QNNRT_OK) { puts(qnnrt_run_error(run)->text); return 1; }
-       const uint16_t *logits = (const uint16_t *)qnnrt_data(run, "logits", NULL);
+       if (qnnrt_bind(run, "input_ids", tokens, sizeof tokens) != QNNRT_OK ||      // no copy
+           qnnrt_exec(run) != QNNRT_OK) { puts(qnnrt_run_error(run)->text); return 1; }
+       const uint16_t *logits = (const uint16_t *)qnnrt_data(run, "logits", &bytes);
        qnnrt_run_destroy(run); qnnrt_close(model);
 
-   Trust    Files and the names in them may be hostile. What the caller passes, and the vendor library
-            he names, are trusted: a damaged binary is checked by us first and parsed by them after.
+   Trust    Files and the names in them may be hostile. What the caller passes, and the vendor
+            library it names, are trusted; the vendor parses the bytes as well, after our checks.
+            Links in a folder are followed. A mapped file that others can write to may change
+            between the metadata and the load: set desc.read, or replace files by rename.
    Memory   One allocator hook; nothing else allocates. Executing allocates nothing.
    Threads  None are created. A model may be read from any thread; a run belongs to one at a time.
-   Globals  One table of log slots (the vendor's log callback has no user pointer). No output, no abort.
+   Globals  One table of log slots (the vendor's log callback has no user pointer). No output and no
+            abort.
+   Not yet  Optional inputs, dynamic dimensions and special data formats are reported and refused
+            when prepared; tensors are under 4 GiB; no memory registered with the device, no power
+            settings; Linux and Android, 64-bit. qnnrt_open() uses about 40 KB of stack.
 
    WORDS
-       backend    an opened vendor library that runs graphs (HTP: the NPU), with its device and its log
+       backend    an opened vendor library that runs graphs (HTP: the NPU), with its device and its
+                  log
        model      an opened folder: contexts, their graphs, and pipelines. Never changes after open
-       context    one loaded context binary (a compiled model file); a shard when it is part of a model
+       context    one loaded context binary, a compiled model file; one of several is called a shard
        graph      one callable function of a context, such as "prefill" and "decode"
-       tensor     an input or output: name, id, dtype, dims (row-major), quantization, bytes
-       pipeline   graphs in order, wired: an output of one is an input of a later one. One graph alone
-                  is a pipeline of one step
-       slot       one place in memory that a pipeline reads or writes; found by name once, used by number
-       edge       a slot that one step writes and later steps read. Both ends are one memory: no copy
-       plan       offsets for every slot of one or more pipelines, from sizes and lifetimes
-       mem        a block of memory that follows a plan
-       buffer     a named byte range in a mem that keeps its content between calls (a KV cache)
-       run        a pipeline made executable over a mem: arrays filled, ready to bind and exec
-       code       the stored integer of a quantized value: real = (code + offset) * scale
+       tensor     an input or output: name, id, dtype, dims (row-major), encoding, bytes
+       encoding   how the stored integers of a quantized tensor, its codes, become real numbers:
+                  real = (code + offset) * scale
+       pipeline   graphs in order, wired: an output of one is an input of a later one. Each graph is
+                  a step, counted from 0; one graph alone is a pipeline of one step
+       slot       one place in memory that a pipeline reads or writes; found by name once, used by
+                  number
+       edge       a slot that one step writes and later steps read. Both ends are one memory: no
+                  copy
+       plan       offsets for the slots of one or more pipelines, from sizes and lifetimes. Its
+                  entries are pipelines, its blocks what got an offset
+       group      entries that never execute at the same time, and therefore share scratch: the
+                  memory of edges and outputs
+       buffer     a named block that keeps its content between calls (a KV cache); slots are placed
+                  in it
+       mem        memory that follows a plan
+       run        an entry of a plan made executable: arrays filled, ready to bind and exec
 
    BUILD OPTIONS, defined before the implementation is included
        QNNRT_STATIC           every function is static (default: external)
        QNNRT_API              replaces the storage and export prefix of all functions
-       QNNRT_LOG_SLOTS        backends that can log at one time (default 8)
+       QNNRT_LOG_SLOTS        backends that can log at one time, 1 to 16 (default 8)
        QNNRT_NO_ERROR_TEXT    drops symbols, causes and fixes of vendor codes (about 9 KB)
        QNNRT_COMPOSE          declares graph building; its implementation is not in this version
 
@@ -50,66 +64,113 @@
        qnnrt_open() takes a folder and finds the context binaries in it, in this order of names:
            forward_<i>.bin                 shards 0 .. n-1 of one model, numeric order, no gaps
            <anything>_<i>_of_<n>.bin       shards 1 .. n of one model
-           *.bin                           whatever is a context binary, in natural order; the others are
-                                           skipped with a line in the log
-       Only the files of the first kind that is there are used. Instead of a folder, desc.files names
-       files or memory blocks. A file may begin with ExecuTorch's 256-byte header.
+           *.bin                           what is a context binary, in natural order; files that
+                                           are something else are skipped, with a line in the log
+       Only the files of the first kind that is there are used. Instead of a folder, desc.files
+       names files or memory blocks. A file may begin with ExecuTorch's 256-byte header.
        Metadata (graphs, tensors, encodings) comes from libQnnSystem.so.
-       With desc.keep_going a shard that fails is reported in its qnnrt_context_info and the rest loads.
+       With desc.keep_going a shard that fails is reported in its qnnrt_context_info and the rest
+       loads.
+
+   Looking inside
+       desc.inspect reads without a backend. What are my tensors called?
+           const qnnrt_pipeline_info *p = qnnrt_pipeline_get_info(qnnrt_pipeline_get(model, 0));
+           for (i = 0; i < p->slot_count; ++i)
+               printf("%s %s %s\n", qnnrt_role_name(p->slots[i].role), p->slots[i].address,
+                      qnnrt_dtype_name(p->slots[i].tensor->dtype));
+       The tool qnnrt-run (tools/ of the project) prints all of it without a line of code.
 
    Finding the libraries
        A path with a slash is opened as it is. A bare name (default: libQnnHtp.so) is looked for in
-       the directory of the running program, in the directory of the shared object that holds this
-       code, then by the system's search. Never in the current folder, never in the model's folder.
-       (The system's search is left out when LD_LIBRARY_PATH has an empty element, which means the current
-       folder.) libQnnSystem.so: explicit, else beside the backend library, else the same search. What
-       was really loaded is in qnnrt_backend_info.path. Interfaces 2.23 to 2.40 are known by measurement;
-       older ones are refused, newer minors accepted with a log line.
+       the folder of the running program, in the folder of the shared object that holds this code,
+       then by the system's search. Never in the current folder, never in the model's folder: the
+       system's search is left out when LD_LIBRARY_PATH has an empty element, which means the
+       current folder. libQnnSystem.so: explicit, else beside the backend library, else the same
+       search. What was really loaded is in qnnrt_backend_info.path. Core interfaces 2.23 to 2.40
+       are known by measurement; older ones are refused, newer minors accepted with a log line.
 
    Pipelines and wiring
-       Graphs of several shards are one pipeline when their names are equal, or equal but for the shard
-       number ("decode_1_of_4", "decode_2_of_4": named "decode"), or when every context has
-       exactly one graph (then: file order, named after the first). Edges, for every input of a step:
-           1. the nearest earlier output of the same name, if dims, dtype and encoding are equal
-           2. else, where no edge leads from a step to the next: the only unmatched output and the only
-              unmatched input of these two that fit each other (inputs that an earlier step takes from the
-              caller, a mask say, are the caller's)
+       Graphs of several shards are one pipeline when their names are equal, or equal but for the
+       shard number, or when every context has exactly one graph (then: file order). A pipeline is
+       named like its first graph, without a trailing "_1_of_<n>". Edges, for every input of a step:
+           1. the nearest earlier output of the same name; unequal dims, dtype or encoding fail the
+              wiring
+           2. without one, and where no edge leads from a step to the next: the only unmatched
+           output
+              and the only unmatched input of these two that fit each other (inputs that an earlier
+              step takes from the caller, a mask say, are the caller's)
        Every step after the first needs an edge from the one before. What does not fit is refused by
-       name: a wrong scale over a cut gives fluent nonsense, so it is never guessed. A pipeline that
-       cannot be wired does not fail the open: its single graphs stay callable as "<context>/<graph>"
-       ("2/decode_3_of_4"), and qnnrt_pipeline_make() takes explicit edges.
+       name: a wrong scale over a cut computes fluent nonsense, so it is never guessed. A pipeline
+       that cannot be wired does not fail the open: its single graphs stay callable as
+       "<context>/<graph>" ("2/decode_3_of_4"), and qnnrt_pipeline_make() takes explicit edges.
        Inputs of one name and equal facts are one slot. A name that means several slots is addressed
        with its step: "2/output_0".
 
+   Values
+       qnnrt_data() gives the stored bytes in place; codes order like the numbers, so an argmax
+       needs no conversion. qnnrt_write_f32() and qnnrt_read_f32() convert by type and encoding,
+       exactly; the same for int32, and with a slot and a first element for one row of many:
+           qnnrt_read_f32_slot(run, logits, (uint64_t)row * vocabulary, values, vocabulary);
+
    Memory
-       qnnrt_prepare() plans one pipeline: inputs keep their content between calls and start as the code
-       of real zero; inner edges and outputs share what they can. Tensors may instead live in your
-       memory (qnnrt_bind). Over several pipelines, prefill and decode and a draft model say, use
-       qnnrt_plan_create + qnnrt_mem_create + qnnrt_run_create: one arena, with buffers that keep their
-       content and exclusive groups that share scratch.
-       desc.guard gives every tensor its own pages, with inaccessible ones behind: an overrun by the
-       caller or the backend faults at once. (The tensor ends at the guard page but for its alignment.)
+       qnnrt_prepare() plans one pipeline: inputs keep their content between calls and start as the
+       code of real zero; edges and outputs share what they can. A tensor may live in your memory
+       instead (qnnrt_bind). For prefill, decode and a draft model over one arena, with caches that
+       stay:
+           entries[0].pipeline = prefill; entries[0].group = 1;      // never at the same time
+           entries[1].pipeline = decode;  entries[1].group = 1;
+           buffers[0].name = "cache";     buffers[0].bytes = cache_bytes;
+           places[0].entry = 1; places[0].slot = key_in; places[0].buffer = 0;
+           qnnrt_plan_create(&plan_desc, &plan, &err);               // offsets only
+           qnnrt_mem_create(plan, NULL, &mem, &err);
+           qnnrt_run_create(mem, 1, &decode_run, &err);
+           qnnrt_bind_at(decode_run, key_in, mem, cache_offset + moved);
+       The whole of it is examples/02_prefill_decode.c. desc.guard gives every tensor pages of its
+       own with an inaccessible one behind its last byte, so that an overrun by the caller or the
+       backend faults at once; tensors are then aligned to their elements only.
 
    Errors
-       Calls that open or make things take a qnnrt_error, which may be NULL. Calls on a run keep it in the
-       run: qnnrt_run_error(). err.text is complete: what was tried, on which file, graph and tensor, what
-       was expected and found, the vendor's code with its symbol, likely cause and fix, and the first error
-       that the library logged meanwhile (the first one is the cause; later ones are echoes).
+       Calls that open or make things take a qnnrt_error, which may be NULL. Calls on a run keep it
+       in the run: qnnrt_run_error(). The text is complete: what was tried, on which file, graph and
+       tensor, what was expected and found, the vendor's code with its symbol, likely cause and fix,
+       and the first error that the library logged meanwhile (the first one is the cause; later ones
+       are echoes). Closing and destroying give a result only; the log hook has the reason.
+
+   Closing
+       Runs, then mems, plans, made pipelines, models, backends: whatever uses another goes first.
+       QNNRT_E_BUSY means that something still does, and nothing was freed. When the DSP has
+       restarted (vendor codes 1007, 1011), close everything and open it again.
 
    Threads
-       Two releases of the x86 emulator (2.47, 2.48) return wrong results, without an error, when two
-       threads are inside the library at once. Give hooks.lock and hooks.unlock, or stay on one thread per
-       backend. Vendor log lines may arrive on the vendor's threads.
+       One thread at a time per backend is always safe, and needs no hook. With several, give
+       hooks.lock and hooks.unlock: two releases of the x86 emulator (2.47, 2.48) return wrong
+       results, without an error, when two threads are inside at once. Runs, plans and mems of a
+       model may be made and destroyed on any threads; never close what another thread still uses.
+
+   A log on Android
+       A log callback replaces the library's own output in logcat. To have it there:
+           static void to_logcat(void *user, qnnrt_log_level level, const char *part, uint64_t code,
+                                 const char *text)
+           { __android_log_write(ANDROID_LOG_INFO, part, text); }
+           desc.hooks.log = to_logcat;
+
+   On a phone
+       Ship from one release: libQnnHtp.so, libQnnSystem.so, and for each NPU generation XX (73, 75,
+       79, 81) libQnnHtpVXXStub.so and libQnnHtpVXXSkel.so. Set ADSP_LIBRARY_PATH to the folder of
+       the skel before opening (several folders: ';', not ':'). Have libraries unpacked at install
+       (useLegacyPackaging) and declare <uses-native-library android:name="libcdsprpc.so"
+       android:required="false"/>; do not ship that one. The README has the whole checklist.
 
    Unproven on device
-       All of this ran on Qualcomm's genuine x86-64 libraries of five releases (2.47 to 2.51), in which an
-       emulator stands for the NPU. Until a transcript from a phone is here these are unproven: execution
-       on a real NPU, weight-shared contexts, power settings, recovery after a restart of the DSP.
+       All of this ran on Qualcomm's genuine x86-64 libraries of five releases (2.47 to 2.51), in
+       which an emulator stands for the NPU. Until a transcript from a phone is here these are
+       unproven: execution on a real NPU, weight-shared contexts, behaviour after a restart of the
+       DSP.
 
    ROOMS (search for the tag)
-       >>config >>os >>size >>sort >>mem >>err >>log >>codes >>dtype >>quant >>plan      the floor
-       >>abi >>library >>table >>htp >>system >>backend >>context                      the vendor's side
-       >>scan >>pipeline >>model >>place >>run >>public                                ours
+       >>config >>os >>size >>sort >>mem >>err >>log >>codes >>dtype >>quant >>plan   the floor
+       >>abi >>library >>table >>htp >>system >>backend >>context                   the vendor's
+       >>scan >>pipeline >>model >>place >>run >>public                             ours
 */
 #ifndef QNNRT_H
 #define QNNRT_H
@@ -135,23 +196,23 @@
 extern "C" {
 #endif
 
-/* ------------------------------------------------------------------------- results and errors -- */
+/* ------------------------------------------------------------------------ results and errors -- */
 
 /* X(name, value, meaning): one list for the enum and for qnnrt_result_name(). */
-#define QNNRT_RESULTS(X)                                                                            \
-    X(OK,             0, "success")                                                                 \
-    X(E_ARG,         -1, "a wrong argument")                                                        \
-    X(E_MEMORY,      -2, "an allocation failed")                                                    \
-    X(E_IO,          -3, "a file or folder cannot be read")                                         \
-    X(E_FORMAT,      -4, "not a context binary, or a damaged one")                                  \
-    X(E_LIBRARY,     -5, "a vendor library cannot be opened or is not one")                         \
-    X(E_VERSION,     -6, "releases that do not go together")                                        \
-    X(E_NOT_FOUND,   -7, "no such file, graph, tensor or slot")                                           \
-    X(E_MISMATCH,    -8, "sizes, types or encodings that do not fit")                               \
-    X(E_UNSUPPORTED, -9, "valid, but this version or this machine cannot run it")                   \
-    X(E_BACKEND,    -10, "a vendor call failed; vendor_code has its answer")                        \
-    X(E_BUSY,       -11, "still in use")                                                            \
-    X(E_STATE,      -12, "called too early, such as exec before a required bind")                   \
+#define QNNRT_RESULTS(X) \
+    X(OK,             0, "success") \
+    X(E_ARG,         -1, "a wrong argument") \
+    X(E_MEMORY,      -2, "an allocation failed") \
+    X(E_IO,          -3, "a file or folder cannot be read") \
+    X(E_FORMAT,      -4, "not a context binary, or a damaged one") \
+    X(E_LIBRARY,     -5, "a vendor library cannot be opened or is not one") \
+    X(E_VERSION,     -6, "releases that do not go together") \
+    X(E_NOT_FOUND,   -7, "no such file, graph, tensor or slot") \
+    X(E_MISMATCH,    -8, "sizes, types or encodings that do not fit") \
+    X(E_UNSUPPORTED, -9, "valid, but this version or this machine cannot run it") \
+    X(E_BACKEND,    -10, "a vendor call failed; vendor_code has its answer") \
+    X(E_BUSY,       -11, "still in use") \
+    X(E_STATE,      -12, "called too early, such as exec before a required bind") \
     X(E_LIMIT,      -13, "over a limit of qnnrt_limits, or too large to address")
 
 typedef enum qnnrt_result {
@@ -161,24 +222,27 @@ typedef enum qnnrt_result {
     QNNRT_RESULT_FORCE_INT = 0x7FFFFFFF
 } qnnrt_result;
 
+/* Every call that takes one begins by setting it to QNNRT_OK and an empty text. */
 typedef struct qnnrt_error {
     qnnrt_result code;
-    uint64_t     vendor_code;   /* full answer of the vendor call, 0 if none; the code is its low 16 bits */
-    char         text[2048];    /* UTF-8, never empty after a failure; control characters are replaced    */
+    uint64_t     vendor_code;   /* full answer of the vendor call, 0: none; its low 16 bits count */
+    char         text[2048];    /* UTF-8, never empty after a failure; control characters replaced
+                                   */
 } qnnrt_error;
 
-/* "QNNRT_E_IO" and "a file or folder cannot be read" for a result; "unknown" for any other number. */
+/* "QNNRT_E_IO" and "a file or folder cannot be read" for a result; "unknown" for any other
+   number. */
 QNNRT_API const char *qnnrt_result_name(qnnrt_result result);
 QNNRT_API const char *qnnrt_result_text(qnnrt_result result);
 
-/* "QNN_CONTEXT_ERROR_INVALID_ARGUMENT" for a vendor code (the low 16 bits count), or NULL when unknown or
-   built with QNNRT_NO_ERROR_TEXT. */
+/* "QNN_CONTEXT_ERROR_INVALID_ARGUMENT" for a vendor code (the low 16 bits count), or NULL when
+   unknown or built with QNNRT_NO_ERROR_TEXT. */
 QNNRT_API const char *qnnrt_vendor_code_name(uint64_t vendor_code);
 
 /* Version of the implementation that was linked, "0.1.0". */
 QNNRT_API const char *qnnrt_version(void);
 
-/* -------------------------------------------------------------------------------------- hooks -- */
+/* ------------------------------------------------------------------------------------- hooks -- */
 
 typedef enum qnnrt_log_level {     /* the vendor's own numbers */
     QNNRT_LOG_DEFAULT = 0,         /* means QNNRT_LOG_WARN     */
@@ -191,17 +255,21 @@ typedef enum qnnrt_log_level {     /* the vendor's own numbers */
 
 /* Functions of the host. They belong to a backend, and everything opened on it uses them.
 
-   alloc, free   both or none. alloc returns at least 16-byte aligned memory or NULL; free gets what alloc
-                 returned, never NULL. Called on the threads of the caller only.
-   log           must be callable from any thread, must copy what it keeps, must not call back into qnnrt.
-                 room is "backend", "vendor", ...; text is one line without a newline.
-   lock, unlock  both or none. Held around every call into the vendor libraries but the loading itself; a plain mutex
-                 will do. */
+   alloc, free   both or none. alloc returns at least 16-byte aligned memory or NULL; free gets what
+                 alloc returned, never NULL. Called on the threads of the caller only.
+   log           callable from any thread, the vendor's included; must copy what it keeps and must
+                 not call back into qnnrt. part is "vendor" or a room of this file; text is one line
+                 without a newline; vendor_code is 0 when there is none. Our own lines come at every
+                 level, the vendor's up to log_level. A line may still arrive while the backend is
+                 being closed.
+   lock, unlock  both or none. Held around every call into the vendor libraries but their loading; a
+                 plain mutex will do. The other hooks may be called with it held and must not take
+                 it. */
 typedef struct qnnrt_hooks {
     void *(*alloc)(void *user, size_t bytes);             /* default: malloc */
     void  (*free)(void *user, void *data);                /* default: free   */
     void   *alloc_user;
-    void  (*log)(void *user, qnnrt_log_level level, const char *room, uint64_t vendor_code,
+    void  (*log)(void *user, qnnrt_log_level level, const char *part, uint64_t vendor_code,
                  const char *text);                       /* default: silent */
     void   *log_user;
     void  (*lock)(void *user);                            /* default: none   */
@@ -211,17 +279,19 @@ typedef struct qnnrt_hooks {
 
 /* Refusal comes before trouble: what is over a limit answers QNNRT_E_LIMIT. */
 typedef struct qnnrt_limits {
-    uint64_t file_bytes;    /* one context binary (default 0: 64 GiB)                               */
-    uint64_t arena_bytes;   /* memory of one plan (default 0: 4 GiB)                                */
-    uint32_t files;         /* context binaries of one model (default 0: 256)                       */
-    uint32_t tensors;       /* graphs, inputs, outputs and updateables of one model (default 0: 1,000,000) */
-    uint32_t name_bytes;    /* a name of a graph or tensor (default 0: 1,024)                       */
-    uint32_t rank;          /* dimensions of a tensor (default 0: 8)                                */
+    uint64_t file_bytes;    /* one context binary (default 0: 64 GiB) */
+    uint64_t arena_bytes;   /* memory of one plan (default 0: 4 GiB) */
+    uint32_t files;         /* context binaries of one model (default 0: 256) */
+    uint32_t tensors;       /* graphs, inputs, outputs and updateables of one model (default 0:
+                               1,000,000) */
+    uint32_t name_bytes;    /* a name of a graph or tensor (default 0: 1,024) */
+    uint32_t rank;          /* dimensions of a tensor (default 0: 8) */
 } qnnrt_limits;
 
-/* ------------------------------------------------------------------------- facts about a model -- */
+/* ----------------------------------------------------------------------- facts about a model -- */
 
-/* Element types, by the vendor's own numbers: high byte = class, low byte = bits written in decimal. */
+/* Element types, by the vendor's own numbers: high byte = class, low byte = bits as decimal digits
+   (but BF16). */
 typedef enum qnnrt_dtype {
     QNNRT_DTYPE_I2  = 0x0002, QNNRT_DTYPE_I4  = 0x0004, QNNRT_DTYPE_I8  = 0x0008,
     QNNRT_DTYPE_I16 = 0x0016, QNNRT_DTYPE_I32 = 0x0032, QNNRT_DTYPE_I64 = 0x0064,
@@ -229,9 +299,10 @@ typedef enum qnnrt_dtype {
     QNNRT_DTYPE_U16 = 0x0116, QNNRT_DTYPE_U32 = 0x0132, QNNRT_DTYPE_U64 = 0x0164,
     QNNRT_DTYPE_F4  = 0x0204, QNNRT_DTYPE_F8  = 0x0208, QNNRT_DTYPE_F16 = 0x0216,
     QNNRT_DTYPE_BF16 = 0x0226, QNNRT_DTYPE_F32 = 0x0232, QNNRT_DTYPE_F64 = 0x0264,
-    QNNRT_DTYPE_S2Q  = 0x0302, QNNRT_DTYPE_S4Q  = 0x0304, QNNRT_DTYPE_S8Q = 0x0308,  /* signed codes   */
+    QNNRT_DTYPE_S2Q = 0x0302, QNNRT_DTYPE_S4Q = 0x0304, QNNRT_DTYPE_S8Q = 0x0308, /* signed codes */
     QNNRT_DTYPE_S16Q = 0x0316, QNNRT_DTYPE_S32Q = 0x0332,
-    QNNRT_DTYPE_U2Q  = 0x0402, QNNRT_DTYPE_U4Q  = 0x0404, QNNRT_DTYPE_U8Q = 0x0408,  /* unsigned codes */
+    /* unsigned codes */
+    QNNRT_DTYPE_U2Q  = 0x0402, QNNRT_DTYPE_U4Q  = 0x0404, QNNRT_DTYPE_U8Q = 0x0408,
     QNNRT_DTYPE_U16Q = 0x0416, QNNRT_DTYPE_U32Q = 0x0432,
     QNNRT_DTYPE_BOOL8 = 0x0508, QNNRT_DTYPE_STRING = 0x0608, QNNRT_DTYPE_UNDEFINED = 0x7FFFFFFF
 } qnnrt_dtype;
@@ -246,41 +317,44 @@ typedef enum qnnrt_encoding {
 /* How codes become real numbers: real = (code + offset) * scale. */
 typedef struct qnnrt_quant {
     qnnrt_encoding encoding;
-    uint32_t       bitwidth;          /* bits of the storage in use, 0: all. One code per element, not packed */
-    float          scale;             /* PER_TENSOR                                                     */
-    int32_t        offset;            /* PER_TENSOR                                                     */
-    int32_t        axis;              /* PER_AXIS: the dimension that scales and offsets run over       */
-    uint32_t       count;             /* PER_AXIS: dims[axis]                                           */
-    const float   *scales;            /* [count]                                                        */
-    const int32_t *offsets;           /* [count], or NULL: all 0                                        */
-    uint32_t       vendor_encoding;   /* the number in the file                                         */
+    uint32_t       bitwidth;          /* bits of the storage in use, 0: all. One code per element,
+                                         not packed */
+    float          scale;             /* PER_TENSOR */
+    int32_t        offset;            /* PER_TENSOR */
+    int32_t        axis;              /* PER_AXIS: the dimension that scales and offsets run over */
+    uint32_t       count;             /* PER_AXIS: dims[axis] */
+    const float   *scales;            /* [count] */
+    const int32_t *offsets;           /* [count], or NULL: all 0 */
+    uint32_t       vendor_encoding;   /* the number in the file */
 } qnnrt_quant;
 
 typedef struct qnnrt_tensor_info {
     const char    *name;
-    uint32_t       id;              /* what the vendor matches by                                         */
+    uint32_t       id;              /* what the vendor matches by */
     qnnrt_dtype    dtype;
-    uint32_t       rank;            /* 0: a scalar                                                        */
-    const uint32_t *dims;           /* [rank], row-major                                                  */
-    uint64_t       count;           /* elements                                                           */
-    uint64_t       bytes;           /* elements as stored; types under 8 bits are packed                  */
+    uint32_t       rank;            /* 0: a scalar */
+    const uint32_t *dims;           /* [rank], row-major */
+    uint64_t       count;           /* elements */
+    uint64_t       bytes;           /* elements as stored; types under 8 bits are packed */
     qnnrt_quant    quant;
-    uint32_t       vendor_type;     /* Qnn_TensorType_t                                                   */
-    uint32_t       vendor_format;   /* Qnn_TensorDataFormat_t, 0: plain                                   */
-    uint32_t       vendor_version;  /* 1 or 2: struct version in which the metadata came                  */
-    const uint8_t *dynamic_dims;    /* [rank] non-zero: may change per call; NULL when none may           */
-    int            optional;        /* an optional input or output                                        */
-    int            updateable;      /* may be replaced after compilation (LoRA)                           */
+    uint32_t       vendor_type;     /* Qnn_TensorType_t */
+    uint32_t       vendor_format;   /* Qnn_TensorDataFormat_t, 0: plain */
+    uint32_t       vendor_version;  /* 1 or 2: struct version in which the metadata came */
+    const uint8_t *dynamic_dims;    /* [rank] non-zero: may change per call; NULL when none may */
+    int            optional;        /* an optional input or output */
+    int            updateable;      /* may be replaced after compilation (LoRA) */
 } qnnrt_tensor_info;
 
 typedef struct qnnrt_graph_info {
     const char              *name;
     size_t                   input_count, output_count, updateable_count;
     const qnnrt_tensor_info *inputs, *outputs, *updateables;
-    const char              *unsupported;          /* why qnnrt_prepare() will refuse it, or NULL         */
-    uint64_t                 spill_fill_bytes;     /* the rest: HTP facts, 0 when the file has none       */
+    const char              *unsupported;          /* why qnnrt_prepare() will refuse it, or NULL */
+    uint64_t                 spill_fill_bytes;     /* the rest: HTP facts, 0 when the file has none
+                                                      */
     uint64_t                 vtcm_bytes;
-    uint64_t                 shared_weights_bytes; /* not 0: its weights are shared with other graphs     */
+    uint64_t                 shared_weights_bytes; /* not 0: its weights are shared with other
+                                                      graphs */
     uint64_t                 const_bytes;
     uint32_t                 optimization_level;
     uint32_t                 hvx_threads;
@@ -289,34 +363,40 @@ typedef struct qnnrt_graph_info {
 typedef struct qnnrt_version_info { uint32_t major, minor, patch; } qnnrt_version_info;
 
 typedef struct qnnrt_context_info {
-    const char             *file;          /* name within the folder, or as given                        */
+    const char             *file;          /* name within the folder, or as given */
     uint64_t                file_bytes;
-    const char             *build_id;      /* of the SDK that made it, "v2.51.0.260929181845"; may be "" */
-    uint32_t                backend_id;    /* 3 CPU, 4 GPU, 6 HTP                                        */
+    const char             *build_id;      /* of the SDK that made it, "v2.51.0.260929181845"; may
+                                              be "" */
+    uint32_t                backend_id;    /* 3 CPU, 4 GPU, 6 HTP */
     qnnrt_version_info      core_api, backend_api, blob_version;
     uint64_t                blob_bytes;
-    uint32_t                soc_model;     /* 0: not stated. 43 SM8550, 57 SM8650, 69 SM8750, 87 SM8850  */
-    uint32_t                dsp_arch;      /* 0: not stated. 73, 75, 79, 81                              */
+    uint32_t                soc_model;     /* 0: not stated. 43 SM8550, 57 SM8650, 69 SM8750, 87
+                                              SM8850 */
+    uint32_t                dsp_arch;      /* 0: not stated. 73, 75, 79, 81 */
     size_t                  graph_count;
     const qnnrt_graph_info *graphs;
     uint32_t                context_tensor_count;
-    uint64_t                metadata_ns, create_ns;   /* time that reading and creating took            */
-    const qnnrt_error      *failure;       /* NULL, or with desc.keep_going why it did not load          */
+    uint64_t                metadata_ns, create_ns;   /* time that reading and creating took */
+    const qnnrt_error      *failure;       /* NULL, or with desc.keep_going why it did not load */
 } qnnrt_context_info;
 
 /* "ufixed16", "float32", ...; "unknown" for other numbers. */
 QNNRT_API const char *qnnrt_dtype_name(qnnrt_dtype dtype);
 
-/* ------------------------------------------------------------------------------------ backend -- */
+/* ----------------------------------------------------------------------------------- backend -- */
 
 typedef struct qnnrt         qnnrt;            /* a model */
 typedef struct qnnrt_backend qnnrt_backend;
 
 typedef struct qnnrt_backend_desc {
-    const char     *path;        /* library to open (default NULL: "libQnnHtp.so"), see "Finding the libraries" */
-    qnnrt_log_level log_level;   /* most that the library may log (default 0: warnings and errors)       */
-    uint32_t        soc_model;   /* HTP: the chip that the device is to be (default 0: the library's own) */
-    int             unload;      /* 1: dlclose when closed (default 0: stay loaded, some crash on unload) */
+    const char     *path;        /* library to open (default NULL: "libQnnHtp.so"), see "Finding the
+                                    libraries" */
+    qnnrt_log_level log_level;   /* most that the library may log (default 0: warnings and errors)
+                                    */
+    uint32_t        soc_model;   /* HTP: the chip that the device is to be (default 0: the library's
+                                    own) */
+    int             unload;      /* 1: dlclose when closed (default 0: stay loaded, some crash on
+                                    unload) */
     qnnrt_hooks     hooks;
 } qnnrt_backend_desc;
 
@@ -326,7 +406,8 @@ typedef struct qnnrt_backend_info {
     const char        *build_id;       /* "v2.51.0.260929181845"; "" when it gives none     */
     uint32_t           id;             /* 6: HTP, 3: CPU                                    */
     qnnrt_version_info core_api, backend_api;
-    int                has_log, has_device;   /* 0: the library answers "not supported"     */
+    int                has_log;        /* 0: it has none, or no log slot was left           */
+    int                has_device;     /* 0: it has none, as CPU                            */
     uint64_t           open_ns;
 } qnnrt_backend_info;
 
@@ -339,66 +420,87 @@ typedef struct qnnrt_backend_info {
             program), QNNRT_E_MEMORY, QNNRT_E_ARG
    Frees    qnnrt_backend_close()
    Threads  any, one call at a time per library
-   Cost     40 to 180 ms for the x86-64 emulator, most of it loading the library                    */
+   Cost     40 to 180 ms for the x86-64 emulator, most of it loading the library */
 QNNRT_API qnnrt_result qnnrt_backend_open(const qnnrt_backend_desc *desc, qnnrt_backend **out,
                                           qnnrt_error *err);
 
 /* Free device, backend and log, in that order. NULL is fine.
-   Returns  QNNRT_OK; QNNRT_E_BUSY while a model uses it (nothing is freed); QNNRT_E_BACKEND when the vendor
-            refused to free something (all else is freed; the log hook has the code)                  */
+   Returns  QNNRT_OK; QNNRT_E_BUSY while a model uses it (nothing is freed); QNNRT_E_BACKEND when
+            the vendor refused to free something (all else is freed; the log hook has the code) */
 QNNRT_API qnnrt_result qnnrt_backend_close(qnnrt_backend *backend);
 
 /* Facts about an open backend, valid until it is closed. */
 QNNRT_API const qnnrt_backend_info *qnnrt_backend_get_info(const qnnrt_backend *backend);
 
-/* -------------------------------------------------------------------------------------- model -- */
+/* ------------------------------------------------------------------------------------- model -- */
 
 typedef struct qnnrt_file {
-    const char *path;    /* a file; symbolic links are followed. With .data: its name in messages, may be NULL */
-    const void *data;    /* or a context binary in memory, needed only during qnnrt_open()               */
-    size_t      bytes;   /* of data                                                                      */
+    const char *path;    /* a file; symbolic links are followed. With .data: its name in messages,
+                            may be NULL */
+    const void *data;    /* or a context binary in memory, needed only during qnnrt_open() */
+    size_t      bytes;   /* of data */
 } qnnrt_file;
 
 typedef struct qnnrt_desc {
-    qnnrt_backend    *backend;       /* an open one to share (default NULL: the model opens its own)     */
-    const char       *backend_path;  /* the own one's library (default NULL: "libQnnHtp.so", searched)   */
-    const char       *system_path;   /* (default NULL: libQnnSystem.so beside the backend, else searched) */
-    const qnnrt_file *files;         /* instead of ctx_dir: [file_count], in shard order                 */
+    qnnrt_backend    *backend;       /* an open one to share (default NULL: the model opens its own). The
+                                        options "of the own backend" and hooks must then be zero */
+    const char       *backend_path;  /* the own one's library (default NULL: "libQnnHtp.so",
+                                        searched) */
+    const char       *system_path;   /* (default NULL: libQnnSystem.so beside the backend, else
+                                        searched) */
+    const qnnrt_file *files;         /* instead of ctx_dir: [file_count], in shard order */
     size_t            file_count;
-    qnnrt_log_level   log_level;     /* of the own backend (default 0: warnings and errors)              */
-    uint32_t          soc_model;     /* of the own backend (default 0: the library's own choice)         */
-    uint32_t          align;         /* of tensors that qnnrt_prepare places, a power of two (default 0: 64) */
-    int               inspect;       /* 1: read metadata only; no backend is opened, nothing can run     */
-    int               keep_going;    /* 1: load what can be loaded, see qnnrt_context_info.failure       */
-    int               read;          /* 1: read files into memory instead of mapping them                */
-    int               guard;         /* 1: qnnrt_prepare puts guard pages behind every tensor            */
-    int               unload;        /* 1: dlclose the own backend's library when closed                 */
+    qnnrt_log_level   log_level;     /* of the own backend (default 0: warnings and errors) */
+    uint32_t          soc_model;     /* of the own backend (default 0: the library's own choice) */
+    uint32_t          align;         /* of tensors that qnnrt_prepare places, a power of two
+                                        (default 0: 64) */
+    int               inspect;       /* 1: read metadata only; no backend is opened, nothing can run
+                                        */
+    int               keep_going;    /* 1: load what can be loaded, see qnnrt_context_info.failure
+                                        */
+    int               read;          /* 1: read files into memory instead of mapping them */
+    int               guard;         /* 1: qnnrt_prepare puts guard pages behind every tensor */
+    int               unload;        /* 1: dlclose the own backend's library when closed, and libQnnSystem.so
+                                        once it was read (default 0: stay loaded) */
     qnnrt_limits      limits;
-    qnnrt_hooks       hooks;         /* of the own backend; with .backend set these must be zero         */
+    qnnrt_hooks       hooks;         /* of the own backend; with .backend set these must be zero */
 } qnnrt_desc;
 
-/* Open a folder of context binaries (see "Opening a folder") and create every context on the backend.
+/* Open a folder of context binaries (see "Opening a folder") and create every context on the
+   backend.
 
    ctx_dir  the folder; NULL when desc.files is given
    desc     options, may be NULL or on the stack
    out      receives the model, NULL on failure
 
-   Returns  QNNRT_OK, or what failed first; err.text names the file. A mapped file that another process
-            cuts short while this call runs ends the program (SIGBUS): replace files by rename, or set
-            desc.read
+   Returns  QNNRT_OK
+            QNNRT_E_ARG          the arguments (folder and files, backend and its options, align)
+            QNNRT_E_NOT_FOUND    no *.bin in the folder
+            QNNRT_E_IO           folder or file cannot be read, or changed meanwhile
+            QNNRT_E_FORMAT       no context binary, a damaged one, or shards are missing
+            QNNRT_E_LIBRARY      a vendor library is missing or is none
+            QNNRT_E_VERSION      library too old, or a binary newer than the library
+            QNNRT_E_MISMATCH     a binary for another backend
+            QNNRT_E_UNSUPPORTED  weights shared between graphs, on x86-64; a 32-bit program
+            QNNRT_E_BACKEND      a vendor call failed
+            QNNRT_E_LIMIT        over desc.limits
+            QNNRT_E_MEMORY
+            err.text names the file. A mapped file that another process cuts short while this call
+            runs ends the program (SIGBUS): replace files by rename, or set desc.read
    Frees    qnnrt_close()
    Threads  one call per backend at a time
-   Cost     maps each file, reads the metadata (0.1 ms), and blocks until the device has taken it   */
+   Cost     maps each file, reads the metadata (0.1 ms), and blocks until the device has taken it */
 QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, qnnrt **out,
                                   qnnrt_error *err);
 
 /* Free contexts and, when the model opened it, the backend. NULL is fine.
-   Returns  QNNRT_OK; QNNRT_E_BUSY while a run, plan or made pipeline uses it, or another model shares the backend
-            that it opened (nothing is freed);
-            QNNRT_E_BACKEND as in qnnrt_backend_close()                                              */
+   Returns  QNNRT_OK; QNNRT_E_BUSY while a run, plan or made pipeline uses it, or another model
+            shares the backend that it opened (nothing is freed);
+            QNNRT_E_BACKEND as in qnnrt_backend_close() */
 QNNRT_API qnnrt_result qnnrt_close(qnnrt *model);
 
-/* The contexts in shard order, valid until qnnrt_close(). count may be NULL. */
+/* The contexts in shard order, valid until qnnrt_close(). count may be NULL. One with .failure has
+   no graphs. */
 QNNRT_API const qnnrt_context_info *qnnrt_contexts(const qnnrt *model, size_t *count);
 
 /* The backend of a model (NULL after desc.inspect), for sharing and for its info. */
@@ -407,75 +509,81 @@ QNNRT_API qnnrt_backend *qnnrt_get_backend(const qnnrt *model);
 /* Path of the libQnnSystem.so that gave the metadata. */
 QNNRT_API const char *qnnrt_get_system_path(const qnnrt *model);
 
-/* ----------------------------------------------------------------------------------- pipeline -- */
+/* ---------------------------------------------------------------------------------- pipeline -- */
 
 typedef struct qnnrt_pipeline qnnrt_pipeline;
 
-typedef int32_t qnnrt_slot;                     /* index into qnnrt_pipeline_info.slots                */
+typedef int32_t qnnrt_slot;                     /* index into qnnrt_pipeline_info.slots */
 #define QNNRT_NO_SLOT ((qnnrt_slot)-1)
 
 typedef enum qnnrt_role {
-    QNNRT_ROLE_ANY = 0,                         /* for look-ups                                        */
-    QNNRT_ROLE_INPUT,                           /* comes from the caller, read by one or more steps    */
-    QNNRT_ROLE_OUTPUT,                          /* written by a step, read by no other                 */
-    QNNRT_ROLE_EDGE                             /* written by a step and read by later ones            */
+    QNNRT_ROLE_ANY = 0,                         /* for look-ups */
+    QNNRT_ROLE_INPUT,                           /* comes from the caller, read by one or more steps
+                                                   */
+    QNNRT_ROLE_OUTPUT,                          /* written by a step, read by no other */
+    QNNRT_ROLE_EDGE                             /* written by a step and read by later ones */
 } qnnrt_role;
 
 typedef struct qnnrt_slot_info {
-    const qnnrt_tensor_info *tensor;            /* as the step .first states it                        */
+    const qnnrt_tensor_info *tensor;            /* as the step .first states it */
     qnnrt_role               role;
-    uint32_t                 first, last;       /* steps between which the value is needed             */
-    const char              *address;           /* shortest text that finds it, with its role: "logits", "2/hidden" */
+    uint32_t                 first, last;       /* steps between which the value is needed */
+    const char              *address;           /* shortest text that finds it, with its role:
+                                                   "logits", "2/hidden" */
 } qnnrt_slot_info;
 
 typedef struct qnnrt_edge_info {
     uint32_t                 from_step, to_step;
     const qnnrt_tensor_info *from, *to;
     qnnrt_slot               slot;
-    const char              *reason;            /* "equal names", "the only pair that fits", "given"   */
+    const char              *reason;            /* "equal names", "the only pair that fits", "given"
+                                                   */
 } qnnrt_edge_info;
 
 typedef struct qnnrt_step_info {
     const qnnrt            *model;
-    size_t                  context;            /* index into qnnrt_contexts()                         */
+    size_t                  context;            /* index into qnnrt_contexts() */
     const qnnrt_graph_info *graph;
 } qnnrt_step_info;
 
 typedef struct qnnrt_pipeline_info {
-    const char            *name;                /* that finds it; of a single graph "<context>/<graph>" */
+    const char            *name;                /* that finds it; of a single graph
+                                                   "<context>/<graph>" */
     size_t                 step_count, slot_count, edge_count;
     const qnnrt_step_info *steps;
-    const qnnrt_slot_info *slots;               /* in the order in which the steps list them           */
+    const qnnrt_slot_info *slots;               /* in the order in which the steps list them */
     const qnnrt_edge_info *edges;
-    const char            *failure;             /* why it could not be wired, or NULL                  */
+    const char            *failure;             /* why it could not be wired, or NULL */
 } qnnrt_pipeline_info;
 
 /* "input", "output", "edge"; "tensor" for any other number. */
 QNNRT_API const char *qnnrt_role_name(qnnrt_role role);
 
-/* The pipelines that were found, one per joined group of graphs; those with .failure cannot be prepared. */
+/* The pipelines that were found: one per joined group of graphs, then every graph that nothing
+   joins. Those with .failure cannot be prepared. Valid until qnnrt_close(). */
 QNNRT_API size_t qnnrt_pipeline_count(const qnnrt *model);
 QNNRT_API const qnnrt_pipeline *qnnrt_pipeline_get(const qnnrt *model, size_t index);
 QNNRT_API const qnnrt_pipeline_info *qnnrt_pipeline_get_info(const qnnrt_pipeline *pipeline);
 
 /* Find a pipeline.
 
-   name     of a pipeline, or of a graph that belongs to one pipeline only, or "<context>/<graph>" for a
-            single graph; NULL when the model has exactly one pipeline
+   name     of a pipeline, or of a graph that belongs to one pipeline only, or "<context>/<graph>"
+            for a single graph; NULL when the model has exactly one pipeline
    out      belongs to the model
 
-   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (the text lists what is there); QNNRT_E_ARG when the name means several;
-            QNNRT_E_MISMATCH when it could not be wired (the text says why)                          */
+   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (the text lists what is there); QNNRT_E_ARG when the name
+            means several; QNNRT_E_MISMATCH when it could not be wired (the text says why) */
 QNNRT_API qnnrt_result qnnrt_pipeline_find(const qnnrt *model, const char *name,
                                            const qnnrt_pipeline **out, qnnrt_error *err);
 
 typedef struct qnnrt_step_desc {
-    const qnnrt *model;                         /* all models of a pipeline share one backend          */
-    size_t       context;                       /* index into qnnrt_contexts(model)                    */
-    const char  *graph;                         /* its name in that context                            */
+    const qnnrt *model;                         /* all models of a pipeline share one backend */
+    size_t       context;                       /* index into qnnrt_contexts(model) */
+    const char  *graph;                         /* its name in that context */
 } qnnrt_step_desc;
 
-typedef struct qnnrt_edge_desc {                /* output `from` of one step is input `to` of a later one */
+typedef struct qnnrt_edge_desc {                /* output `from` of one step is input `to` of a
+                                                   later one */
     size_t      from_step;
     const char *from;
     size_t      to_step;
@@ -483,54 +591,66 @@ typedef struct qnnrt_edge_desc {                /* output `from` of one step is 
 } qnnrt_edge_desc;
 
 typedef struct qnnrt_pipeline_desc {
-    const char            *name;                /* (default NULL: that of the first graph)             */
+    const char            *name;                /* (default NULL: that of the first graph) */
     const qnnrt_step_desc *steps;
     size_t                 step_count;
-    const qnnrt_edge_desc *edges;               /* taken first                                         */
+    const qnnrt_edge_desc *edges;               /* taken first */
     size_t                 edge_count;
-    int                    edges_only;          /* 1: no further edges by rule (default 0: rules for the rest) */
+    int                    edges_only;          /* 1: no more edges by rule (default 0: rules for
+                                                   the rest) */
 } qnnrt_pipeline_desc;
 
-/* Wire graphs of one or several models by hand. Given edges are checked like found ones: dims, dtype and
-   encoding must be equal.
-   Frees    qnnrt_pipeline_destroy(), before the models are closed                                   */
+/* Wire graphs of one or several models by hand. Given edges are checked like found ones: dims,
+   dtype and encoding must be equal. The descriptor and its strings are copied.
+   Returns  QNNRT_OK; QNNRT_E_ARG, QNNRT_E_NOT_FOUND (text: which step or edge); QNNRT_E_MISMATCH
+            (does not fit, or a step without an edge from the one before); QNNRT_E_LIMIT;
+            QNNRT_E_MEMORY
+   Frees    qnnrt_pipeline_destroy(), before the models are closed */
 QNNRT_API qnnrt_result qnnrt_pipeline_make(const qnnrt_pipeline_desc *desc, qnnrt_pipeline **out,
                                            qnnrt_error *err);
-QNNRT_API qnnrt_result qnnrt_pipeline_destroy(qnnrt_pipeline *pipeline);   /* QNNRT_E_BUSY in use; E_ARG if a model's */
+/* QNNRT_E_BUSY while a plan uses it, QNNRT_E_ARG for a pipeline that belongs to a model. NULL is
+   fine. */
+QNNRT_API qnnrt_result qnnrt_pipeline_destroy(qnnrt_pipeline *pipeline);
 
-/* Find a slot by the name of a tensor, or by "<step>/<tensor>". An edge is found by the names of both its ends.
-   role narrows the search: an input and an output may have one name.
-   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (the text lists what is there); QNNRT_E_ARG when the name means several
-            slots (the text lists their addresses)                                                   */
-QNNRT_API qnnrt_result qnnrt_slot_find(const qnnrt_pipeline *pipeline, const char *name, qnnrt_role role,
-                                       qnnrt_slot *out, qnnrt_error *err);
+/* Find a slot by the name of a tensor, or by "<step>/<tensor>" (which goes before a tensor
+   literally named so). An edge is found by the names of both its ends. role narrows the search: an
+   input and an output may have one name.
+   Returns  QNNRT_OK; QNNRT_E_MISMATCH (the pipeline could not be wired); QNNRT_E_NOT_FOUND (the
+            text lists what is there); QNNRT_E_ARG when the name means several slots (the text lists
+            their addresses) */
+QNNRT_API qnnrt_result qnnrt_slot_find(const qnnrt_pipeline *pipeline, const char *name,
+                                       qnnrt_role role, qnnrt_slot *out, qnnrt_error *err);
 
-/* --------------------------------------------------------------------------------------- plan -- */
+/* -------------------------------------------------------------------------------------- plan -- */
 
 typedef struct qnnrt_plan qnnrt_plan;
 
-typedef struct qnnrt_entry_desc {               /* one pipeline of a plan; may occur twice for two runs */
+typedef struct qnnrt_entry_desc {               /* one pipeline of a plan; may occur twice for two
+                                                   runs */
     const qnnrt_pipeline *pipeline;
     uint32_t group;                             /* entries of one group never run at the same time and share
-                                                   scratch; exec answers QNNRT_E_BUSY when they do (default 0: alone) */
+                                                   scratch; exec answers QNNRT_E_BUSY when they do
+                                                   (default 0: alone) */
     int      reuse_inputs;                      /* 1: memory of an input is recycled after its last use, so each
-                                                   input must be written before each exec (default 0: kept) */
+                                                   input must be written before each exec (default
+                                                   0: kept) */
 } qnnrt_entry_desc;
 
-typedef struct qnnrt_buffer_desc {              /* keeps its content as long as the mem lives          */
+typedef struct qnnrt_buffer_desc {              /* keeps its content as long as the mem lives */
     const char *name;
     uint64_t    bytes;
-    uint32_t    align;                          /* (default 0: that of the plan)                       */
+    uint32_t    align;                          /* (default 0: that of the plan) */
 } qnnrt_buffer_desc;
 
 #define QNNRT_BUFFER_CALLER ((size_t)-1)        /* no memory is planned: must be bound before exec     */
-#define QNNRT_NO_ENTRY      ((size_t)-1)        /* qnnrt_plan_block.entry of a buffer                  */
+#define QNNRT_NO_ENTRY      ((size_t)-1)        /* qnnrt_plan_block.entry of a buffer */
 
-typedef struct qnnrt_place_desc {               /* where a slot of an entry lives, instead of scratch  */
+typedef struct qnnrt_place_desc {               /* where a slot of an entry lives, instead of
+                                                   scratch */
     size_t     entry;
     qnnrt_slot slot;
-    size_t     buffer;                          /* index into buffers, or QNNRT_BUFFER_CALLER          */
-    uint64_t   offset;                          /* within the buffer                                   */
+    size_t     buffer;                          /* index into buffers, or QNNRT_BUFFER_CALLER */
+    uint64_t   offset;                          /* within the buffer */
 } qnnrt_place_desc;
 
 typedef struct qnnrt_plan_desc {
@@ -538,74 +658,89 @@ typedef struct qnnrt_plan_desc {
     size_t                   entry_count;
     const qnnrt_buffer_desc *buffers;
     size_t                   buffer_count;
-    const qnnrt_place_desc  *places;            /* several slots may share a buffer and overlap in it  */
+    const qnnrt_place_desc  *places;            /* several slots may share a buffer and overlap in
+                                                   it */
     size_t                   place_count;
-    uint32_t                 align;             /* of every block, a power of two (default 0: 64)      */
+    uint32_t                 align;             /* of every block, a power of two (default 0: 64) */
 } qnnrt_plan_desc;
 
-typedef struct qnnrt_plan_block {               /* one rectangle of the plan                           */
+typedef struct qnnrt_plan_block {               /* one rectangle of the plan */
     uint64_t   offset, bytes;
-    size_t     entry;                           /* QNNRT_NO_ENTRY: a buffer                            */
-    qnnrt_slot slot;                            /* of a buffer: its index                              */
-    uint32_t   first, last;                     /* steps in which it is alive, counted through its group */
-    int        kept;                            /* 1: keeps its content between calls                  */
+    size_t     entry;                           /* QNNRT_NO_ENTRY: a buffer */
+    qnnrt_slot slot;                            /* of a buffer: its index */
+    uint32_t   first, last;                     /* steps in which it is alive, counted through its
+                                                   group */
+    int        kept;                            /* 1: keeps its content between calls */
 } qnnrt_plan_block;
 
 typedef struct qnnrt_plan_info {
-    uint64_t                peak;               /* bytes needed                                        */
-    uint64_t                bound;              /* no plan can need less                               */
-    uint64_t                naive;              /* one block after another                             */
+    uint64_t                peak;               /* bytes needed */
+    uint64_t                bound;              /* no plan can need less */
+    uint64_t                naive;              /* one block after another */
     size_t                  align, block_count;
     const qnnrt_plan_block *blocks;
 } qnnrt_plan_info;
 
-/* Plan memory for pipelines; touches none.
-   Returns  QNNRT_OK; QNNRT_E_ARG (text says which entry, buffer or place); QNNRT_E_UNSUPPORTED (a graph that
-            cannot run); QNNRT_E_LIMIT
+/* Plan memory for pipelines; touches none. Hooks and limits are those of the first entry's model.
+   Returns  QNNRT_OK; QNNRT_E_ARG (text says which entry, buffer or place); QNNRT_E_MISMATCH (a
+            pipeline that could not be wired); QNNRT_E_UNSUPPORTED (a graph that cannot run);
+            QNNRT_E_LIMIT; QNNRT_E_MEMORY
    Frees    qnnrt_plan_destroy(): QNNRT_E_BUSY while a mem uses it
-   Cost     deterministic; under 1 ms for hundreds of tensors                                       */
-QNNRT_API qnnrt_result qnnrt_plan_create(const qnnrt_plan_desc *desc, qnnrt_plan **out, qnnrt_error *err);
+   Cost     deterministic; usually far under 1 ms. Where the lower bound cannot be met it searches
+            on: up to 0.1 s for a few hundred scratch tensors, 2 s for 100,000 */
+QNNRT_API qnnrt_result qnnrt_plan_create(const qnnrt_plan_desc *desc, qnnrt_plan **out,
+                                         qnnrt_error *err);
 QNNRT_API qnnrt_result qnnrt_plan_destroy(qnnrt_plan *plan);
 QNNRT_API const qnnrt_plan_info *qnnrt_plan_get_info(const qnnrt_plan *plan);
 
-/* --------------------------------------------------------------------------------------- mem  -- */
+/* -------------------------------------------------------------------------------------- mem  -- */
 
 typedef struct qnnrt_mem qnnrt_mem;
 
 typedef struct qnnrt_mem_desc {
-    void  *data;       /* the caller's block, aligned as the plan (default NULL: allocated by us); stays his */
-    size_t bytes;      /* of data, at least the plan's peak                                             */
-    int    guard;      /* 1: every block on pages of its own with a guard page behind, nothing shared   */
+    void  *data;       /* the caller's block, aligned as the plan, borrowed (default NULL: ours) */
+    size_t bytes;      /* of data, at least the plan's peak */
+    int    guard;      /* 1: every block on pages of its own with a guard page behind, nothing
+                          shared */
 } qnnrt_mem_desc;
 
-/* Make the memory of a plan. All of it starts as zero bytes (a caller's block too), kept inputs as the code
-   of real zero.
+/* Make the memory of a plan. All of it starts as zero bytes (a caller's block too); then every
+   input that has memory gets the code of real zero, in the order of entries and slots.
    desc     NULL for the default
-   Returns  QNNRT_OK; QNNRT_E_ARG (a caller's block that is too small or misaligned: the text has both sizes);
-            QNNRT_E_MEMORY
-   Frees    qnnrt_mem_destroy(): QNNRT_E_BUSY while a run uses it                                    */
-QNNRT_API qnnrt_result qnnrt_mem_create(qnnrt_plan *plan, const qnnrt_mem_desc *desc, qnnrt_mem **out,
-                                        qnnrt_error *err);
+   Returns  QNNRT_OK; QNNRT_E_ARG (a caller's block that is too small or misaligned: the text has
+            both sizes); QNNRT_E_LIMIT (guard pages past the address space); QNNRT_E_MEMORY
+   Frees    qnnrt_mem_destroy(): QNNRT_E_BUSY while a run uses it */
+QNNRT_API qnnrt_result qnnrt_mem_create(qnnrt_plan *plan, const qnnrt_mem_desc *desc,
+                                        qnnrt_mem **out, qnnrt_error *err);
 QNNRT_API qnnrt_result qnnrt_mem_destroy(qnnrt_mem *mem);
 
 /* Back to the beginning, as qnnrt_mem_create() left it: a new conversation. */
 QNNRT_API qnnrt_result qnnrt_mem_clear(qnnrt_mem *mem);
 
 /* A buffer of the plan: its bytes, and (offset may be NULL) where it begins for qnnrt_bind_at(). */
-QNNRT_API void *qnnrt_mem_buffer(const qnnrt_mem *mem, size_t buffer, uint64_t *offset, uint64_t *bytes);
+QNNRT_API void *qnnrt_mem_buffer(const qnnrt_mem *mem, size_t buffer, uint64_t *offset,
+                                 uint64_t *bytes);
 
-/* --------------------------------------------------------------------------------------- run  -- */
+/* -------------------------------------------------------------------------------------- run  -- */
 
 typedef struct qnnrt_run qnnrt_run;
 
 /* The short way: find a pipeline, plan it alone, make its memory and its run.
    name     as in qnnrt_pipeline_find()
-   Frees    qnnrt_run_destroy() frees all of it                                                     */
-QNNRT_API qnnrt_result qnnrt_prepare(qnnrt *model, const char *name, qnnrt_run **out, qnnrt_error *err);
+   Returns  QNNRT_OK; what qnnrt_pipeline_find(), qnnrt_plan_create() and qnnrt_run_create() answer
+   Frees    qnnrt_run_destroy() frees all of it
+   Threads  any */
+QNNRT_API qnnrt_result qnnrt_prepare(qnnrt *model, const char *name, qnnrt_run **out,
+                                     qnnrt_error *err);
 
-/* The long way: make entry `entry` of the plan of `mem` executable. Runs of one entry, and of one group, share memory:
-   exec answers QNNRT_E_BUSY when another one is inside. For runs that go on at one time, give the pipeline two entries. */
-QNNRT_API qnnrt_result qnnrt_run_create(qnnrt_mem *mem, size_t entry, qnnrt_run **out, qnnrt_error *err);
+/* The long way: make entry `entry` of the plan of `mem` executable. Runs of one entry, and of one
+   group, share memory: exec answers QNNRT_E_BUSY when another one is inside. For runs that go on at
+   one time, give the pipeline two entries.
+   Returns  QNNRT_OK; QNNRT_E_STATE (opened with desc.inspect, or a shard that did not load);
+            QNNRT_E_UNSUPPORTED (steps on two backends); QNNRT_E_ARG; QNNRT_E_MEMORY
+   Frees    qnnrt_run_destroy(), which never fails and takes NULL */
+QNNRT_API qnnrt_result qnnrt_run_create(qnnrt_mem *mem, size_t entry, qnnrt_run **out,
+                                        qnnrt_error *err);
 QNNRT_API qnnrt_result qnnrt_run_destroy(qnnrt_run *run);
 
 /* The pipeline of a run, for slots and facts. */
@@ -614,32 +749,42 @@ QNNRT_API const qnnrt_pipeline *qnnrt_run_pipeline(const qnnrt_run *run);
 /* Code and text of the last call on this run that failed; never NULL. */
 QNNRT_API const qnnrt_error *qnnrt_run_error(const qnnrt_run *run);
 
-/* Let a tensor live in the caller's memory: inputs are read from it, outputs written to it, no copy.
+/* Let a tensor live in the caller's memory: inputs are read from it, outputs written to it, no
+   copy.
 
    name     as in qnnrt_slot_find()
-   data     borrowed until bound anew or the run is destroyed; any alignment. NULL: back to the run's memory
-   bytes    at least qnnrt_tensor_info.bytes; a larger block is fine, only the tensor's bytes are used
+   data     borrowed until bound anew or the run is destroyed; any alignment; inputs are only read.
+            NULL: back to the run's memory
+   bytes    at least qnnrt_tensor_info.bytes; a larger block is fine, only the tensor's bytes are
+            used
 
-   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND, QNNRT_E_ARG as in qnnrt_slot_find(); QNNRT_E_MISMATCH (the text has both sizes)
-   Cost     by name: a look-up. By slot: a few stores, cheap enough before every call              */
+   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND, QNNRT_E_ARG as in qnnrt_slot_find(); QNNRT_E_MISMATCH (the
+            text has both sizes)
+   Cost     by name: a look-up. By slot: a few stores, cheap enough before every call */
 QNNRT_API qnnrt_result qnnrt_bind(qnnrt_run *run, const char *name, void *data, size_t bytes);
 QNNRT_API qnnrt_result qnnrt_bind_slot(qnnrt_run *run, qnnrt_slot slot, void *data, size_t bytes);
 
-/* Let a tensor live at `offset` of a mem (see qnnrt_mem_buffer): moving caches, double buffers, sequences. The mem
-   may be another than the run's own and must outlive the binding.
-   Returns  QNNRT_OK; QNNRT_E_ARG when the tensor would not lie within the mem                        */
-QNNRT_API qnnrt_result qnnrt_bind_at(qnnrt_run *run, qnnrt_slot slot, const qnnrt_mem *mem, uint64_t offset);
+/* Let a tensor live at `offset` of a mem (see qnnrt_mem_buffer): moving caches, double buffers,
+   sequences. The mem may be another than the run's own and must outlive the binding.
+   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (no such slot); QNNRT_E_ARG when the tensor would not lie
+            within the mem
+   Cost     a few stores */
+QNNRT_API qnnrt_result qnnrt_bind_at(qnnrt_run *run, qnnrt_slot slot, const qnnrt_mem *mem,
+                                     uint64_t offset);
 
-/* Where a tensor lives now: its address and (bytes may be NULL) its size; NULL when there is none such or it
-   still has to be bound. Outputs are valid until the next exec of a run that shares its scratch.    */
+/* Where a tensor lives now: its address and (bytes may be NULL) its size; NULL when there is none
+   such (text in qnnrt_run_error) or it still has to be bound. Outputs are valid until the next exec
+   of a run that shares their scratch. The memory of an edge is used again within the call: bind an
+   edge to memory of yours to look at it. */
 QNNRT_API void *qnnrt_data(qnnrt_run *run, const char *name, size_t *bytes);
 QNNRT_API void *qnnrt_data_slot(qnnrt_run *run, qnnrt_slot slot, size_t *bytes);
 
 /* Run every step of the pipeline, in order, and return when the last has finished.
-   Returns  QNNRT_OK; QNNRT_E_STATE (a required bind is missing); QNNRT_E_BUSY (another run of the group is
-            inside); QNNRT_E_BACKEND (text: step, graph, vendor code). After a failure outputs are undefined
+   Returns  QNNRT_OK; QNNRT_E_STATE (a required bind is missing); QNNRT_E_BUSY (another run of the
+            group is inside); QNNRT_E_BACKEND (text: step, graph, vendor code). After a failure
+            outputs are undefined
    Threads  one thread per run; per backend as in "Threads" above
-   Cost     calls the vendor once per step; allocates, copies and looks up nothing                   */
+   Cost     calls the vendor once per step; allocates, copies and looks up nothing */
 QNNRT_API qnnrt_result qnnrt_exec(qnnrt_run *run);
 
 /* Copy values in or out, converting between the tensor's dtype and float or int32.
@@ -647,15 +792,22 @@ QNNRT_API qnnrt_result qnnrt_exec(qnnrt_run *run);
    count    values, row-major; by name it must be the tensor's element count
    begin    by slot: first element, so that one row of many can be had
 
-   float    quantized types by their encoding: written codes are rounded half to even and saturated, NaN
-            becomes the code of zero. Integer types: the value. Half types: rounded half to even
-   i32      integer types: the value, saturated. Quantized types: the code itself. Float types: refused
-   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND; QNNRT_E_MISMATCH (count); QNNRT_E_UNSUPPORTED (no conversion);
-            QNNRT_E_STATE (not bound yet)                                                            */
-QNNRT_API qnnrt_result qnnrt_write_f32(qnnrt_run *run, const char *name, const float *values, size_t count);
-QNNRT_API qnnrt_result qnnrt_read_f32(qnnrt_run *run, const char *name, float *values, size_t count);
-QNNRT_API qnnrt_result qnnrt_write_i32(qnnrt_run *run, const char *name, const int32_t *values, size_t count);
-QNNRT_API qnnrt_result qnnrt_read_i32(qnnrt_run *run, const char *name, int32_t *values, size_t count);
+   float    quantized types by their encoding: written codes are rounded half to even and saturated,
+            NaN becomes the code of real zero. Integer types: the value, rounded half to even and
+            saturated, NaN becomes 0; bool8: 1 for all but 0 (NaN too). Half types: rounded half to
+            even. 4- and 8-bit floats have no fixed layout and are refused
+   i32      integer types: the value, saturated. Quantized types: the code itself. Float types:
+            refused
+   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND; QNNRT_E_MISMATCH (count); QNNRT_E_UNSUPPORTED (no
+            conversion); QNNRT_E_STATE (not bound yet); QNNRT_E_ARG */
+QNNRT_API qnnrt_result qnnrt_write_f32(qnnrt_run *run, const char *name, const float *values,
+                                       size_t count);
+QNNRT_API qnnrt_result qnnrt_read_f32(qnnrt_run *run, const char *name, float *values,
+                                      size_t count);
+QNNRT_API qnnrt_result qnnrt_write_i32(qnnrt_run *run, const char *name, const int32_t *values,
+                                       size_t count);
+QNNRT_API qnnrt_result qnnrt_read_i32(qnnrt_run *run, const char *name, int32_t *values,
+                                      size_t count);
 QNNRT_API qnnrt_result qnnrt_write_f32_slot(qnnrt_run *run, qnnrt_slot slot, uint64_t begin,
                                             const float *values, size_t count);
 QNNRT_API qnnrt_result qnnrt_read_f32_slot(qnnrt_run *run, qnnrt_slot slot, uint64_t begin,
@@ -665,23 +817,29 @@ QNNRT_API qnnrt_result qnnrt_write_i32_slot(qnnrt_run *run, qnnrt_slot slot, uin
 QNNRT_API qnnrt_result qnnrt_read_i32_slot(qnnrt_run *run, qnnrt_slot slot, uint64_t begin,
                                            int32_t *values, size_t count);
 
-/* Convert float values to and from a tensor's stored form in memory of the caller's, such as the content of a
-   file; the same rules. data holds tensor->bytes, values tensor->count.                             */
-QNNRT_API qnnrt_result qnnrt_encode_f32(const qnnrt_tensor_info *tensor, const float *values, void *data);
-QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const void *data, float *values);
+/* Convert float values to and from a tensor's stored form in memory of the caller's, such as the
+   content of a file; the same rules. data holds tensor->bytes, values tensor->count.
+   QNNRT_E_UNSUPPORTED, QNNRT_E_ARG as above. */
+QNNRT_API qnnrt_result qnnrt_encode_f32(const qnnrt_tensor_info *tensor, const float *values,
+                                        void *data);
+QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const void *data,
+                                        float *values);
 
-/* ------------------------------------------------------------------------------------ compose -- */
+/* ----------------------------------------------------------------------------------- compose -- */
 
 #ifdef QNNRT_COMPOSE
-/* Build graphs in C, on any backend, and get a model like an opened one. DECLARED ONLY: the implementation
-   is not in this version; programs compile against it and do not link yet. The first error sticks: later
-   calls do nothing, and qnnrt_builder_finish() reports it with the node or tensor it belongs to.   */
+/* Build graphs in C, on any backend, and get a model like an opened one. DECLARED ONLY: the
+   implementation is not in this version; programs compile against it and do not link yet. The first
+   error sticks: later calls do nothing, and qnnrt_builder_finish() reports it with the node or
+   tensor it belongs to. */
 
 typedef struct qnnrt_builder qnnrt_builder;
-typedef int32_t qnnrt_tensor;                   /* a tensor of the graph being built; negative: an error stuck */
+typedef int32_t qnnrt_tensor;                   /* a tensor of the graph being built; negative: an
+                                                   error stuck */
 
 typedef struct qnnrt_builder_desc {
-    int weight_sharing;                         /* HTP: equal static tensors of the graphs are stored once */
+    int weight_sharing;                         /* HTP: equal static tensors of the graphs are
+                                                   stored once */
 } qnnrt_builder_desc;
 
 typedef struct qnnrt_graph_desc {
@@ -707,15 +865,18 @@ typedef struct qnnrt_tensor_desc {
     size_t            bytes;
 } qnnrt_tensor_desc;
 
-typedef struct qnnrt_param_desc {               /* one parameter of a node: a scalar, or a STATIC tensor */
+typedef struct qnnrt_param_desc {               /* one parameter of a node: a scalar, or a STATIC
+                                                   tensor */
     const char  *name;
-    qnnrt_dtype  dtype;                         /* scalar: BOOL8, I32, U32 or F32; UNDEFINED: a tensor */
+    qnnrt_dtype  dtype;                         /* scalar: BOOL8, I32, U32 or F32; UNDEFINED: a
+                                                   tensor */
     double       value;
     qnnrt_tensor tensor;
 } qnnrt_param_desc;
 
 typedef struct qnnrt_node_desc {
-    const char             *name;               /* unique within the graph (default NULL: made from type and number) */
+    const char             *name;               /* unique within the graph (default NULL: made from
+                                                   type and number) */
     const char             *package;            /* (default NULL: "qti.aisw") */
     const char             *type;               /* "MatMul", "ElementWiseAdd", ... */
     const qnnrt_tensor     *inputs;
@@ -732,7 +893,8 @@ QNNRT_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend, const qnnrt_
 QNNRT_API void qnnrt_builder_graph(qnnrt_builder *builder, const qnnrt_graph_desc *desc);
 QNNRT_API qnnrt_tensor qnnrt_builder_tensor(qnnrt_builder *builder, const qnnrt_tensor_desc *desc);
 QNNRT_API void qnnrt_builder_node(qnnrt_builder *builder, const qnnrt_node_desc *desc);
-/* Is this node, with these types and shapes, supported here? QNNRT_OK, or the vendor's reason in err. */
+/* Is this node, with these types and shapes, supported here? QNNRT_OK, or the vendor's reason in
+   err. */
 QNNRT_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *builder, const qnnrt_node_desc *desc,
                                               qnnrt_error *err);
 /* Finalize all graphs and become a model. The builder is freed, whatever the result. */
@@ -769,10 +931,11 @@ QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path
 #error "QNNRT_LOG_SLOTS must be 1 to 16"
 #endif
 #ifdef QNNRT_COMPOSE
-#error "QNNRT_COMPOSE: the implementation of graph building is not in this version; declarations only"
+#error "QNNRT_COMPOSE: graph building is declared in this version, not implemented"
 #endif
 
-/* qnnrt__assert_<name> shows up in the compiler's message: typedef char qnnrt__assert_x[(cond) ? 1 : -1] */
+/* qnnrt__assert_<name> shows up in the compiler's message: typedef char qnnrt__assert_x[(cond) ? 1
+   : -1] */
 #define QNNRT__STATIC_ASSERT(name, cond) typedef char qnnrt__assert_##name[(cond) ? 1 : -1]
 
 #if defined(__GNUC__) || defined(__clang__)
@@ -783,7 +946,8 @@ QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path
 #define QNNRT__UNLIKELY(x)           (x)
 #endif
 
-/* QNN exists for 64-bit little-endian programs. Elsewhere everything compiles and a call says so. */
+/* QNN exists for 64-bit little-endian programs. Elsewhere everything compiles and a call says
+   so. */
 #if UINTPTR_MAX > 0xFFFFFFFFu && \
     (!defined(__BYTE_ORDER__) || __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
 #define QNNRT__CAN_CALL 1
@@ -810,7 +974,7 @@ QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path
 #include <unistd.h>
 
 #ifndef __linux__
-#error "this version of qnnrt knows Linux and Android only; another system is the work of one room, >>os"
+#error "this version of qnnrt knows Linux and Android; another system is the work of room >>os"
 #endif
 
 #ifdef __cplusplus
@@ -823,8 +987,8 @@ extern "C" {
 
 enum { QNNRT__PATH_MAX = 4096 };
 
-/* A function of the running program or its libraries by name; NULL where there is none. dlsym gives an object
-   pointer, which ISO C cannot cast to a function: callers copy it with memcpy. */
+/* A function of the running program or its libraries by name; NULL where there is none. dlsym gives
+   an object pointer, which ISO C cannot cast to a function: callers copy it with memcpy. */
 static void *qnnrt__os_find(const char *symbol)
 {
     void *self = dlopen(NULL, RTLD_NOW);
@@ -836,7 +1000,8 @@ static void *qnnrt__os_find(const char *symbol)
 /* Nanoseconds of a monotonic clock; 0 where there is none. */
 static uint64_t qnnrt__os_clock_ns(void)
 {
-    struct { long sec, nsec; } now = { 0, 0 };     /* the layout behind the plain symbol name, 32 and 64 bits */
+    struct { long sec, nsec; } now = { 0, 0 };     /* the layout behind the plain symbol name, 32
+                                                      and 64 bits */
     int (*get)(int, void *) = NULL;
     void *found = qnnrt__os_find("clock_gettime");
     memcpy((void *)&get, (const void *)&found, sizeof(get));
@@ -867,7 +1032,8 @@ static int qnnrt__os_path_join(char out[QNNRT__PATH_MAX], const char *dir, size_
 /* Path of the shared object (or program) that contains an address; 0 when unknown. */
 static int qnnrt__os_path_of(const void *address, char out[QNNRT__PATH_MAX])
 {
-    struct { const char *file; void *base; const char *symbol; void *symbol_address; } info;  /* Dl_info */
+    /* Dl_info */
+    struct { const char *file; void *base; const char *symbol; void *symbol_address; } info;
     int (*find)(const void *, void *) = NULL;
     void *found = qnnrt__os_find("dladdr");
     memcpy((void *)&find, (const void *)&found, sizeof(find));
@@ -908,9 +1074,9 @@ typedef struct qnnrt__os_file {
     struct stat facts;    /* when it was opened */
 } qnnrt__os_file;
 
-/* Open a regular file and learn its size. NULL on success, else what went wrong (errno's text or ours). Opened
-   once and asked by descriptor, so that the file measured is the file mapped; O_NONBLOCK keeps a FIFO from
-   hanging the caller. */
+/* Open a regular file and learn its size. NULL on success, else what went wrong (errno's text or
+   ours). Opened once and asked by descriptor, so that the file measured is the file mapped;
+   O_NONBLOCK keeps a FIFO from hanging the caller. */
 static const char *qnnrt__os_file_open(const char *path, qnnrt__os_file *file)
 {
     memset(file, 0, sizeof(*file));
@@ -918,7 +1084,8 @@ static const char *qnnrt__os_file_open(const char *path, qnnrt__os_file *file)
     if (stat(path, &file->facts) != 0) return strerror(errno);
     file->strange = !S_ISREG(file->facts.st_mode);
     if (S_ISDIR(file->facts.st_mode)) return "it is a folder";
-    if (file->strange) return "it is not a regular file";      /* not opened: opening alone can have effects */
+    if (file->strange) return "it is not a regular file"; /* not opened: opening alone can have
+                                                             effects */
     do file->fd = open(path, O_RDONLY | O_NONBLOCK | QNNRT__O_CLOEXEC);
     while (file->fd < 0 && errno == EINTR);
     if (file->fd < 0) return strerror(errno);
@@ -928,15 +1095,17 @@ static const char *qnnrt__os_file_open(const char *path, qnnrt__os_file *file)
     return NULL;
 }
 
-/* Was it written to since it was opened? Sizes and times tell of accidents; who writes twice within one tick of the
-   clock is not seen, and only reading instead of mapping is proof against him. */
+/* Was it written to since it was opened? Sizes and times tell of accidents; who writes twice within
+   one tick of the clock is not seen, and only reading instead of mapping is proof against that. */
 static int qnnrt__os_file_changed(const qnnrt__os_file *file)
 {
     struct stat now;
-    const size_t begin = offsetof(struct stat, st_mtime), end = offsetof(struct stat, st_ctime) + 2 * sizeof(long);
+    const size_t begin = offsetof(struct stat, st_mtime),
+                 end = offsetof(struct stat, st_ctime) + 2 * sizeof(long);
     if (file->fd < 0) return 0;
     if (fstat(file->fd, &now) != 0 || now.st_size != file->facts.st_size) return 1;
-    /* Modification and change with their nanoseconds stand side by side; plain C99 has no names for the latter. */
+    /* Modification and change with their nanoseconds stand side by side; plain C99 has no names for
+       the latter. */
     return memcmp((const char *)&now + begin, (const char *)&file->facts + begin, end - begin) != 0;
 }
 
@@ -957,7 +1126,8 @@ static const char *qnnrt__os_file_read(qnnrt__os_file *file, unsigned char *into
     uint64_t done = 0;
     while (done < file->bytes) {
         uint64_t left = file->bytes - done;
-        ptrdiff_t got = read(file->fd, into + done, left > 0x40000000u ? 0x40000000u : (size_t)left);
+        ptrdiff_t got =
+            read(file->fd, into + done, left > 0x40000000u ? 0x40000000u : (size_t)left);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return strerror(errno);
         if (got == 0) return "it became shorter while it was read";
@@ -980,7 +1150,8 @@ static void qnnrt__os_file_close(qnnrt__os_file *file)
     file->fd = -1;
 }
 
-/* Call `visit` for every entry of a folder until it returns non-zero; *stopped receives that value. */
+/* Call `visit` for every entry of a folder until it returns non-zero; *stopped receives that
+   value. */
 static const char *qnnrt__os_folder(const char *path, int (*visit)(void *user, const char *name),
                                     void *user, int *stopped)
 {
@@ -1012,12 +1183,16 @@ static void *qnnrt__os_pages(size_t bytes)
     return at == MAP_FAILED ? NULL : at;
 }
 
-static int qnnrt__os_pages_forbid(void *at, size_t bytes) { return mprotect(at, bytes, PROT_NONE) == 0; }
+static int qnnrt__os_pages_forbid(void *at, size_t bytes)
+{
+    return mprotect(at, bytes, PROT_NONE) == 0;
+}
 
 static void qnnrt__os_pages_free(void *at, size_t bytes) { munmap(at, bytes); }
 
-/* RTLD_NOW: what is missing is missing now, not in the middle of a run. RTLD_LOCAL: two releases can live in
-   one process. NULL on failure with the loader's words in *why, valid until the next call on this thread. */
+/* RTLD_NOW: what is missing is missing now, not in the middle of a run. RTLD_LOCAL: two releases
+   can live in one process. NULL on failure with the loader's words in *why, valid until the next
+   call on this thread. */
 static void *qnnrt__os_library_open(const char *path, const char **why)
 {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -1029,17 +1204,23 @@ static void *qnnrt__os_library_open(const char *path, const char **why)
     return library;
 }
 
-/* Would the system's search look into the current folder? An empty element of LD_LIBRARY_PATH means that. */
+/* Would the system's search look into the current folder? An empty element of LD_LIBRARY_PATH means
+   that. */
 static int qnnrt__os_search_is_unsafe(void)
 {
     const char *path = getenv("LD_LIBRARY_PATH");
     size_t i, length = path != NULL ? strlen(path) : 0;
     for (i = 0; i < length; ++i)
-        if ((path[i] == ':' || path[i] == ';') && (i == 0 || i + 1 == length || path[i + 1] == path[i])) return 1;
+        if ((path[i] == ':' || path[i] == ';') &&
+            (i == 0 || i + 1 == length || path[i + 1] == path[i]))
+            return 1;
     return 0;
 }
 
-static void *qnnrt__os_library_symbol(void *library, const char *name) { return dlsym(library, name); }
+static void *qnnrt__os_library_symbol(void *library, const char *name)
+{
+    return dlsym(library, name);
+}
 
 static void qnnrt__os_library_close(void *library) { dlclose(library); }
 
@@ -1055,10 +1236,16 @@ static void qnnrt__os_unlock(int *lock) { __sync_lock_release(lock); }
 static int qnnrt__os_try_lock(int *lock) { return __sync_lock_test_and_set(lock, 1) == 0; }
 
 /* Count users from any thread. */
-static void qnnrt__os_count(uint32_t *users, int by) { (void)__sync_fetch_and_add(users, (uint32_t)by); }
+static void qnnrt__os_count(uint32_t *users, int by)
+{
+    (void)__sync_fetch_and_add(users, (uint32_t)by);
+}
 
 /* A number that other threads change, as it is at some moment. */
-static uint32_t qnnrt__os_load(const uint32_t *number) { return __atomic_load_n(number, __ATOMIC_RELAXED); }
+static uint32_t qnnrt__os_load(const uint32_t *number)
+{
+    return __atomic_load_n(number, __ATOMIC_RELAXED);
+}
 
 /* =====================================================================================
    SIZES                                                                           >>size
@@ -1080,7 +1267,10 @@ static int qnnrt__size_mul(uint64_t a, uint64_t b, uint64_t *out)
     return fits;
 }
 
-static int qnnrt__size_power_of_two(uint64_t value) { return value != 0 && (value & (value - 1)) == 0; }
+static int qnnrt__size_power_of_two(uint64_t value)
+{
+    return value != 0 && (value & (value - 1)) == 0;
+}
 
 /* value rounded up to a multiple of align, a power of two. */
 static int qnnrt__size_align(uint64_t value, uint64_t align, uint64_t *out)
@@ -1105,7 +1295,8 @@ static int qnnrt__size_within(uint64_t offset, uint64_t bytes, uint64_t room)
 
 typedef int (*qnnrt__sort_compare)(const void *a, const void *b);
 
-static void qnnrt__sort_sift(const void **items, size_t root, size_t count, qnnrt__sort_compare compare)
+static void qnnrt__sort_sift(const void **items, size_t root, size_t count,
+                             qnnrt__sort_compare compare)
 {
     for (;;) {
         size_t child = root * 2 + 1;
@@ -1135,13 +1326,18 @@ static void qnnrt__sort(const void **items, size_t count, qnnrt__sort_compare co
    Needs: >>config >>size     Knows nothing of: what is stored
    ===================================================================================== */
 
-static void *qnnrt__mem_default_alloc(void *user, size_t bytes) { (void)user; return malloc(bytes); }
+static void *qnnrt__mem_default_alloc(void *user, size_t bytes)
+{
+    (void)user;
+    return malloc(bytes);
+}
 static void qnnrt__mem_default_free(void *user, void *data) { (void)user; free(data); }
 
 /* Memory aligned to 16 as the hook promises, with whatever is in it; NULL when there is none. */
 static void *qnnrt__mem_raw(const qnnrt_hooks *hooks, uint64_t bytes)
 {
-    return bytes > SIZE_MAX / 2 ? NULL : hooks->alloc(hooks->alloc_user, bytes == 0 ? 1 : (size_t)bytes);
+    return bytes > SIZE_MAX / 2 ? NULL
+                                : hooks->alloc(hooks->alloc_user, bytes == 0 ? 1 : (size_t)bytes);
 }
 
 static void *qnnrt__mem_alloc(const qnnrt_hooks *hooks, uint64_t bytes)
@@ -1156,8 +1352,14 @@ static void qnnrt__mem_free(const qnnrt_hooks *hooks, void *data)
     if (data != NULL) hooks->free(hooks->alloc_user, data);
 }
 
-static void qnnrt__hooks_lock(const qnnrt_hooks *hooks) { if (hooks->lock != NULL) hooks->lock(hooks->lock_user); }
-static void qnnrt__hooks_unlock(const qnnrt_hooks *hooks) { if (hooks->lock != NULL) hooks->unlock(hooks->lock_user); }
+static void qnnrt__hooks_lock(const qnnrt_hooks *hooks)
+{
+    if (hooks->lock != NULL) hooks->lock(hooks->lock_user);
+}
+static void qnnrt__hooks_unlock(const qnnrt_hooks *hooks)
+{
+    if (hooks->lock != NULL) hooks->unlock(hooks->lock_user);
+}
 
 typedef struct qnnrt__arena_chunk {
     struct qnnrt__arena_chunk *next;
@@ -1230,7 +1432,8 @@ static size_t qnnrt__err_utf8(const unsigned char *text)
     }
     if (length == 3 && (code < 0x800 || (code >= 0xD800 && code <= 0xDFFF))) return 0;
     if (length == 4 && (code < 0x10000 || code > 0x10FFFF)) return 0;
-    /* U+0080 to U+009F steer terminals; the others turn or break lines in viewers, or are not seen at all. */
+    /* U+0080 to U+009F steer terminals; the others turn or break lines in viewers, or are not seen
+       at all. */
     if (code < 0xA0 || code == 0x061C || code == 0xFEFF || (code >= 0x200B && code <= 0x200F) ||
         (code >= 0x2028 && code <= 0x202E) || (code >= 0x2060 && code <= 0x206F)) return 0;
     return length;
@@ -1255,14 +1458,16 @@ static void qnnrt__err_text(qnnrt_error *err, const char *text, size_t length)
     used = strlen(err->text);
     if (length > sizeof(err->text) - 1 - used) {
         length = sizeof(err->text) - 1 - used;
-        while (length > 0 && ((unsigned char)text[length] & 0xC0) == 0x80) --length;     /* not within a character */
+        /* not within a character */
+        while (length > 0 && ((unsigned char)text[length] & 0xC0) == 0x80) --length;
     }
     memcpy(err->text + used, text, length);
     err->text[used + length] = '\0';
 }
 
-/* Append by a format of ours. What a %s brings may be a name from a file and is cleaned, newlines included, so that no
-   name forges a line; newlines of the format stand. Knows %s %d %u %x %llu %g, with flags and widths, and %%. */
+/* Append by a format of ours. What a %s brings may be a name from a file and is cleaned, newlines
+   included, so that no name forges a line; newlines of the format stand. Knows %s %d %u %x %llu %g,
+   with flags and widths, and %%. */
 static void qnnrt__err_vadd(qnnrt_error *err, const char *format, va_list args)
 {
     char piece[sizeof(err->text)], spec[16];
@@ -1276,11 +1481,14 @@ static void qnnrt__err_vadd(qnnrt_error *err, const char *format, va_list args)
         memcpy(spec, format, ++length);
         spec[length] = '\0';
         format += length;
-        if (spec[length - 1] == 's') snprintf(piece, sizeof(piece), spec, va_arg(args, const char *));
-        else if (spec[length - 1] == 'g') snprintf(piece, sizeof(piece), spec, va_arg(args, double));
+        if (spec[length - 1] == 's')
+            snprintf(piece, sizeof(piece), spec, va_arg(args, const char *));
+        else if (spec[length - 1] == 'g')
+            snprintf(piece, sizeof(piece), spec, va_arg(args, double));
         else if (spec[length - 1] == 'd') snprintf(piece, sizeof(piece), spec, va_arg(args, int));
         else if (spec[length - 1] == '%') memcpy(piece, "%", 2);
-        else if (spec[length - 2] == 'l') snprintf(piece, sizeof(piece), spec, va_arg(args, unsigned long long));
+        else if (spec[length - 2] == 'l')
+            snprintf(piece, sizeof(piece), spec, va_arg(args, unsigned long long));
         else snprintf(piece, sizeof(piece), spec, va_arg(args, unsigned));
         qnnrt__err_clean(piece);
         qnnrt__err_text(err, piece, strlen(piece));
@@ -1306,7 +1514,8 @@ static void qnnrt__err_clear(qnnrt_error *err)
 }
 
 /* Fill an error and return its code, so that a failing check is one line. */
-static qnnrt_result qnnrt__fail(qnnrt_error *err, qnnrt_result code, const char *format, ...) QNNRT__PRINTF(3, 4);
+static qnnrt_result qnnrt__fail(qnnrt_error *err, qnnrt_result code, const char *format, ...)
+    QNNRT__PRINTF(3, 4);
 static qnnrt_result qnnrt__fail(qnnrt_error *err, qnnrt_result code, const char *format, ...)
 {
     va_list args;
@@ -1366,8 +1575,9 @@ static void qnnrt__log(const qnnrt_hooks *hooks, qnnrt_log_level level, const ch
     hooks->log(hooks->log_user, level, room, vendor_code, line);
 }
 
-/* One line of the vendor. The format is the vendor library's, which is trusted; what it prints may quote a file
-   and is cleaned. Runs on any thread, and may still run after the slot was given back. */
+/* One line of the vendor. The format is the vendor library's, which is trusted; what it prints may
+   quote a file and is cleaned. Runs on any thread, and may still run after the slot was given
+   back. */
 static void qnnrt__log_take(qnnrt__log_slot *slot, const char *format, uint32_t level, va_list args)
 {
     char line[QNNRT__LOG_CHARS], *text = line;
@@ -1377,7 +1587,8 @@ static void qnnrt__log_take(qnnrt__log_slot *slot, const char *format, uint32_t 
     if (format == NULL) return;
     vsnprintf(line, sizeof(line), format, args);
     length = strlen(line);
-    while (length > 0 && (line[length - 1] == '\n' || line[length - 1] == '\r')) line[--length] = '\0';
+    while (length > 0 && (line[length - 1] == '\n' || line[length - 1] == '\r'))
+        line[--length] = '\0';
     while (*text == ' ') ++text;
     qnnrt__err_clean(text);
     if (level > QNNRT_LOG_DEBUG) level = QNNRT_LOG_DEBUG;
@@ -1397,17 +1608,19 @@ static void qnnrt__log_take(qnnrt__log_slot *slot, const char *format, uint32_t 
 }
 
 /* One callback per slot: qnnrt__log_call_3 knows that it is number 3. */
-#define QNNRT__LOG_CALLS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
-#define QNNRT__X(n)                                                                                    \
+#define QNNRT__LOG_CALLS(X)                                                                        \
+    X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
+#define QNNRT__X(n) \
     static void qnnrt__log_call_##n(const char *format, uint32_t level, uint64_t time, va_list args)   \
-    {                                                                                                  \
-        (void)time;                                                                                    \
-        qnnrt__log_take(&qnnrt__log_slots[(n) < QNNRT_LOG_SLOTS ? (n) : 0], format, level, args);      \
+    { \
+        (void)time; \
+        qnnrt__log_take(&qnnrt__log_slots[(n) < QNNRT_LOG_SLOTS ? (n) : 0], format, level, args); \
     }
 QNNRT__LOG_CALLS(QNNRT__X)
 #undef QNNRT__X
 
-typedef void (*qnnrt__log_callback)(const char *format, uint32_t level, uint64_t time, va_list args);
+typedef void (*qnnrt__log_callback)(const char *format, uint32_t level, uint64_t time,
+                                    va_list args);
 
 static qnnrt__log_callback qnnrt__log_callback_of(int slot)
 {
@@ -1451,8 +1664,8 @@ static uint32_t qnnrt__log_mark(int index)
     return index < 0 ? 0 : qnnrt__os_load(&qnnrt__log_slots[index].count);
 }
 
-/* Append what the vendor logged since a mark: the first error (else the first warning) as the likely cause, then a
-   few lines around it. Copied under the lock, written after it. */
+/* Append what the vendor logged since a mark: the first error (else the first warning) as the
+   likely cause, then a few lines around it. Copied under the lock, written after it. */
 static void qnnrt__log_report(int index, uint32_t mark, qnnrt_error *err)
 {
     qnnrt__log_line lines[QNNRT__LOG_LINES];
@@ -1464,17 +1677,20 @@ static void qnnrt__log_report(int index, uint32_t mark, qnnrt_error *err)
     qnnrt__os_unlock(&qnnrt__log_slots[index].lock);
     from = count - mark > QNNRT__LOG_LINES ? count - QNNRT__LOG_LINES : mark;
     if (from == count) return;
-    for (first = from; first < count && lines[first % QNNRT__LOG_LINES].level != QNNRT_LOG_ERROR;) ++first;
+    for (first = from; first < count && lines[first % QNNRT__LOG_LINES].level != QNNRT_LOG_ERROR;)
+        ++first;
     if (first == count) first = from;
     qnnrt__err_add(err, "\n  the library logged first, as %s: %s",
-                   lines[first % QNNRT__LOG_LINES].level == QNNRT_LOG_ERROR ? "an error" : "a warning",
+                   lines[first % QNNRT__LOG_LINES].level == QNNRT_LOG_ERROR ? "an error"
+                                                                            : "a warning",
                    lines[first % QNNRT__LOG_LINES].text);
     /* Then the last lines; what lies between is left out. */
     i = count - from > QNNRT__LOG_SHOWN ? count - QNNRT__LOG_SHOWN : from;
     if (i > first + 1) qnnrt__err_add(err, "\n  ...");
     for (; i < count; ++i)
         if (i != first)
-            qnnrt__err_add(err, "\n  and %s: %s", i < first ? "before" : "then", lines[i % QNNRT__LOG_LINES].text);
+            qnnrt__err_add(err, "\n  and %s: %s", i < first ? "before" : "then",
+                           lines[i % QNNRT__LOG_LINES].text);
 }
 
 /* =====================================================================================
@@ -1614,33 +1830,45 @@ static const qnnrt__codes_symbol qnnrt__codes_symbols[] = {
 typedef struct qnnrt__codes_cause { uint32_t code; const char *cause, *fix; } qnnrt__codes_cause;
 
 static const qnnrt__codes_cause qnnrt__codes_causes[] = {
-    { 1000, "the library does not offer this on this machine (weight-shared contexts on the x86 emulator,"
-            " for one)", "use a binary or an option that it supports; the log line says what it misses" },
-    { 1002, "the NPU's process domain is full: a context over about 3.6 GB, or too many contexts; on x86 a"
-            " float graph without a chip to compile for", "split into shards, free before loading;"
-            " on x86 set soc_model (57)" },
+    { 1000,
+      "the library does not offer this on this machine (weight-shared contexts on the x86 emulator,"
+      " for one)",
+      "use a binary or an option that it supports; the log line says what it misses" },
+    { 1002,
+      "the NPU's process domain is full: a context over about 3.6 GB, or too many contexts; on x86 "
+      "a"
+      " float graph without a chip to compile for",
+      "split into shards, free before loading;"
+      " on x86 set soc_model (57)" },
     { 1007, "the DSP restarted; every handle is dead", "close the model and open it again" },
     { 1008, "stub and skel libraries of different releases, often an older copy of the phone's own",
-            "ship both from one release and put their folder first in ADSP_LIBRARY_PATH" },
+      "ship both from one release and put their folder first in ADSP_LIBRARY_PATH" },
     { 1009, "the skel library for this NPU is missing or not on the DSP's search path",
-            "put libQnnHtpV<arch>Skel.so in a folder named in ADSP_LIBRARY_PATH (separator ';')" },
+      "put libQnnHtpV<arch>Skel.so in a folder named in ADSP_LIBRARY_PATH (separator ';')" },
     { 1011, "the DSP restarted; every handle is dead", "close the model and open it again" },
-    { 1100, "an earlier step failed; this is an echo", "look at the first line that the library logged" },
-    { 4000, "there is no NPU to talk to: not a Snapdragon, or libcdsprpc.so is not visible to the app",
-            "run on the device; on Android declare <uses-native-library android:name=\"libcdsprpc.so\"/>" },
+    { 1100, "an earlier step failed; this is an echo",
+      "look at the first line that the library logged" },
+    { 4000,
+      "there is no NPU to talk to: not a Snapdragon, or libcdsprpc.so is not visible to the app",
+      "run on the device; on Android declare <uses-native-library "
+      "android:name=\"libcdsprpc.so\"/>" },
     { 5000, "made by a newer release than the library, for another chip, or cut short",
-            "build it with the library's release or ship newer libraries" },
+      "build it with the library's release or ship newer libraries" },
     { 5005, "made for another backend or chip, or asks for more VTCM than the part has",
-            "compile it for this chip and backend" },
+      "compile it for this chip and backend" },
     { 6001, "the context of this graph is gone", "close the model and open it again" },
-    { 6004, "the set of tensors differs from what the graph was built with", "take ids, dims and types from"
-            " the binary's own metadata" },
+    { 6004, "the set of tensors differs from what the graph was built with",
+      "take ids, dims and types from"
+      " the binary's own metadata" },
     { 6999, "the DSP crashed or timed out while executing", "close the model and open it again" },
-    { 14001, "no transport to the DSP: stub or skel missing or not on the search path, or the driver is not"
-             " accessible", "check that libQnnHtpV<arch>Stub.so lies beside the backend and the Skel in"
-             " ADSP_LIBRARY_PATH (separator ';')" },
+    { 14001,
+      "no transport to the DSP: stub or skel missing or not on the search path, or the driver is "
+      "not"
+      " accessible",
+      "check that libQnnHtpV<arch>Stub.so lies beside the backend and the Skel in"
+      " ADSP_LIBRARY_PATH (separator ';')" },
     { 30010, "damaged or cut short, or of a release that the library cannot read",
-             "copy the file again and compare its size; use a newer libQnnSystem.so" },
+      "copy the file again and compare its size; use a newer libQnnSystem.so" },
 };
 #endif
 
@@ -1649,29 +1877,32 @@ QNNRT_API const char *qnnrt_vendor_code_name(uint64_t vendor_code)
 #ifndef QNNRT_NO_ERROR_TEXT
     size_t i;
     for (i = 0; i < sizeof(qnnrt__codes_symbols) / sizeof(qnnrt__codes_symbols[0]); ++i)
-        if (qnnrt__codes_symbols[i].code == (vendor_code & 0xFFFF)) return qnnrt__codes_symbols[i].symbol;
+        if (qnnrt__codes_symbols[i].code == (vendor_code & 0xFFFF))
+            return qnnrt__codes_symbols[i].symbol;
 #endif
     (void)vendor_code;
     return NULL;
 }
 
-/* Append code, symbol, cause, fix and the library's own lines to an error that says what was attempted. */
-static qnnrt_result qnnrt__codes_explain(qnnrt_error *err, const char *call, uint64_t vendor_code, int log_slot,
-                                         uint32_t mark)
+/* Append code, symbol, cause, fix and the library's own lines to an error that says what was
+   attempted. */
+static qnnrt_result qnnrt__codes_explain(qnnrt_error *err, const char *call, uint64_t vendor_code,
+                                         int log_slot, uint32_t mark)
 {
     const char *symbol = qnnrt_vendor_code_name(vendor_code);
     if (err == NULL) return QNNRT_E_BACKEND;
     err->vendor_code = vendor_code;
     qnnrt__err_add(err, ": %s answered 0x%x (%s)", call, (unsigned)(vendor_code & 0xFFFF),
                    symbol != NULL ? symbol : "no symbol known");
-    if (vendor_code > 0xFFFF) qnnrt__err_add(err, ", in full 0x%llx", (unsigned long long)vendor_code);
+    if (vendor_code > 0xFFFF)
+        qnnrt__err_add(err, ", in full 0x%llx", (unsigned long long)vendor_code);
 #ifndef QNNRT_NO_ERROR_TEXT
     {
         size_t i;
         for (i = 0; i < sizeof(qnnrt__codes_causes) / sizeof(qnnrt__codes_causes[0]); ++i)
             if (qnnrt__codes_causes[i].code == (vendor_code & 0xFFFF))
-                qnnrt__err_add(err, "\n  likely cause: %s\n  what helps: %s", qnnrt__codes_causes[i].cause,
-                               qnnrt__codes_causes[i].fix);
+                qnnrt__err_add(err, "\n  likely cause: %s\n  what helps: %s",
+                               qnnrt__codes_causes[i].cause, qnnrt__codes_causes[i].fix);
     }
 #endif
     qnnrt__log_report(log_slot, mark, err);
@@ -3294,8 +3525,8 @@ enum {
 #define QNNRT__ABI_UNDEFINED 0x7FFFFFFFu
 
 enum {                                            /* vendor: Qnn_TensorType_t                     */
-    QNNRT__ABI_UPDATEABLE_STATIC = 6, QNNRT__ABI_UPDATEABLE_APP_READWRITE = 10,      /* 6 to 10        */
-    QNNRT__ABI_OPTIONAL_APP_WRITE = 11, QNNRT__ABI_OPTIONAL_APP_READWRITE = 13       /* 11 to 13       */
+    QNNRT__ABI_UPDATEABLE_STATIC = 6, QNNRT__ABI_UPDATEABLE_APP_READWRITE = 10,      /* 6 to 10 */
+    QNNRT__ABI_OPTIONAL_APP_WRITE = 11, QNNRT__ABI_OPTIONAL_APP_READWRITE = 13       /* 11 to 13 */
 };
 
 enum {                                            /* vendor: Qnn_QuantizationEncoding_t           */
@@ -3303,9 +3534,11 @@ enum {                                            /* vendor: Qnn_QuantizationEnc
     QNNRT__ABI_BW_AXIS_SCALE_OFFSET = 3
 };
 
-typedef struct qnnrt__abi_version { uint32_t major, minor, patch; } qnnrt__abi_version;   /* Qnn_Version_t */
+/* Qnn_Version_t */
+typedef struct qnnrt__abi_version { uint32_t major, minor, patch; } qnnrt__abi_version;
 
-typedef void (*qnnrt__abi_log_callback)(const char *format, uint32_t level, uint64_t time, va_list args);
+typedef void (*qnnrt__abi_log_callback)(const char *format, uint32_t level, uint64_t time,
+                                        va_list args);
 
 typedef struct qnnrt__abi_scale_offset { float scale; int32_t offset; } qnnrt__abi_scale_offset;
 
@@ -3324,8 +3557,8 @@ typedef struct qnnrt__abi_quantize {              /* vendor: Qnn_QuantizeParams_
 
 typedef struct qnnrt__abi_client_buffer { void *data; uint32_t bytes; } qnnrt__abi_client_buffer;
 
-/* Version 1 and 2 of a tensor share the front; version 2 has three more fields. The library's stride is that
-   of version 2 whatever the version of an element. */
+/* Version 1 and 2 of a tensor share the front; version 2 has three more fields. The library's
+   stride is that of version 2 whatever the version of an element. */
 typedef struct qnnrt__abi_tensor_body {           /* vendor: Qnn_TensorV1_t, Qnn_TensorV2_t       */
     uint32_t    id;                               /*   0                                          */
     const char *name;                             /*   8                                          */
@@ -3348,7 +3581,8 @@ typedef struct qnnrt__abi_tensor {                /* vendor: Qnn_Tensor_t       
 } qnnrt__abi_tensor;
 
 typedef struct qnnrt__abi_graph_info {            /* vendor: QnnSystemContext_GraphInfo_t         */
-    uint32_t    version;                          /*  0  1, 2 or 3; each appends to the one before */
+    uint32_t    version;                          /*  0  1, 2 or 3; each appends to the one before
+                                                     */
     const char *name;                             /*  8                                           */
     uint32_t    input_count;                      /* 16                                           */
     const qnnrt__abi_tensor *inputs;              /* 24                                           */
@@ -3404,35 +3638,38 @@ typedef struct qnnrt__abi_device_config {         /* vendor: QnnDevice_Config_t 
     const void *custom;                           /*  8                                           */
 } qnnrt__abi_device_config;
 
-/* Function table of a backend, up to the last slot we use. The order holds from core 2.10 on, append-only; slots
-   beyond a library's own table are never read: all of these exist at core 2.23. */
+/* Function table of a backend, up to the last slot we use. The order holds from core 2.10 on,
+   append-only; slots beyond a library's own table are never read: all of these exist at core
+   2.23. */
 typedef struct qnnrt__abi_calls {
-    qnnrt__abi_slot unused_0;                                                                            /*  0 */
+    qnnrt__abi_slot unused_0; /*  0 */
     qnnrt__abi_code (*backend_create)(qnnrt__abi_handle log, const void **config, qnnrt__abi_handle *out);
     qnnrt__abi_slot backend_set_config;
     qnnrt__abi_code (*backend_get_api_version)(qnnrt__abi_version out[2]);
     qnnrt__abi_code (*backend_get_build_id)(const char **id);
     qnnrt__abi_slot unused_5[3];
-    qnnrt__abi_code (*backend_free)(qnnrt__abi_handle backend);                                          /*  8 */
+    qnnrt__abi_code (*backend_free)(qnnrt__abi_handle backend); /*  8 */
     qnnrt__abi_slot unused_9[4];
     qnnrt__abi_code (*context_create_from_binary)(qnnrt__abi_handle backend, qnnrt__abi_handle device,
         const void **config, const void *binary, uint64_t bytes, qnnrt__abi_handle *out,
-        qnnrt__abi_handle profile);                                                                      /* 13 */
-    qnnrt__abi_code (*context_free)(qnnrt__abi_handle context, qnnrt__abi_handle profile);               /* 14 */
+        qnnrt__abi_handle profile); /* 13 */
+    qnnrt__abi_code (*context_free)(qnnrt__abi_handle context, qnnrt__abi_handle profile); /* 14 */
     qnnrt__abi_slot unused_15[5];
-    qnnrt__abi_code (*graph_retrieve)(qnnrt__abi_handle context, const char *name, qnnrt__abi_handle *out); /* 20 */
+    /* 20 */
+    qnnrt__abi_code (*graph_retrieve)(qnnrt__abi_handle context, const char *name, qnnrt__abi_handle *out);
     qnnrt__abi_code (*graph_execute)(qnnrt__abi_handle graph, const qnnrt__abi_tensor *inputs,
         uint32_t input_count, qnnrt__abi_tensor *outputs, uint32_t output_count,
-        qnnrt__abi_handle profile, qnnrt__abi_handle signal);                                            /* 21 */
+        qnnrt__abi_handle profile, qnnrt__abi_handle signal); /* 21 */
     qnnrt__abi_slot unused_22[3];
-    qnnrt__abi_code (*log_create)(qnnrt__abi_log_callback callback, uint32_t level, qnnrt__abi_handle *out); /* 25 */
+    /* 25 */
+    qnnrt__abi_code (*log_create)(qnnrt__abi_log_callback callback, uint32_t level, qnnrt__abi_handle *out);
     qnnrt__abi_slot log_set_level;
-    qnnrt__abi_code (*log_free)(qnnrt__abi_handle log);                                                  /* 27 */
+    qnnrt__abi_code (*log_free)(qnnrt__abi_handle log); /* 27 */
     qnnrt__abi_slot unused_28[12];
     qnnrt__abi_code (*device_create)(qnnrt__abi_handle log, const qnnrt__abi_device_config **config,
-        qnnrt__abi_handle *out);                                                                         /* 40 */
+        qnnrt__abi_handle *out); /* 40 */
     qnnrt__abi_slot unused_41[2];
-    qnnrt__abi_code (*device_free)(qnnrt__abi_handle device);                                            /* 43 */
+    qnnrt__abi_code (*device_free)(qnnrt__abi_handle device); /* 43 */
 } qnnrt__abi_calls;
 
 typedef struct qnnrt__abi_provider {              /* vendor: QnnInterface_t                       */
@@ -3443,11 +3680,11 @@ typedef struct qnnrt__abi_provider {              /* vendor: QnnInterface_t     
 } qnnrt__abi_provider;
 
 typedef struct qnnrt__abi_system_calls {          /* the same in every version seen (1.1 to 1.15) */
-    qnnrt__abi_code (*create)(qnnrt__abi_handle *out);                                                   /*  0 */
+    qnnrt__abi_code (*create)(qnnrt__abi_handle *out); /*  0 */
     qnnrt__abi_code (*get_info)(qnnrt__abi_handle system, void *binary, uint64_t bytes,
-        const qnnrt__abi_info **info, uint64_t *info_bytes);                                             /*  1 */
+        const qnnrt__abi_info **info, uint64_t *info_bytes); /*  1 */
     qnnrt__abi_slot get_metadata;
-    qnnrt__abi_code (*free)(qnnrt__abi_handle system);                                                   /*  3 */
+    qnnrt__abi_code (*free)(qnnrt__abi_handle system); /*  3 */
 } qnnrt__abi_system_calls;
 
 typedef struct qnnrt__abi_system_provider {       /* vendor: QnnSystemInterface_t                 */
@@ -3457,8 +3694,10 @@ typedef struct qnnrt__abi_system_provider {       /* vendor: QnnSystemInterface_
     qnnrt__abi_system_calls calls;                /* 32                                           */
 } qnnrt__abi_system_provider;
 
-typedef qnnrt__abi_code (*qnnrt__abi_get_providers)(const qnnrt__abi_provider ***list, uint32_t *count);
-typedef qnnrt__abi_code (*qnnrt__abi_get_system_providers)(const qnnrt__abi_system_provider ***list, uint32_t *count);
+typedef qnnrt__abi_code (*qnnrt__abi_get_providers)(const qnnrt__abi_provider ***list,
+                                                    uint32_t *count);
+typedef qnnrt__abi_code (*qnnrt__abi_get_system_providers)(const qnnrt__abi_system_provider ***list,
+                                                           uint32_t *count);
 
 #if QNNRT__CAN_CALL
 #define QNNRT__AT(type, field, offset) \
@@ -3529,25 +3768,32 @@ static int qnnrt__library_machine(const char *path)
     return machine;
 }
 
-/* What the loader does not say, or says misleadingly: a file of another architecture is "not found". */
+/* What the loader does not say, or says misleadingly: a file of another architecture is "not
+   found". */
 static void qnnrt__library_explain(const char *path, qnnrt_error *err)
 {
     char program[QNNRT__PATH_MAX];
     int machine = qnnrt__library_machine(path);
     int own = qnnrt__os_path_of_program(program) ? qnnrt__library_machine(program) : -1;
-    if (machine == 0) qnnrt__err_add(err, "\n  what helps: that file is no library; give the path of one");
+    if (machine == 0)
+        qnnrt__err_add(err, "\n  what helps: that file is no library; give the path of one");
     else if (machine > 0 && own > 0 && machine != own)
-        qnnrt__err_add(err, "\n  likely cause: the library is for another architecture (ELF machine %d, this program is %d; 62 is x86-64,"
-                       " 183 aarch64)", machine, own);
+        qnnrt__err_add(err,
+                       "\n  likely cause: the library is for another architecture (ELF machine %d, "
+                       "this program is %d; 62 is x86-64,"
+                       " 183 aarch64)",
+                       machine, own);
     else if (machine > 0)
-        qnnrt__err_add(err, "\n  what helps: the file is there; see which library of its own is missing (ldd), and keep the folders"
-                       " of its release together");
+        qnnrt__err_add(err, "\n  what helps: the file is there; see which library of its own is "
+                            "missing (ldd), and keep the folders"
+                            " of its release together");
     else qnnrt__err_add(err, "\n  what helps: check the path");
 }
 
-/* Open a library by the search rule of the manual. `beside` (may be NULL) is a path whose folder is tried
-   first. The caller of this function closes it. An error names every place that was tried. */
-static qnnrt_result qnnrt__library_find(const char *name, const char *beside, void **library, qnnrt_error *err)
+/* Open a library by the search rule of the manual. `beside` (may be NULL) is a path whose folder is
+   tried first. The caller of this function closes it. An error names every place that was tried. */
+static qnnrt_result qnnrt__library_find(const char *name, const char *beside, void **library,
+                                        qnnrt_error *err)
 {
     char at[QNNRT__PATH_MAX], from[QNNRT__PATH_MAX], tried[QNNRT__PATH_MAX] = "";
     const char *why = NULL;
@@ -3571,16 +3817,19 @@ static qnnrt_result qnnrt__library_find(const char *name, const char *beside, vo
             length = qnnrt__os_dir_length(from);
             if (length == 0) continue;
         }
-        if (place == 2 && from[0] != '/') continue;      /* relative to where the program was started: no place of ours */
+        if (place == 2 && from[0] != '/') continue;      /* relative to where the program was
+                                                            started: no place of ours */
         if (!qnnrt__os_path_join(at, from, length, name)) continue;
         if (strcmp(at, tried) == 0) continue;
         if (place == 3 && qnnrt__os_search_is_unsafe()) {
-            qnnrt__err_add(err, "\n  not the system's search: LD_LIBRARY_PATH has an empty element, which is the current folder");
+            qnnrt__err_add(err, "\n  not the system's search: LD_LIBRARY_PATH has an empty "
+                                "element, which is the current folder");
             continue;
         }
         memcpy(tried, at, sizeof(tried));
         *library = qnnrt__os_library_open(at, &why);
-        if (*library == NULL) qnnrt__err_add(err, "\n  %s%s", place == 3 ? "the system's search: " : "", why);
+        if (*library == NULL)
+            qnnrt__err_add(err, "\n  %s%s", place == 3 ? "the system's search: " : "", why);
     }
     if (*library == NULL) {
         qnnrt__err_add(err, "\n  what helps: give the path of the library");
@@ -3621,9 +3870,10 @@ static void qnnrt__table_where(qnnrt__table *table)
 }
 
 /* An error that begins with the file and the graph. */
-static qnnrt_result qnnrt__table_fail(qnnrt__table *table, qnnrt_result code, const char *format, ...)
-    QNNRT__PRINTF(3, 4);
-static qnnrt_result qnnrt__table_fail(qnnrt__table *table, qnnrt_result code, const char *format, ...)
+static qnnrt_result qnnrt__table_fail(qnnrt__table *table, qnnrt_result code, const char *format,
+                                      ...) QNNRT__PRINTF(3, 4);
+static qnnrt_result qnnrt__table_fail(qnnrt__table *table, qnnrt_result code, const char *format,
+                                      ...)
 {
     va_list args;
     if (table->err == NULL) return code;
@@ -3637,7 +3887,8 @@ static qnnrt_result qnnrt__table_fail(qnnrt__table *table, qnnrt_result code, co
 }
 
 /* Copy a name; absent, empty and endless ones are refused. what: "a graph", "input 3". */
-static qnnrt_result qnnrt__table_name(qnnrt__table *table, const char *name, const char *what, const char **out)
+static qnnrt_result qnnrt__table_name(qnnrt__table *table, const char *name, const char *what,
+                                      const char **out)
 {
     size_t length = 0;
     *out = NULL;
@@ -3645,14 +3896,16 @@ static qnnrt_result qnnrt__table_name(qnnrt__table *table, const char *name, con
         return qnnrt__table_fail(table, QNNRT_E_FORMAT, "%s has no name", what);
     while (length <= table->limits->name_bytes && name[length] != '\0') ++length;
     if (length > table->limits->name_bytes)
-        return qnnrt__table_fail(table, QNNRT_E_LIMIT, "%s has a name longer than %u bytes (limits.name_bytes)",
-                                 what, (unsigned)table->limits->name_bytes);
+        return qnnrt__table_fail(table, QNNRT_E_LIMIT,
+                                 "%s has a name longer than %u bytes (limits.name_bytes)", what,
+                                 (unsigned)table->limits->name_bytes);
     *out = qnnrt__arena_text(table->arena, name, length);
     return *out != NULL ? QNNRT_OK : qnnrt__fail_memory(table->err, "names");
 }
 
 /* Split an array of (scale, offset) pairs into two, because conversion loops read one at a time. */
-static int qnnrt__table_pairs(qnnrt__table *table, const qnnrt__abi_scale_offset *pairs, qnnrt_quant *quant)
+static int qnnrt__table_pairs(qnnrt__table *table, const qnnrt__abi_scale_offset *pairs,
+                              qnnrt_quant *quant)
 {
     float *scales = (float *)qnnrt__arena_alloc(table->arena, quant->count, sizeof(float));
     int32_t *offsets = (int32_t *)qnnrt__arena_alloc(table->arena, quant->count, sizeof(int32_t));
@@ -3667,15 +3920,16 @@ static int qnnrt__table_pairs(qnnrt__table *table, const qnnrt__abi_scale_offset
     return 1;
 }
 
-static int qnnrt__table_copy_axis(qnnrt__table *table, const float *from_scales, const int32_t *from_offsets,
-                                  qnnrt_quant *quant)
+static int qnnrt__table_copy_axis(qnnrt__table *table, const float *from_scales,
+                                  const int32_t *from_offsets, qnnrt_quant *quant)
 {
     float *scales = (float *)qnnrt__arena_alloc(table->arena, quant->count, sizeof(float));
     if (scales == NULL) return 0;
     memcpy(scales, from_scales, (size_t)quant->count * sizeof(float));
     quant->scales = scales;
     if (from_offsets != NULL) {
-        int32_t *offsets = (int32_t *)qnnrt__arena_alloc(table->arena, quant->count, sizeof(int32_t));
+        int32_t *offsets =
+            (int32_t *)qnnrt__arena_alloc(table->arena, quant->count, sizeof(int32_t));
         if (offsets == NULL) return 0;
         memcpy(offsets, from_offsets, (size_t)quant->count * sizeof(int32_t));
         quant->offsets = offsets;
@@ -3683,7 +3937,8 @@ static int qnnrt__table_copy_axis(qnnrt__table *table, const float *from_scales,
     return 1;
 }
 
-/* Take an encoding. Its count is compared with the dimension before anything of that size is read. */
+/* Take an encoding. Its count is compared with the dimension before anything of that size is
+   read. */
 static qnnrt_result qnnrt__table_quant(qnnrt__table *table, const qnnrt__abi_quantize *from,
                                        qnnrt_tensor_info *tensor)
 {
@@ -3707,21 +3962,28 @@ static qnnrt_result qnnrt__table_quant(qnnrt__table *table, const qnnrt__abi_qua
         quant->bitwidth = from->u.bw.bitwidth;
         quant->scale = from->u.bw.scale;
         quant->offset = from->u.bw.offset;
-    } else if (from->encoding == QNNRT__ABI_AXIS_SCALE_OFFSET || from->encoding == QNNRT__ABI_BW_AXIS_SCALE_OFFSET) {
+    } else if (from->encoding == QNNRT__ABI_AXIS_SCALE_OFFSET ||
+               from->encoding == QNNRT__ABI_BW_AXIS_SCALE_OFFSET) {
         int bw = from->encoding == QNNRT__ABI_BW_AXIS_SCALE_OFFSET;
-        const void *values = bw ? (const void *)from->u.bw_axis.scales : (const void *)from->u.axis.pairs;
+        const void *values =
+            bw ? (const void *)from->u.bw_axis.scales : (const void *)from->u.axis.pairs;
         quant->encoding = QNNRT_ENCODING_PER_AXIS;
         quant->bitwidth = bw ? from->u.bw_axis.bitwidth : 0;
         quant->axis = bw ? from->u.bw_axis.axis : from->u.axis.axis;
         quant->count = bw ? from->u.bw_axis.count : from->u.axis.count;
         if (quant->axis < 0 || (uint32_t)quant->axis >= tensor->rank)
-            return qnnrt__table_fail(table, QNNRT_E_FORMAT, "tensor \"%.200s\": encoding over axis %d, but it has %u"
-                                     " dimensions", tensor->name, (int)quant->axis, (unsigned)tensor->rank);
+            return qnnrt__table_fail(table, QNNRT_E_FORMAT,
+                                     "tensor \"%.200s\": encoding over axis %d, but it has %u"
+                                     " dimensions",
+                                     tensor->name, (int)quant->axis, (unsigned)tensor->rank);
         if (quant->count != tensor->dims[quant->axis] || values == NULL)
-            return qnnrt__table_fail(table, QNNRT_E_FORMAT, "tensor \"%.200s\": encoding has %u scales for axis %d of"
-                                     " %u elements", tensor->name, values == NULL ? 0u : (unsigned)quant->count,
+            return qnnrt__table_fail(table, QNNRT_E_FORMAT,
+                                     "tensor \"%.200s\": encoding has %u scales for axis %d of"
+                                     " %u elements",
+                                     tensor->name, values == NULL ? 0u : (unsigned)quant->count,
                                      (int)quant->axis, (unsigned)tensor->dims[quant->axis]);
-        copied = bw ? qnnrt__table_copy_axis(table, from->u.bw_axis.scales, from->u.bw_axis.offsets, quant)
+        copied = bw ? qnnrt__table_copy_axis(table, from->u.bw_axis.scales, from->u.bw_axis.offsets,
+                                             quant)
                     : qnnrt__table_pairs(table, from->u.axis.pairs, quant);
     }
     if (!copied) return qnnrt__fail_memory(table->err, "encodings");
@@ -3732,48 +3994,59 @@ static qnnrt_result qnnrt__table_quant(qnnrt__table *table, const qnnrt__abi_qua
                                  qnnrt_dtype_name(tensor->dtype), why);
     why = qnnrt__quant_warn(tensor->dtype, quant);
     if (why != NULL)
-        qnnrt__log(&table->arena->hooks, QNNRT_LOG_INFO, "table", 0, "%s: tensor \"%.200s\" (%s): %s", table->file, tensor->name,
+        qnnrt__log(&table->arena->hooks, QNNRT_LOG_INFO, "table", 0,
+                   "%s: tensor \"%.200s\" (%s): %s", table->file, tensor->name,
                    qnnrt_dtype_name(tensor->dtype), why);
     return QNNRT_OK;
 }
 
-static qnnrt_result qnnrt__table_dims(qnnrt__table *table, const uint32_t *dims, qnnrt_tensor_info *tensor)
+static qnnrt_result qnnrt__table_dims(qnnrt__table *table, const uint32_t *dims,
+                                      qnnrt_tensor_info *tensor)
 {
     uint32_t *copy;
     qnnrt_result result;
     if (tensor->rank > table->limits->rank)
-        return qnnrt__table_fail(table, QNNRT_E_LIMIT, "tensor \"%.200s\" has rank %u, more than %u (limits.rank)",
-                                 tensor->name, (unsigned)tensor->rank, (unsigned)table->limits->rank);
+        return qnnrt__table_fail(
+            table, QNNRT_E_LIMIT, "tensor \"%.200s\" has rank %u, more than %u (limits.rank)",
+            tensor->name, (unsigned)tensor->rank, (unsigned)table->limits->rank);
     if (tensor->rank > 0 && dims == NULL)
-        return qnnrt__table_fail(table, QNNRT_E_FORMAT, "tensor \"%.200s\" has rank %u and no dimensions",
-                                 tensor->name, (unsigned)tensor->rank);
+        return qnnrt__table_fail(table, QNNRT_E_FORMAT,
+                                 "tensor \"%.200s\" has rank %u and no dimensions", tensor->name,
+                                 (unsigned)tensor->rank);
     copy = (uint32_t *)qnnrt__arena_alloc(table->arena, tensor->rank, sizeof(uint32_t));
     if (copy == NULL) return qnnrt__fail_memory(table->err, "dimensions");
     if (tensor->rank > 0) memcpy(copy, dims, tensor->rank * sizeof(uint32_t));
     tensor->dims = copy;
-    result = qnnrt__dtype_bytes(tensor->dtype, tensor->dims, tensor->rank, &tensor->count, &tensor->bytes);
+    result = qnnrt__dtype_bytes(tensor->dtype, tensor->dims, tensor->rank, &tensor->count,
+                                &tensor->bytes);
     if (result == QNNRT_E_ARG)
-        return qnnrt__table_fail(table, QNNRT_E_FORMAT, "tensor \"%.200s\" has a dimension of 0", tensor->name);
+        return qnnrt__table_fail(table, QNNRT_E_FORMAT, "tensor \"%.200s\" has a dimension of 0",
+                                 tensor->name);
     if (result == QNNRT_E_LIMIT)
-        return qnnrt__table_fail(table, QNNRT_E_LIMIT, "tensor \"%.200s\": the product of its dimensions passes the"
-                                 " address space", tensor->name);
-    return QNNRT_OK;      /* a type without a size: count and bytes are 0, and qnnrt__table_unsupported says so */
+        return qnnrt__table_fail(table, QNNRT_E_LIMIT,
+                                 "tensor \"%.200s\": the product of its dimensions passes the"
+                                 " address space",
+                                 tensor->name);
+    return QNNRT_OK;      /* a type without a size: count and bytes are 0, and
+                             qnnrt__table_unsupported says so */
 }
 
 /* Take one tensor of the vendor's metadata. */
-static qnnrt_result qnnrt__table_tensor(qnnrt__table *table, const qnnrt__abi_tensor *from, const char *kind,
-                                        size_t index, qnnrt_tensor_info *tensor)
+static qnnrt_result qnnrt__table_tensor(qnnrt__table *table, const qnnrt__abi_tensor *from,
+                                        const char *kind, size_t index, qnnrt_tensor_info *tensor)
 {
     char what[32];
     qnnrt_result result;
     snprintf(what, sizeof(what), "%s %u", kind, (unsigned)index);
     if (from->version != 1 && from->version != 2)
-        return qnnrt__table_fail(table, QNNRT_E_FORMAT, "%s is a tensor of version %u; 1 and 2 are known", what,
+        return qnnrt__table_fail(table, QNNRT_E_FORMAT,
+                                 "%s is a tensor of version %u; 1 and 2 are known", what,
                                  (unsigned)from->version);
     result = qnnrt__table_name(table, from->body.name, what, &tensor->name);
     if (result != QNNRT_OK) return result;
     tensor->id = from->body.id;
-    tensor->dtype = from->body.dtype < QNNRT_DTYPE_UNDEFINED ? (qnnrt_dtype)from->body.dtype : QNNRT_DTYPE_UNDEFINED;
+    tensor->dtype = from->body.dtype < QNNRT_DTYPE_UNDEFINED ? (qnnrt_dtype)from->body.dtype
+                                                             : QNNRT_DTYPE_UNDEFINED;
     tensor->rank = from->body.rank;
     tensor->vendor_type = from->body.type;
     tensor->vendor_format = from->body.format;
@@ -3794,7 +4067,10 @@ static qnnrt_result qnnrt__table_tensor(qnnrt__table *table, const qnnrt__abi_te
     return result;
 }
 
-static int qnnrt__table_name_order(const void *a, const void *b) { return strcmp((const char *)a, (const char *)b); }
+static int qnnrt__table_name_order(const void *a, const void *b)
+{
+    return strcmp((const char *)a, (const char *)b);
+}
 
 /* A name that occurs twice, or NULL. names is reordered. */
 static const char *qnnrt__table_twice(const void **names, size_t count)
@@ -3813,22 +4089,25 @@ static int qnnrt__table_id_order(const void *a, const void *b)
 }
 
 /* The vendor matches by id, so two of one kind must not share one. order is room for pointers. */
-static qnnrt_result qnnrt__table_ids(qnnrt__table *table, const qnnrt_tensor_info *tensors, const void **order, size_t count,
-                                     const char *kind)
+static qnnrt_result qnnrt__table_ids(qnnrt__table *table, const qnnrt_tensor_info *tensors,
+                                     const void **order, size_t count, const char *kind)
 {
     size_t i;
     for (i = 0; i < count; ++i) order[i] = &tensors[i];
     qnnrt__sort(order, count, qnnrt__table_id_order);
     for (i = 1; i < count; ++i)
         if (qnnrt__table_id_order(order[i - 1], order[i]) == 0)
-            return qnnrt__table_fail(table, QNNRT_E_FORMAT, "%ss \"%.200s\" and \"%.200s\" have one id, %u", kind,
-                                     ((const qnnrt_tensor_info *)order[i - 1])->name, ((const qnnrt_tensor_info *)order[i])->name,
+            return qnnrt__table_fail(table, QNNRT_E_FORMAT,
+                                     "%ss \"%.200s\" and \"%.200s\" have one id, %u", kind,
+                                     ((const qnnrt_tensor_info *)order[i - 1])->name,
+                                     ((const qnnrt_tensor_info *)order[i])->name,
                                      (unsigned)((const qnnrt_tensor_info *)order[i])->id);
     return QNNRT_OK;
 }
 
-static qnnrt_result qnnrt__table_tensors(qnnrt__table *table, const qnnrt__abi_tensor *from, uint32_t count,
-                                         const char *kind, const qnnrt_tensor_info **out, size_t *out_count)
+static qnnrt_result qnnrt__table_tensors(qnnrt__table *table, const qnnrt__abi_tensor *from,
+                                         uint32_t count, const char *kind,
+                                         const qnnrt_tensor_info **out, size_t *out_count)
 {
     qnnrt_tensor_info *tensors;
     qnnrt_result result;
@@ -3838,14 +4117,17 @@ static qnnrt_result qnnrt__table_tensors(qnnrt__table *table, const qnnrt__abi_t
     *out = NULL;
     *out_count = 0;
     if (count > table->tensors_left)
-        return qnnrt__table_fail(table, QNNRT_E_LIMIT, "more than %u graphs and tensors (limits.tensors)",
+        return qnnrt__table_fail(table, QNNRT_E_LIMIT,
+                                 "more than %u graphs and tensors (limits.tensors)",
                                  (unsigned)table->limits->tensors);
     if (count > 0 && from == NULL)
-        return qnnrt__table_fail(table, QNNRT_E_FORMAT, "%u %ss are announced and none is there", (unsigned)count, kind);
+        return qnnrt__table_fail(table, QNNRT_E_FORMAT, "%u %ss are announced and none is there",
+                                 (unsigned)count, kind);
     table->tensors_left -= count;
     tensors = (qnnrt_tensor_info *)qnnrt__arena_alloc(table->arena, count, sizeof(*tensors));
     order = (const void **)qnnrt__mem_alloc(&table->arena->hooks, (uint64_t)count * sizeof(*order));
-    result = tensors == NULL || order == NULL ? qnnrt__fail_memory(table->err, "tensors") : QNNRT_OK;
+    result =
+        tensors == NULL || order == NULL ? qnnrt__fail_memory(table->err, "tensors") : QNNRT_OK;
     for (i = 0; i < count && result == QNNRT_OK; ++i) {
         result = qnnrt__table_tensor(table, &from[i], kind, i, &tensors[i]);
         order[i] = tensors[i].name;
@@ -3853,7 +4135,8 @@ static qnnrt_result qnnrt__table_tensors(qnnrt__table *table, const qnnrt__abi_t
     if (result == QNNRT_OK) {
         twice = qnnrt__table_twice(order, count);
         if (twice != NULL)
-            result = qnnrt__table_fail(table, QNNRT_E_FORMAT, "two %ss are named \"%.200s\"", kind, twice);
+            result = qnnrt__table_fail(table, QNNRT_E_FORMAT, "two %ss are named \"%.200s\"", kind,
+                                       twice);
     }
     if (result == QNNRT_OK) result = qnnrt__table_ids(table, tensors, order, count, kind);
     qnnrt__mem_free(&table->arena->hooks, (void *)order);
@@ -3864,7 +4147,8 @@ static qnnrt_result qnnrt__table_tensors(qnnrt__table *table, const qnnrt__abi_t
 }
 
 /* Why a graph that reads well cannot be run by this version, or NULL. */
-static const char *qnnrt__table_unsupported(qnnrt__arena *arena, const qnnrt_graph_info *graph, int *no_memory)
+static const char *qnnrt__table_unsupported(qnnrt__arena *arena, const qnnrt_graph_info *graph,
+                                            int *no_memory)
 {
     size_t side, i;
     *no_memory = 0;
@@ -3878,10 +4162,13 @@ static const char *qnnrt__table_unsupported(qnnrt__arena *arena, const qnnrt_gra
             if (tensors[i].bytes == 0) why = "has a dtype that this version cannot hold in memory";
             else if (tensors[i].dynamic_dims != NULL) why = "has dynamic dimensions";
             else if (tensors[i].optional) why = "is optional";
-            else if (tensors[i].vendor_format != 0) why = "has a data format other than plain row-major";
-            else if (tensors[i].bytes > UINT32_MAX) why = "is 4 GiB or more, past the vendor's size field";
+            else if (tensors[i].vendor_format != 0)
+                why = "has a data format other than plain row-major";
+            else if (tensors[i].bytes > UINT32_MAX)
+                why = "is 4 GiB or more, past the vendor's size field";
             if (why == NULL) continue;
-            snprintf(text, sizeof(text), "%s \"%.200s\" %s (%s, 0x%04x)", side == 0 ? "input" : "output", tensors[i].name, why,
+            snprintf(text, sizeof(text), "%s \"%.200s\" %s (%s, 0x%04x)",
+                     side == 0 ? "input" : "output", tensors[i].name, why,
                      qnnrt_dtype_name(tensors[i].dtype), (unsigned)tensors[i].dtype);
             qnnrt__err_clean(text);
             kept = qnnrt__arena_text(arena, text, strlen(text));
@@ -3889,7 +4176,8 @@ static const char *qnnrt__table_unsupported(qnnrt__arena *arena, const qnnrt_gra
             return kept;
         }
     }
-    if (graph->input_count == 0 || graph->output_count == 0) return "it has no inputs or no outputs";
+    if (graph->input_count == 0 || graph->output_count == 0)
+        return "it has no inputs or no outputs";
     return NULL;
 }
 
@@ -3905,7 +4193,8 @@ static int qnnrt__table_same_quant(const qnnrt_quant *a, const qnnrt_quant *b)
     if (a->axis != b->axis || a->count != b->count) return 0;
     for (i = 0; i < a->count; ++i)
         if (memcmp(&a->scales[i], &b->scales[i], sizeof(float)) != 0 ||
-            (a->offsets != NULL ? a->offsets[i] : 0) != (b->offsets != NULL ? b->offsets[i] : 0)) return 0;
+            (a->offsets != NULL ? a->offsets[i] : 0) != (b->offsets != NULL ? b->offsets[i] : 0))
+            return 0;
     return 1;
 }
 
@@ -3918,7 +4207,8 @@ static int qnnrt__table_same_facts(const qnnrt_tensor_info *a, const qnnrt_tenso
 }
 
 /* snprintf behind what is there; what does not fit is cut. */
-static void qnnrt__table_append(char *out, size_t room, const char *format, ...) QNNRT__PRINTF(3, 4);
+static void qnnrt__table_append(char *out, size_t room, const char *format, ...)
+    QNNRT__PRINTF(3, 4);
 static void qnnrt__table_append(char *out, size_t room, const char *format, ...)
 {
     size_t used = strlen(out);
@@ -3929,16 +4219,22 @@ static void qnnrt__table_append(char *out, size_t room, const char *format, ...)
 }
 
 /* Where two per-axis encodings differ first, for messages; nothing for others. */
-static const char *qnnrt__table_differ(const qnnrt_quant *a, const qnnrt_quant *b, char *out, size_t room)
+static const char *qnnrt__table_differ(const qnnrt_quant *a, const qnnrt_quant *b, char *out,
+                                       size_t room)
 {
     uint32_t i = 0;
     out[0] = '\0';
-    if (a->encoding != QNNRT_ENCODING_PER_AXIS || b->encoding != QNNRT_ENCODING_PER_AXIS || a->count != b->count) return out;
+    if (a->encoding != QNNRT_ENCODING_PER_AXIS || b->encoding != QNNRT_ENCODING_PER_AXIS ||
+        a->count != b->count)
+        return out;
     while (i < a->count && memcmp(&a->scales[i], &b->scales[i], sizeof(float)) == 0 &&
-           (a->offsets != NULL ? a->offsets[i] : 0) == (b->offsets != NULL ? b->offsets[i] : 0)) ++i;
+           (a->offsets != NULL ? a->offsets[i] : 0) == (b->offsets != NULL ? b->offsets[i] : 0))
+        ++i;
     if (i < a->count)
-        snprintf(out, room, "; first at index %u of the axis: %.9g offset %d against %.9g offset %d", (unsigned)i, (double)a->scales[i],
-                 a->offsets != NULL ? (int)a->offsets[i] : 0, (double)b->scales[i], b->offsets != NULL ? (int)b->offsets[i] : 0);
+        snprintf(out, room,
+                 "; first at index %u of the axis: %.9g offset %d against %.9g offset %d",
+                 (unsigned)i, (double)a->scales[i], a->offsets != NULL ? (int)a->offsets[i] : 0,
+                 (double)b->scales[i], b->offsets != NULL ? (int)b->offsets[i] : 0);
     return out;
 }
 
@@ -3948,18 +4244,24 @@ static const char *qnnrt__table_facts(const qnnrt_tensor_info *tensor, char *out
     const qnnrt_quant *quant = &tensor->quant;
     uint32_t i;
     snprintf(out, room, "%s[", qnnrt_dtype_name(tensor->dtype));
-    for (i = 0; i < tensor->rank; ++i) qnnrt__table_append(out, room, "%s%u", i > 0 ? "," : "", (unsigned)tensor->dims[i]);
+    for (i = 0; i < tensor->rank; ++i)
+        qnnrt__table_append(out, room, "%s%u", i > 0 ? "," : "", (unsigned)tensor->dims[i]);
     qnnrt__table_append(out, room, "]");
     if (quant->encoding == QNNRT_ENCODING_PER_TENSOR)
-        qnnrt__table_append(out, room, " scale %.9g offset %d", (double)quant->scale, (int)quant->offset);
+        qnnrt__table_append(out, room, " scale %.9g offset %d", (double)quant->scale,
+                            (int)quant->offset);
     if (quant->encoding == QNNRT_ENCODING_PER_AXIS && quant->count > 0)
-        qnnrt__table_append(out, room, " %u scales over axis %d, %.9g offset %d to %.9g offset %d", (unsigned)quant->count,
-                            (int)quant->axis, (double)quant->scales[0], quant->offsets != NULL ? (int)quant->offsets[0] : 0,
+        qnnrt__table_append(out, room, " %u scales over axis %d, %.9g offset %d to %.9g offset %d",
+                            (unsigned)quant->count, (int)quant->axis, (double)quant->scales[0],
+                            quant->offsets != NULL ? (int)quant->offsets[0] : 0,
                             (double)quant->scales[quant->count - 1],
                             quant->offsets != NULL ? (int)quant->offsets[quant->count - 1] : 0);
-    if (quant->encoding == QNNRT_ENCODING_OTHER) qnnrt__table_append(out, room, " encoding %u", (unsigned)quant->vendor_encoding);
-    if (quant->bitwidth != 0) qnnrt__table_append(out, room, " bitwidth %u", (unsigned)quant->bitwidth);
-    if (tensor->vendor_format != 0) qnnrt__table_append(out, room, " format 0x%x", (unsigned)tensor->vendor_format);
+    if (quant->encoding == QNNRT_ENCODING_OTHER)
+        qnnrt__table_append(out, room, " encoding %u", (unsigned)quant->vendor_encoding);
+    if (quant->bitwidth != 0)
+        qnnrt__table_append(out, room, " bitwidth %u", (unsigned)quant->bitwidth);
+    if (tensor->vendor_format != 0)
+        qnnrt__table_append(out, room, " format 0x%x", (unsigned)tensor->vendor_format);
     return out;
 }
 
@@ -3975,7 +4277,8 @@ static const char *qnnrt__table_facts(const qnnrt_tensor_info *tensor, char *out
 static uint32_t qnnrt__htp_u32(const unsigned char *at) { uint32_t v; memcpy(&v, at, 4); return v; }
 static uint64_t qnnrt__htp_u64(const unsigned char *at) { uint64_t v; memcpy(&v, at, 8); return v; }
 
-/* Facts of a graph from its blob. Each part begins with its version; an unknown one ends the reading. */
+/* Facts of a graph from its blob. Each part begins with its version; an unknown one ends the
+   reading. */
 static void qnnrt__htp_graph(const unsigned char *blob, uint32_t bytes, qnnrt_graph_info *graph)
 {
     uint32_t at = 0;
@@ -3996,11 +4299,13 @@ static void qnnrt__htp_graph(const unsigned char *blob, uint32_t bytes, qnnrt_gr
 /* The NPU generation from the context's metadata: version 1, then the number. */
 static uint32_t qnnrt__htp_arch(const unsigned char *metadata, uint32_t bytes)
 {
-    return metadata != NULL && bytes >= 8 && qnnrt__htp_u32(metadata) == 1 ? qnnrt__htp_u32(metadata + 4) : 0;
+    return metadata != NULL && bytes >= 8 && qnnrt__htp_u32(metadata) == 1
+               ? qnnrt__htp_u32(metadata + 4)
+               : 0;
 }
 
-/* What the emulator for x86-64 cannot load: weights shared between graphs. 2.47 to 2.49 answer 0x3e8,
-   2.50 and 2.51 crash, so the question is never put. The name of the graph, or NULL. */
+/* What the emulator for x86-64 cannot load: weights shared between graphs. 2.47 to 2.49 answer
+   0x3e8, 2.50 and 2.51 crash, so the question is never put. The name of the graph, or NULL. */
 static const char *qnnrt__htp_shares_weights(const qnnrt_context_info *context)
 {
 #if defined(__x86_64__) || defined(_M_X64)
@@ -4013,11 +4318,12 @@ static const char *qnnrt__htp_shares_weights(const qnnrt_context_info *context)
     return NULL;
 }
 
-/* The device option that names a chip. Its payload moved from byte 4 to byte 8 with HTP API 5.47; for one
-   word an image that has it in both places satisfies either layout. */
+/* The device option that names a chip. Its payload moved from byte 4 to byte 8 with HTP API 5.47;
+   for one word an image that has it in both places satisfies either layout. */
 typedef struct qnnrt__htp_soc { uint32_t option, at_4, at_8, zero; } qnnrt__htp_soc;
 
-static void qnnrt__htp_soc_config(uint32_t soc_model, qnnrt__htp_soc *soc, qnnrt__abi_device_config *config)
+static void qnnrt__htp_soc_config(uint32_t soc_model, qnnrt__htp_soc *soc,
+                                  qnnrt__abi_device_config *config)
 {
     memset(soc, 0, sizeof(*soc));
     soc->at_4 = soc->at_8 = soc_model;
@@ -4028,7 +4334,8 @@ static void qnnrt__htp_soc_config(uint32_t soc_model, qnnrt__htp_soc *soc, qnnrt
 /* =====================================================================================
    SYSTEM                                                                        >>system
    Metadata of a context binary from libQnnSystem.so, copied into the table.
-   Needs: >>os >>mem >>err >>log >>codes >>abi >>library >>table >>htp     Knows nothing of: backends, pipelines
+   Needs: >>os >>mem >>err >>log >>codes >>abi >>library >>table >>htp
+   Knows nothing of: backends, pipelines
    ===================================================================================== */
 
 typedef struct qnnrt__system {
@@ -4045,7 +4352,8 @@ static void qnnrt__system_close(qnnrt__system *system)
 }
 
 /* Choose the first provider of a version that we know. */
-static qnnrt_result qnnrt__system_choose(qnnrt__system *system, const qnnrt_hooks *hooks, qnnrt_error *err)
+static qnnrt_result qnnrt__system_choose(qnnrt__system *system, const qnnrt_hooks *hooks,
+                                         qnnrt_error *err)
 {
     qnnrt__abi_get_system_providers get;
     const qnnrt__abi_system_provider **list = NULL;
@@ -4053,8 +4361,10 @@ static qnnrt_result qnnrt__system_choose(qnnrt__system *system, const qnnrt_hook
     qnnrt__abi_code code;
     void *symbol = qnnrt__os_library_symbol(system->library, "QnnSystemInterface_getProviders");
     if (symbol == NULL)
-        return qnnrt__fail(err, QNNRT_E_LIBRARY, "%s: no symbol QnnSystemInterface_getProviders: this is not a"
-                           " libQnnSystem.so", system->path);
+        return qnnrt__fail(err, QNNRT_E_LIBRARY,
+                           "%s: no symbol QnnSystemInterface_getProviders: this is not a"
+                           " libQnnSystem.so",
+                           system->path);
     memcpy((void *)&get, (const void *)&symbol, sizeof(get));
     code = get(&list, &count);
     if (code != 0) {
@@ -4062,39 +4372,53 @@ static qnnrt_result qnnrt__system_choose(qnnrt__system *system, const qnnrt_hook
         return qnnrt__codes_explain(err, "QnnSystemInterface_getProviders", code, -1, 0);
     }
     if (list == NULL || count == 0)
-        return qnnrt__fail(err, QNNRT_E_LIBRARY, "%s offers no provider\n  what helps: a complete library of one release", system->path);
+        return qnnrt__fail(err, QNNRT_E_LIBRARY,
+                           "%s offers no provider\n  what helps: a complete library of one release",
+                           system->path);
     for (i = 0; i < count; ++i) {
         const qnnrt__abi_system_provider *p = list[i];
         if (p == NULL || p->version.major != QNNRT__ABI_SYSTEM_MAJOR ||
             p->version.minor < QNNRT__ABI_SYSTEM_MINOR_MIN) continue;
         if (p->calls.create == NULL || p->calls.get_info == NULL || p->calls.free == NULL)
-            return qnnrt__fail(err, QNNRT_E_LIBRARY, "%s: its table lacks systemContextCreate, GetBinaryInfo or Free\n  what helps: a complete library of one"
+            return qnnrt__fail(err, QNNRT_E_LIBRARY,
+                               "%s: its table lacks systemContextCreate, GetBinaryInfo or Free\n  "
+                               "what helps: a complete library of one"
                                " release",
                                system->path);
         system->provider = p;
         if (count > 1)
-            qnnrt__log(hooks, QNNRT_LOG_INFO, "system", 0, "%s offers %u providers; number %u fits and is taken", system->path,
+            qnnrt__log(hooks, QNNRT_LOG_INFO, "system", 0,
+                       "%s offers %u providers; number %u fits and is taken", system->path,
                        (unsigned)count, (unsigned)i);
         return QNNRT_OK;
     }
-    if (list[0] == NULL) return qnnrt__fail(err, QNNRT_E_LIBRARY, "%s offers a null provider\n  what helps: a complete library of one release", system->path);
-    return qnnrt__fail(err, QNNRT_E_VERSION, "%s speaks system interface %u.%u; %d.%d or a newer %d.x is needed"
-                       " (QAIRT 2.30 or newer)", system->path, (unsigned)list[0]->version.major,
-                       (unsigned)list[0]->version.minor, QNNRT__ABI_SYSTEM_MAJOR, QNNRT__ABI_SYSTEM_MINOR_MIN,
-                       QNNRT__ABI_SYSTEM_MAJOR);
+    if (list[0] == NULL)
+        return qnnrt__fail(
+            err, QNNRT_E_LIBRARY,
+            "%s offers a null provider\n  what helps: a complete library of one release",
+            system->path);
+    return qnnrt__fail(err, QNNRT_E_VERSION,
+                       "%s speaks system interface %u.%u; %d.%d or a newer %d.x is needed"
+                       " (QAIRT 2.30 or newer)",
+                       system->path, (unsigned)list[0]->version.major,
+                       (unsigned)list[0]->version.minor, QNNRT__ABI_SYSTEM_MAJOR,
+                       QNNRT__ABI_SYSTEM_MINOR_MIN, QNNRT__ABI_SYSTEM_MAJOR);
 }
 
 /* Open libQnnSystem.so, by the same rules. */
-static qnnrt_result qnnrt__system_open(const char *path, const char *beside, const qnnrt_hooks *hooks,
-                                       qnnrt__system *system, qnnrt_error *err)
+static qnnrt_result qnnrt__system_open(const char *path, const char *beside,
+                                       const qnnrt_hooks *hooks, qnnrt__system *system,
+                                       qnnrt_error *err)
 {
     const char *name = path != NULL ? path : "libQnnSystem.so";
     qnnrt_result result;
     void *symbol;
     memset(system, 0, sizeof(*system));
-    if (name[0] == '\0') return qnnrt__fail(err, QNNRT_E_ARG, "the path of the system library is empty");
+    if (name[0] == '\0')
+        return qnnrt__fail(err, QNNRT_E_ARG, "the path of the system library is empty");
 #if !QNNRT__CAN_CALL
-    return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "QNN libraries need a 64-bit little-endian program");
+    return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
+                       "QNN libraries need a 64-bit little-endian program");
 #endif
     result = qnnrt__library_find(name, path == NULL ? beside : NULL, &system->library, err);
     if (result != QNNRT_OK) return result;
@@ -4108,26 +4432,29 @@ static qnnrt_result qnnrt__system_open(const char *path, const char *beside, con
 }
 
 /* One graph of the vendor's list. */
-static qnnrt_result qnnrt__system_graph(qnnrt__table *table, const qnnrt__abi_graph_info *from, size_t index, int htp,
-                                        qnnrt_graph_info *graph)
+static qnnrt_result qnnrt__system_graph(qnnrt__table *table, const qnnrt__abi_graph_info *from,
+                                        size_t index, int htp, qnnrt_graph_info *graph)
 {
     char what[32];
     qnnrt_result result;
     int no_memory;
     snprintf(what, sizeof(what), "graph %u", (unsigned)index);
     if (from->version < 1 || from->version > 3)
-        return qnnrt__table_fail(table, QNNRT_E_FORMAT, "%s: information of version %u; 1 to 3 are known", what,
+        return qnnrt__table_fail(table, QNNRT_E_FORMAT,
+                                 "%s: information of version %u; 1 to 3 are known", what,
                                  (unsigned)from->version);
     result = qnnrt__table_name(table, from->name, what, &graph->name);
     if (result != QNNRT_OK) return result;
     table->graph = graph->name;
-    result = qnnrt__table_tensors(table, from->inputs, from->input_count, "input", &graph->inputs, &graph->input_count);
+    result = qnnrt__table_tensors(table, from->inputs, from->input_count, "input", &graph->inputs,
+                                  &graph->input_count);
     if (result == QNNRT_OK)
-        result = qnnrt__table_tensors(table, from->outputs, from->output_count, "output", &graph->outputs,
-                                      &graph->output_count);
+        result = qnnrt__table_tensors(table, from->outputs, from->output_count, "output",
+                                      &graph->outputs, &graph->output_count);
     if (result == QNNRT_OK && from->version >= 2)
-        result = qnnrt__table_tensors(table, from->updateables, from->updateable_count, "updateable tensor",
-                                      &graph->updateables, &graph->updateable_count);
+        result = qnnrt__table_tensors(table, from->updateables, from->updateable_count,
+                                      "updateable tensor", &graph->updateables,
+                                      &graph->updateable_count);
     if (result != QNNRT_OK) return result;
     if (from->version >= 3 && htp) qnnrt__htp_graph(from->blob, from->blob_bytes, graph);
     graph->unsupported = qnnrt__table_unsupported(table->arena, graph, &no_memory);
@@ -4136,7 +4463,8 @@ static qnnrt_result qnnrt__system_graph(qnnrt__table *table, const qnnrt__abi_gr
 }
 
 /* Facts of the context, then its graphs. */
-static qnnrt_result qnnrt__system_copy(qnnrt__table *table, const qnnrt__abi_info *info, qnnrt_context_info *context)
+static qnnrt_result qnnrt__system_copy(qnnrt__table *table, const qnnrt__abi_info *info,
+                                       qnnrt_context_info *context)
 {
     const qnnrt__abi_graph_info *graphs;
     qnnrt_graph_info *copies;
@@ -4164,38 +4492,49 @@ static qnnrt_result qnnrt__system_copy(qnnrt__table *table, const qnnrt__abi_inf
         graphs = v1->graphs;
         count = v1->graph_count;
     } else {
-        return qnnrt__table_fail(table, QNNRT_E_FORMAT, "binary information of version %u; 1 to 3 are known",
+        return qnnrt__table_fail(table, QNNRT_E_FORMAT,
+                                 "binary information of version %u; 1 to 3 are known",
                                  (unsigned)info->version);
     }
     /* backend id and the two versions lie at one place in all three. */
     context->backend_id = info->u.v1.backend_id;
     context->core_api = qnnrt__abi_public_version(info->u.v1.core);
     context->backend_api = qnnrt__abi_public_version(info->u.v1.backend);
-    context->build_id = qnnrt__arena_text(table->arena, build != NULL ? build : "", build != NULL ? strlen(build) : 0);
+    context->build_id = qnnrt__arena_text(table->arena, build != NULL ? build : "",
+                                          build != NULL ? strlen(build) : 0);
     if (count == 0) return qnnrt__table_fail(table, QNNRT_E_FORMAT, "it holds no graph");
     if (count > table->tensors_left)
-        return qnnrt__table_fail(table, QNNRT_E_LIMIT, "%u graphs are announced, more than limits.tensors leaves", (unsigned)count);
+        return qnnrt__table_fail(table, QNNRT_E_LIMIT,
+                                 "%u graphs are announced, more than limits.tensors leaves",
+                                 (unsigned)count);
     table->tensors_left -= count;
-    if (graphs == NULL) return qnnrt__table_fail(table, QNNRT_E_FORMAT, "%u graphs are announced and none is there", (unsigned)count);
+    if (graphs == NULL)
+        return qnnrt__table_fail(table, QNNRT_E_FORMAT, "%u graphs are announced and none is there",
+                                 (unsigned)count);
     copies = (qnnrt_graph_info *)qnnrt__arena_alloc(table->arena, count, sizeof(*copies));
-    if (copies == NULL || context->build_id == NULL) return qnnrt__fail_memory(table->err, "graphs");
-    for (i = 0; i < count && result == QNNRT_OK; ++i) 
-        result = qnnrt__system_graph(table, &graphs[i], i, context->backend_id == QNNRT__ABI_BACKEND_HTP, &copies[i]);
+    if (copies == NULL || context->build_id == NULL)
+        return qnnrt__fail_memory(table->err, "graphs");
+    for (i = 0; i < count && result == QNNRT_OK; ++i)
+        result = qnnrt__system_graph(table, &graphs[i], i,
+                                     context->backend_id == QNNRT__ABI_BACKEND_HTP, &copies[i]);
     if (result != QNNRT_OK) return result;
     names = (const void **)qnnrt__mem_alloc(&table->arena->hooks, (uint64_t)count * sizeof(*names));
     if (names == NULL) return qnnrt__fail_memory(table->err, "graphs");
     for (i = 0; i < count; ++i) names[i] = copies[i].name;
     twice = qnnrt__table_twice(names, count);
     qnnrt__mem_free(&table->arena->hooks, (void *)names);
-    if (twice != NULL) return qnnrt__table_fail(table, QNNRT_E_FORMAT, "two graphs are named \"%.200s\"", twice);
+    if (twice != NULL)
+        return qnnrt__table_fail(table, QNNRT_E_FORMAT, "two graphs are named \"%.200s\"", twice);
     context->graphs = copies;
     context->graph_count = count;
     return QNNRT_OK;
 }
 
-/* Read the metadata of one binary. Everything is copied, so the vendor's handle is freed on the way out. */
-static qnnrt_result qnnrt__system_read(const qnnrt__system *system, qnnrt__table *table, const unsigned char *binary,
-                                       uint64_t bytes, qnnrt_context_info *context)
+/* Read the metadata of one binary. Everything is copied, so the vendor's handle is freed on the way
+   out. */
+static qnnrt_result qnnrt__system_read(const qnnrt__system *system, qnnrt__table *table,
+                                       const unsigned char *binary, uint64_t bytes,
+                                       qnnrt_context_info *context)
 {
     qnnrt__abi_handle handle = NULL;
     const qnnrt__abi_info *info = NULL;
@@ -4205,16 +4544,22 @@ static qnnrt_result qnnrt__system_read(const qnnrt__system *system, qnnrt__table
     qnnrt__abi_code code = system->provider->calls.create(&handle);
     if (code != 0 || handle == NULL) {
         qnnrt__table_fail(table, QNNRT_E_BACKEND, "cannot read metadata through %s", system->path);
-        return qnnrt__codes_explain(table->err, handle == NULL && code == 0 ? "systemContextCreate (without a handle)"
-                                    : "systemContextCreate", code, -1, 0);
+        return qnnrt__codes_explain(table->err,
+                                    handle == NULL && code == 0
+                                        ? "systemContextCreate (without a handle)"
+                                        : "systemContextCreate",
+                                    code, -1, 0);
     }
     /* The interface takes a plain pointer and only reads; the file is mapped read-only. */
     memcpy((void *)&unconst, (const void *)&binary, sizeof(unconst));
     code = system->provider->calls.get_info(handle, unconst, bytes, &info, &info_bytes);
     if (code != 0 || info == NULL) {
         qnnrt__table_fail(table, QNNRT_E_FORMAT, "its metadata cannot be read by %s", system->path);
-        qnnrt__codes_explain(table->err, info == NULL && code == 0 ? "systemContextGetBinaryInfo (without information)"
-                             : "systemContextGetBinaryInfo", code, -1, 0);
+        qnnrt__codes_explain(table->err,
+                             info == NULL && code == 0
+                                 ? "systemContextGetBinaryInfo (without information)"
+                                 : "systemContextGetBinaryInfo",
+                             code, -1, 0);
         result = QNNRT_E_FORMAT;
     } else {
         result = qnnrt__system_copy(table, info, context);
@@ -4227,7 +4572,8 @@ static qnnrt_result qnnrt__system_read(const qnnrt__system *system, qnnrt__table
    BACKEND                                                                      >>backend
    A vendor library in use: found, loaded, its provider chosen; log, backend and device
    created in that order and freed in reverse.
-   Needs: >>os >>mem >>err >>log >>codes >>abi >>library >>htp     Knows nothing of: files, graphs
+   Needs: >>os >>mem >>err >>log >>codes >>abi >>library >>htp
+   Knows nothing of: files, graphs
    ===================================================================================== */
 
 struct qnnrt_backend {
@@ -4237,7 +4583,8 @@ struct qnnrt_backend {
     const qnnrt__abi_provider  *provider;
     const qnnrt__abi_calls     *calls;
     int                         log_slot;          /* -1: none */
-    uint32_t                    mark;              /* where the log lines of the cold call under way begin */
+    uint32_t                    mark;              /* where the log lines of the cold call under way
+                                                      begin */
     qnnrt__abi_handle           log, backend, device;
     uint32_t                    users;             /* models */
     qnnrt_backend_info          info;
@@ -4274,7 +4621,8 @@ static const char *qnnrt__backend_lacks(const qnnrt__abi_calls *calls)
     return NULL;
 }
 
-/* Choose among the providers of a library: the first whose interface we know, by its version alone. */
+/* Choose among the providers of a library: the first whose interface we know, by its version
+   alone. */
 static qnnrt_result qnnrt__backend_choose(qnnrt_backend *b, const char *name, qnnrt_error *err)
 {
     qnnrt__abi_get_providers get;
@@ -4285,55 +4633,75 @@ static qnnrt_result qnnrt__backend_choose(qnnrt_backend *b, const char *name, qn
     void *symbol = qnnrt__os_library_symbol(b->library, "QnnInterface_getProviders");
     qnnrt__library_path(symbol, name, b->path);
     if (symbol == NULL)
-        return qnnrt__fail(err, QNNRT_E_LIBRARY, "%s: no symbol QnnInterface_getProviders: this is not a QNN backend"
-                           " (libQnnHtp.so is; stubs, skels and libQnnSystem.so are not)", b->path);
+        return qnnrt__fail(err, QNNRT_E_LIBRARY,
+                           "%s: no symbol QnnInterface_getProviders: this is not a QNN backend"
+                           " (libQnnHtp.so is; stubs, skels and libQnnSystem.so are not)",
+                           b->path);
     memcpy((void *)&get, (const void *)&symbol, sizeof(get));
     code = get(&list, &count);
     if (code != 0) {
         qnnrt__fail(err, QNNRT_E_BACKEND, "%s", b->path);
         return qnnrt__codes_explain(err, "QnnInterface_getProviders", code, -1, 0);
     }
-    if (list == NULL || count == 0) return qnnrt__fail(err, QNNRT_E_LIBRARY, "%s offers no provider\n  what helps: a complete library of one release", b->path);
+    if (list == NULL || count == 0)
+        return qnnrt__fail(err, QNNRT_E_LIBRARY,
+                           "%s offers no provider\n  what helps: a complete library of one release",
+                           b->path);
     for (i = 0; i < count && b->provider == NULL; ++i)
         if (list[i] != NULL && list[i]->core.major == QNNRT__ABI_CORE_MAJOR &&
             list[i]->core.minor >= QNNRT__ABI_CORE_MINOR_MIN) b->provider = list[i];
-    if (b->provider == NULL && list[0] == NULL) return qnnrt__fail(err, QNNRT_E_LIBRARY, "%s offers a null provider\n  what helps: a complete library of one release", b->path);
+    if (b->provider == NULL && list[0] == NULL)
+        return qnnrt__fail(
+            err, QNNRT_E_LIBRARY,
+            "%s offers a null provider\n  what helps: a complete library of one release", b->path);
     if (b->provider == NULL)
-        return qnnrt__fail(err, QNNRT_E_VERSION, "%s speaks QNN core interface %u.%u; %d.%d or a newer %d.x is needed"
-                           " (QAIRT 2.30 or newer)", b->path, (unsigned)list[0]->core.major, (unsigned)list[0]->core.minor,
+        return qnnrt__fail(err, QNNRT_E_VERSION,
+                           "%s speaks QNN core interface %u.%u; %d.%d or a newer %d.x is needed"
+                           " (QAIRT 2.30 or newer)",
+                           b->path, (unsigned)list[0]->core.major, (unsigned)list[0]->core.minor,
                            QNNRT__ABI_CORE_MAJOR, QNNRT__ABI_CORE_MINOR_MIN, QNNRT__ABI_CORE_MAJOR);
     if (count > 1)
-        qnnrt__log(&b->hooks, QNNRT_LOG_INFO, "backend", 0, "%s offers %u providers; number %u fits and is taken", b->path,
-                   (unsigned)count, (unsigned)(i - 1));
+        qnnrt__log(&b->hooks, QNNRT_LOG_INFO, "backend", 0,
+                   "%s offers %u providers; number %u fits and is taken", b->path, (unsigned)count,
+                   (unsigned)(i - 1));
     b->calls = &b->provider->calls;
     lacks = qnnrt__backend_lacks(b->calls);
-    if (lacks != NULL) return qnnrt__fail(err, QNNRT_E_LIBRARY, "%s: its table lacks %s\n  what helps: a complete library of one release", b->path, lacks);
+    if (lacks != NULL)
+        return qnnrt__fail(
+            err, QNNRT_E_LIBRARY,
+            "%s: its table lacks %s\n  what helps: a complete library of one release", b->path,
+            lacks);
     if (b->provider->core.minor > QNNRT__ABI_CORE_MINOR_KNOWN)
-        qnnrt__log(&b->hooks, QNNRT_LOG_WARN, "backend", 0, "%s speaks core interface 2.%u, newer than 2.%d, the newest"
-                   " measured; tables are append-only, so it is used", b->path, (unsigned)b->provider->core.minor,
-                   QNNRT__ABI_CORE_MINOR_KNOWN);
+        qnnrt__log(&b->hooks, QNNRT_LOG_WARN, "backend", 0,
+                   "%s speaks core interface 2.%u, newer than 2.%d, the newest"
+                   " measured; tables are append-only, so it is used",
+                   b->path, (unsigned)b->provider->core.minor, QNNRT__ABI_CORE_MINOR_KNOWN);
     return QNNRT_OK;
 }
 
-/* A log is wanted, not needed: a library that fails here usually fails at backendCreate too, and the line that
-   tells why is logged now, so failure is noted and the next call decides. */
+/* A log is wanted, not needed: a library that fails here usually fails at backendCreate too, and
+   the line that tells why is logged now, so failure is noted and the next call decides. */
 static void qnnrt__backend_create_log(qnnrt_backend *b, qnnrt_log_level level)
 {
     qnnrt__abi_code code;
     b->log_slot = qnnrt__log_open(&b->hooks, level);
     b->mark = qnnrt__log_mark(b->log_slot);
     if (b->log_slot < 0) {
-        qnnrt__log(&b->hooks, QNNRT_LOG_WARN, "backend", 0, "no log slot left (QNNRT_LOG_SLOTS is %d): the library's"
-                   " lines will be missing in errors", QNNRT_LOG_SLOTS);
+        qnnrt__log(&b->hooks, QNNRT_LOG_WARN, "backend", 0,
+                   "no log slot left (QNNRT_LOG_SLOTS is %d): the library's"
+                   " lines will be missing in errors",
+                   QNNRT_LOG_SLOTS);
         return;
     }
     if (b->calls->log_create == NULL || b->calls->log_free == NULL) return;
     /* At least warnings: the line that explains a missing stub is one. */
     code = b->calls->log_create(qnnrt__log_callback_of(b->log_slot),
-                                level < QNNRT_LOG_WARN ? (uint32_t)QNNRT_LOG_WARN : (uint32_t)level, &b->log);
+                                level < QNNRT_LOG_WARN ? (uint32_t)QNNRT_LOG_WARN : (uint32_t)level,
+                                &b->log);
     if (code != 0) b->log = NULL;
     if (code != 0 && (code & 0xFFFF) != QNNRT__ABI_NOT_SUPPORTED)
-        qnnrt__log(&b->hooks, QNNRT_LOG_WARN, "backend", code, "logCreate answered 0x%x; going on without", (unsigned)(code & 0xFFFF));
+        qnnrt__log(&b->hooks, QNNRT_LOG_WARN, "backend", code,
+                   "logCreate answered 0x%x; going on without", (unsigned)(code & 0xFFFF));
     b->info.has_log = b->log != NULL;
 }
 
@@ -4346,7 +4714,9 @@ static qnnrt_result qnnrt__backend_create(qnnrt_backend *b, uint32_t soc_model, 
     if (code != 0 || b->backend == NULL) {
         b->backend = NULL;
         qnnrt__fail(err, QNNRT_E_BACKEND, "cannot start the backend of %s", b->path);
-        return qnnrt__codes_explain(err, code == 0 ? "backendCreate (without a handle)" : "backendCreate", code, b->log_slot, b->mark);
+        return qnnrt__codes_explain(
+            err, code == 0 ? "backendCreate (without a handle)" : "backendCreate", code,
+            b->log_slot, b->mark);
     }
     if (soc_model != 0 && b->provider->backend_id == QNNRT__ABI_BACKEND_HTP) {
         qnnrt__htp_soc_config(soc_model, &soc, &config);
@@ -4354,12 +4724,15 @@ static qnnrt_result qnnrt__backend_create(qnnrt_backend *b, uint32_t soc_model, 
     }
     if (b->calls->device_create == NULL || b->calls->device_free == NULL) return QNNRT_OK;
     code = b->calls->device_create(b->log, configs[0] != NULL ? configs : NULL, &b->device);
-    if ((code & 0xFFFF) == QNNRT__ABI_NOT_SUPPORTED) { b->device = NULL; return QNNRT_OK; }   /* CPU has no device */
+    /* CPU has no device */
+    if ((code & 0xFFFF) == QNNRT__ABI_NOT_SUPPORTED) { b->device = NULL; return QNNRT_OK; }
     if (code != 0 || b->device == NULL) {
         b->device = NULL;
         qnnrt__fail(err, QNNRT_E_BACKEND, "cannot create a device on %s", b->path);
         if (soc_model != 0) qnnrt__err_add(err, " with soc_model %u", (unsigned)soc_model);
-        return qnnrt__codes_explain(err, code == 0 ? "deviceCreate (without a handle)" : "deviceCreate", code, b->log_slot, b->mark);
+        return qnnrt__codes_explain(err,
+                                    code == 0 ? "deviceCreate (without a handle)" : "deviceCreate",
+                                    code, b->log_slot, b->mark);
     }
     b->info.has_device = 1;
     return QNNRT_OK;
@@ -4368,8 +4741,10 @@ static qnnrt_result qnnrt__backend_create(qnnrt_backend *b, uint32_t soc_model, 
 static void qnnrt__backend_describe(qnnrt_backend *b)
 {
     const char *build = NULL;
-    if (b->provider->name != NULL) snprintf(b->provider_name, sizeof(b->provider_name), "%s", b->provider->name);
-    if (b->calls->backend_get_build_id != NULL && b->calls->backend_get_build_id(&build) == 0 && build != NULL)
+    if (b->provider->name != NULL)
+        snprintf(b->provider_name, sizeof(b->provider_name), "%s", b->provider->name);
+    if (b->calls->backend_get_build_id != NULL && b->calls->backend_get_build_id(&build) == 0 &&
+        build != NULL)
         snprintf(b->build_id, sizeof(b->build_id), "%s", build);
     b->info.path = b->path;
     b->info.provider = b->provider_name;
@@ -4379,7 +4754,8 @@ static void qnnrt__backend_describe(qnnrt_backend *b)
     b->info.backend_api = qnnrt__abi_public_version(b->provider->backend);
 }
 
-/* Free whatever is there, in reverse order. The vendor's refusals are logged and the first is answered. */
+/* Free whatever is there, in reverse order. The vendor's refusals are logged and the first is
+   answered. */
 static qnnrt_result qnnrt__backend_free(qnnrt_backend *b)
 {
     qnnrt_hooks hooks = b->hooks;
@@ -4397,16 +4773,20 @@ static qnnrt_result qnnrt__backend_free(qnnrt_backend *b)
     for (i = 0; i < 3; ++i) {
         if (codes[i] == 0) continue;
         result = QNNRT_E_BACKEND;
-        qnnrt__log(&hooks, QNNRT_LOG_ERROR, "backend", codes[i], "%s answered 0x%x while closing %s", calls[i],
-                   (unsigned)(codes[i] & 0xFFFF), b->path);
+        qnnrt__log(&hooks, QNNRT_LOG_ERROR, "backend", codes[i],
+                   "%s answered 0x%x while closing %s", calls[i], (unsigned)(codes[i] & 0xFFFF),
+                   b->path);
     }
-    /* A library that never came to life is of no use to anyone; one that ran may have threads that outlive us. */
-    if (b->library != NULL && (b->unload || b->backend == NULL)) qnnrt__os_library_close(b->library);
+    /* A library that never came to life is of no use to anyone; one that ran may have threads that
+       outlive us. */
+    if (b->library != NULL && (b->unload || b->backend == NULL))
+        qnnrt__os_library_close(b->library);
     qnnrt__mem_free(&hooks, b);
     return result;
 }
 
-static qnnrt_result qnnrt__backend_open(const qnnrt_backend_desc *desc, qnnrt_backend **out, qnnrt_error *err)
+static qnnrt_result qnnrt__backend_open(const qnnrt_backend_desc *desc, qnnrt_backend **out,
+                                        qnnrt_error *err)
 {
     qnnrt_hooks hooks;
     qnnrt_backend *b;
@@ -4417,9 +4797,11 @@ static qnnrt_result qnnrt__backend_open(const qnnrt_backend_desc *desc, qnnrt_ba
     if (result != QNNRT_OK) return result;
     if ((int)level < QNNRT_LOG_ERROR || (int)level > QNNRT_LOG_DEBUG)
         return qnnrt__fail(err, QNNRT_E_ARG, "log_level is %d; 0 to 5 are known", (int)level);
-    if (name[0] == '\0') return qnnrt__fail(err, QNNRT_E_ARG, "the path of the backend library is empty");
+    if (name[0] == '\0')
+        return qnnrt__fail(err, QNNRT_E_ARG, "the path of the backend library is empty");
 #if !QNNRT__CAN_CALL
-    return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "QNN libraries need a 64-bit little-endian program");
+    return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
+                       "QNN libraries need a 64-bit little-endian program");
 #endif
     b = (qnnrt_backend *)qnnrt__mem_alloc(&hooks, sizeof(*b));
     if (b == NULL) return qnnrt__fail_memory(err, "a backend");
@@ -4428,7 +4810,9 @@ static qnnrt_result qnnrt__backend_open(const qnnrt_backend_desc *desc, qnnrt_ba
     b->log_slot = -1;
     result = qnnrt__library_find(name, NULL, &b->library, err);
     if (result == QNNRT_OK && !qnnrt__os_path_join(b->path, "", 0, name))
-        result = qnnrt__fail(err, QNNRT_E_ARG, "the path of the backend library is longer than %d bytes", QNNRT__PATH_MAX);
+        result =
+            qnnrt__fail(err, QNNRT_E_ARG, "the path of the backend library is longer than %d bytes",
+                        QNNRT__PATH_MAX);
     if (result == QNNRT_OK) {
         qnnrt__hooks_lock(&b->hooks);
         result = qnnrt__backend_choose(b, name, err);
@@ -4442,8 +4826,9 @@ static qnnrt_result qnnrt__backend_open(const qnnrt_backend_desc *desc, qnnrt_ba
         return result;
     }
     b->info.open_ns = qnnrt__os_clock_ns() - began;
-    qnnrt__log(&b->hooks, QNNRT_LOG_INFO, "backend", 0, "loaded %s (%s, %s, core %u.%u)", b->path, b->provider_name, b->build_id,
-               (unsigned)b->info.core_api.major, (unsigned)b->info.core_api.minor);
+    qnnrt__log(&b->hooks, QNNRT_LOG_INFO, "backend", 0, "loaded %s (%s, %s, core %u.%u)", b->path,
+               b->provider_name, b->build_id, (unsigned)b->info.core_api.major,
+               (unsigned)b->info.core_api.minor);
     *out = b;
     return QNNRT_OK;
 }
@@ -4477,8 +4862,9 @@ static void qnnrt__context_release_file(qnnrt__context *context, const qnnrt_hoo
     context->binary = NULL;
 }
 
-/* Do the first bytes look like what every context binary seen so far begins with? A hint for messages and for
-   telling foreign files from damaged ones, never a reason to refuse: the layout is undocumented. */
+/* Do the first bytes look like what every context binary seen so far begins with? A hint for
+   messages and for telling foreign files from damaged ones, never a reason to refuse: the layout is
+   undocumented. */
 static int qnnrt__context_looks_right(const unsigned char *data, uint64_t bytes)
 {
     static const unsigned char begin[16] = { 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 1 };
@@ -4490,10 +4876,15 @@ static const char *qnnrt__context_kind(const unsigned char *data, uint64_t bytes
 {
     uint64_t i = 0;
     if (bytes >= 4 && memcmp(data, "\177ELF", 4) == 0) return "an ELF file (a library or program)";
-    if (bytes >= 4 && memcmp(data, "PK\3\4", 4) == 0) return "a zip archive (a .dlc is one: compile it first)";
-    if (bytes >= 8 && memcmp(data + 4, "ET1", 3) == 0) return "an ExecuTorch program (.pte), not the context inside";
-    if (bytes >= 30 && memcmp(data, "version https://git-lfs", 23) == 0) return "a git-lfs pointer: the file itself was not fetched";
-    while (i < bytes && i < 64 && (data[i] == ' ' || data[i] == '\n' || data[i] == '\r' || data[i] == '\t')) ++i;
+    if (bytes >= 4 && memcmp(data, "PK\3\4", 4) == 0)
+        return "a zip archive (a .dlc is one: compile it first)";
+    if (bytes >= 8 && memcmp(data + 4, "ET1", 3) == 0)
+        return "an ExecuTorch program (.pte), not the context inside";
+    if (bytes >= 30 && memcmp(data, "version https://git-lfs", 23) == 0)
+        return "a git-lfs pointer: the file itself was not fetched";
+    while (i < bytes && i < 64 &&
+           (data[i] == ' ' || data[i] == '\n' || data[i] == '\r' || data[i] == '\t'))
+        ++i;
     if (i < bytes && (data[i] == '{' || data[i] == '[')) return "text, probably JSON";
     return NULL;
 }
@@ -4512,10 +4903,12 @@ static void qnnrt__context_explain(const unsigned char *data, uint64_t bytes, qn
     memcpy(&offset, data + 24, 8);
     memcpy(&size, data + 32, 8);
     if (offset <= UINT64_MAX - size && offset + size > bytes)
-        qnnrt__err_add(err, "\n  its head announces %llu bytes, the file has %llu: it was cut short",
+        qnnrt__err_add(err,
+                       "\n  its head announces %llu bytes, the file has %llu: it was cut short",
                        (unsigned long long)(offset + size), (unsigned long long)bytes);
     else
-        qnnrt__err_add(err, "\n  its head and size agree; bytes within it are damaged, or the library is too old for it");
+        qnnrt__err_add(err, "\n  its head and size agree; bytes within it are damaged, or the "
+                            "library is too old for it");
 }
 
 /* Step over ExecuTorch's head, if there is one. */
@@ -4523,23 +4916,30 @@ static qnnrt_result qnnrt__context_skip_head(qnnrt__context *context, qnnrt_erro
 {
     static const unsigned char magic[4] = { 0xCD, 0xAB, 0x78, 0x56 };
     uint64_t size;
-    if (context->bytes < QNNRT__CONTEXT_HEAD || memcmp(context->binary, magic, 4) != 0) return QNNRT_OK;
+    if (context->bytes < QNNRT__CONTEXT_HEAD || memcmp(context->binary, magic, 4) != 0)
+        return QNNRT_OK;
     memcpy(&size, context->binary + 12, 8);
     if (!qnnrt__size_within(QNNRT__CONTEXT_HEAD, size, context->bytes))
-        return qnnrt__fail(err, QNNRT_E_FORMAT, "%s: its ExecuTorch head announces a binary of %llu bytes; %llu follow",
-                           context->info->file, (unsigned long long)size,
-                           (unsigned long long)(context->bytes - QNNRT__CONTEXT_HEAD));
+        return qnnrt__fail(
+            err, QNNRT_E_FORMAT,
+            "%s: its ExecuTorch header announces a binary of %llu bytes; %llu follow",
+            context->info->file, (unsigned long long)size,
+            (unsigned long long)(context->bytes - QNNRT__CONTEXT_HEAD));
     if (size < QNNRT__CONTEXT_LEAST)
-        return qnnrt__fail(err, QNNRT_E_FORMAT, "%s: its ExecuTorch head announces %llu bytes; a context binary has at least %d",
-                           context->info->file, (unsigned long long)size, QNNRT__CONTEXT_LEAST);
+        return qnnrt__fail(
+            err, QNNRT_E_FORMAT,
+            "%s: its ExecuTorch header announces %llu bytes; a context binary has at least %d",
+            context->info->file, (unsigned long long)size, QNNRT__CONTEXT_LEAST);
     context->binary += QNNRT__CONTEXT_HEAD;
     context->bytes = size;
     return QNNRT_OK;
 }
 
 /* Bring the bytes of a binary into reach. path NULL: data is the caller's. */
-static qnnrt_result qnnrt__context_load(qnnrt__context *context, const char *path, const qnnrt_file *block, int read_it,
-                                        const qnnrt_limits *limits, const qnnrt_hooks *hooks, qnnrt_error *err)
+static qnnrt_result qnnrt__context_load(qnnrt__context *context, const char *path,
+                                        const qnnrt_file *block, int read_it,
+                                        const qnnrt_limits *limits, const qnnrt_hooks *hooks,
+                                        qnnrt_error *err)
 {
     const char *why = NULL;
     context->file.fd = -1;
@@ -4551,8 +4951,8 @@ static qnnrt_result qnnrt__context_load(qnnrt__context *context, const char *pat
         context->bytes = context->file.bytes;
     }
     if (why == NULL && context->bytes > limits->file_bytes)
-        return qnnrt__fail(err, QNNRT_E_LIMIT, "%s has %llu bytes, more than limits.file_bytes", context->info->file,
-                           (unsigned long long)context->bytes);
+        return qnnrt__fail(err, QNNRT_E_LIMIT, "%s has %llu bytes, more than limits.file_bytes",
+                           context->info->file, (unsigned long long)context->bytes);
     if (block == NULL || block->data == NULL) {
         if (why == NULL && context->bytes > 0) {
             if (!read_it) why = qnnrt__os_file_map(&context->file);
@@ -4567,8 +4967,8 @@ static qnnrt_result qnnrt__context_load(qnnrt__context *context, const char *pat
     context->info->file_bytes = context->bytes;
     if (context->bytes < QNNRT__CONTEXT_LEAST) {
         const char *kind = qnnrt__context_kind(context->binary, context->bytes);
-        qnnrt__fail(err, QNNRT_E_FORMAT, "%s has %llu bytes; a context binary has at least %d", context->info->file,
-                    (unsigned long long)context->bytes, QNNRT__CONTEXT_LEAST);
+        qnnrt__fail(err, QNNRT_E_FORMAT, "%s has %llu bytes; a context binary has at least %d",
+                    context->info->file, (unsigned long long)context->bytes, QNNRT__CONTEXT_LEAST);
         if (kind != NULL) qnnrt__err_add(err, "\n  it looks like %s", kind);
         return QNNRT_E_FORMAT;
     }
@@ -4587,70 +4987,94 @@ static int qnnrt__context_release(const char *build_id, uint32_t *major, uint32_
     for (i = 0; i < 2; ++i) {
         *parts[i] = 0;
         if (*at < '0' || *at > '9') return 0;
-        while (*at >= '0' && *at <= '9' && *parts[i] < 100000) *parts[i] = *parts[i] * 10 + (uint32_t)(*at++ - '0');
+        while (*at >= '0' && *at <= '9' && *parts[i] < 100000)
+            *parts[i] = *parts[i] * 10 + (uint32_t)(*at++ - '0');
         if (i == 0 && *at++ != '.') return 0;
     }
     return 1;
 }
 
-static const char *qnnrt__context_named(const char *build_id) { return build_id[0] != '\0' ? build_id : "(unnamed)"; }
+static const char *qnnrt__context_named(const char *build_id)
+{
+    return build_id[0] != '\0' ? build_id : "(unnamed)";
+}
 
 /* What the vendor does not check, or answers with a code that says nothing, before it is asked. */
-static qnnrt_result qnnrt__context_check(const qnnrt__context *context, const qnnrt_backend *b, qnnrt_error *err)
+static qnnrt_result qnnrt__context_check(const qnnrt__context *context, const qnnrt_backend *b,
+                                         qnnrt_error *err)
 {
     const qnnrt_context_info *info = context->info;
     uint32_t file_major, file_minor, lib_major, lib_minor;
     const char *graph;
     int newer = info->core_api.major > b->info.core_api.major ||
-                (info->core_api.major == b->info.core_api.major && info->core_api.minor > b->info.core_api.minor);
+                (info->core_api.major == b->info.core_api.major &&
+                 info->core_api.minor > b->info.core_api.minor);
     if (!newer && qnnrt__context_release(info->build_id, &file_major, &file_minor) &&
         qnnrt__context_release(b->build_id, &lib_major, &lib_minor))
         newer = file_major > lib_major || (file_major == lib_major && file_minor > lib_minor);
     if (info->backend_id != 0 && b->info.id != 0 && info->backend_id != b->info.id &&
         b->info.id != QNNRT__ABI_BACKEND_SAVER)
-        return qnnrt__fail(err, QNNRT_E_MISMATCH, "%s was compiled for backend %u, and %s is backend %u"
-                           " (3 CPU, 4 GPU, 6 HTP)\n  what helps: open it with the library it was compiled for",
-                           info->file, (unsigned)info->backend_id, b->path, (unsigned)b->info.id);
+        return qnnrt__fail(
+            err, QNNRT_E_MISMATCH,
+            "%s was compiled for backend %u, and %s is backend %u"
+            " (3 CPU, 4 GPU, 6 HTP)\n  what helps: open it with the library it was compiled for",
+            info->file, (unsigned)info->backend_id, b->path, (unsigned)b->info.id);
     if (newer)
-        return qnnrt__fail(err, QNNRT_E_VERSION, "%s was made by release %s (core interface %u.%u), newer than the library"
-                           " %s, %s (core interface %u.%u)\n  what helps: ship the libraries of its release or newer,"
-                           " or compile it with the older release", info->file, qnnrt__context_named(info->build_id),
-                           (unsigned)info->core_api.major, (unsigned)info->core_api.minor, b->path, qnnrt__context_named(b->build_id),
-                           (unsigned)b->info.core_api.major, (unsigned)b->info.core_api.minor);
+        return qnnrt__fail(
+            err, QNNRT_E_VERSION,
+            "%s was made by release %s (core interface %u.%u), newer than the library"
+            " %s, %s (core interface %u.%u)\n  what helps: ship the libraries of its release or "
+            "newer,"
+            " or compile it with the older release",
+            info->file, qnnrt__context_named(info->build_id), (unsigned)info->core_api.major,
+            (unsigned)info->core_api.minor, b->path, qnnrt__context_named(b->build_id),
+            (unsigned)b->info.core_api.major, (unsigned)b->info.core_api.minor);
     graph = qnnrt__htp_shares_weights(info);
     if (graph != NULL && b->info.id == QNNRT__ABI_BACKEND_HTP)
-        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s: graph \"%.200s\" shares its weights with other graphs, and the"
-                           " x86-64 emulator cannot load that (releases 2.50 and 2.51 crash when asked)"
-                           "\n  what helps: run it on a device, or compile it without weight sharing", info->file, graph);
+        return qnnrt__fail(
+            err, QNNRT_E_UNSUPPORTED,
+            "%s: graph \"%.200s\" shares its weights with other graphs, and the"
+            " x86-64 emulator cannot load that (releases 2.50 and 2.51 crash when asked)"
+            "\n  what helps: run it on a device, or compile it without weight sharing",
+            info->file, graph);
     return QNNRT_OK;
 }
 
 /* Create the context and fetch its graphs. Callers hold the lock. */
-static qnnrt_result qnnrt__context_create(qnnrt__context *context, qnnrt_backend *b, qnnrt__arena *arena, qnnrt_error *err)
+static qnnrt_result qnnrt__context_create(qnnrt__context *context, qnnrt_backend *b,
+                                          qnnrt__arena *arena, qnnrt_error *err)
 {
     uint64_t began = qnnrt__os_clock_ns();
     qnnrt__abi_code code;
     size_t i;
     qnnrt_result result = qnnrt__context_check(context, b, err);
     if (result != QNNRT_OK) return result;
-    context->graphs = (qnnrt__abi_handle *)qnnrt__arena_alloc(arena, context->info->graph_count, sizeof(*context->graphs));
+    context->graphs = (qnnrt__abi_handle *)qnnrt__arena_alloc(arena, context->info->graph_count,
+                                                              sizeof(*context->graphs));
     if (context->graphs == NULL) return qnnrt__fail_memory(err, "graphs");
     b->mark = qnnrt__log_mark(b->log_slot);
-    code = b->calls->context_create_from_binary(b->backend, b->device, NULL, context->binary, context->bytes,
-                                                &context->handle, NULL);
+    code = b->calls->context_create_from_binary(b->backend, b->device, NULL, context->binary,
+                                                context->bytes, &context->handle, NULL);
     if (code != 0 || context->handle == NULL) {
         context->handle = NULL;     /* after a failure it is not usable, whatever it holds */
-        qnnrt__fail(err, QNNRT_E_BACKEND, "%s cannot be loaded by %s", context->info->file, b->path);
-        return qnnrt__codes_explain(err, code == 0 ? "contextCreateFromBinary (without a handle)" : "contextCreateFromBinary",
+        qnnrt__fail(err, QNNRT_E_BACKEND, "%s cannot be loaded by %s", context->info->file,
+                    b->path);
+        return qnnrt__codes_explain(err,
+                                    code == 0 ? "contextCreateFromBinary (without a handle)"
+                                              : "contextCreateFromBinary",
                                     code, b->log_slot, b->mark);
     }
     for (i = 0; i < context->info->graph_count; ++i) {
-        code = b->calls->graph_retrieve(context->handle, context->info->graphs[i].name, &context->graphs[i]);
+        code = b->calls->graph_retrieve(context->handle, context->info->graphs[i].name,
+                                        &context->graphs[i]);
         if (code == 0 && context->graphs[i] != NULL) continue;
         context->graphs[i] = NULL;
-        qnnrt__fail(err, QNNRT_E_BACKEND, "%s: graph \"%.200s\" is in the metadata and cannot be had", context->info->file,
-                    context->info->graphs[i].name);
-        return qnnrt__codes_explain(err, code == 0 ? "graphRetrieve (without a handle)" : "graphRetrieve", code, b->log_slot, b->mark);
+        qnnrt__fail(err, QNNRT_E_BACKEND,
+                    "%s: graph \"%.200s\" is in the metadata and cannot be had",
+                    context->info->file, context->info->graphs[i].name);
+        return qnnrt__codes_explain(
+            err, code == 0 ? "graphRetrieve (without a handle)" : "graphRetrieve", code,
+            b->log_slot, b->mark);
     }
     context->info->create_ns = qnnrt__os_clock_ns() - began;
     return QNNRT_OK;
@@ -4664,8 +5088,8 @@ static qnnrt_result qnnrt__context_free(qnnrt__context *context, qnnrt_backend *
     code = b->calls->context_free(context->handle, NULL);
     context->handle = NULL;
     if (code == 0) return QNNRT_OK;
-    qnnrt__log(&b->hooks, QNNRT_LOG_ERROR, "context", code, "contextFree answered 0x%x for %s", (unsigned)(code & 0xFFFF),
-               context->info->file);
+    qnnrt__log(&b->hooks, QNNRT_LOG_ERROR, "context", code, "contextFree answered 0x%x for %s",
+               (unsigned)(code & 0xFFFF), context->info->file);
     return QNNRT_E_BACKEND;
 }
 
@@ -4679,7 +5103,8 @@ static qnnrt_result qnnrt__context_free(qnnrt__context *context, qnnrt_backend *
 typedef struct qnnrt__scan_file {
     struct qnnrt__scan_file *next;      /* while collecting */
     const char *name;
-    int         kind;                   /* 0 forward_<i>.bin, 1 <prefix>_<i>_of_<n>.bin, 2 any other *.bin */
+    int         kind;                   /* 0 forward_<i>.bin, 1 <prefix>_<i>_of_<n>.bin, 2 any other
+                                           *.bin */
     uint64_t    index, total;           /* kind 0: i; kind 1: i and n */
     size_t      prefix;                 /* kind 1: bytes before "_<i>_of_<n>.bin" */
 } qnnrt__scan_file;
@@ -4706,14 +5131,17 @@ static int qnnrt__scan_number(const char **at, uint64_t *value)
     return digits > 0 && (**at < '0' || **at > '9');
 }
 
-/* Does text end in "_<i>_of_<n>"? length excludes what stands behind. Answers where the suffix begins. */
-static int qnnrt__scan_suffix(const char *text, size_t length, size_t *begin, uint64_t *index, uint64_t *total)
+/* Does text end in "_<i>_of_<n>"? length excludes what stands behind. Answers where the suffix
+   begins. */
+static int qnnrt__scan_suffix(const char *text, size_t length, size_t *begin, uint64_t *index,
+                              uint64_t *total)
 {
     size_t at = length, digits;
     const char *from;
     digits = at;
     while (at > 0 && text[at - 1] >= '0' && text[at - 1] <= '9') --at;
-    if (at == digits || digits - at > 9 || at < 5 || memcmp(text + at - 4, "_of_", 4) != 0) return 0;
+    if (at == digits || digits - at > 9 || at < 5 || memcmp(text + at - 4, "_of_", 4) != 0)
+        return 0;
     from = text + at;
     if (!qnnrt__scan_number(&from, total)) return 0;
     at -= 4;
@@ -4731,7 +5159,8 @@ static void qnnrt__scan_classify(qnnrt__scan_file *file)
     const char *at = file->name + 8;
     size_t length = strlen(file->name) - 4;      /* without ".bin" */
     file->kind = 2;
-    if (strncmp(file->name, "forward_", 8) == 0 && qnnrt__scan_number(&at, &file->index) && strcmp(at, ".bin") == 0)
+    if (strncmp(file->name, "forward_", 8) == 0 && qnnrt__scan_number(&at, &file->index) &&
+        strcmp(at, ".bin") == 0)
         file->kind = 0;
     else if (qnnrt__scan_suffix(file->name, length, &file->prefix, &file->index, &file->total))
         file->kind = 1;
@@ -4746,7 +5175,8 @@ static int qnnrt__scan_visit(void *user, const char *name)
     if (++scan->entries > QNNRT__SCAN_ENTRIES) return 2;
     if (length < 5 || name[0] == '.' || strcmp(name + length - 4, ".bin") != 0) return 0;
     file = (qnnrt__scan_file *)qnnrt__arena_alloc(scan->arena, 1, sizeof(*file));
-    if (file == NULL || (file->name = qnnrt__arena_text(scan->arena, name, length)) == NULL) return 1;
+    if (file == NULL || (file->name = qnnrt__arena_text(scan->arena, name, length)) == NULL)
+        return 1;
     qnnrt__scan_classify(file);
     file->next = scan->found;
     scan->found = file;
@@ -4782,12 +5212,14 @@ static int qnnrt__scan_order(const void *a, const void *b)
     if (x->kind != y->kind) return x->kind < y->kind ? -1 : 1;
     if (x->kind != 2 && x->index != y->index) return x->index < y->index ? -1 : 1;
     order = qnnrt__scan_natural(x->name, y->name);
-    if (order == 0 && strlen(x->name) != strlen(y->name)) return strlen(x->name) < strlen(y->name) ? -1 : 1;
+    if (order == 0 && strlen(x->name) != strlen(y->name))
+        return strlen(x->name) < strlen(y->name) ? -1 : 1;
     return order != 0 ? order : strcmp(x->name, y->name);
 }
 
 /* Numbered shards must be all there, once, and of one model. */
-static qnnrt_result qnnrt__scan_complete(const qnnrt__scan *scan, const char *folder, qnnrt_error *err)
+static qnnrt_result qnnrt__scan_complete(const qnnrt__scan *scan, const char *folder,
+                                         qnnrt_error *err)
 {
     const qnnrt__scan_file *first = scan->files[0];
     uint64_t base = scan->kind == 0 ? 0 : 1;
@@ -4796,36 +5228,49 @@ static qnnrt_result qnnrt__scan_complete(const qnnrt__scan *scan, const char *fo
         const qnnrt__scan_file *file = scan->files[i];
         if (scan->kind == 1 && (file->total != first->total || file->prefix != first->prefix ||
                                 memcmp(file->name, first->name, file->prefix) != 0))
-            return qnnrt__fail(err, QNNRT_E_FORMAT, "%s holds shards of more than one model: %s and %s"
-                               "\n  what helps: one folder each, or desc.files", folder, first->name, file->name);
+            return qnnrt__fail(err, QNNRT_E_FORMAT,
+                               "%s holds shards of more than one model: %s and %s"
+                               "\n  what helps: one folder each, or desc.files",
+                               folder, first->name, file->name);
         if (file->index < base)
-            return qnnrt__fail(err, QNNRT_E_FORMAT, "%s: %s: numbering of _<i>_of_<n> begins at 1", folder, file->name);
+            return qnnrt__fail(err, QNNRT_E_FORMAT, "%s: %s: numbering of _<i>_of_<n> begins at 1",
+                               folder, file->name);
         if (file->index < base + i)
-            return qnnrt__fail(err, QNNRT_E_FORMAT, "%s: %s and %s are the same shard", folder, scan->files[i - 1]->name, file->name);
+            return qnnrt__fail(err, QNNRT_E_FORMAT, "%s: %s and %s are the same shard", folder,
+                               scan->files[i - 1]->name, file->name);
         if (file->index > base + i)
-            return qnnrt__fail(err, QNNRT_E_FORMAT, "%s: shard %llu is missing: %s is there, numbering begins at %llu",
-                               folder, (unsigned long long)(base + i), file->name, (unsigned long long)base);
+            return qnnrt__fail(err, QNNRT_E_FORMAT,
+                               "%s: shard %llu is missing: %s is there, numbering begins at %llu",
+                               folder, (unsigned long long)(base + i), file->name,
+                               (unsigned long long)base);
     }
     if (scan->kind == 1 && first->total != scan->count)
-        return qnnrt__fail(err, QNNRT_E_FORMAT, "%s: %s says %llu shards, %u are there", folder, first->name,
-                           (unsigned long long)first->total, (unsigned)scan->count);
+        return qnnrt__fail(err, QNNRT_E_FORMAT, "%s: %s says %llu shards, %u are there", folder,
+                           first->name, (unsigned long long)first->total, (unsigned)scan->count);
     return QNNRT_OK;
 }
 
 /* Fill scan->files with what makes up the model. */
-static qnnrt_result qnnrt__scan_folder(qnnrt__scan *scan, const char *folder, const qnnrt_hooks *hooks, qnnrt_error *err)
+static qnnrt_result qnnrt__scan_folder(qnnrt__scan *scan, const char *folder,
+                                       const qnnrt_hooks *hooks, qnnrt_error *err)
 {
     int stopped, kind = 2;
     size_t i, kept = 0;
     qnnrt__scan_file *file;
     const char *why = qnnrt__os_folder(folder, qnnrt__scan_visit, scan, &stopped);
-    if (why != NULL) return qnnrt__fail(err, QNNRT_E_IO, "cannot read the folder %s: %s", folder, why);
+    if (why != NULL)
+        return qnnrt__fail(err, QNNRT_E_IO, "cannot read the folder %s: %s", folder, why);
     if (stopped == 1) return qnnrt__fail_memory(err, "file names");
-    if (stopped == 2) return qnnrt__fail(err, QNNRT_E_LIMIT, "%s has more than %d entries", folder, QNNRT__SCAN_ENTRIES);
+    if (stopped == 2)
+        return qnnrt__fail(err, QNNRT_E_LIMIT, "%s has more than %d entries", folder,
+                           QNNRT__SCAN_ENTRIES);
     if (scan->count == 0)
-        return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "no *.bin in the folder %s: a model folder holds context binaries"
-                           " (forward_0.bin, model_1_of_4.bin, any *.bin)", folder);
-    scan->files = (const qnnrt__scan_file **)qnnrt__arena_alloc(scan->arena, scan->count, sizeof(*scan->files));
+        return qnnrt__fail(err, QNNRT_E_NOT_FOUND,
+                           "no *.bin in the folder %s: a model folder holds context binaries"
+                           " (forward_0.bin, model_1_of_4.bin, any *.bin)",
+                           folder);
+    scan->files = (const qnnrt__scan_file **)qnnrt__arena_alloc(scan->arena, scan->count,
+                                                                sizeof(*scan->files));
     if (scan->files == NULL) return qnnrt__fail_memory(err, "file names");
     for (i = 0, file = scan->found; file != NULL; file = file->next) {
         scan->files[i++] = file;
@@ -4833,9 +5278,11 @@ static qnnrt_result qnnrt__scan_folder(qnnrt__scan *scan, const char *folder, co
     }
     qnnrt__sort((const void **)scan->files, scan->count, qnnrt__scan_order);
     for (i = 0; i < scan->count; ++i) {
-        if (scan->files[i]->kind == kind) { ++kept; continue; }      /* sorted by kind: these come first */
-        qnnrt__log(hooks, QNNRT_LOG_INFO, "scan", 0, "%s is left out: %s decides which files are the model",
-                   scan->files[i]->name, scan->files[0]->name);
+        if (scan->files[i]->kind == kind) { ++kept; continue; } /* sorted by kind: these come first
+                                                                   */
+        qnnrt__log(hooks, QNNRT_LOG_INFO, "scan", 0,
+                   "%s is left out: %s decides which files are the model", scan->files[i]->name,
+                   scan->files[0]->name);
     }
     scan->count = kept;
     scan->kind = kind;
@@ -4846,7 +5293,8 @@ static qnnrt_result qnnrt__scan_folder(qnnrt__scan *scan, const char *folder, co
    PIPELINE                                                                     >>pipeline
    Graphs in order, and which output feeds which input. Every match has a reason, and what
    does not fit is refused by name: equal bytes with another scale compute fluent nonsense.
-   Needs: >>mem >>err >>log >>sort >>table >>scan (names) >>context (its struct)     Knows nothing of: memory, execution
+   Needs: >>mem >>err >>log >>sort >>table >>scan (names) >>context (its struct)
+   Knows nothing of: memory, execution
    ===================================================================================== */
 
 #define QNNRT__PIPELINE_LOOKS 20000000u       /* comparisons or look-ups in a search: a few seconds at most */
@@ -4856,9 +5304,11 @@ typedef struct qnnrt__end {
     const qnnrt_tensor_info *tensor;
     uint32_t   step, index;
     int        output;
-    struct qnnrt__end *source;      /* input: the output that feeds it, or the first input of the same value */
+    struct qnnrt__end *source;      /* input: the output that feeds it, or the first input of the
+                                       same value */
     const char *reason;             /* input fed by an output: why */
-    uint32_t   readers;             /* output: inputs that it feeds; first input: others that share its value */
+    uint32_t   readers;             /* output: inputs that it feeds; first input: others that share
+                                       its value */
     qnnrt_slot slot;
 } qnnrt__end;
 
@@ -4872,7 +5322,8 @@ struct qnnrt_pipeline {
     qnnrt_slot_info      *slots;
     qnnrt__end          **inputs;       /* [step] -> [input]: slots of the steps' tensors */
     qnnrt__end          **outputs;
-    const qnnrt__end    **by_name;      /* [end_count] all ends in order of name, step, inputs first */
+    const qnnrt__end    **by_name;      /* [end_count] all ends in order of name, step, inputs first
+                                           */
     size_t                end_count;
 };
 
@@ -4889,7 +5340,8 @@ struct qnnrt {
     qnnrt__context   *contexts;
     qnnrt_context_info *infos;          /* [context_count], the public view */
     size_t            context_count;
-    qnnrt_pipeline  **pipelines;        /* [pipeline_count] joined, then [single_count] single graphs */
+    qnnrt_pipeline  **pipelines;        /* [pipeline_count] joined, then [single_count] single
+                                           graphs */
     size_t            pipeline_count, single_count;
     char              system_path[QNNRT__PATH_MAX];
 };
@@ -4904,7 +5356,8 @@ static int qnnrt__pipeline_order(const void *a, const void *b)
 }
 
 /* "step 1 (forward_1.bin, graph "decode")" */
-static const char *qnnrt__pipeline_where(const qnnrt_pipeline *p, uint32_t step, char *out, size_t room)
+static const char *qnnrt__pipeline_where(const qnnrt_pipeline *p, uint32_t step, char *out,
+                                         size_t room)
 {
     const qnnrt_step_info *info = &p->steps[step];
     snprintf(out, room, "step %u (%.120s, graph \"%.160s\")", (unsigned)step,
@@ -4913,11 +5366,12 @@ static const char *qnnrt__pipeline_where(const qnnrt_pipeline *p, uint32_t step,
 }
 
 /* 'output "hidden" of step 0 (…), float32[1,32,128]' */
-static const char *qnnrt__pipeline_say(const qnnrt_pipeline *p, const qnnrt__end *end, char *out, size_t room)
+static const char *qnnrt__pipeline_say(const qnnrt_pipeline *p, const qnnrt__end *end, char *out,
+                                       size_t room)
 {
     char where[512], facts[256];
-    snprintf(out, room, "%s \"%.160s\" of %s, %s", end->output ? "output" : "input", end->tensor->name,
-             qnnrt__pipeline_where(p, end->step, where, sizeof(where)),
+    snprintf(out, room, "%s \"%.160s\" of %s, %s", end->output ? "output" : "input",
+             end->tensor->name, qnnrt__pipeline_where(p, end->step, where, sizeof(where)),
              qnnrt__table_facts(end->tensor, facts, sizeof(facts)));
     return out;
 }
@@ -4939,13 +5393,18 @@ static qnnrt_result qnnrt__pipeline_ends(qnnrt_pipeline *p, qnnrt_error *err)
         p->end_count += p->steps[step].graph->input_count + p->steps[step].graph->output_count;
     p->inputs = (qnnrt__end **)qnnrt__arena_alloc(p->arena, steps, sizeof(*p->inputs));
     p->outputs = (qnnrt__end **)qnnrt__arena_alloc(p->arena, steps, sizeof(*p->outputs));
-    p->by_name = (const qnnrt__end **)qnnrt__arena_alloc(p->arena, p->end_count, sizeof(*p->by_name));
-    if (p->inputs == NULL || p->outputs == NULL || p->by_name == NULL) return qnnrt__fail_memory(err, "a pipeline");
+    p->by_name =
+        (const qnnrt__end **)qnnrt__arena_alloc(p->arena, p->end_count, sizeof(*p->by_name));
+    if (p->inputs == NULL || p->outputs == NULL || p->by_name == NULL)
+        return qnnrt__fail_memory(err, "a pipeline");
     for (step = 0; step < steps; ++step) {
         const qnnrt_graph_info *graph = p->steps[step].graph;
-        p->inputs[step] = (qnnrt__end *)qnnrt__arena_alloc(p->arena, graph->input_count, sizeof(qnnrt__end));
-        p->outputs[step] = (qnnrt__end *)qnnrt__arena_alloc(p->arena, graph->output_count, sizeof(qnnrt__end));
-        if (p->inputs[step] == NULL || p->outputs[step] == NULL) return qnnrt__fail_memory(err, "a pipeline");
+        p->inputs[step] =
+            (qnnrt__end *)qnnrt__arena_alloc(p->arena, graph->input_count, sizeof(qnnrt__end));
+        p->outputs[step] =
+            (qnnrt__end *)qnnrt__arena_alloc(p->arena, graph->output_count, sizeof(qnnrt__end));
+        if (p->inputs[step] == NULL || p->outputs[step] == NULL)
+            return qnnrt__fail_memory(err, "a pipeline");
         for (i = 0; i < graph->input_count + graph->output_count; ++i) {
             int output = i >= graph->input_count;
             size_t index = output ? i - graph->input_count : i;
@@ -4963,7 +5422,8 @@ static qnnrt_result qnnrt__pipeline_ends(qnnrt_pipeline *p, qnnrt_error *err)
 }
 
 /* The ends of one name: [*begin, *end) of by_name. 0 when there are none. */
-static int qnnrt__pipeline_named(const qnnrt_pipeline *p, const char *name, size_t *begin, size_t *end)
+static int qnnrt__pipeline_named(const qnnrt_pipeline *p, const char *name, size_t *begin,
+                                 size_t *end)
 {
     size_t low = 0, high = p->end_count;
     while (low < high) {
@@ -5001,9 +5461,11 @@ static qnnrt_result qnnrt__pipeline_by_name(qnnrt_pipeline *p, qnnrt_error *err)
         if (end->output) { producer = end; continue; }
         if (producer == NULL || end->source != NULL) continue;         /* a source: a given edge */
         if (!qnnrt__table_same_facts(producer->tensor, end->tensor))
-            return qnnrt__fail(err, QNNRT_E_MISMATCH, "%s and %s have one name and do not fit%s",
-                               qnnrt__pipeline_say(p, producer, a, sizeof(a)), qnnrt__pipeline_say(p, end, b, sizeof(b)),
-                               qnnrt__table_differ(&producer->tensor->quant, &end->tensor->quant, c, sizeof(c)));
+            return qnnrt__fail(
+                err, QNNRT_E_MISMATCH, "%s and %s have one name and do not fit%s",
+                qnnrt__pipeline_say(p, producer, a, sizeof(a)),
+                qnnrt__pipeline_say(p, end, b, sizeof(b)),
+                qnnrt__table_differ(&producer->tensor->quant, &end->tensor->quant, c, sizeof(c)));
         qnnrt__pipeline_connect(producer, end, "equal names");
     }
     return QNNRT_OK;
@@ -5039,15 +5501,18 @@ static int qnnrt__pipeline_joined(const qnnrt_pipeline *p, uint32_t step)
 }
 
 /* Why nothing joins two steps: both sides' candidates, as many as a reader can use. */
-static qnnrt_result qnnrt__pipeline_unjoined(const qnnrt_pipeline *p, uint32_t step, uint64_t pairs, qnnrt_error *err)
+static qnnrt_result qnnrt__pipeline_unjoined(const qnnrt_pipeline *p, uint32_t step, uint64_t pairs,
+                                             qnnrt_error *err)
 {
     char a[1024], where[512];
     int side;
     qnnrt__fail(err, QNNRT_E_MISMATCH, "nothing joins step %u and %s: ", (unsigned)(step - 1),
                 qnnrt__pipeline_where(p, step, where, sizeof(where)));
-    qnnrt__err_add(err, pairs == 0 ? "no unmatched output fits an unmatched input"
-                                   : "%llu pairs of unmatched tensors fit, and only you know which belong together",
-                   (unsigned long long)pairs);
+    qnnrt__err_add(
+        err,
+        pairs == 0 ? "no unmatched output fits an unmatched input"
+                   : "%llu pairs of unmatched tensors fit, and only you know which belong together",
+        (unsigned long long)pairs);
     for (side = 0; side < 2; ++side) {
         const qnnrt_graph_info *graph = p->steps[step - 1 + (uint32_t)side].graph;
         size_t count = side == 0 ? graph->output_count : graph->input_count, i, shown = 0, left = 0;
@@ -5057,14 +5522,18 @@ static qnnrt_result qnnrt__pipeline_unjoined(const qnnrt_pipeline *p, uint32_t s
             if (++shown > 3) { ++left; continue; }
             qnnrt__err_add(err, "\n  %s", qnnrt__pipeline_say(p, end, a, sizeof(a)));
         }
-        if (shown == 0) qnnrt__err_add(err, "\n  (no unmatched %s)", side == 0 ? "output" : "input");
+        if (shown == 0)
+            qnnrt__err_add(err, "\n  (no unmatched %s)", side == 0 ? "output" : "input");
         if (left > 0) qnnrt__err_add(err, "\n  ... and %u more", (unsigned)left);
     }
-    qnnrt__err_add(err, "\n  what helps: give the edges to qnnrt_pipeline_make(), or call the graphs one by one");
+    qnnrt__err_add(
+        err,
+        "\n  what helps: give the edges to qnnrt_pipeline_make(), or call the graphs one by one");
     return QNNRT_E_MISMATCH;
 }
 
-/* Does an earlier step take this input from the caller? Then so does this one: a mask, positions. */
+/* Does an earlier step take this input from the caller? Then so does this one: a mask,
+   positions. */
 static int qnnrt__pipeline_callers(const qnnrt_pipeline *p, const qnnrt__end *input)
 {
     size_t at, end;
@@ -5087,11 +5556,13 @@ static qnnrt_result qnnrt__pipeline_by_shape(qnnrt_pipeline *p, uint32_t step, q
         if (input->source != NULL || qnnrt__pipeline_callers(p, input)) continue;
         looks += before->output_count;
         if (looks > QNNRT__PIPELINE_LOOKS)
-            return qnnrt__fail(err, QNNRT_E_LIMIT, "steps %u and %u have too many tensors to look for a pair that fits", (unsigned)(step - 1),
-                               (unsigned)step);
+            return qnnrt__fail(err, QNNRT_E_LIMIT,
+                               "steps %u and %u have too many tensors to look for a pair that fits",
+                               (unsigned)(step - 1), (unsigned)step);
         for (i = 0; i < before->output_count; ++i) {
             qnnrt__end *output = &p->outputs[step - 1][i];
-            if (output->readers > 0 || !qnnrt__table_same_facts(output->tensor, input->tensor)) continue;
+            if (output->readers > 0 || !qnnrt__table_same_facts(output->tensor, input->tensor))
+                continue;
             from = output;
             to = input;
             ++pairs;
@@ -5113,12 +5584,16 @@ static qnnrt_result qnnrt__pipeline_number(qnnrt_pipeline *p, qnnrt_error *err)
         for (step = 0; step < p->info.step_count; ++step) {
             const qnnrt_graph_info *graph = p->steps[step].graph;
             for (i = 0; i < graph->input_count + graph->output_count; ++i) {
-                qnnrt__end *end = i < graph->input_count ? &p->inputs[step][i] : &p->outputs[step][i - graph->input_count];
+                qnnrt__end *end = i < graph->input_count
+                                      ? &p->inputs[step][i]
+                                      : &p->outputs[step][i - graph->input_count];
                 if (end->source == NULL) {
                     if (pass == 1) {
                         end->slot = (qnnrt_slot)slot;
                         infos[slot].tensor = end->tensor;
-                        infos[slot].role = !end->output ? QNNRT_ROLE_INPUT : end->readers > 0 ? QNNRT_ROLE_EDGE : QNNRT_ROLE_OUTPUT;
+                        infos[slot].role = !end->output       ? QNNRT_ROLE_INPUT
+                                           : end->readers > 0 ? QNNRT_ROLE_EDGE
+                                                              : QNNRT_ROLE_OUTPUT;
                         infos[slot].first = infos[slot].last = (uint32_t)step;
                     }
                     ++slot;
@@ -5146,7 +5621,8 @@ static qnnrt_result qnnrt__pipeline_number(qnnrt_pipeline *p, qnnrt_error *err)
         infos = (qnnrt_slot_info *)qnnrt__arena_alloc(p->arena, slots, sizeof(*infos));
         list = (qnnrt_edge_info *)qnnrt__arena_alloc(p->arena, edges, sizeof(*list));
         if (infos == NULL || list == NULL) return qnnrt__fail_memory(err, "a pipeline");
-        if (slots > INT32_MAX) return qnnrt__fail(err, QNNRT_E_LIMIT, "a pipeline of more than 2^31 tensors");
+        if (slots > INT32_MAX)
+            return qnnrt__fail(err, QNNRT_E_LIMIT, "a pipeline of more than 2^31 tensors");
     }
     p->slots = infos;
     p->info.slots = infos;
@@ -5156,14 +5632,16 @@ static qnnrt_result qnnrt__pipeline_number(qnnrt_pipeline *p, qnnrt_error *err)
     return QNNRT_OK;
 }
 
-/* An input whose source is another input may in turn have a source; slots are numbered from the root. */
+/* An input whose source is another input may in turn have a source; slots are numbered from the
+   root. */
 static void qnnrt__pipeline_flatten(qnnrt_pipeline *p)
 {
     size_t step, i;
     for (step = 0; step < p->info.step_count; ++step)
         for (i = 0; i < p->steps[step].graph->input_count; ++i) {
             qnnrt__end *end = &p->inputs[step][i];
-            while (end->source != NULL && end->source->source != NULL) end->source = end->source->source;
+            while (end->source != NULL && end->source->source != NULL)
+                end->source = end->source->source;
         }
 }
 
@@ -5176,7 +5654,8 @@ static int qnnrt__pipeline_qualified(const char *text, uint64_t *step, const cha
     return 1;
 }
 
-/* The shortest text that, with its role, finds each slot: its name where that means one slot, else "<step>/<name>". */
+/* The shortest text that, with its role, finds each slot: its name where that means one slot, else
+   "<step>/<name>". */
 static qnnrt_result qnnrt__pipeline_address(qnnrt_pipeline *p, qnnrt_error *err)
 {
     size_t begin, end, at;
@@ -5186,8 +5665,10 @@ static qnnrt_result qnnrt__pipeline_address(qnnrt_pipeline *p, qnnrt_error *err)
         const char *name = p->by_name[begin]->tensor->name;
         size_t slots[QNNRT_ROLE_EDGE + 1] = { 0, 0, 0, 0 };
         int like_address = qnnrt__pipeline_qualified(name, &step, &rest);
-        /* Slots of each role that this name means; an edge may end here under another name than it began. */
-        for (end = begin; end < p->end_count && strcmp(p->by_name[end]->tensor->name, name) == 0; ++end) {
+        /* Slots of each role that this name means; an edge may end here under another name than it
+           began. */
+        for (end = begin; end < p->end_count && strcmp(p->by_name[end]->tensor->name, name) == 0;
+             ++end) {
             const qnnrt__end *it = p->by_name[end];
             int seen = it->source != NULL && strcmp(it->source->tensor->name, name) == 0;
             slots[p->slots[it->slot].role] += !seen;
@@ -5210,37 +5691,48 @@ static qnnrt_result qnnrt__pipeline_address(qnnrt_pipeline *p, qnnrt_error *err)
 }
 
 /* Take the edges that the caller gave. */
-static qnnrt_result qnnrt__pipeline_given(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc, qnnrt_error *err)
+static qnnrt_result qnnrt__pipeline_given(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
+                                          qnnrt_error *err)
 {
     size_t e, i;
     for (e = 0; e < desc->edge_count; ++e) {
         const qnnrt_edge_desc *edge = &desc->edges[e];
         qnnrt__end *from = NULL, *to = NULL;
         char a[1024], b[1024], c[160];
-        if (edge->from == NULL || edge->to == NULL || edge->to_step >= desc->step_count || edge->from_step >= edge->to_step)
-            return qnnrt__fail(err, QNNRT_E_ARG, "edge %u: it needs two names and leads from a step to a later one",
+        if (edge->from == NULL || edge->to == NULL || edge->to_step >= desc->step_count ||
+            edge->from_step >= edge->to_step)
+            return qnnrt__fail(err, QNNRT_E_ARG,
+                               "edge %u: it needs two names and leads from a step to a later one",
                                (unsigned)e);
         for (i = 0; i < p->steps[edge->from_step].graph->output_count; ++i)
-            if (strcmp(p->outputs[edge->from_step][i].tensor->name, edge->from) == 0) from = &p->outputs[edge->from_step][i];
+            if (strcmp(p->outputs[edge->from_step][i].tensor->name, edge->from) == 0)
+                from = &p->outputs[edge->from_step][i];
         for (i = 0; i < p->steps[edge->to_step].graph->input_count; ++i)
-            if (strcmp(p->inputs[edge->to_step][i].tensor->name, edge->to) == 0) to = &p->inputs[edge->to_step][i];
+            if (strcmp(p->inputs[edge->to_step][i].tensor->name, edge->to) == 0)
+                to = &p->inputs[edge->to_step][i];
         if (from == NULL || to == NULL)
-            return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "edge %u: %s has no %s \"%.200s\"", (unsigned)e,
-                               qnnrt__pipeline_where(p, (uint32_t)(from == NULL ? edge->from_step : edge->to_step), a, sizeof(a)),
-                               from == NULL ? "output" : "input", from == NULL ? edge->from : edge->to);
+            return qnnrt__fail(
+                err, QNNRT_E_NOT_FOUND, "edge %u: %s has no %s \"%.200s\"", (unsigned)e,
+                qnnrt__pipeline_where(p, (uint32_t)(from == NULL ? edge->from_step : edge->to_step),
+                                      a, sizeof(a)),
+                from == NULL ? "output" : "input", from == NULL ? edge->from : edge->to);
         if (to->source != NULL)
-            return qnnrt__fail(err, QNNRT_E_ARG, "edge %u: input \"%.200s\" has an edge already", (unsigned)e, edge->to);
+            return qnnrt__fail(err, QNNRT_E_ARG, "edge %u: input \"%.200s\" has an edge already",
+                               (unsigned)e, edge->to);
         if (!qnnrt__table_same_facts(from->tensor, to->tensor))
-            return qnnrt__fail(err, QNNRT_E_MISMATCH, "edge %u: %s and %s do not fit%s", (unsigned)e,
-                               qnnrt__pipeline_say(p, from, a, sizeof(a)), qnnrt__pipeline_say(p, to, b, sizeof(b)),
-                               qnnrt__table_differ(&from->tensor->quant, &to->tensor->quant, c, sizeof(c)));
+            return qnnrt__fail(
+                err, QNNRT_E_MISMATCH, "edge %u: %s and %s do not fit%s", (unsigned)e,
+                qnnrt__pipeline_say(p, from, a, sizeof(a)),
+                qnnrt__pipeline_say(p, to, b, sizeof(b)),
+                qnnrt__table_differ(&from->tensor->quant, &to->tensor->quant, c, sizeof(c)));
         qnnrt__pipeline_connect(from, to, "given");
     }
     return QNNRT_OK;
 }
 
 /* Wire a pipeline whose steps are set. desc may be NULL: rules only. */
-static qnnrt_result qnnrt__pipeline_wire(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc, qnnrt_error *err)
+static qnnrt_result qnnrt__pipeline_wire(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
+                                         qnnrt_error *err)
 {
     int rules = desc == NULL || !desc->edges_only;
     uint32_t step;
@@ -5249,7 +5741,8 @@ static qnnrt_result qnnrt__pipeline_wire(qnnrt_pipeline *p, const qnnrt_pipeline
     if (result == QNNRT_OK && rules) result = qnnrt__pipeline_by_name(p, err);
     for (step = 1; step < p->info.step_count && result == QNNRT_OK; ++step) {
         if (qnnrt__pipeline_joined(p, step)) continue;
-        result = rules ? qnnrt__pipeline_by_shape(p, step, err) : qnnrt__pipeline_unjoined(p, step, 0, err);
+        result = rules ? qnnrt__pipeline_by_shape(p, step, err)
+                       : qnnrt__pipeline_unjoined(p, step, 0, err);
     }
     if (result != QNNRT_OK) return result;
     qnnrt__pipeline_share(p);
@@ -5278,8 +5771,8 @@ static int qnnrt__pipeline_graph_order(const void *a, const void *b)
 }
 
 /* Index of a graph by name in a context, or -1. sorted holds its graphs in order of name. */
-static ptrdiff_t qnnrt__pipeline_graph(const qnnrt *model, const qnnrt_graph_info **const *sorted, size_t context,
-                                       const char *name)
+static ptrdiff_t qnnrt__pipeline_graph(const qnnrt *model, const qnnrt_graph_info **const *sorted,
+                                       size_t context, const char *name)
 {
     const qnnrt_context_info *info = &model->infos[context];
     size_t low = 0, high = info->graph_count;
@@ -5303,7 +5796,8 @@ typedef struct qnnrt__join {
     qnnrt_error              *err;
 } qnnrt__join;
 
-/* Names equal but for one number that is the shard's: every number of the first graph's name is tried. */
+/* Names equal but for one number that is the shard's: every number of the first graph's name is
+   tried. */
 static int qnnrt__pipeline_by_number(qnnrt__join *join, size_t context, const char *name)
 {
     size_t contexts = join->model->context_count, at = 0, k, room = strlen(name) + 24;
@@ -5315,12 +5809,17 @@ static int qnnrt__pipeline_by_number(qnnrt__join *join, size_t context, const ch
         uint64_t value;
         size_t digits;
         if (*from < '0' || *from > '9') { ++at; continue; }
-        if (!qnnrt__scan_number(&from, &value)) { while (name[at] >= '0' && name[at] <= '9') ++at; continue; }
+        if (!qnnrt__scan_number(&from, &value)) {
+            while (name[at] >= '0' && name[at] <= '9') ++at;
+            continue;
+        }
         digits = (size_t)(from - (name + at));
         found = context == 0 && value <= 1;
         for (k = 0; k < contexts && found; ++k) {
-            snprintf(expect, room, "%.*s%0*llu%s", (int)at, name, (int)digits, (unsigned long long)(value + k), name + at + digits);
-            join->members[k] = qnnrt__pipeline_graph(join->model, (const qnnrt_graph_info **const *)join->sorted, k, expect);
+            snprintf(expect, room, "%.*s%0*llu%s", (int)at, name, (int)digits,
+                     (unsigned long long)(value + k), name + at + digits);
+            join->members[k] = qnnrt__pipeline_graph(
+                join->model, (const qnnrt_graph_info **const *)join->sorted, k, expect);
             if (join->members[k] < 0 || join->used[k][join->members[k]]) found = 0;
         }
         at += digits;
@@ -5352,30 +5851,36 @@ static qnnrt_result qnnrt__pipeline_join(qnnrt__join *join)
     }
     name = p->steps[0].graph->name;
     p->info.name = name;
-    if (qnnrt__scan_suffix(name, strlen(name), &begin, &index, &total) && begin > 0 && index == 1 && total == steps) {
+    if (qnnrt__scan_suffix(name, strlen(name), &begin, &index, &total) && begin > 0 && index == 1 &&
+        total == steps) {
         p->info.name = qnnrt__arena_text(&model->arena, name, begin);
         if (p->info.name == NULL) return qnnrt__fail_memory(join->err, "pipelines");
     }
     qnnrt__err_clear(&failure);
     result = QNNRT_OK;
-    /* With a shard missing nobody can say what belongs together, and a part of a model must not pass for all of it. */
+    /* With a shard missing nobody can say what belongs together, and a part of a model must not
+       pass for all of it. */
     for (k = 0; k < model->context_count && result == QNNRT_OK; ++k)
         if (model->infos[k].failure != NULL)
-            result = qnnrt__fail(&failure, QNNRT_E_STATE, "%s did not load; its neighbours can be had one by one, as"
-                                 " \"<context>/<graph>\"", model->infos[k].file);
+            result = qnnrt__fail(&failure, QNNRT_E_STATE,
+                                 "%s did not load; its neighbours can be had one by one, as"
+                                 " \"<context>/<graph>\"",
+                                 model->infos[k].file);
     if (result == QNNRT_OK) result = qnnrt__pipeline_wire(p, NULL, &failure);
     if (result == QNNRT_E_MEMORY) return qnnrt__fail_memory(join->err, "pipelines");
     if (result != QNNRT_OK) {
         p->info.failure = qnnrt__arena_text(&model->arena, failure.text, strlen(failure.text));
         if (p->info.failure == NULL) return qnnrt__fail_memory(join->err, "pipelines");
-        qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "pipeline", 0, "\"%s\" is not wired: %s", p->info.name, failure.text);
+        qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "pipeline", 0, "\"%s\" is not wired: %s",
+                   p->info.name, failure.text);
     }
     model->pipelines[join->count++] = p;
     return QNNRT_OK;
 }
 
 /* Graphs of one name in several contexts; else equal but for the shard number. */
-static qnnrt_result qnnrt__pipeline_join_names(qnnrt__join *join, size_t context, size_t graph, int *joined)
+static qnnrt_result qnnrt__pipeline_join_names(qnnrt__join *join, size_t context, size_t graph,
+                                               int *joined)
 {
     qnnrt *model = join->model;
     const char *name = model->infos[context].graphs[graph].name;
@@ -5383,7 +5888,8 @@ static qnnrt_result qnnrt__pipeline_join_names(qnnrt__join *join, size_t context
     int by_number = 0;
     *joined = 0;
     for (k = 0; k < model->context_count; ++k) {
-        join->members[k] = qnnrt__pipeline_graph(model, (const qnnrt_graph_info **const *)join->sorted, k, name);
+        join->members[k] =
+            qnnrt__pipeline_graph(model, (const qnnrt_graph_info **const *)join->sorted, k, name);
         if (join->members[k] >= 0 && join->used[k][join->members[k]]) join->members[k] = -1;
         members += join->members[k] >= 0;
     }
@@ -5437,29 +5943,37 @@ static qnnrt_result qnnrt__pipeline_discover(qnnrt *model, qnnrt_error *err)
     scratch.hooks = model->hooks;
     join.model = model;
     join.err = err;
-    join.sorted = (const qnnrt_graph_info ***)qnnrt__arena_alloc(&scratch, contexts, sizeof(*join.sorted));
+    join.sorted =
+        (const qnnrt_graph_info ***)qnnrt__arena_alloc(&scratch, contexts, sizeof(*join.sorted));
     join.used = (unsigned char **)qnnrt__arena_alloc(&scratch, contexts, sizeof(*join.used));
     join.members = (ptrdiff_t *)qnnrt__arena_alloc(&scratch, contexts, sizeof(*join.members));
-    if (join.sorted == NULL || join.used == NULL || join.members == NULL) result = qnnrt__fail_memory(err, "pipelines");
+    if (join.sorted == NULL || join.used == NULL || join.members == NULL)
+        result = qnnrt__fail_memory(err, "pipelines");
     for (k = 0; k < contexts && result == QNNRT_OK; ++k) {
         size_t count = model->infos[k].graph_count;
         graphs += count;
         one_each &= count == 1;
-        join.sorted[k] = (const qnnrt_graph_info **)qnnrt__arena_alloc(&scratch, count, sizeof(**join.sorted));
+        join.sorted[k] =
+            (const qnnrt_graph_info **)qnnrt__arena_alloc(&scratch, count, sizeof(**join.sorted));
         join.used[k] = (unsigned char *)qnnrt__arena_alloc(&scratch, count, 1);
-        if (join.sorted[k] == NULL || join.used[k] == NULL) { result = qnnrt__fail_memory(err, "pipelines"); break; }
+        if (join.sorted[k] == NULL || join.used[k] == NULL) {
+            result = qnnrt__fail_memory(err, "pipelines");
+            break;
+        }
         for (g = 0; g < count; ++g) join.sorted[k][g] = &model->infos[k].graphs[g];
         qnnrt__sort((const void **)join.sorted[k], count, qnnrt__pipeline_graph_order);
     }
     if (result == QNNRT_OK && (uint64_t)graphs * contexts > QNNRT__PIPELINE_LOOKS)
-        result = qnnrt__fail(err, QNNRT_E_LIMIT, "%u graphs in %u contexts: too many to look for pipelines", (unsigned)graphs,
-                             (unsigned)contexts);
+        result = qnnrt__fail(err, QNNRT_E_LIMIT,
+                             "%u graphs in %u contexts: too many to look for pipelines",
+                             (unsigned)graphs, (unsigned)contexts);
     if (result == QNNRT_OK) {
-        model->pipelines = (qnnrt_pipeline **)qnnrt__arena_alloc(&model->arena, (uint64_t)graphs * 2, sizeof(*model->pipelines));
+        model->pipelines = (qnnrt_pipeline **)qnnrt__arena_alloc(
+            &model->arena, (uint64_t)graphs * 2, sizeof(*model->pipelines));
         if (model->pipelines == NULL) result = qnnrt__fail_memory(err, "pipelines");
     }
-    /* First what names join; then, if they join nothing and every context has one graph, the order of the files;
-       then every graph that is left, alone. */
+    /* First what names join; then, if they join nothing and every context has one graph, the order
+       of the files; then every graph that is left, alone. */
     for (pass = 0; pass < 2; ++pass)
         for (k = 0; k < contexts && result == QNNRT_OK; ++k)
             for (g = 0; g < model->infos[k].graph_count && result == QNNRT_OK; ++g) {
@@ -5472,7 +5986,8 @@ static qnnrt_result qnnrt__pipeline_discover(qnnrt *model, qnnrt_error *err)
                     continue;
                 }
                 if (pass == 0) continue;
-                for (c = 0; c < contexts; ++c) join.members[c] = !any && one_each && contexts > 1 ? 0 : -1;
+                for (c = 0; c < contexts; ++c)
+                    join.members[c] = !any && one_each && contexts > 1 ? 0 : -1;
                 join.members[k] = (ptrdiff_t)g;
                 result = qnnrt__pipeline_join(&join);
             }
@@ -5488,8 +6003,10 @@ static void qnnrt__pipeline_list(const qnnrt *model, qnnrt_error *err)
     size_t i;
     qnnrt__err_add(err, "\n  there is:");
     for (i = 0; i < model->pipeline_count && i < 8; ++i)
-        qnnrt__err_add(err, " \"%.100s\"%s", model->pipelines[i]->info.name, model->pipelines[i]->info.failure != NULL ? " (not wired)" : "");
-    if (model->pipeline_count > 8) qnnrt__err_add(err, " and %u more", (unsigned)(model->pipeline_count - 8));
+        qnnrt__err_add(err, " \"%.100s\"%s", model->pipelines[i]->info.name,
+                       model->pipelines[i]->info.failure != NULL ? " (not wired)" : "");
+    if (model->pipeline_count > 8)
+        qnnrt__err_add(err, " and %u more", (unsigned)(model->pipeline_count - 8));
 }
 
 static qnnrt_result qnnrt__pipeline_unwired(const qnnrt_pipeline *p, qnnrt_error *err)
@@ -5499,14 +6016,16 @@ static qnnrt_result qnnrt__pipeline_unwired(const qnnrt_pipeline *p, qnnrt_error
     return QNNRT_E_MISMATCH;
 }
 
-static qnnrt_result qnnrt__pipeline_find(const qnnrt *model, const char *name, const qnnrt_pipeline **out, qnnrt_error *err)
+static qnnrt_result qnnrt__pipeline_find(const qnnrt *model, const char *name,
+                                         const qnnrt_pipeline **out, qnnrt_error *err)
 {
     const qnnrt_pipeline *found = NULL;
     size_t i, step, matches = 0;
     int by_graph;
     if (name == NULL && model->pipeline_count == 1) name = model->pipelines[0]->info.name;
     if (name == NULL) {
-        qnnrt__fail(err, QNNRT_E_NOT_FOUND, "the model has %u pipelines: say which", (unsigned)model->pipeline_count);
+        qnnrt__fail(err, QNNRT_E_NOT_FOUND, "the model has %u pipelines: say which",
+                    (unsigned)model->pipeline_count);
         qnnrt__pipeline_list(model, err);
         return QNNRT_E_NOT_FOUND;
     }
@@ -5514,7 +6033,8 @@ static qnnrt_result qnnrt__pipeline_find(const qnnrt *model, const char *name, c
         for (i = 0; i < model->pipeline_count; ++i) {
             const qnnrt_pipeline *p = model->pipelines[i];
             int named = !by_graph && strcmp(p->info.name, name) == 0;
-            for (step = 0; by_graph && step < p->info.step_count; ++step) named |= strcmp(p->steps[step].graph->name, name) == 0;
+            for (step = 0; by_graph && step < p->info.step_count; ++step)
+                named |= strcmp(p->steps[step].graph->name, name) == 0;
             if (!named) continue;
             found = p;
             ++matches;
@@ -5524,7 +6044,10 @@ static qnnrt_result qnnrt__pipeline_find(const qnnrt *model, const char *name, c
             found = model->pipelines[model->pipeline_count + i];
     if (found == NULL || matches > 1) {
         qnnrt_result result = matches > 1 ? QNNRT_E_ARG : QNNRT_E_NOT_FOUND;
-        qnnrt__fail(err, result, matches > 1 ? "\"%.200s\" means several pipelines" : "no pipeline or graph \"%.200s\"", name);
+        qnnrt__fail(err, result,
+                    matches > 1 ? "\"%.200s\" means several pipelines"
+                                : "no pipeline or graph \"%.200s\"",
+                    name);
         qnnrt__pipeline_list(model, err);
         return result;
     }
@@ -5533,9 +6056,10 @@ static qnnrt_result qnnrt__pipeline_find(const qnnrt *model, const char *name, c
     return QNNRT_OK;
 }
 
-/* The slot that ends [begin, end) of by_name mean, of a role and a step (-1: any). 0: none, 1: one, 2: several. At a
-   step, a slot that begins there goes before one that only passes through. */
-static int qnnrt__pipeline_means(const qnnrt_pipeline *p, size_t begin, size_t end, qnnrt_role role, int64_t step, qnnrt_slot *slot)
+/* The slot that ends [begin, end) of by_name mean, of a role and a step (-1: any). 0: none, 1: one,
+   2: several. At a step, a slot that begins there goes before one that only passes through. */
+static int qnnrt__pipeline_means(const qnnrt_pipeline *p, size_t begin, size_t end, qnnrt_role role,
+                                 int64_t step, qnnrt_slot *slot)
 {
     int found = 0, pass;
     size_t at;
@@ -5554,37 +6078,49 @@ static int qnnrt__pipeline_means(const qnnrt_pipeline *p, size_t begin, size_t e
 
 QNNRT_API const char *qnnrt_role_name(qnnrt_role role)
 {
-    return role == QNNRT_ROLE_INPUT ? "input" : role == QNNRT_ROLE_OUTPUT ? "output" : role == QNNRT_ROLE_EDGE ? "edge" : "tensor";
+    return role == QNNRT_ROLE_INPUT    ? "input"
+           : role == QNNRT_ROLE_OUTPUT ? "output"
+           : role == QNNRT_ROLE_EDGE   ? "edge"
+                                       : "tensor";
 }
 
-static qnnrt_result qnnrt__pipeline_slot(const qnnrt_pipeline *p, const char *name, qnnrt_role role, qnnrt_slot *out, qnnrt_error *err)
+static qnnrt_result qnnrt__pipeline_slot(const qnnrt_pipeline *p, const char *name, qnnrt_role role,
+                                         qnnrt_slot *out, qnnrt_error *err)
 {
     size_t begin, end, begin2, end2, i, shown = 0;
     const char *rest;
     uint64_t step;
     qnnrt_slot slot2 = QNNRT_NO_SLOT;
     int found = 0, found2;
-    if (qnnrt__pipeline_named(p, name, &begin, &end)) found = qnnrt__pipeline_means(p, begin, end, role, -1, out);
-    /* A tensor may be named like an address. The address goes first, so that every address finds its slot; the tensor
-       has an address of its own. */
-    if (qnnrt__pipeline_qualified(name, &step, &rest) && qnnrt__pipeline_named(p, rest, &begin2, &end2)) {
+    if (qnnrt__pipeline_named(p, name, &begin, &end))
+        found = qnnrt__pipeline_means(p, begin, end, role, -1, out);
+    /* A tensor may be named like an address. The address goes first, so that every address finds
+       its slot; the tensor has an address of its own. */
+    if (qnnrt__pipeline_qualified(name, &step, &rest) &&
+        qnnrt__pipeline_named(p, rest, &begin2, &end2)) {
         found2 = qnnrt__pipeline_means(p, begin2, end2, role, (int64_t)step, &slot2);
         if (found2 != 0) { found = found2; begin = begin2; end = end2; *out = slot2; }
     }
     if (found == 1) return QNNRT_OK;
     *out = QNNRT_NO_SLOT;
     if (found == 2) {
-        qnnrt__fail(err, QNNRT_E_ARG, "pipeline \"%.160s\": \"%.200s\" means several tensors:", p->info.name, name);
+        qnnrt__fail(err, QNNRT_E_ARG,
+                    "pipeline \"%.160s\": \"%.200s\" means several tensors:", p->info.name, name);
         for (i = begin; i < end && shown < 6; ++i) {
             const qnnrt__end *it = p->by_name[i];
-            if (it->source != NULL || (role != QNNRT_ROLE_ANY && p->info.slots[it->slot].role != role)) continue;
-            qnnrt__err_add(err, "\n  %s \"%.200s\"", qnnrt_role_name(p->info.slots[it->slot].role), p->info.slots[it->slot].address);
+            if (it->source != NULL ||
+                (role != QNNRT_ROLE_ANY && p->info.slots[it->slot].role != role))
+                continue;
+            qnnrt__err_add(err, "\n  %s \"%.200s\"", qnnrt_role_name(p->info.slots[it->slot].role),
+                           p->info.slots[it->slot].address);
             ++shown;
         }
-        qnnrt__err_add(err, "\n  what helps: say its step, as in \"1/name\", or its role (qnnrt_slot_find)");
+        qnnrt__err_add(
+            err, "\n  what helps: say its step, as in \"1/name\", or its role (qnnrt_slot_find)");
         return QNNRT_E_ARG;
     }
-    qnnrt__fail(err, QNNRT_E_NOT_FOUND, "pipeline \"%.160s\" has no %s \"%.200s\"\n  there is:", p->info.name,
+    qnnrt__fail(err, QNNRT_E_NOT_FOUND,
+                "pipeline \"%.160s\" has no %s \"%.200s\"\n  there is:", p->info.name,
                 qnnrt_role_name(role), name);
     for (i = 0; i < p->info.slot_count; ++i) {
         if (role != QNNRT_ROLE_ANY && p->info.slots[i].role != role) continue;
@@ -5595,18 +6131,25 @@ static qnnrt_result qnnrt__pipeline_slot(const qnnrt_pipeline *p, const char *na
 }
 
 /* Take the steps of a description. */
-static qnnrt_result qnnrt__pipeline_steps(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc, qnnrt_error *err)
+static qnnrt_result qnnrt__pipeline_steps(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
+                                          qnnrt_error *err)
 {
     size_t i, g;
     for (i = 0; i < desc->step_count; ++i) {
         const qnnrt_step_desc *step = &desc->steps[i];
         const qnnrt_context_info *context;
-        if (step->model == NULL || step->graph == NULL || step->context >= step->model->context_count)
-            return qnnrt__fail(err, QNNRT_E_ARG, "step %u: it needs a model, one of its contexts and the name of a graph", (unsigned)i);
+        if (step->model == NULL || step->graph == NULL ||
+            step->context >= step->model->context_count)
+            return qnnrt__fail(
+                err, QNNRT_E_ARG,
+                "step %u: it needs a model, one of its contexts and the name of a graph",
+                (unsigned)i);
         context = &step->model->infos[step->context];
-        for (g = 0; g < context->graph_count && strcmp(context->graphs[g].name, step->graph) != 0;) ++g;
+        for (g = 0; g < context->graph_count && strcmp(context->graphs[g].name, step->graph) != 0;)
+            ++g;
         if (g == context->graph_count)
-            return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "step %u: %s has no graph \"%.200s\"", (unsigned)i, context->file, step->graph);
+            return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "step %u: %s has no graph \"%.200s\"",
+                               (unsigned)i, context->file, step->graph);
         p->steps[i].model = step->model;
         p->steps[i].context = step->context;
         p->steps[i].graph = &context->graphs[g];
@@ -5623,7 +6166,8 @@ static void qnnrt__pipeline_free(qnnrt_pipeline *p)
 /* =====================================================================================
    MODEL                                                                          >>model
    The opened folder: loads every file, keeps what there is, frees in reverse.
-   Needs: >>os >>mem >>err >>log >>size >>table >>system >>backend >>context >>scan >>pipeline (its struct)
+   Needs: >>os >>mem >>err >>log >>size >>table >>system >>backend >>context >>scan
+          >>pipeline (its struct)
    Knows nothing of: memory plans, execution
    ===================================================================================== */
 
@@ -5661,8 +6205,10 @@ static qnnrt_result qnnrt__model_free(qnnrt *model)
 }
 
 /* One file: bytes, metadata, context. Leaves no mapping behind. */
-static qnnrt_result qnnrt__model_context(qnnrt *model, size_t at, const char *path, const qnnrt_file *block, int read_it,
-                                         const qnnrt__system *system, int *foreign, qnnrt_error *err)
+static qnnrt_result qnnrt__model_context(qnnrt *model, size_t at, const char *path,
+                                         const qnnrt_file *block, int read_it,
+                                         const qnnrt__system *system, int *foreign,
+                                         qnnrt_error *err)
 {
     qnnrt__context *context = &model->contexts[at];
     qnnrt_context_info *info = &model->infos[at];
@@ -5685,27 +6231,33 @@ static qnnrt_result qnnrt__model_context(qnnrt *model, size_t at, const char *pa
         qnnrt__hooks_unlock(&model->hooks);
         model->tensors_left = table.tensors_left;
         info->metadata_ns = qnnrt__os_clock_ns() - began;
-        if (result == QNNRT_E_FORMAT && info->graph_count == 0) qnnrt__context_explain(context->binary, context->bytes, err);
+        if (result == QNNRT_E_FORMAT && info->graph_count == 0)
+            qnnrt__context_explain(context->binary, context->bytes, err);
     }
-    /* Something else than a context binary, as opposed to a damaged one: no file at all, or content that the vendor
-       refused and that does not begin like one. Empty files and broken links are missing shards. */
-    *foreign = context->file.strange ||
-               (result == QNNRT_E_FORMAT && err->vendor_code != 0 && context->bytes == info->file_bytes &&
-                !qnnrt__context_looks_right(context->binary, context->bytes));
+    /* Something else than a context binary, as opposed to a damaged one: no file at all, or content
+       that the vendor refused and that does not begin like one. Empty files and broken links are
+       missing shards. */
+    *foreign =
+        context->file.strange ||
+        (result == QNNRT_E_FORMAT && err->vendor_code != 0 && context->bytes == info->file_bytes &&
+         !qnnrt__context_looks_right(context->binary, context->bytes));
     if (result == QNNRT_OK && model->backend != NULL) {
         qnnrt__hooks_lock(&model->hooks);
         result = qnnrt__context_create(context, model->backend, &model->arena, err);
         qnnrt__hooks_unlock(&model->hooks);
     }
     if (result == QNNRT_OK && qnnrt__os_file_changed(&context->file))
-        result = qnnrt__fail(err, QNNRT_E_IO, "%s changed while it was opened\n  what helps: replace files by rename, or set desc.read",
+        result = qnnrt__fail(err, QNNRT_E_IO,
+                             "%s changed while it was opened\n  what helps: replace files by "
+                             "rename, or set desc.read",
                              info->file);
     qnnrt__context_release_file(context, &model->hooks);
     return result;
 }
 
 /* With desc.keep_going: remember why and go on. */
-static qnnrt_result qnnrt__model_failed(qnnrt *model, size_t at, const qnnrt_error *why, qnnrt_error *err)
+static qnnrt_result qnnrt__model_failed(qnnrt *model, size_t at, const qnnrt_error *why,
+                                        qnnrt_error *err)
 {
     qnnrt_error *kept = (qnnrt_error *)qnnrt__arena_alloc(&model->arena, 1, sizeof(*kept));
     if (kept == NULL) return qnnrt__fail_memory(err, "an error");
@@ -5722,32 +6274,41 @@ static qnnrt_result qnnrt__model_failed(qnnrt *model, size_t at, const qnnrt_err
 }
 
 /* Load all files in order. kind 2 of a scan may contain files that are something else. */
-static qnnrt_result qnnrt__model_load(qnnrt *model, const char *folder, const qnnrt__scan *scan, const qnnrt_desc *desc,
-                                      const qnnrt__system *system, qnnrt_error *err)
+static qnnrt_result qnnrt__model_load(qnnrt *model, const char *folder, const qnnrt__scan *scan,
+                                      const qnnrt_desc *desc, const qnnrt__system *system,
+                                      qnnrt_error *err)
 {
     size_t count = folder != NULL ? scan->count : desc->file_count, i, at = 0, loaded = 0;
     qnnrt_result result = QNNRT_OK;
     qnnrt_error own;
-    if (err == NULL) err = &own;         /* keep_going keeps texts, whether the caller wants them or not */
+    if (err == NULL) err = &own;         /* keep_going keeps texts, whether the caller wants them or
+                                            not */
     if (count > model->limits.files)
-        return qnnrt__fail(err, QNNRT_E_LIMIT, "%u context binaries, more than limits.files (%u)", (unsigned)count,
-                           (unsigned)model->limits.files);
-    model->contexts = (qnnrt__context *)qnnrt__arena_alloc(&model->arena, count, sizeof(*model->contexts));
-    model->infos = (qnnrt_context_info *)qnnrt__arena_alloc(&model->arena, count, sizeof(*model->infos));
+        return qnnrt__fail(err, QNNRT_E_LIMIT, "%u context binaries, more than limits.files (%u)",
+                           (unsigned)count, (unsigned)model->limits.files);
+    model->contexts =
+        (qnnrt__context *)qnnrt__arena_alloc(&model->arena, count, sizeof(*model->contexts));
+    model->infos =
+        (qnnrt_context_info *)qnnrt__arena_alloc(&model->arena, count, sizeof(*model->infos));
     if (model->contexts == NULL || model->infos == NULL) return qnnrt__fail_memory(err, "contexts");
     for (i = 0; i < count; ++i) {
         char path[QNNRT__PATH_MAX];
         const qnnrt_file *file = folder == NULL ? &desc->files[i] : NULL;
-        const char *name = file == NULL ? scan->files[i]->name : file->path != NULL ? file->path : "(memory)";
+        const char *name = file == NULL         ? scan->files[i]->name
+                           : file->path != NULL ? file->path
+                                                : "(memory)";
         int foreign;
         model->infos[at].file = qnnrt__arena_text(&model->arena, name, strlen(name));
         if (model->infos[at].file == NULL) return qnnrt__fail_memory(err, "names");
-        if (!qnnrt__os_path_join(path, folder != NULL ? folder : "", folder != NULL ? strlen(folder) : 0, name))
-            return qnnrt__fail(err, QNNRT_E_ARG, "the path of %.200s is longer than %d bytes", name, QNNRT__PATH_MAX);
+        if (!qnnrt__os_path_join(path, folder != NULL ? folder : "",
+                                 folder != NULL ? strlen(folder) : 0, name))
+            return qnnrt__fail(err, QNNRT_E_ARG, "the path of %.200s is longer than %d bytes", name,
+                               QNNRT__PATH_MAX);
         result = qnnrt__model_context(model, at, path, file, desc->read, system, &foreign, err);
         model->context_count = at + 1;
         if (result != QNNRT_OK && foreign && folder != NULL && scan->kind == 2) {
-            qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "model", 0, "%s is left out: %s", name, err->text);
+            qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "model", 0, "%s is left out: %s", name,
+                       err->text);
             model->context_count = at;
             memset(&model->contexts[at], 0, sizeof(model->contexts[at]));
             memset(&model->infos[at], 0, sizeof(model->infos[at]));
@@ -5761,7 +6322,9 @@ static qnnrt_result qnnrt__model_load(qnnrt *model, const char *folder, const qn
     if (at == 0) {      /* every file was foreign; err has the last reason */
         char last[sizeof(err->text)];
         memcpy(last, err->text, sizeof(last));
-        qnnrt__fail(err, QNNRT_E_FORMAT, "none of the %u *.bin files in %s is a context binary; the last one: ", (unsigned)count, folder);
+        qnnrt__fail(err, QNNRT_E_FORMAT,
+                    "none of the %u *.bin files in %s is a context binary; the last one: ",
+                    (unsigned)count, folder);
         qnnrt__err_text(err, last, strlen(last));
         return QNNRT_E_FORMAT;
     }
@@ -5773,25 +6336,37 @@ static qnnrt_result qnnrt__model_load(qnnrt *model, const char *folder, const qn
     return QNNRT_OK;
 }
 
-static qnnrt_result qnnrt__model_check(const char *ctx_dir, const qnnrt_desc *desc, qnnrt_error *err)
+static qnnrt_result qnnrt__model_check(const char *ctx_dir, const qnnrt_desc *desc,
+                                       qnnrt_error *err)
 {
     static const qnnrt_hooks none = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
     size_t i;
     if ((ctx_dir == NULL) == (desc->files == NULL))
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: give a folder or desc.files, one of the two");
-    if (ctx_dir != NULL && ctx_dir[0] == '\0') return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: the folder's name is empty");
-    if (desc->files != NULL && desc->file_count == 0) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.file_count is 0");
+        return qnnrt__fail(err, QNNRT_E_ARG,
+                           "qnnrt_open: give a folder or desc.files, one of the two");
+    if (ctx_dir != NULL && ctx_dir[0] == '\0')
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: the folder's name is empty");
+    if (desc->files != NULL && desc->file_count == 0)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.file_count is 0");
     for (i = 0; i < desc->file_count && desc->files != NULL; ++i)
         if (desc->files[i].path == NULL && desc->files[i].data == NULL)
-            return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.files[%u] has neither path nor data", (unsigned)i);
+            return qnnrt__fail(err, QNNRT_E_ARG,
+                               "qnnrt_open: desc.files[%u] has neither path nor data", (unsigned)i);
     if (desc->align != 0 && !qnnrt__size_power_of_two(desc->align))
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.align is %u; it must be a power of two", (unsigned)desc->align);
-    if (desc->backend != NULL && (desc->backend_path != NULL || desc->log_level != QNNRT_LOG_DEFAULT || desc->soc_model != 0 ||
-                                  desc->unload != 0 || memcmp(&desc->hooks, &none, sizeof(none)) != 0))
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: with desc.backend, these belong to that backend and must be zero here:"
-                           " backend_path, log_level, soc_model, unload, hooks");
+        return qnnrt__fail(err, QNNRT_E_ARG,
+                           "qnnrt_open: desc.align is %u; it must be a power of two",
+                           (unsigned)desc->align);
+    if (desc->backend != NULL &&
+        (desc->backend_path != NULL || desc->log_level != QNNRT_LOG_DEFAULT ||
+         desc->soc_model != 0 || desc->unload != 0 ||
+         memcmp(&desc->hooks, &none, sizeof(none)) != 0))
+        return qnnrt__fail(
+            err, QNNRT_E_ARG,
+            "qnnrt_open: with desc.backend, these belong to that backend and must be zero here:"
+            " backend_path, log_level, soc_model, unload, hooks");
     if (desc->backend != NULL && desc->inspect)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.inspect needs no backend; leave desc.backend NULL");
+        return qnnrt__fail(err, QNNRT_E_ARG,
+                           "qnnrt_open: desc.inspect needs no backend; leave desc.backend NULL");
     return QNNRT_OK;
 }
 
@@ -5820,7 +6395,8 @@ static qnnrt_result qnnrt__model_backend(qnnrt *model, const qnnrt_desc *desc, q
    PLACE                                                                          >>place
    Slots of pipelines become blocks with lifetimes, the plan gives them offsets, and a mem
    gives them addresses.
-   Needs: >>os >>size >>mem >>err >>dtype >>quant >>plan >>pipeline     Knows nothing of: vendor calls
+   Needs: >>os >>size >>mem >>err >>dtype >>quant >>plan >>pipeline
+   Knows nothing of: vendor calls
    ===================================================================================== */
 
 enum { QNNRT__SPOT_BLOCK, QNNRT__SPOT_CALLER };
@@ -5844,7 +6420,8 @@ struct qnnrt_plan {
     qnnrt_plan_info   info;
     qnnrt_plan_block *blocks;
     qnnrt__entry     *entries;
-    size_t            entry_count, buffer_count, group_count;   /* blocks [0, buffer_count) are the buffers */
+    size_t            entry_count, buffer_count, group_count; /* blocks [0, buffer_count) are the
+                                                                 buffers */
     uint32_t         *aligns;          /* [block] */
     uint32_t          users;           /* mems */
 };
@@ -5882,23 +6459,27 @@ static void qnnrt__place_hold(const qnnrt_pipeline *pipeline, int by)
     qnnrt__place_hold_models(p, by);
 }
 
-static qnnrt_result qnnrt__place_check_entry(const qnnrt_plan_desc *desc, size_t e, qnnrt_error *err)
+static qnnrt_result qnnrt__place_check_entry(const qnnrt_plan_desc *desc, size_t e,
+                                             qnnrt_error *err)
 {
     const qnnrt_pipeline *p = desc->entries[e].pipeline;
     size_t step;
-    if (p == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "entry %u of the plan has no pipeline", (unsigned)e);
+    if (p == NULL)
+        return qnnrt__fail(err, QNNRT_E_ARG, "entry %u of the plan has no pipeline", (unsigned)e);
     if (p->info.failure != NULL) return qnnrt__pipeline_unwired(p, err);
     for (step = 0; step < p->info.step_count; ++step)
         if (p->steps[step].graph->unsupported != NULL) {
             char where[512];
             return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s cannot be run by this version: %s",
-                               qnnrt__pipeline_where(p, (uint32_t)step, where, sizeof(where)), p->steps[step].graph->unsupported);
+                               qnnrt__pipeline_where(p, (uint32_t)step, where, sizeof(where)),
+                               p->steps[step].graph->unsupported);
         }
     return QNNRT_OK;
 }
 
 /* Take the places that the caller chose. */
-static qnnrt_result qnnrt__place_take(qnnrt_plan *plan, const qnnrt_plan_desc *desc, qnnrt_error *err)
+static qnnrt_result qnnrt__place_take(qnnrt_plan *plan, const qnnrt_plan_desc *desc,
+                                      qnnrt_error *err)
 {
     size_t i;
     for (i = 0; i < desc->place_count; ++i) {
@@ -5906,20 +6487,28 @@ static qnnrt_result qnnrt__place_take(qnnrt_plan *plan, const qnnrt_plan_desc *d
         const qnnrt_pipeline_info *info;
         qnnrt__spot *spot;
         if (place->entry >= plan->entry_count)
-            return qnnrt__fail(err, QNNRT_E_ARG, "place %u: there is no entry %u", (unsigned)i, (unsigned)place->entry);
+            return qnnrt__fail(err, QNNRT_E_ARG, "place %u: there is no entry %u", (unsigned)i,
+                               (unsigned)place->entry);
         info = &plan->entries[place->entry].pipeline->info;
         if (place->slot < 0 || (size_t)place->slot >= info->slot_count)
-            return qnnrt__fail(err, QNNRT_E_ARG, "place %u: pipeline \"%.200s\" has no slot %d", (unsigned)i, info->name, (int)place->slot);
+            return qnnrt__fail(err, QNNRT_E_ARG, "place %u: pipeline \"%.200s\" has no slot %d",
+                               (unsigned)i, info->name, (int)place->slot);
         spot = &plan->entries[place->entry].spots[place->slot];
         if (place->buffer == QNNRT_BUFFER_CALLER) { spot->kind = QNNRT__SPOT_CALLER; continue; }
         if (place->buffer >= plan->buffer_count)
-            return qnnrt__fail(err, QNNRT_E_ARG, "place %u: there is no buffer %u", (unsigned)i, (unsigned)place->buffer);
-        if (!qnnrt__size_within(place->offset, info->slots[place->slot].tensor->bytes, desc->buffers[place->buffer].bytes))
-            return qnnrt__fail(err, QNNRT_E_ARG, "place %u: \"%.200s\" of %llu bytes at offset %llu does not lie within buffer %u"
-                               " \"%.100s\" of %llu bytes", (unsigned)i, info->slots[place->slot].address,
-                               (unsigned long long)info->slots[place->slot].tensor->bytes, (unsigned long long)place->offset,
-                               (unsigned)place->buffer, desc->buffers[place->buffer].name != NULL ? desc->buffers[place->buffer].name : "",
-                               (unsigned long long)desc->buffers[place->buffer].bytes);
+            return qnnrt__fail(err, QNNRT_E_ARG, "place %u: there is no buffer %u", (unsigned)i,
+                               (unsigned)place->buffer);
+        if (!qnnrt__size_within(place->offset, info->slots[place->slot].tensor->bytes,
+                                desc->buffers[place->buffer].bytes))
+            return qnnrt__fail(
+                err, QNNRT_E_ARG,
+                "place %u: \"%.200s\" of %llu bytes at offset %llu does not lie within buffer %u"
+                " \"%.100s\" of %llu bytes",
+                (unsigned)i, info->slots[place->slot].address,
+                (unsigned long long)info->slots[place->slot].tensor->bytes,
+                (unsigned long long)place->offset, (unsigned)place->buffer,
+                desc->buffers[place->buffer].name != NULL ? desc->buffers[place->buffer].name : "",
+                (unsigned long long)desc->buffers[place->buffer].bytes);
         spot->kind = QNNRT__SPOT_BLOCK;
         spot->block = place->buffer;
         spot->offset = place->offset;
@@ -5927,7 +6516,8 @@ static qnnrt_result qnnrt__place_take(qnnrt_plan *plan, const qnnrt_plan_desc *d
     return QNNRT_OK;
 }
 
-/* Pipelines of a group stand one behind the other on a time line: their scratch never lives at one time. */
+/* Pipelines of a group stand one behind the other on a time line: their scratch never lives at one
+   time. */
 static void qnnrt__place_groups(qnnrt_plan *plan, const qnnrt_plan_desc *desc)
 {
     size_t e, f;
@@ -5937,7 +6527,8 @@ static void qnnrt__place_groups(qnnrt_plan *plan, const qnnrt_plan_desc *desc)
         for (f = 0; f < e && desc->entries[e].group != 0; ++f)
             if (desc->entries[f].group == desc->entries[e].group) {
                 entry->group = plan->entries[f].group;
-                entry->begin = plan->entries[f].begin + (uint32_t)plan->entries[f].pipeline->info.step_count;
+                entry->begin =
+                    plan->entries[f].begin + (uint32_t)plan->entries[f].pipeline->info.step_count;
             }
         if (entry->group == 0) entry->group = (uint32_t)++plan->group_count;
     }
@@ -5952,7 +6543,8 @@ static void qnnrt__place_blocks(qnnrt_plan *plan, const qnnrt_plan_desc *desc)
         plan->blocks[i].entry = QNNRT_NO_ENTRY;
         plan->blocks[i].slot = (qnnrt_slot)i;
         plan->blocks[i].kept = 1;
-        plan->aligns[i] = desc->buffers[i].align != 0 ? desc->buffers[i].align : (uint32_t)plan->info.align;
+        plan->aligns[i] =
+            desc->buffers[i].align != 0 ? desc->buffers[i].align : (uint32_t)plan->info.align;
     }
     for (e = 0; e < plan->entry_count; ++e) {
         qnnrt__entry *entry = &plan->entries[e];
@@ -5961,7 +6553,8 @@ static void qnnrt__place_blocks(qnnrt_plan *plan, const qnnrt_plan_desc *desc)
         for (s = 0; s < info->slot_count; ++s) {
             const qnnrt_slot_info *slot = &info->slots[s];
             qnnrt_plan_block *b;
-            if (entry->spots[s].kind != QNNRT__SPOT_BLOCK || entry->spots[s].block != SIZE_MAX) continue;
+            if (entry->spots[s].kind != QNNRT__SPOT_BLOCK || entry->spots[s].block != SIZE_MAX)
+                continue;
             entry->spots[s].block = block;
             b = &plan->blocks[block];
             b->bytes = slot->tensor->bytes;
@@ -5978,8 +6571,10 @@ static void qnnrt__place_blocks(qnnrt_plan *plan, const qnnrt_plan_desc *desc)
     plan->info.block_count = block;
 }
 
-/* Pack the blocks of one region (0: what keeps its content; g: scratch of group g) on top of what is there. */
-static qnnrt_result qnnrt__place_region(qnnrt_plan *plan, uint32_t region, qnnrt__plan_item *items, void *scratch)
+/* Pack the blocks of one region (0: what keeps its content; g: scratch of group g) on top of what
+   is there. */
+static qnnrt_result qnnrt__place_region(qnnrt_plan *plan, uint32_t region, qnnrt__plan_item *items,
+                                        void *scratch)
 {
     qnnrt__plan_sums sums;
     qnnrt_result result;
@@ -6014,13 +6609,16 @@ static qnnrt_result qnnrt__place_region(qnnrt_plan *plan, uint32_t region, qnnrt
 static qnnrt_result qnnrt__place_offsets(qnnrt_plan *plan, qnnrt_error *err)
 {
     size_t count = plan->info.block_count;
-    qnnrt__plan_item *items = (qnnrt__plan_item *)qnnrt__mem_alloc(&plan->arena.hooks, (uint64_t)count * sizeof(*items));
+    qnnrt__plan_item *items =
+        (qnnrt__plan_item *)qnnrt__mem_alloc(&plan->arena.hooks, (uint64_t)count * sizeof(*items));
     size_t need = qnnrt__plan_scratch(count);
     void *scratch = need < SIZE_MAX ? qnnrt__mem_alloc(&plan->arena.hooks, need) : NULL;
-    qnnrt_result result = items != NULL && scratch != NULL ? QNNRT_OK : qnnrt__fail_memory(err, "planning");
+    qnnrt_result result =
+        items != NULL && scratch != NULL ? QNNRT_OK : qnnrt__fail_memory(err, "planning");
     uint32_t region;
     size_t i;
-    for (i = 0; i < count; ++i) if (plan->aligns[i] > plan->info.align) plan->info.align = plan->aligns[i];
+    for (i = 0; i < count; ++i)
+        if (plan->aligns[i] > plan->info.align) plan->info.align = plan->aligns[i];
     for (region = 0; region <= plan->group_count && result == QNNRT_OK; ++region) {
         result = qnnrt__place_region(plan, region, items, scratch);
         if (result != QNNRT_OK) qnnrt__fail(err, result, "the sizes of the plan pass 2^62 bytes");
@@ -6028,8 +6626,9 @@ static qnnrt_result qnnrt__place_offsets(qnnrt_plan *plan, qnnrt_error *err)
     qnnrt__mem_free(&plan->arena.hooks, scratch);
     qnnrt__mem_free(&plan->arena.hooks, items);
     if (result == QNNRT_OK && plan->info.peak > plan->limits.arena_bytes)
-        return qnnrt__fail(err, QNNRT_E_LIMIT, "the plan needs %llu bytes, more than limits.arena_bytes (%llu)",
-                           (unsigned long long)plan->info.peak, (unsigned long long)plan->limits.arena_bytes);
+        return qnnrt__fail(
+            err, QNNRT_E_LIMIT, "the plan needs %llu bytes, more than limits.arena_bytes (%llu)",
+            (unsigned long long)plan->info.peak, (unsigned long long)plan->limits.arena_bytes);
     return result;
 }
 
@@ -6037,19 +6636,27 @@ static qnnrt_result qnnrt__place_check(const qnnrt_plan_desc *desc, qnnrt_error 
 {
     size_t i;
     qnnrt_result result = QNNRT_OK;
-    if (desc->entries == NULL || desc->entry_count == 0) return qnnrt__fail(err, QNNRT_E_ARG, "a plan needs at least one entry");
-    if ((desc->buffers == NULL && desc->buffer_count > 0) || (desc->places == NULL && desc->place_count > 0))
+    if (desc->entries == NULL || desc->entry_count == 0)
+        return qnnrt__fail(err, QNNRT_E_ARG, "a plan needs at least one entry");
+    if ((desc->buffers == NULL && desc->buffer_count > 0) ||
+        (desc->places == NULL && desc->place_count > 0))
         return qnnrt__fail(err, QNNRT_E_ARG, "buffers or places are counted and NULL");
     if (desc->entry_count > 100000 || desc->buffer_count > 100000)
         return qnnrt__fail(err, QNNRT_E_LIMIT, "a plan of more than 100,000 entries or buffers");
     if (desc->align != 0 && !qnnrt__size_power_of_two(desc->align))
-        return qnnrt__fail(err, QNNRT_E_ARG, "align is %u; it must be a power of two", (unsigned)desc->align);
+        return qnnrt__fail(err, QNNRT_E_ARG, "align is %u; it must be a power of two",
+                           (unsigned)desc->align);
     for (i = 0; i < desc->buffer_count; ++i)
-        if (desc->buffers[i].bytes == 0 || (desc->buffers[i].align != 0 && !qnnrt__size_power_of_two(desc->buffers[i].align)))
-            return qnnrt__fail(err, QNNRT_E_ARG, "buffer %u \"%.100s\": %llu bytes, align %u; it needs at least one byte and a"
-                               " power of two", (unsigned)i, desc->buffers[i].name != NULL ? desc->buffers[i].name : "",
-                               (unsigned long long)desc->buffers[i].bytes, (unsigned)desc->buffers[i].align);
-    for (i = 0; i < desc->entry_count && result == QNNRT_OK; ++i) result = qnnrt__place_check_entry(desc, i, err);
+        if (desc->buffers[i].bytes == 0 ||
+            (desc->buffers[i].align != 0 && !qnnrt__size_power_of_two(desc->buffers[i].align)))
+            return qnnrt__fail(
+                err, QNNRT_E_ARG,
+                "buffer %u \"%.100s\": %llu bytes, align %u; it needs at least one byte and a"
+                " power of two",
+                (unsigned)i, desc->buffers[i].name != NULL ? desc->buffers[i].name : "",
+                (unsigned long long)desc->buffers[i].bytes, (unsigned)desc->buffers[i].align);
+    for (i = 0; i < desc->entry_count && result == QNNRT_OK; ++i)
+        result = qnnrt__place_check_entry(desc, i, err);
     return result;
 }
 
@@ -6060,7 +6667,8 @@ static void qnnrt__place_free_plan(qnnrt_plan *plan)
     qnnrt__mem_free(&hooks, plan);
 }
 
-static qnnrt_result qnnrt__place_plan(const qnnrt_plan_desc *desc, qnnrt_plan **out, qnnrt_error *err)
+static qnnrt_result qnnrt__place_plan(const qnnrt_plan_desc *desc, qnnrt_plan **out,
+                                      qnnrt_error *err)
 {
     const qnnrt *model;
     qnnrt_plan *plan;
@@ -6076,7 +6684,8 @@ static qnnrt_result qnnrt__place_plan(const qnnrt_plan_desc *desc, qnnrt_plan **
     plan->info.align = desc->align != 0 ? desc->align : 64;
     plan->entry_count = desc->entry_count;
     plan->buffer_count = desc->buffer_count;
-    plan->entries = (qnnrt__entry *)qnnrt__arena_alloc(&plan->arena, plan->entry_count, sizeof(*plan->entries));
+    plan->entries =
+        (qnnrt__entry *)qnnrt__arena_alloc(&plan->arena, plan->entry_count, sizeof(*plan->entries));
     for (e = 0; e < plan->entry_count && plan->entries != NULL; ++e) {
         size_t slots = desc->entries[e].pipeline->info.slot_count;
         qnnrt__spot *spots = (qnnrt__spot *)qnnrt__arena_alloc(&plan->arena, slots, sizeof(*spots));
@@ -6085,7 +6694,8 @@ static qnnrt_result qnnrt__place_plan(const qnnrt_plan_desc *desc, qnnrt_plan **
         plan->entries[e].spots = spots;
         blocks += slots;
     }
-    plan->blocks = (qnnrt_plan_block *)qnnrt__arena_alloc(&plan->arena, blocks, sizeof(*plan->blocks));
+    plan->blocks =
+        (qnnrt_plan_block *)qnnrt__arena_alloc(&plan->arena, blocks, sizeof(*plan->blocks));
     plan->aligns = (uint32_t *)qnnrt__arena_alloc(&plan->arena, blocks, sizeof(*plan->aligns));
     if (plan->entries == NULL || plan->blocks == NULL || plan->aligns == NULL) {
         qnnrt__place_free_plan(plan);
@@ -6130,34 +6740,40 @@ static qnnrt_result qnnrt__place_arena(qnnrt_mem *mem, const qnnrt_mem_desc *des
     for (i = 0; i < plan->info.block_count; ++i) mem->offsets[i] = plan->blocks[i].offset;
     if (desc->data != NULL) {
         if (desc->bytes < plan->info.peak || ((uintptr_t)desc->data & (align - 1)) != 0)
-            return qnnrt__fail(err, QNNRT_E_ARG, "the plan needs %llu bytes aligned to %llu; the caller's block has %llu bytes"
-                               " at an address aligned to %llu", (unsigned long long)plan->info.peak, (unsigned long long)align,
-                               (unsigned long long)desc->bytes,
-                               (unsigned long long)((uintptr_t)desc->data & (~(uintptr_t)desc->data + 1)));
+            return qnnrt__fail(
+                err, QNNRT_E_ARG,
+                "the plan needs %llu bytes aligned to %llu; the caller's block has %llu bytes"
+                " at an address aligned to %llu",
+                (unsigned long long)plan->info.peak, (unsigned long long)align,
+                (unsigned long long)desc->bytes,
+                (unsigned long long)((uintptr_t)desc->data & (~(uintptr_t)desc->data + 1)));
         mem->data = (unsigned char *)desc->data;
         memset(mem->data, 0, (size_t)mem->bytes);
         return QNNRT_OK;
     }
-    if (!qnnrt__size_add(plan->info.peak, align, &need) || (mem->owned = qnnrt__mem_alloc(&mem->hooks, need)) == NULL)
-        return qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for an arena of %llu bytes", (unsigned long long)plan->info.peak);
+    if (!qnnrt__size_add(plan->info.peak, align, &need) ||
+        (mem->owned = qnnrt__mem_alloc(&mem->hooks, need)) == NULL)
+        return qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for an arena of %llu bytes",
+                           (unsigned long long)plan->info.peak);
     at = ((uintptr_t)mem->owned + (uintptr_t)align - 1) & ~((uintptr_t)align - 1);
     mem->data = (unsigned char *)mem->owned + (at - (uintptr_t)mem->owned);
     return QNNRT_OK;
 }
 
-/* Alignment of a block between guard pages: of an element, so that nearly nothing lies between its end and the
-   guard; a buffer keeps what was asked for. */
+/* Alignment of a block between guard pages: of an element, so that nearly nothing lies between its
+   end and the guard; a buffer keeps what was asked for. */
 static uint64_t qnnrt__place_guard_align(const qnnrt_plan *plan, size_t block)
 {
     const qnnrt_plan_block *b = &plan->blocks[block];
     uint32_t bits;
     if (b->entry == QNNRT_NO_ENTRY) return plan->aligns[block];
-    bits = qnnrt__dtype_find(plan->entries[b->entry].pipeline->info.slots[b->slot].tensor->dtype)->bits;
+    bits = qnnrt__dtype_find(plan->entries[b->entry].pipeline->info.slots[b->slot].tensor->dtype)
+               ->bits;
     return bits <= 8 ? 1 : bits / 8;
 }
 
-/* Offsets of the blocks on pages of their own, each ending where a page begins that stays free for the guard.
-   Answers the bytes of all, 0 when they pass the address space. */
+/* Offsets of the blocks on pages of their own, each ending where a page begins that stays free for
+   the guard. Answers the bytes of all, 0 when they pass the address space. */
 static uint64_t qnnrt__place_guard_offsets(qnnrt_mem *mem, uint64_t page)
 {
     const qnnrt_plan *plan = mem->plan;
@@ -6165,8 +6781,10 @@ static uint64_t qnnrt__place_guard_offsets(qnnrt_mem *mem, uint64_t page)
     size_t i;
     for (i = 0; i < plan->info.block_count; ++i) {
         uint64_t align = qnnrt__place_guard_align(plan, i);
-        if (!qnnrt__size_align(plan->blocks[i].bytes, align, &padded) || !qnnrt__size_add(at, padded, &at) ||
-            !qnnrt__size_align(at, align > page ? align : page, &at) || at > limit) return 0;
+        if (!qnnrt__size_align(plan->blocks[i].bytes, align, &padded) ||
+            !qnnrt__size_add(at, padded, &at) ||
+            !qnnrt__size_align(at, align > page ? align : page, &at) || at > limit)
+            return 0;
         mem->offsets[i] = at - padded;
         at += page;
     }
@@ -6181,11 +6799,13 @@ static qnnrt_result qnnrt__place_guard(qnnrt_mem *mem, qnnrt_error *err)
     uint64_t bytes = qnnrt__place_guard_offsets(mem, page);
     uintptr_t base;
     size_t i;
-    if (bytes == 0) return qnnrt__fail(err, QNNRT_E_LIMIT, "guarded memory passes the address space");
+    if (bytes == 0)
+        return qnnrt__fail(err, QNNRT_E_LIMIT, "guarded memory passes the address space");
     mem->map_bytes = (size_t)(bytes + slack);
     mem->map = qnnrt__os_pages(mem->map_bytes);
     if (mem->map == NULL)
-        return qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for %llu bytes of guarded pages", (unsigned long long)bytes);
+        return qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for %llu bytes of guarded pages",
+                           (unsigned long long)bytes);
     base = (uintptr_t)mem->map;
     if (slack > 0) base = (base + (uintptr_t)slack - 1) & ~((uintptr_t)slack - 1);
     mem->data = (unsigned char *)mem->map + (base - (uintptr_t)mem->map);
@@ -6194,8 +6814,11 @@ static qnnrt_result qnnrt__place_guard(qnnrt_mem *mem, qnnrt_error *err)
         uint64_t end = mem->offsets[i] + plan->blocks[i].bytes;
         qnnrt__size_align(end, page, &end);
         if (!qnnrt__os_pages_forbid(mem->data + (size_t)end, (size_t)page))
-            return qnnrt__fail(err, QNNRT_E_MEMORY, "cannot make guard pages for %u blocks; each takes two mappings, and the system"
-                               " allows so many (vm.max_map_count)", (unsigned)plan->info.block_count);
+            return qnnrt__fail(
+                err, QNNRT_E_MEMORY,
+                "cannot make guard pages for %u blocks; each takes two mappings, and the system"
+                " allows so many (vm.max_map_count)",
+                (unsigned)plan->info.block_count);
     }
     return QNNRT_OK;
 }
@@ -6204,7 +6827,9 @@ static qnnrt_result qnnrt__place_guard(qnnrt_mem *mem, qnnrt_error *err)
 static unsigned char *qnnrt__place_address(const qnnrt_mem *mem, size_t entry, size_t slot)
 {
     const qnnrt__spot *spot = &mem->plan->entries[entry].spots[slot];
-    return spot->kind == QNNRT__SPOT_CALLER ? NULL : mem->data + (size_t)(mem->offsets[spot->block] + spot->offset);
+    return spot->kind == QNNRT__SPOT_CALLER
+               ? NULL
+               : mem->data + (size_t)(mem->offsets[spot->block] + spot->offset);
 }
 
 /* Inputs that nobody sets are real zeros, whatever their code for that is. */
@@ -6218,22 +6843,27 @@ static void qnnrt__place_zero(qnnrt_mem *mem)
             unsigned char *at = qnnrt__place_address(mem, e, s);
             int zero = t->quant.encoding == QNNRT_ENCODING_NONE ||
                        (t->quant.encoding == QNNRT_ENCODING_PER_TENSOR && t->quant.offset == 0);
-            if (info->slots[s].role == QNNRT_ROLE_INPUT && at != NULL && !zero)      /* zero bytes it is already */
+            /* zero bytes it is already */
+            if (info->slots[s].role == QNNRT_ROLE_INPUT && at != NULL && !zero)
                 qnnrt__quant_fill_zero(at, t->dtype, &t->quant, t->dims, t->rank);
         }
     }
 }
 
-static qnnrt_result qnnrt__place_mem(qnnrt_plan *plan, const qnnrt_mem_desc *desc, qnnrt_mem **out, qnnrt_error *err)
+static qnnrt_result qnnrt__place_mem(qnnrt_plan *plan, const qnnrt_mem_desc *desc, qnnrt_mem **out,
+                                     qnnrt_error *err)
 {
     qnnrt_mem *mem = (qnnrt_mem *)qnnrt__mem_alloc(&plan->arena.hooks, sizeof(*mem));
     qnnrt_result result;
     if (mem == NULL) return qnnrt__fail_memory(err, "memory of a plan");
     mem->hooks = plan->arena.hooks;
     mem->plan = plan;
-    mem->offsets = (uint64_t *)qnnrt__mem_alloc(&mem->hooks, (uint64_t)plan->info.block_count * sizeof(*mem->offsets));
-    mem->busy = (int *)qnnrt__mem_alloc(&mem->hooks, ((uint64_t)plan->group_count + 1) * sizeof(*mem->busy));
-    if (mem->offsets == NULL || mem->busy == NULL) result = qnnrt__fail_memory(err, "memory of a plan");
+    mem->offsets = (uint64_t *)qnnrt__mem_alloc(&mem->hooks, (uint64_t)plan->info.block_count *
+                                                                 sizeof(*mem->offsets));
+    mem->busy = (int *)qnnrt__mem_alloc(&mem->hooks,
+                                        ((uint64_t)plan->group_count + 1) * sizeof(*mem->busy));
+    if (mem->offsets == NULL || mem->busy == NULL)
+        result = qnnrt__fail_memory(err, "memory of a plan");
     else if (desc->guard) result = qnnrt__place_guard(mem, err);
     else result = qnnrt__place_arena(mem, desc, err);
     if (result != QNNRT_OK) {
@@ -6250,13 +6880,14 @@ static qnnrt_result qnnrt__place_mem(qnnrt_plan *plan, const qnnrt_mem_desc *des
    RUN                                                                              >>run
    Arrays of vendor tensors, filled once; bind changes pointers in them, exec hands them to
    the vendor. Everything that can fail or cost happened before.
-   Needs: >>os >>size >>mem >>err >>log >>codes >>abi >>table >>backend (its struct) >>context >>pipeline >>place
+   Needs: >>os >>size >>mem >>err >>log >>codes >>abi >>table >>backend (its struct)
+          >>context >>pipeline >>place
    Knows nothing of: folders, metadata sources
    ===================================================================================== */
 
 typedef struct qnnrt__step {
-    qnnrt__abi_code (*execute)(qnnrt__abi_handle, const qnnrt__abi_tensor *, uint32_t, qnnrt__abi_tensor *, uint32_t,
-                               qnnrt__abi_handle, qnnrt__abi_handle);
+    qnnrt__abi_code (*execute)(qnnrt__abi_handle, const qnnrt__abi_tensor *, uint32_t,
+                               qnnrt__abi_tensor *, uint32_t, qnnrt__abi_handle, qnnrt__abi_handle);
     qnnrt__abi_handle  graph;
     qnnrt__abi_tensor *inputs, *outputs;
     uint32_t           input_count, output_count;
@@ -6272,7 +6903,8 @@ typedef struct qnnrt__run_slot {
 
 struct qnnrt_run {
     qnnrt__step     *steps, *steps_end;
-    int              careful;           /* exec has more to do than call: binds missing, locks, a busy flag */
+    int              careful;           /* exec has more to do than call: binds missing, locks, a
+                                           busy flag */
     const uint32_t  *log_count;         /* of its backend's log slot, or of no_log */
     uint32_t         mark, no_log;      /* mark: where the log lines of the exec under way begin */
     uint32_t         missing;           /* slots that must be bound and are not */
@@ -6303,7 +6935,8 @@ static void qnnrt__run_tensor(const qnnrt_tensor_info *from, qnnrt__abi_tensor *
     to->body.buffer.bytes = (uint32_t)from->bytes;
     to->body.sparse[0] = QNNRT__ABI_UNDEFINED;
     to->body.quantize.definition = to->body.quantize.encoding = QNNRT__ABI_UNDEFINED;
-    if (quant->encoding != QNNRT_ENCODING_PER_TENSOR) return;     /* others hold pointers and are not read on execute */
+    if (quant->encoding != QNNRT_ENCODING_PER_TENSOR) return; /* others hold pointers and are not
+                                                                 read on execute */
     to->body.quantize.definition = QNNRT__ABI_DEFINED;
     to->body.quantize.encoding = quant->vendor_encoding;
     if (quant->vendor_encoding == QNNRT__ABI_BW_SCALE_OFFSET) {
@@ -6323,14 +6956,16 @@ static qnnrt_result qnnrt__run_check(const qnnrt_run *run, uint32_t step, qnnrt_
     const qnnrt_context_info *context = &info->model->infos[info->context];
     char where[512];
     if (info->model->backend == NULL)
-        return qnnrt__fail(err, QNNRT_E_STATE, "%s was opened with desc.inspect, for reading only", context->file);
+        return qnnrt__fail(err, QNNRT_E_STATE, "%s was opened with desc.inspect, for reading only",
+                           context->file);
     if (context->failure != NULL) {
         qnnrt__fail(err, QNNRT_E_STATE, "%s did not load: ", context->file);
         qnnrt__err_text(err, context->failure->text, strlen(context->failure->text));
         return QNNRT_E_STATE;
     }
     if (info->model->backend != run->backend)
-        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s is on another backend than step 0; one pipeline runs on one backend",
+        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
+                           "%s is on another backend than step 0; one pipeline runs on one backend",
                            qnnrt__pipeline_where(run->pipeline, step, where, sizeof(where)));
     return QNNRT_OK;
 }
@@ -6365,12 +7000,15 @@ static qnnrt_result qnnrt__run_gather(qnnrt_run *run, qnnrt_error *err)
                 size_t index = output ? i - to->input_count : i;
                 const qnnrt__end *end = output ? &p->outputs[step][index] : &p->inputs[step][index];
                 qnnrt__run_slot *slot = &run->slots[end->slot];
-                if (pass == 1) slot->ends[slot->end_count] = &(output ? to->outputs : to->inputs)[index].body.buffer.data;
+                if (pass == 1)
+                    slot->ends[slot->end_count] =
+                        &(output ? to->outputs : to->inputs)[index].body.buffer.data;
                 slot->end_count += 1;
             }
         }
         for (s = 0; s < p->info.slot_count && pass == 0; ++s) {
-            run->slots[s].ends = (void ***)qnnrt__arena_alloc(&run->arena, run->slots[s].end_count, sizeof(void **));
+            run->slots[s].ends =
+                (void ***)qnnrt__arena_alloc(&run->arena, run->slots[s].end_count, sizeof(void **));
             if (run->slots[s].ends == NULL) return qnnrt__fail_memory(err, "a run");
             run->slots[s].end_count = 0;
         }
@@ -6392,11 +7030,15 @@ static qnnrt_result qnnrt__run_fill(qnnrt_run *run, qnnrt_error *err)
         to->graph = context->graphs[info->graph - info->model->infos[info->context].graphs];
         to->input_count = (uint32_t)info->graph->input_count;
         to->output_count = (uint32_t)info->graph->output_count;
-        to->inputs = (qnnrt__abi_tensor *)qnnrt__arena_alloc(&run->arena, to->input_count, sizeof(*to->inputs));
-        to->outputs = (qnnrt__abi_tensor *)qnnrt__arena_alloc(&run->arena, to->output_count, sizeof(*to->outputs));
+        to->inputs = (qnnrt__abi_tensor *)qnnrt__arena_alloc(&run->arena, to->input_count,
+                                                             sizeof(*to->inputs));
+        to->outputs = (qnnrt__abi_tensor *)qnnrt__arena_alloc(&run->arena, to->output_count,
+                                                              sizeof(*to->outputs));
         if (to->inputs == NULL || to->outputs == NULL) return qnnrt__fail_memory(err, "a run");
-        for (i = 0; i < to->input_count; ++i) qnnrt__run_tensor(&info->graph->inputs[i], &to->inputs[i]);
-        for (i = 0; i < to->output_count; ++i) qnnrt__run_tensor(&info->graph->outputs[i], &to->outputs[i]);
+        for (i = 0; i < to->input_count; ++i)
+            qnnrt__run_tensor(&info->graph->inputs[i], &to->inputs[i]);
+        for (i = 0; i < to->output_count; ++i)
+            qnnrt__run_tensor(&info->graph->outputs[i], &to->outputs[i]);
     }
     return qnnrt__run_gather(run, err);
 }
@@ -6409,7 +7051,8 @@ static void qnnrt__run_free(qnnrt_run *run)
 }
 
 /* alone: nothing else will ever execute over this mem, so exec needs no busy flag. */
-static qnnrt_result qnnrt__run_create(qnnrt_mem *mem, size_t entry, int alone, qnnrt_run **out, qnnrt_error *err)
+static qnnrt_result qnnrt__run_create(qnnrt_mem *mem, size_t entry, int alone, qnnrt_run **out,
+                                      qnnrt_error *err)
 {
     const qnnrt__entry *from = &mem->plan->entries[entry];
     const qnnrt_pipeline *p = from->pipeline;
@@ -6424,9 +7067,12 @@ static qnnrt_result qnnrt__run_create(qnnrt_mem *mem, size_t entry, int alone, q
     run->busy = alone ? NULL : &mem->busy[from->group];
     run->log_count = run->backend != NULL && run->backend->log_slot >= 0
                    ? &qnnrt__log_slots[run->backend->log_slot].count : &run->no_log;
-    run->steps = (qnnrt__step *)qnnrt__arena_alloc(&run->arena, p->info.step_count, sizeof(*run->steps));
-    run->slots = (qnnrt__run_slot *)qnnrt__arena_alloc(&run->arena, p->info.slot_count, sizeof(*run->slots));
-    result = run->steps == NULL || run->slots == NULL ? qnnrt__fail_memory(err, "a run") : qnnrt__run_fill(run, err);
+    run->steps =
+        (qnnrt__step *)qnnrt__arena_alloc(&run->arena, p->info.step_count, sizeof(*run->steps));
+    run->slots =
+        (qnnrt__run_slot *)qnnrt__arena_alloc(&run->arena, p->info.slot_count, sizeof(*run->slots));
+    result = run->steps == NULL || run->slots == NULL ? qnnrt__fail_memory(err, "a run")
+                                                      : qnnrt__run_fill(run, err);
     if (result != QNNRT_OK) {
         qnnrt__run_free(run);
         return result;
@@ -6447,7 +7093,8 @@ static qnnrt_result qnnrt__run_create(qnnrt_mem *mem, size_t entry, int alone, q
 
 static qnnrt_result qnnrt__run_fail_slot(qnnrt_run *run, qnnrt_slot slot)
 {
-    return qnnrt__fail(&run->error, QNNRT_E_NOT_FOUND, "pipeline \"%.200s\" has no slot %d; it has %u", run->pipeline->info.name,
+    return qnnrt__fail(&run->error, QNNRT_E_NOT_FOUND,
+                       "pipeline \"%.200s\" has no slot %d; it has %u", run->pipeline->info.name,
                        (int)slot, (unsigned)run->pipeline->info.slot_count);
 }
 
@@ -6462,7 +7109,8 @@ static qnnrt_result qnnrt__run_bind(qnnrt_run *run, qnnrt_slot index, void *data
     if (QNNRT__UNLIKELY(!qnnrt__run_has(run, index))) return qnnrt__run_fail_slot(run, index);
     slot = &run->slots[index];
     if (QNNRT__UNLIKELY(data != NULL && bytes < slot->bytes))
-        return qnnrt__fail(&run->error, QNNRT_E_MISMATCH, "pipeline \"%.200s\": \"%.200s\" needs %llu bytes, the block has %llu",
+        return qnnrt__fail(&run->error, QNNRT_E_MISMATCH,
+                           "pipeline \"%.200s\": \"%.200s\" needs %llu bytes, the block has %llu",
                            run->pipeline->info.name, run->pipeline->info.slots[index].address,
                            (unsigned long long)slot->bytes, (unsigned long long)bytes);
     qnnrt__run_point(run, slot, data != NULL ? data : slot->own);
@@ -6474,7 +7122,8 @@ static qnnrt_result qnnrt__run_unbound(qnnrt_run *run)
 {
     size_t s = 0;
     while (run->slots[s].data != NULL) ++s;
-    return qnnrt__fail(&run->error, QNNRT_E_STATE, "pipeline \"%.200s\": %s \"%.200s\" was left to the caller and is not bound",
+    return qnnrt__fail(&run->error, QNNRT_E_STATE,
+                       "pipeline \"%.200s\": %s \"%.200s\" was left to the caller and is not bound",
                        run->pipeline->info.name, qnnrt_role_name(run->pipeline->info.slots[s].role),
                        run->pipeline->info.slots[s].address);
 }
@@ -6482,17 +7131,19 @@ static qnnrt_result qnnrt__run_unbound(qnnrt_run *run)
 static qnnrt_result qnnrt__run_failed(qnnrt_run *run, const qnnrt__step *step, qnnrt__abi_code code)
 {
     char where[512];
-    qnnrt__fail(&run->error, QNNRT_E_BACKEND, "pipeline \"%.200s\": %s failed", run->pipeline->info.name,
-                qnnrt__pipeline_where(run->pipeline, (uint32_t)(step - run->steps), where, sizeof(where)));
-    return qnnrt__codes_explain(&run->error, "graphExecute", code, run->backend->log_slot, run->mark);
+    qnnrt__fail(
+        &run->error, QNNRT_E_BACKEND, "pipeline \"%.200s\": %s failed", run->pipeline->info.name,
+        qnnrt__pipeline_where(run->pipeline, (uint32_t)(step - run->steps), where, sizeof(where)));
+    return qnnrt__codes_explain(&run->error, "graphExecute", code, run->backend->log_slot,
+                                run->mark);
 }
 
 static qnnrt_result qnnrt__run_steps(qnnrt_run *run)
 {
     const qnnrt__step *step = run->steps, *end = run->steps_end;
     do {
-        qnnrt__abi_code code = step->execute(step->graph, step->inputs, step->input_count, step->outputs, step->output_count,
-                                             NULL, NULL);
+        qnnrt__abi_code code = step->execute(step->graph, step->inputs, step->input_count,
+                                             step->outputs, step->output_count, NULL, NULL);
         if (QNNRT__UNLIKELY(code != 0)) return qnnrt__run_failed(run, step, code);
     } while (++step < end);
     return QNNRT_OK;
@@ -6504,8 +7155,10 @@ static qnnrt_result qnnrt__run_careful(qnnrt_run *run)
     qnnrt_result result;
     if (run->missing > 0) return qnnrt__run_unbound(run);
     if (run->busy != NULL && !qnnrt__os_try_lock(run->busy))
-        return qnnrt__fail(&run->error, QNNRT_E_BUSY, "pipeline \"%.200s\": another run of its group is executing; they share"
-                           " memory", run->pipeline->info.name);
+        return qnnrt__fail(&run->error, QNNRT_E_BUSY,
+                           "pipeline \"%.200s\": another run of its group is executing; they share"
+                           " memory",
+                           run->pipeline->info.name);
     qnnrt__hooks_lock(&run->backend->hooks);
     result = qnnrt__run_steps(run);
     qnnrt__hooks_unlock(&run->backend->hooks);
@@ -6514,25 +7167,33 @@ static qnnrt_result qnnrt__run_careful(qnnrt_run *run)
 }
 
 /* What a conversion works on: a bound slot, and a range within it. */
-static qnnrt_result qnnrt__run_range(qnnrt_run *run, qnnrt_slot slot, uint64_t begin, uint64_t count, int whole)
+static qnnrt_result qnnrt__run_range(qnnrt_run *run, qnnrt_slot slot, uint64_t begin,
+                                     uint64_t count, int whole)
 {
     const qnnrt_slot_info *info;
     if (!qnnrt__run_has(run, slot)) return qnnrt__run_fail_slot(run, slot);
     info = &run->pipeline->info.slots[slot];
     if (run->slots[slot].data == NULL)
-        return qnnrt__fail(&run->error, QNNRT_E_STATE, "pipeline \"%.200s\": \"%.200s\" is not bound", run->pipeline->info.name, info->address);
-    if (whole ? count != info->tensor->count : !qnnrt__size_within(begin, count, info->tensor->count))
-        return qnnrt__fail(&run->error, QNNRT_E_MISMATCH, "pipeline \"%.200s\": \"%.200s\" has %llu elements; %llu from %llu on were"
-                           " given or asked for", run->pipeline->info.name, info->address, (unsigned long long)info->tensor->count,
-                           (unsigned long long)count, (unsigned long long)begin);
+        return qnnrt__fail(&run->error, QNNRT_E_STATE,
+                           "pipeline \"%.200s\": \"%.200s\" is not bound", run->pipeline->info.name,
+                           info->address);
+    if (whole ? count != info->tensor->count
+              : !qnnrt__size_within(begin, count, info->tensor->count))
+        return qnnrt__fail(
+            &run->error, QNNRT_E_MISMATCH,
+            "pipeline \"%.200s\": \"%.200s\" has %llu elements; %llu from %llu on were"
+            " given or asked for",
+            run->pipeline->info.name, info->address, (unsigned long long)info->tensor->count,
+            (unsigned long long)count, (unsigned long long)begin);
     return QNNRT_OK;
 }
 
-static qnnrt_result qnnrt__run_no_conversion(const qnnrt_tensor_info *tensor, const char *what, qnnrt_error *err)
+static qnnrt_result qnnrt__run_no_conversion(const qnnrt_tensor_info *tensor, const char *what,
+                                             qnnrt_error *err)
 {
     char facts[256];
-    return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "\"%.200s\" (%s) has no conversion to or from %s", tensor->name,
-                       qnnrt__table_facts(tensor, facts, sizeof(facts)), what);
+    return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "\"%.200s\" (%s) has no conversion to or from %s",
+                       tensor->name, qnnrt__table_facts(tensor, facts, sizeof(facts)), what);
 }
 
 /* =====================================================================================
@@ -6545,7 +7206,8 @@ QNNRT_API const char *qnnrt_version(void)
 {
 #define QNNRT__TEXT2(x) #x
 #define QNNRT__TEXT(x) QNNRT__TEXT2(x)
-    return QNNRT__TEXT(QNNRT_VERSION_MAJOR) "." QNNRT__TEXT(QNNRT_VERSION_MINOR) "." QNNRT__TEXT(QNNRT_VERSION_PATCH);
+    return QNNRT__TEXT(QNNRT_VERSION_MAJOR) "." QNNRT__TEXT(QNNRT_VERSION_MINOR) "." QNNRT__TEXT(
+        QNNRT_VERSION_PATCH);
 #undef QNNRT__TEXT
 #undef QNNRT__TEXT2
 }
@@ -6574,13 +7236,15 @@ QNNRT_API const char *qnnrt_dtype_name(qnnrt_dtype dtype) { return qnnrt__dtype_
 
 static qnnrt_result qnnrt__public_busy(const qnnrt_hooks *hooks, const char *what, uint32_t users)
 {
-    qnnrt__log(hooks, QNNRT_LOG_ERROR, "public", 0, "%s was to be closed and has %u users; it stays open", what, (unsigned)users);
+    qnnrt__log(hooks, QNNRT_LOG_ERROR, "public", 0,
+               "%s was to be closed and has %u users; it stays open", what, (unsigned)users);
     return QNNRT_E_BUSY;
 }
 
 /* ---- backend ---- */
 
-QNNRT_API qnnrt_result qnnrt_backend_open(const qnnrt_backend_desc *desc, qnnrt_backend **out, qnnrt_error *err)
+QNNRT_API qnnrt_result qnnrt_backend_open(const qnnrt_backend_desc *desc, qnnrt_backend **out,
+                                          qnnrt_error *err)
 {
     qnnrt_backend_desc defaults;
     memset(&defaults, 0, sizeof(defaults));
@@ -6593,7 +7257,8 @@ QNNRT_API qnnrt_result qnnrt_backend_open(const qnnrt_backend_desc *desc, qnnrt_
 QNNRT_API qnnrt_result qnnrt_backend_close(qnnrt_backend *backend)
 {
     if (backend == NULL) return QNNRT_OK;
-    if (qnnrt__os_load(&backend->users) > 0) return qnnrt__public_busy(&backend->hooks, "a backend", backend->users);
+    if (qnnrt__os_load(&backend->users) > 0)
+        return qnnrt__public_busy(&backend->hooks, "a backend", backend->users);
     return qnnrt__backend_free(backend);
 }
 
@@ -6604,7 +7269,8 @@ QNNRT_API const qnnrt_backend_info *qnnrt_backend_get_info(const qnnrt_backend *
 
 /* ---- model ---- */
 
-QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, qnnrt **out, qnnrt_error *err)
+QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, qnnrt **out,
+                                  qnnrt_error *err)
 {
     qnnrt_desc defaults;
     qnnrt_hooks hooks;
@@ -6620,7 +7286,9 @@ QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, q
     *out = NULL;
     if (desc == NULL) desc = &defaults;
     result = qnnrt__model_check(ctx_dir, desc, err);
-    if (result == QNNRT_OK) result = qnnrt__backend_hooks(desc->backend != NULL ? &desc->backend->hooks : &desc->hooks, &hooks, err);
+    if (result == QNNRT_OK)
+        result = qnnrt__backend_hooks(desc->backend != NULL ? &desc->backend->hooks : &desc->hooks,
+                                      &hooks, err);
     if (result != QNNRT_OK) return result;
     model = (qnnrt *)qnnrt__mem_alloc(&hooks, sizeof(*model));
     if (model == NULL) return qnnrt__fail_memory(err, "a model");
@@ -6633,8 +7301,9 @@ QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, q
     if (ctx_dir != NULL) result = qnnrt__scan_folder(&scan, ctx_dir, &hooks, err);
     if (result == QNNRT_OK) result = qnnrt__model_backend(model, desc, err);
     if (result == QNNRT_OK)
-        result = qnnrt__system_open(desc->system_path, model->backend != NULL ? model->backend->path : desc->backend_path,
-                                    &hooks, &system, err);
+        result = qnnrt__system_open(
+            desc->system_path, model->backend != NULL ? model->backend->path : desc->backend_path,
+            &hooks, &system, err);
     if (result == QNNRT_OK) {
         memcpy(model->system_path, system.path, sizeof(system.path));
         result = qnnrt__model_load(model, ctx_dir, &scan, desc, &system, err);
@@ -6652,9 +7321,11 @@ QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, q
 QNNRT_API qnnrt_result qnnrt_close(qnnrt *model)
 {
     if (model == NULL) return QNNRT_OK;
-    if (qnnrt__os_load(&model->users) > 0) return qnnrt__public_busy(&model->hooks, "a model", model->users);
+    if (qnnrt__os_load(&model->users) > 0)
+        return qnnrt__public_busy(&model->hooks, "a model", model->users);
     if (model->own_backend && qnnrt__os_load(&model->backend->users) > 1)
-        return qnnrt__public_busy(&model->hooks, "a model whose backend others share", model->backend->users - 1);
+        return qnnrt__public_busy(&model->hooks, "a model whose backend others share",
+                                  model->backend->users - 1);
     return qnnrt__model_free(model);
 }
 
@@ -6664,13 +7335,22 @@ QNNRT_API const qnnrt_context_info *qnnrt_contexts(const qnnrt *model, size_t *c
     return model != NULL ? model->infos : NULL;
 }
 
-QNNRT_API qnnrt_backend *qnnrt_get_backend(const qnnrt *model) { return model != NULL ? model->backend : NULL; }
+QNNRT_API qnnrt_backend *qnnrt_get_backend(const qnnrt *model)
+{
+    return model != NULL ? model->backend : NULL;
+}
 
-QNNRT_API const char *qnnrt_get_system_path(const qnnrt *model) { return model != NULL ? model->system_path : ""; }
+QNNRT_API const char *qnnrt_get_system_path(const qnnrt *model)
+{
+    return model != NULL ? model->system_path : "";
+}
 
 /* ---- pipeline ---- */
 
-QNNRT_API size_t qnnrt_pipeline_count(const qnnrt *model) { return model != NULL ? model->pipeline_count : 0; }
+QNNRT_API size_t qnnrt_pipeline_count(const qnnrt *model)
+{
+    return model != NULL ? model->pipeline_count : 0;
+}
 
 QNNRT_API const qnnrt_pipeline *qnnrt_pipeline_get(const qnnrt *model, size_t index)
 {
@@ -6682,15 +7362,18 @@ QNNRT_API const qnnrt_pipeline_info *qnnrt_pipeline_get_info(const qnnrt_pipelin
     return pipeline != NULL ? &pipeline->info : NULL;
 }
 
-QNNRT_API qnnrt_result qnnrt_pipeline_find(const qnnrt *model, const char *name, const qnnrt_pipeline **out, qnnrt_error *err)
+QNNRT_API qnnrt_result qnnrt_pipeline_find(const qnnrt *model, const char *name,
+                                           const qnnrt_pipeline **out, qnnrt_error *err)
 {
     qnnrt__err_clear(err);
     if (out != NULL) *out = NULL;
-    if (model == NULL || out == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_pipeline_find: model or out is NULL");
+    if (model == NULL || out == NULL)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_pipeline_find: model or out is NULL");
     return qnnrt__pipeline_find(model, name, out, err);
 }
 
-QNNRT_API qnnrt_result qnnrt_pipeline_make(const qnnrt_pipeline_desc *desc, qnnrt_pipeline **out, qnnrt_error *err)
+QNNRT_API qnnrt_result qnnrt_pipeline_make(const qnnrt_pipeline_desc *desc, qnnrt_pipeline **out,
+                                           qnnrt_error *err)
 {
     qnnrt__arena arena;
     qnnrt_pipeline *p;
@@ -6698,18 +7381,22 @@ QNNRT_API qnnrt_result qnnrt_pipeline_make(const qnnrt_pipeline_desc *desc, qnnr
     const char *name;
     qnnrt__err_clear(err);
     if (out != NULL) *out = NULL;
-    if (desc == NULL || out == NULL || desc->steps == NULL || desc->step_count == 0 || desc->steps[0].model == NULL ||
-        (desc->edges == NULL && desc->edge_count > 0))
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_pipeline_make: desc, its steps or out is missing");
-    if (desc->step_count > 65535) return qnnrt__fail(err, QNNRT_E_LIMIT, "a pipeline of more than 65,535 steps");
+    if (desc == NULL || out == NULL || desc->steps == NULL || desc->step_count == 0 ||
+        desc->steps[0].model == NULL || (desc->edges == NULL && desc->edge_count > 0))
+        return qnnrt__fail(err, QNNRT_E_ARG,
+                           "qnnrt_pipeline_make: desc, its steps or out is missing");
+    if (desc->step_count > 65535)
+        return qnnrt__fail(err, QNNRT_E_LIMIT, "a pipeline of more than 65,535 steps");
     memset(&arena, 0, sizeof(arena));
     arena.hooks = desc->steps[0].model->hooks;
     p = qnnrt__pipeline_new(&arena, desc->step_count);
-    result = p != NULL ? qnnrt__pipeline_steps(p, desc, err) : qnnrt__fail_memory(err, "a pipeline");
+    result =
+        p != NULL ? qnnrt__pipeline_steps(p, desc, err) : qnnrt__fail_memory(err, "a pipeline");
     if (result == QNNRT_OK) {
         name = desc->name != NULL ? desc->name : p->steps[0].graph->name;
         p->info.name = qnnrt__arena_text(&arena, name, strlen(name));
-        result = p->info.name != NULL ? qnnrt__pipeline_wire(p, desc, err) : qnnrt__fail_memory(err, "a pipeline");
+        result = p->info.name != NULL ? qnnrt__pipeline_wire(p, desc, err)
+                                      : qnnrt__fail_memory(err, "a pipeline");
     }
     if (result != QNNRT_OK) {
         qnnrt__arena_free(&arena);
@@ -6728,30 +7415,36 @@ QNNRT_API qnnrt_result qnnrt_pipeline_destroy(qnnrt_pipeline *pipeline)
     if (pipeline == NULL) return QNNRT_OK;
     if (!pipeline->made) return QNNRT_E_ARG;
     if (qnnrt__os_load(&pipeline->users) > 0)
-        return qnnrt__public_busy(&pipeline->steps[0].model->hooks, "a made pipeline", pipeline->users);
+        return qnnrt__public_busy(&pipeline->steps[0].model->hooks, "a made pipeline",
+                                  pipeline->users);
     qnnrt__place_hold_models(pipeline, -1);
     qnnrt__pipeline_free(pipeline);
     return QNNRT_OK;
 }
 
-QNNRT_API qnnrt_result qnnrt_slot_find(const qnnrt_pipeline *pipeline, const char *name, qnnrt_role role, qnnrt_slot *out,
-                                       qnnrt_error *err)
+QNNRT_API qnnrt_result qnnrt_slot_find(const qnnrt_pipeline *pipeline, const char *name,
+                                       qnnrt_role role, qnnrt_slot *out, qnnrt_error *err)
 {
     qnnrt__err_clear(err);
     if (out != NULL) *out = QNNRT_NO_SLOT;
-    if (pipeline == NULL || name == NULL || out == NULL || (int)role < QNNRT_ROLE_ANY || (int)role > QNNRT_ROLE_EDGE)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_slot_find: pipeline, name or out is NULL, or the role is unknown");
+    if (pipeline == NULL || name == NULL || out == NULL || (int)role < QNNRT_ROLE_ANY ||
+        (int)role > QNNRT_ROLE_EDGE)
+        return qnnrt__fail(
+            err, QNNRT_E_ARG,
+            "qnnrt_slot_find: pipeline, name or out is NULL, or the role is unknown");
     if (pipeline->info.failure != NULL) return qnnrt__pipeline_unwired(pipeline, err);
     return qnnrt__pipeline_slot(pipeline, name, role, out, err);
 }
 
 /* ---- plan and mem ---- */
 
-QNNRT_API qnnrt_result qnnrt_plan_create(const qnnrt_plan_desc *desc, qnnrt_plan **out, qnnrt_error *err)
+QNNRT_API qnnrt_result qnnrt_plan_create(const qnnrt_plan_desc *desc, qnnrt_plan **out,
+                                         qnnrt_error *err)
 {
     qnnrt__err_clear(err);
     if (out != NULL) *out = NULL;
-    if (desc == NULL || out == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_plan_create: desc or out is NULL");
+    if (desc == NULL || out == NULL)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_plan_create: desc or out is NULL");
     return qnnrt__place_plan(desc, out, err);
 }
 
@@ -6759,31 +7452,39 @@ QNNRT_API qnnrt_result qnnrt_plan_destroy(qnnrt_plan *plan)
 {
     size_t e;
     if (plan == NULL) return QNNRT_OK;
-    if (qnnrt__os_load(&plan->users) > 0) return qnnrt__public_busy(&plan->arena.hooks, "a plan", plan->users);
+    if (qnnrt__os_load(&plan->users) > 0)
+        return qnnrt__public_busy(&plan->arena.hooks, "a plan", plan->users);
     for (e = 0; e < plan->entry_count; ++e) qnnrt__place_hold(plan->entries[e].pipeline, -1);
     qnnrt__place_free_plan(plan);
     return QNNRT_OK;
 }
 
-QNNRT_API const qnnrt_plan_info *qnnrt_plan_get_info(const qnnrt_plan *plan) { return plan != NULL ? &plan->info : NULL; }
+QNNRT_API const qnnrt_plan_info *qnnrt_plan_get_info(const qnnrt_plan *plan)
+{
+    return plan != NULL ? &plan->info : NULL;
+}
 
-QNNRT_API qnnrt_result qnnrt_mem_create(qnnrt_plan *plan, const qnnrt_mem_desc *desc, qnnrt_mem **out, qnnrt_error *err)
+QNNRT_API qnnrt_result qnnrt_mem_create(qnnrt_plan *plan, const qnnrt_mem_desc *desc,
+                                        qnnrt_mem **out, qnnrt_error *err)
 {
     qnnrt_mem_desc defaults;
     memset(&defaults, 0, sizeof(defaults));
     qnnrt__err_clear(err);
     if (out != NULL) *out = NULL;
-    if (plan == NULL || out == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_mem_create: plan or out is NULL");
+    if (plan == NULL || out == NULL)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_mem_create: plan or out is NULL");
     if (desc == NULL) desc = &defaults;
     if (desc->guard && desc->data != NULL)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_mem_create: guard pages need memory of ours; leave data NULL");
+        return qnnrt__fail(err, QNNRT_E_ARG,
+                           "qnnrt_mem_create: guard pages need memory of ours; leave data NULL");
     return qnnrt__place_mem(plan, desc, out, err);
 }
 
 QNNRT_API qnnrt_result qnnrt_mem_destroy(qnnrt_mem *mem)
 {
     if (mem == NULL) return QNNRT_OK;
-    if (qnnrt__os_load(&mem->users) > 0) return qnnrt__public_busy(&mem->hooks, "a mem", mem->users);
+    if (qnnrt__os_load(&mem->users) > 0)
+        return qnnrt__public_busy(&mem->hooks, "a mem", mem->users);
     qnnrt__os_count(&mem->plan->users, -1);
     qnnrt__place_free_mem(mem);
     return QNNRT_OK;
@@ -6799,7 +7500,8 @@ QNNRT_API qnnrt_result qnnrt_mem_clear(qnnrt_mem *mem)
     return QNNRT_OK;
 }
 
-QNNRT_API void *qnnrt_mem_buffer(const qnnrt_mem *mem, size_t buffer, uint64_t *offset, uint64_t *bytes)
+QNNRT_API void *qnnrt_mem_buffer(const qnnrt_mem *mem, size_t buffer, uint64_t *offset,
+                                 uint64_t *bytes)
 {
     int there = mem != NULL && buffer < mem->plan->buffer_count;
     if (offset != NULL) *offset = there ? mem->offsets[buffer] : 0;
@@ -6809,13 +7511,16 @@ QNNRT_API void *qnnrt_mem_buffer(const qnnrt_mem *mem, size_t buffer, uint64_t *
 
 /* ---- run ---- */
 
-QNNRT_API qnnrt_result qnnrt_run_create(qnnrt_mem *mem, size_t entry, qnnrt_run **out, qnnrt_error *err)
+QNNRT_API qnnrt_result qnnrt_run_create(qnnrt_mem *mem, size_t entry, qnnrt_run **out,
+                                        qnnrt_error *err)
 {
     qnnrt__err_clear(err);
     if (out != NULL) *out = NULL;
-    if (mem == NULL || out == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_run_create: mem or out is NULL");
+    if (mem == NULL || out == NULL)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_run_create: mem or out is NULL");
     if (entry >= mem->plan->entry_count)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_run_create: the plan has %u entries, there is no %u",
+        return qnnrt__fail(err, QNNRT_E_ARG,
+                           "qnnrt_run_create: the plan has %u entries, there is no %u",
                            (unsigned)mem->plan->entry_count, (unsigned)entry);
     return qnnrt__run_create(mem, entry, 0, out, err);
 }
@@ -6835,7 +7540,8 @@ QNNRT_API qnnrt_result qnnrt_run_destroy(qnnrt_run *run)
     return QNNRT_OK;
 }
 
-QNNRT_API qnnrt_result qnnrt_prepare(qnnrt *model, const char *name, qnnrt_run **out, qnnrt_error *err)
+QNNRT_API qnnrt_result qnnrt_prepare(qnnrt *model, const char *name, qnnrt_run **out,
+                                     qnnrt_error *err)
 {
     qnnrt_entry_desc entry;
     qnnrt_plan_desc plan_desc;
@@ -6845,7 +7551,8 @@ QNNRT_API qnnrt_result qnnrt_prepare(qnnrt *model, const char *name, qnnrt_run *
     qnnrt_result result;
     qnnrt__err_clear(err);
     if (out != NULL) *out = NULL;
-    if (model == NULL || out == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_prepare: model or out is NULL");
+    if (model == NULL || out == NULL)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_prepare: model or out is NULL");
     memset(&entry, 0, sizeof(entry));
     memset(&plan_desc, 0, sizeof(plan_desc));
     memset(&mem_desc, 0, sizeof(mem_desc));
@@ -6855,7 +7562,9 @@ QNNRT_API qnnrt_result qnnrt_prepare(qnnrt *model, const char *name, qnnrt_run *
     mem_desc.guard = model->guard;
     result = qnnrt__pipeline_find(model, name, &entry.pipeline, err);
     if (result == QNNRT_OK && model->backend == NULL)
-        result = qnnrt__fail(err, QNNRT_E_STATE, "%s was opened with desc.inspect, for reading only", model->infos[0].file);
+        result =
+            qnnrt__fail(err, QNNRT_E_STATE, "%s was opened with desc.inspect, for reading only",
+                        model->infos[0].file);
     if (result == QNNRT_OK) result = qnnrt__place_plan(&plan_desc, &plan, err);
     if (result == QNNRT_OK) result = qnnrt__place_mem(plan, &mem_desc, &mem, err);
     if (result == QNNRT_OK) result = qnnrt__run_create(mem, 0, 1, out, err);
@@ -6869,11 +7578,17 @@ QNNRT_API qnnrt_result qnnrt_prepare(qnnrt *model, const char *name, qnnrt_run *
     return QNNRT_OK;
 }
 
-QNNRT_API const qnnrt_pipeline *qnnrt_run_pipeline(const qnnrt_run *run) { return run != NULL ? run->pipeline : NULL; }
+QNNRT_API const qnnrt_pipeline *qnnrt_run_pipeline(const qnnrt_run *run)
+{
+    return run != NULL ? run->pipeline : NULL;
+}
 
 static const qnnrt_error qnnrt__run_none = { QNNRT_E_ARG, 0, "the run is NULL" };
 
-QNNRT_API const qnnrt_error *qnnrt_run_error(const qnnrt_run *run) { return run != NULL ? &run->error : &qnnrt__run_none; }
+QNNRT_API const qnnrt_error *qnnrt_run_error(const qnnrt_run *run)
+{
+    return run != NULL ? &run->error : &qnnrt__run_none;
+}
 
 /* A slot by name; its text goes to the run. */
 static qnnrt_result qnnrt__run_named(qnnrt_run *run, const char *name, qnnrt_slot *slot)
@@ -6895,15 +7610,20 @@ QNNRT_API qnnrt_result qnnrt_bind_slot(qnnrt_run *run, qnnrt_slot slot, void *da
     return run != NULL ? qnnrt__run_bind(run, slot, data, bytes) : QNNRT_E_ARG;
 }
 
-QNNRT_API qnnrt_result qnnrt_bind_at(qnnrt_run *run, qnnrt_slot slot, const qnnrt_mem *mem, uint64_t offset)
+QNNRT_API qnnrt_result qnnrt_bind_at(qnnrt_run *run, qnnrt_slot slot, const qnnrt_mem *mem,
+                                     uint64_t offset)
 {
     if (run == NULL) return QNNRT_E_ARG;
     if (mem == NULL) return qnnrt__fail(&run->error, QNNRT_E_ARG, "qnnrt_bind_at: mem is NULL");
     if (!qnnrt__run_has(run, slot)) return qnnrt__run_fail_slot(run, slot);
     if (!qnnrt__size_within(offset, run->slots[slot].bytes, mem->bytes))
-        return qnnrt__fail(&run->error, QNNRT_E_ARG, "pipeline \"%.200s\": \"%.200s\" of %llu bytes at offset %llu does not lie within"
-                           " a mem of %llu bytes", run->pipeline->info.name, run->pipeline->info.slots[slot].address,
-                           (unsigned long long)run->slots[slot].bytes, (unsigned long long)offset, (unsigned long long)mem->bytes);
+        return qnnrt__fail(
+            &run->error, QNNRT_E_ARG,
+            "pipeline \"%.200s\": \"%.200s\" of %llu bytes at offset %llu does not lie within"
+            " a mem of %llu bytes",
+            run->pipeline->info.name, run->pipeline->info.slots[slot].address,
+            (unsigned long long)run->slots[slot].bytes, (unsigned long long)offset,
+            (unsigned long long)mem->bytes);
     qnnrt__run_point(run, &run->slots[slot], mem->data + (size_t)offset);
     return QNNRT_OK;
 }
@@ -6926,52 +7646,62 @@ QNNRT_API void *qnnrt_data(qnnrt_run *run, const char *name, size_t *bytes)
 QNNRT_API qnnrt_result qnnrt_exec(qnnrt_run *run)
 {
     if (QNNRT__UNLIKELY(run == NULL)) return QNNRT_E_ARG;
-    run->mark = qnnrt__os_load(run->log_count);      /* should it fail: which lines are of this call */
+    run->mark = qnnrt__os_load(run->log_count);      /* should it fail: which lines are of this call
+                                                        */
     return QNNRT__UNLIKELY(run->careful) ? qnnrt__run_careful(run) : qnnrt__run_steps(run);
 }
 
-/* One shape for eight calls: qnnrt_<verb>_<as>(run, name, ...) and qnnrt_<verb>_<as>_slot(run, slot, begin, ...).
-   QNNRT__X(write_f32, const float) makes qnnrt_write_f32 and qnnrt_write_f32_slot. */
-static qnnrt_result qnnrt__run_write_f32(void *data, const qnnrt_tensor_info *t, uint64_t begin, const float *values, size_t count)
+/* One shape for eight calls: qnnrt_<verb>_<as>(run, name, ...) and qnnrt_<verb>_<as>_slot(run,
+   slot, begin, ...). QNNRT__X(write_f32, const float) makes qnnrt_write_f32 and
+   qnnrt_write_f32_slot. */
+static qnnrt_result qnnrt__run_write_f32(void *data, const qnnrt_tensor_info *t, uint64_t begin,
+                                         const float *values, size_t count)
 {
-    return qnnrt__quant_write_f32(data, t->dtype, &t->quant, t->dims, t->rank, (size_t)begin, values, count);
+    return qnnrt__quant_write_f32(data, t->dtype, &t->quant, t->dims, t->rank, (size_t)begin,
+                                  values, count);
 }
 
-static qnnrt_result qnnrt__run_read_f32(void *data, const qnnrt_tensor_info *t, uint64_t begin, float *values, size_t count)
+static qnnrt_result qnnrt__run_read_f32(void *data, const qnnrt_tensor_info *t, uint64_t begin,
+                                        float *values, size_t count)
 {
-    return qnnrt__quant_read_f32(data, t->dtype, &t->quant, t->dims, t->rank, (size_t)begin, values, count);
+    return qnnrt__quant_read_f32(data, t->dtype, &t->quant, t->dims, t->rank, (size_t)begin, values,
+                                 count);
 }
 
-static qnnrt_result qnnrt__run_write_i32(void *data, const qnnrt_tensor_info *t, uint64_t begin, const int32_t *values, size_t count)
+static qnnrt_result qnnrt__run_write_i32(void *data, const qnnrt_tensor_info *t, uint64_t begin,
+                                         const int32_t *values, size_t count)
 {
-    return qnnrt__quant_write_i32(data, t->dtype, &t->quant, t->dims, t->rank, (size_t)begin, values, count);
+    return qnnrt__quant_write_i32(data, t->dtype, &t->quant, t->dims, t->rank, (size_t)begin,
+                                  values, count);
 }
 
-static qnnrt_result qnnrt__run_read_i32(void *data, const qnnrt_tensor_info *t, uint64_t begin, int32_t *values, size_t count)
+static qnnrt_result qnnrt__run_read_i32(void *data, const qnnrt_tensor_info *t, uint64_t begin,
+                                        int32_t *values, size_t count)
 {
-    return qnnrt__quant_read_i32(data, t->dtype, &t->quant, t->dims, t->rank, (size_t)begin, values, count);
+    return qnnrt__quant_read_i32(data, t->dtype, &t->quant, t->dims, t->rank, (size_t)begin, values,
+                                 count);
 }
 
-#define QNNRT__X(verb, type, as)                                                                                     \
+#define QNNRT__X(verb, type, as) \
     static qnnrt_result qnnrt__run_values_##verb(qnnrt_run *run, qnnrt_slot slot, uint64_t begin, type *values,      \
-                                                 size_t count, int whole)                                            \
-    {                                                                                                                \
-        const qnnrt_tensor_info *tensor;                                                                             \
-        qnnrt_result result = qnnrt__run_range(run, slot, begin, count, whole);                                      \
-        if (result != QNNRT_OK) return result;                                                                       \
+                                                 size_t count, int whole) \
+    { \
+        const qnnrt_tensor_info *tensor; \
+        qnnrt_result result = qnnrt__run_range(run, slot, begin, count, whole); \
+        if (result != QNNRT_OK) return result; \
         if (values == NULL && count > 0) return qnnrt__fail(&run->error, QNNRT_E_ARG, "values is NULL");             \
-        tensor = run->pipeline->info.slots[slot].tensor;                                                             \
-        result = qnnrt__run_##verb(run->slots[slot].data, tensor, begin, values, count);                             \
-        return result == QNNRT_OK ? result : qnnrt__run_no_conversion(tensor, as, &run->error);                      \
-    }                                                                                                                \
+        tensor = run->pipeline->info.slots[slot].tensor; \
+        result = qnnrt__run_##verb(run->slots[slot].data, tensor, begin, values, count); \
+        return result == QNNRT_OK ? result : qnnrt__run_no_conversion(tensor, as, &run->error); \
+    } \
     QNNRT_API qnnrt_result qnnrt_##verb##_slot(qnnrt_run *run, qnnrt_slot slot, uint64_t begin, type *values, size_t count) \
-    {                                                                                                                \
+    { \
         return run != NULL ? qnnrt__run_values_##verb(run, slot, begin, values, count, 0) : QNNRT_E_ARG;             \
-    }                                                                                                                \
+    } \
     QNNRT_API qnnrt_result qnnrt_##verb(qnnrt_run *run, const char *name, type *values, size_t count)                \
-    {                                                                                                                \
-        qnnrt_slot slot;                                                                                             \
-        qnnrt_result result = qnnrt__run_named(run, name, &slot);                                                    \
+    { \
+        qnnrt_slot slot; \
+        qnnrt_result result = qnnrt__run_named(run, name, &slot); \
         return result == QNNRT_OK ? qnnrt__run_values_##verb(run, slot, 0, values, count, 1) : result;               \
     }
 QNNRT__X(write_f32, const float, "float")
@@ -6980,17 +7710,21 @@ QNNRT__X(write_i32, const int32_t, "int32")
 QNNRT__X(read_i32, int32_t, "int32")
 #undef QNNRT__X
 
-QNNRT_API qnnrt_result qnnrt_encode_f32(const qnnrt_tensor_info *tensor, const float *values, void *data)
+QNNRT_API qnnrt_result qnnrt_encode_f32(const qnnrt_tensor_info *tensor, const float *values,
+                                        void *data)
 {
     if (tensor == NULL || values == NULL || data == NULL) return QNNRT_E_ARG;
-    if (tensor->bytes > 0) ((unsigned char *)data)[tensor->bytes - 1] = 0;      /* spare bits of a packed type */
+    /* spare bits of a packed type */
+    if (tensor->bytes > 0) ((unsigned char *)data)[tensor->bytes - 1] = 0;
     return qnnrt__run_write_f32(data, tensor, 0, values, (size_t)tensor->count);
 }
 
-QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const void *data, float *values)
+QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const void *data,
+                                        float *values)
 {
     if (tensor == NULL || values == NULL || data == NULL) return QNNRT_E_ARG;
-    return qnnrt__quant_read_f32(data, tensor->dtype, &tensor->quant, tensor->dims, tensor->rank, 0, values, (size_t)tensor->count);
+    return qnnrt__quant_read_f32(data, tensor->dtype, &tensor->quant, tensor->dims, tensor->rank, 0,
+                                 values, (size_t)tensor->count);
 }
 
 #ifdef __cplusplus
@@ -7001,7 +7735,8 @@ QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const v
 #endif /* QNNRT_IMPLEMENTATION */
 
 /* ------------------------------------------------------------------------------------------------
-   LICENCE: public domain (unlicense.org) or MIT, at your choice; both texts are in the file LICENSE.
+   LICENCE: public domain (unlicense.org) or MIT, at your choice; both texts are in the file
+   LICENSE.
 
    HISTORY
    0.1.0   First version: open, wire, plan, bind and execute folders of context binaries.

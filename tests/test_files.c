@@ -8,6 +8,8 @@
 #include <dlfcn.h>
 #include <math.h>
 #include <stdarg.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 /* ---- the fake ------------------------------------------------------------------------------- */
 
@@ -562,28 +564,145 @@ TEST(foreign_beside_a_good_one_is_skipped_with_a_log_line)
         snprintf(name, sizeof(name), "%s.bin", foreigners[i].what);
         CHECK(file_write(folder, name, bytes, sizeof(bytes)));
     }
-    WRITE(folder, "empty.bin", "");
     fake_begin("");
     OPENS(folder, &desc, &model);
     FILES_ARE(model, "model.bin ");
-    CHECK_STR(log_text, "ELF.bin is left out");
+    for (i = 0; i < FOREIGNERS; ++i) {
+        char line[64];
+        snprintf(line, sizeof(line), "%s.bin is left out", foreigners[i].what);
+        CHECK_STR(log_text, line);
+    }
     CHECK_STR(log_text, "git-lfs pointer");
-    CHECK_STR(log_text, "empty.bin is left out");
-    CHECK_EQ(count_of(log_text, "is left out"), FOREIGNERS + 1);
+    CHECK_EQ(count_of(log_text, "is left out"), FOREIGNERS);
     CLOSE(model);
+}
+
+/* From 64 bytes on it was for the vendor to say what a file is; below, it may be the beginning of a shard. */
+TEST(foreign_begins_at_64_bytes)
+{
+    qnnrt_desc desc = new_desc();
+    const char *folder = folder_of("model.bin", ONE, strlen(ONE));
+    char bytes[FOREIGN_BYTES];
+    qnnrt *model = NULL;
+    foreign_make(&foreigners[0], bytes);
+    for (desc.read = 0; desc.read < 2; ++desc.read) {
+        fake_begin("");
+        CHECK(file_write(folder, "other.bin", bytes, 64));
+        OPENS(folder, &desc, &model);
+        FILES_ARE(model, "model.bin ");
+        CHECK_STR(log_text, "other.bin is left out");
+        CHECK_EQ(count_of(log_text, "is left out"), 1);
+        CLOSE(model);
+        fake_begin("");
+        CHECK(file_write(folder, "other.bin", bytes, 63));
+        FAILS(folder, &desc, QNNRT_E_FORMAT, "other.bin", "has 63 bytes", "ELF");
+        CHECK(strstr(log_text, "is left out") == NULL);
+    }
+}
+
+/* A missing shard must not be silent: what may be one is an error beside a good one, too. */
+typedef struct no_foreign { const char *what, *bytes; size_t count; qnnrt_result code; const char *says; } no_foreign;
+
+/* Beside model.bin there is bad.bin; it fails the open, and with keep_going it is there with its failure. */
+static void bad_is_no_foreign(const char *folder, qnnrt_result code, const char *says)
+{
+    qnnrt_desc desc = new_desc();
+    qnnrt *model = NULL;
+    size_t count;
+    fake_begin("");
+    WRITE(folder, "model.bin", ONE);
+    for (desc.read = 0; desc.read < 2; ++desc.read) {
+        desc.keep_going = 0;
+        FAILS(folder, &desc, code, "bad.bin", says);
+        desc.keep_going = 1;
+        OPENS(folder, &desc, &model);
+        FILES_ARE(model, "bad.bin model.bin ");
+        CHECK(qnnrt_contexts(model, &count)[0].failure != NULL && qnnrt_contexts(model, NULL)[1].failure == NULL && count == 2);
+        CHECK_EQ(qnnrt_contexts(model, NULL)[0].failure->code, code);
+        CHECK_STR(qnnrt_contexts(model, NULL)[0].failure->text, "bad.bin");
+        CHECK_STR(qnnrt_contexts(model, NULL)[0].failure->text, says);
+        CLOSE(model);
+    }
+    CHECK(strstr(log_text, "is left out") == NULL);
+}
+
+TEST(short_and_refused_files_beside_a_good_one_are_errors)
+{
+    static const no_foreign cases[] = {
+        { "empty",                "",          0,  QNNRT_E_FORMAT, "has 0 bytes" },
+        { "1 byte",               "x",         1,  QNNRT_E_FORMAT, "has 1 bytes" },
+        { "JSON under 64",        "{\"a\": 1}", 8, QNNRT_E_FORMAT, "has 8 bytes" },
+        { "63 of a good one",     ONE,         63, QNNRT_E_FORMAT, "has 63 bytes" },
+        { "dimension of 0",       HEAD "graph fwd\nin x 1 0232 1 0 -\nout y 2 0232 1 1 -\n", 0, QNNRT_E_FORMAT, "dimension of 0" },
+        { "no graph",             HEAD, 0, QNNRT_E_FORMAT, "no graph" },
+        { "two of one id",        HEAD "graph fwd\nin a 1 0232 1 1 -\nin b 1 0232 1 1 -\nout y 2 0232 1 1 -\n", 0, QNNRT_E_FORMAT, "have one id" },
+        { "rank 9",               HEAD "graph fwd\nin x 1 0232 9 1 1 1 1 1 1 1 1 1 -\nout y 2 0232 1 1 -\n", 0, QNNRT_E_LIMIT, "rank 9" },
+        { "newer",                HEAD "build v9.9\ngraph fwd\nin x 1 0232 1 1 -\nout y 2 0232 1 1 -\n", 0, QNNRT_E_VERSION, "v9.9" },
+        { "another backend",      HEAD "backend 3\ngraph fwd\nin x 1 0232 1 1 -\nout y 2 0232 1 1 -\n", 0, QNNRT_E_MISMATCH, "backend 3" }
+    };
+    size_t i;
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+        size_t bytes = cases[i].count > 0 || cases[i].bytes[0] == '\0' ? cases[i].count : strlen(cases[i].bytes);
+        bad_is_no_foreign(folder_of("bad.bin", cases[i].bytes, bytes), cases[i].code, cases[i].says);
+        if (test_state.state != TEST_RUNNING) { printf("    case: %s\n", cases[i].what); return; }
+    }
+}
+
+/* Refused by the vendor, but it begins as one: damaged or cut short. */
+TEST(what_begins_like_a_context_binary_beside_a_good_one_is_an_error)
+{
+    static const unsigned char begin[16] = { 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 1 };
+    char bytes[FOREIGN_BYTES];
+    uint64_t announced = 1000;
+    memset(bytes, 0, sizeof(bytes));
+    memcpy(bytes, begin, sizeof(begin));
+    memcpy(bytes + 32, &announced, 8);
+    TRY(bad_is_no_foreign(folder_of("bad.bin", bytes, sizeof(bytes)), QNNRT_E_FORMAT, "cut short"));
+    TRY(bad_is_no_foreign(folder_of("bad.bin", bytes, 64), QNNRT_E_FORMAT, "cut short"));
+}
+
+TEST(links_to_nothing_beside_a_good_one_are_errors)
+{
+    const char *folder = test_tmpdir();
+    char path[2048];
+    snprintf(path, sizeof(path), "%s/bad.bin", folder);
+    CHECK_EQ(symlink("gone", path), 0);
+    TRY(bad_is_no_foreign(folder, QNNRT_E_IO, strerror(ENOENT)));
+    CHECK_EQ(unlink(path), 0);
+    CHECK_EQ(symlink("bad.bin", path), 0);
+    TRY(bad_is_no_foreign(folder, QNNRT_E_IO, strerror(ELOOP)));
 }
 
 TEST(foreign_only_is_an_error_with_the_count)
 {
     qnnrt_desc desc = new_desc();
-    const char *folder = folder_of("a.bin", "{\"a\": 1}", 8);
+    const char *folder = test_tmpdir();
     char bytes[FOREIGN_BYTES];
     fake_begin("");
+    foreign_make(&foreigners[1], bytes);
+    CHECK(file_write(folder, "a.bin", bytes, sizeof(bytes)));
     foreign_make(&foreigners[0], bytes);
     CHECK(file_write(folder, "b.bin", bytes, sizeof(bytes)));
     FAILS(folder, &desc, QNNRT_E_FORMAT, folder, "none of the 2", "b.bin", "ELF");
     desc.keep_going = 1;
     FAILS(folder, &desc, QNNRT_E_FORMAT, folder, "none of the 2", "b.bin", "ELF");
+    /* One that may be a shard is the error itself. */
+    desc.keep_going = 0;
+    CHECK(file_write(folder, "a.bin", "{\"a\": 1}", 8));
+    FAILS(folder, &desc, QNNRT_E_FORMAT, "a.bin has 8 bytes", "JSON");
+    desc.keep_going = 1;
+    FAILS(folder, &desc, QNNRT_E_FORMAT, "a.bin has 8 bytes", "JSON");
+}
+
+TEST(folder_only_is_an_error_with_the_count)
+{
+    qnnrt_desc desc = new_desc();
+    const char *folder = test_tmpdir();
+    char path[2048];
+    fake_begin("");
+    snprintf(path, sizeof(path), "%s/a.bin", folder);
+    CHECK_EQ(mkdir(path, 0700), 0);
+    FAILS(folder, &desc, QNNRT_E_FORMAT, folder, "none of the 1", "a.bin", "folder");
 }
 
 TEST(foreign_shard_1_of_1_is_an_error)
@@ -664,23 +783,36 @@ TEST(symbolic_links_are_followed_and_loops_are_errors)
 }
 
 /* "*.bin: whatever is a context binary; the others are skipped with a line in the log" */
-TEST(folders_and_fifos_beside_a_good_one_are_skipped_with_a_log_line)
+TEST(folders_fifos_and_sockets_beside_a_good_one_are_skipped_with_a_log_line)
 {
     qnnrt_desc desc = new_desc();
     const char *folder = folder_of("good.bin", ONE, strlen(ONE));
     char path[2048];
     qnnrt *model = NULL;
+    struct sockaddr_un address;
+    int fd;
     fake_begin("");
     snprintf(path, sizeof(path), "%s/assets.bin", folder);
     CHECK_EQ(mkdir(path, 0700), 0);
     snprintf(path, sizeof(path), "%s/pipe.bin", folder);
     CHECK_EQ(mkfifo(path, 0600), 0);
+    memset(&address, 0, sizeof(address));
+    address.sun_family = AF_UNIX;
+    CHECK(strlen(folder) + sizeof("/socket.bin") <= sizeof(address.sun_path));
+    strcpy(address.sun_path, folder);
+    strcat(address.sun_path, "/socket.bin");
+    fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    CHECK(fd >= 0);
+    CHECK_EQ(bind(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
+    CHECK_EQ(close(fd), 0);
     alarm(20);
     OPENS(folder, &desc, &model);
     alarm(0);
     FILES_ARE(model, "good.bin ");
     CHECK_STR(log_text, "assets.bin is left out");
     CHECK_STR(log_text, "pipe.bin is left out");
+    CHECK_STR(log_text, "socket.bin is left out");
+    CHECK_EQ(count_of(log_text, "is left out"), 3);
     CLOSE(model);
 }
 
@@ -972,9 +1104,39 @@ TEST(weight_sharing_of_another_backend_is_none_of_ours)
     qnnrt *model = NULL;
     fake_begin("id=3");
     TEXT_OPENS(ONE_WITH("backend 3\n") "shared 5\n", &model);
-    CHECK_EQ(qnnrt_contexts(model, NULL)->graphs[0].shared_weights_bytes, 5);
+    CHECK_EQ(qnnrt_contexts(model, NULL)->graphs[0].shared_weights_bytes, 0);
     CHECK_STR(fake_trace(), "contextCreateFromBinary");
     CLOSE(model);
+}
+
+/* The blob of a graph is HTP's own; bytes of another backend that lie there mean something else. */
+TEST(htp_facts_are_read_of_htp_binaries_only)
+{
+    unsigned id;
+    fake_begin("");
+    for (id = 0; id <= 9; ++id) {
+        char text[1024];
+        qnnrt_desc desc = new_desc();
+        text_block block;
+        qnnrt *model = NULL;
+        const qnnrt_graph_info *g;
+        snprintf(text, sizeof(text), ONE_WITH("backend %u\n") "spill 11\nvtcm 12\nopt 3\nhvx 4\nconst 15\nshared 16\n", id);
+        block_begin(&block, "shard.bin", text, strlen(text));
+        desc.files = &block.file;
+        desc.file_count = 1;
+        desc.inspect = 1;
+        OPENS(NULL, &desc, &model);
+        free(block.data);
+        g = qnnrt_contexts(model, NULL)->graphs;
+        CHECK_EQ(qnnrt_contexts(model, NULL)->backend_id, id);
+        CHECK_EQ(g->spill_fill_bytes, id == 6 ? 11 : 0);
+        CHECK_EQ(g->vtcm_bytes, id == 6 ? 12 : 0);
+        CHECK_EQ(g->optimization_level, id == 6 ? 3 : 0);
+        CHECK_EQ(g->hvx_threads, id == 6 ? 4 : 0);
+        CHECK_EQ(g->const_bytes, id == 6 ? 15 : 0);
+        CHECK_EQ(g->shared_weights_bytes, id == 6 ? 16 : 0);
+        CLOSE(model);
+    }
 }
 
 /* ---- ExecuTorch's head ---------------------------------------------------------------------- */
@@ -1068,6 +1230,30 @@ TEST(executorch_head_cut_short_is_refused)
     fake_begin("");
     FAILS(folder_of("forward_0.bin", bytes, 255), &desc, QNNRT_E_FORMAT, "forward_0.bin");
     FAILS(folder_of("forward_0.bin", bytes, 64), &desc, QNNRT_E_FORMAT, "forward_0.bin");
+}
+
+/* Whoever put that head in front meant a context binary, whatever is left of it. */
+TEST(executorch_head_before_anything_beside_a_good_one_is_an_error)
+{
+    char bytes[2048], text[1024];
+    size_t size;
+    memset(text, 'x', 300);
+    text[300] = '\0';
+    size = head_make(bytes, 300, text);
+    TRY(bad_is_no_foreign(folder_of("bad.bin", bytes, size), QNNRT_E_FORMAT, "metadata"));
+    size = head_make(bytes, strlen(ONE) + 1, ONE);
+    TRY(bad_is_no_foreign(folder_of("bad.bin", bytes, size), QNNRT_E_FORMAT, "ExecuTorch head"));
+    head_make(bytes, 8, ONE);
+    TRY(bad_is_no_foreign(folder_of("bad.bin", bytes, 256 + 8), QNNRT_E_FORMAT, "ExecuTorch head"));
+}
+
+/* Cut within the head. */
+TEST(executorch_head_cut_short_beside_a_good_one_is_an_error)
+{
+    char bytes[2048];
+    head_make(bytes, strlen(ONE), ONE);
+    TRY(bad_is_no_foreign(folder_of("bad.bin", bytes, 255), QNNRT_E_FORMAT, "bad.bin"));
+    TRY(bad_is_no_foreign(folder_of("bad.bin", bytes, 64), QNNRT_E_FORMAT, "bad.bin"));
 }
 
 /* ---- desc.files ----------------------------------------------------------------------------- */
@@ -1410,9 +1596,9 @@ TEST(counts_that_are_absurd_are_refused_before_anything_is_read)
     fake_begin("");
     TEXT_FAILS(ONE "lie numgraphs 4294967295\n", QNNRT_E_LIMIT, "shard.bin", "4294967295 graphs");
     TEXT_FAILS(ONE "lie numgraphs 1000001\n", QNNRT_E_LIMIT, "shard.bin", "1000001 graphs");
-    TEXT_FAILS(ONE "lie numinputs 4294967295\n", QNNRT_E_LIMIT, "shard.bin", "graph \"fwd\"", "1000000 tensors");
-    TEXT_FAILS(ONE "lie numoutputs 4294967295\n", QNNRT_E_LIMIT, "shard.bin", "graph \"fwd\"", "1000000 tensors");
-    TEXT_FAILS(ONE "lie numupd 4294967295\n", QNNRT_E_LIMIT, "shard.bin", "graph \"fwd\"", "1000000 tensors");
+    TEXT_FAILS(ONE "lie numinputs 4294967295\n", QNNRT_E_LIMIT, "shard.bin", "graph \"fwd\"", "more than 1000000 graphs and tensors");
+    TEXT_FAILS(ONE "lie numoutputs 4294967295\n", QNNRT_E_LIMIT, "shard.bin", "graph \"fwd\"", "more than 1000000 graphs and tensors");
+    TEXT_FAILS(ONE "lie numupd 4294967295\n", QNNRT_E_LIMIT, "shard.bin", "graph \"fwd\"", "more than 1000000 graphs and tensors");
     TEXT_FAILS(ONE "lie numoutputs 1000000\n", QNNRT_E_LIMIT, "limits.tensors");
     TEXT_FAILS(ONE "lie numgraphs 0\n", QNNRT_E_FORMAT, "shard.bin", "no graph");
     TEXT_IS_FINE(ONE "lie numctx 4294967295\n");
@@ -1467,31 +1653,18 @@ TEST(duplicate_tensor_names_are_refused_by_name)
     TEXT_IS_FINE(GRAPH("in a 1 0232 1 1 -\nout a 2 0232 1 1 -\n"));
 }
 
-/* The vendor matches by id and answers 0x1774 when an id comes twice: such a graph can never run. At open or at prepare,
-   the names must be said. */
+/* The vendor matches by id and answers 0x1774 when an id comes twice: such a graph can never run. */
 TEST(duplicate_tensor_ids_are_refused_by_name)
 {
-    static const char *const texts[] = { GRAPH("in a 1 0232 1 1 -\nin b 1 0232 1 1 -\n"), GRAPH("out a 1 0232 1 1 -\nout b 1 0232 1 1 -\nin c 1 0232 1 1 -\n") };
-    size_t i;
     fake_begin("");
-    for (i = 0; i < 2; ++i) {
-        qnnrt_desc desc = new_desc();
-        text_block block;
-        qnnrt *model = NULL;
-        qnnrt_run *run = NULL;
-        qnnrt_result result;
-        block_begin(&block, "shard.bin", texts[i], strlen(texts[i]));
-        desc.files = &block.file;
-        desc.file_count = 1;
-        result = qnnrt_open(NULL, &desc, &model, &error);
-        free(block.data);
-        if (result == QNNRT_OK) result = qnnrt_prepare(model, NULL, &run, &error);
-        qnnrt_run_destroy(run);
-        CLOSE(model);
-        CHECK(result == QNNRT_E_FORMAT || result == QNNRT_E_UNSUPPORTED);
-        CHECK_STR(error.text, "\"a\"");
-        CHECK_STR(error.text, "\"b\"");
-    }
+    TEXT_FAILS(GRAPH("in a 1 0232 1 1 -\nin b 1 0232 1 1 -\n"), QNNRT_E_FORMAT, "shard.bin", "graph \"fwd\"",
+               "inputs \"a\" and \"b\" have one id, 1");
+    TEXT_FAILS(GRAPH("out a 7 0232 1 1 -\nout b 7 0232 1 1 -\nin c 1 0232 1 1 -\n"), QNNRT_E_FORMAT, "shard.bin", "graph \"fwd\"",
+               "outputs \"a\" and \"b\" have one id, 7");
+    TEXT_FAILS(GRAPH("in x 5 0232 1 1 -\nin a 4294967295 0232 1 1 -\nin y 0 0232 1 1 -\nin b 4294967295 0232 1 1 -\nin z 6 0232 1 1 -\n"),
+               QNNRT_E_FORMAT, "inputs \"a\" and \"b\" have one id, 4294967295");
+    /* Of one kind and of one graph only. */
+    TEXT_IS_FINE(GRAPH("in a 1 0232 1 1 -\nin b 2 0232 1 1 -\nout c 1 0232 1 1 -\n") "graph other\nin d 1 0232 1 1 -\nout e 2 0232 1 1 -\n");
 }
 
 /* ---- names ---------------------------------------------------------------------------------- */
@@ -1569,8 +1742,10 @@ TEST(limit_name_bytes_holds_at_its_edge)
 TEST(hostile_names_are_cleaned_in_error_texts)
 {
     static const char *const texts[] = {
-        HEAD "graph " HOSTILE "\nin x 1 9999 1 1 -\nout y 2 0232 1 1 -\n",
-        HEAD "graph g\nin " HOSTILE " 1 9999 1 1 -\nout y 2 0232 1 1 -\n",
+        HEAD "graph " HOSTILE "\nin x 1 0232 1 0 -\nout y 2 0232 1 1 -\n",
+        HEAD "graph g\nin x 1 0232 1 1 -\nout " HOSTILE " 2 0232 1 0 -\n",
+        HEAD "graph g\nin " HOSTILE " 1 0232 1 1 -\nin b 1 0232 1 1 -\nout y 2 0232 1 1 -\n",
+        HEAD "graph g\nin a 1 0232 1 1 -\nin " HOSTILE " 1 0232 1 1 -\nout y 2 0232 1 1 -\n",
         HEAD "graph g\nin " HOSTILE " 1 0232 2 1 0 -\nout y 2 0232 1 1 -\n",
         HEAD "graph g\nin " HOSTILE " 1 0232 2 1 1 - nulldims\nout y 2 0232 1 1 -\n",
         HEAD "graph g\nin " HOSTILE " 1 0232 9 1 1 1 1 1 1 1 1 1 -\nout y 2 0232 1 1 -\n",
@@ -1614,6 +1789,11 @@ TEST(hostile_names_are_cleaned_at_graph_retrieve_and_at_prepare)
     PREPARE_FAILS(model, NULL, QNNRT_E_UNSUPPORTED, CLEANED, "is optional");
     PREPARE_FAILS(model, "\033[2J\nno such", QNNRT_E_NOT_FOUND, "?[2J?no such", CLEANED);
     CLOSE(model);
+    TEXT_OPENS(HEAD "graph " HOSTILE "\nin " HOSTILE " 1 9999 1 1 -\nout y 2 0232 1 1 -\n", &model);
+    PREPARE_FAILS(model, NULL, QNNRT_E_UNSUPPORTED, "\"" CLEANED, "0x9999");
+    CHECK_EQ(count_of(error.text, "\n  it looks like gold"), 0);
+    CHECK_EQ(count_of(error.text, CLEANED), 2);
+    CLOSE(model);
 }
 
 /* Names in the table are as in the file; a text that we make of them is not. */
@@ -1642,6 +1822,11 @@ TEST(hostile_names_are_cleaned_in_unsupported_and_in_failure)
     CHECK_STR(qnnrt_contexts(model, NULL)->graphs[0].unsupported, "is optional");
     CHECK(text_is_clean(qnnrt_contexts(model, NULL)->graphs[0].unsupported));
     CLOSE(model);
+    TEXT_OPENS(HEAD "graph g\nin " HOSTILE " 1 9999 1 1 -\nout y 2 0232 1 1 -\n", &model);
+    CHECK_STR(qnnrt_contexts(model, NULL)->graphs[0].unsupported, "input \"" CLEANED);
+    CHECK_STR(qnnrt_contexts(model, NULL)->graphs[0].unsupported, "(unknown, 0x9999)");
+    CHECK(text_is_clean(qnnrt_contexts(model, NULL)->graphs[0].unsupported));
+    CLOSE(model);
 }
 
 TEST(names_with_percent_slash_and_dots_are_harmless)
@@ -1660,14 +1845,24 @@ TEST(names_with_percent_slash_and_dots_are_harmless)
     PREPARE_FAILS(model, "%n%n%s", QNNRT_E_NOT_FOUND, "%n%n%s", "%s%n%d/../../etc/passwd");
     CLOSE(model);
     fake_begin("");
-    TEXT_FAILS(HEAD "graph %25s%25n\nin %25n%25s%25d%25c 1 9999 1 1 -\nout y 2 0232 1 1 -\n", QNNRT_E_UNSUPPORTED, "%s%n", "%n%s%d%c");
+    TEXT_FAILS(HEAD "graph %25s%25n\nin %25n%25s%25d%25c 1 0232 1 0 -\nout y 2 0232 1 1 -\n", QNNRT_E_FORMAT, "\"%s%n\"", "\"%n%s%d%c\"",
+               "dimension of 0");
+    TEXT_OPENS(HEAD "graph %25s%25n\nin %25n%25s%25d%25c 1 9999 1 1 -\nout y 2 0232 1 1 -\n", &model);
+    CHECK_STR(qnnrt_contexts(model, NULL)->graphs[0].unsupported, "input \"%n%s%d%c\"");
+    PREPARE_FAILS(model, NULL, QNNRT_E_UNSUPPORTED, "\"%s%n\"", "\"%n%s%d%c\"");
+    CLOSE(model);
 }
 
 TEST(names_in_utf8_are_kept)
 {
+    qnnrt *model = NULL;
     fake_begin("");
-    TEXT_FAILS(HEAD "graph g%c3%bc%e4%bd%a0%f0%9f%98%80\nin \xc3\xb6%e2%82%ac 1 9999 1 1 -\nout y 2 0232 1 1 -\n", QNNRT_E_UNSUPPORTED,
-               "g\xc3\xbc\xe4\xbd\xa0\xf0\x9f\x98\x80", "\xc3\xb6\xe2\x82\xac");
+    TEXT_FAILS(HEAD "graph g%c3%bc%e4%bd%a0%f0%9f%98%80\nin \xc3\xb6%e2%82%ac 1 0232 1 0 -\nout y 2 0232 1 1 -\n", QNNRT_E_FORMAT,
+               "g\xc3\xbc\xe4\xbd\xa0\xf0\x9f\x98\x80", "\xc3\xb6\xe2\x82\xac", "dimension of 0");
+    TEXT_OPENS(HEAD "graph g%c3%bc%e4%bd%a0%f0%9f%98%80\nin \xc3\xb6%e2%82%ac 1 9999 1 1 -\nout y 2 0232 1 1 -\n", &model);
+    CHECK_STR(qnnrt_contexts(model, NULL)->graphs[0].unsupported, "\"\xc3\xb6\xe2\x82\xac\"");
+    PREPARE_FAILS(model, NULL, QNNRT_E_UNSUPPORTED, "g\xc3\xbc\xe4\xbd\xa0\xf0\x9f\x98\x80", "\xc3\xb6\xe2\x82\xac");
+    CLOSE(model);
 }
 
 /* Every place cuts a name at 200 bytes or the whole text at its end, at whatever byte: the text stays UTF-8. */
@@ -1681,8 +1876,13 @@ TEST(names_in_utf8_that_are_cut_stay_utf8)
         memset(name, 'x', shift);
         for (i = shift; i + 4 < 1000; i += 4) memcpy(name + i, "\xf0\x9f\x98\x80", 4);
         name[i] = '\0';
+        snprintf(text, sizeof(text), HEAD "graph %s\nin %s 1 0232 1 0 -\nout y 2 0232 1 1 -\n", name, name);
+        TEXT_FAILS(text, QNNRT_E_FORMAT, "\xf0\x9f\x98\x80", "dimension of 0");
         snprintf(text, sizeof(text), HEAD "graph %s\nin %s 1 9999 1 1 -\nout y 2 0232 1 1 -\n", name, name);
-        TEXT_FAILS(text, QNNRT_E_UNSUPPORTED, "\xf0\x9f\x98\x80", "9999");
+        TEXT_OPENS(text, &model);
+        PREPARE_FAILS(model, NULL, QNNRT_E_UNSUPPORTED, "\xf0\x9f\x98\x80", "0x9999");
+        CHECK(text_is_clean(qnnrt_contexts(model, NULL)->graphs[0].unsupported));
+        CLOSE(model);
         snprintf(text, sizeof(text), HEAD "graph %s\nin %s 1 0232 1 1 - type=11\nout y 2 0232 1 1 -\n", name, name);
         TEXT_OPENS(text, &model);
         PREPARE_FAILS(model, NULL, QNNRT_E_UNSUPPORTED, "\xf0\x9f\x98\x80", "is optional");
@@ -1804,15 +2004,16 @@ TEST(tensor_of_4_gib_less_1_is_supported)
     CLOSE(model);
 }
 
-TEST(product_over_2_to_the_64_is_refused_by_name)
+TEST(product_past_the_address_space_is_refused_by_name)
 {
+    static const char says[] = "\"x\": the product of its dimensions passes the address space";
     fake_begin("");
-    TEXT_FAILS(GRAPH("in x 1 0408 4 65536 65536 65536 65536 s 1 0\n"), QNNRT_E_LIMIT, "shard.bin", "graph \"fwd\"", "\"x\"", "64 bits");
-    TEXT_FAILS(GRAPH("in x 1 0264 2 4294967295 4294967295 -\n"), QNNRT_E_LIMIT, "\"x\"");
-    TEXT_FAILS(GRAPH("in x 1 0408 2 4294967295 4294967295 s 1 0\n"), QNNRT_E_LIMIT, "\"x\"");
+    TEXT_FAILS(GRAPH("in x 1 0408 4 65536 65536 65536 65536 s 1 0\n"), QNNRT_E_LIMIT, "shard.bin", "graph \"fwd\"", says);
+    TEXT_FAILS(GRAPH("in x 1 0264 2 4294967295 4294967295 -\n"), QNNRT_E_LIMIT, says);
+    TEXT_FAILS(GRAPH("in x 1 0408 2 4294967295 4294967295 s 1 0\n"), QNNRT_E_LIMIT, says);
     TEXT_FAILS(GRAPH("in x 1 0304 8 4294967295 4294967295 4294967295 4294967295 4294967295 4294967295 4294967295 4294967295 s 1 0\n"),
-               QNNRT_E_LIMIT, "\"x\"");
-    TEXT_FAILS(GRAPH("upd x 1 0408 4 65536 65536 65536 65536 s 1 0\n"), QNNRT_E_LIMIT, "\"x\"");
+               QNNRT_E_LIMIT, says);
+    TEXT_FAILS(GRAPH("upd x 1 0408 4 65536 65536 65536 65536 s 1 0\n"), QNNRT_E_LIMIT, says);
 }
 
 TEST(dtypes_that_are_known_have_their_bytes)
@@ -1841,23 +2042,91 @@ TEST(dtypes_that_are_known_have_their_bytes)
     }
 }
 
-TEST(dtypes_that_are_unknown_are_refused_with_their_number)
+/* A type without a size opens, holds nothing, and is refused at prepare by name. */
+static void dtype_is_not_held(const char *code, unsigned dtype, const char *name, const char *rest)
 {
-    fake_begin("");
-    TEXT_FAILS(GRAPH("in x 1 9999 1 1 -\n"), QNNRT_E_UNSUPPORTED, "shard.bin", "graph \"fwd\"", "\"x\"", "0x9999");
-    TEXT_FAILS(GRAPH("in x 1 0009 1 1 -\n"), QNNRT_E_UNSUPPORTED, "\"x\"", "0x0009");
-    TEXT_FAILS(GRAPH("in x 1 ffffffff 1 1 -\n"), QNNRT_E_UNSUPPORTED, "\"x\"", "0xffffffff");
-    TEXT_FAILS(GRAPH("in x 1 7fffffff 1 1 -\n"), QNNRT_E_UNSUPPORTED, "\"x\"", "0x7fffffff");
-    TEXT_FAILS(GRAPH("in x 1 9999 1 0 -\n"), QNNRT_E_UNSUPPORTED, "\"x\"", "0x9999");
-    TEXT_FAILS(GRAPH("upd x 1 9999 1 1 -\n"), QNNRT_E_UNSUPPORTED, "\"x\"", "0x9999");
+    static const char *const kinds[] = { "in", "out" };
+    char text[512], says[256];
+    size_t i;
+    for (i = 0; i < 2; ++i) {
+        qnnrt *model = NULL;
+        qnnrt_run *run = NULL;
+        const qnnrt_graph_info *g;
+        const qnnrt_tensor_info *t;
+        snprintf(text, sizeof(text), GRAPH("in first 7 0232 1 1 -\n%s x 1 %s %s\n") "graph good\nin a 1 0232 1 1 -\nout b 2 0232 1 1 -\n", kinds[i],
+                 code, rest);
+        snprintf(says, sizeof(says), "%s \"x\" has a dtype that this version cannot hold in memory (%s, 0x%04x)", i == 0 ? "input" : "output",
+                 name, dtype);
+        TEXT_OPENS(text, &model);
+        g = qnnrt_contexts(model, NULL)->graphs;
+        t = i == 0 ? &g->inputs[1] : &g->outputs[0];
+        CHECK(strcmp(t->name, "x") == 0);
+        CHECK_EQ(t->dtype, dtype);
+        CHECK_EQ(t->count, 0);
+        CHECK_EQ(t->bytes, 0);
+        CHECK(strcmp(qnnrt_dtype_name(t->dtype), name) == 0);
+        CHECK(g->unsupported != NULL && strcmp(g->unsupported, says) == 0);
+        PREPARE_FAILS(model, "fwd", QNNRT_E_UNSUPPORTED, "\"fwd\"", says);
+        PREPARE_FAILS(model, "0/fwd", QNNRT_E_UNSUPPORTED, "shard.bin", says);
+        CHECK(g[1].unsupported == NULL);
+        CHECK_EQ(qnnrt_prepare(model, "good", &run, &error), QNNRT_OK);
+        CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+        CHECK_EQ(qnnrt_run_destroy(run), QNNRT_OK);
+        CLOSE(model);
+    }
 }
 
-TEST(dtype_string_is_refused_by_name)
+TEST(dtypes_that_are_unknown_open_and_are_refused_at_prepare_with_their_number)
 {
     fake_begin("");
-    TEXT_FAILS(GRAPH("in x 1 0608 1 1 -\n"), QNNRT_E_UNSUPPORTED, "shard.bin", "graph \"fwd\"", "\"x\"", "0x0608");
-    /* It is known by name, and the text may not say the opposite. */
-    CHECK_STR(error.text, "string");
+    TRY(dtype_is_not_held("9999", 0x9999, "unknown", "1 1 -"));
+    TRY(dtype_is_not_held("0009", 0x0009, "unknown", "1 1 -"));
+    TRY(dtype_is_not_held("0000", 0x0000, "unknown", "0 -"));
+    TRY(dtype_is_not_held("7ffffffe", 0x7FFFFFFE, "unknown", "1 1 -"));
+    TRY(dtype_is_not_held("7fffffff", 0x7FFFFFFF, "undefined", "1 1 -"));
+    /* Past the range of the enum there is one number for all. */
+    TRY(dtype_is_not_held("80000000", 0x7FFFFFFF, "undefined", "1 1 -"));
+    TRY(dtype_is_not_held("ffffffff", 0x7FFFFFFF, "undefined", "1 1 -"));
+    /* The type goes before its dimensions and its encoding: their numbers cannot be judged. */
+    TRY(dtype_is_not_held("9999", 0x9999, "unknown", "1 0 -"));
+    TRY(dtype_is_not_held("9999", 0x9999, "unknown", "8 4294967295 4294967295 4294967295 4294967295 4294967295 4294967295 4294967295 4294967295 -"));
+    TRY(dtype_is_not_held("9999", 0x9999, "unknown", "1 2 s 0 0"));
+    TRY(dtype_is_not_held("9999", 0x9999, "unknown", "1 2 a 0 2 1 0 nan 0"));
+    /* What would be read from beyond is refused all the same. */
+    TEXT_FAILS(GRAPH("in x 1 9999 2 1 4 - nulldims\n"), QNNRT_E_FORMAT, "\"x\"", "no dimensions");
+    TEXT_FAILS(GRAPH("in x 1 9999 9 1 1 1 1 1 1 1 1 1 -\n"), QNNRT_E_LIMIT, "\"x\"", "rank 9");
+    TEXT_FAILS(GRAPH("in x 1 9999 1 2 a 0 1 1 0\n"), QNNRT_E_FORMAT, "\"x\"", "1 scales", "axis 0 of 2 elements");
+}
+
+TEST(dtype_string_opens_and_is_refused_at_prepare_by_name)
+{
+    fake_begin("");
+    TRY(dtype_is_not_held("0608", 0x0608, "string", "1 1 -"));
+}
+
+/* Nothing of ours lives in an updateable tensor. */
+TEST(dtypes_of_updateable_tensors_do_not_hinder)
+{
+    static const char *const codes[] = { "9999", "0608", "7fffffff" };
+    size_t i;
+    fake_begin("");
+    for (i = 0; i < 3; ++i) {
+        char text[512];
+        qnnrt *model = NULL;
+        qnnrt_run *run = NULL;
+        const qnnrt_graph_info *g;
+        snprintf(text, sizeof(text), GRAPH("in a 7 0232 1 1 -\nupd x 1 %s 1 1 -\n"), codes[i]);
+        TEXT_OPENS(text, &model);
+        g = qnnrt_contexts(model, NULL)->graphs;
+        CHECK_EQ(g->updateable_count, 1);
+        CHECK_EQ(g->updateables[0].dtype, strtoul(codes[i], NULL, 16));
+        CHECK(g->updateables[0].count == 0 && g->updateables[0].bytes == 0);
+        CHECK(g->unsupported == NULL);
+        CHECK_EQ(qnnrt_prepare(model, NULL, &run, &error), QNNRT_OK);
+        CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+        CHECK_EQ(qnnrt_run_destroy(run), QNNRT_OK);
+        CLOSE(model);
+    }
 }
 
 /* ---- encodings ------------------------------------------------------------------------------ */
@@ -2111,14 +2380,27 @@ TEST(limit_arena_bytes_holds_at_its_edge)
 TEST(limit_arena_bytes_stops_many_tensors_of_4_gib)
 {
     char text[4096];
+    qnnrt_limits limits;
     qnnrt *model = NULL;
     unsigned i;
     fake_begin("");
+    memset(&limits, 0, sizeof(limits));
+    limits.arena_bytes = (uint64_t)64 << 30;
     snprintf(text, sizeof(text), "%s", HEAD "graph fwd\nout y 99 0232 1 1 -\n");
     for (i = 0; i < 17; ++i)
         snprintf(text + strlen(text), sizeof(text) - strlen(text), "in x%u %u 0408 2 65535 65537 s 1 0\n", i, i + 1);
-    TEXT_OPENS(text, &model);
+    TEXT_OPENS_WITHIN(&limits, text, &model);
     PREPARE_FAILS(model, NULL, QNNRT_E_LIMIT, "limits.arena_bytes", "68719476736");
+    CLOSE(model);
+}
+
+/* One tensor of 4 GiB less 1 is one too many when there is another. */
+TEST(limit_arena_bytes_is_4_gib_by_default)
+{
+    qnnrt *model = NULL;
+    fake_begin("");
+    TEXT_OPENS(HEAD "graph fwd\nin x 1 0408 2 65535 65537 s 1 0\nout y 2 0232 1 1 -\n", &model);
+    PREPARE_FAILS(model, NULL, QNNRT_E_LIMIT, "limits.arena_bytes (4294967296)", "needs 42949673");
     CLOSE(model);
 }
 
@@ -2171,8 +2453,8 @@ TEST(limit_files_is_256_by_default)
     CLOSE(model);
 }
 
-/* "inputs, outputs and updateables of one context" */
-TEST(limit_tensors_counts_all_of_one_context)
+/* "graphs, inputs, outputs and updateables of one model" */
+TEST(limit_tensors_counts_all_of_one_model)
 {
     static const char text[] = HEAD "graph a\nin x 1 0232 1 1 -\nout y 2 0232 1 1 -\nupd u 3 0232 1 1 -\ngraph b\nin x 1 0232 1 1 -\nout y 2 0232 1 1 -\n";
     qnnrt_limits limits;
@@ -2181,20 +2463,32 @@ TEST(limit_tensors_counts_all_of_one_context)
     qnnrt_desc desc = new_desc();
     fake_begin("");
     memset(&limits, 0, sizeof(limits));
-    limits.tensors = 5;
+    limits.tensors = 7;
     TEXT_OPENS_WITHIN(&limits, text, &model);
     CLOSE(model);
+    limits.tensors = 6;
+    TEXT_FAILS_WITHIN(&limits, text, QNNRT_E_LIMIT, "shard.bin", "graph \"b\"", "more than 6 graphs and tensors", "limits.tensors");
     limits.tensors = 4;
-    TEXT_FAILS_WITHIN(&limits, text, QNNRT_E_LIMIT, "shard.bin", "graph \"b\"", "more than 4 tensors", "limits.tensors");
-    limits.tensors = 2;
-    TEXT_FAILS_WITHIN(&limits, text, QNNRT_E_LIMIT, "shard.bin", "graph \"a\"", "more than 2 tensors", "limits.tensors");
-    /* Of one context: the next one begins anew. */
+    TEXT_FAILS_WITHIN(&limits, text, QNNRT_E_LIMIT, "shard.bin", "graph \"a\"", "more than 4 graphs and tensors", "limits.tensors");
+    limits.tensors = 1;
+    TEXT_FAILS_WITHIN(&limits, text, QNNRT_E_LIMIT, "shard.bin", "2 graphs are announced", "limits.tensors");
+    /* Of one model: the second context has what the first one left. */
     memset(files, 0, sizeof(files));
+    files[0].path = "first.bin";
+    files[1].path = "second.bin";
     files[0].data = files[1].data = text;
     files[0].bytes = files[1].bytes = strlen(text);
     desc.files = files;
     desc.file_count = 2;
-    desc.limits.tensors = 5;
+    desc.limits.tensors = 14;
+    OPENS(NULL, &desc, &model);
+    CLOSE(model);
+    desc.limits.tensors = 13;
+    FAILS(NULL, &desc, QNNRT_E_LIMIT, "second.bin", "graph \"b\"", "more than 13 graphs and tensors", "limits.tensors");
+    desc.limits.tensors = 8;
+    FAILS(NULL, &desc, QNNRT_E_LIMIT, "second.bin", "2 graphs are announced", "limits.tensors");
+    /* And the next model begins anew. */
+    desc.limits.tensors = 14;
     OPENS(NULL, &desc, &model);
     CLOSE(model);
 }
@@ -2225,20 +2519,25 @@ TEST(inspect_makes_no_backend_call_and_prepare_answers_state)
 
 TEST(inspect_reads_what_no_library_here_would_load)
 {
-    qnnrt_desc desc = new_desc();
-    qnnrt_file file;
-    qnnrt *model = NULL;
+    static const char *const texts[] = { ONE_WITH("backend 4\nbuild v9.99\ncore 9 9 9\n") "shared 5\n",
+                                         ONE_WITH("backend 6\nbuild v9.99\ncore 9 9 9\n") "shared 5\n" };
+    size_t i;
     fake_begin("");
-    memset(&file, 0, sizeof(file));
-    file.data = ONE_WITH("backend 4\nbuild v9.99\ncore 9 9 9\n") "shared 5\n";
-    file.bytes = strlen((const char *)file.data);
-    desc.files = &file;
-    desc.file_count = 1;
-    desc.inspect = 1;
-    OPENS(NULL, &desc, &model);
-    CHECK(qnnrt_contexts(model, NULL)->backend_id == 4 && qnnrt_contexts(model, NULL)->core_api.major == 9);
-    CHECK_EQ(qnnrt_contexts(model, NULL)->graphs[0].shared_weights_bytes, 5);
-    CLOSE(model);
+    for (i = 0; i < 2; ++i) {
+        qnnrt_desc desc = new_desc();
+        qnnrt_file file;
+        qnnrt *model = NULL;
+        memset(&file, 0, sizeof(file));
+        file.data = texts[i];
+        file.bytes = strlen(texts[i]);
+        desc.files = &file;
+        desc.file_count = 1;
+        desc.inspect = 1;
+        OPENS(NULL, &desc, &model);
+        CHECK(qnnrt_contexts(model, NULL)->backend_id == (i == 0 ? 4 : 6) && qnnrt_contexts(model, NULL)->core_api.major == 9);
+        CHECK_EQ(qnnrt_contexts(model, NULL)->graphs[0].shared_weights_bytes, i == 0 ? 0 : 5);
+        CLOSE(model);
+    }
 }
 
 TEST(inspect_of_damaged_files_fails_like_an_open)
@@ -2290,7 +2589,10 @@ static const struct { const char *knobs, *bad; qnnrt_result code; const char *sa
     { "", HEAD "nonsense\n",                                     QNNRT_E_FORMAT,      "metadata" },
     { "", ONE_WITH("backend 3\n"),                               QNNRT_E_MISMATCH,    "backend 3" },
     { "", ONE_WITH("build v9.9\n"),                              QNNRT_E_VERSION,     "v9.9" },
-    { "", GRAPH("in x 1 9999 1 1 -\n"),                          QNNRT_E_UNSUPPORTED, "0x9999" },
+    { "", GRAPH("in x 1 0232 1 0 -\n"),                          QNNRT_E_FORMAT,      "dimension of 0" },
+#if defined(__x86_64__)
+    { "", GRAPH("in x 1 0232 1 1 -\nshared 5\n"),                QNNRT_E_UNSUPPORTED, "shares its weights" },
+#endif
     { "", GRAPH("in x 1 0232 9 1 1 1 1 1 1 1 1 1 -\n"),          QNNRT_E_LIMIT,       "rank 9" },
     { "fail=contextCreateFromBinary:0x1389:2", NULL,             QNNRT_E_BACKEND,     "0x1389" },
     { "fail=graphRetrieve:0x1773:2", NULL,                       QNNRT_E_BACKEND,     "0x1773" }
@@ -2418,6 +2720,7 @@ TEST(keep_going_with_inspect_reads_the_others)
     OPENS(three_shards(0, HEAD "nonsense\n"), &desc, &model);
     CHECK(qnnrt_contexts(model, &count)[0].failure != NULL && qnnrt_contexts(model, NULL)[1].failure == NULL && count == 3);
     PREPARE_FAILS(model, "1/fwd", QNNRT_E_STATE, "forward_1.bin", "desc.inspect");
+    PREPARE_FAILS(model, "2/fwd", QNNRT_E_STATE, "forward_2.bin", "desc.inspect");
     CLOSE(model);
 }
 
@@ -2437,13 +2740,18 @@ TEST_MAIN("files")
     RUN(foreign_block_is_an_error_that_says_what_it_looks_like);
     RUN(foreign_short_file_says_what_it_looks_like);
     RUN(foreign_beside_a_good_one_is_skipped_with_a_log_line);
+    RUN(foreign_begins_at_64_bytes);
+    RUN(short_and_refused_files_beside_a_good_one_are_errors);
+    RUN(what_begins_like_a_context_binary_beside_a_good_one_is_an_error);
+    RUN(links_to_nothing_beside_a_good_one_are_errors);
     RUN(foreign_only_is_an_error_with_the_count);
+    RUN(folder_only_is_an_error_with_the_count);
     RUN(foreign_shard_1_of_1_is_an_error);
     RUN(hostile_file_names_do_not_forge_lines);
     RUN(fifo_named_like_a_shard_does_not_hang);
     RUN(folder_named_like_a_shard_is_an_error);
     RUN(symbolic_links_are_followed_and_loops_are_errors);
-    RUN(folders_and_fifos_beside_a_good_one_are_skipped_with_a_log_line);
+    RUN(folders_fifos_and_sockets_beside_a_good_one_are_skipped_with_a_log_line);
     RUN(forward_with_a_gap_names_the_missing_shard);
     RUN(forward_without_0_names_the_missing_shard);
     RUN(forward_0_to_10_are_in_numeric_order);
@@ -2466,11 +2774,14 @@ TEST_MAIN("files")
     RUN(build_id_with_control_characters_is_cleaned_in_errors);
     RUN(weight_shared_htp_binary_is_refused_on_x86_64_before_the_vendor_sees_it);
     RUN(weight_sharing_of_another_backend_is_none_of_ours);
+    RUN(htp_facts_are_read_of_htp_binaries_only);
     RUN(executorch_head_is_stepped_over);
     RUN(executorch_head_may_announce_less_than_follows);
     RUN(executorch_head_that_announces_too_much_is_refused);
     RUN(executorch_head_alone_or_with_under_64_bytes_is_refused_before_the_vendor_sees_it);
     RUN(executorch_head_cut_short_is_refused);
+    RUN(executorch_head_before_anything_beside_a_good_one_is_an_error);
+    RUN(executorch_head_cut_short_beside_a_good_one_is_an_error);
     RUN(files_and_blocks_mixed_keep_their_order_and_names);
     RUN(files_that_are_missing_are_io_errors_with_their_path);
     RUN(files_that_are_foreign_are_errors_and_not_skipped);
@@ -2506,10 +2817,11 @@ TEST_MAIN("files")
     RUN(dimension_0_is_refused_wherever_it_stands);
     RUN(tensor_over_4_gib_opens_and_is_refused_at_prepare_by_name);
     RUN(tensor_of_4_gib_less_1_is_supported);
-    RUN(product_over_2_to_the_64_is_refused_by_name);
+    RUN(product_past_the_address_space_is_refused_by_name);
     RUN(dtypes_that_are_known_have_their_bytes);
-    RUN(dtypes_that_are_unknown_are_refused_with_their_number);
-    RUN(dtype_string_is_refused_by_name);
+    RUN(dtypes_that_are_unknown_open_and_are_refused_at_prepare_with_their_number);
+    RUN(dtype_string_opens_and_is_refused_at_prepare_by_name);
+    RUN(dtypes_of_updateable_tensors_do_not_hinder);
     RUN(scale_that_is_no_scale_is_refused_by_name);
     RUN(scales_at_the_edge_of_floats_are_taken);
     RUN(encoding_on_a_float_type_is_a_log_line_only);
@@ -2528,9 +2840,10 @@ TEST_MAIN("files")
     RUN(limit_file_bytes_is_checked_before_the_file_is_read);
     RUN(limit_arena_bytes_holds_at_its_edge);
     RUN(limit_arena_bytes_stops_many_tensors_of_4_gib);
+    RUN(limit_arena_bytes_is_4_gib_by_default);
     RUN(limit_files_holds_at_its_edge);
     RUN(limit_files_is_256_by_default);
-    RUN(limit_tensors_counts_all_of_one_context);
+    RUN(limit_tensors_counts_all_of_one_model);
     RUN(inspect_makes_no_backend_call_and_prepare_answers_state);
     RUN(inspect_reads_what_no_library_here_would_load);
     RUN(inspect_of_damaged_files_fails_like_an_open);

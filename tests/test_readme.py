@@ -38,7 +38,7 @@ check("the first screen of qnnrt.h", """#define QNNRT_IMPLEMENTATION
 #include <stdio.h>
 int main(void) { int tokens[1] = {0};
 %s
-return logits == NULL; }
+return logits == NULL || bytes == 0; }
 """ % program, [])
 
 for link in re.findall(r"\]\(([^)#:]+)\)", readme):

@@ -724,7 +724,7 @@ TEST(a_name_may_look_like_an_address)
     CHECK(addresses_work(p));
     DONE(&m);
 
-    begin(&m);                        /* and it may be the address of another: then it finds nothing wrong */
+    begin(&m);                        /* and it may be the address of another: the address goes first */
     shard_graph(&m, "fwd"); in(&m, "1/x", TOKENS); out(&m, "h", HIDDEN); in(&m, "x", KV);
     shard_graph(&m, "fwd"); in(&m, "h", HIDDEN); in(&m, "x", MASK); out(&m, "o", KV);
     LOAD(&m);
@@ -732,12 +732,52 @@ TEST(a_name_may_look_like_an_address)
     CHECK(p != NULL);
     CHECK_EQ(slot_of(p, "0/1/x", QNNRT_ROLE_ANY), 0);
     CHECK(slot_of(p, "0/x", QNNRT_ROLE_ANY) > 0);
-    CHECK(slot_of(p, "1/x", QNNRT_ROLE_ANY) == QNNRT_NO_SLOT || slot_of(p, "1/x", QNNRT_ROLE_ANY) == slot_of(p, "1/x", QNNRT_ROLE_INPUT));
     {
-        qnnrt_slot slot;
-        CHECK_EQ(qnnrt_slot_find(p, "1/x", QNNRT_ROLE_ANY, &slot, &m.err), QNNRT_E_ARG);
-        CHECK_STR(m.err.text, "\"0/1/x\"");
+        const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(p);
+        qnnrt_slot slot = slot_of(p, "1/x", QNNRT_ROLE_ANY);
+        CHECK(slot > 0 && slot != slot_of(p, "0/x", QNNRT_ROLE_ANY));
+        CHECK(strcmp(info->slots[slot].tensor->name, "x") == 0);
+        CHECK_EQ(info->slots[slot].first, 1);
+        CHECK_EQ(info->slots[slot].tensor->bytes, 32);                   /* MASK */
+        CHECK_EQ(slot_of(p, "1/x", QNNRT_ROLE_INPUT), slot);
+        CHECK(strcmp(info->slots[slot].address, "1/x") == 0);
+        CHECK(strcmp(info->slots[0].address, "0/1/x") == 0 && strcmp(info->slots[0].tensor->name, "1/x") == 0);
+        CHECK_EQ(qnnrt_slot_find(p, "x", QNNRT_ROLE_ANY, &slot, &m.err), QNNRT_E_ARG);
+        CHECK_EQ(slot, QNNRT_NO_SLOT);
+        CHECK_STR(m.err.text, "\"0/x\"");
+        CHECK_STR(m.err.text, "\"1/x\"");
     }
+    CHECK(addresses_work(p));
+    DONE(&m);
+
+    begin(&m);                        /* the role narrows first: where no such tensor is at the step, the literal name counts */
+    shard_graph(&m, "fwd"); in(&m, "i", TOKENS); out(&m, "h", HIDDEN); out(&m, "1/x", KV);
+    shard_graph(&m, "fwd"); in(&m, "h", HIDDEN); in(&m, "x", MASK); out(&m, "o", KV);
+    LOAD(&m);
+    p = find(&m, NULL);
+    CHECK(p != NULL);
+    CHECK(slot_of(p, "1/x", QNNRT_ROLE_ANY) >= 0 && slot_of(p, "1/x", QNNRT_ROLE_OUTPUT) >= 0);
+    CHECK_EQ(slot_of(p, "1/x", QNNRT_ROLE_ANY), slot_of(p, "1/x", QNNRT_ROLE_INPUT));
+    CHECK_EQ(slot_of(p, "x", QNNRT_ROLE_ANY), slot_of(p, "1/x", QNNRT_ROLE_INPUT));
+    CHECK_EQ(slot_of(p, "0/1/x", QNNRT_ROLE_ANY), slot_of(p, "1/x", QNNRT_ROLE_OUTPUT));
+    CHECK(addresses_work(p));
+    DONE(&m);
+
+    begin(&m);                        /* an address that means two does not fall back to the literal name */
+    shard_graph(&m, "fwd"); in(&m, "1/x", TOKENS); out(&m, "h", HIDDEN);
+    shard_graph(&m, "fwd"); in(&m, "h", HIDDEN); in(&m, "x", MASK); out(&m, "x", KV);
+    LOAD(&m);
+    p = find(&m, NULL);
+    CHECK(p != NULL);
+    {
+        qnnrt_slot slot = 0;
+        CHECK_EQ(qnnrt_slot_find(p, "1/x", QNNRT_ROLE_ANY, &slot, &m.err), QNNRT_E_ARG);
+        CHECK_EQ(slot, QNNRT_NO_SLOT);
+        CHECK_STR(m.err.text, "several");
+    }
+    CHECK(slot_of(p, "1/x", QNNRT_ROLE_INPUT) > 0 && slot_of(p, "1/x", QNNRT_ROLE_OUTPUT) > 0);
+    CHECK_EQ(slot_of(p, "0/1/x", QNNRT_ROLE_ANY), 0);
+    CHECK(addresses_work(p));
     DONE(&m);
 
     begin(&m);                        /* graphs as well */

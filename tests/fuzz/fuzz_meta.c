@@ -116,6 +116,10 @@ static int good(qnnrt_result result, const void *out, const qnnrt_error *err)
     return result == QNNRT_OK;
 }
 
+/* The call first, then what it left in out. */
+static qnnrt_result answer;
+#define GOOD(call, out, err) (answer = (call), good(answer, (out), (err)))
+
 /* ---- the fake ------------------------------------------------------------------------------- */
 
 static void (*fake_stats)(uint64_t *);
@@ -174,19 +178,22 @@ static void defuse(char *text, size_t size)
 
 static qnnrt_limits limits;
 
+__extension__ typedef unsigned __int128 wide;      /* no product of it wraps here before it is looked at */
+
 static void check_tensor(const qnnrt_tensor_info *t)
 {
-    unsigned __int128 count = 1, bytes;
+    wide count = 1, bytes;
     uint32_t i, bits = (uint32_t)t->dtype & 0xFF;
     MUST(t->name != NULL && t->name[0] != '\0' && strlen(t->name) <= limits.name_bytes);
     MUST(t->rank <= limits.rank && (t->rank == 0 || t->dims != NULL));
-    for (i = 0; i < t->rank; ++i) { MUST(t->dims[i] > 0); count *= t->dims[i]; MUST(count <= UINT64_MAX); }
+    for (i = 0; i < t->rank; ++i) MUST(t->dims[i] > 0);
     /* A type without a size is told and never run. */
     if (t->bytes == 0) {
         const char *name = qnnrt_dtype_name(t->dtype);
         MUST(t->count == 0 && (strcmp(name, "unknown") == 0 || strcmp(name, "string") == 0 || strcmp(name, "undefined") == 0));
         return;
     }
+    for (i = 0; i < t->rank; ++i) { count *= t->dims[i]; MUST(count <= UINT64_MAX); }
     bits = bits == 0x64 ? 64 : bits == 0x32 ? 32 : bits == 0x16 || bits == 0x26 ? 16 : bits;
     MUST(bits == 2 || bits == 4 || bits == 8 || bits == 16 || bits == 32 || bits == 64);
     bytes = (count * bits + 7) / 8;
@@ -233,7 +240,7 @@ static void check_pipeline(const qnnrt_pipeline *p)
         const qnnrt_slot_info *s = &info->slots[i];
         qnnrt_slot found = 12345;
         MUST(s->tensor != NULL && s->first <= s->last && s->last < info->step_count && s->address != NULL);
-        (void)good(qnnrt_slot_find(p, s->address, s->role, &found, fresh(&err)), found != QNNRT_NO_SLOT ? s : NULL, &err);
+        (void)GOOD(qnnrt_slot_find(p, s->address, s->role, &found, fresh(&err)), found != QNNRT_NO_SLOT ? s : NULL, &err);
         MUST(found == (qnnrt_slot)i);
     }
 }
@@ -410,10 +417,10 @@ static void play_plan(const qnnrt_pipeline *const *pipelines, size_t count)
         places[i].offset = chance(4) ? chance(1000) : UINT64_MAX - chance(1000);
         outside |= places[i].buffer != QNNRT_BUFFER_CALLER;
     }
-    if (!good(qnnrt_plan_create(&desc, &plan, fresh(&err)), plan, &err)) return;
+    if (!GOOD(qnnrt_plan_create(&desc, &plan, fresh(&err)), plan, &err)) return;
     check_plan(plan, &desc);
     if (qnnrt_plan_get_info(plan)->block_count < 500) mem_desc.guard = control[0] >> 2 & 1;
-    if (good(qnnrt_mem_create(plan, &mem_desc, &mem, fresh(&err)), mem, &err)) {
+    if (GOOD(qnnrt_mem_create(plan, &mem_desc, &mem, fresh(&err)), mem, &err)) {
         MUST(qnnrt_plan_destroy(plan) == QNNRT_E_BUSY);
         for (i = 0; i < desc.buffer_count; ++i) {
             uint64_t offset, bytes;
@@ -423,7 +430,7 @@ static void play_plan(const qnnrt_pipeline *const *pipelines, size_t count)
             memset(data, 0x77, (size_t)bytes);
         }
         for (i = 0; i < desc.entry_count; ++i) {
-            if (!good(qnnrt_run_create(mem, i, &run, fresh(&err)), run, &err)) continue;
+            if (!GOOD(qnnrt_run_create(mem, i, &run, fresh(&err)), run, &err)) continue;
             MUST(qnnrt_mem_destroy(mem) == QNNRT_E_BUSY);
             if (outside) MUST(qnnrt_run_destroy(run) == QNNRT_OK);       /* places may overlap: no promise about content */
             else play_run(run, !entries[i].reuse_inputs);
@@ -476,7 +483,7 @@ static void play_make(qnnrt *model)
         edges[i].to = chance(2) && step.graph->input_count > 0 ? step.graph->inputs[chance(step.graph->input_count)].name
                                                                : some_name(&look, names[1][i], sizeof(names[1][i]));
     }
-    if (!good(qnnrt_pipeline_make(&desc, &p, fresh(&err)), p, &err)) return;
+    if (!GOOD(qnnrt_pipeline_make(&desc, &p, fresh(&err)), p, &err)) return;
     MUST(qnnrt_close(model) == QNNRT_E_BUSY);
     check_pipeline(p);
     one[0] = p;
@@ -514,7 +521,7 @@ static void play_model(qnnrt *model)
             if (strlen(graph->name) < 300 && g < 8) {
                 const qnnrt_pipeline *single = NULL;
                 snprintf(name, sizeof(name), "%u/%s", (unsigned)c, graph->name);
-                (void)good(qnnrt_pipeline_find(model, name, &single, fresh(&err)), single, &err);
+                (void)GOOD(qnnrt_pipeline_find(model, name, &single, fresh(&err)), single, &err);
                 if (single != NULL) check_pipeline(single);
             }
         }
@@ -525,10 +532,10 @@ static void play_model(qnnrt *model)
         size_t k;
         MUST(p != NULL);
         check_pipeline(p);
-        (void)good(qnnrt_pipeline_find(model, qnnrt_pipeline_get_info(p)->name, &found, fresh(&err)), found, &err);
+        (void)GOOD(qnnrt_pipeline_find(model, qnnrt_pipeline_get_info(p)->name, &found, fresh(&err)), found, &err);
         for (k = 0; k < 6; ++k) {
             qnnrt_role role = (qnnrt_role)chance(5);
-            int ok = good(qnnrt_slot_find(p, some_name(qnnrt_pipeline_get_info(p), name, sizeof(name)), role, &slot, fresh(&err)),
+            int ok = GOOD(qnnrt_slot_find(p, some_name(qnnrt_pipeline_get_info(p), name, sizeof(name)), role, &slot, fresh(&err)),
                           slot != QNNRT_NO_SLOT ? name : NULL, &err);
             if (ok) MUST((size_t)slot < qnnrt_pipeline_get_info(p)->slot_count);
             slot = 0;
@@ -538,7 +545,7 @@ static void play_model(qnnrt *model)
     MUST(qnnrt_pipeline_get(model, count) == NULL);
     for (i = 0; i < wired && i < 3; ++i) {
         qnnrt_run *run = NULL;
-        if (good(qnnrt_prepare(model, qnnrt_pipeline_get_info(pipelines[i])->name, &run, fresh(&err)), run, &err)) {
+        if (GOOD(qnnrt_prepare(model, qnnrt_pipeline_get_info(pipelines[i])->name, &run, fresh(&err)), run, &err)) {
             MUST(qnnrt_close(model) == QNNRT_E_BUSY);
             play_run(run, 1);
         }
@@ -599,7 +606,7 @@ static void play(const unsigned char *data, size_t size)
     alloc_fail_at = (uint64_t)(control[7] & 127);
     alloc_fail_on = control[7] >> 7;
     if (!(control[0] & 16)) to = fresh(&err);
-    if (good(qnnrt_open(NULL, &desc, &model, to), model, to)) play_model(model);
+    if (GOOD(qnnrt_open(NULL, &desc, &model, to), model, to)) play_model(model);
     for (i = 0; i < count; ++i) free(blocks[i]);
     MUST(qnnrt_close(model) == QNNRT_OK);
     ledger_empty();
