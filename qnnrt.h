@@ -4916,8 +4916,12 @@ static qnnrt_result qnnrt__context_skip_head(qnnrt__context *context, qnnrt_erro
 {
     static const unsigned char magic[4] = { 0xCD, 0xAB, 0x78, 0x56 };
     uint64_t size;
-    if (context->bytes < QNNRT__CONTEXT_HEAD || memcmp(context->binary, magic, 4) != 0)
+    if (context->bytes < sizeof(magic) || memcmp(context->binary, magic, sizeof(magic)) != 0)
         return QNNRT_OK;
+    if (context->bytes < QNNRT__CONTEXT_HEAD)
+        return qnnrt__fail(err, QNNRT_E_FORMAT,
+                           "%s ends within its ExecuTorch header: %llu bytes of %d", context->info->file,
+                           (unsigned long long)context->bytes, QNNRT__CONTEXT_HEAD);
     memcpy(&size, context->binary + 12, 8);
     if (!qnnrt__size_within(QNNRT__CONTEXT_HEAD, size, context->bytes))
         return qnnrt__fail(
