@@ -3853,13 +3853,16 @@ static void qnnrt__library_path(void *symbol, const char *asked, char out[QNNRT_
    Needs: >>mem >>err >>log >>sort >>dtype >>quant >>abi     Knows nothing of: files, libraries
    ===================================================================================== */
 
+#define QNNRT__TABLE_SCALES 67108864u      /* of per-axis encodings in one model: half a GiB */
+
 /* A context while it is filled; becomes the public view when done. */
 typedef struct qnnrt__table {
     qnnrt__arena        *arena;
     const qnnrt_limits  *limits;
     const char          *file;          /* for messages */
     const char          *graph;         /* for messages: the one being filled, or NULL */
-    uint32_t             tensors_left;
+    uint32_t            *tensors_left;  /* of limits.tensors, for the model as a whole */
+    uint32_t            *scales_left;   /* of QNNRT__TABLE_SCALES, likewise */
     qnnrt_error         *err;
 } qnnrt__table;
 
@@ -3982,6 +3985,11 @@ static qnnrt_result qnnrt__table_quant(qnnrt__table *table, const qnnrt__abi_qua
                                      " %u elements",
                                      tensor->name, values == NULL ? 0u : (unsigned)quant->count,
                                      (int)quant->axis, (unsigned)tensor->dims[quant->axis]);
+        /* Many tensors may share one long list in the file, and each gets a copy of its own. */
+        if (quant->count > *table->scales_left)
+            return qnnrt__table_fail(table, QNNRT_E_LIMIT, "more than %u scales in all encodings",
+                                     (unsigned)QNNRT__TABLE_SCALES);
+        *table->scales_left -= quant->count;
         copied = bw ? qnnrt__table_copy_axis(table, from->u.bw_axis.scales, from->u.bw_axis.offsets,
                                              quant)
                     : qnnrt__table_pairs(table, from->u.axis.pairs, quant);
@@ -4003,7 +4011,7 @@ static qnnrt_result qnnrt__table_quant(qnnrt__table *table, const qnnrt__abi_qua
 static qnnrt_result qnnrt__table_dims(qnnrt__table *table, const uint32_t *dims,
                                       qnnrt_tensor_info *tensor)
 {
-    uint32_t *copy;
+    uint32_t *copy, i;
     qnnrt_result result;
     if (tensor->rank > table->limits->rank)
         return qnnrt__table_fail(
@@ -4019,6 +4027,8 @@ static qnnrt_result qnnrt__table_dims(qnnrt__table *table, const uint32_t *dims,
     tensor->dims = copy;
     result = qnnrt__dtype_bytes(tensor->dtype, tensor->dims, tensor->rank, &tensor->count,
                                 &tensor->bytes);
+    for (i = 0; i < tensor->rank; ++i)
+        if (tensor->dims[i] == 0) result = QNNRT_E_ARG;      /* also where the type has no size */
     if (result == QNNRT_E_ARG)
         return qnnrt__table_fail(table, QNNRT_E_FORMAT, "tensor \"%.200s\" has a dimension of 0",
                                  tensor->name);
@@ -4085,7 +4095,9 @@ static const char *qnnrt__table_twice(const void **names, size_t count)
 static int qnnrt__table_id_order(const void *a, const void *b)
 {
     uint32_t x = ((const qnnrt_tensor_info *)a)->id, y = ((const qnnrt_tensor_info *)b)->id;
-    return x < y ? -1 : x > y;
+    if (x != y) return x < y ? -1 : 1;
+    /* Of one array: the order of the file. */
+    return (uintptr_t)a < (uintptr_t)b ? -1 : (uintptr_t)a > (uintptr_t)b;
 }
 
 /* The vendor matches by id, so two of one kind must not share one. order is room for pointers. */
@@ -4095,13 +4107,14 @@ static qnnrt_result qnnrt__table_ids(qnnrt__table *table, const qnnrt_tensor_inf
     size_t i;
     for (i = 0; i < count; ++i) order[i] = &tensors[i];
     qnnrt__sort(order, count, qnnrt__table_id_order);
-    for (i = 1; i < count; ++i)
-        if (qnnrt__table_id_order(order[i - 1], order[i]) == 0)
+    for (i = 1; i < count; ++i) {
+        const qnnrt_tensor_info *one = (const qnnrt_tensor_info *)order[i - 1];
+        const qnnrt_tensor_info *other = (const qnnrt_tensor_info *)order[i];
+        if (one->id == other->id)
             return qnnrt__table_fail(table, QNNRT_E_FORMAT,
-                                     "%ss \"%.200s\" and \"%.200s\" have one id, %u", kind,
-                                     ((const qnnrt_tensor_info *)order[i - 1])->name,
-                                     ((const qnnrt_tensor_info *)order[i])->name,
-                                     (unsigned)((const qnnrt_tensor_info *)order[i])->id);
+                                     "%ss \"%.200s\" and \"%.200s\" have one id, %u", kind, one->name,
+                                     other->name, (unsigned)one->id);
+    }
     return QNNRT_OK;
 }
 
@@ -4116,14 +4129,14 @@ static qnnrt_result qnnrt__table_tensors(qnnrt__table *table, const qnnrt__abi_t
     uint32_t i;
     *out = NULL;
     *out_count = 0;
-    if (count > table->tensors_left)
+    if (count > *table->tensors_left)
         return qnnrt__table_fail(table, QNNRT_E_LIMIT,
                                  "more than %u graphs and tensors (limits.tensors)",
                                  (unsigned)table->limits->tensors);
     if (count > 0 && from == NULL)
         return qnnrt__table_fail(table, QNNRT_E_FORMAT, "%u %ss are announced and none is there",
                                  (unsigned)count, kind);
-    table->tensors_left -= count;
+    *table->tensors_left -= count;
     tensors = (qnnrt_tensor_info *)qnnrt__arena_alloc(table->arena, count, sizeof(*tensors));
     order = (const void **)qnnrt__mem_alloc(&table->arena->hooks, (uint64_t)count * sizeof(*order));
     result =
@@ -4144,6 +4157,18 @@ static qnnrt_result qnnrt__table_tensors(qnnrt__table *table, const qnnrt__abi_t
     *out = tensors;
     *out_count = count;
     return QNNRT_OK;
+}
+
+/* snprintf behind what is there; what does not fit is cut. */
+static void qnnrt__table_append(char *out, size_t room, const char *format, ...)
+    QNNRT__PRINTF(3, 4);
+static void qnnrt__table_append(char *out, size_t room, const char *format, ...)
+{
+    size_t used = strlen(out);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(out + used, room - used, format, args);
+    va_end(args);
 }
 
 /* Why a graph that reads well cannot be run by this version, or NULL. */
@@ -4167,9 +4192,11 @@ static const char *qnnrt__table_unsupported(qnnrt__arena *arena, const qnnrt_gra
             else if (tensors[i].bytes > UINT32_MAX)
                 why = "is 4 GiB or more, past the vendor's size field";
             if (why == NULL) continue;
-            snprintf(text, sizeof(text), "%s \"%.200s\" %s (%s, 0x%04x)",
-                     side == 0 ? "input" : "output", tensors[i].name, why,
-                     qnnrt_dtype_name(tensors[i].dtype), (unsigned)tensors[i].dtype);
+            snprintf(text, sizeof(text), "%s \"%.200s\" %s", side == 0 ? "input" : "output",
+                     tensors[i].name, why);
+            if (tensors[i].bytes == 0)
+                qnnrt__table_append(text, sizeof(text), " (%s, 0x%04x)",
+                                    qnnrt_dtype_name(tensors[i].dtype), (unsigned)tensors[i].dtype);
             qnnrt__err_clean(text);
             kept = qnnrt__arena_text(arena, text, strlen(text));
             *no_memory = kept == NULL;
@@ -4204,18 +4231,6 @@ static int qnnrt__table_same_facts(const qnnrt_tensor_info *a, const qnnrt_tenso
     return a->dtype == b->dtype && a->rank == b->rank && a->vendor_format == b->vendor_format &&
            (a->rank == 0 || memcmp(a->dims, b->dims, a->rank * sizeof(uint32_t)) == 0) &&
            qnnrt__table_same_quant(&a->quant, &b->quant);
-}
-
-/* snprintf behind what is there; what does not fit is cut. */
-static void qnnrt__table_append(char *out, size_t room, const char *format, ...)
-    QNNRT__PRINTF(3, 4);
-static void qnnrt__table_append(char *out, size_t room, const char *format, ...)
-{
-    size_t used = strlen(out);
-    va_list args;
-    va_start(args, format);
-    vsnprintf(out + used, room - used, format, args);
-    va_end(args);
 }
 
 /* Where two per-axis encodings differ first, for messages; nothing for others. */
@@ -4503,11 +4518,11 @@ static qnnrt_result qnnrt__system_copy(qnnrt__table *table, const qnnrt__abi_inf
     context->build_id = qnnrt__arena_text(table->arena, build != NULL ? build : "",
                                           build != NULL ? strlen(build) : 0);
     if (count == 0) return qnnrt__table_fail(table, QNNRT_E_FORMAT, "it holds no graph");
-    if (count > table->tensors_left)
+    if (count > *table->tensors_left)
         return qnnrt__table_fail(table, QNNRT_E_LIMIT,
                                  "%u graphs are announced, more than limits.tensors leaves",
                                  (unsigned)count);
-    table->tensors_left -= count;
+    *table->tensors_left -= count;
     if (graphs == NULL)
         return qnnrt__table_fail(table, QNNRT_E_FORMAT, "%u graphs are announced and none is there",
                                  (unsigned)count);
@@ -5339,7 +5354,7 @@ struct qnnrt {
     int               guard;
     uint32_t          align;
     uint32_t          users;            /* made pipelines, plans, runs */
-    uint32_t          tensors_left;     /* of limits.tensors, while opening */
+    uint32_t          tensors_left, scales_left;      /* what limits leave, while opening */
     qnnrt__arena      arena;
     qnnrt__context   *contexts;
     qnnrt_context_info *infos;          /* [context_count], the public view */
@@ -5558,7 +5573,7 @@ static qnnrt_result qnnrt__pipeline_by_shape(qnnrt_pipeline *p, uint32_t step, q
     for (k = 0; k < after->input_count && pairs <= 1000; ++k) {
         qnnrt__end *input = &p->inputs[step][k];
         if (input->source != NULL || qnnrt__pipeline_callers(p, input)) continue;
-        looks += before->output_count;
+        looks += (uint64_t)before->output_count * (1 + (uint64_t)input->tensor->quant.count);
         if (looks > QNNRT__PIPELINE_LOOKS)
             return qnnrt__fail(err, QNNRT_E_LIMIT,
                                "steps %u and %u have too many tensors to look for a pair that fits",
@@ -6228,14 +6243,14 @@ static qnnrt_result qnnrt__model_context(qnnrt *model, size_t at, const char *pa
         table.arena = &model->arena;
         table.limits = &model->limits;
         table.file = info->file;
-        table.tensors_left = model->tensors_left;
+        table.tensors_left = &model->tensors_left;
+        table.scales_left = &model->scales_left;
         table.err = err;
         qnnrt__hooks_lock(&model->hooks);
         result = qnnrt__system_read(system, &table, context->binary, context->bytes, info);
         qnnrt__hooks_unlock(&model->hooks);
-        model->tensors_left = table.tensors_left;
         info->metadata_ns = qnnrt__os_clock_ns() - began;
-        if (result == QNNRT_E_FORMAT && info->graph_count == 0)
+        if (result == QNNRT_E_FORMAT && err->vendor_code != 0)
             qnnrt__context_explain(context->binary, context->bytes, err);
     }
     /* Something else than a context binary, as opposed to a damaged one: no file at all, or content
@@ -7301,6 +7316,7 @@ QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, q
     model->align = desc->align != 0 ? desc->align : 64;
     qnnrt__model_limits(&desc->limits, &model->limits);
     model->tensors_left = model->limits.tensors;
+    model->scales_left = QNNRT__TABLE_SCALES;
     scan.arena = &model->arena;
     if (ctx_dir != NULL) result = qnnrt__scan_folder(&scan, ctx_dir, &hooks, err);
     if (result == QNNRT_OK) result = qnnrt__model_backend(model, desc, err);
@@ -7568,7 +7584,7 @@ QNNRT_API qnnrt_result qnnrt_prepare(qnnrt *model, const char *name, qnnrt_run *
     if (result == QNNRT_OK && model->backend == NULL)
         result =
             qnnrt__fail(err, QNNRT_E_STATE, "%s was opened with desc.inspect, for reading only",
-                        model->infos[0].file);
+                        model->infos[entry.pipeline->steps[0].context].file);
     if (result == QNNRT_OK) result = qnnrt__place_plan(&plan_desc, &plan, err);
     if (result == QNNRT_OK) result = qnnrt__place_mem(plan, &mem_desc, &mem, err);
     if (result == QNNRT_OK) result = qnnrt__run_create(mem, 0, 1, out, err);

@@ -790,7 +790,7 @@ TEST(folders_fifos_and_sockets_beside_a_good_one_are_skipped_with_a_log_line)
     char path[2048];
     qnnrt *model = NULL;
     struct sockaddr_un address;
-    int fd;
+    int fd, bound;
     fake_begin("");
     snprintf(path, sizeof(path), "%s/assets.bin", folder);
     CHECK_EQ(mkdir(path, 0700), 0);
@@ -798,13 +798,15 @@ TEST(folders_fifos_and_sockets_beside_a_good_one_are_skipped_with_a_log_line)
     CHECK_EQ(mkfifo(path, 0600), 0);
     memset(&address, 0, sizeof(address));
     address.sun_family = AF_UNIX;
-    CHECK(strlen(folder) + sizeof("/socket.bin") <= sizeof(address.sun_path));
-    strcpy(address.sun_path, folder);
-    strcat(address.sun_path, "/socket.bin");
+    strcpy(address.sun_path, "socket.bin");          /* from within: the name of a socket must be short */
+    CHECK(getcwd(path, sizeof(path)) != NULL);
     fd = socket(AF_UNIX, SOCK_STREAM, 0);
     CHECK(fd >= 0);
-    CHECK_EQ(bind(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
+    CHECK_EQ(chdir(folder), 0);
+    bound = bind(fd, (const struct sockaddr *)&address, sizeof(address));
+    CHECK_EQ(chdir(path), 0);
     CHECK_EQ(close(fd), 0);
+    CHECK_EQ(bound, 0);
     alarm(20);
     OPENS(folder, &desc, &model);
     alarm(0);
@@ -2042,7 +2044,8 @@ TEST(dtypes_that_are_known_have_their_bytes)
     }
 }
 
-/* A type without a size opens, holds nothing, and is refused at prepare by name. */
+/* A type without a size opens, holds nothing, and is refused at prepare by name; a dimension of 0 is refused as ever
+   (dimension_of_0_is_refused and the corpus of the fuzzer). */
 static void dtype_is_not_held(const char *code, unsigned dtype, const char *name, const char *rest)
 {
     static const char *const kinds[] = { "in", "out" };
@@ -2088,7 +2091,6 @@ TEST(dtypes_that_are_unknown_open_and_are_refused_at_prepare_with_their_number)
     TRY(dtype_is_not_held("80000000", 0x7FFFFFFF, "undefined", "1 1 -"));
     TRY(dtype_is_not_held("ffffffff", 0x7FFFFFFF, "undefined", "1 1 -"));
     /* The type goes before its dimensions and its encoding: their numbers cannot be judged. */
-    TRY(dtype_is_not_held("9999", 0x9999, "unknown", "1 0 -"));
     TRY(dtype_is_not_held("9999", 0x9999, "unknown", "8 4294967295 4294967295 4294967295 4294967295 4294967295 4294967295 4294967295 4294967295 -"));
     TRY(dtype_is_not_held("9999", 0x9999, "unknown", "1 2 s 0 0"));
     TRY(dtype_is_not_held("9999", 0x9999, "unknown", "1 2 a 0 2 1 0 nan 0"));

@@ -159,6 +159,19 @@ static int is_control(const char *s, size_t length)
     return (length == 1 && (p[0] < 0x20 || p[0] == 0x7F)) || (length == 2 && p[0] == 0xC2 && p[1] < 0xA0);
 }
 
+/* Characters that turn or break lines in viewers, or that nobody sees: U+061C, U+200B to 200F, 2028 to 202E,
+   2060 to 206F, FEFF. */
+static int is_unseen(const char *s, size_t length)
+{
+    const unsigned char *p = (const unsigned char *)s;
+    if (length == 2) return p[0] == 0xD8 && p[1] == 0x9C;
+    if (length != 3) return 0;
+    if (p[0] == 0xEF) return p[1] == 0xBB && p[2] == 0xBF;
+    if (p[0] != 0xE2) return 0;
+    if (p[1] == 0x80) return (p[2] >= 0x8B && p[2] <= 0x8F) || (p[2] >= 0xA8 && p[2] <= 0xAE);
+    return p[1] == 0x81 && p[2] >= 0xA0 && p[2] <= 0xAF;
+}
+
 /* A name as it may be shown on a terminal: valid UTF-8, everything else as \xNN. To be freed. */
 static char *shown(const char *name)
 {
@@ -166,7 +179,7 @@ static char *shown(const char *name)
     char *to = made;
     while (*name != '\0') {
         size_t length = utf8_length(name);
-        const int as_is = length != 0 && !is_control(name, length);
+        const int as_is = length != 0 && !is_control(name, length) && !is_unseen(name, length);
         if (length == 0) length = 1;
         for (size_t i = 0; i < length; ++i, ++name) {
             if (as_is) *to++ = *name;

@@ -1,0 +1,33 @@
+#!/bin/sh
+# What the examples print on the genuine libraries.
+#     sh tests/test_examples.sh [BUILD_DIR [RELEASE_DIR]]
+# Without the release folder its checks are skipped, or failed with QNNRT_REQUIRE_ALL=1.
+build=${1:-build}
+release=${2:-build/qnn/2.51/onnxruntime_qnn}
+passed=0 failed=0 skipped=0
+out=$(mktemp -d) || exit 1
+trap 'rm -rf "$out"' EXIT
+
+good() { passed=$((passed + 1)); }
+bad() { failed=$((failed + 1)); echo "test_examples: $1: $2"; }
+
+"$build/examples/01_hello" >"$out/text" 2>&1
+if [ $? -eq 2 ] && grep -q '^usage: ' "$out/text"; then good; else bad hello_usage "no usage line, or another status than 2"; fi
+if "$build/examples/01_hello" /no/such/folder >"$out/text" 2>&1; then bad hello_fails "status 0 for a folder that is not there"
+elif grep -q '/no/such/folder' "$out/text"; then good; else bad hello_fails "the folder is not named: $(cat "$out/text")"; fi
+
+if [ -f "$release/libQnnHtp.so" ]; then
+    if "$build/examples/01_hello" tests/data/ctx/qairt2.51/mlp_u8 "$release/libQnnHtp.so" >"$out/text" 2>"$out/log" &&
+        grep -q '^y (ufixed8, 128 elements): ' "$out/text"; then good
+    else bad hello_runs "$(cat "$out/text" "$out/log")"; fi
+    # The first text is known from Qualcomm's own language-model runtime: tests/data/llm/expected.json.
+    expected='And the LORD said unto |him, What is the son of Abraham, and the son of Abimelech the so'
+    if "$build/examples/02_prefill_decode" tests/data/llm/w8a16_one tests/data/llm/w8a16_four "$release/libQnnHtp.so" \
+        >"$out/text" 2>"$out/log" && grep -qxF "$expected" "$out/text"; then good
+    else bad prefill_decode_writes_the_known_text "$(cat "$out/text" "$out/log")"; fi
+    if grep -q 'one arena of [0-9]* bytes' "$out/log"; then good; else bad prefill_decode_plans_one_arena "$(cat "$out/log")"; fi
+elif [ "${QNNRT_REQUIRE_ALL:-0}" = 1 ]; then bad genuine "no libQnnHtp.so in $release: make qnn-libs"
+else skipped=$((skipped + 3)); fi
+
+if [ $skipped -gt 0 ]; then echo "$passed passed, $failed failed, $skipped skipped"; else echo "$passed passed, $failed failed"; fi
+[ $failed -eq 0 ]
