@@ -175,6 +175,10 @@
 #ifndef QNNRT_H
 #define QNNRT_H
 
+#if defined(__cplusplus) ? __cplusplus < 201103L : !defined(__STDC_VERSION__)
+#error "qnnrt.h needs C99 or C++11, or newer: -std=c99, -std=c++11"
+#endif
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -920,8 +924,8 @@ QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path
    ===================================================================================== */
 
 #include <stdarg.h>
-#include <stdio.h>      /* vsnprintf only */
-#include <stdlib.h>     /* malloc, free: the default allocator */
+#include <stdio.h>      /* snprintf and vsnprintf only                      */
+#include <stdlib.h>     /* malloc and free, the default allocator; getenv   */
 #include <string.h>
 
 #ifndef QNNRT_LOG_SLOTS
@@ -1000,8 +1004,7 @@ static void *qnnrt__os_find(const char *symbol)
 /* Nanoseconds of a monotonic clock; 0 where there is none. */
 static uint64_t qnnrt__os_clock_ns(void)
 {
-    struct { long sec, nsec; } now = { 0, 0 };     /* the layout behind the plain symbol name, 32
-                                                      and 64 bits */
+    struct { long sec, nsec; } now = { 0, 0 };     /* the layout behind the plain symbol name */
     int (*get)(int, void *) = NULL;
     void *found = qnnrt__os_find("clock_gettime");
     memcpy((void *)&get, (const void *)&found, sizeof(get));
