@@ -5595,62 +5595,64 @@ static qnnrt_result qnnrt__pipeline_by_shape(qnnrt_pipeline *p, uint32_t step, q
     return QNNRT_OK;
 }
 
+/* Tensor i of a step, inputs first; NULL behind the last. */
+static qnnrt__end *qnnrt__pipeline_tensor(const qnnrt_pipeline *p, size_t step, size_t i)
+{
+    const qnnrt_graph_info *graph = p->steps[step].graph;
+    if (i < graph->input_count) return &p->inputs[step][i];
+    i -= graph->input_count;
+    return i < graph->output_count ? &p->outputs[step][i] : NULL;
+}
+
+/* A slot begins with an end that has no source. */
+static void qnnrt__pipeline_begin_slot(qnnrt_pipeline *p, qnnrt__end *end)
+{
+    qnnrt_slot_info *slot = &p->slots[p->info.slot_count];
+    end->slot = (qnnrt_slot)p->info.slot_count++;
+    slot->tensor = end->tensor;
+    slot->role = !end->output ? QNNRT_ROLE_INPUT : end->readers > 0 ? QNNRT_ROLE_EDGE : QNNRT_ROLE_OUTPUT;
+    slot->first = slot->last = end->step;
+}
+
+/* An end with a source belongs to the slot of that; fed by an output, it is an edge. */
+static void qnnrt__pipeline_join_slot(qnnrt_pipeline *p, qnnrt__end *end, qnnrt_edge_info *edges)
+{
+    qnnrt_edge_info *edge;
+    end->slot = end->source->slot;
+    p->slots[end->slot].last = end->step;
+    if (!end->source->output) return;
+    edge = &edges[p->info.edge_count++];
+    edge->from_step = end->source->step;
+    edge->to_step = end->step;
+    edge->from = end->source->tensor;
+    edge->to = end->tensor;
+    edge->slot = end->slot;
+    edge->reason = end->reason;
+}
+
 /* Number the slots in the order in which steps list their tensors, and describe them. */
 static qnnrt_result qnnrt__pipeline_number(qnnrt_pipeline *p, qnnrt_error *err)
 {
-    size_t slots = 0, edges = 0, step, i, pass;
-    qnnrt_slot_info *infos = NULL;
-    qnnrt_edge_info *list = NULL;
-    for (pass = 0; pass < 2; ++pass) {
-        size_t slot = 0, edge = 0;
-        for (step = 0; step < p->info.step_count; ++step) {
-            const qnnrt_graph_info *graph = p->steps[step].graph;
-            for (i = 0; i < graph->input_count + graph->output_count; ++i) {
-                qnnrt__end *end = i < graph->input_count
-                                      ? &p->inputs[step][i]
-                                      : &p->outputs[step][i - graph->input_count];
-                if (end->source == NULL) {
-                    if (pass == 1) {
-                        end->slot = (qnnrt_slot)slot;
-                        infos[slot].tensor = end->tensor;
-                        infos[slot].role = !end->output       ? QNNRT_ROLE_INPUT
-                                           : end->readers > 0 ? QNNRT_ROLE_EDGE
-                                                              : QNNRT_ROLE_OUTPUT;
-                        infos[slot].first = infos[slot].last = (uint32_t)step;
-                    }
-                    ++slot;
-                    continue;
-                }
-                if (pass == 1) {
-                    end->slot = end->source->slot;
-                    infos[end->slot].last = (uint32_t)step;
-                }
-                if (!end->source->output) continue;
-                if (pass == 1) {
-                    list[edge].from_step = end->source->step;
-                    list[edge].to_step = (uint32_t)step;
-                    list[edge].from = end->source->tensor;
-                    list[edge].to = end->tensor;
-                    list[edge].slot = end->slot;
-                    list[edge].reason = end->reason;
-                }
-                ++edge;
-            }
-        }
-        if (pass == 1) break;
-        slots = slot;
-        edges = edge;
-        infos = (qnnrt_slot_info *)qnnrt__arena_alloc(p->arena, slots, sizeof(*infos));
-        list = (qnnrt_edge_info *)qnnrt__arena_alloc(p->arena, edges, sizeof(*list));
-        if (infos == NULL || list == NULL) return qnnrt__fail_memory(err, "a pipeline");
-        if (slots > INT32_MAX)
-            return qnnrt__fail(err, QNNRT_E_LIMIT, "a pipeline of more than 2^31 tensors");
+    size_t slots = 0, edge_count = 0, at, step, i;
+    qnnrt_edge_info *edges;
+    qnnrt__end *end;
+    for (at = 0; at < p->end_count; ++at) {
+        const qnnrt__end *source = p->by_name[at]->source;
+        slots += source == NULL;
+        edge_count += source != NULL && source->output;
     }
-    p->slots = infos;
-    p->info.slots = infos;
-    p->info.slot_count = slots;
-    p->info.edges = list;
-    p->info.edge_count = edges;
+    if (slots > INT32_MAX)
+        return qnnrt__fail(err, QNNRT_E_LIMIT, "a pipeline of more than 2^31 tensors");
+    p->slots = (qnnrt_slot_info *)qnnrt__arena_alloc(p->arena, slots, sizeof(*p->slots));
+    edges = (qnnrt_edge_info *)qnnrt__arena_alloc(p->arena, edge_count, sizeof(*edges));
+    if (p->slots == NULL || edges == NULL) return qnnrt__fail_memory(err, "a pipeline");
+    p->info.slots = p->slots;
+    p->info.edges = edges;
+    for (step = 0; step < p->info.step_count; ++step)
+        for (i = 0; (end = qnnrt__pipeline_tensor(p, step, i)) != NULL; ++i) {
+            if (end->source == NULL) qnnrt__pipeline_begin_slot(p, end);
+            else qnnrt__pipeline_join_slot(p, end, edges);
+        }
     return QNNRT_OK;
 }
 
@@ -5901,14 +5903,12 @@ static qnnrt_result qnnrt__pipeline_join(qnnrt__join *join)
 }
 
 /* Graphs of one name in several contexts; else equal but for the shard number. */
-static qnnrt_result qnnrt__pipeline_join_names(qnnrt__join *join, size_t context, size_t graph,
-                                               int *joined)
+static qnnrt_result qnnrt__pipeline_join_names(qnnrt__join *join, size_t context, size_t graph)
 {
     qnnrt *model = join->model;
     const char *name = model->infos[context].graphs[graph].name;
     size_t k, members = 0;
     int by_number = 0;
-    *joined = 0;
     for (k = 0; k < model->context_count; ++k) {
         join->members[k] =
             qnnrt__pipeline_graph(model, (const qnnrt_graph_info **const *)join->sorted, k, name);
@@ -5920,7 +5920,6 @@ static qnnrt_result qnnrt__pipeline_join_names(qnnrt__join *join, size_t context
         if (by_number < 0) return qnnrt__fail_memory(join->err, "pipelines");
         if (!by_number) return QNNRT_OK;
     }
-    *joined = 1;
     return qnnrt__pipeline_join(join);
 }
 
@@ -5952,67 +5951,85 @@ static qnnrt_result qnnrt__pipeline_singles(qnnrt__join *join)
     return QNNRT_OK;
 }
 
+/* What a search needs: the graphs of each context in order of name, and which of them are taken. */
+static qnnrt_result qnnrt__pipeline_join_begin(qnnrt__join *join, qnnrt__arena *scratch)
+{
+    qnnrt *model = join->model;
+    size_t contexts = model->context_count, graphs = 0, k, g;
+    join->sorted =
+        (const qnnrt_graph_info ***)qnnrt__arena_alloc(scratch, contexts, sizeof(*join->sorted));
+    join->used = (unsigned char **)qnnrt__arena_alloc(scratch, contexts, sizeof(*join->used));
+    join->members = (ptrdiff_t *)qnnrt__arena_alloc(scratch, contexts, sizeof(*join->members));
+    if (join->sorted == NULL || join->used == NULL || join->members == NULL)
+        return qnnrt__fail_memory(join->err, "pipelines");
+    for (k = 0; k < contexts; ++k) {
+        size_t count = model->infos[k].graph_count;
+        graphs += count;
+        join->sorted[k] =
+            (const qnnrt_graph_info **)qnnrt__arena_alloc(scratch, count, sizeof(**join->sorted));
+        join->used[k] = (unsigned char *)qnnrt__arena_alloc(scratch, count, 1);
+        if (join->sorted[k] == NULL || join->used[k] == NULL)
+            return qnnrt__fail_memory(join->err, "pipelines");
+        for (g = 0; g < count; ++g) join->sorted[k][g] = &model->infos[k].graphs[g];
+        qnnrt__sort((const void **)join->sorted[k], count, qnnrt__pipeline_graph_order);
+    }
+    if ((uint64_t)graphs * contexts > QNNRT__PIPELINE_LOOKS)
+        return qnnrt__fail(join->err, QNNRT_E_LIMIT,
+                           "%u graphs in %u contexts: too many to look for pipelines",
+                           (unsigned)graphs, (unsigned)contexts);
+    model->pipelines = (qnnrt_pipeline **)qnnrt__arena_alloc(&model->arena, (uint64_t)graphs * 2,
+                                                             sizeof(*model->pipelines));
+    return model->pipelines != NULL ? QNNRT_OK : qnnrt__fail_memory(join->err, "pipelines");
+}
+
+/* Pipelines of graphs whose names join them. */
+static qnnrt_result qnnrt__pipeline_join_all(qnnrt__join *join)
+{
+    const qnnrt *model = join->model;
+    size_t k, g;
+    for (k = 0; k < model->context_count; ++k)
+        for (g = 0; g < model->infos[k].graph_count; ++g) {
+            qnnrt_result result = QNNRT_OK;
+            if (!join->used[k][g]) result = qnnrt__pipeline_join_names(join, k, g);
+            if (result != QNNRT_OK) return result;
+        }
+    return QNNRT_OK;
+}
+
+/* Pipelines of what is left: if names join nothing and every context has one graph, all in the
+   order of the files; else each graph alone. */
+static qnnrt_result qnnrt__pipeline_join_rest(qnnrt__join *join)
+{
+    const qnnrt *model = join->model;
+    size_t k, g, c;
+    int in_order = join->count == 0;
+    for (k = 0; k < model->context_count; ++k) in_order &= model->infos[k].graph_count == 1;
+    for (k = 0; k < model->context_count; ++k)
+        for (g = 0; g < model->infos[k].graph_count; ++g) {
+            qnnrt_result result;
+            if (join->used[k][g]) continue;
+            for (c = 0; c < model->context_count; ++c) join->members[c] = in_order ? 0 : -1;
+            join->members[k] = (ptrdiff_t)g;
+            result = qnnrt__pipeline_join(join);
+            if (result != QNNRT_OK) return result;
+        }
+    return QNNRT_OK;
+}
+
 /* Find the pipelines of a model whose tables are complete. */
 static qnnrt_result qnnrt__pipeline_discover(qnnrt *model, qnnrt_error *err)
 {
     qnnrt__join join;
-    size_t k, g, graphs = 0, contexts = model->context_count;
-    int joined, any = 0, one_each = 1, pass;
-    qnnrt_result result = QNNRT_OK;
+    qnnrt_result result;
     qnnrt__arena scratch;
     memset(&join, 0, sizeof(join));
     memset(&scratch, 0, sizeof(scratch));
     scratch.hooks = model->hooks;
     join.model = model;
     join.err = err;
-    join.sorted =
-        (const qnnrt_graph_info ***)qnnrt__arena_alloc(&scratch, contexts, sizeof(*join.sorted));
-    join.used = (unsigned char **)qnnrt__arena_alloc(&scratch, contexts, sizeof(*join.used));
-    join.members = (ptrdiff_t *)qnnrt__arena_alloc(&scratch, contexts, sizeof(*join.members));
-    if (join.sorted == NULL || join.used == NULL || join.members == NULL)
-        result = qnnrt__fail_memory(err, "pipelines");
-    for (k = 0; k < contexts && result == QNNRT_OK; ++k) {
-        size_t count = model->infos[k].graph_count;
-        graphs += count;
-        one_each &= count == 1;
-        join.sorted[k] =
-            (const qnnrt_graph_info **)qnnrt__arena_alloc(&scratch, count, sizeof(**join.sorted));
-        join.used[k] = (unsigned char *)qnnrt__arena_alloc(&scratch, count, 1);
-        if (join.sorted[k] == NULL || join.used[k] == NULL) {
-            result = qnnrt__fail_memory(err, "pipelines");
-            break;
-        }
-        for (g = 0; g < count; ++g) join.sorted[k][g] = &model->infos[k].graphs[g];
-        qnnrt__sort((const void **)join.sorted[k], count, qnnrt__pipeline_graph_order);
-    }
-    if (result == QNNRT_OK && (uint64_t)graphs * contexts > QNNRT__PIPELINE_LOOKS)
-        result = qnnrt__fail(err, QNNRT_E_LIMIT,
-                             "%u graphs in %u contexts: too many to look for pipelines",
-                             (unsigned)graphs, (unsigned)contexts);
-    if (result == QNNRT_OK) {
-        model->pipelines = (qnnrt_pipeline **)qnnrt__arena_alloc(
-            &model->arena, (uint64_t)graphs * 2, sizeof(*model->pipelines));
-        if (model->pipelines == NULL) result = qnnrt__fail_memory(err, "pipelines");
-    }
-    /* First what names join; then, if they join nothing and every context has one graph, the order
-       of the files; then every graph that is left, alone. */
-    for (pass = 0; pass < 2; ++pass)
-        for (k = 0; k < contexts && result == QNNRT_OK; ++k)
-            for (g = 0; g < model->infos[k].graph_count && result == QNNRT_OK; ++g) {
-                size_t c;
-                if (join.used[k][g]) continue;
-                joined = 0;
-                if (pass == 0 && contexts > 1) {
-                    result = qnnrt__pipeline_join_names(&join, k, g, &joined);
-                    any |= joined;
-                    continue;
-                }
-                if (pass == 0) continue;
-                for (c = 0; c < contexts; ++c)
-                    join.members[c] = !any && one_each && contexts > 1 ? 0 : -1;
-                join.members[k] = (ptrdiff_t)g;
-                result = qnnrt__pipeline_join(&join);
-            }
+    result = qnnrt__pipeline_join_begin(&join, &scratch);
+    if (result == QNNRT_OK && model->context_count > 1) result = qnnrt__pipeline_join_all(&join);
+    if (result == QNNRT_OK) result = qnnrt__pipeline_join_rest(&join);
     model->pipeline_count = join.count;
     if (result == QNNRT_OK) result = qnnrt__pipeline_singles(&join);
     qnnrt__arena_free(&scratch);
@@ -7013,27 +7030,20 @@ static void qnnrt__run_point(qnnrt_run *run, qnnrt__run_slot *slot, void *data)
 static qnnrt_result qnnrt__run_gather(qnnrt_run *run, qnnrt_error *err)
 {
     const qnnrt_pipeline *p = run->pipeline;
-    size_t step, i, s, pass;
-    for (pass = 0; pass < 2; ++pass) {
-        for (step = 0; step < p->info.step_count; ++step) {
-            qnnrt__step *to = &run->steps[step];
-            for (i = 0; i < (size_t)to->input_count + to->output_count; ++i) {
-                int output = i >= to->input_count;
-                size_t index = output ? i - to->input_count : i;
-                const qnnrt__end *end = output ? &p->outputs[step][index] : &p->inputs[step][index];
-                qnnrt__run_slot *slot = &run->slots[end->slot];
-                if (pass == 1)
-                    slot->ends[slot->end_count] =
-                        &(output ? to->outputs : to->inputs)[index].body.buffer.data;
-                slot->end_count += 1;
-            }
-        }
-        for (s = 0; s < p->info.slot_count && pass == 0; ++s) {
-            run->slots[s].ends =
-                (void ***)qnnrt__arena_alloc(&run->arena, run->slots[s].end_count, sizeof(void **));
-            if (run->slots[s].ends == NULL) return qnnrt__fail_memory(err, "a run");
-            run->slots[s].end_count = 0;
-        }
+    size_t at, s;
+    for (at = 0; at < p->end_count; ++at) run->slots[p->by_name[at]->slot].end_count += 1;
+    for (s = 0; s < p->info.slot_count; ++s) {
+        qnnrt__run_slot *slot = &run->slots[s];
+        slot->ends = (void ***)qnnrt__arena_alloc(&run->arena, slot->end_count, sizeof(void **));
+        if (slot->ends == NULL) return qnnrt__fail_memory(err, "a run");
+        slot->end_count = 0;
+    }
+    for (at = 0; at < p->end_count; ++at) {
+        const qnnrt__end *end = p->by_name[at];
+        const qnnrt__step *step = &run->steps[end->step];
+        qnnrt__abi_tensor *tensors = end->output ? step->outputs : step->inputs;
+        qnnrt__run_slot *slot = &run->slots[end->slot];
+        slot->ends[slot->end_count++] = &tensors[end->index].body.buffer.data;
     }
     return QNNRT_OK;
 }
