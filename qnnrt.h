@@ -7,8 +7,9 @@
 
        qnnrt *model; qnnrt_run *run; qnnrt_error err; size_t bytes;
        qnnrt_desc desc = {0};                              // every 0 is a default
-       desc.backend_path = "/vendor/lib64/libQnnHtp.so";   // or NULL: searched
+       desc.backend_path = "libs/libQnnHtp.so";            // or NULL: beside the program, then searched
        if (qnnrt_open("model_dir", &desc, &model, &err) != QNNRT_OK) { puts(err.text); return 1; }
+       // NULL: the only pipeline; of several, its name
        if (qnnrt_prepare(model, NULL, &run, &err) != QNNRT_OK) { puts(err.text); return 1; }
        if (qnnrt_bind(run, "input_ids", tokens, sizeof tokens) != QNNRT_OK ||      // no copy
            qnnrt_exec(run) != QNNRT_OK) { puts(qnnrt_run_error(run)->text); return 1; }
@@ -89,6 +90,16 @@
        search. What was really loaded is in qnnrt_backend_info.path. Core interfaces 2.23 to 2.40
        are known by measurement; older ones are refused, newer minors accepted with a log line.
 
+   Sharing a backend
+       Two models on one library share a backend, and with it its log and its lock:
+           qnnrt_backend_open(&backend_desc, &backend, &err);
+           desc.backend = backend;     // path, log level, soc_model, unload, hooks: in backend_desc
+           qnnrt_open("a", &desc, &a, &err);
+           qnnrt_open("b", &desc, &b, &err);
+       Close both models, then qnnrt_backend_close(). Pipelines over several models need it. On the x86-64
+       emulator, models for different NPU generations (v68, v75) cannot be loaded at one time: those
+       loaded first fail to execute (0x44c).
+
    Pipelines and wiring
        Graphs of several shards are one pipeline when their names are equal, or equal but for the
        shard number, or when every context has exactly one graph (then: file order). A pipeline is
@@ -120,11 +131,15 @@
            entries[0].pipeline = prefill; entries[0].group = 1;      // never at the same time
            entries[1].pipeline = decode;  entries[1].group = 1;
            buffers[0].name = "cache";     buffers[0].bytes = cache_bytes;
+           qnnrt_slot_find(decode, "past_key_0_in", QNNRT_ROLE_INPUT, &key_in, &err);
            places[0].entry = 1; places[0].slot = key_in; places[0].buffer = 0;
+           plan_desc.entries = entries;   plan_desc.entry_count = 2; // buffers and places alike
            qnnrt_plan_create(&plan_desc, &plan, &err);               // offsets only
            qnnrt_mem_create(plan, NULL, &mem, &err);
+           qnnrt_run_create(mem, 0, &prefill_run, &err);
            qnnrt_run_create(mem, 1, &decode_run, &err);
-           qnnrt_bind_at(decode_run, key_in, mem, cache_offset + moved);
+           qnnrt_mem_buffer(mem, 0, &cache_offset, NULL);
+           qnnrt_bind_at(decode_run, key_in, mem, cache_offset + moved);   // moved: bytes, your choice
        The whole of it is examples/02_prefill_decode.c. desc.guard gives every tensor pages of its
        own with an inaccessible one behind its last byte, so that an overrun by the caller or the
        backend faults at once; tensors are then aligned to their elements only.
@@ -138,7 +153,8 @@
 
    Closing
        Runs, then mems, plans, made pipelines, models, backends: whatever uses another goes first.
-       QNNRT_E_BUSY means that something still does, and nothing was freed. When the DSP has
+       QNNRT_E_BUSY means that something still does, and nothing was freed. (From qnnrt_exec() it means
+       that another run of the group is executing.) When the DSP has
        restarted (vendor codes 1007, 1011), close everything and open it again.
 
    Threads
@@ -155,8 +171,8 @@
            desc.hooks.log = to_logcat;
 
    On a phone
-       Ship from one release: libQnnHtp.so, libQnnSystem.so, and for each NPU generation XX (73, 75,
-       79, 81) libQnnHtpVXXStub.so and libQnnHtpVXXSkel.so. Set ADSP_LIBRARY_PATH to the folder of
+       Ship from one release: libQnnHtp.so, libQnnSystem.so, and for each NPU generation XX (68,
+       69, 73, 75, 79, 81) libQnnHtpVXXStub.so and libQnnHtpVXXSkel.so. Set ADSP_LIBRARY_PATH to the folder of
        the skel before opening (several folders: ';', not ':'). Have libraries unpacked at install
        (useLegacyPackaging) and declare <uses-native-library android:name="libcdsprpc.so"
        android:required="false"/>; do not ship that one. The README has the whole checklist.
@@ -1849,8 +1865,11 @@ static const qnnrt__codes_cause qnnrt__codes_causes[] = {
     { 1009, "the skel library for this NPU is missing or not on the DSP's search path",
       "put libQnnHtpV<arch>Skel.so in a folder named in ADSP_LIBRARY_PATH (separator ';')" },
     { 1011, "the DSP restarted; every handle is dead", "close the model and open it again" },
-    { 1100, "an earlier step failed; this is an echo",
-      "look at the first line that the library logged" },
+    { 1100,
+      "the call failed inside the library; the first line that it logged has the reason. On x86-64:"
+      " contexts for different NPU generations (v68, v75) are loaded in this process, and the"
+      " emulator runs those loaded last only",
+      "read that line; on x86-64 close one model before the other is opened" },
     { 4000,
       "there is no NPU to talk to: not a Snapdragon, or libcdsprpc.so is not visible to the app",
       "run on the device; on Android declare <uses-native-library "
@@ -4605,6 +4624,7 @@ struct qnnrt_backend {
                                                       begin */
     qnnrt__abi_handle           log, backend, device;
     uint32_t                    users;             /* models */
+    uint32_t                    dsp_arch;          /* of the context loaded last, 0: not stated */
     qnnrt_backend_info          info;
     char                        path[QNNRT__PATH_MAX];
     char                        provider_name[64];
@@ -4747,7 +4767,9 @@ static qnnrt_result qnnrt__backend_create(qnnrt_backend *b, uint32_t soc_model, 
     if (code != 0 || b->device == NULL) {
         b->device = NULL;
         qnnrt__fail(err, QNNRT_E_BACKEND, "cannot create a device on %s", b->path);
-        if (soc_model != 0) qnnrt__err_add(err, " with soc_model %u", (unsigned)soc_model);
+        if (soc_model != 0)
+            qnnrt__err_add(err, " with soc_model %u (a chip that the library does not know? 0 leaves"
+                                " the choice to it)", (unsigned)soc_model);
         return qnnrt__codes_explain(err,
                                     code == 0 ? "deviceCreate (without a handle)" : "deviceCreate",
                                     code, b->log_slot, b->mark);
@@ -5098,6 +5120,14 @@ static qnnrt_result qnnrt__context_create(qnnrt__context *context, qnnrt_backend
             err, code == 0 ? "graphRetrieve (without a handle)" : "graphRetrieve", code,
             b->log_slot, b->mark);
     }
+#if defined(__x86_64__) || defined(_M_X64)
+    if (b->dsp_arch != 0 && context->info->dsp_arch != 0 && b->dsp_arch != context->info->dsp_arch)
+        qnnrt__log(&b->hooks, QNNRT_LOG_WARN, "context", 0,
+                   "%s is for NPU generation v%u and others on this backend are for v%u; the x86-64"
+                   " emulator runs only those loaded last", context->info->file,
+                   (unsigned)context->info->dsp_arch, (unsigned)b->dsp_arch);
+#endif
+    if (context->info->dsp_arch != 0) b->dsp_arch = context->info->dsp_arch;
     context->info->create_ns = qnnrt__os_clock_ns() - began;
     return QNNRT_OK;
 }
@@ -6063,7 +6093,7 @@ static qnnrt_result qnnrt__pipeline_find(const qnnrt *model, const char *name,
     int by_graph;
     if (name == NULL && model->pipeline_count == 1) name = model->pipelines[0]->info.name;
     if (name == NULL) {
-        qnnrt__fail(err, QNNRT_E_NOT_FOUND, "the model has %u pipelines: say which",
+        qnnrt__fail(err, QNNRT_E_NOT_FOUND, "the model has %u pipelines: give the name of one",
                     (unsigned)model->pipeline_count);
         qnnrt__pipeline_list(model, err);
         return QNNRT_E_NOT_FOUND;

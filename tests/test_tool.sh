@@ -63,6 +63,7 @@ is() {
 
 # says NAME FILE TEXT: $tmp/FILE holds the text
 says() { check "$1" "no '$3' in $2: $(head -n 3 "$tmp/$2")" grep -qF -- "$3" "$tmp/$2"; }
+lacks() { check "$1" "'$3' in $2" sh -c '! grep -q -- "$1" "$2"' - "$3" "$tmp/$2"; }
 silent() { check "$1" "$2 holds $(head -n 1 "$tmp/$2")" test ! -s "$tmp/$2"; }
 
 # wrong NAME TEXT ARGUMENT ...: a usage error in one line that names the option
@@ -119,7 +120,7 @@ print(eval(sys.argv[2]))' "$3" "$4" 2>&1)
 
 values='ctx_dir retrieve_context backend_so backend system_so system_library log_level align bind_plan_out
 graph input input_data_type output_dir output_data_type num_inferences soc_model'
-flags='keep_going read guard json version help'
+flags='keep_going read guard inspect json version help'
 
 run --help
 is help 0
@@ -355,6 +356,17 @@ equal graphs_of_one_name '0_first 1_first' "$(ls "$tmp/o13" | tr '\n' ' ' | sed 
 
 fake --ctx_dir "$tmp/broken"
 is broken_shard 1
+fake --ctx_dir "$tmp/cut" --inspect
+is inspect_of_what_is_not_wired 1
+says inspect_shows_tensors out 'forward_1.bin'
+fake --ctx_dir "$tmp/m" --inspect
+is inspect 0
+says inspect_shows_the_model out 'forward_0.bin'
+lacks inspect_opens_no_backend out '^backend '
+lacks inspect_runs_nothing out '^run '
+fake --ctx_dir "$tmp/m" --inspect --output_dir "$tmp/never"
+is inspect_writes_nothing 2
+
 fake --ctx_dir "$tmp/broken" --keep_going
 is keep_going_with_a_broken_shard 1
 says keep_going_names_the_shard err forward_1.bin

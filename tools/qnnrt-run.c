@@ -51,6 +51,7 @@ typedef struct settings {
     size_t          context_count, graph_count, input_count;
     qnnrt_log_level log_level;         /* 0: no log       */
     uint32_t        align, soc_model, inferences;
+    int             inspect;
     number_form     input_form, output_form;
     int             keep_going, read, guard, json;
 } settings;
@@ -374,7 +375,7 @@ static void json_version(json *j, const char *key, qnnrt_version_info version)
 typedef enum option_id {
     OPTION_CTX_DIR, OPTION_RETRIEVE_CONTEXT, OPTION_BACKEND, OPTION_SYSTEM, OPTION_LOG_LEVEL, OPTION_ALIGN,
     OPTION_BIND_PLAN_OUT, OPTION_GRAPH, OPTION_INPUT, OPTION_INPUT_DATA_TYPE, OPTION_OUTPUT_DIR,
-    OPTION_OUTPUT_DATA_TYPE, OPTION_NUM_INFERENCES, OPTION_KEEP_GOING, OPTION_READ, OPTION_GUARD,
+    OPTION_OUTPUT_DATA_TYPE, OPTION_NUM_INFERENCES, OPTION_INSPECT, OPTION_KEEP_GOING, OPTION_READ, OPTION_GUARD,
     OPTION_SOC_MODEL, OPTION_JSON, OPTION_VERSION, OPTION_HELP
 } option_id;
 
@@ -420,6 +421,8 @@ static const option options[] = {
     {OPTION_ALIGN, "align", NULL, "N", 0, "alignment of tensors in bytes, a power of two (default 64)"},
     {OPTION_GUARD, "guard", NULL, NULL, 0, "inaccessible pages behind every tensor"},
     {OPTION_READ, "read", NULL, NULL, 0, "read files into memory instead of mapping them"},
+    {OPTION_INSPECT, "inspect", NULL, NULL, 0,
+     "show what is in the files, with libQnnSystem.so alone: no backend is\nopened and nothing runs"},
     {OPTION_KEEP_GOING, "keep_going", NULL, NULL, 0, "go on after a shard, a pipeline or an inference that failed"},
     {OPTION_LOG_LEVEL, "log_level", NULL, "LEVEL", 0,
      "print log lines up to this level to standard error (default: none):\n1 error, 2 warn, 3 info, 4 verbose, "
@@ -509,6 +512,7 @@ static int parse_option(settings *set, const option *o, const char *name, const 
     case OPTION_GRAPH:            set->graphs[set->graph_count++] = value; break;
     case OPTION_INPUT:            return parse_input(set, value);
     case OPTION_OUTPUT_DIR:       set->output_dir = value; break;
+    case OPTION_INSPECT:          set->inspect = 1; break;
     case OPTION_KEEP_GOING:       set->keep_going = 1; break;
     case OPTION_READ:             set->read = 1; break;
     case OPTION_GUARD:            set->guard = 1; break;
@@ -603,6 +607,9 @@ static int parse_options(tool *t, int argc, char **argv, int *answered)
         return usage("--ctx_dir and --retrieve_context exclude each other");
     if (set->ctx_dir == NULL && set->context_count == 0)
         return usage("--ctx_dir or --retrieve_context is needed");
+    if (set->inspect && (set->input_count > 0 || set->output_dir != NULL))
+        return usage("--inspect runs nothing: it goes with neither --input nor --output_dir");
+    if (set->inspect) set->inferences = 0;
     if (set->json && set->plan_out != NULL && strcmp(set->plan_out, "-") == 0)
         return usage("--json and --bind_plan_out - both want standard output");
     return STATUS_OK;
@@ -665,7 +672,9 @@ static void say_contexts(const tool *t)
             if (build[0] != '\0') say(t, ", made by %s", build);
             if (c->soc_model != 0) say(t, ", SoC %lu", (unsigned long)c->soc_model);
             if (c->dsp_arch != 0) say(t, ", v%lu", (unsigned long)c->dsp_arch);
-            say(t, "; metadata %.3f ms, create %.3f ms\n", ms(c->metadata_ns), ms(c->create_ns));
+            say(t, "; metadata %.3f ms", ms(c->metadata_ns));
+            if (!t->set.inspect) say(t, ", create %.3f ms", ms(c->create_ns));
+            say(t, "\n");
         }
         free(file);
         free(build);
@@ -681,16 +690,23 @@ static int open_model(tool *t)
     backend_desc.log_level = set->log_level;
     backend_desc.soc_model = set->soc_model;
     if (set->log_level != QNNRT_LOG_DEFAULT) backend_desc.hooks.log = print_log_line;
-    if (qnnrt_backend_open(&backend_desc, &t->backend, &err) != QNNRT_OK) {
-        fail(t, NULL, "%s", err.text);
-        return 0;
+    if (!set->inspect) {
+        if (qnnrt_backend_open(&backend_desc, &t->backend, &err) != QNNRT_OK) {
+            fail(t, NULL, "%s", err.text);
+            return 0;
+        }
+        say_backend(t);
     }
-    say_backend(t);
 
     qnnrt_file *files = room_for(set->context_count, sizeof(*files));
     for (size_t i = 0; i < set->context_count; ++i) files[i].path = set->contexts[i];
     qnnrt_desc desc = {0};
     desc.backend = t->backend;
+    if (set->inspect) {
+        desc.inspect = 1;
+        desc.backend_path = set->backend;        /* its folder is where libQnnSystem.so is looked for */
+        desc.hooks.log = backend_desc.hooks.log;
+    }
     desc.system_path = set->system;
     desc.files = set->context_count != 0 ? files : NULL;
     desc.file_count = set->context_count;
