@@ -52,8 +52,9 @@
        mem        memory that follows a plan
        run        an entry of a plan made executable: arrays filled, ready to bind and exec
 
-   BUILD OPTIONS, defined before the implementation is included
-       QNNRT_STATIC           every function is static (default: external)
+   BUILD OPTIONS, defined before the header is first included
+       QNNRT_STATIC           every function is static (default: external). In a shared object define
+                              this, or QNNRT_API with hidden visibility, or two copies meet
        QNNRT_API              replaces the storage and export prefix of all functions
        QNNRT_LOG_SLOTS        backends that can log at one time, 1 to 16 (default 8)
        QNNRT_NO_ERROR_TEXT    drops symbols, causes and fixes of vendor codes (about 9 KB)
@@ -212,6 +213,10 @@
 #endif
 #endif
 
+#ifdef QNNRT_STATIC
+#define QNNRT__DECLARED_STATIC
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -282,6 +287,8 @@ typedef enum qnnrt_log_level {     /* the vendor's own numbers */
                  without a newline; vendor_code is 0 when there is none. Our own lines come at every
                  level, the vendor's up to log_level. A line may still arrive while the backend is
                  being closed.
+   No hook may call qnnrt, throw or longjmp: what it interrupts would leak, or stay locked.
+
    lock, unlock  both or none. Held around every call into the vendor libraries but their loading; a
                  plain mutex will do. The other hooks may be called with it held and must not take
                  it. */
@@ -533,7 +540,8 @@ QNNRT_API const char *qnnrt_get_system_path(const qnnrt *model);
 
 typedef struct qnnrt_pipeline qnnrt_pipeline;
 
-typedef int32_t qnnrt_slot;                     /* index into qnnrt_pipeline_info.slots */
+typedef int32_t qnnrt_slot;                     /* index into qnnrt_pipeline_info.slots; that of
+                                                   another pipeline is not detected */
 #define QNNRT_NO_SLOT ((qnnrt_slot)-1)
 
 typedef enum qnnrt_role {
@@ -729,7 +737,7 @@ typedef struct qnnrt_mem_desc {
    desc     NULL for the default
    Returns  QNNRT_OK; QNNRT_E_ARG (a caller's block that is too small or misaligned: the text has
             both sizes); QNNRT_E_LIMIT (guard pages past the address space); QNNRT_E_MEMORY
-   Frees    qnnrt_mem_destroy(): QNNRT_E_BUSY while a run uses it */
+   Frees    qnnrt_mem_destroy(): QNNRT_E_BUSY while a run was made on it; qnnrt_bind_at() is not counted */
 QNNRT_API qnnrt_result qnnrt_mem_create(qnnrt_plan *plan, const qnnrt_mem_desc *desc,
                                         qnnrt_mem **out, qnnrt_error *err);
 QNNRT_API qnnrt_result qnnrt_mem_destroy(qnnrt_mem *mem);
@@ -777,6 +785,7 @@ QNNRT_API const qnnrt_error *qnnrt_run_error(const qnnrt_run *run);
             NULL: back to the run's memory
    bytes    at least qnnrt_tensor_info.bytes; a larger block is fine, only the tensor's bytes are
             used
+   Blocks of tensors of one step must not overlap unless all are inputs; this is not checked.
 
    Returns  QNNRT_OK; QNNRT_E_NOT_FOUND, QNNRT_E_ARG as in qnnrt_slot_find(); QNNRT_E_MISMATCH (the
             text has both sizes)
@@ -784,10 +793,10 @@ QNNRT_API const qnnrt_error *qnnrt_run_error(const qnnrt_run *run);
 QNNRT_API qnnrt_result qnnrt_bind(qnnrt_run *run, const char *name, void *data, size_t bytes);
 QNNRT_API qnnrt_result qnnrt_bind_slot(qnnrt_run *run, qnnrt_slot slot, void *data, size_t bytes);
 
-/* Let a tensor live at `offset` of a mem (see qnnrt_mem_buffer): moving caches, double buffers,
-   sequences. The mem may be another than the run's own and must outlive the binding.
+/* Let a tensor live within a buffer, at `offset` of its mem (see qnnrt_mem_buffer): moving caches,
+   double buffers, sequences. The mem may be another than the run's own and must outlive the binding.
    Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (no such slot); QNNRT_E_ARG when the tensor would not lie
-            within the mem
+            within one buffer
    Cost     a few stores */
 QNNRT_API qnnrt_result qnnrt_bind_at(qnnrt_run *run, qnnrt_slot slot, const qnnrt_mem *mem,
                                      uint64_t offset);
@@ -949,6 +958,9 @@ QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path
 #endif
 #if QNNRT_LOG_SLOTS < 1 || QNNRT_LOG_SLOTS > 16
 #error "QNNRT_LOG_SLOTS must be 1 to 16"
+#endif
+#if defined(QNNRT_STATIC) && !defined(QNNRT__DECLARED_STATIC)
+#error "define QNNRT_STATIC before qnnrt.h is first included"
 #endif
 #ifdef QNNRT_COMPOSE
 #error "QNNRT_COMPOSE: graph building is declared in this version, not implemented"
@@ -1356,7 +1368,7 @@ static void qnnrt__mem_default_free(void *user, void *data) { (void)user; free(d
 static void *qnnrt__mem_raw(const qnnrt_hooks *hooks, uint64_t bytes)
 {
     return bytes > SIZE_MAX / 2 ? NULL
-                                : hooks->alloc(hooks->alloc_user, bytes == 0 ? 1 : (size_t)bytes);
+                                : (hooks->alloc)(hooks->alloc_user, bytes == 0 ? 1 : (size_t)bytes);
 }
 
 static void *qnnrt__mem_alloc(const qnnrt_hooks *hooks, uint64_t bytes)
@@ -1368,16 +1380,16 @@ static void *qnnrt__mem_alloc(const qnnrt_hooks *hooks, uint64_t bytes)
 
 static void qnnrt__mem_free(const qnnrt_hooks *hooks, void *data)
 {
-    if (data != NULL) hooks->free(hooks->alloc_user, data);
+    if (data != NULL) (hooks->free)(hooks->alloc_user, data);
 }
 
 static void qnnrt__hooks_lock(const qnnrt_hooks *hooks)
 {
-    if (hooks->lock != NULL) hooks->lock(hooks->lock_user);
+    if (hooks->lock != NULL) (hooks->lock)(hooks->lock_user);
 }
 static void qnnrt__hooks_unlock(const qnnrt_hooks *hooks)
 {
-    if (hooks->lock != NULL) hooks->unlock(hooks->lock_user);
+    if (hooks->lock != NULL) (hooks->unlock)(hooks->lock_user);
 }
 
 typedef struct qnnrt__arena_chunk {
@@ -1591,7 +1603,7 @@ static void qnnrt__log(const qnnrt_hooks *hooks, qnnrt_log_level level, const ch
     vsnprintf(line, sizeof(line), format, args);
     va_end(args);
     qnnrt__err_clean(line);
-    hooks->log(hooks->log_user, level, room, vendor_code, line);
+    (hooks->log)(hooks->log_user, level, room, vendor_code, line);
 }
 
 /* One line of the vendor. The format is the vendor library's, which is trusted; what it prints may
@@ -1623,7 +1635,7 @@ static void qnnrt__log_take(qnnrt__log_slot *slot, const char *format, uint32_t 
     }
     qnnrt__os_unlock(&slot->lock);
     if (used && pass && hooks.log != NULL)
-        hooks.log(hooks.log_user, (qnnrt_log_level)level, "vendor", 0, text);
+        (hooks.log)(hooks.log_user, (qnnrt_log_level)level, "vendor", 0, text);
 }
 
 /* One callback per slot: qnnrt__log_call_3 knows that it is number 3. */
@@ -6240,12 +6252,14 @@ static void qnnrt__pipeline_free(qnnrt_pipeline *p)
    Knows nothing of: memory plans, execution
    ===================================================================================== */
 
+#define QNNRT__MODEL_FILES 256u
+
 static void qnnrt__model_limits(const qnnrt_limits *from, qnnrt_limits *to)
 {
     *to = *from;
     if (to->file_bytes == 0) to->file_bytes = (uint64_t)64 << 30;
     if (to->arena_bytes == 0) to->arena_bytes = (uint64_t)4 << 30;
-    if (to->files == 0) to->files = 256;
+    if (to->files == 0) to->files = QNNRT__MODEL_FILES;
     if (to->tensors == 0) to->tensors = 1000000;
     if (to->name_bytes == 0) to->name_bytes = 1024;
     if (to->rank == 0) to->rank = 8;
@@ -6363,9 +6377,12 @@ static qnnrt_result qnnrt__model_load(qnnrt *model, const char *folder, const qn
     for (i = 0; i < count; ++i) {
         char path[QNNRT__PATH_MAX];
         const qnnrt_file *file = folder == NULL ? &desc->files[i] : NULL;
-        const char *name = file == NULL         ? scan->files[i]->name
-                           : file->path != NULL ? file->path
-                                                : "(memory)";
+        char unnamed[32];
+        const char *name = file == NULL ? scan->files[i]->name : file->path;
+        if (name == NULL) {
+            snprintf(unnamed, sizeof(unnamed), count > 1 ? "(memory %u)" : "(memory)", (unsigned)i);
+            name = unnamed;
+        }
         int foreign;
         model->infos[at].file = qnnrt__arena_text(&model->arena, name, strlen(name));
         if (model->infos[at].file == NULL) return qnnrt__fail_memory(err, "names");
@@ -6409,12 +6426,17 @@ static qnnrt_result qnnrt__model_check(const char *ctx_dir, const qnnrt_desc *de
                                        qnnrt_error *err)
 {
     static const qnnrt_hooks none = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
+    uint32_t most = QNNRT__MODEL_FILES;
     size_t i;
     if ((ctx_dir == NULL) == (desc->files == NULL))
         return qnnrt__fail(err, QNNRT_E_ARG,
                            "qnnrt_open: give a folder or desc.files, one of the two");
     if (ctx_dir != NULL && ctx_dir[0] == '\0')
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: the folder's name is empty");
+    if (desc->limits.files != 0) most = desc->limits.files;
+    if (desc->files != NULL && desc->file_count > most)
+        return qnnrt__fail(err, QNNRT_E_LIMIT, "%llu context binaries, more than limits.files (%u)",
+                           (unsigned long long)desc->file_count, (unsigned)most);
     if (desc->files != NULL && desc->file_count == 0)
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.file_count is 0");
     for (i = 0; i < desc->file_count && desc->files != NULL; ++i)
@@ -6468,7 +6490,7 @@ static qnnrt_result qnnrt__model_backend(qnnrt *model, const qnnrt_desc *desc, q
    Knows nothing of: vendor calls
    ===================================================================================== */
 
-enum { QNNRT__SPOT_BLOCK, QNNRT__SPOT_CALLER };
+enum { QNNRT__SPOT_NONE, QNNRT__SPOT_BLOCK, QNNRT__SPOT_CALLER };
 
 typedef struct qnnrt__spot {           /* where a slot of an entry lives */
     int      kind;
@@ -6556,13 +6578,16 @@ static qnnrt_result qnnrt__place_take(qnnrt_plan *plan, const qnnrt_plan_desc *d
         const qnnrt_pipeline_info *info;
         qnnrt__spot *spot;
         if (place->entry >= plan->entry_count)
-            return qnnrt__fail(err, QNNRT_E_ARG, "place %u: there is no entry %u", (unsigned)i,
-                               (unsigned)place->entry);
+            return qnnrt__fail(err, QNNRT_E_ARG, "place %u: there is no entry %llu", (unsigned)i,
+                               (unsigned long long)place->entry);
         info = &plan->entries[place->entry].pipeline->info;
         if (place->slot < 0 || (size_t)place->slot >= info->slot_count)
             return qnnrt__fail(err, QNNRT_E_ARG, "place %u: pipeline \"%.200s\" has no slot %d",
                                (unsigned)i, info->name, (int)place->slot);
         spot = &plan->entries[place->entry].spots[place->slot];
+        if (spot->kind != QNNRT__SPOT_NONE)
+            return qnnrt__fail(err, QNNRT_E_ARG, "place %u: \"%.200s\" of entry %u has a place already",
+                               (unsigned)i, info->slots[place->slot].address, (unsigned)place->entry);
         if (place->buffer == QNNRT_BUFFER_CALLER) { spot->kind = QNNRT__SPOT_CALLER; continue; }
         if (place->buffer >= plan->buffer_count)
             return qnnrt__fail(err, QNNRT_E_ARG, "place %u: there is no buffer %u", (unsigned)i,
@@ -6622,8 +6647,8 @@ static void qnnrt__place_blocks(qnnrt_plan *plan, const qnnrt_plan_desc *desc)
         for (s = 0; s < info->slot_count; ++s) {
             const qnnrt_slot_info *slot = &info->slots[s];
             qnnrt_plan_block *b;
-            if (entry->spots[s].kind != QNNRT__SPOT_BLOCK || entry->spots[s].block != SIZE_MAX)
-                continue;
+            if (entry->spots[s].kind != QNNRT__SPOT_NONE) continue;
+            entry->spots[s].kind = QNNRT__SPOT_BLOCK;
             entry->spots[s].block = block;
             b = &plan->blocks[block];
             b->bytes = slot->tensor->bytes;
@@ -6710,8 +6735,8 @@ static qnnrt_result qnnrt__place_check(const qnnrt_plan_desc *desc, qnnrt_error 
     if ((desc->buffers == NULL && desc->buffer_count > 0) ||
         (desc->places == NULL && desc->place_count > 0))
         return qnnrt__fail(err, QNNRT_E_ARG, "buffers or places are counted and NULL");
-    if (desc->entry_count > 100000 || desc->buffer_count > 100000)
-        return qnnrt__fail(err, QNNRT_E_LIMIT, "a plan of more than 100,000 entries or buffers");
+    if (desc->entry_count > 100000 || desc->buffer_count > 100000 || desc->place_count > 10000000)
+        return qnnrt__fail(err, QNNRT_E_LIMIT, "a plan of more than 100,000 entries or buffers, or 10,000,000 places");
     if (desc->align != 0 && !qnnrt__size_power_of_two(desc->align))
         return qnnrt__fail(err, QNNRT_E_ARG, "align is %u; it must be a power of two",
                            (unsigned)desc->align);
@@ -6742,7 +6767,7 @@ static qnnrt_result qnnrt__place_plan(const qnnrt_plan_desc *desc, qnnrt_plan **
     const qnnrt *model;
     qnnrt_plan *plan;
     uint64_t blocks = desc->buffer_count;
-    size_t e, s;
+    size_t e;
     qnnrt_result result = qnnrt__place_check(desc, err);
     if (result != QNNRT_OK) return result;
     model = desc->entries[0].pipeline->steps[0].model;
@@ -6759,7 +6784,6 @@ static qnnrt_result qnnrt__place_plan(const qnnrt_plan_desc *desc, qnnrt_plan **
         size_t slots = desc->entries[e].pipeline->info.slot_count;
         qnnrt__spot *spots = (qnnrt__spot *)qnnrt__arena_alloc(&plan->arena, slots, sizeof(*spots));
         if (spots == NULL) { plan->entries = NULL; break; }
-        for (s = 0; s < slots; ++s) spots[s].block = SIZE_MAX;      /* no place yet */
         plan->entries[e].spots = spots;
         blocks += slots;
     }
@@ -6968,6 +6992,7 @@ typedef struct qnnrt__run_slot {
     void     ***ends;                   /* [end_count] the pointers in the vendor's tensors */
     uint32_t    end_count;
     uint64_t    bytes;
+    size_t      buffer;                 /* of qnnrt_bind_at, the last */
 } qnnrt__run_slot;
 
 struct qnnrt_run {
@@ -7165,11 +7190,32 @@ static int qnnrt__run_has(const qnnrt_run *run, qnnrt_slot slot)
     return slot >= 0 && (size_t)slot < run->pipeline->info.slot_count;
 }
 
+/* Does a slot at this offset lie within one buffer? The one it was in last is asked first, so that a
+   cache that moves costs one comparison. */
+static int qnnrt__run_in_buffer(qnnrt__run_slot *slot, const qnnrt_mem *mem, uint64_t offset)
+{
+    size_t count = mem->plan->buffer_count, i, at = slot->buffer < count ? slot->buffer : 0;
+    for (i = 0; i < count; ++i) {
+        uint64_t begin = mem->offsets[at];
+        if (offset >= begin && qnnrt__size_within(offset - begin, slot->bytes, mem->plan->blocks[at].bytes)) {
+            slot->buffer = at;
+            return 1;
+        }
+        at = at + 1 < count ? at + 1 : 0;
+    }
+    return 0;
+}
+
 static qnnrt_result qnnrt__run_bind(qnnrt_run *run, qnnrt_slot index, void *data, uint64_t bytes)
 {
     qnnrt__run_slot *slot;
     if (QNNRT__UNLIKELY(!qnnrt__run_has(run, index))) return qnnrt__run_fail_slot(run, index);
     slot = &run->slots[index];
+    if (QNNRT__UNLIKELY(data == NULL && bytes > 0))
+        return qnnrt__fail(&run->error, QNNRT_E_ARG,
+                           "pipeline \"%.200s\": \"%.200s\": data is NULL and bytes is %llu; to go back to"
+                           " the run's memory give NULL and 0", run->pipeline->info.name,
+                           run->pipeline->info.slots[index].address, (unsigned long long)bytes);
     if (QNNRT__UNLIKELY(data != NULL && bytes < slot->bytes))
         return qnnrt__fail(&run->error, QNNRT_E_MISMATCH,
                            "pipeline \"%.200s\": \"%.200s\" needs %llu bytes, the block has %llu",
@@ -7447,9 +7493,10 @@ QNNRT_API qnnrt_result qnnrt_pipeline_make(const qnnrt_pipeline_desc *desc, qnnr
     if (desc == NULL || out == NULL || desc->steps == NULL || desc->step_count == 0 ||
         desc->steps[0].model == NULL || (desc->edges == NULL && desc->edge_count > 0))
         return qnnrt__fail(err, QNNRT_E_ARG,
-                           "qnnrt_pipeline_make: desc, its steps or out is missing");
-    if (desc->step_count > 65535)
-        return qnnrt__fail(err, QNNRT_E_LIMIT, "a pipeline of more than 65,535 steps");
+                           "qnnrt_pipeline_make: desc, its steps, edges that are counted, or out is NULL");
+    if (desc->step_count > 65535 || desc->edge_count > 10000000)
+        return qnnrt__fail(err, QNNRT_E_LIMIT,
+                           "a pipeline of more than 65,535 steps or 10,000,000 edges");
     memset(&arena, 0, sizeof(arena));
     arena.hooks = desc->steps[0].model->hooks;
     p = qnnrt__pipeline_new(&arena, desc->step_count);
@@ -7679,14 +7726,12 @@ QNNRT_API qnnrt_result qnnrt_bind_at(qnnrt_run *run, qnnrt_slot slot, const qnnr
     if (run == NULL) return QNNRT_E_ARG;
     if (mem == NULL) return qnnrt__fail(&run->error, QNNRT_E_ARG, "qnnrt_bind_at: mem is NULL");
     if (!qnnrt__run_has(run, slot)) return qnnrt__run_fail_slot(run, slot);
-    if (!qnnrt__size_within(offset, run->slots[slot].bytes, mem->bytes))
-        return qnnrt__fail(
-            &run->error, QNNRT_E_ARG,
-            "pipeline \"%.200s\": \"%.200s\" of %llu bytes at offset %llu does not lie within"
-            " a mem of %llu bytes",
-            run->pipeline->info.name, run->pipeline->info.slots[slot].address,
-            (unsigned long long)run->slots[slot].bytes, (unsigned long long)offset,
-            (unsigned long long)mem->bytes);
+    if (!qnnrt__run_in_buffer(&run->slots[slot], mem, offset))
+        return qnnrt__fail(&run->error, QNNRT_E_ARG,
+                           "pipeline \"%.200s\": \"%.200s\" of %llu bytes at offset %llu does not lie"
+                           " within a buffer of the mem", run->pipeline->info.name,
+                           run->pipeline->info.slots[slot].address,
+                           (unsigned long long)run->slots[slot].bytes, (unsigned long long)offset);
     qnnrt__run_point(run, &run->slots[slot], mem->data + (size_t)offset);
     return QNNRT_OK;
 }

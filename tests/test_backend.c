@@ -2335,6 +2335,34 @@ TEST(a_library_is_unloaded_when_that_is_asked_for)
     }
 }
 
+/* Seen on the genuine emulator: with v68 and v75 loaded at one time, graphs of the first fail with 0x44c. */
+TEST(models_for_two_generations_at_one_time_are_told_in_the_log)
+{
+    qnnrt_file files[2];
+    qnnrt_desc desc = one_shard();
+    qnnrt_error err;
+    qnnrt *model;
+    host h;
+    files[0] = block("old.bin", HEAD "arch 68\ngraph a\nin ids 1 0032 2 1 4 -\nout x 2 0232 2 1 8 -\n");
+    files[1] = block("new.bin", HEAD "arch 75\ngraph b\nin x 3 0232 2 1 8 -\nout y 4 0232 2 1 8 -\n");
+    desc.files = files;
+    desc.file_count = 2;
+    desc.hooks = host_hooks(&h);
+    fake_begin("");
+    CHECK_EQ(open_it(&desc, &model, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+#if defined(__x86_64__)
+    CHECK_STR(h.lines, "new.bin is for NPU generation v75 and others on this backend are for v68");
+#endif
+    files[1] = block("new.bin", HEAD "arch 68\ngraph b\nin x 3 0232 2 1 8 -\nout y 4 0232 2 1 8 -\n");
+    desc.hooks = host_hooks(&h);
+    CHECK_EQ(open_it(&desc, &model, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    CHECK(strstr(h.lines, "NPU generation") == NULL);
+    TRY(check_host(&h));
+    LEDGER_EMPTY();
+}
+
 TEST_MAIN("backend")
 {
     RUN(a_library_missing_by_path_is_named);
@@ -2417,6 +2445,7 @@ TEST_MAIN("backend")
     RUN(objects_are_made_in_order_and_freed_in_reverse);
     RUN(a_chip_is_asked_for_in_both_layouts_of_the_option);
     RUN(a_device_that_fails_with_a_chip_names_the_chip);
+    RUN(models_for_two_generations_at_one_time_are_told_in_the_log);
     RUN(five_hundred_opens_leave_no_descriptor_and_no_mapping);
     RUN(a_library_is_unloaded_when_that_is_asked_for);
 }

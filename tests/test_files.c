@@ -1283,7 +1283,7 @@ TEST(files_and_blocks_mixed_keep_their_order_and_names)
     desc.files = files;
     desc.file_count = 4;
     OPENS(NULL, &desc, &model);
-    snprintf(expected, sizeof(expected), "%s %s (memory) a name that is no path ", paths[0], paths[1]);
+    snprintf(expected, sizeof(expected), "%s %s (memory 2) a name that is no path ", paths[0], paths[1]);
     FILES_ARE(model, expected);
     CHECK_EQ(qnnrt_pipeline_get_info(qnnrt_pipeline_get(model, 0))->edge_count, 3);
     CLOSE(model);

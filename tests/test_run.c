@@ -654,7 +654,7 @@ TEST(wrong_plans_say_what_is_wrong)
 {
     qnnrt_entry_desc entry;
     qnnrt_buffer_desc buffer;
-    qnnrt_place_desc place;
+    qnnrt_place_desc place, twice[2];
     qnnrt_plan_desc desc;
     qnnrt_plan *plan;
     qnnrt_error err;
@@ -710,6 +710,15 @@ TEST(wrong_plans_say_what_is_wrong)
     place.offset = UINT64_MAX;
     REFUSED(QNNRT_E_ARG, "place 0");
     place.offset = 0;
+    twice[0] = twice[1] = place;
+    twice[1].buffer = QNNRT_BUFFER_CALLER;
+    desc.places = twice;
+    desc.place_count = 2;
+    REFUSED(QNNRT_E_ARG, "place 1: \"k0_in\" of entry 0");
+    desc.place_count = 10000001;
+    REFUSED(QNNRT_E_LIMIT, "10,000,000 places");
+    desc.places = &place;
+    desc.place_count = 1;
     buffer.bytes = 127;
     REFUSED(QNNRT_E_ARG, "127");
     buffer.bytes = UINT64_MAX;
@@ -937,20 +946,23 @@ TEST(a_cache_moves_by_its_pointer_and_two_sequences_take_turns)
         CHECK(memcmp((unsigned char *)qnnrt_mem_buffer(mem, (size_t)sequence, NULL, NULL) + at[sequence], naive[sequence], WINDOW) == 0);
     }
     CHECK(at[0] > 100 && at[1] > 100);
-    {   /* beyond the end */
-        uint64_t peak = qnnrt_plan_get_info(plan)->peak;
+    {   /* within one buffer, or not at all */
         void *before = qnnrt_data_slot(run, in, NULL);
-        char needle[32];
-        CHECK_EQ(qnnrt_bind_at(run, in, mem, peak - WINDOW), QNNRT_OK);
-        CHECK_EQ(qnnrt_bind_at(run, in, mem, peak - WINDOW + 1), QNNRT_E_ARG);
+        uint64_t begin, bytes;
+        CHECK(qnnrt_mem_buffer(mem, 0, &begin, &bytes) != NULL);
+        CHECK_EQ(qnnrt_bind_at(run, in, mem, begin + bytes - WINDOW), QNNRT_OK);
+        CHECK(qnnrt_data_slot(run, in, NULL) == (unsigned char *)qnnrt_mem_buffer(mem, 0, NULL, NULL) + bytes - WINDOW);
+        CHECK(before != qnnrt_data_slot(run, in, NULL));
+        before = qnnrt_data_slot(run, in, NULL);
+        CHECK_EQ(qnnrt_bind_at(run, in, mem, begin + bytes - WINDOW + 1), QNNRT_E_ARG);
         CHECK_STR(qnnrt_run_error(run)->text, "128 bytes");
-        snprintf(needle, sizeof(needle), "%u bytes", (unsigned)peak);
-        CHECK_STR(qnnrt_run_error(run)->text, needle);
+        CHECK_STR(qnnrt_run_error(run)->text, "within a buffer");
+        CHECK_EQ(qnnrt_bind_at(run, in, mem, qnnrt_plan_get_info(plan)->peak), QNNRT_E_ARG);
         CHECK_EQ(qnnrt_bind_at(run, in, mem, UINT64_MAX), QNNRT_E_ARG);
         CHECK_EQ(qnnrt_bind_at(run, in, mem, UINT64_MAX - 64), QNNRT_E_ARG);
         CHECK_EQ(qnnrt_bind_at(run, in, NULL, 0), QNNRT_E_ARG);
         CHECK_EQ(qnnrt_bind_at(NULL, in, mem, 0), QNNRT_E_ARG);
-        CHECK(before != qnnrt_data_slot(run, in, NULL));
+        CHECK(before == qnnrt_data_slot(run, in, NULL));
         CHECK_EQ(qnnrt_bind_slot(run, in, NULL, 0), QNNRT_OK);
     }
     CHECK_EQ(qnnrt_run_destroy(run), QNNRT_OK);
@@ -996,7 +1008,10 @@ TEST(binding_checks_sizes_and_returns_to_own_memory)
     LLM_RIGHT(run, 1);
     CHECK_EQ(block[300], 1);
     CHECK_EQ(block[321], 1);
-    CHECK_EQ(qnnrt_bind(run, "k1_in", NULL, 999), QNNRT_OK);
+    CHECK_EQ(qnnrt_bind(run, "k1_in", NULL, 999), QNNRT_E_ARG);
+    CHECK_STR(qnnrt_run_error(run)->text, "999");
+    CHECK(qnnrt_data(run, "k1_in", NULL) == block);
+    CHECK_EQ(qnnrt_bind(run, "k1_in", NULL, 0), QNNRT_OK);
     CHECK(qnnrt_data(run, "k1_in", NULL) == own);
     CHECK_EQ(qnnrt_bind_slot(run, slot_of(p, "k0_in"), NULL, 0), QNNRT_OK);
     LLM_RIGHT(run, 1);
@@ -1901,7 +1916,7 @@ TEST(null_is_an_error_or_a_documented_nothing)
     CHECK_EQ(qnnrt_bind_slot(NULL, slot, data, 64), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_bind_at(NULL, slot, mem, 0), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_bind_at(run, slot, NULL, 0), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt_bind_at(run, slot, mem2, 0), QNNRT_OK);
+    CHECK_EQ(qnnrt_bind_at(run, slot, mem2, 0), QNNRT_E_ARG);               /* it has no buffers */
     CHECK(qnnrt_data(run, "cos", NULL) != NULL);
     CHECK_EQ(qnnrt_bind_slot(run, slot, NULL, 0), QNNRT_OK);
     count = 7;
