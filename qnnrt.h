@@ -6,8 +6,8 @@
    Link with -ldl. Qualcomm's libraries are opened at run time; see "Finding the libraries".
 
        qnnrt *model; qnnrt_run *run; qnnrt_error err; size_t bytes;
-       qnnrt_desc desc = {0};                              // every 0 is a default
-       desc.backend_path = "libs/libQnnHtp.so";            // or NULL: beside the program, then searched
+       qnnrt_desc desc = {0};                          // every 0 is a default
+       desc.backend_path = "libs/libQnnHtp.so";        // or NULL: beside the program, then searched
        if (qnnrt_open("model_dir", &desc, &model, &err) != QNNRT_OK) { puts(err.text); return 1; }
        // NULL: the only pipeline; of several, its name
        if (qnnrt_prepare(model, NULL, &run, &err) != QNNRT_OK) { puts(err.text); return 1; }
@@ -53,8 +53,8 @@
        run        an entry of a plan made executable: arrays filled, ready to bind and exec
 
    BUILD OPTIONS, defined before the header is first included
-       QNNRT_STATIC           every function is static (default: external). In a shared object define
-                              this, or QNNRT_API with hidden visibility, or two copies meet
+       QNNRT_STATIC           every function is static (default: external). In a shared object
+                              define this, or QNNRT_API with hidden visibility, or two copies meet
        QNNRT_API              replaces the storage and export prefix of all functions
        QNNRT_LOG_SLOTS        backends that can log at one time, 1 to 16 (default 8)
        QNNRT_NO_ERROR_TEXT    drops symbols, causes and fixes of vendor codes (about 9 KB)
@@ -97,9 +97,9 @@
            desc.backend = backend;     // path, log level, soc_model, unload, hooks: in backend_desc
            qnnrt_open("a", &desc, &a, &err);
            qnnrt_open("b", &desc, &b, &err);
-       Close both models, then qnnrt_backend_close(). Pipelines over several models need it. On the x86-64
-       emulator, models for different NPU generations (v68, v75) cannot be loaded at one time: those
-       loaded first fail to execute (0x44c).
+       Close both models, then qnnrt_backend_close(). Pipelines over several models need it. On the
+       x86-64 emulator, models for different NPU generations (v68, v75) cannot be loaded at one
+       time: those loaded first fail to execute (0x44c).
 
    Pipelines and wiring
        Graphs of several shards are one pipeline when their names are equal, or equal but for the
@@ -108,9 +108,8 @@
            1. the nearest earlier output of the same name; unequal dims, dtype or encoding fail the
               wiring
            2. without one, and where no edge leads from a step to the next: the only unmatched
-           output
-              and the only unmatched input of these two that fit each other (inputs that an earlier
-              step takes from the caller, a mask say, are the caller's)
+              output and the only unmatched input of these two that fit each other (inputs that an
+              earlier step takes from the caller, a mask say, are the caller's)
        Every step after the first needs an edge from the one before. What does not fit is refused by
        name: a wrong scale over a cut computes fluent nonsense, so it is never guessed. A pipeline
        that cannot be wired does not fail the open: its single graphs stay callable as
@@ -140,7 +139,7 @@
            qnnrt_run_create(mem, 0, &prefill_run, &err);
            qnnrt_run_create(mem, 1, &decode_run, &err);
            qnnrt_mem_buffer(mem, 0, &cache_offset, NULL);
-           qnnrt_bind_at(decode_run, key_in, mem, cache_offset + moved);   // moved: bytes, your choice
+           qnnrt_bind_at(decode_run, key_in, mem, cache_offset + moved);   // moved: your bytes
        The whole of it is examples/02_prefill_decode.c. desc.guard gives every tensor pages of its
        own with an inaccessible one behind its last byte, so that an overrun by the caller or the
        backend faults at once; tensors are then aligned to their elements only.
@@ -154,9 +153,9 @@
 
    Closing
        Runs, then mems, plans, made pipelines, models, backends: whatever uses another goes first.
-       QNNRT_E_BUSY means that something still does, and nothing was freed. (From qnnrt_exec() it means
-       that another run of the group is executing.) When the DSP has
-       restarted (vendor codes 1007, 1011), close everything and open it again.
+       QNNRT_E_BUSY means that something still does, and nothing was freed. (From qnnrt_exec() it
+       means that another run of the group is executing.) When the DSP has restarted (vendor codes
+       1007, 1011), close everything and open it again.
 
    Threads
        One thread at a time per backend is always safe, and needs no hook. With several, give
@@ -173,10 +172,11 @@
 
    On a phone
        Ship from one release: libQnnHtp.so, libQnnSystem.so, and for each NPU generation XX (68,
-       69, 73, 75, 79, 81) libQnnHtpVXXStub.so and libQnnHtpVXXSkel.so. Set ADSP_LIBRARY_PATH to the folder of
-       the skel before opening (several folders: ';', not ':'). Have libraries unpacked at install
-       (useLegacyPackaging) and declare <uses-native-library android:name="libcdsprpc.so"
-       android:required="false"/>; do not ship that one. The README has the whole checklist.
+       69, 73, 75, 79, 81) libQnnHtpVXXStub.so and libQnnHtpVXXSkel.so. Set ADSP_LIBRARY_PATH to
+       the folder of the skel before opening (several folders: ';', not ':'). Have libraries
+       unpacked at install (useLegacyPackaging) and declare <uses-native-library
+       android:name="libcdsprpc.so" android:required="false"/>; do not ship that one. The README
+       has the whole checklist.
 
    Unproven on device
        All of this ran on Qualcomm's genuine x86-64 libraries of five releases (2.47 to 2.51), in
@@ -251,8 +251,7 @@ typedef enum qnnrt_result {
 typedef struct qnnrt_error {
     qnnrt_result code;
     uint64_t     vendor_code;   /* full answer of the vendor call, 0: none; its low 16 bits count */
-    char         text[2048];    /* UTF-8, never empty after a failure; control characters replaced
-                                   */
+    char         text[2048];    /* UTF-8, never empty after a failure; no control characters */
 } qnnrt_error;
 
 /* "QNNRT_E_IO" and "a file or folder cannot be read" for a result; "unknown" for any other
@@ -282,16 +281,16 @@ typedef enum qnnrt_log_level {     /* the vendor's own numbers */
 
    alloc, free   both or none. alloc returns at least 16-byte aligned memory or NULL; free gets what
                  alloc returned, never NULL. Called on the threads of the caller only.
-   log           callable from any thread, the vendor's included; must copy what it keeps and must
-                 not call back into qnnrt. part is "vendor" or a room of this file; text is one line
-                 without a newline; vendor_code is 0 when there is none. Our own lines come at every
-                 level, the vendor's up to log_level. A line may still arrive while the backend is
-                 being closed.
-   No hook may call qnnrt, throw or longjmp: what it interrupts would leak, or stay locked.
+   log           callable from any thread, the vendor's included; must copy what it keeps. part is
+                 "vendor" or a room of this file; text is one line without a newline; vendor_code is
+                 0 when there is none. Our own lines come at every level, the vendor's up to
+                 log_level. A line may still arrive while the backend is being closed.
 
    lock, unlock  both or none. Held around every call into the vendor libraries but their loading; a
                  plain mutex will do. The other hooks may be called with it held and must not take
-                 it. */
+                 it.
+
+   No hook may call qnnrt, throw or longjmp: what it interrupts would leak, or stay locked. */
 typedef struct qnnrt_hooks {
     void *(*alloc)(void *user, size_t bytes);             /* default: malloc */
     void  (*free)(void *user, void *data);                /* default: free   */
@@ -377,8 +376,7 @@ typedef struct qnnrt_graph_info {
     size_t                   input_count, output_count, updateable_count;
     const qnnrt_tensor_info *inputs, *outputs, *updateables;
     const char              *unsupported;          /* why qnnrt_prepare() will refuse it, or NULL */
-    uint64_t                 spill_fill_bytes;     /* the rest: HTP facts, 0 when the file has none
-                                                      */
+    uint64_t                 spill_fill_bytes;     /* from here: HTP, 0 when not in the file */
     uint64_t                 vtcm_bytes;
     uint64_t                 shared_weights_bytes; /* not 0: its weights are shared with other
                                                       graphs */
@@ -418,8 +416,7 @@ typedef struct qnnrt_backend qnnrt_backend;
 typedef struct qnnrt_backend_desc {
     const char     *path;        /* library to open (default NULL: "libQnnHtp.so"), see "Finding the
                                     libraries" */
-    qnnrt_log_level log_level;   /* most that the library may log (default 0: warnings and errors)
-                                    */
+    qnnrt_log_level log_level;   /* of the library (default 0: warnings and errors) */
     uint32_t        soc_model;   /* HTP: the chip that the device is to be (default 0: the library's
                                     own) */
     int             unload;      /* 1: dlclose when closed (default 0: stay loaded, some crash on
@@ -469,8 +466,9 @@ typedef struct qnnrt_file {
 } qnnrt_file;
 
 typedef struct qnnrt_desc {
-    qnnrt_backend    *backend;       /* an open one to share (default NULL: the model opens its own). The
-                                        options "of the own backend" and hooks must then be zero */
+    qnnrt_backend    *backend;       /* an open one to share (default NULL: the model opens its
+                                        own). The options "of the own backend" and hooks must then
+                                        be zero */
     const char       *backend_path;  /* the own one's library (default NULL: "libQnnHtp.so",
                                         searched) */
     const char       *system_path;   /* (default NULL: libQnnSystem.so beside the backend, else
@@ -481,14 +479,12 @@ typedef struct qnnrt_desc {
     uint32_t          soc_model;     /* of the own backend (default 0: the library's own choice) */
     uint32_t          align;         /* of tensors that qnnrt_prepare places, a power of two
                                         (default 0: 64) */
-    int               inspect;       /* 1: read metadata only; no backend is opened, nothing can run
-                                        */
-    int               keep_going;    /* 1: load what can be loaded, see qnnrt_context_info.failure
-                                        */
+    int               inspect;       /* 1: read metadata only; no backend, nothing can run */
+    int               keep_going;    /* 1: load what loads, see qnnrt_context_info.failure */
     int               read;          /* 1: read files into memory instead of mapping them */
     int               guard;         /* 1: qnnrt_prepare puts guard pages behind every tensor */
-    int               unload;        /* 1: dlclose the own backend's library when closed, and libQnnSystem.so
-                                        once it was read (default 0: stay loaded) */
+    int               unload;        /* 1: dlclose the own backend's library when closed, and
+                                        libQnnSystem.so once it was read (default 0: stay loaded) */
     qnnrt_limits      limits;
     qnnrt_hooks       hooks;         /* of the own backend; with .backend set these must be zero */
 } qnnrt_desc;
@@ -546,8 +542,7 @@ typedef int32_t qnnrt_slot;                     /* index into qnnrt_pipeline_inf
 
 typedef enum qnnrt_role {
     QNNRT_ROLE_ANY = 0,                         /* for look-ups */
-    QNNRT_ROLE_INPUT,                           /* comes from the caller, read by one or more steps
-                                                   */
+    QNNRT_ROLE_INPUT,                           /* from the caller, read by one or more steps */
     QNNRT_ROLE_OUTPUT,                          /* written by a step, read by no other */
     QNNRT_ROLE_EDGE                             /* written by a step and read by later ones */
 } qnnrt_role;
@@ -564,8 +559,7 @@ typedef struct qnnrt_edge_info {
     uint32_t                 from_step, to_step;
     const qnnrt_tensor_info *from, *to;
     qnnrt_slot               slot;
-    const char              *reason;            /* "equal names", "the only pair that fits", "given"
-                                                   */
+    const char              *reason;            /* "equal names", "given", ... */
 } qnnrt_edge_info;
 
 typedef struct qnnrt_step_info {
@@ -656,12 +650,12 @@ typedef struct qnnrt_plan qnnrt_plan;
 typedef struct qnnrt_entry_desc {               /* one pipeline of a plan; may occur twice for two
                                                    runs */
     const qnnrt_pipeline *pipeline;
-    uint32_t group;                             /* entries of one group never run at the same time and share
-                                                   scratch; exec answers QNNRT_E_BUSY when they do
-                                                   (default 0: alone) */
-    int      reuse_inputs;                      /* 1: memory of an input is recycled after its last use, so each
-                                                   input must be written before each exec (default
-                                                   0: kept) */
+    uint32_t group;                             /* entries of one group never run at the same
+                                                   time and share scratch; exec answers
+                                                   QNNRT_E_BUSY when they do (default 0: alone) */
+    int      reuse_inputs;                      /* 1: memory of an input is recycled after its
+                                                   last use, so each input must be written before
+                                                   each exec (default 0: kept) */
 } qnnrt_entry_desc;
 
 typedef struct qnnrt_buffer_desc {              /* keeps its content as long as the mem lives */
@@ -670,7 +664,7 @@ typedef struct qnnrt_buffer_desc {              /* keeps its content as long as 
     uint32_t    align;                          /* (default 0: that of the plan) */
 } qnnrt_buffer_desc;
 
-#define QNNRT_BUFFER_CALLER ((size_t)-1)        /* no memory is planned: must be bound before exec     */
+#define QNNRT_BUFFER_CALLER ((size_t)-1)        /* no memory is planned: must be bound before exec */
 #define QNNRT_NO_ENTRY      ((size_t)-1)        /* qnnrt_plan_block.entry of a buffer */
 
 typedef struct qnnrt_place_desc {               /* where a slot of an entry lives, instead of
@@ -737,7 +731,8 @@ typedef struct qnnrt_mem_desc {
    desc     NULL for the default
    Returns  QNNRT_OK; QNNRT_E_ARG (a caller's block that is too small or misaligned: the text has
             both sizes); QNNRT_E_LIMIT (guard pages past the address space); QNNRT_E_MEMORY
-   Frees    qnnrt_mem_destroy(): QNNRT_E_BUSY while a run was made on it; qnnrt_bind_at() is not counted */
+   Frees    qnnrt_mem_destroy(): QNNRT_E_BUSY while a run made on it lives; a qnnrt_bind_at() of
+            other runs is not counted */
 QNNRT_API qnnrt_result qnnrt_mem_create(qnnrt_plan *plan, const qnnrt_mem_desc *desc,
                                         qnnrt_mem **out, qnnrt_error *err);
 QNNRT_API qnnrt_result qnnrt_mem_destroy(qnnrt_mem *mem);
@@ -794,7 +789,8 @@ QNNRT_API qnnrt_result qnnrt_bind(qnnrt_run *run, const char *name, void *data, 
 QNNRT_API qnnrt_result qnnrt_bind_slot(qnnrt_run *run, qnnrt_slot slot, void *data, size_t bytes);
 
 /* Let a tensor live within a buffer, at `offset` of its mem (see qnnrt_mem_buffer): moving caches,
-   double buffers, sequences. The mem may be another than the run's own and must outlive the binding.
+   double buffers, sequences. The mem may be another than the run's own and must outlive the
+   binding.
    Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (no such slot); QNNRT_E_ARG when the tensor would not lie
             within one buffer
    Cost     a few stores */
@@ -3615,8 +3611,7 @@ typedef struct qnnrt__abi_tensor {                /* vendor: Qnn_Tensor_t       
 } qnnrt__abi_tensor;
 
 typedef struct qnnrt__abi_graph_info {            /* vendor: QnnSystemContext_GraphInfo_t         */
-    uint32_t    version;                          /*  0  1, 2 or 3; each appends to the one before
-                                                     */
+    uint32_t    version;                          /*  0  1, 2 or 3; each appends to the last */
     const char *name;                             /*  8                                           */
     uint32_t    input_count;                      /* 16                                           */
     const qnnrt__abi_tensor *inputs;              /* 24                                           */
@@ -5342,8 +5337,7 @@ static qnnrt_result qnnrt__scan_folder(qnnrt__scan *scan, const char *folder,
     }
     qnnrt__sort((const void **)scan->files, scan->count, qnnrt__scan_order);
     for (i = 0; i < scan->count; ++i) {
-        if (scan->files[i]->kind == kind) { ++kept; continue; } /* sorted by kind: these come first
-                                                                   */
+        if (scan->files[i]->kind == kind) { ++kept; continue; }    /* they come first */
         qnnrt__log(hooks, QNNRT_LOG_INFO, "scan", 0,
                    "%s is left out: %s decides which files are the model", scan->files[i]->name,
                    scan->files[0]->name);
@@ -5386,8 +5380,7 @@ struct qnnrt_pipeline {
     qnnrt_slot_info      *slots;
     qnnrt__end          **inputs;       /* [step] -> [input]: slots of the steps' tensors */
     qnnrt__end          **outputs;
-    const qnnrt__end    **by_name;      /* [end_count] all ends in order of name, step, inputs first
-                                           */
+    const qnnrt__end    **by_name;      /* [end_count] by name, step, inputs first */
     size_t                end_count;
 };
 
@@ -6586,8 +6579,10 @@ static qnnrt_result qnnrt__place_take(qnnrt_plan *plan, const qnnrt_plan_desc *d
                                (unsigned)i, info->name, (int)place->slot);
         spot = &plan->entries[place->entry].spots[place->slot];
         if (spot->kind != QNNRT__SPOT_NONE)
-            return qnnrt__fail(err, QNNRT_E_ARG, "place %u: \"%.200s\" of entry %u has a place already",
-                               (unsigned)i, info->slots[place->slot].address, (unsigned)place->entry);
+            return qnnrt__fail(err, QNNRT_E_ARG,
+                               "place %u: \"%.200s\" of entry %u has a place already",
+                               (unsigned)i, info->slots[place->slot].address,
+                               (unsigned)place->entry);
         if (place->buffer == QNNRT_BUFFER_CALLER) { spot->kind = QNNRT__SPOT_CALLER; continue; }
         if (place->buffer >= plan->buffer_count)
             return qnnrt__fail(err, QNNRT_E_ARG, "place %u: there is no buffer %u", (unsigned)i,
@@ -6736,7 +6731,8 @@ static qnnrt_result qnnrt__place_check(const qnnrt_plan_desc *desc, qnnrt_error 
         (desc->places == NULL && desc->place_count > 0))
         return qnnrt__fail(err, QNNRT_E_ARG, "buffers or places are counted and NULL");
     if (desc->entry_count > 100000 || desc->buffer_count > 100000 || desc->place_count > 10000000)
-        return qnnrt__fail(err, QNNRT_E_LIMIT, "a plan of more than 100,000 entries or buffers, or 10,000,000 places");
+        return qnnrt__fail(err, QNNRT_E_LIMIT,
+                           "a plan of more than 100,000 entries or buffers, or 10,000,000 places");
     if (desc->align != 0 && !qnnrt__size_power_of_two(desc->align))
         return qnnrt__fail(err, QNNRT_E_ARG, "align is %u; it must be a power of two",
                            (unsigned)desc->align);
@@ -7190,14 +7186,14 @@ static int qnnrt__run_has(const qnnrt_run *run, qnnrt_slot slot)
     return slot >= 0 && (size_t)slot < run->pipeline->info.slot_count;
 }
 
-/* Does a slot at this offset lie within one buffer? The one it was in last is asked first, so that a
-   cache that moves costs one comparison. */
+/* Does a slot at this offset lie within one buffer? The one it was in last is asked first, so that
+   a cache that moves costs one comparison. */
 static int qnnrt__run_in_buffer(qnnrt__run_slot *slot, const qnnrt_mem *mem, uint64_t offset)
 {
     size_t count = mem->plan->buffer_count, i, at = slot->buffer < count ? slot->buffer : 0;
     for (i = 0; i < count; ++i) {
-        uint64_t begin = mem->offsets[at];
-        if (offset >= begin && qnnrt__size_within(offset - begin, slot->bytes, mem->plan->blocks[at].bytes)) {
+        uint64_t begin = mem->offsets[at], bytes = mem->plan->blocks[at].bytes;
+        if (offset >= begin && qnnrt__size_within(offset - begin, slot->bytes, bytes)) {
             slot->buffer = at;
             return 1;
         }
@@ -7213,8 +7209,8 @@ static qnnrt_result qnnrt__run_bind(qnnrt_run *run, qnnrt_slot index, void *data
     slot = &run->slots[index];
     if (QNNRT__UNLIKELY(data == NULL && bytes > 0))
         return qnnrt__fail(&run->error, QNNRT_E_ARG,
-                           "pipeline \"%.200s\": \"%.200s\": data is NULL and bytes is %llu; to go back to"
-                           " the run's memory give NULL and 0", run->pipeline->info.name,
+                           "pipeline \"%.200s\": \"%.200s\": data is NULL and bytes is %llu; to go"
+                           " back to the run's memory give NULL and 0", run->pipeline->info.name,
                            run->pipeline->info.slots[index].address, (unsigned long long)bytes);
     if (QNNRT__UNLIKELY(data != NULL && bytes < slot->bytes))
         return qnnrt__fail(&run->error, QNNRT_E_MISMATCH,
@@ -7493,7 +7489,7 @@ QNNRT_API qnnrt_result qnnrt_pipeline_make(const qnnrt_pipeline_desc *desc, qnnr
     if (desc == NULL || out == NULL || desc->steps == NULL || desc->step_count == 0 ||
         desc->steps[0].model == NULL || (desc->edges == NULL && desc->edge_count > 0))
         return qnnrt__fail(err, QNNRT_E_ARG,
-                           "qnnrt_pipeline_make: desc, its steps, edges that are counted, or out is NULL");
+                           "qnnrt_pipeline_make: desc, its steps, counted edges, or out is NULL");
     if (desc->step_count > 65535 || desc->edge_count > 10000000)
         return qnnrt__fail(err, QNNRT_E_LIMIT,
                            "a pipeline of more than 65,535 steps or 10,000,000 edges");
@@ -7728,8 +7724,8 @@ QNNRT_API qnnrt_result qnnrt_bind_at(qnnrt_run *run, qnnrt_slot slot, const qnnr
     if (!qnnrt__run_has(run, slot)) return qnnrt__run_fail_slot(run, slot);
     if (!qnnrt__run_in_buffer(&run->slots[slot], mem, offset))
         return qnnrt__fail(&run->error, QNNRT_E_ARG,
-                           "pipeline \"%.200s\": \"%.200s\" of %llu bytes at offset %llu does not lie"
-                           " within a buffer of the mem", run->pipeline->info.name,
+                           "pipeline \"%.200s\": \"%.200s\" of %llu bytes at offset %llu does not"
+                           " lie within a buffer of the mem", run->pipeline->info.name,
                            run->pipeline->info.slots[slot].address,
                            (unsigned long long)run->slots[slot].bytes, (unsigned long long)offset);
     qnnrt__run_point(run, &run->slots[slot], mem->data + (size_t)offset);
@@ -7754,8 +7750,7 @@ QNNRT_API void *qnnrt_data(qnnrt_run *run, const char *name, size_t *bytes)
 QNNRT_API qnnrt_result qnnrt_exec(qnnrt_run *run)
 {
     if (QNNRT__UNLIKELY(run == NULL)) return QNNRT_E_ARG;
-    run->mark = qnnrt__os_load(run->log_count);      /* should it fail: which lines are of this call
-                                                        */
+    run->mark = qnnrt__os_load(run->log_count);      /* should it fail: what was logged since */
     return QNNRT__UNLIKELY(run->careful) ? qnnrt__run_careful(run) : qnnrt__run_steps(run);
 }
 
