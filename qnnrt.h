@@ -2833,6 +2833,20 @@ static void qnnrt__quant_write_whole(unsigned char *dst, const qnnrt__quant_form
 
 /* ---- entry points -------------------------------------------------------------------------- */
 
+/* Whether values can be converted, and the form to do it with. */
+static qnnrt_result qnnrt__quant_open_f32(const void *stored, qnnrt_dtype dtype,
+                                          const qnnrt_quant *quant, const uint32_t *dims,
+                                          uint32_t rank, size_t begin, const void *values,
+                                          size_t count, qnnrt__quant_form *form)
+{
+    qnnrt_result result = qnnrt__quant_open(dtype, quant, dims, rank, begin, count, form);
+    if (result == QNNRT_OK)
+        result = qnnrt__quant_ready_f32(dtype, quant, dims, rank);
+    if (result != QNNRT_OK)
+        return result;
+    return count != 0 && (stored == NULL || values == NULL) ? QNNRT_E_ARG : QNNRT_OK;
+}
+
 /* Convert count stored elements, from index begin on in row-major order, to float.
 
    src      the tensor's first byte, any alignment
@@ -2855,16 +2869,12 @@ static qnnrt_result qnnrt__quant_read_f32(const void *src, qnnrt_dtype dtype,
     const unsigned char *from = (const unsigned char *)src;
     unsigned char *to = (unsigned char *)dst;
     qnnrt__quant_form form;
-    qnnrt_result result = qnnrt__quant_open(dtype, quant, dims, rank, begin, count, &form);
+    const qnnrt_result result = qnnrt__quant_open_f32(src, dtype, quant, dims, rank, begin, dst,
+                                                      count, &form);
     int plain;
 
-    if (result == QNNRT_OK)
-        result = qnnrt__quant_ready_f32(dtype, quant, dims, rank);
     if (result != QNNRT_OK || count == 0)
         return result;
-    if (src == NULL || dst == NULL)
-        return QNNRT_E_ARG;
-
     if (form.kind == QNNRT__DTYPE_FLOAT) {
         from += begin * (form.bits / 8u);
         if (dtype == QNNRT_DTYPE_F32)
@@ -2908,16 +2918,12 @@ static qnnrt_result qnnrt__quant_write_f32(void *dst, qnnrt_dtype dtype, const q
     const unsigned char *from = (const unsigned char *)src;
     unsigned char *to = (unsigned char *)dst;
     qnnrt__quant_form form;
-    qnnrt_result result = qnnrt__quant_open(dtype, quant, dims, rank, begin, count, &form);
+    const qnnrt_result result = qnnrt__quant_open_f32(dst, dtype, quant, dims, rank, begin, src,
+                                                      count, &form);
     int plain;
 
-    if (result == QNNRT_OK)
-        result = qnnrt__quant_ready_f32(dtype, quant, dims, rank);
     if (result != QNNRT_OK || count == 0)
         return result;
-    if (src == NULL || dst == NULL)
-        return QNNRT_E_ARG;
-
     if (form.kind == QNNRT__DTYPE_FLOAT) {
         to += begin * (form.bits / 8u);
         if (dtype == QNNRT_DTYPE_F32)
