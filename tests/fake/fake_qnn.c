@@ -1225,25 +1225,31 @@ static qerr property_has_capability(uint32_t key)
     return code != 0 ? code : key == 202 ? 0 : E_NOT_SUPPORTED;   /* 202: context binaries */
 }
 
-static qerr backend_create(void *log, const void *const *config, void **out)
+/* A backend or device: what is made on a log. `code` is what the call was told to answer. */
+static qerr logged_create(const char *call, qerr code, enum kind kind, void *log, qerr no_log, void **out)
 {
-    qerr code = enter("backendCreate");
     struct object *o;
-    (void)config;
-    if (out == NULL)
-        return E_BACKEND_ARGUMENT;
     *out = code != 0 ? bogus : NULL;
     if (code != 0)
         return code;
     if (log != NULL && object_find(LOG, log) == NULL)
-        return E_BACKEND_ARGUMENT;
-    if (zeroed("backendCreate"))
+        return no_log;
+    if (zeroed(call))
         return 0;
-    if ((o = object_new(BACKEND)) == NULL)
+    if ((o = object_new(kind)) == NULL)
         return E_MEMORY;
     o->log = object_find(LOG, log);
     *out = o->handle;
     return 0;
+}
+
+static qerr backend_create(void *log, const void *const *config, void **out)
+{
+    const qerr code = enter("backendCreate");
+    (void)config;
+    if (out == NULL)
+        return E_BACKEND_ARGUMENT;
+    return logged_create("backendCreate", code, BACKEND, log, E_BACKEND_ARGUMENT, out);
 }
 
 static qerr backend_get_api_version(struct api_version *out)
@@ -1276,25 +1282,13 @@ static qerr backend_free(void *handle)
 
 static qerr device_create(void *log, const void *const *config, void **out)
 {
-    qerr code = enter("deviceCreate");
-    struct object *o;
+    const qerr code = enter("deviceCreate");
     (void)config;
     if (knobs.devnosup)
         return E_NOT_SUPPORTED;
     if (out == NULL)
         return E_DEVICE_ARGUMENT;
-    *out = code != 0 ? bogus : NULL;
-    if (code != 0)
-        return code;
-    if (log != NULL && object_find(LOG, log) == NULL)
-        return E_LOG_HANDLE;
-    if (zeroed("deviceCreate"))
-        return 0;
-    if ((o = object_new(DEVICE)) == NULL)
-        return E_MEMORY;
-    o->log = object_find(LOG, log);
-    *out = o->handle;
-    return 0;
+    return logged_create("deviceCreate", code, DEVICE, log, E_LOG_HANDLE, out);
 }
 
 static qerr device_free(void *handle)
