@@ -1,0 +1,1427 @@
+/* qnnrt_json.h - v0.1.0 - read and write JSON in C99, strictly, without memory of its own
+
+   In one C or C++ file:                        Everywhere else:
+       #define QNNRT_JSON_IMPLEMENTATION            #include "qnnrt_json.h"
+       #include "qnnrt_json.h"
+   Nothing to link. Where qnnrt.h is implemented this file is implemented too: it needs no line of
+   its own there.
+
+       // {"name": "a", "scales": [0.5, 0.25], "more": {...}}
+       qnnrt_json_reader r;
+       qnnrt_json_begin(&r, text, bytes, NULL);
+       if (qnnrt_json_value(&r) == QNNRT_JSON_OBJECT) {
+           while (qnnrt_json_more(&r)) {                             // one member after the other
+               if (qnnrt_json_is(&r.key, "scales") && qnnrt_json_value(&r) == QNNRT_JSON_ARRAY) {
+                   float scale;
+                   while (qnnrt_json_more(&r))                       // one element after the other
+                       if (qnnrt_json_value(&r) == QNNRT_JSON_NUMBER &&
+                           qnnrt_json_f32(&r.value, &scale)) use(scale);
+                       else break;
+               } else {
+                   qnnrt_json_skip(&r);                              // whatever it is
+               }
+           }
+       }
+       if (!qnnrt_json_end(&r)) printf("byte %u: %s\n", (unsigned)r.error_at, r.error);
+
+   Reading  pulls one value after the other out of the caller's text, which is only read, needs no
+            NUL behind it, and stays where it is: strings and numbers are pieces of it. No memory is
+            allocated and nothing is recursive; open brackets are bits in the reader. One pass, so
+            time is linear in the text, whatever is in it.
+   Strict   RFC 8259 and nothing else: no comments, no trailing commas, no leading zeros, no NaN;
+            UTF-8 is checked; \u0000 and lone surrogates are refused, in keys and values, read or
+            skipped. A byte order mark of UTF-8 before the text is stepped over. Equal keys in one
+            object are both delivered: what they mean is for the caller to say.
+   Numbers  float32 and float64 are rounded once, half to even, from the exact decimal value: no
+            locale, no libm, no rounding mode. Written numbers are the shortest that read back equal.
+   Trust    The text may be hostile. Its size and depth are limited (64 MiB, 64 brackets).
+   Threads  No globals. A reader or writer belongs to one thread at a time.
+   Limits   Fast paths need a little-endian machine; others compile to plain loops.
+
+   BUILD OPTIONS, defined before this file is first included
+       QNNRT_JSON_STATIC      every function is static (default: external)
+       QNNRT_JSON_API         replaces the storage and export prefix of all functions
+
+   ROOMS (search for the tag)
+       >>config >>text >>reader >>number >>decimal >>writer
+*/
+#ifndef QNNRT_JSON_H
+#define QNNRT_JSON_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifndef QNNRT_JSON_API
+#if defined(QNNRT_JSON_STATIC) && defined(__GNUC__)
+#define QNNRT_JSON_API static __attribute__((unused))
+#elif defined(QNNRT_JSON_STATIC)
+#define QNNRT_JSON_API static
+#else
+#define QNNRT_JSON_API extern
+#endif
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ----------------------------------------------------------------------------------- reading -- */
+
+typedef enum qnnrt_json_type {
+    QNNRT_JSON_NONE = 0,            /* no value: see reader.error */
+    QNNRT_JSON_NULL, QNNRT_JSON_FALSE, QNNRT_JSON_TRUE,
+    QNNRT_JSON_NUMBER, QNNRT_JSON_STRING, QNNRT_JSON_ARRAY, QNNRT_JSON_OBJECT
+} qnnrt_json_type;
+
+/* A piece of the caller's text: a string without its quotes, a number as it is written. */
+typedef struct qnnrt_json_text {
+    const char *text;
+    size_t      bytes;
+    int         escaped;            /* 1: it has escapes; see qnnrt_json_copy() */
+} qnnrt_json_text;
+
+typedef struct qnnrt_json_limits {
+    size_t   bytes;                 /* of the text (default 0: 64 MiB) */
+    uint32_t depth;                 /* brackets open at a time (default 0: 64; at most 1,024) */
+} qnnrt_json_limits;
+
+enum { QNNRT_JSON_DEPTH = 1024 };
+
+typedef struct qnnrt_json_reader {
+    qnnrt_json_text key, value;     /* of the last member, the last string or number */
+    qnnrt_json_type type;           /* of the last value */
+    uint32_t        depth;          /* brackets that are open */
+    const char     *error;          /* NULL, or what is wrong; the first error stays */
+    size_t          error_at;       /* at which byte of the text, from 0 */
+    /* private */
+    const unsigned char *begin, *at, *end;
+    uint32_t max_depth;
+    int      fresh;                 /* a bracket was opened and nothing read behind it */
+    uint64_t objects[QNNRT_JSON_DEPTH / 64];   /* bit d: the bracket at depth d is a brace */
+} qnnrt_json_reader;
+
+/* Begin to read a text. It is borrowed until the reading ends; limits may be NULL. */
+QNNRT_JSON_API void qnnrt_json_begin(qnnrt_json_reader *reader, const char *text, size_t bytes,
+                                     const qnnrt_json_limits *limits);
+
+/* Read the value that stands next: the document itself, or after qnnrt_json_more(). Of an array or
+   object only the opening bracket: go through it with qnnrt_json_more(), to its end.
+   Returns its type, QNNRT_JSON_NONE when there is none (reader.error). */
+QNNRT_JSON_API qnnrt_json_type qnnrt_json_value(qnnrt_json_reader *reader);
+
+/* Is there one more element or member in the innermost open array or object? 1: the next
+   qnnrt_json_value() reads it (of an object, reader.key is its name). 0: the bracket was closed and
+   the one around it is the innermost, or an error. */
+QNNRT_JSON_API int qnnrt_json_more(qnnrt_json_reader *reader);
+
+/* Read a value and all that is in it. 0 when it is wrong (reader.error). */
+QNNRT_JSON_API int qnnrt_json_skip(qnnrt_json_reader *reader);
+
+/* Read what is left of the innermost open bracket. 0 when it is wrong. */
+QNNRT_JSON_API int qnnrt_json_leave(qnnrt_json_reader *reader);
+
+/* 1 when the document was read to its end without an error and nothing but blanks follows. */
+QNNRT_JSON_API int qnnrt_json_end(qnnrt_json_reader *reader);
+
+/* Is a string equal to a literal? Escapes count as what they mean. */
+QNNRT_JSON_API int qnnrt_json_is(const qnnrt_json_text *text, const char *literal);
+
+/* Write a string with its escapes resolved, and a NUL behind. out holds text->bytes + 1: it never
+   grows. Returns the bytes written, without the NUL. */
+QNNRT_JSON_API size_t qnnrt_json_copy(const qnnrt_json_text *text, char *out);
+
+/* The value of a number. 1: *out has it. 0: not a number (integers: a fraction, an exponent, or out
+   of range; floats: it rounds to infinity, which is then in *out); *out is 0.
+   Cost: floats about 25 ns, some microseconds for hundreds of digits. */
+QNNRT_JSON_API int qnnrt_json_u64(const qnnrt_json_text *number, uint64_t *out);
+QNNRT_JSON_API int qnnrt_json_i64(const qnnrt_json_text *number, int64_t *out);
+QNNRT_JSON_API int qnnrt_json_f64(const qnnrt_json_text *number, double *out);
+QNNRT_JSON_API int qnnrt_json_f32(const qnnrt_json_text *number, float *out);
+
+/* ----------------------------------------------------------------------------------- writing -- */
+
+enum { QNNRT_JSON_BUFFER = 4096 };
+
+typedef struct qnnrt_json_writer {
+    const char *error;              /* NULL, or the first mistake: nothing is written after it */
+    /* private */
+    int     (*write)(void *user, const char *text, size_t bytes);
+    void     *user;
+    uint32_t  indent, depth, line_depth, used;
+    int       filled, key, done;
+    uint64_t  objects[QNNRT_JSON_DEPTH / 64];
+    char      buffer[QNNRT_JSON_BUFFER];
+} qnnrt_json_writer;
+
+/* Begin a document. `write` gets pieces of it and returns 1 when it took them. indent: blanks for
+   each level; 0: everything on one line.
+
+   The document is valid by construction: a key outside an object, a value without a key, a float
+   that is not finite, an open bracket at the end, and more than one value are mistakes of the
+   program that writer.error names; nothing is written after the first. */
+QNNRT_JSON_API void qnnrt_json_write_begin(qnnrt_json_writer *writer,
+                                           int (*write)(void *user, const char *text, size_t bytes),
+                                           void *user, uint32_t indent);
+/* 1 when the document is complete and `write` took all of it. A newline ends it. */
+QNNRT_JSON_API int qnnrt_json_write_end(qnnrt_json_writer *writer);
+
+/* Open an array or object. one_line: it and what is in it stand on one line. */
+QNNRT_JSON_API void qnnrt_json_write_array(qnnrt_json_writer *writer, int one_line);
+QNNRT_JSON_API void qnnrt_json_write_object(qnnrt_json_writer *writer, int one_line);
+QNNRT_JSON_API void qnnrt_json_write_close(qnnrt_json_writer *writer);
+
+/* The name of the next member. Text need not be valid: what is no UTF-8 becomes U+FFFD, and all
+   control characters are escaped. */
+QNNRT_JSON_API void qnnrt_json_write_key(qnnrt_json_writer *writer, const char *key);
+QNNRT_JSON_API void qnnrt_json_write_string(qnnrt_json_writer *writer, const char *text); /* NULL: null */
+QNNRT_JSON_API void qnnrt_json_write_u64(qnnrt_json_writer *writer, uint64_t value);
+QNNRT_JSON_API void qnnrt_json_write_i64(qnnrt_json_writer *writer, int64_t value);
+/* The shortest digits that read back as the same float64 (f32: float32); 1 as "1.0". */
+QNNRT_JSON_API void qnnrt_json_write_f64(qnnrt_json_writer *writer, double value);
+QNNRT_JSON_API void qnnrt_json_write_f32(qnnrt_json_writer *writer, float value);
+QNNRT_JSON_API void qnnrt_json_write_bool(qnnrt_json_writer *writer, int value);
+QNNRT_JSON_API void qnnrt_json_write_null(qnnrt_json_writer *writer);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* QNNRT_JSON_H, end of the declarations */
+
+#ifdef QNNRT_JSON_IMPLEMENTATION
+#ifndef QNNRT_JSON__IMPL_ONCE
+#define QNNRT_JSON__IMPL_ONCE
+
+/* =====================================================================================
+   CONFIGURATION                                                                 >>config
+   What the compiler and the machine offer.
+   Needs: nothing     Knows nothing of: everything below
+   ===================================================================================== */
+
+#include <string.h>
+
+#if defined(__GNUC__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define QNNRT_JSON__WORDS 1        /* eight bytes at a time; the first one is the lowest */
+#else
+#define QNNRT_JSON__WORDS 0
+#endif
+
+#if defined(__GNUC__)
+#define QNNRT_JSON__LIKELY(x)   __builtin_expect(!!(x), 1)
+#define QNNRT_JSON__UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define QNNRT_JSON__INLINE      inline __attribute__((always_inline))
+#define QNNRT_JSON__APART       __attribute__((noinline))
+#else
+#define QNNRT_JSON__LIKELY(x)   (x)
+#define QNNRT_JSON__UNLIKELY(x) (x)
+#define QNNRT_JSON__INLINE      inline
+#define QNNRT_JSON__APART
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* =====================================================================================
+   TEXT                                                                            >>text
+   Blanks and strings: where they end. Every function gets `end` and never looks there.
+   Needs: >>config     Knows nothing of: values, brackets
+   ===================================================================================== */
+
+#if QNNRT_JSON__WORDS
+#define QNNRT_JSON__EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+static QNNRT_JSON__INLINE uint64_t qnnrt_json__word(const unsigned char *at)
+{
+    uint64_t word;
+    memcpy(&word, at, sizeof(word));
+    return word;
+}
+
+/* Number of bytes before the lowest byte that is not 0; word is not 0. */
+static QNNRT_JSON__INLINE size_t qnnrt_json__lowest(uint64_t word)
+{
+    return (size_t)__builtin_ctzll(word) / 8;
+}
+#endif
+
+static QNNRT_JSON__INLINE int qnnrt_json__blank(unsigned char c)
+{
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+/* Step over blanks. In a printed document these are a newline and then spaces, many of them. */
+static QNNRT_JSON__INLINE const unsigned char *qnnrt_json__blanks(const unsigned char *at,
+                                                                  const unsigned char *end)
+{
+    while (at < end && qnnrt_json__blank(*at)) {
+        ++at;
+#if QNNRT_JSON__WORDS
+        while (end - at >= 8) {
+            uint64_t other = qnnrt_json__word(at) ^ QNNRT_JSON__EACH(' ');
+            if (other != 0) { at += qnnrt_json__lowest(other); break; }
+            at += 8;
+        }
+#endif
+    }
+    return at;
+}
+
+/* Bytes of the UTF-8 sequence at `at`, which begins at 0x80 or above; 0 when it is not valid. */
+static size_t qnnrt_json__utf8(const unsigned char *at, const unsigned char *end)
+{
+    unsigned char low = 0x80, high = 0xBF;       /* what the second byte may be */
+    size_t length = at[0] >= 0xF0 ? 4 : at[0] >= 0xE0 ? 3 : 2, i;
+    if (at[0] < 0xC2 || at[0] > 0xF4 || (size_t)(end - at) < length) return 0;
+    if (at[0] == 0xE0) low = 0xA0;               /* overlong */
+    if (at[0] == 0xED) high = 0x9F;              /* surrogates */
+    if (at[0] == 0xF0) low = 0x90;               /* overlong */
+    if (at[0] == 0xF4) high = 0x8F;              /* past U+10FFFF */
+    if (at[1] < low || at[1] > high) return 0;
+    for (i = 2; i < length; ++i)
+        if ((at[i] & 0xC0) != 0x80) return 0;
+    return length;
+}
+
+/* Value of four hexadecimal digits, or -1. */
+static int32_t qnnrt_json__hex4(const unsigned char *at, const unsigned char *end)
+{
+    int32_t value = 0;
+    int i;
+    if (end - at < 4) return -1;
+    for (i = 0; i < 4; ++i) {
+        unsigned char c = at[i];
+        int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 :
+                    c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+        if (digit < 0) return -1;
+        value = value * 16 + digit;
+    }
+    return value;
+}
+
+/* Bytes of the escape at `at`, which is a backslash; 0 and *why when it is wrong. *code receives the
+   character that it means. */
+static size_t qnnrt_json__escape(const unsigned char *at, const unsigned char *end, uint32_t *code,
+                                 const char **why)
+{
+    static const char plain[] = "\"\\/bfnrt", means[] = "\"\\/\b\f\n\r\t";
+    const char *found;
+    int32_t high, low;
+    *code = 0;
+    *why = "an unknown escape";
+    if (end - at < 2) { *why = "the text ends within a string"; return 0; }
+    found = at[1] != 0 ? strchr(plain, (char)at[1]) : NULL;
+    if (found != NULL) { *code = (unsigned char)means[found - plain]; return 2; }
+    if (at[1] != 'u') return 0;
+    high = qnnrt_json__hex4(at + 2, end);
+    *why = "\\u without four hexadecimal digits";
+    if (high < 0) return 0;
+    *why = "\\u0000 within a string";
+    if (high == 0) return 0;
+    *code = (uint32_t)high;
+    if (high < 0xD800 || high > 0xDFFF) return 6;
+    *why = "half of a surrogate pair";
+    if (high > 0xDBFF || end - at < 12 || at[6] != '\\' || at[7] != 'u') return 0;
+    low = qnnrt_json__hex4(at + 8, end);
+    if (low < 0xDC00 || low > 0xDFFF) return 0;
+    *code = 0x10000u + (((uint32_t)high & 0x3FFu) << 10 | ((uint32_t)low & 0x3FFu));
+    return 12;
+}
+
+/* From behind the opening quote to the closing one. NULL and *why when the string is wrong; *stop is
+   the quote, or the byte that is wrong. */
+static const unsigned char *qnnrt_json__string(const unsigned char *at, const unsigned char *end,
+                                               int *escaped, const unsigned char **stop,
+                                               const char **why)
+{
+    for (;;) {
+        size_t length;
+        uint32_t code;
+#if QNNRT_JSON__WORDS
+        while (end - at >= 8) {      /* the top bit of every byte that is not plain */
+            uint64_t word = qnnrt_json__word(at);
+            uint64_t quote = word ^ QNNRT_JSON__EACH('"'), slash = word ^ QNNRT_JSON__EACH('\\');
+            uint64_t odd = ((word - QNNRT_JSON__EACH(0x20)) | (quote - QNNRT_JSON__EACH(1)) |
+                            (slash - QNNRT_JSON__EACH(1)) | word) & QNNRT_JSON__EACH(0x80);
+            /* A borrow can only mark bytes above the first odd one, which is the one looked for. */
+            if (odd != 0) { at += qnnrt_json__lowest(odd); break; }
+            at += 8;
+        }
+#endif
+        while (at < end && *at >= 0x20 && *at < 0x80 && *at != '"' && *at != '\\') ++at;
+        *stop = at;
+        if (QNNRT_JSON__UNLIKELY(at == end)) { *why = "the text ends within a string"; return NULL; }
+        if (QNNRT_JSON__LIKELY(*at == '"')) return at;
+        *why = "a control character within a string";
+        if (*at < 0x20) return NULL;
+        if (*at == '\\') {
+            length = qnnrt_json__escape(at, end, &code, why);
+            *escaped = 1;
+        } else {
+            length = qnnrt_json__utf8(at, end);
+            *why = "a byte that is not UTF-8";
+        }
+        if (length == 0) return NULL;
+        at += length;
+    }
+}
+
+/* From the first byte of a number to behind its last; NULL when it is none, *stop is where. */
+static QNNRT_JSON__INLINE const unsigned char *qnnrt_json__number(const unsigned char *at,
+                                                                  const unsigned char *end,
+                                                                  const unsigned char **stop)
+{
+    const unsigned char *from;
+#define QNNRT_JSON__DIGITS() \
+    for (from = at; at < end && (unsigned char)(*at - '0') <= 9; ++at) { } \
+    *stop = at; \
+    if (at == from) return NULL
+    if (at < end && *at == '-') ++at;
+    *stop = at;
+    if (at < end && *at == '0') {
+        ++at;
+        *stop = at;
+        if (at < end && (unsigned char)(*at - '0') <= 9) return NULL;
+    } else {
+        QNNRT_JSON__DIGITS();
+    }
+    if (at < end && *at == '.') {
+        ++at;
+        QNNRT_JSON__DIGITS();
+    }
+    if (at < end && (*at == 'e' || *at == 'E')) {
+        ++at;
+        if (at < end && (*at == '+' || *at == '-')) ++at;
+        QNNRT_JSON__DIGITS();
+    }
+#undef QNNRT_JSON__DIGITS
+    return at;
+}
+
+/* =====================================================================================
+   READER                                                                        >>reader
+   One value after the other. The state between calls: the place, how deep it is, which of
+   the open brackets are braces, and whether the innermost has been entered just now.
+   Needs: >>config >>text     Knows nothing of: what numbers are worth
+   ===================================================================================== */
+
+/* The first error stays, and the text ends there: every later call finds nothing more. */
+static QNNRT_JSON__APART int qnnrt_json__fail(qnnrt_json_reader *r, const unsigned char *at,
+                                              const char *why)
+{
+    if (r->error == NULL) {
+        r->error = why;
+        r->error_at = (size_t)(at - r->begin);
+    }
+    r->type = QNNRT_JSON_NONE;
+    r->end = r->at;
+    return 0;
+}
+
+QNNRT_JSON_API void qnnrt_json_begin(qnnrt_json_reader *r, const char *text, size_t bytes,
+                                     const qnnrt_json_limits *limits)
+{
+    size_t most = limits != NULL && limits->bytes != 0 ? limits->bytes : (size_t)64 << 20;
+    uint32_t depth = limits != NULL && limits->depth != 0 ? limits->depth : 64;
+    memset(r, 0, sizeof(*r));
+    r->begin = r->at = (const unsigned char *)(text != NULL ? text : "");
+    r->end = r->at + (text != NULL ? bytes : 0);
+    r->max_depth = depth < QNNRT_JSON_DEPTH ? depth : (uint32_t)QNNRT_JSON_DEPTH;
+    if (bytes > most) { qnnrt_json__fail(r, r->begin, "the text is over the limit of bytes"); return; }
+    if (bytes >= 3 && memcmp(r->at, "\xEF\xBB\xBF", 3) == 0) r->at += 3;
+    else if (bytes >= 2 && (memcmp(r->at, "\xFF\xFE", 2) == 0 || memcmp(r->at, "\xFE\xFF", 2) == 0))
+        qnnrt_json__fail(r, r->begin, "the text is UTF-16; JSON is UTF-8");
+}
+
+static int qnnrt_json__open(qnnrt_json_reader *r, const unsigned char *at, int brace)
+{
+    uint64_t bit;
+    if (r->depth >= r->max_depth) return qnnrt_json__fail(r, at, "more open brackets than the limit");
+    bit = UINT64_C(1) << (r->depth % 64);
+    if (brace) r->objects[r->depth / 64] |= bit;
+    else r->objects[r->depth / 64] &= ~bit;
+    r->depth += 1;
+    r->fresh = 1;
+    r->at = at + 1;
+    return 1;
+}
+
+static qnnrt_json_type qnnrt_json__word_of(qnnrt_json_reader *r, const unsigned char *at,
+                                           const char *word, size_t length, qnnrt_json_type type)
+{
+    if ((size_t)(r->end - at) < length || memcmp(at, word, length) != 0) {
+        qnnrt_json__fail(r, at, "a value was expected");
+        return QNNRT_JSON_NONE;
+    }
+    r->at = at + length;
+    return r->type = type;
+}
+
+QNNRT_JSON_API qnnrt_json_type qnnrt_json_value(qnnrt_json_reader *r)
+{
+    const unsigned char *at = qnnrt_json__blanks(r->at, r->end), *stop, *after;
+    const char *why;
+    if (QNNRT_JSON__UNLIKELY(at == r->end)) {
+        qnnrt_json__fail(r, at, "the text ends where a value was expected");
+        return QNNRT_JSON_NONE;
+    }
+    r->fresh = 0;
+    switch (*at) {
+    case '"':
+        r->value.escaped = 0;
+        after = qnnrt_json__string(at + 1, r->end, &r->value.escaped, &stop, &why);
+        if (after == NULL) { qnnrt_json__fail(r, stop, why); return QNNRT_JSON_NONE; }
+        r->value.text = (const char *)at + 1;
+        r->value.bytes = (size_t)(after - at) - 1;
+        r->at = after + 1;
+        return r->type = QNNRT_JSON_STRING;
+    case '{': return r->type = qnnrt_json__open(r, at, 1) ? QNNRT_JSON_OBJECT : QNNRT_JSON_NONE;
+    case '[': return r->type = qnnrt_json__open(r, at, 0) ? QNNRT_JSON_ARRAY : QNNRT_JSON_NONE;
+    case 't': return qnnrt_json__word_of(r, at, "true", 4, QNNRT_JSON_TRUE);
+    case 'f': return qnnrt_json__word_of(r, at, "false", 5, QNNRT_JSON_FALSE);
+    case 'n': return qnnrt_json__word_of(r, at, "null", 4, QNNRT_JSON_NULL);
+    default: break;
+    }
+    if (*at != '-' && (unsigned char)(*at - '0') > 9) {
+        qnnrt_json__fail(r, at, "a value was expected");
+        return QNNRT_JSON_NONE;
+    }
+    after = qnnrt_json__number(at, r->end, &stop);
+    if (after == NULL) {
+        qnnrt_json__fail(r, stop, stop == r->end ? "the text ends within a number"
+                                                 : "a number is written wrongly");
+        return QNNRT_JSON_NONE;
+    }
+    r->value.text = (const char *)at;
+    r->value.bytes = (size_t)(after - at);
+    r->value.escaped = 0;
+    r->at = after;
+    return r->type = QNNRT_JSON_NUMBER;
+}
+
+/* The name of a member and its colon; r->at is behind the opening quote. */
+static QNNRT_JSON__INLINE int qnnrt_json__key(qnnrt_json_reader *r, const unsigned char *at)
+{
+    const unsigned char *after, *stop;
+    const char *why;
+    if (QNNRT_JSON__UNLIKELY(at == r->end)) return qnnrt_json__fail(r, at, "the text ends within an object");
+    if (QNNRT_JSON__UNLIKELY(*at != '"')) return qnnrt_json__fail(r, at, "a name in quotes was expected");
+    r->key.escaped = 0;
+    after = qnnrt_json__string(at + 1, r->end, &r->key.escaped, &stop, &why);
+    if (QNNRT_JSON__UNLIKELY(after == NULL)) return qnnrt_json__fail(r, stop, why);
+    r->key.text = (const char *)at + 1;
+    r->key.bytes = (size_t)(after - at) - 1;
+    at = qnnrt_json__blanks(after + 1, r->end);
+    if (QNNRT_JSON__UNLIKELY(at == r->end)) return qnnrt_json__fail(r, at, "the text ends within an object");
+    if (QNNRT_JSON__UNLIKELY(*at != ':')) return qnnrt_json__fail(r, at, "a colon was expected");
+    r->at = at + 1;
+    return 1;
+}
+
+QNNRT_JSON_API int qnnrt_json_more(qnnrt_json_reader *r)
+{
+    const unsigned char *at;
+    uint32_t level = r->depth - 1;
+    int object;
+    if (r->depth == 0) return 0;
+    object = (int)(r->objects[level / 64] >> (level % 64) & 1);
+    at = qnnrt_json__blanks(r->at, r->end);
+    if (QNNRT_JSON__UNLIKELY(at == r->end))
+        return qnnrt_json__fail(r, at, object ? "the text ends within an object"
+                                              : "the text ends within an array");
+    if (*at == (object ? '}' : ']')) {
+        r->at = at + 1;
+        r->depth -= 1;
+        r->fresh = 0;
+        return 0;
+    }
+    if (!r->fresh) {
+        if (QNNRT_JSON__UNLIKELY(*at != ','))
+            return qnnrt_json__fail(r, at, object ? "a comma or } was expected"
+                                                  : "a comma or ] was expected");
+        at = qnnrt_json__blanks(at + 1, r->end);
+        if (at < r->end && *at == (object ? '}' : ']'))
+            return qnnrt_json__fail(r, at, "a comma before a closing bracket");
+    }
+    r->fresh = 0;
+    if (object) return qnnrt_json__key(r, at);
+    r->at = at;
+    return 1;
+}
+
+/* Read on until no more than `depth` brackets are open. */
+static int qnnrt_json__until(qnnrt_json_reader *r, uint32_t depth)
+{
+    while (r->depth > depth && r->error == NULL)
+        if (qnnrt_json_more(r)) qnnrt_json_value(r);
+    return r->error == NULL;
+}
+
+QNNRT_JSON_API int qnnrt_json_skip(qnnrt_json_reader *r)
+{
+    uint32_t depth = r->depth;
+    return qnnrt_json_value(r) != QNNRT_JSON_NONE && qnnrt_json__until(r, depth);
+}
+
+QNNRT_JSON_API int qnnrt_json_leave(qnnrt_json_reader *r)
+{
+    return r->depth == 0 ? r->error == NULL : qnnrt_json__until(r, r->depth - 1);
+}
+
+QNNRT_JSON_API int qnnrt_json_end(qnnrt_json_reader *r)
+{
+    const unsigned char *at;
+    if (r->error != NULL) return 0;
+    if (r->depth > 0) return qnnrt_json__fail(r, r->at, "the document goes on");
+    if (r->type == QNNRT_JSON_NONE) return qnnrt_json__fail(r, r->at, "nothing was read");
+    at = qnnrt_json__blanks(r->at, r->end);
+    if (at != r->end) return qnnrt_json__fail(r, at, "something follows the document");
+    return 1;
+}
+
+/* UTF-8 of a character; answers its bytes. */
+static size_t qnnrt_json__encode(uint32_t code, unsigned char out[4])
+{
+    size_t length = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4, i;
+    static const unsigned char heads[5] = { 0, 0, 0xC0, 0xE0, 0xF0 };
+    for (i = length; i-- > 1; code >>= 6) out[i] = (unsigned char)(0x80 | (code & 0x3F));
+    out[0] = (unsigned char)(heads[length] | code);
+    return length;
+}
+
+/* The next character of a string as bytes; *at moves on. Strings of a reader are valid, so a wrong
+   escape (in a text that the caller made) stands for itself. */
+static size_t qnnrt_json__next(const unsigned char **at, const unsigned char *end,
+                               unsigned char out[4])
+{
+    const char *why;
+    uint32_t code;
+    size_t length = **at == '\\' ? qnnrt_json__escape(*at, end, &code, &why) : 0;
+    if (length == 0) {
+        out[0] = *(*at)++;
+        return 1;
+    }
+    *at += length;
+    return qnnrt_json__encode(code, out);
+}
+
+static int qnnrt_json__is_escaped(const qnnrt_json_text *text, const char *literal)
+{
+    const unsigned char *at = (const unsigned char *)text->text, *end = at + text->bytes;
+    size_t room = strlen(literal);
+    while (at < end) {
+        unsigned char piece[4];
+        size_t length = qnnrt_json__next(&at, end, piece);
+        if (length > room || memcmp(piece, literal, length) != 0) return 0;
+        literal += length;
+        room -= length;
+    }
+    return room == 0;
+}
+
+QNNRT_JSON_API int qnnrt_json_is(const qnnrt_json_text *text, const char *literal)
+{
+    size_t length;
+    if (QNNRT_JSON__UNLIKELY(text->escaped)) return qnnrt_json__is_escaped(text, literal);
+    length = strlen(literal);
+    return text->bytes == length && (length == 0 || memcmp(text->text, literal, length) == 0);
+}
+
+QNNRT_JSON_API size_t qnnrt_json_copy(const qnnrt_json_text *text, char *out)
+{
+    const unsigned char *at = (const unsigned char *)text->text, *end;
+    size_t used = 0;
+    if (!text->escaped) {
+        if (text->bytes > 0) memcpy(out, text->text, text->bytes);
+        out[text->bytes] = '\0';
+        return text->bytes;
+    }
+    for (end = at + text->bytes; at < end;) {
+        unsigned char piece[4];
+        size_t length = qnnrt_json__next(&at, end, piece);
+        memcpy(out + used, piece, length);
+        used += length;
+    }
+    out[used] = '\0';
+    return used;
+}
+
+/* =====================================================================================
+   NUMBER                                                                        >>number
+   From decimal digits to binary, exactly. A number is w * 10^e with at most 19 digits in w
+   (all that a word holds), and a flag when more follow. Three ways, each only where the one
+   before cannot decide:
+     1. |e| <= 27: 5^e fits a word, so product and quotient are exact integers of two words;
+     2. a table of powers rounded to 64 bits: an answer with a known error, taken when no
+        rounding boundary lies within that error;
+     3. long integers: exact for anything. Digits beyond the 800th cannot decide (767 are
+        enough for float64) and count as "something more".
+   Needs: >>config >>text     Knows nothing of: readers
+   ===================================================================================== */
+
+/* w * 10^exponent, or a little more. */
+typedef struct qnnrt_json__decimal {
+    uint64_t w;
+    int64_t  exponent;
+    int      more;                          /* digits that are not 0 follow those in w */
+    int      negative;
+    const unsigned char *digits, *end;      /* from the first that is not 0, a point may be within */
+} qnnrt_json__decimal;
+
+/* m * 2^exponent; the top bit of m is set, or m is 0. sticky: or a little more. */
+typedef struct qnnrt_json__binary {
+    uint64_t m;
+    int64_t  exponent;
+    int      sticky;
+} qnnrt_json__binary;
+
+enum { QNNRT_JSON__DIGITS_MAX = 800, QNNRT_JSON__EXPONENT_MAX = 1000000000 };
+
+/* Take a number apart; 0 when it is none. */
+static int qnnrt_json__take(const qnnrt_json_text *number, qnnrt_json__decimal *d)
+{
+    const unsigned char *at = (const unsigned char *)number->text, *end = at + number->bytes, *stop;
+    int64_t exponent = 0, point = 0;
+    int digits = 0, seen_point = 0, down = 0;
+    memset(d, 0, sizeof(*d));
+    if (number->bytes == 0 || qnnrt_json__number(at, end, &stop) != end) return 0;
+    d->negative = *at == '-';
+    at += d->negative;
+    while (at < end && (*at == '0' || *at == '.')) {      /* zeros in front count for nothing */
+        if (*at == '.') seen_point = 1;
+        else if (seen_point) --point;
+        ++at;
+    }
+    d->digits = at;
+    for (; at < end && *at != 'e' && *at != 'E'; ++at) {
+        if (*at == '.') { seen_point = 1; continue; }
+        if (digits < 19) {
+            d->w = d->w * 10 + (uint64_t)(*at - '0');
+            digits += 1;
+            if (seen_point) --point;
+        } else {
+            d->more |= *at != '0';
+            if (!seen_point) ++point;
+        }
+    }
+    d->end = at;
+    if (at < end) {
+        ++at;
+        if (*at == '-' || *at == '+') down = *at++ == '-';
+        for (; at < end; ++at)
+            if (exponent < QNNRT_JSON__EXPONENT_MAX) exponent = exponent * 10 + (*at - '0');
+    }
+    d->exponent = point + (down ? -exponent : exponent);
+    return 1;
+}
+
+/* The product of two words; answers its upper word. */
+static QNNRT_JSON__INLINE uint64_t qnnrt_json__multiply(uint64_t a, uint64_t b, uint64_t *low)
+{
+    uint64_t a0 = a & 0xFFFFFFFFu, a1 = a >> 32, b0 = b & 0xFFFFFFFFu, b1 = b >> 32;
+    uint64_t p00 = a0 * b0, p01 = a0 * b1, p10 = a1 * b0;
+    uint64_t middle = (p00 >> 32) + (p01 & 0xFFFFFFFFu) + (p10 & 0xFFFFFFFFu);
+    *low = middle << 32 | (p00 & 0xFFFFFFFFu);
+    return a1 * b1 + (p01 >> 32) + (p10 >> 32) + (middle >> 32);
+}
+
+/* (high * 2^64) / d for high < d, d with its top bit set: the quotient, and whether something is
+   left. Schoolbook division with digits of 32 bits (Knuth, volume 2, 4.3.1, algorithm D). */
+static uint64_t qnnrt_json__divide(uint64_t high, uint64_t d, int *left)
+{
+    uint64_t d1 = d >> 32, d0 = d & 0xFFFFFFFFu, quotient = 0, rest = high;
+    int i;
+    for (i = 0; i < 2; ++i) {
+        uint64_t q = rest / d1, r = rest % d1;
+        while (q > 0xFFFFFFFFu || q * d0 > (r << 32)) {
+            --q;
+            r += d1;
+            if (r > 0xFFFFFFFFu) break;
+        }
+        rest = (rest << 32) - q * d;         /* the true value is below d: what wraps cancels */
+        quotient = quotient << 32 | q;
+    }
+    *left = rest != 0;
+    return quotient;
+}
+
+static int qnnrt_json__zeros(uint64_t word)      /* above the top bit; word is not 0 */
+{
+#if defined(__GNUC__)
+    return __builtin_clzll(word);
+#else
+    int zeros = 0;
+    while ((word >> 63) == 0) { word <<= 1; ++zeros; }
+    return zeros;
+#endif
+}
+
+static void qnnrt_json__normalize(qnnrt_json__binary *b)
+{
+    int zeros = qnnrt_json__zeros(b->m);
+    b->m <<= zeros;
+    b->exponent -= zeros;
+}
+
+static uint64_t qnnrt_json__five(int power)      /* 5^power, 0 to 27 */
+{
+    static const uint64_t powers[28] = {
+        UINT64_C(1), UINT64_C(5), UINT64_C(25), UINT64_C(125), UINT64_C(625), UINT64_C(3125),
+        UINT64_C(15625), UINT64_C(78125), UINT64_C(390625), UINT64_C(1953125), UINT64_C(9765625),
+        UINT64_C(48828125), UINT64_C(244140625), UINT64_C(1220703125), UINT64_C(6103515625),
+        UINT64_C(30517578125), UINT64_C(152587890625), UINT64_C(762939453125),
+        UINT64_C(3814697265625), UINT64_C(19073486328125), UINT64_C(95367431640625),
+        UINT64_C(476837158203125), UINT64_C(2384185791015625), UINT64_C(11920928955078125),
+        UINT64_C(59604644775390625), UINT64_C(298023223876953125), UINT64_C(1490116119384765625),
+        UINT64_C(7450580596923828125)
+    };
+    return powers[power];
+}
+
+/* Way 1. w is not 0. */
+static void qnnrt_json__exact(uint64_t w, int exponent, qnnrt_json__binary *out)
+{
+    uint64_t high, low, d;
+    int zeros, left;
+    out->sticky = 0;
+    if (exponent >= 0) {
+        high = qnnrt_json__multiply(w, qnnrt_json__five(exponent), &low);
+        out->exponent = exponent;
+        if (high == 0) { out->m = low; qnnrt_json__normalize(out); return; }
+        zeros = qnnrt_json__zeros(high);
+        out->m = zeros == 0 ? high : high << zeros | low >> (64 - zeros);
+        out->sticky = (low << zeros) != 0;
+        out->exponent += 64 - zeros;
+        return;
+    }
+    d = qnnrt_json__five(-exponent);
+    zeros = qnnrt_json__zeros(w);
+    out->exponent = exponent - zeros;
+    w <<= zeros;
+    zeros = qnnrt_json__zeros(d);
+    out->exponent += zeros;
+    d <<= zeros;
+    /* w / d is between 1/2 and 2; of 1 and a fraction, 63 bits of the fraction are kept. */
+    if (w < d) {
+        out->m = qnnrt_json__divide(w, d, &left);
+        out->exponent -= 64;
+    } else {
+        uint64_t fraction = qnnrt_json__divide(w - d, d, &left);
+        out->m = UINT64_C(1) << 63 | fraction >> 1;
+        left |= (int)(fraction & 1);
+        out->exponent -= 63;
+    }
+    out->sticky = left;
+}
+
+/* 5^(27 i) for i = -14 to 12, rounded to 64 bits: m * 2^exponent. */
+static const struct { uint64_t m; int32_t exponent; } qnnrt_json__powers[] = {
+    { UINT64_C(0x9ECFFC31D586ABC1),  -941 }, { UINT64_C(0x8049A4AC0C5811AE),  -878 },
+    { UINT64_C(0xCF42894A5DCE35EA),  -816 }, { UINT64_C(0xA76C582338ED2622),  -753 },
+    { UINT64_C(0x873E4F75E2224E68),  -690 }, { UINT64_C(0xDA7F5BF590966849),  -628 },
+    { UINT64_C(0xB080392CC4349DED),  -565 }, { UINT64_C(0x8E938662882AF53E),  -502 },
+    { UINT64_C(0xE65829B3046B0AFA),  -440 }, { UINT64_C(0xBA121A4650E4DDEC),  -377 },
+    { UINT64_C(0x964E858C91BA2655),  -314 }, { UINT64_C(0xF2D56790AB41C2A3),  -252 },
+    { UINT64_C(0xC428D05AA4751E4D),  -189 }, { UINT64_C(0x9E74D1B791E07E48),  -126 },
+    { UINT64_C(0x8000000000000000),   -63 }, { UINT64_C(0xCECB8F27F4200F3A),    -1 },
+    { UINT64_C(0xA70C3C40A64E6C52),    62 }, { UINT64_C(0x86F0AC99B4E8DAFD),   125 },
+    { UINT64_C(0xDA01EE641A708DEA),   187 }, { UINT64_C(0xB01AE745B101E9E4),   250 },
+    { UINT64_C(0x8E41ADE9FBEBC27D),   313 }, { UINT64_C(0xE5D3EF282A242E82),   375 },
+    { UINT64_C(0xB9A74A0637CE2EE1),   438 }, { UINT64_C(0x95F83D0A1FB69CD9),   501 },
+    { UINT64_C(0xF24A01A73CF2DCD0),   563 }, { UINT64_C(0xC3B8358109E84F07),   626 },
+    { UINT64_C(0x9E19DB92B4E31BA9),   689 }
+};
+
+/* Round to `bits` bits of a format whose smallest exponent of a whole unit is `least` (float64: 53
+   and -1074). Answers the significand, *exponent the power of two of its last bit. error: how far m
+   may be off, in its last bit; 0 in *sure when a boundary lies within it. */
+static uint64_t qnnrt_json__round(const qnnrt_json__binary *b, int bits, int64_t least,
+                                  uint64_t error, int64_t *exponent, int *sure)
+{
+    int64_t shift = 64 - bits;
+    uint64_t kept, rest, half, whole;
+    if (b->exponent + shift < least) shift = least - b->exponent;
+    *exponent = b->exponent + shift;
+    *sure = 1;
+    if (shift > 64) {                    /* below half of the smallest unit, surely */
+        if (shift == 65 && error != 0 && b->m > UINT64_MAX - error) *sure = 0;
+        return 0;
+    }
+    kept = shift == 64 ? 0 : b->m >> shift;
+    whole = shift == 64 ? UINT64_MAX : (UINT64_C(1) << shift) - 1;
+    rest = b->m & whole;
+    half = UINT64_C(1) << (shift - 1);
+    if (error != 0 && (rest >= half ? rest - half : half - rest) <= error) *sure = 0;
+    if (rest > half || (rest == half && (b->sticky || (kept & 1) != 0))) kept += 1;
+    return kept;
+}
+
+/* Long integers for way 3, and for printing: little-endian digits of 32 bits. The largest is 10^1143
+   or so, times a few words. */
+enum { QNNRT_JSON__LIMBS = 160 };
+typedef struct qnnrt_json__big { uint32_t count, limb[QNNRT_JSON__LIMBS]; } qnnrt_json__big;
+
+/* n = n * factor + plus. */
+static void qnnrt_json__big_times(qnnrt_json__big *n, uint32_t factor, uint32_t plus)
+{
+    uint64_t carry = plus;
+    uint32_t i;
+    for (i = 0; i < n->count; ++i) {
+        carry += (uint64_t)n->limb[i] * factor;
+        n->limb[i] = (uint32_t)carry;
+        carry >>= 32;
+    }
+    if (carry != 0 && n->count < QNNRT_JSON__LIMBS) n->limb[n->count++] = (uint32_t)carry;
+}
+
+static void qnnrt_json__big_power(qnnrt_json__big *n, uint32_t power)      /* n = n * 5^power */
+{
+    for (; power >= 13; power -= 13) qnnrt_json__big_times(n, 1220703125u, 0);
+    qnnrt_json__big_times(n, (uint32_t)qnnrt_json__five((int)power), 0);
+}
+
+static void qnnrt_json__big_shift(qnnrt_json__big *n, uint32_t bits)       /* n = n * 2^bits */
+{
+    uint32_t words = bits / 32, i;
+    if (n->count == 0) return;
+    if (n->count + words > QNNRT_JSON__LIMBS) words = QNNRT_JSON__LIMBS - n->count;
+    if (words > 0) {
+        for (i = n->count; i-- > 0;) n->limb[i + words] = n->limb[i];
+        memset(n->limb, 0, words * sizeof(uint32_t));
+        n->count += words;
+    }
+    qnnrt_json__big_times(n, 1u << bits % 32, 0);
+}
+
+static int32_t qnnrt_json__big_bits(const qnnrt_json__big *n)
+{
+    return n->count == 0 ? 0
+                         : (int32_t)n->count * 32 -
+                               (qnnrt_json__zeros((uint64_t)n->limb[n->count - 1]) - 32);
+}
+
+static int qnnrt_json__big_compare(const qnnrt_json__big *a, const qnnrt_json__big *b)
+{
+    uint32_t i;
+    if (a->count != b->count) return a->count < b->count ? -1 : 1;
+    for (i = a->count; i-- > 0;)
+        if (a->limb[i] != b->limb[i]) return a->limb[i] < b->limb[i] ? -1 : 1;
+    return 0;
+}
+
+static void qnnrt_json__big_minus(qnnrt_json__big *a, const qnnrt_json__big *b)      /* a >= b */
+{
+    int64_t borrow = 0;
+    uint32_t i;
+    for (i = 0; i < a->count; ++i) {
+        int64_t digit = (int64_t)a->limb[i] - (i < b->count ? b->limb[i] : 0) + borrow;
+        a->limb[i] = (uint32_t)digit;
+        borrow = digit < 0 ? -1 : 0;
+    }
+    while (a->count > 0 && a->limb[a->count - 1] == 0) --a->count;
+}
+
+/* All digits of a number as an integer; answers its power of ten. What is cut off goes to *more. */
+static int64_t qnnrt_json__big_digits(const qnnrt_json__decimal *d, qnnrt_json__big *n, int *more)
+{
+    const unsigned char *at;
+    int64_t exponent = d->exponent;
+    uint32_t piece = 0, scale = 1;
+    int digits = 0;
+    *more = 0;
+    n->count = 0;
+    if (!d->more) {
+        qnnrt_json__big_times(n, 1, (uint32_t)(d->w >> 32));
+        qnnrt_json__big_shift(n, 32);
+        qnnrt_json__big_times(n, 1, (uint32_t)d->w);
+        return exponent;
+    }
+    for (at = d->digits; at < d->end && digits < QNNRT_JSON__DIGITS_MAX; ++at) {
+        if (*at == '.') continue;
+        piece = piece * 10 + (uint32_t)(*at - '0');
+        scale *= 10;
+        if (++digits > 19) --exponent;           /* it belongs to the last digit, not to the 19th */
+        if (scale == 1000000000u) { qnnrt_json__big_times(n, scale, piece); piece = 0; scale = 1; }
+    }
+    qnnrt_json__big_times(n, scale, piece);
+    for (; at < d->end; ++at) *more |= *at != '0' && *at != '.';
+    return exponent;
+}
+
+/* Way 3: n / 10^k bit by bit. w is not 0, and the exponent is one that a float64 can have. */
+static QNNRT_JSON__APART void qnnrt_json__slow(const qnnrt_json__decimal *d, qnnrt_json__binary *out)
+{
+    qnnrt_json__big n, divisor;
+    int64_t exponent = qnnrt_json__big_digits(d, &n, &out->sticky);
+    int32_t shift, i;
+    divisor.count = 1;
+    divisor.limb[0] = 1;
+    if (exponent >= 0) qnnrt_json__big_power(&n, (uint32_t)exponent);
+    else qnnrt_json__big_power(&divisor, (uint32_t)-exponent);
+    /* Equal lengths: the quotient is between 1/2 and 2. */
+    shift = qnnrt_json__big_bits(&divisor) - qnnrt_json__big_bits(&n);
+    if (shift > 0) qnnrt_json__big_shift(&n, (uint32_t)shift);
+    else qnnrt_json__big_shift(&divisor, (uint32_t)-shift);
+    out->m = 0;
+    out->exponent = exponent - shift - 63;
+    for (i = 0; i < 64; ++i) {
+        out->m <<= 1;
+        if (qnnrt_json__big_compare(&n, &divisor) >= 0) {
+            qnnrt_json__big_minus(&n, &divisor);
+            out->m |= 1;
+        }
+        qnnrt_json__big_times(&n, 2, 0);
+    }
+    out->sticky |= n.count != 0;
+    qnnrt_json__normalize(out);      /* by one bit at most, whose value is part of sticky */
+}
+
+/* b = b * m * 2^exponent, cut to 64 bits; both have their top bit set. */
+static void qnnrt_json__scale(qnnrt_json__binary *b, uint64_t m, int64_t exponent)
+{
+    uint64_t low;
+    b->m = qnnrt_json__multiply(b->m, m, &low);
+    b->exponent += 64 + exponent;
+    qnnrt_json__normalize(b);
+}
+
+/* Significand and exponent of the nearest number with `bits` bits. The error of way 2, in the last
+   of 64 bits: the table 1/2 and cutting 1, doubled by normalizing: 3; cutting 1 more, doubled: 8.
+   With digits that w does not hold, of which it has at least 10^18: 16 more, doubled twice. */
+static uint64_t qnnrt_json__nearest(const qnnrt_json__decimal *d, int bits, int64_t least,
+                                    int64_t *exponent)
+{
+    qnnrt_json__binary b, five;
+    uint64_t kept;
+    int sure, step, rest;
+    *exponent = least;
+    if (d->w == 0 || d->exponent < -363) return 0;              /* 10^19 of them: under 2^-1075 */
+    if (d->exponent > 309) { *exponent = 4000; return 1; }
+    if (!d->more && d->exponent >= -27 && d->exponent <= 27) {
+        qnnrt_json__exact(d->w, (int)d->exponent, &b);
+        return qnnrt_json__round(&b, bits, least, 0, exponent, &sure);
+    }
+    step = (int)(d->exponent + 27 * 14) / 27;               /* of the table; rounded down */
+    rest = (int)d->exponent - 27 * (step - 14);
+    b.m = d->w;
+    b.exponent = d->exponent;
+    b.sticky = 0;
+    qnnrt_json__normalize(&b);
+    qnnrt_json__scale(&b, qnnrt_json__powers[step].m, qnnrt_json__powers[step].exponent);
+    five.m = qnnrt_json__five(rest);
+    five.exponent = 0;
+    qnnrt_json__normalize(&five);
+    qnnrt_json__scale(&b, five.m, five.exponent);
+    kept = qnnrt_json__round(&b, bits, least, d->more ? 80 : 8, exponent, &sure);
+    if (sure) return kept;
+    qnnrt_json__slow(d, &b);
+    return qnnrt_json__round(&b, bits, least, 0, exponent, &sure);
+}
+
+static uint64_t qnnrt_json__f64_bits(const qnnrt_json__decimal *d)
+{
+    int64_t exponent;
+    uint64_t kept = qnnrt_json__nearest(d, 53, -1074, &exponent);
+    uint64_t bits;
+    if (kept == UINT64_C(1) << 53) { kept >>= 1; ++exponent; }
+    if (exponent > 971) bits = UINT64_C(0x7FF) << 52;
+    else bits = (kept >> 52) == 0 ? kept : (uint64_t)(exponent + 1075) << 52 | (kept & ((UINT64_C(1) << 52) - 1));
+    return bits | (d->negative ? UINT64_C(1) << 63 : 0);
+}
+
+static uint32_t qnnrt_json__f32_bits(const qnnrt_json__decimal *d)
+{
+    int64_t exponent;
+    uint64_t kept = qnnrt_json__nearest(d, 24, -149, &exponent);
+    uint32_t bits;
+    if (kept == UINT64_C(1) << 24) { kept >>= 1; ++exponent; }
+    if (exponent > 104) bits = UINT32_C(0xFF) << 23;
+    else bits = (kept >> 23) == 0 ? (uint32_t)kept : (uint32_t)(exponent + 150) << 23 | ((uint32_t)kept & 0x7FFFFFu);
+    return bits | (d->negative ? UINT32_C(1) << 31 : 0);
+}
+
+QNNRT_JSON_API int qnnrt_json_f64(const qnnrt_json_text *number, double *out)
+{
+    qnnrt_json__decimal d;
+    uint64_t bits;
+    *out = 0;
+    if (!qnnrt_json__take(number, &d)) return 0;
+    bits = qnnrt_json__f64_bits(&d);
+    memcpy(out, &bits, sizeof(*out));
+    return (bits >> 52 & 0x7FF) != 0x7FF;
+}
+
+QNNRT_JSON_API int qnnrt_json_f32(const qnnrt_json_text *number, float *out)
+{
+    qnnrt_json__decimal d;
+    uint32_t bits;
+    *out = 0;
+    if (!qnnrt_json__take(number, &d)) return 0;
+    bits = qnnrt_json__f32_bits(&d);
+    memcpy(out, &bits, sizeof(*out));
+    return (bits >> 23 & 0xFF) != 0xFF;
+}
+
+/* Digits only, no sign; 0 when there are others or the value passes `most`. */
+static int qnnrt_json__integer(const char *at, size_t bytes, uint64_t most, uint64_t *out)
+{
+    uint64_t value = 0;
+    size_t i;
+    *out = 0;
+    if (bytes == 0 || (bytes > 1 && at[0] == '0')) return 0;
+    for (i = 0; i < bytes; ++i) {
+        unsigned digit = (unsigned)((unsigned char)at[i] - '0');
+        if (digit > 9 || value > (most - digit) / 10) return 0;
+        value = value * 10 + digit;
+    }
+    *out = value;
+    return 1;
+}
+
+QNNRT_JSON_API int qnnrt_json_u64(const qnnrt_json_text *number, uint64_t *out)
+{
+    return qnnrt_json__integer(number->text, number->bytes, UINT64_MAX, out);
+}
+
+QNNRT_JSON_API int qnnrt_json_i64(const qnnrt_json_text *number, int64_t *out)
+{
+    int negative = number->bytes > 0 && number->text[0] == '-';
+    uint64_t value;
+    *out = 0;
+    if (!qnnrt_json__integer(number->text + negative, number->bytes - (size_t)negative,
+                             (uint64_t)INT64_MAX + (uint64_t)negative, &value))
+        return 0;
+    *out = negative ? (int64_t)(0 - value) : (int64_t)value;
+    return 1;
+}
+
+/* =====================================================================================
+   DECIMAL                                                                      >>decimal
+   From binary to the fewest decimal digits that read back as the same number: the exact
+   digits from long integers, cut ever later until reading them gives the number again.
+   Needs: >>config >>number     Knows nothing of: writers
+   ===================================================================================== */
+
+enum { QNNRT_JSON__PRINTED = 17 };
+
+/* The first 18 digits of m * 2^exponent (m is not 0), and whether something follows them in *more.
+   *point: the decimal point stands behind that many of them. */
+static void qnnrt_json__digits(uint64_t m, int exponent, unsigned char digits[QNNRT_JSON__PRINTED + 1],
+                               int *point, int *more)
+{
+    qnnrt_json__big n, divisor;
+    int bits = 64 - qnnrt_json__zeros(m) + exponent;             /* 2^(bits - 1) <= value < 2^bits */
+    int power = bits > 0 ? bits * 78913 / 262144 : -(-bits * 78913 / 262144), i;      /* log10(2) */
+    n.count = 2;
+    n.limb[0] = (uint32_t)m;
+    n.limb[1] = (uint32_t)(m >> 32);
+    while (n.count > 0 && n.limb[n.count - 1] == 0) --n.count;
+    divisor.count = 1;
+    divisor.limb[0] = 1;
+    /* value / 10^power, which is 5^power * 2^power, is between 0.1 and 10 */
+    if (power >= 0) qnnrt_json__big_power(&divisor, (uint32_t)power);
+    else qnnrt_json__big_power(&n, (uint32_t)-power);
+    exponent -= power;
+    if (exponent >= 0) qnnrt_json__big_shift(&n, (uint32_t)exponent);
+    else qnnrt_json__big_shift(&divisor, (uint32_t)-exponent);
+    while (qnnrt_json__big_compare(&n, &divisor) < 0) { qnnrt_json__big_times(&n, 10, 0); --power; }
+    for (i = 0; i <= QNNRT_JSON__PRINTED; ++i) {
+        digits[i] = 0;
+        while (qnnrt_json__big_compare(&n, &divisor) >= 0) {
+            qnnrt_json__big_minus(&n, &divisor);
+            ++digits[i];
+        }
+        qnnrt_json__big_times(&n, 10, 0);
+    }
+    *more = n.count != 0;
+    *point = power + 1;
+}
+
+/* The first `count` of the digits, rounded; a carry out of the front moves the point. */
+static void qnnrt_json__cut(const unsigned char *digits, int more, int count, qnnrt_json__decimal *d,
+                            int *point)
+{
+    int i, up;
+    d->w = 0;
+    for (i = 0; i < count; ++i) d->w = d->w * 10 + digits[i];
+    for (i = count + 1; i <= QNNRT_JSON__PRINTED; ++i) more |= digits[i] != 0;
+    up = digits[count] > 5 || (digits[count] == 5 && (more || (d->w & 1) != 0));
+    d->w += (uint64_t)up;
+    d->exponent = *point - count;
+    if (d->w == qnnrt_json__five(count) << count) *point += 1;       /* 10^count */
+    d->more = d->negative = 0;
+}
+
+/* A float as text of at most 26 bytes, without a NUL; answers them. The value is finite.
+   Plain from 1e-6 to below 1e21, else with an exponent, as the vendor's writer does it. */
+static size_t qnnrt_json__print(uint64_t m, int exponent, int single, uint64_t bits, int negative,
+                                char out[32])
+{
+    unsigned char exact[QNNRT_JSON__PRINTED + 1];
+    char digits[20];
+    qnnrt_json__decimal d;
+    int point = 0, first_point, more, count, i;
+    size_t used = 0;
+    if (negative) out[used++] = '-';
+    if (m == 0) { memcpy(out + used, "0.0", 3); return used + 3; }
+    qnnrt_json__digits(m, exponent, exact, &first_point, &more);
+    for (count = 1; count <= QNNRT_JSON__PRINTED; ++count) {
+        point = first_point;
+        qnnrt_json__cut(exact, more, count, &d, &point);
+        if ((single ? (uint64_t)qnnrt_json__f32_bits(&d) : qnnrt_json__f64_bits(&d)) == bits) break;
+    }
+    while (d.w % 10 == 0) d.w /= 10;
+    for (count = 0, i = 19; d.w != 0; d.w /= 10, ++count) digits[i--] = (char)('0' + d.w % 10);
+    memmove(digits, digits + i + 1, (size_t)count);
+    if (point > 21 || point < -5) {              /* d.ddde-7 */
+        int power = point - 1;
+        out[used++] = digits[0];
+        if (count > 1) {
+            out[used++] = '.';
+            memcpy(out + used, digits + 1, (size_t)count - 1);
+            used += (size_t)count - 1;
+        }
+        out[used++] = 'e';
+        if (power < 0) { out[used++] = '-'; power = -power; }
+        if (power >= 100) out[used++] = (char)('0' + power / 100);
+        if (power >= 10) out[used++] = (char)('0' + power / 10 % 10);
+        out[used++] = (char)('0' + power % 10);
+        return used;
+    }
+    if (point <= 0) { out[used++] = '0'; out[used++] = '.'; }
+    for (i = point; i < 0; ++i) out[used++] = '0';
+    for (i = 0; i < count || i < point; ++i) {
+        if (i == point && point > 0) out[used++] = '.';
+        out[used++] = i < count ? digits[i] : '0';
+    }
+    if (point >= count) { out[used++] = '.'; out[used++] = '0'; }
+    return used;
+}
+
+/* =====================================================================================
+   WRITER                                                                        >>writer
+   Puts the commas, quotes and line breaks; refuses what would make no document.
+   Needs: >>config >>text >>decimal     Knows nothing of: readers
+   ===================================================================================== */
+
+static void qnnrt_json__flush(qnnrt_json_writer *w)
+{
+    if (w->error == NULL && w->used > 0 && !w->write(w->user, w->buffer, w->used))
+        w->error = "the text could not be written";
+    w->used = 0;
+}
+
+static void qnnrt_json__put(qnnrt_json_writer *w, const char *text, size_t bytes)
+{
+    while (bytes > 0) {
+        size_t room = QNNRT_JSON_BUFFER - w->used, part = bytes < room ? bytes : room;
+        memcpy(w->buffer + w->used, text, part);
+        w->used += (uint32_t)part;
+        text += part;
+        bytes -= part;
+        if (w->used == QNNRT_JSON_BUFFER) qnnrt_json__flush(w);
+    }
+}
+
+static void qnnrt_json__newline(qnnrt_json_writer *w)
+{
+    uint32_t blanks = w->depth * w->indent;
+    qnnrt_json__put(w, "\n", 1);
+    while (blanks-- > 0) qnnrt_json__put(w, " ", 1);
+}
+
+/* What stands before a value or a key: 0 when none may stand here. */
+static int qnnrt_json__before(qnnrt_json_writer *w, int key)
+{
+    int object = w->depth > 0 &&
+                 (w->objects[(w->depth - 1) / 64] >> ((w->depth - 1) % 64) & 1) != 0;
+    if (w->error != NULL) return 0;
+    if (w->done) { w->error = "a second document"; return 0; }
+    if (key && (!object || w->key)) { w->error = "a key outside an object"; return 0; }
+    if (!key && object && !w->key) { w->error = "a member without a key"; return 0; }
+    if (!key && object) { w->key = 0; return 1; }
+    if (w->filled) qnnrt_json__put(w, ",", 1);
+    if (w->depth > 0 && w->indent > 0 && w->line_depth == 0) qnnrt_json__newline(w);
+    else if (w->filled) qnnrt_json__put(w, " ", 1);
+    w->filled = 1;
+    return 1;
+}
+
+static void qnnrt_json__after(qnnrt_json_writer *w) { if (w->depth == 0) w->done = 1; }
+
+static void qnnrt_json__quoted(qnnrt_json_writer *w, const char *text)
+{
+    const unsigned char *at = (const unsigned char *)text, *end = at + strlen(text);
+    static const char hex[] = "0123456789abcdef";
+    qnnrt_json__put(w, "\"", 1);
+    while (at < end) {
+        size_t length = *at < 0x80 ? 1 : qnnrt_json__utf8(at, end);
+        uint32_t control = length == 1 && (*at < 0x20 || *at == 0x7F) ? *at
+                         : length == 2 && *at == 0xC2 && at[1] < 0xA0 ? at[1] : 0u;
+        if (length == 0) {
+            qnnrt_json__put(w, "\\ufffd", 6);
+            length = 1;
+        } else if (control != 0) {
+            char escape[6] = { '\\', 'u', '0', '0', '0', '0' };
+            escape[4] = hex[control >> 4];
+            escape[5] = hex[control & 15];
+            qnnrt_json__put(w, escape, 6);
+        } else {
+            if (*at == '"' || *at == '\\') qnnrt_json__put(w, "\\", 1);
+            qnnrt_json__put(w, (const char *)at, length);
+        }
+        at += length;
+    }
+    qnnrt_json__put(w, "\"", 1);
+}
+
+QNNRT_JSON_API void qnnrt_json_write_begin(qnnrt_json_writer *w,
+                                           int (*write)(void *user, const char *text, size_t bytes),
+                                           void *user, uint32_t indent)
+{
+    memset(w, 0, sizeof(*w));
+    w->write = write;
+    w->user = user;
+    w->indent = indent;
+}
+
+QNNRT_JSON_API int qnnrt_json_write_end(qnnrt_json_writer *w)
+{
+    if (w->error == NULL && w->depth > 0) w->error = "an open bracket at the end";
+    if (w->error == NULL && !w->done) w->error = "no value was written";
+    if (w->error == NULL) qnnrt_json__put(w, "\n", 1);
+    qnnrt_json__flush(w);
+    return w->error == NULL;
+}
+
+static void qnnrt_json__write_open(qnnrt_json_writer *w, const char *bracket, int object, int one_line)
+{
+    uint64_t bit = UINT64_C(1) << (w->depth % 64);
+    if (!qnnrt_json__before(w, 0)) return;
+    if (w->depth >= QNNRT_JSON_DEPTH) { w->error = "more open brackets than a reader takes"; return; }
+    if (object) w->objects[w->depth / 64] |= bit;
+    else w->objects[w->depth / 64] &= ~bit;
+    w->depth += 1;
+    if (one_line && w->line_depth == 0) w->line_depth = w->depth;
+    w->filled = 0;
+    qnnrt_json__put(w, bracket, 1);
+}
+
+QNNRT_JSON_API void qnnrt_json_write_array(qnnrt_json_writer *w, int one_line)
+{
+    qnnrt_json__write_open(w, "[", 0, one_line);
+}
+
+QNNRT_JSON_API void qnnrt_json_write_object(qnnrt_json_writer *w, int one_line)
+{
+    qnnrt_json__write_open(w, "{", 1, one_line);
+}
+
+QNNRT_JSON_API void qnnrt_json_write_close(qnnrt_json_writer *w)
+{
+    int object, line;
+    if (w->error != NULL) return;
+    if (w->depth == 0) { w->error = "a closing bracket that nothing opened"; return; }
+    if (w->key) { w->error = "a key without a value"; return; }
+    object = (int)(w->objects[(w->depth - 1) / 64] >> ((w->depth - 1) % 64) & 1);
+    line = w->line_depth != 0;
+    if (w->line_depth == w->depth) w->line_depth = 0;
+    w->depth -= 1;
+    if (w->filled && !line && w->indent > 0) qnnrt_json__newline(w);
+    qnnrt_json__put(w, object ? "}" : "]", 1);
+    w->filled = 1;
+    qnnrt_json__after(w);
+}
+
+QNNRT_JSON_API void qnnrt_json_write_key(qnnrt_json_writer *w, const char *key)
+{
+    if (!qnnrt_json__before(w, 1)) return;
+    qnnrt_json__quoted(w, key != NULL ? key : "");
+    qnnrt_json__put(w, ": ", 2);
+    w->key = 1;
+}
+
+static void qnnrt_json__plain(qnnrt_json_writer *w, const char *text, size_t bytes)
+{
+    if (!qnnrt_json__before(w, 0)) return;
+    qnnrt_json__put(w, text, bytes);
+    qnnrt_json__after(w);
+}
+
+QNNRT_JSON_API void qnnrt_json_write_string(qnnrt_json_writer *w, const char *text)
+{
+    if (text == NULL) { qnnrt_json_write_null(w); return; }
+    if (!qnnrt_json__before(w, 0)) return;
+    qnnrt_json__quoted(w, text);
+    qnnrt_json__after(w);
+}
+
+static void qnnrt_json__whole(qnnrt_json_writer *w, uint64_t value, int negative)
+{
+    char digits[24];
+    size_t at = sizeof(digits);
+    do digits[--at] = (char)('0' + value % 10);
+    while ((value /= 10) != 0);
+    if (negative) digits[--at] = '-';
+    qnnrt_json__plain(w, digits + at, sizeof(digits) - at);
+}
+
+QNNRT_JSON_API void qnnrt_json_write_u64(qnnrt_json_writer *w, uint64_t value)
+{
+    qnnrt_json__whole(w, value, 0);
+}
+
+QNNRT_JSON_API void qnnrt_json_write_i64(qnnrt_json_writer *w, int64_t value)
+{
+    qnnrt_json__whole(w, value < 0 ? 0 - (uint64_t)value : (uint64_t)value, value < 0);
+}
+
+QNNRT_JSON_API void qnnrt_json_write_f64(qnnrt_json_writer *w, double value)
+{
+    char out[32];
+    uint64_t bits, m;
+    int exponent;
+    memcpy(&bits, &value, sizeof(bits));
+    m = bits & ((UINT64_C(1) << 52) - 1);
+    exponent = (int)(bits >> 52 & 0x7FF);
+    if (exponent == 0x7FF) {
+        if (w->error == NULL) w->error = "a number that is not finite";
+        return;
+    }
+    if (exponent > 0) m |= UINT64_C(1) << 52;
+    exponent = (exponent > 0 ? exponent : 1) - 1075;
+    qnnrt_json__plain(w, out, qnnrt_json__print(m, exponent, 0, bits & ~(UINT64_C(1) << 63),
+                                                (int)(bits >> 63), out));
+}
+
+QNNRT_JSON_API void qnnrt_json_write_f32(qnnrt_json_writer *w, float value)
+{
+    char out[32];
+    uint32_t bits, m;
+    int exponent;
+    memcpy(&bits, &value, sizeof(bits));
+    m = bits & 0x7FFFFFu;
+    exponent = (int)(bits >> 23 & 0xFF);
+    if (exponent == 0xFF) {
+        if (w->error == NULL) w->error = "a number that is not finite";
+        return;
+    }
+    if (exponent > 0) m |= UINT32_C(1) << 23;
+    exponent = (exponent > 0 ? exponent : 1) - 150;
+    qnnrt_json__plain(w, out, qnnrt_json__print(m, exponent, 1, bits & 0x7FFFFFFFu,
+                                                (int)(bits >> 31), out));
+}
+
+QNNRT_JSON_API void qnnrt_json_write_bool(qnnrt_json_writer *w, int value)
+{
+    qnnrt_json__plain(w, value ? "true" : "false", value ? 4 : 5);
+}
+
+QNNRT_JSON_API void qnnrt_json_write_null(qnnrt_json_writer *w) { qnnrt_json__plain(w, "null", 4); }
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* QNNRT_JSON__IMPL_ONCE */
+#endif /* QNNRT_JSON_IMPLEMENTATION */
+
+/* Public domain or MIT, as you like; see LICENSE. */
