@@ -58,6 +58,7 @@
        QNNRT_API              replaces the storage and export prefix of all functions
        QNNRT_LOG_SLOTS        backends that can log at one time, 1 to 16 (default 8)
        QNNRT_NO_ERROR_TEXT    drops symbols, causes and fixes of vendor codes (about 9 KB)
+       QNNRT_NO_JSON          metadata comes from libQnnSystem.so only; qnnrt_json.h is not needed
        QNNRT_COMPOSE          declares graph building; its implementation is not in this version
 
    MANUAL
@@ -186,7 +187,8 @@
 
    ROOMS (search for the tag)
        >>config >>os >>size >>sort >>mem >>err >>log >>codes >>dtype >>quant >>plan   the floor
-       >>abi >>library >>table >>htp >>system >>backend >>context                   the vendor's
+       >>abi >>names >>library >>table >>htp >>system                               the vendor's
+       >>record >>read_json >>backend >>context
        >>scan >>pipeline >>model >>place >>run >>public                             ours
 */
 #ifndef QNNRT_H
@@ -311,7 +313,8 @@ typedef struct qnnrt_limits {
     uint32_t tensors;       /* graphs, inputs, outputs and updateables of one model (default 0:
                                1,000,000) */
     uint32_t name_bytes;    /* a name of a graph or tensor (default 0: 1,024) */
-    uint32_t rank;          /* dimensions of a tensor (default 0: 8) */
+    uint32_t rank;          /* dimensions of a tensor (default 0: 8); in JSON at most 32 */
+    uint64_t json_bytes;    /* one JSON file (default 0: 64 MiB) */
 } qnnrt_limits;
 
 /* ----------------------------------------------------------------------- facts about a model -- */
@@ -380,16 +383,23 @@ typedef struct qnnrt_graph_info {
     uint64_t                 vtcm_bytes;
     uint64_t                 shared_weights_bytes; /* not 0: its weights are shared with other
                                                       graphs */
-    uint64_t                 const_bytes;
+    uint64_t                 const_bytes, io_bytes, op_data_bytes, ddr_bytes;
+    uint64_t                 native_k_bytes, native_v_bytes;   /* one channel of a native KV cache */
     uint32_t                 optimization_level;
     uint32_t                 hvx_threads;
+    uint32_t                 dlbc;                 /* not 0: bandwidth compression is on */
+    uint32_t                 safe_share_io;
 } qnnrt_graph_info;
 
 typedef struct qnnrt_version_info { uint32_t major, minor, patch; } qnnrt_version_info;
 
 typedef struct qnnrt_context_info {
-    const char             *file;          /* name within the folder, or as given */
-    uint64_t                file_bytes;
+    const char             *file;          /* name within the folder, or as given; of JSON alone: its
+                                              name */
+    const char             *json_file;     /* NULL: without JSON */
+    int                     from_system;   /* 1: libQnnSystem.so gave the facts below */
+    int                     from_json;     /* 1: the JSON gave them, or said the same */
+    uint64_t                file_bytes;    /* 0: JSON alone */
     const char             *build_id;      /* of the SDK that made it, "v2.51.0.260929181845"; may
                                               be "" */
     uint32_t                backend_id;    /* 3 CPU, 4 GPU, 6 HTP */
@@ -407,6 +417,17 @@ typedef struct qnnrt_context_info {
 
 /* "ufixed16", "float32", ...; "unknown" for other numbers. */
 QNNRT_API const char *qnnrt_dtype_name(qnnrt_dtype dtype);
+
+typedef enum qnnrt_vendor_enum {
+    QNNRT_VENDOR_DTYPE = 0,        /* of qnnrt_tensor_info.dtype             */
+    QNNRT_VENDOR_TENSOR_TYPE,      /* of qnnrt_tensor_info.vendor_type       */
+    QNNRT_VENDOR_FORMAT,           /* of qnnrt_tensor_info.vendor_format     */
+    QNNRT_VENDOR_ENCODING          /* of qnnrt_quant.vendor_encoding         */
+} qnnrt_vendor_enum;
+
+/* The vendor's name for a number, without what all of its enum begin with: "FLOAT_32", "APP_READ",
+   "FLAT_BUFFER", "SCALE_OFFSET". NULL when the number is not known. */
+QNNRT_API const char *qnnrt_vendor_name(qnnrt_vendor_enum which, uint32_t value);
 
 /* ----------------------------------------------------------------------------------- backend -- */
 
@@ -463,7 +484,18 @@ typedef struct qnnrt_file {
                             may be NULL */
     const void *data;    /* or a context binary in memory, needed only during qnnrt_open() */
     size_t      bytes;   /* of data */
+    const char *json_path;   /* its metadata as JSON (default NULL: none). With desc.inspect a JSON may
+                                stand alone. With .json_data: its name in messages, may be NULL */
+    const char *json_data;   /* or that text in memory, needed only during qnnrt_open() */
+    size_t      json_bytes;  /* of json_data */
 } qnnrt_file;
+
+typedef enum qnnrt_metadata {
+    QNNRT_METADATA_ALL = 0,   /* every source there is; two must tell the same. Where all files have
+                                 JSON, libQnnSystem.so may be missing (the log says so) */
+    QNNRT_METADATA_SYSTEM,    /* libQnnSystem.so only: JSON is not looked at */
+    QNNRT_METADATA_JSON       /* JSON only: libQnnSystem.so is not opened */
+} qnnrt_metadata;
 
 typedef struct qnnrt_desc {
     qnnrt_backend    *backend;       /* an open one to share (default NULL: the model opens its
@@ -480,6 +512,7 @@ typedef struct qnnrt_desc {
     uint32_t          align;         /* of tensors that qnnrt_prepare places, a power of two
                                         (default 0: 64) */
     int               inspect;       /* 1: read metadata only; no backend, nothing can run */
+    qnnrt_metadata    metadata;      /* where graphs and tensors are taken from (default 0: all) */
     int               keep_going;    /* 1: load what loads, see qnnrt_context_info.failure */
     int               read;          /* 1: read files into memory instead of mapping them */
     int               guard;         /* 1: qnnrt_prepare puts guard pages behind every tensor */
@@ -500,10 +533,10 @@ typedef struct qnnrt_desc {
             QNNRT_E_ARG          the arguments (folder and files, backend and its options, align)
             QNNRT_E_NOT_FOUND    no *.bin in the folder
             QNNRT_E_IO           folder or file cannot be read, or changed meanwhile
-            QNNRT_E_FORMAT       no context binary, a damaged one, or shards are missing
+            QNNRT_E_FORMAT       no context binary, a damaged one, wrong JSON, or missing shards
             QNNRT_E_LIBRARY      a vendor library is missing or is none
             QNNRT_E_VERSION      library too old, or a binary newer than the library
-            QNNRT_E_MISMATCH     a binary for another backend
+            QNNRT_E_MISMATCH     a binary for another backend, or JSON that differs from it
             QNNRT_E_UNSUPPORTED  weights shared between graphs, on x86-64; a 32-bit program
             QNNRT_E_BACKEND      a vendor call failed
             QNNRT_E_LIMIT        over desc.limits
@@ -529,7 +562,7 @@ QNNRT_API const qnnrt_context_info *qnnrt_contexts(const qnnrt *model, size_t *c
 /* The backend of a model (NULL after desc.inspect), for sharing and for its info. */
 QNNRT_API qnnrt_backend *qnnrt_get_backend(const qnnrt *model);
 
-/* Path of the libQnnSystem.so that gave the metadata. */
+/* Path of the libQnnSystem.so that gave the metadata, "" when JSON did. */
 QNNRT_API const char *qnnrt_get_system_path(const qnnrt *model);
 
 /* ---------------------------------------------------------------------------------- pipeline -- */
@@ -943,6 +976,14 @@ QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path
    Build options resolved once, compiler differences, static assertions.
    Needs: nothing     Knows nothing of: everything below
    ===================================================================================== */
+
+#ifndef QNNRT_NO_JSON
+#if defined(QNNRT_STATIC) && !defined(QNNRT_JSON_STATIC)
+#define QNNRT_JSON_STATIC
+#endif
+#define QNNRT_JSON_IMPLEMENTATION
+#include "qnnrt_json.h"
+#endif
 
 #include <stdarg.h>
 #include <stdio.h>      /* snprintf and vsnprintf only                      */
@@ -1427,6 +1468,31 @@ static char *qnnrt__arena_text(qnnrt__arena *arena, const char *text, size_t len
     char *copy = (char *)qnnrt__arena_alloc(arena, (uint64_t)length + 1, 1);
     if (copy != NULL) memcpy(copy, text, length);
     return copy;
+}
+
+#ifndef QNNRT_NO_JSON
+/* Have one chunk with room for `bytes`, so that what is known to come takes one allocation. Without
+   memory nothing happens: the allocations to come will say so. */
+static void qnnrt__arena_reserve(qnnrt__arena *arena, uint64_t bytes)
+{
+    qnnrt__arena_chunk *chunk = arena->chunks;
+    if (chunk != NULL && bytes <= chunk->room - chunk->used) return;
+    if (bytes > UINT64_MAX - QNNRT__ARENA_HEAD) return;
+    chunk = (qnnrt__arena_chunk *)qnnrt__mem_alloc(&arena->hooks, bytes + QNNRT__ARENA_HEAD);
+    if (chunk == NULL) return;
+    chunk->room = bytes;
+    chunk->next = arena->chunks;
+    arena->chunks = chunk;
+}
+#endif
+
+/* Give back the newest allocations: those since `used` bytes of `chunk` were taken. What lies in
+   newer chunks stays until all is freed. */
+static void qnnrt__arena_back(qnnrt__arena *arena, qnnrt__arena_chunk *chunk, uint64_t used)
+{
+    if (chunk == NULL || arena->chunks != chunk) return;
+    memset((unsigned char *)chunk + QNNRT__ARENA_HEAD + (size_t)used, 0, (size_t)(chunk->used - used));
+    chunk->used = used;
 }
 
 static void qnnrt__arena_free(qnnrt__arena *arena)
@@ -3559,8 +3625,10 @@ enum {
     QNNRT__ABI_DEFINED = 1                        /* vendor: QNN_DEFINITION_DEFINED               */
 };
 #define QNNRT__ABI_UNDEFINED 0x7FFFFFFFu
+#define QNNRT__ABI_UNKNOWN   0x7FFFFFFEu          /* ours: a text that names none we know         */
 
 enum {                                            /* vendor: Qnn_TensorType_t                     */
+    QNNRT__ABI_APP_WRITE = 0, QNNRT__ABI_APP_READ = 1,
     QNNRT__ABI_UPDATEABLE_STATIC = 6, QNNRT__ABI_UPDATEABLE_APP_READWRITE = 10,      /* 6 to 10 */
     QNNRT__ABI_OPTIONAL_APP_WRITE = 11, QNNRT__ABI_OPTIONAL_APP_READWRITE = 13       /* 11 to 13 */
 };
@@ -3780,6 +3848,112 @@ static qnnrt_version_info qnnrt__abi_public_version(qnnrt__abi_version from)
 }
 
 /* =====================================================================================
+   VENDOR NAMES                                                                    >>names
+   The vendor's enumerators as text, for metadata that is text.
+   Source: names and numbers of the public API headers up to core 2.37.
+   Needs: >>config     Knows nothing of: tensors, JSON
+   ===================================================================================== */
+
+typedef struct qnnrt__names_entry { uint32_t value; const char *name; } qnnrt__names_entry;
+
+/* Each list ends with NULL. The first of several names for one number is the one to write. */
+static const qnnrt__names_entry qnnrt__names_dtypes[] = {
+    { 0x0002, "INT_2"          }, { 0x0004, "INT_4"          }, { 0x0008, "INT_8"           },
+    { 0x0016, "INT_16"         }, { 0x0032, "INT_32"         }, { 0x0064, "INT_64"          },
+    { 0x0102, "UINT_2"         }, { 0x0104, "UINT_4"         }, { 0x0108, "UINT_8"          },
+    { 0x0116, "UINT_16"        }, { 0x0132, "UINT_32"        }, { 0x0164, "UINT_64"         },
+    { 0x0204, "FLOAT_4"        }, { 0x0208, "FLOAT_8"        }, { 0x0216, "FLOAT_16"        },
+    { 0x0226, "BFLOAT_16"      }, { 0x0232, "FLOAT_32"       }, { 0x0264, "FLOAT_64"        },
+    { 0x0302, "SFIXED_POINT_2" }, { 0x0304, "SFIXED_POINT_4" }, { 0x0308, "SFIXED_POINT_8"  },
+    { 0x0316, "SFIXED_POINT_16"}, { 0x0332, "SFIXED_POINT_32"}, { 0x0402, "UFIXED_POINT_2"  },
+    { 0x0404, "UFIXED_POINT_4" }, { 0x0408, "UFIXED_POINT_8" }, { 0x0416, "UFIXED_POINT_16" },
+    { 0x0432, "UFIXED_POINT_32"}, { 0x0508, "BOOL_8"         }, { 0x0608, "STRING"          },
+    { 0x7FFFFFFF, "UNDEFINED"  }, { 0, NULL }
+};
+
+static const qnnrt__names_entry qnnrt__names_types[] = {
+    {  0, "APP_WRITE" },            {  1, "APP_READ" },            {  2, "APP_READWRITE" },
+    {  3, "NATIVE" },               {  4, "STATIC" },              {  5, "NULL" },
+    {  6, "UPDATEABLE_STATIC" },    {  7, "UPDATEABLE_NATIVE" },   {  8, "UPDATEABLE_APP_WRITE" },
+    {  9, "UPDATEABLE_APP_READ" },  { 10, "UPDATEABLE_APP_READWRITE" },
+    { 11, "OPTIONAL_APP_WRITE" },   { 12, "OPTIONAL_APP_READ" },
+    { 13, "OPTIONAL_APP_READWRITE" }, { 0x7FFFFFFF, "UNDEFINED" }, { 0, NULL }
+};
+
+static const qnnrt__names_entry qnnrt__names_formats[] = {
+    {  0, "FLAT_BUFFER" }, {  0, "DENSE" }, {  1, "SPARSE" }, {  2, "CODEBOOK" }, {  3, "MX" },
+    {  4, "UBWC_RGBA8888" },        {  5, "UBWC_NV12" },           {  6, "UBWC_NV12_Y" },
+    {  7, "UBWC_NV12_UV" },         {  8, "HMX_WEIGHT_LAYOUT" },   {  9, "UBWC_NV124R" },
+    { 10, "UBWC_NV124R_Y" },        { 11, "UBWC_NV124R_UV" },      { 12, "UBWC_P010" },
+    { 13, "UBWC_P010_Y" },          { 14, "UBWC_P010_UV" },        { 15, "UBWC_P016" },
+    { 16, "UBWC_P016_Y" },          { 17, "UBWC_P016_UV" },        { 18, "UBWC_TP10" },
+    { 19, "UBWC_TP10_Y" },          { 20, "UBWC_TP10_UV" },        { 21, "UBWC_TBAYER10_1X1" },
+    { 22, "UBWC_TBAYER10_2X2" },    { 23, "UBWC_TBAYER10_3X3" },   { 24, "UBWC_TBAYER10_4X4" },
+    { 25, "UBWC_BAYER16_10BPS_1X1" }, { 26, "UBWC_BAYER16_10BPS_2X2" },
+    { 27, "UBWC_BAYER16_10BPS_4X4" }, { 28, "UBWC_BAYER16_12BPS_1X1" },
+    { 29, "UBWC_BAYER16_12BPS_2X2" }, { 30, "UBWC_BAYER16_12BPS_4X4" },
+    { 31, "UBWC_BAYER16_14BPS_1X1" }, { 32, "UBWC_BAYER16_14BPS_2X2" },
+    { 33, "UBWC_BAYER16_14BPS_4X4" }, { 34, "UBWC_BAYER16_16BPS_1X1" },
+    { 35, "UBWC_BAYER16_16BPS_2X2" }, { 36, "UBWC_BAYER16_16BPS_4X4" },
+    { 37, "BATCH_ALIGNED_256" },    { 0, NULL }
+};
+
+static const qnnrt__names_entry qnnrt__names_encodings[] = {
+    {  0, "SCALE_OFFSET" },         {  1, "AXIS_SCALE_OFFSET" },   {  2, "BW_SCALE_OFFSET" },
+    {  3, "BW_AXIS_SCALE_OFFSET" }, {  4, "BLOCK" },               {  5, "BLOCKWISE_EXPANSION" },
+    {  6, "VECTOR" },               {  7, "FLOAT_BLOCK" },         {  8, "BW_AXIS_SCALE_OFFSET_MAPPED" },
+    {  9, "BW_BLOCK_MAPPED" },      { 10, "BW_BLOCKWISE_EXPANSION_MAPPED" },
+    { 11, "BW_FLOAT_BLOCK" },       { 12, "MICROSCALING" },        { 13, "ARRAY_OF" },
+    { 0x7FFFFFFF, "UNDEFINED" },    { 0, NULL }
+};
+
+static const qnnrt__names_entry qnnrt__names_definitions[] = {
+    { 0, "IMPL_GENERATED" }, { 1, "DEFINED" }, { 0x7FFFFFFF, "UNDEFINED" }, { 0, NULL }
+};
+
+typedef struct qnnrt__names_list {
+    const char               *prefix;
+    const qnnrt__names_entry *entries;
+} qnnrt__names_list;
+
+enum { QNNRT__NAMES_DEFINITION = 4 };      /* behind those of qnnrt_vendor_enum */
+
+static const qnnrt__names_list qnnrt__names_lists[] = {
+    { "QNN_DATATYPE_",              qnnrt__names_dtypes      },
+    { "QNN_TENSOR_TYPE_",           qnnrt__names_types       },
+    { "QNN_TENSOR_DATA_FORMAT_",    qnnrt__names_formats     },
+    { "QNN_QUANTIZATION_ENCODING_", qnnrt__names_encodings   },
+    { "QNN_DEFINITION_",            qnnrt__names_definitions }
+};
+
+/* The name behind its list's prefix, or NULL. */
+static const char *qnnrt__names_of(int which, uint32_t value)
+{
+    const qnnrt__names_entry *entry = qnnrt__names_lists[which].entries;
+    while (entry->name != NULL && entry->value != value) ++entry;
+    return entry->name;
+}
+
+#ifndef QNNRT_NO_JSON
+/* The number of a name of `bytes` bytes, with its prefix; 0 when it is not in the list. */
+static int qnnrt__names_find(int which, const char *text, size_t bytes, uint32_t *value)
+{
+    const qnnrt__names_list *list = &qnnrt__names_lists[which];
+    const qnnrt__names_entry *entry = list->entries;
+    size_t prefix = strlen(list->prefix);
+    *value = 0;
+    if (bytes <= prefix || memcmp(text, list->prefix, prefix) != 0) return 0;
+    for (; entry->name != NULL; ++entry)
+        if (strlen(entry->name) == bytes - prefix &&
+            memcmp(entry->name, text + prefix, bytes - prefix) == 0) {
+            *value = entry->value;
+            return 1;
+        }
+    return 0;
+}
+#endif
+
+/* =====================================================================================
    LIBRARIES                                                                    >>library
    Finds a vendor library by the rule of the manual, and says which file it really was.
    Needs: >>os >>err     Knows nothing of: interfaces, providers
@@ -3898,8 +4072,16 @@ typedef struct qnnrt__table {
     const char          *graph;         /* for messages: the one being filled, or NULL */
     uint32_t            *tensors_left;  /* of limits.tensors, for the model as a whole */
     uint32_t            *scales_left;   /* of QNNRT__TABLE_SCALES, likewise */
+    int                  names_kept;    /* names are in the arena already */
     qnnrt_error         *err;
 } qnnrt__table;
+
+/* Tensors of one kind of a graph, while they come. */
+typedef struct qnnrt__table_list {
+    const char        *kind;            /* "input", for messages */
+    qnnrt_tensor_info *tensors;
+    size_t             count, room;
+} qnnrt__table_list;
 
 static void qnnrt__table_where(qnnrt__table *table)
 {
@@ -3937,7 +4119,7 @@ static qnnrt_result qnnrt__table_name(qnnrt__table *table, const char *name, con
         return qnnrt__table_fail(table, QNNRT_E_LIMIT,
                                  "%s has a name longer than %u bytes (limits.name_bytes)", what,
                                  (unsigned)table->limits->name_bytes);
-    *out = qnnrt__arena_text(table->arena, name, length);
+    *out = table->names_kept ? name : qnnrt__arena_text(table->arena, name, length);
     return *out != NULL ? QNNRT_OK : qnnrt__fail_memory(table->err, "names");
 }
 
@@ -4136,62 +4318,122 @@ static int qnnrt__table_id_order(const void *a, const void *b)
 }
 
 /* The vendor matches by id, so two of one kind must not share one. order is room for pointers. */
-static qnnrt_result qnnrt__table_ids(qnnrt__table *table, const qnnrt_tensor_info *tensors,
-                                     const void **order, size_t count, const char *kind)
+static qnnrt_result qnnrt__table_ids(qnnrt__table *table, const qnnrt__table_list *list,
+                                     const void **order)
 {
     size_t i;
-    for (i = 0; i < count; ++i) order[i] = &tensors[i];
-    qnnrt__sort(order, count, qnnrt__table_id_order);
-    for (i = 1; i < count; ++i) {
+    for (i = 0; i < list->count; ++i) order[i] = &list->tensors[i];
+    qnnrt__sort(order, list->count, qnnrt__table_id_order);
+    for (i = 1; i < list->count; ++i) {
         const qnnrt_tensor_info *one = (const qnnrt_tensor_info *)order[i - 1];
         const qnnrt_tensor_info *other = (const qnnrt_tensor_info *)order[i];
         if (one->id == other->id)
             return qnnrt__table_fail(table, QNNRT_E_FORMAT,
-                                     "%ss \"%.200s\" and \"%.200s\" have one id, %u", kind, one->name,
-                                     other->name, (unsigned)one->id);
+                                     "%ss \"%.200s\" and \"%.200s\" have one id, %u", list->kind,
+                                     one->name, other->name, (unsigned)one->id);
     }
     return QNNRT_OK;
 }
 
+/* Room for more tensors in a list. The ones there are move: nobody points at them yet. */
+static qnnrt_result qnnrt__table_room(qnnrt__table *table, qnnrt__table_list *list, uint64_t room)
+{
+    qnnrt_tensor_info *tensors;
+    if (room <= list->room) return QNNRT_OK;
+    tensors = (qnnrt_tensor_info *)qnnrt__arena_alloc(table->arena, room, sizeof(*tensors));
+    if (tensors == NULL) return qnnrt__fail_memory(table->err, "tensors");
+    if (list->count > 0) memcpy(tensors, list->tensors, list->count * sizeof(*tensors));
+    list->tensors = tensors;
+    list->room = (size_t)room;
+    return QNNRT_OK;
+}
+
+/* Take graphs and tensors off what limits.tensors leaves. */
+static qnnrt_result qnnrt__table_take(qnnrt__table *table, uint32_t count)
+{
+    if (count > *table->tensors_left)
+        return qnnrt__table_fail(table, QNNRT_E_LIMIT,
+                                 "%u more make more than %u graphs and tensors (limits.tensors)",
+                                 (unsigned)count, (unsigned)table->limits->tensors);
+    *table->tensors_left -= count;
+    return QNNRT_OK;
+}
+
+/* One tensor more, which was taken off the limit. */
+static qnnrt_result qnnrt__table_add(qnnrt__table *table, qnnrt__table_list *list,
+                                     const qnnrt__abi_tensor *from)
+{
+    qnnrt_result result = QNNRT_OK;
+    if (list->count == list->room)
+        result = qnnrt__table_room(table, list, list->room == 0 ? 4 : (uint64_t)list->room * 2);
+    if (result == QNNRT_OK)
+        result = qnnrt__table_tensor(table, from, list->kind, list->count,
+                                     &list->tensors[list->count]);
+    if (result == QNNRT_OK) list->count += 1;
+    return result;
+}
+
+/* A finished list: no name and no id twice. */
+static qnnrt_result qnnrt__table_close(qnnrt__table *table, qnnrt__table_list *list,
+                                       const qnnrt_tensor_info **out, size_t *out_count)
+{
+    qnnrt__arena_chunk *chunk = table->arena->chunks;
+    uint64_t used = chunk != NULL ? chunk->used : 0;
+    const void **order =
+        (const void **)qnnrt__arena_alloc(table->arena, list->count, sizeof(*order));
+    qnnrt_result result = QNNRT_OK;
+    const char *twice;
+    size_t i;
+    if (order == NULL) return qnnrt__fail_memory(table->err, "tensors");
+    for (i = 0; i < list->count; ++i) order[i] = list->tensors[i].name;
+    twice = qnnrt__table_twice(order, list->count);
+    if (twice != NULL)
+        result = qnnrt__table_fail(table, QNNRT_E_FORMAT, "two %ss are named \"%.200s\"", list->kind,
+                                   twice);
+    if (result == QNNRT_OK) result = qnnrt__table_ids(table, list, order);
+    qnnrt__arena_back(table->arena, chunk, used);
+    *out = list->tensors;
+    *out_count = list->count;
+    return result;
+}
+
+/* A whole list of the vendor's. */
 static qnnrt_result qnnrt__table_tensors(qnnrt__table *table, const qnnrt__abi_tensor *from,
                                          uint32_t count, const char *kind,
                                          const qnnrt_tensor_info **out, size_t *out_count)
 {
-    qnnrt_tensor_info *tensors;
+    qnnrt__table_list list;
     qnnrt_result result;
-    const void **order;
-    const char *twice;
     uint32_t i;
     *out = NULL;
     *out_count = 0;
-    if (count > *table->tensors_left)
-        return qnnrt__table_fail(table, QNNRT_E_LIMIT,
-                                 "more than %u graphs and tensors (limits.tensors)",
-                                 (unsigned)table->limits->tensors);
-    if (count > 0 && from == NULL)
-        return qnnrt__table_fail(table, QNNRT_E_FORMAT, "%u %ss are announced and none is there",
-                                 (unsigned)count, kind);
-    *table->tensors_left -= count;
-    tensors = (qnnrt_tensor_info *)qnnrt__arena_alloc(table->arena, count, sizeof(*tensors));
-    order = (const void **)qnnrt__mem_alloc(&table->arena->hooks, (uint64_t)count * sizeof(*order));
-    result =
-        tensors == NULL || order == NULL ? qnnrt__fail_memory(table->err, "tensors") : QNNRT_OK;
-    for (i = 0; i < count && result == QNNRT_OK; ++i) {
-        result = qnnrt__table_tensor(table, &from[i], kind, i, &tensors[i]);
-        order[i] = tensors[i].name;
-    }
-    if (result == QNNRT_OK) {
-        twice = qnnrt__table_twice(order, count);
-        if (twice != NULL)
-            result = qnnrt__table_fail(table, QNNRT_E_FORMAT, "two %ss are named \"%.200s\"", kind,
-                                       twice);
-    }
-    if (result == QNNRT_OK) result = qnnrt__table_ids(table, tensors, order, count, kind);
-    qnnrt__mem_free(&table->arena->hooks, (void *)order);
-    if (result != QNNRT_OK) return result;
-    *out = tensors;
-    *out_count = count;
-    return QNNRT_OK;
+    memset(&list, 0, sizeof(list));
+    list.kind = kind;
+    result = qnnrt__table_take(table, count);
+    if (result == QNNRT_OK && count > 0 && from == NULL)
+        result = qnnrt__table_fail(table, QNNRT_E_FORMAT, "%u %ss are announced and none is there",
+                                   (unsigned)count, kind);
+    if (result == QNNRT_OK) result = qnnrt__table_room(table, &list, count);
+    for (i = 0; i < count && result == QNNRT_OK; ++i)
+        result = qnnrt__table_add(table, &list, &from[i]);
+    return result == QNNRT_OK ? qnnrt__table_close(table, &list, out, out_count) : result;
+}
+
+/* No graph name twice. */
+static qnnrt_result qnnrt__table_graph_names(qnnrt__table *table, const qnnrt_graph_info *graphs,
+                                             size_t count)
+{
+    qnnrt__arena_chunk *chunk = table->arena->chunks;
+    uint64_t used = chunk != NULL ? chunk->used : 0;
+    const void **names = (const void **)qnnrt__arena_alloc(table->arena, count, sizeof(*names));
+    const char *twice;
+    size_t i;
+    if (names == NULL) return qnnrt__fail_memory(table->err, "graphs");
+    for (i = 0; i < count; ++i) names[i] = graphs[i].name;
+    twice = qnnrt__table_twice(names, count);
+    qnnrt__arena_back(table->arena, chunk, used);
+    if (twice == NULL) return QNNRT_OK;
+    return qnnrt__table_fail(table, QNNRT_E_FORMAT, "two graphs are named \"%.200s\"", twice);
 }
 
 /* snprintf behind what is there; what does not fit is cut. */
@@ -4315,6 +4557,161 @@ static const char *qnnrt__table_facts(const qnnrt_tensor_info *tensor, char *out
     return out;
 }
 
+#ifndef QNNRT_NO_JSON
+/* What the two sources of a context are called in messages. */
+typedef struct qnnrt__table_sides { const char *one, *other; } qnnrt__table_sides;
+
+static qnnrt_result qnnrt__table_differs(qnnrt__table *table, const char *what, const char *name,
+                                         const qnnrt__table_sides *sides, const char *in_one,
+                                         const char *in_other)
+{
+    qnnrt__table_fail(table, QNNRT_E_MISMATCH, "%s%s%.200s%s is %.300s in %s and %.300s in %s", what,
+                      name[0] != '\0' ? " \"" : "", name, name[0] != '\0' ? "\"" : "", in_one,
+                      sides->one, in_other, sides->other);
+    qnnrt__err_add(table->err, "\n  likely cause: one of the two is of another build of the model"
+                               "\n  what helps: make the JSON again from this binary (qnnrt-run inspect"
+                               " --json_file), or remove it");
+    return QNNRT_E_MISMATCH;
+}
+
+static qnnrt_result qnnrt__table_differ_count(qnnrt__table *table, const char *what,
+                                              const qnnrt__table_sides *sides, uint64_t one,
+                                              uint64_t other)
+{
+    char a[32], b[32];
+    snprintf(a, sizeof(a), "%llu", (unsigned long long)one);
+    snprintf(b, sizeof(b), "%llu", (unsigned long long)other);
+    return qnnrt__table_differs(table, what, "", sides, a, b);
+}
+
+static int qnnrt__table_holds(const qnnrt_tensor_info *tensors, size_t count, const char *name)
+{
+    size_t i;
+    for (i = 0; i < count; ++i)
+        if (strcmp(tensors[i].name, name) == 0) return 1;
+    return 0;
+}
+
+/* Dynamic dimensions of two tensors of one rank. */
+static int qnnrt__table_same_dynamic(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
+{
+    if (a->dynamic_dims == NULL || b->dynamic_dims == NULL) return a->dynamic_dims == b->dynamic_dims;
+    return memcmp(a->dynamic_dims, b->dynamic_dims, a->rank) == 0;
+}
+
+/* One tensor of both sources; their names are equal. */
+static qnnrt_result qnnrt__table_compare_tensor(qnnrt__table *table, const char *kind,
+                                                const qnnrt_tensor_info *a,
+                                                const qnnrt_tensor_info *b,
+                                                const qnnrt__table_sides *sides)
+{
+    char one[600], other[600], more[160];
+    int unknown = a->quant.encoding == QNNRT_ENCODING_OTHER &&
+                  b->quant.encoding == QNNRT_ENCODING_OTHER &&
+                  b->quant.vendor_encoding == QNNRT__ABI_UNKNOWN;      /* the text says no more */
+    one[0] = other[0] = '\0';
+    if (a->id != b->id) {
+        snprintf(one, sizeof(one), "id %u", (unsigned)a->id);
+        snprintf(other, sizeof(other), "id %u", (unsigned)b->id);
+    } else if (a->dtype != b->dtype || a->rank != b->rank || a->vendor_format != b->vendor_format ||
+               (a->rank > 0 && memcmp(a->dims, b->dims, a->rank * sizeof(uint32_t)) != 0) ||
+               (!unknown && !qnnrt__table_same_quant(&a->quant, &b->quant))) {
+        qnnrt__table_facts(a, one, sizeof(one));
+        qnnrt__table_facts(b, other, sizeof(other));
+        qnnrt__table_append(other, sizeof(other), "%s",
+                            qnnrt__table_differ(&a->quant, &b->quant, more, sizeof(more)));
+    } else if (a->optional != b->optional || a->updateable != b->updateable) {
+        snprintf(one, sizeof(one), "of type %u", (unsigned)a->vendor_type);
+        snprintf(other, sizeof(other), "of type %u", (unsigned)b->vendor_type);
+    } else if (!qnnrt__table_same_dynamic(a, b)) {
+        snprintf(one, sizeof(one), "%s", a->dynamic_dims != NULL ? "dynamic" : "of fixed dimensions");
+        snprintf(other, sizeof(other), "%s",
+                 b->dynamic_dims == NULL ? "of fixed dimensions"
+                                         : a->dynamic_dims != NULL ? "dynamic in other dimensions"
+                                                                   : "dynamic");
+    } else {
+        return QNNRT_OK;
+    }
+    return qnnrt__table_differs(table, kind, a->name, sides, one, other);
+}
+
+/* One list of both sources: `all` and `other_all` are the graph's other direction, for messages. */
+static qnnrt_result qnnrt__table_compare_list(qnnrt__table *table, const char *kind,
+                                              const qnnrt_tensor_info *a, size_t a_count,
+                                              const qnnrt_tensor_info *b, size_t b_count,
+                                              const qnnrt_graph_info *of_b,
+                                              const qnnrt__table_sides *sides)
+{
+    char what[64], one[260], other[260];
+    qnnrt_result result = QNNRT_OK;
+    size_t i, both = a_count < b_count ? a_count : b_count;
+    for (i = 0; i < both && result == QNNRT_OK; ++i) {
+        if (strcmp(a[i].name, b[i].name) == 0) {
+            result = qnnrt__table_compare_tensor(table, kind, &a[i], &b[i], sides);
+            continue;
+        }
+        if (kind[0] == 'i' && qnnrt__table_holds(of_b->outputs, of_b->output_count, a[i].name))
+            return qnnrt__table_differs(table, "tensor", a[i].name, sides, "an input", "an output");
+        if (kind[0] == 'o' && qnnrt__table_holds(of_b->inputs, of_b->input_count, a[i].name))
+            return qnnrt__table_differs(table, "tensor", a[i].name, sides, "an output", "an input");
+        snprintf(what, sizeof(what), "%s %u", kind, (unsigned)i);
+        snprintf(one, sizeof(one), "\"%.250s\"", a[i].name);
+        snprintf(other, sizeof(other), "\"%.250s\"", b[i].name);
+        return qnnrt__table_differs(table, what, "", sides, one, other);
+    }
+    if (result != QNNRT_OK || a_count == b_count) return result;
+    snprintf(what, sizeof(what), "the number of %ss", kind);
+    return qnnrt__table_differ_count(table, what, sides, a_count, b_count);
+}
+
+/* Two sources of one context must tell the same. Not compared: sizes within blobs, whose units
+   differ between releases of the tools; struct versions. */
+static qnnrt_result qnnrt__table_compare(qnnrt__table *table, const qnnrt_context_info *a,
+                                         const qnnrt_context_info *b,
+                                         const qnnrt__table_sides *sides)
+{
+    qnnrt_result result = QNNRT_OK;
+    size_t i;
+    table->graph = NULL;
+    if (a->backend_id != 0 && b->backend_id != 0 && a->backend_id != b->backend_id)      /* of these, 0 and "" are "not stated" */
+        return qnnrt__table_differ_count(table, "the backend id", sides, a->backend_id, b->backend_id);
+    if (a->build_id[0] != '\0' && b->build_id[0] != '\0' && strcmp(a->build_id, b->build_id) != 0)
+        return qnnrt__table_differs(table, "the build id", "", sides, a->build_id, b->build_id);
+    if (a->blob_bytes != 0 && b->blob_bytes != 0 && a->blob_bytes != b->blob_bytes)
+        return qnnrt__table_differ_count(table, "the size of the context blob", sides, a->blob_bytes,
+                                         b->blob_bytes);
+    if (a->soc_model != 0 && b->soc_model != 0 && a->soc_model != b->soc_model)
+        return qnnrt__table_differ_count(table, "the SoC model", sides, a->soc_model, b->soc_model);
+    if (a->dsp_arch != 0 && b->dsp_arch != 0 && a->dsp_arch != b->dsp_arch)
+        return qnnrt__table_differ_count(table, "the NPU generation", sides, a->dsp_arch, b->dsp_arch);
+    if (a->graph_count != b->graph_count)
+        return qnnrt__table_differ_count(table, "the number of graphs", sides, a->graph_count,
+                                         b->graph_count);
+    for (i = 0; i < a->graph_count && result == QNNRT_OK; ++i) {
+        const qnnrt_graph_info *one = &a->graphs[i], *other = &b->graphs[i];
+        char what[32], name[260], second[260];
+        if (strcmp(one->name, other->name) != 0) {
+            snprintf(what, sizeof(what), "graph %u", (unsigned)i);
+            snprintf(name, sizeof(name), "\"%.250s\"", one->name);
+            snprintf(second, sizeof(second), "\"%.250s\"", other->name);
+            return qnnrt__table_differs(table, what, "", sides, name, second);
+        }
+        table->graph = one->name;
+        result = qnnrt__table_compare_list(table, "input", one->inputs, one->input_count,
+                                           other->inputs, other->input_count, other, sides);
+        if (result == QNNRT_OK)
+            result = qnnrt__table_compare_list(table, "output", one->outputs, one->output_count,
+                                               other->outputs, other->output_count, other, sides);
+        if (result == QNNRT_OK)
+            result = qnnrt__table_compare_list(table, "updateable tensor", one->updateables,
+                                               one->updateable_count, other->updateables,
+                                               other->updateable_count, other, sides);
+    }
+    table->graph = NULL;
+    return result;
+}
+#endif
+
 /* =====================================================================================
    HTP                                                                              >>htp
    What only the HTP backend has: its blobs in the metadata, the chip of a device, and what
@@ -4337,11 +4734,18 @@ static void qnnrt__htp_graph(const unsigned char *blob, uint32_t bytes, qnnrt_gr
         graph->spill_fill_bytes = qnnrt__htp_u64(blob + 8);
         graph->vtcm_bytes = qnnrt__htp_u32(blob + 16);
         graph->optimization_level = qnnrt__htp_u32(blob + 20);
+        graph->dlbc = blob[24];
         graph->hvx_threads = (uint32_t)qnnrt__htp_u64(blob + 32);
         at = 40;
     }
     if (bytes >= at + 72 && qnnrt__htp_u32(blob + at) == 2) {
+        graph->native_k_bytes = qnnrt__htp_u64(blob + at + 8);
+        graph->native_v_bytes = qnnrt__htp_u64(blob + at + 16);
+        graph->safe_share_io = qnnrt__htp_u32(blob + at + 24);
+        graph->io_bytes = qnnrt__htp_u64(blob + at + 32);
+        graph->op_data_bytes = qnnrt__htp_u64(blob + at + 40);
         graph->const_bytes = qnnrt__htp_u64(blob + at + 48);
+        graph->ddr_bytes = qnnrt__htp_u64(blob + at + 56);
         graph->shared_weights_bytes = qnnrt__htp_u64(blob + at + 64);
     }
 }
@@ -4518,8 +4922,7 @@ static qnnrt_result qnnrt__system_copy(qnnrt__table *table, const qnnrt__abi_inf
 {
     const qnnrt__abi_graph_info *graphs;
     qnnrt_graph_info *copies;
-    const void **names;
-    const char *build, *twice;
+    const char *build;
     uint32_t count, i;
     qnnrt_result result = QNNRT_OK;
     if (info->version == 3) {
@@ -4553,11 +4956,8 @@ static qnnrt_result qnnrt__system_copy(qnnrt__table *table, const qnnrt__abi_inf
     context->build_id = qnnrt__arena_text(table->arena, build != NULL ? build : "",
                                           build != NULL ? strlen(build) : 0);
     if (count == 0) return qnnrt__table_fail(table, QNNRT_E_FORMAT, "it holds no graph");
-    if (count > *table->tensors_left)
-        return qnnrt__table_fail(table, QNNRT_E_LIMIT,
-                                 "%u graphs are announced, more than limits.tensors leaves",
-                                 (unsigned)count);
-    *table->tensors_left -= count;
+    result = qnnrt__table_take(table, count);
+    if (result != QNNRT_OK) return result;
     if (graphs == NULL)
         return qnnrt__table_fail(table, QNNRT_E_FORMAT, "%u graphs are announced and none is there",
                                  (unsigned)count);
@@ -4568,13 +4968,8 @@ static qnnrt_result qnnrt__system_copy(qnnrt__table *table, const qnnrt__abi_inf
         result = qnnrt__system_graph(table, &graphs[i], i,
                                      context->backend_id == QNNRT__ABI_BACKEND_HTP, &copies[i]);
     if (result != QNNRT_OK) return result;
-    names = (const void **)qnnrt__mem_alloc(&table->arena->hooks, (uint64_t)count * sizeof(*names));
-    if (names == NULL) return qnnrt__fail_memory(table->err, "graphs");
-    for (i = 0; i < count; ++i) names[i] = copies[i].name;
-    twice = qnnrt__table_twice(names, count);
-    qnnrt__mem_free(&table->arena->hooks, (void *)names);
-    if (twice != NULL)
-        return qnnrt__table_fail(table, QNNRT_E_FORMAT, "two graphs are named \"%.200s\"", twice);
+    result = qnnrt__table_graph_names(table, copies, count);
+    if (result != QNNRT_OK) return result;
     context->graphs = copies;
     context->graph_count = count;
     return QNNRT_OK;
@@ -4617,6 +5012,1173 @@ static qnnrt_result qnnrt__system_read(const qnnrt__system *system, qnnrt__table
     system->provider->calls.free(handle);
     return result;
 }
+
+#ifndef QNNRT_NO_JSON
+/* =====================================================================================
+   RECORDS                                                                        >>record
+   Members and values out of a JSON text, each of the type that is wanted, and errors that
+   name the place. A record comes as {"version", "info": {...}}, or flat: an object "info"
+   counts as part of the record around it. Keys come in any order; unknown ones are stepped
+   over, and one that is there twice is refused.
+   Needs: >>mem >>err >>names >>table, and qnnrt_json.h
+   Knows nothing of: what the members mean
+   ===================================================================================== */
+
+typedef struct qnnrt__record_reader {
+    qnnrt_json_reader r;
+    qnnrt__table     *table;
+    qnnrt_result      result;         /* the first failure */
+    const char       *kind;           /* what is being read: "graph", "input", or NULL */
+    size_t            index;          /* its number */
+    const char       *name;           /* its name, once it was read */
+    uint32_t          depth;          /* of brackets around its members */
+    uint32_t          hints;          /* records that announced counts may still reserve room for */
+} qnnrt__record_reader;
+
+/* A record: its members, and those of an object "info" in it. */
+typedef struct qnnrt__record {
+    const char *const *keys;          /* ends with NULL; those of one meaning are listed in synonyms */
+    uint64_t           seen;
+    uint32_t           next;          /* where the next key is probably found: files have one order */
+    int                within;        /* in "info" */
+} qnnrt__record;
+
+/* A failure of the reader, or of what the text means; place and name come before it. The name may
+   stand behind the member that is wrong, so it is looked for. */
+static void qnnrt__record_place(qnnrt__record_reader *read)
+{
+    qnnrt_json_reader ahead = read->r;
+    char what[300];
+    what[0] = '\0';
+    if (read->kind == NULL) return;
+    if (read->name != NULL && read->name == read->table->graph) return;      /* is there already */
+    if (read->name == NULL && read->depth > 0 && ahead.depth >= read->depth && ahead.error == NULL) {
+        const char *key = strcmp(read->kind, "graph") == 0 ? "graphName" : "name";
+        while (ahead.depth > read->depth && ahead.error == NULL) qnnrt_json_leave(&ahead);
+        while (qnnrt_json_more(&ahead))
+            if (qnnrt_json_is(&ahead.key, key) && qnnrt_json_value(&ahead) == QNNRT_JSON_STRING) {
+                if (ahead.value.bytes < sizeof(what)) qnnrt_json_copy(&ahead.value, what);
+                break;
+            } else if (ahead.type == QNNRT_JSON_NONE || !qnnrt_json_skip(&ahead)) {
+                break;
+            }
+    }
+    qnnrt__err_add(read->table->err, "%s ", read->kind);
+    if (read->name != NULL) qnnrt__err_add(read->table->err, "\"%.200s\": ", read->name);
+    else if (what[0] != '\0') qnnrt__err_add(read->table->err, "\"%.200s\": ", what);
+    else qnnrt__err_add(read->table->err, "%u: ", (unsigned)read->index);
+}
+
+static int qnnrt__record_fail(qnnrt__record_reader *read, qnnrt_result code, const char *format, ...)
+    QNNRT__PRINTF(3, 4);
+static int qnnrt__record_fail(qnnrt__record_reader *read, qnnrt_result code, const char *format, ...)
+{
+    va_list args;
+    if (read->result != QNNRT_OK) return 0;
+    read->result = code;
+    if (read->table->err == NULL) return 0;
+    qnnrt__table_fail(read->table, code, "%s", "");
+    qnnrt__record_place(read);
+    va_start(args, format);
+    qnnrt__err_vadd(read->table->err, format, args);
+    va_end(args);
+    qnnrt__err_add(read->table->err, " (byte %llu)",
+                   (unsigned long long)(size_t)(read->r.at - read->r.begin));
+    return 0;
+}
+
+/* Keep what the table said. */
+static int qnnrt__record_result(qnnrt__record_reader *read, qnnrt_result result)
+{
+    if (read->result == QNNRT_OK) read->result = result;
+    return result == QNNRT_OK;
+}
+
+static int qnnrt__record_go_on(const qnnrt__record_reader *read)
+{
+    return read->result == QNNRT_OK && read->r.error == NULL;
+}
+
+/* "a number", for messages. */
+static const char *qnnrt__record_type(qnnrt_json_type type)
+{
+    static const char *const names[] = { "nothing", "null", "false", "true", "a number", "text",
+                                         "a list", "an object" };
+    return names[(unsigned)type < 8 ? (unsigned)type : 0];
+}
+
+/* The next value, which must be of a type. */
+static int qnnrt__record_value(qnnrt__record_reader *read, const char *key, qnnrt_json_type type)
+{
+    qnnrt_json_type found = qnnrt_json_value(&read->r);
+    if (found == type) return 1;
+    if (found == QNNRT_JSON_NONE) return 0;
+    return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is %s; %s is needed", key,
+                            qnnrt__record_type(found), qnnrt__record_type(type));
+}
+
+static int qnnrt__record_enter(qnnrt__record_reader *read, qnnrt__record *record,
+                             const char *const *keys, const char *what)
+{
+    memset(record, 0, sizeof(*record));
+    record->keys = keys;
+    return qnnrt__record_value(read, what, QNNRT_JSON_OBJECT);
+}
+
+static int qnnrt__record_find(const qnnrt__record *record, const qnnrt_json_text *key)
+{
+    int i;
+    /* The expected one first. */
+    if (record->keys[record->next] != NULL && qnnrt_json_is(key, record->keys[record->next]))
+        return (int)record->next;
+    for (i = 0; record->keys[i] != NULL; ++i)
+        if (qnnrt_json_is(key, record->keys[i])) return i;
+    return -1;
+}
+
+/* The next member of a record that has a known key: its number, or -1 at the end or after a failure.
+   One rule for keys that occur twice: refused. */
+static int qnnrt__record_member(qnnrt__record_reader *read, qnnrt__record *record)
+{
+    while (qnnrt__record_go_on(read)) {
+        int key;
+        if (!qnnrt_json_more(&read->r)) {
+            if (!record->within || read->r.error != NULL) return -1;
+            record->within = 0;
+            continue;
+        }
+        if (!record->within && qnnrt_json_is(&read->r.key, "info")) {
+            if (qnnrt__record_value(read, "info", QNNRT_JSON_OBJECT)) record->within = 1;
+            continue;
+        }
+        key = qnnrt__record_find(record, &read->r.key);
+        if (key < 0) {
+            qnnrt_json_skip(&read->r);
+            continue;
+        }
+        if ((record->seen >> key & 1) != 0) {
+            qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is there twice", record->keys[key]);
+            return -1;
+        }
+        record->seen |= UINT64_C(1) << key;
+        record->next = (uint32_t)key + 1;
+        return key;
+    }
+    return -1;
+}
+
+/* A number as the text has it, for messages. */
+static const char *qnnrt__record_shown(const qnnrt__record_reader *read, char out[48])
+{
+    size_t length = read->r.value.bytes < 40 ? read->r.value.bytes : 40;
+    memcpy(out, read->r.value.text, length);
+    memcpy(out + length, length < read->r.value.bytes ? "..." : "", length < read->r.value.bytes ? 4 : 1);
+    return out;
+}
+
+static int qnnrt__record_u64(qnnrt__record_reader *read, const char *key, uint64_t most, uint64_t *out)
+{
+    char shown[48];
+    *out = 0;
+    if (!qnnrt__record_value(read, key, QNNRT_JSON_NUMBER)) return 0;
+    if (qnnrt_json_u64(&read->r.value, out) && *out <= most) return 1;
+    return qnnrt__record_fail(read, QNNRT_E_FORMAT,
+                            "\"%s\" is %s; a whole number from 0 to %llu is needed", key,
+                            qnnrt__record_shown(read, shown), (unsigned long long)most);
+}
+
+static int qnnrt__record_u32(qnnrt__record_reader *read, const char *key, uint32_t *out)
+{
+    uint64_t value;
+    int good = qnnrt__record_u64(read, key, UINT32_MAX, &value);
+    *out = (uint32_t)value;
+    return good;
+}
+
+/* The number that was just read, as a whole number of 32 bits with a sign. */
+static int qnnrt__record_as_i32(qnnrt__record_reader *read, const char *key, int32_t *out)
+{
+    char shown[48];
+    int64_t value;
+    *out = 0;
+    if (qnnrt_json_i64(&read->r.value, &value) && value >= INT32_MIN && value <= INT32_MAX) {
+        *out = (int32_t)value;
+        return 1;
+    }
+    return qnnrt__record_fail(read, QNNRT_E_FORMAT,
+                            "\"%s\" is %s; a whole number of 32 bits is needed", key,
+                            qnnrt__record_shown(read, shown));
+}
+
+static int qnnrt__record_i32(qnnrt__record_reader *read, const char *key, int32_t *out)
+{
+    *out = 0;
+    return qnnrt__record_value(read, key, QNNRT_JSON_NUMBER) && qnnrt__record_as_i32(read, key, out);
+}
+
+/* The number that was just read, as a float. Whether it serves as a scale is for the table to say. */
+static int qnnrt__record_as_f32(qnnrt__record_reader *read, const char *key, float *out)
+{
+    char shown[48];
+    if (qnnrt_json_f32(&read->r.value, out)) return 1;
+    return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is %s; a float32 cannot hold it", key,
+                            qnnrt__record_shown(read, shown));
+}
+
+static int qnnrt__record_f32(qnnrt__record_reader *read, const char *key, float *out)
+{
+    *out = 0;
+    return qnnrt__record_value(read, key, QNNRT_JSON_NUMBER) && qnnrt__record_as_f32(read, key, out);
+}
+
+/* A text into the table's memory. */
+static int qnnrt__record_text(qnnrt__record_reader *read, const char *key, const char **out)
+{
+    uint64_t most = (uint64_t)read->table->limits->name_bytes;
+    char *copy;
+    *out = NULL;
+    if (!qnnrt__record_value(read, key, QNNRT_JSON_STRING)) return 0;
+    /* An escape makes at most six bytes of one. */
+    if (read->r.value.bytes > (read->r.value.escaped ? most * 6 : most))
+        return qnnrt__record_fail(read, QNNRT_E_LIMIT,
+                                "\"%s\" is longer than %u bytes (limits.name_bytes)", key,
+                                (unsigned)most);
+    copy = (char *)qnnrt__arena_alloc(read->table->arena, (uint64_t)read->r.value.bytes + 1, 1);
+    if (copy == NULL) return qnnrt__record_result(read, qnnrt__fail_memory(read->table->err, "names"));
+    qnnrt_json_copy(&read->r.value, copy);
+    *out = copy;
+    return 1;
+}
+
+/* An enumerator by name or number. The names that the tools print for what they do not know pass as
+   `unknown`; with that as QNNRT__ABI_UNDEFINED they are refused. */
+static int qnnrt__record_enum(qnnrt__record_reader *read, const char *key, int which, uint32_t unknown,
+                            uint32_t *out)
+{
+    qnnrt_json_type type = qnnrt_json_value(&read->r);
+    uint64_t value = 0;
+    char shown[48];
+    *out = unknown;
+    if (type == QNNRT_JSON_STRING) {
+        if (!read->r.value.escaped &&
+            qnnrt__names_find(which, read->r.value.text, read->r.value.bytes, out)) return 1;
+        *out = unknown;
+        if (unknown != QNNRT__ABI_UNDEFINED) return 1;
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is \"%s\", which is not known", key,
+                                qnnrt__record_shown(read, shown));
+    }
+    if (type == QNNRT_JSON_NUMBER && qnnrt_json_u64(&read->r.value, &value) && value <= UINT32_MAX) {
+        *out = (uint32_t)value;
+        return 1;
+    }
+    if (type == QNNRT_JSON_NONE) return 0;
+    return qnnrt__record_fail(read, QNNRT_E_FORMAT,
+                            "\"%s\" is %s; the name or number of an enumerator is needed", key,
+                            type == QNNRT_JSON_NUMBER ? qnnrt__record_shown(read, shown)
+                                                      : qnnrt__record_type(type));
+}
+
+/* "2.34.0"; what is behind the third number is ignored. */
+static int qnnrt__record_version(qnnrt__record_reader *read, const char *key, qnnrt_version_info *out)
+{
+    uint32_t parts[3] = { 0, 0, 0 };
+    const char *at;
+    size_t i, left;
+    if (!qnnrt__record_value(read, key, QNNRT_JSON_STRING)) return 0;
+    at = read->r.value.text;
+    left = read->r.value.bytes;
+    for (i = 0; i < 3 && left > 0; ++i) {
+        for (; left > 0 && *at >= '0' && *at <= '9' && parts[i] < 100000000; ++at, --left)
+            parts[i] = parts[i] * 10 + (uint32_t)(*at - '0');
+        if (left == 0 || *at != '.') break;
+        ++at;
+        --left;
+    }
+    out->major = parts[0]; out->minor = parts[1]; out->patch = parts[2];
+    return 1;
+}
+
+/* =====================================================================================
+   READ JSON                                                                   >>read_json
+   Metadata of a context binary from the text that qnn-context-binary-utility writes, into
+   the table: one pass, nothing in between.
+   Source: genuine files of two releases, and the keys and schemas that the tools contain.
+   Needs: >>mem >>err >>log >>names >>abi >>table >>record, and qnnrt_json.h
+   Knows nothing of: files, libraries, who else has metadata
+   ===================================================================================== */
+
+enum { QNNRT__READ_RANK = 32 };       /* dimensions that are read; more are counted and refused */
+
+/* ---- encodings ---- */
+
+enum { QNNRT__READ_DEFINITION, QNNRT__READ_ENCODING, QNNRT__READ_SCALE_OFFSET, QNNRT__READ_AXIS,
+       QNNRT__READ_BW, QNNRT__READ_BW_AXIS, QNNRT__READ_SCALE_OFFSET_2, QNNRT__READ_AXIS_2,
+       QNNRT__READ_BW_2, QNNRT__READ_BW_AXIS_2, QNNRT__READ_SCALE, QNNRT__READ_OFFSET };
+static const char *const qnnrt__read_quant_keys[] = {
+    "definition", "quantizationEncoding", "scaleOffset", "axisScaleOffset", "bwScaleOffset",
+    "bwAxisScaleOffset", "scaleOffsetEncoding", "axisScaleOffsetEncoding", "bwScaleOffsetEncoding",
+    "bwAxisScaleOffsetEncoding", "scale", "offset", NULL
+};
+
+/* The members of all the encoding objects. */
+enum { QNNRT__READ_E_BITWIDTH, QNNRT__READ_E_AXIS, QNNRT__READ_E_NUM_PAIRS, QNNRT__READ_E_NUM,
+       QNNRT__READ_E_PAIRS, QNNRT__READ_E_SCALES, QNNRT__READ_E_OFFSETS, QNNRT__READ_E_SCALE,
+       QNNRT__READ_E_OFFSET };
+static const char *const qnnrt__read_encoding_keys[] = {
+    "bitwidth", "axis", "numScaleOffsets", "numElements", "scaleOffsets", "scales", "offsets",
+    "scale", "offset", NULL
+};
+static const char *const qnnrt__read_pair_keys[] = { "scale", "offset", NULL };
+
+/* Scales and offsets of an axis while they come; offsets may be fewer. */
+typedef struct qnnrt__read_axis {
+    float    *scales;
+    int32_t  *offsets;
+    uint32_t  scale_count, offset_count, scale_room, offset_room;
+    int       no_offsets;              /* "offsets": null */
+} qnnrt__read_axis;
+
+/* Room for one more number of four bytes. */
+static int qnnrt__read_grow(qnnrt__record_reader *read, void *list, uint32_t count, uint32_t *room)
+{
+    void *old, *more;
+    if (count < *room) return 1;
+    if (count >= 0x40000000u)
+        return qnnrt__record_fail(read, QNNRT_E_LIMIT, "an encoding with more than %u numbers", count);
+    more = qnnrt__arena_alloc(read->table->arena, *room == 0 ? 16 : (uint64_t)*room * 2, 4);
+    if (more == NULL)
+        return qnnrt__record_result(read, qnnrt__fail_memory(read->table->err, "encodings"));
+    memcpy((void *)&old, list, sizeof(old));
+    if (count > 0) memcpy(more, old, (size_t)count * 4);
+    memcpy(list, (void *)&more, sizeof(more));
+    *room = *room == 0 ? 16 : *room * 2;
+    return 1;
+}
+
+static int qnnrt__read_push(qnnrt__record_reader *read, qnnrt__read_axis *axis, int is_scale)
+{
+    int32_t offset = 0;
+    float scale = 0;
+    if (is_scale ? !qnnrt__record_as_f32(read, "scale", &scale)
+                 : !qnnrt__record_as_i32(read, "offset", &offset)) return 0;
+    if (is_scale) {
+        if (!qnnrt__read_grow(read, (void *)&axis->scales, axis->scale_count, &axis->scale_room))
+            return 0;
+        axis->scales[axis->scale_count++] = scale;
+    } else {
+        if (!qnnrt__read_grow(read, (void *)&axis->offsets, axis->offset_count, &axis->offset_room))
+            return 0;
+        axis->offsets[axis->offset_count++] = offset;
+    }
+    return 1;
+}
+
+/* "0.5, -3" or, for all of them in one text, "0.5, -3, 0.25, 0". */
+static int qnnrt__read_pair_text(qnnrt__record_reader *read, qnnrt__read_axis *axis)
+{
+    const qnnrt_json_text whole = read->r.value;
+    const char *at = whole.text, *end = at + whole.bytes;
+    int is_scale = 1, good = 1;
+    while (at < end && good) {
+        while (at < end && *at == ' ') ++at;
+        read->r.value.text = at;
+        while (at < end && *at != ',' && *at != ' ') ++at;
+        read->r.value.bytes = (size_t)(at - read->r.value.text);
+        read->r.value.escaped = 0;
+        while (at < end && *at == ' ') ++at;
+        if (at < end && *at++ != ',')
+            return qnnrt__record_fail(read, QNNRT_E_FORMAT,
+                                    "\"scaleOffsets\": \"scale, offset\" is needed in a text");
+        good = qnnrt__read_push(read, axis, is_scale);
+        is_scale = !is_scale;
+    }
+    read->r.value = whole;
+    if (good && (!is_scale || whole.bytes == 0))
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT,
+                                "\"scaleOffsets\": a text without scale and offset");
+    return good;
+}
+
+/* One element of "scaleOffsets": an object, a text, or a list of two. */
+static int qnnrt__read_pair(qnnrt__record_reader *read, qnnrt__read_axis *axis)
+{
+    qnnrt_json_type type = qnnrt_json_value(&read->r);
+    qnnrt__record record;
+    uint32_t scales = axis->scale_count, offsets = axis->offset_count;
+    int key, number = 0;
+    if (type == QNNRT_JSON_STRING) return qnnrt__read_pair_text(read, axis);
+    if (type == QNNRT_JSON_OBJECT) {
+        memset(&record, 0, sizeof(record));
+        record.keys = qnnrt__read_pair_keys;
+        while ((key = qnnrt__record_member(read, &record)) >= 0)
+            if (!qnnrt__record_value(read, qnnrt__read_pair_keys[key], QNNRT_JSON_NUMBER) ||
+                !qnnrt__read_push(read, axis, key == 0)) return 0;
+    } else if (type == QNNRT_JSON_ARRAY) {
+        for (; qnnrt_json_more(&read->r); ++number)
+            if (!qnnrt__record_value(read, "scaleOffsets", QNNRT_JSON_NUMBER) ||
+                !qnnrt__read_push(read, axis, number == 0)) return 0;
+    } else if (type != QNNRT_JSON_NONE) {
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT,
+                                "\"scaleOffsets\" holds %s; objects, texts \"scale, offset\" or pairs"
+                                " are understood", qnnrt__record_type(type));
+    }
+    if (!qnnrt__record_go_on(read)) return 0;
+    if (axis->scale_count != scales + 1 || axis->offset_count != offsets + 1)
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT,
+                                "\"scaleOffsets\": element %u lacks its scale or its offset",
+                                (unsigned)scales);
+    return 1;
+}
+
+/* A list of numbers, null for none, or of pairs. */
+static int qnnrt__read_numbers(qnnrt__record_reader *read, const char *key, qnnrt__read_axis *axis, int what)
+{
+    qnnrt_json_type type = qnnrt_json_value(&read->r);
+    if (what == QNNRT__READ_E_OFFSETS && type == QNNRT_JSON_NULL) return axis->no_offsets = 1;
+    if (what == QNNRT__READ_E_PAIRS && type == QNNRT_JSON_STRING)
+        return qnnrt__read_pair_text(read, axis);
+    if (type != QNNRT_JSON_ARRAY)
+        return type == QNNRT_JSON_NONE
+                   ? 0
+                   : qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is %s; a list is needed", key,
+                                      qnnrt__record_type(type));
+    while (qnnrt_json_more(&read->r)) {
+        if (what == QNNRT__READ_E_PAIRS) {
+            if (!qnnrt__read_pair(read, axis)) return 0;
+        } else if (!qnnrt__record_value(read, key, QNNRT_JSON_NUMBER) ||
+                   !qnnrt__read_push(read, axis, what == QNNRT__READ_E_SCALES)) {
+            return 0;
+        }
+    }
+    return read->r.error == NULL;
+}
+
+/* An encoding object of any kind into the vendor's struct. */
+static int qnnrt__read_encoding(qnnrt__record_reader *read, uint32_t encoding, const char *what,
+                                qnnrt__abi_quantize *out)
+{
+    qnnrt__record record;
+    qnnrt__read_axis axis;
+    uint32_t announced = 0, bitwidth = 0;
+    int32_t over = 0, offset = 0;
+    float scale = 0;
+    int key, bw = encoding == QNNRT__ABI_BW_SCALE_OFFSET || encoding == QNNRT__ABI_BW_AXIS_SCALE_OFFSET;
+    uint64_t needed = encoding == QNNRT__ABI_SCALE_OFFSET || encoding == QNNRT__ABI_BW_SCALE_OFFSET
+                          ? UINT64_C(1) << QNNRT__READ_E_SCALE | UINT64_C(1) << QNNRT__READ_E_OFFSET
+                          : UINT64_C(1) << QNNRT__READ_E_AXIS;
+    memset(&axis, 0, sizeof(axis));
+    if (bw) needed |= UINT64_C(1) << QNNRT__READ_E_BITWIDTH;
+    if (!qnnrt__record_enter(read, &record, qnnrt__read_encoding_keys, what)) return 0;
+    while ((key = qnnrt__record_member(read, &record)) >= 0) {
+        const char *name = qnnrt__read_encoding_keys[key];
+        int good = key == QNNRT__READ_E_BITWIDTH ? qnnrt__record_u32(read, name, &bitwidth)
+                   : key == QNNRT__READ_E_AXIS   ? qnnrt__record_i32(read, name, &over)
+                   : key == QNNRT__READ_E_NUM_PAIRS || key == QNNRT__READ_E_NUM
+                       ? qnnrt__record_u32(read, name, &announced)
+                   : key == QNNRT__READ_E_SCALE  ? qnnrt__record_f32(read, name, &scale)
+                   : key == QNNRT__READ_E_OFFSET ? qnnrt__record_i32(read, name, &offset)
+                                                 : qnnrt__read_numbers(read, name, &axis, key);
+        if (!good) return 0;
+    }
+    if (!qnnrt__record_go_on(read)) return 0;
+    if ((record.seen & needed) != needed)
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" lacks %s", what,
+                                bw && (record.seen & 1) == 0 ? "bitwidth"
+                                : (needed & 2) != 0          ? "axis"
+                                                             : "scale or offset");
+    out->encoding = encoding;
+    if (encoding == QNNRT__ABI_SCALE_OFFSET) {
+        out->u.scale_offset.scale = scale;
+        out->u.scale_offset.offset = offset;
+        return 1;
+    }
+    if (encoding == QNNRT__ABI_BW_SCALE_OFFSET) {
+        out->u.bw.bitwidth = bitwidth;
+        out->u.bw.scale = scale;
+        out->u.bw.offset = offset;
+        return 1;
+    }
+    if (axis.scale_count == 0 || (axis.offset_count != axis.scale_count && axis.offset_count != 0) ||
+        ((record.seen >> QNNRT__READ_E_OFFSETS & 1) != 0 && axis.offset_count == 0 && !axis.no_offsets))
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" has %u scales and %u offsets", what,
+                                (unsigned)axis.scale_count, (unsigned)axis.offset_count);
+    if ((record.seen & (UINT64_C(1) << QNNRT__READ_E_NUM_PAIRS | UINT64_C(1) << QNNRT__READ_E_NUM)) != 0 &&
+        announced != axis.scale_count)
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" announces %u scales and has %u", what,
+                                (unsigned)announced, (unsigned)axis.scale_count);
+    /* Both kinds take this shape, which the vendor has for the second one only: the table tells them
+       apart by the encoding that was asked for, and wants pairs for the first. */
+    if (encoding == QNNRT__ABI_BW_AXIS_SCALE_OFFSET) {
+        out->u.bw_axis.bitwidth = bitwidth;
+        out->u.bw_axis.axis = over;
+        out->u.bw_axis.count = axis.scale_count;
+        out->u.bw_axis.scales = axis.scales;
+        out->u.bw_axis.offsets = axis.offset_count > 0 ? axis.offsets : NULL;
+    } else {
+        qnnrt__abi_scale_offset *pairs = (qnnrt__abi_scale_offset *)qnnrt__arena_alloc(
+            read->table->arena, axis.scale_count, sizeof(*pairs));
+        uint32_t i;
+        if (pairs == NULL)
+            return qnnrt__record_result(read, qnnrt__fail_memory(read->table->err, "encodings"));
+        for (i = 0; i < axis.scale_count; ++i) {
+            pairs[i].scale = axis.scales[i];
+            pairs[i].offset = axis.offset_count > 0 ? axis.offsets[i] : 0;
+        }
+        out->u.axis.axis = over;
+        out->u.axis.count = axis.scale_count;
+        out->u.axis.pairs = pairs;
+    }
+    return 1;
+}
+
+/* "quantizeParams". The encoding object may come before the name of the encoding, so what it is is
+   taken from its key, and the two must agree. */
+static int qnnrt__read_quant(qnnrt__record_reader *read, const char *what, qnnrt__abi_quantize *out)
+{
+    qnnrt__record record;
+    uint32_t definition = QNNRT__ABI_DEFINED, encoding = QNNRT__ABI_UNDEFINED, found;
+    const uint64_t plain = UINT64_C(1) << QNNRT__READ_SCALE | UINT64_C(1) << QNNRT__READ_OFFSET;
+    float scale = 0;
+    int32_t offset = 0;
+    int key, good, has_encoding;
+    memset(out, 0, sizeof(*out));
+    out->encoding = QNNRT__ABI_UNDEFINED;
+    if (!qnnrt__record_enter(read, &record, qnnrt__read_quant_keys, what)) return 0;
+    while ((key = qnnrt__record_member(read, &record)) >= 0) {
+        const char *name = qnnrt__read_quant_keys[key];
+        if (key == QNNRT__READ_DEFINITION)
+            good = qnnrt__record_enum(read, name, QNNRT__NAMES_DEFINITION, QNNRT__ABI_UNDEFINED,
+                                    &definition);
+        else if (key == QNNRT__READ_ENCODING)
+            good = qnnrt__record_enum(read, name, QNNRT_VENDOR_ENCODING, QNNRT__ABI_UNKNOWN, &encoding);
+        else if (key == QNNRT__READ_SCALE) good = qnnrt__record_f32(read, name, &scale);
+        else if (key == QNNRT__READ_OFFSET) good = qnnrt__record_i32(read, name, &offset);
+        else if (out->encoding != QNNRT__ABI_UNDEFINED)
+            good = qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" holds two encodings", what);
+        else
+            good = qnnrt__read_encoding(read, (uint32_t)((key - QNNRT__READ_SCALE_OFFSET) % 4), name, out);
+        if (!good) return 0;
+    }
+    if (!qnnrt__record_go_on(read)) return 0;
+    found = out->encoding;
+    if ((record.seen & plain) != 0 && found == QNNRT__ABI_UNDEFINED) {      /* without an object around */
+        if ((record.seen & plain) != plain)
+            return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" lacks scale or offset", what);
+        found = QNNRT__ABI_SCALE_OFFSET;
+        out->u.scale_offset.scale = scale;
+        out->u.scale_offset.offset = offset;
+    }
+    has_encoding = (record.seen >> QNNRT__READ_ENCODING & 1) != 0;
+    if (definition != QNNRT__ABI_DEFINED) {
+        out->encoding = QNNRT__ABI_UNDEFINED;
+        return 1;
+    }
+    if (!has_encoding) encoding = found;
+    if (encoding != found &&
+        (found != QNNRT__ABI_UNDEFINED || encoding <= QNNRT__ABI_BW_AXIS_SCALE_OFFSET))
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" says %s and holds %s", what,
+                                encoding == QNNRT__ABI_UNDEFINED ? "that there is no encoding"
+                                : qnnrt__names_of(QNNRT_VENDOR_ENCODING, encoding) != NULL
+                                    ? qnnrt__names_of(QNNRT_VENDOR_ENCODING, encoding)
+                                    : "an unknown encoding",
+                                found == QNNRT__ABI_UNDEFINED
+                                    ? "none"
+                                    : qnnrt__names_of(QNNRT_VENDOR_ENCODING, found));
+    out->definition = encoding != QNNRT__ABI_UNDEFINED ? QNNRT__ABI_DEFINED : 0;
+    out->encoding = encoding;
+    return 1;
+}
+
+/* ---- tensors ---- */
+
+enum { QNNRT__READ_T_ID, QNNRT__READ_T_NAME, QNNRT__READ_T_TYPE, QNNRT__READ_T_FORMAT,
+       QNNRT__READ_T_DTYPE, QNNRT__READ_T_RANK, QNNRT__READ_T_DIMS, QNNRT__READ_T_MEM,
+       QNNRT__READ_T_QUANT, QNNRT__READ_T_DYNAMIC, QNNRT__READ_T_VERSION, QNNRT__READ_T_DTYPE_2,
+       QNNRT__READ_T_CURRENT, QNNRT__READ_T_QUANT_2, QNNRT__READ_T_ELEMENT, QNNRT__READ_T_BYTES };
+static const char *const qnnrt__read_tensor_keys[] = {
+    "id", "name", "type", "dataFormat", "dataType", "rank", "dimensions", "memType",
+    "quantizeParams", "isDynamicDimensions", "version", "data_type", "currentDimensions",
+    "quantization", "bytesPerElement", "nbytes", NULL
+};
+
+typedef struct qnnrt__read_dims { uint32_t count, dims[QNNRT__READ_RANK]; } qnnrt__read_dims;
+
+static int qnnrt__read_dimensions(qnnrt__record_reader *read, const char *key, qnnrt__read_dims *out)
+{
+    char shown[48];
+    out->count = 0;
+    if (!qnnrt__record_value(read, key, QNNRT_JSON_ARRAY)) return 0;
+    while (qnnrt_json_more(&read->r)) {
+        uint64_t value = 0;
+        qnnrt_json_type type = qnnrt_json_value(&read->r);
+        if (type == QNNRT_JSON_NONE) return 0;
+        if (type != QNNRT_JSON_NUMBER || !qnnrt_json_u64(&read->r.value, &value) || value == 0 ||
+            value > UINT32_MAX)
+            return qnnrt__record_fail(read, QNNRT_E_FORMAT,
+                                    "dimension %u in \"%s\" is %s; a whole number from 1 to %u is"
+                                    " needed", (unsigned)out->count, key,
+                                    type == QNNRT_JSON_NUMBER ? qnnrt__record_shown(read, shown)
+                                                              : qnnrt__record_type(type),
+                                    (unsigned)UINT32_MAX);
+        if (out->count >= QNNRT__READ_RANK || out->count >= read->table->limits->rank)
+            return qnnrt__record_fail(read, QNNRT_E_LIMIT,
+                                    "\"%s\" has more than %u dimensions (limits.rank)", key,
+                                    (unsigned)out->count);
+        out->dims[out->count++] = (uint32_t)value;
+    }
+    return read->r.error == NULL;
+}
+
+/* [false, true] or [0, 1], one for each dimension. */
+static int qnnrt__read_flags(qnnrt__record_reader *read, const char *key, uint8_t flags[QNNRT__READ_RANK],
+                             uint32_t *count)
+{
+    *count = 0;
+    if (qnnrt_json_value(&read->r) == QNNRT_JSON_NULL) return 1;
+    if (read->r.type != QNNRT_JSON_ARRAY)
+        return read->r.type == QNNRT_JSON_NONE
+                   ? 0 : qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is no list", key);
+    while (qnnrt_json_more(&read->r)) {
+        uint64_t value = 2;
+        qnnrt_json_type type = qnnrt_json_value(&read->r);
+        if (type == QNNRT_JSON_NONE) return 0;
+        if (type == QNNRT_JSON_TRUE || type == QNNRT_JSON_FALSE) value = type == QNNRT_JSON_TRUE;
+        else if (type == QNNRT_JSON_NUMBER && !qnnrt_json_u64(&read->r.value, &value)) value = 2;
+        if (value > 1 || *count >= QNNRT__READ_RANK)
+            return qnnrt__record_fail(read, QNNRT_E_FORMAT,
+                                    "\"%s\" holds something else than one true or false for each"
+                                    " dimension", key);
+        flags[(*count)++] = (uint8_t)value;
+    }
+    return read->r.error == NULL;
+}
+
+/* What a tensor says of itself besides: looked at when all of it is known. */
+typedef struct qnnrt__read_tensor {
+    qnnrt__abi_tensor abi;
+    qnnrt__read_dims  dims, current;
+    uint8_t           dynamic[QNNRT__READ_RANK];
+    uint32_t          rank, dynamic_count, dtype_2;
+    uint64_t          element_bytes, bytes;
+} qnnrt__read_tensor;
+
+static int qnnrt__read_tensor_version(qnnrt__record_reader *read, uint32_t *out)
+{
+    size_t bytes;
+    if (!qnnrt__record_value(read, "version", QNNRT_JSON_STRING)) return 0;
+    bytes = read->r.value.bytes;
+    *out = bytes > 0 && read->r.value.text[bytes - 1] == '2' ? 2 : 1;
+    return 1;
+}
+
+static int qnnrt__read_tensor_member(qnnrt__record_reader *read, int key, qnnrt__read_tensor *t)
+{
+    qnnrt__abi_tensor_body *body = &t->abi.body;
+    const char *name = qnnrt__read_tensor_keys[key];
+    switch (key) {
+    case QNNRT__READ_T_ID:      return qnnrt__record_u32(read, name, &body->id);
+    case QNNRT__READ_T_NAME:
+        if (!qnnrt__record_text(read, name, &body->name)) return 0;
+        read->name = body->name;
+        return 1;
+    case QNNRT__READ_T_TYPE:
+        return qnnrt__record_enum(read, name, QNNRT_VENDOR_TENSOR_TYPE, QNNRT__ABI_UNDEFINED, &body->type);
+    case QNNRT__READ_T_FORMAT:
+        return qnnrt__record_enum(read, name, QNNRT_VENDOR_FORMAT, QNNRT__ABI_UNKNOWN, &body->format);
+    case QNNRT__READ_T_DTYPE:
+        return qnnrt__record_enum(read, name, QNNRT_VENDOR_DTYPE, QNNRT__ABI_UNDEFINED, &body->dtype);
+    case QNNRT__READ_T_DTYPE_2:
+        return qnnrt__record_enum(read, name, QNNRT_VENDOR_DTYPE, QNNRT__ABI_UNDEFINED, &t->dtype_2);
+    case QNNRT__READ_T_RANK:    return qnnrt__record_u32(read, name, &t->rank);
+    case QNNRT__READ_T_DIMS:    return qnnrt__read_dimensions(read, name, &t->dims);
+    case QNNRT__READ_T_CURRENT: return qnnrt__read_dimensions(read, name, &t->current);
+    case QNNRT__READ_T_QUANT:
+    case QNNRT__READ_T_QUANT_2: return qnnrt__read_quant(read, name, &body->quantize);
+    case QNNRT__READ_T_DYNAMIC: return qnnrt__read_flags(read, name, t->dynamic, &t->dynamic_count);
+    case QNNRT__READ_T_VERSION: return qnnrt__read_tensor_version(read, &t->abi.version);
+    case QNNRT__READ_T_ELEMENT: return qnnrt__record_u64(read, name, UINT64_MAX, &t->element_bytes);
+    case QNNRT__READ_T_BYTES:   return qnnrt__record_u64(read, name, UINT64_MAX, &t->bytes);
+    default:                    return qnnrt_json_skip(&read->r);
+    }
+}
+
+/* Sizes that the text states are only compared with the computed ones. */
+static void qnnrt__read_warn_bytes(const qnnrt__record_reader *read, const char *key, uint64_t stated,
+                                   uint64_t computed, const qnnrt_tensor_info *tensor)
+{
+    if (stated == computed) return;
+    qnnrt__log(&read->table->arena->hooks, QNNRT_LOG_WARN, "read_json", 0,
+               "%s: tensor \"%.200s\": \"%s\" is %llu, from dtype and dimensions it is %llu, which is"
+               " taken", read->table->file, tensor->name, key, (unsigned long long)stated,
+               (unsigned long long)computed);
+}
+
+#define QNNRT__READ_HAS(record, key) (((record).seen >> (key) & 1) != 0)
+
+static int qnnrt__read_tensor_check(qnnrt__record_reader *read, const qnnrt__record *record,
+                                    qnnrt__read_tensor *t, const char *kind)
+{
+    qnnrt__abi_tensor_body *body = &t->abi.body;
+    const qnnrt__read_dims *dims = &t->dims;
+    if (!QNNRT__READ_HAS(*record, QNNRT__READ_T_NAME))
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it has no \"name\"");
+    if (!QNNRT__READ_HAS(*record, QNNRT__READ_T_ID))
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it has no \"id\", which the library matches by");
+    if (!QNNRT__READ_HAS(*record, QNNRT__READ_T_DTYPE)) {
+        if (!QNNRT__READ_HAS(*record, QNNRT__READ_T_DTYPE_2))
+            return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it has no \"dataType\"");
+        body->dtype = t->dtype_2;
+    } else if (QNNRT__READ_HAS(*record, QNNRT__READ_T_DTYPE_2) && body->dtype != t->dtype_2) {
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"dataType\" is 0x%04x and \"data_type\" 0x%04x",
+                                (unsigned)body->dtype, (unsigned)t->dtype_2);
+    }
+    if (QNNRT__READ_HAS(*record, QNNRT__READ_T_QUANT) && QNNRT__READ_HAS(*record, QNNRT__READ_T_QUANT_2))
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"quantizeParams\" and \"quantization\" are both"
+                                                      " there");
+    if (QNNRT__READ_HAS(*record, QNNRT__READ_T_CURRENT)) {
+        if (QNNRT__READ_HAS(*record, QNNRT__READ_T_DIMS) && t->dims.count != t->current.count)
+            return qnnrt__record_fail(read, QNNRT_E_FORMAT,
+                                    "\"dimensions\" has %u and \"currentDimensions\" %u numbers",
+                                    (unsigned)t->dims.count, (unsigned)t->current.count);
+        dims = &t->current;
+    } else if (!QNNRT__READ_HAS(*record, QNNRT__READ_T_DIMS)) {
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it has no \"dimensions\"");
+    }
+    if (QNNRT__READ_HAS(*record, QNNRT__READ_T_RANK) && t->rank != dims->count)
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"rank\" is %u and there are %u dimensions",
+                                (unsigned)t->rank, (unsigned)dims->count);
+    if (t->dynamic_count != 0 && t->dynamic_count != dims->count)
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT,
+                                "\"isDynamicDimensions\" has %u elements for %u dimensions",
+                                (unsigned)t->dynamic_count, (unsigned)dims->count);
+    if ((kind[0] == 'i' && body->type == QNNRT__ABI_APP_READ) ||
+        (kind[0] == 'o' && body->type == QNNRT__ABI_APP_WRITE))
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it stands among the %ss and its type is %s", kind,
+                                kind[0] == 'i' ? "QNN_TENSOR_TYPE_APP_READ, that of outputs"
+                                               : "QNN_TENSOR_TYPE_APP_WRITE, that of inputs");
+    body->rank = dims->count;
+    body->dims = dims->dims;
+    if (t->dynamic_count != 0) {
+        body->dynamic_dims = t->dynamic;
+        t->abi.version = 2;
+    }
+    return 1;
+}
+
+/* One tensor record. */
+static int qnnrt__read_tensor_record(qnnrt__record_reader *read, qnnrt__table_list *list)
+{
+    qnnrt__record record;
+    qnnrt__read_tensor t;
+    const qnnrt_tensor_info *made;
+    int key;
+    memset(&t.abi, 0, sizeof(t.abi));
+    t.dims.count = t.current.count = t.rank = t.dynamic_count = t.dtype_2 = 0;
+    t.element_bytes = t.bytes = 0;
+    t.abi.version = 1;
+    t.abi.body.type = list->kind[0] == 'o' ? QNNRT__ABI_APP_READ
+                      : list->kind[0] == 'i' ? QNNRT__ABI_APP_WRITE : QNNRT__ABI_UPDATEABLE_STATIC;
+    read->kind = list->kind;
+    read->index = list->count;
+    read->name = NULL;
+    if (!qnnrt__record_enter(read, &record, qnnrt__read_tensor_keys, list->kind)) return 0;
+    read->depth = read->r.depth;
+    while ((key = qnnrt__record_member(read, &record)) >= 0) {
+        read->depth = read->r.depth;      /* one more within "info" */
+        if (!qnnrt__read_tensor_member(read, key, &t)) return 0;
+    }
+    read->depth = 0;
+    if (!qnnrt__record_go_on(read)) return 0;
+    if (!qnnrt__read_tensor_check(read, &record, &t, list->kind)) return 0;
+    if (!qnnrt__record_result(read, qnnrt__table_take(read->table, 1))) return 0;
+    if (!qnnrt__record_result(read, qnnrt__table_add(read->table, list, &t.abi))) return 0;
+    made = &list->tensors[list->count - 1];
+    if (QNNRT__READ_HAS(record, QNNRT__READ_T_ELEMENT) && made->count > 0 && made->bytes >= made->count)
+        qnnrt__read_warn_bytes(read, "bytesPerElement", t.element_bytes, made->bytes / made->count, made);
+    if (QNNRT__READ_HAS(record, QNNRT__READ_T_BYTES))
+        qnnrt__read_warn_bytes(read, "nbytes", t.bytes, made->bytes, made);
+    return 1;
+}
+
+/* Room to begin with for `announced` records. A count from a file reserves no more than the text
+   could hold, in all lists together. */
+static uint32_t qnnrt__read_hint(qnnrt__record_reader *read, uint32_t announced)
+{
+    uint32_t room = announced < read->hints ? announced : read->hints;
+    read->hints -= room;
+    return room;
+}
+
+/* A list of tensors. announced: what the text says before it, 0: nothing. */
+static int qnnrt__read_tensors(qnnrt__record_reader *read, const char *key, const char *kind,
+                               uint32_t announced, qnnrt__table_list *list)
+{
+    memset(list, 0, sizeof(*list));
+    list->kind = kind;
+    if (!qnnrt__record_value(read, key, QNNRT_JSON_ARRAY)) return 0;
+    if (!qnnrt__record_result(read, qnnrt__table_room(read->table, list,
+                                                    qnnrt__read_hint(read, announced))))
+        return 0;
+    while (qnnrt_json_more(&read->r))
+        if (!qnnrt__read_tensor_record(read, list)) return 0;
+    return read->r.error == NULL;
+}
+
+/* ---- graphs ---- */
+
+enum { QNNRT__READ_G_NAME, QNNRT__READ_G_NUM_IN, QNNRT__READ_G_IN, QNNRT__READ_G_NUM_OUT,
+       QNNRT__READ_G_OUT, QNNRT__READ_G_NUM_UP, QNNRT__READ_G_UP, QNNRT__READ_G_BLOB,
+       QNNRT__READ_G_BLOB_2, QNNRT__READ_G_IN_2, QNNRT__READ_G_OUT_2 };
+static const char *const qnnrt__read_graph_keys[] = {
+    "graphName", "numGraphInputs", "graphInputs", "numGraphOutputs", "graphOutputs",
+    "numUpdateableTensors", "updateableTensors", "graphBlobInfo", "graphBlobInfoV2", "inputs",
+    "outputs", NULL
+};
+
+/* Whole numbers of a record, by a list of keys; others are stepped over. null is an empty record. */
+static int qnnrt__read_facts(qnnrt__record_reader *read, const char *what, const char *const *keys,
+                             uint64_t *const *values)
+{
+    qnnrt__record record;
+    int key;
+    memset(&record, 0, sizeof(record));
+    record.keys = keys;
+    if (qnnrt_json_value(&read->r) == QNNRT_JSON_NULL) return 1;
+    if (read->r.type == QNNRT_JSON_NONE) return 0;
+    if (read->r.type != QNNRT_JSON_OBJECT)
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is %s; an object is needed", what,
+                                qnnrt__record_type(read->r.type));
+    while ((key = qnnrt__record_member(read, &record)) >= 0)
+        if (!qnnrt__record_u64(read, keys[key], UINT64_MAX, values[key])) return 0;
+    return qnnrt__record_go_on(read);
+}
+
+static int qnnrt__read_blob(qnnrt__record_reader *read, const char *what, qnnrt_graph_info *graph)
+{
+    static const char *const keys[] = {
+        "spillFillBufferSize", "optimizationLevel", "vtcmSize", "htpDlbc", "numHvxThreads",
+        "nativeKChannelSize", "nativeVChannelSize", "isSafeShareIO", "ioTensorSize", "opDataSize",
+        "constSize", "ddrTensorSize", "sharedWeightsSize", NULL
+    };
+    uint64_t level = graph->optimization_level, vtcm = 0, dlbc = graph->dlbc, hvx = graph->hvx_threads,
+             safe = graph->safe_share_io;
+    uint64_t *values[13];
+    values[0] = &graph->spill_fill_bytes; values[1] = &level; values[2] = &vtcm; values[3] = &dlbc;
+    values[4] = &hvx; values[5] = &graph->native_k_bytes; values[6] = &graph->native_v_bytes;
+    values[7] = &safe; values[8] = &graph->io_bytes; values[9] = &graph->op_data_bytes;
+    values[10] = &graph->const_bytes; values[11] = &graph->ddr_bytes;
+    values[12] = &graph->shared_weights_bytes;
+    if (!qnnrt__read_facts(read, what, keys, values)) return 0;
+    graph->optimization_level = (uint32_t)level;
+    graph->dlbc = (uint32_t)dlbc;
+    graph->hvx_threads = (uint32_t)hvx;
+    graph->safe_share_io = (uint32_t)safe;
+    /* The tool prints MiB; a number that large is bytes, as in the binary. */
+    if (vtcm != 0) graph->vtcm_bytes = vtcm < 65536 ? vtcm << 20 : vtcm;
+    return 1;
+}
+
+/* Compare a stated count with the list. */
+static int qnnrt__read_count(qnnrt__record_reader *read, const qnnrt__record *record, int key,
+                             uint32_t stated, uint64_t there)
+{
+    if ((record->seen >> key & 1) == 0 || stated == there) return 1;
+    return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is %u and %llu are there", record->keys[key],
+                            (unsigned)stated, (unsigned long long)there);
+}
+
+static int qnnrt__read_graph(qnnrt__record_reader *read, size_t index, qnnrt_graph_info *graph)
+{
+    qnnrt__record record;
+    qnnrt__table_list lists[3];
+    qnnrt__table *table = read->table;
+    uint32_t stated[3] = { 0, 0, 0 };
+    uint32_t depth;
+    const char *name = NULL;
+    int key, good = 1, no_memory;
+    memset(lists, 0, sizeof(lists));
+    lists[0].kind = "input"; lists[1].kind = "output"; lists[2].kind = "updateable tensor";
+    read->kind = "graph";
+    read->index = index;
+    read->name = NULL;
+    if (!qnnrt__record_result(read, qnnrt__table_take(table, 1))) return 0;
+    if (!qnnrt__record_enter(read, &record, qnnrt__read_graph_keys, "graphs")) return 0;
+    read->depth = depth = read->r.depth;
+    while (good && (key = qnnrt__record_member(read, &record)) >= 0) {
+        const char *text = qnnrt__read_graph_keys[key];
+        read->depth = read->r.depth;
+        if (key == QNNRT__READ_G_NAME) {
+            good = qnnrt__record_text(read, text, &name) &&
+                   qnnrt__record_result(read, qnnrt__table_name(table, name, "a graph", &graph->name));
+            read->name = table->graph = graph->name;
+        } else if (key == QNNRT__READ_G_NUM_IN) {
+            good = qnnrt__record_u32(read, text, &stated[0]);
+        } else if (key == QNNRT__READ_G_NUM_OUT) {
+            good = qnnrt__record_u32(read, text, &stated[1]);
+        } else if (key == QNNRT__READ_G_NUM_UP) {
+            good = qnnrt__record_u32(read, text, &stated[2]);
+        } else if (key == QNNRT__READ_G_BLOB || key == QNNRT__READ_G_BLOB_2) {
+            good = qnnrt__read_blob(read, text, graph);
+        } else {
+            int which = key == QNNRT__READ_G_IN || key == QNNRT__READ_G_IN_2     ? 0
+                        : key == QNNRT__READ_G_OUT || key == QNNRT__READ_G_OUT_2 ? 1 : 2;
+            good = qnnrt__read_tensors(read, text, lists[which].kind, stated[which], &lists[which]);
+            read->kind = "graph";
+            read->index = index;
+            read->name = graph->name;
+        }
+    }
+    read->depth = 0;
+    if (!good || !qnnrt__record_go_on(read)) return 0;
+    if (graph->name == NULL)
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it has no \"graphName\"");
+    if ((record.seen >> QNNRT__READ_G_IN & record.seen >> QNNRT__READ_G_IN_2 & 1) != 0 ||
+        (record.seen >> QNNRT__READ_G_OUT & record.seen >> QNNRT__READ_G_OUT_2 & 1) != 0)
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it has two lists of inputs, or of outputs");
+    if (((record.seen >> QNNRT__READ_G_IN | record.seen >> QNNRT__READ_G_IN_2) & 1) == 0 ||
+        ((record.seen >> QNNRT__READ_G_OUT | record.seen >> QNNRT__READ_G_OUT_2) & 1) == 0)
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it has no \"graphInputs\" or no \"graphOutputs\"");
+    if (!qnnrt__read_count(read, &record, QNNRT__READ_G_NUM_IN, stated[0], lists[0].count) ||
+        !qnnrt__read_count(read, &record, QNNRT__READ_G_NUM_OUT, stated[1], lists[1].count) ||
+        !qnnrt__read_count(read, &record, QNNRT__READ_G_NUM_UP, stated[2], lists[2].count) ||
+        !qnnrt__record_result(read, qnnrt__table_close(table, &lists[0], &graph->inputs,
+                                                     &graph->input_count)) ||
+        !qnnrt__record_result(read, qnnrt__table_close(table, &lists[1], &graph->outputs,
+                                                     &graph->output_count)) ||
+        !qnnrt__record_result(read, qnnrt__table_close(table, &lists[2], &graph->updateables,
+                                                     &graph->updateable_count)))
+        return 0;
+    graph->unsupported = qnnrt__table_unsupported(table->arena, graph, &no_memory);
+    table->graph = NULL;
+    return no_memory ? qnnrt__record_result(read, qnnrt__fail_memory(table->err, "tables")) : 1;
+}
+
+/* The list of graphs; graphs move while it grows. */
+static int qnnrt__read_graphs(qnnrt__record_reader *read, uint32_t announced, qnnrt_context_info *context)
+{
+    qnnrt_graph_info *graphs = NULL;
+    size_t count = 0, room = 0, first = qnnrt__read_hint(read, announced);
+    if (!qnnrt__record_value(read, "graphs", QNNRT_JSON_ARRAY)) return 0;
+    while (qnnrt_json_more(&read->r)) {
+        if (count == room) {
+            qnnrt_graph_info *more;
+            room = room != 0 ? room * 2 : first != 0 ? first : 2;
+            more = (qnnrt_graph_info *)qnnrt__arena_alloc(read->table->arena, room, sizeof(*more));
+            if (more == NULL)
+                return qnnrt__record_result(read, qnnrt__fail_memory(read->table->err, "graphs"));
+            if (count > 0) memcpy(more, graphs, count * sizeof(*more));
+            graphs = more;
+        }
+        if (!qnnrt__read_graph(read, count, &graphs[count])) return 0;
+        ++count;
+    }
+    read->kind = NULL;
+    if (read->r.error != NULL) return 0;
+    if (count == 0) return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it holds no graph");
+    context->graphs = graphs;
+    context->graph_count = count;
+    return qnnrt__record_result(read, qnnrt__table_graph_names(read->table, graphs, count));
+}
+
+/* ---- the document ---- */
+
+enum { QNNRT__READ_C_HEADER, QNNRT__READ_C_BACKEND, QNNRT__READ_C_BUILD, QNNRT__READ_C_CORE,
+       QNNRT__READ_C_BACKEND_API, QNNRT__READ_C_SOC_VERSION, QNNRT__READ_C_BLOB_VERSION,
+       QNNRT__READ_C_BLOB_BYTES, QNNRT__READ_C_NUM_TENSORS, QNNRT__READ_C_NUM_GRAPHS,
+       QNNRT__READ_C_GRAPHS, QNNRT__READ_C_METADATA, QNNRT__READ_C_SOC };
+static const char *const qnnrt__read_context_keys[] = {
+    "header", "backendId", "buildId", "coreApiVersion", "backendApiVersion", "socVersion",
+    "contextBlobVersion", "contextBlobSize", "numContextTensors", "numGraphs", "graphs",
+    "contextMetadata", "socModel", NULL
+};
+
+/* {"artifact_type": "CONTEXT_BINARY_INFO", ...} */
+static int qnnrt__read_header(qnnrt__record_reader *read)
+{
+    static const char *const keys[] = { "artifact_type", NULL };
+    qnnrt__record record;
+    char shown[48];
+    if (!qnnrt__record_enter(read, &record, keys, "header")) return 0;
+    while (qnnrt__record_member(read, &record) >= 0) {
+        if (!qnnrt__record_value(read, "artifact_type", QNNRT_JSON_STRING)) return 0;
+        if (!qnnrt_json_is(&read->r.value, "CONTEXT_BINARY_INFO") &&
+            !qnnrt_json_is(&read->r.value, "CONTEXT_BINARY_INFO_UNIFIED"))
+            return qnnrt__record_fail(read, QNNRT_E_FORMAT,
+                                    "its header says \"%s\"; CONTEXT_BINARY_INFO is needed",
+                                    qnnrt__record_shown(read, shown));
+    }
+    return qnnrt__record_go_on(read);
+}
+
+static int qnnrt__read_context_member(qnnrt__record_reader *read, int key, uint32_t *num_graphs,
+                                      qnnrt_context_info *context)
+{
+    static const char *const metadata[] = { "dspArch", NULL };
+    const char *name = qnnrt__read_context_keys[key];
+    uint64_t arch = 0;
+    uint64_t *values[1];
+    values[0] = &arch;
+    switch (key) {
+    case QNNRT__READ_C_HEADER:       return qnnrt__read_header(read);
+    case QNNRT__READ_C_BACKEND:      return qnnrt__record_u32(read, name, &context->backend_id);
+    case QNNRT__READ_C_BUILD:        return qnnrt__record_text(read, name, &context->build_id);
+    case QNNRT__READ_C_CORE:         return qnnrt__record_version(read, name, &context->core_api);
+    case QNNRT__READ_C_BACKEND_API:  return qnnrt__record_version(read, name, &context->backend_api);
+    case QNNRT__READ_C_BLOB_VERSION: return qnnrt__record_version(read, name, &context->blob_version);
+    case QNNRT__READ_C_BLOB_BYTES:   return qnnrt__record_u64(read, name, UINT64_MAX, &context->blob_bytes);
+    case QNNRT__READ_C_NUM_TENSORS:  return qnnrt__record_u32(read, name, &context->context_tensor_count);
+    case QNNRT__READ_C_NUM_GRAPHS:   return qnnrt__record_u32(read, name, num_graphs);
+    case QNNRT__READ_C_GRAPHS:       return qnnrt__read_graphs(read, *num_graphs, context);
+    case QNNRT__READ_C_SOC:          return qnnrt__record_u32(read, name, &context->soc_model);
+    case QNNRT__READ_C_METADATA:
+        if (!qnnrt__read_facts(read, name, metadata, values)) return 0;
+        context->dsp_arch = arch <= UINT32_MAX ? (uint32_t)arch : 0;
+        return 1;
+    default: return qnnrt_json_skip(&read->r);
+    }
+}
+
+/* What a JSON file is that is no metadata, by keys that only its kind has at the root. */
+static const char *qnnrt__read_kind(const char *text, size_t bytes, const qnnrt_json_limits *limits)
+{
+    static const struct { const char *key, *kind; } kinds[] = {
+        { "model.cpp",            "a converter's *_net.json: it describes the model before it was compiled" },
+        { "converter_command",    "a converter's *_net.json: it describes the model before it was compiled" },
+        { "backend_extensions",   "a configuration for qnn-net-run (backend extensions)" },
+        { "context_configs",      "a configuration for qnn-net-run" },
+        { "graph_configs",        "a configuration for qnn-net-run" },
+        { "devices",              "a configuration of the HTP backend" },
+        { "graph_names",          "a configuration of the HTP backend" },
+        { "vtcm_mb",              "a configuration of the HTP backend" },
+        { "dialog",               "a configuration of Genie" },
+        { "embedding",            "a configuration of Genie" },
+        { "text-generator",       "a configuration of Genie" },
+        { "text-encoder",         "a configuration of Genie" },
+        { "image-encoder",        "a configuration of Genie" },
+        { "activation_encodings", "a file of quantization encodings (AIMET)" },
+        { "param_encodings",      "a file of quantization encodings (AIMET)" },
+        { "encodings",            "a file of quantization encodings (AIMET)" },
+        { "architectures",        "a model's config.json" },
+        { "n_layers",             "a model's params.json" },
+        { "traceEvents",          "a profile" },
+        { "plan",                 "a plan of qnnrt-run" }
+    };
+    qnnrt_json_reader r;
+    size_t i, step;
+    qnnrt_json_begin(&r, text, bytes, limits);
+    if (qnnrt_json_value(&r) != QNNRT_JSON_OBJECT) return NULL;
+    while (qnnrt_json_more(&r)) {
+        for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); ++i)
+            if (qnnrt_json_is(&r.key, kinds[i].key)) return kinds[i].kind;
+        if (!qnnrt_json_is(&r.key, "graphs")) {
+            if (!qnnrt_json_skip(&r)) return NULL;
+            continue;
+        }
+        /* The HTP backend's configuration has the same key at its root: look into its first element. */
+        for (step = 0; step < 2; ++step)
+            if (qnnrt_json_value(&r) != (step == 0 ? QNNRT_JSON_ARRAY : QNNRT_JSON_OBJECT) ||
+                (step == 0 && !qnnrt_json_more(&r))) return NULL;
+        while (qnnrt_json_more(&r)) {
+            for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); ++i)
+                if (qnnrt_json_is(&r.key, kinds[i].key)) return kinds[i].kind;
+            if (!qnnrt_json_skip(&r)) return NULL;
+        }
+        if (!qnnrt_json_leave(&r)) return NULL;
+    }
+    return NULL;
+}
+
+/* Read metadata. text is only read; all that is kept is copied. */
+static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size_t bytes,
+                                     qnnrt_context_info *context)
+{
+    qnnrt__record_reader read;
+    qnnrt__record record;
+    qnnrt_json_limits limits;
+    uint32_t num_graphs = 0;
+    const char *kind;
+    int key;
+    memset(&record, 0, sizeof(record));
+    read.table = table;
+    read.result = QNNRT_OK;
+    read.kind = read.name = NULL;
+    read.index = 0;
+    read.depth = 0;
+    read.hints = (uint32_t)(bytes / 256 < 1000000 ? bytes / 256 : 1000000);
+    limits.bytes = (size_t)table->limits->json_bytes;
+    limits.depth = 64;
+    table->names_kept = 1;
+    context->build_id = "";
+    /* A table takes about a fifth of the text that it is read from. */
+    qnnrt__arena_reserve(table->arena, (uint64_t)bytes / 4 + 256);
+    qnnrt_json_begin(&read.r, text, bytes, &limits);
+    record.keys = qnnrt__read_context_keys;
+    if (qnnrt_json_value(&read.r) == QNNRT_JSON_OBJECT) {
+        while ((key = qnnrt__record_member(&read, &record)) >= 0)
+            if (!qnnrt__read_context_member(&read, key, &num_graphs, context)) break;
+    } else if (read.r.error == NULL) {
+        qnnrt__record_fail(&read, QNNRT_E_FORMAT, "it is %s; metadata is an object",
+                         qnnrt__record_type(read.r.type));
+    }
+    if (read.result == QNNRT_OK && read.r.error == NULL && context->graphs == NULL)
+        qnnrt__record_fail(&read, QNNRT_E_FORMAT,
+                         "it has no list \"graphs\": this is no metadata of a context binary");
+    if (read.result == QNNRT_OK && read.r.error == NULL)
+        qnnrt__read_count(&read, &record, QNNRT__READ_C_NUM_GRAPHS, num_graphs, context->graph_count);
+    if (read.result == QNNRT_OK && read.r.error == NULL) qnnrt_json_end(&read.r);
+    if (read.result == QNNRT_OK && read.r.error != NULL) {
+        table->graph = NULL;
+        return qnnrt__table_fail(table, QNNRT_E_FORMAT, "byte %llu: %s",
+                                 (unsigned long long)read.r.error_at, read.r.error);
+    }
+    table->graph = NULL;
+    if (read.result == QNNRT_E_FORMAT) {
+        kind = qnnrt__read_kind(text, bytes, &limits);
+        if (kind != NULL)
+            qnnrt__err_add(table->err, "\n  it looks like %s\n  what helps: the text that"
+                                       " qnnrt-run inspect --json_file, or qnn-context-binary-utility,"
+                                       " makes from the binary", kind);
+    }
+    return read.result;
+}
+
+/* The names in "ctx-bins" of a Genie configuration, wherever in it. `visit` gets each as a text that
+   may have escapes, and answers 1 to go on. *why: what is wrong with the text, or NULL; 0 names when
+   there is no such list. */
+static size_t qnnrt__read_bins(const char *text, size_t bytes, size_t json_bytes,
+                               int (*visit)(void *user, const qnnrt_json_text *name), void *user,
+                               const char **why, size_t *at)
+{
+    qnnrt_json_reader r;
+    qnnrt_json_limits limits;
+    size_t names = 0;
+    int key = 0;
+    limits.bytes = json_bytes;
+    limits.depth = 64;
+    *why = NULL;
+    *at = 0;
+    qnnrt_json_begin(&r, text, bytes, &limits);
+    qnnrt_json_value(&r);
+    while (r.depth > 0 && r.error == NULL) {
+        if (!qnnrt_json_more(&r)) continue;
+        key = r.key.text != NULL && qnnrt_json_is(&r.key, "ctx-bins");
+        if (qnnrt_json_value(&r) != QNNRT_JSON_ARRAY || !key || names > 0) continue;
+        while (qnnrt_json_more(&r)) {
+            if (qnnrt_json_value(&r) != QNNRT_JSON_STRING) {
+                *why = "\"ctx-bins\" holds something else than names";
+                *at = (size_t)(r.at - r.begin);
+                return 0;
+            }
+            ++names;
+            if (!visit(user, &r.value)) return names;
+        }
+    }
+    if (qnnrt_json_end(&r)) return names;
+    *why = r.error;
+    *at = r.error_at;
+    return 0;
+}
+#endif /* QNNRT_NO_JSON */
 
 /* =====================================================================================
    BACKEND                                                                      >>backend
@@ -5160,26 +6722,37 @@ static qnnrt_result qnnrt__context_free(qnnrt__context *context, qnnrt_backend *
 
 /* =====================================================================================
    SCAN                                                                            >>scan
-   Which files of a folder are the model, and in which order. Names only: nothing is opened
-   here, and no name is followed out of the folder.
+   Which files of a folder are the model, in which order, and which JSON belongs to which.
+   Names only: nothing is opened here, and no name is followed out of the folder.
    Needs: >>os >>mem >>err >>log >>sort     Knows nothing of: what the files hold
    ===================================================================================== */
 
 typedef struct qnnrt__scan_file {
     struct qnnrt__scan_file *next;      /* while collecting */
     const char *name;
-    int         kind;                   /* 0 forward_<i>.bin, 1 <prefix>_<i>_of_<n>.bin, 2 any other
-                                           *.bin */
-    uint64_t    index, total;           /* kind 0: i; kind 1: i and n */
-    size_t      prefix;                 /* kind 1: bytes before "_<i>_of_<n>.bin" */
+    const char *json;                   /* the "<name without .bin>_json.json" beside it, or NULL */
+    int         kind;
+    uint64_t    index, total;           /* forward: i; part: i and n */
+    size_t      prefix;                 /* part: bytes before "_<i>_of_<n>.bin" */
+    int         taken;
 } qnnrt__scan_file;
+
+enum {
+    QNNRT__SCAN_LISTED,                 /* in "ctx-bins" of genie_config.json */
+    QNNRT__SCAN_FORWARD,                /* forward_<i>.bin                    */
+    QNNRT__SCAN_PART,                   /* <prefix>_<i>_of_<n>.bin            */
+    QNNRT__SCAN_ANY                     /* any other *.bin                    */
+};
 
 typedef struct qnnrt__scan {
     qnnrt__arena           *arena;
     qnnrt__scan_file       *found;      /* newest first */
-    size_t                  count, entries;
+    qnnrt__scan_file       *texts;      /* *_json.json, newest first */
+    size_t                  count, text_count, entries, listed;
     const qnnrt__scan_file **files;     /* [count], in shard order */
     int                     kind;       /* of the files taken */
+    int                     genie;      /* genie_config.json is there */
+    int                     json_only;  /* there are no binaries: files are the texts */
 } qnnrt__scan;
 
 enum { QNNRT__SCAN_ENTRIES = 100000 };
@@ -5219,16 +6792,28 @@ static int qnnrt__scan_suffix(const char *text, size_t length, size_t *begin, ui
     return 1;
 }
 
+/* Does text end in `end`, with something before it? */
+static int qnnrt__scan_ends(const char *text, size_t length, const char *end)
+{
+    size_t bytes = strlen(end);
+    return length > bytes && memcmp(text + length - bytes, end, bytes) == 0;
+}
+
+/* "forward_<i>" and then `end`. */
+static int qnnrt__scan_forward(const char *name, const char *end, uint64_t *index)
+{
+    const char *at = name + 8;
+    return strncmp(name, "forward_", 8) == 0 && qnnrt__scan_number(&at, index) &&
+           strcmp(at, end) == 0;
+}
+
 static void qnnrt__scan_classify(qnnrt__scan_file *file)
 {
-    const char *at = file->name + 8;
     size_t length = strlen(file->name) - 4;      /* without ".bin" */
-    file->kind = 2;
-    if (strncmp(file->name, "forward_", 8) == 0 && qnnrt__scan_number(&at, &file->index) &&
-        strcmp(at, ".bin") == 0)
-        file->kind = 0;
+    file->kind = QNNRT__SCAN_ANY;
+    if (qnnrt__scan_forward(file->name, ".bin", &file->index)) file->kind = QNNRT__SCAN_FORWARD;
     else if (qnnrt__scan_suffix(file->name, length, &file->prefix, &file->index, &file->total))
-        file->kind = 1;
+        file->kind = QNNRT__SCAN_PART;
 }
 
 /* 1: out of memory, 2: too many entries. */
@@ -5237,15 +6822,23 @@ static int qnnrt__scan_visit(void *user, const char *name)
     qnnrt__scan *scan = (qnnrt__scan *)user;
     size_t length = strlen(name);
     qnnrt__scan_file *file;
+    int binary = qnnrt__scan_ends(name, length, ".bin");
     if (++scan->entries > QNNRT__SCAN_ENTRIES) return 2;
-    if (length < 5 || name[0] == '.' || strcmp(name + length - 4, ".bin") != 0) return 0;
+    if (strcmp(name, "genie_config.json") == 0) scan->genie = 1;
+    if (name[0] == '.' || (!binary && !qnnrt__scan_ends(name, length, "_json.json"))) return 0;
     file = (qnnrt__scan_file *)qnnrt__arena_alloc(scan->arena, 1, sizeof(*file));
     if (file == NULL || (file->name = qnnrt__arena_text(scan->arena, name, length)) == NULL)
         return 1;
-    qnnrt__scan_classify(file);
-    file->next = scan->found;
-    scan->found = file;
-    ++scan->count;
+    if (binary) {
+        qnnrt__scan_classify(file);
+        file->next = scan->found;
+        scan->found = file;
+        ++scan->count;
+    } else {
+        file->next = scan->texts;
+        scan->texts = file;
+        ++scan->text_count;
+    }
     return 0;
 }
 
@@ -5275,7 +6868,8 @@ static int qnnrt__scan_order(const void *a, const void *b)
     const qnnrt__scan_file *x = (const qnnrt__scan_file *)a, *y = (const qnnrt__scan_file *)b;
     int order;
     if (x->kind != y->kind) return x->kind < y->kind ? -1 : 1;
-    if (x->kind != 2 && x->index != y->index) return x->index < y->index ? -1 : 1;
+    if (x->kind == QNNRT__SCAN_LISTED) return x->index < y->index ? -1 : x->index > y->index;
+    if (x->kind != QNNRT__SCAN_ANY && x->index != y->index) return x->index < y->index ? -1 : 1;
     order = qnnrt__scan_natural(x->name, y->name);
     if (order == 0 && strlen(x->name) != strlen(y->name))
         return strlen(x->name) < strlen(y->name) ? -1 : 1;
@@ -5287,11 +6881,12 @@ static qnnrt_result qnnrt__scan_complete(const qnnrt__scan *scan, const char *fo
                                          qnnrt_error *err)
 {
     const qnnrt__scan_file *first = scan->files[0];
-    uint64_t base = scan->kind == 0 ? 0 : 1;
+    int part = scan->kind == QNNRT__SCAN_PART;
+    uint64_t base = part ? 1 : 0;
     size_t i;
     for (i = 0; i < scan->count; ++i) {
         const qnnrt__scan_file *file = scan->files[i];
-        if (scan->kind == 1 && (file->total != first->total || file->prefix != first->prefix ||
+        if (part && (file->total != first->total || file->prefix != first->prefix ||
                                 memcmp(file->name, first->name, file->prefix) != 0))
             return qnnrt__fail(err, QNNRT_E_FORMAT,
                                "%s holds shards of more than one model: %s and %s"
@@ -5309,19 +6904,16 @@ static qnnrt_result qnnrt__scan_complete(const qnnrt__scan *scan, const char *fo
                                folder, (unsigned long long)(base + i), file->name,
                                (unsigned long long)base);
     }
-    if (scan->kind == 1 && first->total != scan->count)
+    if (part && first->total != scan->count)
         return qnnrt__fail(err, QNNRT_E_FORMAT, "%s: %s says %llu shards, %u are there", folder,
                            first->name, (unsigned long long)first->total, (unsigned)scan->count);
     return QNNRT_OK;
 }
 
-/* Fill scan->files with what makes up the model. */
-static qnnrt_result qnnrt__scan_folder(qnnrt__scan *scan, const char *folder,
-                                       const qnnrt_hooks *hooks, qnnrt_error *err)
+/* Look through a folder. */
+static qnnrt_result qnnrt__scan_folder(qnnrt__scan *scan, const char *folder, qnnrt_error *err)
 {
-    int stopped, kind = 2;
-    size_t i, kept = 0;
-    qnnrt__scan_file *file;
+    int stopped;
     const char *why = qnnrt__os_folder(folder, qnnrt__scan_visit, scan, &stopped);
     if (why != NULL)
         return qnnrt__fail(err, QNNRT_E_IO, "cannot read the folder %s: %s", folder, why);
@@ -5329,15 +6921,106 @@ static qnnrt_result qnnrt__scan_folder(qnnrt__scan *scan, const char *folder,
     if (stopped == 2)
         return qnnrt__fail(err, QNNRT_E_LIMIT, "%s has more than %d entries", folder,
                            QNNRT__SCAN_ENTRIES);
-    if (scan->count == 0)
+    return QNNRT_OK;
+}
+
+#ifndef QNNRT_NO_JSON
+/* A name that genie_config.json lists is the next shard. Plain names only: a path from a file is
+   never followed. */
+static qnnrt_result qnnrt__scan_list(qnnrt__scan *scan, const char *folder, const char *name,
+                                     qnnrt_error *err)
+{
+    qnnrt__scan_file *file = scan->found;
+    if (strchr(name, '/') != NULL || strchr(name, '\\') != NULL || name[0] == '.' || name[0] == '\0')
+        return qnnrt__fail(err, QNNRT_E_FORMAT,
+                           "%s/genie_config.json: \"ctx-bins\" holds \"%.200s\"; only plain names of"
+                           " files in the folder are taken", folder, name);
+    while (file != NULL && strcmp(file->name, name) != 0) file = file->next;
+    if (file == NULL)
+        return qnnrt__fail(err, QNNRT_E_NOT_FOUND,
+                           "%s/genie_config.json lists \"%.200s\", and no such *.bin is in the folder",
+                           folder, name);
+    if (file->kind == QNNRT__SCAN_LISTED)
+        return qnnrt__fail(err, QNNRT_E_FORMAT, "%s/genie_config.json lists \"%.200s\" twice", folder,
+                           name);
+    file->kind = QNNRT__SCAN_LISTED;
+    file->index = scan->listed++;
+    return QNNRT_OK;
+}
+#endif
+
+static int qnnrt__scan_by_name(const void *a, const void *b)
+{
+    return strcmp(((const qnnrt__scan_file *)a)->name, ((const qnnrt__scan_file *)b)->name);
+}
+
+/* Compare "<stem>_json.json" with the name of a text, without making it. */
+static int qnnrt__scan_stem_order(const char *stem, size_t bytes, const char *text)
+{
+    int order = strncmp(stem, text, bytes);
+    return order != 0 ? order : strcmp("_json.json", text + bytes);
+}
+
+/* Give every file its JSON; name a forward_<i>_json.json that no binary belongs to. texts is room
+   for pointers. */
+static qnnrt_result qnnrt__scan_pair(qnnrt__scan *scan, const char *folder, const void **texts,
+                                     qnnrt_error *err)
+{
+    qnnrt__scan_file *file;
+    uint64_t index;
+    size_t i = 0;
+    for (file = scan->texts; file != NULL; file = file->next) texts[i++] = file;
+    qnnrt__sort(texts, scan->text_count, qnnrt__scan_by_name);
+    for (file = scan->found; file != NULL; file = file->next) {
+        size_t low = 0, high = scan->text_count, bytes = strlen(file->name) - 4;
+        while (low < high) {
+            size_t middle = low + (high - low) / 2;
+            /* The sort and this search are the only users of the order; the flag is ours to set. */
+            qnnrt__scan_file *text;
+            int order;
+            memcpy((void *)&text, (const void *)&texts[middle], sizeof(text));
+            order = qnnrt__scan_stem_order(file->name, bytes, text->name);
+            if (order == 0) { file->json = text->name; text->taken = 1; break; }
+            if (order < 0) high = middle;
+            else low = middle + 1;
+        }
+    }
+    for (file = scan->texts; file != NULL; file = file->next)
+        if (!file->taken && qnnrt__scan_forward(file->name, "_json.json", &index))
+            return qnnrt__fail(err, QNNRT_E_FORMAT,
+                               "%s: %s is there and its binary forward_%llu.bin is not\n  what helps:"
+                               " copy the folder again, or remove the JSON", folder, file->name,
+                               (unsigned long long)index);
+    return QNNRT_OK;
+}
+
+/* Fill scan->files with what makes up the model. inspect: texts without any binary will do. */
+static qnnrt_result qnnrt__scan_choose(qnnrt__scan *scan, const char *folder, int inspect,
+                                       const qnnrt_hooks *hooks, qnnrt_error *err)
+{
+    int kind = QNNRT__SCAN_ANY;
+    size_t i, kept = 0, room = scan->count > scan->text_count ? scan->count : scan->text_count;
+    qnnrt__scan_file *file;
+    qnnrt_result result;
+    scan->json_only = inspect && scan->count == 0 && scan->text_count > 0;
+    if (scan->count == 0 && !scan->json_only)
         return qnnrt__fail(err, QNNRT_E_NOT_FOUND,
                            "no *.bin in the folder %s: a model folder holds context binaries"
-                           " (forward_0.bin, model_1_of_4.bin, any *.bin)",
-                           folder);
-    scan->files = (const qnnrt__scan_file **)qnnrt__arena_alloc(scan->arena, scan->count,
+                           " (forward_0.bin, model_1_of_4.bin, any *.bin)%s",
+                           folder, scan->text_count == 0 ? "" : "\n  there is JSON without a binary:"
+                           " it can be inspected only");
+    scan->files = (const qnnrt__scan_file **)qnnrt__arena_alloc(scan->arena, room,
                                                                 sizeof(*scan->files));
     if (scan->files == NULL) return qnnrt__fail_memory(err, "file names");
+    if (!scan->json_only) {
+        result = qnnrt__scan_pair(scan, folder, (const void **)scan->files, err);
+        if (result != QNNRT_OK) return result;
+    } else {
+        scan->found = scan->texts;
+        scan->count = scan->text_count;
+    }
     for (i = 0, file = scan->found; file != NULL; file = file->next) {
+        if (scan->json_only) { file->kind = QNNRT__SCAN_ANY; file->json = file->name; }
         scan->files[i++] = file;
         if (file->kind < kind) kind = file->kind;
     }
@@ -5346,11 +7029,12 @@ static qnnrt_result qnnrt__scan_folder(qnnrt__scan *scan, const char *folder,
         if (scan->files[i]->kind == kind) { ++kept; continue; }    /* they come first */
         qnnrt__log(hooks, QNNRT_LOG_INFO, "scan", 0,
                    "%s is left out: %s decides which files are the model", scan->files[i]->name,
-                   scan->files[0]->name);
+                   kind == QNNRT__SCAN_LISTED ? "genie_config.json" : scan->files[0]->name);
     }
     scan->count = kept;
     scan->kind = kind;
-    return kind == 2 ? QNNRT_OK : qnnrt__scan_complete(scan, folder, err);
+    return kind == QNNRT__SCAN_FORWARD || kind == QNNRT__SCAN_PART
+               ? qnnrt__scan_complete(scan, folder, err) : QNNRT_OK;
 }
 
 /* =====================================================================================
@@ -6245,9 +7929,10 @@ static void qnnrt__pipeline_free(qnnrt_pipeline *p)
 
 /* =====================================================================================
    MODEL                                                                          >>model
-   The opened folder: loads every file, keeps what there is, frees in reverse.
-   Needs: >>os >>mem >>err >>log >>size >>table >>system >>backend >>context >>scan
-          >>pipeline (its struct)
+   The opened folder: loads every file, has its metadata read from the sources there are and
+   compared, keeps what there is, frees in reverse.
+   Needs: >>os >>mem >>err >>log >>size >>table >>system >>read_json >>backend >>context
+          >>scan >>pipeline (its struct)
    Knows nothing of: memory plans, execution
    ===================================================================================== */
 
@@ -6262,6 +7947,7 @@ static void qnnrt__model_limits(const qnnrt_limits *from, qnnrt_limits *to)
     if (to->tensors == 0) to->tensors = 1000000;
     if (to->name_bytes == 0) to->name_bytes = 1024;
     if (to->rank == 0) to->rank = 8;
+    if (to->json_bytes == 0) to->json_bytes = (uint64_t)64 << 20;
 }
 
 /* Everything that a model holds, whatever of it is there. */
@@ -6286,36 +7972,217 @@ static qnnrt_result qnnrt__model_free(qnnrt *model)
     return result;
 }
 
-/* One file: bytes, metadata, context. Leaves no mapping behind. */
-static qnnrt_result qnnrt__model_context(qnnrt *model, size_t at, const char *path,
-                                         const qnnrt_file *block, int read_it,
-                                         const qnnrt__system *system, int *foreign,
-                                         qnnrt_error *err)
+/* Where one context comes from. */
+typedef struct qnnrt__model_source {
+    const qnnrt_file *block;            /* of desc.files, or NULL */
+    const char       *json;             /* name of its JSON, or NULL */
+    int               binary;           /* there is one: a path or data */
+    char              path[QNNRT__PATH_MAX], json_path[QNNRT__PATH_MAX];
+} qnnrt__model_source;
+
+#ifndef QNNRT_NO_JSON
+/* A text file into memory: read, not mapped, so that nobody changes it meanwhile. */
+static qnnrt_result qnnrt__model_text(const qnnrt *model, const char *path, void **owned,
+                                      size_t *bytes, qnnrt_error *err)
 {
-    qnnrt__context *context = &model->contexts[at];
-    qnnrt_context_info *info = &model->infos[at];
-    qnnrt__table table;
-    uint64_t began = qnnrt__os_clock_ns();
+    qnnrt__os_file file;
+    qnnrt_result result = QNNRT_OK;
+    const char *why = qnnrt__os_file_open(path, &file);
+    *owned = NULL;
+    *bytes = 0;
+    if (why == NULL && file.bytes > model->limits.json_bytes)
+        result = qnnrt__fail(err, QNNRT_E_LIMIT, "%s has %llu bytes, more than limits.json_bytes (%llu)",
+                             path, (unsigned long long)file.bytes,
+                             (unsigned long long)model->limits.json_bytes);
+    else if (why == NULL && (*owned = qnnrt__mem_raw(&model->hooks, file.bytes)) == NULL)
+        result = qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for the %llu bytes of %s",
+                             (unsigned long long)file.bytes, path);
+    if (result == QNNRT_OK && why == NULL) why = qnnrt__os_file_read(&file, (unsigned char *)*owned);
+    if (result == QNNRT_OK && why != NULL)
+        result = qnnrt__fail(err, QNNRT_E_IO, "cannot read %s: %s", path, why);
+    *bytes = (size_t)file.bytes;
+    qnnrt__os_file_close(&file);
+    if (result == QNNRT_OK) return result;
+    qnnrt__mem_free(&model->hooks, *owned);
+    *owned = NULL;
+    return result;
+}
+
+/* Read the JSON of a context into the table's memory. */
+static qnnrt_result qnnrt__model_json(const qnnrt *model, const qnnrt__model_source *source,
+                                      qnnrt__table *table, qnnrt_context_info *info)
+{
+    const qnnrt_file *block = source->block;
+    const char *text = block != NULL ? block->json_data : NULL;
+    size_t bytes = text != NULL ? block->json_bytes : 0;
+    void *owned = NULL;
+    qnnrt_result result = QNNRT_OK;
+    table->file = source->json;
+    if (text == NULL) {
+        result = qnnrt__model_text(model, source->json_path, &owned, &bytes, table->err);
+        text = (const char *)owned;
+    }
+    if (result == QNNRT_OK) result = qnnrt__read_json(table, text, bytes, info);
+    if (result != QNNRT_OK && source->binary)
+        qnnrt__err_add(table->err, "\n  what helps: make it again from the binary, remove it, or set"
+                                   " desc.metadata to QNNRT_METADATA_SYSTEM");
+    if (result == QNNRT_E_FORMAT && bytes > 0 && text[0] != '{')
+        qnnrt__context_explain((const unsigned char *)text, bytes, table->err);
+    qnnrt__mem_free(&model->hooks, owned);
+    return result;
+}
+
+/* Both sources are there: read the JSON aside and compare. */
+static qnnrt_result qnnrt__model_cross_check(qnnrt *model, const qnnrt__model_source *source,
+                                             qnnrt__table *table, const qnnrt_context_info *info,
+                                             uint32_t tensors_left, uint32_t scales_left)
+{
+    qnnrt__table_sides sides;
+    qnnrt__arena aside;
+    qnnrt_context_info second;
     qnnrt_result result;
-    context->info = info;
-    info->build_id = "";
-    *foreign = 0;
-    result = qnnrt__context_load(context, path, block, read_it, &model->limits, &model->hooks, err);
+    memset(&second, 0, sizeof(second));
+    memset(&aside, 0, sizeof(aside));
+    aside.hooks = model->hooks;
+    table->arena = &aside;
+    table->tensors_left = &tensors_left;      /* the same tensors, counted once */
+    table->scales_left = &scales_left;
+    result = qnnrt__model_json(model, source, table, &second);
     if (result == QNNRT_OK) {
-        memset(&table, 0, sizeof(table));
-        table.arena = &model->arena;
-        table.limits = &model->limits;
-        table.file = info->file;
-        table.tensors_left = &model->tensors_left;
-        table.scales_left = &model->scales_left;
-        table.err = err;
+        table->file = info->file;
+        sides.one = "the binary";
+        sides.other = source->json;
+        result = qnnrt__table_compare(table, info, &second, &sides);
+    }
+    qnnrt__arena_free(&aside);
+    return result;
+}
+
+typedef struct qnnrt__model_bins {
+    qnnrt__scan  *scan;
+    const char   *folder;
+    qnnrt_result  result;
+    qnnrt_error  *err;
+} qnnrt__model_bins;
+
+static int qnnrt__model_bin(void *user, const qnnrt_json_text *name)
+{
+    qnnrt__model_bins *bins = (qnnrt__model_bins *)user;
+    char plain[1024];
+    if (name->bytes >= sizeof(plain))
+        bins->result = qnnrt__fail(bins->err, QNNRT_E_FORMAT,
+                                   "%s/genie_config.json: \"ctx-bins\" holds a name of %u bytes",
+                                   bins->folder, (unsigned)name->bytes);
+    else {
+        qnnrt_json_copy(name, plain);
+        bins->result = qnnrt__scan_list(bins->scan, bins->folder, plain, bins->err);
+    }
+    return bins->result == QNNRT_OK;
+}
+
+/* A bundle's genie_config.json says which binaries are the model, in which order. */
+static qnnrt_result qnnrt__model_order(qnnrt *model, qnnrt__scan *scan, const char *folder,
+                                       qnnrt_error *err)
+{
+    char path[QNNRT__PATH_MAX];
+    qnnrt__model_bins bins;
+    void *text;
+    size_t bytes, at;
+    const char *why;
+    bins.scan = scan;
+    bins.folder = folder;
+    bins.err = err;
+    bins.result = QNNRT_E_ARG;
+    if (!qnnrt__os_path_join(path, folder, strlen(folder), "genie_config.json"))
+        return qnnrt__fail(err, QNNRT_E_ARG, "the path of %.200s is longer than %d bytes", folder,
+                           QNNRT__PATH_MAX);
+    bins.result = qnnrt__model_text(model, path, &text, &bytes, err);
+    if (bins.result != QNNRT_OK) return bins.result;
+    if (qnnrt__read_bins((const char *)text, bytes, (size_t)model->limits.json_bytes, qnnrt__model_bin,
+                         &bins, &why, &at) == 0 && why == NULL)
+        qnnrt__log(&model->hooks, QNNRT_LOG_INFO, "model", 0,
+                   "%s has no \"ctx-bins\": names decide which files are the model", path);
+    if (bins.result == QNNRT_OK && why != NULL)
+        bins.result = qnnrt__fail(err, QNNRT_E_FORMAT,
+                                  "%s: byte %llu: %s\n  what helps: repair or remove it, or name the"
+                                  " files in desc.files", path, (unsigned long long)at, why);
+    qnnrt__mem_free(&model->hooks, text);
+    return bins.result;
+}
+#endif
+
+/* Graphs and tensors of one context from the sources there are. */
+static qnnrt_result qnnrt__model_metadata(qnnrt *model, qnnrt__context *context,
+                                          const qnnrt__model_source *source,
+                                          const qnnrt__system *system, qnnrt_metadata which,
+                                          qnnrt_error *err)
+{
+    qnnrt_context_info *info = context->info;
+    int json = source->json != NULL && which != QNNRT_METADATA_SYSTEM;
+    uint32_t tensors_left = model->tensors_left, scales_left = model->scales_left;
+    qnnrt_result result = QNNRT_OK;
+    qnnrt__table table;
+    memset(&table, 0, sizeof(table));
+    table.arena = &model->arena;
+    table.limits = &model->limits;
+    table.file = info->file;
+    table.tensors_left = &model->tensors_left;
+    table.scales_left = &model->scales_left;
+    table.err = err;
+    if (source->binary && system->library != NULL) {
         qnnrt__hooks_lock(&model->hooks);
         result = qnnrt__system_read(system, &table, context->binary, context->bytes, info);
         qnnrt__hooks_unlock(&model->hooks);
-        info->metadata_ns = qnnrt__os_clock_ns() - began;
         if (result == QNNRT_E_FORMAT && err->vendor_code != 0)
             qnnrt__context_explain(context->binary, context->bytes, err);
+        info->from_system = result == QNNRT_OK;
+    } else if (!json) {
+        return qnnrt__fail(err, QNNRT_E_NOT_FOUND,
+                           "%s has no JSON beside it, and desc.metadata asks for it\n  what helps: make it"
+                           " with qnnrt-run inspect --json_file, as %s_json.json for a %s.bin", info->file,
+                           "<name>", "<name>");
     }
+#ifndef QNNRT_NO_JSON
+    if (result == QNNRT_OK && json) {
+        info->json_file = qnnrt__arena_text(&model->arena, source->json, strlen(source->json));
+        if (info->json_file == NULL) return qnnrt__fail_memory(err, "names");
+        result = info->from_system ? qnnrt__model_cross_check(model, source, &table, info, tensors_left,
+                                                              scales_left)
+                                   : qnnrt__model_json(model, source, &table, info);
+        info->from_json = result == QNNRT_OK;
+    }
+    if (result == QNNRT_OK && source->binary && info->blob_bytes > context->bytes)
+        result = qnnrt__fail(err, QNNRT_E_MISMATCH,
+                             "%s has %llu bytes, and %s says that its blob alone has %llu: it was cut"
+                             " short, or the JSON is of another build", info->file,
+                             (unsigned long long)context->bytes,
+                             info->from_system ? "its metadata" : info->json_file,
+                             (unsigned long long)info->blob_bytes);
+#else
+    (void)json; (void)tensors_left; (void)scales_left;
+#endif
+    return result;
+}
+
+/* One file: bytes, metadata, context. Leaves no mapping behind. */
+static qnnrt_result qnnrt__model_context(qnnrt *model, size_t at, const qnnrt__model_source *source,
+                                         const qnnrt_desc *desc, const qnnrt__system *system,
+                                         int *foreign, qnnrt_error *err)
+{
+    qnnrt__context *context = &model->contexts[at];
+    qnnrt_context_info *info = &model->infos[at];
+    uint64_t began = qnnrt__os_clock_ns();
+    qnnrt_result result = QNNRT_OK;
+    context->info = info;
+    context->file.fd = -1;
+    info->build_id = "";
+    *foreign = 0;
+    if (source->binary)
+        result = qnnrt__context_load(context, source->path, source->block, desc->read, &model->limits,
+                                     &model->hooks, err);
+    if (result == QNNRT_OK)
+        result = qnnrt__model_metadata(model, context, source, system, desc->metadata, err);
+    info->metadata_ns = qnnrt__os_clock_ns() - began;
     /* Something else than a context binary, as opposed to a damaged one: no file at all, or content
        that the vendor refused and that does not begin like one. Empty files and broken links are
        missing shards. */
@@ -6355,13 +8222,51 @@ static qnnrt_result qnnrt__model_failed(qnnrt *model, size_t at, const qnnrt_err
     return QNNRT_OK;
 }
 
-/* Load all files in order. kind 2 of a scan may contain files that are something else. */
+/* Fill in where context i comes from. *name: what it is called in messages. */
+static qnnrt_result qnnrt__model_find(qnnrt *model, size_t i, const char *folder,
+                                      const qnnrt__scan *scan, const qnnrt_desc *desc,
+                                      qnnrt__model_source *source, const char **name,
+                                      qnnrt_error *err)
+{
+    const qnnrt_file *file = folder == NULL ? &desc->files[i] : NULL;
+    size_t dir = folder != NULL ? strlen(folder) : 0;
+    const char *json_path = NULL;
+    char unnamed[32];
+    source->block = file;
+    source->path[0] = source->json_path[0] = '\0';
+    source->json = NULL;
+    if (file == NULL) {
+        source->binary = !scan->json_only;
+        source->json = json_path = scan->files[i]->json;
+        *name = scan->files[i]->name;
+    } else {
+        source->binary = file->path != NULL || file->data != NULL;
+        snprintf(unnamed, sizeof(unnamed), desc->file_count > 1 ? "(memory %u)" : "(memory)", (unsigned)i);
+        *name = file->path != NULL ? file->path : unnamed;
+        if (file->json_path != NULL || file->json_data != NULL) {
+            json_path = file->json_data == NULL ? file->json_path : NULL;
+            source->json = file->json_path != NULL ? file->json_path : "(JSON in memory)";
+            if (!source->binary) *name = source->json;
+        }
+        if (*name == unnamed) *name = qnnrt__arena_text(&model->arena, unnamed, strlen(unnamed));
+        if (*name == NULL) return qnnrt__fail_memory(err, "names");
+    }
+    if ((source->binary && !qnnrt__os_path_join(source->path, folder != NULL ? folder : "", dir, *name)) ||
+        (json_path != NULL &&
+         !qnnrt__os_path_join(source->json_path, folder != NULL ? folder : "", dir, json_path)))
+        return qnnrt__fail(err, QNNRT_E_ARG, "the path of %.200s is longer than %d bytes", *name,
+                           QNNRT__PATH_MAX);
+    return QNNRT_OK;
+}
+
+/* Load all files in order. "Any *.bin" of a scan may contain files that are something else. */
 static qnnrt_result qnnrt__model_load(qnnrt *model, const char *folder, const qnnrt__scan *scan,
                                       const qnnrt_desc *desc, const qnnrt__system *system,
                                       qnnrt_error *err)
 {
     size_t count = folder != NULL ? scan->count : desc->file_count, i, at = 0, loaded = 0;
     qnnrt_result result = QNNRT_OK;
+    qnnrt__model_source source;
     qnnrt_error own;
     if (err == NULL) err = &own;         /* keep_going keeps texts, whether the caller wants them or
                                             not */
@@ -6374,24 +8279,15 @@ static qnnrt_result qnnrt__model_load(qnnrt *model, const char *folder, const qn
         (qnnrt_context_info *)qnnrt__arena_alloc(&model->arena, count, sizeof(*model->infos));
     if (model->contexts == NULL || model->infos == NULL) return qnnrt__fail_memory(err, "contexts");
     for (i = 0; i < count; ++i) {
-        char path[QNNRT__PATH_MAX];
-        const qnnrt_file *file = folder == NULL ? &desc->files[i] : NULL;
-        char unnamed[32];
-        const char *name = file == NULL ? scan->files[i]->name : file->path;
-        if (name == NULL) {
-            snprintf(unnamed, sizeof(unnamed), count > 1 ? "(memory %u)" : "(memory)", (unsigned)i);
-            name = unnamed;
-        }
+        const char *name;
         int foreign;
+        result = qnnrt__model_find(model, i, folder, scan, desc, &source, &name, err);
+        if (result != QNNRT_OK) return result;
         model->infos[at].file = qnnrt__arena_text(&model->arena, name, strlen(name));
         if (model->infos[at].file == NULL) return qnnrt__fail_memory(err, "names");
-        if (!qnnrt__os_path_join(path, folder != NULL ? folder : "",
-                                 folder != NULL ? strlen(folder) : 0, name))
-            return qnnrt__fail(err, QNNRT_E_ARG, "the path of %.200s is longer than %d bytes", name,
-                               QNNRT__PATH_MAX);
-        result = qnnrt__model_context(model, at, path, file, desc->read, system, &foreign, err);
+        result = qnnrt__model_context(model, at, &source, desc, system, &foreign, err);
         model->context_count = at + 1;
-        if (result != QNNRT_OK && foreign && folder != NULL && scan->kind == 2) {
+        if (result != QNNRT_OK && foreign && folder != NULL && scan->kind == QNNRT__SCAN_ANY) {
             qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "model", 0, "%s is left out: %s", name,
                        err->text);
             model->context_count = at;
@@ -6439,9 +8335,20 @@ static qnnrt_result qnnrt__model_check(const char *ctx_dir, const qnnrt_desc *de
     if (desc->files != NULL && desc->file_count == 0)
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.file_count is 0");
     for (i = 0; i < desc->file_count && desc->files != NULL; ++i)
-        if (desc->files[i].path == NULL && desc->files[i].data == NULL)
+        if (desc->files[i].path == NULL && desc->files[i].data == NULL &&
+            (!desc->inspect || (desc->files[i].json_path == NULL && desc->files[i].json_data == NULL)))
             return qnnrt__fail(err, QNNRT_E_ARG,
-                               "qnnrt_open: desc.files[%u] has neither path nor data", (unsigned)i);
+                               "qnnrt_open: desc.files[%u] has neither path nor data%s", (unsigned)i,
+                               desc->inspect ? ", nor JSON" : "");
+    if ((unsigned)desc->metadata > (unsigned)QNNRT_METADATA_JSON)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.metadata is %d, which is none of"
+                                             " qnnrt_metadata", (int)desc->metadata);
+#ifdef QNNRT_NO_JSON
+    if (desc->metadata == QNNRT_METADATA_JSON)
+        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
+                           "qnnrt_open: desc.metadata asks for JSON, and this program was built with"
+                           " QNNRT_NO_JSON");
+#endif
     if (desc->align != 0 && !qnnrt__size_power_of_two(desc->align))
         return qnnrt__fail(err, QNNRT_E_ARG,
                            "qnnrt_open: desc.align is %u; it must be a power of two",
@@ -6479,6 +8386,58 @@ static qnnrt_result qnnrt__model_backend(qnnrt *model, const qnnrt_desc *desc, q
     }
     qnnrt__os_count(&model->backend->users, 1);
     return QNNRT_OK;
+}
+
+/* Which files of the folder. */
+static qnnrt_result qnnrt__model_scan(qnnrt *model, qnnrt__scan *scan, const char *folder,
+                                      const qnnrt_desc *desc, qnnrt_error *err)
+{
+    qnnrt_result result;
+    scan->arena = &model->arena;
+    result = qnnrt__scan_folder(scan, folder, err);
+#ifndef QNNRT_NO_JSON
+    if (result == QNNRT_OK && scan->genie && scan->count > 0)
+        result = qnnrt__model_order(model, scan, folder, err);
+#else
+    scan->text_count = 0;      /* as if none were there */
+    scan->texts = NULL;
+#endif
+    if (result != QNNRT_OK) return result;
+    return qnnrt__scan_choose(scan, folder, desc->inspect && desc->metadata != QNNRT_METADATA_SYSTEM,
+                              &model->hooks, err);
+}
+
+/* Open the system library, if metadata is to come from it. It may be missing only where no path was
+   given and every context has JSON. */
+static qnnrt_result qnnrt__model_system(qnnrt *model, const qnnrt__scan *scan,
+                                        const qnnrt_desc *desc, qnnrt__system *system,
+                                        qnnrt_error *err)
+{
+    const char *beside = model->backend != NULL ? model->backend->path : desc->backend_path;
+    size_t count = desc->files != NULL ? desc->file_count : scan->count, i;
+    int binaries = 0, texts = 1;
+    qnnrt_error own;
+    qnnrt_result result;
+    if (desc->metadata == QNNRT_METADATA_JSON) return QNNRT_OK;
+    for (i = 0; i < count; ++i) {
+        const qnnrt_file *file = desc->files != NULL ? &desc->files[i] : NULL;
+        binaries |= file != NULL ? file->path != NULL || file->data != NULL : !scan->json_only;
+        texts &= file != NULL ? file->json_path != NULL || file->json_data != NULL
+                              : scan->files[i]->json != NULL;
+    }
+#ifdef QNNRT_NO_JSON
+    texts = 0;
+#endif
+    if (!binaries) return QNNRT_OK;
+    result = qnnrt__system_open(desc->system_path, beside, &model->hooks, system, &own);
+    if (result == QNNRT_E_LIBRARY && texts && desc->system_path == NULL &&
+        desc->metadata == QNNRT_METADATA_ALL) {
+        qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "model", 0,
+                   "metadata comes from JSON alone and is not compared with the binaries: %s", own.text);
+        return QNNRT_OK;
+    }
+    if (result != QNNRT_OK && err != NULL) *err = own;
+    return result;
 }
 
 /* =====================================================================================
@@ -7344,6 +9303,11 @@ QNNRT_API const char *qnnrt_result_text(qnnrt_result result)
 
 QNNRT_API const char *qnnrt_dtype_name(qnnrt_dtype dtype) { return qnnrt__dtype_name(dtype); }
 
+QNNRT_API const char *qnnrt_vendor_name(qnnrt_vendor_enum which, uint32_t value)
+{
+    return (unsigned)which < (unsigned)QNNRT__NAMES_DEFINITION ? qnnrt__names_of((int)which, value) : NULL;
+}
+
 static qnnrt_result qnnrt__public_busy(const qnnrt_hooks *hooks, const char *what, uint32_t users)
 {
     qnnrt__log(hooks, QNNRT_LOG_ERROR, "public", 0,
@@ -7408,13 +9372,9 @@ QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, q
     qnnrt__model_limits(&desc->limits, &model->limits);
     model->tensors_left = model->limits.tensors;
     model->scales_left = QNNRT__TABLE_SCALES;
-    scan.arena = &model->arena;
-    if (ctx_dir != NULL) result = qnnrt__scan_folder(&scan, ctx_dir, &hooks, err);
+    if (ctx_dir != NULL) result = qnnrt__model_scan(model, &scan, ctx_dir, desc, err);
     if (result == QNNRT_OK) result = qnnrt__model_backend(model, desc, err);
-    if (result == QNNRT_OK)
-        result = qnnrt__system_open(
-            desc->system_path, model->backend != NULL ? model->backend->path : desc->backend_path,
-            &hooks, &system, err);
+    if (result == QNNRT_OK) result = qnnrt__model_system(model, &scan, desc, &system, err);
     if (result == QNNRT_OK) {
         memcpy(model->system_path, system.path, sizeof(system.path));
         result = qnnrt__model_load(model, ctx_dir, &scan, desc, &system, err);

@@ -1157,7 +1157,7 @@ static size_t qnnrt_json__print(uint64_t m, int exponent, int single, uint64_t b
                                 char out[32])
 {
     unsigned char exact[QNNRT_JSON__PRINTED + 1];
-    char digits[20];
+    char digits[20] = { 0 };
     qnnrt_json__decimal d;
     int point = 0, first_point, more, count, i;
     size_t used = 0;

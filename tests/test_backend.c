@@ -73,6 +73,7 @@ static uint64_t fake_stat(int index)
 static qnnrt_file block(const char *name, const char *text)
 {
     qnnrt_file file;
+    memset(&file, 0, sizeof(file));
     file.path = name;
     file.data = text;
     file.bytes = strlen(text);
@@ -1534,6 +1535,7 @@ TEST(nothing_where_something_is_needed_is_a_wrong_argument)
     qnnrt *model = somewhere;
     qnnrt_desc desc = one_shard();
     qnnrt_file empty;
+    memset(&empty, 0, sizeof(empty));
     fake_begin("");
     memset(&err, 0xFF, sizeof(err));
     CHECK_EQ(qnnrt_backend_open(NULL, NULL, &err), QNNRT_E_ARG);
@@ -2339,6 +2341,7 @@ TEST(a_library_is_unloaded_when_that_is_asked_for)
 TEST(models_for_two_generations_at_one_time_are_told_in_the_log)
 {
     qnnrt_file files[2];
+    memset(files, 0, sizeof(files));
     qnnrt_desc desc = one_shard();
     qnnrt_error err;
     qnnrt *model;

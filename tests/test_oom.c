@@ -320,6 +320,7 @@ static qnnrt_result memory_blocks(qnnrt_error *err)
 {
     qnnrt_desc desc;
     qnnrt_file files[3];
+    memset(files, 0, sizeof(files));
     qnnrt *model = NULL;
     qnnrt_run *run = NULL;
     size_t i;
@@ -369,6 +370,7 @@ static qnnrt_result wide_graphs(qnnrt_error *err)
 {
     qnnrt_desc desc;
     qnnrt_file files[2];
+    memset(files, 0, sizeof(files));
     qnnrt *model = NULL;
     qnnrt_run *run = NULL;
     qnnrt_pipeline *pipeline = NULL;

@@ -1378,6 +1378,7 @@ TEST(an_error_has_the_lines_of_its_own_exec_only)
     static char text[] = "FAKEQNN 1\n# keep: a context binary has at least 64 bytes\ngraph g\nin a 1 0408 1 5 -\nout o 7 0408 1 4 -\n";
     static char second[] = "FAKEQNN 1\n# keep: a context binary has at least 64 bytes\ngraph g2\nin o 1 0408 1 4 -\nout p 7 0408 1 4 -\n";
     qnnrt_file files[2];
+    memset(files, 0, sizeof(files));
     qnnrt_desc desc;
     qnnrt *model;
     qnnrt_run *run;

@@ -87,6 +87,7 @@ static qnnrt_result load(model_text *m, qnnrt_desc *extra)
 {
     qnnrt_desc desc;
     qnnrt_file files[SHARDS];
+    memset(files, 0, sizeof(files));
     char names[SHARDS][16];
     size_t i;
     qnnrt_result result;

@@ -64,6 +64,7 @@ static qnnrt *open_memory(const char *backend, const char *system_path, const vo
     qnnrt_desc desc;
     qnnrt_error err;
     qnnrt_file file;
+    memset(&file, 0, sizeof(file));
     qnnrt *model;
     memset(&desc, 0, sizeof desc);
     memset(&file, 0, sizeof file);

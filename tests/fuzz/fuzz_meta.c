@@ -557,6 +557,7 @@ static void play_model(qnnrt *model)
 static void play(const unsigned char *data, size_t size)
 {
     qnnrt_file files[BLOCKS];
+    memset(files, 0, sizeof(files));
     unsigned char *blocks[BLOCKS];
     size_t count = 0, at = 0, i, text;
     qnnrt_desc desc;

@@ -219,6 +219,7 @@ static void each_folder(int mode)
         qnnrt_error err;
         qnnrt *model;
         qnnrt_file blocks[8];
+        memset(blocks, 0, sizeof(blocks));
         int block_count = 0;
         char path[1024];
         if (folder_release(folder) > real_library_release()) {
@@ -668,6 +669,7 @@ static int cut_child(void *data)
     qnnrt_desc desc;
     qnnrt_error err;
     qnnrt_file block;
+    memset(&block, 0, sizeof(block));
     qnnrt *model = NULL;
     qnnrt_result result;
     char path[1024];
