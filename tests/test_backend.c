@@ -1066,7 +1066,7 @@ TEST(the_first_line_that_the_library_logged_is_marked_as_first)
     qnnrt_error err;
     qnnrt *model;
     TRY(fails("log=1,fail=contextCreateFromBinary:0x1388", QNNRT_E_BACKEND, "one.bin",
-              "logged first, as an error: fake: the first cause 42",
+              "logged first, the likely cause: fake: the first cause 42",
               "then: fake: a later echo"));
     fake_begin("log=1,fail=contextCreateFromBinary:0x1388");
     CHECK_EQ(open_it(&desc, &model, &err), QNNRT_E_BACKEND);
