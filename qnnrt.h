@@ -1855,6 +1855,10 @@ static const qnnrt_explanation qnnrt__lines_table[] = {
       "The graph gave up its fast memory to another one and did not get it back.",
       { "a graph of higher priority, perhaps of another process, holds the VTCM" },
       "execute again; give contexts that run side by side the same priority" },
+    { 1100, "QNN_COMMON_ERROR_GENERAL", "match allocated VTCM pointer",
+      "The x86-64 emulator is set up for another NPU generation than this graph's.",
+      { "contexts for two generations (v68, v75) are loaded in this process; the last ones run" },
+      "close one model before the other is opened; on a device this does not happen" },
     { 6023, "QNN_GRAPH_ERROR_GRAPH_NOT_FINALIZED", "was not finalized",
       "The graph is still being built.",
       { "finalize was not called, or failed and its answer was ignored" },
@@ -2031,11 +2035,13 @@ static const qnnrt_explanation qnnrt__lines_table[] = {
 
     { 1002, "QNN_COMMON_ERROR_MEM_ALLOC", "no properties registered for",
       "The NPU generation that is compiled for has no kernel for this operation.",
-      { "without a chip to compile for, the x86-64 library takes v68, which lacks float kernels" },
+      { "without a chip to compile for, the x86-64 library takes v68, which lacks float kernels",
+        "there is no operation of this name" },
       "give it a chip: soc_model 57, or that of the device" },
     { 1002, "QNN_COMMON_ERROR_MEM_ALLOC", "could not create op",
       "The NPU generation that is compiled for has no kernel for this operation.",
-      { "without a chip to compile for, the x86-64 library takes v68, which lacks float kernels" },
+      { "without a chip to compile for, the x86-64 library takes v68, which lacks float kernels",
+        "there is no operation of this name" },
       "give it a chip: soc_model 57, or that of the device" },
     { 3110, "QNN_OP_PACKAGE_ERROR_VALIDATION_FAILURE", "Unsupported input/output datatypes",
       "The operation exists, but not with these element types.",
@@ -2057,6 +2063,10 @@ static const qnnrt_explanation qnnrt__lines_table[] = {
       "The graph has a tensor of this name already.",
       { "a tensor that two nodes use is created for each of them" },
       "create it once and pass it to both" },
+    { 7007, "QNN_TENSOR_ERROR_INCOMPATIBLE_TENSOR_UPDATE", "not found in the updatable tensors",
+      "The tensor is a fixed one.",
+      { "it was not compiled as updateable" },
+      "compile it as updateable; qnnrt-run --inspect lists those that are" },
     { 7001, "QNN_TENSOR_ERROR_INVALID_HANDLE", "No tensor provided",
       "A null pointer was passed for a tensor.",
       { "the tensor was not made" },
@@ -2084,6 +2094,14 @@ static const qnnrt_explanation qnnrt__lines_table[] = {
       "The library is no op package for the HTP.",
       { "it lacks the function op_pkg_init, which the vendor's C++ template defines" },
       "build the package from the vendor's template, for this backend" },
+    { 4006, "QNN_BACKEND_ERROR_OP_PACKAGE_IF_PROVIDER_NOT_FOUND", "Symbol lookup failed",
+      "The op package lacks the function that was named as its entry.",
+      { "the name is misspelled, or the symbol is hidden" },
+      "list its symbols (nm -D) and give the right name" },
+    { 4005, "QNN_BACKEND_ERROR_OP_PACKAGE_NOT_FOUND", "[QNN_CPU] Failed to open library",
+      "The op package cannot be opened.",
+      { "its path is wrong, it is for another machine, or a library that it needs is missing" },
+      "check the path; the end of the line is the loader's own reason" },
     { 4005, "QNN_BACKEND_ERROR_OP_PACKAGE_NOT_FOUND", "Error attempting to load dynamic library",
       "The op package cannot be opened.",
       { "its path is wrong, it is for another machine, or a library that it needs is missing" },
@@ -4814,8 +4832,8 @@ static void qnnrt__library_explain(const char *path, qnnrt_error *err)
     else if (machine > 0 && own > 0 && machine != own)
         qnnrt__err_add(err,
                        "\n  likely cause: the library is for another architecture (ELF machine %d, "
-                       "this program is %d; 62 is x86-64,"
-                       " 183 aarch64)",
+                       "this program is %d; 62 is x86-64, 183 aarch64)"
+                       "\n  what helps: take the one that was built for this machine",
                        machine, own);
     else if (machine > 0)
         qnnrt__err_add(err, "\n  what helps: the file is there; see which library of its own is "
