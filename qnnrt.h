@@ -1750,7 +1750,7 @@ static void qnnrt__log_report(const qnnrt__log_part *part, qnnrt_error *err)
     uint32_t i = part->from;
     if (part->from == part->count) return;
     qnnrt__err_add(err, "\n  the library logged first, %s: %s",
-                   part->likely ? "the likely cause" : "as a warning",
+                   part->likely ? "the likely cause" : "not as a cause",
                    part->lines[part->first % QNNRT__LOG_LINES].text);
     if (part->count - part->from > QNNRT__LOG_SHOWN) i = part->count - QNNRT__LOG_SHOWN;
     if (i > part->first + 1) qnnrt__err_add(err, "\n  ...");
@@ -2606,8 +2606,10 @@ static const qnnrt_explanation qnnrt__codes_table[] = {
       "check that libQnnHtpV<arch>Stub.so lies beside the backend and the Skel in"
       " ADSP_LIBRARY_PATH (separator ';')" },
     { 14002, "QNN_DEVICE_ERROR_HARDWARE_UNAVAILABLE", NULL,
-      "The device is there and cannot be used now.",
-      { "it is switched off, restarting, or held by another process" }, "try again later" },
+      "The device cannot be used.",
+      { "the library does not serve this chip",
+        "it is switched off, restarting, or held by another process" },
+      "use libraries of this platform in a release that lists the chip; else try again later" },
     { 14003, "QNN_DEVICE_ERROR_ASSOCIATED_TO_CONTEXT", NULL,
       "Contexts still use the device.",
       { "it is freed before they are" }, "free contexts, then the device, then the backend" },
@@ -2757,10 +2759,15 @@ static size_t qnnrt__codes_word(const char *text)
     }
 }
 
+static int qnnrt__codes_is_hex(const char *word, size_t length)
+{
+    return length > 2 && word[0] == '0' && qnnrt__lines_lower(word[1]) == 'x';
+}
+
 /* A word of digits, or of 0x and hexadecimal ones, as a number; 0 when it is something else. */
 static int qnnrt__codes_number(const char *word, size_t length, uint64_t *value)
 {
-    const int hex = length > 2 && word[0] == '0' && qnnrt__lines_lower(word[1]) == 'x';
+    const int hex = qnnrt__codes_is_hex(word, length);
     size_t i = hex ? 2 : 0;
     *value = 0;
     if (length == 0 || length - i > 16) return 0;
@@ -2806,7 +2813,7 @@ static int qnnrt__codes_is_named(const char *line, const char *number)
     return 0;
 }
 
-/* What to look for in a line, in this order. */
+/* What to look for in a line, in this order. A pointer has more bits than a code and is none. */
 enum { QNNRT__CODES_RPC, QNNRT__CODES_SYMBOL, QNNRT__CODES_HEX, QNNRT__CODES_DECIMAL,
        QNNRT__CODES_KINDS };
 
@@ -2816,7 +2823,7 @@ static const qnnrt_explanation *qnnrt__codes_in_line(const char *line, int kind)
     const char *at = line;
     while (*at != '\0' && *at != '\n') {
         const size_t length = qnnrt__codes_word(at);
-        const int hex = length > 2 && at[0] == '0' && qnnrt__lines_lower(at[1]) == 'x';
+        const int hex = qnnrt__codes_is_hex(at, length);
         const qnnrt_explanation *found = NULL;
         uint64_t value;
         if (kind == QNNRT__CODES_SYMBOL) found = qnnrt__codes_symbol(at, length);
@@ -2925,6 +2932,7 @@ static const qnnrt_explanation *qnnrt__codes_first_line(qnnrt__log_part *part)
         part->likely = 1;
         return known;
     }
+    part->likely = 0;
     return NULL;
 }
 

@@ -609,6 +609,9 @@ TEST(a_harmless_line_is_no_cause)
     TRY(error_of(&err, 4000, list, 2));
     CHECK_STR(err.text, "likely cause: the aarch64 library runs on a machine without an NPU");
     CHECK_STR(err.text, "logged first, the likely cause: <E> No Snapdragon");
+    TRY(error_of(&err, 4000, list, 1));
+    CHECK_STR(err.text, "likely cause: there is no NPU");
+    CHECK_STR(err.text, "logged first, not as a cause: <E> unexpected GraphHtpSettings");
 }
 
 TEST(a_warning_alone_is_shown_as_one)
@@ -618,7 +621,7 @@ TEST(a_warning_alone_is_shown_as_one)
     TRY(error_of(&err, 6006, list, 2));
     CHECK_STR(err.text, "it means: The profile could not be attached");
     CHECK_STR(err.text, "what helps: the first line that the library logged");
-    CHECK_STR(err.text, "logged first, as a warning: something odd");
+    CHECK_STR(err.text, "logged first, not as a cause: something odd");
 }
 
 /* With the longest of everything the code, a cause and a fix are still there. */
