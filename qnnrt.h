@@ -262,8 +262,8 @@ typedef struct qnnrt_error {
 QNNRT_API const char *qnnrt_result_name(qnnrt_result result);
 QNNRT_API const char *qnnrt_result_text(qnnrt_result result);
 
-/* "QNN_CONTEXT_ERROR_INVALID_ARGUMENT" for a vendor code (the low 16 bits count), or NULL when
-   unknown or built with QNNRT_NO_ERROR_TEXT. */
+/* "QNN_CONTEXT_ERROR_INVALID_ARGUMENT" for a vendor code (the low 16 bits count), "QNN_SUCCESS" for
+   0, or NULL when unknown or built with QNNRT_NO_ERROR_TEXT. */
 QNNRT_API const char *qnnrt_vendor_code_name(uint64_t vendor_code);
 
 /* What is known about an answer of the vendor's libraries, or about a line that they log. All of it

@@ -1004,6 +1004,7 @@ TEST(errors_of_qnnrt_tell_the_whole_story)
     for (i = 0; i < PUBLIC_CASES; ++i) {
         const public_case *c = &public_cases[i];
         if (!fits(c->first, c->last)) continue;
+        if (REAL_ASAN && c->body == two_generations) continue;    /* the library throws; clang's ASan then stops */
         if (c->body == library_is_cpu && !real_exists(real_sibling(path, "2.47", "libQnnCpu.so"))) continue;
         if (c->body == library_is_aarch64 && !real_exists(real_sibling(path, "2.51-aarch64", "libQnnHtp.so"))) continue;
         CHECK_EQ(fork_case(public_child, c, c->name), 0);
