@@ -57,7 +57,7 @@
                               define this, or QNNRT_API with hidden visibility, or two copies meet
        QNNRT_API              replaces the storage and export prefix of all functions
        QNNRT_LOG_SLOTS        backends that can log at one time, 1 to 16 (default 8)
-       QNNRT_NO_ERROR_TEXT    drops what is known about vendor codes and log lines (58 KB)
+       QNNRT_NO_ERROR_TEXT    drops what is known about vendor codes and log lines (59 KB)
        QNNRT_COMPOSE          declares graph building; its implementation is not in this version
 
    MANUAL
