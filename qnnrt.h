@@ -65,15 +65,27 @@
 
    Opening a folder
        qnnrt_open() takes a folder and finds the context binaries in it, in this order of names:
+           "ctx-bins" of genie_config.json shards in that order; plain names of files in the folder
            forward_<i>.bin                 shards 0 .. n-1 of one model, numeric order, no gaps
            <anything>_<i>_of_<n>.bin       shards 1 .. n of one model
            *.bin                           what is a context binary, in natural order; files that
                                            are something else are skipped, with a line in the log
        Only the files of the first kind that is there are used. Instead of a folder, desc.files
        names files or memory blocks. A file may begin with ExecuTorch's 256-byte header.
-       Metadata (graphs, tensors, encodings) comes from libQnnSystem.so.
        With desc.keep_going a shard that fails is reported in its qnnrt_context_info and the rest
        loads.
+
+   Metadata
+       What graphs and tensors there are, with ids, dims and encodings, is in the binary, and
+       libQnnSystem.so reads it. Where that library is not at hand, the text that the SDK's
+       qnn-context-binary-utility prints serves as well: <name>_json.json beside <name>.bin
+       (forward_0_json.json for forward_0.bin), or desc.files[i].json_path. Without the SDK the text
+       is made by
+           qnnrt-run inspect model_dir --json_file model_dir/
+       Either source stands alone. When both are there they must tell the same: a graph, tensor, id,
+       direction, dtype, dimension or encoding (float32 bit by bit) that differs is an error with
+       both values, because text of another build fails late and says little. desc.metadata chooses
+       one. Other *.json in the folder is not looked at.
 
    Looking inside
        desc.inspect reads without a backend. What are my tensors called?
