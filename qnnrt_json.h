@@ -9,17 +9,15 @@
        // {"name": "a", "scales": [0.5, 0.25], "more": {...}}
        qnnrt_json_reader r;
        qnnrt_json_begin(&r, text, bytes, NULL);
-       if (qnnrt_json_value(&r) == QNNRT_JSON_OBJECT) {
-           while (qnnrt_json_more(&r)) {                             // one member after the other
-               if (qnnrt_json_is(&r.key, "scales") && qnnrt_json_value(&r) == QNNRT_JSON_ARRAY) {
-                   float scale;
-                   while (qnnrt_json_more(&r))                       // one element after the other
-                       if (qnnrt_json_value(&r) == QNNRT_JSON_NUMBER &&
-                           qnnrt_json_f32(&r.value, &scale)) use(scale);
-                       else break;
-               } else {
-                   qnnrt_json_skip(&r);                              // whatever it is
-               }
+       if (qnnrt_json_value(&r) != QNNRT_JSON_OBJECT) return 0;
+       while (qnnrt_json_more(&r)) {                                 // one member after the other
+           if (!qnnrt_json_is(&r.key, "scales")) { qnnrt_json_skip(&r); continue; }
+           if (qnnrt_json_value(&r) != QNNRT_JSON_ARRAY) return 0;
+           while (qnnrt_json_more(&r)) {                             // one element after the other
+               float scale;
+               if (qnnrt_json_value(&r) != QNNRT_JSON_NUMBER) return 0;
+               if (!qnnrt_json_f32(&r.value, &scale)) return 0;
+               use(scale);
            }
        }
        if (!qnnrt_json_end(&r)) printf("byte %u: %s\n", (unsigned)r.error_at, r.error);
