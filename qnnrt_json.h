@@ -1134,19 +1134,25 @@ static void qnnrt_json__digits(uint64_t m, int exponent, unsigned char digits[QN
     *point = power + 1;
 }
 
-/* The first `count` of the digits, rounded; a carry out of the front moves the point. */
-static void qnnrt_json__cut(const unsigned char *digits, int more, int count, qnnrt_json__decimal *d,
-                            int *point)
+/* The first `count` of the digits, rounded (above: upwards); a carry out of the front moves the
+   point. */
+static void qnnrt_json__cut(const unsigned char *digits, int more, int count, int above,
+                            qnnrt_json__decimal *d, int *point)
 {
     int i, up;
     d->w = 0;
     for (i = 0; i < count; ++i) d->w = d->w * 10 + digits[i];
     for (i = count + 1; i <= QNNRT_JSON__PRINTED; ++i) more |= digits[i] != 0;
-    up = digits[count] > 5 || (digits[count] == 5 && (more || (d->w & 1) != 0));
+    up = above || digits[count] > 5 || (digits[count] == 5 && (more || (d->w & 1) != 0));
     d->w += (uint64_t)up;
     d->exponent = *point - count;
     if (d->w == qnnrt_json__five(count) << count) *point += 1;       /* 10^count */
     d->more = d->negative = 0;
+}
+
+static int qnnrt_json__same(const qnnrt_json__decimal *d, int single, uint64_t bits)
+{
+    return (single ? (uint64_t)qnnrt_json__f32_bits(d) : qnnrt_json__f64_bits(d)) == bits;
 }
 
 /* A float as text of at most 26 bytes, without a NUL; answers them. The value is finite.
@@ -1164,8 +1170,14 @@ static size_t qnnrt_json__print(uint64_t m, int exponent, int single, uint64_t b
     qnnrt_json__digits(m, exponent, exact, &first_point, &more);
     for (count = 1; count <= QNNRT_JSON__PRINTED; ++count) {
         point = first_point;
-        qnnrt_json__cut(exact, more, count, &d, &point);
-        if ((single ? (uint64_t)qnnrt_json__f32_bits(&d) : qnnrt_json__f64_bits(&d)) == bits) break;
+        qnnrt_json__cut(exact, more, count, 0, &d, &point);
+        if (qnnrt_json__same(&d, single, bits)) break;
+        if ((m & (m - 1)) != 0) continue;
+        /* Below a power of two floats lie closer than above it: there the nearest digits may be too
+           far off, and others that are farther off, on the other side, are not. */
+        point = first_point;
+        qnnrt_json__cut(exact, more, count, 1, &d, &point);
+        if (qnnrt_json__same(&d, single, bits)) break;
     }
     while (d.w % 10 == 0) d.w /= 10;
     for (count = 0, i = 19; d.w != 0; d.w /= 10, ++count) digits[i--] = (char)('0' + d.w % 10);
