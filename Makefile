@@ -22,8 +22,9 @@ QNN_RELEASES  ?= 2.47 2.51
 TEST_RELEASES ?= 2.47 2.51
 ALL_RELEASES  := 2.47 2.48 2.49 2.50 2.51
 
-# Each build option of the header once, for `make silent`.
+# Each build option of the headers once, for `make silent`.
 CONFIG_MACROS ?= QNNRT_STATIC QNNRT_API=extern QNNRT_LOG_SLOTS=1 QNNRT_NO_ERROR_TEXT
+JSON_MACROS   ?= QNNRT_JSON_STATIC QNNRT_JSON_API=extern
 # Tests that compile as C++11 too: tests/test_<name>.c.
 CXX_TESTS ?= wire run oom quant plan json
 # Tests that are of no use in the ASan or in the aarch64 configuration.
@@ -217,7 +218,7 @@ test-programs: all $(B)/json_check $(FAKES:%=$(B)/fake/%) $(B)/symbols/qnnrt.o $
     $(if $(HAVE_AARCH64),$(FAKES:%=$(B)/aarch64/fake/%) $(AARCH64_TESTS:%=$(B)/aarch64/test_%) $(REAL:%=$(B)/aarch64/real_%))
 
 # The list for tests/run.sh: label, seconds, command.
-SILENT  := sh tests/silent.sh qnnrt.h $(CONFIG_MACROS)
+SILENT  := sh tests/silent.sh qnnrt.h $(CONFIG_MACROS) qnnrt_json.h $(JSON_MACROS)
 SYMBOLS := sh tests/symbols.sh qnnrt.h $(B)/symbols/qnnrt.o $(B)/symbols/qnnrt_static.o $(if $(wildcard tools/qnnrt-run.c),$(B)/qnnrt-run)
 ASAN_ENV := UBSAN_OPTIONS=print_stacktrace=1
 LIST     := $(B)/tests.list
@@ -271,7 +272,7 @@ test-all:   ## test, with all five releases and the aarch64 build under qemu
 	@$(MAKE) test TEST_RELEASES='$(ALL_RELEASES)' TEST_AARCH64=1
 
 .PHONY: silent
-silent:   ## compile the header alone in every combination that must give no warning
+silent:   ## compile each header alone in every combination that must give no warning
 	@$(SILENT)
 
 .PHONY: symbols
