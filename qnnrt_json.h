@@ -463,12 +463,9 @@ QNNRT_JSON_API qnnrt_json_type qnnrt_json_value(qnnrt_json_reader *r)
 {
     const unsigned char *at = qnnrt_json__blanks(r->at, r->end), *stop, *after;
     const char *why;
-    if (QNNRT_JSON__UNLIKELY(at == r->end)) {
-        qnnrt_json__fail(r, at, "the text ends where a value was expected");
-        return QNNRT_JSON_NONE;
-    }
-    if (QNNRT_JSON__UNLIKELY(r->state != QNNRT_JSON__DUE)) {
-        qnnrt_json__fail(r, at, "a value was asked for where none is due");
+    if (QNNRT_JSON__UNLIKELY(r->state != QNNRT_JSON__DUE || at == r->end)) {
+        qnnrt_json__fail(r, at, r->state != QNNRT_JSON__DUE ? "a value was asked for where none is due"
+                                                            : "the text ends where a value was expected");
         return QNNRT_JSON_NONE;
     }
     r->state = QNNRT_JSON__READ;
@@ -561,7 +558,7 @@ QNNRT_JSON_API int qnnrt_json_more(qnnrt_json_reader *r)
 static int qnnrt_json__until(qnnrt_json_reader *r, uint32_t depth)
 {
     while (r->depth > depth && r->error == NULL)
-        if (r->state == QNNRT_JSON__DUE || qnnrt_json_more(r)) qnnrt_json_value(r);
+        if (qnnrt_json_more(r)) qnnrt_json_value(r);
     return r->error == NULL;
 }
 
@@ -573,7 +570,10 @@ QNNRT_JSON_API int qnnrt_json_skip(qnnrt_json_reader *r)
 
 QNNRT_JSON_API int qnnrt_json_leave(qnnrt_json_reader *r)
 {
-    return r->depth == 0 ? r->error == NULL : qnnrt_json__until(r, r->depth - 1);
+    uint32_t depth = r->depth;
+    if (depth == 0) return r->error == NULL;
+    if (r->state == QNNRT_JSON__DUE) qnnrt_json_value(r);
+    return qnnrt_json__until(r, depth - 1);
 }
 
 QNNRT_JSON_API int qnnrt_json_end(qnnrt_json_reader *r)
