@@ -1666,6 +1666,22 @@ static qnnrt_result qnnrt__fail_memory(qnnrt_error *err, const char *what)
     return qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for %s", what);
 }
 
+/* A text without a way out gets the general one of its result. Answers the result. */
+static qnnrt_result qnnrt__err_way_out(qnnrt_error *err, qnnrt_result result)
+{
+    const char *fix = result == QNNRT_E_IO     ? "check that it exists and that this process may read it"
+                    : result == QNNRT_E_FORMAT ? "copy the file again from where it was made, and compare"
+                                                 " sizes or hashes; else make it again"
+                    : result == QNNRT_E_LIMIT  ? "if the model is meant to be that large, raise the named"
+                                                 " field of desc.limits; else split it into shards"
+                    : result == QNNRT_E_MISMATCH ? "take all files of the model from one build"
+                    : result == QNNRT_E_MEMORY ? "close what is not needed, or run the model in shards"
+                                               : NULL;
+    if (err != NULL && fix != NULL && strstr(err->text, "what helps") == NULL)
+        qnnrt__err_add(err, "\n  what helps: %s", fix);
+    return result;
+}
+
 /* =====================================================================================
    LOG                                                                              >>log
    Lines of the vendor and of our own to the host's hook, and the last of the vendor's kept
@@ -8814,6 +8830,8 @@ static qnnrt_result qnnrt__pipeline_unwired(const qnnrt_pipeline *p, qnnrt_error
 {
     qnnrt__fail(err, QNNRT_E_MISMATCH, "pipeline \"%.200s\" could not be wired: ", p->info.name);
     qnnrt__err_text(err, p->info.failure, strlen(p->info.failure));
+    qnnrt__err_add(err, "\n  what helps: parts of one build; or edges given by hand, with"
+                        " qnnrt_pipeline_make()");
     return QNNRT_E_MISMATCH;
 }
 
@@ -10048,7 +10066,8 @@ static qnnrt_result qnnrt__run_check(const qnnrt_run *run, uint32_t step, qnnrt_
     const qnnrt_context_info *context = &info->model->infos[info->context];
     char where[512];
     if (info->model->backend == NULL)
-        return qnnrt__fail(err, QNNRT_E_STATE, "%s was opened with desc.inspect, for reading only",
+        return qnnrt__fail(err, QNNRT_E_STATE, "%s was opened with desc.inspect, for reading only"
+                           "\n  what helps: open it without desc.inspect",
                            context->file);
     if (context->failure != NULL) {
         qnnrt__fail(err, QNNRT_E_STATE, "%s did not load: ", context->file);
@@ -10229,7 +10248,8 @@ static qnnrt_result qnnrt__run_unbound(qnnrt_run *run)
     size_t s = 0;
     while (run->slots[s].data != NULL) ++s;
     return qnnrt__fail(&run->error, QNNRT_E_STATE,
-                       "pipeline \"%.200s\": %s \"%.200s\" was left to the caller and is not bound",
+                       "pipeline \"%.200s\": %s \"%.200s\" was left to the caller and is not bound"
+                       "\n  what helps: qnnrt_bind() it before qnnrt_exec()",
                        run->pipeline->info.name, qnnrt_role_name(run->pipeline->info.slots[s].role),
                        run->pipeline->info.slots[s].address);
 }
@@ -10420,7 +10440,7 @@ QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, q
     if (result == QNNRT_OK) result = qnnrt__pipeline_discover(model, err);
     if (result != QNNRT_OK) {
         qnnrt__model_free(model);
-        return result;
+        return qnnrt__err_way_out(err, result);
     }
     *out = model;
     return QNNRT_OK;
@@ -10554,7 +10574,7 @@ QNNRT_API qnnrt_result qnnrt_plan_create(const qnnrt_plan_desc *desc, qnnrt_plan
     if (out != NULL) *out = NULL;
     if (desc == NULL || out == NULL)
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_plan_create: desc or out is NULL");
-    return qnnrt__place_plan(desc, out, err);
+    return qnnrt__err_way_out(err, qnnrt__place_plan(desc, out, err));
 }
 
 QNNRT_API qnnrt_result qnnrt_plan_destroy(qnnrt_plan *plan)
@@ -10586,7 +10606,7 @@ QNNRT_API qnnrt_result qnnrt_mem_create(qnnrt_plan *plan, const qnnrt_mem_desc *
     if (desc->guard && desc->data != NULL)
         return qnnrt__fail(err, QNNRT_E_ARG,
                            "qnnrt_mem_create: guard pages need memory of ours; leave data NULL");
-    return qnnrt__place_mem(plan, desc, out, err);
+    return qnnrt__err_way_out(err, qnnrt__place_mem(plan, desc, out, err));
 }
 
 QNNRT_API qnnrt_result qnnrt_mem_destroy(qnnrt_mem *mem)
@@ -10672,7 +10692,8 @@ QNNRT_API qnnrt_result qnnrt_prepare(qnnrt *model, const char *name, qnnrt_run *
     result = qnnrt__pipeline_find(model, name, &entry.pipeline, err);
     if (result == QNNRT_OK && model->backend == NULL)
         result =
-            qnnrt__fail(err, QNNRT_E_STATE, "%s was opened with desc.inspect, for reading only",
+            qnnrt__fail(err, QNNRT_E_STATE, "%s was opened with desc.inspect, for reading only"
+                           "\n  what helps: open it without desc.inspect",
                         model->infos[entry.pipeline->steps[0].context].file);
     if (result == QNNRT_OK) result = qnnrt__place_plan(&plan_desc, &plan, err);
     if (result == QNNRT_OK) result = qnnrt__place_mem(plan, &mem_desc, &mem, err);
@@ -10680,7 +10701,7 @@ QNNRT_API qnnrt_result qnnrt_prepare(qnnrt *model, const char *name, qnnrt_run *
     if (result != QNNRT_OK) {
         qnnrt_mem_destroy(mem);
         qnnrt_plan_destroy(plan);
-        return result;
+        return qnnrt__err_way_out(err, result);
     }
     (*out)->own_mem = mem;
     (*out)->own_plan = plan;
