@@ -1355,6 +1355,11 @@ static uint32_t qnnrt__os_load(const uint32_t *number)
     return __atomic_load_n(number, __ATOMIC_RELAXED);
 }
 
+static void qnnrt__os_store(uint32_t *number, uint32_t value)
+{
+    __atomic_store_n(number, value, __ATOMIC_RELAXED);
+}
+
 /* =====================================================================================
    SIZES                                                                           >>size
    Checked arithmetic. Every size, count or offset that comes from a file or a caller goes
@@ -1690,20 +1695,27 @@ static qnnrt_result qnnrt__err_way_out(qnnrt_error *err, qnnrt_result result)
    Needs: >>config >>os >>err     Knows nothing of: backends, codes
    ===================================================================================== */
 
-enum { QNNRT__LOG_LINES = 24, QNNRT__LOG_CHARS = 256, QNNRT__LOG_SHOWN = 7 };
+/* Kept of each call: its first lines, of which one tells the cause, and its last ones. */
+enum { QNNRT__LOG_FIRST = 8, QNNRT__LOG_LAST = 16, QNNRT__LOG_LINES = 24, QNNRT__LOG_CHARS = 256,
+       QNNRT__LOG_SHOWN = 7 };
 
 typedef struct qnnrt__log_line {
-    uint32_t level;
+    uint32_t level, number;
     char     text[QNNRT__LOG_CHARS];
 } qnnrt__log_line;
+
+typedef struct qnnrt__log_count {
+    uint32_t lines;                             /* errors and warnings since the process began */
+    uint32_t begin;                             /* as it was when the last call began */
+} qnnrt__log_count;
 
 typedef struct qnnrt__log_slot {
     int             lock;
     int             used;
     qnnrt_hooks     hooks;
     qnnrt_log_level level;
-    uint32_t        count;                      /* errors and warnings since the process began */
-    qnnrt__log_line lines[QNNRT__LOG_LINES];    /* the last of them, a ring */
+    qnnrt__log_count count;
+    qnnrt__log_line lines[QNNRT__LOG_LINES];    /* see qnnrt__log_place() */
 } qnnrt__log_slot;
 
 static qnnrt__log_slot qnnrt__log_slots[QNNRT_LOG_SLOTS];
@@ -1722,6 +1734,14 @@ static void qnnrt__log(const qnnrt_hooks *hooks, qnnrt_log_level level, const ch
     va_end(args);
     qnnrt__err_clean(line);
     (hooks->log)(hooks->log_user, level, room, vendor_code, line);
+}
+
+/* Where line `number` is kept, when the call under way began with line `begin`. */
+static uint32_t qnnrt__log_place(uint32_t number, uint32_t begin)
+{
+    uint32_t at = number - begin;
+    return at < QNNRT__LOG_FIRST ? at
+                                 : QNNRT__LOG_FIRST + (at - QNNRT__LOG_FIRST) % QNNRT__LOG_LAST;
 }
 
 /* One line of the vendor. The format is the vendor library's, which is trusted; what it prints may
@@ -1746,10 +1766,13 @@ static void qnnrt__log_take(qnnrt__log_slot *slot, const char *format, uint32_t 
     hooks = slot->hooks;
     pass = level <= (uint32_t)slot->level;
     if (used && text[0] != '\0' && level <= QNNRT_LOG_WARN) {
-        qnnrt__log_line *kept = &slot->lines[slot->count % QNNRT__LOG_LINES];
+        uint32_t number = slot->count.lines;
+        qnnrt__log_line *kept =
+            &slot->lines[qnnrt__log_place(number, qnnrt__os_load(&slot->count.begin))];
         kept->level = level;
+        kept->number = number;
         memcpy(kept->text, text, strlen(text) + 1);
-        slot->count += 1;
+        qnnrt__os_store(&slot->count.lines, number + 1);
     }
     qnnrt__os_unlock(&slot->lock);
     if (used && pass && hooks.log != NULL)
@@ -1807,16 +1830,25 @@ static void qnnrt__log_close(int index)
     qnnrt__os_unlock(&qnnrt__log_slots[index].lock);
 }
 
-/* Number of the next line: lines from here on belong to the call that begins now. */
-static uint32_t qnnrt__log_mark(int index)
+/* A call begins: lines from the answered number on belong to it. With two calls at a time on one
+   backend, which the manual does not allow without locks, lines may be missed but never mixed up. */
+static uint32_t qnnrt__log_begin(qnnrt__log_count *count)
 {
-    return index < 0 ? 0 : qnnrt__os_load(&qnnrt__log_slots[index].count);
+    uint32_t lines = qnnrt__os_load(&count->lines);
+    qnnrt__os_store(&count->begin, lines);
+    return lines;
 }
 
-/* What the vendor logged since a mark; lines are numbered. */
+static uint32_t qnnrt__log_mark(int index)
+{
+    return index < 0 ? 0 : qnnrt__log_begin(&qnnrt__log_slots[index].count);
+}
+
+/* What the vendor logged since a mark, in order. */
 typedef struct qnnrt__log_part {
-    qnnrt__log_line lines[QNNRT__LOG_LINES];    /* line n is in place n % QNNRT__LOG_LINES */
-    uint32_t        from, count;                /* numbers of the first line and behind the last */
+    qnnrt__log_line lines[QNNRT__LOG_LINES];
+    uint32_t        count;
+    uint32_t        gap;                        /* lines are missing before this one; 0: none are */
     uint32_t        first;                      /* the one to be shown first */
     int             likely;                     /* and it is the likely cause */
 } qnnrt__log_part;
@@ -1824,34 +1856,45 @@ typedef struct qnnrt__log_part {
 /* The first error is the likely cause, else the first warning stands in its place. */
 static void qnnrt__log_copy(int index, uint32_t mark, qnnrt__log_part *part)
 {
-    part->from = part->count = part->first = mark;
+    qnnrt__log_slot *slot = &qnnrt__log_slots[index < 0 ? 0 : index];
+    uint32_t number, behind, begin;
+    part->count = part->gap = part->first = 0;
     part->likely = 0;
     if (index < 0) return;
-    qnnrt__os_lock(&qnnrt__log_slots[index].lock);
-    part->count = qnnrt__log_slots[index].count;
-    memcpy(part->lines, qnnrt__log_slots[index].lines, sizeof(part->lines));
-    qnnrt__os_unlock(&qnnrt__log_slots[index].lock);
-    if (part->count - mark > QNNRT__LOG_LINES) part->from = part->count - QNNRT__LOG_LINES;
-    for (part->first = part->from; part->first != part->count && !part->likely;)
-        if (part->lines[part->first % QNNRT__LOG_LINES].level == QNNRT_LOG_ERROR) part->likely = 1;
-        else ++part->first;
-    if (!part->likely) part->first = part->from;
+    qnnrt__os_lock(&slot->lock);
+    behind = slot->count.lines;
+    begin = qnnrt__os_load(&slot->count.begin);
+    for (number = mark; number != behind; ++number) {
+        const qnnrt__log_line *line;
+        if (number - mark == QNNRT__LOG_FIRST && behind - number > QNNRT__LOG_LAST) {
+            number = behind - QNNRT__LOG_LAST;
+            part->gap = part->count;
+        }
+        line = &slot->lines[qnnrt__log_place(number, begin)];
+        if (line->number == number && part->count < QNNRT__LOG_LINES)
+            part->lines[part->count++] = *line;
+    }
+    qnnrt__os_unlock(&slot->lock);
+    while (part->first < part->count && part->lines[part->first].level != QNNRT_LOG_ERROR)
+        ++part->first;
+    part->likely = part->first < part->count;
+    if (!part->likely) part->first = 0;
 }
 
 /* Append the line to be shown first, then the last ones; what lies between is left out. */
 static void qnnrt__log_report(const qnnrt__log_part *part, qnnrt_error *err)
 {
-    uint32_t i = part->from;
-    if (part->from == part->count) return;
+    uint32_t i = 0;
+    if (part->count == 0) return;
     qnnrt__err_add(err, "\n  the library logged first, %s: %s",
                    part->likely ? "the likely cause" : "not as a cause",
-                   part->lines[part->first % QNNRT__LOG_LINES].text);
-    if (part->count - part->from > QNNRT__LOG_SHOWN) i = part->count - QNNRT__LOG_SHOWN;
-    if (i > part->first + 1) qnnrt__err_add(err, "\n  ...");
-    for (; i != part->count; ++i)
+                   part->lines[part->first].text);
+    if (part->count > QNNRT__LOG_SHOWN) i = part->count - QNNRT__LOG_SHOWN;
+    if (i > part->first + 1 || (part->gap > 0 && part->gap <= i)) qnnrt__err_add(err, "\n  ...");
+    for (; i < part->count; ++i)
         if (i != part->first)
             qnnrt__err_add(err, "\n  and %s: %s", i < part->first ? "before" : "then",
-                           part->lines[i % QNNRT__LOG_LINES].text);
+                           part->lines[i].text);
 }
 
 /* =====================================================================================
@@ -3017,8 +3060,8 @@ QNNRT_API const char *qnnrt_vendor_code_name(uint64_t vendor_code)
 static const qnnrt_explanation *qnnrt__codes_first_line(qnnrt__log_part *part)
 {
     uint32_t i;
-    for (i = part->from; i != part->count; ++i) {
-        const qnnrt__log_line *line = &part->lines[i % QNNRT__LOG_LINES];
+    for (i = 0; i < part->count; ++i) {
+        const qnnrt__log_line *line = &part->lines[i];
         const qnnrt_explanation *known = qnnrt__codes_of_line(line->text);
         if (known != NULL && known->causes[0] == NULL) continue;
         if (known == NULL && line->level != QNNRT_LOG_ERROR) continue;
@@ -10015,8 +10058,9 @@ struct qnnrt_run {
     qnnrt__step     *steps, *steps_end;
     int              careful;           /* exec has more to do than call: binds missing, locks, a
                                            busy flag */
-    const uint32_t  *log_count;         /* of its backend's log slot, or of no_log */
-    uint32_t         mark, no_log;      /* mark: where the log lines of the exec under way begin */
+    qnnrt__log_count *log_count;        /* of its backend's log slot, or no_log */
+    qnnrt__log_count no_log;
+    uint32_t         mark;              /* where the log lines of the exec under way begin */
     uint32_t         missing;           /* slots that must be bound and are not */
     int             *busy;              /* of its group; NULL for the only run of a mem */
     qnnrt_backend   *backend;
@@ -10774,7 +10818,7 @@ QNNRT_API void *qnnrt_data(qnnrt_run *run, const char *name, size_t *bytes)
 QNNRT_API qnnrt_result qnnrt_exec(qnnrt_run *run)
 {
     if (QNNRT__UNLIKELY(run == NULL)) return QNNRT_E_ARG;
-    run->mark = qnnrt__os_load(run->log_count);      /* should it fail: what was logged since */
+    run->mark = qnnrt__log_begin(run->log_count);    /* should it fail: what was logged since */
     return QNNRT__UNLIKELY(run->careful) ? qnnrt__run_careful(run) : qnnrt__run_steps(run);
 }
 
