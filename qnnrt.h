@@ -6331,6 +6331,7 @@ static int qnnrt__record_f32(qnnrt__record_reader *read, const char *key, float 
 static int qnnrt__record_text(qnnrt__record_reader *read, const char *key, const char **out)
 {
     uint64_t most = (uint64_t)read->table->limits->name_bytes;
+    size_t bytes;
     char *copy;
     *out = NULL;
     if (!qnnrt__record_value(read, key, QNNRT_JSON_STRING)) return 0;
@@ -6341,7 +6342,9 @@ static int qnnrt__record_text(qnnrt__record_reader *read, const char *key, const
                                 (unsigned)most);
     copy = (char *)qnnrt__arena_alloc(read->table->arena, (uint64_t)read->r.value.bytes + 1, 1);
     if (copy == NULL) return qnnrt__record_result(read, qnnrt__fail_memory(read->table->err, "names"));
-    qnnrt_json_copy(&read->r.value, copy);
+    bytes = qnnrt_json_copy(&read->r.value, copy);
+    if (strlen(copy) != bytes)
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" holds \\u0000, which no name has", key);
     *out = copy;
     return 1;
 }

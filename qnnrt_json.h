@@ -27,9 +27,9 @@
             allocated and nothing is recursive; open brackets are bits in the reader. One pass, so
             time is linear in the text, whatever is in it.
    Strict   RFC 8259 and nothing else: no comments, no trailing commas, no leading zeros, no NaN;
-            UTF-8 is checked; \u0000 and lone surrogates are refused, in keys and values, read or
-            skipped. A byte order mark of UTF-8 before the text is stepped over. Equal keys in one
-            object are both delivered: what they mean is for the caller to say.
+            UTF-8 is checked; half a surrogate pair is refused, in keys and values, read or skipped. A
+            byte order mark of UTF-8 before the text is stepped over. Equal keys in one object are
+            both delivered: what they mean is for the caller to say.
    Numbers  float32 and float64 are rounded once, half to even, from the exact decimal value: no
             locale, no libm, no rounding mode. Written numbers are the shortest that read back equal.
    Trust    The text may be hostile. Its size and depth are limited (64 MiB, 64 brackets).
@@ -126,7 +126,8 @@ QNNRT_JSON_API int qnnrt_json_end(qnnrt_json_reader *reader);
 QNNRT_JSON_API int qnnrt_json_is(const qnnrt_json_text *text, const char *literal);
 
 /* Write a string with its escapes resolved, and a NUL behind. out holds text->bytes + 1: it never
-   grows. Returns the bytes written, without the NUL. */
+   grows. Returns the bytes written, without that NUL; \u0000 is a byte like others, so strlen(out) is
+   less where a string has one. */
 QNNRT_JSON_API size_t qnnrt_json_copy(const qnnrt_json_text *text, char *out);
 
 /* The value of a number. 1: *out has it. 0: not a number (integers: a fraction, an exponent, or out
@@ -314,8 +315,6 @@ static size_t qnnrt_json__escape(const unsigned char *at, const unsigned char *e
     high = qnnrt_json__hex4(at + 2, end);
     *why = "\\u without four hexadecimal digits";
     if (high < 0) return 0;
-    *why = "\\u0000 within a string";
-    if (high == 0) return 0;
     *code = (uint32_t)high;
     if (high < 0xD800 || high > 0xDFFF) return 6;
     *why = "half of a surrogate pair";

@@ -3,7 +3,7 @@
    It takes a text byte by byte, one function for each kind of value, each calling the next, and makes
    a list of events: brackets, names, strings as they are meant, numbers as they are written. Written
    on its own from RFC 8259 and the manual of qnnrt_json.h, it shares nothing with that file;
-   tests/test_json.c and tests/fuzz/fuzz_json.c compare the two. It has the manual's rules: \u0000 and
+   tests/test_json.c and tests/fuzz/fuzz_json.c compare the two. It has the manual's rules:
    lone surrogates are wrong, a UTF-8 byte order mark is stepped over, 64 brackets may be open.
 
    Where a text is wrong is said as there: the byte that cannot follow what stands before it, of
@@ -147,7 +147,7 @@ static int slow_string(slow *s, int kind)
             ++s->at;
         } else if (slow_peek(s, 1) == 'u') {
             long code = slow_hex(s, 2), low;
-            if (code <= 0 || (code >= 0xDC00 && code <= 0xDFFF)) goto bad;
+            if (code < 0 || (code >= 0xDC00 && code <= 0xDFFF)) goto bad;
             if (code >= 0xD800 && code <= 0xDBFF) {
                 if (slow_peek(s, 6) != '\\' || slow_peek(s, 7) != 'u') goto bad;
                 low = slow_hex(s, 8);

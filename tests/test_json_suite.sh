@@ -27,7 +27,6 @@ while IFS= read -r line; do
     file=${line%%: *} verdict=${line#*: }
     name=${file##*/}
     case $name in
-    y_object_escaped_null_in_key.json | y_string_null_escape.json) want=refuse ;;     # \u0000, by design
     y_*) want=accept ;;
     n_*) want=refuse ;;
     i_number_* | i_structure_UTF-8_BOM_empty_object.json) want=accept ;;

@@ -20,6 +20,8 @@ static unsigned chance(unsigned below)
     return (unsigned)(chance_state >> 33) % below;
 }
 
+static int has_nul;                              /* of the document: a string has \u0000 */
+
 /* A string as it is meant; comparing with it must agree. */
 static void walk_text(list *l, int kind, const qnnrt_json_text *t)
 {
@@ -27,8 +29,16 @@ static void walk_text(list *l, int kind, const qnnrt_json_text *t)
     size_t bytes;
     MUST(copy != NULL && other != NULL);
     bytes = qnnrt_json_copy(t, copy);
-    MUST(bytes <= t->bytes && copy[bytes] == 0 && strlen(copy) == bytes);
+    MUST(bytes <= t->bytes && copy[bytes] == 0);
     MUST(t->escaped == (t->bytes > 0 && memchr(t->text, '\\', t->bytes) != NULL));
+    if (strlen(copy) < bytes) {                  /* \u0000: no literal is equal, and the writer has no way */
+        MUST(t->escaped && !qnnrt_json_is(t, copy));
+        has_nul = 1;
+        list_text(l, kind, copy, bytes);
+        free(copy);
+        free(other);
+        return;
+    }
     MUST(qnnrt_json_is(t, copy));
     memcpy(other, copy, bytes + 1);
     other[bytes] = 'x';
@@ -184,6 +194,7 @@ static void play(const unsigned char *data, size_t size)
     slow s;
     int good, i;
     MUST(text != NULL || size == 0);
+    has_nul = 0;
     if (size > 0) memcpy(text, data, size);
     chance_state = 1469598103934665603u;
     for (i = 0; (size_t)i < size; ++i) chance_state = (chance_state ^ data[i]) * 1099511628211u;
@@ -203,7 +214,7 @@ static void play(const unsigned char *data, size_t size)
     qnnrt_json_begin(&r, text, size, NULL);
     MUST(!stumble(&r) || good);          /* whatever is called: a wrong document has no right end */
 
-    if (good) {
+    if (good && !has_nul) {
         qnnrt_json_begin(&r, text, size, NULL);
         MUST(walk(&r, &worth, 1));
         for (i = 0; i < 2; ++i) {
