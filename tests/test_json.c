@@ -1046,6 +1046,10 @@ TEST(json_values_are_told_with_their_depth_and_text)
     CHECK_STR(r.error, "the document goes on");
     CHECK(!qnnrt_json_more(&r));
     CHECK_EQ(r.depth, 2);
+    qnnrt_json_begin(&r, T("{\"\\u0061\": \"\\n\", \"b\": \"c\"}"), NULL);
+    CHECK_EQ(qnnrt_json_value(&r), QNNRT_JSON_OBJECT);
+    CHECK(qnnrt_json_more(&r) && r.key.escaped == 1 && qnnrt_json_value(&r) == QNNRT_JSON_STRING && r.value.escaped == 1);
+    CHECK(qnnrt_json_more(&r) && r.key.escaped == 0 && qnnrt_json_value(&r) == QNNRT_JSON_STRING && r.value.escaped == 0);
 }
 
 TEST(json_leave_reads_the_rest_and_closes)
