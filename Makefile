@@ -203,7 +203,13 @@ $(B)/symbols/qnnrt_static.o: qnnrt.h $(B)/.flags
 # tests/oracle_<name>.py prints expected values; tests/test_<name>.c finds them through QNNRT_ORACLE.
 HAVE_PYTHON = $(shell command -v $(PYTHON) 2>/dev/null)
 ORACLES     = $(if $(HAVE_PYTHON),$(patsubst tests/oracle_%.py,%,$(wildcard tests/oracle_*.py)))
-oracle_env  = $(if $(filter $(1),$(ORACLES)),QNNRT_ORACLE=$(B)/oracle_$(1).txt )
+oracle_env  = $(if $(filter $(1),$(ORACLES)),QNNRT_ORACLE=$(B)/oracle_$(1).txt )$(if $(filter json,$(1)),LOCPATH=$(B)/locale )
+
+# A locale with a decimal comma, made of what Debian's package locales has.
+$(B)/locale/.made:
+	@mkdir -p $(@D)
+	@localedef -i de_DE -f UTF-8 $(@D)/de_DE.UTF-8 >/dev/null 2>&1 || true
+	@touch $@
 
 $(B)/oracle_%.txt: tests/oracle_%.py
 	@mkdir -p $(@D)
@@ -213,7 +219,7 @@ HAVE_AARCH64 = $(if $(TEST_AARCH64),$(shell command -v $(AARCH64_CC) 2>/dev/null
 
 .PHONY: test-programs
 test-programs: all $(B)/json_check $(FAKES:%=$(B)/fake/%) $(B)/symbols/qnnrt.o $(B)/symbols/qnnrt_static.o \
-    $(ORACLES:%=$(B)/oracle_%.txt) $(TESTS:%=$(B)/c99/test_%) $(REAL:%=$(B)/c99/real_%) \
+    $(ORACLES:%=$(B)/oracle_%.txt) $(B)/locale/.made $(TESTS:%=$(B)/c99/test_%) $(REAL:%=$(B)/c99/real_%) \
     $(ASAN_TESTS:%=$(B)/asan/test_%) $(FUZZERS:%=$(B)/asan/fuzz_%) $(REAL:%=$(B)/asan/real_%) $(CXX_TESTS:%=$(B)/c++11/test_%) \
     $(if $(HAVE_AARCH64),$(FAKES:%=$(B)/aarch64/fake/%) $(AARCH64_TESTS:%=$(B)/aarch64/test_%) $(REAL:%=$(B)/aarch64/real_%))
 

@@ -11,8 +11,10 @@
        qnnrt_json_begin(&r, text, bytes, NULL);
        if (qnnrt_json_value(&r) != QNNRT_JSON_OBJECT) return 0;
        while (qnnrt_json_more(&r)) {                                 // one member after the other
-           if (!qnnrt_json_is(&r.key, "scales")) { qnnrt_json_skip(&r); continue; }
-           if (qnnrt_json_value(&r) != QNNRT_JSON_ARRAY) return 0;
+           if (!qnnrt_json_is(&r.key, "scales") || qnnrt_json_value(&r) != QNNRT_JSON_ARRAY) {
+               qnnrt_json_skip(&r);                                  // whatever it is
+               continue;
+           }
            while (qnnrt_json_more(&r)) {                             // one element after the other
                float scale;
                if (qnnrt_json_value(&r) != QNNRT_JSON_NUMBER) return 0;
@@ -108,12 +110,13 @@ QNNRT_JSON_API void qnnrt_json_begin(qnnrt_json_reader *reader, const char *text
 QNNRT_JSON_API qnnrt_json_type qnnrt_json_value(qnnrt_json_reader *reader);
 
 /* Is there one more element or member in the innermost open array or object? 1: the next
-   qnnrt_json_value() reads it (of an object, reader.key is its name). 0: the bracket was closed and
-   the one around it is the innermost, or an error. Each value must be read, if only by
-   qnnrt_json_skip(), before the next one is asked for. */
+   qnnrt_json_value() reads it (of an object, reader.key is its name, until a name within the value
+   is read). 0: the bracket was closed and the one around it is the innermost, or an error. Each
+   value must be read, if only by qnnrt_json_skip(), before the next one is asked for. */
 QNNRT_JSON_API int qnnrt_json_more(qnnrt_json_reader *reader);
 
-/* Read a value and all that is in it. 0 when it is wrong (reader.error). */
+/* Be behind a value: the one that is due, with all that is in it; or the one that qnnrt_json_value()
+   has just read, when it is not what was looked for. 0 when it is wrong (reader.error). */
 QNNRT_JSON_API int qnnrt_json_skip(qnnrt_json_reader *reader);
 
 /* Read what is left of the innermost open bracket, and close it. 0 when it is wrong. */
@@ -564,7 +567,9 @@ static int qnnrt_json__until(qnnrt_json_reader *r, uint32_t depth)
 QNNRT_JSON_API int qnnrt_json_skip(qnnrt_json_reader *r)
 {
     uint32_t depth = r->depth;
-    return qnnrt_json_value(r) != QNNRT_JSON_NONE && qnnrt_json__until(r, depth);
+    if (r->state == QNNRT_JSON__DUE) qnnrt_json_value(r);
+    else if (r->state == QNNRT_JSON__OPENED) depth -= 1;
+    return qnnrt_json__until(r, depth);
 }
 
 QNNRT_JSON_API int qnnrt_json_leave(qnnrt_json_reader *r)
