@@ -5024,6 +5024,10 @@ static qnnrt_result qnnrt__system_read(const qnnrt__system *system, qnnrt__table
    Knows nothing of: what the members mean
    ===================================================================================== */
 
+/* Keys are looked for in lists: QNNRT__KEY("id") is { "id", 2, 0 }. */
+#define QNNRT__KEY(key) QNNRT_JSON_TEXT(key)
+#define QNNRT__NO_KEY   { NULL, 0, 0 }
+
 typedef struct qnnrt__record_reader {
     qnnrt_json_reader r;
     qnnrt__table     *table;
@@ -5037,7 +5041,7 @@ typedef struct qnnrt__record_reader {
 
 /* A record: its members, and those of an object "info" in it. */
 typedef struct qnnrt__record {
-    const char *const *keys;          /* ends with NULL; those of one meaning are listed in synonyms */
+    const qnnrt_json_text *keys;      /* in the order of files, which is faster; ends with NULL */
     uint64_t           seen;
     uint32_t           next;          /* where the next key is probably found: files have one order */
     int                within;        /* in "info" */
@@ -5118,7 +5122,7 @@ static int qnnrt__record_value(qnnrt__record_reader *read, const char *key, qnnr
 }
 
 static int qnnrt__record_enter(qnnrt__record_reader *read, qnnrt__record *record,
-                             const char *const *keys, const char *what)
+                             const qnnrt_json_text *keys, const char *what)
 {
     memset(record, 0, sizeof(*record));
     record->keys = keys;
@@ -5128,11 +5132,10 @@ static int qnnrt__record_enter(qnnrt__record_reader *read, qnnrt__record *record
 static int qnnrt__record_find(const qnnrt__record *record, const qnnrt_json_text *key)
 {
     int i;
-    /* The expected one first. */
-    if (record->keys[record->next] != NULL && qnnrt_json_is(key, record->keys[record->next]))
-        return (int)record->next;
-    for (i = 0; record->keys[i] != NULL; ++i)
-        if (qnnrt_json_is(key, record->keys[i])) return i;
+    for (i = 0; record->keys[i].text != NULL; ++i)
+        if (key->escaped ? qnnrt_json_is(key, record->keys[i].text)
+                         : key->bytes == record->keys[i].bytes &&
+                               memcmp(key->text, record->keys[i].text, key->bytes) == 0) return i;
     return -1;
 }
 
@@ -5141,23 +5144,24 @@ static int qnnrt__record_find(const qnnrt__record *record, const qnnrt_json_text
 static int qnnrt__record_member(qnnrt__record_reader *read, qnnrt__record *record)
 {
     while (qnnrt__record_go_on(read)) {
-        int key;
-        if (!qnnrt_json_more(&read->r)) {
+        const qnnrt_json_text *expected = &record->keys[record->next];
+        int more = qnnrt_json_more_as(&read->r, expected->text != NULL ? expected : NULL), key;
+        if (more == 0) {
             if (!record->within || read->r.error != NULL) return -1;
             record->within = 0;
             continue;
         }
-        if (!record->within && qnnrt_json_is(&read->r.key, "info")) {
+        if (more == 1 && !record->within && qnnrt_json_is(&read->r.key, "info")) {
             if (qnnrt__record_value(read, "info", QNNRT_JSON_OBJECT)) record->within = 1;
             continue;
         }
-        key = qnnrt__record_find(record, &read->r.key);
+        key = more == 2 ? (int)record->next : qnnrt__record_find(record, &read->r.key);
         if (key < 0) {
             qnnrt_json_skip(&read->r);
             continue;
         }
         if ((record->seen >> key & 1) != 0) {
-            qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is there twice", record->keys[key]);
+            qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is there twice", record->keys[key].text);
             return -1;
         }
         record->seen |= UINT64_C(1) << key;
@@ -5314,21 +5318,26 @@ enum { QNNRT__READ_RANK = 32 };       /* dimensions that are read; more are coun
 enum { QNNRT__READ_DEFINITION, QNNRT__READ_ENCODING, QNNRT__READ_SCALE_OFFSET, QNNRT__READ_AXIS,
        QNNRT__READ_BW, QNNRT__READ_BW_AXIS, QNNRT__READ_SCALE_OFFSET_2, QNNRT__READ_AXIS_2,
        QNNRT__READ_BW_2, QNNRT__READ_BW_AXIS_2, QNNRT__READ_SCALE, QNNRT__READ_OFFSET };
-static const char *const qnnrt__read_quant_keys[] = {
-    "definition", "quantizationEncoding", "scaleOffset", "axisScaleOffset", "bwScaleOffset",
-    "bwAxisScaleOffset", "scaleOffsetEncoding", "axisScaleOffsetEncoding", "bwScaleOffsetEncoding",
-    "bwAxisScaleOffsetEncoding", "scale", "offset", NULL
+static const qnnrt_json_text qnnrt__read_quant_keys[] = {
+    QNNRT__KEY("definition"), QNNRT__KEY("quantizationEncoding"), QNNRT__KEY("scaleOffset"),
+    QNNRT__KEY("axisScaleOffset"), QNNRT__KEY("bwScaleOffset"), QNNRT__KEY("bwAxisScaleOffset"),
+    QNNRT__KEY("scaleOffsetEncoding"), QNNRT__KEY("axisScaleOffsetEncoding"),
+    QNNRT__KEY("bwScaleOffsetEncoding"), QNNRT__KEY("bwAxisScaleOffsetEncoding"),
+    QNNRT__KEY("scale"), QNNRT__KEY("offset"), QNNRT__NO_KEY
 };
 
 /* The members of all the encoding objects. */
 enum { QNNRT__READ_E_BITWIDTH, QNNRT__READ_E_AXIS, QNNRT__READ_E_NUM_PAIRS, QNNRT__READ_E_NUM,
        QNNRT__READ_E_PAIRS, QNNRT__READ_E_SCALES, QNNRT__READ_E_OFFSETS, QNNRT__READ_E_SCALE,
        QNNRT__READ_E_OFFSET };
-static const char *const qnnrt__read_encoding_keys[] = {
-    "bitwidth", "axis", "numScaleOffsets", "numElements", "scaleOffsets", "scales", "offsets",
-    "scale", "offset", NULL
+static const qnnrt_json_text qnnrt__read_encoding_keys[] = {
+    QNNRT__KEY("bitwidth"), QNNRT__KEY("axis"), QNNRT__KEY("numScaleOffsets"),
+    QNNRT__KEY("numElements"), QNNRT__KEY("scaleOffsets"), QNNRT__KEY("scales"),
+    QNNRT__KEY("offsets"), QNNRT__KEY("scale"), QNNRT__KEY("offset"), QNNRT__NO_KEY
 };
-static const char *const qnnrt__read_pair_keys[] = { "scale", "offset", NULL };
+static const qnnrt_json_text qnnrt__read_pair_keys[] = {
+    QNNRT__KEY("scale"), QNNRT__KEY("offset"), QNNRT__NO_KEY
+};
 
 /* Scales and offsets of an axis while they come; offsets may be fewer. */
 typedef struct qnnrt__read_axis {
@@ -5411,7 +5420,7 @@ static int qnnrt__read_pair(qnnrt__record_reader *read, qnnrt__read_axis *axis)
         memset(&record, 0, sizeof(record));
         record.keys = qnnrt__read_pair_keys;
         while ((key = qnnrt__record_member(read, &record)) >= 0)
-            if (!qnnrt__record_value(read, qnnrt__read_pair_keys[key], QNNRT_JSON_NUMBER) ||
+            if (!qnnrt__record_value(read, qnnrt__read_pair_keys[key].text, QNNRT_JSON_NUMBER) ||
                 !qnnrt__read_push(read, axis, key == 0)) return 0;
     } else if (type == QNNRT_JSON_ARRAY) {
         for (; qnnrt_json_more(&read->r); ++number)
@@ -5470,7 +5479,7 @@ static int qnnrt__read_encoding(qnnrt__record_reader *read, uint32_t encoding, c
     if (bw) needed |= UINT64_C(1) << QNNRT__READ_E_BITWIDTH;
     if (!qnnrt__record_enter(read, &record, qnnrt__read_encoding_keys, what)) return 0;
     while ((key = qnnrt__record_member(read, &record)) >= 0) {
-        const char *name = qnnrt__read_encoding_keys[key];
+        const char *name = qnnrt__read_encoding_keys[key].text;
         int good = key == QNNRT__READ_E_BITWIDTH ? qnnrt__record_u32(read, name, &bitwidth)
                    : key == QNNRT__READ_E_AXIS   ? qnnrt__record_i32(read, name, &over)
                    : key == QNNRT__READ_E_NUM_PAIRS || key == QNNRT__READ_E_NUM
@@ -5545,7 +5554,7 @@ static int qnnrt__read_quant(qnnrt__record_reader *read, const char *what, qnnrt
     out->encoding = QNNRT__ABI_UNDEFINED;
     if (!qnnrt__record_enter(read, &record, qnnrt__read_quant_keys, what)) return 0;
     while ((key = qnnrt__record_member(read, &record)) >= 0) {
-        const char *name = qnnrt__read_quant_keys[key];
+        const char *name = qnnrt__read_quant_keys[key].text;
         if (key == QNNRT__READ_DEFINITION)
             good = qnnrt__record_enum(read, name, QNNRT__NAMES_DEFINITION, QNNRT__ABI_UNDEFINED,
                                     &definition);
@@ -5591,14 +5600,16 @@ static int qnnrt__read_quant(qnnrt__record_reader *read, const char *what, qnnrt
 
 /* ---- tensors ---- */
 
-enum { QNNRT__READ_T_ID, QNNRT__READ_T_NAME, QNNRT__READ_T_TYPE, QNNRT__READ_T_FORMAT,
+enum { QNNRT__READ_T_VERSION, QNNRT__READ_T_ID, QNNRT__READ_T_NAME, QNNRT__READ_T_TYPE, QNNRT__READ_T_FORMAT,
        QNNRT__READ_T_DTYPE, QNNRT__READ_T_RANK, QNNRT__READ_T_DIMS, QNNRT__READ_T_MEM,
-       QNNRT__READ_T_QUANT, QNNRT__READ_T_DYNAMIC, QNNRT__READ_T_VERSION, QNNRT__READ_T_DTYPE_2,
+       QNNRT__READ_T_QUANT, QNNRT__READ_T_DYNAMIC, QNNRT__READ_T_DTYPE_2,
        QNNRT__READ_T_CURRENT, QNNRT__READ_T_QUANT_2, QNNRT__READ_T_ELEMENT, QNNRT__READ_T_BYTES };
-static const char *const qnnrt__read_tensor_keys[] = {
-    "id", "name", "type", "dataFormat", "dataType", "rank", "dimensions", "memType",
-    "quantizeParams", "isDynamicDimensions", "version", "data_type", "currentDimensions",
-    "quantization", "bytesPerElement", "nbytes", NULL
+static const qnnrt_json_text qnnrt__read_tensor_keys[] = {
+    QNNRT__KEY("version"), QNNRT__KEY("id"), QNNRT__KEY("name"), QNNRT__KEY("type"),
+    QNNRT__KEY("dataFormat"), QNNRT__KEY("dataType"), QNNRT__KEY("rank"), QNNRT__KEY("dimensions"),
+    QNNRT__KEY("memType"), QNNRT__KEY("quantizeParams"), QNNRT__KEY("isDynamicDimensions"),
+    QNNRT__KEY("data_type"), QNNRT__KEY("currentDimensions"), QNNRT__KEY("quantization"),
+    QNNRT__KEY("bytesPerElement"), QNNRT__KEY("nbytes"), QNNRT__NO_KEY
 };
 
 typedef struct qnnrt__read_dims { uint32_t count, dims[QNNRT__READ_RANK]; } qnnrt__read_dims;
@@ -5674,7 +5685,7 @@ static int qnnrt__read_tensor_version(qnnrt__record_reader *read, uint32_t *out)
 static int qnnrt__read_tensor_member(qnnrt__record_reader *read, int key, qnnrt__read_tensor *t)
 {
     qnnrt__abi_tensor_body *body = &t->abi.body;
-    const char *name = qnnrt__read_tensor_keys[key];
+    const char *name = qnnrt__read_tensor_keys[key].text;
     switch (key) {
     case QNNRT__READ_T_ID:      return qnnrt__record_u32(read, name, &body->id);
     case QNNRT__READ_T_NAME:
@@ -5829,14 +5840,15 @@ static int qnnrt__read_tensors(qnnrt__record_reader *read, const char *key, cons
 enum { QNNRT__READ_G_NAME, QNNRT__READ_G_NUM_IN, QNNRT__READ_G_IN, QNNRT__READ_G_NUM_OUT,
        QNNRT__READ_G_OUT, QNNRT__READ_G_NUM_UP, QNNRT__READ_G_UP, QNNRT__READ_G_BLOB,
        QNNRT__READ_G_BLOB_2, QNNRT__READ_G_IN_2, QNNRT__READ_G_OUT_2 };
-static const char *const qnnrt__read_graph_keys[] = {
-    "graphName", "numGraphInputs", "graphInputs", "numGraphOutputs", "graphOutputs",
-    "numUpdateableTensors", "updateableTensors", "graphBlobInfo", "graphBlobInfoV2", "inputs",
-    "outputs", NULL
+static const qnnrt_json_text qnnrt__read_graph_keys[] = {
+    QNNRT__KEY("graphName"), QNNRT__KEY("numGraphInputs"), QNNRT__KEY("graphInputs"),
+    QNNRT__KEY("numGraphOutputs"), QNNRT__KEY("graphOutputs"), QNNRT__KEY("numUpdateableTensors"),
+    QNNRT__KEY("updateableTensors"), QNNRT__KEY("graphBlobInfo"), QNNRT__KEY("graphBlobInfoV2"),
+    QNNRT__KEY("inputs"), QNNRT__KEY("outputs"), QNNRT__NO_KEY
 };
 
 /* Whole numbers of a record, by a list of keys; others are stepped over. null is an empty record. */
-static int qnnrt__read_facts(qnnrt__record_reader *read, const char *what, const char *const *keys,
+static int qnnrt__read_facts(qnnrt__record_reader *read, const char *what, const qnnrt_json_text *keys,
                              uint64_t *const *values)
 {
     qnnrt__record record;
@@ -5849,16 +5861,18 @@ static int qnnrt__read_facts(qnnrt__record_reader *read, const char *what, const
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is %s; an object is needed", what,
                                 qnnrt__record_type(read->r.type));
     while ((key = qnnrt__record_member(read, &record)) >= 0)
-        if (!qnnrt__record_u64(read, keys[key], UINT64_MAX, values[key])) return 0;
+        if (!qnnrt__record_u64(read, keys[key].text, UINT64_MAX, values[key])) return 0;
     return qnnrt__record_go_on(read);
 }
 
 static int qnnrt__read_blob(qnnrt__record_reader *read, const char *what, qnnrt_graph_info *graph)
 {
-    static const char *const keys[] = {
-        "spillFillBufferSize", "optimizationLevel", "vtcmSize", "htpDlbc", "numHvxThreads",
-        "nativeKChannelSize", "nativeVChannelSize", "isSafeShareIO", "ioTensorSize", "opDataSize",
-        "constSize", "ddrTensorSize", "sharedWeightsSize", NULL
+    static const qnnrt_json_text keys[] = {
+        QNNRT__KEY("spillFillBufferSize"), QNNRT__KEY("optimizationLevel"), QNNRT__KEY("vtcmSize"),
+        QNNRT__KEY("htpDlbc"), QNNRT__KEY("numHvxThreads"), QNNRT__KEY("nativeKChannelSize"),
+        QNNRT__KEY("nativeVChannelSize"), QNNRT__KEY("isSafeShareIO"), QNNRT__KEY("ioTensorSize"),
+        QNNRT__KEY("opDataSize"), QNNRT__KEY("constSize"), QNNRT__KEY("ddrTensorSize"),
+        QNNRT__KEY("sharedWeightsSize"), QNNRT__NO_KEY
     };
     uint64_t level = graph->optimization_level, vtcm = 0, dlbc = graph->dlbc, hvx = graph->hvx_threads,
              safe = graph->safe_share_io;
@@ -5883,7 +5897,7 @@ static int qnnrt__read_count(qnnrt__record_reader *read, const qnnrt__record *re
                              uint32_t stated, uint64_t there)
 {
     if ((record->seen >> key & 1) == 0 || stated == there) return 1;
-    return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is %u and %llu are there", record->keys[key],
+    return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is %u and %llu are there", record->keys[key].text,
                             (unsigned)stated, (unsigned long long)there);
 }
 
@@ -5905,7 +5919,7 @@ static int qnnrt__read_graph(qnnrt__record_reader *read, size_t index, qnnrt_gra
     if (!qnnrt__record_enter(read, &record, qnnrt__read_graph_keys, "graphs")) return 0;
     read->depth = depth = read->r.depth;
     while (good && (key = qnnrt__record_member(read, &record)) >= 0) {
-        const char *text = qnnrt__read_graph_keys[key];
+        const char *text = qnnrt__read_graph_keys[key].text;
         read->depth = read->r.depth;
         if (key == QNNRT__READ_G_NAME) {
             good = qnnrt__record_text(read, text, &name) &&
@@ -5986,16 +6000,18 @@ enum { QNNRT__READ_C_HEADER, QNNRT__READ_C_BACKEND, QNNRT__READ_C_BUILD, QNNRT__
        QNNRT__READ_C_BACKEND_API, QNNRT__READ_C_SOC_VERSION, QNNRT__READ_C_BLOB_VERSION,
        QNNRT__READ_C_BLOB_BYTES, QNNRT__READ_C_NUM_TENSORS, QNNRT__READ_C_NUM_GRAPHS,
        QNNRT__READ_C_GRAPHS, QNNRT__READ_C_METADATA, QNNRT__READ_C_SOC };
-static const char *const qnnrt__read_context_keys[] = {
-    "header", "backendId", "buildId", "coreApiVersion", "backendApiVersion", "socVersion",
-    "contextBlobVersion", "contextBlobSize", "numContextTensors", "numGraphs", "graphs",
-    "contextMetadata", "socModel", NULL
+static const qnnrt_json_text qnnrt__read_context_keys[] = {
+    QNNRT__KEY("header"), QNNRT__KEY("backendId"), QNNRT__KEY("buildId"),
+    QNNRT__KEY("coreApiVersion"), QNNRT__KEY("backendApiVersion"), QNNRT__KEY("socVersion"),
+    QNNRT__KEY("contextBlobVersion"), QNNRT__KEY("contextBlobSize"),
+    QNNRT__KEY("numContextTensors"), QNNRT__KEY("numGraphs"), QNNRT__KEY("graphs"),
+    QNNRT__KEY("contextMetadata"), QNNRT__KEY("socModel"), QNNRT__NO_KEY
 };
 
 /* {"artifact_type": "CONTEXT_BINARY_INFO", ...} */
 static int qnnrt__read_header(qnnrt__record_reader *read)
 {
-    static const char *const keys[] = { "artifact_type", NULL };
+    static const qnnrt_json_text keys[] = { QNNRT__KEY("artifact_type"), QNNRT__NO_KEY };
     qnnrt__record record;
     char shown[48];
     if (!qnnrt__record_enter(read, &record, keys, "header")) return 0;
@@ -6013,8 +6029,8 @@ static int qnnrt__read_header(qnnrt__record_reader *read)
 static int qnnrt__read_context_member(qnnrt__record_reader *read, int key, uint32_t *num_graphs,
                                       qnnrt_context_info *context)
 {
-    static const char *const metadata[] = { "dspArch", NULL };
-    const char *name = qnnrt__read_context_keys[key];
+    static const qnnrt_json_text metadata[] = { QNNRT__KEY("dspArch"), QNNRT__NO_KEY };
+    const char *name = qnnrt__read_context_keys[key].text;
     uint64_t arch = 0;
     uint64_t *values[1];
     values[0] = &arch;

@@ -80,6 +80,9 @@ typedef struct qnnrt_json_text {
     int         escaped;            /* 1: it has escapes; see qnnrt_json_copy() */
 } qnnrt_json_text;
 
+/* A literal as such a text, to initialize constants: QNNRT_JSON_TEXT("id") is { "id", 2, 0 }. */
+#define QNNRT_JSON_TEXT(literal) { literal, sizeof(literal) - 1, 0 }
+
 typedef struct qnnrt_json_limits {
     size_t   bytes;                 /* of the text (default 0: 64 MiB) */
     uint32_t depth;                 /* brackets open at a time (default 0: 64; at most 1,024) */
@@ -113,6 +116,10 @@ QNNRT_JSON_API qnnrt_json_type qnnrt_json_value(qnnrt_json_reader *reader);
    qnnrt_json_value() reads it (of an object, reader.key is its name). 0: the bracket was closed and
    the one around it is the innermost, or an error. */
 QNNRT_JSON_API int qnnrt_json_more(qnnrt_json_reader *reader);
+
+/* The same, faster when the name of the next member is `expected`, a text without escapes: then it
+   answers 2. */
+QNNRT_JSON_API int qnnrt_json_more_as(qnnrt_json_reader *reader, const qnnrt_json_text *expected);
 
 /* Read a value and all that is in it. 0 when it is wrong (reader.error). */
 QNNRT_JSON_API int qnnrt_json_skip(qnnrt_json_reader *reader);
@@ -243,6 +250,24 @@ static QNNRT_JSON__INLINE size_t qnnrt_json__lowest(uint64_t word)
     return (size_t)__builtin_ctzll(word) / 8;
 }
 #endif
+
+/* memcmp() == 0 without a call, for texts of a few words. */
+static QNNRT_JSON__INLINE int qnnrt_json__same(const unsigned char *a, const char *b, size_t bytes)
+{
+#if QNNRT_JSON__WORDS
+    const unsigned char *c = (const unsigned char *)b;
+    uint64_t other = 0;
+    size_t i;
+    if (bytes >= 8) {
+        for (i = 0; i + 8 < bytes; i += 8) other |= qnnrt_json__word(a + i) ^ qnnrt_json__word(c + i);
+        return (other | (qnnrt_json__word(a + bytes - 8) ^ qnnrt_json__word(c + bytes - 8))) == 0;
+    }
+    for (i = 0; i < bytes; ++i) other |= (uint64_t)(a[i] ^ c[i]);
+    return other == 0;
+#else
+    return memcmp(a, b, bytes) == 0;
+#endif
+}
 
 static QNNRT_JSON__INLINE int qnnrt_json__blank(unsigned char c)
 {
@@ -498,26 +523,36 @@ QNNRT_JSON_API qnnrt_json_type qnnrt_json_value(qnnrt_json_reader *r)
     return r->type = QNNRT_JSON_NUMBER;
 }
 
-/* The name of a member and its colon; r->at is behind the opening quote. */
-static QNNRT_JSON__INLINE int qnnrt_json__key(qnnrt_json_reader *r, const unsigned char *at)
+/* The name of a member, at `at`, and its colon; 2 when the name is the expected one, which then need
+   not be searched for its end. */
+static QNNRT_JSON__INLINE int qnnrt_json__key(qnnrt_json_reader *r, const unsigned char *at,
+                                              const qnnrt_json_text *expected)
 {
     const unsigned char *after, *stop;
     const char *why;
+    int answer = 1;
     if (QNNRT_JSON__UNLIKELY(at == r->end)) return qnnrt_json__fail(r, at, "the text ends within an object");
     if (QNNRT_JSON__UNLIKELY(*at != '"')) return qnnrt_json__fail(r, at, "a name in quotes was expected");
+    ++at;
     r->key.escaped = 0;
-    after = qnnrt_json__string(at + 1, r->end, &r->key.escaped, &stop, &why);
-    if (QNNRT_JSON__UNLIKELY(after == NULL)) return qnnrt_json__fail(r, stop, why);
-    r->key.text = (const char *)at + 1;
-    r->key.bytes = (size_t)(after - at) - 1;
+    if (expected != NULL && (size_t)(r->end - at) > expected->bytes && at[expected->bytes] == '"' &&
+        qnnrt_json__same(at, expected->text, expected->bytes)) {
+        after = at + expected->bytes;
+        answer = 2;
+    } else {
+        after = qnnrt_json__string(at, r->end, &r->key.escaped, &stop, &why);
+        if (QNNRT_JSON__UNLIKELY(after == NULL)) return qnnrt_json__fail(r, stop, why);
+    }
+    r->key.text = (const char *)at;
+    r->key.bytes = (size_t)(after - at);
     at = qnnrt_json__blanks(after + 1, r->end);
     if (QNNRT_JSON__UNLIKELY(at == r->end)) return qnnrt_json__fail(r, at, "the text ends within an object");
     if (QNNRT_JSON__UNLIKELY(*at != ':')) return qnnrt_json__fail(r, at, "a colon was expected");
     r->at = at + 1;
-    return 1;
+    return answer;
 }
 
-QNNRT_JSON_API int qnnrt_json_more(qnnrt_json_reader *r)
+static QNNRT_JSON__INLINE int qnnrt_json__go_on(qnnrt_json_reader *r, const qnnrt_json_text *expected)
 {
     const unsigned char *at;
     uint32_t level = r->depth - 1;
@@ -543,9 +578,16 @@ QNNRT_JSON_API int qnnrt_json_more(qnnrt_json_reader *r)
             return qnnrt_json__fail(r, at, "a comma before a closing bracket");
     }
     r->fresh = 0;
-    if (object) return qnnrt_json__key(r, at);
+    if (object) return qnnrt_json__key(r, at, expected);
     r->at = at;
     return 1;
+}
+
+QNNRT_JSON_API int qnnrt_json_more(qnnrt_json_reader *r) { return qnnrt_json__go_on(r, NULL); }
+
+QNNRT_JSON_API int qnnrt_json_more_as(qnnrt_json_reader *r, const qnnrt_json_text *expected)
+{
+    return qnnrt_json__go_on(r, expected);
 }
 
 /* Read on until no more than `depth` brackets are open. */
