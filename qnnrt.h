@@ -1330,7 +1330,7 @@ static int qnnrt__size_add(uint64_t a, uint64_t b, uint64_t *out)
 
 static int qnnrt__size_mul(uint64_t a, uint64_t b, uint64_t *out)
 {
-    int fits = a == 0 || b <= UINT64_MAX / a;
+    int fits = (a | b) <= UINT32_MAX || a == 0 || b <= UINT64_MAX / a;      /* mostly no division */
     *out = fits ? a * b : 0;
     return fits;
 }
@@ -2061,14 +2061,16 @@ static const qnnrt__dtype_info qnnrt__dtype_table[] = {
     { QNNRT_DTYPE_UNDEFINED, QNNRT__DTYPE_OPAQUE,  0, "undefined" }
 };
 
-/* NULL for a number that is not in the table. */
+/* NULL for a number that is not in the table, which is in ascending order. */
 static const qnnrt__dtype_info *qnnrt__dtype_find(qnnrt_dtype dtype)
 {
-    const size_t count = sizeof(qnnrt__dtype_table) / sizeof(qnnrt__dtype_table[0]);
-    for (size_t i = 0; i < count; ++i)
-        if (qnnrt__dtype_table[i].dtype == dtype)
-            return &qnnrt__dtype_table[i];
-    return NULL;
+    size_t first = 0, count = sizeof(qnnrt__dtype_table) / sizeof(qnnrt__dtype_table[0]);
+    while (count > 1) {
+        const size_t half = count / 2;
+        if (qnnrt__dtype_table[first + half].dtype <= dtype) first += half;
+        count -= half;
+    }
+    return qnnrt__dtype_table[first].dtype == dtype ? &qnnrt__dtype_table[first] : NULL;
 }
 
 /* Never NULL, so it can go straight into a message. */
@@ -3916,7 +3918,7 @@ typedef struct qnnrt__names_list {
     const qnnrt__names_entry *entries;
 } qnnrt__names_list;
 
-enum { QNNRT__NAMES_DEFINITION = 4 };      /* behind those of qnnrt_vendor_enum */
+enum { QNNRT__NAMES_DEFINITION = 4, QNNRT__NAMES_LISTS };      /* behind those of qnnrt_vendor_enum */
 
 static const qnnrt__names_list qnnrt__names_lists[] = {
     { "QNN_DATATYPE_",              qnnrt__names_dtypes      },
@@ -3943,9 +3945,10 @@ static int qnnrt__names_find(int which, const char *text, size_t bytes, uint32_t
     size_t prefix = strlen(list->prefix);
     *value = 0;
     if (bytes <= prefix || memcmp(text, list->prefix, prefix) != 0) return 0;
+    text += prefix;
+    bytes -= prefix;
     for (; entry->name != NULL; ++entry)
-        if (strlen(entry->name) == bytes - prefix &&
-            memcmp(entry->name, text + prefix, bytes - prefix) == 0) {
+        if (entry->name[0] == text[0] && strncmp(entry->name, text, bytes) == 0 && entry->name[bytes] == '\0') {
             *value = entry->value;
             return 1;
         }
@@ -4106,18 +4109,28 @@ static qnnrt_result qnnrt__table_fail(qnnrt__table *table, qnnrt_result code, co
     return code;
 }
 
-/* Copy a name; absent, empty and endless ones are refused. what: "a graph", "input 3". */
-static qnnrt_result qnnrt__table_name(qnnrt__table *table, const char *name, const char *what,
-                                      const char **out)
+/* "a graph", or "input 3" with an index. */
+static const char *qnnrt__table_what(const char *kind, const size_t *index, char out[32])
 {
+    snprintf(out, 32, index != NULL ? "%s %u" : "%s", kind, index != NULL ? (unsigned)*index : 0u);
+    return out;
+}
+
+/* Copy a name; absent, empty and endless ones are refused. kind, index: whose it is, see above. */
+static qnnrt_result qnnrt__table_name(qnnrt__table *table, const char *name, const char *kind,
+                                      const size_t *index, const char **out)
+{
+    char what[32];
     size_t length = 0;
     *out = NULL;
     if (name == NULL || name[0] == '\0')
-        return qnnrt__table_fail(table, QNNRT_E_FORMAT, "%s has no name", what);
+        return qnnrt__table_fail(table, QNNRT_E_FORMAT, "%s has no name",
+                                 qnnrt__table_what(kind, index, what));
     while (length <= table->limits->name_bytes && name[length] != '\0') ++length;
     if (length > table->limits->name_bytes)
         return qnnrt__table_fail(table, QNNRT_E_LIMIT,
-                                 "%s has a name longer than %u bytes (limits.name_bytes)", what,
+                                 "%s has a name longer than %u bytes (limits.name_bytes)",
+                                 qnnrt__table_what(kind, index, what),
                                  (unsigned)table->limits->name_bytes);
     *out = table->names_kept ? name : qnnrt__arena_text(table->arena, name, length);
     return *out != NULL ? QNNRT_OK : qnnrt__fail_memory(table->err, "names");
@@ -4264,12 +4277,11 @@ static qnnrt_result qnnrt__table_tensor(qnnrt__table *table, const qnnrt__abi_te
 {
     char what[32];
     qnnrt_result result;
-    snprintf(what, sizeof(what), "%s %u", kind, (unsigned)index);
     if (from->version != 1 && from->version != 2)
         return qnnrt__table_fail(table, QNNRT_E_FORMAT,
-                                 "%s is a tensor of version %u; 1 and 2 are known", what,
-                                 (unsigned)from->version);
-    result = qnnrt__table_name(table, from->body.name, what, &tensor->name);
+                                 "%s is a tensor of version %u; 1 and 2 are known",
+                                 qnnrt__table_what(kind, &index, what), (unsigned)from->version);
+    result = qnnrt__table_name(table, from->body.name, kind, &index, &tensor->name);
     if (result != QNNRT_OK) return result;
     tensor->id = from->body.id;
     tensor->dtype = from->body.dtype < QNNRT_DTYPE_UNDEFINED ? (qnnrt_dtype)from->body.dtype
@@ -4321,7 +4333,9 @@ static int qnnrt__table_id_order(const void *a, const void *b)
 static qnnrt_result qnnrt__table_ids(qnnrt__table *table, const qnnrt__table_list *list,
                                      const void **order)
 {
-    size_t i;
+    size_t i = 1;
+    while (i < list->count && list->tensors[i - 1].id < list->tensors[i].id) ++i;
+    if (i >= list->count) return QNNRT_OK;      /* ascending, as in most files */
     for (i = 0; i < list->count; ++i) order[i] = &list->tensors[i];
     qnnrt__sort(order, list->count, qnnrt__table_id_order);
     for (i = 1; i < list->count; ++i) {
@@ -4897,7 +4911,7 @@ static qnnrt_result qnnrt__system_graph(qnnrt__table *table, const qnnrt__abi_gr
         return qnnrt__table_fail(table, QNNRT_E_FORMAT,
                                  "%s: information of version %u; 1 to 3 are known", what,
                                  (unsigned)from->version);
-    result = qnnrt__table_name(table, from->name, what, &graph->name);
+    result = qnnrt__table_name(table, from->name, what, NULL, &graph->name);
     if (result != QNNRT_OK) return result;
     table->graph = graph->name;
     result = qnnrt__table_tensors(table, from->inputs, from->input_count, "input", &graph->inputs,
@@ -5037,6 +5051,8 @@ typedef struct qnnrt__record_reader {
     const char       *name;           /* its name, once it was read */
     uint32_t          depth;          /* of brackets around its members */
     uint32_t          hints;          /* records that announced counts may still reserve room for */
+    qnnrt_json_text   enum_text[QNNRT__NAMES_LISTS];   /* the last enumerator of each list: */
+    uint32_t          enum_value[QNNRT__NAMES_LISTS];  /* the next is often the same */
 } qnnrt__record_reader;
 
 /* A record: its members, and those of an object "info" in it. */
@@ -5145,7 +5161,7 @@ static int qnnrt__record_member(qnnrt__record_reader *read, qnnrt__record *recor
 {
     while (qnnrt__record_go_on(read)) {
         const qnnrt_json_text *expected = &record->keys[record->next];
-        int more = qnnrt_json_more_as(&read->r, expected->text != NULL ? expected : NULL), key;
+        int more = qnnrt_json_more_as(&read->r, expected), key;
         if (more == 0) {
             if (!record->within || read->r.error != NULL) return -1;
             record->within = 0;
@@ -5259,13 +5275,20 @@ static int qnnrt__record_text(qnnrt__record_reader *read, const char *key, const
 static int qnnrt__record_enum(qnnrt__record_reader *read, const char *key, int which, uint32_t unknown,
                             uint32_t *out)
 {
-    qnnrt_json_type type = qnnrt_json_value(&read->r);
+    qnnrt_json_type type;
     uint64_t value = 0;
     char shown[48];
+    *out = read->enum_value[which];
+    if (qnnrt_json_value_is(&read->r, &read->enum_text[which])) return 1;
     *out = unknown;
+    type = qnnrt_json_value(&read->r);
     if (type == QNNRT_JSON_STRING) {
         if (!read->r.value.escaped &&
-            qnnrt__names_find(which, read->r.value.text, read->r.value.bytes, out)) return 1;
+            qnnrt__names_find(which, read->r.value.text, read->r.value.bytes, out)) {
+            read->enum_text[which] = read->r.value;
+            read->enum_value[which] = *out;
+            return 1;
+        }
         *out = unknown;
         if (unknown != QNNRT__ABI_UNDEFINED) return 1;
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is \"%s\", which is not known", key,
@@ -5923,7 +5946,7 @@ static int qnnrt__read_graph(qnnrt__record_reader *read, size_t index, qnnrt_gra
         read->depth = read->r.depth;
         if (key == QNNRT__READ_G_NAME) {
             good = qnnrt__record_text(read, text, &name) &&
-                   qnnrt__record_result(read, qnnrt__table_name(table, name, "a graph", &graph->name));
+                   qnnrt__record_result(read, qnnrt__table_name(table, name, "a graph", NULL, &graph->name));
             read->name = table->graph = graph->name;
         } else if (key == QNNRT__READ_G_NUM_IN) {
             good = qnnrt__record_u32(read, text, &stated[0]);
@@ -6115,11 +6138,8 @@ static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size
     const char *kind;
     int key;
     memset(&record, 0, sizeof(record));
+    memset(&read, 0, sizeof(read));
     read.table = table;
-    read.result = QNNRT_OK;
-    read.kind = read.name = NULL;
-    read.index = 0;
-    read.depth = 0;
     read.hints = (uint32_t)(bytes / 256 < 1000000 ? bytes / 256 : 1000000);
     limits.bytes = (size_t)table->limits->json_bytes;
     limits.depth = 64;

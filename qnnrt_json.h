@@ -112,6 +112,10 @@ QNNRT_JSON_API void qnnrt_json_begin(qnnrt_json_reader *reader, const char *text
    Returns its type, QNNRT_JSON_NONE when there is none (reader.error). */
 QNNRT_JSON_API qnnrt_json_type qnnrt_json_value(qnnrt_json_reader *reader);
 
+/* Is the next value a string that is written as `expected`, a text without escapes? 1: it was read, as
+   by qnnrt_json_value() and faster. 0: nothing was read; nor is when expected->text is NULL. */
+QNNRT_JSON_API int qnnrt_json_value_is(qnnrt_json_reader *reader, const qnnrt_json_text *expected);
+
 /* Is there one more element or member in the innermost open array or object? 1: the next
    qnnrt_json_value() reads it (of an object, reader.key is its name). 0: the bracket was closed and
    the one around it is the innermost, or an error. */
@@ -523,6 +527,27 @@ QNNRT_JSON_API qnnrt_json_type qnnrt_json_value(qnnrt_json_reader *r)
     return r->type = QNNRT_JSON_NUMBER;
 }
 
+/* Does the expected text stand at `at`, with the closing quote behind it? */
+static QNNRT_JSON__INLINE int qnnrt_json__stands(const unsigned char *at, const unsigned char *end,
+                                                 const qnnrt_json_text *expected)
+{
+    return expected->text != NULL && (size_t)(end - at) > expected->bytes && at[expected->bytes] == '"' &&
+           qnnrt_json__same(at, expected->text, expected->bytes);
+}
+
+QNNRT_JSON_API int qnnrt_json_value_is(qnnrt_json_reader *r, const qnnrt_json_text *expected)
+{
+    const unsigned char *at = qnnrt_json__blanks(r->at, r->end);
+    if (at == r->end || *at != '"' || !qnnrt_json__stands(at + 1, r->end, expected)) return 0;
+    r->fresh = 0;
+    r->value.text = (const char *)at + 1;
+    r->value.bytes = expected->bytes;
+    r->value.escaped = 0;
+    r->at = at + expected->bytes + 2;
+    r->type = QNNRT_JSON_STRING;
+    return 1;
+}
+
 /* The name of a member, at `at`, and its colon; 2 when the name is the expected one, which then need
    not be searched for its end. */
 static QNNRT_JSON__INLINE int qnnrt_json__key(qnnrt_json_reader *r, const unsigned char *at,
@@ -535,8 +560,7 @@ static QNNRT_JSON__INLINE int qnnrt_json__key(qnnrt_json_reader *r, const unsign
     if (QNNRT_JSON__UNLIKELY(*at != '"')) return qnnrt_json__fail(r, at, "a name in quotes was expected");
     ++at;
     r->key.escaped = 0;
-    if (expected != NULL && (size_t)(r->end - at) > expected->bytes && at[expected->bytes] == '"' &&
-        qnnrt_json__same(at, expected->text, expected->bytes)) {
+    if (expected != NULL && qnnrt_json__stands(at, r->end, expected)) {
         after = at + expected->bytes;
         answer = 2;
     } else {

@@ -194,7 +194,7 @@ int peer_graph_end(peer_build *build, const peer_graph *from)
     graph->const_bytes = from->facts[PEER_CONST];
     graph->ddr_bytes = from->facts[PEER_DDR];
     graph->shared_weights_bytes = from->facts[PEER_SHARED];
-    if (qnnrt__table_name(&build->table, build_text(build, from->name), "a graph", &graph->name) != QNNRT_OK ||
+    if (qnnrt__table_name(&build->table, build_text(build, from->name), "a graph", NULL, &graph->name) != QNNRT_OK ||
         qnnrt__table_close(&build->table, &build->lists[0], &graph->inputs, &graph->input_count) != QNNRT_OK ||
         qnnrt__table_close(&build->table, &build->lists[1], &graph->outputs, &graph->output_count) != QNNRT_OK ||
         qnnrt__table_close(&build->table, &build->lists[2], &graph->updateables, &graph->updateable_count) != QNNRT_OK)
