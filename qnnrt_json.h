@@ -216,6 +216,13 @@ QNNRT_JSON_API void qnnrt_json_write_null(qnnrt_json_writer *writer);
 #define QNNRT_JSON__WORDS 0
 #endif
 
+#if QNNRT_JSON__WORDS && defined(__SSE2__)
+#include <emmintrin.h>
+#define QNNRT_JSON__SSE2 1         /* sixteen at a time, on every x86-64 */
+#else
+#define QNNRT_JSON__SSE2 0
+#endif
+
 #if defined(__GNUC__)
 #define QNNRT_JSON__LIKELY(x)   __builtin_expect(!!(x), 1)
 #define QNNRT_JSON__UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -255,6 +262,15 @@ static QNNRT_JSON__INLINE size_t qnnrt_json__lowest(uint64_t word)
 }
 #endif
 
+#if QNNRT_JSON__SSE2
+/* Bit i: byte i of 16 is c. */
+static QNNRT_JSON__INLINE uint32_t qnnrt_json__equal16(const unsigned char *at, char c)
+{
+    return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(const void *)at),
+                                                      _mm_set1_epi8(c)));
+}
+#endif
+
 /* memcmp() == 0 without a call, for texts of a few words. */
 static QNNRT_JSON__INLINE int qnnrt_json__same(const unsigned char *a, const char *b, size_t bytes)
 {
@@ -282,9 +298,15 @@ static QNNRT_JSON__INLINE int qnnrt_json__blank(unsigned char c)
 static QNNRT_JSON__INLINE const unsigned char *qnnrt_json__blanks(const unsigned char *at,
                                                                   const unsigned char *end)
 {
-    while (at < end && qnnrt_json__blank(*at)) {
+    while (at < end && *at <= ' ' && qnnrt_json__blank(*at)) {
         ++at;
-#if QNNRT_JSON__WORDS
+#if QNNRT_JSON__SSE2
+        while (end - at >= 32) {      /* few indents are longer, so one branch is right for most */
+            uint32_t other = ~(qnnrt_json__equal16(at, ' ') | qnnrt_json__equal16(at + 16, ' ') << 16);
+            if (other != 0) { at += __builtin_ctz(other); break; }
+            at += 32;
+        }
+#elif QNNRT_JSON__WORDS
         while (end - at >= 8) {
             uint64_t other = qnnrt_json__word(at) ^ QNNRT_JSON__EACH(' ');
             if (other != 0) { at += qnnrt_json__lowest(other); break; }
