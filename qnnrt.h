@@ -2080,10 +2080,15 @@ static const char *qnnrt__dtype_name(qnnrt_dtype dtype)
     return info != NULL ? info->name : "unknown";
 }
 
+static int qnnrt__dtype_kind_is_fixed(qnnrt__dtype_kind kind)
+{
+    return kind == QNNRT__DTYPE_SFIXED || kind == QNNRT__DTYPE_UFIXED;
+}
+
 static int qnnrt__dtype_is_fixed(qnnrt_dtype dtype)
 {
     const qnnrt__dtype_info *info = qnnrt__dtype_find(dtype);
-    return info != NULL && (info->kind == QNNRT__DTYPE_SFIXED || info->kind == QNNRT__DTYPE_UFIXED);
+    return info != NULL && qnnrt__dtype_kind_is_fixed(info->kind);
 }
 
 /* Count the elements of a shape and the bytes they take, packed when an element is below a byte.
@@ -2631,7 +2636,7 @@ static const char *qnnrt__quant_check(qnnrt_dtype dtype, const qnnrt_quant *quan
     const qnnrt__dtype_info *info = qnnrt__dtype_find(dtype);
     if (info == NULL)
         return "unknown data type";
-    if (quant == NULL || !qnnrt__dtype_is_fixed(dtype))
+    if (quant == NULL || !qnnrt__dtype_kind_is_fixed(info->kind))
         return NULL;
     if (quant->bitwidth > info->bits)
         return "bitwidth exceeds the bits of the type";
@@ -2682,7 +2687,7 @@ static const char *qnnrt__quant_warn(qnnrt_dtype dtype, const qnnrt_quant *quant
 
     if (info == NULL)
         return NULL;
-    if (!qnnrt__dtype_is_fixed(dtype))
+    if (!qnnrt__dtype_kind_is_fixed(info->kind))
         return none ? NULL : "encoding on a type that has none";
     if (none)
         return "fixed-point type without an encoding";
@@ -5199,9 +5204,12 @@ static const char *qnnrt__record_shown(const qnnrt__record_reader *read, char ou
 static int qnnrt__record_u64(qnnrt__record_reader *read, const char *key, uint64_t most, uint64_t *out)
 {
     char shown[48];
-    *out = 0;
-    if (!qnnrt__record_value(read, key, QNNRT_JSON_NUMBER)) return 0;
-    if (qnnrt_json_u64(&read->r.value, out) && *out <= most) return 1;
+    int whole = qnnrt_json_value_u64(&read->r, out);
+    if (!whole) {
+        if (!qnnrt__record_value(read, key, QNNRT_JSON_NUMBER)) return 0;
+        whole = qnnrt_json_u64(&read->r.value, out);
+    }
+    if (whole && *out <= most) return 1;
     return qnnrt__record_fail(read, QNNRT_E_FORMAT,
                             "\"%s\" is %s; a whole number from 0 to %llu is needed", key,
                             qnnrt__record_shown(read, shown), (unsigned long long)most);
@@ -5644,10 +5652,11 @@ static int qnnrt__read_dimensions(qnnrt__record_reader *read, const char *key, q
     if (!qnnrt__record_value(read, key, QNNRT_JSON_ARRAY)) return 0;
     while (qnnrt_json_more(&read->r)) {
         uint64_t value = 0;
-        qnnrt_json_type type = qnnrt_json_value(&read->r);
+        int whole = qnnrt_json_value_u64(&read->r, &value);
+        qnnrt_json_type type = whole ? QNNRT_JSON_NUMBER : qnnrt_json_value(&read->r);
         if (type == QNNRT_JSON_NONE) return 0;
-        if (type != QNNRT_JSON_NUMBER || !qnnrt_json_u64(&read->r.value, &value) || value == 0 ||
-            value > UINT32_MAX)
+        if (!whole && type == QNNRT_JSON_NUMBER) whole = qnnrt_json_u64(&read->r.value, &value);
+        if (!whole || value == 0 || value > UINT32_MAX)
             return qnnrt__record_fail(read, QNNRT_E_FORMAT,
                                     "dimension %u in \"%s\" is %s; a whole number from 1 to %u is"
                                     " needed", (unsigned)out->count, key,

@@ -116,6 +116,10 @@ QNNRT_JSON_API qnnrt_json_type qnnrt_json_value(qnnrt_json_reader *reader);
    by qnnrt_json_value() and faster. 0: nothing was read; nor is when expected->text is NULL. */
 QNNRT_JSON_API int qnnrt_json_value_is(qnnrt_json_reader *reader, const qnnrt_json_text *expected);
 
+/* Is the next value a whole number from 0 to 10^19 - 1, without fraction and exponent? 1: it was read,
+   and *out has it. 0: nothing was read, and *out is 0; it may still be a number. */
+QNNRT_JSON_API int qnnrt_json_value_u64(qnnrt_json_reader *reader, uint64_t *out);
+
 /* Is there one more element or member in the innermost open array or object? 1: the next
    qnnrt_json_value() reads it (of an object, reader.key is its name). 0: the bracket was closed and
    the one around it is the innermost, or an error. */
@@ -567,6 +571,24 @@ QNNRT_JSON_API int qnnrt_json_value_is(qnnrt_json_reader *r, const qnnrt_json_te
     r->value.escaped = 0;
     r->at = at + expected->bytes + 2;
     r->type = QNNRT_JSON_STRING;
+    return 1;
+}
+
+QNNRT_JSON_API int qnnrt_json_value_u64(qnnrt_json_reader *r, uint64_t *out)
+{
+    const unsigned char *at = qnnrt_json__blanks(r->at, r->end), *first = at;
+    uint64_t value = 0;
+    *out = 0;
+    while (at < r->end && (unsigned char)(*at - '0') <= 9) value = value * 10 + (uint64_t)(*at++ - '0');
+    if (at == first || at - first > 19 || (*first == '0' && at - first > 1) ||
+        (at < r->end && (*at == '.' || *at == 'e' || *at == 'E'))) return 0;
+    r->fresh = 0;
+    r->value.text = (const char *)first;
+    r->value.bytes = (size_t)(at - first);
+    r->value.escaped = 0;
+    r->at = at;
+    r->type = QNNRT_JSON_NUMBER;
+    *out = value;
     return 1;
 }
 

@@ -229,6 +229,9 @@ static const char *const peer_facts[PEER_FACTS] = {
     "nativeVChannelSize", "isSafeShareIO", "ioTensorSize", "opDataSize", "constSize", "ddrTensorSize", "sharedWeightsSize"
 };
 
+/* yyjson's pool is one block that is there before; it counts as allocated. */
+static size_t y_pool_bytes;
+
 /* ---- yyjson: members are asked for in the order of the file, by its iterator that goes on from the
    last one ---- */
 
@@ -323,6 +326,8 @@ static int y_root(peer_build *build, yyjson_val *root)
     return peer_context_end(build, &c);
 }
 
+static void *y_pool;
+
 static void *y_malloc(void *user, size_t bytes) { return count_alloc(user, bytes); }
 static void y_free(void *user, void *data) { (void)user; free(data); }
 static void *y_realloc(void *user, void *data, size_t old, size_t bytes)
@@ -333,10 +338,6 @@ static void *y_realloc(void *user, void *data, size_t old, size_t bytes)
     return realloc(data, bytes);
 }
 static const yyjson_alc y_counted = { y_malloc, y_realloc, y_free, NULL };
-
-/* The pool is one block that is there before; with no room for a table's memory, which is counted. */
-static void  *y_pool;
-static size_t y_pool_bytes;
 
 static int y_read(peer_build *build, char *text, size_t bytes, int pool)
 {
