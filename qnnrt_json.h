@@ -321,6 +321,14 @@ static QNNRT_JSON__INLINE const unsigned char *qnnrt_json__blanks(const unsigned
     return at;
 }
 
+/* The same behind a colon, where one space is most likely. */
+static QNNRT_JSON__INLINE const unsigned char *qnnrt_json__gap(const unsigned char *at,
+                                                               const unsigned char *end)
+{
+    if (end - at >= 2 && at[0] == ' ' && at[1] > ' ') return at + 1;
+    return qnnrt_json__blanks(at, end);
+}
+
 /* Bytes of the UTF-8 sequence at `at`, which begins at 0x80 or above; 0 when it is not valid. */
 static size_t qnnrt_json__utf8(const unsigned char *at, const unsigned char *end)
 {
@@ -513,7 +521,7 @@ static qnnrt_json_type qnnrt_json__word_of(qnnrt_json_reader *r, const unsigned 
 
 QNNRT_JSON_API qnnrt_json_type qnnrt_json_value(qnnrt_json_reader *r)
 {
-    const unsigned char *at = qnnrt_json__blanks(r->at, r->end), *stop, *after;
+    const unsigned char *at = qnnrt_json__gap(r->at, r->end), *stop, *after;
     const char *why;
     if (QNNRT_JSON__UNLIKELY(at == r->end)) {
         qnnrt_json__fail(r, at, "the text ends where a value was expected");
@@ -563,7 +571,7 @@ static QNNRT_JSON__INLINE int qnnrt_json__stands(const unsigned char *at, const 
 
 QNNRT_JSON_API int qnnrt_json_value_is(qnnrt_json_reader *r, const qnnrt_json_text *expected)
 {
-    const unsigned char *at = qnnrt_json__blanks(r->at, r->end);
+    const unsigned char *at = qnnrt_json__gap(r->at, r->end);
     if (at == r->end || *at != '"' || !qnnrt_json__stands(at + 1, r->end, expected)) return 0;
     r->fresh = 0;
     r->value.text = (const char *)at + 1;
@@ -576,7 +584,7 @@ QNNRT_JSON_API int qnnrt_json_value_is(qnnrt_json_reader *r, const qnnrt_json_te
 
 QNNRT_JSON_API int qnnrt_json_value_u64(qnnrt_json_reader *r, uint64_t *out)
 {
-    const unsigned char *at = qnnrt_json__blanks(r->at, r->end), *first = at;
+    const unsigned char *at = qnnrt_json__gap(r->at, r->end), *first = at;
     uint64_t value = 0;
     *out = 0;
     while (at < r->end && (unsigned char)(*at - '0') <= 9) value = value * 10 + (uint64_t)(*at++ - '0');
@@ -774,7 +782,7 @@ typedef struct qnnrt_json__decimal {
     int64_t  exponent;
     int      more;                          /* digits that are not 0 follow those in w */
     int      negative;
-    const unsigned char *digits, *end;      /* from the first that is not 0, a point may be within */
+    const unsigned char *digits, *end;      /* of all, a point may be within; with more: from the first not 0 */
 } qnnrt_json__decimal;
 
 /* m * 2^exponent; the top bit of m is set, or m is 0. sticky: or a little more. */
@@ -789,38 +797,42 @@ enum { QNNRT_JSON__DIGITS_MAX = 800, QNNRT_JSON__EXPONENT_MAX = 1000000000 };
 /* Take a number apart; 0 when it is none. */
 static int qnnrt_json__take(const qnnrt_json_text *number, qnnrt_json__decimal *d)
 {
-    const unsigned char *at = (const unsigned char *)number->text, *end = at + number->bytes, *stop;
-    int64_t exponent = 0, point = 0;
-    int digits = 0, seen_point = 0, down = 0;
+    const unsigned char *at = (const unsigned char *)number->text, *end = at + number->bytes;
+    const unsigned char *start, *point = NULL;
+    int64_t exponent = 0;
+    int digits = 0, down = 0;
     memset(d, 0, sizeof(*d));
-    if (number->bytes == 0 || qnnrt_json__number(at, end, &stop) != end) return 0;
-    d->negative = *at == '-';
-    at += d->negative;
-    while (at < end && (*at == '0' || *at == '.')) {      /* zeros in front count for nothing */
-        if (*at == '.') seen_point = 1;
-        else if (seen_point) --point;
-        ++at;
-    }
-    d->digits = at;
-    for (; at < end && *at != 'e' && *at != 'E'; ++at) {
-        if (*at == '.') { seen_point = 1; continue; }
-        if (digits < 19) {
-            d->w = d->w * 10 + (uint64_t)(*at - '0');
-            digits += 1;
-            if (seen_point) --point;
+    if (at < end && *at == '-') d->negative = *at++ == '-';
+    for (start = at; at < end; ++at) {
+        unsigned digit = (unsigned)*at - '0';
+        if (digit > 9) {
+            if (*at != '.' || point != NULL) break;
+            point = at;
+        } else if (digits < 19) {
+            d->w = d->w * 10 + digit;
+            digits += d->w != 0;             /* zeros in front count for nothing */
         } else {
-            d->more |= *at != '0';
-            if (!seen_point) ++point;
+            d->more |= digit != 0;
+            d->exponent += 1;
         }
     }
+    if (point == NULL) point = at;
+    else if (at - point == 1) return 0;
+    else d->exponent -= at - point - 1;
+    if (point == start || (point - start > 1 && *start == '0')) return 0;
+    d->digits = start;
     d->end = at;
-    if (at < end) {
-        ++at;
-        if (*at == '-' || *at == '+') down = *at++ == '-';
-        for (; at < end; ++at)
-            if (exponent < QNNRT_JSON__EXPONENT_MAX) exponent = exponent * 10 + (*at - '0');
+    if (d->more) while (*d->digits == '0' || *d->digits == '.') ++d->digits;
+    if (at == end) return 1;
+    if (*at != 'e' && *at != 'E') return 0;
+    ++at;
+    if (at < end && (*at == '-' || *at == '+')) down = *at++ == '-';
+    if (at == end) return 0;
+    for (; at < end; ++at) {
+        if ((unsigned char)(*at - '0') > 9) return 0;
+        if (exponent < QNNRT_JSON__EXPONENT_MAX) exponent = exponent * 10 + (*at - '0');
     }
-    d->exponent = point + (down ? -exponent : exponent);
+    d->exponent += down ? -exponent : exponent;
     return 1;
 }
 
