@@ -771,8 +771,8 @@ QNNRT_JSON_API size_t qnnrt_json_copy(const qnnrt_json_text *text, char *out)
      1. |e| <= 27: 5^e fits a word, so product and quotient are exact integers of two words;
      2. a table of powers rounded to 64 bits: an answer with a known error, taken when no
         rounding boundary lies within that error;
-     3. long integers: exact for anything. Digits beyond the 800th cannot decide (767 are
-        enough for float64) and count as "something more".
+     3. long integers, compared with that boundary: exact for anything. Digits beyond the 800th
+        cannot decide (767 are enough for float64) and count as "something more".
    Needs: >>config >>text     Knows nothing of: readers
    ===================================================================================== */
 
@@ -1014,13 +1014,6 @@ static void qnnrt_json__big_shift(qnnrt_json__big *n, uint32_t bits)       /* n 
     qnnrt_json__big_times(n, 1u << bits % 32, 0);
 }
 
-static int32_t qnnrt_json__big_bits(const qnnrt_json__big *n)
-{
-    return n->count == 0 ? 0
-                         : (int32_t)n->count * 32 -
-                               (qnnrt_json__zeros((uint64_t)n->limb[n->count - 1]) - 32);
-}
-
 static int qnnrt_json__big_compare(const qnnrt_json__big *a, const qnnrt_json__big *b)
 {
     uint32_t i;
@@ -1069,32 +1062,23 @@ static int64_t qnnrt_json__big_digits(const qnnrt_json__decimal *d, qnnrt_json__
     return exponent;
 }
 
-/* Way 3: n / 10^k bit by bit. w is not 0, and the exponent is one that a float64 can have. */
-static QNNRT_JSON__APART void qnnrt_json__slow(const qnnrt_json__decimal *d, qnnrt_json__binary *out)
+/* Way 3: is the number below (negative), at (0) or above h * 2^power? The two are close together. */
+static QNNRT_JSON__APART int qnnrt_json__against(const qnnrt_json__decimal *d, uint64_t h, int64_t power)
 {
-    qnnrt_json__big n, divisor;
-    int64_t exponent = qnnrt_json__big_digits(d, &n, &out->sticky);
-    int32_t shift, i;
-    divisor.count = 1;
-    divisor.limb[0] = 1;
+    qnnrt_json__big n, boundary;
+    int more, order;
+    int64_t exponent = qnnrt_json__big_digits(d, &n, &more);
+    boundary.count = 2;
+    boundary.limb[0] = (uint32_t)h;
+    boundary.limb[1] = (uint32_t)(h >> 32);
+    if (boundary.limb[1] == 0) boundary.count = 1;
     if (exponent >= 0) qnnrt_json__big_power(&n, (uint32_t)exponent);
-    else qnnrt_json__big_power(&divisor, (uint32_t)-exponent);
-    /* Equal lengths: the quotient is between 1/2 and 2. */
-    shift = qnnrt_json__big_bits(&divisor) - qnnrt_json__big_bits(&n);
-    if (shift > 0) qnnrt_json__big_shift(&n, (uint32_t)shift);
-    else qnnrt_json__big_shift(&divisor, (uint32_t)-shift);
-    out->m = 0;
-    out->exponent = exponent - shift - 63;
-    for (i = 0; i < 64; ++i) {
-        out->m <<= 1;
-        if (qnnrt_json__big_compare(&n, &divisor) >= 0) {
-            qnnrt_json__big_minus(&n, &divisor);
-            out->m |= 1;
-        }
-        qnnrt_json__big_times(&n, 2, 0);
-    }
-    out->sticky |= n.count != 0;
-    qnnrt_json__normalize(out);      /* by one bit at most, whose value is part of sticky */
+    else qnnrt_json__big_power(&boundary, (uint32_t)-exponent);
+    power -= exponent;                       /* of 10^exponent, 2^exponent is left */
+    if (power > 0) qnnrt_json__big_shift(&boundary, (uint32_t)power);
+    else qnnrt_json__big_shift(&n, (uint32_t)-power);
+    order = qnnrt_json__big_compare(&n, &boundary);
+    return order != 0 ? order : more;
 }
 
 /* b = b * m * 2^exponent, cut to 64 bits; both have their top bit set. */
@@ -1114,7 +1098,7 @@ static uint64_t qnnrt_json__nearest(const qnnrt_json__decimal *d, int bits, int6
 {
     qnnrt_json__binary b, five;
     uint64_t kept;
-    int sure, step, rest;
+    int sure, step, rest, side;
     *exponent = least;
     if (d->w == 0 || d->exponent < -363) return 0;              /* 10^19 of them: under 2^-1075 */
     if (d->exponent > 309) { *exponent = 4000; return 1; }
@@ -1135,8 +1119,10 @@ static uint64_t qnnrt_json__nearest(const qnnrt_json__decimal *d, int bits, int6
     qnnrt_json__scale(&b, five.m, five.exponent);
     kept = qnnrt_json__round(&b, bits, least, d->more ? 80 : 8, exponent, &sure);
     if (sure) return kept;
-    qnnrt_json__slow(d, &b);
-    return qnnrt_json__round(&b, bits, least, 0, exponent, &sure);
+    /* Only the boundary half a unit above `kept` is that near. */
+    kept = *exponent - b.exponent >= 64 ? 0 : b.m >> (*exponent - b.exponent);
+    side = qnnrt_json__against(d, kept * 2 + 1, *exponent - 1);
+    return kept + (uint64_t)(side > 0 || (side == 0 && (kept & 1) != 0));
 }
 
 static uint64_t qnnrt_json__f64_bits(const qnnrt_json__decimal *d)
@@ -1178,6 +1164,10 @@ QNNRT_JSON_API int qnnrt_json_f32(const qnnrt_json_text *number, float *out)
     uint32_t bits;
     *out = 0;
     if (!qnnrt_json__take(number, &d)) return 0;
+    if (d.exponent == 0 && d.w > 0 && d.w < (UINT64_C(1) << 24)) {      /* exact as it is */
+        *out = d.negative ? -(float)d.w : (float)d.w;
+        return 1;
+    }
     bits = qnnrt_json__f32_bits(&d);
     memcpy(out, &bits, sizeof(*out));
     return (bits >> 23 & 0xFF) != 0xFF;
