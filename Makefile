@@ -22,10 +22,11 @@ QNN_RELEASES  ?= 2.47 2.51
 TEST_RELEASES ?= 2.47 2.51
 ALL_RELEASES  := 2.47 2.48 2.49 2.50 2.51
 
-# Each build option of the header once, for `make silent`.
-CONFIG_MACROS ?= QNNRT_STATIC QNNRT_API=extern QNNRT_LOG_SLOTS=1 QNNRT_NO_ERROR_TEXT
+# Each build option of the headers once, for `make silent`.
+CONFIG_MACROS ?= QNNRT_STATIC QNNRT_API=extern QNNRT_LOG_SLOTS=1 QNNRT_NO_ERROR_TEXT QNNRT_NO_JSON
+JSON_MACROS   ?= QNNRT_JSON_STATIC QNNRT_JSON_API=extern
 # Tests that compile as C++11 too: tests/test_<name>.c.
-CXX_TESTS ?= wire run oom quant plan
+CXX_TESTS ?= wire run oom quant plan codes json
 # Tests that are of no use in the ASan or in the aarch64 configuration.
 NOT_ASAN_TESTS    ?=
 NOT_AARCH64_TESTS ?=
@@ -37,7 +38,7 @@ endif
 
 # ---- what there is --------------------------------------------------------------------------------
 
-HEADERS  := qnnrt.h $(wildcard qnnrt_json.h tools/*.h tests/*.h tests/fake/*.h tests/real/*.h tests/bench/*.h)
+HEADERS  := qnnrt.h $(wildcard qnnrt_json.h tools/*.h tests/*.h tests/fuzz/*.h tests/fake/*.h tests/real/*.h tests/bench/*.h)
 TOOLS    := $(patsubst tools/%.c,$(B)/%,$(wildcard tools/*.c))
 # An example that says it is not linked yet is compiled only.
 EXAMPLES_OBJECT_ONLY ?= 03_compose
@@ -159,22 +160,37 @@ $(eval $(call test_rules,asan,$$(ASAN_CC) -std=c99 -O1 -g $(SANITIZE),$(B)/fake,
 $(eval $(call test_rules,c++11,$$(CXX) -x c++ -std=c++11 -O1 -g,$(B)/fake,$$(CPPFLAGS) $$(CXXFLAGS),$$(LDFLAGS)))
 $(eval $(call test_rules,aarch64,$$(AARCH64_CC) -std=c99 -O2 -g,$(B)/aarch64/fake,,))
 
-# The fuzzer's corpus, replayed without libFuzzer; `make fuzz` runs it for real.
+$(B)/json_check: tests/json_check.c $(DEPS)
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=c99 $(OPT) -g $(WARN) $(TEST_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LDFLAGS)
+
+# tests/fuzz/fuzz_<name>.c, its inputs in tests/fuzz/corpus/<name>/, words for it in <name>.dict. test
+# replays the inputs without libFuzzer; `make fuzz` runs it for real, on a work corpus of its own.
+FUZZERS    := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ       ?= $(FUZZERS)
+TIME       ?= 600
+FUZZ_LEN   ?= 4096
 FUZZ_FLAGS := $(WARN) $(TEST_CPPFLAGS) -g -O1
-$(B)/asan/fuzz_meta: tests/fuzz/fuzz_meta.c $(DEPS)
+$(B)/asan/fuzz_%: tests/fuzz/fuzz_%.c $(DEPS)
 	$(call say,CC)
 	@mkdir -p $(@D)
 	$(Q)$(ASAN_CC) -std=c99 $(SANITIZE) $(FUZZ_FLAGS) -DFUZZ_REPLAY -DTEST_FAKE_LIB='"$(B)/fake/libQnnFake.so"' -o $@ $< $(TEST_LIBS)
 
-TIME ?= 600
+$(B)/fuzz/libQnnFake.so: tests/fake/fake_qnn.c $(DEPS)
+	$(call say,CLANG)
+	@mkdir -p $(@D)
+	$(Q)clang -std=c99 $(SANITIZE) -fsanitize=fuzzer-no-link $(FUZZ_FLAGS) -fPIC -shared -o $@ $<
+
+$(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(B)/fuzz/libQnnFake.so $(DEPS)
+	$(call say,CLANG)
+	$(Q)clang -std=c99 $(SANITIZE) -fsanitize=fuzzer $(FUZZ_FLAGS) -DTEST_FAKE_LIB='"$(B)/fuzz/libQnnFake.so"' -o $@ $< $(TEST_LIBS)
+
+fuzz_run = mkdir -p $(B)/fuzz/$(1) && $(B)/fuzz/fuzz_$(1) $(patsubst %,-dict=%,$(wildcard tests/fuzz/$(1).dict)) -max_len=$(FUZZ_LEN) \
+           -max_total_time=$(TIME) -print_final_stats=1 -artifact_prefix=$(B)/fuzz/$(1)- $(B)/fuzz/$(1) tests/fuzz/corpus/$(1)
 .PHONY: fuzz
-fuzz: $(DEPS)   ## hostile metadata for TIME seconds (default 600): needs clang with libFuzzer
-	@mkdir -p $(B)/fuzz/corpus
-	clang -std=c99 $(SANITIZE) -fsanitize=fuzzer-no-link $(FUZZ_FLAGS) -fPIC -shared -o $(B)/fuzz/libQnnFake.so tests/fake/fake_qnn.c
-	clang -std=c99 $(SANITIZE) -fsanitize=fuzzer $(FUZZ_FLAGS) -DTEST_FAKE_LIB='"$(B)/fuzz/libQnnFake.so"' -o $(B)/fuzz/fuzz_meta \
-	    tests/fuzz/fuzz_meta.c $(TEST_LIBS)
-	$(B)/fuzz/fuzz_meta -dict=tests/fuzz/fake.dict -max_len=4096 -max_total_time=$(TIME) -print_final_stats=1 \
-	    -artifact_prefix=$(B)/fuzz/ $(B)/fuzz/corpus tests/fuzz/corpus/meta
+fuzz: $(FUZZ:%=$(B)/fuzz/fuzz_%)   ## hostile input for TIME seconds (default 600) each, or FUZZ=json alone: needs clang with libFuzzer
+	$(foreach f,$(FUZZ),$(call fuzz_run,$f) &&) :
 
 SYMBOL_FLAGS := -std=c99 -O2 -U_FORTIFY_SOURCE -fno-stack-protector -DQNNRT_IMPLEMENTATION -x c
 $(B)/symbols/qnnrt.o: qnnrt.h $(B)/.flags
@@ -196,13 +212,13 @@ $(B)/oracle_%.txt: tests/oracle_%.py
 HAVE_AARCH64 = $(if $(TEST_AARCH64),$(shell command -v $(AARCH64_CC) 2>/dev/null))
 
 .PHONY: test-programs
-test-programs: all $(FAKES:%=$(B)/fake/%) $(B)/symbols/qnnrt.o $(B)/symbols/qnnrt_static.o \
+test-programs: all $(B)/json_check $(FAKES:%=$(B)/fake/%) $(B)/symbols/qnnrt.o $(B)/symbols/qnnrt_static.o \
     $(ORACLES:%=$(B)/oracle_%.txt) $(TESTS:%=$(B)/c99/test_%) $(REAL:%=$(B)/c99/real_%) \
-    $(ASAN_TESTS:%=$(B)/asan/test_%) $(B)/asan/fuzz_meta $(REAL:%=$(B)/asan/real_%) $(CXX_TESTS:%=$(B)/c++11/test_%) \
+    $(ASAN_TESTS:%=$(B)/asan/test_%) $(FUZZERS:%=$(B)/asan/fuzz_%) $(REAL:%=$(B)/asan/real_%) $(CXX_TESTS:%=$(B)/c++11/test_%) \
     $(if $(HAVE_AARCH64),$(FAKES:%=$(B)/aarch64/fake/%) $(AARCH64_TESTS:%=$(B)/aarch64/test_%) $(REAL:%=$(B)/aarch64/real_%))
 
 # The list for tests/run.sh: label, seconds, command.
-SILENT  := sh tests/silent.sh qnnrt.h $(CONFIG_MACROS)
+SILENT  := sh tests/silent.sh qnnrt.h $(CONFIG_MACROS) qnnrt_json.h $(JSON_MACROS)
 SYMBOLS := sh tests/symbols.sh qnnrt.h $(B)/symbols/qnnrt.o $(B)/symbols/qnnrt_static.o $(if $(wildcard tools/qnnrt-run.c),$(B)/qnnrt-run)
 ASAN_ENV := UBSAN_OPTIONS=print_stacktrace=1
 LIST     := $(B)/tests.list
@@ -213,7 +229,7 @@ define make_list
   $(foreach t,$(TESTS),echo "c99/test_$t $(LIMIT) $(call oracle_env,$t)$(B)/c99/test_$t";) \
   $(foreach t,$(CXX_TESTS),echo "c++11/test_$t $(LIMIT) $(call oracle_env,$t)$(B)/c++11/test_$t";) \
   $(foreach t,$(ASAN_TESTS),echo "asan/test_$t $(LIMIT_ASAN) $(ASAN_ENV) $(call oracle_env,$t)$(B)/asan/test_$t";) \
-  echo "asan/fuzz_meta $(LIMIT_ASAN) $(ASAN_ENV) $(B)/asan/fuzz_meta tests/fuzz/corpus/meta/*"; \
+  $(foreach f,$(FUZZERS),echo "asan/fuzz_$f $(LIMIT_ASAN) $(ASAN_ENV) $(B)/asan/fuzz_$f tests/fuzz/corpus/$f/*";) \
   $(foreach t,$(filter %.sh,$(SCRIPTS)),echo "script/$(notdir $t) $(LIMIT) sh $t";) \
   if command -v $(PYTHON) >/dev/null 2>&1; then :; $(foreach t,$(filter %.py,$(SCRIPTS)),echo "script/$(notdir $t) $(LIMIT) $(PYTHON) $t";) \
   else :; $(foreach t,$(filter %.py,$(SCRIPTS)),echo "script/$(notdir $t) skip python3 is missing";) fi; \
@@ -256,7 +272,7 @@ test-all:   ## test, with all five releases and the aarch64 build under qemu
 	@$(MAKE) test TEST_RELEASES='$(ALL_RELEASES)' TEST_AARCH64=1
 
 .PHONY: silent
-silent:   ## compile the header alone in every combination that must give no warning
+silent:   ## compile each header alone in every combination that must give no warning
 	@$(SILENT)
 
 .PHONY: symbols

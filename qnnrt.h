@@ -57,7 +57,7 @@
                               define this, or QNNRT_API with hidden visibility, or two copies meet
        QNNRT_API              replaces the storage and export prefix of all functions
        QNNRT_LOG_SLOTS        backends that can log at one time, 1 to 16 (default 8)
-       QNNRT_NO_ERROR_TEXT    drops symbols, causes and fixes of vendor codes (about 9 KB)
+       QNNRT_NO_ERROR_TEXT    drops what is known about vendor codes and log lines (59 KB)
        QNNRT_NO_JSON          metadata comes from libQnnSystem.so only; qnnrt_json.h is not needed
        QNNRT_COMPOSE          declares graph building; its implementation is not in this version
 
@@ -65,15 +65,27 @@
 
    Opening a folder
        qnnrt_open() takes a folder and finds the context binaries in it, in this order of names:
+           "ctx-bins" of genie_config.json shards in that order; plain names of files in the folder
            forward_<i>.bin                 shards 0 .. n-1 of one model, numeric order, no gaps
            <anything>_<i>_of_<n>.bin       shards 1 .. n of one model
            *.bin                           what is a context binary, in natural order; files that
                                            are something else are skipped, with a line in the log
        Only the files of the first kind that is there are used. Instead of a folder, desc.files
        names files or memory blocks. A file may begin with ExecuTorch's 256-byte header.
-       Metadata (graphs, tensors, encodings) comes from libQnnSystem.so.
        With desc.keep_going a shard that fails is reported in its qnnrt_context_info and the rest
        loads.
+
+   Metadata
+       What graphs and tensors there are, with ids, dims and encodings, is in the binary, and
+       libQnnSystem.so reads it. Where that library is not at hand, the text that the SDK's
+       qnn-context-binary-utility prints serves as well: <name>_json.json beside <name>.bin
+       (forward_0_json.json for forward_0.bin), or desc.files[i].json_path. Without the SDK the text
+       is made by
+           qnnrt-run inspect model_dir --json_file model_dir/
+       Either source stands alone. When both are there they must tell the same: a graph, tensor, id,
+       direction, dtype, dimension or encoding (float32 bit by bit) that differs is an error with
+       both values, because text of another build fails late and says little. desc.metadata chooses
+       one. Other *.json in the folder is not looked at.
 
    Looking inside
        desc.inspect reads without a backend. What are my tensors called?
@@ -151,6 +163,8 @@
        tensor, what was expected and found, the vendor's code with its symbol, likely cause and fix,
        and the first error that the library logged meanwhile (the first one is the cause; later ones
        are echoes). Closing and destroying give a result only; the log hook has the reason.
+       qnnrt_explain() looks up a code, a symbol or a line of a log; from a shell:
+           qnnrt-run explain 0x1388
 
    Closing
        Runs, then mems, plans, made pipelines, models, backends: whatever uses another goes first.
@@ -186,9 +200,10 @@
        DSP.
 
    ROOMS (search for the tag)
-       >>config >>os >>size >>sort >>mem >>err >>log >>codes >>dtype >>quant >>plan   the floor
-       >>abi >>names >>library >>table >>htp >>system                               the vendor's
-       >>record >>read_json >>backend >>context
+       >>config >>os >>size >>sort >>mem >>err >>log >>lines >>codes >>dtype >>quant
+       >>plan                                                                       the floor
+       >>abi >>names >>library >>table >>htp >>system >>record >>read_json >>backend
+       >>context                                                                    the vendor's
        >>scan >>pipeline >>model >>place >>run >>public                             ours
 */
 #ifndef QNNRT_H
@@ -261,9 +276,34 @@ typedef struct qnnrt_error {
 QNNRT_API const char *qnnrt_result_name(qnnrt_result result);
 QNNRT_API const char *qnnrt_result_text(qnnrt_result result);
 
-/* "QNN_CONTEXT_ERROR_INVALID_ARGUMENT" for a vendor code (the low 16 bits count), or NULL when
-   unknown or built with QNNRT_NO_ERROR_TEXT. */
+/* "QNN_CONTEXT_ERROR_INVALID_ARGUMENT" for a vendor code (the low 16 bits count), "QNN_SUCCESS" for
+   0, or NULL when unknown or built with QNNRT_NO_ERROR_TEXT. */
 QNNRT_API const char *qnnrt_vendor_code_name(uint64_t vendor_code);
+
+/* What is known about an answer of the vendor's libraries, or about a line that they log. All of it
+   is constant. */
+typedef struct qnnrt_explanation {
+    uint32_t    code;        /* low 16 bits of the answer; whole for FastRPC's, such as 0x80000406.
+                                Of a line: the answer that it comes with, or 0 */
+    const char *symbol;      /* "QNN_CONTEXT_ERROR_INVALID_ARGUMENT", "" when there is none */
+    const char *text;        /* the pieces of a line that lead here, with " ... " between them;
+                                NULL: the entry of a code */
+    const char *meaning;     /* one sentence */
+    const char *causes[4];   /* most likely first, up to a NULL; none: nothing more is known */
+    const char *fix;
+} qnnrt_explanation;
+
+/* What a vendor code, or a text that has to do with one, means; NULL when it is not known or built
+   with QNNRT_NO_ERROR_TEXT.
+
+   text    a decimal or hexadecimal code ("5000", "0x1388"), a symbol, or what was logged, pasted
+           as it is: of several lines the first that is known counts. Case does not matter
+
+   qnnrt_explanation_get() gives all entries, those of codes first and ascending, then those of
+   lines; NULL behind the last. */
+QNNRT_API const qnnrt_explanation *qnnrt_explain_code(uint64_t vendor_code);
+QNNRT_API const qnnrt_explanation *qnnrt_explain(const char *text);
+QNNRT_API const qnnrt_explanation *qnnrt_explanation_get(size_t index);
 
 /* Version of the implementation that was linked, "0.1.0". */
 QNNRT_API const char *qnnrt_version(void);
@@ -1315,6 +1355,11 @@ static uint32_t qnnrt__os_load(const uint32_t *number)
     return __atomic_load_n(number, __ATOMIC_RELAXED);
 }
 
+static void qnnrt__os_store(uint32_t *number, uint32_t value)
+{
+    __atomic_store_n(number, value, __ATOMIC_RELAXED);
+}
+
 /* =====================================================================================
    SIZES                                                                           >>size
    Checked arithmetic. Every size, count or offset that comes from a file or a caller goes
@@ -1626,6 +1671,22 @@ static qnnrt_result qnnrt__fail_memory(qnnrt_error *err, const char *what)
     return qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for %s", what);
 }
 
+/* A text without a way out gets the general one of its result. Answers the result. */
+static qnnrt_result qnnrt__err_way_out(qnnrt_error *err, qnnrt_result result)
+{
+    const char *fix = result == QNNRT_E_IO     ? "check that it exists and that this process may read it"
+                    : result == QNNRT_E_FORMAT ? "copy the file again from where it was made, and compare"
+                                                 " sizes or hashes; else make it again"
+                    : result == QNNRT_E_LIMIT  ? "if the model is meant to be that large, raise the named"
+                                                 " field of desc.limits; else split it into shards"
+                    : result == QNNRT_E_MISMATCH ? "take all files of the model from one build"
+                    : result == QNNRT_E_MEMORY ? "close what is not needed, or run the model in shards"
+                                               : NULL;
+    if (err != NULL && fix != NULL && strstr(err->text, "what helps") == NULL)
+        qnnrt__err_add(err, "\n  what helps: %s", fix);
+    return result;
+}
+
 /* =====================================================================================
    LOG                                                                              >>log
    Lines of the vendor and of our own to the host's hook, and the last of the vendor's kept
@@ -1634,20 +1695,27 @@ static qnnrt_result qnnrt__fail_memory(qnnrt_error *err, const char *what)
    Needs: >>config >>os >>err     Knows nothing of: backends, codes
    ===================================================================================== */
 
-enum { QNNRT__LOG_LINES = 24, QNNRT__LOG_CHARS = 256, QNNRT__LOG_SHOWN = 7 };
+/* Kept of each call: its first lines, of which one tells the cause, and its last ones. */
+enum { QNNRT__LOG_FIRST = 8, QNNRT__LOG_LAST = 16, QNNRT__LOG_LINES = 24, QNNRT__LOG_CHARS = 256,
+       QNNRT__LOG_SHOWN = 7 };
 
 typedef struct qnnrt__log_line {
-    uint32_t level;
+    uint32_t level, number;
     char     text[QNNRT__LOG_CHARS];
 } qnnrt__log_line;
+
+typedef struct qnnrt__log_count {
+    uint32_t lines;                             /* errors and warnings since the process began */
+    uint32_t begin;                             /* as it was when the last call began */
+} qnnrt__log_count;
 
 typedef struct qnnrt__log_slot {
     int             lock;
     int             used;
     qnnrt_hooks     hooks;
     qnnrt_log_level level;
-    uint32_t        count;                      /* errors and warnings since the process began */
-    qnnrt__log_line lines[QNNRT__LOG_LINES];    /* the last of them, a ring */
+    qnnrt__log_count count;
+    qnnrt__log_line lines[QNNRT__LOG_LINES];    /* see qnnrt__log_place() */
 } qnnrt__log_slot;
 
 static qnnrt__log_slot qnnrt__log_slots[QNNRT_LOG_SLOTS];
@@ -1666,6 +1734,14 @@ static void qnnrt__log(const qnnrt_hooks *hooks, qnnrt_log_level level, const ch
     va_end(args);
     qnnrt__err_clean(line);
     (hooks->log)(hooks->log_user, level, room, vendor_code, line);
+}
+
+/* Where line `number` is kept, when the call under way began with line `begin`. */
+static uint32_t qnnrt__log_place(uint32_t number, uint32_t begin)
+{
+    uint32_t at = number - begin;
+    return at < QNNRT__LOG_FIRST ? at
+                                 : QNNRT__LOG_FIRST + (at - QNNRT__LOG_FIRST) % QNNRT__LOG_LAST;
 }
 
 /* One line of the vendor. The format is the vendor library's, which is trusted; what it prints may
@@ -1690,10 +1766,13 @@ static void qnnrt__log_take(qnnrt__log_slot *slot, const char *format, uint32_t 
     hooks = slot->hooks;
     pass = level <= (uint32_t)slot->level;
     if (used && text[0] != '\0' && level <= QNNRT_LOG_WARN) {
-        qnnrt__log_line *kept = &slot->lines[slot->count % QNNRT__LOG_LINES];
+        uint32_t number = slot->count.lines;
+        qnnrt__log_line *kept =
+            &slot->lines[qnnrt__log_place(number, qnnrt__os_load(&slot->count.begin))];
         kept->level = level;
+        kept->number = number;
         memcpy(kept->text, text, strlen(text) + 1);
-        slot->count += 1;
+        qnnrt__os_store(&slot->count.lines, number + 1);
     }
     qnnrt__os_unlock(&slot->lock);
     if (used && pass && hooks.log != NULL)
@@ -1751,232 +1830,1246 @@ static void qnnrt__log_close(int index)
     qnnrt__os_unlock(&qnnrt__log_slots[index].lock);
 }
 
-/* Number of the next line: lines from here on belong to the call that begins now. */
-static uint32_t qnnrt__log_mark(int index)
+/* A call begins: lines from the answered number on belong to it. With two calls at a time on one
+   backend, which the manual does not allow without locks, lines may be missed but never mixed up. */
+static uint32_t qnnrt__log_begin(qnnrt__log_count *count)
 {
-    return index < 0 ? 0 : qnnrt__os_load(&qnnrt__log_slots[index].count);
+    uint32_t lines = qnnrt__os_load(&count->lines);
+    qnnrt__os_store(&count->begin, lines);
+    return lines;
 }
 
-/* Append what the vendor logged since a mark: the first error (else the first warning) as the
-   likely cause, then a few lines around it. Copied under the lock, written after it. */
-static void qnnrt__log_report(int index, uint32_t mark, qnnrt_error *err)
+static uint32_t qnnrt__log_mark(int index)
 {
+    return index < 0 ? 0 : qnnrt__log_begin(&qnnrt__log_slots[index].count);
+}
+
+/* What the vendor logged since a mark, in order. */
+typedef struct qnnrt__log_part {
     qnnrt__log_line lines[QNNRT__LOG_LINES];
-    uint32_t count, from, first, i;
-    if (index < 0 || err == NULL) return;
-    qnnrt__os_lock(&qnnrt__log_slots[index].lock);
-    count = qnnrt__log_slots[index].count;
-    memcpy(lines, qnnrt__log_slots[index].lines, sizeof(lines));
-    qnnrt__os_unlock(&qnnrt__log_slots[index].lock);
-    from = count - mark > QNNRT__LOG_LINES ? count - QNNRT__LOG_LINES : mark;
-    if (from == count) return;
-    for (first = from; first < count && lines[first % QNNRT__LOG_LINES].level != QNNRT_LOG_ERROR;)
-        ++first;
-    if (first == count) first = from;
-    qnnrt__err_add(err, "\n  the library logged first, as %s: %s",
-                   lines[first % QNNRT__LOG_LINES].level == QNNRT_LOG_ERROR ? "an error"
-                                                                            : "a warning",
-                   lines[first % QNNRT__LOG_LINES].text);
-    /* Then the last lines; what lies between is left out. */
-    i = count - from > QNNRT__LOG_SHOWN ? count - QNNRT__LOG_SHOWN : from;
-    if (i > first + 1) qnnrt__err_add(err, "\n  ...");
-    for (; i < count; ++i)
-        if (i != first)
-            qnnrt__err_add(err, "\n  and %s: %s", i < first ? "before" : "then",
-                           lines[i % QNNRT__LOG_LINES].text);
+    uint32_t        count;
+    uint32_t        gap;                        /* lines are missing before this one; 0: none are */
+    uint32_t        first;                      /* the one to be shown first */
+    int             likely;                     /* and it is the likely cause */
+} qnnrt__log_part;
+
+/* The first error is the likely cause, else the first warning stands in its place. */
+static void qnnrt__log_copy(int index, uint32_t mark, qnnrt__log_part *part)
+{
+    qnnrt__log_slot *slot = &qnnrt__log_slots[index < 0 ? 0 : index];
+    uint32_t number, behind, begin;
+    part->count = part->gap = part->first = 0;
+    part->likely = 0;
+    if (index < 0) return;
+    qnnrt__os_lock(&slot->lock);
+    behind = slot->count.lines;
+    begin = qnnrt__os_load(&slot->count.begin);
+    for (number = mark; number != behind; ++number) {
+        const qnnrt__log_line *line;
+        if (number - mark == QNNRT__LOG_FIRST && behind - number > QNNRT__LOG_LAST) {
+            number = behind - QNNRT__LOG_LAST;
+            part->gap = part->count;
+        }
+        line = &slot->lines[qnnrt__log_place(number, begin)];
+        if (line->number == number && part->count < QNNRT__LOG_LINES)
+            part->lines[part->count++] = *line;
+    }
+    qnnrt__os_unlock(&slot->lock);
+    while (part->first < part->count && part->lines[part->first].level != QNNRT_LOG_ERROR)
+        ++part->first;
+    part->likely = part->first < part->count;
+    if (!part->likely) part->first = 0;
+}
+
+/* Append the line to be shown first, then the last ones; what lies between is left out. */
+static void qnnrt__log_report(const qnnrt__log_part *part, qnnrt_error *err)
+{
+    uint32_t i = 0;
+    if (part->count == 0) return;
+    qnnrt__err_add(err, "\n  the library logged first, %s: %s",
+                   part->likely ? "the likely cause" : "not as a cause",
+                   part->lines[part->first].text);
+    if (part->count > QNNRT__LOG_SHOWN) i = part->count - QNNRT__LOG_SHOWN;
+    if (i > part->first + 1 || (part->gap > 0 && part->gap <= i)) qnnrt__err_add(err, "\n  ...");
+    for (; i < part->count; ++i)
+        if (i != part->first)
+            qnnrt__err_add(err, "\n  and %s: %s", i < part->first ? "before" : "then",
+                           part->lines[i].text);
+}
+
+/* =====================================================================================
+   LOG LINES                                                                      >>lines
+   What the vendor's libraries log when something is wrong, and what it turned out to be.
+   An answer says little (0x1388 has five causes); the first line logged says which it is.
+   Source: provoking each on the genuine libraries (tests/real/errors.c) and field reports.
+   Needs: >>config     Knows nothing of: codes in a text, errors, who asks
+   ===================================================================================== */
+
+#ifndef QNNRT_NO_ERROR_TEXT
+/* Letters of either case count as the same. */
+static char qnnrt__lines_lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+/* Where `length` characters of `piece` begin in the line at `text`, whatever their case; NULL when
+   they do not before its end. */
+static const char *qnnrt__lines_find(const char *text, const char *piece, size_t length)
+{
+    for (; *text != '\0' && *text != '\n'; ++text) {
+        size_t i = 0;
+        while (i < length && text[i] != '\0' &&
+               qnnrt__lines_lower(text[i]) == qnnrt__lines_lower(piece[i])) ++i;
+        if (i == length) return text;
+    }
+    return NULL;
+}
+
+/* Looked through from the top, and the first that matches counts: what says more stands before what
+   says less. " ... " stands for numbers and names that differ. */
+static const qnnrt_explanation qnnrt__lines_table[] = {
+
+    /* Executing. */
+
+    { 6004, "QNN_GRAPH_ERROR_INVALID_TENSOR", "Expected Tensor ID ... not found",
+      "The graph has a tensor with this id, and none of those passed to it has.",
+      { "tensor ids, or their number, were taken from another build of the model, such as a JSON "
+        "file beside a newer binary",
+        "inputs and outputs are swapped, or one is left out" },
+      "take ids, dims and types from the metadata of the very binary that is loaded" },
+    { 6004, "QNN_GRAPH_ERROR_INVALID_TENSOR", "clientBuf is null",
+      "A tensor was passed without memory.",
+      { "the tensor was never bound",
+        "its size is 0: a dimension of 0, a dynamic one, or an element type of unknown size" },
+      "bind every input and output; look at the tensor's dims and dtype" },
+    { 6004, "QNN_GRAPH_ERROR_INVALID_TENSOR", "dataSize == 0",
+      "A tensor was passed with memory of 0 bytes.",
+      { "its size was computed as 0: a dimension of 0, a dynamic one, or an element type of "
+        "unknown size" },
+      "look at the tensor's dims and dtype; the size is the number of elements times theirs" },
+    { 6004, "QNN_GRAPH_ERROR_INVALID_TENSOR", "Tensor ID ... incompatible",
+      "A tensor was passed with other dimensions than the graph was built with.",
+      { "the shape belongs to another build, or to another batch or sequence length" },
+      "pass the dims that the metadata gives, or none at all" },
+    { 6004, "QNN_GRAPH_ERROR_INVALID_TENSOR", "Tensor ID ... mismatch",
+      "A tensor was passed with other dimensions than the graph was built with.",
+      { "the shape belongs to another build, or to another batch or sequence length" },
+      "pass the dims that the metadata gives, or none at all" },
+    { 6004, "QNN_GRAPH_ERROR_INVALID_TENSOR", "Number of tensors mismatch",
+      "More or fewer tensors were passed than the graph has.",
+      { "an input is given twice or left out, or the list is that of another graph" },
+      "pass each input and output of the metadata once" },
+    { 6004, "QNN_GRAPH_ERROR_INVALID_TENSOR", "No memHandle provided",
+      "A tensor claims registered memory and names none.",
+      { "its memType is MEMHANDLE while memRegister failed or was never called" },
+      "register the memory and check the answer, or pass plain memory (memType RAW)" },
+    { 6000, "QNN_GRAPH_ERROR_INVALID_ARGUMENT", "No inputs provided",
+      "Execute was called without inputs.",
+      { "the list of inputs is empty: the metadata was not read, or is another graph's" },
+      "pass every input of the metadata" },
+    { 6000, "QNN_GRAPH_ERROR_INVALID_ARGUMENT", "No outputs provided",
+      "Execute was called without outputs.",
+      { "the list of outputs is empty: the metadata was not read, or is another graph's" },
+      "pass every output of the metadata" },
+    { 6000, "QNN_GRAPH_ERROR_INVALID_ARGUMENT", "fail to find profile object",
+      "The profile handle that was passed does not exist.",
+      { "it was freed, or belongs to another backend" },
+      "create a profile on this backend, or pass none" },
+    { 9000, "QNN_SIGNAL_ERROR_SIGNAL_IN_USE", "signal[ ... doesn't exist",
+      "The signal handle that was passed does not exist.",
+      { "it was freed, or belongs to another backend" },
+      "create a signal on this backend, or pass none" },
+    { 6033, "QNN_GRAPH_ERROR_TIMED_OUT", "Execute Aborted due to timeout",
+      "The graph did not finish in the time that it was given.",
+      { "the NPU is busy with other work, or clocked down",
+        "the time-out is shorter than one run of the graph" },
+      "raise the time-out, or the priority and the power settings" },
+    { 6031, "QNN_GRAPH_ERROR_ABORTED", "Execute Aborted due to user triggered abort",
+      "The program itself ended this execute through a signal.",
+      { "signalTrigger was called on the signal that execute was given" },
+      "nothing is broken; execute again" },
+    { 6031, "QNN_GRAPH_ERROR_ABORTED", "VTCM yield re-acquire failure",
+      "The graph gave up its fast memory to another one and did not get it back.",
+      { "a graph of higher priority, perhaps of another process, holds the VTCM" },
+      "execute again; give contexts that run side by side the same priority" },
+    { 1100, "QNN_COMMON_ERROR_GENERAL", "match allocated VTCM pointer",
+      "The x86-64 emulator is set up for another NPU generation than this graph's.",
+      { "contexts for two generations (v68, v75) are loaded in this process; the last ones run" },
+      "close one model before the other is opened; on a device this does not happen" },
+    { 6023, "QNN_GRAPH_ERROR_GRAPH_NOT_FINALIZED", "was not finalized",
+      "The graph is still being built.",
+      { "finalize was not called, or failed and its answer was ignored" },
+      "finalize the graph first and check the answer" },
+
+    /* Contexts from binaries. */
+
+    { 5000, "QNN_CONTEXT_ERROR_INVALID_ARGUMENT", "Using newer context binary",
+      "The binary was made by a newer release than the library that is to load it.",
+      { "the model was compiled with a newer QAIRT than the libraries that are shipped",
+        "an older copy of the library was found first, such as the phone's own" },
+      "ship the libraries of the binary's release or newer, or compile with the older release" },
+    { 5004, "QNN_CONTEXT_ERROR_BINARY_VERSION", "Can't read future blob",
+      "The binary's inner format is newer than the library.",
+      { "the model was compiled with a newer QAIRT than the libraries that are shipped" },
+      "ship the libraries of the binary's release or newer, or compile with the older release" },
+    { 5004, "QNN_CONTEXT_ERROR_BINARY_VERSION", "Versioning error found in Context Blob",
+      "The binary's inner format is not one that the library reads.",
+      { "another release made it", "the file is damaged" },
+      "compare the binary's release with the library's; copy the file again" },
+    { 1000, "QNN_COMMON_ERROR_NOT_SUPPORTED", "Shared weights buffer isn't supported",
+      "Graphs of this binary share their weights, and the x86-64 emulator cannot load that.",
+      { "it was compiled with weight sharing; releases 2.50 and 2.51 crash after this line" },
+      "run it on a device, or compile it without weight sharing" },
+    { 30010, "QNN_SYSTEM_CONTEXT_ERROR_MALFORMED_BINARY", "Serializer failed to get context blob",
+      "The file is no whole context binary.",
+      { "it was cut short while it was copied or downloaded",
+        "it is something else: a Git LFS pointer, a JSON file, a library" },
+      "compare its size with the original and copy it again" },
+    { 30010, "QNN_SYSTEM_CONTEXT_ERROR_MALFORMED_BINARY", "Malformed context blob",
+      "The inside of the file is damaged.",
+      { "it was changed, or cut short, while it was copied or downloaded" },
+      "compare its size and hash with the original and copy it again" },
+    { 5005, "QNN_CONTEXT_ERROR_CREATE_FROM_BINARY", "Failed to parse qnn htp context binary",
+      "The file is no context binary of the HTP.",
+      { "it was compiled for another backend (CPU, GPU)", "it is damaged or cut short" },
+      "open it with the backend it was compiled for; compare its size with the original" },
+    { 5005, "QNN_CONTEXT_ERROR_CREATE_FROM_BINARY", "[QNN_CPU] Context de-serialization failed",
+      "The file is no context binary of the CPU backend.",
+      { "it was compiled for another backend, such as the HTP", "it is damaged or cut short" },
+      "open it with the backend it was compiled for; compare its size with the original" },
+    { 5000, "QNN_CONTEXT_ERROR_INVALID_ARGUMENT", "invalid binary buffer size passed",
+      "A binary of 0 bytes was passed.",
+      { "the file is empty, or reading it failed unnoticed" },
+      "check the file and the size that is passed" },
+    { 5000, "QNN_CONTEXT_ERROR_INVALID_ARGUMENT", "nullptr input parameter",
+      "A null pointer was passed where a value is needed.",
+      { "the binary was not read, or a handle was not created" },
+      "check the pointers that are passed, and the answers of the calls before" },
+    { 5005, "QNN_CONTEXT_ERROR_CREATE_FROM_BINARY", "VTCM size ... not supported",
+      "The binary wants more fast memory (VTCM) than this chip has.",
+      { "it was compiled for a larger chip: 8 MB of VTCM on a part with 4 MB" },
+      "compile it for this chip, or with a smaller vtcm_mb" },
+    { 1002, "QNN_COMMON_ERROR_MEM_ALLOC", "Failed to find available PD",
+      "No process domain of the NPU has room for this context.",
+      { "the contexts of this process together need more than about 3.6 GB",
+        "many small contexts are loaded at one time" },
+      "split the model into shards, load fewer at a time, free before loading" },
+    { 6003, "QNN_GRAPH_ERROR_INVALID_NAME", "Failed to find graph ... in the context",
+      "The context has no graph of this name.",
+      { "the name is misspelled, or is that of another build" },
+      "take the names from the metadata (qnnrt-run --inspect)" },
+    { 1005, "QNN_COMMON_ERROR_OPERATION_NOT_PERMITTED",
+      "Querying binary size after de-serializing binary is illegal",
+      "A context that came from a binary cannot be turned into one again.",
+      { "the binary of a loaded context is asked for" },
+      "keep the file that it was loaded from" },
+    { 1100, "QNN_COMMON_ERROR_GENERAL", "a deserialized context cannot be modified",
+      "A context that came from a binary takes no new graphs.",
+      { "graphCreate is called on a loaded context" },
+      "create an empty context for new graphs" },
+    { 1000, "QNN_COMMON_ERROR_NOT_SUPPORTED", "was finalized already",
+      "The graph is finalized; graphs of a binary always are.",
+      { "graphFinalize is called twice, or on a loaded graph" },
+      "leave the call out" },
+    { 5010, "QNN_CONTEXT_ERROR_INVALID_CONFIG", "Passed invalid priority value",
+      "The priority is out of the range that the line gives.",
+      { "a number was passed that is none of the vendor's priorities" },
+      "pass one of them: 0 low, 100 normal, 150 normal high, 200 high" },
+
+    /* Starting a backend and its device. */
+
+    { 4000, "QNN_BACKEND_ERROR_CANNOT_INITIALIZE", "No Snapdragon SOC detected",
+      "The library for real devices found no Qualcomm chip to talk to.",
+      { "the aarch64 library runs on a machine without an NPU",
+        "/sys/devices/soc0 cannot be read, or names a chip that the library does not know" },
+      "run it on the device; on x86-64 use the x86-64 library, which emulates the NPU" },
+    { 4000, "QNN_BACKEND_ERROR_CANNOT_INITIALIZE", "Unsupported SoC model",
+      "The library does not serve this chip.",
+      { "the Linux libraries serve fewer chips than those for Android" },
+      "use the libraries of this platform, in a release that lists the chip" },
+    { 14001, "QNN_DEVICE_ERROR_INVALID_CONFIG", "loading stub ... libcdsprpc.so",
+      "The system's library that talks to the DSP cannot be opened.",
+      { "on Android the app may not see it: its manifest does not ask for it",
+        "the machine has no such library, hence no DSP" },
+      "declare <uses-native-library android:name=\"libcdsprpc.so\"/>; never ship a copy of it" },
+    { 14001, "QNN_DEVICE_ERROR_INVALID_CONFIG", "loading stub",
+      "The stub library, the half on this side of the DSP, cannot be opened.",
+      { "libQnnHtpV<arch>Stub.so is not beside libQnnHtp.so",
+        "a library that it needs is missing" },
+      "ship the stub of the chip's NPU generation, of the same release, beside the backend" },
+    { 1008, "QNN_COMMON_ERROR_INCOMPATIBLE_BINARIES", "Failed to reset stub artifact load status",
+      "The stub is of another release than the backend.",
+      { "an older stub was found first, such as the phone's own copy" },
+      "ship backend, stub and skel from one release, their folder first in the search path" },
+    { 1008, "QNN_COMMON_ERROR_INCOMPATIBLE_BINARIES", "lib id mismatch",
+      "Backend, stub and skel are not of one release.",
+      { "an older stub or skel was found first, such as the copy in the phone's system image" },
+      "ship all three from one release and put their folder first in ADSP_LIBRARY_PATH" },
+    { 14001, "QNN_DEVICE_ERROR_INVALID_CONFIG", "Unknown rpc status",
+      "The DSP refused to open the skel library, the half that runs on it.",
+      { "an unsigned process domain is denied to this app (SELinux, mid-range chips)" },
+      "ask the vendor for permission or a signed process domain" },
+    { 14001, "QNN_DEVICE_ERROR_INVALID_CONFIG", "crc32 failed in cpu",
+      "What came back from the DSP is not what the stub expects.",
+      { "stub and skel are not of one release" },
+      "ship both from one release and put their folder first in ADSP_LIBRARY_PATH" },
+    { 14001, "QNN_DEVICE_ERROR_INVALID_CONFIG", "qnn_open failed",
+      "The skel library, the half that runs on the DSP, could not be opened there.",
+      { "its folder is not in ADSP_LIBRARY_PATH, or ':' stands between folders instead of ';'",
+        "the skel is of another release or NPU generation" },
+      "put libQnnHtpV<arch>Skel.so in a folder named in ADSP_LIBRARY_PATH" },
+    { 1009, "QNN_COMMON_ERROR_LOADING_BINARIES", "Failed to load skel",
+      "The skel library, the half that runs on the DSP, was not loaded.",
+      { "its folder is not in ADSP_LIBRARY_PATH, or ':' stands between folders instead of ';'",
+        "the stub could not be opened: see the line before" },
+      "put libQnnHtpV<arch>Skel.so in a folder named in ADSP_LIBRARY_PATH" },
+    { 14001, "QNN_DEVICE_ERROR_INVALID_CONFIG", "loadRemoteSymbols failed",
+      "There is no way to the DSP.",
+      { "stub or libcdsprpc.so could not be opened: a warning before this line names it" },
+      "log at level 2 (warnings) and look at the first line" },
+    { 14001, "QNN_DEVICE_ERROR_INVALID_CONFIG", "Transport layer setup failed",
+      "There is no way to the DSP.",
+      { "stub, skel or libcdsprpc.so could not be opened: a line before this one names it" },
+      "log at level 2 (warnings) and look at the first line" },
+    { 14001, "QNN_DEVICE_ERROR_INVALID_CONFIG", "config socModel",
+      "The chip that was asked for is not in the library's list.",
+      { "soc_model is misspelled, or newer than the library; release 2.49 refuses all of them" },
+      "leave soc_model 0, or use a release that knows the chip" },
+    { 14003, "QNN_DEVICE_ERROR_ASSOCIATED_TO_CONTEXT", "There are context still associated",
+      "The device is still used by contexts.",
+      { "the device is freed before the contexts on it" },
+      "free the contexts first, then the device, then the backend" },
+    { 1100, "QNN_COMMON_ERROR_GENERAL", "Unable to initialize device backend",
+      "The device cannot start, because the backend did not.",
+      { "backendCreate or logCreate had failed before" },
+      "look at the first line that was logged, not at this one" },
+    { 5000, "QNN_CONTEXT_ERROR_INVALID_ARGUMENT", "provider isn't initialized",
+      "The context cannot be created, because the backend did not start.",
+      { "backendCreate or logCreate had failed before" },
+      "look at the first line that was logged, not at this one" },
+    { 4000, "QNN_BACKEND_ERROR_CANNOT_INITIALIZE", "TuningMode must be enabled",
+      "The GPU library does not run on x86-64.",
+      { "there is no Adreno GPU in this machine" },
+      "run it on a device, or use libQnnHtp.so or libQnnCpu.so" },
+    { 1006, "QNN_COMMON_ERROR_PLATFORM_NOT_SUPPORTED", "Invalid OpenCL driver path",
+      "The GPU library found no OpenCL driver.",
+      { "there is no Adreno GPU, or libOpenCL.so is not visible to the app" },
+      "on Android declare <uses-native-library android:name=\"libOpenCL.so\"/>" },
+    { 1000, "QNN_COMMON_ERROR_NOT_SUPPORTED", "QnnMem API is not supported",
+      "This library takes no registered memory.",
+      { "the x86-64 emulator has none, whatever its properties say" },
+      "pass plain memory there" },
+    { 1000, "QNN_COMMON_ERROR_NOT_SUPPORTED", "API not supported",
+      "The library does not implement this call.",
+      { "it is one that only some backends or platforms have" },
+      "go on without it" },
+    { 6000, "QNN_GRAPH_ERROR_INVALID_ARGUMENT", "Unknown or unsupported backend ID",
+      "libQnnSaver.so was told to stand for a backend that it cannot check options of.",
+      { "its option for the backend's id is set while a graph has options of a vendor" },
+      "leave the option for the backend's id out" },
+
+    /* Building graphs. */
+
+    { 1002, "QNN_COMMON_ERROR_MEM_ALLOC", "no properties registered for",
+      "The NPU generation that is compiled for has no kernel for this operation.",
+      { "without a chip to compile for, the x86-64 library takes v68, which lacks float kernels",
+        "there is no operation of this name" },
+      "give it a chip: soc_model 57, or that of the device" },
+    { 1002, "QNN_COMMON_ERROR_MEM_ALLOC", "could not create op",
+      "The NPU generation that is compiled for has no kernel for this operation.",
+      { "without a chip to compile for, the x86-64 library takes v68, which lacks float kernels",
+        "there is no operation of this name" },
+      "give it a chip: soc_model 57, or that of the device" },
+    { 3110, "QNN_OP_PACKAGE_ERROR_VALIDATION_FAILURE", "Unsupported input/output datatypes",
+      "The operation exists, but not with these element types.",
+      { "types of inputs and outputs do not go together, or the chip lacks this type" },
+      "use a combination that the operation's documentation lists for the chip" },
+    { 6000, "QNN_GRAPH_ERROR_INVALID_ARGUMENT", "Failed to set the params for the op",
+      "A parameter of the operation is missing or of a wrong type.",
+      { "a required parameter was left out" },
+      "compare the parameters with the operation's definition" },
+    { 6022, "QNN_GRAPH_ERROR_FINALIZE_FAILED", "Graph has zero node",
+      "The graph is empty.",
+      { "no node was added, or adding them failed and the answers were ignored" },
+      "add the nodes first, and check each answer" },
+    { 6003, "QNN_GRAPH_ERROR_INVALID_NAME", "Graph name is a duplicate",
+      "The context has a graph of this name already.",
+      { "a graph is created twice" },
+      "give every graph of a context its own name" },
+    { 7003, "QNN_TENSOR_ERROR_ALREADY_EXISTS", "already exists in the graph",
+      "The graph has a tensor of this name already.",
+      { "a tensor that two nodes use is created for each of them" },
+      "create it once and pass it to both" },
+    { 7007, "QNN_TENSOR_ERROR_INCOMPATIBLE_TENSOR_UPDATE", "not found in the updatable tensors",
+      "The tensor is a fixed one.",
+      { "it was not compiled as updateable" },
+      "compile it as updateable; qnnrt-run --inspect lists those that are" },
+    { 7001, "QNN_TENSOR_ERROR_INVALID_HANDLE", "No tensor provided",
+      "A null pointer was passed for a tensor.",
+      { "the tensor was not made" },
+      "pass a tensor" },
+    { 7004, "QNN_TENSOR_ERROR_INVALID_TENSOR_PARAM", "tensor datatype ... not supported",
+      "The library takes no tensor of this element type.",
+      { "4-bit weights are passed as a 4-bit type" },
+      "pass 4-bit weights one per byte, in an 8-bit type with a 4-bit encoding" },
+    { 7004, "QNN_TENSOR_ERROR_INVALID_TENSOR_PARAM", "client buffer should be nullptr",
+      "An input or output was created with memory of its own.",
+      { "only static tensors have data when they are created" },
+      "pass the memory to execute" },
+    { 6024, "QNN_GRAPH_ERROR_GRAPH_FINALIZED", "a finalized graph cannot be modified",
+      "The graph is finalized and takes no more tensors and nodes.",
+      { "something is added after finalize, or to a graph of a binary" },
+      "add everything before finalize" },
+    { 5007, "QNN_CONTEXT_ERROR_GET_BINARY_FAILED", "buffer size provided is insufficient",
+      "The memory passed for the binary is too small.",
+      { "the context changed after its size was asked for" },
+      "ask for the size again, and pass as much" },
+
+    /* Op packages, loaders, and lines that mean nothing. */
+
+    { 4005, "QNN_BACKEND_ERROR_OP_PACKAGE_NOT_FOUND", "Unable to find the op package init",
+      "The library is no op package for the HTP.",
+      { "it lacks the function op_pkg_init, which the vendor's C++ template defines" },
+      "build the package from the vendor's template, for this backend" },
+    { 4006, "QNN_BACKEND_ERROR_OP_PACKAGE_IF_PROVIDER_NOT_FOUND", "Symbol lookup failed",
+      "The op package lacks the function that was named as its entry.",
+      { "the name is misspelled, or the symbol is hidden" },
+      "list its symbols (nm -D) and give the right name" },
+    { 4005, "QNN_BACKEND_ERROR_OP_PACKAGE_NOT_FOUND", "[QNN_CPU] Failed to open library",
+      "The op package cannot be opened.",
+      { "its path is wrong, it is for another machine, or a library that it needs is missing" },
+      "check the path; the end of the line is the loader's own reason" },
+    { 4005, "QNN_BACKEND_ERROR_OP_PACKAGE_NOT_FOUND", "Error attempting to load dynamic library",
+      "The op package cannot be opened.",
+      { "its path is wrong, it is for another machine, or a library that it needs is missing" },
+      "check the path; the end of the line is the loader's own reason" },
+    { 0, "", "unexpected GraphHtpSettings option",
+      "Release 2.51 logs this whenever a graph is created; it is harmless.",
+      { NULL }, "nothing is wrong; look at the other lines" },
+    { 0, "", "LIBNATIVE: No alternate configuration",
+      "The x86-64 library prints this when it is loaded; it is harmless.",
+      { NULL }, "nothing is wrong; look at the other lines" },
+    { 0, "", "libc++ ... cannot open shared object file",
+      "A library that the vendor's x86-64 library needs is not where it looks.",
+      { "libQnnHtp.so was copied without onnxruntime_qnn.libs, the folder beside its own" },
+      "keep both folders of the wheel side by side" },
+    { 0, "", "libcdsprpc.so ... not found",
+      "The system's library that talks to the DSP cannot be opened.",
+      { "on Android the app may not see it: its manifest does not ask for it" },
+      "declare <uses-native-library android:name=\"libcdsprpc.so\"/>; never ship a copy of it" },
+    { 0, "", "libcdsprpc.so ... cannot open shared object file",
+      "The system's library that talks to the DSP cannot be opened.",
+      { "the machine has no such library, hence no DSP" },
+      "run it on the device" },
+};
+
+enum { QNNRT__LINES_COUNT = sizeof(qnnrt__lines_table) / sizeof(qnnrt__lines_table[0]) };
+
+/* Are the pieces of a pattern in the line at `text`, one behind the other? */
+static int qnnrt__lines_match(const char *text, const char *pattern)
+{
+    static const char gap[] = " ... ";
+    for (;;) {
+        const char *end = qnnrt__lines_find(pattern, gap, sizeof(gap) - 1);
+        const size_t length = end != NULL ? (size_t)(end - pattern) : strlen(pattern);
+        text = qnnrt__lines_find(text, pattern, length);
+        if (text == NULL) return 0;
+        if (end == NULL) return 1;
+        text += length;
+        pattern = end + sizeof(gap) - 1;
+    }
+}
+#endif
+
+/* The entry of one line, which ends with its text or a newline; NULL when it is not known. */
+static const qnnrt_explanation *qnnrt__lines_explain(const char *line)
+{
+#ifndef QNNRT_NO_ERROR_TEXT
+    size_t i;
+    for (i = 0; i < QNNRT__LINES_COUNT; ++i)
+        if (qnnrt__lines_match(line, qnnrt__lines_table[i].text)) return &qnnrt__lines_table[i];
+#endif
+    (void)line;
+    return NULL;
 }
 
 /* =====================================================================================
    VENDOR CODES                                                                   >>codes
-   The one place where answers of the vendor become words: symbols of all codes, and for
-   those that people meet, the likely cause and what to do.
-   Source: enumerators of the public API headers up to core 2.37; causes from field reports
-   and from provoking them on the genuine libraries.
-   Needs: >>err >>log     Knows nothing of: who called
+   The one place where answers of the vendor become words: for every code its symbol,
+   what it means, what caused it where people met it, and what to do.
+   Source: enumerators of the public API headers up to core 2.37, and what releases 2.47
+   to 2.51 name beyond them; causes from field reports and from provoking them on the
+   genuine libraries (tests/real/errors.c).
+   Needs: >>err >>log >>lines     Knows nothing of: who called
    ===================================================================================== */
 
 #ifndef QNNRT_NO_ERROR_TEXT
-typedef struct qnnrt__codes_symbol { uint32_t code; const char *symbol; } qnnrt__codes_symbol;
+/* For codes of which nothing more is known, and remedies that several have. */
+#define QNNRT__CODES_LOG    "the first line that the library logged has the reason"
+#define QNNRT__CODES_REOPEN "close everything on this backend and open it again"
+#define QNNRT__CODES_INFO   "take names, ids, dims and types from the binary's own metadata"
+#define QNNRT__CODES_SKEL   "put libQnnHtpV<arch>Skel.so in a folder named in ADSP_LIBRARY_PATH " \
+                            "(between several: ';', not ':')"
 
-/* Ascending. Several components alias a code of 1000 to 1999; the common name stands for all. */
-static const qnnrt__codes_symbol qnnrt__codes_symbols[] = {
-    {  1000, "QNN_COMMON_ERROR_NOT_SUPPORTED" },
-    {  1002, "QNN_COMMON_ERROR_MEM_ALLOC" },
-    {  1003, "QNN_COMMON_ERROR_SYSTEM" },
-    {  1004, "QNN_COMMON_ERROR_INVALID_ARGUMENT" },
-    {  1005, "QNN_COMMON_ERROR_OPERATION_NOT_PERMITTED" },
-    {  1006, "QNN_COMMON_ERROR_PLATFORM_NOT_SUPPORTED" },
-    {  1007, "QNN_COMMON_ERROR_SYSTEM_COMMUNICATION" },
-    {  1008, "QNN_COMMON_ERROR_INCOMPATIBLE_BINARIES" },
-    {  1009, "QNN_COMMON_ERROR_LOADING_BINARIES" },
-    {  1010, "QNN_COMMON_ERROR_RESOURCE_UNAVAILABLE" },
-    {  1011, "QNN_COMMON_ERROR_SYSTEM_COMMUNICATION_FATAL" },
-    {  1100, "QNN_COMMON_ERROR_GENERAL" },
-    {  2000, "QNN_PROPERTY_ERROR_UNKNOWN_KEY" },
-    {  3000, "QNN_OP_PACKAGE_ERROR_LIBRARY_ALREADY_INITIALIZED" },
-    {  3001, "QNN_OP_PACKAGE_ERROR_LIBRARY_NOT_INITIALIZED" },
-    {  3002, "QNN_OP_PACKAGE_ERROR_INVALID_HANDLE" },
-    {  3100, "QNN_OP_PACKAGE_ERROR_INVALID_INFRASTRUCTURE" },
-    {  3101, "QNN_OP_PACKAGE_ERROR_INVALID_INFO" },
-    {  3110, "QNN_OP_PACKAGE_ERROR_VALIDATION_FAILURE" },
-    {  3200, "QNN_OP_PACKAGE_ERROR_INVALID_ARGUMENT" },
-    {  4000, "QNN_BACKEND_ERROR_CANNOT_INITIALIZE" },
-    {  4002, "QNN_BACKEND_ERROR_TERMINATE_FAILED" },
-    {  4003, "QNN_BACKEND_ERROR_NOT_SUPPORTED" },
-    {  4004, "QNN_BACKEND_ERROR_INVALID_ARGUMENT" },
-    {  4005, "QNN_BACKEND_ERROR_OP_PACKAGE_NOT_FOUND" },
-    {  4006, "QNN_BACKEND_ERROR_OP_PACKAGE_IF_PROVIDER_NOT_FOUND" },
-    {  4007, "QNN_BACKEND_ERROR_OP_PACKAGE_REGISTRATION_FAILED" },
-    {  4008, "QNN_BACKEND_ERROR_OP_PACKAGE_UNSUPPORTED_VERSION" },
-    {  4009, "QNN_BACKEND_ERROR_OP_PACKAGE_DUPLICATE" },
-    {  4010, "QNN_BACKEND_ERROR_INCONSISTENT_CONFIG" },
-    {  4011, "QNN_BACKEND_ERROR_INVALID_HANDLE" },
-    {  4012, "QNN_BACKEND_ERROR_INVALID_CONFIG" },
-    {  4950, "QNN_SAVER_ERROR_DUMMY_RETVALUE" },
-    {  4951, "QNN_SAVER_ERROR_ALREADY_INSTANTIATED" },
-    {  5000, "QNN_CONTEXT_ERROR_INVALID_ARGUMENT" },
-    {  5001, "QNN_CONTEXT_ERROR_CTX_DOES_NOT_EXIST" },
-    {  5002, "QNN_CONTEXT_ERROR_INVALID_HANDLE" },
-    {  5003, "QNN_CONTEXT_ERROR_NOT_FINALIZED" },
-    {  5004, "QNN_CONTEXT_ERROR_BINARY_VERSION" },
-    {  5005, "QNN_CONTEXT_ERROR_CREATE_FROM_BINARY" },
-    {  5006, "QNN_CONTEXT_ERROR_GET_BINARY_SIZE_FAILED" },
-    {  5007, "QNN_CONTEXT_ERROR_GET_BINARY_FAILED" },
-    {  5008, "QNN_CONTEXT_ERROR_BINARY_CONFIGURATION" },
-    {  5009, "QNN_CONTEXT_ERROR_SET_PROFILE" },
-    {  5010, "QNN_CONTEXT_ERROR_INVALID_CONFIG" },
-    {  5011, "QNN_CONTEXT_ERROR_BINARY_SUBOPTIMAL" },
-    {  5012, "QNN_CONTEXT_ERROR_ABORTED" },
-    {  5013, "QNN_CONTEXT_ERROR_TIMED_OUT" },
-    {  5014, "QNN_CONTEXT_ERROR_INCREMENT_INVALID_BUFFER" },
-    {  6000, "QNN_GRAPH_ERROR_INVALID_ARGUMENT" },
-    {  6001, "QNN_GRAPH_ERROR_INVALID_HANDLE" },
-    {  6002, "QNN_GRAPH_ERROR_GRAPH_DOES_NOT_EXIST" },
-    {  6003, "QNN_GRAPH_ERROR_INVALID_NAME" },
-    {  6004, "QNN_GRAPH_ERROR_INVALID_TENSOR" },
-    {  6005, "QNN_GRAPH_ERROR_INVALID_OP_CONFIG" },
-    {  6006, "QNN_GRAPH_ERROR_SET_PROFILE" },
-    {  6007, "QNN_GRAPH_ERROR_UNCONNECTED_NODE" },
-    {  6020, "QNN_GRAPH_ERROR_CREATE_FAILED" },
-    {  6021, "QNN_GRAPH_ERROR_OPTIMIZATION_FAILED" },
-    {  6022, "QNN_GRAPH_ERROR_FINALIZE_FAILED" },
-    {  6023, "QNN_GRAPH_ERROR_GRAPH_NOT_FINALIZED" },
-    {  6024, "QNN_GRAPH_ERROR_GRAPH_FINALIZED" },
-    {  6025, "QNN_GRAPH_ERROR_EXECUTION_ASYNC_FIFO_FULL" },
-    {  6030, "QNN_GRAPH_ERROR_SIGNAL_IN_USE" },
-    {  6031, "QNN_GRAPH_ERROR_ABORTED" },
-    {  6032, "QNN_GRAPH_ERROR_PROFILE_IN_USE" },
-    {  6033, "QNN_GRAPH_ERROR_TIMED_OUT" },
-    {  6034, "QNN_GRAPH_ERROR_SUBGRAPH" },
-    {  6035, "QNN_GRAPH_ERROR_DISABLED" },
-    {  6036, "QNN_GRAPH_ERROR_DYNAMIC_TENSOR_SHAPE" },
-    {  6037, "QNN_GRAPH_ERROR_TENSOR_SPARSITY" },
-    {  6038, "QNN_GRAPH_ERROR_EARLY_TERMINATION" },
-    {  6039, "QNN_GRAPH_ERROR_INVALID_CONTEXT" },
-    {  7001, "QNN_TENSOR_ERROR_INVALID_HANDLE" },
-    {  7002, "QNN_TENSOR_ERROR_DOES_NOT_EXIST" },
-    {  7003, "QNN_TENSOR_ERROR_ALREADY_EXISTS" },
-    {  7004, "QNN_TENSOR_ERROR_INVALID_TENSOR_PARAM" },
-    {  7005, "QNN_TENSOR_ERROR_UNSUPPORTED_TENSOR_PARAM" },
-    {  7006, "QNN_TENSOR_ERROR_NAME_HASH_COLLISION" },
-    {  7007, "QNN_TENSOR_ERROR_INCOMPATIBLE_TENSOR_UPDATE" },
-    {  8000, "QNN_MEM_ERROR_INVALID_ARGUMENT" },
-    {  8001, "QNN_MEM_ERROR_INVALID_HANDLE" },
-    {  8002, "QNN_MEM_ERROR_ALREADY_REGISTERED" },
-    {  8003, "QNN_MEM_ERROR_MAPPING" },
-    {  8004, "QNN_MEM_ERROR_INVALID_SHAPE" },
-    {  8005, "QNN_MEM_ERROR_UNSUPPORTED_MEMTYPE" },
-    {  9000, "QNN_SIGNAL_ERROR_SIGNAL_IN_USE" },
-    {  9001, "QNN_SIGNAL_ERROR_SIGNAL_IDLE" },
-    {  9002, "QNN_SIGNAL_ERROR_INVALID_ARGUMENT" },
-    {  9003, "QNN_SIGNAL_ERROR_INVALID_HANDLE" },
-    {  9004, "QNN_SIGNAL_ERROR_TIMEOUT" },
-    {  9005, "QNN_SIGNAL_ERROR_INCOMPATIBLE_SIGNAL_TYPE" },
-    { 10000, "QNN_ERROR_INVALID_ARGUMENT" },
-    { 10001, "QNN_ERROR_INVALID_ERROR_HANDLE" },
-    { 11002, "QNN_LOG_ERROR_INITIALIZATION" },
-    { 11003, "QNN_LOG_ERROR_INVALID_ARGUMENT" },
-    { 11004, "QNN_LOG_ERROR_INVALID_HANDLE" },
-    { 12000, "QNN_PROFILE_ERROR_INVALID_HANDLE" },
-    { 12001, "QNN_PROFILE_ERROR_HANDLE_IN_USE" },
-    { 12002, "QNN_PROFILE_ERROR_INCOMPATIBLE_EVENT" },
-    { 13000, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_INVALID_HANDLE_PTR" },
-    { 13001, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_INVALID_INPUT" },
-    { 13002, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_UNSUPPORTED_CONFIG" },
-    { 13003, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_TRANSPORT" },
-    { 13004, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_UNSUPPORTED" },
-    { 13005, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_MEM_ALLOC" },
-    { 13006, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_FAILED" },
-    { 14000, "QNN_DEVICE_ERROR_INVALID_HANDLE" },
-    { 14001, "QNN_DEVICE_ERROR_INVALID_CONFIG" },
-    { 14002, "QNN_DEVICE_ERROR_HARDWARE_UNAVAILABLE" },
-    { 14003, "QNN_DEVICE_ERROR_ASSOCIATED_TO_CONTEXT" },
-    { 14004, "QNN_DEVICE_ERROR_ACCESS_DENIED" },
-    { 15000, "QNN_GLOBAL_CONFIG_ERROR_INVALID_CONFIG" },
-    { 30000, "QNN_SYSTEM_COMMON_ERROR_INVALID_HANDLE" },
-    { 30001, "QNN_SYSTEM_COMMON_ERROR_INVALID_ARGUMENT" },
-    { 30002, "QNN_SYSTEM_CONTEXT_ERROR_OPERATION_FAILED" },
-    { 30010, "QNN_SYSTEM_CONTEXT_ERROR_MALFORMED_BINARY" },
-    { 31000, "QNN_SYSTEM_PROFILE_ERROR_MEM_ALLOC" },
-};
+/* Ascending. Components give names of their own to codes of 1000 to 1999 and of 30000 to 30999; the
+   common name is here, the others are in qnnrt__codes_aliases. */
+static const qnnrt_explanation qnnrt__codes_table[] = {
+    { 0, "QNN_SUCCESS", NULL, "The call succeeded.", { NULL }, "nothing is wrong" },
 
-typedef struct qnnrt__codes_cause { uint32_t code; const char *cause, *fix; } qnnrt__codes_cause;
+    /* Common to all. */
 
-static const qnnrt__codes_cause qnnrt__codes_causes[] = {
-    { 1000,
-      "the library does not offer this on this machine (weight-shared contexts on the x86 emulator,"
-      " for one)",
-      "use a binary or an option that it supports; the log line says what it misses" },
-    { 1002,
-      "the NPU's process domain is full: a context over about 3.6 GB, or too many contexts; on x86 "
-      "a"
-      " float graph without a chip to compile for",
-      "split into shards, free before loading;"
-      " on x86 set soc_model (57)" },
-    { 1007, "the DSP restarted; every handle is dead", "close the model and open it again" },
-    { 1008, "stub and skel libraries of different releases, often an older copy of the phone's own",
+    { 1000, "QNN_COMMON_ERROR_NOT_SUPPORTED", NULL,
+      "The library does not offer this call, option or feature here.",
+      { "the x86-64 emulator lacks it: weight-shared contexts, registered memory, signals",
+        "an option that this backend or release does not know; properties may claim otherwise" },
+      "go on without it, or use a binary without it; the line logged first says what is missing" },
+    { 1002, "QNN_COMMON_ERROR_MEM_ALLOC", NULL,
+      "Memory could not be had: that of the NPU's process domain, as a rule, not the phone's.",
+      { "the NPU's process domain is full: a context over about 3.6 GB, or too many contexts",
+        "on x86-64, a float graph is finalized without a chip to compile for",
+        "the process itself is out of memory" },
+      "split into shards, load fewer, free before loading; on x86-64 set soc_model (57)" },
+    { 1003, "QNN_COMMON_ERROR_SYSTEM", NULL,
+      "A service of the operating system failed.", { NULL }, QNNRT__CODES_LOG },
+    { 1004, "QNN_COMMON_ERROR_INVALID_ARGUMENT", NULL,
+      "An argument is wrong.",
+      { "a null pointer", "a struct in a version that this library does not know" },
+      "check pointers and struct versions against the library's interface version" },
+    { 1005, "QNN_COMMON_ERROR_OPERATION_NOT_PERMITTED", NULL,
+      "The call is not allowed in this state.",
+      { "the binary of a context that came from a binary was asked for" },
+      "keep the file that the context was loaded from; else mind the order of calls" },
+    { 1006, "QNN_COMMON_ERROR_PLATFORM_NOT_SUPPORTED", NULL,
+      "The library does not run on this machine.",
+      { "no chip or driver that it could use", "the GPU library found no OpenCL driver" },
+      "use the backend and the libraries of this platform" },
+    { 1007, "QNN_COMMON_ERROR_SYSTEM_COMMUNICATION", NULL,
+      "The way to the DSP broke and can be opened again.",
+      { "the DSP restarted; every handle is dead" }, QNNRT__CODES_REOPEN },
+    { 1008, "QNN_COMMON_ERROR_INCOMPATIBLE_BINARIES", NULL,
+      "Libraries were loaded that do not belong together.",
+      { "stub and skel of different releases, often an older copy in the phone's system image",
+        "the skel was not found" },
       "ship both from one release and put their folder first in ADSP_LIBRARY_PATH" },
-    { 1009, "the skel library for this NPU is missing or not on the DSP's search path",
-      "put libQnnHtpV<arch>Skel.so in a folder named in ADSP_LIBRARY_PATH (separator ';')" },
-    { 1011, "the DSP restarted; every handle is dead", "close the model and open it again" },
-    { 1100,
-      "the call failed inside the library; the first line that it logged has the reason. On x86-64:"
-      " contexts for different NPU generations (v68, v75) are loaded in this process, and the"
-      " emulator runs those loaded last only",
-      "read that line; on x86-64 close one model before the other is opened" },
-    { 4000,
-      "there is no NPU to talk to: not a Snapdragon, or libcdsprpc.so is not visible to the app",
+    { 1009, "QNN_COMMON_ERROR_LOADING_BINARIES", NULL,
+      "A library that the backend needs was not loaded.",
+      { "the skel for this NPU is missing, or its folder is not on the DSP's search path",
+        "':' stands between the folders of ADSP_LIBRARY_PATH" }, QNNRT__CODES_SKEL },
+    { 1010, "QNN_COMMON_ERROR_RESOURCE_UNAVAILABLE", NULL,
+      "A resource of the device is taken.",
+      { "other contexts, perhaps of other processes, hold it" },
+      "free contexts that are not needed and try again" },
+    { 1011, "QNN_COMMON_ERROR_SYSTEM_COMMUNICATION_FATAL", NULL,
+      "The way to the DSP broke, and nothing that used it can go on.",
+      { "the DSP restarted; every handle is dead" }, QNNRT__CODES_REOPEN },
+    { 1100, "QNN_COMMON_ERROR_GENERAL", NULL,
+      "The call failed inside the library.",
+      { "an earlier call had failed, such as backendCreate before deviceCreate",
+        "on x86-64, contexts for different NPU generations (v68, v75) are loaded in this process, "
+        "and the emulator runs those loaded last only" },
+      "read the line logged first; on x86-64 close one model before the other is opened" },
+    { 2000, "QNN_PROPERTY_ERROR_UNKNOWN_KEY", NULL,
+      "The library does not know this property.",
+      { "the key is newer than the library, or names a group" },
+      "take it for a feature that is not there" },
+
+    /* Op packages. */
+
+    { 3000, "QNN_OP_PACKAGE_ERROR_LIBRARY_ALREADY_INITIALIZED", NULL,
+      "The op package was started before.",
+      { "it is registered twice" }, "register it once per process" },
+    { 3001, "QNN_OP_PACKAGE_ERROR_LIBRARY_NOT_INITIALIZED", NULL,
+      "The op package was called before it was started.", { NULL }, QNNRT__CODES_LOG },
+    { 3002, "QNN_OP_PACKAGE_ERROR_INVALID_HANDLE", NULL,
+      "The op package does not know this handle.", { NULL }, QNNRT__CODES_LOG },
+    { 3100, "QNN_OP_PACKAGE_ERROR_INVALID_INFRASTRUCTURE", NULL,
+      "The op package cannot use the infrastructure that the backend gave it.",
+      { "it was built for another backend or release; the CPU backend gives a null pointer" },
+      "build the package for this backend and release" },
+    { 3101, "QNN_OP_PACKAGE_ERROR_INVALID_INFO", NULL,
+      "What the op package says about itself is not valid.", { NULL },
+      "check the package's info structure; " QNNRT__CODES_LOG },
+    { 3110, "QNN_OP_PACKAGE_ERROR_VALIDATION_FAILURE", NULL,
+      "The operation is refused with these parameters and element types.",
+      { "the backend or the chip does not have it with these types",
+        "the DSP side was not loaded: see the first line logged" },
+      "use types that the operation has on this chip; validate before adding" },
+    { 3200, "QNN_OP_PACKAGE_ERROR_INVALID_ARGUMENT", NULL,
+      "A function of the op package got a wrong argument.", { NULL }, QNNRT__CODES_LOG },
+
+    /* Backends. */
+
+    { 4000, "QNN_BACKEND_ERROR_CANNOT_INITIALIZE", NULL,
+      "The backend cannot start.",
+      { "there is no NPU to talk to: not a Snapdragon, or one that the library does not know",
+        "libcdsprpc.so is not visible to the app (Android)",
+        "the device node may not be opened by this process" },
       "run on the device; on Android declare <uses-native-library "
       "android:name=\"libcdsprpc.so\"/>" },
-    { 5000, "made by a newer release than the library, for another chip, or cut short",
+    { 4002, "QNN_BACKEND_ERROR_TERMINATE_FAILED", NULL,
+      "The backend could not free what it held.", { NULL }, QNNRT__CODES_LOG },
+    { 4003, "QNN_BACKEND_ERROR_NOT_SUPPORTED", NULL,
+      "The backend does not offer this.", { NULL }, "go on without it; " QNNRT__CODES_LOG },
+    { 4004, "QNN_BACKEND_ERROR_INVALID_ARGUMENT", NULL,
+      "An argument for the backend is wrong.",
+      { "a log handle that was freed or comes from another library", "a null pointer" },
+      "pass handles that this library made, and keep them until it is done" },
+    { 4005, "QNN_BACKEND_ERROR_OP_PACKAGE_NOT_FOUND", NULL,
+      "The op package cannot be opened.",
+      { "its path is wrong, or a library that it needs is missing",
+        "on the HTP: it does not export op_pkg_init" },
+      "check the path, and that it was built for this backend" },
+    { 4006, "QNN_BACKEND_ERROR_OP_PACKAGE_IF_PROVIDER_NOT_FOUND", NULL,
+      "The op package lacks the function that was named as its entry.",
+      { "the name is misspelled, or the symbol is hidden" },
+      "list its symbols (nm -D) and give the right name" },
+    { 4007, "QNN_BACKEND_ERROR_OP_PACKAGE_REGISTRATION_FAILED", NULL,
+      "The op package was not taken.",
+      { "it is registered already", "its start failed" },
+      "register it once; else " QNNRT__CODES_LOG },
+    { 4008, "QNN_BACKEND_ERROR_OP_PACKAGE_UNSUPPORTED_VERSION", NULL,
+      "The op package speaks an interface version that this backend does not.",
+      { "it was built with headers of another release" },
+      "build it with the headers of the library's release" },
+    { 4009, "QNN_BACKEND_ERROR_OP_PACKAGE_DUPLICATE", NULL,
+      "An operation of this package and name is registered already.",
+      { "two packages have the same name" }, "register one of them, or rename it" },
+    { 4010, "QNN_BACKEND_ERROR_INCONSISTENT_CONFIG", NULL,
+      "Options of the backend contradict each other or earlier ones.", { NULL },
+      "leave out options one by one; " QNNRT__CODES_LOG },
+    { 4011, "QNN_BACKEND_ERROR_INVALID_HANDLE", NULL,
+      "There is no such backend.",
+      { "it was freed before, or never created" }, "free it once, and last of all" },
+    { 4012, "QNN_BACKEND_ERROR_INVALID_CONFIG", NULL,
+      "An option of the backend is not valid.", { NULL },
+      "leave out options one by one; " QNNRT__CODES_LOG },
+    { 4013, "QNN_BACKEND_ERROR_OP_PACKAGE_LOAD_FROM_BUFFER_FAILED", NULL,
+      "An op package that was passed as bytes cannot be opened.",
+      { "the bytes are no whole library, or one for another architecture" },
+      "pass a complete library built for this machine" },
+    { 4950, "QNN_SAVER_ERROR_DUMMY_RETVALUE", NULL,
+      "libQnnSaver.so only records calls; it has no real answer to this one.",
+      { "a size, a binary or device facts were asked of the recorder" },
+      "expected there; use a real backend for results" },
+    { 4951, "QNN_SAVER_ERROR_ALREADY_INSTANTIATED", NULL,
+      "libQnnSaver.so records already.",
+      { "it is set up after its first use, or twice" },
+      "set it up once, before backendCreate" },
+
+    /* Contexts. */
+
+    { 5000, "QNN_CONTEXT_ERROR_INVALID_ARGUMENT", NULL,
+      "The context was refused.",
+      { "made by a newer release than the library, for another chip, or cut short",
+        "a null pointer, or a size of 0" },
+      "build it with the library's release or ship newer libraries; copy the file again" },
+    { 5001, "QNN_CONTEXT_ERROR_CTX_DOES_NOT_EXIST", NULL,
+      "There is no such context in this backend.",
+      { "it was freed, or was never created" }, QNNRT__CODES_REOPEN },
+    { 5002, "QNN_CONTEXT_ERROR_INVALID_HANDLE", NULL,
+      "The handle is that of no living context or backend.",
+      { "it was freed: itself, or with its backend", "creating it had failed" },
+      "check the answer of the call that made it; free in reverse order, once" },
+    { 5003, "QNN_CONTEXT_ERROR_NOT_FINALIZED", NULL,
+      "The context has a graph that is not finalized.",
+      { "its binary was asked for too early" }, "finalize every graph first" },
+    { 5004, "QNN_CONTEXT_ERROR_BINARY_VERSION", NULL,
+      "The library does not read binaries of this version.",
+      { "made by a newer release than the library, or by a very old one" },
       "build it with the library's release or ship newer libraries" },
-    { 5005, "made for another backend or chip, or asks for more VTCM than the part has",
-      "compile it for this chip and backend" },
-    { 6001, "the context of this graph is gone", "close the model and open it again" },
-    { 6004, "the set of tensors differs from what the graph was built with",
-      "take ids, dims and types from"
-      " the binary's own metadata" },
-    { 6999, "the DSP crashed or timed out while executing", "close the model and open it again" },
-    { 14001,
-      "no transport to the DSP: stub or skel missing or not on the search path, or the driver is "
-      "not"
-      " accessible",
+    { 5005, "QNN_CONTEXT_ERROR_CREATE_FROM_BINARY", NULL,
+      "The binary cannot become a context here.",
+      { "made for another backend or chip",
+        "it asks for more VTCM than the chip has: 8 MB on a part with 4 MB",
+        "damaged, or cut short (the CPU backend answers this for it)" },
+      "compile it for this chip and backend, with a vtcm_mb that it has" },
+    { 5006, "QNN_CONTEXT_ERROR_GET_BINARY_SIZE_FAILED", NULL,
+      "The size of the context's binary could not be told.", { NULL }, QNNRT__CODES_LOG },
+    { 5007, "QNN_CONTEXT_ERROR_GET_BINARY_FAILED", NULL,
+      "The context's binary could not be written.",
+      { "the memory passed for it is too small", "the context has nothing of what was asked for" },
+      "ask for the size directly before and pass as much" },
+    { 5008, "QNN_CONTEXT_ERROR_BINARY_CONFIGURATION", NULL,
+      "The options inside the binary are not valid here.",
+      { "it was compiled with options that this chip or release lacks" },
+      "compile it for this chip with the library's release" },
+    { 5009, "QNN_CONTEXT_ERROR_SET_PROFILE", NULL,
+      "The profile could not be attached to the context.", { NULL }, QNNRT__CODES_LOG },
+    { 5010, "QNN_CONTEXT_ERROR_INVALID_CONFIG", NULL,
+      "An option of the context is not valid here.",
+      { "an option that this library or platform refuses, such as sharing buffers on x86-64",
+        "a value out of range, such as a priority that does not exist" },
+      "try again without the option; " QNNRT__CODES_LOG },
+    { 5011, "QNN_CONTEXT_ERROR_BINARY_SUBOPTIMAL", NULL,
+      "The binary would run, but not as fast as this chip can.",
+      { "it was compiled for another chip, or by an older release, and strict checking is on" },
+      "compile it for this chip, or allow binaries that are not optimal" },
+    { 5012, "QNN_CONTEXT_ERROR_ABORTED", NULL,
+      "The program itself ended this call through a signal.",
+      { "signalTrigger was called" }, "nothing is broken; call again" },
+    { 5013, "QNN_CONTEXT_ERROR_TIMED_OUT", NULL,
+      "The call was not done in the time that its signal gave it.",
+      { "the time-out is too short for a context of this size" }, "raise the time-out" },
+    { 5014, "QNN_CONTEXT_ERROR_INCREMENT_INVALID_BUFFER", NULL,
+      "The memory given back is not a piece of a binary that the library handed out.",
+      { "it was released twice, or is the caller's own" },
+      "release exactly what was handed out, once" },
+
+    /* Graphs. */
+
+    { 6000, "QNN_GRAPH_ERROR_INVALID_ARGUMENT", NULL,
+      "An argument for the graph is wrong.",
+      { "no inputs or no outputs were passed", "a profile or a context that does not exist",
+        "a parameter of an operation is missing" },
+      "check what is passed; " QNNRT__CODES_INFO },
+    { 6001, "QNN_GRAPH_ERROR_INVALID_HANDLE", NULL,
+      "There is no such graph.",
+      { "the context of this graph is gone: freed, or lost with its backend or the DSP",
+        "graphRetrieve had failed" },
+      QNNRT__CODES_REOPEN },
+    { 6002, "QNN_GRAPH_ERROR_GRAPH_DOES_NOT_EXIST", NULL,
+      "The context has no graph of this name.",
+      { "the name is misspelled, or is that of another build" }, QNNRT__CODES_INFO },
+    { 6003, "QNN_GRAPH_ERROR_INVALID_NAME", NULL,
+      "The name is empty, unknown, or taken.",
+      { "graphRetrieve: the context has no graph of this name",
+        "graphCreate: it has one already" },
+      "take the names from the metadata (qnnrt-run --inspect); give new graphs new names" },
+    { 6004, "QNN_GRAPH_ERROR_INVALID_TENSOR", NULL,
+      "A tensor that was passed does not fit the graph.",
+      { "the set of tensors differs from what the graph was built with: ids, number, dims",
+        "a tensor has no memory, or 0 bytes of it" },
+      QNNRT__CODES_INFO ", and bind every one" },
+    { 6005, "QNN_GRAPH_ERROR_INVALID_OP_CONFIG", NULL,
+      "A node is not described as its operation wants it.",
+      { "inputs, parameters or element types that the operation does not have on this chip" },
+      "compare with the operation's definition; validate before adding" },
+    { 6006, "QNN_GRAPH_ERROR_SET_PROFILE", NULL,
+      "The profile could not be attached to the graph.", { NULL }, QNNRT__CODES_LOG },
+    { 6007, "QNN_GRAPH_ERROR_UNCONNECTED_NODE", NULL,
+      "A node was added before the nodes that it depends on.",
+      { "the order of the nodes is wrong" }, "add nodes in the order of the data" },
+    { 6020, "QNN_GRAPH_ERROR_CREATE_FAILED", NULL,
+      "The graph could not be created with these options.", { NULL },
+      "leave out options one by one; " QNNRT__CODES_LOG },
+    { 6021, "QNN_GRAPH_ERROR_OPTIMIZATION_FAILED", NULL,
+      "The compiler could not optimize the graph.", { NULL },
+      "lower the optimization level; " QNNRT__CODES_LOG },
+    { 6022, "QNN_GRAPH_ERROR_FINALIZE_FAILED", NULL,
+      "The graph could not be compiled.",
+      { "it has no nodes", "an operation has no kernel on the chip" },
+      "check the answers of adding nodes; set the chip (soc_model)" },
+    { 6023, "QNN_GRAPH_ERROR_GRAPH_NOT_FINALIZED", NULL,
+      "The graph is executed and is still being built.",
+      { "finalize was not called, or failed" }, "finalize it first and check the answer" },
+    { 6024, "QNN_GRAPH_ERROR_GRAPH_FINALIZED", NULL,
+      "The graph is finalized and takes no changes.",
+      { "a tensor, node or option is added too late, or to a graph of a binary" },
+      "add everything before finalize" },
+    { 6025, "QNN_GRAPH_ERROR_EXECUTION_ASYNC_FIFO_FULL", NULL,
+      "Too many asynchronous executes are waiting.",
+      { "they are queued faster than the NPU finishes them" },
+      "wait for one, or create the context with a deeper queue" },
+    { 6030, "QNN_GRAPH_ERROR_SIGNAL_IN_USE", NULL,
+      "The signal is in another call.",
+      { "one signal is passed to two calls at a time" }, "one signal per call" },
+    { 6031, "QNN_GRAPH_ERROR_ABORTED", NULL,
+      "The execute was ended before it was done.",
+      { "the program triggered its signal", "a graph of higher priority took its memory (VTCM)" },
+      "execute again" },
+    { 6032, "QNN_GRAPH_ERROR_PROFILE_IN_USE", NULL,
+      "The profile belongs to another graph.",
+      { "one profile is bound to two graphs" }, "one profile per graph" },
+    { 6033, "QNN_GRAPH_ERROR_TIMED_OUT", NULL,
+      "The graph was not done in the time that it was given.",
+      { "the NPU is busy or clocked down", "the time-out is shorter than one run" },
+      "raise the time-out, the priority or the power settings" },
+    { 6034, "QNN_GRAPH_ERROR_SUBGRAPH", NULL,
+      "The call is for graphs, and this one is a subgraph.",
+      { "a subgraph is executed or retrieved by itself" }, "use the graph that it belongs to" },
+    { 6035, "QNN_GRAPH_ERROR_DISABLED", NULL,
+      "The graph was left out when its context was loaded.",
+      { "the option that enables graphs does not name it" },
+      "name it there, or leave the option out" },
+    { 6036, "QNN_GRAPH_ERROR_DYNAMIC_TENSOR_SHAPE", NULL,
+      "A dimension that may change has no valid value, or the graph has none that may.",
+      { "dims were passed that the graph was not built for" },
+      "pass dims within what the metadata marks as dynamic" },
+    { 6037, "QNN_GRAPH_ERROR_TENSOR_SPARSITY", NULL,
+      "A sparse tensor is not described as the graph wants it.", { NULL }, QNNRT__CODES_LOG },
+    { 6038, "QNN_GRAPH_ERROR_EARLY_TERMINATION", NULL,
+      "An operation ended the execute early; outputs are incomplete.",
+      { "the graph has an operation that may stop it, and it did" },
+      "treat the outputs as not computed" },
+    { 6039, "QNN_GRAPH_ERROR_INVALID_CONTEXT", NULL,
+      "The context of this graph is gone.",
+      { "it was freed, or lost in a restart of the DSP" }, QNNRT__CODES_REOPEN },
+    { 6040, "QNN_GRAPH_ERROR_CYCLE_DETECTED", NULL,
+      "The nodes of the graph form a circle.",
+      { "an output feeds a node that it depends on" }, "check the tensors that join the nodes" },
+    { 6999, "QNN_GRAPH_MAX_ERROR", NULL,
+      "The last number for graphs; seen when an execute failed for no reason that has a code.",
+      { "the DSP crashed or timed out while executing" }, QNNRT__CODES_REOPEN },
+
+    /* Tensors and memory. */
+
+    { 7001, "QNN_TENSOR_ERROR_INVALID_HANDLE", NULL,
+      "The tensor, or the graph or context it is for, does not exist.",
+      { "a null pointer, or a graph that is gone" }, "check the answers of the calls before" },
+    { 7002, "QNN_TENSOR_ERROR_DOES_NOT_EXIST", NULL,
+      "The graph or context has no such tensor.",
+      { "an id or name of another graph" }, QNNRT__CODES_INFO },
+    { 7003, "QNN_TENSOR_ERROR_ALREADY_EXISTS", NULL,
+      "The graph has a tensor of this name already.",
+      { "it is created once for each node that uses it" }, "create it once" },
+    { 7004, "QNN_TENSOR_ERROR_INVALID_TENSOR_PARAM", NULL,
+      "A field of the tensor is not valid.",
+      { "an element type that the library does not take, such as a 4-bit one",
+        "data in a tensor that is no static one" },
+      "pass 4-bit weights one per byte; leave the memory of inputs and outputs out at creation" },
+    { 7005, "QNN_TENSOR_ERROR_UNSUPPORTED_TENSOR_PARAM", NULL,
+      "A field of the tensor is valid, but not on this backend.",
+      { "an element type or encoding that this backend lacks" },
+      "use a type that it has, or another backend" },
+    { 7006, "QNN_TENSOR_ERROR_NAME_HASH_COLLISION", NULL,
+      "The library takes two names of tensors for the same.",
+      { "their hashes happen to be equal" }, "rename one of them" },
+    { 7007, "QNN_TENSOR_ERROR_INCOMPATIBLE_TENSOR_UPDATE", NULL,
+      "The tensor cannot be replaced by this one.",
+      { "it was not compiled as updateable", "dims, type or encoding differ" },
+      "compile it as updateable and keep its facts" },
+    { 8000, "QNN_MEM_ERROR_INVALID_ARGUMENT", NULL,
+      "An argument for registering memory is wrong.",
+      { "a null pointer, a file descriptor that is none, or no descriptors at all" },
+      "check descriptor, shape and context" },
+    { 8001, "QNN_MEM_ERROR_INVALID_HANDLE", NULL,
+      "There is no such registered memory.",
+      { "it was given back, or its context is gone" }, "register it again in this context" },
+    { 8002, "QNN_MEM_ERROR_ALREADY_REGISTERED", NULL,
+      "This memory is registered already.",
+      { "two graphs share a buffer, such as prefill and decode, and each registers it" },
+      "register it once and share the handle" },
+    { 8003, "QNN_MEM_ERROR_MAPPING", NULL,
+      "The memory could not be mapped for the device.",
+      { "it is not of the device's allocator (rpcmem, dma-buf)",
+        "the address space of the NPU's process domain is full" },
+      "allocate it with rpcmem; register less" },
+    { 8004, "QNN_MEM_ERROR_INVALID_SHAPE", NULL,
+      "The shape or the alignment of the memory does not suit the backend.",
+      { "offset or size are not aligned as it wants" }, "align to pages, or at least to 64 bytes" },
+    { 8005, "QNN_MEM_ERROR_UNSUPPORTED_MEMTYPE", NULL,
+      "The backend does not take memory of this kind.",
+      { "DMA-BUF, ION or custom memory that this platform lacks" },
+      "use another kind, or plain memory" },
+
+    /* Signals, errors, logs, profiles, power. */
+
+    { 9000, "QNN_SIGNAL_ERROR_SIGNAL_IN_USE", NULL,
+      "The signal is in another call, or does not exist.",
+      { "one signal is passed to two calls at a time", "its handle is not a signal's" },
+      "one signal per call; free it after the call" },
+    { 9001, "QNN_SIGNAL_ERROR_SIGNAL_IDLE", NULL,
+      "No call is using the signal.",
+      { "it was triggered before the call began, or after it ended" }, "nothing had to be ended" },
+    { 9002, "QNN_SIGNAL_ERROR_INVALID_ARGUMENT", NULL,
+      "An option of the signal is not valid.", { NULL }, QNNRT__CODES_LOG },
+    { 9003, "QNN_SIGNAL_ERROR_INVALID_HANDLE", NULL,
+      "There is no such signal.",
+      { "it was freed, or belongs to another backend" }, "create it on this backend" },
+    { 9004, "QNN_SIGNAL_ERROR_TIMEOUT", NULL,
+      "The time of the signal ran out.",
+      { "the call takes longer than that" }, "raise the time-out" },
+    { 9005, "QNN_SIGNAL_ERROR_INCOMPATIBLE_SIGNAL_TYPE", NULL,
+      "The call takes no signal of this kind.",
+      { "a time-out signal where an abort signal is wanted, or the reverse" },
+      "pass the other kind" },
+    { 10000, "QNN_ERROR_INVALID_ARGUMENT", NULL,
+      "An argument for asking about an error is wrong.",
+      { "a null pointer" }, "pass a place for the text" },
+    { 10001, "QNN_ERROR_INVALID_ERROR_HANDLE", NULL,
+      "The library knows no error of this number.",
+      { "the number is of a newer release, or is none of QNN's" },
+      "look it up by the line that was logged" },
+    { 11002, "QNN_LOG_ERROR_INITIALIZATION", NULL,
+      "The log could not be started.", { NULL }, "go on without a log handle" },
+    { 11003, "QNN_LOG_ERROR_INVALID_ARGUMENT", NULL,
+      "An argument for the log is wrong.",
+      { "a level that does not exist: 1 (error) to 5 (debug) do" }, "pass one of them" },
+    { 11004, "QNN_LOG_ERROR_INVALID_HANDLE", NULL,
+      "There is no such log.",
+      { "it was freed, or comes from another library" }, "free it once, after the backend" },
+    { 12000, "QNN_PROFILE_ERROR_INVALID_HANDLE", NULL,
+      "There is no such profile.",
+      { "it was freed before, or never created" }, "free it once" },
+    { 12001, "QNN_PROFILE_ERROR_HANDLE_IN_USE", NULL,
+      "The profile is in use.",
+      { "a graph or a call still holds it" }, "free graph or context first" },
+    { 12002, "QNN_PROFILE_ERROR_INCOMPATIBLE_EVENT", NULL,
+      "The event has no data of this form.",
+      { "the CPU backend has extended events only" },
+      "ask for the plain form first, then for the extended one" },
+    { 13000, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_INVALID_HANDLE_PTR", NULL,
+      "A null pointer was passed for a power setting's handle.",
+      { "a null pointer" }, "pass a place for it" },
+    { 13001, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_INVALID_INPUT", NULL,
+      "An argument for power settings is wrong.",
+      { "a device or core that is not there", "an id that was not created, or is destroyed" },
+      "use device 0, core 0, and the id that createPowerConfigId gave" },
+    { 13002, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_UNSUPPORTED_CONFIG", NULL,
+      "This chip or release does not know this power setting.", { NULL }, "leave it out" },
+    { 13003, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_TRANSPORT", NULL,
+      "A power setting did not reach the DSP.",
+      { "the DSP restarted, or was never reached" }, QNNRT__CODES_REOPEN },
+    { 13004, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_UNSUPPORTED", NULL,
+      "Power settings are not offered here.", { NULL }, "go on without them" },
+    { 13005, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_MEM_ALLOC", NULL,
+      "Memory for a power setting could not be had.",
+      { "too many settings were created and not destroyed" }, "create one and keep it" },
+    { 13006, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_FAILED", NULL,
+      "A power setting failed on the DSP.", { NULL }, QNNRT__CODES_LOG },
+
+    /* Devices and settings. */
+
+    { 14000, "QNN_DEVICE_ERROR_INVALID_HANDLE", NULL,
+      "There is no such device.",
+      { "it was freed before, or creating it had failed" }, "free it once, before the backend" },
+    { 14001, "QNN_DEVICE_ERROR_INVALID_CONFIG", NULL,
+      "The device could not be created: an option is wrong, or, far more often, the DSP is not "
+      "reached.",
+      { "no transport to the DSP: stub or skel missing or not on the search path, or the driver is "
+        "not accessible",
+        "an unsigned process domain is denied",
+        "a soc_model that the library does not know" },
       "check that libQnnHtpV<arch>Stub.so lies beside the backend and the Skel in"
       " ADSP_LIBRARY_PATH (separator ';')" },
-    { 30010, "damaged or cut short, or of a release that the library cannot read",
+    { 14002, "QNN_DEVICE_ERROR_HARDWARE_UNAVAILABLE", NULL,
+      "The device cannot be used.",
+      { "the library does not serve this chip",
+        "it is switched off, restarting, or held by another process" },
+      "use libraries of this platform in a release that lists the chip; else try again later" },
+    { 14003, "QNN_DEVICE_ERROR_ASSOCIATED_TO_CONTEXT", NULL,
+      "Contexts still use the device.",
+      { "it is freed before they are" }, "free contexts, then the device, then the backend" },
+    { 14004, "QNN_DEVICE_ERROR_ACCESS_DENIED", NULL,
+      "This process may not use the device.",
+      { "the system's policy (SELinux, permissions) denies it" },
+      "ask the vendor for permission, or run as an app that has it" },
+    { 15000, "QNN_GLOBAL_CONFIG_ERROR_INVALID_CONFIG", NULL,
+      "A setting for the whole library is not valid.", { NULL },
+      "leave it out; " QNNRT__CODES_LOG },
+
+    /* libQnnSystem.so. */
+
+    { 30000, "QNN_SYSTEM_COMMON_ERROR_INVALID_HANDLE", NULL,
+      "There is no such object of libQnnSystem.so.",
+      { "it was freed before, or creating it had failed" },
+      "check the answers of the calls before" },
+    { 30001, "QNN_SYSTEM_COMMON_ERROR_INVALID_ARGUMENT", NULL,
+      "The library for metadata refused what it was given.",
+      { "no bytes at all", "a file that is something else: zeros, JSON, a library" },
+      "check that the file is a context binary and was read completely" },
+    { 30002, "QNN_SYSTEM_CONTEXT_ERROR_OPERATION_FAILED", NULL,
+      "The library for metadata failed, or the binary is not for this chip.",
+      { "a binary of another chip", "it asks for more VTCM than the chip has",
+        "of a tensor's footprint: the tensor is not valid" },
+      "compile it for this chip; " QNNRT__CODES_LOG },
+    { 30010, "QNN_SYSTEM_CONTEXT_ERROR_MALFORMED_BINARY", NULL,
+      "The file is no whole context binary that this release reads.",
+      { "damaged or cut short, or of a release that the library cannot read",
+        "the number alone says little: it was seen for unrelated causes too" },
       "copy the file again and compare its size; use a newer libQnnSystem.so" },
+    { 31000, "QNN_SYSTEM_PROFILE_ERROR_MEM_ALLOC", NULL,
+      "Memory for writing profile events could not be had.",
+      { "the process is out of memory" }, "write fewer events at a time" },
+
+    /* Answers of FastRPC, the way to the DSP; they stand in log lines. 32 bits. */
+
+    { 0x80000406u, "", NULL,
+      "The DSP found no library of the name that it was to open.",
+      { "the skel's folder is not in ADSP_LIBRARY_PATH, or ':' stands between folders",
+        "no skel for this NPU generation was shipped" }, QNNRT__CODES_SKEL },
+    { 0x8000040Du, "", NULL,
+      "The DSP did not open the skel library.",
+      { "it is not on the DSP's search path, or not of the backend's release" },
+      QNNRT__CODES_SKEL },
+    { 0x80000414u, "", NULL,
+      "The DSP denies this process an unsigned process domain.",
+      { "the system's policy (SELinux), or a chip of the middle range that does not offer it" },
+      "use a signed process domain, or ask the vendor for permission" },
+    { 0x80000580u, "", NULL,
+      "The DSP denies this process an unsigned process domain.",
+      { "the system's policy (SELinux), or a chip of the middle range that does not offer it" },
+      "use a signed process domain, or ask the vendor for permission" },
+    { 0x80000600u, "", NULL,
+      "The DSP did not open the skel library.",
+      { "the skel's folder is not in ADSP_LIBRARY_PATH" }, QNNRT__CODES_SKEL },
 };
+
+typedef struct qnnrt__codes_alias { uint32_t code; const char *symbol; } qnnrt__codes_alias;
+
+/* Other names of codes above. */
+static const qnnrt__codes_alias qnnrt__codes_aliases[] = {
+    {     0, "QNN_PROPERTY_NO_ERROR" },
+    {     0, "QNN_PROPERTY_SUPPORTED" },
+    {     0, "QNN_OP_PACKAGE_NO_ERROR" },
+    {     0, "QNN_BACKEND_NO_ERROR" },
+    {     0, "QNN_CONTEXT_NO_ERROR" },
+    {     0, "QNN_GRAPH_NO_ERROR" },
+    {     0, "QNN_TENSOR_NO_ERROR" },
+    {     0, "QNN_MEM_NO_ERROR" },
+    {     0, "QNN_SIGNAL_NO_ERROR" },
+    {     0, "QNN_ERROR_NO_ERROR" },
+    {     0, "QNN_LOG_NO_ERROR" },
+    {     0, "QNN_PROFILE_NO_ERROR" },
+    {     0, "QNN_HTP_PERF_INFRASTRUCTURE_NO_ERROR" },
+    {     0, "QNN_DEVICE_NO_ERROR" },
+    {     0, "QNN_GLOBAL_CONFIG_NO_ERROR" },
+    {     0, "QNN_SYSTEM_COMMON_NO_ERROR" },
+    {     0, "QNN_SYSTEM_CONTEXT_NO_ERROR" },
+    {     0, "QNN_SYSTEM_DLC_NO_ERROR" },
+    {     0, "QNN_SYSTEM_TENSOR_NO_ERROR" },
+    {     0, "QNN_SYSTEM_PROFILE_NO_ERROR" },
+    {     0, "QNN_INTERFACE_NO_ERROR" },
+    {     0, "QNN_SYSTEM_INTERFACE_NO_ERROR" },
+    {  1000, "QNN_PROPERTY_NOT_SUPPORTED" },
+    {  1000, "QNN_OP_PACKAGE_ERROR_UNSUPPORTED_FEATURE" },
+    {  1000, "QNN_CONTEXT_ERROR_UNSUPPORTED_FEATURE" },
+    {  1000, "QNN_GRAPH_ERROR_UNSUPPORTED_FEATURE" },
+    {  1000, "QNN_TENSOR_ERROR_UNSUPPORTED_FEATURE" },
+    {  1000, "QNN_MEM_ERROR_NOT_SUPPORTED" },
+    {  1000, "QNN_SIGNAL_ERROR_UNSUPPORTED" },
+    {  1000, "QNN_PROFILE_ERROR_UNSUPPORTED" },
+    {  1000, "QNN_DEVICE_ERROR_UNSUPPORTED_FEATURE" },
+    {  1000, "QNN_SYSTEM_COMMON_ERROR_UNSUPPORTED_FEATURE" },
+    {  1000, "QNN_SYSTEM_CONTEXT_ERROR_UNSUPPORTED_FEATURE" },
+    {  1000, "QNN_SYSTEM_DLC_ERROR_UNSUPPORTED_FEATURE" },
+    {  1000, "QNN_SYSTEM_TENSOR_ERROR_UNSUPPORTED_FEATURE" },
+    {  1000, "QNN_SYSTEM_PROFILE_ERROR_UNSUPPORTED_FEATURE" },
+    {  1000, "QNN_INTERFACE_ERROR_NOT_SUPPORTED" },
+    {  1000, "QNN_SYSTEM_INTERFACE_ERROR_NOT_SUPPORTED" },
+    {  1002, "QNN_BACKEND_ERROR_MEM_ALLOC" },
+    {  1002, "QNN_CONTEXT_ERROR_MEM_ALLOC" },
+    {  1002, "QNN_GRAPH_ERROR_MEM_ALLOC" },
+    {  1002, "QNN_SIGNAL_ERROR_MEM_ALLOC" },
+    {  1002, "QNN_LOG_ERROR_MEM_ALLOC" },
+    {  1002, "QNN_PROFILE_ERROR_MEM_ALLOC" },
+    {  1002, "QNN_DEVICE_ERROR_MEM_ALLOC" },
+    {  1004, "QNN_PROFILE_ERROR_INVALID_ARGUMENT" },
+    {  1004, "QNN_DEVICE_ERROR_INVALID_ARGUMENT" },
+    {  1004, "QNN_INTERFACE_ERROR_INVALID_PARAMETER" },
+    {  1004, "QNN_SYSTEM_INTERFACE_ERROR_INVALID_PARAMETER" },
+    {  1006, "QNN_BACKEND_ERROR_UNSUPPORTED_PLATFORM" },
+    {  1100, "QNN_OP_PACKAGE_ERROR_GENERAL" },
+    {  1100, "QNN_GRAPH_ERROR_GENERAL" },
+    { 30000, "QNN_SYSTEM_CONTEXT_ERROR_INVALID_HANDLE" },
+    { 30000, "QNN_SYSTEM_DLC_ERROR_INVALID_HANDLE" },
+    { 30000, "QNN_SYSTEM_PROFILE_ERROR_INVALID_HANDLE" },
+    { 30001, "QNN_SYSTEM_CONTEXT_ERROR_INVALID_ARGUMENT" },
+    { 30001, "QNN_SYSTEM_DLC_ERROR_INVALID_ARGUMENT" },
+    { 30001, "QNN_SYSTEM_TENSOR_ERROR_INVALID_ARGUMENT" },
+    { 30001, "QNN_SYSTEM_PROFILE_ERROR_INVALID_ARGUMENT" },
+    { 30002, "QNN_SYSTEM_DLC_ERROR_OPERATION_FAILED" },
+    { 30002, "QNN_SYSTEM_TENSOR_ERROR_INVALID_TENSOR" },
+    { 30010, "QNN_SYSTEM_DLC_ERROR_MALFORMED_BINARY" },
+};
+
+enum {
+    QNNRT__CODES_COUNT   = sizeof(qnnrt__codes_table) / sizeof(qnnrt__codes_table[0]),
+    QNNRT__CODES_ALIASES = sizeof(qnnrt__codes_aliases) / sizeof(qnnrt__codes_aliases[0])
+};
+
+/* The entry of exactly this number. */
+static const qnnrt_explanation *qnnrt__codes_entry(uint32_t code)
+{
+    size_t i = 0;
+    while (i < QNNRT__CODES_COUNT && qnnrt__codes_table[i].code != code) ++i;
+    return i < QNNRT__CODES_COUNT ? &qnnrt__codes_table[i] : NULL;
+}
+
+/* Bytes of the letters, digits and underscores that stand at `text`. */
+static size_t qnnrt__codes_word(const char *text)
+{
+    size_t length = 0;
+    for (;; ++length) {
+        const char c = qnnrt__lines_lower(text[length]);
+        if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '_') return length;
+    }
+}
+
+static int qnnrt__codes_is_hex(const char *word, size_t length)
+{
+    return length > 2 && word[0] == '0' && qnnrt__lines_lower(word[1]) == 'x';
+}
+
+/* A word of digits, or of 0x and hexadecimal ones, as a number; 0 when it is something else. */
+static int qnnrt__codes_number(const char *word, size_t length, uint64_t *value)
+{
+    const int hex = qnnrt__codes_is_hex(word, length);
+    size_t i = hex ? 2 : 0;
+    *value = 0;
+    if (length == 0 || length - i > 16) return 0;
+    for (; i < length; ++i) {
+        const char c = qnnrt__lines_lower(word[i]);
+        if (c >= '0' && c <= '9') *value = *value * (hex ? 16 : 10) + (uint64_t)(c - '0');
+        else if (hex && c >= 'a' && c <= 'f') *value = *value * 16 + (uint64_t)(c - 'a') + 10;
+        else return 0;
+    }
+    return 1;
+}
+
+static int qnnrt__codes_same(const char *word, size_t length, const char *symbol)
+{
+    return strlen(symbol) == length && length > 0 &&
+           qnnrt__lines_find(word, symbol, length) == word;
+}
+
+/* The entry of a symbol or of another name for it. */
+static const qnnrt_explanation *qnnrt__codes_symbol(const char *word, size_t length)
+{
+    size_t i;
+    for (i = 0; i < QNNRT__CODES_COUNT; ++i)
+        if (qnnrt__codes_same(word, length, qnnrt__codes_table[i].symbol))
+            return &qnnrt__codes_table[i];
+    for (i = 0; i < QNNRT__CODES_ALIASES; ++i)
+        if (qnnrt__codes_same(word, length, qnnrt__codes_aliases[i].symbol))
+            return qnnrt__codes_entry(qnnrt__codes_aliases[i].code);
+    return NULL;
+}
+
+/* Does the text before a number say that it is a code? A time or an id is not taken for one. */
+static int qnnrt__codes_is_named(const char *line, const char *number)
+{
+    static const char *const names[] = { "err", "error", "code", "status", "failed", "answered",
+                                         "initialize", "with", "result" };
+    const char *end = number, *word;
+    size_t i;
+    while (end > line && strchr(" :=(", end[-1]) != NULL) --end;
+    for (word = end; word > line && qnnrt__codes_word(word - 1) > 0; --word) {}
+    for (i = 0; i < sizeof(names) / sizeof(names[0]); ++i)
+        if (qnnrt__codes_same(word, (size_t)(end - word), names[i])) return 1;
+    return 0;
+}
+
+/* What to look for in a line, in this order. A pointer has more bits than a code and is none. */
+enum { QNNRT__CODES_RPC, QNNRT__CODES_SYMBOL, QNNRT__CODES_HEX, QNNRT__CODES_DECIMAL,
+       QNNRT__CODES_KINDS };
+
+/* The first word of a line that is a code of this kind. */
+static const qnnrt_explanation *qnnrt__codes_in_line(const char *line, int kind)
+{
+    const char *at = line;
+    while (*at != '\0' && *at != '\n') {
+        const size_t length = qnnrt__codes_word(at);
+        const int hex = qnnrt__codes_is_hex(at, length);
+        const qnnrt_explanation *found = NULL;
+        uint64_t value;
+        if (kind == QNNRT__CODES_SYMBOL) found = qnnrt__codes_symbol(at, length);
+        else if (qnnrt__codes_number(at, length, &value) && value != 0 && value <= 0xFFFFFFFFu &&
+                 (value > 0xFFFF) == (kind == QNNRT__CODES_RPC) &&
+                 hex == (kind != QNNRT__CODES_DECIMAL) && (hex || qnnrt__codes_is_named(line, at)))
+            found = qnnrt__codes_entry((uint32_t)value);
+        if (found != NULL) return found;
+        at += length > 0 ? length : 1;
+    }
+    return NULL;
+}
+
+static const char *qnnrt__codes_after_blanks(const char *text)
+{
+    while (*text == ' ' || *text == '\t' || *text == '\r' || *text == '\n') ++text;
+    return text;
+}
+
+static const char *qnnrt__codes_next_line(const char *text)
+{
+    while (*text != '\0' && *text != '\n') ++text;
+    return *text == '\n' ? text + 1 : text;
+}
 #endif
+
+/* The entry of a line that was logged: what FastRPC answered says most, then the known lines. */
+static const qnnrt_explanation *qnnrt__codes_of_line(const char *line)
+{
+    const qnnrt_explanation *found = NULL;
+#ifndef QNNRT_NO_ERROR_TEXT
+    found = qnnrt__codes_in_line(line, QNNRT__CODES_RPC);
+#endif
+    return found != NULL ? found : qnnrt__lines_explain(line);
+}
+
+/* An answer of FastRPC counts whole, any other by its low 16 bits; success is all 0. */
+QNNRT_API const qnnrt_explanation *qnnrt_explain_code(uint64_t vendor_code)
+{
+#ifndef QNNRT_NO_ERROR_TEXT
+    const uint32_t full = (uint32_t)(vendor_code & 0xFFFFFFFFu), low = full & 0xFFFFu;
+    const qnnrt_explanation *found = full > low ? qnnrt__codes_entry(full) : NULL;
+    if (found == NULL && (low != 0 || vendor_code == 0)) found = qnnrt__codes_entry(low);
+    return found;
+#else
+    (void)vendor_code;
+    return NULL;
+#endif
+}
+
+QNNRT_API const qnnrt_explanation *qnnrt_explain(const char *text)
+{
+#ifndef QNNRT_NO_ERROR_TEXT
+    const qnnrt_explanation *found = NULL;
+    const char *line;
+    uint64_t value;
+    size_t length;
+    int kind;
+    if (text == NULL) return NULL;
+    text = qnnrt__codes_after_blanks(text);
+    length = qnnrt__codes_word(text);
+    if (*qnnrt__codes_after_blanks(text + length) == '\0' &&
+        qnnrt__codes_number(text, length, &value)) return qnnrt_explain_code(value);
+    for (line = text; *line != '\0' && found == NULL; line = qnnrt__codes_next_line(line))
+        found = qnnrt__codes_of_line(line);
+    for (kind = QNNRT__CODES_SYMBOL; kind < QNNRT__CODES_KINDS && found == NULL; ++kind)
+        for (line = text; *line != '\0' && found == NULL; line = qnnrt__codes_next_line(line))
+            found = qnnrt__codes_in_line(line, kind);
+    return found;
+#else
+    (void)text;
+    return NULL;
+#endif
+}
+
+QNNRT_API const qnnrt_explanation *qnnrt_explanation_get(size_t index)
+{
+#ifndef QNNRT_NO_ERROR_TEXT
+    if (index < QNNRT__CODES_COUNT) return &qnnrt__codes_table[index];
+    index -= QNNRT__CODES_COUNT;
+    return index < QNNRT__LINES_COUNT ? &qnnrt__lines_table[index] : NULL;
+#else
+    (void)index;
+    return NULL;
+#endif
+}
 
 QNNRT_API const char *qnnrt_vendor_code_name(uint64_t vendor_code)
 {
-#ifndef QNNRT_NO_ERROR_TEXT
-    size_t i;
-    for (i = 0; i < sizeof(qnnrt__codes_symbols) / sizeof(qnnrt__codes_symbols[0]); ++i)
-        if (qnnrt__codes_symbols[i].code == (vendor_code & 0xFFFF))
-            return qnnrt__codes_symbols[i].symbol;
-#endif
-    (void)vendor_code;
+    const qnnrt_explanation *found = qnnrt_explain_code(vendor_code);
+    return found != NULL && found->symbol[0] != '\0' ? found->symbol : NULL;
+}
+
+/* The line that tells the cause: the first error, later ones are echoes; or a warning before it
+   that is known, because a missing stub is only warned of. Harmless lines are known by their having
+   no cause. */
+static const qnnrt_explanation *qnnrt__codes_first_line(qnnrt__log_part *part)
+{
+    uint32_t i;
+    for (i = 0; i < part->count; ++i) {
+        const qnnrt__log_line *line = &part->lines[i];
+        const qnnrt_explanation *known = qnnrt__codes_of_line(line->text);
+        if (known != NULL && known->causes[0] == NULL) continue;
+        if (known == NULL && line->level != QNNRT_LOG_ERROR) continue;
+        part->first = i;
+        part->likely = 1;
+        return known;
+    }
+    part->likely = 0;
     return NULL;
 }
 
@@ -1985,25 +3078,28 @@ QNNRT_API const char *qnnrt_vendor_code_name(uint64_t vendor_code)
 static qnnrt_result qnnrt__codes_explain(qnnrt_error *err, const char *call, uint64_t vendor_code,
                                          int log_slot, uint32_t mark)
 {
-    const char *symbol = qnnrt_vendor_code_name(vendor_code);
+    const qnnrt_explanation *code = qnnrt_explain_code(vendor_code), *line;
+    qnnrt__log_part part;
     if (err == NULL) return QNNRT_E_BACKEND;
     err->vendor_code = vendor_code;
     qnnrt__err_add(err, ": %s answered 0x%x (%s)", call, (unsigned)(vendor_code & 0xFFFF),
-                   symbol != NULL ? symbol : "no symbol known");
+                   code != NULL && code->symbol[0] != '\0' ? code->symbol : "no symbol known");
     if (vendor_code > 0xFFFF)
         qnnrt__err_add(err, ", in full 0x%llx", (unsigned long long)vendor_code);
-#ifndef QNNRT_NO_ERROR_TEXT
-    {
-        size_t i;
-        for (i = 0; i < sizeof(qnnrt__codes_causes) / sizeof(qnnrt__codes_causes[0]); ++i)
-            if (qnnrt__codes_causes[i].code == (vendor_code & 0xFFFF))
-                qnnrt__err_add(err, "\n  likely cause: %s\n  what helps: %s",
-                               qnnrt__codes_causes[i].cause, qnnrt__codes_causes[i].fix);
-    }
-#endif
-    qnnrt__log_report(log_slot, mark, err);
+    qnnrt__log_copy(log_slot, mark, &part);
+    line = qnnrt__codes_first_line(&part);
+    if (line != NULL)
+        qnnrt__err_add(err, "\n  likely cause: %s\n  what helps: %s", line->causes[0], line->fix);
+    if (code != NULL && code->causes[0] != NULL)
+        qnnrt__err_add(err, "\n  %s: %s\n  what helps%s: %s",
+                       line != NULL ? "or, as with this code in general" : "likely cause",
+                       code->causes[0], line != NULL ? " then" : "", code->fix);
+    else if (code != NULL && code->code != 0 && line == NULL)
+        qnnrt__err_add(err, "\n  it means: %s\n  what helps: %s", code->meaning, code->fix);
+    qnnrt__log_report(&part, err);
     return QNNRT_E_BACKEND;
 }
+
 /* =====================================================================================
    DATA TYPES                                                                    >>dtype
    The element types of a tensor: their names, widths and how many bytes a shape takes.
@@ -3997,8 +5093,8 @@ static void qnnrt__library_explain(const char *path, qnnrt_error *err)
     else if (machine > 0 && own > 0 && machine != own)
         qnnrt__err_add(err,
                        "\n  likely cause: the library is for another architecture (ELF machine %d, "
-                       "this program is %d; 62 is x86-64,"
-                       " 183 aarch64)",
+                       "this program is %d; 62 is x86-64, 183 aarch64)"
+                       "\n  what helps: take the one that was built for this machine",
                        machine, own);
     else if (machine > 0)
         qnnrt__err_add(err, "\n  what helps: the file is there; see which library of its own is "
@@ -7822,6 +8918,8 @@ static qnnrt_result qnnrt__pipeline_unwired(const qnnrt_pipeline *p, qnnrt_error
 {
     qnnrt__fail(err, QNNRT_E_MISMATCH, "pipeline \"%.200s\" could not be wired: ", p->info.name);
     qnnrt__err_text(err, p->info.failure, strlen(p->info.failure));
+    qnnrt__err_add(err, "\n  what helps: parts of one build; or edges given by hand, with"
+                        " qnnrt_pipeline_make()");
     return QNNRT_E_MISMATCH;
 }
 
@@ -9005,8 +10103,9 @@ struct qnnrt_run {
     qnnrt__step     *steps, *steps_end;
     int              careful;           /* exec has more to do than call: binds missing, locks, a
                                            busy flag */
-    const uint32_t  *log_count;         /* of its backend's log slot, or of no_log */
-    uint32_t         mark, no_log;      /* mark: where the log lines of the exec under way begin */
+    qnnrt__log_count *log_count;        /* of its backend's log slot, or no_log */
+    qnnrt__log_count no_log;
+    uint32_t         mark;              /* where the log lines of the exec under way begin */
     uint32_t         missing;           /* slots that must be bound and are not */
     int             *busy;              /* of its group; NULL for the only run of a mem */
     qnnrt_backend   *backend;
@@ -9056,7 +10155,8 @@ static qnnrt_result qnnrt__run_check(const qnnrt_run *run, uint32_t step, qnnrt_
     const qnnrt_context_info *context = &info->model->infos[info->context];
     char where[512];
     if (info->model->backend == NULL)
-        return qnnrt__fail(err, QNNRT_E_STATE, "%s was opened with desc.inspect, for reading only",
+        return qnnrt__fail(err, QNNRT_E_STATE, "%s was opened with desc.inspect, for reading only"
+                           "\n  what helps: open it without desc.inspect",
                            context->file);
     if (context->failure != NULL) {
         qnnrt__fail(err, QNNRT_E_STATE, "%s did not load: ", context->file);
@@ -9237,7 +10337,8 @@ static qnnrt_result qnnrt__run_unbound(qnnrt_run *run)
     size_t s = 0;
     while (run->slots[s].data != NULL) ++s;
     return qnnrt__fail(&run->error, QNNRT_E_STATE,
-                       "pipeline \"%.200s\": %s \"%.200s\" was left to the caller and is not bound",
+                       "pipeline \"%.200s\": %s \"%.200s\" was left to the caller and is not bound"
+                       "\n  what helps: qnnrt_bind() it before qnnrt_exec()",
                        run->pipeline->info.name, qnnrt_role_name(run->pipeline->info.slots[s].role),
                        run->pipeline->info.slots[s].address);
 }
@@ -9428,7 +10529,7 @@ QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, q
     if (result == QNNRT_OK) result = qnnrt__pipeline_discover(model, err);
     if (result != QNNRT_OK) {
         qnnrt__model_free(model);
-        return result;
+        return qnnrt__err_way_out(err, result);
     }
     *out = model;
     return QNNRT_OK;
@@ -9562,7 +10663,7 @@ QNNRT_API qnnrt_result qnnrt_plan_create(const qnnrt_plan_desc *desc, qnnrt_plan
     if (out != NULL) *out = NULL;
     if (desc == NULL || out == NULL)
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_plan_create: desc or out is NULL");
-    return qnnrt__place_plan(desc, out, err);
+    return qnnrt__err_way_out(err, qnnrt__place_plan(desc, out, err));
 }
 
 QNNRT_API qnnrt_result qnnrt_plan_destroy(qnnrt_plan *plan)
@@ -9594,7 +10695,7 @@ QNNRT_API qnnrt_result qnnrt_mem_create(qnnrt_plan *plan, const qnnrt_mem_desc *
     if (desc->guard && desc->data != NULL)
         return qnnrt__fail(err, QNNRT_E_ARG,
                            "qnnrt_mem_create: guard pages need memory of ours; leave data NULL");
-    return qnnrt__place_mem(plan, desc, out, err);
+    return qnnrt__err_way_out(err, qnnrt__place_mem(plan, desc, out, err));
 }
 
 QNNRT_API qnnrt_result qnnrt_mem_destroy(qnnrt_mem *mem)
@@ -9680,7 +10781,8 @@ QNNRT_API qnnrt_result qnnrt_prepare(qnnrt *model, const char *name, qnnrt_run *
     result = qnnrt__pipeline_find(model, name, &entry.pipeline, err);
     if (result == QNNRT_OK && model->backend == NULL)
         result =
-            qnnrt__fail(err, QNNRT_E_STATE, "%s was opened with desc.inspect, for reading only",
+            qnnrt__fail(err, QNNRT_E_STATE, "%s was opened with desc.inspect, for reading only"
+                           "\n  what helps: open it without desc.inspect",
                         model->infos[entry.pipeline->steps[0].context].file);
     if (result == QNNRT_OK) result = qnnrt__place_plan(&plan_desc, &plan, err);
     if (result == QNNRT_OK) result = qnnrt__place_mem(plan, &mem_desc, &mem, err);
@@ -9688,7 +10790,7 @@ QNNRT_API qnnrt_result qnnrt_prepare(qnnrt *model, const char *name, qnnrt_run *
     if (result != QNNRT_OK) {
         qnnrt_mem_destroy(mem);
         qnnrt_plan_destroy(plan);
-        return result;
+        return qnnrt__err_way_out(err, result);
     }
     (*out)->own_mem = mem;
     (*out)->own_plan = plan;
@@ -9761,7 +10863,7 @@ QNNRT_API void *qnnrt_data(qnnrt_run *run, const char *name, size_t *bytes)
 QNNRT_API qnnrt_result qnnrt_exec(qnnrt_run *run)
 {
     if (QNNRT__UNLIKELY(run == NULL)) return QNNRT_E_ARG;
-    run->mark = qnnrt__os_load(run->log_count);      /* should it fail: what was logged since */
+    run->mark = qnnrt__log_begin(run->log_count);    /* should it fail: what was logged since */
     return QNNRT__UNLIKELY(run->careful) ? qnnrt__run_careful(run) : qnnrt__run_steps(run);
 }
 

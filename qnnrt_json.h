@@ -9,17 +9,15 @@
        // {"name": "a", "scales": [0.5, 0.25], "more": {...}}
        qnnrt_json_reader r;
        qnnrt_json_begin(&r, text, bytes, NULL);
-       if (qnnrt_json_value(&r) == QNNRT_JSON_OBJECT) {
-           while (qnnrt_json_more(&r)) {                             // one member after the other
-               if (qnnrt_json_is(&r.key, "scales") && qnnrt_json_value(&r) == QNNRT_JSON_ARRAY) {
-                   float scale;
-                   while (qnnrt_json_more(&r))                       // one element after the other
-                       if (qnnrt_json_value(&r) == QNNRT_JSON_NUMBER &&
-                           qnnrt_json_f32(&r.value, &scale)) use(scale);
-                       else break;
-               } else {
-                   qnnrt_json_skip(&r);                              // whatever it is
-               }
+       if (qnnrt_json_value(&r) != QNNRT_JSON_OBJECT) return 0;
+       while (qnnrt_json_more(&r)) {                                 // one member after the other
+           if (!qnnrt_json_is(&r.key, "scales")) { qnnrt_json_skip(&r); continue; }
+           if (qnnrt_json_value(&r) != QNNRT_JSON_ARRAY) return 0;
+           while (qnnrt_json_more(&r)) {                             // one element after the other
+               float scale;
+               if (qnnrt_json_value(&r) != QNNRT_JSON_NUMBER) return 0;
+               if (!qnnrt_json_f32(&r.value, &scale)) return 0;
+               use(scale);
            }
        }
        if (!qnnrt_json_end(&r)) printf("byte %u: %s\n", (unsigned)r.error_at, r.error);
@@ -99,7 +97,7 @@ typedef struct qnnrt_json_reader {
     /* private */
     const unsigned char *begin, *at, *end;
     uint32_t max_depth;
-    int      fresh;                 /* a bracket was opened and nothing read behind it */
+    int      state;                 /* a value is due, a bracket was opened, a value was read */
     uint64_t objects[QNNRT_JSON_DEPTH / 64];   /* bit d: the bracket at depth d is a brace */
 } qnnrt_json_reader;
 
@@ -107,8 +105,8 @@ typedef struct qnnrt_json_reader {
 QNNRT_JSON_API void qnnrt_json_begin(qnnrt_json_reader *reader, const char *text, size_t bytes,
                                      const qnnrt_json_limits *limits);
 
-/* Read the value that stands next: the document itself, or after qnnrt_json_more(). Of an array or
-   object only the opening bracket: go through it with qnnrt_json_more(), to its end.
+/* Read the value that stands next: the document itself, or after qnnrt_json_more(), once. Of an
+   array or object only the opening bracket: go through it with qnnrt_json_more(), to its end.
    Returns its type, QNNRT_JSON_NONE when there is none (reader.error). */
 QNNRT_JSON_API qnnrt_json_type qnnrt_json_value(qnnrt_json_reader *reader);
 
@@ -122,7 +120,8 @@ QNNRT_JSON_API int qnnrt_json_value_u64(qnnrt_json_reader *reader, uint64_t *out
 
 /* Is there one more element or member in the innermost open array or object? 1: the next
    qnnrt_json_value() reads it (of an object, reader.key is its name). 0: the bracket was closed and
-   the one around it is the innermost, or an error. */
+   the one around it is the innermost, or an error. Each value must be read, if only by
+   qnnrt_json_skip(), before the next one is asked for. */
 QNNRT_JSON_API int qnnrt_json_more(qnnrt_json_reader *reader);
 
 /* The same, faster when the name of the next member is `expected`, a text without escapes: then it
@@ -132,7 +131,7 @@ QNNRT_JSON_API int qnnrt_json_more_as(qnnrt_json_reader *reader, const qnnrt_jso
 /* Read a value and all that is in it. 0 when it is wrong (reader.error). */
 QNNRT_JSON_API int qnnrt_json_skip(qnnrt_json_reader *reader);
 
-/* Read what is left of the innermost open bracket. 0 when it is wrong. */
+/* Read what is left of the innermost open bracket, and close it. 0 when it is wrong. */
 QNNRT_JSON_API int qnnrt_json_leave(qnnrt_json_reader *reader);
 
 /* 1 when the document was read to its end without an error and nothing but blanks follows. */
@@ -163,7 +162,7 @@ typedef struct qnnrt_json_writer {
     int     (*write)(void *user, const char *text, size_t bytes);
     void     *user;
     uint32_t  indent, depth, line_depth, used;
-    int       filled, key, done;
+    int       filled, key, done;    /* done: 1 when the value is complete, 2 when the document is */
     uint64_t  objects[QNNRT_JSON_DEPTH / 64];
     char      buffer[QNNRT_JSON_BUFFER];
 } qnnrt_json_writer;
@@ -276,7 +275,7 @@ static QNNRT_JSON__INLINE uint32_t qnnrt_json__equal16(const unsigned char *at, 
 #endif
 
 /* memcmp() == 0 without a call, for texts of a few words. */
-static QNNRT_JSON__INLINE int qnnrt_json__same(const unsigned char *a, const char *b, size_t bytes)
+static QNNRT_JSON__INLINE int qnnrt_json__equal(const unsigned char *a, const char *b, size_t bytes)
 {
 #if QNNRT_JSON__WORDS
     const unsigned char *c = (const unsigned char *)b;
@@ -463,9 +462,12 @@ static QNNRT_JSON__INLINE const unsigned char *qnnrt_json__number(const unsigned
 /* =====================================================================================
    READER                                                                        >>reader
    One value after the other. The state between calls: the place, how deep it is, which of
-   the open brackets are braces, and whether the innermost has been entered just now.
+   the open brackets are braces, and what may come next.
    Needs: >>config >>text     Knows nothing of: what numbers are worth
    ===================================================================================== */
+
+/* What may come next: a value; a value (or name) or the closing bracket; a comma or that. */
+enum { QNNRT_JSON__DUE, QNNRT_JSON__OPENED, QNNRT_JSON__READ };
 
 /* The first error stays, and the text ends there: every later call finds nothing more. */
 static QNNRT_JSON__APART int qnnrt_json__fail(qnnrt_json_reader *r, const unsigned char *at,
@@ -490,6 +492,7 @@ QNNRT_JSON_API void qnnrt_json_begin(qnnrt_json_reader *r, const char *text, siz
     r->end = r->at + (text != NULL ? bytes : 0);
     r->max_depth = depth < QNNRT_JSON_DEPTH ? depth : (uint32_t)QNNRT_JSON_DEPTH;
     if (bytes > most) { qnnrt_json__fail(r, r->begin, "the text is over the limit of bytes"); return; }
+    bytes = (size_t)(r->end - r->at);
     if (bytes >= 3 && memcmp(r->at, "\xEF\xBB\xBF", 3) == 0) r->at += 3;
     else if (bytes >= 2 && (memcmp(r->at, "\xFF\xFE", 2) == 0 || memcmp(r->at, "\xFE\xFF", 2) == 0))
         qnnrt_json__fail(r, r->begin, "the text is UTF-16; JSON is UTF-8");
@@ -503,7 +506,7 @@ static int qnnrt_json__open(qnnrt_json_reader *r, const unsigned char *at, int b
     if (brace) r->objects[r->depth / 64] |= bit;
     else r->objects[r->depth / 64] &= ~bit;
     r->depth += 1;
-    r->fresh = 1;
+    r->state = QNNRT_JSON__OPENED;
     r->at = at + 1;
     return 1;
 }
@@ -523,11 +526,12 @@ QNNRT_JSON_API qnnrt_json_type qnnrt_json_value(qnnrt_json_reader *r)
 {
     const unsigned char *at = qnnrt_json__gap(r->at, r->end), *stop, *after;
     const char *why;
-    if (QNNRT_JSON__UNLIKELY(at == r->end)) {
-        qnnrt_json__fail(r, at, "the text ends where a value was expected");
+    if (QNNRT_JSON__UNLIKELY(r->state != QNNRT_JSON__DUE || at == r->end)) {
+        qnnrt_json__fail(r, at, r->state != QNNRT_JSON__DUE ? "a value was asked for where none is due"
+                                                            : "the text ends where a value was expected");
         return QNNRT_JSON_NONE;
     }
-    r->fresh = 0;
+    r->state = QNNRT_JSON__READ;
     switch (*at) {
     case '"':
         r->value.escaped = 0;
@@ -566,14 +570,14 @@ static QNNRT_JSON__INLINE int qnnrt_json__stands(const unsigned char *at, const 
                                                  const qnnrt_json_text *expected)
 {
     return expected->text != NULL && (size_t)(end - at) > expected->bytes && at[expected->bytes] == '"' &&
-           qnnrt_json__same(at, expected->text, expected->bytes);
+           qnnrt_json__equal(at, expected->text, expected->bytes);
 }
 
 QNNRT_JSON_API int qnnrt_json_value_is(qnnrt_json_reader *r, const qnnrt_json_text *expected)
 {
     const unsigned char *at = qnnrt_json__gap(r->at, r->end);
-    if (at == r->end || *at != '"' || !qnnrt_json__stands(at + 1, r->end, expected)) return 0;
-    r->fresh = 0;
+    if (r->state != QNNRT_JSON__DUE || at == r->end || *at != '"' || !qnnrt_json__stands(at + 1, r->end, expected)) return 0;
+    r->state = QNNRT_JSON__READ;
     r->value.text = (const char *)at + 1;
     r->value.bytes = expected->bytes;
     r->value.escaped = 0;
@@ -588,9 +592,9 @@ QNNRT_JSON_API int qnnrt_json_value_u64(qnnrt_json_reader *r, uint64_t *out)
     uint64_t value = 0;
     *out = 0;
     while (at < r->end && (unsigned char)(*at - '0') <= 9) value = value * 10 + (uint64_t)(*at++ - '0');
-    if (at == first || at - first > 19 || (*first == '0' && at - first > 1) ||
+    if (r->state != QNNRT_JSON__DUE || at == first || at - first > 19 || (*first == '0' && at - first > 1) ||
         (at < r->end && (*at == '.' || *at == 'e' || *at == 'E'))) return 0;
-    r->fresh = 0;
+    r->state = QNNRT_JSON__READ;
     r->value.text = (const char *)first;
     r->value.bytes = (size_t)(at - first);
     r->value.escaped = 0;
@@ -634,6 +638,8 @@ static QNNRT_JSON__INLINE int qnnrt_json__go_on(qnnrt_json_reader *r, const qnnr
     uint32_t level = r->depth - 1;
     int object;
     if (r->depth == 0) return 0;
+    if (QNNRT_JSON__UNLIKELY(r->state == QNNRT_JSON__DUE))
+        return qnnrt_json__fail(r, r->at, "the value that is due was not read");
     object = (int)(r->objects[level / 64] >> (level % 64) & 1);
     at = qnnrt_json__blanks(r->at, r->end);
     if (QNNRT_JSON__UNLIKELY(at == r->end))
@@ -642,10 +648,10 @@ static QNNRT_JSON__INLINE int qnnrt_json__go_on(qnnrt_json_reader *r, const qnnr
     if (*at == (object ? '}' : ']')) {
         r->at = at + 1;
         r->depth -= 1;
-        r->fresh = 0;
+        r->state = QNNRT_JSON__READ;
         return 0;
     }
-    if (!r->fresh) {
+    if (r->state != QNNRT_JSON__OPENED) {
         if (QNNRT_JSON__UNLIKELY(*at != ','))
             return qnnrt_json__fail(r, at, object ? "a comma or } was expected"
                                                   : "a comma or ] was expected");
@@ -653,7 +659,7 @@ static QNNRT_JSON__INLINE int qnnrt_json__go_on(qnnrt_json_reader *r, const qnnr
         if (at < r->end && *at == (object ? '}' : ']'))
             return qnnrt_json__fail(r, at, "a comma before a closing bracket");
     }
-    r->fresh = 0;
+    r->state = QNNRT_JSON__DUE;
     if (object) return qnnrt_json__key(r, at, expected);
     r->at = at;
     return 1;
@@ -682,7 +688,10 @@ QNNRT_JSON_API int qnnrt_json_skip(qnnrt_json_reader *r)
 
 QNNRT_JSON_API int qnnrt_json_leave(qnnrt_json_reader *r)
 {
-    return r->depth == 0 ? r->error == NULL : qnnrt_json__until(r, r->depth - 1);
+    uint32_t depth = r->depth;
+    if (depth == 0) return r->error == NULL;
+    if (r->state == QNNRT_JSON__DUE) qnnrt_json_value(r);
+    return qnnrt_json__until(r, depth - 1);
 }
 
 QNNRT_JSON_API int qnnrt_json_end(qnnrt_json_reader *r)
@@ -792,17 +801,18 @@ typedef struct qnnrt_json__binary {
     int      sticky;
 } qnnrt_json__binary;
 
-enum { QNNRT_JSON__DIGITS_MAX = 800, QNNRT_JSON__EXPONENT_MAX = 1000000000 };
+enum { QNNRT_JSON__DIGITS_MAX = 800 };
 
 /* Take a number apart; 0 when it is none. */
 static int qnnrt_json__take(const qnnrt_json_text *number, qnnrt_json__decimal *d)
 {
-    const unsigned char *at = (const unsigned char *)number->text, *end = at + number->bytes;
-    const unsigned char *start, *point = NULL;
+    const unsigned char *at = (const unsigned char *)number->text, *end, *start, *point = NULL;
     int64_t exponent = 0;
     int digits = 0, down = 0;
     memset(d, 0, sizeof(*d));
-    if (at < end && *at == '-') d->negative = *at++ == '-';
+    if (number->bytes == 0) return 0;            /* text may be NULL */
+    end = at + number->bytes;
+    if (*at == '-') d->negative = *at++ == '-';
     for (start = at; at < end; ++at) {
         unsigned digit = (unsigned)*at - '0';
         if (digit > 9) {
@@ -830,7 +840,7 @@ static int qnnrt_json__take(const qnnrt_json_text *number, qnnrt_json__decimal *
     if (at == end) return 0;
     for (; at < end; ++at) {
         if ((unsigned char)(*at - '0') > 9) return 0;
-        if (exponent < QNNRT_JSON__EXPONENT_MAX) exponent = exponent * 10 + (*at - '0');
+        if (exponent < INT64_C(100000000000000000)) exponent = exponent * 10 + (*at - '0');
     }
     d->exponent += down ? -exponent : exponent;
     return 1;
@@ -1199,6 +1209,7 @@ QNNRT_JSON_API int qnnrt_json_i64(const qnnrt_json_text *number, int64_t *out)
     int negative = number->bytes > 0 && number->text[0] == '-';
     uint64_t value;
     *out = 0;
+    if (number->bytes == 0) return 0;            /* text may be NULL */
     if (!qnnrt_json__integer(number->text + negative, number->bytes - (size_t)negative,
                              (uint64_t)INT64_MAX + (uint64_t)negative, &value))
         return 0;
@@ -1248,19 +1259,25 @@ static void qnnrt_json__digits(uint64_t m, int exponent, unsigned char digits[QN
     *point = power + 1;
 }
 
-/* The first `count` of the digits, rounded; a carry out of the front moves the point. */
-static void qnnrt_json__cut(const unsigned char *digits, int more, int count, qnnrt_json__decimal *d,
-                            int *point)
+/* The first `count` of the digits, rounded (above: upwards); a carry out of the front moves the
+   point. */
+static void qnnrt_json__cut(const unsigned char *digits, int more, int count, int above,
+                            qnnrt_json__decimal *d, int *point)
 {
     int i, up;
     d->w = 0;
     for (i = 0; i < count; ++i) d->w = d->w * 10 + digits[i];
     for (i = count + 1; i <= QNNRT_JSON__PRINTED; ++i) more |= digits[i] != 0;
-    up = digits[count] > 5 || (digits[count] == 5 && (more || (d->w & 1) != 0));
+    up = above || digits[count] > 5 || (digits[count] == 5 && (more || (d->w & 1) != 0));
     d->w += (uint64_t)up;
     d->exponent = *point - count;
     if (d->w == qnnrt_json__five(count) << count) *point += 1;       /* 10^count */
     d->more = d->negative = 0;
+}
+
+static int qnnrt_json__same(const qnnrt_json__decimal *d, int single, uint64_t bits)
+{
+    return (single ? (uint64_t)qnnrt_json__f32_bits(d) : qnnrt_json__f64_bits(d)) == bits;
 }
 
 /* A float as text of at most 26 bytes, without a NUL; answers them. The value is finite.
@@ -1278,8 +1295,14 @@ static size_t qnnrt_json__print(uint64_t m, int exponent, int single, uint64_t b
     qnnrt_json__digits(m, exponent, exact, &first_point, &more);
     for (count = 1; count <= QNNRT_JSON__PRINTED; ++count) {
         point = first_point;
-        qnnrt_json__cut(exact, more, count, &d, &point);
-        if ((single ? (uint64_t)qnnrt_json__f32_bits(&d) : qnnrt_json__f64_bits(&d)) == bits) break;
+        qnnrt_json__cut(exact, more, count, 0, &d, &point);
+        if (qnnrt_json__same(&d, single, bits)) break;
+        if ((m & (m - 1)) != 0) continue;
+        /* Below a power of two floats lie closer than above it: there the nearest digits may be too
+           far off, and others that are farther off, on the other side, are not. */
+        point = first_point;
+        qnnrt_json__cut(exact, more, count, 1, &d, &point);
+        if (qnnrt_json__same(&d, single, bits)) break;
     }
     while (d.w % 10 == 0) d.w /= 10;
     for (count = 0, i = 19; d.w != 0; d.w /= 10, ++count) digits[i--] = (char)('0' + d.w % 10);
@@ -1348,7 +1371,8 @@ static int qnnrt_json__before(qnnrt_json_writer *w, int key)
                  (w->objects[(w->depth - 1) / 64] >> ((w->depth - 1) % 64) & 1) != 0;
     if (w->error != NULL) return 0;
     if (w->done) { w->error = "a second document"; return 0; }
-    if (key && (!object || w->key)) { w->error = "a key outside an object"; return 0; }
+    if (key && object && w->key) { w->error = "a key without a value"; return 0; }
+    if (key && !object) { w->error = "a key outside an object"; return 0; }
     if (!key && object && !w->key) { w->error = "a member without a key"; return 0; }
     if (!key && object) { w->key = 0; return 1; }
     if (w->filled) qnnrt_json__put(w, ",", 1);
@@ -1400,7 +1424,8 @@ QNNRT_JSON_API int qnnrt_json_write_end(qnnrt_json_writer *w)
 {
     if (w->error == NULL && w->depth > 0) w->error = "an open bracket at the end";
     if (w->error == NULL && !w->done) w->error = "no value was written";
-    if (w->error == NULL) qnnrt_json__put(w, "\n", 1);
+    if (w->error == NULL && w->done == 1) qnnrt_json__put(w, "\n", 1);
+    w->done = 2;
     qnnrt_json__flush(w);
     return w->error == NULL;
 }

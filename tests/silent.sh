@@ -1,10 +1,11 @@
 #!/bin/sh
-# Compile the header alone in every combination that must be silent, each counted as one test.
+# Compile each header alone in every combination that must be silent, each counted as one test.
 #
-#   tests/silent.sh HEADER MACRO ...     MACRO: each build option once, as NAME or NAME=VALUE
+#   tests/silent.sh HEADER.h MACRO ... [HEADER.h MACRO ...]
 #
+# MACRO: each build option of the header before it once, as NAME or NAME=VALUE.
 # Compilers: $GCC $GXX $CLANG $CLANGXX $AARCH64_CC $AARCH64_CXX (default: their usual names).
-# One that is absent counts as one skipped test (a failure with QNNRT_REQUIRE_ALL=1).
+# One that is absent counts as one skipped test of a header (a failure with QNNRT_REQUIRE_ALL=1).
 # Works in build/silent; as many compilers at a time as there are cores.
 set -u
 LC_ALL=C
@@ -24,10 +25,7 @@ if [ "${1-}" = --one ]; then
     exit 0
 fi
 
-header=${1:?usage: tests/silent.sh HEADER MACRO ...}
-shift
-case $header in */*) ;; *) header=./$header ;; esac
-prefix=$(basename "$header" .h | tr '[:lower:]' '[:upper:]')
+: "${1:?usage: tests/silent.sh HEADER.h MACRO ... [HEADER.h MACRO ...]}"
 warn='-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror'
 gcc=${GCC:-gcc} gxx=${GXX:-g++} clang=${CLANG:-clang} clangxx=${CLANGXX:-clang++}
 arm=${AARCH64_CC:-aarch64-linux-gnu-gcc} armxx=${AARCH64_CXX:-aarch64-linux-gnu-g++}
@@ -35,13 +33,6 @@ arm=${AARCH64_CC:-aarch64-linux-gnu-gcc} armxx=${AARCH64_CXX:-aarch64-linux-gnu-
 dir=build/silent
 rm -rf "$dir"
 mkdir -p "$dir"
-include="#include \"../../${header#./}\""
-printf '%s\n' "$include" >"$dir/decl.c"
-printf '#define %s_IMPLEMENTATION\n%s\n' "$prefix" "$include" >"$dir/impl.c"
-printf '#include <stdio.h>\n#define %s_IMPLEMENTATION\n%s\n' "$prefix" "$include" >"$dir/stdio.c"
-printf '%s\n%s\n#define %s_IMPLEMENTATION\n%s\n%s\n' \
-    "$include" "$include" "$prefix" "$include" "$include" >"$dir/again.c"
-
 passed=0 failed=0 skipped=0 count=0
 jobs=$dir/jobs
 : >"$jobs"
@@ -65,58 +56,88 @@ job() {
     echo "$count|$1 $2 $3 $4|$1 -std=$2 $warn -O1 $4 $language -c $dir/$3.c" >>"$jobs"
 }
 
-for pair in "$gcc $gxx" "$clang $clangxx"; do
-    cc=${pair% *} cxx=${pair#* }
-    if ! has "$cc" || ! has "$cxx"; then
-        skip "$cc or $cxx is not installed"
-        continue
-    fi
-    for source in decl impl; do
-        for std in c99 c11 gnu17; do job "$cc" $std $source ''; done
-        for std in c++11 c++17; do job "$cxx" $std $source ''; done
-    done
-    for source in stdio again; do
-        job "$cc" c99 $source ''
-        job "$cxx" c++11 $source ''
-    done
-    for macro in "$@"; do
-        job "$cc" c99 impl "-D$macro"
-        job "$cxx" c++11 impl "-D$macro"
-    done
-done
+# check HEADER.h MACRO ...: write its sources and put its jobs on the list
+check() {
+    header=$1
+    shift
+    macros=$*
+    case $header in */*) ;; *) header=./$header ;; esac
+    name=$(basename "$header" .h)
+    prefix=$(echo "$name" | tr '[:lower:]' '[:upper:]')
+    include="#include \"../../${header#./}\""
+    printf '%s\n' "$include" >"$dir/$name.decl.c"
+    printf '#define %s_IMPLEMENTATION\n%s\n' "$prefix" "$include" >"$dir/$name.impl.c"
+    printf '#include <stdio.h>\n#define %s_IMPLEMENTATION\n%s\n' "$prefix" "$include" >"$dir/$name.stdio.c"
+    printf '%s\n%s\n#define %s_IMPLEMENTATION\n%s\n%s\n' \
+        "$include" "$include" "$prefix" "$include" "$include" >"$dir/$name.again.c"
 
-# A name that the header does not know would test nothing.
-for macro in "$@"; do
-    if grep -qw "${macro%%=*}" "$header"; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "silent: failed: $header does not know ${macro%%=*} (CONFIG_MACROS in the Makefile)"
-    fi
-done
+    for pair in "$gcc $gxx" "$clang $clangxx"; do
+        cc=${pair% *} cxx=${pair#* }
+        if ! has "$cc" || ! has "$cxx"; then
+            skip "$cc or $cxx is not installed"
+            continue
+        fi
+        for source in $name.decl $name.impl; do
+            for std in c99 c11 gnu17; do job "$cc" $std $source ''; done
+            for std in c++11 c++17; do job "$cxx" $std $source ''; done
+        done
+        for source in $name.stdio $name.again; do
+            job "$cc" c99 $source ''
+            job "$cxx" c++11 $source ''
+        done
+        for macro in $macros; do
+            job "$cc" c99 $name.impl "-D$macro"
+            job "$cxx" c++11 $name.impl "-D$macro"
+        done
+    done
 
-# gcc-12-multilib alone brings no 32-bit asm/; the native one serves for compiling.
-after="-idirafter /usr/include/$($gcc -print-multiarch 2>/dev/null)"
-for pair in "$gcc c99" "$gxx c++11"; do
-    cc=${pair% *} std=${pair#* }
-    case $std in *++*) try='#include <cstdio>' language='c++' ;; *) try='#include <stdio.h>' language='c' ;; esac
-    if ! has "$cc"; then
-        continue   # said above
-    elif echo "$try" | $cc -m32 -x $language -c - -o "$dir/probe.o" 2>/dev/null; then
-        job "$cc" "$std" impl "-m32 $after"
-    else
-        skip "$cc -m32 does not work (on Debian: gcc-12-multilib, g++-12-multilib)"
-    fi
+    # A name that the header does not know would test nothing.
+    for macro in $macros; do
+        if grep -qw "${macro%%=*}" "$header"; then
+            passed=$((passed + 1))
+        else
+            failed=$((failed + 1))
+            echo "silent: failed: $header does not know ${macro%%=*} (CONFIG_MACROS in the Makefile)"
+        fi
+    done
+
+    # gcc-12-multilib alone brings no 32-bit asm/; the native one serves for compiling.
+    after="-idirafter /usr/include/$($gcc -print-multiarch 2>/dev/null)"
+    for pair in "$gcc c99" "$gxx c++11"; do
+        cc=${pair% *} std=${pair#* }
+        case $std in *++*) try='#include <cstdio>' language='c++' ;; *) try='#include <stdio.h>' language='c' ;; esac
+        if ! has "$cc"; then
+            continue   # said above
+        elif echo "$try" | $cc -m32 -x $language -c - -o "$dir/probe.o" 2>/dev/null; then
+            job "$cc" "$std" $name.impl "-m32 $after"
+        else
+            skip "$cc -m32 does not work (on Debian: gcc-12-multilib, g++-12-multilib)"
+        fi
+    done
+    for pair in "$arm c99" "$armxx c++11"; do
+        cc=${pair% *} std=${pair#* }
+        if has "$cc"; then
+            job "$cc" "$std" $name.decl ''
+            job "$cc" "$std" $name.impl ''
+        else
+            skip "$cc is not installed"
+        fi
+    done
+}
+
+# An argument that ends in .h begins a header.
+words=
+for word in "$@"; do
+    case $word in
+    *.h)
+        # shellcheck disable=SC2086  # several words
+        if [ -n "$words" ]; then check $words; fi
+        words=$word ;;
+    *) words="$words $word" ;;
+    esac
 done
-for pair in "$arm c99" "$armxx c++11"; do
-    cc=${pair% *} std=${pair#* }
-    if has "$cc"; then
-        job "$cc" "$std" decl ''
-        job "$cc" "$std" impl ''
-    else
-        skip "$cc is not installed"
-    fi
-done
+# shellcheck disable=SC2086
+check $words
 
 # Line by line through xargs; -0 keeps it from reading quotes in the commands.
 tr '\n' '\0' <"$jobs" | xargs -0 -P "$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)" -n 1 sh "$0" --one

@@ -12,7 +12,8 @@
    Names in context binaries may be hostile: shown() turns control characters into \xNN, JSON is
    escaped, and a name becomes a file name only after safe_name().
 
-   ROOMS    >>text >>json >>options >>open >>select >>plan >>inputs >>outputs >>run >>report >>main      */
+   ROOMS    >>text >>json >>options >>open >>select >>plan >>inputs >>outputs >>run >>report >>explain
+            >>main                                                                                    */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
@@ -436,7 +437,9 @@ enum { OPTION_COUNT = sizeof(options) / sizeof(options[0]) };
 static void print_help(FILE *out)
 {
     fputs("usage: qnnrt-run (--ctx_dir DIR | --retrieve_context FILE ...) [options]\n"
-          "Show how QNN context binaries are wired and planned, and run them.\n"
+          "       qnnrt-run explain [CODE | TEXT ...]\n"
+          "Show how QNN context binaries are wired and planned, and run them; explain an error: a code\n"
+          "(5000, 0x1388), a symbol or a pasted line of a log (without any: the list of all).\n"
           "An option's value follows as the next word or after '='.\n\n", out);
     for (size_t i = 0; i < OPTION_COUNT; ++i) {
         const option *o = &options[i];
@@ -1544,6 +1547,73 @@ static void write_plan(tool *t)
 }
 
 /* =====================================================================================
+   EXPLAIN                                                                     >>explain
+   qnnrt-run explain: what is known about a vendor code or a line of a log.
+   ===================================================================================== */
+
+/* "0x1388    5000  QNN_CONTEXT_ERROR_INVALID_ARGUMENT" */
+static void say_code(FILE *out, const qnnrt_explanation *e)
+{
+    fprintf(out, "0x%04x  %5u  %s", (unsigned)e->code, (unsigned)e->code,
+            e->symbol[0] != '\0' ? e->symbol : "(FastRPC)");
+}
+
+static void explain_all(FILE *out)
+{
+    const qnnrt_explanation *e;
+    for (size_t i = 0; (e = qnnrt_explanation_get(i)) != NULL; ++i) {
+        if (e->text != NULL) {
+            fprintf(out, "line  \"%s\"\n", e->text);
+        } else {
+            say_code(out, e);
+            fprintf(out, "  %s\n", e->meaning);
+        }
+    }
+}
+
+static void explain_one(FILE *out, const qnnrt_explanation *e)
+{
+    if (e->text != NULL) fprintf(out, "line  \"%s\"", e->text);
+    else say_code(out, e);
+    fprintf(out, "\n  %s\n", e->meaning);
+    if (e->text != NULL && e->code != 0) {
+        fputs("  it comes with: ", out);
+        say_code(out, e);
+        fputc('\n', out);
+    }
+    for (size_t i = 0; i < 4 && e->causes[i] != NULL; ++i)
+        fprintf(out, "  %s: %s\n", i == 0 ? "likely cause" : "or", e->causes[i]);
+    fprintf(out, "  what helps: %s\n", e->fix);
+}
+
+/* The words are one text: a shell takes a pasted line apart. Returns the exit status. */
+static int explain(FILE *out, int count, char **words)
+{
+    if (count == 0) {
+        explain_all(out);
+        return STATUS_OK;
+    }
+    char *all = text("%s", words[0]);
+    for (int i = 1; i < count; ++i) {
+        char *longer = text("%s %s", all, words[i]);
+        free(all);
+        all = longer;
+    }
+    const qnnrt_explanation *found = qnnrt_explain(all);
+    if (found != NULL) {
+        explain_one(out, found);
+    } else {
+        char *hex = text("0x%s", all), *name = shown(all);
+        if (qnnrt_explain(hex) != NULL) fprintf(stderr, "qnnrt-run: there is no code %s, but 0x%s\n", name, name);
+        else fprintf(stderr, "qnnrt-run: nothing is known about \"%s\"; \"qnnrt-run explain\" lists what is\n", name);
+        free(name);
+        free(hex);
+    }
+    free(all);
+    return found != NULL ? STATUS_OK : STATUS_FAILED;
+}
+
+/* =====================================================================================
    MAIN                                                                           >>main
    ===================================================================================== */
 
@@ -1629,7 +1699,9 @@ int main(int argc, char **argv)
         fprintf(stderr, "qnnrt-run: cannot copy standard output: %s\n", strerror(errno));
         return STATUS_FAILED;
     }
-    const int status = parse_options(&t, argc, argv, &answered);
+    const int explains = argc > 1 && strcmp(argv[1], "explain") == 0;
+    const int status = explains ? explain(t.out, argc - 2, argv + 2) : parse_options(&t, argc, argv, &answered);
+    answered |= explains;
     if (status == STATUS_OK && !answered) {
         run_all(&t);
         if (t.set.json) report(&t, t.out, 1);

@@ -68,11 +68,13 @@ typedef raw_code (*raw_get_providers)(const raw_provider ***list, uint32_t *coun
 
 /* Slots of the core table. */
 enum {
-    RAW_BACKEND_CREATE = 1, RAW_BACKEND_BUILD_ID = 4, RAW_BACKEND_FREE = 8, RAW_CONTEXT_CREATE = 9,
-    RAW_CONTEXT_BINARY_SIZE = 11, RAW_CONTEXT_BINARY = 12, RAW_CONTEXT_FROM_BINARY = 13, RAW_CONTEXT_FREE = 14,
-    RAW_GRAPH_CREATE = 15, RAW_GRAPH_ADD_NODE = 18, RAW_GRAPH_FINALIZE = 19, RAW_GRAPH_RETRIEVE = 20,
-    RAW_GRAPH_EXECUTE = 21, RAW_GRAPH_TENSOR = 24, RAW_LOG_CREATE = 25, RAW_LOG_FREE = 27,
-    RAW_DEVICE_CREATE = 40, RAW_DEVICE_FREE = 43
+    RAW_PROPERTY = 0, RAW_BACKEND_CREATE = 1, RAW_BACKEND_BUILD_ID = 4, RAW_BACKEND_REGISTER = 5,
+    RAW_BACKEND_VALIDATE = 7, RAW_BACKEND_FREE = 8, RAW_CONTEXT_CREATE = 9, RAW_CONTEXT_BINARY_SIZE = 11,
+    RAW_CONTEXT_BINARY = 12, RAW_CONTEXT_FROM_BINARY = 13, RAW_CONTEXT_FREE = 14, RAW_GRAPH_CREATE = 15,
+    RAW_GRAPH_ADD_NODE = 18, RAW_GRAPH_FINALIZE = 19, RAW_GRAPH_RETRIEVE = 20, RAW_GRAPH_EXECUTE = 21,
+    RAW_GRAPH_TENSOR = 24, RAW_LOG_CREATE = 25, RAW_LOG_FREE = 27, RAW_PROFILE_CREATE = 28,
+    RAW_PROFILE_EVENTS = 30, RAW_PROFILE_EVENT = 32, RAW_PROFILE_FREE = 34, RAW_MEM_REGISTER = 35, RAW_DEVICE_INFRASTRUCTURE = 39, RAW_DEVICE_CREATE = 40,
+    RAW_DEVICE_FREE = 43, RAW_SIGNAL_CREATE = 44, RAW_ERROR_MESSAGE = 48, RAW_TENSOR_UPDATE = 57
 };
 /* Slots of the system table. */
 enum { RAW_SYSTEM_CREATE = 0, RAW_SYSTEM_BINARY_INFO = 1, RAW_SYSTEM_FREE = 3 };
@@ -95,6 +97,21 @@ typedef raw_code (*raw_graph_finalize)(raw_handle graph, raw_handle profile, raw
 typedef raw_code (*raw_graph_retrieve)(raw_handle context, const char *name, raw_handle *out);
 typedef raw_code (*raw_graph_execute)(raw_handle graph, const raw_tensor *inputs, uint32_t input_count, raw_tensor *outputs,
                                       uint32_t output_count, raw_handle profile, raw_handle signal);
+
+typedef raw_code (*raw_property)(uint32_t key);
+typedef raw_code (*raw_backend_register)(raw_handle backend, const char *path, const char *provider, const char *target);
+typedef raw_code (*raw_backend_validate)(raw_handle backend, raw_op op);
+typedef raw_code (*raw_profile_create)(raw_handle backend, uint32_t level, raw_handle *out);
+typedef raw_code (*raw_profile_events)(raw_handle profile, const uint64_t **events, uint32_t *count);
+typedef raw_code (*raw_profile_event)(uint64_t event, void *data);
+typedef raw_code (*raw_mem_register)(raw_handle context, const void *descriptors, uint32_t count, raw_handle *out);
+typedef raw_code (*raw_device_infrastructure)(void **out);
+typedef raw_code (*raw_signal_create)(raw_handle backend, const void **config, raw_handle *out);
+typedef raw_code (*raw_error_message)(raw_code code, const char **out);
+typedef raw_code (*raw_system_get_providers)(const raw_system_provider ***list, uint32_t *count);
+typedef raw_code (*raw_system_create)(raw_handle *out);
+typedef raw_code (*raw_system_binary_info)(raw_handle context, void *data, uint64_t bytes, const void **info, uint64_t *size);
+typedef raw_code (*raw_tensor_update)(raw_handle graph, const raw_tensor **tensors, uint64_t count);
 
 typedef char raw_tensor_is_144[sizeof(raw_tensor) == 144 ? 1 : -1];
 typedef char raw_data_is_at_104[offsetof(raw_tensor, v.data) == 104 ? 1 : -1];

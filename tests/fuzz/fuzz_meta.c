@@ -1,34 +1,21 @@
 /* fuzz_meta.c - hostile metadata: mutated texts for the fake library, through every call that a model has
 
-   With libFuzzer (the fake is a library of its own; build it with -fsanitize=fuzzer-no-link,address,undefined too):
-       clang -std=c99 -D_POSIX_C_SOURCE=200809L -g -O1 -fsanitize=fuzzer,address,undefined
-             -DTEST_FAKE_LIB='"build/fuzz/libQnnFake.so"' -o build/fuzz/fuzz_meta tests/fuzz/fuzz_meta.c -ldl
-       build/fuzz/fuzz_meta -dict=tests/fuzz/fake.dict -max_len=4096 build/fuzz/corpus tests/fuzz/corpus/meta
-   Without (replays files): any C99 compiler and -DFUZZ_REPLAY; the last line is "N passed, N failed".
+   `make fuzz FUZZ=meta` runs it (the fake is a library of its own, with the same sanitizers); fuzz.h tells how
+   files are replayed.
 
    An input is one to four texts as in tests/fake/README, parted by lines "====", and behind them CONTROL bytes
    that choose calls, limits and failing allocations. Whatever happens, there must be no crash, no leak, no handle
    left in the fake, an error text without control characters, and after success the promises of the header.     */
 #define QNNRT_IMPLEMENTATION
 #include "../../qnnrt.h"
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#define FUZZ_NAME "fuzz_meta"
+#include "fuzz.h"
 
 #ifndef TEST_FAKE_LIB
 #define TEST_FAKE_LIB "build/fake/libQnnFake.so"
 #endif
 
 enum { CONTROL = 16, BLOCKS = 4, NAMES = 64, PAIRS_MOST = 400, VALUES = 512 };
-
-/* What of the header is not so: says which promise, and dies, so that libFuzzer keeps the input. */
-#define MUST(cond) \
-    do { \
-        if (!(cond)) { \
-            fprintf(stderr, "fuzz_meta: line %d: not so: %s\n", __LINE__, #cond); \
-            abort(); \
-        } \
-    } while (0)
 
 /* ---- choices -------------------------------------------------------------------------------- */
 
@@ -613,28 +600,4 @@ static void play(const unsigned char *data, size_t size)
     ledger_empty();
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
-    play(data, size);
-    return 0;
-}
-
-#ifdef FUZZ_REPLAY
-int main(int argc, char **argv)
-{
-    int i, passed = 0, failed = 0;
-    for (i = 1; i < argc; ++i) {
-        static unsigned char data[1 << 20];
-        FILE *file = fopen(argv[i], "rb");
-        size_t size = file != NULL ? fread(data, 1, sizeof(data), file) : 0;
-        if (file == NULL) { printf("fuzz_meta: cannot read %s\n", argv[i]); ++failed; continue; }
-        fclose(file);
-        fprintf(stderr, "fuzz_meta: %s\n", argv[i]);       /* a crash names its file: this is the last line */
-        play(data, size);
-        ++passed;
-    }
-    printf("%d passed, %d failed\n", passed, failed);
-    return failed != 0 || passed == 0;
-}
-#endif
+FUZZ_TARGET
