@@ -6246,13 +6246,20 @@ static int qnnrt__record_enter(qnnrt__record_reader *read, qnnrt__record *record
     return qnnrt__record_value(read, what, QNNRT_JSON_OBJECT);
 }
 
-static int qnnrt__record_find(const qnnrt__record *record, const qnnrt_json_text *key)
+/* The place of a key in a list, or -1. */
+static int qnnrt__record_find(const qnnrt_json_text *keys, const qnnrt_json_text *key)
 {
+    char plain[256];
+    const char *text = key->text;
+    size_t bytes = key->bytes;
     int i;
-    for (i = 0; record->keys[i].text != NULL; ++i)
-        if (key->escaped ? qnnrt_json_is(key, record->keys[i].text)
-                         : key->bytes == record->keys[i].bytes &&
-                               memcmp(key->text, record->keys[i].text, key->bytes) == 0) return i;
+    if (key->escaped) {      /* an escape makes at most six bytes of one, so this holds any known key */
+        if (bytes >= sizeof(plain)) return -1;
+        bytes = qnnrt_json_copy(key, plain);
+        text = plain;
+    }
+    for (i = 0; keys[i].text != NULL; ++i)
+        if (bytes == keys[i].bytes && memcmp(text, keys[i].text, bytes) == 0) return i;
     return -1;
 }
 
@@ -6272,7 +6279,7 @@ static int qnnrt__record_member(qnnrt__record_reader *read, qnnrt__record *recor
             if (qnnrt__record_value(read, "info", QNNRT_JSON_OBJECT)) record->within = 1;
             continue;
         }
-        key = more == 2 ? (int)record->next : qnnrt__record_find(record, &read->r.key);
+        key = more == 2 ? (int)record->next : qnnrt__record_find(record->keys, &read->r.key);
         if (key < 0) {
             qnnrt_json_skip(&read->r);
             continue;
@@ -7185,35 +7192,44 @@ static int qnnrt__read_context_member(qnnrt__record_reader *read, int key, uint3
 /* What a JSON file is that is no metadata, by keys that only its kind has at the root. */
 static const char *qnnrt__read_kind(const char *text, size_t bytes, const qnnrt_json_limits *limits)
 {
-    static const struct { const char *key, *kind; } kinds[] = {
-        { "model.cpp",            "a converter's *_net.json: it describes the model before it was compiled" },
-        { "converter_command",    "a converter's *_net.json: it describes the model before it was compiled" },
-        { "backend_extensions",   "a configuration for qnn-net-run (backend extensions)" },
-        { "context_configs",      "a configuration for qnn-net-run" },
-        { "graph_configs",        "a configuration for qnn-net-run" },
-        { "devices",              "a configuration of the HTP backend" },
-        { "graph_names",          "a configuration of the HTP backend" },
-        { "vtcm_mb",              "a configuration of the HTP backend" },
-        { "dialog",               "a configuration of Genie" },
-        { "embedding",            "a configuration of Genie" },
-        { "text-generator",       "a configuration of Genie" },
-        { "text-encoder",         "a configuration of Genie" },
-        { "image-encoder",        "a configuration of Genie" },
-        { "activation_encodings", "a file of quantization encodings (AIMET)" },
-        { "param_encodings",      "a file of quantization encodings (AIMET)" },
-        { "encodings",            "a file of quantization encodings (AIMET)" },
-        { "architectures",        "a model's config.json" },
-        { "n_layers",             "a model's params.json" },
-        { "traceEvents",          "a profile" },
-        { "plan",                 "a plan of qnnrt-run" }
+    static const qnnrt_json_text keys[] = {
+        QNNRT__KEY("model.cpp"), QNNRT__KEY("converter_command"), QNNRT__KEY("backend_extensions"),
+        QNNRT__KEY("context_configs"), QNNRT__KEY("graph_configs"), QNNRT__KEY("devices"),
+        QNNRT__KEY("graph_names"), QNNRT__KEY("vtcm_mb"), QNNRT__KEY("dialog"),
+        QNNRT__KEY("embedding"), QNNRT__KEY("text-generator"), QNNRT__KEY("text-encoder"),
+        QNNRT__KEY("image-encoder"), QNNRT__KEY("activation_encodings"),
+        QNNRT__KEY("param_encodings"), QNNRT__KEY("encodings"), QNNRT__KEY("architectures"),
+        QNNRT__KEY("n_layers"), QNNRT__KEY("traceEvents"), QNNRT__KEY("plan"), QNNRT__NO_KEY
+    };
+    static const char *const kinds[] = {
+        "a converter's *_net.json: it describes the model before it was compiled",
+        "a converter's *_net.json: it describes the model before it was compiled",
+        "a configuration for qnn-net-run (backend extensions)",
+        "a configuration for qnn-net-run",
+        "a configuration for qnn-net-run",
+        "a configuration of the HTP backend",
+        "a configuration of the HTP backend",
+        "a configuration of the HTP backend",
+        "a configuration of Genie",
+        "a configuration of Genie",
+        "a configuration of Genie",
+        "a configuration of Genie",
+        "a configuration of Genie",
+        "a file of quantization encodings (AIMET)",
+        "a file of quantization encodings (AIMET)",
+        "a file of quantization encodings (AIMET)",
+        "a model's config.json",
+        "a model's params.json",
+        "a profile",
+        "a plan of qnnrt-run"
     };
     qnnrt_json_reader r;
-    size_t i, step;
+    size_t step;
+    int found;
     qnnrt_json_begin(&r, text, bytes, limits);
     if (qnnrt_json_value(&r) != QNNRT_JSON_OBJECT) return NULL;
     while (qnnrt_json_more(&r)) {
-        for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); ++i)
-            if (qnnrt_json_is(&r.key, kinds[i].key)) return kinds[i].kind;
+        if ((found = qnnrt__record_find(keys, &r.key)) >= 0) return kinds[found];
         if (!qnnrt_json_is(&r.key, "graphs")) {
             if (!qnnrt_json_skip(&r)) return NULL;
             continue;
@@ -7223,8 +7239,7 @@ static const char *qnnrt__read_kind(const char *text, size_t bytes, const qnnrt_
             if (qnnrt_json_value(&r) != (step == 0 ? QNNRT_JSON_ARRAY : QNNRT_JSON_OBJECT) ||
                 (step == 0 && !qnnrt_json_more(&r))) return NULL;
         while (qnnrt_json_more(&r)) {
-            for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); ++i)
-                if (qnnrt_json_is(&r.key, kinds[i].key)) return kinds[i].kind;
+            if ((found = qnnrt__record_find(keys, &r.key)) >= 0) return kinds[found];
             if (!qnnrt_json_skip(&r)) return NULL;
         }
         if (!qnnrt_json_leave(&r)) return NULL;
