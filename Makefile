@@ -48,7 +48,7 @@ TESTS    := $(patsubst tests/test_%.c,%,$(wildcard tests/test_*.c))
 SCRIPTS  := $(wildcard tests/test_*.sh tests/test_*.py)
 REAL     := $(sort $(patsubst real_%,%,$(patsubst tests/real/%.c,%,$(wildcard tests/real/*.c))))
 FAKES    := $(if $(wildcard tests/fake/fake_qnn.c),libQnnFake.so)
-BENCHES  := $(patsubst tests/bench/%.c,%,$(wildcard tests/bench/bench_*.c))
+BENCHES  := $(filter-out bench_json,$(patsubst tests/bench/%.c,%,$(wildcard tests/bench/bench_*.c)))
 
 ASAN_TESTS    := $(filter-out $(NOT_ASAN_TESTS),$(TESTS))
 AARCH64_TESTS := $(filter-out $(NOT_AARCH64_TESTS),$(TESTS))
@@ -303,10 +303,45 @@ $(B)/bench/libempty_qnn.so: tests/bench/empty_qnn.c $(DEPS)
 	$(Q)$(CC) -std=c99 -O2 $(WARN) $(TEST_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) -fPIC -shared -o $@ $< $(LDFLAGS)
 
 .PHONY: bench
-bench: $(BENCHES:%=$(B)/bench/%) $(B)/bench/libempty_qnn.so   ## what qnnrt_exec costs over the vendor's graphExecute
+bench: $(BENCHES:%=$(B)/bench/%) $(B)/bench/libempty_qnn.so   ## what qnnrt_exec costs over the vendor's graphExecute; then bench-json
 	@$(call fetch,2.47 2.51) || true
 	@pin=; if taskset -c 0 true 2>/dev/null; then pin='taskset -c 0'; fi; \
 	set -e; for program in $(BENCHES:%=$(B)/bench/%); do $$pin $$program $(B)/bench/libempty_qnn.so $(B)/qnn tests/data; done
+	@$(MAKE) bench-json
+
+# Peers: yyjson by tests/bench-peers.py, the other two where their Debian packages are installed. simdjson is
+# meant to be built for the machine it runs on; yyjson is fastest with these flags.
+PEERS       := $(B)/peers
+PEER_FLAGS   = $(if $(wildcard $(PEERS)/yyjson/yyjson.c),-DBENCH_YYJSON -I$(PEERS)/yyjson) \
+               $(if $(wildcard /usr/include/simdjson.h),-DBENCH_SIMDJSON) $(if $(wildcard /usr/include/cjson/cJSON.h),-DBENCH_CJSON)
+PEER_OBJECTS = $(if $(wildcard $(PEERS)/yyjson/yyjson.c),$(B)/bench/yyjson.o) $(if $(wildcard /usr/include/simdjson.h),$(B)/bench/simdjson.o)
+PEER_LIBS    = $(if $(wildcard /usr/include/simdjson.h),-lsimdjson -lstdc++) $(if $(wildcard /usr/include/cjson/cJSON.h),-lcjson)
+
+$(B)/bench/yyjson.o: $(PEERS)/yyjson/yyjson.c $(B)/.flags
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=c99 -O3 -falign-functions=64 -c -o $@ $<
+
+$(B)/bench/simdjson.o: tests/bench/bench_simdjson.cpp tests/bench/bench_json.h $(B)/.flags
+	$(call say,CXX)
+	@mkdir -p $(@D)
+	$(Q)$(CXX) -std=c++17 -O2 -march=native -Wall -Wextra -Wno-mismatched-new-delete -Itests/bench -c -o $@ $<
+
+.PHONY: bench-json bench-json-peers bench-json-run
+bench-json-peers:
+	@$(PYTHON) tests/bench-peers.py --dir $(PEERS) || echo "bench-json: without yyjson"
+
+bench-json-run: $(PEER_OBJECTS) $(DEPS)
+	$(call say,CC)
+	@mkdir -p $(B)/bench
+	$(Q)$(CC) -std=c99 -O2 $(WARN) $(TEST_CPPFLAGS) $(PEER_FLAGS) $(CPPFLAGS) $(CFLAGS) -o $(B)/bench/bench_json tests/bench/bench_json.c \
+	    $(PEER_OBJECTS) $(LDFLAGS) -Wl,-z,now $(TEST_LIBS) $(PEER_LIBS)
+	@pin=; if taskset -c 0 true 2>/dev/null; then pin='taskset -c 0'; fi; \
+	if [ -d "$(QNNRT_SAMPLES)/json" ]; then $$pin $(B)/bench/bench_json "$(QNNRT_SAMPLES)/json"; \
+	else echo "bench-json: QNNRT_SAMPLES is not set: the genuine dumps are left out"; $$pin $(B)/bench/bench_json slow; fi
+
+bench-json: bench-json-peers   ## JSON metadata beside yyjson, simdjson and cJSON (QNNRT_SAMPLES=folder with json/)
+	@$(MAKE) bench-json-run
 
 # ---- install --------------------------------------------------------------------------------------
 

@@ -1375,7 +1375,7 @@ static int qnnrt__size_add(uint64_t a, uint64_t b, uint64_t *out)
 
 static int qnnrt__size_mul(uint64_t a, uint64_t b, uint64_t *out)
 {
-    int fits = a == 0 || b <= UINT64_MAX / a;
+    int fits = (a | b) <= UINT32_MAX || a == 0 || b <= UINT64_MAX / a;      /* mostly no division */
     *out = fits ? a * b : 0;
     return fits;
 }
@@ -3157,14 +3157,16 @@ static const qnnrt__dtype_info qnnrt__dtype_table[] = {
     { QNNRT_DTYPE_UNDEFINED, QNNRT__DTYPE_OPAQUE,  0, "undefined" }
 };
 
-/* NULL for a number that is not in the table. */
+/* NULL for a number that is not in the table, which is in ascending order. */
 static const qnnrt__dtype_info *qnnrt__dtype_find(qnnrt_dtype dtype)
 {
-    const size_t count = sizeof(qnnrt__dtype_table) / sizeof(qnnrt__dtype_table[0]);
-    for (size_t i = 0; i < count; ++i)
-        if (qnnrt__dtype_table[i].dtype == dtype)
-            return &qnnrt__dtype_table[i];
-    return NULL;
+    size_t first = 0, count = sizeof(qnnrt__dtype_table) / sizeof(qnnrt__dtype_table[0]);
+    while (count > 1) {
+        const size_t half = count / 2;
+        if (qnnrt__dtype_table[first + half].dtype <= dtype) first += half;
+        count -= half;
+    }
+    return qnnrt__dtype_table[first].dtype == dtype ? &qnnrt__dtype_table[first] : NULL;
 }
 
 /* Never NULL, so it can go straight into a message. */
@@ -3174,10 +3176,15 @@ static const char *qnnrt__dtype_name(qnnrt_dtype dtype)
     return info != NULL ? info->name : "unknown";
 }
 
+static int qnnrt__dtype_kind_is_fixed(qnnrt__dtype_kind kind)
+{
+    return kind == QNNRT__DTYPE_SFIXED || kind == QNNRT__DTYPE_UFIXED;
+}
+
 static int qnnrt__dtype_is_fixed(qnnrt_dtype dtype)
 {
     const qnnrt__dtype_info *info = qnnrt__dtype_find(dtype);
-    return info != NULL && (info->kind == QNNRT__DTYPE_SFIXED || info->kind == QNNRT__DTYPE_UFIXED);
+    return info != NULL && qnnrt__dtype_kind_is_fixed(info->kind);
 }
 
 /* Count the elements of a shape and the bytes they take, packed when an element is below a byte.
@@ -3725,7 +3732,7 @@ static const char *qnnrt__quant_check(qnnrt_dtype dtype, const qnnrt_quant *quan
     const qnnrt__dtype_info *info = qnnrt__dtype_find(dtype);
     if (info == NULL)
         return "unknown data type";
-    if (quant == NULL || !qnnrt__dtype_is_fixed(dtype))
+    if (quant == NULL || !qnnrt__dtype_kind_is_fixed(info->kind))
         return NULL;
     if (quant->bitwidth > info->bits)
         return "bitwidth exceeds the bits of the type";
@@ -3776,7 +3783,7 @@ static const char *qnnrt__quant_warn(qnnrt_dtype dtype, const qnnrt_quant *quant
 
     if (info == NULL)
         return NULL;
-    if (!qnnrt__dtype_is_fixed(dtype))
+    if (!qnnrt__dtype_kind_is_fixed(info->kind))
         return none ? NULL : "encoding on a type that has none";
     if (none)
         return "fixed-point type without an encoding";
@@ -5012,7 +5019,7 @@ typedef struct qnnrt__names_list {
     const qnnrt__names_entry *entries;
 } qnnrt__names_list;
 
-enum { QNNRT__NAMES_DEFINITION = 4 };      /* behind those of qnnrt_vendor_enum */
+enum { QNNRT__NAMES_DEFINITION = 4, QNNRT__NAMES_LISTS };      /* behind those of qnnrt_vendor_enum */
 
 static const qnnrt__names_list qnnrt__names_lists[] = {
     { "QNN_DATATYPE_",              qnnrt__names_dtypes      },
@@ -5039,9 +5046,10 @@ static int qnnrt__names_find(int which, const char *text, size_t bytes, uint32_t
     size_t prefix = strlen(list->prefix);
     *value = 0;
     if (bytes <= prefix || memcmp(text, list->prefix, prefix) != 0) return 0;
+    text += prefix;
+    bytes -= prefix;
     for (; entry->name != NULL; ++entry)
-        if (strlen(entry->name) == bytes - prefix &&
-            memcmp(entry->name, text + prefix, bytes - prefix) == 0) {
+        if (entry->name[0] == text[0] && strncmp(entry->name, text, bytes) == 0 && entry->name[bytes] == '\0') {
             *value = entry->value;
             return 1;
         }
@@ -5202,18 +5210,28 @@ static qnnrt_result qnnrt__table_fail(qnnrt__table *table, qnnrt_result code, co
     return code;
 }
 
-/* Copy a name; absent, empty and endless ones are refused. what: "a graph", "input 3". */
-static qnnrt_result qnnrt__table_name(qnnrt__table *table, const char *name, const char *what,
-                                      const char **out)
+/* "a graph", or "input 3" with an index. */
+static const char *qnnrt__table_what(const char *kind, const size_t *index, char out[32])
 {
+    snprintf(out, 32, index != NULL ? "%s %u" : "%s", kind, index != NULL ? (unsigned)*index : 0u);
+    return out;
+}
+
+/* Copy a name; absent, empty and endless ones are refused. kind, index: whose it is, see above. */
+static qnnrt_result qnnrt__table_name(qnnrt__table *table, const char *name, const char *kind,
+                                      const size_t *index, const char **out)
+{
+    char what[32];
     size_t length = 0;
     *out = NULL;
     if (name == NULL || name[0] == '\0')
-        return qnnrt__table_fail(table, QNNRT_E_FORMAT, "%s has no name", what);
+        return qnnrt__table_fail(table, QNNRT_E_FORMAT, "%s has no name",
+                                 qnnrt__table_what(kind, index, what));
     while (length <= table->limits->name_bytes && name[length] != '\0') ++length;
     if (length > table->limits->name_bytes)
         return qnnrt__table_fail(table, QNNRT_E_LIMIT,
-                                 "%s has a name longer than %u bytes (limits.name_bytes)", what,
+                                 "%s has a name longer than %u bytes (limits.name_bytes)",
+                                 qnnrt__table_what(kind, index, what),
                                  (unsigned)table->limits->name_bytes);
     *out = table->names_kept ? name : qnnrt__arena_text(table->arena, name, length);
     return *out != NULL ? QNNRT_OK : qnnrt__fail_memory(table->err, "names");
@@ -5360,12 +5378,11 @@ static qnnrt_result qnnrt__table_tensor(qnnrt__table *table, const qnnrt__abi_te
 {
     char what[32];
     qnnrt_result result;
-    snprintf(what, sizeof(what), "%s %u", kind, (unsigned)index);
     if (from->version != 1 && from->version != 2)
         return qnnrt__table_fail(table, QNNRT_E_FORMAT,
-                                 "%s is a tensor of version %u; 1 and 2 are known", what,
-                                 (unsigned)from->version);
-    result = qnnrt__table_name(table, from->body.name, what, &tensor->name);
+                                 "%s is a tensor of version %u; 1 and 2 are known",
+                                 qnnrt__table_what(kind, &index, what), (unsigned)from->version);
+    result = qnnrt__table_name(table, from->body.name, kind, &index, &tensor->name);
     if (result != QNNRT_OK) return result;
     tensor->id = from->body.id;
     tensor->dtype = from->body.dtype < QNNRT_DTYPE_UNDEFINED ? (qnnrt_dtype)from->body.dtype
@@ -5417,7 +5434,9 @@ static int qnnrt__table_id_order(const void *a, const void *b)
 static qnnrt_result qnnrt__table_ids(qnnrt__table *table, const qnnrt__table_list *list,
                                      const void **order)
 {
-    size_t i;
+    size_t i = 1;
+    while (i < list->count && list->tensors[i - 1].id < list->tensors[i].id) ++i;
+    if (i >= list->count) return QNNRT_OK;      /* ascending, as in most files */
     for (i = 0; i < list->count; ++i) order[i] = &list->tensors[i];
     qnnrt__sort(order, list->count, qnnrt__table_id_order);
     for (i = 1; i < list->count; ++i) {
@@ -5993,7 +6012,7 @@ static qnnrt_result qnnrt__system_graph(qnnrt__table *table, const qnnrt__abi_gr
         return qnnrt__table_fail(table, QNNRT_E_FORMAT,
                                  "%s: information of version %u; 1 to 3 are known", what,
                                  (unsigned)from->version);
-    result = qnnrt__table_name(table, from->name, what, &graph->name);
+    result = qnnrt__table_name(table, from->name, what, NULL, &graph->name);
     if (result != QNNRT_OK) return result;
     table->graph = graph->name;
     result = qnnrt__table_tensors(table, from->inputs, from->input_count, "input", &graph->inputs,
@@ -6120,6 +6139,10 @@ static qnnrt_result qnnrt__system_read(const qnnrt__system *system, qnnrt__table
    Knows nothing of: what the members mean
    ===================================================================================== */
 
+/* Keys are looked for in lists: QNNRT__KEY("id") is { "id", 2, 0 }. */
+#define QNNRT__KEY(key) QNNRT_JSON_TEXT(key)
+#define QNNRT__NO_KEY   { NULL, 0, 0 }
+
 typedef struct qnnrt__record_reader {
     qnnrt_json_reader r;
     qnnrt__table     *table;
@@ -6129,11 +6152,13 @@ typedef struct qnnrt__record_reader {
     const char       *name;           /* its name, once it was read */
     uint32_t          depth;          /* of brackets around its members */
     uint32_t          hints;          /* records that announced counts may still reserve room for */
+    qnnrt_json_text   enum_text[QNNRT__NAMES_LISTS];   /* the last enumerator of each list: */
+    uint32_t          enum_value[QNNRT__NAMES_LISTS];  /* the next is often the same */
 } qnnrt__record_reader;
 
 /* A record: its members, and those of an object "info" in it. */
 typedef struct qnnrt__record {
-    const char *const *keys;          /* ends with NULL; those of one meaning are listed in synonyms */
+    const qnnrt_json_text *keys;      /* in the order of files, which is faster; ends with NULL */
     uint64_t           seen;
     uint32_t           next;          /* where the next key is probably found: files have one order */
     int                within;        /* in "info" */
@@ -6214,21 +6239,27 @@ static int qnnrt__record_value(qnnrt__record_reader *read, const char *key, qnnr
 }
 
 static int qnnrt__record_enter(qnnrt__record_reader *read, qnnrt__record *record,
-                             const char *const *keys, const char *what)
+                             const qnnrt_json_text *keys, const char *what)
 {
     memset(record, 0, sizeof(*record));
     record->keys = keys;
     return qnnrt__record_value(read, what, QNNRT_JSON_OBJECT);
 }
 
-static int qnnrt__record_find(const qnnrt__record *record, const qnnrt_json_text *key)
+/* The place of a key in a list, or -1. */
+static int qnnrt__record_find(const qnnrt_json_text *keys, const qnnrt_json_text *key)
 {
+    char plain[256];
+    const char *text = key->text;
+    size_t bytes = key->bytes;
     int i;
-    /* The expected one first. */
-    if (record->keys[record->next] != NULL && qnnrt_json_is(key, record->keys[record->next]))
-        return (int)record->next;
-    for (i = 0; record->keys[i] != NULL; ++i)
-        if (qnnrt_json_is(key, record->keys[i])) return i;
+    if (key->escaped) {      /* an escape makes at most six bytes of one, so this holds any known key */
+        if (bytes >= sizeof(plain)) return -1;
+        bytes = qnnrt_json_copy(key, plain);
+        text = plain;
+    }
+    for (i = 0; keys[i].text != NULL; ++i)
+        if (bytes == keys[i].bytes && memcmp(text, keys[i].text, bytes) == 0) return i;
     return -1;
 }
 
@@ -6237,23 +6268,24 @@ static int qnnrt__record_find(const qnnrt__record *record, const qnnrt_json_text
 static int qnnrt__record_member(qnnrt__record_reader *read, qnnrt__record *record)
 {
     while (qnnrt__record_go_on(read)) {
-        int key;
-        if (!qnnrt_json_more(&read->r)) {
+        const qnnrt_json_text *expected = &record->keys[record->next];
+        int more = qnnrt_json_more_as(&read->r, expected), key;
+        if (more == 0) {
             if (!record->within || read->r.error != NULL) return -1;
             record->within = 0;
             continue;
         }
-        if (!record->within && qnnrt_json_is(&read->r.key, "info")) {
+        if (more == 1 && !record->within && qnnrt_json_is(&read->r.key, "info")) {
             if (qnnrt__record_value(read, "info", QNNRT_JSON_OBJECT)) record->within = 1;
             continue;
         }
-        key = qnnrt__record_find(record, &read->r.key);
+        key = more == 2 ? (int)record->next : qnnrt__record_find(record->keys, &read->r.key);
         if (key < 0) {
             qnnrt_json_skip(&read->r);
             continue;
         }
         if ((record->seen >> key & 1) != 0) {
-            qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is there twice", record->keys[key]);
+            qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is there twice", record->keys[key].text);
             return -1;
         }
         record->seen |= UINT64_C(1) << key;
@@ -6275,9 +6307,12 @@ static const char *qnnrt__record_shown(const qnnrt__record_reader *read, char ou
 static int qnnrt__record_u64(qnnrt__record_reader *read, const char *key, uint64_t most, uint64_t *out)
 {
     char shown[48];
-    *out = 0;
-    if (!qnnrt__record_value(read, key, QNNRT_JSON_NUMBER)) return 0;
-    if (qnnrt_json_u64(&read->r.value, out) && *out <= most) return 1;
+    int whole = qnnrt_json_value_u64(&read->r, out);
+    if (!whole) {
+        if (!qnnrt__record_value(read, key, QNNRT_JSON_NUMBER)) return 0;
+        whole = qnnrt_json_u64(&read->r.value, out);
+    }
+    if (whole && *out <= most) return 1;
     return qnnrt__record_fail(read, QNNRT_E_FORMAT,
                             "\"%s\" is %s; a whole number from 0 to %llu is needed", key,
                             qnnrt__record_shown(read, shown), (unsigned long long)most);
@@ -6354,13 +6389,20 @@ static int qnnrt__record_text(qnnrt__record_reader *read, const char *key, const
 static int qnnrt__record_enum(qnnrt__record_reader *read, const char *key, int which, uint32_t unknown,
                             uint32_t *out)
 {
-    qnnrt_json_type type = qnnrt_json_value(&read->r);
+    qnnrt_json_type type;
     uint64_t value = 0;
     char shown[48];
+    *out = read->enum_value[which];
+    if (qnnrt_json_value_is(&read->r, &read->enum_text[which])) return 1;
     *out = unknown;
+    type = qnnrt_json_value(&read->r);
     if (type == QNNRT_JSON_STRING) {
         if (!read->r.value.escaped &&
-            qnnrt__names_find(which, read->r.value.text, read->r.value.bytes, out)) return 1;
+            qnnrt__names_find(which, read->r.value.text, read->r.value.bytes, out)) {
+            read->enum_text[which] = read->r.value;
+            read->enum_value[which] = *out;
+            return 1;
+        }
         *out = unknown;
         if (unknown != QNNRT__ABI_UNDEFINED) return 1;
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is \"%s\", which is not known", key,
@@ -6413,21 +6455,26 @@ enum { QNNRT__READ_RANK = 32 };       /* dimensions that are read; more are coun
 enum { QNNRT__READ_DEFINITION, QNNRT__READ_ENCODING, QNNRT__READ_SCALE_OFFSET, QNNRT__READ_AXIS,
        QNNRT__READ_BW, QNNRT__READ_BW_AXIS, QNNRT__READ_SCALE_OFFSET_2, QNNRT__READ_AXIS_2,
        QNNRT__READ_BW_2, QNNRT__READ_BW_AXIS_2, QNNRT__READ_SCALE, QNNRT__READ_OFFSET };
-static const char *const qnnrt__read_quant_keys[] = {
-    "definition", "quantizationEncoding", "scaleOffset", "axisScaleOffset", "bwScaleOffset",
-    "bwAxisScaleOffset", "scaleOffsetEncoding", "axisScaleOffsetEncoding", "bwScaleOffsetEncoding",
-    "bwAxisScaleOffsetEncoding", "scale", "offset", NULL
+static const qnnrt_json_text qnnrt__read_quant_keys[] = {
+    QNNRT__KEY("definition"), QNNRT__KEY("quantizationEncoding"), QNNRT__KEY("scaleOffset"),
+    QNNRT__KEY("axisScaleOffset"), QNNRT__KEY("bwScaleOffset"), QNNRT__KEY("bwAxisScaleOffset"),
+    QNNRT__KEY("scaleOffsetEncoding"), QNNRT__KEY("axisScaleOffsetEncoding"),
+    QNNRT__KEY("bwScaleOffsetEncoding"), QNNRT__KEY("bwAxisScaleOffsetEncoding"),
+    QNNRT__KEY("scale"), QNNRT__KEY("offset"), QNNRT__NO_KEY
 };
 
 /* The members of all the encoding objects. */
 enum { QNNRT__READ_E_BITWIDTH, QNNRT__READ_E_AXIS, QNNRT__READ_E_NUM_PAIRS, QNNRT__READ_E_NUM,
        QNNRT__READ_E_PAIRS, QNNRT__READ_E_SCALES, QNNRT__READ_E_OFFSETS, QNNRT__READ_E_SCALE,
        QNNRT__READ_E_OFFSET };
-static const char *const qnnrt__read_encoding_keys[] = {
-    "bitwidth", "axis", "numScaleOffsets", "numElements", "scaleOffsets", "scales", "offsets",
-    "scale", "offset", NULL
+static const qnnrt_json_text qnnrt__read_encoding_keys[] = {
+    QNNRT__KEY("bitwidth"), QNNRT__KEY("axis"), QNNRT__KEY("numScaleOffsets"),
+    QNNRT__KEY("numElements"), QNNRT__KEY("scaleOffsets"), QNNRT__KEY("scales"),
+    QNNRT__KEY("offsets"), QNNRT__KEY("scale"), QNNRT__KEY("offset"), QNNRT__NO_KEY
 };
-static const char *const qnnrt__read_pair_keys[] = { "scale", "offset", NULL };
+static const qnnrt_json_text qnnrt__read_pair_keys[] = {
+    QNNRT__KEY("scale"), QNNRT__KEY("offset"), QNNRT__NO_KEY
+};
 
 /* Scales and offsets of an axis while they come; offsets may be fewer. */
 typedef struct qnnrt__read_axis {
@@ -6510,7 +6557,7 @@ static int qnnrt__read_pair(qnnrt__record_reader *read, qnnrt__read_axis *axis)
         memset(&record, 0, sizeof(record));
         record.keys = qnnrt__read_pair_keys;
         while ((key = qnnrt__record_member(read, &record)) >= 0)
-            if (!qnnrt__record_value(read, qnnrt__read_pair_keys[key], QNNRT_JSON_NUMBER) ||
+            if (!qnnrt__record_value(read, qnnrt__read_pair_keys[key].text, QNNRT_JSON_NUMBER) ||
                 !qnnrt__read_push(read, axis, key == 0)) return 0;
     } else if (type == QNNRT_JSON_ARRAY) {
         for (; qnnrt_json_more(&read->r); ++number)
@@ -6569,7 +6616,7 @@ static int qnnrt__read_encoding(qnnrt__record_reader *read, uint32_t encoding, c
     if (bw) needed |= UINT64_C(1) << QNNRT__READ_E_BITWIDTH;
     if (!qnnrt__record_enter(read, &record, qnnrt__read_encoding_keys, what)) return 0;
     while ((key = qnnrt__record_member(read, &record)) >= 0) {
-        const char *name = qnnrt__read_encoding_keys[key];
+        const char *name = qnnrt__read_encoding_keys[key].text;
         int good = key == QNNRT__READ_E_BITWIDTH ? qnnrt__record_u32(read, name, &bitwidth)
                    : key == QNNRT__READ_E_AXIS   ? qnnrt__record_i32(read, name, &over)
                    : key == QNNRT__READ_E_NUM_PAIRS || key == QNNRT__READ_E_NUM
@@ -6644,7 +6691,7 @@ static int qnnrt__read_quant(qnnrt__record_reader *read, const char *what, qnnrt
     out->encoding = QNNRT__ABI_UNDEFINED;
     if (!qnnrt__record_enter(read, &record, qnnrt__read_quant_keys, what)) return 0;
     while ((key = qnnrt__record_member(read, &record)) >= 0) {
-        const char *name = qnnrt__read_quant_keys[key];
+        const char *name = qnnrt__read_quant_keys[key].text;
         if (key == QNNRT__READ_DEFINITION)
             good = qnnrt__record_enum(read, name, QNNRT__NAMES_DEFINITION, QNNRT__ABI_UNDEFINED,
                                     &definition);
@@ -6690,14 +6737,16 @@ static int qnnrt__read_quant(qnnrt__record_reader *read, const char *what, qnnrt
 
 /* ---- tensors ---- */
 
-enum { QNNRT__READ_T_ID, QNNRT__READ_T_NAME, QNNRT__READ_T_TYPE, QNNRT__READ_T_FORMAT,
+enum { QNNRT__READ_T_VERSION, QNNRT__READ_T_ID, QNNRT__READ_T_NAME, QNNRT__READ_T_TYPE, QNNRT__READ_T_FORMAT,
        QNNRT__READ_T_DTYPE, QNNRT__READ_T_RANK, QNNRT__READ_T_DIMS, QNNRT__READ_T_MEM,
-       QNNRT__READ_T_QUANT, QNNRT__READ_T_DYNAMIC, QNNRT__READ_T_VERSION, QNNRT__READ_T_DTYPE_2,
+       QNNRT__READ_T_QUANT, QNNRT__READ_T_DYNAMIC, QNNRT__READ_T_DTYPE_2,
        QNNRT__READ_T_CURRENT, QNNRT__READ_T_QUANT_2, QNNRT__READ_T_ELEMENT, QNNRT__READ_T_BYTES };
-static const char *const qnnrt__read_tensor_keys[] = {
-    "id", "name", "type", "dataFormat", "dataType", "rank", "dimensions", "memType",
-    "quantizeParams", "isDynamicDimensions", "version", "data_type", "currentDimensions",
-    "quantization", "bytesPerElement", "nbytes", NULL
+static const qnnrt_json_text qnnrt__read_tensor_keys[] = {
+    QNNRT__KEY("version"), QNNRT__KEY("id"), QNNRT__KEY("name"), QNNRT__KEY("type"),
+    QNNRT__KEY("dataFormat"), QNNRT__KEY("dataType"), QNNRT__KEY("rank"), QNNRT__KEY("dimensions"),
+    QNNRT__KEY("memType"), QNNRT__KEY("quantizeParams"), QNNRT__KEY("isDynamicDimensions"),
+    QNNRT__KEY("data_type"), QNNRT__KEY("currentDimensions"), QNNRT__KEY("quantization"),
+    QNNRT__KEY("bytesPerElement"), QNNRT__KEY("nbytes"), QNNRT__NO_KEY
 };
 
 typedef struct qnnrt__read_dims { uint32_t count, dims[QNNRT__READ_RANK]; } qnnrt__read_dims;
@@ -6709,10 +6758,11 @@ static int qnnrt__read_dimensions(qnnrt__record_reader *read, const char *key, q
     if (!qnnrt__record_value(read, key, QNNRT_JSON_ARRAY)) return 0;
     while (qnnrt_json_more(&read->r)) {
         uint64_t value = 0;
-        qnnrt_json_type type = qnnrt_json_value(&read->r);
+        int whole = qnnrt_json_value_u64(&read->r, &value);
+        qnnrt_json_type type = whole ? QNNRT_JSON_NUMBER : qnnrt_json_value(&read->r);
         if (type == QNNRT_JSON_NONE) return 0;
-        if (type != QNNRT_JSON_NUMBER || !qnnrt_json_u64(&read->r.value, &value) || value == 0 ||
-            value > UINT32_MAX)
+        if (!whole && type == QNNRT_JSON_NUMBER) whole = qnnrt_json_u64(&read->r.value, &value);
+        if (!whole || value == 0 || value > UINT32_MAX)
             return qnnrt__record_fail(read, QNNRT_E_FORMAT,
                                     "dimension %u in \"%s\" is %s; a whole number from 1 to %u is"
                                     " needed", (unsigned)out->count, key,
@@ -6773,7 +6823,7 @@ static int qnnrt__read_tensor_version(qnnrt__record_reader *read, uint32_t *out)
 static int qnnrt__read_tensor_member(qnnrt__record_reader *read, int key, qnnrt__read_tensor *t)
 {
     qnnrt__abi_tensor_body *body = &t->abi.body;
-    const char *name = qnnrt__read_tensor_keys[key];
+    const char *name = qnnrt__read_tensor_keys[key].text;
     switch (key) {
     case QNNRT__READ_T_ID:      return qnnrt__record_u32(read, name, &body->id);
     case QNNRT__READ_T_NAME:
@@ -6928,14 +6978,15 @@ static int qnnrt__read_tensors(qnnrt__record_reader *read, const char *key, cons
 enum { QNNRT__READ_G_NAME, QNNRT__READ_G_NUM_IN, QNNRT__READ_G_IN, QNNRT__READ_G_NUM_OUT,
        QNNRT__READ_G_OUT, QNNRT__READ_G_NUM_UP, QNNRT__READ_G_UP, QNNRT__READ_G_BLOB,
        QNNRT__READ_G_BLOB_2, QNNRT__READ_G_IN_2, QNNRT__READ_G_OUT_2 };
-static const char *const qnnrt__read_graph_keys[] = {
-    "graphName", "numGraphInputs", "graphInputs", "numGraphOutputs", "graphOutputs",
-    "numUpdateableTensors", "updateableTensors", "graphBlobInfo", "graphBlobInfoV2", "inputs",
-    "outputs", NULL
+static const qnnrt_json_text qnnrt__read_graph_keys[] = {
+    QNNRT__KEY("graphName"), QNNRT__KEY("numGraphInputs"), QNNRT__KEY("graphInputs"),
+    QNNRT__KEY("numGraphOutputs"), QNNRT__KEY("graphOutputs"), QNNRT__KEY("numUpdateableTensors"),
+    QNNRT__KEY("updateableTensors"), QNNRT__KEY("graphBlobInfo"), QNNRT__KEY("graphBlobInfoV2"),
+    QNNRT__KEY("inputs"), QNNRT__KEY("outputs"), QNNRT__NO_KEY
 };
 
 /* Whole numbers of a record, by a list of keys; others are stepped over. null is an empty record. */
-static int qnnrt__read_facts(qnnrt__record_reader *read, const char *what, const char *const *keys,
+static int qnnrt__read_facts(qnnrt__record_reader *read, const char *what, const qnnrt_json_text *keys,
                              uint64_t *const *values)
 {
     qnnrt__record record;
@@ -6948,16 +6999,18 @@ static int qnnrt__read_facts(qnnrt__record_reader *read, const char *what, const
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is %s; an object is needed", what,
                                 qnnrt__record_type(read->r.type));
     while ((key = qnnrt__record_member(read, &record)) >= 0)
-        if (!qnnrt__record_u64(read, keys[key], UINT64_MAX, values[key])) return 0;
+        if (!qnnrt__record_u64(read, keys[key].text, UINT64_MAX, values[key])) return 0;
     return qnnrt__record_go_on(read);
 }
 
 static int qnnrt__read_blob(qnnrt__record_reader *read, const char *what, qnnrt_graph_info *graph)
 {
-    static const char *const keys[] = {
-        "spillFillBufferSize", "optimizationLevel", "vtcmSize", "htpDlbc", "numHvxThreads",
-        "nativeKChannelSize", "nativeVChannelSize", "isSafeShareIO", "ioTensorSize", "opDataSize",
-        "constSize", "ddrTensorSize", "sharedWeightsSize", NULL
+    static const qnnrt_json_text keys[] = {
+        QNNRT__KEY("spillFillBufferSize"), QNNRT__KEY("optimizationLevel"), QNNRT__KEY("vtcmSize"),
+        QNNRT__KEY("htpDlbc"), QNNRT__KEY("numHvxThreads"), QNNRT__KEY("nativeKChannelSize"),
+        QNNRT__KEY("nativeVChannelSize"), QNNRT__KEY("isSafeShareIO"), QNNRT__KEY("ioTensorSize"),
+        QNNRT__KEY("opDataSize"), QNNRT__KEY("constSize"), QNNRT__KEY("ddrTensorSize"),
+        QNNRT__KEY("sharedWeightsSize"), QNNRT__NO_KEY
     };
     uint64_t level = graph->optimization_level, vtcm = 0, dlbc = graph->dlbc, hvx = graph->hvx_threads,
              safe = graph->safe_share_io;
@@ -6982,7 +7035,7 @@ static int qnnrt__read_count(qnnrt__record_reader *read, const qnnrt__record *re
                              uint32_t stated, uint64_t there)
 {
     if ((record->seen >> key & 1) == 0 || stated == there) return 1;
-    return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is %u and %llu are there", record->keys[key],
+    return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is %u and %llu are there", record->keys[key].text,
                             (unsigned)stated, (unsigned long long)there);
 }
 
@@ -7004,11 +7057,11 @@ static int qnnrt__read_graph(qnnrt__record_reader *read, size_t index, qnnrt_gra
     if (!qnnrt__record_enter(read, &record, qnnrt__read_graph_keys, "graphs")) return 0;
     read->depth = depth = read->r.depth;
     while (good && (key = qnnrt__record_member(read, &record)) >= 0) {
-        const char *text = qnnrt__read_graph_keys[key];
+        const char *text = qnnrt__read_graph_keys[key].text;
         read->depth = read->r.depth;
         if (key == QNNRT__READ_G_NAME) {
             good = qnnrt__record_text(read, text, &name) &&
-                   qnnrt__record_result(read, qnnrt__table_name(table, name, "a graph", &graph->name));
+                   qnnrt__record_result(read, qnnrt__table_name(table, name, "a graph", NULL, &graph->name));
             read->name = table->graph = graph->name;
         } else if (key == QNNRT__READ_G_NUM_IN) {
             good = qnnrt__record_u32(read, text, &stated[0]);
@@ -7085,16 +7138,18 @@ enum { QNNRT__READ_C_HEADER, QNNRT__READ_C_BACKEND, QNNRT__READ_C_BUILD, QNNRT__
        QNNRT__READ_C_BACKEND_API, QNNRT__READ_C_SOC_VERSION, QNNRT__READ_C_BLOB_VERSION,
        QNNRT__READ_C_BLOB_BYTES, QNNRT__READ_C_NUM_TENSORS, QNNRT__READ_C_NUM_GRAPHS,
        QNNRT__READ_C_GRAPHS, QNNRT__READ_C_METADATA, QNNRT__READ_C_SOC };
-static const char *const qnnrt__read_context_keys[] = {
-    "header", "backendId", "buildId", "coreApiVersion", "backendApiVersion", "socVersion",
-    "contextBlobVersion", "contextBlobSize", "numContextTensors", "numGraphs", "graphs",
-    "contextMetadata", "socModel", NULL
+static const qnnrt_json_text qnnrt__read_context_keys[] = {
+    QNNRT__KEY("header"), QNNRT__KEY("backendId"), QNNRT__KEY("buildId"),
+    QNNRT__KEY("coreApiVersion"), QNNRT__KEY("backendApiVersion"), QNNRT__KEY("socVersion"),
+    QNNRT__KEY("contextBlobVersion"), QNNRT__KEY("contextBlobSize"),
+    QNNRT__KEY("numContextTensors"), QNNRT__KEY("numGraphs"), QNNRT__KEY("graphs"),
+    QNNRT__KEY("contextMetadata"), QNNRT__KEY("socModel"), QNNRT__NO_KEY
 };
 
 /* {"artifact_type": "CONTEXT_BINARY_INFO", ...} */
 static int qnnrt__read_header(qnnrt__record_reader *read)
 {
-    static const char *const keys[] = { "artifact_type", NULL };
+    static const qnnrt_json_text keys[] = { QNNRT__KEY("artifact_type"), QNNRT__NO_KEY };
     qnnrt__record record;
     char shown[48];
     if (!qnnrt__record_enter(read, &record, keys, "header")) return 0;
@@ -7112,8 +7167,8 @@ static int qnnrt__read_header(qnnrt__record_reader *read)
 static int qnnrt__read_context_member(qnnrt__record_reader *read, int key, uint32_t *num_graphs,
                                       qnnrt_context_info *context)
 {
-    static const char *const metadata[] = { "dspArch", NULL };
-    const char *name = qnnrt__read_context_keys[key];
+    static const qnnrt_json_text metadata[] = { QNNRT__KEY("dspArch"), QNNRT__NO_KEY };
+    const char *name = qnnrt__read_context_keys[key].text;
     uint64_t arch = 0;
     uint64_t *values[1];
     values[0] = &arch;
@@ -7140,35 +7195,44 @@ static int qnnrt__read_context_member(qnnrt__record_reader *read, int key, uint3
 /* What a JSON file is that is no metadata, by keys that only its kind has at the root. */
 static const char *qnnrt__read_kind(const char *text, size_t bytes, const qnnrt_json_limits *limits)
 {
-    static const struct { const char *key, *kind; } kinds[] = {
-        { "model.cpp",            "a converter's *_net.json: it describes the model before it was compiled" },
-        { "converter_command",    "a converter's *_net.json: it describes the model before it was compiled" },
-        { "backend_extensions",   "a configuration for qnn-net-run (backend extensions)" },
-        { "context_configs",      "a configuration for qnn-net-run" },
-        { "graph_configs",        "a configuration for qnn-net-run" },
-        { "devices",              "a configuration of the HTP backend" },
-        { "graph_names",          "a configuration of the HTP backend" },
-        { "vtcm_mb",              "a configuration of the HTP backend" },
-        { "dialog",               "a configuration of Genie" },
-        { "embedding",            "a configuration of Genie" },
-        { "text-generator",       "a configuration of Genie" },
-        { "text-encoder",         "a configuration of Genie" },
-        { "image-encoder",        "a configuration of Genie" },
-        { "activation_encodings", "a file of quantization encodings (AIMET)" },
-        { "param_encodings",      "a file of quantization encodings (AIMET)" },
-        { "encodings",            "a file of quantization encodings (AIMET)" },
-        { "architectures",        "a model's config.json" },
-        { "n_layers",             "a model's params.json" },
-        { "traceEvents",          "a profile" },
-        { "plan",                 "a plan of qnnrt-run" }
+    static const qnnrt_json_text keys[] = {
+        QNNRT__KEY("model.cpp"), QNNRT__KEY("converter_command"), QNNRT__KEY("backend_extensions"),
+        QNNRT__KEY("context_configs"), QNNRT__KEY("graph_configs"), QNNRT__KEY("devices"),
+        QNNRT__KEY("graph_names"), QNNRT__KEY("vtcm_mb"), QNNRT__KEY("dialog"),
+        QNNRT__KEY("embedding"), QNNRT__KEY("text-generator"), QNNRT__KEY("text-encoder"),
+        QNNRT__KEY("image-encoder"), QNNRT__KEY("activation_encodings"),
+        QNNRT__KEY("param_encodings"), QNNRT__KEY("encodings"), QNNRT__KEY("architectures"),
+        QNNRT__KEY("n_layers"), QNNRT__KEY("traceEvents"), QNNRT__KEY("plan"), QNNRT__NO_KEY
+    };
+    static const char *const kinds[] = {
+        "a converter's *_net.json: it describes the model before it was compiled",
+        "a converter's *_net.json: it describes the model before it was compiled",
+        "a configuration for qnn-net-run (backend extensions)",
+        "a configuration for qnn-net-run",
+        "a configuration for qnn-net-run",
+        "a configuration of the HTP backend",
+        "a configuration of the HTP backend",
+        "a configuration of the HTP backend",
+        "a configuration of Genie",
+        "a configuration of Genie",
+        "a configuration of Genie",
+        "a configuration of Genie",
+        "a configuration of Genie",
+        "a file of quantization encodings (AIMET)",
+        "a file of quantization encodings (AIMET)",
+        "a file of quantization encodings (AIMET)",
+        "a model's config.json",
+        "a model's params.json",
+        "a profile",
+        "a plan of qnnrt-run"
     };
     qnnrt_json_reader r;
-    size_t i, step;
+    size_t step;
+    int found;
     qnnrt_json_begin(&r, text, bytes, limits);
     if (qnnrt_json_value(&r) != QNNRT_JSON_OBJECT) return NULL;
     while (qnnrt_json_more(&r)) {
-        for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); ++i)
-            if (qnnrt_json_is(&r.key, kinds[i].key)) return kinds[i].kind;
+        if ((found = qnnrt__record_find(keys, &r.key)) >= 0) return kinds[found];
         if (!qnnrt_json_is(&r.key, "graphs")) {
             if (!qnnrt_json_skip(&r)) return NULL;
             continue;
@@ -7178,8 +7242,7 @@ static const char *qnnrt__read_kind(const char *text, size_t bytes, const qnnrt_
             if (qnnrt_json_value(&r) != (step == 0 ? QNNRT_JSON_ARRAY : QNNRT_JSON_OBJECT) ||
                 (step == 0 && !qnnrt_json_more(&r))) return NULL;
         while (qnnrt_json_more(&r)) {
-            for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); ++i)
-                if (qnnrt_json_is(&r.key, kinds[i].key)) return kinds[i].kind;
+            if ((found = qnnrt__record_find(keys, &r.key)) >= 0) return kinds[found];
             if (!qnnrt_json_skip(&r)) return NULL;
         }
         if (!qnnrt_json_leave(&r)) return NULL;
@@ -7198,11 +7261,8 @@ static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size
     const char *kind;
     int key;
     memset(&record, 0, sizeof(record));
+    memset(&read, 0, sizeof(read));
     read.table = table;
-    read.result = QNNRT_OK;
-    read.kind = read.name = NULL;
-    read.index = 0;
-    read.depth = 0;
     read.hints = (uint32_t)(bytes / 256 < 1000000 ? bytes / 256 : 1000000);
     limits.bytes = (size_t)table->limits->json_bytes;
     limits.depth = 64;

@@ -80,6 +80,9 @@ typedef struct qnnrt_json_text {
     int         escaped;            /* 1: it has escapes; see qnnrt_json_copy() */
 } qnnrt_json_text;
 
+/* A literal as such a text, to initialize constants: QNNRT_JSON_TEXT("id") is { "id", 2, 0 }. */
+#define QNNRT_JSON_TEXT(literal) { literal, sizeof(literal) - 1, 0 }
+
 typedef struct qnnrt_json_limits {
     size_t   bytes;                 /* of the text (default 0: 64 MiB) */
     uint32_t depth;                 /* brackets open at a time (default 0: 64; at most 1,024) */
@@ -109,11 +112,23 @@ QNNRT_JSON_API void qnnrt_json_begin(qnnrt_json_reader *reader, const char *text
    Returns its type, QNNRT_JSON_NONE when there is none (reader.error). */
 QNNRT_JSON_API qnnrt_json_type qnnrt_json_value(qnnrt_json_reader *reader);
 
+/* Is the next value a string that is written as `expected`, a text without escapes? 1: it was read, as
+   by qnnrt_json_value() and faster. 0: nothing was read; nor is when expected->text is NULL. */
+QNNRT_JSON_API int qnnrt_json_value_is(qnnrt_json_reader *reader, const qnnrt_json_text *expected);
+
+/* Is the next value a whole number from 0 to 10^19 - 1, without fraction and exponent? 1: it was read,
+   and *out has it. 0: nothing was read, and *out is 0; it may still be a number. */
+QNNRT_JSON_API int qnnrt_json_value_u64(qnnrt_json_reader *reader, uint64_t *out);
+
 /* Is there one more element or member in the innermost open array or object? 1: the next
    qnnrt_json_value() reads it (of an object, reader.key is its name, until a name within the value
    is read). 0: the bracket was closed and the one around it is the innermost, or an error. Each
    value must be read, if only by qnnrt_json_skip(), before the next one is asked for. */
 QNNRT_JSON_API int qnnrt_json_more(qnnrt_json_reader *reader);
+
+/* The same, faster when the name of the next member is `expected`, a text without escapes: then it
+   answers 2. */
+QNNRT_JSON_API int qnnrt_json_more_as(qnnrt_json_reader *reader, const qnnrt_json_text *expected);
 
 /* Be behind a value: the one that is due, with all that is in it; or the one that qnnrt_json_value()
    has just read, when it is not what was looked for. 0 when it is wrong (reader.error). */
@@ -208,6 +223,13 @@ QNNRT_JSON_API void qnnrt_json_write_null(qnnrt_json_writer *writer);
 #define QNNRT_JSON__WORDS 0
 #endif
 
+#if QNNRT_JSON__WORDS && defined(__SSE2__)
+#include <emmintrin.h>
+#define QNNRT_JSON__SSE2 1         /* sixteen at a time, on every x86-64 */
+#else
+#define QNNRT_JSON__SSE2 0
+#endif
+
 #if defined(__GNUC__)
 #define QNNRT_JSON__LIKELY(x)   __builtin_expect(!!(x), 1)
 #define QNNRT_JSON__UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -247,6 +269,33 @@ static QNNRT_JSON__INLINE size_t qnnrt_json__lowest(uint64_t word)
 }
 #endif
 
+#if QNNRT_JSON__SSE2
+/* Bit i: byte i of 16 is c. */
+static QNNRT_JSON__INLINE uint32_t qnnrt_json__equal16(const unsigned char *at, char c)
+{
+    return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(const void *)at),
+                                                      _mm_set1_epi8(c)));
+}
+#endif
+
+/* memcmp() == 0 without a call, for texts of a few words. */
+static QNNRT_JSON__INLINE int qnnrt_json__equal(const unsigned char *a, const char *b, size_t bytes)
+{
+#if QNNRT_JSON__WORDS
+    const unsigned char *c = (const unsigned char *)b;
+    uint64_t other = 0;
+    size_t i;
+    if (bytes >= 8) {
+        for (i = 0; i + 8 < bytes; i += 8) other |= qnnrt_json__word(a + i) ^ qnnrt_json__word(c + i);
+        return (other | (qnnrt_json__word(a + bytes - 8) ^ qnnrt_json__word(c + bytes - 8))) == 0;
+    }
+    for (i = 0; i < bytes; ++i) other |= (uint64_t)(a[i] ^ c[i]);
+    return other == 0;
+#else
+    return memcmp(a, b, bytes) == 0;
+#endif
+}
+
 static QNNRT_JSON__INLINE int qnnrt_json__blank(unsigned char c)
 {
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
@@ -256,9 +305,15 @@ static QNNRT_JSON__INLINE int qnnrt_json__blank(unsigned char c)
 static QNNRT_JSON__INLINE const unsigned char *qnnrt_json__blanks(const unsigned char *at,
                                                                   const unsigned char *end)
 {
-    while (at < end && qnnrt_json__blank(*at)) {
+    while (at < end && *at <= ' ' && qnnrt_json__blank(*at)) {
         ++at;
-#if QNNRT_JSON__WORDS
+#if QNNRT_JSON__SSE2
+        while (end - at >= 32) {      /* few indents are longer, so one branch is right for most */
+            uint32_t other = ~(qnnrt_json__equal16(at, ' ') | qnnrt_json__equal16(at + 16, ' ') << 16);
+            if (other != 0) { at += __builtin_ctz(other); break; }
+            at += 32;
+        }
+#elif QNNRT_JSON__WORDS
         while (end - at >= 8) {
             uint64_t other = qnnrt_json__word(at) ^ QNNRT_JSON__EACH(' ');
             if (other != 0) { at += qnnrt_json__lowest(other); break; }
@@ -267,6 +322,14 @@ static QNNRT_JSON__INLINE const unsigned char *qnnrt_json__blanks(const unsigned
 #endif
     }
     return at;
+}
+
+/* The same behind a colon, where one space is most likely. */
+static QNNRT_JSON__INLINE const unsigned char *qnnrt_json__gap(const unsigned char *at,
+                                                               const unsigned char *end)
+{
+    if (end - at >= 2 && at[0] == ' ' && at[1] > ' ') return at + 1;
+    return qnnrt_json__blanks(at, end);
 }
 
 /* Bytes of the UTF-8 sequence at `at`, which begins at 0x80 or above; 0 when it is not valid. */
@@ -463,7 +526,7 @@ static qnnrt_json_type qnnrt_json__word_of(qnnrt_json_reader *r, const unsigned 
 
 QNNRT_JSON_API qnnrt_json_type qnnrt_json_value(qnnrt_json_reader *r)
 {
-    const unsigned char *at = qnnrt_json__blanks(r->at, r->end), *stop, *after;
+    const unsigned char *at = qnnrt_json__gap(r->at, r->end), *stop, *after;
     const char *why;
     if (QNNRT_JSON__UNLIKELY(r->state != QNNRT_JSON__DUE || at == r->end)) {
         qnnrt_json__fail(r, at, r->state != QNNRT_JSON__DUE ? "a value was asked for where none is due"
@@ -504,26 +567,74 @@ QNNRT_JSON_API qnnrt_json_type qnnrt_json_value(qnnrt_json_reader *r)
     return r->type = QNNRT_JSON_NUMBER;
 }
 
-/* The name of a member and its colon; r->at is behind the opening quote. */
-static QNNRT_JSON__INLINE int qnnrt_json__key(qnnrt_json_reader *r, const unsigned char *at)
+/* Does the expected text stand at `at`, with the closing quote behind it? */
+static QNNRT_JSON__INLINE int qnnrt_json__stands(const unsigned char *at, const unsigned char *end,
+                                                 const qnnrt_json_text *expected)
+{
+    return expected->text != NULL && (size_t)(end - at) > expected->bytes && at[expected->bytes] == '"' &&
+           qnnrt_json__equal(at, expected->text, expected->bytes);
+}
+
+QNNRT_JSON_API int qnnrt_json_value_is(qnnrt_json_reader *r, const qnnrt_json_text *expected)
+{
+    const unsigned char *at = qnnrt_json__gap(r->at, r->end);
+    if (r->state != QNNRT_JSON__DUE || at == r->end || *at != '"' || !qnnrt_json__stands(at + 1, r->end, expected)) return 0;
+    r->state = QNNRT_JSON__READ;
+    r->value.text = (const char *)at + 1;
+    r->value.bytes = expected->bytes;
+    r->value.escaped = 0;
+    r->at = at + expected->bytes + 2;
+    r->type = QNNRT_JSON_STRING;
+    return 1;
+}
+
+QNNRT_JSON_API int qnnrt_json_value_u64(qnnrt_json_reader *r, uint64_t *out)
+{
+    const unsigned char *at = qnnrt_json__gap(r->at, r->end), *first = at;
+    uint64_t value = 0;
+    *out = 0;
+    while (at < r->end && (unsigned char)(*at - '0') <= 9) value = value * 10 + (uint64_t)(*at++ - '0');
+    if (r->state != QNNRT_JSON__DUE || at == first || at - first > 19 || (*first == '0' && at - first > 1) ||
+        (at < r->end && (*at == '.' || *at == 'e' || *at == 'E'))) return 0;
+    r->state = QNNRT_JSON__READ;
+    r->value.text = (const char *)first;
+    r->value.bytes = (size_t)(at - first);
+    r->value.escaped = 0;
+    r->at = at;
+    r->type = QNNRT_JSON_NUMBER;
+    *out = value;
+    return 1;
+}
+
+/* The name of a member, at `at`, and its colon; 2 when the name is the expected one, which then need
+   not be searched for its end. */
+static QNNRT_JSON__INLINE int qnnrt_json__key(qnnrt_json_reader *r, const unsigned char *at,
+                                              const qnnrt_json_text *expected)
 {
     const unsigned char *after, *stop;
     const char *why;
+    int answer = 1;
     if (QNNRT_JSON__UNLIKELY(at == r->end)) return qnnrt_json__fail(r, at, "the text ends within an object");
     if (QNNRT_JSON__UNLIKELY(*at != '"')) return qnnrt_json__fail(r, at, "a name in quotes was expected");
+    ++at;
     r->key.escaped = 0;
-    after = qnnrt_json__string(at + 1, r->end, &r->key.escaped, &stop, &why);
-    if (QNNRT_JSON__UNLIKELY(after == NULL)) return qnnrt_json__fail(r, stop, why);
-    r->key.text = (const char *)at + 1;
-    r->key.bytes = (size_t)(after - at) - 1;
+    if (expected != NULL && qnnrt_json__stands(at, r->end, expected)) {
+        after = at + expected->bytes;
+        answer = 2;
+    } else {
+        after = qnnrt_json__string(at, r->end, &r->key.escaped, &stop, &why);
+        if (QNNRT_JSON__UNLIKELY(after == NULL)) return qnnrt_json__fail(r, stop, why);
+    }
+    r->key.text = (const char *)at;
+    r->key.bytes = (size_t)(after - at);
     at = qnnrt_json__blanks(after + 1, r->end);
     if (QNNRT_JSON__UNLIKELY(at == r->end)) return qnnrt_json__fail(r, at, "the text ends within an object");
     if (QNNRT_JSON__UNLIKELY(*at != ':')) return qnnrt_json__fail(r, at, "a colon was expected");
     r->at = at + 1;
-    return 1;
+    return answer;
 }
 
-QNNRT_JSON_API int qnnrt_json_more(qnnrt_json_reader *r)
+static QNNRT_JSON__INLINE int qnnrt_json__go_on(qnnrt_json_reader *r, const qnnrt_json_text *expected)
 {
     const unsigned char *at;
     uint32_t level = r->depth - 1;
@@ -551,9 +662,16 @@ QNNRT_JSON_API int qnnrt_json_more(qnnrt_json_reader *r)
             return qnnrt_json__fail(r, at, "a comma before a closing bracket");
     }
     r->state = QNNRT_JSON__DUE;
-    if (object) return qnnrt_json__key(r, at);
+    if (object) return qnnrt_json__key(r, at, expected);
     r->at = at;
     return 1;
+}
+
+QNNRT_JSON_API int qnnrt_json_more(qnnrt_json_reader *r) { return qnnrt_json__go_on(r, NULL); }
+
+QNNRT_JSON_API int qnnrt_json_more_as(qnnrt_json_reader *r, const qnnrt_json_text *expected)
+{
+    return qnnrt_json__go_on(r, expected);
 }
 
 /* Read on until no more than `depth` brackets are open. */
@@ -666,8 +784,8 @@ QNNRT_JSON_API size_t qnnrt_json_copy(const qnnrt_json_text *text, char *out)
      1. |e| <= 27: 5^e fits a word, so product and quotient are exact integers of two words;
      2. a table of powers rounded to 64 bits: an answer with a known error, taken when no
         rounding boundary lies within that error;
-     3. long integers: exact for anything. Digits beyond the 800th cannot decide (767 are
-        enough for float64) and count as "something more".
+     3. long integers, compared with that boundary: exact for anything. Digits beyond the 800th
+        cannot decide (767 are enough for float64) and count as "something more".
    Needs: >>config >>text     Knows nothing of: readers
    ===================================================================================== */
 
@@ -677,7 +795,7 @@ typedef struct qnnrt_json__decimal {
     int64_t  exponent;
     int      more;                          /* digits that are not 0 follow those in w */
     int      negative;
-    const unsigned char *digits, *end;      /* from the first that is not 0, a point may be within */
+    const unsigned char *digits, *end;      /* of all, a point may be within; with more: from the first not 0 */
 } qnnrt_json__decimal;
 
 /* m * 2^exponent; the top bit of m is set, or m is 0. sticky: or a little more. */
@@ -692,40 +810,43 @@ enum { QNNRT_JSON__DIGITS_MAX = 800 };
 /* Take a number apart; 0 when it is none. */
 static int qnnrt_json__take(const qnnrt_json_text *number, qnnrt_json__decimal *d)
 {
-    const unsigned char *at = (const unsigned char *)number->text, *end, *stop;
-    int64_t exponent = 0, point = 0;
-    int digits = 0, seen_point = 0, down = 0;
+    const unsigned char *at = (const unsigned char *)number->text, *end, *start, *point = NULL;
+    int64_t exponent = 0;
+    int digits = 0, down = 0;
     memset(d, 0, sizeof(*d));
     if (number->bytes == 0) return 0;            /* text may be NULL */
     end = at + number->bytes;
-    if (qnnrt_json__number(at, end, &stop) != end) return 0;
-    d->negative = *at == '-';
-    at += d->negative;
-    while (at < end && (*at == '0' || *at == '.')) {      /* zeros in front count for nothing */
-        if (*at == '.') seen_point = 1;
-        else if (seen_point) --point;
-        ++at;
-    }
-    d->digits = at;
-    for (; at < end && *at != 'e' && *at != 'E'; ++at) {
-        if (*at == '.') { seen_point = 1; continue; }
-        if (digits < 19) {
-            d->w = d->w * 10 + (uint64_t)(*at - '0');
-            digits += 1;
-            if (seen_point) --point;
+    if (*at == '-') d->negative = *at++ == '-';
+    for (start = at; at < end; ++at) {
+        unsigned digit = (unsigned)*at - '0';
+        if (digit > 9) {
+            if (*at != '.' || point != NULL) break;
+            point = at;
+        } else if (digits < 19) {
+            d->w = d->w * 10 + digit;
+            digits += d->w != 0;             /* zeros in front count for nothing */
         } else {
-            d->more |= *at != '0';
-            if (!seen_point) ++point;
+            d->more |= digit != 0;
+            d->exponent += 1;
         }
     }
+    if (point == NULL) point = at;
+    else if (at - point == 1) return 0;
+    else d->exponent -= at - point - 1;
+    if (point == start || (point - start > 1 && *start == '0')) return 0;
+    d->digits = start;
     d->end = at;
-    if (at < end) {
-        ++at;
-        if (*at == '-' || *at == '+') down = *at++ == '-';
-        for (; at < end; ++at)
-            if (exponent < INT64_C(100000000000000000)) exponent = exponent * 10 + (*at - '0');
+    if (d->more) while (*d->digits == '0' || *d->digits == '.') ++d->digits;
+    if (at == end) return 1;
+    if (*at != 'e' && *at != 'E') return 0;
+    ++at;
+    if (at < end && (*at == '-' || *at == '+')) down = *at++ == '-';
+    if (at == end) return 0;
+    for (; at < end; ++at) {
+        if ((unsigned char)(*at - '0') > 9) return 0;
+        if (exponent < INT64_C(100000000000000000)) exponent = exponent * 10 + (*at - '0');
     }
-    d->exponent = point + (down ? -exponent : exponent);
+    d->exponent += down ? -exponent : exponent;
     return 1;
 }
 
@@ -907,13 +1028,6 @@ static void qnnrt_json__big_shift(qnnrt_json__big *n, uint32_t bits)       /* n 
     qnnrt_json__big_times(n, 1u << bits % 32, 0);
 }
 
-static int32_t qnnrt_json__big_bits(const qnnrt_json__big *n)
-{
-    return n->count == 0 ? 0
-                         : (int32_t)n->count * 32 -
-                               (qnnrt_json__zeros((uint64_t)n->limb[n->count - 1]) - 32);
-}
-
 static int qnnrt_json__big_compare(const qnnrt_json__big *a, const qnnrt_json__big *b)
 {
     uint32_t i;
@@ -962,32 +1076,23 @@ static int64_t qnnrt_json__big_digits(const qnnrt_json__decimal *d, qnnrt_json__
     return exponent;
 }
 
-/* Way 3: n / 10^k bit by bit. w is not 0, and the exponent is one that a float64 can have. */
-static QNNRT_JSON__APART void qnnrt_json__slow(const qnnrt_json__decimal *d, qnnrt_json__binary *out)
+/* Way 3: is the number below (negative), at (0) or above h * 2^power? The two are close together. */
+static QNNRT_JSON__APART int qnnrt_json__against(const qnnrt_json__decimal *d, uint64_t h, int64_t power)
 {
-    qnnrt_json__big n, divisor;
-    int64_t exponent = qnnrt_json__big_digits(d, &n, &out->sticky);
-    int32_t shift, i;
-    divisor.count = 1;
-    divisor.limb[0] = 1;
+    qnnrt_json__big n, boundary;
+    int more, order;
+    int64_t exponent = qnnrt_json__big_digits(d, &n, &more);
+    boundary.count = 2;
+    boundary.limb[0] = (uint32_t)h;
+    boundary.limb[1] = (uint32_t)(h >> 32);
+    if (boundary.limb[1] == 0) boundary.count = 1;
     if (exponent >= 0) qnnrt_json__big_power(&n, (uint32_t)exponent);
-    else qnnrt_json__big_power(&divisor, (uint32_t)-exponent);
-    /* Equal lengths: the quotient is between 1/2 and 2. */
-    shift = qnnrt_json__big_bits(&divisor) - qnnrt_json__big_bits(&n);
-    if (shift > 0) qnnrt_json__big_shift(&n, (uint32_t)shift);
-    else qnnrt_json__big_shift(&divisor, (uint32_t)-shift);
-    out->m = 0;
-    out->exponent = exponent - shift - 63;
-    for (i = 0; i < 64; ++i) {
-        out->m <<= 1;
-        if (qnnrt_json__big_compare(&n, &divisor) >= 0) {
-            qnnrt_json__big_minus(&n, &divisor);
-            out->m |= 1;
-        }
-        qnnrt_json__big_times(&n, 2, 0);
-    }
-    out->sticky |= n.count != 0;
-    qnnrt_json__normalize(out);      /* by one bit at most, whose value is part of sticky */
+    else qnnrt_json__big_power(&boundary, (uint32_t)-exponent);
+    power -= exponent;                       /* of 10^exponent, 2^exponent is left */
+    if (power > 0) qnnrt_json__big_shift(&boundary, (uint32_t)power);
+    else qnnrt_json__big_shift(&n, (uint32_t)-power);
+    order = qnnrt_json__big_compare(&n, &boundary);
+    return order != 0 ? order : more;
 }
 
 /* b = b * m * 2^exponent, cut to 64 bits; both have their top bit set. */
@@ -1007,7 +1112,7 @@ static uint64_t qnnrt_json__nearest(const qnnrt_json__decimal *d, int bits, int6
 {
     qnnrt_json__binary b, five;
     uint64_t kept;
-    int sure, step, rest;
+    int sure, step, rest, side;
     *exponent = least;
     if (d->w == 0 || d->exponent < -363) return 0;              /* 10^19 of them: under 2^-1075 */
     if (d->exponent > 309) { *exponent = 4000; return 1; }
@@ -1028,8 +1133,10 @@ static uint64_t qnnrt_json__nearest(const qnnrt_json__decimal *d, int bits, int6
     qnnrt_json__scale(&b, five.m, five.exponent);
     kept = qnnrt_json__round(&b, bits, least, d->more ? 80 : 8, exponent, &sure);
     if (sure) return kept;
-    qnnrt_json__slow(d, &b);
-    return qnnrt_json__round(&b, bits, least, 0, exponent, &sure);
+    /* Only the boundary half a unit above `kept` is that near. */
+    kept = *exponent - b.exponent >= 64 ? 0 : b.m >> (*exponent - b.exponent);
+    side = qnnrt_json__against(d, kept * 2 + 1, *exponent - 1);
+    return kept + (uint64_t)(side > 0 || (side == 0 && (kept & 1) != 0));
 }
 
 static uint64_t qnnrt_json__f64_bits(const qnnrt_json__decimal *d)
@@ -1071,6 +1178,10 @@ QNNRT_JSON_API int qnnrt_json_f32(const qnnrt_json_text *number, float *out)
     uint32_t bits;
     *out = 0;
     if (!qnnrt_json__take(number, &d)) return 0;
+    if (d.exponent == 0 && d.w > 0 && d.w < (UINT64_C(1) << 24)) {      /* exact as it is */
+        *out = d.negative ? -(float)d.w : (float)d.w;
+        return 1;
+    }
     bits = qnnrt_json__f32_bits(&d);
     memcpy(out, &bits, sizeof(*out));
     return (bits >> 23 & 0xFF) != 0xFF;
