@@ -5422,6 +5422,36 @@ static const char *qnnrt__table_twice(const void **names, size_t count)
     return NULL;
 }
 
+static uint64_t qnnrt__table_hash(const char *name)
+{
+    size_t left = strlen(name);
+    uint64_t hash = left;
+    for (; left >= 8; left -= 8, name += 8) {
+        uint64_t word;
+        memcpy(&word, name, 8);
+        hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+        hash ^= hash >> 32;
+    }
+    while (left > 0) hash = (hash ^ (unsigned char)name[--left]) * UINT64_C(0x100000001B3);
+    return hash ^ hash >> 32;
+}
+
+/* 1: no name occurs twice, seen in few steps; 0: not seen, so the names must be sorted. */
+static int qnnrt__table_differ_all(const qnnrt_tensor_info *tensors, size_t count)
+{
+    enum { MOST = 128, SLOTS = 512, STEPS = 512 };
+    unsigned char slots[SLOTS];      /* 1 + the index of the tensor */
+    size_t i, at, steps = 0;
+    if (count > MOST) return 0;
+    memset(slots, 0, sizeof(slots));
+    for (i = 0; i < count; ++i) {
+        for (at = (size_t)qnnrt__table_hash(tensors[i].name) % SLOTS; slots[at] != 0; at = (at + 1) % SLOTS)
+            if (++steps > STEPS || strcmp(tensors[slots[at] - 1].name, tensors[i].name) == 0) return 0;
+        slots[at] = (unsigned char)(i + 1);
+    }
+    return 1;
+}
+
 static int qnnrt__table_id_order(const void *a, const void *b)
 {
     uint32_t x = ((const qnnrt_tensor_info *)a)->id, y = ((const qnnrt_tensor_info *)b)->id;
@@ -5497,11 +5527,11 @@ static qnnrt_result qnnrt__table_close(qnnrt__table *table, qnnrt__table_list *l
     const void **order =
         (const void **)qnnrt__arena_alloc(table->arena, list->count, sizeof(*order));
     qnnrt_result result = QNNRT_OK;
-    const char *twice;
+    const char *twice = NULL;
     size_t i;
     if (order == NULL) return qnnrt__fail_memory(table->err, "tensors");
     for (i = 0; i < list->count; ++i) order[i] = list->tensors[i].name;
-    twice = qnnrt__table_twice(order, list->count);
+    if (!qnnrt__table_differ_all(list->tensors, list->count)) twice = qnnrt__table_twice(order, list->count);
     if (twice != NULL)
         result = qnnrt__table_fail(table, QNNRT_E_FORMAT, "two %ss are named \"%.200s\"", list->kind,
                                    twice);

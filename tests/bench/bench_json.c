@@ -222,12 +222,14 @@ int peer_context_end(peer_build *build, const peer_context *from)
     return qnnrt__table_graph_names(&build->table, build->graphs, build->count) == QNNRT_OK;
 }
 
+#if defined(BENCH_YYJSON) || defined(BENCH_CJSON)
 static const char *const peer_lists[PEER_LISTS] = { "graphInputs", "graphOutputs", "updateableTensors" };
 static const char *const peer_counts[PEER_LISTS] = { "numGraphInputs", "numGraphOutputs", "numUpdateableTensors" };
 static const char *const peer_facts[PEER_FACTS] = {
     "spillFillBufferSize", "optimizationLevel", "vtcmSize", "htpDlbc", "numHvxThreads", "nativeKChannelSize",
     "nativeVChannelSize", "isSafeShareIO", "ioTensorSize", "opDataSize", "constSize", "ddrTensorSize", "sharedWeightsSize"
 };
+#endif
 
 /* yyjson's pool is one block that is there before; it counts as allocated. */
 static size_t y_pool_bytes;

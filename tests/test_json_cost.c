@@ -1,0 +1,89 @@
+/* test_json_cost.c - what reading metadata from JSON allocates: exact counts, no times */
+#define QNNRT_IMPLEMENTATION
+#include "../qnnrt.h"
+#include "test.h"
+
+static long   allocations;
+static double allocated;
+
+static void *count_alloc(void *user, size_t bytes)
+{
+    (void)user;
+    ++allocations;
+    allocated += (double)bytes;
+    return malloc(bytes);
+}
+static void count_free(void *user, void *data) { (void)user; free(data); }
+
+/* A document as the vendor's tool prints it: indents, full names of enumerators, scale and offset. */
+static size_t print_dump(char *out, size_t room, unsigned tensors)
+{
+    static const char indent[] = "                                ";
+    unsigned i;
+    size_t used = (size_t)snprintf(out, room, "{\n    \"info\": {\n        \"numGraphs\": 1,\n        \"graphs\": [\n            {\n"
+                                              "                \"info\": {\n                    \"graphName\": \"g\",\n"
+                                              "                    \"numGraphInputs\": %u,\n                    \"graphInputs\": [\n", tensors);
+    for (i = 0; i < tensors; ++i)
+        used += (size_t)snprintf(out + used, room - used,
+                                 "                        {\n%.28s\"version\": \"QNN_TENSOR_VERSION_2\",\n%.28s\"info\": {\n%s\"id\": %u,\n"
+                                 "%s\"name\": \"past_key_%u_in\",\n%s\"type\": \"QNN_TENSOR_TYPE_APP_WRITE\",\n"
+                                 "%s\"dataFormat\": \"QNN_TENSOR_DATA_FORMAT_FLAT_BUFFER\",\n%s\"dataType\": \"QNN_DATATYPE_UFIXED_POINT_8\",\n"
+                                 "%s\"rank\": 2,\n%s\"dimensions\": [\n%s    8,\n%s    128\n%s],\n%s\"quantizeParams\": {\n"
+                                 "%s    \"definition\": \"QNN_DEFINITION_DEFINED\",\n"
+                                 "%s    \"quantizationEncoding\": \"QNN_QUANTIZATION_ENCODING_SCALE_OFFSET\",\n%s    \"scaleOffset\": {\n"
+                                 "%s        \"scale\": 0.12345678,\n%s        \"offset\": -128\n%s    }\n%s}\n%.28s}\n                        }%s\n",
+                                 indent, indent, indent, i + 1, indent, i, indent, indent, indent, indent, indent, indent, indent, indent,
+                                 indent, indent, indent, indent, indent, indent, indent, indent, indent, i + 1 < tensors ? "," : "");
+    return used + (size_t)snprintf(out + used, room - used, "                    ],\n                    \"numGraphOutputs\": 0,\n"
+                                   "                    \"graphOutputs\": []\n                }\n            }\n        ]\n    }\n}\n");
+}
+
+static void check_cost(unsigned tensors)
+{
+    enum { ROOM = 4 << 20 };
+    char *text = (char *)malloc(ROOM);
+    size_t bytes = print_dump(text, ROOM, tensors);
+    qnnrt_limits limits;
+    uint32_t tensors_left = 1000000, scales_left = QNNRT__TABLE_SCALES;
+    qnnrt__arena arena;
+    qnnrt__table table;
+    qnnrt_context_info context;
+    qnnrt_error err;
+    qnnrt_result result;
+    memset(&limits, 0, sizeof(limits));
+    memset(&arena, 0, sizeof(arena));
+    memset(&table, 0, sizeof(table));
+    memset(&context, 0, sizeof(context));
+    memset(&err, 0, sizeof(err));
+    limits.tensors = 1000000;
+    limits.name_bytes = 1024;
+    limits.rank = 8;
+    limits.json_bytes = ROOM;
+    arena.hooks.alloc = count_alloc;
+    arena.hooks.free = count_free;
+    table.arena = &arena;
+    table.limits = &limits;
+    table.file = "cost.json";
+    table.tensors_left = &tensors_left;
+    table.scales_left = &scales_left;
+    table.err = &err;
+    allocations = 0;
+    allocated = 0;
+    result = qnnrt__read_json(&table, text, bytes, &context);
+    qnnrt__arena_free(&arena);
+    free(text);
+    CHECK_STR(err.text, "");
+    CHECK_EQ(result, QNNRT_OK);
+    CHECK_EQ(allocations, 1);
+    CHECK(allocated <= 0.9 * (double)bytes);
+}
+
+TEST(json_table_takes_one_allocation_and_less_than_its_text)
+{
+    TRY(check_cost(1));
+    TRY(check_cost(58));
+    TRY(check_cost(129));
+    TRY(check_cost(2000));
+}
+
+TEST_MAIN("json_cost") { RUN(json_table_takes_one_allocation_and_less_than_its_text); }
