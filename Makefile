@@ -310,7 +310,7 @@ bench: $(BENCHES:%=$(B)/bench/%) $(B)/bench/libempty_qnn.so   ## what qnnrt_exec
 	@$(MAKE) bench-json
 
 # Peers: yyjson by tests/bench-peers.py, the other two where their Debian packages are installed. simdjson is
-# meant to be built for the machine it runs on; yyjson is fastest with these flags.
+# meant to be built for the machine it runs on; yyjson is fastest with these flags, so ours has them too.
 PEERS       := $(B)/peers
 PEER_FLAGS   = $(if $(wildcard $(PEERS)/yyjson/yyjson.c),-DBENCH_YYJSON -I$(PEERS)/yyjson) \
                $(if $(wildcard /usr/include/simdjson.h),-DBENCH_SIMDJSON) $(if $(wildcard /usr/include/cjson/cJSON.h),-DBENCH_CJSON)
@@ -334,7 +334,7 @@ bench-json-peers:
 bench-json-run: $(PEER_OBJECTS) $(DEPS)
 	$(call say,CC)
 	@mkdir -p $(B)/bench
-	$(Q)$(CC) -std=c99 -O2 $(WARN) $(TEST_CPPFLAGS) $(PEER_FLAGS) $(CPPFLAGS) $(CFLAGS) -o $(B)/bench/bench_json tests/bench/bench_json.c \
+	$(Q)$(CC) -std=c99 -O3 -falign-functions=64 $(WARN) $(TEST_CPPFLAGS) $(PEER_FLAGS) $(CPPFLAGS) $(CFLAGS) -o $(B)/bench/bench_json tests/bench/bench_json.c \
 	    $(PEER_OBJECTS) $(LDFLAGS) -Wl,-z,now $(TEST_LIBS) $(PEER_LIBS)
 	@pin=; if taskset -c 0 true 2>/dev/null; then pin='taskset -c 0'; fi; \
 	if [ -d "$(QNNRT_SAMPLES)/json" ]; then $$pin $(B)/bench/bench_json "$(QNNRT_SAMPLES)/json"; \
