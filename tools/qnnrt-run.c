@@ -18,6 +18,7 @@
 #endif
 #define QNNRT_IMPLEMENTATION
 #include "qnnrt.h"
+#include "qnnrt_json.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -264,107 +265,152 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
 }
 
 /* =====================================================================================
-   JSON                                                                           >>json
-   A writer for one document. Names may hold anything: what is no UTF-8 becomes U+FFFD.
+   PAGE                                                                           >>page
+   Text that grows, and files: what is not a pipe is written aside and renamed.
    ===================================================================================== */
 
-typedef struct json {
-    FILE *file;
-    int   depth, flat;                 /* flat: depth from which all is on one line, 0: none */
-    int   filled;                      /* the open container has a member                    */
-} json;
+typedef struct page {
+    char  *data;
+    size_t used, room;
+} page;
 
-static void json_text(json *j, const char *s)
+static void page_bytes(page *p, const char *data, size_t bytes)
 {
-    fputc('"', j->file);
-    while (*s != '\0') {
-        const size_t length = utf8_length(s);
-        if (length == 0) fputs("\\ufffd", j->file);
-        else if (length == 2 && is_control(s, 2)) fprintf(j->file, "\\u00%02x", (unsigned)(unsigned char)s[1]);
-        else if (is_control(s, length)) fprintf(j->file, "\\u00%02x", (unsigned)(unsigned char)s[0]);
-        else if (*s == '"' || *s == '\\') fprintf(j->file, "\\%c", *s);
-        else fwrite(s, 1, length, j->file);
-        s += length != 0 ? length : 1;
+    if (bytes >= p->room - p->used) {
+        const size_t room = 2 * (p->room + bytes) + 256;
+        char *longer = room_for(room, 1);
+        if (p->used != 0) memcpy(longer, p->data, p->used);
+        free(p->data);
+        p->data = longer;
+        p->room = room;
     }
-    fputc('"', j->file);
+    memcpy(p->data + p->used, data, bytes);
+    p->used += bytes;
+    p->data[p->used] = '\0';
 }
 
-static void json_line(json *j)
+static void page_text(page *p, const char *s)
 {
-    fprintf(j->file, "\n%*s", 2 * j->depth, "");
+    page_bytes(p, s, strlen(s));
 }
 
-/* What comes before a value: comma, line break, key (NULL in a list). */
+static void page_add(page *p, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    char *made = text_of(format, list);
+    va_end(list);
+    page_text(p, made);
+    free(made);
+}
+
+/* What is there and is no plain file (a pipe, /dev/null, a link) is written to as it is. */
+static int is_special(const char *path)
+{
+    struct stat status;
+    return lstat(path, &status) == 0 && !S_ISREG(status.st_mode);
+}
+
+/* Write a whole file, or standard output for "-". 0 after a message. */
+static int write_page(tool *t, const char *path, const page *p)
+{
+    if (strcmp(path, "-") == 0) {
+        fwrite(p->data, 1, p->used, t->out);     /* main() looks at its errors */
+        return 1;
+    }
+    const int direct = is_special(path);
+    char *aside = direct ? text("%s", path) : text("%s.%ld.tmp", path, (long)getpid());
+    const int fd = open(aside, O_WRONLY | O_CREAT | O_CLOEXEC | (direct ? O_TRUNC : O_EXCL), 0666);
+    FILE *file = fd >= 0 ? fdopen(fd, "wb") : NULL;
+    int good = 0;
+    if (file == NULL) {
+        fail(t, NULL, "cannot create %s: %s", path, strerror(errno));
+        if (fd >= 0) close(fd);
+    } else {
+        errno = 0;
+        good = fwrite(p->data, 1, p->used, file) == p->used;
+        good = fclose(file) == 0 && good;        /* a full disk may show only now */
+        good = good && (direct || rename(aside, path) == 0);
+        if (!good) fail(t, NULL, "cannot write %s: %s", path, strerror(errno));
+    }
+    if (!good && !direct && fd >= 0) unlink(aside);
+    free(aside);
+    return good;
+}
+
+/* =====================================================================================
+   JSON                                                                           >>json
+   Members of a document in one call each. NULL for a key: an element of a list.
+   ===================================================================================== */
+
+typedef qnnrt_json_writer json;
+
+static int json_to_page(void *user, const char *data, size_t bytes)
+{
+    page_bytes(user, data, bytes);
+    return 1;
+}
+
 static void json_key(json *j, const char *key)
 {
-    if (j->filled) fputc(',', j->file);
-    if (j->depth > 0 && j->flat == 0) json_line(j);
-    else if (j->filled) fputc(' ', j->file);
-    if (key != NULL) {
-        json_text(j, key);
-        fputs(": ", j->file);
-    }
-    j->filled = 1;
+    if (key != NULL) qnnrt_json_write_key(j, key);
 }
 
+/* flat: it and what is in it stand on one line. */
 static void json_open(json *j, const char *key, char bracket, int flat)
 {
     json_key(j, key);
-    fputc(bracket, j->file);
-    ++j->depth;
-    if (flat && j->flat == 0) j->flat = j->depth;
-    j->filled = 0;
+    if (bracket == '{') qnnrt_json_write_object(j, flat);
+    else qnnrt_json_write_array(j, flat);
 }
 
-static void json_close(json *j, char bracket)
+static void json_close(json *j)
 {
-    const int flat = j->flat != 0;
-    if (j->flat == j->depth) j->flat = 0;
-    --j->depth;
-    if (j->filled && !flat) json_line(j);
-    fputc(bracket, j->file);
-    j->filled = 1;
-    if (j->depth == 0) fputc('\n', j->file);
+    qnnrt_json_write_close(j);
 }
 
 static void json_string(json *j, const char *key, const char *value)
 {
     json_key(j, key);
-    if (value != NULL) json_text(j, value);
-    else fputs("null", j->file);
+    qnnrt_json_write_string(j, value);
 }
 
 static void json_count(json *j, const char *key, uint64_t value)
 {
     json_key(j, key);
-    fprintf(j->file, "%llu", (unsigned long long)value);
+    qnnrt_json_write_u64(j, value);
 }
 
 static void json_int(json *j, const char *key, int32_t value)
 {
     json_key(j, key);
-    fprintf(j->file, "%ld", (long)value);
+    qnnrt_json_write_i64(j, value);
 }
 
 static void json_float(json *j, const char *key, float value)
 {
     json_key(j, key);
-    if (isfinite(value)) fprintf(j->file, "%.9g", (double)value);
-    else fputs("null", j->file);
+    if (isfinite(value)) qnnrt_json_write_f32(j, value);
+    else qnnrt_json_write_null(j);
 }
 
 static void json_bool(json *j, const char *key, int value)
 {
     json_key(j, key);
-    fputs(value ? "true" : "false", j->file);
+    qnnrt_json_write_bool(j, value);
+}
+
+static char *version_text(qnnrt_version_info version)
+{
+    return text("%lu.%lu.%lu", (unsigned long)version.major, (unsigned long)version.minor,
+                (unsigned long)version.patch);
 }
 
 static void json_version(json *j, const char *key, qnnrt_version_info version)
 {
-    char value[64];
-    snprintf(value, sizeof(value), "%lu.%lu.%lu", (unsigned long)version.major, (unsigned long)version.minor,
-             (unsigned long)version.patch);
+    char *value = version_text(version);
     json_string(j, key, value);
+    free(value);
 }
 
 /* =====================================================================================
@@ -1324,7 +1370,7 @@ static void report_backend(const tool *t, json *j)
     json_version(j, "core_api", info->core_api);
     json_version(j, "backend_api", info->backend_api);
     json_count(j, "open_ns", info->open_ns);
-    json_close(j, '}');
+    json_close(j);
 }
 
 static void report_model(const tool *t, json *j)
@@ -1350,14 +1396,14 @@ static void report_model(const tool *t, json *j)
         json_count(j, "dsp_arch", c->dsp_arch);
         json_open(j, "graphs", '[', 0);
         for (size_t g = 0; g < c->graph_count; ++g) json_string(j, NULL, c->graphs[g].name);
-        json_close(j, ']');
+        json_close(j);
         json_count(j, "metadata_ns", c->metadata_ns);
         json_count(j, "create_ns", c->create_ns);
         json_string(j, "failure", c->failure != NULL ? c->failure->text : NULL);
-        json_close(j, '}');
+        json_close(j);
     }
-    json_close(j, ']');
-    json_close(j, '}');
+    json_close(j);
+    json_close(j);
 }
 
 static void report_quant(json *j, const qnnrt_quant *quant)
@@ -1376,16 +1422,16 @@ static void report_quant(json *j, const qnnrt_quant *quant)
         json_int(j, "axis", quant->axis);
         json_open(j, "scales", '[', 1);
         for (uint32_t i = 0; i < quant->count; ++i) json_float(j, NULL, quant->scales[i]);
-        json_close(j, ']');
+        json_close(j);
         json_open(j, "offsets", '[', 1);
         for (uint32_t i = 0; i < quant->count; ++i) json_int(j, NULL, quant->offsets != NULL ? quant->offsets[i] : 0);
-        json_close(j, ']');
+        json_close(j);
     } else {
         json_string(j, "encoding", "other");
     }
     json_count(j, "vendor_encoding", quant->vendor_encoding);
     json_count(j, "bitwidth", quant->bitwidth);
-    json_close(j, '}');
+    json_close(j);
 }
 
 static void report_slots(json *j, const job *from)
@@ -1402,7 +1448,7 @@ static void report_slots(json *j, const job *from)
         json_string(j, "dtype", qnnrt_dtype_name(tensor->dtype));
         json_open(j, "dims", '[', 1);
         for (uint32_t d = 0; d < tensor->rank; ++d) json_count(j, NULL, tensor->dims[d]);
-        json_close(j, ']');
+        json_close(j);
         json_count(j, "count", tensor->count);
         json_count(j, "bytes", tensor->bytes);
         report_quant(j, &tensor->quant);
@@ -1411,9 +1457,9 @@ static void report_slots(json *j, const job *from)
         json_bool(j, "kept", from->blocks[i] != NULL && from->blocks[i]->kept);
         json_count(j, "first_step", slot->first);
         json_count(j, "last_step", slot->last);
-        json_close(j, '}');
+        json_close(j);
     }
-    json_close(j, ']');
+    json_close(j);
 }
 
 static void report_edges(json *j, const qnnrt_pipeline_info *info)
@@ -1428,9 +1474,9 @@ static void report_edges(json *j, const qnnrt_pipeline_info *info)
         json_string(j, "to", edge->to->name);
         json_int(j, "slot", edge->slot);
         json_string(j, "reason", edge->reason);
-        json_close(j, '}');
+        json_close(j);
     }
-    json_close(j, ']');
+    json_close(j);
 }
 
 /* What --json has and --bind_plan_out has not. */
@@ -1443,9 +1489,9 @@ static void report_results(json *j, const job *from)
         json_count(j, "slot", i);
         json_string(j, "file", from->input_files[i]);
         json_string(j, "data_type", from->input_files[i] == NULL ? NULL : from->input_floats[i] ? "float" : "native");
-        json_close(j, '}');
+        json_close(j);
     }
-    json_close(j, ']');
+    json_close(j);
     json_count(j, "prepare_ns", from->prepare_ns);
     json_count(j, "inferences_failed", from->exec_failed);
     if (from->exec_count > 0) {
@@ -1459,7 +1505,7 @@ static void report_results(json *j, const job *from)
     }
     json_open(j, "exec_ns", '[', 1);
     for (size_t i = 0; i < from->exec_count; ++i) json_count(j, NULL, from->exec_ns[i]);
-    json_close(j, ']');
+    json_close(j);
     json_open(j, "outputs", '[', 0);
     for (size_t i = 0; i < from->written_count; ++i) {
         const output_file *file = &from->written[i];
@@ -1469,16 +1515,16 @@ static void report_results(json *j, const job *from)
         json_string(j, "data_type", file->form == FORM_FLOAT ? "float" : "native");
         json_count(j, "bytes", file->bytes);
         json_string(j, "file", file->path);
-        json_close(j, '}');
+        json_close(j);
     }
-    json_close(j, ']');
+    json_close(j);
 }
 
-static void report(const tool *t, FILE *file, int results)
+static void report(const tool *t, page *p, int results)
 {
-    json writer = {NULL, 0, 0, 0};
+    json writer;
     json *j = &writer;
-    j->file = file;
+    qnnrt_json_write_begin(j, json_to_page, p, 2);
     json_open(j, NULL, '{', 0);
     json_string(j, "qnnrt", qnnrt_version());
     if (results) {
@@ -1502,9 +1548,9 @@ static void report(const tool *t, FILE *file, int results)
             json_count(j, "context", step->context);
             json_string(j, "file", qnnrt_contexts(step->model, NULL)[step->context].file);
             json_string(j, "graph", step->graph->name);
-            json_close(j, '}');
+            json_close(j);
         }
-        json_close(j, ']');
+        json_close(j);
         report_slots(j, from);
         report_edges(j, from->info);
         if (from->plan_info != NULL) {
@@ -1513,34 +1559,25 @@ static void report(const tool *t, FILE *file, int results)
             json_count(j, "bound", from->plan_info->bound);
             json_count(j, "naive", from->plan_info->naive);
             json_count(j, "align", from->plan_info->align);
-            json_close(j, '}');
+            json_close(j);
         } else {
             json_string(j, "plan", NULL);
         }
         if (results) report_results(j, from);
-        json_close(j, '}');
+        json_close(j);
     }
-    json_close(j, ']');
-    json_close(j, '}');
+    json_close(j);
+    json_close(j);
+    qnnrt_json_write_end(j);
 }
 
-static void write_plan(tool *t)
+static void write_report(tool *t, const char *path, int results)
 {
-    const char *path = t->set.plan_out;
+    page p = {NULL, 0, 0};
     if (path == NULL) return;
-    if (strcmp(path, "-") == 0) {
-        report(t, t->out, 0);
-        return;
-    }
-    FILE *file = fopen(path, "wb");
-    if (file == NULL) {
-        fail(t, NULL, "cannot create %s: %s", path, strerror(errno));
-        return;
-    }
-    report(t, file, 0);
-    errno = 0;
-    const int good = !ferror(file);
-    if (fclose(file) != 0 || !good) fail(t, NULL, "cannot write %s: %s", path, strerror(errno));
+    report(t, &p, results);
+    write_page(t, path, &p);
+    free(p.data);
 }
 
 /* =====================================================================================
@@ -1564,7 +1601,7 @@ static void run_all(tool *t)
         plan_job(t, &t->jobs[i]);
         say_job(t, &t->jobs[i]);
     }
-    write_plan(t);
+    write_report(t, t->set.plan_out, 0);
     if (t->failed && !t->set.keep_going) return;
 
     const int failed_before = t->failed;
@@ -1632,7 +1669,7 @@ int main(int argc, char **argv)
     const int status = parse_options(&t, argc, argv, &answered);
     if (status == STATUS_OK && !answered) {
         run_all(&t);
-        if (t.set.json) report(&t, t.out, 1);
+        write_report(&t, t.set.json ? "-" : NULL, 1);
         close_all(&t);
     }
     for (size_t i = 0; i < t.set.input_count; ++i) free(t.set.inputs[i].name);
