@@ -34,6 +34,8 @@
 
 enum { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
 
+typedef enum command { COMMAND_RUN = 0, COMMAND_INSPECT, COMMAND_PLAN } command;
+
 typedef enum number_form { FORM_NATIVE = 0, FORM_FLOAT, FORM_BOTH } number_form;
 
 /* ------------------------------------------------------------------------------ what there is -- */
@@ -45,14 +47,16 @@ typedef struct input_option {          /* --input [GRAPH:]NAME=FILE */
 } input_option;
 
 typedef struct settings {
-    const char     *ctx_dir, *backend, *system, *plan_out, *output_dir;
+    command         command;
+    const char     *ctx_dir, *backend, *system, *plan_out, *output_dir, *json_file, *dot, *svg;
     const char    **contexts;          /* [context_count] */
     const char    **graphs;            /* [graph_count]   */
     input_option   *inputs;            /* [input_count]   */
     size_t          context_count, graph_count, input_count;
     qnnrt_log_level log_level;         /* 0: no log       */
+    qnnrt_metadata  metadata;
     uint32_t        align, soc_model, inferences;
-    int             inspect;
+    int             inspect, diff, unified;
     number_form     input_form, output_form;
     int             keep_going, read, guard, json;
 } settings;
@@ -89,10 +93,10 @@ typedef struct job {                   /* one pipeline that was asked for */
 typedef struct tool {
     settings       set;
     FILE          *out;                /* the own standard output            */
-    int            failed;
+    int            failed, different;
     char          *error;              /* the first one, or NULL             */
     qnnrt_backend *backend;
-    qnnrt         *model;
+    qnnrt         *model, *other;      /* other: the second one of --diff    */
     job           *jobs;
     size_t         job_count;
 } tool;
@@ -206,10 +210,22 @@ static void fail(tool *t, job *j, const char *format, ...)
     else free(message);
 }
 
-/* A line for people; with --json, or the plan on standard output, there are none. */
+static int is_stdout(const char *path)
+{
+    return path != NULL && strcmp(path, "-") == 0;
+}
+
+/* Documents that were asked for on standard output. */
+static int documents_on_stdout(const settings *set)
+{
+    return (set->json != 0) + is_stdout(set->plan_out) + is_stdout(set->json_file) + is_stdout(set->dot) +
+           is_stdout(set->svg);
+}
+
+/* A line for people; with a document on standard output there are none. */
 static void say(const tool *t, const char *format, ...)
 {
-    if (t->set.json || (t->set.plan_out != NULL && strcmp(t->set.plan_out, "-") == 0)) return;
+    if (documents_on_stdout(&t->set) > 0) return;
     va_list list;
     va_start(list, format);
     vfprintf(t->out, format, list);
@@ -302,6 +318,12 @@ static void page_add(page *p, const char *format, ...)
     va_end(list);
     page_text(p, made);
     free(made);
+}
+
+static int is_folder(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
 /* What is there and is no plain file (a pipe, /dev/null, a link) is written to as it is. */
@@ -422,7 +444,8 @@ typedef enum option_id {
     OPTION_CTX_DIR, OPTION_RETRIEVE_CONTEXT, OPTION_BACKEND, OPTION_SYSTEM, OPTION_LOG_LEVEL, OPTION_ALIGN,
     OPTION_BIND_PLAN_OUT, OPTION_GRAPH, OPTION_INPUT, OPTION_INPUT_DATA_TYPE, OPTION_OUTPUT_DIR,
     OPTION_OUTPUT_DATA_TYPE, OPTION_NUM_INFERENCES, OPTION_INSPECT, OPTION_KEEP_GOING, OPTION_READ, OPTION_GUARD,
-    OPTION_SOC_MODEL, OPTION_JSON, OPTION_VERSION, OPTION_HELP
+    OPTION_SOC_MODEL, OPTION_JSON, OPTION_METADATA, OPTION_JSON_FILE, OPTION_UNIFIED, OPTION_DIFF, OPTION_DOT,
+    OPTION_SVG, OPTION_VERSION, OPTION_HELP
 } option_id;
 
 typedef struct option {
@@ -432,6 +455,14 @@ typedef struct option {
     int         repeatable;
     const char *help;                  /* lines                         */
 } option;
+
+/* The first word of the command line; without one of these it is the long way, to run. */
+static const struct { const char *word; command command; } commands[] = {
+    {"inspect", COMMAND_INSPECT},
+    {"plan", COMMAND_PLAN}
+};
+
+enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };
 
 static const option options[] = {
     {OPTION_CTX_DIR, "ctx_dir", NULL, "DIR", 0, "folder of context binaries"},
@@ -469,6 +500,19 @@ static const option options[] = {
     {OPTION_READ, "read", NULL, NULL, 0, "read files into memory instead of mapping them"},
     {OPTION_INSPECT, "inspect", NULL, NULL, 0,
      "show what is in the files, with libQnnSystem.so alone: no backend is\nopened and nothing runs"},
+    {OPTION_METADATA, "metadata", NULL, "all|system|json", 0,
+     "where graphs and tensors are read from: libQnnSystem.so, the JSON\nbesides the binaries, or all there is, "
+     "which must then agree (default)"},
+    {OPTION_JSON_FILE, "json_file", NULL, "FILE", 0,
+     "write the metadata as qnn-context-binary-utility does; - for standard\noutput; of several binaries FILE is a "
+     "folder and gets one file for each"},
+    {OPTION_UNIFIED, "unified", NULL, NULL, 0, "--json_file in the flat form of --unified_qairt_format"},
+    {OPTION_DIFF, "diff", NULL, NULL, 0,
+     "compare two models, each a folder or a file: one line per difference;\nexit status 0 equal, 1 different, "
+     "2 could not be compared"},
+    {OPTION_SVG, "svg", NULL, "FILE", 0,
+     "draw the pipelines, or with plan the memory, as a picture for a\nbrowser; - for standard output"},
+    {OPTION_DOT, "dot", NULL, "FILE", 0, "draw the pipelines for Graphviz; - for standard output"},
     {OPTION_KEEP_GOING, "keep_going", NULL, NULL, 0, "go on after a shard, a pipeline or an inference that failed"},
     {OPTION_LOG_LEVEL, "log_level", NULL, "LEVEL", 0,
      "print log lines up to this level to standard error (default: none):\n1 error, 2 warn, 3 info, 4 verbose, "
@@ -481,8 +525,18 @@ enum { OPTION_COUNT = sizeof(options) / sizeof(options[0]) };
 
 static void print_help(FILE *out)
 {
-    fputs("usage: qnnrt-run (--ctx_dir DIR | --retrieve_context FILE ...) [options]\n"
-          "Show how QNN context binaries are wired and planned, and run them.\n"
+    fputs("Show what is in QNN context binaries, how they are wired and planned, and run them.\n\n"
+          "  qnnrt-run inspect FILE|DIR ...     what is in there: contexts, graphs, tensors, wiring\n"
+          "      qnnrt-run inspect model_dir --svg pipeline.svg\n"
+          "      qnnrt-run inspect model_dir --json_file metadata/\n"
+          "      qnnrt-run inspect --diff old_dir new_dir\n"
+          "  qnnrt-run plan FILE|DIR ...        how much memory it takes, and what lies where\n"
+          "      qnnrt-run plan model_dir --svg memory.svg\n"
+          "  qnnrt-run (--ctx_dir DIR | --retrieve_context FILE ...) [options]        run it\n"
+          "      qnnrt-run --ctx_dir model_dir --input x=x.raw --output_dir out\n\n"
+          "inspect and plan need no backend. They take one folder, or context binaries, or the JSON that\n"
+          "qnn-context-binary-utility makes of them (X_json.json belongs to X.bin); with JSON for every\n"
+          "binary no library is needed.\n"
           "An option's value follows as the next word or after '='.\n\n", out);
     for (size_t i = 0; i < OPTION_COUNT; ++i) {
         const option *o = &options[i];
@@ -495,7 +549,8 @@ static void print_help(FILE *out)
         }
         fputc('\n', out);
     }
-    fputs("\nExit status: 0 all succeeded, 1 something failed, 2 wrong usage.\n", out);
+    fputs("\nExit status: 0 all succeeded, 1 something failed, 2 wrong usage. A pipeline that cannot be wired\n"
+          "is a failure when it is to be run or planned, and a finding for inspect.\n", out);
 }
 
 static int usage(const char *format, ...)
@@ -547,6 +602,7 @@ static int parse_option(settings *set, const option *o, const char *name, const 
 {
     static const char *const levels[] = {"error", "warn", "info", "verbose", "debug", NULL};
     static const char *const forms[] = {"native", "float", "both", NULL};
+    static const char *const sources[] = {"all", "system", "json", NULL};
     uint32_t number = 0;
     int word = 0;
     switch (o->id) {
@@ -563,6 +619,16 @@ static int parse_option(settings *set, const option *o, const char *name, const 
     case OPTION_READ:             set->read = 1; break;
     case OPTION_GUARD:            set->guard = 1; break;
     case OPTION_JSON:             set->json = 1; break;
+    case OPTION_JSON_FILE:        set->json_file = value; break;
+    case OPTION_UNIFIED:          set->unified = 1; break;
+    case OPTION_DIFF:             set->diff = 1; break;
+    case OPTION_DOT:              set->dot = value; break;
+    case OPTION_SVG:              set->svg = value; break;
+    case OPTION_METADATA:
+        word = parse_word(value, sources);
+        if (word < 0) return usage("--%s takes all, system or json, not \"%s\"", name, value);
+        set->metadata = (qnnrt_metadata)word;
+        break;
     case OPTION_LOG_LEVEL:
         word = parse_word(value, levels);
         if (word >= 0) number = (uint32_t)word + 1;
@@ -602,6 +668,37 @@ static int parse_option(settings *set, const option *o, const char *name, const 
     return STATUS_OK;
 }
 
+/* What goes with what. */
+static int check_options(settings *set)
+{
+    const char *word = set->command == COMMAND_PLAN ? "plan" : set->command == COMMAND_INSPECT ? "inspect" : "--inspect";
+    const int shows = set->command != COMMAND_RUN || set->inspect;
+    if (set->diff) {
+        if (set->command == COMMAND_PLAN) return usage("--diff goes with inspect, not with plan");
+        if (set->ctx_dir != NULL || set->context_count != 2)
+            return usage("--diff takes two models: --diff A B, each a folder or a file");
+        if (documents_on_stdout(set) > 0 || set->json_file != NULL || set->plan_out != NULL || set->dot != NULL ||
+            set->svg != NULL)
+            return usage("--diff prints differences and nothing else");
+    }
+    if (set->ctx_dir != NULL && set->context_count > 0)
+        return usage("--ctx_dir and --retrieve_context exclude each other");
+    if (set->ctx_dir == NULL && set->context_count == 0)
+        return set->command == COMMAND_RUN ? usage("--ctx_dir or --retrieve_context is needed")
+                                           : usage("%s takes a folder, or files", word);
+    if (shows && (set->input_count > 0 || set->output_dir != NULL))
+        return usage("%s runs nothing: it goes with neither --input nor --output_dir", word);
+    if (shows || set->diff) set->inspect = 1;
+    if (set->inspect) set->inferences = 0;
+    if (set->unified && set->json_file == NULL) return usage("--unified is a form of --json_file");
+    if (set->dot != NULL && set->command == COMMAND_PLAN)
+        return usage("--dot draws pipelines: it goes with inspect; plan takes --svg");
+    if (set->json && is_stdout(set->plan_out))
+        return usage("--json and --bind_plan_out - both want standard output");
+    if (documents_on_stdout(set) > 1) return usage("two documents for standard output");
+    return STATUS_OK;
+}
+
 /* Returns STATUS_OK, or STATUS_USAGE after a message. *answered is set when --help or --version has answered. */
 static int parse_options(tool *t, int argc, char **argv, int *answered)
 {
@@ -612,11 +709,23 @@ static int parse_options(tool *t, int argc, char **argv, int *answered)
     set->inputs = room_for(most, sizeof(*set->inputs));
     set->inferences = 1;
     int seen[OPTION_COUNT] = {0};
+    int begin = 1;
+    for (size_t c = 0; argc > 1 && c < COMMAND_COUNT; ++c) {
+        if (strcmp(argv[1], commands[c].word) != 0) continue;
+        set->command = commands[c].command;
+        begin = 2;
+    }
+    const char *operand = NULL;                  /* the first one */
 
-    for (int i = 1; i < argc; ++i) {
+    for (int i = begin; i < argc; ++i) {
         const char *word = argv[i];
-        if (strncmp(word, "--", 2) != 0 || word[2] == '\0')
-            return usage("unexpected argument \"%s\"", word);
+        if (strncmp(word, "--", 2) != 0) {
+            if (word[0] == '\0') return usage("unexpected argument \"%s\"", word);
+            if (operand == NULL) operand = word;
+            set->contexts[set->context_count++] = word;
+            continue;
+        }
+        if (word[2] == '\0') return usage("unexpected argument \"%s\"", word);
         const size_t length = strcspn(word + 2, "=");
         const char *value = word[2 + length] == '=' ? word + 2 + length + 1 : NULL;
         char *name = text("%.*s", (int)length, word + 2);
@@ -649,16 +758,14 @@ static int parse_options(tool *t, int argc, char **argv, int *answered)
             return STATUS_OK;
         }
     }
-    if (set->ctx_dir != NULL && set->context_count > 0)
-        return usage("--ctx_dir and --retrieve_context exclude each other");
-    if (set->ctx_dir == NULL && set->context_count == 0)
-        return usage("--ctx_dir or --retrieve_context is needed");
-    if (set->inspect && (set->input_count > 0 || set->output_dir != NULL))
-        return usage("--inspect runs nothing: it goes with neither --input nor --output_dir");
-    if (set->inspect) set->inferences = 0;
-    if (set->json && set->plan_out != NULL && strcmp(set->plan_out, "-") == 0)
-        return usage("--json and --bind_plan_out - both want standard output");
-    return STATUS_OK;
+    if (operand != NULL && set->command == COMMAND_RUN && !set->diff)
+        return usage("unexpected argument \"%s\"", operand);
+    const int status = check_options(set);
+    if (status == STATUS_OK && set->command != COMMAND_RUN && set->context_count == 1 && is_folder(set->contexts[0])) {
+        set->ctx_dir = set->contexts[0];
+        set->context_count = 0;
+    }
+    return status;
 }
 
 /* =====================================================================================
@@ -698,15 +805,21 @@ static void say_backend(const tool *t)
     free(build);
 }
 
+static const char *model_name(const tool *t)
+{
+    const settings *set = &t->set;
+    return set->ctx_dir != NULL ? set->ctx_dir : set->context_count == 1 ? set->contexts[0] : "files given one by one";
+}
+
 static void say_contexts(const tool *t)
 {
     size_t count = 0;
     const qnnrt_context_info *contexts = qnnrt_contexts(t->model, &count);
     const char *system_path = qnnrt_get_system_path(t->model);
-    char *system_shown = shown(system_path != NULL ? system_path : "(none)");
+    char *system_shown = shown(system_path[0] != '\0' ? system_path : "(none)");
     say(t, "system    %s\n", system_shown);
     free(system_shown);
-    say(t, "model     %s, %lu context%s\n", t->set.ctx_dir != NULL ? t->set.ctx_dir : "files given one by one",
+    say(t, "model     %s, %lu context%s\n", model_name(t),
         (unsigned long)count, count == 1 ? "" : "s");
     for (size_t i = 0; i < count; ++i) {
         const qnnrt_context_info *c = &contexts[i];
@@ -727,6 +840,108 @@ static void say_contexts(const tool *t)
     }
 }
 
+/* ---- what stands on the command line becomes a folder, or files with their JSON ---- */
+
+typedef struct sources {
+    const char *folder;                /* NULL: files */
+    qnnrt_file *files;
+    size_t      count;
+    char      **siblings;              /* [count] paths that were made, or NULL */
+} sources;
+
+/* Does it begin with '{', after a byte order mark and blanks? No binary does. */
+static int is_json_file(const char *path)
+{
+    unsigned char head[64];
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) return 0;                  /* opening it reports why */
+    const size_t bytes = fread(head, 1, sizeof(head), file);
+    fclose(file);
+    size_t at = bytes >= 3 && memcmp(head, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+    while (at < bytes && strchr(" \t\r\n", head[at]) != NULL && head[at] != '\0') ++at;
+    return at < bytes && head[at] == '{';
+}
+
+/* The name of the JSON that belongs to X.bin; NULL for another name. To be freed. */
+static char *json_sibling(const char *path)
+{
+    const size_t length = strlen(path);
+    if (length <= 4 || strcmp(path + length - 4, ".bin") != 0) return NULL;
+    return text("%.*s_json.json", (int)(length - 4), path);
+}
+
+/* One folder, or files: a binary X.bin and X_json.json are one context, given both or lying beside. */
+static void find_sources(const settings *set, const char *const *words, size_t count, sources *from)
+{
+    memset(from, 0, sizeof(*from));
+    from->files = room_for(count, sizeof(*from->files));
+    from->siblings = room_for(count, sizeof(*from->siblings));
+    if (count == 1 && is_folder(words[0])) {
+        from->folder = words[0];
+        return;
+    }
+    char *taken = room_for(count, 1);
+    for (size_t i = 0; i < count; ++i) {         /* which JSON belongs to a binary that is given too */
+        char *sibling = json_sibling(words[i]);
+        for (size_t k = 0; sibling != NULL && k < count; ++k)
+            if (strcmp(words[k], sibling) == 0) taken[k] = 1;
+        free(sibling);
+    }
+    for (size_t i = 0; i < count; ++i) {
+        qnnrt_file *file = &from->files[from->count];
+        if (taken[i]) continue;
+        if (set->inspect && is_json_file(words[i])) {
+            file->json_path = words[i];
+        } else {
+            char *sibling = json_sibling(words[i]);
+            file->path = words[i];
+            if (sibling != NULL && access(sibling, F_OK) == 0) {
+                file->json_path = from->siblings[from->count] = sibling;
+            } else {
+                free(sibling);
+            }
+        }
+        ++from->count;
+    }
+    free(taken);
+}
+
+static void free_sources(sources *from)
+{
+    for (size_t i = 0; i < from->count; ++i) free(from->siblings[i]);
+    free(from->siblings);
+    free(from->files);
+}
+
+/* Open a folder, or files. NULL after a message. */
+static qnnrt *open_sources(tool *t, const char *folder, const char *const *words, size_t count)
+{
+    const settings *set = &t->set;
+    qnnrt_error err;
+    qnnrt *model = NULL;
+    sources from;
+    qnnrt_desc desc = {0};
+    find_sources(set, words, count, &from);
+    desc.backend = t->backend;
+    if (set->inspect) {
+        desc.inspect = 1;
+        desc.backend_path = set->backend;        /* its folder is where libQnnSystem.so is looked for */
+        if (set->log_level != QNNRT_LOG_DEFAULT) desc.hooks.log = print_log_line;
+    }
+    desc.system_path = set->system;
+    desc.files = from.count != 0 ? from.files : NULL;
+    desc.file_count = from.count;
+    desc.metadata = set->metadata;
+    desc.align = set->align;
+    desc.keep_going = set->keep_going;
+    desc.read = set->read;
+    desc.guard = set->guard;
+    if (qnnrt_open(folder != NULL ? folder : from.folder, &desc, &model, &err) != QNNRT_OK)
+        fail(t, NULL, "%s", err.text);
+    free_sources(&from);
+    return model;
+}
+
 static int open_model(tool *t)
 {
     const settings *set = &t->set;
@@ -744,29 +959,9 @@ static int open_model(tool *t)
         say_backend(t);
     }
 
-    qnnrt_file *files = room_for(set->context_count, sizeof(*files));
-    for (size_t i = 0; i < set->context_count; ++i) files[i].path = set->contexts[i];
-    qnnrt_desc desc = {0};
-    desc.backend = t->backend;
-    if (set->inspect) {
-        desc.inspect = 1;
-        desc.backend_path = set->backend;        /* its folder is where libQnnSystem.so is looked for */
-        desc.hooks.log = backend_desc.hooks.log;
-    }
-    desc.system_path = set->system;
-    desc.files = set->context_count != 0 ? files : NULL;
-    desc.file_count = set->context_count;
-    desc.align = set->align;
-    desc.keep_going = set->keep_going;
-    desc.read = set->read;
-    desc.guard = set->guard;
-    const qnnrt_result result = qnnrt_open(set->ctx_dir, &desc, &t->model, &err);
-    free(files);
-    if (result != QNNRT_OK) {
-        fail(t, NULL, "%s", err.text);
-        return 0;
-    }
-    say_contexts(t);
+    t->model = open_sources(t, set->ctx_dir, set->contexts, set->context_count);
+    if (t->model == NULL) return 0;
+    if (set->command != COMMAND_INSPECT) say_contexts(t);
 
     size_t count = 0;
     const qnnrt_context_info *contexts = qnnrt_contexts(t->model, &count);
@@ -847,12 +1042,13 @@ static size_t width_of(const char *s)
     return width;
 }
 
-static void say_table(const tool *t, char *(*cells)[COLUMNS], size_t rows)
+/* titles end with NULL or fill all columns; right: an 'r' at the columns of numbers. */
+static void say_table(const tool *t, const char *const titles[COLUMNS], const char *right, char *(*cells)[COLUMNS],
+                      size_t rows)
 {
-    static const char *const titles[COLUMNS] = {"tensor", "role", "dims", "dtype", "encoding", "bytes", "offset",
-                                                "steps"};
-    size_t widths[COLUMNS];
-    for (size_t c = 0; c < COLUMNS; ++c) {
+    size_t widths[COLUMNS], columns = 0;
+    while (columns < COLUMNS && titles[columns] != NULL) ++columns;
+    for (size_t c = 0; c < columns; ++c) {
         widths[c] = width_of(titles[c]);
         for (size_t r = 0; r < rows; ++r) {
             const size_t width = width_of(cells[r][c]);
@@ -860,12 +1056,12 @@ static void say_table(const tool *t, char *(*cells)[COLUMNS], size_t rows)
         }
     }
     for (size_t r = 0; r <= rows; ++r) {
-        for (size_t c = 0; c < COLUMNS; ++c) {
+        for (size_t c = 0; c < columns; ++c) {
             const char *cell = r == 0 ? titles[c] : cells[r - 1][c];
             const size_t width = width_of(cell);
             const int pad = widths[c] > width ? (int)(widths[c] - width) : 0;
-            if (c == 5 || c == 6) say(t, "  %*s%s", pad, "", cell);
-            else say(t, "  %s%*s", cell, c + 1 < COLUMNS ? pad : 0, "");
+            if (c < strlen(right) && right[c] == 'r') say(t, "  %*s%s", pad, "", cell);
+            else say(t, "  %s%*s", cell, c + 1 < columns ? pad : 0, "");
             if (r > 0) free(cells[r - 1][c]);
         }
         say(t, "\n");
@@ -902,6 +1098,8 @@ static char *encoding_text(const qnnrt_quant *quant)
 
 static void say_slots(const tool *t, const job *j)
 {
+    static const char *const titles[COLUMNS] = {"tensor", "role", "dims", "dtype", "encoding", "bytes", "offset",
+                                                "steps"};
     const size_t count = j->info->slot_count;
     char *(*cells)[COLUMNS] = room_for(count, sizeof(*cells));
     for (size_t i = 0; i < count; ++i) {
@@ -917,7 +1115,7 @@ static void say_slots(const tool *t, const job *j)
         const unsigned long first = slot->first, last = slot->last;
         cells[i][7] = first == last ? text("%lu", first) : text("%lu-%lu", first, last);
     }
-    say_table(t, cells, count);
+    say_table(t, titles, "     rr", cells, count);
     free(cells);
 }
 
@@ -937,7 +1135,7 @@ static void say_job(const tool *t, const job *j)
         say(t, "  not wired: %s\n", info->failure);
         return;
     }
-    say_slots(t, j);
+    if (t->set.command == COMMAND_RUN) say_slots(t, j);
     for (size_t i = 0; i < info->edge_count; ++i) {
         const qnnrt_edge_info *edge = &info->edges[i];
         char *from = shown(edge->from->name), *to = shown(edge->to->name);
@@ -951,6 +1149,56 @@ static void say_job(const tool *t, const job *j)
             (unsigned long long)j->plan_info->peak, (unsigned long long)j->plan_info->bound,
             (unsigned long long)j->plan_info->naive, (unsigned long)j->plan_info->align,
             t->set.guard ? "; with --guard every tensor has pages of its own" : "");
+}
+
+static int compare_blocks(const void *a, const void *b)
+{
+    const qnnrt_plan_block *const *x = a, *const *y = b;
+    if ((*x)->offset != (*y)->offset) return (*x)->offset < (*y)->offset ? -1 : 1;
+    return ((*x)->first > (*y)->first) - ((*x)->first < (*y)->first);
+}
+
+/* The rectangles of a plan from the bottom up. To be freed. */
+static const qnnrt_plan_block **sorted_blocks(const qnnrt_plan_info *plan)
+{
+    const qnnrt_plan_block **list = room_for(plan->block_count, sizeof(*list));
+    for (size_t i = 0; i < plan->block_count; ++i) list[i] = &plan->blocks[i];
+    qsort((void *)list, plan->block_count, sizeof(*list), compare_blocks);
+    return list;
+}
+
+static const char *block_kind(const job *j, const qnnrt_plan_block *block)
+{
+    if (block->entry == QNNRT_NO_ENTRY) return "buffer";
+    return role_name(j->info->slots[block->slot].role);
+}
+
+static char *block_name(const job *j, const qnnrt_plan_block *block)
+{
+    if (block->entry == QNNRT_NO_ENTRY) return text("buffer %ld", (long)block->slot);
+    return shown(j->info->slots[block->slot].address);
+}
+
+static void say_blocks(const tool *t, const job *j)
+{
+    static const char *const titles[COLUMNS] = {"offset", "bytes", "steps", "kind", "kept", "tensor", NULL};
+    if (j->plan_info == NULL) return;
+    const size_t count = j->plan_info->block_count;
+    char *(*cells)[COLUMNS] = room_for(count, sizeof(*cells));
+    const qnnrt_plan_block **blocks = sorted_blocks(j->plan_info);
+    for (size_t i = 0; i < count; ++i) {
+        const qnnrt_plan_block *block = blocks[i];
+        const unsigned long first = block->first, last = block->last;
+        cells[i][0] = text("%llu", (unsigned long long)block->offset);
+        cells[i][1] = text("%llu", (unsigned long long)block->bytes);
+        cells[i][2] = first == last ? text("%lu", first) : text("%lu-%lu", first, last);
+        cells[i][3] = text("%s", block_kind(j, block));
+        cells[i][4] = text("%s", block->kept ? "kept" : "-");
+        cells[i][5] = block_name(j, block);
+    }
+    say_table(t, titles, "rr", cells, count);
+    free((void *)blocks);
+    free(cells);
 }
 
 static void plan_job(tool *t, job *j)
@@ -1373,39 +1621,6 @@ static void report_backend(const tool *t, json *j)
     json_close(j);
 }
 
-static void report_model(const tool *t, json *j)
-{
-    if (t->model == NULL) {
-        json_string(j, "model", NULL);
-        return;
-    }
-    size_t count = 0;
-    const qnnrt_context_info *contexts = qnnrt_contexts(t->model, &count);
-    json_open(j, "model", '{', 0);
-    json_string(j, "ctx_dir", t->set.ctx_dir);
-    json_string(j, "system", qnnrt_get_system_path(t->model));
-    json_open(j, "contexts", '[', 0);
-    for (size_t i = 0; i < count; ++i) {
-        const qnnrt_context_info *c = &contexts[i];
-        json_open(j, NULL, '{', 0);
-        json_string(j, "file", c->file);
-        json_count(j, "bytes", c->file_bytes);
-        json_string(j, "build_id", c->build_id);
-        json_count(j, "backend_id", c->backend_id);
-        json_count(j, "soc_model", c->soc_model);
-        json_count(j, "dsp_arch", c->dsp_arch);
-        json_open(j, "graphs", '[', 0);
-        for (size_t g = 0; g < c->graph_count; ++g) json_string(j, NULL, c->graphs[g].name);
-        json_close(j);
-        json_count(j, "metadata_ns", c->metadata_ns);
-        json_count(j, "create_ns", c->create_ns);
-        json_string(j, "failure", c->failure != NULL ? c->failure->text : NULL);
-        json_close(j);
-    }
-    json_close(j);
-    json_close(j);
-}
-
 static void report_quant(json *j, const qnnrt_quant *quant)
 {
     if (quant->encoding == QNNRT_ENCODING_NONE) {
@@ -1431,6 +1646,42 @@ static void report_quant(json *j, const qnnrt_quant *quant)
     }
     json_count(j, "vendor_encoding", quant->vendor_encoding);
     json_count(j, "bitwidth", quant->bitwidth);
+    json_close(j);
+}
+
+#include "run_inspect.h"
+
+static void report_model(const tool *t, json *j)
+{
+    if (t->model == NULL) {
+        json_string(j, "model", NULL);
+        return;
+    }
+    size_t count = 0;
+    const qnnrt_context_info *contexts = qnnrt_contexts(t->model, &count);
+    json_open(j, "model", '{', 0);
+    json_string(j, "ctx_dir", t->set.ctx_dir);
+    json_string(j, "system", qnnrt_get_system_path(t->model));
+    json_open(j, "contexts", '[', 0);
+    for (size_t i = 0; i < count; ++i) {
+        const qnnrt_context_info *c = &contexts[i];
+        json_open(j, NULL, '{', 0);
+        json_string(j, "file", c->file);
+        json_count(j, "bytes", c->file_bytes);
+        json_string(j, "build_id", c->build_id);
+        json_count(j, "backend_id", c->backend_id);
+        json_count(j, "soc_model", c->soc_model);
+        json_count(j, "dsp_arch", c->dsp_arch);
+        json_open(j, "graphs", '[', 0);
+        for (size_t g = 0; g < c->graph_count; ++g) json_string(j, NULL, c->graphs[g].name);
+        json_close(j);
+        if (t->set.command == COMMAND_INSPECT) report_metadata(j, c);
+        json_count(j, "metadata_ns", c->metadata_ns);
+        json_count(j, "create_ns", c->create_ns);
+        json_string(j, "failure", c->failure != NULL ? c->failure->text : NULL);
+        json_close(j);
+    }
+    json_close(j);
     json_close(j);
 }
 
@@ -1594,7 +1845,7 @@ static FILE *take_stdout(void)
     return fdopen(own, "w");
 }
 
-static void run_all(tool *t)
+static void run_model(tool *t)
 {
     if (!open_model(t) || !select_jobs(t)) return;
     for (size_t i = 0; i < t->job_count; ++i) {
@@ -1602,6 +1853,7 @@ static void run_all(tool *t)
         say_job(t, &t->jobs[i]);
     }
     write_report(t, t->set.plan_out, 0);
+    write_dumps(t);
     if (t->failed && !t->set.keep_going) return;
 
     const int failed_before = t->failed;
@@ -1617,6 +1869,41 @@ static void run_all(tool *t)
         run_job(t, &t->jobs[i]);
         if (t->failed && !t->set.keep_going) return;
     }
+}
+
+static void run_inspect(tool *t)
+{
+    if (!open_model(t)) return;
+    say_model(t);
+    if (select_jobs(t))
+        for (size_t i = 0; i < t->job_count; ++i) say_job(t, &t->jobs[i]);
+    write_report(t, t->set.plan_out, 0);
+    write_dumps(t);
+}
+
+static void run_plan(tool *t)
+{
+    if (!open_model(t) || !select_jobs(t)) return;
+    for (size_t i = 0; i < t->job_count; ++i) {
+        plan_job(t, &t->jobs[i]);
+        say_job(t, &t->jobs[i]);
+        say_blocks(t, &t->jobs[i]);
+    }
+    write_report(t, t->set.plan_out, 0);
+    write_dumps(t);
+}
+
+/* Returns the exit status. */
+static int run_all(tool *t)
+{
+    if (t->set.diff) return run_diff(t);
+    switch (t->set.command) {
+    case COMMAND_RUN:     run_model(t); break;
+    case COMMAND_INSPECT: run_inspect(t); break;
+    case COMMAND_PLAN:    run_plan(t); break;
+    }
+    write_report(t, t->set.json ? "-" : NULL, 1);
+    return STATUS_OK;                            /* t->failed decides */
 }
 
 static void free_jobs(tool *t)
@@ -1648,6 +1935,7 @@ static void free_jobs(tool *t)
 static void close_all(tool *t)
 {
     free_jobs(t);
+    qnnrt_close(t->other);
     const qnnrt_result model = qnnrt_close(t->model);
     if (model != QNNRT_OK)
         fail(t, NULL, "closing the model: %s (--log_level error shows more)", qnnrt_result_name(model));
@@ -1666,10 +1954,9 @@ int main(int argc, char **argv)
         fprintf(stderr, "qnnrt-run: cannot copy standard output: %s\n", strerror(errno));
         return STATUS_FAILED;
     }
-    const int status = parse_options(&t, argc, argv, &answered);
+    int status = parse_options(&t, argc, argv, &answered);
     if (status == STATUS_OK && !answered) {
-        run_all(&t);
-        write_report(&t, t.set.json ? "-" : NULL, 1);
+        status = run_all(&t);
         close_all(&t);
     }
     for (size_t i = 0; i < t.set.input_count; ++i) free(t.set.inputs[i].name);
@@ -1678,9 +1965,9 @@ int main(int argc, char **argv)
     free(t.set.inputs);
     free(t.error);
     const int good = !ferror(t.out);
-    if ((fclose(t.out) != 0 || !good) && status == STATUS_OK) {
+    if (fclose(t.out) != 0 || !good) {
         fprintf(stderr, "qnnrt-run: cannot write to standard output\n");
-        return STATUS_FAILED;
+        if (status == STATUS_OK) return STATUS_FAILED;
     }
     return status != STATUS_OK ? status : t.failed ? STATUS_FAILED : STATUS_OK;
 }
