@@ -1079,15 +1079,29 @@ static char *dims_text(const qnnrt_tensor_info *tensor)
     return made;
 }
 
+/* The fewest digits that are this float; to be freed. */
+static char *float_text(float value)
+{
+    for (int digits = 1; digits < 9; ++digits) {
+        char *made = text("%.*g", digits, (double)value);
+        if (strtof(made, NULL) == value) return made;
+        free(made);
+    }
+    return text("%.9g", (double)value);
+}
+
 static char *encoding_text(const qnnrt_quant *quant)
 {
-    char bits[32] = "";
+    char bits[32] = "", *scale = NULL, *made = NULL;
     if (quant->bitwidth != 0) snprintf(bits, sizeof(bits), ", %lu bits", (unsigned long)quant->bitwidth);
     switch (quant->encoding) {
     case QNNRT_ENCODING_NONE:
         break;
     case QNNRT_ENCODING_PER_TENSOR:
-        return text("scale %.9g, offset %ld%s", (double)quant->scale, (long)quant->offset, bits);
+        scale = float_text(quant->scale);
+        made = text("scale %s, offset %ld%s", scale, (long)quant->offset, bits);
+        free(scale);
+        return made;
     case QNNRT_ENCODING_PER_AXIS:
         return text("axis %ld, %lu scales%s", (long)quant->axis, (unsigned long)quant->count, bits);
     case QNNRT_ENCODING_OTHER:
@@ -1831,6 +1845,8 @@ static void write_report(tool *t, const char *path, int results)
     free(p.data);
 }
 
+#include "run_pictures.h"
+
 /* =====================================================================================
    MAIN                                                                           >>main
    ===================================================================================== */
@@ -1854,6 +1870,8 @@ static void run_model(tool *t)
     }
     write_report(t, t->set.plan_out, 0);
     write_dumps(t);
+    write_flow(t);
+    write_dot(t);
     if (t->failed && !t->set.keep_going) return;
 
     const int failed_before = t->failed;
@@ -1879,6 +1897,8 @@ static void run_inspect(tool *t)
         for (size_t i = 0; i < t->job_count; ++i) say_job(t, &t->jobs[i]);
     write_report(t, t->set.plan_out, 0);
     write_dumps(t);
+    write_flow(t);
+    write_dot(t);
 }
 
 static void run_plan(tool *t)
@@ -1891,6 +1911,7 @@ static void run_plan(tool *t)
     }
     write_report(t, t->set.plan_out, 0);
     write_dumps(t);
+    write_arena(t);
 }
 
 /* Returns the exit status. */
