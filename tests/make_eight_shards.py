@@ -42,9 +42,9 @@ def graph(shard):
         inputs.append(tensor(ids, "input_ids", "APP_WRITE", "INT_32", [1, TOKENS]))
     else:
         inputs.append(hidden(ids, shard, "APP_WRITE"))
-    inputs.append(tensor(ids, "attention_mask", "APP_WRITE", "UFIXED_POINT_16", [1, 1, TOKENS, CONTEXT], 0.0015, -65535))
+    inputs.append(tensor(ids, "attention_mask", "APP_WRITE", "UFIXED_POINT_16", [1, 1, TOKENS, CONTEXT], 0.001953125, -65535))
     for name in ("position_ids_cos", "position_ids_sin"):
-        inputs.append(tensor(ids, name, "APP_WRITE", "UFIXED_POINT_16", [1, 1, TOKENS, HEAD // 2], 0.000030517578125, -32768))
+        inputs.append(tensor(ids, name, "APP_WRITE", "UFIXED_POINT_16", [1, 1, TOKENS, HEAD // 2], 0.0001220703125, -32768))
     for layer in range(shard * LAYERS, (shard + 1) * LAYERS):
         past = CONTEXT - TOKENS
         for what, old, new in (("key", [HEADS, 1, HEAD, past], [HEADS, 1, HEAD, TOKENS]),
@@ -53,7 +53,7 @@ def graph(shard):
             inputs.append(tensor(ids, "past_%s_%d_in" % (what, layer), "APP_WRITE", "UFIXED_POINT_8", old, scale, -128))
             outputs.append(tensor(ids, "past_%s_%d_out" % (what, layer), "APP_READ", "UFIXED_POINT_8", new, scale, -128))
     if shard == SHARDS - 1:
-        outputs.append(tensor(ids, "logits", "APP_READ", "UFIXED_POINT_16", [1, TOKENS, VOCABULARY], 0.001, -30000))
+        outputs.append(tensor(ids, "logits", "APP_READ", "UFIXED_POINT_16", [1, TOKENS, VOCABULARY], 0.0009765625, -30000))
     else:
         outputs.append(hidden(ids, shard + 1, "APP_READ"))
     return {"version": "QNN_SYSTEM_CONTEXT_GRAPH_INFO_VERSION_3",

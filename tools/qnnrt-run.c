@@ -166,13 +166,13 @@ static int is_control(const char *s, size_t length)
 }
 
 /* Characters that turn or break lines in viewers, or that nobody sees: U+061C, U+200B to 200F, 2028 to 202E,
-   2060 to 206F, FEFF. */
+   2060 to 206F, FEFF; and FFFE, FFFF, which are no characters. */
 static int is_unseen(const char *s, size_t length)
 {
     const unsigned char *p = (const unsigned char *)s;
     if (length == 2) return p[0] == 0xD8 && p[1] == 0x9C;
     if (length != 3) return 0;
-    if (p[0] == 0xEF) return p[1] == 0xBB && p[2] == 0xBF;
+    if (p[0] == 0xEF) return (p[1] == 0xBB && p[2] == 0xBF) || (p[1] == 0xBF && p[2] >= 0xBE);
     if (p[0] != 0xE2) return 0;
     if (p[1] == 0x80) return (p[2] >= 0x8B && p[2] <= 0x8F) || (p[2] >= 0xA8 && p[2] <= 0xAE);
     return p[1] == 0x81 && p[2] >= 0xA0 && p[2] <= 0xAF;
@@ -921,6 +921,11 @@ static qnnrt *open_sources(tool *t, const char *folder, const char *const *words
     qnnrt *model = NULL;
     sources from;
     qnnrt_desc desc = {0};
+    for (size_t i = 0; i < count; ++i) {         /* before a library is looked for in vain */
+        if (access(words[i], R_OK) == 0) continue;
+        fail(t, NULL, "cannot open %s: %s", words[i], strerror(errno));
+        return NULL;
+    }
     find_sources(set, words, count, &from);
     desc.backend = t->backend;
     if (set->inspect) {

@@ -54,7 +54,7 @@ static char *shortened(const char *s, size_t columns)
     return text("%.*s\xE2\x80\xA6%s", (int)at, s, s + tail);
 }
 
-/* shown() text as XML: also U+FFFE and U+FFFF, which XML may not hold. */
+/* shown() text as XML. */
 static void xml_text(page *p, const char *s)
 {
     while (*s != '\0') {
@@ -63,9 +63,7 @@ static void xml_text(page *p, const char *s)
         else if (*s == '>') page_text(p, "&gt;");
         else if (*s == '&') page_text(p, "&amp;");
         else if (*s == '"') page_text(p, "&quot;");
-        else if (*s == '\n') page_text(p, "\n");
-        else if (length == 0 || memcmp(s, "\xEF\xBF\xBE", length == 3 ? 3 : 1) == 0 ||
-                 (length == 3 && memcmp(s, "\xEF\xBF\xBF", 3) == 0)) page_text(p, "\xEF\xBF\xBD");
+        else if (length == 0) page_text(p, "\xEF\xBF\xBD");
         else page_bytes(p, s, length);
         s += length != 0 ? length : 1;
     }
@@ -372,8 +370,10 @@ typedef struct flow {
 static size_t entry_lines(const item *first, side which)
 {
     if (which != SIDE_EDGE) return first->note != NULL ? 3 : 2;
-    return 2 + (strcmp(first->edge->to->name, first->edge->from->name) != 0) +
-           (first->tensor->quant.encoding != QNNRT_ENCODING_NONE) + 1;
+    size_t lines = 3;
+    if (strcmp(first->edge->to->name, first->edge->from->name) != 0) ++lines;
+    if (first->tensor->quant.encoding != QNNRT_ENCODING_NONE) ++lines;
+    return lines;
 }
 
 static size_t shown_groups(const item_list *list)
@@ -434,7 +434,7 @@ static void draw_entry(page *p, double x, double y, const item *items, size_t co
     svg_text(p, x, y, joined && which != SIDE_EDGE ? "bold t-edge" : "bold", room, name);
     if (which == SIDE_EDGE && strcmp(first->edge->to->name, first->edge->from->name) != 0) {
         char *to = group_name(items, count, 1), *line = text("\xE2\x86\x92 %s", to);
-        svg_text(p, x, y += 14.5, "bold", NAME_COLUMNS, line);
+        svg_text(p, x, y += 14.5, "bold", (size_t)NAME_COLUMNS, line);
         free(to);
         free(line);
     }
@@ -716,7 +716,7 @@ static void draw_block(page *p, const job *j, const qnnrt_plan_block *block, dou
     const double top = arena_y(j->plan_info, bottom, block->offset + block->bytes);
     const double height = arena_y(j->plan_info, bottom, block->offset) - top;
     const double inset = height >= 3 ? 0.5 : 0;
-    const size_t columns = width > 16 ? (size_t)((width - 14) / 7.3) : 0;
+    const size_t columns = width > 16 ? (size_t)((width - 14) / (height >= 17 ? 7.3 : 6.1)) : 0;
     char *name = block_name(j, block), *bytes = human_bytes(block->bytes), *exact = grouped(block->bytes);
     char *offset = grouped(block->offset);
     char *title = text("%s\n%s%s, %s bytes at %s, steps %lu to %lu", name, kind, block->kept ? ", kept between calls" : "",
@@ -841,7 +841,7 @@ static double draw_arena(page *p, const job *j, double y)
         thin += (double)plan->blocks[b].bytes / (double)(plan->peak != 0 ? plan->peak : 1) * plot_height(plan) < 1;
     char *about = text("memory plan: %lu blocks in %s; lower bound %s, one after another %s", (unsigned long)plan->block_count,
                        peak, bound, naive);
-    svg_text(p, MARGIN, y + 35, "meta", (ARENA_WIDTH - 2 * MARGIN) * 10 / 68, about);
+    svg_text(p, MARGIN, y + 35, "meta", (size_t)((ARENA_WIDTH - 2 * MARGIN) * 10 / 68), about);
     draw_legend(p, j, y + 62);
     if (thin > 0) {
         char *note = text("%lu block%s under 1 px high", (unsigned long)thin, thin == 1 ? "" : "s");
