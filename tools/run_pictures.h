@@ -730,7 +730,7 @@ static void draw_block(page *p, const job *j, const qnnrt_plan_block *block, dou
              inset > 0 ? "" : "thin ", kind, x + 1, top + inset, width - 2 > 0.5 ? width - 2 : 0.5, height - 2 * inset,
              height >= 8 ? " rx=\"2\"" : "");
     svg_title(p, title);
-    if (height >= 12.5 && (columns_in(name) <= columns || columns >= 12)) {
+    if (height >= 14 && (columns_in(name) <= columns || columns >= 12)) {
         const int two = height >= 34 && columns_in(bytes) <= columns;
         const double middle = top + height / 2;
         char *style = text("%s t-%s", height >= 17 ? "bold" : "tiny", kind);
@@ -828,8 +828,12 @@ static double draw_arena(page *p, const job *j, double y)
     svg_text(p, MARGIN, y + 16, "h1", (ARENA_WIDTH - 2 * MARGIN) * 10 / 93, name);
     free(name);
     if (plan == NULL) {
-        svg_text(p, MARGIN, y + 35, "meta t-bad", (ARENA_WIDTH - 2 * MARGIN) * 10 / 68,
-                 j->error != NULL ? "no plan: see the messages of qnnrt-run" : "no plan");
+        char *line = text("%.*s", (int)strcspn(j->error != NULL ? j->error : "no plan", "\n"),
+                          j->error != NULL ? j->error : "no plan");
+        char *reason = shown(line);
+        svg_text(p, MARGIN, y + 35, "meta t-bad", (size_t)((ARENA_WIDTH - 2 * MARGIN) * 10 / 68), reason);
+        free(line);
+        free(reason);
         return y + 60;
     }
     const size_t steps = j->info->step_count;
