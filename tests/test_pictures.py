@@ -10,6 +10,7 @@ import glob
 import html
 import json
 import os
+import random
 import re
 import shutil
 import struct
@@ -37,7 +38,7 @@ for (const svg of document.querySelectorAll("svg")) {
     const all = [...svg.querySelectorAll("rect, text, path")].map(e => [e, e.getBoundingClientRect()]);
     const name = e => e.tagName + " " + (e.getAttribute("class") || "") + " " + JSON.stringify(e.textContent.slice(0, 60));
     for (const [e, box] of all) if (!inside(box, paper, 0.5)) wrong.push("outside the picture: " + name(e));
-    const blocks = all.filter(([e]) => e.classList.contains("block")), texts = all.filter(([e]) => e.tagName == "text");
+    const blocks = all.filter(([e]) => e.classList.contains("block") || e.classList.contains("rest")), texts = all.filter(([e]) => e.tagName == "text");
     for (let i = 0; i < blocks.length; ++i)
         for (let k = 0; k < i; ++k)
             if (overlap(blocks[i][1], blocks[k][1], 0.03)) wrong.push("blocks overlap: " + i + " and " + k);
@@ -133,6 +134,34 @@ def hostile(folder, source):
     return path
 
 
+def skips(folder, seed, steps=7):
+    """A model whose edges go over several steps, so that its plan is a puzzle."""
+    rng = random.Random(seed)
+
+    def number(below):
+        return int(rng.random() * below)
+
+    def tensor(at, name, kind, width):
+        return {"id": at, "name": name, "type": "QNN_TENSOR_TYPE_" + kind, "dataType": "QNN_DATATYPE_UINT_8", "dimensions": [width]}
+    outs, ins = [[] for _ in range(steps)], [[] for _ in range(steps)]
+    ins[0].append(("x", 64))
+    for step in range(steps - 1):
+        for k in range(3 + number(5)):
+            made = ("t%d_%d" % (step, k), 64 * (1, 2, 3, 5, 7, 11, 13, 17)[number(8)])
+            outs[step].append(made)
+            later = steps - step - 1
+            for to in {step + 1 if k == 0 else step + 1 + number(later), step + 1 + number(later)}:
+                ins[to].append(made)
+    outs[-1].append(("y", 64))
+    os.makedirs(folder)
+    for step in range(steps):
+        graph = {"graphName": "g_%d_of_%d" % (step + 1, steps),
+                 "graphInputs": [tensor(i + 1, n, "APP_WRITE", w) for i, (n, w) in enumerate(ins[step])],
+                 "graphOutputs": [tensor(i + 101, n, "APP_READ", w) for i, (n, w) in enumerate(outs[step])]}
+        json.dump({"backendId": 6, "graphs": [graph]}, open(os.path.join(folder, "forward_%d_json.json" % step), "w"))
+    return folder
+
+
 browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 if browser is None:
     give_up("chromium is missing")
@@ -146,7 +175,7 @@ with tempfile.TemporaryDirectory() as tmp:
     eight = os.path.join(tmp, "eight")
     subprocess.run([sys.executable, os.path.join(TOP, "tests/make_eight_shards.py"), eight], check=True)
     dumps = sorted(glob.glob(os.path.join(eight, "*.json")))
-    models = {"unwired": [dumps[0], dumps[2]], "one": [dumps[3]], "hostile": [hostile(tmp, dumps[0])]}
+    models = {"unwired": [dumps[0], dumps[2]], "one": [dumps[3]], "puzzle": [skips(os.path.join(tmp, "puzzle"), 3)], "hostile": [hostile(tmp, dumps[0])]}
     samples = sorted(glob.glob(os.path.join(os.environ.get("QNNRT_SAMPLES", "/nowhere"), "json/ctx_*.json")))
     if samples:
         models["genuine"] = samples

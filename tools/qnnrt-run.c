@@ -1,9 +1,11 @@
-/* qnnrt-run - show how a folder of QNN context binaries is wired and planned, and run it
+/* qnnrt-run - show what is in QNN context binaries, how they are wired and planned, and run them
 
        cc -std=c99 -O2 -I. -o qnnrt-run tools/qnnrt-run.c -ldl
+       qnnrt-run inspect DIR --svg pipeline.svg
+       qnnrt-run plan DIR --svg memory.svg
        qnnrt-run --ctx_dir DIR --backend_so libQnnHtp.so --input x=x.raw --output_dir OUT
 
-   Everything goes through the public half of qnnrt.h. `qnnrt-run --help` lists the options.
+   Everything goes through the public halves of qnnrt.h and qnnrt_json.h. `qnnrt-run --help` lists the options.
 
    Standard output belongs to this program alone: vendor libraries print to descriptor 1 when they are
    loaded, when they finalize and on errors, so for them descriptor 1 is standard error. The own output
@@ -12,7 +14,9 @@
    Names in context binaries may be hostile: shown() turns control characters into \xNN, JSON is
    escaped, and a name becomes a file name only after safe_name().
 
-   ROOMS    >>text >>json >>options >>open >>select >>plan >>inputs >>outputs >>run >>report >>main      */
+   ROOMS    >>text >>page >>json >>options >>open >>select >>plan >>inputs >>outputs >>run
+            run_inspect.h: >>facts >>inspect >>dump >>diff     >>report
+            run_pictures.h: >>svg >>groups >>flow >>arena >>dot     >>main                              */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
@@ -671,7 +675,8 @@ static int parse_option(settings *set, const option *o, const char *name, const 
 /* What goes with what. */
 static int check_options(settings *set)
 {
-    const char *word = set->command == COMMAND_PLAN ? "plan" : set->command == COMMAND_INSPECT ? "inspect" : "--inspect";
+    static const char *const words[] = {"--inspect", "inspect", "plan"};
+    const char *word = words[set->command];
     const int shows = set->command != COMMAND_RUN || set->inspect;
     if (set->diff) {
         if (set->command == COMMAND_PLAN) return usage("--diff goes with inspect, not with plan");

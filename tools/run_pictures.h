@@ -79,6 +79,21 @@ static void svg_text(page *p, double x, double y, const char *style, size_t colu
     free(fitted);
 }
 
+/* A rectangle; round: radius of its corners. */
+static void svg_box(page *p, const char *style, double x, double y, double width, double height, double round)
+{
+    page_add(p, "<rect class=\"%s\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\"", style, x, y, width, height);
+    if (round > 0) page_add(p, " rx=\"%.0f\"", round);
+    page_text(p, "/>\n");
+}
+
+/* A box with texts in it: to be closed with "</g>\n". */
+static void svg_card(page *p, const char *style, double x, double y, double width, double height, double round)
+{
+    page_text(p, "<g class=\"card\">\n");
+    svg_box(p, style, x, y, width, height, round);
+}
+
 static void svg_title(page *p, const char *s)
 {
     page_text(p, "<title>");
@@ -89,12 +104,12 @@ static void svg_title(page *p, const char *s)
 static void svg_write(tool *t, const char *path, const page *body, double width, double height)
 {
     page p = {NULL, 0, 0};
-    page_add(&p, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\">\n",
-             width, height, width, height);
+    page_add(&p, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\"", width, height);
+    page_add(&p, " viewBox=\"0 0 %.0f %.0f\">\n", width, height);
     page_text(&p,
         "<style>\n"
-        "text { font: 12px ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace; fill: #1d2733; "
-        "white-space: pre }\n"
+        "text { font: 12px ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace }\n"
+        "text { fill: #1d2733; white-space: pre }\n"
         ".h1 { font-size: 15px; font-weight: bold }\n"
         ".meta { font-size: 11px; fill: #5d6b7a }\n"
         ".tiny { font-size: 10px; fill: #5d6b7a }\n"
@@ -112,7 +127,8 @@ static void svg_write(tool *t, const char *path, const page *body, double width,
         ".thin.buffer { fill: #8e6bb0 } .thin { stroke: none }\n"
         ".arrow { stroke: #66788c; stroke-width: 1.5; fill: none } .tip { fill: #66788c }\n"
         ".grid { stroke: #e6ebf0 } .axis { stroke: #66788c }\n"
-        ".peak { stroke: #1d2733; stroke-width: 1.5 } .bound { stroke: #c9433a; stroke-width: 1.5; stroke-dasharray: 6 4 }\n"
+        ".peak { stroke: #1d2733; stroke-width: 1.5 }\n"
+        ".bound { stroke: #c9433a; stroke-width: 1.5; stroke-dasharray: 6 4 }\n"
         "</style>\n");
     page_add(&p, "<rect class=\"paper\" width=\"%.0f\" height=\"%.0f\" fill=\"#ffffff\"/>\n", width, height);
     page_bytes(&p, body->data != NULL ? body->data : "", body->used);
@@ -134,6 +150,13 @@ static char *human_bytes(uint64_t bytes)
     }
     for (; value >= 1023.95 && unit < 5; ++unit) value /= 1024;
     return text("%.1f %s", value, units[unit]);
+}
+
+/* The file of a step without the folders before it, for a label; to be freed. */
+static char *step_file(const qnnrt_step_info *step)
+{
+    const char *file = qnnrt_contexts(step->model, NULL)[step->context].file, *slash = strrchr(file, '/');
+    return shown(slash != NULL ? slash + 1 : file);
 }
 
 /* =====================================================================================
@@ -161,12 +184,15 @@ typedef struct item_list {
     uint64_t bytes;
 } item_list;
 
-/* A name with every number as '#'. */
+enum { NUMBERS = 8 };                  /* of a name that may differ within a group */
+
+/* A name with its first numbers as '#'. */
 static char *skeleton(const char *name)
 {
     char *made = room_for(strlen(name) + 1, 1), *to = made;
-    while (*name != '\0') {
-        if (*name >= '0' && *name <= '9') {
+    for (int numbers = 0; *name != '\0';) {
+        if (*name >= '0' && *name <= '9' && numbers < NUMBERS) {
+            ++numbers;
             while (*name >= '0' && *name <= '9') ++name;
             *to++ = '#';
         } else {
@@ -227,7 +253,8 @@ static void group_items(item_list *list)
         if (place[i] != 0 && place[i] - 1 != p) continue;        /* within a group that came before */
         list->groups[list->group_count++] = used;
         sorted[used++] = items[i];
-        for (size_t k = i + 1; place[i] != 0 && k < list->count && place[k] == place[i]; ++k) sorted[used++] = items[k];
+        for (size_t k = i + 1; place[i] != 0 && k < list->count && place[k] == place[i]; ++k)
+            sorted[used++] = items[k];
     }
     list->groups[list->group_count] = used;
     free(list->items);
@@ -260,7 +287,7 @@ static char *group_name(const item *items, size_t count, int to)
     const char *first = item_name(&items[0], to);
     size_t number = 0;
     for (const char *s = first; *s != '\0';) {
-        if (*s < '0' || *s > '9') {
+        if (*s < '0' || *s > '9' || number >= NUMBERS) {
             page_bytes(&p, s++, 1);
             continue;
         }
@@ -292,11 +319,10 @@ static char *group_name(const item *items, size_t count, int to)
    [2] to the caller or a later step. */
 typedef struct around { item_list lists[SIDES]; } around;
 
+/* Is it one of this list? The addresses tell, however long it is. */
 static int is_of(const qnnrt_tensor_info *tensor, const qnnrt_tensor_info *list, size_t count)
 {
-    for (size_t i = 0; i < count; ++i)
-        if (&list[i] == tensor) return 1;
-    return 0;
+    return count != 0 && (uintptr_t)tensor >= (uintptr_t)list && (uintptr_t)tensor <= (uintptr_t)&list[count - 1];
 }
 
 static void look_around(const qnnrt_pipeline_info *info, size_t step, around *out)
@@ -321,9 +347,14 @@ static void look_around(const qnnrt_pipeline_info *info, size_t step, around *ou
     }
     for (size_t i = 0; i < g->input_count; ++i) {
         const qnnrt_edge_info *edge = into[i];
-        if (edge == NULL) add_item(&out->lists[SIDE_INPUT], &g->inputs[i], NULL, NULL);
-        else if (edge->from_step + 1 == step) add_item(&out->lists[SIDE_EDGE], edge->from, edge, NULL);
-        else add_item(&out->lists[SIDE_INPUT], &g->inputs[i], edge, text("from step %lu", (unsigned long)edge->from_step));
+        const qnnrt_tensor_info *tensor = &g->inputs[i];
+        if (edge == NULL)
+            add_item(&out->lists[SIDE_INPUT], tensor, NULL, NULL);
+        else if (edge->from_step + 1 == step)
+            add_item(&out->lists[SIDE_EDGE], edge->from, edge, NULL);
+        else
+            add_item(&out->lists[SIDE_INPUT], tensor, edge,
+                     text("from step %lu: %s", (unsigned long)edge->from_step, edge->reason));
     }
     for (size_t i = 0; i < g->output_count; ++i) {
         if (from[i] == NULL) {
@@ -392,8 +423,8 @@ static double card_height(const item_list *list, side which)
 
 static void arrow(page *p, double x, double from, double to)
 {
-    page_add(p, "<path class=\"arrow\" d=\"M%.1f %.1fV%.1f\"/><path class=\"tip\" d=\"M%.1f %.1fl-4.5 -8h9z\"/>\n", x, from,
-             to - 7, x, to);
+    page_add(p, "<path class=\"arrow\" d=\"M%.1f %.1fV%.1f\"/>", x, from, to - 7);
+    page_add(p, "<path class=\"tip\" d=\"M%.1f %.1fl-4.5 -8h9z\"/>\n", x, to);
 }
 
 /* The whole of a group, for hover. */
@@ -452,7 +483,9 @@ static void draw_entry(page *p, double x, double y, const item *items, size_t co
         free(reason);
         free(why);
     } else if (first->note != NULL) {
-        svg_text(p, x, y += 14.5, "meta t-edge", META_COLUMNS, first->note);
+        char *note = shown(first->note);
+        svg_text(p, x, y += 14.5, "meta t-edge", META_COLUMNS, note);
+        free(note);
     }
     page_text(p, "</g>\n");
     free(name);
@@ -463,13 +496,16 @@ static void draw_entry(page *p, double x, double y, const item *items, size_t co
 
 static void draw_card(page *p, double x, double y, const item_list *list, side which)
 {
-    static const char *const heads[SIDES] = {"input", "edge", "output"};
     const double height = card_height(list, which);
+    const unsigned long all = (unsigned long)list->count;
+    size_t joined = 0;                           /* edges over more than one step */
+    for (size_t i = 0; which != SIDE_EDGE && i < list->count; ++i) joined += list->items[i].edge != NULL;
     char *bytes = human_bytes(list->bytes);
-    char *head = text("%lu %s%s", (unsigned long)list->count, heads[which], list->count == 1 ? "" : "s");
+    const char *far = which == SIDE_INPUT ? "from earlier steps" : "for later steps";
+    char *head = joined < list->count ? text("%lu %s%s", all, side_names[which], all == 1 ? "" : "s")
+                                      : text("%lu %s", all, far);
     char *style = text("head t-%s", side_names[which]), *end = text("head end t-%s", side_names[which]);
-    page_add(p, "<g class=\"card\">\n<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"%.1f\" rx=\"6\"/>\n",
-             side_names[which], x, y, CARD_WIDTH, height);
+    svg_card(p, side_names[which], x, y, CARD_WIDTH, height, 6);
     svg_text(p, x + 13, y + 19, style, 24, head);
     svg_text(p, x + CARD_WIDTH - 13, y + 19, end, 14, bytes);
     double at = y + 28;
@@ -497,7 +533,7 @@ static void draw_bar(flow *f, const qnnrt_pipeline_info *info, size_t step)
     const qnnrt_context_info *context = &qnnrt_contexts(s->model, NULL)[s->context];
     const double width = f->width - 2 * MARGIN;
     const size_t columns = (size_t)((width - 84 - 14) / 7.9);
-    char *graph = shown(s->graph->name), *file = shown(context->file), *number = text("%lu", (unsigned long)step);
+    char *graph = shown(s->graph->name), *file = step_file(s), *number = text("%lu", (unsigned long)step);
     page facts = {NULL, 0, 0}, title = {NULL, 0, 0};
     page_text(&facts, file);
     page_add(&title, "%s\n%s", graph, file);
@@ -510,8 +546,7 @@ static void draw_bar(flow *f, const qnnrt_pipeline_info *info, size_t step)
         if (fact_number(&graph_facts[i], s->graph) != 0)
             page_add(&title, "\n%s %llu", graph_facts[i].label,
                      (unsigned long long)fact_number(&graph_facts[i], s->graph));
-    page_add(p, "<g class=\"card\">\n<rect class=\"step\" x=\"%d\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" rx=\"8\"/>\n", MARGIN,
-             f->y, width, BAR_HEIGHT);
+    svg_card(p, "step", MARGIN, f->y, width, BAR_HEIGHT, 8);
     svg_title(p, title.data);
     svg_text(p, MARGIN + 40, f->y + 20, "dim mid", 6, "step");
     svg_text(p, MARGIN + 40, f->y + 38, "on bold mid", 8, number);
@@ -590,8 +625,7 @@ static void draw_failure(flow *f, const char *failure)
         free(line);
         free(fit);
     }
-    page_add(&f->body, "<g class=\"card\">\n<rect class=\"bad\" x=\"%d\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"6\"/>\n",
-             MARGIN, f->y, width, y - f->y - 4);
+    svg_card(&f->body, "bad", MARGIN, f->y, width, y - f->y - 4, 6);
     page_bytes(&f->body, lines.data, lines.used);
     page_text(&f->body, "</g>\n");
     f->y = y - 4 + 18;
@@ -609,13 +643,14 @@ static void draw_flow(flow *f, const qnnrt_pipeline_info *info, const around *al
         outputs += info->slots[i].role == QNNRT_ROLE_OUTPUT;
     }
     svg_text(&f->body, MARGIN, f->y + 16, "h1", columns, name);
-    char *about = info->failure != NULL
-                      ? text("pipeline, %lu steps", (unsigned long)info->step_count)
-                      : text("pipeline: %lu step%s, %lu input%s, %lu edge%s, %lu output%s", (unsigned long)info->step_count,
-                             info->step_count == 1 ? "" : "s", (unsigned long)inputs, inputs == 1 ? "" : "s",
-                             (unsigned long)info->edge_count, info->edge_count == 1 ? "" : "s", (unsigned long)outputs,
-                             outputs == 1 ? "" : "s");
-    svg_text(&f->body, MARGIN, f->y + 35, "meta", 90, about);
+    page about = {NULL, 0, 0};
+    const struct { const char *what; size_t count; } counts[] = {
+        {"step", info->step_count}, {"input", inputs}, {"edge", info->edge_count}, {"output", outputs}
+    };
+    for (size_t i = 0; i < (info->failure != NULL ? 1u : 4u); ++i)
+        page_add(&about, "%s%lu %s%s", i == 0 ? "pipeline: " : ", ", (unsigned long)counts[i].count, counts[i].what,
+                 counts[i].count == 1 ? "" : "s");
+    svg_text(&f->body, MARGIN, f->y + 35, "meta", 90, about.data);
     f->y += 52;
     if (info->failure != NULL) draw_failure(f, info->failure);
     for (size_t s = 0; s < info->step_count; ++s) {
@@ -624,7 +659,7 @@ static void draw_flow(flow *f, const qnnrt_pipeline_info *info, const around *al
     }
     if (info->step_count > 0) draw_between(f, &all[info->step_count - 1].lists[SIDE_OUTPUT], NULL);
     free(name);
-    free(about);
+    free(about.data);
 }
 
 static around *look_at(const qnnrt_pipeline_info *info)
@@ -719,21 +754,21 @@ static void draw_block(page *p, const job *j, const qnnrt_plan_block *block, dou
     const size_t columns = width > 16 ? (size_t)((width - 14) / (height >= 17 ? 7.3 : 6.1)) : 0;
     char *name = block_name(j, block), *bytes = human_bytes(block->bytes), *exact = grouped(block->bytes);
     char *offset = grouped(block->offset);
-    char *title = text("%s\n%s%s, %s bytes at %s, steps %lu to %lu", name, kind, block->kept ? ", kept between calls" : "",
-                       exact, offset, (unsigned long)block->first, (unsigned long)block->last);
+    const char *kept = block->kept ? ", kept between calls" : "";
+    char *title = text("%s\n%s%s, %s bytes at %s, steps %lu to %lu", name, kind, kept, exact, offset,
+                       (unsigned long)block->first, (unsigned long)block->last);
     /* What keeps its content stays taken after its last step. */
     const size_t left = j->info->step_count > block->last + 1u ? j->info->step_count - block->last - 1 : 0;
     if (block->kept && left > 0)
-        page_add(p, "<rect class=\"rest\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\"/>\n", x + width, top + inset,
-                 column * (double)left - 1, height - 2 * inset);
-    page_add(p, "<g class=\"card\">\n<rect class=\"block %s%s\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\"%s/>\n",
-             inset > 0 ? "" : "thin ", kind, x + 1, top + inset, width - 2 > 0.5 ? width - 2 : 0.5, height - 2 * inset,
-             height >= 8 ? " rx=\"2\"" : "");
+        svg_box(p, "rest", x + width, top + inset, column * (double)left - 1, height - 2 * inset, 0);
+    char *style = text("block %s%s", inset > 0 ? "" : "thin ", kind);
+    svg_card(p, style, x + 1, top + inset, width - 2 > 0.5 ? width - 2 : 0.5, height - 2 * inset, height >= 8 ? 2 : 0);
+    free(style);
     svg_title(p, title);
     if (height >= 14 && (columns_in(name) <= columns || columns >= 12)) {
         const int two = height >= 34 && columns_in(bytes) <= columns;
         const double middle = top + height / 2;
-        char *style = text("%s t-%s", height >= 17 ? "bold" : "tiny", kind);
+        style = text("%s t-%s", height >= 17 ? "bold" : "tiny", kind);
         svg_text(p, x + 8, two ? middle - 3 : middle + (height >= 17 ? 4 : 3.5), style, columns, name);
         if (two) svg_text(p, x + 8, middle + 12, "meta", columns, bytes);
         free(style);
@@ -765,7 +800,7 @@ static void draw_axes(page *p, const job *j, double column, double top, double b
         if (s > 0 && column >= 4) page_add(p, "<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/>\n", x, top, bottom);
         if (s % every != 0) continue;
         const qnnrt_step_info *step = &j->info->steps[s];
-        char *file = shown(qnnrt_contexts(step->model, NULL)[step->context].file);
+        char *file = step_file(step);
         char *number = text("%lu", (unsigned long)s), *both = text("%s  %s", number, file);
         const int fits = (double)columns_in(both) * 6.8 + 8 < column;
         svg_text(p, x + column / 2, bottom + 17, "meta mid", fits ? 100 : 6, fits ? both : number);
@@ -773,10 +808,11 @@ static void draw_axes(page *p, const job *j, double column, double top, double b
         free(number);
         free(both);
     }
-    page_add(p, "<path class=\"axis\" fill=\"none\" d=\"M%d %.1fV%.1fH%d\"/>\n", PLOT_LEFT, top, bottom, PLOT_LEFT + PLOT_WIDTH);
+    page_add(p, "<path class=\"axis\" fill=\"none\" d=\"M%d %.1fV%.1fH%d\"/>\n", PLOT_LEFT, top, bottom,
+             PLOT_LEFT + PLOT_WIDTH);
     svg_text(p, PLOT_LEFT + PLOT_WIDTH / 2.0, bottom + 35, "meta mid", 60, "step of the pipeline");
-    page_add(p, "<text class=\"meta mid\" transform=\"translate(%d %.1f) rotate(-90)\">offset in the arena</text>\n", 22,
-             (top + bottom) / 2);
+    page_add(p, "<text class=\"meta mid\" transform=\"translate(22 %.1f) rotate(-90)\">", (top + bottom) / 2);
+    page_text(p, "offset in the arena</text>\n");
 }
 
 /* Peak and bound, with their labels at the right; one line when they are equal. */
@@ -813,8 +849,7 @@ static void draw_legend(page *p, const job *j, double y)
             there = strcmp(block_kind(j, block), kinds[k].kind) == 0 && (block->kept != 0) == kinds[k].kept;
         }
         if (!there) continue;
-        page_add(p, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"14\" height=\"12\" rx=\"2\"/>\n", kinds[k].kind, x + 0.5,
-                 y - 10.5);
+        svg_box(p, kinds[k].kind, x + 0.5, y - 10.5, 14, 12, 2);
         svg_text(p, x + 21, y, "meta", 40, kinds[k].label);
         x += 21 + 6.8 * (double)strlen(kinds[k].label) + 22;
     }
@@ -843,8 +878,8 @@ static double draw_arena(page *p, const job *j, double y)
     size_t thin = 0;
     for (size_t b = 0; b < plan->block_count; ++b)
         thin += (double)plan->blocks[b].bytes / (double)(plan->peak != 0 ? plan->peak : 1) * plot_height(plan) < 1;
-    char *about = text("memory plan: %lu blocks in %s; lower bound %s, one after another %s", (unsigned long)plan->block_count,
-                       peak, bound, naive);
+    char *about = text("memory plan: %lu blocks in %s; lower bound %s, one after another %s",
+                       (unsigned long)plan->block_count, peak, bound, naive);
     svg_text(p, MARGIN, y + 35, "meta", (size_t)((ARENA_WIDTH - 2 * MARGIN) * 10 / 68), about);
     draw_legend(p, j, y + 62);
     if (thin > 0) {
@@ -917,7 +952,7 @@ static void dot_pipeline(page *p, const qnnrt_pipeline_info *info, size_t index)
     page_text(p, "\";\n");
     for (size_t s = 0; s < info->step_count; ++s) {
         const qnnrt_step_info *step = &info->steps[s];
-        char *file = shown(qnnrt_contexts(step->model, NULL)[step->context].file), *graph = shown(step->graph->name);
+        char *file = step_file(step), *graph = shown(step->graph->name);
         char *node = text("p%lu_s%lu", (unsigned long)index, (unsigned long)s);
         page_add(p, "    %s [fillcolor=\"#24344d\", fontcolor=white, label=\"step %lu\\n", node, (unsigned long)s);
         dot_text(p, graph);
@@ -932,12 +967,14 @@ static void dot_pipeline(page *p, const qnnrt_pipeline_info *info, size_t index)
                 const qnnrt_edge_info *edge = items[0].edge;
                 if (k == SIDE_OUTPUT && edge != NULL) continue;          /* drawn where it is read */
                 if (edge != NULL) {
-                    page_add(p, "    p%lu_s%lu -> %s [label=\"", (unsigned long)index, (unsigned long)edge->from_step, node);
+                    page_add(p, "    p%lu_s%lu -> %s [label=\"", (unsigned long)index, (unsigned long)edge->from_step,
+                             node);
                     dot_label(p, items, count);
                     page_text(p, "\"];\n");
                     continue;
                 }
-                page_add(p, "    %s_%s%lu [fillcolor=\"%s\", label=\"", node, side_names[k], (unsigned long)g, colors[k]);
+                page_add(p, "    %s_%s%lu [fillcolor=\"%s\", label=\"", node, side_names[k], (unsigned long)g,
+                         colors[k]);
                 dot_label(p, items, count);
                 page_text(p, "\"];\n");
                 if (k == SIDE_INPUT) page_add(p, "    %s_input%lu -> %s;\n", node, (unsigned long)g, node);
@@ -959,7 +996,8 @@ static void write_dot(tool *t)
     if (t->set.dot == NULL) return;
     page_text(&p, "digraph qnnrt {\n"
                   "  rankdir=TB;\n"
-                  "  node [shape=box, style=\"rounded,filled\", fillcolor=white, fontname=\"monospace\", fontsize=10];\n"
+                  "  node [shape=box, style=\"rounded,filled\", fillcolor=white];\n"
+                  "  node [fontname=\"monospace\", fontsize=10];\n"
                   "  edge [fontname=\"monospace\", fontsize=10];\n");
     for (size_t i = 0; i < t->job_count; ++i) dot_pipeline(&p, t->jobs[i].info, i);
     page_text(&p, "}\n");
