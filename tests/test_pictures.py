@@ -10,7 +10,6 @@ import glob
 import html
 import json
 import os
-import random
 import re
 import shutil
 import struct
@@ -134,25 +133,30 @@ def hostile(folder, source):
     return path
 
 
-def skips(folder, seed, steps=7):
-    """A model whose edges go over several steps, so that its plan is a puzzle."""
-    rng = random.Random(seed)
+# For each step but the last its outputs: 64-byte units, and the steps that read it. No plan meets the lower bound.
+PUZZLE = [
+    [(3, (1,)), (17, (6,)), (1, (2, 4)), (5, (6,))],
+    [(17, (2,)), (3, (3,)), (13, (2,)), (2, (3,)), (1, (4,)), (7, (5,)), (13, (5,))],
+    [(17, (3,)), (3, (4, 5)), (17, (4, 6)), (7, (6,)), (13, (5,)), (13, (4,)), (1, (5,))],
+    [(11, (4,)), (2, (6,)), (7, (5,)), (17, (4,))],
+    [(13, (5,)), (1, (6,)), (13, (5,))],
+    [(11, (6,)), (7, (6,)), (7, (6,)), (5, (6,)), (3, (6,)), (11, (6,))],
+]
 
-    def number(below):
-        return int(rng.random() * below)
 
+def puzzle(folder):
+    """A model whose edges go over several steps."""
     def tensor(at, name, kind, width):
         return {"id": at, "name": name, "type": "QNN_TENSOR_TYPE_" + kind, "dataType": "QNN_DATATYPE_UINT_8", "dimensions": [width]}
+    steps = len(PUZZLE) + 1
     outs, ins = [[] for _ in range(steps)], [[] for _ in range(steps)]
     ins[0].append(("x", 64))
-    for step in range(steps - 1):
-        for k in range(3 + number(5)):
-            made = ("t%d_%d" % (step, k), 64 * (1, 2, 3, 5, 7, 11, 13, 17)[number(8)])
-            outs[step].append(made)
-            later = steps - step - 1
-            for to in {step + 1 if k == 0 else step + 1 + number(later), step + 1 + number(later)}:
-                ins[to].append(made)
     outs[-1].append(("y", 64))
+    for step, made in enumerate(PUZZLE):
+        for k, (units, readers) in enumerate(made):
+            outs[step].append(("t%d_%d" % (step, k), 64 * units))
+            for reader in readers:
+                ins[reader].append(outs[step][-1])
     os.makedirs(folder)
     for step in range(steps):
         graph = {"graphName": "g_%d_of_%d" % (step + 1, steps),
@@ -175,7 +179,7 @@ with tempfile.TemporaryDirectory() as tmp:
     eight = os.path.join(tmp, "eight")
     subprocess.run([sys.executable, os.path.join(TOP, "tests/make_eight_shards.py"), eight], check=True)
     dumps = sorted(glob.glob(os.path.join(eight, "*.json")))
-    models = {"unwired": [dumps[0], dumps[2]], "one": [dumps[3]], "puzzle": [skips(os.path.join(tmp, "puzzle"), 3)], "hostile": [hostile(tmp, dumps[0])]}
+    models = {"unwired": [dumps[0], dumps[2]], "one": [dumps[3]], "puzzle": [puzzle(os.path.join(tmp, "puzzle"))], "hostile": [hostile(tmp, dumps[0])]}
     samples = sorted(glob.glob(os.path.join(os.environ.get("QNNRT_SAMPLES", "/nowhere"), "json/ctx_*.json")))
     if samples:
         models["genuine"] = samples

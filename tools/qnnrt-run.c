@@ -346,22 +346,33 @@ static int write_page(tool *t, const char *path, const page *p)
     }
     const int direct = is_special(path);
     char *aside = direct ? text("%s", path) : text("%s.%ld.tmp", path, (long)getpid());
+    char *name = shown(path);
     const int fd = open(aside, O_WRONLY | O_CREAT | O_CLOEXEC | (direct ? O_TRUNC : O_EXCL), 0666);
     FILE *file = fd >= 0 ? fdopen(fd, "wb") : NULL;
     int good = 0;
     if (file == NULL) {
-        fail(t, NULL, "cannot create %s: %s", path, strerror(errno));
+        fail(t, NULL, "cannot create %s: %s", name, strerror(errno));
         if (fd >= 0) close(fd);
     } else {
         errno = 0;
         good = fwrite(p->data, 1, p->used, file) == p->used;
         good = fclose(file) == 0 && good;        /* a full disk may show only now */
         good = good && (direct || rename(aside, path) == 0);
-        if (!good) fail(t, NULL, "cannot write %s: %s", path, strerror(errno));
+        if (!good) fail(t, NULL, "cannot write %s: %s", name, strerror(errno));
     }
     if (!good && !direct && fd >= 0) unlink(aside);
     free(aside);
+    free(name);
     return good;
+}
+
+/* The same, with a line that says so. */
+static void write_named(tool *t, const char *path, const page *p)
+{
+    if (!write_page(t, path, p) || is_stdout(path)) return;
+    char *name = shown(path);
+    say(t, "wrote     %s\n", name);
+    free(name);
 }
 
 /* =====================================================================================

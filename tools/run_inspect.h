@@ -561,7 +561,7 @@ static void write_dumps(tool *t)
         page p = {NULL, 0, 0};
         char *to = folder ? text("%s%s%s", path, path[length - 1] == '/' ? "" : "/", names[i]) : text("%s", path);
         dump_context(&p, &contexts[i], set->unified);
-        if (write_page(t, to, &p) && !is_stdout(to)) say(t, "wrote     %s\n", to);
+        write_named(t, to, &p);
         free(p.data);
         free(to);
     }

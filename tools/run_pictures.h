@@ -133,7 +133,7 @@ static void svg_write(tool *t, const char *path, const page *body, double width,
     page_add(&p, "<rect class=\"paper\" width=\"%.0f\" height=\"%.0f\" fill=\"#ffffff\"/>\n", width, height);
     page_bytes(&p, body->data != NULL ? body->data : "", body->used);
     page_text(&p, "</svg>\n");
-    if (write_page(t, path, &p) && !is_stdout(path)) say(t, "wrote     %s\n", path);
+    write_named(t, path, &p);
     free(p.data);
 }
 
@@ -1001,6 +1001,6 @@ static void write_dot(tool *t)
                   "  edge [fontname=\"monospace\", fontsize=10];\n");
     for (size_t i = 0; i < t->job_count; ++i) dot_pipeline(&p, t->jobs[i].info, i);
     page_text(&p, "}\n");
-    if (write_page(t, t->set.dot, &p) && !is_stdout(t->set.dot)) say(t, "wrote     %s\n", t->set.dot);
+    write_named(t, t->set.dot, &p);
     free(p.data);
 }
