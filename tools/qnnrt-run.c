@@ -487,7 +487,7 @@ static const option options[] = {
      "backend library (default: libQnnHtp.so beside this program,\nelse by the system's search; what was "
      "loaded is printed)"},
     {OPTION_SYSTEM, "system_so", "system_library", "FILE", 0,
-     "libQnnSystem.so (default: the one beside the backend library)"},
+     "libQnnSystem.so (default: the one beside the backend library, else\nby the system's search; not needed with JSON for every binary)"},
     {OPTION_SOC_MODEL, "soc_model", NULL, "N", 0,
      "chip that the HTP device is to be, such as 57 (default: the library's)"},
     {OPTION_GRAPH, "graph", NULL, "NAME", 1,
@@ -514,7 +514,7 @@ static const option options[] = {
     {OPTION_GUARD, "guard", NULL, NULL, 0, "inaccessible pages behind every tensor"},
     {OPTION_READ, "read", NULL, NULL, 0, "read files into memory instead of mapping them"},
     {OPTION_INSPECT, "inspect", NULL, NULL, 0,
-     "show what is in the files, with libQnnSystem.so alone: no backend is\nopened and nothing runs"},
+     "open no backend and run nothing: show the files, their wiring and\nplan; see also qnnrt-run inspect"},
     {OPTION_METADATA, "metadata", NULL, "all|system|json", 0,
      "where graphs and tensors are read from: libQnnSystem.so, the JSON\nbesides the binaries, or all there is, "
      "which must then agree (default)"},

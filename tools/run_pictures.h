@@ -765,7 +765,7 @@ static void draw_block(page *p, const job *j, const qnnrt_plan_block *block, dou
     svg_card(p, style, x + 1, top + inset, width - 2 > 0.5 ? width - 2 : 0.5, height - 2 * inset, height >= 8 ? 2 : 0);
     free(style);
     svg_title(p, title);
-    if (height >= 14 && (columns_in(name) <= columns || columns >= 12)) {
+    if (height >= 14 && (columns_in(name) <= columns || columns >= 10)) {
         const int two = height >= 34 && columns_in(bytes) <= columns;
         const double middle = top + height / 2;
         style = text("%s t-%s", height >= 17 ? "bold" : "tiny", kind);
@@ -835,6 +835,14 @@ static void draw_limits(page *p, const qnnrt_plan_info *plan, double bottom)
     free(bound_bytes);
 }
 
+/* One colour of the legend; returns where the next one begins. */
+static double draw_key(page *p, double x, double y, const char *style, const char *label)
+{
+    svg_box(p, style, x + 0.5, y - 10.5, 14, 12, 2);
+    svg_text(p, x + 21, y, "meta", 40, label);
+    return x + 21 + 6.8 * (double)strlen(label) + 22;
+}
+
 static void draw_legend(page *p, const job *j, double y)
 {
     static const struct { const char *kind, *label; int kept; } kinds[] = {
@@ -842,17 +850,18 @@ static void draw_legend(page *p, const job *j, double y)
         {"output", "output", 0}, {"buffer", "buffer", 1}
     };
     double x = PLOT_LEFT;
+    int rest = 0;                                /* does a block stay after its last step? */
     for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); ++k) {
         int there = 0;
-        for (size_t b = 0; b < j->plan_info->block_count && !there; ++b) {
+        for (size_t b = 0; b < j->plan_info->block_count; ++b) {
             const qnnrt_plan_block *block = &j->plan_info->blocks[b];
-            there = strcmp(block_kind(j, block), kinds[k].kind) == 0 && (block->kept != 0) == kinds[k].kept;
+            const int kept = block->kept != 0;
+            there |= strcmp(block_kind(j, block), kinds[k].kind) == 0 && kept == kinds[k].kept;
+            rest |= kept && block->last + 1u < j->info->step_count;
         }
-        if (!there) continue;
-        svg_box(p, kinds[k].kind, x + 0.5, y - 10.5, 14, 12, 2);
-        svg_text(p, x + 21, y, "meta", 40, kinds[k].label);
-        x += 21 + 6.8 * (double)strlen(kinds[k].label) + 22;
+        if (there) x = draw_key(p, x, y, kinds[k].kind, kinds[k].label);
     }
+    if (rest) draw_key(p, x, y, "rest", "kept after its last use");
 }
 
 /* One panel; returns the y below it. */
@@ -878,15 +887,12 @@ static double draw_arena(page *p, const job *j, double y)
     size_t thin = 0;
     for (size_t b = 0; b < plan->block_count; ++b)
         thin += (double)plan->blocks[b].bytes / (double)(plan->peak != 0 ? plan->peak : 1) * plot_height(plan) < 1;
-    char *about = text("memory plan: %lu blocks in %s; lower bound %s, one after another %s",
-                       (unsigned long)plan->block_count, peak, bound, naive);
-    svg_text(p, MARGIN, y + 35, "meta", (size_t)((ARENA_WIDTH - 2 * MARGIN) * 10 / 68), about);
+    page about = {NULL, 0, 0};
+    page_add(&about, "memory plan: %lu block%s in %s; lower bound %s, one after another %s", (unsigned long)plan->block_count,
+             plan->block_count == 1 ? "" : "s", peak, bound, naive);
+    if (thin > 0) page_add(&about, "; %lu of them under 1 px high", (unsigned long)thin);
+    svg_text(p, MARGIN, y + 35, "meta", (size_t)((ARENA_WIDTH - 2 * MARGIN) * 10 / 68), about.data);
     draw_legend(p, j, y + 62);
-    if (thin > 0) {
-        char *note = text("%lu block%s under 1 px high", (unsigned long)thin, thin == 1 ? "" : "s");
-        svg_text(p, ARENA_WIDTH - MARGIN, y + 62, "meta end", 40, note);
-        free(note);
-    }
     draw_axes(p, j, column, top - 10, bottom);
     const qnnrt_plan_block **blocks = sorted_blocks(plan);
     for (size_t b = 0; b < plan->block_count; ++b) draw_block(p, j, blocks[b], column, bottom);
@@ -895,7 +901,7 @@ static double draw_arena(page *p, const job *j, double y)
     free(peak);
     free(bound);
     free(naive);
-    free(about);
+    free(about.data);
     return bottom + 44;
 }
 
