@@ -444,7 +444,7 @@ json plan_slots "[('x', 'input', 4, 0, 0), ('h', 'edge', 8, 0, 1), ('y', 'output
     '[(s["name"], s["role"], s["bytes"], s["first_step"], s["last_step"]) for s in d["pipelines"][0]["slots"]]'
 json plan_sums True "$tmp/out" 'd["pipelines"][0]["plan"]["bound"] <= d["pipelines"][0]["plan"]["peak"] <= d["pipelines"][0]["plan"]["naive"]'
 json plan_offsets True "$tmp/out" 'all(s["offset"] + s["bytes"] <= d["pipelines"][0]["plan"]["peak"] for s in d["pipelines"][0]["slots"])'
-json plan_quantization "{'encoding': 'per_tensor', 'scale': 1, 'offset': 0}" "$tmp/out" \
+json plan_quantization "{'encoding': 'per_tensor', 'scale': 1.0, 'offset': 0}" "$tmp/out" \
     '{k: v for k, v in d["pipelines"][0]["slots"][0]["quantization"].items() if k in ("encoding", "scale", "offset")}'
 fake --ctx_dir "$tmp/chain" --json --num_inferences 2
 is json 0

@@ -1,9 +1,11 @@
-/* qnnrt-run - show how a folder of QNN context binaries is wired and planned, and run it
+/* qnnrt-run - show what is in QNN context binaries, how they are wired and planned, and run them
 
        cc -std=c99 -O2 -I. -o qnnrt-run tools/qnnrt-run.c -ldl
+       qnnrt-run inspect DIR --svg pipeline.svg
+       qnnrt-run plan DIR --svg memory.svg
        qnnrt-run --ctx_dir DIR --backend_so libQnnHtp.so --input x=x.raw --output_dir OUT
 
-   Everything goes through the public half of qnnrt.h. `qnnrt-run --help` lists the options.
+   Everything goes through the public halves of qnnrt.h and qnnrt_json.h. `qnnrt-run --help` lists the options.
 
    Standard output belongs to this program alone: vendor libraries print to descriptor 1 when they are
    loaded, when they finalize and on errors, so for them descriptor 1 is standard error. The own output
@@ -12,13 +14,15 @@
    Names in context binaries may be hostile: shown() turns control characters into \xNN, JSON is
    escaped, and a name becomes a file name only after safe_name().
 
-   ROOMS    >>text >>json >>options >>open >>select >>plan >>inputs >>outputs >>run >>report >>explain
-            >>main                                                                                    */
+   ROOMS    >>text >>page >>json >>options >>open >>select >>plan >>inputs >>outputs >>run
+            run_inspect.h: >>facts >>inspect >>dump >>diff     >>report
+            run_pictures.h: >>svg >>groups >>flow >>arena >>dot     >>explain >>main                    */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
 #define QNNRT_IMPLEMENTATION
 #include "qnnrt.h"
+#include "qnnrt_json.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,6 +38,8 @@
 
 enum { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
 
+typedef enum command { COMMAND_RUN = 0, COMMAND_INSPECT, COMMAND_PLAN } command;
+
 typedef enum number_form { FORM_NATIVE = 0, FORM_FLOAT, FORM_BOTH } number_form;
 
 /* ------------------------------------------------------------------------------ what there is -- */
@@ -45,14 +51,16 @@ typedef struct input_option {          /* --input [GRAPH:]NAME=FILE */
 } input_option;
 
 typedef struct settings {
-    const char     *ctx_dir, *backend, *system, *plan_out, *output_dir;
+    command         command;
+    const char     *ctx_dir, *backend, *system, *plan_out, *output_dir, *json_file, *dot, *svg;
     const char    **contexts;          /* [context_count] */
     const char    **graphs;            /* [graph_count]   */
     input_option   *inputs;            /* [input_count]   */
     size_t          context_count, graph_count, input_count;
     qnnrt_log_level log_level;         /* 0: no log       */
+    qnnrt_metadata  metadata;
     uint32_t        align, soc_model, inferences;
-    int             inspect;
+    int             inspect, diff, unified;
     number_form     input_form, output_form;
     int             keep_going, read, guard, json;
 } settings;
@@ -89,10 +97,10 @@ typedef struct job {                   /* one pipeline that was asked for */
 typedef struct tool {
     settings       set;
     FILE          *out;                /* the own standard output            */
-    int            failed;
+    int            failed, different;
     char          *error;              /* the first one, or NULL             */
     qnnrt_backend *backend;
-    qnnrt         *model;
+    qnnrt         *model, *other;      /* other: the second one of --diff    */
     job           *jobs;
     size_t         job_count;
 } tool;
@@ -162,13 +170,13 @@ static int is_control(const char *s, size_t length)
 }
 
 /* Characters that turn or break lines in viewers, or that nobody sees: U+061C, U+200B to 200F, 2028 to 202E,
-   2060 to 206F, FEFF. */
+   2060 to 206F, FEFF; and FFFE, FFFF, which are no characters. */
 static int is_unseen(const char *s, size_t length)
 {
     const unsigned char *p = (const unsigned char *)s;
     if (length == 2) return p[0] == 0xD8 && p[1] == 0x9C;
     if (length != 3) return 0;
-    if (p[0] == 0xEF) return p[1] == 0xBB && p[2] == 0xBF;
+    if (p[0] == 0xEF) return (p[1] == 0xBB && p[2] == 0xBF) || (p[1] == 0xBF && p[2] >= 0xBE);
     if (p[0] != 0xE2) return 0;
     if (p[1] == 0x80) return (p[2] >= 0x8B && p[2] <= 0x8F) || (p[2] >= 0xA8 && p[2] <= 0xAE);
     return p[1] == 0x81 && p[2] >= 0xA0 && p[2] <= 0xAF;
@@ -206,10 +214,22 @@ static void fail(tool *t, job *j, const char *format, ...)
     else free(message);
 }
 
-/* A line for people; with --json, or the plan on standard output, there are none. */
+static int is_stdout(const char *path)
+{
+    return path != NULL && strcmp(path, "-") == 0;
+}
+
+/* Documents that were asked for on standard output. */
+static int documents_on_stdout(const settings *set)
+{
+    return (set->json != 0) + is_stdout(set->plan_out) + is_stdout(set->json_file) + is_stdout(set->dot) +
+           is_stdout(set->svg);
+}
+
+/* A line for people; with a document on standard output there are none. */
 static void say(const tool *t, const char *format, ...)
 {
-    if (t->set.json || (t->set.plan_out != NULL && strcmp(t->set.plan_out, "-") == 0)) return;
+    if (documents_on_stdout(&t->set) > 0) return;
     va_list list;
     va_start(list, format);
     vfprintf(t->out, format, list);
@@ -265,107 +285,169 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
 }
 
 /* =====================================================================================
-   JSON                                                                           >>json
-   A writer for one document. Names may hold anything: what is no UTF-8 becomes U+FFFD.
+   PAGE                                                                           >>page
+   Text that grows, and files: what is not a pipe is written aside and renamed.
    ===================================================================================== */
 
-typedef struct json {
-    FILE *file;
-    int   depth, flat;                 /* flat: depth from which all is on one line, 0: none */
-    int   filled;                      /* the open container has a member                    */
-} json;
+typedef struct page {
+    char  *data;
+    size_t used, room;
+} page;
 
-static void json_text(json *j, const char *s)
+static void page_bytes(page *p, const char *data, size_t bytes)
 {
-    fputc('"', j->file);
-    while (*s != '\0') {
-        const size_t length = utf8_length(s);
-        if (length == 0) fputs("\\ufffd", j->file);
-        else if (length == 2 && is_control(s, 2)) fprintf(j->file, "\\u00%02x", (unsigned)(unsigned char)s[1]);
-        else if (is_control(s, length)) fprintf(j->file, "\\u00%02x", (unsigned)(unsigned char)s[0]);
-        else if (*s == '"' || *s == '\\') fprintf(j->file, "\\%c", *s);
-        else fwrite(s, 1, length, j->file);
-        s += length != 0 ? length : 1;
+    if (bytes >= p->room - p->used) {
+        const size_t room = 2 * (p->room + bytes) + 256;
+        char *longer = room_for(room, 1);
+        if (p->used != 0) memcpy(longer, p->data, p->used);
+        free(p->data);
+        p->data = longer;
+        p->room = room;
     }
-    fputc('"', j->file);
+    memcpy(p->data + p->used, data, bytes);
+    p->used += bytes;
+    p->data[p->used] = '\0';
 }
 
-static void json_line(json *j)
+static void page_text(page *p, const char *s)
 {
-    fprintf(j->file, "\n%*s", 2 * j->depth, "");
+    page_bytes(p, s, strlen(s));
 }
 
-/* What comes before a value: comma, line break, key (NULL in a list). */
+static void page_add(page *p, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    char *made = text_of(format, list);
+    va_end(list);
+    page_text(p, made);
+    free(made);
+}
+
+static int is_folder(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* What is there and is no plain file (a pipe, /dev/null, a link) is written to as it is. */
+static int is_special(const char *path)
+{
+    struct stat status;
+    return lstat(path, &status) == 0 && !S_ISREG(status.st_mode);
+}
+
+/* Write a whole file, or standard output for "-". 0 after a message. */
+static int write_page(tool *t, const char *path, const page *p)
+{
+    if (strcmp(path, "-") == 0) {
+        fwrite(p->data, 1, p->used, t->out);     /* main() looks at its errors */
+        return 1;
+    }
+    const int direct = is_special(path);
+    char *aside = direct ? text("%s", path) : text("%s.%ld.tmp", path, (long)getpid());
+    char *name = shown(path);
+    const int fd = open(aside, O_WRONLY | O_CREAT | O_CLOEXEC | (direct ? O_TRUNC : O_EXCL), 0666);
+    FILE *file = fd >= 0 ? fdopen(fd, "wb") : NULL;
+    int good = 0;
+    if (file == NULL) {
+        fail(t, NULL, "cannot create %s: %s", name, strerror(errno));
+        if (fd >= 0) close(fd);
+    } else {
+        errno = 0;
+        good = fwrite(p->data, 1, p->used, file) == p->used;
+        good = fclose(file) == 0 && good;        /* a full disk may show only now */
+        good = good && (direct || rename(aside, path) == 0);
+        if (!good) fail(t, NULL, "cannot write %s: %s", name, strerror(errno));
+    }
+    if (!good && !direct && fd >= 0) unlink(aside);
+    free(aside);
+    free(name);
+    return good;
+}
+
+/* The same, with a line that says so. */
+static void write_named(tool *t, const char *path, const page *p)
+{
+    if (!write_page(t, path, p) || is_stdout(path)) return;
+    char *name = shown(path);
+    say(t, "wrote     %s\n", name);
+    free(name);
+}
+
+/* =====================================================================================
+   JSON                                                                           >>json
+   Members of a document in one call each. NULL for a key: an element of a list.
+   ===================================================================================== */
+
+typedef qnnrt_json_writer json;
+
+static int json_to_page(void *user, const char *data, size_t bytes)
+{
+    page_bytes(user, data, bytes);
+    return 1;
+}
+
 static void json_key(json *j, const char *key)
 {
-    if (j->filled) fputc(',', j->file);
-    if (j->depth > 0 && j->flat == 0) json_line(j);
-    else if (j->filled) fputc(' ', j->file);
-    if (key != NULL) {
-        json_text(j, key);
-        fputs(": ", j->file);
-    }
-    j->filled = 1;
+    if (key != NULL) qnnrt_json_write_key(j, key);
 }
 
+/* flat: it and what is in it stand on one line. */
 static void json_open(json *j, const char *key, char bracket, int flat)
 {
     json_key(j, key);
-    fputc(bracket, j->file);
-    ++j->depth;
-    if (flat && j->flat == 0) j->flat = j->depth;
-    j->filled = 0;
+    if (bracket == '{') qnnrt_json_write_object(j, flat);
+    else qnnrt_json_write_array(j, flat);
 }
 
-static void json_close(json *j, char bracket)
+static void json_close(json *j)
 {
-    const int flat = j->flat != 0;
-    if (j->flat == j->depth) j->flat = 0;
-    --j->depth;
-    if (j->filled && !flat) json_line(j);
-    fputc(bracket, j->file);
-    j->filled = 1;
-    if (j->depth == 0) fputc('\n', j->file);
+    qnnrt_json_write_close(j);
 }
 
 static void json_string(json *j, const char *key, const char *value)
 {
     json_key(j, key);
-    if (value != NULL) json_text(j, value);
-    else fputs("null", j->file);
+    qnnrt_json_write_string(j, value);
 }
 
 static void json_count(json *j, const char *key, uint64_t value)
 {
     json_key(j, key);
-    fprintf(j->file, "%llu", (unsigned long long)value);
+    qnnrt_json_write_u64(j, value);
 }
 
 static void json_int(json *j, const char *key, int32_t value)
 {
     json_key(j, key);
-    fprintf(j->file, "%ld", (long)value);
+    qnnrt_json_write_i64(j, value);
 }
 
 static void json_float(json *j, const char *key, float value)
 {
     json_key(j, key);
-    if (isfinite(value)) fprintf(j->file, "%.9g", (double)value);
-    else fputs("null", j->file);
+    if (isfinite(value)) qnnrt_json_write_f32(j, value);
+    else qnnrt_json_write_null(j);
 }
 
 static void json_bool(json *j, const char *key, int value)
 {
     json_key(j, key);
-    fputs(value ? "true" : "false", j->file);
+    qnnrt_json_write_bool(j, value);
+}
+
+static char *version_text(qnnrt_version_info version)
+{
+    return text("%lu.%lu.%lu", (unsigned long)version.major, (unsigned long)version.minor,
+                (unsigned long)version.patch);
 }
 
 static void json_version(json *j, const char *key, qnnrt_version_info version)
 {
-    char value[64];
-    snprintf(value, sizeof(value), "%lu.%lu.%lu", (unsigned long)version.major, (unsigned long)version.minor,
-             (unsigned long)version.patch);
+    char *value = version_text(version);
     json_string(j, key, value);
+    free(value);
 }
 
 /* =====================================================================================
@@ -377,7 +459,8 @@ typedef enum option_id {
     OPTION_CTX_DIR, OPTION_RETRIEVE_CONTEXT, OPTION_BACKEND, OPTION_SYSTEM, OPTION_LOG_LEVEL, OPTION_ALIGN,
     OPTION_BIND_PLAN_OUT, OPTION_GRAPH, OPTION_INPUT, OPTION_INPUT_DATA_TYPE, OPTION_OUTPUT_DIR,
     OPTION_OUTPUT_DATA_TYPE, OPTION_NUM_INFERENCES, OPTION_INSPECT, OPTION_KEEP_GOING, OPTION_READ, OPTION_GUARD,
-    OPTION_SOC_MODEL, OPTION_JSON, OPTION_VERSION, OPTION_HELP
+    OPTION_SOC_MODEL, OPTION_JSON, OPTION_METADATA, OPTION_JSON_FILE, OPTION_UNIFIED, OPTION_DIFF, OPTION_DOT,
+    OPTION_SVG, OPTION_VERSION, OPTION_HELP
 } option_id;
 
 typedef struct option {
@@ -388,6 +471,14 @@ typedef struct option {
     const char *help;                  /* lines                         */
 } option;
 
+/* The first word of the command line; without one of these it is the long way, to run. */
+static const struct { const char *word; command command; } commands[] = {
+    {"inspect", COMMAND_INSPECT},
+    {"plan", COMMAND_PLAN}
+};
+
+enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };
+
 static const option options[] = {
     {OPTION_CTX_DIR, "ctx_dir", NULL, "DIR", 0, "folder of context binaries"},
     {OPTION_RETRIEVE_CONTEXT, "retrieve_context", NULL, "FILE", 1,
@@ -396,7 +487,7 @@ static const option options[] = {
      "backend library (default: libQnnHtp.so beside this program,\nelse by the system's search; what was "
      "loaded is printed)"},
     {OPTION_SYSTEM, "system_so", "system_library", "FILE", 0,
-     "libQnnSystem.so (default: the one beside the backend library)"},
+     "libQnnSystem.so (default: the one beside the backend library, else\nby the system's search; not needed with JSON for every binary)"},
     {OPTION_SOC_MODEL, "soc_model", NULL, "N", 0,
      "chip that the HTP device is to be, such as 57 (default: the library's)"},
     {OPTION_GRAPH, "graph", NULL, "NAME", 1,
@@ -423,7 +514,20 @@ static const option options[] = {
     {OPTION_GUARD, "guard", NULL, NULL, 0, "inaccessible pages behind every tensor"},
     {OPTION_READ, "read", NULL, NULL, 0, "read files into memory instead of mapping them"},
     {OPTION_INSPECT, "inspect", NULL, NULL, 0,
-     "show what is in the files, with libQnnSystem.so alone: no backend is\nopened and nothing runs"},
+     "open no backend and run nothing: show the files, their wiring and\nplan; see also qnnrt-run inspect"},
+    {OPTION_METADATA, "metadata", NULL, "all|system|json", 0,
+     "where graphs and tensors are read from: libQnnSystem.so, the JSON\nbesides the binaries, or all there is, "
+     "which must then agree (default)"},
+    {OPTION_JSON_FILE, "json_file", NULL, "FILE", 0,
+     "write the metadata as qnn-context-binary-utility does; - for standard\noutput; of several binaries FILE is a "
+     "folder and gets one file for each"},
+    {OPTION_UNIFIED, "unified", NULL, NULL, 0, "--json_file in the flat form of --unified_qairt_format"},
+    {OPTION_DIFF, "diff", NULL, NULL, 0,
+     "compare two models, each a folder or a file: one line per difference;\nexit status 0 equal, 1 different, "
+     "2 could not be compared"},
+    {OPTION_SVG, "svg", NULL, "FILE", 0,
+     "draw the pipelines, or with plan the memory, as a picture for a\nbrowser; - for standard output"},
+    {OPTION_DOT, "dot", NULL, "FILE", 0, "draw the pipelines for Graphviz; - for standard output"},
     {OPTION_KEEP_GOING, "keep_going", NULL, NULL, 0, "go on after a shard, a pipeline or an inference that failed"},
     {OPTION_LOG_LEVEL, "log_level", NULL, "LEVEL", 0,
      "print log lines up to this level to standard error (default: none):\n1 error, 2 warn, 3 info, 4 verbose, "
@@ -436,10 +540,20 @@ enum { OPTION_COUNT = sizeof(options) / sizeof(options[0]) };
 
 static void print_help(FILE *out)
 {
-    fputs("usage: qnnrt-run (--ctx_dir DIR | --retrieve_context FILE ...) [options]\n"
-          "       qnnrt-run explain [CODE | TEXT ...]\n"
-          "Show how QNN context binaries are wired and planned, and run them; explain an error: a code\n"
-          "(5000, 0x1388), a symbol or a pasted line of a log (without any: the list of all).\n"
+    fputs("Show what is in QNN context binaries, how they are wired and planned, and run them.\n\n"
+          "  qnnrt-run inspect FILE|DIR ...     what is in there: contexts, graphs, tensors, wiring\n"
+          "      qnnrt-run inspect model_dir --svg pipeline.svg\n"
+          "      qnnrt-run inspect model_dir --json_file metadata/\n"
+          "      qnnrt-run inspect --diff old_dir new_dir\n"
+          "  qnnrt-run plan FILE|DIR ...        how much memory it takes, and what lies where\n"
+          "      qnnrt-run plan model_dir --svg memory.svg\n"
+          "  qnnrt-run (--ctx_dir DIR | --retrieve_context FILE ...) [options]        run it\n"
+          "      qnnrt-run --ctx_dir model_dir --input x=x.raw --output_dir out\n\n"
+          "  qnnrt-run explain [CODE|TEXT ...]  what an error means: a code, a symbol, or a pasted line of a\n"
+          "      qnnrt-run explain 0x1388       log, with causes and what helps; without any: the list of all\n\n"
+          "inspect and plan need no backend. They take one folder, or context binaries, or the JSON that\n"
+          "qnn-context-binary-utility makes of them (X_json.json belongs to X.bin); with JSON for every\n"
+          "binary no library is needed.\n"
           "An option's value follows as the next word or after '='.\n\n", out);
     for (size_t i = 0; i < OPTION_COUNT; ++i) {
         const option *o = &options[i];
@@ -452,7 +566,8 @@ static void print_help(FILE *out)
         }
         fputc('\n', out);
     }
-    fputs("\nExit status: 0 all succeeded, 1 something failed, 2 wrong usage.\n", out);
+    fputs("\nExit status: 0 all succeeded, 1 something failed, 2 wrong usage. A pipeline that cannot be wired\n"
+          "is a failure when it is to be run or planned, and a finding for inspect.\n", out);
 }
 
 static int usage(const char *format, ...)
@@ -504,6 +619,7 @@ static int parse_option(settings *set, const option *o, const char *name, const 
 {
     static const char *const levels[] = {"error", "warn", "info", "verbose", "debug", NULL};
     static const char *const forms[] = {"native", "float", "both", NULL};
+    static const char *const sources[] = {"all", "system", "json", NULL};
     uint32_t number = 0;
     int word = 0;
     switch (o->id) {
@@ -520,6 +636,16 @@ static int parse_option(settings *set, const option *o, const char *name, const 
     case OPTION_READ:             set->read = 1; break;
     case OPTION_GUARD:            set->guard = 1; break;
     case OPTION_JSON:             set->json = 1; break;
+    case OPTION_JSON_FILE:        set->json_file = value; break;
+    case OPTION_UNIFIED:          set->unified = 1; break;
+    case OPTION_DIFF:             set->diff = 1; break;
+    case OPTION_DOT:              set->dot = value; break;
+    case OPTION_SVG:              set->svg = value; break;
+    case OPTION_METADATA:
+        word = parse_word(value, sources);
+        if (word < 0) return usage("--%s takes all, system or json, not \"%s\"", name, value);
+        set->metadata = (qnnrt_metadata)word;
+        break;
     case OPTION_LOG_LEVEL:
         word = parse_word(value, levels);
         if (word >= 0) number = (uint32_t)word + 1;
@@ -559,6 +685,38 @@ static int parse_option(settings *set, const option *o, const char *name, const 
     return STATUS_OK;
 }
 
+/* What goes with what. */
+static int check_options(settings *set)
+{
+    static const char *const words[] = {"--inspect", "inspect", "plan"};
+    const char *word = words[set->command];
+    const int shows = set->command != COMMAND_RUN || set->inspect;
+    if (set->diff) {
+        if (set->command == COMMAND_PLAN) return usage("--diff goes with inspect, not with plan");
+        if (set->ctx_dir != NULL || set->context_count != 2)
+            return usage("--diff takes two models: --diff A B, each a folder or a file");
+        if (documents_on_stdout(set) > 0 || set->json_file != NULL || set->plan_out != NULL || set->dot != NULL ||
+            set->svg != NULL)
+            return usage("--diff prints differences and nothing else");
+    }
+    if (set->ctx_dir != NULL && set->context_count > 0)
+        return usage("--ctx_dir and --retrieve_context exclude each other");
+    if (set->ctx_dir == NULL && set->context_count == 0)
+        return set->command == COMMAND_RUN ? usage("--ctx_dir or --retrieve_context is needed")
+                                           : usage("%s takes a folder, or files", word);
+    if (shows && (set->input_count > 0 || set->output_dir != NULL))
+        return usage("%s runs nothing: it goes with neither --input nor --output_dir", word);
+    if (shows || set->diff) set->inspect = 1;
+    if (set->inspect) set->inferences = 0;
+    if (set->unified && set->json_file == NULL) return usage("--unified is a form of --json_file");
+    if (set->dot != NULL && set->command == COMMAND_PLAN)
+        return usage("--dot draws pipelines: it goes with inspect; plan takes --svg");
+    if (set->json && is_stdout(set->plan_out))
+        return usage("--json and --bind_plan_out - both want standard output");
+    if (documents_on_stdout(set) > 1) return usage("two documents for standard output");
+    return STATUS_OK;
+}
+
 /* Returns STATUS_OK, or STATUS_USAGE after a message. *answered is set when --help or --version has answered. */
 static int parse_options(tool *t, int argc, char **argv, int *answered)
 {
@@ -569,11 +727,23 @@ static int parse_options(tool *t, int argc, char **argv, int *answered)
     set->inputs = room_for(most, sizeof(*set->inputs));
     set->inferences = 1;
     int seen[OPTION_COUNT] = {0};
+    int begin = 1;
+    for (size_t c = 0; argc > 1 && c < COMMAND_COUNT; ++c) {
+        if (strcmp(argv[1], commands[c].word) != 0) continue;
+        set->command = commands[c].command;
+        begin = 2;
+    }
+    const char *operand = NULL;                  /* the first one */
 
-    for (int i = 1; i < argc; ++i) {
+    for (int i = begin; i < argc; ++i) {
         const char *word = argv[i];
-        if (strncmp(word, "--", 2) != 0 || word[2] == '\0')
-            return usage("unexpected argument \"%s\"", word);
+        if (strncmp(word, "--", 2) != 0) {
+            if (word[0] == '\0') return usage("unexpected argument \"%s\"", word);
+            if (operand == NULL) operand = word;
+            set->contexts[set->context_count++] = word;
+            continue;
+        }
+        if (word[2] == '\0') return usage("unexpected argument \"%s\"", word);
         const size_t length = strcspn(word + 2, "=");
         const char *value = word[2 + length] == '=' ? word + 2 + length + 1 : NULL;
         char *name = text("%.*s", (int)length, word + 2);
@@ -606,16 +776,14 @@ static int parse_options(tool *t, int argc, char **argv, int *answered)
             return STATUS_OK;
         }
     }
-    if (set->ctx_dir != NULL && set->context_count > 0)
-        return usage("--ctx_dir and --retrieve_context exclude each other");
-    if (set->ctx_dir == NULL && set->context_count == 0)
-        return usage("--ctx_dir or --retrieve_context is needed");
-    if (set->inspect && (set->input_count > 0 || set->output_dir != NULL))
-        return usage("--inspect runs nothing: it goes with neither --input nor --output_dir");
-    if (set->inspect) set->inferences = 0;
-    if (set->json && set->plan_out != NULL && strcmp(set->plan_out, "-") == 0)
-        return usage("--json and --bind_plan_out - both want standard output");
-    return STATUS_OK;
+    if (operand != NULL && set->command == COMMAND_RUN && !set->diff)
+        return usage("unexpected argument \"%s\"", operand);
+    const int status = check_options(set);
+    if (status == STATUS_OK && set->command != COMMAND_RUN && set->context_count == 1 && is_folder(set->contexts[0])) {
+        set->ctx_dir = set->contexts[0];
+        set->context_count = 0;
+    }
+    return status;
 }
 
 /* =====================================================================================
@@ -655,15 +823,21 @@ static void say_backend(const tool *t)
     free(build);
 }
 
+static const char *model_name(const tool *t)
+{
+    const settings *set = &t->set;
+    return set->ctx_dir != NULL ? set->ctx_dir : set->context_count == 1 ? set->contexts[0] : "files given one by one";
+}
+
 static void say_contexts(const tool *t)
 {
     size_t count = 0;
     const qnnrt_context_info *contexts = qnnrt_contexts(t->model, &count);
     const char *system_path = qnnrt_get_system_path(t->model);
-    char *system_shown = shown(system_path != NULL ? system_path : "(none)");
+    char *system_shown = shown(system_path[0] != '\0' ? system_path : "(none)");
     say(t, "system    %s\n", system_shown);
     free(system_shown);
-    say(t, "model     %s, %lu context%s\n", t->set.ctx_dir != NULL ? t->set.ctx_dir : "files given one by one",
+    say(t, "model     %s, %lu context%s\n", model_name(t),
         (unsigned long)count, count == 1 ? "" : "s");
     for (size_t i = 0; i < count; ++i) {
         const qnnrt_context_info *c = &contexts[i];
@@ -684,6 +858,113 @@ static void say_contexts(const tool *t)
     }
 }
 
+/* ---- what stands on the command line becomes a folder, or files with their JSON ---- */
+
+typedef struct sources {
+    const char *folder;                /* NULL: files */
+    qnnrt_file *files;
+    size_t      count;
+    char      **siblings;              /* [count] paths that were made, or NULL */
+} sources;
+
+/* Does it begin with '{', after a byte order mark and blanks? No binary does. */
+static int is_json_file(const char *path)
+{
+    unsigned char head[64];
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) return 0;                  /* opening it reports why */
+    const size_t bytes = fread(head, 1, sizeof(head), file);
+    fclose(file);
+    size_t at = bytes >= 3 && memcmp(head, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+    while (at < bytes && strchr(" \t\r\n", head[at]) != NULL && head[at] != '\0') ++at;
+    return at < bytes && head[at] == '{';
+}
+
+/* The name of the JSON that belongs to X.bin; NULL for another name. To be freed. */
+static char *json_sibling(const char *path)
+{
+    const size_t length = strlen(path);
+    if (length <= 4 || strcmp(path + length - 4, ".bin") != 0) return NULL;
+    return text("%.*s_json.json", (int)(length - 4), path);
+}
+
+/* One folder, or files: a binary X.bin and X_json.json are one context, given both or lying beside. */
+static void find_sources(const settings *set, const char *const *words, size_t count, sources *from)
+{
+    memset(from, 0, sizeof(*from));
+    from->files = room_for(count, sizeof(*from->files));
+    from->siblings = room_for(count, sizeof(*from->siblings));
+    if (count == 1 && is_folder(words[0])) {
+        from->folder = words[0];
+        return;
+    }
+    char *taken = room_for(count, 1);
+    for (size_t i = 0; i < count; ++i) {         /* which JSON belongs to a binary that is given too */
+        char *sibling = json_sibling(words[i]);
+        for (size_t k = 0; sibling != NULL && k < count; ++k)
+            if (strcmp(words[k], sibling) == 0) taken[k] = 1;
+        free(sibling);
+    }
+    for (size_t i = 0; i < count; ++i) {
+        qnnrt_file *file = &from->files[from->count];
+        if (taken[i]) continue;
+        if (set->inspect && is_json_file(words[i])) {
+            file->json_path = words[i];
+        } else {
+            char *sibling = json_sibling(words[i]);
+            file->path = words[i];
+            if (sibling != NULL && access(sibling, F_OK) == 0) {
+                file->json_path = from->siblings[from->count] = sibling;
+            } else {
+                free(sibling);
+            }
+        }
+        ++from->count;
+    }
+    free(taken);
+}
+
+static void free_sources(sources *from)
+{
+    for (size_t i = 0; i < from->count; ++i) free(from->siblings[i]);
+    free(from->siblings);
+    free(from->files);
+}
+
+/* Open a folder, or files. NULL after a message. */
+static qnnrt *open_sources(tool *t, const char *folder, const char *const *words, size_t count)
+{
+    const settings *set = &t->set;
+    qnnrt_error err;
+    qnnrt *model = NULL;
+    sources from;
+    qnnrt_desc desc = {0};
+    for (size_t i = 0; i < count; ++i) {         /* before a library is looked for in vain */
+        if (access(words[i], R_OK) == 0) continue;
+        fail(t, NULL, "cannot open %s: %s", words[i], strerror(errno));
+        return NULL;
+    }
+    find_sources(set, words, count, &from);
+    desc.backend = t->backend;
+    if (set->inspect) {
+        desc.inspect = 1;
+        desc.backend_path = set->backend;        /* its folder is where libQnnSystem.so is looked for */
+        if (set->log_level != QNNRT_LOG_DEFAULT) desc.hooks.log = print_log_line;
+    }
+    desc.system_path = set->system;
+    desc.files = from.count != 0 ? from.files : NULL;
+    desc.file_count = from.count;
+    desc.metadata = set->metadata;
+    desc.align = set->align;
+    desc.keep_going = set->keep_going;
+    desc.read = set->read;
+    desc.guard = set->guard;
+    if (qnnrt_open(folder != NULL ? folder : from.folder, &desc, &model, &err) != QNNRT_OK)
+        fail(t, NULL, "%s", err.text);
+    free_sources(&from);
+    return model;
+}
+
 static int open_model(tool *t)
 {
     const settings *set = &t->set;
@@ -701,29 +982,9 @@ static int open_model(tool *t)
         say_backend(t);
     }
 
-    qnnrt_file *files = room_for(set->context_count, sizeof(*files));
-    for (size_t i = 0; i < set->context_count; ++i) files[i].path = set->contexts[i];
-    qnnrt_desc desc = {0};
-    desc.backend = t->backend;
-    if (set->inspect) {
-        desc.inspect = 1;
-        desc.backend_path = set->backend;        /* its folder is where libQnnSystem.so is looked for */
-        desc.hooks.log = backend_desc.hooks.log;
-    }
-    desc.system_path = set->system;
-    desc.files = set->context_count != 0 ? files : NULL;
-    desc.file_count = set->context_count;
-    desc.align = set->align;
-    desc.keep_going = set->keep_going;
-    desc.read = set->read;
-    desc.guard = set->guard;
-    const qnnrt_result result = qnnrt_open(set->ctx_dir, &desc, &t->model, &err);
-    free(files);
-    if (result != QNNRT_OK) {
-        fail(t, NULL, "%s", err.text);
-        return 0;
-    }
-    say_contexts(t);
+    t->model = open_sources(t, set->ctx_dir, set->contexts, set->context_count);
+    if (t->model == NULL) return 0;
+    if (set->command != COMMAND_INSPECT) say_contexts(t);
 
     size_t count = 0;
     const qnnrt_context_info *contexts = qnnrt_contexts(t->model, &count);
@@ -804,12 +1065,13 @@ static size_t width_of(const char *s)
     return width;
 }
 
-static void say_table(const tool *t, char *(*cells)[COLUMNS], size_t rows)
+/* titles end with NULL or fill all columns; right: an 'r' at the columns of numbers. */
+static void say_table(const tool *t, const char *const titles[COLUMNS], const char *right, char *(*cells)[COLUMNS],
+                      size_t rows)
 {
-    static const char *const titles[COLUMNS] = {"tensor", "role", "dims", "dtype", "encoding", "bytes", "offset",
-                                                "steps"};
-    size_t widths[COLUMNS];
-    for (size_t c = 0; c < COLUMNS; ++c) {
+    size_t widths[COLUMNS], columns = 0;
+    while (columns < COLUMNS && titles[columns] != NULL) ++columns;
+    for (size_t c = 0; c < columns; ++c) {
         widths[c] = width_of(titles[c]);
         for (size_t r = 0; r < rows; ++r) {
             const size_t width = width_of(cells[r][c]);
@@ -817,12 +1079,12 @@ static void say_table(const tool *t, char *(*cells)[COLUMNS], size_t rows)
         }
     }
     for (size_t r = 0; r <= rows; ++r) {
-        for (size_t c = 0; c < COLUMNS; ++c) {
+        for (size_t c = 0; c < columns; ++c) {
             const char *cell = r == 0 ? titles[c] : cells[r - 1][c];
             const size_t width = width_of(cell);
             const int pad = widths[c] > width ? (int)(widths[c] - width) : 0;
-            if (c == 5 || c == 6) say(t, "  %*s%s", pad, "", cell);
-            else say(t, "  %s%*s", cell, c + 1 < COLUMNS ? pad : 0, "");
+            if (c < strlen(right) && right[c] == 'r') say(t, "  %*s%s", pad, "", cell);
+            else say(t, "  %s%*s", cell, c + 1 < columns ? pad : 0, "");
             if (r > 0) free(cells[r - 1][c]);
         }
         say(t, "\n");
@@ -840,15 +1102,29 @@ static char *dims_text(const qnnrt_tensor_info *tensor)
     return made;
 }
 
+/* The fewest digits that are this float; to be freed. */
+static char *float_text(float value)
+{
+    for (int digits = 1; digits < 9; ++digits) {
+        char *made = text("%.*g", digits, (double)value);
+        if (strtof(made, NULL) == value) return made;
+        free(made);
+    }
+    return text("%.9g", (double)value);
+}
+
 static char *encoding_text(const qnnrt_quant *quant)
 {
-    char bits[32] = "";
+    char bits[32] = "", *scale = NULL, *made = NULL;
     if (quant->bitwidth != 0) snprintf(bits, sizeof(bits), ", %lu bits", (unsigned long)quant->bitwidth);
     switch (quant->encoding) {
     case QNNRT_ENCODING_NONE:
         break;
     case QNNRT_ENCODING_PER_TENSOR:
-        return text("scale %.9g, offset %ld%s", (double)quant->scale, (long)quant->offset, bits);
+        scale = float_text(quant->scale);
+        made = text("scale %s, offset %ld%s", scale, (long)quant->offset, bits);
+        free(scale);
+        return made;
     case QNNRT_ENCODING_PER_AXIS:
         return text("axis %ld, %lu scales%s", (long)quant->axis, (unsigned long)quant->count, bits);
     case QNNRT_ENCODING_OTHER:
@@ -859,6 +1135,8 @@ static char *encoding_text(const qnnrt_quant *quant)
 
 static void say_slots(const tool *t, const job *j)
 {
+    static const char *const titles[COLUMNS] = {"tensor", "role", "dims", "dtype", "encoding", "bytes", "offset",
+                                                "steps"};
     const size_t count = j->info->slot_count;
     char *(*cells)[COLUMNS] = room_for(count, sizeof(*cells));
     for (size_t i = 0; i < count; ++i) {
@@ -874,7 +1152,7 @@ static void say_slots(const tool *t, const job *j)
         const unsigned long first = slot->first, last = slot->last;
         cells[i][7] = first == last ? text("%lu", first) : text("%lu-%lu", first, last);
     }
-    say_table(t, cells, count);
+    say_table(t, titles, "     rr", cells, count);
     free(cells);
 }
 
@@ -894,7 +1172,7 @@ static void say_job(const tool *t, const job *j)
         say(t, "  not wired: %s\n", info->failure);
         return;
     }
-    say_slots(t, j);
+    if (t->set.command == COMMAND_RUN) say_slots(t, j);
     for (size_t i = 0; i < info->edge_count; ++i) {
         const qnnrt_edge_info *edge = &info->edges[i];
         char *from = shown(edge->from->name), *to = shown(edge->to->name);
@@ -908,6 +1186,56 @@ static void say_job(const tool *t, const job *j)
             (unsigned long long)j->plan_info->peak, (unsigned long long)j->plan_info->bound,
             (unsigned long long)j->plan_info->naive, (unsigned long)j->plan_info->align,
             t->set.guard ? "; with --guard every tensor has pages of its own" : "");
+}
+
+static int compare_blocks(const void *a, const void *b)
+{
+    const qnnrt_plan_block *const *x = a, *const *y = b;
+    if ((*x)->offset != (*y)->offset) return (*x)->offset < (*y)->offset ? -1 : 1;
+    return ((*x)->first > (*y)->first) - ((*x)->first < (*y)->first);
+}
+
+/* The rectangles of a plan from the bottom up. To be freed. */
+static const qnnrt_plan_block **sorted_blocks(const qnnrt_plan_info *plan)
+{
+    const qnnrt_plan_block **list = room_for(plan->block_count, sizeof(*list));
+    for (size_t i = 0; i < plan->block_count; ++i) list[i] = &plan->blocks[i];
+    qsort((void *)list, plan->block_count, sizeof(*list), compare_blocks);
+    return list;
+}
+
+static const char *block_kind(const job *j, const qnnrt_plan_block *block)
+{
+    if (block->entry == QNNRT_NO_ENTRY) return "buffer";
+    return role_name(j->info->slots[block->slot].role);
+}
+
+static char *block_name(const job *j, const qnnrt_plan_block *block)
+{
+    if (block->entry == QNNRT_NO_ENTRY) return text("buffer %ld", (long)block->slot);
+    return shown(j->info->slots[block->slot].address);
+}
+
+static void say_blocks(const tool *t, const job *j)
+{
+    static const char *const titles[COLUMNS] = {"offset", "bytes", "steps", "kind", "kept", "tensor", NULL};
+    if (j->plan_info == NULL) return;
+    const size_t count = j->plan_info->block_count;
+    char *(*cells)[COLUMNS] = room_for(count, sizeof(*cells));
+    const qnnrt_plan_block **blocks = sorted_blocks(j->plan_info);
+    for (size_t i = 0; i < count; ++i) {
+        const qnnrt_plan_block *block = blocks[i];
+        const unsigned long first = block->first, last = block->last;
+        cells[i][0] = text("%llu", (unsigned long long)block->offset);
+        cells[i][1] = text("%llu", (unsigned long long)block->bytes);
+        cells[i][2] = first == last ? text("%lu", first) : text("%lu-%lu", first, last);
+        cells[i][3] = text("%s", block_kind(j, block));
+        cells[i][4] = text("%s", block->kept ? "kept" : "-");
+        cells[i][5] = block_name(j, block);
+    }
+    say_table(t, titles, "rr", cells, count);
+    free((void *)blocks);
+    free(cells);
 }
 
 static void plan_job(tool *t, job *j)
@@ -1327,8 +1655,38 @@ static void report_backend(const tool *t, json *j)
     json_version(j, "core_api", info->core_api);
     json_version(j, "backend_api", info->backend_api);
     json_count(j, "open_ns", info->open_ns);
-    json_close(j, '}');
+    json_close(j);
 }
+
+static void report_quant(json *j, const qnnrt_quant *quant)
+{
+    if (quant->encoding == QNNRT_ENCODING_NONE) {
+        json_string(j, "quantization", NULL);
+        return;
+    }
+    json_open(j, "quantization", '{', 1);
+    if (quant->encoding == QNNRT_ENCODING_PER_TENSOR) {
+        json_string(j, "encoding", "per_tensor");
+        json_float(j, "scale", quant->scale);
+        json_int(j, "offset", quant->offset);
+    } else if (quant->encoding == QNNRT_ENCODING_PER_AXIS) {
+        json_string(j, "encoding", "per_axis");
+        json_int(j, "axis", quant->axis);
+        json_open(j, "scales", '[', 1);
+        for (uint32_t i = 0; i < quant->count; ++i) json_float(j, NULL, quant->scales[i]);
+        json_close(j);
+        json_open(j, "offsets", '[', 1);
+        for (uint32_t i = 0; i < quant->count; ++i) json_int(j, NULL, quant->offsets != NULL ? quant->offsets[i] : 0);
+        json_close(j);
+    } else {
+        json_string(j, "encoding", "other");
+    }
+    json_count(j, "vendor_encoding", quant->vendor_encoding);
+    json_count(j, "bitwidth", quant->bitwidth);
+    json_close(j);
+}
+
+#include "run_inspect.h"
 
 static void report_model(const tool *t, json *j)
 {
@@ -1353,42 +1711,15 @@ static void report_model(const tool *t, json *j)
         json_count(j, "dsp_arch", c->dsp_arch);
         json_open(j, "graphs", '[', 0);
         for (size_t g = 0; g < c->graph_count; ++g) json_string(j, NULL, c->graphs[g].name);
-        json_close(j, ']');
+        json_close(j);
+        if (t->set.command == COMMAND_INSPECT) report_metadata(j, c);
         json_count(j, "metadata_ns", c->metadata_ns);
         json_count(j, "create_ns", c->create_ns);
         json_string(j, "failure", c->failure != NULL ? c->failure->text : NULL);
-        json_close(j, '}');
+        json_close(j);
     }
-    json_close(j, ']');
-    json_close(j, '}');
-}
-
-static void report_quant(json *j, const qnnrt_quant *quant)
-{
-    if (quant->encoding == QNNRT_ENCODING_NONE) {
-        json_string(j, "quantization", NULL);
-        return;
-    }
-    json_open(j, "quantization", '{', 1);
-    if (quant->encoding == QNNRT_ENCODING_PER_TENSOR) {
-        json_string(j, "encoding", "per_tensor");
-        json_float(j, "scale", quant->scale);
-        json_int(j, "offset", quant->offset);
-    } else if (quant->encoding == QNNRT_ENCODING_PER_AXIS) {
-        json_string(j, "encoding", "per_axis");
-        json_int(j, "axis", quant->axis);
-        json_open(j, "scales", '[', 1);
-        for (uint32_t i = 0; i < quant->count; ++i) json_float(j, NULL, quant->scales[i]);
-        json_close(j, ']');
-        json_open(j, "offsets", '[', 1);
-        for (uint32_t i = 0; i < quant->count; ++i) json_int(j, NULL, quant->offsets != NULL ? quant->offsets[i] : 0);
-        json_close(j, ']');
-    } else {
-        json_string(j, "encoding", "other");
-    }
-    json_count(j, "vendor_encoding", quant->vendor_encoding);
-    json_count(j, "bitwidth", quant->bitwidth);
-    json_close(j, '}');
+    json_close(j);
+    json_close(j);
 }
 
 static void report_slots(json *j, const job *from)
@@ -1405,7 +1736,7 @@ static void report_slots(json *j, const job *from)
         json_string(j, "dtype", qnnrt_dtype_name(tensor->dtype));
         json_open(j, "dims", '[', 1);
         for (uint32_t d = 0; d < tensor->rank; ++d) json_count(j, NULL, tensor->dims[d]);
-        json_close(j, ']');
+        json_close(j);
         json_count(j, "count", tensor->count);
         json_count(j, "bytes", tensor->bytes);
         report_quant(j, &tensor->quant);
@@ -1414,9 +1745,9 @@ static void report_slots(json *j, const job *from)
         json_bool(j, "kept", from->blocks[i] != NULL && from->blocks[i]->kept);
         json_count(j, "first_step", slot->first);
         json_count(j, "last_step", slot->last);
-        json_close(j, '}');
+        json_close(j);
     }
-    json_close(j, ']');
+    json_close(j);
 }
 
 static void report_edges(json *j, const qnnrt_pipeline_info *info)
@@ -1431,9 +1762,9 @@ static void report_edges(json *j, const qnnrt_pipeline_info *info)
         json_string(j, "to", edge->to->name);
         json_int(j, "slot", edge->slot);
         json_string(j, "reason", edge->reason);
-        json_close(j, '}');
+        json_close(j);
     }
-    json_close(j, ']');
+    json_close(j);
 }
 
 /* What --json has and --bind_plan_out has not. */
@@ -1446,9 +1777,9 @@ static void report_results(json *j, const job *from)
         json_count(j, "slot", i);
         json_string(j, "file", from->input_files[i]);
         json_string(j, "data_type", from->input_files[i] == NULL ? NULL : from->input_floats[i] ? "float" : "native");
-        json_close(j, '}');
+        json_close(j);
     }
-    json_close(j, ']');
+    json_close(j);
     json_count(j, "prepare_ns", from->prepare_ns);
     json_count(j, "inferences_failed", from->exec_failed);
     if (from->exec_count > 0) {
@@ -1462,7 +1793,7 @@ static void report_results(json *j, const job *from)
     }
     json_open(j, "exec_ns", '[', 1);
     for (size_t i = 0; i < from->exec_count; ++i) json_count(j, NULL, from->exec_ns[i]);
-    json_close(j, ']');
+    json_close(j);
     json_open(j, "outputs", '[', 0);
     for (size_t i = 0; i < from->written_count; ++i) {
         const output_file *file = &from->written[i];
@@ -1472,16 +1803,16 @@ static void report_results(json *j, const job *from)
         json_string(j, "data_type", file->form == FORM_FLOAT ? "float" : "native");
         json_count(j, "bytes", file->bytes);
         json_string(j, "file", file->path);
-        json_close(j, '}');
+        json_close(j);
     }
-    json_close(j, ']');
+    json_close(j);
 }
 
-static void report(const tool *t, FILE *file, int results)
+static void report(const tool *t, page *p, int results)
 {
-    json writer = {NULL, 0, 0, 0};
+    json writer;
     json *j = &writer;
-    j->file = file;
+    qnnrt_json_write_begin(j, json_to_page, p, 2);
     json_open(j, NULL, '{', 0);
     json_string(j, "qnnrt", qnnrt_version());
     if (results) {
@@ -1505,9 +1836,9 @@ static void report(const tool *t, FILE *file, int results)
             json_count(j, "context", step->context);
             json_string(j, "file", qnnrt_contexts(step->model, NULL)[step->context].file);
             json_string(j, "graph", step->graph->name);
-            json_close(j, '}');
+            json_close(j);
         }
-        json_close(j, ']');
+        json_close(j);
         report_slots(j, from);
         report_edges(j, from->info);
         if (from->plan_info != NULL) {
@@ -1516,35 +1847,28 @@ static void report(const tool *t, FILE *file, int results)
             json_count(j, "bound", from->plan_info->bound);
             json_count(j, "naive", from->plan_info->naive);
             json_count(j, "align", from->plan_info->align);
-            json_close(j, '}');
+            json_close(j);
         } else {
             json_string(j, "plan", NULL);
         }
         if (results) report_results(j, from);
-        json_close(j, '}');
+        json_close(j);
     }
-    json_close(j, ']');
-    json_close(j, '}');
+    json_close(j);
+    json_close(j);
+    qnnrt_json_write_end(j);
 }
 
-static void write_plan(tool *t)
+static void write_report(tool *t, const char *path, int results)
 {
-    const char *path = t->set.plan_out;
+    page p = {NULL, 0, 0};
     if (path == NULL) return;
-    if (strcmp(path, "-") == 0) {
-        report(t, t->out, 0);
-        return;
-    }
-    FILE *file = fopen(path, "wb");
-    if (file == NULL) {
-        fail(t, NULL, "cannot create %s: %s", path, strerror(errno));
-        return;
-    }
-    report(t, file, 0);
-    errno = 0;
-    const int good = !ferror(file);
-    if (fclose(file) != 0 || !good) fail(t, NULL, "cannot write %s: %s", path, strerror(errno));
+    report(t, &p, results);
+    write_page(t, path, &p);
+    free(p.data);
 }
+
+#include "run_pictures.h"
 
 /* =====================================================================================
    EXPLAIN                                                                     >>explain
@@ -1627,14 +1951,17 @@ static FILE *take_stdout(void)
     return fdopen(own, "w");
 }
 
-static void run_all(tool *t)
+static void run_model(tool *t)
 {
     if (!open_model(t) || !select_jobs(t)) return;
     for (size_t i = 0; i < t->job_count; ++i) {
         plan_job(t, &t->jobs[i]);
         say_job(t, &t->jobs[i]);
     }
-    write_plan(t);
+    write_report(t, t->set.plan_out, 0);
+    write_dumps(t);
+    write_flow(t);
+    write_dot(t);
     if (t->failed && !t->set.keep_going) return;
 
     const int failed_before = t->failed;
@@ -1650,6 +1977,44 @@ static void run_all(tool *t)
         run_job(t, &t->jobs[i]);
         if (t->failed && !t->set.keep_going) return;
     }
+}
+
+static void run_inspect(tool *t)
+{
+    if (!open_model(t)) return;
+    say_model(t);
+    if (select_jobs(t))
+        for (size_t i = 0; i < t->job_count; ++i) say_job(t, &t->jobs[i]);
+    write_report(t, t->set.plan_out, 0);
+    write_dumps(t);
+    write_flow(t);
+    write_dot(t);
+}
+
+static void run_plan(tool *t)
+{
+    if (!open_model(t) || !select_jobs(t)) return;
+    for (size_t i = 0; i < t->job_count; ++i) {
+        plan_job(t, &t->jobs[i]);
+        say_job(t, &t->jobs[i]);
+        say_blocks(t, &t->jobs[i]);
+    }
+    write_report(t, t->set.plan_out, 0);
+    write_dumps(t);
+    write_arena(t);
+}
+
+/* Returns the exit status. */
+static int run_all(tool *t)
+{
+    if (t->set.diff) return run_diff(t);
+    switch (t->set.command) {
+    case COMMAND_RUN:     run_model(t); break;
+    case COMMAND_INSPECT: run_inspect(t); break;
+    case COMMAND_PLAN:    run_plan(t); break;
+    }
+    write_report(t, t->set.json ? "-" : NULL, 1);
+    return STATUS_OK;                            /* t->failed decides */
 }
 
 static void free_jobs(tool *t)
@@ -1681,6 +2046,7 @@ static void free_jobs(tool *t)
 static void close_all(tool *t)
 {
     free_jobs(t);
+    qnnrt_close(t->other);
     const qnnrt_result model = qnnrt_close(t->model);
     if (model != QNNRT_OK)
         fail(t, NULL, "closing the model: %s (--log_level error shows more)", qnnrt_result_name(model));
@@ -1700,11 +2066,10 @@ int main(int argc, char **argv)
         return STATUS_FAILED;
     }
     const int explains = argc > 1 && strcmp(argv[1], "explain") == 0;
-    const int status = explains ? explain(t.out, argc - 2, argv + 2) : parse_options(&t, argc, argv, &answered);
+    int status = explains ? explain(t.out, argc - 2, argv + 2) : parse_options(&t, argc, argv, &answered);
     answered |= explains;
     if (status == STATUS_OK && !answered) {
-        run_all(&t);
-        if (t.set.json) report(&t, t.out, 1);
+        status = run_all(&t);
         close_all(&t);
     }
     for (size_t i = 0; i < t.set.input_count; ++i) free(t.set.inputs[i].name);
@@ -1713,9 +2078,9 @@ int main(int argc, char **argv)
     free(t.set.inputs);
     free(t.error);
     const int good = !ferror(t.out);
-    if ((fclose(t.out) != 0 || !good) && status == STATUS_OK) {
+    if (fclose(t.out) != 0 || !good) {
         fprintf(stderr, "qnnrt-run: cannot write to standard output\n");
-        return STATUS_FAILED;
+        if (status == STATUS_OK) return STATUS_FAILED;
     }
     return status != STATUS_OK ? status : t.failed ? STATUS_FAILED : STATUS_OK;
 }

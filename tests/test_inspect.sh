@@ -1,0 +1,429 @@
+#!/bin/sh
+# What qnnrt-run does without a backend: inspect, plan, --json_file, --diff, pictures.
+#
+#   sh tests/test_inspect.sh [BUILD_DIR [RELEASE_DIR]]
+#
+# As in test_tool.sh; QNNRT_SAMPLES (a folder with json/*.json, genuine dumps) adds cases.
+set -u
+LC_ALL=C
+export LC_ALL
+unset QNNFAKE
+
+build=${1:-build}
+release=${2:-$build/qnn/2.51/onnxruntime_qnn}
+tests=$(dirname "$0")
+data=$tests/data
+tool=$build/qnnrt-run
+case $tool in */*) ;; *) tool=./$tool ;; esac
+system=$release/libQnnSystem.so
+passed=0 failed=0 skipped=0 status=0
+
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/test_inspect.XXXXXX") || exit 1
+trap 'chmod -R u+w "$tmp"; rm -rf "$tmp"' EXIT
+trap 'exit 130' INT TERM HUP
+
+good() { passed=$((passed + 1)); }
+
+bad() {
+    failed=$((failed + 1))
+    echo "test_inspect: $1: $2"
+}
+
+skip() {
+    if [ "${QNNRT_REQUIRE_ALL-}" = 1 ]; then
+        bad "$1" "$2, but QNNRT_REQUIRE_ALL=1"
+    else
+        skipped=$((skipped + 1))
+        echo "test_inspect: $1: skipped: $2"
+    fi
+}
+
+check() {
+    name=$1 reason=$2
+    shift 2
+    if "$@" >/dev/null 2>&1; then good; else bad "$name" "$reason"; fi
+}
+
+run() {
+    "$tool" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    status=$?
+}
+
+is() {
+    if [ "$status" -eq "$2" ]; then good; else bad "$1" "status $status, not $2: $(head -n 3 "$tmp/err")"; fi
+}
+
+says() { check "$1" "no '$3' in $2: $(head -n 3 "$tmp/$2")" grep -qF -- "$3" "$tmp/$2"; }
+lacks() { check "$1" "'$3' in $2" sh -c '! grep -qF -- "$1" "$2"' - "$3" "$tmp/$2"; }
+silent() { check "$1" "$2 holds $(head -n 1 "$tmp/$2")" test ! -s "$tmp/$2"; }
+same() { check "$1" "$2 and $3 differ" cmp -s "$2" "$3"; }
+
+wrong() {
+    name=$1 text=$2
+    shift 2
+    run "$@"
+    if [ $status -ne 2 ]; then
+        bad "$name" "status $status, not 2"
+    elif [ -s "$tmp/out" ]; then
+        bad "$name" "printed to standard output"
+    elif [ "$(wc -l <"$tmp/err")" -ne 1 ]; then
+        bad "$name" "not one line: $(cat "$tmp/err")"
+    elif ! grep -q '^qnnrt-run: .*try --help$' "$tmp/err" || ! grep -qF -- "$text" "$tmp/err"; then
+        bad "$name" "no '$text' in: $(cat "$tmp/err")"
+    else
+        good
+    fi
+}
+
+if [ ! -x "$tool" ]; then
+    bad build "$tool is missing"
+    echo "$passed passed, $failed failed"
+    exit 1
+fi
+if ! command -v python3 >/dev/null 2>&1; then
+    skip all "python3 is missing"
+    echo "$passed passed, $failed failed, $skipped skipped"
+    [ $failed -eq 0 ]
+    exit
+fi
+
+# python NAME PROGRAM ARGUMENT ...: it ends without an exception
+python() {
+    name=$1 program=$2
+    shift 2
+    if PYTHONIOENCODING=utf-8 python3 -c "$program" "$@" >"$tmp/python" 2>&1; then
+        good
+    else
+        bad "$name" "$(tail -n 1 "$tmp/python")"
+    fi
+}
+
+eight=$tmp/eight
+check eight_shards "make_eight_shards.py failed" python3 "$tests/make_eight_shards.py" "$eight"
+
+# ---- wrong usage ------------------------------------------------------------------------------------
+
+wrong inspect_nothing "inspect takes a folder, or files" inspect
+wrong plan_nothing "plan takes a folder, or files" plan
+wrong command_later 'unexpected argument "inspect"' --json inspect
+wrong inspect_input "inspect runs nothing" inspect "$eight" --input x=y
+wrong plan_output "plan runs nothing" plan "$eight" --output_dir x
+wrong inspect_ctx_dir "exclude each other" inspect "$eight" --ctx_dir "$eight"
+wrong metadata_word "--metadata takes all, system or json" inspect "$eight" --metadata both
+wrong unified_alone "--unified is a form of --json_file" inspect "$eight" --unified
+wrong plan_dot "plan takes --svg" plan "$eight" --dot "$tmp/x"
+wrong two_documents "two documents" inspect "$eight" --json_file - --svg -
+wrong json_and_svg "two documents" inspect "$eight" --json --svg -
+wrong diff_one "--diff takes two models" inspect --diff "$eight"
+wrong diff_three "--diff takes two models" --diff "$eight" "$eight" "$eight"
+wrong diff_svg "--diff prints differences" --diff "$eight" "$eight" --svg "$tmp/x"
+wrong diff_plan "--diff goes with inspect" plan --diff "$eight" "$eight"
+for option in json_file dot svg metadata; do wrong "needs_$option" "--$option needs a value" inspect "$eight" "--$option"; done
+for option in unified diff; do wrong "takes_none_$option" "--$option takes no value" inspect "$eight" "--$option=1"; done
+
+run --help
+for word in 'inspect FILE|DIR' 'plan FILE|DIR' --json_file --unified --diff --dot --svg --metadata; do says help out "$word"; done
+
+# ---- JSON alone ------------------------------------------------------------------------------------
+
+run inspect "$eight"
+is inspect_json 0
+silent inspect_json err
+for text in 'context 7  forward_7_json.json, without its binary' 'metadata    forward_0_json.json' \
+    'build id    v2.51.0.260929181845' 'backend     6 (HTP), core API 2.40.0, backend API 5.51.0' \
+    'SoC model 69 (SM8750), NPU v79' 'VTCM 8,388,608' 'spill-fill 1,048,576' 'optimisation level 3' 'HVX threads 4' \
+    'pipeline "prompt_ar128_cl2048", 8 steps' 'equal names' 'scale 0.001953125'; do
+    says inspect_json_text out "$text"
+done
+run plan "$eight"
+is plan_json 0
+says plan_json out 'memory    peak 19677696 bytes, bound 19677696'
+check plan_json "no row of the mask" grep -qE '^ +512 +524288  0-7 +input +kept +attention_mask$' "$tmp/out"
+run inspect "$eight/forward_3_json.json" "$eight/forward_4_json.json"
+is inspect_files 0
+says inspect_files out 'files given one by one, 2 contexts'
+run inspect "$eight/forward_3_json.json" --json
+is inspect_report 0
+python inspect_report 'import json, sys
+d = json.load(open(sys.argv[1]))
+c = d["model"]["contexts"][0]
+assert c["from_json"] is True and c["from_system"] is False and c["metadata"]["dsp_arch"] == 79, c
+g = c["metadata"]["graphs"][0]
+assert g["inputs"][0]["id"] == 3 and g["inputs"][0]["dims"] == [1, 128, 1024] and g["vtcm_bytes"] == 8 << 20
+assert d["pipelines"][0]["plan"] is None and d["ok"] is True' "$tmp/out"
+run --ctx_dir "$eight" --inspect
+is inspect_old 0
+says inspect_old out 'memory    peak 19677696 bytes'
+printf '\357\273\277 \n\t' >"$tmp/bom.json"
+cat "$eight/forward_0_json.json" >>"$tmp/bom.json"
+run inspect "$tmp/bom.json"
+is inspect_bom 0
+printf '[1]' >"$tmp/list.json"
+run inspect "$tmp/list.json"
+is inspect_list 1
+run inspect "$tmp/none.json"
+is inspect_missing 1
+says inspect_missing err none.json
+run inspect "$eight" --metadata system --system_so "$tmp/none.so"
+is metadata_system 1
+
+# A name that is wired by nothing is a finding, not a failure; planning it is one.
+mkdir "$tmp/gap"
+cp "$eight/forward_0_json.json" "$tmp/gap/forward_0_json.json"
+sed 's/_model_layers_1_Add_1_Add_output_0/other/; s/1024/1025/' "$eight/forward_1_json.json" >"$tmp/gap/forward_1_json.json"
+run inspect "$tmp/gap" --svg "$tmp/gap.svg" --dot "$tmp/gap.dot"
+is unwired 0
+says unwired out 'not wired:'
+says unwired gap.svg 'not wired:'
+says unwired gap.dot 'not wired:'
+run plan "$tmp/gap"
+is unwired_plan 1
+
+# ---- the text that is written -------------------------------------------------------------------------
+
+# Two documents of the tool are equal but for names of files and times.
+equal_reports='import json, sys
+def facts(path):
+    d = json.loads(open(path, encoding="utf-8").read().replace("_json.json", ".bin"))
+    for c in d["model"]["contexts"]:
+        for key in ("file", "bytes", "json_file", "from_system", "from_json", "metadata_ns", "create_ns"): c.pop(key)
+    for p in d["pipelines"]:
+        p.pop("prepare_ns")
+        for s in p["steps"]: s.pop("file")
+    for key in ("ctx_dir", "system"): d["model"].pop(key)
+    return d
+assert facts(sys.argv[1]) == facts(sys.argv[2]), "the reports differ"'
+
+# round NAME MODEL [OPTION ...]: written nested and flat, and read back, a model is the same
+round() {
+    what=$1 model=$2
+    shift 2
+    run inspect "$model" "$@" --json
+    mv "$tmp/out" "$tmp/first"
+    for form in '' --unified; do
+        rm -rf "$tmp/dump"
+        run inspect "$model" "$@" --json_file "$tmp/dump/" $form
+        is "round_$what$form" 0
+        run inspect "$tmp/dump" --json --metadata json
+        is "round_again_$what$form" 0
+        python "round_equal_$what$form" "$equal_reports" "$tmp/first" "$tmp/out"
+        run inspect --diff "$model" "$tmp/dump" "$@"
+        is "round_diff_$what$form" 0
+        silent "round_diff_$what$form" out
+    done
+}
+
+round eight "$eight"
+run inspect "$eight/forward_2_json.json" --json_file "$tmp/one.json"
+is json_file_one 0
+same json_file_genuine_layout "$tmp/one.json" "$eight/forward_2_json.json"
+run inspect "$eight/forward_2_json.json" --json_file -
+is json_file_stdout 0
+same json_file_stdout "$tmp/out" "$tmp/one.json"
+run inspect "$eight" --json_file "$tmp/many.json"
+is json_file_many 1
+says json_file_many err 'name a folder'
+check json_file_many "a file was made" test ! -e "$tmp/many.json"
+mkdir "$tmp/a" "$tmp/b"
+cp "$eight/forward_0_json.json" "$tmp/a/same.json"
+cp "$eight/forward_1_json.json" "$tmp/b/same.json"
+run inspect "$tmp/a/same.json" "$tmp/b/same.json" --json_file "$tmp/clash/"
+is json_file_clash 1
+says json_file_clash err 'would both be written to same_json.json'
+run inspect "$eight/forward_0_json.json" --json_file "$tmp/none/x.json"
+is json_file_nowhere 1
+says json_file_nowhere err 'cannot create'
+run inspect "$eight/forward_0_json.json" --svg /dev/full
+is svg_full 1
+says svg_full err 'cannot write /dev/full'
+check svg_full "/dev/full was replaced" test -c /dev/full
+if [ "$(id -u)" -ne 0 ]; then
+    mkdir "$tmp/locked"
+    chmod a-w "$tmp/locked"
+    run inspect "$eight" --svg "$tmp/locked/x.svg"
+    is svg_locked 1
+fi
+check no_leftovers "files were left: $(ls "$tmp")" sh -c 'test -z "$(find "$1" -name "*.tmp")"' - "$tmp"
+
+# What no file at hand has: encodings per axis and of few bits, dynamic dimensions, unknown numbers.
+python odd_document 'import json, sys
+d = json.load(open(sys.argv[1]))
+g = d["info"]["graphs"][0]["info"]
+def quant(i, which, key, value):
+    g["graphInputs"][i]["info"]["quantizeParams"] = {"definition": "QNN_DEFINITION_DEFINED",
+        "quantizationEncoding": "QNN_QUANTIZATION_ENCODING_" + which, key: value}
+quant(4, "AXIS_SCALE_OFFSET", "axisScaleOffset", {"axis": 0, "numScaleOffsets": 4,
+      "scaleOffsets": [{"scale": 0.1 * k, "offset": -k} for k in range(1, 5)]})
+quant(5, "BW_SCALE_OFFSET", "bwScaleOffset", {"bitwidth": 4, "scale": 3.5e-9, "offset": 0})
+quant(6, "BW_AXIS_SCALE_OFFSET", "bwAxisScaleOffset", {"bitwidth": 4, "axis": 0, "numElements": 4,
+      "scales": [1, 2, 1e30, 4], "offsets": None})
+quant(7, "BW_AXIS_SCALE_OFFSET", "bwAxisScaleOffset", {"bitwidth": 4, "axis": 0, "numElements": 4,
+      "scales": [1, 2, 3, 4], "offsets": [1, 2, 3, -4]})
+g["graphInputs"][1]["info"]["quantizeParams"] = {"definition": "QNN_DEFINITION_DEFINED",
+      "quantizationEncoding": "QNN_QUANTIZATION_ENCODING_BLOCK"}
+g["graphInputs"][0]["info"]["isDynamicDimensions"] = [0, 1]
+g["graphInputs"][0]["info"]["id"] = 4294967295
+g["graphInputs"][2]["info"]["type"] = "QNN_TENSOR_TYPE_UPDATEABLE_APP_WRITE"
+d["info"]["contextBlobSize"] = 18446744073709551615
+json.dump(d, open(sys.argv[2], "w"))' "$eight/forward_0_json.json" "$tmp/odd.json"
+round odd "$tmp/odd.json"
+run inspect "$tmp/odd.json"
+says odd out 'cannot run:'
+says odd out 'axis 0, 4 scales, 4 bits'
+
+# ---- differences -------------------------------------------------------------------------------------
+
+python diff_document 'import json, sys
+d = json.load(open(sys.argv[1]))
+d["info"]["socModel"] = 57
+g = d["info"]["graphs"][0]["info"]
+i = g["graphInputs"]
+i[0]["info"]["id"] = 999
+i[1]["info"]["dimensions"][3] = 4096
+i[2]["info"]["dataType"] = "QNN_DATATYPE_UFIXED_POINT_8"
+i[3]["info"]["quantizeParams"]["scaleOffset"]["scale"] = 0.25
+i[4]["info"]["name"] = "renamed"
+json.dump(d, open(sys.argv[2], "w"))' "$eight/forward_0_json.json" "$tmp/changed.json"
+run inspect --diff "$eight/forward_0_json.json" "$tmp/changed.json"
+is diff_changed 1
+silent diff_changed err
+for text in 'context 0: SoC model 69 -> 57' 'input "input_ids": id 3 -> 999' \
+    'input "attention_mask": dims 1x1x128x2048 -> 1x1x128x4096' \
+    'input "position_ids_cos": dtype UFIXED_POINT_16 -> UFIXED_POINT_8' 'scale 0.25' \
+    'input "past_key_0_in": only in the first model' 'input "renamed": only in the second model'; do
+    says diff_changed out "$text"
+done
+check diff_lines "$(wc -l <"$tmp/out") lines, not 7" test "$(wc -l <"$tmp/out")" -eq 7
+run --diff "$eight" "$eight/forward_0_json.json"
+is diff_contexts 1
+says diff_contexts out 'context 7: forward_7_json.json, only in the first model'
+run --diff "$eight" "$eight"
+is diff_equal 0
+silent diff_equal out
+run --diff "$eight" "$tmp/none"
+is diff_unreadable 2
+python axis_document 'import json, sys
+d = json.load(open(sys.argv[1]))
+d["info"]["graphs"][0]["info"]["graphInputs"][4]["info"]["quantizeParams"]["axisScaleOffset"]["scaleOffsets"][2]["offset"] = 7
+json.dump(d, open(sys.argv[2], "w"))' "$tmp/odd.json" "$tmp/odd2.json"
+run --diff "$tmp/odd.json" "$tmp/odd2.json"
+is diff_axis 1
+says diff_axis out 'encoding at index 2: '
+
+# ---- hostile names ---------------------------------------------------------------------------------
+
+python hostile_document 'import json, sys
+d = json.load(open(sys.argv[1]))
+g = d["info"]["graphs"][0]["info"]
+names = ["</text><script>alert(1)</script>", "a\"b\\\\N\\n&lt;&amp;", "\x1b[31mred\x1b[0m\x07", "\u202egnp.exe", "../../etc/passwd",
+         "\ufffe\uffff]]>", "\u4e2d" * 90, "-->"]
+g["graphName"] = "\"];\x1b]0;title\x07<!--"
+for tensor, name in zip(g["graphInputs"], names): tensor["info"]["name"] = name
+json.dump(d, open(sys.argv[2], "w"))' "$eight/forward_0_json.json" "$tmp/hostile.json"
+controls='import re, sys
+for path in sys.argv[1:]:
+    text = open(path, encoding="utf-8", newline="").read()
+    found = re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\ufffe\uffff]", text)
+    assert not found, "%s: %r" % (path, found)'
+run inspect "$tmp/hostile.json" --svg "$tmp/h.svg" --dot "$tmp/h.dot"
+is hostile 0
+python hostile "$controls" "$tmp/out" "$tmp/h.dot" "$tmp/h.svg"
+run plan "$tmp/hostile.json" --svg "$tmp/hp.svg"
+is hostile_plan 0
+python hostile_plan "$controls" "$tmp/hp.svg"
+python hostile_xml 'import sys, xml.dom.minidom
+for path in sys.argv[1:]:
+    tree = xml.dom.minidom.parse(path)
+    kinds = {node.tagName for node in tree.getElementsByTagName("*")}
+    assert kinds <= {"svg", "style", "rect", "g", "title", "text", "path"}, kinds' "$tmp/h.svg" "$tmp/hp.svg" "$tmp/gap.svg"
+python hostile_dot 'import re, sys
+text = open(sys.argv[1], encoding="utf-8").read()
+rest = re.sub(r"\"(\\.|[^\"\\])*\"", "", text, flags=re.S)
+assert "\"" not in rest and "script" not in rest, rest
+assert rest.count("{") == rest.count("}") == 2 and rest.count("[") == rest.count("]")' "$tmp/h.dot"
+round hostile "$tmp/hostile.json"
+if command -v dot >/dev/null 2>&1; then check dot "Graphviz refuses it" dot -Tsvg -o "$tmp/dot.svg" "$tmp/h.dot"; fi
+
+# ---- genuine files -----------------------------------------------------------------------------------
+
+if [ -e "$system" ]; then
+    chain=$data/ctx/qairt2.51/chain_of_three
+    for folder in "$data"/ctx/*/*/ "$data"/llm/*/; do
+        ls "$folder"*.bin >/dev/null 2>&1 || continue
+        round "$(basename "$folder")" "$folder" --system_so "$system"
+    done
+    run inspect "$chain" --system_so "$system"
+    is chain 0
+    says chain out 'metadata    libQnnSystem.so'
+    says chain out 'step 0 "output_add_tensor_3" -> step 1 "input_0_fallback_0": the only pair that fits'
+    cp -r "$chain" "$tmp/chain"
+    run inspect "$chain" --system_so "$system" --json_file "$tmp/chain"
+    run inspect "$tmp/chain" --system_so "$system"
+    is pair 0
+    says pair out 'metadata    libQnnSystem.so and forward_0_json.json agree'
+    run inspect "$tmp/chain/forward_0.bin" --system_so "$system"
+    says pair_sibling out 'forward_0_json.json agree'
+    run inspect "$tmp/chain/forward_0_json.json" "$tmp/chain/forward_0.bin" --system_so "$system" --json
+    python pair_given 'import json, sys
+d = json.load(open(sys.argv[1]))["model"]["contexts"]
+assert len(d) == 1 and d[0]["from_json"] and d[0]["from_system"], d' "$tmp/out"
+    run inspect "$tmp/chain" --metadata json --system_so "$tmp/none.so"
+    is metadata_json 0
+    sed 's/"id": 1,/"id": 5,/' "$tmp/chain/forward_0_json.json" >"$tmp/x" && mv "$tmp/x" "$tmp/chain/forward_0_json.json"
+    run inspect "$tmp/chain" --system_so "$system"
+    is pair_differs 1
+    run inspect "$tmp/chain" --system_so "$system" --metadata system
+    is metadata_system_only 0
+    run --diff "$chain" "$tmp/chain" --metadata all --system_so "$system"
+    is diff_pair 2
+else
+    skip genuine_binaries "$system is missing: make qnn-libs"
+fi
+
+if [ -d "${QNNRT_SAMPLES:-/nowhere}/json" ]; then
+    for file in "$QNNRT_SAMPLES"/json/ctx_*.json; do
+        dump=$(basename "$file" .json)
+        round "$dump" "$file"
+        run inspect "$file" --json_file "$tmp/again.json"
+        python "left_out_$dump" 'import json, sys
+def without(x):
+    if isinstance(x, dict): return {k: without(v) for k, v in x.items() if k not in ("startOpIndex", "endOpIndex", "platformInfo")}
+    return [without(v) for v in x] if isinstance(x, list) else x
+a, b = (open(path, encoding="utf-8").read() for path in sys.argv[1:])
+assert json.dumps(without(json.loads(a))) == json.dumps(json.loads(b)), "the text differs, or its order"' "$file" "$tmp/again.json"
+        for command in inspect plan; do
+            run $command "$file" --svg "$tmp/$command.svg"
+            is "svg_$command" 0
+        done
+    done
+    for file in "$QNNRT_SAMPLES"/json/wrongkind_*.json; do
+        run inspect "$file"
+        is "$(basename "$file" .json)" 1
+    done
+else
+    skip genuine_dumps "QNNRT_SAMPLES names no folder with json/"
+fi
+
+# ---- the pictures of the README --------------------------------------------------------------------
+
+# Every line of the README that makes a picture makes the one that is there.
+grep -oE '^    build/qnnrt-run (inspect|plan) .*--svg [^ ]+$' "$tests/../README.md" >"$tmp/lines"
+check readme_lines "$(wc -l <"$tmp/lines") lines in README.md, not 4" test "$(wc -l <"$tmp/lines")" -eq 4
+while read -r _ command model rest; do
+    case $rest in *system_so*) if [ ! -e "$system" ]; then skip readme_picture "$system is missing"; continue; fi ;; esac
+    picture=${rest##* }
+    case $model in build/*) model=$eight ;; *) model=$tests/../$model ;; esac
+    # shellcheck disable=SC2086
+    set -- ${rest%--svg *}
+    if [ "$#" -eq 2 ]; then set -- --system_so "$system"; fi
+    run "$command" "$model" "$@" --svg "$tmp/picture.svg"
+    is "readme_$(basename "$picture")" 0
+    same "readme_picture_of_today" "$tmp/picture.svg" "$tests/../$picture"
+done <"$tmp/lines"
+
+if [ $skipped -gt 0 ]; then
+    echo "$passed passed, $failed failed, $skipped skipped"
+else
+    echo "$passed passed, $failed failed"
+fi
+[ $failed -eq 0 ]
