@@ -4059,7 +4059,8 @@ static void qnnrt__library_path(void *symbol, const char *asked, char out[QNNRT_
    TABLE                                                                          >>table
    What we know of a context, in our own structs and our own memory, checked: whatever
    source filled it, nothing below has to doubt a name, a rank or a size.
-   Needs: >>mem >>err >>log >>sort >>dtype >>quant >>abi     Knows nothing of: files, libraries
+   Needs: >>mem >>err >>log >>sort >>dtype >>quant >>abi >>names
+   Knows nothing of: files, libraries
    ===================================================================================== */
 
 #define QNNRT__TABLE_SCALES 67108864u      /* of per-axis encodings in one model: half a GiB */
@@ -4574,13 +4575,16 @@ static qnnrt_result qnnrt__table_differs(qnnrt__table *table, const char *what, 
     return QNNRT_E_MISMATCH;
 }
 
+/* more: what the larger of two counts is by, or NULL. */
 static qnnrt_result qnnrt__table_differ_count(qnnrt__table *table, const char *what,
                                               const qnnrt__table_sides *sides, uint64_t one,
-                                              uint64_t other)
+                                              uint64_t other, const char *more)
 {
-    char a[32], b[32];
+    char a[300], b[300];
     snprintf(a, sizeof(a), "%llu", (unsigned long long)one);
     snprintf(b, sizeof(b), "%llu", (unsigned long long)other);
+    if (more != NULL)
+        qnnrt__table_append(one > other ? a : b, sizeof(a), " (with \"%.200s\")", more);
     return qnnrt__table_differs(table, what, "", sides, a, b);
 }
 
@@ -4590,6 +4594,14 @@ static int qnnrt__table_holds(const qnnrt_tensor_info *tensors, size_t count, co
     for (i = 0; i < count; ++i)
         if (strcmp(tensors[i].name, name) == 0) return 1;
     return 0;
+}
+
+/* "of type APP_WRITE", for messages. */
+static void qnnrt__table_type(const qnnrt_tensor_info *tensor, char *out, size_t room)
+{
+    const char *name = qnnrt__names_of(QNNRT_VENDOR_TENSOR_TYPE, tensor->vendor_type);
+    if (name != NULL) snprintf(out, room, "of type %s", name);
+    else snprintf(out, room, "of type %u", (unsigned)tensor->vendor_type);
 }
 
 /* Dynamic dimensions of two tensors of one rank. */
@@ -4620,9 +4632,9 @@ static qnnrt_result qnnrt__table_compare_tensor(qnnrt__table *table, const char 
         qnnrt__table_facts(b, other, sizeof(other));
         qnnrt__table_append(other, sizeof(other), "%s",
                             qnnrt__table_differ(&a->quant, &b->quant, more, sizeof(more)));
-    } else if (a->optional != b->optional || a->updateable != b->updateable) {
-        snprintf(one, sizeof(one), "of type %u", (unsigned)a->vendor_type);
-        snprintf(other, sizeof(other), "of type %u", (unsigned)b->vendor_type);
+    } else if (a->vendor_type != b->vendor_type) {
+        qnnrt__table_type(a, one, sizeof(one));
+        qnnrt__table_type(b, other, sizeof(other));
     } else if (!qnnrt__table_same_dynamic(a, b)) {
         snprintf(one, sizeof(one), "%s", a->dynamic_dims != NULL ? "dynamic" : "of fixed dimensions");
         snprintf(other, sizeof(other), "%s",
@@ -4661,7 +4673,8 @@ static qnnrt_result qnnrt__table_compare_list(qnnrt__table *table, const char *k
     }
     if (result != QNNRT_OK || a_count == b_count) return result;
     snprintf(what, sizeof(what), "the number of %ss", kind);
-    return qnnrt__table_differ_count(table, what, sides, a_count, b_count);
+    return qnnrt__table_differ_count(table, what, sides, a_count, b_count,
+                                     a_count > b_count ? a[both].name : b[both].name);
 }
 
 /* Two sources of one context must tell the same. Not compared: sizes within blobs, whose units
@@ -4671,31 +4684,37 @@ static qnnrt_result qnnrt__table_compare(qnnrt__table *table, const qnnrt_contex
                                          const qnnrt__table_sides *sides)
 {
     qnnrt_result result = QNNRT_OK;
-    size_t i;
+    size_t i, both = a->graph_count < b->graph_count ? a->graph_count : b->graph_count;
     table->graph = NULL;
     if (a->backend_id != 0 && b->backend_id != 0 && a->backend_id != b->backend_id)      /* of these, 0 and "" are "not stated" */
-        return qnnrt__table_differ_count(table, "the backend id", sides, a->backend_id, b->backend_id);
+        return qnnrt__table_differ_count(table, "the backend id", sides, a->backend_id, b->backend_id,
+                                         NULL);
     if (a->build_id[0] != '\0' && b->build_id[0] != '\0' && strcmp(a->build_id, b->build_id) != 0)
         return qnnrt__table_differs(table, "the build id", "", sides, a->build_id, b->build_id);
     if (a->blob_bytes != 0 && b->blob_bytes != 0 && a->blob_bytes != b->blob_bytes)
         return qnnrt__table_differ_count(table, "the size of the context blob", sides, a->blob_bytes,
-                                         b->blob_bytes);
+                                         b->blob_bytes, NULL);
     if (a->soc_model != 0 && b->soc_model != 0 && a->soc_model != b->soc_model)
-        return qnnrt__table_differ_count(table, "the SoC model", sides, a->soc_model, b->soc_model);
+        return qnnrt__table_differ_count(table, "the SoC model", sides, a->soc_model, b->soc_model,
+                                         NULL);
     if (a->dsp_arch != 0 && b->dsp_arch != 0 && a->dsp_arch != b->dsp_arch)
-        return qnnrt__table_differ_count(table, "the NPU generation", sides, a->dsp_arch, b->dsp_arch);
-    if (a->graph_count != b->graph_count)
-        return qnnrt__table_differ_count(table, "the number of graphs", sides, a->graph_count,
-                                         b->graph_count);
-    for (i = 0; i < a->graph_count && result == QNNRT_OK; ++i) {
-        const qnnrt_graph_info *one = &a->graphs[i], *other = &b->graphs[i];
-        char what[32], name[260], second[260];
-        if (strcmp(one->name, other->name) != 0) {
+        return qnnrt__table_differ_count(table, "the NPU generation", sides, a->dsp_arch, b->dsp_arch,
+                                         NULL);
+    for (i = 0; i < both; ++i)
+        if (strcmp(a->graphs[i].name, b->graphs[i].name) != 0) {
+            char what[32], name[260], second[260];
             snprintf(what, sizeof(what), "graph %u", (unsigned)i);
-            snprintf(name, sizeof(name), "\"%.250s\"", one->name);
-            snprintf(second, sizeof(second), "\"%.250s\"", other->name);
+            snprintf(name, sizeof(name), "\"%.250s\"", a->graphs[i].name);
+            snprintf(second, sizeof(second), "\"%.250s\"", b->graphs[i].name);
             return qnnrt__table_differs(table, what, "", sides, name, second);
         }
+    if (a->graph_count != b->graph_count)
+        return qnnrt__table_differ_count(table, "the number of graphs", sides, a->graph_count,
+                                         b->graph_count,
+                                         a->graph_count > both ? a->graphs[both].name
+                                                               : b->graphs[both].name);
+    for (i = 0; i < both && result == QNNRT_OK; ++i) {
+        const qnnrt_graph_info *one = &a->graphs[i], *other = &b->graphs[i];
         table->graph = one->name;
         result = qnnrt__table_compare_list(table, "input", one->inputs, one->input_count,
                                            other->inputs, other->input_count, other, sides);
