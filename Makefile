@@ -25,7 +25,7 @@ ALL_RELEASES  := 2.47 2.48 2.49 2.50 2.51
 # Each build option of the header once, for `make silent`.
 CONFIG_MACROS ?= QNNRT_STATIC QNNRT_API=extern QNNRT_LOG_SLOTS=1 QNNRT_NO_ERROR_TEXT
 # Tests that compile as C++11 too: tests/test_<name>.c.
-CXX_TESTS ?= wire run oom quant plan
+CXX_TESTS ?= wire run oom quant plan meta
 # Tests that are of no use in the ASan or in the aarch64 configuration.
 NOT_ASAN_TESTS    ?=
 NOT_AARCH64_TESTS ?=
@@ -188,6 +188,9 @@ $(B)/symbols/qnnrt_static.o: qnnrt.h $(B)/.flags
 HAVE_PYTHON = $(shell command -v $(PYTHON) 2>/dev/null)
 ORACLES     = $(if $(HAVE_PYTHON),$(patsubst tests/oracle_%.py,%,$(wildcard tests/oracle_*.py)))
 oracle_env  = $(if $(filter $(1),$(ORACLES)),QNNRT_ORACLE=$(B)/oracle_$(1).txt )
+
+# This one reads files, and which ones depends on QNNRT_SAMPLES.
+$(B)/oracle_meta.txt: FORCE $(wildcard tests/data/json/*.json)
 
 $(B)/oracle_%.txt: tests/oracle_%.py
 	@mkdir -p $(@D)

@@ -5060,6 +5060,7 @@ typedef struct qnnrt__record {
     uint64_t           seen;
     uint32_t           next;          /* where the next key is probably found: files have one order */
     int                within;        /* in "info" */
+    int                had_info;
 } qnnrt__record;
 
 /* A failure of the reader, or of what the text means; place and name come before it. The name may
@@ -5167,7 +5168,10 @@ static int qnnrt__record_member(qnnrt__record_reader *read, qnnrt__record *recor
             continue;
         }
         if (!record->within && qnnrt_json_is(&read->r.key, "info")) {
-            if (qnnrt__record_value(read, "info", QNNRT_JSON_OBJECT)) record->within = 1;
+            if (record->had_info)
+                qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"info\" is there twice");
+            else if (qnnrt__record_value(read, "info", QNNRT_JSON_OBJECT))
+                record->within = record->had_info = 1;
             continue;
         }
         key = qnnrt__record_find(record, &read->r.key);
@@ -5412,7 +5416,7 @@ static int qnnrt__read_pair_text(qnnrt__record_reader *read, qnnrt__read_axis *a
         is_scale = !is_scale;
     }
     read->r.value = whole;
-    if (good && (!is_scale || whole.bytes == 0))
+    if (good && (!is_scale || whole.bytes == 0 || end[-1] == ','))
         return qnnrt__record_fail(read, QNNRT_E_FORMAT,
                                 "\"scaleOffsets\": a text without scale and offset");
     return good;
@@ -5580,7 +5584,9 @@ static int qnnrt__read_quant(qnnrt__record_reader *read, const char *what, qnnrt
     }
     if (!qnnrt__record_go_on(read)) return 0;
     found = out->encoding;
-    if ((record.seen & plain) != 0 && found == QNNRT__ABI_UNDEFINED) {      /* without an object around */
+    if ((record.seen & plain) != 0 && found != QNNRT__ABI_UNDEFINED)
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" holds two encodings", what);
+    if ((record.seen & plain) != 0) {      /* without an object around */
         if ((record.seen & plain) != plain)
             return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" lacks scale or offset", what);
         found = QNNRT__ABI_SCALE_OFFSET;
@@ -8000,6 +8006,26 @@ typedef struct qnnrt__model_source {
 } qnnrt__model_source;
 
 #ifndef QNNRT_NO_JSON
+static qnnrt_result qnnrt__model_text_limit(const qnnrt *model, const char *name, uint64_t bytes,
+                                            qnnrt_error *err)
+{
+    return qnnrt__fail(err, QNNRT_E_LIMIT, "%s has %llu bytes, more than limits.json_bytes (%llu)", name,
+                       (unsigned long long)bytes, (unsigned long long)model->limits.json_bytes);
+}
+
+/* Say what was given as JSON when it is something else. */
+static void qnnrt__model_text_kind(const char *text, size_t bytes, qnnrt_error *err)
+{
+    const unsigned char *data = (const unsigned char *)text;
+    const char *kind = qnnrt__context_looks_right(data, bytes)
+                           ? "a context binary; what is needed here is the JSON made from one"
+                           : qnnrt__context_kind(data, bytes);
+    size_t at = 0;
+    while (at < bytes && (text[at] == ' ' || (text[at] >= '\t' && text[at] <= '\r'))) ++at;
+    if (kind != NULL && (at == bytes || (text[at] != '{' && text[at] != '[')))
+        qnnrt__err_add(err, "\n  it looks like %s", kind);
+}
+
 /* A text file into memory: read, not mapped, so that nobody changes it meanwhile. */
 static qnnrt_result qnnrt__model_text(const qnnrt *model, const char *path, void **owned,
                                       size_t *bytes, qnnrt_error *err)
@@ -8010,9 +8036,7 @@ static qnnrt_result qnnrt__model_text(const qnnrt *model, const char *path, void
     *owned = NULL;
     *bytes = 0;
     if (why == NULL && file.bytes > model->limits.json_bytes)
-        result = qnnrt__fail(err, QNNRT_E_LIMIT, "%s has %llu bytes, more than limits.json_bytes (%llu)",
-                             path, (unsigned long long)file.bytes,
-                             (unsigned long long)model->limits.json_bytes);
+        result = qnnrt__model_text_limit(model, path, file.bytes, err);
     else if (why == NULL && (*owned = qnnrt__mem_raw(&model->hooks, file.bytes)) == NULL)
         result = qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for the %llu bytes of %s",
                              (unsigned long long)file.bytes, path);
@@ -8040,13 +8064,14 @@ static qnnrt_result qnnrt__model_json(const qnnrt *model, const qnnrt__model_sou
     if (text == NULL) {
         result = qnnrt__model_text(model, source->json_path, &owned, &bytes, table->err);
         text = (const char *)owned;
+    } else if (bytes > model->limits.json_bytes) {
+        result = qnnrt__model_text_limit(model, source->json, bytes, table->err);
     }
     if (result == QNNRT_OK) result = qnnrt__read_json(table, text, bytes, info);
     if (result != QNNRT_OK && source->binary)
         qnnrt__err_add(table->err, "\n  what helps: make it again from the binary, remove it, or set"
                                    " desc.metadata to QNNRT_METADATA_SYSTEM");
-    if (result == QNNRT_E_FORMAT && bytes > 0 && text[0] != '{')
-        qnnrt__context_explain((const unsigned char *)text, bytes, table->err);
+    if (result == QNNRT_E_FORMAT) qnnrt__model_text_kind(text, bytes, table->err);
     qnnrt__mem_free(&model->hooks, owned);
     return result;
 }

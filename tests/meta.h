@@ -724,16 +724,16 @@ static META_UNUSED int meta_alter(meta_pool *pool, const qnnrt_context_info *fro
         return 1;
     case META_INPUT_MISSING:
         if (g->input_count < 2) return 0;
-        meta_need(out, 1, "the number of inputs is %u in", (unsigned)g->input_count);
+        meta_need(out, 1, "the number of inputs is %u", (unsigned)g->input_count);
         g->input_count -= 1;
-        meta_need(out, 2, "and %u in", (unsigned)g->input_count);
+        meta_need(out, 2, "and %u", (unsigned)g->input_count);
         meta_need(out, 3, "\"%s\"", in[g->input_count].name);
         return 1;
     case META_OUTPUT_MISSING:
         if (g->output_count < 2) return 0;
-        meta_need(out, 1, "the number of outputs is %u in", (unsigned)g->output_count);
+        meta_need(out, 1, "the number of outputs is %u", (unsigned)g->output_count);
         g->output_count -= 1;
-        meta_need(out, 2, "and %u in", (unsigned)g->output_count);
+        meta_need(out, 2, "and %u", (unsigned)g->output_count);
         meta_need(out, 3, "\"%s\"", o[g->output_count].name);
         return 1;
     case META_INPUT_MORE:
@@ -742,11 +742,11 @@ static META_UNUSED int meta_alter(meta_pool *pool, const qnnrt_context_info *fro
         *t = way == META_INPUT_MORE ? in[0] : o[0];
         t->name = "one_more";
         t->id += 1000003;
-        meta_need(out, 1, "the number of %s is %u in", way == META_INPUT_MORE ? "inputs" : "outputs",
+        meta_need(out, 1, "the number of %s is %u", way == META_INPUT_MORE ? "inputs" : "outputs",
                   (unsigned)(way == META_INPUT_MORE ? g->input_count : g->output_count));
         if (way == META_INPUT_MORE) g->input_count += 1;
         else g->output_count += 1;
-        meta_need(out, 2, "and %u in", (unsigned)(way == META_INPUT_MORE ? g->input_count : g->output_count));
+        meta_need(out, 2, "and %u", (unsigned)(way == META_INPUT_MORE ? g->input_count : g->output_count));
         meta_need(out, 3, "\"one_more\"");
         return 1;
     case META_ORDER:
@@ -801,16 +801,16 @@ static META_UNUSED int meta_alter(meta_pool *pool, const qnnrt_context_info *fro
     case META_GRAPH_MISSING:
         if (from->graph_count < 2) return 0;
         out->context.graph_count -= 1;
-        meta_need(out, 0, "the number of graphs is %u in", (unsigned)from->graph_count);
-        meta_need(out, 1, "and %u in", (unsigned)out->context.graph_count);
+        meta_need(out, 0, "the number of graphs is %u", (unsigned)from->graph_count);
+        meta_need(out, 1, "and %u", (unsigned)out->context.graph_count);
         meta_need(out, 2, "\"%.200s\"", from->graphs[from->graph_count - 1].name);
         return 1;
     case META_GRAPH_MORE:
         g[from->graph_count] = g[0];
         g[from->graph_count].name = "one_more";
         out->context.graph_count += 1;
-        meta_need(out, 0, "the number of graphs is %u in", (unsigned)from->graph_count);
-        meta_need(out, 1, "and %u in", (unsigned)out->context.graph_count);
+        meta_need(out, 0, "the number of graphs is %u", (unsigned)from->graph_count);
+        meta_need(out, 1, "and %u", (unsigned)out->context.graph_count);
         meta_need(out, 2, "\"one_more\"");
         return 1;
     case META_GRAPHS_SWAPPED:
@@ -848,9 +848,9 @@ static META_UNUSED int meta_alter(meta_pool *pool, const qnnrt_context_info *fro
         t->name = "one_more";
         t->id += 1000003;
         t->vendor_type = 6;
-        meta_need(out, 1, "the number of updateable tensors is %u in", (unsigned)g->updateable_count);
+        meta_need(out, 1, "the number of updateable tensors is %u", (unsigned)g->updateable_count);
         g->updateable_count += 1;
-        meta_need(out, 2, "and %u in", (unsigned)g->updateable_count);
+        meta_need(out, 2, "and %u", (unsigned)g->updateable_count);
         meta_need(out, 3, "\"one_more\"");
         return 1;
     default:

@@ -570,7 +570,7 @@ TEST(stated_sizes_are_compared_and_not_taken)
 TEST(scales_and_offsets_are_exact)
 {
     static const struct { const char *scale, *offset, *bits; } numbers[] = {
-        { "0.0009303585393354297", "-30063", "3a73e3e3" }, { "0.0000071973709054873329", "0", "36f180e4" }, { "3.921568634268624e-7", "-128", "34d28897" },
+        { "0.0009303585393354297", "-30063", "3a73e34e" }, { "0.0000071973709054873329", "0", "36f180f2" }, { "3.921568634268624e-7", "-128", "34d289a1" },
         { "1", "2147483647", "3f800000" }, { "1.0", "-2147483648", "3f800000" }, { "1e0", "-0", "3f800000" }, { "3.4028234663852886e38", "5", "7f7fffff" },
         { "0.1", "7", "3dcccccd" }, { "1.00000005960464477539062500", "7", "3f800000" }, { "1.00000005960464477539062501", "7", "3f800001" },
         { "100000000000000000000", "-5", "60ad78ec" }
@@ -785,7 +785,7 @@ TEST(json_path_that_is_no_file_is_refused_at_once)
     if (access("/proc/self/status", R_OK) == 0)
         TRY(path_fails(__LINE__, "/proc/self/status", NULL, QNNRT_E_FORMAT, "byte 0", ""));      /* size 0 */
     snprintf(path, sizeof(path), "%s/loop", folder);
-    CHECK_EQ(symlink(path, path), 0);
+    CHECK_EQ(symlink("loop", path), 0);
     TRY(path_fails(__LINE__, path, NULL, QNNRT_E_IO, strerror(ELOOP), ""));
 }
 
@@ -950,7 +950,7 @@ TEST(wrong_document_is_named)
     for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); ++i) JSON_FAILS(J(kinds[i].text), QNNRT_E_FORMAT, kinds[i].needle);
     {
         static const unsigned char head[64] = { 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 1 };
-        TRY(json_fails(__LINE__, NULL, (const char *)head, sizeof(head), QNNRT_E_FORMAT, "context binary", "what helps", (const char *)NULL));
+        TRY(json_fails(__LINE__, NULL, (const char *)head, sizeof(head), QNNRT_E_FORMAT, "looks like a context binary", "JSON made from one", (const char *)NULL));
     }
 }
 
@@ -1066,8 +1066,7 @@ TEST(bad_dimensions_are_refused)
         { "[1,1,1,1,1,1,1,1,1]", QNNRT_E_LIMIT, "\"dimensions\" has more than 8 dimensions (limits.rank)" },
         { "[4294967295,4294967295,4294967295]", QNNRT_E_LIMIT, "the product of its dimensions passes the address space" },
         { "[65536,65536,4294967295]", QNNRT_E_LIMIT, "passes the address space" },
-        { "[4294967295,4294967295,2]", QNNRT_E_LIMIT, "passes the address space" },
-        { "[2,3,00000000000000000000000000000000000000000000000000000000000000000004]", BAD, "byte " }
+        { "[4294967295,4294967295,2]", QNNRT_E_LIMIT, "passes the address space" }
     };
     char *digits = (char *)malloc(1000010);
     qnnrt_limits limits;
@@ -1160,7 +1159,7 @@ TEST(bad_scales_and_offsets_are_refused)
 {
     static const struct { const char *scale, *offset, *needle; } bad[] = {
         { "0", "-3", "scale is not positive" }, { "-0.5", "-3", "scale is not positive" }, { "1e-45", "-3", "1/scale is infinite" },
-        { "1e-60", "-3", "scale is not positive" }, { "3e-39", "-3", "1/scale" }, { "-0.0", "-3", "scale is not positive" },
+        { "1e-60", "-3", "scale is not positive" }, { "2.9e-39", "-3", "1/scale" }, { "-0.0", "-3", "scale is not positive" },
         { "3.5e38", "-3", "\"scale\" is 3.5e38; a float32 cannot hold it" }, { "1e99999999999999999999", "-3", "a float32 cannot hold it" },
         { "'0.5'", "-3", "\"scale\" is text" }, { "null", "-3", "\"scale\" is null" }, { "[0.5]", "-3", "\"scale\" is a list" },
         { "0.5", "2147483648", "\"offset\" is 2147483648; a whole number of 32 bits" }, { "0.5", "-2147483649", "\"offset\" is -2147483649" },
@@ -1209,7 +1208,7 @@ TEST(bad_axis_encodings_are_refused)
         { "'axis':1,'scaleOffsets':[[1,0],[],[1,0]]", "element 1 lacks" }, { "'axis':1,'scaleOffsets':[1,0,1]", "\"scaleOffsets\" holds a number" },
         { "'axis':1,'scaleOffsets':['1, 0','','1, 0']", "a text without scale and offset" },
         { "'axis':1,'scaleOffsets':['1, 0','1','1, 0']", "a text without scale and offset" },
-        { "'axis':1,'scaleOffsets':['1, 0','1, ','1, 0']", "scale" }, { "'axis':1,'scaleOffsets':['1, 0','1 0','1, 0']", "\"scale, offset\" is needed" },
+        { "'axis':1,'scaleOffsets':['1, 0','1, ','1, 0']", "\"offset\" is " }, { "'axis':1,'scaleOffsets':['1, 0','1 0','1, 0']", "\"scale, offset\" is needed" },
         { "'axis':1,'scaleOffsets':['1, 0','nan, 0','1, 0']", "\"scale\" is nan" }, { "'axis':1,'scaleOffsets':['1, 0','0x1, 0','1, 0']", "\"scale\" is 0x1" },
         { "'axis':1,'scaleOffsets':['1, 0','1., 0','1, 0']", "\"scale\" is 1." }, { "'axis':1,'scaleOffsets':['1, 0','inf, 0','1, 0']", "\"scale\" is inf" },
         { "'axis':1,'scaleOffsets':['1, 0','1, 0.5','1, 0']", "\"offset\" is 0.5" }, { "'axis':1,'scaleOffsets':['1, 0','1, x','1, 0']", "\"offset\" is x" },
