@@ -4647,31 +4647,41 @@ static qnnrt_result qnnrt__table_compare_tensor(qnnrt__table *table, const char 
     return qnnrt__table_differs(table, kind, a->name, sides, one, other);
 }
 
-/* One list of both sources: `all` and `other_all` are the graph's other direction, for messages. */
+/* Has the graph this name in the other direction? */
+static int qnnrt__table_turned(const char *kind, const char *name, const qnnrt_graph_info *graph)
+{
+    if (kind[0] == 'i') return qnnrt__table_holds(graph->outputs, graph->output_count, name);
+    return kind[0] == 'o' && qnnrt__table_holds(graph->inputs, graph->input_count, name);
+}
+
+/* One list of both sources; the graphs that they belong to are for messages. */
 static qnnrt_result qnnrt__table_compare_list(qnnrt__table *table, const char *kind,
                                               const qnnrt_tensor_info *a, size_t a_count,
                                               const qnnrt_tensor_info *b, size_t b_count,
+                                              const qnnrt_graph_info *of_a,
                                               const qnnrt_graph_info *of_b,
                                               const qnnrt__table_sides *sides)
 {
+    const char *here = kind[0] == 'i' ? "an input" : "an output";
+    const char *there = kind[0] == 'i' ? "an output" : "an input";
     char what[64], one[260], other[260];
     qnnrt_result result = QNNRT_OK;
     size_t i, both = a_count < b_count ? a_count : b_count;
-    for (i = 0; i < both && result == QNNRT_OK; ++i) {
-        if (strcmp(a[i].name, b[i].name) == 0) {
-            result = qnnrt__table_compare_tensor(table, kind, &a[i], &b[i], sides);
-            continue;
-        }
-        if (kind[0] == 'i' && qnnrt__table_holds(of_b->outputs, of_b->output_count, a[i].name))
-            return qnnrt__table_differs(table, "tensor", a[i].name, sides, "an input", "an output");
-        if (kind[0] == 'o' && qnnrt__table_holds(of_b->inputs, of_b->input_count, a[i].name))
-            return qnnrt__table_differs(table, "tensor", a[i].name, sides, "an output", "an input");
+    for (i = 0; i < both && strcmp(a[i].name, b[i].name) == 0; ++i) {
+        result = qnnrt__table_compare_tensor(table, kind, &a[i], &b[i], sides);
+        if (result != QNNRT_OK) return result;
+    }
+    if (i < a_count && qnnrt__table_turned(kind, a[i].name, of_b))
+        return qnnrt__table_differs(table, "tensor", a[i].name, sides, here, there);
+    if (i < b_count && qnnrt__table_turned(kind, b[i].name, of_a))
+        return qnnrt__table_differs(table, "tensor", b[i].name, sides, there, here);
+    if (i < both) {
         snprintf(what, sizeof(what), "%s %u", kind, (unsigned)i);
         snprintf(one, sizeof(one), "\"%.250s\"", a[i].name);
         snprintf(other, sizeof(other), "\"%.250s\"", b[i].name);
         return qnnrt__table_differs(table, what, "", sides, one, other);
     }
-    if (result != QNNRT_OK || a_count == b_count) return result;
+    if (a_count == b_count) return QNNRT_OK;
     snprintf(what, sizeof(what), "the number of %ss", kind);
     return qnnrt__table_differ_count(table, what, sides, a_count, b_count,
                                      a_count > b_count ? a[both].name : b[both].name);
@@ -4717,14 +4727,14 @@ static qnnrt_result qnnrt__table_compare(qnnrt__table *table, const qnnrt_contex
         const qnnrt_graph_info *one = &a->graphs[i], *other = &b->graphs[i];
         table->graph = one->name;
         result = qnnrt__table_compare_list(table, "input", one->inputs, one->input_count,
-                                           other->inputs, other->input_count, other, sides);
+                                           other->inputs, other->input_count, one, other, sides);
         if (result == QNNRT_OK)
             result = qnnrt__table_compare_list(table, "output", one->outputs, one->output_count,
-                                               other->outputs, other->output_count, other, sides);
+                                               other->outputs, other->output_count, one, other, sides);
         if (result == QNNRT_OK)
             result = qnnrt__table_compare_list(table, "updateable tensor", one->updateables,
                                                one->updateable_count, other->updateables,
-                                               other->updateable_count, other, sides);
+                                               other->updateable_count, one, other, sides);
     }
     table->graph = NULL;
     return result;

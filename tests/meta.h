@@ -484,7 +484,7 @@ static META_UNUSED qnnrt_context_info meta_copy(meta_pool *pool, const qnnrt_con
 
 /* One alteration of the metadata of graph `graph`. */
 typedef enum meta_way {
-    META_GRAPH_NAME, META_INPUT_NAME, META_OUTPUT_NAME, META_INPUT_ID, META_OUTPUT_ID, META_TYPE, META_DIRECTION, META_DTYPE,
+    META_GRAPH_NAME, META_INPUT_NAME, META_OUTPUT_NAME, META_INPUT_ID, META_OUTPUT_ID, META_TYPE, META_DIRECTION, META_DIRECTION_BACK, META_DTYPE,
     META_FIRST_DIM, META_LAST_DIM, META_OUTPUT_DIM, META_RANK_MORE, META_RANK_LESS, META_SCALE_UP, META_SCALE_DOWN, META_OFFSET,
     META_AXIS, META_AXIS_SCALE, META_AXIS_OFFSET, META_BITWIDTH, META_DEFINITION, META_ENCODING, META_ENCODING_MORE,
     META_COUNT_INPUTS, META_COUNT_OUTPUTS, META_COUNT_GRAPHS, META_INPUT_MISSING, META_OUTPUT_MISSING, META_INPUT_MORE,
@@ -493,7 +493,7 @@ typedef enum meta_way {
 } meta_way;
 
 static const char *const meta_way_names[META_WAYS] META_UNUSED = {
-    "graph name", "input name", "output name", "input id", "output id", "type", "direction", "dtype", "first dim", "last dim",
+    "graph name", "input name", "output name", "input id", "output id", "type", "direction", "direction of an output", "dtype", "first dim", "last dim",
     "output dim", "rank + 1", "rank - 1", "scale one ulp up", "scale one ulp down", "offset", "axis", "scale of an axis",
     "offset of an axis", "bitwidth", "definition", "encoding", "encoding of a plain type", "numGraphInputs", "numGraphOutputs",
     "numGraphs", "input missing", "output missing", "one input more", "one output more", "order", "names swapped", "build id",
@@ -592,6 +592,17 @@ static META_UNUSED int meta_alter(meta_pool *pool, const qnnrt_context_info *fro
         g->output_count += 1;
         memmove(in, in + 1, (side_count - 1) * sizeof(*in));
         g->input_count -= 1;
+        return 1;
+    case META_DIRECTION_BACK:       /* the last output becomes the first input */
+        g->output_count -= 1;
+        memmove(in + 1, in, side_count * sizeof(*in));
+        in[0] = o[g->output_count];
+        in[0].vendor_type = 0;
+        in[0].id += 1000003;
+        g->input_count += 1;
+        meta_need(out, 1, "\"%s\"", in[0].name);
+        meta_need(out, 2, "an output in");
+        meta_need(out, 3, "an input in");
         return 1;
     case META_DTYPE:
         meta_need(out, 1, "input \"%s\"", in->name);

@@ -421,7 +421,7 @@ TEST(binary_info_of_every_version_opens)
         snprintf(head, sizeof(head), "{'version':'QNN_SYSTEM_CONTEXT_BINARY_INFO_VERSION_%s','info':{'hwInfoBlobVersion':'1.2.3','hwInfoBlobSize':24,"
                  "'hwInfoBlob':[{'version':'QNN_SYSTEM_CONTEXT_HTP_HW_INFO_BLOB_VERSION_V1','info':{'graphListIndex':0,'spillFillBufferSize':7}}],"
                  "'contextBlobVersion':'3.2.1',", heads[i]);
-        X_IS(J(join3(head, DOC + 1, "}")), X_LINE);
+        X_IS(J(join3(head, &DOC[1], "}")), X_LINE);
     }
 }
 
