@@ -1471,18 +1471,19 @@ static char *qnnrt__arena_text(qnnrt__arena *arena, const char *text, size_t len
 }
 
 #ifndef QNNRT_NO_JSON
-/* Have one chunk with room for `bytes`, so that what is known to come takes one allocation. Without
-   memory nothing happens: the allocations to come will say so. */
-static void qnnrt__arena_reserve(qnnrt__arena *arena, uint64_t bytes)
+/* Have one chunk with room for `bytes`, so that what is known to come takes one allocation. 0: there
+   is no memory. */
+static int qnnrt__arena_reserve(qnnrt__arena *arena, uint64_t bytes)
 {
     qnnrt__arena_chunk *chunk = arena->chunks;
-    if (chunk != NULL && bytes <= chunk->room - chunk->used) return;
-    if (bytes > UINT64_MAX - QNNRT__ARENA_HEAD) return;
+    if (chunk != NULL && bytes <= chunk->room - chunk->used) return 1;
+    if (bytes > UINT64_MAX - QNNRT__ARENA_HEAD) return 0;
     chunk = (qnnrt__arena_chunk *)qnnrt__mem_alloc(&arena->hooks, bytes + QNNRT__ARENA_HEAD);
-    if (chunk == NULL) return;
+    if (chunk == NULL) return 0;
     chunk->room = bytes;
     chunk->next = arena->chunks;
     arena->chunks = chunk;
+    return 1;
 }
 #endif
 
@@ -6145,7 +6146,8 @@ static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size
     table->names_kept = 1;
     context->build_id = "";
     /* A table takes about a fifth of the text that it is read from. */
-    qnnrt__arena_reserve(table->arena, (uint64_t)bytes / 4 + 256);
+    if (!qnnrt__arena_reserve(table->arena, (uint64_t)bytes / 4 + 256))
+        return qnnrt__fail_memory(table->err, "metadata");
     qnnrt_json_begin(&read.r, text, bytes, &limits);
     record.keys = qnnrt__read_context_keys;
     if (qnnrt_json_value(&read.r) == QNNRT_JSON_OBJECT) {
