@@ -284,7 +284,7 @@ static META_UNUSED void meta_write_graph(qnnrt_json_writer *w, int flags, const 
     meta_open(w, flags, "QNN_SYSTEM_CONTEXT_HTP_GRAPH_INFO_BLOB_VERSION_V1");
     meta_u64(w, "spillFillBufferSize", graph->spill_fill_bytes);
     meta_u64(w, "optimizationLevel", graph->optimization_level);
-    meta_u64(w, "vtcmSize", graph->vtcm_bytes % 1048576 == 0 ? graph->vtcm_bytes >> 20 : graph->vtcm_bytes);
+    meta_u64(w, "vtcmSize", graph->vtcm_bytes % 1048576 == 0 && graph->vtcm_bytes >> 20 < 65536 ? graph->vtcm_bytes >> 20 : graph->vtcm_bytes);
     meta_u64(w, "htpDlbc", graph->dlbc);
     meta_u64(w, "numHvxThreads", graph->hvx_threads);
     meta_close(w, flags);
