@@ -23,7 +23,7 @@ TEST_RELEASES ?= 2.47 2.51
 ALL_RELEASES  := 2.47 2.48 2.49 2.50 2.51
 
 # Each build option of the header once, for `make silent`.
-CONFIG_MACROS ?= QNNRT_STATIC QNNRT_API=extern QNNRT_LOG_SLOTS=1 QNNRT_NO_ERROR_TEXT
+CONFIG_MACROS ?= QNNRT_STATIC QNNRT_API=extern QNNRT_LOG_SLOTS=1 QNNRT_NO_ERROR_TEXT QNNRT_NO_JSON
 # Tests that compile as C++11 too: tests/test_<name>.c.
 CXX_TESTS ?= wire run oom quant plan meta
 # Tests that are of no use in the ASan or in the aarch64 configuration.

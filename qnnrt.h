@@ -1471,8 +1471,8 @@ static char *qnnrt__arena_text(qnnrt__arena *arena, const char *text, size_t len
 }
 
 #ifndef QNNRT_NO_JSON
-/* Have one chunk with room for `bytes`, so that what is known to come takes one allocation. 0: there
-   is no memory. */
+/* Have one chunk with room for `bytes`, so that what is known to come takes one allocation. 0: no
+   memory. */
 static int qnnrt__arena_reserve(qnnrt__arena *arena, uint64_t bytes)
 {
     qnnrt__arena_chunk *chunk = arena->chunks;
@@ -4698,8 +4698,8 @@ static qnnrt_result qnnrt__table_compare(qnnrt__table *table, const qnnrt_contex
     size_t i, both = a->graph_count < b->graph_count ? a->graph_count : b->graph_count;
     table->graph = NULL;
     if (a->backend_id != 0 && b->backend_id != 0 && a->backend_id != b->backend_id)      /* of these, 0 and "" are "not stated" */
-        return qnnrt__table_differ_count(table, "the backend id", sides, a->backend_id, b->backend_id,
-                                         NULL);
+        return qnnrt__table_differ_count(table, "the backend id", sides, a->backend_id,
+                                         b->backend_id, NULL);
     if (a->build_id[0] != '\0' && b->build_id[0] != '\0' && strcmp(a->build_id, b->build_id) != 0)
         return qnnrt__table_differs(table, "the build id", "", sides, a->build_id, b->build_id);
     if (a->blob_bytes != 0 && b->blob_bytes != 0 && a->blob_bytes != b->blob_bytes)
@@ -4709,8 +4709,8 @@ static qnnrt_result qnnrt__table_compare(qnnrt__table *table, const qnnrt_contex
         return qnnrt__table_differ_count(table, "the SoC model", sides, a->soc_model, b->soc_model,
                                          NULL);
     if (a->dsp_arch != 0 && b->dsp_arch != 0 && a->dsp_arch != b->dsp_arch)
-        return qnnrt__table_differ_count(table, "the NPU generation", sides, a->dsp_arch, b->dsp_arch,
-                                         NULL);
+        return qnnrt__table_differ_count(table, "the NPU generation", sides, a->dsp_arch,
+                                         b->dsp_arch, NULL);
     for (i = 0; i < both; ++i)
         if (strcmp(a->graphs[i].name, b->graphs[i].name) != 0) {
             char what[32], name[260], second[260];
@@ -4731,7 +4731,8 @@ static qnnrt_result qnnrt__table_compare(qnnrt__table *table, const qnnrt_contex
                                            other->inputs, other->input_count, one, other, sides);
         if (result == QNNRT_OK)
             result = qnnrt__table_compare_list(table, "output", one->outputs, one->output_count,
-                                               other->outputs, other->output_count, one, other, sides);
+                                               other->outputs, other->output_count, one, other,
+                                               sides);
         if (result == QNNRT_OK)
             result = qnnrt__table_compare_list(table, "updateable tensor", one->updateables,
                                                one->updateable_count, other->updateables,
@@ -6020,12 +6021,12 @@ static int qnnrt__read_graphs(qnnrt__record_reader *read, uint32_t announced, qn
 
 enum { QNNRT__READ_C_HEADER, QNNRT__READ_C_BACKEND, QNNRT__READ_C_BUILD, QNNRT__READ_C_CORE,
        QNNRT__READ_C_BACKEND_API, QNNRT__READ_C_SOC_VERSION, QNNRT__READ_C_BLOB_VERSION,
-       QNNRT__READ_C_BLOB_BYTES, QNNRT__READ_C_NUM_TENSORS, QNNRT__READ_C_NUM_GRAPHS,
-       QNNRT__READ_C_GRAPHS, QNNRT__READ_C_METADATA, QNNRT__READ_C_SOC };
+       QNNRT__READ_C_BLOB_BYTES, QNNRT__READ_C_NUM_TENSORS, QNNRT__READ_C_TENSORS,
+       QNNRT__READ_C_NUM_GRAPHS, QNNRT__READ_C_GRAPHS, QNNRT__READ_C_METADATA, QNNRT__READ_C_SOC };
 static const char *const qnnrt__read_context_keys[] = {
     "header", "backendId", "buildId", "coreApiVersion", "backendApiVersion", "socVersion",
-    "contextBlobVersion", "contextBlobSize", "numContextTensors", "numGraphs", "graphs",
-    "contextMetadata", "socModel", NULL
+    "contextBlobVersion", "contextBlobSize", "numContextTensors", "contextTensors", "numGraphs",
+    "graphs", "contextMetadata", "socModel", NULL
 };
 
 /* {"artifact_type": "CONTEXT_BINARY_INFO", ...} */
@@ -6046,8 +6047,17 @@ static int qnnrt__read_header(qnnrt__record_reader *read)
     return qnnrt__record_go_on(read);
 }
 
+/* A list that is counted only. */
+static int qnnrt__read_length(qnnrt__record_reader *read, const char *key, uint64_t *length)
+{
+    *length = 0;
+    if (!qnnrt__record_value(read, key, QNNRT_JSON_ARRAY)) return 0;
+    while (qnnrt_json_more(&read->r) && qnnrt_json_skip(&read->r)) *length += 1;
+    return read->r.error == NULL;
+}
+
 static int qnnrt__read_context_member(qnnrt__record_reader *read, int key, uint32_t *num_graphs,
-                                      qnnrt_context_info *context)
+                                      uint64_t *tensors, qnnrt_context_info *context)
 {
     static const char *const metadata[] = { "dspArch", NULL };
     const char *name = qnnrt__read_context_keys[key];
@@ -6063,6 +6073,7 @@ static int qnnrt__read_context_member(qnnrt__record_reader *read, int key, uint3
     case QNNRT__READ_C_BLOB_VERSION: return qnnrt__record_version(read, name, &context->blob_version);
     case QNNRT__READ_C_BLOB_BYTES:   return qnnrt__record_u64(read, name, UINT64_MAX, &context->blob_bytes);
     case QNNRT__READ_C_NUM_TENSORS:  return qnnrt__record_u32(read, name, &context->context_tensor_count);
+    case QNNRT__READ_C_TENSORS:      return qnnrt__read_length(read, name, tensors);
     case QNNRT__READ_C_NUM_GRAPHS:   return qnnrt__record_u32(read, name, num_graphs);
     case QNNRT__READ_C_GRAPHS:       return qnnrt__read_graphs(read, *num_graphs, context);
     case QNNRT__READ_C_SOC:          return qnnrt__record_u32(read, name, &context->soc_model);
@@ -6132,6 +6143,7 @@ static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size
     qnnrt__record record;
     qnnrt_json_limits limits;
     uint32_t num_graphs = 0;
+    uint64_t tensors = 0;
     const char *kind;
     int key;
     memset(&record, 0, sizeof(record));
@@ -6152,7 +6164,7 @@ static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size
     record.keys = qnnrt__read_context_keys;
     if (qnnrt_json_value(&read.r) == QNNRT_JSON_OBJECT) {
         while ((key = qnnrt__record_member(&read, &record)) >= 0)
-            if (!qnnrt__read_context_member(&read, key, &num_graphs, context)) break;
+            if (!qnnrt__read_context_member(&read, key, &num_graphs, &tensors, context)) break;
     } else if (read.r.error == NULL) {
         qnnrt__record_fail(&read, QNNRT_E_FORMAT, "it is %s; metadata is an object",
                          qnnrt__record_type(read.r.type));
@@ -6162,6 +6174,10 @@ static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size
                          "it has no list \"graphs\": this is no metadata of a context binary");
     if (read.result == QNNRT_OK && read.r.error == NULL)
         qnnrt__read_count(&read, &record, QNNRT__READ_C_NUM_GRAPHS, num_graphs, context->graph_count);
+    if (read.result == QNNRT_OK && read.r.error == NULL &&
+        QNNRT__READ_HAS(record, QNNRT__READ_C_TENSORS))
+        qnnrt__read_count(&read, &record, QNNRT__READ_C_NUM_TENSORS, context->context_tensor_count,
+                          tensors);
     if (read.result == QNNRT_OK && read.r.error == NULL) qnnrt_json_end(&read.r);
     if (read.result == QNNRT_OK && read.r.error != NULL) {
         table->graph = NULL;
@@ -8021,7 +8037,8 @@ typedef struct qnnrt__model_source {
 static qnnrt_result qnnrt__model_text_limit(const qnnrt *model, const char *name, uint64_t bytes,
                                             qnnrt_error *err)
 {
-    return qnnrt__fail(err, QNNRT_E_LIMIT, "%s has %llu bytes, more than limits.json_bytes (%llu)", name,
+    return qnnrt__fail(err, QNNRT_E_LIMIT,
+                       "%s has %llu bytes, more than limits.json_bytes (%llu)", name,
                        (unsigned long long)bytes, (unsigned long long)model->limits.json_bytes);
 }
 
@@ -8378,6 +8395,11 @@ static qnnrt_result qnnrt__model_check(const char *ctx_dir, const qnnrt_desc *de
 {
     static const qnnrt_hooks none = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
     uint32_t most = QNNRT__MODEL_FILES;
+#ifndef QNNRT_NO_JSON
+    const int alone = desc->inspect && desc->metadata != QNNRT_METADATA_SYSTEM;
+#else
+    const int alone = 0;      /* may JSON stand alone? */
+#endif
     size_t i;
     if ((ctx_dir == NULL) == (desc->files == NULL))
         return qnnrt__fail(err, QNNRT_E_ARG,
@@ -8392,10 +8414,10 @@ static qnnrt_result qnnrt__model_check(const char *ctx_dir, const qnnrt_desc *de
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.file_count is 0");
     for (i = 0; i < desc->file_count && desc->files != NULL; ++i)
         if (desc->files[i].path == NULL && desc->files[i].data == NULL &&
-            (!desc->inspect || (desc->files[i].json_path == NULL && desc->files[i].json_data == NULL)))
+            (!alone || (desc->files[i].json_path == NULL && desc->files[i].json_data == NULL)))
             return qnnrt__fail(err, QNNRT_E_ARG,
                                "qnnrt_open: desc.files[%u] has neither path nor data%s", (unsigned)i,
-                               desc->inspect ? ", nor JSON" : "");
+                               alone ? ", nor JSON" : "");
     if ((unsigned)desc->metadata > (unsigned)QNNRT_METADATA_JSON)
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.metadata is %d, which is none of"
                                              " qnnrt_metadata", (int)desc->metadata);

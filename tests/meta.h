@@ -337,9 +337,11 @@ static META_UNUSED void meta_write(meta_text *to, const qnnrt_context_info *c, i
     meta_version(&w, "contextBlobVersion", c->blob_version);
     meta_u64(&w, "contextBlobSize", c->blob_bytes);
     meta_u64(&w, "numContextTensors", c->context_tensor_count);
-    qnnrt_json_write_key(&w, "contextTensors");
-    qnnrt_json_write_array(&w, 0);
-    qnnrt_json_write_close(&w);
+    if (c->context_tensor_count == 0) {      /* what they are is not in the table */
+        qnnrt_json_write_key(&w, "contextTensors");
+        qnnrt_json_write_array(&w, 0);
+        qnnrt_json_write_close(&w);
+    }
     meta_u64(&w, "numGraphs", lies->graphs != 0 ? lies->graphs : c->graph_count);
     qnnrt_json_write_key(&w, "graphs");
     qnnrt_json_write_array(&w, 0);

@@ -1023,6 +1023,8 @@ TEST(graphs_missing_null_or_twice)
         { "count_mismatch_out",  "'numGraphOutputs':1", "'numGraphOutputs':4000000000", BAD,
           { "graph \"fwd\": ", "\"numGraphOutputs\" is 4000000000 and 1 are there" } },
         { "count_2_to_32",       "'numGraphOutputs':1", "'numGraphOutputs':4294967296", BAD, { "graph \"fwd\"", "is 4294967296; a whole number" } },
+        { "num_context_tensors", "'buildId'", "'numContextTensors':5,'contextTensors':[{}],'buildId'", BAD, { "\"numContextTensors\" is 5 and 1 are there" } },
+        { "context_tensors_null", "'buildId'", "'contextTensors':null,'buildId'", BAD, { "\"contextTensors\" is null; a list is needed" } },
         { "backend_id_text",     "'backendId':6", "'backendId':'HTP'",            BAD, { "\"backendId\" is text" } },
         { "build_id_number",     "'buildId':'v2.51'", "'buildId':2.51",           BAD, { "\"buildId\" is a number" } },
         { "header_list",         "'buildId'", "'header':[],'buildId'",            BAD, { "\"header\" is a list" } }
@@ -1262,6 +1264,28 @@ TEST(encodings_that_contradict_are_refused)
     CLOSE(model);
     /* an unknown encoding */
     X_IS(with_quant("{'definition':'QNN_DEFINITION_DEFINED','quantizationEncoding':'UNKNOWN'}"), X_FACTS " encoding 3 vendor 0x7ffffffe bitwidth 0\n");
+}
+
+/* The byte in a text is that of the fault, or just behind it. */
+TEST(errors_give_the_byte)
+{
+    static const char *const bad[][2] = {
+        { "[2,3,4]", "[2,-33,4]" }, { "'offset':-3", "'offset':-33.25" }, { "'scale':0.5", "'scale':'0.125'" }, { "'rank':3", "'rank':[3333]" },
+        { "QNN_DATATYPE_UFIXED_POINT_8", "QNN_DATATYPE_UFIXED_POINT_88" }, { "'id':2", "'id':22.5" }, { "'graphName':'fwd'", "'graphName':123456" }
+    };
+    size_t i;
+    meta_begin();
+    for (i = 0; i < sizeof(bad) / sizeof(bad[0]); ++i) {
+        char *doc = edit(J(DOC), bad[i][0], J(bad[i][1]));
+        const char *place = strstr(doc, J(bad[i][1])), *said;
+        unsigned long byte;
+        JSON_FAILS(doc, BAD, "(byte ");
+        said = strstr(error.text, "(byte ");
+        byte = strtoul(said + 6, NULL, 10);
+        if (byte < (unsigned long)(place - doc) || byte > (unsigned long)(place - doc) + strlen(bad[i][1]) + 1)
+            printf("%s begins at %u: %s\n", bad[i][1], (unsigned)(place - doc), error.text);
+        CHECK(byte >= (unsigned long)(place - doc) && byte <= (unsigned long)(place - doc) + strlen(bad[i][1]) + 1);
+    }
 }
 
 TEST(names_are_data)
@@ -1671,6 +1695,11 @@ TEST(json_and_binary_in_memory_open)
     file.data = NULL;
     file.path = NULL;
     FAILS(NULL, &desc, QNNRT_E_ARG, "neither path nor data");      /* JSON alone is for inspect */
+    desc = json_desc();
+    desc.files = &file;
+    desc.file_count = 1;
+    desc.metadata = QNNRT_METADATA_SYSTEM;                         /* and where it is looked at */
+    FAILS(NULL, &desc, QNNRT_E_ARG, "neither path nor data");
 }
 
 TEST(system_library_may_be_missing_where_all_have_json)
@@ -2239,6 +2268,7 @@ TEST_MAIN("meta")
     RUN(bad_scales_and_offsets_are_refused);
     RUN(bad_axis_encodings_are_refused);
     RUN(encodings_that_contradict_are_refused);
+    RUN(errors_give_the_byte);
     RUN(names_are_data);
     RUN(names_too_long_or_twice_are_refused);
     RUN(ids_that_repeat_or_do_not_fit_are_refused);

@@ -262,6 +262,24 @@ static void play_model(qnnrt *model)
     }
 }
 
+/* The other reader of JSON: names in "ctx-bins". */
+static int bin_seen(void *user, const qnnrt_json_text *name)
+{
+    char *copy = (char *)malloc(name->bytes + 1);
+    MUST(copy != NULL && qnnrt_json_copy(name, copy) <= name->bytes);
+    free(copy);
+    return ++*(size_t *)user < 5;
+}
+
+static void play_bins(const char *text, size_t bytes)
+{
+    size_t seen = 0, at = 0, names;
+    const char *why = NULL;
+    names = qnnrt__read_bins(text, bytes, 1000000, bin_seen, &seen, &why, &at);
+    MUST(names <= 5 && (names == seen || (names == 0 && why != NULL)) && at <= bytes);
+    if (why != NULL) text_clean(why, 0);
+}
+
 static void play(const unsigned char *data, size_t size)
 {
     qnnrt_file files[DOCUMENTS];
@@ -309,6 +327,7 @@ static void play(const unsigned char *data, size_t size)
     alloc_count = alloc_sum = 0;
     alloc_fail_at = control[7] >= 128 ? (uint64_t)(control[7] & 63) : 0;
     alloc_fail_on = control[7] >> 6 & 1;
+    for (i = 0; i < count; ++i) play_bins(files[i].json_data, files[i].json_bytes);
     if (GOOD(qnnrt_open(NULL, &desc, &model, fresh(&err)), model, &err)) play_model(model);
     else MUST(alloc_sum <= (uint64_t)40 * text + 400000);
     for (i = 0; i < count; ++i) free(texts[i]);
