@@ -2101,7 +2101,24 @@ TEST(announced_counts_reserve_little)
         CHECK(alloc_bytes <= 64 * 1024 + 8 * text.used);
         meta_free(&text);
     }
-    /* Lists that are what they say, in many graphs that all lie. */
+    /* Of a long text the same: all that is announced together reserves once what the text could hold. */
+    {
+        meta_text text;
+        char *blanks = (char *)malloc(1u << 20);
+        CHECK(blanks != NULL);
+        memset(blanks, ' ', 1u << 20);
+        memset(&text, 0, sizeof(text));
+        meta_add(&text, blanks, 1u << 20);
+        meta_put(&text, "{\"numGraphs\":1,\"graphs\":[{\"graphName\":\"g\",\"numGraphInputs\":4000000000,\"numGraphOutputs\":4000000000,"
+                 "\"numUpdateableTensors\":4000000000,\"graphInputs\":[],\"graphOutputs\":[],\"updateableTensors\":[]}]}");
+        alloc_bytes = 0;
+        CHECK(!survives(text.data, text.used));
+        printf("  %u bytes of text that lies: %u bytes allocated\n", (unsigned)text.used, (unsigned)alloc_bytes);
+        CHECK(alloc_bytes <= 64 * 1024 + text.used);
+        free(blanks);
+        meta_free(&text);
+    }
+    /* The smallest tensors there can be. */
     {
         meta_text text;
         memset(&text, 0, sizeof(text));
