@@ -372,7 +372,7 @@ TEST(models_run_with_json_instead_of_the_library)
             ++ran;
         }
     }
-    printf("  %d models ran and returned what is expected, %d newer than the library and refused\n", ran, refused);
+    printf("  %d opens (JSON alone, and both sources) ran and returned what is expected, %d newer than the library and refused\n", ran, refused);
     CHECK(ran >= 4);
 }
 
