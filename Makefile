@@ -26,7 +26,7 @@ ALL_RELEASES  := 2.47 2.48 2.49 2.50 2.51
 CONFIG_MACROS ?= QNNRT_STATIC QNNRT_API=extern QNNRT_LOG_SLOTS=1 QNNRT_NO_ERROR_TEXT QNNRT_NO_JSON
 JSON_MACROS   ?= QNNRT_JSON_STATIC QNNRT_JSON_API=extern
 # Tests that compile as C++11 too: tests/test_<name>.c.
-CXX_TESTS ?= wire run oom quant plan codes json
+CXX_TESTS ?= wire run oom quant plan codes json meta
 # Tests that are of no use in the ASan or in the aarch64 configuration.
 NOT_ASAN_TESTS    ?=
 NOT_AARCH64_TESTS ?=
@@ -210,6 +210,9 @@ $(B)/locale/.made:
 	@mkdir -p $(@D)
 	@localedef -i de_DE -f UTF-8 $(@D)/de_DE.UTF-8 >/dev/null 2>&1 || true
 	@touch $@
+
+# This one reads files, and which ones depends on QNNRT_SAMPLES.
+$(B)/oracle_meta.txt: FORCE $(wildcard tests/data/json/*.json)
 
 $(B)/oracle_%.txt: tests/oracle_%.py
 	@mkdir -p $(@D)

@@ -1516,18 +1516,19 @@ static char *qnnrt__arena_text(qnnrt__arena *arena, const char *text, size_t len
 }
 
 #ifndef QNNRT_NO_JSON
-/* Have one chunk with room for `bytes`, so that what is known to come takes one allocation. Without
-   memory nothing happens: the allocations to come will say so. */
-static void qnnrt__arena_reserve(qnnrt__arena *arena, uint64_t bytes)
+/* Have one chunk with room for `bytes`, so that what is known to come takes one allocation. 0: no
+   memory. */
+static int qnnrt__arena_reserve(qnnrt__arena *arena, uint64_t bytes)
 {
     qnnrt__arena_chunk *chunk = arena->chunks;
-    if (chunk != NULL && bytes <= chunk->room - chunk->used) return;
-    if (bytes > UINT64_MAX - QNNRT__ARENA_HEAD) return;
+    if (chunk != NULL && bytes <= chunk->room - chunk->used) return 1;
+    if (bytes > UINT64_MAX - QNNRT__ARENA_HEAD) return 0;
     chunk = (qnnrt__arena_chunk *)qnnrt__mem_alloc(&arena->hooks, bytes + QNNRT__ARENA_HEAD);
-    if (chunk == NULL) return;
+    if (chunk == NULL) return 0;
     chunk->room = bytes;
     chunk->next = arena->chunks;
     arena->chunks = chunk;
+    return 1;
 }
 #endif
 
@@ -5163,7 +5164,8 @@ static void qnnrt__library_path(void *symbol, const char *asked, char out[QNNRT_
    TABLE                                                                          >>table
    What we know of a context, in our own structs and our own memory, checked: whatever
    source filled it, nothing below has to doubt a name, a rank or a size.
-   Needs: >>mem >>err >>log >>sort >>dtype >>quant >>abi     Knows nothing of: files, libraries
+   Needs: >>mem >>err >>log >>sort >>dtype >>quant >>abi >>names
+   Knows nothing of: files, libraries
    ===================================================================================== */
 
 #define QNNRT__TABLE_SCALES 67108864u      /* of per-axis encodings in one model: half a GiB */
@@ -5719,13 +5721,16 @@ static qnnrt_result qnnrt__table_differs(qnnrt__table *table, const char *what, 
     return QNNRT_E_MISMATCH;
 }
 
+/* more: what the larger of two counts is by, or NULL. */
 static qnnrt_result qnnrt__table_differ_count(qnnrt__table *table, const char *what,
                                               const qnnrt__table_sides *sides, uint64_t one,
-                                              uint64_t other)
+                                              uint64_t other, const char *more)
 {
-    char a[32], b[32];
+    char a[300], b[300];
     snprintf(a, sizeof(a), "%llu", (unsigned long long)one);
     snprintf(b, sizeof(b), "%llu", (unsigned long long)other);
+    if (more != NULL)
+        qnnrt__table_append(one > other ? a : b, sizeof(a), " (with \"%.200s\")", more);
     return qnnrt__table_differs(table, what, "", sides, a, b);
 }
 
@@ -5735,6 +5740,14 @@ static int qnnrt__table_holds(const qnnrt_tensor_info *tensors, size_t count, co
     for (i = 0; i < count; ++i)
         if (strcmp(tensors[i].name, name) == 0) return 1;
     return 0;
+}
+
+/* "of type APP_WRITE", for messages. */
+static void qnnrt__table_type(const qnnrt_tensor_info *tensor, char *out, size_t room)
+{
+    const char *name = qnnrt__names_of(QNNRT_VENDOR_TENSOR_TYPE, tensor->vendor_type);
+    if (name != NULL) snprintf(out, room, "of type %s", name);
+    else snprintf(out, room, "of type %u", (unsigned)tensor->vendor_type);
 }
 
 /* Dynamic dimensions of two tensors of one rank. */
@@ -5765,9 +5778,9 @@ static qnnrt_result qnnrt__table_compare_tensor(qnnrt__table *table, const char 
         qnnrt__table_facts(b, other, sizeof(other));
         qnnrt__table_append(other, sizeof(other), "%s",
                             qnnrt__table_differ(&a->quant, &b->quant, more, sizeof(more)));
-    } else if (a->optional != b->optional || a->updateable != b->updateable) {
-        snprintf(one, sizeof(one), "of type %u", (unsigned)a->vendor_type);
-        snprintf(other, sizeof(other), "of type %u", (unsigned)b->vendor_type);
+    } else if (a->vendor_type != b->vendor_type) {
+        qnnrt__table_type(a, one, sizeof(one));
+        qnnrt__table_type(b, other, sizeof(other));
     } else if (!qnnrt__table_same_dynamic(a, b)) {
         snprintf(one, sizeof(one), "%s", a->dynamic_dims != NULL ? "dynamic" : "of fixed dimensions");
         snprintf(other, sizeof(other), "%s",
@@ -5780,33 +5793,44 @@ static qnnrt_result qnnrt__table_compare_tensor(qnnrt__table *table, const char 
     return qnnrt__table_differs(table, kind, a->name, sides, one, other);
 }
 
-/* One list of both sources: `all` and `other_all` are the graph's other direction, for messages. */
+/* Has the graph this name in the other direction? */
+static int qnnrt__table_turned(const char *kind, const char *name, const qnnrt_graph_info *graph)
+{
+    if (kind[0] == 'i') return qnnrt__table_holds(graph->outputs, graph->output_count, name);
+    return kind[0] == 'o' && qnnrt__table_holds(graph->inputs, graph->input_count, name);
+}
+
+/* One list of both sources; the graphs that they belong to are for messages. */
 static qnnrt_result qnnrt__table_compare_list(qnnrt__table *table, const char *kind,
                                               const qnnrt_tensor_info *a, size_t a_count,
                                               const qnnrt_tensor_info *b, size_t b_count,
+                                              const qnnrt_graph_info *of_a,
                                               const qnnrt_graph_info *of_b,
                                               const qnnrt__table_sides *sides)
 {
+    const char *here = kind[0] == 'i' ? "an input" : "an output";
+    const char *there = kind[0] == 'i' ? "an output" : "an input";
     char what[64], one[260], other[260];
     qnnrt_result result = QNNRT_OK;
     size_t i, both = a_count < b_count ? a_count : b_count;
-    for (i = 0; i < both && result == QNNRT_OK; ++i) {
-        if (strcmp(a[i].name, b[i].name) == 0) {
-            result = qnnrt__table_compare_tensor(table, kind, &a[i], &b[i], sides);
-            continue;
-        }
-        if (kind[0] == 'i' && qnnrt__table_holds(of_b->outputs, of_b->output_count, a[i].name))
-            return qnnrt__table_differs(table, "tensor", a[i].name, sides, "an input", "an output");
-        if (kind[0] == 'o' && qnnrt__table_holds(of_b->inputs, of_b->input_count, a[i].name))
-            return qnnrt__table_differs(table, "tensor", a[i].name, sides, "an output", "an input");
+    for (i = 0; i < both && strcmp(a[i].name, b[i].name) == 0; ++i) {
+        result = qnnrt__table_compare_tensor(table, kind, &a[i], &b[i], sides);
+        if (result != QNNRT_OK) return result;
+    }
+    if (i < a_count && qnnrt__table_turned(kind, a[i].name, of_b))
+        return qnnrt__table_differs(table, "tensor", a[i].name, sides, here, there);
+    if (i < b_count && qnnrt__table_turned(kind, b[i].name, of_a))
+        return qnnrt__table_differs(table, "tensor", b[i].name, sides, there, here);
+    if (i < both) {
         snprintf(what, sizeof(what), "%s %u", kind, (unsigned)i);
         snprintf(one, sizeof(one), "\"%.250s\"", a[i].name);
         snprintf(other, sizeof(other), "\"%.250s\"", b[i].name);
         return qnnrt__table_differs(table, what, "", sides, one, other);
     }
-    if (result != QNNRT_OK || a_count == b_count) return result;
+    if (a_count == b_count) return QNNRT_OK;
     snprintf(what, sizeof(what), "the number of %ss", kind);
-    return qnnrt__table_differ_count(table, what, sides, a_count, b_count);
+    return qnnrt__table_differ_count(table, what, sides, a_count, b_count,
+                                     a_count > b_count ? a[both].name : b[both].name);
 }
 
 /* Two sources of one context must tell the same. Not compared: sizes within blobs, whose units
@@ -5816,41 +5840,48 @@ static qnnrt_result qnnrt__table_compare(qnnrt__table *table, const qnnrt_contex
                                          const qnnrt__table_sides *sides)
 {
     qnnrt_result result = QNNRT_OK;
-    size_t i;
+    size_t i, both = a->graph_count < b->graph_count ? a->graph_count : b->graph_count;
     table->graph = NULL;
     if (a->backend_id != 0 && b->backend_id != 0 && a->backend_id != b->backend_id)      /* of these, 0 and "" are "not stated" */
-        return qnnrt__table_differ_count(table, "the backend id", sides, a->backend_id, b->backend_id);
+        return qnnrt__table_differ_count(table, "the backend id", sides, a->backend_id,
+                                         b->backend_id, NULL);
     if (a->build_id[0] != '\0' && b->build_id[0] != '\0' && strcmp(a->build_id, b->build_id) != 0)
         return qnnrt__table_differs(table, "the build id", "", sides, a->build_id, b->build_id);
     if (a->blob_bytes != 0 && b->blob_bytes != 0 && a->blob_bytes != b->blob_bytes)
         return qnnrt__table_differ_count(table, "the size of the context blob", sides, a->blob_bytes,
-                                         b->blob_bytes);
+                                         b->blob_bytes, NULL);
     if (a->soc_model != 0 && b->soc_model != 0 && a->soc_model != b->soc_model)
-        return qnnrt__table_differ_count(table, "the SoC model", sides, a->soc_model, b->soc_model);
+        return qnnrt__table_differ_count(table, "the SoC model", sides, a->soc_model, b->soc_model,
+                                         NULL);
     if (a->dsp_arch != 0 && b->dsp_arch != 0 && a->dsp_arch != b->dsp_arch)
-        return qnnrt__table_differ_count(table, "the NPU generation", sides, a->dsp_arch, b->dsp_arch);
-    if (a->graph_count != b->graph_count)
-        return qnnrt__table_differ_count(table, "the number of graphs", sides, a->graph_count,
-                                         b->graph_count);
-    for (i = 0; i < a->graph_count && result == QNNRT_OK; ++i) {
-        const qnnrt_graph_info *one = &a->graphs[i], *other = &b->graphs[i];
-        char what[32], name[260], second[260];
-        if (strcmp(one->name, other->name) != 0) {
+        return qnnrt__table_differ_count(table, "the NPU generation", sides, a->dsp_arch,
+                                         b->dsp_arch, NULL);
+    for (i = 0; i < both; ++i)
+        if (strcmp(a->graphs[i].name, b->graphs[i].name) != 0) {
+            char what[32], name[260], second[260];
             snprintf(what, sizeof(what), "graph %u", (unsigned)i);
-            snprintf(name, sizeof(name), "\"%.250s\"", one->name);
-            snprintf(second, sizeof(second), "\"%.250s\"", other->name);
+            snprintf(name, sizeof(name), "\"%.250s\"", a->graphs[i].name);
+            snprintf(second, sizeof(second), "\"%.250s\"", b->graphs[i].name);
             return qnnrt__table_differs(table, what, "", sides, name, second);
         }
+    if (a->graph_count != b->graph_count)
+        return qnnrt__table_differ_count(table, "the number of graphs", sides, a->graph_count,
+                                         b->graph_count,
+                                         a->graph_count > both ? a->graphs[both].name
+                                                               : b->graphs[both].name);
+    for (i = 0; i < both && result == QNNRT_OK; ++i) {
+        const qnnrt_graph_info *one = &a->graphs[i], *other = &b->graphs[i];
         table->graph = one->name;
         result = qnnrt__table_compare_list(table, "input", one->inputs, one->input_count,
-                                           other->inputs, other->input_count, other, sides);
+                                           other->inputs, other->input_count, one, other, sides);
         if (result == QNNRT_OK)
             result = qnnrt__table_compare_list(table, "output", one->outputs, one->output_count,
-                                               other->outputs, other->output_count, other, sides);
+                                               other->outputs, other->output_count, one, other,
+                                               sides);
         if (result == QNNRT_OK)
             result = qnnrt__table_compare_list(table, "updateable tensor", one->updateables,
                                                one->updateable_count, other->updateables,
-                                               other->updateable_count, other, sides);
+                                               other->updateable_count, one, other, sides);
     }
     table->graph = NULL;
     return result;
@@ -6192,6 +6223,7 @@ typedef struct qnnrt__record {
     uint64_t           seen;
     uint32_t           next;          /* where the next key is probably found: files have one order */
     int                within;        /* in "info" */
+    int                had_info;
 } qnnrt__record;
 
 /* A failure of the reader, or of what the text means; place and name come before it. The name may
@@ -6306,7 +6338,10 @@ static int qnnrt__record_member(qnnrt__record_reader *read, qnnrt__record *recor
             continue;
         }
         if (more == 1 && !record->within && qnnrt_json_is(&read->r.key, "info")) {
-            if (qnnrt__record_value(read, "info", QNNRT_JSON_OBJECT)) record->within = 1;
+            if (record->had_info)
+                qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"info\" is there twice");
+            else if (qnnrt__record_value(read, "info", QNNRT_JSON_OBJECT))
+                record->within = record->had_info = 1;
             continue;
         }
         key = more == 2 ? (int)record->next : qnnrt__record_find(record->keys, &read->r.key);
@@ -6569,7 +6604,7 @@ static int qnnrt__read_pair_text(qnnrt__record_reader *read, qnnrt__read_axis *a
         is_scale = !is_scale;
     }
     read->r.value = whole;
-    if (good && (!is_scale || whole.bytes == 0))
+    if (good && (!is_scale || whole.bytes == 0 || end[-1] == ','))
         return qnnrt__record_fail(read, QNNRT_E_FORMAT,
                                 "\"scaleOffsets\": a text without scale and offset");
     return good;
@@ -6737,7 +6772,9 @@ static int qnnrt__read_quant(qnnrt__record_reader *read, const char *what, qnnrt
     }
     if (!qnnrt__record_go_on(read)) return 0;
     found = out->encoding;
-    if ((record.seen & plain) != 0 && found == QNNRT__ABI_UNDEFINED) {      /* without an object around */
+    if ((record.seen & plain) != 0 && found != QNNRT__ABI_UNDEFINED)
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" holds two encodings", what);
+    if ((record.seen & plain) != 0) {      /* without an object around */
         if ((record.seen & plain) != plain)
             return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" lacks scale or offset", what);
         found = QNNRT__ABI_SCALE_OFFSET;
@@ -7166,14 +7203,14 @@ static int qnnrt__read_graphs(qnnrt__record_reader *read, uint32_t announced, qn
 
 enum { QNNRT__READ_C_HEADER, QNNRT__READ_C_BACKEND, QNNRT__READ_C_BUILD, QNNRT__READ_C_CORE,
        QNNRT__READ_C_BACKEND_API, QNNRT__READ_C_SOC_VERSION, QNNRT__READ_C_BLOB_VERSION,
-       QNNRT__READ_C_BLOB_BYTES, QNNRT__READ_C_NUM_TENSORS, QNNRT__READ_C_NUM_GRAPHS,
-       QNNRT__READ_C_GRAPHS, QNNRT__READ_C_METADATA, QNNRT__READ_C_SOC };
+       QNNRT__READ_C_BLOB_BYTES, QNNRT__READ_C_NUM_TENSORS, QNNRT__READ_C_TENSORS,
+       QNNRT__READ_C_NUM_GRAPHS, QNNRT__READ_C_GRAPHS, QNNRT__READ_C_METADATA, QNNRT__READ_C_SOC };
 static const qnnrt_json_text qnnrt__read_context_keys[] = {
     QNNRT__KEY("header"), QNNRT__KEY("backendId"), QNNRT__KEY("buildId"),
     QNNRT__KEY("coreApiVersion"), QNNRT__KEY("backendApiVersion"), QNNRT__KEY("socVersion"),
     QNNRT__KEY("contextBlobVersion"), QNNRT__KEY("contextBlobSize"),
-    QNNRT__KEY("numContextTensors"), QNNRT__KEY("numGraphs"), QNNRT__KEY("graphs"),
-    QNNRT__KEY("contextMetadata"), QNNRT__KEY("socModel"), QNNRT__NO_KEY
+    QNNRT__KEY("numContextTensors"), QNNRT__KEY("contextTensors"), QNNRT__KEY("numGraphs"),
+    QNNRT__KEY("graphs"), QNNRT__KEY("contextMetadata"), QNNRT__KEY("socModel"), QNNRT__NO_KEY
 };
 
 /* {"artifact_type": "CONTEXT_BINARY_INFO", ...} */
@@ -7194,8 +7231,17 @@ static int qnnrt__read_header(qnnrt__record_reader *read)
     return qnnrt__record_go_on(read);
 }
 
+/* A list that is counted only. */
+static int qnnrt__read_length(qnnrt__record_reader *read, const char *key, uint64_t *length)
+{
+    *length = 0;
+    if (!qnnrt__record_value(read, key, QNNRT_JSON_ARRAY)) return 0;
+    while (qnnrt_json_more(&read->r) && qnnrt_json_skip(&read->r)) *length += 1;
+    return read->r.error == NULL;
+}
+
 static int qnnrt__read_context_member(qnnrt__record_reader *read, int key, uint32_t *num_graphs,
-                                      qnnrt_context_info *context)
+                                      uint64_t *tensors, qnnrt_context_info *context)
 {
     static const qnnrt_json_text metadata[] = { QNNRT__KEY("dspArch"), QNNRT__NO_KEY };
     const char *name = qnnrt__read_context_keys[key].text;
@@ -7211,6 +7257,7 @@ static int qnnrt__read_context_member(qnnrt__record_reader *read, int key, uint3
     case QNNRT__READ_C_BLOB_VERSION: return qnnrt__record_version(read, name, &context->blob_version);
     case QNNRT__READ_C_BLOB_BYTES:   return qnnrt__record_u64(read, name, UINT64_MAX, &context->blob_bytes);
     case QNNRT__READ_C_NUM_TENSORS:  return qnnrt__record_u32(read, name, &context->context_tensor_count);
+    case QNNRT__READ_C_TENSORS:      return qnnrt__read_length(read, name, tensors);
     case QNNRT__READ_C_NUM_GRAPHS:   return qnnrt__record_u32(read, name, num_graphs);
     case QNNRT__READ_C_GRAPHS:       return qnnrt__read_graphs(read, *num_graphs, context);
     case QNNRT__READ_C_SOC:          return qnnrt__record_u32(read, name, &context->soc_model);
@@ -7288,6 +7335,7 @@ static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size
     qnnrt__record record;
     qnnrt_json_limits limits;
     uint32_t num_graphs = 0;
+    uint64_t tensors = 0;
     const char *kind;
     int key;
     memset(&record, 0, sizeof(record));
@@ -7299,12 +7347,13 @@ static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size
     table->names_kept = 1;
     context->build_id = "";
     /* A table takes about a fifth of the text that it is read from. */
-    qnnrt__arena_reserve(table->arena, (uint64_t)bytes / 4 + 256);
+    if (!qnnrt__arena_reserve(table->arena, (uint64_t)bytes / 4 + 256))
+        return qnnrt__fail_memory(table->err, "metadata");
     qnnrt_json_begin(&read.r, text, bytes, &limits);
     record.keys = qnnrt__read_context_keys;
     if (qnnrt_json_value(&read.r) == QNNRT_JSON_OBJECT) {
         while ((key = qnnrt__record_member(&read, &record)) >= 0)
-            if (!qnnrt__read_context_member(&read, key, &num_graphs, context)) break;
+            if (!qnnrt__read_context_member(&read, key, &num_graphs, &tensors, context)) break;
     } else if (read.r.error == NULL) {
         qnnrt__record_fail(&read, QNNRT_E_FORMAT, "it is %s; metadata is an object",
                          qnnrt__record_type(read.r.type));
@@ -7314,6 +7363,10 @@ static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size
                          "it has no list \"graphs\": this is no metadata of a context binary");
     if (read.result == QNNRT_OK && read.r.error == NULL)
         qnnrt__read_count(&read, &record, QNNRT__READ_C_NUM_GRAPHS, num_graphs, context->graph_count);
+    if (read.result == QNNRT_OK && read.r.error == NULL &&
+        QNNRT__READ_HAS(record, QNNRT__READ_C_TENSORS))
+        qnnrt__read_count(&read, &record, QNNRT__READ_C_NUM_TENSORS, context->context_tensor_count,
+                          tensors);
     if (read.result == QNNRT_OK && read.r.error == NULL) qnnrt_json_end(&read.r);
     if (read.result == QNNRT_OK && read.r.error != NULL) {
         table->graph = NULL;
@@ -9172,6 +9225,27 @@ typedef struct qnnrt__model_source {
 } qnnrt__model_source;
 
 #ifndef QNNRT_NO_JSON
+static qnnrt_result qnnrt__model_text_limit(const qnnrt *model, const char *name, uint64_t bytes,
+                                            qnnrt_error *err)
+{
+    return qnnrt__fail(err, QNNRT_E_LIMIT,
+                       "%s has %llu bytes, more than limits.json_bytes (%llu)", name,
+                       (unsigned long long)bytes, (unsigned long long)model->limits.json_bytes);
+}
+
+/* Say what was given as JSON when it is something else. */
+static void qnnrt__model_text_kind(const char *text, size_t bytes, qnnrt_error *err)
+{
+    const unsigned char *data = (const unsigned char *)text;
+    const char *kind = qnnrt__context_looks_right(data, bytes)
+                           ? "a context binary; what is needed here is the JSON made from one"
+                           : qnnrt__context_kind(data, bytes);
+    size_t at = 0;
+    while (at < bytes && (text[at] == ' ' || (text[at] >= '\t' && text[at] <= '\r'))) ++at;
+    if (kind != NULL && (at == bytes || (text[at] != '{' && text[at] != '[')))
+        qnnrt__err_add(err, "\n  it looks like %s", kind);
+}
+
 /* A text file into memory: read, not mapped, so that nobody changes it meanwhile. */
 static qnnrt_result qnnrt__model_text(const qnnrt *model, const char *path, void **owned,
                                       size_t *bytes, qnnrt_error *err)
@@ -9182,9 +9256,7 @@ static qnnrt_result qnnrt__model_text(const qnnrt *model, const char *path, void
     *owned = NULL;
     *bytes = 0;
     if (why == NULL && file.bytes > model->limits.json_bytes)
-        result = qnnrt__fail(err, QNNRT_E_LIMIT, "%s has %llu bytes, more than limits.json_bytes (%llu)",
-                             path, (unsigned long long)file.bytes,
-                             (unsigned long long)model->limits.json_bytes);
+        result = qnnrt__model_text_limit(model, path, file.bytes, err);
     else if (why == NULL && (*owned = qnnrt__mem_raw(&model->hooks, file.bytes)) == NULL)
         result = qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for the %llu bytes of %s",
                              (unsigned long long)file.bytes, path);
@@ -9212,13 +9284,14 @@ static qnnrt_result qnnrt__model_json(const qnnrt *model, const qnnrt__model_sou
     if (text == NULL) {
         result = qnnrt__model_text(model, source->json_path, &owned, &bytes, table->err);
         text = (const char *)owned;
+    } else if (bytes > model->limits.json_bytes) {
+        result = qnnrt__model_text_limit(model, source->json, bytes, table->err);
     }
     if (result == QNNRT_OK) result = qnnrt__read_json(table, text, bytes, info);
     if (result != QNNRT_OK && source->binary)
         qnnrt__err_add(table->err, "\n  what helps: make it again from the binary, remove it, or set"
                                    " desc.metadata to QNNRT_METADATA_SYSTEM");
-    if (result == QNNRT_E_FORMAT && bytes > 0 && text[0] != '{')
-        qnnrt__context_explain((const unsigned char *)text, bytes, table->err);
+    if (result == QNNRT_E_FORMAT) qnnrt__model_text_kind(text, bytes, table->err);
     qnnrt__mem_free(&model->hooks, owned);
     return result;
 }
@@ -9513,6 +9586,11 @@ static qnnrt_result qnnrt__model_check(const char *ctx_dir, const qnnrt_desc *de
 {
     static const qnnrt_hooks none = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
     uint32_t most = QNNRT__MODEL_FILES;
+#ifndef QNNRT_NO_JSON
+    const int alone = desc->inspect && desc->metadata != QNNRT_METADATA_SYSTEM;
+#else
+    const int alone = 0;      /* may JSON stand alone? */
+#endif
     size_t i;
     if ((ctx_dir == NULL) == (desc->files == NULL))
         return qnnrt__fail(err, QNNRT_E_ARG,
@@ -9527,10 +9605,10 @@ static qnnrt_result qnnrt__model_check(const char *ctx_dir, const qnnrt_desc *de
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.file_count is 0");
     for (i = 0; i < desc->file_count && desc->files != NULL; ++i)
         if (desc->files[i].path == NULL && desc->files[i].data == NULL &&
-            (!desc->inspect || (desc->files[i].json_path == NULL && desc->files[i].json_data == NULL)))
+            (!alone || (desc->files[i].json_path == NULL && desc->files[i].json_data == NULL)))
             return qnnrt__fail(err, QNNRT_E_ARG,
                                "qnnrt_open: desc.files[%u] has neither path nor data%s", (unsigned)i,
-                               desc->inspect ? ", nor JSON" : "");
+                               alone ? ", nor JSON" : "");
     if ((unsigned)desc->metadata > (unsigned)QNNRT_METADATA_JSON)
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.metadata is %d, which is none of"
                                              " qnnrt_metadata", (int)desc->metadata);

@@ -7,6 +7,7 @@
 #define QNNRT_IMPLEMENTATION
 #include "../qnnrt.h"
 #include "test.h"
+#include "meta.h"
 #include <dlfcn.h>
 
 /* ---- the allocator --------------------------------------------------------------------------- */
@@ -460,6 +461,127 @@ static qnnrt_result inspected(qnnrt_error *err)
     return result != QNNRT_OK ? result : closed;
 }
 
+/* ---- metadata as JSON ------------------------------------------------------------------------- */
+
+static const char *with_json, *bundle;       /* the shards and their JSON; the same with genie_config.json */
+static char *wide_json[2], *shard_json[3];
+
+static char *json_of(const char *text)
+{
+    qnnrt_desc desc;
+    qnnrt_file file;
+    qnnrt *model = NULL;
+    meta_text out;
+    memset(&desc, 0, sizeof(desc));
+    memset(&file, 0, sizeof(file));
+    memset(&out, 0, sizeof(out));
+    file.data = text;
+    file.bytes = strlen(text);
+    desc.files = &file;
+    desc.file_count = 1;
+    desc.inspect = 1;
+    desc.system_path = TEST_FAKE_LIB;
+    if (qnnrt_open(NULL, &desc, &model, NULL) != QNNRT_OK) abort();
+    meta_write(&out, qnnrt_contexts(model, NULL), 0, NULL);
+    qnnrt_close(model);
+    return out.data;
+}
+
+static void make_json(void)
+{
+    static const char genie[] = "{\"dialog\":{\"ctx-bins\":[\"forward_0.bin\",\"forward_1.bin\",\"forward_2.bin\"]}}";
+    char path[1200];
+    size_t i, k;
+    fake_begin("");
+    if (with_json == NULL) {
+        with_json = test_tmpdir();
+        bundle = test_tmpdir();
+        for (i = 0; i < 3; ++i) {
+            shard_json[i] = json_of(shards[i]);
+            for (k = 0; k < 2; ++k) {
+                snprintf(path, sizeof(path), "%s/forward_%u.bin", k == 0 ? with_json : bundle, (unsigned)i);
+                test_write_file(path, shards[i], strlen(shards[i]));
+                snprintf(path, sizeof(path), "%s/forward_%u_json.json", k == 0 ? with_json : bundle, (unsigned)i);
+                test_write_file(path, shard_json[i], strlen(shard_json[i]));
+            }
+        }
+        snprintf(path, sizeof(path), "%s/genie_config.json", bundle);
+        test_write_file(path, genie, strlen(genie));
+    }
+}
+
+static qnnrt_metadata json_source;           /* which of the sources */
+static int            json_system;           /* 0: libQnnSystem.so is missing */
+static const char    *json_folder;
+
+/* Open, wire and run with JSON. */
+static qnnrt_result run_with_json(qnnrt_error *err)
+{
+    qnnrt_desc desc;
+    qnnrt *model = NULL;
+    qnnrt_run *run = NULL;
+    qnnrt_result result, closed;
+    options(&desc);
+    desc.metadata = json_source;
+    if (!json_system) desc.system_path = NULL;
+    result = qnnrt_open(json_folder, &desc, &model, err);
+    if (result == QNNRT_OK && qnnrt_contexts(model, NULL)[0].from_json != (json_source != QNNRT_METADATA_SYSTEM)) ++heap.wrong;
+    if (result == QNNRT_OK && qnnrt_contexts(model, NULL)[0].from_system != (json_source != QNNRT_METADATA_JSON && json_system)) ++heap.wrong;
+    if (result == QNNRT_OK) result = qnnrt_prepare(model, "prefill", &run, err);
+    if (result == QNNRT_OK) result = from_run(qnnrt_exec(run), run, err);
+    qnnrt_run_destroy(run);
+    closed = qnnrt_close(model);
+    return result != QNNRT_OK ? result : closed;
+}
+
+/* Texts in memory, without a binary. */
+static qnnrt_result look_at_json(qnnrt_error *err)
+{
+    qnnrt_desc desc;
+    qnnrt_file files[3];
+    qnnrt *model = NULL;
+    size_t i;
+    qnnrt_result result, closed;
+    options(&desc);
+    memset(files, 0, sizeof(files));
+    desc.backend_path = desc.system_path = NULL;
+    desc.inspect = 1;
+    for (i = 0; i < 3; ++i) {
+        files[i].json_path = i == 1 ? "a name" : NULL;
+        files[i].json_data = shard_json[i];
+        files[i].json_bytes = strlen(shard_json[i]);
+    }
+    desc.files = files;
+    desc.file_count = 3;
+    result = qnnrt_open(NULL, &desc, &model, err);
+    closed = qnnrt_close(model);
+    return result != QNNRT_OK ? result : closed;
+}
+
+/* Tables that take blocks of their own, from JSON alone or from both sources. */
+static qnnrt_result wide_json_graphs(qnnrt_error *err)
+{
+    qnnrt_desc desc;
+    qnnrt_file files[2];
+    qnnrt *model = NULL;
+    size_t i;
+    qnnrt_result result, closed;
+    options(&desc);
+    memset(files, 0, sizeof(files));
+    desc.metadata = json_source;
+    for (i = 0; i < 2; ++i) {
+        files[i].data = wide[i];
+        files[i].bytes = strlen(wide[i]);
+        files[i].json_data = wide_json[i];
+        files[i].json_bytes = strlen(wide_json[i]);
+    }
+    desc.files = files;
+    desc.file_count = 2;
+    result = qnnrt_open(NULL, &desc, &model, err);
+    closed = qnnrt_close(model);
+    return result != QNNRT_OK ? result : closed;
+}
+
 #define EXHAUST(body) \
     do { \
         CHECK(exhaust(#body, body, 0, "") > 3); \
@@ -489,6 +611,34 @@ TEST(a_damaged_shard_survives) { plainly(); EXHAUST(what_is_left); }
 TEST(a_damaged_shard_without_text_survives) { plainly(); without_text = 1; EXHAUST(what_is_left); }
 TEST(a_failed_wiring_survives) { plainly(); EXHAUST(not_wired); }
 TEST(a_look_without_backend_survives) { plainly(); EXHAUST(inspected); }
+
+static void json_begin(qnnrt_metadata source, int system, int use_bundle)
+{
+    plainly();
+    make_json();
+    json_source = source;
+    json_system = system;
+    json_folder = use_bundle ? bundle : with_json;
+}
+
+TEST(json_alone_survives) { json_begin(QNNRT_METADATA_JSON, 1, 0); EXHAUST(run_with_json); }
+TEST(json_alone_without_a_system_library_survives) { json_begin(QNNRT_METADATA_ALL, 0, 0); EXHAUST(run_with_json); }
+TEST(both_sources_survive) { json_begin(QNNRT_METADATA_ALL, 1, 0); EXHAUST(run_with_json); }
+TEST(both_sources_without_a_place_for_the_text_survive) { json_begin(QNNRT_METADATA_ALL, 1, 0); without_text = 1; EXHAUST(run_with_json); }
+TEST(both_sources_with_keep_going_survive) { json_begin(QNNRT_METADATA_ALL, 1, 0); keep_going = 1; EXHAUST(run_with_json); }
+TEST(a_bundle_survives) { json_begin(QNNRT_METADATA_ALL, 1, 1); EXHAUST(run_with_json); }
+TEST(a_look_at_json_survives) { json_begin(QNNRT_METADATA_ALL, 1, 0); EXHAUST(look_at_json); }
+TEST(wide_json_survives)
+{
+    size_t i;
+    json_begin(QNNRT_METADATA_JSON, 1, 0);
+    make_wide();
+    for (i = 0; i < 2; ++i) wide_json[i] = json_of(wide[i]);
+    EXHAUST(wide_json_graphs);
+    json_source = QNNRT_METADATA_ALL;
+    EXHAUST(wide_json_graphs);
+    for (i = 0; i < 2; ++i) { free(wide[i]); free(wide_json[i]); }
+}
 
 /* Other sources of metadata take other ways through the code. */
 TEST(old_metadata_survives)
@@ -521,5 +671,18 @@ TEST_MAIN("oom")
     RUN(a_damaged_shard_without_text_survives);
     RUN(a_failed_wiring_survives);
     RUN(a_look_without_backend_survives);
+    RUN(json_alone_survives);
+    RUN(json_alone_without_a_system_library_survives);
+    RUN(both_sources_survive);
+    RUN(both_sources_without_a_place_for_the_text_survive);
+    RUN(both_sources_with_keep_going_survive);
+    RUN(a_bundle_survives);
+    RUN(a_look_at_json_survives);
+    RUN(wide_json_survives);
     RUN(old_metadata_survives);
+    for (test_state.name = "main"; shard_json[0] != NULL; shard_json[0] = NULL) {
+        free(shard_json[0]);
+        free(shard_json[1]);
+        free(shard_json[2]);
+    }
 }

@@ -1,0 +1,362 @@
+/* fuzz_table.c - hostile JSON: text -> table -> wiring -> plan
+
+   With libFuzzer:
+       clang -std=c99 -D_POSIX_C_SOURCE=200809L -I. -Itests -g -O1 -fsanitize=fuzzer,address,undefined
+             -o build/fuzz/fuzz_table tests/fuzz/fuzz_table.c -ldl
+       build/fuzz/fuzz_table -dict=tests/fuzz/table.dict -max_len=8192 build/fuzz/table tests/fuzz/corpus/table
+   Without (replays files): any C99 compiler and -DFUZZ_REPLAY; the last line is "N passed, N failed".
+
+   An input is one to four JSON documents, parted by bytes 0x1E, and behind them CONTROL bytes that choose
+   limits, failing allocations and plans. Whatever happens, there must be no crash, no leak, an error text
+   without control characters; and after success the tables keep what the header says, what is written
+   from them reads back as the same tables, edges join equal tensors, and plans share no byte at one time. */
+#define QNNRT_IMPLEMENTATION
+#include "../../qnnrt.h"
+#include "../meta.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CONTROL = 8, DOCUMENTS = 4, PAIRS_MOST = 300, SEPARATOR = 0x1E };
+
+/* What of the header is not so: says which promise, and dies, so that libFuzzer keeps the input. */
+#define MUST(cond) \
+    do { \
+        if (!(cond)) { \
+            fprintf(stderr, "fuzz_table: line %d: not so: %s\n", __LINE__, #cond); \
+            abort(); \
+        } \
+    } while (0)
+
+static unsigned char control[CONTROL];
+static uint64_t      chance_state;
+
+/* A number below `below`, from the control bytes; further ones follow from them. */
+static uint64_t chance(uint64_t below)
+{
+    chance_state = chance_state * 6364136223846793005u + 1442695040888963407u;
+    return below == 0 ? 0 : (chance_state >> 33) % below;
+}
+
+/* ---- hooks ---------------------------------------------------------------------------------- */
+
+static uint64_t alloc_live, alloc_bytes, alloc_sum, alloc_count, alloc_fail_at;
+static int      alloc_fail_on;
+
+static void *hook_alloc(void *user, size_t bytes)
+{
+    uint64_t *block;
+    (void)user;
+    ++alloc_count;
+    if (alloc_fail_at != 0 && (alloc_fail_on ? alloc_count >= alloc_fail_at : alloc_count == alloc_fail_at)) return NULL;
+    if (bytes > ((size_t)1 << 28)) return NULL;
+    block = (uint64_t *)malloc(bytes + 16);
+    if (block == NULL) return NULL;
+    block[0] = bytes;
+    memset(block + 2, 0xA5, bytes);       /* nobody promised zeros */
+    ++alloc_live;
+    alloc_bytes += bytes;
+    alloc_sum += bytes;
+    return block + 2;
+}
+
+static void hook_free(void *user, void *data)
+{
+    uint64_t *block = (uint64_t *)data - 2;
+    (void)user;
+    --alloc_live;
+    alloc_bytes -= block[0];
+    free(block);
+}
+
+static void text_clean(const char *text, int lines)
+{
+    for (; *text != '\0'; ++text) MUST(((unsigned char)*text >= 0x20 && *text != 0x7F) || (lines && *text == '\n'));
+}
+
+static void hook_log(void *user, qnnrt_log_level level, const char *room, uint64_t code, const char *text)
+{
+    (void)user; (void)level; (void)code;
+    MUST(room != NULL && text != NULL);
+    text_clean(text, 0);
+}
+
+static qnnrt_error *fresh(qnnrt_error *err)
+{
+    memset(err, 0x5A, sizeof(*err));
+    return err;
+}
+
+/* Answers 1 for success. A failure must have a text, and nothing in *out. */
+static int good(qnnrt_result result, const void *out, const qnnrt_error *err)
+{
+    MUST(memchr(err->text, 0, sizeof(err->text)) != NULL);
+    MUST(err->code == result);
+    MUST((result == QNNRT_OK) == (err->text[0] == '\0'));
+    text_clean(err->text, 1);
+    MUST((result == QNNRT_OK) == (out != NULL));
+    MUST(strcmp(qnnrt_result_name(result), "unknown") != 0);
+    return result == QNNRT_OK;
+}
+
+/* The call first, then what it left in out. */
+static qnnrt_result answer;
+#define GOOD(call, out, err) (answer = (call), good(answer, (out), (err)))
+
+/* ---- promises ------------------------------------------------------------------------------- */
+
+static qnnrt_limits limits;
+
+static void check_pipeline(const qnnrt_pipeline *p)
+{
+    const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(p);
+    qnnrt_error err;
+    size_t i;
+    MUST(info->name != NULL && info->step_count > 0);
+    if (info->failure != NULL) { MUST(info->failure[0] != '\0'); text_clean(info->failure, 1); return; }
+    for (i = 0; i < info->edge_count; ++i) {
+        const qnnrt_edge_info *e = &info->edges[i];
+        MUST(e->from_step < e->to_step && e->to_step < info->step_count && e->reason != NULL);
+        MUST(e->from->dtype == e->to->dtype && e->from->bytes == e->to->bytes && e->from->rank == e->to->rank);
+        MUST(e->from->rank == 0 || memcmp(e->from->dims, e->to->dims, e->from->rank * sizeof(uint32_t)) == 0);
+        MUST(e->from->quant.encoding == e->to->quant.encoding);
+        if (e->from->quant.encoding == QNNRT_ENCODING_PER_TENSOR)
+            MUST(meta_bits(e->from->quant.scale) == meta_bits(e->to->quant.scale) && e->from->quant.offset == e->to->quant.offset);
+        MUST(e->slot >= 0 && (size_t)e->slot < info->slot_count);
+        MUST(info->slots[e->slot].role == QNNRT_ROLE_EDGE && info->slots[e->slot].tensor == e->from);
+        MUST(info->slots[e->slot].first == e->from_step && info->slots[e->slot].last >= e->to_step);
+    }
+    for (i = 0; i < info->slot_count && i < 100; ++i) {
+        const qnnrt_slot_info *s = &info->slots[i];
+        qnnrt_slot found = 12345;
+        MUST(s->tensor != NULL && s->first <= s->last && s->last < info->step_count && s->address != NULL);
+        (void)GOOD(qnnrt_slot_find(p, s->address, s->role, &found, fresh(&err)), found != QNNRT_NO_SLOT ? s : NULL, &err);
+        MUST(found == (qnnrt_slot)i);
+    }
+}
+
+static void check_plan(const qnnrt_plan *plan, const qnnrt_plan_desc *desc)
+{
+    const qnnrt_plan_info *info = qnnrt_plan_get_info(plan);
+    size_t i, k, most = info->block_count < PAIRS_MOST ? info->block_count : (size_t)PAIRS_MOST;
+    MUST(info->bound <= info->peak && info->peak <= info->naive && info->peak <= limits.arena_bytes);
+    for (i = 0; i < most; ++i) {
+        const qnnrt_plan_block *a = &info->blocks[i];
+        MUST(a->bytes > 0 && a->offset <= info->peak && a->bytes <= info->peak - a->offset);
+        MUST(a->first <= a->last && a->entry < desc->entry_count);
+        MUST(a->offset % (desc->align != 0 ? desc->align : 64) == 0);
+        MUST((size_t)a->slot < qnnrt_pipeline_get_info(desc->entries[a->entry].pipeline)->slot_count);
+        MUST(a->bytes >= qnnrt_pipeline_get_info(desc->entries[a->entry].pipeline)->slots[a->slot].tensor->bytes);
+        for (k = 0; k < i; ++k) {
+            const qnnrt_plan_block *b = &info->blocks[k];
+            uint32_t ga = desc->entries[a->entry].group, gb = desc->entries[b->entry].group;
+            int apart = a->offset >= b->offset + b->bytes || b->offset >= a->offset + a->bytes;
+            int one_line = !a->kept && !b->kept && (a->entry == b->entry || (ga == gb && ga != 0));
+            MUST(apart || (one_line && (a->last < b->first || b->last < a->first)));
+        }
+    }
+}
+
+static void play_plan(const qnnrt_pipeline *const *pipelines, size_t count)
+{
+    qnnrt_entry_desc entries[3];
+    qnnrt_plan_desc desc;
+    qnnrt_plan *plan = NULL;
+    qnnrt_error err;
+    size_t i;
+    memset(entries, 0, sizeof(entries));
+    memset(&desc, 0, sizeof(desc));
+    desc.entries = entries;
+    desc.entry_count = 1 + (size_t)chance(3);
+    for (i = 0; i < desc.entry_count; ++i) {
+        entries[i].pipeline = pipelines[chance(count)];
+        entries[i].group = (uint32_t)chance(3);
+        entries[i].reuse_inputs = (int)chance(2);
+    }
+    desc.align = chance(3) ? 0 : 1u << chance(13);
+    if (!GOOD(qnnrt_plan_create(&desc, &plan, fresh(&err)), plan, &err)) return;
+    check_plan(plan, &desc);
+    MUST(qnnrt_plan_destroy(plan) == QNNRT_OK);
+}
+
+/* What is written from a table reads back as this table, and the comparison of two sources agrees. */
+static void check_again(const qnnrt_context_info *c)
+{
+    qnnrt_desc desc;
+    qnnrt_file file;
+    qnnrt_error err;
+    qnnrt *model = NULL;
+    qnnrt__table table;
+    qnnrt__table_sides sides = { "one", "other" };
+    meta_text json, one, other;
+    uint64_t fail_at = alloc_fail_at;
+    memset(&desc, 0, sizeof(desc));
+    memset(&file, 0, sizeof(file));
+    memset(&table, 0, sizeof(table));
+    memset(&json, 0, sizeof(json));
+    memset(&one, 0, sizeof(one));
+    memset(&other, 0, sizeof(other));
+    alloc_fail_at = 0;
+    meta_write(&json, c, control[1] & 3, NULL);
+    meta_put_context(&one, c);
+    file.json_data = json.data;
+    file.json_bytes = json.used;
+    desc.files = &file;
+    desc.file_count = 1;
+    desc.inspect = 1;
+    desc.limits = limits;
+    desc.limits.json_bytes = 0;
+    desc.hooks.alloc = hook_alloc;
+    desc.hooks.free = hook_free;
+    MUST(GOOD(qnnrt_open(NULL, &desc, &model, fresh(&err)), model, &err));
+    meta_put_context(&other, qnnrt_contexts(model, NULL));
+    MUST(strcmp(one.data, other.data) == 0);
+    table.file = "a";
+    table.err = &err;
+    MUST(qnnrt__table_compare(&table, c, qnnrt_contexts(model, NULL), &sides) == QNNRT_OK);
+    MUST(qnnrt_close(model) == QNNRT_OK);
+    meta_free(&json);
+    meta_free(&one);
+    meta_free(&other);
+    alloc_fail_at = fail_at;
+}
+
+static void play_model(qnnrt *model)
+{
+    const qnnrt_pipeline *pipelines[8];
+    size_t count = qnnrt_pipeline_count(model), wired = 0, contexts, c, g, i;
+    const qnnrt_context_info *infos = qnnrt_contexts(model, &contexts);
+    qnnrt_error err;
+    char name[512];
+    MUST(contexts > 0 && qnnrt_get_backend(model) == NULL && qnnrt_get_system_path(model)[0] == '\0');
+    for (c = 0; c < contexts; ++c) {
+        const char *why = meta_check(&infos[c], &limits);
+        if (why != NULL) fprintf(stderr, "fuzz_table: the table has %s\n", why);
+        MUST(why == NULL);
+        MUST(infos[c].json_file != NULL && !infos[c].from_system);
+        if (infos[c].failure != NULL) { text_clean(infos[c].failure->text, 1); continue; }
+        MUST(infos[c].from_json);
+        check_again(&infos[c]);
+        for (g = 0; g < infos[c].graph_count && g < 8; ++g) {
+            const qnnrt_graph_info *graph = &infos[c].graphs[g];
+            const qnnrt_pipeline *single = NULL;
+            if (graph->unsupported != NULL) text_clean(graph->unsupported, 0);
+            if (strlen(graph->name) >= 300) continue;
+            snprintf(name, sizeof(name), "%u/%s", (unsigned)c, graph->name);
+            (void)GOOD(qnnrt_pipeline_find(model, name, &single, fresh(&err)), single, &err);
+            if (single != NULL) check_pipeline(single);
+        }
+    }
+    for (i = 0; i < count; ++i) {
+        const qnnrt_pipeline *p = qnnrt_pipeline_get(model, i);
+        MUST(p != NULL);
+        check_pipeline(p);
+        if (qnnrt_pipeline_get_info(p)->failure == NULL && wired < 8) pipelines[wired++] = p;
+    }
+    MUST(qnnrt_pipeline_get(model, count) == NULL);
+    for (i = 0; i < wired; ++i) play_plan(&pipelines[i], 1);
+    if (wired > 1) play_plan(pipelines, wired);
+    if (wired > 0) {
+        qnnrt_run *run = NULL;      /* nothing runs without a backend */
+        MUST(!GOOD(qnnrt_prepare(model, qnnrt_pipeline_get_info(pipelines[0])->name, &run, fresh(&err)), run, &err));
+    }
+}
+
+/* The other reader of JSON: names in "ctx-bins". */
+static int bin_seen(void *user, const qnnrt_json_text *name)
+{
+    char *copy = (char *)malloc(name->bytes + 1);
+    MUST(copy != NULL && qnnrt_json_copy(name, copy) <= name->bytes);
+    free(copy);
+    return ++*(size_t *)user < 5;
+}
+
+static void play_bins(const char *text, size_t bytes)
+{
+    size_t seen = 0, at = 0, names;
+    const char *why = NULL;
+    names = qnnrt__read_bins(text, bytes, 1000000, bin_seen, &seen, &why, &at);
+    MUST(names <= 5 && (names == seen || (names == 0 && why != NULL)) && at <= bytes);
+    if (why != NULL) text_clean(why, 0);
+}
+
+static void play(const unsigned char *data, size_t size)
+{
+    qnnrt_file files[DOCUMENTS];
+    char *texts[DOCUMENTS];
+    size_t count = 0, at = 0, i, text;
+    qnnrt_desc desc;
+    qnnrt_error err;
+    qnnrt *model = NULL;
+    if (size < CONTROL) return;
+    text = size - CONTROL;
+    memcpy(control, data + text, CONTROL);
+    chance_state = 1469598103934665603u;
+    for (i = 0; i < CONTROL; ++i) chance_state = (chance_state ^ control[i]) * 1099511628211u;
+    memset(files, 0, sizeof(files));
+    memset(&desc, 0, sizeof(desc));
+    while (count < DOCUMENTS && (at < text || count == 0)) {
+        size_t end = at;
+        while (end < text && !(count + 1 < DOCUMENTS && data[end] == SEPARATOR)) ++end;
+        /* Its end is the end of its memory, so that reading on is seen. */
+        texts[count] = (char *)malloc(end > at ? end - at : 1);
+        MUST(texts[count] != NULL);
+        memcpy(texts[count], data + at, end - at);
+        files[count].json_data = texts[count];
+        files[count].json_bytes = end - at;
+        files[count].json_path = count % 2 == 0 ? "a\x1b[31m.json" : NULL;
+        ++count;
+        at = end + 1;
+    }
+    desc.files = files;
+    desc.file_count = count;
+    desc.inspect = 1;
+    desc.metadata = control[0] & 1 ? QNNRT_METADATA_JSON : QNNRT_METADATA_ALL;
+    desc.keep_going = control[0] >> 1 & 1;
+    desc.limits.rank = control[2] < 40 ? control[2] : 0;
+    desc.limits.name_bytes = control[3] < 60 ? control[3] : 0;
+    desc.limits.tensors = control[4] < 20 ? control[4] : 0;
+    desc.limits.arena_bytes = (uint64_t)1 << (control[5] % 40 + 1);
+    desc.limits.json_bytes = control[6] == 7 ? 700 : 0;
+    desc.hooks.alloc = hook_alloc;
+    desc.hooks.free = hook_free;
+    if (control[0] & 4) desc.hooks.log = hook_log;
+    limits = desc.limits;
+    if (limits.rank == 0) limits.rank = 8;
+    if (limits.name_bytes == 0) limits.name_bytes = 1024;
+    alloc_count = alloc_sum = 0;
+    alloc_fail_at = control[7] >= 128 ? (uint64_t)(control[7] & 63) : 0;
+    alloc_fail_on = control[7] >> 6 & 1;
+    for (i = 0; i < count; ++i) play_bins(files[i].json_data, files[i].json_bytes);
+    if (GOOD(qnnrt_open(NULL, &desc, &model, fresh(&err)), model, &err)) play_model(model);
+    else MUST(alloc_sum <= (uint64_t)40 * text + 400000);
+    for (i = 0; i < count; ++i) free(texts[i]);
+    MUST(qnnrt_close(model) == QNNRT_OK);
+    MUST(alloc_live == 0 && alloc_bytes == 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    play(data, size);
+    return 0;
+}
+
+#ifdef FUZZ_REPLAY
+int main(int argc, char **argv)
+{
+    int i, passed = 0, failed = 0;
+    for (i = 1; i < argc; ++i) {
+        static unsigned char data[1 << 20];
+        FILE *file = fopen(argv[i], "rb");
+        size_t size = file != NULL ? fread(data, 1, sizeof(data), file) : 0;
+        if (file == NULL) { printf("fuzz_table: cannot read %s\n", argv[i]); ++failed; continue; }
+        fclose(file);
+        fprintf(stderr, "fuzz_table: %s\n", argv[i]);      /* a crash names its file: this is the last line */
+        play(data, size);
+        ++passed;
+    }
+    printf("%d passed, %d failed\n", passed, failed);
+    return failed != 0 || passed == 0;
+}
+#endif

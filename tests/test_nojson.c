@@ -1,0 +1,100 @@
+/* test_nojson.c - built with QNNRT_NO_JSON: metadata comes from libQnnSystem.so, JSON is refused or not looked at */
+#define QNNRT_NO_JSON
+#define QNNRT_IMPLEMENTATION
+#include "../qnnrt.h"
+#include "test.h"
+
+#define ONE "FAKEQNN 1\n# a context binary has at least 64 bytes, and so has this one by this line\n" \
+            "graph fwd\nin ids 1 0032 2 1 4 -\nout logits 2 0232 2 1 8 -\n"
+
+static const char json[] = "{\"graphs\":[{\"graphName\":\"fwd\",\"graphInputs\":[],\"graphOutputs\":[]}]}";
+
+static void write_in(const char *folder, const char *name, const char *text)
+{
+    char path[4096];
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    test_write_file(path, text, strlen(text));
+}
+
+static qnnrt_desc new_desc(void)
+{
+    qnnrt_desc desc;
+    memset(&desc, 0, sizeof(desc));
+    desc.backend_path = desc.system_path = TEST_FAKE_LIB;
+    return desc;
+}
+
+TEST(metadata_from_json_is_unsupported)
+{
+    qnnrt_desc desc = new_desc();
+    qnnrt_error err;
+    qnnrt *model = (qnnrt *)&err;
+    desc.metadata = QNNRT_METADATA_JSON;
+    CHECK_EQ(qnnrt_open(test_tmpdir(), &desc, &model, &err), QNNRT_E_UNSUPPORTED);
+    CHECK(model == NULL);
+    CHECK_STR(err.text, "QNNRT_NO_JSON");
+}
+
+TEST(json_alone_is_no_model)
+{
+    qnnrt_desc desc = new_desc();
+    qnnrt_error err;
+    qnnrt_file file;
+    qnnrt *model = (qnnrt *)&err;
+    const char *folder = test_tmpdir();
+    memset(&file, 0, sizeof(file));
+    file.json_data = json;
+    file.json_bytes = sizeof(json) - 1;
+    desc.backend_path = NULL;
+    desc.files = &file;
+    desc.file_count = 1;
+    desc.inspect = 1;
+    CHECK_EQ(qnnrt_open(NULL, &desc, &model, &err), QNNRT_E_ARG);
+    CHECK(model == NULL);
+    CHECK_STR(err.text, "neither path nor data");
+    write_in(folder, "forward_0_json.json", json);
+    desc.files = NULL;
+    desc.file_count = 0;
+    CHECK_EQ(qnnrt_open(folder, &desc, &model, &err), QNNRT_E_NOT_FOUND);
+    CHECK_STR(err.text, "no *.bin");
+}
+
+TEST(json_beside_binaries_is_not_looked_at)
+{
+    qnnrt_desc desc = new_desc();
+    qnnrt_error err;
+    qnnrt *model = NULL;
+    qnnrt_run *run = NULL;
+    const char *folder = test_tmpdir();
+    write_in(folder, "forward_0.bin", ONE);
+    write_in(folder, "forward_0_json.json", "nonsense");
+    write_in(folder, "genie_config.json", "nonsense");
+    CHECK_EQ(qnnrt_open(folder, &desc, &model, &err), QNNRT_OK);
+    CHECK(qnnrt_contexts(model, NULL)->json_file == NULL);
+    CHECK_EQ(qnnrt_contexts(model, NULL)->from_json, 0);
+    CHECK_EQ(qnnrt_contexts(model, NULL)->from_system, 1);
+    CHECK_EQ(qnnrt_prepare(model, NULL, &run, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_run_destroy(run), QNNRT_OK);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+}
+
+TEST(system_library_is_needed)
+{
+    qnnrt_desc desc = new_desc();
+    qnnrt_error err;
+    qnnrt *model = NULL;
+    const char *folder = test_tmpdir();
+    write_in(folder, "forward_0.bin", ONE);
+    write_in(folder, "forward_0_json.json", json);
+    desc.system_path = NULL;
+    CHECK_EQ(qnnrt_open(folder, &desc, &model, &err), QNNRT_E_LIBRARY);
+    CHECK_STR(err.text, "libQnnSystem.so");
+}
+
+TEST_MAIN("nojson")
+{
+    RUN(metadata_from_json_is_unsupported);
+    RUN(json_alone_is_no_model);
+    RUN(json_beside_binaries_is_not_looked_at);
+    RUN(system_library_is_needed);
+}
