@@ -170,7 +170,7 @@ $(B)/json_check: tests/json_check.c $(DEPS)
 FUZZERS    := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ       ?= $(FUZZERS)
 TIME       ?= 600
-FUZZ_LEN   ?= 4096
+FUZZ_LEN   ?= 8192
 FUZZ_FLAGS := $(WARN) $(TEST_CPPFLAGS) -g -O1
 $(B)/asan/fuzz_%: tests/fuzz/fuzz_%.c $(DEPS)
 	$(call say,CC)

@@ -1,11 +1,5 @@
 /* fuzz_table.c - hostile JSON: text -> table -> wiring -> plan
 
-   With libFuzzer:
-       clang -std=c99 -D_POSIX_C_SOURCE=200809L -I. -Itests -g -O1 -fsanitize=fuzzer,address,undefined
-             -o build/fuzz/fuzz_table tests/fuzz/fuzz_table.c -ldl
-       build/fuzz/fuzz_table -dict=tests/fuzz/table.dict -max_len=8192 build/fuzz/table tests/fuzz/corpus/table
-   Without (replays files): any C99 compiler and -DFUZZ_REPLAY; the last line is "N passed, N failed".
-
    An input is one to four JSON documents, parted by bytes 0x1E, and behind them CONTROL bytes that choose
    limits, failing allocations and plans. Whatever happens, there must be no crash, no leak, an error text
    without control characters; and after success the tables keep what the header says, what is written
@@ -13,20 +7,10 @@
 #define QNNRT_IMPLEMENTATION
 #include "../../qnnrt.h"
 #include "../meta.h"
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#define FUZZ_NAME "fuzz_table"
+#include "fuzz.h"
 
 enum { CONTROL = 8, DOCUMENTS = 4, PAIRS_MOST = 300, SEPARATOR = 0x1E };
-
-/* What of the header is not so: says which promise, and dies, so that libFuzzer keeps the input. */
-#define MUST(cond) \
-    do { \
-        if (!(cond)) { \
-            fprintf(stderr, "fuzz_table: line %d: not so: %s\n", __LINE__, #cond); \
-            abort(); \
-        } \
-    } while (0)
 
 static unsigned char control[CONTROL];
 static uint64_t      chance_state;
@@ -335,28 +319,4 @@ static void play(const unsigned char *data, size_t size)
     MUST(alloc_live == 0 && alloc_bytes == 0);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
-    play(data, size);
-    return 0;
-}
-
-#ifdef FUZZ_REPLAY
-int main(int argc, char **argv)
-{
-    int i, passed = 0, failed = 0;
-    for (i = 1; i < argc; ++i) {
-        static unsigned char data[1 << 20];
-        FILE *file = fopen(argv[i], "rb");
-        size_t size = file != NULL ? fread(data, 1, sizeof(data), file) : 0;
-        if (file == NULL) { printf("fuzz_table: cannot read %s\n", argv[i]); ++failed; continue; }
-        fclose(file);
-        fprintf(stderr, "fuzz_table: %s\n", argv[i]);      /* a crash names its file: this is the last line */
-        play(data, size);
-        ++passed;
-    }
-    printf("%d passed, %d failed\n", passed, failed);
-    return failed != 0 || passed == 0;
-}
-#endif
+FUZZ_TARGET
