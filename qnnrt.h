@@ -4,6 +4,7 @@
        #define QNNRT_IMPLEMENTATION                 #include "qnnrt.h"
        #include "qnnrt.h"
    Link with -ldl. Qualcomm's libraries are opened at run time; see "Finding the libraries".
+   qnnrt_json.h lies beside this file (QNNRT_NO_JSON: it is not needed).
 
        qnnrt *model; qnnrt_run *run; qnnrt_error err; size_t bytes;
        qnnrt_desc desc = {0};                          // every 0 is a default
@@ -1022,7 +1023,7 @@ QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path
 #define QNNRT_JSON_STATIC
 #endif
 #define QNNRT_JSON_IMPLEMENTATION
-#include "qnnrt_json.h"
+#include "qnnrt_json.h" /* missing? Copy it beside qnnrt.h, or define QNNRT_NO_JSON */
 #endif
 
 #include <stdarg.h>
