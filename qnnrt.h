@@ -5147,7 +5147,8 @@ static qnnrt_result qnnrt__library_find(const char *name, const char *beside, vo
             qnnrt__err_add(err, "\n  %s%s", place == 3 ? "the system's search: " : "", why);
     }
     if (*library == NULL) {
-        qnnrt__err_add(err, "\n  what helps: give the path of the library");
+        qnnrt__err_add(err, "\n  what helps: give the path of the library, with a slash"
+                            " in it");
         return QNNRT_E_LIBRARY;
     }
     qnnrt__err_clear(err);
@@ -8143,7 +8144,9 @@ static qnnrt_result qnnrt__scan_complete(const qnnrt__scan *scan, const char *fo
                                scan->files[i - 1]->name, file->name);
         if (file->index > base + i)
             return qnnrt__fail(err, QNNRT_E_FORMAT,
-                               "%s: shard %llu is missing: %s is there, numbering begins at %llu",
+                               "%s: shard %llu is missing: %s is there, numbering begins at %llu"
+                               "\n  what helps: put the missing file there, or name files in"
+                               " desc.files",
                                folder, (unsigned long long)(base + i), file->name,
                                (unsigned long long)base);
     }
@@ -8246,12 +8249,15 @@ static qnnrt_result qnnrt__scan_choose(qnnrt__scan *scan, const char *folder, in
     qnnrt__scan_file *file;
     qnnrt_result result;
     scan->json_only = inspect && scan->count == 0 && scan->text_count > 0;
-    if (scan->count == 0 && !scan->json_only)
-        return qnnrt__fail(err, QNNRT_E_NOT_FOUND,
-                           "no *.bin in the folder %s: a model folder holds context binaries"
-                           " (forward_0.bin, model_1_of_4.bin, any *.bin)%s",
-                           folder, scan->text_count == 0 ? "" : "\n  there is JSON without a binary:"
-                           " it can be inspected only");
+    if (scan->count == 0 && !scan->json_only) {
+        qnnrt__fail(err, QNNRT_E_NOT_FOUND,
+                    "no *.bin in the folder %s: a model folder holds context binaries"
+                    " (forward_0.bin, model_1_of_4.bin, any *.bin)", folder);
+        if (scan->text_count > 0)
+            qnnrt__err_add(err, "\n  there is JSON without a binary: it can be inspected only, where"
+                                " desc.metadata does not leave it out");
+        return QNNRT_E_NOT_FOUND;
+    }
     scan->files = (const qnnrt__scan_file **)qnnrt__arena_alloc(scan->arena, room,
                                                                 sizeof(*scan->files));
     if (scan->files == NULL) return qnnrt__fail_memory(err, "file names");
