@@ -269,7 +269,8 @@ typedef enum qnnrt_result {
 typedef struct qnnrt_error {
     qnnrt_result code;
     uint64_t     vendor_code;   /* full answer of the vendor call, 0: none; its low 16 bits count */
-    char         text[2048];    /* UTF-8, never empty after a failure; no control characters */
+    char         text[2048];    /* UTF-8, never empty after a failure; of control
+                                   characters only newlines */
 } qnnrt_error;
 
 /* "QNNRT_E_IO" and "a file or folder cannot be read" for a result; "unknown" for any other
@@ -1684,8 +1685,11 @@ static qnnrt_result qnnrt__err_way_out(qnnrt_error *err, qnnrt_result result)
                     : result == QNNRT_E_MISMATCH ? "take all files of the model from one build"
                     : result == QNNRT_E_MEMORY ? "close what is not needed, or run the model in shards"
                                                : NULL;
-    if (err != NULL && fix != NULL && strstr(err->text, "what helps") == NULL)
-        qnnrt__err_add(err, "\n  what helps: %s", fix);
+    const char *line;
+    if (err == NULL || fix == NULL) return result;
+    for (line = strchr(err->text, '\n'); line != NULL; line = strchr(line + 1, '\n'))
+        if (strncmp(line, "\n  what helps", 13) == 0) return result;
+    qnnrt__err_add(err, "\n  what helps: %s", fix);
     return result;
 }
 
