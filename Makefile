@@ -353,7 +353,7 @@ INSTALL ?= install
 INSTALL_HEADERS := qnnrt.h $(wildcard qnnrt_json.h)
 
 .PHONY: install
-install: $(B)/qnnrt-run   ## install header, qnnrt-run and qnnrt.pc (PREFIX, DESTDIR)
+install: $(B)/qnnrt-run   ## install both headers, qnnrt-run and qnnrt.pc (PREFIX, DESTDIR)
 	@printf 'prefix=%s\nincludedir=$${prefix}/include\n\nName: qnnrt\nDescription: %s\nVersion: %s\nCflags: -I$${includedir}\nLibs: -ldl\n' \
 	    '$(PREFIX)' 'Run compiled Qualcomm QNN models from C99, one header' '$(VERSION)' > $(B)/qnnrt.pc
 	$(INSTALL) -d '$(DESTDIR)$(PREFIX)/include' '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/lib/pkgconfig'

@@ -4,6 +4,7 @@
        #define QNNRT_IMPLEMENTATION                 #include "qnnrt.h"
        #include "qnnrt.h"
    Link with -ldl. Qualcomm's libraries are opened at run time; see "Finding the libraries".
+   qnnrt_json.h lies beside this file (QNNRT_NO_JSON: it is not needed).
 
        qnnrt *model; qnnrt_run *run; qnnrt_error err; size_t bytes;
        qnnrt_desc desc = {0};                          // every 0 is a default
@@ -268,7 +269,8 @@ typedef enum qnnrt_result {
 typedef struct qnnrt_error {
     qnnrt_result code;
     uint64_t     vendor_code;   /* full answer of the vendor call, 0: none; its low 16 bits count */
-    char         text[2048];    /* UTF-8, never empty after a failure; no control characters */
+    char         text[2048];    /* UTF-8, never empty after a failure; of control
+                                   characters only newlines */
 } qnnrt_error;
 
 /* "QNNRT_E_IO" and "a file or folder cannot be read" for a result; "unknown" for any other
@@ -1022,7 +1024,7 @@ QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path
 #define QNNRT_JSON_STATIC
 #endif
 #define QNNRT_JSON_IMPLEMENTATION
-#include "qnnrt_json.h"
+#include "qnnrt_json.h" /* missing? Copy it beside qnnrt.h, or define QNNRT_NO_JSON */
 #endif
 
 #include <stdarg.h>
@@ -1683,8 +1685,11 @@ static qnnrt_result qnnrt__err_way_out(qnnrt_error *err, qnnrt_result result)
                     : result == QNNRT_E_MISMATCH ? "take all files of the model from one build"
                     : result == QNNRT_E_MEMORY ? "close what is not needed, or run the model in shards"
                                                : NULL;
-    if (err != NULL && fix != NULL && strstr(err->text, "what helps") == NULL)
-        qnnrt__err_add(err, "\n  what helps: %s", fix);
+    const char *line;
+    if (err == NULL || fix == NULL) return result;
+    for (line = strchr(err->text, '\n'); line != NULL; line = strchr(line + 1, '\n'))
+        if (strncmp(line, "\n  what helps", 13) == 0) return result;
+    qnnrt__err_add(err, "\n  what helps: %s", fix);
     return result;
 }
 
@@ -5146,7 +5151,8 @@ static qnnrt_result qnnrt__library_find(const char *name, const char *beside, vo
             qnnrt__err_add(err, "\n  %s%s", place == 3 ? "the system's search: " : "", why);
     }
     if (*library == NULL) {
-        qnnrt__err_add(err, "\n  what helps: give the path of the library");
+        qnnrt__err_add(err, "\n  what helps: give the path of the library, with a slash"
+                            " in it");
         return QNNRT_E_LIBRARY;
     }
     qnnrt__err_clear(err);
@@ -8142,7 +8148,9 @@ static qnnrt_result qnnrt__scan_complete(const qnnrt__scan *scan, const char *fo
                                scan->files[i - 1]->name, file->name);
         if (file->index > base + i)
             return qnnrt__fail(err, QNNRT_E_FORMAT,
-                               "%s: shard %llu is missing: %s is there, numbering begins at %llu",
+                               "%s: shard %llu is missing: %s is there, numbering begins at %llu"
+                               "\n  what helps: put the missing file there, or name files in"
+                               " desc.files",
                                folder, (unsigned long long)(base + i), file->name,
                                (unsigned long long)base);
     }
@@ -8245,12 +8253,15 @@ static qnnrt_result qnnrt__scan_choose(qnnrt__scan *scan, const char *folder, in
     qnnrt__scan_file *file;
     qnnrt_result result;
     scan->json_only = inspect && scan->count == 0 && scan->text_count > 0;
-    if (scan->count == 0 && !scan->json_only)
-        return qnnrt__fail(err, QNNRT_E_NOT_FOUND,
-                           "no *.bin in the folder %s: a model folder holds context binaries"
-                           " (forward_0.bin, model_1_of_4.bin, any *.bin)%s",
-                           folder, scan->text_count == 0 ? "" : "\n  there is JSON without a binary:"
-                           " it can be inspected only");
+    if (scan->count == 0 && !scan->json_only) {
+        qnnrt__fail(err, QNNRT_E_NOT_FOUND,
+                    "no *.bin in the folder %s: a model folder holds context binaries"
+                    " (forward_0.bin, model_1_of_4.bin, any *.bin)", folder);
+        if (scan->text_count > 0)
+            qnnrt__err_add(err, "\n  there is JSON without a binary: it can be inspected only, where"
+                                " desc.metadata does not leave it out");
+        return QNNRT_E_NOT_FOUND;
+    }
     scan->files = (const qnnrt__scan_file **)qnnrt__arena_alloc(scan->arena, room,
                                                                 sizeof(*scan->files));
     if (scan->files == NULL) return qnnrt__fail_memory(err, "file names");

@@ -86,6 +86,9 @@ if [ -z "$odd" ]; then good; else bad list "an odd line: $odd"; fi
 # title DECIMAL: what an entry begins with, by the list
 title() { sed -n "s/^\(0x[0-9a-f]*  *$1  [^ ]*\)  .*/\1/p" "$tmp/codes"; }
 
+explain --help
+says help "qnnrt-run explain [CODE"
+
 # ---- every code of the list: hexadecimal, decimal, symbol; and every line -----------------------------
 
 while read -r hex decimal symbol meaning; do

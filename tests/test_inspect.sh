@@ -105,7 +105,7 @@ check eight_shards "make_eight_shards.py failed" python3 "$tests/make_eight_shar
 
 wrong inspect_nothing "inspect takes a folder, or files" inspect
 wrong plan_nothing "plan takes a folder, or files" plan
-wrong command_later 'unexpected argument "inspect"' --json inspect
+wrong command_later 'unexpected argument "inspect": a command is the first word' --json inspect
 wrong inspect_input "inspect runs nothing" inspect "$eight" --input x=y
 wrong plan_output "plan runs nothing" plan "$eight" --output_dir x
 wrong inspect_ctx_dir "exclude each other" inspect "$eight" --ctx_dir "$eight"
@@ -224,6 +224,22 @@ run inspect "$eight" --json_file "$tmp/many.json"
 is json_file_many 1
 says json_file_many err 'name a folder'
 check json_file_many "a file was made" test ! -e "$tmp/many.json"
+run inspect "$eight" "$eight"
+is two_folders 1
+says two_folders err 'is a folder among 2 arguments'
+run plan "$eight" --metadata system
+is left_out 1
+says left_out err '  there is JSON without a binary: it can be inspected only'
+run plan "$eight"
+says no_binary out 'forward_0_json.json  without its binary, made by'
+cp "$tool" "$tmp/x.bin"
+run inspect "$tmp/x.bin" --system_so /none.so
+is no_system 1
+says no_system err "  with this tool: --system_so FILE, or JSON for every binary"
+: >"$tmp/empty.json"
+run inspect "$tmp/empty.json"
+is empty_json 1
+says empty_json err 'byte 0: the text ends where a value was expected'
 mkdir "$tmp/a" "$tmp/b"
 cp "$eight/forward_0_json.json" "$tmp/a/same.json"
 cp "$eight/forward_1_json.json" "$tmp/b/same.json"

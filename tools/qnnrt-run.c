@@ -713,8 +713,18 @@ static int check_options(settings *set)
         return usage("--dot draws pipelines: it goes with inspect; plan takes --svg");
     if (set->json && is_stdout(set->plan_out))
         return usage("--json and --bind_plan_out - both want standard output");
-    if (documents_on_stdout(set) > 1) return usage("two documents for standard output");
+    if (documents_on_stdout(set) > 1) return usage("two documents for standard output: write all but one to files");
     return STATUS_OK;
+}
+
+/* A word that stands alone, where a command was not given. */
+static int wrong_operand(const char *word, int first)
+{
+    if (access(word, F_OK) == 0)
+        return usage("unexpected argument \"%s\": to run it, --%s %s; to look at it, inspect or plan before it", word,
+                     is_folder(word) ? "ctx_dir" : "retrieve_context", word);
+    if (first) return usage("unknown command \"%s\": there are inspect, plan and explain", word);
+    return usage("unexpected argument \"%s\": a command is the first word", word);
 }
 
 /* Returns STATUS_OK, or STATUS_USAGE after a message. *answered is set when --help or --version has answered. */
@@ -739,6 +749,7 @@ static int parse_options(tool *t, int argc, char **argv, int *answered)
         const char *word = argv[i];
         if (strncmp(word, "--", 2) != 0) {
             if (word[0] == '\0') return usage("unexpected argument \"%s\"", word);
+            if (word[0] == '-' && word[1] != '\0') return usage("unknown option \"%s\": options begin with \"--\"", word);
             if (operand == NULL) operand = word;
             set->contexts[set->context_count++] = word;
             continue;
@@ -777,7 +788,7 @@ static int parse_options(tool *t, int argc, char **argv, int *answered)
         }
     }
     if (operand != NULL && set->command == COMMAND_RUN && !set->diff)
-        return usage("unexpected argument \"%s\"", operand);
+        return wrong_operand(operand, operand == argv[1]);
     const int status = check_options(set);
     if (status == STATUS_OK && set->command != COMMAND_RUN && set->context_count == 1 && is_folder(set->contexts[0])) {
         set->ctx_dir = set->contexts[0];
@@ -834,7 +845,7 @@ static void say_contexts(const tool *t)
     size_t count = 0;
     const qnnrt_context_info *contexts = qnnrt_contexts(t->model, &count);
     const char *system_path = qnnrt_get_system_path(t->model);
-    char *system_shown = shown(system_path[0] != '\0' ? system_path : "(none)");
+    char *system_shown = shown(system_path[0] != '\0' ? system_path : "(not needed)");
     say(t, "system    %s\n", system_shown);
     free(system_shown);
     say(t, "model     %s, %lu context%s\n", model_name(t),
@@ -842,7 +853,9 @@ static void say_contexts(const tool *t)
     for (size_t i = 0; i < count; ++i) {
         const qnnrt_context_info *c = &contexts[i];
         char *file = shown(c->file), *build = shown(c->build_id != NULL ? c->build_id : "");
-        say(t, "  %lu  %s  %llu bytes", (unsigned long)i, file, (unsigned long long)c->file_bytes);
+        say(t, "  %lu  %s", (unsigned long)i, file);
+        if (c->file_bytes != 0 || c->failure != NULL) say(t, "  %llu bytes", (unsigned long long)c->file_bytes);
+        else say(t, "  without its binary");
         if (c->failure != NULL) {
             say(t, ", failed\n");
         } else {
@@ -867,9 +880,11 @@ typedef struct sources {
     char      **siblings;              /* [count] paths that were made, or NULL */
 } sources;
 
-/* Does it begin with '{', after a byte order mark and blanks? No binary does. */
+/* Is it named X.json, or does it begin with '{', after a byte order mark and blanks? No binary does. */
 static int is_json_file(const char *path)
 {
+    const size_t length = strlen(path);
+    if (length > 5 && strcmp(path + length - 5, ".json") == 0) return 1;
     unsigned char head[64];
     FILE *file = fopen(path, "rb");
     if (file == NULL) return 0;                  /* opening it reports why */
@@ -944,6 +959,12 @@ static qnnrt *open_sources(tool *t, const char *folder, const char *const *words
         fail(t, NULL, "cannot open %s: %s", words[i], strerror(errno));
         return NULL;
     }
+    for (size_t i = 0; count > 1 && i < count; ++i) {
+        if (!is_folder(words[i])) continue;
+        fail(t, NULL, "%s is a folder among %lu arguments\n  what helps: give one folder alone, or files", words[i],
+             (unsigned long)count);
+        return NULL;
+    }
     find_sources(set, words, count, &from);
     desc.backend = t->backend;
     if (set->inspect) {
@@ -960,7 +981,8 @@ static qnnrt *open_sources(tool *t, const char *folder, const char *const *words
     desc.read = set->read;
     desc.guard = set->guard;
     if (qnnrt_open(folder != NULL ? folder : from.folder, &desc, &model, &err) != QNNRT_OK)
-        fail(t, NULL, "%s", err.text);
+        fail(t, NULL, "%s%s", err.text, err.code != QNNRT_E_LIBRARY ? "" :
+             set->inspect ? "\n  with this tool: --system_so FILE, or JSON for every binary" : "\n  with this tool: --system_so FILE");
     free_sources(&from);
     return model;
 }
@@ -976,7 +998,7 @@ static int open_model(tool *t)
     if (set->log_level != QNNRT_LOG_DEFAULT) backend_desc.hooks.log = print_log_line;
     if (!set->inspect) {
         if (qnnrt_backend_open(&backend_desc, &t->backend, &err) != QNNRT_OK) {
-            fail(t, NULL, "%s", err.text);
+            fail(t, NULL, "%s%s", err.text, err.code == QNNRT_E_LIBRARY ? "\n  with this tool: --backend_so FILE" : "");
             return 0;
         }
         say_backend(t);
@@ -1915,6 +1937,10 @@ static int explain(FILE *out, int count, char **words)
 {
     if (count == 0) {
         explain_all(out);
+        return STATUS_OK;
+    }
+    if (count == 1 && strcmp(words[0], "--help") == 0) {
+        print_help(out);
         return STATUS_OK;
     }
     char *all = text("%s", words[0]);
