@@ -429,35 +429,35 @@ static const unsigned char *qnnrt_json__string(const unsigned char *at, const un
     }
 }
 
+static QNNRT_JSON__INLINE const unsigned char *qnnrt_json__behind_digits(const unsigned char *at,
+                                                                         const unsigned char *end)
+{
+    while (at < end && (unsigned char)(*at - '0') <= 9) ++at;
+    return at;
+}
+
 /* From the first byte of a number to behind its last; NULL when it is none, *stop is where. */
 static QNNRT_JSON__INLINE const unsigned char *qnnrt_json__number(const unsigned char *at,
                                                                   const unsigned char *end,
                                                                   const unsigned char **stop)
 {
     const unsigned char *from;
-#define QNNRT_JSON__DIGITS() \
-    for (from = at; at < end && (unsigned char)(*at - '0') <= 9; ++at) { } \
-    *stop = at; \
-    if (at == from) return NULL
     if (at < end && *at == '-') ++at;
-    *stop = at;
-    if (at < end && *at == '0') {
-        ++at;
-        *stop = at;
-        if (at < end && (unsigned char)(*at - '0') <= 9) return NULL;
-    } else {
-        QNNRT_JSON__DIGITS();
-    }
+    from = at;
+    *stop = at = qnnrt_json__behind_digits(at, end);
+    if (at == from) return NULL;
+    if (*from == '0' && at - from > 1) { *stop = from + 1; return NULL; }
     if (at < end && *at == '.') {
-        ++at;
-        QNNRT_JSON__DIGITS();
+        from = at + 1;
+        *stop = at = qnnrt_json__behind_digits(from, end);
+        if (at == from) return NULL;
     }
     if (at < end && (*at == 'e' || *at == 'E')) {
-        ++at;
-        if (at < end && (*at == '+' || *at == '-')) ++at;
-        QNNRT_JSON__DIGITS();
+        from = at + 1;
+        if (from < end && (*from == '+' || *from == '-')) ++from;
+        *stop = at = qnnrt_json__behind_digits(from, end);
+        if (at == from) return NULL;
     }
-#undef QNNRT_JSON__DIGITS
     return at;
 }
 
