@@ -56,6 +56,7 @@
        QNNRT_STATIC           every function is static (default: external). In a shared object
                               define this, or QNNRT_API with hidden visibility, or two copies meet
        QNNRT_API              replaces the storage and export prefix of all functions
+                              Both hold for qnnrt_json.h too, unless that was included before
        QNNRT_LOG_SLOTS        backends that can log at one time, 1 to 16 (default 8)
        QNNRT_NO_ERROR_TEXT    drops what is known about vendor codes and log lines (59 KB)
        QNNRT_NO_JSON          metadata comes from libQnnSystem.so only; qnnrt_json.h is not needed
@@ -1018,10 +1019,13 @@ QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path
    ===================================================================================== */
 
 #ifndef QNNRT_NO_JSON
-#if defined(QNNRT_STATIC) && !defined(QNNRT_JSON_STATIC)
-#define QNNRT_JSON_STATIC
+/* Its functions are as visible as ours, unless it was told otherwise or is declared already. */
+#if !defined(QNNRT_JSON_API) && !defined(QNNRT_JSON_STATIC)
+#define QNNRT_JSON_API QNNRT_API
 #endif
+#ifndef QNNRT_JSON_IMPLEMENTATION
 #define QNNRT_JSON_IMPLEMENTATION
+#endif
 #include "qnnrt_json.h"
 #endif
 

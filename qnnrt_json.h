@@ -3,8 +3,8 @@
    In one C or C++ file:                        Everywhere else:
        #define QNNRT_JSON_IMPLEMENTATION            #include "qnnrt_json.h"
        #include "qnnrt_json.h"
-   Nothing to link. Where qnnrt.h is implemented this file is implemented too: it needs no line of
-   its own there.
+   Nothing to link. The file that implements qnnrt.h implements this one too, so a program with both
+   defines QNNRT_JSON_IMPLEMENTATION nowhere.
 
        // {"name": "a", "scales": [0.5, 0.25], "more": {...}}
        qnnrt_json_reader r;
@@ -47,6 +47,10 @@
 */
 #ifndef QNNRT_JSON_H
 #define QNNRT_JSON_H
+
+#if defined(__cplusplus) ? __cplusplus < 201103L : !defined(__STDC_VERSION__)
+#error "qnnrt_json.h needs C99 or C++11, or newer: -std=c99, -std=c++11"
+#endif
 
 #include <stddef.h>
 #include <stdint.h>
