@@ -290,7 +290,8 @@ typedef struct qnnrt_explanation {
     const char *text;        /* the pieces of a line that lead here, with " ... " between them;
                                 NULL: the entry of a code */
     const char *meaning;     /* one sentence */
-    const char *causes[4];   /* most likely first, up to a NULL; none: nothing more is known */
+    const char *causes[4];   /* most likely first, three at most, and a NULL behind the last; none:
+                                nothing more is known */
     const char *fix;
 } qnnrt_explanation;
 
