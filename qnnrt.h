@@ -5025,7 +5025,8 @@ typedef struct qnnrt__names_list {
     const qnnrt__names_entry *entries;
 } qnnrt__names_list;
 
-enum { QNNRT__NAMES_DEFINITION = 4, QNNRT__NAMES_LISTS };      /* behind those of qnnrt_vendor_enum */
+/* Lists of our own, behind those of qnnrt_vendor_enum. */
+enum { QNNRT__NAMES_DEFINITION = QNNRT_VENDOR_ENCODING + 1, QNNRT__NAMES_LISTS };
 
 static const qnnrt__names_list qnnrt__names_lists[] = {
     { "QNN_DATATYPE_",              qnnrt__names_dtypes      },
@@ -5055,7 +5056,8 @@ static int qnnrt__names_find(int which, const char *text, size_t bytes, uint32_t
     text += prefix;
     bytes -= prefix;
     for (; entry->name != NULL; ++entry)
-        if (entry->name[0] == text[0] && strncmp(entry->name, text, bytes) == 0 && entry->name[bytes] == '\0') {
+        if (entry->name[0] == text[0] && strlen(entry->name) == bytes &&
+            memcmp(entry->name, text, bytes) == 0) {
             *value = entry->value;
             return 1;
         }
