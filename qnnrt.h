@@ -5448,14 +5448,16 @@ static uint64_t qnnrt__table_hash(const char *name)
 /* 1: no name occurs twice, seen in few steps; 0: not seen, so the names must be sorted. */
 static int qnnrt__table_differ_all(const qnnrt_tensor_info *tensors, size_t count)
 {
-    enum { MOST = 128, SLOTS = 512, STEPS = 512 };
-    unsigned char slots[SLOTS];      /* 1 + the index of the tensor */
+    unsigned char slots[512];      /* 1 + the index of the tensor */
+    const size_t room = sizeof(slots), most_steps = sizeof(slots);
     size_t i, at, steps = 0;
-    if (count > MOST) return 0;
+    if (count > room / 4) return 0;
     memset(slots, 0, sizeof(slots));
     for (i = 0; i < count; ++i) {
-        for (at = (size_t)qnnrt__table_hash(tensors[i].name) % SLOTS; slots[at] != 0; at = (at + 1) % SLOTS)
-            if (++steps > STEPS || strcmp(tensors[slots[at] - 1].name, tensors[i].name) == 0) return 0;
+        at = (size_t)(qnnrt__table_hash(tensors[i].name) % room);
+        for (; slots[at] != 0; at = (at + 1) % room)
+            if (++steps > most_steps || strcmp(tensors[slots[at] - 1].name, tensors[i].name) == 0)
+                return 0;
         slots[at] = (unsigned char)(i + 1);
     }
     return 1;
@@ -5849,7 +5851,8 @@ static qnnrt_result qnnrt__table_compare(qnnrt__table *table, const qnnrt_contex
     qnnrt_result result = QNNRT_OK;
     size_t i, both = a->graph_count < b->graph_count ? a->graph_count : b->graph_count;
     table->graph = NULL;
-    if (a->backend_id != 0 && b->backend_id != 0 && a->backend_id != b->backend_id)      /* of these, 0 and "" are "not stated" */
+    /* Of these, 0 and "" mean "not stated". */
+    if (a->backend_id != 0 && b->backend_id != 0 && a->backend_id != b->backend_id)
         return qnnrt__table_differ_count(table, "the backend id", sides, a->backend_id,
                                          b->backend_id, NULL);
     if (a->build_id[0] != '\0' && b->build_id[0] != '\0' && strcmp(a->build_id, b->build_id) != 0)
