@@ -9412,9 +9412,9 @@ static qnnrt_result qnnrt__model_metadata(qnnrt *model, qnnrt__context *context,
         info->from_system = result == QNNRT_OK;
     } else if (!json) {
         return qnnrt__fail(err, QNNRT_E_NOT_FOUND,
-                           "%s has no JSON beside it, and desc.metadata asks for it\n  what helps: make it"
-                           " with qnnrt-run inspect --json_file, as %s_json.json for a %s.bin", info->file,
-                           "<name>", "<name>");
+                           "%s has no JSON beside it, and desc.metadata asks for it\n  what helps:"
+                           " make it with qnnrt-run inspect --json_file, as <name>_json.json for a"
+                           " <name>.bin", info->file);
     }
 #ifndef QNNRT_NO_JSON
     if (result == QNNRT_OK && json) {
@@ -9597,9 +9597,9 @@ static qnnrt_result qnnrt__model_check(const char *ctx_dir, const qnnrt_desc *de
     static const qnnrt_hooks none = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
     uint32_t most = QNNRT__MODEL_FILES;
 #ifndef QNNRT_NO_JSON
-    const int alone = desc->inspect && desc->metadata != QNNRT_METADATA_SYSTEM;
+    const int alone = desc->inspect && desc->metadata != QNNRT_METADATA_SYSTEM;  /* JSON may be */
 #else
-    const int alone = 0;      /* may JSON stand alone? */
+    const int alone = 0;
 #endif
     size_t i;
     if ((ctx_dir == NULL) == (desc->files == NULL))
