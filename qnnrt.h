@@ -6310,12 +6310,24 @@ static int qnnrt__record_value(qnnrt__record_reader *read, const char *key, qnnr
                             qnnrt__record_type(found), qnnrt__record_type(type));
 }
 
-static int qnnrt__record_enter(qnnrt__record_reader *read, qnnrt__record *record,
-                             const qnnrt_json_text *keys, const char *what)
+/* Begin a record whose opening bracket was read. */
+static void qnnrt__record_begin(qnnrt__record *record, const qnnrt_json_text *keys)
 {
     memset(record, 0, sizeof(*record));
     record->keys = keys;
+}
+
+static int qnnrt__record_enter(qnnrt__record_reader *read, qnnrt__record *record,
+                               const qnnrt_json_text *keys, const char *what)
+{
+    qnnrt__record_begin(record, keys);
     return qnnrt__record_value(read, what, QNNRT_JSON_OBJECT);
+}
+
+/* Was the key there? */
+static int qnnrt__record_has(const qnnrt__record *record, int key)
+{
+    return (record->seen >> key & 1) != 0;
 }
 
 /* The place of a key in a list, or -1. */
@@ -6359,7 +6371,7 @@ static int qnnrt__record_member(qnnrt__record_reader *read, qnnrt__record *recor
             qnnrt_json_skip(&read->r);
             continue;
         }
-        if ((record->seen >> key & 1) != 0) {
+        if (qnnrt__record_has(record, key)) {
             qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is there twice", record->keys[key].text);
             return -1;
         }
@@ -6629,8 +6641,7 @@ static int qnnrt__read_pair(qnnrt__record_reader *read, qnnrt__read_axis *axis)
     int key, number = 0;
     if (type == QNNRT_JSON_STRING) return qnnrt__read_pair_text(read, axis);
     if (type == QNNRT_JSON_OBJECT) {
-        memset(&record, 0, sizeof(record));
-        record.keys = qnnrt__read_pair_keys;
+        qnnrt__record_begin(&record, qnnrt__read_pair_keys);
         while ((key = qnnrt__record_member(read, &record)) >= 0)
             if (!qnnrt__record_value(read, qnnrt__read_pair_keys[key].text, QNNRT_JSON_NUMBER) ||
                 !qnnrt__read_push(read, axis, key == 0)) return 0;
@@ -6720,15 +6731,15 @@ static int qnnrt__read_encoding(qnnrt__record_reader *read, uint32_t encoding, c
         return 1;
     }
     if (axis.scale_count == 0 || (axis.offset_count != axis.scale_count && axis.offset_count != 0) ||
-        ((record.seen >> QNNRT__READ_E_OFFSETS & 1) != 0 && axis.offset_count == 0 && !axis.no_offsets))
+        (qnnrt__record_has(&record, QNNRT__READ_E_OFFSETS) && axis.offset_count == 0 &&
+         !axis.no_offsets))
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" has %u scales and %u offsets", what,
                                 (unsigned)axis.scale_count, (unsigned)axis.offset_count);
     if ((record.seen & (UINT64_C(1) << QNNRT__READ_E_NUM_PAIRS | UINT64_C(1) << QNNRT__READ_E_NUM)) != 0 &&
         announced != axis.scale_count)
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" announces %u scales and has %u", what,
                                 (unsigned)announced, (unsigned)axis.scale_count);
-    /* Both kinds take this shape, which the vendor has for the second one only: the table tells them
-       apart by the encoding that was asked for, and wants pairs for the first. */
+    /* The vendor has pairs for one kind and two lists for the other; files may have either. */
     if (encoding == QNNRT__ABI_BW_AXIS_SCALE_OFFSET) {
         out->u.bw_axis.bitwidth = bitwidth;
         out->u.bw_axis.axis = over;
@@ -6761,7 +6772,7 @@ static int qnnrt__read_quant(qnnrt__record_reader *read, const char *what, qnnrt
     const uint64_t plain = UINT64_C(1) << QNNRT__READ_SCALE | UINT64_C(1) << QNNRT__READ_OFFSET;
     float scale = 0;
     int32_t offset = 0;
-    int key, good, has_encoding;
+    int key, good;
     memset(out, 0, sizeof(*out));
     out->encoding = QNNRT__ABI_UNDEFINED;
     if (!qnnrt__record_enter(read, &record, qnnrt__read_quant_keys, what)) return 0;
@@ -6776,8 +6787,9 @@ static int qnnrt__read_quant(qnnrt__record_reader *read, const char *what, qnnrt
         else if (key == QNNRT__READ_OFFSET) good = qnnrt__record_i32(read, name, &offset);
         else if (out->encoding != QNNRT__ABI_UNDEFINED)
             good = qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" holds two encodings", what);
-        else
-            good = qnnrt__read_encoding(read, (uint32_t)((key - QNNRT__READ_SCALE_OFFSET) % 4), name, out);
+        else      /* two names for each kind, in the order of the vendor's numbers */
+            good = qnnrt__read_encoding(read, (uint32_t)((key - QNNRT__READ_SCALE_OFFSET) % 4), name,
+                                        out);
         if (!good) return 0;
     }
     if (!qnnrt__record_go_on(read)) return 0;
@@ -6791,12 +6803,11 @@ static int qnnrt__read_quant(qnnrt__record_reader *read, const char *what, qnnrt
         out->u.scale_offset.scale = scale;
         out->u.scale_offset.offset = offset;
     }
-    has_encoding = (record.seen >> QNNRT__READ_ENCODING & 1) != 0;
     if (definition != QNNRT__ABI_DEFINED) {
         out->encoding = QNNRT__ABI_UNDEFINED;
         return 1;
     }
-    if (!has_encoding) encoding = found;
+    if (!qnnrt__record_has(&record, QNNRT__READ_ENCODING)) encoding = found;
     if (encoding != found &&
         (found != QNNRT__ABI_UNDEFINED || encoding <= QNNRT__ABI_BW_AXIS_SCALE_OFFSET))
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" says %s and holds %s", what,
@@ -6939,38 +6950,36 @@ static void qnnrt__read_warn_bytes(const qnnrt__record_reader *read, const char 
                (unsigned long long)computed);
 }
 
-#define QNNRT__READ_HAS(record, key) (((record).seen >> (key) & 1) != 0)
-
 static int qnnrt__read_tensor_check(qnnrt__record_reader *read, const qnnrt__record *record,
                                     qnnrt__read_tensor *t, const char *kind)
 {
     qnnrt__abi_tensor_body *body = &t->abi.body;
     const qnnrt__read_dims *dims = &t->dims;
-    if (!QNNRT__READ_HAS(*record, QNNRT__READ_T_NAME))
+    if (!qnnrt__record_has(record, QNNRT__READ_T_NAME))
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it has no \"name\"");
-    if (!QNNRT__READ_HAS(*record, QNNRT__READ_T_ID))
+    if (!qnnrt__record_has(record, QNNRT__READ_T_ID))
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it has no \"id\", which the library matches by");
-    if (!QNNRT__READ_HAS(*record, QNNRT__READ_T_DTYPE)) {
-        if (!QNNRT__READ_HAS(*record, QNNRT__READ_T_DTYPE_2))
+    if (!qnnrt__record_has(record, QNNRT__READ_T_DTYPE)) {
+        if (!qnnrt__record_has(record, QNNRT__READ_T_DTYPE_2))
             return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it has no \"dataType\"");
         body->dtype = t->dtype_2;
-    } else if (QNNRT__READ_HAS(*record, QNNRT__READ_T_DTYPE_2) && body->dtype != t->dtype_2) {
+    } else if (qnnrt__record_has(record, QNNRT__READ_T_DTYPE_2) && body->dtype != t->dtype_2) {
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"dataType\" is 0x%04x and \"data_type\" 0x%04x",
                                 (unsigned)body->dtype, (unsigned)t->dtype_2);
     }
-    if (QNNRT__READ_HAS(*record, QNNRT__READ_T_QUANT) && QNNRT__READ_HAS(*record, QNNRT__READ_T_QUANT_2))
+    if (qnnrt__record_has(record, QNNRT__READ_T_QUANT) && qnnrt__record_has(record, QNNRT__READ_T_QUANT_2))
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"quantizeParams\" and \"quantization\" are both"
                                                       " there");
-    if (QNNRT__READ_HAS(*record, QNNRT__READ_T_CURRENT)) {
-        if (QNNRT__READ_HAS(*record, QNNRT__READ_T_DIMS) && t->dims.count != t->current.count)
+    if (qnnrt__record_has(record, QNNRT__READ_T_CURRENT)) {
+        if (qnnrt__record_has(record, QNNRT__READ_T_DIMS) && t->dims.count != t->current.count)
             return qnnrt__record_fail(read, QNNRT_E_FORMAT,
                                     "\"dimensions\" has %u and \"currentDimensions\" %u numbers",
                                     (unsigned)t->dims.count, (unsigned)t->current.count);
         dims = &t->current;
-    } else if (!QNNRT__READ_HAS(*record, QNNRT__READ_T_DIMS)) {
+    } else if (!qnnrt__record_has(record, QNNRT__READ_T_DIMS)) {
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it has no \"dimensions\"");
     }
-    if (QNNRT__READ_HAS(*record, QNNRT__READ_T_RANK) && t->rank != dims->count)
+    if (qnnrt__record_has(record, QNNRT__READ_T_RANK) && t->rank != dims->count)
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"rank\" is %u and there are %u dimensions",
                                 (unsigned)t->rank, (unsigned)dims->count);
     if (t->dynamic_count != 0 && t->dynamic_count != dims->count)
@@ -7019,9 +7028,9 @@ static int qnnrt__read_tensor_record(qnnrt__record_reader *read, qnnrt__table_li
     if (!qnnrt__record_result(read, qnnrt__table_take(read->table, 1))) return 0;
     if (!qnnrt__record_result(read, qnnrt__table_add(read->table, list, &t.abi))) return 0;
     made = &list->tensors[list->count - 1];
-    if (QNNRT__READ_HAS(record, QNNRT__READ_T_ELEMENT) && made->count > 0 && made->bytes >= made->count)
+    if (qnnrt__record_has(&record, QNNRT__READ_T_ELEMENT) && made->count > 0 && made->bytes >= made->count)
         qnnrt__read_warn_bytes(read, "bytesPerElement", t.element_bytes, made->bytes / made->count, made);
-    if (QNNRT__READ_HAS(record, QNNRT__READ_T_BYTES))
+    if (qnnrt__record_has(&record, QNNRT__READ_T_BYTES))
         qnnrt__read_warn_bytes(read, "nbytes", t.bytes, made->bytes, made);
     return 1;
 }
@@ -7068,8 +7077,7 @@ static int qnnrt__read_facts(qnnrt__record_reader *read, const char *what, const
 {
     qnnrt__record record;
     int key;
-    memset(&record, 0, sizeof(record));
-    record.keys = keys;
+    qnnrt__record_begin(&record, keys);
     if (qnnrt_json_value(&read->r) == QNNRT_JSON_NULL) return 1;
     if (read->r.type == QNNRT_JSON_NONE) return 0;
     if (read->r.type != QNNRT_JSON_OBJECT)
@@ -7111,7 +7119,7 @@ static int qnnrt__read_blob(qnnrt__record_reader *read, const char *what, qnnrt_
 static int qnnrt__read_count(qnnrt__record_reader *read, const qnnrt__record *record, int key,
                              uint32_t stated, uint64_t there)
 {
-    if ((record->seen >> key & 1) == 0 || stated == there) return 1;
+    if (!qnnrt__record_has(record, key) || stated == there) return 1;
     return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is %u and %llu are there", record->keys[key].text,
                             (unsigned)stated, (unsigned long long)there);
 }
@@ -7124,7 +7132,7 @@ static int qnnrt__read_graph(qnnrt__record_reader *read, size_t index, qnnrt_gra
     uint32_t stated[3] = { 0, 0, 0 };
     uint32_t depth;
     const char *name = NULL;
-    int key, good = 1, no_memory;
+    int key, good = 1, inputs, outputs, no_memory;
     memset(lists, 0, sizeof(lists));
     lists[0].kind = "input"; lists[1].kind = "output"; lists[2].kind = "updateable tensor";
     read->kind = "graph";
@@ -7161,11 +7169,13 @@ static int qnnrt__read_graph(qnnrt__record_reader *read, size_t index, qnnrt_gra
     if (!good || !qnnrt__record_go_on(read)) return 0;
     if (graph->name == NULL)
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it has no \"graphName\"");
-    if ((record.seen >> QNNRT__READ_G_IN & record.seen >> QNNRT__READ_G_IN_2 & 1) != 0 ||
-        (record.seen >> QNNRT__READ_G_OUT & record.seen >> QNNRT__READ_G_OUT_2 & 1) != 0)
+    inputs = qnnrt__record_has(&record, QNNRT__READ_G_IN) +
+             qnnrt__record_has(&record, QNNRT__READ_G_IN_2);
+    outputs = qnnrt__record_has(&record, QNNRT__READ_G_OUT) +
+              qnnrt__record_has(&record, QNNRT__READ_G_OUT_2);
+    if (inputs > 1 || outputs > 1)
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it has two lists of inputs, or of outputs");
-    if (((record.seen >> QNNRT__READ_G_IN | record.seen >> QNNRT__READ_G_IN_2) & 1) == 0 ||
-        ((record.seen >> QNNRT__READ_G_OUT | record.seen >> QNNRT__READ_G_OUT_2) & 1) == 0)
+    if (inputs == 0 || outputs == 0)
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it has no \"graphInputs\" or no \"graphOutputs\"");
     if (!qnnrt__read_count(read, &record, QNNRT__READ_G_NUM_IN, stated[0], lists[0].count) ||
         !qnnrt__read_count(read, &record, QNNRT__READ_G_NUM_OUT, stated[1], lists[1].count) ||
@@ -7273,7 +7283,7 @@ static int qnnrt__read_context_member(qnnrt__record_reader *read, int key, uint3
     case QNNRT__READ_C_SOC:          return qnnrt__record_u32(read, name, &context->soc_model);
     case QNNRT__READ_C_METADATA:
         if (!qnnrt__read_facts(read, name, metadata, values)) return 0;
-        context->dsp_arch = arch <= UINT32_MAX ? (uint32_t)arch : 0;
+        context->dsp_arch = arch <= UINT32_MAX ? (uint32_t)arch : 0;      /* not stated */
         return 1;
     default: return qnnrt_json_skip(&read->r);
     }
@@ -7348,7 +7358,6 @@ static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size
     uint64_t tensors = 0;
     const char *kind;
     int key;
-    memset(&record, 0, sizeof(record));
     memset(&read, 0, sizeof(read));
     read.table = table;
     read.hints = (uint32_t)(bytes / 256 < 1000000 ? bytes / 256 : 1000000);
@@ -7360,7 +7369,7 @@ static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size
     if (!qnnrt__arena_reserve(table->arena, (uint64_t)bytes / 4 + 256))
         return qnnrt__fail_memory(table->err, "metadata");
     qnnrt_json_begin(&read.r, text, bytes, &limits);
-    record.keys = qnnrt__read_context_keys;
+    qnnrt__record_begin(&record, qnnrt__read_context_keys);
     if (qnnrt_json_value(&read.r) == QNNRT_JSON_OBJECT) {
         while ((key = qnnrt__record_member(&read, &record)) >= 0)
             if (!qnnrt__read_context_member(&read, key, &num_graphs, &tensors, context)) break;
@@ -7368,16 +7377,16 @@ static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size
         qnnrt__record_fail(&read, QNNRT_E_FORMAT, "it is %s; metadata is an object",
                          qnnrt__record_type(read.r.type));
     }
-    if (read.result == QNNRT_OK && read.r.error == NULL && context->graphs == NULL)
+    if (qnnrt__record_go_on(&read) && context->graphs == NULL)
         qnnrt__record_fail(&read, QNNRT_E_FORMAT,
                          "it has no list \"graphs\": this is no metadata of a context binary");
-    if (read.result == QNNRT_OK && read.r.error == NULL)
+    if (qnnrt__record_go_on(&read))
         qnnrt__read_count(&read, &record, QNNRT__READ_C_NUM_GRAPHS, num_graphs, context->graph_count);
-    if (read.result == QNNRT_OK && read.r.error == NULL &&
-        QNNRT__READ_HAS(record, QNNRT__READ_C_TENSORS))
+    if (qnnrt__record_go_on(&read) &&
+        qnnrt__record_has(&record, QNNRT__READ_C_TENSORS))
         qnnrt__read_count(&read, &record, QNNRT__READ_C_NUM_TENSORS, context->context_tensor_count,
                           tensors);
-    if (read.result == QNNRT_OK && read.r.error == NULL) qnnrt_json_end(&read.r);
+    if (qnnrt__record_go_on(&read)) qnnrt_json_end(&read.r);
     if (read.result == QNNRT_OK && read.r.error != NULL) {
         table->graph = NULL;
         return qnnrt__table_fail(table, QNNRT_E_FORMAT, "byte %llu: %s",
