@@ -6307,7 +6307,7 @@ static int qnnrt__record_value(qnnrt__record_reader *read, const char *key, qnnr
     if (found == type) return 1;
     if (found == QNNRT_JSON_NONE) return 0;
     return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is %s; %s is needed", key,
-                            qnnrt__record_type(found), qnnrt__record_type(type));
+                              qnnrt__record_type(found), qnnrt__record_type(type));
 }
 
 /* Begin a record whose opening bracket was read. */
@@ -6401,8 +6401,8 @@ static int qnnrt__record_u64(qnnrt__record_reader *read, const char *key, uint64
     }
     if (whole && *out <= most) return 1;
     return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                            "\"%s\" is %s; a whole number from 0 to %llu is needed", key,
-                            qnnrt__record_shown(read, shown), (unsigned long long)most);
+                              "\"%s\" is %s; a whole number from 0 to %llu is needed", key,
+                              qnnrt__record_shown(read, shown), (unsigned long long)most);
 }
 
 static int qnnrt__record_u32(qnnrt__record_reader *read, const char *key, uint32_t *out)
@@ -6424,8 +6424,8 @@ static int qnnrt__record_as_i32(qnnrt__record_reader *read, const char *key, int
         return 1;
     }
     return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                            "\"%s\" is %s; a whole number of 32 bits is needed", key,
-                            qnnrt__record_shown(read, shown));
+                              "\"%s\" is %s; a whole number of 32 bits is needed", key,
+                              qnnrt__record_shown(read, shown));
 }
 
 static int qnnrt__record_i32(qnnrt__record_reader *read, const char *key, int32_t *out)
@@ -6440,7 +6440,7 @@ static int qnnrt__record_as_f32(qnnrt__record_reader *read, const char *key, flo
     char shown[48];
     if (qnnrt_json_f32(&read->r.value, out)) return 1;
     return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is %s; a float32 cannot hold it", key,
-                            qnnrt__record_shown(read, shown));
+                              qnnrt__record_shown(read, shown));
 }
 
 static int qnnrt__record_f32(qnnrt__record_reader *read, const char *key, float *out)
@@ -6460,8 +6460,8 @@ static int qnnrt__record_text(qnnrt__record_reader *read, const char *key, const
     /* An escape makes at most six bytes of one. */
     if (read->r.value.bytes > (read->r.value.escaped ? most * 6 : most))
         return qnnrt__record_fail(read, QNNRT_E_LIMIT,
-                                "\"%s\" is longer than %u bytes (limits.name_bytes)", key,
-                                (unsigned)most);
+                                  "\"%s\" is longer than %u bytes (limits.name_bytes)", key,
+                                  (unsigned)most);
     copy = (char *)qnnrt__arena_alloc(read->table->arena, (uint64_t)read->r.value.bytes + 1, 1);
     if (copy == NULL) return qnnrt__record_result(read, qnnrt__fail_memory(read->table->err, "names"));
     bytes = qnnrt_json_copy(&read->r.value, copy);
@@ -6474,7 +6474,7 @@ static int qnnrt__record_text(qnnrt__record_reader *read, const char *key, const
 /* An enumerator by name or number. The names that the tools print for what they do not know pass as
    `unknown`; with that as QNNRT__ABI_UNDEFINED they are refused. */
 static int qnnrt__record_enum(qnnrt__record_reader *read, const char *key, int which, uint32_t unknown,
-                            uint32_t *out)
+                              uint32_t *out)
 {
     qnnrt_json_type type;
     uint64_t value = 0;
@@ -6493,7 +6493,7 @@ static int qnnrt__record_enum(qnnrt__record_reader *read, const char *key, int w
         *out = unknown;
         if (unknown != QNNRT__ABI_UNDEFINED) return 1;
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is \"%s\", which is not known", key,
-                                qnnrt__record_shown(read, shown));
+                                  qnnrt__record_shown(read, shown));
     }
     if (type == QNNRT_JSON_NUMBER && qnnrt_json_u64(&read->r.value, &value) && value <= UINT32_MAX) {
         *out = (uint32_t)value;
@@ -6501,8 +6501,8 @@ static int qnnrt__record_enum(qnnrt__record_reader *read, const char *key, int w
     }
     if (type == QNNRT_JSON_NONE) return 0;
     return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                            "\"%s\" is %s; the name or number of an enumerator is needed", key,
-                            type == QNNRT_JSON_NUMBER ? qnnrt__record_shown(read, shown)
+                              "\"%s\" is %s; the name or number of an enumerator is needed", key,
+                              type == QNNRT_JSON_NUMBER ? qnnrt__record_shown(read, shown)
                                                       : qnnrt__record_type(type));
 }
 
@@ -6621,14 +6621,14 @@ static int qnnrt__read_pair_text(qnnrt__record_reader *read, qnnrt__read_axis *a
         while (at < end && *at == ' ') ++at;
         if (at < end && *at++ != ',')
             return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                    "\"scaleOffsets\": \"scale, offset\" is needed in a text");
+                                      "\"scaleOffsets\": \"scale, offset\" is needed in a text");
         good = qnnrt__read_push(read, axis, is_scale);
         is_scale = !is_scale;
     }
     read->r.value = whole;
     if (good && (!is_scale || whole.bytes == 0 || end[-1] == ','))
         return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                "\"scaleOffsets\": a text without scale and offset");
+                                  "\"scaleOffsets\": a text without scale and offset");
     return good;
 }
 
@@ -6651,14 +6651,14 @@ static int qnnrt__read_pair(qnnrt__record_reader *read, qnnrt__read_axis *axis)
                 !qnnrt__read_push(read, axis, number == 0)) return 0;
     } else if (type != QNNRT_JSON_NONE) {
         return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                "\"scaleOffsets\" holds %s; objects, texts \"scale, offset\" or pairs"
-                                " are understood", qnnrt__record_type(type));
+                                  "\"scaleOffsets\" holds %s; objects, texts \"scale, offset\" or pairs"
+                                  " are understood", qnnrt__record_type(type));
     }
     if (!qnnrt__record_go_on(read)) return 0;
     if (axis->scale_count != scales + 1 || axis->offset_count != offsets + 1)
         return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                "\"scaleOffsets\": element %u lacks its scale or its offset",
-                                (unsigned)scales);
+                                  "\"scaleOffsets\": element %u lacks its scale or its offset",
+                                  (unsigned)scales);
     return 1;
 }
 
@@ -6673,7 +6673,7 @@ static int qnnrt__read_numbers(qnnrt__record_reader *read, const char *key, qnnr
         return type == QNNRT_JSON_NONE
                    ? 0
                    : qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is %s; a list is needed", key,
-                                      qnnrt__record_type(type));
+                                        qnnrt__record_type(type));
     while (qnnrt_json_more(&read->r)) {
         if (what == QNNRT__READ_E_PAIRS) {
             if (!qnnrt__read_pair(read, axis)) return 0;
@@ -6715,8 +6715,8 @@ static int qnnrt__read_encoding(qnnrt__record_reader *read, uint32_t encoding, c
     if (!qnnrt__record_go_on(read)) return 0;
     if ((record.seen & needed) != needed)
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" lacks %s", what,
-                                bw && (record.seen & 1) == 0 ? "bitwidth"
-                                : (needed & 2) != 0          ? "axis"
+                                  bw && (record.seen & 1) == 0 ? "bitwidth"
+                                  : (needed & 2) != 0          ? "axis"
                                                              : "scale or offset");
     out->encoding = encoding;
     if (encoding == QNNRT__ABI_SCALE_OFFSET) {
@@ -6734,11 +6734,11 @@ static int qnnrt__read_encoding(qnnrt__record_reader *read, uint32_t encoding, c
         (qnnrt__record_has(&record, QNNRT__READ_E_OFFSETS) && axis.offset_count == 0 &&
          !axis.no_offsets))
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" has %u scales and %u offsets", what,
-                                (unsigned)axis.scale_count, (unsigned)axis.offset_count);
+                                  (unsigned)axis.scale_count, (unsigned)axis.offset_count);
     if ((record.seen & (UINT64_C(1) << QNNRT__READ_E_NUM_PAIRS | UINT64_C(1) << QNNRT__READ_E_NUM)) != 0 &&
         announced != axis.scale_count)
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" announces %u scales and has %u", what,
-                                (unsigned)announced, (unsigned)axis.scale_count);
+                                  (unsigned)announced, (unsigned)axis.scale_count);
     /* The vendor has pairs for one kind and two lists for the other; files may have either. */
     if (encoding == QNNRT__ABI_BW_AXIS_SCALE_OFFSET) {
         out->u.bw_axis.bitwidth = bitwidth;
@@ -6780,7 +6780,7 @@ static int qnnrt__read_quant(qnnrt__record_reader *read, const char *what, qnnrt
         const char *name = qnnrt__read_quant_keys[key].text;
         if (key == QNNRT__READ_DEFINITION)
             good = qnnrt__record_enum(read, name, QNNRT__NAMES_DEFINITION, QNNRT__ABI_UNDEFINED,
-                                    &definition);
+                                      &definition);
         else if (key == QNNRT__READ_ENCODING)
             good = qnnrt__record_enum(read, name, QNNRT_VENDOR_ENCODING, QNNRT__ABI_UNKNOWN, &encoding);
         else if (key == QNNRT__READ_SCALE) good = qnnrt__record_f32(read, name, &scale);
@@ -6811,11 +6811,11 @@ static int qnnrt__read_quant(qnnrt__record_reader *read, const char *what, qnnrt
     if (encoding != found &&
         (found != QNNRT__ABI_UNDEFINED || encoding <= QNNRT__ABI_BW_AXIS_SCALE_OFFSET))
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" says %s and holds %s", what,
-                                encoding == QNNRT__ABI_UNDEFINED ? "that there is no encoding"
-                                : qnnrt__names_of(QNNRT_VENDOR_ENCODING, encoding) != NULL
+                                  encoding == QNNRT__ABI_UNDEFINED ? "that there is no encoding"
+                                  : qnnrt__names_of(QNNRT_VENDOR_ENCODING, encoding) != NULL
                                     ? qnnrt__names_of(QNNRT_VENDOR_ENCODING, encoding)
                                     : "an unknown encoding",
-                                found == QNNRT__ABI_UNDEFINED
+                                  found == QNNRT__ABI_UNDEFINED
                                     ? "none"
                                     : qnnrt__names_of(QNNRT_VENDOR_ENCODING, found));
     out->definition = encoding != QNNRT__ABI_UNDEFINED ? QNNRT__ABI_DEFINED : 0;
@@ -6852,15 +6852,15 @@ static int qnnrt__read_dimensions(qnnrt__record_reader *read, const char *key, q
         if (!whole && type == QNNRT_JSON_NUMBER) whole = qnnrt_json_u64(&read->r.value, &value);
         if (!whole || value == 0 || value > UINT32_MAX)
             return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                    "dimension %u in \"%s\" is %s; a whole number from 1 to %u is"
-                                    " needed", (unsigned)out->count, key,
-                                    type == QNNRT_JSON_NUMBER ? qnnrt__record_shown(read, shown)
+                                      "dimension %u in \"%s\" is %s; a whole number from 1 to %u is"
+                                      " needed", (unsigned)out->count, key,
+                                      type == QNNRT_JSON_NUMBER ? qnnrt__record_shown(read, shown)
                                                               : qnnrt__record_type(type),
-                                    (unsigned)UINT32_MAX);
+                                      (unsigned)UINT32_MAX);
         if (out->count >= QNNRT__READ_RANK || out->count >= read->table->limits->rank)
             return qnnrt__record_fail(read, QNNRT_E_LIMIT,
-                                    "\"%s\" has more than %u dimensions (limits.rank)", key,
-                                    (unsigned)out->count);
+                                      "\"%s\" has more than %u dimensions (limits.rank)", key,
+                                      (unsigned)out->count);
         out->dims[out->count++] = (uint32_t)value;
     }
     return read->r.error == NULL;
@@ -6883,8 +6883,8 @@ static int qnnrt__read_flags(qnnrt__record_reader *read, const char *key, uint8_
         else if (type == QNNRT_JSON_NUMBER && !qnnrt_json_u64(&read->r.value, &value)) value = 2;
         if (value > 1 || *count >= QNNRT__READ_RANK)
             return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                    "\"%s\" holds something else than one true or false for each"
-                                    " dimension", key);
+                                      "\"%s\" holds something else than one true or false for each"
+                                      " dimension", key);
         flags[(*count)++] = (uint8_t)value;
     }
     return read->r.error == NULL;
@@ -6965,7 +6965,7 @@ static int qnnrt__read_tensor_check(qnnrt__record_reader *read, const qnnrt__rec
         body->dtype = t->dtype_2;
     } else if (qnnrt__record_has(record, QNNRT__READ_T_DTYPE_2) && body->dtype != t->dtype_2) {
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"dataType\" is 0x%04x and \"data_type\" 0x%04x",
-                                (unsigned)body->dtype, (unsigned)t->dtype_2);
+                                  (unsigned)body->dtype, (unsigned)t->dtype_2);
     }
     if (qnnrt__record_has(record, QNNRT__READ_T_QUANT) && qnnrt__record_has(record, QNNRT__READ_T_QUANT_2))
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"quantizeParams\" and \"quantization\" are both"
@@ -6973,23 +6973,23 @@ static int qnnrt__read_tensor_check(qnnrt__record_reader *read, const qnnrt__rec
     if (qnnrt__record_has(record, QNNRT__READ_T_CURRENT)) {
         if (qnnrt__record_has(record, QNNRT__READ_T_DIMS) && t->dims.count != t->current.count)
             return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                    "\"dimensions\" has %u and \"currentDimensions\" %u numbers",
-                                    (unsigned)t->dims.count, (unsigned)t->current.count);
+                                      "\"dimensions\" has %u and \"currentDimensions\" %u numbers",
+                                      (unsigned)t->dims.count, (unsigned)t->current.count);
         dims = &t->current;
     } else if (!qnnrt__record_has(record, QNNRT__READ_T_DIMS)) {
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it has no \"dimensions\"");
     }
     if (qnnrt__record_has(record, QNNRT__READ_T_RANK) && t->rank != dims->count)
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"rank\" is %u and there are %u dimensions",
-                                (unsigned)t->rank, (unsigned)dims->count);
+                                  (unsigned)t->rank, (unsigned)dims->count);
     if (t->dynamic_count != 0 && t->dynamic_count != dims->count)
         return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                "\"isDynamicDimensions\" has %u elements for %u dimensions",
-                                (unsigned)t->dynamic_count, (unsigned)dims->count);
+                                  "\"isDynamicDimensions\" has %u elements for %u dimensions",
+                                  (unsigned)t->dynamic_count, (unsigned)dims->count);
     if ((kind[0] == 'i' && body->type == QNNRT__ABI_APP_READ) ||
         (kind[0] == 'o' && body->type == QNNRT__ABI_APP_WRITE))
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it stands among the %ss and its type is %s", kind,
-                                kind[0] == 'i' ? "QNN_TENSOR_TYPE_APP_READ, that of outputs"
+                                  kind[0] == 'i' ? "QNN_TENSOR_TYPE_APP_READ, that of outputs"
                                                : "QNN_TENSOR_TYPE_APP_WRITE, that of inputs");
     body->rank = dims->count;
     body->dims = dims->dims;
@@ -7052,7 +7052,7 @@ static int qnnrt__read_tensors(qnnrt__record_reader *read, const char *key, cons
     list->kind = kind;
     if (!qnnrt__record_value(read, key, QNNRT_JSON_ARRAY)) return 0;
     if (!qnnrt__record_result(read, qnnrt__table_room(read->table, list,
-                                                    qnnrt__read_hint(read, announced))))
+                                                      qnnrt__read_hint(read, announced))))
         return 0;
     while (qnnrt_json_more(&read->r))
         if (!qnnrt__read_tensor_record(read, list)) return 0;
@@ -7082,7 +7082,7 @@ static int qnnrt__read_facts(qnnrt__record_reader *read, const char *what, const
     if (read->r.type == QNNRT_JSON_NONE) return 0;
     if (read->r.type != QNNRT_JSON_OBJECT)
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is %s; an object is needed", what,
-                                qnnrt__record_type(read->r.type));
+                                  qnnrt__record_type(read->r.type));
     while ((key = qnnrt__record_member(read, &record)) >= 0)
         if (!qnnrt__record_u64(read, keys[key].text, UINT64_MAX, values[key])) return 0;
     return qnnrt__record_go_on(read);
@@ -7121,7 +7121,7 @@ static int qnnrt__read_count(qnnrt__record_reader *read, const qnnrt__record *re
 {
     if (!qnnrt__record_has(record, key) || stated == there) return 1;
     return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is %u and %llu are there", record->keys[key].text,
-                            (unsigned)stated, (unsigned long long)there);
+                              (unsigned)stated, (unsigned long long)there);
 }
 
 static int qnnrt__read_graph(qnnrt__record_reader *read, size_t index, qnnrt_graph_info *graph)
@@ -7181,11 +7181,11 @@ static int qnnrt__read_graph(qnnrt__record_reader *read, size_t index, qnnrt_gra
         !qnnrt__read_count(read, &record, QNNRT__READ_G_NUM_OUT, stated[1], lists[1].count) ||
         !qnnrt__read_count(read, &record, QNNRT__READ_G_NUM_UP, stated[2], lists[2].count) ||
         !qnnrt__record_result(read, qnnrt__table_close(table, &lists[0], &graph->inputs,
-                                                     &graph->input_count)) ||
+                                                       &graph->input_count)) ||
         !qnnrt__record_result(read, qnnrt__table_close(table, &lists[1], &graph->outputs,
-                                                     &graph->output_count)) ||
+                                                       &graph->output_count)) ||
         !qnnrt__record_result(read, qnnrt__table_close(table, &lists[2], &graph->updateables,
-                                                     &graph->updateable_count)))
+                                                       &graph->updateable_count)))
         return 0;
     graph->unsupported = qnnrt__table_unsupported(table->arena, graph, &no_memory);
     table->graph = NULL;
@@ -7245,8 +7245,8 @@ static int qnnrt__read_header(qnnrt__record_reader *read)
         if (!qnnrt_json_is(&read->r.value, "CONTEXT_BINARY_INFO") &&
             !qnnrt_json_is(&read->r.value, "CONTEXT_BINARY_INFO_UNIFIED"))
             return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                    "its header says \"%s\"; CONTEXT_BINARY_INFO is needed",
-                                    qnnrt__record_shown(read, shown));
+                                      "its header says \"%s\"; CONTEXT_BINARY_INFO is needed",
+                                      qnnrt__record_shown(read, shown));
     }
     return qnnrt__record_go_on(read);
 }
@@ -7375,11 +7375,11 @@ static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size
             if (!qnnrt__read_context_member(&read, key, &num_graphs, &tensors, context)) break;
     } else if (read.r.error == NULL) {
         qnnrt__record_fail(&read, QNNRT_E_FORMAT, "it is %s; metadata is an object",
-                         qnnrt__record_type(read.r.type));
+                           qnnrt__record_type(read.r.type));
     }
     if (qnnrt__record_go_on(&read) && context->graphs == NULL)
         qnnrt__record_fail(&read, QNNRT_E_FORMAT,
-                         "it has no list \"graphs\": this is no metadata of a context binary");
+                           "it has no list \"graphs\": this is no metadata of a context binary");
     if (qnnrt__record_go_on(&read))
         qnnrt__read_count(&read, &record, QNNRT__READ_C_NUM_GRAPHS, num_graphs, context->graph_count);
     if (qnnrt__record_go_on(&read) &&
