@@ -573,13 +573,15 @@ typedef struct qnnrt_desc {
 
    Returns  QNNRT_OK
             QNNRT_E_ARG          the arguments (folder and files, backend and its options, align)
-            QNNRT_E_NOT_FOUND    no *.bin in the folder
+            QNNRT_E_NOT_FOUND    no *.bin in the folder, one that genie_config.json lists is not
+                                 there, or no JSON where desc.metadata asks for it
             QNNRT_E_IO           folder or file cannot be read, or changed meanwhile
             QNNRT_E_FORMAT       no context binary, a damaged one, wrong JSON, or missing shards
             QNNRT_E_LIBRARY      a vendor library is missing or is none
             QNNRT_E_VERSION      library too old, or a binary newer than the library
             QNNRT_E_MISMATCH     a binary for another backend, or JSON that differs from it
-            QNNRT_E_UNSUPPORTED  weights shared between graphs, on x86-64; a 32-bit program
+            QNNRT_E_UNSUPPORTED  weights shared between graphs, on x86-64; a 32-bit program;
+                                 QNNRT_METADATA_JSON in one built with QNNRT_NO_JSON
             QNNRT_E_BACKEND      a vendor call failed
             QNNRT_E_LIMIT        over desc.limits
             QNNRT_E_MEMORY
