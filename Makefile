@@ -193,12 +193,16 @@ fuzz: $(FUZZ:%=$(B)/fuzz/fuzz_%)   ## hostile input for TIME seconds (default 60
 	$(foreach f,$(FUZZ),$(call fuzz_run,$f) &&) :
 
 SYMBOL_FLAGS := -std=c99 -O2 -U_FORTIFY_SOURCE -fno-stack-protector -DQNNRT_IMPLEMENTATION -x c
-$(B)/symbols/qnnrt.o: qnnrt.h $(B)/.flags
+$(B)/symbols/qnnrt.o: qnnrt.h qnnrt_json.h $(B)/.flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(SYMBOL_FLAGS) -c -o $@ qnnrt.h
-$(B)/symbols/qnnrt_static.o: qnnrt.h $(B)/.flags
+$(B)/symbols/qnnrt_static.o: qnnrt.h qnnrt_json.h $(B)/.flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(SYMBOL_FLAGS) -DQNNRT_STATIC -w -c -o $@ qnnrt.h
+
+$(B)/symbols/qnnrt_hidden.o: qnnrt.h qnnrt_json.h $(B)/.flags
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(SYMBOL_FLAGS) -DQNNRT_API='extern __attribute__((visibility("hidden")))' -c -o $@ qnnrt.h
 
 # tests/oracle_<name>.py prints expected values; tests/test_<name>.c finds them through QNNRT_ORACLE.
 HAVE_PYTHON = $(shell command -v $(PYTHON) 2>/dev/null)
@@ -221,14 +225,14 @@ $(B)/oracle_%.txt: tests/oracle_%.py
 HAVE_AARCH64 = $(if $(TEST_AARCH64),$(shell command -v $(AARCH64_CC) 2>/dev/null))
 
 .PHONY: test-programs
-test-programs: all $(B)/json_check $(FAKES:%=$(B)/fake/%) $(B)/symbols/qnnrt.o $(B)/symbols/qnnrt_static.o \
+test-programs: all $(B)/json_check $(FAKES:%=$(B)/fake/%) $(B)/symbols/qnnrt.o $(B)/symbols/qnnrt_static.o $(B)/symbols/qnnrt_hidden.o \
     $(ORACLES:%=$(B)/oracle_%.txt) $(B)/locale/.made $(TESTS:%=$(B)/c99/test_%) $(REAL:%=$(B)/c99/real_%) \
     $(ASAN_TESTS:%=$(B)/asan/test_%) $(FUZZERS:%=$(B)/asan/fuzz_%) $(REAL:%=$(B)/asan/real_%) $(CXX_TESTS:%=$(B)/c++11/test_%) \
     $(if $(HAVE_AARCH64),$(FAKES:%=$(B)/aarch64/fake/%) $(AARCH64_TESTS:%=$(B)/aarch64/test_%) $(REAL:%=$(B)/aarch64/real_%))
 
 # The list for tests/run.sh: label, seconds, command.
 SILENT  := sh tests/silent.sh qnnrt.h $(CONFIG_MACROS) qnnrt_json.h $(JSON_MACROS)
-SYMBOLS := sh tests/symbols.sh qnnrt.h $(B)/symbols/qnnrt.o $(B)/symbols/qnnrt_static.o $(if $(wildcard tools/qnnrt-run.c),$(B)/qnnrt-run)
+SYMBOLS := sh tests/symbols.sh qnnrt.h $(B)/symbols/qnnrt.o $(B)/symbols/qnnrt_static.o $(B)/symbols/qnnrt_hidden.o $(if $(wildcard tools/qnnrt-run.c),$(B)/qnnrt-run)
 ASAN_ENV := UBSAN_OPTIONS=print_stacktrace=1
 LIST     := $(B)/tests.list
 
@@ -285,7 +289,7 @@ silent:   ## compile each header alone in every combination that must give no wa
 	@$(SILENT)
 
 .PHONY: symbols
-symbols: $(B)/symbols/qnnrt.o $(B)/symbols/qnnrt_static.o $(if $(wildcard tools/qnnrt-run.c),$(B)/qnnrt-run)   ## what the implementation exports, keeps and calls
+symbols: $(B)/symbols/qnnrt.o $(B)/symbols/qnnrt_static.o $(B)/symbols/qnnrt_hidden.o $(if $(wildcard tools/qnnrt-run.c),$(B)/qnnrt-run)   ## what the implementation exports, keeps and calls
 	@$(SYMBOLS)
 
 OOM_TESTS := $(filter oom%,$(TESTS))

@@ -57,6 +57,7 @@
        QNNRT_STATIC           every function is static (default: external). In a shared object
                               define this, or QNNRT_API with hidden visibility, or two copies meet
        QNNRT_API              replaces the storage and export prefix of all functions
+                              Both hold for qnnrt_json.h too, unless that was included before
        QNNRT_LOG_SLOTS        backends that can log at one time, 1 to 16 (default 8)
        QNNRT_NO_ERROR_TEXT    drops what is known about vendor codes and log lines (59 KB)
        QNNRT_NO_JSON          metadata comes from libQnnSystem.so only; qnnrt_json.h is not needed
@@ -291,7 +292,8 @@ typedef struct qnnrt_explanation {
     const char *text;        /* the pieces of a line that lead here, with " ... " between them;
                                 NULL: the entry of a code */
     const char *meaning;     /* one sentence */
-    const char *causes[4];   /* most likely first, up to a NULL; none: nothing more is known */
+    const char *causes[4];   /* most likely first, three at most, and a NULL behind the last; none:
+                                nothing more is known */
     const char *fix;
 } qnnrt_explanation;
 
@@ -573,13 +575,15 @@ typedef struct qnnrt_desc {
 
    Returns  QNNRT_OK
             QNNRT_E_ARG          the arguments (folder and files, backend and its options, align)
-            QNNRT_E_NOT_FOUND    no *.bin in the folder
+            QNNRT_E_NOT_FOUND    no *.bin in the folder, one that genie_config.json lists is not
+                                 there, or no JSON where desc.metadata asks for it
             QNNRT_E_IO           folder or file cannot be read, or changed meanwhile
             QNNRT_E_FORMAT       no context binary, a damaged one, wrong JSON, or missing shards
             QNNRT_E_LIBRARY      a vendor library is missing or is none
             QNNRT_E_VERSION      library too old, or a binary newer than the library
             QNNRT_E_MISMATCH     a binary for another backend, or JSON that differs from it
-            QNNRT_E_UNSUPPORTED  weights shared between graphs, on x86-64; a 32-bit program
+            QNNRT_E_UNSUPPORTED  weights shared between graphs, on x86-64; a 32-bit program;
+                                 QNNRT_METADATA_JSON in one built with QNNRT_NO_JSON
             QNNRT_E_BACKEND      a vendor call failed
             QNNRT_E_LIMIT        over desc.limits
             QNNRT_E_MEMORY
@@ -1020,10 +1024,13 @@ QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path
    ===================================================================================== */
 
 #ifndef QNNRT_NO_JSON
-#if defined(QNNRT_STATIC) && !defined(QNNRT_JSON_STATIC)
-#define QNNRT_JSON_STATIC
+/* Its functions are as visible as ours, unless it was told otherwise or is declared already. */
+#if !defined(QNNRT_JSON_API) && !defined(QNNRT_JSON_STATIC)
+#define QNNRT_JSON_API QNNRT_API
 #endif
+#ifndef QNNRT_JSON_IMPLEMENTATION
 #define QNNRT_JSON_IMPLEMENTATION
+#endif
 #include "qnnrt_json.h" /* missing? Copy it beside qnnrt.h, or define QNNRT_NO_JSON */
 #endif
 
@@ -5010,9 +5017,10 @@ static const qnnrt__names_entry qnnrt__names_formats[] = {
 static const qnnrt__names_entry qnnrt__names_encodings[] = {
     {  0, "SCALE_OFFSET" },         {  1, "AXIS_SCALE_OFFSET" },   {  2, "BW_SCALE_OFFSET" },
     {  3, "BW_AXIS_SCALE_OFFSET" }, {  4, "BLOCK" },               {  5, "BLOCKWISE_EXPANSION" },
-    {  6, "VECTOR" },               {  7, "FLOAT_BLOCK" },         {  8, "BW_AXIS_SCALE_OFFSET_MAPPED" },
-    {  9, "BW_BLOCK_MAPPED" },      { 10, "BW_BLOCKWISE_EXPANSION_MAPPED" },
-    { 11, "BW_FLOAT_BLOCK" },       { 12, "MICROSCALING" },        { 13, "ARRAY_OF" },
+    {  6, "VECTOR" },               {  7, "FLOAT_BLOCK" },
+    {  8, "BW_AXIS_SCALE_OFFSET_MAPPED" },                         {  9, "BW_BLOCK_MAPPED" },
+    { 10, "BW_BLOCKWISE_EXPANSION_MAPPED" },                       { 11, "BW_FLOAT_BLOCK" },
+    { 12, "MICROSCALING" },         { 13, "ARRAY_OF" },
     { 0x7FFFFFFF, "UNDEFINED" },    { 0, NULL }
 };
 
@@ -5025,7 +5033,8 @@ typedef struct qnnrt__names_list {
     const qnnrt__names_entry *entries;
 } qnnrt__names_list;
 
-enum { QNNRT__NAMES_DEFINITION = 4, QNNRT__NAMES_LISTS };      /* behind those of qnnrt_vendor_enum */
+/* Lists of our own, behind those of qnnrt_vendor_enum. */
+enum { QNNRT__NAMES_DEFINITION = QNNRT_VENDOR_ENCODING + 1, QNNRT__NAMES_LISTS };
 
 static const qnnrt__names_list qnnrt__names_lists[] = {
     { "QNN_DATATYPE_",              qnnrt__names_dtypes      },
@@ -5055,7 +5064,8 @@ static int qnnrt__names_find(int which, const char *text, size_t bytes, uint32_t
     text += prefix;
     bytes -= prefix;
     for (; entry->name != NULL; ++entry)
-        if (entry->name[0] == text[0] && strncmp(entry->name, text, bytes) == 0 && entry->name[bytes] == '\0') {
+        if (entry->name[0] == text[0] && strlen(entry->name) == bytes &&
+            memcmp(entry->name, text, bytes) == 0) {
             *value = entry->value;
             return 1;
         }
@@ -5447,14 +5457,16 @@ static uint64_t qnnrt__table_hash(const char *name)
 /* 1: no name occurs twice, seen in few steps; 0: not seen, so the names must be sorted. */
 static int qnnrt__table_differ_all(const qnnrt_tensor_info *tensors, size_t count)
 {
-    enum { MOST = 128, SLOTS = 512, STEPS = 512 };
-    unsigned char slots[SLOTS];      /* 1 + the index of the tensor */
+    unsigned char slots[512];      /* 1 + the index of the tensor */
+    const size_t room = sizeof(slots), most_steps = sizeof(slots);
     size_t i, at, steps = 0;
-    if (count > MOST) return 0;
+    if (count > room / 4) return 0;
     memset(slots, 0, sizeof(slots));
     for (i = 0; i < count; ++i) {
-        for (at = (size_t)qnnrt__table_hash(tensors[i].name) % SLOTS; slots[at] != 0; at = (at + 1) % SLOTS)
-            if (++steps > STEPS || strcmp(tensors[slots[at] - 1].name, tensors[i].name) == 0) return 0;
+        at = (size_t)(qnnrt__table_hash(tensors[i].name) % room);
+        for (; slots[at] != 0; at = (at + 1) % room)
+            if (++steps > most_steps || strcmp(tensors[slots[at] - 1].name, tensors[i].name) == 0)
+                return 0;
         slots[at] = (unsigned char)(i + 1);
     }
     return 1;
@@ -5539,10 +5551,11 @@ static qnnrt_result qnnrt__table_close(qnnrt__table *table, qnnrt__table_list *l
     size_t i;
     if (order == NULL) return qnnrt__fail_memory(table->err, "tensors");
     for (i = 0; i < list->count; ++i) order[i] = list->tensors[i].name;
-    if (!qnnrt__table_differ_all(list->tensors, list->count)) twice = qnnrt__table_twice(order, list->count);
+    if (!qnnrt__table_differ_all(list->tensors, list->count))
+        twice = qnnrt__table_twice(order, list->count);
     if (twice != NULL)
-        result = qnnrt__table_fail(table, QNNRT_E_FORMAT, "two %ss are named \"%.200s\"", list->kind,
-                                   twice);
+        result = qnnrt__table_fail(table, QNNRT_E_FORMAT, "two %ss are named \"%.200s\"",
+                                   list->kind, twice);
     if (result == QNNRT_OK) result = qnnrt__table_ids(table, list, order);
     qnnrt__arena_back(table->arena, chunk, used);
     *out = list->tensors;
@@ -5718,12 +5731,13 @@ static qnnrt_result qnnrt__table_differs(qnnrt__table *table, const char *what, 
                                          const qnnrt__table_sides *sides, const char *in_one,
                                          const char *in_other)
 {
-    qnnrt__table_fail(table, QNNRT_E_MISMATCH, "%s%s%.200s%s is %.300s in %s and %.300s in %s", what,
-                      name[0] != '\0' ? " \"" : "", name, name[0] != '\0' ? "\"" : "", in_one,
+    qnnrt__table_fail(table, QNNRT_E_MISMATCH, "%s%s%.200s%s is %.300s in %s and %.300s in %s",
+                      what, name[0] != '\0' ? " \"" : "", name, name[0] != '\0' ? "\"" : "", in_one,
                       sides->one, in_other, sides->other);
-    qnnrt__err_add(table->err, "\n  likely cause: one of the two is of another build of the model"
-                               "\n  what helps: make the JSON again from this binary (qnnrt-run inspect"
-                               " --json_file), or remove it");
+    qnnrt__err_add(table->err,
+                   "\n  likely cause: one of the two is of another build of the model"
+                   "\n  what helps: make the JSON again from this binary (qnnrt-run inspect"
+                   " --json_file), or remove it");
     return QNNRT_E_MISMATCH;
 }
 
@@ -5759,7 +5773,8 @@ static void qnnrt__table_type(const qnnrt_tensor_info *tensor, char *out, size_t
 /* Dynamic dimensions of two tensors of one rank. */
 static int qnnrt__table_same_dynamic(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
 {
-    if (a->dynamic_dims == NULL || b->dynamic_dims == NULL) return a->dynamic_dims == b->dynamic_dims;
+    if (a->dynamic_dims == NULL || b->dynamic_dims == NULL)
+        return a->dynamic_dims == b->dynamic_dims;
     return memcmp(a->dynamic_dims, b->dynamic_dims, a->rank) == 0;
 }
 
@@ -5788,7 +5803,8 @@ static qnnrt_result qnnrt__table_compare_tensor(qnnrt__table *table, const char 
         qnnrt__table_type(a, one, sizeof(one));
         qnnrt__table_type(b, other, sizeof(other));
     } else if (!qnnrt__table_same_dynamic(a, b)) {
-        snprintf(one, sizeof(one), "%s", a->dynamic_dims != NULL ? "dynamic" : "of fixed dimensions");
+        snprintf(one, sizeof(one), "%s",
+                 a->dynamic_dims != NULL ? "dynamic" : "of fixed dimensions");
         snprintf(other, sizeof(other), "%s",
                  b->dynamic_dims == NULL ? "of fixed dimensions"
                                          : a->dynamic_dims != NULL ? "dynamic in other dimensions"
@@ -5848,14 +5864,15 @@ static qnnrt_result qnnrt__table_compare(qnnrt__table *table, const qnnrt_contex
     qnnrt_result result = QNNRT_OK;
     size_t i, both = a->graph_count < b->graph_count ? a->graph_count : b->graph_count;
     table->graph = NULL;
-    if (a->backend_id != 0 && b->backend_id != 0 && a->backend_id != b->backend_id)      /* of these, 0 and "" are "not stated" */
+    /* Of these, 0 and "" mean "not stated". */
+    if (a->backend_id != 0 && b->backend_id != 0 && a->backend_id != b->backend_id)
         return qnnrt__table_differ_count(table, "the backend id", sides, a->backend_id,
                                          b->backend_id, NULL);
     if (a->build_id[0] != '\0' && b->build_id[0] != '\0' && strcmp(a->build_id, b->build_id) != 0)
         return qnnrt__table_differs(table, "the build id", "", sides, a->build_id, b->build_id);
     if (a->blob_bytes != 0 && b->blob_bytes != 0 && a->blob_bytes != b->blob_bytes)
-        return qnnrt__table_differ_count(table, "the size of the context blob", sides, a->blob_bytes,
-                                         b->blob_bytes, NULL);
+        return qnnrt__table_differ_count(table, "the size of the context blob", sides,
+                                         a->blob_bytes, b->blob_bytes, NULL);
     if (a->soc_model != 0 && b->soc_model != 0 && a->soc_model != b->soc_model)
         return qnnrt__table_differ_count(table, "the SoC model", sides, a->soc_model, b->soc_model,
                                          NULL);
@@ -6226,10 +6243,10 @@ typedef struct qnnrt__record_reader {
 /* A record: its members, and those of an object "info" in it. */
 typedef struct qnnrt__record {
     const qnnrt_json_text *keys;      /* in the order of files, which is faster; ends with NULL */
-    uint64_t           seen;
-    uint32_t           next;          /* where the next key is probably found: files have one order */
-    int                within;        /* in "info" */
-    int                had_info;
+    uint64_t               seen;
+    uint32_t               next;      /* where the next key probably is: files have one order */
+    int                    within;    /* in "info" */
+    int                    had_info;
 } qnnrt__record;
 
 /* A failure of the reader, or of what the text means; place and name come before it. The name may
@@ -6241,7 +6258,8 @@ static void qnnrt__record_place(qnnrt__record_reader *read)
     what[0] = '\0';
     if (read->kind == NULL) return;
     if (read->name != NULL && read->name == read->table->graph) return;      /* is there already */
-    if (read->name == NULL && read->depth > 0 && ahead.depth >= read->depth && ahead.error == NULL) {
+    if (read->name == NULL && read->depth > 0 && ahead.depth >= read->depth &&
+        ahead.error == NULL) {
         const char *key = strcmp(read->kind, "graph") == 0 ? "graphName" : "name";
         while (ahead.depth > read->depth && ahead.error == NULL) qnnrt_json_leave(&ahead);
         while (qnnrt_json_more(&ahead))
@@ -6258,9 +6276,10 @@ static void qnnrt__record_place(qnnrt__record_reader *read)
     else qnnrt__err_add(read->table->err, "%u: ", (unsigned)read->index);
 }
 
-static int qnnrt__record_fail(qnnrt__record_reader *read, qnnrt_result code, const char *format, ...)
-    QNNRT__PRINTF(3, 4);
-static int qnnrt__record_fail(qnnrt__record_reader *read, qnnrt_result code, const char *format, ...)
+static int qnnrt__record_fail(qnnrt__record_reader *read, qnnrt_result code, const char *format,
+                              ...) QNNRT__PRINTF(3, 4);
+static int qnnrt__record_fail(qnnrt__record_reader *read, qnnrt_result code, const char *format,
+                              ...)
 {
     va_list args;
     if (read->result != QNNRT_OK) return 0;
@@ -6303,15 +6322,27 @@ static int qnnrt__record_value(qnnrt__record_reader *read, const char *key, qnnr
     if (found == type) return 1;
     if (found == QNNRT_JSON_NONE) return 0;
     return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is %s; %s is needed", key,
-                            qnnrt__record_type(found), qnnrt__record_type(type));
+                              qnnrt__record_type(found), qnnrt__record_type(type));
 }
 
-static int qnnrt__record_enter(qnnrt__record_reader *read, qnnrt__record *record,
-                             const qnnrt_json_text *keys, const char *what)
+/* Begin a record whose opening bracket was read. */
+static void qnnrt__record_begin(qnnrt__record *record, const qnnrt_json_text *keys)
 {
     memset(record, 0, sizeof(*record));
     record->keys = keys;
+}
+
+static int qnnrt__record_enter(qnnrt__record_reader *read, qnnrt__record *record,
+                               const qnnrt_json_text *keys, const char *what)
+{
+    qnnrt__record_begin(record, keys);
     return qnnrt__record_value(read, what, QNNRT_JSON_OBJECT);
+}
+
+/* Was the key there? */
+static int qnnrt__record_has(const qnnrt__record *record, int key)
+{
+    return (record->seen >> key & 1) != 0;
 }
 
 /* The place of a key in a list, or -1. */
@@ -6321,7 +6352,7 @@ static int qnnrt__record_find(const qnnrt_json_text *keys, const qnnrt_json_text
     const char *text = key->text;
     size_t bytes = key->bytes;
     int i;
-    if (key->escaped) {      /* an escape makes at most six bytes of one, so this holds any known key */
+    if (key->escaped) {      /* at most six bytes for one, so this holds any known key */
         if (bytes >= sizeof(plain)) return -1;
         bytes = qnnrt_json_copy(key, plain);
         text = plain;
@@ -6331,8 +6362,8 @@ static int qnnrt__record_find(const qnnrt_json_text *keys, const qnnrt_json_text
     return -1;
 }
 
-/* The next member of a record that has a known key: its number, or -1 at the end or after a failure.
-   One rule for keys that occur twice: refused. */
+/* The next member of a record that has a known key: its number, or -1 at the end or after a
+   failure. One rule for keys that occur twice: refused. */
 static int qnnrt__record_member(qnnrt__record_reader *read, qnnrt__record *record)
 {
     while (qnnrt__record_go_on(read)) {
@@ -6355,8 +6386,9 @@ static int qnnrt__record_member(qnnrt__record_reader *read, qnnrt__record *recor
             qnnrt_json_skip(&read->r);
             continue;
         }
-        if ((record->seen >> key & 1) != 0) {
-            qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is there twice", record->keys[key].text);
+        if (qnnrt__record_has(record, key)) {
+            qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is there twice",
+                               record->keys[key].text);
             return -1;
         }
         record->seen |= UINT64_C(1) << key;
@@ -6371,11 +6403,13 @@ static const char *qnnrt__record_shown(const qnnrt__record_reader *read, char ou
 {
     size_t length = read->r.value.bytes < 40 ? read->r.value.bytes : 40;
     memcpy(out, read->r.value.text, length);
-    memcpy(out + length, length < read->r.value.bytes ? "..." : "", length < read->r.value.bytes ? 4 : 1);
+    memcpy(out + length, length < read->r.value.bytes ? "..." : "",
+           length < read->r.value.bytes ? 4 : 1);
     return out;
 }
 
-static int qnnrt__record_u64(qnnrt__record_reader *read, const char *key, uint64_t most, uint64_t *out)
+static int qnnrt__record_u64(qnnrt__record_reader *read, const char *key, uint64_t most,
+                             uint64_t *out)
 {
     char shown[48];
     int whole = qnnrt_json_value_u64(&read->r, out);
@@ -6385,8 +6419,8 @@ static int qnnrt__record_u64(qnnrt__record_reader *read, const char *key, uint64
     }
     if (whole && *out <= most) return 1;
     return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                            "\"%s\" is %s; a whole number from 0 to %llu is needed", key,
-                            qnnrt__record_shown(read, shown), (unsigned long long)most);
+                              "\"%s\" is %s; a whole number from 0 to %llu is needed", key,
+                              qnnrt__record_shown(read, shown), (unsigned long long)most);
 }
 
 static int qnnrt__record_u32(qnnrt__record_reader *read, const char *key, uint32_t *out)
@@ -6408,29 +6442,31 @@ static int qnnrt__record_as_i32(qnnrt__record_reader *read, const char *key, int
         return 1;
     }
     return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                            "\"%s\" is %s; a whole number of 32 bits is needed", key,
-                            qnnrt__record_shown(read, shown));
+                              "\"%s\" is %s; a whole number of 32 bits is needed", key,
+                              qnnrt__record_shown(read, shown));
 }
 
 static int qnnrt__record_i32(qnnrt__record_reader *read, const char *key, int32_t *out)
 {
     *out = 0;
-    return qnnrt__record_value(read, key, QNNRT_JSON_NUMBER) && qnnrt__record_as_i32(read, key, out);
+    return qnnrt__record_value(read, key, QNNRT_JSON_NUMBER) &&
+           qnnrt__record_as_i32(read, key, out);
 }
 
-/* The number that was just read, as a float. Whether it serves as a scale is for the table to say. */
+/* The number that was just read, as a float. Whether it serves as a scale: see the table. */
 static int qnnrt__record_as_f32(qnnrt__record_reader *read, const char *key, float *out)
 {
     char shown[48];
     if (qnnrt_json_f32(&read->r.value, out)) return 1;
     return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is %s; a float32 cannot hold it", key,
-                            qnnrt__record_shown(read, shown));
+                              qnnrt__record_shown(read, shown));
 }
 
 static int qnnrt__record_f32(qnnrt__record_reader *read, const char *key, float *out)
 {
     *out = 0;
-    return qnnrt__record_value(read, key, QNNRT_JSON_NUMBER) && qnnrt__record_as_f32(read, key, out);
+    return qnnrt__record_value(read, key, QNNRT_JSON_NUMBER) &&
+           qnnrt__record_as_f32(read, key, out);
 }
 
 /* A text into the table's memory. */
@@ -6444,21 +6480,23 @@ static int qnnrt__record_text(qnnrt__record_reader *read, const char *key, const
     /* An escape makes at most six bytes of one. */
     if (read->r.value.bytes > (read->r.value.escaped ? most * 6 : most))
         return qnnrt__record_fail(read, QNNRT_E_LIMIT,
-                                "\"%s\" is longer than %u bytes (limits.name_bytes)", key,
-                                (unsigned)most);
+                                  "\"%s\" is longer than %u bytes (limits.name_bytes)", key,
+                                  (unsigned)most);
     copy = (char *)qnnrt__arena_alloc(read->table->arena, (uint64_t)read->r.value.bytes + 1, 1);
-    if (copy == NULL) return qnnrt__record_result(read, qnnrt__fail_memory(read->table->err, "names"));
+    if (copy == NULL)
+        return qnnrt__record_result(read, qnnrt__fail_memory(read->table->err, "names"));
     bytes = qnnrt_json_copy(&read->r.value, copy);
     if (strlen(copy) != bytes)
-        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" holds \\u0000, which no name has", key);
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" holds \\u0000, which no name has",
+                                  key);
     *out = copy;
     return 1;
 }
 
 /* An enumerator by name or number. The names that the tools print for what they do not know pass as
    `unknown`; with that as QNNRT__ABI_UNDEFINED they are refused. */
-static int qnnrt__record_enum(qnnrt__record_reader *read, const char *key, int which, uint32_t unknown,
-                            uint32_t *out)
+static int qnnrt__record_enum(qnnrt__record_reader *read, const char *key, int which,
+                              uint32_t unknown, uint32_t *out)
 {
     qnnrt_json_type type;
     uint64_t value = 0;
@@ -6477,21 +6515,23 @@ static int qnnrt__record_enum(qnnrt__record_reader *read, const char *key, int w
         *out = unknown;
         if (unknown != QNNRT__ABI_UNDEFINED) return 1;
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is \"%s\", which is not known", key,
-                                qnnrt__record_shown(read, shown));
+                                  qnnrt__record_shown(read, shown));
     }
-    if (type == QNNRT_JSON_NUMBER && qnnrt_json_u64(&read->r.value, &value) && value <= UINT32_MAX) {
+    if (type == QNNRT_JSON_NUMBER && qnnrt_json_u64(&read->r.value, &value) &&
+        value <= UINT32_MAX) {
         *out = (uint32_t)value;
         return 1;
     }
     if (type == QNNRT_JSON_NONE) return 0;
     return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                            "\"%s\" is %s; the name or number of an enumerator is needed", key,
-                            type == QNNRT_JSON_NUMBER ? qnnrt__record_shown(read, shown)
+                              "\"%s\" is %s; the name or number of an enumerator is needed", key,
+                              type == QNNRT_JSON_NUMBER ? qnnrt__record_shown(read, shown)
                                                       : qnnrt__record_type(type));
 }
 
 /* "2.34.0"; what is behind the third number is ignored. */
-static int qnnrt__record_version(qnnrt__record_reader *read, const char *key, qnnrt_version_info *out)
+static int qnnrt__record_version(qnnrt__record_reader *read, const char *key,
+                                 qnnrt_version_info *out)
 {
     uint32_t parts[3] = { 0, 0, 0 };
     const char *at;
@@ -6561,7 +6601,8 @@ static int qnnrt__read_grow(qnnrt__record_reader *read, void *list, uint32_t cou
     void *old, *more;
     if (count < *room) return 1;
     if (count >= 0x40000000u)
-        return qnnrt__record_fail(read, QNNRT_E_LIMIT, "an encoding with more than %u numbers", count);
+        return qnnrt__record_fail(read, QNNRT_E_LIMIT, "an encoding with more than %u numbers",
+                                  count);
     more = qnnrt__arena_alloc(read->table->arena, *room == 0 ? 16 : (uint64_t)*room * 2, 4);
     if (more == NULL)
         return qnnrt__record_result(read, qnnrt__fail_memory(read->table->err, "encodings"));
@@ -6605,14 +6646,14 @@ static int qnnrt__read_pair_text(qnnrt__record_reader *read, qnnrt__read_axis *a
         while (at < end && *at == ' ') ++at;
         if (at < end && *at++ != ',')
             return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                    "\"scaleOffsets\": \"scale, offset\" is needed in a text");
+                                      "\"scaleOffsets\": \"scale, offset\" is needed in a text");
         good = qnnrt__read_push(read, axis, is_scale);
         is_scale = !is_scale;
     }
     read->r.value = whole;
     if (good && (!is_scale || whole.bytes == 0 || end[-1] == ','))
         return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                "\"scaleOffsets\": a text without scale and offset");
+                                  "\"scaleOffsets\": a text without scale and offset");
     return good;
 }
 
@@ -6625,8 +6666,7 @@ static int qnnrt__read_pair(qnnrt__record_reader *read, qnnrt__read_axis *axis)
     int key, number = 0;
     if (type == QNNRT_JSON_STRING) return qnnrt__read_pair_text(read, axis);
     if (type == QNNRT_JSON_OBJECT) {
-        memset(&record, 0, sizeof(record));
-        record.keys = qnnrt__read_pair_keys;
+        qnnrt__record_begin(&record, qnnrt__read_pair_keys);
         while ((key = qnnrt__record_member(read, &record)) >= 0)
             if (!qnnrt__record_value(read, qnnrt__read_pair_keys[key].text, QNNRT_JSON_NUMBER) ||
                 !qnnrt__read_push(read, axis, key == 0)) return 0;
@@ -6635,20 +6675,23 @@ static int qnnrt__read_pair(qnnrt__record_reader *read, qnnrt__read_axis *axis)
             if (!qnnrt__record_value(read, "scaleOffsets", QNNRT_JSON_NUMBER) ||
                 !qnnrt__read_push(read, axis, number == 0)) return 0;
     } else if (type != QNNRT_JSON_NONE) {
-        return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                "\"scaleOffsets\" holds %s; objects, texts \"scale, offset\" or pairs"
-                                " are understood", qnnrt__record_type(type));
+        return qnnrt__record_fail(
+            read, QNNRT_E_FORMAT,
+            "\"scaleOffsets\" holds %s; objects, texts \"scale, offset\" or pairs"
+            " are understood",
+            qnnrt__record_type(type));
     }
     if (!qnnrt__record_go_on(read)) return 0;
     if (axis->scale_count != scales + 1 || axis->offset_count != offsets + 1)
         return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                "\"scaleOffsets\": element %u lacks its scale or its offset",
-                                (unsigned)scales);
+                                  "\"scaleOffsets\": element %u lacks its scale or its offset",
+                                  (unsigned)scales);
     return 1;
 }
 
 /* A list of numbers, null for none, or of pairs. */
-static int qnnrt__read_numbers(qnnrt__record_reader *read, const char *key, qnnrt__read_axis *axis, int what)
+static int qnnrt__read_numbers(qnnrt__record_reader *read, const char *key, qnnrt__read_axis *axis,
+                               int what)
 {
     qnnrt_json_type type = qnnrt_json_value(&read->r);
     if (what == QNNRT__READ_E_OFFSETS && type == QNNRT_JSON_NULL) return axis->no_offsets = 1;
@@ -6658,7 +6701,7 @@ static int qnnrt__read_numbers(qnnrt__record_reader *read, const char *key, qnnr
         return type == QNNRT_JSON_NONE
                    ? 0
                    : qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is %s; a list is needed", key,
-                                      qnnrt__record_type(type));
+                                        qnnrt__record_type(type));
     while (qnnrt_json_more(&read->r)) {
         if (what == QNNRT__READ_E_PAIRS) {
             if (!qnnrt__read_pair(read, axis)) return 0;
@@ -6679,7 +6722,9 @@ static int qnnrt__read_encoding(qnnrt__record_reader *read, uint32_t encoding, c
     uint32_t announced = 0, bitwidth = 0;
     int32_t over = 0, offset = 0;
     float scale = 0;
-    int key, bw = encoding == QNNRT__ABI_BW_SCALE_OFFSET || encoding == QNNRT__ABI_BW_AXIS_SCALE_OFFSET;
+    const int bw = encoding == QNNRT__ABI_BW_SCALE_OFFSET ||
+                   encoding == QNNRT__ABI_BW_AXIS_SCALE_OFFSET;
+    int key;
     uint64_t needed = encoding == QNNRT__ABI_SCALE_OFFSET || encoding == QNNRT__ABI_BW_SCALE_OFFSET
                           ? UINT64_C(1) << QNNRT__READ_E_SCALE | UINT64_C(1) << QNNRT__READ_E_OFFSET
                           : UINT64_C(1) << QNNRT__READ_E_AXIS;
@@ -6700,8 +6745,8 @@ static int qnnrt__read_encoding(qnnrt__record_reader *read, uint32_t encoding, c
     if (!qnnrt__record_go_on(read)) return 0;
     if ((record.seen & needed) != needed)
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" lacks %s", what,
-                                bw && (record.seen & 1) == 0 ? "bitwidth"
-                                : (needed & 2) != 0          ? "axis"
+                                  bw && (record.seen & 1) == 0 ? "bitwidth"
+                                  : (needed & 2) != 0          ? "axis"
                                                              : "scale or offset");
     out->encoding = encoding;
     if (encoding == QNNRT__ABI_SCALE_OFFSET) {
@@ -6715,16 +6760,18 @@ static int qnnrt__read_encoding(qnnrt__record_reader *read, uint32_t encoding, c
         out->u.bw.offset = offset;
         return 1;
     }
-    if (axis.scale_count == 0 || (axis.offset_count != axis.scale_count && axis.offset_count != 0) ||
-        ((record.seen >> QNNRT__READ_E_OFFSETS & 1) != 0 && axis.offset_count == 0 && !axis.no_offsets))
+    if (axis.scale_count == 0 ||
+        (axis.offset_count != axis.scale_count && axis.offset_count != 0) ||
+        (qnnrt__record_has(&record, QNNRT__READ_E_OFFSETS) && axis.offset_count == 0 &&
+         !axis.no_offsets))
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" has %u scales and %u offsets", what,
-                                (unsigned)axis.scale_count, (unsigned)axis.offset_count);
-    if ((record.seen & (UINT64_C(1) << QNNRT__READ_E_NUM_PAIRS | UINT64_C(1) << QNNRT__READ_E_NUM)) != 0 &&
+                                  (unsigned)axis.scale_count, (unsigned)axis.offset_count);
+    if ((record.seen &
+         (UINT64_C(1) << QNNRT__READ_E_NUM_PAIRS | UINT64_C(1) << QNNRT__READ_E_NUM)) != 0 &&
         announced != axis.scale_count)
-        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" announces %u scales and has %u", what,
-                                (unsigned)announced, (unsigned)axis.scale_count);
-    /* Both kinds take this shape, which the vendor has for the second one only: the table tells them
-       apart by the encoding that was asked for, and wants pairs for the first. */
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" announces %u scales and has %u",
+                                  what, (unsigned)announced, (unsigned)axis.scale_count);
+    /* The vendor has pairs for one kind and two lists for the other; files may have either. */
     if (encoding == QNNRT__ABI_BW_AXIS_SCALE_OFFSET) {
         out->u.bw_axis.bitwidth = bitwidth;
         out->u.bw_axis.axis = over;
@@ -6757,7 +6804,7 @@ static int qnnrt__read_quant(qnnrt__record_reader *read, const char *what, qnnrt
     const uint64_t plain = UINT64_C(1) << QNNRT__READ_SCALE | UINT64_C(1) << QNNRT__READ_OFFSET;
     float scale = 0;
     int32_t offset = 0;
-    int key, good, has_encoding;
+    int key, good;
     memset(out, 0, sizeof(*out));
     out->encoding = QNNRT__ABI_UNDEFINED;
     if (!qnnrt__record_enter(read, &record, qnnrt__read_quant_keys, what)) return 0;
@@ -6765,15 +6812,17 @@ static int qnnrt__read_quant(qnnrt__record_reader *read, const char *what, qnnrt
         const char *name = qnnrt__read_quant_keys[key].text;
         if (key == QNNRT__READ_DEFINITION)
             good = qnnrt__record_enum(read, name, QNNRT__NAMES_DEFINITION, QNNRT__ABI_UNDEFINED,
-                                    &definition);
+                                      &definition);
         else if (key == QNNRT__READ_ENCODING)
-            good = qnnrt__record_enum(read, name, QNNRT_VENDOR_ENCODING, QNNRT__ABI_UNKNOWN, &encoding);
+            good = qnnrt__record_enum(read, name, QNNRT_VENDOR_ENCODING, QNNRT__ABI_UNKNOWN,
+                                      &encoding);
         else if (key == QNNRT__READ_SCALE) good = qnnrt__record_f32(read, name, &scale);
         else if (key == QNNRT__READ_OFFSET) good = qnnrt__record_i32(read, name, &offset);
         else if (out->encoding != QNNRT__ABI_UNDEFINED)
             good = qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" holds two encodings", what);
-        else
-            good = qnnrt__read_encoding(read, (uint32_t)((key - QNNRT__READ_SCALE_OFFSET) % 4), name, out);
+        else      /* two names for each kind, in the order of the vendor's numbers */
+            good = qnnrt__read_encoding(read, (uint32_t)((key - QNNRT__READ_SCALE_OFFSET) % 4),
+                                        name, out);
         if (!good) return 0;
     }
     if (!qnnrt__record_go_on(read)) return 0;
@@ -6787,20 +6836,19 @@ static int qnnrt__read_quant(qnnrt__record_reader *read, const char *what, qnnrt
         out->u.scale_offset.scale = scale;
         out->u.scale_offset.offset = offset;
     }
-    has_encoding = (record.seen >> QNNRT__READ_ENCODING & 1) != 0;
     if (definition != QNNRT__ABI_DEFINED) {
         out->encoding = QNNRT__ABI_UNDEFINED;
         return 1;
     }
-    if (!has_encoding) encoding = found;
+    if (!qnnrt__record_has(&record, QNNRT__READ_ENCODING)) encoding = found;
     if (encoding != found &&
         (found != QNNRT__ABI_UNDEFINED || encoding <= QNNRT__ABI_BW_AXIS_SCALE_OFFSET))
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" says %s and holds %s", what,
-                                encoding == QNNRT__ABI_UNDEFINED ? "that there is no encoding"
-                                : qnnrt__names_of(QNNRT_VENDOR_ENCODING, encoding) != NULL
+                                  encoding == QNNRT__ABI_UNDEFINED ? "that there is no encoding"
+                                  : qnnrt__names_of(QNNRT_VENDOR_ENCODING, encoding) != NULL
                                     ? qnnrt__names_of(QNNRT_VENDOR_ENCODING, encoding)
                                     : "an unknown encoding",
-                                found == QNNRT__ABI_UNDEFINED
+                                  found == QNNRT__ABI_UNDEFINED
                                     ? "none"
                                     : qnnrt__names_of(QNNRT_VENDOR_ENCODING, found));
     out->definition = encoding != QNNRT__ABI_UNDEFINED ? QNNRT__ABI_DEFINED : 0;
@@ -6810,9 +6858,9 @@ static int qnnrt__read_quant(qnnrt__record_reader *read, const char *what, qnnrt
 
 /* ---- tensors ---- */
 
-enum { QNNRT__READ_T_VERSION, QNNRT__READ_T_ID, QNNRT__READ_T_NAME, QNNRT__READ_T_TYPE, QNNRT__READ_T_FORMAT,
-       QNNRT__READ_T_DTYPE, QNNRT__READ_T_RANK, QNNRT__READ_T_DIMS, QNNRT__READ_T_MEM,
-       QNNRT__READ_T_QUANT, QNNRT__READ_T_DYNAMIC, QNNRT__READ_T_DTYPE_2,
+enum { QNNRT__READ_T_VERSION, QNNRT__READ_T_ID, QNNRT__READ_T_NAME, QNNRT__READ_T_TYPE,
+       QNNRT__READ_T_FORMAT, QNNRT__READ_T_DTYPE, QNNRT__READ_T_RANK, QNNRT__READ_T_DIMS,
+       QNNRT__READ_T_MEM, QNNRT__READ_T_QUANT, QNNRT__READ_T_DYNAMIC, QNNRT__READ_T_DTYPE_2,
        QNNRT__READ_T_CURRENT, QNNRT__READ_T_QUANT_2, QNNRT__READ_T_ELEMENT, QNNRT__READ_T_BYTES };
 static const qnnrt_json_text qnnrt__read_tensor_keys[] = {
     QNNRT__KEY("version"), QNNRT__KEY("id"), QNNRT__KEY("name"), QNNRT__KEY("type"),
@@ -6824,7 +6872,8 @@ static const qnnrt_json_text qnnrt__read_tensor_keys[] = {
 
 typedef struct qnnrt__read_dims { uint32_t count, dims[QNNRT__READ_RANK]; } qnnrt__read_dims;
 
-static int qnnrt__read_dimensions(qnnrt__record_reader *read, const char *key, qnnrt__read_dims *out)
+static int qnnrt__read_dimensions(qnnrt__record_reader *read, const char *key,
+                                  qnnrt__read_dims *out)
 {
     char shown[48];
     out->count = 0;
@@ -6837,23 +6886,23 @@ static int qnnrt__read_dimensions(qnnrt__record_reader *read, const char *key, q
         if (!whole && type == QNNRT_JSON_NUMBER) whole = qnnrt_json_u64(&read->r.value, &value);
         if (!whole || value == 0 || value > UINT32_MAX)
             return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                    "dimension %u in \"%s\" is %s; a whole number from 1 to %u is"
-                                    " needed", (unsigned)out->count, key,
-                                    type == QNNRT_JSON_NUMBER ? qnnrt__record_shown(read, shown)
+                                      "dimension %u in \"%s\" is %s; a whole number from 1 to %u is"
+                                      " needed", (unsigned)out->count, key,
+                                      type == QNNRT_JSON_NUMBER ? qnnrt__record_shown(read, shown)
                                                               : qnnrt__record_type(type),
-                                    (unsigned)UINT32_MAX);
+                                      (unsigned)UINT32_MAX);
         if (out->count >= QNNRT__READ_RANK || out->count >= read->table->limits->rank)
             return qnnrt__record_fail(read, QNNRT_E_LIMIT,
-                                    "\"%s\" has more than %u dimensions (limits.rank)", key,
-                                    (unsigned)out->count);
+                                      "\"%s\" has more than %u dimensions (limits.rank)", key,
+                                      (unsigned)out->count);
         out->dims[out->count++] = (uint32_t)value;
     }
     return read->r.error == NULL;
 }
 
 /* [false, true] or [0, 1], one for each dimension. */
-static int qnnrt__read_flags(qnnrt__record_reader *read, const char *key, uint8_t flags[QNNRT__READ_RANK],
-                             uint32_t *count)
+static int qnnrt__read_flags(qnnrt__record_reader *read, const char *key,
+                             uint8_t flags[QNNRT__READ_RANK], uint32_t *count)
 {
     *count = 0;
     if (qnnrt_json_value(&read->r) == QNNRT_JSON_NULL) return 1;
@@ -6868,8 +6917,8 @@ static int qnnrt__read_flags(qnnrt__record_reader *read, const char *key, uint8_
         else if (type == QNNRT_JSON_NUMBER && !qnnrt_json_u64(&read->r.value, &value)) value = 2;
         if (value > 1 || *count >= QNNRT__READ_RANK)
             return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                    "\"%s\" holds something else than one true or false for each"
-                                    " dimension", key);
+                                      "\"%s\" holds something else than one true or false for each"
+                                      " dimension", key);
         flags[(*count)++] = (uint8_t)value;
     }
     return read->r.error == NULL;
@@ -6904,13 +6953,17 @@ static int qnnrt__read_tensor_member(qnnrt__record_reader *read, int key, qnnrt_
         read->name = body->name;
         return 1;
     case QNNRT__READ_T_TYPE:
-        return qnnrt__record_enum(read, name, QNNRT_VENDOR_TENSOR_TYPE, QNNRT__ABI_UNDEFINED, &body->type);
+        return qnnrt__record_enum(read, name, QNNRT_VENDOR_TENSOR_TYPE, QNNRT__ABI_UNDEFINED,
+                                  &body->type);
     case QNNRT__READ_T_FORMAT:
-        return qnnrt__record_enum(read, name, QNNRT_VENDOR_FORMAT, QNNRT__ABI_UNKNOWN, &body->format);
+        return qnnrt__record_enum(read, name, QNNRT_VENDOR_FORMAT, QNNRT__ABI_UNKNOWN,
+                                  &body->format);
     case QNNRT__READ_T_DTYPE:
-        return qnnrt__record_enum(read, name, QNNRT_VENDOR_DTYPE, QNNRT__ABI_UNDEFINED, &body->dtype);
+        return qnnrt__record_enum(read, name, QNNRT_VENDOR_DTYPE, QNNRT__ABI_UNDEFINED,
+                                  &body->dtype);
     case QNNRT__READ_T_DTYPE_2:
-        return qnnrt__record_enum(read, name, QNNRT_VENDOR_DTYPE, QNNRT__ABI_UNDEFINED, &t->dtype_2);
+        return qnnrt__record_enum(read, name, QNNRT_VENDOR_DTYPE, QNNRT__ABI_UNDEFINED,
+                                  &t->dtype_2);
     case QNNRT__READ_T_RANK:    return qnnrt__record_u32(read, name, &t->rank);
     case QNNRT__READ_T_DIMS:    return qnnrt__read_dimensions(read, name, &t->dims);
     case QNNRT__READ_T_CURRENT: return qnnrt__read_dimensions(read, name, &t->current);
@@ -6925,59 +6978,65 @@ static int qnnrt__read_tensor_member(qnnrt__record_reader *read, int key, qnnrt_
 }
 
 /* Sizes that the text states are only compared with the computed ones. */
-static void qnnrt__read_warn_bytes(const qnnrt__record_reader *read, const char *key, uint64_t stated,
-                                   uint64_t computed, const qnnrt_tensor_info *tensor)
+static void qnnrt__read_warn_bytes(const qnnrt__record_reader *read, const char *key,
+                                   uint64_t stated, uint64_t computed,
+                                   const qnnrt_tensor_info *tensor)
 {
     if (stated == computed) return;
-    qnnrt__log(&read->table->arena->hooks, QNNRT_LOG_WARN, "read_json", 0,
-               "%s: tensor \"%.200s\": \"%s\" is %llu, from dtype and dimensions it is %llu, which is"
-               " taken", read->table->file, tensor->name, key, (unsigned long long)stated,
-               (unsigned long long)computed);
+    qnnrt__log(
+        &read->table->arena->hooks, QNNRT_LOG_WARN, "read_json", 0,
+        "%s: tensor \"%.200s\": \"%s\" is %llu, from dtype and dimensions it is %llu, which is"
+        " taken",
+        read->table->file, tensor->name, key, (unsigned long long)stated,
+        (unsigned long long)computed);
 }
-
-#define QNNRT__READ_HAS(record, key) (((record).seen >> (key) & 1) != 0)
 
 static int qnnrt__read_tensor_check(qnnrt__record_reader *read, const qnnrt__record *record,
                                     qnnrt__read_tensor *t, const char *kind)
 {
     qnnrt__abi_tensor_body *body = &t->abi.body;
     const qnnrt__read_dims *dims = &t->dims;
-    if (!QNNRT__READ_HAS(*record, QNNRT__READ_T_NAME))
+    if (!qnnrt__record_has(record, QNNRT__READ_T_NAME))
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it has no \"name\"");
-    if (!QNNRT__READ_HAS(*record, QNNRT__READ_T_ID))
-        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it has no \"id\", which the library matches by");
-    if (!QNNRT__READ_HAS(*record, QNNRT__READ_T_DTYPE)) {
-        if (!QNNRT__READ_HAS(*record, QNNRT__READ_T_DTYPE_2))
+    if (!qnnrt__record_has(record, QNNRT__READ_T_ID))
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT,
+                                  "it has no \"id\", which the library matches by");
+    if (!qnnrt__record_has(record, QNNRT__READ_T_DTYPE)) {
+        if (!qnnrt__record_has(record, QNNRT__READ_T_DTYPE_2))
             return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it has no \"dataType\"");
         body->dtype = t->dtype_2;
-    } else if (QNNRT__READ_HAS(*record, QNNRT__READ_T_DTYPE_2) && body->dtype != t->dtype_2) {
-        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"dataType\" is 0x%04x and \"data_type\" 0x%04x",
-                                (unsigned)body->dtype, (unsigned)t->dtype_2);
+    } else if (qnnrt__record_has(record, QNNRT__READ_T_DTYPE_2) && body->dtype != t->dtype_2) {
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT,
+                                  "\"dataType\" is 0x%04x and \"data_type\" 0x%04x",
+                                  (unsigned)body->dtype, (unsigned)t->dtype_2);
     }
-    if (QNNRT__READ_HAS(*record, QNNRT__READ_T_QUANT) && QNNRT__READ_HAS(*record, QNNRT__READ_T_QUANT_2))
-        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"quantizeParams\" and \"quantization\" are both"
-                                                      " there");
-    if (QNNRT__READ_HAS(*record, QNNRT__READ_T_CURRENT)) {
-        if (QNNRT__READ_HAS(*record, QNNRT__READ_T_DIMS) && t->dims.count != t->current.count)
+    if (qnnrt__record_has(record, QNNRT__READ_T_QUANT) &&
+        qnnrt__record_has(record, QNNRT__READ_T_QUANT_2))
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT,
+                                  "\"quantizeParams\" and \"quantization\" are both there");
+    if (qnnrt__record_has(record, QNNRT__READ_T_CURRENT)) {
+        if (qnnrt__record_has(record, QNNRT__READ_T_DIMS) && t->dims.count != t->current.count)
             return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                    "\"dimensions\" has %u and \"currentDimensions\" %u numbers",
-                                    (unsigned)t->dims.count, (unsigned)t->current.count);
+                                      "\"dimensions\" has %u and \"currentDimensions\" %u numbers",
+                                      (unsigned)t->dims.count, (unsigned)t->current.count);
         dims = &t->current;
-    } else if (!QNNRT__READ_HAS(*record, QNNRT__READ_T_DIMS)) {
+    } else if (!qnnrt__record_has(record, QNNRT__READ_T_DIMS)) {
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it has no \"dimensions\"");
     }
-    if (QNNRT__READ_HAS(*record, QNNRT__READ_T_RANK) && t->rank != dims->count)
-        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"rank\" is %u and there are %u dimensions",
-                                (unsigned)t->rank, (unsigned)dims->count);
+    if (qnnrt__record_has(record, QNNRT__READ_T_RANK) && t->rank != dims->count)
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT,
+                                  "\"rank\" is %u and there are %u dimensions", (unsigned)t->rank,
+                                  (unsigned)dims->count);
     if (t->dynamic_count != 0 && t->dynamic_count != dims->count)
         return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                "\"isDynamicDimensions\" has %u elements for %u dimensions",
-                                (unsigned)t->dynamic_count, (unsigned)dims->count);
+                                  "\"isDynamicDimensions\" has %u elements for %u dimensions",
+                                  (unsigned)t->dynamic_count, (unsigned)dims->count);
     if ((kind[0] == 'i' && body->type == QNNRT__ABI_APP_READ) ||
         (kind[0] == 'o' && body->type == QNNRT__ABI_APP_WRITE))
-        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it stands among the %ss and its type is %s", kind,
-                                kind[0] == 'i' ? "QNN_TENSOR_TYPE_APP_READ, that of outputs"
-                                               : "QNN_TENSOR_TYPE_APP_WRITE, that of inputs");
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT,
+                                  "it stands among the %ss and its type is %s", kind,
+                                  kind[0] == 'i' ? "QNN_TENSOR_TYPE_APP_READ, that of outputs"
+                                                 : "QNN_TENSOR_TYPE_APP_WRITE, that of inputs");
     body->rank = dims->count;
     body->dims = dims->dims;
     if (t->dynamic_count != 0) {
@@ -7015,9 +7074,11 @@ static int qnnrt__read_tensor_record(qnnrt__record_reader *read, qnnrt__table_li
     if (!qnnrt__record_result(read, qnnrt__table_take(read->table, 1))) return 0;
     if (!qnnrt__record_result(read, qnnrt__table_add(read->table, list, &t.abi))) return 0;
     made = &list->tensors[list->count - 1];
-    if (QNNRT__READ_HAS(record, QNNRT__READ_T_ELEMENT) && made->count > 0 && made->bytes >= made->count)
-        qnnrt__read_warn_bytes(read, "bytesPerElement", t.element_bytes, made->bytes / made->count, made);
-    if (QNNRT__READ_HAS(record, QNNRT__READ_T_BYTES))
+    if (qnnrt__record_has(&record, QNNRT__READ_T_ELEMENT) && made->count > 0 &&
+        made->bytes >= made->count)
+        qnnrt__read_warn_bytes(read, "bytesPerElement", t.element_bytes, made->bytes / made->count,
+                               made);
+    if (qnnrt__record_has(&record, QNNRT__READ_T_BYTES))
         qnnrt__read_warn_bytes(read, "nbytes", t.bytes, made->bytes, made);
     return 1;
 }
@@ -7039,7 +7100,7 @@ static int qnnrt__read_tensors(qnnrt__record_reader *read, const char *key, cons
     list->kind = kind;
     if (!qnnrt__record_value(read, key, QNNRT_JSON_ARRAY)) return 0;
     if (!qnnrt__record_result(read, qnnrt__table_room(read->table, list,
-                                                    qnnrt__read_hint(read, announced))))
+                                                      qnnrt__read_hint(read, announced))))
         return 0;
     while (qnnrt_json_more(&read->r))
         if (!qnnrt__read_tensor_record(read, list)) return 0;
@@ -7058,19 +7119,18 @@ static const qnnrt_json_text qnnrt__read_graph_keys[] = {
     QNNRT__KEY("inputs"), QNNRT__KEY("outputs"), QNNRT__NO_KEY
 };
 
-/* Whole numbers of a record, by a list of keys; others are stepped over. null is an empty record. */
-static int qnnrt__read_facts(qnnrt__record_reader *read, const char *what, const qnnrt_json_text *keys,
-                             uint64_t *const *values)
+/* Whole numbers of a record, by a list of keys; others are stepped over. null is an empty one. */
+static int qnnrt__read_facts(qnnrt__record_reader *read, const char *what,
+                             const qnnrt_json_text *keys, uint64_t *const *values)
 {
     qnnrt__record record;
     int key;
-    memset(&record, 0, sizeof(record));
-    record.keys = keys;
+    qnnrt__record_begin(&record, keys);
     if (qnnrt_json_value(&read->r) == QNNRT_JSON_NULL) return 1;
     if (read->r.type == QNNRT_JSON_NONE) return 0;
     if (read->r.type != QNNRT_JSON_OBJECT)
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is %s; an object is needed", what,
-                                qnnrt__record_type(read->r.type));
+                                  qnnrt__record_type(read->r.type));
     while ((key = qnnrt__record_member(read, &record)) >= 0)
         if (!qnnrt__record_u64(read, keys[key].text, UINT64_MAX, values[key])) return 0;
     return qnnrt__record_go_on(read);
@@ -7085,8 +7145,8 @@ static int qnnrt__read_blob(qnnrt__record_reader *read, const char *what, qnnrt_
         QNNRT__KEY("opDataSize"), QNNRT__KEY("constSize"), QNNRT__KEY("ddrTensorSize"),
         QNNRT__KEY("sharedWeightsSize"), QNNRT__NO_KEY
     };
-    uint64_t level = graph->optimization_level, vtcm = 0, dlbc = graph->dlbc, hvx = graph->hvx_threads,
-             safe = graph->safe_share_io;
+    uint64_t level = graph->optimization_level, vtcm = 0, dlbc = graph->dlbc,
+             hvx = graph->hvx_threads, safe = graph->safe_share_io;
     uint64_t *values[13];
     values[0] = &graph->spill_fill_bytes; values[1] = &level; values[2] = &vtcm; values[3] = &dlbc;
     values[4] = &hvx; values[5] = &graph->native_k_bytes; values[6] = &graph->native_v_bytes;
@@ -7107,9 +7167,9 @@ static int qnnrt__read_blob(qnnrt__record_reader *read, const char *what, qnnrt_
 static int qnnrt__read_count(qnnrt__record_reader *read, const qnnrt__record *record, int key,
                              uint32_t stated, uint64_t there)
 {
-    if ((record->seen >> key & 1) == 0 || stated == there) return 1;
-    return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is %u and %llu are there", record->keys[key].text,
-                            (unsigned)stated, (unsigned long long)there);
+    if (!qnnrt__record_has(record, key) || stated == there) return 1;
+    return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is %u and %llu are there",
+                              record->keys[key].text, (unsigned)stated, (unsigned long long)there);
 }
 
 static int qnnrt__read_graph(qnnrt__record_reader *read, size_t index, qnnrt_graph_info *graph)
@@ -7120,7 +7180,7 @@ static int qnnrt__read_graph(qnnrt__record_reader *read, size_t index, qnnrt_gra
     uint32_t stated[3] = { 0, 0, 0 };
     uint32_t depth;
     const char *name = NULL;
-    int key, good = 1, no_memory;
+    int key, good = 1, inputs, outputs, no_memory;
     memset(lists, 0, sizeof(lists));
     lists[0].kind = "input"; lists[1].kind = "output"; lists[2].kind = "updateable tensor";
     read->kind = "graph";
@@ -7134,7 +7194,8 @@ static int qnnrt__read_graph(qnnrt__record_reader *read, size_t index, qnnrt_gra
         read->depth = read->r.depth;
         if (key == QNNRT__READ_G_NAME) {
             good = qnnrt__record_text(read, text, &name) &&
-                   qnnrt__record_result(read, qnnrt__table_name(table, name, "a graph", NULL, &graph->name));
+                   qnnrt__record_result(
+                       read, qnnrt__table_name(table, name, "a graph", NULL, &graph->name));
             read->name = table->graph = graph->name;
         } else if (key == QNNRT__READ_G_NUM_IN) {
             good = qnnrt__record_u32(read, text, &stated[0]);
@@ -7157,21 +7218,25 @@ static int qnnrt__read_graph(qnnrt__record_reader *read, size_t index, qnnrt_gra
     if (!good || !qnnrt__record_go_on(read)) return 0;
     if (graph->name == NULL)
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it has no \"graphName\"");
-    if ((record.seen >> QNNRT__READ_G_IN & record.seen >> QNNRT__READ_G_IN_2 & 1) != 0 ||
-        (record.seen >> QNNRT__READ_G_OUT & record.seen >> QNNRT__READ_G_OUT_2 & 1) != 0)
-        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it has two lists of inputs, or of outputs");
-    if (((record.seen >> QNNRT__READ_G_IN | record.seen >> QNNRT__READ_G_IN_2) & 1) == 0 ||
-        ((record.seen >> QNNRT__READ_G_OUT | record.seen >> QNNRT__READ_G_OUT_2) & 1) == 0)
-        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it has no \"graphInputs\" or no \"graphOutputs\"");
+    inputs = qnnrt__record_has(&record, QNNRT__READ_G_IN) +
+             qnnrt__record_has(&record, QNNRT__READ_G_IN_2);
+    outputs = qnnrt__record_has(&record, QNNRT__READ_G_OUT) +
+              qnnrt__record_has(&record, QNNRT__READ_G_OUT_2);
+    if (inputs > 1 || outputs > 1)
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT,
+                                  "it has two lists of inputs, or of outputs");
+    if (inputs == 0 || outputs == 0)
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT,
+                                  "it has no \"graphInputs\" or no \"graphOutputs\"");
     if (!qnnrt__read_count(read, &record, QNNRT__READ_G_NUM_IN, stated[0], lists[0].count) ||
         !qnnrt__read_count(read, &record, QNNRT__READ_G_NUM_OUT, stated[1], lists[1].count) ||
         !qnnrt__read_count(read, &record, QNNRT__READ_G_NUM_UP, stated[2], lists[2].count) ||
         !qnnrt__record_result(read, qnnrt__table_close(table, &lists[0], &graph->inputs,
-                                                     &graph->input_count)) ||
+                                                       &graph->input_count)) ||
         !qnnrt__record_result(read, qnnrt__table_close(table, &lists[1], &graph->outputs,
-                                                     &graph->output_count)) ||
+                                                       &graph->output_count)) ||
         !qnnrt__record_result(read, qnnrt__table_close(table, &lists[2], &graph->updateables,
-                                                     &graph->updateable_count)))
+                                                       &graph->updateable_count)))
         return 0;
     graph->unsupported = qnnrt__table_unsupported(table->arena, graph, &no_memory);
     table->graph = NULL;
@@ -7179,7 +7244,8 @@ static int qnnrt__read_graph(qnnrt__record_reader *read, size_t index, qnnrt_gra
 }
 
 /* The list of graphs; graphs move while it grows. */
-static int qnnrt__read_graphs(qnnrt__record_reader *read, uint32_t announced, qnnrt_context_info *context)
+static int qnnrt__read_graphs(qnnrt__record_reader *read, uint32_t announced,
+                              qnnrt_context_info *context)
 {
     qnnrt_graph_info *graphs = NULL;
     size_t count = 0, room = 0, first = qnnrt__read_hint(read, announced);
@@ -7231,8 +7297,8 @@ static int qnnrt__read_header(qnnrt__record_reader *read)
         if (!qnnrt_json_is(&read->r.value, "CONTEXT_BINARY_INFO") &&
             !qnnrt_json_is(&read->r.value, "CONTEXT_BINARY_INFO_UNIFIED"))
             return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                    "its header says \"%s\"; CONTEXT_BINARY_INFO is needed",
-                                    qnnrt__record_shown(read, shown));
+                                      "its header says \"%s\"; CONTEXT_BINARY_INFO is needed",
+                                      qnnrt__record_shown(read, shown));
     }
     return qnnrt__record_go_on(read);
 }
@@ -7259,17 +7325,20 @@ static int qnnrt__read_context_member(qnnrt__record_reader *read, int key, uint3
     case QNNRT__READ_C_BACKEND:      return qnnrt__record_u32(read, name, &context->backend_id);
     case QNNRT__READ_C_BUILD:        return qnnrt__record_text(read, name, &context->build_id);
     case QNNRT__READ_C_CORE:         return qnnrt__record_version(read, name, &context->core_api);
-    case QNNRT__READ_C_BACKEND_API:  return qnnrt__record_version(read, name, &context->backend_api);
-    case QNNRT__READ_C_BLOB_VERSION: return qnnrt__record_version(read, name, &context->blob_version);
-    case QNNRT__READ_C_BLOB_BYTES:   return qnnrt__record_u64(read, name, UINT64_MAX, &context->blob_bytes);
-    case QNNRT__READ_C_NUM_TENSORS:  return qnnrt__record_u32(read, name, &context->context_tensor_count);
+    case QNNRT__READ_C_BACKEND_API: return qnnrt__record_version(read, name, &context->backend_api);
+    case QNNRT__READ_C_BLOB_VERSION:
+        return qnnrt__record_version(read, name, &context->blob_version);
+    case QNNRT__READ_C_BLOB_BYTES:
+        return qnnrt__record_u64(read, name, UINT64_MAX, &context->blob_bytes);
+    case QNNRT__READ_C_NUM_TENSORS:
+        return qnnrt__record_u32(read, name, &context->context_tensor_count);
     case QNNRT__READ_C_TENSORS:      return qnnrt__read_length(read, name, tensors);
     case QNNRT__READ_C_NUM_GRAPHS:   return qnnrt__record_u32(read, name, num_graphs);
     case QNNRT__READ_C_GRAPHS:       return qnnrt__read_graphs(read, *num_graphs, context);
     case QNNRT__READ_C_SOC:          return qnnrt__record_u32(read, name, &context->soc_model);
     case QNNRT__READ_C_METADATA:
         if (!qnnrt__read_facts(read, name, metadata, values)) return 0;
-        context->dsp_arch = arch <= UINT32_MAX ? (uint32_t)arch : 0;
+        context->dsp_arch = arch <= UINT32_MAX ? (uint32_t)arch : 0;      /* not stated */
         return 1;
     default: return qnnrt_json_skip(&read->r);
     }
@@ -7320,7 +7389,7 @@ static const char *qnnrt__read_kind(const char *text, size_t bytes, const qnnrt_
             if (!qnnrt_json_skip(&r)) return NULL;
             continue;
         }
-        /* The HTP backend's configuration has the same key at its root: look into its first element. */
+        /* The HTP backend's configuration has this key too: look into its first element. */
         for (step = 0; step < 2; ++step)
             if (qnnrt_json_value(&r) != (step == 0 ? QNNRT_JSON_ARRAY : QNNRT_JSON_OBJECT) ||
                 (step == 0 && !qnnrt_json_more(&r))) return NULL;
@@ -7344,7 +7413,6 @@ static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size
     uint64_t tensors = 0;
     const char *kind;
     int key;
-    memset(&record, 0, sizeof(record));
     memset(&read, 0, sizeof(read));
     read.table = table;
     read.hints = (uint32_t)(bytes / 256 < 1000000 ? bytes / 256 : 1000000);
@@ -7356,24 +7424,25 @@ static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size
     if (!qnnrt__arena_reserve(table->arena, (uint64_t)bytes / 4 + 256))
         return qnnrt__fail_memory(table->err, "metadata");
     qnnrt_json_begin(&read.r, text, bytes, &limits);
-    record.keys = qnnrt__read_context_keys;
+    qnnrt__record_begin(&record, qnnrt__read_context_keys);
     if (qnnrt_json_value(&read.r) == QNNRT_JSON_OBJECT) {
         while ((key = qnnrt__record_member(&read, &record)) >= 0)
             if (!qnnrt__read_context_member(&read, key, &num_graphs, &tensors, context)) break;
     } else if (read.r.error == NULL) {
         qnnrt__record_fail(&read, QNNRT_E_FORMAT, "it is %s; metadata is an object",
-                         qnnrt__record_type(read.r.type));
+                           qnnrt__record_type(read.r.type));
     }
-    if (read.result == QNNRT_OK && read.r.error == NULL && context->graphs == NULL)
+    if (qnnrt__record_go_on(&read) && context->graphs == NULL)
         qnnrt__record_fail(&read, QNNRT_E_FORMAT,
-                         "it has no list \"graphs\": this is no metadata of a context binary");
-    if (read.result == QNNRT_OK && read.r.error == NULL)
-        qnnrt__read_count(&read, &record, QNNRT__READ_C_NUM_GRAPHS, num_graphs, context->graph_count);
-    if (read.result == QNNRT_OK && read.r.error == NULL &&
-        QNNRT__READ_HAS(record, QNNRT__READ_C_TENSORS))
+                           "it has no list \"graphs\": this is no metadata of a context binary");
+    if (qnnrt__record_go_on(&read))
+        qnnrt__read_count(&read, &record, QNNRT__READ_C_NUM_GRAPHS, num_graphs,
+                          context->graph_count);
+    if (qnnrt__record_go_on(&read) &&
+        qnnrt__record_has(&record, QNNRT__READ_C_TENSORS))
         qnnrt__read_count(&read, &record, QNNRT__READ_C_NUM_TENSORS, context->context_tensor_count,
                           tensors);
-    if (read.result == QNNRT_OK && read.r.error == NULL) qnnrt_json_end(&read.r);
+    if (qnnrt__record_go_on(&read)) qnnrt_json_end(&read.r);
     if (read.result == QNNRT_OK && read.r.error != NULL) {
         table->graph = NULL;
         return qnnrt__table_fail(table, QNNRT_E_FORMAT, "byte %llu: %s",
@@ -7383,16 +7452,18 @@ static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size
     if (read.result == QNNRT_E_FORMAT) {
         kind = qnnrt__read_kind(text, bytes, &limits);
         if (kind != NULL)
-            qnnrt__err_add(table->err, "\n  it looks like %s\n  what helps: the text that"
-                                       " qnnrt-run inspect --json_file, or qnn-context-binary-utility,"
-                                       " makes from the binary", kind);
+            qnnrt__err_add(table->err,
+                           "\n  it looks like %s\n  what helps: the text that"
+                           " qnnrt-run inspect --json_file, or qnn-context-binary-utility,"
+                           " makes from the binary",
+                           kind);
     }
     return read.result;
 }
 
-/* The names in "ctx-bins" of a Genie configuration, wherever in it. `visit` gets each as a text that
-   may have escapes, and answers 1 to go on. *why: what is wrong with the text, or NULL; 0 names when
-   there is no such list. */
+/* The names in "ctx-bins" of a Genie configuration, wherever in it. `visit` gets each as a text
+   that may have escapes, and answers 1 to go on. *why: what is wrong with the text, or NULL; 0
+   names when there is no such list. */
 static size_t qnnrt__read_bins(const char *text, size_t bytes, size_t json_bytes,
                                int (*visit)(void *user, const qnnrt_json_text *name), void *user,
                                const char **why, size_t *at)
@@ -8181,18 +8252,22 @@ static qnnrt_result qnnrt__scan_list(qnnrt__scan *scan, const char *folder, cons
                                      qnnrt_error *err)
 {
     qnnrt__scan_file *file = scan->found;
-    if (strchr(name, '/') != NULL || strchr(name, '\\') != NULL || name[0] == '.' || name[0] == '\0')
-        return qnnrt__fail(err, QNNRT_E_FORMAT,
-                           "%s/genie_config.json: \"ctx-bins\" holds \"%.200s\"; only plain names of"
-                           " files in the folder are taken", folder, name);
+    if (strchr(name, '/') != NULL || strchr(name, '\\') != NULL || name[0] == '.' ||
+        name[0] == '\0')
+        return qnnrt__fail(
+            err, QNNRT_E_FORMAT,
+            "%s/genie_config.json: \"ctx-bins\" holds \"%.200s\"; only plain names of"
+            " files in the folder are taken",
+            folder, name);
     while (file != NULL && strcmp(file->name, name) != 0) file = file->next;
     if (file == NULL)
-        return qnnrt__fail(err, QNNRT_E_NOT_FOUND,
-                           "%s/genie_config.json lists \"%.200s\", and no such *.bin is in the folder",
-                           folder, name);
+        return qnnrt__fail(
+            err, QNNRT_E_NOT_FOUND,
+            "%s/genie_config.json lists \"%.200s\", and no such *.bin is in the folder", folder,
+            name);
     if (file->kind == QNNRT__SCAN_LISTED)
-        return qnnrt__fail(err, QNNRT_E_FORMAT, "%s/genie_config.json lists \"%.200s\" twice", folder,
-                           name);
+        return qnnrt__fail(err, QNNRT_E_FORMAT, "%s/genie_config.json lists \"%.200s\" twice",
+                           folder, name);
     file->kind = QNNRT__SCAN_LISTED;
     file->index = scan->listed++;
     return QNNRT_OK;
@@ -8237,10 +8312,11 @@ static qnnrt_result qnnrt__scan_pair(qnnrt__scan *scan, const char *folder, cons
     }
     for (file = scan->texts; file != NULL; file = file->next)
         if (!file->taken && qnnrt__scan_forward(file->name, "_json.json", &index))
-            return qnnrt__fail(err, QNNRT_E_FORMAT,
-                               "%s: %s is there and its binary forward_%llu.bin is not\n  what helps:"
-                               " copy the folder again, or remove the JSON", folder, file->name,
-                               (unsigned long long)index);
+            return qnnrt__fail(
+                err, QNNRT_E_FORMAT,
+                "%s: %s is there and its binary forward_%llu.bin is not\n  what helps:"
+                " copy the folder again, or remove the JSON",
+                folder, file->name, (unsigned long long)index);
     return QNNRT_OK;
 }
 
@@ -9271,7 +9347,8 @@ static qnnrt_result qnnrt__model_text(const qnnrt *model, const char *path, void
     else if (why == NULL && (*owned = qnnrt__mem_raw(&model->hooks, file.bytes)) == NULL)
         result = qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for the %llu bytes of %s",
                              (unsigned long long)file.bytes, path);
-    if (result == QNNRT_OK && why == NULL) why = qnnrt__os_file_read(&file, (unsigned char *)*owned);
+    if (result == QNNRT_OK && why == NULL)
+        why = qnnrt__os_file_read(&file, (unsigned char *)*owned);
     if (result == QNNRT_OK && why != NULL)
         result = qnnrt__fail(err, QNNRT_E_IO, "cannot read %s: %s", path, why);
     *bytes = (size_t)file.bytes;
@@ -9300,8 +9377,9 @@ static qnnrt_result qnnrt__model_json(const qnnrt *model, const qnnrt__model_sou
     }
     if (result == QNNRT_OK) result = qnnrt__read_json(table, text, bytes, info);
     if (result != QNNRT_OK && source->binary)
-        qnnrt__err_add(table->err, "\n  what helps: make it again from the binary, remove it, or set"
-                                   " desc.metadata to QNNRT_METADATA_SYSTEM");
+        qnnrt__err_add(table->err,
+                       "\n  what helps: make it again from the binary, remove it, or set"
+                       " desc.metadata to QNNRT_METADATA_SYSTEM");
     if (result == QNNRT_E_FORMAT) qnnrt__model_text_kind(text, bytes, table->err);
     qnnrt__mem_free(&model->hooks, owned);
     return result;
@@ -9373,14 +9451,17 @@ static qnnrt_result qnnrt__model_order(qnnrt *model, qnnrt__scan *scan, const ch
                            QNNRT__PATH_MAX);
     bins.result = qnnrt__model_text(model, path, &text, &bytes, err);
     if (bins.result != QNNRT_OK) return bins.result;
-    if (qnnrt__read_bins((const char *)text, bytes, (size_t)model->limits.json_bytes, qnnrt__model_bin,
-                         &bins, &why, &at) == 0 && why == NULL)
+    if (qnnrt__read_bins((const char *)text, bytes, (size_t)model->limits.json_bytes,
+                         qnnrt__model_bin, &bins, &why, &at) == 0 &&
+        why == NULL)
         qnnrt__log(&model->hooks, QNNRT_LOG_INFO, "model", 0,
                    "%s has no \"ctx-bins\": names decide which files are the model", path);
     if (bins.result == QNNRT_OK && why != NULL)
-        bins.result = qnnrt__fail(err, QNNRT_E_FORMAT,
-                                  "%s: byte %llu: %s\n  what helps: repair or remove it, or name the"
-                                  " files in desc.files", path, (unsigned long long)at, why);
+        bins.result = qnnrt__fail(
+            err, QNNRT_E_FORMAT,
+            "%s: byte %llu: %s\n  what helps: repair or remove it, or name the"
+            " files in desc.files",
+            path, (unsigned long long)at, why);
     qnnrt__mem_free(&model->hooks, text);
     return bins.result;
 }
@@ -9413,26 +9494,27 @@ static qnnrt_result qnnrt__model_metadata(qnnrt *model, qnnrt__context *context,
         info->from_system = result == QNNRT_OK;
     } else if (!json) {
         return qnnrt__fail(err, QNNRT_E_NOT_FOUND,
-                           "%s has no JSON beside it, and desc.metadata asks for it\n  what helps: make it"
-                           " with qnnrt-run inspect --json_file, as %s_json.json for a %s.bin", info->file,
-                           "<name>", "<name>");
+                           "%s has no JSON beside it, and desc.metadata asks for it\n  what helps:"
+                           " make it with qnnrt-run inspect --json_file, as <name>_json.json for a"
+                           " <name>.bin", info->file);
     }
 #ifndef QNNRT_NO_JSON
     if (result == QNNRT_OK && json) {
         info->json_file = qnnrt__arena_text(&model->arena, source->json, strlen(source->json));
         if (info->json_file == NULL) return qnnrt__fail_memory(err, "names");
-        result = info->from_system ? qnnrt__model_cross_check(model, source, &table, info, tensors_left,
-                                                              scales_left)
+        result = info->from_system ? qnnrt__model_cross_check(model, source, &table, info,
+                                                              tensors_left, scales_left)
                                    : qnnrt__model_json(model, source, &table, info);
         info->from_json = result == QNNRT_OK;
     }
     if (result == QNNRT_OK && source->binary && info->blob_bytes > context->bytes)
-        result = qnnrt__fail(err, QNNRT_E_MISMATCH,
-                             "%s has %llu bytes, and %s says that its blob alone has %llu: it was cut"
-                             " short, or the JSON is of another build", info->file,
-                             (unsigned long long)context->bytes,
-                             info->from_system ? "its metadata" : info->json_file,
-                             (unsigned long long)info->blob_bytes);
+        result = qnnrt__fail(
+            err, QNNRT_E_MISMATCH,
+            "%s has %llu bytes, and %s says that its blob alone has %llu: it was cut"
+            " short, or the JSON is of another build",
+            info->file, (unsigned long long)context->bytes,
+            info->from_system ? "its metadata" : info->json_file,
+            (unsigned long long)info->blob_bytes);
 #else
     (void)json; (void)tensors_left; (void)scales_left;
 #endif
@@ -9453,8 +9535,8 @@ static qnnrt_result qnnrt__model_context(qnnrt *model, size_t at, const qnnrt__m
     info->build_id = "";
     *foreign = 0;
     if (source->binary)
-        result = qnnrt__context_load(context, source->path, source->block, desc->read, &model->limits,
-                                     &model->hooks, err);
+        result = qnnrt__context_load(context, source->path, source->block, desc->read,
+                                     &model->limits, &model->hooks, err);
     if (result == QNNRT_OK)
         result = qnnrt__model_metadata(model, context, source, system, desc->metadata, err);
     info->metadata_ns = qnnrt__os_clock_ns() - began;
@@ -9516,7 +9598,8 @@ static qnnrt_result qnnrt__model_find(qnnrt *model, size_t i, const char *folder
         *name = scan->files[i]->name;
     } else {
         source->binary = file->path != NULL || file->data != NULL;
-        snprintf(unnamed, sizeof(unnamed), desc->file_count > 1 ? "(memory %u)" : "(memory)", (unsigned)i);
+        snprintf(unnamed, sizeof(unnamed), desc->file_count > 1 ? "(memory %u)" : "(memory)",
+                 (unsigned)i);
         *name = file->path != NULL ? file->path : unnamed;
         if (file->json_path != NULL || file->json_data != NULL) {
             json_path = file->json_data == NULL ? file->json_path : NULL;
@@ -9526,7 +9609,8 @@ static qnnrt_result qnnrt__model_find(qnnrt *model, size_t i, const char *folder
         if (*name == unnamed) *name = qnnrt__arena_text(&model->arena, unnamed, strlen(unnamed));
         if (*name == NULL) return qnnrt__fail_memory(err, "names");
     }
-    if ((source->binary && !qnnrt__os_path_join(source->path, folder != NULL ? folder : "", dir, *name)) ||
+    if ((source->binary &&
+         !qnnrt__os_path_join(source->path, folder != NULL ? folder : "", dir, *name)) ||
         (json_path != NULL &&
          !qnnrt__os_path_join(source->json_path, folder != NULL ? folder : "", dir, json_path)))
         return qnnrt__fail(err, QNNRT_E_ARG, "the path of %.200s is longer than %d bytes", *name,
@@ -9598,9 +9682,9 @@ static qnnrt_result qnnrt__model_check(const char *ctx_dir, const qnnrt_desc *de
     static const qnnrt_hooks none = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
     uint32_t most = QNNRT__MODEL_FILES;
 #ifndef QNNRT_NO_JSON
-    const int alone = desc->inspect && desc->metadata != QNNRT_METADATA_SYSTEM;
+    const int alone = desc->inspect && desc->metadata != QNNRT_METADATA_SYSTEM;  /* JSON may be */
 #else
-    const int alone = 0;      /* may JSON stand alone? */
+    const int alone = 0;
 #endif
     size_t i;
     if ((ctx_dir == NULL) == (desc->files == NULL))
@@ -9618,16 +9702,17 @@ static qnnrt_result qnnrt__model_check(const char *ctx_dir, const qnnrt_desc *de
         if (desc->files[i].path == NULL && desc->files[i].data == NULL &&
             (!alone || (desc->files[i].json_path == NULL && desc->files[i].json_data == NULL)))
             return qnnrt__fail(err, QNNRT_E_ARG,
-                               "qnnrt_open: desc.files[%u] has neither path nor data%s", (unsigned)i,
-                               alone ? ", nor JSON" : "");
+                               "qnnrt_open: desc.files[%u] has neither path nor data%s",
+                               (unsigned)i, alone ? ", nor JSON" : "");
     if ((unsigned)desc->metadata > (unsigned)QNNRT_METADATA_JSON)
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.metadata is %d, which is none of"
                                              " qnnrt_metadata", (int)desc->metadata);
 #ifdef QNNRT_NO_JSON
     if (desc->metadata == QNNRT_METADATA_JSON)
-        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
-                           "qnnrt_open: desc.metadata asks for JSON, and this program was built with"
-                           " QNNRT_NO_JSON");
+        return qnnrt__fail(
+            err, QNNRT_E_UNSUPPORTED,
+            "qnnrt_open: desc.metadata asks for JSON, and this program was built with"
+            " QNNRT_NO_JSON");
 #endif
     if (desc->align != 0 && !qnnrt__size_power_of_two(desc->align))
         return qnnrt__fail(err, QNNRT_E_ARG,
@@ -9683,8 +9768,8 @@ static qnnrt_result qnnrt__model_scan(qnnrt *model, qnnrt__scan *scan, const cha
     scan->texts = NULL;
 #endif
     if (result != QNNRT_OK) return result;
-    return qnnrt__scan_choose(scan, folder, desc->inspect && desc->metadata != QNNRT_METADATA_SYSTEM,
-                              &model->hooks, err);
+    return qnnrt__scan_choose(
+        scan, folder, desc->inspect && desc->metadata != QNNRT_METADATA_SYSTEM, &model->hooks, err);
 }
 
 /* Open the system library, if metadata is to come from it. It may be missing only where no path was
@@ -9713,7 +9798,8 @@ static qnnrt_result qnnrt__model_system(qnnrt *model, const qnnrt__scan *scan,
     if (result == QNNRT_E_LIBRARY && texts && desc->system_path == NULL &&
         desc->metadata == QNNRT_METADATA_ALL) {
         qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "model", 0,
-                   "metadata comes from JSON alone and is not compared with the binaries: %s", own.text);
+                   "metadata comes from JSON alone and is not compared with the binaries: %s",
+                   own.text);
         return QNNRT_OK;
     }
     if (result != QNNRT_OK && err != NULL) *err = own;
@@ -10588,7 +10674,8 @@ QNNRT_API const char *qnnrt_dtype_name(qnnrt_dtype dtype) { return qnnrt__dtype_
 
 QNNRT_API const char *qnnrt_vendor_name(qnnrt_vendor_enum which, uint32_t value)
 {
-    return (unsigned)which < (unsigned)QNNRT__NAMES_DEFINITION ? qnnrt__names_of((int)which, value) : NULL;
+    return (unsigned)which < (unsigned)QNNRT__NAMES_DEFINITION ? qnnrt__names_of((int)which, value)
+                                                               : NULL;
 }
 
 static qnnrt_result qnnrt__public_busy(const qnnrt_hooks *hooks, const char *what, uint32_t users)

@@ -3,8 +3,8 @@
    In one C or C++ file:                        Everywhere else:
        #define QNNRT_JSON_IMPLEMENTATION            #include "qnnrt_json.h"
        #include "qnnrt_json.h"
-   Nothing to link. Where qnnrt.h is implemented this file is implemented too: it needs no line of
-   its own there.
+   Nothing to link. The file that implements qnnrt.h implements this one too, so a program with both
+   defines QNNRT_JSON_IMPLEMENTATION nowhere.
 
        // {"name": "a", "scales": [0.5, 0.25], "more": {...}}
        qnnrt_json_reader r;
@@ -29,14 +29,15 @@
             allocated and nothing is recursive; open brackets are bits in the reader. One pass, so
             time is linear in the text, whatever is in it.
    Strict   RFC 8259 and nothing else: no comments, no trailing commas, no leading zeros, no NaN;
-            UTF-8 is checked; half a surrogate pair is refused, in keys and values, read or skipped. A
-            byte order mark of UTF-8 before the text is stepped over. Equal keys in one object are
-            both delivered: what they mean is for the caller to say.
+            UTF-8 is checked; half a surrogate pair is refused, in keys and values, read or skipped.
+            A byte order mark of UTF-8 before the text is stepped over. Equal keys in one object
+            are both delivered: what they mean is for the caller to say.
    Numbers  float32 and float64 are rounded once, half to even, from the exact decimal value: no
-            locale, no libm, no rounding mode. Written numbers are the shortest that read back equal.
+            locale, no libm, no rounding mode. Written numbers are the shortest that read back
+            equal.
    Trust    The text may be hostile. Its size and depth are limited (64 MiB, 64 brackets).
    Threads  No globals. A reader or writer belongs to one thread at a time.
-   Limits   Fast paths need a little-endian machine; others compile to plain loops.
+   Limits   Fast paths need GCC or Clang and a little-endian machine; others compile to plain loops.
 
    BUILD OPTIONS, defined before this file is first included
        QNNRT_JSON_STATIC      every function is static (default: external)
@@ -47,6 +48,10 @@
 */
 #ifndef QNNRT_JSON_H
 #define QNNRT_JSON_H
+
+#if defined(__cplusplus) ? __cplusplus < 201103L : !defined(__STDC_VERSION__)
+#error "qnnrt_json.h needs C99 or C++11, or newer: -std=c99, -std=c++11"
+#endif
 
 #include <stddef.h>
 #include <stdint.h>
@@ -112,12 +117,12 @@ QNNRT_JSON_API void qnnrt_json_begin(qnnrt_json_reader *reader, const char *text
    Returns its type, QNNRT_JSON_NONE when there is none (reader.error). */
 QNNRT_JSON_API qnnrt_json_type qnnrt_json_value(qnnrt_json_reader *reader);
 
-/* Is the next value a string that is written as `expected`, a text without escapes? 1: it was read, as
-   by qnnrt_json_value() and faster. 0: nothing was read; nor is when expected->text is NULL. */
+/* Is the next value a string that is written as `expected`, a text without escapes? 1: it was read,
+   as by qnnrt_json_value() and faster. 0: nothing was read; nor is when expected->text is NULL. */
 QNNRT_JSON_API int qnnrt_json_value_is(qnnrt_json_reader *reader, const qnnrt_json_text *expected);
 
-/* Is the next value a whole number from 0 to 10^19 - 1, without fraction and exponent? 1: it was read,
-   and *out has it. 0: nothing was read, and *out is 0; it may still be a number. */
+/* Is the next value a whole number from 0 to 10^19 - 1, without fraction and exponent? 1: it was
+   read, and *out has it. 0: nothing was read, and *out is 0; it may still be a number. */
 QNNRT_JSON_API int qnnrt_json_value_u64(qnnrt_json_reader *reader, uint64_t *out);
 
 /* Is there one more element or member in the innermost open array or object? 1: the next
@@ -130,8 +135,9 @@ QNNRT_JSON_API int qnnrt_json_more(qnnrt_json_reader *reader);
    answers 2. */
 QNNRT_JSON_API int qnnrt_json_more_as(qnnrt_json_reader *reader, const qnnrt_json_text *expected);
 
-/* Be behind a value: the one that is due, with all that is in it; or the one that qnnrt_json_value()
-   has just read, when it is not what was looked for. 0 when it is wrong (reader.error). */
+/* Be behind a value: the one that is due, with all that is in it; or the one that
+   qnnrt_json_value() has just read, when it is not what was looked for. 0 when it is wrong
+   (reader.error). */
 QNNRT_JSON_API int qnnrt_json_skip(qnnrt_json_reader *reader);
 
 /* Read what is left of the innermost open bracket, and close it. 0 when it is wrong. */
@@ -144,8 +150,8 @@ QNNRT_JSON_API int qnnrt_json_end(qnnrt_json_reader *reader);
 QNNRT_JSON_API int qnnrt_json_is(const qnnrt_json_text *text, const char *literal);
 
 /* Write a string with its escapes resolved, and a NUL behind. out holds text->bytes + 1: it never
-   grows. Returns the bytes written, without that NUL; \u0000 is a byte like others, so strlen(out) is
-   less where a string has one. */
+   grows. Returns the bytes written, without that NUL; \u0000 is a byte like others, so strlen(out)
+   is less where a string has one. */
 QNNRT_JSON_API size_t qnnrt_json_copy(const qnnrt_json_text *text, char *out);
 
 /* The value of a number. 1: *out has it. 0: not a number (integers: a fraction, an exponent, or out
@@ -191,7 +197,8 @@ QNNRT_JSON_API void qnnrt_json_write_close(qnnrt_json_writer *writer);
 /* The name of the next member. Text need not be valid: what is no UTF-8 becomes U+FFFD, and all
    control characters are escaped. */
 QNNRT_JSON_API void qnnrt_json_write_key(qnnrt_json_writer *writer, const char *key);
-QNNRT_JSON_API void qnnrt_json_write_string(qnnrt_json_writer *writer, const char *text); /* NULL: null */
+/* The same for a value; NULL is written as null. */
+QNNRT_JSON_API void qnnrt_json_write_string(qnnrt_json_writer *writer, const char *text);
 QNNRT_JSON_API void qnnrt_json_write_u64(qnnrt_json_writer *writer, uint64_t value);
 QNNRT_JSON_API void qnnrt_json_write_i64(qnnrt_json_writer *writer, int64_t value);
 /* The shortest digits that read back as the same float64 (f32: float32); 1 as "1.0". */
@@ -273,8 +280,8 @@ static QNNRT_JSON__INLINE size_t qnnrt_json__lowest(uint64_t word)
 /* Bit i: byte i of 16 is c. */
 static QNNRT_JSON__INLINE uint32_t qnnrt_json__equal16(const unsigned char *at, char c)
 {
-    return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(const void *)at),
-                                                      _mm_set1_epi8(c)));
+    return (uint32_t)_mm_movemask_epi8(
+        _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(const void *)at), _mm_set1_epi8(c)));
 }
 #endif
 
@@ -286,7 +293,8 @@ static QNNRT_JSON__INLINE int qnnrt_json__equal(const unsigned char *a, const ch
     uint64_t other = 0;
     size_t i;
     if (bytes >= 8) {
-        for (i = 0; i + 8 < bytes; i += 8) other |= qnnrt_json__word(a + i) ^ qnnrt_json__word(c + i);
+        for (i = 0; i + 8 < bytes; i += 8)
+            other |= qnnrt_json__word(a + i) ^ qnnrt_json__word(c + i);
         return (other | (qnnrt_json__word(a + bytes - 8) ^ qnnrt_json__word(c + bytes - 8))) == 0;
     }
     for (i = 0; i < bytes; ++i) other |= (uint64_t)(a[i] ^ c[i]);
@@ -309,7 +317,8 @@ static QNNRT_JSON__INLINE const unsigned char *qnnrt_json__blanks(const unsigned
         ++at;
 #if QNNRT_JSON__SSE2
         while (end - at >= 32) {      /* few indents are longer, so one branch is right for most */
-            uint32_t other = ~(qnnrt_json__equal16(at, ' ') | qnnrt_json__equal16(at + 16, ' ') << 16);
+            uint32_t other = ~(qnnrt_json__equal16(at, ' ') |
+                               qnnrt_json__equal16(at + 16, ' ') << 16);
             if (other != 0) { at += __builtin_ctz(other); break; }
             at += 32;
         }
@@ -364,8 +373,8 @@ static int32_t qnnrt_json__hex4(const unsigned char *at, const unsigned char *en
     return value;
 }
 
-/* Bytes of the escape at `at`, which is a backslash; 0 and *why when it is wrong. *code receives the
-   character that it means. */
+/* Bytes of the escape at `at`, which is a backslash; 0 and *why when it is wrong. *code receives
+   the character that it means. */
 static size_t qnnrt_json__escape(const unsigned char *at, const unsigned char *end, uint32_t *code,
                                  const char **why)
 {
@@ -391,8 +400,8 @@ static size_t qnnrt_json__escape(const unsigned char *at, const unsigned char *e
     return 12;
 }
 
-/* From behind the opening quote to the closing one. NULL and *why when the string is wrong; *stop is
-   the quote, or the byte that is wrong. */
+/* From behind the opening quote to the closing one. NULL and *why when the string is wrong; *stop
+   is the quote, or the byte that is wrong. */
 static const unsigned char *qnnrt_json__string(const unsigned char *at, const unsigned char *end,
                                                int *escaped, const unsigned char **stop,
                                                const char **why)
@@ -413,7 +422,10 @@ static const unsigned char *qnnrt_json__string(const unsigned char *at, const un
 #endif
         while (at < end && *at >= 0x20 && *at < 0x80 && *at != '"' && *at != '\\') ++at;
         *stop = at;
-        if (QNNRT_JSON__UNLIKELY(at == end)) { *why = "the text ends within a string"; return NULL; }
+        if (QNNRT_JSON__UNLIKELY(at == end)) {
+            *why = "the text ends within a string";
+            return NULL;
+        }
         if (QNNRT_JSON__LIKELY(*at == '"')) return at;
         *why = "a control character within a string";
         if (*at < 0x20) return NULL;
@@ -429,35 +441,35 @@ static const unsigned char *qnnrt_json__string(const unsigned char *at, const un
     }
 }
 
+static QNNRT_JSON__INLINE const unsigned char *qnnrt_json__behind_digits(const unsigned char *at,
+                                                                         const unsigned char *end)
+{
+    while (at < end && (unsigned char)(*at - '0') <= 9) ++at;
+    return at;
+}
+
 /* From the first byte of a number to behind its last; NULL when it is none, *stop is where. */
 static QNNRT_JSON__INLINE const unsigned char *qnnrt_json__number(const unsigned char *at,
                                                                   const unsigned char *end,
                                                                   const unsigned char **stop)
 {
     const unsigned char *from;
-#define QNNRT_JSON__DIGITS() \
-    for (from = at; at < end && (unsigned char)(*at - '0') <= 9; ++at) { } \
-    *stop = at; \
-    if (at == from) return NULL
     if (at < end && *at == '-') ++at;
-    *stop = at;
-    if (at < end && *at == '0') {
-        ++at;
-        *stop = at;
-        if (at < end && (unsigned char)(*at - '0') <= 9) return NULL;
-    } else {
-        QNNRT_JSON__DIGITS();
-    }
+    from = at;
+    *stop = at = qnnrt_json__behind_digits(at, end);
+    if (at == from) return NULL;
+    if (*from == '0' && at - from > 1) { *stop = from + 1; return NULL; }
     if (at < end && *at == '.') {
-        ++at;
-        QNNRT_JSON__DIGITS();
+        from = at + 1;
+        *stop = at = qnnrt_json__behind_digits(from, end);
+        if (at == from) return NULL;
     }
     if (at < end && (*at == 'e' || *at == 'E')) {
-        ++at;
-        if (at < end && (*at == '+' || *at == '-')) ++at;
-        QNNRT_JSON__DIGITS();
+        from = at + 1;
+        if (from < end && (*from == '+' || *from == '-')) ++from;
+        *stop = at = qnnrt_json__behind_digits(from, end);
+        if (at == from) return NULL;
     }
-#undef QNNRT_JSON__DIGITS
     return at;
 }
 
@@ -493,7 +505,10 @@ QNNRT_JSON_API void qnnrt_json_begin(qnnrt_json_reader *r, const char *text, siz
     r->begin = r->at = (const unsigned char *)(text != NULL ? text : "");
     r->end = r->at + (text != NULL ? bytes : 0);
     r->max_depth = depth < QNNRT_JSON_DEPTH ? depth : (uint32_t)QNNRT_JSON_DEPTH;
-    if (bytes > most) { qnnrt_json__fail(r, r->begin, "the text is over the limit of bytes"); return; }
+    if (bytes > most) {
+        qnnrt_json__fail(r, r->begin, "the text is over the limit of bytes");
+        return;
+    }
     bytes = (size_t)(r->end - r->at);
     if (bytes >= 3 && memcmp(r->at, "\xEF\xBB\xBF", 3) == 0) r->at += 3;
     else if (bytes >= 2 && (memcmp(r->at, "\xFF\xFE", 2) == 0 || memcmp(r->at, "\xFE\xFF", 2) == 0))
@@ -503,7 +518,8 @@ QNNRT_JSON_API void qnnrt_json_begin(qnnrt_json_reader *r, const char *text, siz
 static int qnnrt_json__open(qnnrt_json_reader *r, const unsigned char *at, int brace)
 {
     uint64_t bit;
-    if (r->depth >= r->max_depth) return qnnrt_json__fail(r, at, "more open brackets than the limit");
+    if (r->depth >= r->max_depth)
+        return qnnrt_json__fail(r, at, "more open brackets than the limit");
     bit = UINT64_C(1) << (r->depth % 64);
     if (brace) r->objects[r->depth / 64] |= bit;
     else r->objects[r->depth / 64] &= ~bit;
@@ -529,8 +545,9 @@ QNNRT_JSON_API qnnrt_json_type qnnrt_json_value(qnnrt_json_reader *r)
     const unsigned char *at = qnnrt_json__gap(r->at, r->end), *stop, *after;
     const char *why;
     if (QNNRT_JSON__UNLIKELY(r->state != QNNRT_JSON__DUE || at == r->end)) {
-        qnnrt_json__fail(r, at, r->state != QNNRT_JSON__DUE ? "a value was asked for where none is due"
-                                                            : "the text ends where a value was expected");
+        qnnrt_json__fail(r, at,
+                         r->state != QNNRT_JSON__DUE ? "a value was asked for where none is due"
+                                                     : "the text ends where a value was expected");
         return QNNRT_JSON_NONE;
     }
     r->state = QNNRT_JSON__READ;
@@ -571,14 +588,16 @@ QNNRT_JSON_API qnnrt_json_type qnnrt_json_value(qnnrt_json_reader *r)
 static QNNRT_JSON__INLINE int qnnrt_json__stands(const unsigned char *at, const unsigned char *end,
                                                  const qnnrt_json_text *expected)
 {
-    return expected->text != NULL && (size_t)(end - at) > expected->bytes && at[expected->bytes] == '"' &&
-           qnnrt_json__equal(at, expected->text, expected->bytes);
+    return expected->text != NULL && (size_t)(end - at) > expected->bytes &&
+           at[expected->bytes] == '"' && qnnrt_json__equal(at, expected->text, expected->bytes);
 }
 
 QNNRT_JSON_API int qnnrt_json_value_is(qnnrt_json_reader *r, const qnnrt_json_text *expected)
 {
     const unsigned char *at = qnnrt_json__gap(r->at, r->end);
-    if (r->state != QNNRT_JSON__DUE || at == r->end || *at != '"' || !qnnrt_json__stands(at + 1, r->end, expected)) return 0;
+    if (r->state != QNNRT_JSON__DUE || at == r->end || *at != '"' ||
+        !qnnrt_json__stands(at + 1, r->end, expected))
+        return 0;
     r->state = QNNRT_JSON__READ;
     r->value.text = (const char *)at + 1;
     r->value.bytes = expected->bytes;
@@ -593,9 +612,12 @@ QNNRT_JSON_API int qnnrt_json_value_u64(qnnrt_json_reader *r, uint64_t *out)
     const unsigned char *at = qnnrt_json__gap(r->at, r->end), *first = at;
     uint64_t value = 0;
     *out = 0;
-    while (at < r->end && (unsigned char)(*at - '0') <= 9) value = value * 10 + (uint64_t)(*at++ - '0');
-    if (r->state != QNNRT_JSON__DUE || at == first || at - first > 19 || (*first == '0' && at - first > 1) ||
-        (at < r->end && (*at == '.' || *at == 'e' || *at == 'E'))) return 0;
+    while (at < r->end && (unsigned char)(*at - '0') <= 9)
+        value = value * 10 + (uint64_t)(*at++ - '0');
+    if (r->state != QNNRT_JSON__DUE || at == first || at - first > 19 ||
+        (*first == '0' && at - first > 1) ||
+        (at < r->end && (*at == '.' || *at == 'e' || *at == 'E')))
+        return 0;
     r->state = QNNRT_JSON__READ;
     r->value.text = (const char *)first;
     r->value.bytes = (size_t)(at - first);
@@ -606,16 +628,18 @@ QNNRT_JSON_API int qnnrt_json_value_u64(qnnrt_json_reader *r, uint64_t *out)
     return 1;
 }
 
-/* The name of a member, at `at`, and its colon; 2 when the name is the expected one, which then need
-   not be searched for its end. */
+/* The name of a member, at `at`, and its colon; 2 when the name is the expected one, which then
+   need not be searched for its end. */
 static QNNRT_JSON__INLINE int qnnrt_json__key(qnnrt_json_reader *r, const unsigned char *at,
                                               const qnnrt_json_text *expected)
 {
     const unsigned char *after, *stop;
     const char *why;
     int answer = 1;
-    if (QNNRT_JSON__UNLIKELY(at == r->end)) return qnnrt_json__fail(r, at, "the text ends within an object");
-    if (QNNRT_JSON__UNLIKELY(*at != '"')) return qnnrt_json__fail(r, at, "a name in quotes was expected");
+    if (QNNRT_JSON__UNLIKELY(at == r->end))
+        return qnnrt_json__fail(r, at, "the text ends within an object");
+    if (QNNRT_JSON__UNLIKELY(*at != '"'))
+        return qnnrt_json__fail(r, at, "a name in quotes was expected");
     ++at;
     r->key.escaped = 0;
     if (expected != NULL && qnnrt_json__stands(at, r->end, expected)) {
@@ -628,13 +652,15 @@ static QNNRT_JSON__INLINE int qnnrt_json__key(qnnrt_json_reader *r, const unsign
     r->key.text = (const char *)at;
     r->key.bytes = (size_t)(after - at);
     at = qnnrt_json__blanks(after + 1, r->end);
-    if (QNNRT_JSON__UNLIKELY(at == r->end)) return qnnrt_json__fail(r, at, "the text ends within an object");
+    if (QNNRT_JSON__UNLIKELY(at == r->end))
+        return qnnrt_json__fail(r, at, "the text ends within an object");
     if (QNNRT_JSON__UNLIKELY(*at != ':')) return qnnrt_json__fail(r, at, "a colon was expected");
     r->at = at + 1;
     return answer;
 }
 
-static QNNRT_JSON__INLINE int qnnrt_json__go_on(qnnrt_json_reader *r, const qnnrt_json_text *expected)
+static QNNRT_JSON__INLINE int qnnrt_json__go_on(qnnrt_json_reader *r,
+                                                const qnnrt_json_text *expected)
 {
     const unsigned char *at;
     uint32_t level = r->depth - 1;
@@ -786,7 +812,7 @@ QNNRT_JSON_API size_t qnnrt_json_copy(const qnnrt_json_text *text, char *out)
         rounding boundary lies within that error;
      3. long integers, compared with that boundary: exact for anything. Digits beyond the 800th
         cannot decide (767 are enough for float64) and count as "something more".
-   Needs: >>config >>text     Knows nothing of: readers
+   Needs: >>config     Knows nothing of: readers
    ===================================================================================== */
 
 /* w * 10^exponent, or a little more. */
@@ -795,7 +821,8 @@ typedef struct qnnrt_json__decimal {
     int64_t  exponent;
     int      more;                          /* digits that are not 0 follow those in w */
     int      negative;
-    const unsigned char *digits, *end;      /* of all, a point may be within; with more: from the first not 0 */
+    const unsigned char *digits, *end;      /* of all, a point may be within; with more: from the
+                                               first not 0 */
 } qnnrt_json__decimal;
 
 /* m * 2^exponent; the top bit of m is set, or m is 0. sticky: or a little more. */
@@ -949,7 +976,7 @@ static void qnnrt_json__exact(uint64_t w, int exponent, qnnrt_json__binary *out)
     out->sticky = left;
 }
 
-/* 5^(27 i) for i = -14 to 12, rounded to 64 bits: m * 2^exponent. */
+/* 5^(27 i) for i = -14 to 11, rounded to 64 bits: m * 2^exponent. */
 static const struct { uint64_t m; int32_t exponent; } qnnrt_json__powers[] = {
     { UINT64_C(0x9ECFFC31D586ABC1),  -941 }, { UINT64_C(0x8049A4AC0C5811AE),  -878 },
     { UINT64_C(0xCF42894A5DCE35EA),  -816 }, { UINT64_C(0xA76C582338ED2622),  -753 },
@@ -963,8 +990,7 @@ static const struct { uint64_t m; int32_t exponent; } qnnrt_json__powers[] = {
     { UINT64_C(0xDA01EE641A708DEA),   187 }, { UINT64_C(0xB01AE745B101E9E4),   250 },
     { UINT64_C(0x8E41ADE9FBEBC27D),   313 }, { UINT64_C(0xE5D3EF282A242E82),   375 },
     { UINT64_C(0xB9A74A0637CE2EE1),   438 }, { UINT64_C(0x95F83D0A1FB69CD9),   501 },
-    { UINT64_C(0xF24A01A73CF2DCD0),   563 }, { UINT64_C(0xC3B8358109E84F07),   626 },
-    { UINT64_C(0x9E19DB92B4E31BA9),   689 }
+    { UINT64_C(0xF24A01A73CF2DCD0),   563 }, { UINT64_C(0xC3B8358109E84F07),   626 }
 };
 
 /* Round to `bits` bits of a format whose smallest exponent of a whole unit is `least` (float64: 53
@@ -991,8 +1017,8 @@ static uint64_t qnnrt_json__round(const qnnrt_json__binary *b, int bits, int64_t
     return kept;
 }
 
-/* Long integers for way 3, and for printing: little-endian digits of 32 bits. The largest is 10^1143
-   or so, times a few words. */
+/* Long integers for way 3, and for printing: little-endian digits of 32 bits. The largest is
+   10^1143 or so, times a few words. */
 enum { QNNRT_JSON__LIMBS = 160 };
 typedef struct qnnrt_json__big { uint32_t count, limb[QNNRT_JSON__LIMBS]; } qnnrt_json__big;
 
@@ -1076,8 +1102,9 @@ static int64_t qnnrt_json__big_digits(const qnnrt_json__decimal *d, qnnrt_json__
     return exponent;
 }
 
-/* Way 3: is the number below (negative), at (0) or above h * 2^power? The two are close together. */
-static QNNRT_JSON__APART int qnnrt_json__against(const qnnrt_json__decimal *d, uint64_t h, int64_t power)
+/* Way 3: is the number below (negative), at (0) or above h * 2^power? The two are close. */
+static QNNRT_JSON__APART int qnnrt_json__against(const qnnrt_json__decimal *d, uint64_t h,
+                                                 int64_t power)
 {
     qnnrt_json__big n, boundary;
     int more, order;
@@ -1146,7 +1173,10 @@ static uint64_t qnnrt_json__f64_bits(const qnnrt_json__decimal *d)
     uint64_t bits;
     if (kept == UINT64_C(1) << 53) { kept >>= 1; ++exponent; }
     if (exponent > 971) bits = UINT64_C(0x7FF) << 52;
-    else bits = (kept >> 52) == 0 ? kept : (uint64_t)(exponent + 1075) << 52 | (kept & ((UINT64_C(1) << 52) - 1));
+    else
+        bits = (kept >> 52) == 0
+                   ? kept
+                   : (uint64_t)(exponent + 1075) << 52 | (kept & ((UINT64_C(1) << 52) - 1));
     return bits | (d->negative ? UINT64_C(1) << 63 : 0);
 }
 
@@ -1157,7 +1187,9 @@ static uint32_t qnnrt_json__f32_bits(const qnnrt_json__decimal *d)
     uint32_t bits;
     if (kept == UINT64_C(1) << 24) { kept >>= 1; ++exponent; }
     if (exponent > 104) bits = UINT32_C(0xFF) << 23;
-    else bits = (kept >> 23) == 0 ? (uint32_t)kept : (uint32_t)(exponent + 150) << 23 | ((uint32_t)kept & 0x7FFFFFu);
+    else
+        bits = (kept >> 23) == 0 ? (uint32_t)kept
+                                 : (uint32_t)(exponent + 150) << 23 | ((uint32_t)kept & 0x7FFFFFu);
     return bits | (d->negative ? UINT32_C(1) << 31 : 0);
 }
 
@@ -1232,11 +1264,11 @@ enum { QNNRT_JSON__PRINTED = 17 };
 
 /* The first 18 digits of m * 2^exponent (m is not 0), and whether something follows them in *more.
    *point: the decimal point stands behind that many of them. */
-static void qnnrt_json__digits(uint64_t m, int exponent, unsigned char digits[QNNRT_JSON__PRINTED + 1],
-                               int *point, int *more)
+static void qnnrt_json__digits(uint64_t m, int exponent,
+                               unsigned char digits[QNNRT_JSON__PRINTED + 1], int *point, int *more)
 {
     qnnrt_json__big n, divisor;
-    int bits = 64 - qnnrt_json__zeros(m) + exponent;             /* 2^(bits - 1) <= value < 2^bits */
+    int bits = 64 - qnnrt_json__zeros(m) + exponent;      /* 2^(bits - 1) <= value < 2^bits */
     int power = bits > 0 ? bits * 78913 / 262144 : -(-bits * 78913 / 262144), i;      /* log10(2) */
     n.count = 2;
     n.limb[0] = (uint32_t)m;
@@ -1434,11 +1466,15 @@ QNNRT_JSON_API int qnnrt_json_write_end(qnnrt_json_writer *w)
     return w->error == NULL;
 }
 
-static void qnnrt_json__write_open(qnnrt_json_writer *w, const char *bracket, int object, int one_line)
+static void qnnrt_json__write_open(qnnrt_json_writer *w, const char *bracket, int object,
+                                   int one_line)
 {
     uint64_t bit = UINT64_C(1) << (w->depth % 64);
     if (!qnnrt_json__before(w, 0)) return;
-    if (w->depth >= QNNRT_JSON_DEPTH) { w->error = "more open brackets than a reader takes"; return; }
+    if (w->depth >= QNNRT_JSON_DEPTH) {
+        w->error = "more open brackets than a reader takes";
+        return;
+    }
     if (object) w->objects[w->depth / 64] |= bit;
     else w->objects[w->depth / 64] &= ~bit;
     w->depth += 1;

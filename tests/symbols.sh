@@ -1,16 +1,16 @@
 #!/bin/sh
 # What an object with the implementation exports, keeps and calls.
 #
-#   tests/symbols.sh HEADER OBJECT STATIC_OBJECT [PROGRAM]
+#   tests/symbols.sh HEADER OBJECT STATIC_OBJECT HIDDEN_OBJECT [PROGRAM]
 #
-# OBJECT holds the implementation, STATIC_OBJECT the same with all functions static, PROGRAM links
-# it. Each statement checked is one test. Needs nm and objdump ($NM, $OBJDUMP).
+# OBJECT holds the implementation, STATIC_OBJECT the same with all functions static, HIDDEN_OBJECT
+# with a QNNRT_API that hides them; PROGRAM links it. Each statement checked is one test. Needs nm and objdump ($NM, $OBJDUMP).
 set -u
 LC_ALL=C
 export LC_ALL
 
-header=${1:?usage: tests/symbols.sh HEADER OBJECT STATIC_OBJECT [PROGRAM]}
-object=${2:?} static=${3:?} program=${4-}
+header=${1:?usage: tests/symbols.sh HEADER OBJECT STATIC_OBJECT HIDDEN_OBJECT [PROGRAM]}
+object=${2:?} static=${3:?} hidden=${4:?} program=${5-}
 nm=${NM:-nm} objdump=${OBJDUMP:-objdump}
 allow=$(dirname "$0")/symbols.allow
 allowed_data=qnnrt__log_slots
@@ -65,6 +65,8 @@ empty "the implementation is in the object" "$missing"
 empty "every exported symbol starts with qnnrt" "$(echo "$exported" | grep -v '^qnnrt')"
 empty "with static functions nothing is exported" \
     "$("$nm" -g --defined-only "$static" | awk 'NF > 1 { print $NF }')"
+empty "with a hidden QNNRT_API every symbol is hidden, those of qnnrt_json.h too" \
+    "$("$objdump" -t "$hidden" | awk '$2 == "g" && !/\.hidden/ { print $NF }')"
 empty "every macro that the header defines starts with QNNRT" \
     "$(sed -n 's/^[[:space:]]*#[[:space:]]*define[[:space:]][[:space:]]*\([A-Za-z_0-9]*\).*/\1/p' "$header" | sort -u | grep -v '^QNNRT')"
 
