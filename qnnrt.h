@@ -9279,6 +9279,7 @@ static void qnnrt__model_limits(const qnnrt_limits *from, qnnrt_limits *to)
     if (to->name_bytes == 0) to->name_bytes = 1024;
     if (to->rank == 0) to->rank = 8;
     if (to->json_bytes == 0) to->json_bytes = (uint64_t)64 << 20;
+    if (to->json_bytes > SIZE_MAX / 2) to->json_bytes = SIZE_MAX / 2;      /* text is in memory */
 }
 
 /* Everything that a model holds, whatever of it is there. */
