@@ -58,7 +58,8 @@
        QNNRT_API              replaces the storage and export prefix of all functions
        QNNRT_LOG_SLOTS        backends that can log at one time, 1 to 16 (default 8)
        QNNRT_NO_ERROR_TEXT    drops what is known about vendor codes and log lines (59 KB)
-       QNNRT_NO_JSON          metadata comes from libQnnSystem.so only; qnnrt_json.h is not needed
+       QNNRT_NO_JSON          metadata comes from libQnnSystem.so only; qnnrt_json.h is not needed.
+                              JSON that desc.files names is then refused
        QNNRT_COMPOSE          declares graph building; its implementation is not in this version
 
    MANUAL
@@ -9635,6 +9636,11 @@ static qnnrt_result qnnrt__model_check(const char *ctx_dir, const qnnrt_desc *de
                            "qnnrt_open: desc.inspect needs no backend; leave desc.backend NULL");
     return QNNRT_OK;
 }
+    for (i = 0; i < desc->file_count && desc->files != NULL; ++i)
+        if (desc->files[i].json_path != NULL || desc->files[i].json_data != NULL)
+            return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
+                               "qnnrt_open: desc.files[%u] names JSON, and this program was built with"
+                               " QNNRT_NO_JSON", (unsigned)i);
 
 static qnnrt_result qnnrt__model_backend(qnnrt *model, const qnnrt_desc *desc, qnnrt_error *err)
 {
