@@ -5644,6 +5644,9 @@ static int qnnrt__table_same_quant(const qnnrt_quant *a, const qnnrt_quant *b)
     if (a->encoding == QNNRT_ENCODING_NONE) return 1;
     if (a->axis != b->axis || a->count != b->count) return 0;
     for (i = 0; i < a->count; ++i)
+    if (memcmp(a->scales, b->scales, (size_t)a->count * sizeof(float)) != 0) return 0;
+    if (a->offsets != NULL && b->offsets != NULL)
+        return memcmp(a->offsets, b->offsets, (size_t)a->count * sizeof(int32_t)) == 0;
         if (memcmp(&a->scales[i], &b->scales[i], sizeof(float)) != 0 ||
             (a->offsets != NULL ? a->offsets[i] : 0) != (b->offsets != NULL ? b->offsets[i] : 0))
             return 0;
@@ -8788,15 +8791,19 @@ typedef struct qnnrt__join {
     qnnrt_error              *err;
 } qnnrt__join;
 
-/* Names equal but for one number that is the shard's: every number of the first graph's name is
-   tried. */
+enum { QNNRT__PIPELINE_NUMBERS = 16 };      /* in a name that are tried; a name can have hundreds */
+
+/* Names equal but for one number that is the shard's: every number of the first graph's name that
+   can be the first shard's is tried. */
 static int qnnrt__pipeline_by_number(qnnrt__join *join, size_t context, const char *name)
 {
     size_t contexts = join->model->context_count, at = 0, k, room = strlen(name) + 24;
-    char *expect = (char *)qnnrt__mem_alloc(&join->model->hooks, room);
-    int found = 0;
+    char *expect;
+    int found = 0, tried = 0;
+    if (context != 0) return 0;
+    expect = (char *)qnnrt__mem_alloc(&join->model->hooks, room);
     if (expect == NULL) return -1;
-    while (name[at] != '\0' && !found) {
+    while (name[at] != '\0' && !found && tried < QNNRT__PIPELINE_NUMBERS) {
         const char *from = name + at;
         uint64_t value;
         size_t digits;
@@ -8806,7 +8813,8 @@ static int qnnrt__pipeline_by_number(qnnrt__join *join, size_t context, const ch
             continue;
         }
         digits = (size_t)(from - (name + at));
-        found = context == 0 && value <= 1;
+        found = value <= 1;
+        tried += found;
         for (k = 0; k < contexts && found; ++k) {
             snprintf(expect, room, "%.*s%0*llu%s", (int)at, name, (int)digits,
                      (unsigned long long)(value + k), name + at + digits);
