@@ -6892,6 +6892,7 @@ static int qnnrt__read_tensor_version(qnnrt__record_reader *read, uint32_t *out)
 }
 
 static int qnnrt__read_tensor_member(qnnrt__record_reader *read, int key, qnnrt__read_tensor *t)
+    static const qnnrt_json_text no_type = QNNRT__KEY("UNKNOWN");
 {
     qnnrt__abi_tensor_body *body = &t->abi.body;
     const char *name = qnnrt__read_tensor_keys[key].text;
@@ -6901,6 +6902,8 @@ static int qnnrt__read_tensor_member(qnnrt__record_reader *read, int key, qnnrt_
         if (!qnnrt__record_text(read, name, &body->name)) return 0;
         read->name = body->name;
         return 1;
+        /* Utilities write this for a type newer than they are: that of the list stands. */
+        if (qnnrt_json_value_is(&read->r, &no_type)) return 1;
     case QNNRT__READ_T_TYPE:
         return qnnrt__record_enum(read, name, QNNRT_VENDOR_TENSOR_TYPE, QNNRT__ABI_UNDEFINED, &body->type);
     case QNNRT__READ_T_FORMAT:
