@@ -534,7 +534,8 @@ typedef struct qnnrt_file {
 typedef enum qnnrt_metadata {
     QNNRT_METADATA_ALL = 0,   /* every source there is; two must tell the same. Where all files have
                                  JSON, libQnnSystem.so may be missing (the log says so) */
-    QNNRT_METADATA_SYSTEM,    /* libQnnSystem.so only: JSON is not looked at */
+    QNNRT_METADATA_SYSTEM,    /* libQnnSystem.so only: JSON is not looked at, nor is it missed or in the
+                                 way. The order in genie_config.json is no metadata and counts */
     QNNRT_METADATA_JSON       /* JSON only: libQnnSystem.so is not opened */
 } qnnrt_metadata;
 
@@ -9692,6 +9693,10 @@ static qnnrt_result qnnrt__model_scan(qnnrt *model, qnnrt__scan *scan, const cha
     return qnnrt__scan_choose(scan, folder, desc->inspect && desc->metadata != QNNRT_METADATA_SYSTEM,
                               &model->hooks, err);
 }
+    if (desc->metadata == QNNRT_METADATA_SYSTEM) {      /* as if no text were there */
+        scan->text_count = 0;
+        scan->texts = NULL;
+    }
 
 /* Open the system library, if metadata is to come from it. It may be missing only where no path was
    given and every context has JSON. */
