@@ -9693,10 +9693,17 @@ static qnnrt_result qnnrt__model_scan(qnnrt *model, qnnrt__scan *scan, const cha
     return qnnrt__scan_choose(scan, folder, desc->inspect && desc->metadata != QNNRT_METADATA_SYSTEM,
                               &model->hooks, err);
 }
-    if (desc->metadata == QNNRT_METADATA_SYSTEM) {      /* as if no text were there */
-        scan->text_count = 0;
-        scan->texts = NULL;
-    }
+
+/* Can a file of desc.files, NULL for none, be opened? */
+static qnnrt_result qnnrt__model_there(const char *path, qnnrt_error *err)
+{
+    qnnrt__os_file file;
+    const char *why;
+    if (path == NULL) return QNNRT_OK;
+    why = qnnrt__os_file_open(path, &file);
+    qnnrt__os_file_close(&file);
+    return why == NULL ? QNNRT_OK : qnnrt__fail(err, QNNRT_E_IO, "cannot read %s: %s", path, why);
+}
 
 /* Open the system library, if metadata is to come from it. It may be missing only where no path was
    given and every context has JSON. */
@@ -9727,7 +9734,16 @@ static qnnrt_result qnnrt__model_system(qnnrt *model, const qnnrt__scan *scan,
                    "metadata comes from JSON alone and is not compared with the binaries: %s", own.text);
         return QNNRT_OK;
     }
-    if (result != QNNRT_OK && err != NULL) *err = own;
+    if (result == QNNRT_OK) return result;
+    for (i = 0; i < count && desc->files != NULL; ++i) {      /* a wrong name is the nearer cause */
+        const qnnrt_file *file = &desc->files[i];
+        qnnrt_result there = QNNRT_OK;
+        if (file->data == NULL) there = qnnrt__model_there(file->path, err);
+        if (there == QNNRT_OK && file->json_data == NULL && desc->metadata == QNNRT_METADATA_ALL)
+            there = qnnrt__model_there(file->json_path, err);
+        if (there != QNNRT_OK) return there;
+    }
+    if (err != NULL) *err = own;
     return result;
 }
 
