@@ -5644,13 +5644,11 @@ static int qnnrt__table_same_quant(const qnnrt_quant *a, const qnnrt_quant *b)
         return memcmp(&a->scale, &b->scale, sizeof(float)) == 0 && a->offset == b->offset;
     if (a->encoding == QNNRT_ENCODING_NONE) return 1;
     if (a->axis != b->axis || a->count != b->count) return 0;
-    for (i = 0; i < a->count; ++i)
     if (memcmp(a->scales, b->scales, (size_t)a->count * sizeof(float)) != 0) return 0;
     if (a->offsets != NULL && b->offsets != NULL)
         return memcmp(a->offsets, b->offsets, (size_t)a->count * sizeof(int32_t)) == 0;
-        if (memcmp(&a->scales[i], &b->scales[i], sizeof(float)) != 0 ||
-            (a->offsets != NULL ? a->offsets[i] : 0) != (b->offsets != NULL ? b->offsets[i] : 0))
-            return 0;
+    for (i = 0; i < a->count; ++i)
+        if ((a->offsets != NULL ? a->offsets[i] : 0) != (b->offsets != NULL ? b->offsets[i] : 0)) return 0;
     return 1;
 }
 
@@ -6893,8 +6891,8 @@ static int qnnrt__read_tensor_version(qnnrt__record_reader *read, uint32_t *out)
 }
 
 static int qnnrt__read_tensor_member(qnnrt__record_reader *read, int key, qnnrt__read_tensor *t)
-    static const qnnrt_json_text no_type = QNNRT__KEY("UNKNOWN");
 {
+    static const qnnrt_json_text no_type = QNNRT__KEY("UNKNOWN");
     qnnrt__abi_tensor_body *body = &t->abi.body;
     const char *name = qnnrt__read_tensor_keys[key].text;
     switch (key) {
@@ -6903,9 +6901,9 @@ static int qnnrt__read_tensor_member(qnnrt__record_reader *read, int key, qnnrt_
         if (!qnnrt__record_text(read, name, &body->name)) return 0;
         read->name = body->name;
         return 1;
+    case QNNRT__READ_T_TYPE:
         /* Utilities write this for a type newer than they are: that of the list stands. */
         if (qnnrt_json_value_is(&read->r, &no_type)) return 1;
-    case QNNRT__READ_T_TYPE:
         return qnnrt__record_enum(read, name, QNNRT_VENDOR_TENSOR_TYPE, QNNRT__ABI_UNDEFINED, &body->type);
     case QNNRT__READ_T_FORMAT:
         return qnnrt__record_enum(read, name, QNNRT_VENDOR_FORMAT, QNNRT__ABI_UNKNOWN, &body->format);
@@ -7394,10 +7392,10 @@ static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size
 
 /* The names in "ctx-bins" of a Genie configuration, wherever in it. `visit` gets each as a text that
    may have escapes, and answers 1 to go on. *why: what is wrong with the text, or NULL; 0 names when
-   there is no such list. */
+   there is no such list. The first list that is not empty counts; *more: others behind it. */
 static size_t qnnrt__read_bins(const char *text, size_t bytes, size_t json_bytes,
                                int (*visit)(void *user, const qnnrt_json_text *name), void *user,
-                               const char **why, size_t *at)
+                               size_t *more, const char **why, size_t *at)
 {
     qnnrt_json_reader r;
     qnnrt_json_limits limits;
@@ -7406,13 +7404,14 @@ static size_t qnnrt__read_bins(const char *text, size_t bytes, size_t json_bytes
     limits.bytes = json_bytes;
     limits.depth = 64;
     *why = NULL;
-    *at = 0;
+    *more = *at = 0;
     qnnrt_json_begin(&r, text, bytes, &limits);
     qnnrt_json_value(&r);
     while (r.depth > 0 && r.error == NULL) {
         if (!qnnrt_json_more(&r)) continue;
         key = r.key.text != NULL && qnnrt_json_is(&r.key, "ctx-bins");
-        if (qnnrt_json_value(&r) != QNNRT_JSON_ARRAY || !key || names > 0) continue;
+        if (qnnrt_json_value(&r) != QNNRT_JSON_ARRAY || !key) continue;
+        if (names > 0) { *more += 1; continue; }
         while (qnnrt_json_more(&r)) {
             if (qnnrt_json_value(&r) != QNNRT_JSON_STRING) {
                 *why = "\"ctx-bins\" holds something else than names";
@@ -9338,6 +9337,7 @@ static qnnrt_result qnnrt__model_cross_check(qnnrt *model, const qnnrt__model_so
 typedef struct qnnrt__model_bins {
     qnnrt__scan  *scan;
     const char   *folder;
+    uint32_t      most;             /* limits.files */
     qnnrt_result  result;
     qnnrt_error  *err;
 } qnnrt__model_bins;
@@ -9350,10 +9350,15 @@ static int qnnrt__model_bin(void *user, const qnnrt_json_text *name)
         bins->result = qnnrt__fail(bins->err, QNNRT_E_FORMAT,
                                    "%s/genie_config.json: \"ctx-bins\" holds a name of %u bytes",
                                    bins->folder, (unsigned)name->bytes);
-    else {
-        qnnrt_json_copy(name, plain);
-        bins->result = qnnrt__scan_list(bins->scan, bins->folder, plain, bins->err);
-    }
+    else if (bins->scan->listed >= bins->most)      /* each name is looked for among all files */
+        bins->result = qnnrt__fail(bins->err, QNNRT_E_LIMIT,
+                                   "%s/genie_config.json lists more than %u context binaries"
+                                   " (limits.files)", bins->folder, (unsigned)bins->most);
+    else if (qnnrt_json_copy(name, plain) != strlen(plain))
+        bins->result = qnnrt__fail(bins->err, QNNRT_E_FORMAT,
+                                   "%s/genie_config.json: \"ctx-bins\" holds \"%.200s\" and then"
+                                   " \\u0000, which no name has", bins->folder, plain);
+    else bins->result = qnnrt__scan_list(bins->scan, bins->folder, plain, bins->err);
     return bins->result == QNNRT_OK;
 }
 
@@ -9364,10 +9369,11 @@ static qnnrt_result qnnrt__model_order(qnnrt *model, qnnrt__scan *scan, const ch
     char path[QNNRT__PATH_MAX];
     qnnrt__model_bins bins;
     void *text;
-    size_t bytes, at;
+    size_t bytes, more, at;
     const char *why;
     bins.scan = scan;
     bins.folder = folder;
+    bins.most = model->limits.files;
     bins.err = err;
     bins.result = QNNRT_E_ARG;
     if (!qnnrt__os_path_join(path, folder, strlen(folder), "genie_config.json"))
@@ -9376,9 +9382,13 @@ static qnnrt_result qnnrt__model_order(qnnrt *model, qnnrt__scan *scan, const ch
     bins.result = qnnrt__model_text(model, path, &text, &bytes, err);
     if (bins.result != QNNRT_OK) return bins.result;
     if (qnnrt__read_bins((const char *)text, bytes, (size_t)model->limits.json_bytes, qnnrt__model_bin,
-                         &bins, &why, &at) == 0 && why == NULL)
+                         &bins, &more, &why, &at) == 0 && why == NULL)
         qnnrt__log(&model->hooks, QNNRT_LOG_INFO, "model", 0,
                    "%s has no \"ctx-bins\": names decide which files are the model", path);
+    if (bins.result == QNNRT_OK && why == NULL && more > 0)
+        qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "model", 0,
+                   "%s has %llu lists \"ctx-bins\": the first one is taken, the others are ignored",
+                   path, (unsigned long long)more + 1);
     if (bins.result == QNNRT_OK && why != NULL)
         bins.result = qnnrt__fail(err, QNNRT_E_FORMAT,
                                   "%s: byte %llu: %s\n  what helps: repair or remove it, or name the"
@@ -9626,6 +9636,11 @@ static qnnrt_result qnnrt__model_check(const char *ctx_dir, const qnnrt_desc *de
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.metadata is %d, which is none of"
                                              " qnnrt_metadata", (int)desc->metadata);
 #ifdef QNNRT_NO_JSON
+    for (i = 0; i < desc->file_count && desc->files != NULL; ++i)
+        if (desc->files[i].json_path != NULL || desc->files[i].json_data != NULL)
+            return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
+                               "qnnrt_open: desc.files[%u] names JSON, and this program was built with"
+                               " QNNRT_NO_JSON", (unsigned)i);
     if (desc->metadata == QNNRT_METADATA_JSON)
         return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
                            "qnnrt_open: desc.metadata asks for JSON, and this program was built with"
@@ -9648,11 +9663,6 @@ static qnnrt_result qnnrt__model_check(const char *ctx_dir, const qnnrt_desc *de
                            "qnnrt_open: desc.inspect needs no backend; leave desc.backend NULL");
     return QNNRT_OK;
 }
-    for (i = 0; i < desc->file_count && desc->files != NULL; ++i)
-        if (desc->files[i].json_path != NULL || desc->files[i].json_data != NULL)
-            return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
-                               "qnnrt_open: desc.files[%u] names JSON, and this program was built with"
-                               " QNNRT_NO_JSON", (unsigned)i);
 
 static qnnrt_result qnnrt__model_backend(qnnrt *model, const qnnrt_desc *desc, qnnrt_error *err)
 {
@@ -9683,6 +9693,10 @@ static qnnrt_result qnnrt__model_scan(qnnrt *model, qnnrt__scan *scan, const cha
     scan->arena = &model->arena;
     result = qnnrt__scan_folder(scan, folder, err);
 #ifndef QNNRT_NO_JSON
+    if (desc->metadata == QNNRT_METADATA_SYSTEM) {      /* as if no text were there */
+        scan->text_count = 0;
+        scan->texts = NULL;
+    }
     if (result == QNNRT_OK && scan->genie && scan->count > 0)
         result = qnnrt__model_order(model, scan, folder, err);
 #else
