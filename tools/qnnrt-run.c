@@ -1001,7 +1001,7 @@ static int open_model(tool *t)
 
 static void add_job(tool *t, const qnnrt_pipeline *pipeline, const char *asked)
 {
-    for (size_t i = 0; i < t->job_count; ++i)
+    for (size_t i = 0; asked != NULL && i < t->job_count; ++i)      /* all of a model are there once */
         if (t->jobs[i].pipeline == pipeline) return;
     job *j = &t->jobs[t->job_count++];
     j->pipeline = pipeline;
