@@ -2889,14 +2889,18 @@ static const qnnrt_explanation *qnnrt__codes_entry(uint32_t code)
     return i < QNNRT__CODES_COUNT ? &qnnrt__codes_table[i] : NULL;
 }
 
+static int qnnrt__codes_in_word(char c)
+{
+    c = qnnrt__lines_lower(c);
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+}
+
 /* Bytes of the letters, digits and underscores that stand at `text`. */
 static size_t qnnrt__codes_word(const char *text)
 {
     size_t length = 0;
-    for (;; ++length) {
-        const char c = qnnrt__lines_lower(text[length]);
-        if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '_') return length;
-    }
+    while (qnnrt__codes_in_word(text[length])) ++length;
+    return length;
 }
 
 static int qnnrt__codes_is_hex(const char *word, size_t length)
@@ -2922,8 +2926,10 @@ static int qnnrt__codes_number(const char *word, size_t length, uint64_t *value)
 
 static int qnnrt__codes_same(const char *word, size_t length, const char *symbol)
 {
-    return strlen(symbol) == length && length > 0 &&
-           qnnrt__lines_find(word, symbol, length) == word;
+    size_t i = 0;
+    while (i < length && symbol[i] != '\0' &&
+           qnnrt__lines_lower(word[i]) == qnnrt__lines_lower(symbol[i])) ++i;
+    return i == length && length > 0 && symbol[i] == '\0';
 }
 
 /* The entry of a symbol or of another name for it. */
@@ -2947,7 +2953,7 @@ static int qnnrt__codes_is_named(const char *line, const char *number)
     const char *end = number, *word;
     size_t i;
     while (end > line && strchr(" :=(", end[-1]) != NULL) --end;
-    for (word = end; word > line && qnnrt__codes_word(word - 1) > 0; --word) {}
+    for (word = end; word > line && qnnrt__codes_in_word(word[-1]); --word) {}
     for (i = 0; i < sizeof(names) / sizeof(names[0]); ++i)
         if (qnnrt__codes_same(word, (size_t)(end - word), names[i])) return 1;
     return 0;
