@@ -86,7 +86,8 @@
        Either source stands alone. When both are there they must tell the same: a graph, tensor, id,
        direction, dtype, dimension or encoding (float32 bit by bit) that differs is an error with
        both values, because text of another build fails late and says little. desc.metadata chooses
-       one. Other *.json in the folder is not looked at.
+       one. Other *.json in the folder is not looked at. A tensor whose type the text gives as
+       "UNKNOWN" (old utilities) is APP_WRITE among inputs and APP_READ among outputs.
 
    Looking inside
        desc.inspect reads without a backend. What are my tensors called?
