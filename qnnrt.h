@@ -60,7 +60,8 @@
                               Both hold for qnnrt_json.h too, unless that was included before
        QNNRT_LOG_SLOTS        backends that can log at one time, 1 to 16 (default 8)
        QNNRT_NO_ERROR_TEXT    drops what is known about vendor codes and log lines (59 KB)
-       QNNRT_NO_JSON          metadata comes from libQnnSystem.so only; qnnrt_json.h is not needed
+       QNNRT_NO_JSON          metadata comes from libQnnSystem.so only; qnnrt_json.h is not needed.
+                              JSON that desc.files names is then refused
        QNNRT_COMPOSE          declares graph building; its implementation is not in this version
 
    MANUAL
@@ -87,7 +88,8 @@
        Either source stands alone. When both are there they must tell the same: a graph, tensor, id,
        direction, dtype, dimension or encoding (float32 bit by bit) that differs is an error with
        both values, because text of another build fails late and says little. desc.metadata chooses
-       one. Other *.json in the folder is not looked at.
+       one. Other *.json in the folder is not looked at. A tensor whose type the text gives as
+       "UNKNOWN" (old utilities) is APP_WRITE among inputs and APP_READ among outputs.
 
    Looking inside
        desc.inspect reads without a backend. What are my tensors called?
@@ -537,7 +539,8 @@ typedef struct qnnrt_file {
 typedef enum qnnrt_metadata {
     QNNRT_METADATA_ALL = 0,   /* every source there is; two must tell the same. Where all files have
                                  JSON, libQnnSystem.so may be missing (the log says so) */
-    QNNRT_METADATA_SYSTEM,    /* libQnnSystem.so only: JSON is not looked at */
+    QNNRT_METADATA_SYSTEM,    /* libQnnSystem.so only: JSON is not looked at, nor is it missed or in the
+                                 way. The order in genie_config.json is no metadata and counts */
     QNNRT_METADATA_JSON       /* JSON only: libQnnSystem.so is not opened */
 } qnnrt_metadata;
 
@@ -2899,14 +2902,18 @@ static const qnnrt_explanation *qnnrt__codes_entry(uint32_t code)
     return i < QNNRT__CODES_COUNT ? &qnnrt__codes_table[i] : NULL;
 }
 
+static int qnnrt__codes_in_word(char c)
+{
+    c = qnnrt__lines_lower(c);
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+}
+
 /* Bytes of the letters, digits and underscores that stand at `text`. */
 static size_t qnnrt__codes_word(const char *text)
 {
     size_t length = 0;
-    for (;; ++length) {
-        const char c = qnnrt__lines_lower(text[length]);
-        if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '_') return length;
-    }
+    while (qnnrt__codes_in_word(text[length])) ++length;
+    return length;
 }
 
 static int qnnrt__codes_is_hex(const char *word, size_t length)
@@ -2932,8 +2939,10 @@ static int qnnrt__codes_number(const char *word, size_t length, uint64_t *value)
 
 static int qnnrt__codes_same(const char *word, size_t length, const char *symbol)
 {
-    return strlen(symbol) == length && length > 0 &&
-           qnnrt__lines_find(word, symbol, length) == word;
+    size_t i = 0;
+    while (i < length && symbol[i] != '\0' &&
+           qnnrt__lines_lower(word[i]) == qnnrt__lines_lower(symbol[i])) ++i;
+    return i == length && length > 0 && symbol[i] == '\0';
 }
 
 /* The entry of a symbol or of another name for it. */
@@ -2957,7 +2966,7 @@ static int qnnrt__codes_is_named(const char *line, const char *number)
     const char *end = number, *word;
     size_t i;
     while (end > line && strchr(" :=(", end[-1]) != NULL) --end;
-    for (word = end; word > line && qnnrt__codes_word(word - 1) > 0; --word) {}
+    for (word = end; word > line && qnnrt__codes_in_word(word[-1]); --word) {}
     for (i = 0; i < sizeof(names) / sizeof(names[0]); ++i)
         if (qnnrt__codes_same(word, (size_t)(end - word), names[i])) return 1;
     return 0;
@@ -5661,10 +5670,11 @@ static int qnnrt__table_same_quant(const qnnrt_quant *a, const qnnrt_quant *b)
         return memcmp(&a->scale, &b->scale, sizeof(float)) == 0 && a->offset == b->offset;
     if (a->encoding == QNNRT_ENCODING_NONE) return 1;
     if (a->axis != b->axis || a->count != b->count) return 0;
+    if (memcmp(a->scales, b->scales, (size_t)a->count * sizeof(float)) != 0) return 0;
+    if (a->offsets != NULL && b->offsets != NULL)
+        return memcmp(a->offsets, b->offsets, (size_t)a->count * sizeof(int32_t)) == 0;
     for (i = 0; i < a->count; ++i)
-        if (memcmp(&a->scales[i], &b->scales[i], sizeof(float)) != 0 ||
-            (a->offsets != NULL ? a->offsets[i] : 0) != (b->offsets != NULL ? b->offsets[i] : 0))
-            return 0;
+        if ((a->offsets != NULL ? a->offsets[i] : 0) != (b->offsets != NULL ? b->offsets[i] : 0)) return 0;
     return 1;
 }
 
@@ -6944,6 +6954,7 @@ static int qnnrt__read_tensor_version(qnnrt__record_reader *read, uint32_t *out)
 
 static int qnnrt__read_tensor_member(qnnrt__record_reader *read, int key, qnnrt__read_tensor *t)
 {
+    static const qnnrt_json_text no_type = QNNRT__KEY("UNKNOWN");
     qnnrt__abi_tensor_body *body = &t->abi.body;
     const char *name = qnnrt__read_tensor_keys[key].text;
     switch (key) {
@@ -6953,6 +6964,8 @@ static int qnnrt__read_tensor_member(qnnrt__record_reader *read, int key, qnnrt_
         read->name = body->name;
         return 1;
     case QNNRT__READ_T_TYPE:
+        /* Utilities write this for a type newer than they are: that of the list stands. */
+        if (qnnrt_json_value_is(&read->r, &no_type)) return 1;
         return qnnrt__record_enum(read, name, QNNRT_VENDOR_TENSOR_TYPE, QNNRT__ABI_UNDEFINED,
                                   &body->type);
     case QNNRT__READ_T_FORMAT:
@@ -7463,10 +7476,11 @@ static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size
 
 /* The names in "ctx-bins" of a Genie configuration, wherever in it. `visit` gets each as a text
    that may have escapes, and answers 1 to go on. *why: what is wrong with the text, or NULL; 0
-   names when there is no such list. */
+   names when there is no such list. The first list that is not empty counts; *more: others behind
+   it. */
 static size_t qnnrt__read_bins(const char *text, size_t bytes, size_t json_bytes,
                                int (*visit)(void *user, const qnnrt_json_text *name), void *user,
-                               const char **why, size_t *at)
+                               size_t *more, const char **why, size_t *at)
 {
     qnnrt_json_reader r;
     qnnrt_json_limits limits;
@@ -7475,13 +7489,14 @@ static size_t qnnrt__read_bins(const char *text, size_t bytes, size_t json_bytes
     limits.bytes = json_bytes;
     limits.depth = 64;
     *why = NULL;
-    *at = 0;
+    *more = *at = 0;
     qnnrt_json_begin(&r, text, bytes, &limits);
     qnnrt_json_value(&r);
     while (r.depth > 0 && r.error == NULL) {
         if (!qnnrt_json_more(&r)) continue;
         key = r.key.text != NULL && qnnrt_json_is(&r.key, "ctx-bins");
-        if (qnnrt_json_value(&r) != QNNRT_JSON_ARRAY || !key || names > 0) continue;
+        if (qnnrt_json_value(&r) != QNNRT_JSON_ARRAY || !key) continue;
+        if (names > 0) { *more += 1; continue; }
         while (qnnrt_json_more(&r)) {
             if (qnnrt_json_value(&r) != QNNRT_JSON_STRING) {
                 *why = "\"ctx-bins\" holds something else than names";
@@ -8874,15 +8889,19 @@ typedef struct qnnrt__join {
     qnnrt_error              *err;
 } qnnrt__join;
 
-/* Names equal but for one number that is the shard's: every number of the first graph's name is
-   tried. */
+enum { QNNRT__PIPELINE_NUMBERS = 16 };      /* in a name that are tried; a name can have hundreds */
+
+/* Names equal but for one number that is the shard's: every number of the first graph's name that
+   can be the first shard's is tried. */
 static int qnnrt__pipeline_by_number(qnnrt__join *join, size_t context, const char *name)
 {
     size_t contexts = join->model->context_count, at = 0, k, room = strlen(name) + 24;
-    char *expect = (char *)qnnrt__mem_alloc(&join->model->hooks, room);
-    int found = 0;
+    char *expect;
+    int found = 0, tried = 0;
+    if (context != 0) return 0;
+    expect = (char *)qnnrt__mem_alloc(&join->model->hooks, room);
     if (expect == NULL) return -1;
-    while (name[at] != '\0' && !found) {
+    while (name[at] != '\0' && !found && tried < QNNRT__PIPELINE_NUMBERS) {
         const char *from = name + at;
         uint64_t value;
         size_t digits;
@@ -8892,7 +8911,8 @@ static int qnnrt__pipeline_by_number(qnnrt__join *join, size_t context, const ch
             continue;
         }
         digits = (size_t)(from - (name + at));
-        found = context == 0 && value <= 1;
+        found = value <= 1;
+        tried += found;
         for (k = 0; k < contexts && found; ++k) {
             snprintf(expect, room, "%.*s%0*llu%s", (int)at, name, (int)digits,
                      (unsigned long long)(value + k), name + at + digits);
@@ -9415,6 +9435,7 @@ static qnnrt_result qnnrt__model_cross_check(qnnrt *model, const qnnrt__model_so
 typedef struct qnnrt__model_bins {
     qnnrt__scan  *scan;
     const char   *folder;
+    uint32_t      most;             /* limits.files */
     qnnrt_result  result;
     qnnrt_error  *err;
 } qnnrt__model_bins;
@@ -9427,10 +9448,15 @@ static int qnnrt__model_bin(void *user, const qnnrt_json_text *name)
         bins->result = qnnrt__fail(bins->err, QNNRT_E_FORMAT,
                                    "%s/genie_config.json: \"ctx-bins\" holds a name of %u bytes",
                                    bins->folder, (unsigned)name->bytes);
-    else {
-        qnnrt_json_copy(name, plain);
-        bins->result = qnnrt__scan_list(bins->scan, bins->folder, plain, bins->err);
-    }
+    else if (bins->scan->listed >= bins->most)      /* each name is looked for among all files */
+        bins->result = qnnrt__fail(bins->err, QNNRT_E_LIMIT,
+                                   "%s/genie_config.json lists more than %u context binaries"
+                                   " (limits.files)", bins->folder, (unsigned)bins->most);
+    else if (qnnrt_json_copy(name, plain) != strlen(plain))
+        bins->result = qnnrt__fail(bins->err, QNNRT_E_FORMAT,
+                                   "%s/genie_config.json: \"ctx-bins\" holds \"%.200s\" and then"
+                                   " \\u0000, which no name has", bins->folder, plain);
+    else bins->result = qnnrt__scan_list(bins->scan, bins->folder, plain, bins->err);
     return bins->result == QNNRT_OK;
 }
 
@@ -9441,10 +9467,11 @@ static qnnrt_result qnnrt__model_order(qnnrt *model, qnnrt__scan *scan, const ch
     char path[QNNRT__PATH_MAX];
     qnnrt__model_bins bins;
     void *text;
-    size_t bytes, at;
+    size_t bytes, more, at;
     const char *why;
     bins.scan = scan;
     bins.folder = folder;
+    bins.most = model->limits.files;
     bins.err = err;
     bins.result = QNNRT_E_ARG;
     if (!qnnrt__os_path_join(path, folder, strlen(folder), "genie_config.json"))
@@ -9453,10 +9480,14 @@ static qnnrt_result qnnrt__model_order(qnnrt *model, qnnrt__scan *scan, const ch
     bins.result = qnnrt__model_text(model, path, &text, &bytes, err);
     if (bins.result != QNNRT_OK) return bins.result;
     if (qnnrt__read_bins((const char *)text, bytes, (size_t)model->limits.json_bytes,
-                         qnnrt__model_bin, &bins, &why, &at) == 0 &&
+                         qnnrt__model_bin, &bins, &more, &why, &at) == 0 &&
         why == NULL)
         qnnrt__log(&model->hooks, QNNRT_LOG_INFO, "model", 0,
                    "%s has no \"ctx-bins\": names decide which files are the model", path);
+    if (bins.result == QNNRT_OK && why == NULL && more > 0)
+        qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "model", 0,
+                   "%s has %llu lists \"ctx-bins\": the first one is taken, the others are ignored",
+                   path, (unsigned long long)more + 1);
     if (bins.result == QNNRT_OK && why != NULL)
         bins.result = qnnrt__fail(
             err, QNNRT_E_FORMAT,
@@ -9709,6 +9740,11 @@ static qnnrt_result qnnrt__model_check(const char *ctx_dir, const qnnrt_desc *de
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.metadata is %d, which is none of"
                                              " qnnrt_metadata", (int)desc->metadata);
 #ifdef QNNRT_NO_JSON
+    for (i = 0; i < desc->file_count && desc->files != NULL; ++i)
+        if (desc->files[i].json_path != NULL || desc->files[i].json_data != NULL)
+            return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
+                               "qnnrt_open: desc.files[%u] names JSON, and this program was built with"
+                               " QNNRT_NO_JSON", (unsigned)i);
     if (desc->metadata == QNNRT_METADATA_JSON)
         return qnnrt__fail(
             err, QNNRT_E_UNSUPPORTED,
@@ -9762,6 +9798,10 @@ static qnnrt_result qnnrt__model_scan(qnnrt *model, qnnrt__scan *scan, const cha
     scan->arena = &model->arena;
     result = qnnrt__scan_folder(scan, folder, err);
 #ifndef QNNRT_NO_JSON
+    if (desc->metadata == QNNRT_METADATA_SYSTEM) {      /* as if no text were there */
+        scan->text_count = 0;
+        scan->texts = NULL;
+    }
     if (result == QNNRT_OK && scan->genie && scan->count > 0)
         result = qnnrt__model_order(model, scan, folder, err);
 #else
@@ -9771,6 +9811,17 @@ static qnnrt_result qnnrt__model_scan(qnnrt *model, qnnrt__scan *scan, const cha
     if (result != QNNRT_OK) return result;
     return qnnrt__scan_choose(
         scan, folder, desc->inspect && desc->metadata != QNNRT_METADATA_SYSTEM, &model->hooks, err);
+}
+
+/* Can a file of desc.files, NULL for none, be opened? */
+static qnnrt_result qnnrt__model_there(const char *path, qnnrt_error *err)
+{
+    qnnrt__os_file file;
+    const char *why;
+    if (path == NULL) return QNNRT_OK;
+    why = qnnrt__os_file_open(path, &file);
+    qnnrt__os_file_close(&file);
+    return why == NULL ? QNNRT_OK : qnnrt__fail(err, QNNRT_E_IO, "cannot read %s: %s", path, why);
 }
 
 /* Open the system library, if metadata is to come from it. It may be missing only where no path was
@@ -9803,7 +9854,16 @@ static qnnrt_result qnnrt__model_system(qnnrt *model, const qnnrt__scan *scan,
                    own.text);
         return QNNRT_OK;
     }
-    if (result != QNNRT_OK && err != NULL) *err = own;
+    if (result == QNNRT_OK) return result;
+    for (i = 0; i < count && desc->files != NULL; ++i) {      /* a wrong name is the nearer cause */
+        const qnnrt_file *file = &desc->files[i];
+        qnnrt_result there = QNNRT_OK;
+        if (file->data == NULL) there = qnnrt__model_there(file->path, err);
+        if (there == QNNRT_OK && file->json_data == NULL && desc->metadata == QNNRT_METADATA_ALL)
+            there = qnnrt__model_there(file->json_path, err);
+        if (there != QNNRT_OK) return there;
+    }
+    if (err != NULL) *err = own;
     return result;
 }
 

@@ -7,6 +7,7 @@
 #define QNNRT_IMPLEMENTATION
 #include "qnnrt.h"
 #include "test.h"
+#include <time.h>
 
 typedef struct known_code { unsigned long long code; const char *symbol; } known_code;
 
@@ -645,6 +646,26 @@ TEST(a_text_that_is_full_keeps_cause_and_fix)
     }
 }
 
+/* A line without an end, as a log that lost its newlines: linear. */
+TEST(a_long_line_is_looked_through_once)
+{
+    static const struct { const char *piece, *end; } lines[] = {
+        { "abcdefghijklmnopqrstuvwxyzabc ", "" }, { "a", " 5" }, { "abcd 5 ", "" }, { "%n%s ", "" }
+    };
+    const size_t bytes = 300000;
+    char *text = (char *)malloc(bytes + 8);
+    size_t i, k;
+    CHECK(text != NULL);
+    for (i = 0; i < sizeof(lines) / sizeof(lines[0]); ++i) {
+        const clock_t began = clock();
+        for (k = 0; k < bytes; ++k) text[k] = lines[i].piece[k % strlen(lines[i].piece)];
+        strcpy(text + bytes, lines[i].end);
+        CHECK(qnnrt_explain(text) == NULL);
+        CHECK((double)(clock() - began) / CLOCKS_PER_SEC < 5.0);      /* the first was 9 s */
+    }
+    free(text);
+}
+
 TEST_MAIN("codes")
 {
     RUN(every_code_is_found_by_number_and_by_symbol);
@@ -661,4 +682,5 @@ TEST_MAIN("codes")
     RUN(a_harmless_line_is_no_cause);
     RUN(a_warning_alone_is_shown_as_one);
     RUN(a_text_that_is_full_keeps_cause_and_fix);
+    RUN(a_long_line_is_looked_through_once);
 }

@@ -246,6 +246,19 @@ cp "$eight/forward_1_json.json" "$tmp/b/same.json"
 run inspect "$tmp/a/same.json" "$tmp/b/same.json" --json_file "$tmp/clash/"
 is json_file_clash 1
 says json_file_clash err 'would both be written to same_json.json'
+# A folder's links and pipes are not the caller's: they are replaced, and what they point to stays.
+mkdir "$tmp/links"
+echo mine > "$tmp/victim"
+ln -s "$tmp/victim" "$tmp/links/forward_2_json.json"
+run inspect "$eight/forward_2_json.json" --json_file "$tmp/links/"
+is json_file_link 0
+check json_file_link "the file behind a link was written to" test "$(cat "$tmp/victim")" = mine
+check json_file_link "the link is still there" test ! -L "$tmp/links/forward_2_json.json"
+rm "$tmp/links/forward_2_json.json"
+mkfifo "$tmp/links/forward_2_json.json"
+run inspect "$eight/forward_2_json.json" --json_file "$tmp/links/"
+is json_file_pipe 0
+check json_file_pipe "the pipe is still there" test -f "$tmp/links/forward_2_json.json"
 run inspect "$eight/forward_0_json.json" --json_file "$tmp/none/x.json"
 is json_file_nowhere 1
 says json_file_nowhere err 'cannot create'

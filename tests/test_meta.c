@@ -535,10 +535,10 @@ TEST(tensor_types_say_what_a_tensor_is)
         { "UPDATEABLE_APP_READ", 9, 0, 1 }, { "UPDATEABLE_APP_READWRITE", 10, 0, 1 }, { "OPTIONAL_APP_WRITE", 11, 1, 0 },
         { "OPTIONAL_APP_READ", 12, 1, 0 }, { "OPTIONAL_APP_READWRITE", 13, 1, 0 }
     };
+    qnnrt *model = NULL;
     size_t i;
     meta_begin();
     for (i = 0; i < sizeof(types) / sizeof(types[0]); ++i) {
-        qnnrt *model = NULL;
         char members[400];
         snprintf(members, sizeof(members), "'id':2,'name':'x','type':'QNN_TENSOR_TYPE_%s'," FIX8 DIMS QUANT, types[i].name);
         JSON_OPENS(with_x(members), &model);
@@ -551,7 +551,14 @@ TEST(tensor_types_say_what_a_tensor_is)
     JSON_FAILS(edit(J(DOC), "'name':'x','type':'QNN_TENSOR_TYPE_APP_WRITE'", "'name':'x','type':'QNN_TENSOR_TYPE_APP_READ'"), QNNRT_E_FORMAT,
                "graph \"fwd\"", "input \"x\"", "among the inputs", "APP_READ");
     JSON_FAILS(edit(J(DOC), "QNN_TENSOR_TYPE_APP_READ", "QNN_TENSOR_TYPE_APP_WRITE"), QNNRT_E_FORMAT, "output \"y\"", "among the outputs", "APP_WRITE");
-    JSON_FAILS(edit(J(DOC), "'name':'x','type':'QNN_TENSOR_TYPE_APP_WRITE'", "'name':'x','type':'UNKNOWN'"), QNNRT_E_FORMAT, "input \"x\"", "\"UNKNOWN\"");
+    JSON_FAILS(edit(J(DOC), "'name':'x','type':'QNN_TENSOR_TYPE_APP_WRITE'", "'name':'x','type':'UNKOWN'"), QNNRT_E_FORMAT, "input \"x\"", "\"UNKOWN\"");
+    /* What utilities write for types newer than they are: the list decides. */
+    JSON_OPENS(edit(J(DOC), "'name':'x','type':'QNN_TENSOR_TYPE_APP_WRITE'", "'name':'x','type':'UNKNOWN'"), &model);
+    CHECK_EQ(x_of(model)->vendor_type, 0);
+    CLOSE(model);
+    JSON_OPENS(edit(J(DOC), "QNN_TENSOR_TYPE_APP_READ", "UNKNOWN"), &model);
+    CHECK_EQ(qnnrt_contexts(model, NULL)->graphs->outputs->vendor_type, 1);
+    CLOSE(model);
 }
 
 TEST(stated_sizes_are_compared_and_not_taken)
@@ -1483,10 +1490,16 @@ TEST(scan_names_the_text_without_its_binary)
 {
     const char *folder = test_tmpdir();
     qnnrt_desc desc = new_desc();
+    qnnrt *model = NULL;
     meta_begin();
     write_in(folder, "forward_0.bin", shard_of(0));
     write_in(folder, "forward_1_json.json", "whatever it is");
     FAILS(folder, &desc, QNNRT_E_FORMAT, folder, "forward_1_json.json is there", "forward_1.bin is not", "what helps");
+    desc.metadata = QNNRT_METADATA_SYSTEM;      /* then no JSON is in the way */
+    OPENS(folder, &desc, &model);
+    FILES_ARE(model, "forward_0.bin<>10 ");
+    CLOSE(model);
+    desc.metadata = QNNRT_METADATA_ALL;
     write_in(folder, "forward_1.bin", shard_of(1));
     FAILS(folder, &desc, QNNRT_E_FORMAT, "forward_1_json.json", "byte 0", "what helps");      /* now it is read */
 }
@@ -1620,6 +1633,7 @@ TEST(genie_config_mistakes_are_named)
         { "{'ctx-bins':['first.bin'", QNNRT_E_FORMAT, "byte 24", "what helps" },
         { "{'ctx-bins':['first.bin']} x", QNNRT_E_FORMAT, "byte ", "what helps" },
         { "{'ctx-bins':['fir\\u001b[31mst.bin']}", QNNRT_E_NOT_FOUND, "lists \"fir", "no such" },
+        { "{'ctx-bins':['first.bin\\u0000.txt']}", QNNRT_E_FORMAT, "holds \"first.bin\"", "\\u0000" },
         { "", QNNRT_E_FORMAT, "byte 0", "what helps" },
         { "nonsense", QNNRT_E_FORMAT, "byte 0", "what helps" }
     };
@@ -1655,7 +1669,103 @@ TEST(genie_config_mistakes_are_named)
     free(name);
 }
 
+TEST(genie_config_second_list_is_reported)
+{
+    const char *folder;
+    qnnrt_desc desc = new_desc();
+    qnnrt *model = NULL;
+    meta_begin();
+    folder = bundle();
+    write_in(folder, "genie_config.json", J("{'a':{'ctx-bins':[]},'b':{'ctx-bins':['second.bin']},'c':{'ctx-bins':['first.bin',{'ctx-bins':[]}]}}"));
+    fake_begin("");
+    OPENS(folder, &desc, &model);
+    FILES_ARE(model, "second.bin<>10 ");
+    CHECK_STR(log_text, "has 3 lists \"ctx-bins\": the first one is taken");
+    CLOSE(model);
+}
+
+/* Each name is looked for among all files, so a long list is refused before it is gone through. */
+TEST(genie_config_long_list_is_refused)
+{
+    const char *folder;
+    qnnrt_desc desc = new_desc();
+    qnnrt *model = NULL;
+    meta_begin();
+    folder = bundle();
+    write_in(folder, "genie_config.json", J("{'ctx-bins':['first.bin','second.bin','third.bin']}"));
+    desc.limits.files = 2;
+    FAILS(folder, &desc, QNNRT_E_LIMIT, "genie_config.json lists more than 2", "limits.files");
+    desc.limits.files = 3;
+    OPENS(folder, &desc, &model);
+    CLOSE(model);
+}
+
 /* ---- sources of metadata -------------------------------------------------------------------------- */
+
+TEST(missing_files_are_named_before_the_system_library)
+{
+    const char *folder = test_tmpdir();
+    qnnrt_desc desc = new_desc();
+    qnnrt_file file;
+    char path[4096];
+    meta_begin();
+    memset(&file, 0, sizeof(file));
+    file.path = "/not/there/a.bin";
+    desc.files = &file;
+    desc.file_count = 1;
+    desc.system_path = "/not/there/libQnnSystem.so";
+    FAILS(NULL, &desc, QNNRT_E_IO, "/not/there/a.bin", "No such file");
+    write_in(folder, "a.bin", ONE);
+    snprintf(path, sizeof(path), "%s/a.bin", folder);
+    file.path = path;
+    FAILS(NULL, &desc, QNNRT_E_LIBRARY, "/not/there/libQnnSystem.so");
+    file.json_path = "/not/there/a_json.json";
+    FAILS(NULL, &desc, QNNRT_E_IO, "/not/there/a_json.json", "No such file");
+    desc.metadata = QNNRT_METADATA_SYSTEM;
+    FAILS(NULL, &desc, QNNRT_E_LIBRARY, "/not/there/libQnnSystem.so");
+}
+
+/* Hundreds of numbers in each name are not all tried: they cost about what letters do (were they, 16
+   times as much). */
+TEST(numbers_in_graph_names_cost_little)
+{
+    enum { COUNT = 4000 };
+    double seconds[2];
+    char name[1001];
+    unsigned i, c, numbers;
+    meta_begin();
+    for (numbers = 0; numbers < 2; ++numbers) {
+        qnnrt_desc desc = json_desc();
+        qnnrt_file files[2];
+        qnnrt *model = NULL;
+        meta_text texts[2];
+        clock_t began;
+        memset(files, 0, sizeof(files));
+        memset(texts, 0, sizeof(texts));
+        for (i = 0; i < 1000; ++i) name[i] = i % 2 != 0 ? '_' : numbers ? '1' : 'x';
+        name[1000] = '\0';
+        for (c = 0; c < 2; ++c) {
+            meta_put(&texts[c], "{\"graphs\":[");
+            for (i = 0; i < COUNT; ++i)
+                meta_put(&texts[c], "%s{\"graphName\":\"%s%c%c%c%c%c\",\"graphInputs\":[],\"graphOutputs\":[]}", i > 0 ? "," : "", name,
+                         'a' + (int)c, 'a' + (int)(i / 1000), 'a' + (int)(i / 100 % 10), 'a' + (int)(i / 10 % 10), 'a' + (int)(i % 10));
+            meta_put(&texts[c], "]}");
+            files[c].json_data = texts[c].data;
+            files[c].json_bytes = strlen(texts[c].data);
+        }
+        desc.files = files;
+        desc.file_count = 2;
+        began = clock();
+        OPENS(NULL, &desc, &model);
+        seconds[numbers] = (double)(clock() - began) / CLOCKS_PER_SEC;
+        CHECK_EQ(qnnrt_pipeline_count(model), 2 * COUNT);
+        CLOSE(model);
+        meta_free(&texts[0]);
+        meta_free(&texts[1]);
+    }
+    CHECK(seconds[1] < 6 * seconds[0] + 0.05);
+}
+
 
 TEST(json_and_binary_in_memory_open)
 {
@@ -2299,6 +2409,10 @@ TEST_MAIN("meta")
     RUN(genie_config_without_a_list_changes_nothing);
     RUN(genie_config_paths_are_refused);
     RUN(genie_config_mistakes_are_named);
+    RUN(genie_config_second_list_is_reported);
+    RUN(genie_config_long_list_is_refused);
+    RUN(missing_files_are_named_before_the_system_library);
+    RUN(numbers_in_graph_names_cost_little);
     RUN(json_and_binary_in_memory_open);
     RUN(system_library_may_be_missing_where_all_have_json);
     RUN(binary_shorter_than_its_blob_is_refused);

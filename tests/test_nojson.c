@@ -59,6 +59,26 @@ TEST(json_alone_is_no_model)
     CHECK_STR(err.text, "no *.bin");
 }
 
+/* Named in the descriptor it is asked for, not merely there. */
+TEST(json_of_files_is_unsupported)
+{
+    qnnrt_desc desc = new_desc();
+    qnnrt_error err;
+    qnnrt_file file;
+    qnnrt *model = (qnnrt *)&err;
+    memset(&file, 0, sizeof(file));
+    file.path = "/not/there.bin";
+    file.json_path = "/not/there_json.json";
+    desc.files = &file;
+    desc.file_count = 1;
+    CHECK_EQ(qnnrt_open(NULL, &desc, &model, &err), QNNRT_E_UNSUPPORTED);
+    CHECK(model == NULL);
+    CHECK_STR(err.text, "desc.files[0] names JSON");
+    file.json_path = NULL;
+    file.json_data = json;
+    CHECK_EQ(qnnrt_open(NULL, &desc, &model, &err), QNNRT_E_UNSUPPORTED);
+}
+
 TEST(json_beside_binaries_is_not_looked_at)
 {
     qnnrt_desc desc = new_desc();
@@ -95,6 +115,7 @@ TEST_MAIN("nojson")
 {
     RUN(metadata_from_json_is_unsupported);
     RUN(json_alone_is_no_model);
+    RUN(json_of_files_is_unsupported);
     RUN(json_beside_binaries_is_not_looked_at);
     RUN(system_library_is_needed);
 }

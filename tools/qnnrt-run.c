@@ -337,14 +337,15 @@ static int is_special(const char *path)
     return lstat(path, &status) == 0 && !S_ISREG(status.st_mode);
 }
 
-/* Write a whole file, or standard output for "-". 0 after a message. */
-static int write_page(tool *t, const char *path, const page *p)
+/* Write a whole file, or standard output for "-". replace: what stands there in the way, a link or a pipe
+   too, since its name is not the caller's but was made from one in a folder. 0 after a message. */
+static int write_page(tool *t, const char *path, const page *p, int replace)
 {
     if (strcmp(path, "-") == 0) {
         fwrite(p->data, 1, p->used, t->out);     /* main() looks at its errors */
         return 1;
     }
-    const int direct = is_special(path);
+    const int direct = !replace && is_special(path);
     char *aside = direct ? text("%s", path) : text("%s.%ld.tmp", path, (long)getpid());
     char *name = shown(path);
     const int fd = open(aside, O_WRONLY | O_CREAT | O_CLOEXEC | (direct ? O_TRUNC : O_EXCL), 0666);
@@ -367,9 +368,9 @@ static int write_page(tool *t, const char *path, const page *p)
 }
 
 /* The same, with a line that says so. */
-static void write_named(tool *t, const char *path, const page *p)
+static void write_named(tool *t, const char *path, const page *p, int replace)
 {
-    if (!write_page(t, path, p) || is_stdout(path)) return;
+    if (!write_page(t, path, p, replace) || is_stdout(path)) return;
     char *name = shown(path);
     say(t, "wrote     %s\n", name);
     free(name);
@@ -1022,7 +1023,7 @@ static int open_model(tool *t)
 
 static void add_job(tool *t, const qnnrt_pipeline *pipeline, const char *asked)
 {
-    for (size_t i = 0; i < t->job_count; ++i)
+    for (size_t i = 0; asked != NULL && i < t->job_count; ++i)      /* all of a model are there once */
         if (t->jobs[i].pipeline == pipeline) return;
     job *j = &t->jobs[t->job_count++];
     j->pipeline = pipeline;
@@ -1886,7 +1887,7 @@ static void write_report(tool *t, const char *path, int results)
     page p = {NULL, 0, 0};
     if (path == NULL) return;
     report(t, &p, results);
-    write_page(t, path, &p);
+    write_page(t, path, &p, 0);
     free(p.data);
 }
 

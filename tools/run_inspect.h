@@ -561,7 +561,7 @@ static void write_dumps(tool *t)
         page p = {NULL, 0, 0};
         char *to = folder ? text("%s%s%s", path, path[length - 1] == '/' ? "" : "/", names[i]) : text("%s", path);
         dump_context(&p, &contexts[i], set->unified);
-        write_named(t, to, &p);
+        write_named(t, to, &p, folder);
         free(p.data);
         free(to);
     }

@@ -133,7 +133,7 @@ static void svg_write(tool *t, const char *path, const page *body, double width,
     page_add(&p, "<rect class=\"paper\" width=\"%.0f\" height=\"%.0f\" fill=\"#ffffff\"/>\n", width, height);
     page_bytes(&p, body->data != NULL ? body->data : "", body->used);
     page_text(&p, "</svg>\n");
-    write_named(t, path, &p);
+    write_named(t, path, &p, 0);
     free(p.data);
 }
 
@@ -1007,6 +1007,6 @@ static void write_dot(tool *t)
                   "  edge [fontname=\"monospace\", fontsize=10];\n");
     for (size_t i = 0; i < t->job_count; ++i) dot_pipeline(&p, t->jobs[i].info, i);
     page_text(&p, "}\n");
-    write_named(t, t->set.dot, &p);
+    write_named(t, t->set.dot, &p, 0);
     free(p.data);
 }

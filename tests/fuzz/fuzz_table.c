@@ -257,9 +257,9 @@ static int bin_seen(void *user, const qnnrt_json_text *name)
 
 static void play_bins(const char *text, size_t bytes)
 {
-    size_t seen = 0, at = 0, names;
+    size_t seen = 0, more = 0, at = 0, names;
     const char *why = NULL;
-    names = qnnrt__read_bins(text, bytes, 1000000, bin_seen, &seen, &why, &at);
+    names = qnnrt__read_bins(text, bytes, 1000000, bin_seen, &seen, &more, &why, &at);
     MUST(names <= 5 && (names == seen || (names == 0 && why != NULL)) && at <= bytes);
     if (why != NULL) text_clean(why, 0);
 }
