@@ -337,14 +337,10 @@ static int is_special(const char *path)
     return lstat(path, &status) == 0 && !S_ISREG(status.st_mode);
 }
 
-/* Write a whole file, or standard output for "-". replace: what stands there in the way, a link or a pipe
-   too, since its name is not the caller's but was made from one in a folder. 0 after a message. */
-static int write_page(tool *t, const char *path, const page *p, int replace)
+/* Write a whole file. replace: what stands there in the way, a link or a pipe too, since its name is not
+   the caller's but was made from one in a file. j may be NULL. 0 after a message. */
+static int write_file(tool *t, job *j, const char *path, const void *data, size_t bytes, int replace)
 {
-    if (strcmp(path, "-") == 0) {
-        fwrite(p->data, 1, p->used, t->out);     /* main() looks at its errors */
-        return 1;
-    }
     const int direct = !replace && is_special(path);
     char *aside = direct ? text("%s", path) : text("%s.%ld.tmp", path, (long)getpid());
     char *name = shown(path);
@@ -352,19 +348,27 @@ static int write_page(tool *t, const char *path, const page *p, int replace)
     FILE *file = fd >= 0 ? fdopen(fd, "wb") : NULL;
     int good = 0;
     if (file == NULL) {
-        fail(t, NULL, "cannot create %s: %s", name, strerror(errno));
+        fail(t, j, "cannot create %s: %s", name, strerror(errno));
         if (fd >= 0) close(fd);
     } else {
         errno = 0;
-        good = fwrite(p->data, 1, p->used, file) == p->used;
+        good = fwrite(data, 1, bytes, file) == bytes;
         good = fclose(file) == 0 && good;        /* a full disk may show only now */
         good = good && (direct || rename(aside, path) == 0);
-        if (!good) fail(t, NULL, "cannot write %s: %s", name, strerror(errno));
+        if (!good) fail(t, j, "cannot write %s: %s", name, strerror(errno));
     }
     if (!good && !direct && fd >= 0) unlink(aside);
     free(aside);
     free(name);
     return good;
+}
+
+/* A page into a file, or to standard output for "-". */
+static int write_page(tool *t, const char *path, const page *p, int replace)
+{
+    if (strcmp(path, "-") != 0) return write_file(t, NULL, path, p->data, p->used, replace);
+    fwrite(p->data, 1, p->used, t->out);         /* main() looks at its errors */
+    return 1;
 }
 
 /* The same, with a line that says so. */
@@ -1502,20 +1506,6 @@ static int make_folders(const char *path)
     return made;
 }
 
-static int write_file(tool *t, job *j, const char *path, const void *data, size_t bytes)
-{
-    FILE *file = fopen(path, "wb");
-    if (file == NULL) {
-        fail(t, j, "cannot create %s: %s", path, strerror(errno));
-        return 0;
-    }
-    errno = 0;
-    int good = fwrite(data, 1, bytes, file) == bytes;
-    good = fclose(file) == 0 && good;            /* a full disk may show only now */
-    if (!good) fail(t, j, "cannot write %s: %s", path, strerror(errno));
-    return good;
-}
-
 static void note_file(job *j, uint32_t inference, qnnrt_slot slot, number_form form, uint64_t bytes, char *path)
 {
     if (j->written_count == j->written_room) {
@@ -1549,7 +1539,7 @@ static int write_output(tool *t, job *j, qnnrt_run *run, uint32_t inference, qnn
         data = qnnrt_data_slot(run, slot, &bytes);
         if (data == NULL) fail(t, j, "%s: the output has no memory", path);
     }
-    if (data != NULL) written = write_file(t, j, path, data, bytes);
+    if (data != NULL) written = write_file(t, j, path, data, bytes, 1);
     if (written) note_file(j, inference, slot, form, bytes, path);
     else free(path);
     free(values);
