@@ -8349,8 +8349,7 @@ static qnnrt_result qnnrt__scan_choose(qnnrt__scan *scan, const char *folder, in
                     "no *.bin in the folder %s: a model folder holds context binaries"
                     " (forward_0.bin, model_1_of_4.bin, any *.bin)", folder);
         if (scan->text_count > 0)
-            qnnrt__err_add(err, "\n  there is JSON without a binary: it can be inspected only, where"
-                                " desc.metadata does not leave it out");
+            qnnrt__err_add(err, "\n  there is JSON without a binary: it can be inspected only");
         return QNNRT_E_NOT_FOUND;
     }
     scan->files = (const qnnrt__scan_file **)qnnrt__arena_alloc(scan->arena, room,

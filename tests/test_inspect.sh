@@ -229,7 +229,7 @@ is two_folders 1
 says two_folders err 'is a folder among 2 arguments'
 run plan "$eight" --metadata system
 is left_out 1
-says left_out err '  there is JSON without a binary: it can be inspected only'
+says left_out err 'no *.bin in the folder'
 run plan "$eight"
 says no_binary out 'forward_0_json.json  without its binary, made by'
 cp "$tool" "$tmp/x.bin"
