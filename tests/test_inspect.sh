@@ -16,64 +16,15 @@ data=$tests/data
 tool=$build/qnnrt-run
 case $tool in */*) ;; *) tool=./$tool ;; esac
 system=$release/libQnnSystem.so
-passed=0 failed=0 skipped=0 status=0
+suite=test_inspect
 
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/test_inspect.XXXXXX") || exit 1
 trap 'chmod -R u+w "$tmp"; rm -rf "$tmp"' EXIT
 trap 'exit 130' INT TERM HUP
 
-good() { passed=$((passed + 1)); }
+. "$tests/tool.sh"
 
-bad() {
-    failed=$((failed + 1))
-    echo "test_inspect: $1: $2"
-}
-
-skip() {
-    if [ "${QNNRT_REQUIRE_ALL-}" = 1 ]; then
-        bad "$1" "$2, but QNNRT_REQUIRE_ALL=1"
-    else
-        skipped=$((skipped + 1))
-        echo "test_inspect: $1: skipped: $2"
-    fi
-}
-
-check() {
-    name=$1 reason=$2
-    shift 2
-    if "$@" >/dev/null 2>&1; then good; else bad "$name" "$reason"; fi
-}
-
-run() {
-    "$tool" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
-    status=$?
-}
-
-is() {
-    if [ "$status" -eq "$2" ]; then good; else bad "$1" "status $status, not $2: $(head -n 3 "$tmp/err")"; fi
-}
-
-says() { check "$1" "no '$3' in $2: $(head -n 3 "$tmp/$2")" grep -qF -- "$3" "$tmp/$2"; }
-lacks() { check "$1" "'$3' in $2" sh -c '! grep -qF -- "$1" "$2"' - "$3" "$tmp/$2"; }
-silent() { check "$1" "$2 holds $(head -n 1 "$tmp/$2")" test ! -s "$tmp/$2"; }
 same() { check "$1" "$2 and $3 differ" cmp -s "$2" "$3"; }
-
-wrong() {
-    name=$1 text=$2
-    shift 2
-    run "$@"
-    if [ $status -ne 2 ]; then
-        bad "$name" "status $status, not 2"
-    elif [ -s "$tmp/out" ]; then
-        bad "$name" "printed to standard output"
-    elif [ "$(wc -l <"$tmp/err")" -ne 1 ]; then
-        bad "$name" "not one line: $(cat "$tmp/err")"
-    elif ! grep -q '^qnnrt-run: .*try --help$' "$tmp/err" || ! grep -qF -- "$text" "$tmp/err"; then
-        bad "$name" "no '$text' in: $(cat "$tmp/err")"
-    else
-        good
-    fi
-}
 
 if [ ! -x "$tool" ]; then
     bad build "$tool is missing"

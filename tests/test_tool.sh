@@ -18,71 +18,17 @@ tool=$build/qnnrt-run
 fake=$build/fake/libQnnFake.so
 case $tool in */*) ;; *) tool=./$tool ;; esac
 case $fake in */*) ;; *) fake=./$fake ;; esac
-passed=0 failed=0 skipped=0 status=0
+suite=test_tool
 
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/test_tool.XXXXXX") || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 130' INT TERM HUP
 
-good() { passed=$((passed + 1)); }
-
-# bad NAME REASON
-bad() {
-    failed=$((failed + 1))
-    echo "test_tool: $1: $2"
-}
-
-skip() {
-    if [ "${QNNRT_REQUIRE_ALL-}" = 1 ]; then
-        bad "$1" "$2, but QNNRT_REQUIRE_ALL=1"
-    else
-        skipped=$((skipped + 1))
-        echo "test_tool: $1: skipped: $2"
-    fi
-}
-
-# check NAME REASON COMMAND ...: the command succeeds
-check() {
-    name=$1 reason=$2
-    shift 2
-    if "$@" >/dev/null 2>&1; then good; else bad "$name" "$reason"; fi
-}
-
-# run ARGUMENT ...: status, and $tmp/out and $tmp/err
-run() {
-    "$tool" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
-    status=$?
-}
+. "$(dirname "$0")/tool.sh"
 
 fake() { run --backend_so "$fake" --system_so "$fake" "$@"; }
-
-# is NAME STATUS: of the last run
-is() {
-    if [ "$status" -eq "$2" ]; then good; else bad "$1" "status $status, not $2: $(head -n 3 "$tmp/err")"; fi
-}
-
-# says NAME FILE TEXT: $tmp/FILE holds the text
-says() { check "$1" "no '$3' in $2: $(head -n 3 "$tmp/$2")" grep -qF -- "$3" "$tmp/$2"; }
-lacks() { check "$1" "'$3' in $2" sh -c '! grep -q -- "$1" "$2"' - "$3" "$tmp/$2"; }
-silent() { check "$1" "$2 holds $(head -n 1 "$tmp/$2")" test ! -s "$tmp/$2"; }
-
-# wrong NAME TEXT ARGUMENT ...: a usage error in one line that names the option
-wrong() {
-    name=$1 text=$2
-    shift 2
-    run "$@"
-    if [ $status -ne 2 ]; then
-        bad "$name" "status $status, not 2"
-    elif [ -s "$tmp/out" ]; then
-        bad "$name" "printed to standard output"
-    elif [ "$(wc -l <"$tmp/err")" -ne 1 ]; then
-        bad "$name" "not one line: $(cat "$tmp/err")"
-    elif ! grep -q '^qnnrt-run: .*try --help$' "$tmp/err" || ! grep -qF -- "$text" "$tmp/err"; then
-        bad "$name" "no '$text' in: $(cat "$tmp/err")"
-    else
-        good
-    fi
-}
+# lacks_line NAME FILE PATTERN: no line of $tmp/FILE is like this
+lacks_line() { check "$1" "'$3' in $2" sh -c '! grep -q -- "$1" "$2"' - "$3" "$tmp/$2"; }
 
 # bytes FILE: its bytes as decimal numbers; floats FILE: its float32 values
 bytes() { od -An -v -tu1 "$1" | tr -s ' \n' ' ' | sed 's/^ //; s/ $//'; }
@@ -370,8 +316,8 @@ says inspect_shows_tensors out 'forward_1.bin'
 fake --ctx_dir "$tmp/m" --inspect
 is inspect 0
 says inspect_shows_the_model out 'forward_0.bin'
-lacks inspect_opens_no_backend out '^backend '
-lacks inspect_runs_nothing out '^run '
+lacks_line inspect_opens_no_backend out '^backend '
+lacks_line inspect_runs_nothing out '^run '
 fake --ctx_dir "$tmp/m" --inspect --output_dir "$tmp/never"
 is inspect_writes_nothing 2
 
