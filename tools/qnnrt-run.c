@@ -120,6 +120,17 @@ static void *room_for(size_t count, size_t size)
     return data;
 }
 
+/* A list with room for one item more: itself, or a longer copy, and then it is freed. */
+static void *room_for_more(void *items, size_t count, size_t *room, size_t size)
+{
+    if (count < *room) return items;
+    *room = *room != 0 ? 2 * *room : 16;
+    void *longer = room_for(*room, size);
+    if (count != 0) memcpy(longer, items, count * size);
+    free(items);
+    return longer;
+}
+
 static char *text_of(const char *format, va_list list)
 {
     va_list again;
@@ -1508,14 +1519,7 @@ static int make_folders(const char *path)
 
 static void note_file(job *j, uint32_t inference, qnnrt_slot slot, number_form form, uint64_t bytes, char *path)
 {
-    if (j->written_count == j->written_room) {
-        const size_t more = j->written_room != 0 ? 2 * j->written_room : 16;
-        output_file *longer = room_for(more, sizeof(*longer));
-        if (j->written_count != 0) memcpy(longer, j->written, j->written_count * sizeof(*longer));
-        free(j->written);
-        j->written = longer;
-        j->written_room = more;
-    }
+    j->written = room_for_more(j->written, j->written_count, &j->written_room, sizeof(*j->written));
     const output_file file = {inference, slot, form, bytes, path};
     j->written[j->written_count++] = file;
 }

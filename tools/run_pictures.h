@@ -204,14 +204,7 @@ static char *skeleton(const char *name)
 
 static void add_item(item_list *list, const qnnrt_tensor_info *tensor, const qnnrt_edge_info *edge, char *note)
 {
-    if (list->count == list->room) {
-        const size_t room = list->room != 0 ? 2 * list->room : 16;
-        item *longer = room_for(room, sizeof(*longer));
-        if (list->count != 0) memcpy(longer, list->items, list->count * sizeof(*longer));
-        free(list->items);
-        list->items = longer;
-        list->room = room;
-    }
+    list->items = room_for_more(list->items, list->count, &list->room, sizeof(*list->items));
     char *from = skeleton(tensor->name), *to = edge != NULL ? skeleton(edge->to->name) : text("%s", "");
     char *dims = dims_text(tensor);
     const item made = {tensor, edge, note, text("%s|%s|%s|%x|%s|%s", from, to, dims, (unsigned)tensor->dtype,
