@@ -1166,31 +1166,28 @@ static uint64_t qnnrt_json__nearest(const qnnrt_json__decimal *d, int bits, int6
     return kept + (uint64_t)(side > 0 || (side == 0 && (kept & 1) != 0));
 }
 
-static uint64_t qnnrt_json__f64_bits(const qnnrt_json__decimal *d)
+/* The bits of the nearest float: `bits` of significand, the first of them not stored, and above them
+   the exponent, counted from 1 at `least`; `top` stands for infinity. */
+static QNNRT_JSON__INLINE uint64_t qnnrt_json__pack(const qnnrt_json__decimal *d, int bits,
+                                                    int64_t least, uint64_t top)
 {
     int64_t exponent;
-    uint64_t kept = qnnrt_json__nearest(d, 53, -1074, &exponent);
-    uint64_t bits;
-    if (kept == UINT64_C(1) << 53) { kept >>= 1; ++exponent; }
-    if (exponent > 971) bits = UINT64_C(0x7FF) << 52;
-    else
-        bits = (kept >> 52) == 0
-                   ? kept
-                   : (uint64_t)(exponent + 1075) << 52 | (kept & ((UINT64_C(1) << 52) - 1));
-    return bits | (d->negative ? UINT64_C(1) << 63 : 0);
+    uint64_t kept = qnnrt_json__nearest(d, bits, least, &exponent), biased;
+    uint64_t first = UINT64_C(1) << (bits - 1);
+    if (kept == first * 2) { kept = first; ++exponent; }
+    biased = kept < first ? 0 : (uint64_t)(exponent - least + 1);
+    if (exponent - least + 1 >= (int64_t)top) { biased = top; kept = first; }
+    return (d->negative ? (top + 1) * first : 0) | biased * first | (kept & (first - 1));
+}
+
+static uint64_t qnnrt_json__f64_bits(const qnnrt_json__decimal *d)
+{
+    return qnnrt_json__pack(d, 53, -1074, 0x7FF);
 }
 
 static uint32_t qnnrt_json__f32_bits(const qnnrt_json__decimal *d)
 {
-    int64_t exponent;
-    uint64_t kept = qnnrt_json__nearest(d, 24, -149, &exponent);
-    uint32_t bits;
-    if (kept == UINT64_C(1) << 24) { kept >>= 1; ++exponent; }
-    if (exponent > 104) bits = UINT32_C(0xFF) << 23;
-    else
-        bits = (kept >> 23) == 0 ? (uint32_t)kept
-                                 : (uint32_t)(exponent + 150) << 23 | ((uint32_t)kept & 0x7FFFFFu);
-    return bits | (d->negative ? UINT32_C(1) << 31 : 0);
+    return (uint32_t)qnnrt_json__pack(d, 24, -149, 0xFF);
 }
 
 QNNRT_JSON_API int qnnrt_json_f64(const qnnrt_json_text *number, double *out)
