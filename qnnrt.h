@@ -935,58 +935,103 @@ QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const v
 /* ----------------------------------------------------------------------------------- compose -- */
 
 #ifdef QNNRT_COMPOSE
-/* Build graphs in C, on any backend, and get a model like an opened one. DECLARED ONLY: the
-   implementation is not in this version; programs compile against it and do not link yet. The first
-   error sticks: later calls do nothing, and qnnrt_builder_finish() reports it with the node or
-   tensor it belongs to. */
+/* Build graphs in C, on any backend, and get a model like an opened one, to run or to save.
+
+       create -> [context] -> graph -> tensor, node, ... -> [graph -> ...] -> finish
+       (or create -> dlc, ... -> finish)
+
+   What is added is recorded and checked against everything before it; the vendor is asked by
+   qnnrt_builder_finish() and qnnrt_builder_supports() only. The first error sticks: later calls do
+   nothing, and finish reports it with the node or tensor it belongs to.
+   Threads  one builder by one thread at a time */
 
 typedef struct qnnrt_builder qnnrt_builder;
-typedef int32_t qnnrt_tensor;                   /* a tensor of the graph being built; negative: an
-                                                   error stuck */
+
+typedef int32_t qnnrt_tensor;                   /* a tensor of the graph being built. Negative: it
+                                                   was not made, an error stuck */
+#define QNNRT_NO_TENSOR ((qnnrt_tensor)0)       /* stands for an optional input that is left out */
+
+typedef enum qnnrt_priority {
+    QNNRT_PRIORITY_DEFAULT = 0, QNNRT_PRIORITY_LOW, QNNRT_PRIORITY_NORMAL,
+    QNNRT_PRIORITY_NORMAL_HIGH, QNNRT_PRIORITY_HIGH
+} qnnrt_priority;
 
 typedef struct qnnrt_builder_desc {
-    int weight_sharing;                         /* HTP: equal static tensors of the graphs are
-                                                   stored once */
+    uint32_t     soc_model;      /* HTP: chip to compile for (default 0: that of the backend; on the
+                                    x86-64 emulator, when the backend names none, 57, SM8650) */
+    uint32_t     dsp_arch;       /* HTP: NPU generation, such as 75 (default 0: that of the chip) */
+    const char  *system_path;    /* for qnnrt_builder_dlc() (default NULL: as in qnnrt_desc) */
+    qnnrt_limits limits;
 } qnnrt_builder_desc;
 
+typedef struct qnnrt_context_desc {
+    const char    *name;             /* qnnrt_context_info.file of the model (default NULL:
+                                        "context <i>") */
+    int            weight_sharing;   /* HTP, 1: equal static tensors of its graphs are stored once */
+    qnnrt_priority priority;
+} qnnrt_context_desc;
+
 typedef struct qnnrt_graph_desc {
-    const char *name;
-    uint32_t    vtcm_mib;                       /* HTP (default 0: the library's own) */
-    uint32_t    optimization_level;             /* HTP, 1 to 3 (default 0: the library's own) */
-    uint32_t    hvx_threads;                    /* HTP (default 0: the library's own) */
-    int         fp16;                           /* HTP: compute float graphs in half precision */
+    const char    *name;                 /* unique within the context */
+    qnnrt_priority priority;
+    uint32_t       vtcm_mib;             /* from here: HTP. (default 0: the library's own) */
+    uint32_t       optimization_level;   /* 1 to 3 (default 0: the library's own) */
+    uint32_t       hvx_threads;          /* (default 0: the library's own) */
+    int            fp16;                 /* 1: compute float32 graphs in half precision */
 } qnnrt_graph_desc;
 
 typedef enum qnnrt_tensor_kind {
-    QNNRT_TENSOR_INPUT = 1, QNNRT_TENSOR_OUTPUT, QNNRT_TENSOR_INNER, QNNRT_TENSOR_STATIC
+    QNNRT_TENSOR_INPUT = 1,              /* written by the app  (vendor: APP_WRITE) */
+    QNNRT_TENSOR_OUTPUT,                 /* read by the app     (vendor: APP_READ)  */
+    QNNRT_TENSOR_INNER,                  /* between two nodes   (vendor: NATIVE)    */
+    QNNRT_TENSOR_STATIC,                 /* weights, constants  (vendor: STATIC)    */
+    QNNRT_TENSOR_OPTIONAL_INPUT          /* (vendor: OPTIONAL_APP_WRITE)            */
 } qnnrt_tensor_kind;
 
+/* Weights with one scale per block of an axis, instead of qnnrt_tensor_desc.quant.
+   EXPANSION  real = code * scales[channel] * multipliers[channel * blocks + block], codes of 4 bits,
+              one per byte. (vendor: BLOCKWISE_EXPANSION)
+   PLAIN      real = code * scales[channel * blocks + block]. (vendor: BLOCK) */
+typedef enum qnnrt_block_form { QNNRT_BLOCK_EXPANSION = 1, QNNRT_BLOCK_PLAIN } qnnrt_block_form;
+
+typedef struct qnnrt_blocks {
+    qnnrt_block_form form;
+    int32_t          axis;               /* of the output channels */
+    int32_t          block_axis;         /* the axis that is cut into blocks: of the inputs */
+    uint32_t         block;              /* elements per block; divides dims[block_axis] */
+    const float     *scales;             /* EXPANSION: [channels], PLAIN: [channels * blocks] */
+    const uint8_t   *multipliers;        /* EXPANSION: [channels * blocks], 1 to 15 */
+} qnnrt_blocks;
+
 typedef struct qnnrt_tensor_desc {
-    const char       *name;                     /* unique within the graph */
-    qnnrt_tensor_kind kind;
-    qnnrt_dtype       dtype;
-    uint32_t          rank;
-    const uint32_t   *dims;                     /* [rank] */
-    qnnrt_quant       quant;
-    const void       *data;                     /* STATIC: its bytes, copied by the call */
-    size_t            bytes;
+    const char         *name;            /* unique within the graph */
+    qnnrt_tensor_kind   kind;
+    qnnrt_dtype         dtype;
+    uint32_t            rank;            /* 1 to 8 */
+    uint32_t            dims[8];
+    qnnrt_quant         quant;           /* NONE, PER_TENSOR, PER_AXIS; bitwidth under 8 bits still
+                                            takes one byte per code */
+    const qnnrt_blocks *blocks;          /* (default NULL: quant counts) */
+    const void         *data;            /* STATIC: its elements, row-major */
+    size_t              bytes;           /* of data; must be dims x dtype */
+    int                 borrow;          /* 1: data stays valid until finish (default 0: copied) */
 } qnnrt_tensor_desc;
 
-typedef struct qnnrt_param_desc {               /* one parameter of a node: a scalar, or a STATIC
-                                                   tensor */
+typedef struct qnnrt_param_desc {        /* a parameter of a node */
     const char  *name;
-    qnnrt_dtype  dtype;                         /* scalar: BOOL8, I32, U32 or F32; UNDEFINED: a
-                                                   tensor */
-    double       value;
-    qnnrt_tensor tensor;
+    qnnrt_dtype  dtype;                  /* of the scalar, or of data */
+    double       value;                  /* a scalar ... */
+    const void  *data;                   /* ... or a tensor of its own: copied; .dtype, .rank, .dims */
+    uint32_t     rank, dims[8];
+    qnnrt_tensor tensor;                 /* ... or a STATIC tensor that was made before */
 } qnnrt_param_desc;
 
 typedef struct qnnrt_node_desc {
-    const char             *name;               /* unique within the graph (default NULL: made from
-                                                   type and number) */
-    const char             *package;            /* (default NULL: "qti.aisw") */
-    const char             *type;               /* "MatMul", "ElementWiseAdd", ... */
-    const qnnrt_tensor     *inputs;
+    const char             *name;        /* unique within the graph (default NULL: made from type
+                                            and number, "MatMul_3") */
+    const char             *package;     /* (default NULL: "qti.aisw") */
+    const char             *type;        /* "MatMul", "ElementWiseAdd", ... */
+    const qnnrt_tensor     *inputs;      /* in the operator's order */
     size_t                  input_count;
     const qnnrt_tensor     *outputs;
     size_t                  output_count;
@@ -994,21 +1039,62 @@ typedef struct qnnrt_node_desc {
     size_t                  param_count;
 } qnnrt_node_desc;
 
+/* Begin to build. The backend may serve models and other builders at the same time.
+   desc     may be NULL or on the stack
+   Returns  QNNRT_OK; QNNRT_E_ARG; QNNRT_E_UNSUPPORTED (a backend that cannot compose);
+            QNNRT_E_MEMORY
+   Frees    qnnrt_builder_finish() or qnnrt_builder_destroy(), before the backend is closed */
 QNNRT_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend, const qnnrt_builder_desc *desc,
                                             qnnrt_builder **out, qnnrt_error *err);
-/* Begin a graph; tensors and nodes that follow belong to it. Several graphs make one context. */
+
+/* Begin another context: the graphs that follow belong to it. The first one begins by itself.
+   desc may be NULL. */
+QNNRT_API void qnnrt_builder_context(qnnrt_builder *builder, const qnnrt_context_desc *desc);
+
+/* Begin a graph: tensors and nodes that follow belong to it. */
 QNNRT_API void qnnrt_builder_graph(qnnrt_builder *builder, const qnnrt_graph_desc *desc);
+
+/* Add a tensor to the graph. Inputs and outputs are listed in the order in which they are added. */
 QNNRT_API qnnrt_tensor qnnrt_builder_tensor(qnnrt_builder *builder, const qnnrt_tensor_desc *desc);
+
+/* Add a node. Order does not matter: nodes may be added before those that feed them. */
 QNNRT_API void qnnrt_builder_node(qnnrt_builder *builder, const qnnrt_node_desc *desc);
-/* Is this node, with these types and shapes, supported here? QNNRT_OK, or the vendor's reason in
-   err. */
+
+/* Add the graphs of a .dlc container, through libQnnSystem.so.
+   desc     options of its graphs; .name renames the only one (default NULL: names as in the file) */
+QNNRT_API void qnnrt_builder_dlc(qnnrt_builder *builder, const char *path,
+                                 const qnnrt_graph_desc *desc);
+
+/* Is this node, with these types and shapes, supported here? Nothing is added, no error sticks.
+   Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (err has the vendor's reason); QNNRT_E_ARG, ... (a
+            descriptor that qnnrt_builder_node() would refuse); the error that stuck before */
 QNNRT_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *builder, const qnnrt_node_desc *desc,
                                               qnnrt_error *err);
-/* Finalize all graphs and become a model. The builder is freed, whatever the result. */
+
+/* The error that stuck, or QNNRT_OK and an empty text. Valid until finish or destroy. */
+QNNRT_API const qnnrt_error *qnnrt_builder_error(const qnnrt_builder *builder);
+
+/* Check the graphs as a whole, give them to the vendor, finalize them, and become a model: wired,
+   found, prepared and run like an opened one. The builder is spent, whatever the result.
+   Returns  QNNRT_OK; what stuck; QNNRT_E_ARG (an input that nothing defines, a cycle, a tensor
+            written twice, an empty graph); QNNRT_E_UNSUPPORTED (a node that the vendor refuses: err
+            has the reason); QNNRT_E_BACKEND; QNNRT_E_LIMIT; QNNRT_E_MEMORY
+   Frees    qnnrt_close() */
 QNNRT_API qnnrt_result qnnrt_builder_finish(qnnrt_builder *builder, qnnrt **out, qnnrt_error *err);
+
+/* Give up a builder. NULL and a spent one are fine: calls on a spent builder are errors until its
+   backend is closed. */
 QNNRT_API void qnnrt_builder_destroy(qnnrt_builder *builder);
-/* Write context `context` of a built model as a context binary; written aside and renamed. */
+
+/* Write context `context` of a built model as a context binary; written aside and renamed.
+   Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (a model that was opened, not built: its file is the
+            binary); QNNRT_E_ARG; QNNRT_E_IO; QNNRT_E_BACKEND; QNNRT_E_MEMORY */
 QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path, qnnrt_error *err);
+
+/* The same, into memory of the caller's. data NULL: only *bytes is set.
+   Returns  as qnnrt_save(); QNNRT_E_MISMATCH when capacity is too small (*bytes has the need) */
+QNNRT_API qnnrt_result qnnrt_save_memory(qnnrt *model, size_t context, void *data, size_t capacity,
+                                         size_t *bytes, qnnrt_error *err);
 #endif /* QNNRT_COMPOSE */
 
 #ifdef __cplusplus

@@ -15,7 +15,6 @@ static const float bias[2] = { 0.5f, 0.5f };
 /* One graph: tensors first, then the nodes between them. Nothing is checked here: the first error sticks. */
 static void build(qnnrt_builder *b)
 {
-    const uint32_t x_dims[2] = { 1, 4 }, w_dims[2] = { 4, 2 }, b_dims[1] = { 2 }, y_dims[2] = { 1, 2 };
     qnnrt_graph_desc graph = {0};
     qnnrt_tensor_desc t = {0};
     qnnrt_node_desc node = {0};
@@ -26,13 +25,14 @@ static void build(qnnrt_builder *b)
 
     t.dtype = QNNRT_DTYPE_F32;
     t.rank = 2;
-    t.name = "x";       t.kind = QNNRT_TENSOR_INPUT;   t.dims = x_dims;  x = qnnrt_builder_tensor(b, &t);
-    t.name = "product"; t.kind = QNNRT_TENSOR_INNER;   t.dims = y_dims;  product = qnnrt_builder_tensor(b, &t);
+    t.dims[0] = 1;
+    t.name = "x";       t.kind = QNNRT_TENSOR_INPUT;   t.dims[1] = 4;    x = qnnrt_builder_tensor(b, &t);
+    t.name = "product"; t.kind = QNNRT_TENSOR_INNER;   t.dims[1] = 2;    product = qnnrt_builder_tensor(b, &t);
     t.name = "sum";                                                      sum = qnnrt_builder_tensor(b, &t);
     t.name = "y";       t.kind = QNNRT_TENSOR_OUTPUT;                    y = qnnrt_builder_tensor(b, &t);
     t.kind = QNNRT_TENSOR_STATIC;
-    t.name = "w"; t.dims = w_dims; t.data = weights; t.bytes = sizeof weights;        w = qnnrt_builder_tensor(b, &t);
-    t.name = "b"; t.dims = b_dims; t.data = bias;    t.bytes = sizeof bias; t.rank = 1; c = qnnrt_builder_tensor(b, &t);
+    t.name = "w"; t.dims[0] = 4; t.data = weights; t.bytes = sizeof weights;          w = qnnrt_builder_tensor(b, &t);
+    t.name = "b"; t.dims[0] = 2; t.rank = 1; t.data = bias; t.bytes = sizeof bias;    c = qnnrt_builder_tensor(b, &t);
 
     node.type = "MatMul";
     {
