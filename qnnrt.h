@@ -4955,36 +4955,84 @@ typedef struct qnnrt__abi_device_config {         /* vendor: QnnDevice_Config_t 
 /* Function table of a backend, up to the last slot we use. The order holds from core 2.10 on,
    append-only; slots beyond a library's own table are never read: all of these exist at core
    2.23. */
+typedef struct qnnrt__abi_op qnnrt__abi_op;       /* below; only compose builds one               */
+
 typedef struct qnnrt__abi_calls {
-    qnnrt__abi_slot unused_0; /*  0 */
+    qnnrt__abi_slot property_has_capability; /*  0 */
     qnnrt__abi_code (*backend_create)(qnnrt__abi_handle log, const void **config, qnnrt__abi_handle *out);
     qnnrt__abi_slot backend_set_config;
     qnnrt__abi_code (*backend_get_api_version)(qnnrt__abi_version out[2]);
     qnnrt__abi_code (*backend_get_build_id)(const char **id);
-    qnnrt__abi_slot unused_5[3];
+    qnnrt__abi_code (*backend_register_op_package)(qnnrt__abi_handle backend, const char *path,
+        const char *provider, const char *target); /*  5 */
+    qnnrt__abi_slot backend_get_supported_operations;
+    qnnrt__abi_code (*backend_validate_op)(qnnrt__abi_handle backend, qnnrt__abi_op op); /*  7 */
     qnnrt__abi_code (*backend_free)(qnnrt__abi_handle backend); /*  8 */
-    qnnrt__abi_slot unused_9[4];
+    qnnrt__abi_code (*context_create)(qnnrt__abi_handle backend, qnnrt__abi_handle device,
+        const void **config, qnnrt__abi_handle *out); /*  9 */
+    qnnrt__abi_slot context_set_config;
+    qnnrt__abi_code (*context_get_binary_size)(qnnrt__abi_handle context, uint64_t *bytes); /* 11 */
+    qnnrt__abi_code (*context_get_binary)(qnnrt__abi_handle context, void *binary, uint64_t bytes,
+        uint64_t *written); /* 12 */
     qnnrt__abi_code (*context_create_from_binary)(qnnrt__abi_handle backend, qnnrt__abi_handle device,
         const void **config, const void *binary, uint64_t bytes, qnnrt__abi_handle *out,
         qnnrt__abi_handle profile); /* 13 */
     qnnrt__abi_code (*context_free)(qnnrt__abi_handle context, qnnrt__abi_handle profile); /* 14 */
-    qnnrt__abi_slot unused_15[5];
+    qnnrt__abi_code (*graph_create)(qnnrt__abi_handle context, const char *name, const void **config,
+        qnnrt__abi_handle *out); /* 15 */
+    qnnrt__abi_slot unused_16[2];
+    qnnrt__abi_code (*graph_add_node)(qnnrt__abi_handle graph, qnnrt__abi_op op); /* 18 */
+    qnnrt__abi_code (*graph_finalize)(qnnrt__abi_handle graph, qnnrt__abi_handle profile,
+        qnnrt__abi_handle signal); /* 19 */
     /* 20 */
     qnnrt__abi_code (*graph_retrieve)(qnnrt__abi_handle context, const char *name, qnnrt__abi_handle *out);
     qnnrt__abi_code (*graph_execute)(qnnrt__abi_handle graph, const qnnrt__abi_tensor *inputs,
         uint32_t input_count, qnnrt__abi_tensor *outputs, uint32_t output_count,
         qnnrt__abi_handle profile, qnnrt__abi_handle signal); /* 21 */
-    qnnrt__abi_slot unused_22[3];
+    qnnrt__abi_slot unused_22[2];
+    qnnrt__abi_code (*tensor_create)(qnnrt__abi_handle graph, qnnrt__abi_tensor *tensor); /* 24 */
     /* 25 */
     qnnrt__abi_code (*log_create)(qnnrt__abi_log_callback callback, uint32_t level, qnnrt__abi_handle *out);
     qnnrt__abi_slot log_set_level;
     qnnrt__abi_code (*log_free)(qnnrt__abi_handle log); /* 27 */
-    qnnrt__abi_slot unused_28[12];
+    qnnrt__abi_code (*profile_create)(qnnrt__abi_handle backend, uint32_t level,
+        qnnrt__abi_handle *out); /* 28 */
+    qnnrt__abi_code (*profile_set_config)(qnnrt__abi_handle profile, const void **config);
+    qnnrt__abi_code (*profile_get_events)(qnnrt__abi_handle profile, const uint64_t **events,
+        uint32_t *count); /* 30 */
+    qnnrt__abi_code (*profile_get_sub_events)(uint64_t event, const uint64_t **events,
+        uint32_t *count); /* 31 */
+    qnnrt__abi_code (*profile_get_event)(uint64_t event, void *data); /* 32 */
+    qnnrt__abi_code (*profile_get_extended_event)(uint64_t event, void *data); /* 33 */
+    qnnrt__abi_code (*profile_free)(qnnrt__abi_handle profile); /* 34 */
+    qnnrt__abi_slot unused_35[4];
+    qnnrt__abi_code (*device_get_infrastructure)(const void *infrastructure); /* 39 */
     qnnrt__abi_code (*device_create)(qnnrt__abi_handle log, const qnnrt__abi_device_config **config,
         qnnrt__abi_handle *out); /* 40 */
     qnnrt__abi_slot unused_41[2];
     qnnrt__abi_code (*device_free)(qnnrt__abi_handle device); /* 43 */
 } qnnrt__abi_calls;
+
+/* A scalar or a tensor (of 144 bytes: that of version 1 in the layout of version 2). */
+typedef struct qnnrt__abi_param {                 /* vendor: Qnn_Param_t                          */
+    uint32_t    type;                             /*   0  0: scalar, 1: tensor                    */
+    const char *name;                             /*   8                                          */
+    union {                                       /*  16                                          */
+        struct { uint32_t dtype; union { float f32; int32_t i32; uint32_t u32; uint8_t bool8; uint64_t room; } u; } scalar;
+        qnnrt__abi_tensor tensor;
+    } u;
+} qnnrt__abi_param;
+
+struct qnnrt__abi_op {                            /* vendor: Qnn_OpConfig_t; goes by value        */
+    uint32_t          version;                    /*   0  1                                       */
+    const char       *name, *package, *type;      /*   8, 16, 24                                  */
+    uint32_t          param_count;                /*  32                                          */
+    qnnrt__abi_param *params;                     /*  40                                          */
+    uint32_t          input_count;                /*  48                                          */
+    qnnrt__abi_tensor *inputs;                    /*  56                                          */
+    uint32_t          output_count;               /*  64                                          */
+    qnnrt__abi_tensor *outputs;                   /*  72                                          */
+};
 
 typedef struct qnnrt__abi_provider {              /* vendor: QnnInterface_t                       */
     uint32_t           backend_id;                /*  0                                           */
@@ -5046,6 +5094,16 @@ QNNRT__AT(calls, backend_get_build_id, 4 * 8); QNNRT__AT(calls, backend_free, 8 
 QNNRT__AT(calls, context_create_from_binary, 13 * 8); QNNRT__AT(calls, context_free, 14 * 8);
 QNNRT__AT(calls, graph_retrieve, 20 * 8); QNNRT__AT(calls, graph_execute, 21 * 8);
 QNNRT__AT(calls, log_create, 25 * 8);     QNNRT__AT(calls, log_free, 27 * 8);
+QNNRT__AT(calls, backend_register_op_package, 5 * 8); QNNRT__AT(calls, backend_validate_op, 7 * 8);
+QNNRT__AT(calls, context_create, 9 * 8);  QNNRT__AT(calls, context_get_binary_size, 11 * 8);
+QNNRT__AT(calls, context_get_binary, 12 * 8); QNNRT__AT(calls, graph_create, 15 * 8);
+QNNRT__AT(calls, graph_add_node, 18 * 8); QNNRT__AT(calls, graph_finalize, 19 * 8);
+QNNRT__AT(calls, tensor_create, 24 * 8);  QNNRT__AT(calls, profile_create, 28 * 8);
+QNNRT__AT(calls, profile_get_extended_event, 33 * 8); QNNRT__AT(calls, profile_free, 34 * 8);
+QNNRT__AT(calls, device_get_infrastructure, 39 * 8);
+QNNRT__IS(param, 160);             QNNRT__AT(param, u, 16);
+QNNRT__IS(op, 80);                 QNNRT__AT(op, name, 8);                QNNRT__AT(op, params, 40);
+QNNRT__AT(op, inputs, 56);         QNNRT__AT(op, outputs, 72);
 QNNRT__AT(calls, device_create, 40 * 8);  QNNRT__AT(calls, device_free, 43 * 8);
 #undef QNNRT__AT
 #undef QNNRT__IS
