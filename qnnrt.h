@@ -206,8 +206,8 @@
    ROOMS (search for the tag)
        >>config >>os >>size >>sort >>mem >>err >>log >>lines >>codes >>dtype >>quant
        >>plan                                                                       the floor
-       >>abi >>names >>library >>table >>htp >>system >>record >>read_json >>backend
-       >>context                                                                    the vendor's
+       >>abi >>names >>library >>table >>htp >>power >>system >>record >>read_json
+       >>backend >>profile >>context                                                the vendor's
        >>scan >>pipeline >>model >>place >>run >>public                             ours
 */
 #ifndef QNNRT_H
@@ -523,6 +523,90 @@ QNNRT_API qnnrt_result qnnrt_backend_close(qnnrt_backend *backend);
 /* Facts about an open backend, valid until it is closed. */
 QNNRT_API const qnnrt_backend_info *qnnrt_backend_get_info(const qnnrt_backend *backend);
 
+/* ------------------------------------------------------------------------------------- power -- */
+
+/* How the NPU is clocked: votes of this process, which the system may overrule. */
+typedef enum qnnrt_power_preset {
+    QNNRT_POWER_CUSTOM = 0,                     /* only what the numbers of the desc ask for */
+    QNNRT_POWER_BURST, QNNRT_POWER_SUSTAINED_HIGH_PERFORMANCE, QNNRT_POWER_HIGH_PERFORMANCE,
+    QNNRT_POWER_BALANCED, QNNRT_POWER_LOW_BALANCED,
+    QNNRT_POWER_HIGH_POWER_SAVER, QNNRT_POWER_POWER_SAVER, QNNRT_POWER_LOW_POWER_SAVER
+} qnnrt_power_preset;
+
+/* Voltage corners by the vendor's numbers: 0x20 least, 0x30 SVS2, 0x40 SVS, 0x50 SVS+, 0x60 NOM,
+   0x70 NOM+, 0x80 TURBO, 0x90 TURBO+, 0x92 to 0x95 TURBO L2 to L5, 0xA0 most. */
+typedef struct qnnrt_power_corners { uint32_t min, target, max; } qnnrt_power_corners;
+
+#define QNNRT_POWER_ZERO 0xFFFFFFFFu            /* the number 0, where 0 means the default */
+
+typedef struct qnnrt_power_desc {
+    qnnrt_power_preset  preset;                 /* gives what is not set below */
+    int                 dcvs;                   /* clocks follow the load: 1 yes, -1 no (default 0: the
+                                                   preset's) */
+    uint32_t            sleep_latency_us;       /* time to wake up that is accepted (default 0: the
+                                                   preset's) */
+    qnnrt_power_corners bus, core;              /* (default all 0: the preset's) */
+    uint32_t            rpc_latency_us;         /* of a call to the DSP (default 0: the preset's) */
+    uint32_t            rpc_polling_us;         /* poll so long for an answer instead of sleeping, at
+                                                   most 9999, QNNRT_POWER_ZERO: never (default 0: the
+                                                   preset's). Holds for the whole process */
+} qnnrt_power_desc;
+
+typedef enum qnnrt_power_answer {
+    QNNRT_POWER_NOT_ASKED = 0,
+    QNNRT_POWER_APPLIED,
+    QNNRT_POWER_REFUSED,                        /* vendor_code says why */
+    QNNRT_POWER_NOT_AVAILABLE                   /* this backend has no such thing, as CPU */
+} qnnrt_power_answer;
+
+typedef struct qnnrt_power_setting {
+    const char        *name;                    /* "dcvs": clocks, corners and sleep, one vendor call;
+                                                   "rpc_control_latency"; "rpc_polling_time" */
+    qnnrt_power_answer answer;
+    uint64_t           vendor_code;
+} qnnrt_power_setting;
+
+enum { QNNRT_POWER_SETTINGS = 3 };
+typedef struct qnnrt_power_report { qnnrt_power_setting settings[QNNRT_POWER_SETTINGS]; } qnnrt_power_report;
+
+/* Vote for a power state; another call changes the vote. NULL for desc takes it back, and so does
+   closing the backend.
+
+   report   receives the answer to each setting. With one, settings that were refused or are not
+            available are no failure of the call; NULL: they are
+
+   Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (not available, and report is NULL); QNNRT_E_BACKEND
+            (refused, and report is NULL; or the vote could not be taken back); QNNRT_E_ARG
+   Threads  one call per backend at a time */
+QNNRT_API qnnrt_result qnnrt_power_set(qnnrt_backend *backend, const qnnrt_power_desc *desc,
+                                       qnnrt_power_report *report, qnnrt_error *err);
+
+/* "burst", "sustained_high_performance", ...; NULL for QNNRT_POWER_CUSTOM and other numbers. */
+QNNRT_API const char *qnnrt_power_preset_name(qnnrt_power_preset preset);
+
+/* ----------------------------------------------------------------------------------- profile -- */
+
+typedef enum qnnrt_profile_level {
+    QNNRT_PROFILE_OFF = 0,
+    QNNRT_PROFILE_BASIC,                        /* totals */
+    QNNRT_PROFILE_DETAILED,                     /* and each node */
+    QNNRT_PROFILE_OPTRACE                       /* HTP: and its trace, for qnnrt_run_profile_log() */
+} qnnrt_profile_level;
+
+typedef struct qnnrt_profile_event {
+    const char *name;                           /* as the library has it, "QNN (execute) time", cut at
+                                                   1,024 bytes; may be "" */
+    const char *node;                           /* the node that it is about, "" when about none */
+    uint32_t    type, unit;                     /* vendor's numbers: 400 an execute, 404 a node, ... */
+    const char *unit_name;                      /* "us", "bytes", "cycles", "count"; "" for others */
+    double      value;                          /* whole numbers are exact up to 2^53 */
+    uint64_t    time;                           /* when, in us; 0: not told */
+    uint32_t    depth;                          /* 0, or below the nearest event before it that has a
+                                                   smaller depth */
+    uint32_t    vendor_code;                    /* not 0: the library did not tell what it is */
+    size_t      step;                           /* of the pipeline; of qnnrt_events(): the context */
+} qnnrt_profile_event;
+
 /* ------------------------------------------------------------------------------------- model -- */
 
 typedef struct qnnrt_file {
@@ -567,6 +651,7 @@ typedef struct qnnrt_desc {
                                         libQnnSystem.so once it was read (default 0: stay loaded) */
     qnnrt_limits      limits;
     qnnrt_hooks       hooks;         /* of the own backend; with .backend set these must be zero */
+    qnnrt_profile_level profile_level;   /* of loading, see qnnrt_events() (default 0: off) */
 } qnnrt_desc;
 
 /* Open a folder of context binaries (see "Opening a folder") and create every context on the
@@ -607,6 +692,10 @@ QNNRT_API qnnrt_result qnnrt_close(qnnrt *model);
 /* The contexts in shard order, valid until qnnrt_close(). count may be NULL. One with .failure has
    no graphs. */
 QNNRT_API const qnnrt_context_info *qnnrt_contexts(const qnnrt *model, size_t *count);
+
+/* What the library measured while it loaded the contexts, with desc.profile_level; valid until
+   qnnrt_close(). count may be NULL. */
+QNNRT_API const qnnrt_profile_event *qnnrt_events(const qnnrt *model, size_t *count);
 
 /* The backend of a model (NULL after desc.inspect), for sharing and for its info. */
 QNNRT_API qnnrt_backend *qnnrt_get_backend(const qnnrt *model);
@@ -893,6 +982,27 @@ QNNRT_API void *qnnrt_data_slot(qnnrt_run *run, qnnrt_slot slot, size_t *bytes);
    Threads  one thread per run; per backend as in "Threads" above
    Cost     calls the vendor once per step; allocates, copies and looks up nothing */
 QNNRT_API qnnrt_result qnnrt_exec(qnnrt_run *run);
+
+/* From now on have every exec profiled, or with QNNRT_PROFILE_OFF no more. Drops earlier events.
+   Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (the backend has no profiles, or none of that level; as
+            after every failure, profiling is off); QNNRT_E_BACKEND; QNNRT_E_MEMORY; QNNRT_E_ARG
+   Cost     off: none, exec is the same code. On: what the library takes for it */
+QNNRT_API qnnrt_result qnnrt_run_profile(qnnrt_run *run, qnnrt_profile_level level);
+
+/* The events of the last exec, step by step, valid until the next exec, qnnrt_run_profile() or the
+   end of the run. They are asked for with the first of these calls after an exec.
+   Returns  QNNRT_OK; QNNRT_E_STATE (profiling is off, or no exec since, or it failed);
+            QNNRT_E_BACKEND; QNNRT_E_LIMIT (more than 1,048,576, or nested deeper than 8);
+            QNNRT_E_MEMORY; QNNRT_E_ARG. Then *events is NULL and *count 0 */
+QNNRT_API qnnrt_result qnnrt_run_events(qnnrt_run *run, const qnnrt_profile_event **events,
+                                        size_t *count);
+
+/* Hand the events of the last exec to the vendor's tools: write the log file that the SDK's
+   qnn-profile-viewer reads, through libQnnSystem.so of 2.40 or newer, but 2.44. An existing log is
+   added to.
+   Returns  as qnnrt_run_events(); QNNRT_E_LIBRARY, QNNRT_E_VERSION (of libQnnSystem.so); QNNRT_E_BACKEND
+            also when the file cannot be written */
+QNNRT_API qnnrt_result qnnrt_run_profile_log(qnnrt_run *run, const char *path);
 
 /* Copy values in or out, converting between the tensor's dtype and float or int32.
 
@@ -4830,8 +4940,10 @@ typedef void   (*qnnrt__abi_slot)(void);          /* a slot that we never call  
 enum {
     QNNRT__ABI_CORE_MAJOR = 2, QNNRT__ABI_CORE_MINOR_MIN = 23, QNNRT__ABI_CORE_MINOR_KNOWN = 40,
     QNNRT__ABI_SYSTEM_MAJOR = 1, QNNRT__ABI_SYSTEM_MINOR_MIN = 2,
+    QNNRT__ABI_SYSTEM_MINOR_PROFILE = 5, QNNRT__ABI_SYSTEM_MINOR_BROKEN = 8,
     QNNRT__ABI_NOT_SUPPORTED = 1000,
-    QNNRT__ABI_BACKEND_SAVER = 2, QNNRT__ABI_BACKEND_HTP = 6,
+    QNNRT__ABI_BACKEND_REFERENCE = 1, QNNRT__ABI_BACKEND_SAVER = 2, QNNRT__ABI_BACKEND_CPU = 3,
+    QNNRT__ABI_BACKEND_HTP = 6, QNNRT__ABI_BACKEND_HTP_QEMU = 13,
     QNNRT__ABI_MEM_RAW = 0,
     QNNRT__ABI_DEFINED = 1                        /* vendor: QNN_DEFINITION_DEFINED               */
 };
@@ -4952,6 +5064,96 @@ typedef struct qnnrt__abi_device_config {         /* vendor: QnnDevice_Config_t 
     const void *custom;                           /*  8                                           */
 } qnnrt__abi_device_config;
 
+enum {                                            /* vendor: QNN_PROFILE_..., QnnSystemProfile_... */
+    QNNRT__ABI_PROFILE_BASIC = 1, QNNRT__ABI_PROFILE_DETAILED = 2,
+    QNNRT__ABI_PROFILE_OPTRACE = 2,               /* option of a profile's config                 */
+    QNNRT__ABI_EVENT_NODE = 404,
+    QNNRT__ABI_EVENT_PLAIN = 0, QNNRT__ABI_EVENT_EXTENDED = 1,
+    QNNRT__ABI_TARGET_FILE = 1, QNNRT__ABI_TARGET_HEADER = 1, QNNRT__ABI_METHOD_EXECUTE = 1
+};
+
+typedef struct qnnrt__abi_profile_config {        /* vendor: QnnProfile_Config_t                  */
+    uint32_t option;                              /*  0                                           */
+    union { uint64_t most_events; uint8_t optrace; } u;   /* 8 */
+} qnnrt__abi_profile_config;
+
+typedef struct qnnrt__abi_event {                 /* vendor: QnnProfile_EventData_t               */
+    uint32_t    type, unit;                       /*  0, 4                                        */
+    uint64_t    value;                            /*  8                                           */
+    const char *name;                             /* 16                                           */
+} qnnrt__abi_event;
+
+typedef struct qnnrt__abi_event_extended {        /* vendor: QnnProfile_ExtendedEventData_t       */
+    uint32_t version;                             /*  0  1                                        */
+    struct {                                      /*  8                                           */
+        uint32_t    type, unit;                   /*  8, 12                                       */
+        union {                                   /* 16  a scalar, or an object of 24 bytes       */
+            struct {
+                uint32_t dtype;
+                union { float f32; double f64; uint64_t u64; int64_t i64; uint32_t u32; int32_t i32;
+                        uint16_t u16; int16_t i16; uint8_t u8; int8_t i8; } u;
+            } scalar;
+            uint64_t room[3];
+        } value;
+        uint64_t    time;                         /* 40                                           */
+        const char *name;                         /* 48                                           */
+    } v1;
+} qnnrt__abi_event_extended;
+
+typedef struct qnnrt__abi_event_node {            /* vendor: QnnSystemProfile_ProfileEventV1_t    */
+    uint32_t kind;                                /*  0  which of the two                         */
+    union { qnnrt__abi_event plain; qnnrt__abi_event_extended extended; } u;   /* 8 */
+    struct qnnrt__abi_event_node *children;       /* 64                                           */
+    uint32_t count;                               /* 72                                           */
+    uint32_t code;                                /* 76  ours, where the vendor has padding: why
+                                                         the event has no data                    */
+} qnnrt__abi_event_node;
+
+typedef struct qnnrt__abi_profile_data {          /* vendor: QnnSystemProfile_ProfileData_t       */
+    uint32_t    version;                          /*  0  1                                        */
+    uint64_t    begin_us, end_us, begin_bytes, end_bytes;   /* 8, 16, 24, 32 */
+    uint32_t    method, visibility;               /* 40, 44                                       */
+    const char *graph;                            /* 48                                           */
+    qnnrt__abi_event_node *events;                /* 56                                           */
+    uint32_t    count;                            /* 64                                           */
+} qnnrt__abi_profile_data;
+
+typedef struct qnnrt__abi_target {                /* vendor: ..._SerializationTarget_t, by value  */
+    uint32_t    type;                             /*  0                                           */
+    const char *name, *folder;                    /*  8, 16                                       */
+} qnnrt__abi_target;
+
+typedef struct qnnrt__abi_target_config {         /* vendor: ..._SerializationTargetConfig_t      */
+    uint32_t    type;                             /*  0                                           */
+    const char *program, *version, *backend;      /*  8                                           */
+} qnnrt__abi_target_config;
+
+enum {                                            /* vendor: QnnHtpPerfInfrastructure_...         */
+    QNNRT__ABI_INFRASTRUCTURE_PERF = 0,
+    QNNRT__ABI_POWER_DCVS_V3 = 1, QNNRT__ABI_POWER_RPC_LATENCY = 2, QNNRT__ABI_POWER_RPC_POLLING = 3,
+    QNNRT__ABI_POWER_PERFORMANCE = 0x10,          /* a power mode                                 */
+    QNNRT__ABI_POWER_POLLING_MOST = 9999,
+    QNNRT__ABI_CORNER_MIN = 0x20, QNNRT__ABI_CORNER_MAX = 0xA0
+};
+
+typedef struct qnnrt__abi_dcvs {                  /* vendor: ..._DcvsV3_t; 16 words               */
+    uint32_t id, set_dcvs, dcvs, mode, set_sleep_latency, sleep_latency_us, set_no_sleep, no_sleep;
+    uint32_t set_bus, bus_min, bus_target, bus_max, set_core, core_min, core_target, core_max;
+} qnnrt__abi_dcvs;
+
+typedef struct qnnrt__abi_power_config {          /* vendor: ..._PowerConfig_t                    */
+    uint32_t option;                              /*  0                                           */
+    union { qnnrt__abi_dcvs dcvs; uint32_t us; } u;   /* 4 */
+} qnnrt__abi_power_config;
+
+typedef struct qnnrt__abi_infrastructure {        /* vendor: QnnHtpDevice_Infrastructure_t        */
+    uint32_t type;                                /*  0                                           */
+    qnnrt__abi_code (*create_id)(uint32_t device, uint32_t core, uint32_t *id);               /* 8 */
+    qnnrt__abi_code (*destroy_id)(uint32_t id);   /* 16                                           */
+    qnnrt__abi_code (*set)(uint32_t id, const qnnrt__abi_power_config **configs);            /* 24 */
+    qnnrt__abi_slot  set_memory;                  /* 32                                           */
+} qnnrt__abi_infrastructure;
+
 /* Function table of a backend, up to the last slot we use. The order holds from core 2.10 on,
    append-only; slots beyond a library's own table are never read: all of these exist at core
    2.23. */
@@ -4997,16 +5199,18 @@ typedef struct qnnrt__abi_calls {
     qnnrt__abi_code (*log_free)(qnnrt__abi_handle log); /* 27 */
     qnnrt__abi_code (*profile_create)(qnnrt__abi_handle backend, uint32_t level,
         qnnrt__abi_handle *out); /* 28 */
-    qnnrt__abi_code (*profile_set_config)(qnnrt__abi_handle profile, const void **config);
+    qnnrt__abi_code (*profile_set_config)(qnnrt__abi_handle profile,
+        const qnnrt__abi_profile_config **config);
     qnnrt__abi_code (*profile_get_events)(qnnrt__abi_handle profile, const uint64_t **events,
         uint32_t *count); /* 30 */
     qnnrt__abi_code (*profile_get_sub_events)(uint64_t event, const uint64_t **events,
         uint32_t *count); /* 31 */
-    qnnrt__abi_code (*profile_get_event)(uint64_t event, void *data); /* 32 */
-    qnnrt__abi_code (*profile_get_extended_event)(uint64_t event, void *data); /* 33 */
+    qnnrt__abi_code (*profile_get_event)(uint64_t event, qnnrt__abi_event *data); /* 32 */
+    qnnrt__abi_code (*profile_get_extended_event)(uint64_t event,
+        qnnrt__abi_event_extended *data); /* 33 */
     qnnrt__abi_code (*profile_free)(qnnrt__abi_handle profile); /* 34 */
     qnnrt__abi_slot unused_35[4];
-    qnnrt__abi_code (*device_get_infrastructure)(const void *infrastructure); /* 39 */
+    qnnrt__abi_code (*device_get_infrastructure)(const qnnrt__abi_infrastructure **out); /* 39 */
     qnnrt__abi_code (*device_create)(qnnrt__abi_handle log, const qnnrt__abi_device_config **config,
         qnnrt__abi_handle *out); /* 40 */
     qnnrt__abi_slot unused_41[2];
@@ -5041,12 +5245,20 @@ typedef struct qnnrt__abi_provider {              /* vendor: QnnInterface_t     
     qnnrt__abi_calls   calls;                     /* 40                                           */
 } qnnrt__abi_provider;
 
-typedef struct qnnrt__abi_system_calls {          /* the same in every version seen (1.1 to 1.15) */
+/* 0 to 3 are the same in every version seen (1.1 to 1.15). The others exist from 1.5 on but for 1.8,
+   whose table is out of order. */
+typedef struct qnnrt__abi_system_calls {
     qnnrt__abi_code (*create)(qnnrt__abi_handle *out); /*  0 */
     qnnrt__abi_code (*get_info)(qnnrt__abi_handle system, void *binary, uint64_t bytes,
         const qnnrt__abi_info **info, uint64_t *info_bytes); /*  1 */
     qnnrt__abi_slot get_metadata;
     qnnrt__abi_code (*free)(qnnrt__abi_handle system); /*  3 */
+    qnnrt__abi_slot unused_4[9];
+    qnnrt__abi_code (*profile_create_target)(qnnrt__abi_target target,
+        const qnnrt__abi_target_config *configs, uint32_t count, qnnrt__abi_handle *out); /* 13 */
+    qnnrt__abi_code (*profile_write)(qnnrt__abi_handle target,
+        const qnnrt__abi_profile_data **data, uint32_t count); /* 14 */
+    qnnrt__abi_code (*profile_free_target)(qnnrt__abi_handle target); /* 15 */
 } qnnrt__abi_system_calls;
 
 typedef struct qnnrt__abi_system_provider {       /* vendor: QnnSystemInterface_t                 */
@@ -5064,6 +5276,8 @@ typedef qnnrt__abi_code (*qnnrt__abi_get_system_providers)(const qnnrt__abi_syst
 #if QNNRT__CAN_CALL
 #define QNNRT__AT(type, field, offset) \
     QNNRT__STATIC_ASSERT(type##_##field, offsetof(qnnrt__abi_##type, field) == (offset))
+#define QNNRT__AT_IN(type, part, field, offset) \
+    QNNRT__STATIC_ASSERT(type##_##part##_##field, offsetof(qnnrt__abi_##type, part.field) == (offset))
 #define QNNRT__IS(type, bytes) QNNRT__STATIC_ASSERT(type##_is, sizeof(qnnrt__abi_##type) == (bytes))
 QNNRT__IS(version, 12);
 QNNRT__IS(quantize, 40);           QNNRT__AT(quantize, u, 8);
@@ -5105,7 +5319,22 @@ QNNRT__IS(param, 160);             QNNRT__AT(param, u, 16);
 QNNRT__IS(op, 80);                 QNNRT__AT(op, name, 8);                QNNRT__AT(op, params, 40);
 QNNRT__AT(op, inputs, 56);         QNNRT__AT(op, outputs, 72);
 QNNRT__AT(calls, device_create, 40 * 8);  QNNRT__AT(calls, device_free, 43 * 8);
+QNNRT__IS(profile_config, 16);     QNNRT__AT(profile_config, u, 8);
+QNNRT__IS(event, 24);              QNNRT__AT(event, value, 8);            QNNRT__AT(event, name, 16);
+QNNRT__IS(event_extended, 56);     QNNRT__AT(event_extended, v1, 8);      QNNRT__AT_IN(event_extended, v1, value, 16);
+QNNRT__AT_IN(event_extended, v1, time, 40); QNNRT__AT_IN(event_extended, v1, name, 48);
+QNNRT__IS(event_node, 80);         QNNRT__AT(event_node, u, 8);           QNNRT__AT(event_node, children, 64);
+QNNRT__AT(event_node, count, 72);
+QNNRT__IS(profile_data, 72);       QNNRT__AT(profile_data, begin_us, 8);  QNNRT__AT(profile_data, method, 40);
+QNNRT__AT(profile_data, graph, 48); QNNRT__AT(profile_data, events, 56);  QNNRT__AT(profile_data, count, 64);
+QNNRT__IS(target, 24);             QNNRT__AT(target, name, 8);
+QNNRT__IS(target_config, 32);      QNNRT__AT(target_config, program, 8);
+QNNRT__AT(system_calls, profile_create_target, 13 * 8); QNNRT__AT(system_calls, profile_free_target, 15 * 8);
+QNNRT__IS(dcvs, 64);
+QNNRT__IS(power_config, 68);       QNNRT__AT(power_config, u, 4);
+QNNRT__IS(infrastructure, 40);     QNNRT__AT(infrastructure, create_id, 8); QNNRT__AT(infrastructure, set, 24);
 #undef QNNRT__AT
+#undef QNNRT__AT_IN
 #undef QNNRT__IS
 #endif
 
@@ -6136,6 +6365,233 @@ static void qnnrt__htp_soc_config(uint32_t soc_model, qnnrt__htp_soc *soc,
     soc->at_4 = soc->at_8 = soc_model;
     memset(config, 0, sizeof(*config));
     config->custom = soc;
+}
+
+/* =====================================================================================
+   POWER                                                                          >>power
+   Votes for clocks and voltages of the NPU, through the HTP's infrastructure: one id for
+   each backend, created by the first vote, changed by later ones, destroyed at the end.
+   Source of the presets: ONNX Runtime's QNN provider (corners, sleep latency, clocks), but
+   ExecuTorch's and LiteRT's "sustained"; ExecuTorch (RPC). All three agree on the rest.
+   Needs: >>err >>log >>codes >>abi     Knows nothing of: contexts, what is executed
+   ===================================================================================== */
+
+typedef struct qnnrt__power {
+    const qnnrt_hooks               *hooks;
+    int                              log_slot;
+    const qnnrt__abi_infrastructure *infrastructure;   /* NULL: nothing was voted for */
+    uint32_t                         id;               /* a large number, never an index */
+    int                              polling;          /* 1: a polling time is set */
+} qnnrt__power;
+
+typedef struct qnnrt__power_values {
+    const char *name;
+    int         dcvs;
+    uint32_t    sleep_latency_us, corner, rpc_latency_us, rpc_polling_us;
+} qnnrt__power_values;
+
+/* In the order of qnnrt_power_preset. The corner is least, target and most of bus and core. */
+static const qnnrt__power_values qnnrt__power_presets[] = {
+    { NULL,                          0,    0,    0,   0,    0 },
+    { "burst",                      -1,   40, 0xA0, 100, 9999 },
+    { "sustained_high_performance", -1,  100, 0x80, 100, 9999 },
+    { "high_performance",           -1,  100, 0x80, 100, 9999 },
+    { "balanced",                    1, 1000, 0x70, 100,    0 },
+    { "low_balanced",                1, 1000, 0x60, 100,    0 },
+    { "high_power_saver",            1, 1000, 0x50, 100,    0 },
+    { "power_saver",                 1, 1000, 0x40, 100,    0 },
+    { "low_power_saver",             1, 1000, 0x30, 100,    0 }
+};
+enum { QNNRT__POWER_PRESETS = sizeof(qnnrt__power_presets) / sizeof(qnnrt__power_presets[0]) };
+
+enum { QNNRT__POWER_DCVS = 0, QNNRT__POWER_LATENCY, QNNRT__POWER_POLLING };
+
+static qnnrt_result qnnrt__power_check_corners(const char *what, const qnnrt_power_corners *c,
+                                               qnnrt_error *err)
+{
+    if (c->min == 0 && c->target == 0 && c->max == 0) return QNNRT_OK;
+    if (c->min >= QNNRT__ABI_CORNER_MIN && c->min <= c->target && c->target <= c->max &&
+        c->max <= QNNRT__ABI_CORNER_MAX) return QNNRT_OK;
+    return qnnrt__fail(err, QNNRT_E_ARG,
+                       "qnnrt_power_set: the corners of the %s are 0x%x, 0x%x, 0x%x; give all three,"
+                       " ascending, from 0x%x to 0x%x", what, (unsigned)c->min, (unsigned)c->target,
+                       (unsigned)c->max, (unsigned)QNNRT__ABI_CORNER_MIN,
+                       (unsigned)QNNRT__ABI_CORNER_MAX);
+}
+
+static qnnrt_result qnnrt__power_check(const qnnrt_power_desc *desc, qnnrt_error *err)
+{
+    qnnrt_result result;
+    if ((unsigned)desc->preset >= (unsigned)QNNRT__POWER_PRESETS)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: preset %d; 0 to %d are known",
+                           (int)desc->preset, (int)QNNRT__POWER_PRESETS - 1);
+    if (desc->dcvs < -1 || desc->dcvs > 1)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: dcvs is %d; it is 1, -1 or 0",
+                           desc->dcvs);
+    if (desc->rpc_polling_us > QNNRT__ABI_POWER_POLLING_MOST &&
+        desc->rpc_polling_us != QNNRT_POWER_ZERO)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: rpc_polling_us is %u; at most %d, or"
+                           " QNNRT_POWER_ZERO", (unsigned)desc->rpc_polling_us,
+                           (int)QNNRT__ABI_POWER_POLLING_MOST);
+    result = qnnrt__power_check_corners("bus", &desc->bus, err);
+    if (result == QNNRT_OK) result = qnnrt__power_check_corners("core", &desc->core, err);
+    if (result == QNNRT_OK && desc->preset == QNNRT_POWER_CUSTOM && desc->dcvs == 0 &&
+        desc->sleep_latency_us == 0 && desc->bus.max == 0 && desc->core.max == 0 &&
+        desc->rpc_latency_us == 0 && desc->rpc_polling_us == 0)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: the desc asks for nothing\n  what"
+                           " helps: set a preset or a number; NULL takes the vote back");
+    return result;
+}
+
+/* The desc with what its preset gives filled in. */
+static qnnrt_power_desc qnnrt__power_resolve(const qnnrt_power_desc *desc)
+{
+    const qnnrt__power_values *preset = &qnnrt__power_presets[desc->preset];
+    qnnrt_power_desc to = *desc;
+    if (to.dcvs == 0) to.dcvs = preset->dcvs;
+    if (to.sleep_latency_us == 0) to.sleep_latency_us = preset->sleep_latency_us;
+    if (to.bus.max == 0) to.bus.min = to.bus.target = to.bus.max = preset->corner;
+    if (to.core.max == 0) to.core.min = to.core.target = to.core.max = preset->corner;
+    if (to.rpc_latency_us == 0) to.rpc_latency_us = preset->rpc_latency_us;
+    if (to.rpc_polling_us == 0) to.rpc_polling_us = preset->rpc_polling_us;
+    return to;
+}
+
+static uint32_t qnnrt__power_number(uint32_t value) { return value == QNNRT_POWER_ZERO ? 0 : value; }
+
+/* The vendor's config of one setting. 0: not asked for. */
+static int qnnrt__power_config(const qnnrt__power *p, const qnnrt_power_desc *desc, int setting,
+                               qnnrt__abi_power_config *to)
+{
+    qnnrt__abi_dcvs *dcvs = &to->u.dcvs;
+    memset(to, 0, sizeof(*to));
+    if (setting == QNNRT__POWER_LATENCY) {
+        to->option = QNNRT__ABI_POWER_RPC_LATENCY;
+        to->u.us = qnnrt__power_number(desc->rpc_latency_us);
+        return desc->rpc_latency_us != 0;
+    }
+    if (setting == QNNRT__POWER_POLLING) {
+        to->option = QNNRT__ABI_POWER_RPC_POLLING;
+        to->u.us = qnnrt__power_number(desc->rpc_polling_us);
+        /* A preset that does not poll ends the polling of the one before; else it asks for nothing,
+           as older NPUs know no polling. */
+        return desc->rpc_polling_us != 0 || (p->polling && desc->preset != QNNRT_POWER_CUSTOM);
+    }
+    to->option = QNNRT__ABI_POWER_DCVS_V3;
+    dcvs->id = p->id;
+    dcvs->mode = QNNRT__ABI_POWER_PERFORMANCE;
+    dcvs->set_dcvs = desc->dcvs != 0;
+    dcvs->dcvs = desc->dcvs > 0;
+    dcvs->set_sleep_latency = desc->sleep_latency_us != 0;
+    dcvs->sleep_latency_us = qnnrt__power_number(desc->sleep_latency_us);
+    dcvs->set_bus = desc->bus.max != 0;
+    dcvs->bus_min = desc->bus.min;
+    dcvs->bus_target = desc->bus.target;
+    dcvs->bus_max = desc->bus.max;
+    dcvs->set_core = desc->core.max != 0;
+    dcvs->core_min = desc->core.min;
+    dcvs->core_target = desc->core.target;
+    dcvs->core_max = desc->core.max;
+    return dcvs->set_dcvs || dcvs->set_sleep_latency || dcvs->set_bus || dcvs->set_core;
+}
+
+/* The infrastructure, where its layout is the one we know. 0 and NULL: there is none. */
+static qnnrt__abi_code qnnrt__power_find(const qnnrt__abi_provider *provider,
+                                         const qnnrt__abi_infrastructure **out)
+{
+    const qnnrt__abi_infrastructure *found = NULL;
+    qnnrt__abi_code code;
+    *out = NULL;
+    if ((provider->backend_id != QNNRT__ABI_BACKEND_HTP &&
+         provider->backend_id != QNNRT__ABI_BACKEND_HTP_QEMU &&
+         provider->backend_id != QNNRT__ABI_BACKEND_REFERENCE) ||
+        provider->calls.device_get_infrastructure == NULL) return 0;
+    code = provider->calls.device_get_infrastructure(&found);
+    if ((code & 0xFFFF) == QNNRT__ABI_NOT_SUPPORTED) return 0;
+    if (code != 0) return code;
+    if (found != NULL && found->type == QNNRT__ABI_INFRASTRUCTURE_PERF && found->create_id != NULL &&
+        found->destroy_id != NULL && found->set != NULL) *out = found;
+    return 0;
+}
+
+static qnnrt__abi_code qnnrt__power_send(const qnnrt__power *p, const qnnrt__abi_power_config *config)
+{
+    const qnnrt__abi_power_config *configs[2] = { NULL, NULL };
+    configs[0] = config;
+    return p->infrastructure->set(p->id, configs);
+}
+
+/* Take the vote back. Callers hold the lock. */
+static qnnrt__abi_code qnnrt__power_release(qnnrt__power *p)
+{
+    qnnrt__abi_power_config config;
+    qnnrt_power_desc none;
+    qnnrt__abi_code code = 0, last;
+    if (p->infrastructure == NULL) return 0;
+    memset(&none, 0, sizeof(none));
+    none.rpc_polling_us = QNNRT_POWER_ZERO;
+    if (p->polling && qnnrt__power_config(p, &none, QNNRT__POWER_POLLING, &config))
+        code = qnnrt__power_send(p, &config);      /* of the process, so it would outlive the id */
+    last = p->infrastructure->destroy_id(p->id);
+    p->infrastructure = NULL;
+    p->polling = 0;
+    return code != 0 ? code : last;
+}
+
+/* Vote, setting by setting, so that each has an answer of its own. Callers hold the lock. */
+static qnnrt_result qnnrt__power_set(qnnrt__power *p, const qnnrt__abi_provider *provider,
+                                     const qnnrt_power_desc *desc, qnnrt_power_report *report,
+                                     int strict, qnnrt_error *err)
+{
+    static const char *const names[QNNRT_POWER_SETTINGS] =
+        { "dcvs", "rpc_control_latency", "rpc_polling_time" };
+    const qnnrt_power_desc wanted = qnnrt__power_resolve(desc);
+    uint32_t mark = qnnrt__log_mark(p->log_slot);
+    qnnrt__abi_code made = 0;
+    qnnrt_result result = QNNRT_OK;
+    const char *call = "setPowerConfig";
+    int i;
+    if (p->infrastructure == NULL) {
+        const qnnrt__abi_infrastructure *found;
+        call = "deviceGetInfrastructure";
+        made = qnnrt__power_find(provider, &found);
+        if (made == 0 && found != NULL) {
+            call = "createPowerConfigId";
+            made = found->create_id(0, 0, &p->id);
+        }
+        if (made == 0 && found != NULL) {
+            call = "setPowerConfig";
+            p->infrastructure = found;
+        }
+    }
+    for (i = 0; i < QNNRT_POWER_SETTINGS; ++i) {
+        qnnrt_power_setting *setting = &report->settings[i];
+        qnnrt__abi_power_config config;
+        memset(setting, 0, sizeof(*setting));
+        setting->name = names[i];
+        if (!qnnrt__power_config(p, &wanted, i, &config)) continue;
+        setting->answer = QNNRT_POWER_NOT_AVAILABLE;
+        setting->vendor_code = made;
+        if (p->infrastructure != NULL) setting->vendor_code = qnnrt__power_send(p, &config);
+        if (setting->vendor_code != 0) setting->answer = QNNRT_POWER_REFUSED;
+        else if (p->infrastructure != NULL) setting->answer = QNNRT_POWER_APPLIED;
+        if (setting->answer == QNNRT_POWER_APPLIED) {
+            if (i == QNNRT__POWER_POLLING) p->polling = config.u.us != 0;
+            continue;
+        }
+        qnnrt__log(p->hooks, QNNRT_LOG_WARN, "power", setting->vendor_code, "%s: %s", setting->name,
+                   setting->vendor_code != 0 ? "refused" : "not available on this backend");
+        if (!strict || result != QNNRT_OK) continue;
+        if (setting->vendor_code == 0) {
+            result = qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
+                                 "%s cannot be set: this backend has no power settings\n  what helps:"
+                                 " give a report, and the call tells so without failing", names[i]);
+            continue;
+        }
+        qnnrt__fail(err, QNNRT_E_BACKEND, "%s was refused", names[i]);
+        result = qnnrt__codes_explain(err, call, setting->vendor_code, p->log_slot, mark);
+    }
+    return result;
 }
 
 /* =====================================================================================
@@ -7662,7 +8118,7 @@ static size_t qnnrt__read_bins(const char *text, size_t bytes, size_t json_bytes
    BACKEND                                                                      >>backend
    A vendor library in use: found, loaded, its provider chosen; log, backend and device
    created in that order and freed in reverse.
-   Needs: >>os >>mem >>err >>log >>codes >>abi >>library >>htp
+   Needs: >>os >>mem >>err >>log >>codes >>abi >>library >>htp >>power
    Knows nothing of: files, graphs
    ===================================================================================== */
 
@@ -7676,6 +8132,7 @@ struct qnnrt_backend {
     uint32_t                    mark;              /* where the log lines of the cold call under way
                                                       begin */
     qnnrt__abi_handle           log, backend, device;
+    qnnrt__power                power;
     uint32_t                    users;             /* models */
     uint32_t                    dsp_arch;          /* of the context loaded last, 0: not stated */
     qnnrt_backend_info          info;
@@ -7776,6 +8233,7 @@ static void qnnrt__backend_create_log(qnnrt_backend *b, qnnrt_log_level level)
 {
     qnnrt__abi_code code;
     b->log_slot = qnnrt__log_open(&b->hooks, level);
+    b->power.log_slot = b->log_slot;
     b->mark = qnnrt__log_mark(b->log_slot);
     if (b->log_slot < 0) {
         qnnrt__log(&b->hooks, QNNRT_LOG_WARN, "backend", 0,
@@ -7852,18 +8310,20 @@ static void qnnrt__backend_describe(qnnrt_backend *b)
 static qnnrt_result qnnrt__backend_free(qnnrt_backend *b)
 {
     qnnrt_hooks hooks = b->hooks;
-    qnnrt__abi_code codes[3] = { 0, 0, 0 };
-    static const char *const calls[3] = { "deviceFree", "backendFree", "logFree" };
+    qnnrt__abi_code codes[4] = { 0, 0, 0, 0 };
+    static const char *const calls[4] = { "destroyPowerConfigId", "deviceFree", "backendFree",
+                                          "logFree" };
     qnnrt_result result = QNNRT_OK;
     int i;
     int alive = b->log != NULL || b->backend != NULL;
     if (alive) qnnrt__hooks_lock(&b->hooks);
-    if (b->device != NULL) codes[0] = b->calls->device_free(b->device);
-    if (b->backend != NULL) codes[1] = b->calls->backend_free(b->backend);
-    if (b->log != NULL) codes[2] = b->calls->log_free(b->log);
+    codes[0] = qnnrt__power_release(&b->power);
+    if (b->device != NULL) codes[1] = b->calls->device_free(b->device);
+    if (b->backend != NULL) codes[2] = b->calls->backend_free(b->backend);
+    if (b->log != NULL) codes[3] = b->calls->log_free(b->log);
     if (alive) qnnrt__hooks_unlock(&b->hooks);
     qnnrt__log_close(b->log_slot);
-    for (i = 0; i < 3; ++i) {
+    for (i = 0; i < 4; ++i) {
         if (codes[i] == 0) continue;
         result = QNNRT_E_BACKEND;
         qnnrt__log(&hooks, QNNRT_LOG_ERROR, "backend", codes[i],
@@ -7901,6 +8361,7 @@ static qnnrt_result qnnrt__backend_open(const qnnrt_backend_desc *desc, qnnrt_ba
     b->hooks = hooks;
     b->unload = desc->unload;
     b->log_slot = -1;
+    b->power.hooks = &b->hooks;
     result = qnnrt__library_find(name, NULL, &b->library, err);
     if (result == QNNRT_OK && !qnnrt__os_path_join(b->path, "", 0, name))
         result =
@@ -7927,11 +8388,458 @@ static qnnrt_result qnnrt__backend_open(const qnnrt_backend_desc *desc, qnnrt_ba
 }
 
 /* =====================================================================================
+   PROFILE                                                                      >>profile
+   What a library measured: vendor's profile handles, their events as a table, and the way
+   of these events to the vendor's own tools. A handle's events are replaced by its next
+   use, so every step of a run has a handle of its own.
+   Needs: >>mem >>err >>log >>codes >>abi >>system >>backend (its struct)
+   Knows nothing of: pipelines, files of models
+   ===================================================================================== */
+
+/* A library in disorder must not keep us busy for ever. */
+enum { QNNRT__PROFILE_DEEPEST = 8, QNNRT__PROFILE_MOST = 1048576, QNNRT__PROFILE_NAME = 1024 };
+
+typedef struct qnnrt__profile_list {           /* a table that grows */
+    qnnrt__arena        *arena;
+    qnnrt_profile_event *events;
+    size_t               count, room;
+} qnnrt__profile_list;
+
+typedef struct qnnrt__profile_step {
+    qnnrt__abi_handle      handle;
+    const char            *graph;
+    uint64_t               begin_ns, end_ns;   /* of the last execute */
+    qnnrt__abi_event_node *events;             /* of the last execute, once they were asked for */
+    uint32_t               count;
+} qnnrt__profile_step;
+
+typedef enum qnnrt__profile_state {
+    QNNRT__PROFILE_FRESH = 0,                  /* no exec yet */
+    QNNRT__PROFILE_FAILED,
+    QNNRT__PROFILE_DONE,                       /* the library has events */
+    QNNRT__PROFILE_READ                        /* and we have them too */
+} qnnrt__profile_state;
+
+typedef struct qnnrt__profile {                /* of a run */
+    qnnrt_backend       *backend;
+    qnnrt__profile_state state;
+    qnnrt__profile_step *steps;
+    size_t               step_count;
+    qnnrt__arena         arena;                /* of the table */
+    qnnrt__profile_list  list;
+} qnnrt__profile;
+
+static const char *qnnrt__profile_level_name(qnnrt_profile_level level)
+{
+    static const char *const names[] = { "off", "basic", "detailed", "optrace" };
+    return names[level];
+}
+
+static qnnrt_result qnnrt__profile_check(qnnrt_profile_level level, const char *call,
+                                         qnnrt_error *err)
+{
+    if ((unsigned)level <= (unsigned)QNNRT_PROFILE_OPTRACE) return QNNRT_OK;
+    return qnnrt__fail(err, QNNRT_E_ARG, "%s: profile level %d; 0 to %d are known", call, (int)level,
+                       (int)QNNRT_PROFILE_OPTRACE);
+}
+
+static void qnnrt__profile_close(qnnrt_backend *b, qnnrt__abi_handle handle)
+{
+    qnnrt__abi_code code = handle != NULL ? b->calls->profile_free(handle) : 0;
+    if (code != 0)
+        qnnrt__log(&b->hooks, QNNRT_LOG_ERROR, "profile", code, "profileFree answered 0x%x",
+                   (unsigned)(code & 0xFFFF));
+}
+
+/* One vendor handle. Callers hold the lock, here and below. */
+static qnnrt_result qnnrt__profile_open(qnnrt_backend *b, qnnrt_profile_level level,
+                                        qnnrt__abi_handle *out, qnnrt_error *err)
+{
+    const qnnrt__abi_calls *calls = b->calls;
+    const char *call = "profileCreate", *name = qnnrt__profile_level_name(level);
+    qnnrt__abi_profile_config config;
+    const qnnrt__abi_profile_config *configs[2] = { NULL, NULL };
+    uint32_t mark = qnnrt__log_mark(b->log_slot);
+    qnnrt__abi_code code;
+    *out = NULL;
+    if (calls->profile_create == NULL || calls->profile_free == NULL ||
+        calls->profile_get_events == NULL ||
+        (calls->profile_get_event == NULL && calls->profile_get_extended_event == NULL) ||
+        (level == QNNRT_PROFILE_OPTRACE && calls->profile_set_config == NULL))
+        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s has no calls for %s profiles", b->path, name);
+    code = calls->profile_create(b->backend, level == QNNRT_PROFILE_BASIC
+                                                 ? QNNRT__ABI_PROFILE_BASIC
+                                                 : QNNRT__ABI_PROFILE_DETAILED, out);
+    if (code != 0) *out = NULL;
+    if (code == 0 && *out != NULL && level == QNNRT_PROFILE_OPTRACE) {
+        memset(&config, 0, sizeof(config));
+        config.option = QNNRT__ABI_PROFILE_OPTRACE;
+        config.u.optrace = 1;
+        configs[0] = &config;
+        call = "profileSetConfig";
+        code = calls->profile_set_config(*out, configs);
+    }
+    if (code == 0 && *out != NULL) return QNNRT_OK;
+    qnnrt__profile_close(b, *out);
+    *out = NULL;
+    if ((code & 0xFFFF) == QNNRT__ABI_NOT_SUPPORTED) {
+        qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s has no %s profiles: %s answered 0x%x\n  what helps:"
+                    " %s", b->path, name, call, (unsigned)(code & 0xFFFF),
+                    level == QNNRT_PROFILE_OPTRACE ? "level detailed; traces are HTP's"
+                                                   : "profile on another backend");
+        if (err != NULL) err->vendor_code = code;
+        return QNNRT_E_UNSUPPORTED;
+    }
+    qnnrt__fail(err, QNNRT_E_BACKEND, "%s: %s profiles cannot be had", b->path, name);
+    return qnnrt__codes_explain(err, code != 0 ? call : "profileCreate (without a handle)", code,
+                                b->log_slot, mark);
+}
+
+/* Data of one event: plain, else extended (CPU knows that only), else none and the code. */
+static void qnnrt__profile_event(const qnnrt__abi_calls *calls, uint64_t id,
+                                 qnnrt__abi_event_node *to)
+{
+    qnnrt__abi_code code = QNNRT__ABI_NOT_SUPPORTED;
+    if (calls->profile_get_event != NULL) code = calls->profile_get_event(id, &to->u.plain);
+    if (code == 0) {
+        if (to->u.plain.name == NULL) to->u.plain.name = "";
+        return;
+    }
+    memset(&to->u, 0, sizeof(to->u));
+    if (calls->profile_get_extended_event != NULL)
+        code = calls->profile_get_extended_event(id, &to->u.extended);
+    if (code == 0 && to->u.extended.version == 1) {
+        to->kind = QNNRT__ABI_EVENT_EXTENDED;
+        if (to->u.extended.v1.name == NULL) to->u.extended.v1.name = "";
+        return;
+    }
+    memset(&to->u, 0, sizeof(to->u));
+    to->u.plain.name = "";
+    to->code = code != 0 ? (uint32_t)(code & 0xFFFF) : (uint32_t)QNNRT__ABI_NOT_SUPPORTED;
+}
+
+/* The events of one level and all below. */
+static qnnrt_result qnnrt__profile_nodes(const qnnrt__abi_calls *calls, qnnrt__arena *arena,
+                                         const uint64_t *ids, uint32_t count, int depth,
+                                         uint32_t *left, qnnrt__abi_event_node **out,
+                                         qnnrt_error *err)
+{
+    qnnrt__abi_event_node *nodes;
+    uint32_t i;
+    if (count > *left)
+        return qnnrt__fail(err, QNNRT_E_LIMIT, "the profile has more than %d events",
+                           (int)QNNRT__PROFILE_MOST);
+    if (depth == QNNRT__PROFILE_DEEPEST)
+        return qnnrt__fail(err, QNNRT_E_LIMIT, "the profile's events are nested deeper than %d levels",
+                           (int)QNNRT__PROFILE_DEEPEST);
+    if (ids == NULL)
+        return qnnrt__fail(err, QNNRT_E_BACKEND, "the profile announces %u events and gives none",
+                           (unsigned)count);
+    *left -= count;
+    *out = nodes = (qnnrt__abi_event_node *)qnnrt__arena_alloc(arena, count, sizeof(*nodes));
+    if (nodes == NULL) return qnnrt__fail_memory(err, "events");
+    for (i = 0; i < count; ++i) {
+        const uint64_t *below = NULL;
+        uint32_t below_count = 0;
+        qnnrt__abi_code code = 0;
+        qnnrt_result result;
+        qnnrt__profile_event(calls, ids[i], &nodes[i]);
+        if (calls->profile_get_sub_events != NULL)
+            code = calls->profile_get_sub_events(ids[i], &below, &below_count);
+        if (code != 0 && (code & 0xFFFF) != QNNRT__ABI_NOT_SUPPORTED) {
+            qnnrt__fail(err, QNNRT_E_BACKEND, "the profile's events cannot be read");
+            return qnnrt__codes_explain(err, "profileGetSubEvents", code, -1, 0);
+        }
+        if (code != 0 || below_count == 0) continue;
+        result = qnnrt__profile_nodes(calls, arena, below, below_count, depth + 1, left,
+                                      &nodes[i].children, err);
+        if (result != QNNRT_OK) return result;
+        nodes[i].count = below_count;
+    }
+    return QNNRT_OK;
+}
+
+static const char *qnnrt__profile_unit(uint32_t unit)
+{
+    static const char *const names[] = { "", "us", "bytes", "cycles", "count" };
+    return unit < sizeof(names) / sizeof(names[0]) ? names[unit] : "";
+}
+
+static double qnnrt__profile_value(const qnnrt__abi_event_extended *from)
+{
+    switch (from->v1.value.scalar.dtype) {
+    case QNNRT_DTYPE_F32: return (double)from->v1.value.scalar.u.f32;
+    case QNNRT_DTYPE_F64: return from->v1.value.scalar.u.f64;
+    case QNNRT_DTYPE_U64: return (double)from->v1.value.scalar.u.u64;
+    case QNNRT_DTYPE_I64: return (double)from->v1.value.scalar.u.i64;
+    case QNNRT_DTYPE_U32: return (double)from->v1.value.scalar.u.u32;
+    case QNNRT_DTYPE_I32: return (double)from->v1.value.scalar.u.i32;
+    case QNNRT_DTYPE_U16: return (double)from->v1.value.scalar.u.u16;
+    case QNNRT_DTYPE_I16: return (double)from->v1.value.scalar.u.i16;
+    case QNNRT_DTYPE_U8:
+    case QNNRT_DTYPE_BOOL8: return (double)from->v1.value.scalar.u.u8;
+    case QNNRT_DTYPE_I8: return (double)from->v1.value.scalar.u.i8;
+    default: return 0;                         /* an object of the vendor's tools */
+    }
+}
+
+/* The length of `text` without what follows a node's name in an event's: " (cycles)", then
+   ":OpId_17" or " OpId_2" (*id is set). */
+static size_t qnnrt__profile_node_length(const char *text, size_t length, int *id)
+{
+    size_t at = length;
+    *id = 0;
+    if (at > 0 && text[at - 1] == ')') {
+        for (--at; at > 0 && text[at - 1] >= 'a' && text[at - 1] <= 'z';) --at;
+        if (at >= 2 && text[at - 1] == '(' && text[at - 2] == ' ') length = at - 2;
+    }
+    for (at = length; at > 0 && text[at - 1] >= '0' && text[at - 1] <= '9';) --at;
+    if (at == length || at < 6 || memcmp(text + at - 5, "OpId_", 5) != 0 ||
+        (text[at - 6] != ':' && text[at - 6] != ' ')) return length;
+    *id = 1;
+    return at - 6;
+}
+
+/* A copy of the node's name in an event of type 404. */
+static const char *qnnrt__profile_node(const char *name, uint32_t backend_id, qnnrt__arena *arena)
+{
+    int id;
+    size_t length = qnnrt__profile_node_length(name, strlen(name), &id);
+    if (!id && backend_id == QNNRT__ABI_BACKEND_CPU && name[0] == '_' && length > 1) {
+        ++name;                                /* CPU puts one before every name */
+        --length;
+    }
+    return qnnrt__arena_text(arena, name, length);
+}
+
+/* Append a level and all below it to the table. `node` is of the event above. */
+static int qnnrt__profile_append(qnnrt__profile_list *list, const qnnrt__abi_event_node *from,
+                                 uint32_t count, uint32_t depth, const char *node, size_t step,
+                                 uint32_t backend_id)
+{
+    uint32_t i;
+    for (i = 0; i < count; ++i) {
+        qnnrt_profile_event *to = &list->events[list->count++];
+        int extended = from[i].kind == QNNRT__ABI_EVENT_EXTENDED;
+        const char *name = extended ? from[i].u.extended.v1.name : from[i].u.plain.name;
+        size_t length = 0;
+        while (length < QNNRT__PROFILE_NAME && name[length] != '\0') ++length;
+        to->type = extended ? from[i].u.extended.v1.type : from[i].u.plain.type;
+        to->unit = extended ? from[i].u.extended.v1.unit : from[i].u.plain.unit;
+        to->value = extended ? qnnrt__profile_value(&from[i].u.extended)
+                             : (double)from[i].u.plain.value;
+        to->time = extended ? from[i].u.extended.v1.time : 0;
+        to->unit_name = qnnrt__profile_unit(to->unit);
+        to->depth = depth;
+        to->vendor_code = from[i].code;
+        to->step = step;
+        to->node = node;
+        to->name = qnnrt__arena_text(list->arena, name, length);
+        if (to->name != NULL && to->type == QNNRT__ABI_EVENT_NODE && from[i].code == 0)
+            to->node = qnnrt__profile_node(to->name, backend_id, list->arena);
+        if (to->name == NULL || to->node == NULL ||
+            !qnnrt__profile_append(list, from[i].children, from[i].count, depth + 1, to->node, step,
+                                   backend_id)) return 0;
+    }
+    return 1;
+}
+
+/* Read the events of a handle to the end of the list; their vendor form is left in *nodes, its
+   names belong to the handle. */
+static qnnrt_result qnnrt__profile_read(qnnrt_backend *b, qnnrt__abi_handle handle, size_t step,
+                                        qnnrt__profile_list *list, qnnrt__abi_event_node **nodes,
+                                        uint32_t *count, qnnrt_error *err)
+{
+    const uint64_t *ids = NULL;
+    uint32_t most = (uint32_t)(QNNRT__PROFILE_MOST - list->count), left = most;
+    qnnrt__abi_code code = b->calls->profile_get_events(handle, &ids, count);
+    qnnrt_result result;
+    size_t need;
+    if (code != 0) {
+        *count = 0;
+        qnnrt__fail(err, QNNRT_E_BACKEND, "%s: the profile's events cannot be had", b->path);
+        return qnnrt__codes_explain(err, "profileGetEvents", code, -1, 0);
+    }
+    if (*count == 0) return QNNRT_OK;
+    result = qnnrt__profile_nodes(b->calls, list->arena, ids, *count, 0, &left, nodes, err);
+    if (result != QNNRT_OK) {
+        *count = 0;
+        return result;
+    }
+    need = list->count + (most - left);
+    if (need > list->room) {
+        size_t room = need > 2 * list->room ? need : 2 * list->room;
+        qnnrt_profile_event *more =
+            (qnnrt_profile_event *)qnnrt__arena_alloc(list->arena, room, sizeof(*more));
+        if (more == NULL) return qnnrt__fail_memory(err, "events");
+        if (list->count > 0) memcpy(more, list->events, list->count * sizeof(*more));
+        list->events = more;
+        list->room = room;
+    }
+    return qnnrt__profile_append(list, *nodes, *count, 0, "", step, b->info.id)
+               ? QNNRT_OK : qnnrt__fail_memory(err, "events");
+}
+
+static void qnnrt__profile_stop(qnnrt__profile *profile)
+{
+    qnnrt_hooks hooks;
+    size_t i;
+    if (profile == NULL) return;
+    hooks = profile->backend->hooks;
+    qnnrt__hooks_lock(&hooks);
+    for (i = 0; i < profile->step_count; ++i)
+        qnnrt__profile_close(profile->backend, profile->steps[i].handle);
+    qnnrt__hooks_unlock(&hooks);
+    qnnrt__arena_free(&profile->arena);
+    qnnrt__mem_free(&hooks, profile->steps);
+    qnnrt__mem_free(&hooks, profile);
+}
+
+/* Handles for the steps of a run; the caller names their graphs. */
+static qnnrt_result qnnrt__profile_start(qnnrt_backend *b, qnnrt_profile_level level, size_t steps,
+                                         qnnrt__profile **out, qnnrt_error *err)
+{
+    qnnrt__profile *profile = (qnnrt__profile *)qnnrt__mem_alloc(&b->hooks, sizeof(*profile));
+    qnnrt_result result = QNNRT_OK;
+    *out = NULL;
+    if (profile == NULL) return qnnrt__fail_memory(err, "a profile");
+    profile->backend = b;
+    profile->arena.hooks = b->hooks;
+    profile->steps = (qnnrt__profile_step *)qnnrt__mem_alloc(
+        &b->hooks, (uint64_t)steps * sizeof(*profile->steps));
+    if (profile->steps == NULL) result = qnnrt__fail_memory(err, "a profile");
+    qnnrt__hooks_lock(&b->hooks);
+    while (result == QNNRT_OK && profile->step_count < steps) {
+        result = qnnrt__profile_open(b, level, &profile->steps[profile->step_count].handle, err);
+        if (result == QNNRT_OK) ++profile->step_count;
+    }
+    qnnrt__hooks_unlock(&b->hooks);
+    if (result != QNNRT_OK) {
+        qnnrt__profile_stop(profile);
+        return result;
+    }
+    *out = profile;
+    return QNNRT_OK;
+}
+
+/* Have the table of the last exec. */
+static qnnrt_result qnnrt__profile_events(qnnrt__profile *profile, qnnrt_error *err)
+{
+    qnnrt_result result = QNNRT_OK;
+    size_t i;
+    if (profile == NULL || profile->state == QNNRT__PROFILE_FRESH ||
+        profile->state == QNNRT__PROFILE_FAILED)
+        return qnnrt__fail(err, QNNRT_E_STATE,
+                           profile == NULL ? "there are no events: profiling is off\n  what helps:"
+                                             " qnnrt_run_profile() before qnnrt_exec()"
+                           : profile->state == QNNRT__PROFILE_FRESH
+                               ? "there are no events yet\n  what helps: qnnrt_exec() first"
+                               : "there are no events: the last exec failed");
+    if (profile->state == QNNRT__PROFILE_READ) return QNNRT_OK;
+    qnnrt__arena_free(&profile->arena);
+    memset(&profile->list, 0, sizeof(profile->list));
+    profile->list.arena = &profile->arena;
+    qnnrt__hooks_lock(&profile->backend->hooks);
+    for (i = 0; i < profile->step_count && result == QNNRT_OK; ++i) {
+        qnnrt__profile_step *step = &profile->steps[i];
+        result = qnnrt__profile_read(profile->backend, step->handle, i, &profile->list,
+                                     &step->events, &step->count, err);
+    }
+    qnnrt__hooks_unlock(&profile->backend->hooks);
+    if (result == QNNRT_OK) profile->state = QNNRT__PROFILE_READ;
+    return result;
+}
+
+/* The last exec into a log of the vendor's. Callers have read the events. */
+static qnnrt_result qnnrt__profile_write(const qnnrt__profile *profile,
+                                         const qnnrt__abi_system_calls *calls, const char *path,
+                                         qnnrt_error *err)
+{
+    const char *slash = strrchr(path, '/'), *call = "systemProfileCreateSerializationTarget";
+    const qnnrt_backend *b = profile->backend;
+    char folder[QNNRT__PATH_MAX];
+    qnnrt__abi_target target;
+    qnnrt__abi_target_config config;
+    qnnrt__abi_profile_data data;
+    const qnnrt__abi_profile_data *list[1];
+    qnnrt__abi_handle handle = NULL;
+    qnnrt__abi_code code, freed;
+    size_t i, length = slash == NULL ? 1 : slash == path ? 1 : (size_t)(slash - path);
+    if (length >= sizeof(folder) || path[strlen(path) - 1] == '/')
+        return qnnrt__fail(err, QNNRT_E_ARG, "%.200s is no path of a file, or too long", path);
+    memcpy(folder, slash == NULL ? "." : path, length);
+    folder[length] = '\0';
+    memset(&target, 0, sizeof(target));
+    memset(&config, 0, sizeof(config));
+    target.type = QNNRT__ABI_TARGET_FILE;
+    target.name = slash != NULL ? slash + 1 : path;
+    target.folder = folder;
+    config.type = QNNRT__ABI_TARGET_HEADER;
+    config.program = "qnnrt";
+    config.version = qnnrt_version();
+    config.backend = b->build_id;
+    code = calls->profile_create_target(target, &config, 1, &handle);
+    for (i = 0; i < profile->step_count && code == 0 && handle != NULL; ++i) {
+        const qnnrt__profile_step *step = &profile->steps[i];
+        memset(&data, 0, sizeof(data));
+        data.version = 1;
+        data.begin_us = step->begin_ns / 1000;
+        data.end_us = step->end_ns / 1000;
+        data.method = QNNRT__ABI_METHOD_EXECUTE;
+        data.graph = step->graph;
+        data.events = step->events;
+        data.count = step->count;
+        list[0] = &data;
+        call = "systemProfileSerializeEventData";
+        code = calls->profile_write(handle, list, 1);
+    }
+    if (code == 0 && handle == NULL) code = QNNRT__ABI_NOT_SUPPORTED;
+    freed = handle != NULL ? calls->profile_free_target(handle) : 0;
+    if (code == 0 && freed != 0) {
+        call = "systemProfileFreeSerializationTarget";
+        code = freed;
+    }
+    if (code == 0) return QNNRT_OK;
+    qnnrt__fail(err, QNNRT_E_BACKEND, "cannot write the profile log %.400s (is its folder there, and"
+                                      " may it be written to?)", path);
+    return qnnrt__codes_explain(err, call, code, -1, 0);
+}
+
+/* The same, with a libQnnSystem.so found by the usual rules. */
+static qnnrt_result qnnrt__profile_log(qnnrt__profile *profile, const char *system_path,
+                                       const char *path, qnnrt_error *err)
+{
+    qnnrt__system system;
+    uint32_t minor;
+    qnnrt_result result = qnnrt__profile_events(profile, err);
+    if (result == QNNRT_OK)
+        result = qnnrt__system_open(system_path, profile->backend->path, &profile->backend->hooks,
+                                    &system, err);
+    if (result != QNNRT_OK) return result;
+    minor = system.provider->version.minor;
+    result = QNNRT_E_VERSION;
+    if (minor < QNNRT__ABI_SYSTEM_MINOR_PROFILE || minor == QNNRT__ABI_SYSTEM_MINOR_BROKEN ||
+        system.provider->calls.profile_create_target == NULL ||
+        system.provider->calls.profile_write == NULL ||
+        system.provider->calls.profile_free_target == NULL)
+        qnnrt__fail(err, result, "%s speaks system interface %u.%u and cannot write profile logs; those"
+                    " of QAIRT 2.40 and newer can, but 2.44", system.path,
+                    (unsigned)system.provider->version.major, (unsigned)minor);
+    else {
+        qnnrt__hooks_lock(&profile->backend->hooks);
+        result = qnnrt__profile_write(profile, &system.provider->calls, path, err);
+        qnnrt__hooks_unlock(&profile->backend->hooks);
+    }
+    if (profile->backend->unload) qnnrt__system_close(&system);
+    return result;
+}
+
+/* =====================================================================================
    CONTEXT                                                                      >>context
    One context binary: its bytes, its facts, its life on the backend.
    Source of the ExecuTorch head: its public runtime sources (u32 0x5678ABCD, u64 signature,
    u64 size, padding to 256 bytes, little-endian).
-   Needs: >>os >>size >>mem >>err >>log >>codes >>abi >>htp >>backend (its struct)
+   Needs: >>os >>size >>mem >>err >>log >>codes >>abi >>htp >>backend (its struct) >>profile
    Knows nothing of: folders, pipelines
    ===================================================================================== */
 
@@ -8137,11 +9045,22 @@ static qnnrt_result qnnrt__context_check(const qnnrt__context *context, const qn
     return QNNRT_OK;
 }
 
+/* Where the events of loading go. */
+typedef struct qnnrt__context_profile {
+    qnnrt_profile_level  level;
+    size_t               index;         /* of the context */
+    qnnrt__profile_list *list;
+} qnnrt__context_profile;
+
 /* Create the context and fetch its graphs. Callers hold the lock. */
 static qnnrt_result qnnrt__context_create(qnnrt__context *context, qnnrt_backend *b,
+                                          const qnnrt__context_profile *profile,
                                           qnnrt__arena *arena, qnnrt_error *err)
 {
     uint64_t began = qnnrt__os_clock_ns();
+    qnnrt__abi_handle events = NULL;
+    qnnrt__abi_event_node *nodes;
+    uint32_t count;
     qnnrt__abi_code code;
     size_t i;
     qnnrt_result result = qnnrt__context_check(context, b, err);
@@ -8149,9 +9068,15 @@ static qnnrt_result qnnrt__context_create(qnnrt__context *context, qnnrt_backend
     context->graphs = (qnnrt__abi_handle *)qnnrt__arena_alloc(arena, context->info->graph_count,
                                                               sizeof(*context->graphs));
     if (context->graphs == NULL) return qnnrt__fail_memory(err, "graphs");
+    if (profile->level != QNNRT_PROFILE_OFF)
+        result = qnnrt__profile_open(b, profile->level, &events, err);
+    if (result != QNNRT_OK) return result;
     b->mark = qnnrt__log_mark(b->log_slot);
     code = b->calls->context_create_from_binary(b->backend, b->device, NULL, context->binary,
-                                                context->bytes, &context->handle, NULL);
+                                                context->bytes, &context->handle, events);
+    if (code == 0 && context->handle != NULL && events != NULL)
+        result = qnnrt__profile_read(b, events, profile->index, profile->list, &nodes, &count, err);
+    qnnrt__profile_close(b, events);
     if (code != 0 || context->handle == NULL) {
         context->handle = NULL;     /* after a failure it is not usable, whatever it holds */
         qnnrt__fail(err, QNNRT_E_BACKEND, "%s cannot be loaded by %s", context->info->file,
@@ -8161,6 +9086,7 @@ static qnnrt_result qnnrt__context_create(qnnrt__context *context, qnnrt_backend
                                               : "contextCreateFromBinary",
                                     code, b->log_slot, b->mark);
     }
+    if (result != QNNRT_OK) return result;
     for (i = 0; i < context->info->graph_count; ++i) {
         code = b->calls->graph_retrieve(context->handle, context->info->graphs[i].name,
                                         &context->graphs[i]);
@@ -8528,7 +9454,8 @@ static qnnrt_result qnnrt__scan_choose(qnnrt__scan *scan, const char *folder, in
    PIPELINE                                                                     >>pipeline
    Graphs in order, and which output feeds which input. Every match has a reason, and what
    does not fit is refused by name: equal bytes with another scale compute fluent nonsense.
-   Needs: >>mem >>err >>log >>sort >>table >>scan (names) >>context (its struct)
+   Needs: >>mem >>err >>log >>sort >>table >>scan (names) >>profile (its struct)
+          >>context (its struct)
    Knows nothing of: memory, execution
    ===================================================================================== */
 
@@ -8577,6 +9504,7 @@ struct qnnrt {
     qnnrt_pipeline  **pipelines;        /* [pipeline_count] joined, then [single_count] single
                                            graphs */
     size_t            pipeline_count, single_count;
+    qnnrt__profile_list events;         /* of loading */
     char              system_path[QNNRT__PATH_MAX];
 };
 
@@ -9425,8 +10353,8 @@ static void qnnrt__pipeline_free(qnnrt_pipeline *p)
    MODEL                                                                          >>model
    The opened folder: loads every file, has its metadata read from the sources there are and
    compared, keeps what there is, frees in reverse.
-   Needs: >>os >>mem >>err >>log >>size >>table >>system >>read_json >>backend >>context
-          >>scan >>pipeline (its struct)
+   Needs: >>os >>mem >>err >>log >>size >>table >>system >>read_json >>backend >>profile
+          >>context >>scan >>pipeline (its struct)
    Knows nothing of: memory plans, execution
    ===================================================================================== */
 
@@ -9723,8 +10651,12 @@ static qnnrt_result qnnrt__model_context(qnnrt *model, size_t at, const qnnrt__m
         (result == QNNRT_E_FORMAT && err->vendor_code != 0 && context->bytes == info->file_bytes &&
          !qnnrt__context_looks_right(context->binary, context->bytes));
     if (result == QNNRT_OK && model->backend != NULL) {
+        qnnrt__context_profile profile;
+        profile.level = desc->profile_level;
+        profile.index = at;
+        profile.list = &model->events;
         qnnrt__hooks_lock(&model->hooks);
-        result = qnnrt__context_create(context, model->backend, &model->arena, err);
+        result = qnnrt__context_create(context, model->backend, &profile, &model->arena, err);
         qnnrt__hooks_unlock(&model->hooks);
     }
     if (result == QNNRT_OK && qnnrt__os_file_changed(&context->file))
@@ -9909,7 +10841,10 @@ static qnnrt_result qnnrt__model_check(const char *ctx_dir, const qnnrt_desc *de
     if (desc->backend != NULL && desc->inspect)
         return qnnrt__fail(err, QNNRT_E_ARG,
                            "qnnrt_open: desc.inspect needs no backend; leave desc.backend NULL");
-    return QNNRT_OK;
+    if (desc->profile_level != QNNRT_PROFILE_OFF && desc->inspect)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.inspect loads nothing that could be"
+                                             " profiled; leave desc.profile_level off");
+    return qnnrt__profile_check(desc->profile_level, "qnnrt_open", err);
 }
 
 static qnnrt_result qnnrt__model_backend(qnnrt *model, const qnnrt_desc *desc, qnnrt_error *err)
@@ -10505,7 +11440,7 @@ static qnnrt_result qnnrt__place_mem(qnnrt_plan *plan, const qnnrt_mem_desc *des
    Arrays of vendor tensors, filled once; bind changes pointers in them, exec hands them to
    the vendor. Everything that can fail or cost happened before.
    Needs: >>os >>size >>mem >>err >>log >>codes >>abi >>table >>backend (its struct)
-          >>context >>pipeline >>place
+          >>profile >>context >>pipeline >>place
    Knows nothing of: folders, metadata sources
    ===================================================================================== */
 
@@ -10529,7 +11464,7 @@ typedef struct qnnrt__run_slot {
 struct qnnrt_run {
     qnnrt__step     *steps, *steps_end;
     int              careful;           /* exec has more to do than call: binds missing, locks, a
-                                           busy flag */
+                                           busy flag, a profile */
     qnnrt__log_count *log_count;        /* of its backend's log slot, or no_log */
     qnnrt__log_count no_log;
     uint32_t         mark;              /* where the log lines of the exec under way begin */
@@ -10542,6 +11477,7 @@ struct qnnrt_run {
     qnnrt__arena     arena;
     qnnrt_plan      *own_plan;          /* made by qnnrt_prepare */
     qnnrt_mem       *own_mem;
+    qnnrt__profile  *profile;            /* NULL: off */
     qnnrt_error      error;
 };
 
@@ -10600,7 +11536,8 @@ static qnnrt_result qnnrt__run_check(const qnnrt_run *run, uint32_t step, qnnrt_
 /* Does exec have more to do than to call? */
 static void qnnrt__run_settle(qnnrt_run *run)
 {
-    run->careful = run->missing > 0 || run->busy != NULL || run->backend->hooks.lock != NULL;
+    run->careful = run->missing > 0 || run->busy != NULL || run->backend->hooks.lock != NULL ||
+                   run->profile != NULL;
 }
 
 /* Point every end of a slot at its memory. */
@@ -10666,6 +11603,7 @@ static qnnrt_result qnnrt__run_fill(qnnrt_run *run, qnnrt_error *err)
 static void qnnrt__run_free(qnnrt_run *run)
 {
     qnnrt_hooks hooks = run->arena.hooks;
+    qnnrt__profile_stop(run->profile);
     qnnrt__arena_free(&run->arena);
     qnnrt__mem_free(&hooks, run);
 }
@@ -10791,6 +11729,41 @@ static qnnrt_result qnnrt__run_steps(qnnrt_run *run)
     return QNNRT_OK;
 }
 
+/* The same, each step with its profile. */
+static qnnrt_result qnnrt__run_profiled(qnnrt_run *run)
+{
+    const qnnrt__step *step = run->steps, *end = run->steps_end;
+    qnnrt__profile_step *profile = run->profile->steps;
+    run->profile->state = QNNRT__PROFILE_FAILED;
+    for (; step < end; ++step, ++profile) {
+        qnnrt__abi_code code;
+        profile->begin_ns = qnnrt__os_clock_ns();
+        code = step->execute(step->graph, step->inputs, step->input_count, step->outputs,
+                             step->output_count, profile->handle, NULL);
+        profile->end_ns = qnnrt__os_clock_ns();
+        if (QNNRT__UNLIKELY(code != 0)) return qnnrt__run_failed(run, step, code);
+    }
+    run->profile->state = QNNRT__PROFILE_DONE;
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt__run_profile(qnnrt_run *run, qnnrt_profile_level level)
+{
+    const qnnrt_pipeline *p = run->pipeline;
+    qnnrt_result result = qnnrt__profile_check(level, "qnnrt_run_profile", &run->error);
+    size_t i;
+    if (result != QNNRT_OK) return result;
+    qnnrt__profile_stop(run->profile);
+    run->profile = NULL;
+    if (level != QNNRT_PROFILE_OFF)
+        result = qnnrt__profile_start(run->backend, level, p->info.step_count, &run->profile,
+                                      &run->error);
+    for (i = 0; run->profile != NULL && i < p->info.step_count; ++i)
+        run->profile->steps[i].graph = p->steps[i].graph->name;
+    qnnrt__run_settle(run);
+    return result;
+}
+
 /* The way with checks, for runs that need one. */
 static qnnrt_result qnnrt__run_careful(qnnrt_run *run)
 {
@@ -10802,7 +11775,7 @@ static qnnrt_result qnnrt__run_careful(qnnrt_run *run)
                            " memory",
                            run->pipeline->info.name);
     qnnrt__hooks_lock(&run->backend->hooks);
-    result = qnnrt__run_steps(run);
+    result = run->profile != NULL ? qnnrt__run_profiled(run) : qnnrt__run_steps(run);
     qnnrt__hooks_unlock(&run->backend->hooks);
     if (run->busy != NULL) qnnrt__os_unlock(run->busy);
     return result;
@@ -10915,6 +11888,34 @@ QNNRT_API const qnnrt_backend_info *qnnrt_backend_get_info(const qnnrt_backend *
     return backend != NULL ? &backend->info : NULL;
 }
 
+QNNRT_API qnnrt_result qnnrt_power_set(qnnrt_backend *backend, const qnnrt_power_desc *desc,
+                                       qnnrt_power_report *report, qnnrt_error *err)
+{
+    qnnrt_power_report own;
+    qnnrt__abi_code code = 0;
+    qnnrt_result result = QNNRT_OK;
+    qnnrt__err_clear(err);
+    if (report != NULL) memset(report, 0, sizeof(*report));
+    if (backend == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: backend is NULL");
+    if (desc != NULL) result = qnnrt__power_check(desc, err);
+    if (result != QNNRT_OK) return result;
+    qnnrt__hooks_lock(&backend->hooks);
+    if (desc != NULL)
+        result = qnnrt__power_set(&backend->power, backend->provider, desc,
+                                  report != NULL ? report : &own, report == NULL, err);
+    else code = qnnrt__power_release(&backend->power);
+    qnnrt__hooks_unlock(&backend->hooks);
+    if (code == 0) return result;
+    qnnrt__fail(err, QNNRT_E_BACKEND, "the power vote cannot be taken back");
+    return qnnrt__codes_explain(err, "destroyPowerConfigId", code, -1, 0);
+}
+
+QNNRT_API const char *qnnrt_power_preset_name(qnnrt_power_preset preset)
+{
+    return (unsigned)preset < (unsigned)QNNRT__POWER_PRESETS ? qnnrt__power_presets[preset].name
+                                                             : NULL;
+}
+
 /* ---- model ---- */
 
 QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, qnnrt **out,
@@ -10941,6 +11942,7 @@ QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, q
     model = (qnnrt *)qnnrt__mem_alloc(&hooks, sizeof(*model));
     if (model == NULL) return qnnrt__fail_memory(err, "a model");
     model->hooks = model->arena.hooks = hooks;
+    model->events.arena = &model->arena;
     model->guard = desc->guard;
     model->align = desc->align != 0 ? desc->align : 64;
     qnnrt__model_limits(&desc->limits, &model->limits);
@@ -10978,6 +11980,12 @@ QNNRT_API const qnnrt_context_info *qnnrt_contexts(const qnnrt *model, size_t *c
 {
     if (count != NULL) *count = model != NULL ? model->context_count : 0;
     return model != NULL ? model->infos : NULL;
+}
+
+QNNRT_API const qnnrt_profile_event *qnnrt_events(const qnnrt *model, size_t *count)
+{
+    if (count != NULL) *count = model != NULL ? model->events.count : 0;
+    return model != NULL ? model->events.events : NULL;
 }
 
 QNNRT_API qnnrt_backend *qnnrt_get_backend(const qnnrt *model)
@@ -11293,6 +12301,38 @@ QNNRT_API qnnrt_result qnnrt_exec(qnnrt_run *run)
     if (QNNRT__UNLIKELY(run == NULL)) return QNNRT_E_ARG;
     run->mark = qnnrt__log_begin(run->log_count);    /* should it fail: what was logged since */
     return QNNRT__UNLIKELY(run->careful) ? qnnrt__run_careful(run) : qnnrt__run_steps(run);
+}
+
+QNNRT_API qnnrt_result qnnrt_run_profile(qnnrt_run *run, qnnrt_profile_level level)
+{
+    return run != NULL ? qnnrt__run_profile(run, level) : QNNRT_E_ARG;
+}
+
+QNNRT_API qnnrt_result qnnrt_run_events(qnnrt_run *run, const qnnrt_profile_event **events,
+                                        size_t *count)
+{
+    qnnrt_result result;
+    if (events != NULL) *events = NULL;
+    if (count != NULL) *count = 0;
+    if (run == NULL) return QNNRT_E_ARG;
+    if (events == NULL || count == NULL)
+        return qnnrt__fail(&run->error, QNNRT_E_ARG, "qnnrt_run_events: events or count is NULL");
+    result = qnnrt__profile_events(run->profile, &run->error);
+    if (result != QNNRT_OK) return result;
+    *events = run->profile->list.events;
+    *count = run->profile->list.count;
+    return QNNRT_OK;
+}
+
+QNNRT_API qnnrt_result qnnrt_run_profile_log(qnnrt_run *run, const char *path)
+{
+    const char *system_path;
+    if (run == NULL) return QNNRT_E_ARG;
+    if (path == NULL || path[0] == '\0')
+        return qnnrt__fail(&run->error, QNNRT_E_ARG, "qnnrt_run_profile_log: path is NULL or empty");
+    system_path = run->pipeline->steps[0].model->system_path;
+    return qnnrt__profile_log(run->profile, system_path[0] != '\0' ? system_path : NULL, path,
+                              &run->error);
 }
 
 /* One shape for eight calls: qnnrt_<verb>_<as>(run, name, ...) and qnnrt_<verb>_<as>_slot(run,
