@@ -999,9 +999,9 @@ QNNRT_API qnnrt_result qnnrt_run_events(qnnrt_run *run, const qnnrt_profile_even
 
 /* Hand the events of the last exec to the vendor's tools: write the log file that the SDK's
    qnn-profile-viewer reads, through libQnnSystem.so of 2.40 or newer, but 2.44. An existing log is
-   added to.
-   Returns  as qnnrt_run_events(); QNNRT_E_LIBRARY, QNNRT_E_VERSION (of libQnnSystem.so); QNNRT_E_BACKEND
-            also when the file cannot be written */
+   added to; missing folders are made by that library.
+   Returns  as qnnrt_run_events(); QNNRT_E_LIBRARY, QNNRT_E_VERSION (of libQnnSystem.so); QNNRT_E_IO
+            (nothing was written) */
 QNNRT_API qnnrt_result qnnrt_run_profile_log(qnnrt_run *run, const char *path);
 
 /* Copy values in or out, converting between the tensor's dtype and float or int32.
@@ -8392,7 +8392,7 @@ static qnnrt_result qnnrt__backend_open(const qnnrt_backend_desc *desc, qnnrt_ba
    What a library measured: vendor's profile handles, their events as a table, and the way
    of these events to the vendor's own tools. A handle's events are replaced by its next
    use, so every step of a run has a handle of its own.
-   Needs: >>mem >>err >>log >>codes >>abi >>system >>backend (its struct)
+   Needs: >>os >>mem >>err >>log >>codes >>abi >>system >>backend (its struct)
    Knows nothing of: pipelines, files of models
    ===================================================================================== */
 
@@ -8750,6 +8750,17 @@ static qnnrt_result qnnrt__profile_events(qnnrt__profile *profile, qnnrt_error *
     return result;
 }
 
+/* Size of a file, 0 when it cannot be opened; *why says that. */
+static uint64_t qnnrt__profile_size(const char *path, const char **why)
+{
+    qnnrt__os_file file;
+    uint64_t bytes;
+    *why = qnnrt__os_file_open(path, &file);
+    bytes = *why == NULL ? file.bytes : 0;
+    qnnrt__os_file_close(&file);
+    return bytes;
+}
+
 /* The last exec into a log of the vendor's. Callers have read the events. */
 static qnnrt_result qnnrt__profile_write(const qnnrt__profile *profile,
                                          const qnnrt__abi_system_calls *calls, const char *path,
@@ -8757,6 +8768,8 @@ static qnnrt_result qnnrt__profile_write(const qnnrt__profile *profile,
 {
     const char *slash = strrchr(path, '/'), *call = "systemProfileCreateSerializationTarget";
     const qnnrt_backend *b = profile->backend;
+    const char *why;
+    const uint64_t bytes = qnnrt__profile_size(path, &why);
     char folder[QNNRT__PATH_MAX];
     qnnrt__abi_target target;
     qnnrt__abi_target_config config;
@@ -8799,10 +8812,15 @@ static qnnrt_result qnnrt__profile_write(const qnnrt__profile *profile,
         call = "systemProfileFreeSerializationTarget";
         code = freed;
     }
-    if (code == 0) return QNNRT_OK;
-    qnnrt__fail(err, QNNRT_E_BACKEND, "cannot write the profile log %.400s (is its folder there, and"
-                                      " may it be written to?)", path);
-    return qnnrt__codes_explain(err, call, code, -1, 0);
+    if (code != 0) {
+        qnnrt__fail(err, QNNRT_E_BACKEND, "cannot write the profile log %.400s", path);
+        return qnnrt__codes_explain(err, call, code, -1, 0);
+    }
+    /* The genuine libraries answer success even when they could not write. */
+    if (qnnrt__profile_size(path, &why) > bytes) return QNNRT_OK;
+    return qnnrt__fail(err, QNNRT_E_IO, "the profile log %.400s was not written: %s\n  what helps: the"
+                       " path of a plain file, in a folder that this process may write to", path,
+                       why != NULL ? why : "it has not grown");
 }
 
 /* The same, with a libQnnSystem.so found by the usual rules. */

@@ -576,6 +576,7 @@ TEST(profile_log_that_cannot_be_written_is_an_error)
     NO_LOG("fail=systemProfileCreateSerializationTarget:0x7531", "x", QNNRT_E_BACKEND, create);
     NO_LOG("zero=systemProfileCreateSerializationTarget", "x", QNNRT_E_BACKEND, create);
     NO_LOG("fail=systemProfileSerializeEventData:0x7532:2", "x", QNNRT_E_BACKEND, write);
+    NO_LOG("events=silent", "x", QNNRT_E_IO, "was not written");
     NO_LOG("fail=systemProfileFreeSerializationTarget:0x7532", "x", QNNRT_E_BACKEND, "FreeSerializationTarget");
     NO_LOG("sysapi=1.4", "x", QNNRT_E_VERSION, "system interface 1.4");
     NO_LOG("sysapi=1.8", "x", QNNRT_E_VERSION, "but 2.44");
