@@ -1258,9 +1258,11 @@ QNNRT_API qnnrt_result qnnrt_save_memory(qnnrt *model, size_t context, void *dat
 #if defined(__GNUC__) || defined(__clang__)
 #define QNNRT__PRINTF(text, first)   __attribute__((format(printf, text, first)))
 #define QNNRT__UNLIKELY(x)           __builtin_expect(!!(x), 0)
+#define QNNRT__NOT_INLINE            __attribute__((noinline))
 #else
 #define QNNRT__PRINTF(text, first)
 #define QNNRT__UNLIKELY(x)           (x)
+#define QNNRT__NOT_INLINE
 #endif
 
 /* QNN exists for 64-bit little-endian programs. Elsewhere everything compiles and a call says
@@ -11782,8 +11784,9 @@ static qnnrt_result qnnrt__run_profile(qnnrt_run *run, qnnrt_profile_level level
     return result;
 }
 
-/* The way with checks, for runs that need one. */
-static qnnrt_result qnnrt__run_careful(qnnrt_run *run)
+/* The way with checks, for runs that need one. Within qnnrt_exec() it would make the other way save
+   more registers. */
+static QNNRT__NOT_INLINE qnnrt_result qnnrt__run_careful(qnnrt_run *run)
 {
     qnnrt_result result;
     if (run->missing > 0) return qnnrt__run_unbound(run);
