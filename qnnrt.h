@@ -26,8 +26,8 @@
    Globals  One table of log slots (the vendor's log callback has no user pointer). No output and no
             abort.
    Not yet  Optional inputs, dynamic dimensions and special data formats are reported and refused
-            when prepared; tensors are under 4 GiB; no memory registered with the device, no power
-            settings; Linux and Android, 64-bit. qnnrt_open() uses about 40 KB of stack.
+            when prepared; tensors are under 4 GiB; no memory registered with the device; Linux and
+            Android, 64-bit. qnnrt_open() uses about 40 KB of stack.
 
    WORDS
        backend    an opened vendor library that runs graphs (HTP: the NPU), with its device and its
@@ -161,6 +161,28 @@
        own with an inaccessible one behind its last byte, so that an overrun by the caller or the
        backend faults at once; tensors are then aligned to their elements only.
 
+   Profiling
+       Where does the time go? What the library itself measures, as a table:
+           qnnrt_run_profile(run, QNNRT_PROFILE_DETAILED);
+           qnnrt_exec(run);
+           qnnrt_run_events(run, &events, &count);
+           for (i = 0; i < count; ++i)
+               printf("%g %s %s\n", events[i].value, events[i].unit_name, events[i].name);
+       HTP tells cycles of nodes, CPU microseconds; which events there are differs by backend, release
+       and device, so look for what you need and expect it to be missing. desc.profile_level does the
+       same for loading, qnnrt_events(). qnnrt_run_profile_log() writes the file that the vendor's
+       viewer reads. On the x86-64 emulator "VTCM acquire" and "power on" are no real times.
+
+   Power
+       On a device an NPU that nobody votes for clocks low:
+           qnnrt_power_desc power = {0};
+           qnnrt_power_report report;
+           power.preset = QNNRT_POWER_BURST;
+           qnnrt_power_set(qnnrt_get_backend(model), &power, &report, &err);
+       report has an answer for each setting: applied, refused with a code, not available (CPU). A
+       preset's numbers can be replaced one by one. Vote low again, or with NULL not at all, between
+       bursts of work: a vote for high clocks costs power as long as the backend is open.
+
    Errors
        Calls that open or make things take a qnnrt_error, which may be NULL. Calls on a run keep it
        in the run: qnnrt_run_error(). The text is complete: what was tried, on which file, graph and
@@ -201,7 +223,7 @@
        All of this ran on Qualcomm's genuine x86-64 libraries of five releases (2.47 to 2.51), in
        which an emulator stands for the NPU. Until a transcript from a phone is here these are
        unproven: execution on a real NPU, weight-shared contexts, behaviour after a restart of the
-       DSP.
+       DSP, and what power presets do there (the emulator accepts all, to no effect).
 
    ROOMS (search for the tag)
        >>config >>os >>size >>sort >>mem >>err >>log >>lines >>codes >>dtype >>quant
