@@ -168,10 +168,11 @@
            qnnrt_run_events(run, &events, &count);
            for (i = 0; i < count; ++i)
                printf("%g %s %s\n", events[i].value, events[i].unit_name, events[i].name);
-       HTP tells cycles of nodes, CPU microseconds; which events there are differs by backend, release
-       and device, so look for what you need and expect it to be missing. desc.profile_level does the
-       same for loading, qnnrt_events(). qnnrt_run_profile_log() writes the file that the vendor's
-       viewer reads. On the x86-64 emulator "VTCM acquire" and "power on" are no real times.
+       HTP tells cycles of nodes, CPU microseconds; which events there are differs by backend,
+       release and device: look for what you need, and expect it to be missing. desc.profile_level
+       does the same for loading, see qnnrt_events(). qnnrt_run_profile_log() writes the file that
+       the vendor's viewer reads. On the x86-64 emulator "VTCM acquire" and "power on" are no real
+       times.
 
    Power
        On a device an NPU that nobody votes for clocks low:
@@ -549,7 +550,7 @@ QNNRT_API const qnnrt_backend_info *qnnrt_backend_get_info(const qnnrt_backend *
 
 /* How the NPU is clocked: votes of this process, which the system may overrule. */
 typedef enum qnnrt_power_preset {
-    QNNRT_POWER_CUSTOM = 0,                     /* only what the numbers of the desc ask for */
+    QNNRT_POWER_CUSTOM = 0,                 /* only what the numbers of the desc ask for */
     QNNRT_POWER_BURST, QNNRT_POWER_SUSTAINED_HIGH_PERFORMANCE, QNNRT_POWER_HIGH_PERFORMANCE,
     QNNRT_POWER_BALANCED, QNNRT_POWER_LOW_BALANCED,
     QNNRT_POWER_HIGH_POWER_SAVER, QNNRT_POWER_POWER_SAVER, QNNRT_POWER_LOW_POWER_SAVER
@@ -562,34 +563,36 @@ typedef struct qnnrt_power_corners { uint32_t min, target, max; } qnnrt_power_co
 #define QNNRT_POWER_ZERO 0xFFFFFFFFu            /* the number 0, where 0 means the default */
 
 typedef struct qnnrt_power_desc {
-    qnnrt_power_preset  preset;                 /* gives what is not set below */
-    int                 dcvs;                   /* clocks follow the load: 1 yes, -1 no (default 0: the
-                                                   preset's) */
-    uint32_t            sleep_latency_us;       /* time to wake up that is accepted (default 0: the
-                                                   preset's) */
-    qnnrt_power_corners bus, core;              /* (default all 0: the preset's) */
-    uint32_t            rpc_latency_us;         /* of a call to the DSP (default 0: the preset's) */
-    uint32_t            rpc_polling_us;         /* poll so long for an answer instead of sleeping, at
-                                                   most 9999, QNNRT_POWER_ZERO: never (default 0: the
-                                                   preset's). Holds for the whole process */
+    qnnrt_power_preset  preset;             /* gives what is not set below */
+    int                 dcvs;               /* clocks follow the load: 1 yes, -1 no (default 0: the
+                                               preset's) */
+    uint32_t            sleep_latency_us;   /* time to wake up that is accepted (default 0: the
+                                               preset's) */
+    qnnrt_power_corners bus, core;          /* (default all 0: the preset's) */
+    uint32_t            rpc_latency_us;     /* of a call to the DSP (default 0: the preset's) */
+    uint32_t            rpc_polling_us;     /* poll so long for an answer instead of sleeping, at
+                                               most 9999, QNNRT_POWER_ZERO: never (default 0: the
+                                               preset's). Holds for the whole process */
 } qnnrt_power_desc;
 
 typedef enum qnnrt_power_answer {
     QNNRT_POWER_NOT_ASKED = 0,
     QNNRT_POWER_APPLIED,
-    QNNRT_POWER_REFUSED,                        /* vendor_code says why */
-    QNNRT_POWER_NOT_AVAILABLE                   /* this backend has no such thing, as CPU */
+    QNNRT_POWER_REFUSED,                    /* vendor_code says why */
+    QNNRT_POWER_NOT_AVAILABLE               /* this backend has no such thing, as CPU */
 } qnnrt_power_answer;
 
 typedef struct qnnrt_power_setting {
-    const char        *name;                    /* "dcvs": clocks, corners and sleep, one vendor call;
-                                                   "rpc_control_latency"; "rpc_polling_time" */
+    const char        *name;                /* "dcvs": clocks, corners and sleep, one vendor call;
+                                               "rpc_control_latency"; "rpc_polling_time" */
     qnnrt_power_answer answer;
     uint64_t           vendor_code;
 } qnnrt_power_setting;
 
 enum { QNNRT_POWER_SETTINGS = 3 };
-typedef struct qnnrt_power_report { qnnrt_power_setting settings[QNNRT_POWER_SETTINGS]; } qnnrt_power_report;
+typedef struct qnnrt_power_report {
+    qnnrt_power_setting settings[QNNRT_POWER_SETTINGS];
+} qnnrt_power_report;
 
 /* Vote for a power state; another call changes the vote. NULL for desc takes it back, and so does
    closing the backend.
@@ -610,23 +613,23 @@ QNNRT_API const char *qnnrt_power_preset_name(qnnrt_power_preset preset);
 
 typedef enum qnnrt_profile_level {
     QNNRT_PROFILE_OFF = 0,
-    QNNRT_PROFILE_BASIC,                        /* totals */
-    QNNRT_PROFILE_DETAILED,                     /* and each node */
-    QNNRT_PROFILE_OPTRACE                       /* HTP: and its trace, for qnnrt_run_profile_log() */
+    QNNRT_PROFILE_BASIC,                    /* totals */
+    QNNRT_PROFILE_DETAILED,                 /* and each node */
+    QNNRT_PROFILE_OPTRACE                   /* HTP: and its trace, for qnnrt_run_profile_log() */
 } qnnrt_profile_level;
 
 typedef struct qnnrt_profile_event {
-    const char *name;                           /* as the library has it, "QNN (execute) time", cut at
-                                                   1,024 bytes; may be "" */
-    const char *node;                           /* the node that it is about, "" when about none */
-    uint32_t    type, unit;                     /* vendor's numbers: 400 an execute, 404 a node, ... */
-    const char *unit_name;                      /* "us", "bytes", "cycles", "count"; "" for others */
-    double      value;                          /* whole numbers are exact up to 2^53 */
-    uint64_t    time;                           /* when, in us; 0: not told */
-    uint32_t    depth;                          /* 0, or below the nearest event before it that has a
-                                                   smaller depth */
-    uint32_t    vendor_code;                    /* not 0: the library did not tell what it is */
-    size_t      step;                           /* of the pipeline; of qnnrt_events(): the context */
+    const char *name;                       /* as the library has it, "QNN (execute) time", cut at
+                                               1,024 bytes; may be "" */
+    const char *node;                       /* the node that it is about, "" when about none */
+    uint32_t    type, unit;                 /* vendor's numbers: 400 an execute, 404 a node, ... */
+    const char *unit_name;                  /* "us", "bytes", "cycles", "count"; "" for others */
+    double      value;                      /* whole numbers are exact up to 2^53 */
+    uint64_t    time;                       /* when, in us; 0: not told */
+    uint32_t    depth;                      /* 0, or below the nearest event before it that has a
+                                               smaller depth */
+    uint32_t    vendor_code;                /* not 0: the library did not tell what it is */
+    size_t      step;                       /* of the pipeline; of qnnrt_events(): the context */
 } qnnrt_profile_event;
 
 /* ------------------------------------------------------------------------------------- model -- */
@@ -5088,7 +5091,7 @@ typedef struct qnnrt__abi_device_config {         /* vendor: QnnDevice_Config_t 
     const void *custom;                           /*  8                                           */
 } qnnrt__abi_device_config;
 
-enum {                                            /* vendor: QNN_PROFILE_..., QnnSystemProfile_... */
+enum {                                           /* vendor: QNN_PROFILE_..., QnnSystemProfile_... */
     QNNRT__ABI_PROFILE_BASIC = 1, QNNRT__ABI_PROFILE_DETAILED = 2,
     QNNRT__ABI_PROFILE_OPTRACE = 2,               /* option of a profile's config                 */
     QNNRT__ABI_EVENT_NODE = 404,
@@ -5154,7 +5157,8 @@ typedef struct qnnrt__abi_target_config {         /* vendor: ..._SerializationTa
 
 enum {                                            /* vendor: QnnHtpPerfInfrastructure_...         */
     QNNRT__ABI_INFRASTRUCTURE_PERF = 0,
-    QNNRT__ABI_POWER_DCVS_V3 = 1, QNNRT__ABI_POWER_RPC_LATENCY = 2, QNNRT__ABI_POWER_RPC_POLLING = 3,
+    QNNRT__ABI_POWER_DCVS_V3 = 1, QNNRT__ABI_POWER_RPC_LATENCY = 2,
+    QNNRT__ABI_POWER_RPC_POLLING = 3,
     QNNRT__ABI_POWER_PERFORMANCE = 0x10,          /* a power mode                                 */
     QNNRT__ABI_POWER_POLLING_MOST = 9999,
     QNNRT__ABI_CORNER_MIN = 0x20, QNNRT__ABI_CORNER_MAX = 0xA0
@@ -5172,9 +5176,9 @@ typedef struct qnnrt__abi_power_config {          /* vendor: ..._PowerConfig_t  
 
 typedef struct qnnrt__abi_infrastructure {        /* vendor: QnnHtpDevice_Infrastructure_t        */
     uint32_t type;                                /*  0                                           */
-    qnnrt__abi_code (*create_id)(uint32_t device, uint32_t core, uint32_t *id);               /* 8 */
+    qnnrt__abi_code (*create_id)(uint32_t device, uint32_t core, uint32_t *id);              /* 8 */
     qnnrt__abi_code (*destroy_id)(uint32_t id);   /* 16                                           */
-    qnnrt__abi_code (*set)(uint32_t id, const qnnrt__abi_power_config **configs);            /* 24 */
+    qnnrt__abi_code (*set)(uint32_t id, const qnnrt__abi_power_config **configs);           /* 24 */
     qnnrt__abi_slot  set_memory;                  /* 32                                           */
 } qnnrt__abi_infrastructure;
 
@@ -5269,8 +5273,8 @@ typedef struct qnnrt__abi_provider {              /* vendor: QnnInterface_t     
     qnnrt__abi_calls   calls;                     /* 40                                           */
 } qnnrt__abi_provider;
 
-/* 0 to 3 are the same in every version seen (1.1 to 1.15). The others exist from 1.5 on but for 1.8,
-   whose table is out of order. */
+/* 0 to 3 are the same in every version seen (1.1 to 1.15). The others exist from 1.5 on, but for
+   1.8, whose table is out of order. */
 typedef struct qnnrt__abi_system_calls {
     qnnrt__abi_code (*create)(qnnrt__abi_handle *out); /*  0 */
     qnnrt__abi_code (*get_info)(qnnrt__abi_handle system, void *binary, uint64_t bytes,
@@ -5301,7 +5305,8 @@ typedef qnnrt__abi_code (*qnnrt__abi_get_system_providers)(const qnnrt__abi_syst
 #define QNNRT__AT(type, field, offset) \
     QNNRT__STATIC_ASSERT(type##_##field, offsetof(qnnrt__abi_##type, field) == (offset))
 #define QNNRT__AT_IN(type, part, field, offset) \
-    QNNRT__STATIC_ASSERT(type##_##part##_##field, offsetof(qnnrt__abi_##type, part.field) == (offset))
+    QNNRT__STATIC_ASSERT(type##_##part##_##field, \
+                         offsetof(qnnrt__abi_##type, part.field) == (offset))
 #define QNNRT__IS(type, bytes) QNNRT__STATIC_ASSERT(type##_is, sizeof(qnnrt__abi_##type) == (bytes))
 QNNRT__IS(version, 12);
 QNNRT__IS(quantize, 40);           QNNRT__AT(quantize, u, 8);
@@ -6437,9 +6442,9 @@ static qnnrt_result qnnrt__power_check_corners(const char *what, const qnnrt_pow
     if (c->min >= QNNRT__ABI_CORNER_MIN && c->min <= c->target && c->target <= c->max &&
         c->max <= QNNRT__ABI_CORNER_MAX) return QNNRT_OK;
     return qnnrt__fail(err, QNNRT_E_ARG,
-                       "qnnrt_power_set: the corners of the %s are 0x%x, 0x%x, 0x%x; give all three,"
-                       " ascending, from 0x%x to 0x%x", what, (unsigned)c->min, (unsigned)c->target,
-                       (unsigned)c->max, (unsigned)QNNRT__ABI_CORNER_MIN,
+                       "qnnrt_power_set: the corners of the %s are 0x%x, 0x%x, 0x%x; give all"
+                       " three, ascending, from 0x%x to 0x%x", what, (unsigned)c->min,
+                       (unsigned)c->target, (unsigned)c->max, (unsigned)QNNRT__ABI_CORNER_MIN,
                        (unsigned)QNNRT__ABI_CORNER_MAX);
 }
 
@@ -6481,7 +6486,10 @@ static qnnrt_power_desc qnnrt__power_resolve(const qnnrt_power_desc *desc)
     return to;
 }
 
-static uint32_t qnnrt__power_number(uint32_t value) { return value == QNNRT_POWER_ZERO ? 0 : value; }
+static uint32_t qnnrt__power_number(uint32_t value)
+{
+    return value == QNNRT_POWER_ZERO ? 0 : value;
+}
 
 /* The vendor's config of one setting. 0: not asked for. */
 static int qnnrt__power_config(const qnnrt__power *p, const qnnrt_power_desc *desc, int setting,
@@ -6533,12 +6541,13 @@ static qnnrt__abi_code qnnrt__power_find(const qnnrt__abi_provider *provider,
     code = provider->calls.device_get_infrastructure(&found);
     if ((code & 0xFFFF) == QNNRT__ABI_NOT_SUPPORTED) return 0;
     if (code != 0) return code;
-    if (found != NULL && found->type == QNNRT__ABI_INFRASTRUCTURE_PERF && found->create_id != NULL &&
-        found->destroy_id != NULL && found->set != NULL) *out = found;
+    if (found != NULL && found->type == QNNRT__ABI_INFRASTRUCTURE_PERF &&
+        found->create_id != NULL && found->destroy_id != NULL && found->set != NULL) *out = found;
     return 0;
 }
 
-static qnnrt__abi_code qnnrt__power_send(const qnnrt__power *p, const qnnrt__abi_power_config *config)
+static qnnrt__abi_code qnnrt__power_send(const qnnrt__power *p,
+                                         const qnnrt__abi_power_config *config)
 {
     const qnnrt__abi_power_config *configs[2] = { NULL, NULL };
     configs[0] = config;
@@ -6608,8 +6617,9 @@ static qnnrt_result qnnrt__power_set(qnnrt__power *p, const qnnrt__abi_provider 
         if (!strict || result != QNNRT_OK) continue;
         if (setting->vendor_code == 0) {
             result = qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
-                                 "%s cannot be set: this backend has no power settings\n  what helps:"
-                                 " give a report, and the call tells so without failing", names[i]);
+                                 "%s cannot be set: this backend has no power settings\n  what"
+                                 " helps: give a report, and the call tells so without failing",
+                                 names[i]);
             continue;
         }
         qnnrt__fail(err, QNNRT_E_BACKEND, "%s was refused", names[i]);
@@ -8463,8 +8473,8 @@ static qnnrt_result qnnrt__profile_check(qnnrt_profile_level level, const char *
                                          qnnrt_error *err)
 {
     if ((unsigned)level <= (unsigned)QNNRT_PROFILE_OPTRACE) return QNNRT_OK;
-    return qnnrt__fail(err, QNNRT_E_ARG, "%s: profile level %d; 0 to %d are known", call, (int)level,
-                       (int)QNNRT_PROFILE_OPTRACE);
+    return qnnrt__fail(err, QNNRT_E_ARG, "%s: profile level %d; 0 to %d are known", call,
+                       (int)level, (int)QNNRT_PROFILE_OPTRACE);
 }
 
 static void qnnrt__profile_close(qnnrt_backend *b, qnnrt__abi_handle handle)
@@ -8490,7 +8500,8 @@ static qnnrt_result qnnrt__profile_open(qnnrt_backend *b, qnnrt_profile_level le
         calls->profile_get_events == NULL ||
         (calls->profile_get_event == NULL && calls->profile_get_extended_event == NULL) ||
         (level == QNNRT_PROFILE_OPTRACE && calls->profile_set_config == NULL))
-        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s has no calls for %s profiles", b->path, name);
+        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s has no calls for %s profiles", b->path,
+                           name);
     code = calls->profile_create(b->backend, level == QNNRT_PROFILE_BASIC
                                                  ? QNNRT__ABI_PROFILE_BASIC
                                                  : QNNRT__ABI_PROFILE_DETAILED, out);
@@ -8507,8 +8518,8 @@ static qnnrt_result qnnrt__profile_open(qnnrt_backend *b, qnnrt_profile_level le
     qnnrt__profile_close(b, *out);
     *out = NULL;
     if ((code & 0xFFFF) == QNNRT__ABI_NOT_SUPPORTED) {
-        qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s has no %s profiles: %s answered 0x%x\n  what helps:"
-                    " %s", b->path, name, call, (unsigned)(code & 0xFFFF),
+        qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s has no %s profiles: %s answered 0x%x\n  what"
+                    " helps: %s", b->path, name, call, (unsigned)(code & 0xFFFF),
                     level == QNNRT_PROFILE_OPTRACE ? "level detailed; traces are HTP's"
                                                    : "profile on another backend");
         if (err != NULL) err->vendor_code = code;
@@ -8554,7 +8565,8 @@ static qnnrt_result qnnrt__profile_nodes(const qnnrt__abi_calls *calls, qnnrt__a
         return qnnrt__fail(err, QNNRT_E_LIMIT, "the profile has more than %d events",
                            (int)QNNRT__PROFILE_MOST);
     if (depth == QNNRT__PROFILE_DEEPEST)
-        return qnnrt__fail(err, QNNRT_E_LIMIT, "the profile's events are nested deeper than %d levels",
+        return qnnrt__fail(err, QNNRT_E_LIMIT,
+                           "the profile's events are nested deeper than %d levels",
                            (int)QNNRT__PROFILE_DEEPEST);
     if (ids == NULL)
         return qnnrt__fail(err, QNNRT_E_BACKEND, "the profile announces %u events and gives none",
@@ -8842,9 +8854,9 @@ static qnnrt_result qnnrt__profile_write(const qnnrt__profile *profile,
     }
     /* The genuine libraries answer success even when they could not write. */
     if (qnnrt__profile_size(path, &why) > bytes) return QNNRT_OK;
-    return qnnrt__fail(err, QNNRT_E_IO, "the profile log %.400s was not written: %s\n  what helps: the"
-                       " path of a plain file, in a folder that this process may write to", path,
-                       why != NULL ? why : "it has not grown");
+    return qnnrt__fail(err, QNNRT_E_IO, "the profile log %.400s was not written: %s\n  what helps:"
+                       " the path of a plain file, in a folder that this process may write to",
+                       path, why != NULL ? why : "it has not grown");
 }
 
 /* The same, with a libQnnSystem.so found by the usual rules. */
@@ -8864,8 +8876,8 @@ static qnnrt_result qnnrt__profile_log(qnnrt__profile *profile, const char *syst
         system.provider->calls.profile_create_target == NULL ||
         system.provider->calls.profile_write == NULL ||
         system.provider->calls.profile_free_target == NULL)
-        qnnrt__fail(err, result, "%s speaks system interface %u.%u and cannot write profile logs; those"
-                    " of QAIRT 2.40 and newer can, but 2.44", system.path,
+        qnnrt__fail(err, result, "%s speaks system interface %u.%u and cannot write profile logs;"
+                    " those of QAIRT 2.40 and newer can, but 2.44", system.path,
                     (unsigned)system.provider->version.major, (unsigned)minor);
     else {
         qnnrt__hooks_lock(&profile->backend->hooks);
@@ -12372,7 +12384,8 @@ QNNRT_API qnnrt_result qnnrt_run_profile_log(qnnrt_run *run, const char *path)
     const char *system_path;
     if (run == NULL) return QNNRT_E_ARG;
     if (path == NULL || path[0] == '\0')
-        return qnnrt__fail(&run->error, QNNRT_E_ARG, "qnnrt_run_profile_log: path is NULL or empty");
+        return qnnrt__fail(&run->error, QNNRT_E_ARG,
+                           "qnnrt_run_profile_log: path is NULL or empty");
     system_path = run->pipeline->steps[0].model->system_path;
     return qnnrt__profile_log(run->profile, system_path[0] != '\0' ? system_path : NULL, path,
                               &run->error);
