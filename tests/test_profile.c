@@ -188,6 +188,21 @@ TEST(profile_detailed_names_the_nodes)
     FINISH(&p);                                   /* frees the handles of an active profile */
 }
 
+TEST(profile_an_event_below_a_node_is_of_that_node)
+{
+    prepared p;
+    const qnnrt_profile_event *events;
+    size_t count;
+    fake_begin("events=waits");
+    PREPARE(&p);
+    CHECK_EQ(qnnrt_run_profile(p.run, QNNRT_PROFILE_DETAILED), QNNRT_OK);
+    CHECK_EQ(qnnrt_exec(p.run), QNNRT_OK);
+    CHECK_EQ(qnnrt_run_events(p.run, &events, &count), QNNRT_OK);
+    CHECK_STR(table_of(events, count), "0 1 404 cycles 10 Input OpId_2 (cycles)|Input\n0 2 5001 cycles 4 Wait (cycles)|Input\n"
+                                       "0 1 404 cycles 2 hidden:OpId_17 (cycles)|hidden\n");
+    FINISH(&p);
+}
+
 TEST(profile_tries_plain_events_first_and_extended_ones_next)
 {
     prepared p;
@@ -872,6 +887,7 @@ TEST_MAIN("profile")
     RUN(profile_is_off_until_asked_for);
     RUN(profile_basic_has_the_events_of_every_step);
     RUN(profile_detailed_names_the_nodes);
+    RUN(profile_an_event_below_a_node_is_of_that_node);
     RUN(profile_tries_plain_events_first_and_extended_ones_next);
     RUN(profile_plain_events_are_enough);
     RUN(profile_scalars_of_every_kind_are_numbers);

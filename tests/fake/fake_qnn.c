@@ -1380,6 +1380,8 @@ static void profile_use(struct object *o, const struct graph *graph)
         event_add(o, 0, 3003, 3, 1000 * counts.executes, "", "Accelerator (execute) time", " (cycles)");
         parent = o->events_count;
         event_add(o, parent, 404, 3, 10, "", "Input OpId_2", " (cycles)");
+        if (events_are("waits"))
+            event_add(o, o->events_count, 5001, 3, 4, "", "Wait", " (cycles)");
         for (def = graph->out.first; def != NULL; def = def->next)
             event_add(o, parent, 404, 3, def->id, events_are("cpu") ? "_" : "", def->name,
                       events_are("cpu") ? "" : ":OpId_17 (cycles)");
