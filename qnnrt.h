@@ -11608,6 +11608,7 @@ struct qnnrt_builder {
     qnnrt__compose_names    tensor_names, node_names;     /* of the graph */
     qnnrt_tensor            handles;    /* the last one given out */
     uint32_t                most_ends;  /* inputs and outputs of a node */
+    int                     containers;  /* one was added */
     int                     device_asked;
     qnnrt__abi_handle       device;     /* NULL: that of the backend */
     uint32_t                device_soc; /* what it was made for, 0: not stated */
@@ -12713,8 +12714,171 @@ static qnnrt_result qnnrt__compose_graph_make(qnnrt_builder *b, qnnrt *model,
     return qnnrt__compose_keep(b, model, context->info->file, &info, handle, made, err);
 }
 
+/* ---- containers ---- */
+
+/* What libQnnSystem.so gets for a context, so that our graphCreate knows for whom it works. */
+typedef struct qnnrt__compose_front {
+    qnnrt__abi_handle       context;
+    const qnnrt__abi_calls *calls;
+    const char             *name;           /* of the graph; NULL: as in the file */
+    const void            **configs;        /* NULL: none of ours */
+    qnnrt__arena           *arena;
+    qnnrt__compose_list     made;           /* of qnnrt__compose_made: name and handle */
+    int                     no_memory, several;
+} qnnrt__compose_front;
+
+static qnnrt__abi_code qnnrt__compose_front_graph(qnnrt__abi_handle context, const char *name,
+                                                  const void **config, qnnrt__abi_handle *out)
+{
+    qnnrt__compose_front *front = (qnnrt__compose_front *)context;
+    qnnrt__compose_made *one;
+    qnnrt__abi_code code;
+    front->several |= front->name != NULL && front->made.count > 0;
+    if (front->several) return QNNRT__ABI_NOT_SUPPORTED;
+    if (front->name != NULL) name = front->name;
+    code = front->calls->graph_create(front->context, name,
+                                      front->configs != NULL ? front->configs : config, out);
+    if (code != 0) return code;
+    one = (qnnrt__compose_made *)qnnrt__arena_alloc(front->arena, 1, sizeof(*one));
+    front->no_memory |= one == NULL || !qnnrt__compose_push(front->arena, &front->made, one);
+    if (front->no_memory) return QNNRT__ABI_NOT_SUPPORTED;
+    one->info.name = qnnrt__arena_text(front->arena, name, strlen(name));
+    one->handle = *out;
+    front->no_memory |= one->info.name == NULL;
+    return 0;
+}
+
+/* Composing needs nothing else of a context; what takes one must not see ours. */
+static qnnrt__abi_code qnnrt__compose_front_refuse(void) { return QNNRT__ABI_NOT_SUPPORTED; }
+
+/* The backend's table for dlc_compose: as many slots as its version has (append-only, so the
+   known ones of a newer one), then for each spare slot a cell of its own. On x86-64 the callee
+   finds its last two arguments behind the size that it knows, among these, and writes its answer
+   to the cells; elsewhere the struct goes by reference and the arguments are where they belong. */
+static void qnnrt__compose_front_table(const qnnrt__abi_provider *provider, qnnrt__abi_front *to,
+                                       uint64_t cells[QNNRT__ABI_FRONT_SLOTS])
+{
+    static const struct { uint32_t minor, slots; } sizes[] = {
+        { 37, 72 }, { 32, 71 }, { 28, 69 }, { 27, 68 }, { 26, 67 }, { 25, 66 }, { 23, 64 }
+    };
+    static const unsigned char contexts[] = { 10, 11, 12, 14, 20, 23, 35, 58, 59, 60, 61, 63, 64,
+                                              65, 66, 71 };
+    const qnnrt__abi_slot refuse = (qnnrt__abi_slot)qnnrt__compose_front_refuse;
+    size_t i, row = 0;
+    while (sizes[row].minor > provider->core.minor) ++row;
+    memset(to, 0, sizeof(*to));
+    memset(cells, 0, QNNRT__ABI_FRONT_SLOTS * sizeof(*cells));
+    memcpy((void *)to, (const void *)provider, 40 + sizes[row].slots * sizeof(void *));
+    for (i = 0; i < sizeof(contexts) && contexts[i] < sizes[row].slots; ++i)
+        memcpy((void *)&to->u.slots[contexts[i]], (const void *)&refuse, sizeof(refuse));
+    to->u.calls.graph_create = qnnrt__compose_front_graph;
+    for (i = sizes[row].slots; i < QNNRT__ABI_FRONT_SLOTS; ++i) to->u.slots[i] = &cells[i];
+}
+
+/* Graphs of a container in the system's hands, finalized and copied. Callers hold the lock. */
+static qnnrt_result qnnrt__compose_dlc_take(qnnrt_builder *b, qnnrt *model,
+                                            const qnnrt__context *context,
+                                            const qnnrt__compose_front *front,
+                                            const qnnrt__abi_graph_info *graphs, uint32_t count,
+                                            qnnrt__compose_list *made, qnnrt_error *err)
+{
+    qnnrt_result result = QNNRT_OK;
+    uint32_t i;
+    if (graphs == NULL || count == 0 || count != front->made.count)
+        return qnnrt__fail(err, QNNRT_E_FORMAT, "%s: %u graphs were made of it, and %u are described",
+                           b->graph->dlc, (unsigned)front->made.count, (unsigned)count);
+    for (i = 0; i < count && result == QNNRT_OK; ++i) {
+        const qnnrt__compose_made *one = (const qnnrt__compose_made *)front->made.items[i];
+        qnnrt__abi_graph_info info = graphs[i];
+        info.name = one->info.name;
+        info.blob = NULL;
+        result = qnnrt__compose_finalize(b, one->handle, info.name, err);
+        if (result == QNNRT_OK)
+            result = qnnrt__compose_keep(b, model, context->info->file, &info, one->handle, made, err);
+    }
+    return result;
+}
+
+/* The graphs of a container. Callers hold the lock. */
+static qnnrt_result qnnrt__compose_dlc(qnnrt_builder *b, qnnrt *model, const qnnrt__system *system,
+                                       const qnnrt__context *context, qnnrt__compose_list *made,
+                                       qnnrt_error *err)
+{
+    const qnnrt__compose_graph *graph = b->graph;
+    const qnnrt__abi_system_calls *calls = &system->provider->calls;
+    qnnrt_backend *backend = b->backend;
+    const qnnrt__abi_graph_info *graphs = NULL;
+    uint64_t cells[QNNRT__ABI_FRONT_SLOTS];
+    qnnrt__compose_configs configs;
+    qnnrt__compose_front front;
+    qnnrt__abi_front table;
+    qnnrt__abi_handle dlc = NULL;
+    qnnrt__abi_code code;
+    uint32_t count = 0;
+    size_t i;
+    qnnrt_result result;
+    memset(&front, 0, sizeof(front));
+    qnnrt__compose_configure(b, &graph->desc, graph->desc.priority, 3,
+                             qnnrt__compose_graph_options, QNNRT__COMPOSE_GRAPH_OPTIONS, &configs);
+    front.context = context->handle;
+    front.calls = backend->calls;
+    front.name = graph->desc.name;
+    front.configs = configs.count > 0 ? configs.list : NULL;
+    front.arena = &b->arena;
+    qnnrt__compose_front_table(backend->provider, &table, cells);
+    backend->mark = qnnrt__log_mark(backend->log_slot);
+    code = calls->dlc_open(NULL, graph->dlc, &dlc);
+    if (code != 0 || dlc == NULL) {
+        qnnrt__fail(err, QNNRT_E_FORMAT, "%s cannot be read by %s", graph->dlc, system->path);
+        qnnrt__codes_explain(err, code == 0 ? "systemDlcCreateFromFile (without a handle)"
+                                            : "systemDlcCreateFromFile", code, -1, 0);
+        return QNNRT_E_FORMAT;
+    }
+    code = calls->dlc_compose(dlc, NULL, 0, backend->backend, &front, table, 3, &graphs, &count);
+    for (i = 0; i + 1 < QNNRT__ABI_FRONT_SLOTS && graphs == NULL; ++i)
+        if (cells[i] != 0) {
+            memcpy((void *)&graphs, &cells[i], sizeof(graphs));
+            count = (uint32_t)cells[i + 1];
+        }
+    if (front.no_memory) result = qnnrt__compose_no_memory(err);
+    else if (front.several)
+        result = qnnrt__fail(err, QNNRT_E_ARG, "%s holds several graphs, and one name, \"%.200s\", is"
+                             " given for them", graph->dlc, graph->desc.name);
+    else if (code != 0) {
+        qnnrt__fail(err, QNNRT_E_BACKEND, "the graphs of %s cannot be composed%s", graph->dlc,
+                    configs.text);
+        result = qnnrt__codes_explain(err, "systemDlcComposeGraphs", code, backend->log_slot,
+                                      backend->mark);
+    } else result = qnnrt__compose_dlc_take(b, model, context, &front, graphs, count, made, err);
+    code = calls->dlc_free(dlc);
+    if (code != 0)
+        qnnrt__log(&backend->hooks, QNNRT_LOG_WARN, "compose", code, "systemDlcFree answered 0x%x",
+                   (unsigned)(code & 0xFFFF));
+    return result;
+}
+
+/* Open the system library, if a container needs it. */
+static qnnrt_result qnnrt__compose_system(const qnnrt_builder *b, qnnrt__system *system,
+                                          qnnrt_error *err)
+{
+    qnnrt_result result;
+    memset(system, 0, sizeof(*system));
+    if (!b->containers) return QNNRT_OK;
+    result = qnnrt__system_open(b->system_path, b->backend->path, &b->backend->hooks, system, err);
+    if (result != QNNRT_OK) return result;
+    /* 1.8 is said to have another table. */
+    if (system->provider->version.minor >= 5 && system->provider->version.minor != 8 &&
+        system->provider->calls.dlc_open != NULL && system->provider->calls.dlc_compose != NULL &&
+        system->provider->calls.dlc_free != NULL) return QNNRT_OK;
+    return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s cannot compose .dlc containers (interface %u.%u)"
+                       "\n  what helps: that of QAIRT 2.47 or newer", system->path,
+                       (unsigned)system->provider->version.major,
+                       (unsigned)system->provider->version.minor);
+}
+
 /* One context with its graphs. Callers hold the lock. */
 static qnnrt_result qnnrt__compose_context_make(qnnrt_builder *b, qnnrt *model, size_t at,
+                                                const qnnrt__system *system,
                                                 qnnrt__abi_tensor *room, qnnrt_error *err)
 {
     qnnrt__compose_context *from = (qnnrt__compose_context *)b->contexts.items[at];
@@ -12744,7 +12908,7 @@ static qnnrt_result qnnrt__compose_context_make(qnnrt_builder *b, qnnrt *model, 
                              1, &configs);
     backend->mark = qnnrt__log_mark(backend->log_slot);
     code = backend->calls->context_create(backend->backend,
-                                          b->device != NULL ? b->device : backend->device,
+                                          model->device != NULL ? model->device : backend->device,
                                           configs.count > 0 ? configs.list : NULL, &context->handle);
     if (code != 0 || context->handle == NULL) {
         context->handle = NULL;
@@ -12756,7 +12920,9 @@ static qnnrt_result qnnrt__compose_context_make(qnnrt_builder *b, qnnrt *model, 
     }
     for (i = 0; i < from->graphs.count && result == QNNRT_OK; ++i) {
         b->graph = (qnnrt__compose_graph *)from->graphs.items[i];
-        result = qnnrt__compose_graph_make(b, model, context, &made, room, err);
+        result = b->graph->dlc != NULL
+                     ? qnnrt__compose_dlc(b, model, system, context, &made, err)
+                     : qnnrt__compose_graph_make(b, model, context, &made, room, err);
     }
     if (result != QNNRT_OK) return result;
     graphs = (qnnrt_graph_info *)qnnrt__arena_alloc(&model->arena, made.count, sizeof(*graphs));
@@ -12804,8 +12970,10 @@ static qnnrt_result qnnrt__compose_finish(qnnrt_builder *b, qnnrt **out, qnnrt_e
     const size_t count = b->contexts.count;
     qnnrt__abi_tensor *room;
     qnnrt *model;
+    qnnrt__system system;
     qnnrt_result result = qnnrt__compose_check(b, err);
     size_t i;
+    if (result == QNNRT_OK) result = qnnrt__compose_system(b, &system, err);
     if (result != QNNRT_OK) return result;
     if (count > b->limits.files)
         return qnnrt__fail(err, QNNRT_E_LIMIT, "%u contexts, more than limits.files (%u)",
@@ -12817,6 +12985,7 @@ static qnnrt_result qnnrt__compose_finish(qnnrt_builder *b, qnnrt **out, qnnrt_e
         return qnnrt__compose_no_memory(err);
     }
     model->built = 1;
+    memcpy(model->system_path, system.path, sizeof(system.path));
     model->backend = b->backend;
     qnnrt__os_count(&b->backend->users, 1);
     model->contexts =
@@ -12829,7 +12998,7 @@ static qnnrt_result qnnrt__compose_finish(qnnrt_builder *b, qnnrt **out, qnnrt_e
     model->device = b->device;
     b->device = NULL;
     for (i = 0; i < count && result == QNNRT_OK; ++i)
-        result = qnnrt__compose_context_make(b, model, i, room, err);
+        result = qnnrt__compose_context_make(b, model, i, &system, room, err);
     qnnrt__hooks_unlock(&b->backend->hooks);
     if (result == QNNRT_OK) result = qnnrt__pipeline_discover(model, err);
     if (result == QNNRT_OK) *out = model;
@@ -12978,6 +13147,43 @@ QNNRT_API void qnnrt_builder_graph(qnnrt_builder *builder, const qnnrt_graph_des
         qnnrt__fail(&builder->error, QNNRT_E_ARG, "qnnrt_builder_graph: desc is NULL");
     else
         qnnrt__compose_begin(builder, desc, NULL);
+}
+
+QNNRT_API void qnnrt_builder_dlc(qnnrt_builder *builder, const char *path,
+                                 const qnnrt_graph_desc *desc)
+{
+    qnnrt_builder *b = builder;
+    qnnrt_graph_desc defaults;
+    qnnrt__os_file file;
+    unsigned char head[64];
+    const char *why, *kind, *copy;
+    if (!qnnrt__compose_going(b)) return;
+    memset(&defaults, 0, sizeof(defaults));
+    b->graph = NULL;
+    if (path == NULL || path[0] == '\0') {
+        qnnrt__fail(&b->error, QNNRT_E_ARG, "qnnrt_builder_dlc: path is NULL or empty");
+        return;
+    }
+    why = qnnrt__os_file_open(path, &file);
+    if (why == NULL) {
+        if (file.bytes > sizeof(head)) file.bytes = sizeof(head);
+        why = qnnrt__os_file_read(&file, head);
+    }
+    if (why != NULL) qnnrt__fail(&b->error, QNNRT_E_IO, "cannot read %s: %s", path, why);
+    else if (file.bytes < 4 || memcmp(head, "PK\3\4", 4) != 0) {
+        kind = qnnrt__context_looks_right(head, file.bytes) ? "a context binary: it is compiled"
+                                                            " already, open it"
+                                                            : qnnrt__context_kind(head, file.bytes);
+        qnnrt__fail(&b->error, QNNRT_E_FORMAT, "%s is no .dlc container (a zip archive)", path);
+        if (kind != NULL) qnnrt__err_add(&b->error, "\n  it looks like %s", kind);
+    }
+    file.data = NULL;
+    qnnrt__os_file_close(&file);
+    if (b->error.code != QNNRT_OK) return;
+    copy = qnnrt__arena_text(&b->arena, path, strlen(path));
+    if (copy == NULL) qnnrt__compose_no_memory(&b->error);
+    else qnnrt__compose_begin(b, desc != NULL ? desc : &defaults, copy);
+    b->containers = 1;
 }
 
 QNNRT_API qnnrt_tensor qnnrt_builder_tensor(qnnrt_builder *builder, const qnnrt_tensor_desc *desc)
