@@ -209,7 +209,7 @@
        >>abi >>names >>library >>table >>htp >>system >>record >>read_json >>backend
        >>context                                                                    the vendor's
        >>scan >>pipeline >>model >>place >>run >>public                             ours
-       >>validate >>container >>compose                                             opt-in
+       >>validate >>container >>save >>compose                                      opt-in
 */
 #ifndef QNNRT_H
 #define QNNRT_H
@@ -11898,6 +11898,117 @@ static qnnrt_result qnnrt__container_compose(qnnrt__container *c, const qnnrt__s
 }
 
 /* =====================================================================================
+   SAVE                                                                             >>save
+   A context of a built model as a context binary, in memory or in a file.
+   Needs: >>os >>mem >>err >>log >>codes >>abi >>backend (its struct) >>context (its struct)
+          >>pipeline (its struct)
+   Knows nothing of: builders
+   ===================================================================================== */
+
+/* An answer about a binary: fine, or an error. Callers hold the lock. */
+static qnnrt_result qnnrt__save_answer(const qnnrt *model, size_t at, const char *call,
+                                         qnnrt__abi_code code, uint64_t bytes, uint64_t most,
+                                         qnnrt_error *err)
+{
+    if (code == 0 && bytes > 0 && bytes <= most) return QNNRT_OK;
+    qnnrt__fail(err, QNNRT_E_BACKEND, "context \"%.200s\" cannot be saved%s", model->infos[at].file,
+                code == 0 ? " (the size that was answered is absurd)" : "");
+    return qnnrt__codes_explain(err, call, code, model->backend->log_slot, model->backend->mark);
+}
+
+/* How large is it? */
+static qnnrt_result qnnrt__save_measure(const qnnrt *model, size_t at, uint64_t *bytes,
+                                           qnnrt_error *err)
+{
+    qnnrt_backend *b = model->backend;
+    qnnrt__abi_code code;
+    *bytes = 0;
+    b->mark = qnnrt__log_mark(b->log_slot);
+    code = b->calls->context_get_binary_size(model->contexts[at].handle, bytes);
+    return qnnrt__save_answer(model, at, "contextGetBinarySize", code, *bytes, SIZE_MAX / 2, err);
+}
+
+/* The binary, into `data` of `room` bytes. */
+static qnnrt_result qnnrt__save_fetch(const qnnrt *model, size_t at, void *data, uint64_t room,
+                                         uint64_t *bytes, qnnrt_error *err)
+{
+    qnnrt_backend *b = model->backend;
+    qnnrt__abi_code code;
+    *bytes = 0;
+    b->mark = qnnrt__log_mark(b->log_slot);
+    code = b->calls->context_get_binary(model->contexts[at].handle, data, room, bytes);
+    return qnnrt__save_answer(model, at, "contextGetBinary", code, *bytes, room, err);
+}
+
+static qnnrt_result qnnrt__save_check(const qnnrt *model, size_t at, qnnrt_error *err)
+{
+    if (at >= model->context_count)
+        return qnnrt__fail(err, QNNRT_E_ARG, "the model has %u contexts, there is no %u",
+                           (unsigned)model->context_count, (unsigned)at);
+    if (!model->built)
+        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
+                           "the model was opened, not built: its binary is the file it came from, %s",
+                           model->infos[at].file);
+    if (model->backend->calls->context_get_binary_size == NULL ||
+        model->backend->calls->context_get_binary == NULL)
+        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s makes no context binaries",
+                           model->backend->path);
+    return QNNRT_OK;
+}
+
+QNNRT_API qnnrt_result qnnrt_save_memory(qnnrt *model, size_t context, void *data, size_t capacity,
+                                         size_t *bytes, qnnrt_error *err)
+{
+    uint64_t need = 0, got = 0;
+    qnnrt_result result;
+    qnnrt__err_clear(err);
+    if (bytes != NULL) *bytes = 0;
+    if (model == NULL || bytes == NULL)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_save_memory: model or bytes is NULL");
+    result = qnnrt__save_check(model, context, err);
+    if (result != QNNRT_OK) return result;
+    qnnrt__hooks_lock(&model->hooks);
+    result = qnnrt__save_measure(model, context, &need, err);
+    if (result == QNNRT_OK && data != NULL && capacity < need)
+        result = qnnrt__fail(err, QNNRT_E_MISMATCH,
+                             "context \"%.200s\" takes %llu bytes, and there is room for %llu",
+                             model->infos[context].file, (unsigned long long)need,
+                             (unsigned long long)capacity);
+    else if (result == QNNRT_OK && data != NULL)
+        result = qnnrt__save_fetch(model, context, data, capacity, &got, err);
+    qnnrt__hooks_unlock(&model->hooks);
+    *bytes = (size_t)(got != 0 ? got : need);
+    return result;
+}
+
+QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path, qnnrt_error *err)
+{
+    uint64_t need = 0, got = 0;
+    void *data = NULL;
+    const char *why;
+    qnnrt_result result;
+    qnnrt__err_clear(err);
+    if (model == NULL || path == NULL || path[0] == '\0')
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_save: model is NULL, or path NULL or empty");
+    result = qnnrt__save_check(model, context, err);
+    if (result != QNNRT_OK) return result;
+    qnnrt__hooks_lock(&model->hooks);
+    result = qnnrt__save_measure(model, context, &need, err);
+    if (result == QNNRT_OK && (data = qnnrt__mem_raw(&model->hooks, need)) == NULL)
+        result = qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for the %llu bytes of context"
+                             " \"%.200s\"", (unsigned long long)need, model->infos[context].file);
+    if (result == QNNRT_OK) result = qnnrt__save_fetch(model, context, data, need, &got, err);
+    qnnrt__hooks_unlock(&model->hooks);
+    if (result == QNNRT_OK) {
+        why = qnnrt__os_file_write(path, data, got);
+        if (why != NULL)
+            result = qnnrt__fail(err, QNNRT_E_IO, "cannot write %s: %s", path, why);
+    }
+    qnnrt__mem_free(&model->hooks, data);
+    return result;
+}
+
+/* =====================================================================================
    COMPOSE                                                                       >>compose
    Graphs from descriptors: recorded in the vendor's structs, each checked as it comes, all
    checked together at the end, then handed over: device, contexts, graphs, tensors, nodes.
@@ -13118,6 +13229,7 @@ QNNRT_API void qnnrt_builder_context(qnnrt_builder *builder, const qnnrt_context
     }
     b->context = context;
     if (desc != NULL) context->desc = *desc;
+    context->desc.weight_sharing = context->desc.weight_sharing != 0;
     snprintf(name, sizeof(name), "context %u", (unsigned)(b->contexts.count - 1));
     if (context->desc.name == NULL) context->desc.name = name;
     qnnrt__compose_name(b, &b->arena, &b->error, context->desc.name, "a context",
@@ -13139,6 +13251,7 @@ static void qnnrt__compose_begin(qnnrt_builder *b, const qnnrt_graph_desc *desc,
     graph = (qnnrt__compose_graph *)qnnrt__arena_alloc(&b->arena, 1, sizeof(*graph));
     if (graph == NULL) { qnnrt__compose_no_memory(&b->error); return; }
     graph->desc = *desc;
+    graph->desc.fp16 = desc->fp16 != 0;
     graph->dlc = dlc;
     graph->first = b->handles + 1;
     if ((dlc == NULL || name != NULL) &&
@@ -13311,109 +13424,6 @@ QNNRT_API qnnrt_result qnnrt_builder_finish(qnnrt_builder *builder, qnnrt **out,
 QNNRT_API void qnnrt_builder_destroy(qnnrt_builder *builder)
 {
     if (builder != NULL && !builder->spent) qnnrt__compose_spend(builder, "destroyed");
-}
-
-/* An answer about a binary: fine, or an error. Callers hold the lock. */
-static qnnrt_result qnnrt__compose_saved(const qnnrt *model, size_t at, const char *call,
-                                         qnnrt__abi_code code, uint64_t bytes, uint64_t most,
-                                         qnnrt_error *err)
-{
-    if (code == 0 && bytes > 0 && bytes <= most) return QNNRT_OK;
-    qnnrt__fail(err, QNNRT_E_BACKEND, "context \"%.200s\" cannot be saved%s", model->infos[at].file,
-                code == 0 ? " (the size that was answered is absurd)" : "");
-    return qnnrt__codes_explain(err, call, code, model->backend->log_slot, model->backend->mark);
-}
-
-/* How large is it? */
-static qnnrt_result qnnrt__compose_measure(const qnnrt *model, size_t at, uint64_t *bytes,
-                                           qnnrt_error *err)
-{
-    qnnrt_backend *b = model->backend;
-    qnnrt__abi_code code;
-    *bytes = 0;
-    b->mark = qnnrt__log_mark(b->log_slot);
-    code = b->calls->context_get_binary_size(model->contexts[at].handle, bytes);
-    return qnnrt__compose_saved(model, at, "contextGetBinarySize", code, *bytes, SIZE_MAX / 2, err);
-}
-
-/* The binary, into `data` of `room` bytes. */
-static qnnrt_result qnnrt__compose_fetch(const qnnrt *model, size_t at, void *data, uint64_t room,
-                                         uint64_t *bytes, qnnrt_error *err)
-{
-    qnnrt_backend *b = model->backend;
-    qnnrt__abi_code code;
-    *bytes = 0;
-    b->mark = qnnrt__log_mark(b->log_slot);
-    code = b->calls->context_get_binary(model->contexts[at].handle, data, room, bytes);
-    return qnnrt__compose_saved(model, at, "contextGetBinary", code, *bytes, room, err);
-}
-
-static qnnrt_result qnnrt__compose_can_save(const qnnrt *model, size_t at, qnnrt_error *err)
-{
-    if (at >= model->context_count)
-        return qnnrt__fail(err, QNNRT_E_ARG, "the model has %u contexts, there is no %u",
-                           (unsigned)model->context_count, (unsigned)at);
-    if (!model->built)
-        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
-                           "the model was opened, not built: its binary is the file it came from, %s",
-                           model->infos[at].file);
-    if (model->backend->calls->context_get_binary_size == NULL ||
-        model->backend->calls->context_get_binary == NULL)
-        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s makes no context binaries",
-                           model->backend->path);
-    return QNNRT_OK;
-}
-
-QNNRT_API qnnrt_result qnnrt_save_memory(qnnrt *model, size_t context, void *data, size_t capacity,
-                                         size_t *bytes, qnnrt_error *err)
-{
-    uint64_t need = 0, got = 0;
-    qnnrt_result result;
-    qnnrt__err_clear(err);
-    if (bytes != NULL) *bytes = 0;
-    if (model == NULL || bytes == NULL)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_save_memory: model or bytes is NULL");
-    result = qnnrt__compose_can_save(model, context, err);
-    if (result != QNNRT_OK) return result;
-    qnnrt__hooks_lock(&model->hooks);
-    result = qnnrt__compose_measure(model, context, &need, err);
-    if (result == QNNRT_OK && data != NULL && capacity < need)
-        result = qnnrt__fail(err, QNNRT_E_MISMATCH,
-                             "context \"%.200s\" takes %llu bytes, and there is room for %llu",
-                             model->infos[context].file, (unsigned long long)need,
-                             (unsigned long long)capacity);
-    else if (result == QNNRT_OK && data != NULL)
-        result = qnnrt__compose_fetch(model, context, data, capacity, &got, err);
-    qnnrt__hooks_unlock(&model->hooks);
-    *bytes = (size_t)(got != 0 ? got : need);
-    return result;
-}
-
-QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path, qnnrt_error *err)
-{
-    uint64_t need = 0, got = 0;
-    void *data = NULL;
-    const char *why;
-    qnnrt_result result;
-    qnnrt__err_clear(err);
-    if (model == NULL || path == NULL || path[0] == '\0')
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_save: model is NULL, or path NULL or empty");
-    result = qnnrt__compose_can_save(model, context, err);
-    if (result != QNNRT_OK) return result;
-    qnnrt__hooks_lock(&model->hooks);
-    result = qnnrt__compose_measure(model, context, &need, err);
-    if (result == QNNRT_OK && (data = qnnrt__mem_raw(&model->hooks, need)) == NULL)
-        result = qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for the %llu bytes of context"
-                             " \"%.200s\"", (unsigned long long)need, model->infos[context].file);
-    if (result == QNNRT_OK) result = qnnrt__compose_fetch(model, context, data, need, &got, err);
-    qnnrt__hooks_unlock(&model->hooks);
-    if (result == QNNRT_OK) {
-        why = qnnrt__os_file_write(path, data, got);
-        if (why != NULL)
-            result = qnnrt__fail(err, QNNRT_E_IO, "cannot write %s: %s", path, why);
-    }
-    qnnrt__mem_free(&model->hooks, data);
-    return result;
 }
 #endif /* QNNRT_COMPOSE */
 
