@@ -5033,8 +5033,9 @@ enum {
     QNNRT__ABI_SYSTEM_MAJOR = 1, QNNRT__ABI_SYSTEM_MINOR_MIN = 2,
     QNNRT__ABI_SYSTEM_MINOR_PROFILE = 5, QNNRT__ABI_SYSTEM_MINOR_BROKEN = 8,
     QNNRT__ABI_NOT_SUPPORTED = 1000,
-    QNNRT__ABI_BACKEND_REFERENCE = 1, QNNRT__ABI_BACKEND_SAVER = 2, QNNRT__ABI_BACKEND_CPU = 3,
-    QNNRT__ABI_BACKEND_HTP = 6, QNNRT__ABI_BACKEND_HTP_QEMU = 13,
+    QNNRT__ABI_BACKEND_SAVER = 2, QNNRT__ABI_BACKEND_CPU = 3, QNNRT__ABI_BACKEND_HTP = 6,
+    QNNRT__ABI_BACKEND_HTP_QEMU = 13,
+    QNNRT__ABI_BACKEND_REF = 0x524546,            /* libQnnRef.so, with HTP's infrastructure */
     QNNRT__ABI_MEM_RAW = 0,
     QNNRT__ABI_DEFINED = 1                        /* vendor: QNN_DEFINITION_DEFINED               */
 };
@@ -6675,7 +6676,7 @@ static qnnrt__abi_code qnnrt__power_find(const qnnrt__abi_provider *provider,
     *out = NULL;
     if ((provider->backend_id != QNNRT__ABI_BACKEND_HTP &&
          provider->backend_id != QNNRT__ABI_BACKEND_HTP_QEMU &&
-         provider->backend_id != QNNRT__ABI_BACKEND_REFERENCE) ||
+         provider->backend_id != QNNRT__ABI_BACKEND_REF) ||
         provider->calls.device_get_infrastructure == NULL) return 0;
     code = provider->calls.device_get_infrastructure(&found);
     if ((code & 0xFFFF) == QNNRT__ABI_NOT_SUPPORTED) return 0;
@@ -8724,6 +8725,7 @@ static qnnrt_result qnnrt__profile_nodes(const qnnrt__abi_calls *calls, qnnrt__a
                                          qnnrt_error *err)
 {
     qnnrt__abi_event_node *nodes;
+    uint64_t *kept;
     uint32_t i;
     if (count > *left)
         return qnnrt__fail(err, QNNRT_E_LIMIT, "the profile has more than %d events",
@@ -8737,15 +8739,18 @@ static qnnrt_result qnnrt__profile_nodes(const qnnrt__abi_calls *calls, qnnrt__a
                            (unsigned)count);
     *left -= count;
     *out = nodes = (qnnrt__abi_event_node *)qnnrt__arena_alloc(arena, count, sizeof(*nodes));
-    if (nodes == NULL) return qnnrt__fail_memory(err, "events");
+    /* A library may use one list for all answers. */
+    kept = (uint64_t *)qnnrt__arena_alloc(arena, count, sizeof(*kept));
+    if (nodes == NULL || kept == NULL) return qnnrt__fail_memory(err, "events");
+    memcpy(kept, ids, count * sizeof(*kept));
     for (i = 0; i < count; ++i) {
         const uint64_t *below = NULL;
         uint32_t below_count = 0;
         qnnrt__abi_code code = 0;
         qnnrt_result result;
-        qnnrt__profile_event(calls, ids[i], &nodes[i]);
+        qnnrt__profile_event(calls, kept[i], &nodes[i]);
         if (calls->profile_get_sub_events != NULL)
-            code = calls->profile_get_sub_events(ids[i], &below, &below_count);
+            code = calls->profile_get_sub_events(kept[i], &below, &below_count);
         if (code != 0 && (code & 0xFFFF) != QNNRT__ABI_NOT_SUPPORTED) {
             qnnrt__fail(err, QNNRT_E_BACKEND, "the profile's events cannot be read");
             return qnnrt__codes_explain(err, "profileGetSubEvents", code, -1, 0);

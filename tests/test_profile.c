@@ -762,7 +762,7 @@ TEST(power_each_refusal_is_told)
 TEST(power_where_there_is_none)
 {
     static const char *const knobs[] = {
-        "devnosup=1", "null=deviceGetInfrastructure", "zero=deviceGetInfrastructure", "id=3", "id=5", "infra=1",
+        "devnosup=1", "null=deviceGetInfrastructure", "zero=deviceGetInfrastructure", "id=1", "id=3", "id=5", "infra=1",
         "null=setPowerConfig"
     };
     size_t i;

@@ -1398,17 +1398,16 @@ static const struct fake_event *event_find(uint64_t id)
     return NULL;
 }
 
-/* The ids of the events below `parent`; the array stays until the profile's next use or the next call. */
+/* The ids of the events below `parent`, in an array that the next call uses again. */
 static const uint64_t *event_ids(const struct object *o, uint32_t parent, uint32_t *count)
 {
-    static uint64_t ids[8][256];
-    static unsigned turn;
-    uint64_t *list = ids[turn++ % 8];
+    static uint64_t ids[256];
+    memset(ids, 0xEE, sizeof(ids));
     *count = 0;
     for (uint32_t i = 0; i < o->events_count && *count < 256; ++i)
         if (o->events[i].parent == parent)
-            list[(*count)++] = o->events[i].id;
-    return list;
+            ids[(*count)++] = o->events[i].id;
+    return ids;
 }
 
 static qerr profile_get_events(void *handle, const uint64_t **events, uint32_t *count)
