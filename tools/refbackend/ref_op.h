@@ -76,7 +76,7 @@ int ref_refuse(ref_why *why, const char *format, ...);
 
 /* A parameter as the operator declares it; check_common() has seen to name, kind and type before check(). */
 enum { REF_REQUIRED = 1, REF_TENSOR = 2 };
-typedef struct ref_param_spec { const char *name; uint32_t dtype; int flags; } ref_param_spec;
+typedef struct ref_param_spec { const char *name; uint32_t dtype; int flags; } ref_param_spec;  /* dtype 0: any */
 
 /* One bit per activation type that an operator takes as its first input. */
 enum {
@@ -89,7 +89,7 @@ uint32_t ref_type_bit(uint32_t dtype);   /* 0: no such bit */
 
 struct ref_op {
     const char           *type;          /* "MatMul" */
-    uint32_t              types;         /* REF_T_...: of input 0 */
+    uint32_t              types;         /* REF_T_...: of input 0; 0: check() sees to it */
     uint8_t               in_least, in_most, out_least, out_most;     /* 255: any number */
     const ref_param_spec *params;        /* ends with name NULL; NULL: none */
     /* 1: fine, and run() will neither fail nor read or write out of bounds, whatever the data (indices that
