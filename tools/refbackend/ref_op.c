@@ -164,6 +164,25 @@ int ref_expect_type(const ref_tensor *tensor, const char *what, uint32_t dtype, 
                       ref_type_name(tensor->dtype), ref_type_name(dtype));
 }
 
+int ref_expect_per_tensor(const ref_tensor *tensor, const char *what, ref_why *why)
+{
+    if (!ref_is_quantized(tensor->dtype) || tensor->quant.form == REF_QUANT_PER_TENSOR)
+        return 1;
+    return ref_refuse(why, "%s \"%s\" has one scale per channel or block, expected one for the whole tensor",
+                      what, tensor->name);
+}
+
+int ref_expect_same_encoding(const ref_tensor *tensor, const char *what, const ref_tensor *as,
+                             const char *as_what, ref_why *why)
+{
+    if (!ref_expect_type(tensor, what, as->dtype, why))
+        return 0;
+    if (ref_same_encoding(tensor, as))
+        return 1;
+    return ref_refuse(why, "%s \"%s\" has another encoding than %s \"%s\": codes are copied as they are, so"
+                      " give both the same, or Convert in between", what, tensor->name, as_what, as->name);
+}
+
 /* Offsets of 8- and 16-bit codes stay where float32 holds every integer. */
 enum { OFFSET_MOST = 1 << 24 };
 
@@ -209,6 +228,8 @@ static int check_quant(const ref_tensor *t, const char *what, uint32_t index, re
 
 static int check_tensor(const ref_tensor *t, const char *what, uint32_t index, ref_why *why)
 {
+    /* Operators may multiply a size by some small number without a thought. */
+    const uint64_t most = PTRDIFF_MAX < ((int64_t)1 << 47) ? (uint64_t)PTRDIFF_MAX / 16 : (uint64_t)1 << 47;
     const size_t bytes = ref_type_bytes(t->dtype);
     uint64_t count = 1;
     if (bytes == 0)
@@ -221,9 +242,9 @@ static int check_tensor(const ref_tensor *t, const char *what, uint32_t index, r
         if (t->dims[i] == 0)
             return ref_refuse(why, "%s %u \"%s\" has 0 in dimension %u: every dimension is at least 1",
                               what, (unsigned)index, t->name, (unsigned)i);
-        if (t->dims[i] > (uint64_t)PTRDIFF_MAX / bytes / count)
-            return ref_refuse(why, "%s %u \"%s\" has more bytes than memory has addresses", what,
-                              (unsigned)index, t->name);
+        if (t->dims[i] > most / bytes / count)
+            return ref_refuse(why, "%s %u \"%s\" has more than %llu bytes", what, (unsigned)index, t->name,
+                              (unsigned long long)most);
         count *= t->dims[i];
     }
     if (count != t->count)
@@ -565,5 +586,24 @@ void ref_store(const ref_tensor *tensor, uint64_t first, uint64_t count, const f
         store_piece(tensor->data, tensor->dtype, p, values);
         values += p.count;
         first += p.count;
+    }
+}
+
+void ref_move(const ref_tensor *to, uint64_t to_first, const ref_tensor *from, uint64_t from_first,
+              uint64_t count, float chunk[REF_CHUNK])
+{
+    if (ref_same_encoding(to, from)) {
+        const size_t bytes = ref_type_bytes(to->dtype);
+        memmove((char *)to->data + to_first * bytes, (const char *)from->data + from_first * bytes,
+                count * bytes);
+        return;
+    }
+    while (count > 0) {
+        const uint64_t n = count < REF_CHUNK ? count : REF_CHUNK;
+        ref_load(from, from_first, n, chunk);
+        ref_store(to, to_first, n, chunk);
+        to_first += n;
+        from_first += n;
+        count -= n;
     }
 }
