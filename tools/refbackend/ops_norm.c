@@ -363,7 +363,7 @@ static int image_run(const ref_node *node, void *scratch, ref_why *why)
 
 static int l2_bits(const ref_node *node, uint32_t *bits, ref_why *why)
 {
-    uint32_t axis;
+    uint32_t axis = 0;
     if (ref_param_find(node, "axes") != NULL)
         return axes_read(node, "axes", bits, why);
     if (!axis_read(node, &axis, why))
