@@ -158,11 +158,10 @@ void ref_product(const float *x, size_t count, const ref_matrix *m, float *out, 
         }
         return;
     }
+    /* Of the last panel a few lanes may stay as they were; their sums are not taken. */
     for (size_t c = 0; c < m->columns; c += LANES) {
         const size_t columns = m->columns - c < LANES ? m->columns - c : LANES;
         float sums[LANES], scales[LANES];
-        if (columns < LANES)
-            memset(values, 0, m->rows * LANES * sizeof *values);
         for (size_t lane = 0; lane < columns; ++lane)
             scales[lane] = column_scale(m, c + lane);
         decode(m->tensor, m->first + c, m->row_step, m->rows, columns, values);
