@@ -800,7 +800,7 @@ static void numbers2(const char *name, uint32_t dtype, uint32_t columns, const c
 {
     ref_tensor *t = ops_numbers(name, dtype, numbers);
     t->rank = 2;
-    t->dims[0] /= columns;
+    t->dims[0] = (uint32_t)t->count / columns;
     t->dims[1] = columns;
 }
 
@@ -1293,8 +1293,8 @@ TEST(shape_refusals_say_why)
 
     shape_begin("Pad", "3", "4"); value("scheme", 4); numbers2("pad_amount", REF_U32, 2, "1,0");
         TRY(ops_refused("\"scheme\" is 4, expected 0 to 3"));
-    shape_begin("Pad", "3", "4"); value("scheme", 0); u32("pad_amount", "1,0");
-        TRY(ops_refused("pad_amount \"t2\" is [2], expected [1, 2]"));
+    shape_begin("Pad", "3", "4"); value("scheme", 0); numbers2("pad_amount", REF_U32, 1, "1,0");
+        TRY(ops_refused("pad_amount \"t2\" is [2, 1], expected [1, 2]"));
     shape_begin("Pad", "3", "7"); value("scheme", 1); numbers2("pad_amount", REF_U32, 2, "4,0");
         TRY(ops_refused("4 and 0 for axis 0, which mirrors at most 3"));
     shape_begin("Pad", "3", "6"); value("scheme", 2); numbers2("pad_amount", REF_U32, 2, "0,3");
