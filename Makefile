@@ -47,6 +47,8 @@ SCRIPTS  := $(wildcard tests/test_*.sh tests/test_*.py)
 REAL     := $(sort $(patsubst real_%,%,$(patsubst tests/real/%.c,%,$(wildcard tests/real/*.c))))
 FAKES    := $(if $(wildcard tests/fake/fake_qnn.c),libQnnFake.so)
 REF      := $(patsubst tools/refbackend/%.c,%,$(wildcard tools/refbackend/*.c))
+# Operators know nothing of the rest: tests/test_ref_op*.c are linked with these alone.
+REF_OPS  := $(filter ref_op ops_%,$(REF))
 BENCHES  := $(filter-out bench_json,$(patsubst tests/bench/%.c,%,$(wildcard tests/bench/bench_*.c)))
 
 ASAN_TESTS    := $(filter-out $(NOT_ASAN_TESTS),$(TESTS))
@@ -156,6 +158,11 @@ $(B)/$(1)/test_%: tests/test_%.c $(DEPS)
 	$$(call say,$(if $(filter c++%,$(1)),CXX,CC))
 	@mkdir -p $$(@D)
 	$(Q)$(2) $(TEST_WARN) $(TEST_CPPFLAGS) -DTEST_FAKE_LIB='"$(3)/libQnnFake.so"' -DTEST_REF_LIB='"$(6)/libQnnRef.so"' $(4) -o $$@ $$< $(5) $(TEST_LIBS)
+
+$(B)/$(1)/test_ref_op%: tests/test_ref_op%.c $(REF_OPS:%=$(6)/ref/%.o) $(DEPS)
+	$$(call say,CC)
+	@mkdir -p $$(@D)
+	$(Q)$(2) $(TEST_WARN) $(TEST_CPPFLAGS) $(4) -o $$@ $$< $(REF_OPS:%=$(6)/ref/%.o) $(5) $(TEST_LIBS)
 
 $(B)/$(1)/real_%: tests/real/%.c $(DEPS)
 	$$(call say,CC)
