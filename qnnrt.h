@@ -6857,8 +6857,8 @@ static void *qnnrt__system_in_backend(const char *backend)
     return NULL;
 }
 
-/* When a backend's own system interface is wanted: never (it knows no .dlc), when nothing else is
-   found (the backend is not loaded, and large), or before all else. */
+/* When a backend's own system interface is wanted: never (it knows neither .dlc nor logs), when
+   nothing else is found (the backend is not loaded, and large), or before all else. */
 enum { QNNRT__SYSTEM_OWN_NEVER, QNNRT__SYSTEM_OWN_LAST, QNNRT__SYSTEM_OWN_FIRST };
 
 /* Open the system library: the one of that path, else the backend's own or libQnnSystem.so, found by
@@ -9066,8 +9066,8 @@ static qnnrt_result qnnrt__profile_log(qnnrt__profile *profile, const char *syst
     uint32_t minor;
     qnnrt_result result = qnnrt__profile_events(profile, err);
     if (result == QNNRT_OK)
-        result = qnnrt__system_open(system_path, profile->backend->path, &profile->backend->hooks,
-                                    &system, err);
+        result = qnnrt__system_open(system_path, profile->backend->path, QNNRT__SYSTEM_OWN_NEVER,
+                                    &profile->backend->hooks, &system, err);
     if (result != QNNRT_OK) return result;
     minor = system.provider->version.minor;
     result = QNNRT_E_VERSION;
