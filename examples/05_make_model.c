@@ -418,9 +418,9 @@ static value attention(maker *m, value x, value mask, value cosine, value sine)
     v = project(m, "v", x, "self_attn.v_proj", kv, over(range[RANGE_V]), 1);
     q = rotate(m, "q", q, cosine, sine, over(range[RANGE_Q_ROTATED]));
     k = rotate(m, "k", k, cosine, sine, over(range[RANGE_K_ROTATED]));
-    k = transpose(m, "k_columns", k, columns);                        /* [kv, 1, d, t] */
+    k = transpose(m, "k_kept", k, columns);                        /* [kv, 1, d, t] */
     k = remember(m, "key", k, range[RANGE_K_ROTATED], 3);             /* [kv, 1, d, all] */
-    v = transpose(m, "v_rows", v, rows);                              /* [kv, 1, t, d] */
+    v = transpose(m, "v_kept", v, rows);                              /* [kv, 1, t, d] */
     v = remember(m, "value", v, range[RANGE_V], 2);                   /* [kv, 1, all, d] */
 
     q = reshape(m, inner(m, "q_group", q.quant, shape4(kv, 1, group * t, d)), q);
