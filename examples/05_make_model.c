@@ -1,21 +1,22 @@
-/* Build a language model in C: read its weights, quantize them, describe its graphs, save context binaries.
+/* Build a language model in C: read its weights, quantize them, describe its graphs, and save them.
 
        05_make_model MODEL_DIR OUT_DIR [BACKEND_LIBRARY]
 
-   MODEL_DIR holds config.json and model.safetensors of a Llama in Hugging Face's names (tests/data/llm/model).
-   OUT_DIR gets four contexts, as exporters cut models that are too large for one:
+   MODEL_DIR holds config.json and model.safetensors of a Llama with Hugging Face's names, such as
+   tests/data/llm/model. OUT_DIR gets four contexts, as exporters cut what is too large for one:
 
        forward_0.bin   tokens -> hidden_0            the table of embeddings
        forward_1.bin   hidden_0 -> hidden_2          layers 0 and 1, with their keys and values
        forward_2.bin   hidden_2 -> hidden_4          layers 2 and 3
        forward_3.bin   hidden_4 -> logits            the head
 
-   Each has two graphs over the same weights: prefill_forward takes 32 tokens of a prompt at once, kv_forward one more.
-   Keys and values of earlier tokens are inputs, those of the new ones outputs; 06_generate.c moves them. Activations
-   are 16-bit codes, weights 8-bit with a scale for each output, keys and values 8-bit, as phones like them.
+   Each has two graphs over the same weights: prefill_forward takes 32 tokens of a prompt at once,
+   kv_forward one more. Keys and values of earlier tokens are inputs, those of the new ones outputs;
+   06_generate.c moves them. Activations are 16-bit codes, weights 8-bit with a scale for each
+   output, keys and values 8-bit: what phones are fast at.
 
-   Without BACKEND_LIBRARY the model is made for libQnnRef.so, the reference backend, which needs nothing of
-   Qualcomm's; with libQnnHtp.so the same lines make it for the NPU. Link with -lm. */
+   Without BACKEND_LIBRARY it is made for libQnnRef.so, the reference backend, which needs nothing
+   of Qualcomm's; for libQnnHtp.so the same lines make it for the NPU. Link with -lm. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -369,9 +370,11 @@ static value rotate(maker *m, const char *name, value x, value cosine, value sin
     for (i = 0; i < 2; ++i) {
         value straight, crossed;
         snprintf(part, sizeof part, "%s_cos_%u", name, (unsigned)i);
-        straight = combine(m, "ElementWiseMultiply", inner(m, part, x.quant, is), halves[i], cosine);
+        straight = combine(m, "ElementWiseMultiply", inner(m, part, x.quant, is), halves[i],
+                           cosine);
         snprintf(part, sizeof part, "%s_sin_%u", name, (unsigned)i);
-        crossed = combine(m, "ElementWiseMultiply", inner(m, part, x.quant, is), halves[1 - i], sine);
+        crossed = combine(m, "ElementWiseMultiply", inner(m, part, x.quant, is), halves[1 - i],
+                          sine);
         snprintf(part, sizeof part, "%s_turned_%u", name, (unsigned)i);
         turned[i] = combine(m, i == 0 ? "ElementWiseSubtract" : "ElementWiseAdd",
                             inner(m, part, quant, is), straight, crossed);
@@ -449,8 +452,9 @@ static value perceptron(maker *m, value x)
     gate = layer_linear(m, inner(m, "gate", over(range[RANGE_GATE]), wide), x, "mlp.gate_proj", 1);
     up = layer_linear(m, inner(m, "up", over(range[RANGE_UP]), wide), x, "mlp.up_proj", 1);
     v = apply(m, "Sigmoid", inner(m, "sigmoid", zero_to_one(), wide), &gate, 1, NULL, 0);
-    v = combine(m, "ElementWiseMultiply", inner(m, "silu", over(range[RANGE_SILU]), wide), gate, v);
-    v = combine(m, "ElementWiseMultiply", inner(m, "gated", over(range[RANGE_PRODUCT]), wide), v, up);
+    v = combine(m, "ElementWiseMultiply", inner(m, "silu", over(range[RANGE_SILU]), wide), v, gate);
+    v = combine(m, "ElementWiseMultiply", inner(m, "product", over(range[RANGE_PRODUCT]), wide), v,
+                up);
     v = layer_linear(m, inner(m, "mlp_flat", over(range[RANGE_MLP]), shape2(t, m->is.width)), v,
                      "mlp.down_proj", 1);
     return reshape(m, inner(m, "mlp", v.quant, shape3(1, t, m->is.width)), v);
@@ -492,7 +496,8 @@ static void embedding_shard(maker *m)
 static void layers_shard(maker *m, int first, int last)
 {
     const qnnrt_quant angle = encoding(1.0f / 32768, -32768);
-    const float *range = first == 0 ? model_ranges[RANGE_EMBEDDING] : layer_ranges[first - 1][RANGE_OUT];
+    const float *range = first == 0 ? model_ranges[RANGE_EMBEDDING]
+                                    : layer_ranges[first - 1][RANGE_OUT];
     const uint32_t t = m->tokens, half = m->is.head_dim / 2;
     const shape angles = shape4(1, 1, t, half);
     value x, mask, cosine, sine;
@@ -549,9 +554,9 @@ static void build(maker *m)
 static void read_config(const char *folder, config *is)
 {
     const struct { const char *key; uint32_t *at, most; } keys[] = {
-        { "num_hidden_layers", &is->layers, LAYERS },   { "hidden_size", &is->width, MOST_WIDTH },
-        { "num_attention_heads", &is->heads, 64 },      { "num_key_value_heads", &is->kv_heads, 64 },
-        { "head_dim", &is->head_dim, 256 },             { "intermediate_size", &is->inner, 16384 },
+        { "num_hidden_layers", &is->layers, LAYERS },  { "hidden_size", &is->width, MOST_WIDTH },
+        { "num_attention_heads", &is->heads, 64 },     { "num_key_value_heads", &is->kv_heads, 64 },
+        { "head_dim", &is->head_dim, 256 },            { "intermediate_size", &is->inner, 16384 },
         { "vocab_size", &is->vocabulary, 1u << 18 },
         { "max_position_embeddings", &is->context, 1u << 14 },
     };
@@ -575,7 +580,8 @@ static void read_config(const char *folder, config *is)
                 uint64_t n;
                 if (qnnrt_json_value_u64(&r, &n) && n <= keys[i].most) *keys[i].at = (uint32_t)n;
             } else if (qnnrt_json_is(&r.key, "rms_norm_eps")) {
-                if (qnnrt_json_value(&r) == QNNRT_JSON_NUMBER) qnnrt_json_f64(&r.value, &is->epsilon);
+                if (qnnrt_json_value(&r) == QNNRT_JSON_NUMBER)
+                    qnnrt_json_f64(&r.value, &is->epsilon);
             }
             qnnrt_json_skip(&r);
         }
@@ -591,8 +597,8 @@ static void read_config(const char *folder, config *is)
     }
     if (is->layers != LAYERS || is->heads % is->kv_heads != 0 || is->head_dim % 2 != 0 ||
         is->context <= PREFILL)
-        stop("config.json: 4 layers, queries in equal groups, an even head_dim and a context of more "
-             "than 32 tokens are what this program can make");
+        stop("config.json: this program makes models of 4 layers, with queries in equal groups, an "
+             "even head_dim, and a context of more than 32 tokens");
 }
 
 int main(int argc, char **argv)

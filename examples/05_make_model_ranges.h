@@ -1,5 +1,5 @@
 /* 05_make_model_ranges.h - the ranges of the sample model's activations
-   Made by tests/make_ranges.py, which says how: do not edit. { lowest, highest }, as real numbers. */
+   Made by tests/make_ranges.py, which says how: do not edit. { lowest, highest }, real numbers. */
 enum {
     RANGE_NORM_1, RANGE_Q, RANGE_K, RANGE_V, RANGE_Q_ROTATED,
     RANGE_K_ROTATED, RANGE_SCORES, RANGE_CONTEXT, RANGE_ATTENTION, RANGE_MIDDLE,

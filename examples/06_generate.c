@@ -200,7 +200,7 @@ int main(int argc, char **argv)
     length = (uint32_t)strlen(argv[2]);
     count = (uint32_t)strtoul(argv[3], NULL, 10);
     if (count == 0 || count >= MOST_TOKENS - length) stop("COUNT is how many bytes are to follow");
-    if (argc == 7 && (save = fopen(argv[6], "wb")) == NULL) stop("the file of logits cannot be made");
+    if (argc == 7 && (save = fopen(argv[6], "wb")) == NULL) stop("LOGITS.raw cannot be made");
     total = length + count;
     for (i = 0; i < length; ++i) tokens[i] = (unsigned char)argv[2][i];
 

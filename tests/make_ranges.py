@@ -120,7 +120,7 @@ def main():
 
     layers = model.config["num_hidden_layers"]
     print("/* 05_make_model_ranges.h - the ranges of the sample model's activations")
-    print("   Made by tests/make_ranges.py, which says how: do not edit. { lowest, highest }, as real numbers. */")
+    print("   Made by tests/make_ranges.py, which says how: do not edit. { lowest, highest }, real numbers. */")
     print("enum {\n    %s,\n    LAYER_RANGES" % ",\n    ".join(
         ", ".join("RANGE_" + name for name in list(LAYER)[i:i + 5]) for i in range(0, len(LAYER), 5)))
     print("};")
