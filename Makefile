@@ -149,8 +149,8 @@ define run_model
 	@rm -rf $(RUN_OUT) && mkdir -p $(RUN_OUT)/model
 	$(RUN) $(B)/examples/05_make_model tests/data/llm/model $(RUN_OUT)/model $(filter-out $(LIBS_ref),$(RUN_LIB))
 	$(RUN) $(B)/qnnrt-run inspect $(RUN_OUT)/model --system_so $(RUN_SYS) --json_file $(RUN_OUT)/model/ > $(RUN_OUT)/inspect
-	$(RUN) $(B)/qnnrt-run --ctx_dir $(RUN_OUT)/model --backend_so $(RUN_LIB) --system_so $(RUN_SYS) --num_inferences 5
-	$(RUN) $(B)/examples/06_generate $(RUN_OUT)/model "And the LORD said unto " 64 $(RUN_LIB) $(RUN_SYS) $(RUN_OUT)/logits.raw > $(RUN_OUT)/text
+	$(RUN) $(B)/qnnrt-run --ctx_dir $(RUN_OUT)/model --backend_so $(RUN_LIB) --num_inferences 5
+	$(RUN) $(B)/examples/06_generate $(RUN_OUT)/model "And the LORD said unto " 64 $(RUN_LIB) $(RUN_OUT)/logits.raw > $(RUN_OUT)/text
 	@sh tests/check_run.sh $(RUN_DIR) $(BACKEND)
 endef
 
@@ -162,7 +162,7 @@ run-ref: $(RUN_PROGRAMS) $(B)/libQnnRef.so $(B)/examples/libQnnRef.so
 run-htp: $(RUN_PROGRAMS)
 	@$(call fetch,2.51)
 	$(run_model)
-	$(RUN) $(B)/qnnrt-run --ctx_dir $(SAMPLE) --backend_so $(RUN_LIB) --system_so $(RUN_SYS) \
+	$(RUN) $(B)/qnnrt-run --ctx_dir $(SAMPLE) --backend_so $(RUN_LIB) \
 	    --input input_ids=$(SAMPLE)/input_ids.raw --output_dir $(RUN_OUT)/chain
 	@for file in $(RUN_OUT)/chain/*/logits.raw; do \
 	    if cmp "$$file" $(SAMPLE)/logits.expected.raw; then echo "OK: $$file is what Qualcomm's runtime returns"; \

@@ -1,6 +1,6 @@
 /* A small CNN and a transformer block in one context binary, restored by another process and compared.
 
-       04_cnn_transformer HTP_LIBRARY SYSTEM_LIBRARY REFERENCE_LIBRARY HTP.bin SHARED.bin REF.bin [run]
+       04_cnn_transformer HTP_LIBRARY REFERENCE_LIBRARY HTP.bin SHARED.bin REF.bin [run]
 
    Builds cnn, prefill (8 tokens) and decode (one more, after their keys and values) for both backends, and for HTP with
    weights that graphs share. With "run", in a new process: opens the files, runs and compares. Link with -lm. */
@@ -108,13 +108,13 @@ int main(int argc, char **argv)
 {
     static float found[3 * T * W], wanted[3 * T * W];
     float worst = 0;
-    if (argc < 7) { puts("usage: at the head of examples/04_cnn_transformer.c"); return 2; }
+    if (argc < 6) { puts("usage: at the head of examples/04_cnn_transformer.c"); return 2; }
     for (int i = 0; i < 8 * W * W; ++i) noise[i] = 0.2f * sinf((float)i * (float)i);
-    if (argc == 7) { build(argv[1], argv[4], 0); build(argv[1], argv[5], 1); build(argv[3], argv[6], 0); return 0; }
-    run(argv[1], argv[2], argv[4], found);
-    run(argv[3], argv[3], argv[6], wanted);
+    if (argc == 6) { build(argv[1], argv[3], 0); build(argv[1], argv[4], 1); build(argv[2], argv[5], 0); return 0; }
+    run(argv[1], NULL, argv[3], found);                               /* NULL: libQnnSystem.so beside it */
+    run(argv[2], argv[2], argv[5], wanted);
     for (int i = 0; i < 3 * T * W; ++i) worst = fmaxf(worst, fabsf(wanted[i] - found[i]));
     printf("largest difference: %.4f, where values are about 1\n", (double)worst);
-    run(argv[1], argv[2], argv[5], found);
+    run(argv[1], NULL, argv[4], found);
     return worst > 0.01f;
 }

@@ -1,6 +1,6 @@
 /* Let a language model in shards go on with a text: prefill, then one token after the other.
 
-       06_generate FOLDER PROMPT COUNT [BACKEND_LIBRARY SYSTEM_LIBRARY [LOGITS.raw]]
+       06_generate FOLDER PROMPT COUNT [BACKEND_LIBRARY [LOGITS.raw]]
 
    FOLDER as 05_make_model.c makes it: pipelines prefill_forward and kv_forward, tokens that are
    bytes. COUNT bytes follow the prompt, each the most probable one. LOGITS.raw gets what the model
@@ -9,8 +9,7 @@
    Here the cache is copied: new keys and values go to where the next call reads them, left to
    right. 02_prefill_decode.c moves the tensors along the cache instead, and copies less.
 
-   Without BACKEND_LIBRARY the graphs run on libQnnRef.so, the reference backend, which reads
-   metadata too. Link with -lm. */
+   Without BACKEND_LIBRARY the graphs run on libQnnRef.so, the reference backend. Link with -lm. */
 #define _POSIX_C_SOURCE 199309L                 /* for clock_gettime() */
 #include <math.h>
 #include <stdio.h>
@@ -187,20 +186,18 @@ int main(int argc, char **argv)
     uint32_t length, count, total, done, i;
     FILE *save = NULL;
 
-    if (argc != 4 && argc != 6 && argc != 7) {
-        fprintf(stderr, "usage: 06_generate FOLDER PROMPT COUNT "
-                        "[BACKEND_LIBRARY SYSTEM_LIBRARY [LOGITS.raw]]\n");
+    if (argc < 4 || argc > 6) {
+        fprintf(stderr, "usage: 06_generate FOLDER PROMPT COUNT [BACKEND_LIBRARY [LOGITS.raw]]\n");
         return 2;
     }
     desc.backend_path = argc > 4 ? argv[4] : "libQnnRef.so";
-    desc.system_path = argc > 4 ? argv[5] : "libQnnRef.so";
-    if (argc <= 4)
+    if (argc == 4)
         printf("no backend was named: libQnnRef.so it is, the reference backend, on this CPU\n");
     if (argv[2][0] == '\0' || strlen(argv[2]) >= MOST_TOKENS) stop("PROMPT is some bytes of text");
     length = (uint32_t)strlen(argv[2]);
     count = (uint32_t)strtoul(argv[3], NULL, 10);
     if (count == 0 || count >= MOST_TOKENS - length) stop("COUNT is how many bytes are to follow");
-    if (argc == 7 && (save = fopen(argv[6], "wb")) == NULL) stop("LOGITS.raw cannot be made");
+    if (argc == 6 && (save = fopen(argv[5], "wb")) == NULL) stop("LOGITS.raw cannot be made");
     total = length + count;
     for (i = 0; i < length; ++i) tokens[i] = (unsigned char)argv[2][i];
 
