@@ -307,7 +307,7 @@ define make_list
   done; \
   if [ -f $(B)/qnn/2.51/.stamp ]; then :; \
     $(foreach t,$(REAL),echo "asan/real_$t@2.51 $(LIMIT_REAL) ASAN_OPTIONS=detect_leaks=0 $(ASAN_ENV) $(B)/asan/real_$t $(QNN51) tests/data";) \
-    $(if $(wildcard tools/qnnrt-run.c),echo "make-run@2.51 $(LIMIT) MAKEFLAGS= MAKELEVEL= $(MAKE) run BACKEND=htp && echo 1 passed$(comma) 0 failed";) \
+    $(if $(wildcard tools/qnnrt-run.c),echo "make-run@2.51 $(LIMIT) MAKEFLAGS= MAKELEVEL= $(MAKE) run && MAKEFLAGS= MAKELEVEL= $(MAKE) run BACKEND=htp && echo 1 passed$(comma) 0 failed";) \
   fi; \
   $(if $(TEST_AARCH64), \
   if ! command -v $(AARCH64_CC) >/dev/null 2>&1; then echo "aarch64 skip $(AARCH64_CC) is not installed"; \
@@ -315,6 +315,7 @@ define make_list
   elif [ ! -d $(AARCH64_SYSROOT) ]; then echo "aarch64 skip there is no $(AARCH64_SYSROOT)"; \
   else :; \
     $(foreach t,$(AARCH64_TESTS),echo "aarch64/test_$t $(LIMIT_ASAN) $(call oracle_env,$t)$(QEMU) -L $(AARCH64_SYSROOT) $(B)/aarch64/test_$t";) \
+    echo "aarch64/make-run $(LIMIT_REAL) MAKEFLAGS= MAKELEVEL= $(MAKE) run && MAKEFLAGS= MAKELEVEL= $(MAKE) run-aarch64 | grep -F '$(B)/run/ref: the same bytes' && echo 1 passed$(comma) 0 failed"; \
     r=$(B)/qnn/2.51-aarch64; \
     if [ -f $$r/.stamp ]; then :; \
       $(foreach t,$(REAL),echo "aarch64/real_$t@2.51 $(LIMIT_REAL) QNNRT_NO_DEVICE=1 $(QEMU) -L $(AARCH64_SYSROOT) -E LD_LIBRARY_PATH=$$r/onnxruntime_qnn $(B)/aarch64/real_$t $$r/onnxruntime_qnn tests/data";) \
