@@ -102,7 +102,7 @@ define ref_rules
 $(1)/ref/%.o: tools/refbackend/%.c $$(wildcard tools/refbackend/*.h) $(B)/.flags
 	$$(call say,CC)
 	@mkdir -p $$(@D)
-	$(Q)$(2) $(WARN) -D_POSIX_C_SOURCE=200809L -fPIC -fvisibility=hidden -c -o $$@ $$<
+	$(Q)$(2) $(WARN) -ffp-contract=off -D_POSIX_C_SOURCE=200809L -fPIC -fvisibility=hidden -c -o $$@ $$<
 
 $(1)/libQnnRef.so: $(REF:%=$(1)/ref/%.o)
 	$$(call say,LD)
