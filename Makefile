@@ -307,7 +307,7 @@ define make_list
   done; \
   if [ -f $(B)/qnn/2.51/.stamp ]; then :; \
     $(foreach t,$(REAL),echo "asan/real_$t@2.51 $(LIMIT_REAL) ASAN_OPTIONS=detect_leaks=0 $(ASAN_ENV) $(B)/asan/real_$t $(QNN51) tests/data";) \
-    $(if $(wildcard tools/qnnrt-run.c),echo "make-run@2.51 $(LIMIT) MAKEFLAGS= MAKELEVEL= $(MAKE) run && MAKEFLAGS= MAKELEVEL= $(MAKE) run BACKEND=htp && echo 1 passed$(comma) 0 failed";) \
+    $(if $(wildcard tools/qnnrt-run.c),echo "make-run@2.51 $(LIMIT_ASAN) MAKEFLAGS= MAKELEVEL= $(MAKE) run && MAKEFLAGS= MAKELEVEL= $(MAKE) run BACKEND=htp && echo 1 passed$(comma) 0 failed";) \
   fi; \
   $(if $(TEST_AARCH64), \
   if ! command -v $(AARCH64_CC) >/dev/null 2>&1; then echo "aarch64 skip $(AARCH64_CC) is not installed"; \
