@@ -1516,12 +1516,15 @@ static const char *qnnrt__os_file_write(const char *path, const void *data, uint
     uint64_t done = 0;
     const char *why = NULL;
     unsigned try_number = 0;
+    size_t length;
     int fd;
     memcpy((void *)&sync, (const void *)&found, sizeof(sync));
     do {
         snprintf(suffix, sizeof(suffix), ".%ld-%u.part", (long)getpid(), try_number++);
-        if (strlen(path) + strlen(suffix) >= sizeof(aside)) return strerror(ENAMETOOLONG);
-        snprintf(aside, sizeof(aside), "%s%s", path, suffix);
+        length = strlen(path);
+        if (length + strlen(suffix) >= sizeof(aside)) return strerror(ENAMETOOLONG);
+        memcpy(aside, path, length);
+        memcpy(aside + length, suffix, strlen(suffix) + 1);
         fd = open(aside, O_WRONLY | O_CREAT | O_EXCL | QNNRT__O_CLOEXEC, 0666);
     } while (fd < 0 && (errno == EINTR || (errno == EEXIST && try_number < 1000)));
     if (fd < 0) return strerror(errno);
