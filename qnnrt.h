@@ -1511,17 +1511,16 @@ static void qnnrt__os_file_close(qnnrt__os_file *file)
 static const char *qnnrt__os_file_write(const char *path, const void *data, uint64_t bytes)
 {
     char aside[QNNRT__PATH_MAX], suffix[48];
+    const size_t length = strlen(path);
     int (*sync)(int) = NULL;
     void *found = qnnrt__os_find("fsync");
     uint64_t done = 0;
     const char *why = NULL;
     unsigned try_number = 0;
-    size_t length;
     int fd;
     memcpy((void *)&sync, (const void *)&found, sizeof(sync));
     do {
         snprintf(suffix, sizeof(suffix), ".%ld-%u.part", (long)getpid(), try_number++);
-        length = strlen(path);
         if (length + strlen(suffix) >= sizeof(aside)) return strerror(ENAMETOOLONG);
         memcpy(aside, path, length);
         memcpy(aside + length, suffix, strlen(suffix) + 1);

@@ -37,6 +37,14 @@ says run_is_judged out 'OK: the text is'
 for i in 0 1 2 3; do
     check run_leaves_files "forward_$i.bin or its JSON is missing" test -s "$tmp/run/ref/model/forward_$i.bin" -a -s "$tmp/run/ref/model/forward_${i}_json.json"
 done
+# README.md shows lines of this output.
+sed "s|$tmp/run/|build/run/|" "$tmp/out" >"$tmp/shown"
+awk '/^<!-- the output of make run/ { on = 1; next } on && /^    / { print substr($0, 5); next } on && /^[^ ]/ { exit }' \
+    README.md | grep -vx ' *\.\.\.' >"$tmp/readme"
+check readme_shows_output "README.md has no output of make run" test -s "$tmp/readme"
+while IFS= read -r line; do
+    check readme_shows_output "README.md has a line that make run does not print: $line" grep -qxF -- "$line" "$tmp/shown"
+done <"$tmp/readme"
 run inspect "$tmp/run/ref/model" --metadata json
 is run_leaves_json_that_stands_alone 0
 
