@@ -6846,15 +6846,25 @@ static qnnrt_result qnnrt__system_choose(qnnrt__system *system, const qnnrt_hook
 
 /* Does the backend's library speak the system interface too, as libQnnRef.so does? Then it is opened
    once more, so that each of the two can be closed alone. */
-static void *qnnrt__system_in_backend(const char *backend)
+static void *qnnrt__system_in_backend(const char *backend, const qnnrt_hooks *hooks)
 {
+    qnnrt__abi_get_system_providers get;
+    const qnnrt__abi_system_provider **list = NULL;
+    uint32_t count = 0;
+    qnnrt__abi_code code = 0;
     const char *why;
-    void *library;
+    void *library, *symbol;
     if (backend == NULL || strchr(backend, '/') == NULL) return NULL;
     library = qnnrt__os_library_open(backend, &why);
-    if (library == NULL ||
-        qnnrt__os_library_symbol(library, "QnnSystemInterface_getProviders") != NULL)
-        return library;
+    if (library == NULL) return NULL;
+    symbol = qnnrt__os_library_symbol(library, "QnnSystemInterface_getProviders");
+    if (symbol != NULL) {
+        memcpy((void *)&get, (const void *)&symbol, sizeof(get));
+        qnnrt__hooks_lock(hooks);
+        code = get(&list, &count);
+        qnnrt__hooks_unlock(hooks);
+        if (code != 0 || (list != NULL && count != 0)) return library;   /* its refusal is told */
+    }
     qnnrt__os_library_close(library);
     return NULL;
 }
@@ -6880,11 +6890,11 @@ static qnnrt_result qnnrt__system_open(const char *path, const char *beside, int
                        "QNN libraries need a 64-bit little-endian program");
 #endif
     if (path == NULL && own == QNNRT__SYSTEM_OWN_FIRST)
-        system->library = qnnrt__system_in_backend(beside);
+        system->library = qnnrt__system_in_backend(beside, hooks);
     if (system->library == NULL)
         result = qnnrt__library_find(name, path == NULL ? beside : NULL, &system->library, err);
     if (result != QNNRT_OK && path == NULL && own == QNNRT__SYSTEM_OWN_LAST) {
-        system->library = qnnrt__system_in_backend(beside);
+        system->library = qnnrt__system_in_backend(beside, hooks);
         if (system->library != NULL) {
             qnnrt__err_clear(err);
             result = QNNRT_OK;
