@@ -23,7 +23,7 @@ TEST_RELEASES ?= 2.47 2.51
 ALL_RELEASES  := 2.47 2.48 2.49 2.50 2.51
 
 # Each build option of the headers once, for `make silent`.
-CONFIG_MACROS ?= QNNRT_STATIC QNNRT_API=extern QNNRT_LOG_SLOTS=1 QNNRT_NO_ERROR_TEXT QNNRT_NO_JSON
+CONFIG_MACROS ?= QNNRT_STATIC QNNRT_API=extern QNNRT_LOG_SLOTS=1 QNNRT_NO_ERROR_TEXT QNNRT_NO_JSON QNNRT_COMPOSE
 JSON_MACROS   ?= QNNRT_JSON_STATIC QNNRT_JSON_API=extern
 # Tests that compile as C++11 too: tests/test_<name>.c.
 CXX_TESTS ?= wire run oom quant plan codes json meta
@@ -40,10 +40,8 @@ endif
 
 HEADERS  := qnnrt.h $(wildcard qnnrt_json.h tools/*.h tests/*.h tests/fuzz/*.h tests/fake/*.h tests/real/*.h tests/bench/*.h)
 TOOLS    := $(patsubst tools/%.c,$(B)/%,$(wildcard tools/*.c))
-# An example that says it is not linked yet is compiled only.
-EXAMPLES_OBJECT_ONLY ?= 03_compose
 EXAMPLES := $(patsubst examples/%.c,%,$(wildcard examples/*.c))
-EXAMPLE_FILES := $(foreach e,$(EXAMPLES),$(B)/examples/$e$(if $(filter $e,$(EXAMPLES_OBJECT_ONLY)),.o))
+EXAMPLE_FILES := $(EXAMPLES:%=$(B)/examples/%)
 TESTS    := $(patsubst tests/test_%.c,%,$(wildcard tests/test_*.c))
 SCRIPTS  := $(wildcard tests/test_*.sh tests/test_*.py)
 REAL     := $(sort $(patsubst real_%,%,$(patsubst tests/real/%.c,%,$(wildcard tests/real/*.c))))
@@ -92,11 +90,6 @@ all: $(TOOLS) $(EXAMPLE_FILES)   ## build the tools and examples (default)
 $(TOOLS): $(B)/%: tools/%.c $(DEPS)
 	$(call say,CC)
 	$(Q)$(CC) -std=c99 $(OPT) $(WARN) -I. $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LDFLAGS) $(LIBS)
-
-$(B)/examples/%.o: examples/%.c $(DEPS)
-	$(call say,CC)
-	@mkdir -p $(@D)
-	$(Q)$(CC) -std=c99 $(OPT) $(WARN) -I. $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
 $(B)/examples/%: examples/%.c $(DEPS)
 	$(call say,CC)

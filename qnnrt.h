@@ -62,7 +62,7 @@
        QNNRT_NO_ERROR_TEXT    drops what is known about vendor codes and log lines (59 KB)
        QNNRT_NO_JSON          metadata comes from libQnnSystem.so only; qnnrt_json.h is not needed.
                               JSON that desc.files names is then refused
-       QNNRT_COMPOSE          declares graph building; its implementation is not in this version
+       QNNRT_COMPOSE          adds graph building (default: off); see "Building graphs"
 
    MANUAL
 
@@ -209,6 +209,7 @@
        >>abi >>names >>library >>table >>htp >>system >>record >>read_json >>backend
        >>context                                                                    the vendor's
        >>scan >>pipeline >>model >>place >>run >>public                             ours
+       >>compose                                                                    opt-in
 */
 #ifndef QNNRT_H
 #define QNNRT_H
@@ -516,12 +517,26 @@ QNNRT_API qnnrt_result qnnrt_backend_open(const qnnrt_backend_desc *desc, qnnrt_
                                           qnnrt_error *err);
 
 /* Free device, backend and log, in that order. NULL is fine.
-   Returns  QNNRT_OK; QNNRT_E_BUSY while a model uses it (nothing is freed); QNNRT_E_BACKEND when
-            the vendor refused to free something (all else is freed; the log hook has the code) */
+   Returns  QNNRT_OK; QNNRT_E_BUSY while a model or a builder uses it (nothing is freed);
+            QNNRT_E_BACKEND when the vendor refused to free something (all else is freed; the log
+            hook has the code) */
 QNNRT_API qnnrt_result qnnrt_backend_close(qnnrt_backend *backend);
 
 /* Facts about an open backend, valid until it is closed. */
 QNNRT_API const qnnrt_backend_info *qnnrt_backend_get_info(const qnnrt_backend *backend);
+
+/* Make the operators of an op package known: before a binary that uses them is opened, or a graph
+   with them is built. They stay until the backend is closed.
+
+   path      the package's library for this backend
+   provider  the function that it exports as its entry, such as "MyPackageInterfaceProvider"
+   target    HTP: "CPU" for x86-64, "HTP" for a device (default NULL: the library's own choice)
+
+   Returns   QNNRT_OK; QNNRT_E_ARG; QNNRT_E_UNSUPPORTED (a backend without op packages);
+             QNNRT_E_BACKEND (text: no such library, no such function, or registered before) */
+QNNRT_API qnnrt_result qnnrt_backend_register_ops(qnnrt_backend *backend, const char *path,
+                                                  const char *provider, const char *target,
+                                                  qnnrt_error *err);
 
 /* ------------------------------------------------------------------------------------- model -- */
 
@@ -1137,9 +1152,6 @@ QNNRT_API qnnrt_result qnnrt_save_memory(qnnrt *model, size_t context, void *dat
 #if defined(QNNRT_STATIC) && !defined(QNNRT__DECLARED_STATIC)
 #error "define QNNRT_STATIC before qnnrt.h is first included"
 #endif
-#ifdef QNNRT_COMPOSE
-#error "QNNRT_COMPOSE: graph building is declared in this version, not implemented"
-#endif
 
 /* qnnrt__assert_<name> shows up in the compiler's message: typedef char qnnrt__assert_x[(cond) ? 1
    : -1] */
@@ -1355,6 +1367,42 @@ static void qnnrt__os_file_close(qnnrt__os_file *file)
     memset(file, 0, sizeof(*file));
     file->fd = -1;
 }
+
+#ifdef QNNRT_COMPOSE
+/* Write a file beside its place and rename it: whoever opens it sees the old one or all of the new
+   one. What is at path, a link too, is replaced. */
+static const char *qnnrt__os_file_write(const char *path, const void *data, uint64_t bytes)
+{
+    char aside[QNNRT__PATH_MAX], suffix[48];
+    int (*sync)(int) = NULL;
+    void *found = qnnrt__os_find("fsync");
+    uint64_t done = 0;
+    const char *why = NULL;
+    unsigned try_number = 0;
+    int fd;
+    memcpy((void *)&sync, (const void *)&found, sizeof(sync));
+    do {
+        snprintf(suffix, sizeof(suffix), ".%ld-%u.part", (long)getpid(), try_number++);
+        if (strlen(path) + strlen(suffix) >= sizeof(aside)) return strerror(ENAMETOOLONG);
+        snprintf(aside, sizeof(aside), "%s%s", path, suffix);
+        fd = open(aside, O_WRONLY | O_CREAT | O_EXCL | QNNRT__O_CLOEXEC, 0666);
+    } while (fd < 0 && (errno == EINTR || (errno == EEXIST && try_number < 1000)));
+    if (fd < 0) return strerror(errno);
+    while (done < bytes && why == NULL) {
+        uint64_t left = bytes - done;
+        ptrdiff_t put = write(fd, (const unsigned char *)data + done,
+                              left > 0x40000000u ? 0x40000000u : (size_t)left);
+        if (put > 0) done += (uint64_t)put;
+        else if (put == 0 || errno != EINTR) why = put == 0 ? "nothing more can be written"
+                                                            : strerror(errno);
+    }
+    if (why == NULL && sync != NULL && sync(fd) != 0 && errno != EINVAL) why = strerror(errno);
+    if (close(fd) != 0 && why == NULL && errno != EINTR) why = strerror(errno);
+    if (why == NULL && rename(aside, path) != 0) why = strerror(errno);
+    if (why != NULL) remove(aside);
+    return why;
+}
+#endif
 
 /* Call `visit` for every entry of a folder until it returns non-zero; *stopped receives that
    value. */
@@ -4831,7 +4879,7 @@ enum {
     QNNRT__ABI_CORE_MAJOR = 2, QNNRT__ABI_CORE_MINOR_MIN = 23, QNNRT__ABI_CORE_MINOR_KNOWN = 40,
     QNNRT__ABI_SYSTEM_MAJOR = 1, QNNRT__ABI_SYSTEM_MINOR_MIN = 2,
     QNNRT__ABI_NOT_SUPPORTED = 1000,
-    QNNRT__ABI_BACKEND_SAVER = 2, QNNRT__ABI_BACKEND_HTP = 6,
+    QNNRT__ABI_BACKEND_SAVER = 2, QNNRT__ABI_BACKEND_CPU = 3, QNNRT__ABI_BACKEND_HTP = 6,
     QNNRT__ABI_MEM_RAW = 0,
     QNNRT__ABI_DEFINED = 1                        /* vendor: QNN_DEFINITION_DEFINED               */
 };
@@ -4839,14 +4887,15 @@ enum {
 #define QNNRT__ABI_UNKNOWN   0x7FFFFFFEu          /* ours: a text that names none we know         */
 
 enum {                                            /* vendor: Qnn_TensorType_t                     */
-    QNNRT__ABI_APP_WRITE = 0, QNNRT__ABI_APP_READ = 1,
+    QNNRT__ABI_APP_WRITE = 0, QNNRT__ABI_APP_READ = 1, QNNRT__ABI_NATIVE = 3,
+    QNNRT__ABI_STATIC = 4, QNNRT__ABI_NULL = 5,
     QNNRT__ABI_UPDATEABLE_STATIC = 6, QNNRT__ABI_UPDATEABLE_APP_READWRITE = 10,      /* 6 to 10 */
     QNNRT__ABI_OPTIONAL_APP_WRITE = 11, QNNRT__ABI_OPTIONAL_APP_READWRITE = 13       /* 11 to 13 */
 };
 
 enum {                                            /* vendor: Qnn_QuantizationEncoding_t           */
     QNNRT__ABI_SCALE_OFFSET = 0, QNNRT__ABI_AXIS_SCALE_OFFSET = 1, QNNRT__ABI_BW_SCALE_OFFSET = 2,
-    QNNRT__ABI_BW_AXIS_SCALE_OFFSET = 3
+    QNNRT__ABI_BW_AXIS_SCALE_OFFSET = 3, QNNRT__ABI_BLOCK = 4, QNNRT__ABI_BLOCKWISE_EXPANSION = 5
 };
 
 /* Qnn_Version_t */
@@ -4857,6 +4906,13 @@ typedef void (*qnnrt__abi_log_callback)(const char *format, uint32_t level, uint
 
 typedef struct qnnrt__abi_scale_offset { float scale; int32_t offset; } qnnrt__abi_scale_offset;
 
+typedef struct qnnrt__abi_expansion {             /* vendor: Qnn_BlockwiseExpansion_t             */
+    int32_t        axis;                          /*  0                                           */
+    const qnnrt__abi_scale_offset *pairs;         /*  8  [dims[axis]]                             */
+    uint32_t       blocks, bitwidth, storage;     /* 16, 20, 24  storage 0: multipliers of 8 bits */
+    const uint8_t *multipliers;                   /* 32                                           */
+} qnnrt__abi_expansion;
+
 typedef struct qnnrt__abi_quantize {              /* vendor: Qnn_QuantizeParams_t                 */
     uint32_t definition;                          /*  0  1: the rest counts                       */
     uint32_t encoding;                            /*  4                                           */
@@ -4866,6 +4922,8 @@ typedef struct qnnrt__abi_quantize {              /* vendor: Qnn_QuantizeParams_
         struct { uint32_t bitwidth; float scale; int32_t offset; } bw;
         struct { uint32_t bitwidth; int32_t axis; uint32_t count; const float *scales;
                  const int32_t *offsets; } bw_axis;
+        struct { const uint32_t *sizes; const qnnrt__abi_scale_offset *pairs; } block;
+        const qnnrt__abi_expansion *expansion;
         uint64_t room[4];
     } u;
 } qnnrt__abi_quantize;
@@ -4951,6 +5009,17 @@ typedef struct qnnrt__abi_device_config {         /* vendor: QnnDevice_Config_t 
     uint32_t    option;                           /*  0  0: custom                                */
     const void *custom;                           /*  8                                           */
 } qnnrt__abi_device_config;
+
+typedef struct qnnrt__abi_config {                /* vendor: QnnContext_Config_t, QnnGraph_Config_t */
+    uint32_t option;                              /*  0  0: custom                                */
+    union { const void *custom; uint32_t word; } u;   /* 8 */
+} qnnrt__abi_config;
+
+typedef struct qnnrt__abi_htp_config {            /* vendor: QnnHtpContext_CustomConfig_t (24 bytes),
+                                                     QnnHtpGraph_CustomConfig_t (56)              */
+    uint32_t option;                              /*  0                                           */
+    union { uint32_t words[12]; uint64_t align; } u;  /* 8 */
+} qnnrt__abi_htp_config;
 
 /* Function table of a backend, up to the last slot we use. The order holds from core 2.10 on,
    append-only; slots beyond a library's own table are never read: all of these exist at core
@@ -5041,12 +5110,31 @@ typedef struct qnnrt__abi_provider {              /* vendor: QnnInterface_t     
     qnnrt__abi_calls   calls;                     /* 40                                           */
 } qnnrt__abi_provider;
 
+/* A provider as dlc_compose takes it: by value, with the size that the callee was built with, which
+   differs from release to release. On x86-64 the last two arguments are therefore looked for right
+   behind that size, which for us is among the spare slots; see qnnrt__compose_front(). */
+enum { QNNRT__ABI_FRONT_SLOTS = 128 };
+typedef struct qnnrt__abi_front {
+    uint32_t           backend_id;                /*  0                                           */
+    const char        *name;                      /*  8                                           */
+    qnnrt__abi_version core, backend;             /* 16, 28                                       */
+    union { qnnrt__abi_calls calls; void *slots[QNNRT__ABI_FRONT_SLOTS]; } u;    /* 40            */
+} qnnrt__abi_front;
+
 typedef struct qnnrt__abi_system_calls {          /* the same in every version seen (1.1 to 1.15) */
     qnnrt__abi_code (*create)(qnnrt__abi_handle *out); /*  0 */
     qnnrt__abi_code (*get_info)(qnnrt__abi_handle system, void *binary, uint64_t bytes,
         const qnnrt__abi_info **info, uint64_t *info_bytes); /*  1 */
     qnnrt__abi_slot get_metadata;
     qnnrt__abi_code (*free)(qnnrt__abi_handle system); /*  3 */
+    qnnrt__abi_slot unused_4[4];                  /* from here: since 1.5; 1.8 is said to differ  */
+    qnnrt__abi_code (*dlc_open)(qnnrt__abi_handle log, const char *path, qnnrt__abi_handle *out); /*  8 */
+    qnnrt__abi_slot dlc_open_binary;
+    qnnrt__abi_code (*dlc_compose)(qnnrt__abi_handle dlc, const void **configs, uint32_t config_count,
+        qnnrt__abi_handle backend, qnnrt__abi_handle context, qnnrt__abi_front front, uint32_t version,
+        const qnnrt__abi_graph_info **graphs, uint32_t *graph_count); /* 10 */
+    qnnrt__abi_slot dlc_get_mappings;
+    qnnrt__abi_code (*dlc_free)(qnnrt__abi_handle dlc); /* 12 */
 } qnnrt__abi_system_calls;
 
 typedef struct qnnrt__abi_system_provider {       /* vendor: QnnSystemInterface_t                 */
@@ -5087,6 +5175,12 @@ QNNRT__AT(info_v3, graphs, 96);    QNNRT__AT(info_v3, metadata_bytes, 112); QNNR
 QNNRT__AT(info_v3, soc_model, 128);
 QNNRT__IS(info, 144);              QNNRT__AT(info, u, 8);
 QNNRT__IS(device_config, 16);
+QNNRT__IS(config, 16);             QNNRT__AT(config, u, 8);
+QNNRT__IS(htp_config, 56);         QNNRT__AT(htp_config, u, 8);
+QNNRT__IS(expansion, 40);          QNNRT__AT(expansion, pairs, 8);        QNNRT__AT(expansion, blocks, 16);
+QNNRT__AT(expansion, multipliers, 32); QNNRT__AT(front, core, 16);        QNNRT__AT(front, u, 40);
+QNNRT__AT(system_calls, dlc_open, 8 * 8); QNNRT__AT(system_calls, dlc_compose, 10 * 8);
+QNNRT__AT(system_calls, dlc_free, 12 * 8);
 QNNRT__AT(provider, name, 8);      QNNRT__AT(provider, core, 16);         QNNRT__AT(provider, calls, 40);
 QNNRT__AT(system_provider, version, 16); QNNRT__AT(system_provider, calls, 32);
 QNNRT__AT(calls, backend_create, 1 * 8);  QNNRT__AT(calls, backend_get_api_version, 3 * 8);
@@ -6127,7 +6221,7 @@ static const char *qnnrt__htp_shares_weights(const qnnrt_context_info *context)
 
 /* The device option that names a chip. Its payload moved from byte 4 to byte 8 with HTP API 5.47;
    for one word an image that has it in both places satisfies either layout. */
-typedef struct qnnrt__htp_soc { uint32_t option, at_4, at_8, zero; } qnnrt__htp_soc;
+typedef struct qnnrt__htp_soc { uint32_t option, at_4, at_8, at_12; } qnnrt__htp_soc;
 
 static void qnnrt__htp_soc_config(uint32_t soc_model, qnnrt__htp_soc *soc,
                                   qnnrt__abi_device_config *config)
@@ -6137,6 +6231,21 @@ static void qnnrt__htp_soc_config(uint32_t soc_model, qnnrt__htp_soc *soc,
     memset(config, 0, sizeof(*config));
     config->custom = soc;
 }
+
+#ifdef QNNRT_COMPOSE
+/* The option that names an NPU generation: (device, generation), two words, so that each layout
+   needs its own image. */
+static void qnnrt__htp_arch_config(uint32_t dsp_arch, uint32_t htp_minor, qnnrt__htp_soc *arch,
+                                   qnnrt__abi_device_config *config)
+{
+    memset(arch, 0, sizeof(*arch));
+    arch->option = 1;
+    if (htp_minor < 47) arch->at_8 = dsp_arch;
+    else arch->at_12 = dsp_arch;
+    memset(config, 0, sizeof(*config));
+    config->custom = arch;
+}
+#endif
 
 /* =====================================================================================
    SYSTEM                                                                        >>system
@@ -7676,8 +7785,13 @@ struct qnnrt_backend {
     uint32_t                    mark;              /* where the log lines of the cold call under way
                                                       begin */
     qnnrt__abi_handle           log, backend, device;
-    uint32_t                    users;             /* models */
+    uint32_t                    users;             /* models and builders */
+    uint32_t                    soc_model;         /* as asked for */
     uint32_t                    dsp_arch;          /* of the context loaded last, 0: not stated */
+#ifdef QNNRT_COMPOSE
+    int                         shells_lock;
+    struct qnnrt_builder       *shells;            /* spent builders and live ones */
+#endif
     qnnrt_backend_info          info;
     char                        path[QNNRT__PATH_MAX];
     char                        provider_name[64];
@@ -7831,6 +7945,18 @@ static qnnrt_result qnnrt__backend_create(qnnrt_backend *b, uint32_t soc_model, 
     return QNNRT_OK;
 }
 
+#ifdef QNNRT_COMPOSE
+/* Free another device than the backend's own. Callers hold the lock. */
+static qnnrt_result qnnrt__backend_free_device(qnnrt_backend *b, qnnrt__abi_handle device)
+{
+    qnnrt__abi_code code = b->calls->device_free(device);
+    if (code == 0) return QNNRT_OK;
+    qnnrt__log(&b->hooks, QNNRT_LOG_ERROR, "backend", code, "deviceFree answered 0x%x for the device"
+               " of a built model", (unsigned)(code & 0xFFFF));
+    return QNNRT_E_BACKEND;
+}
+#endif
+
 static void qnnrt__backend_describe(qnnrt_backend *b)
 {
     const char *build = NULL;
@@ -7870,6 +7996,13 @@ static qnnrt_result qnnrt__backend_free(qnnrt_backend *b)
                    "%s answered 0x%x while closing %s", calls[i], (unsigned)(codes[i] & 0xFFFF),
                    b->path);
     }
+#ifdef QNNRT_COMPOSE
+    while (b->shells != NULL) {
+        struct qnnrt_builder *next = *(struct qnnrt_builder **)(void *)b->shells;    /* its first field */
+        qnnrt__mem_free(&hooks, b->shells);
+        b->shells = next;
+    }
+#endif
     /* A library that never came to life is of no use to anyone; one that ran may have threads that
        outlive us. */
     if (b->library != NULL && (b->unload || b->backend == NULL))
@@ -7900,6 +8033,7 @@ static qnnrt_result qnnrt__backend_open(const qnnrt_backend_desc *desc, qnnrt_ba
     if (b == NULL) return qnnrt__fail_memory(err, "a backend");
     b->hooks = hooks;
     b->unload = desc->unload;
+    b->soc_model = desc->soc_model;
     b->log_slot = -1;
     result = qnnrt__library_find(name, NULL, &b->library, err);
     if (result == QNNRT_OK && !qnnrt__os_path_join(b->path, "", 0, name))
@@ -8577,6 +8711,10 @@ struct qnnrt {
     qnnrt_pipeline  **pipelines;        /* [pipeline_count] joined, then [single_count] single
                                            graphs */
     size_t            pipeline_count, single_count;
+#ifdef QNNRT_COMPOSE
+    int               built;            /* by a builder, not opened */
+    void             *device;           /* of a built model's contexts, NULL: that of the backend */
+#endif
     char              system_path[QNNRT__PATH_MAX];
 };
 
@@ -9445,6 +9583,19 @@ static void qnnrt__model_limits(const qnnrt_limits *from, qnnrt_limits *to)
     if (to->json_bytes > SIZE_MAX / 2) to->json_bytes = SIZE_MAX / 2;      /* text is in memory */
 }
 
+/* An empty model, NULL without memory. */
+static qnnrt *qnnrt__model_new(const qnnrt_hooks *hooks, const qnnrt_limits *limits)
+{
+    qnnrt *model = (qnnrt *)qnnrt__mem_alloc(hooks, sizeof(*model));
+    if (model == NULL) return NULL;
+    model->hooks = model->arena.hooks = *hooks;
+    model->align = 64;
+    qnnrt__model_limits(limits, &model->limits);
+    model->tensors_left = model->limits.tensors;
+    model->scales_left = QNNRT__TABLE_SCALES;
+    return model;
+}
+
 /* Everything that a model holds, whatever of it is there. */
 static qnnrt_result qnnrt__model_free(qnnrt *model)
 {
@@ -9456,6 +9607,12 @@ static qnnrt_result qnnrt__model_free(qnnrt *model)
         freed = qnnrt__context_free(&model->contexts[i], model->backend);
         if (freed != QNNRT_OK) result = freed;
     }
+#ifdef QNNRT_COMPOSE
+    if (model->device != NULL) {
+        freed = qnnrt__backend_free_device(model->backend, model->device);
+        if (freed != QNNRT_OK) result = freed;
+    }
+#endif
     qnnrt__hooks_unlock(&hooks);
     if (model->backend != NULL) qnnrt__os_count(&model->backend->users, -1);
     if (model->own_backend) {
@@ -10915,6 +11072,31 @@ QNNRT_API const qnnrt_backend_info *qnnrt_backend_get_info(const qnnrt_backend *
     return backend != NULL ? &backend->info : NULL;
 }
 
+QNNRT_API qnnrt_result qnnrt_backend_register_ops(qnnrt_backend *backend, const char *path,
+                                                  const char *provider, const char *target,
+                                                  qnnrt_error *err)
+{
+    qnnrt__abi_code code;
+    qnnrt_result result = QNNRT_OK;
+    qnnrt__err_clear(err);
+    if (backend == NULL || path == NULL || path[0] == '\0' || provider == NULL || provider[0] == '\0')
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_backend_register_ops: backend, path or provider"
+                                             " is NULL or empty");
+    if (backend->calls->backend_register_op_package == NULL)
+        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s takes no op packages", backend->path);
+    qnnrt__hooks_lock(&backend->hooks);
+    backend->mark = qnnrt__log_mark(backend->log_slot);
+    code = backend->calls->backend_register_op_package(backend->backend, path, provider, target);
+    if (code != 0) {
+        qnnrt__fail(err, QNNRT_E_BACKEND, "op package %s with entry \"%s\" is not taken by %s", path,
+                    provider, backend->path);
+        result = qnnrt__codes_explain(err, "backendRegisterOpPackage", code, backend->log_slot,
+                                      backend->mark);
+    }
+    qnnrt__hooks_unlock(&backend->hooks);
+    return result;
+}
+
 /* ---- model ---- */
 
 QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, qnnrt **out,
@@ -10938,14 +11120,10 @@ QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, q
         result = qnnrt__backend_hooks(desc->backend != NULL ? &desc->backend->hooks : &desc->hooks,
                                       &hooks, err);
     if (result != QNNRT_OK) return result;
-    model = (qnnrt *)qnnrt__mem_alloc(&hooks, sizeof(*model));
+    model = qnnrt__model_new(&hooks, &desc->limits);
     if (model == NULL) return qnnrt__fail_memory(err, "a model");
-    model->hooks = model->arena.hooks = hooks;
     model->guard = desc->guard;
-    model->align = desc->align != 0 ? desc->align : 64;
-    qnnrt__model_limits(&desc->limits, &model->limits);
-    model->tensors_left = model->limits.tensors;
-    model->scales_left = QNNRT__TABLE_SCALES;
+    if (desc->align != 0) model->align = desc->align;
     if (ctx_dir != NULL) result = qnnrt__model_scan(model, &scan, ctx_dir, desc, err);
     if (result == QNNRT_OK) result = qnnrt__model_backend(model, desc, err);
     if (result == QNNRT_OK) result = qnnrt__model_system(model, &scan, desc, &system, err);
@@ -11370,6 +11548,1641 @@ QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const v
     return qnnrt__quant_read_f32(data, tensor->dtype, &tensor->quant, tensor->dims, tensor->rank, 0,
                                  values, (size_t)tensor->count);
 }
+
+#ifdef QNNRT_COMPOSE
+/* =====================================================================================
+   COMPOSE                                                                       >>compose
+   Graphs from descriptors: recorded in the vendor's structs, each checked as it comes, all
+   checked together at the end, then handed over: device, contexts, graphs, tensors, nodes.
+   Source: option numbers and layouts from public header sets (core 2.23 to 2.37); what
+   crashes validators, and what a SoC is good for, measured on releases 2.47 to 2.51.
+   Needs: >>os >>mem >>err >>log >>codes >>dtype >>quant >>abi >>table >>htp >>system
+          >>backend >>context >>pipeline >>model
+   Knows nothing of: memory plans, execution
+   ===================================================================================== */
+
+/* ---- what is recorded ---- */
+
+typedef struct qnnrt__compose_list { void **items; size_t count, room; } qnnrt__compose_list;
+
+/* A set of names: open addressing, at most half full. */
+typedef struct qnnrt__compose_names { const char **slots; size_t count, room; } qnnrt__compose_names;
+
+typedef struct qnnrt__compose_tensor {
+    qnnrt__abi_tensor abi;              /* as the vendor gets it, and where it writes the id */
+    uint32_t          writer;           /* 1 + index of the node that writes it, 0: none so far */
+} qnnrt__compose_tensor;
+
+typedef struct qnnrt__compose_node {
+    qnnrt__abi_op           op;         /* but for inputs, outputs and the tensors in params */
+    qnnrt__compose_tensor **inputs, **outputs;
+    qnnrt__compose_tensor **param_tensors;   /* [param_count] NULL: a scalar */
+} qnnrt__compose_node;
+
+typedef struct qnnrt__compose_graph {
+    qnnrt_graph_desc    desc;           /* .name copied; of a container NULL: as in the file */
+    const char         *dlc;            /* path of a container; NULL: tensors and nodes */
+    qnnrt_tensor        first;          /* handle of tensors.items[0] */
+    qnnrt__compose_list tensors, nodes;
+} qnnrt__compose_graph;
+
+typedef struct qnnrt__compose_context {
+    qnnrt_context_desc   desc;
+    qnnrt__compose_list  graphs;
+    qnnrt__compose_names names;
+} qnnrt__compose_context;
+
+/* Once spent, of this only next, backend, spent and error count, until the backend is closed. */
+struct qnnrt_builder {
+    struct qnnrt_builder   *next;       /* first: the backend frees by it */
+    qnnrt_backend          *backend;
+    int                     spent;
+    qnnrt_error             error;      /* the one that stuck */
+    qnnrt__arena            arena;
+    qnnrt_limits            limits;
+    uint32_t                soc_model, dsp_arch;
+    const char             *system_path;
+    qnnrt__compose_list     contexts;
+    qnnrt__compose_context *context;    /* the ones that are being filled */
+    qnnrt__compose_graph   *graph;
+    qnnrt__compose_names    tensor_names, node_names;     /* of the graph */
+    qnnrt_tensor            handles;    /* the last one given out */
+    uint32_t                most_ends;  /* inputs and outputs of a node */
+    int                     device_asked;
+    qnnrt__abi_handle       device;     /* NULL: that of the backend */
+    uint32_t                device_soc; /* what it was made for, 0: not stated */
+};
+
+/* An error that begins with the graph. */
+static qnnrt_result qnnrt__compose_fail(const qnnrt_builder *b, qnnrt_error *err, qnnrt_result code,
+                                        const char *format, ...) QNNRT__PRINTF(4, 5);
+static qnnrt_result qnnrt__compose_fail(const qnnrt_builder *b, qnnrt_error *err, qnnrt_result code,
+                                        const char *format, ...)
+{
+    va_list args;
+    qnnrt__err_clear(err);
+    err->code = code;
+    if (b->graph != NULL && b->graph->desc.name != NULL)
+        qnnrt__err_add(err, "graph \"%.200s\": ", b->graph->desc.name);
+    va_start(args, format);
+    qnnrt__err_vadd(err, format, args);
+    va_end(args);
+    return code;
+}
+
+static qnnrt_result qnnrt__compose_no_memory(qnnrt_error *err)
+{
+    return qnnrt__fail_memory(err, "graphs to build");
+}
+
+static int qnnrt__compose_push(qnnrt__arena *arena, qnnrt__compose_list *list, void *item)
+{
+    if (list->count == list->room) {
+        size_t room = list->room == 0 ? 8 : list->room * 2;
+        void **items = (void **)qnnrt__arena_alloc(arena, room, sizeof(*items));
+        if (items == NULL) return 0;
+        if (list->count > 0) memcpy(items, list->items, list->count * sizeof(*items));
+        list->items = items;
+        list->room = room;
+    }
+    list->items[list->count++] = item;
+    return 1;
+}
+
+/* Where a name is, or the free slot for it. */
+static size_t qnnrt__compose_slot(const qnnrt__compose_names *names, const char *name)
+{
+    size_t at = (size_t)qnnrt__table_hash(name) & (names->room - 1);
+    while (names->slots[at] != NULL && strcmp(names->slots[at], name) != 0)
+        at = (at + 1) & (names->room - 1);
+    return at;
+}
+
+static int qnnrt__compose_taken(const qnnrt__compose_names *names, const char *name)
+{
+    return names->room > 0 && names->slots[qnnrt__compose_slot(names, name)] != NULL;
+}
+
+/* 0: no memory. The name is kept, not copied. */
+static int qnnrt__compose_take(qnnrt__arena *arena, qnnrt__compose_names *names, const char *name)
+{
+    if (names->count * 2 >= names->room) {
+        qnnrt__compose_names more;
+        size_t i;
+        more.count = names->count;
+        more.room = names->room == 0 ? 64 : names->room * 2;
+        more.slots = (const char **)qnnrt__arena_alloc(arena, more.room, sizeof(*more.slots));
+        if (more.slots == NULL) return 0;
+        for (i = 0; i < names->room; ++i)
+            if (names->slots[i] != NULL)
+                more.slots[qnnrt__compose_slot(&more, names->slots[i])] = names->slots[i];
+        *names = more;
+    }
+    names->slots[qnnrt__compose_slot(names, name)] = name;
+    names->count += 1;
+    return 1;
+}
+
+/* A copy of a name. what: whose it is, for messages. */
+static qnnrt_result qnnrt__compose_name(const qnnrt_builder *b, qnnrt__arena *arena,
+                                        qnnrt_error *err, const char *name, const char *what,
+                                        const char **out)
+{
+    size_t length = name != NULL ? strlen(name) : 0;
+    *out = NULL;
+    if (length == 0)
+        return qnnrt__compose_fail(b, err, QNNRT_E_ARG, "%s has no name", what);
+    if (length > b->limits.name_bytes)
+        return qnnrt__compose_fail(b, err, QNNRT_E_LIMIT,
+                                   "%s has a name of %u bytes, more than %u (limits.name_bytes)",
+                                   what, (unsigned)length, (unsigned)b->limits.name_bytes);
+    *out = qnnrt__arena_text(arena, name, length);
+    return *out != NULL ? QNNRT_OK : qnnrt__compose_no_memory(err);
+}
+
+static void *qnnrt__compose_copy(qnnrt__arena *arena, const void *data, uint64_t bytes)
+{
+    void *copy = qnnrt__arena_alloc(arena, bytes, 1);
+    if (copy != NULL) memcpy(copy, data, (size_t)bytes);
+    return copy;
+}
+
+/* ---- tensors ---- */
+
+/* The vendor's pairs from scales and offsets, which may be NULL. */
+static qnnrt__abi_scale_offset *qnnrt__compose_pairs(qnnrt__arena *arena, const float *scales,
+                                                     const int32_t *offsets, uint64_t count)
+{
+    qnnrt__abi_scale_offset *pairs =
+        (qnnrt__abi_scale_offset *)qnnrt__arena_alloc(arena, count, sizeof(*pairs));
+    uint64_t i;
+    for (i = 0; i < count && pairs != NULL; ++i) {
+        pairs[i].scale = scales[i];
+        pairs[i].offset = offsets != NULL ? offsets[i] : 0;
+    }
+    return pairs;
+}
+
+/* Why a block encoding is not one, or NULL. */
+static const char *qnnrt__compose_blocks_wrong(const qnnrt_tensor_desc *d)
+{
+    const qnnrt_blocks *from = d->blocks;
+    const int expansion = from->form == QNNRT_BLOCK_EXPANSION;
+    uint64_t channels, blocks, i;
+    if (d->quant.encoding != QNNRT_ENCODING_NONE) return "both quant and blocks are given";
+    if (!expansion && from->form != QNNRT_BLOCK_PLAIN) return "blocks.form is neither EXPANSION nor PLAIN";
+    if (from->axis < 0 || (uint32_t)from->axis >= d->rank) return "blocks.axis is outside the rank";
+    if (from->block_axis < 0 || (uint32_t)from->block_axis >= d->rank ||
+        from->block_axis == from->axis)
+        return "blocks.block_axis is outside the rank, or the axis itself";
+    if (from->block == 0 || d->dims[from->block_axis] % from->block != 0)
+        return "blocks.block does not divide the dimension of block_axis";
+    if (from->scales == NULL) return "blocks.scales is NULL";
+    if (expansion != (from->multipliers != NULL))
+        return expansion ? "blocks.multipliers is NULL" : "multipliers belong to the form EXPANSION";
+    channels = d->dims[from->axis];
+    blocks = d->dims[from->block_axis] / from->block;
+    for (i = 0; i < channels * (expansion ? 1 : blocks); ++i)
+        if (!qnnrt__quant_scale_ok(from->scales[i])) return "a scale is not positive and finite";
+    for (i = 0; expansion && i < channels * blocks; ++i)
+        if (from->multipliers[i] < 1 || from->multipliers[i] > 15)
+            return "a multiplier is not in 1 to 15";
+    return NULL;
+}
+
+/* The vendor's form of checked blocks. 0: no memory. */
+static int qnnrt__compose_blocks(qnnrt__arena *arena, const qnnrt_tensor_desc *d,
+                                 qnnrt__abi_quantize *to)
+{
+    const qnnrt_blocks *from = d->blocks;
+    const uint64_t channels = d->dims[from->axis];
+    const uint32_t blocks = d->dims[from->block_axis] / from->block;
+    if (from->form == QNNRT_BLOCK_EXPANSION) {
+        qnnrt__abi_expansion *e = (qnnrt__abi_expansion *)qnnrt__arena_alloc(arena, 1, sizeof(*e));
+        if (e == NULL) return 0;
+        e->axis = from->axis;
+        e->blocks = blocks;
+        e->bitwidth = 4;
+        e->pairs = qnnrt__compose_pairs(arena, from->scales, NULL, channels);
+        e->multipliers =
+            (const uint8_t *)qnnrt__compose_copy(arena, from->multipliers, channels * blocks);
+        to->encoding = QNNRT__ABI_BLOCKWISE_EXPANSION;
+        to->u.expansion = e;
+        return e->pairs != NULL && e->multipliers != NULL;
+    } else {
+        uint32_t *sizes = (uint32_t *)qnnrt__compose_copy(arena, d->dims, d->rank * sizeof(*sizes));
+        if (sizes == NULL) return 0;
+        sizes[from->axis] = 1;
+        sizes[from->block_axis] = from->block;
+        to->encoding = QNNRT__ABI_BLOCK;
+        to->u.block.sizes = sizes;
+        to->u.block.pairs = qnnrt__compose_pairs(arena, from->scales, NULL, channels * blocks);
+        return to->u.block.pairs != NULL;
+    }
+}
+
+/* Check an encoding and put it into the vendor's form. */
+static qnnrt_result qnnrt__compose_quant(const qnnrt_builder *b, qnnrt__arena *arena,
+                                         qnnrt_error *err, const qnnrt_tensor_desc *d,
+                                         qnnrt__abi_quantize *to)
+{
+    const qnnrt_quant *from = &d->quant;
+    const qnnrt__dtype_info *info = qnnrt__dtype_find(d->dtype);
+    const int fixed = qnnrt__dtype_is_fixed(d->dtype);
+    const int narrow = from->bitwidth != 0 && from->bitwidth != info->bits;
+    const char *why = NULL;
+    int copied = 1;
+    to->definition = to->encoding = QNNRT__ABI_UNDEFINED;
+    if (!fixed && from->encoding == QNNRT_ENCODING_NONE && d->blocks == NULL) return QNNRT_OK;
+    if (!fixed) why = "its type carries values and takes no encoding";
+    else if (d->blocks != NULL) why = qnnrt__compose_blocks_wrong(d);
+    else if (from->encoding != QNNRT_ENCODING_PER_TENSOR && from->encoding != QNNRT_ENCODING_PER_AXIS)
+        why = "its type needs an encoding: quant with PER_TENSOR or PER_AXIS, or blocks";
+    else why = qnnrt__quant_check(d->dtype, from, d->dims, d->rank);
+    if (why != NULL)
+        return qnnrt__compose_fail(b, err, QNNRT_E_ARG, "tensor \"%.200s\" (%s): %s", d->name,
+                                   info->name, why);
+    to->definition = QNNRT__ABI_DEFINED;
+    if (d->blocks != NULL) {
+        copied = qnnrt__compose_blocks(arena, d, to);
+    } else if (from->encoding == QNNRT_ENCODING_PER_TENSOR && narrow) {
+        to->encoding = QNNRT__ABI_BW_SCALE_OFFSET;
+        to->u.bw.bitwidth = from->bitwidth;
+        to->u.bw.scale = from->scale;
+        to->u.bw.offset = from->offset;
+    } else if (from->encoding == QNNRT_ENCODING_PER_TENSOR) {
+        to->encoding = QNNRT__ABI_SCALE_OFFSET;
+        to->u.scale_offset.scale = from->scale;
+        to->u.scale_offset.offset = from->offset;
+    } else if (narrow) {
+        const uint64_t bytes = (uint64_t)from->count * 4;
+        to->encoding = QNNRT__ABI_BW_AXIS_SCALE_OFFSET;
+        to->u.bw_axis.bitwidth = from->bitwidth;
+        to->u.bw_axis.axis = from->axis;
+        to->u.bw_axis.count = from->count;
+        to->u.bw_axis.scales = (const float *)qnnrt__compose_copy(arena, from->scales, bytes);
+        if (from->offsets != NULL)
+            to->u.bw_axis.offsets =
+                (const int32_t *)qnnrt__compose_copy(arena, from->offsets, bytes);
+        copied = to->u.bw_axis.scales != NULL &&
+                 (from->offsets == NULL || to->u.bw_axis.offsets != NULL);
+    } else {
+        to->encoding = QNNRT__ABI_AXIS_SCALE_OFFSET;
+        to->u.axis.axis = from->axis;
+        to->u.axis.count = from->count;
+        to->u.axis.pairs =
+            qnnrt__compose_pairs(arena, from->scales, from->offsets, from->count);
+        copied = to->u.axis.pairs != NULL;
+    }
+    return copied ? QNNRT_OK : qnnrt__compose_no_memory(err);
+}
+
+/* [kind]; the first stands for none. */
+static const uint32_t qnnrt__compose_kinds[] = {
+    QNNRT__ABI_UNDEFINED, QNNRT__ABI_APP_WRITE, QNNRT__ABI_APP_READ, QNNRT__ABI_NATIVE,
+    QNNRT__ABI_STATIC, QNNRT__ABI_OPTIONAL_APP_WRITE
+};
+
+/* Check a descriptor and record it in the vendor's form; the name is copied already. */
+static qnnrt_result qnnrt__compose_record(const qnnrt_builder *b, qnnrt__arena *arena,
+                                          qnnrt_error *err, const qnnrt_tensor_desc *d,
+                                          qnnrt__compose_tensor **out)
+{
+    qnnrt__compose_tensor *tensor;
+    qnnrt__abi_tensor_body *body;
+    uint64_t count, bytes;
+    const int fixed_data = d->kind == QNNRT_TENSOR_STATIC;
+    qnnrt_result result;
+    *out = NULL;
+    if ((int)d->kind < QNNRT_TENSOR_INPUT || (int)d->kind > QNNRT_TENSOR_OPTIONAL_INPUT)
+        return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
+                                   "tensor \"%.200s\": kind %d is none of qnnrt_tensor_kind",
+                                   d->name, (int)d->kind);
+    if (d->rank < 1 || d->rank > 8)
+        return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
+                                   "tensor \"%.200s\" has rank %u; 1 to 8 can be built (a scalar is [1])",
+                                   d->name, (unsigned)d->rank);
+    result = qnnrt__dtype_bytes(d->dtype, d->dims, d->rank, &count, &bytes);
+    if (result == QNNRT_E_UNSUPPORTED)
+        return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
+                                   "tensor \"%.200s\": dtype 0x%x is unknown or has no size",
+                                   d->name, (unsigned)d->dtype);
+    if (result == QNNRT_E_ARG)
+        return qnnrt__compose_fail(b, err, QNNRT_E_ARG, "tensor \"%.200s\" has a dimension of 0",
+                                   d->name);
+    if (result != QNNRT_OK || bytes > UINT32_MAX)
+        return qnnrt__compose_fail(b, err, QNNRT_E_LIMIT,
+                                   "tensor \"%.200s\" is 4 GiB or more, past the vendor's size field",
+                                   d->name);
+    if (fixed_data && (d->data == NULL || d->bytes != bytes))
+        return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
+                                   "STATIC tensor \"%.200s\" needs %llu bytes of data, got %llu%s",
+                                   d->name, (unsigned long long)bytes, (unsigned long long)d->bytes,
+                                   d->data == NULL ? " at NULL" : "");
+    if (!fixed_data && (d->data != NULL || d->bytes != 0))
+        return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
+                                   "tensor \"%.200s\" has data, which only a STATIC one takes",
+                                   d->name);
+    tensor = (qnnrt__compose_tensor *)qnnrt__arena_alloc(arena, 1, sizeof(*tensor));
+    if (tensor == NULL) return qnnrt__compose_no_memory(err);
+    tensor->abi.version = 1;
+    body = &tensor->abi.body;
+    body->name = d->name;
+    body->type = qnnrt__compose_kinds[d->kind];
+    body->dtype = (uint32_t)d->dtype;
+    body->rank = d->rank;
+    body->dims = (const uint32_t *)qnnrt__compose_copy(arena, d->dims, d->rank * sizeof(uint32_t));
+    if (body->dims == NULL) return qnnrt__compose_no_memory(err);
+    result = qnnrt__compose_quant(b, arena, err, d, &body->quantize);
+    if (result != QNNRT_OK) return result;
+    if (fixed_data) {
+        /* The interface takes a plain pointer and only reads. */
+        if (d->borrow) memcpy((void *)&body->buffer.data, (const void *)&d->data, sizeof(void *));
+        else body->buffer.data = qnnrt__compose_copy(arena, d->data, bytes);
+        if (body->buffer.data == NULL) return qnnrt__compose_no_memory(err);
+        body->buffer.bytes = (uint32_t)bytes;
+    }
+    *out = tensor;
+    return QNNRT_OK;
+}
+
+/* Make a recorded tensor one of the graph's. */
+static qnnrt_result qnnrt__compose_add(qnnrt_builder *b, qnnrt_error *err,
+                                       qnnrt__compose_tensor *tensor)
+{
+    const char *name = tensor->abi.body.name;
+    if (qnnrt__compose_taken(&b->tensor_names, name))
+        return qnnrt__compose_fail(b, err, QNNRT_E_ARG, "two tensors are named \"%.200s\"", name);
+    if ((uint32_t)b->handles >= b->limits.tensors || b->handles >= INT32_MAX - 1)
+        return qnnrt__compose_fail(b, err, QNNRT_E_LIMIT, "more than %u tensors (limits.tensors)",
+                                   (unsigned)b->limits.tensors);
+    if (!qnnrt__compose_take(&b->arena, &b->tensor_names, name) ||
+        !qnnrt__compose_push(&b->arena, &b->graph->tensors, tensor))
+        return qnnrt__compose_no_memory(err);
+    b->handles += 1;
+    return QNNRT_OK;
+}
+
+/* ---- nodes ---- */
+
+/* "node "fc" (FullyConnected)", for messages. */
+static const char *qnnrt__compose_what(const qnnrt__abi_op *op, char out[480])
+{
+    snprintf(out, 480, "node \"%.200s\" (%.200s)", op->name, op->type);
+    return out;
+}
+
+/* Tensors of a node from their handles. */
+static qnnrt_result qnnrt__compose_ends(const qnnrt_builder *b, qnnrt__arena *arena,
+                                        qnnrt_error *err, const qnnrt__abi_op *op,
+                                        const qnnrt_tensor *handles, size_t count, int output,
+                                        qnnrt__compose_tensor ***out)
+{
+    const char *const side = output ? "output" : "input";
+    char what[480];
+    size_t i;
+    *out = (qnnrt__compose_tensor **)qnnrt__arena_alloc(arena, count, sizeof(**out));
+    if (*out == NULL) return qnnrt__compose_no_memory(err);
+    if (count > 0 && handles == NULL)
+        return qnnrt__compose_fail(b, err, QNNRT_E_ARG, "%s: %ss is NULL, and there are %u",
+                                   qnnrt__compose_what(op, what), side, (unsigned)count);
+    for (i = 0; i < count; ++i) {
+        const qnnrt_tensor handle = handles[i];
+        qnnrt__compose_tensor *tensor;
+        if (handle == QNNRT_NO_TENSOR && !output) continue;
+        if (handle < b->graph->first ||
+            (size_t)(handle - b->graph->first) >= b->graph->tensors.count)
+            return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
+                                       "%s: %s %u is no tensor of this graph (handle %d)",
+                                       qnnrt__compose_what(op, what), side, (unsigned)i,
+                                       (int)handle);
+        tensor = (qnnrt__compose_tensor *)b->graph->tensors.items[handle - b->graph->first];
+        if (output && tensor->abi.body.type != QNNRT__ABI_NATIVE &&
+            tensor->abi.body.type != QNNRT__ABI_APP_READ)
+            return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
+                                       "%s: output %u is \"%.200s\", which is %s; nodes write"
+                                       " tensors of the kinds INNER and OUTPUT",
+                                       qnnrt__compose_what(op, what), (unsigned)i,
+                                       tensor->abi.body.name,
+                                       tensor->abi.body.type == QNNRT__ABI_STATIC ? "STATIC"
+                                                                                  : "an input");
+        (*out)[i] = tensor;
+    }
+    return QNNRT_OK;
+}
+
+/* Put a scalar into the vendor's form; 0 when its type cannot hold the value or cannot be one. */
+static int qnnrt__compose_scalar(const qnnrt_param_desc *d, qnnrt__abi_param *to)
+{
+    const qnnrt__dtype_info *info = qnnrt__dtype_find(d->dtype);
+    const double value = d->value;
+    const int infinite = value != 0 && value + value == value;
+    double top;
+    to->u.scalar.dtype = (uint32_t)d->dtype;
+    if (info == NULL || info->bits < 8) return 0;
+    top = (double)((uint64_t)1 << (info->bits - 1));
+    if (info->kind == QNNRT__DTYPE_BOOL && (value == 0 || value == 1)) {
+        to->u.scalar.u.bool8 = value != 0;
+    } else if (info->kind == QNNRT__DTYPE_INT && value >= -top && value < top &&
+               value == (double)(int64_t)value) {
+        const int64_t whole = (int64_t)value;
+        memcpy(&to->u.scalar.u.room, &whole, sizeof(whole));
+    } else if (info->kind == QNNRT__DTYPE_UINT && value >= 0 && value < 2 * top &&
+               value == (double)(uint64_t)value) {
+        to->u.scalar.u.room = (uint64_t)value;
+    } else if (d->dtype == QNNRT_DTYPE_F64 && value == value) {
+        memcpy(&to->u.scalar.u.room, &value, sizeof(value));
+    } else if (d->dtype == QNNRT_DTYPE_F32 &&
+               (infinite || (value >= -3.4028234663852886e38 && value <= 3.4028234663852886e38))) {
+        to->u.scalar.u.f32 = (float)value;
+    } else {
+        return 0;
+    }
+    return 1;
+}
+
+/* One parameter. A tensor of its own is recorded as "<node>/<parameter>". */
+static qnnrt_result qnnrt__compose_param(qnnrt_builder *b, qnnrt__arena *arena, qnnrt_error *err,
+                                         const qnnrt_param_desc *d, int keep,
+                                         qnnrt__compose_node *node, size_t at)
+{
+    qnnrt__abi_param *param = &node->op.params[at];
+    qnnrt__compose_tensor **tensor = &node->param_tensors[at];
+    char what[480];
+    size_t i, length;
+    qnnrt_result result;
+    qnnrt__compose_what(&node->op, what);
+    if (d->name == NULL || d->name[0] == '\0')
+        return qnnrt__compose_fail(b, err, QNNRT_E_ARG, "%s: parameter %u has no name", what,
+                                   (unsigned)at);
+    for (i = 0; i < at; ++i)
+        if (strcmp(node->op.params[i].name, d->name) == 0)
+            return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
+                                       "%s: two parameters are named \"%.200s\"", what, d->name);
+    length = strlen(d->name);
+    param->name = qnnrt__arena_text(arena, d->name, length);
+    if (param->name == NULL) return qnnrt__compose_no_memory(err);
+    param->type = d->data != NULL || d->tensor != QNNRT_NO_TENSOR;
+    if (d->data != NULL && d->tensor != QNNRT_NO_TENSOR)
+        return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
+                                   "%s: parameter \"%.200s\" has both data and a tensor", what,
+                                   d->name);
+    if (d->tensor != QNNRT_NO_TENSOR) {
+        qnnrt__compose_tensor **ends;
+        result = qnnrt__compose_ends(b, arena, err, &node->op, &d->tensor, 1, 0, &ends);
+        if (result != QNNRT_OK) return result;
+        *tensor = ends[0];
+        if (ends[0]->abi.body.type != QNNRT__ABI_STATIC)
+            return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
+                                       "%s: parameter \"%.200s\" is tensor \"%.200s\", which is not"
+                                       " STATIC", what, d->name, ends[0]->abi.body.name);
+        return QNNRT_OK;
+    }
+    if (d->data != NULL) {
+        qnnrt_tensor_desc own;
+        uint64_t count, bytes;
+        char *name = (char *)qnnrt__arena_alloc(arena, strlen(node->op.name) + length + 2, 1);
+        if (name == NULL) return qnnrt__compose_no_memory(err);
+        memcpy(name, node->op.name, strlen(node->op.name));
+        name[strlen(name)] = '/';
+        memcpy(name + strlen(name), d->name, length);
+        memset(&own, 0, sizeof(own));
+        own.name = name;
+        own.kind = QNNRT_TENSOR_STATIC;
+        own.dtype = d->dtype;
+        own.rank = d->rank;
+        memcpy(own.dims, d->dims, sizeof(own.dims));
+        own.data = d->data;
+        if (d->rank <= 8)      /* else refused below */
+            qnnrt__dtype_bytes(d->dtype, own.dims, own.rank, &count, &bytes);
+        else bytes = 0;
+        own.bytes = (size_t)bytes;
+        result = qnnrt__compose_record(b, arena, err, &own, tensor);
+        return result == QNNRT_OK && keep ? qnnrt__compose_add(b, err, *tensor) : result;
+    }
+    if (d->rank != 0)
+        return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
+                                   "%s: parameter \"%.200s\" has rank %u and no data", what, d->name,
+                                   (unsigned)d->rank);
+    if (!qnnrt__compose_scalar(d, param))
+        return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
+                                   "%s: parameter \"%.200s\": %g is no value for a scalar of type %s",
+                                   what, d->name, d->value, qnnrt__dtype_name(d->dtype));
+    return QNNRT_OK;
+}
+
+/* A name for a node without one: its type and number. */
+static const char *qnnrt__compose_number(const qnnrt_builder *b, qnnrt__arena *arena,
+                                         const char *type)
+{
+    const size_t room = strlen(type) + 24;
+    char *name = (char *)qnnrt__arena_alloc(arena, room, 1);
+    size_t number = b->graph->nodes.count;
+    if (name == NULL) return NULL;
+    do snprintf(name, room, "%s_%llu", type, (unsigned long long)number++);
+    while (qnnrt__compose_taken(&b->node_names, name));
+    return name;
+}
+
+/* A tensor that stands for an input that is left out before one that is not. */
+static qnnrt_result qnnrt__compose_none(qnnrt_builder *b, qnnrt__arena *arena, qnnrt_error *err,
+                                        const qnnrt__compose_node *node, size_t at, int keep)
+{
+    qnnrt__compose_tensor *none =
+        (qnnrt__compose_tensor *)qnnrt__arena_alloc(arena, 1, sizeof(*none));
+    const size_t room = strlen(node->op.name) + 40;
+    char *name = (char *)qnnrt__arena_alloc(arena, room, 1);
+    if (none == NULL || name == NULL) return qnnrt__compose_no_memory(err);
+    snprintf(name, room, "%s/no input %u", node->op.name, (unsigned)at);
+    none->abi.version = 1;
+    none->abi.body.name = name;
+    none->abi.body.type = QNNRT__ABI_NULL;
+    none->abi.body.dtype = QNNRT_DTYPE_F32;
+    none->abi.body.dims = (const uint32_t *)qnnrt__arena_alloc(arena, 1, sizeof(uint32_t));
+    none->abi.body.quantize.definition = none->abi.body.quantize.encoding = QNNRT__ABI_UNDEFINED;
+    if (none->abi.body.dims == NULL) return qnnrt__compose_no_memory(err);
+    node->inputs[at] = none;
+    return keep ? qnnrt__compose_add(b, err, none) : QNNRT_OK;
+}
+
+/* Check a descriptor and record it in `arena`; keep: as a node of the graph. */
+static qnnrt_result qnnrt__compose_node_make(qnnrt_builder *b, qnnrt__arena *arena,
+                                             qnnrt_error *err, const qnnrt_node_desc *d, int keep,
+                                             qnnrt__compose_node **out)
+{
+    qnnrt__compose_node *node;
+    size_t i, inputs = d->input_count;
+    char what[480];
+    qnnrt_result result;
+    *out = NULL;
+    if (b->graph == NULL || b->graph->dlc != NULL)
+        return qnnrt__compose_fail(b, err, QNNRT_E_STATE,
+                                   "a node needs a graph: call qnnrt_builder_graph() first");
+    node = (qnnrt__compose_node *)qnnrt__arena_alloc(arena, 1, sizeof(*node));
+    if (node == NULL) return qnnrt__compose_no_memory(err);
+    result = qnnrt__compose_name(b, arena, err, d->type, "the type of a node", &node->op.type);
+    if (result != QNNRT_OK) return result;
+    result = qnnrt__compose_name(b, arena, err, d->package != NULL ? d->package : "qti.aisw",
+                                 "the package of a node", &node->op.package);
+    if (result != QNNRT_OK) return result;
+    if (d->name != NULL)
+        result = qnnrt__compose_name(b, arena, err, d->name, "a node", &node->op.name);
+    else if ((node->op.name = qnnrt__compose_number(b, arena, d->type)) == NULL)
+        result = qnnrt__compose_no_memory(err);
+    if (result != QNNRT_OK) return result;
+    qnnrt__compose_what(&node->op, what);
+    if (keep && qnnrt__compose_taken(&b->node_names, node->op.name))
+        return qnnrt__compose_fail(b, err, QNNRT_E_ARG, "two nodes are named \"%.200s\"",
+                                   node->op.name);
+    if (d->output_count == 0)
+        return qnnrt__compose_fail(b, err, QNNRT_E_ARG, "%s has no output", what);
+    if (inputs > 1000000 || d->output_count > 1000000 || d->param_count > 1000000 ||
+        b->graph->nodes.count >= UINT32_MAX - 1)
+        return qnnrt__compose_fail(b, err, QNNRT_E_LIMIT,
+                                   "%s: more than 1,000,000 inputs, outputs or parameters", what);
+    if (d->param_count > 0 && d->params == NULL)
+        return qnnrt__compose_fail(b, err, QNNRT_E_ARG, "%s: params is NULL, and there are %u",
+                                   what, (unsigned)d->param_count);
+    while (inputs > 0 && d->inputs != NULL && d->inputs[inputs - 1] == QNNRT_NO_TENSOR) --inputs;
+    result = qnnrt__compose_ends(b, arena, err, &node->op, d->inputs, inputs, 0, &node->inputs);
+    if (result == QNNRT_OK)
+        result = qnnrt__compose_ends(b, arena, err, &node->op, d->outputs, d->output_count, 1,
+                                     &node->outputs);
+    if (result != QNNRT_OK) return result;
+    node->op.version = 1;
+    node->op.input_count = (uint32_t)inputs;
+    node->op.output_count = (uint32_t)d->output_count;
+    node->op.param_count = (uint32_t)d->param_count;
+    node->op.params =
+        (qnnrt__abi_param *)qnnrt__arena_alloc(arena, d->param_count, sizeof(*node->op.params));
+    node->param_tensors = (qnnrt__compose_tensor **)qnnrt__arena_alloc(
+        arena, d->param_count, sizeof(*node->param_tensors));
+    if (node->op.params == NULL || node->param_tensors == NULL)
+        return qnnrt__compose_no_memory(err);
+    for (i = 0; i < inputs && result == QNNRT_OK; ++i)
+        if (node->inputs[i] == NULL) result = qnnrt__compose_none(b, arena, err, node, i, keep);
+    for (i = 0; i < d->param_count && result == QNNRT_OK; ++i)
+        result = qnnrt__compose_param(b, arena, err, &d->params[i], keep, node, i);
+    for (i = 0; i < d->output_count && keep && result == QNNRT_OK; ++i) {
+        const uint32_t writer = node->outputs[i]->writer;
+        if (writer != 0)
+            result = qnnrt__compose_fail(
+                b, err, QNNRT_E_ARG, "tensor \"%.200s\" is written twice: by %s and by node \"%.200s\"",
+                node->outputs[i]->abi.body.name, what,
+                writer > b->graph->nodes.count
+                    ? node->op.name
+                    : ((qnnrt__compose_node *)b->graph->nodes.items[writer - 1])->op.name);
+        node->outputs[i]->writer = (uint32_t)b->graph->nodes.count + 1;
+    }
+    *out = node;
+    return result;
+}
+
+/* ---- the graph as a whole ---- */
+
+static qnnrt_result qnnrt__compose_cycle(const qnnrt_builder *b, qnnrt_error *err,
+                                         const uint32_t *stack, size_t from, size_t depth)
+{
+    const qnnrt__compose_list *nodes = &b->graph->nodes;
+    size_t i, shown = 0;
+    qnnrt__compose_fail(b, err, QNNRT_E_ARG, "nodes wait for each other: ");
+    for (i = depth; i-- > from && shown < 16; ++shown)
+        qnnrt__err_add(err, "\"%.80s\" -> ",
+                       ((qnnrt__compose_node *)nodes->items[stack[i]])->op.name);
+    if (shown < depth - from) qnnrt__err_add(err, "(%u more) -> ", (unsigned)(depth - from - shown));
+    qnnrt__err_add(err, "\"%.80s\"", ((qnnrt__compose_node *)nodes->items[stack[depth - 1]])->op.name);
+    return QNNRT_E_ARG;
+}
+
+/* Is every tensor that is read or promised written? Put the nodes in an order in which each comes
+   after those that feed it; nodes that are in such an order keep it. */
+static qnnrt_result qnnrt__compose_order(qnnrt_builder *b, qnnrt_error *err)
+{
+    qnnrt__compose_list *nodes = &b->graph->nodes;
+    qnnrt__compose_list *tensors = &b->graph->tensors;
+    const size_t count = nodes->count;
+    unsigned char *state;                   /* 1: being placed, 2: placed */
+    uint32_t *stack, *next;                 /* next: the input to be looked at */
+    void **order;
+    size_t i, depth = 0, placed = 0;
+    char what[480];
+    if (count == 0)
+        return qnnrt__compose_fail(b, err, QNNRT_E_ARG, "it has no nodes");
+    for (i = 0; i < tensors->count; ++i) {
+        const qnnrt__compose_tensor *tensor = (const qnnrt__compose_tensor *)tensors->items[i];
+        if (tensor->abi.body.type == QNNRT__ABI_APP_READ && tensor->writer == 0)
+            return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
+                                       "OUTPUT tensor \"%.200s\" is written by no node",
+                                       tensor->abi.body.name);
+    }
+    state = (unsigned char *)qnnrt__arena_alloc(&b->arena, count, 1);
+    stack = (uint32_t *)qnnrt__arena_alloc(&b->arena, count, sizeof(*stack));
+    next = (uint32_t *)qnnrt__arena_alloc(&b->arena, count, sizeof(*next));
+    order = (void **)qnnrt__arena_alloc(&b->arena, count, sizeof(*order));
+    if (state == NULL || stack == NULL || next == NULL || order == NULL)
+        return qnnrt__compose_no_memory(err);
+    for (i = 0; i < count; ++i) {
+        if (state[i] != 0) continue;
+        state[i] = 1;
+        stack[depth++] = (uint32_t)i;
+        while (depth > 0) {
+            const uint32_t at = stack[depth - 1];
+            const qnnrt__compose_node *node = (const qnnrt__compose_node *)nodes->items[at];
+            const qnnrt__compose_tensor *input;
+            uint32_t from;
+            if (next[at] == node->op.input_count) {
+                state[at] = 2;
+                order[placed++] = nodes->items[at];
+                --depth;
+                continue;
+            }
+            input = node->inputs[next[at]++];
+            if (input->writer == 0 && (input->abi.body.type == QNNRT__ABI_NATIVE))
+                return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
+                                           "%s: input %u, \"%.200s\", is written by no node",
+                                           qnnrt__compose_what(&node->op, what),
+                                           (unsigned)(next[at] - 1), input->abi.body.name);
+            if (input->writer == 0 || state[input->writer - 1] == 2) continue;
+            from = input->writer - 1;
+            if (state[from] == 1) {
+                for (i = 0; stack[i] != from; ++i) {}
+                return qnnrt__compose_cycle(b, err, stack, i, depth);
+            }
+            state[from] = 1;
+            stack[depth++] = from;
+        }
+    }
+    nodes->items = order;
+    return QNNRT_OK;
+}
+
+/* ---- the vendor: options and device ---- */
+
+/* Options of the HTP, from a field of a descriptor: none where it is 0. */
+typedef struct qnnrt__compose_option {
+    const char *name;
+    size_t      field;
+    uint32_t    option;
+    uint32_t    type;             /* of what follows as a float; 0: it follows as a number */
+    uint32_t    most;
+} qnnrt__compose_option;
+
+static const qnnrt__compose_option qnnrt__compose_context_options[] = {
+    { "weight_sharing", offsetof(qnnrt_context_desc, weight_sharing), 1, 0, 1 }
+};
+
+static const qnnrt__compose_option qnnrt__compose_graph_options[] = {
+    { "optimization_level", offsetof(qnnrt_graph_desc, optimization_level), 1, 3, 3 },
+    { "fp16",               offsetof(qnnrt_graph_desc, fp16),               2, 0, 1 },
+    { "vtcm_mib",           offsetof(qnnrt_graph_desc, vtcm_mib),           3, 0, UINT32_MAX },
+    { "hvx_threads",        offsetof(qnnrt_graph_desc, hvx_threads),        6, 0, UINT32_MAX }
+};
+enum { QNNRT__COMPOSE_GRAPH_OPTIONS =
+           sizeof(qnnrt__compose_graph_options) / sizeof(qnnrt__compose_graph_options[0]) };
+
+static uint32_t qnnrt__compose_field(const void *desc, const qnnrt__compose_option *option)
+{
+    uint32_t value;
+    memcpy(&value, (const char *)desc + option->field, sizeof(value));
+    return value;
+}
+
+typedef struct qnnrt__compose_configs {
+    const void            *list[QNNRT__COMPOSE_GRAPH_OPTIONS + 2];     /* ends with NULL */
+    qnnrt__abi_config      configs[QNNRT__COMPOSE_GRAPH_OPTIONS + 1];
+    qnnrt__abi_htp_config  htp[QNNRT__COMPOSE_GRAPH_OPTIONS];
+    size_t                 count;
+    char                   text[160];        /* " with priority, fp16", for messages */
+} qnnrt__compose_configs;
+
+/* What a descriptor asks for. priority_option: its number among contexts' or graphs' own options. */
+static void qnnrt__compose_configure(const qnnrt_builder *b, const void *desc,
+                                     qnnrt_priority priority, uint32_t priority_option,
+                                     const qnnrt__compose_option *options, size_t count,
+                                     qnnrt__compose_configs *to)
+{
+    static const uint32_t priorities[] = { 100, 0, 100, 150, 200 };
+    size_t i, used = 0;
+    memset(to, 0, sizeof(*to));
+    if (priority != QNNRT_PRIORITY_DEFAULT) {
+        to->configs[0].option = priority_option;
+        to->configs[0].u.word = priorities[priority];
+        to->list[to->count++] = &to->configs[0];
+        snprintf(to->text, sizeof(to->text), " with priority");
+    }
+    for (i = 0; i < count && b->backend->info.id == QNNRT__ABI_BACKEND_HTP; ++i) {
+        const uint32_t value = qnnrt__compose_field(desc, &options[i]);
+        qnnrt__abi_config *config = &to->configs[to->count];
+        qnnrt__abi_htp_config *htp = &to->htp[used];
+        const float as_float = (float)value;
+        if (value == 0) continue;
+        htp->option = options[i].option;
+        htp->u.words[0] = value;
+        if (options[i].type != 0) {
+            htp->u.words[0] = options[i].type;
+            memcpy(&htp->u.words[1], &as_float, sizeof(as_float));
+        }
+        config->u.custom = htp;
+        to->list[to->count++] = config;
+        ++used;
+        qnnrt__table_append(to->text, sizeof(to->text), "%s%s", to->count == 1 ? " with " : ", ",
+                            options[i].name);
+    }
+}
+
+/* Try for a device of a chip and an NPU generation; 0 leaves either out. */
+static qnnrt__abi_code qnnrt__compose_device_try(qnnrt_builder *b, uint32_t soc_model,
+                                                 uint32_t dsp_arch)
+{
+    qnnrt__htp_soc soc, arch;
+    qnnrt__abi_device_config configs[2];
+    const qnnrt__abi_device_config *list[3] = { NULL, NULL, NULL };
+    qnnrt__abi_code code;
+    size_t count = 0;
+    if (soc_model != 0) {
+        qnnrt__htp_soc_config(soc_model, &soc, &configs[count]);
+        list[count] = &configs[count];
+        ++count;
+    }
+    if (dsp_arch != 0) {
+        qnnrt__htp_arch_config(dsp_arch, b->backend->info.backend_api.minor, &arch, &configs[count]);
+        list[count] = &configs[count];
+        ++count;
+    }
+    b->backend->mark = qnnrt__log_mark(b->backend->log_slot);
+    code = b->backend->calls->device_create(b->backend->log, list, &b->device);
+    if (code != 0) b->device = NULL;
+    else b->device_soc = soc_model;
+    return code;
+}
+
+/* The device that contexts are made on: an own one where chip or generation are asked for, or where
+   float graphs need one; else the backend's. Callers hold the lock. */
+static qnnrt_result qnnrt__compose_device(qnnrt_builder *b, qnnrt_error *err)
+{
+    qnnrt_backend *backend = b->backend;
+    uint32_t soc_model = b->soc_model;
+    qnnrt__abi_code code;
+    int guessed = 0;
+    if (b->device_asked) return QNNRT_OK;
+    b->device_soc = backend->soc_model;
+    if (backend->info.id == QNNRT__ABI_BACKEND_HTP && backend->device != NULL) {
+        if (soc_model == 0) soc_model = backend->soc_model;
+#if defined(__x86_64__) || defined(_M_X64)
+        guessed = soc_model == 0;
+        if (guessed) soc_model = 57;
+#endif
+        if (guessed || b->dsp_arch != 0 || soc_model != backend->soc_model) {
+            code = qnnrt__compose_device_try(b, soc_model, b->dsp_arch);
+            if (code != 0 && guessed) {      /* 2.49 knows no chip by number */
+                qnnrt__log(&backend->hooks, QNNRT_LOG_INFO, "compose", code,
+                           "deviceCreate answered 0x%x to soc_model 57; going on without",
+                           (unsigned)(code & 0xFFFF));
+                code = b->dsp_arch != 0 ? qnnrt__compose_device_try(b, 0, b->dsp_arch) : 0;
+                b->device_soc = 0;
+            }
+            if (code != 0 || (b->device == NULL && !guessed)) {
+                qnnrt__fail(err, QNNRT_E_BACKEND, "cannot create a device on %s", backend->path);
+                if (b->soc_model != 0)
+                    qnnrt__err_add(err, " with soc_model %u", (unsigned)b->soc_model);
+                if (b->dsp_arch != 0)
+                    qnnrt__err_add(err, " with dsp_arch %u", (unsigned)b->dsp_arch);
+                return qnnrt__codes_explain(
+                    err, code == 0 ? "deviceCreate (without a handle)" : "deviceCreate", code,
+                    backend->log_slot, backend->mark);
+            }
+        }
+    }
+    b->device_asked = 1;
+    return QNNRT_OK;
+}
+
+/* ---- the vendor: nodes ---- */
+
+/* Operators whose validator on the CPU backend crashes at types that it does not have, or at a
+   parameter that is missing, by what it was seen to take. A row of several for one operator must
+   fit. Lists end with 0; out: of the last output, NULL: the type of the first input. */
+typedef struct qnnrt__compose_row {
+    const char *type;
+    uint16_t    in[5], out[3];
+    const char *params[3];
+} qnnrt__compose_row;
+
+static const qnnrt__compose_row qnnrt__compose_cpu[] = {
+    { "Split",        { 0x232, 0x408, 0x32, 0x508 }, { 0 },    { "axis", "split_index" } },
+    { "StridedSlice", { 0x232, 0x408, 0x32, 0x508 }, { 0 },    { "ranges" } },
+    { "Argmax",       { 0x232, 0x408, 0x308, 0x32 }, { 0x32, 0x132 }, { "axis" } },
+    { "Argmin",       { 0x232, 0x32 },               { 0x32, 0x132 }, { "axis" } },
+    { "Argmin",       { 0x408, 0x308 },              { 0x32 }, { "axis" } },
+    { "TopK",         { 0x232, 0x408, 0x32 },        { 0x32, 0x132 }, { "k" } },
+    { "OneHot",       { 0x32, 0x132 },               { 0x232, 0x32 }, { "depth", "axis" } },
+    { "ResizeBilinear",        { 0x232, 0x408 },     { 0 },    { NULL } },
+    { "ResizeNearestNeighbor", { 0x232, 0x408 },     { 0 },    { NULL } }
+};
+
+static const qnnrt__compose_tensor *qnnrt__compose_param_of(const qnnrt__compose_node *node,
+                                                            const char *name, int *there)
+{
+    uint32_t i;
+    *there = 0;
+    for (i = 0; i < node->op.param_count; ++i)
+        if (strcmp(node->op.params[i].name, name) == 0) {
+            *there = 1;
+            return node->param_tensors[i];
+        }
+    return NULL;
+}
+
+static int qnnrt__compose_has(const uint16_t *list, uint32_t dtype)
+{
+    while (*list != 0 && *list != dtype) ++list;
+    return *list != 0;
+}
+
+static const char *qnnrt__compose_crashes_cpu(const qnnrt__compose_node *node, char out[160])
+{
+    const uint32_t in = node->op.input_count > 0 ? node->inputs[0]->abi.body.dtype : 0;
+    const uint32_t last = node->outputs[node->op.output_count - 1]->abi.body.dtype;
+    size_t i, k;
+    int known = 0, there;
+    for (i = 0; i < sizeof(qnnrt__compose_cpu) / sizeof(qnnrt__compose_cpu[0]); ++i) {
+        const qnnrt__compose_row *row = &qnnrt__compose_cpu[i];
+        if (strcmp(row->type, node->op.type) != 0) continue;
+        known = 1;
+        for (k = 0; k < 3 && row->params[k] != NULL; ++k) {
+            const qnnrt__compose_tensor *value =
+                qnnrt__compose_param_of(node, row->params[k], &there);
+            if (!there) {
+                snprintf(out, 160, "its parameter \"%s\" is missing", row->params[k]);
+                return out;
+            }
+            if (strcmp(row->params[k], "split_index") == 0 &&
+                (value == NULL || value->abi.body.dtype != QNNRT_DTYPE_U32 ||
+                 *(const uint32_t *)value->abi.body.buffer.data == 0))
+                return "its parameter \"split_index\" is no uint32 tensor, or begins with 0";
+        }
+        if (qnnrt__compose_has(row->in, in) &&
+            (row->out[0] == 0 ? last == in : qnnrt__compose_has(row->out, last))) return NULL;
+    }
+    return known ? "it does not have this operator with these types" : NULL;
+}
+
+/* What would crash the vendor instead of being refused, in words; NULL: ask it. */
+static const char *qnnrt__compose_crashes(const qnnrt_builder *b, const qnnrt__compose_node *node,
+                                          char out[160])
+{
+    const uint32_t id = b->backend->info.id;
+    uint32_t i;
+    if (strcmp(node->op.package, "qti.aisw") != 0) return NULL;
+    if (id == QNNRT__ABI_BACKEND_CPU && strcmp(node->op.type, "Conv2d") == 0 &&
+        node->op.input_count > 1 &&
+        node->inputs[1]->abi.body.quantize.definition == QNNRT__ABI_DEFINED &&
+        node->inputs[1]->abi.body.quantize.encoding >= QNNRT__ABI_BLOCK)
+        return "its weights have an encoding by blocks";
+    if (id == QNNRT__ABI_BACKEND_CPU) return qnnrt__compose_crashes_cpu(node, out);
+    if (id != QNNRT__ABI_BACKEND_HTP || strcmp(node->op.type, "MatMul") != 0) return NULL;
+    for (i = 0; i < node->op.input_count; ++i) {
+        const qnnrt__abi_tensor_body *body = &node->inputs[i]->abi.body;
+        const uint32_t encoding = body->quantize.encoding;
+        if (body->quantize.definition != QNNRT__ABI_DEFINED) continue;
+        if (encoding == QNNRT__ABI_BLOCK)
+            return "it takes no weights with a scale per block: use FullyConnected or Conv2d";
+        if (qnnrt__dtype_is_fixed((qnnrt_dtype)node->inputs[0]->abi.body.dtype) &&
+            (encoding == QNNRT__ABI_AXIS_SCALE_OFFSET || encoding == QNNRT__ABI_BW_AXIS_SCALE_OFFSET))
+            return "it takes no weights with a scale per channel: use FullyConnected or Conv2d";
+    }
+    return NULL;
+}
+
+/* Type and dims of a tensor, for messages. */
+static void qnnrt__compose_say(qnnrt_error *err, const qnnrt__abi_tensor_body *body)
+{
+    const qnnrt__abi_quantize *quant = &body->quantize;
+    qnnrt_tensor_info info;
+    char facts[256];
+    memset(&info, 0, sizeof(info));
+    info.dtype = (qnnrt_dtype)body->dtype;
+    info.rank = body->rank;
+    info.dims = body->dims;
+    if (quant->definition == QNNRT__ABI_DEFINED) {
+        info.quant.encoding = QNNRT_ENCODING_OTHER;
+        info.quant.vendor_encoding = quant->encoding;
+        if (quant->encoding == QNNRT__ABI_SCALE_OFFSET) {
+            info.quant.encoding = QNNRT_ENCODING_PER_TENSOR;
+            info.quant.scale = quant->u.scale_offset.scale;
+            info.quant.offset = quant->u.scale_offset.offset;
+        }
+    }
+    qnnrt__err_add(err, "\"%.60s\" %s", body->name,
+                   body->type == QNNRT__ABI_NULL ? "none"
+                                                 : qnnrt__table_facts(&info, facts, sizeof(facts)));
+}
+
+/* All that a node is, for messages. */
+static void qnnrt__compose_describe(qnnrt_error *err, const qnnrt__compose_node *node)
+{
+    uint32_t i;
+    for (i = 0; i < node->op.input_count && i < 6; ++i) {
+        qnnrt__err_add(err, i == 0 ? "\n  of " : ", ");
+        qnnrt__compose_say(err, &node->inputs[i]->abi.body);
+    }
+    if (node->op.input_count > 6) qnnrt__err_add(err, ", ...");
+    for (i = 0; i < node->op.output_count && i < 4; ++i) {
+        qnnrt__err_add(err, i == 0 ? "\n  to " : ", ");
+        qnnrt__compose_say(err, &node->outputs[i]->abi.body);
+    }
+    for (i = 0; i < node->op.param_count && i < 8; ++i)
+        qnnrt__err_add(err, "%s%.60s (%s)", i == 0 ? "\n  with " : ", ", node->op.params[i].name,
+                       qnnrt__dtype_name((qnnrt_dtype)(node->param_tensors[i] != NULL
+                                                           ? node->param_tensors[i]->abi.body.dtype
+                                                           : node->op.params[i].u.scalar.dtype)));
+}
+
+/* The vendor's form of a node. room: [inputs + outputs] */
+static qnnrt__abi_op qnnrt__compose_op(const qnnrt__compose_node *node, qnnrt__abi_tensor *room)
+{
+    qnnrt__abi_op op = node->op;
+    uint32_t i;
+    op.inputs = room;
+    op.outputs = room + op.input_count;
+    for (i = 0; i < op.input_count; ++i) op.inputs[i] = node->inputs[i]->abi;
+    for (i = 0; i < op.output_count; ++i) op.outputs[i] = node->outputs[i]->abi;
+    for (i = 0; i < op.param_count; ++i)
+        if (node->param_tensors[i] != NULL) op.params[i].u.tensor = node->param_tensors[i]->abi;
+    return op;
+}
+
+/* Is a node supported? Callers hold the lock. */
+static qnnrt_result qnnrt__compose_validate(const qnnrt_builder *b, const qnnrt__compose_node *node,
+                                            const qnnrt__abi_op *op, qnnrt_error *err)
+{
+    qnnrt_backend *backend = b->backend;
+    char what[480], text[160];
+    const char *crashes = qnnrt__compose_crashes(b, node, text);
+    qnnrt__abi_code code;
+    qnnrt__compose_what(&node->op, what);
+    if (crashes != NULL) {
+        qnnrt__compose_fail(b, err, QNNRT_E_UNSUPPORTED,
+                            "%s is not supported: %s (asking this library would crash it)", what,
+                            crashes);
+        qnnrt__compose_describe(err, node);
+        return QNNRT_E_UNSUPPORTED;
+    }
+    backend->mark = qnnrt__log_mark(backend->log_slot);
+    code = backend->calls->backend_validate_op(backend->backend, *op);
+    if (code == 0) return QNNRT_OK;
+    qnnrt__compose_fail(b, err, QNNRT_E_UNSUPPORTED, "%s is not supported by %s", what,
+                        backend->provider_name[0] != '\0' ? backend->provider_name : backend->path);
+    qnnrt__compose_describe(err, node);
+    qnnrt__err_add(err, "\n  ");
+    qnnrt__codes_explain(err, "backendValidateOpConfig", code, backend->log_slot, backend->mark);
+    return QNNRT_E_UNSUPPORTED;
+}
+
+/* ---- the vendor: graphs ---- */
+
+/* A graph that is finalized. */
+typedef struct qnnrt__compose_made {
+    qnnrt_graph_info  info;
+    qnnrt__abi_handle handle;
+} qnnrt__compose_made;
+
+static qnnrt_result qnnrt__compose_finalize(qnnrt_builder *b, qnnrt__abi_handle graph,
+                                            const char *name, qnnrt_error *err)
+{
+    qnnrt_backend *backend = b->backend;
+    qnnrt__abi_code code;
+    backend->mark = qnnrt__log_mark(backend->log_slot);
+    code = backend->calls->graph_finalize(graph, NULL, NULL);
+    if (code == 0) return QNNRT_OK;
+    qnnrt__fail(err, QNNRT_E_BACKEND, "graph \"%.200s\" cannot be finalized", name);
+    return qnnrt__codes_explain(err, "graphFinalize", code, backend->log_slot, backend->mark);
+}
+
+/* Copy what a made graph is into the model's memory. */
+static qnnrt_result qnnrt__compose_keep(qnnrt_builder *b, qnnrt *model, const char *file,
+                                        const qnnrt__abi_graph_info *from, qnnrt__abi_handle handle,
+                                        qnnrt__compose_list *made, qnnrt_error *err)
+{
+    qnnrt__compose_made *one =
+        (qnnrt__compose_made *)qnnrt__arena_alloc(&b->arena, 1, sizeof(*one));
+    qnnrt__table table;
+    qnnrt_result result;
+    if (one == NULL || !qnnrt__compose_push(&b->arena, made, one))
+        return qnnrt__compose_no_memory(err);
+    memset(&table, 0, sizeof(table));
+    table.arena = &model->arena;
+    table.limits = &model->limits;
+    table.file = file;
+    table.tensors_left = &model->tensors_left;
+    table.scales_left = &model->scales_left;
+    table.err = err;
+    one->handle = handle;
+    result = qnnrt__table_take(&table, 1);
+    if (result != QNNRT_OK) return result;
+    return qnnrt__system_graph(&table, from, made->count - 1,
+                               b->backend->info.id == QNNRT__ABI_BACKEND_HTP, &one->info);
+}
+
+/* The tensors of one direction, in order, as metadata has them. */
+static qnnrt__abi_tensor *qnnrt__compose_side(qnnrt__arena *arena, const qnnrt__compose_list *from,
+                                              int output, uint32_t *count)
+{
+    qnnrt__abi_tensor *list;
+    size_t i;
+    int pass;
+    list = NULL;
+    for (pass = 0; pass < 2; ++pass) {
+        *count = 0;
+        for (i = 0; i < from->count; ++i) {
+            const qnnrt__abi_tensor *tensor = &((qnnrt__compose_tensor *)from->items[i])->abi;
+            const int is_output = tensor->body.type == QNNRT__ABI_APP_READ;
+            if (!is_output && tensor->body.type != QNNRT__ABI_APP_WRITE &&
+                tensor->body.type != QNNRT__ABI_OPTIONAL_APP_WRITE) continue;
+            if (is_output != output) continue;
+            if (list != NULL) list[*count] = *tensor;
+            *count += 1;
+        }
+        if (pass == 0) {
+            list = (qnnrt__abi_tensor *)qnnrt__arena_alloc(arena, *count, sizeof(*list));
+            if (list == NULL) return NULL;
+        }
+    }
+    return list;
+}
+
+/* Give a graph to the vendor: tensors, nodes, finalize. Callers hold the lock. */
+static qnnrt_result qnnrt__compose_graph_make(qnnrt_builder *b, qnnrt *model,
+                                              const qnnrt__context *context,
+                                              qnnrt__compose_list *made, qnnrt__abi_tensor *room,
+                                              qnnrt_error *err)
+{
+    const qnnrt__compose_graph *graph = b->graph;
+    qnnrt_backend *backend = b->backend;
+    const qnnrt__abi_calls *calls = backend->calls;
+    qnnrt__compose_configs configs;
+    qnnrt__abi_graph_info info;
+    qnnrt__abi_handle handle = NULL;
+    qnnrt__abi_code code;
+    char what[480];
+    size_t i;
+    qnnrt_result result;
+    qnnrt__compose_configure(b, &graph->desc, graph->desc.priority, 3,
+                             qnnrt__compose_graph_options, QNNRT__COMPOSE_GRAPH_OPTIONS, &configs);
+    backend->mark = qnnrt__log_mark(backend->log_slot);
+    code = calls->graph_create(context->handle, graph->desc.name,
+                               configs.count > 0 ? configs.list : NULL, &handle);
+    if (code != 0 || handle == NULL) {
+        qnnrt__compose_fail(b, err, QNNRT_E_BACKEND, "cannot be created%s", configs.text);
+        return qnnrt__codes_explain(err, code == 0 ? "graphCreate (without a handle)" : "graphCreate",
+                                    code, backend->log_slot, backend->mark);
+    }
+    for (i = 0; i < graph->tensors.count; ++i) {
+        qnnrt__compose_tensor *tensor = (qnnrt__compose_tensor *)graph->tensors.items[i];
+        backend->mark = qnnrt__log_mark(backend->log_slot);
+        code = calls->tensor_create(handle, &tensor->abi);
+        if (code == 0) continue;
+        qnnrt__compose_fail(b, err, QNNRT_E_BACKEND, "tensor ");
+        qnnrt__compose_say(err, &tensor->abi.body);
+        qnnrt__err_add(err, " is refused");
+        return qnnrt__codes_explain(err, "tensorCreateGraphTensor", code, backend->log_slot,
+                                    backend->mark);
+    }
+    for (i = 0; i < graph->nodes.count; ++i) {
+        const qnnrt__compose_node *node = (const qnnrt__compose_node *)graph->nodes.items[i];
+        const qnnrt__abi_op op = qnnrt__compose_op(node, room);
+        result = qnnrt__compose_validate(b, node, &op, err);
+        if (result != QNNRT_OK) return result;
+        backend->mark = qnnrt__log_mark(backend->log_slot);
+        code = calls->graph_add_node(handle, op);
+        if (code == 0) continue;
+        qnnrt__compose_fail(b, err, QNNRT_E_BACKEND, "%s passed validation and is refused",
+                            qnnrt__compose_what(&node->op, what));
+        qnnrt__compose_describe(err, node);
+        qnnrt__err_add(err, "\n  ");
+        return qnnrt__codes_explain(err, "graphAddNode", code, backend->log_slot, backend->mark);
+    }
+    result = qnnrt__compose_finalize(b, handle, graph->desc.name, err);
+    if (result != QNNRT_OK) return result;
+    memset(&info, 0, sizeof(info));
+    info.version = 1;
+    info.name = graph->desc.name;
+    info.inputs = qnnrt__compose_side(&b->arena, &graph->tensors, 0, &info.input_count);
+    info.outputs = qnnrt__compose_side(&b->arena, &graph->tensors, 1, &info.output_count);
+    if (info.inputs == NULL || info.outputs == NULL) return qnnrt__compose_no_memory(err);
+    return qnnrt__compose_keep(b, model, context->info->file, &info, handle, made, err);
+}
+
+/* One context with its graphs. Callers hold the lock. */
+static qnnrt_result qnnrt__compose_context_make(qnnrt_builder *b, qnnrt *model, size_t at,
+                                                qnnrt__abi_tensor *room, qnnrt_error *err)
+{
+    qnnrt__compose_context *from = (qnnrt__compose_context *)b->contexts.items[at];
+    qnnrt__context *context = &model->contexts[at];
+    qnnrt_context_info *info = &model->infos[at];
+    qnnrt_backend *backend = b->backend;
+    qnnrt__compose_configs configs;
+    qnnrt__compose_list made;
+    qnnrt_graph_info *graphs;
+    const uint64_t began = qnnrt__os_clock_ns();
+    qnnrt_result result = QNNRT_OK;
+    qnnrt__abi_code code;
+    size_t i;
+    memset(&made, 0, sizeof(made));
+    context->info = info;
+    context->file.fd = -1;
+    info->build_id = qnnrt__arena_text(&model->arena, backend->build_id, strlen(backend->build_id));
+    info->file = qnnrt__arena_text(&model->arena, from->desc.name, strlen(from->desc.name));
+    if (info->build_id == NULL || info->file == NULL) return qnnrt__compose_no_memory(err);
+    model->context_count = at + 1;
+    info->backend_id = backend->info.id;
+    info->core_api = backend->info.core_api;
+    info->backend_api = backend->info.backend_api;
+    info->soc_model = b->device_soc;
+    info->dsp_arch = b->dsp_arch;
+    qnnrt__compose_configure(b, &from->desc, from->desc.priority, 1, qnnrt__compose_context_options,
+                             1, &configs);
+    backend->mark = qnnrt__log_mark(backend->log_slot);
+    code = backend->calls->context_create(backend->backend,
+                                          b->device != NULL ? b->device : backend->device,
+                                          configs.count > 0 ? configs.list : NULL, &context->handle);
+    if (code != 0 || context->handle == NULL) {
+        context->handle = NULL;
+        qnnrt__fail(err, QNNRT_E_BACKEND, "context \"%.200s\" cannot be created%s", info->file,
+                    configs.text);
+        return qnnrt__codes_explain(
+            err, code == 0 ? "contextCreate (without a handle)" : "contextCreate", code,
+            backend->log_slot, backend->mark);
+    }
+    for (i = 0; i < from->graphs.count && result == QNNRT_OK; ++i) {
+        b->graph = (qnnrt__compose_graph *)from->graphs.items[i];
+        result = qnnrt__compose_graph_make(b, model, context, &made, room, err);
+    }
+    if (result != QNNRT_OK) return result;
+    graphs = (qnnrt_graph_info *)qnnrt__arena_alloc(&model->arena, made.count, sizeof(*graphs));
+    context->graphs = (qnnrt__abi_handle *)qnnrt__arena_alloc(&model->arena, made.count,
+                                                              sizeof(*context->graphs));
+    if (graphs == NULL || context->graphs == NULL) return qnnrt__compose_no_memory(err);
+    for (i = 0; i < made.count; ++i) {
+        const qnnrt__compose_made *one = (const qnnrt__compose_made *)made.items[i];
+        graphs[i] = one->info;
+        context->graphs[i] = one->handle;
+    }
+    info->graphs = graphs;
+    info->graph_count = made.count;
+    info->create_ns = qnnrt__os_clock_ns() - began;
+    return QNNRT_OK;
+}
+
+/* Everything that needs no vendor: each graph as a whole. */
+static qnnrt_result qnnrt__compose_check(qnnrt_builder *b, qnnrt_error *err)
+{
+    qnnrt_result result = QNNRT_OK;
+    size_t c, g;
+    b->graph = NULL;
+    if (b->contexts.count == 0)
+        return qnnrt__compose_fail(b, err, QNNRT_E_ARG, "there is nothing to build: the builder has"
+                                   " no graph");
+    for (c = 0; c < b->contexts.count; ++c) {
+        const qnnrt__compose_context *context =
+            (const qnnrt__compose_context *)b->contexts.items[c];
+        b->graph = NULL;
+        if (context->graphs.count == 0)
+            return qnnrt__compose_fail(b, err, QNNRT_E_ARG, "context \"%.200s\" has no graph",
+                                       context->desc.name);
+        for (g = 0; g < context->graphs.count && result == QNNRT_OK; ++g) {
+            b->graph = (qnnrt__compose_graph *)context->graphs.items[g];
+            if (b->graph->dlc == NULL) result = qnnrt__compose_order(b, err);
+        }
+        if (result != QNNRT_OK) return result;
+    }
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt__compose_finish(qnnrt_builder *b, qnnrt **out, qnnrt_error *err)
+{
+    const size_t count = b->contexts.count;
+    qnnrt__abi_tensor *room;
+    qnnrt *model;
+    qnnrt_result result = qnnrt__compose_check(b, err);
+    size_t i;
+    if (result != QNNRT_OK) return result;
+    if (count > b->limits.files)
+        return qnnrt__fail(err, QNNRT_E_LIMIT, "%u contexts, more than limits.files (%u)",
+                           (unsigned)count, (unsigned)b->limits.files);
+    room = (qnnrt__abi_tensor *)qnnrt__arena_alloc(&b->arena, b->most_ends, sizeof(*room));
+    model = qnnrt__model_new(&b->backend->hooks, &b->limits);
+    if (room == NULL || model == NULL) {
+        if (model != NULL) qnnrt__model_free(model);
+        return qnnrt__compose_no_memory(err);
+    }
+    model->built = 1;
+    model->backend = b->backend;
+    qnnrt__os_count(&b->backend->users, 1);
+    model->contexts =
+        (qnnrt__context *)qnnrt__arena_alloc(&model->arena, count, sizeof(*model->contexts));
+    model->infos =
+        (qnnrt_context_info *)qnnrt__arena_alloc(&model->arena, count, sizeof(*model->infos));
+    if (model->contexts == NULL || model->infos == NULL) result = qnnrt__compose_no_memory(err);
+    qnnrt__hooks_lock(&b->backend->hooks);
+    if (result == QNNRT_OK) result = qnnrt__compose_device(b, err);
+    model->device = b->device;
+    b->device = NULL;
+    for (i = 0; i < count && result == QNNRT_OK; ++i)
+        result = qnnrt__compose_context_make(b, model, i, room, err);
+    qnnrt__hooks_unlock(&b->backend->hooks);
+    if (result == QNNRT_OK) result = qnnrt__pipeline_discover(model, err);
+    if (result == QNNRT_OK) *out = model;
+    else qnnrt__model_free(model);
+    return result;
+}
+
+/* ---- public ---- */
+
+/* May something be recorded? */
+static int qnnrt__compose_going(const qnnrt_builder *b)
+{
+    return b != NULL && !b->spent && b->error.code == QNNRT_OK;
+}
+
+/* Only the shell stays, for calls that come too late. */
+static void qnnrt__compose_spend(qnnrt_builder *b, const char *how)
+{
+    qnnrt_backend *backend = b->backend;
+    if (b->device != NULL) {
+        qnnrt__hooks_lock(&backend->hooks);
+        qnnrt__backend_free_device(backend, b->device);
+        qnnrt__hooks_unlock(&backend->hooks);
+    }
+    b->device = NULL;
+    qnnrt__arena_free(&b->arena);
+    b->graph = NULL;
+    b->spent = 1;
+    qnnrt__fail(&b->error, QNNRT_E_STATE, "this builder was %s; create another", how);
+    qnnrt__os_count(&backend->users, -1);
+}
+
+QNNRT_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend, const qnnrt_builder_desc *desc,
+                                            qnnrt_builder **out, qnnrt_error *err)
+{
+    qnnrt_builder_desc defaults;
+    const qnnrt__abi_calls *calls;
+    const char *lacks;
+    qnnrt_builder *b;
+    memset(&defaults, 0, sizeof(defaults));
+    qnnrt__err_clear(err);
+    if (out != NULL) *out = NULL;
+    if (backend == NULL || out == NULL)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_builder_create: backend or out is NULL");
+    if (desc == NULL) desc = &defaults;
+    calls = backend->calls;
+    lacks = calls->context_create == NULL        ? "contextCreate"
+            : calls->graph_create == NULL        ? "graphCreate"
+            : calls->tensor_create == NULL       ? "tensorCreateGraphTensor"
+            : calls->backend_validate_op == NULL ? "backendValidateOpConfig"
+            : calls->graph_add_node == NULL      ? "graphAddNode"
+            : calls->graph_finalize == NULL      ? "graphFinalize"
+                                                 : NULL;
+    if (lacks != NULL)
+        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s cannot build graphs: its table lacks %s",
+                           backend->path, lacks);
+    b = (qnnrt_builder *)qnnrt__mem_alloc(&backend->hooks, sizeof(*b));
+    if (b == NULL) return qnnrt__fail_memory(err, "a builder");
+    b->backend = backend;
+    b->arena.hooks = backend->hooks;
+    b->soc_model = desc->soc_model;
+    b->dsp_arch = desc->dsp_arch;
+    qnnrt__model_limits(&desc->limits, &b->limits);
+    if (desc->system_path != NULL) {
+        b->system_path =
+            qnnrt__arena_text(&b->arena, desc->system_path, strlen(desc->system_path));
+        if (b->system_path == NULL) {
+            qnnrt__mem_free(&backend->hooks, b);
+            return qnnrt__fail_memory(err, "a builder");
+        }
+    }
+    qnnrt__os_lock(&backend->shells_lock);
+    b->next = backend->shells;
+    backend->shells = b;
+    qnnrt__os_unlock(&backend->shells_lock);
+    qnnrt__os_count(&backend->users, 1);
+    *out = b;
+    return QNNRT_OK;
+}
+
+QNNRT_API void qnnrt_builder_context(qnnrt_builder *builder, const qnnrt_context_desc *desc)
+{
+    qnnrt_builder *b = builder;
+    qnnrt__compose_context *context;
+    char name[40];
+    if (!qnnrt__compose_going(b)) return;
+    b->graph = NULL;
+    context = (qnnrt__compose_context *)qnnrt__arena_alloc(&b->arena, 1, sizeof(*context));
+    if (context == NULL || !qnnrt__compose_push(&b->arena, &b->contexts, context)) {
+        qnnrt__compose_no_memory(&b->error);
+        return;
+    }
+    b->context = context;
+    if (desc != NULL) context->desc = *desc;
+    snprintf(name, sizeof(name), "context %u", (unsigned)(b->contexts.count - 1));
+    if (context->desc.name == NULL) context->desc.name = name;
+    qnnrt__compose_name(b, &b->arena, &b->error, context->desc.name, "a context",
+                        &context->desc.name);
+    if ((unsigned)context->desc.priority > (unsigned)QNNRT_PRIORITY_HIGH)
+        qnnrt__compose_fail(b, &b->error, QNNRT_E_ARG,
+                            "context \"%.200s\": priority %d is none of qnnrt_priority",
+                            context->desc.name, (int)context->desc.priority);
+}
+
+/* A graph that begins, of nodes or of a container. */
+static void qnnrt__compose_begin(qnnrt_builder *b, const qnnrt_graph_desc *desc, const char *dlc)
+{
+    qnnrt__compose_graph *graph;
+    const char *name = desc->name;
+    if (b->context == NULL) qnnrt_builder_context(b, NULL);
+    if (b->error.code != QNNRT_OK) return;
+    b->graph = NULL;
+    graph = (qnnrt__compose_graph *)qnnrt__arena_alloc(&b->arena, 1, sizeof(*graph));
+    if (graph == NULL) { qnnrt__compose_no_memory(&b->error); return; }
+    graph->desc = *desc;
+    graph->dlc = dlc;
+    graph->first = b->handles + 1;
+    if ((dlc == NULL || name != NULL) &&
+        qnnrt__compose_name(b, &b->arena, &b->error, name, "a graph", &graph->desc.name) != QNNRT_OK)
+        return;
+    if (graph->desc.name != NULL && qnnrt__compose_taken(&b->context->names, graph->desc.name)) {
+        qnnrt__compose_fail(b, &b->error, QNNRT_E_ARG,
+                            "context \"%.200s\" has two graphs named \"%.200s\"",
+                            b->context->desc.name, graph->desc.name);
+        return;
+    }
+    b->graph = graph;
+    memset(&b->tensor_names, 0, sizeof(b->tensor_names));
+    memset(&b->node_names, 0, sizeof(b->node_names));
+    if ((unsigned)desc->priority > (unsigned)QNNRT_PRIORITY_HIGH)
+        qnnrt__compose_fail(b, &b->error, QNNRT_E_ARG, "priority %d is none of qnnrt_priority",
+                            (int)desc->priority);
+    else if (desc->optimization_level > 3)
+        qnnrt__compose_fail(b, &b->error, QNNRT_E_ARG, "optimization_level %u; 1 to 3 are known",
+                            (unsigned)desc->optimization_level);
+    else if ((graph->desc.name != NULL &&
+              !qnnrt__compose_take(&b->arena, &b->context->names, graph->desc.name)) ||
+             !qnnrt__compose_push(&b->arena, &b->context->graphs, graph))
+        qnnrt__compose_no_memory(&b->error);
+}
+
+QNNRT_API void qnnrt_builder_graph(qnnrt_builder *builder, const qnnrt_graph_desc *desc)
+{
+    if (!qnnrt__compose_going(builder)) return;
+    if (desc == NULL)
+        qnnrt__fail(&builder->error, QNNRT_E_ARG, "qnnrt_builder_graph: desc is NULL");
+    else
+        qnnrt__compose_begin(builder, desc, NULL);
+}
+
+QNNRT_API qnnrt_tensor qnnrt_builder_tensor(qnnrt_builder *builder, const qnnrt_tensor_desc *desc)
+{
+    qnnrt_builder *b = builder;
+    qnnrt_tensor_desc own;
+    qnnrt__compose_tensor *tensor;
+    if (!qnnrt__compose_going(b)) return -1;
+    if (desc == NULL || b->graph == NULL || b->graph->dlc != NULL) {
+        qnnrt__compose_fail(b, &b->error, desc == NULL ? QNNRT_E_ARG : QNNRT_E_STATE, desc == NULL
+                            ? "qnnrt_builder_tensor: desc is NULL"
+                            : "a tensor needs a graph: call qnnrt_builder_graph() first");
+        return -1;
+    }
+    own = *desc;
+    if (qnnrt__compose_name(b, &b->arena, &b->error, desc->name, "a tensor", &own.name) != QNNRT_OK ||
+        qnnrt__compose_record(b, &b->arena, &b->error, &own, &tensor) != QNNRT_OK ||
+        qnnrt__compose_add(b, &b->error, tensor) != QNNRT_OK) return -1;
+    return b->handles;
+}
+
+QNNRT_API void qnnrt_builder_node(qnnrt_builder *builder, const qnnrt_node_desc *desc)
+{
+    qnnrt_builder *b = builder;
+    qnnrt__compose_node *node;
+    if (!qnnrt__compose_going(b)) return;
+    if (desc == NULL) {
+        qnnrt__compose_fail(b, &b->error, QNNRT_E_ARG, "qnnrt_builder_node: desc is NULL");
+        return;
+    }
+    if (qnnrt__compose_node_make(b, &b->arena, &b->error, desc, 1, &node) != QNNRT_OK) return;
+    if (!qnnrt__compose_take(&b->arena, &b->node_names, node->op.name) ||
+        !qnnrt__compose_push(&b->arena, &b->graph->nodes, node))
+        qnnrt__compose_no_memory(&b->error);
+    if (node->op.input_count + node->op.output_count > b->most_ends)
+        b->most_ends = node->op.input_count + node->op.output_count;
+}
+
+QNNRT_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *builder, const qnnrt_node_desc *desc,
+                                              qnnrt_error *err)
+{
+    qnnrt_builder *b = builder;
+    qnnrt_error own;
+    qnnrt__arena arena;
+    qnnrt__compose_node *node;
+    qnnrt__abi_tensor *room;
+    qnnrt__abi_op op;
+    qnnrt_result result;
+    qnnrt__err_clear(err);
+    if (err == NULL) err = &own;
+    if (b == NULL || desc == NULL)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_builder_supports: builder or desc is NULL");
+    if (b->error.code != QNNRT_OK) {
+        *err = b->error;
+        return err->code;
+    }
+    memset(&arena, 0, sizeof(arena));
+    arena.hooks = b->backend->hooks;
+    result = qnnrt__compose_node_make(b, &arena, err, desc, 0, &node);
+    if (result == QNNRT_OK) {
+        room = (qnnrt__abi_tensor *)qnnrt__arena_alloc(
+            &arena, (uint64_t)node->op.input_count + node->op.output_count, sizeof(*room));
+        if (room == NULL) result = qnnrt__compose_no_memory(err);
+        else {
+            op = qnnrt__compose_op(node, room);
+            qnnrt__hooks_lock(&b->backend->hooks);
+            result = qnnrt__compose_device(b, err);      /* validators ask the newest device */
+            if (result == QNNRT_OK) result = qnnrt__compose_validate(b, node, &op, err);
+            qnnrt__hooks_unlock(&b->backend->hooks);
+        }
+    }
+    qnnrt__arena_free(&arena);
+    return result;
+}
+
+static const qnnrt_error qnnrt__compose_null = { QNNRT_E_ARG, 0, "the builder is NULL" };
+
+QNNRT_API const qnnrt_error *qnnrt_builder_error(const qnnrt_builder *builder)
+{
+    return builder != NULL ? &builder->error : &qnnrt__compose_null;
+}
+
+QNNRT_API qnnrt_result qnnrt_builder_finish(qnnrt_builder *builder, qnnrt **out, qnnrt_error *err)
+{
+    qnnrt_result result;
+    qnnrt__err_clear(err);
+    if (out != NULL) *out = NULL;
+    if (builder == NULL)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_builder_finish: builder is NULL");
+    if (out == NULL && builder->error.code == QNNRT_OK)
+        qnnrt__fail(&builder->error, QNNRT_E_ARG, "qnnrt_builder_finish: out is NULL");
+    result = builder->error.code;
+    if (result == QNNRT_OK) result = qnnrt__compose_finish(builder, out, &builder->error);
+    if (err != NULL && result != QNNRT_OK) *err = builder->error;
+    if (!builder->spent) qnnrt__compose_spend(builder, "finished");
+    return qnnrt__err_way_out(err, result);
+}
+
+QNNRT_API void qnnrt_builder_destroy(qnnrt_builder *builder)
+{
+    if (builder != NULL && !builder->spent) qnnrt__compose_spend(builder, "destroyed");
+}
+
+/* Is there something to save, and how large is it? Callers hold the lock. */
+static qnnrt_result qnnrt__compose_measure(const qnnrt *model, size_t at, uint64_t *bytes,
+                                           qnnrt_error *err)
+{
+    qnnrt_backend *b = model->backend;
+    qnnrt__abi_code code;
+    *bytes = 0;
+    b->mark = qnnrt__log_mark(b->log_slot);
+    code = b->calls->context_get_binary_size(model->contexts[at].handle, bytes);
+    if (code == 0 && *bytes > 0 && *bytes <= SIZE_MAX / 2) return QNNRT_OK;
+    qnnrt__fail(err, QNNRT_E_BACKEND, "context \"%.200s\" cannot be saved", model->infos[at].file);
+    return qnnrt__codes_explain(err,
+                                code == 0 ? "contextGetBinarySize (with an absurd size)"
+                                          : "contextGetBinarySize",
+                                code, b->log_slot, b->mark);
+}
+
+/* The binary, into `data` of `room` bytes. Callers hold the lock. */
+static qnnrt_result qnnrt__compose_fetch(const qnnrt *model, size_t at, void *data, uint64_t room,
+                                         uint64_t *bytes, qnnrt_error *err)
+{
+    qnnrt_backend *b = model->backend;
+    qnnrt__abi_code code;
+    *bytes = 0;
+    b->mark = qnnrt__log_mark(b->log_slot);
+    code = b->calls->context_get_binary(model->contexts[at].handle, data, room, bytes);
+    if (code == 0 && *bytes > 0 && *bytes <= room) return QNNRT_OK;
+    qnnrt__fail(err, QNNRT_E_BACKEND, "context \"%.200s\" cannot be saved", model->infos[at].file);
+    return qnnrt__codes_explain(err,
+                                code == 0 ? "contextGetBinary (with an absurd size)"
+                                          : "contextGetBinary",
+                                code, b->log_slot, b->mark);
+}
+
+static qnnrt_result qnnrt__compose_can_save(const qnnrt *model, size_t at, qnnrt_error *err)
+{
+    if (at >= model->context_count)
+        return qnnrt__fail(err, QNNRT_E_ARG, "the model has %u contexts, there is no %u",
+                           (unsigned)model->context_count, (unsigned)at);
+    if (!model->built)
+        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
+                           "the model was opened, not built: its binary is the file it came from, %s",
+                           model->infos[at].file);
+    if (model->backend->calls->context_get_binary_size == NULL ||
+        model->backend->calls->context_get_binary == NULL)
+        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s makes no context binaries",
+                           model->backend->path);
+    return QNNRT_OK;
+}
+
+QNNRT_API qnnrt_result qnnrt_save_memory(qnnrt *model, size_t context, void *data, size_t capacity,
+                                         size_t *bytes, qnnrt_error *err)
+{
+    uint64_t need = 0, got = 0;
+    qnnrt_result result;
+    qnnrt__err_clear(err);
+    if (bytes != NULL) *bytes = 0;
+    if (model == NULL || bytes == NULL)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_save_memory: model or bytes is NULL");
+    result = qnnrt__compose_can_save(model, context, err);
+    if (result != QNNRT_OK) return result;
+    qnnrt__hooks_lock(&model->hooks);
+    result = qnnrt__compose_measure(model, context, &need, err);
+    if (result == QNNRT_OK && data != NULL && capacity < need)
+        result = qnnrt__fail(err, QNNRT_E_MISMATCH,
+                             "context \"%.200s\" takes %llu bytes, and there is room for %llu",
+                             model->infos[context].file, (unsigned long long)need,
+                             (unsigned long long)capacity);
+    else if (result == QNNRT_OK && data != NULL)
+        result = qnnrt__compose_fetch(model, context, data, capacity, &got, err);
+    qnnrt__hooks_unlock(&model->hooks);
+    *bytes = (size_t)(got != 0 ? got : need);
+    return result;
+}
+
+QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path, qnnrt_error *err)
+{
+    uint64_t need = 0, got = 0;
+    void *data = NULL;
+    const char *why;
+    qnnrt_result result;
+    qnnrt__err_clear(err);
+    if (model == NULL || path == NULL || path[0] == '\0')
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_save: model is NULL, or path NULL or empty");
+    result = qnnrt__compose_can_save(model, context, err);
+    if (result != QNNRT_OK) return result;
+    qnnrt__hooks_lock(&model->hooks);
+    result = qnnrt__compose_measure(model, context, &need, err);
+    if (result == QNNRT_OK && (data = qnnrt__mem_raw(&model->hooks, need)) == NULL)
+        result = qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for the %llu bytes of context"
+                             " \"%.200s\"", (unsigned long long)need, model->infos[context].file);
+    if (result == QNNRT_OK) result = qnnrt__compose_fetch(model, context, data, need, &got, err);
+    qnnrt__hooks_unlock(&model->hooks);
+    if (result == QNNRT_OK) {
+        why = qnnrt__os_file_write(path, data, got);
+        if (why != NULL)
+            result = qnnrt__fail(err, QNNRT_E_IO, "cannot write %s: %s", path, why);
+    }
+    qnnrt__mem_free(&model->hooks, data);
+    return result;
+}
+#endif /* QNNRT_COMPOSE */
 
 #ifdef __cplusplus
 }

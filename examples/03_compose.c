@@ -1,12 +1,12 @@
 /* Build a graph in C, save it as a context binary, open that in the same program and run it.
 
-   Written against the declarations: graph building is not in this version of the header, so this file is compiled
-   and not linked yet. y = relu(x * w + b), for x of 1 x 4, on whatever backend is named.
+   y = relu(x * w + b), for x of 1 x 4, on whatever backend is named.
 
        03_compose BACKEND_LIBRARY OUT.bin */
 #include <stdio.h>
 
 #define QNNRT_COMPOSE
+#define QNNRT_IMPLEMENTATION
 #include "qnnrt.h"
 
 static const float weights[4 * 2] = { 1, -1, 2, -2, 3, -3, 4, -4 };   /* [4, 2]: input x output */

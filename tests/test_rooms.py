@@ -52,7 +52,8 @@ for at, (name, about, _, begin) in enumerate(rooms):
         by_struct = re.search(r">>%s \(" % need, needs_text) is not None     # "(its struct)": used without a call
         check(by_struct or "every room above" in needs_text, ">>%s says that it needs >>%s and does not use it" % (name, need))
     count = text[begin:end].count("\n")
-    check(count <= 1100, ">>%s has %d lines; more than 1,100 are two rooms" % (name, count))
+    most = 1500 if name == "compose" else 1100
+    check(count <= most, ">>%s has %d lines; more than %d are two rooms" % (name, count, most))
 
 print("%d passed, %d failed" % (passed, failed))
 sys.exit(failed != 0)
