@@ -987,10 +987,14 @@ static void outcome_text(const ops_job *job, int which, char text[64])
     double d = job->difference[which], bound = 2;
     size_t i = 0;
     switch (result->what) {
-    case OPS_REFUSED: snprintf(text, 64, "refused 0x%x", result->code); return;
+    case OPS_REFUSED:
+        if (result->code == 0) snprintf(text, 64, "refused by us");
+        else snprintf(text, 64, "refused 0x%x", result->code);
+        return;
     case OPS_EXEC_FAILED: snprintf(text, 64, "fails 0x%x", result->code); return;
     case OPS_CRASHED: snprintf(text, 64, "crash"); return;
     case OPS_HUNG: snprintf(text, 64, "hangs"); return;
+    case OPS_DIFFERS: snprintf(text, 64, "differs"); return;       /* how far may be a matter of what lay in memory */
     default: break;
     }
     if (d <= 0) snprintf(text, 64, "0");
@@ -1041,7 +1045,6 @@ static void cell(const ops_job *jobs, size_t count, const char *op, const ops_ty
             continue;
         }
         outcome_text(job, which, outcome);
-        if (job->results[which].what == OPS_DIFFERS) snprintf(outcome, sizeof outcome, "differs");
         if (other != NULL && strcmp(outcome, first) != 0) same = 0;
         if (other == NULL) memcpy(first, outcome, sizeof first);
         other = job;
