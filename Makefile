@@ -38,7 +38,7 @@ endif
 
 # ---- what there is --------------------------------------------------------------------------------
 
-HEADERS  := qnnrt.h $(wildcard qnnrt_json.h tools/*.h tests/*.h tests/fuzz/*.h tests/fake/*.h tests/real/*.h tests/bench/*.h)
+HEADERS  := qnnrt.h $(wildcard qnnrt_json.h tools/*.h tools/refbackend/*.h tests/*.h tests/fuzz/*.h tests/fake/*.h tests/real/*.h tests/bench/*.h)
 TOOLS    := $(patsubst tools/%.c,$(B)/%,$(wildcard tools/*.c))
 EXAMPLES := $(patsubst examples/%.c,%,$(wildcard examples/*.c))
 EXAMPLE_FILES := $(EXAMPLES:%=$(B)/examples/%)
@@ -46,6 +46,7 @@ TESTS    := $(patsubst tests/test_%.c,%,$(wildcard tests/test_*.c))
 SCRIPTS  := $(wildcard tests/test_*.sh tests/test_*.py)
 REAL     := $(sort $(patsubst real_%,%,$(patsubst tests/real/%.c,%,$(wildcard tests/real/*.c))))
 FAKES    := $(if $(wildcard tests/fake/fake_qnn.c),libQnnFake.so)
+REF      := $(patsubst tools/refbackend/%.c,%,$(wildcard tools/refbackend/*.c))
 BENCHES  := $(filter-out bench_json,$(patsubst tests/bench/%.c,%,$(wildcard tests/bench/bench_*.c)))
 
 ASAN_TESTS    := $(filter-out $(NOT_ASAN_TESTS),$(TESTS))
@@ -85,7 +86,7 @@ $(B)/.flags: FORCE
 # ---- tools and examples ---------------------------------------------------------------------------
 
 .PHONY: all
-all: $(TOOLS) $(EXAMPLE_FILES)   ## build the tools and examples (default)
+all: $(TOOLS) $(EXAMPLE_FILES) $(B)/libQnnRef.so   ## build the tools, the examples and libQnnRef.so (default)
 
 $(TOOLS): $(B)/%: tools/%.c $(DEPS)
 	$(call say,CC)
@@ -95,6 +96,24 @@ $(B)/examples/%: examples/%.c $(DEPS)
 	$(call say,CC)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c99 $(OPT) $(WARN) -I. $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LDFLAGS) $(LIBS) -lm
+
+# ref_rules FOLDER, COMPILER AND FLAGS, LINKER FLAGS: how FOLDER/libQnnRef.so, the reference backend, is made
+define ref_rules
+$(1)/ref/%.o: tools/refbackend/%.c $$(wildcard tools/refbackend/*.h) $(B)/.flags
+	$$(call say,CC)
+	@mkdir -p $$(@D)
+	$(Q)$(2) $(WARN) -D_POSIX_C_SOURCE=200809L -fPIC -fvisibility=hidden -c -o $$@ $$<
+
+$(1)/libQnnRef.so: $(REF:%=$(1)/ref/%.o)
+	$$(call say,LD)
+	$(Q)$(2) -shared -o $$@ $$^ $(3) -lm -pthread
+endef
+$(eval $(call ref_rules,$(B),$$(CC) -std=c99 $(OPT) $$(CPPFLAGS) $$(CFLAGS),$$(LDFLAGS)))
+$(eval $(call ref_rules,$(B)/asan,$$(ASAN_CC) -std=c99 -O1 -g $(SANITIZE),))
+$(eval $(call ref_rules,$(B)/aarch64,$$(AARCH64_CC) -std=c99 $(OPT),))
+
+.PHONY: ref
+ref: $(B)/libQnnRef.so   ## build/libQnnRef.so: the reference backend (tools/refbackend/README.md)
 
 # ---- Qualcomm's libraries -------------------------------------------------------------------------
 
@@ -131,12 +150,12 @@ $(B)/aarch64/fake/libQnnFake.so: tests/fake/fake_qnn.c $(DEPS)
 	@mkdir -p $(@D)
 	$(Q)$(AARCH64_CC) -std=c99 $(OPT) -g $(WARN) $(TEST_CPPFLAGS) -fPIC -shared -o $@ $< -ldl -pthread
 
-# test_rules CONFIG, COMPILER AND FLAGS, FOLDER OF THE FAKE: how build/CONFIG/test_x and real_x are made
+# test_rules CONFIG, COMPILER AND FLAGS, FOLDER OF THE FAKE, FLAGS, LINKER FLAGS, FOLDER OF THE REFERENCE: how build/CONFIG/test_x and real_x are made
 define test_rules
 $(B)/$(1)/test_%: tests/test_%.c $(DEPS)
 	$$(call say,$(if $(filter c++%,$(1)),CXX,CC))
 	@mkdir -p $$(@D)
-	$(Q)$(2) $(TEST_WARN) $(TEST_CPPFLAGS) -DTEST_FAKE_LIB='"$(3)/libQnnFake.so"' $(4) -o $$@ $$< $(5) $(TEST_LIBS)
+	$(Q)$(2) $(TEST_WARN) $(TEST_CPPFLAGS) -DTEST_FAKE_LIB='"$(3)/libQnnFake.so"' -DTEST_REF_LIB='"$(6)/libQnnRef.so"' $(4) -o $$@ $$< $(5) $(TEST_LIBS)
 
 $(B)/$(1)/real_%: tests/real/%.c $(DEPS)
 	$$(call say,CC)
@@ -148,10 +167,10 @@ $(B)/$(1)/real_%: tests/real/real_%.c $(DEPS)
 	@mkdir -p $$(@D)
 	$(Q)$(2) $(TEST_WARN) $(TEST_CPPFLAGS) $(4) -o $$@ $$< $(5) $(TEST_LIBS)
 endef
-$(eval $(call test_rules,c99,$$(CC) -std=c99 -O2 -g,$(B)/fake,$$(CPPFLAGS) $$(CFLAGS),$$(LDFLAGS)))
-$(eval $(call test_rules,asan,$$(ASAN_CC) -std=c99 -O1 -g $(SANITIZE),$(B)/fake,$$(CPPFLAGS) $$(CFLAGS),$$(LDFLAGS)))
-$(eval $(call test_rules,c++11,$$(CXX) -x c++ -std=c++11 -O1 -g,$(B)/fake,$$(CPPFLAGS) $$(CXXFLAGS),$$(LDFLAGS)))
-$(eval $(call test_rules,aarch64,$$(AARCH64_CC) -std=c99 -O2 -g,$(B)/aarch64/fake,,))
+$(eval $(call test_rules,c99,$$(CC) -std=c99 -O2 -g,$(B)/fake,$$(CPPFLAGS) $$(CFLAGS),$$(LDFLAGS),$(B)))
+$(eval $(call test_rules,asan,$$(ASAN_CC) -std=c99 -O1 -g $(SANITIZE),$(B)/fake,$$(CPPFLAGS) $$(CFLAGS),$$(LDFLAGS),$(B)/asan))
+$(eval $(call test_rules,c++11,$$(CXX) -x c++ -std=c++11 -O1 -g,$(B)/fake,$$(CPPFLAGS) $$(CXXFLAGS),$$(LDFLAGS),$(B)))
+$(eval $(call test_rules,aarch64,$$(AARCH64_CC) -std=c99 -O2 -g,$(B)/aarch64/fake,,,$(B)/aarch64))
 
 $(B)/json_check: tests/json_check.c $(DEPS)
 	$(call say,CC)
@@ -218,10 +237,10 @@ $(B)/oracle_%.txt: tests/oracle_%.py
 HAVE_AARCH64 = $(if $(TEST_AARCH64),$(shell command -v $(AARCH64_CC) 2>/dev/null))
 
 .PHONY: test-programs
-test-programs: all $(B)/json_check $(FAKES:%=$(B)/fake/%) $(B)/symbols/qnnrt.o $(B)/symbols/qnnrt_static.o $(B)/symbols/qnnrt_hidden.o \
+test-programs: all $(B)/asan/libQnnRef.so $(B)/json_check $(FAKES:%=$(B)/fake/%) $(B)/symbols/qnnrt.o $(B)/symbols/qnnrt_static.o $(B)/symbols/qnnrt_hidden.o \
     $(ORACLES:%=$(B)/oracle_%.txt) $(B)/locale/.made $(TESTS:%=$(B)/c99/test_%) $(REAL:%=$(B)/c99/real_%) \
     $(ASAN_TESTS:%=$(B)/asan/test_%) $(FUZZERS:%=$(B)/asan/fuzz_%) $(REAL:%=$(B)/asan/real_%) $(CXX_TESTS:%=$(B)/c++11/test_%) \
-    $(if $(HAVE_AARCH64),$(FAKES:%=$(B)/aarch64/fake/%) $(AARCH64_TESTS:%=$(B)/aarch64/test_%) $(REAL:%=$(B)/aarch64/real_%))
+    $(if $(HAVE_AARCH64),$(B)/aarch64/libQnnRef.so $(FAKES:%=$(B)/aarch64/fake/%) $(AARCH64_TESTS:%=$(B)/aarch64/test_%) $(REAL:%=$(B)/aarch64/real_%))
 
 # The list for tests/run.sh: label, seconds, command.
 SILENT  := sh tests/silent.sh qnnrt.h $(CONFIG_MACROS) qnnrt_json.h $(JSON_MACROS)

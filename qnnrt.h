@@ -209,7 +209,7 @@
        >>abi >>names >>library >>table >>htp >>system >>record >>read_json >>backend
        >>context                                                                    the vendor's
        >>scan >>pipeline >>model >>place >>run >>public                             ours
-       >>compose                                                                    opt-in
+       >>validate >>container >>save >>compose                                      opt-in
 */
 #ifndef QNNRT_H
 #define QNNRT_H
@@ -3229,6 +3229,18 @@ static const qnnrt_explanation *qnnrt__codes_first_line(qnnrt__log_part *part)
     return NULL;
 }
 
+#if defined(QNNRT_COMPOSE) && !defined(QNNRT_NO_ERROR_TEXT)
+/* The code of missing memory, where it has nothing to do with memory. */
+static const qnnrt_explanation qnnrt__codes_at_finalize = {
+    1002, "QNN_COMMON_ERROR_MEM_ALLOC", NULL,
+    "An operator has no kernel.",
+    { "the HTP has no kernel for an operator with this type or rank, though validation passed; for"
+      " float32 without a chip to compile for it has few" },
+    "float32 graphs on x86-64: soc_model 57; else float16 tensors inside with Cast at the edges, rank 4"
+    " or less, or another operator"
+};
+#endif
+
 /* Append code, symbol, cause, fix and the library's own lines to an error that says what was
    attempted. */
 static qnnrt_result qnnrt__codes_explain(qnnrt_error *err, const char *call, uint64_t vendor_code,
@@ -3237,6 +3249,10 @@ static qnnrt_result qnnrt__codes_explain(qnnrt_error *err, const char *call, uin
     const qnnrt_explanation *code = qnnrt_explain_code(vendor_code), *line;
     qnnrt__log_part part;
     if (err == NULL) return QNNRT_E_BACKEND;
+#if defined(QNNRT_COMPOSE) && !defined(QNNRT_NO_ERROR_TEXT)
+    if (code != NULL && code->code == qnnrt__codes_at_finalize.code &&
+        strcmp(call, "graphFinalize") == 0) code = &qnnrt__codes_at_finalize;
+#endif
     err->vendor_code = vendor_code;
     qnnrt__err_add(err, ": %s answered 0x%x (%s)", call, (unsigned)(vendor_code & 0xFFFF),
                    code != NULL && code->symbol[0] != '\0' ? code->symbol : "no symbol known");
@@ -6219,8 +6235,8 @@ static const char *qnnrt__htp_shares_weights(const qnnrt_context_info *context)
     return NULL;
 }
 
-/* The device option that names a chip. Its payload moved from byte 4 to byte 8 with HTP API 5.47;
-   for one word an image that has it in both places satisfies either layout. */
+/* The device option that names a chip. Its payload moved from byte 4 to byte 8 with HTP API 5.47
+   (and 5.49 has it at 4 again); for one word an image that has it in both places satisfies either layout. */
 typedef struct qnnrt__htp_soc { uint32_t option, at_4, at_8, at_12; } qnnrt__htp_soc;
 
 static void qnnrt__htp_soc_config(uint32_t soc_model, qnnrt__htp_soc *soc,
@@ -6233,14 +6249,29 @@ static void qnnrt__htp_soc_config(uint32_t soc_model, qnnrt__htp_soc *soc,
 }
 
 #ifdef QNNRT_COMPOSE
+/* The chip to compile for on the emulator when none is asked for, because float graphs need one: that
+   of an NPU generation, 0 for any. 0 on a device, which knows what it is. */
+static uint32_t qnnrt__htp_chip(uint32_t dsp_arch)
+{
+#if defined(__x86_64__) || defined(_M_X64)
+    static const uint32_t chips[][2] = { { 0, 57 }, { 68, 30 }, { 69, 36 }, { 73, 43 }, { 75, 57 },
+                                         { 79, 69 }, { 81, 87 } };
+    size_t i;
+    for (i = 0; i < sizeof(chips) / sizeof(chips[0]); ++i)
+        if (chips[i][0] == dsp_arch) return chips[i][1];
+#endif
+    (void)dsp_arch;
+    return 0;
+}
+
 /* The option that names an NPU generation: (device, generation), two words, so that each layout
-   needs its own image. */
+   needs its own image. 5.49 has the old one. */
 static void qnnrt__htp_arch_config(uint32_t dsp_arch, uint32_t htp_minor, qnnrt__htp_soc *arch,
                                    qnnrt__abi_device_config *config)
 {
     memset(arch, 0, sizeof(*arch));
     arch->option = 1;
-    if (htp_minor < 47) arch->at_8 = dsp_arch;
+    if (htp_minor < 47 || htp_minor == 49) arch->at_8 = dsp_arch;
     else arch->at_12 = dsp_arch;
     memset(config, 0, sizeof(*config));
     config->custom = arch;
@@ -11551,13 +11582,440 @@ QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const v
 
 #ifdef QNNRT_COMPOSE
 /* =====================================================================================
+   VALIDATE                                                                     >>validate
+   Is a node supported? The vendor is asked, but for what is known to crash it; an answer
+   names the node with its tensors.
+   Source: measured on CPU 2.47 and HTP 2.47 to 2.51, operator by operator.
+   Needs: >>err >>log >>codes >>dtype >>abi >>table >>backend (its struct)
+   Knows nothing of: how a node was described, graphs
+   ===================================================================================== */
+
+/* "node "fc" (FullyConnected)", for messages. */
+static const char *qnnrt__validate_what(const qnnrt__abi_op *op, char out[480])
+{
+    snprintf(out, 480, "node \"%.200s\" (%.200s)", op->name, op->type);
+    return out;
+}
+
+/* Operators whose validator on the CPU backend crashes at types that it does not have, or at a
+   parameter that is missing, by what it was seen to take: of several rows for one operator one must
+   fit. Lists end with 0. out: of the last output; none: the type of the first input. */
+typedef struct qnnrt__validate_row {
+    const char *type;
+    uint16_t    in[5], out[3];
+    const char *params[3];
+} qnnrt__validate_row;
+
+static const qnnrt__validate_row qnnrt__validate_cpu[] = {
+    { "Split",        { 0x232, 0x408, 0x32, 0x508 }, { 0 },           { "axis", "split_index" } },
+    { "StridedSlice", { 0x232, 0x408, 0x32, 0x508 }, { 0 },           { "ranges" } },
+    { "Argmax",       { 0x232, 0x408, 0x308, 0x32 }, { 0x32, 0x132 }, { "axis" } },
+    { "Argmin",       { 0x232, 0x32 },               { 0x32, 0x132 }, { "axis" } },
+    { "Argmin",       { 0x408, 0x308 },              { 0x32 },        { "axis" } },
+    { "TopK",         { 0x232, 0x408, 0x32 },        { 0x32, 0x132 }, { "k" } },
+    { "OneHot",       { 0x32, 0x132 },               { 0x232, 0x32 }, { "depth", "axis" } },
+    { "ResizeBilinear",        { 0x232, 0x408 },     { 0 },           { NULL } },
+    { "ResizeNearestNeighbor", { 0x232, 0x408 },     { 0 },           { NULL } }
+};
+
+static int qnnrt__validate_has(const uint16_t *list, uint32_t dtype)
+{
+    while (*list != 0 && *list != dtype) ++list;
+    return *list != 0;
+}
+
+static const qnnrt__abi_param *qnnrt__validate_param(const qnnrt__abi_op *op, const char *name)
+{
+    uint32_t i;
+    for (i = 0; i < op->param_count; ++i)
+        if (strcmp(op->params[i].name, name) == 0) return &op->params[i];
+    return NULL;
+}
+
+static const char *qnnrt__validate_crashes_cpu(const qnnrt__abi_op *op, char out[160])
+{
+    const uint32_t in = op->input_count > 0 ? op->inputs[0].body.dtype : 0;
+    const uint32_t last = op->outputs[op->output_count - 1].body.dtype;
+    const qnnrt__abi_param *split;
+    size_t i, k;
+    int known = 0;
+    for (i = 0; i < sizeof(qnnrt__validate_cpu) / sizeof(qnnrt__validate_cpu[0]); ++i) {
+        const qnnrt__validate_row *row = &qnnrt__validate_cpu[i];
+        if (strcmp(row->type, op->type) != 0) continue;
+        known = 1;
+        for (k = 0; k < 3 && row->params[k] != NULL; ++k)
+            if (qnnrt__validate_param(op, row->params[k]) == NULL) {
+                snprintf(out, 160, "its parameter \"%s\" is missing", row->params[k]);
+                return out;
+            }
+        split = qnnrt__validate_param(op, "split_index");
+        if (split != NULL &&
+            (split->type == 0 || split->u.tensor.body.dtype != QNNRT_DTYPE_U32 ||
+             *(const uint32_t *)split->u.tensor.body.buffer.data == 0))
+            return "its parameter \"split_index\" is no uint32 tensor, or begins with 0";
+        if (qnnrt__validate_has(row->in, in) &&
+            (row->out[0] == 0 ? last == in : qnnrt__validate_has(row->out, last))) return NULL;
+    }
+    return known ? "it does not have this operator with these types" : NULL;
+}
+
+/* What would crash the library instead of being refused, in words; NULL: ask it. */
+static const char *qnnrt__validate_crashes(const qnnrt_backend *b, const qnnrt__abi_op *op,
+                                           char out[160])
+{
+    const int cpu = b->info.id == QNNRT__ABI_BACKEND_CPU, htp = b->info.id == QNNRT__ABI_BACKEND_HTP;
+    uint32_t i;
+    if (strcmp(op->package, "qti.aisw") != 0) return NULL;
+    for (i = 1; i < op->input_count; ++i) {
+        const qnnrt__abi_quantize *quant = &op->inputs[i].body.quantize;
+        const int by_blocks = quant->encoding >= QNNRT__ABI_BLOCK;
+        if (quant->definition != QNNRT__ABI_DEFINED) continue;
+        if (cpu && by_blocks && strcmp(op->type, "Conv2d") == 0)
+            return "it takes no weights with a scale per block";
+        if (htp && quant->encoding == QNNRT__ABI_BLOCK && strcmp(op->type, "MatMul") == 0)
+            return "it takes no weights with a scale per block: use FullyConnected or Conv2d";
+        if (htp && !by_blocks && quant->encoding % 2 == QNNRT__ABI_AXIS_SCALE_OFFSET &&
+            strcmp(op->type, "MatMul") == 0 &&
+            qnnrt__dtype_is_fixed((qnnrt_dtype)op->inputs[0].body.dtype))
+            return "it takes no weights with a scale per channel: use FullyConnected or Conv2d";
+    }
+    return cpu ? qnnrt__validate_crashes_cpu(op, out) : NULL;
+}
+
+/* Type and dims of a tensor, for messages. */
+static void qnnrt__validate_say(qnnrt_error *err, const qnnrt__abi_tensor_body *body)
+{
+    const qnnrt__abi_quantize *quant = &body->quantize;
+    qnnrt_tensor_info info;
+    char facts[256];
+    memset(&info, 0, sizeof(info));
+    info.dtype = (qnnrt_dtype)body->dtype;
+    info.rank = body->rank;
+    info.dims = body->dims;
+    if (quant->definition == QNNRT__ABI_DEFINED) {
+        info.quant.encoding = QNNRT_ENCODING_OTHER;
+        info.quant.vendor_encoding = quant->encoding;
+        if (quant->encoding == QNNRT__ABI_SCALE_OFFSET) {
+            info.quant.encoding = QNNRT_ENCODING_PER_TENSOR;
+            info.quant.scale = quant->u.scale_offset.scale;
+            info.quant.offset = quant->u.scale_offset.offset;
+        }
+    }
+    qnnrt__err_add(err, "\"%.60s\" %s", body->name,
+                   body->type == QNNRT__ABI_NULL ? "none"
+                                                 : qnnrt__table_facts(&info, facts, sizeof(facts)));
+}
+
+/* All that a node is, for messages. */
+static void qnnrt__validate_describe(qnnrt_error *err, const qnnrt__abi_op *op)
+{
+    uint32_t i;
+    for (i = 0; i < op->input_count && i < 6; ++i) {
+        qnnrt__err_add(err, i == 0 ? "\n  of " : ", ");
+        qnnrt__validate_say(err, &op->inputs[i].body);
+    }
+    if (op->input_count > 6) qnnrt__err_add(err, ", ...");
+    for (i = 0; i < op->output_count && i < 4; ++i) {
+        qnnrt__err_add(err, i == 0 ? "\n  to " : ", ");
+        qnnrt__validate_say(err, &op->outputs[i].body);
+    }
+    for (i = 0; i < op->param_count && i < 8; ++i) {
+        const qnnrt__abi_param *param = &op->params[i];
+        qnnrt__err_add(err, "%s%.60s (%s%s)", i == 0 ? "\n  with " : ", ", param->name,
+                       qnnrt__dtype_name((qnnrt_dtype)(param->type != 0 ? param->u.tensor.body.dtype
+                                                                        : param->u.scalar.dtype)),
+                       param->type != 0 ? " tensor" : "");
+    }
+}
+
+/* Callers hold the lock. graph: its name, for messages. */
+static qnnrt_result qnnrt__validate(qnnrt_backend *b, const qnnrt__abi_op *op, const char *graph,
+                                    qnnrt_error *err)
+{
+    char what[480], text[160];
+    const char *crashes = qnnrt__validate_crashes(b, op, text);
+    qnnrt__abi_code code = 0;
+    if (crashes == NULL) {
+        b->mark = qnnrt__log_mark(b->log_slot);
+        code = b->calls->backend_validate_op(b->backend, *op);
+        if (code == 0) return QNNRT_OK;
+    }
+    qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "graph \"%.200s\": %s is not supported by %s", graph,
+                qnnrt__validate_what(op, what), b->provider_name[0] != '\0' ? b->provider_name : b->path);
+    if (crashes != NULL)
+        qnnrt__err_add(err, ": %s (it was not asked: that would crash it)", crashes);
+    qnnrt__validate_describe(err, op);
+    if (crashes != NULL) return QNNRT_E_UNSUPPORTED;
+    qnnrt__err_add(err, "\n  ");
+    qnnrt__codes_explain(err, "backendValidateOpConfig", code, b->log_slot, b->mark);
+    return QNNRT_E_UNSUPPORTED;
+}
+
+/* =====================================================================================
+   CONTAINER                                                                   >>container
+   Graphs of a .dlc file, composed into a context by libQnnSystem.so, which calls the
+   backend through the table that it is given.
+   Source: signatures from public headers (core 2.29 to 2.37); that the struct by value has
+   the callee's own size, seen on releases 2.47 to 2.51.
+   Needs: >>mem >>err >>log >>codes >>abi >>system >>backend (its struct)
+   Knows nothing of: builders, tensors
+   ===================================================================================== */
+
+typedef struct qnnrt__container_graph {
+    struct qnnrt__container_graph *next;
+    const char                    *name;
+    qnnrt__abi_handle              handle;
+} qnnrt__container_graph;
+
+/* What libQnnSystem.so gets for a context, so that our graphCreate knows for whom it works. */
+typedef struct qnnrt__container {
+    qnnrt__abi_handle        context;
+    const qnnrt__abi_calls  *calls;
+    const char              *name;         /* of its only graph; NULL: names as in the file */
+    const void             **configs;      /* of its graphs; NULL: the library's own */
+    qnnrt__arena            *arena;
+    qnnrt__container_graph  *first, **last;
+    uint32_t                 made;
+    int                      no_memory, several;
+    qnnrt__abi_handle        dlc;
+    const qnnrt__abi_graph_info *graphs;   /* [count], until it is closed */
+    uint32_t                 count;
+} qnnrt__container;
+
+static qnnrt__abi_code qnnrt__container_graph_create(qnnrt__abi_handle context, const char *name,
+                                                     const void **config, qnnrt__abi_handle *out)
+{
+    qnnrt__container *c = (qnnrt__container *)context;
+    qnnrt__container_graph *graph;
+    qnnrt__abi_code code;
+    c->several |= c->name != NULL && c->made > 0;
+    if (c->several) return QNNRT__ABI_NOT_SUPPORTED;
+    if (c->name != NULL) name = c->name;
+    graph = (qnnrt__container_graph *)qnnrt__arena_alloc(c->arena, 1, sizeof(*graph));
+    if (graph != NULL) graph->name = qnnrt__arena_text(c->arena, name, strlen(name));
+    c->no_memory |= graph == NULL || graph->name == NULL;
+    if (c->no_memory) return QNNRT__ABI_NOT_SUPPORTED;
+    code = c->calls->graph_create(c->context, name, c->configs != NULL ? c->configs : config, out);
+    if (code != 0) return code;
+    graph->handle = *out;
+    *c->last = graph;
+    c->last = &graph->next;
+    c->made += 1;
+    return 0;
+}
+
+/* Composing needs nothing else of a context; what takes one must not see ours. */
+static qnnrt__abi_code qnnrt__container_refuse(void) { return QNNRT__ABI_NOT_SUPPORTED; }
+
+/* The backend's table for dlc_compose: as many slots as its version has (append-only, so the
+   known ones of a newer one), then for each spare slot a cell of its own. On x86-64 the callee
+   finds its last two arguments behind the size that it knows, among these, and writes its answer
+   to the cells; elsewhere the struct goes by reference and the arguments are where they belong. */
+static void qnnrt__container_table(const qnnrt__abi_provider *provider, qnnrt__abi_front *to,
+                                   uint64_t cells[QNNRT__ABI_FRONT_SLOTS])
+{
+    static const struct { uint32_t minor, slots; } sizes[] = {
+        { 37, 72 }, { 32, 71 }, { 28, 69 }, { 27, 68 }, { 26, 67 }, { 25, 66 }, { 0, 64 }
+    };
+    static const unsigned char contexts[] = { 10, 11, 12, 14, 20, 23, 35, 58, 59, 60, 61, 63, 64,
+                                              65, 66, 71 };
+    const qnnrt__abi_slot refuse = (qnnrt__abi_slot)qnnrt__container_refuse;
+    size_t i, row = 0;
+    while (sizes[row].minor > provider->core.minor) ++row;
+    memset(to, 0, sizeof(*to));
+    memset(cells, 0, QNNRT__ABI_FRONT_SLOTS * sizeof(*cells));
+    memcpy((void *)to, (const void *)provider,
+           offsetof(qnnrt__abi_front, u) + sizes[row].slots * sizeof(void *));
+    for (i = 0; i < sizeof(contexts) && contexts[i] < sizes[row].slots; ++i)
+        memcpy((void *)&to->u.slots[contexts[i]], (const void *)&refuse, sizeof(refuse));
+    to->u.calls.graph_create = qnnrt__container_graph_create;
+    for (i = sizes[row].slots; i < QNNRT__ABI_FRONT_SLOTS; ++i) to->u.slots[i] = &cells[i];
+}
+
+/* Does a system library have what is needed here? */
+static qnnrt_result qnnrt__container_able(const qnnrt__system *system, qnnrt_error *err)
+{
+    const qnnrt__abi_system_provider *p = system->provider;
+    /* 1.8 is said to have another table. */
+    if (p->version.minor >= 5 && p->version.minor != 8 && p->calls.dlc_open != NULL &&
+        p->calls.dlc_compose != NULL && p->calls.dlc_free != NULL) return QNNRT_OK;
+    return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s cannot compose .dlc containers (interface %u.%u)"
+                       "\n  what helps: that of QAIRT 2.47 or newer", system->path,
+                       (unsigned)p->version.major, (unsigned)p->version.minor);
+}
+
+static void qnnrt__container_close(qnnrt__container *c, const qnnrt__system *system,
+                                   const qnnrt_hooks *hooks)
+{
+    qnnrt__abi_code code = c->dlc != NULL ? system->provider->calls.dlc_free(c->dlc) : 0;
+    c->dlc = NULL;
+    if (code != 0)
+        qnnrt__log(hooks, QNNRT_LOG_WARN, "container", code, "systemDlcFree answered 0x%x",
+                   (unsigned)(code & 0xFFFF));
+}
+
+/* Compose a file's graphs into c->context: c->graphs describes them, c->first has their handles, in
+   one order; to be closed in any case. asked: " with fp16", for messages. Callers hold the lock. */
+static qnnrt_result qnnrt__container_compose(qnnrt__container *c, const qnnrt__system *system,
+                                             qnnrt_backend *b, const char *path, const char *asked,
+                                             qnnrt_error *err)
+{
+    const qnnrt__abi_system_calls *calls = &system->provider->calls;
+    uint64_t cells[QNNRT__ABI_FRONT_SLOTS];
+    qnnrt__abi_front table;
+    qnnrt__abi_code code;
+    size_t i;
+    c->calls = b->calls;
+    c->last = &c->first;
+    qnnrt__container_table(b->provider, &table, cells);
+    b->mark = qnnrt__log_mark(b->log_slot);
+    code = calls->dlc_open(NULL, path, &c->dlc);
+    if (code != 0 || c->dlc == NULL) {
+        c->dlc = NULL;
+        qnnrt__fail(err, QNNRT_E_FORMAT, "%s cannot be read by %s", path, system->path);
+        qnnrt__codes_explain(err, code == 0 ? "systemDlcCreateFromFile (without a handle)"
+                                            : "systemDlcCreateFromFile", code, -1, 0);
+        return QNNRT_E_FORMAT;
+    }
+    code = calls->dlc_compose(c->dlc, NULL, 0, b->backend, c, table, 3, &c->graphs, &c->count);
+    for (i = 0; i + 1 < QNNRT__ABI_FRONT_SLOTS && c->graphs == NULL; ++i)
+        if (cells[i] != 0) {
+            memcpy((void *)&c->graphs, &cells[i], sizeof(c->graphs));
+            c->count = (uint32_t)cells[i + 1];
+        }
+    if (c->no_memory) return qnnrt__fail_memory(err, "graphs");
+    if (c->several)
+        return qnnrt__fail(err, QNNRT_E_ARG, "%s holds several graphs, and one name, \"%.200s\", is"
+                                             " given for them", path, c->name);
+    if (code != 0) {
+        qnnrt__fail(err, QNNRT_E_BACKEND, "the graphs of %s cannot be composed%s", path, asked);
+        return qnnrt__codes_explain(err, "systemDlcComposeGraphs", code, b->log_slot, b->mark);
+    }
+    if (c->graphs == NULL || c->count == 0 || c->count != c->made)
+        return qnnrt__fail(err, QNNRT_E_FORMAT, "%s: %u graphs were made of it, and %u are described",
+                           path, (unsigned)c->made, c->graphs != NULL ? (unsigned)c->count : 0u);
+    return QNNRT_OK;
+}
+
+/* =====================================================================================
+   SAVE                                                                             >>save
+   A context of a built model as a context binary, in memory or in a file.
+   Needs: >>os >>mem >>err >>log >>codes >>abi >>backend (its struct) >>context (its struct)
+          >>pipeline (its struct)
+   Knows nothing of: builders
+   ===================================================================================== */
+
+/* An answer about a binary: fine, or an error. Callers hold the lock. */
+static qnnrt_result qnnrt__save_answer(const qnnrt *model, size_t at, const char *call,
+                                         qnnrt__abi_code code, uint64_t bytes, uint64_t most,
+                                         qnnrt_error *err)
+{
+    if (code == 0 && bytes > 0 && bytes <= most) return QNNRT_OK;
+    qnnrt__fail(err, QNNRT_E_BACKEND, "context \"%.200s\" cannot be saved%s", model->infos[at].file,
+                code == 0 ? " (the size that was answered is absurd)" : "");
+    return qnnrt__codes_explain(err, call, code, model->backend->log_slot, model->backend->mark);
+}
+
+/* How large is it? */
+static qnnrt_result qnnrt__save_measure(const qnnrt *model, size_t at, uint64_t *bytes,
+                                           qnnrt_error *err)
+{
+    qnnrt_backend *b = model->backend;
+    qnnrt__abi_code code;
+    *bytes = 0;
+    b->mark = qnnrt__log_mark(b->log_slot);
+    code = b->calls->context_get_binary_size(model->contexts[at].handle, bytes);
+    return qnnrt__save_answer(model, at, "contextGetBinarySize", code, *bytes, SIZE_MAX / 2, err);
+}
+
+/* The binary, into `data` of `room` bytes. */
+static qnnrt_result qnnrt__save_fetch(const qnnrt *model, size_t at, void *data, uint64_t room,
+                                         uint64_t *bytes, qnnrt_error *err)
+{
+    qnnrt_backend *b = model->backend;
+    qnnrt__abi_code code;
+    *bytes = 0;
+    b->mark = qnnrt__log_mark(b->log_slot);
+    code = b->calls->context_get_binary(model->contexts[at].handle, data, room, bytes);
+    return qnnrt__save_answer(model, at, "contextGetBinary", code, *bytes, room, err);
+}
+
+static qnnrt_result qnnrt__save_check(const qnnrt *model, size_t at, qnnrt_error *err)
+{
+    if (at >= model->context_count)
+        return qnnrt__fail(err, QNNRT_E_ARG, "the model has %u contexts, there is no %u",
+                           (unsigned)model->context_count, (unsigned)at);
+    if (!model->built)
+        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
+                           "the model was opened, not built: its binary is the file it came from, %s",
+                           model->infos[at].file);
+    if (model->backend->calls->context_get_binary_size == NULL ||
+        model->backend->calls->context_get_binary == NULL)
+        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s makes no context binaries",
+                           model->backend->path);
+    return QNNRT_OK;
+}
+
+QNNRT_API qnnrt_result qnnrt_save_memory(qnnrt *model, size_t context, void *data, size_t capacity,
+                                         size_t *bytes, qnnrt_error *err)
+{
+    uint64_t need = 0, got = 0;
+    qnnrt_result result;
+    qnnrt__err_clear(err);
+    if (bytes != NULL) *bytes = 0;
+    if (model == NULL || bytes == NULL)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_save_memory: model or bytes is NULL");
+    result = qnnrt__save_check(model, context, err);
+    if (result != QNNRT_OK) return result;
+    qnnrt__hooks_lock(&model->hooks);
+    result = qnnrt__save_measure(model, context, &need, err);
+    if (result == QNNRT_OK && data != NULL && capacity < need)
+        result = qnnrt__fail(err, QNNRT_E_MISMATCH,
+                             "context \"%.200s\" takes %llu bytes, and there is room for %llu",
+                             model->infos[context].file, (unsigned long long)need,
+                             (unsigned long long)capacity);
+    else if (result == QNNRT_OK && data != NULL)
+        result = qnnrt__save_fetch(model, context, data, capacity, &got, err);
+    qnnrt__hooks_unlock(&model->hooks);
+    *bytes = (size_t)(got != 0 ? got : need);
+    return result;
+}
+
+QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path, qnnrt_error *err)
+{
+    uint64_t need = 0, got = 0;
+    void *data = NULL;
+    const char *why;
+    qnnrt_result result;
+    qnnrt__err_clear(err);
+    if (model == NULL || path == NULL || path[0] == '\0')
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_save: model is NULL, or path NULL or empty");
+    result = qnnrt__save_check(model, context, err);
+    if (result != QNNRT_OK) return result;
+    qnnrt__hooks_lock(&model->hooks);
+    result = qnnrt__save_measure(model, context, &need, err);
+    if (result == QNNRT_OK && (data = qnnrt__mem_raw(&model->hooks, need)) == NULL)
+        result = qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for the %llu bytes of context"
+                             " \"%.200s\"", (unsigned long long)need, model->infos[context].file);
+    if (result == QNNRT_OK) result = qnnrt__save_fetch(model, context, data, need, &got, err);
+    qnnrt__hooks_unlock(&model->hooks);
+    if (result == QNNRT_OK) {
+        why = qnnrt__os_file_write(path, data, got);
+        if (why != NULL)
+            result = qnnrt__fail(err, QNNRT_E_IO, "cannot write %s: %s", path, why);
+    }
+    qnnrt__mem_free(&model->hooks, data);
+    return result;
+}
+
+/* =====================================================================================
    COMPOSE                                                                       >>compose
    Graphs from descriptors: recorded in the vendor's structs, each checked as it comes, all
    checked together at the end, then handed over: device, contexts, graphs, tensors, nodes.
-   Source: option numbers and layouts from public header sets (core 2.23 to 2.37); what
-   crashes validators, and what a SoC is good for, measured on releases 2.47 to 2.51.
+   Source: option numbers from public header sets (core 2.23 to 2.37), tried on releases
+   2.47 to 2.51.
    Needs: >>os >>mem >>err >>log >>codes >>dtype >>quant >>abi >>table >>htp >>system
-          >>backend >>context >>pipeline >>model
+          >>backend >>context >>pipeline >>model >>validate >>container
    Knows nothing of: memory plans, execution
    ===================================================================================== */
 
@@ -11584,6 +12042,7 @@ typedef struct qnnrt__compose_graph {
     const char         *dlc;            /* path of a container; NULL: tensors and nodes */
     qnnrt_tensor        first;          /* handle of tensors.items[0] */
     qnnrt__compose_list tensors, nodes;
+    uint32_t            input_count, output_count;
 } qnnrt__compose_graph;
 
 typedef struct qnnrt__compose_context {
@@ -11608,6 +12067,7 @@ struct qnnrt_builder {
     qnnrt__compose_names    tensor_names, node_names;     /* of the graph */
     qnnrt_tensor            handles;    /* the last one given out */
     uint32_t                most_ends;  /* inputs and outputs of a node */
+    int                     containers;  /* one was added */
     int                     device_asked;
     qnnrt__abi_handle       device;     /* NULL: that of the backend */
     uint32_t                device_soc; /* what it was made for, 0: not stated */
@@ -11906,6 +12366,14 @@ static qnnrt_result qnnrt__compose_record(const qnnrt_builder *b, qnnrt__arena *
     return QNNRT_OK;
 }
 
+/* 0: an input of the graph, 1: an output, -1: neither. */
+static int qnnrt__compose_side_of(const qnnrt__abi_tensor *tensor)
+{
+    const uint32_t type = tensor->body.type;
+    if (type == QNNRT__ABI_APP_WRITE || type == QNNRT__ABI_OPTIONAL_APP_WRITE) return 0;
+    return type == QNNRT__ABI_APP_READ ? 1 : -1;
+}
+
 /* Make a recorded tensor one of the graph's. */
 static qnnrt_result qnnrt__compose_add(qnnrt_builder *b, qnnrt_error *err,
                                        qnnrt__compose_tensor *tensor)
@@ -11920,17 +12388,12 @@ static qnnrt_result qnnrt__compose_add(qnnrt_builder *b, qnnrt_error *err,
         !qnnrt__compose_push(&b->arena, &b->graph->tensors, tensor))
         return qnnrt__compose_no_memory(err);
     b->handles += 1;
+    b->graph->input_count += qnnrt__compose_side_of(&tensor->abi) == 0;
+    b->graph->output_count += qnnrt__compose_side_of(&tensor->abi) == 1;
     return QNNRT_OK;
 }
 
 /* ---- nodes ---- */
-
-/* "node "fc" (FullyConnected)", for messages. */
-static const char *qnnrt__compose_what(const qnnrt__abi_op *op, char out[480])
-{
-    snprintf(out, 480, "node \"%.200s\" (%.200s)", op->name, op->type);
-    return out;
-}
 
 /* Tensors of a node from their handles. */
 static qnnrt_result qnnrt__compose_ends(const qnnrt_builder *b, qnnrt__arena *arena,
@@ -11945,7 +12408,7 @@ static qnnrt_result qnnrt__compose_ends(const qnnrt_builder *b, qnnrt__arena *ar
     if (*out == NULL) return qnnrt__compose_no_memory(err);
     if (count > 0 && handles == NULL)
         return qnnrt__compose_fail(b, err, QNNRT_E_ARG, "%s: %ss is NULL, and there are %u",
-                                   qnnrt__compose_what(op, what), side, (unsigned)count);
+                                   qnnrt__validate_what(op, what), side, (unsigned)count);
     for (i = 0; i < count; ++i) {
         const qnnrt_tensor handle = handles[i];
         qnnrt__compose_tensor *tensor;
@@ -11954,7 +12417,7 @@ static qnnrt_result qnnrt__compose_ends(const qnnrt_builder *b, qnnrt__arena *ar
             (size_t)(handle - b->graph->first) >= b->graph->tensors.count)
             return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
                                        "%s: %s %u is no tensor of this graph (handle %d)",
-                                       qnnrt__compose_what(op, what), side, (unsigned)i,
+                                       qnnrt__validate_what(op, what), side, (unsigned)i,
                                        (int)handle);
         tensor = (qnnrt__compose_tensor *)b->graph->tensors.items[handle - b->graph->first];
         if (output && tensor->abi.body.type != QNNRT__ABI_NATIVE &&
@@ -11962,7 +12425,7 @@ static qnnrt_result qnnrt__compose_ends(const qnnrt_builder *b, qnnrt__arena *ar
             return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
                                        "%s: output %u is \"%.200s\", which is %s; nodes write"
                                        " tensors of the kinds INNER and OUTPUT",
-                                       qnnrt__compose_what(op, what), (unsigned)i,
+                                       qnnrt__validate_what(op, what), (unsigned)i,
                                        tensor->abi.body.name,
                                        tensor->abi.body.type == QNNRT__ABI_STATIC ? "STATIC"
                                                                                   : "an input");
@@ -12011,7 +12474,7 @@ static qnnrt_result qnnrt__compose_param(qnnrt_builder *b, qnnrt__arena *arena, 
     char what[480];
     size_t i, length;
     qnnrt_result result;
-    qnnrt__compose_what(&node->op, what);
+    qnnrt__validate_what(&node->op, what);
     if (d->name == NULL || d->name[0] == '\0')
         return qnnrt__compose_fail(b, err, QNNRT_E_ARG, "%s: parameter %u has no name", what,
                                    (unsigned)at);
@@ -12130,7 +12593,7 @@ static qnnrt_result qnnrt__compose_node_make(qnnrt_builder *b, qnnrt__arena *are
     else if ((node->op.name = qnnrt__compose_number(b, arena, d->type)) == NULL)
         result = qnnrt__compose_no_memory(err);
     if (result != QNNRT_OK) return result;
-    qnnrt__compose_what(&node->op, what);
+    qnnrt__validate_what(&node->op, what);
     if (keep && qnnrt__compose_taken(&b->node_names, node->op.name))
         return qnnrt__compose_fail(b, err, QNNRT_E_ARG, "two nodes are named \"%.200s\"",
                                    node->op.name);
@@ -12240,7 +12703,7 @@ static qnnrt_result qnnrt__compose_order(qnnrt_builder *b, qnnrt_error *err)
             if (input->writer == 0 && (input->abi.body.type == QNNRT__ABI_NATIVE))
                 return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
                                            "%s: input %u, \"%.200s\", is written by no node",
-                                           qnnrt__compose_what(&node->op, what),
+                                           qnnrt__validate_what(&node->op, what),
                                            (unsigned)(next[at] - 1), input->abi.body.name);
             if (input->writer == 0 || state[input->writer - 1] == 2) continue;
             from = input->writer - 1;
@@ -12264,33 +12727,25 @@ typedef struct qnnrt__compose_option {
     size_t      field;
     uint32_t    option;
     uint32_t    type;             /* of what follows as a float; 0: it follows as a number */
-    uint32_t    most;
 } qnnrt__compose_option;
 
 static const qnnrt__compose_option qnnrt__compose_context_options[] = {
-    { "weight_sharing", offsetof(qnnrt_context_desc, weight_sharing), 1, 0, 1 }
+    { "weight_sharing", offsetof(qnnrt_context_desc, weight_sharing), 1, 0 }, { NULL, 0, 0, 0 }
 };
 
 static const qnnrt__compose_option qnnrt__compose_graph_options[] = {
-    { "optimization_level", offsetof(qnnrt_graph_desc, optimization_level), 1, 3, 3 },
-    { "fp16",               offsetof(qnnrt_graph_desc, fp16),               2, 0, 1 },
-    { "vtcm_mib",           offsetof(qnnrt_graph_desc, vtcm_mib),           3, 0, UINT32_MAX },
-    { "hvx_threads",        offsetof(qnnrt_graph_desc, hvx_threads),        6, 0, UINT32_MAX }
+    { "optimization_level", offsetof(qnnrt_graph_desc, optimization_level), 1, 3 },
+    { "fp16",               offsetof(qnnrt_graph_desc, fp16),               2, 0 },
+    { "vtcm_mib",           offsetof(qnnrt_graph_desc, vtcm_mib),           3, 0 },
+    { "hvx_threads",        offsetof(qnnrt_graph_desc, hvx_threads),        6, 0 },
+    { NULL, 0, 0, 0 }
 };
-enum { QNNRT__COMPOSE_GRAPH_OPTIONS =
-           sizeof(qnnrt__compose_graph_options) / sizeof(qnnrt__compose_graph_options[0]) };
-
-static uint32_t qnnrt__compose_field(const void *desc, const qnnrt__compose_option *option)
-{
-    uint32_t value;
-    memcpy(&value, (const char *)desc + option->field, sizeof(value));
-    return value;
-}
+enum { QNNRT__COMPOSE_OPTIONS = 4 };      /* the most that a descriptor has */
 
 typedef struct qnnrt__compose_configs {
-    const void            *list[QNNRT__COMPOSE_GRAPH_OPTIONS + 2];     /* ends with NULL */
-    qnnrt__abi_config      configs[QNNRT__COMPOSE_GRAPH_OPTIONS + 1];
-    qnnrt__abi_htp_config  htp[QNNRT__COMPOSE_GRAPH_OPTIONS];
+    const void            *list[QNNRT__COMPOSE_OPTIONS + 2];     /* ends with NULL */
+    qnnrt__abi_config      configs[QNNRT__COMPOSE_OPTIONS + 1];
+    qnnrt__abi_htp_config  htp[QNNRT__COMPOSE_OPTIONS];
     size_t                 count;
     char                   text[160];        /* " with priority, fp16", for messages */
 } qnnrt__compose_configs;
@@ -12298,7 +12753,7 @@ typedef struct qnnrt__compose_configs {
 /* What a descriptor asks for. priority_option: its number among contexts' or graphs' own options. */
 static void qnnrt__compose_configure(const qnnrt_builder *b, const void *desc,
                                      qnnrt_priority priority, uint32_t priority_option,
-                                     const qnnrt__compose_option *options, size_t count,
+                                     const qnnrt__compose_option *options,
                                      qnnrt__compose_configs *to)
 {
     static const uint32_t priorities[] = { 100, 0, 100, 150, 200 };
@@ -12310,12 +12765,14 @@ static void qnnrt__compose_configure(const qnnrt_builder *b, const void *desc,
         to->list[to->count++] = &to->configs[0];
         snprintf(to->text, sizeof(to->text), " with priority");
     }
-    for (i = 0; i < count && b->backend->info.id == QNNRT__ABI_BACKEND_HTP; ++i) {
-        const uint32_t value = qnnrt__compose_field(desc, &options[i]);
+    for (i = 0; options[i].name != NULL && b->backend->info.id == QNNRT__ABI_BACKEND_HTP; ++i) {
         qnnrt__abi_config *config = &to->configs[to->count];
         qnnrt__abi_htp_config *htp = &to->htp[used];
-        const float as_float = (float)value;
+        float as_float;
+        uint32_t value;
+        memcpy(&value, (const char *)desc + options[i].field, sizeof(value));
         if (value == 0) continue;
+        as_float = (float)value;
         htp->option = options[i].option;
         htp->u.words[0] = value;
         if (options[i].type != 0) {
@@ -12330,10 +12787,11 @@ static void qnnrt__compose_configure(const qnnrt_builder *b, const void *desc,
     }
 }
 
-/* Try for a device of a chip and an NPU generation; 0 leaves either out. */
-static qnnrt__abi_code qnnrt__compose_device_try(qnnrt_builder *b, uint32_t soc_model,
-                                                 uint32_t dsp_arch)
+/* Make a device of a chip and an NPU generation; 0 leaves either out. */
+static qnnrt_result qnnrt__compose_device_make(qnnrt_builder *b, uint32_t soc_model, uint32_t dsp_arch,
+                                               qnnrt_error *err)
 {
+    qnnrt_backend *backend = b->backend;
     qnnrt__htp_soc soc, arch;
     qnnrt__abi_device_config configs[2];
     const qnnrt__abi_device_config *list[3] = { NULL, NULL, NULL };
@@ -12345,15 +12803,18 @@ static qnnrt__abi_code qnnrt__compose_device_try(qnnrt_builder *b, uint32_t soc_
         ++count;
     }
     if (dsp_arch != 0) {
-        qnnrt__htp_arch_config(dsp_arch, b->backend->info.backend_api.minor, &arch, &configs[count]);
+        qnnrt__htp_arch_config(dsp_arch, backend->info.backend_api.minor, &arch, &configs[count]);
         list[count] = &configs[count];
-        ++count;
     }
-    b->backend->mark = qnnrt__log_mark(b->backend->log_slot);
-    code = b->backend->calls->device_create(b->backend->log, list, &b->device);
-    if (code != 0) b->device = NULL;
-    else b->device_soc = soc_model;
-    return code;
+    backend->mark = qnnrt__log_mark(backend->log_slot);
+    code = backend->calls->device_create(backend->log, list, &b->device);
+    b->device_soc = soc_model;
+    if (code == 0 && b->device != NULL) return QNNRT_OK;
+    b->device = NULL;
+    qnnrt__fail(err, QNNRT_E_BACKEND, "cannot create a device of soc_model %u, dsp_arch %u (0: not"
+                " asked for) on %s", (unsigned)soc_model, (unsigned)dsp_arch, backend->path);
+    return qnnrt__codes_explain(err, code == 0 ? "deviceCreate (without a handle)" : "deviceCreate",
+                                code, backend->log_slot, backend->mark);
 }
 
 /* The device that contexts are made on: an own one where chip or generation are asked for, or where
@@ -12361,182 +12822,24 @@ static qnnrt__abi_code qnnrt__compose_device_try(qnnrt_builder *b, uint32_t soc_
 static qnnrt_result qnnrt__compose_device(qnnrt_builder *b, qnnrt_error *err)
 {
     qnnrt_backend *backend = b->backend;
-    uint32_t soc_model = b->soc_model;
-    qnnrt__abi_code code;
-    int guessed = 0;
+    const uint32_t soc_model = b->soc_model != 0 ? b->soc_model : backend->soc_model;
+    const uint32_t guess = soc_model == 0 ? qnnrt__htp_chip(b->dsp_arch) : 0;
     if (b->device_asked) return QNNRT_OK;
-    b->device_soc = backend->soc_model;
-    if (backend->info.id == QNNRT__ABI_BACKEND_HTP && backend->device != NULL) {
-        if (soc_model == 0) soc_model = backend->soc_model;
-#if defined(__x86_64__) || defined(_M_X64)
-        guessed = soc_model == 0;
-        if (guessed) soc_model = 57;
-#endif
-        if (guessed || b->dsp_arch != 0 || soc_model != backend->soc_model) {
-            code = qnnrt__compose_device_try(b, soc_model, b->dsp_arch);
-            if (code != 0 && guessed) {      /* 2.49 knows no chip by number */
-                qnnrt__log(&backend->hooks, QNNRT_LOG_INFO, "compose", code,
-                           "deviceCreate answered 0x%x to soc_model 57; going on without",
-                           (unsigned)(code & 0xFFFF));
-                code = b->dsp_arch != 0 ? qnnrt__compose_device_try(b, 0, b->dsp_arch) : 0;
-                b->device_soc = 0;
-            }
-            if (code != 0 || (b->device == NULL && !guessed)) {
-                qnnrt__fail(err, QNNRT_E_BACKEND, "cannot create a device on %s", backend->path);
-                if (b->soc_model != 0)
-                    qnnrt__err_add(err, " with soc_model %u", (unsigned)b->soc_model);
-                if (b->dsp_arch != 0)
-                    qnnrt__err_add(err, " with dsp_arch %u", (unsigned)b->dsp_arch);
-                return qnnrt__codes_explain(
-                    err, code == 0 ? "deviceCreate (without a handle)" : "deviceCreate", code,
-                    backend->log_slot, backend->mark);
-            }
-        }
-    }
     b->device_asked = 1;
-    return QNNRT_OK;
+    if (backend->info.id != QNNRT__ABI_BACKEND_HTP || backend->device == NULL) return QNNRT_OK;
+    if (guess != 0) {
+        if (qnnrt__compose_device_make(b, guess, b->dsp_arch, err) == QNNRT_OK) return QNNRT_OK;
+        qnnrt__log(&backend->hooks, QNNRT_LOG_WARN, "compose", err->vendor_code,
+                   "going on without a chip; float graphs may not compile: %s", err->text);
+        qnnrt__err_clear(err);
+    }
+    b->device_soc = backend->soc_model;
+    return soc_model != backend->soc_model || b->dsp_arch != 0
+               ? qnnrt__compose_device_make(b, soc_model, b->dsp_arch, err)
+               : QNNRT_OK;
 }
 
 /* ---- the vendor: nodes ---- */
-
-/* Operators whose validator on the CPU backend crashes at types that it does not have, or at a
-   parameter that is missing, by what it was seen to take. A row of several for one operator must
-   fit. Lists end with 0; out: of the last output, NULL: the type of the first input. */
-typedef struct qnnrt__compose_row {
-    const char *type;
-    uint16_t    in[5], out[3];
-    const char *params[3];
-} qnnrt__compose_row;
-
-static const qnnrt__compose_row qnnrt__compose_cpu[] = {
-    { "Split",        { 0x232, 0x408, 0x32, 0x508 }, { 0 },    { "axis", "split_index" } },
-    { "StridedSlice", { 0x232, 0x408, 0x32, 0x508 }, { 0 },    { "ranges" } },
-    { "Argmax",       { 0x232, 0x408, 0x308, 0x32 }, { 0x32, 0x132 }, { "axis" } },
-    { "Argmin",       { 0x232, 0x32 },               { 0x32, 0x132 }, { "axis" } },
-    { "Argmin",       { 0x408, 0x308 },              { 0x32 }, { "axis" } },
-    { "TopK",         { 0x232, 0x408, 0x32 },        { 0x32, 0x132 }, { "k" } },
-    { "OneHot",       { 0x32, 0x132 },               { 0x232, 0x32 }, { "depth", "axis" } },
-    { "ResizeBilinear",        { 0x232, 0x408 },     { 0 },    { NULL } },
-    { "ResizeNearestNeighbor", { 0x232, 0x408 },     { 0 },    { NULL } }
-};
-
-static const qnnrt__compose_tensor *qnnrt__compose_param_of(const qnnrt__compose_node *node,
-                                                            const char *name, int *there)
-{
-    uint32_t i;
-    *there = 0;
-    for (i = 0; i < node->op.param_count; ++i)
-        if (strcmp(node->op.params[i].name, name) == 0) {
-            *there = 1;
-            return node->param_tensors[i];
-        }
-    return NULL;
-}
-
-static int qnnrt__compose_has(const uint16_t *list, uint32_t dtype)
-{
-    while (*list != 0 && *list != dtype) ++list;
-    return *list != 0;
-}
-
-static const char *qnnrt__compose_crashes_cpu(const qnnrt__compose_node *node, char out[160])
-{
-    const uint32_t in = node->op.input_count > 0 ? node->inputs[0]->abi.body.dtype : 0;
-    const uint32_t last = node->outputs[node->op.output_count - 1]->abi.body.dtype;
-    size_t i, k;
-    int known = 0, there;
-    for (i = 0; i < sizeof(qnnrt__compose_cpu) / sizeof(qnnrt__compose_cpu[0]); ++i) {
-        const qnnrt__compose_row *row = &qnnrt__compose_cpu[i];
-        if (strcmp(row->type, node->op.type) != 0) continue;
-        known = 1;
-        for (k = 0; k < 3 && row->params[k] != NULL; ++k) {
-            const qnnrt__compose_tensor *value =
-                qnnrt__compose_param_of(node, row->params[k], &there);
-            if (!there) {
-                snprintf(out, 160, "its parameter \"%s\" is missing", row->params[k]);
-                return out;
-            }
-            if (strcmp(row->params[k], "split_index") == 0 &&
-                (value == NULL || value->abi.body.dtype != QNNRT_DTYPE_U32 ||
-                 *(const uint32_t *)value->abi.body.buffer.data == 0))
-                return "its parameter \"split_index\" is no uint32 tensor, or begins with 0";
-        }
-        if (qnnrt__compose_has(row->in, in) &&
-            (row->out[0] == 0 ? last == in : qnnrt__compose_has(row->out, last))) return NULL;
-    }
-    return known ? "it does not have this operator with these types" : NULL;
-}
-
-/* What would crash the vendor instead of being refused, in words; NULL: ask it. */
-static const char *qnnrt__compose_crashes(const qnnrt_builder *b, const qnnrt__compose_node *node,
-                                          char out[160])
-{
-    const uint32_t id = b->backend->info.id;
-    uint32_t i;
-    if (strcmp(node->op.package, "qti.aisw") != 0) return NULL;
-    if (id == QNNRT__ABI_BACKEND_CPU && strcmp(node->op.type, "Conv2d") == 0 &&
-        node->op.input_count > 1 &&
-        node->inputs[1]->abi.body.quantize.definition == QNNRT__ABI_DEFINED &&
-        node->inputs[1]->abi.body.quantize.encoding >= QNNRT__ABI_BLOCK)
-        return "its weights have an encoding by blocks";
-    if (id == QNNRT__ABI_BACKEND_CPU) return qnnrt__compose_crashes_cpu(node, out);
-    if (id != QNNRT__ABI_BACKEND_HTP || strcmp(node->op.type, "MatMul") != 0) return NULL;
-    for (i = 0; i < node->op.input_count; ++i) {
-        const qnnrt__abi_tensor_body *body = &node->inputs[i]->abi.body;
-        const uint32_t encoding = body->quantize.encoding;
-        if (body->quantize.definition != QNNRT__ABI_DEFINED) continue;
-        if (encoding == QNNRT__ABI_BLOCK)
-            return "it takes no weights with a scale per block: use FullyConnected or Conv2d";
-        if (qnnrt__dtype_is_fixed((qnnrt_dtype)node->inputs[0]->abi.body.dtype) &&
-            (encoding == QNNRT__ABI_AXIS_SCALE_OFFSET || encoding == QNNRT__ABI_BW_AXIS_SCALE_OFFSET))
-            return "it takes no weights with a scale per channel: use FullyConnected or Conv2d";
-    }
-    return NULL;
-}
-
-/* Type and dims of a tensor, for messages. */
-static void qnnrt__compose_say(qnnrt_error *err, const qnnrt__abi_tensor_body *body)
-{
-    const qnnrt__abi_quantize *quant = &body->quantize;
-    qnnrt_tensor_info info;
-    char facts[256];
-    memset(&info, 0, sizeof(info));
-    info.dtype = (qnnrt_dtype)body->dtype;
-    info.rank = body->rank;
-    info.dims = body->dims;
-    if (quant->definition == QNNRT__ABI_DEFINED) {
-        info.quant.encoding = QNNRT_ENCODING_OTHER;
-        info.quant.vendor_encoding = quant->encoding;
-        if (quant->encoding == QNNRT__ABI_SCALE_OFFSET) {
-            info.quant.encoding = QNNRT_ENCODING_PER_TENSOR;
-            info.quant.scale = quant->u.scale_offset.scale;
-            info.quant.offset = quant->u.scale_offset.offset;
-        }
-    }
-    qnnrt__err_add(err, "\"%.60s\" %s", body->name,
-                   body->type == QNNRT__ABI_NULL ? "none"
-                                                 : qnnrt__table_facts(&info, facts, sizeof(facts)));
-}
-
-/* All that a node is, for messages. */
-static void qnnrt__compose_describe(qnnrt_error *err, const qnnrt__compose_node *node)
-{
-    uint32_t i;
-    for (i = 0; i < node->op.input_count && i < 6; ++i) {
-        qnnrt__err_add(err, i == 0 ? "\n  of " : ", ");
-        qnnrt__compose_say(err, &node->inputs[i]->abi.body);
-    }
-    if (node->op.input_count > 6) qnnrt__err_add(err, ", ...");
-    for (i = 0; i < node->op.output_count && i < 4; ++i) {
-        qnnrt__err_add(err, i == 0 ? "\n  to " : ", ");
-        qnnrt__compose_say(err, &node->outputs[i]->abi.body);
-    }
-    for (i = 0; i < node->op.param_count && i < 8; ++i)
-        qnnrt__err_add(err, "%s%.60s (%s)", i == 0 ? "\n  with " : ", ", node->op.params[i].name,
-                       qnnrt__dtype_name((qnnrt_dtype)(node->param_tensors[i] != NULL
-                                                           ? node->param_tensors[i]->abi.body.dtype
-                                                           : node->op.params[i].u.scalar.dtype)));
-}
 
 /* The vendor's form of a node. room: [inputs + outputs] */
 static qnnrt__abi_op qnnrt__compose_op(const qnnrt__compose_node *node, qnnrt__abi_tensor *room)
@@ -12550,33 +12853,6 @@ static qnnrt__abi_op qnnrt__compose_op(const qnnrt__compose_node *node, qnnrt__a
     for (i = 0; i < op.param_count; ++i)
         if (node->param_tensors[i] != NULL) op.params[i].u.tensor = node->param_tensors[i]->abi;
     return op;
-}
-
-/* Is a node supported? Callers hold the lock. */
-static qnnrt_result qnnrt__compose_validate(const qnnrt_builder *b, const qnnrt__compose_node *node,
-                                            const qnnrt__abi_op *op, qnnrt_error *err)
-{
-    qnnrt_backend *backend = b->backend;
-    char what[480], text[160];
-    const char *crashes = qnnrt__compose_crashes(b, node, text);
-    qnnrt__abi_code code;
-    qnnrt__compose_what(&node->op, what);
-    if (crashes != NULL) {
-        qnnrt__compose_fail(b, err, QNNRT_E_UNSUPPORTED,
-                            "%s is not supported: %s (asking this library would crash it)", what,
-                            crashes);
-        qnnrt__compose_describe(err, node);
-        return QNNRT_E_UNSUPPORTED;
-    }
-    backend->mark = qnnrt__log_mark(backend->log_slot);
-    code = backend->calls->backend_validate_op(backend->backend, *op);
-    if (code == 0) return QNNRT_OK;
-    qnnrt__compose_fail(b, err, QNNRT_E_UNSUPPORTED, "%s is not supported by %s", what,
-                        backend->provider_name[0] != '\0' ? backend->provider_name : backend->path);
-    qnnrt__compose_describe(err, node);
-    qnnrt__err_add(err, "\n  ");
-    qnnrt__codes_explain(err, "backendValidateOpConfig", code, backend->log_slot, backend->mark);
-    return QNNRT_E_UNSUPPORTED;
 }
 
 /* ---- the vendor: graphs ---- */
@@ -12624,29 +12900,15 @@ static qnnrt_result qnnrt__compose_keep(qnnrt_builder *b, qnnrt *model, const ch
                                b->backend->info.id == QNNRT__ABI_BACKEND_HTP, &one->info);
 }
 
-/* The tensors of one direction, in order, as metadata has them. */
+/* The tensors of one side, in order, as metadata has them. */
 static qnnrt__abi_tensor *qnnrt__compose_side(qnnrt__arena *arena, const qnnrt__compose_list *from,
-                                              int output, uint32_t *count)
+                                              int side, uint32_t count)
 {
-    qnnrt__abi_tensor *list;
-    size_t i;
-    int pass;
-    list = NULL;
-    for (pass = 0; pass < 2; ++pass) {
-        *count = 0;
-        for (i = 0; i < from->count; ++i) {
-            const qnnrt__abi_tensor *tensor = &((qnnrt__compose_tensor *)from->items[i])->abi;
-            const int is_output = tensor->body.type == QNNRT__ABI_APP_READ;
-            if (!is_output && tensor->body.type != QNNRT__ABI_APP_WRITE &&
-                tensor->body.type != QNNRT__ABI_OPTIONAL_APP_WRITE) continue;
-            if (is_output != output) continue;
-            if (list != NULL) list[*count] = *tensor;
-            *count += 1;
-        }
-        if (pass == 0) {
-            list = (qnnrt__abi_tensor *)qnnrt__arena_alloc(arena, *count, sizeof(*list));
-            if (list == NULL) return NULL;
-        }
+    qnnrt__abi_tensor *list = (qnnrt__abi_tensor *)qnnrt__arena_alloc(arena, count, sizeof(*list));
+    size_t i, at = 0;
+    for (i = 0; i < from->count && list != NULL; ++i) {
+        const qnnrt__abi_tensor *tensor = &((qnnrt__compose_tensor *)from->items[i])->abi;
+        if (qnnrt__compose_side_of(tensor) == side) list[at++] = *tensor;
     }
     return list;
 }
@@ -12667,8 +12929,8 @@ static qnnrt_result qnnrt__compose_graph_make(qnnrt_builder *b, qnnrt *model,
     char what[480];
     size_t i;
     qnnrt_result result;
-    qnnrt__compose_configure(b, &graph->desc, graph->desc.priority, 3,
-                             qnnrt__compose_graph_options, QNNRT__COMPOSE_GRAPH_OPTIONS, &configs);
+    qnnrt__compose_configure(b, &graph->desc, graph->desc.priority, 3, qnnrt__compose_graph_options,
+                             &configs);
     backend->mark = qnnrt__log_mark(backend->log_slot);
     code = calls->graph_create(context->handle, graph->desc.name,
                                configs.count > 0 ? configs.list : NULL, &handle);
@@ -12683,7 +12945,7 @@ static qnnrt_result qnnrt__compose_graph_make(qnnrt_builder *b, qnnrt *model,
         code = calls->tensor_create(handle, &tensor->abi);
         if (code == 0) continue;
         qnnrt__compose_fail(b, err, QNNRT_E_BACKEND, "tensor ");
-        qnnrt__compose_say(err, &tensor->abi.body);
+        qnnrt__validate_say(err, &tensor->abi.body);
         qnnrt__err_add(err, " is refused");
         return qnnrt__codes_explain(err, "tensorCreateGraphTensor", code, backend->log_slot,
                                     backend->mark);
@@ -12691,14 +12953,14 @@ static qnnrt_result qnnrt__compose_graph_make(qnnrt_builder *b, qnnrt *model,
     for (i = 0; i < graph->nodes.count; ++i) {
         const qnnrt__compose_node *node = (const qnnrt__compose_node *)graph->nodes.items[i];
         const qnnrt__abi_op op = qnnrt__compose_op(node, room);
-        result = qnnrt__compose_validate(b, node, &op, err);
+        result = qnnrt__validate(backend, &op, graph->desc.name, err);
         if (result != QNNRT_OK) return result;
         backend->mark = qnnrt__log_mark(backend->log_slot);
         code = calls->graph_add_node(handle, op);
         if (code == 0) continue;
         qnnrt__compose_fail(b, err, QNNRT_E_BACKEND, "%s passed validation and is refused",
-                            qnnrt__compose_what(&node->op, what));
-        qnnrt__compose_describe(err, node);
+                            qnnrt__validate_what(&node->op, what));
+        qnnrt__validate_describe(err, &op);
         qnnrt__err_add(err, "\n  ");
         return qnnrt__codes_explain(err, "graphAddNode", code, backend->log_slot, backend->mark);
     }
@@ -12707,14 +12969,48 @@ static qnnrt_result qnnrt__compose_graph_make(qnnrt_builder *b, qnnrt *model,
     memset(&info, 0, sizeof(info));
     info.version = 1;
     info.name = graph->desc.name;
-    info.inputs = qnnrt__compose_side(&b->arena, &graph->tensors, 0, &info.input_count);
-    info.outputs = qnnrt__compose_side(&b->arena, &graph->tensors, 1, &info.output_count);
+    info.input_count = graph->input_count;
+    info.output_count = graph->output_count;
+    info.inputs = qnnrt__compose_side(&b->arena, &graph->tensors, 0, info.input_count);
+    info.outputs = qnnrt__compose_side(&b->arena, &graph->tensors, 1, info.output_count);
     if (info.inputs == NULL || info.outputs == NULL) return qnnrt__compose_no_memory(err);
     return qnnrt__compose_keep(b, model, context->info->file, &info, handle, made, err);
 }
 
+/* The graphs of a container. Callers hold the lock. */
+static qnnrt_result qnnrt__compose_dlc(qnnrt_builder *b, qnnrt *model, const qnnrt__system *system,
+                                       const qnnrt__context *context, qnnrt__compose_list *made,
+                                       qnnrt_error *err)
+{
+    const qnnrt__compose_graph *graph = b->graph;
+    const qnnrt__container_graph *one;
+    qnnrt__compose_configs configs;
+    qnnrt__container container;
+    uint32_t i = 0;
+    qnnrt_result result;
+    memset(&container, 0, sizeof(container));
+    qnnrt__compose_configure(b, &graph->desc, graph->desc.priority, 3, qnnrt__compose_graph_options,
+                             &configs);
+    container.context = context->handle;
+    container.name = graph->desc.name;
+    container.configs = configs.count > 0 ? configs.list : NULL;
+    container.arena = &b->arena;
+    result = qnnrt__container_compose(&container, system, b->backend, graph->dlc, configs.text, err);
+    for (one = container.first; one != NULL && result == QNNRT_OK; one = one->next) {
+        qnnrt__abi_graph_info info = container.graphs[i++];
+        info.name = one->name;
+        info.blob = NULL;
+        result = qnnrt__compose_finalize(b, one->handle, one->name, err);
+        if (result == QNNRT_OK)
+            result = qnnrt__compose_keep(b, model, context->info->file, &info, one->handle, made, err);
+    }
+    qnnrt__container_close(&container, system, &b->backend->hooks);
+    return result;
+}
+
 /* One context with its graphs. Callers hold the lock. */
 static qnnrt_result qnnrt__compose_context_make(qnnrt_builder *b, qnnrt *model, size_t at,
+                                                const qnnrt__system *system,
                                                 qnnrt__abi_tensor *room, qnnrt_error *err)
 {
     qnnrt__compose_context *from = (qnnrt__compose_context *)b->contexts.items[at];
@@ -12741,10 +13037,10 @@ static qnnrt_result qnnrt__compose_context_make(qnnrt_builder *b, qnnrt *model, 
     info->soc_model = b->device_soc;
     info->dsp_arch = b->dsp_arch;
     qnnrt__compose_configure(b, &from->desc, from->desc.priority, 1, qnnrt__compose_context_options,
-                             1, &configs);
+                             &configs);
     backend->mark = qnnrt__log_mark(backend->log_slot);
     code = backend->calls->context_create(backend->backend,
-                                          b->device != NULL ? b->device : backend->device,
+                                          model->device != NULL ? model->device : backend->device,
                                           configs.count > 0 ? configs.list : NULL, &context->handle);
     if (code != 0 || context->handle == NULL) {
         context->handle = NULL;
@@ -12756,7 +13052,9 @@ static qnnrt_result qnnrt__compose_context_make(qnnrt_builder *b, qnnrt *model, 
     }
     for (i = 0; i < from->graphs.count && result == QNNRT_OK; ++i) {
         b->graph = (qnnrt__compose_graph *)from->graphs.items[i];
-        result = qnnrt__compose_graph_make(b, model, context, &made, room, err);
+        result = b->graph->dlc != NULL
+                     ? qnnrt__compose_dlc(b, model, system, context, &made, err)
+                     : qnnrt__compose_graph_make(b, model, context, &made, room, err);
     }
     if (result != QNNRT_OK) return result;
     graphs = (qnnrt_graph_info *)qnnrt__arena_alloc(&model->arena, made.count, sizeof(*graphs));
@@ -12804,8 +13102,14 @@ static qnnrt_result qnnrt__compose_finish(qnnrt_builder *b, qnnrt **out, qnnrt_e
     const size_t count = b->contexts.count;
     qnnrt__abi_tensor *room;
     qnnrt *model;
+    qnnrt__system system;
     qnnrt_result result = qnnrt__compose_check(b, err);
     size_t i;
+    memset(&system, 0, sizeof(system));
+    if (result == QNNRT_OK && b->containers) {
+        result = qnnrt__system_open(b->system_path, b->backend->path, &b->backend->hooks, &system, err);
+        if (result == QNNRT_OK) result = qnnrt__container_able(&system, err);
+    }
     if (result != QNNRT_OK) return result;
     if (count > b->limits.files)
         return qnnrt__fail(err, QNNRT_E_LIMIT, "%u contexts, more than limits.files (%u)",
@@ -12817,6 +13121,7 @@ static qnnrt_result qnnrt__compose_finish(qnnrt_builder *b, qnnrt **out, qnnrt_e
         return qnnrt__compose_no_memory(err);
     }
     model->built = 1;
+    memcpy(model->system_path, system.path, sizeof(system.path));
     model->backend = b->backend;
     qnnrt__os_count(&b->backend->users, 1);
     model->contexts =
@@ -12829,7 +13134,7 @@ static qnnrt_result qnnrt__compose_finish(qnnrt_builder *b, qnnrt **out, qnnrt_e
     model->device = b->device;
     b->device = NULL;
     for (i = 0; i < count && result == QNNRT_OK; ++i)
-        result = qnnrt__compose_context_make(b, model, i, room, err);
+        result = qnnrt__compose_context_make(b, model, i, &system, room, err);
     qnnrt__hooks_unlock(&b->backend->hooks);
     if (result == QNNRT_OK) result = qnnrt__pipeline_discover(model, err);
     if (result == QNNRT_OK) *out = model;
@@ -12924,6 +13229,7 @@ QNNRT_API void qnnrt_builder_context(qnnrt_builder *builder, const qnnrt_context
     }
     b->context = context;
     if (desc != NULL) context->desc = *desc;
+    context->desc.weight_sharing = context->desc.weight_sharing != 0;
     snprintf(name, sizeof(name), "context %u", (unsigned)(b->contexts.count - 1));
     if (context->desc.name == NULL) context->desc.name = name;
     qnnrt__compose_name(b, &b->arena, &b->error, context->desc.name, "a context",
@@ -12945,6 +13251,7 @@ static void qnnrt__compose_begin(qnnrt_builder *b, const qnnrt_graph_desc *desc,
     graph = (qnnrt__compose_graph *)qnnrt__arena_alloc(&b->arena, 1, sizeof(*graph));
     if (graph == NULL) { qnnrt__compose_no_memory(&b->error); return; }
     graph->desc = *desc;
+    graph->desc.fp16 = desc->fp16 != 0;
     graph->dlc = dlc;
     graph->first = b->handles + 1;
     if ((dlc == NULL || name != NULL) &&
@@ -12978,6 +13285,43 @@ QNNRT_API void qnnrt_builder_graph(qnnrt_builder *builder, const qnnrt_graph_des
         qnnrt__fail(&builder->error, QNNRT_E_ARG, "qnnrt_builder_graph: desc is NULL");
     else
         qnnrt__compose_begin(builder, desc, NULL);
+}
+
+QNNRT_API void qnnrt_builder_dlc(qnnrt_builder *builder, const char *path,
+                                 const qnnrt_graph_desc *desc)
+{
+    qnnrt_builder *b = builder;
+    qnnrt_graph_desc defaults;
+    qnnrt__os_file file;
+    unsigned char head[64];
+    const char *why, *kind, *copy;
+    if (!qnnrt__compose_going(b)) return;
+    memset(&defaults, 0, sizeof(defaults));
+    b->graph = NULL;
+    if (path == NULL || path[0] == '\0') {
+        qnnrt__fail(&b->error, QNNRT_E_ARG, "qnnrt_builder_dlc: path is NULL or empty");
+        return;
+    }
+    why = qnnrt__os_file_open(path, &file);
+    if (why == NULL) {
+        if (file.bytes > sizeof(head)) file.bytes = sizeof(head);
+        why = qnnrt__os_file_read(&file, head);
+    }
+    if (why != NULL) qnnrt__fail(&b->error, QNNRT_E_IO, "cannot read %s: %s", path, why);
+    else if (file.bytes < 4 || memcmp(head, "PK\3\4", 4) != 0) {
+        kind = qnnrt__context_looks_right(head, file.bytes) ? "a context binary: it is compiled"
+                                                            " already, open it"
+                                                            : qnnrt__context_kind(head, file.bytes);
+        qnnrt__fail(&b->error, QNNRT_E_FORMAT, "%s is no .dlc container (a zip archive)", path);
+        if (kind != NULL) qnnrt__err_add(&b->error, "\n  it looks like %s", kind);
+    }
+    file.data = NULL;
+    qnnrt__os_file_close(&file);
+    if (b->error.code != QNNRT_OK) return;
+    copy = qnnrt__arena_text(&b->arena, path, strlen(path));
+    if (copy == NULL) qnnrt__compose_no_memory(&b->error);
+    else qnnrt__compose_begin(b, desc != NULL ? desc : &defaults, copy);
+    b->containers = 1;
 }
 
 QNNRT_API qnnrt_tensor qnnrt_builder_tensor(qnnrt_builder *builder, const qnnrt_tensor_desc *desc)
@@ -13045,7 +13389,8 @@ QNNRT_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *builder, const qnnr
             op = qnnrt__compose_op(node, room);
             qnnrt__hooks_lock(&b->backend->hooks);
             result = qnnrt__compose_device(b, err);      /* validators ask the newest device */
-            if (result == QNNRT_OK) result = qnnrt__compose_validate(b, node, &op, err);
+            if (result == QNNRT_OK)
+                result = qnnrt__validate(b->backend, &op, b->graph->desc.name, err);
             qnnrt__hooks_unlock(&b->backend->hooks);
         }
     }
@@ -13079,108 +13424,6 @@ QNNRT_API qnnrt_result qnnrt_builder_finish(qnnrt_builder *builder, qnnrt **out,
 QNNRT_API void qnnrt_builder_destroy(qnnrt_builder *builder)
 {
     if (builder != NULL && !builder->spent) qnnrt__compose_spend(builder, "destroyed");
-}
-
-/* Is there something to save, and how large is it? Callers hold the lock. */
-static qnnrt_result qnnrt__compose_measure(const qnnrt *model, size_t at, uint64_t *bytes,
-                                           qnnrt_error *err)
-{
-    qnnrt_backend *b = model->backend;
-    qnnrt__abi_code code;
-    *bytes = 0;
-    b->mark = qnnrt__log_mark(b->log_slot);
-    code = b->calls->context_get_binary_size(model->contexts[at].handle, bytes);
-    if (code == 0 && *bytes > 0 && *bytes <= SIZE_MAX / 2) return QNNRT_OK;
-    qnnrt__fail(err, QNNRT_E_BACKEND, "context \"%.200s\" cannot be saved", model->infos[at].file);
-    return qnnrt__codes_explain(err,
-                                code == 0 ? "contextGetBinarySize (with an absurd size)"
-                                          : "contextGetBinarySize",
-                                code, b->log_slot, b->mark);
-}
-
-/* The binary, into `data` of `room` bytes. Callers hold the lock. */
-static qnnrt_result qnnrt__compose_fetch(const qnnrt *model, size_t at, void *data, uint64_t room,
-                                         uint64_t *bytes, qnnrt_error *err)
-{
-    qnnrt_backend *b = model->backend;
-    qnnrt__abi_code code;
-    *bytes = 0;
-    b->mark = qnnrt__log_mark(b->log_slot);
-    code = b->calls->context_get_binary(model->contexts[at].handle, data, room, bytes);
-    if (code == 0 && *bytes > 0 && *bytes <= room) return QNNRT_OK;
-    qnnrt__fail(err, QNNRT_E_BACKEND, "context \"%.200s\" cannot be saved", model->infos[at].file);
-    return qnnrt__codes_explain(err,
-                                code == 0 ? "contextGetBinary (with an absurd size)"
-                                          : "contextGetBinary",
-                                code, b->log_slot, b->mark);
-}
-
-static qnnrt_result qnnrt__compose_can_save(const qnnrt *model, size_t at, qnnrt_error *err)
-{
-    if (at >= model->context_count)
-        return qnnrt__fail(err, QNNRT_E_ARG, "the model has %u contexts, there is no %u",
-                           (unsigned)model->context_count, (unsigned)at);
-    if (!model->built)
-        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
-                           "the model was opened, not built: its binary is the file it came from, %s",
-                           model->infos[at].file);
-    if (model->backend->calls->context_get_binary_size == NULL ||
-        model->backend->calls->context_get_binary == NULL)
-        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s makes no context binaries",
-                           model->backend->path);
-    return QNNRT_OK;
-}
-
-QNNRT_API qnnrt_result qnnrt_save_memory(qnnrt *model, size_t context, void *data, size_t capacity,
-                                         size_t *bytes, qnnrt_error *err)
-{
-    uint64_t need = 0, got = 0;
-    qnnrt_result result;
-    qnnrt__err_clear(err);
-    if (bytes != NULL) *bytes = 0;
-    if (model == NULL || bytes == NULL)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_save_memory: model or bytes is NULL");
-    result = qnnrt__compose_can_save(model, context, err);
-    if (result != QNNRT_OK) return result;
-    qnnrt__hooks_lock(&model->hooks);
-    result = qnnrt__compose_measure(model, context, &need, err);
-    if (result == QNNRT_OK && data != NULL && capacity < need)
-        result = qnnrt__fail(err, QNNRT_E_MISMATCH,
-                             "context \"%.200s\" takes %llu bytes, and there is room for %llu",
-                             model->infos[context].file, (unsigned long long)need,
-                             (unsigned long long)capacity);
-    else if (result == QNNRT_OK && data != NULL)
-        result = qnnrt__compose_fetch(model, context, data, capacity, &got, err);
-    qnnrt__hooks_unlock(&model->hooks);
-    *bytes = (size_t)(got != 0 ? got : need);
-    return result;
-}
-
-QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path, qnnrt_error *err)
-{
-    uint64_t need = 0, got = 0;
-    void *data = NULL;
-    const char *why;
-    qnnrt_result result;
-    qnnrt__err_clear(err);
-    if (model == NULL || path == NULL || path[0] == '\0')
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_save: model is NULL, or path NULL or empty");
-    result = qnnrt__compose_can_save(model, context, err);
-    if (result != QNNRT_OK) return result;
-    qnnrt__hooks_lock(&model->hooks);
-    result = qnnrt__compose_measure(model, context, &need, err);
-    if (result == QNNRT_OK && (data = qnnrt__mem_raw(&model->hooks, need)) == NULL)
-        result = qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for the %llu bytes of context"
-                             " \"%.200s\"", (unsigned long long)need, model->infos[context].file);
-    if (result == QNNRT_OK) result = qnnrt__compose_fetch(model, context, data, need, &got, err);
-    qnnrt__hooks_unlock(&model->hooks);
-    if (result == QNNRT_OK) {
-        why = qnnrt__os_file_write(path, data, got);
-        if (why != NULL)
-            result = qnnrt__fail(err, QNNRT_E_IO, "cannot write %s: %s", path, why);
-    }
-    qnnrt__mem_free(&model->hooks, data);
-    return result;
 }
 #endif /* QNNRT_COMPOSE */
 

@@ -76,7 +76,7 @@ int ref_refuse(ref_why *why, const char *format, ...);
 
 /* A parameter as the operator declares it; check_common() has seen to name, kind and type before check(). */
 enum { REF_REQUIRED = 1, REF_TENSOR = 2 };
-typedef struct ref_param_spec { const char *name; uint32_t dtype; int flags; } ref_param_spec;
+typedef struct ref_param_spec { const char *name; uint32_t dtype; int flags; } ref_param_spec;  /* dtype 0: any */
 
 /* One bit per activation type that an operator takes as its first input. */
 enum {
@@ -89,7 +89,7 @@ uint32_t ref_type_bit(uint32_t dtype);   /* 0: no such bit */
 
 struct ref_op {
     const char           *type;          /* "MatMul" */
-    uint32_t              types;         /* REF_T_...: of input 0 */
+    uint32_t              types;         /* REF_T_...: of input 0; 0: check() sees to it */
     uint8_t               in_least, in_most, out_least, out_most;     /* 255: any number */
     const ref_param_spec *params;        /* ends with name NULL; NULL: none */
     /* 1: fine, and run() will neither fail nor read or write out of bounds, whatever the data (indices that
@@ -132,6 +132,17 @@ const char *ref_shape_text(const ref_tensor *tensor, char text[REF_SHAPE_TEXT]);
 /* A check most operators need: out must have this dtype/shape. */
 int ref_expect_shape(const ref_tensor *tensor, const char *what, uint32_t rank, const uint32_t *dims, ref_why *why);
 int ref_expect_type(const ref_tensor *tensor, const char *what, uint32_t dtype, ref_why *why);
+/* For operators that move elements: no scale is tied to a place, and (where codes are copied as they are)
+   both tensors mean the same by a code. */
+int ref_expect_per_tensor(const ref_tensor *tensor, const char *what, ref_why *why);
+int ref_expect_same_encoding(const ref_tensor *tensor, const char *what, const ref_tensor *as,
+                             const char *as_what, ref_why *why);
+
+/* Elements of from become elements of to, which has the same dtype: bytes as they are when the encodings are
+   equal, else by way of chunk. Nothing else may be known of from and to; they may be the same memory. */
+enum { REF_CHUNK = 1024 };
+void ref_move(const ref_tensor *to, uint64_t to_first, const ref_tensor *from, uint64_t from_first,
+              uint64_t count, float chunk[REF_CHUNK]);
 
 float    ref_f16_to_f32(uint16_t half);
 uint16_t ref_f32_to_f16(float value);                                 /* halves to even, overflow to inf */

@@ -1,0 +1,857 @@
+/* interface.c - the tables of libQnnRef.so, its three exported symbols, and what every call begins and ends with
+
+       QnnInterface_getProviders          the core interface, by default 2.40 with all 72 slots
+       QnnSystemInterface_getProviders    the system interface, by default 1.12: a folder of Ref binaries needs no
+                                          other library
+       QnnRef_control                     int QnnRef_control(const char *command, char *answer, size_t bytes): writes
+                                          the answer, cut to bytes with its zero, and returns its length, or -1
+
+           faults TEXT    set the rules of faults.c and count from 0; no text: none. Answer: "", or why not, then -1.
+                          Versions, slots and providers are those of the next getProviders
+           ledger         what is alive and what was misused; "" when all is well
+           trace on|off   keep the trace in memory or stop;  trace clear;  trace: the lines
+           counters       "allocations N" since the library was loaded
+           graph NAME     "nodes N tensors N data N arena N scratch N" of the first living graph of that name
+
+   A call that a rule makes fail does nothing, but frees free. What the library cannot do answers 1000 and says so
+   in the log.
+   Knows nothing of: how anything works */
+#include "ref.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define REF_EXPORT __attribute__((visibility("default")))
+
+static const char *const slot_names[REF_SLOTS] = {
+    "propertyHasCapability", "backendCreate", "backendSetConfig", "backendGetApiVersion", "backendGetBuildId",
+    "backendRegisterOpPackage", "backendGetSupportedOperations", "backendValidateOpConfig", "backendFree",
+    "contextCreate", "contextSetConfig", "contextGetBinarySize", "contextGetBinary", "contextCreateFromBinary",
+    "contextFree", "graphCreate", "graphCreateSubgraph", "graphSetConfig", "graphAddNode", "graphFinalize",
+    "graphRetrieve", "graphExecute", "graphExecuteAsync", "tensorCreateContextTensor", "tensorCreateGraphTensor",
+    "logCreate", "logSetLogLevel", "logFree", "profileCreate", "profileSetConfig", "profileGetEvents",
+    "profileGetSubEvents", "profileGetEventData", "profileGetExtendedEventData", "profileFree", "memRegister",
+    "memDeRegister", "deviceGetPlatformInfo", "deviceFreePlatformInfo", "deviceGetInfrastructure", "deviceCreate",
+    "deviceSetConfig", "deviceGetInfo", "deviceFree", "signalCreate", "signalSetConfig", "signalTrigger", "signalFree",
+    "errorGetMessage", "errorGetVerboseMessage", "errorFreeVerboseMessage", "graphPrepareExecutionEnvironment",
+    "graphReleaseExecutionEnvironment", "graphGetProperty", "contextValidateBinary",
+    "contextCreateFromBinaryWithSignal", "contextCreateFromBinaryListAsync", "tensorUpdateGraphTensors",
+    "tensorUpdateContextTensors", "contextGetBinarySectionSize", "contextGetBinarySection",
+    "contextApplyBinarySection", "backendGetProperty", "contextGetProperty", "contextGetIncrementalBinary",
+    "contextReleaseIncrementalBinary", "contextFinalize", "globalConfigSet", "contextCreateFromBinaryWithCallback",
+    "contextGetBinarySectionUpdate", "contextFreeBinarySectionUpdate", "contextAddToDlc",
+    "systemContextCreate", "systemContextGetBinaryInfo", "systemContextGetMetaData", "systemContextFree",
+    "systemTensorGetMemoryFootprint", "systemLogCreate", "systemLogSetLogLevel", "systemLogFree",
+    "systemDlcCreateFromFile", "systemDlcCreateFromBinary", "systemDlcComposeGraphs", "systemDlcGetOpMappings",
+    "systemDlcFree", "systemProfileCreateSerializationTarget", "systemProfileSerializeEventData",
+    "systemProfileFreeSerializationTarget", "systemDlcGetRecordByName", "systemDlcGetRecordsByType",
+    "systemDlcGetRecordDataSize", "systemDlcReadRecordDataMemoryMapped", "systemDlcFreeRecord", "systemDlcSave",
+    "systemDlcCreateFromFileWithDestinationDir", "systemDlcCreateFromBinaryWithDestinationDir",
+    "systemDlcGetBinarySize", "systemDlcGetBinary", "systemDlcCreateWithDestinationDir",
+    "createPowerConfigId", "destroyPowerConfigId", "setPowerConfig", "setMemoryConfig"
+};
+
+enum {                                   /* by the names above */
+    PROPERTY = 0, BACKEND_CREATE, BACKEND_CONFIG, API_VERSION, BUILD_ID, OP_PACKAGE, OPERATIONS, VALIDATE, BACKEND_FREE,
+    CONTEXT_CREATE, CONTEXT_CONFIG, BINARY_SIZE, BINARY, FROM_BINARY, CONTEXT_FREE, GRAPH_CREATE, SUBGRAPH,
+    GRAPH_CONFIG, ADD_NODE, FINALIZE, RETRIEVE, EXECUTE, EXECUTE_ASYNC, CONTEXT_TENSOR, GRAPH_TENSOR, LOG_CREATE,
+    LOG_LEVEL, LOG_FREE, PROFILE_CREATE, PROFILE_CONFIG, PROFILE_EVENTS, PROFILE_SUB, PROFILE_DATA, PROFILE_EXTENDED,
+    PROFILE_FREE, MEM_REGISTER, MEM_DEREGISTER, PLATFORM_INFO, PLATFORM_FREE, INFRASTRUCTURE, DEVICE_CREATE,
+    DEVICE_CONFIG, DEVICE_INFO, DEVICE_FREE, SIGNAL_CREATE, SIGNAL_CONFIG, SIGNAL_TRIGGER, SIGNAL_FREE, ERROR_MESSAGE,
+    ERROR_VERBOSE, ERROR_FREE, PREPARE_ENVIRONMENT, RELEASE_ENVIRONMENT, GRAPH_PROPERTY, VALIDATE_BINARY, FROM_SIGNAL,
+    FROM_LIST, UPDATE_GRAPH, UPDATE_CONTEXT, SECTION_SIZE, SECTION_GET, SECTION_APPLY, BACKEND_PROPERTY,
+    CONTEXT_PROPERTY, INCREMENTAL_GET, INCREMENTAL_RELEASE, CONTEXT_FINALIZE, GLOBAL_CONFIG, FROM_CALLBACK,
+    SECTION_UPDATE, SECTION_FREE, ADD_TO_DLC,
+    SYSTEM_CREATE, SYSTEM_INFO, SYSTEM_METADATA, SYSTEM_FREE, SYSTEM_FOOTPRINT, SYSTEM_LOG_CREATE, SYSTEM_LOG_LEVEL,
+    SYSTEM_LOG_FREE, DLC_FILE,
+    POWER_CREATE = REF_SLOT_POWER, POWER_DESTROY, POWER_SET, POWER_MEMORY
+};
+typedef char slots_are_counted[(int)ADD_TO_DLC + 1 == (int)Q_CORE_SLOTS && (int)SYSTEM_CREATE == (int)Q_CORE_SLOTS ? 1 : -1];
+
+int ref_slot_find(const char *name)
+{
+    for (int i = 0; i < REF_SLOTS; ++i)
+        if (strcmp(slot_names[i], name) == 0)
+            return i;
+    return REF_NONE;
+}
+
+/* ---- what every call begins and ends with ------------------------------------------------------------- */
+
+static int frees(const char *name)
+{
+    return strstr(name, "Free") != NULL || strstr(name, "DeRegister") != NULL || strstr(name, "destroy") != NULL;
+}
+
+/* A handle for the trace; several may stand in one line. */
+static const char *h(const void *handle)
+{
+    static char texts[8][40];
+    static unsigned next;
+    char *text = texts[next++ % 8];
+    if (!ref_trace_wanted())
+        return "";
+    ref_ledger_name(handle, text, sizeof(texts[0]));
+    return text;
+}
+
+static const char *t(const char *text) { return text != NULL ? text : "NULL"; }
+
+/* Take the lock, count, ask the rules. 1: the call is to be made. */
+static int begin(ref_call *call, int slot)
+{
+    call->name = slot_names[slot];
+    call->code = Q_OK;
+    call->log = NULL;
+    call->arguments[0] = call->made[0] = '\0';
+    ref_lock();
+    ref_faults_ask(slot, ref_faults_count(slot), &call->wish);
+    if (call->wish.delay_ms > 0) {
+        struct timespec pause;
+        pause.tv_sec = call->wish.delay_ms / 1000;
+        pause.tv_nsec = (long)(call->wish.delay_ms % 1000) * 1000000;
+        ref_unlock();
+        nanosleep(&pause, NULL);
+        ref_lock();
+    }
+    return (call->wish.code == Q_OK && !call->wish.null) || frees(call->name);
+}
+
+/* The arguments of the call, for the trace. */
+static void note(ref_call *call, const char *format, ...)
+{
+    va_list args;
+    if (!ref_trace_wanted())
+        return;
+    va_start(args, format);
+    vsnprintf(call->arguments, sizeof(call->arguments), format, args);
+    va_end(args);
+}
+
+static q_code end(ref_call *call, q_code code)
+{
+    call->code = code;
+    if (call->wish.code != Q_OK) {
+        call->code = call->wish.code;
+        ref_log_write(call, Q_LOG_ERROR, "%s: fails on demand with 0x%llx", call->name,
+                      (unsigned long long)call->code);
+    }
+    if (ref_trace_wanted())
+        ref_trace_line(call);
+    code = call->code;
+    ref_unlock();
+    return code;
+}
+
+/* The out parameter of a call that makes something: NULL or bogus when a rule says so. */
+static q_code made(ref_call *call, q_code code, q_handle *out)
+{
+    if (out != NULL && call->wish.null)
+        *out = NULL;
+    else if (out != NULL && call->wish.code != Q_OK)
+        *out = (q_handle)(uintptr_t)0x0BADBADBADBADBADu;
+    else if (out != NULL && code == Q_OK && ref_trace_wanted())
+        ref_ledger_name(*out, call->made, sizeof(call->made));
+    return end(call, code);
+}
+
+static unsigned configs_count(const void *configs)
+{
+    const void *const *list = configs;
+    unsigned n = 0;
+    while (list != NULL && list[n] != NULL)
+        ++n;
+    return n;
+}
+
+/* ---- properties, backend -------------------------------------------------------------------------------- */
+
+static q_code propertyHasCapability(uint32_t key)
+{
+    ref_call call;
+    const int go = begin(&call, PROPERTY);
+    note(&call, "%u", (unsigned)key);
+    return end(&call, go ? ref_property(&call, key) : Q_OK);
+}
+
+static q_code backendCreate(q_handle log, const q_config **configs, q_handle *out)
+{
+    ref_call call;
+    const int go = begin(&call, BACKEND_CREATE);
+    note(&call, "%s, %u configs", h(log), configs_count(configs));
+    return made(&call, go ? ref_backend_create(&call, log, configs, out) : Q_OK, out);
+}
+
+static q_code backendSetConfig(q_handle backend, const q_config **configs)
+{
+    ref_call call;
+    const int go = begin(&call, BACKEND_CONFIG);
+    note(&call, "%s, %u configs", h(backend), configs_count(configs));
+    return end(&call, go ? ref_backend_config(&call, backend, configs) : Q_OK);
+}
+
+static q_code backendGetApiVersion(q_versions *out)
+{
+    ref_call call;
+    q_code code = Q_OK;
+    if (begin(&call, API_VERSION)) {
+        if (out == NULL) {
+            code = ref_fail(&call, Q_BACKEND_ARGUMENT, "no place for the version");
+        } else {
+            out->core = ref_fault.core;
+            out->backend = ref_fault.backend;
+        }
+    }
+    return end(&call, code);
+}
+
+static q_code backendGetBuildId(const char **out)
+{
+    ref_call call;
+    q_code code = Q_OK;
+    const int go = begin(&call, BUILD_ID);
+    if (out == NULL)
+        code = ref_fail(&call, Q_BACKEND_ARGUMENT, "no place for the text");
+    else
+        *out = go ? ref_fault.build : NULL;
+    return end(&call, code);
+}
+
+static q_code backendRegisterOpPackage(q_handle backend, const char *path, const char *name, const char *target)
+{
+    ref_call call;
+    const int go = begin(&call, OP_PACKAGE);
+    note(&call, "%s, %s, %s, %s", h(backend), t(path), t(name), t(target));
+    return end(&call, go ? ref_backend_package(&call, backend, path, name) : Q_OK);
+}
+
+static q_code backendGetSupportedOperations(q_handle backend, uint32_t *count, const q_op_name **out)
+{
+    ref_call call;
+    const int go = begin(&call, OPERATIONS);
+    note(&call, "%s", h(backend));
+    if (!go && out != NULL && count != NULL) {
+        *out = NULL;
+        *count = 0;
+    }
+    return end(&call, go ? ref_backend_operations(&call, backend, count, out) : Q_OK);
+}
+
+static q_code backendValidateOpConfig(q_handle backend, q_op op)
+{
+    ref_call call;
+    const int go = begin(&call, VALIDATE);
+    note(&call, "%s, %s %s", h(backend), t(op.v1.type), t(op.v1.name));
+    return end(&call, go ? ref_backend_validate(&call, backend, &op) : Q_OK);
+}
+
+static q_code backendFree(q_handle backend)
+{
+    ref_call call;
+    begin(&call, BACKEND_FREE);
+    note(&call, "%s", h(backend));
+    return end(&call, ref_backend_free(&call, backend));
+}
+
+/* ---- contexts ---------------------------------------------------------------------------------------------- */
+
+static q_code contextCreate(q_handle backend, q_handle device, const q_config **configs, q_handle *out)
+{
+    ref_call call;
+    const int go = begin(&call, CONTEXT_CREATE);
+    note(&call, "%s, %s, %u configs", h(backend), h(device), configs_count(configs));
+    return made(&call, go ? ref_context_create(&call, backend, device, configs, out) : Q_OK, out);
+}
+
+static q_code contextSetConfig(q_handle context, const q_config **configs)
+{
+    ref_call call;
+    const int go = begin(&call, CONTEXT_CONFIG);
+    note(&call, "%s, %u configs", h(context), configs_count(configs));
+    return end(&call, go ? ref_context_config(&call, context, configs) : Q_OK);
+}
+
+static q_code contextGetBinarySize(q_handle context, uint64_t *bytes)
+{
+    ref_call call;
+    const int go = begin(&call, BINARY_SIZE);
+    note(&call, "%s", h(context));
+    if (!go && bytes != NULL)
+        *bytes = 0;
+    return end(&call, go ? ref_context_size(&call, context, bytes) : Q_OK);
+}
+
+static q_code contextGetBinary(q_handle context, void *data, uint64_t bytes, uint64_t *written)
+{
+    ref_call call;
+    const int go = begin(&call, BINARY);
+    note(&call, "%s, %llu bytes", h(context), (unsigned long long)bytes);
+    if (!go && written != NULL)
+        *written = 0;
+    return end(&call, go ? ref_context_binary(&call, context, data, bytes, written) : Q_OK);
+}
+
+static q_code contextCreateFromBinary(q_handle backend, q_handle device, const q_config **configs, const void *data,
+                                      uint64_t bytes, q_handle *out, q_handle profile)
+{
+    ref_call call;
+    const int go = begin(&call, FROM_BINARY);
+    note(&call, "%s, %s, %u configs, %llu bytes, %s", h(backend), h(device), configs_count(configs),
+         (unsigned long long)bytes, h(profile));
+    return made(&call, go ? ref_context_load(&call, backend, device, configs, data, bytes, out, profile) : Q_OK, out);
+}
+
+static q_code contextFree(q_handle context, q_handle profile)
+{
+    ref_call call;
+    begin(&call, CONTEXT_FREE);
+    note(&call, "%s, %s", h(context), h(profile));
+    return end(&call, ref_context_free(&call, context, profile));
+}
+
+static q_code contextValidateBinary(q_handle backend, q_handle device, const q_config **configs, const void *data,
+                                    uint64_t bytes)
+{
+    ref_call call;
+    const int go = begin(&call, VALIDATE_BINARY);
+    note(&call, "%s, %s, %u configs, %llu bytes", h(backend), h(device), configs_count(configs),
+         (unsigned long long)bytes);
+    return end(&call, go ? ref_context_check(&call, backend, data, bytes) : Q_OK);
+}
+
+/* ---- graphs -------------------------------------------------------------------------------------------------- */
+
+static q_code graphCreate(q_handle context, const char *name, const q_config **configs, q_handle *out)
+{
+    ref_call call;
+    const int go = begin(&call, GRAPH_CREATE);
+    note(&call, "%s, %s, %u configs", h(context), t(name), configs_count(configs));
+    return made(&call, go ? ref_graph_create(&call, context, name, configs, out) : Q_OK, out);
+}
+
+static q_code graphSetConfig(q_handle graph, const q_config **configs)
+{
+    ref_call call;
+    const int go = begin(&call, GRAPH_CONFIG);
+    note(&call, "%s, %u configs", h(graph), configs_count(configs));
+    return end(&call, go ? ref_graph_config(&call, graph, configs) : Q_OK);
+}
+
+static q_code graphAddNode(q_handle graph, q_op op)
+{
+    ref_call call;
+    const int go = begin(&call, ADD_NODE);
+    note(&call, "%s, %s %s", h(graph), t(op.v1.type), t(op.v1.name));
+    return end(&call, go ? ref_graph_node(&call, graph, &op) : Q_OK);
+}
+
+static q_code graphFinalize(q_handle graph, q_handle profile, q_handle signal)
+{
+    ref_call call;
+    const int go = begin(&call, FINALIZE);
+    note(&call, "%s, %s", h(graph), h(profile));
+    return end(&call, go ? ref_graph_finalize(&call, graph, profile, signal) : Q_OK);
+}
+
+static q_code graphRetrieve(q_handle context, const char *name, q_handle *out)
+{
+    ref_call call;
+    const int go = begin(&call, RETRIEVE);
+    note(&call, "%s, %s", h(context), t(name));
+    return made(&call, go ? ref_graph_retrieve(&call, context, name, out) : Q_OK, out);
+}
+
+static q_code graphExecute(q_handle graph, const q_tensor *inputs, uint32_t input_count, q_tensor *outputs,
+                           uint32_t output_count, q_handle profile, q_handle signal)
+{
+    ref_call call;
+    const int go = begin(&call, EXECUTE);
+    note(&call, "%s, %u inputs, %u outputs, %s", h(graph), (unsigned)input_count, (unsigned)output_count, h(profile));
+    return end(&call, go ? ref_graph_execute(&call, graph, inputs, input_count, outputs, output_count, profile, signal)
+                         : Q_OK);
+}
+
+static q_code tensorCreateGraphTensor(q_handle graph, q_tensor *tensor)
+{
+    ref_call call;
+    const int go = begin(&call, GRAPH_TENSOR);
+    q_code code;
+    note(&call, "%s, %s", h(graph), tensor != NULL ? t(tensor->v.name) : "NULL");
+    code = go ? ref_graph_tensor(&call, graph, tensor) : Q_OK;
+    if (!go && call.wish.null && tensor != NULL)
+        tensor->v.id = 0;
+    return end(&call, code);
+}
+
+/* ---- log, error, profile ------------------------------------------------------------------------------------- */
+
+static q_code log_create(int slot, q_log_callback callback, uint32_t level, q_handle *out)
+{
+    ref_call call;
+    const int go = begin(&call, slot);
+    note(&call, "%s, level %u", callback != NULL ? "callback" : "NULL", (unsigned)level);
+    return made(&call, go ? ref_log_create(&call, callback, level, out) : Q_OK, out);
+}
+
+static q_code log_level(int slot, q_handle log, uint32_t level)
+{
+    ref_call call;
+    const int go = begin(&call, slot);
+    note(&call, "%s, level %u", h(log), (unsigned)level);
+    return end(&call, go ? ref_log_level(&call, log, level) : Q_OK);
+}
+
+static q_code log_free(int slot, q_handle log)
+{
+    ref_call call;
+    begin(&call, slot);
+    note(&call, "%s", h(log));
+    return end(&call, ref_log_free(&call, log));
+}
+
+static q_code logCreate(q_log_callback callback, uint32_t level, q_handle *out)
+{
+    return log_create(LOG_CREATE, callback, level, out);
+}
+static q_code logSetLogLevel(q_handle log, uint32_t level) { return log_level(LOG_LEVEL, log, level); }
+static q_code logFree(q_handle log) { return log_free(LOG_FREE, log); }
+static q_code systemLogCreate(q_log_callback callback, uint32_t level, q_handle *out)
+{
+    return log_create(SYSTEM_LOG_CREATE, callback, level, out);
+}
+static q_code systemLogSetLogLevel(q_handle log, uint32_t level) { return log_level(SYSTEM_LOG_LEVEL, log, level); }
+static q_code systemLogFree(q_handle log) { return log_free(SYSTEM_LOG_FREE, log); }
+
+static q_code errorGetMessage(q_code error, const char **out)
+{
+    ref_call call;
+    const int go = begin(&call, ERROR_MESSAGE);
+    note(&call, "0x%llx", (unsigned long long)error);
+    if (!go && out != NULL)
+        *out = NULL;
+    return end(&call, go ? ref_error_message(&call, error, out) : Q_OK);
+}
+
+static q_code profileCreate(q_handle backend, uint32_t level, q_handle *out)
+{
+    ref_call call;
+    const int go = begin(&call, PROFILE_CREATE);
+    note(&call, "%s, level %u", h(backend), (unsigned)level);
+    return made(&call, go ? ref_profile_create(&call, backend, level, out) : Q_OK, out);
+}
+
+static q_code profileSetConfig(q_handle profile, const q_config **configs)
+{
+    ref_call call;
+    const int go = begin(&call, PROFILE_CONFIG);
+    note(&call, "%s, %u configs", h(profile), configs_count(configs));
+    return end(&call, go ? ref_profile_config(&call, profile, configs) : Q_OK);
+}
+
+static q_code profileGetEvents(q_handle profile, const uint64_t **ids, uint32_t *count)
+{
+    ref_call call;
+    const int go = begin(&call, PROFILE_EVENTS);
+    note(&call, "%s", h(profile));
+    if (!go && ids != NULL)
+        *ids = NULL;
+    return end(&call, go ? ref_profile_events(&call, profile, ids, count) : Q_OK);
+}
+
+static q_code profileGetSubEvents(uint64_t event, const uint64_t **ids, uint32_t *count)
+{
+    ref_call call;
+    const int go = begin(&call, PROFILE_SUB);
+    if (!go && ids != NULL)
+        *ids = NULL;
+    return end(&call, go ? ref_profile_sub(&call, event, ids, count) : Q_OK);
+}
+
+static q_code profileGetEventData(uint64_t event, q_event *out)
+{
+    ref_call call;
+    const int go = begin(&call, PROFILE_DATA);
+    return end(&call, go ? ref_profile_data(&call, event, out) : Q_OK);
+}
+
+static q_code profileGetExtendedEventData(uint64_t event, q_extended_event *out)
+{
+    ref_call call;
+    const int go = begin(&call, PROFILE_EXTENDED);
+    return end(&call, go ? ref_profile_extended(&call, event, out) : Q_OK);
+}
+
+static q_code profileFree(q_handle profile)
+{
+    ref_call call;
+    begin(&call, PROFILE_FREE);
+    note(&call, "%s", h(profile));
+    return end(&call, ref_profile_free(&call, profile));
+}
+
+/* ---- memory, device, power ------------------------------------------------------------------------------------ */
+
+static q_code memRegister(q_handle context, const q_mem_descriptor *descriptors, uint32_t count, q_handle *out)
+{
+    ref_call call;
+    const int go = begin(&call, MEM_REGISTER);
+    note(&call, "%s, %u descriptors", h(context), (unsigned)count);
+    return made(&call, go ? ref_mem_register(&call, context, descriptors, count, out) : Q_OK, out);
+}
+
+static q_code memDeRegister(const q_handle *handles, uint32_t count)
+{
+    ref_call call;
+    begin(&call, MEM_DEREGISTER);
+    note(&call, "%s, %u handles", h(handles != NULL && count > 0 ? handles[0] : NULL), (unsigned)count);
+    return end(&call, ref_mem_deregister(&call, handles, count));
+}
+
+static q_code deviceGetPlatformInfo(q_handle log, const q_platform_info **out)
+{
+    ref_call call;
+    const int go = begin(&call, PLATFORM_INFO);
+    note(&call, "%s", h(log));
+    if (!go && out != NULL)
+        *out = NULL;
+    return end(&call, go ? ref_device_info(&call, log, out) : Q_OK);
+}
+
+static q_code deviceFreePlatformInfo(q_handle log, const q_platform_info *info)
+{
+    ref_call call;
+    begin(&call, PLATFORM_FREE);
+    note(&call, "%s", h(log));
+    return end(&call, ref_device_info_free(&call, log, info));
+}
+
+static q_code deviceCreate(q_handle log, const q_config **configs, q_handle *out)
+{
+    ref_call call;
+    const int go = begin(&call, DEVICE_CREATE);
+    note(&call, "%s, %u configs", h(log), configs_count(configs));
+    return made(&call, go ? ref_device_create(&call, log, configs, out) : Q_OK, out);
+}
+
+static q_code deviceSetConfig(q_handle device, const q_config **configs)
+{
+    ref_call call;
+    const int go = begin(&call, DEVICE_CONFIG);
+    note(&call, "%s, %u configs", h(device), configs_count(configs));
+    return end(&call, go ? ref_device_config(&call, device, configs) : Q_OK);
+}
+
+static q_code deviceGetInfo(q_handle device, const q_platform_info **out)
+{
+    ref_call call;
+    const int go = begin(&call, DEVICE_INFO);
+    note(&call, "%s", h(device));
+    if (!go && out != NULL)
+        *out = NULL;
+    return end(&call, go ? ref_device_info_of(&call, device, out) : Q_OK);
+}
+
+static q_code deviceFree(q_handle device)
+{
+    ref_call call;
+    begin(&call, DEVICE_FREE);
+    note(&call, "%s", h(device));
+    return end(&call, ref_device_free(&call, device));
+}
+
+static q_code createPowerConfigId(uint32_t device, uint32_t core, uint32_t *id)
+{
+    ref_call call;
+    const int go = begin(&call, POWER_CREATE);
+    note(&call, "%u, %u", (unsigned)device, (unsigned)core);
+    return end(&call, go ? ref_power_create(&call, device, core, id) : Q_OK);
+}
+
+static q_code destroyPowerConfigId(uint32_t id)
+{
+    ref_call call;
+    begin(&call, POWER_DESTROY);
+    note(&call, "%u", (unsigned)id);
+    return end(&call, ref_power_destroy(&call, id));
+}
+
+static q_code setPowerConfig(uint32_t id, const q_power_config **configs)
+{
+    ref_call call;
+    const int go = begin(&call, POWER_SET);
+    size_t used = (size_t)snprintf(call.arguments, sizeof(call.arguments), "%u", (unsigned)id);
+    /* Each option with its words, so that a trace shows what a preset asks for. */
+    for (const q_power_config **c = configs; c != NULL && *c != NULL && ref_trace_wanted(); ++c) {
+        const int dcvs = (*c)->option == Q_POWER_DCVS_V3 || (*c)->option == Q_POWER_DCVS_V3_EXP;
+        for (int i = 0; i < (dcvs ? 16 : 1) && used < sizeof(call.arguments); ++i)
+            used += (size_t)snprintf(call.arguments + used, sizeof(call.arguments) - used, i == 0 ? ", %u: %u" : " %u",
+                                     (unsigned)(i == 0 ? (*c)->option : (*c)->words[i]), (unsigned)(*c)->words[i]);
+    }
+    return end(&call, go ? ref_power_set(&call, id, configs) : Q_OK);
+}
+
+static q_code setMemoryConfig(uint32_t device, uint32_t core, const q_memory_config **configs)
+{
+    ref_call call;
+    const int go = begin(&call, POWER_MEMORY);
+    note(&call, "%u, %u, %u configs", (unsigned)device, (unsigned)core, configs_count(configs));
+    return end(&call, go ? ref_power_memory(&call, device, core, configs) : Q_OK);
+}
+
+static q_code deviceGetInfrastructure(q_infrastructure **out)
+{
+    static q_infrastructure infrastructure = { 0, createPowerConfigId, destroyPowerConfigId, setPowerConfig,
+                                               setMemoryConfig };
+    ref_call call;
+    q_code code = Q_OK;
+    const int go = begin(&call, INFRASTRUCTURE);
+    if (out == NULL)
+        code = ref_fail(&call, Q_ARGUMENT, "no place for the infrastructure");
+    else
+        *out = go ? &infrastructure : NULL;
+    return end(&call, code);
+}
+
+/* ---- system --------------------------------------------------------------------------------------------------- */
+
+static q_code systemContextCreate(q_handle *out)
+{
+    ref_call call;
+    const int go = begin(&call, SYSTEM_CREATE);
+    return made(&call, go ? ref_system_create(&call, out) : Q_OK, out);
+}
+
+static q_code system_info(int slot, q_handle system, const void *data, uint64_t bytes, const q_binary_info **out)
+{
+    ref_call call;
+    const int go = begin(&call, slot);
+    note(&call, "%s, %llu bytes", h(system), (unsigned long long)bytes);
+    if (!go && out != NULL)
+        *out = NULL;
+    return end(&call, go ? ref_system_info(&call, system, data, bytes, out) : Q_OK);
+}
+
+/* The size stays 0, as in the genuine library. */
+static q_code systemContextGetBinaryInfo(q_handle system, void *data, uint64_t bytes, const q_binary_info **out,
+                                         uint64_t *info_bytes)
+{
+    if (info_bytes != NULL)
+        *info_bytes = 0;
+    return system_info(SYSTEM_INFO, system, data, bytes, out);
+}
+
+static q_code systemContextGetMetaData(q_handle system, const void *data, uint64_t bytes, const q_binary_info **out)
+{
+    return system_info(SYSTEM_METADATA, system, data, bytes, out);
+}
+
+static q_code systemContextFree(q_handle system)
+{
+    ref_call call;
+    begin(&call, SYSTEM_FREE);
+    note(&call, "%s", h(system));
+    return end(&call, ref_system_free(&call, system));
+}
+
+static q_code systemTensorGetMemoryFootprint(q_tensor tensor, uint64_t *bytes)
+{
+    ref_call call;
+    ref_arena arena = { NULL };
+    q_code code = Q_OK;
+    ref_made facts;
+    ref_why why;
+    if (begin(&call, SYSTEM_FOOTPRINT)) {
+        tensor.v.type = Q_NATIVE;                            /* its data does not matter */
+        code = bytes == NULL ? Q_SYSTEM_ARGUMENT : ref_made_from(&tensor, &arena, &facts, &why);
+        if (code == Q_OK)
+            *bytes = facts.bytes;
+        else
+            code = ref_fail(&call, Q_SYSTEM_ARGUMENT, "%s", bytes == NULL ? "no place for the size" : why.text);
+        ref_arena_free(&arena);
+    }
+    return end(&call, code);
+}
+
+/* ---- what is not supported ------------------------------------------------------------------------------------- */
+
+static q_code unsupported(int slot)
+{
+    ref_call call;
+    const int go = begin(&call, slot);
+    return end(&call, go ? ref_fail(&call, Q_NOT_SUPPORTED, "this backend does not support it") : Q_OK);
+}
+
+/* A slot that answers 1000 whatever it is given; its arguments are never looked at, so one function type serves. */
+#define UNSUPPORTED(slot) static q_code none_##slot(void) { return unsupported(slot); }
+UNSUPPORTED(SUBGRAPH) UNSUPPORTED(EXECUTE_ASYNC) UNSUPPORTED(CONTEXT_TENSOR) UNSUPPORTED(SIGNAL_CREATE)
+UNSUPPORTED(SIGNAL_CONFIG) UNSUPPORTED(SIGNAL_TRIGGER) UNSUPPORTED(SIGNAL_FREE) UNSUPPORTED(ERROR_VERBOSE)
+UNSUPPORTED(ERROR_FREE) UNSUPPORTED(PREPARE_ENVIRONMENT) UNSUPPORTED(RELEASE_ENVIRONMENT) UNSUPPORTED(GRAPH_PROPERTY)
+UNSUPPORTED(FROM_SIGNAL) UNSUPPORTED(FROM_LIST) UNSUPPORTED(UPDATE_GRAPH) UNSUPPORTED(UPDATE_CONTEXT)
+UNSUPPORTED(SECTION_SIZE) UNSUPPORTED(SECTION_GET) UNSUPPORTED(SECTION_APPLY) UNSUPPORTED(BACKEND_PROPERTY)
+UNSUPPORTED(CONTEXT_PROPERTY) UNSUPPORTED(INCREMENTAL_GET) UNSUPPORTED(INCREMENTAL_RELEASE)
+UNSUPPORTED(CONTEXT_FINALIZE) UNSUPPORTED(FROM_CALLBACK) UNSUPPORTED(SECTION_UPDATE) UNSUPPORTED(SECTION_FREE)
+UNSUPPORTED(ADD_TO_DLC) UNSUPPORTED(DLC_FILE)
+static q_code dlc_none(void) { return Q_NOT_SUPPORTED; }
+
+/* NULL is no config and fine; a SoC means nothing here. */
+static q_code globalConfigSet(const void *configs)
+{
+    ref_call call;
+    const int go = begin(&call, GLOBAL_CONFIG);
+    note(&call, "%u configs", configs_count(configs));
+    return end(&call, go && configs_count(configs) > 0
+                      ? ref_fail(&call, Q_NOT_SUPPORTED, "this backend has no global options") : Q_OK);
+}
+
+/* ---- providers ---------------------------------------------------------------------------------------------------- */
+
+#define S(function) ((q_slot)(function))
+static const q_slot core_slots[Q_CORE_SLOTS] = {
+    S(propertyHasCapability), S(backendCreate), S(backendSetConfig), S(backendGetApiVersion), S(backendGetBuildId),
+    S(backendRegisterOpPackage), S(backendGetSupportedOperations), S(backendValidateOpConfig), S(backendFree),
+    S(contextCreate), S(contextSetConfig), S(contextGetBinarySize), S(contextGetBinary), S(contextCreateFromBinary),
+    S(contextFree), S(graphCreate), S(none_SUBGRAPH), S(graphSetConfig), S(graphAddNode), S(graphFinalize),
+    S(graphRetrieve), S(graphExecute), S(none_EXECUTE_ASYNC), S(none_CONTEXT_TENSOR), S(tensorCreateGraphTensor),
+    S(logCreate), S(logSetLogLevel), S(logFree), S(profileCreate), S(profileSetConfig), S(profileGetEvents),
+    S(profileGetSubEvents), S(profileGetEventData), S(profileGetExtendedEventData), S(profileFree), S(memRegister),
+    S(memDeRegister), S(deviceGetPlatformInfo), S(deviceFreePlatformInfo), S(deviceGetInfrastructure), S(deviceCreate),
+    S(deviceSetConfig), S(deviceGetInfo), S(deviceFree), S(none_SIGNAL_CREATE), S(none_SIGNAL_CONFIG),
+    S(none_SIGNAL_TRIGGER), S(none_SIGNAL_FREE), S(errorGetMessage), S(none_ERROR_VERBOSE), S(none_ERROR_FREE),
+    S(none_PREPARE_ENVIRONMENT), S(none_RELEASE_ENVIRONMENT), S(none_GRAPH_PROPERTY), S(contextValidateBinary),
+    S(none_FROM_SIGNAL), S(none_FROM_LIST), S(none_UPDATE_GRAPH), S(none_UPDATE_CONTEXT), S(none_SECTION_SIZE),
+    S(none_SECTION_GET), S(none_SECTION_APPLY), S(none_BACKEND_PROPERTY), S(none_CONTEXT_PROPERTY),
+    S(none_INCREMENTAL_GET), S(none_INCREMENTAL_RELEASE), S(none_CONTEXT_FINALIZE), S(globalConfigSet),
+    S(none_FROM_CALLBACK), S(none_SECTION_UPDATE), S(none_SECTION_FREE), S(none_ADD_TO_DLC)
+};
+static const q_slot system_slots[Q_SYSTEM_SLOTS] = {
+    S(systemContextCreate), S(systemContextGetBinaryInfo), S(systemContextGetMetaData), S(systemContextFree),
+    S(systemTensorGetMemoryFootprint), S(systemLogCreate), S(systemLogSetLogLevel), S(systemLogFree), S(none_DLC_FILE),
+    S(dlc_none), S(dlc_none), S(dlc_none), S(dlc_none), S(dlc_none), S(dlc_none), S(dlc_none), S(dlc_none), S(dlc_none),
+    S(dlc_none), S(dlc_none), S(dlc_none), S(dlc_none), S(dlc_none), S(dlc_none), S(dlc_none), S(dlc_none), S(dlc_none)
+};
+
+/* Slots of a core version. */
+static int core_length(uint32_t minor)
+{
+    static const struct { uint32_t minor; int slots; } steps[] = {
+        { 37, 72 }, { 32, 71 }, { 28, 69 }, { 27, 68 }, { 26, 67 }, { 25, 66 }, { 22, 64 }, { 18, 62 }, { 17, 59 }, { 0, 48 }
+    };
+    size_t i = 0;
+    while (minor < steps[i].minor)
+        ++i;
+    return steps[i].slots;
+}
+
+static int system_length(uint32_t minor) { return minor >= 12 ? 27 : minor >= 5 ? 16 : 4; }
+
+static void slots_fill(q_slot *to, const q_slot *from, int length, int count, int first)
+{
+    for (int i = 0; i < count; ++i) {
+        ref_wish wish;
+        ref_faults_ask(first + i, 0, &wish);
+        to[i] = i < length && !wish.no_slot ? from[i] : NULL;
+    }
+}
+
+typedef char power_slots_follow[REF_SLOT_POWER == Q_CORE_SLOTS + Q_SYSTEM_SLOTS ? 1 : -1];
+
+REF_EXPORT q_code QnnInterface_getProviders(const q_core_provider ***list, uint32_t *count)
+{
+    static q_core_provider providers[2];
+    static const q_core_provider *pointers[2];
+    q_code code = Q_ARGUMENT;
+    ref_lock();
+    if (list != NULL && count != NULL && ref_faults_environment()) {
+        const int two = ref_fault.providers == 2;
+        for (int i = 0; i < 2; ++i) {
+            q_core_provider *p = &providers[i];
+            p->backend_id = ref_fault.backend_id;
+            p->name = ref_fault.name;
+            p->api.core = ref_fault.core;
+            p->api.backend = ref_fault.backend;
+            if (two && i == 0)
+                p->api.core.major = 3;
+            slots_fill(p->slots, core_slots, core_length(ref_fault.core.minor), Q_CORE_SLOTS, 0);
+            pointers[i] = p;
+        }
+        *list = ref_fault.providers == REF_NONE ? NULL : pointers;
+        *count = two ? 2 : ref_fault.providers == 0 ? 0 : 1;
+        code = Q_OK;
+    }
+    ref_unlock();
+    return code;
+}
+
+REF_EXPORT q_code QnnSystemInterface_getProviders(const q_system_provider ***list, uint32_t *count)
+{
+    static q_system_provider providers[2];
+    static const q_system_provider *pointers[2];
+    q_code code = Q_ARGUMENT;
+    ref_lock();
+    if (list != NULL && count != NULL && ref_faults_environment()) {
+        const int two = ref_fault.system_providers == 2;
+        for (int i = 0; i < 2; ++i) {
+            q_system_provider *p = &providers[i];
+            p->name = ref_fault.name;
+            p->api = ref_fault.system;
+            if (two && i == 0)
+                p->api.major = 3;
+            slots_fill(p->slots, system_slots, system_length(ref_fault.system.minor), Q_SYSTEM_SLOTS, Q_CORE_SLOTS);
+            pointers[i] = p;
+        }
+        *list = ref_fault.system_providers == REF_NONE ? NULL : pointers;
+        *count = two ? 2 : ref_fault.system_providers == 0 ? 0 : 1;
+        code = Q_OK;
+    }
+    ref_unlock();
+    return code;
+}
+
+/* ---- control ------------------------------------------------------------------------------------------------------- */
+
+static size_t graph_tell(const char *name, char *answer, size_t bytes)
+{
+    ref_graph *graph;
+    for (size_t i = 0; (graph = ref_ledger_at(REF_GRAPH, i)) != NULL; ++i) {
+        const ref_body *body = graph->body;
+        uint64_t data = 0;
+        if (strcmp(body->name, name) != 0)
+            continue;
+        for (int k = 0; k < body->model->data_count; ++k)
+            data += body->model->data[k].bytes;
+        return (size_t)snprintf(answer, bytes, "nodes %d tensors %d data %llu arena %llu scratch %llu", body->step_count,
+                                body->value_count, (unsigned long long)data, (unsigned long long)body->arena_bytes,
+                                (unsigned long long)body->scratch_bytes);
+    }
+    return 0;
+}
+
+REF_EXPORT int QnnRef_control(const char *command, char *answer, size_t bytes)
+{
+    size_t length = 0;
+    int known = 1;
+    if (command == NULL || (answer == NULL && bytes > 0))
+        return -1;
+    if (bytes > 0)
+        answer[0] = '\0';
+    ref_lock();
+    if (strncmp(command, "faults", 6) == 0 && (command[6] == '\0' || command[6] == ' '))
+        known = ref_faults_set(command[6] == ' ' ? command + 7 : "", answer, bytes);
+    else if (strcmp(command, "ledger") == 0)
+        length = ref_ledger_report(answer, bytes);
+    else if (strcmp(command, "trace") == 0)
+        length = ref_trace_text(answer, bytes);
+    else if (strcmp(command, "trace on") == 0 || strcmp(command, "trace off") == 0)
+        ref_trace_set(command[7] == 'n');
+    else if (strcmp(command, "trace clear") == 0)
+        ref_trace_clear();
+    else if (strcmp(command, "counters") == 0)
+        length = (size_t)snprintf(answer, bytes, "allocations %llu", (unsigned long long)ref_allocations());
+    else if (strncmp(command, "graph ", 6) == 0)
+        length = graph_tell(command + 6, answer, bytes);
+    else
+        known = 0;
+    ref_unlock();
+    return known ? (int)length : -1;
+}

@@ -1,0 +1,579 @@
+/* model.c - graphs, tensors, nodes and weights of one context, without handles
+
+   A graph is built by the same functions from calls and from a file, so a file can hold nothing that calls
+   could not make. Finalizing orders the nodes (each after the writers of its inputs), and places the
+   intermediate tensors in one arena by first fit over their lifetimes, with the scratch of all nodes behind.
+   Knows nothing of: handles, vendor structs, bytes of a file */
+#include "ref.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const uint64_t ARENA_MOST = (uint64_t)1 << 36;
+
+/* ---- names that must be unique ------------------------------------------------------------------ */
+
+static size_t name_slot(const ref_names *names, const char *name)
+{
+    size_t at = (size_t)ref_hash(name, strlen(name)) & (names->room - 1);
+    while (names->table[at] != NULL && strcmp(names->table[at], name) != 0)
+        at = (at + 1) & (names->room - 1);
+    return at;
+}
+
+static int name_known(const ref_names *names, const char *name)
+{
+    return names->room > 0 && names->table[name_slot(names, name)] != NULL;
+}
+
+/* The name must be new, and live as long as the set. 0: no memory. */
+static int name_add(ref_names *names, const char *name)
+{
+    if (names->used * 2 >= names->room) {
+        ref_names more;
+        more.room = names->room > 0 ? names->room * 2 : 64;
+        more.used = names->used;
+        more.table = ref_alloc(more.room * sizeof(*more.table));
+        if (more.table == NULL)
+            return 0;
+        for (size_t i = 0; i < names->room; ++i)
+            if (names->table[i] != NULL)
+                more.table[name_slot(&more, names->table[i])] = names->table[i];
+        ref_free(names->table);
+        *names = more;
+    }
+    names->table[name_slot(names, name)] = name;
+    ++names->used;
+    return 1;
+}
+
+/* ---- lists --------------------------------------------------------------------------------------- */
+
+/* Room for one more element; lists grow at powers of two. NULL: no memory. */
+static void *list_room(void *list, int count, size_t element)
+{
+    const size_t n = (size_t)count;
+    if (n > 0 && (n & (n - 1)) != 0)
+        return list;
+    return ref_grow(list, n * element, (n > 0 ? n * 2 : 1) * element);
+}
+
+/* ---- a model --------------------------------------------------------------------------------------- */
+
+uint64_t ref_hash(const void *data, uint64_t bytes)
+{
+    const unsigned char *at = data;
+    uint64_t h = 0x9E3779B97F4A7C15u ^ bytes;
+    while (bytes > 0) {
+        uint64_t word = 0;
+        const size_t take = bytes < 8 ? (size_t)bytes : 8;
+        memcpy(&word, at, take);
+        h = (h ^ word) * 0xD6E8FEB86659FD93u;
+        h ^= h >> 32;
+        at += take;
+        bytes -= take;
+    }
+    return h;
+}
+
+ref_model *ref_model_new(void)
+{
+    ref_model *model = ref_alloc(sizeof(*model));
+    if (model != NULL)
+        model->next_id = 1;
+    return model;
+}
+
+static void body_free(ref_body *body)
+{
+    for (int i = 0; i < body->value_count; ++i)
+        free(body->values[i]->staging);
+    ref_free(body->values);
+    ref_free(body->steps);
+    ref_free(body->value_names.table);
+    ref_free(body->step_names.table);
+    ref_free(body->order);
+    free(body->arena);
+    pthread_mutex_destroy(&body->lock);
+}
+
+void ref_model_free(ref_model *model)
+{
+    if (model == NULL)
+        return;
+    for (int i = 0; i < model->body_count; ++i)
+        body_free(model->bodies[i]);
+    ref_free(model->bodies);
+    ref_free(model->body_names.table);
+    ref_free(model->data);
+    ref_arena_free(&model->arena);
+    ref_free(model);
+}
+
+ref_body *ref_model_find(const ref_model *model, const char *name)
+{
+    for (int i = 0; i < model->body_count; ++i)
+        if (strcmp(model->bodies[i]->name, name) == 0)
+            return model->bodies[i];
+    return NULL;
+}
+
+ref_body *ref_model_graph(ref_model *model, const char *name, ref_why *why, q_code *code)
+{
+    ref_body *body, **list;
+    *code = Q_GRAPH_NAME;
+    if (name == NULL || name[0] == '\0' || strlen(name) > REF_NAME_MOST) {
+        ref_refuse(why, "a graph needs a name of at most %d bytes", (int)REF_NAME_MOST);
+        return NULL;
+    }
+    if (name_known(&model->body_names, name)) {
+        ref_refuse(why, "there is a graph \"%s\" in this context already", name);
+        return NULL;
+    }
+    *code = Q_MEMORY;
+    ref_refuse(why, "no memory for a graph");
+    list = list_room(model->bodies, model->body_count, sizeof(*list));
+    if (list == NULL)
+        return NULL;
+    model->bodies = list;
+    body = ref_arena_alloc(&model->arena, sizeof(*body));
+    if (body == NULL || (body->name = ref_arena_text(&model->arena, name)) == NULL
+        || !name_add(&model->body_names, body->name))
+        return NULL;
+    if (pthread_mutex_init(&body->lock, NULL) != 0)
+        return NULL;
+    body->model = model;
+    body->priority = 100;
+    model->bodies[model->body_count++] = body;
+    *code = Q_OK;
+    return body;
+}
+
+int ref_model_datum(ref_model *model, const void *data, uint64_t bytes, uint64_t hash, int borrow)
+{
+    ref_datum *list, *datum;
+    unsigned char *copy = NULL;
+    if (!borrow) {
+        copy = ref_arena_alloc(&model->arena, (size_t)bytes + REF_ALIGN - 1);
+        if (copy == NULL)
+            return REF_NONE;
+        copy += (REF_ALIGN - (uintptr_t)copy % REF_ALIGN) % REF_ALIGN;
+        memcpy(copy, data, (size_t)bytes);
+    }
+    list = list_room(model->data, model->data_count, sizeof(*list));
+    if (list == NULL)
+        return REF_NONE;
+    model->data = list;
+    datum = &model->data[model->data_count];
+    datum->bytes = bytes;
+    datum->data = copy != NULL ? copy : data;
+    datum->hash = hash;
+    return model->data_count++;
+}
+
+/* ---- tensors ------------------------------------------------------------------------------------------ */
+
+ref_value *ref_body_value(const ref_body *body, uint32_t id)
+{
+    int low = 0, high = body->value_count;
+    while (low < high) {
+        const int middle = low + (high - low) / 2;
+        if (body->values[middle]->id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < body->value_count && body->values[low]->id == id ? body->values[low] : NULL;
+}
+
+/* Equal data of the model, compared as it is stored: with narrow bits extended. */
+static int datum_find(const ref_model *model, const ref_value *value, const void *stored, uint64_t hash)
+{
+    for (int i = 0; i < model->data_count; ++i)
+        if (model->data[i].hash == hash && model->data[i].bytes == value->bytes
+            && memcmp(model->data[i].data, stored, (size_t)value->bytes) == 0)
+            return i;
+    return REF_NONE;
+}
+
+static q_code static_data(ref_model *model, ref_value *value, const void *data)
+{
+    void *stored = malloc((size_t)value->bytes);
+    uint64_t hash;
+    if (stored == NULL)
+        return Q_MEMORY;
+    ref_value_extend(value, data, stored);
+    hash = ref_hash(stored, value->bytes);
+    value->datum = datum_find(model, value, stored, hash);
+    if (value->datum == REF_NONE)
+        value->datum = ref_model_datum(model, stored, value->bytes, hash, 0);
+    free(stored);
+    return value->datum != REF_NONE ? Q_OK : Q_MEMORY;
+}
+
+q_code ref_body_tensor(ref_body *body, const ref_made *made, ref_value **out, ref_why *why)
+{
+    ref_model *model = body->model;
+    ref_value *value, **list;
+    q_code code;
+    ref_refuse(why, "no memory for a tensor");
+    if (made->name != NULL && name_known(&body->value_names, made->name)) {
+        ref_refuse(why, "there is a tensor \"%s\" in graph \"%s\" already", made->name, body->name);
+        return Q_TENSOR_EXISTS;
+    }
+    list = list_room(body->values, body->value_count, sizeof(*list));
+    value = ref_arena_alloc(&model->arena, sizeof(*value));
+    if (list != NULL)
+        body->values = list;
+    if (list == NULL || value == NULL)
+        return Q_MEMORY;
+    code = ref_value_fill(made, &model->arena, value, why);
+    value->datum = made->datum;
+    if (code == Q_OK && made->data != NULL)
+        code = static_data(model, value, made->data);
+    if (code == Q_OK && !name_add(&body->value_names, value->view.name))
+        code = Q_MEMORY;
+    if (code != Q_OK)
+        return code;
+    if (value->datum != REF_NONE)
+        memcpy(&value->view.data, &model->data[value->datum].data, sizeof(void *));
+    body->input_count += ref_type_is_input(value->type);
+    body->output_count += ref_type_is_output(value->type);
+    value->id = model->next_id++;
+    body->values[body->value_count++] = value;
+    *out = value;
+    return Q_OK;
+}
+
+/* ---- nodes --------------------------------------------------------------------------------------------- */
+
+int ref_scalar(uint32_t dtype, uint64_t bits, double *value)
+{
+    union { uint64_t u64; int64_t i64; float f32; double f64; uint32_t u32; int32_t i32; uint16_t u16; int16_t i16;
+            uint8_t u8; int8_t i8; } u;
+    u.u64 = bits;
+    switch (dtype) {
+    case REF_F32: *value = (double)u.f32; return 1;
+    case 0x0264:  *value = u.f64; return 1;
+    case REF_U64: *value = (double)u.u64; return 1;
+    case REF_I64: *value = (double)u.i64; return 1;
+    case REF_U32: *value = u.u32; return 1;
+    case REF_I32: *value = u.i32; return 1;
+    case REF_U16: *value = u.u16; return 1;
+    case REF_I16: *value = u.i16; return 1;
+    case REF_U8:  *value = u.u8; return 1;
+    case REF_I8:  *value = u.i8; return 1;
+    case REF_BOOL: *value = u.u8 != 0; return 1;
+    default: return 0;
+    }
+}
+
+static const char *role_of(uint32_t type)
+{
+    return ref_type_is_input(type) ? "an input of the graph" : "static";
+}
+
+/* The rules that hold for every operator: names, one writer, nothing written that must not be. */
+static q_code step_check(const ref_body *body, const ref_plan_step *step, ref_why *why)
+{
+    if (step->name == NULL || step->name[0] == '\0' || strlen(step->name) > REF_NAME_MOST) {
+        ref_refuse(why, "a node needs a name of at most %d bytes", (int)REF_NAME_MOST);
+        return Q_GRAPH_OP;
+    }
+    if (name_known(&body->step_names, step->name)) {
+        ref_refuse(why, "there is a node \"%s\" in graph \"%s\" already", step->name, body->name);
+        return Q_GRAPH_OP;
+    }
+    for (uint32_t i = 0; i < step->out_count; ++i) {
+        const ref_value *value = step->out[i] >= 0 ? body->values[step->out[i]] : NULL;
+        if (value == NULL) {
+            ref_refuse(why, "node \"%s\": output %u is absent", step->name, (unsigned)i);
+            return Q_GRAPH_TENSOR;
+        }
+        if (ref_type_is_input(value->type) || value->type == Q_STATIC) {
+            ref_refuse(why, "node \"%s\": output \"%s\" is %s and cannot be written", step->name, value->view.name,
+                       role_of(value->type));
+            return Q_GRAPH_TENSOR;
+        }
+        if (value->writer != REF_NONE) {
+            ref_refuse(why, "node \"%s\": output \"%s\" is written by node \"%s\" already", step->name,
+                       value->view.name, body->steps[value->writer]->view.name);
+            return Q_GRAPH_TENSOR;
+        }
+        for (uint32_t k = 0; k < i; ++k) {
+            if (step->out[k] == step->out[i]) {
+                ref_refuse(why, "node \"%s\": \"%s\" is two of its outputs", step->name, value->view.name);
+                return Q_GRAPH_TENSOR;
+            }
+        }
+        for (uint32_t k = 0; k < step->in_count; ++k) {
+            if (step->in[k] == step->out[i]) {
+                ref_refuse(why, "node \"%s\": \"%s\" is input and output", step->name, value->view.name);
+                return Q_GRAPH_TENSOR;
+            }
+        }
+    }
+    for (uint32_t i = 0; i < step->argument_count; ++i) {
+        const ref_argument *argument = &step->arguments[i];
+        double ignored;
+        for (uint32_t k = 0; k < i; ++k) {
+            if (strcmp(step->arguments[k].name, argument->name) == 0) {
+                ref_refuse(why, "node \"%s\": parameter \"%s\" is given twice", step->name, argument->name);
+                return Q_GRAPH_OP;
+            }
+        }
+        if (argument->value != REF_NONE && body->values[argument->value]->type != Q_STATIC) {
+            ref_refuse(why, "node \"%s\": parameter \"%s\" is tensor \"%s\", which is not STATIC", step->name,
+                       argument->name, body->values[argument->value]->view.name);
+            return Q_GRAPH_OP;
+        }
+        if (argument->value == REF_NONE && !ref_scalar(argument->dtype, argument->bits, &ignored)) {
+            ref_refuse(why, "node \"%s\": parameter \"%s\" has type 0x%04x, which no scalar has", step->name,
+                       argument->name, (unsigned)argument->dtype);
+            return Q_GRAPH_OP;
+        }
+    }
+    return Q_OK;
+}
+
+/* The step with all that points into the model, so that a refused one leaves nothing behind. */
+static ref_step *step_make(ref_body *body, const ref_plan_step *from)
+{
+    ref_arena *arena = &body->model->arena;
+    ref_step *step = ref_arena_alloc(arena, sizeof(*step));
+    const ref_tensor **in = ref_arena_alloc(arena, from->in_count * sizeof(*in));
+    const ref_tensor **out = ref_arena_alloc(arena, from->out_count * sizeof(*out));
+    ref_param *params = ref_arena_alloc(arena, from->argument_count * sizeof(*params));
+    if (step == NULL || in == NULL || out == NULL || params == NULL)
+        return NULL;
+    step->in = ref_arena_alloc(arena, from->in_count * sizeof(int));
+    step->out = ref_arena_alloc(arena, from->out_count * sizeof(int));
+    step->arguments = ref_arena_alloc(arena, from->argument_count * sizeof(ref_argument));
+    step->view.name = ref_arena_text(arena, from->name);
+    step->package = ref_arena_text(arena, from->package);
+    if (step->in == NULL || step->out == NULL || step->arguments == NULL || step->view.name == NULL
+        || step->package == NULL)
+        return NULL;
+    for (uint32_t i = 0; i < from->in_count; ++i) {
+        step->in[i] = from->in[i];
+        in[i] = from->in[i] != REF_NONE ? &body->values[from->in[i]]->view : NULL;
+    }
+    for (uint32_t i = 0; i < from->out_count; ++i) {
+        step->out[i] = from->out[i];
+        out[i] = &body->values[from->out[i]]->view;
+    }
+    for (uint32_t i = 0; i < from->argument_count; ++i) {
+        step->arguments[i] = from->arguments[i];
+        step->arguments[i].name = params[i].name = ref_arena_text(arena, from->arguments[i].name);
+        if (params[i].name == NULL)
+            return NULL;
+        params[i].dtype = from->arguments[i].dtype;
+        if (from->arguments[i].value != REF_NONE)
+            params[i].tensor = &body->values[from->arguments[i].value]->view;
+        else
+            ref_scalar(params[i].dtype, from->arguments[i].bits, &params[i].value);
+    }
+    step->view.in = in;
+    step->view.out = out;
+    step->view.params = params;
+    step->view.in_count = from->in_count;
+    step->view.out_count = from->out_count;
+    step->view.param_count = from->argument_count;
+    return step;
+}
+
+q_code ref_body_node(ref_body *body, const ref_plan_step *from, ref_why *why)
+{
+    ref_step *step, **list;
+    q_code code = step_check(body, from, why);
+    const ref_op *op = ref_op_find(from->type);
+    if (code != Q_OK)
+        return code;
+    if (op == NULL || strcmp(from->package, REF_PACKAGE) != 0) {
+        ref_refuse(why, "node \"%s\": there is no operator \"%s\" in package \"%s\"", from->name, from->type,
+                   from->package);
+        return Q_BACKEND_NO_PACKAGE;
+    }
+    step = step_make(body, from);
+    list = list_room(body->steps, body->step_count, sizeof(*list));
+    if (list != NULL)
+        body->steps = list;
+    if (step == NULL || list == NULL) {
+        ref_refuse(why, "no memory for a node");
+        return Q_MEMORY;
+    }
+    step->view.op = op;
+    if (!ref_op_check(&step->view, why))
+        return Q_OP_REFUSED;
+    if (!name_add(&body->step_names, step->view.name)) {
+        ref_refuse(why, "no memory for a node");
+        return Q_MEMORY;
+    }
+    for (uint32_t i = 0; i < from->out_count; ++i)
+        body->values[from->out[i]]->writer = body->step_count;
+    body->steps[body->step_count++] = step;
+    return Q_OK;
+}
+
+/* ---- finalize ---------------------------------------------------------------------------------------- */
+
+/* Each step after the writers of its inputs, else in the order in which they were added: a walk in depth
+   first order with a stack of its own. */
+static q_code order_steps(ref_body *body, ref_why *why)
+{
+    const size_t n = (size_t)body->step_count;
+    int *stack = ref_alloc(n * sizeof(int)), placed = 0;
+    uint32_t *next = ref_alloc(n * sizeof(uint32_t));        /* input to look at */
+    unsigned char *state = ref_alloc(n);                     /* 1: on the stack, 2: placed */
+    q_code code = stack != NULL && next != NULL && state != NULL ? Q_OK : Q_MEMORY;
+    if (code != Q_OK)
+        ref_refuse(why, "no memory to order the nodes");
+    for (int root = 0; root < body->step_count && code == Q_OK; ++root) {
+        int depth = 0;
+        if (state[root] != 0)
+            continue;
+        stack[depth++] = root;
+        state[root] = 1;
+        while (depth > 0 && code == Q_OK) {
+            const int at = stack[depth - 1];
+            const ref_step *step = body->steps[at];
+            const ref_value *value = NULL;
+            if (next[at] == step->view.in_count) {
+                state[at] = 2;
+                body->order[placed++] = at;
+                --depth;
+                continue;
+            }
+            if (step->in[next[at]] != REF_NONE)
+                value = body->values[step->in[next[at]]];
+            ++next[at];
+            if (value == NULL || ref_type_is_input(value->type) || value->type == Q_STATIC)
+                continue;
+            if (value->writer == REF_NONE) {
+                ref_refuse(why, "node \"%s\" reads tensor \"%s\", which no node writes", step->view.name,
+                           value->view.name);
+                code = Q_GRAPH_FINALIZE;
+            } else if (state[value->writer] == 1) {
+                ref_refuse(why, "the nodes form a cycle: \"%s\" reads \"%s\", which follows from its own output",
+                           step->view.name, value->view.name);
+                code = Q_GRAPH_FINALIZE;
+            } else if (state[value->writer] == 0) {
+                state[value->writer] = 1;
+                stack[depth++] = value->writer;
+            }
+        }
+    }
+    ref_free(stack);
+    ref_free(next);
+    ref_free(state);
+    return code;
+}
+
+static uint64_t rounded(uint64_t bytes) { return (bytes + REF_ALIGN - 1) / REF_ALIGN * REF_ALIGN; }
+
+/* First fit among what lives now; live is sorted by offset. */
+static int place(ref_value **live, int count, ref_value *value)
+{
+    uint64_t at = 0;
+    int i = 0;
+    for (; i < count; ++i) {
+        if (live[i]->offset >= at && live[i]->offset - at >= rounded(value->bytes))
+            break;
+        if (live[i]->offset + rounded(live[i]->bytes) > at)
+            at = live[i]->offset + rounded(live[i]->bytes);
+    }
+    value->offset = at;
+    memmove(live + i + 1, live + i, (size_t)(count - i) * sizeof(*live));
+    live[i] = value;
+    return count + 1;
+}
+
+static q_code plan_arena(ref_body *body, ref_why *why)
+{
+    ref_value **live = ref_alloc((size_t)(body->value_count + 1) * sizeof(*live));
+    int count = 0;
+    if (live == NULL) {
+        ref_refuse(why, "no memory to plan the graph");
+        return Q_MEMORY;
+    }
+    for (int pos = 0; pos < body->step_count; ++pos) {
+        const ref_step *step = body->steps[body->order[pos]];
+        for (uint32_t i = 0; i < step->view.in_count; ++i)
+            if (step->in[i] != REF_NONE)
+                body->values[step->in[i]]->last = pos;
+        for (uint32_t i = 0; i < step->view.out_count; ++i)
+            body->values[step->out[i]]->last = pos;
+    }
+    for (int pos = 0; pos < body->step_count; ++pos) {
+        const ref_step *step = body->steps[body->order[pos]];
+        int left = 0;
+        for (uint32_t i = 0; i < step->view.out_count; ++i) {
+            ref_value *value = body->values[step->out[i]];
+            if (value->type != Q_NATIVE)
+                continue;
+            if (value->bytes > ARENA_MOST)
+                body->arena_bytes = ARENA_MOST + 1;
+            count = place(live, count, value);
+            if (value->offset + rounded(value->bytes) > body->arena_bytes)
+                body->arena_bytes = value->offset + rounded(value->bytes);
+        }
+        for (int i = 0; i < count; ++i)
+            if (live[i]->last > pos)
+                live[left++] = live[i];
+        count = left;
+        if (step->view.op->scratch != NULL) {
+            const uint64_t scratch = step->view.op->scratch(&step->view);
+            if (scratch > body->scratch_bytes)
+                body->scratch_bytes = scratch;
+        }
+        if (body->arena_bytes > ARENA_MOST || body->scratch_bytes > ARENA_MOST) {
+            ref_refuse(why, "graph \"%s\" needs more than 64 GiB for intermediate tensors", body->name);
+            ref_free(live);
+            return Q_GRAPH_FINALIZE;
+        }
+    }
+    ref_free(live);
+    return Q_OK;
+}
+
+q_code ref_body_finalize(ref_body *body, ref_why *why)
+{
+    void *arena = NULL;
+    q_code code;
+    if (body->step_count == 0) {
+        ref_refuse(why, "graph \"%s\" has no nodes", body->name);
+        return Q_GRAPH_FINALIZE;
+    }
+    for (int i = 0; i < body->value_count; ++i) {
+        const ref_value *value = body->values[i];
+        if (ref_type_is_output(value->type) && value->writer == REF_NONE) {
+            ref_refuse(why, "output \"%s\" of graph \"%s\" is written by no node", value->view.name, body->name);
+            return Q_GRAPH_FINALIZE;
+        }
+    }
+    body->arena_bytes = body->scratch_bytes = 0;
+    ref_free(body->order);
+    body->order = ref_alloc((size_t)body->step_count * sizeof(int));
+    if (body->order == NULL) {
+        ref_refuse(why, "no memory to order the nodes");
+        return Q_MEMORY;
+    }
+    code = order_steps(body, why);
+    if (code == Q_OK)
+        code = plan_arena(body, why);
+    if (code != Q_OK)
+        return code;
+    if (body->arena_bytes + body->scratch_bytes > 0
+        && posix_memalign(&arena, REF_ALIGN, (size_t)(body->arena_bytes + body->scratch_bytes)) != 0) {
+        ref_refuse(why, "no memory: graph \"%s\" needs %llu bytes for intermediate tensors", body->name,
+                   (unsigned long long)(body->arena_bytes + body->scratch_bytes));
+        return Q_MEMORY;
+    }
+    free(body->arena);
+    body->arena = arena;
+    for (int i = 0; i < body->value_count; ++i)
+        if (body->values[i]->type == Q_NATIVE && body->values[i]->writer != REF_NONE)
+            body->values[i]->view.data = body->arena + body->values[i]->offset;
+    body->finalized = 1;
+    return Q_OK;
+}

@@ -1,0 +1,474 @@
+/* ops_linear.c - MatMul and FullyConnected, and the product of matrices that convolutions use too */
+#include "ref_linear.h"
+
+#include <string.h>
+
+/* ---- the product ------------------------------------------------------------------------------ */
+
+/* Loops over LANES have a constant length, and their sums do not depend on one another: compilers make
+   vectors of them at -O2, without reordering a sum. STEP rows at a time means one load and one store of
+   the sums for four products. BLOCK sums are added up on their own, which keeps the error of long sums
+   small: about 1e-7 of the sum of magnitudes at 4096 terms, see tests/test_ref_ops_b.c. */
+enum { LANES = 16, STEP = 4, BLOCK = 256 };
+
+size_t ref_product_scratch(size_t rows)
+{
+    return (rows + STEP) * LANES * sizeof(float);
+}
+
+size_t ref_product_chunk(size_t count, size_t rows)
+{
+    const size_t most = 65536 / rows < 8 ? 8 : 65536 / rows > 256 ? 256 : 65536 / rows;
+    return count < most ? count : most;
+}
+
+/* Codes less their zero point, or the floats themselves: rows of columns elements that lie step apart in
+   storage and LANES apart in values (one row: any number of columns). */
+#define DECODE(type)                                                                                \
+    do {                                                                                            \
+        const type *codes = (const type *)tensor->data + first;                                     \
+        for (size_t r = 0; r < rows; ++r, codes += step, values += LANES) {                         \
+            size_t c = 0;                                                                           \
+            for (; c + LANES <= columns; c += LANES)                                                \
+                for (size_t lane = 0; lane < LANES; ++lane)                                         \
+                    values[c + lane] = (float)codes[c + lane] + offset;                             \
+            for (; c < columns; ++c)                                                                \
+                values[c] = (float)codes[c] + offset;                                               \
+        }                                                                                           \
+    } while (0)
+
+static void decode(const ref_tensor *tensor, uint64_t first, uint64_t step, size_t rows, size_t columns,
+                   float *values)
+{
+    const ref_quant *q = &tensor->quant;
+    /* Along an axis all offsets are the same: ref_check_weight() lets nothing else through. */
+    const float offset = q->form != REF_QUANT_NONE && q->offsets != NULL ? (float)q->offsets[0] : 0.0f;
+    switch (tensor->dtype) {
+    case REF_S8Q:  DECODE(int8_t);   break;
+    case REF_U8Q:  DECODE(uint8_t);  break;
+    case REF_S16Q: DECODE(int16_t);  break;
+    case REF_U16Q: DECODE(uint16_t); break;
+    case REF_F32:  DECODE(float);    break;
+    default:
+        for (size_t r = 0; r < rows; ++r, first += step, values += LANES)
+            ref_load(tensor, first, columns, values);
+        break;
+    }
+}
+
+/* Block-wise scales go into the values: rows of a panel, or the one column of a dot product. */
+static void scale_blocks(const ref_matrix *m, size_t column, size_t columns, float *values)
+{
+    const ref_quant *q = &m->tensor->quant;
+    const size_t along = m->tensor->dims[q->block_axis], blocks = along / q->block;
+    const float *scales = q->scales + (m->channel + column) * blocks;
+    float now[LANES] = { 0.0f };
+    if (m->row_step == 1) {
+        for (size_t r = 0; r < m->rows; ++r)
+            values[r] *= scales[r % along / q->block];
+        return;
+    }
+    for (size_t r = 0; r < m->rows; ++r, values += LANES) {
+        for (size_t lane = 0; r % q->block == 0 && lane < columns; ++lane)
+            now[lane] = scales[lane * blocks + r % along / q->block];
+        for (size_t lane = 0; lane < LANES; ++lane)
+            values[lane] *= now[lane];
+    }
+}
+
+static float column_scale(const ref_matrix *m, size_t column)
+{
+    const ref_quant *q = &m->tensor->quant;
+    if (!ref_is_quantized(m->tensor->dtype) || q->form == REF_QUANT_BLOCKS)
+        return 1.0f;
+    return q->scales[q->form == REF_QUANT_PER_AXIS ? m->channel + column : 0];
+}
+
+/* sums = one row of x times a panel of rows times LANES. */
+static void product_panel(const float *x, const float *panel, size_t rows, float *sums)
+{
+    for (size_t lane = 0; lane < LANES; ++lane)
+        sums[lane] = 0.0f;
+    for (size_t begin = 0; begin < rows; begin += BLOCK) {
+        const size_t end = rows - begin < BLOCK ? rows : begin + BLOCK;
+        float block[LANES] = { 0.0f };
+        size_t r = begin;
+        for (; r + STEP <= end; r += STEP) {
+            const float *w = panel + r * LANES;
+            const float x0 = x[r], x1 = x[r + 1], x2 = x[r + 2], x3 = x[r + 3];
+            for (size_t lane = 0; lane < LANES; ++lane)
+                block[lane] += (x0 * w[lane] + x1 * w[LANES + lane]) +
+                               (x2 * w[2 * LANES + lane] + x3 * w[3 * LANES + lane]);
+        }
+        for (; r < end; ++r)
+            for (size_t lane = 0; lane < LANES; ++lane)
+                block[lane] += x[r] * panel[r * LANES + lane];
+        for (size_t lane = 0; lane < LANES; ++lane)
+            sums[lane] += block[lane];
+    }
+}
+
+static float product_dot(const float *x, const float *w, size_t rows)
+{
+    float lanes[LANES] = { 0.0f }, sum = 0.0f;
+    size_t r = 0;
+    for (; r + LANES <= rows; r += LANES)
+        for (size_t lane = 0; lane < LANES; ++lane)
+            lanes[lane] += x[r + lane] * w[r + lane];
+    for (; r < rows; ++r)
+        sum += x[r] * w[r];
+    for (size_t lane = 0; lane < LANES; ++lane)
+        sum += lanes[lane];
+    return sum;
+}
+
+void ref_product(const float *x, size_t count, const ref_matrix *m, float *out, size_t out_step,
+                 void *scratch)
+{
+    float *values = (float *)scratch;
+    if (m->row_step == 1) {
+        for (size_t c = 0; c < m->columns; ++c) {
+            const float scale = column_scale(m, c);
+            decode(m->tensor, m->first + c * m->column_step, 0, 1, m->rows, values);
+            if (m->tensor->quant.form == REF_QUANT_BLOCKS)
+                scale_blocks(m, c, 1, values);
+            for (size_t i = 0; i < count; ++i)
+                out[i * out_step + c] = product_dot(x + i * m->rows, values, m->rows) * scale;
+        }
+        return;
+    }
+    for (size_t c = 0; c < m->columns; c += LANES) {
+        const size_t columns = m->columns - c < LANES ? m->columns - c : LANES;
+        float sums[LANES], scales[LANES];
+        if (columns < LANES)
+            memset(values, 0, m->rows * LANES * sizeof *values);
+        for (size_t lane = 0; lane < columns; ++lane)
+            scales[lane] = column_scale(m, c + lane);
+        decode(m->tensor, m->first + c, m->row_step, m->rows, columns, values);
+        if (m->tensor->quant.form == REF_QUANT_BLOCKS)
+            scale_blocks(m, c, columns, values);
+        for (size_t i = 0; i < count; ++i) {
+            product_panel(x + i * m->rows, values, m->rows, sums);
+            for (size_t lane = 0; lane < columns; ++lane)
+                out[i * out_step + c + lane] = sums[lane] * scales[lane];
+        }
+    }
+}
+
+/* ---- checks of weights and biases ------------------------------------------------------------- */
+
+static int bits_of(uint32_t dtype)
+{
+    return (int)ref_type_bytes(dtype) * 8;
+}
+
+/* The zero point at which codes are symmetric. */
+static int32_t symmetric_offset(uint32_t dtype)
+{
+    return dtype == REF_U8Q ? -128 : dtype == REF_U16Q ? -32768 : 0;
+}
+
+static int check_weight_type(const ref_tensor *x, const ref_tensor *w, ref_why *why)
+{
+    const uint32_t small = REF_T_S8Q | REF_T_U8Q, bit = ref_type_bit(w->dtype);
+    uint32_t allowed;
+    const char *names;
+    if (x->dtype == REF_F32) {
+        allowed = REF_T_F32;
+        names = "FLOAT_32";
+    } else if (x->dtype == REF_F16) {
+        allowed = REF_T_F16 | small;
+        names = "FLOAT_16, or static SFIXED_POINT_8 or UFIXED_POINT_8";
+    } else if (bits_of(x->dtype) == 8) {
+        allowed = small;
+        names = "SFIXED_POINT_8 or UFIXED_POINT_8";
+    } else {
+        allowed = small | REF_T_S16Q | REF_T_U16Q;
+        names = "SFIXED_POINT_8, UFIXED_POINT_8, SFIXED_POINT_16 or UFIXED_POINT_16";
+    }
+    if ((bit & allowed) == 0 || (x->dtype == REF_F16 && bit != REF_T_F16 && !w->fixed))
+        return ref_refuse(why, "input 1 \"%s\" is %s%s, next to %s it is %s", w->name, w->fixed ? "static " : "",
+                          ref_type_name(w->dtype), ref_type_name(x->dtype), names);
+    return 1;
+}
+
+int ref_check_weight(const ref_tensor *x, const ref_tensor *w, uint32_t axis, uint32_t sum_axis, ref_why *why)
+{
+    const ref_quant *q = &w->quant;
+    const int32_t symmetric = symmetric_offset(w->dtype);
+    if (!check_weight_type(x, w, why))
+        return 0;
+    if (!ref_is_quantized(w->dtype))
+        return 1;
+    if (q->form != REF_QUANT_PER_TENSOR) {
+        if (!w->fixed)
+            return ref_refuse(why, "input 1 \"%s\" has one scale per channel, which only a static tensor can",
+                              w->name);
+        if (q->axis != axis)
+            return ref_refuse(why, "input 1 \"%s\" has its scales along axis %u, expected axis %u, the outputs",
+                              w->name, (unsigned)q->axis, (unsigned)axis);
+    }
+    if (q->form == REF_QUANT_BLOCKS && (sum_axis == axis || w->dtype != REF_S8Q))
+        return ref_refuse(why, "input 1 \"%s\" has block-wise scales, which need SFIXED_POINT_8 and an operator"
+                          " that sums over channels", w->name);
+    if (q->form == REF_QUANT_BLOCKS && q->block_axis != sum_axis)
+        return ref_refuse(why, "input 1 \"%s\" has its blocks along axis %u, expected axis %u", w->name,
+                          (unsigned)q->block_axis, (unsigned)sum_axis);
+    /* Genuine libraries take any zero point and compute right numbers with these alone. */
+    if (q->form == REF_QUANT_PER_TENSOR && w->dtype == REF_U8Q)
+        return 1;
+    for (uint32_t i = 0; i < q->count; ++i) {
+        const int32_t offset = q->offsets != NULL ? q->offsets[i] : 0;
+        if (offset != symmetric)
+            return ref_refuse(why, "input 1 \"%s\" has offset %ld at channel %u, expected %ld: weights of %s"
+                              " are symmetric", w->name, (long)offset, (unsigned)i, (long)symmetric,
+                              ref_type_name(w->dtype));
+    }
+    return 1;
+}
+
+int ref_check_bias(const ref_tensor *x, const ref_tensor *w, const ref_tensor *bias, uint32_t channels,
+                   ref_why *why)
+{
+    const ref_quant *q;
+    if (bias == NULL)
+        return 1;
+    q = &bias->quant;
+    if (!ref_expect_shape(bias, "input 2", 1, &channels, why))
+        return 0;
+    if (!ref_is_quantized(x->dtype))
+        return ref_expect_type(bias, "input 2", x->dtype, why);
+    if (bias->dtype != REF_S32Q && bias->dtype != REF_U8Q)
+        return ref_refuse(why, "input 2 \"%s\" is %s, next to %s a bias is SFIXED_POINT_32 or UFIXED_POINT_8",
+                          bias->name, ref_type_name(bias->dtype), ref_type_name(x->dtype));
+    if (w->quant.form == REF_QUANT_PER_AXIS && q->form != REF_QUANT_PER_AXIS)
+        return ref_refuse(why, "input 2 \"%s\" has one scale, but the weight \"%s\" one per channel: give the"
+                          " bias scales along axis 0, scale of input times scale of weight", bias->name, w->name);
+    for (uint32_t i = 0; bias->dtype == REF_S32Q && q->offsets != NULL && i < q->count; ++i)
+        if (q->offsets[i] != 0)
+            return ref_refuse(why, "input 2 \"%s\" has offset %ld, expected 0: a bias of SFIXED_POINT_32 is"
+                              " symmetric", bias->name, (long)q->offsets[i]);
+    return 1;
+}
+
+/* Adds the bias, which lies in values, to rows of out. */
+static void add_bias(const float *bias, size_t columns, float *out, size_t rows)
+{
+    for (size_t i = 0; i < rows; ++i)
+        for (size_t c = 0; c < columns; ++c)
+            out[i * columns + c] += bias[c];
+}
+
+/* ---- MatMul ----------------------------------------------------------------------------------- */
+
+/* Rows of a (m) times columns of b (n), sums of k, and where each lies in its tensor. */
+typedef struct matmul_form {
+    uint32_t m, n, k, transpose_a, transpose_b;
+} matmul_form;
+
+static matmul_form matmul_read(const ref_node *node)
+{
+    const ref_tensor *a = node->in[0], *b = node->in[1];
+    matmul_form f;
+    f.transpose_a = ref_param_value(node, "transpose_in0", 0.0) != 0.0;
+    f.transpose_b = ref_param_value(node, "transpose_in1", 0.0) != 0.0;
+    f.m = a->dims[a->rank - 2 + f.transpose_a];
+    f.k = a->dims[a->rank - 1 - f.transpose_a];
+    f.n = b->dims[b->rank - 1 - f.transpose_b];
+    return f;
+}
+
+static int matmul_check(const ref_node *node, ref_why *why)
+{
+    const ref_tensor *a = node->in[0], *b = node->in[1], *bias = node->in_count > 2 ? node->in[2] : NULL;
+    char a_text[REF_SHAPE_TEXT], b_text[REF_SHAPE_TEXT];
+    uint32_t dims[REF_RANK] = { 0 }, rank;
+    matmul_form f;
+
+    if (a->rank < 2 || b->rank < 2)
+        return ref_refuse(why, "inputs \"%s\" %s and \"%s\" %s: each needs a rank of at least 2", a->name,
+                          ref_shape_text(a, a_text), b->name, ref_shape_text(b, b_text));
+    f = matmul_read(node);
+    if (b->dims[b->rank - 2 + f.transpose_b] != f.k)
+        return ref_refuse(why, "inputs \"%s\" %s%s and \"%s\" %s%s: sums run over %u and %u elements, expected"
+                          " the same number", a->name, ref_shape_text(a, a_text),
+                          f.transpose_a ? " transposed" : "", b->name, ref_shape_text(b, b_text),
+                          f.transpose_b ? " transposed" : "", (unsigned)f.k,
+                          (unsigned)b->dims[b->rank - 2 + f.transpose_b]);
+    rank = a->rank > b->rank ? a->rank : b->rank;
+    for (uint32_t i = 2; i < rank; ++i) {
+        const uint32_t p = i < a->rank ? a->dims[a->rank - 1 - i] : 1;
+        const uint32_t q = i < b->rank ? b->dims[b->rank - 1 - i] : 1;
+        if (p != q && p != 1 && q != 1)
+            return ref_refuse(why, "inputs \"%s\" %s and \"%s\" %s: %u and %u matrices do not broadcast", a->name,
+                              ref_shape_text(a, a_text), b->name, ref_shape_text(b, b_text), (unsigned)p,
+                              (unsigned)q);
+        dims[rank - 1 - i] = p > q ? p : q;
+    }
+    dims[rank - 2] = f.m;
+    dims[rank - 1] = f.n;
+    if (!ref_expect_shape(node->out[0], "output", rank, dims, why) ||
+        !ref_expect_type(node->out[0], "output", a->dtype, why))
+        return 0;
+
+    /* The second operand is an activation as often as a weight: 8-bit codes may lie as they like. */
+    if (!b->fixed || b->quant.form <= REF_QUANT_PER_TENSOR) {
+        const ref_quant *q = &b->quant;
+        if (!check_weight_type(a, b, why))
+            return 0;
+        if (q->form > REF_QUANT_PER_TENSOR)
+            return ref_refuse(why, "input 1 \"%s\" has one scale per channel, which only a static tensor can",
+                              b->name);
+        if (ref_is_quantized(b->dtype) && bits_of(b->dtype) == 16 &&
+            (q->offsets != NULL ? q->offsets[0] : 0) != symmetric_offset(b->dtype))
+            return ref_refuse(why, "input 1 \"%s\" has offset %ld, expected %ld: 16-bit codes of a second operand"
+                              " are symmetric", b->name, (long)(q->offsets != NULL ? q->offsets[0] : 0),
+                              (long)symmetric_offset(b->dtype));
+    } else {
+        if (b->quant.form == REF_QUANT_PER_AXIS && a->dtype != REF_F16)
+            return ref_refuse(why, "input 1 \"%s\" has one scale per channel, which MatMul takes next to FLOAT_16"
+                              " alone (the NPU library crashes): use FullyConnected or Conv2d", b->name);
+        if (!ref_check_weight(a, b, b->rank - 1 - f.transpose_b, b->rank - 2 + f.transpose_b, why))
+            return 0;
+    }
+    if (bias != NULL && ref_is_quantized(a->dtype) && !b->fixed)
+        return ref_refuse(why, "input 2 \"%s\": a bias next to %s needs a static input 1 (libraries compute it"
+                          " wrong): add it with ElementWiseAdd", bias->name, ref_type_name(a->dtype));
+    return ref_check_bias(a, b, bias, f.n, why);
+}
+
+/* Scratch: rows of a, rows of the output, the bias, elements of a that lie apart, decoded weights. */
+static size_t matmul_scratch(const ref_node *node)
+{
+    const matmul_form f = matmul_read(node);
+    const size_t chunk = ref_product_chunk(f.m, f.k);
+    return (chunk * ((size_t)f.k + f.n + 1) + f.n) * sizeof(float) + ref_product_scratch(f.k);
+}
+
+static int matmul_run(const ref_node *node, void *scratch, ref_why *why)
+{
+    const ref_tensor *a = node->in[0], *b = node->in[1], *out = node->out[0];
+    const ref_tensor *bias = node->in_count > 2 ? node->in[2] : NULL;
+    const matmul_form f = matmul_read(node);
+    const size_t chunk = ref_product_chunk(f.m, f.k);
+    float *x = (float *)scratch, *rows = x + chunk * f.k, *bias_values = rows + chunk * f.n;
+    float *apart = bias_values + f.n, *decoded = apart + chunk;
+    const uint64_t a_size = (uint64_t)f.m * f.k, b_size = (uint64_t)f.k * f.n, out_size = (uint64_t)f.m * f.n;
+    const uint64_t matrices = out->count / out_size;
+    ref_matrix matrix = { b, 0, f.n, 1, f.k, f.n, 0 };
+    (void)why;
+
+    if (f.transpose_b) {
+        matrix.row_step = 1;
+        matrix.column_step = f.k;
+    }
+    if (bias != NULL)
+        ref_load(bias, 0, f.n, bias_values);
+    for (uint64_t o = 0; o < matrices; ++o) {
+        uint64_t rest = o, a_at = 0, b_at = 0, a_step = a_size, b_step = b_size;
+        for (uint32_t i = 2; i < out->rank; ++i) {
+            const uint32_t dim = out->dims[out->rank - 1 - i];
+            const uint32_t p = i < a->rank ? a->dims[a->rank - 1 - i] : 1;
+            const uint32_t q = i < b->rank ? b->dims[b->rank - 1 - i] : 1;
+            a_at += p > 1 ? rest % dim * a_step : 0;
+            b_at += q > 1 ? rest % dim * b_step : 0;
+            a_step *= p;
+            b_step *= q;
+            rest /= dim;
+        }
+        matrix.first = b_at;
+        for (size_t m = 0; m < f.m; m += chunk) {
+            const size_t count = f.m - m < chunk ? f.m - m : chunk;
+            if (!f.transpose_a) {
+                ref_load(a, a_at + m * f.k, (uint64_t)count * f.k, x);
+            } else {
+                for (size_t k = 0; k < f.k; ++k) {
+                    ref_load(a, a_at + k * f.m + m, count, apart);
+                    for (size_t i = 0; i < count; ++i)
+                        x[i * f.k + k] = apart[i];
+                }
+            }
+            ref_product(x, count, &matrix, rows, f.n, decoded);
+            if (bias != NULL)
+                add_bias(bias_values, f.n, rows, count);
+            ref_store(out, o * out_size + m * f.n, (uint64_t)count * f.n, rows);
+        }
+    }
+    return 1;
+}
+
+/* ---- FullyConnected --------------------------------------------------------------------------- */
+
+/* weight is [outputs, K]: a matrix of K rows, read along its columns. */
+static int fully_connected_check(const ref_node *node, ref_why *why)
+{
+    const ref_tensor *x = node->in[0], *w = node->in[1], *bias = node->in_count > 2 ? node->in[2] : NULL;
+    char x_text[REF_SHAPE_TEXT], w_text[REF_SHAPE_TEXT];
+    uint32_t dims[REF_RANK], rank = 2;
+
+    if (w->rank != 2)
+        return ref_refuse(why, "input 1 \"%s\" is %s, expected rank 2: [outputs, inputs]", w->name,
+                          ref_shape_text(w, w_text));
+    if (ref_param_value(node, "keep_dims", 0.0) != 0.0) {
+        if (x->dims[x->rank - 1] != w->dims[1])
+            return ref_refuse(why, "input 0 \"%s\" is %s, with keep_dims its last dimension is the %u of input 1"
+                              " \"%s\" %s", x->name, ref_shape_text(x, x_text), (unsigned)w->dims[1], w->name,
+                              ref_shape_text(w, w_text));
+        rank = x->rank;
+        memcpy(dims, x->dims, sizeof dims);
+    } else {
+        if (x->count % w->dims[1] != 0 || x->count / w->dims[1] > UINT32_MAX)
+            return ref_refuse(why, "input 0 \"%s\" %s has %llu elements, which do not make rows of the %u of"
+                              " input 1 \"%s\" %s", x->name, ref_shape_text(x, x_text),
+                              (unsigned long long)x->count, (unsigned)w->dims[1], w->name,
+                              ref_shape_text(w, w_text));
+        dims[0] = (uint32_t)(x->count / w->dims[1]);
+    }
+    dims[rank - 1] = w->dims[0];
+    return ref_expect_shape(node->out[0], "output", rank, dims, why) &&
+           ref_expect_type(node->out[0], "output", x->dtype, why) && ref_check_weight(x, w, 0, 1, why) &&
+           ref_check_bias(x, w, bias, w->dims[0], why);
+}
+
+/* Scratch: rows of x, rows of the output, the bias, decoded weights. */
+static size_t fully_connected_scratch(const ref_node *node)
+{
+    const ref_tensor *x = node->in[0], *w = node->in[1];
+    const size_t k = w->dims[1], n = w->dims[0], chunk = ref_product_chunk(x->count / k, k);
+    return (chunk * (k + n) + n) * sizeof(float) + ref_product_scratch(k);
+}
+
+static int fully_connected_run(const ref_node *node, void *scratch, ref_why *why)
+{
+    const ref_tensor *x = node->in[0], *w = node->in[1], *bias = node->in_count > 2 ? node->in[2] : NULL;
+    const size_t k = w->dims[1], n = w->dims[0], rows = x->count / k, chunk = ref_product_chunk(rows, k);
+    float *values = (float *)scratch, *sums = values + chunk * k, *bias_values = sums + chunk * n;
+    const ref_matrix matrix = { w, 0, 1, k, k, n, 0 };
+    (void)why;
+
+    if (bias != NULL)
+        ref_load(bias, 0, n, bias_values);
+    for (size_t row = 0; row < rows; row += chunk) {
+        const size_t count = rows - row < chunk ? rows - row : chunk;
+        ref_load(x, row * k, (uint64_t)count * k, values);
+        ref_product(values, count, &matrix, sums, n, bias_values + n);
+        if (bias != NULL)
+            add_bias(bias_values, n, sums, count);
+        ref_store(node->out[0], row * n, (uint64_t)count * n, sums);
+    }
+    return 1;
+}
+
+/* ---- table ------------------------------------------------------------------------------------ */
+
+static const ref_param_spec matmul_params[] = {
+    { "transpose_in0", REF_BOOL, 0 }, { "transpose_in1", REF_BOOL, 0 }, { NULL, 0, 0 }
+};
+static const ref_param_spec fully_connected_params[] = { { "keep_dims", REF_BOOL, 0 }, { NULL, 0, 0 } };
+
+const ref_op ref_ops_linear[] = {
+    { "MatMul", REF_T_REAL, 2, 3, 1, 1, matmul_params, matmul_check, matmul_scratch, matmul_run },
+    { "FullyConnected", REF_T_REAL, 2, 3, 1, 1, fully_connected_params, fully_connected_check,
+      fully_connected_scratch, fully_connected_run },
+    { NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL }
+};

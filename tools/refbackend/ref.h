@@ -1,0 +1,415 @@
+/* ref.h - what the files of libQnnRef.so share, except operators
+
+   Layers, each calls only downwards:
+
+     interface.c   the two provider objects; every slot: begin, call, end
+     backend.c     backend, device, power, properties, errors   context.c  contexts and their configs
+     execute.c     graph calls of the interface, execute        mem.c      registered memory
+     profile.c     events of one call                           system.c   metadata of a binary
+     binary.c      a model to bytes and back
+     model.c       graphs and tensors without handles: checks, order, memory plan
+     tensor.c      one tensor: encoding, bytes
+     trace.c log.c faults.c ledger.c                            the floor
+     ref_op.h      operators (ref_op.c, ops_*.c): know nothing of this file
+
+   Handles are numbers that are never used twice and never an address. One lock, ref_lock(), guards all
+   that is shared; execute gives it up while it computes. */
+#ifndef REF_H
+#define REF_H
+
+#include <pthread.h>
+#include <stdio.h>
+#include "qnn_abi.h"
+#include "ref_op.h"
+
+#define REF_PROVIDER   "REF_QNNRT"
+#define REF_BUILD      "v0.1.0"
+#define REF_PACKAGE    "qti.aisw"        /* the vendor's name of the built-in operators */
+enum { REF_BACKEND_ID = 0x524546 };      /* "REF"; the vendor's numbers are 0 to 16 */
+enum { REF_NONE = -1 };
+enum { REF_NAME_MOST = 4096 };           /* bytes of a name */
+enum { REF_ALIGN = 64 };                 /* of every block of tensor data */
+
+typedef struct ref_log ref_log;
+
+/* ------------------------------------------------------------------------------- ledger.c --- */
+
+typedef enum ref_kind {
+    REF_LOG = 1, REF_BACKEND, REF_DEVICE, REF_CONTEXT, REF_GRAPH, REF_MEM, REF_PROFILE,
+    REF_SYSTEM, REF_POWER, REF_KINDS
+} ref_kind;
+
+/* Every object with a handle begins with this. */
+typedef struct ref_object {
+    ref_kind kind;
+    uint32_t number;                     /* of its kind, from 1: "context 2" in logs and traces */
+    uint32_t index;                      /* in the table */
+    int      dead;                       /* a "subsystem restart" took it */
+    uint64_t handle;
+} ref_object;
+
+typedef struct ref_call ref_call;
+
+void  ref_lock(void);
+void  ref_unlock(void);
+void *ref_alloc(size_t bytes);                       /* zeroed; counted */
+void *ref_grow(void *block, size_t old_bytes, size_t bytes);
+void  ref_free(void *block);
+uint64_t ref_allocations(void);
+
+const char *ref_kind_name(ref_kind kind);
+/* Enter an object, with a new handle. 0: no memory. */
+int   ref_ledger_add(ref_object *object, ref_kind kind);
+void  ref_ledger_remove(ref_object *object);
+/* The object of a handle, or NULL: then the call has failed with this code, and a line says why. */
+void *ref_ledger_get(ref_call *call, ref_kind kind, const void *handle, q_code code);
+/* The same for the argument of a free function, which may have been through a restart. */
+void *ref_ledger_get_dead(ref_call *call, ref_kind kind, const void *handle, q_code code);
+/* "context 2" for a handle, "?" for one that is not alive. */
+void  ref_ledger_name(const void *handle, char *text, size_t bytes);
+/* The n-th living object of a kind, or NULL. */
+void *ref_ledger_at(ref_kind kind, size_t n);
+/* Something that is allowed, works, and is wrong: it stands in the report. */
+void  ref_ledger_misuse(ref_call *call, const char *format, ...);
+void  ref_ledger_restart(void);
+/* What is alive, and misuse; "" when all is well. */
+size_t ref_ledger_report(char *text, size_t bytes);
+
+/* ------------------------------------------------------------------------ trace.c, interface.c --- */
+
+/* What the rules want of a call. */
+typedef struct ref_wish {
+    q_code   code;                       /* 0: none */
+    int      null, overwrite, restart, no_slot;
+    uint32_t delay_ms;
+} ref_wish;
+
+/* One call of a slot. */
+struct ref_call {
+    const char *name;
+    q_code      code;
+    ref_log    *log;                     /* who hears of it; NULL: all */
+    ref_wish    wish;
+    char        arguments[400], made[40];/* for the trace; made: the object that came out */
+};
+
+int  ref_slot_find(const char *name);                /* REF_NONE: no such slot */
+enum { REF_SLOTS = Q_CORE_SLOTS + Q_SYSTEM_SLOTS + 4 };   /* + power functions */
+enum { REF_SLOT_POWER = Q_CORE_SLOTS + Q_SYSTEM_SLOTS };
+
+void ref_trace_line(const ref_call *call);
+int  ref_trace_wanted(void);
+void ref_trace_set(int on);
+void ref_trace_clear(void);
+size_t ref_trace_text(char *text, size_t bytes);
+
+/* Fail the call: write a line at ERROR level, keep the code, return it. */
+q_code ref_fail(ref_call *call, q_code code, const char *format, ...);
+
+/* ------------------------------------------------------------------------------------ log.c --- */
+
+struct ref_log {
+    ref_object     head;
+    q_log_callback callback;
+    uint32_t       level;
+};
+
+void ref_log_write(ref_call *call, uint32_t level, const char *format, ...);
+void ref_log_v(ref_call *call, uint32_t level, const char *format, va_list args);
+q_code ref_log_create(ref_call *call, q_log_callback callback, uint32_t level, q_handle *out);
+q_code ref_log_level(ref_call *call, q_handle log, uint32_t level);
+q_code ref_log_free(ref_call *call, q_handle log);
+void ref_log_hostile(void);              /* lines from another thread, now */
+
+/* --------------------------------------------------------------------------------- faults.c --- */
+
+enum { REF_LIE_GRAPHS = 1, REF_LIE_INPUTS, REF_LIE_NAME };
+
+typedef struct ref_faults {
+    q_version   core, backend, system;
+    const char *build, *name;
+    uint32_t    backend_id;
+    int         providers, system_providers;         /* 0, 1, 2; REF_NONE: one, with a NULL list */
+    uint32_t    info, graph_info, tensor;            /* struct versions of metadata */
+    int         counts, pointers;                    /* REF_LIE_...: absurd numbers, NULL instead of pointers */
+    int         keep_binary, log_thread, log_late;
+} ref_faults;
+
+extern ref_faults ref_fault;             /* read it under the lock */
+
+/* Replace all rules. 0: a word is unknown, why names it; the rules stay as they were. */
+int  ref_faults_set(const char *text, char *why, size_t bytes);
+/* Look at QNNREF_FAULTS, at most once per value. 0: it is wrong. */
+int  ref_faults_environment(void);
+void ref_faults_ask(int slot, uint64_t nth, ref_wish *wish);
+uint64_t ref_faults_count(int slot);     /* count a call of the slot */
+
+/* --------------------------------------------------------------------------------- tensor.c --- */
+
+/* The vendor's encoding as it was given, owned. */
+typedef struct ref_encoding {
+    uint32_t  definition, encoding, bits;
+    int32_t   axis;
+    uint32_t  count;                     /* of scales and offsets */
+    float    *scales;
+    int32_t  *offsets;                   /* NULL: all 0 */
+    uint32_t  blocks, storage;           /* BLOCKWISE_EXPANSION */
+    uint16_t *block_scales;              /* [count * blocks] */
+    uint32_t  sizes[REF_RANK];           /* BLOCK */
+} ref_encoding;
+
+typedef struct ref_model ref_model;
+
+typedef struct ref_value {
+    ref_tensor   view;                   /* what operators see */
+    uint32_t     id, type, format;
+    ref_encoding encoding;
+    int          datum;                  /* STATIC: index in the model's data, else REF_NONE */
+    uint64_t     bytes;
+    int          writer;                 /* step, REF_NONE: none */
+    int          last;                   /* position in the order of its last reader or writer */
+    uint64_t     offset;                 /* in the arena of its graph */
+    void        *staging;                /* used where the caller's memory cannot be computed in */
+    void        *caller;                 /* during an execute: where an output goes in the end */
+    uint64_t     seen;                   /* number of the execute that bound it */
+} ref_value;
+
+/* What makes a tensor, from a caller's struct or from a file; arrays are borrowed. */
+typedef struct ref_made {
+    const char     *name;
+    uint32_t        type, format, dtype, rank;
+    const uint32_t *dims;
+    ref_encoding    encoding;
+    const void     *data;                /* STATIC, from a caller */
+    int             datum;               /* STATIC, from a file: index in the model's data, else REF_NONE */
+    uint64_t        bytes;
+} ref_made;
+
+/* Memory that lives as long as its owner. */
+typedef struct ref_arena { struct ref_block *blocks; } ref_arena;
+void *ref_arena_alloc(ref_arena *arena, size_t bytes);
+char *ref_arena_text(ref_arena *arena, const char *text);
+void  ref_arena_free(ref_arena *arena);
+
+int  ref_type_is_app(uint32_t type);
+int  ref_type_is_input(uint32_t type);
+int  ref_type_is_output(uint32_t type);
+/* Read the vendor's struct. Arrays of the encoding are copied into the arena. */
+q_code ref_made_from(const q_tensor *from, ref_arena *arena, ref_made *made, ref_why *why);
+/* Check and fill a tensor, but for its data and id. */
+q_code ref_value_fill(const ref_made *made, ref_arena *arena, ref_value *value, ref_why *why);
+/* Static data as operators want it: a copy with bits under 8 extended, into out. */
+void ref_value_extend(const ref_value *value, const void *data, void *out);
+/* The other way: a vendor struct that borrows from the value. arena: for its arrays. 0: no memory. */
+int  ref_value_tell(const ref_value *value, uint32_t version, ref_arena *arena, q_tensor *out);
+
+/* ---------------------------------------------------------------------------------- model.c --- */
+
+typedef struct ref_argument {            /* a parameter of a step */
+    const char *name;
+    uint32_t    dtype;                   /* of a scalar */
+    uint64_t    bits;                    /* of a scalar: its 8 bytes as they came */
+    int         value;                   /* of a tensor: index, else REF_NONE */
+} ref_argument;
+
+typedef struct ref_step {
+    ref_node      view;
+    const char   *package;
+    int          *in, *out;              /* indices of values, REF_NONE: absent */
+    ref_argument *arguments;
+    uint64_t      ns;                    /* of the last profiled run */
+} ref_step;
+
+typedef struct ref_names { const char **table; size_t room, used; } ref_names;
+
+typedef struct ref_body {                /* a graph without its handle */
+    ref_model      *model;
+    const char     *name;
+    ref_value     **values;              /* by ascending id */
+    ref_step      **steps;
+    int             value_count, step_count;
+    ref_names       value_names, step_names;
+    int            *order;               /* [step_count], once finalized */
+    uint64_t        arena_bytes, scratch_bytes;
+    unsigned char  *arena;               /* intermediate tensors, then scratch */
+    int             input_count, output_count;
+    uint32_t        priority;
+    int             finalized;
+    uint64_t        executes;
+    pthread_mutex_t lock;                /* held while it computes */
+} ref_body;
+
+typedef struct ref_datum { uint64_t hash, bytes; const void *data; } ref_datum;
+
+struct ref_model {
+    ref_arena   arena;
+    ref_body  **bodies;
+    int         body_count;
+    ref_names   body_names;
+    ref_datum  *data;
+    int         data_count;
+    uint32_t    next_id;
+    /* told by the file it was read from */
+    char        build[64];
+    q_version   core, backend;
+    uint64_t    file_bytes;
+};
+
+ref_model *ref_model_new(void);
+void ref_model_free(ref_model *model);
+ref_body *ref_model_graph(ref_model *model, const char *name, ref_why *why, q_code *code);
+ref_body *ref_model_find(const ref_model *model, const char *name);
+uint64_t ref_hash(const void *data, uint64_t bytes);
+/* Add data of static tensors; borrow: no copy is made. REF_NONE: no memory. */
+int  ref_model_datum(ref_model *model, const void *data, uint64_t bytes, uint64_t hash, int borrow);
+
+/* Add a tensor with its data; its id is the model's next. */
+q_code ref_body_tensor(ref_body *body, const ref_made *made, ref_value **out, ref_why *why);
+ref_value *ref_body_value(const ref_body *body, uint32_t id);
+/* Add a node whose values are indices of the body. */
+typedef struct ref_plan_step {
+    const char   *name, *package, *type;
+    const int    *in, *out;
+    ref_argument *arguments;
+    uint32_t      in_count, out_count, argument_count;
+} ref_plan_step;
+q_code ref_body_node(ref_body *body, const ref_plan_step *step, ref_why *why);
+q_code ref_body_finalize(ref_body *body, ref_why *why);
+/* A scalar's value; 0: its type is none that a scalar has. */
+int ref_scalar(uint32_t dtype, uint64_t bits, double *value);
+
+/* --------------------------------------------------------------------------------- binary.c --- */
+
+/* With out NULL: the size only. */
+uint64_t ref_binary_write(const ref_model *model, unsigned char *out);
+enum { REF_BINARY_TELL, REF_BINARY_RUN, REF_BINARY_KEEP };
+/* A model that can be told about, run, or run with weights left where they are. NULL: why says what
+   is wrong with the bytes, *code that of contextCreateFromBinary. */
+ref_model *ref_binary_read(const void *data, uint64_t bytes, int use, ref_why *why, q_code *code);
+
+/* --------------------------------------------------------------------- objects of the interface --- */
+
+typedef struct ref_backend { ref_object head; ref_log *log; } ref_backend;
+typedef struct ref_device  { ref_object head; ref_log *log; } ref_device;
+
+typedef struct ref_context {
+    ref_object   head;
+    ref_backend *backend;
+    ref_device  *device;
+    ref_model   *model;
+    int          from_binary;
+    uint32_t     priority;
+    int          executing;              /* calls that compute in it just now */
+    const void  *kept;                   /* fault keep_binary: the caller's bytes, read at execute */
+    uint64_t     kept_bytes, kept_hash;
+} ref_context;
+
+typedef struct ref_graph {
+    ref_object   head;
+    ref_context *context;
+    ref_body    *body;
+} ref_graph;
+
+typedef struct ref_mem {
+    ref_object   head;
+    ref_context *context;
+    uint32_t     dtype, rank, dims[REF_RANK];
+    int          fd_kind;
+    uint64_t     inode, device, offset, bytes;
+    unsigned char *map;                  /* NULL: the caller's own mapping is used */
+    uint64_t     map_bytes;
+    unsigned char *data;
+} ref_mem;
+
+typedef struct ref_event {
+    uint32_t    type, unit;
+    uint64_t    value;
+    int         parent;                  /* REF_NONE: top level */
+    char       *name;
+} ref_event;
+
+typedef struct ref_profile {
+    ref_object   head;
+    ref_backend *backend;
+    uint32_t     level;
+    ref_event   *events;
+    uint64_t    *ids;                    /* room for one list, handed out */
+    int          count, room;
+} ref_profile;
+
+/* backend.c */
+q_code ref_property(ref_call *call, uint32_t key);
+q_code ref_backend_create(ref_call *call, q_handle log, const q_config **configs, q_handle *out);
+q_code ref_backend_config(ref_call *call, q_handle backend, const q_config **configs);
+q_code ref_backend_package(ref_call *call, q_handle backend, const char *path, const char *name);
+q_code ref_backend_operations(ref_call *call, q_handle backend, uint32_t *count, const q_op_name **out);
+q_code ref_backend_validate(ref_call *call, q_handle backend, const q_op *op);
+q_code ref_backend_free(ref_call *call, q_handle backend);
+q_code ref_device_info(ref_call *call, q_handle log, const q_platform_info **out);
+q_code ref_device_info_of(ref_call *call, q_handle device, const q_platform_info **out);
+q_code ref_device_info_free(ref_call *call, q_handle log, const q_platform_info *info);
+q_code ref_device_create(ref_call *call, q_handle log, const q_config **configs, q_handle *out);
+q_code ref_device_config(ref_call *call, q_handle device, const q_config **configs);
+q_code ref_device_free(ref_call *call, q_handle device);
+q_code ref_signal_none(ref_call *call, q_handle signal);     /* there are none: NULL is right */
+q_code ref_error_message(ref_call *call, q_code code, const char **out);
+q_code ref_power_create(ref_call *call, uint32_t device, uint32_t core, uint32_t *id);
+q_code ref_power_destroy(ref_call *call, uint32_t id);
+q_code ref_power_set(ref_call *call, uint32_t id, const q_power_config **configs);
+q_code ref_power_memory(ref_call *call, uint32_t device, uint32_t core, const q_memory_config **configs);
+q_platform_info *ref_platform(void);
+int    ref_priority_known(uint32_t priority);
+
+/* context.c */
+q_code ref_context_create(ref_call *call, q_handle backend, q_handle device, const q_config **configs,
+                          q_handle *out);
+q_code ref_context_config(ref_call *call, q_handle context, const q_config **configs);
+q_code ref_context_size(ref_call *call, q_handle context, uint64_t *bytes);
+q_code ref_context_binary(ref_call *call, q_handle context, void *data, uint64_t bytes, uint64_t *written);
+q_code ref_context_load(ref_call *call, q_handle backend, q_handle device, const q_config **configs,
+                        const void *data, uint64_t bytes, q_handle *out, q_handle profile);
+q_code ref_context_check(ref_call *call, q_handle backend, const void *data, uint64_t bytes);
+q_code ref_context_free(ref_call *call, q_handle context, q_handle profile);
+void   ref_context_drop(ref_context *context);
+
+/* execute.c */
+q_code ref_graph_create(ref_call *call, q_handle context, const char *name, const q_config **configs,
+                        q_handle *out);
+q_code ref_graph_config(ref_call *call, q_handle graph, const q_config **configs);
+q_code ref_graph_node(ref_call *call, q_handle graph, const q_op *op);
+q_code ref_graph_finalize(ref_call *call, q_handle graph, q_handle profile, q_handle signal);
+q_code ref_graph_retrieve(ref_call *call, q_handle context, const char *name, q_handle *out);
+q_code ref_graph_tensor(ref_call *call, q_handle graph, q_tensor *tensor);
+q_code ref_graph_execute(ref_call *call, q_handle graph, const q_tensor *inputs, uint32_t input_count,
+                         q_tensor *outputs, uint32_t output_count, q_handle profile, q_handle signal);
+
+/* mem.c */
+q_code ref_mem_register(ref_call *call, q_handle context, const q_mem_descriptor *descriptors,
+                        uint32_t count, q_handle *out);
+q_code ref_mem_deregister(ref_call *call, const q_handle *handles, uint32_t count);
+void   ref_mem_drop(ref_mem *mem);
+
+/* profile.c */
+q_code ref_profile_create(ref_call *call, q_handle backend, uint32_t level, q_handle *out);
+q_code ref_profile_config(ref_call *call, q_handle profile, const q_config **configs);
+q_code ref_profile_events(ref_call *call, q_handle profile, const uint64_t **ids, uint32_t *count);
+q_code ref_profile_sub(ref_call *call, uint64_t event, const uint64_t **ids, uint32_t *count);
+q_code ref_profile_data(ref_call *call, uint64_t event, q_event *out);
+q_code ref_profile_extended(ref_call *call, uint64_t event, q_extended_event *out);
+q_code ref_profile_free(ref_call *call, q_handle profile);
+void   ref_profile_drop(ref_profile *profile);
+/* NULL handle: *out is NULL and all is well. backend: whose profile it must be. */
+q_code ref_profile_get(ref_call *call, q_handle handle, const ref_backend *backend, ref_profile **out);
+void   ref_profile_clear(ref_profile *profile);
+/* Index of the new event, REF_NONE: no memory. NULL profile: nothing happens. */
+int    ref_profile_add(ref_profile *profile, int parent, uint32_t type, uint32_t unit, uint64_t value,
+                       const char *name);
+uint64_t ref_now_ns(void);
+
+/* system.c */
+q_code ref_system_create(ref_call *call, q_handle *out);
+q_code ref_system_info(ref_call *call, q_handle system, const void *data, uint64_t bytes,
+                       const q_binary_info **out);
+q_code ref_system_free(ref_call *call, q_handle system);
+
+#endif

@@ -1,0 +1,137 @@
+/* system.c - the system interface: what a context binary of libQnnRef.so holds
+
+   Strings and arrays belong to the system context and go with it, or with the next question to it.
+   Knows nothing of: backends, contexts that run */
+#include "ref.h"
+
+#include <string.h>
+
+typedef struct ref_system {
+    ref_object head;
+    ref_model *model;
+    ref_arena  arena;
+} ref_system;
+
+q_code ref_system_create(ref_call *call, q_handle *out)
+{
+    ref_system *system;
+    if (out == NULL)
+        return ref_fail(call, Q_SYSTEM_ARGUMENT, "no place for the handle");
+    system = ref_alloc(sizeof(*system));
+    if (system == NULL || !ref_ledger_add(&system->head, REF_SYSTEM)) {
+        ref_free(system);
+        return ref_fail(call, Q_MEMORY, "no memory");
+    }
+    *out = (q_handle)(uintptr_t)system->head.handle;
+    return Q_OK;
+}
+
+static void empty(ref_system *system)
+{
+    ref_model_free(system->model);
+    system->model = NULL;
+    ref_arena_free(&system->arena);
+}
+
+/* Inputs or outputs of a graph. 0: no memory. */
+static int tensors_tell(ref_arena *arena, const ref_body *body, int outputs, uint32_t *count, q_tensor **out)
+{
+    const int most = outputs ? body->output_count : body->input_count;
+    q_tensor *list = ref_arena_alloc(arena, (size_t)most * sizeof(*list));
+    *count = 0;
+    *out = list;
+    if (list == NULL)
+        return 0;
+    for (int i = 0; i < body->value_count; ++i) {
+        const ref_value *value = body->values[i];
+        if (outputs ? !ref_type_is_output(value->type) : !ref_type_is_input(value->type))
+            continue;
+        if (!ref_value_tell(value, ref_fault.tensor, arena, &list[(*count)++]))
+            return 0;
+    }
+    return 1;
+}
+
+static q_graph_info *graphs_tell(ref_arena *arena, const ref_model *model)
+{
+    q_graph_info *graphs = ref_arena_alloc(arena, (size_t)model->body_count * sizeof(*graphs));
+    for (int i = 0; graphs != NULL && i < model->body_count; ++i) {
+        q_graph_info *info = &graphs[i];
+        info->version = ref_fault.graph_info;
+        info->v.name = model->bodies[i]->name;
+        if (!tensors_tell(arena, model->bodies[i], 0, &info->v.input_count, &info->v.inputs)
+            || !tensors_tell(arena, model->bodies[i], 1, &info->v.output_count, &info->v.outputs))
+            return NULL;
+    }
+    if (graphs == NULL)
+        return NULL;
+    if (ref_fault.counts == REF_LIE_INPUTS)
+        graphs[0].v.input_count = Q_UNDEFINED;
+    if (ref_fault.pointers == REF_LIE_INPUTS)
+        graphs[0].v.inputs = NULL;
+    if (ref_fault.pointers == REF_LIE_NAME)
+        graphs[0].v.name = NULL;
+    return graphs;
+}
+
+static q_binary_info *info_tell(ref_arena *arena, const ref_model *model)
+{
+    static const q_version format = { 1, 0, 0 };
+    q_binary_info *info = ref_arena_alloc(arena, sizeof(*info));
+    q_graph_info *graphs = graphs_tell(arena, model);
+    const uint32_t count = ref_fault.counts == REF_LIE_GRAPHS ? (uint32_t)Q_UNDEFINED : (uint32_t)model->body_count;
+    if (info == NULL || graphs == NULL)
+        return NULL;
+    if (ref_fault.pointers == REF_LIE_GRAPHS)
+        graphs = NULL;
+    info->version = ref_fault.info;
+    /* Up to soc the versions agree. */
+    info->u.v3.backend_id = REF_BACKEND_ID;
+    info->u.v3.build_id = model->build;
+    info->u.v3.core = model->core;
+    info->u.v3.backend = model->backend;
+    info->u.v3.soc = "";
+    if (ref_fault.info == 3) {
+        info->u.v3.blob_version = format;
+        info->u.v3.blob_bytes = model->file_bytes;
+        info->u.v3.graph_count = count;
+        info->u.v3.graphs = graphs;
+        info->u.v3.platform = ref_platform();
+    } else {
+        info->u.v1.blob_version = format;
+        info->u.v1.blob_bytes = model->file_bytes;
+        info->u.v1.graph_count = count;
+        info->u.v1.graphs = graphs;
+        if (ref_fault.info == 2)
+            info->u.v1.platform = ref_platform();
+    }
+    return info;
+}
+
+q_code ref_system_info(ref_call *call, q_handle handle, const void *data, uint64_t bytes, const q_binary_info **out)
+{
+    ref_system *system = ref_ledger_get(call, REF_SYSTEM, handle, Q_SYSTEM_HANDLE);
+    ref_why why;
+    q_code code;
+    if (system == NULL)
+        return call->code;
+    if (data == NULL || bytes == 0 || out == NULL)
+        return ref_fail(call, Q_SYSTEM_ARGUMENT, out == NULL ? "no place for the information" : "the binary is empty");
+    empty(system);
+    system->model = ref_binary_read(data, bytes, REF_BINARY_TELL, &why, &code);
+    if (system->model == NULL)
+        return ref_fail(call, code == Q_MEMORY ? Q_MEMORY : Q_SYSTEM_MALFORMED, "%s", why.text);
+    *out = info_tell(&system->arena, system->model);
+    return *out != NULL ? Q_OK : ref_fail(call, Q_MEMORY, "no memory");
+}
+
+q_code ref_system_free(ref_call *call, q_handle handle)
+{
+    ref_system *system = ref_ledger_get(call, REF_SYSTEM, handle, Q_SYSTEM_HANDLE);
+    if (system == NULL)
+        return call->code;
+    empty(system);
+    ref_ledger_remove(&system->head);
+    ref_free(system);
+    return Q_OK;
+}
