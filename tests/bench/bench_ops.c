@@ -205,7 +205,7 @@ static int weight(net *n, uint32_t rank, const uint32_t *dims, float size, float
     int id;
     bytes proto = { 0 };
     for (i = 0; i < rank; ++i) count *= dims[i];
-    data = (float *)malloc(count * sizeof(float));
+    data = (float *)calloc(count, sizeof(float));
     for (i = 0; i < count; ++i) data[i] = middle + size * random_value(n);
     id = add_tensor(n, QNNRT_TENSOR_STATIC, rank, dims, data);
     if (rank == 4) {                                     /* HWIO here, OIHW there */
@@ -634,6 +634,7 @@ static void bench(const char *name, double flops, void (*workload)(net *), qnnrt
 {
     engine engines[ENGINES];
     static net nets[ENGINES];
+    double ref_us[ROUNDS];
     int there[ENGINES], calls = 1, round, i, k;
     memset(engines, 0, sizeof engines);
     for (i = 0; i < ENGINES; ++i) {
@@ -659,10 +660,11 @@ static void bench(const char *name, double flops, void (*workload)(net *), qnnrt
             for (k = 0; k < calls; ++k) engine_exec(&engines[i], &nets[i]);
             engines[i].us[round] = (now_us() - start) / calls;
         }
+    memcpy(ref_us, engines[REF].us, sizeof ref_us);        /* in the order of the rounds */
     for (i = 0; i < ENGINES; ++i) {
         double ratio[ROUNDS], minimum;
         if (!there[i]) { printf("%-28s %-13s not there\n", i == 0 ? name : "", engine_names[i]); continue; }
-        for (round = 0; round < ROUNDS; ++round) ratio[round] = engines[REF].us[round] / engines[i].us[round];
+        for (round = 0; round < ROUNDS; ++round) ratio[round] = ref_us[round] / engines[i].us[round];
         qsort(ratio, ROUNDS, sizeof ratio[0], by_value);
         qsort(engines[i].us, ROUNDS, sizeof engines[i].us[0], by_value);
         minimum = engines[i].us[0];
@@ -670,9 +672,6 @@ static void bench(const char *name, double flops, void (*workload)(net *), qnnrt
                engines[i].us[ROUNDS / 2], flops / minimum / 1e3);
         if (i > REF) printf("   %5.2f  %5.2f", ratio[0], ratio[ROUNDS / 2]);
         putchar('\n');
-        if (i == REF) {                                    /* sorted now: put back what the ratios need */
-            for (round = 0; round < ROUNDS; ++round) engines[REF].us[round] = engines[REF].us[round];
-        }
     }
     for (i = 0; i < ENGINES; ++i) {
         if (!there[i]) continue;
