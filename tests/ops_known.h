@@ -14,8 +14,9 @@ static const ops_known ops_knowns[] = {
 /* ---- libQnnCpu.so ---- */
 { "cpu-no-f16", "Cpu", OPS_REFUSED, 0xC26, "*", "*", "f16", NO_F16 },
 { "cpu-no-u16", "Cpu", OPS_REFUSED, 0xC26, "*", "*", "u16", NO_U16 },
+{ "cpu-no-signed", "Cpu", OPS_REFUSED, 0xC26, "*", "*", "s8 s16", "the CPU library computes with no signed codes" },
 { "cpu-would-crash", "Cpu", OPS_REFUSED, 0, "Split StridedSlice Argmax Argmin TopK ResizeBilinear ResizeNearestNeighbor", "*",
-  "f16 u16", WOULD_CRASH },
+  "f16 u16 s8 s16", WOULD_CRASH },
 { "cpu-blocks", "Cpu", OPS_REFUSED, 0, "Conv2d", "blocks", "u8 u16", "block-wise weights would crash it: compose does not ask it" },
 { "cpu-blocks", "Cpu", OPS_DIFFERS, 0, "FullyConnected", "blocks blocks32", "u8", "" },
 { "cpu-channels", "Cpu", OPS_DIFFERS, 0, "FullyConnected", "s8_axis s4_axis", "u8",
@@ -39,6 +40,7 @@ static const ops_known ops_knowns[] = {
 { "cpu-symmetric", "Cpu", OPS_DIFFERS, 0, "Pad", "symmetric", "f32 u8", "MIRROR_SYMMETRIC returns zero bytes" },
 { "cpu-softmax-axis", "Cpu", OPS_DIFFERS, 0, "Softmax", "axis1", "u8", "in 8 bits an axis other than the last is wrong" },
 { "cpu-no-relu1", "Cpu", OPS_REFUSED, 0xFA5, "Relu1", "*", "*", "unknown to the CPU library" },
+{ "cpu-cast-large", "Cpu", OPS_DIFFERS, 0, "Cast", "large_to_i32", "f32", "what is too large for int32 becomes its least number" },
 { "cpu-no-i32", "Cpu", OPS_REFUSED, 0xC26, "ReduceMax", "*", "i32", NO_I32 },
 
 /* ---- both ---- */
@@ -60,6 +62,11 @@ static const ops_known ops_knowns[] = {
 { "htp-no-reduce", "Htp", OPS_REFUSED, 0xC26, "ReduceProd ReduceSumSquare", "*", "*", "unknown to the HTP library" },
 { "htp-arg-type", "Htp", OPS_REFUSED, 0xC26, "Argmax", "unsigned", "f32", "of floating point the index is INT_32 alone" },
 { "htp-gather-axis1", "Htp", OPS_DIFFERS, 0, "Gather", "axis1", "f32 f16", "in floating point garbage from the second row before the axis on" },
+{ "htp-overflow", "Htp", OPS_DIFFERS, 0, "ElementWiseAdd ElementWiseMultiply", "overflow", "i32",
+  "int32 stops at its ends instead of wrapping around" },
+{ "htp-s8-shift", "Htp", OPS_DIFFERS, 0, "Gather Softmax", "rows last", "s8", "results of signed 8-bit codes are 128 off" },
+{ "htp-cast-half", "Htp", OPS_DIFFERS, 0, "Cast", "large_to_f16 half_to_even", "f32",
+  "float16 is rounded half away from zero, and what is too large becomes NaN" },
 { "htp-cast-bool", "Htp", OPS_DIFFERS, 0, "Cast", "to_b8", "*", "the value itself is stored, 2 or 0 for -1, and not whether it is 0" },
 { "htp-floor-div", "Htp", OPS_DIFFERS, 0, "ElementWiseFloorDiv", "plain", "f32 f16", "broadcast in floating point: wrong behind the first row" },
 { "htp-softplus", "Htp", OPS_DIFFERS, 0, "ElementWiseNeuron", "softplus", "u16", "an approximation: some 200 codes from the value" },

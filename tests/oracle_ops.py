@@ -74,8 +74,11 @@ def encode(tensor, values):
             code = math.floor(abs(ratio) + 0.5) * (1 if ratio >= 0 else -1) - offset
             codes.append(min(max(code, low), high))
         values = codes
-    elif tensor.type == "i32":
-        values = [(int(v) + 2**31) % 2**32 - 2**31 for v in values]
+    elif tensor.type == "i32":                 # sums of integers wrap around, real numbers stop at the ends
+        values = [(int(v) if isinstance(v, int) else int(min(max(v, -2**31), 2**31 - 1))) for v in values]
+        values = [(v + 2**31) % 2**32 - 2**31 for v in values]
+    elif tensor.type == "f16":                 # 65520 is nearer to 65536, which is none of its numbers
+        values = [v if abs(v) < 65520 else math.copysign(math.inf, v) for v in values]
     elif tensor.type == "b8":
         values = [1 if v else 0 for v in values]
     return struct.pack("<%d%s" % (len(values), FORMATS[tensor.type]), *values)
