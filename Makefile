@@ -47,7 +47,7 @@ SCRIPTS  := $(wildcard tests/test_*.sh tests/test_*.py)
 REAL     := $(sort $(patsubst real_%,%,$(patsubst tests/real/%.c,%,$(wildcard tests/real/*.c))))
 FAKES    := $(if $(wildcard tests/fake/fake_qnn.c),libQnnFake.so)
 REF      := $(patsubst tools/refbackend/%.c,%,$(wildcard tools/refbackend/*.c))
-BENCHES  := $(filter-out bench_json bench_ops,$(patsubst tests/bench/%.c,%,$(wildcard tests/bench/bench_*.c)))
+BENCHES  := $(filter-out bench_json,$(patsubst tests/bench/%.c,%,$(wildcard tests/bench/bench_*.c)))
 
 ASAN_TESTS    := $(filter-out $(NOT_ASAN_TESTS),$(TESTS))
 AARCH64_TESTS := $(filter-out $(NOT_AARCH64_TESTS),$(TESTS))
@@ -370,7 +370,7 @@ $(B)/bench/simdjson.o: tests/bench/bench_simdjson.cpp tests/bench/bench_json.h $
 
 .PHONY: bench-json bench-json-peers bench-json-run
 bench-json-peers:
-	@$(PYTHON) tests/bench-peers.py --dir $(PEERS) yyjson || echo "bench-json: without yyjson"
+	@$(PYTHON) tests/bench-peers.py --dir $(PEERS) || echo "bench-json: without yyjson"
 
 bench-json-run: $(PEER_OBJECTS) $(DEPS)
 	$(call say,CC)
@@ -383,14 +383,6 @@ bench-json-run: $(PEER_OBJECTS) $(DEPS)
 
 bench-json: bench-json-peers   ## JSON metadata beside yyjson, simdjson and cJSON (QNNRT_SAMPLES=folder with json/)
 	@$(MAKE) bench-json-run
-
-.PHONY: bench-ops
-bench-ops: $(B)/bench/bench_ops $(B)/libQnnRef.so   ## libQnnRef.so beside libQnnCpu.so and ONNX Runtime: MatMul, Conv2d, a decoder layer
-	@$(call fetch,2.47) || true
-	@$(PYTHON) tests/bench-peers.py --dir $(PEERS) onnxruntime || echo "bench-ops: without ONNX Runtime"
-	@pin=; if taskset -c 0 true 2>/dev/null; then pin='taskset -c 0'; fi; \
-	there() { if [ -f "$$1" ]; then echo "$$1"; else echo -; fi; }; \
-	$$pin $(B)/bench/bench_ops $(B)/libQnnRef.so "$$(there $(B)/qnn/2.47/onnxruntime_qnn/libQnnCpu.so)" "$$(there $(PEERS)/onnxruntime/libonnxruntime.so)"
 
 # ---- install --------------------------------------------------------------------------------------
 
