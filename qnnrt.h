@@ -104,8 +104,8 @@
        the folder of the running program, in the folder of the shared object that holds this code,
        then by the system's search. Never in the current folder, never in the model's folder: the
        system's search is left out when LD_LIBRARY_PATH has an empty element, which means the
-       current folder. libQnnSystem.so: explicit, else beside the backend library, else the same
-       search. What was really loaded is in qnnrt_backend_info.path. Core interfaces 2.23 to 2.40
+       current folder. libQnnSystem.so: explicit, else the backend library itself where it speaks
+       that interface too (libQnnRef.so does), else beside it, else the same search. What was really loaded is in qnnrt_backend_info.path. Core interfaces 2.23 to 2.40
        are known by measurement; older ones are refused, newer minors accepted with a log line.
 
    Sharing a backend
@@ -565,8 +565,8 @@ typedef struct qnnrt_desc {
                                         be zero */
     const char       *backend_path;  /* the own one's library (default NULL: "libQnnHtp.so",
                                         searched) */
-    const char       *system_path;   /* (default NULL: libQnnSystem.so beside the backend, else
-                                        searched) */
+    const char       *system_path;   /* (default NULL: the backend's own system interface where it
+                                        has one, else libQnnSystem.so beside it, else searched) */
     const qnnrt_file *files;         /* instead of ctx_dir: [file_count], in shard order */
     size_t            file_count;
     qnnrt_log_level   log_level;     /* of the own backend (default 0: warnings and errors) */
@@ -6352,13 +6352,33 @@ static qnnrt_result qnnrt__system_choose(qnnrt__system *system, const qnnrt_hook
                        QNNRT__ABI_SYSTEM_MINOR_MIN, QNNRT__ABI_SYSTEM_MAJOR);
 }
 
-/* Open libQnnSystem.so, by the same rules. */
-static qnnrt_result qnnrt__system_open(const char *path, const char *beside,
+/* Does the backend's library speak the system interface too, as libQnnRef.so does? Then it is opened
+   once more, so that each of the two can be closed alone. */
+static void *qnnrt__system_in_backend(const char *backend)
+{
+    const char *why;
+    void *library;
+    if (backend == NULL || strchr(backend, '/') == NULL) return NULL;
+    library = qnnrt__os_library_open(backend, &why);
+    if (library == NULL ||
+        qnnrt__os_library_symbol(library, "QnnSystemInterface_getProviders") != NULL)
+        return library;
+    qnnrt__os_library_close(library);
+    return NULL;
+}
+
+/* When a backend's own system interface is wanted: never (it knows no .dlc), when nothing else is
+   found (the backend is not loaded, and large), or before all else. */
+enum { QNNRT__SYSTEM_OWN_NEVER, QNNRT__SYSTEM_OWN_LAST, QNNRT__SYSTEM_OWN_FIRST };
+
+/* Open the system library: the one of that path, else the backend's own or libQnnSystem.so, found by
+   the same rules. beside is the path of the backend. */
+static qnnrt_result qnnrt__system_open(const char *path, const char *beside, int own,
                                        const qnnrt_hooks *hooks, qnnrt__system *system,
                                        qnnrt_error *err)
 {
     const char *name = path != NULL ? path : "libQnnSystem.so";
-    qnnrt_result result;
+    qnnrt_result result = QNNRT_OK;
     void *symbol;
     memset(system, 0, sizeof(*system));
     if (name[0] == '\0')
@@ -6367,7 +6387,17 @@ static qnnrt_result qnnrt__system_open(const char *path, const char *beside,
     return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
                        "QNN libraries need a 64-bit little-endian program");
 #endif
-    result = qnnrt__library_find(name, path == NULL ? beside : NULL, &system->library, err);
+    if (path == NULL && own == QNNRT__SYSTEM_OWN_FIRST)
+        system->library = qnnrt__system_in_backend(beside);
+    if (system->library == NULL)
+        result = qnnrt__library_find(name, path == NULL ? beside : NULL, &system->library, err);
+    if (result != QNNRT_OK && path == NULL && own == QNNRT__SYSTEM_OWN_LAST) {
+        system->library = qnnrt__system_in_backend(beside);
+        if (system->library != NULL) {
+            qnnrt__err_clear(err);
+            result = QNNRT_OK;
+        }
+    }
     if (result != QNNRT_OK) return result;
     symbol = qnnrt__os_library_symbol(system->library, "QnnSystemInterface_getProviders");
     qnnrt__library_path(symbol, name, system->path);
@@ -8136,6 +8166,8 @@ static const char *qnnrt__context_kind(const unsigned char *data, uint64_t bytes
     if (bytes >= 4 && memcmp(data, "\177ELF", 4) == 0) return "an ELF file (a library or program)";
     if (bytes >= 4 && memcmp(data, "PK\3\4", 4) == 0)
         return "a zip archive (a .dlc is one: compile it first)";
+    if (bytes >= 8 && memcmp(data, "QNNRTREF", 8) == 0)
+        return "a context binary of libQnnRef.so: open it with that library";
     if (bytes >= 8 && memcmp(data + 4, "ET1", 3) == 0)
         return "an ExecuTorch program (.pte), not the context inside";
     if (bytes >= 30 && memcmp(data, "version https://git-lfs", 23) == 0)
@@ -10177,7 +10209,10 @@ static qnnrt_result qnnrt__model_system(qnnrt *model, const qnnrt__scan *scan,
     texts = 0;
 #endif
     if (!binaries) return QNNRT_OK;
-    result = qnnrt__system_open(desc->system_path, beside, &model->hooks, system, &own);
+    result = qnnrt__system_open(
+        desc->system_path, beside,
+        model->backend != NULL ? QNNRT__SYSTEM_OWN_FIRST : QNNRT__SYSTEM_OWN_LAST, &model->hooks,
+        system, &own);
     if (result == QNNRT_E_LIBRARY && texts && desc->system_path == NULL &&
         desc->metadata == QNNRT_METADATA_ALL) {
         qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "model", 0,
@@ -13107,7 +13142,8 @@ static qnnrt_result qnnrt__compose_finish(qnnrt_builder *b, qnnrt **out, qnnrt_e
     size_t i;
     memset(&system, 0, sizeof(system));
     if (result == QNNRT_OK && b->containers) {
-        result = qnnrt__system_open(b->system_path, b->backend->path, &b->backend->hooks, &system, err);
+        result = qnnrt__system_open(b->system_path, b->backend->path, QNNRT__SYSTEM_OWN_NEVER,
+                                    &b->backend->hooks, &system, err);
         if (result == QNNRT_OK) result = qnnrt__container_able(&system, err);
     }
     if (result != QNNRT_OK) return result;

@@ -356,6 +356,23 @@ static void copy_file(const char *from, const char *to)
     free(data);
 }
 
+/* The fake as a backend that does not speak the system interface: the symbol has another name. */
+static void copy_backend_only(const char *to)
+{
+    static const char symbol[] = "QnnSystemInterface_getProviders";
+    size_t bytes, i, found = 0;
+    char *data = (char *)test_read_file(TEST_FAKE_LIB, &bytes);
+    CHECK(data != NULL);
+    for (i = 0; i + sizeof(symbol) <= bytes; ++i) {
+        if (memcmp(data + i, symbol, sizeof(symbol)) != 0) continue;
+        data[i] = 'X';
+        ++found;
+    }
+    test_write_file(to, data, bytes);
+    free(data);
+    CHECK(found > 0);
+}
+
 /* dir/name, in one of a few buffers. */
 static const char *join(const char *dir, const char *name)
 {
@@ -452,7 +469,7 @@ TEST(a_bare_name_that_is_nowhere_lists_every_place_once)
 
 TEST(the_current_folder_is_not_searched)
 {
-    char dir[4096], here[2048], fake_path[4096];
+    char dir[4096], other_dir[4096], here[2048], fake_path[4096];
     qnnrt_error err;
     qnnrt_result result;
     qnnrt_backend *backend;
@@ -461,13 +478,14 @@ TEST(the_current_folder_is_not_searched)
     qnnrt_desc model_desc = one_shard();
     fake_begin("");
     folder(dir);
+    folder(other_dir);
     memset(&desc, 0, sizeof(desc));
     TRY(copy_file(TEST_FAKE_LIB, join(dir, "libqnnrt-test-here.so")));
     TRY(copy_file(TEST_FAKE_LIB, join(dir, "libQnnHtp.so")));
     TRY(copy_file(TEST_FAKE_LIB, join(dir, "libQnnSystem.so")));
     CHECK(getcwd(here, sizeof(here)) != NULL);
-    snprintf(fake_path, sizeof(fake_path), "%s%s%s", TEST_FAKE_LIB[0] == '/' ? "" : here, TEST_FAKE_LIB[0] == '/' ? "" : "/",
-             TEST_FAKE_LIB);
+    snprintf(fake_path, sizeof(fake_path), "%s", join(other_dir, "libSomeBackend.so"));
+    TRY(copy_backend_only(fake_path));
     CHECK_EQ(chdir(dir), 0);
     memset(&err, 0xFF, sizeof(err));
     desc.path = "libqnnrt-test-here.so";
@@ -666,7 +684,7 @@ TEST(the_system_library_is_taken_from_beside_the_backend)
     folder(dir);
     snprintf(backend_path, sizeof(backend_path), "%s", join(dir, "libSomeBackend.so"));
     snprintf(system_path, sizeof(system_path), "%s", join(dir, "libQnnSystem.so"));
-    TRY(copy_file(TEST_FAKE_LIB, backend_path));
+    TRY(copy_backend_only(backend_path));
     fake_open(&other, backend_path);
     desc.backend_path = backend_path;
     desc.system_path = NULL;
@@ -695,6 +713,42 @@ TEST(the_system_library_is_taken_from_beside_the_backend)
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
     CHECK_EQ(fake_live(&other), other.before);
     CHECK_EQ(fake_live(&system), system.before);
+}
+
+TEST(a_backend_that_speaks_the_system_interface_needs_no_system_library)
+{
+    char dir[4096], backend_path[4096], system_path[4096];
+    qnnrt_desc desc = one_shard();
+    qnnrt_error err;
+    qnnrt *model;
+    fake other;
+    fake_begin("");
+    folder(dir);
+    snprintf(backend_path, sizeof(backend_path), "%s", join(dir, "libSomeBackend.so"));
+    snprintf(system_path, sizeof(system_path), "%s", join(dir, "libQnnSystem.so"));
+    TRY(copy_file(TEST_FAKE_LIB, backend_path));
+    fake_open(&other, backend_path);
+    desc.backend_path = backend_path;
+    desc.system_path = NULL;
+    CHECK_EQ(open_it(&desc, &model, &err), QNNRT_OK);
+    CHECK_EQ(strcmp(qnnrt_get_system_path(model), backend_path), 0);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    desc.inspect = 1;
+    CHECK_EQ(open_it(&desc, &model, &err), QNNRT_OK);
+    CHECK_EQ(strcmp(qnnrt_get_system_path(model), backend_path), 0);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+
+    /* Its own comes before one beside it, which may be of another vendor; inspecting loads the small one. */
+    TRY(copy_file(TEST_FAKE_LIB, system_path));
+    desc.inspect = 0;
+    CHECK_EQ(open_it(&desc, &model, &err), QNNRT_OK);
+    CHECK_EQ(strcmp(qnnrt_get_system_path(model), backend_path), 0);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    desc.inspect = 1;
+    CHECK_EQ(open_it(&desc, &model, &err), QNNRT_OK);
+    CHECK_EQ(strcmp(qnnrt_get_system_path(model), system_path), 0);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    CHECK_EQ(fake_live(&other), other.before);
 }
 
 /* Both are one file here, so the releases are told apart by the interfaces they report. */
@@ -2381,6 +2435,7 @@ TEST_MAIN("backend")
     RUN(a_path_of_a_library_that_is_too_long_is_refused);
     RUN(a_missing_system_library_is_refused);
     RUN(the_system_library_is_taken_from_beside_the_backend);
+    RUN(a_backend_that_speaks_the_system_interface_needs_no_system_library);
     RUN(a_system_library_of_another_release_than_the_backend_is_fine);
     RUN(no_provider_is_refused);
     RUN(of_two_providers_the_first_that_fits_is_taken_with_a_log_line);

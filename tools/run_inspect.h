@@ -106,7 +106,7 @@ static const char *soc_name(uint32_t model)
 
 static const char *backend_name(uint32_t id)
 {
-    return id == 3 ? "CPU" : id == 4 ? "GPU" : id == 6 ? "HTP" : "unknown";
+    return id == 3 ? "CPU" : id == 4 ? "GPU" : id == 6 ? "HTP" : id == 0x524546 ? "Ref" : "unknown";
 }
 
 /* Where the facts of a context come from; to be freed. */

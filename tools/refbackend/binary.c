@@ -28,6 +28,8 @@
                             u32 count of parameters, each: text name; u32 data type; u64 bits; u32 1 + index of a
                                 tensor, 0: a scalar
        text         u32 bytes, the bytes, a zero byte
+       checksum     h = 0x9E3779B97F4A7C15 ^ bytes; for every 8 bytes, the last ones with zeros behind them:
+                    h = (h ^ word) * 0xD6E8FEB86659FD93, h ^= h >> 32
 
    Nothing is trusted: size, checksum and every count are checked before they are used, and graphs are built by the
    functions that calls build them with, so all their checks hold here too. The memory plan is made anew.
@@ -472,7 +474,7 @@ static q_code read_description(source *s, ref_model *model, const unsigned char 
 static int head_check(const unsigned char *data, uint64_t bytes, ref_why *why, q_code *code)
 {
     static const unsigned char vendor[16] = { 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 1 };
-    uint32_t format;
+    uint32_t format, reserved;
     uint64_t size, sum, described, offset, length;
     *code = Q_CONTEXT_FROM_BINARY;
     if (bytes >= sizeof(magic) && memcmp(data, magic, sizeof(magic)) != 0)
@@ -482,6 +484,7 @@ static int head_check(const unsigned char *data, uint64_t bytes, ref_why *why, q
     if (bytes < HEAD)
         return ref_refuse(why, "%llu bytes are no context binary; its head has %d", (unsigned long long)bytes, (int)HEAD);
     memcpy(&format, data + 8, 4);
+    memcpy(&reserved, data + 12, 4);
     memcpy(&size, data + 16, 8);
     memcpy(&sum, data + 24, 8);
     memcpy(&described, data + 32, 8);
@@ -495,7 +498,7 @@ static int head_check(const unsigned char *data, uint64_t bytes, ref_why *why, q
     if (size != bytes)
         return ref_refuse(why, "the binary is %s: its head announces %llu bytes, there are %llu",
                           bytes < size ? "cut short" : "too long", (unsigned long long)size, (unsigned long long)bytes);
-    if (sum != ref_hash(data + SUMMED_FROM, bytes - SUMMED_FROM))
+    if (reserved != 0 || sum != ref_hash(data + SUMMED_FROM, bytes - SUMMED_FROM))
         return ref_refuse(why, "the binary is damaged: its checksum does not fit");
     if (described > bytes - HEAD || offset != rounded(HEAD + described) || offset > bytes || length != bytes - offset)
         return ref_refuse(why, "the binary is damaged: its parts do not add up to %llu bytes", (unsigned long long)bytes);

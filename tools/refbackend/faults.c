@@ -216,6 +216,8 @@ int ref_faults_set(const char *text, char *why, size_t bytes)
         *end = '\0';
         while (*at == ' ' || *at == '\t')
             ++at;
+        for (value = end; value > at && (value[-1] == ' ' || value[-1] == '\t'); )
+            *--value = '\0';
         snprintf(word, sizeof(word), "%s", at);
         value = strchr(at, '=');
         if (*at != '\0') {

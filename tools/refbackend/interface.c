@@ -706,6 +706,11 @@ static q_code globalConfigSet(const void *configs)
 
 /* ---- providers ---------------------------------------------------------------------------------------------------- */
 
+/* A provider object is handed over by value to systemDlcComposeGraphs, in the size of the caller's release: core 2.40
+   has three slots more than are known. They are NULL here, and there. */
+enum { UNKNOWN_SLOTS = 24 };
+typedef struct core_object { q_core_provider known; q_slot unknown[UNKNOWN_SLOTS]; } core_object;
+
 #define S(function) ((q_slot)(function))
 static const q_slot core_slots[Q_CORE_SLOTS] = {
     S(propertyHasCapability), S(backendCreate), S(backendSetConfig), S(backendGetApiVersion), S(backendGetBuildId),
@@ -758,14 +763,14 @@ typedef char power_slots_follow[REF_SLOT_POWER == Q_CORE_SLOTS + Q_SYSTEM_SLOTS 
 
 REF_EXPORT q_code QnnInterface_getProviders(const q_core_provider ***list, uint32_t *count)
 {
-    static q_core_provider providers[2];
+    static core_object providers[2];
     static const q_core_provider *pointers[2];
     q_code code = Q_ARGUMENT;
     ref_lock();
     if (list != NULL && count != NULL && ref_faults_environment()) {
         const int two = ref_fault.providers == 2;
         for (int i = 0; i < 2; ++i) {
-            q_core_provider *p = &providers[i];
+            q_core_provider *p = &providers[i].known;
             p->backend_id = ref_fault.backend_id;
             p->name = ref_fault.name;
             p->api.core = ref_fault.core;

@@ -127,17 +127,18 @@ static void product_panel(const float *x, const float *panel, size_t rows, float
 static void add_lanes(float *restrict sums, const float *restrict x, const float *restrict w)
 {
     for (int lane = 0; lane < LANES; ++lane)
-        sums[lane] += x[lane] * w[lane];
+        sums[lane] += (x[lane] * w[lane] + x[LANES + lane] * w[LANES + lane]) +
+                      (x[2 * LANES + lane] * w[2 * LANES + lane] + x[3 * LANES + lane] * w[3 * LANES + lane]);
 }
 
 static float product_dot(const float *x, const float *w, size_t rows)
 {
     float lanes[LANES] = { 0.0f }, sum = 0.0f;
     size_t r = 0;
-    for (; r + LANES <= rows; r += LANES)
+    for (; r + STEP * LANES <= rows; r += STEP * LANES)
         add_lanes(lanes, x + r, w + r);
     for (; r < rows; ++r)
-        sum += x[r] * w[r];
+        lanes[r % LANES] += x[r] * w[r];
     for (size_t lane = 0; lane < LANES; ++lane)
         sum += lanes[lane];
     return sum;
@@ -150,19 +151,22 @@ void ref_product(const float *x, size_t count, const ref_matrix *m, float *out, 
     if (m->row_step == 1) {
         for (size_t c = 0; c < m->columns; ++c) {
             const float scale = column_scale(m, c);
-            decode(m->tensor, m->first + c * m->column_step, 0, 1, m->rows, values);
+            const float *column = values;
+            if (m->tensor->dtype == REF_F32)
+                column = (const float *)m->tensor->data + m->first + c * m->column_step;
+            else
+                decode(m->tensor, m->first + c * m->column_step, 0, 1, m->rows, values);
             if (m->tensor->quant.form == REF_QUANT_BLOCKS)
                 scale_blocks(m, c, 1, values);
             for (size_t i = 0; i < count; ++i)
-                out[i * out_step + c] = product_dot(x + i * m->rows, values, m->rows) * scale;
+                out[i * out_step + c] = product_dot(x + i * m->rows, column, m->rows) * scale;
         }
         return;
     }
+    /* Of the last panel a few lanes may stay as they were; their sums are not taken. */
     for (size_t c = 0; c < m->columns; c += LANES) {
         const size_t columns = m->columns - c < LANES ? m->columns - c : LANES;
         float sums[LANES], scales[LANES];
-        if (columns < LANES)
-            memset(values, 0, m->rows * LANES * sizeof *values);
         for (size_t lane = 0; lane < columns; ++lane)
             scales[lane] = column_scale(m, c + lane);
         decode(m->tensor, m->first + c, m->row_step, m->rows, columns, values);

@@ -1,0 +1,1675 @@
+/* test_ref.c - libQnnRef.so through its own table: life cycle, checks, format, ledger, faults
+
+   Speaks to the library by qnn_abi.h alone: qnnrt.h is not in here. Operators have their own tests. */
+#include "ref.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+/* ---- a small world -------------------------------------------------------------------------------- */
+
+typedef struct world { q_handle log, backend, device, context, graph; } world;
+
+static uint32_t dims_x[] = { 2, 8 }, dims_w[] = { 8, 4 }, dims_y[] = { 2, 4 };
+static float weights[32], bias[8], input[16], output[8], expected[8];
+
+static void fill_data(void)
+{
+    int i, k, n;
+    for (i = 0; i < 32; ++i) weights[i] = (float)(i % 7) - 3.0f;
+    for (i = 0; i < 8; ++i) bias[i] = (float)i * 0.5f - 2.0f;
+    for (i = 0; i < 16; ++i) input[i] = (float)(i % 5) - 1.0f;
+    for (i = 0; i < 2; ++i) {
+        for (n = 0; n < 4; ++n) {
+            float sum = 0.0f;
+            for (k = 0; k < 8; ++k) sum += input[i * 8 + k] * weights[k * 4 + n];
+            sum += bias[i * 4 + n];
+            expected[i * 4 + n] = sum > 0.0f ? sum : 0.0f;
+        }
+    }
+}
+
+static q_tensor tensor(const char *name, uint32_t type, uint32_t dtype, uint32_t rank, uint32_t *dims)
+{
+    q_tensor t;
+    memset(&t, 0, sizeof(t));
+    t.version = 1;
+    t.v.name = name;
+    t.v.type = type;
+    t.v.dtype = dtype;
+    t.v.quant.definition = t.v.quant.encoding = Q_UNDEFINED;
+    t.v.rank = rank;
+    t.v.dims = dims;
+    return t;
+}
+
+static q_tensor with_data(q_tensor t, void *data, size_t bytes)
+{
+    t.v.u.buffer.data = data;
+    t.v.u.buffer.bytes = (uint32_t)bytes;
+    return t;
+}
+
+static q_op node(const char *name, const char *type, q_tensor *inputs, uint32_t input_count, q_tensor *outputs)
+{
+    q_op op;
+    memset(&op, 0, sizeof(op));
+    op.version = 1;
+    op.v1.name = name;
+    op.v1.package = "qti.aisw";
+    op.v1.type = type;
+    op.v1.input_count = input_count;
+    op.v1.inputs = inputs;
+    op.v1.output_count = 1;
+    op.v1.outputs = outputs;
+    return op;
+}
+
+static void world_open(world *w)
+{
+    memset(w, 0, sizeof(*w));
+    CHECK_EQ(ref.log_create(ref_logged, 3, &w->log), 0);
+    CHECK_EQ(ref.backend_create(w->log, NULL, &w->backend), 0);
+    CHECK_EQ(ref.device_create(w->log, NULL, &w->device), 0);
+    CHECK_EQ(ref.context_create(w->backend, w->device, NULL, &w->context), 0);
+    CHECK_EQ(ref.graph_create(w->context, "main", NULL, &w->graph), 0);
+}
+
+static void world_close(world *w)
+{
+    if (w->context != NULL) CHECK_EQ(ref.context_free(w->context, NULL), 0);
+    CHECK_EQ(ref.device_free(w->device), 0);
+    CHECK_EQ(ref.backend_free(w->backend), 0);
+    CHECK_EQ(ref.log_free(w->log), 0);
+    if (ref_ask("ledger")[0] != '\0') printf("%s", ref_ask("ledger"));
+    CHECK_EQ(ref_ask("ledger")[0], '\0');
+}
+
+/* y = Relu(x * w + b), as three nodes; x and y with ids. */
+static void add_layer(q_handle graph, q_tensor *x, q_tensor *y)
+{
+    q_tensor w = with_data(tensor("w", Q_STATIC, 0x232, 2, dims_w), weights, sizeof(weights));
+    q_tensor b = with_data(tensor("b", Q_STATIC, 0x232, 2, dims_y), bias, sizeof(bias));
+    q_tensor m = tensor("m", Q_NATIVE, 0x232, 2, dims_y), s = tensor("s", Q_NATIVE, 0x232, 2, dims_y), in[2];
+    *x = tensor("x", Q_APP_WRITE, 0x232, 2, dims_x);
+    *y = tensor("y", Q_APP_READ, 0x232, 2, dims_y);
+    CHECK_EQ(ref.graph_tensor(graph, x), 0);
+    CHECK_EQ(ref.graph_tensor(graph, &w), 0);
+    CHECK_EQ(ref.graph_tensor(graph, &b), 0);
+    CHECK_EQ(ref.graph_tensor(graph, &m), 0);
+    CHECK_EQ(ref.graph_tensor(graph, &s), 0);
+    CHECK_EQ(ref.graph_tensor(graph, y), 0);
+    CHECK(x->v.id != 0 && y->v.id != x->v.id);
+    in[0] = *x; in[1] = w;
+    CHECK_EQ(ref.add_node(graph, node("matmul", "MatMul", in, 2, &m)), 0);
+    in[0] = m; in[1] = b;
+    CHECK_EQ(ref.add_node(graph, node("add", "ElementWiseAdd", in, 2, &s)), 0);
+    CHECK_EQ(ref.add_node(graph, node("relu", "Relu", &s, 1, y)), 0);
+}
+
+static void run_layer(q_handle graph, q_tensor x, q_tensor y)
+{
+    x = with_data(x, input, sizeof(input));
+    y = with_data(y, output, sizeof(output));
+    memset(output, 0xAA, sizeof(output));
+    CHECK_EQ(ref.execute(graph, &x, 1, &y, 1, NULL, NULL), 0);
+    CHECK_EQ(memcmp(output, expected, sizeof(output)), 0);
+}
+
+/* A world with a finalized graph. */
+static void world_build(world *w, q_tensor *x, q_tensor *y)
+{
+    TRY(world_open(w));
+    TRY(add_layer(w->graph, x, y));
+    CHECK_EQ(ref.finalize(w->graph, NULL, NULL), 0);
+}
+
+/* The context as bytes, allocated to the byte. */
+static unsigned char *save(q_handle context, uint64_t *bytes)
+{
+    uint64_t written = 0;
+    unsigned char *data;
+    if (ref.binary_size(context, bytes) != 0 || (data = (unsigned char *)malloc((size_t)*bytes)) == NULL) return NULL;
+    if (ref.binary(context, data, *bytes, &written) == 0 && written == *bytes) return data;
+    free(data);
+    return NULL;
+}
+
+/* ---- life ------------------------------------------------------------------------------------------- */
+
+TEST(a_graph_is_built_run_saved_restored_and_gives_the_same_bytes)
+{
+    uint64_t bytes, again_bytes;
+    unsigned char *data, *again;
+    q_handle restored, graph, other, twice;
+    q_tensor x, y;
+    world w;
+    ref_begin("");
+    TRY(world_build(&w, &x, &y));
+    TRY(run_layer(w.graph, x, y));
+    data = save(w.context, &bytes);
+    CHECK(data != NULL);
+    CHECK_EQ(ref.load(w.backend, w.device, NULL, data, bytes, &restored, NULL), 0);
+    again = save(restored, &again_bytes);
+    CHECK(again != NULL && again_bytes == bytes && memcmp(again, data, (size_t)bytes) == 0);
+    free(again);
+    memset(data, 0xEE, (size_t)bytes);                   /* its buffer is the caller's again */
+    free(data);
+    CHECK_EQ(ref.retrieve(restored, "main", &graph), 0);
+    CHECK_EQ(ref.retrieve(restored, "main", &twice), 0);
+    CHECK(graph == twice);
+    TRY(run_layer(graph, x, y));
+    CHECK_EQ(ref.graph_create(restored, "more", NULL, &other), Q_GENERAL);
+    CHECK_EQ(ref.finalize(graph, NULL, NULL), Q_NOT_SUPPORTED);
+    CHECK_EQ(ref.retrieve(restored, "absent", &other), Q_GRAPH_NAME);
+    CHECK_STR(ref_lines, "there is no graph \"absent\"");
+    CHECK_EQ(ref.context_free(restored, NULL), 0);
+    TRY(world_close(&w));
+}
+
+TEST(two_builds_give_equal_binaries_and_equal_weights_are_stored_once)
+{
+    uint64_t bytes[3];
+    unsigned char *data[3];
+    q_handle second;
+    q_tensor x, y;
+    world w;
+    int i;
+    ref_begin("");
+    for (i = 0; i < 2; ++i) {
+        TRY(world_build(&w, &x, &y));
+        CHECK_STR(ref_ask("graph main"), "nodes 3 tensors 6 data 160 arena 128 scratch ");
+        data[i] = save(w.context, &bytes[i]);
+        CHECK(data[i] != NULL);
+        if (i == 1) {
+            CHECK_EQ(ref.graph_create(w.context, "second", NULL, &second), 0);
+            TRY(add_layer(second, &x, &y));
+            CHECK_EQ(ref.finalize(second, NULL, NULL), 0);
+            TRY(run_layer(second, x, y));
+            CHECK_STR(ref_ask("graph second"), "data 160 ");
+            data[2] = save(w.context, &bytes[2]);
+            CHECK(data[2] != NULL);
+        }
+        TRY(world_close(&w));
+    }
+    CHECK(bytes[0] == bytes[1] && memcmp(data[0], data[1], (size_t)bytes[0]) == 0);
+    CHECK(bytes[2] > bytes[0] && bytes[2] < 2 * bytes[0]);
+    for (i = 0; i < 3; ++i) free(data[i]);
+}
+
+TEST(an_execute_allocates_nothing)
+{
+    char before[65536];
+    q_handle profile;
+    q_tensor x, y;
+    world w;
+    int i;
+    ref_begin("");
+    TRY(world_build(&w, &x, &y));
+    CHECK_EQ(ref.profile_create(w.backend, 2, &profile), 0);
+    x = with_data(x, input, sizeof(input));
+    y = with_data(y, output, sizeof(output));
+    CHECK_EQ(ref.execute(w.graph, &x, 1, &y, 1, profile, NULL), 0);
+    snprintf(before, sizeof(before), "%s", ref_ask("counters"));
+    CHECK_STR(before, "allocations ");
+    for (i = 0; i < 10; ++i) {
+        CHECK_EQ(ref.execute(w.graph, &x, 1, &y, 1, NULL, NULL), 0);
+        CHECK_EQ(ref.execute(w.graph, &x, 1, &y, 1, profile, NULL), 0);
+    }
+    CHECK_EQ(strcmp(before, ref_ask("counters")), 0);
+    CHECK_EQ(ref.profile_free(profile), 0);
+    TRY(world_close(&w));
+}
+
+/* ---- what a graph may not be -------------------------------------------------------------------------- */
+
+TEST(tensors_are_refused_with_the_reason)
+{
+    static uint32_t zero[] = { 2, 0 };
+    static q_scale_offset pairs[4] = { { 1.0f, 0 }, { 0.0f, 0 }, { 1.0f, 0 }, { 1.0f, 0 } };
+    static uint8_t dynamic[] = { 0, 1 };
+    static const struct { const char *words; q_code code; } cases[] = {
+        { "needs a name", Q_TENSOR_PARAM }, { "type 2", Q_TENSOR_UNSUPPORTED }, { "data type 0x0304", Q_TENSOR_UNSUPPORTED },
+        { "one per byte", Q_TENSOR_UNSUPPORTED }, { "rank 0", Q_TENSOR_PARAM }, { "dimension 1 is 0", Q_TENSOR_PARAM },
+        { "expected as 128 bytes", Q_TENSOR_PARAM }, { "at NULL", Q_TENSOR_PARAM }, { "encoding 6", Q_TENSOR_UNSUPPORTED },
+        { "4 scales along axis 0", Q_TENSOR_PARAM }, { "scale 1 is 0", Q_TENSOR_PARAM }, { "bit width of 9", Q_TENSOR_PARAM },
+        { "dynamic", Q_NOT_SUPPORTED }, { "data format 1", Q_TENSOR_UNSUPPORTED }, { "struct version 7", Q_TENSOR_PARAM }
+    };
+    size_t i;
+    world w;
+    q_tensor t;
+    ref_begin("");
+    TRY(world_open(&w));
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+        q_code code;
+        t = tensor("t", Q_NATIVE, 0x408, 2, dims_w);
+        switch (i) {
+        case 0: t.v.name = ""; break;
+        case 1: t.v.type = Q_APP_READWRITE; break;
+        case 2: case 3: t.v.dtype = 0x304; break;
+        case 4: t.v.rank = 0; break;
+        case 5: t.v.dims = zero; break;
+        case 6: t = with_data(tensor("t", Q_STATIC, 0x232, 2, dims_w), weights, 127); break;
+        case 7: t = with_data(tensor("t", Q_STATIC, 0x232, 2, dims_w), NULL, 128); break;
+        case 8: t.v.quant.definition = 1; t.v.quant.encoding = 6; break;
+        case 9: case 10:
+            t.v.quant.definition = 1;
+            t.v.quant.encoding = Q_ENC_AXIS;
+            t.v.quant.u.axis.axis = i == 9 ? 0 : 1;
+            t.v.quant.u.axis.count = 4;
+            t.v.quant.u.axis.pairs = pairs;
+            break;
+        case 11:
+            t.v.quant.definition = 1;
+            t.v.quant.encoding = Q_ENC_BW;
+            t.v.quant.u.bw.bits = 9;
+            t.v.quant.u.bw.scale = 1.0f;
+            break;
+        case 12: t.version = 2; t.v.dynamic = dynamic; break;
+        case 13: t.v.format = 1; break;
+        default: t.version = 7;
+        }
+        ref_line_bytes = 0;
+        code = ref.graph_tensor(w.graph, &t);
+        if (code != cases[i].code) printf("case %u\n", (unsigned)i);
+        CHECK_EQ(code, cases[i].code);
+        CHECK_STR(ref_lines, cases[i].words);
+    }
+    t = tensor("t", Q_NATIVE, 0x232, 2, dims_w);
+    CHECK_EQ(ref.graph_tensor(w.graph, &t), 0);
+    CHECK_EQ(ref.graph_tensor(w.graph, &t), Q_TENSOR_EXISTS);
+    CHECK_STR(ref_lines, "tensor \"t\" in graph \"main\" already");
+    CHECK_EQ(ref.graph_tensor(w.graph, NULL), Q_TENSOR_HANDLE);
+    TRY(world_close(&w));
+}
+
+TEST(nodes_are_refused_with_the_reason)
+{
+    q_tensor x = tensor("x", Q_APP_WRITE, 0x232, 2, dims_y), y = tensor("y", Q_APP_READ, 0x232, 2, dims_y);
+    q_tensor n = tensor("n", Q_NATIVE, 0x232, 2, dims_y), wide = tensor("wide", Q_NATIVE, 0x232, 2, dims_x), in[2], out, bad;
+    q_param param;
+    q_op op;
+    world w;
+    ref_begin("");
+    TRY(world_open(&w));
+    CHECK_EQ(ref.graph_tensor(w.graph, &x), 0);
+    CHECK_EQ(ref.graph_tensor(w.graph, &y), 0);
+    CHECK_EQ(ref.graph_tensor(w.graph, &n), 0);
+    CHECK_EQ(ref.graph_tensor(w.graph, &wide), 0);
+    in[0] = x; in[1] = n; out = y;
+
+    op = node("a", "NoSuchOperator", in, 2, &out);
+    CHECK_EQ(ref.validate(w.backend, op), Q_BACKEND_NO_PACKAGE);
+    CHECK_EQ(ref.add_node(w.graph, op), Q_BACKEND_NO_PACKAGE);
+    CHECK_STR(ref_lines, "no operator \"NoSuchOperator\"");
+    op = node("a", "ElementWiseAdd", in, 2, &out);
+    op.v1.package = "another.package";
+    CHECK_EQ(ref.validate(w.backend, op), Q_BACKEND_NO_PACKAGE);
+
+    op = node("a", "ElementWiseAdd", in, 2, &wide);            /* the same question twice, the same answer */
+    CHECK_EQ(ref.validate(w.backend, op), Q_OP_REFUSED);
+    CHECK_EQ(ref.add_node(w.graph, op), Q_OP_REFUSED);
+    CHECK_STR(ref_lines, "[2, 8]");
+
+    bad = x; bad.v.id = 999; in[0] = bad;
+    CHECK_EQ(ref.add_node(w.graph, node("a", "ElementWiseAdd", in, 2, &out)), Q_GRAPH_TENSOR);
+    CHECK_STR(ref_lines, "(id 999) was not created in graph \"main\"");
+    bad = x; bad.v.dims = dims_x; in[0] = bad;
+    CHECK_EQ(ref.add_node(w.graph, node("a", "ElementWiseAdd", in, 2, &out)), Q_GRAPH_TENSOR);
+    CHECK_STR(ref_lines, "is [2, 4], not [2, 8]");
+    bad = x; bad.v.dtype = 0x216; in[0] = bad;
+    CHECK_EQ(ref.add_node(w.graph, node("a", "ElementWiseAdd", in, 2, &out)), Q_GRAPH_TENSOR);
+    CHECK_STR(ref_lines, "is FLOAT_32, not FLOAT_16");
+    bad = x; bad.v.name = "other"; in[0] = bad;
+    CHECK_EQ(ref.add_node(w.graph, node("a", "ElementWiseAdd", in, 2, &out)), Q_GRAPH_TENSOR);
+    CHECK_STR(ref_lines, "is \"x\", not \"other\"");
+    in[0] = x;
+
+    out = x;
+    CHECK_EQ(ref.add_node(w.graph, node("a", "Relu", &n, 1, &out)), Q_GRAPH_TENSOR);
+    CHECK_STR(ref_lines, "\"x\" is an input of the graph and cannot be written");
+    out = n;
+    CHECK_EQ(ref.add_node(w.graph, node("a", "Relu", &n, 1, &out)), Q_GRAPH_TENSOR);
+    CHECK_STR(ref_lines, "\"n\" is input and output");
+    memset(&param, 0, sizeof(param));
+    param.name = "axis";
+    param.u.scalar.dtype = 0x608;
+    op = node("a", "Softmax", &x, 1, &y);
+    op.v1.params = &param;
+    op.v1.param_count = 1;
+    CHECK_EQ(ref.add_node(w.graph, op), Q_GRAPH_OP);
+    CHECK_STR(ref_lines, "type 0x0608, which no scalar has");
+    CHECK_EQ(ref.validate(w.backend, op), Q_OP_REFUSED);
+    op = node(NULL, "Relu", &x, 1, &y);
+    CHECK_EQ(ref.add_node(w.graph, op), Q_GRAPH_OP);
+    op = node("a", "Relu", NULL, 1, &y);
+    CHECK_EQ(ref.add_node(w.graph, op), Q_GRAPH_OP);
+    CHECK_STR(ref_lines, "announced and NULL");
+
+    CHECK_EQ(ref.add_node(w.graph, node("a", "Relu", &x, 1, &y)), 0);
+    CHECK_EQ(ref.add_node(w.graph, node("a", "Relu", &x, 1, &n)), Q_GRAPH_OP);
+    CHECK_STR(ref_lines, "node \"a\" in graph \"main\" already");
+    CHECK_EQ(ref.add_node(w.graph, node("b", "Relu", &x, 1, &y)), Q_GRAPH_TENSOR);
+    CHECK_STR(ref_lines, "\"y\" is written by node \"a\" already");
+    TRY(world_close(&w));
+}
+
+TEST(a_graph_that_cannot_run_is_not_finalized)
+{
+    q_tensor x = tensor("x", Q_APP_WRITE, 0x232, 2, dims_y), y = tensor("y", Q_APP_READ, 0x232, 2, dims_y), in[2];
+    q_tensor m = tensor("m", Q_NATIVE, 0x232, 2, dims_y), n = tensor("n", Q_NATIVE, 0x232, 2, dims_y);
+    q_handle second;
+    uint64_t bytes;
+    world w;
+    ref_begin("");
+    TRY(world_open(&w));
+    CHECK_EQ(ref.finalize(w.graph, NULL, NULL), Q_GRAPH_FINALIZE);
+    CHECK_STR(ref_lines, "has no nodes");
+    CHECK_EQ(ref.execute(w.graph, NULL, 0, NULL, 0, NULL, NULL), Q_GRAPH_NOT_FINALIZED);
+    CHECK_EQ(ref.binary_size(w.context, &bytes), Q_CONTEXT_NOT_FINALIZED);
+    CHECK_STR(ref_lines, "graph \"main\" is not finalized");
+    CHECK_EQ(ref.graph_create(w.context, "main", NULL, &second), Q_GRAPH_NAME);
+    CHECK_EQ(ref.graph_create(w.context, "", NULL, &second), Q_GRAPH_NAME);
+
+    CHECK_EQ(ref.graph_tensor(w.graph, &x), 0);
+    CHECK_EQ(ref.graph_tensor(w.graph, &y), 0);
+    CHECK_EQ(ref.graph_tensor(w.graph, &m), 0);
+    CHECK_EQ(ref.graph_tensor(w.graph, &n), 0);
+    in[0] = x; in[1] = n;
+    CHECK_EQ(ref.add_node(w.graph, node("first", "ElementWiseAdd", in, 2, &m)), 0);
+    CHECK_EQ(ref.finalize(w.graph, NULL, NULL), Q_GRAPH_FINALIZE);
+    CHECK_STR(ref_lines, "output \"y\" of graph \"main\" is written by no node");
+    CHECK_EQ(ref.add_node(w.graph, node("last", "Relu", &m, 1, &y)), 0);
+    CHECK_EQ(ref.finalize(w.graph, NULL, NULL), Q_GRAPH_FINALIZE);
+    CHECK_STR(ref_lines, "node \"first\" reads tensor \"n\", which no node writes");
+    CHECK_EQ(ref.add_node(w.graph, node("back", "Neg", &m, 1, &n)), Q_BACKEND_NO_PACKAGE);
+    CHECK_EQ(ref.add_node(w.graph, node("back", "ElementWiseNeg", &m, 1, &n)), 0);
+    CHECK_EQ(ref.finalize(w.graph, NULL, NULL), Q_GRAPH_FINALIZE);
+    CHECK_STR(ref_lines, "form a cycle");
+    TRY(world_close(&w));
+}
+
+TEST(nodes_may_come_in_any_order)
+{
+    q_tensor x = tensor("x", Q_APP_WRITE, 0x232, 2, dims_y), y = tensor("y", Q_APP_READ, 0x232, 2, dims_y), in[2];
+    q_tensor m = tensor("m", Q_NATIVE, 0x232, 2, dims_y), n = tensor("n", Q_NATIVE, 0x232, 2, dims_y);
+    world w;
+    ref_begin("");
+    TRY(world_open(&w));
+    CHECK_EQ(ref.graph_tensor(w.graph, &x), 0);
+    CHECK_EQ(ref.graph_tensor(w.graph, &y), 0);
+    CHECK_EQ(ref.graph_tensor(w.graph, &m), 0);
+    CHECK_EQ(ref.graph_tensor(w.graph, &n), 0);
+    in[0] = x; in[1] = n;
+    CHECK_EQ(ref.add_node(w.graph, node("third", "ElementWiseAdd", in, 2, &y)), 0);
+    CHECK_EQ(ref.add_node(w.graph, node("second", "ElementWiseNeg", &m, 1, &n)), 0);
+    CHECK_EQ(ref.add_node(w.graph, node("first", "Relu", &x, 1, &m)), 0);
+    CHECK_EQ(ref.finalize(w.graph, NULL, NULL), 0);
+    CHECK_EQ(ref.finalize(w.graph, NULL, NULL), Q_NOT_SUPPORTED);
+    CHECK_EQ(ref.add_node(w.graph, node("late", "Relu", &x, 1, &m)), Q_GRAPH_FINALIZED);
+    CHECK_EQ(ref.graph_tensor(w.graph, &x), Q_GRAPH_FINALIZED);
+    x = with_data(x, input, sizeof(output));
+    y = with_data(y, output, sizeof(output));
+    CHECK_EQ(ref.execute(w.graph, &x, 1, &y, 1, NULL, NULL), 0);
+    CHECK(output[0] == -1.0f && output[3] == 0.0f);            /* x - Relu(x) */
+    TRY(world_close(&w));
+}
+
+TEST(every_encoding_becomes_the_same_numbers)
+{
+    /* 2 channels of 4 values; channel 1 has twice the scale, and in the block forms its second half twice that. */
+    static int8_t codes[8] = { -8, -1, 0, 7, 1, 2, 3, -4 }, nibbles[8] = { 0x08, 0x0F, 0x70, 0x07, 1, 2, 3, 0x0C };
+    static q_scale_offset pairs[4] = { { 0.5f, 0 }, { 0.5f, 0 }, { 1.0f, 0 }, { 2.0f, 0 } }, axis[2] = { { 0.5f, 0 }, { 1.0f, 0 } };
+    static float scales[2] = { 0.5f, 1.0f };
+    static uint32_t dims[] = { 2, 4 }, sizes[] = { 1, 2 };
+    static uint8_t block_scales[] = { 1, 1, 1, 2 };
+    static q_expansion expansion;
+    static const float plain[8] = { -4.0f, -0.5f, 0.0f, 3.5f, 0.5f, 1.0f, 1.5f, -2.0f };
+    static const float channel[8] = { -4.0f, -0.5f, 0.0f, 3.5f, 1.0f, 2.0f, 3.0f, -4.0f };
+    static const float block[8] = { -4.0f, -0.5f, 0.0f, 3.5f, 1.0f, 2.0f, 6.0f, -8.0f };
+    int i;
+    expansion.axis = 0;
+    expansion.pairs = axis;
+    expansion.blocks = 2;
+    expansion.bits = 4;
+    expansion.scales.w8 = block_scales;
+    for (i = 0; i < 12; ++i) {                                  /* 6 encodings, fresh and restored */
+        const int form = i % 6;
+        const float *want = form == 0 || form == 2 ? plain : form == 1 || form == 3 ? channel : block;
+        q_tensor q = tensor("q", Q_STATIC, 0x308, 2, dims), y = tensor("y", Q_APP_READ, 0x232, 2, dims);
+        q_handle restored = NULL, graph;
+        q_quant *e = &q.v.quant;
+        world w;
+        ref_begin("");
+        TRY(world_open(&w));
+        e->definition = 1;
+        e->encoding = (uint32_t)form;
+        switch (form) {
+        case 0: e->u.one.scale = 0.5f; break;
+        case 1: e->u.axis.count = 2; e->u.axis.pairs = axis; break;
+        case 2: e->u.bw.bits = 4; e->u.bw.scale = 0.5f; break;
+        case 3: e->u.bw_axis.bits = 4; e->u.bw_axis.count = 2; e->u.bw_axis.scales = scales; break;
+        case 4: e->u.block.sizes = sizes; e->u.block.pairs = pairs; break;
+        default: e->u.expansion = &expansion;
+        }
+        q = with_data(q, form == 2 || form == 3 ? nibbles : codes, 8);
+        CHECK_EQ(ref.graph_tensor(w.graph, &q), 0);
+        CHECK_EQ(ref.graph_tensor(w.graph, &y), 0);
+        CHECK_EQ(ref.validate(w.backend, node("d", "Dequantize", &q, 1, &y)), 0);
+        CHECK_EQ(ref.add_node(w.graph, node("d", "Dequantize", &q, 1, &y)), 0);
+        CHECK_EQ(ref.finalize(w.graph, NULL, NULL), 0);
+        graph = w.graph;
+        if (i >= 6) {
+            uint64_t bytes;
+            unsigned char *data = save(w.context, &bytes);
+            CHECK(data != NULL);
+            CHECK_EQ(ref.load(w.backend, w.device, NULL, data, bytes, &restored, NULL), 0);
+            free(data);
+            CHECK_EQ(ref.retrieve(restored, "main", &graph), 0);
+        }
+        y = with_data(y, output, sizeof(output));
+        CHECK_EQ(ref.execute(graph, NULL, 0, &y, 1, NULL, NULL), 0);
+        if (memcmp(output, want, sizeof(output)) != 0) printf("encoding %d\n", form);
+        CHECK_EQ(memcmp(output, want, sizeof(output)), 0);
+        if (restored != NULL) CHECK_EQ(ref.context_free(restored, NULL), 0);
+        TRY(world_close(&w));
+    }
+}
+
+/* ---- what an execute may not be ------------------------------------------------------------------------ */
+
+TEST(an_execute_checks_what_it_is_given)
+{
+    float twice[16];
+    q_tensor x, y, in[2], out;
+    world w;
+    ref_begin("");
+    TRY(world_build(&w, &x, &y));
+    x = with_data(x, input, sizeof(input));
+    y = with_data(y, output, sizeof(output));
+    memcpy(output, expected, sizeof(output));
+#define REFUSED(words)                                                                  \
+    CHECK_EQ(ref.execute(w.graph, in, 1, &out, 1, NULL, NULL), Q_GRAPH_TENSOR);         \
+    CHECK_STR(ref_lines, words);                                                        \
+    in[0] = x; out = y; ref_line_bytes = 0
+    in[0] = x; out = y;
+    in[0].v.u.buffer.bytes = 63;      REFUSED("input \"x\": 63 bytes were given, expected are 64");
+    in[0].v.u.buffer.bytes = 128;     REFUSED("128 bytes were given");
+    out.v.u.buffer.bytes = 16;        REFUSED("output \"y\": 16 bytes were given, expected are 32");
+    in[0].v.u.buffer.data = NULL;     REFUSED("\"x\": its data is NULL");
+    out.v.u.buffer.data = NULL;       REFUSED("\"y\": its data is NULL");
+    in[0].v.id = 77;                  REFUSED("id 77, which is no input");
+    in[0].v.id = y.v.id;              REFUSED("which is no input");
+    out.v.id = x.v.id;                REFUSED("which is no output");
+    in[0].v.dims = dims_y;            REFUSED("is [2, 8], not [2, 4]");
+    in[0].v.dtype = 0x132;            REFUSED("is FLOAT_32, not UINT_32");
+    in[0].v.mem_type = 5;             REFUSED("memory type 5");
+    in[0].v.mem_type = 1;             REFUSED("is no handle of this library");
+    in[0].version = 3;                REFUSED("struct version 3");
+    CHECK_EQ(ref.execute(w.graph, in, 0, &out, 1, NULL, NULL), Q_GRAPH_TENSOR);
+    CHECK_STR(ref_lines, "input \"x\" of graph \"main\" is missing: 0 of 1");
+    CHECK_EQ(ref.execute(w.graph, NULL, 1, &out, 1, NULL, NULL), Q_GRAPH_ARGUMENT);
+    in[1] = x;
+    CHECK_EQ(ref.execute(w.graph, in, 2, &out, 1, NULL, NULL), Q_GRAPH_TENSOR);
+    CHECK_STR(ref_lines, "\"x\" is given twice");
+    CHECK_EQ(ref.execute(w.graph, in, 1, &out, 1, NULL, (q_handle)&w), Q_SIGNAL_HANDLE);
+    CHECK_EQ(ref.execute(w.graph, in, 1, &out, 1, (q_handle)&w, NULL), Q_PROFILE_HANDLE);
+    CHECK_EQ(memcmp(output, expected, sizeof(output)), 0);       /* nothing was written */
+
+    /* With an id and memory alone, in struct version 2, at odd addresses, and with the output over the input. */
+    memset(&in[0], 0, sizeof(in[0]));
+    in[0].version = 2;
+    in[0].v.id = x.v.id;
+    in[0] = with_data(in[0], (char *)twice + 1, sizeof(input));
+    memcpy((char *)twice + 1, input, sizeof(twice) - 1);         /* the last byte of input is 0 */
+    {
+        char *place = (char *)malloc(sizeof(input) + 3), *result = (char *)malloc(sizeof(output) + 1);
+        memcpy(place + 3, input, sizeof(input));
+        in[0] = with_data(in[0], place + 3, sizeof(input));
+        out = with_data(y, result + 1, sizeof(output));
+        CHECK_EQ(ref.execute(w.graph, in, 1, &out, 1, NULL, NULL), 0);
+        CHECK_EQ(memcmp(result + 1, expected, sizeof(output)), 0);
+        free(place);
+        free(result);
+    }
+    memcpy(twice, input, sizeof(twice));
+    in[0] = with_data(in[0], twice, sizeof(input));
+    out = with_data(y, twice + 4, sizeof(output));
+    CHECK_EQ(ref.execute(w.graph, in, 1, &out, 1, NULL, NULL), 0);
+    CHECK_EQ(memcmp(twice + 4, expected, sizeof(output)), 0);
+    TRY(world_close(&w));
+}
+
+typedef struct job { q_handle graph; q_tensor x, y; int wrong; } job;
+
+static void *execute_often(void *argument)
+{
+    job *j = (job *)argument;
+    float out[8];
+    int i;
+    q_tensor x = with_data(j->x, input, sizeof(input)), y = with_data(j->y, out, sizeof(out));
+    for (i = 0; i < 200; ++i) {
+        memset(out, 0, sizeof(out));
+        if (ref.execute(j->graph, &x, 1, &y, 1, NULL, NULL) != 0 || memcmp(out, expected, sizeof(out)) != 0) ++j->wrong;
+    }
+    return NULL;
+}
+
+TEST(threads_may_execute_one_graph_and_several)
+{
+    pthread_t threads[4];
+    job jobs[4];
+    q_tensor x, y;
+    q_handle second;
+    world w;
+    int i;
+    ref_begin("");
+    TRY(world_build(&w, &x, &y));
+    for (i = 0; i < 2; ++i) {
+        jobs[i].graph = w.graph;
+        jobs[i].x = x;
+        jobs[i].y = y;
+    }
+    CHECK_EQ(ref.graph_create(w.context, "second", NULL, &second), 0);
+    TRY(add_layer(second, &x, &y));
+    CHECK_EQ(ref.finalize(second, NULL, NULL), 0);
+    for (i = 2; i < 4; ++i) {
+        jobs[i].graph = second;
+        jobs[i].x = x;
+        jobs[i].y = y;
+    }
+    for (i = 0; i < 4; ++i) {
+        jobs[i].wrong = 0;
+        CHECK_EQ(pthread_create(&threads[i], NULL, execute_often, &jobs[i]), 0);
+    }
+    for (i = 0; i < 4; ++i) {
+        pthread_join(threads[i], NULL);
+        CHECK_EQ(jobs[i].wrong, 0);
+    }
+    TRY(world_close(&w));
+}
+
+/* ---- the file -------------------------------------------------------------------------------------------- */
+
+static uint64_t checksum(const unsigned char *at, uint64_t bytes)
+{
+    uint64_t h = 0x9E3779B97F4A7C15u ^ bytes;
+    while (bytes > 0) {
+        uint64_t word = 0;
+        const size_t take = bytes < 8 ? (size_t)bytes : 8;
+        memcpy(&word, at, take);
+        h = (h ^ word) * 0xD6E8FEB86659FD93u;
+        h ^= h >> 32;
+        at += take;
+        bytes -= take;
+    }
+    return h;
+}
+
+static void sign(unsigned char *data, uint64_t bytes)
+{
+    const uint64_t sum = checksum(data + 32, bytes - 32);
+    memcpy(data + 24, &sum, 8);
+}
+
+/* A context with all that a file can hold: several graphs, every form of encoding, parameters. */
+static unsigned char *rich_binary(world *w, uint64_t *bytes)
+{
+    static q_scale_offset axis[4] = { { 0.5f, 1 }, { 1.0f, 0 }, { 2.0f, -3 }, { 0.25f, 9 } };
+    static float scales[4] = { 0.5f, 1.0f, 2.0f, 3.0f };
+    static uint32_t sizes[] = { 2, 1 }, perm_dims[] = { 2 }, perm_data[] = { 1, 0 }, turned[] = { 4, 8 };
+    static uint8_t block_scales[] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+    static q_expansion expansion = { 1, axis, 2, 4, 0, { block_scales } };
+    static signed char codes[32];
+    q_tensor x, y, u, f, v, t;
+    q_param params[2];
+    q_handle graph;
+    q_op op;
+    int form;
+    if (world_build(w, &x, &y), test_state.state != TEST_RUNNING) return NULL;
+    for (form = 0; form < 6; ++form) {
+        static const char *const names[] = { "g0", "g1", "g2", "g3", "g4", "g5" };
+        q_quant *e;
+        if (ref.graph_create(w->context, names[form], NULL, &graph) != 0) return NULL;
+        u = with_data(tensor("u", Q_STATIC, 0x308, 2, dims_w), codes, sizeof(codes));
+        f = tensor("f", Q_NATIVE, 0x232, 2, dims_w);
+        v = tensor("v", Q_APP_READ, 0x232, 2, turned);
+        t = with_data(tensor("t", Q_STATIC, 0x132, 1, perm_dims), perm_data, sizeof(perm_data));
+        e = &u.v.quant;
+        e->definition = 1;
+        e->encoding = (uint32_t)form;
+        switch (form) {
+        case 0: e->u.one.scale = 0.5f; e->u.one.offset = 3; break;
+        case 1: e->u.axis.axis = 1; e->u.axis.count = 4; e->u.axis.pairs = axis; break;
+        case 2: e->u.bw.bits = 4; e->u.bw.scale = 0.5f; break;
+        case 3: e->u.bw_axis.bits = 5; e->u.bw_axis.axis = 1; e->u.bw_axis.count = 4; e->u.bw_axis.scales = scales; break;
+        case 4: e->u.block.sizes = sizes; e->u.block.pairs = (q_scale_offset *)malloc(16 * sizeof(*e->u.block.pairs)); break;
+        default: e->u.expansion = &expansion;
+        }
+        if (form == 4) {
+            int i;
+            for (i = 0; i < 16; ++i) e->u.block.pairs[i] = axis[i % 4];
+        }
+        if (ref.graph_tensor(graph, &u) != 0 || ref.graph_tensor(graph, &f) != 0 || ref.graph_tensor(graph, &v) != 0
+            || ref.graph_tensor(graph, &t) != 0) return NULL;
+        if (form == 4) free(e->u.block.pairs);
+        memset(params, 0, sizeof(params));
+        params[0].kind = Q_PARAM_TENSOR;
+        params[0].name = "perm";
+        params[0].u.tensor = t;
+        op = node("turn", "Transpose", &f, 1, &v);
+        op.v1.params = params;
+        op.v1.param_count = 1;
+        if (ref.add_node(graph, node("real", "Dequantize", &u, 1, &f)) != 0 || ref.add_node(graph, op) != 0) return NULL;
+        if (ref.finalize(graph, NULL, NULL) != 0) return NULL;
+    }
+    /* A graph with a scalar parameter, an input in u8 and one that is not used. */
+    if (ref.graph_create(w->context, "soft", NULL, &graph) != 0) return NULL;
+    x = tensor("x", Q_APP_WRITE, 0x232, 2, dims_y);
+    y = tensor("y", Q_APP_READ, 0x232, 2, dims_y);
+    if (ref.graph_tensor(graph, &x) != 0 || ref.graph_tensor(graph, &y) != 0) return NULL;
+    params[0].kind = params[1].kind = Q_PARAM_SCALAR;
+    params[0].name = "axis";
+    params[0].u.scalar.dtype = 0x132;
+    params[0].u.scalar.u.u64 = 1;
+    params[1].name = "beta";
+    params[1].u.scalar.dtype = 0x232;
+    params[1].u.scalar.u.u64 = 0;
+    params[1].u.scalar.u.f32 = 2.0f;
+    op = node("softmax", "Softmax", &x, 1, &y);
+    op.v1.params = params;
+    op.v1.param_count = 2;
+    if (ref.add_node(graph, op) != 0 || ref.finalize(graph, NULL, NULL) != 0) return NULL;
+    return save(w->context, bytes);
+}
+
+/* Both readers agree that it is bad. The bytes stand at the end of a block of their own size. */
+static int refused(const world *w, const unsigned char *data, uint64_t bytes)
+{
+    unsigned char *copy = (unsigned char *)malloc((size_t)bytes);
+    const q_binary_info *info = NULL;
+    q_handle context = NULL, system;
+    q_code load, tell;
+    memcpy(copy, data, (size_t)bytes);
+    load = ref.load(w->backend, w->device, NULL, copy, bytes, &context, NULL);
+    ref.system_create(&system);
+    tell = ref.metadata(system, copy, bytes, &info);
+    ref.system_free(system);
+    if (load == 0) ref.context_free(context, NULL);
+    free(copy);
+    return load != 0 && tell != 0;
+}
+
+/* Load, and if that works, do what a client would do with it. 1: it was accepted. */
+static int use_it(const world *w, unsigned char *data, uint64_t bytes)
+{
+    static unsigned char memory[1 << 20];
+    const q_binary_info *info;
+    q_handle context, system, graph;
+    uint32_t g, i;
+    ref.system_create(&system);
+    if (ref.metadata(system, data, bytes, &info) != 0) info = NULL;
+    if (ref.load(w->backend, w->device, NULL, data, bytes, &context, NULL) != 0) {
+        ref.system_free(system);
+        return 0;
+    }
+    for (g = 0; info != NULL && g < info->u.v3.graph_count; ++g) {
+        q_graph_info *told = &info->u.v3.graphs[g];
+        uint64_t used = 0;
+        if (ref.retrieve(context, told->v.name, &graph) != 0) abort();
+        for (i = 0; i < told->v.input_count + told->v.output_count; ++i) {
+            q_tensor *t = i < told->v.input_count ? &told->v.inputs[i] : &told->v.outputs[i - told->v.input_count];
+            uint64_t size = 8;
+            uint32_t d;
+            for (d = 0; d < t->v.rank && size < sizeof(memory); ++d) size *= t->v.dims[d];
+            if (t->v.dtype % 0x100 == 0x32) size /= 2;
+            else if (t->v.dtype % 0x100 == 0x16) size /= 4;
+            else if (t->v.dtype % 0x100 == 0x08) size /= 8;
+            if (size > sizeof(memory) - used) break;
+            t->v.u.buffer.data = memory + used;
+            t->v.u.buffer.bytes = (uint32_t)size;
+            used += (size + 63) / 64 * 64;
+        }
+        if (i == told->v.input_count + told->v.output_count)
+            ref.execute(graph, told->v.inputs, told->v.input_count, told->v.outputs, told->v.output_count, NULL, NULL);
+    }
+    ref.context_free(context, NULL);
+    ref.system_free(system);
+    return 1;
+}
+
+TEST(a_binary_cut_short_at_every_byte_is_refused)
+{
+    unsigned char *data;
+    uint64_t bytes, i;
+    world w;
+    ref_begin("");
+    data = rich_binary(&w, &bytes);
+    CHECK(data != NULL);
+    ref.log_level(w.log, 1);
+    for (i = 1; i < bytes; ++i) CHECK(refused(&w, data, i));
+    /* The same with a head that knows the new size and sum: the structure alone must tell. */
+    for (i = 64; i < bytes; ++i) {
+        unsigned char *copy = (unsigned char *)malloc((size_t)i);
+        uint64_t described, offset, length;
+        memcpy(copy, data, (size_t)i);
+        memcpy(copy + 16, &i, 8);
+        memcpy(&described, copy + 32, 8);
+        if (described > i - 64) described = i - 64;
+        offset = (64 + described + 63) / 64 * 64;
+        if (offset > i) { described = (i - 64) / 64 * 64; offset = 64 + described; }
+        length = i - offset;
+        memcpy(copy + 32, &described, 8);
+        memcpy(copy + 40, &offset, 8);
+        memcpy(copy + 48, &length, 8);
+        sign(copy, i);
+        CHECK(refused(&w, copy, i));
+        free(copy);
+    }
+    CHECK(!refused(&w, data, bytes));
+    free(data);
+    TRY(world_close(&w));
+}
+
+static uint32_t random_next(uint32_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 17;
+    *state ^= *state << 5;
+    return *state;
+}
+
+TEST(fifty_thousand_flips_do_no_harm)
+{
+    unsigned char *data, *copy;
+    uint64_t bytes, described;
+    uint32_t state = 20261121;
+    unsigned i, accepted = 0;
+    world w;
+    ref_begin("");
+    data = rich_binary(&w, &bytes);
+    CHECK(data != NULL);
+    ref.log_level(w.log, 1);
+    memcpy(&described, data + 32, 8);
+    copy = (unsigned char *)malloc((size_t)bytes);
+    for (i = 0; i < 50000; ++i) {
+        const int signed_again = i % 2 != 0;
+        unsigned k, flips = 1 + random_next(&state) % 3;
+        memcpy(copy, data, (size_t)bytes);
+        for (k = 0; k < flips; ++k) {
+            /* Most of them where the structure is. */
+            const uint64_t room = random_next(&state) % 8 != 0 ? 64 + described : bytes;
+            const uint64_t at = random_next(&state) % room;
+            copy[at] ^= (unsigned char)(random_next(&state) % 2 != 0 ? 1u << random_next(&state) % 8 : 1 + random_next(&state) % 255);
+        }
+        if (memcmp(copy, data, (size_t)bytes) == 0) continue;
+        if (signed_again) {
+            sign(copy, bytes);
+            accepted += (unsigned)use_it(&w, copy, bytes);
+        } else if (!refused(&w, copy, bytes)) {
+            printf("flip %u was not noticed\n", i);
+            CHECK(0);
+        }
+    }
+    CHECK(accepted > 1000 && accepted < 24000);                 /* names, scales and weights may differ; most else not */
+    free(copy);
+    free(data);
+    TRY(world_close(&w));
+}
+
+TEST(binaries_of_others_are_refused_by_name)
+{
+    static const unsigned char vendor[64] = { 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 1 };
+    const q_binary_info *info;
+    unsigned char *data;
+    uint64_t bytes;
+    q_tensor x, y;
+    q_handle context, system;
+    world w;
+    ref_begin("");
+    TRY(world_build(&w, &x, &y));
+    data = save(w.context, &bytes);
+    CHECK(data != NULL);
+    CHECK_EQ(ref.load(w.backend, NULL, NULL, vendor, sizeof(vendor), &context, NULL), Q_CONTEXT_FROM_BINARY);
+    CHECK_STR(ref_lines, "of another backend");
+    CHECK_EQ(ref.load(w.backend, NULL, NULL, "{\"a\": 1}", 8, &context, NULL), Q_CONTEXT_FROM_BINARY);
+    CHECK_EQ(ref.load(w.backend, NULL, NULL, NULL, 8, &context, NULL), Q_CONTEXT_ARGUMENT);
+    CHECK_EQ(ref.load(w.backend, NULL, NULL, data, 0, &context, NULL), Q_CONTEXT_ARGUMENT);
+    CHECK_EQ(ref.validate_binary(w.backend, NULL, NULL, data, bytes), 0);
+    CHECK_EQ(ref.validate_binary(w.backend, NULL, NULL, data, bytes - 1), Q_CONTEXT_FROM_BINARY);
+    data[8] = 2;                                                 /* a newer format */
+    sign(data, bytes);
+    CHECK_EQ(ref.load(w.backend, NULL, NULL, data, bytes, &context, NULL), Q_CONTEXT_ARGUMENT);
+    CHECK_STR(ref_lines, "format 2; this library reads 1");
+    CHECK_EQ(ref.system_create(&system), 0);
+    CHECK_EQ(ref.metadata(system, data, bytes, &info), Q_SYSTEM_MALFORMED);
+    data[8] = 1;
+    sign(data, bytes);
+    CHECK_EQ(ref.metadata(system, data, bytes, &info), 0);
+    CHECK_EQ(ref.context_free(w.context, NULL), 0);
+    w.context = NULL;
+    CHECK_EQ(ref.control("faults core=2.39", NULL, 0), 0);       /* an older library and this file */
+    CHECK_EQ(ref.load(w.backend, NULL, NULL, data, bytes, &context, NULL), Q_CONTEXT_ARGUMENT);
+    CHECK_STR(ref_lines, "core interface 2.40");
+    CHECK_EQ(ref.metadata(system, data, bytes, &info), 0);       /* which can still be told about */
+    CHECK_EQ(ref.system_free(system), 0);
+    free(data);
+    TRY(world_close(&w));
+}
+
+TEST(metadata_tells_what_the_graphs_are_in_every_struct_version)
+{
+    unsigned char *data;
+    const q_binary_info *info;
+    const q_graph_info *graph;
+    uint64_t bytes, size = 7;
+    q_tensor x, y;
+    q_handle system;
+    char rules[64];
+    world w;
+    uint32_t v;
+    ref_begin("");
+    TRY(world_build(&w, &x, &y));
+    data = save(w.context, &bytes);
+    CHECK(data != NULL);
+    CHECK_EQ(ref.system_create(&system), 0);
+    for (v = 1; v <= 3; ++v) {
+        snprintf(rules, sizeof(rules), "faults info=v%u; graphs=v%u; tensors=v%u", (unsigned)v, (unsigned)v, v == 1 ? 1u : 2u);
+        CHECK_EQ(ref.control(rules, NULL, 0), 0);
+        CHECK_EQ(ref.system_info(system, data, bytes, &info, &size), 0);
+        CHECK_EQ(size, 0);
+        CHECK_EQ(info->version, v);
+        CHECK_EQ(info->u.v1.backend_id, 0x524546);
+        CHECK_EQ(strcmp(info->u.v1.build_id, "v0.1.0"), 0);
+        CHECK_EQ(info->u.v1.core.minor, 40);
+        CHECK_EQ(v == 3 ? info->u.v3.graph_count : info->u.v1.graph_count, 1);
+        graph = v == 3 ? info->u.v3.graphs : info->u.v1.graphs;
+        CHECK_EQ(graph->version, v);
+        CHECK_EQ(strcmp(graph->v.name, "main"), 0);
+        CHECK_EQ(graph->v.input_count, 1);
+        CHECK_EQ(graph->v.output_count, 1);
+        CHECK_EQ(graph->v.inputs[0].version, v == 1 ? 1 : 2);
+        CHECK_EQ(graph->v.inputs[0].v.id, x.v.id);
+        CHECK_EQ(strcmp(graph->v.inputs[0].v.name, "x"), 0);
+        CHECK_EQ(graph->v.inputs[0].v.rank, 2);
+        CHECK_EQ(graph->v.inputs[0].v.dims[1], 8);
+        CHECK_EQ(graph->v.outputs[0].v.id, y.v.id);
+        CHECK_EQ(graph->v.outputs[0].v.type, Q_APP_READ);
+    }
+    CHECK_EQ(ref.metadata(system, NULL, 0, &info), Q_SYSTEM_ARGUMENT);
+    CHECK_EQ(ref.metadata(w.backend, data, bytes, &info), Q_SYSTEM_HANDLE);
+    CHECK_EQ(ref.system_free(system), 0);
+    CHECK_EQ(ref.system_free(system), Q_SYSTEM_HANDLE);
+    CHECK_EQ(ref.control("faults", NULL, 0), 0);
+    free(data);
+    TRY(world_close(&w));
+}
+
+TEST(a_short_buffer_gets_no_binary)
+{
+    unsigned char *data;
+    uint64_t bytes, written;
+    q_tensor x, y;
+    world w;
+    ref_begin("");
+    TRY(world_build(&w, &x, &y));
+    CHECK_EQ(ref.binary_size(w.context, &bytes), 0);
+    data = (unsigned char *)malloc((size_t)bytes - 1);
+    CHECK_EQ(ref.binary(w.context, data, bytes - 1, &written), Q_CONTEXT_GET_BINARY);
+    CHECK_EQ(ref.binary(w.context, NULL, bytes, &written), Q_CONTEXT_ARGUMENT);
+    CHECK_EQ(ref.binary_size(w.context, NULL), Q_CONTEXT_ARGUMENT);
+    free(data);
+    TRY(world_close(&w));
+}
+
+/* ---- handles --------------------------------------------------------------------------------------------- */
+
+TEST(unknown_freed_and_foreign_handles_are_refused)
+{
+    q_handle bogus = (q_handle)&ref, other_backend, profile, context, out;
+    q_tensor x, y;
+    const uint64_t *ids;
+    uint32_t count;
+    uint64_t bytes;
+    world w;
+    ref_begin("");
+    TRY(world_build(&w, &x, &y));
+    x = with_data(x, input, sizeof(input));
+    y = with_data(y, output, sizeof(output));
+    CHECK_EQ(ref.backend_create(bogus, NULL, &out), Q_BACKEND_ARGUMENT);
+    CHECK_STR(ref_lines, "is no handle of this library; a log is expected");
+    CHECK_EQ(ref.backend_create(w.device, NULL, &out), Q_BACKEND_ARGUMENT);
+    CHECK_STR(ref_lines, "; a log is expected");
+    CHECK_EQ(ref.context_create(NULL, NULL, NULL, &out), Q_CONTEXT_HANDLE);
+    CHECK_EQ(ref.context_create(w.backend, bogus, NULL, &out), Q_CONTEXT_ARGUMENT);
+    CHECK_EQ(ref.context_create(w.backend, NULL, NULL, NULL), Q_CONTEXT_ARGUMENT);
+    CHECK_EQ(ref.graph_create(w.graph, "g", NULL, &out), Q_CONTEXT_HANDLE);
+    CHECK_EQ(ref.retrieve(bogus, "main", &out), Q_CONTEXT_HANDLE);
+    CHECK_EQ(ref.finalize(w.context, NULL, NULL), Q_GRAPH_HANDLE);
+    CHECK_EQ(ref.execute(NULL, &x, 1, &y, 1, NULL, NULL), Q_GRAPH_HANDLE);
+    CHECK_EQ(ref.binary_size(w.graph, &bytes), Q_CONTEXT_HANDLE);
+    CHECK_EQ(ref.profile_events(w.graph, &ids, &count), Q_PROFILE_HANDLE);
+    CHECK_EQ(ref.mem_deregister(&w.graph, 1), Q_MEM_HANDLE);
+    CHECK_EQ(ref.log_free(w.backend), Q_LOG_HANDLE);
+    CHECK_EQ(ref.log_level(bogus, 1), Q_LOG_HANDLE);
+    CHECK_EQ(ref.device_free(w.log), Q_DEVICE_HANDLE);
+    CHECK_EQ(ref.backend_free(NULL), Q_BACKEND_HANDLE);
+
+    /* A profile of another backend. */
+    CHECK_EQ(ref.backend_create(w.log, NULL, &other_backend), 0);
+    CHECK_EQ(ref.profile_create(other_backend, 1, &profile), 0);
+    CHECK_EQ(ref.execute(w.graph, &x, 1, &y, 1, profile, NULL), Q_PROFILE_HANDLE);
+    CHECK_STR(ref_lines, "belongs to another backend");
+    CHECK_EQ(ref.profile_free(profile), 0);
+    CHECK_EQ(ref.profile_free(profile), Q_PROFILE_HANDLE);
+    CHECK_STR(ref_lines, "was freed");
+    CHECK_EQ(ref.backend_free(other_backend), 0);
+    CHECK_EQ(ref.backend_free(other_backend), Q_BACKEND_HANDLE);
+
+    CHECK_EQ(ref.device_free(w.device), Q_DEVICE_IN_USE);
+    CHECK_STR(ref_lines, "free the context first");
+    context = w.context;
+    CHECK_EQ(ref.context_free(context, NULL), 0);
+    CHECK_EQ(ref.context_free(context, NULL), Q_CONTEXT_HANDLE);
+    CHECK_EQ(ref.execute(w.graph, &x, 1, &y, 1, NULL, NULL), Q_GRAPH_HANDLE);
+    w.context = NULL;
+    TRY(world_close(&w));
+}
+
+/* What a process prints and returns that leaves things behind, in a child. */
+static int leave(void (*what)(void))
+{
+    int status = 0;
+    pid_t child;
+    fflush(NULL);
+    child = fork();
+    if (child == 0) {
+        int null = open("/dev/null", O_WRONLY);
+        dup2(null, 1);
+        dup2(null, 2);
+        setenv("QNNREF_LEDGER", "strict", 1);
+        what();
+        exit(0);
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status)) return -1;
+    return WEXITSTATUS(status);
+}
+
+static void leave_nothing(void)
+{
+    world w;
+    ref_begin("");
+    world_open(&w);
+    world_close(&w);
+}
+
+static void leave_a_log(void)
+{
+    q_handle log;
+    ref_begin("");
+    ref.log_create(ref_logged, 1, &log);
+}
+
+static void leave_in_wrong_order(void)
+{
+    world w;
+    ref_begin("");
+    world_open(&w);
+    ref.backend_free(w.backend);
+    if (strstr(ref_ask("ledger"), "backend 1 was freed with 1 contexts") == NULL) _exit(1);
+    ref.device_free(w.device);
+    ref.log_free(w.log);
+}
+
+TEST(a_strict_ledger_ends_a_process_that_leaves_things_behind)
+{
+    CHECK_EQ(leave(leave_nothing), 0);
+    CHECK_EQ(leave(leave_a_log), 99);
+    CHECK_EQ(leave(leave_in_wrong_order), 99);
+}
+
+/* ---- configs, properties, texts ------------------------------------------------------------------------------ */
+
+TEST(configs_that_are_known_are_taken_and_others_refused)
+{
+    static const char *const graphs[] = { "main", NULL }, *const wrong[] = { "nain", NULL };
+    q_config config;
+    const q_config *list[2] = { &config, NULL };
+    unsigned char *data;
+    uint64_t bytes;
+    q_tensor x, y;
+    q_handle out;
+    world w;
+    uint32_t option;
+    ref_begin("");
+    TRY(world_build(&w, &x, &y));
+    data = save(w.context, &bytes);
+    CHECK(data != NULL);
+    for (option = 0; option <= 10; ++option) {
+        memset(&config, 0, sizeof(config));
+        config.option = option;
+        if (option == 1) config.u.word = 200;
+        CHECK_EQ(ref.context_create(w.backend, w.device, list, &out), 0);
+        CHECK_EQ(ref.context_free(out, NULL), 0);
+    }
+    CHECK_STR(ref_lines, "vendor's own context option is ignored");
+    config.option = 11;
+    CHECK_EQ(ref.context_create(w.backend, w.device, list, &out), Q_CONTEXT_CONFIG);
+    config.option = 1;
+    config.u.word = 123;
+    CHECK_EQ(ref.context_create(w.backend, w.device, list, &out), Q_CONTEXT_CONFIG);
+    CHECK_STR(ref_lines, "priority 123");
+    config.option = 5;
+    config.u.custom = (void *)(uintptr_t)graphs;
+    CHECK_EQ(ref.load(w.backend, w.device, list, data, bytes, &out, NULL), 0);
+    CHECK_EQ(ref.context_free(out, NULL), 0);
+    config.u.custom = (void *)(uintptr_t)wrong;
+    CHECK_EQ(ref.load(w.backend, w.device, list, data, bytes, &out, NULL), Q_CONTEXT_CONFIG);
+    CHECK_STR(ref_lines, "no graph \"nain\"");
+    config.option = 3;
+    config.u.word = 300;
+    CHECK_EQ(ref.graph_config(w.graph, list), 0);
+    config.u.word = 1;
+    CHECK_EQ(ref.graph_config(w.graph, list), Q_GRAPH_ARGUMENT);
+    config.option = 0;
+    CHECK_EQ(ref.graph_config(w.graph, list), Q_GRAPH_FINALIZED);
+    config.option = 9;
+    CHECK_EQ(ref.graph_config(w.graph, list), Q_GRAPH_ARGUMENT);
+    CHECK_EQ(ref.device_create(w.log, list, &out), Q_DEVICE_CONFIG);
+    CHECK_EQ(ref.backend_create(w.log, list, &out), Q_BACKEND_CONFIG);
+    free(data);
+    TRY(world_close(&w));
+}
+
+TEST(properties_say_what_the_calls_do)
+{
+    static const struct { uint32_t key; q_code code; } keys[] = {
+        { 202, 0 }, { 210, 0 }, { 212, Q_NOT_SUPPORTED }, { 304, Q_NOT_SUPPORTED }, { 306, 0 }, { 311, 0 }, { 502, 0 },
+        { 504, Q_NOT_SUPPORTED }, { 514, 0 }, { 515, Q_NOT_SUPPORTED }, { 1102, 0 }, { 1103, 0 }, { 1104, 0 },
+        { 1202, Q_NOT_SUPPORTED }, { 1404, 0 }, { 1405, Q_NOT_SUPPORTED }, { 1502, 0 }, { 5, Q_UNKNOWN_KEY }, { 99999, Q_UNKNOWN_KEY }
+    };
+    const q_op_name *names;
+    const char *text;
+    q_handle out;
+    uint32_t count, i;
+    int matmul = 0;
+    world w;
+    ref_begin("");
+    for (i = 0; i < sizeof(keys) / sizeof(keys[0]); ++i) CHECK_EQ(ref.property(keys[i].key), keys[i].code);
+    TRY(world_open(&w));
+    CHECK_EQ(ref.signal_create(w.backend, NULL, &out), Q_NOT_SUPPORTED);
+    CHECK_EQ(ref.op_package(w.backend, "libX.so", "provider", NULL), Q_NOT_SUPPORTED);
+    CHECK_EQ(ref.operations(w.backend, &count, &names), 0);
+    CHECK(count > 40);
+    for (i = 0; i < count; ++i) matmul += strcmp(names[i].name, "MatMul") == 0 && strcmp(names[i].package, "qti.aisw") == 0;
+    CHECK_EQ(matmul, 1);
+    CHECK_EQ(ref.error_message(Q_GRAPH_TENSOR, &text), 0);
+    CHECK_STR(text, "QNN_GRAPH_ERROR_INVALID_TENSOR: ");
+    CHECK_EQ(ref.error_message(((q_code)7 << 32) | Q_MEMORY, &text), 0);
+    CHECK_STR(text, "MEM_ALLOC");
+    CHECK_EQ(ref.error_message(0xFFFF, &text), Q_ERROR_HANDLE);
+    CHECK(text == NULL);
+    CHECK_EQ(ref.log_level(w.log, 99), Q_LOG_ARGUMENT);
+    CHECK_EQ(ref.log_level(w.log, 1), 0);
+    TRY(world_close(&w));
+}
+
+TEST(a_device_and_its_power_are_there)
+{
+    const q_platform_info *info;
+    q_infrastructure *infra = NULL;
+    q_power_config dcvs, polling;
+    const q_power_config *list[3] = { &dcvs, &polling, NULL };
+    q_memory_config grow = { 1, 4096 };
+    const q_memory_config *memory[2] = { &grow, NULL };
+    uint32_t id, second;
+    world w;
+    ref_begin("");
+    TRY(world_open(&w));
+    CHECK_EQ(ref.platform_info(w.log, &info), 0);
+    CHECK_EQ(info->v1.count, 1);
+    CHECK_EQ(info->v1.devices[0].v1.core_count, 1);
+    CHECK_EQ(ref.platform_free(w.log, info), 0);
+    CHECK_EQ(ref.device_info(w.device, &info), 0);
+    CHECK_EQ(ref.infrastructure(&infra), 0);
+    CHECK_EQ(infra->type, 0);
+    CHECK_EQ(infra->power_create(0, 0, &id), 0);
+    CHECK_EQ(infra->power_create(0, 0, &second), 0);
+    CHECK(id > 0x80000000u && second != id);
+    CHECK_EQ(infra->power_create(9, 0, &second), Q_POWER_INPUT);
+    memset(&dcvs, 0, sizeof(dcvs));
+    memset(&polling, 0, sizeof(polling));
+    dcvs.option = Q_POWER_DCVS_V3;
+    dcvs.words[0] = id;
+    dcvs.words[1] = 1;
+    dcvs.words[3] = 0x10;
+    dcvs.words[8] = dcvs.words[12] = 1;
+    dcvs.words[9] = dcvs.words[10] = dcvs.words[11] = 0xA0;
+    dcvs.words[13] = 0x60; dcvs.words[14] = 0x70; dcvs.words[15] = 0x80;
+    polling.option = Q_POWER_RPC_POLLING;
+    polling.words[0] = 9999;
+    ref_ask("trace clear");
+    ref_ask("trace on");
+    CHECK_EQ(infra->power_set(id, list), 0);
+    CHECK_STR(ref_ask("trace"), "setPowerConfig(");
+    CHECK_STR(ref_ask("trace"), "1 160 160 160 1 96 112 128, 3: 9999) -> 0x0");
+    ref_ask("trace off");
+    ref_ask("trace clear");
+    polling.words[0] = 10000;
+    CHECK_EQ(infra->power_set(id, list), Q_POWER_INPUT);
+    CHECK_STR(ref_lines, "polling time of 10000");
+    polling.words[0] = 1;
+    dcvs.words[14] = 0x61;
+    CHECK_EQ(infra->power_set(id, list), Q_POWER_INPUT);
+    dcvs.words[14] = 0x50;
+    CHECK_EQ(infra->power_set(id, list), Q_POWER_INPUT);
+    CHECK_STR(ref_lines, "do not ascend");
+    dcvs.words[14] = 0x70;
+    dcvs.words[3] = 3;
+    CHECK_EQ(infra->power_set(id, list), Q_POWER_INPUT);
+    dcvs.option = 77;
+    CHECK_EQ(infra->power_set(id, list), Q_POWER_CONFIG);
+    CHECK_EQ(infra->power_set(12345, list), Q_POWER_INPUT);
+    CHECK_EQ(infra->memory_set(0, 0, memory), 0);
+    CHECK_STR(ref_ask("ledger"), "power id");
+    CHECK_EQ(infra->power_destroy(id), 0);
+    CHECK_EQ(infra->power_destroy(id), Q_POWER_INPUT);
+    CHECK_EQ(infra->power_destroy(second), 0);
+    CHECK_EQ(infra->power_create(0xFFFFFFFFu, 0xFFFFFFFFu, &id), 0);
+    CHECK_EQ(infra->power_destroy(id), 0);
+    ref_begin("fail=setPowerConfig:2:0x32c9; fail=createPowerConfigId:13006");
+    CHECK_EQ(infra->power_create(0, 0, &id), 13006);
+    TRY(world_close(&w));
+}
+
+/* ---- profile, memory ------------------------------------------------------------------------------------------ */
+
+TEST(a_profile_holds_the_events_of_the_last_call)
+{
+    static const struct { uint32_t type; const char *name; } basic[] = { { 3004, "Accelerator (execute) time" }, { 400, "QNN (execute) time" } };
+    q_extended_event extended;
+    q_event event;
+    const uint64_t *ids, *subs;
+    uint32_t count, level, i;
+    q_handle profile, restored;
+    unsigned char *data;
+    uint64_t bytes, top;
+    q_tensor x, y;
+    world w;
+    ref_begin("");
+    TRY(world_open(&w));
+    TRY(add_layer(w.graph, &x, &y));
+    CHECK_EQ(ref.profile_create(w.backend, 9, &profile), Q_ARGUMENT);
+    for (level = 1; level <= 2; ++level) {
+        CHECK_EQ(ref.profile_create(w.backend, level, &profile), 0);
+        CHECK_EQ(ref.profile_events(profile, &ids, &count), 0);
+        CHECK_EQ(count, 0);
+        if (level == 1) {
+            CHECK_EQ(ref.finalize(w.graph, profile, NULL), 0);
+            CHECK_EQ(ref.profile_events(profile, &ids, &count), 0);
+            CHECK_EQ(count, 1);
+            CHECK_EQ(ref.profile_data(ids[0], &event), 0);
+            CHECK(event.type == 300 && event.unit == Q_UNIT_MICROSEC && strcmp(event.name, "QNN (finalize) time") == 0);
+        }
+        x = with_data(x, input, sizeof(input));
+        y = with_data(y, output, sizeof(output));
+        CHECK_EQ(ref.execute(w.graph, &x, 1, &y, 1, profile, NULL), 0);
+        CHECK_EQ(ref.profile_events(profile, &ids, &count), 0);
+        CHECK_EQ(count, 2);
+        top = ids[0];
+        for (i = 0; i < 2; ++i) {
+            CHECK_EQ(ref.profile_data(ids[i], &event), 0);
+            CHECK_EQ(event.type, basic[i].type);
+            CHECK_EQ(strcmp(event.name, basic[i].name), 0);
+            CHECK_EQ(ref.profile_extended(ids[i], &extended), 0);
+            CHECK(extended.v1.type == event.type && extended.v1.u.value.u.u64 == event.value
+                  && extended.v1.u.value.dtype == 0x164 && extended.v1.name == event.name);
+        }
+        CHECK_EQ(ref.profile_sub(top, &subs, &count), 0);
+        CHECK_EQ(count, level == 1 ? 0 : 3);
+        if (level == 2) {
+            CHECK_EQ(ref.profile_data(subs[0], &event), 0);
+            CHECK(event.type == 404 && strcmp(event.name, "matmul:OpId_0 (us)") == 0);
+        }
+        CHECK_EQ(ref.profile_data(top + 100, &event), Q_PROFILE_HANDLE);
+        data = save(w.context, &bytes);
+        CHECK(data != NULL);
+        CHECK_EQ(ref.load(w.backend, w.device, NULL, data, bytes, &restored, profile), 0);
+        free(data);
+        CHECK_EQ(ref.profile_events(profile, &ids, &count), 0);
+        CHECK_EQ(count, 2);
+        CHECK_EQ(ref.profile_data(ids[0], &event), 0);
+        CHECK_EQ(event.type, 1004);
+        CHECK_EQ(ref.context_free(restored, profile), 0);
+        CHECK_EQ(ref.profile_events(profile, &ids, &count), 0);
+        CHECK_EQ(ref.profile_data(ids[1], &event), 0);
+        CHECK_EQ(event.type, 500);
+        CHECK_EQ(ref.profile_free(profile), 0);
+    }
+    TRY(world_close(&w));
+}
+
+/* A shared memory with a name nobody else has. */
+static int shared_memory(size_t bytes)
+{
+    char name[2048];
+    int fd;
+    snprintf(name, sizeof(name), "%s/shared", test_tmpdir());
+    fd = open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
+    if (fd >= 0 && ftruncate(fd, (off_t)bytes) != 0) abort();
+    return fd;
+}
+
+TEST(registered_memory_is_used_in_place_and_checked)
+{
+    enum { X_AT = 4096, Y_AT = 8192, BYTES = 12288 };
+    q_mem_htp places[2];
+    q_mem_descriptor descriptors[2], one;
+    q_handle mems[2], more, context;
+    unsigned char *map;
+    q_tensor x, y, t;
+    world w;
+    int fd;
+    ref_begin("");
+    TRY(world_build(&w, &x, &y));
+    fd = shared_memory(BYTES);
+    CHECK(fd >= 0);
+    map = (unsigned char *)mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    CHECK(map != MAP_FAILED);
+    memset(places, 0, sizeof(places));
+    memset(descriptors, 0, sizeof(descriptors));
+    places[0].type = places[1].type = Q_HTP_MEM_SHARED_BUFFER;
+    places[0].bytes = places[1].bytes = BYTES;
+    places[0].shared.fd = places[1].shared.fd = fd;
+    places[0].shared.offset = X_AT;
+    places[1].shared.offset = Y_AT;
+    descriptors[0].shape.rank = descriptors[1].shape.rank = 2;
+    descriptors[0].shape.dims = dims_x;
+    descriptors[1].shape.dims = dims_y;
+    descriptors[0].dtype = descriptors[1].dtype = 0x232;
+    descriptors[0].type = descriptors[1].type = Q_MEM_TYPE_CUSTOM;
+    descriptors[0].u.custom = &places[0];
+    descriptors[1].u.custom = &places[1];
+    CHECK_EQ(ref.mem_register(w.context, descriptors, 2, mems), 0);
+    memcpy(map + X_AT, input, sizeof(input));
+    x.v.mem_type = y.v.mem_type = Q_MEM_MEMHANDLE;
+    x.v.u.mem = mems[0];
+    y.v.u.mem = mems[1];
+    CHECK_EQ(ref.execute(w.graph, &x, 1, &y, 1, NULL, NULL), 0);
+    CHECK_EQ(memcmp(map + Y_AT, expected, sizeof(expected)), 0);
+
+    t = x;
+    t.v.u.mem = mems[1];                                         /* of another shape */
+    CHECK_EQ(ref.execute(w.graph, &t, 1, &y, 1, NULL, NULL), Q_GRAPH_TENSOR);
+    CHECK_STR(ref_lines, "was registered as FLOAT_32 [2, 4], the tensor is FLOAT_32 [2, 8]");
+    t.v.u.mem = NULL;
+    CHECK_EQ(ref.execute(w.graph, &t, 1, &y, 1, NULL, NULL), Q_GRAPH_TENSOR);
+    CHECK_EQ(ref.context_create(w.backend, w.device, NULL, &context), 0);
+    CHECK_EQ(ref.mem_register(context, descriptors, 1, &more), 0);  /* in another context too */
+    t.v.u.mem = more;
+    CHECK_EQ(ref.execute(w.graph, &t, 1, &y, 1, NULL, NULL), Q_GRAPH_TENSOR);
+    CHECK_STR(ref_lines, "was registered with context");
+    CHECK_EQ(ref.mem_deregister(&more, 1), 0);
+    CHECK_EQ(ref.context_free(context, NULL), 0);
+
+    CHECK_EQ(ref.mem_register(w.context, descriptors, 1, &more), Q_MEM_REGISTERED);
+    one = descriptors[0];
+    one.shape.dims = dims_w;                                     /* the same bytes in another shape */
+    CHECK_EQ(ref.mem_register(w.context, &one, 1, &more), 0);
+    CHECK_EQ(ref.mem_deregister(&more, 1), 0);
+    CHECK_EQ(ref.mem_deregister(&more, 1), Q_MEM_HANDLE);
+    places[0].shared.offset = BYTES - 32;
+    CHECK_EQ(ref.mem_register(w.context, descriptors, 1, &more), Q_MEM_SHAPE);
+    CHECK_STR(ref_lines, "64 bytes at offset 12256; the memory has 12288");
+    places[0].shared.offset = UINT64_MAX - 8;
+    CHECK_EQ(ref.mem_register(w.context, descriptors, 1, &more), Q_MEM_SHAPE);
+    places[0].shared.offset = 2;
+    CHECK_EQ(ref.mem_register(w.context, descriptors, 1, &more), Q_MEM_ARGUMENT);
+    places[0].shared.fd = -1;
+    CHECK_EQ(ref.mem_register(w.context, descriptors, 1, &more), Q_MEM_ARGUMENT);
+    CHECK_STR(ref_lines, "no open descriptor");
+    places[0].type = 0;
+    CHECK_EQ(ref.mem_register(w.context, descriptors, 1, &more), Q_MEM_TYPE);
+    one = descriptors[0];
+    one.type = Q_MEM_TYPE_ION;
+    one.u.ion_fd = fd;
+    CHECK_EQ(ref.mem_register(w.context, &one, 1, &more), 0);
+    CHECK_EQ(ref.mem_deregister(&more, 1), 0);
+    one.type = Q_MEM_TYPE_DMA_BUF;
+    one.u.dma.fd = fd;
+    one.u.dma.data = map;
+    CHECK_EQ(ref.mem_register(w.context, &one, 1, &more), 0);
+    CHECK_EQ(ref.mem_deregister(&more, 1), 0);
+    one.type = 9;
+    CHECK_EQ(ref.mem_register(w.context, &one, 1, &more), Q_MEM_TYPE);
+
+    close(fd);                                                   /* the registration keeps its own mapping */
+    memset(map + Y_AT, 0, sizeof(expected));
+    CHECK_EQ(ref.execute(w.graph, &x, 1, &y, 1, NULL, NULL), 0);
+    CHECK_EQ(memcmp(map + Y_AT, expected, sizeof(expected)), 0);
+    CHECK_EQ(ref.mem_deregister(mems, 2), 0);
+    munmap(map, BYTES);
+    TRY(world_close(&w));
+}
+
+/* ---- faults ----------------------------------------------------------------------------------------------------- */
+
+TEST(rules_that_are_no_rules_are_refused_loudly)
+{
+    static const char *const wrong[] = {
+        "fial=graphExecute:1", "fail=graphExecute", "fail=noSuchCall:1", "fail=graphExecute:x", "fail=graphExecute:0:5",
+        "fail=graphExecute:1:2:3", "null", "null=graphRetrieve:x", "delay=graphExecute:20", "delay=graphExecute:ms",
+        "overwrite=contextFree", "restart=contextFree", "core=2", "core=2.x", "providers=3", "info=v4", "tensors=v3",
+        "counts=name", "pointers=all", "log_thread=kind", "keep_binary=2", "id=", "no_slot=graphexecute"
+    };
+    const q_core_provider **core;
+    const q_system_provider **system;
+    char answer[300];
+    uint32_t count;
+    size_t i;
+    ref_begin("");
+    for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); ++i) {
+        char command[200];
+        snprintf(command, sizeof(command), "faults delay=graphExecute:1ms ;%s", wrong[i]);
+        if (ref.control(command, answer, sizeof(answer)) != -1) printf("%s\n", wrong[i]);
+        CHECK_EQ(ref.control(command, answer, sizeof(answer)), -1);
+        CHECK_STR(answer, wrong[i]);
+    }
+    CHECK_EQ(ref.control("nonsense", answer, sizeof(answer)), -1);
+    CHECK_EQ(ref.control(NULL, NULL, 0), -1);
+
+    {
+        int keep = dup(2), null = open("/dev/null", O_WRONLY);
+        q_code core_code, system_code;
+        setenv("QNNREF_FAULTS", "surprise=1", 1);
+        fflush(stderr);
+        dup2(null, 2);
+        core_code = ref.get_core(&core, &count);
+        system_code = ref.get_system(&system, &count);
+        dup2(keep, 2);
+        close(keep);
+        close(null);
+        CHECK_EQ(core_code, Q_ARGUMENT);
+        CHECK_EQ(system_code, Q_ARGUMENT);
+    }
+    setenv("QNNREF_FAULTS", "core=2.30", 1);
+    CHECK_EQ(ref.get_core(&core, &count), 0);
+    CHECK_EQ(core[0]->api.core.minor, 30);
+    unsetenv("QNNREF_FAULTS");
+    ref_begin("");
+    CHECK_EQ(ref.get_core(&core, &count), 0);
+    CHECK_EQ(core[0]->api.core.minor, 40);
+    CHECK_EQ(ref.get_core(NULL, &count), Q_ARGUMENT);
+    CHECK_EQ(ref.get_core(&core, NULL), Q_ARGUMENT);
+}
+
+TEST(versions_slots_and_providers_are_as_told)
+{
+    static const struct { unsigned minor; int slots, system_minor, system_slots; } versions[] = {
+        { 40, 72, 12, 27 }, { 36, 71, 11, 16 }, { 32, 71, 7, 16 }, { 29, 69, 5, 16 }, { 23, 64, 2, 4 }, { 17, 59, 2, 4 }
+    };
+    const q_core_provider **core;
+    const q_system_provider **system;
+    const char *build;
+    q_versions api;
+    uint32_t count;
+    char rules[64];
+    size_t i;
+    int k;
+    for (i = 0; i < sizeof(versions) / sizeof(versions[0]); ++i) {
+        snprintf(rules, sizeof(rules), "core=2.%u", versions[i].minor);
+        ref_begin(rules);
+        CHECK_EQ(ref.get_core(&core, &count), 0);
+        CHECK_EQ(count, 1);
+        CHECK_EQ(core[0]->api.core.minor, versions[i].minor);
+        CHECK_EQ(core[0]->backend_id, 0x524546);
+        CHECK_EQ(strcmp(core[0]->name, "REF_QNNRT"), 0);
+        for (k = 0; k < Q_CORE_SLOTS; ++k) CHECK((core[0]->slots[k] != NULL) == (k < versions[i].slots));
+        CHECK_EQ(ref.get_system(&system, &count), 0);
+        CHECK_EQ(system[0]->api.major, 1);
+        CHECK_EQ(system[0]->api.minor, versions[i].system_minor);
+        for (k = 0; k < Q_SYSTEM_SLOTS; ++k) CHECK((system[0]->slots[k] != NULL) == (k < versions[i].system_slots));
+        CHECK_EQ(ref.api_version(&api), 0);
+        CHECK_EQ(api.core.minor, versions[i].minor);
+    }
+    ref_begin("no_slot=graphRetrieve; no_slot=systemContextFree;build=v2.99.1;id=6;name=null");
+    CHECK_EQ(ref.get_core(&core, &count), 0);
+    CHECK(core[0]->slots[20] == NULL && core[0]->slots[21] != NULL && core[0]->name == NULL && core[0]->backend_id == 6);
+    CHECK_EQ(ref.get_system(&system, &count), 0);
+    CHECK(system[0]->slots[3] == NULL && system[0]->slots[2] != NULL);
+    CHECK_EQ(ref.build_id(&build), 0);
+    CHECK_EQ(strcmp(build, "v2.99.1"), 0);
+    ref_begin("build=null");
+    CHECK_EQ(ref.build_id(&build), 0);
+    CHECK(build == NULL);
+    ref_begin("");
+    CHECK_EQ(ref.control("faults providers=0; system_providers=2", NULL, 0), 0);
+    CHECK_EQ(ref.get_core(&core, &count), 0);
+    CHECK_EQ(count, 0);
+    CHECK_EQ(ref.get_system(&system, &count), 0);
+    CHECK_EQ(count, 2);
+    CHECK(system[0]->api.major == 3 && system[1]->api.major == 1);
+    CHECK_EQ(ref.control("faults providers=null; system_providers=null", NULL, 0), 0);
+    CHECK_EQ(ref.get_core(&core, &count), 0);
+    CHECK(core == NULL && count == 1);
+    CHECK_EQ(ref.get_system(&system, &count), 0);
+    CHECK(system == NULL && count == 1);
+    ref_begin("");
+}
+
+TEST(calls_fail_at_their_nth_time_or_give_nothing)
+{
+    q_tensor x, y;
+    q_handle out, context;
+    world w;
+    int i;
+    ref_begin("fail=graphExecute:3:0x1770; null=contextCreate:2; fail=contextFree:2:0x138a; fail=logCreate:2:1003");
+    TRY(world_build(&w, &x, &y));
+    x = with_data(x, input, sizeof(input));
+    y = with_data(y, output, sizeof(output));
+    for (i = 1; i <= 5; ++i) CHECK_EQ(ref.execute(w.graph, &x, 1, &y, 1, NULL, NULL), i == 3 ? 0x1770 : 0);
+    CHECK_STR(ref_lines, "graphExecute: fails on demand with 0x1770");
+    out = (q_handle)&w;
+    CHECK_EQ(ref.context_create(w.backend, NULL, NULL, &out), 0);
+    CHECK(out == NULL);
+    out = NULL;
+    CHECK_EQ(ref.log_create(ref_logged, 1, &out), 1003);
+    CHECK(out != NULL);                                          /* bogus: whoever uses it is told so */
+    CHECK_EQ(ref.log_free(out), Q_LOG_HANDLE);
+    CHECK_EQ(ref.context_create(w.backend, NULL, NULL, &context), 0);
+    CHECK_EQ(ref.context_free(context, NULL), 0);
+    CHECK_EQ(ref.context_free(w.context, NULL), 0x138a);         /* it freed all the same */
+    w.context = NULL;
+    TRY(world_close(&w));
+}
+
+TEST(metadata_lies_on_demand)
+{
+    static const char *const rules[] = { "counts=graphs", "counts=inputs", "pointers=graphs", "pointers=inputs", "pointers=name" };
+    const q_binary_info *info;
+    unsigned char *data;
+    uint64_t bytes;
+    q_tensor x, y;
+    q_handle system;
+    world w;
+    size_t i;
+    ref_begin("");
+    TRY(world_build(&w, &x, &y));
+    data = save(w.context, &bytes);
+    CHECK(data != NULL);
+    CHECK_EQ(ref.system_create(&system), 0);
+    for (i = 0; i < sizeof(rules) / sizeof(rules[0]); ++i) {
+        ref_begin(rules[i]);
+        CHECK_EQ(ref.metadata(system, data, bytes, &info), 0);
+        CHECK((info->u.v3.graph_count == Q_UNDEFINED) == (i == 0));
+        CHECK((info->u.v3.graphs == NULL) == (i == 2));
+        if (i == 2) continue;
+        CHECK((info->u.v3.graphs[0].v.input_count == Q_UNDEFINED) == (i == 1));
+        CHECK((info->u.v3.graphs[0].v.inputs == NULL) == (i == 3));
+        CHECK((info->u.v3.graphs[0].v.name == NULL) == (i == 4));
+    }
+    ref_begin("null=systemContextGetMetaData");
+    CHECK_EQ(ref.metadata(system, data, bytes, &info), 0);
+    CHECK(info == NULL);
+    ref_begin("");
+    CHECK_EQ(ref.system_free(system), 0);
+    free(data);
+    TRY(world_close(&w));
+}
+
+TEST(an_execute_is_late_or_writes_too_far_on_demand)
+{
+    struct timespec begin, end;
+    float room[9];
+    unsigned char before;
+    q_tensor x, y;
+    world w;
+    ref_begin("delay=graphExecute:1:30ms; overwrite=graphExecute:2");
+    TRY(world_build(&w, &x, &y));
+    x = with_data(x, input, sizeof(input));
+    y = with_data(y, room, sizeof(output));
+    memset(room, 0x11, sizeof(room));
+    before = ((unsigned char *)room)[sizeof(output)];
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    CHECK_EQ(ref.execute(w.graph, &x, 1, &y, 1, NULL, NULL), 0);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    CHECK((end.tv_sec - begin.tv_sec) * 1000000000 + (end.tv_nsec - begin.tv_nsec) >= 30000000);
+    CHECK_EQ(((unsigned char *)room)[sizeof(output)], before);
+    CHECK_EQ(ref.execute(w.graph, &x, 1, &y, 1, NULL, NULL), 0);
+    CHECK(((unsigned char *)room)[sizeof(output)] != before);
+    CHECK_EQ(memcmp(room, expected, sizeof(expected)), 0);
+    TRY(world_close(&w));
+}
+
+static unsigned hostile_lines;
+static void count_lines(const char *format, uint32_t level, uint64_t time, va_list args)
+{
+    char text[8192];
+    (void)level; (void)time;
+    vsnprintf(text, sizeof(text), format, args);
+    hostile_lines += strstr(text, "%1000000d") != NULL;
+}
+
+TEST(hostile_lines_come_from_another_thread_and_after_the_end)
+{
+    q_tensor x, y;
+    q_handle log;
+    world w;
+    ref_begin("log_thread=hostile; log_late=1");
+    TRY(world_build(&w, &x, &y));
+    CHECK_EQ(ref.log_create(count_lines, 1, &log), 0);
+    TRY(run_layer(w.graph, x, y));
+    CHECK_EQ(hostile_lines, 1);
+    CHECK_EQ(ref.log_free(log), 0);
+    CHECK_EQ(hostile_lines, 2);
+    TRY(world_close(&w));
+}
+
+TEST(a_kept_binary_is_missed_when_it_changes)
+{
+    unsigned char *data;
+    uint64_t bytes;
+    q_handle context, graph;
+    q_tensor x, y;
+    world w;
+    ref_begin("keep_binary=1");
+    TRY(world_build(&w, &x, &y));
+    data = save(w.context, &bytes);
+    CHECK(data != NULL);
+    CHECK_EQ(ref.load(w.backend, NULL, NULL, data, bytes, &context, NULL), 0);
+    CHECK_EQ(ref.retrieve(context, "main", &graph), 0);
+    TRY(run_layer(graph, x, y));
+    data[bytes - 1] ^= 1;
+    x = with_data(x, input, sizeof(input));
+    y = with_data(y, output, sizeof(output));
+    CHECK_EQ(ref.execute(graph, &x, 1, &y, 1, NULL, NULL), Q_GRAPH_HANDLE);
+    CHECK_STR(ref_lines, "has changed");
+    CHECK_EQ(ref.context_free(context, NULL), 0);
+    free(data);
+    TRY(world_close(&w));
+}
+
+TEST(a_restart_kills_every_handle_until_it_is_made_again)
+{
+    q_tensor x, y;
+    q_handle out;
+    uint64_t bytes;
+    world w;
+    int round;
+    ref_begin("restart=graphExecute:2");
+    for (round = 0; round < 2; ++round) {
+        TRY(world_build(&w, &x, &y));
+        TRY(run_layer(w.graph, x, y));
+        if (round == 1) {
+            TRY(world_close(&w));
+            continue;
+        }
+        x = with_data(x, input, sizeof(input));
+        y = with_data(y, output, sizeof(output));
+        CHECK_EQ(ref.execute(w.graph, &x, 1, &y, 1, NULL, NULL), Q_DEVICE_LOST);
+        CHECK_STR(ref_lines, "the subsystem restarted while graph \"main\" was executing");
+        CHECK_EQ(ref.execute(w.graph, &x, 1, &y, 1, NULL, NULL), Q_DEVICE_LOST);
+        CHECK_EQ(ref.binary_size(w.context, &bytes), Q_DEVICE_LOST);
+        CHECK_EQ(ref.context_create(w.backend, NULL, NULL, &out), Q_DEVICE_LOST);
+        CHECK_STR(ref_lines, "free all and create again");
+        TRY(world_close(&w));                                    /* freeing still works */
+    }
+}
+
+TEST(a_trace_has_a_line_per_call)
+{
+    q_tensor x, y;
+    world w;
+    ref_begin("");
+    ref_ask("trace clear");
+    ref_ask("trace on");
+    TRY(world_open(&w));
+    TRY(add_layer(w.graph, &x, &y));
+    CHECK_EQ(ref.finalize(w.backend, NULL, NULL), Q_GRAPH_HANDLE);
+    TRY(world_close(&w));
+    ref_ask("trace off");
+    CHECK_STR(ref_ask("trace"), ", main, 0 configs) -> 0x0 graph ");
+    CHECK_STR(ref_ask("trace"), "MatMul matmul) -> 0x0\ngraphAddNode(");
+    CHECK_STR(ref_ask("trace"), ", NULL) -> 0x1771\ncontextFree(context ");
+    CHECK_STR(ref_ask("trace"), "\nlogFree(log ");
+    ref_ask("trace clear");
+    CHECK_EQ(ref_ask("trace")[0], '\0');
+}
+
+TEST_MAIN("ref")
+{
+    fill_data();
+    ref_open();
+    RUN(a_strict_ledger_ends_a_process_that_leaves_things_behind);
+    RUN(a_graph_is_built_run_saved_restored_and_gives_the_same_bytes);
+    RUN(two_builds_give_equal_binaries_and_equal_weights_are_stored_once);
+    RUN(an_execute_allocates_nothing);
+    RUN(tensors_are_refused_with_the_reason);
+    RUN(nodes_are_refused_with_the_reason);
+    RUN(a_graph_that_cannot_run_is_not_finalized);
+    RUN(nodes_may_come_in_any_order);
+    RUN(every_encoding_becomes_the_same_numbers);
+    RUN(an_execute_checks_what_it_is_given);
+    RUN(threads_may_execute_one_graph_and_several);
+    RUN(a_binary_cut_short_at_every_byte_is_refused);
+    RUN(fifty_thousand_flips_do_no_harm);
+    RUN(binaries_of_others_are_refused_by_name);
+    RUN(metadata_tells_what_the_graphs_are_in_every_struct_version);
+    RUN(a_short_buffer_gets_no_binary);
+    RUN(unknown_freed_and_foreign_handles_are_refused);
+    RUN(configs_that_are_known_are_taken_and_others_refused);
+    RUN(properties_say_what_the_calls_do);
+    RUN(a_device_and_its_power_are_there);
+    RUN(a_profile_holds_the_events_of_the_last_call);
+    RUN(registered_memory_is_used_in_place_and_checked);
+    RUN(rules_that_are_no_rules_are_refused_loudly);
+    RUN(versions_slots_and_providers_are_as_told);
+    RUN(calls_fail_at_their_nth_time_or_give_nothing);
+    RUN(metadata_lies_on_demand);
+    RUN(an_execute_is_late_or_writes_too_far_on_demand);
+    RUN(hostile_lines_come_from_another_thread_and_after_the_end);
+    RUN(a_kept_binary_is_missed_when_it_changes);
+    RUN(a_restart_kills_every_handle_until_it_is_made_again);
+    RUN(a_trace_has_a_line_per_call);
+}
