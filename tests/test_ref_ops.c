@@ -215,6 +215,51 @@ TEST(types_have_names_and_sizes)
     CHECK_EQ(ref_type_bit(0x999), 0);
 }
 
+TEST(encodings_are_compared_in_every_part)
+{
+    ref_tensor *a, *b;
+    ops_begin("Reshape");
+    a = ops_tensor(REF_S8Q, "2,4,6");
+    b = ops_tensor(REF_S8Q, "2,4,6");
+    ops_encode(a, REF_QUANT_PER_TENSOR, 1, 0.5f, 3);
+    ops_encode(b, REF_QUANT_PER_TENSOR, 1, 0.5f, 3);
+    CHECK(ref_same_encoding(a, b));
+    ops_encode(b, REF_QUANT_PER_TENSOR, 1, 0.5f, 4);
+    CHECK(!ref_same_encoding(a, b));
+    ops_encode(b, REF_QUANT_PER_TENSOR, 1, 0.75f, 3);
+    CHECK(!ref_same_encoding(a, b));
+    ops_encode(b, REF_QUANT_PER_TENSOR, 1, 0.5f, 3);
+    b->dtype = REF_U8Q;
+    CHECK(!ref_same_encoding(a, b));
+    a->dtype = b->dtype = REF_F32;
+    b->quant.form = REF_QUANT_NONE;
+    CHECK(ref_same_encoding(a, b));
+
+    a->dtype = b->dtype = REF_S8Q;
+    ops_encode_channels(a, 1, 1.0);
+    b->quant = a->quant;
+    CHECK(ref_same_encoding(a, b));
+    b->quant.axis = 2;
+    CHECK(!ref_same_encoding(a, b));
+    ops_encode(a, REF_QUANT_PER_AXIS, 4, 0.5f, 0);
+    a->quant.axis = 1;
+    b->quant = a->quant;
+    b->quant.count = 3;
+    CHECK(!ref_same_encoding(a, b));
+    b->quant = a->quant;
+    b->quant.offsets = NULL;
+    CHECK(ref_same_encoding(a, b));
+    ops_encode_blocks(a, 0, 2, 3, 1.0);
+    b->quant = a->quant;
+    CHECK(ref_same_encoding(a, b));
+    b->quant.block_axis = 1;
+    CHECK(!ref_same_encoding(a, b));
+    b->quant.block_axis = 2;
+    b->quant.block = 6;
+    CHECK(!ref_same_encoding(a, b));
+    ops_end();
+}
+
 static void add_begin(uint32_t dtype)
 {
     ops_begin("ElementWiseAdd");
@@ -2017,6 +2062,7 @@ TEST_MAIN("test_ref_ops")
     RUN(codes_are_rounded_to_nearest_and_saturated);
     RUN(every_operator_is_found_by_name);
     RUN(types_have_names_and_sizes);
+    RUN(encodings_are_compared_in_every_part);
     RUN(shared_checks_name_what_is_wrong);
     RUN(binary_operators_of_reals_broadcast);
     RUN(binary_operators_of_integers_are_exact);
