@@ -12147,7 +12147,9 @@ static int qnnrt__compose_push(qnnrt__arena *arena, qnnrt__compose_list *list, v
 /* Where a name is, or the free slot for it. */
 static size_t qnnrt__compose_slot(const qnnrt__compose_names *names, const char *name)
 {
-    size_t at = (size_t)qnnrt__table_hash(name) & (names->room - 1);
+    /* Mixed once more: the low bits alone of that hash say little about the end of a name. */
+    const uint64_t hash = qnnrt__table_hash(name) * UINT64_C(0xBF58476D1CE4E5B9);
+    size_t at = (size_t)(hash >> 32) & (names->room - 1);
     while (names->slots[at] != NULL && strcmp(names->slots[at], name) != 0)
         at = (at + 1) & (names->room - 1);
     return at;
