@@ -1374,6 +1374,7 @@ static void qnnrt__os_file_close(qnnrt__os_file *file)
 static const char *qnnrt__os_file_write(const char *path, const void *data, uint64_t bytes)
 {
     char aside[QNNRT__PATH_MAX], suffix[48];
+    const size_t length = strlen(path);
     int (*sync)(int) = NULL;
     void *found = qnnrt__os_find("fsync");
     uint64_t done = 0;
@@ -1383,8 +1384,9 @@ static const char *qnnrt__os_file_write(const char *path, const void *data, uint
     memcpy((void *)&sync, (const void *)&found, sizeof(sync));
     do {
         snprintf(suffix, sizeof(suffix), ".%ld-%u.part", (long)getpid(), try_number++);
-        if (strlen(path) + strlen(suffix) >= sizeof(aside)) return strerror(ENAMETOOLONG);
-        snprintf(aside, sizeof(aside), "%s%s", path, suffix);
+        if (length + strlen(suffix) >= sizeof(aside)) return strerror(ENAMETOOLONG);
+        memcpy(aside, path, length);
+        memcpy(aside + length, suffix, strlen(suffix) + 1);
         fd = open(aside, O_WRONLY | O_CREAT | O_EXCL | QNNRT__O_CLOEXEC, 0666);
     } while (fd < 0 && (errno == EINTR || (errno == EEXIST && try_number < 1000)));
     if (fd < 0) return strerror(errno);

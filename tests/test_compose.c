@@ -475,7 +475,7 @@ static void context_priority(qnnrt_builder *b)
 {
     qnnrt_context_desc d;
     memset(&d, 0, sizeof(d));
-    d.priority = (qnnrt_priority)-1;
+    d.priority = (qnnrt_priority)7;
     qnnrt_builder_context(b, &d);
 }
 static void context_without_graph(qnnrt_builder *b) { qnnrt_builder_context(b, NULL); }
@@ -585,7 +585,7 @@ static const struct mistake { const char *what; void (*make)(qnnrt_builder *); q
     M(null_tensor, ARG, "desc is NULL"), M(null_node, ARG, "desc is NULL"), M(null_graph, ARG, "desc is NULL"), M(unnamed_graph, ARG, "a graph has no name"),
     M(same_graph, ARG, "context \"context 0\"", "two graphs named \"g\""), M(empty_graph, ARG, "graph \"second\"", "no nodes"),
     M(graph_priority, ARG, "graph \"second\"", "priority 5"), M(graph_level, ARG, "optimization_level 4", "1 to 3"),
-    M(context_priority, ARG, "context 1", "priority -1"), M(context_without_graph, ARG, "context \"context 1\"", "no graph"),
+    M(context_priority, ARG, "context 1", "priority 7"), M(context_without_graph, ARG, "context \"context 1\"", "no graph"),
     M(tensor_of_no_graph, STATE, "qnnrt_builder_graph"), M(node_of_no_graph, STATE, "qnnrt_builder_graph"),
     M(no_type, ARG, "the type of a node"), M(empty_node_name, ARG, "a node has no name"), M(same_node, ARG, "two nodes are named \"n\""),
     M(negative_handle, ARG, "node \"n\" (Op)", "input 0", "handle -1"), M(wild_handle, ARG, "input 1", "no tensor of this graph"),
