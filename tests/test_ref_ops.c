@@ -1603,7 +1603,7 @@ TEST(non_zero_lists_places_then_minus_ones)
                                       REF_S16Q, REF_I32, REF_U32, REF_BOOL };
     for (size_t t = 0; t < COUNT(types); ++t) {
         static const int32_t expected[12] = { 0, 1, 1, 0, -1, -1, -1, -1, -1, -1, -1, -1 };
-        const float values[6] = { 0, 1, 0, 2, 0, 0 };
+        const float values[6] = { 0, 1, 0, types[t] == REF_U32 ? 2.0f : -2.0f, 0, 0 };
         ref_tensor *x, *y;
         ops_begin("NonZero");
         x = ops_in(types[t], "2,3");
