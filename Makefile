@@ -235,13 +235,18 @@ $(B)/locale/.made:
 	@touch $@
 
 # The operators of libQnnRef.so beside the genuine libraries, and beside what oracle_ops.py makes of the same inputs.
-OPS_SEEDS  = $(if $(FULL),8,1)
+OPS_SEEDS  = $(if $(FULL),6,1)
 OPS_CHECK  = $(if $(UPDATE),--update tests/golden/ops.txt,$(if $(FULL),,$(if $(HAVE_PYTHON),--golden tests/golden/ops.txt)))
 OPS_RUN    = $(B)/c99/ops $(B)/libQnnRef.so $(B)/qnn $(if $(HAVE_PYTHON),--oracle $(B)/oracle_ops.txt) $(OPS_CHECK)
 $(B)/c99/ops: tests/ops.c $(DEPS)
 	$(call say,CC)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c99 -O2 -g $(TEST_WARN) $(TEST_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LDFLAGS) $(TEST_LIBS)
+
+$(B)/asan/ops: tests/ops.c $(DEPS)
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(ASAN_CC) -std=c99 -O1 -g $(SANITIZE) $(TEST_WARN) $(TEST_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LDFLAGS) $(TEST_LIBS)
 
 $(B)/oracle_ops.txt: tests/oracle_ops.py $(B)/c99/ops
 	$(Q)$(B)/c99/ops --dump $(B)/ops_cases.txt
@@ -264,7 +269,7 @@ $(B)/oracle_%.txt: tests/oracle_%.py
 HAVE_AARCH64 = $(if $(TEST_AARCH64),$(shell command -v $(AARCH64_CC) 2>/dev/null))
 
 .PHONY: test-programs
-test-programs: all $(B)/asan/libQnnRef.so $(B)/c99/ops $(B)/json_check $(FAKES:%=$(B)/fake/%) $(B)/symbols/qnnrt.o $(B)/symbols/qnnrt_static.o $(B)/symbols/qnnrt_hidden.o \
+test-programs: all $(B)/asan/libQnnRef.so $(B)/c99/ops $(B)/asan/ops $(B)/json_check $(FAKES:%=$(B)/fake/%) $(B)/symbols/qnnrt.o $(B)/symbols/qnnrt_static.o $(B)/symbols/qnnrt_hidden.o \
     $(ORACLES:%=$(B)/oracle_%.txt) $(B)/locale/.made $(TESTS:%=$(B)/c99/test_%) $(REAL:%=$(B)/c99/real_%) \
     $(ASAN_TESTS:%=$(B)/asan/test_%) $(FUZZERS:%=$(B)/asan/fuzz_%) $(REAL:%=$(B)/asan/real_%) $(CXX_TESTS:%=$(B)/c++11/test_%) \
     $(if $(HAVE_AARCH64),$(B)/aarch64/libQnnRef.so $(FAKES:%=$(B)/aarch64/fake/%) $(AARCH64_TESTS:%=$(B)/aarch64/test_%) $(REAL:%=$(B)/aarch64/real_%))
@@ -287,6 +292,7 @@ define make_list
   else :; $(foreach t,$(filter %.py,$(SCRIPTS)),echo "script/$(notdir $t) skip python3 is missing";) fi; \
   echo "silent 1200,anycore $(SILENT)"; \
   echo "symbols 60 $(SYMBOLS)"; \
+  echo "asan/ops $(LIMIT_ASAN) $(ASAN_ENV) $(B)/asan/ops $(B)/asan/libQnnRef.so - $(if $(HAVE_PYTHON),--oracle $(B)/oracle_ops.txt)"; \
   if [ -f $(B)/qnn/2.47/.stamp ] && [ -f $(B)/qnn/2.51/.stamp ]; then echo "ops $(LIMIT_REAL) $(OPS_RUN)"; \
   else echo "ops skip $(B)/qnn/2.47 or 2.51 is missing: say 'make qnn-libs' (needs python3 with pip, and a network)"; fi; \
   for r in $(TEST_RELEASES); do \
