@@ -274,6 +274,31 @@ $(B)/locale/.made:
 	@localedef -i de_DE -f UTF-8 $(@D)/de_DE.UTF-8 >/dev/null 2>&1 || true
 	@touch $@
 
+# The operators of libQnnRef.so beside the genuine libraries, and beside what oracle_ops.py makes of the same inputs.
+OPS_SEEDS  = $(if $(FULL),6,1)
+OPS_CHECK  = $(if $(UPDATE),--update tests/golden/ops.txt,$(if $(FULL),,$(if $(HAVE_PYTHON),--golden tests/golden/ops.txt)))
+OPS_RUN    = $(B)/c99/ops $(B)/libQnnRef.so $(B)/qnn $(if $(HAVE_PYTHON),--oracle $(B)/oracle_ops.txt) $(OPS_CHECK)
+$(B)/c99/ops: tests/ops.c $(DEPS)
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=c99 -O2 -g $(TEST_WARN) $(TEST_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LDFLAGS) $(TEST_LIBS)
+
+$(B)/asan/ops: tests/ops.c $(DEPS)
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(ASAN_CC) -std=c99 -O1 -g $(SANITIZE) $(TEST_WARN) $(TEST_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LDFLAGS) $(TEST_LIBS)
+
+$(B)/oracle_ops.txt: tests/oracle_ops.py $(B)/c99/ops
+	$(Q)$(B)/c99/ops --dump $(B)/ops_cases.txt
+	$(Q)$(PYTHON) $< $(B)/ops_cases.txt > $@
+
+.PHONY: ops
+ops: $(B)/c99/ops $(B)/libQnnRef.so $(if $(HAVE_PYTHON),$(B)/oracle_ops.txt)   ## operators of libQnnRef.so beside the genuine libraries (FULL=1: more shapes, UPDATE=1: new table)
+	@$(call fetch,2.47 2.51)
+	@$(if $(FULL),$(B)/c99/ops --dump $(B)/ops_full.txt --seeds $(OPS_SEEDS); $(PYTHON) tests/oracle_ops.py $(B)/ops_full.txt > $(B)/oracle_ops_full.txt)
+	@pin=; if taskset -c 0 true 2>/dev/null; then pin='taskset -c 0'; fi; \
+	$$pin $(if $(FULL),$(subst oracle_ops.txt,oracle_ops_full.txt,$(OPS_RUN)) --seeds $(OPS_SEEDS),$(OPS_RUN))
+
 # This one reads files, and which ones depends on QNNRT_SAMPLES.
 $(B)/oracle_meta.txt: FORCE $(wildcard tests/data/json/*.json)
 
@@ -284,7 +309,7 @@ $(B)/oracle_%.txt: tests/oracle_%.py
 HAVE_AARCH64 = $(if $(TEST_AARCH64),$(shell command -v $(AARCH64_CC) 2>/dev/null))
 
 .PHONY: test-programs
-test-programs: all $(B)/asan/libQnnRef.so $(B)/json_check $(FAKES:%=$(B)/fake/%) $(B)/symbols/qnnrt.o $(B)/symbols/qnnrt_static.o $(B)/symbols/qnnrt_hidden.o \
+test-programs: all $(B)/asan/libQnnRef.so $(B)/c99/ops $(B)/asan/ops $(B)/json_check $(FAKES:%=$(B)/fake/%) $(B)/symbols/qnnrt.o $(B)/symbols/qnnrt_static.o $(B)/symbols/qnnrt_hidden.o \
     $(ORACLES:%=$(B)/oracle_%.txt) $(B)/locale/.made $(TESTS:%=$(B)/c99/test_%) $(REAL:%=$(B)/c99/real_%) \
     $(ASAN_TESTS:%=$(B)/asan/test_%) $(FUZZERS:%=$(B)/asan/fuzz_%) $(REAL:%=$(B)/asan/real_%) $(CXX_TESTS:%=$(B)/c++11/test_%) \
     $(if $(HAVE_AARCH64),$(B)/aarch64/libQnnRef.so $(FAKES:%=$(B)/aarch64/fake/%) $(AARCH64_TESTS:%=$(B)/aarch64/test_%) $(REAL:%=$(B)/aarch64/real_%))
@@ -307,6 +332,9 @@ define make_list
   else :; $(foreach t,$(filter %.py,$(SCRIPTS)),echo "script/$(notdir $t) skip python3 is missing";) fi; \
   echo "silent 1200,anycore $(SILENT)"; \
   echo "symbols 60 $(SYMBOLS)"; \
+  echo "asan/ops $(LIMIT_ASAN) $(ASAN_ENV) $(B)/asan/ops $(B)/asan/libQnnRef.so - $(if $(HAVE_PYTHON),--oracle $(B)/oracle_ops.txt)"; \
+  if [ -f $(B)/qnn/2.47/.stamp ] && [ -f $(B)/qnn/2.51/.stamp ]; then echo "ops $(LIMIT_REAL) $(OPS_RUN)"; \
+  else echo "ops skip $(B)/qnn/2.47 or 2.51 is missing: say 'make qnn-libs' (needs python3 with pip, and a network)"; fi; \
   for r in $(TEST_RELEASES); do \
     if [ ! -f $(B)/qnn/$$r/.stamp ]; then \
       echo "real@$$r skip $(B)/qnn/$$r is missing: say 'make qnn-libs' (needs python3 with pip, and a network)"; continue; fi; \
