@@ -1373,7 +1373,7 @@ static void qnnrt__os_file_close(qnnrt__os_file *file)
    one. What is at path, a link too, is replaced. */
 static const char *qnnrt__os_file_write(const char *path, const void *data, uint64_t bytes)
 {
-    char aside[QNNRT__PATH_MAX], suffix[48];
+    char aside[QNNRT__PATH_MAX + 48], suffix[48];
     int (*sync)(int) = NULL;
     void *found = qnnrt__os_find("fsync");
     uint64_t done = 0;
@@ -1383,7 +1383,7 @@ static const char *qnnrt__os_file_write(const char *path, const void *data, uint
     memcpy((void *)&sync, (const void *)&found, sizeof(sync));
     do {
         snprintf(suffix, sizeof(suffix), ".%ld-%u.part", (long)getpid(), try_number++);
-        if (strlen(path) + strlen(suffix) >= sizeof(aside)) return strerror(ENAMETOOLONG);
+        if (strlen(path) + strlen(suffix) >= QNNRT__PATH_MAX) return strerror(ENAMETOOLONG);
         snprintf(aside, sizeof(aside), "%s%s", path, suffix);
         fd = open(aside, O_WRONLY | O_CREAT | O_EXCL | QNNRT__O_CLOEXEC, 0666);
     } while (fd < 0 && (errno == EINTR || (errno == EEXIST && try_number < 1000)));
@@ -1911,6 +1911,7 @@ static void qnnrt__log_take(qnnrt__log_slot *slot, const char *format, uint32_t 
     while (*text == ' ') ++text;
     qnnrt__err_clean(text);
     if (level > QNNRT_LOG_DEBUG) level = QNNRT_LOG_DEBUG;
+    if (level < QNNRT_LOG_ERROR) level = QNNRT_LOG_WARN;     /* shown, and not taken for a cause */
     qnnrt__os_lock(&slot->lock);
     used = slot->used;
     hooks = slot->hooks;
@@ -6532,7 +6533,10 @@ static qnnrt_result qnnrt__system_read(const qnnrt__system *system, qnnrt__table
     } else {
         result = qnnrt__system_copy(table, info, context);
     }
-    system->provider->calls.free(handle);
+    code = system->provider->calls.free(handle);
+    if (code != 0)
+        qnnrt__log(&table->arena->hooks, QNNRT_LOG_WARN, "system", code,
+                   "systemContextFree answered 0x%x; going on", (unsigned)(code & 0xFFFF));
     return result;
 }
 

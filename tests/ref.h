@@ -79,7 +79,7 @@ static char   ref_lines[65536];          /* of all logs, newest last */
 static size_t ref_line_bytes;
 static pthread_mutex_t ref_lines_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void ref_logged(const char *format, uint32_t level, uint64_t time, va_list args)
+static inline void ref_logged(const char *format, uint32_t level, uint64_t time, va_list args)
 {
     (void)level; (void)time;
     pthread_mutex_lock(&ref_lines_lock);
