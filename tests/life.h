@@ -52,8 +52,19 @@ static inline void *life_alloc(void *user, size_t bytes)
 
 static inline void life_free(void *user, void *data) { (void)user; --life_watch.blocks; free(data); }
 
-static inline void life_lock(void *user)   { (void)user; life_watch.lock_misused |= life_watch.locked; life_watch.locked = 1; }
-static inline void life_unlock(void *user) { (void)user; life_watch.lock_misused |= !life_watch.locked; life_watch.locked = 0; }
+static inline void life_lock(void *user)
+{
+    (void)user;
+    life_watch.lock_misused |= life_watch.locked;
+    life_watch.locked = 1;
+}
+
+static inline void life_unlock(void *user)
+{
+    (void)user;
+    life_watch.lock_misused |= !life_watch.locked;
+    life_watch.locked = 0;
+}
 
 static inline qnnrt_hooks life_hooks(void)
 {
@@ -204,10 +215,7 @@ static inline qnnrt_result life_build(qnnrt_backend *backend, qnnrt **out, qnnrt
 {
     qnnrt_builder *b;
     qnnrt_result result;
-    int shard, i;
-    for (i = 0; i < LIFE_WIDTH * LIFE_WIDTH; ++i) life_weights[i] = (float)(i % 7) * 0.25f - 0.75f;
-    for (i = 0; i < LIFE_WIDTH; ++i) life_bias[i] = (float)i * 0.125f - 0.5f;
-    for (i = 0; i < LIFE_ROWS * LIFE_WIDTH; ++i) life_input[i] = (float)(i % 5) - 1.0f;
+    int shard;
     *out = NULL;
     result = qnnrt_builder_create(backend, NULL, &b, err);
     if (result != QNNRT_OK) return result;
@@ -243,7 +251,9 @@ static inline void life_expected(const float *x, uint32_t rows, double *y)
 
 typedef struct life {
     const char  *folder;
+    const char  *library, *system;       /* backend; NULL: its own system interface */
     int          guard;
+    int          go_on;                  /* after a context that could not be saved */
     const char  *stage;                  /* where it stopped, "" when it came to its end */
     qnnrt_result result;                 /* of that stage */
     qnnrt_result closed;                 /* the first answer of a close that was not OK */
@@ -295,7 +305,8 @@ static inline void life_open(life *l)
     qnnrt *model = NULL;
     qnnrt_desc desc;
     memset(&desc, 0, sizeof(desc));
-    desc.backend_path = TEST_REF_LIB;
+    desc.backend_path = l->library;
+    desc.system_path = l->system;
     desc.hooks = life_hooks();
     desc.guard = l->guard;
     if (life_stop(l, "open", qnnrt_open(l->folder, &desc, &model, &l->err)) != QNNRT_OK) return;
@@ -310,11 +321,11 @@ static inline void life_make(life *l)
     qnnrt_backend_desc desc;
     qnnrt *model = NULL;
     memset(&desc, 0, sizeof(desc));
-    desc.path = TEST_REF_LIB;
+    desc.path = l->library;
     desc.hooks = life_hooks();
     if (life_stop(l, "backend", qnnrt_backend_open(&desc, &backend, &l->err)) != QNNRT_OK) return;
     if (life_stop(l, "build", life_build(backend, &model, &l->err)) == QNNRT_OK) {
-        for (int i = 0; i < 2 && l->stage[0] == '\0'; ++i)
+        for (int i = 0; i < 2 && (l->stage[0] == '\0' || l->go_on); ++i)
             life_stop(l, "save", qnnrt_save(model, (size_t)i, life_file(l, i), &l->err));
         life_closed(l, qnnrt_close(model));
     }
@@ -334,8 +345,13 @@ static inline int life_files(const life *l)
 
 static inline void life_start(life *l, const char *folder)
 {
+    int i;
+    for (i = 0; i < LIFE_WIDTH * LIFE_WIDTH; ++i) life_weights[i] = (float)(i % 7) * 0.25f - 0.75f;
+    for (i = 0; i < LIFE_WIDTH; ++i) life_bias[i] = (float)i * 0.125f - 0.5f;
+    for (i = 0; i < LIFE_ROWS * LIFE_WIDTH; ++i) life_input[i] = (float)(i % 5) - 1.0f;
     memset(l, 0, sizeof(*l));
     l->folder = folder;
+    l->library = TEST_REF_LIB;
     l->stage = "";
     memset(&l->err, 0xFF, sizeof(l->err));
 }
