@@ -47,7 +47,9 @@ SCRIPTS  := $(wildcard tests/test_*.sh tests/test_*.py)
 REAL     := $(sort $(patsubst real_%,%,$(patsubst tests/real/%.c,%,$(wildcard tests/real/*.c))))
 FAKES    := $(if $(wildcard tests/fake/fake_qnn.c),libQnnFake.so)
 REF      := $(patsubst tools/refbackend/%.c,%,$(wildcard tools/refbackend/*.c))
-BENCHES  := $(filter-out bench_json,$(patsubst tests/bench/%.c,%,$(wildcard tests/bench/bench_*.c)))
+# Operators know nothing of the rest: tests/test_ref_op*.c are linked with these alone.
+REF_OPS  := $(filter ref_op ops_%,$(REF))
+BENCHES  := $(filter-out bench_json bench_ops,$(patsubst tests/bench/%.c,%,$(wildcard tests/bench/bench_*.c)))
 
 ASAN_TESTS    := $(filter-out $(NOT_ASAN_TESTS),$(TESTS))
 AARCH64_TESTS := $(filter-out $(NOT_AARCH64_TESTS),$(TESTS))
@@ -156,6 +158,11 @@ $(B)/$(1)/test_%: tests/test_%.c $(DEPS)
 	$$(call say,$(if $(filter c++%,$(1)),CXX,CC))
 	@mkdir -p $$(@D)
 	$(Q)$(2) $(TEST_WARN) $(TEST_CPPFLAGS) -DTEST_FAKE_LIB='"$(3)/libQnnFake.so"' -DTEST_REF_LIB='"$(6)/libQnnRef.so"' $(4) -o $$@ $$< $(5) $(TEST_LIBS)
+
+$(B)/$(1)/test_ref_op%: tests/test_ref_op%.c $(REF_OPS:%=$(6)/ref/%.o) $(DEPS)
+	$$(call say,CC)
+	@mkdir -p $$(@D)
+	$(Q)$(2) $(TEST_WARN) $(TEST_CPPFLAGS) $(4) -o $$@ $$< $(REF_OPS:%=$(6)/ref/%.o) $(5) $(TEST_LIBS)
 
 $(B)/$(1)/real_%: tests/real/%.c $(DEPS)
 	$$(call say,CC)
@@ -327,6 +334,12 @@ bench: $(BENCHES:%=$(B)/bench/%) $(B)/bench/libempty_qnn.so   ## what qnnrt_exec
 	@pin=; if taskset -c 0 true 2>/dev/null; then pin='taskset -c 0'; fi; \
 	set -e; for program in $(BENCHES:%=$(B)/bench/%); do $$pin $$program $(B)/bench/libempty_qnn.so $(B)/qnn tests/data; done
 	@$(MAKE) bench-json
+
+CPU47 := $(B)/qnn/2.47/onnxruntime_qnn/libQnnCpu.so
+.PHONY: bench-ops
+bench-ops: $(B)/bench/bench_ops $(B)/libQnnRef.so   ## operators on libQnnRef.so beside libQnnCpu.so and ONNX Runtime (PYTHON=one that has it)
+	@$(call fetch,2.47) || true
+	@$(PYTHON) tests/bench-ops.py $(B)/bench/bench_ops Ref=$(B)/libQnnRef.so $(patsubst %,QnnCpu=%,$(wildcard $(CPU47)))
 
 # Peers: yyjson by tests/bench-peers.py, the other two where their Debian packages are installed. simdjson is
 # meant to be built for the machine it runs on; yyjson is fastest with these flags, so ours has them too.

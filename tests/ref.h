@@ -65,7 +65,7 @@
 typedef q_code (*ref_get_core)(const q_core_provider ***, uint32_t *);
 typedef q_code (*ref_get_system)(const q_system_provider ***, uint32_t *);
 
-static struct {
+typedef struct ref_api {
     void *library;
     int (*control)(const char *, char *, size_t);
     ref_get_core get_core;
@@ -73,7 +73,9 @@ static struct {
 #define REF_MEMBER(index, name, arguments) q_code (*name) arguments;
     REF_CALLS(REF_MEMBER)
     REF_SYSTEM_CALLS(REF_MEMBER)
-} ref;
+} ref_api;
+
+static ref_api ref;
 
 static char   ref_lines[65536];          /* of all logs, newest last */
 static size_t ref_line_bytes;
@@ -98,19 +100,22 @@ static inline const char *ref_ask(const char *command)
     return answer;
 }
 
-static inline void ref_slots(void)
+/* The calls of any library that has these interfaces. */
+static inline void ref_slots_of(ref_api *api)
 {
     const q_core_provider **core = NULL;
     const q_system_provider **system = NULL;
     uint32_t count = 0;
-    if (ref.get_core(&core, &count) != 0 || core == NULL || ref.get_system(&system, &count) != 0 || system == NULL)
-        return;
-#define REF_TAKE(index, name, arguments) memcpy((void *)&ref.name, (const void *)&core[0]->slots[index], sizeof(ref.name));
+#define REF_TAKE(index, name, arguments) memcpy((void *)&api->name, (const void *)&core[0]->slots[index], sizeof(api->name));
 #define REF_TAKE_SYSTEM(index, name, arguments) \
-    memcpy((void *)&ref.name, (const void *)&system[0]->slots[index], sizeof(ref.name));
-    REF_CALLS(REF_TAKE)
-    REF_SYSTEM_CALLS(REF_TAKE_SYSTEM)
+    memcpy((void *)&api->name, (const void *)&system[0]->slots[index], sizeof(api->name));
+    if (api->get_core(&core, &count) == 0 && core != NULL) { REF_CALLS(REF_TAKE) }
+    if (api->get_system != NULL && api->get_system(&system, &count) == 0 && system != NULL) {
+        REF_SYSTEM_CALLS(REF_TAKE_SYSTEM)
+    }
 }
+
+static inline void ref_slots(void) { ref_slots_of(&ref); }
 
 static inline void *ref_symbol(const char *name)
 {

@@ -352,6 +352,7 @@ static const conv_case conv_cases[] = {
     { "Conv2d", "2,7,5,3", "3,2,3,5", "2,4,5,5", "2,1", "0,3,1,0", "1,1", NULL, 1 },
     { "Conv2d", "1,1,3,16", "1,1,16,20", "1,1,3,20", "1,1", "0,0,0,0", NULL, NULL, 1 },
     { "Conv2d", "1,9,8,4", "3,3,2,6", "1,5,4,6", "1,2", "0,0,1,2", "2,2", NULL, 2 },
+    { "Conv2d", "1,7,9,2", "3,3,2,3", "1,3,5,3", "1,1", "0,0,0,0", "2,2", NULL, 1 },
     { "Conv2d", "1,5,5,6", "3,3,1,6", "1,5,5,6", "1,1", "1,1,1,1", NULL, NULL, 6 },
     { "Conv2d", "1,19,17,2", "2,3,2,1", "1,18,15,1", "1,1", "0,0,0,0", NULL, NULL, 1 },
     { "Conv2d", "1,2,2,4", "1,1,4,3", "1,6,4,3", "1,1", "2,2,2,0", NULL, NULL, 1 },
@@ -461,14 +462,14 @@ static void conv_refused(const char *words, const char *type, const char *x, con
 
 TEST(convolutions_refuse_what_is_wrong_and_say_why)
 {
-    const conv_case depthwise = conv_cases[7];
+    const conv_case depthwise = conv_cases[8];
     TRY(conv_refused("input 0 \"t0\" is [6, 6, 4], expected rank 4: [batch, height, width, channels]", "Conv2d", "6,6,4",
                      "3,3,4,8", "1,6,6,8", "1,1", "1,1,1,1", NULL, NULL, 1));
     TRY(conv_refused("input 1 \"t1\" is [3, 4, 8], expected rank 4: [height, width, in, out]", "Conv2d", "1,6,6,4",
                      "3,4,8", "1,6,6,8", "1,1", "1,1,1,1", NULL, NULL, 1));
-    TRY(conv_refused("parameter \"stride\" has 1 numbers, expected 2", "Conv2d", "1,6,6,4", "3,3,4,8", "1,6,6,8", "1",
+    TRY(conv_refused("stride \"t3\" is [1], expected [2]", "Conv2d", "1,6,6,4", "3,3,4,8", "1,6,6,8", "1",
                      "1,1,1,1", NULL, NULL, 1));
-    TRY(conv_refused("parameter \"pad_amount\" has 2 numbers, expected 4", "Conv2d", "1,6,6,4", "3,3,4,8", "1,6,6,8",
+    TRY(conv_refused("pad_amount \"t4\" is [1, 2], expected [2, 2]", "Conv2d", "1,6,6,4", "3,3,4,8", "1,6,6,8",
                      "1,1", "1,1", NULL, NULL, 1));
     TRY(conv_refused("stride 0 and dilation 1 along the width: each is at least 1", "Conv2d", "1,6,6,4", "3,3,4,8",
                      "1,6,6,8", "1,0", "1,1,1,1", NULL, NULL, 1));
@@ -588,9 +589,9 @@ TEST(pooling_refuses_what_is_wrong_and_says_why)
 {
     TRY(pool_refused("input 0 \"t0\" is [6, 6, 4], expected rank 4", "PoolMax2d", "6,6,4", "1,3,3,4", "2,2", "2,2",
                      "0,0,0,0", 0));
-    TRY(pool_refused("parameter \"filter_size\" has 1 numbers, expected 2", "PoolMax2d", "1,6,6,4", "1,3,3,4", "2",
+    TRY(pool_refused("filter_size \"t2\" is [1], expected [2]", "PoolMax2d", "1,6,6,4", "1,3,3,4", "2",
                      "2,2", "0,0,0,0", 0));
-    TRY(pool_refused("parameter \"pad_amount\" has 2 numbers, expected 4", "PoolMax2d", "1,6,6,4", "1,3,3,4", "2,2",
+    TRY(pool_refused("pad_amount \"t4\" is [1, 2], expected [2, 2]", "PoolMax2d", "1,6,6,4", "1,3,3,4", "2,2",
                      "2,2", "0,0", 0));
     TRY(pool_refused("rounding_mode 2, expected 0 (floor) or 1 (ceil)", "PoolMax2d", "1,6,6,4", "1,3,3,4", "2,2",
                      "2,2", "0,0,0,0", 2));
@@ -936,6 +937,10 @@ TEST(norms_refuse_what_is_wrong_and_say_why)
     TRY(ops_refused("parameter \"axes\" has axis 2, input 0 \"t0\" has rank 2"));
     norm_begin("RmsNorm", REF_F32, "2,8", REF_F32, "8", "1,1");
     TRY(ops_refused("parameter \"axes\" has axis 1 twice"));
+    norm_begin("RmsNorm", REF_F32, "2,8", REF_F32, "8", "1");
+    ops.tensors[3].rank = ops.tensors[3].dims[1] = 2;
+    ops.tensors[3].count = 2;
+    TRY(ops_refused("axes \"t3\" is [1, 2], expected [1]"));
     norm_begin("RmsNorm", REF_F32, "2,8", REF_F32, "2", "1");
     TRY(ops_refused("input 1 \"t1\" is [2], expected [8]"));
     norm_begin("RmsNorm", REF_F32, "2,8", REF_F32, NULL, "1");
@@ -1077,6 +1082,10 @@ TEST(reductions_refuse_what_is_wrong_and_say_why)
 {
     norm_begin("ReduceSum", REF_F32, "2,8", 0, NULL, "2");
     TRY(ops_refused("parameter \"axes\" has axis 2, input 0 \"t0\" has rank 2"));
+    norm_begin("ReduceSum", REF_F32, "2,8", 0, NULL, "0");
+    ops.tensors[2].rank = 2;
+    ops.tensors[2].dims[1] = 1;
+    TRY(ops_refused("axes \"t2\" is [1, 1], expected [1]"));
     norm_begin("ReduceSum", REF_F32, "2,8", 0, NULL, "0,0");
     TRY(ops_refused("parameter \"axes\" has axis 0 twice"));
     norm_begin("ReduceSum", REF_F32, "2,8", 0, NULL, "0,1");

@@ -400,6 +400,24 @@ q_code ref_backend_validate(ref_call *call, q_handle handle, const q_op *op)
 
 /* ---- finalize ---------------------------------------------------------------------------------------- */
 
+static void warn_of_unused(ref_call *call, const ref_body *body)
+{
+    unsigned char *used = ref_alloc((size_t)body->value_count);
+    for (int s = 0; used != NULL && s < body->step_count; ++s) {
+        const ref_step *step = body->steps[s];
+        for (uint32_t i = 0; i < step->view.in_count; ++i)
+            if (step->in[i] != REF_NONE)
+                used[step->in[i]] = 1;
+    }
+    for (int i = 0; used != NULL && i < body->value_count; ++i) {
+        const ref_value *value = body->values[i];
+        if (!used[i] && value->writer == REF_NONE && value->type != Q_STATIC)
+            ref_log_write(call, Q_LOG_WARN, "%s: tensor \"%s\" of graph \"%s\" is used by no node", call->name,
+                          value->view.name, body->name);
+    }
+    ref_free(used);
+}
+
 q_code ref_graph_finalize(ref_call *call, q_handle handle, q_handle profile_handle, q_handle signal)
 {
     ref_graph *graph = graph_get(call, handle);
@@ -418,16 +436,7 @@ q_code ref_graph_finalize(ref_call *call, q_handle handle, q_handle profile_hand
         return code;
     if (body->finalized)
         return ref_fail(call, Q_NOT_SUPPORTED, "graph \"%s\" is finalized already", body->name);
-    for (int i = 0; i < body->value_count; ++i) {
-        const ref_value *value = body->values[i];
-        int used = value->writer != REF_NONE || value->type == Q_STATIC;
-        for (int s = 0; s < body->step_count && !used; ++s)
-            for (uint32_t k = 0; k < body->steps[s]->view.in_count && !used; ++k)
-                used = body->steps[s]->in[k] == i;
-        if (!used)
-            ref_log_write(call, Q_LOG_WARN, "graphFinalize: tensor \"%s\" of graph \"%s\" is used by no node",
-                          value->view.name, body->name);
-    }
+    warn_of_unused(call, body);
     code = ref_body_finalize(body, &why);
     if (code != Q_OK)
         return ref_fail(call, code, "%s", why.text);

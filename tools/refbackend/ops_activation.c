@@ -8,15 +8,20 @@
 enum { ELU, GELU, HARD_SIGMOID, HARD_SWISH, RELU, RELU_MIN_MAX, SIGMOID, SOFTPLUS, TANH, NEURONS,
        RELU1 = NEURONS, RELU6 };
 
-static const struct { const char *type; uint32_t function; } functions[] = {
-    { "Elu", ELU },     { "Gelu", GELU },   { "HardSwish", HARD_SWISH }, { "Relu", RELU }, { "Relu1", RELU1 },
-    { "Relu6", RELU6 }, { "ReluMinMax", RELU_MIN_MAX }, { "Sigmoid", SIGMOID }, { "Tanh", TANH }
+static const struct { const char *type; uint32_t function;
+} functions[] = {
+    { "Elu", ELU },     { "Gelu", GELU },   { "HardSwish", HARD_SWISH },    { "Relu", RELU },
+    { "Relu1", RELU1 }, { "Relu6", RELU6 }, { "ReluMinMax", RELU_MIN_MAX }, { "Sigmoid", SIGMOID },
+    { "Tanh", TANH }
 };
 
-static const ref_param_spec neuron_params[] = {
-    { "operation", REF_U32, REF_REQUIRED }, { "alpha", REF_F32, 0 }, { "beta", REF_F32, 0 },
-    { "min_value", REF_F32, 0 }, { "max_value", REF_F32, 0 }, { "threshold", REF_F32, 0 }, { NULL, 0, 0 }
-};
+static const ref_param_spec neuron_params[] = { { "operation", REF_U32, REF_REQUIRED },
+                                                { "alpha", REF_F32, 0 },
+                                                { "beta", REF_F32, 0 },
+                                                { "min_value", REF_F32, 0 },
+                                                { "max_value", REF_F32, 0 },
+                                                { "threshold", REF_F32, 0 },
+                                                { NULL, 0, 0 } };
 static const ref_param_spec elu_params[] = { { "alpha", REF_F32, 0 }, { NULL, 0, 0 } };
 static const ref_param_spec min_max_params[] = {
     { "min_value", REF_F32, REF_REQUIRED }, { "max_value", REF_F32, REF_REQUIRED }, { NULL, 0, 0 }
@@ -43,11 +48,14 @@ static float softplus(float x, float beta, float threshold)
     return beta * x > threshold ? x : log1pf(expf(beta * x)) / beta;
 }
 
-#define EACH(expression)                                                                            \
-    for (uint64_t i = 0; i < count; ++i) {                                                          \
-        const float x = v[i];                                                                       \
-        v[i] = (expression);                                                                        \
-    }
+/* Whole lanes, which is what compilers turn into vectors; scratch ends with one. */
+enum { LANES = 16 };
+#define EACH(expression)                                                                           \
+    for (uint64_t i = 0; i < count; i += LANES)                                                    \
+        for (int lane = 0; lane < LANES; ++lane) {                                                 \
+            const float x = v[i + (uint64_t)lane];                                                 \
+            v[i + (uint64_t)lane] = (expression);                                                  \
+        }
 
 static void activate(const ref_node *node, uint32_t function, float *v, uint64_t count)
 {
@@ -62,7 +70,7 @@ static void activate(const ref_node *node, uint32_t function, float *v, uint64_t
     case GELU:         EACH(0.5f * x * erfcf(x * -0.70710678f)) break;
     case HARD_SIGMOID: EACH(between(alpha * x + beta, 0.0f, 1.0f)) break;
     case HARD_SWISH:   EACH(x * between(x + 3.0f, 0.0f, 6.0f) / 6.0f) break;
-    case RELU:         EACH(x < 0.0f ? 0.0f : x) break;
+    case RELU:         EACH(0.0f > x ? 0.0f : x) break;
     case RELU_MIN_MAX: EACH(between(x, least, most)) break;
     case SIGMOID:      EACH(1.0f / (1.0f + expf(-x))) break;
     case SOFTPLUS:     EACH(softplus(x, beta, threshold)) break;
@@ -81,15 +89,21 @@ static int activation_check(const ref_node *node, ref_why *why)
         return ref_refuse(why, "parameter \"operation\" is %.17g, expected 0 to %d",
                           ref_param_value(node, "operation", 0), NEURONS - 1);
     if (function == RELU_MIN_MAX) {
-        const ref_param *least = ref_param_find(node, "min_value"), *most = ref_param_find(node, "max_value");
+        const ref_param *least = ref_param_find(node, "min_value"),
+                        *most = ref_param_find(node, "max_value");
         if (least == NULL || most == NULL)
-            return ref_refuse(why, "operation %d (RELU_MIN_MAX) needs both \"min_value\" and \"max_value\"",
+            return ref_refuse(why,
+                              "operation %d (RELU_MIN_MAX) needs both \"min_value\" and"
+                              " \"max_value\"",
                               RELU_MIN_MAX);
         if (!(least->value <= most->value))
-            return ref_refuse(why, "\"min_value\" %g is above \"max_value\" %g", least->value, most->value);
+            return ref_refuse(why, "\"min_value\" %g is above \"max_value\" %g", least->value,
+                              most->value);
     }
     if (function == SOFTPLUS && !(ref_param_value(node, "beta", 1.0) > 0.0))
-        return ref_refuse(why, "parameter \"beta\" is %g, operation %d (SOFTPLUS) expects a number above 0",
+        return ref_refuse(why,
+                          "parameter \"beta\" is %g, operation %d (SOFTPLUS) expects a number"
+                          " above 0",
                           ref_param_value(node, "beta", 1.0), SOFTPLUS);
     return ref_expect_type(node->out[0], "output 0", x->dtype, why) &&
            ref_expect_shape(node->out[0], "output 0", x->rank, x->dims, why);
@@ -109,13 +123,15 @@ static int activation_run(const ref_node *node, void *scratch, ref_why *why)
     for (uint64_t done = 0, n; done < x->count; done += n) {
         n = x->count - done < REF_CHUNK ? x->count - done : REF_CHUNK;
         ref_load(x, done, n, scratch);
+        for (uint64_t i = n; i % LANES != 0; ++i)
+            ((float *)scratch)[i] = 0.0f;
         activate(node, function, scratch, n);
         ref_store(y, done, n, scratch);
     }
     return 1;
 }
 
-/* ---- Prelu: x where x > 0, else x times a number per place of the last dimension -------------- */
+/* ---- Prelu: x where x > 0, else x times a number per place of the last dimension ------------- */
 
 static int prelu_check(const ref_node *node, ref_why *why)
 {
@@ -123,12 +139,16 @@ static int prelu_check(const ref_node *node, ref_why *why)
     const uint32_t channels = x->dims[x->rank - 1];
     char text[REF_SHAPE_TEXT];
     if (alpha->count != 1 && (alpha->count != channels || alpha->dims[alpha->rank - 1] != channels))
-        return ref_refuse(why, "input 1 \"%s\" is %s, expected [1] or the last dimension of input 0, [%u]",
+        return ref_refuse(why,
+                          "input 1 \"%s\" is %s, expected [1] or the last dimension of input 0,"
+                          " [%u]",
                           alpha->name, ref_shape_text(alpha, text), (unsigned)channels);
     if (ref_is_quantized(x->dtype)) {
         if ((ref_type_bit(alpha->dtype) & REF_T_QUANT) == 0)
-            return ref_refuse(why, "input 1 \"%s\" is %s, expected an 8- or 16-bit fixed-point type as input 0"
-                              " is %s", alpha->name, ref_type_name(alpha->dtype), ref_type_name(x->dtype));
+            return ref_refuse(why,
+                              "input 1 \"%s\" is %s, expected an 8- or 16-bit fixed-point type as"
+                              " input 0 is %s",
+                              alpha->name, ref_type_name(alpha->dtype), ref_type_name(x->dtype));
     } else if (!ref_expect_type(alpha, "input 1", x->dtype, why)) {
         return 0;
     }
@@ -158,7 +178,7 @@ static int prelu_run(const ref_node *node, void *scratch, ref_why *why)
     return 1;
 }
 
-#define ACTIVATION(type, params)                                                                    \
+#define ACTIVATION(type, params)                                                                   \
     { type, REF_T_REAL, 1, 1, 1, 1, params, activation_check, activation_scratch, activation_run }
 const ref_op ref_ops_activation[] = {
     ACTIVATION("Relu", NULL), ACTIVATION("Relu1", NULL), ACTIVATION("Relu6", NULL),

@@ -1,24 +1,26 @@
-/* ops_binary.c - two tensors element by element, and ElementWiseSelect; both broadcast as numpy does
+/* ops_binary.c - two tensors element by element, and ElementWiseSelect; broadcasting is numpy's
 
-   Real numbers (float, quantized) are computed in float32, INT_32 and UINT_32 in 64 bits of which the low
-   32 are kept, BOOL_8 in the same 64 bits */
+   Real numbers (float, quantized) are computed in float32, INT_32 and UINT_32 in 64 bits of which
+   the low 32 are kept, BOOL_8 in the same 64 bits */
 #include "ref_op.h"
 
 #include <math.h>
 #include <string.h>
 
-/* ---- broadcasting ----------------------------------------------------------------------------- */
+/* ---- broadcasting ---------------------------------------------------------------------------- */
 
 enum { OPERANDS = 3 };
 
-/* The output's dimensions, neighbours joined where no operand minds; steps in elements, 0: broadcast. */
+/* The output's dimensions, neighbours joined where no operand minds; steps in elements, 0:
+   broadcast. */
 typedef struct grid {
     uint32_t rank, operands;
     uint64_t dims[REF_RANK], steps[OPERANDS][REF_RANK];
 } grid;
 
 /* The shape that the inputs have together; 0: they have none. */
-static int broadcast_dims(const ref_node *node, uint32_t *rank, uint32_t dims[REF_RANK], ref_why *why)
+static int broadcast_dims(const ref_node *node, uint32_t *rank, uint32_t dims[REF_RANK],
+                          ref_why *why)
 {
     *rank = 0;
     for (uint32_t k = 0; k < node->in_count; ++k)
@@ -34,9 +36,11 @@ static int broadcast_dims(const ref_node *node, uint32_t *rank, uint32_t dims[RE
                 continue;
             if (dims[i + shift] != 1) {
                 char text[REF_SHAPE_TEXT];
-                return ref_refuse(why, "input %u \"%s\" is %s: its dimension %u does not go with the %u of the"
-                                  " inputs before it; equal, or 1 on one side, was expected", (unsigned)k,
-                                  t->name, ref_shape_text(t, text), (unsigned)i, (unsigned)dims[i + shift]);
+                return ref_refuse(why,
+                                  "input %u \"%s\" is %s: its dimension %u does not go with the %u"
+                                  " of the inputs before it; equal, or 1 on one side, was expected",
+                                  (unsigned)k, t->name, ref_shape_text(t, text), (unsigned)i,
+                                  (unsigned)dims[i + shift]);
             }
             dims[i + shift] = t->dims[i];
         }
@@ -86,7 +90,8 @@ static grid grid_of(const ref_node *node)
     return g;
 }
 
-/* What a stretch of at most REF_CHUNK elements of the output needs; run() has one per operand in scratch. */
+/* What a stretch of at most REF_CHUNK elements of the output needs; run() has one per operand in
+   scratch. */
 typedef union chunk { float reals[REF_CHUNK]; int64_t integers[REF_CHUNK]; } chunk;
 
 static size_t chunks_scratch(const ref_node *node)
@@ -108,7 +113,8 @@ static void load_integers(const ref_tensor *t, uint64_t first, uint64_t count, i
             values[i] = ((const uint8_t *)data)[first + i] != 0;
 }
 
-static void store_integers(const ref_tensor *t, uint64_t first, uint64_t count, const int64_t *values)
+static void store_integers(const ref_tensor *t, uint64_t first, uint64_t count,
+                           const int64_t *values)
 {
     char *data = t->data;
     if (t->dtype == REF_BOOL)
@@ -124,7 +130,8 @@ static int is_integer(uint32_t dtype)
     return dtype == REF_I32 || dtype == REF_U32 || dtype == REF_BOOL;
 }
 
-static void load_chunk(const ref_tensor *t, uint64_t first, uint64_t step, uint64_t count, chunk *to)
+static void load_chunk(const ref_tensor *t, uint64_t first, uint64_t step, uint64_t count,
+                       chunk *to)
 {
     const uint64_t n = step != 0 ? count : 1;
     if (is_integer(t->dtype)) {
@@ -138,8 +145,8 @@ static void load_chunk(const ref_tensor *t, uint64_t first, uint64_t step, uint6
     }
 }
 
-/* Compute a stretch: from chunks[0] ... into the chunk behind the operands'. Fewer than count when the data
-   of the next element is impossible. */
+/* Compute a stretch: from chunks[0] ... into the chunk behind the operands'. Fewer than count when
+   the data of the next element is impossible. */
 typedef uint64_t (*stretch_fn)(uint32_t operation, chunk *chunks, uint64_t count);
 
 /* Elements of the output that were computed. */
@@ -156,7 +163,8 @@ static uint64_t grid_run(const ref_node *node, uint32_t operation, stretch_fn co
         for (uint64_t done = 0; done < g.dims[last]; done += REF_CHUNK) {
             const uint64_t rest = g.dims[last] - done, n = rest < REF_CHUNK ? rest : REF_CHUNK;
             for (uint32_t k = 0; k < g.operands; ++k)
-                load_chunk(node->in[k], from[k] + done * g.steps[k][last], g.steps[k][last], n, &chunks[k]);
+                load_chunk(node->in[k], from[k] + done * g.steps[k][last], g.steps[k][last], n,
+                           &chunks[k]);
             const uint64_t computed = compute(operation, chunks, n);
             if (computed < n)
                 return to + computed;
@@ -180,7 +188,7 @@ static uint64_t grid_run(const ref_node *node, uint32_t operation, stretch_fn co
     return to;
 }
 
-/* ---- two operands ----------------------------------------------------------------------------- */
+/* ---- two operands ---------------------------------------------------------------------------- */
 
 enum { INTEGER = REF_T_I32 | REF_T_U32, NUMBER = REF_T_REAL | INTEGER, ANY = NUMBER | REF_T_BOOL };
 
@@ -212,11 +220,14 @@ enum { INTEGER = REF_T_I32 | REF_T_U32, NUMBER = REF_T_REAL | INTEGER, ANY = NUM
 enum { OPERATIONS(NUMBERED) OPERATION_COUNT };
 
 #define DESCRIBED(name, type, types, to_bool) { type, types, to_bool },
-static const struct { const char *type; uint32_t types; int to_bool; } operations[OPERATION_COUNT] = {
-    OPERATIONS(DESCRIBED)
-};
+static const struct {
+    const char *type;
+    uint32_t types;
+    int to_bool;
+} operations[OPERATION_COUNT] = { OPERATIONS(DESCRIBED) };
 
-static const ref_param_spec binary_params[] = { { "operation", REF_U32, REF_REQUIRED }, { NULL, 0, 0 } };
+static const ref_param_spec binary_params[] = { { "operation", REF_U32, REF_REQUIRED },
+                                                { NULL, 0, 0 } };
 
 /* ElementWiseBinary has it as a parameter, the others in their name. */
 static uint32_t operation_of(const ref_node *node)
@@ -233,10 +244,10 @@ static uint32_t operation_of(const ref_node *node)
 static float largest(float a, float b)  { return a >= b || a != a ? a : b; }
 static float smallest(float a, float b) { return a <= b || a != a ? a : b; }
 
-#define EACH(expression)                                                                            \
-    for (uint64_t i = 0; i < count; ++i) {                                                          \
-        const float a = x[i], b = y[i];                                                             \
-        z[i] = (expression);                                                                        \
+#define EACH(expression)                                                                           \
+    for (uint64_t i = 0; i < count; ++i) {                                                         \
+        const float a = x[i], b = y[i];                                                            \
+        z[i] = (expression);                                                                       \
     }
 
 static uint64_t binary_reals(uint32_t operation, chunk *chunks, uint64_t count)
@@ -266,14 +277,17 @@ static uint64_t binary_reals(uint32_t operation, chunk *chunks, uint64_t count)
 }
 
 #undef EACH
-#define EACH(expression)                                                                            \
-    for (uint64_t i = 0; i < count; ++i) {                                                          \
-        const int64_t a = x[i], b = y[i];                                                           \
-        z[i] = (expression);                                                                        \
+#define EACH(expression)                                                                           \
+    for (uint64_t i = 0; i < count; ++i) {                                                         \
+        const int64_t a = x[i], b = y[i];                                                          \
+        z[i] = (expression);                                                                       \
     }
 
 /* The low 32 bits of a product are right whatever is lost above 64. */
-static int64_t product(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b & UINT32_MAX); }
+static int64_t product(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a * (uint64_t)b & UINT32_MAX);
+}
 
 /* The sign of b. */
 static int64_t floor_mod(int64_t a, int64_t b)
@@ -329,25 +343,29 @@ static int binary_check(const ref_node *node, ref_why *why)
         return ref_refuse(why, "parameter \"operation\" is %.17g, expected 0 to %d",
                           ref_param_value(node, "operation", 0), OPERATION_COUNT - 1);
     if ((ref_type_bit(a->dtype) & operations[operation].types) == 0)
-        return ref_refuse(why, "input 0 \"%s\" is %s, which operation %u (%s) does not take", a->name,
-                          ref_type_name(a->dtype), (unsigned)operation, operations[operation].type);
+        return ref_refuse(why, "input 0 \"%s\" is %s, which operation %u (%s) does not take",
+                          a->name, ref_type_name(a->dtype), (unsigned)operation,
+                          operations[operation].type);
     return ref_expect_type(b, "input 1", a->dtype, why) &&
-           ref_expect_type(out, "output 0", operations[operation].to_bool ? REF_BOOL : a->dtype, why) &&
-           broadcast_dims(node, &rank, dims, why) && ref_expect_shape(out, "output 0", rank, dims, why);
+           ref_expect_type(out, "output 0", operations[operation].to_bool ? REF_BOOL : a->dtype,
+                           why) &&
+           broadcast_dims(node, &rank, dims, why) &&
+           ref_expect_shape(out, "output 0", rank, dims, why);
 }
 
 static int binary_run(const ref_node *node, void *scratch, ref_why *why)
 {
     const int integers = is_integer(node->in[0]->dtype);
-    const uint64_t done = grid_run(node, operation_of(node), integers ? binary_integers : binary_reals,
-                                   integers, scratch);
+    const uint64_t done = grid_run(node, operation_of(node),
+                                   integers ? binary_integers : binary_reals, integers, scratch);
     if (done < node->out[0]->count)
-        return ref_refuse(why, "input 1 \"%s\" is 0 where element %llu of the output is divided by it",
+        return ref_refuse(why,
+                          "input 1 \"%s\" is 0 where element %llu of the output is divided by it",
                           node->in[1]->name, (unsigned long long)done);
     return 1;
 }
 
-/* ---- ElementWiseSelect ------------------------------------------------------------------------ */
+/* ---- ElementWiseSelect ----------------------------------------------------------------------- */
 
 static uint64_t select_reals(uint32_t operation, chunk *chunks, uint64_t count)
 {
@@ -361,7 +379,8 @@ static uint64_t select_integers(uint32_t operation, chunk *chunks, uint64_t coun
 {
     (void)operation;
     for (uint64_t i = 0; i < count; ++i)
-        chunks[3].integers[i] = chunks[0].integers[i] != 0 ? chunks[1].integers[i] : chunks[2].integers[i];
+        chunks[3].integers[i] =
+            chunks[0].integers[i] != 0 ? chunks[1].integers[i] : chunks[2].integers[i];
     return count;
 }
 
@@ -370,8 +389,8 @@ static int select_check(const ref_node *node, ref_why *why)
     const ref_tensor *a = node->in[1];
     uint32_t rank, dims[REF_RANK];
     if ((ref_type_bit(a->dtype) & (NUMBER | REF_T_BOOL)) == 0)
-        return ref_refuse(why, "input 1 \"%s\" is %s, which ElementWiseSelect does not take", a->name,
-                          ref_type_name(a->dtype));
+        return ref_refuse(why, "input 1 \"%s\" is %s, which ElementWiseSelect does not take",
+                          a->name, ref_type_name(a->dtype));
     return ref_expect_type(node->in[2], "input 2", a->dtype, why) &&
            ref_expect_type(node->out[0], "output 0", a->dtype, why) &&
            broadcast_dims(node, &rank, dims, why) &&
@@ -386,13 +405,14 @@ static int select_run(const ref_node *node, void *scratch, ref_why *why)
     return 1;
 }
 
-/* ---- table ------------------------------------------------------------------------------------ */
+/* ---- table ----------------------------------------------------------------------------------- */
 
-#define SEPARATE(name, type, types, to_bool)                                                        \
+#define SEPARATE(name, type, types, to_bool)                                                       \
     { type, types, 2, 2, 1, 1, NULL, binary_check, chunks_scratch, binary_run },
 const ref_op ref_ops_binary[] = {
     OPERATIONS(SEPARATE)
-    { "ElementWiseBinary", ANY, 2, 2, 1, 1, binary_params, binary_check, chunks_scratch, binary_run },
+    { "ElementWiseBinary", ANY, 2, 2, 1, 1, binary_params, binary_check, chunks_scratch,
+      binary_run },
     { "ElementWiseSelect", REF_T_BOOL, 3, 3, 1, 1, NULL, select_check, chunks_scratch, select_run },
     { NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL }
 };

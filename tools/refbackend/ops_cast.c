@@ -1,7 +1,8 @@
 /* ops_cast.c - one type becomes another, element by element
 
-   Cast        numbers of plain types: a float becomes the integer towards 0, cut to what the type holds (NaN:
-               0); an integer too wide for the other type loses its upper bits; BOOL_8 is whether it is not 0
+   Cast        numbers of plain types: a float becomes the integer towards 0, cut to what the type
+               holds (NaN: 0); an integer too wide for the other type loses its upper bits; BOOL_8
+               is whether it is not 0
    Quantize    float to fixed-point
    Dequantize  fixed-point to float
    Convert     fixed-point to another type or encoding, from float, to float */
@@ -20,7 +21,7 @@ static int is_float(uint32_t dtype)
     return dtype == REF_F32 || dtype == REF_F16;
 }
 
-/* ---- Cast ------------------------------------------------------------------------------------- */
+/* ---- Cast ------------------------------------------------------------------------------------ */
 
 typedef struct cast_chunk { float reals[REF_CHUNK]; int64_t integers[REF_CHUNK]; } cast_chunk;
 
@@ -34,16 +35,20 @@ static int cast_check(const ref_node *node, ref_why *why)
 {
     const ref_tensor *x = node->in[0], *y = node->out[0];
     if (ref_is_quantized(x->dtype))
-        return ref_refuse(why, "input 0 \"%s\" is %s, which libraries cast differently: use Dequantize or Convert",
+        return ref_refuse(why,
+                          "input 0 \"%s\" is %s, which libraries cast differently: use Dequantize"
+                          " or Convert",
                           x->name, ref_type_name(x->dtype));
     if (ref_is_quantized(y->dtype))
-        return ref_refuse(why, "output 0 \"%s\" is %s, which libraries cast differently: use Quantize or Convert",
+        return ref_refuse(why,
+                          "output 0 \"%s\" is %s, which libraries cast differently: use Quantize"
+                          " or Convert",
                           y->name, ref_type_name(y->dtype));
     return check_shape(node, why);
 }
 
-#define LOAD(type)                                                                                  \
-    for (uint64_t i = 0; i < count; ++i)                                                            \
+#define LOAD(type)                                                                                 \
+    for (uint64_t i = 0; i < count; ++i)                                                           \
         values[i] = (int64_t)((const type *)data)[first + i]
 
 /* UINT_64 keeps its bits. */
@@ -66,11 +71,12 @@ static void load_integers(const ref_tensor *t, uint64_t first, uint64_t count, i
     }
 }
 
-#define STORE(type)                                                                                 \
-    for (uint64_t i = 0; i < count; ++i)                                                            \
+#define STORE(type)                                                                                \
+    for (uint64_t i = 0; i < count; ++i)                                                           \
         ((type *)data)[first + i] = (type)values[i]
 
-static void store_integers(const ref_tensor *t, uint64_t first, uint64_t count, const int64_t *values)
+static void store_integers(const ref_tensor *t, uint64_t first, uint64_t count,
+                           const int64_t *values)
 {
     void *data = t->data;
     switch (ref_type_bytes(t->dtype)) {
@@ -87,10 +93,12 @@ static void store_integers(const ref_tensor *t, uint64_t first, uint64_t count, 
     }
 }
 
-/* What an integer type holds, as floats: the least value exactly, and the first one past the largest. */
+/* What an integer type holds, as floats: the least value exactly, and the first one past the
+   largest. */
 static int64_t whole(float value, uint32_t dtype)
 {
-    const int is_signed = dtype == REF_I8 || dtype == REF_I16 || dtype == REF_I32 || dtype == REF_I64;
+    const int is_signed =
+        dtype == REF_I8 || dtype == REF_I16 || dtype == REF_I32 || dtype == REF_I64;
     const int bits = (int)ref_type_bytes(dtype) * 8 - is_signed;
     const float past = ldexpf(1.0f, bits), least = is_signed ? -past : 0.0f;
     if (value != value || (!is_signed && value < 0.0f))
@@ -125,7 +133,7 @@ static int cast_run(const ref_node *node, void *scratch, ref_why *why)
     return 1;
 }
 
-/* ---- Quantize, Dequantize, Convert ------------------------------------------------------------ */
+/* ---- Quantize, Dequantize, Convert ----------------------------------------------------------- */
 
 static size_t chunk_scratch(const ref_node *node)
 {
@@ -149,8 +157,8 @@ static int quantize_check(const ref_node *node, ref_why *why)
 {
     const ref_tensor *y = node->out[0];
     if ((ref_type_bit(y->dtype) & REF_T_QUANT) == 0)
-        return ref_refuse(why, "output 0 \"%s\" is %s, expected an 8- or 16-bit fixed-point type", y->name,
-                          ref_type_name(y->dtype));
+        return ref_refuse(why, "output 0 \"%s\" is %s, expected an 8- or 16-bit fixed-point type",
+                          y->name, ref_type_name(y->dtype));
     return check_shape(node, why);
 }
 
@@ -175,17 +183,21 @@ static int convert_check(const ref_node *node, ref_why *why)
     const ref_tensor *x = node->in[0], *y = node->out[0];
     for (const ref_param_spec *spec = convert_params; spec->name != NULL; ++spec)
         if (ref_param_value(node, spec->name, 0) != 0)
-            return ref_refuse(why, "parameter \"%s\" is true: encodings that come at run time are not supported",
+            return ref_refuse(why,
+                              "parameter \"%s\" is true: encodings that come at run time are not"
+                              " supported",
                               spec->name);
     if (!ref_is_quantized(x->dtype) && !is_float(x->dtype))
-        return ref_refuse(why, "input 0 \"%s\" is %s, expected a fixed-point or float type", x->name,
-                          ref_type_name(x->dtype));
+        return ref_refuse(why, "input 0 \"%s\" is %s, expected a fixed-point or float type",
+                          x->name, ref_type_name(x->dtype));
     if (!ref_is_quantized(y->dtype) && !is_float(y->dtype))
-        return ref_refuse(why, "output 0 \"%s\" is %s, expected a fixed-point or float type", y->name,
-                          ref_type_name(y->dtype));
+        return ref_refuse(why, "output 0 \"%s\" is %s, expected a fixed-point or float type",
+                          y->name, ref_type_name(y->dtype));
     if (!ref_is_quantized(x->dtype) && !ref_is_quantized(y->dtype))
-        return ref_refuse(why, "input 0 \"%s\" is %s and output 0 \"%s\" is %s: between floats, use Cast", x->name,
-                          ref_type_name(x->dtype), y->name, ref_type_name(y->dtype));
+        return ref_refuse(why,
+                          "input 0 \"%s\" is %s and output 0 \"%s\" is %s: between floats, use"
+                          " Cast",
+                          x->name, ref_type_name(x->dtype), y->name, ref_type_name(y->dtype));
     return check_shape(node, why);
 }
 

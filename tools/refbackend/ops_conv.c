@@ -15,16 +15,16 @@ typedef struct conv_form {
     uint64_t  batch, group, in_channels, out_channels;
 } conv_form;
 
-/* Two, or two times two, whole numbers of a parameter; stays as it is when the parameter is absent. */
-static int read_numbers(const ref_node *node, const char *name, uint32_t count, uint64_t *numbers, ref_why *why)
+/* The whole numbers of a parameter of shape [2], or [2, 2] (rank 2); they stay as they are when it is absent. */
+static int read_numbers(const ref_node *node, const char *name, uint32_t rank, uint64_t *numbers, ref_why *why)
 {
+    static const uint32_t dims[2] = { 2, 2 };
     const ref_param *param = ref_param_find(node, name);
     if (param == NULL)
         return 1;
-    if (param->tensor->count != count)
-        return ref_refuse(why, "parameter \"%s\" has %llu numbers, expected %u", name,
-                          (unsigned long long)param->tensor->count, (unsigned)count);
-    for (uint32_t i = 0; i < count; ++i)
+    if (!ref_expect_shape(param->tensor, name, rank, dims, why))
+        return 0;
+    for (uint32_t i = 0; i < 2 * rank; ++i)
         numbers[i] = (uint64_t)ref_param_at(param, i);
     return 1;
 }
@@ -42,8 +42,8 @@ static int conv_read(const ref_node *node, conv_form *f, ref_why *why)
     if (w->rank != 4)
         return ref_refuse(why, "input 1 \"%s\" is %s, expected rank 4: [height, width, in, out]", w->name,
                           ref_shape_text(w, text));
-    if (!read_numbers(node, "stride", 2, stride, why) || !read_numbers(node, "pad_amount", 4, pad, why) ||
-        !read_numbers(node, "dilation", 2, dilation, why) || !read_numbers(node, "output_padding", 2, extra, why))
+    if (!read_numbers(node, "stride", 1, stride, why) || !read_numbers(node, "pad_amount", 2, pad, why) ||
+        !read_numbers(node, "dilation", 1, dilation, why) || !read_numbers(node, "output_padding", 1, extra, why))
         return 0;
     f->batch = x->dims[0];
     f->in_channels = x->dims[3];

@@ -1,12 +1,13 @@
 /* ops_index.c - elements by their index; data of any type, indices INT_32 or UINT_32
 
-   Indices do not wrap: one below 0 or past the end is refused, by check() where the indices are static, else
-   by run(). ScatterNd and ScatterElements compute reductions in float32 and round once */
+   Indices do not wrap: one below 0 or past the end is refused, by check() where the indices are
+   static, else by run(). ScatterNd and ScatterElements compute reductions in float32 and round once
+   */
 #include "ref_op.h"
 
 #include <string.h>
 
-/* ---- indices ---------------------------------------------------------------------------------- */
+/* ---- indices --------------------------------------------------------------------------------- */
 
 static int64_t index_at(const ref_tensor *indices, uint64_t i)
 {
@@ -23,21 +24,22 @@ static int check_index_type(const ref_tensor *indices, const char *what, ref_why
 }
 
 /* All indices, each last dimension's worth of k of them belonging to dims[0] ... dims[k - 1]. */
-static int indices_fit(const ref_tensor *indices, const char *what, uint32_t k, const uint32_t *dims,
-                       ref_why *why)
+static int indices_fit(const ref_tensor *indices, const char *what, uint32_t k,
+                       const uint32_t *dims, ref_why *why)
 {
     for (uint64_t i = 0; i < indices->count; ++i) {
         const int64_t index = index_at(indices, i);
         if (index < 0 || index >= dims[i % k])
-            return ref_refuse(why, "%s \"%s\" has %lld at element %llu, expected 0 to %u", what, indices->name,
-                              (long long)index, (unsigned long long)i, (unsigned)(dims[i % k] - 1));
+            return ref_refuse(why, "%s \"%s\" has %lld at element %llu, expected 0 to %u", what,
+                              indices->name, (long long)index, (unsigned long long)i,
+                              (unsigned)(dims[i % k] - 1));
     }
     return 1;
 }
 
 /* In check(): what is known already. */
-static int check_fixed_indices(const ref_tensor *indices, const char *what, uint32_t k, const uint32_t *dims,
-                               ref_why *why)
+static int check_fixed_indices(const ref_tensor *indices, const char *what, uint32_t k,
+                               const uint32_t *dims, ref_why *why)
 {
     return !indices->fixed || indices_fit(indices, what, k, dims, why);
 }
@@ -54,7 +56,8 @@ static uint64_t row_of(const ref_tensor *t, uint32_t axis)
 static int check_axis(double axis, uint32_t rank, ref_why *why)
 {
     return (axis >= 0 && axis < rank) ||
-           ref_refuse(why, "parameter \"axis\" is %.17g, expected 0 to %u", axis, (unsigned)(rank - 1));
+           ref_refuse(why, "parameter \"axis\" is %.17g, expected 0 to %u", axis,
+                      (unsigned)(rank - 1));
 }
 
 static int check_copied(const ref_tensor *data, const ref_tensor *out, ref_why *why)
@@ -63,14 +66,15 @@ static int check_copied(const ref_tensor *data, const ref_tensor *out, ref_why *
            ref_expect_same_encoding(out, "output 0", data, "input 0", why);
 }
 
-static void copy(const ref_tensor *to, uint64_t to_first, const ref_tensor *from, uint64_t from_first,
-                 uint64_t count)
+static void copy(const ref_tensor *to, uint64_t to_first, const ref_tensor *from,
+                 uint64_t from_first, uint64_t count)
 {
     const size_t bytes = ref_type_bytes(to->dtype);
-    memcpy((char *)to->data + to_first * bytes, (const char *)from->data + from_first * bytes, count * bytes);
+    memcpy((char *)to->data + to_first * bytes, (const char *)from->data + from_first * bytes,
+           count * bytes);
 }
 
-/* ---- Gather ----------------------------------------------------------------------------------- */
+/* ---- Gather ---------------------------------------------------------------------------------- */
 
 static const ref_param_spec gather_params[] = { { "axis", REF_I32, REF_REQUIRED }, { NULL, 0, 0 } };
 
@@ -87,7 +91,8 @@ static int gather_check(const ref_node *node, ref_why *why)
                           (unsigned)(data->rank - 1 + indices->rank), (int)REF_RANK);
     memcpy(dims, data->dims, axis * sizeof dims[0]);
     memcpy(dims + axis, indices->dims, indices->rank * sizeof dims[0]);
-    memcpy(dims + axis + indices->rank, data->dims + axis + 1, (data->rank - axis - 1) * sizeof dims[0]);
+    memcpy(dims + axis + indices->rank, data->dims + axis + 1,
+           (data->rank - axis - 1) * sizeof dims[0]);
     return ref_expect_shape(node->out[0], "output 0", data->rank - 1 + indices->rank, dims, why) &&
            check_copied(data, node->out[0], why) &&
            check_fixed_indices(indices, "input 1", 1, &data->dims[axis], why);
@@ -97,7 +102,8 @@ static int gather_run(const ref_node *node, void *scratch, ref_why *why)
 {
     const ref_tensor *data = node->in[0], *indices = node->in[1], *out = node->out[0];
     const uint32_t axis = (uint32_t)ref_param_value(node, "axis", 0);
-    const uint64_t row = row_of(data, axis), piece = row / data->dims[axis], rows = data->count / row;
+    const uint64_t row = row_of(data, axis), piece = row / data->dims[axis],
+                   rows = data->count / row;
     uint64_t to = 0;
     (void)scratch;
     if (!indices_fit(indices, "input 1", 1, &data->dims[axis], why))
@@ -108,12 +114,15 @@ static int gather_run(const ref_node *node, void *scratch, ref_why *why)
     return 1;
 }
 
-/* ---- GatherElements --------------------------------------------------------------------------- */
+/* ---- GatherElements -------------------------------------------------------------------------- */
 
-static const ref_param_spec elements_params[] = { { "axis", REF_U32, REF_REQUIRED }, { NULL, 0, 0 } };
+static const ref_param_spec elements_params[] = { { "axis", REF_U32, REF_REQUIRED },
+                                                  { NULL, 0, 0 } };
 
-/* indices may be shorter than data along the other axes; then the places past its end are left out. */
-static int check_elements(const ref_tensor *data, const ref_tensor *indices, double axis, ref_why *why)
+/* indices may be shorter than data along the other axes; then the places past its end are left out.
+   */
+static int check_elements(const ref_tensor *data, const ref_tensor *indices, double axis,
+                          ref_why *why)
 {
     char a[REF_SHAPE_TEXT], b[REF_SHAPE_TEXT];
     int fits = indices->rank == data->rank;
@@ -122,14 +131,17 @@ static int check_elements(const ref_tensor *data, const ref_tensor *indices, dou
     for (uint32_t i = 0; fits && i < data->rank; ++i)
         fits = i == (uint32_t)axis || indices->dims[i] <= data->dims[i];
     if (!fits)
-        return ref_refuse(why, "input 1 \"%s\" is %s, expected the rank of input 0 \"%s\" %s and, but for axis"
-                          " %u, no larger dimension", indices->name, ref_shape_text(indices, a), data->name,
+        return ref_refuse(why,
+                          "input 1 \"%s\" is %s, expected the rank of input 0 \"%s\" %s and, but"
+                          " for axis %u, no larger dimension",
+                          indices->name, ref_shape_text(indices, a), data->name,
                           ref_shape_text(data, b), (unsigned)axis);
     return check_fixed_indices(indices, "input 1", 1, &data->dims[(uint32_t)axis], why);
 }
 
 /* The place in data that element i of indices means. */
-static uint64_t element_place(const ref_tensor *data, const ref_tensor *indices, uint32_t axis, uint64_t i)
+static uint64_t element_place(const ref_tensor *data, const ref_tensor *indices, uint32_t axis,
+                              uint64_t i)
 {
     uint64_t place = 0, step = 1, rest = i;
     for (uint32_t d = data->rank; d-- > 0;) {
@@ -161,12 +173,14 @@ static int elements_run(const ref_node *node, void *scratch, ref_why *why)
     return 1;
 }
 
-/* ---- GatherNd --------------------------------------------------------------------------------- */
+/* ---- GatherNd -------------------------------------------------------------------------------- */
 
 static const ref_param_spec nd_params[] = { { "batch_dims", REF_U32, 0 }, { NULL, 0, 0 } };
 
-/* Where the slice of data begins that row number `row` of indices names; batch dimensions stand before it. */
-static uint64_t slice_place(const ref_tensor *data, const ref_tensor *indices, uint32_t batch, uint64_t row)
+/* Where the slice of data begins that row number `row` of indices names; batch dimensions stand
+   before it. */
+static uint64_t slice_place(const ref_tensor *data, const ref_tensor *indices, uint32_t batch,
+                            uint64_t row)
 {
     const uint32_t k = indices->dims[indices->rank - 1];
     uint64_t rows = 1, place;
@@ -187,14 +201,17 @@ static int check_slices(const ref_tensor *data, const ref_tensor *indices, uint3
     if (!check_index_type(indices, "input 1", why))
         return 0;
     if (batch >= indices->rank || batch > data->rank || k > data->rank - batch)
-        return ref_refuse(why, "input 1 \"%s\" has %u indices per row behind %u batch dimensions, input 0 \"%s\""
-                          " has rank %u", indices->name, (unsigned)k, (unsigned)batch, data->name,
+        return ref_refuse(why,
+                          "input 1 \"%s\" has %u indices per row behind %u batch dimensions, input"
+                          " 0 \"%s\" has rank %u",
+                          indices->name, (unsigned)k, (unsigned)batch, data->name,
                           (unsigned)data->rank);
     for (uint32_t i = 0; i < batch; ++i)
         if (indices->dims[i] != data->dims[i])
-            return ref_refuse(why, "batch dimension %u is %u in input 0 \"%s\" and %u in input 1 \"%s\"",
-                              (unsigned)i, (unsigned)data->dims[i], data->name, (unsigned)indices->dims[i],
-                              indices->name);
+            return ref_refuse(why,
+                              "batch dimension %u is %u in input 0 \"%s\" and %u in input 1 \"%s\"",
+                              (unsigned)i, (unsigned)data->dims[i], data->name,
+                              (unsigned)indices->dims[i], indices->name);
     memcpy(dims, indices->dims, rank * sizeof dims[0]);
     for (uint32_t i = batch + k; i < data->rank; ++i)
         dims[rank++] = data->dims[i];
@@ -207,8 +224,8 @@ static int check_slices(const ref_tensor *data, const ref_tensor *indices, uint3
 static int nd_check(const ref_node *node, ref_why *why)
 {
     const ref_tensor *data = node->in[0], *out = node->out[0];
-    return check_slices(data, node->in[1], (uint32_t)ref_param_value(node, "batch_dims", 0), out, "output 0",
-                        why) &&
+    return check_slices(data, node->in[1], (uint32_t)ref_param_value(node, "batch_dims", 0), out,
+                        "output 0", why) &&
            check_copied(data, out, why);
 }
 
@@ -226,7 +243,7 @@ static int nd_run(const ref_node *node, void *scratch, ref_why *why)
     return 1;
 }
 
-/* ---- ScatterNd, ScatterElements --------------------------------------------------------------- */
+/* ---- ScatterNd, ScatterElements -------------------------------------------------------------- */
 
 enum { SET, SUM, PRODUCT, LARGEST };
 
@@ -245,17 +262,20 @@ static int check_scatter(const ref_node *node, uint32_t most, ref_why *why)
     const ref_tensor *data = node->in[0], *updates = node->in[2], *out = node->out[0];
     const double reduction = ref_param_value(node, "reduction", SET);
     if (reduction > most)
-        return ref_refuse(why, "parameter \"reduction\" is %.17g, expected 0 to %u", reduction, (unsigned)most);
+        return ref_refuse(why, "parameter \"reduction\" is %.17g, expected 0 to %u", reduction,
+                          (unsigned)most);
     if (reduction > SET && (ref_type_bit(data->dtype) & (REF_T_REAL | REF_T_I32)) == 0)
-        return ref_refuse(why, "input 0 \"%s\" is %s, which cannot be reduced: use \"reduction\" 0", data->name,
-                          ref_type_name(data->dtype));
-    return ref_expect_per_tensor(data, "input 0", why) && ref_expect_per_tensor(out, "output 0", why) &&
+        return ref_refuse(why, "input 0 \"%s\" is %s, which cannot be reduced: use \"reduction\" 0",
+                          data->name, ref_type_name(data->dtype));
+    return ref_expect_per_tensor(data, "input 0", why) &&
+           ref_expect_per_tensor(out, "output 0", why) &&
            ref_expect_same_encoding(updates, "input 2", data, "input 0", why) &&
            ref_expect_type(out, "output 0", data->dtype, why) &&
            ref_expect_shape(out, "output 0", data->rank, data->dims, why);
 }
 
-/* Reductions of real numbers go through float32 of the whole tensor, others through the output itself. */
+/* Reductions of real numbers go through float32 of the whole tensor, others through the output
+   itself. */
 static int is_real(const ref_node *node)
 {
     return reduction_of(node) != SET && node->in[0]->dtype != REF_I32;
@@ -288,8 +308,8 @@ static void scatter_begin(const ref_node *node, float *chunk, float *reals)
 }
 
 /* Elements [from, from + count) of the updates reach the places from `to` on. */
-static void scatter_piece(const ref_node *node, uint64_t to, uint64_t from, uint64_t count, float *chunk,
-                          float *reals)
+static void scatter_piece(const ref_node *node, uint64_t to, uint64_t from, uint64_t count,
+                          float *chunk, float *reals)
 {
     const ref_tensor *updates = node->in[2], *out = node->out[0];
     const uint32_t reduction = reduction_of(node);
@@ -298,7 +318,8 @@ static void scatter_piece(const ref_node *node, uint64_t to, uint64_t from, uint
     } else if (!is_real(node)) {
         int32_t *values = (int32_t *)out->data + to;
         for (uint64_t i = 0; i < count; ++i)
-            values[i] = reduce_integers(reduction, values[i], ((const int32_t *)updates->data)[from + i]);
+            values[i] =
+                reduce_integers(reduction, values[i], ((const int32_t *)updates->data)[from + i]);
     } else {
         for (uint64_t done = 0, n; done < count; done += n) {
             n = count - done < REF_CHUNK ? count - done : REF_CHUNK;
@@ -358,7 +379,7 @@ static int scatter_elements_run(const ref_node *node, void *scratch, ref_why *wh
     return 1;
 }
 
-/* ---- OneHot ----------------------------------------------------------------------------------- */
+/* ---- OneHot ---------------------------------------------------------------------------------- */
 
 static const ref_param_spec one_hot_params[] = {
     { "depth", REF_U32, REF_REQUIRED }, { "axis", REF_U32, REF_REQUIRED }, { "on_value", 0, 0 },
@@ -385,9 +406,9 @@ static int one_hot_check(const ref_node *node, ref_why *why)
         const ref_param *param = ref_param_find(node, values[i]);
         const uint32_t expected = (type & REF_T_REAL) != 0 ? REF_F32 : out->dtype;
         if (param != NULL && param->dtype != expected)
-            return ref_refuse(why, "parameter \"%s\" is %s, expected %s as output 0 \"%s\" is %s", values[i],
-                              ref_type_name(param->dtype), ref_type_name(expected), out->name,
-                              ref_type_name(out->dtype));
+            return ref_refuse(why, "parameter \"%s\" is %s, expected %s as output 0 \"%s\" is %s",
+                              values[i], ref_type_name(param->dtype), ref_type_name(expected),
+                              out->name, ref_type_name(out->dtype));
     }
     memcpy(dims, indices->dims, axis * sizeof dims[0]);
     dims[axis] = depth;
@@ -411,7 +432,8 @@ static void put_value(const ref_tensor *t, uint64_t at, double value)
 static int one_hot_run(const ref_node *node, void *scratch, ref_why *why)
 {
     const ref_tensor *indices = node->in[0], *out = node->out[0];
-    const double on = ref_param_value(node, "on_value", 1), off = ref_param_value(node, "off_value", 0);
+    const double on = ref_param_value(node, "on_value", 1),
+                 off = ref_param_value(node, "off_value", 0);
     const uint32_t axis = (uint32_t)ref_param_value(node, "axis", 0), depth = out->dims[axis];
     const uint64_t inner = row_of(out, axis) / depth;
     (void)scratch;
@@ -423,18 +445,20 @@ static int one_hot_run(const ref_node *node, void *scratch, ref_why *why)
     return 1;
 }
 
-/* ---- NonZero ---------------------------------------------------------------------------------- */
+/* ---- NonZero --------------------------------------------------------------------------------- */
 
 static int non_zero_check(const ref_node *node, ref_why *why)
 {
     const ref_tensor *x = node->in[0], *out = node->out[0];
     uint32_t dims[2];
     if (x->count > UINT32_MAX)
-        return ref_refuse(why, "input 0 \"%s\" has %llu elements, a dimension of output 0 holds %lu", x->name,
-                          (unsigned long long)x->count, (unsigned long)UINT32_MAX);
+        return ref_refuse(why,
+                          "input 0 \"%s\" has %llu elements, a dimension of output 0 holds %lu",
+                          x->name, (unsigned long long)x->count, (unsigned long)UINT32_MAX);
     dims[0] = (uint32_t)x->count;
     dims[1] = x->rank;
-    return check_index_type(out, "output 0", why) && ref_expect_shape(out, "output 0", 2, dims, why);
+    return check_index_type(out, "output 0", why) &&
+           ref_expect_shape(out, "output 0", 2, dims, why);
 }
 
 static size_t non_zero_scratch(const ref_node *node)
@@ -467,16 +491,18 @@ static int non_zero_run(const ref_node *node, void *scratch, ref_why *why)
     return 1;
 }
 
-/* ---- table ------------------------------------------------------------------------------------ */
+/* ---- table ----------------------------------------------------------------------------------- */
 
 const ref_op ref_ops_index[] = {
     { "Gather", 0, 2, 2, 1, 1, gather_params, gather_check, NULL, gather_run },
     { "GatherElements", 0, 2, 2, 1, 1, elements_params, elements_check, NULL, elements_run },
     { "GatherNd", 0, 2, 2, 1, 1, nd_params, nd_check, NULL, nd_run },
-    { "ScatterNd", 0, 3, 3, 1, 1, scatter_nd_params, scatter_nd_check, scatter_scratch, scatter_nd_run },
-    { "ScatterElements", 0, 3, 3, 1, 1, scatter_elements_params, scatter_elements_check, scatter_scratch,
-      scatter_elements_run },
-    { "OneHot", REF_T_I32 | REF_T_U32, 1, 1, 1, 1, one_hot_params, one_hot_check, NULL, one_hot_run },
+    { "ScatterNd", 0, 3, 3, 1, 1, scatter_nd_params, scatter_nd_check, scatter_scratch,
+      scatter_nd_run },
+    { "ScatterElements", 0, 3, 3, 1, 1, scatter_elements_params, scatter_elements_check,
+      scatter_scratch, scatter_elements_run },
+    { "OneHot", REF_T_I32 | REF_T_U32, 1, 1, 1, 1, one_hot_params, one_hot_check, NULL,
+      one_hot_run },
     { "NonZero", REF_T_REAL | REF_T_I32 | REF_T_U32 | REF_T_BOOL, 1, 1, 1, 1, NULL, non_zero_check,
       non_zero_scratch, non_zero_run },
     { NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL }

@@ -23,19 +23,32 @@ size_t ref_product_chunk(size_t count, size_t rows)
 }
 
 /* Codes less their zero point, or the floats themselves: rows of columns elements that lie step apart in
-   storage and LANES apart in values (one row: any number of columns). */
-#define DECODE(type)                                                                                \
-    do {                                                                                            \
-        const type *codes = (const type *)tensor->data + first;                                     \
+   storage and LANES apart in values (one row: any number of columns). DECODE(decode_s8, int8_t) defines
+   decode_s8() for codes of int8_t. */
+#define DECODE(name, type)                                                                          \
+    static void name##_lanes(const type *restrict codes, float offset, float *restrict values)      \
+    {                                                                                               \
+        for (int lane = 0; lane < LANES; ++lane)                                                    \
+            values[lane] = (float)codes[lane] + offset;                                             \
+    }                                                                                               \
+                                                                                                    \
+    static void name(const void *data, uint64_t step, size_t rows, size_t columns, float offset,    \
+                     float *values)                                                                 \
+    {                                                                                               \
+        const type *codes = (const type *)data;                                                     \
         for (size_t r = 0; r < rows; ++r, codes += step, values += LANES) {                         \
             size_t c = 0;                                                                           \
             for (; c + LANES <= columns; c += LANES)                                                \
-                for (size_t lane = 0; lane < LANES; ++lane)                                         \
-                    values[c + lane] = (float)codes[c + lane] + offset;                             \
+                name##_lanes(codes + c, offset, values + c);                                        \
             for (; c < columns; ++c)                                                                \
                 values[c] = (float)codes[c] + offset;                                               \
         }                                                                                           \
-    } while (0)
+    }
+DECODE(decode_s8, int8_t)
+DECODE(decode_u8, uint8_t)
+DECODE(decode_s16, int16_t)
+DECODE(decode_u16, uint16_t)
+DECODE(decode_f32, float)
 
 static void decode(const ref_tensor *tensor, uint64_t first, uint64_t step, size_t rows, size_t columns,
                    float *values)
@@ -43,15 +56,16 @@ static void decode(const ref_tensor *tensor, uint64_t first, uint64_t step, size
     const ref_quant *q = &tensor->quant;
     /* Along an axis all offsets are the same: ref_check_weight() lets nothing else through. */
     const float offset = q->form != REF_QUANT_NONE && q->offsets != NULL ? (float)q->offsets[0] : 0.0f;
+    const void *from = (const char *)tensor->data + first * ref_type_bytes(tensor->dtype);
     switch (tensor->dtype) {
-    case REF_S8Q:  DECODE(int8_t);   break;
-    case REF_U8Q:  DECODE(uint8_t);  break;
-    case REF_S16Q: DECODE(int16_t);  break;
-    case REF_U16Q: DECODE(uint16_t); break;
-    case REF_F32:  DECODE(float);    break;
+    case REF_S8Q:  decode_s8(from, step, rows, columns, offset, values);  break;
+    case REF_U8Q:  decode_u8(from, step, rows, columns, offset, values);  break;
+    case REF_S16Q: decode_s16(from, step, rows, columns, offset, values); break;
+    case REF_U16Q: decode_u16(from, step, rows, columns, offset, values); break;
+    case REF_F32:  decode_f32(from, step, rows, columns, offset, values); break;
     default:
-        for (size_t r = 0; r < rows; ++r, first += step, values += LANES)
-            ref_load(tensor, first, columns, values);
+        for (size_t r = 0; r < rows; ++r)
+            ref_load(tensor, first + r * step, columns, values + r * LANES);
         break;
     }
 }
@@ -64,8 +78,9 @@ static void scale_blocks(const ref_matrix *m, size_t column, size_t columns, flo
     const float *scales = q->scales + (m->channel + column) * blocks;
     float now[LANES] = { 0.0f };
     if (m->row_step == 1) {
-        for (size_t r = 0; r < m->rows; ++r)
-            values[r] *= scales[r % along / q->block];
+        for (size_t r = 0; r < m->rows; r += q->block)
+            for (size_t i = 0; i < q->block; ++i)
+                values[r + i] *= scales[r % along / q->block];
         return;
     }
     for (size_t r = 0; r < m->rows; ++r, values += LANES) {
@@ -84,22 +99,23 @@ static float column_scale(const ref_matrix *m, size_t column)
     return q->scales[q->form == REF_QUANT_PER_AXIS ? m->channel + column : 0];
 }
 
+static void add_product(float *restrict sums, const float *restrict x, const float *restrict w)
+{
+    const float x0 = x[0], x1 = x[1], x2 = x[2], x3 = x[3];
+    for (int lane = 0; lane < LANES; ++lane)
+        sums[lane] += (x0 * w[lane] + x1 * w[LANES + lane]) + (x2 * w[2 * LANES + lane] + x3 * w[3 * LANES + lane]);
+}
+
 /* sums = one row of x times a panel of rows times LANES. */
 static void product_panel(const float *x, const float *panel, size_t rows, float *sums)
 {
-    for (size_t lane = 0; lane < LANES; ++lane)
-        sums[lane] = 0.0f;
+    memset(sums, 0, LANES * sizeof *sums);
     for (size_t begin = 0; begin < rows; begin += BLOCK) {
         const size_t end = rows - begin < BLOCK ? rows : begin + BLOCK;
         float block[LANES] = { 0.0f };
         size_t r = begin;
-        for (; r + STEP <= end; r += STEP) {
-            const float *w = panel + r * LANES;
-            const float x0 = x[r], x1 = x[r + 1], x2 = x[r + 2], x3 = x[r + 3];
-            for (size_t lane = 0; lane < LANES; ++lane)
-                block[lane] += (x0 * w[lane] + x1 * w[LANES + lane]) +
-                               (x2 * w[2 * LANES + lane] + x3 * w[3 * LANES + lane]);
-        }
+        for (; r + STEP <= end; r += STEP)
+            add_product(block, x + r, panel + r * LANES);
         for (; r < end; ++r)
             for (size_t lane = 0; lane < LANES; ++lane)
                 block[lane] += x[r] * panel[r * LANES + lane];
@@ -108,15 +124,21 @@ static void product_panel(const float *x, const float *panel, size_t rows, float
     }
 }
 
+static void add_lanes(float *restrict sums, const float *restrict x, const float *restrict w)
+{
+    for (int lane = 0; lane < LANES; ++lane)
+        sums[lane] += (x[lane] * w[lane] + x[LANES + lane] * w[LANES + lane]) +
+                      (x[2 * LANES + lane] * w[2 * LANES + lane] + x[3 * LANES + lane] * w[3 * LANES + lane]);
+}
+
 static float product_dot(const float *x, const float *w, size_t rows)
 {
     float lanes[LANES] = { 0.0f }, sum = 0.0f;
     size_t r = 0;
-    for (; r + LANES <= rows; r += LANES)
-        for (size_t lane = 0; lane < LANES; ++lane)
-            lanes[lane] += x[r + lane] * w[r + lane];
+    for (; r + STEP * LANES <= rows; r += STEP * LANES)
+        add_lanes(lanes, x + r, w + r);
     for (; r < rows; ++r)
-        sum += x[r] * w[r];
+        lanes[r % LANES] += x[r] * w[r];
     for (size_t lane = 0; lane < LANES; ++lane)
         sum += lanes[lane];
     return sum;
@@ -129,19 +151,22 @@ void ref_product(const float *x, size_t count, const ref_matrix *m, float *out, 
     if (m->row_step == 1) {
         for (size_t c = 0; c < m->columns; ++c) {
             const float scale = column_scale(m, c);
-            decode(m->tensor, m->first + c * m->column_step, 0, 1, m->rows, values);
+            const float *column = values;
+            if (m->tensor->dtype == REF_F32)
+                column = (const float *)m->tensor->data + m->first + c * m->column_step;
+            else
+                decode(m->tensor, m->first + c * m->column_step, 0, 1, m->rows, values);
             if (m->tensor->quant.form == REF_QUANT_BLOCKS)
                 scale_blocks(m, c, 1, values);
             for (size_t i = 0; i < count; ++i)
-                out[i * out_step + c] = product_dot(x + i * m->rows, values, m->rows) * scale;
+                out[i * out_step + c] = product_dot(x + i * m->rows, column, m->rows) * scale;
         }
         return;
     }
+    /* Of the last panel a few lanes may stay as they were; their sums are not taken. */
     for (size_t c = 0; c < m->columns; c += LANES) {
         const size_t columns = m->columns - c < LANES ? m->columns - c : LANES;
         float sums[LANES], scales[LANES];
-        if (columns < LANES)
-            memset(values, 0, m->rows * LANES * sizeof *values);
         for (size_t lane = 0; lane < columns; ++lane)
             scales[lane] = column_scale(m, c + lane);
         decode(m->tensor, m->first + c, m->row_step, m->rows, columns, values);

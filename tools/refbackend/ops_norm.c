@@ -94,6 +94,8 @@ static int axes_read(const ref_node *node, const char *name, uint32_t *bits, ref
     const ref_param *param = ref_param_find(node, name);
     const uint32_t rank = node->in[0]->rank;
     *bits = 0;
+    if (!ref_expect_shape(param->tensor, name, 1, param->tensor->dims, why))
+        return 0;
     for (uint64_t i = 0; i < param->tensor->count; ++i) {
         const int64_t axis = ref_param_at(param, i);
         if (axis >= (int64_t)rank)

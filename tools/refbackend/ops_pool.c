@@ -26,12 +26,12 @@ typedef struct pool_axis { uint64_t in, out, filter, stride, pad_before, pad_aft
 static int pool_read(const ref_node *node, pool_axis axes[2], ref_why *why)
 {
     static const char *const names[3] = { "filter_size", "stride", "pad_amount" };
+    static const uint32_t dims[2] = { 2, 2 };
     const ref_param *params[3];
     for (int i = 0; i < 3; ++i) {
         params[i] = ref_param_find(node, names[i]);
-        if (params[i]->tensor->count != (i < 2 ? 2 : 4))
-            return ref_refuse(why, "parameter \"%s\" has %llu numbers, expected %d", names[i],
-                              (unsigned long long)params[i]->tensor->count, i < 2 ? 2 : 4);
+        if (!ref_expect_shape(params[i]->tensor, names[i], i < 2 ? 1 : 2, dims, why))
+            return 0;
     }
     for (uint32_t i = 0; i < 2; ++i) {
         const pool_axis axis = { node->in[0]->dims[1 + i], 0, (uint64_t)ref_param_at(params[0], i),

@@ -86,6 +86,8 @@ static int axes_read(const ref_node *node, uint32_t *bits, ref_why *why)
     const ref_param *param = ref_param_find(node, "axes");
     const ref_tensor *x = node->in[0];
     *bits = 0;
+    if (!ref_expect_shape(param->tensor, "axes", 1, param->tensor->dims, why))
+        return 0;
     for (uint64_t i = 0; i < param->tensor->count; ++i) {
         const int64_t axis = ref_param_at(param, i);
         if (axis >= (int64_t)x->rank)

@@ -1,12 +1,13 @@
 /* ops_shape.c - elements move, values stay: any type
 
-   Concat, Split, Pack, StridedSlice and Pad requantize when encodings differ. The others copy codes as they
-   are, and so both sides must have one encoding: the genuine libraries copy without a word */
+   Concat, Split, Pack, StridedSlice and Pad requantize when encodings differ. The others copy codes
+   as they are, and so both sides must have one encoding: the genuine libraries copy without a word
+   */
 #include "ref_op.h"
 
 #include <string.h>
 
-/* ---- copying ---------------------------------------------------------------------------------- */
+/* ---- copying --------------------------------------------------------------------------------- */
 
 enum { COPY_RANK = 2 * REF_RANK };
 
@@ -42,11 +43,12 @@ static void steps_of(const ref_tensor *t, int64_t steps[REF_RANK])
     }
 }
 
-#define COPY_ROW(type)                                                                              \
-    for (uint64_t i = 0; i < count; ++i)                                                            \
+#define COPY_ROW(type)                                                                             \
+    for (uint64_t i = 0; i < count; ++i)                                                           \
         ((type *)to)[i] = ((const type *)from)[start + (int64_t)i * step]
 
-static void copy_row(void *to, const void *from, int64_t start, int64_t step, uint64_t count, size_t bytes)
+static void copy_row(void *to, const void *from, int64_t start, int64_t step, uint64_t count,
+                     size_t bytes)
 {
     if (step == 1)
         memmove(to, (const char *)from + (size_t)start * bytes, count * bytes);
@@ -126,7 +128,7 @@ static int check_axis(const char *name, double axis, uint32_t rank, ref_why *why
                                      (unsigned)(rank - 1));
 }
 
-/* ---- Reshape, ExpandDims, Squeeze: nothing moves ---------------------------------------------- */
+/* ---- Reshape, ExpandDims, Squeeze: nothing moves --------------------------------------------- */
 
 static int whole_run(const ref_node *node, void *scratch, ref_why *why)
 {
@@ -142,7 +144,9 @@ static int reshape_check(const ref_node *node, ref_why *why)
     const ref_tensor *x = node->in[0], *y = node->out[0];
     char a[REF_SHAPE_TEXT], b[REF_SHAPE_TEXT];
     if (x->count != y->count)
-        return ref_refuse(why, "output 0 \"%s\" is %s, %llu elements; input 0 \"%s\" is %s, %llu elements",
+        return ref_refuse(why,
+                          "output 0 \"%s\" is %s, %llu elements; input 0 \"%s\" is %s, %llu"
+                          " elements",
                           y->name, ref_shape_text(y, a), (unsigned long long)y->count, x->name,
                           ref_shape_text(x, b), (unsigned long long)x->count);
     return check_plain_copy(node, why);
@@ -158,7 +162,8 @@ static int axes_mask(const ref_param *axes, uint32_t rank, uint32_t *mask, ref_w
 {
     *mask = 0;
     if (axes->tensor->rank != 1)
-        return ref_refuse(why, "parameter \"axes\" has rank %u, expected 1", (unsigned)axes->tensor->rank);
+        return ref_refuse(why, "parameter \"axes\" has rank %u, expected 1",
+                          (unsigned)axes->tensor->rank);
     for (uint64_t i = 0; i < axes->tensor->count; ++i) {
         const int64_t axis = ref_param_at(axes, i);
         if (axis >= rank)
@@ -183,12 +188,14 @@ static int expand_check(const ref_node *node, ref_why *why)
         if (!axes_mask(axes, y->rank, &mask, why))
             return 0;
         if (x->rank + axes->tensor->count != y->rank)
-            return ref_refuse(why, "output 0 \"%s\" has rank %u, expected the %u of input 0 and %u axes",
-                              y->name, (unsigned)y->rank, (unsigned)x->rank, (unsigned)axes->tensor->count);
+            return ref_refuse(
+                why, "output 0 \"%s\" has rank %u, expected the %u of input 0 and %u axes", y->name,
+                (unsigned)y->rank, (unsigned)x->rank, (unsigned)axes->tensor->count);
     } else {
         if (x->rank + 1 != y->rank)
-            return ref_refuse(why, "output 0 \"%s\" has rank %u, expected %u, one more than input 0", y->name,
-                              (unsigned)y->rank, (unsigned)(x->rank + 1));
+            return ref_refuse(why,
+                              "output 0 \"%s\" has rank %u, expected %u, one more than input 0",
+                              y->name, (unsigned)y->rank, (unsigned)(x->rank + 1));
         if (!check_axis("axis", axis->value, y->rank, why))
             return 0;
         mask = 1u << (uint32_t)axis->value;
@@ -208,20 +215,25 @@ static int squeeze_check(const ref_node *node, ref_why *why)
     for (uint32_t i = 0; i < x->rank; ++i) {
         const int dropped = axes != NULL ? (int)(mask >> i & 1u) : x->dims[i] == 1;
         if (dropped && x->dims[i] != 1)
-            return ref_refuse(why, "parameter \"axes\" has %u, but that dimension of input 0 \"%s\" is %u,"
-                              " expected 1", (unsigned)i, x->name, (unsigned)x->dims[i]);
+            return ref_refuse(why,
+                              "parameter \"axes\" has %u, but that dimension of input 0 \"%s\" is"
+                              " %u, expected 1",
+                              (unsigned)i, x->name, (unsigned)x->dims[i]);
         if (!dropped)
             dims[rank++] = x->dims[i];
     }
     if (rank == 0)
-        return ref_refuse(why, "every dimension of input 0 \"%s\" would go: keep one, rank 0 is not supported",
+        return ref_refuse(why,
+                          "every dimension of input 0 \"%s\" would go: keep one, rank 0 is not"
+                          " supported",
                           x->name);
     return ref_expect_shape(y, "output 0", rank, dims, why) && check_plain_copy(node, why);
 }
 
-/* ---- Transpose -------------------------------------------------------------------------------- */
+/* ---- Transpose ------------------------------------------------------------------------------- */
 
-static const ref_param_spec transpose_params[] = { { "perm", REF_U32, REF_REQUIRED | REF_TENSOR }, { NULL, 0, 0 } };
+static const ref_param_spec transpose_params[] = { { "perm", REF_U32, REF_REQUIRED | REF_TENSOR },
+                                                   { NULL, 0, 0 } };
 
 static int transpose_check(const ref_node *node, ref_why *why)
 {
@@ -233,12 +245,15 @@ static int transpose_check(const ref_node *node, ref_why *why)
     for (uint32_t i = 0; i < x->rank; ++i) {
         const int64_t axis = ref_param_at(perm, i);
         if (axis >= x->rank || (seen >> axis & 1u) != 0)
-            return ref_refuse(why, "parameter \"perm\" has %lld at index %u, expected each of 0 to %u once",
+            return ref_refuse(why,
+                              "parameter \"perm\" has %lld at index %u, expected each of 0 to %u"
+                              " once",
                               (long long)axis, (unsigned)i, (unsigned)(x->rank - 1));
         seen |= 1u << axis;
         dims[i] = x->dims[axis];
     }
-    return ref_expect_shape(node->out[0], "output 0", x->rank, dims, why) && check_plain_copy(node, why);
+    return ref_expect_shape(node->out[0], "output 0", x->rank, dims, why) &&
+           check_plain_copy(node, why);
 }
 
 static int transpose_run(const ref_node *node, void *scratch, ref_why *why)
@@ -258,7 +273,7 @@ static int transpose_run(const ref_node *node, void *scratch, ref_why *why)
     return 1;
 }
 
-/* ---- Concat and Split, Pack and UnPack: rows of one tensor, pieces of the others -------------- */
+/* ---- Concat and Split, Pack and UnPack: rows of one tensor, pieces of the others ------------- */
 
 /* Elements per index of the dimensions before axis. */
 static uint64_t row_of(const ref_tensor *t, uint32_t axis)
@@ -270,8 +285,8 @@ static uint64_t row_of(const ref_tensor *t, uint32_t axis)
 }
 
 /* The parts side by side in each row of the whole, in or out of it. */
-static void parts_move(const ref_tensor *whole, const ref_tensor *const *parts, uint32_t count, uint32_t axis,
-                       int into_whole, float *chunk)
+static void parts_move(const ref_tensor *whole, const ref_tensor *const *parts, uint32_t count,
+                       uint32_t axis, int into_whole, float *chunk)
 {
     const uint64_t row = row_of(whole, axis);
     uint64_t before = 0;
@@ -312,7 +327,9 @@ static int concat_check(const ref_node *node, ref_why *why)
         sum += dims[axis];
     }
     if (sum > UINT32_MAX)
-        return ref_refuse(why, "the inputs have %llu elements along axis %u together, a dimension holds %lu",
+        return ref_refuse(why,
+                          "the inputs have %llu elements along axis %u together, a dimension holds"
+                          " %lu",
                           (unsigned long long)sum, (unsigned)axis, (unsigned long)UINT32_MAX);
     dims[axis] = (uint32_t)sum;
     return ref_expect_shape(node->out[0], "output 0", x->rank, dims, why);
@@ -332,9 +349,10 @@ static int out_of_run(const ref_node *node, void *scratch, ref_why *why)
     return 1;
 }
 
-static const ref_param_spec split_params[] = {
-    { "axis", REF_U32, REF_REQUIRED }, { "split_index", REF_U32, REF_REQUIRED | REF_TENSOR }, { NULL, 0, 0 }
-};
+static const ref_param_spec split_params[] = { { "axis", REF_U32, REF_REQUIRED },
+                                               { "split_index", REF_U32,
+                                                 REF_REQUIRED | REF_TENSOR },
+                                               { NULL, 0, 0 } };
 
 static int split_check(const ref_node *node, ref_why *why)
 {
@@ -347,18 +365,21 @@ static int split_check(const ref_node *node, ref_why *why)
         return 0;
     axis = axis_of(node);
     if (node->out_count < 2)
-        return ref_refuse(why, "1 output, Split has at least 2: \"split_index\" names where the second begins");
+        return ref_refuse(why, "1 output, Split has at least 2: \"split_index\" names where the "
+                               "second begins");
     if (!expect_table(index, node->out_count - 1, 0, why))
         return 0;
     memcpy(dims, x->dims, sizeof dims);
     for (uint32_t k = 0; k < node->out_count; ++k) {
-        const int64_t end = k + 1 < node->out_count ? ref_param_at(index, k) : (int64_t)x->dims[axis];
+        const int64_t end =
+            k + 1 < node->out_count ? ref_param_at(index, k) : (int64_t)x->dims[axis];
         if (end <= begin || end > x->dims[axis])
-            return ref_refuse(why, "parameter \"split_index\" has %lld at index %u, expected numbers that grow"
-                              " from above 0 to below the %u of axis %u",
+            return ref_refuse(why,
+                              "parameter \"split_index\" has %lld at index %u, expected numbers"
+                              " that grow from above 0 to below the %u of axis %u",
                               (long long)ref_param_at(index, k < node->out_count - 1 ? k : k - 1),
-                              (unsigned)(k < node->out_count - 1 ? k : k - 1), (unsigned)x->dims[axis],
-                              (unsigned)axis);
+                              (unsigned)(k < node->out_count - 1 ? k : k - 1),
+                              (unsigned)x->dims[axis], (unsigned)axis);
         dims[axis] = (uint32_t)(end - begin);
         if (!ref_expect_shape(node->out[k], "output", x->rank, dims, why))
             return 0;
@@ -369,12 +390,14 @@ static int split_check(const ref_node *node, ref_why *why)
 
 /* one has a dimension of count at axis, the others are slices of it. */
 static int check_packed(const ref_node *node, const ref_tensor *one, const char *one_what,
-                        const ref_tensor *const *slices, const char *slice_what, uint32_t count, ref_why *why)
+                        const ref_tensor *const *slices, const char *slice_what, uint32_t count,
+                        ref_why *why)
 {
     uint32_t dims[REF_RANK + 1], axis;
     if (slices[0]->rank >= REF_RANK)
-        return ref_refuse(why, "%s \"%s\" has rank %u, expected at most %d as one dimension is added", slice_what,
-                          slices[0]->name, (unsigned)slices[0]->rank, REF_RANK - 1);
+        return ref_refuse(why,
+                          "%s \"%s\" has rank %u, expected at most %d as one dimension is added",
+                          slice_what, slices[0]->name, (unsigned)slices[0]->rank, REF_RANK - 1);
     if (!check_axis("axis", ref_param_value(node, "axis", 0), slices[0]->rank + 1, why))
         return 0;
     axis = axis_of(node);
@@ -399,12 +422,14 @@ static int unpack_check(const ref_node *node, ref_why *why)
            check_packed(node, node->in[0], "input 0", node->out, "output", node->out_count, why);
 }
 
-/* ---- StridedSlice ----------------------------------------------------------------------------- */
+/* ---- StridedSlice ---------------------------------------------------------------------------- */
 
-static const ref_param_spec slice_params[] = {
-    { "ranges", REF_I32, REF_REQUIRED | REF_TENSOR }, { "begin_mask", REF_U32, 0 }, { "end_mask", REF_U32, 0 },
-    { "shrink_axes", REF_U32, 0 }, { "new_axes_mask", REF_U32, 0 }, { NULL, 0, 0 }
-};
+static const ref_param_spec slice_params[] = { { "ranges", REF_I32, REF_REQUIRED | REF_TENSOR },
+                                               { "begin_mask", REF_U32, 0 },
+                                               { "end_mask", REF_U32, 0 },
+                                               { "shrink_axes", REF_U32, 0 },
+                                               { "new_axes_mask", REF_U32, 0 },
+                                               { NULL, 0, 0 } };
 
 /* Bit row of a mask. */
 static int mask_bit(const ref_node *node, const char *name, uint32_t row)
@@ -412,8 +437,10 @@ static int mask_bit(const ref_node *node, const char *name, uint32_t row)
     return (int)((uint32_t)ref_param_value(node, name, 0) >> row & 1u);
 }
 
-/* Rows of ranges are axes of the input, and new axes between them. Fills the walk and the output's shape. */
-static int slice_plan(const ref_node *node, walk *w, uint32_t *rank, uint32_t dims[REF_RANK], ref_why *why)
+/* Rows of ranges are axes of the input, and new axes between them. Fills the walk and the output's
+   shape. */
+static int slice_plan(const ref_node *node, walk *w, uint32_t *rank, uint32_t dims[REF_RANK],
+                      ref_why *why)
 {
     const ref_tensor *x = node->in[0];
     const ref_param *ranges = ref_param_find(node, "ranges");
@@ -432,25 +459,30 @@ static int slice_plan(const ref_node *node, walk *w, uint32_t *rank, uint32_t di
         return ref_refuse(why, "\"new_axes_mask\" asks for more than %d dimensions", (int)REF_RANK);
     for (size_t m = 0; m < sizeof masks / sizeof masks[0]; ++m)
         if (ref_param_value(node, masks[m], 0) >= (double)((uint64_t)1 << rows))
-            return ref_refuse(why, "parameter \"%s\" is %.17g, \"ranges\" has only %u rows", masks[m],
-                              ref_param_value(node, masks[m], 0), (unsigned)rows);
+            return ref_refuse(why, "parameter \"%s\" is %.17g, \"ranges\" has only %u rows",
+                              masks[m], ref_param_value(node, masks[m], 0), (unsigned)rows);
     for (uint32_t row = 0; row < rows; ++row) {
         const int64_t stride = ref_param_at(ranges, row * 3 + 2);
         const int shrink = mask_bit(node, "shrink_axes", row);
-        int64_t begin = ref_param_at(ranges, row * 3), end = ref_param_at(ranges, row * 3 + 1), dim, count = 1;
+        int64_t begin = ref_param_at(ranges, row * 3), end = ref_param_at(ranges, row * 3 + 1), dim,
+                count = 1;
 
         if (!mask_bit(node, "new_axes_mask", row)) {
             dim = x->dims[axis];
             if (stride == 0)
                 return ref_refuse(why, "row %u of \"ranges\" has stride 0", (unsigned)row);
             if (shrink && stride != 1)
-                return ref_refuse(why, "row %u of \"ranges\" has stride %lld, expected 1 as \"shrink_axes\" drops"
-                                  " that axis", (unsigned)row, (long long)stride);
+                return ref_refuse(why,
+                                  "row %u of \"ranges\" has stride %lld, expected 1 as"
+                                  " \"shrink_axes\" drops that axis",
+                                  (unsigned)row, (long long)stride);
             if (mask_bit(node, "begin_mask", row))
                 begin = stride > 0 ? 0 : dim - 1;
             else if (begin < -dim || begin >= dim)
-                return ref_refuse(why, "row %u of \"ranges\" begins at %lld, expected %lld to %lld (axis %u of"
-                                  " input 0 \"%s\")", (unsigned)row, (long long)begin, (long long)-dim,
+                return ref_refuse(why,
+                                  "row %u of \"ranges\" begins at %lld, expected %lld to %lld"
+                                  " (axis %u of input 0 \"%s\")",
+                                  (unsigned)row, (long long)begin, (long long)-dim,
                                   (long long)(dim - 1), (unsigned)axis, x->name);
             else if (begin < 0)
                 begin += dim;
@@ -459,24 +491,30 @@ static int slice_plan(const ref_node *node, walk *w, uint32_t *rank, uint32_t di
             } else if (mask_bit(node, "end_mask", row)) {
                 end = stride > 0 ? dim : -1;
             } else {
-                const int64_t least = stride > 0 ? -dim : -dim - 1, most = stride > 0 ? dim : dim - 1;
+                const int64_t least = stride > 0 ? -dim : -dim - 1,
+                              most = stride > 0 ? dim : dim - 1;
                 if (end < least || end > most)
-                    return ref_refuse(why, "row %u of \"ranges\" ends at %lld, expected %lld to %lld (axis %u of"
-                                      " input 0 \"%s\"): HTP does not clamp it, or set its bit in \"end_mask\"",
-                                      (unsigned)row, (long long)end, (long long)least, (long long)most,
-                                      (unsigned)axis, x->name);
+                    return ref_refuse(why,
+                                      "row %u of \"ranges\" ends at %lld, expected %lld to %lld"
+                                      " (axis %u of input 0 \"%s\"): HTP does not clamp it, or set"
+                                      " its bit in \"end_mask\"",
+                                      (unsigned)row, (long long)end, (long long)least,
+                                      (long long)most, (unsigned)axis, x->name);
                 if (end < 0)
                     end += dim;
             }
-            count = stride > 0 ? (end - begin + stride - 1) / stride : (begin - end - stride - 1) / -stride;
+            count = stride > 0 ? (end - begin + stride - 1) / stride :
+                                 (begin - end - stride - 1) / -stride;
             if (count <= 0)
                 return ref_refuse(why, "row %u of \"ranges\" (%lld to %lld by %lld) has no element",
-                                  (unsigned)row, (long long)begin, (long long)end, (long long)stride);
+                                  (unsigned)row, (long long)begin, (long long)end,
+                                  (long long)stride);
             w->start += begin * steps[axis];
             walk_add(w, (uint64_t)count, count > 1 ? stride * steps[axis] : 0);
             ++axis;
         } else if (shrink) {
-            return ref_refuse(why, "row %u of \"ranges\" is in \"new_axes_mask\" and in \"shrink_axes\"",
+            return ref_refuse(why,
+                              "row %u of \"ranges\" is in \"new_axes_mask\" and in \"shrink_axes\"",
                               (unsigned)row);
         }
         if (shrink)
@@ -486,7 +524,8 @@ static int slice_plan(const ref_node *node, walk *w, uint32_t *rank, uint32_t di
         dims[(*rank)++] = (uint32_t)count;
     }
     if (*rank == 0)
-        return ref_refuse(why, "\"shrink_axes\" drops every axis: keep one, rank 0 is not supported");
+        return ref_refuse(why, "\"shrink_axes\" drops every axis: keep one, rank 0 is not "
+                               "supported");
     return 1;
 }
 
@@ -494,7 +533,8 @@ static int slice_check(const ref_node *node, ref_why *why)
 {
     uint32_t rank, dims[REF_RANK];
     walk w;
-    return slice_plan(node, &w, &rank, dims, why) && ref_expect_shape(node->out[0], "output 0", rank, dims, why) &&
+    return slice_plan(node, &w, &rank, dims, why) &&
+           ref_expect_shape(node->out[0], "output 0", rank, dims, why) &&
            check_requantized(node, why);
 }
 
@@ -517,9 +557,10 @@ static int slice_run(const ref_node *node, void *scratch, ref_why *why)
     return 1;
 }
 
-/* ---- Tile ------------------------------------------------------------------------------------- */
+/* ---- Tile ------------------------------------------------------------------------------------ */
 
-static const ref_param_spec tile_params[] = { { "multiples", REF_U32, REF_REQUIRED | REF_TENSOR }, { NULL, 0, 0 } };
+static const ref_param_spec tile_params[] = { { "multiples", REF_U32, REF_REQUIRED | REF_TENSOR },
+                                              { NULL, 0, 0 } };
 
 static int tile_check(const ref_node *node, ref_why *why)
 {
@@ -531,12 +572,15 @@ static int tile_check(const ref_node *node, ref_why *why)
     for (uint32_t i = 0; i < x->rank; ++i) {
         const uint64_t dim = x->dims[i] * (uint64_t)ref_param_at(multiples, i);
         if (dim == 0 || dim > UINT32_MAX)
-            return ref_refuse(why, "parameter \"multiples\" has %llu at index %u, which makes a dimension of %llu",
+            return ref_refuse(why,
+                              "parameter \"multiples\" has %llu at index %u, which makes a"
+                              " dimension of %llu",
                               (unsigned long long)ref_param_at(multiples, i), (unsigned)i,
                               (unsigned long long)dim);
         dims[i] = (uint32_t)dim;
     }
-    return ref_expect_shape(node->out[0], "output 0", x->rank, dims, why) && check_plain_copy(node, why);
+    return ref_expect_shape(node->out[0], "output 0", x->rank, dims, why) &&
+           check_plain_copy(node, why);
 }
 
 static int tile_run(const ref_node *node, void *scratch, ref_why *why)
@@ -556,7 +600,7 @@ static int tile_run(const ref_node *node, void *scratch, ref_why *why)
     return 1;
 }
 
-/* ---- Pad -------------------------------------------------------------------------------------- */
+/* ---- Pad ------------------------------------------------------------------------------------- */
 
 enum { PAD_CONSTANT, PAD_SYMMETRIC, PAD_REFLECT, PAD_EDGE, PAD_SCHEMES };
 
@@ -573,14 +617,17 @@ static int pad_check(const ref_node *node, ref_why *why)
     const double scheme = ref_param_value(node, "scheme", 0);
     uint32_t dims[REF_RANK];
     if (scheme >= PAD_SCHEMES)
-        return ref_refuse(why, "parameter \"scheme\" is %.17g, expected 0 to %d", scheme, PAD_SCHEMES - 1);
+        return ref_refuse(why, "parameter \"scheme\" is %.17g, expected 0 to %d", scheme,
+                          PAD_SCHEMES - 1);
     if (!expect_table(amount, x->rank, 2, why) || !check_requantized(node, why))
         return 0;
     if (constant != NULL) {
         const int real = (ref_type_bit(x->dtype) & REF_T_REAL) != 0;
         const uint32_t expected = real ? REF_F32 : x->dtype;
         if (constant->dtype != expected)
-            return ref_refuse(why, "parameter \"pad_constant_value\" is %s, expected %s as input 0 \"%s\" is %s",
+            return ref_refuse(why,
+                              "parameter \"pad_constant_value\" is %s, expected %s as input 0"
+                              " \"%s\" is %s",
                               ref_type_name(constant->dtype), ref_type_name(expected), x->name,
                               ref_type_name(x->dtype));
     }
@@ -589,10 +636,14 @@ static int pad_check(const ref_node *node, ref_why *why)
         const int64_t most = scheme == PAD_SYMMETRIC ? (int64_t)x->dims[i]
                            : scheme == PAD_REFLECT ? (int64_t)x->dims[i] - 1 : UINT32_MAX;
         if (before > most || after > most)
-            return ref_refuse(why, "parameter \"pad_amount\" has %lld and %lld for axis %u, which mirrors at most"
-                              " %lld", (long long)before, (long long)after, (unsigned)i, (long long)most);
+            return ref_refuse(why,
+                              "parameter \"pad_amount\" has %lld and %lld for axis %u, which"
+                              " mirrors at most %lld",
+                              (long long)before, (long long)after, (unsigned)i, (long long)most);
         if (before + x->dims[i] + after > UINT32_MAX)
-            return ref_refuse(why, "parameter \"pad_amount\" makes axis %u longer than a dimension holds",
+            return ref_refuse(why,
+                              "parameter \"pad_amount\" makes axis %u longer than a dimension"
+                              " holds",
                               (unsigned)i);
         dims[i] = (uint32_t)(before + x->dims[i] + after);
     }
@@ -637,7 +688,8 @@ static int pad_run(const ref_node *node, void *scratch, ref_why *why)
     while (to < y->count) {
         int64_t row = 0;
         for (uint32_t i = 0; i < last && row >= 0; ++i) {
-            const int64_t from = pad_source(scheme, (int64_t)index[i], ref_param_at(amount, 2 * i), x->dims[i]);
+            const int64_t from =
+                pad_source(scheme, (int64_t)index[i], ref_param_at(amount, 2 * i), x->dims[i]);
             row = from < 0 ? -1 : row + from * steps[i];
         }
         for (int64_t i = 0; i < y->dims[last]; ++i, ++to) {
@@ -661,15 +713,15 @@ static int pad_run(const ref_node *node, void *scratch, ref_why *why)
     return 1;
 }
 
-/* ---- DepthToSpace, SpaceToDepth, ChannelShuffle ------------------------------------------------ */
+/* ---- DepthToSpace, SpaceToDepth, ChannelShuffle ---------------------------------------------- */
 
 static const ref_param_spec block_params[] = {
     { "block_size", REF_U32, REF_REQUIRED | REF_TENSOR }, { "mode", REF_U32, 0 }, { NULL, 0, 0 }
 };
 
 /* The one with more channels is deep, the other wide; *bh and *bw get the block. */
-static int check_blocks(const ref_node *node, const ref_tensor *deep, const ref_tensor *wide, uint32_t *bh,
-                        uint32_t *bw, ref_why *why)
+static int check_blocks(const ref_node *node, const ref_tensor *deep, const ref_tensor *wide,
+                        uint32_t *bh, uint32_t *bw, ref_why *why)
 {
     const ref_param *size = ref_param_find(node, "block_size");
     const double mode = ref_param_value(node, "mode", 0);
@@ -681,20 +733,22 @@ static int check_blocks(const ref_node *node, const ref_tensor *deep, const ref_
     if (mode > 1)
         return ref_refuse(why, "parameter \"mode\" is %.17g, expected 0 (DCR) or 1 (CRD)", mode);
     if (*bh == 0 || *bw == 0)
-        return ref_refuse(why, "parameter \"block_size\" is [%u, %u], expected numbers above 0", (unsigned)*bh,
-                          (unsigned)*bw);
+        return ref_refuse(why, "parameter \"block_size\" is [%u, %u], expected numbers above 0",
+                          (unsigned)*bh, (unsigned)*bw);
     if (deep->rank != 4 || wide->rank != 4 || deep->dims[0] != wide->dims[0] ||
-        (uint64_t)deep->dims[1] * *bh != wide->dims[1] || (uint64_t)deep->dims[2] * *bw != wide->dims[2] ||
-        deep->count != wide->count)
-        return ref_refuse(why, "\"%s\" %s and \"%s\" %s do not belong together: expected [N, H, W, C * %u * %u]"
-                          " and [N, H * %u, W * %u, C]", deep->name, ref_shape_text(deep, a), wide->name,
-                          ref_shape_text(wide, b), (unsigned)*bh, (unsigned)*bw, (unsigned)*bh, (unsigned)*bw);
+        (uint64_t)deep->dims[1] * *bh != wide->dims[1] ||
+        (uint64_t)deep->dims[2] * *bw != wide->dims[2] || deep->count != wide->count)
+        return ref_refuse(why,
+                          "\"%s\" %s and \"%s\" %s do not belong together: expected [N, H, W, C *"
+                          " %u * %u] and [N, H * %u, W * %u, C]",
+                          deep->name, ref_shape_text(deep, a), wide->name, ref_shape_text(wide, b),
+                          (unsigned)*bh, (unsigned)*bw, (unsigned)*bh, (unsigned)*bw);
     return check_plain_copy(node, why);
 }
 
 /* Channels of the deep one: DCR has [bh][bw][C], CRD has [C][bh][bw]. */
-static void block_steps(const ref_node *node, uint32_t channels, uint32_t bh, uint32_t bw, int64_t *step_h,
-                        int64_t *step_w, int64_t *step_c)
+static void block_steps(const ref_node *node, uint32_t channels, uint32_t bh, uint32_t bw,
+                        int64_t *step_h, int64_t *step_w, int64_t *step_c)
 {
     const int crd = ref_param_value(node, "mode", 0) > 0;
     *step_w = crd ? 1 : (int64_t)channels;
@@ -769,9 +823,11 @@ static int shuffle_check(const ref_node *node, ref_why *why)
     if (!check_axis("axis", axis, x->rank, why))
         return 0;
     if (groups == 0 || x->dims[(uint32_t)axis] % groups != 0)
-        return ref_refuse(why, "parameter \"num_groups\" is %u, expected a divisor of the %u of axis %u",
+        return ref_refuse(why,
+                          "parameter \"num_groups\" is %u, expected a divisor of the %u of axis %u",
                           (unsigned)groups, (unsigned)x->dims[(uint32_t)axis], (unsigned)axis);
-    return ref_expect_shape(node->out[0], "output 0", x->rank, x->dims, why) && check_plain_copy(node, why);
+    return ref_expect_shape(node->out[0], "output 0", x->rank, x->dims, why) &&
+           check_plain_copy(node, why);
 }
 
 /* [groups][size] becomes [size][groups]. */
@@ -798,7 +854,7 @@ static int shuffle_run(const ref_node *node, void *scratch, ref_why *why)
     return 1;
 }
 
-/* ---- table ------------------------------------------------------------------------------------ */
+/* ---- table ----------------------------------------------------------------------------------- */
 
 /* Types 0: every one. */
 const ref_op ref_ops_shape[] = {

@@ -1,4 +1,5 @@
-/* ops_unary.c - one tensor, one real function of each element; ABS, NEG and SIGN of INT_32; NOT of BOOL_8 */
+/* ops_unary.c - one tensor, one real function of each element; ABS, NEG and SIGN of INT_32; NOT of
+   BOOL_8 */
 #include "ref_op.h"
 
 #include <math.h>
@@ -33,7 +34,8 @@ static const struct { const char *type; uint32_t types; } operations[OPERATION_C
     OPERATIONS(DESCRIBED)
 };
 
-static const ref_param_spec unary_params[] = { { "operation", REF_U32, REF_REQUIRED }, { NULL, 0, 0 } };
+static const ref_param_spec unary_params[] = { { "operation", REF_U32, REF_REQUIRED },
+                                               { NULL, 0, 0 } };
 
 /* ElementWiseUnary has it as a parameter, the others in their name. */
 static uint32_t operation_of(const ref_node *node)
@@ -59,11 +61,14 @@ static float sign_of(float x)
     return x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : x;
 }
 
-#define EACH(expression)                                                                            \
-    for (uint64_t i = 0; i < count; ++i) {                                                          \
-        const float x = v[i];                                                                       \
-        v[i] = (expression);                                                                        \
-    }
+/* Whole lanes, which is what compilers turn into vectors; scratch ends with one. */
+enum { LANES = 16 };
+#define EACH(expression)                                                                           \
+    for (uint64_t i = 0; i < count; i += LANES)                                                    \
+        for (int lane = 0; lane < LANES; ++lane) {                                                 \
+            const float x = v[i + (uint64_t)lane];                                                 \
+            v[i + (uint64_t)lane] = (expression);                                                  \
+        }
 
 static void unary_reals(uint32_t operation, float *v, uint64_t count)
 {
@@ -105,8 +110,9 @@ static int unary_check(const ref_node *node, ref_why *why)
         return ref_refuse(why, "parameter \"operation\" is %.17g, expected 0 to %d",
                           ref_param_value(node, "operation", 0), OPERATION_COUNT - 1);
     if ((ref_type_bit(x->dtype) & operations[operation].types) == 0)
-        return ref_refuse(why, "input 0 \"%s\" is %s, which operation %u (%s) does not take", x->name,
-                          ref_type_name(x->dtype), (unsigned)operation, operations[operation].type);
+        return ref_refuse(why, "input 0 \"%s\" is %s, which operation %u (%s) does not take",
+                          x->name, ref_type_name(x->dtype), (unsigned)operation,
+                          operations[operation].type);
     return ref_expect_type(node->out[0], "output 0", x->dtype, why) &&
            ref_expect_shape(node->out[0], "output 0", x->rank, x->dims, why);
 }
@@ -131,6 +137,8 @@ static int unary_run(const ref_node *node, void *scratch, ref_why *why)
         for (uint64_t done = 0, n; done < x->count; done += n) {
             n = x->count - done < REF_CHUNK ? x->count - done : REF_CHUNK;
             ref_load(x, done, n, scratch);
+            for (uint64_t i = n; i % LANES != 0; ++i)
+                ((float *)scratch)[i] = 0.0f;
             unary_reals(operation, scratch, n);
             ref_store(y, done, n, scratch);
         }
@@ -139,16 +147,21 @@ static int unary_run(const ref_node *node, void *scratch, ref_why *why)
 }
 
 #define UNARY(type, types) { type, types, 1, 1, 1, 1, NULL, unary_check, unary_scratch, unary_run }
-const ref_op ref_ops_unary[] = {
-    UNARY("ElementWiseAbs", WITH_INTEGER),   UNARY("ElementWiseAsin", REF_T_REAL),
-    UNARY("ElementWiseAtan", REF_T_REAL),    UNARY("ElementWiseCeil", REF_T_REAL),
-    UNARY("ElementWiseCos", REF_T_REAL),     UNARY("ElementWiseExp", REF_T_REAL),
-    UNARY("ElementWiseFloor", REF_T_REAL),   UNARY("ElementWiseLog", REF_T_REAL),
-    UNARY("ElementWiseNeg", WITH_INTEGER),   UNARY("ElementWiseNot", REF_T_BOOL),
-    UNARY("ElementWiseRound", REF_T_REAL),   UNARY("ElementWiseRsqrt", REF_T_REAL),
-    UNARY("ElementWiseSign", WITH_INTEGER),  UNARY("ElementWiseSin", REF_T_REAL),
-    UNARY("ElementWiseSquareRoot", REF_T_REAL),
-    { "ElementWiseUnary", WITH_INTEGER | REF_T_BOOL, 1, 1, 1, 1, unary_params, unary_check, unary_scratch,
-      unary_run },
-    { NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL }
-};
+const ref_op ref_ops_unary[] = { UNARY("ElementWiseAbs", WITH_INTEGER),
+                                 UNARY("ElementWiseAsin", REF_T_REAL),
+                                 UNARY("ElementWiseAtan", REF_T_REAL),
+                                 UNARY("ElementWiseCeil", REF_T_REAL),
+                                 UNARY("ElementWiseCos", REF_T_REAL),
+                                 UNARY("ElementWiseExp", REF_T_REAL),
+                                 UNARY("ElementWiseFloor", REF_T_REAL),
+                                 UNARY("ElementWiseLog", REF_T_REAL),
+                                 UNARY("ElementWiseNeg", WITH_INTEGER),
+                                 UNARY("ElementWiseNot", REF_T_BOOL),
+                                 UNARY("ElementWiseRound", REF_T_REAL),
+                                 UNARY("ElementWiseRsqrt", REF_T_REAL),
+                                 UNARY("ElementWiseSign", WITH_INTEGER),
+                                 UNARY("ElementWiseSin", REF_T_REAL),
+                                 UNARY("ElementWiseSquareRoot", REF_T_REAL),
+                                 { "ElementWiseUnary", WITH_INTEGER | REF_T_BOOL, 1, 1, 1, 1,
+                                   unary_params, unary_check, unary_scratch, unary_run },
+                                 { NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL } };

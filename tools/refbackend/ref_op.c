@@ -1,4 +1,5 @@
-/* ref_op.c - what the operators of libQnnRef.so share: the registry, the checks, values and their storage
+/* ref_op.c - what the operators of libQnnRef.so share: the registry, the checks, values and their
+   storage
 
    Knows nothing of: handles, contexts, vendor structs, any single operator */
 #include "ref_op.h"
@@ -8,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- registry --------------------------------------------------------------------------------- */
+/* ---- registry -------------------------------------------------------------------------------- */
 
 static const ref_op *const families[] = {
     ref_ops_binary, ref_ops_unary, ref_ops_activation, ref_ops_linear, ref_ops_conv, ref_ops_pool,
@@ -34,7 +35,7 @@ const ref_op *ref_op_find(const char *type)
     return NULL;
 }
 
-/* ---- types ------------------------------------------------------------------------------------ */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 static const struct { uint32_t dtype, bit; uint8_t bytes, quantized; const char *name; } types[] = {
     { REF_F32,  REF_T_F32,  4, 0, "FLOAT_32" },
@@ -89,7 +90,7 @@ int ref_is_quantized(uint32_t dtype)
     return t < TYPES && types[t].quantized;
 }
 
-/* ---- words ------------------------------------------------------------------------------------ */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 int ref_refuse(ref_why *why, const char *format, ...)
 {
@@ -117,7 +118,7 @@ const char *ref_shape_text(const ref_tensor *tensor, char text[REF_SHAPE_TEXT])
     return dims_text(tensor->rank, tensor->dims, text);
 }
 
-/* ---- checks ----------------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 int ref_same_shape(const ref_tensor *a, const ref_tensor *b)
 {
@@ -146,8 +147,8 @@ int ref_same_encoding(const ref_tensor *a, const ref_tensor *b)
     return 1;
 }
 
-int ref_expect_shape(const ref_tensor *tensor, const char *what, uint32_t rank, const uint32_t *dims,
-                     ref_why *why)
+int ref_expect_shape(const ref_tensor *tensor, const char *what, uint32_t rank,
+                     const uint32_t *dims, ref_why *why)
 {
     char found[REF_SHAPE_TEXT], expected[REF_SHAPE_TEXT];
     if (tensor->rank == rank && memcmp(tensor->dims, dims, rank * sizeof dims[0]) == 0)
@@ -168,7 +169,9 @@ int ref_expect_per_tensor(const ref_tensor *tensor, const char *what, ref_why *w
 {
     if (!ref_is_quantized(tensor->dtype) || tensor->quant.form == REF_QUANT_PER_TENSOR)
         return 1;
-    return ref_refuse(why, "%s \"%s\" has one scale per channel or block, expected one for the whole tensor",
+    return ref_refuse(why,
+                      "%s \"%s\" has one scale per channel or block, expected one for the whole"
+                      " tensor",
                       what, tensor->name);
 }
 
@@ -179,8 +182,10 @@ int ref_expect_same_encoding(const ref_tensor *tensor, const char *what, const r
         return 0;
     if (ref_same_encoding(tensor, as))
         return 1;
-    return ref_refuse(why, "%s \"%s\" has another encoding than %s \"%s\": codes are copied as they are, so"
-                      " give both the same, or Convert in between", what, tensor->name, as_what, as->name);
+    return ref_refuse(why,
+                      "%s \"%s\" has another encoding than %s \"%s\": codes are copied as they"
+                      " are, so give both the same, or Convert in between",
+                      what, tensor->name, as_what, as->name);
 }
 
 /* Offsets of 8- and 16-bit codes stay where float32 holds every integer. */
@@ -191,36 +196,43 @@ static int check_quant(const ref_tensor *t, const char *what, uint32_t index, re
     const ref_quant *q = &t->quant;
     uint64_t expected = 1;
     if (q->form == REF_QUANT_NONE)
-        return ref_refuse(why, "%s %u \"%s\" is %s and has no encoding: give it a scale and an offset",
+        return ref_refuse(why,
+                          "%s %u \"%s\" is %s and has no encoding: give it a scale and an offset",
                           what, (unsigned)index, t->name, ref_type_name(t->dtype));
     if (q->form >= REF_QUANT_PER_AXIS) {
         if (q->axis >= t->rank)
-            return ref_refuse(why, "%s %u \"%s\" has scales along axis %u, but its rank is %u", what,
-                              (unsigned)index, t->name, (unsigned)q->axis, (unsigned)t->rank);
+            return ref_refuse(why, "%s %u \"%s\" has scales along axis %u, but its rank is %u",
+                              what, (unsigned)index, t->name, (unsigned)q->axis, (unsigned)t->rank);
         expected = t->dims[q->axis];
     }
     if (q->form == REF_QUANT_BLOCKS) {
         if (q->block_axis >= t->rank || q->block_axis == q->axis)
-            return ref_refuse(why, "%s %u \"%s\" has blocks along axis %u, expected one of rank %u that is"
-                              " not axis %u of the channels", what, (unsigned)index, t->name,
-                              (unsigned)q->block_axis, (unsigned)t->rank, (unsigned)q->axis);
+            return ref_refuse(why,
+                              "%s %u \"%s\" has blocks along axis %u, expected one of rank %u that"
+                              " is not axis %u of the channels",
+                              what, (unsigned)index, t->name, (unsigned)q->block_axis,
+                              (unsigned)t->rank, (unsigned)q->axis);
         if (q->block == 0 || t->dims[q->block_axis] % q->block != 0)
-            return ref_refuse(why, "%s %u \"%s\" has blocks of %u, which do not divide the %u of axis %u",
+            return ref_refuse(why,
+                              "%s %u \"%s\" has blocks of %u, which do not divide the %u of axis"
+                              " %u",
                               what, (unsigned)index, t->name, (unsigned)q->block,
                               (unsigned)t->dims[q->block_axis], (unsigned)q->block_axis);
         expected *= t->dims[q->block_axis] / q->block;
     }
     if (q->count != expected || q->scales == NULL)
-        return ref_refuse(why, "%s %u \"%s\" has %u scales, expected %llu", what, (unsigned)index, t->name,
-                          (unsigned)(q->scales != NULL ? q->count : 0), (unsigned long long)expected);
+        return ref_refuse(why, "%s %u \"%s\" has %u scales, expected %llu", what, (unsigned)index,
+                          t->name, (unsigned)(q->scales != NULL ? q->count : 0),
+                          (unsigned long long)expected);
     for (uint32_t i = 0; i < q->count; ++i) {
         if (!(q->scales[i] > 0.0f) || isinf(q->scales[i]))
-            return ref_refuse(why, "%s %u \"%s\" has scale %g at index %u, expected a number above 0",
+            return ref_refuse(why,
+                              "%s %u \"%s\" has scale %g at index %u, expected a number above 0",
                               what, (unsigned)index, t->name, (double)q->scales[i], (unsigned)i);
         if (q->offsets != NULL && ref_type_bytes(t->dtype) < 4 &&
             (q->offsets[i] > OFFSET_MOST || q->offsets[i] < -OFFSET_MOST))
-            return ref_refuse(why, "%s %u \"%s\" has offset %ld at index %u, expected -%d to %d", what,
-                              (unsigned)index, t->name, (long)q->offsets[i], (unsigned)i,
+            return ref_refuse(why, "%s %u \"%s\" has offset %ld at index %u, expected -%d to %d",
+                              what, (unsigned)index, t->name, (long)q->offsets[i], (unsigned)i,
                               (int)OFFSET_MOST, (int)OFFSET_MOST);
     }
     return 1;
@@ -229,40 +241,44 @@ static int check_quant(const ref_tensor *t, const char *what, uint32_t index, re
 static int check_tensor(const ref_tensor *t, const char *what, uint32_t index, ref_why *why)
 {
     /* Operators may multiply a size by some small number without a thought. */
-    const uint64_t most = PTRDIFF_MAX < ((int64_t)1 << 47) ? (uint64_t)PTRDIFF_MAX / 16 : (uint64_t)1 << 47;
+    const uint64_t most =
+        PTRDIFF_MAX < ((int64_t)1 << 47) ? (uint64_t)PTRDIFF_MAX / 16 : (uint64_t)1 << 47;
     const size_t bytes = ref_type_bytes(t->dtype);
     uint64_t count = 1;
     if (bytes == 0)
-        return ref_refuse(why, "%s %u \"%s\" has data type 0x%x, which no operator here knows", what,
-                          (unsigned)index, t->name, (unsigned)t->dtype);
+        return ref_refuse(why, "%s %u \"%s\" has data type 0x%x, which no operator here knows",
+                          what, (unsigned)index, t->name, (unsigned)t->dtype);
     if (t->rank < 1 || t->rank > REF_RANK)
-        return ref_refuse(why, "%s %u \"%s\" has rank %u, expected 1 to %d", what, (unsigned)index, t->name,
-                          (unsigned)t->rank, (int)REF_RANK);
+        return ref_refuse(why, "%s %u \"%s\" has rank %u, expected 1 to %d", what, (unsigned)index,
+                          t->name, (unsigned)t->rank, (int)REF_RANK);
     for (uint32_t i = 0; i < t->rank; ++i) {
         if (t->dims[i] == 0)
-            return ref_refuse(why, "%s %u \"%s\" has 0 in dimension %u: every dimension is at least 1",
+            return ref_refuse(why,
+                              "%s %u \"%s\" has 0 in dimension %u: every dimension is at least 1",
                               what, (unsigned)index, t->name, (unsigned)i);
         if (t->dims[i] > most / bytes / count)
-            return ref_refuse(why, "%s %u \"%s\" has more than %llu bytes", what, (unsigned)index, t->name,
-                              (unsigned long long)most);
+            return ref_refuse(why, "%s %u \"%s\" has more than %llu bytes", what, (unsigned)index,
+                              t->name, (unsigned long long)most);
         count *= t->dims[i];
     }
     if (count != t->count)
-        return ref_refuse(why, "%s %u \"%s\" says it has %llu elements, its dimensions make %llu", what,
-                          (unsigned)index, t->name, (unsigned long long)t->count,
+        return ref_refuse(why, "%s %u \"%s\" says it has %llu elements, its dimensions make %llu",
+                          what, (unsigned)index, t->name, (unsigned long long)t->count,
                           (unsigned long long)count);
     if (t->fixed && t->data == NULL)
-        return ref_refuse(why, "%s %u \"%s\" is static and has no data", what, (unsigned)index, t->name);
+        return ref_refuse(why, "%s %u \"%s\" is static and has no data", what, (unsigned)index,
+                          t->name);
     return !ref_is_quantized(t->dtype) || check_quant(t, what, index, why);
 }
 
-static int check_number(const char *what, uint32_t count, uint8_t least, uint8_t most, const char *type,
-                        ref_why *why)
+static int check_number(const char *what, uint32_t count, uint8_t least, uint8_t most,
+                        const char *type, ref_why *why)
 {
     if (count >= least && (most == 255 || count <= most))
         return 1;
     if (most == 255)
-        return ref_refuse(why, "%u %s, %s has at least %u", (unsigned)count, what, type, (unsigned)least);
+        return ref_refuse(why, "%u %s, %s has at least %u", (unsigned)count, what, type,
+                          (unsigned)least);
     if (least == most)
         return ref_refuse(why, "%u %s, %s has %u", (unsigned)count, what, type, (unsigned)least);
     return ref_refuse(why, "%u %s, %s has %u to %u", (unsigned)count, what, type, (unsigned)least,
@@ -289,10 +305,10 @@ static int check_param(const ref_node *node, uint32_t index, ref_why *why)
         size_t used = 0;
         names[0] = '\0';
         for (spec = op->params; spec != NULL && spec->name != NULL && used < sizeof names; ++spec)
-            used += (size_t)snprintf(names + used, sizeof names - used, "%s\"%s\"", used > 0 ? ", " : "",
-                                     spec->name);
-        return ref_refuse(why, "parameter \"%s\" is not one of %s, which has %s", param->name, op->type,
-                          used > 0 ? names : "none");
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s\"%s\"",
+                                     used > 0 ? ", " : "", spec->name);
+        return ref_refuse(why, "parameter \"%s\" is not one of %s, which has %s", param->name,
+                          op->type, used > 0 ? names : "none");
     }
     for (uint32_t i = 0; i < index; ++i)
         if (strcmp(node->params[i].name, param->name) == 0)
@@ -302,8 +318,8 @@ static int check_param(const ref_node *node, uint32_t index, ref_why *why)
                           param->tensor != NULL ? "tensor" : "scalar", op->type,
                           param->tensor != NULL ? "scalar" : "tensor");
     if (spec->dtype != 0 && dtype != spec->dtype)
-        return ref_refuse(why, "parameter \"%s\" is %s, %s expects %s", param->name, ref_type_name(dtype),
-                          op->type, ref_type_name(spec->dtype));
+        return ref_refuse(why, "parameter \"%s\" is %s, %s expects %s", param->name,
+                          ref_type_name(dtype), op->type, ref_type_name(spec->dtype));
     if (param->tensor != NULL) {
         if (!param->tensor->fixed)
             return ref_refuse(why, "parameter \"%s\" is not a static tensor", param->name);
@@ -322,8 +338,8 @@ static int check_first_type(const ref_node *node, ref_why *why)
     names[0] = '\0';
     for (size_t i = 0; i < TYPES; ++i)
         if ((types[i].bit & node->op->types) != 0)
-            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? ", " : "",
-                                     types[i].name);
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s",
+                                     used > 0 ? ", " : "", types[i].name);
     return ref_refuse(why, "input 0 \"%s\" is %s, %s takes %s", t->name, ref_type_name(t->dtype),
                       node->op->type, names);
 }
@@ -353,13 +369,14 @@ int ref_op_check(const ref_node *node, ref_why *why)
             return 0;
     for (const ref_param_spec *spec = op->params; spec != NULL && spec->name != NULL; ++spec)
         if ((spec->flags & REF_REQUIRED) != 0 && ref_param_find(node, spec->name) == NULL)
-            return ref_refuse(why, "parameter \"%s\" is missing, %s needs it as a %s of %s", spec->name,
-                              op->type, (spec->flags & REF_TENSOR) != 0 ? "static tensor" : "scalar",
+            return ref_refuse(why, "parameter \"%s\" is missing, %s needs it as a %s of %s",
+                              spec->name, op->type,
+                              (spec->flags & REF_TENSOR) != 0 ? "static tensor" : "scalar",
                               spec->dtype != 0 ? ref_type_name(spec->dtype) : "the output's type");
     return (op->types == 0 || check_first_type(node, why)) && op->check(node, why);
 }
 
-/* ---- parameters ------------------------------------------------------------------------------- */
+/* ---- parameters ------------------------------------------------------------------------------ */
 
 const ref_param *ref_param_find(const ref_node *node, const char *name)
 {
@@ -382,46 +399,45 @@ int64_t ref_param_at(const ref_param *param, uint64_t i)
                                            : (int64_t)((const uint32_t *)data)[i];
 }
 
-/* ---- float16 ---------------------------------------------------------------------------------- */
+/* ---- float16 --------------------------------------------------------------------------------- */
 
-/* Both without float32 subnormals, which a process may have turned off. */
+/* Both without float32 subnormals, which a process may have turned off, and without branches: all
+   cases are computed, masks take one. Numbers below 2^31 are kept signed, which vectors compare
+   faster. */
+static uint32_t pick(int first, uint32_t a, uint32_t b)
+{
+    const uint32_t mask = 0u - (uint32_t)first;
+    return (a & mask) | (b & ~mask);
+}
+
 float ref_f16_to_f32(uint16_t half)
 {
-    const uint32_t sign = (uint32_t)(half & 0x8000u) << 16, rest = half & 0x7FFFu;
-    uint32_t bits;
+    const int32_t rest = half & 0x7FFF;
+    const float small = (float)rest * (1.0f / 16777216.0f);
+    uint32_t bits = ((uint32_t)rest << 13) + pick(rest >= 0x7C00, 0x70000000u, 0x38000000u),
+             small_bits;
     float value;
-    if (rest < 0x0400u) {
-        value = (float)(int32_t)rest * (1.0f / 16777216.0f);
-        memcpy(&bits, &value, sizeof bits);
-    } else {
-        bits = (rest << 13) + (rest >= 0x7C00u ? 0x70000000u : 0x38000000u);
-    }
-    bits |= sign;
+    memcpy(&small_bits, &small, sizeof small_bits);
+    bits = pick(rest < 0x0400, small_bits, bits) | (uint32_t)(half & 0x8000u) << 16;
     memcpy(&value, &bits, sizeof value);
     return value;
 }
 
 uint16_t ref_f32_to_f16(float value)
 {
-    uint32_t bits, sign;
+    const float sum = fabsf(value) + 0.5f;           /* below 2^-14: the last bit is worth 2^-24 */
+    uint32_t bits, small, half;
+    int32_t rest;
     memcpy(&bits, &value, sizeof bits);
-    sign = bits >> 16 & 0x8000u;
-    bits &= 0x7FFFFFFFu;
-    if (bits >= 0x47800000u) {                       /* 65536 and up, inf, NaN */
-        bits = bits > 0x7F800000u ? 0x7E00u : 0x7C00u;
-    } else if (bits < 0x38800000u) {                 /* below 2^-14: the sum's last bit is worth 2^-24 */
-        float sum;
-        memcpy(&sum, &bits, sizeof sum);
-        sum += 0.5f;
-        memcpy(&bits, &sum, sizeof bits);
-        bits -= 0x3F000000u;
-    } else {
-        bits = (bits + 0x0FFFu + (bits >> 13 & 1u) - 0x38000000u) >> 13;
-    }
-    return (uint16_t)(sign | bits);
+    memcpy(&small, &sum, sizeof small);
+    rest = (int32_t)(bits & 0x7FFFFFFFu);
+    half = ((uint32_t)rest + 0x0FFFu + (bits >> 13 & 1u) - 0x38000000u) >> 13;
+    half = pick(rest >= 0x47800000, pick(rest > 0x7F800000, 0x7E00u, 0x7C00u), half);
+    half = pick(rest < 0x38800000, small - 0x3F000000u, half);
+    return (uint16_t)(half | (bits >> 16 & 0x8000u));
 }
 
-/* ---- values and storage ----------------------------------------------------------------------- */
+/* ---- values and storage ---------------------------------------------------------------------- */
 
 /* Elements that share one scale. */
 typedef struct piece { uint64_t first, count; float scale; int32_t offset; } piece;
@@ -455,37 +471,69 @@ static piece piece_at(const ref_tensor *t, uint64_t first, uint64_t end)
     return p;
 }
 
-#define LOAD(type)                                                                                  \
-    do {                                                                                            \
-        const type *codes = (const type *)data + p.first;                                           \
-        for (uint64_t i = 0; i < p.count; ++i)                                                      \
-            values[i] = (float)((int32_t)codes[i] + p.offset) * p.scale;                            \
+/* Loops over LANES elements are what compilers turn into vectors without being told to try hard. */
+enum { LANES = 16 };
+
+#define LOAD(name, type)                                                                           \
+    static void name##_lanes(const type *restrict codes, int32_t offset, float scale,              \
+                             float *restrict values)                                               \
+    {                                                                                              \
+        for (int i = 0; i < LANES; ++i)                                                            \
+            values[i] = (float)((int32_t)codes[i] + offset) * scale;                               \
+    }                                                                                              \
+                                                                                                   \
+    static void name(const void *data, piece p, float *values)                                     \
+    {                                                                                              \
+        const type *codes = (const type *)data + p.first;                                          \
+        uint64_t i = 0;                                                                            \
+        for (; i + LANES <= p.count; i += LANES)                                                   \
+            name##_lanes(codes + i, p.offset, p.scale, values + i);                                \
+        for (; i < p.count; ++i)                                                                   \
+            values[i] = (float)((int32_t)codes[i] + p.offset) * p.scale;                           \
+    }
+LOAD(load_u8, uint8_t)
+LOAD(load_s8, int8_t)
+LOAD(load_u16, uint16_t)
+LOAD(load_s16, int16_t)
+
+static void load_f16_lanes(const uint16_t *restrict halves, float *restrict values)
+{
+    for (int i = 0; i < LANES; ++i)
+        values[i] = ref_f16_to_f32(halves[i]);
+}
+
+static void load_f16(const void *data, piece p, float *values)
+{
+    const uint16_t *halves = (const uint16_t *)data + p.first;
+    uint64_t i = 0;
+    for (; i + LANES <= p.count; i += LANES)
+        load_f16_lanes(halves + i, values + i);
+    for (; i < p.count; ++i)
+        values[i] = ref_f16_to_f32(halves[i]);
+}
+
+#define LOAD_WIDE(type)                                                                            \
+    do {                                                                                           \
+        const type *codes = (const type *)data + p.first;                                          \
+        for (uint64_t i = 0; i < p.count; ++i)                                                     \
+            values[i] = (float)((int64_t)codes[i] + p.offset) * p.scale;                           \
     } while (0)
-#define LOAD_WIDE(type)                                                                             \
-    do {                                                                                            \
-        const type *codes = (const type *)data + p.first;                                           \
-        for (uint64_t i = 0; i < p.count; ++i)                                                      \
-            values[i] = (float)((int64_t)codes[i] + p.offset) * p.scale;                            \
-    } while (0)
-#define LOAD_PLAIN(type)                                                                            \
-    do {                                                                                            \
-        const type *from = (const type *)data + p.first;                                            \
-        for (uint64_t i = 0; i < p.count; ++i)                                                      \
-            values[i] = (float)from[i];                                                             \
+#define LOAD_PLAIN(type)                                                                           \
+    do {                                                                                           \
+        const type *from = (const type *)data + p.first;                                           \
+        for (uint64_t i = 0; i < p.count; ++i)                                                     \
+            values[i] = (float)from[i];                                                            \
     } while (0)
 
 static void load_piece(const void *data, uint32_t dtype, piece p, float *values)
 {
     switch (dtype) {
     case REF_F32:  memcpy(values, (const float *)data + p.first, p.count * sizeof *values); break;
-    case REF_F16:
-        for (uint64_t i = 0; i < p.count; ++i)
-            values[i] = ref_f16_to_f32(((const uint16_t *)data)[p.first + i]);
-        break;
-    case REF_U8Q:  LOAD(uint8_t);   break;
-    case REF_S8Q:  LOAD(int8_t);    break;
-    case REF_U16Q: LOAD(uint16_t);  break;
-    case REF_S16Q: LOAD(int16_t);   break;
+    case REF_F16:  load_f16(data, p, values); break;
+    case REF_U8Q:  load_u8(data, p, values); break;
+    case REF_S8Q:  load_s8(data, p, values); break;
+    case REF_U16Q: load_u16(data, p, values); break;
+    case REF_S16Q: load_s16(data, p, values); break;
     case REF_S32Q: LOAD_WIDE(int32_t);  break;
     case REF_U32Q: LOAD_WIDE(uint32_t); break;
     case REF_BOOL:
@@ -515,51 +563,84 @@ void ref_load(const ref_tensor *tensor, uint64_t first, uint64_t count, float *v
     }
 }
 
-/* The quotient is cut to the codes there are before it becomes an integer; least and most are integers
-   that float32 holds, so cutting first and rounding after gives what the other order would. */
-#define STORE(type, lowest, highest)                                                                \
-    do {                                                                                            \
-        type *codes = (type *)data + p.first;                                                       \
-        const float least = (float)((lowest) + p.offset), most = (float)((highest) + p.offset);     \
-        for (uint64_t i = 0; i < p.count; ++i) {                                                    \
-            float q = values[i] / p.scale;                                                          \
-            int32_t code;                                                                           \
-            q = q == q ? q : 0.0f;                                                                  \
-            q = q < least ? least : q;                                                              \
-            q = q > most ? most : q;                                                                \
-            code = (int32_t)q;                                                                      \
-            code += (q - (float)code >= 0.5f) - (q - (float)code <= -0.5f);                         \
-            codes[i] = (type)(code - p.offset);                                                     \
-        }                                                                                           \
-    } while (0)
+/* The quotient is cut to the codes there are before it becomes an integer; least and most are
+   integers that float32 holds, so cutting first and rounding after gives what the other order
+   would. */
+static int32_t nearest_code(float quotient, float least, float most)
+{
+    int32_t code;
+    quotient = quotient == quotient ? quotient : 0.0f;
+    quotient = quotient < least ? least : quotient;
+    quotient = quotient > most ? most : quotient;
+    code = (int32_t)quotient;
+    return code + (quotient - (float)code >= 0.5f) - (quotient - (float)code <= -0.5f);
+}
+
+#define STORE(name, type, lowest, highest)                                                         \
+    static void name##_lanes(type *restrict codes, const float *restrict values, float scale,      \
+                             int32_t offset, float least, float most)                              \
+    {                                                                                              \
+        for (int i = 0; i < LANES; ++i)                                                            \
+            codes[i] = (type)(nearest_code(values[i] / scale, least, most) - offset);              \
+    }                                                                                              \
+                                                                                                   \
+    static void name(void *data, piece p, const float *values)                                     \
+    {                                                                                              \
+        type *codes = (type *)data + p.first;                                                      \
+        const float least = (float)((lowest) + p.offset), most = (float)((highest) + p.offset);    \
+        uint64_t i = 0;                                                                            \
+        for (; i + LANES <= p.count; i += LANES)                                                   \
+            name##_lanes(codes + i, values + i, p.scale, p.offset, least, most);                   \
+        for (; i < p.count; ++i)                                                                   \
+            codes[i] = (type)(nearest_code(values[i] / p.scale, least, most) - p.offset);          \
+    }
+STORE(store_u8, uint8_t, 0, UINT8_MAX)
+STORE(store_s8, int8_t, INT8_MIN, INT8_MAX)
+STORE(store_u16, uint16_t, 0, UINT16_MAX)
+STORE(store_s16, int16_t, INT16_MIN, INT16_MAX)
+
+static void store_f16_lanes(uint16_t *restrict halves, const float *restrict values)
+{
+    for (int i = 0; i < LANES; ++i)
+        halves[i] = ref_f32_to_f16(values[i]);
+}
+
+static void store_f16(void *data, piece p, const float *values)
+{
+    uint16_t *halves = (uint16_t *)data + p.first;
+    uint64_t i = 0;
+    for (; i + LANES <= p.count; i += LANES)
+        store_f16_lanes(halves + i, values + i);
+    for (; i < p.count; ++i)
+        halves[i] = ref_f32_to_f16(values[i]);
+}
 
 /* For 32- and 64-bit codes, and integers: the same in double. */
 static double nearest(double q)
 {
     return q < 0.0 ? -floor(0.5 - q) : floor(q + 0.5);
 }
-#define STORE_WIDE(type, lowest, highest)                                                           \
-    do {                                                                                            \
-        type *codes = (type *)data + p.first;                                                       \
-        for (uint64_t i = 0; i < p.count; ++i) {                                                    \
-            double q = (double)(values[i] / p.scale);                                               \
-            q = q == q ? nearest(q) - (double)p.offset : 0.0 - (double)p.offset;                    \
-            codes[i] = q <= (double)(lowest) ? (lowest) : q >= (double)(highest) ? (highest) : (type)q; \
-        }                                                                                           \
+#define STORE_WIDE(type, lowest, highest) \
+    do { \
+        type *codes = (type *)data + p.first; \
+        for (uint64_t i = 0; i < p.count; ++i) { \
+            double q = (double)(values[i] / p.scale); \
+            q = q == q ? nearest(q) - (double)p.offset : 0.0 - (double)p.offset; \
+            codes[i] = q <= (double)(lowest)  ? (lowest) : \
+                       q >= (double)(highest) ? (highest) : \
+                                                (type)q; \
+        } \
     } while (0)
 
 static void store_piece(void *data, uint32_t dtype, piece p, const float *values)
 {
     switch (dtype) {
     case REF_F32:  memcpy((float *)data + p.first, values, p.count * sizeof *values); break;
-    case REF_F16:
-        for (uint64_t i = 0; i < p.count; ++i)
-            ((uint16_t *)data)[p.first + i] = ref_f32_to_f16(values[i]);
-        break;
-    case REF_U8Q:  STORE(uint8_t, 0, UINT8_MAX);          break;
-    case REF_S8Q:  STORE(int8_t, INT8_MIN, INT8_MAX);     break;
-    case REF_U16Q: STORE(uint16_t, 0, UINT16_MAX);        break;
-    case REF_S16Q: STORE(int16_t, INT16_MIN, INT16_MAX);  break;
+    case REF_F16:  store_f16(data, p, values); break;
+    case REF_U8Q:  store_u8(data, p, values); break;
+    case REF_S8Q:  store_s8(data, p, values); break;
+    case REF_U16Q: store_u16(data, p, values); break;
+    case REF_S16Q: store_s16(data, p, values); break;
     case REF_BOOL:
         for (uint64_t i = 0; i < p.count; ++i)
             ((uint8_t *)data)[p.first + i] = values[i] != 0.0f;
