@@ -2050,6 +2050,7 @@ static void qnnrt__log_take(qnnrt__log_slot *slot, const char *format, uint32_t 
     while (*text == ' ') ++text;
     qnnrt__err_clean(text);
     if (level > QNNRT_LOG_DEBUG) level = QNNRT_LOG_DEBUG;
+    if (level < QNNRT_LOG_ERROR) level = QNNRT_LOG_WARN;     /* shown, and not taken for a cause */
     qnnrt__os_lock(&slot->lock);
     used = slot->used;
     hooks = slot->hooks;
@@ -7000,10 +7001,16 @@ static qnnrt_result qnnrt__system_copy(qnnrt__table *table, const qnnrt__abi_inf
     return QNNRT_OK;
 }
 
+/* Does it belong to a backend, and read that one's binaries only? */
+static int qnnrt__system_is_own(const qnnrt__system *system)
+{
+    return qnnrt__os_library_symbol(system->library, "QnnInterface_getProviders") != NULL;
+}
+
 /* Read the metadata of one binary. Everything is copied, so the vendor's handle is freed on the way
-   out. */
+   out. log_slot: where its lines arrive, -1: nowhere. */
 static qnnrt_result qnnrt__system_read(const qnnrt__system *system, qnnrt__table *table,
-                                       const unsigned char *binary, uint64_t bytes,
+                                       const unsigned char *binary, uint64_t bytes, int log_slot,
                                        qnnrt_context_info *context)
 {
     qnnrt__abi_handle handle = NULL;
@@ -7011,6 +7018,7 @@ static qnnrt_result qnnrt__system_read(const qnnrt__system *system, qnnrt__table
     uint64_t info_bytes = 0;
     void *unconst;
     qnnrt_result result;
+    uint32_t mark = qnnrt__log_mark(log_slot);
     qnnrt__abi_code code = system->provider->calls.create(&handle);
     if (code != 0 || handle == NULL) {
         qnnrt__table_fail(table, QNNRT_E_BACKEND, "cannot read metadata through %s", system->path);
@@ -7018,7 +7026,7 @@ static qnnrt_result qnnrt__system_read(const qnnrt__system *system, qnnrt__table
                                     handle == NULL && code == 0
                                         ? "systemContextCreate (without a handle)"
                                         : "systemContextCreate",
-                                    code, -1, 0);
+                                    code, log_slot, mark);
     }
     /* The interface takes a plain pointer and only reads; the file is mapped read-only. */
     memcpy((void *)&unconst, (const void *)&binary, sizeof(unconst));
@@ -7029,12 +7037,15 @@ static qnnrt_result qnnrt__system_read(const qnnrt__system *system, qnnrt__table
                              info == NULL && code == 0
                                  ? "systemContextGetBinaryInfo (without information)"
                                  : "systemContextGetBinaryInfo",
-                             code, -1, 0);
+                             code, log_slot, mark);
         result = QNNRT_E_FORMAT;
     } else {
         result = qnnrt__system_copy(table, info, context);
     }
-    system->provider->calls.free(handle);
+    code = system->provider->calls.free(handle);
+    if (code != 0)
+        qnnrt__log(&table->arena->hooks, QNNRT_LOG_WARN, "system", code,
+                   "systemContextFree answered 0x%x; going on", (unsigned)(code & 0xFFFF));
     return result;
 }
 
@@ -9157,11 +9168,19 @@ static const char *qnnrt__context_kind(const unsigned char *data, uint64_t bytes
     return NULL;
 }
 
-/* Append what the file's head says, for the reader of an error. */
-static void qnnrt__context_explain(const unsigned char *data, uint64_t bytes, qnnrt_error *err)
+/* Append what the file's head says, for the reader of an error. own: it was read by a backend's own
+   system interface, which knows its own binaries better than we do, and no others. */
+static void qnnrt__context_explain(const unsigned char *data, uint64_t bytes, int own,
+                                   qnnrt_error *err)
 {
     const char *kind = qnnrt__context_kind(data, bytes);
     uint64_t offset, size;
+    if (own && bytes >= 8 && memcmp(data, "QNNRTREF", 8) == 0) return;
+    if (own && qnnrt__context_looks_right(data, bytes)) {
+        qnnrt__err_add(err, "\n  it begins like a context binary of Qualcomm's libraries: open it with"
+                            " the one that it was compiled for");
+        return;
+    }
     if (kind != NULL) { qnnrt__err_add(err, "\n  it looks like %s", kind); return; }
     if (!qnnrt__context_looks_right(data, bytes)) {
         qnnrt__err_add(err, "\n  it does not begin like any context binary seen so far");
@@ -10881,10 +10900,15 @@ static qnnrt_result qnnrt__model_metadata(qnnrt *model, qnnrt__context *context,
     table.err = err;
     if (source->binary && system->library != NULL) {
         qnnrt__hooks_lock(&model->hooks);
-        result = qnnrt__system_read(system, &table, context->binary, context->bytes, info);
+        /* A backend's own system interface logs where the backend does. */
+        result = qnnrt__system_read(system, &table, context->binary, context->bytes,
+                                    model->backend != NULL &&
+                                            strcmp(model->backend->path, system->path) == 0
+                                        ? model->backend->log_slot : -1, info);
         qnnrt__hooks_unlock(&model->hooks);
         if (result == QNNRT_E_FORMAT && err->vendor_code != 0)
-            qnnrt__context_explain(context->binary, context->bytes, err);
+            qnnrt__context_explain(context->binary, context->bytes, qnnrt__system_is_own(system),
+                                   err);
         info->from_system = result == QNNRT_OK;
     } else if (!json) {
         return qnnrt__fail(err, QNNRT_E_NOT_FOUND,
