@@ -1623,6 +1623,7 @@ TEST(system_library_may_be_missing_where_all_have_json)
     fake_begin("sysproviders=0");                                  /* a backend that is no system library */
     desc.system_path = NULL;                                       /* none beside the fake, none to be found */
     FAILS(folder, &desc, QNNRT_E_LIBRARY, "libQnnSystem.so");
+    fake_begin("");
     write_in(folder, "forward_1_json.json", json_of(shard_of(1), 0, NULL));
     fake_begin("sysproviders=0");
     OPENS(folder, &desc, &model);
