@@ -6544,7 +6544,7 @@ static void qnnrt__htp_arch_config(uint32_t dsp_arch, uint32_t htp_minor, qnnrt_
    Votes for clocks and voltages of the NPU, through the HTP's infrastructure: one id for
    each backend, created by the first vote, changed by later ones, destroyed at the end.
    Source of the presets: ONNX Runtime's QNN provider (corners, sleep latency, clocks), but
-   ExecuTorch's and LiteRT's "sustained"; ExecuTorch (RPC). All three agree on the rest.
+   LiteRT's "sustained"; ExecuTorch (RPC latency and polling).
    Needs: >>err >>log >>codes >>abi     Knows nothing of: contexts, what is executed
    ===================================================================================== */
 
@@ -6870,9 +6870,19 @@ static void *qnnrt__system_in_backend(const char *backend, const qnnrt_hooks *ho
     return NULL;
 }
 
-/* When a backend's own system interface is wanted: never (it knows neither .dlc nor logs), when
-   nothing else is found (the backend is not loaded, and large), or before all else. */
-enum { QNNRT__SYSTEM_OWN_NEVER, QNNRT__SYSTEM_OWN_LAST, QNNRT__SYSTEM_OWN_FIRST };
+/* libQnnSystem.so in the folder of the backend. */
+static void *qnnrt__system_beside(const char *backend, const char *name)
+{
+    char at[QNNRT__PATH_MAX];
+    const char *why;
+    if (backend == NULL || strchr(backend, '/') == NULL ||
+        !qnnrt__os_path_join(at, backend, qnnrt__os_dir_length(backend), name)) return NULL;
+    return qnnrt__os_library_open(at, &why);
+}
+
+/* When a backend's own system interface is wanted: never (it knows neither .dlc nor logs), before
+   all else, or behind what lies beside it (the backend is not loaded, and may be large). */
+enum { QNNRT__SYSTEM_OWN_NEVER, QNNRT__SYSTEM_OWN_FIRST, QNNRT__SYSTEM_OWN_SECOND };
 
 /* Open the system library: the one of that path, else the backend's own or libQnnSystem.so, found by
    the same rules. beside is the path of the backend. */
@@ -6890,17 +6900,12 @@ static qnnrt_result qnnrt__system_open(const char *path, const char *beside, int
     return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
                        "QNN libraries need a 64-bit little-endian program");
 #endif
-    if (path == NULL && own == QNNRT__SYSTEM_OWN_FIRST)
+    if (path == NULL && own == QNNRT__SYSTEM_OWN_SECOND)
+        system->library = qnnrt__system_beside(beside, name);
+    if (path == NULL && own != QNNRT__SYSTEM_OWN_NEVER && system->library == NULL)
         system->library = qnnrt__system_in_backend(beside, hooks);
     if (system->library == NULL)
         result = qnnrt__library_find(name, path == NULL ? beside : NULL, &system->library, err);
-    if (result != QNNRT_OK && path == NULL && own == QNNRT__SYSTEM_OWN_LAST) {
-        system->library = qnnrt__system_in_backend(beside, hooks);
-        if (system->library != NULL) {
-            qnnrt__err_clear(err);
-            result = QNNRT_OK;
-        }
-    }
     if (result != QNNRT_OK) return result;
     symbol = qnnrt__os_library_symbol(system->library, "QnnSystemInterface_getProviders");
     qnnrt__library_path(symbol, name, system->path);
@@ -11241,7 +11246,7 @@ static qnnrt_result qnnrt__model_system(qnnrt *model, const qnnrt__scan *scan,
     if (!binaries) return QNNRT_OK;
     result = qnnrt__system_open(
         desc->system_path, beside,
-        model->backend != NULL ? QNNRT__SYSTEM_OWN_FIRST : QNNRT__SYSTEM_OWN_LAST, &model->hooks,
+        model->backend != NULL ? QNNRT__SYSTEM_OWN_FIRST : QNNRT__SYSTEM_OWN_SECOND, &model->hooks,
         system, &own);
     if (result == QNNRT_E_LIBRARY && texts && desc->system_path == NULL &&
         desc->metadata == QNNRT_METADATA_ALL) {
