@@ -1005,14 +1005,16 @@ typedef struct qnnrt_builder_desc {
 typedef struct qnnrt_context_desc {
     const char    *name;             /* qnnrt_context_info.file of the model (default NULL:
                                         "context <i>") */
-    int            weight_sharing;   /* HTP, 1: equal static tensors of its graphs are stored once */
+    int            weight_sharing;   /* HTP, ignored by others. 1: equal static tensors of its
+                                        graphs are stored once */
     qnnrt_priority priority;
 } qnnrt_context_desc;
 
 typedef struct qnnrt_graph_desc {
     const char    *name;                 /* unique within the context */
     qnnrt_priority priority;
-    uint32_t       vtcm_mib;             /* from here: HTP. (default 0: the library's own) */
+    uint32_t       vtcm_mib;             /* from here: HTP, ignored by others. (default 0: the
+                                            library's own) */
     uint32_t       optimization_level;   /* 1 to 3 (default 0: the library's own) */
     uint32_t       hvx_threads;          /* (default 0: the library's own) */
     int            fp16;                 /* 1: compute float32 graphs in half precision */
@@ -5169,11 +5171,12 @@ typedef struct qnnrt__abi_system_calls {          /* the same in every version s
     qnnrt__abi_slot get_metadata;
     qnnrt__abi_code (*free)(qnnrt__abi_handle system); /*  3 */
     qnnrt__abi_slot unused_4[4];                  /* from here: since 1.5; 1.8 is said to differ  */
-    qnnrt__abi_code (*dlc_open)(qnnrt__abi_handle log, const char *path, qnnrt__abi_handle *out); /*  8 */
+    /*  8 */
+    qnnrt__abi_code (*dlc_open)(qnnrt__abi_handle log, const char *path, qnnrt__abi_handle *out);
     qnnrt__abi_slot dlc_open_binary;
     qnnrt__abi_code (*dlc_compose)(qnnrt__abi_handle dlc, const void **configs, uint32_t config_count,
-        qnnrt__abi_handle backend, qnnrt__abi_handle context, qnnrt__abi_front front, uint32_t version,
-        const qnnrt__abi_graph_info **graphs, uint32_t *graph_count); /* 10 */
+        qnnrt__abi_handle backend, qnnrt__abi_handle context, qnnrt__abi_front front,
+        uint32_t version, const qnnrt__abi_graph_info **graphs, uint32_t *graph_count); /* 10 */
     qnnrt__abi_slot dlc_get_mappings;
     qnnrt__abi_code (*dlc_free)(qnnrt__abi_handle dlc); /* 12 */
 } qnnrt__abi_system_calls;
@@ -8054,7 +8057,8 @@ static qnnrt_result qnnrt__backend_free(qnnrt_backend *b)
     }
 #ifdef QNNRT_COMPOSE
     while (b->shells != NULL) {
-        struct qnnrt_builder *next = *(struct qnnrt_builder **)(void *)b->shells;    /* its first field */
+        /* next is the first field */
+        struct qnnrt_builder *next = *(struct qnnrt_builder **)(void *)b->shells;
         qnnrt__mem_free(&hooks, b->shells);
         b->shells = next;
     }
@@ -11688,7 +11692,8 @@ static const char *qnnrt__validate_crashes_cpu(const qnnrt__abi_op *op, char out
 static const char *qnnrt__validate_crashes(const qnnrt_backend *b, const qnnrt__abi_op *op,
                                            char out[160])
 {
-    const int cpu = b->info.id == QNNRT__ABI_BACKEND_CPU, htp = b->info.id == QNNRT__ABI_BACKEND_HTP;
+    const int cpu = b->info.id == QNNRT__ABI_BACKEND_CPU;
+    const int htp = b->info.id == QNNRT__ABI_BACKEND_HTP;
     uint32_t i;
     if (strcmp(op->package, "qti.aisw") != 0) return NULL;
     for (i = 1; i < op->input_count; ++i) {
@@ -11766,7 +11771,8 @@ static qnnrt_result qnnrt__validate(qnnrt_backend *b, const qnnrt__abi_op *op, c
         if (code == 0) return QNNRT_OK;
     }
     qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "graph \"%.200s\": %s is not supported by %s", graph,
-                qnnrt__validate_what(op, what), b->provider_name[0] != '\0' ? b->provider_name : b->path);
+                qnnrt__validate_what(op, what),
+                b->provider_name[0] != '\0' ? b->provider_name : b->path);
     if (crashes != NULL)
         qnnrt__err_add(err, ": %s (it was not asked: that would crash it)", crashes);
     qnnrt__validate_describe(err, op);
@@ -11864,7 +11870,8 @@ static qnnrt_result qnnrt__container_able(const qnnrt__system *system, qnnrt_err
     /* 1.8 is said to have another table. */
     if (p->version.minor >= 5 && p->version.minor != 8 && p->calls.dlc_open != NULL &&
         p->calls.dlc_compose != NULL && p->calls.dlc_free != NULL) return QNNRT_OK;
-    return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s cannot compose .dlc containers (interface %u.%u)"
+    return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
+                       "%s cannot compose .dlc containers (interface %u.%u)"
                        "\n  what helps: that of QAIRT 2.47 or newer", system->path,
                        (unsigned)p->version.major, (unsigned)p->version.minor);
 }
@@ -11917,8 +11924,8 @@ static qnnrt_result qnnrt__container_compose(qnnrt__container *c, const qnnrt__s
         return qnnrt__codes_explain(err, "systemDlcComposeGraphs", code, b->log_slot, b->mark);
     }
     if (c->graphs == NULL || c->count == 0 || c->count != c->made)
-        return qnnrt__fail(err, QNNRT_E_FORMAT, "%s: %u graphs were made of it, and %u are described",
-                           path, (unsigned)c->made, c->graphs != NULL ? (unsigned)c->count : 0u);
+        return qnnrt__fail(err, QNNRT_E_FORMAT,
+                           "%s: %u graphs were made of it, and %u are described", path, (unsigned)c->made, c->graphs != NULL ? (unsigned)c->count : 0u);
     return QNNRT_OK;
 }
 
@@ -11953,8 +11960,8 @@ static qnnrt_result qnnrt__save_measure(const qnnrt *model, size_t at, uint64_t 
     return qnnrt__save_answer(model, at, "contextGetBinarySize", code, *bytes, SIZE_MAX / 2, err);
 }
 
-/* The binary, into `data` of `room` bytes: no more than were measured, because HTP and CPU fill it up
-   and answer its size. */
+/* The binary, into `data` of `room` bytes: no more than were measured, because HTP and CPU fill
+   it up and answer its size. */
 static qnnrt_result qnnrt__save_fetch(const qnnrt *model, size_t at, void *data, uint64_t room,
                                          uint64_t *bytes, qnnrt_error *err)
 {
@@ -11973,7 +11980,8 @@ static qnnrt_result qnnrt__save_check(const qnnrt *model, size_t at, qnnrt_error
                            (unsigned)model->context_count, (unsigned)at);
     if (!model->built)
         return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
-                           "the model was opened, not built: its binary is the file it came from, %s",
+                           "the model was opened, not built: its binary is the file it came from,"
+                           " %s",
                            model->infos[at].file);
     if (model->backend->calls->context_get_binary_size == NULL ||
         model->backend->calls->context_get_binary == NULL)
@@ -12081,7 +12089,10 @@ QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path
 typedef struct qnnrt__compose_list { void **items; size_t count, room; } qnnrt__compose_list;
 
 /* A set of names: open addressing, at most half full. */
-typedef struct qnnrt__compose_names { const char **slots; size_t count, room; } qnnrt__compose_names;
+typedef struct qnnrt__compose_names {
+    const char **slots;
+    size_t       count, room;
+} qnnrt__compose_names;
 
 typedef struct qnnrt__compose_tensor {
     qnnrt__abi_tensor abi;              /* as the vendor gets it, and where it writes the id */
@@ -12249,7 +12260,8 @@ static const char *qnnrt__compose_blocks_wrong(const qnnrt_tensor_desc *d)
     const int expansion = from->form == QNNRT_BLOCK_EXPANSION;
     uint64_t channels, blocks, i;
     if (d->quant.encoding != QNNRT_ENCODING_NONE) return "both quant and blocks are given";
-    if (!expansion && from->form != QNNRT_BLOCK_PLAIN) return "blocks.form is neither EXPANSION nor PLAIN";
+    if (!expansion && from->form != QNNRT_BLOCK_PLAIN)
+        return "blocks.form is neither EXPANSION nor PLAIN";
     if (from->axis < 0 || (uint32_t)from->axis >= d->rank) return "blocks.axis is outside the rank";
     if (from->block_axis < 0 || (uint32_t)from->block_axis >= d->rank ||
         from->block_axis == from->axis)
@@ -12258,7 +12270,8 @@ static const char *qnnrt__compose_blocks_wrong(const qnnrt_tensor_desc *d)
         return "blocks.block does not divide the dimension of block_axis";
     if (from->scales == NULL) return "blocks.scales is NULL";
     if (expansion != (from->multipliers != NULL))
-        return expansion ? "blocks.multipliers is NULL" : "multipliers belong to the form EXPANSION";
+        return expansion ? "blocks.multipliers is NULL"
+                         : "multipliers belong to the form EXPANSION";
     channels = d->dims[from->axis];
     blocks = d->dims[from->block_axis] / from->block;
     for (i = 0; i < channels * (expansion ? 1 : blocks); ++i)
@@ -12315,7 +12328,8 @@ static qnnrt_result qnnrt__compose_quant(const qnnrt_builder *b, qnnrt__arena *a
     if (!fixed && from->encoding == QNNRT_ENCODING_NONE && d->blocks == NULL) return QNNRT_OK;
     if (!fixed) why = "its type carries values and takes no encoding";
     else if (d->blocks != NULL) why = qnnrt__compose_blocks_wrong(d);
-    else if (from->encoding != QNNRT_ENCODING_PER_TENSOR && from->encoding != QNNRT_ENCODING_PER_AXIS)
+    else if (from->encoding != QNNRT_ENCODING_PER_TENSOR &&
+             from->encoding != QNNRT_ENCODING_PER_AXIS)
         why = "its type needs an encoding: quant with PER_TENSOR or PER_AXIS, or blocks";
     else why = qnnrt__quant_check(d->dtype, from, d->dims, d->rank);
     if (why != NULL)
@@ -12379,7 +12393,8 @@ static qnnrt_result qnnrt__compose_record(const qnnrt_builder *b, qnnrt__arena *
                                    d->name, (int)d->kind);
     if (d->rank < 1 || d->rank > 8)
         return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
-                                   "tensor \"%.200s\" has rank %u; 1 to 8 can be built (a scalar is [1])",
+                                   "tensor \"%.200s\" has rank %u; 1 to 8 can be built (a scalar is"
+                                   " [1])",
                                    d->name, (unsigned)d->rank);
     result = qnnrt__dtype_bytes(d->dtype, d->dims, d->rank, &count, &bytes);
     if (result == QNNRT_E_UNSUPPORTED)
@@ -12391,8 +12406,8 @@ static qnnrt_result qnnrt__compose_record(const qnnrt_builder *b, qnnrt__arena *
                                    d->name);
     if (result != QNNRT_OK || bytes > UINT32_MAX)
         return qnnrt__compose_fail(b, err, QNNRT_E_LIMIT,
-                                   "tensor \"%.200s\" is 4 GiB or more, past the vendor's size field",
-                                   d->name);
+                                   "tensor \"%.200s\" is 4 GiB or more, past the vendor's size"
+                                   " field", d->name);
     if (fixed_data && (d->data == NULL || d->bytes != bytes))
         return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
                                    "STATIC tensor \"%.200s\" needs %llu bytes of data, got %llu%s",
@@ -12584,12 +12599,12 @@ static qnnrt_result qnnrt__compose_param(qnnrt_builder *b, qnnrt__arena *arena, 
     }
     if (d->rank != 0)
         return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
-                                   "%s: parameter \"%.200s\" has rank %u and no data", what, d->name,
-                                   (unsigned)d->rank);
+                                   "%s: parameter \"%.200s\" has rank %u and no data", what,
+                                   d->name, (unsigned)d->rank);
     if (!qnnrt__compose_scalar(d, param))
         return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
-                                   "%s: parameter \"%.200s\": %g is no value for a scalar of type %s",
-                                   what, d->name, d->value, qnnrt__dtype_name(d->dtype));
+                                   "%s: parameter \"%.200s\": %g is no value for a scalar of type"
+                                   " %s", what, d->name, d->value, qnnrt__dtype_name(d->dtype));
     return QNNRT_OK;
 }
 
@@ -12689,7 +12704,8 @@ static qnnrt_result qnnrt__compose_node_make(qnnrt_builder *b, qnnrt__arena *are
         const uint32_t writer = node->outputs[i]->writer;
         if (writer != 0)
             result = qnnrt__compose_fail(
-                b, err, QNNRT_E_ARG, "tensor \"%.200s\" is written twice: by %s and by node \"%.200s\"",
+                b, err, QNNRT_E_ARG,
+                "tensor \"%.200s\" is written twice: by %s and by node \"%.200s\"",
                 node->outputs[i]->abi.body.name, what,
                 writer > b->graph->nodes.count
                     ? node->op.name
@@ -12711,8 +12727,10 @@ static qnnrt_result qnnrt__compose_cycle(const qnnrt_builder *b, qnnrt_error *er
     for (i = depth; i-- > from && shown < 16; ++shown)
         qnnrt__err_add(err, "\"%.80s\" -> ",
                        ((qnnrt__compose_node *)nodes->items[stack[i]])->op.name);
-    if (shown < depth - from) qnnrt__err_add(err, "(%u more) -> ", (unsigned)(depth - from - shown));
-    qnnrt__err_add(err, "\"%.80s\"", ((qnnrt__compose_node *)nodes->items[stack[depth - 1]])->op.name);
+    if (shown < depth - from)
+        qnnrt__err_add(err, "(%u more) -> ", (unsigned)(depth - from - shown));
+    qnnrt__err_add(err, "\"%.80s\"",
+                   ((qnnrt__compose_node *)nodes->items[stack[depth - 1]])->op.name);
     return QNNRT_E_ARG;
 }
 
@@ -12809,7 +12827,7 @@ typedef struct qnnrt__compose_configs {
     char                   text[160];        /* " with priority, fp16", for messages */
 } qnnrt__compose_configs;
 
-/* What a descriptor asks for. priority_option: its number among contexts' or graphs' own options. */
+/* What a descriptor asks for. priority_option: its number among options of contexts, or graphs. */
 static void qnnrt__compose_configure(const qnnrt_builder *b, const void *desc,
                                      qnnrt_priority priority, uint32_t priority_option,
                                      const qnnrt__compose_option *options,
@@ -12847,8 +12865,8 @@ static void qnnrt__compose_configure(const qnnrt_builder *b, const void *desc,
 }
 
 /* Make a device of a chip and an NPU generation; 0 leaves either out. */
-static qnnrt_result qnnrt__compose_device_make(qnnrt_builder *b, uint32_t soc_model, uint32_t dsp_arch,
-                                               qnnrt_error *err)
+static qnnrt_result qnnrt__compose_device_make(qnnrt_builder *b, uint32_t soc_model,
+                                               uint32_t dsp_arch, qnnrt_error *err)
 {
     qnnrt_backend *backend = b->backend;
     qnnrt__htp_soc soc, arch;
@@ -12995,8 +13013,9 @@ static qnnrt_result qnnrt__compose_graph_make(qnnrt_builder *b, qnnrt *model,
                                configs.count > 0 ? configs.list : NULL, &handle);
     if (code != 0 || handle == NULL) {
         qnnrt__compose_fail(b, err, QNNRT_E_BACKEND, "cannot be created%s", configs.text);
-        return qnnrt__codes_explain(err, code == 0 ? "graphCreate (without a handle)" : "graphCreate",
-                                    code, backend->log_slot, backend->mark);
+        return qnnrt__codes_explain(
+            err, code == 0 ? "graphCreate (without a handle)" : "graphCreate", code,
+            backend->log_slot, backend->mark);
     }
     for (i = 0; i < graph->tensors.count; ++i) {
         qnnrt__compose_tensor *tensor = (qnnrt__compose_tensor *)graph->tensors.items[i];
@@ -13054,14 +13073,16 @@ static qnnrt_result qnnrt__compose_dlc(qnnrt_builder *b, qnnrt *model, const qnn
     container.name = graph->desc.name;
     container.configs = configs.count > 0 ? configs.list : NULL;
     container.arena = &b->arena;
-    result = qnnrt__container_compose(&container, system, b->backend, graph->dlc, configs.text, err);
+    result = qnnrt__container_compose(&container, system, b->backend, graph->dlc, configs.text,
+                                      err);
     for (one = container.first; one != NULL && result == QNNRT_OK; one = one->next) {
         qnnrt__abi_graph_info info = container.graphs[i++];
         info.name = one->name;
         info.blob = NULL;
         result = qnnrt__compose_finalize(b, one->handle, one->name, err);
         if (result == QNNRT_OK)
-            result = qnnrt__compose_keep(b, model, context->info->file, &info, one->handle, made, err);
+            result = qnnrt__compose_keep(b, model, context->info->file, &info, one->handle, made,
+                                         err);
     }
     qnnrt__container_close(&container, system, &b->backend->hooks);
     return result;
@@ -13100,7 +13121,8 @@ static qnnrt_result qnnrt__compose_context_make(qnnrt_builder *b, qnnrt *model, 
     backend->mark = qnnrt__log_mark(backend->log_slot);
     code = backend->calls->context_create(backend->backend,
                                           model->device != NULL ? model->device : backend->device,
-                                          configs.count > 0 ? configs.list : NULL, &context->handle);
+                                          configs.count > 0 ? configs.list : NULL,
+                                          &context->handle);
     if (code != 0 || context->handle == NULL) {
         context->handle = NULL;
         qnnrt__fail(err, QNNRT_E_BACKEND, "context \"%.200s\" cannot be created%s", info->file,
@@ -13166,7 +13188,8 @@ static qnnrt_result qnnrt__compose_finish(qnnrt_builder *b, qnnrt **out, qnnrt_e
     size_t i;
     memset(&system, 0, sizeof(system));
     if (result == QNNRT_OK && b->containers) {
-        result = qnnrt__system_open(b->system_path, b->backend->path, &b->backend->hooks, &system, err);
+        result = qnnrt__system_open(b->system_path, b->backend->path, &b->backend->hooks, &system,
+                                    err);
         if (result == QNNRT_OK) result = qnnrt__container_able(&system, err);
     }
     if (result != QNNRT_OK) return result;
@@ -13314,7 +13337,8 @@ static void qnnrt__compose_begin(qnnrt_builder *b, const qnnrt_graph_desc *desc,
     graph->dlc = dlc;
     graph->first = b->handles + 1;
     if ((dlc == NULL || name != NULL) &&
-        qnnrt__compose_name(b, &b->arena, &b->error, name, "a graph", &graph->desc.name) != QNNRT_OK)
+        qnnrt__compose_name(b, &b->arena, &b->error, name, "a graph", &graph->desc.name) !=
+            QNNRT_OK)
         return;
     if (graph->desc.name != NULL && qnnrt__compose_taken(&b->context->names, graph->desc.name)) {
         qnnrt__compose_fail(b, &b->error, QNNRT_E_ARG,
@@ -13396,7 +13420,8 @@ QNNRT_API qnnrt_tensor qnnrt_builder_tensor(qnnrt_builder *builder, const qnnrt_
         return -1;
     }
     own = *desc;
-    if (qnnrt__compose_name(b, &b->arena, &b->error, desc->name, "a tensor", &own.name) != QNNRT_OK ||
+    if (qnnrt__compose_name(b, &b->arena, &b->error, desc->name, "a tensor", &own.name) !=
+            QNNRT_OK ||
         qnnrt__compose_record(b, &b->arena, &b->error, &own, &tensor) != QNNRT_OK ||
         qnnrt__compose_add(b, &b->error, tensor) != QNNRT_OK) return -1;
     return b->handles;
@@ -13498,5 +13523,7 @@ QNNRT_API void qnnrt_builder_destroy(qnnrt_builder *builder)
    LICENSE.
 
    HISTORY
+   next    Added: graphs are built in C (QNNRT_COMPOSE), from .dlc containers too, and saved;
+           qnnrt_backend_register_ops().
    0.1.0   First version: open, wire, plan, bind and execute folders of context binaries.
    ------------------------------------------------------------------------------------------------ */
