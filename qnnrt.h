@@ -1128,7 +1128,8 @@ QNNRT_API void qnnrt_builder_destroy(qnnrt_builder *builder);
 
 /* Write context `context` of a built model as a context binary; written aside and renamed.
    Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (a model that was opened, not built: its file is the
-            binary); QNNRT_E_ARG; QNNRT_E_IO; QNNRT_E_BACKEND; QNNRT_E_MEMORY */
+            binary); QNNRT_E_ARG; QNNRT_E_IO; QNNRT_E_BACKEND; QNNRT_E_MEMORY
+   Cost     the binary in memory once; on the CPU backend each graph is executed once as well */
 QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path, qnnrt_error *err);
 
 /* The same, into memory of the caller's. data NULL: only *bytes is set.
@@ -12911,9 +12912,9 @@ static qnnrt_result qnnrt__compose_device(qnnrt_builder *b, qnnrt_error *err)
         qnnrt__err_clear(err);
     }
     b->device_soc = backend->soc_model;
-    return soc_model != backend->soc_model || b->dsp_arch != 0
-               ? qnnrt__compose_device_make(b, soc_model, b->dsp_arch, err)
-               : QNNRT_OK;
+    if (soc_model == backend->soc_model && b->dsp_arch == 0) return QNNRT_OK;
+    b->device_asked = qnnrt__compose_device_make(b, soc_model, b->dsp_arch, err) == QNNRT_OK;
+    return b->device_asked ? QNNRT_OK : err->code;
 }
 
 /* ---- the vendor: nodes ---- */
