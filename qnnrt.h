@@ -91,6 +91,29 @@
        one. Other *.json in the folder is not looked at. A tensor whose type the text gives as
        "UNKNOWN" (old utilities) is APP_WRITE among inputs and APP_READ among outputs.
 
+   Building graphs
+       With QNNRT_COMPOSE graphs are made in C, on any backend, and become a model to run, to save as
+       a context binary, or both:
+           qnnrt_builder_create(backend, NULL, &b, &err);
+           graph.name = "layer";   qnnrt_builder_graph(b, &graph);
+           t.dtype = QNNRT_DTYPE_F32; t.rank = 2; t.dims[0] = 1; t.dims[1] = 4;
+           t.name = "x"; t.kind = QNNRT_TENSOR_INPUT;    x = qnnrt_builder_tensor(b, &t);
+           t.name = "y"; t.kind = QNNRT_TENSOR_OUTPUT;   y = qnnrt_builder_tensor(b, &t);
+           node.type = "Relu";
+           node.inputs = &x;    node.input_count = 1;
+           node.outputs = &y;   node.output_count = 1;
+           qnnrt_builder_node(b, &node);
+           if (qnnrt_builder_finish(b, &model, &err) != QNNRT_OK) puts(err.text);   // all errors
+           qnnrt_save(model, 0, "layer.bin", &err);
+       What can be wrong without the library is refused before it is asked, and its own refusals name
+       the node with its tensors. The whole of it is examples/03_compose.c. Several graphs in a
+       context, several contexts (shards, wired like opened ones), weights by axis and by block, op
+       packages: see the declarations. A .dlc container becomes graphs with qnnrt_builder_dlc(), or
+       without a line of code:
+           qnnrt-run compile prompt.dlc token.dlc --graph_name prompt,token --output_dir out
+       HTP: on x86-64 graphs are compiled for SM8650 unless the backend or the builder names a chip,
+       because float graphs need one. FLOAT_16 tensors have more kernels than FLOAT_32.
+
    Looking inside
        desc.inspect reads without a backend. What are my tensors called?
            const qnnrt_pipeline_info *p = qnnrt_pipeline_get_info(qnnrt_pipeline_get(model, 0));
@@ -1117,14 +1140,16 @@ typedef struct qnnrt_builder_desc {
 typedef struct qnnrt_context_desc {
     const char    *name;             /* qnnrt_context_info.file of the model (default NULL:
                                         "context <i>") */
-    int            weight_sharing;   /* HTP, 1: equal static tensors of its graphs are stored once */
+    int            weight_sharing;   /* HTP, ignored by others. 1: equal static tensors of its
+                                        graphs are stored once */
     qnnrt_priority priority;
 } qnnrt_context_desc;
 
 typedef struct qnnrt_graph_desc {
     const char    *name;                 /* unique within the context */
     qnnrt_priority priority;
-    uint32_t       vtcm_mib;             /* from here: HTP. (default 0: the library's own) */
+    uint32_t       vtcm_mib;             /* from here: HTP, ignored by others. (default 0: the
+                                            library's own) */
     uint32_t       optimization_level;   /* 1 to 3 (default 0: the library's own) */
     uint32_t       hvx_threads;          /* (default 0: the library's own) */
     int            fp16;                 /* 1: compute float32 graphs in half precision */
@@ -1238,7 +1263,8 @@ QNNRT_API void qnnrt_builder_destroy(qnnrt_builder *builder);
 
 /* Write context `context` of a built model as a context binary; written aside and renamed.
    Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (a model that was opened, not built: its file is the
-            binary); QNNRT_E_ARG; QNNRT_E_IO; QNNRT_E_BACKEND; QNNRT_E_MEMORY */
+            binary); QNNRT_E_ARG; QNNRT_E_IO; QNNRT_E_BACKEND; QNNRT_E_MEMORY
+   Cost     the binary in memory once; on the CPU backend each graph is executed once as well */
 QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path, qnnrt_error *err);
 
 /* The same, into memory of the caller's. data NULL: only *bytes is set.
@@ -5382,11 +5408,12 @@ typedef struct qnnrt__abi_system_calls {
     qnnrt__abi_slot get_metadata;
     qnnrt__abi_code (*free)(qnnrt__abi_handle system); /*  3 */
     qnnrt__abi_slot unused_4[4];
-    qnnrt__abi_code (*dlc_open)(qnnrt__abi_handle log, const char *path, qnnrt__abi_handle *out); /*  8 */
+    /*  8 */
+    qnnrt__abi_code (*dlc_open)(qnnrt__abi_handle log, const char *path, qnnrt__abi_handle *out);
     qnnrt__abi_slot dlc_open_binary;
     qnnrt__abi_code (*dlc_compose)(qnnrt__abi_handle dlc, const void **configs, uint32_t config_count,
-        qnnrt__abi_handle backend, qnnrt__abi_handle context, qnnrt__abi_front front, uint32_t version,
-        const qnnrt__abi_graph_info **graphs, uint32_t *graph_count); /* 10 */
+        qnnrt__abi_handle backend, qnnrt__abi_handle context, qnnrt__abi_front front,
+        uint32_t version, const qnnrt__abi_graph_info **graphs, uint32_t *graph_count); /* 10 */
     qnnrt__abi_slot dlc_get_mappings;
     qnnrt__abi_code (*dlc_free)(qnnrt__abi_handle dlc); /* 12 */
     qnnrt__abi_code (*profile_create_target)(qnnrt__abi_target target,
@@ -8581,7 +8608,8 @@ static qnnrt_result qnnrt__backend_free(qnnrt_backend *b)
     }
 #ifdef QNNRT_COMPOSE
     while (b->shells != NULL) {
-        struct qnnrt_builder *next = *(struct qnnrt_builder **)(void *)b->shells;    /* its first field */
+        /* next is the first field */
+        struct qnnrt_builder *next = *(struct qnnrt_builder **)(void *)b->shells;
         qnnrt__mem_free(&hooks, b->shells);
         b->shells = next;
     }
@@ -12839,7 +12867,8 @@ static const char *qnnrt__validate_crashes_cpu(const qnnrt__abi_op *op, char out
 static const char *qnnrt__validate_crashes(const qnnrt_backend *b, const qnnrt__abi_op *op,
                                            char out[160])
 {
-    const int cpu = b->info.id == QNNRT__ABI_BACKEND_CPU, htp = b->info.id == QNNRT__ABI_BACKEND_HTP;
+    const int cpu = b->info.id == QNNRT__ABI_BACKEND_CPU;
+    const int htp = b->info.id == QNNRT__ABI_BACKEND_HTP;
     uint32_t i;
     if (strcmp(op->package, "qti.aisw") != 0) return NULL;
     for (i = 1; i < op->input_count; ++i) {
@@ -12917,7 +12946,8 @@ static qnnrt_result qnnrt__validate(qnnrt_backend *b, const qnnrt__abi_op *op, c
         if (code == 0) return QNNRT_OK;
     }
     qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "graph \"%.200s\": %s is not supported by %s", graph,
-                qnnrt__validate_what(op, what), b->provider_name[0] != '\0' ? b->provider_name : b->path);
+                qnnrt__validate_what(op, what),
+                b->provider_name[0] != '\0' ? b->provider_name : b->path);
     if (crashes != NULL)
         qnnrt__err_add(err, ": %s (it was not asked: that would crash it)", crashes);
     qnnrt__validate_describe(err, op);
@@ -13015,7 +13045,8 @@ static qnnrt_result qnnrt__container_able(const qnnrt__system *system, qnnrt_err
     /* 1.8 is said to have another table. */
     if (p->version.minor >= 5 && p->version.minor != 8 && p->calls.dlc_open != NULL &&
         p->calls.dlc_compose != NULL && p->calls.dlc_free != NULL) return QNNRT_OK;
-    return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s cannot compose .dlc containers (interface %u.%u)"
+    return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
+                       "%s cannot compose .dlc containers (interface %u.%u)"
                        "\n  what helps: that of QAIRT 2.47 or newer", system->path,
                        (unsigned)p->version.major, (unsigned)p->version.minor);
 }
@@ -13068,8 +13099,8 @@ static qnnrt_result qnnrt__container_compose(qnnrt__container *c, const qnnrt__s
         return qnnrt__codes_explain(err, "systemDlcComposeGraphs", code, b->log_slot, b->mark);
     }
     if (c->graphs == NULL || c->count == 0 || c->count != c->made)
-        return qnnrt__fail(err, QNNRT_E_FORMAT, "%s: %u graphs were made of it, and %u are described",
-                           path, (unsigned)c->made, c->graphs != NULL ? (unsigned)c->count : 0u);
+        return qnnrt__fail(err, QNNRT_E_FORMAT,
+                           "%s: %u graphs were made of it, and %u are described", path, (unsigned)c->made, c->graphs != NULL ? (unsigned)c->count : 0u);
     return QNNRT_OK;
 }
 
@@ -13104,7 +13135,8 @@ static qnnrt_result qnnrt__save_measure(const qnnrt *model, size_t at, uint64_t 
     return qnnrt__save_answer(model, at, "contextGetBinarySize", code, *bytes, SIZE_MAX / 2, err);
 }
 
-/* The binary, into `data` of `room` bytes. */
+/* The binary, into `data` of `room` bytes: no more than were measured, because HTP and CPU fill
+   it up and answer its size. */
 static qnnrt_result qnnrt__save_fetch(const qnnrt *model, size_t at, void *data, uint64_t room,
                                          uint64_t *bytes, qnnrt_error *err)
 {
@@ -13123,7 +13155,8 @@ static qnnrt_result qnnrt__save_check(const qnnrt *model, size_t at, qnnrt_error
                            (unsigned)model->context_count, (unsigned)at);
     if (!model->built)
         return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
-                           "the model was opened, not built: its binary is the file it came from, %s",
+                           "the model was opened, not built: its binary is the file it came from,"
+                           " %s",
                            model->infos[at].file);
     if (model->backend->calls->context_get_binary_size == NULL ||
         model->backend->calls->context_get_binary == NULL)
@@ -13132,9 +13165,35 @@ static qnnrt_result qnnrt__save_check(const qnnrt *model, size_t at, qnnrt_error
     return QNNRT_OK;
 }
 
+/* The CPU library, 2.47, reads the memory that outputs were last bound to when it writes a binary,
+   and whose run that was may be destroyed: bind all of them, by running each graph once, to memory
+   that lives until qnnrt__save_unbind(). NULL: nothing to do, or no memory for it. */
+static qnnrt_run **qnnrt__save_bind(qnnrt *model, size_t at)
+{
+    const qnnrt_context_info *info = &model->infos[at];
+    qnnrt_run **runs = NULL;
+    char name[1200];
+    size_t g;
+    if (model->backend->info.id == QNNRT__ABI_BACKEND_CPU)
+        runs = (qnnrt_run **)qnnrt__mem_alloc(&model->hooks, info->graph_count * sizeof(*runs));
+    for (g = 0; g < info->graph_count && runs != NULL; ++g) {
+        snprintf(name, sizeof(name), "%u/%s", (unsigned)at, info->graphs[g].name);
+        if (qnnrt_prepare(model, name, &runs[g], NULL) == QNNRT_OK) qnnrt_exec(runs[g]);
+    }
+    return runs;
+}
+
+static void qnnrt__save_unbind(qnnrt *model, size_t at, qnnrt_run **runs)
+{
+    size_t g;
+    for (g = 0; g < model->infos[at].graph_count && runs != NULL; ++g) qnnrt_run_destroy(runs[g]);
+    qnnrt__mem_free(&model->hooks, runs);
+}
+
 QNNRT_API qnnrt_result qnnrt_save_memory(qnnrt *model, size_t context, void *data, size_t capacity,
                                          size_t *bytes, qnnrt_error *err)
 {
+    qnnrt_run **runs;
     uint64_t need = 0, got = 0;
     qnnrt_result result;
     qnnrt__err_clear(err);
@@ -13143,6 +13202,7 @@ QNNRT_API qnnrt_result qnnrt_save_memory(qnnrt *model, size_t context, void *dat
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_save_memory: model or bytes is NULL");
     result = qnnrt__save_check(model, context, err);
     if (result != QNNRT_OK) return result;
+    runs = qnnrt__save_bind(model, context);
     qnnrt__hooks_lock(&model->hooks);
     result = qnnrt__save_measure(model, context, &need, err);
     if (result == QNNRT_OK && data != NULL && capacity < need)
@@ -13151,8 +13211,9 @@ QNNRT_API qnnrt_result qnnrt_save_memory(qnnrt *model, size_t context, void *dat
                              model->infos[context].file, (unsigned long long)need,
                              (unsigned long long)capacity);
     else if (result == QNNRT_OK && data != NULL)
-        result = qnnrt__save_fetch(model, context, data, capacity, &got, err);
+        result = qnnrt__save_fetch(model, context, data, need, &got, err);
     qnnrt__hooks_unlock(&model->hooks);
+    qnnrt__save_unbind(model, context, runs);
     *bytes = (size_t)(got != 0 ? got : need);
     return result;
 }
@@ -13161,6 +13222,7 @@ QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path
 {
     uint64_t need = 0, got = 0;
     void *data = NULL;
+    qnnrt_run **runs;
     const char *why;
     qnnrt_result result;
     qnnrt__err_clear(err);
@@ -13168,6 +13230,7 @@ QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_save: model is NULL, or path NULL or empty");
     result = qnnrt__save_check(model, context, err);
     if (result != QNNRT_OK) return result;
+    runs = qnnrt__save_bind(model, context);
     qnnrt__hooks_lock(&model->hooks);
     result = qnnrt__save_measure(model, context, &need, err);
     if (result == QNNRT_OK && (data = qnnrt__mem_raw(&model->hooks, need)) == NULL)
@@ -13175,6 +13238,7 @@ QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path
                              " \"%.200s\"", (unsigned long long)need, model->infos[context].file);
     if (result == QNNRT_OK) result = qnnrt__save_fetch(model, context, data, need, &got, err);
     qnnrt__hooks_unlock(&model->hooks);
+    qnnrt__save_unbind(model, context, runs);
     if (result == QNNRT_OK) {
         why = qnnrt__os_file_write(path, data, got);
         if (why != NULL)
@@ -13200,7 +13264,10 @@ QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path
 typedef struct qnnrt__compose_list { void **items; size_t count, room; } qnnrt__compose_list;
 
 /* A set of names: open addressing, at most half full. */
-typedef struct qnnrt__compose_names { const char **slots; size_t count, room; } qnnrt__compose_names;
+typedef struct qnnrt__compose_names {
+    const char **slots;
+    size_t       count, room;
+} qnnrt__compose_names;
 
 typedef struct qnnrt__compose_tensor {
     qnnrt__abi_tensor abi;              /* as the vendor gets it, and where it writes the id */
@@ -13368,7 +13435,8 @@ static const char *qnnrt__compose_blocks_wrong(const qnnrt_tensor_desc *d)
     const int expansion = from->form == QNNRT_BLOCK_EXPANSION;
     uint64_t channels, blocks, i;
     if (d->quant.encoding != QNNRT_ENCODING_NONE) return "both quant and blocks are given";
-    if (!expansion && from->form != QNNRT_BLOCK_PLAIN) return "blocks.form is neither EXPANSION nor PLAIN";
+    if (!expansion && from->form != QNNRT_BLOCK_PLAIN)
+        return "blocks.form is neither EXPANSION nor PLAIN";
     if (from->axis < 0 || (uint32_t)from->axis >= d->rank) return "blocks.axis is outside the rank";
     if (from->block_axis < 0 || (uint32_t)from->block_axis >= d->rank ||
         from->block_axis == from->axis)
@@ -13377,7 +13445,8 @@ static const char *qnnrt__compose_blocks_wrong(const qnnrt_tensor_desc *d)
         return "blocks.block does not divide the dimension of block_axis";
     if (from->scales == NULL) return "blocks.scales is NULL";
     if (expansion != (from->multipliers != NULL))
-        return expansion ? "blocks.multipliers is NULL" : "multipliers belong to the form EXPANSION";
+        return expansion ? "blocks.multipliers is NULL"
+                         : "multipliers belong to the form EXPANSION";
     channels = d->dims[from->axis];
     blocks = d->dims[from->block_axis] / from->block;
     for (i = 0; i < channels * (expansion ? 1 : blocks); ++i)
@@ -13434,7 +13503,8 @@ static qnnrt_result qnnrt__compose_quant(const qnnrt_builder *b, qnnrt__arena *a
     if (!fixed && from->encoding == QNNRT_ENCODING_NONE && d->blocks == NULL) return QNNRT_OK;
     if (!fixed) why = "its type carries values and takes no encoding";
     else if (d->blocks != NULL) why = qnnrt__compose_blocks_wrong(d);
-    else if (from->encoding != QNNRT_ENCODING_PER_TENSOR && from->encoding != QNNRT_ENCODING_PER_AXIS)
+    else if (from->encoding != QNNRT_ENCODING_PER_TENSOR &&
+             from->encoding != QNNRT_ENCODING_PER_AXIS)
         why = "its type needs an encoding: quant with PER_TENSOR or PER_AXIS, or blocks";
     else why = qnnrt__quant_check(d->dtype, from, d->dims, d->rank);
     if (why != NULL)
@@ -13498,7 +13568,8 @@ static qnnrt_result qnnrt__compose_record(const qnnrt_builder *b, qnnrt__arena *
                                    d->name, (int)d->kind);
     if (d->rank < 1 || d->rank > 8)
         return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
-                                   "tensor \"%.200s\" has rank %u; 1 to 8 can be built (a scalar is [1])",
+                                   "tensor \"%.200s\" has rank %u; 1 to 8 can be built (a scalar is"
+                                   " [1])",
                                    d->name, (unsigned)d->rank);
     result = qnnrt__dtype_bytes(d->dtype, d->dims, d->rank, &count, &bytes);
     if (result == QNNRT_E_UNSUPPORTED)
@@ -13510,8 +13581,8 @@ static qnnrt_result qnnrt__compose_record(const qnnrt_builder *b, qnnrt__arena *
                                    d->name);
     if (result != QNNRT_OK || bytes > UINT32_MAX)
         return qnnrt__compose_fail(b, err, QNNRT_E_LIMIT,
-                                   "tensor \"%.200s\" is 4 GiB or more, past the vendor's size field",
-                                   d->name);
+                                   "tensor \"%.200s\" is 4 GiB or more, past the vendor's size"
+                                   " field", d->name);
     if (fixed_data && (d->data == NULL || d->bytes != bytes))
         return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
                                    "STATIC tensor \"%.200s\" needs %llu bytes of data, got %llu%s",
@@ -13703,12 +13774,12 @@ static qnnrt_result qnnrt__compose_param(qnnrt_builder *b, qnnrt__arena *arena, 
     }
     if (d->rank != 0)
         return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
-                                   "%s: parameter \"%.200s\" has rank %u and no data", what, d->name,
-                                   (unsigned)d->rank);
+                                   "%s: parameter \"%.200s\" has rank %u and no data", what,
+                                   d->name, (unsigned)d->rank);
     if (!qnnrt__compose_scalar(d, param))
         return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
-                                   "%s: parameter \"%.200s\": %g is no value for a scalar of type %s",
-                                   what, d->name, d->value, qnnrt__dtype_name(d->dtype));
+                                   "%s: parameter \"%.200s\": %g is no value for a scalar of type"
+                                   " %s", what, d->name, d->value, qnnrt__dtype_name(d->dtype));
     return QNNRT_OK;
 }
 
@@ -13808,7 +13879,8 @@ static qnnrt_result qnnrt__compose_node_make(qnnrt_builder *b, qnnrt__arena *are
         const uint32_t writer = node->outputs[i]->writer;
         if (writer != 0)
             result = qnnrt__compose_fail(
-                b, err, QNNRT_E_ARG, "tensor \"%.200s\" is written twice: by %s and by node \"%.200s\"",
+                b, err, QNNRT_E_ARG,
+                "tensor \"%.200s\" is written twice: by %s and by node \"%.200s\"",
                 node->outputs[i]->abi.body.name, what,
                 writer > b->graph->nodes.count
                     ? node->op.name
@@ -13830,8 +13902,10 @@ static qnnrt_result qnnrt__compose_cycle(const qnnrt_builder *b, qnnrt_error *er
     for (i = depth; i-- > from && shown < 16; ++shown)
         qnnrt__err_add(err, "\"%.80s\" -> ",
                        ((qnnrt__compose_node *)nodes->items[stack[i]])->op.name);
-    if (shown < depth - from) qnnrt__err_add(err, "(%u more) -> ", (unsigned)(depth - from - shown));
-    qnnrt__err_add(err, "\"%.80s\"", ((qnnrt__compose_node *)nodes->items[stack[depth - 1]])->op.name);
+    if (shown < depth - from)
+        qnnrt__err_add(err, "(%u more) -> ", (unsigned)(depth - from - shown));
+    qnnrt__err_add(err, "\"%.80s\"",
+                   ((qnnrt__compose_node *)nodes->items[stack[depth - 1]])->op.name);
     return QNNRT_E_ARG;
 }
 
@@ -13928,7 +14002,7 @@ typedef struct qnnrt__compose_configs {
     char                   text[160];        /* " with priority, fp16", for messages */
 } qnnrt__compose_configs;
 
-/* What a descriptor asks for. priority_option: its number among contexts' or graphs' own options. */
+/* What a descriptor asks for. priority_option: its number among options of contexts, or graphs. */
 static void qnnrt__compose_configure(const qnnrt_builder *b, const void *desc,
                                      qnnrt_priority priority, uint32_t priority_option,
                                      const qnnrt__compose_option *options,
@@ -13966,8 +14040,8 @@ static void qnnrt__compose_configure(const qnnrt_builder *b, const void *desc,
 }
 
 /* Make a device of a chip and an NPU generation; 0 leaves either out. */
-static qnnrt_result qnnrt__compose_device_make(qnnrt_builder *b, uint32_t soc_model, uint32_t dsp_arch,
-                                               qnnrt_error *err)
+static qnnrt_result qnnrt__compose_device_make(qnnrt_builder *b, uint32_t soc_model,
+                                               uint32_t dsp_arch, qnnrt_error *err)
 {
     qnnrt_backend *backend = b->backend;
     qnnrt__htp_soc soc, arch;
@@ -14012,9 +14086,9 @@ static qnnrt_result qnnrt__compose_device(qnnrt_builder *b, qnnrt_error *err)
         qnnrt__err_clear(err);
     }
     b->device_soc = backend->soc_model;
-    return soc_model != backend->soc_model || b->dsp_arch != 0
-               ? qnnrt__compose_device_make(b, soc_model, b->dsp_arch, err)
-               : QNNRT_OK;
+    if (soc_model == backend->soc_model && b->dsp_arch == 0) return QNNRT_OK;
+    b->device_asked = qnnrt__compose_device_make(b, soc_model, b->dsp_arch, err) == QNNRT_OK;
+    return b->device_asked ? QNNRT_OK : err->code;
 }
 
 /* ---- the vendor: nodes ---- */
@@ -14114,8 +14188,9 @@ static qnnrt_result qnnrt__compose_graph_make(qnnrt_builder *b, qnnrt *model,
                                configs.count > 0 ? configs.list : NULL, &handle);
     if (code != 0 || handle == NULL) {
         qnnrt__compose_fail(b, err, QNNRT_E_BACKEND, "cannot be created%s", configs.text);
-        return qnnrt__codes_explain(err, code == 0 ? "graphCreate (without a handle)" : "graphCreate",
-                                    code, backend->log_slot, backend->mark);
+        return qnnrt__codes_explain(
+            err, code == 0 ? "graphCreate (without a handle)" : "graphCreate", code,
+            backend->log_slot, backend->mark);
     }
     for (i = 0; i < graph->tensors.count; ++i) {
         qnnrt__compose_tensor *tensor = (qnnrt__compose_tensor *)graph->tensors.items[i];
@@ -14173,14 +14248,16 @@ static qnnrt_result qnnrt__compose_dlc(qnnrt_builder *b, qnnrt *model, const qnn
     container.name = graph->desc.name;
     container.configs = configs.count > 0 ? configs.list : NULL;
     container.arena = &b->arena;
-    result = qnnrt__container_compose(&container, system, b->backend, graph->dlc, configs.text, err);
+    result = qnnrt__container_compose(&container, system, b->backend, graph->dlc, configs.text,
+                                      err);
     for (one = container.first; one != NULL && result == QNNRT_OK; one = one->next) {
         qnnrt__abi_graph_info info = container.graphs[i++];
         info.name = one->name;
         info.blob = NULL;
         result = qnnrt__compose_finalize(b, one->handle, one->name, err);
         if (result == QNNRT_OK)
-            result = qnnrt__compose_keep(b, model, context->info->file, &info, one->handle, made, err);
+            result = qnnrt__compose_keep(b, model, context->info->file, &info, one->handle, made,
+                                         err);
     }
     qnnrt__container_close(&container, system, &b->backend->hooks);
     return result;
@@ -14219,7 +14296,8 @@ static qnnrt_result qnnrt__compose_context_make(qnnrt_builder *b, qnnrt *model, 
     backend->mark = qnnrt__log_mark(backend->log_slot);
     code = backend->calls->context_create(backend->backend,
                                           model->device != NULL ? model->device : backend->device,
-                                          configs.count > 0 ? configs.list : NULL, &context->handle);
+                                          configs.count > 0 ? configs.list : NULL,
+                                          &context->handle);
     if (code != 0 || context->handle == NULL) {
         context->handle = NULL;
         qnnrt__fail(err, QNNRT_E_BACKEND, "context \"%.200s\" cannot be created%s", info->file,
@@ -14434,7 +14512,8 @@ static void qnnrt__compose_begin(qnnrt_builder *b, const qnnrt_graph_desc *desc,
     graph->dlc = dlc;
     graph->first = b->handles + 1;
     if ((dlc == NULL || name != NULL) &&
-        qnnrt__compose_name(b, &b->arena, &b->error, name, "a graph", &graph->desc.name) != QNNRT_OK)
+        qnnrt__compose_name(b, &b->arena, &b->error, name, "a graph", &graph->desc.name) !=
+            QNNRT_OK)
         return;
     if (graph->desc.name != NULL && qnnrt__compose_taken(&b->context->names, graph->desc.name)) {
         qnnrt__compose_fail(b, &b->error, QNNRT_E_ARG,
@@ -14516,7 +14595,8 @@ QNNRT_API qnnrt_tensor qnnrt_builder_tensor(qnnrt_builder *builder, const qnnrt_
         return -1;
     }
     own = *desc;
-    if (qnnrt__compose_name(b, &b->arena, &b->error, desc->name, "a tensor", &own.name) != QNNRT_OK ||
+    if (qnnrt__compose_name(b, &b->arena, &b->error, desc->name, "a tensor", &own.name) !=
+            QNNRT_OK ||
         qnnrt__compose_record(b, &b->arena, &b->error, &own, &tensor) != QNNRT_OK ||
         qnnrt__compose_add(b, &b->error, tensor) != QNNRT_OK) return -1;
     return b->handles;
@@ -14618,5 +14698,7 @@ QNNRT_API void qnnrt_builder_destroy(qnnrt_builder *builder)
    LICENSE.
 
    HISTORY
+   next    Added: graphs are built in C (QNNRT_COMPOSE), from .dlc containers too, and saved;
+           qnnrt_backend_register_ops().
    0.1.0   First version: open, wire, plan, bind and execute folders of context binaries.
    ------------------------------------------------------------------------------------------------ */
