@@ -449,7 +449,7 @@ typedef struct qnnrt_context_info {
     uint64_t                file_bytes;    /* 0: JSON alone */
     const char             *build_id;      /* of the SDK that made it, "v2.51.0.260929181845"; may
                                               be "" */
-    uint32_t                backend_id;    /* 3 CPU, 4 GPU, 6 HTP */
+    uint32_t                backend_id;    /* 3 CPU, 4 GPU, 6 HTP, 5391686 Ref */
     qnnrt_version_info      core_api, backend_api, blob_version;
     uint64_t                blob_bytes;
     uint32_t                soc_model;     /* 0: not stated. 43 SM8550, 57 SM8650, 69 SM8750, 87
@@ -8311,7 +8311,7 @@ static qnnrt_result qnnrt__context_check(const qnnrt__context *context, const qn
         return qnnrt__fail(
             err, QNNRT_E_MISMATCH,
             "%s was compiled for backend %u, and %s is backend %u"
-            " (3 CPU, 4 GPU, 6 HTP)\n  what helps: open it with the library it was compiled for",
+            " (3 CPU, 4 GPU, 6 HTP, 5391686 Ref)\n  what helps: open it with the library it was compiled for",
             info->file, (unsigned)info->backend_id, b->path, (unsigned)b->info.id);
     if (newer)
         return qnnrt__fail(
