@@ -104,9 +104,10 @@
        the folder of the running program, in the folder of the shared object that holds this code,
        then by the system's search. Never in the current folder, never in the model's folder: the
        system's search is left out when LD_LIBRARY_PATH has an empty element, which means the
-       current folder. libQnnSystem.so: explicit, else the backend library itself where it speaks
-       that interface too (libQnnRef.so does), else beside it, else the same search. What was really loaded is in qnnrt_backend_info.path. Core interfaces 2.23 to 2.40
-       are known by measurement; older ones are refused, newer minors accepted with a log line.
+       current folder. libQnnSystem.so: explicit, else the backend library itself where it
+       speaks that interface too (libQnnRef.so does), else beside it, else the same search. What
+       was really loaded is in qnnrt_backend_info.path. Core interfaces 2.23 to 2.40 are known
+       by measurement; older ones are refused, newer minors accepted with a log line.
 
    Sharing a backend
        Two models on one library share a backend, and with it its log and its lock:
