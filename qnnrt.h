@@ -127,9 +127,10 @@
        the folder of the running program, in the folder of the shared object that holds this code,
        then by the system's search. Never in the current folder, never in the model's folder: the
        system's search is left out when LD_LIBRARY_PATH has an empty element, which means the
-       current folder. libQnnSystem.so: explicit, else the backend library itself where it speaks
-       that interface too (libQnnRef.so does), else beside it, else the same search. What was really loaded is in qnnrt_backend_info.path. Core interfaces 2.23 to 2.40
-       are known by measurement; older ones are refused, newer minors accepted with a log line.
+       current folder. libQnnSystem.so: explicit, else the backend library itself where it
+       speaks that interface too (libQnnRef.so does), else beside it, else the same search. What
+       was really loaded is in qnnrt_backend_info.path. Core interfaces 2.23 to 2.40 are known
+       by measurement; older ones are refused, newer minors accepted with a log line.
 
    Sharing a backend
        Two models on one library share a backend, and with it its log and its lock:
@@ -495,7 +496,7 @@ typedef struct qnnrt_context_info {
     uint64_t                file_bytes;    /* 0: JSON alone */
     const char             *build_id;      /* of the SDK that made it, "v2.51.0.260929181845"; may
                                               be "" */
-    uint32_t                backend_id;    /* 3 CPU, 4 GPU, 6 HTP */
+    uint32_t                backend_id;    /* 3 CPU, 4 GPU, 6 HTP, 5391686 Ref */
     qnnrt_version_info      core_api, backend_api, blob_version;
     uint64_t                blob_bytes;
     uint32_t                soc_model;     /* 0: not stated. 43 SM8550, 57 SM8650, 69 SM8750, 87
@@ -9341,7 +9342,7 @@ static qnnrt_result qnnrt__context_check(const qnnrt__context *context, const qn
         return qnnrt__fail(
             err, QNNRT_E_MISMATCH,
             "%s was compiled for backend %u, and %s is backend %u"
-            " (3 CPU, 4 GPU, 6 HTP)\n  what helps: open it with the library it was compiled for",
+            " (3 CPU, 4 GPU, 6 HTP, 5391686 Ref)\n  what helps: open it with the library it was compiled for",
             info->file, (unsigned)info->backend_id, b->path, (unsigned)b->info.id);
     if (newer)
         return qnnrt__fail(

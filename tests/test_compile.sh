@@ -50,11 +50,17 @@ if [ -f "$release/libQnnHtp.so" ]; then
         --output_dir "$out/llm" --binary_file forward_0 --backend "$release/libQnnHtp.so" --fp16 --optimization_level 3 \
         >"$out/text" 2>"$out/log" && cmp -s "$out/llm/forward_0.bin" $data/w8a16_one/forward_0.bin; then good
     else bad the_known_file "$(tail -3 "$out/text" "$out/log")"; fi
+    if "$tool" compile $data/dlc/w8a16_ar32.dlc $data/dlc/w8a16_ar1.dlc --graph_name prompt_ar32_cl128_1_of_1,token_ar1_cl128_1_of_1 \
+        --output_dir "$out/ref" --binary_file forward_0 --backend "$build/libQnnRef.so" --system_so "$release/libQnnSystem.so" \
+        >"$out/text" 2>"$out/log" &&
+        "$tool" --ctx_dir "$out/ref" --backend_so "$build/libQnnRef.so" --output_dir "$out/ref_out" >"$out/text" 2>"$out/log" &&
+        [ -s "$out/ref_out/token_ar1_cl128/logits.raw" ] && [ -s "$out/ref_out/prompt_ar32_cl128/logits.raw" ]; then good
+    else bad on_ref "$(tail -3 "$out/text" "$out/log")"; fi
     if "$build/examples/03_compose" "$release/libQnnHtp.so" "$out/layer.bin" >"$out/text" 2>"$out/log" &&
         [ "$(grep -c '^y = 30.5 0$' "$out/text")" -eq 2 ]; then good
     else bad example "$(cat "$out/text" "$out/log")"; fi
 elif [ "${QNNRT_REQUIRE_ALL:-0}" = 1 ]; then bad genuine "no libQnnHtp.so in $release: make qnn-libs"
-else skipped=$((skipped + 2)); fi
+else skipped=$((skipped + 3)); fi
 
 if [ $skipped -gt 0 ]; then echo "$passed passed, $failed failed, $skipped skipped"; else echo "$passed passed, $failed failed"; fi
 [ $failed -eq 0 ]

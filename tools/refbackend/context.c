@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static q_code configs_check(ref_call *call, const q_config **configs, ref_context *context)
 {
@@ -196,8 +198,7 @@ q_code ref_context_load(ref_call *call, q_handle backend_handle, q_handle device
     context->backend = backend;
     context->device = device;
     context->from_binary = 1;
-    context->model = ref_binary_read(data, bytes, ref_fault.keep_binary ? REF_BINARY_KEEP
-                                     : REF_BINARY_RUN, &why, &code);
+    context->model = ref_binary_read(data, bytes, REF_BINARY_RUN, &why, &code);
     if (context->model == NULL) {
         discard(context);
         return ref_fail(call, code, "%s", why.text);
@@ -218,6 +219,18 @@ q_code ref_context_load(ref_call *call, q_handle backend_handle, q_handle device
     ref_profile_add(profile, REF_NONE, 100, Q_UNIT_MICROSEC, (ref_now_ns() - began) / 1000,
                     "QNN (load binary) time");
     return Q_OK;
+}
+
+int ref_context_kept(const ref_context *context)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t start = (uintptr_t)context->kept / page * page;
+    const size_t bytes = (size_t)((uintptr_t)context->kept + context->kept_bytes - start);
+    if (context->kept == NULL)
+        return 1;
+    /* Fails, and does nothing else, where a page is not mapped. */
+    return msync((void *)start, bytes, MS_ASYNC) == 0
+        && ref_hash(context->kept, context->kept_bytes) == context->kept_hash;
 }
 
 q_code ref_context_check(ref_call *call, q_handle backend_handle, const void *data, uint64_t bytes)

@@ -684,9 +684,8 @@ q_code ref_graph_execute(ref_call *call, q_handle handle, const q_tensor *inputs
     }
     if (!body->finalized)
         return ref_fail(call, Q_GRAPH_NOT_FINALIZED, "graph \"%s\" is not finalized", body->name);
-    if (graph->context->kept != NULL
-        && ref_hash(graph->context->kept, graph->context->kept_bytes) != graph->context->kept_hash)
-        return ref_fail(call, Q_GRAPH_HANDLE, "the binary of context %u has changed",
+    if (!ref_context_kept(graph->context))
+        return ref_fail(call, Q_GRAPH_HANDLE, "the binary of context %u has changed or is gone",
                         (unsigned)graph->context->head.number);
     if (ref_fault.log_thread)
         ref_log_hostile();

@@ -27,7 +27,7 @@
                                   another thread
        log_late=1                 logFree sends such lines after it has freed
        keep_binary=1              a loaded context goes on reading the caller's bytes; execute
-                                  answers 0x1771 once they have changed
+                                  answers 0x1771 once they have changed or are unmapped
 
    A missing symbol needs another library: any that is not this one.
    Knows nothing of: how the faults are carried out */

@@ -289,9 +289,9 @@ int ref_scalar(uint32_t dtype, uint64_t bits, double *value);
 
 /* With out NULL: the size only. */
 uint64_t ref_binary_write(const ref_model *model, unsigned char *out);
-enum { REF_BINARY_TELL, REF_BINARY_RUN, REF_BINARY_KEEP };
-/* A model that can be told about, run, or run with weights left where they are. NULL: why says what
-   is wrong with the bytes, *code that of contextCreateFromBinary. */
+enum { REF_BINARY_TELL, REF_BINARY_RUN };
+/* A model that can be told about, or run. NULL: why says what is wrong with the bytes, *code is that
+   of contextCreateFromBinary. */
 ref_model *ref_binary_read(const void *data, uint64_t bytes, int use, ref_why *why, q_code *code);
 
 /* ---- objects of the interface --------------------------------------------------------------- */
@@ -382,6 +382,8 @@ q_code ref_context_load(ref_call *call, q_handle backend, q_handle device, const
 q_code ref_context_check(ref_call *call, q_handle backend, const void *data, uint64_t bytes);
 q_code ref_context_free(ref_call *call, q_handle context, q_handle profile);
 void   ref_context_drop(ref_context *context);
+/* Fault keep_binary: are the caller's bytes still there, and the same? */
+int    ref_context_kept(const ref_context *context);
 
 /* execute.c */
 q_code ref_graph_create(ref_call *call, q_handle context, const char *name,
