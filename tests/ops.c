@@ -430,7 +430,8 @@ static double get(const ops_type *type, const unsigned char *data, uint32_t i)
 static double code_of(const ops_tensor *t, uint32_t i, double real)
 {
     const qnnrt_quant *quant = &t->desc.quant;
-    double scale = (double)(quant->encoding == QNNRT_ENCODING_PER_AXIS ? quant->scales[i % quant->count] : quant->scale);
+    double scale = (double)(quant->encoding == QNNRT_ENCODING_PER_AXIS ? quant->scales[i % quant->count]
+                                                                         : quant->scale);
     double code;
     if (!t->type->quantized || t->desc.blocks != NULL) return real;
     code = floor(real / scale + 0.5) - quant->offset;
@@ -511,9 +512,13 @@ static void tensor_read(ops_graph *g, ops_tensor *t, const char *at, int output)
             expect(g, &at, ')');
         } else if (letter == ':') {
             size_t word = strcspn(at, "/{!#=");
-            if (word == 1 && *at == 'W') t->type = g->type->quantized && strcmp(g->type->name, "u8") != 0 ? type_find("s8", 2) : g->type;
+            if (word == 1 && *at == 'W')
+                t->type = g->type->quantized && strcmp(g->type->name, "u8") != 0 ? type_find("s8", 2) : g->type;
             else if (word == 1 && *at == 'U') t->type = g->type->quantized ? type_find("u8", 2) : g->type;
-            else if (word == 1 && *at == 'B') { bias = g->type->quantized; t->type = bias ? type_find("s32", 3) : g->type; }
+            else if (word == 1 && *at == 'B') {
+                bias = g->type->quantized;
+                t->type = bias ? type_find("s32", 3) : g->type;
+            }
             else if (*at == 'x' || *at == 'k') {
                 form = *at == 'x' ? QNNRT_BLOCK_EXPANSION : QNNRT_BLOCK_PLAIN;
                 block = (uint32_t)strtoul(at + 1, NULL, 10);
@@ -908,7 +913,8 @@ static double tolerance_of(const ops_case *row, const ops_type *type, int which)
     if (strcmp(at, "exact") == 0) return 0;
     while (which != ORACLE && token(&at, text)) {
         size_t length = strcspn(text, ":");
-        if (strlen(type->name) == length && strncmp(type->name, text, length) == 0) return strtod(text + length + 1, NULL);
+        if (strlen(type->name) == length && strncmp(type->name, text, length) == 0)
+            return strtod(text + length + 1, NULL);
     }
     return which == ORACLE ? type->oracle : type->tolerance;
 }
@@ -940,7 +946,8 @@ static void compare(ops_job *job, int which)
     job->difference[which] = job->ratio[which] = 0;
     job->is_float[which] = job->exact[which] = 0;
     if (which == reference || got->what != OPS_DONE || want->what != OPS_DONE) return;
-    if (got->bytes != want->bytes) die("%s %s: %u bytes, expected %u", job->row->op, job->row->variant, got->bytes, want->bytes);
+    if (got->bytes != want->bytes)
+        die("%s %s: %u bytes, expected %u", job->row->op, job->row->variant, got->bytes, want->bytes);
     graph_read(job, &g);
     for (i = 0; i < g.out_count; ++i) {
         const ops_type *type = g.out[i].type;
@@ -1098,7 +1105,8 @@ static void table(ops_text *text, const ops_job *jobs, size_t count)
               "n/m: n of m variants agree, the others are below. .: not computed\n"
               "Htp computes f32 in half precision: within 1e-2, moved data 1e-3. Python: f32 5e-6, f16 1e-3, 1 code.\n\n"
               "%-29s %-4s %-8s %-10s", "operator", "type", "within", backend_names[ORACLE]);
-    for (which = 1; which < BACKENDS; ++which) say(text, which + 1 < BACKENDS ? " %-15s" : " %s\n", backend_names[which]);
+    for (which = 1; which < BACKENDS; ++which)
+        say(text, which + 1 < BACKENDS ? " %-15s" : " %s\n", backend_names[which]);
     for (i = 0; i < count; ++i) {
         const ops_job *job = &jobs[i];
         double low = INFINITY, high = 0;
@@ -1151,7 +1159,10 @@ static int same_text(const char *path, const char *want)
         want += strcspn(want, "\n");
         want += *want == '\n';
     }
-    if (wrong == 0 && *want != '\0') { printf("  %s:%d is missing: %.*s\n", path, number + 1, (int)strcspn(want, "\n"), want); ++wrong; }
+    if (wrong == 0 && *want != '\0') {
+        printf("  %s:%d is missing: %.*s\n", path, number + 1, (int)strcspn(want, "\n"), want);
+        ++wrong;
+    }
     fclose(file);
     return wrong == 0;
 }
@@ -1230,8 +1241,8 @@ int main(int argc, char **argv)
             }
             ++wrong;
             outcome_text(job, which, line);
-            printf("ops: %s %s %s seed %u on %s: %s %s\n", job->row->op, job->row->variant, job->type->name, (unsigned)job->seed,
-                   backend_names[which], line, job->results[which].text);
+            printf("ops: %s %s %s seed %u on %s: %s %s\n", job->row->op, job->row->variant, job->type->name,
+                   (unsigned)job->seed, backend_names[which], line, job->results[which].text);
         }
     for (i = 0; i < KNOWN && *only == '\0' && there[HTP]; ++i) {
         const char *at = ops_knowns[i].ops;
