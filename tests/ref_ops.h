@@ -129,7 +129,7 @@ static inline void ops_scalar(const char *name, uint32_t dtype, double value)
     p->value = value;
 }
 
-/* A tensor of UINT_32 (or INT_32), "1,1,0,2"; as pad_amount wants them in rank 2. */
+/* A tensor of UINT_32 (or INT_32), "1,1,0,2". */
 static inline ref_tensor *ops_numbers(const char *name, uint32_t dtype, const char *numbers)
 {
     ref_param *p = &ops.params[ops.node.param_count++];
@@ -138,8 +138,7 @@ static inline ref_tensor *ops_numbers(const char *name, uint32_t dtype, const ch
     uint32_t count = 1;
     for (const char *c = numbers; *c != '\0'; ++c)
         count += *c == ',';
-    if (strcmp(name, "pad_amount") == 0 && count % 2 == 0) snprintf(shape, sizeof shape, "%u,2", (unsigned)count / 2);
-    else snprintf(shape, sizeof shape, "%u", (unsigned)count);
+    snprintf(shape, sizeof shape, "%u", (unsigned)count);
     t = ops_tensor(dtype, shape);
     t->fixed = 1;
     for (uint32_t i = 0; i < count; ++i, numbers = end + 1)

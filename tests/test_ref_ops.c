@@ -215,6 +215,51 @@ TEST(types_have_names_and_sizes)
     CHECK_EQ(ref_type_bit(0x999), 0);
 }
 
+TEST(encodings_are_compared_in_every_part)
+{
+    ref_tensor *a, *b;
+    ops_begin("Reshape");
+    a = ops_tensor(REF_S8Q, "2,4,6");
+    b = ops_tensor(REF_S8Q, "2,4,6");
+    ops_encode(a, REF_QUANT_PER_TENSOR, 1, 0.5f, 3);
+    ops_encode(b, REF_QUANT_PER_TENSOR, 1, 0.5f, 3);
+    CHECK(ref_same_encoding(a, b));
+    ops_encode(b, REF_QUANT_PER_TENSOR, 1, 0.5f, 4);
+    CHECK(!ref_same_encoding(a, b));
+    ops_encode(b, REF_QUANT_PER_TENSOR, 1, 0.75f, 3);
+    CHECK(!ref_same_encoding(a, b));
+    ops_encode(b, REF_QUANT_PER_TENSOR, 1, 0.5f, 3);
+    b->dtype = REF_U8Q;
+    CHECK(!ref_same_encoding(a, b));
+    a->dtype = b->dtype = REF_F32;
+    b->quant.form = REF_QUANT_NONE;
+    CHECK(ref_same_encoding(a, b));
+
+    a->dtype = b->dtype = REF_S8Q;
+    ops_encode_channels(a, 1, 1.0);
+    b->quant = a->quant;
+    CHECK(ref_same_encoding(a, b));
+    b->quant.axis = 2;
+    CHECK(!ref_same_encoding(a, b));
+    ops_encode(a, REF_QUANT_PER_AXIS, 4, 0.5f, 0);
+    a->quant.axis = 1;
+    b->quant = a->quant;
+    b->quant.count = 3;
+    CHECK(!ref_same_encoding(a, b));
+    b->quant = a->quant;
+    b->quant.offsets = NULL;
+    CHECK(ref_same_encoding(a, b));
+    ops_encode_blocks(a, 0, 2, 3, 1.0);
+    b->quant = a->quant;
+    CHECK(ref_same_encoding(a, b));
+    b->quant.block_axis = 1;
+    CHECK(!ref_same_encoding(a, b));
+    b->quant.block_axis = 2;
+    b->quant.block = 6;
+    CHECK(!ref_same_encoding(a, b));
+    ops_end();
+}
+
 static void add_begin(uint32_t dtype)
 {
     ops_begin("ElementWiseAdd");
@@ -1558,7 +1603,7 @@ TEST(non_zero_lists_places_then_minus_ones)
                                       REF_S16Q, REF_I32, REF_U32, REF_BOOL };
     for (size_t t = 0; t < COUNT(types); ++t) {
         static const int32_t expected[12] = { 0, 1, 1, 0, -1, -1, -1, -1, -1, -1, -1, -1 };
-        const float values[6] = { 0, 1, 0, 2, 0, 0 };
+        const float values[6] = { 0, 1, 0, types[t] == REF_U32 ? 2.0f : -2.0f, 0, 0 };
         ref_tensor *x, *y;
         ops_begin("NonZero");
         x = ops_in(types[t], "2,3");
@@ -2017,6 +2062,7 @@ TEST_MAIN("test_ref_ops")
     RUN(codes_are_rounded_to_nearest_and_saturated);
     RUN(every_operator_is_found_by_name);
     RUN(types_have_names_and_sizes);
+    RUN(encodings_are_compared_in_every_part);
     RUN(shared_checks_name_what_is_wrong);
     RUN(binary_operators_of_reals_broadcast);
     RUN(binary_operators_of_integers_are_exact);

@@ -33,6 +33,15 @@ static int fits(uint32_t x, uint32_t w)
     return ref_type_bytes(x) == 2 || ref_type_bytes(w) == 1;
 }
 
+/* pad_amount is a tensor of pairs. */
+static void set_pads(const char *pads)
+{
+    ref_tensor *t = ops_numbers("pad_amount", REF_U32, pads);
+    t->rank = 2;
+    t->dims[0] /= 2;
+    t->dims[1] = 2;
+}
+
 enum { PER_TENSOR, PER_CHANNEL, IN_BLOCKS };
 
 /* A static weight; form as above, axis of the channels and of the sum. 0: there is no such weight. */
@@ -419,7 +428,7 @@ static int conv_make(const conv_case *c, uint32_t type, uint32_t weight_type, in
     if (!weight_make(ops_in(weight_type, c->w), form, 3, depthwise ? 3 : 2, 0.6)) return 0;
     ops_out(type, c->out);
     ops_numbers("stride", REF_U32, c->stride);
-    ops_numbers("pad_amount", REF_U32, c->pad);
+    set_pads(c->pad);
     if (c->dilation != NULL) ops_numbers("dilation", REF_U32, c->dilation);
     if (c->extra != NULL) ops_numbers("output_padding", REF_U32, c->extra);
     if (c->group != 1) ops_scalar("group", REF_U32, c->group);
@@ -530,7 +539,7 @@ static void pool_make(const char *type, uint32_t dtype, const pool_case *c)
     ops_out(dtype, c->out);
     ops_numbers("filter_size", REF_U32, c->filter);
     ops_numbers("stride", REF_U32, c->stride);
-    ops_numbers("pad_amount", REF_U32, c->pad);
+    set_pads(c->pad);
     if (c->ceil) ops_scalar("rounding_mode", REF_U32, c->ceil);
     if (c->whole && strcmp(type, "PoolAvg2d") == 0) ops_scalar("count_pad_for_edges", REF_BOOL, 1);
 }

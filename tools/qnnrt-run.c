@@ -1,4 +1,4 @@
-/* qnnrt-run - show what is in QNN context binaries, how they are wired and planned, and run them
+/* qnnrt-run - show what is in QNN context binaries, how they are wired and planned, run them, make them
 
        cc -std=c99 -O2 -I. -o qnnrt-run tools/qnnrt-run.c -ldl
        qnnrt-run inspect DIR --svg pipeline.svg
@@ -16,10 +16,12 @@
 
    ROOMS    >>text >>page >>json >>options >>open >>select >>plan >>inputs >>outputs >>run
             run_inspect.h: >>facts >>inspect >>dump >>diff     >>report
-            run_pictures.h: >>svg >>groups >>flow >>arena >>dot     >>explain >>main                    */
+            run_pictures.h: >>svg >>groups >>flow >>arena >>dot     run_compile.h: >>compile
+            >>explain >>main                                                                        */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
+#define QNNRT_COMPOSE
 #define QNNRT_IMPLEMENTATION
 #include "qnnrt.h"
 #include "qnnrt_json.h"
@@ -565,6 +567,8 @@ static void print_help(FILE *out)
           "      qnnrt-run plan model_dir --svg memory.svg\n"
           "  qnnrt-run (--ctx_dir DIR | --retrieve_context FILE ...) [options]        run it\n"
           "      qnnrt-run --ctx_dir model_dir --input x=x.raw --output_dir out\n\n"
+          "  qnnrt-run compile A.dlc ...        make a context binary; its options: qnnrt-run compile --help\n"
+          "      qnnrt-run compile prompt.dlc token.dlc --graph_name prompt,token --output_dir out\n\n"
           "  qnnrt-run explain [CODE|TEXT ...]  what an error means: a code, a symbol, or a pasted line of a\n"
           "      qnnrt-run explain 0x1388       log, with causes and what helps; without any: the list of all\n\n"
           "inspect and plan need no backend. They take one folder, or context binaries, or the JSON that\n"
@@ -739,7 +743,7 @@ static int wrong_operand(const char *word, int first)
     if (access(word, F_OK) == 0)
         return usage("unexpected argument \"%s\": to run it, --%s %s; to look at it, inspect or plan before it", word,
                      is_folder(word) ? "ctx_dir" : "retrieve_context", word);
-    if (first) return usage("unknown command \"%s\": there are inspect, plan and explain", word);
+    if (first) return usage("unknown command \"%s\": there are inspect, plan, compile and explain", word);
     return usage("unexpected argument \"%s\": a command is the first word", word);
 }
 
@@ -2076,6 +2080,8 @@ static void close_all(tool *t)
         fail(t, NULL, "closing the backend: %s (--log_level error shows more)", qnnrt_result_name(backend));
 }
 
+#include "run_compile.h"
+
 int main(int argc, char **argv)
 {
     tool t;
@@ -2087,8 +2093,10 @@ int main(int argc, char **argv)
         return STATUS_FAILED;
     }
     const int explains = argc > 1 && strcmp(argv[1], "explain") == 0;
-    int status = explains ? explain(t.out, argc - 2, argv + 2) : parse_options(&t, argc, argv, &answered);
-    answered |= explains;
+    const int compiles = argc > 1 && strcmp(argv[1], "compile") == 0;
+    int status = explains ? explain(t.out, argc - 2, argv + 2) : compiles ? compile(&t, argc - 2, argv + 2)
+                          : parse_options(&t, argc, argv, &answered);
+    answered |= explains || compiles;
     if (status == STATUS_OK && !answered) {
         status = run_all(&t);
         close_all(&t);

@@ -14,7 +14,7 @@
    Target    64-bit, little-endian; single-threaded tests
 
    Rooms: >>abi >>knobs >>trace >>ledger >>log >>model >>parse >>publish >>backend >>execute
-          >>system >>providers >>stats                                                         */
+          >>build >>system >>container >>providers >>stats                                                         */
 
 #include <locale.h>
 #include <stdarg.h>
@@ -47,6 +47,17 @@ enum {
     E_GRAPH_HANDLE     = 0x1771,
     E_GRAPH_NAME       = 0x1773,
     E_GRAPH_TENSOR     = 0x1774,
+    E_VALIDATION       = 0xc26,
+    E_PACKAGE_MISSING  = 0xfa5,
+    E_PACKAGE_ENTRY    = 0xfa6,
+    E_PACKAGE_TWICE    = 0xfa7,
+    E_NOT_FINALIZED    = 0x138b,
+    E_GET_BINARY       = 0x138f,
+    E_LOADED           = 0x3ed,
+    E_GRAPH_EMPTY      = 0x1786,
+    E_GRAPH_OPEN       = 0x1787,
+    E_TENSOR_NAME      = 0x1b5b,
+    E_TENSOR_PARAM     = 0x1b5c,
     E_ERROR_HANDLE     = 0x2711,
     E_LOG_ARGUMENT     = 0x2afb,
     E_LOG_HANDLE       = 11004,
@@ -98,6 +109,28 @@ struct tensor {
         uint8_t      is_produced;
     } v;
 };
+
+struct param {
+    uint32_t    type;                    /* 0: scalar, 1: tensor */
+    const char *name;
+    union {
+        struct { uint32_t dtype; union { float f32; uint32_t u32; uint64_t all; } u; } scalar;
+        struct tensor tensor;
+    } u;
+};
+
+struct op {                              /* by value */
+    uint32_t       version;
+    const char    *name, *package, *type;
+    uint32_t       params_count;
+    struct param  *params;
+    uint32_t       inputs_count;
+    struct tensor *inputs;
+    uint32_t       outputs_count;
+    struct tensor *outputs;
+};
+
+struct config { uint32_t option; union { const uint32_t *custom; uint32_t word; } u; };
 
 struct graph_info {
     uint32_t version;                    /* 1, 2, 3: each appends to the one before */
@@ -202,6 +235,11 @@ ASSERT(tensor_size,    offsetof(struct tensor, v.data_size) == 112);
 ASSERT(tensor_dynamic, offsetof(struct tensor, v.dynamic) == 120);
 ASSERT(tensor_sparse,  offsetof(struct tensor, v.sparse_type) == 128);
 ASSERT(tensor_made,    offsetof(struct tensor, v.is_produced) == 140);
+ASSERT(param,          sizeof(struct param) == 160);
+ASSERT(param_value,    offsetof(struct param, u.scalar.u) == 24);
+ASSERT(op,             sizeof(struct op) == 80);
+ASSERT(op_outputs,     offsetof(struct op, outputs) == 72);
+ASSERT(config,         sizeof(struct config) == 16);
 ASSERT(graph,          sizeof(struct graph_info) == 88);
 ASSERT(graph_upd,      offsetof(struct graph_info, v.updateable_count) == 48);
 ASSERT(graph_blob_at,  offsetof(struct graph_info, v.blob_size) == 64);
@@ -244,7 +282,7 @@ static struct {
     struct version core, backend, system;
     const char    *build, *name, *providers, *sysproviders;
     uint32_t       id, info, ginfo, tensor;
-    uint32_t       log, lograw, keep, noverify, overrun, devnosup;
+    uint32_t       log, lograw, keep, noverify, overrun, devnosup, front;
     const char    *null[RULES], *zero[RULES];
     struct rule    fail[RULES];
 } knobs;
@@ -316,7 +354,8 @@ static int set_knob(const char *key, char *value)
         { "id", &knobs.id }, { "info", &knobs.info }, { "ginfo", &knobs.ginfo },
         { "tensor", &knobs.tensor }, { "log", &knobs.log }, { "lograw", &knobs.lograw },
         { "keep", &knobs.keep }, { "noverify", &knobs.noverify },
-        { "overrun", &knobs.overrun }, { "devnosup", &knobs.devnosup }
+        { "overrun", &knobs.overrun }, { "devnosup", &knobs.devnosup },
+        { "front", &knobs.front }
     };
     const struct { const char *key; const char **text; } texts[] = {
         { "build", &knobs.build }, { "name", &knobs.name },
@@ -469,7 +508,7 @@ static qerr enter(const char *name)
    stale ones are recognised, and whoever dereferences one crashes at once.
    ===================================================================================== */
 
-enum kind { LOG = 1, BACKEND, DEVICE, CONTEXT, SYSTEM_CONTEXT, GRAPH };
+enum kind { LOG = 1, BACKEND, DEVICE, CONTEXT, SYSTEM_CONTEXT, GRAPH, CONTAINER };
 
 struct model;
 struct graph;
@@ -487,6 +526,7 @@ struct object {
     uint64_t       binary_size, checksum;
     int            device_gone;
     struct graph  *graph;                              /* graph, owned by the model */
+    char          *text;                               /* backend: op packages; container: graphs */
 };
 
 static struct object *live;
@@ -544,6 +584,7 @@ static void object_drop(struct object *gone)
         link = &(*link)->next;
     *link = gone->next;
     model_free(gone->model);
+    free(gone->text);
     free(gone);
 }
 
@@ -641,6 +682,7 @@ struct tensor_def {
     uint8_t           *dynamic;          /* [rank] or NULL */
     struct quant       quant;
     int                null_name, null_dims;
+    int                written;          /* of a built graph: by a node */
 };
 
 struct tensor_list {
@@ -654,6 +696,9 @@ struct graph {
     char              *name;
     int                null_name, has_blob;
     struct tensor_list in, out, upd;
+    struct tensor_list inner;            /* of a built graph: NATIVE, STATIC, NULL */
+    int                built, finalized;
+    uint32_t           nodes;
     struct graph_blob  blob;
 };
 
@@ -668,6 +713,8 @@ struct model {
     struct tensor_list ctx;
     uint64_t           text_size;
     int                line;             /* where the parser stands */
+    int                built;            /* by calls, not from a text */
+    uint32_t           ids;              /* given out */
 };
 
 static void *model_alloc(struct model *model, size_t size)
@@ -1280,10 +1327,32 @@ static qerr backend_free(void *handle)
     return object_free("backendFree", BACKEND, handle, E_BACKEND_HANDLE);
 }
 
-static qerr device_create(void *log, const void *const *config, void **out)
+/* One line: what options a create was given. words: of a custom one, after its number. */
+static void trace_configs(const char *name, const struct config *const *config, int words)
+{
+    char text[64];
+    trace_add("  options of ");
+    trace_name(name);
+    for (; config != NULL && *config != NULL; ++config) {
+        snprintf(text, sizeof(text), " %u", (*config)->option);
+        trace_add(text);
+        if ((*config)->option == 0) {
+            for (int i = 0; i <= words; ++i) {
+                snprintf(text, sizeof(text), "%c%x", i == 0 ? ':' : ',', (*config)->u.custom[i]);
+                trace_add(text);
+            }
+        } else {
+            snprintf(text, sizeof(text), "=%u", (*config)->u.word);
+            trace_add(text);
+        }
+    }
+    trace_add("\n");
+}
+
+static qerr device_create(void *log, const struct config *const *config, void **out)
 {
     const qerr code = enter("deviceCreate");
-    (void)config;
+    trace_configs("device", config, 3);
     if (knobs.devnosup)
         return E_NOT_SUPPORTED;
     if (out == NULL)
@@ -1361,8 +1430,8 @@ static uint64_t checksum(const void *data, uint64_t size)
     return hash;
 }
 
-static qerr context_create(void *backend, void *device, const void *const *config,
-                           const void *binary, uint64_t size, void **out, void *profile)
+static qerr context_from_binary(void *backend, void *device, const void *const *config,
+                                     const void *binary, uint64_t size, void **out, void *profile)
 {
     qerr code = enter("contextCreateFromBinary");
     struct object *b = object_find(BACKEND, backend);
@@ -1585,6 +1654,8 @@ static qerr graph_execute(void *handle, const struct tensor *inputs, uint32_t in
         return code;
     if (graph == NULL || context->device_gone)
         return E_GRAPH_HANDLE;
+    if (graph->built && !graph->finalized)
+        return E_GRAPH_OPEN;
     if (context->binary != NULL
         && checksum(context->binary, context->binary_size) != context->checksum) {
         say(context->log, 1, "fake: the binary has changed since it was handed over\n");
@@ -1603,6 +1674,349 @@ static qerr graph_execute(void *handle, const struct tensor *inputs, uint32_t in
     }
     free(data);
     return code;
+}
+
+/* =====================================================================================
+   BUILD                                                                         >>build
+   Contexts and graphs made by calls; saved, they are such a text as others are read from.
+   An operator of the type "Refused" does not validate.
+   ===================================================================================== */
+
+static qerr register_op_package(void *backend, const char *path, const char *provider, const char *target)
+{
+    qerr code = enter("backendRegisterOpPackage");
+    struct object *o = object_find(BACKEND, backend);
+    (void)target;
+    if (code != 0)
+        return code;
+    if (o == NULL || path == NULL || provider == NULL)
+        return E_BACKEND_ARGUMENT;
+    if (strstr(path, "missing") != NULL)
+        return E_PACKAGE_MISSING;
+    if (strcmp(provider, "none") == 0)
+        return E_PACKAGE_ENTRY;
+    if (o->text != NULL && strcmp(o->text, path) == 0)
+        return E_PACKAGE_TWICE;
+    free(o->text);
+    if ((o->text = malloc(strlen(path) + 1)) == NULL)
+        return E_MEMORY;
+    strcpy(o->text, path);
+    return 0;
+}
+
+static qerr validate_op(void *backend, struct op op)
+{
+    qerr code = enter("backendValidateOpConfig");
+    struct object *o = object_find(BACKEND, backend);
+    if (code != 0)
+        return code;
+    if (o == NULL)
+        return E_BACKEND_HANDLE;
+    if (op.version != 1 || op.name == NULL || op.package == NULL || op.type == NULL)
+        return E_BACKEND_ARGUMENT;
+    if (strcmp(op.type, "Refused") != 0)
+        return 0;
+    say(o->log, 1, "fake: %s is an operator that is refused", op.name);
+    return E_VALIDATION;
+}
+
+static qerr context_create(void *backend, void *device, const struct config *const *config, void **out)
+{
+    qerr code = enter("contextCreate");
+    struct object *b = object_find(BACKEND, backend), *o;
+    trace_configs("context", config, 3);
+    if (out == NULL)
+        return E_CONTEXT_ARGUMENT;
+    *out = code != 0 ? bogus : NULL;
+    if (code != 0 || zeroed("contextCreate"))
+        return code;
+    if (b == NULL)
+        return E_BACKEND_HANDLE;
+    if (device != NULL && object_find(DEVICE, device) == NULL)
+        return E_DEVICE_HANDLE;
+    if ((o = object_new(CONTEXT)) == NULL)
+        return E_MEMORY;
+    o->backend = b;
+    o->device = object_find(DEVICE, device);
+    o->log = b->log;
+    if ((o->model = calloc(1, sizeof(*o->model))) == NULL) {
+        object_drop(o);
+        return E_MEMORY;
+    }
+    o->model->graphs_last = &o->model->graphs;
+    o->model->built = 1;
+    *out = o->handle;
+    return 0;
+}
+
+static qerr graph_create(void *context, const char *name, const struct config *const *config, void **out)
+{
+    qerr code = enter("graphCreate");
+    struct object *c = object_find(CONTEXT, context), *o;
+    struct graph *graph;
+    trace_configs(name, config, 3);
+    if (out == NULL)
+        return E_GRAPH_ARGUMENT;
+    *out = code != 0 ? bogus : NULL;
+    if (code != 0 || zeroed("graphCreate"))
+        return code;
+    if (c == NULL)
+        return E_CONTEXT_HANDLE;
+    if (!c->model->built || name == NULL || name[0] == '\0')
+        return E_GRAPH_NAME;
+    for (graph = c->model->graphs; graph != NULL; graph = graph->next)
+        if (strcmp(graph->name, name) == 0)
+            return E_GRAPH_NAME;
+    graph = model_alloc(c->model, sizeof(*graph));
+    if (graph == NULL || (graph->name = model_alloc(c->model, strlen(name) + 1)) == NULL
+        || (o = object_new(GRAPH)) == NULL)
+        return E_MEMORY;
+    strcpy(graph->name, name);
+    graph->built = 1;
+    graph->in.last = &graph->in.first;
+    graph->out.last = &graph->out.first;
+    graph->inner.last = &graph->inner.first;
+    *c->model->graphs_last = graph;
+    c->model->graphs_last = &graph->next;
+    o->context = c;
+    o->graph = graph;
+    *out = o->handle;
+    return 0;
+}
+
+/* The definition of a tensor of a built graph, or NULL. */
+static struct tensor_def *built_find(struct graph *graph, const char *name, uint32_t id)
+{
+    struct tensor_list *const lists[] = { &graph->in, &graph->out, &graph->inner };
+    for (int k = 0; k < 3; ++k)
+        for (struct tensor_def *def = lists[k]->first; def != NULL; def = def->next)
+            if (name != NULL ? strcmp(def->name, name) == 0 : def->id == id)
+                return def;
+    return NULL;
+}
+
+static int copy_quant(struct model *model, struct quant *q)
+{
+    const struct quant from = *q;
+    if (q->definition == 1 && q->encoding == 1) {
+        q->u.axis.pairs = model_array(model, q->u.axis.count, sizeof(*q->u.axis.pairs));
+        if (q->u.axis.pairs == NULL)
+            return 0;
+        memcpy(q->u.axis.pairs, from.u.axis.pairs, q->u.axis.count * sizeof(*q->u.axis.pairs));
+    }
+    if (q->definition == 1 && q->encoding == 3) {
+        q->u.bw_axis.scales = model_array(model, q->u.bw_axis.count, sizeof(float));
+        q->u.bw_axis.offsets = model_array(model, q->u.bw_axis.count, sizeof(int32_t));
+        if (q->u.bw_axis.scales == NULL || q->u.bw_axis.offsets == NULL)
+            return 0;
+        memcpy(q->u.bw_axis.scales, from.u.bw_axis.scales, q->u.bw_axis.count * sizeof(float));
+        if (from.u.bw_axis.offsets != NULL)
+            memcpy(q->u.bw_axis.offsets, from.u.bw_axis.offsets, q->u.bw_axis.count * sizeof(int32_t));
+    }
+    return 1;
+}
+
+static qerr tensor_create(void *handle, struct tensor *t)
+{
+    qerr code = enter("tensorCreateGraphTensor");
+    struct object *o = object_find(GRAPH, handle);
+    struct model *model = o != NULL ? o->context->model : NULL;
+    struct tensor_def *def;
+    struct tensor_list *list;
+    if (code != 0)
+        return code;
+    if (o == NULL || !o->graph->built || o->graph->finalized)
+        return E_GRAPH_HANDLE;
+    if (t == NULL || (t->version != 1 && t->version != 2) || t->v.name == NULL || t->v.dims == NULL)
+        return E_TENSOR_PARAM;
+    if (built_find(o->graph, t->v.name, 0) != NULL)
+        return E_TENSOR_NAME;
+    if ((def = model_alloc(model, sizeof(*def))) == NULL
+        || (def->name = model_alloc(model, strlen(t->v.name) + 1)) == NULL
+        || (def->dims = model_array(model, t->v.rank + 1, sizeof(uint32_t))) == NULL)
+        return E_MEMORY;
+    strcpy(def->name, t->v.name);
+    memcpy(def->dims, t->v.dims, t->v.rank * sizeof(uint32_t));
+    def->rank = def->rank_told = t->v.rank;
+    def->type = t->v.type;
+    def->dtype = t->v.dtype;
+    def->quant = t->v.quant;
+    if (!copy_quant(model, &def->quant))
+        return E_MEMORY;
+    if ((def->type == 4) != (t->v.data != NULL)
+        || (def->type == 4 && t->v.data_size != tensor_bytes(def)))
+        return E_TENSOR_PARAM;
+    list = def->type == 0 || def->type == 11 ? &o->graph->in
+         : def->type == 1 ? &o->graph->out : &o->graph->inner;
+    *list->last = def;
+    list->last = &def->next;
+    list->count_told = ++list->count;
+    def->id = t->v.id = ++model->ids;
+    return 0;
+}
+
+/* Nodes come in an order in which what they read was written before. */
+static qerr graph_add_node(void *handle, struct op op)
+{
+    qerr code = enter("graphAddNode");
+    struct object *o = object_find(GRAPH, handle);
+    struct tensor_def *def;
+    if (code != 0)
+        return code;
+    if (o == NULL || !o->graph->built || o->graph->finalized)
+        return E_GRAPH_HANDLE;
+    trace_add("  node ");
+    trace_name(op.name);
+    trace_add(" ");
+    trace_name(op.type);
+    trace_add("\n");
+    for (uint32_t i = 0; i < op.inputs_count; ++i) {
+        def = built_find(o->graph, NULL, op.inputs[i].v.id);
+        if (def == NULL || strcmp(def->name, op.inputs[i].v.name) != 0
+            || ((def->type == 3 || def->type == 1) && !def->written)) {
+            say(o->context->log, 1, "fake: input %u of node %s is not there yet", i, op.name);
+            return E_GRAPH_TENSOR;
+        }
+    }
+    for (uint32_t i = 0; i < op.params_count; ++i) {
+        const struct param *param = &op.params[i];
+        if (param->type == 1 && ((def = built_find(o->graph, NULL, param->u.tensor.v.id)) == NULL || def->type != 4))
+            return E_GRAPH_TENSOR;
+        if (param->type == 0) {
+            char text[64];
+            trace_add("  scalar ");
+            trace_name(param->name);
+            snprintf(text, sizeof(text), " %x %llx\n", param->u.scalar.dtype,
+                     (unsigned long long)param->u.scalar.u.all);
+            trace_add(text);
+        }
+    }
+    for (uint32_t i = 0; i < op.outputs_count; ++i) {
+        def = built_find(o->graph, NULL, op.outputs[i].v.id);
+        if (def == NULL || def->written || (def->type != 3 && def->type != 1))
+            return E_GRAPH_TENSOR;
+        def->written = 1;
+    }
+    ++o->graph->nodes;
+    return 0;
+}
+
+static qerr graph_finalize(void *handle, void *profile, void *signal)
+{
+    qerr code = enter("graphFinalize");
+    struct object *o = object_find(GRAPH, handle);
+    (void)profile;
+    (void)signal;
+    if (code != 0)
+        return code;
+    if (o == NULL || !o->graph->built || o->graph->finalized)
+        return E_GRAPH_HANDLE;
+    if (o->graph->nodes == 0)
+        return E_GRAPH_EMPTY;
+    o->graph->finalized = 1;
+    return 0;
+}
+
+/* Text that grows; NULL data: only counted. */
+struct text { char *data; uint64_t used; };
+
+static void put(struct text *to, const char *format, ...)
+{
+    char piece[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(piece, sizeof(piece), format, args);
+    va_end(args);
+    if (to->data != NULL)
+        memcpy(to->data + to->used, piece, strlen(piece));
+    to->used += strlen(piece);
+}
+
+static void put_name(struct text *to, const char *name)
+{
+    for (; *name != '\0'; ++name)
+        put(to, (unsigned char)*name > ' ' && *name != '%' ? "%c" : "%%%02X", (unsigned char)*name);
+}
+
+static void put_quant(struct text *to, const struct quant *q)
+{
+    uint32_t i;
+    if (q->definition != 1)
+        put(to, " -");
+    else if (q->encoding == 0)
+        put(to, " s %.9g %d", (double)q->u.one.scale, (int)q->u.one.offset);
+    else if (q->encoding == 2)
+        put(to, " b %u %.9g %d", q->u.bw.bits, (double)q->u.bw.scale, (int)q->u.bw.offset);
+    else if (q->encoding == 1) {
+        put(to, " a %d %u", (int)q->u.axis.axis, q->u.axis.count);
+        for (i = 0; i < q->u.axis.count; ++i)
+            put(to, " %.9g %d", (double)q->u.axis.pairs[i].scale, (int)q->u.axis.pairs[i].offset);
+    } else if (q->encoding == 3) {
+        put(to, " w %u %d %u", q->u.bw_axis.bits, (int)q->u.bw_axis.axis, q->u.bw_axis.count);
+        for (i = 0; i < q->u.bw_axis.count; ++i)
+            put(to, " %.9g %d", (double)q->u.bw_axis.scales[i], (int)q->u.bw_axis.offsets[i]);
+    } else
+        put(to, " e %u", q->encoding);
+}
+
+/* 0, or the code why the context has no binary. */
+static qerr render(const struct object *o, struct text *to)
+{
+    if (o == NULL)
+        return E_CONTEXT_HANDLE;
+    if (!o->model->built)
+        return E_LOADED;
+    put(to, "FAKEQNN 1\nbackend %u\nbuild %s\n", knobs.id, knobs.build);
+    for (const struct graph *graph = o->model->graphs; graph != NULL; graph = graph->next) {
+        const struct tensor_list *const lists[] = { &graph->in, &graph->out };
+        if (!graph->finalized)
+            return E_NOT_FINALIZED;
+        put(to, "graph ");
+        put_name(to, graph->name);
+        put(to, "\n");
+        for (int k = 0; k < 2; ++k) {
+            for (const struct tensor_def *def = lists[k]->first; def != NULL; def = def->next) {
+                put(to, k == 0 ? "in " : "out ");
+                put_name(to, def->name);
+                put(to, " %u %04x %u", def->id, def->dtype, def->rank);
+                for (uint32_t i = 0; i < def->rank; ++i)
+                    put(to, " %u", def->dims[i]);
+                put_quant(to, &def->quant);
+                if (def->type > 1)
+                    put(to, " type=%u", def->type);
+                put(to, "\n");
+            }
+        }
+    }
+    return 0;
+}
+
+static qerr context_get_binary_size(void *handle, uint64_t *size)
+{
+    qerr code = enter("contextGetBinarySize");
+    struct text none = { NULL, 0 };
+    if (code == 0)
+        code = render(object_find(CONTEXT, handle), &none);
+    if (code == 0 && size != NULL && !zeroed("contextGetBinarySize"))
+        *size = none.used + 64;          /* room to spare, as in the genuine library */
+    return code;
+}
+
+static qerr context_get_binary(void *handle, void *binary, uint64_t size, uint64_t *written)
+{
+    qerr code = enter("contextGetBinary");
+    struct text none = { NULL, 0 }, whole = { binary, 0 };
+    if (code == 0)
+        code = render(object_find(CONTEXT, handle), &none);
+    if (code != 0)
+        return code;
+    if (binary == NULL || written == NULL || size < none.used)
+        return E_GET_BINARY;
+    if (zeroed("contextGetBinary"))
+        return 0;
+    render(object_find(CONTEXT, handle), &whole);
+    *written = whole.used;
+    return 0;
 }
 
 /* =====================================================================================
@@ -1667,6 +2081,127 @@ static qerr system_free(void *handle)
 }
 
 /* =====================================================================================
+   CONTAINER                                                                 >>container
+   A .dlc is here "PK\3\4FAKEDLC" and names of graphs, a blank before each: x -> Copy -> y. Composing
+   takes the core interface by value, with as many slots as the knob front= says.
+   ===================================================================================== */
+
+static qerr dlc_open(void *log, const char *path, void **out)
+{
+    qerr code = enter("systemDlcCreateFromFile");
+    struct object *o;
+    FILE *file;
+    size_t used;
+    (void)log;
+    if (out == NULL)
+        return E_SYSTEM_ARGUMENT;
+    *out = code != 0 ? bogus : NULL;
+    if (code != 0 || zeroed("systemDlcCreateFromFile"))
+        return code;
+    if ((file = fopen(path, "rb")) == NULL)
+        return E_SYSTEM_ARGUMENT;
+    if ((o = object_new(CONTAINER)) == NULL || (o->text = calloc(1, 4096)) == NULL) {
+        fclose(file);
+        return E_MEMORY;
+    }
+    used = fread(o->text, 1, 4095, file);
+    fclose(file);
+    if (used < 11 || memcmp(o->text, "PK\3\4FAKEDLC", 11) != 0 || (o->model = calloc(1, sizeof(*o->model))) == NULL) {
+        object_drop(o);
+        return E_MALFORMED;
+    }
+    *out = o->handle;
+    return 0;
+}
+
+typedef qerr (*graph_create_fn)(void *, const char *, const struct config *const *, void **);
+typedef qerr (*tensor_create_fn)(void *, struct tensor *);
+typedef qerr (*add_node_fn)(void *, struct op);
+
+static qerr compose_one(const slot_fn *slots, void *context, struct model *model, const char *name,
+                        struct graph_info *info)
+{
+    static uint32_t dims[1] = { 4 };
+    struct tensor *ends = model_array(model, 2, sizeof(*ends));
+    char *copy = model_alloc(model, strlen(name) + 1);
+    struct op op;
+    void *graph = NULL;
+    qerr code = ((graph_create_fn)slots[15])(context, name, NULL, &graph);
+    if (code != 0)
+        return code;
+    for (int i = 0; i < 2 && code == 0; ++i) {
+        ends[i].version = 1;
+        ends[i].v.name = i == 0 ? "x" : "y";
+        ends[i].v.type = (uint32_t)i;
+        ends[i].v.dtype = 0x232;
+        ends[i].v.quant.definition = ends[i].v.quant.encoding = UNDEFINED;
+        ends[i].v.rank = 1;
+        ends[i].v.dims = dims;
+        code = ((tensor_create_fn)slots[24])(graph, &ends[i]);
+    }
+    memset(&op, 0, sizeof(op));
+    op.version = 1;
+    op.name = op.type = "Copy";
+    op.package = "qti.aisw";
+    op.inputs_count = op.outputs_count = 1;
+    op.inputs = &ends[0];
+    op.outputs = &ends[1];
+    if (code == 0)
+        code = ((add_node_fn)slots[18])(graph, op);
+    strcpy(copy, name);
+    info->version = 3;
+    info->v.name = copy;
+    info->v.inputs_count = info->v.outputs_count = 1;
+    info->v.inputs = &ends[0];
+    info->v.outputs = &ends[1];
+    return code;
+}
+
+static qerr compose(void *handle, void *backend, void *context, const slot_fn *slots,
+                    struct graph_info **graphs, uint32_t *count)
+{
+    qerr code = enter("systemDlcComposeGraphs");
+    struct object *o = object_find(CONTAINER, handle);
+    char *rest = NULL, *word;
+    struct graph_info *infos;
+    (void)backend;
+    if (code != 0)
+        return code;
+    if (o == NULL || graphs == NULL || count == NULL)
+        return E_SYSTEM_ARGUMENT;
+    infos = model_array(o->model, 64, sizeof(*infos));
+    *count = 0;
+    for (word = strtok_r(o->text + 11, " \n", &rest); word != NULL && *count < 64 && code == 0;
+         word = strtok_r(NULL, " \n", &rest))
+        code = compose_one(slots, context, o->model, word, &infos[(*count)++]);
+    if (!zeroed("systemDlcComposeGraphs"))
+        *graphs = infos;
+    return code;
+}
+
+/* The struct has the size that a library was built with: 616 bytes in 2.48, other ones elsewhere. */
+#define FRONT(slots_) \
+    struct front_##slots_ { char head[40]; slot_fn slot[slots_]; }; \
+    static qerr compose_##slots_(void *dlc, const void *const *configs, uint32_t configs_count, void *backend, \
+                                 void *context, struct front_##slots_ front, uint32_t version, \
+                                 struct graph_info **graphs, uint32_t *count) \
+    { \
+        (void)configs; \
+        (void)configs_count; \
+        (void)version; \
+        return compose(dlc, backend, context, front.slot, graphs, count); \
+    }
+FRONT(64)
+FRONT(72)
+FRONT(75)
+FRONT(90)
+
+static qerr dlc_free(void *handle)
+{
+    return object_free("systemDlcFree", CONTAINER, handle, E_SYSTEM_ARGUMENT);
+}
+
+/* =====================================================================================
    PROVIDERS                                                                 >>providers
    ===================================================================================== */
 
@@ -1677,11 +2212,20 @@ static const struct slot core_slots[] = {
     {  1, "backendCreate",           (slot_fn)backend_create },
     {  3, "backendGetApiVersion",    (slot_fn)backend_get_api_version },
     {  4, "backendGetBuildId",       (slot_fn)backend_get_build_id },
+    {  5, "backendRegisterOpPackage", (slot_fn)register_op_package },
+    {  7, "backendValidateOpConfig", (slot_fn)validate_op },
     {  8, "backendFree",             (slot_fn)backend_free },
-    { 13, "contextCreateFromBinary", (slot_fn)context_create },
+    {  9, "contextCreate",           (slot_fn)context_create },
+    { 11, "contextGetBinarySize",    (slot_fn)context_get_binary_size },
+    { 12, "contextGetBinary",        (slot_fn)context_get_binary },
+    { 13, "contextCreateFromBinary", (slot_fn)context_from_binary },
     { 14, "contextFree",             (slot_fn)context_free },
+    { 15, "graphCreate",             (slot_fn)graph_create },
+    { 18, "graphAddNode",            (slot_fn)graph_add_node },
+    { 19, "graphFinalize",           (slot_fn)graph_finalize },
     { 20, "graphRetrieve",           (slot_fn)graph_retrieve },
     { 21, "graphExecute",            (slot_fn)graph_execute },
+    { 24, "tensorCreateGraphTensor", (slot_fn)tensor_create },
     { 25, "logCreate",               (slot_fn)log_create },
     { 26, "logSetLogLevel",          (slot_fn)log_set_level },
     { 27, "logFree",                 (slot_fn)log_free },
@@ -1697,7 +2241,10 @@ static const struct slot system_slots[] = {
     { 0, "systemContextCreate",        (slot_fn)system_create },
     { 1, "systemContextGetBinaryInfo", (slot_fn)system_get_binary_info },
     { 2, "systemContextGetMetaData",   (slot_fn)system_get_metadata },
-    { 3, "systemContextFree",          (slot_fn)system_free }
+    { 3, "systemContextFree",          (slot_fn)system_free },
+    { 8, "systemDlcCreateFromFile",    (slot_fn)dlc_open },
+    { 10, "systemDlcComposeGraphs",    (slot_fn)compose_72 },
+    { 12, "systemDlcFree",             (slot_fn)dlc_free }
 };
 
 enum {
@@ -1781,6 +2328,9 @@ qerr QnnSystemInterface_getProviders(const struct system_interface ***list, uint
     right->name = strcmp(knobs.name, "null") == 0 ? NULL : "FAKE_SYSTEM";
     right->api = knobs.system;
     fill_table(right->slot, system_slots, SYSTEM_COUNT);
+    if (right->slot[10] != NULL && knobs.front != 0)
+        right->slot[10] = knobs.front == 64 ? (slot_fn)compose_64
+                        : knobs.front == 75 ? (slot_fn)compose_75 : (slot_fn)compose_90;
     pointers[0] = &providers[0];
     pointers[1] = &providers[1];
     *list = strcmp(knobs.sysproviders, "null") == 0 ? NULL : pointers;
@@ -1792,13 +2342,14 @@ qerr QnnSystemInterface_getProviders(const struct system_interface ***list, uint
    ===================================================================================== */
 
 /* [0..4] live logs, backends, devices, contexts, system contexts; [5] executes; [6] address of
-   output 0 of the last good execute; [7] wrong frees; [8] graphRetrieve calls; [9] all calls. */
+   output 0 of the last good execute; [7] wrong frees; [8] graphRetrieve calls; [9] all calls;
+   [10] live containers. */
 void fake_qnn_stats(uint64_t out[16])
 {
     memset(out, 0, 16 * sizeof(out[0]));
     for (const struct object *o = live; o != NULL; o = o->next)
         if (o->kind != GRAPH)
-            ++out[o->kind - LOG];
+            ++out[o->kind == CONTAINER ? 10 : o->kind - LOG];
     out[5] = counts.executes;
     out[6] = counts.last_output;
     out[7] = counts.wrong_frees;

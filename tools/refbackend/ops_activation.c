@@ -8,8 +8,7 @@
 enum { ELU, GELU, HARD_SIGMOID, HARD_SWISH, RELU, RELU_MIN_MAX, SIGMOID, SOFTPLUS, TANH, NEURONS,
        RELU1 = NEURONS, RELU6 };
 
-static const struct { const char *type; uint32_t function;
-} functions[] = {
+static const struct { const char *type; uint32_t function; } functions[] = {
     { "Elu", ELU },     { "Gelu", GELU },   { "HardSwish", HARD_SWISH },    { "Relu", RELU },
     { "Relu1", RELU1 }, { "Relu6", RELU6 }, { "ReluMinMax", RELU_MIN_MAX }, { "Sigmoid", SIGMOID },
     { "Tanh", TANH }

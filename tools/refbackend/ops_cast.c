@@ -101,7 +101,7 @@ static int64_t whole(float value, uint32_t dtype)
         dtype == REF_I8 || dtype == REF_I16 || dtype == REF_I32 || dtype == REF_I64;
     const int bits = (int)ref_type_bytes(dtype) * 8 - is_signed;
     const float past = ldexpf(1.0f, bits), least = is_signed ? -past : 0.0f;
-    if (value != value || (!is_signed && value < 0.0f))
+    if (value != value)
         return 0;
     if (value < least)
         return (int64_t)least;

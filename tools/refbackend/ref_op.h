@@ -48,7 +48,7 @@ typedef struct ref_tensor {
     uint64_t    count;                   /* elements */
     ref_quant   quant;
     int         fixed;                   /* STATIC: data is there in check() and plan() already */
-    void       *data;                    /* packed row-major; in run() never NULL */
+    void       *data;                    /* packed row-major, aligned for its type; in run() never NULL */
 } ref_tensor;
 
 typedef struct ref_param {

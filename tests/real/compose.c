@@ -1,0 +1,562 @@
+/* compose.c - graphs built on Qualcomm's genuine libraries: run, saved, opened again, and compared with plain C */
+#define QNNRT_COMPOSE
+#include "real.h"
+#include <math.h>
+
+static qnnrt_error err;
+
+static qnnrt_backend *open_library(const char *name)
+{
+    char path[1024];
+    qnnrt_backend_desc desc;
+    qnnrt_backend *backend = NULL;
+    memset(&desc, 0, sizeof(desc));
+    desc.path = real_library(path, name);
+    if (qnnrt_backend_open(&desc, &backend, &err) != QNNRT_OK) printf("%s\n", err.text);
+    return backend;
+}
+
+/* Numbers in -1 to 1, the same ones everywhere. */
+static float number(uint32_t *seed)
+{
+    *seed = *seed * 1664525u + 1013904223u;
+    return (float)(int32_t)*seed / 2147483648.0f;
+}
+
+/* ---- y = relu(W x), W [OUT, IN] ---------------------------------------------------------------------- */
+
+enum { IN = 64, OUT = 32, MOST = 4 };
+
+static float weights[OUT * IN], lent[OUT * IN];
+
+static void make_weights(void)
+{
+    uint32_t seed = 1;
+    size_t i;
+    for (i = 0; i < OUT * IN; ++i) weights[i] = number(&seed);
+}
+
+static void reference(const float *x, size_t rows, const float *w, int relu, float *y)
+{
+    size_t r, o, i;
+    for (r = 0; r < rows; ++r)
+        for (o = 0; o < OUT; ++o) {
+            double sum = 0;
+            for (i = 0; i < IN; ++i) sum += (double)x[r * IN + i] * (double)w[o * IN + i];
+            y[r * OUT + o] = relu && sum < 0 ? 0 : (float)sum;
+        }
+}
+
+static qnnrt_tensor_desc tensor_desc(const char *name, qnnrt_tensor_kind kind, uint32_t d0, uint32_t d1)
+{
+    qnnrt_tensor_desc t;
+    memset(&t, 0, sizeof(t));
+    t.name = name;
+    t.kind = kind;
+    t.dtype = QNNRT_DTYPE_F32;
+    t.rank = 2;
+    t.dims[0] = d0;
+    t.dims[1] = d1;
+    return t;
+}
+
+static void add_node(qnnrt_builder *b, const char *type, qnnrt_tensor in, qnnrt_tensor in2, qnnrt_tensor out)
+{
+    qnnrt_tensor inputs[2];
+    qnnrt_node_desc node;
+    memset(&node, 0, sizeof(node));
+    inputs[0] = in;
+    inputs[1] = in2;
+    node.type = type;
+    node.inputs = inputs;
+    node.input_count = 2;
+    node.outputs = &out;
+    node.output_count = 1;
+    qnnrt_builder_node(b, &node);
+}
+
+static void add_layer(qnnrt_builder *b, const char *graph, uint32_t rows, const char *in, const char *out)
+{
+    qnnrt_graph_desc desc;
+    qnnrt_tensor_desc t;
+    qnnrt_tensor x, w, h, y;
+    memset(&desc, 0, sizeof(desc));
+    desc.name = graph;
+    qnnrt_builder_graph(b, &desc);
+    t = tensor_desc(out, QNNRT_TENSOR_OUTPUT, rows, OUT);
+    y = qnnrt_builder_tensor(b, &t);
+    t = tensor_desc("h", QNNRT_TENSOR_INNER, rows, OUT);
+    h = qnnrt_builder_tensor(b, &t);
+    add_node(b, "Relu", h, QNNRT_NO_TENSOR, y);      /* before what feeds it */
+    t = tensor_desc(in, QNNRT_TENSOR_INPUT, rows, IN);
+    x = qnnrt_builder_tensor(b, &t);
+    t = tensor_desc("w", QNNRT_TENSOR_STATIC, OUT, IN);
+    memcpy(lent, weights, sizeof(lent));
+    t.data = lent;
+    t.bytes = sizeof(lent);
+    t.borrow = 1;
+    w = qnnrt_builder_tensor(b, &t);
+    add_node(b, "FullyConnected", x, w, h);
+}
+
+/* Largest error of a pipeline, as a part of the largest value. */
+static double error_of(qnnrt *model, const char *name, uint32_t rows)
+{
+    float x[MOST * IN], y[MOST * OUT], expected[MOST * OUT];
+    uint32_t seed = 7;
+    double worst = 0, largest = 1e-9;
+    qnnrt_run *run;
+    size_t i;
+    for (i = 0; i < rows * IN; ++i) x[i] = number(&seed);
+    if (qnnrt_prepare(model, name, &run, &err) != QNNRT_OK) { printf("%s\n", err.text); return 1e9; }
+    if (qnnrt_write_f32(run, "x", x, rows * IN) != QNNRT_OK || qnnrt_exec(run) != QNNRT_OK ||
+        qnnrt_read_f32(run, "y", y, rows * OUT) != QNNRT_OK) { printf("%s\n", qnnrt_run_error(run)->text); return 1e9; }
+    qnnrt_run_destroy(run);
+    reference(x, rows, weights, 1, expected);
+    for (i = 0; i < rows * OUT; ++i) {
+        if (fabs((double)expected[i]) > largest) largest = fabs((double)expected[i]);
+        if (!(fabs((double)expected[i] - (double)y[i]) <= worst)) worst = fabs((double)expected[i] - (double)y[i]);
+    }
+    return worst / largest;
+}
+
+static qnnrt *open_file(qnnrt_backend *backend, const char *path)
+{
+    char system[1024];
+    qnnrt_desc desc;
+    qnnrt_file file;
+    qnnrt *model = NULL;
+    memset(&desc, 0, sizeof(desc));
+    memset(&file, 0, sizeof(file));
+    file.path = path;
+    desc.backend = backend;
+    desc.inspect = backend == NULL;
+    desc.system_path = real_library(system, "libQnnSystem.so");
+    desc.files = &file;
+    desc.file_count = 1;
+    if (qnnrt_open(NULL, &desc, &model, &err) != QNNRT_OK) model = NULL;
+    return model;
+}
+
+/* Two graphs in a context: built, run, saved, opened, run. */
+static void builds(const char *library, double most)
+{
+    qnnrt_backend *backend = open_library(library);
+    qnnrt_builder *b;
+    qnnrt *built, *opened;
+    char path[1024];
+    size_t bytes, again, count;
+    void *binary;
+    CHECK(backend != NULL);
+    CHECK_EQ(qnnrt_builder_create(backend, NULL, &b, &err), QNNRT_OK);
+    add_layer(b, "one", 1, "x", "y");
+    add_layer(b, "four", 4, "x", "y");
+    if (qnnrt_builder_finish(b, &built, &err) != QNNRT_OK) printf("%s\n", err.text);
+    CHECK(built != NULL);
+    memset(lent, 0, sizeof(lent));                /* the library has its own by now */
+    CHECK_EQ(qnnrt_contexts(built, &count)->graph_count, 2);
+    CHECK(error_of(built, "one", 1) < most);
+    CHECK(error_of(built, "four", 4) < most);
+    snprintf(path, sizeof(path), "%.900s/two.bin", test_tmpdir());
+    CHECK_EQ(qnnrt_save(built, 0, path, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_save_memory(built, 0, NULL, 0, &bytes, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_save_memory(built, 0, NULL, 0, &again, &err), QNNRT_OK);
+    CHECK_EQ(bytes, again);
+    binary = malloc(bytes + 4096);                /* room to spare, which libraries would fill up */
+    CHECK_EQ(qnnrt_save_memory(built, 0, binary, bytes + 4096, &again, &err), QNNRT_OK);
+    free(binary);
+    CHECK_EQ(bytes, again);
+    opened = open_file(backend, path);
+    if (opened == NULL) printf("%s\n", err.text);
+    CHECK(opened != NULL);
+    CHECK_EQ(qnnrt_contexts(opened, &count)->soc_model, qnnrt_contexts(built, &count)->soc_model);
+    CHECK(error_of(opened, "one", 1) < most);
+    CHECK(error_of(opened, "four", 4) < most);
+    CHECK(error_of(built, "one", 1) < most);      /* the first is still well */
+    CHECK_EQ(qnnrt_save(opened, 0, path, &err), QNNRT_E_UNSUPPORTED);
+    CHECK_EQ(qnnrt_close(opened), QNNRT_OK);
+    CHECK_EQ(qnnrt_close(built), QNNRT_OK);
+    CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
+}
+
+TEST(the_htp_builds_runs_and_restores)
+{
+    if (real_no_device()) SKIP("the library runs nothing here");
+    TRY(builds("libQnnHtp.so", 5e-3));            /* float32 on a chip is computed in half precision */
+}
+
+TEST(the_cpu_builds_runs_and_restores)
+{
+    char path[1024];
+    if (!real_exists(real_library(path, "libQnnCpu.so"))) SKIP("this release has no libQnnCpu.so");
+    if (real_no_device()) SKIP("the library runs nothing here");
+    TRY(builds("libQnnCpu.so", 1e-5));
+}
+
+TEST(two_contexts_are_shards)
+{
+    qnnrt_backend *backend;
+    qnnrt_builder *b;
+    qnnrt *built;
+    qnnrt_graph_desc graph;
+    qnnrt_tensor_desc t;
+    qnnrt_tensor in, out;
+    qnnrt_run *run;
+    float x[IN], y[OUT], expected[OUT];
+    uint32_t seed = 3;
+    size_t i;
+    if (real_no_device()) SKIP("the library runs nothing here");
+    backend = open_library("libQnnHtp.so");
+    CHECK(backend != NULL);
+    CHECK_EQ(qnnrt_builder_create(backend, NULL, &b, &err), QNNRT_OK);
+    add_layer(b, "decode_1_of_2", 1, "x", "hidden");
+    qnnrt_builder_context(b, NULL);
+    memset(&graph, 0, sizeof(graph));
+    graph.name = "decode_2_of_2";
+    qnnrt_builder_graph(b, &graph);
+    t = tensor_desc("hidden", QNNRT_TENSOR_INPUT, 1, OUT);
+    in = qnnrt_builder_tensor(b, &t);
+    t = tensor_desc("y", QNNRT_TENSOR_OUTPUT, 1, OUT);
+    out = qnnrt_builder_tensor(b, &t);
+    add_node(b, "ElementWiseAdd", in, in, out);
+    if (qnnrt_builder_finish(b, &built, &err) != QNNRT_OK) printf("%s\n", err.text);
+    CHECK(built != NULL);
+    for (i = 0; i < IN; ++i) x[i] = number(&seed);
+    CHECK_EQ(qnnrt_prepare(built, NULL, &run, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_pipeline_get_info(qnnrt_run_pipeline(run))->edge_count, 1);
+    CHECK_EQ(qnnrt_write_f32(run, "x", x, IN), QNNRT_OK);
+    CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+    CHECK_EQ(qnnrt_read_f32(run, "y", y, OUT), QNNRT_OK);
+    reference(x, 1, weights, 1, expected);
+    for (i = 0; i < OUT; ++i) CHECK(fabs((double)y[i] - 2 * (double)expected[i]) < 0.05);
+    qnnrt_run_destroy(run);
+    CHECK_EQ(qnnrt_close(built), QNNRT_OK);
+    CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
+}
+
+/* Shared weights: a smaller file that reads well; the emulator crashes on it, so we refuse. */
+TEST(shared_weights_are_smaller_and_not_loaded_here)
+{
+    static float large[512 * 512];
+    qnnrt_backend *backend;
+    char path[2][1024];
+    size_t bytes[2], count, g, i;
+    qnnrt *model;
+    int share;
+    if (real_no_device()) SKIP("the library runs nothing here");
+    for (i = 0; i < 512 * 512; ++i) large[i] = (float)(i % 101) / 101.0f - 0.5f;
+    backend = open_library("libQnnHtp.so");
+    CHECK(backend != NULL);
+    for (share = 0; share < 2; ++share) {
+        qnnrt_context_desc context;
+        qnnrt_builder *b;
+        qnnrt *built;
+        memset(&context, 0, sizeof(context));
+        context.weight_sharing = share;
+        CHECK_EQ(qnnrt_builder_create(backend, NULL, &b, &err), QNNRT_OK);
+        qnnrt_builder_context(b, &context);
+        for (g = 0; g < 2; ++g) {
+            qnnrt_graph_desc graph;
+            qnnrt_tensor_desc t;
+            qnnrt_tensor x, w, y;
+            memset(&graph, 0, sizeof(graph));
+            graph.name = g == 0 ? "one" : "many";
+            qnnrt_builder_graph(b, &graph);
+            t = tensor_desc("x", QNNRT_TENSOR_INPUT, g == 0 ? 1 : 32, 512);
+            x = qnnrt_builder_tensor(b, &t);
+            t = tensor_desc("y", QNNRT_TENSOR_OUTPUT, g == 0 ? 1 : 32, 512);
+            y = qnnrt_builder_tensor(b, &t);
+            t = tensor_desc("w", QNNRT_TENSOR_STATIC, 512, 512);
+            t.data = large;
+            t.bytes = sizeof(large);
+            t.borrow = 1;
+            w = qnnrt_builder_tensor(b, &t);
+            add_node(b, "FullyConnected", x, w, y);
+        }
+        if (qnnrt_builder_finish(b, &built, &err) != QNNRT_OK) printf("%s\n", err.text);
+        CHECK(built != NULL);
+        snprintf(path[share], sizeof(path[0]), "%.900s/%s.bin", test_tmpdir(), share ? "shared" : "plain");
+        CHECK_EQ(qnnrt_save(built, 0, path[share], &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_save_memory(built, 0, NULL, 0, &bytes[share], &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_close(built), QNNRT_OK);
+    }
+    CHECK(bytes[1] < bytes[0] * 3 / 4);
+    model = open_file(NULL, path[1]);             /* its metadata reads well */
+    CHECK(model != NULL);
+    CHECK_EQ(qnnrt_contexts(model, &count)->graph_count, 2);
+    CHECK(qnnrt_contexts(model, &count)->graphs[0].shared_weights_bytes > 0);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+#if defined(__x86_64__)
+    CHECK(open_file(backend, path[1]) == NULL);
+    CHECK_EQ(err.code, QNNRT_E_UNSUPPORTED);
+    CHECK_STR(err.text, "shares its weights");
+#endif
+    CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
+}
+
+/* ---- weights in every encoding, against plain C over the same codes ------------------------------------- */
+
+enum coding { PER_TENSOR, NARROW, PER_AXIS, NARROW_AXIS, EXPANSION, PLAIN, CODINGS };
+
+static void encodes(qnnrt_backend *backend, enum coding coding, qnnrt_dtype activation)
+{
+    enum { BLOCK = 32, BLOCKS = IN / BLOCK };
+    static const char *const names[] = { "per tensor", "4 bits", "per axis", "4 bits per axis", "expansion", "blocks" };
+    const int small = coding == NARROW || coding == NARROW_AXIS || coding == EXPANSION || coding == PLAIN;
+    signed char codes[OUT * IN];
+    float real[OUT * IN], scales[OUT * BLOCKS], x[2 * IN], y[2 * OUT], expected[2 * OUT];
+    uint8_t multipliers[OUT * BLOCKS];
+    qnnrt_builder *b;
+    qnnrt *built = NULL;
+    qnnrt_run *run;
+    qnnrt_graph_desc graph;
+    qnnrt_tensor_desc t;
+    qnnrt_tensor in, w, out;
+    qnnrt_blocks blocks;
+    uint32_t seed = 5;
+    double worst = 0;
+    size_t o, i;
+    memset(&graph, 0, sizeof(graph));
+    memset(&blocks, 0, sizeof(blocks));
+    for (i = 0; i < OUT * BLOCKS; ++i) {
+        scales[i] = 0.01f * (float)(1 + i % 5);
+        multipliers[i] = (uint8_t)(1 + i % 15);
+    }
+    for (o = 0; o < OUT; ++o)
+        for (i = 0; i < IN; ++i) {
+            const float value = number(&seed);
+            float scale = coding == PER_AXIS || coding == NARROW_AXIS ? scales[o] : scales[1];
+            if (coding == EXPANSION) scale = scales[o] * (float)multipliers[o * BLOCKS + i / BLOCK];
+            if (coding == PLAIN) scale = scales[o * BLOCKS + i / BLOCK];
+            codes[o * IN + i] = (signed char)(value * (small ? 7.4f : 120.0f));
+            real[o * IN + i] = (float)codes[o * IN + i] * scale;
+        }
+    CHECK_EQ(qnnrt_builder_create(backend, NULL, &b, &err), QNNRT_OK);
+    graph.name = "g";
+    qnnrt_builder_graph(b, &graph);
+    t = tensor_desc("x", QNNRT_TENSOR_INPUT, 2, IN);
+    t.dtype = activation;
+    if (activation != QNNRT_DTYPE_F16) {
+        t.quant.encoding = QNNRT_ENCODING_PER_TENSOR;
+        t.quant.scale = 2.0f / 65536;
+        t.quant.offset = -32768;
+    }
+    in = qnnrt_builder_tensor(b, &t);
+    t.name = "y";
+    t.kind = QNNRT_TENSOR_OUTPUT;
+    t.dims[1] = OUT;
+    t.quant.scale = 256.0f / 65536;
+    out = qnnrt_builder_tensor(b, &t);
+    t = tensor_desc("w", QNNRT_TENSOR_STATIC, OUT, IN);
+    t.dtype = QNNRT_DTYPE_S8Q;
+    t.data = codes;
+    t.bytes = sizeof(codes);
+    if (coding == EXPANSION || coding == PLAIN) {
+        blocks.form = coding == EXPANSION ? QNNRT_BLOCK_EXPANSION : QNNRT_BLOCK_PLAIN;
+        blocks.block_axis = 1;
+        blocks.block = BLOCK;
+        blocks.scales = scales;
+        blocks.multipliers = coding == EXPANSION ? multipliers : NULL;
+        t.blocks = &blocks;
+    } else {
+        t.quant.encoding = coding == PER_AXIS || coding == NARROW_AXIS ? QNNRT_ENCODING_PER_AXIS : QNNRT_ENCODING_PER_TENSOR;
+        t.quant.bitwidth = small ? 4 : 0;
+        t.quant.scale = scales[1];
+        t.quant.count = OUT;
+        t.quant.scales = scales;
+    }
+    w = qnnrt_builder_tensor(b, &t);
+    add_node(b, "FullyConnected", in, w, out);
+    if (qnnrt_builder_finish(b, &built, &err) != QNNRT_OK) printf("%s: %s\n", names[coding], err.text);
+    CHECK(built != NULL);
+    for (i = 0; i < 2 * IN; ++i) x[i] = number(&seed);
+    CHECK_EQ(qnnrt_prepare(built, "g", &run, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_write_f32(run, "x", x, 2 * IN), QNNRT_OK);
+    CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+    CHECK_EQ(qnnrt_read_f32(run, "y", y, 2 * OUT), QNNRT_OK);
+    reference(x, 2, real, 0, expected);
+    for (i = 0; i < 2 * OUT; ++i) {
+        const double off = fabs((double)y[i] - (double)expected[i]);
+        if (!(off <= worst)) worst = off;
+    }
+    if (worst > 0.05) printf("%s: off by %g\n", names[coding], worst);
+    CHECK(worst <= 0.05);                         /* of values up to about 10 */
+    qnnrt_run_destroy(run);
+    CHECK_EQ(qnnrt_close(built), QNNRT_OK);
+}
+
+TEST(weights_mean_what_their_encoding_says)
+{
+    qnnrt_backend *backend;
+    int coding;
+    if (real_no_device()) SKIP("the library runs nothing here");
+    backend = open_library("libQnnHtp.so");
+    CHECK(backend != NULL);
+    for (coding = 0; coding < CODINGS; ++coding)
+        TRY(encodes(backend, (enum coding)coding, coding == PLAIN ? QNNRT_DTYPE_F16 : QNNRT_DTYPE_U16Q));
+    CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
+}
+
+/* ---- questions ---------------------------------------------------------------------------------------------- */
+
+static qnnrt_result asks(const char *library, const char *type, qnnrt_dtype dtype)
+{
+    qnnrt_backend *backend = open_library(library);
+    qnnrt_builder *b = NULL;
+    qnnrt_graph_desc graph;
+    qnnrt_tensor_desc t = tensor_desc("a", QNNRT_TENSOR_INPUT, 4, 4);
+    qnnrt_node_desc node;
+    qnnrt_tensor in[2], out;
+    qnnrt_result result;
+    if (backend == NULL || qnnrt_builder_create(backend, NULL, &b, &err) != QNNRT_OK) return QNNRT_E_STATE;
+    memset(&graph, 0, sizeof(graph));
+    memset(&node, 0, sizeof(node));
+    graph.name = "g";
+    qnnrt_builder_graph(b, &graph);
+    t.dtype = dtype;
+    t.quant.encoding = dtype == QNNRT_DTYPE_U16Q ? QNNRT_ENCODING_PER_TENSOR : QNNRT_ENCODING_NONE;
+    t.quant.scale = 1;
+    t.quant.offset = -32768;
+    in[0] = qnnrt_builder_tensor(b, &t);
+    t.name = "b";
+    in[1] = qnnrt_builder_tensor(b, &t);
+    t.name = "c";
+    t.kind = QNNRT_TENSOR_OUTPUT;
+    out = qnnrt_builder_tensor(b, &t);
+    node.type = type;
+    node.inputs = in;
+    node.input_count = 2;
+    node.outputs = &out;
+    node.output_count = 1;
+    result = qnnrt_builder_supports(b, &node, &err);
+    qnnrt_builder_destroy(b);
+    if (qnnrt_backend_close(backend) != QNNRT_OK) return QNNRT_E_BUSY;
+    return result;
+}
+
+TEST(supports_tells_what_the_library_says)
+{
+    char path[1024];
+    if (real_no_device()) SKIP("the library runs nothing here");
+    CHECK_EQ(asks("libQnnHtp.so", "MatMul", QNNRT_DTYPE_F16), QNNRT_OK);
+    CHECK_EQ(asks("libQnnHtp.so", "MatMul", QNNRT_DTYPE_U16Q), QNNRT_OK);      /* only with the chip of the builder */
+    CHECK_EQ(asks("libQnnHtp.so", "NoSuchOperator", QNNRT_DTYPE_F16), QNNRT_E_UNSUPPORTED);
+    CHECK(err.vendor_code != 0);
+    CHECK_STR(err.text, "NoSuchOperator");
+    CHECK_STR(err.text, "\"a\" float16[4,4]");
+    if (!real_exists(real_library(path, "libQnnCpu.so"))) return;
+    CHECK_EQ(asks("libQnnCpu.so", "MatMul", QNNRT_DTYPE_F32), QNNRT_OK);
+    CHECK_EQ(asks("libQnnCpu.so", "MatMul", QNNRT_DTYPE_F16), QNNRT_E_UNSUPPORTED);
+    CHECK_EQ(asks("libQnnCpu.so", "Argmax", QNNRT_DTYPE_F16), QNNRT_E_UNSUPPORTED);      /* crashes when asked */
+}
+
+TEST(an_op_package_that_is_not_there_is_named)
+{
+    qnnrt_backend *backend;
+    if (real_no_device()) SKIP("the library runs nothing here");
+    backend = open_library("libQnnHtp.so");
+    CHECK(backend != NULL);
+    CHECK_EQ(qnnrt_backend_register_ops(backend, "/no/such/libPackage.so", "Provider", NULL, &err), QNNRT_E_BACKEND);
+    CHECK_EQ(err.vendor_code & 0xFFFF, 0xfa5);
+    CHECK_STR(err.text, "/no/such/libPackage.so");
+    CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
+}
+
+/* ---- containers ---------------------------------------------------------------------------------------------- */
+
+/* Fill all inputs with one sequence of bytes that is in range for each type, run, and hash the outputs. */
+static uint64_t outputs_of(qnnrt *model, const char *name)
+{
+    const qnnrt_pipeline_info *info;
+    qnnrt_run *run;
+    uint64_t hash = 0xcbf29ce484222325u;
+    size_t s, k, bytes;
+    if (qnnrt_prepare(model, name, &run, &err) != QNNRT_OK) { printf("%s\n", err.text); return 0; }
+    info = qnnrt_pipeline_get_info(qnnrt_run_pipeline(run));
+    for (s = 0; s < info->slot_count; ++s) {
+        unsigned char *data = (unsigned char *)qnnrt_data_slot(run, (qnnrt_slot)s, &bytes);
+        uint32_t seed = (uint32_t)strlen(info->slots[s].address);      /* by name: the order may differ */
+        if (info->slots[s].role != QNNRT_ROLE_INPUT) continue;
+        if (info->slots[s].tensor->dtype == QNNRT_DTYPE_I32) for (k = 0; k < bytes; ++k) data[k] = k % 4 == 0 ? (unsigned char)(65 + k) : 0;
+        else for (k = 0; k < bytes; ++k) { seed = seed * 1664525u + 1013904223u; data[k] = (unsigned char)(seed >> 24); }
+    }
+    if (qnnrt_exec(run) != QNNRT_OK) { printf("%s\n", qnnrt_run_error(run)->text); hash = 0; }
+    for (s = 0; s < info->slot_count && hash != 0; ++s) {
+        const unsigned char *data = (const unsigned char *)qnnrt_data_slot(run, (qnnrt_slot)s, &bytes);
+        if (info->slots[s].role != QNNRT_ROLE_OUTPUT) continue;
+        for (k = 0; k < bytes; ++k) hash = (hash ^ data[k]) * 0x100000001b3u;
+    }
+    qnnrt_run_destroy(run);
+    return hash;
+}
+
+TEST(containers_of_the_language_model_compose)
+{
+    static const char *const graphs[2] = { "prompt_ar32_cl128_1_of_1", "token_ar1_cl128_1_of_1" };
+    static const char *const files[2] = { "llm/dlc/w8a16_ar32.dlc", "llm/dlc/w8a16_ar1.dlc" };
+    qnnrt_backend *backend;
+    qnnrt_builder *b;
+    qnnrt_builder_desc desc;
+    qnnrt *built = NULL, *known;
+    char system[1024], path[1024], made[1024];
+    size_t i, count, sizes[2];
+    int release;
+    if (real_no_device()) SKIP("the library runs nothing here");
+    backend = open_library("libQnnHtp.so");
+    CHECK(backend != NULL);
+    release = real_release(qnnrt_backend_get_info(backend)->build_id);
+    memset(&desc, 0, sizeof(desc));
+    desc.system_path = real_library(system, "libQnnSystem.so");
+    CHECK_EQ(qnnrt_builder_create(backend, &desc, &b, &err), QNNRT_OK);
+    for (i = 0; i < 2; ++i) {
+        qnnrt_graph_desc graph;
+        memset(&graph, 0, sizeof(graph));
+        graph.name = graphs[i];
+        graph.fp16 = 1;
+        graph.optimization_level = 3;
+        qnnrt_builder_dlc(b, real_join(path, test_arg(1), files[i]), &graph);
+    }
+    if (release < 2049) {                         /* its RmsNorm wants a beta, which these graphs have not */
+        CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_E_BACKEND);
+        CHECK_STR(err.text, "graph \"prompt_ar32_cl128_1_of_1\" cannot be finalized");
+        CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
+        return;
+    }
+    if (qnnrt_builder_finish(b, &built, &err) != QNNRT_OK) printf("%s\n", err.text);
+    CHECK(built != NULL);
+    CHECK_STR(qnnrt_contexts(built, &count)->graphs[1].name, graphs[1]);
+    snprintf(made, sizeof(made), "%.900s/llm.bin", test_tmpdir());
+    CHECK_EQ(qnnrt_save(built, 0, made, &err), QNNRT_OK);
+    if (release >= 2051) {
+        real_join(path, test_arg(1), "llm/w8a16_one/forward_0.bin");
+        known = open_file(backend, path);
+        CHECK(known != NULL);
+        for (i = 0; i < 2; ++i) {
+            const uint64_t one = outputs_of(built, graphs[i]);
+            CHECK(one != 0 && one == outputs_of(known, graphs[i]));
+        }
+        CHECK_EQ(qnnrt_close(known), QNNRT_OK);
+        if (release == 2051) {                    /* made by this release: the same file, byte for byte */
+            void *mine = test_read_file(made, &sizes[0]), *theirs = test_read_file(path, &sizes[1]);
+            const int same = sizes[0] == sizes[1] && memcmp(mine, theirs, sizes[0]) == 0;
+            free(mine);
+            free(theirs);
+            CHECK(same);
+        }
+    }
+    CHECK_EQ(qnnrt_close(built), QNNRT_OK);
+    CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
+}
+
+TEST_MAIN_ARGS("compose", 2, "RELEASE DATA")
+{
+    make_weights();
+    RUN(containers_of_the_language_model_compose);      /* first: a few bytes depend on what the process did before */
+    RUN(the_htp_builds_runs_and_restores);
+    RUN(the_cpu_builds_runs_and_restores);
+    RUN(two_contexts_are_shards);
+    RUN(shared_weights_are_smaller_and_not_loaded_here);
+    RUN(weights_mean_what_their_encoding_says);
+    RUN(supports_tells_what_the_library_says);
+    RUN(an_op_package_that_is_not_there_is_named);
+}

@@ -1,0 +1,1535 @@
+/* test_compose.c - graphs built on the fake backend: what is refused, in which words, and what the vendor gets
+
+   The fake takes graphs like the genuine libraries and writes them as its own text, so that a built context
+   can be saved, opened and compared. Its ledger and the allocator of heap.h must be empty in the end. */
+#define QNNRT_COMPOSE
+#define QNNRT_IMPLEMENTATION
+#include "../qnnrt.h"
+#include "test.h"
+#include "heap.h"
+#include <math.h>
+#include <sys/stat.h>
+#include <time.h>
+
+static qnnrt_error err;                  /* of the last call that takes one */
+static qnnrt_backend *backend;
+static const char *(*fake_trace)(void);
+static uint64_t live_before;
+
+/* A backend with knobs, on the allocator of heap.h. */
+static void open_backend(const char *knobs, uint32_t soc_model)
+{
+    qnnrt_backend_desc desc;
+    memset(&desc, 0, sizeof(desc));
+    memset(&heap, 0, sizeof(heap));
+    memset(&err, 0xFF, sizeof(err));
+    desc.path = TEST_FAKE_LIB;
+    desc.soc_model = soc_model;
+    desc.hooks.alloc = heap_alloc;
+    desc.hooks.free = heap_free;
+    desc.hooks.alloc_user = &heap;
+    fake_begin(knobs);
+    live_before = fake_live();
+    if (fake_trace == NULL) {
+        void *library = dlopen(TEST_FAKE_LIB, RTLD_NOW | RTLD_LOCAL);
+        if (library == NULL) abort();
+        fake_symbol(library, "fake_qnn_trace", &fake_trace);
+    }
+    if (qnnrt_backend_open(&desc, &backend, &err) != QNNRT_OK) printf("%s\n", err.text);
+}
+
+/* 1: closed well, and nothing was lost. */
+static int close_backend(void)
+{
+    const qnnrt_result result = qnnrt_backend_close(backend);
+    if (result == QNNRT_OK && heap.live == 0 && heap.wrong == 0 && fake_live() == live_before) return 1;
+    printf("closing: %s, %u blocks lost, %u wrong uses, %u handles lost\n", qnnrt_result_name(result),
+           (unsigned)heap.live, (unsigned)heap.wrong, (unsigned)(fake_live() - live_before));
+    return 0;
+}
+
+static qnnrt_builder *builder_of(const qnnrt_builder_desc *desc)
+{
+    qnnrt_builder *b = NULL;
+    if (qnnrt_builder_create(backend, desc, &b, &err) != QNNRT_OK) printf("%s\n", err.text);
+    return b;
+}
+
+static void add_graph(qnnrt_builder *b, const char *name)
+{
+    qnnrt_graph_desc desc;
+    memset(&desc, 0, sizeof(desc));
+    desc.name = name;
+    qnnrt_builder_graph(b, &desc);
+}
+
+static const float four[4] = { 1, 2, 3, 4 };
+
+/* A float32 tensor of [4]. */
+static qnnrt_tensor_desc tensor_desc(const char *name, qnnrt_tensor_kind kind)
+{
+    qnnrt_tensor_desc desc;
+    memset(&desc, 0, sizeof(desc));
+    desc.name = name;
+    desc.kind = kind;
+    desc.dtype = QNNRT_DTYPE_F32;
+    desc.rank = 1;
+    desc.dims[0] = 4;
+    if (kind == QNNRT_TENSOR_STATIC) {
+        desc.data = four;
+        desc.bytes = sizeof(four);
+    }
+    return desc;
+}
+
+static qnnrt_tensor add_tensor(qnnrt_builder *b, const char *name, qnnrt_tensor_kind kind)
+{
+    const qnnrt_tensor_desc desc = tensor_desc(name, kind);
+    return qnnrt_builder_tensor(b, &desc);
+}
+
+/* type(in, in2) -> out; in2 may be QNNRT_NO_TENSOR. */
+static void add_node(qnnrt_builder *b, const char *name, const char *type, qnnrt_tensor in, qnnrt_tensor in2,
+                     qnnrt_tensor out)
+{
+    qnnrt_tensor inputs[2];
+    qnnrt_node_desc desc;
+    memset(&desc, 0, sizeof(desc));
+    inputs[0] = in;
+    inputs[1] = in2;
+    desc.name = name;
+    desc.type = type;
+    desc.inputs = inputs;
+    desc.input_count = 2;
+    desc.outputs = &out;
+    desc.output_count = 1;
+    qnnrt_builder_node(b, &desc);
+}
+
+/* A graph that is right: x -> A -> h -> B -> y. */
+static void add_right(qnnrt_builder *b, const char *name)
+{
+    qnnrt_tensor x, h, y;
+    add_graph(b, name);
+    x = add_tensor(b, "x", QNNRT_TENSOR_INPUT);
+    h = add_tensor(b, "h", QNNRT_TENSOR_INNER);
+    y = add_tensor(b, "y", QNNRT_TENSOR_OUTPUT);
+    add_node(b, "B", "Relu", h, QNNRT_NO_TENSOR, y);
+    add_node(b, "A", "Relu", x, QNNRT_NO_TENSOR, h);
+}
+
+/* Place of a text in the trace, 0: it is not there. */
+static size_t traced(const char *what)
+{
+    const char *at = strstr(fake_trace(), what);
+    return at != NULL ? (size_t)(at - fake_trace()) + 1 : 0;
+}
+
+/* ---- what works -------------------------------------------------------------------------------- */
+
+TEST(a_built_model_runs_is_saved_and_opens)
+{
+    qnnrt_builder *b;
+    qnnrt *built, *opened;
+    qnnrt_run *run;
+    qnnrt_desc desc;
+    qnnrt_file file;
+    char path[1200], *link;
+    size_t count, bytes = 0;
+    float y[2][4];
+    const qnnrt_context_info *info;
+    int i;
+    open_backend("", 0);
+    b = builder_of(NULL);
+    add_right(b, "layer");
+    CHECK_EQ(qnnrt_builder_error(b)->code, QNNRT_OK);
+    CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_OK);
+    /* B was added first and reads what A writes. */
+    CHECK(traced("node A Relu") != 0 && traced("node A Relu") < traced("node B Relu"));
+    info = qnnrt_contexts(built, &count);
+    CHECK_EQ(count, 1);
+    CHECK_STR(info->file, "context 0");
+    CHECK_EQ(info->backend_id, 6);
+    CHECK_EQ(info->soc_model, 57);
+    CHECK_STR(info->build_id, "v2.51.0.260929181845");
+    CHECK_EQ(info->core_api.minor, 40);
+    CHECK_EQ(info->graph_count, 1);
+    CHECK_STR(info->graphs[0].name, "layer");
+    CHECK_EQ(info->graphs[0].inputs[0].id, 1);
+    CHECK_EQ(info->graphs[0].outputs[0].id, 3);
+
+    snprintf(path, sizeof(path), "%s/out.bin", test_tmpdir());
+    link = path;
+    CHECK_EQ(symlink("/no/such/place", link), 0);      /* replaced, not followed */
+    CHECK_EQ(qnnrt_save(built, 0, path, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_save_memory(built, 0, NULL, 0, &bytes, &err), QNNRT_OK);
+    CHECK(bytes > 40);
+
+    memset(&desc, 0, sizeof(desc));
+    memset(&file, 0, sizeof(file));
+    file.path = path;
+    desc.backend = backend;
+    desc.system_path = TEST_FAKE_LIB;
+    desc.files = &file;
+    desc.file_count = 1;
+    CHECK_EQ(qnnrt_open(NULL, &desc, &opened, &err), QNNRT_OK);
+    for (i = 0; i < 2; ++i) {
+        CHECK_EQ(qnnrt_prepare(i == 0 ? built : opened, "layer", &run, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_write_f32(run, "x", four, 4), QNNRT_OK);
+        CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+        CHECK_EQ(qnnrt_read_f32(run, "y", y[i], 4), QNNRT_OK);
+        qnnrt_run_destroy(run);
+    }
+    CHECK(memcmp(y[0], y[1], sizeof(y[0])) == 0);
+    CHECK_EQ(qnnrt_save(opened, 0, path, &err), QNNRT_E_UNSUPPORTED);
+    CHECK_STR(err.text, "opened, not built");
+    CHECK_EQ(qnnrt_close(built), QNNRT_OK);
+    CHECK_EQ(qnnrt_close(opened), QNNRT_OK);
+    CHECK(close_backend());
+}
+
+TEST(order_is_kept_where_it_can_be)
+{
+    static const char *const names[] = { "node n3 Relu", "node n0 Relu", "node n1 Relu", "node n2 Add" };
+    qnnrt_builder *b;
+    qnnrt_tensor x, t[4];
+    qnnrt *built;
+    size_t i;
+    open_backend("", 0);
+    b = builder_of(NULL);
+    add_graph(b, "g");
+    x = add_tensor(b, "x", QNNRT_TENSOR_INPUT);
+    for (i = 0; i < 4; ++i) {
+        char name[8];
+        snprintf(name, sizeof(name), "t%u", (unsigned)i);
+        t[i] = add_tensor(b, name, i == 2 ? QNNRT_TENSOR_OUTPUT : QNNRT_TENSOR_INNER);
+    }
+    add_node(b, "n0", "Relu", t[3], QNNRT_NO_TENSOR, t[0]);      /* waits for n3, which therefore comes first */
+    add_node(b, "n1", "Relu", x, QNNRT_NO_TENSOR, t[1]);
+    add_node(b, "n2", "Add", t[1], t[0], t[2]);
+    add_node(b, "n3", "Relu", x, QNNRT_NO_TENSOR, t[3]);
+    CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_OK);
+    for (i = 1; i < 4; ++i) CHECK(traced(names[i - 1]) != 0 && traced(names[i - 1]) < traced(names[i]));
+    CHECK_EQ(qnnrt_close(built), QNNRT_OK);
+    CHECK(close_backend());
+}
+
+TEST(several_contexts_are_wired_as_shards)
+{
+    qnnrt_builder *b;
+    qnnrt_context_desc context;
+    qnnrt *built;
+    const qnnrt_pipeline *pipeline;
+    size_t count, i;
+    open_backend("", 0);
+    b = builder_of(NULL);
+    for (i = 0; i < 3; ++i) {
+        qnnrt_tensor in, out;
+        char name[16];
+        memset(&context, 0, sizeof(context));
+        snprintf(name, sizeof(name), "shard %u", (unsigned)i);
+        context.name = name;
+        qnnrt_builder_context(b, &context);
+        add_graph(b, "decode");
+        snprintf(name, sizeof(name), "hidden_%u", (unsigned)i);
+        in = add_tensor(b, name, QNNRT_TENSOR_INPUT);
+        snprintf(name, sizeof(name), "hidden_%u", (unsigned)i + 1);
+        out = add_tensor(b, name, QNNRT_TENSOR_OUTPUT);
+        add_node(b, NULL, "Relu", in, QNNRT_NO_TENSOR, out);
+        add_right(b, i == 1 ? "other" : "rest");
+    }
+    CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_OK);
+    CHECK_STR(qnnrt_contexts(built, &count)[1].file, "shard 1");
+    CHECK_EQ(count, 3);
+    CHECK_EQ(qnnrt_pipeline_find(built, "decode", &pipeline, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_pipeline_get_info(pipeline)->step_count, 3);
+    CHECK_EQ(qnnrt_pipeline_get_info(pipeline)->edge_count, 2);
+    CHECK_EQ(qnnrt_pipeline_find(built, "1/other", &pipeline, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_close(built), QNNRT_OK);
+    CHECK(close_backend());
+}
+
+TEST(parameters_arrive_as_given)
+{
+    static const uint32_t axes[2] = { 0, 1 };
+    static const struct { qnnrt_dtype dtype; double value; const char *line; } scalars[] = {
+        { QNNRT_DTYPE_BOOL8, 1, "scalar p 508 1\n" },       { QNNRT_DTYPE_I32, -2, "scalar p 32 fffffffffffffffe\n" },
+        { QNNRT_DTYPE_U32, 4294967295.0, "scalar p 132 ffffffff\n" }, { QNNRT_DTYPE_F32, 1, "scalar p 232 3f800000\n" },
+        { QNNRT_DTYPE_F32, INFINITY, "scalar p 232 7f800000\n" }, { QNNRT_DTYPE_F64, 0.5, "scalar p 264 3fe0000000000000\n" },
+        { QNNRT_DTYPE_I64, -9223372036854775808.0, "scalar p 64 8000000000000000\n" },
+        { QNNRT_DTYPE_U8, 255, "scalar p 108 ff\n" },       { QNNRT_DTYPE_I8, -128, "scalar p 8 ffffffffffffff80\n" }
+    };
+    size_t i;
+    for (i = 0; i < sizeof(scalars) / sizeof(scalars[0]); ++i) {
+        qnnrt_builder *b;
+        qnnrt_tensor in[3], out;
+        qnnrt_param_desc params[3];
+        qnnrt_node_desc node;
+        qnnrt *built;
+        open_backend("", 0);
+        b = builder_of(NULL);
+        add_graph(b, "g");
+        memset(params, 0, sizeof(params));
+        memset(&node, 0, sizeof(node));
+        in[0] = add_tensor(b, "x", QNNRT_TENSOR_INPUT);
+        in[1] = QNNRT_NO_TENSOR;                       /* in the middle: told as a tensor that is none */
+        in[2] = add_tensor(b, "w", QNNRT_TENSOR_STATIC);
+        out = add_tensor(b, "y", QNNRT_TENSOR_OUTPUT);
+        params[0].name = "p";
+        params[0].dtype = scalars[i].dtype;
+        params[0].value = scalars[i].value;
+        params[1].name = "axes";
+        params[1].dtype = QNNRT_DTYPE_U32;
+        params[1].data = axes;
+        params[1].rank = 1;
+        params[1].dims[0] = 2;
+        params[2].name = "w";
+        params[2].tensor = in[2];
+        node.type = "Op";
+        node.inputs = in;
+        node.input_count = 3;
+        node.outputs = &out;
+        node.output_count = 1;
+        node.params = params;
+        node.param_count = 3;
+        qnnrt_builder_node(b, &node);
+        CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_OK);
+        CHECK(traced(scalars[i].line) != 0);
+        CHECK(traced("node Op_0 Op") != 0);
+        CHECK_EQ(qnnrt_close(built), QNNRT_OK);
+        CHECK(close_backend());
+    }
+}
+
+TEST(encodings_arrive_as_given)
+{
+    static const float scales[4] = { 0.5f, 0.25f, 2, 1 };
+    static const int32_t offsets[4] = { 0, -1, 2, 3 };
+    static const unsigned char codes[4] = { 1, 2, 3, 4 };
+    qnnrt_builder *b;
+    qnnrt_tensor_desc t;
+    qnnrt_tensor in[5], y;
+    qnnrt *built;
+    size_t bytes, i;
+    char *text;
+    open_backend("", 0);
+    b = builder_of(NULL);
+    add_graph(b, "g");
+    for (i = 0; i < 5; ++i) {
+        char name[8];
+        t = tensor_desc(name, QNNRT_TENSOR_INPUT);
+        snprintf(name, sizeof(name), "x%u", (unsigned)i);
+        t.dtype = QNNRT_DTYPE_S8Q;
+        t.quant.encoding = i < 2 ? QNNRT_ENCODING_PER_TENSOR : QNNRT_ENCODING_PER_AXIS;
+        t.quant.scale = 0.125f;
+        t.quant.offset = -3;
+        t.quant.bitwidth = i == 1 || i == 3 ? 4 : i == 4 ? 8 : 0;
+        t.quant.count = 4;
+        t.quant.scales = scales;
+        t.quant.offsets = i == 2 ? NULL : offsets;
+        in[i] = qnnrt_builder_tensor(b, &t);
+    }
+    y = add_tensor(b, "y", QNNRT_TENSOR_OUTPUT);
+    add_node(b, "n", "Op", in[0], in[1], y);
+    (void)codes;
+    CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_save_memory(built, 0, NULL, 0, &bytes, &err), QNNRT_OK);
+    text = (char *)calloc(1, bytes + 1);
+    CHECK_EQ(qnnrt_save_memory(built, 0, text, bytes, &bytes, &err), QNNRT_OK);
+    CHECK_STR(text, "in x0 1 0308 1 4 s 0.125 -3\n");
+    CHECK_STR(text, "in x1 2 0308 1 4 b 4 0.125 -3\n");
+    CHECK_STR(text, "in x2 3 0308 1 4 a 0 4 0.5 0 0.25 0 2 0 1 0\n");
+    CHECK_STR(text, "in x3 4 0308 1 4 w 4 0 4 0.5 0 0.25 -1 2 2 1 3\n");
+    CHECK_STR(text, "in x4 5 0308 1 4 a 0 4 0.5 0 0.25 -1 2 2 1 3\n");      /* 8 bits of 8 are all of them */
+    free(text);
+    CHECK_EQ(qnnrt_close(built), QNNRT_OK);
+    CHECK(close_backend());
+}
+
+/* ---- what is refused, before the vendor is asked ------------------------------------------------- */
+
+/* Each gets a builder with graph "g", tensors x (INPUT), w (STATIC), h (INNER), y (OUTPUT), and makes one mistake;
+   the node that makes the graph right is added when it left h and y alone. */
+static qnnrt_tensor x_, w_, h_, y_;
+
+static void with_tensor(qnnrt_builder *b, qnnrt_tensor_desc t) { qnnrt_builder_tensor(b, &t); }
+static void with_param(qnnrt_builder *b, const qnnrt_param_desc *params, size_t count)
+{
+    qnnrt_node_desc node;
+    memset(&node, 0, sizeof(node));
+    node.name = "n";
+    node.type = "Op";
+    node.inputs = &x_;
+    node.input_count = 1;
+    node.outputs = &h_;
+    node.output_count = 1;
+    node.params = params;
+    node.param_count = count;
+    qnnrt_builder_node(b, &node);
+}
+static void scalar(qnnrt_builder *b, qnnrt_dtype dtype, double value)
+{
+    qnnrt_param_desc p;
+    memset(&p, 0, sizeof(p));
+    p.name = "p";
+    p.dtype = dtype;
+    p.value = value;
+    with_param(b, &p, 1);
+}
+
+static const float ones[8] = { 1, 1, 1, 1, 1, 1, 1, 1 }, negative[8] = { 1, -1, 1, 1, 1, 1, 1, 1 };
+static const uint8_t times_1[4] = { 1, 1, 1, 1 }, times_0[4] = { 1, 1, 0, 1 }, times_16[4] = { 1, 1, 1, 16 };
+
+/* TENSOR(f, change): f() adds a STATIC tensor "t" after that change of its descriptor. CODED: of sfixed8; BLOCKED:
+   of [2, 4], with a right block encoding k. */
+#define TENSOR(name, change) \
+    static void name(qnnrt_builder *b) \
+    { \
+        qnnrt_tensor_desc t = tensor_desc("t", QNNRT_TENSOR_STATIC); \
+        change; \
+        with_tensor(b, t); \
+    }
+#define CODED(name, change) TENSOR(name, t.dtype = QNNRT_DTYPE_S8Q; t.bytes = 4; change)
+static qnnrt_blocks blocked(qnnrt_tensor_desc *t)
+{
+    qnnrt_blocks k;
+    memset(&k, 0, sizeof(k));
+    k.form = QNNRT_BLOCK_EXPANSION;
+    k.block_axis = 1;
+    k.block = 2;
+    k.scales = ones;
+    k.multipliers = times_1;
+    t->dtype = QNNRT_DTYPE_S8Q;
+    t->rank = 2;
+    t->dims[0] = 2;
+    t->dims[1] = 4;
+    t->bytes = 8;
+    return k;
+}
+#define BLOCKED(name, change) TENSOR(name, qnnrt_blocks k = blocked(&t); t.blocks = &k; change)
+TENSOR(no_name, t.name = NULL)
+TENSOR(empty_name, t.name = "")
+TENSOR(taken_name, t.name = "x")
+TENSOR(no_kind, t.kind = (qnnrt_tensor_kind)0)
+TENSOR(wrong_kind, t.kind = (qnnrt_tensor_kind)6)
+TENSOR(rank_0, t.rank = 0)
+TENSOR(rank_9, t.rank = 9)
+TENSOR(dim_0, t.rank = 2)
+TENSOR(no_dtype, t.dtype = (qnnrt_dtype)0)
+TENSOR(text_dtype, t.dtype = QNNRT_DTYPE_STRING)
+TENSOR(too_large, t.kind = QNNRT_TENSOR_INNER; t.data = NULL; t.bytes = 0; t.rank = 2; t.dims[0] = 65536; t.dims[1] = 16384)
+TENSOR(overflow, t.rank = 3; t.dims[0] = t.dims[1] = t.dims[2] = UINT32_MAX)
+TENSOR(no_data, t.data = NULL)
+TENSOR(few_bytes, t.bytes = 15)
+TENSOR(data_of_input, t.kind = QNNRT_TENSOR_INPUT)
+TENSOR(bytes_of_input, t.kind = QNNRT_TENSOR_INPUT; t.data = NULL)
+TENSOR(float_with_scale, t.quant.encoding = QNNRT_ENCODING_PER_TENSOR; t.quant.scale = 1)
+CODED(no_encoding, (void)0)
+CODED(other_encoding, t.quant.encoding = QNNRT_ENCODING_OTHER)
+CODED(scale_0, t.quant.encoding = QNNRT_ENCODING_PER_TENSOR)
+CODED(scale_nan, t.quant.encoding = QNNRT_ENCODING_PER_TENSOR; t.quant.scale = (float)NAN)
+CODED(scale_infinite, t.quant.encoding = QNNRT_ENCODING_PER_TENSOR; t.quant.scale = (float)INFINITY)
+CODED(bitwidth_9, t.quant.encoding = QNNRT_ENCODING_PER_TENSOR; t.quant.scale = 1; t.quant.bitwidth = 9)
+CODED(axis_behind, t.quant.encoding = QNNRT_ENCODING_PER_AXIS; t.quant.axis = 1; t.quant.count = 4; t.quant.scales = four)
+CODED(axis_negative, t.quant.encoding = QNNRT_ENCODING_PER_AXIS; t.quant.axis = -1; t.quant.count = 4; t.quant.scales = four)
+CODED(axis_count, t.quant.encoding = QNNRT_ENCODING_PER_AXIS; t.quant.count = 3; t.quant.scales = four)
+CODED(axis_no_scales, t.quant.encoding = QNNRT_ENCODING_PER_AXIS; t.quant.count = 4)
+CODED(axis_scale_negative, t.quant.encoding = QNNRT_ENCODING_PER_AXIS; t.quant.count = 4; t.quant.scales = negative)
+BLOCKED(blocks_and_quant, t.quant.encoding = QNNRT_ENCODING_PER_TENSOR; t.quant.scale = 1)
+BLOCKED(blocks_form, k.form = (qnnrt_block_form)3)
+BLOCKED(blocks_axis, k.axis = 2)
+BLOCKED(blocks_block_axis, k.block_axis = 0)
+BLOCKED(blocks_zero, k.block = 0)
+BLOCKED(blocks_divide, k.block = 3)
+BLOCKED(blocks_no_scales, k.scales = NULL)
+BLOCKED(blocks_scale, k.scales = negative)
+BLOCKED(blocks_no_multipliers, k.multipliers = NULL)
+BLOCKED(blocks_multiplier_0, k.multipliers = times_0)
+BLOCKED(blocks_multiplier_16, k.multipliers = times_16)
+BLOCKED(blocks_plain_multipliers, k.form = QNNRT_BLOCK_PLAIN)
+TENSOR(blocks_of_floats, qnnrt_blocks k; memset(&k, 0, sizeof(k)); t.blocks = &k)
+
+static void null_tensor(qnnrt_builder *b) { qnnrt_builder_tensor(b, NULL); }
+static void null_node(qnnrt_builder *b) { qnnrt_builder_node(b, NULL); }
+static void null_graph(qnnrt_builder *b) { qnnrt_builder_graph(b, NULL); }
+static void unnamed_graph(qnnrt_builder *b) { add_graph(b, NULL); }
+static void same_graph(qnnrt_builder *b) { add_graph(b, "g"); }
+static void empty_graph(qnnrt_builder *b) { add_graph(b, "second"); }
+static void graph_priority(qnnrt_builder *b)
+{
+    qnnrt_graph_desc d;
+    memset(&d, 0, sizeof(d));
+    d.name = "second";
+    d.priority = (qnnrt_priority)5;
+    qnnrt_builder_graph(b, &d);
+}
+static void graph_level(qnnrt_builder *b)
+{
+    qnnrt_graph_desc d;
+    memset(&d, 0, sizeof(d));
+    d.name = "second";
+    d.optimization_level = 4;
+    qnnrt_builder_graph(b, &d);
+}
+static void context_priority(qnnrt_builder *b)
+{
+    qnnrt_context_desc d;
+    memset(&d, 0, sizeof(d));
+    d.priority = (qnnrt_priority)7;
+    qnnrt_builder_context(b, &d);
+}
+static void context_without_graph(qnnrt_builder *b) { qnnrt_builder_context(b, NULL); }
+static void tensor_of_no_graph(qnnrt_builder *b) { qnnrt_builder_context(b, NULL); add_tensor(b, "t", QNNRT_TENSOR_INPUT); }
+static void node_of_no_graph(qnnrt_builder *b) { qnnrt_builder_context(b, NULL); add_node(b, "n", "Op", x_, x_, h_); }
+static void no_type(qnnrt_builder *b) { add_node(b, "n", NULL, x_, x_, h_); }
+static void empty_node_name(qnnrt_builder *b) { add_node(b, "", "Op", x_, x_, h_); }
+static void same_node(qnnrt_builder *b) { add_node(b, "n", "Op", x_, x_, h_); add_node(b, "n", "Op", x_, x_, y_); }
+static void negative_handle(qnnrt_builder *b) { add_node(b, "n", "Op", -1, x_, h_); }
+static void wild_handle(qnnrt_builder *b) { add_node(b, "n", "Op", x_, 99, h_); }
+static void foreign_handle(qnnrt_builder *b) { add_node(b, "m", "Op", x_, x_, y_); add_graph(b, "second"); add_node(b, "n", "Op", x_, x_, h_); }
+static void output_left_out(qnnrt_builder *b) { add_node(b, "n", "Op", x_, x_, QNNRT_NO_TENSOR); }
+static void output_is_input(qnnrt_builder *b) { add_node(b, "n", "Op", w_, w_, x_); }
+static void output_is_static(qnnrt_builder *b) { add_node(b, "n", "Op", x_, x_, w_); }
+static void written_twice(qnnrt_builder *b) { add_node(b, "m", "Op", x_, x_, h_); add_node(b, "n", "Op", x_, x_, h_); }
+static void outputs(qnnrt_builder *b, const qnnrt_tensor *list, size_t count)
+{
+    qnnrt_node_desc node;
+    memset(&node, 0, sizeof(node));
+    node.name = "n";
+    node.type = "Op";
+    node.inputs = &x_;
+    node.input_count = 1;
+    node.outputs = list;
+    node.output_count = count;
+    qnnrt_builder_node(b, &node);
+}
+static void no_outputs(qnnrt_builder *b) { outputs(b, &h_, 0); }
+static void null_outputs(qnnrt_builder *b) { outputs(b, NULL, 1); }
+static void one_output_twice(qnnrt_builder *b) { qnnrt_tensor twice[2]; twice[0] = twice[1] = h_; outputs(b, twice, 2); }
+static void null_inputs(qnnrt_builder *b)
+{
+    qnnrt_node_desc node;
+    memset(&node, 0, sizeof(node));
+    node.name = "n";
+    node.type = "Op";
+    node.input_count = 2;
+    node.outputs = &h_;
+    node.output_count = 1;
+    qnnrt_builder_node(b, &node);
+}
+static void null_params(qnnrt_builder *b) { with_param(b, NULL, 1); }
+static void unnamed_param(qnnrt_builder *b) { qnnrt_param_desc p; memset(&p, 0, sizeof(p)); with_param(b, &p, 1); }
+static void two_params(qnnrt_builder *b)
+{
+    qnnrt_param_desc p[2];
+    memset(p, 0, sizeof(p));
+    p[0].name = p[1].name = "p";
+    p[0].dtype = p[1].dtype = QNNRT_DTYPE_U32;
+    with_param(b, p, 2);
+}
+static void u32_negative(qnnrt_builder *b) { scalar(b, QNNRT_DTYPE_U32, -1); }
+static void u32_fraction(qnnrt_builder *b) { scalar(b, QNNRT_DTYPE_U32, 1.5); }
+static void u32_large(qnnrt_builder *b) { scalar(b, QNNRT_DTYPE_U32, 4294967296.0); }
+static void i32_large(qnnrt_builder *b) { scalar(b, QNNRT_DTYPE_I32, 2147483648.0); }
+static void i8_small(qnnrt_builder *b) { scalar(b, QNNRT_DTYPE_I8, -129); }
+static void u64_large(qnnrt_builder *b) { scalar(b, QNNRT_DTYPE_U64, 18446744073709551616.0); }
+static void bool_2(qnnrt_builder *b) { scalar(b, QNNRT_DTYPE_BOOL8, 2); }
+static void f32_large(qnnrt_builder *b) { scalar(b, QNNRT_DTYPE_F32, 1e39); }
+static void f32_nan(qnnrt_builder *b) { scalar(b, QNNRT_DTYPE_F32, NAN); }
+static void untyped_scalar(qnnrt_builder *b) { scalar(b, QNNRT_DTYPE_UNDEFINED, 1); }
+static void half_scalar(qnnrt_builder *b) { scalar(b, QNNRT_DTYPE_F16, 1); }
+static void tensor_param(qnnrt_builder *b, qnnrt_param_desc p) { p.name = "p"; with_param(b, &p, 1); }
+#define PARAM(name, change) \
+    static void name(qnnrt_builder *b) \
+    { qnnrt_param_desc p; memset(&p, 0, sizeof(p)); p.dtype = QNNRT_DTYPE_F32; p.data = four; p.rank = 1; p.dims[0] = 4; change; tensor_param(b, p); }
+PARAM(param_both, p.tensor = w_)
+PARAM(param_rank_alone, p.data = NULL)
+PARAM(param_input, p.data = NULL; p.rank = 0; p.tensor = x_)
+PARAM(param_foreign, p.data = NULL; p.rank = 0; p.tensor = 77)
+PARAM(param_rank_9, p.rank = 9)
+PARAM(param_dim_0, p.rank = 2)
+PARAM(param_coded, p.dtype = QNNRT_DTYPE_S8Q)
+PARAM(param_taken, add_tensor(b, "n/p", QNNRT_TENSOR_INNER))
+static void nothing(qnnrt_builder *b) { (void)b; }
+static void h_unwritten(qnnrt_builder *b) { add_node(b, "n", "Op", x_, h_, y_); }
+static void itself(qnnrt_builder *b) { add_node(b, "n", "Op", x_, h_, h_); add_node(b, "m", "Op", h_, x_, y_); }
+static void cycle(qnnrt_builder *b)
+{
+    const qnnrt_tensor k = add_tensor(b, "k", QNNRT_TENSOR_INNER);
+    const qnnrt_tensor l = add_tensor(b, "l", QNNRT_TENSOR_INNER);
+    add_node(b, "first", "Op", x_, x_, l);
+    add_node(b, "one", "Op", k, l, h_);
+    add_node(b, "two", "Op", h_, l, y_);
+    add_node(b, "three", "Op", y_, l, k);
+}
+static void dlc_null(qnnrt_builder *b) { qnnrt_builder_dlc(b, NULL, NULL); }
+static void dlc_absent(qnnrt_builder *b) { qnnrt_builder_dlc(b, "/no/such.dlc", NULL); }
+static void dlc_folder(qnnrt_builder *b) { qnnrt_builder_dlc(b, "/", NULL); }
+static void dlc_other(qnnrt_builder *b) { qnnrt_builder_dlc(b, TEST_FAKE_LIB, NULL); }
+
+static const struct mistake { const char *what; void (*make)(qnnrt_builder *); qnnrt_result result; const char *words[3]; } mistakes[] = {
+#define M(name, result, ...) { #name, name, QNNRT_E_##result, { __VA_ARGS__ } }
+    M(no_name, ARG, "graph \"g\"", "a tensor has no name"), M(empty_name, ARG, "no name"), M(taken_name, ARG, "two tensors are named \"x\""),
+    M(no_kind, ARG, "tensor \"t\"", "kind 0"), M(wrong_kind, ARG, "kind 6"), M(rank_0, ARG, "\"t\"", "rank 0", "[1]"), M(rank_9, ARG, "rank 9"),
+    M(dim_0, ARG, "\"t\"", "dimension of 0"), M(no_dtype, ARG, "dtype 0x0"), M(text_dtype, ARG, "0x608"), M(too_large, LIMIT, "\"t\"", "4 GiB"),
+    M(overflow, LIMIT, "4 GiB"), M(no_data, ARG, "\"t\"", "needs 16 bytes", "NULL"), M(few_bytes, ARG, "needs 16 bytes", "got 15"),
+    M(data_of_input, ARG, "\"t\"", "only a STATIC"), M(bytes_of_input, ARG, "only a STATIC"), M(float_with_scale, ARG, "\"t\" (float32)", "no encoding"),
+    M(no_encoding, ARG, "(sfixed8)", "needs an encoding"), M(other_encoding, ARG, "needs an encoding"), M(scale_0, ARG, "scale"),
+    M(scale_nan, ARG, "scale"), M(scale_infinite, ARG, "scale"), M(bitwidth_9, ARG, "bitwidth"), M(axis_behind, ARG, "axis is outside"),
+    M(axis_negative, ARG, "axis is outside"), M(axis_count, ARG, "number of scales"), M(axis_no_scales, ARG, "missing"),
+    M(axis_scale_negative, ARG, "a scale of the axis"), M(blocks_and_quant, ARG, "both quant and blocks"), M(blocks_form, ARG, "blocks.form"),
+    M(blocks_axis, ARG, "blocks.axis"), M(blocks_block_axis, ARG, "blocks.block_axis"), M(blocks_zero, ARG, "does not divide"),
+    M(blocks_divide, ARG, "does not divide"), M(blocks_no_scales, ARG, "blocks.scales"), M(blocks_scale, ARG, "not positive"),
+    M(blocks_no_multipliers, ARG, "blocks.multipliers"), M(blocks_multiplier_0, ARG, "1 to 15"), M(blocks_multiplier_16, ARG, "1 to 15"),
+    M(blocks_plain_multipliers, ARG, "EXPANSION"), M(blocks_of_floats, ARG, "no encoding"),
+    M(null_tensor, ARG, "desc is NULL"), M(null_node, ARG, "desc is NULL"), M(null_graph, ARG, "desc is NULL"), M(unnamed_graph, ARG, "a graph has no name"),
+    M(same_graph, ARG, "context \"context 0\"", "two graphs named \"g\""), M(empty_graph, ARG, "graph \"second\"", "no nodes"),
+    M(graph_priority, ARG, "graph \"second\"", "priority 5"), M(graph_level, ARG, "optimization_level 4", "1 to 3"),
+    M(context_priority, ARG, "context 1", "priority 7"), M(context_without_graph, ARG, "context \"context 1\"", "no graph"),
+    M(tensor_of_no_graph, STATE, "qnnrt_builder_graph"), M(node_of_no_graph, STATE, "qnnrt_builder_graph"),
+    M(no_type, ARG, "the type of a node"), M(empty_node_name, ARG, "a node has no name"), M(same_node, ARG, "two nodes are named \"n\""),
+    M(negative_handle, ARG, "node \"n\" (Op)", "input 0", "handle -1"), M(wild_handle, ARG, "input 1", "no tensor of this graph"),
+    M(foreign_handle, ARG, "graph \"second\"", "no tensor of this graph"), M(output_left_out, ARG, "output 0", "no tensor"),
+    M(output_is_input, ARG, "\"x\"", "an input", "INNER and OUTPUT"), M(output_is_static, ARG, "\"w\"", "STATIC"),
+    M(written_twice, ARG, "\"h\"", "written twice", "\"m\""), M(no_outputs, ARG, "no output"), M(null_outputs, ARG, "outputs is NULL"),
+    M(one_output_twice, ARG, "\"h\"", "written twice"), M(null_inputs, ARG, "inputs is NULL"), M(null_params, ARG, "params is NULL"),
+    M(unnamed_param, ARG, "parameter 0 has no name"), M(two_params, ARG, "two parameters are named \"p\""),
+    M(u32_negative, ARG, "node \"n\"", "\"p\"", "-1 is no value"), M(u32_fraction, ARG, "1.5", "uint32"), M(u32_large, ARG, "uint32"),
+    M(i32_large, ARG, "int32"), M(i8_small, ARG, "int8"), M(u64_large, ARG, "uint64"), M(bool_2, ARG, "bool8"), M(f32_large, ARG, "float32"),
+    M(f32_nan, ARG, "float32"), M(untyped_scalar, ARG, "undefined"), M(half_scalar, ARG, "float16"), M(param_both, ARG, "both data and a tensor"),
+    M(param_rank_alone, ARG, "rank 1 and no data"), M(param_input, ARG, "\"x\"", "not STATIC"), M(param_foreign, ARG, "no tensor of this graph"),
+    M(param_rank_9, ARG, "\"n/p\"", "rank 9"), M(param_dim_0, ARG, "\"n/p\"", "dimension of 0"), M(param_coded, ARG, "\"n/p\"", "needs an encoding"),
+    M(param_taken, ARG, "two tensors are named \"n/p\""), M(nothing, ARG, "graph \"g\"", "no nodes"),
+    M(h_unwritten, ARG, "input 1", "\"h\"", "written by no node"), M(itself, ARG, "wait for each other", "\"n\" -> \"n\""),
+    M(cycle, ARG, "\"one\" -> \"two\"", "\"two\" -> \"three\"", "\"three\" -> \"one\""),
+    M(dlc_null, ARG, "NULL or empty"), M(dlc_absent, IO, "/no/such.dlc"), M(dlc_folder, IO, "folder"), M(dlc_other, FORMAT, "no .dlc", "ELF")
+#undef M
+};
+
+TEST(mistakes_are_refused_in_words)
+{
+    size_t i, k;
+    for (i = 0; i < sizeof(mistakes) / sizeof(mistakes[0]); ++i) {
+        const struct mistake *m = &mistakes[i];
+        qnnrt_builder *b;
+        qnnrt *built = (qnnrt *)&heap;
+        qnnrt_result result;
+        open_backend("", 0);
+        b = builder_of(NULL);
+        add_graph(b, "g");
+        x_ = add_tensor(b, "x", QNNRT_TENSOR_INPUT);
+        w_ = add_tensor(b, "w", QNNRT_TENSOR_STATIC);
+        h_ = add_tensor(b, "h", QNNRT_TENSOR_INNER);
+        y_ = add_tensor(b, "y", QNNRT_TENSOR_OUTPUT);
+        if (strncmp(m->what, "null_graph", 10) == 0 || strstr(m->what, "graph") != NULL || strncmp(m->what, "context", 7) == 0)
+            if (strcmp(m->what, "tensor_of_no_graph") != 0) add_node(b, "right", "Op", x_, w_, y_);
+        m->make(b);
+        result = qnnrt_builder_finish(b, &built, &err);
+        if (result != m->result || err.code != m->result || built != NULL || traced("contextCreate") || traced("Validate"))
+            printf("%s: %s: %s\n", m->what, qnnrt_result_name(result), err.text);
+        CHECK_EQ(result, m->result);
+        CHECK_EQ(err.code, m->result);
+        CHECK(built == NULL);
+        CHECK(traced("contextCreate") == 0 && traced("Validate") == 0);      /* the vendor was not asked */
+        for (k = 0; k < 3 && m->words[k] != NULL; ++k) CHECK_STR(err.text, m->words[k]);
+        CHECK(close_backend());
+    }
+}
+
+TEST(an_output_must_be_written)
+{
+    qnnrt_builder *b;
+    qnnrt *built;
+    open_backend("", 0);
+    b = builder_of(NULL);
+    add_right(b, "g");
+    add_tensor(b, "z", QNNRT_TENSOR_OUTPUT);
+    CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_E_ARG);
+    CHECK_STR(err.text, "graph \"g\": OUTPUT tensor \"z\" is written by no node");
+    CHECK(close_backend());
+}
+
+TEST(the_first_error_sticks)
+{
+    qnnrt_builder *b;
+    qnnrt_tensor_desc t = tensor_desc("first", QNNRT_TENSOR_INPUT);
+    qnnrt_node_desc node;
+    qnnrt *built;
+    open_backend("", 0);
+    b = builder_of(NULL);
+    add_right(b, "g");
+    t.rank = 0;
+    CHECK(qnnrt_builder_tensor(b, &t) < 0);
+    t.name = "second";
+    CHECK(qnnrt_builder_tensor(b, &t) < 0);
+    add_graph(b, NULL);
+    qnnrt_builder_context(b, NULL);
+    qnnrt_builder_dlc(b, NULL, NULL);
+    qnnrt_builder_node(b, NULL);
+    CHECK_EQ(qnnrt_builder_error(b)->code, QNNRT_E_ARG);
+    CHECK_STR(qnnrt_builder_error(b)->text, "\"first\"");
+    memset(&node, 0, sizeof(node));
+    CHECK_EQ(qnnrt_builder_supports(b, &node, &err), QNNRT_E_ARG);
+    CHECK_STR(err.text, "\"first\"");
+    CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_E_ARG);
+    CHECK_STR(err.text, "\"first\"");
+    CHECK(close_backend());
+}
+
+TEST(a_spent_builder_says_so)
+{
+    int way;
+    for (way = 0; way < 3; ++way) {
+        const char *how = way == 2 ? "destroyed" : "finished";
+        qnnrt_builder *b;
+        qnnrt *built = NULL, *again;
+        qnnrt_tensor_desc t = tensor_desc("t", QNNRT_TENSOR_INPUT);
+        qnnrt_node_desc node;
+        open_backend("", 0);
+        b = builder_of(NULL);
+        if (way == 0) add_right(b, "g");
+        CHECK_EQ(qnnrt_backend_close(backend), QNNRT_E_BUSY);
+        if (way == 2) qnnrt_builder_destroy(b);
+        else CHECK_EQ(qnnrt_builder_finish(b, &built, &err), way == 0 ? QNNRT_OK : QNNRT_E_ARG);
+        CHECK_EQ(qnnrt_builder_finish(b, &again, &err), QNNRT_E_STATE);
+        CHECK_STR(err.text, how);
+        CHECK_STR(err.text, "create another");
+        CHECK(again == NULL);
+        CHECK_STR(qnnrt_builder_error(b)->text, how);
+        CHECK(qnnrt_builder_tensor(b, &t) < 0);
+        memset(&node, 0, sizeof(node));
+        CHECK_EQ(qnnrt_builder_supports(b, &node, &err), QNNRT_E_STATE);
+        qnnrt_builder_node(b, &node);
+        qnnrt_builder_context(b, NULL);
+        add_graph(b, "g");
+        qnnrt_builder_dlc(b, "x", NULL);
+        qnnrt_builder_destroy(b);
+        qnnrt_builder_destroy(b);
+        CHECK_EQ(qnnrt_close(built), QNNRT_OK);
+        CHECK(close_backend());
+    }
+}
+
+TEST(null_arguments_are_refused)
+{
+    qnnrt_builder *b = NULL;
+    qnnrt *built = NULL;
+    size_t bytes;
+    open_backend("", 0);
+    CHECK_EQ(qnnrt_builder_create(NULL, NULL, &b, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_builder_create(backend, NULL, NULL, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_builder_finish(NULL, &built, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_builder_supports(NULL, NULL, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_builder_error(NULL)->code, QNNRT_E_ARG);
+    CHECK(qnnrt_builder_tensor(NULL, NULL) < 0);
+    qnnrt_builder_node(NULL, NULL);
+    qnnrt_builder_graph(NULL, NULL);
+    qnnrt_builder_context(NULL, NULL);
+    qnnrt_builder_dlc(NULL, NULL, NULL);
+    qnnrt_builder_destroy(NULL);
+    b = builder_of(NULL);
+    add_right(b, "g");
+    CHECK_EQ(qnnrt_builder_supports(b, NULL, NULL), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_builder_finish(b, NULL, &err), QNNRT_E_ARG);
+    CHECK_STR(err.text, "out is NULL");
+    b = builder_of(NULL);
+    CHECK_EQ(qnnrt_builder_finish(b, &built, NULL), QNNRT_E_ARG);
+    b = builder_of(NULL);
+    add_right(b, "g");
+    CHECK_EQ(qnnrt_builder_finish(b, &built, NULL), QNNRT_OK);
+    CHECK_EQ(qnnrt_save(NULL, 0, "x", &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_save(built, 0, NULL, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_save(built, 0, "", &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_save(built, 1, "x", &err), QNNRT_E_ARG);
+    CHECK_STR(err.text, "1 contexts, there is no 1");
+    CHECK_EQ(qnnrt_save_memory(NULL, 0, NULL, 0, &bytes, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_save_memory(built, 0, NULL, 0, NULL, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_save_memory(built, 7, NULL, 0, &bytes, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_close(built), QNNRT_OK);
+    CHECK(close_backend());
+}
+
+TEST(limits_hold)
+{
+    qnnrt_builder_desc desc;
+    qnnrt_builder *b;
+    qnnrt *built;
+    int which;
+    for (which = 0; which < 4; ++which) {
+        static const char *const words[] = { "limits.tensors", "limits.name_bytes", "limits.files", "limits.tensors" };
+        memset(&desc, 0, sizeof(desc));
+        if (which == 0) desc.limits.tensors = 2;
+        if (which == 1) desc.limits.name_bytes = 4;
+        if (which == 2) desc.limits.files = 1;
+        if (which == 3) desc.limits.tensors = 4;      /* recorded in full, too many with the graphs */
+        open_backend("", 0);
+        b = builder_of(&desc);
+        if (which == 2) {
+            add_right(b, "g");
+            qnnrt_builder_context(b, NULL);
+        }
+        if (which == 3) {
+            add_right(b, "a");
+            qnnrt_builder_context(b, NULL);
+        }
+        add_right(b, which == 1 ? "graph" : "g");
+        CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_E_LIMIT);
+        CHECK_STR(err.text, words[which]);
+        CHECK(close_backend());
+    }
+}
+
+/* ---- asking the vendor ---------------------------------------------------------------------------- */
+
+TEST(supports_asks_and_adds_nothing)
+{
+    static const uint32_t axes[1] = { 0 };
+    qnnrt_builder *b;
+    qnnrt_tensor in, out;
+    qnnrt_node_desc node;
+    qnnrt_param_desc param;
+    qnnrt *built;
+    size_t i;
+    open_backend("", 0);
+    b = builder_of(NULL);
+    add_right(b, "g");
+    in = 1;
+    out = 3;
+    memset(&node, 0, sizeof(node));
+    memset(&param, 0, sizeof(param));
+    param.name = "axes";
+    param.dtype = QNNRT_DTYPE_U32;
+    param.data = axes;
+    param.rank = 1;
+    param.dims[0] = 1;
+    node.inputs = &in;
+    node.input_count = 1;
+    node.outputs = &out;
+    node.output_count = 1;
+    node.params = &param;
+    node.param_count = 1;
+    for (i = 0; i < 3; ++i) {
+        node.type = "Op";
+        CHECK_EQ(qnnrt_builder_supports(b, &node, &err), QNNRT_OK);
+        node.type = "Refused";
+        CHECK_EQ(qnnrt_builder_supports(b, &node, &err), QNNRT_E_UNSUPPORTED);
+        CHECK_EQ(err.vendor_code, 0xc26);
+        CHECK_STR(err.text, "graph \"g\": node \"Refused_2\" (Refused)");
+        CHECK_STR(err.text, "of \"x\" float32[4]");
+        CHECK_STR(err.text, "to \"y\" float32[4]");
+        CHECK_STR(err.text, "with axes (uint32 tensor)");
+        CHECK_STR(err.text, "is an operator that is refused");      /* the vendor's own words */
+        node.type = NULL;
+        CHECK_EQ(qnnrt_builder_supports(b, &node, NULL), QNNRT_E_ARG);
+    }
+    CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_OK);
+    CHECK(traced("axes") == 0);
+    CHECK_EQ(qnnrt_close(built), QNNRT_OK);
+    CHECK(close_backend());
+}
+
+TEST(a_refused_node_stops_the_build)
+{
+    qnnrt_builder *b;
+    qnnrt_tensor x, y;
+    qnnrt *built;
+    open_backend("", 0);
+    b = builder_of(NULL);
+    add_graph(b, "g");
+    x = add_tensor(b, "x", QNNRT_TENSOR_INPUT);
+    y = add_tensor(b, "y", QNNRT_TENSOR_OUTPUT);
+    add_node(b, "bad", "Refused", x, QNNRT_NO_TENSOR, y);
+    CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_E_UNSUPPORTED);
+    CHECK_STR(err.text, "node \"bad\" (Refused)");
+    CHECK(traced("graphAddNode") == 0);
+    CHECK(close_backend());
+}
+
+/* What makes the CPU's or the HTP's library crash is answered by us. */
+TEST(what_crashes_is_not_asked)
+{
+    static const uint32_t ok[1] = { 1 }, zero[1] = { 0 };
+    static const struct {
+        const char *knobs, *type;
+        qnnrt_dtype in, out;
+        const char *param;
+        const uint32_t *data;
+        const char *word;
+    } cases[] = {
+        { "id=3", "Argmax", QNNRT_DTYPE_F16, QNNRT_DTYPE_I32, "axis", NULL, "with these types" },
+        { "id=3", "Argmax", QNNRT_DTYPE_F32, QNNRT_DTYPE_I64, "axis", NULL, "with these types" },
+        { "id=3", "Argmax", QNNRT_DTYPE_F32, QNNRT_DTYPE_U32, "axis", NULL, NULL },
+        { "id=3", "Argmax", QNNRT_DTYPE_F32, QNNRT_DTYPE_U32, "keep_dims", NULL, "\"axis\" is missing" },
+        { "id=3", "Argmin", QNNRT_DTYPE_F32, QNNRT_DTYPE_U32, "axis", NULL, NULL },
+        { "id=3", "ResizeBilinear", QNNRT_DTYPE_F16, QNNRT_DTYPE_F16, "axis", NULL, "with these types" },
+        { "id=3", "ResizeBilinear", QNNRT_DTYPE_F32, QNNRT_DTYPE_F16, "axis", NULL, "with these types" },
+        { "id=3", "ResizeBilinear", QNNRT_DTYPE_F32, QNNRT_DTYPE_F32, "axis", NULL, NULL },
+        { "id=3", "Relu", QNNRT_DTYPE_F16, QNNRT_DTYPE_F16, "axis", NULL, NULL },
+        { "id=6", "Argmax", QNNRT_DTYPE_F16, QNNRT_DTYPE_I32, "axis", NULL, NULL },
+        { "id=3", "StridedSlice", QNNRT_DTYPE_F32, QNNRT_DTYPE_F32, "ranges", ok, NULL },
+        { "id=3", "StridedSlice", QNNRT_DTYPE_F32, QNNRT_DTYPE_F32, "range", ok, "\"ranges\" is missing" },
+        { "id=3", "Split", QNNRT_DTYPE_F32, QNNRT_DTYPE_F32, "split_index", zero, "\"axis\" is missing" }
+    };
+    size_t i;
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+        qnnrt_builder *b;
+        qnnrt_tensor_desc t = tensor_desc("x", QNNRT_TENSOR_INPUT);
+        qnnrt_node_desc node;
+        qnnrt_param_desc param;
+        qnnrt_tensor in, out;
+        qnnrt_result result;
+        open_backend(cases[i].knobs, 0);
+        b = builder_of(NULL);
+        add_graph(b, "g");
+        t.dtype = cases[i].in;
+        in = qnnrt_builder_tensor(b, &t);
+        t = tensor_desc("y", QNNRT_TENSOR_OUTPUT);
+        t.dtype = cases[i].out;
+        out = qnnrt_builder_tensor(b, &t);
+        memset(&node, 0, sizeof(node));
+        memset(&param, 0, sizeof(param));
+        param.name = cases[i].param;
+        param.dtype = QNNRT_DTYPE_U32;
+        param.data = cases[i].data;
+        param.rank = cases[i].data != NULL;
+        param.dims[0] = param.rank;
+        node.type = cases[i].type;
+        node.inputs = &in;
+        node.input_count = 1;
+        node.outputs = &out;
+        node.output_count = 1;
+        node.params = &param;
+        node.param_count = 1;
+        result = qnnrt_builder_supports(b, &node, &err);
+        if ((result == QNNRT_OK) != (cases[i].word == NULL)) printf("case %u: %s\n", (unsigned)i, err.text);
+        CHECK_EQ(result, cases[i].word == NULL ? QNNRT_OK : QNNRT_E_UNSUPPORTED);
+        CHECK_EQ(traced("Validate") != 0, cases[i].word == NULL);
+        if (cases[i].word != NULL) CHECK_STR(err.text, cases[i].word);
+        qnnrt_builder_destroy(b);
+        CHECK(close_backend());
+    }
+}
+
+TEST(weights_that_crash_a_matmul_are_not_asked_for)
+{
+    static const float scales[8] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+    static signed char codes[16];
+    static const struct { const char *knobs, *type; qnnrt_dtype x; int form; const char *word; } cases[] = {
+        { "id=6", "MatMul", QNNRT_DTYPE_U8Q, 0, "scale per channel" }, { "id=6", "MatMul", QNNRT_DTYPE_F16, 0, NULL },
+        { "id=6", "FullyConnected", QNNRT_DTYPE_U8Q, 0, NULL },        { "id=6", "MatMul", QNNRT_DTYPE_F16, 1, "scale per block" },
+        { "id=3", "Conv2d", QNNRT_DTYPE_U8Q, 1, "scale per block" },   { "id=3", "Conv2d", QNNRT_DTYPE_U8Q, 0, NULL }
+    };
+    size_t i;
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+        qnnrt_builder *b;
+        qnnrt_tensor_desc t = tensor_desc("x", QNNRT_TENSOR_INPUT);
+        qnnrt_blocks blocks;
+        qnnrt_node_desc node;
+        qnnrt_tensor in[2], out;
+        qnnrt_result result;
+        open_backend(cases[i].knobs, 0);
+        b = builder_of(NULL);
+        add_graph(b, "g");
+        t.dtype = cases[i].x;
+        if (t.dtype == QNNRT_DTYPE_U8Q) {
+            t.quant.encoding = QNNRT_ENCODING_PER_TENSOR;
+            t.quant.scale = 1;
+        }
+        in[0] = qnnrt_builder_tensor(b, &t);
+        memset(&t, 0, sizeof(t));
+        t.name = "w";
+        t.kind = QNNRT_TENSOR_STATIC;
+        t.dtype = QNNRT_DTYPE_S8Q;
+        t.rank = 2;
+        t.dims[0] = t.dims[1] = 4;
+        t.data = codes;
+        t.bytes = 16;
+        t.borrow = 1;
+        memset(&blocks, 0, sizeof(blocks));
+        blocks.form = QNNRT_BLOCK_PLAIN;
+        blocks.block_axis = 1;
+        blocks.block = 2;
+        blocks.scales = scales;
+        t.blocks = cases[i].form ? &blocks : NULL;
+        if (!cases[i].form) {
+            t.quant.encoding = QNNRT_ENCODING_PER_AXIS;
+            t.quant.count = 4;
+            t.quant.scales = scales;
+        }
+        in[1] = qnnrt_builder_tensor(b, &t);
+        out = add_tensor(b, "y", QNNRT_TENSOR_OUTPUT);
+        memset(&node, 0, sizeof(node));
+        node.type = cases[i].type;
+        node.inputs = in;
+        node.input_count = 2;
+        node.outputs = &out;
+        node.output_count = 1;
+        result = qnnrt_builder_supports(b, &node, &err);
+        if ((result == QNNRT_OK) != (cases[i].word == NULL)) printf("case %u: %s\n", (unsigned)i, err.text);
+        CHECK_EQ(result, cases[i].word == NULL ? QNNRT_OK : QNNRT_E_UNSUPPORTED);
+        CHECK_EQ(traced("Validate") != 0, cases[i].word == NULL);
+        if (cases[i].word != NULL) CHECK_STR(err.text, cases[i].word);
+        qnnrt_builder_destroy(b);
+        CHECK(close_backend());
+    }
+}
+
+/* ---- options and devices --------------------------------------------------------------------------- */
+
+static qnnrt *build_with(const qnnrt_builder_desc *desc, const qnnrt_context_desc *context, const qnnrt_graph_desc *graph)
+{
+    qnnrt_builder *b = builder_of(desc);
+    qnnrt *built = NULL;
+    qnnrt_tensor x, y;
+    qnnrt_builder_context(b, context);
+    qnnrt_builder_graph(b, graph);
+    x = add_tensor(b, "x", QNNRT_TENSOR_INPUT);
+    y = add_tensor(b, "y", QNNRT_TENSOR_OUTPUT);
+    add_node(b, NULL, "Op", x, QNNRT_NO_TENSOR, y);
+    qnnrt_builder_finish(b, &built, &err);
+    return built;
+}
+
+TEST(options_go_to_the_htp)
+{
+    static const char *const knobs[] = { "", "id=3" };
+    qnnrt_context_desc context;
+    qnnrt_graph_desc graph;
+    size_t i;
+    memset(&context, 0, sizeof(context));
+    memset(&graph, 0, sizeof(graph));
+    context.weight_sharing = 1;
+    context.priority = QNNRT_PRIORITY_LOW;
+    graph.name = "g";
+    graph.priority = QNNRT_PRIORITY_HIGH;
+    graph.vtcm_mib = 8;
+    graph.optimization_level = 3;
+    graph.hvx_threads = 4;
+    graph.fp16 = 1;
+    for (i = 0; i < 2; ++i) {
+        qnnrt *built;
+        open_backend(knobs[i], 0);
+        built = build_with(NULL, &context, &graph);
+        CHECK(built != NULL);
+        if (i == 0) {
+            CHECK(traced("options of context 1=0 0:1,0,1,0\n") != 0);
+            CHECK(traced("options of g 3=200 0:1,0,3,40400000 0:2,0,1,0 0:3,0,8,0 0:6,0,4,0\n") != 0);
+        } else {
+            CHECK(traced("options of context 1=0\n") != 0);
+            CHECK(traced("options of g 3=200\n") != 0);
+        }
+        CHECK_EQ(qnnrt_close(built), QNNRT_OK);
+        CHECK(close_backend());
+    }
+    open_backend("fail=graphCreate:0x3ec", 0);
+    CHECK(build_with(NULL, &context, &graph) == NULL);
+    CHECK_STR(err.text, "graph \"g\": cannot be created with priority, optimization_level, fp16, vtcm_mib, hvx_threads");
+    CHECK(close_backend());
+    open_backend("fail=contextCreate:0x1392", 0);
+    CHECK(build_with(NULL, &context, &graph) == NULL);
+    CHECK_STR(err.text, "context \"context 0\" cannot be created with priority, weight_sharing");
+    CHECK(close_backend());
+}
+
+TEST(a_device_of_its_own_where_one_is_needed)
+{
+    static const struct {
+        const char *knobs;
+        uint32_t backend_soc, soc, arch;
+        const char *options;                 /* of the second device; NULL: there is none */
+        uint32_t told;                       /* as the model's soc_model */
+    } cases[] = {
+#if defined(__x86_64__)
+        { "", 0, 0, 0, "options of device 0:0,39,39,0\n", 57 },
+        { "", 0, 0, 79, "options of device 0:0,45,45,0 0:1,0,0,4f\n", 69 },
+        { "fail=deviceCreate:0x36b1:2", 0, 0, 0, NULL, 0 },
+        { "zero=deviceCreate", 0, 0, 0, NULL, 0 },
+#endif
+        { "", 57, 0, 0, NULL, 57 },
+        { "", 57, 57, 0, NULL, 57 },
+        { "", 57, 69, 0, "options of device 0:0,45,45,0\n", 69 },
+        { "", 57, 0, 73, "options of device 0:0,39,39,0 0:1,0,0,49\n", 57 },
+        { "backendapi=5.43", 57, 0, 73, "options of device 0:0,39,39,0 0:1,0,49,0\n", 57 },
+        { "backendapi=5.49", 57, 0, 73, "options of device 0:0,39,39,0 0:1,0,49,0\n", 57 },
+        { "id=3", 0, 57, 75, NULL, 0 },
+        { "devnosup=1", 0, 0, 0, NULL, 0 }
+    };
+    qnnrt_graph_desc graph;
+    size_t i;
+    memset(&graph, 0, sizeof(graph));
+    graph.name = "g";
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+        qnnrt_builder_desc desc;
+        qnnrt *built;
+        size_t count;
+        const char *second;
+        memset(&desc, 0, sizeof(desc));
+        if (strncmp(cases[i].knobs, "zero", 4) == 0) continue;      /* the backend's own fails first: see below */
+        desc.soc_model = cases[i].soc;
+        desc.dsp_arch = cases[i].arch;
+        open_backend(cases[i].knobs, cases[i].backend_soc);
+        built = build_with(&desc, NULL, &graph);
+        if (built == NULL) printf("case %u: %s\n", (unsigned)i, err.text);
+        CHECK(built != NULL);
+        second = strstr(fake_trace(), "options of device");
+        second = second != NULL ? strstr(second + 1, "options of device") : NULL;
+        if (cases[i].options == NULL) CHECK(second == NULL || strncmp(cases[i].knobs, "fail", 4) == 0);
+        else CHECK(second != NULL && strncmp(second, cases[i].options, strlen(cases[i].options)) == 0);
+        CHECK_EQ(qnnrt_contexts(built, &count)->soc_model, cases[i].told);
+        CHECK_EQ(qnnrt_close(built), QNNRT_OK);
+        CHECK(close_backend());
+    }
+}
+
+TEST(a_chip_that_was_asked_for_and_is_refused_is_an_error)
+{
+    qnnrt_graph_desc graph;
+    qnnrt_builder_desc desc;
+    memset(&graph, 0, sizeof(graph));
+    memset(&desc, 0, sizeof(desc));
+    graph.name = "g";
+    desc.soc_model = 200;
+    open_backend("fail=deviceCreate:0x36b1:2", 0);
+    CHECK(build_with(&desc, NULL, &graph) == NULL);
+    CHECK_EQ(err.code, QNNRT_E_BACKEND);
+    CHECK_STR(err.text, "soc_model 200");
+    CHECK(traced("contextCreate") == 0);
+    CHECK(close_backend());
+}
+
+/* ---- the vendor fails ------------------------------------------------------------------------------- */
+
+/* A life with everything in it: two contexts, nodes with parameters, saving, a run. */
+static qnnrt_result life(qnnrt_error *error)
+{
+    static const uint32_t axes[1] = { 0 };
+    static const float scales[4] = { 1, 2, 3, 4 };
+    static const signed char codes[4] = { 1, 2, 3, 4 };
+    qnnrt_backend_desc backend_desc;
+    qnnrt_backend *own = NULL;
+    qnnrt_builder *b = NULL;
+    qnnrt *built = NULL;
+    qnnrt_run *run = NULL;
+    qnnrt_result result;
+    size_t bytes, i;
+    char room[2000];
+    memset(&backend_desc, 0, sizeof(backend_desc));
+    backend_desc.path = TEST_FAKE_LIB;
+    backend_desc.hooks.alloc = heap_alloc;
+    backend_desc.hooks.free = heap_free;
+    backend_desc.hooks.alloc_user = &heap;
+    result = qnnrt_backend_open(&backend_desc, &own, error);
+    if (result == QNNRT_OK) result = qnnrt_builder_create(own, NULL, &b, error);
+    if (result != QNNRT_OK) {
+        qnnrt_backend_close(own);
+        return result;
+    }
+    for (i = 0; i < 2; ++i) {
+        qnnrt_param_desc param;
+        qnnrt_node_desc node;
+        qnnrt_tensor_desc t = tensor_desc("w", QNNRT_TENSOR_STATIC);
+        qnnrt_tensor ends[2], y;
+        memset(&param, 0, sizeof(param));
+        memset(&node, 0, sizeof(node));
+        if (i > 0) qnnrt_builder_context(b, NULL);
+        add_right(b, i == 0 ? "layer" : "only");
+        t.dtype = QNNRT_DTYPE_S8Q;
+        t.data = codes;
+        t.bytes = 4;
+        t.quant.encoding = QNNRT_ENCODING_PER_AXIS;
+        t.quant.count = 4;
+        t.quant.scales = scales;
+        ends[1] = qnnrt_builder_tensor(b, &t);
+        ends[0] = add_tensor(b, "z", QNNRT_TENSOR_INPUT);
+        y = add_tensor(b, "v", QNNRT_TENSOR_OUTPUT);
+        param.name = "axes";
+        param.dtype = QNNRT_DTYPE_U32;
+        param.data = axes;
+        param.rank = param.dims[0] = 1;
+        node.type = "Op";
+        node.inputs = ends;
+        node.input_count = 2;
+        node.outputs = &y;
+        node.output_count = 1;
+        node.params = &param;
+        node.param_count = 1;
+        if (i == 0 && qnnrt_builder_error(b)->code == QNNRT_OK) result = qnnrt_builder_supports(b, &node, error);
+        if (result != QNNRT_OK) break;
+        qnnrt_builder_node(b, &node);
+    }
+    if (result == QNNRT_OK) result = qnnrt_builder_finish(b, &built, error);
+    if (result == QNNRT_OK) result = qnnrt_save_memory(built, 1, room, sizeof(room), &bytes, error);
+    if (result == QNNRT_OK) result = qnnrt_save(built, 0, "/dev/null/not/here", error) == QNNRT_E_IO ? QNNRT_OK : error != NULL ? error->code : QNNRT_E_MEMORY;
+    if (result == QNNRT_OK) result = qnnrt_prepare(built, "0/layer", &run, error);
+    if (result == QNNRT_OK && (result = qnnrt_exec(run)) != QNNRT_OK && error != NULL) *error = *qnnrt_run_error(run);
+    qnnrt_run_destroy(run);
+    qnnrt_builder_destroy(b);
+    {
+        const qnnrt_result closed = qnnrt_close(built), ended = qnnrt_backend_close(own);
+        if (result == QNNRT_OK && closed != QNNRT_OK) result = closed;
+        if (result == QNNRT_OK && ended != QNNRT_OK) result = ended;
+    }
+    return result;
+}
+
+TEST(every_call_that_fails_is_a_clean_error)
+{
+    static const struct { const char *call; qnnrt_result result; int quiet; } calls[] = {
+        { "backendCreate", QNNRT_E_BACKEND, 0 }, { "deviceCreate", QNNRT_E_BACKEND, 0 }, { "contextCreate", QNNRT_E_BACKEND, 0 },
+        { "graphCreate", QNNRT_E_BACKEND, 0 }, { "tensorCreateGraphTensor", QNNRT_E_BACKEND, 0 },
+        { "backendValidateOpConfig", QNNRT_E_UNSUPPORTED, 0 }, { "graphAddNode", QNNRT_E_BACKEND, 0 }, { "graphFinalize", QNNRT_E_BACKEND, 0 },
+        { "contextGetBinarySize", QNNRT_E_BACKEND, 0 }, { "contextGetBinary", QNNRT_E_BACKEND, 0 }, { "graphExecute", QNNRT_E_BACKEND, 0 },
+        { "contextFree", QNNRT_E_BACKEND, 1 }, { "deviceFree", QNNRT_E_BACKEND, 1 }, { "backendFree", QNNRT_E_BACKEND, 1 }
+    };
+    size_t i;
+    unsigned n;
+    for (i = 0; i < sizeof(calls) / sizeof(calls[0]); ++i) {
+        for (n = 1;; ++n) {
+            char knobs[100];
+            qnnrt_result result;
+            snprintf(knobs, sizeof(knobs), "fail=%s:0x44c:%u", calls[i].call, n);
+            memset(&heap, 0, sizeof(heap));
+            memset(&err, 0xFF, sizeof(err));
+            fake_begin(knobs);
+            live_before = fake_live();
+            result = life(&err);
+            CHECK(heap.live == 0 && heap.wrong == 0);
+            CHECK_EQ(fake_live(), live_before);
+            if (result == QNNRT_OK && n == 2 && i == 1) continue;      /* the guessed chip: it goes on without */
+            if (result == QNNRT_OK) break;
+            if (result != calls[i].result) printf("%s: %s: %s\n", knobs, qnnrt_result_name(result), err.text);
+            CHECK_EQ(result, calls[i].result);
+            if (calls[i].quiet) continue;                              /* closing gives a result only */
+            CHECK_EQ(err.vendor_code, 0x44c);
+            CHECK_STR(err.text, calls[i].call);
+        }
+        CHECK(n > 1);
+    }
+}
+
+TEST(success_without_a_handle_or_a_size_is_an_error)
+{
+    static const struct { const char *knobs, *word; } cases[] = {
+        { "zero=contextCreate", "contextCreate (without a handle)" }, { "zero=graphCreate", "graphCreate (without a handle)" },
+        { "zero=contextGetBinarySize", "absurd" }, { "zero=contextGetBinary", "absurd" }
+    };
+    size_t i;
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+        memset(&heap, 0, sizeof(heap));
+        fake_begin(cases[i].knobs);
+        live_before = fake_live();
+        CHECK_EQ(life(&err), QNNRT_E_BACKEND);
+        CHECK_STR(err.text, cases[i].word);
+        CHECK(heap.live == 0 && heap.wrong == 0 && fake_live() == live_before);
+    }
+}
+
+TEST(a_backend_that_cannot_build_is_unsupported)
+{
+    static const char *const slots[] = { "contextCreate", "graphCreate", "tensorCreateGraphTensor", "backendValidateOpConfig",
+                                         "graphAddNode", "graphFinalize" };
+    size_t i, bytes;
+    qnnrt_builder *b;
+    qnnrt *built;
+    for (i = 0; i < sizeof(slots) / sizeof(slots[0]); ++i) {
+        char knobs[64];
+        snprintf(knobs, sizeof(knobs), "null=%s", slots[i]);
+        open_backend(knobs, 0);
+        CHECK_EQ(qnnrt_builder_create(backend, NULL, &b, &err), QNNRT_E_UNSUPPORTED);
+        CHECK_STR(err.text, slots[i]);
+        CHECK(close_backend());
+    }
+    open_backend("null=contextGetBinary", 0);
+    b = builder_of(NULL);
+    add_right(b, "g");
+    CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_save_memory(built, 0, NULL, 0, &bytes, &err), QNNRT_E_UNSUPPORTED);
+    CHECK_EQ(qnnrt_save(built, 0, "x", &err), QNNRT_E_UNSUPPORTED);
+    CHECK_EQ(qnnrt_close(built), QNNRT_OK);
+    CHECK(close_backend());
+}
+
+/* The code of missing memory means a missing kernel there. */
+TEST(finalize_tells_the_real_cause)
+{
+    qnnrt_builder *b;
+    qnnrt *built;
+    open_backend("fail=graphFinalize:0x3ea", 0);
+    b = builder_of(NULL);
+    add_right(b, "layer");
+    CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_E_BACKEND);
+    CHECK_STR(err.text, "graph \"layer\" cannot be finalized: graphFinalize answered 0x3ea");
+    CHECK_STR(err.text, "no kernel");
+    CHECK(strstr(err.text, "3.6 GB") == NULL);
+    CHECK(close_backend());
+}
+
+/* ---- saving ------------------------------------------------------------------------------------------ */
+
+TEST(saving_leaves_nothing_half_done)
+{
+    qnnrt_builder *b;
+    qnnrt *built;
+    char path[1200], sub[1300], *data;
+    const char *folder = test_tmpdir();
+    size_t bytes, got, length;
+    DIR *dir;
+    struct dirent *entry;
+    int files = 0;
+    open_backend("", 0);
+    b = builder_of(NULL);
+    add_right(b, "g");
+    CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_OK);
+    snprintf(path, sizeof(path), "%s/no/out.bin", folder);
+    CHECK_EQ(qnnrt_save(built, 0, path, &err), QNNRT_E_IO);
+    CHECK_STR(err.text, path);
+    snprintf(sub, sizeof(sub), "%s/sub", folder);      /* a folder stands there: the rename fails */
+    CHECK_EQ(mkdir(sub, 0777), 0);
+    snprintf(path, sizeof(path), "%s/sub/x", folder);
+    CHECK(test_write_file(path, "x", 1));
+    CHECK_EQ(qnnrt_save(built, 0, sub, &err), QNNRT_E_IO);
+    CHECK_EQ(qnnrt_save_memory(built, 0, NULL, 0, &bytes, &err), QNNRT_OK);
+    data = (char *)malloc(bytes);
+    CHECK_EQ(qnnrt_save_memory(built, 0, data, bytes - 1, &got, &err), QNNRT_E_MISMATCH);
+    CHECK_EQ(got, bytes);
+    CHECK_STR(err.text, "room for");
+    CHECK_EQ(qnnrt_save_memory(built, 0, data, bytes, &got, &err), QNNRT_OK);
+    CHECK(got > 0 && got <= bytes);
+    CHECK(memcmp(data, "FAKEQNN 1\n", 10) == 0);
+    free(data);
+    snprintf(path, sizeof(path), "%s/good.bin", folder);
+    CHECK_EQ(qnnrt_save(built, 0, path, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_save(built, 0, path, NULL), QNNRT_OK);      /* over it */
+    data = (char *)test_read_file(path, &length);
+    CHECK_EQ(length, got);
+    free(data);
+    dir = opendir(folder);
+    while ((entry = readdir(dir)) != NULL) files += entry->d_name[0] != '.';
+    closedir(dir);
+    CHECK_EQ(files, 2);
+    CHECK_EQ(qnnrt_close(built), QNNRT_OK);
+    CHECK(close_backend());
+}
+
+/* ---- containers ---------------------------------------------------------------------------------------- */
+
+static const char *container(const char *name, const char *text)
+{
+    static char path[4][1200];
+    static int at;
+    char *to = path[at++ % 4];
+    snprintf(to, sizeof(path[0]), "%s/%s", test_tmpdir(), name);
+    return test_write_file(to, text, strlen(text)) ? to : NULL;
+}
+
+TEST(containers_become_graphs)
+{
+    /* The struct by value has the callee's size, whatever that is. */
+    static const char *const knobs[] = { "", "front=75", "front=90", "front=64,core=2.23", "front=75,core=2.99" };
+    qnnrt_builder_desc desc;
+    qnnrt_graph_desc graph;
+    size_t i, count;
+    memset(&desc, 0, sizeof(desc));
+    memset(&graph, 0, sizeof(graph));
+    desc.system_path = TEST_FAKE_LIB;
+    for (i = 0; i < sizeof(knobs) / sizeof(knobs[0]); ++i) {
+        qnnrt_builder *b;
+        qnnrt *built = NULL;
+        qnnrt_run *run;
+        const qnnrt_context_info *info;
+        open_backend(knobs[i], 0);
+        b = builder_of(&desc);
+        graph.name = "token";
+        graph.fp16 = 1;
+        qnnrt_builder_dlc(b, container("a.dlc", "PK\3\4FAKEDLC a"), &graph);
+        qnnrt_builder_dlc(b, container("bc.dlc", "PK\3\4FAKEDLC b c"), NULL);
+        add_right(b, "own");
+        CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_OK);
+        info = qnnrt_contexts(built, &count);
+        CHECK_EQ(count, 1);
+        CHECK_EQ(info->graph_count, 4);
+        CHECK_STR(info->graphs[0].name, "token");
+        CHECK_STR(info->graphs[1].name, "b");
+        CHECK_STR(info->graphs[2].name, "c");
+        CHECK_STR(info->graphs[3].name, "own");
+        CHECK(traced("options of token 0:2,0,1,0\n") != 0);
+        CHECK_EQ(qnnrt_prepare(built, "c", &run, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+        qnnrt_run_destroy(run);
+        CHECK(qnnrt_get_system_path(built)[0] != '\0');
+        CHECK_EQ(qnnrt_close(built), QNNRT_OK);
+        CHECK(close_backend());
+    }
+}
+
+TEST(bad_containers_are_refused_in_words)
+{
+    static const struct { const char *knobs, *text, *name; qnnrt_result result; const char *word; } cases[] = {
+        { "", "PK\3\4FAKEDLC a b", "one", QNNRT_E_ARG, "several graphs" },
+        { "", "PK\3\4FAKEDLC a a", NULL, QNNRT_E_BACKEND, "systemDlcComposeGraphs" },
+        { "", "PK\3\4FAKEDLC", NULL, QNNRT_E_FORMAT, "0 graphs" },
+        { "", "PK\3\4something else", NULL, QNNRT_E_FORMAT, "systemDlcCreateFromFile" },
+        { "", "{\"a\": 1}", NULL, QNNRT_E_FORMAT, "JSON" },
+        { "", "", NULL, QNNRT_E_FORMAT, "no .dlc" },
+        { "sysapi=1.2", "PK\3\4FAKEDLC a", NULL, QNNRT_E_UNSUPPORTED, "interface 1.2" },
+        { "sysapi=1.8", "PK\3\4FAKEDLC a", NULL, QNNRT_E_UNSUPPORTED, "interface 1.8" },
+        { "null=systemDlcFree", "PK\3\4FAKEDLC a", NULL, QNNRT_E_UNSUPPORTED, "cannot compose" },
+        { "zero=systemDlcCreateFromFile", "PK\3\4FAKEDLC a", NULL, QNNRT_E_FORMAT, "without a handle" },
+        { "zero=systemDlcComposeGraphs", "PK\3\4FAKEDLC a", NULL, QNNRT_E_FORMAT, "are described" },
+        { "fail=systemDlcCreateFromFile:0x7531", "PK\3\4FAKEDLC a", NULL, QNNRT_E_FORMAT, "0x7531" },
+        { "fail=systemDlcComposeGraphs:0x7532", "PK\3\4FAKEDLC a", NULL, QNNRT_E_BACKEND, "0x7532" },
+        { "fail=graphCreate:0x1773", "PK\3\4FAKEDLC a", NULL, QNNRT_E_BACKEND, "systemDlcComposeGraphs answered 0x1773" },
+        { "fail=graphFinalize:0x3ea", "PK\3\4FAKEDLC a", NULL, QNNRT_E_BACKEND, "graph \"a\" cannot be finalized" },
+        { "fail=systemDlcFree:0x7532", "PK\3\4FAKEDLC a", NULL, QNNRT_OK, NULL }
+    };
+    qnnrt_builder_desc desc;
+    size_t i;
+    memset(&desc, 0, sizeof(desc));
+    desc.system_path = TEST_FAKE_LIB;
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+        qnnrt_graph_desc graph;
+        qnnrt_builder *b;
+        qnnrt *built;
+        qnnrt_result result;
+        memset(&graph, 0, sizeof(graph));
+        graph.name = cases[i].name;
+        open_backend(cases[i].knobs, 0);
+        b = builder_of(&desc);
+        qnnrt_builder_dlc(b, container("a.dlc", cases[i].text), &graph);
+        result = qnnrt_builder_finish(b, &built, &err);
+        if (result != cases[i].result) printf("case %u: %s\n", (unsigned)i, err.text);
+        CHECK_EQ(result, cases[i].result);
+        if (cases[i].word != NULL) CHECK_STR(err.text, cases[i].word);
+        CHECK_EQ(qnnrt_close(built), QNNRT_OK);
+        CHECK(close_backend());
+    }
+}
+
+/* ---- op packages ----------------------------------------------------------------------------------------- */
+
+TEST(op_packages_are_registered_once)
+{
+    open_backend("", 0);
+    CHECK_EQ(qnnrt_backend_register_ops(backend, "libMine.so", "MineInterfaceProvider", NULL, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_backend_register_ops(backend, "libMine.so", "MineInterfaceProvider", "CPU", &err), QNNRT_E_BACKEND);
+    CHECK_EQ(err.vendor_code, 0xfa7);
+    CHECK_STR(err.text, "libMine.so");
+    CHECK_STR(err.text, "registered already");
+    CHECK_EQ(qnnrt_backend_register_ops(backend, "missing.so", "MineInterfaceProvider", NULL, &err), QNNRT_E_BACKEND);
+    CHECK_EQ(err.vendor_code, 0xfa5);
+    CHECK_STR(err.text, "path is wrong");
+    CHECK_EQ(qnnrt_backend_register_ops(backend, "libMine2.so", "none", NULL, &err), QNNRT_E_BACKEND);
+    CHECK_EQ(err.vendor_code, 0xfa6);
+    CHECK_STR(err.text, "\"none\"");
+    CHECK_EQ(qnnrt_backend_register_ops(NULL, "a", "b", NULL, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_backend_register_ops(backend, NULL, "b", NULL, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_backend_register_ops(backend, "a", "", NULL, &err), QNNRT_E_ARG);
+    CHECK(close_backend());
+    open_backend("null=backendRegisterOpPackage", 0);
+    CHECK_EQ(qnnrt_backend_register_ops(backend, "a", "b", NULL, &err), QNNRT_E_UNSUPPORTED);
+    CHECK(close_backend());
+}
+
+/* ---- memory and size --------------------------------------------------------------------------------------- */
+
+static qnnrt_result life_of_a_container(qnnrt_error *error)
+{
+    static const char *path;
+    qnnrt_backend_desc backend_desc;
+    qnnrt_builder_desc desc;
+    qnnrt_backend *own = NULL;
+    qnnrt_builder *b = NULL;
+    qnnrt *built = NULL;
+    qnnrt_result result;
+    memset(&backend_desc, 0, sizeof(backend_desc));
+    memset(&desc, 0, sizeof(desc));
+    if (path == NULL) path = container("life.dlc", "PK\3\4FAKEDLC a b");
+    backend_desc.path = desc.system_path = TEST_FAKE_LIB;
+    backend_desc.hooks.alloc = heap_alloc;
+    backend_desc.hooks.free = heap_free;
+    backend_desc.hooks.alloc_user = &heap;
+    result = qnnrt_backend_open(&backend_desc, &own, error);
+    if (result == QNNRT_OK) result = qnnrt_builder_create(own, &desc, &b, error);
+    if (result == QNNRT_OK) {
+        qnnrt_builder_dlc(b, path, NULL);
+        result = qnnrt_builder_finish(b, &built, error);
+    }
+    qnnrt_close(built);
+    qnnrt_backend_close(own);
+    return result;
+}
+
+TEST(every_allocation_may_fail)
+{
+    int on;
+    for (on = 0; on < 2; ++on) {
+        CHECK(exhaust("a life", life, on, "") > 5);
+        CHECK(exhaust("a container", life_of_a_container, on, "") > 5);
+    }
+    without_text = 1;
+    CHECK(exhaust("a container", life_of_a_container, 0, "") > 5);
+    without_text = 0;
+}
+
+/* 100,000 tensors and nodes in the worst order; the last output is missing, so the vendor is not asked. */
+TEST(large_graphs_take_their_time_in_proportion)
+{
+    enum { NODES = 100000 };
+    qnnrt_builder *b;
+    qnnrt *built;
+    qnnrt_tensor *t = (qnnrt_tensor *)malloc((NODES + 1) * sizeof(*t));
+    const clock_t began = clock();
+    qnnrt_backend_desc desc;
+    qnnrt_backend *own;
+    size_t i;
+    memset(&desc, 0, sizeof(desc));
+    desc.path = TEST_FAKE_LIB;
+    fake_begin("");
+    CHECK_EQ(qnnrt_backend_open(&desc, &own, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_builder_create(own, NULL, &b, &err), QNNRT_OK);
+    add_graph(b, "large");
+    for (i = 0; i <= NODES; ++i) {
+        char name[24];
+        snprintf(name, sizeof(name), "t%u", (unsigned)i);
+        t[i] = add_tensor(b, name, i == 0 ? QNNRT_TENSOR_INPUT : i == NODES ? QNNRT_TENSOR_OUTPUT : QNNRT_TENSOR_INNER);
+    }
+    for (i = NODES; i-- > 1;) add_node(b, NULL, "Op", t[i - 1], t[0], t[i]);
+    add_node(b, "loop", "Op", t[NODES - 1], t[NODES], t[NODES]);
+    CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_E_ARG);
+    CHECK_STR(err.text, "\"loop\" -> \"loop\"");
+    free(t);
+    CHECK(clock() - began < 10 * CLOCKS_PER_SEC);
+    CHECK_EQ(qnnrt_backend_close(own), QNNRT_OK);
+}
+
+TEST_MAIN("compose")
+{
+    RUN(a_built_model_runs_is_saved_and_opens);
+    RUN(order_is_kept_where_it_can_be);
+    RUN(several_contexts_are_wired_as_shards);
+    RUN(parameters_arrive_as_given);
+    RUN(encodings_arrive_as_given);
+    RUN(mistakes_are_refused_in_words);
+    RUN(an_output_must_be_written);
+    RUN(the_first_error_sticks);
+    RUN(a_spent_builder_says_so);
+    RUN(null_arguments_are_refused);
+    RUN(limits_hold);
+    RUN(supports_asks_and_adds_nothing);
+    RUN(a_refused_node_stops_the_build);
+    RUN(what_crashes_is_not_asked);
+    RUN(weights_that_crash_a_matmul_are_not_asked_for);
+    RUN(options_go_to_the_htp);
+    RUN(a_device_of_its_own_where_one_is_needed);
+    RUN(a_chip_that_was_asked_for_and_is_refused_is_an_error);
+    RUN(every_call_that_fails_is_a_clean_error);
+    RUN(success_without_a_handle_or_a_size_is_an_error);
+    RUN(a_backend_that_cannot_build_is_unsupported);
+    RUN(finalize_tells_the_real_cause);
+    RUN(saving_leaves_nothing_half_done);
+    RUN(containers_become_graphs);
+    RUN(bad_containers_are_refused_in_words);
+    RUN(op_packages_are_registered_once);
+    RUN(every_allocation_may_fail);
+    RUN(large_graphs_take_their_time_in_proportion);
+}
