@@ -234,16 +234,18 @@ FUZZ_FLAGS := $(WARN) $(TEST_CPPFLAGS) -g -O1
 $(B)/asan/fuzz_%: tests/fuzz/fuzz_%.c $(DEPS)
 	$(call say,CC)
 	@mkdir -p $(@D)
-	$(Q)$(ASAN_CC) -std=c99 $(SANITIZE) $(FUZZ_FLAGS) -DFUZZ_REPLAY -DTEST_FAKE_LIB='"$(B)/fake/libQnnFake.so"' -o $@ $< $(TEST_LIBS)
+	$(Q)$(ASAN_CC) -std=c99 $(SANITIZE) $(FUZZ_FLAGS) -DFUZZ_REPLAY -DTEST_FAKE_LIB='"$(B)/fake/libQnnFake.so"' -DTEST_REF_LIB='"$(B)/asan/libQnnRef.so"' -o $@ $< $(TEST_LIBS)
 
 $(B)/fuzz/libQnnFake.so: tests/fake/fake_qnn.c $(DEPS)
 	$(call say,CLANG)
 	@mkdir -p $(@D)
 	$(Q)clang -std=c99 $(SANITIZE) -fsanitize=fuzzer-no-link $(FUZZ_FLAGS) -fPIC -shared -o $@ $<
 
-$(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(B)/fuzz/libQnnFake.so $(DEPS)
+$(eval $(call ref_rules,$(B)/fuzz,clang -std=c99 -g -O1 $(SANITIZE) -fsanitize=fuzzer-no-link,))
+
+$(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(B)/fuzz/libQnnFake.so $(B)/fuzz/libQnnRef.so $(DEPS)
 	$(call say,CLANG)
-	$(Q)clang -std=c99 $(SANITIZE) -fsanitize=fuzzer $(FUZZ_FLAGS) -DTEST_FAKE_LIB='"$(B)/fuzz/libQnnFake.so"' -o $@ $< $(TEST_LIBS)
+	$(Q)clang -std=c99 $(SANITIZE) -fsanitize=fuzzer $(FUZZ_FLAGS) -DTEST_FAKE_LIB='"$(B)/fuzz/libQnnFake.so"' -DTEST_REF_LIB='"$(B)/fuzz/libQnnRef.so"' -o $@ $< $(TEST_LIBS)
 
 fuzz_run = mkdir -p $(B)/fuzz/$(1) && $(B)/fuzz/fuzz_$(1) $(patsubst %,-dict=%,$(wildcard tests/fuzz/$(1).dict)) -max_len=$(FUZZ_LEN) \
            -max_total_time=$(TIME) -print_final_stats=1 -artifact_prefix=$(B)/fuzz/$(1)- $(B)/fuzz/$(1) tests/fuzz/corpus/$(1)

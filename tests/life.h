@@ -109,6 +109,8 @@ static inline const char *life_left(void)
     else if (life_fds() != life_watch.fds) snprintf(text, sizeof(text), "descriptors: %llu, before %llu",
                                                     (unsigned long long)life_fds(), (unsigned long long)life_watch.fds);
     else if (life_watch.locked || life_watch.lock_misused) snprintf(text, sizeof(text), "the lock was held, taken or given back twice");
+    else if (strstr(life_watch.log, "is no handle of this library") != NULL || strstr(life_watch.log, "was freed") != NULL)
+        snprintf(text, sizeof(text), "a call on a handle that is none: %.500s", life_watch.log);
     else if (life_watch.unclean) snprintf(text, sizeof(text), "a line that was logged has control characters or no level");
     else return NULL;
     return text;

@@ -405,6 +405,42 @@ TEST(a_graph_that_cannot_run_is_not_finalized)
     TRY(world_close(&w));
 }
 
+/* Each with a code of its group and a line that says which graph, and why. */
+TEST(calls_in_the_wrong_order_are_told_in_words)
+{
+    static unsigned char room[4096];
+    q_tensor x, y, late = tensor("late", Q_NATIVE, 0x232, 2, dims_y);
+    q_handle again, loaded;
+    uint64_t size = 0;
+    world w;
+    ref_begin("");
+    TRY(world_open(&w));
+    TRY(add_layer(w.graph, &x, &y));
+    x = with_data(x, input, sizeof(input));
+    y = with_data(y, output, sizeof(output));
+#define TELLS(call, code, words) \
+    ref_line_bytes = 0; ref_lines[0] = '\0'; \
+    CHECK_EQ(call, code); CHECK_STR(ref_lines, words)
+    TELLS(ref.execute(w.graph, &x, 1, &y, 1, NULL, NULL), Q_GRAPH_NOT_FINALIZED, "graph \"main\" is not finalized");
+    TELLS(ref.binary_size(w.context, &size), Q_CONTEXT_NOT_FINALIZED, "graph \"main\" is not finalized");
+    TELLS(ref.binary(w.context, room, sizeof(room), &size), Q_CONTEXT_NOT_FINALIZED, "graph \"main\" is not finalized");
+    TELLS(ref.graph_create(w.context, "main", NULL, &again), Q_GRAPH_NAME, "main");
+    CHECK_EQ(ref.finalize(w.graph, NULL, NULL), 0);
+    TELLS(ref.finalize(w.graph, NULL, NULL), Q_NOT_SUPPORTED, "graph \"main\" is finalized");
+    TELLS(ref.graph_tensor(w.graph, &late), Q_GRAPH_FINALIZED, "graph \"main\" is finalized");
+    TELLS(ref.add_node(w.graph, node("late", "Relu", &x, 1, &y)), Q_GRAPH_FINALIZED, "graph \"main\" is finalized");
+    CHECK_EQ(ref.binary(w.context, room, sizeof(room), &size), 0);
+    CHECK_EQ(ref.load(w.backend, NULL, NULL, room, size, &loaded, NULL), 0);
+    TELLS(ref.graph_create(loaded, "more", NULL, &again), Q_GENERAL, "came from a binary and takes no new graph");
+    TELLS(ref.retrieve(loaded, "none", &again), Q_GRAPH_NAME, "none");
+    CHECK_EQ(ref.context_free(loaded, NULL), 0);
+    TELLS(ref.retrieve(loaded, "main", &again), Q_CONTEXT_HANDLE, "was freed");
+    CHECK_EQ(ref.context_free(w.context, NULL), 0);
+    TELLS(ref.execute(w.graph, &x, 1, &y, 1, NULL, NULL), Q_GRAPH_HANDLE, "was freed, or its owner was");
+    w.context = NULL;
+    TRY(world_close(&w));
+}
+
 TEST(nodes_may_come_in_any_order)
 {
     q_tensor x = tensor("x", Q_APP_WRITE, 0x232, 2, dims_y);
@@ -1726,6 +1762,7 @@ TEST_MAIN("ref")
     RUN(tensors_are_refused_with_the_reason);
     RUN(nodes_are_refused_with_the_reason);
     RUN(a_graph_that_cannot_run_is_not_finalized);
+    RUN(calls_in_the_wrong_order_are_told_in_words);
     RUN(nodes_may_come_in_any_order);
     RUN(every_encoding_becomes_the_same_numbers);
     RUN(an_execute_checks_what_it_is_given);

@@ -1,10 +1,13 @@
-/* ref_trace.c - libQnnRef.so is called as the genuine interface is: its trace beside what libQnnSaver.so records
+/* ref_trace.c - libQnnRef.so beside the genuine libraries: its trace and what libQnnSaver.so records, and the files
+   of one given to the other
 
        real_ref_trace RELEASE_FOLDER DATA_FOLDER [part of a test's name]
 
    One piece of work through qnnrt.h, twice: build and save; then open, prepare, execute, close. Calls, their order,
    the contexts they are about, and the names of graphs, tensors and nodes must be equal, but for what the table says.
-   Each half runs in a child of its own: both write when their process ends in order. */
+   Each half runs in a child of its own: both write when their process ends in order.
+
+   A file is refused by libraries that it was not made for before its bytes are trusted. */
 #define QNNRT_COMPOSE
 #include "real.h"
 #include "ref.h"
@@ -185,8 +188,76 @@ static void compare(int open, int least)
 TEST(building_and_saving_makes_the_same_calls) { compare(0, 50); }
 TEST(opening_and_executing_makes_the_same_calls) { compare(1, 18); }
 
+/* One file, a backend, and what gives the metadata. */
+typedef struct mixed {
+    char        file[PATH_MAX], backend[PATH_MAX + 32], system[PATH_MAX + 32];
+    qnnrt_error err;
+} mixed;
+
+static int mixed_child(void *data)
+{
+    mixed *m = (mixed *)data;
+    qnnrt_file file;
+    qnnrt_desc desc;
+    qnnrt *model;
+    memset(&file, 0, sizeof file);
+    memset(&desc, 0, sizeof desc);
+    file.path = m->file;
+    desc.files = &file;
+    desc.file_count = 1;
+    desc.backend_path = m->backend;
+    desc.system_path = m->system;
+    if (qnnrt_open(NULL, &desc, &model, &m->err) == QNNRT_OK) return 1;
+    printf("%s\n%s\n", qnnrt_result_name(m->err.code), m->err.text);
+    return 0;
+}
+
+static void refused(mixed *m, const char *result, const char *words)
+{
+    char log[PATH_MAX + 32], *text;
+    int status;
+    snprintf(log, sizeof log, "%s/log.txt", test_tmpdir());
+    status = real_fork(mixed_child, m, 60, log);
+    text = (char *)test_read_file(log, NULL);
+    CHECK(text != NULL);
+    CHECK_EQ(status, 0);
+    CHECK_STR(text, words);
+    CHECK_STR(text, result);
+    free(text);
+}
+
+TEST(files_are_refused_by_libraries_they_were_not_made_for)
+{
+    static const char *const backends[] = { "libQnnHtp.so", "libQnnCpu.so" };
+    static life l;
+    static mixed m;
+    char path[1024];
+    size_t i;
+    setenv("QNNREF_FAULTS", "core=2.23", 1);
+    life_start(&l, test_tmpdir());
+    life_make(&l);
+    unsetenv("QNNREF_FAULTS");
+    CHECK(l.stage[0] == '\0');
+    for (i = 0; i < 2; ++i) {
+        if (!real_exists(real_library(path, backends[i])) || real_no_device()) continue;
+        snprintf(m.file, sizeof m.file, "%s", life_file(&l, 0));
+        snprintf(m.backend, sizeof m.backend, "%s", path);
+        snprintf(m.system, sizeof m.system, "%s", real_library(path, "libQnnSystem.so"));
+        TRY(refused(&m, "QNNRT_E_FORMAT", "context binary of libQnnRef.so: open it with that library"));
+        snprintf(m.system, sizeof m.system, "%s", TEST_REF_LIB);
+        TRY(refused(&m, "QNNRT_E_MISMATCH", "was compiled for backend"));
+    }
+    snprintf(m.backend, sizeof m.backend, "%s", TEST_REF_LIB);
+    snprintf(m.file, sizeof m.file, "%s", real_join(path, test_arg(1), "ctx/qairt2.47/mlp_u8/forward_0.bin"));
+    snprintf(m.system, sizeof m.system, "%s", real_library(path, "libQnnSystem.so"));
+    TRY(refused(&m, "QNNRT_E_MISMATCH", "was compiled for backend 6"));
+    snprintf(m.system, sizeof m.system, "%s", TEST_REF_LIB);
+    TRY(refused(&m, "QNNRT_E_FORMAT", "of another backend"));
+}
+
 TEST_MAIN_ARGS("real_ref_trace", 2, "RELEASE_FOLDER DATA_FOLDER")
 {
     RUN(building_and_saving_makes_the_same_calls);
     RUN(opening_and_executing_makes_the_same_calls);
+    RUN(files_are_refused_by_libraries_they_were_not_made_for);
 }
