@@ -757,8 +757,8 @@ QNNRT_API qnnrt_result qnnrt_close(qnnrt *model);
    no graphs. */
 QNNRT_API const qnnrt_context_info *qnnrt_contexts(const qnnrt *model, size_t *count);
 
-/* What the library measured while it loaded the contexts, with desc.profile_level; valid until
-   qnnrt_close(). count may be NULL. */
+/* What the library measured while it loaded the contexts, with desc.profile_level, or finalized the
+   graphs of a built model; valid until qnnrt_close(). count may be NULL. */
 QNNRT_API const qnnrt_profile_event *qnnrt_events(const qnnrt *model, size_t *count);
 
 /* The backend of a model (NULL after desc.inspect), for sharing and for its info. */
@@ -1135,6 +1135,7 @@ typedef struct qnnrt_builder_desc {
                                     x86-64 emulator, when the backend names none, 57, SM8650) */
     uint32_t     dsp_arch;       /* HTP: NPU generation, such as 75 (default 0: that of the chip) */
     const char  *system_path;    /* for qnnrt_builder_dlc() (default NULL: as in qnnrt_desc) */
+    qnnrt_profile_level profile_level;   /* of finalizing, see qnnrt_events() (default 0: off) */
     qnnrt_limits limits;
 } qnnrt_builder_desc;
 
@@ -13256,7 +13257,7 @@ QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path
    Source: option numbers from public header sets (core 2.23 to 2.37), tried on releases
    2.47 to 2.51.
    Needs: >>os >>mem >>err >>log >>codes >>dtype >>quant >>abi >>table >>htp >>system
-          >>backend >>context >>pipeline >>model >>validate >>container
+          >>backend >>profile >>context >>pipeline >>model >>validate >>container
    Knows nothing of: memory plans, execution
    ===================================================================================== */
 
@@ -13304,6 +13305,7 @@ struct qnnrt_builder {
     qnnrt__arena            arena;
     qnnrt_limits            limits;
     uint32_t                soc_model, dsp_arch;
+    qnnrt_profile_level     profile_level;
     const char             *system_path;
     qnnrt__compose_list     contexts;
     qnnrt__compose_context *context;    /* the ones that are being filled */
@@ -14116,14 +14118,26 @@ typedef struct qnnrt__compose_made {
     qnnrt__abi_handle handle;
 } qnnrt__compose_made;
 
-static qnnrt_result qnnrt__compose_finalize(qnnrt_builder *b, qnnrt__abi_handle graph,
-                                            const char *name, qnnrt_error *err)
+/* Finalize a graph of context `at`, and keep what was measured meanwhile. */
+static qnnrt_result qnnrt__compose_finalize(qnnrt_builder *b, qnnrt *model, size_t at,
+                                            qnnrt__abi_handle graph, const char *name,
+                                            qnnrt_error *err)
 {
     qnnrt_backend *backend = b->backend;
+    qnnrt__abi_handle profile = NULL;
+    qnnrt__abi_event_node *nodes;
+    uint32_t count;
     qnnrt__abi_code code;
+    qnnrt_result result = QNNRT_OK;
+    if (b->profile_level != QNNRT_PROFILE_OFF)
+        result = qnnrt__profile_open(backend, b->profile_level, &profile, err);
+    if (result != QNNRT_OK) return result;
     backend->mark = qnnrt__log_mark(backend->log_slot);
-    code = backend->calls->graph_finalize(graph, NULL, NULL);
-    if (code == 0) return QNNRT_OK;
+    code = backend->calls->graph_finalize(graph, profile, NULL);
+    if (code == 0 && profile != NULL)
+        result = qnnrt__profile_read(backend, profile, at, &model->events, &nodes, &count, err);
+    qnnrt__profile_close(backend, profile);
+    if (code == 0) return result;
     qnnrt__fail(err, QNNRT_E_BACKEND, "graph \"%.200s\" cannot be finalized", name);
     return qnnrt__codes_explain(err, "graphFinalize", code, backend->log_slot, backend->mark);
 }
@@ -14218,7 +14232,8 @@ static qnnrt_result qnnrt__compose_graph_make(qnnrt_builder *b, qnnrt *model,
         qnnrt__err_add(err, "\n  ");
         return qnnrt__codes_explain(err, "graphAddNode", code, backend->log_slot, backend->mark);
     }
-    result = qnnrt__compose_finalize(b, handle, graph->desc.name, err);
+    result = qnnrt__compose_finalize(b, model, (size_t)(context - model->contexts), handle,
+                                     graph->desc.name, err);
     if (result != QNNRT_OK) return result;
     memset(&info, 0, sizeof(info));
     info.version = 1;
@@ -14255,7 +14270,8 @@ static qnnrt_result qnnrt__compose_dlc(qnnrt_builder *b, qnnrt *model, const qnn
         qnnrt__abi_graph_info info = container.graphs[i++];
         info.name = one->name;
         info.blob = NULL;
-        result = qnnrt__compose_finalize(b, one->handle, one->name, err);
+        result = qnnrt__compose_finalize(b, model, (size_t)(context - model->contexts),
+                                         one->handle, one->name, err);
         if (result == QNNRT_OK)
             result = qnnrt__compose_keep(b, model, context->info->file, &info, one->handle, made,
                                          err);
@@ -14449,9 +14465,12 @@ QNNRT_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend, const qnnrt_
     if (lacks != NULL)
         return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s cannot build graphs: its table lacks %s",
                            backend->path, lacks);
+    if (qnnrt__profile_check(desc->profile_level, "qnnrt_builder_create", err) != QNNRT_OK)
+        return QNNRT_E_ARG;
     b = (qnnrt_builder *)qnnrt__mem_alloc(&backend->hooks, sizeof(*b));
     if (b == NULL) return qnnrt__fail_memory(err, "a builder");
     b->backend = backend;
+    b->profile_level = desc->profile_level;
     b->arena.hooks = backend->hooks;
     b->soc_model = desc->soc_model;
     b->dsp_arch = desc->dsp_arch;

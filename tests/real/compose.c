@@ -193,6 +193,48 @@ TEST(the_cpu_builds_runs_and_restores)
     TRY(builds("libQnnCpu.so", 1e-5));
 }
 
+/* What finalizing took, one event of type 300 for each graph. */
+static void finalizing_is_profiled(const char *library, const char *name)
+{
+    qnnrt_backend *backend = open_library(library);
+    const qnnrt_profile_event *events;
+    qnnrt_builder_desc desc;
+    qnnrt_builder *b;
+    qnnrt *built;
+    size_t count, i, totals = 0;
+    CHECK(backend != NULL);
+    memset(&desc, 0, sizeof(desc));
+    desc.profile_level = (qnnrt_profile_level)4;
+    CHECK_EQ(qnnrt_builder_create(backend, &desc, &b, &err), QNNRT_E_ARG);
+    CHECK_STR(err.text, "0 to 3");
+    desc.profile_level = QNNRT_PROFILE_DETAILED;
+    CHECK_EQ(qnnrt_builder_create(backend, &desc, &b, &err), QNNRT_OK);
+    add_layer(b, "first", 1, "x", "y");
+    qnnrt_builder_context(b, NULL);
+    add_layer(b, "second", 1, "x", "z");
+    if (qnnrt_builder_finish(b, &built, &err) != QNNRT_OK) printf("%s\n", err.text);
+    CHECK(built != NULL);
+    events = qnnrt_events(built, &count);
+    for (i = 0; i < count; ++i)
+        if (events[i].type == 300) {
+            CHECK_STR(events[i].name, name);
+            CHECK_EQ(events[i].step, totals);
+            CHECK(events[i].value > 0);
+            ++totals;
+        }
+    CHECK_EQ(totals, 2);
+    CHECK_EQ(qnnrt_close(built), QNNRT_OK);
+    CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
+}
+
+TEST(finalizing_is_measured)
+{
+    char path[1024];
+    if (real_no_device()) SKIP("the library runs nothing here");
+    TRY(finalizing_is_profiled("libQnnHtp.so", "QNN (finalize) time"));
+    if (real_exists(real_library(path, "libQnnCpu.so"))) TRY(finalizing_is_profiled("libQnnCpu.so", "GRAPH_FINALIZE"));
+}
+
 TEST(two_contexts_are_shards)
 {
     qnnrt_backend *backend;
@@ -554,6 +596,7 @@ TEST_MAIN_ARGS("compose", 2, "RELEASE DATA")
     RUN(containers_of_the_language_model_compose);      /* first: a few bytes depend on what the process did before */
     RUN(the_htp_builds_runs_and_restores);
     RUN(the_cpu_builds_runs_and_restores);
+    RUN(finalizing_is_measured);
     RUN(two_contexts_are_shards);
     RUN(shared_weights_are_smaller_and_not_loaded_here);
     RUN(weights_mean_what_their_encoding_says);
