@@ -30,7 +30,8 @@ static const compile_option compile_options[] = {
     {"output_dir", "DIR", "folder of what is made; created", offsetof(compile_settings, output_dir), 0},
     {"binary_file", "NAME", "its name, without .bin (default: that of the first container)",
      offsetof(compile_settings, binary_file), 0},
-    {"backend", "FILE", "library to compile with (default: libQnnHtp.so, searched)", offsetof(compile_settings, backend), 0},
+    {"backend_so", "FILE", "library to compile with (default: libQnnHtp.so, searched)", offsetof(compile_settings, backend), 0},
+    {"backend", "FILE", "the same, as the SDK's tools call it", offsetof(compile_settings, backend), 0},
     {"system_so", "FILE", "libQnnSystem.so (default: the one beside the backend library)", offsetof(compile_settings, system), 0},
     {"soc", "N", "HTP: chip to compile for, such as 57 for SM8650 (default on x86-64: 57)", offsetof(compile_settings, soc), 65535},
     {"dsp_arch", "N", "HTP: NPU generation, such as 75 (default: that of the chip)", offsetof(compile_settings, arch), 65535},
@@ -192,7 +193,7 @@ static int compile(tool *t, int count, char **words)
         if (!make_folders(set.output_dir)) {
             fail(t, NULL, "cannot make the folder %s: %s", set.output_dir, strerror(errno));
         } else if (qnnrt_backend_open(&desc, &t->backend, &err) != QNNRT_OK) {
-            fail(t, NULL, "%s%s", err.text, err.code == QNNRT_E_LIBRARY ? "\n  with this tool: --backend FILE" : "");
+            fail(t, NULL, "%s%s", err.text, err.code == QNNRT_E_LIBRARY ? "\n  with this tool: --backend_so FILE" : "");
         } else {
             char *library = text("%s", qnnrt_backend_get_info(t->backend)->path);
             /* libQnnRef.so alone reads what it writes; libQnnSystem.so was needed for the .dlc. */
