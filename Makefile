@@ -26,7 +26,7 @@ ALL_RELEASES  := 2.47 2.48 2.49 2.50 2.51
 CONFIG_MACROS ?= QNNRT_STATIC QNNRT_API=extern QNNRT_LOG_SLOTS=1 QNNRT_NO_ERROR_TEXT QNNRT_NO_JSON QNNRT_COMPOSE
 JSON_MACROS   ?= QNNRT_JSON_STATIC QNNRT_JSON_API=extern
 # Tests that compile as C++11 too: tests/test_<name>.c.
-CXX_TESTS ?= wire run oom quant plan codes json meta
+CXX_TESTS ?= wire run oom quant plan codes json meta compose
 # Tests that are of no use in the ASan or in the aarch64 configuration.
 NOT_ASAN_TESTS    ?=
 NOT_AARCH64_TESTS ?=
@@ -339,7 +339,7 @@ silent:   ## compile each header alone in every combination that must give no wa
 symbols: $(B)/symbols/qnnrt.o $(B)/symbols/qnnrt_static.o $(B)/symbols/qnnrt_hidden.o $(if $(wildcard tools/qnnrt-run.c),$(B)/qnnrt-run)   ## what the implementation exports, keeps and calls
 	@$(SYMBOLS)
 
-OOM_TESTS := $(filter oom%,$(TESTS))
+OOM_TESTS := $(filter oom% compose,$(TESTS))
 .PHONY: oom
 oom: $(FAKES:%=$(B)/fake/%) $(OOM_TESTS:%=$(B)/asan/test_%)   ## let every allocation fail in turn: tests/test_oom*.c with ASan
 	@mkdir -p $(B)

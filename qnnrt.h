@@ -91,6 +91,29 @@
        one. Other *.json in the folder is not looked at. A tensor whose type the text gives as
        "UNKNOWN" (old utilities) is APP_WRITE among inputs and APP_READ among outputs.
 
+   Building graphs
+       With QNNRT_COMPOSE graphs are made in C, on any backend, and become a model to run, to save as
+       a context binary, or both:
+           qnnrt_builder_create(backend, NULL, &b, &err);
+           graph.name = "layer";   qnnrt_builder_graph(b, &graph);
+           t.dtype = QNNRT_DTYPE_F32; t.rank = 2; t.dims[0] = 1; t.dims[1] = 4;
+           t.name = "x"; t.kind = QNNRT_TENSOR_INPUT;    x = qnnrt_builder_tensor(b, &t);
+           t.name = "y"; t.kind = QNNRT_TENSOR_OUTPUT;   y = qnnrt_builder_tensor(b, &t);
+           node.type = "Relu";
+           node.inputs = &x;    node.input_count = 1;
+           node.outputs = &y;   node.output_count = 1;
+           qnnrt_builder_node(b, &node);
+           if (qnnrt_builder_finish(b, &model, &err) != QNNRT_OK) puts(err.text);   // all errors
+           qnnrt_save(model, 0, "layer.bin", &err);
+       What can be wrong without the library is refused before it is asked, and its own refusals name
+       the node with its tensors. The whole of it is examples/03_compose.c. Several graphs in a
+       context, several contexts (shards, wired like opened ones), weights by axis and by block, op
+       packages: see the declarations. A .dlc container becomes graphs with qnnrt_builder_dlc(), or
+       without a line of code:
+           qnnrt-run compile prompt.dlc token.dlc --graph_name prompt,token --output_dir out
+       HTP: on x86-64 graphs are compiled for SM8650 unless the backend or the builder names a chip,
+       because float graphs need one. FLOAT_16 tensors have more kernels than FLOAT_32.
+
    Looking inside
        desc.inspect reads without a backend. What are my tensors called?
            const qnnrt_pipeline_info *p = qnnrt_pipeline_get_info(qnnrt_pipeline_get(model, 0));
@@ -104,9 +127,10 @@
        the folder of the running program, in the folder of the shared object that holds this code,
        then by the system's search. Never in the current folder, never in the model's folder: the
        system's search is left out when LD_LIBRARY_PATH has an empty element, which means the
-       current folder. libQnnSystem.so: explicit, else the backend library itself where it speaks
-       that interface too (libQnnRef.so does), else beside it, else the same search. What was really loaded is in qnnrt_backend_info.path. Core interfaces 2.23 to 2.40
-       are known by measurement; older ones are refused, newer minors accepted with a log line.
+       current folder. libQnnSystem.so: explicit, else the backend library itself where it
+       speaks that interface too (libQnnRef.so does), else beside it, else the same search. What
+       was really loaded is in qnnrt_backend_info.path. Core interfaces 2.23 to 2.40 are known
+       by measurement; older ones are refused, newer minors accepted with a log line.
 
    Sharing a backend
        Two models on one library share a backend, and with it its log and its lock:
@@ -449,7 +473,7 @@ typedef struct qnnrt_context_info {
     uint64_t                file_bytes;    /* 0: JSON alone */
     const char             *build_id;      /* of the SDK that made it, "v2.51.0.260929181845"; may
                                               be "" */
-    uint32_t                backend_id;    /* 3 CPU, 4 GPU, 6 HTP */
+    uint32_t                backend_id;    /* 3 CPU, 4 GPU, 6 HTP, 5391686 Ref */
     qnnrt_version_info      core_api, backend_api, blob_version;
     uint64_t                blob_bytes;
     uint32_t                soc_model;     /* 0: not stated. 43 SM8550, 57 SM8650, 69 SM8750, 87
@@ -8313,7 +8337,7 @@ static qnnrt_result qnnrt__context_check(const qnnrt__context *context, const qn
         return qnnrt__fail(
             err, QNNRT_E_MISMATCH,
             "%s was compiled for backend %u, and %s is backend %u"
-            " (3 CPU, 4 GPU, 6 HTP)\n  what helps: open it with the library it was compiled for",
+            " (3 CPU, 4 GPU, 6 HTP, 5391686 Ref)\n  what helps: open it with the library it was compiled for",
             info->file, (unsigned)info->backend_id, b->path, (unsigned)b->info.id);
     if (newer)
         return qnnrt__fail(
@@ -11965,7 +11989,8 @@ static qnnrt_result qnnrt__save_measure(const qnnrt *model, size_t at, uint64_t 
     return qnnrt__save_answer(model, at, "contextGetBinarySize", code, *bytes, SIZE_MAX / 2, err);
 }
 
-/* The binary, into `data` of `room` bytes. */
+/* The binary, into `data` of `room` bytes: no more than were measured, because HTP and CPU fill it up
+   and answer its size. */
 static qnnrt_result qnnrt__save_fetch(const qnnrt *model, size_t at, void *data, uint64_t room,
                                          uint64_t *bytes, qnnrt_error *err)
 {
@@ -11993,9 +12018,35 @@ static qnnrt_result qnnrt__save_check(const qnnrt *model, size_t at, qnnrt_error
     return QNNRT_OK;
 }
 
+/* The CPU library, 2.47, reads the memory that outputs were last bound to when it writes a binary,
+   and whose run that was may be destroyed: bind all of them, by running each graph once, to memory
+   that lives until qnnrt__save_unbind(). NULL: nothing to do, or no memory for it. */
+static qnnrt_run **qnnrt__save_bind(qnnrt *model, size_t at)
+{
+    const qnnrt_context_info *info = &model->infos[at];
+    qnnrt_run **runs = NULL;
+    char name[1200];
+    size_t g;
+    if (model->backend->info.id == QNNRT__ABI_BACKEND_CPU)
+        runs = (qnnrt_run **)qnnrt__mem_alloc(&model->hooks, info->graph_count * sizeof(*runs));
+    for (g = 0; g < info->graph_count && runs != NULL; ++g) {
+        snprintf(name, sizeof(name), "%u/%s", (unsigned)at, info->graphs[g].name);
+        if (qnnrt_prepare(model, name, &runs[g], NULL) == QNNRT_OK) qnnrt_exec(runs[g]);
+    }
+    return runs;
+}
+
+static void qnnrt__save_unbind(qnnrt *model, size_t at, qnnrt_run **runs)
+{
+    size_t g;
+    for (g = 0; g < model->infos[at].graph_count && runs != NULL; ++g) qnnrt_run_destroy(runs[g]);
+    qnnrt__mem_free(&model->hooks, runs);
+}
+
 QNNRT_API qnnrt_result qnnrt_save_memory(qnnrt *model, size_t context, void *data, size_t capacity,
                                          size_t *bytes, qnnrt_error *err)
 {
+    qnnrt_run **runs;
     uint64_t need = 0, got = 0;
     qnnrt_result result;
     qnnrt__err_clear(err);
@@ -12004,6 +12055,7 @@ QNNRT_API qnnrt_result qnnrt_save_memory(qnnrt *model, size_t context, void *dat
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_save_memory: model or bytes is NULL");
     result = qnnrt__save_check(model, context, err);
     if (result != QNNRT_OK) return result;
+    runs = qnnrt__save_bind(model, context);
     qnnrt__hooks_lock(&model->hooks);
     result = qnnrt__save_measure(model, context, &need, err);
     if (result == QNNRT_OK && data != NULL && capacity < need)
@@ -12012,8 +12064,9 @@ QNNRT_API qnnrt_result qnnrt_save_memory(qnnrt *model, size_t context, void *dat
                              model->infos[context].file, (unsigned long long)need,
                              (unsigned long long)capacity);
     else if (result == QNNRT_OK && data != NULL)
-        result = qnnrt__save_fetch(model, context, data, capacity, &got, err);
+        result = qnnrt__save_fetch(model, context, data, need, &got, err);
     qnnrt__hooks_unlock(&model->hooks);
+    qnnrt__save_unbind(model, context, runs);
     *bytes = (size_t)(got != 0 ? got : need);
     return result;
 }
@@ -12022,6 +12075,7 @@ QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path
 {
     uint64_t need = 0, got = 0;
     void *data = NULL;
+    qnnrt_run **runs;
     const char *why;
     qnnrt_result result;
     qnnrt__err_clear(err);
@@ -12029,6 +12083,7 @@ QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_save: model is NULL, or path NULL or empty");
     result = qnnrt__save_check(model, context, err);
     if (result != QNNRT_OK) return result;
+    runs = qnnrt__save_bind(model, context);
     qnnrt__hooks_lock(&model->hooks);
     result = qnnrt__save_measure(model, context, &need, err);
     if (result == QNNRT_OK && (data = qnnrt__mem_raw(&model->hooks, need)) == NULL)
@@ -12036,6 +12091,7 @@ QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path
                              " \"%.200s\"", (unsigned long long)need, model->infos[context].file);
     if (result == QNNRT_OK) result = qnnrt__save_fetch(model, context, data, need, &got, err);
     qnnrt__hooks_unlock(&model->hooks);
+    qnnrt__save_unbind(model, context, runs);
     if (result == QNNRT_OK) {
         why = qnnrt__os_file_write(path, data, got);
         if (why != NULL)

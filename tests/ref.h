@@ -1,6 +1,7 @@
 /* ref.h - libQnnRef.so for tests that call it through its table, without qnnrt.h
 
-   ref_open() loads it once; ref.x are its calls; ref_begin(faults) sets rules and forgets logged lines. */
+   ref_open() loads it once; ref.x are its calls; ref_begin(faults) sets rules and forgets logged
+   lines. */
 #ifndef TESTS_REF_H
 #define TESTS_REF_H
 
@@ -14,52 +15,54 @@
 #endif
 
 /* index in the table, name, arguments */
-#define REF_CALLS(X)                                                                                \
-    X(0, property, (uint32_t))                                                                      \
-    X(1, backend_create, (q_handle, const q_config **, q_handle *))                                 \
-    X(3, api_version, (q_versions *))                                                               \
-    X(4, build_id, (const char **))                                                                 \
-    X(5, op_package, (q_handle, const char *, const char *, const char *))                          \
-    X(6, operations, (q_handle, uint32_t *, const q_op_name **))                                    \
-    X(7, validate, (q_handle, q_op))                                                                \
-    X(8, backend_free, (q_handle))                                                                  \
-    X(9, context_create, (q_handle, q_handle, const q_config **, q_handle *))                       \
-    X(10, context_config, (q_handle, const q_config **))                                            \
-    X(11, binary_size, (q_handle, uint64_t *))                                                      \
-    X(12, binary, (q_handle, void *, uint64_t, uint64_t *))                                         \
-    X(13, load, (q_handle, q_handle, const q_config **, const void *, uint64_t, q_handle *, q_handle)) \
-    X(14, context_free, (q_handle, q_handle))                                                       \
-    X(15, graph_create, (q_handle, const char *, const q_config **, q_handle *))                    \
-    X(17, graph_config, (q_handle, const q_config **))                                              \
-    X(18, add_node, (q_handle, q_op))                                                               \
-    X(19, finalize, (q_handle, q_handle, q_handle))                                                 \
-    X(20, retrieve, (q_handle, const char *, q_handle *))                                           \
-    X(21, execute, (q_handle, const q_tensor *, uint32_t, q_tensor *, uint32_t, q_handle, q_handle)) \
-    X(24, graph_tensor, (q_handle, q_tensor *))                                                     \
-    X(25, log_create, (q_log_callback, uint32_t, q_handle *))                                       \
-    X(26, log_level, (q_handle, uint32_t))                                                          \
-    X(27, log_free, (q_handle))                                                                     \
-    X(28, profile_create, (q_handle, uint32_t, q_handle *))                                         \
-    X(30, profile_events, (q_handle, const uint64_t **, uint32_t *))                                \
-    X(31, profile_sub, (uint64_t, const uint64_t **, uint32_t *))                                   \
-    X(32, profile_data, (uint64_t, q_event *))                                                      \
-    X(33, profile_extended, (uint64_t, q_extended_event *))                                         \
-    X(34, profile_free, (q_handle))                                                                 \
-    X(35, mem_register, (q_handle, const q_mem_descriptor *, uint32_t, q_handle *))                 \
-    X(36, mem_deregister, (const q_handle *, uint32_t))                                             \
-    X(37, platform_info, (q_handle, const q_platform_info **))                                      \
-    X(38, platform_free, (q_handle, const q_platform_info *))                                       \
-    X(39, infrastructure, (q_infrastructure **))                                                    \
-    X(40, device_create, (q_handle, const q_config **, q_handle *))                                 \
-    X(42, device_info, (q_handle, const q_platform_info **))                                        \
-    X(43, device_free, (q_handle))                                                                  \
-    X(44, signal_create, (q_handle, const q_config **, q_handle *))                                 \
-    X(48, error_message, (q_code, const char **))                                                   \
+#define REF_CALLS(X)                                                                              \
+    X(0, property, (uint32_t))                                                                    \
+    X(1, backend_create, (q_handle, const q_config **, q_handle *))                               \
+    X(3, api_version, (q_versions *))                                                             \
+    X(4, build_id, (const char **))                                                               \
+    X(5, op_package, (q_handle, const char *, const char *, const char *))                        \
+    X(6, operations, (q_handle, uint32_t *, const q_op_name **))                                  \
+    X(7, validate, (q_handle, q_op))                                                              \
+    X(8, backend_free, (q_handle))                                                                \
+    X(9, context_create, (q_handle, q_handle, const q_config **, q_handle *))                     \
+    X(10, context_config, (q_handle, const q_config **))                                          \
+    X(11, binary_size, (q_handle, uint64_t *))                                                    \
+    X(12, binary, (q_handle, void *, uint64_t, uint64_t *))                                       \
+    X(13, load, (q_handle, q_handle, const q_config **, const void *, uint64_t, q_handle *,       \
+                 q_handle))                                                                       \
+    X(14, context_free, (q_handle, q_handle))                                                     \
+    X(15, graph_create, (q_handle, const char *, const q_config **, q_handle *))                  \
+    X(17, graph_config, (q_handle, const q_config **))                                            \
+    X(18, add_node, (q_handle, q_op))                                                             \
+    X(19, finalize, (q_handle, q_handle, q_handle))                                               \
+    X(20, retrieve, (q_handle, const char *, q_handle *))                                         \
+    X(21, execute, (q_handle, const q_tensor *, uint32_t, q_tensor *, uint32_t, q_handle,         \
+                    q_handle))                                                                    \
+    X(24, graph_tensor, (q_handle, q_tensor *))                                                   \
+    X(25, log_create, (q_log_callback, uint32_t, q_handle *))                                     \
+    X(26, log_level, (q_handle, uint32_t))                                                        \
+    X(27, log_free, (q_handle))                                                                   \
+    X(28, profile_create, (q_handle, uint32_t, q_handle *))                                       \
+    X(30, profile_events, (q_handle, const uint64_t **, uint32_t *))                              \
+    X(31, profile_sub, (uint64_t, const uint64_t **, uint32_t *))                                 \
+    X(32, profile_data, (uint64_t, q_event *))                                                    \
+    X(33, profile_extended, (uint64_t, q_extended_event *))                                       \
+    X(34, profile_free, (q_handle))                                                               \
+    X(35, mem_register, (q_handle, const q_mem_descriptor *, uint32_t, q_handle *))               \
+    X(36, mem_deregister, (const q_handle *, uint32_t))                                           \
+    X(37, platform_info, (q_handle, const q_platform_info **))                                    \
+    X(38, platform_free, (q_handle, const q_platform_info *))                                     \
+    X(39, infrastructure, (q_infrastructure **))                                                  \
+    X(40, device_create, (q_handle, const q_config **, q_handle *))                               \
+    X(42, device_info, (q_handle, const q_platform_info **))                                      \
+    X(43, device_free, (q_handle))                                                                \
+    X(44, signal_create, (q_handle, const q_config **, q_handle *))                               \
+    X(48, error_message, (q_code, const char **))                                                 \
     X(54, validate_binary, (q_handle, q_handle, const q_config **, const void *, uint64_t))
-#define REF_SYSTEM_CALLS(X)                                                                         \
-    X(0, system_create, (q_handle *))                                                               \
-    X(1, system_info, (q_handle, void *, uint64_t, const q_binary_info **, uint64_t *))             \
-    X(2, metadata, (q_handle, const void *, uint64_t, const q_binary_info **))                      \
+#define REF_SYSTEM_CALLS(X)                                                                       \
+    X(0, system_create, (q_handle *))                                                             \
+    X(1, system_info, (q_handle, void *, uint64_t, const q_binary_info **, uint64_t *))           \
+    X(2, metadata, (q_handle, const void *, uint64_t, const q_binary_info **))                    \
     X(3, system_free, (q_handle))
 
 typedef q_code (*ref_get_core)(const q_core_provider ***, uint32_t *);
@@ -106,8 +109,9 @@ static inline void ref_slots_of(ref_api *api)
     const q_core_provider **core = NULL;
     const q_system_provider **system = NULL;
     uint32_t count = 0;
-#define REF_TAKE(index, name, arguments) memcpy((void *)&api->name, (const void *)&core[0]->slots[index], sizeof(api->name));
-#define REF_TAKE_SYSTEM(index, name, arguments) \
+#define REF_TAKE(index, name, arguments)                                                          \
+    memcpy((void *)&api->name, (const void *)&core[0]->slots[index], sizeof(api->name));
+#define REF_TAKE_SYSTEM(index, name, arguments)                                                   \
     memcpy((void *)&api->name, (const void *)&system[0]->slots[index], sizeof(api->name));
     if (api->get_core(&core, &count) == 0 && core != NULL) { REF_CALLS(REF_TAKE) }
     if (api->get_system != NULL && api->get_system(&system, &count) == 0 && system != NULL) {

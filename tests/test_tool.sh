@@ -100,7 +100,7 @@ wrong unknown_with_value '--nonsense' --nonsense=1
 wrong prefix_of_a_name '--ctx' --ctx x
 wrong one_dash '"-h"' -h
 wrong bare_word '"model"' model
-wrong command_typo 'unknown command "inspekt": there are inspect, plan and explain' inspekt model
+wrong command_typo 'unknown command "inspekt": there are inspect, plan, compile and explain' inspekt model
 wrong bare_folder ': to run it, --ctx_dir /;' /
 wrong two_dashes '"--"' --
 wrong nothing --ctx_dir

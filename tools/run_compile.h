@@ -195,6 +195,8 @@ static int compile(tool *t, int count, char **words)
             fail(t, NULL, "%s%s", err.text, err.code == QNNRT_E_LIBRARY ? "\n  with this tool: --backend FILE" : "");
         } else {
             char *library = text("%s", qnnrt_backend_get_info(t->backend)->path);
+            /* libQnnRef.so alone reads what it writes; libQnnSystem.so was needed for the .dlc. */
+            const int own = qnnrt_backend_get_info(t->backend)->id == 0x524546;
             say_backend(t);
             if (compile_build(t, &set, path)) {
                 const char *made = path;
@@ -202,7 +204,7 @@ static int compile(tool *t, int count, char **words)
                 t->set.command = COMMAND_INSPECT;
                 t->set.inspect = 1;
                 t->set.backend = library;                /* its folder is where libQnnSystem.so is looked for */
-                t->set.system = set.system;
+                t->set.system = own ? library : set.system;
                 t->set.metadata = QNNRT_METADATA_SYSTEM;
                 t->set.json_file = set.output_dir;
                 qnnrt_backend_close(t->backend);

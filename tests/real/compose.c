@@ -27,7 +27,7 @@ static float number(uint32_t *seed)
 
 enum { IN = 64, OUT = 32, MOST = 4 };
 
-static float weights[OUT * IN];
+static float weights[OUT * IN], lent[OUT * IN];
 
 static void make_weights(void)
 {
@@ -91,8 +91,10 @@ static void add_layer(qnnrt_builder *b, const char *graph, uint32_t rows, const 
     t = tensor_desc(in, QNNRT_TENSOR_INPUT, rows, IN);
     x = qnnrt_builder_tensor(b, &t);
     t = tensor_desc("w", QNNRT_TENSOR_STATIC, OUT, IN);
-    t.data = weights;
-    t.bytes = sizeof(weights);
+    memcpy(lent, weights, sizeof(lent));
+    t.data = lent;
+    t.bytes = sizeof(lent);
+    t.borrow = 1;
     w = qnnrt_builder_tensor(b, &t);
     add_node(b, "FullyConnected", x, w, h);
 }
@@ -144,12 +146,14 @@ static void builds(const char *library, double most)
     qnnrt *built, *opened;
     char path[1024];
     size_t bytes, again, count;
+    void *binary;
     CHECK(backend != NULL);
     CHECK_EQ(qnnrt_builder_create(backend, NULL, &b, &err), QNNRT_OK);
     add_layer(b, "one", 1, "x", "y");
     add_layer(b, "four", 4, "x", "y");
     if (qnnrt_builder_finish(b, &built, &err) != QNNRT_OK) printf("%s\n", err.text);
     CHECK(built != NULL);
+    memset(lent, 0, sizeof(lent));                /* the library has its own by now */
     CHECK_EQ(qnnrt_contexts(built, &count)->graph_count, 2);
     CHECK(error_of(built, "one", 1) < most);
     CHECK(error_of(built, "four", 4) < most);
@@ -157,6 +161,10 @@ static void builds(const char *library, double most)
     CHECK_EQ(qnnrt_save(built, 0, path, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_save_memory(built, 0, NULL, 0, &bytes, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_save_memory(built, 0, NULL, 0, &again, &err), QNNRT_OK);
+    CHECK_EQ(bytes, again);
+    binary = malloc(bytes + 4096);                /* room to spare, which libraries would fill up */
+    CHECK_EQ(qnnrt_save_memory(built, 0, binary, bytes + 4096, &again, &err), QNNRT_OK);
+    free(binary);
     CHECK_EQ(bytes, again);
     opened = open_file(backend, path);
     if (opened == NULL) printf("%s\n", err.text);

@@ -2,10 +2,11 @@
 
        real_trace RELEASE_FOLDER DATA_FOLDER [part of a test's name]
 
-   One program makes the same calls on both through their tables: a graph, its binary, a restored one,
-   a profile, and all frees. Names and order must agree. The recorder answers 0x1356 to what it cannot
-   do, so results are not looked at; it frames every recording with logCreate and logFree, which prove
-   nothing, and does not record questions that change nothing. Each library runs in a child. */
+   One program makes the same calls on both through their tables: a graph, its binary, a restored
+   one, a profile, and all frees. Names and order must agree. The recorder answers 0x1356 to what it
+   cannot do, so results are not looked at; it frames every recording with logCreate and logFree,
+   which prove nothing, and does not record questions that change nothing. Each library runs in a
+   child. */
 #include "real.h"
 #include "ref.h"
 #include <limits.h>

@@ -1,21 +1,23 @@
 /* backend.c - backend, device, power, properties and messages of the interface
 
-   The device is the CPU this runs on: one device with one core. Power settings are checked and remembered as
-   handles, and change nothing.
+   The device is the CPU this runs on: one device with one core. Power settings are checked and
+   remembered as handles, and change nothing.
    Knows nothing of: contexts, graphs */
 #include "ref.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- properties ------------------------------------------------------------------------------------ */
+/* ---- properties ----------------------------------------------------------------------------- */
 
 /* What the calls really do. Known keys that are in no row are not supported; others are unknown. */
 static const struct { uint32_t first, last, supported; } properties[] = {
     {    1,    1, 1 }, {  101,  101, 1 }, {  105,  108, 0 },
-    {  201,  202, 1 }, {  205,  210, 1 }, {  211,  216, 0 }, {  217,  217, 1 }, {  218,  220, 0 }, {  221,  221, 1 },
+    {  201,  202, 1 }, {  205,  210, 1 }, {  211,  216, 0 }, {  217,  217, 1 }, {  218,  220, 0 },
+        {  221,  221, 1 },
     {  222,  222, 0 },
-    {  301,  302, 1 }, {  303,  305, 0 }, {  306,  306, 1 }, {  307,  310, 0 }, {  311,  311, 1 }, {  312,  312, 0 },
+    {  301,  302, 1 }, {  303,  305, 0 }, {  306,  306, 1 }, {  307,  310, 0 }, {  311,  311, 1 },
+        {  312,  312, 0 },
     {  313,  313, 1 }, {  314,  321, 0 }, {  322,  322, 1 }, {  323,  323, 0 },
     {  401,  404, 0 },
     {  501,  502, 1 }, {  503,  508, 0 }, {  509,  514, 1 }, {  515,  558, 0 },
@@ -45,7 +47,7 @@ int ref_priority_known(uint32_t priority)
     return 0;
 }
 
-/* ---- messages ------------------------------------------------------------------------------------------ */
+/* ---- messages ------------------------------------------------------------------------------- */
 
 static const struct { q_code code; const char *text; } messages[] = {
     { Q_OK, "QNN_SUCCESS" },
@@ -57,7 +59,8 @@ static const struct { q_code code; const char *text; } messages[] = {
     { Q_GENERAL, "QNN_COMMON_ERROR_GENERAL: something went wrong" },
     { Q_UNKNOWN_KEY, "QNN_PROPERTY_ERROR_UNKNOWN_KEY: the key is not known" },
     { Q_OP_REFUSED, "QNN_OP_PACKAGE_ERROR_VALIDATION_FAILURE: the operator is refused" },
-    { Q_BACKEND_CANNOT_INITIALIZE, "QNN_BACKEND_ERROR_CANNOT_INITIALIZE: the backend does not start" },
+    { Q_BACKEND_CANNOT_INITIALIZE,
+      "QNN_BACKEND_ERROR_CANNOT_INITIALIZE: the backend does not start" },
     { Q_BACKEND_ARGUMENT, "QNN_BACKEND_ERROR_INVALID_ARGUMENT: an argument is wrong" },
     { Q_BACKEND_NO_PACKAGE, "QNN_BACKEND_ERROR_OP_PACKAGE_NOT_FOUND: no such package or operator" },
     { Q_BACKEND_HANDLE, "QNN_BACKEND_ERROR_INVALID_HANDLE: no backend has this handle" },
@@ -80,7 +83,8 @@ static const struct { q_code code; const char *text; } messages[] = {
     { Q_TENSOR_HANDLE, "QNN_TENSOR_ERROR_INVALID_HANDLE: there is no tensor" },
     { Q_TENSOR_EXISTS, "QNN_TENSOR_ERROR_ALREADY_EXISTS: the name is taken" },
     { Q_TENSOR_PARAM, "QNN_TENSOR_ERROR_INVALID_TENSOR_PARAM: a field of the tensor is wrong" },
-    { Q_TENSOR_UNSUPPORTED, "QNN_TENSOR_ERROR_UNSUPPORTED_TENSOR_PARAM: a field of the tensor is not supported" },
+    { Q_TENSOR_UNSUPPORTED, "QNN_TENSOR_ERROR_UNSUPPORTED_TENSOR_PARAM: a field of the tensor is "
+      "not supported" },
     { Q_MEM_ARGUMENT, "QNN_MEM_ERROR_INVALID_ARGUMENT: an argument is wrong" },
     { Q_MEM_HANDLE, "QNN_MEM_ERROR_INVALID_HANDLE: no memory has this handle" },
     { Q_MEM_REGISTERED, "QNN_MEM_ERROR_ALREADY_REGISTERED: registered before, with this shape" },
@@ -94,13 +98,16 @@ static const struct { q_code code; const char *text; } messages[] = {
     { Q_LOG_HANDLE, "QNN_LOG_ERROR_INVALID_HANDLE: no log has this handle" },
     { Q_PROFILE_HANDLE, "QNN_PROFILE_ERROR_INVALID_HANDLE: no profile or event has this handle" },
     { Q_PROFILE_IN_USE, "QNN_PROFILE_ERROR_HANDLE_IN_USE: the profile is in use" },
-    { Q_POWER_POINTER, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_INVALID_HANDLE_PTR: no place for the id" },
+    { Q_POWER_POINTER, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_INVALID_HANDLE_PTR: no place for the "
+      "id" },
     { Q_POWER_INPUT, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_INVALID_INPUT: an argument is wrong" },
-    { Q_POWER_CONFIG, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_UNSUPPORTED_CONFIG: the option is not known" },
+    { Q_POWER_CONFIG, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_UNSUPPORTED_CONFIG: the option is not "
+      "known" },
     { Q_DEVICE_HANDLE, "QNN_DEVICE_ERROR_INVALID_HANDLE: no device has this handle" },
     { Q_DEVICE_CONFIG, "QNN_DEVICE_ERROR_INVALID_CONFIG: a config is wrong" },
     { Q_DEVICE_IN_USE, "QNN_DEVICE_ERROR_ASSOCIATED_TO_CONTEXT: a context uses the device" },
-    { Q_SYSTEM_HANDLE, "QNN_SYSTEM_COMMON_ERROR_INVALID_HANDLE: no system context has this handle" },
+    { Q_SYSTEM_HANDLE, "QNN_SYSTEM_COMMON_ERROR_INVALID_HANDLE: no system context has this "
+      "handle" },
     { Q_SYSTEM_ARGUMENT, "QNN_SYSTEM_COMMON_ERROR_INVALID_ARGUMENT: an argument is wrong" },
     { Q_SYSTEM_MALFORMED, "QNN_SYSTEM_CONTEXT_ERROR_MALFORMED_BINARY: the binary is damaged" }
 };
@@ -116,7 +123,7 @@ q_code ref_error_message(ref_call *call, q_code code, const char **out)
     return *out != NULL ? Q_OK : Q_ERROR_HANDLE;
 }
 
-/* ---- backend --------------------------------------------------------------------------------------------- */
+/* ---- backend -------------------------------------------------------------------------------- */
 
 /* A log may be NULL. 0: the handle is none of a log. */
 static int log_get(ref_call *call, q_handle handle, q_code code, ref_log **log)
@@ -138,13 +145,15 @@ static q_code backend_configs(ref_call *call, const q_config **configs)
         case 1:
             break;
         default:
-            return ref_fail(call, Q_BACKEND_CONFIG, "backend option %u is not known", (unsigned)(*configs)->option);
+            return ref_fail(call, Q_BACKEND_CONFIG, "backend option %u is not known",
+                            (unsigned)(*configs)->option);
         }
     }
     return Q_OK;
 }
 
-q_code ref_backend_create(ref_call *call, q_handle log_handle, const q_config **configs, q_handle *out)
+q_code ref_backend_create(ref_call *call, q_handle log_handle, const q_config **configs,
+                          q_handle *out)
 {
     ref_backend *backend;
     ref_log *log;
@@ -181,11 +190,13 @@ q_code ref_backend_package(ref_call *call, q_handle handle, const char *path, co
     if (backend == NULL)
         return call->code;
     call->log = backend->log;
-    return ref_fail(call, Q_NOT_SUPPORTED, "package \"%.200s\" (%.100s): this backend takes no operator packages",
+    return ref_fail(call, Q_NOT_SUPPORTED,
+                    "package \"%.200s\" (%.100s): this backend takes no operator packages",
                     path != NULL ? path : "(NULL)", name != NULL ? name : "NULL");
 }
 
-q_code ref_backend_operations(ref_call *call, q_handle handle, uint32_t *count, const q_op_name **out)
+q_code ref_backend_operations(ref_call *call, q_handle handle, uint32_t *count,
+                              const q_op_name **out)
 {
     enum { MOST = 1024 };
     static q_op_name names[MOST];                            /* filled once, under the lock */
@@ -213,7 +224,8 @@ q_code ref_backend_free(ref_call *call, q_handle handle)
     if (backend == NULL)
         return call->code;
     call->log = backend->log;
-    for (size_t i = 0; ; ) {                                 /* contexts go with it, as in the genuine libraries */
+    /* contexts go with it, as in the genuine libraries */
+    for (size_t i = 0; ; ) {
         ref_context *context = ref_ledger_at(REF_CONTEXT, i);
         if (context == NULL)
             break;
@@ -249,11 +261,12 @@ q_code ref_backend_free(ref_call *call, q_handle handle)
 /* There are no signals: whoever passes one has invented it. */
 q_code ref_signal_none(ref_call *call, q_handle signal)
 {
-    return signal == NULL ? Q_OK : ref_fail(call, Q_SIGNAL_HANDLE, "0x%llx is no signal; this backend has none",
+    return signal == NULL ? Q_OK : ref_fail(call, Q_SIGNAL_HANDLE,
+                                            "0x%llx is no signal; this backend has none",
                                             (unsigned long long)(uintptr_t)signal);
 }
 
-/* ---- device ---------------------------------------------------------------------------------------------- */
+/* ---- device --------------------------------------------------------------------------------- */
 
 q_platform_info *ref_platform(void)
 {
@@ -279,7 +292,8 @@ q_code ref_device_info_free(ref_call *call, q_handle handle, const q_platform_in
     ref_log *log;
     if (!log_get(call, handle, Q_ARGUMENT, &log))
         return call->code;
-    return info == ref_platform() ? Q_OK : ref_fail(call, Q_ARGUMENT, "this is not what deviceGetPlatformInfo gave");
+    return info == ref_platform() ? Q_OK : ref_fail(call, Q_ARGUMENT,
+                                                    "this is not what deviceGetPlatformInfo gave");
 }
 
 q_code ref_device_info_of(ref_call *call, q_handle handle, const q_platform_info **out)
@@ -298,14 +312,17 @@ static q_code device_configs(ref_call *call, const q_config **configs)
 {
     for (; configs != NULL && *configs != NULL; ++configs) {
         if ((*configs)->option > 1)
-            return ref_fail(call, Q_DEVICE_CONFIG, "device option %u is not known", (unsigned)(*configs)->option);
+            return ref_fail(call, Q_DEVICE_CONFIG, "device option %u is not known",
+                            (unsigned)(*configs)->option);
         ref_log_write(call, Q_LOG_INFO, "%s: a %s is ignored", call->name,
-                      (*configs)->option == 0 ? "vendor's own option (SoC, arch)" : "choice of devices");
+                      (*configs)->option == 0 ? "vendor's own option (SoC, arch)" :
+                          "choice of devices");
     }
     return Q_OK;
 }
 
-q_code ref_device_create(ref_call *call, q_handle log_handle, const q_config **configs, q_handle *out)
+q_code ref_device_create(ref_call *call, q_handle log_handle, const q_config **configs,
+                         q_handle *out)
 {
     ref_device *device;
     ref_log *log;
@@ -345,14 +362,15 @@ q_code ref_device_free(ref_call *call, q_handle handle)
     call->log = device->log;
     for (size_t i = 0; (context = ref_ledger_at(REF_CONTEXT, i)) != NULL; ++i)
         if (context->device == device)
-            return ref_fail(call, Q_DEVICE_IN_USE, "context %u uses device %u; free the context first",
+            return ref_fail(call, Q_DEVICE_IN_USE,
+                            "context %u uses device %u; free the context first",
                             (unsigned)context->head.number, (unsigned)device->head.number);
     ref_ledger_remove(&device->head);
     ref_free(device);
     return Q_OK;
 }
 
-/* ---- power ------------------------------------------------------------------------------------------------- */
+/* ---- power ---------------------------------------------------------------------------------- */
 
 /* Ids are large and far apart, as the genuine ones are: nobody can use them as an index. */
 typedef struct power { ref_object head; uint32_t id; } power;
@@ -370,7 +388,8 @@ static q_code core_check(ref_call *call, uint32_t device, uint32_t core)
 {
     const uint32_t any = 0xFFFFFFFFu;
     if ((device != 0 && device != any) || (core != 0 && core != any))
-        return ref_fail(call, Q_POWER_INPUT, "device %u, core %u; there is only device 0 with core 0",
+        return ref_fail(call, Q_POWER_INPUT,
+                        "device %u, core %u; there is only device 0 with core 0",
                         (unsigned)device, (unsigned)core);
     return Q_OK;
 }
@@ -405,7 +424,8 @@ q_code ref_power_destroy(ref_call *call, uint32_t id)
 
 static int corner_known(uint32_t corner)
 {
-    static const uint32_t known[] = { 0x10, 0x20, 0x30, 0x40, 0x50, 0x60, 0x70, 0x80, 0x90, 0x92, 0x93, 0x94, 0x95,
+    static const uint32_t known[] = { 0x10, 0x20, 0x30, 0x40, 0x50, 0x60, 0x70, 0x80, 0x90, 0x92,
+                                      0x93, 0x94, 0x95,
                                       0xA0 };
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); ++i)
         if (known[i] == corner)
@@ -413,28 +433,32 @@ static int corner_known(uint32_t corner)
     return 0;
 }
 
-/* The words of DCVS_V3 are: context, set and enable, mode, set and latency, set and sleep, then twice set and
-   three corners. */
+/* The words of DCVS_V3 are: context, set and enable, mode, set and latency, set and sleep, then
+   twice set and three corners. */
 static q_code dcvs_check(ref_call *call, const uint32_t *words, uint32_t id)
 {
     static const uint32_t modes[] = { 1, 2, 4, 8, 16, 32 };
     size_t m = 0;
     if (words[0] != id && words[0] != 0)
-        return ref_fail(call, Q_POWER_INPUT, "DCVS: contextId is %u, the power id is %u", (unsigned)words[0],
+        return ref_fail(call, Q_POWER_INPUT, "DCVS: contextId is %u, the power id is %u",
+                        (unsigned)words[0],
                         (unsigned)id);
     while (m < sizeof(modes) / sizeof(modes[0]) && modes[m] != words[3])
         ++m;
     if (m == sizeof(modes) / sizeof(modes[0]))
-        return ref_fail(call, Q_POWER_INPUT, "DCVS: power mode 0x%x is not known", (unsigned)words[3]);
+        return ref_fail(call, Q_POWER_INPUT, "DCVS: power mode 0x%x is not known",
+                        (unsigned)words[3]);
     for (int group = 8; group <= 12; group += 4) {
         const uint32_t *corner = words + group + 1;
         if (words[group] == 0)
             continue;
         for (int i = 0; i < 3; ++i)
             if (!corner_known(corner[i]))
-                return ref_fail(call, Q_POWER_INPUT, "DCVS: voltage corner 0x%x is not known", (unsigned)corner[i]);
+                return ref_fail(call, Q_POWER_INPUT, "DCVS: voltage corner 0x%x is not known",
+                                (unsigned)corner[i]);
         if (corner[0] > corner[1] || corner[1] > corner[2])
-            return ref_fail(call, Q_POWER_INPUT, "DCVS: corners 0x%x, 0x%x, 0x%x do not ascend", (unsigned)corner[0],
+            return ref_fail(call, Q_POWER_INPUT, "DCVS: corners 0x%x, 0x%x, 0x%x do not ascend",
+                            (unsigned)corner[0],
                             (unsigned)corner[1], (unsigned)corner[2]);
     }
     return Q_OK;
@@ -446,14 +470,16 @@ q_code ref_power_set(ref_call *call, uint32_t id, const q_power_config **configs
     if (p == NULL && id != 0)
         return ref_fail(call, Q_POWER_INPUT, "there is no power id %u", (unsigned)id);
     if (p != NULL && p->head.dead)
-        return ref_fail(call, Q_DEVICE_LOST, "power id %u is dead: the subsystem restarted", (unsigned)id);
+        return ref_fail(call, Q_DEVICE_LOST, "power id %u is dead: the subsystem restarted",
+                        (unsigned)id);
     if (configs == NULL || configs[0] == NULL)
         return ref_fail(call, Q_POWER_INPUT, "no config is given");
     for (; *configs != NULL; ++configs) {
         const q_power_config *config = *configs;
         q_code code = Q_OK;
         if (config->option < Q_POWER_DCVS_V3 || config->option > Q_POWER_CENG_EXP)
-            return ref_fail(call, Q_POWER_CONFIG, "power option %u is not known", (unsigned)config->option);
+            return ref_fail(call, Q_POWER_CONFIG, "power option %u is not known",
+                            (unsigned)config->option);
         if (config->option == Q_POWER_DCVS_V3)
             code = dcvs_check(call, config->words, id);
         if (config->option == Q_POWER_RPC_POLLING && config->words[0] > Q_POWER_POLLING_MOST)
@@ -465,13 +491,15 @@ q_code ref_power_set(ref_call *call, uint32_t id, const q_power_config **configs
     return Q_OK;
 }
 
-q_code ref_power_memory(ref_call *call, uint32_t device, uint32_t core, const q_memory_config **configs)
+q_code ref_power_memory(ref_call *call, uint32_t device, uint32_t core,
+                        const q_memory_config **configs)
 {
     const q_code code = core_check(call, device, core);
     if (code != Q_OK)
         return code;
     for (; configs != NULL && *configs != NULL; ++configs)
         if ((*configs)->option != 1)
-            return ref_fail(call, Q_POWER_CONFIG, "memory option %u is not known", (unsigned)(*configs)->option);
+            return ref_fail(call, Q_POWER_CONFIG, "memory option %u is not known",
+                            (unsigned)(*configs)->option);
     return Q_OK;
 }

@@ -10,29 +10,35 @@
            32      8  bytes of the description
            40      8  offset of the data, the next multiple of 64 behind the description
            48      8  bytes of the data    56  8  zero
-           64         description, then zeros up to the data, then data: blobs in order, each at a multiple of 64
+           64         description, then zeros up to the data, then data: blobs in order, each at
+                      a multiple of 64
 
-       description  text build id; 3 u32 core version; 3 u32 backend version
-                    u32 count of blobs, each: u64 offset in the data, u64 bytes
-                    u32 count of graphs, each:
-                        text name; u32 priority; u32 count of tensors, each by ascending id:
-                            u32 id; text name; u32 type, format, data type, rank; u32 dimensions[rank]
-                            u32 has encoding: 0, or 1 and: u32 encoding, bits; i32 axis; u32 count; f32 scales[count];
-                                u32 has offsets; i32 offsets[count] if so; u32 blocks, storage;
-                                u16 block scales[count * blocks]; u32 sizes[rank] if it is BLOCK
-                            u32 1 + index of its blob, 0: none
-                        u32 count of nodes, each:
-                            text name, package, type
-                            u32 count of inputs, u32 1 + index of a tensor each, 0: absent
-                            u32 count of outputs, the same
-                            u32 count of parameters, each: text name; u32 data type; u64 bits; u32 1 + index of a
-                                tensor, 0: a scalar
-       text         u32 bytes, the bytes, a zero byte
-       checksum     h = 0x9E3779B97F4A7C15 ^ bytes; for every 8 bytes, the last ones with zeros behind them:
-                    h = (h ^ word) * 0xD6E8FEB86659FD93, h ^= h >> 32
+       description
+           text build id; 3 u32 core version; 3 u32 backend version
+           u32 count of blobs, each: u64 offset in the data, u64 bytes
+           u32 count of graphs, each:
+               text name; u32 priority
+               u32 count of tensors, each, by ascending id:
+                   u32 id; text name; u32 type, format, data type, rank; u32 dimensions[rank]
+                   u32 has encoding: 0, or 1 and:
+                       u32 encoding, bits; i32 axis; u32 count; f32 scales[count]
+                       u32 has offsets; i32 offsets[count] if so
+                       u32 blocks, storage; u16 block scales[count * blocks]
+                       u32 sizes[rank] if it is BLOCK
+                   u32 1 + index of its blob, 0: none
+               u32 count of nodes, each:
+                   text name, package, type
+                   u32 count of inputs, u32 1 + index of a tensor each, 0: absent
+                   u32 count of outputs, the same
+                   u32 count of parameters, each:
+                       text name; u32 data type; u64 bits; u32 1 + index of a tensor, 0: a scalar
+       text      u32 bytes, the bytes, a zero byte
+       checksum  h = 0x9E3779B97F4A7C15 ^ bytes; for every 8 bytes, the last ones with zeros behind
+                 them: h = (h ^ word) * 0xD6E8FEB86659FD93, h ^= h >> 32
 
-   Nothing is trusted: size, checksum and every count are checked before they are used, and graphs are built by the
-   functions that calls build them with, so all their checks hold here too. The memory plan is made anew.
+   Nothing is trusted: size, checksum and every count are checked before they are used, and graphs
+   are built by the functions that calls build them with, so all their checks hold here too. The
+   memory plan is made anew.
    Knows nothing of: handles, the interface */
 #include "ref.h"
 
@@ -43,7 +49,7 @@ static const char magic[8] = { 'Q', 'N', 'N', 'R', 'T', 'R', 'E', 'F' };
 
 static uint64_t rounded(uint64_t bytes) { return (bytes + REF_ALIGN - 1) / REF_ALIGN * REF_ALIGN; }
 
-/* ---- writing: twice the same walk, the first one only counts --------------------------------------- */
+/* ---- writing: twice the same walk, the first one only counts -------------------------------- */
 
 typedef struct sink { unsigned char *to; uint64_t used; } sink;
 
@@ -187,7 +193,7 @@ uint64_t ref_binary_write(const ref_model *model, unsigned char *out)
     return end;
 }
 
-/* ---- reading: what does not fit sets bad, and everything after it reads as zero ----------------------- */
+/* ---- reading: what does not fit sets bad, and everything after it reads as zero ------------- */
 
 typedef struct source {
     const unsigned char *at, *end;
@@ -354,7 +360,8 @@ static q_code read_tensors(source *s, ref_body *body, int use, ref_why *why)
             return code;
         if (made.datum != REF_NONE && model->data[made.datum].bytes != value->bytes) {
             ref_refuse(why, "tensor \"%s\" has %llu bytes, its data %llu", value->view.name,
-                       (unsigned long long)value->bytes, (unsigned long long)model->data[made.datum].bytes);
+                       (unsigned long long)value->bytes,
+                           (unsigned long long)model->data[made.datum].bytes);
             return Q_CONTEXT_FROM_BINARY;
         }
         if (use == REF_BINARY_TELL)
@@ -424,7 +431,8 @@ static q_code read_graph(source *s, ref_model *model, int use, ref_why *why)
     return code;
 }
 
-static q_code read_description(source *s, ref_model *model, const unsigned char *data, uint64_t bytes, int use,
+static q_code read_description(source *s, ref_model *model, const unsigned char *data,
+                               uint64_t bytes, int use,
                                ref_why *why)
 {
     const char *build = get_text(s);
@@ -439,9 +447,12 @@ static q_code read_description(source *s, ref_model *model, const unsigned char 
     }
     strcpy(model->build, build);
     if (use != REF_BINARY_TELL
-        && (model->core.major != ref_fault.core.major || model->core.minor > ref_fault.core.minor)) {
-        ref_refuse(why, "the binary was made with core interface %u.%u by %s; this library has %u.%u",
-                   (unsigned)model->core.major, (unsigned)model->core.minor, build, (unsigned)ref_fault.core.major,
+        && (model->core.major != ref_fault.core.major
+            || model->core.minor > ref_fault.core.minor)) {
+        ref_refuse(why, "the binary was made with core interface %u.%u by %s; this library has "
+                   "%u.%u",
+                   (unsigned)model->core.major, (unsigned)model->core.minor, build,
+                       (unsigned)ref_fault.core.major,
                    (unsigned)ref_fault.core.minor);
         return Q_CONTEXT_ARGUMENT;
     }
@@ -478,11 +489,14 @@ static int head_check(const unsigned char *data, uint64_t bytes, ref_why *why, q
     uint64_t size, sum, described, offset, length;
     *code = Q_CONTEXT_FROM_BINARY;
     if (bytes >= sizeof(magic) && memcmp(data, magic, sizeof(magic)) != 0)
-        return ref_refuse(why, "this is no context binary of libQnnRef.so%s", bytes >= sizeof(vendor)
-                          && memcmp(data, vendor, sizeof(vendor)) == 0 ? ", but of another backend: open it with the"
+        return ref_refuse(why, "this is no context binary of libQnnRef.so%s",
+                          bytes >= sizeof(vendor)
+                          && memcmp(data, vendor, sizeof(vendor)) == 0 ?
+                              ", but of another backend: open it with the"
                           " library it was made for" : "");
     if (bytes < HEAD)
-        return ref_refuse(why, "%llu bytes are no context binary; its head has %d", (unsigned long long)bytes, (int)HEAD);
+        return ref_refuse(why, "%llu bytes are no context binary; its head has %d",
+                          (unsigned long long)bytes, (int)HEAD);
     memcpy(&format, data + 8, 4);
     memcpy(&reserved, data + 12, 4);
     memcpy(&size, data + 16, 8);
@@ -492,16 +506,20 @@ static int head_check(const unsigned char *data, uint64_t bytes, ref_why *why, q
     memcpy(&length, data + 48, 8);
     if (format != FORMAT) {
         *code = Q_CONTEXT_ARGUMENT;
-        return ref_refuse(why, "the binary has format %u; this library reads %d: use a newer one", (unsigned)format,
+        return ref_refuse(why, "the binary has format %u; this library reads %d: use a newer one",
+                          (unsigned)format,
                           (int)FORMAT);
     }
     if (size != bytes)
         return ref_refuse(why, "the binary is %s: its head announces %llu bytes, there are %llu",
-                          bytes < size ? "cut short" : "too long", (unsigned long long)size, (unsigned long long)bytes);
+                          bytes < size ? "cut short" : "too long", (unsigned long long)size,
+                              (unsigned long long)bytes);
     if (reserved != 0 || sum != ref_hash(data + SUMMED_FROM, bytes - SUMMED_FROM))
         return ref_refuse(why, "the binary is damaged: its checksum does not fit");
-    if (described > bytes - HEAD || offset != rounded(HEAD + described) || offset > bytes || length != bytes - offset)
-        return ref_refuse(why, "the binary is damaged: its parts do not add up to %llu bytes", (unsigned long long)bytes);
+    if (described > bytes - HEAD || offset != rounded(HEAD + described) || offset > bytes
+        || length != bytes - offset)
+        return ref_refuse(why, "the binary is damaged: its parts do not add up to %llu bytes",
+                          (unsigned long long)bytes);
     return 1;
 }
 

@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static q_code configs_check(ref_call *call, const q_config **configs, ref_context *context)
 {
@@ -12,31 +14,37 @@ static q_code configs_check(ref_call *call, const q_config **configs, ref_contex
         const q_config *config = *configs;
         switch (config->option) {
         case 0:
-            ref_log_write(call, Q_LOG_INFO, "%s: a vendor's own context option is ignored", call->name);
+            ref_log_write(call, Q_LOG_INFO, "%s: a vendor's own context option is ignored",
+                          call->name);
             break;
         case 1:
             if (!ref_priority_known(config->u.word))
-                return ref_fail(call, Q_CONTEXT_CONFIG, "priority %u is not known", (unsigned)config->u.word);
+                return ref_fail(call, Q_CONTEXT_CONFIG, "priority %u is not known",
+                                (unsigned)config->u.word);
             context->priority = config->u.word;
             break;
         case 5: case 10:
             for (const char *const *name = config->u.custom; name != NULL && *name != NULL; ++name)
                 if (context->from_binary && ref_model_find(context->model, *name) == NULL)
-                    return ref_fail(call, Q_CONTEXT_CONFIG, "the binary has no graph \"%.200s\"", *name);
+                    return ref_fail(call, Q_CONTEXT_CONFIG, "the binary has no graph \"%.200s\"",
+                                    *name);
             break;
         case 2: case 3: case 4: case 6: case 7: case 8: case 9:
-            ref_log_write(call, Q_LOG_INFO, "%s: context option %u changes nothing here", call->name,
+            ref_log_write(call, Q_LOG_INFO, "%s: context option %u changes nothing here",
+                          call->name,
                           (unsigned)config->option);
             break;
         default:
-            return ref_fail(call, Q_CONTEXT_CONFIG, "context option %u is not known", (unsigned)config->option);
+            return ref_fail(call, Q_CONTEXT_CONFIG, "context option %u is not known",
+                            (unsigned)config->option);
         }
     }
     return Q_OK;
 }
 
 /* Backend and device of a new context. NULL: the call has failed. */
-static ref_backend *owners_get(ref_call *call, q_handle backend_handle, q_handle device_handle, ref_device **device)
+static ref_backend *owners_get(ref_call *call, q_handle backend_handle, q_handle device_handle,
+                               ref_device **device)
 {
     ref_backend *backend = ref_ledger_get(call, REF_BACKEND, backend_handle, Q_CONTEXT_HANDLE);
     if (backend == NULL)
@@ -69,7 +77,8 @@ static void discard(ref_context *context)
     ref_free(context);
 }
 
-q_code ref_context_create(ref_call *call, q_handle backend_handle, q_handle device_handle, const q_config **configs,
+q_code ref_context_create(ref_call *call, q_handle backend_handle, q_handle device_handle,
+                          const q_config **configs,
                           q_handle *out)
 {
     ref_device *device;
@@ -115,10 +124,12 @@ static q_code writable(ref_call *call, const ref_context *context)
 {
     const ref_model *model = context->model;
     if (model->body_count == 0)
-        return ref_fail(call, Q_CONTEXT_NOT_FINALIZED, "context %u has no graph", (unsigned)context->head.number);
+        return ref_fail(call, Q_CONTEXT_NOT_FINALIZED, "context %u has no graph",
+                        (unsigned)context->head.number);
     for (int i = 0; i < model->body_count; ++i)
         if (!model->bodies[i]->finalized)
-            return ref_fail(call, Q_CONTEXT_NOT_FINALIZED, "graph \"%s\" is not finalized", model->bodies[i]->name);
+            return ref_fail(call, Q_CONTEXT_NOT_FINALIZED, "graph \"%s\" is not finalized",
+                            model->bodies[i]->name);
     return Q_OK;
 }
 
@@ -136,7 +147,8 @@ q_code ref_context_size(ref_call *call, q_handle handle, uint64_t *bytes)
     return code;
 }
 
-q_code ref_context_binary(ref_call *call, q_handle handle, void *data, uint64_t bytes, uint64_t *written)
+q_code ref_context_binary(ref_call *call, q_handle handle, void *data, uint64_t bytes,
+                          uint64_t *written)
 {
     ref_context *context = context_get(call, handle);
     uint64_t need;
@@ -144,20 +156,23 @@ q_code ref_context_binary(ref_call *call, q_handle handle, void *data, uint64_t 
     if (context == NULL)
         return call->code;
     if (data == NULL || written == NULL)
-        return ref_fail(call, Q_CONTEXT_ARGUMENT, "no place for the %s", data == NULL ? "binary" : "size");
+        return ref_fail(call, Q_CONTEXT_ARGUMENT, "no place for the %s", data == NULL ? "binary" :
+                        "size");
     code = writable(call, context);
     if (code != Q_OK)
         return code;
     need = ref_binary_write(context->model, NULL);
     if (bytes < need)
-        return ref_fail(call, Q_CONTEXT_GET_BINARY, "the binary has %llu bytes, and there is room for %llu",
+        return ref_fail(call, Q_CONTEXT_GET_BINARY,
+                        "the binary has %llu bytes, and there is room for %llu",
                         (unsigned long long)need, (unsigned long long)bytes);
     ref_binary_write(context->model, data);
     *written = need;
     return Q_OK;
 }
 
-q_code ref_context_load(ref_call *call, q_handle backend_handle, q_handle device_handle, const q_config **configs,
+q_code ref_context_load(ref_call *call, q_handle backend_handle, q_handle device_handle,
+                        const q_config **configs,
                         const void *data, uint64_t bytes, q_handle *out, q_handle profile_handle)
 {
     const uint64_t began = ref_now_ns();
@@ -170,7 +185,8 @@ q_code ref_context_load(ref_call *call, q_handle backend_handle, q_handle device
     if (backend == NULL)
         return call->code;
     if (data == NULL || bytes == 0 || out == NULL)
-        return ref_fail(call, Q_CONTEXT_ARGUMENT, out == NULL ? "no place for the handle" : "the binary is empty");
+        return ref_fail(call, Q_CONTEXT_ARGUMENT, out == NULL ? "no place for the handle" :
+                        "the binary is empty");
     code = ref_profile_get(call, profile_handle, backend, &profile);
     if (code != Q_OK)
         return code;
@@ -182,7 +198,7 @@ q_code ref_context_load(ref_call *call, q_handle backend_handle, q_handle device
     context->backend = backend;
     context->device = device;
     context->from_binary = 1;
-    context->model = ref_binary_read(data, bytes, ref_fault.keep_binary ? REF_BINARY_KEEP : REF_BINARY_RUN, &why, &code);
+    context->model = ref_binary_read(data, bytes, REF_BINARY_RUN, &why, &code);
     if (context->model == NULL) {
         discard(context);
         return ref_fail(call, code, "%s", why.text);
@@ -200,8 +216,21 @@ q_code ref_context_load(ref_call *call, q_handle backend_handle, q_handle device
     ref_profile_clear(profile);
     ref_profile_add(profile, REF_NONE, 1004, Q_UNIT_MICROSEC, (ref_now_ns() - began) / 1000,
                     "Accelerator (load binary) time");
-    ref_profile_add(profile, REF_NONE, 100, Q_UNIT_MICROSEC, (ref_now_ns() - began) / 1000, "QNN (load binary) time");
+    ref_profile_add(profile, REF_NONE, 100, Q_UNIT_MICROSEC, (ref_now_ns() - began) / 1000,
+                    "QNN (load binary) time");
     return Q_OK;
+}
+
+int ref_context_kept(const ref_context *context)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t start = (uintptr_t)context->kept / page * page;
+    const size_t bytes = (size_t)((uintptr_t)context->kept + context->kept_bytes - start);
+    if (context->kept == NULL)
+        return 1;
+    /* Fails, and does nothing else, where a page is not mapped. */
+    return msync((void *)start, bytes, MS_ASYNC) == 0
+        && ref_hash(context->kept, context->kept_bytes) == context->kept_hash;
 }
 
 q_code ref_context_check(ref_call *call, q_handle backend_handle, const void *data, uint64_t bytes)
@@ -270,6 +299,7 @@ q_code ref_context_free(ref_call *call, q_handle handle, q_handle profile_handle
     ref_profile_clear(profile);
     ref_profile_add(profile, REF_NONE, 4003, Q_UNIT_MICROSEC, (ref_now_ns() - began) / 1000,
                     "Accelerator (deinit) time");
-    ref_profile_add(profile, REF_NONE, 500, Q_UNIT_MICROSEC, (ref_now_ns() - began) / 1000, "QNN (deinit) time");
+    ref_profile_add(profile, REF_NONE, 500, Q_UNIT_MICROSEC, (ref_now_ns() - began) / 1000,
+                    "QNN (deinit) time");
     return Q_OK;
 }

@@ -1,8 +1,8 @@
 /* execute.c - the graph calls of the interface: create, tensors, nodes, finalize, execute
 
-   Execute checks all that the genuine libraries ignore: sizes, dimensions, types, duplicates, overlaps. Inputs
-   are read where they are, outputs written where they belong; only memory that cannot be computed in (odd
-   addresses, an output over an input) gets a copy, made once and kept.
+   Execute checks all that the genuine libraries ignore: sizes, dimensions, types, duplicates,
+   overlaps. Inputs are read where they are, outputs written where they belong; only memory that
+   cannot be computed in (odd addresses, an output over an input) gets a copy, made once and kept.
    Locks  an execute holds the graph's own lock, and the common one only while it binds
    Knows nothing of: files, how operators compute */
 #include "ref.h"
@@ -18,7 +18,7 @@ static uint64_t scalar_bits(const q_scalar *scalar)
     return bits;
 }
 
-/* ---- graphs ---------------------------------------------------------------------------------------- */
+/* ---- graphs --------------------------------------------------------------------------------- */
 
 static q_code configs_check(ref_call *call, const q_config **configs, uint32_t *priority)
 {
@@ -26,17 +26,21 @@ static q_code configs_check(ref_call *call, const q_config **configs, uint32_t *
         const q_config *config = *configs;
         switch (config->option) {
         case 0:
-            ref_log_write(call, Q_LOG_INFO, "%s: a vendor's own graph option is ignored", call->name);
+            ref_log_write(call, Q_LOG_INFO, "%s: a vendor's own graph option is ignored",
+                          call->name);
             break;
         case 3:
             if (!ref_priority_known(config->u.word))
-                return ref_fail(call, Q_GRAPH_ARGUMENT, "priority %u is not known", (unsigned)config->u.word);
+                return ref_fail(call, Q_GRAPH_ARGUMENT, "priority %u is not known",
+                                (unsigned)config->u.word);
             *priority = config->u.word;
             break;
         case 4: case 5: case 6: case 7:
-            return ref_fail(call, Q_NOT_SUPPORTED, "graph option %u is not supported", (unsigned)config->option);
+            return ref_fail(call, Q_NOT_SUPPORTED, "graph option %u is not supported",
+                            (unsigned)config->option);
         default:
-            return ref_fail(call, Q_GRAPH_ARGUMENT, "graph option %u is not known", (unsigned)config->option);
+            return ref_fail(call, Q_GRAPH_ARGUMENT, "graph option %u is not known",
+                            (unsigned)config->option);
         }
     }
     return Q_OK;
@@ -63,7 +67,8 @@ static ref_graph *graph_get(ref_call *call, q_handle handle)
     return graph;
 }
 
-q_code ref_graph_create(ref_call *call, q_handle handle, const char *name, const q_config **configs, q_handle *out)
+q_code ref_graph_create(ref_call *call, q_handle handle, const char *name,
+                        const q_config **configs, q_handle *out)
 {
     ref_context *context = ref_ledger_get(call, REF_CONTEXT, handle, Q_CONTEXT_HANDLE);
     uint32_t priority = 100;
@@ -95,7 +100,8 @@ q_code ref_graph_config(ref_call *call, q_handle handle, const q_config **config
         return call->code;
     for (const q_config **c = configs; graph->body->finalized && c != NULL && *c != NULL; ++c)
         if ((*c)->option == 0)
-            return ref_fail(call, Q_GRAPH_FINALIZED, "graph \"%s\" is finalized; only its priority may change",
+            return ref_fail(call, Q_GRAPH_FINALIZED,
+                            "graph \"%s\" is finalized; only its priority may change",
                             graph->body->name);
     return configs_check(call, configs, &graph->body->priority);
 }
@@ -111,9 +117,11 @@ q_code ref_graph_retrieve(ref_call *call, q_handle handle, const char *name, q_h
         return ref_fail(call, Q_GRAPH_ARGUMENT, "no place for the handle");
     body = name != NULL ? ref_model_find(context->model, name) : NULL;
     if (body == NULL)
-        return ref_fail(call, Q_GRAPH_NAME, "there is no graph \"%s\" in context %u", name != NULL ? name : "(NULL)",
+        return ref_fail(call, Q_GRAPH_NAME, "there is no graph \"%s\" in context %u", name != NULL
+                        ? name : "(NULL)",
                         (unsigned)context->head.number);
-    for (size_t i = 0; ; ++i) {                              /* one handle per graph, as in the genuine library */
+    /* one handle per graph, as in the genuine library */
+    for (size_t i = 0; ; ++i) {
         ref_graph *graph = ref_ledger_at(REF_GRAPH, i);
         if (graph == NULL)
             return graph_handle(call, context, body, out);
@@ -124,7 +132,7 @@ q_code ref_graph_retrieve(ref_call *call, q_handle handle, const char *name, q_h
     }
 }
 
-/* ---- tensors and nodes ------------------------------------------------------------------------------- */
+/* ---- tensors and nodes ---------------------------------------------------------------------- */
 
 q_code ref_graph_tensor(ref_call *call, q_handle handle, q_tensor *tensor)
 {
@@ -139,7 +147,8 @@ q_code ref_graph_tensor(ref_call *call, q_handle handle, q_tensor *tensor)
     if (tensor == NULL)
         return ref_fail(call, Q_TENSOR_HANDLE, "the tensor is NULL");
     if (graph->body->finalized)
-        return ref_fail(call, Q_GRAPH_FINALIZED, "graph \"%s\" is finalized and takes no new tensor",
+        return ref_fail(call, Q_GRAPH_FINALIZED,
+                        "graph \"%s\" is finalized and takes no new tensor",
                         graph->body->name);
     arena = &graph->context->model->arena;
     ref_refuse(&why, "no memory for a tensor");
@@ -159,20 +168,24 @@ static int facts_agree(const q_tensor *given, const ref_value *value, ref_why *w
     ref_tensor other;
     char expected[REF_SHAPE_TEXT], found[REF_SHAPE_TEXT];
     if (given->v.name != NULL && strcmp(given->v.name, view->name) != 0)
-        return ref_refuse(why, "tensor %u is \"%s\", not \"%.200s\"", (unsigned)value->id, view->name, given->v.name);
+        return ref_refuse(why, "tensor %u is \"%s\", not \"%.200s\"", (unsigned)value->id,
+                          view->name, given->v.name);
     if (given->v.dims == NULL)
         return 1;
     if (given->v.dtype != view->dtype)
-        return ref_refuse(why, "tensor \"%s\" is %s, not %s (0x%04x)", view->name, ref_type_name(view->dtype),
+        return ref_refuse(why, "tensor \"%s\" is %s, not %s (0x%04x)", view->name,
+                          ref_type_name(view->dtype),
                           ref_type_name(given->v.dtype), (unsigned)given->v.dtype);
     if (given->v.type != value->type)
-        return ref_refuse(why, "tensor \"%s\" has type %u, not %u", view->name, (unsigned)value->type,
+        return ref_refuse(why, "tensor \"%s\" has type %u, not %u", view->name,
+                          (unsigned)value->type,
                           (unsigned)given->v.type);
     memset(&other, 0, sizeof(other));
     other.rank = given->v.rank <= REF_RANK ? given->v.rank : 0;
     memcpy(other.dims, given->v.dims, other.rank * sizeof(uint32_t));
     if (!ref_same_shape(&other, view))
-        return ref_refuse(why, "tensor \"%s\" is %s, not %s", view->name, ref_shape_text(view, expected),
+        return ref_refuse(why, "tensor \"%s\" is %s, not %s", view->name,
+                          ref_shape_text(view, expected),
                           ref_shape_text(&other, found));
     return 1;
 }
@@ -190,7 +203,8 @@ static int index_of(const ref_body *body, const ref_value *value)
     return low;
 }
 
-static q_code node_tensor(const ref_body *body, const q_op *op, const char *what, uint32_t i, const q_tensor *given,
+static q_code node_tensor(const ref_body *body, const q_op *op, const char *what, uint32_t i,
+                          const q_tensor *given,
                           int *out, ref_why *why)
 {
     const ref_value *value;
@@ -206,8 +220,10 @@ static q_code node_tensor(const ref_body *body, const q_op *op, const char *what
     }
     value = ref_body_value(body, given->v.id);
     if (value == NULL) {
-        ref_refuse(why, "node \"%s\": %s %u \"%.200s\" (id %u) was not created in graph \"%s\"", op->v1.name, what,
-                   (unsigned)i, given->v.name != NULL ? given->v.name : "", (unsigned)given->v.id, body->name);
+        ref_refuse(why, "node \"%s\": %s %u \"%.200s\" (id %u) was not created in graph \"%s\"",
+                   op->v1.name, what,
+                   (unsigned)i, given->v.name != NULL ? given->v.name : "", (unsigned)given->v.id,
+                       body->name);
         return Q_GRAPH_TENSOR;
     }
     if (!facts_agree(given, value, &facts)) {
@@ -228,13 +244,15 @@ static q_code op_check(const q_op *op, ref_why *why)
         ref_refuse(why, "an operator needs a name, a type and a package");
         return Q_GRAPH_OP;
     }
-    if ((op->v1.input_count > 0 && op->v1.inputs == NULL) || (op->v1.output_count > 0 && op->v1.outputs == NULL)
+    if ((op->v1.input_count > 0 && op->v1.inputs == NULL) || (op->v1.output_count > 0
+                                                              && op->v1.outputs == NULL)
         || (op->v1.param_count > 0 && op->v1.params == NULL)) {
         ref_refuse(why, "node \"%s\": a list is announced and NULL", op->v1.name);
         return Q_GRAPH_OP;
     }
     if (op->v1.input_count > 10000 || op->v1.output_count > 10000 || op->v1.param_count > 1000) {
-        ref_refuse(why, "node \"%s\": %u inputs, %u outputs, %u parameters", op->v1.name, (unsigned)op->v1.input_count,
+        ref_refuse(why, "node \"%s\": %u inputs, %u outputs, %u parameters", op->v1.name,
+                   (unsigned)op->v1.input_count,
                    (unsigned)op->v1.output_count, (unsigned)op->v1.param_count);
         return Q_GRAPH_OP;
     }
@@ -242,7 +260,8 @@ static q_code op_check(const q_op *op, ref_why *why)
         const q_param *param = &op->v1.params[i];
         if (param->name == NULL || param->kind > Q_PARAM_TENSOR) {
             ref_refuse(why, "node \"%s\": parameter %u has %s", op->v1.name, (unsigned)i,
-                       param->name == NULL ? "no name" : "a kind that is neither scalar nor tensor");
+                       param->name == NULL ? "no name" :
+                           "a kind that is neither scalar nor tensor");
             return Q_GRAPH_OP;
         }
     }
@@ -260,7 +279,8 @@ q_code ref_graph_node(ref_call *call, q_handle handle, const q_op *op)
     if (graph == NULL)
         return call->code;
     if (graph->body->finalized)
-        return ref_fail(call, Q_GRAPH_FINALIZED, "graph \"%s\" is finalized and takes no new node", graph->body->name);
+        return ref_fail(call, Q_GRAPH_FINALIZED, "graph \"%s\" is finalized and takes no new node",
+                        graph->body->name);
     code = op_check(op, &why);
     if (code != Q_OK)
         return ref_fail(call, code, "%s", why.text);
@@ -288,7 +308,8 @@ q_code ref_graph_node(ref_call *call, q_handle handle, const q_op *op)
         argument->name = param->name;
         argument->value = REF_NONE;
         if (param->kind == Q_PARAM_TENSOR) {
-            code = node_tensor(graph->body, op, "parameter", i, &param->u.tensor, &argument->value, &why);
+            code = node_tensor(graph->body, op, "parameter", i, &param->u.tensor, &argument->value,
+                               &why);
         } else {
             argument->dtype = param->u.scalar.dtype;
             argument->bits = scalar_bits(&param->u.scalar);
@@ -303,7 +324,8 @@ q_code ref_graph_node(ref_call *call, q_handle handle, const q_op *op)
 }
 
 /* A tensor of a validation: it belongs to no graph, and its data stays the caller's. */
-static const ref_tensor *loose_tensor(const q_tensor *given, ref_arena *arena, ref_why *why, q_code *code)
+static const ref_tensor *loose_tensor(const q_tensor *given, ref_arena *arena, ref_why *why,
+                                      q_code *code)
 {
     ref_value *value = ref_arena_alloc(arena, sizeof(*value));
     q_tensor copy = *given;
@@ -353,7 +375,8 @@ q_code ref_backend_validate(ref_call *call, q_handle handle, const q_op *op)
     node.name = op->v1.name;
     node.op = strcmp(op->v1.package, REF_PACKAGE) == 0 ? ref_op_find(op->v1.type) : NULL;
     if (node.op == NULL)
-        return ref_fail(call, Q_BACKEND_NO_PACKAGE, "node \"%s\": there is no operator \"%s\" in package \"%s\"",
+        return ref_fail(call, Q_BACKEND_NO_PACKAGE,
+                        "node \"%s\": there is no operator \"%s\" in package \"%s\"",
                         op->v1.name, op->v1.type, op->v1.package);
     node.in_count = op->v1.input_count;
     node.out_count = op->v1.output_count;
@@ -375,13 +398,15 @@ q_code ref_backend_validate(ref_call *call, q_handle handle, const q_op *op)
         if (param->kind == Q_PARAM_TENSOR) {
             params[i].tensor = loose_tensor(&param->u.tensor, &arena, &why, &code);
             if (params[i].tensor != NULL && !params[i].tensor->fixed) {
-                ref_refuse(&why, "node \"%s\": parameter \"%s\" is no STATIC tensor with data", op->v1.name, param->name);
+                ref_refuse(&why, "node \"%s\": parameter \"%s\" is no STATIC tensor with data",
+                           op->v1.name, param->name);
                 code = Q_OP_REFUSED;
             }
         } else {
             params[i].dtype = param->u.scalar.dtype;
             if (!ref_scalar(params[i].dtype, scalar_bits(&param->u.scalar), &params[i].value)) {
-                ref_refuse(&why, "node \"%s\": parameter \"%s\" has type 0x%04x, which no scalar has", op->v1.name,
+                ref_refuse(&why, "node \"%s\": parameter \"%s\" has type 0x%04x, which no scalar "
+                           "has", op->v1.name,
                            param->name, (unsigned)params[i].dtype);
                 code = Q_OP_REFUSED;
             }
@@ -398,7 +423,7 @@ q_code ref_backend_validate(ref_call *call, q_handle handle, const q_op *op)
     return ref_fail(call, code == Q_MEMORY ? Q_MEMORY : Q_OP_REFUSED, "%s", why.text);
 }
 
-/* ---- finalize ---------------------------------------------------------------------------------------- */
+/* ---- finalize ------------------------------------------------------------------------------- */
 
 static void warn_of_unused(ref_call *call, const ref_body *body)
 {
@@ -412,7 +437,8 @@ static void warn_of_unused(ref_call *call, const ref_body *body)
     for (int i = 0; used != NULL && i < body->value_count; ++i) {
         const ref_value *value = body->values[i];
         if (!used[i] && value->writer == REF_NONE && value->type != Q_STATIC)
-            ref_log_write(call, Q_LOG_WARN, "%s: tensor \"%s\" of graph \"%s\" is used by no node", call->name,
+            ref_log_write(call, Q_LOG_WARN, "%s: tensor \"%s\" of graph \"%s\" is used by no node",
+                          call->name,
                           value->view.name, body->name);
     }
     ref_free(used);
@@ -441,13 +467,15 @@ q_code ref_graph_finalize(ref_call *call, q_handle handle, q_handle profile_hand
     if (code != Q_OK)
         return ref_fail(call, code, "%s", why.text);
     ref_profile_clear(profile);
-    ref_profile_add(profile, REF_NONE, 300, Q_UNIT_MICROSEC, (ref_now_ns() - began) / 1000, "QNN (finalize) time");
+    ref_profile_add(profile, REF_NONE, 300, Q_UNIT_MICROSEC, (ref_now_ns() - began) / 1000,
+                    "QNN (finalize) time");
     return Q_OK;
 }
 
-/* ---- execute ------------------------------------------------------------------------------------------ */
+/* ---- execute -------------------------------------------------------------------------------- */
 
-static void *memory_of(ref_call *call, const ref_graph *graph, const char *what, const q_tensor *given,
+static void *memory_of(ref_call *call, const ref_graph *graph, const char *what,
+                       const q_tensor *given,
                        const ref_value *value)
 {
     const char *name = value->view.name;
@@ -458,14 +486,16 @@ static void *memory_of(ref_call *call, const ref_graph *graph, const char *what,
         if (given->v.u.buffer.data == NULL)
             ref_fail(call, Q_GRAPH_TENSOR, "%s \"%s\": its data is NULL", what, name);
         else if (given->v.u.buffer.bytes != value->bytes)
-            ref_fail(call, Q_GRAPH_TENSOR, "%s \"%s\": %u bytes were given, expected are %llu", what, name,
+            ref_fail(call, Q_GRAPH_TENSOR, "%s \"%s\": %u bytes were given, expected are %llu",
+                     what, name,
                      (unsigned)given->v.u.buffer.bytes, (unsigned long long)value->bytes);
         else
             return given->v.u.buffer.data;
         return NULL;
     }
     if (given->v.mem_type != Q_MEM_MEMHANDLE) {
-        ref_fail(call, Q_GRAPH_TENSOR, "%s \"%s\": memory type %u; plain memory 0 and handles 1 are known", what, name,
+        ref_fail(call, Q_GRAPH_TENSOR,
+                 "%s \"%s\": memory type %u; plain memory 0 and handles 1 are known", what, name,
                  (unsigned)given->v.mem_type);
         return NULL;
     }
@@ -473,7 +503,8 @@ static void *memory_of(ref_call *call, const ref_graph *graph, const char *what,
     if (mem == NULL)
         return NULL;
     if (mem->context != graph->context) {
-        ref_fail(call, Q_GRAPH_TENSOR, "%s \"%s\": memory %u was registered with context %u, the graph is in context %u",
+        ref_fail(call, Q_GRAPH_TENSOR,
+                 "%s \"%s\": memory %u was registered with context %u, the graph is in context %u",
                  what, name, (unsigned)mem->head.number, (unsigned)mem->context->head.number,
                  (unsigned)graph->context->head.number);
         return NULL;
@@ -482,8 +513,10 @@ static void *memory_of(ref_call *call, const ref_graph *graph, const char *what,
     other.rank = mem->rank;
     memcpy(other.dims, mem->dims, sizeof(other.dims));
     if (mem->dtype != value->view.dtype || !ref_same_shape(&other, &value->view)) {
-        ref_fail(call, Q_GRAPH_TENSOR, "%s \"%s\": memory %u was registered as %s %s, the tensor is %s %s", what, name,
-                 (unsigned)mem->head.number, ref_type_name(mem->dtype), ref_shape_text(&other, found),
+        ref_fail(call, Q_GRAPH_TENSOR,
+                 "%s \"%s\": memory %u was registered as %s %s, the tensor is %s %s", what, name,
+                 (unsigned)mem->head.number, ref_type_name(mem->dtype),
+                     ref_shape_text(&other, found),
                  ref_type_name(value->view.dtype), ref_shape_text(&value->view, expected));
         return NULL;
     }
@@ -491,26 +524,32 @@ static void *memory_of(ref_call *call, const ref_graph *graph, const char *what,
 }
 
 /* Inputs or outputs of one execute: value->caller is where the caller's bytes are. */
-static q_code bind(ref_call *call, const ref_graph *graph, const q_tensor *tensors, uint32_t count, int outputs)
+static q_code bind(ref_call *call, const ref_graph *graph, const q_tensor *tensors, uint32_t count,
+                   int outputs)
 {
     const ref_body *body = graph->body;
     const char *what = outputs ? "output" : "input";
     const int expected = outputs ? body->output_count : body->input_count;
     ref_why why;
     if (count > 0 && tensors == NULL)
-        return ref_fail(call, Q_GRAPH_ARGUMENT, "%u %ss are announced and the list is NULL", (unsigned)count, what);
+        return ref_fail(call, Q_GRAPH_ARGUMENT, "%u %ss are announced and the list is NULL",
+                        (unsigned)count, what);
     for (uint32_t i = 0; i < count; ++i) {
         const q_tensor *given = &tensors[i];
         ref_value *value;
         if (given->version != 1 && given->version != 2)
-            return ref_fail(call, Q_GRAPH_TENSOR, "%s %u has struct version %u; 1 and 2 are known", what, (unsigned)i,
+            return ref_fail(call, Q_GRAPH_TENSOR, "%s %u has struct version %u; 1 and 2 are known",
+                            what, (unsigned)i,
                             (unsigned)given->version);
         value = ref_body_value(body, given->v.id);
-        if (value == NULL || (outputs ? !ref_type_is_output(value->type) : !ref_type_is_input(value->type)))
-            return ref_fail(call, Q_GRAPH_TENSOR, "%s %u has id %u, which is no %s of graph \"%s\"", what, (unsigned)i,
+        if (value == NULL || (outputs ? !ref_type_is_output(value->type)
+                              : !ref_type_is_input(value->type)))
+            return ref_fail(call, Q_GRAPH_TENSOR,
+                            "%s %u has id %u, which is no %s of graph \"%s\"", what, (unsigned)i,
                             (unsigned)given->v.id, what, body->name);
         if (value->seen == body->executes)
-            return ref_fail(call, Q_GRAPH_TENSOR, "%s \"%s\" is given twice", what, value->view.name);
+            return ref_fail(call, Q_GRAPH_TENSOR, "%s \"%s\" is given twice", what,
+                            value->view.name);
         if (!facts_agree(given, value, &why))
             return ref_fail(call, Q_GRAPH_TENSOR, "%s %u: %s", what, (unsigned)i, why.text);
         value->caller = memory_of(call, graph, what, given, value);
@@ -524,7 +563,8 @@ static q_code bind(ref_call *call, const ref_graph *graph, const q_tensor *tenso
         const ref_value *value = body->values[i];
         if ((outputs ? ref_type_is_output(value->type) : ref_type_is_input(value->type))
             && value->seen != body->executes)
-            return ref_fail(call, Q_GRAPH_TENSOR, "%s \"%s\" of graph \"%s\" is missing: %u of %d were given", what,
+            return ref_fail(call, Q_GRAPH_TENSOR,
+                            "%s \"%s\" of graph \"%s\" is missing: %u of %d were given", what,
                             value->view.name, body->name, (unsigned)count, expected);
     }
     return Q_OK;
@@ -560,7 +600,8 @@ static q_code place(ref_call *call, const ref_graph *graph)
             if (k == i || !ref_type_is_app(other->type) || !overlap(value, other))
                 continue;
             if (ref_type_is_output(other->type))
-                return ref_fail(call, Q_GRAPH_TENSOR, "outputs \"%s\" and \"%s\" overlap in memory", value->view.name,
+                return ref_fail(call, Q_GRAPH_TENSOR,
+                                "outputs \"%s\" and \"%s\" overlap in memory", value->view.name,
                                 other->view.name);
             copy = 1;
         }
@@ -602,8 +643,10 @@ static void tell(ref_profile *profile, const ref_body *body, uint64_t ns)
 {
     int top;
     ref_profile_clear(profile);
-    top = ref_profile_add(profile, REF_NONE, 3004, Q_UNIT_MICROSEC, ns / 1000, "Accelerator (execute) time");
-    for (int i = 0; profile != NULL && profile->level >= 2 && top != REF_NONE && i < body->step_count; ++i) {
+    top = ref_profile_add(profile, REF_NONE, 3004, Q_UNIT_MICROSEC, ns / 1000,
+                          "Accelerator (execute) time");
+    for (int i = 0; profile != NULL && profile->level >= 2 && top != REF_NONE
+         && i < body->step_count; ++i) {
         const ref_step *step = body->steps[body->order[i]];
         char name[REF_NAME_MOST + 40];
         snprintf(name, sizeof(name), "%s:OpId_%d (us)", step->view.name, body->order[i]);
@@ -620,8 +663,10 @@ static void overwrite(const ref_body *body, const q_tensor *outputs, uint32_t co
         ((unsigned char *)value->caller)[value->bytes] ^= 0xFF;
 }
 
-q_code ref_graph_execute(ref_call *call, q_handle handle, const q_tensor *inputs, uint32_t input_count,
-                         q_tensor *outputs, uint32_t output_count, q_handle profile_handle, q_handle signal)
+q_code ref_graph_execute(ref_call *call, q_handle handle, const q_tensor *inputs,
+                         uint32_t input_count,
+                         q_tensor *outputs, uint32_t output_count, q_handle profile_handle,
+                             q_handle signal)
 {
     ref_graph *graph = graph_get(call, handle);
     uint64_t began = 0;
@@ -634,13 +679,14 @@ q_code ref_graph_execute(ref_call *call, q_handle handle, const q_tensor *inputs
     body = graph->body;
     if (call->wish.restart) {
         ref_ledger_restart();
-        return ref_fail(call, Q_DEVICE_LOST, "the subsystem restarted while graph \"%s\" was executing", body->name);
+        return ref_fail(call, Q_DEVICE_LOST,
+                        "the subsystem restarted while graph \"%s\" was executing", body->name);
     }
     if (!body->finalized)
         return ref_fail(call, Q_GRAPH_NOT_FINALIZED, "graph \"%s\" is not finalized", body->name);
-    if (graph->context->kept != NULL
-        && ref_hash(graph->context->kept, graph->context->kept_bytes) != graph->context->kept_hash)
-        return ref_fail(call, Q_GRAPH_HANDLE, "the binary of context %u has changed", (unsigned)graph->context->head.number);
+    if (!ref_context_kept(graph->context))
+        return ref_fail(call, Q_GRAPH_HANDLE, "the binary of context %u has changed or is gone",
+                        (unsigned)graph->context->head.number);
     if (ref_fault.log_thread)
         ref_log_hostile();
     code = ref_profile_get(call, profile_handle, graph->context->backend, &profile);

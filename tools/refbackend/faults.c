@@ -1,30 +1,33 @@
 /* faults.c - what libQnnRef.so does wrong on demand
 
-   Asked for by the environment variable QNNREF_FAULTS, which both getProviders functions read, or by
-   QnnRef_control("faults TEXT", ...). A word that is unknown makes getProviders fail with 1004, with a line on
-   stderr; nothing is ignored. Rules are separated by ';' or line ends; F is the name of a slot, such as
-   graphExecute; :N means its Nth call since the rules were set, without it every call.
+   Asked for by the environment variable QNNREF_FAULTS, which both getProviders functions read, or
+   by QnnRef_control("faults TEXT", ...). A word that is unknown makes getProviders fail with 1004,
+   with a line on stderr; nothing is ignored. Rules are separated by ';' or line ends; F is the name
+   of a slot, such as graphExecute; :N means its Nth call since the rules were set, without it every
+   call.
 
-       fail=F[:N]:CODE            the call answers CODE (0x1770, 6000) and does nothing; a free frees all the same,
-                                  and a failing create leaves a bogus handle
+       fail=F[:N]:CODE            the call answers CODE (0x1770, 6000) and does nothing; a free
+                                  frees all the same, and a failing create leaves a bogus handle
        null=F[:N]                 it answers 0 and gives NULL (or no ids, no info)
        delay=F[:N]:20ms           it waits first
        overwrite=graphExecute[:N] the byte behind output 0 is changed
-       restart=graphExecute[:N]   "subsystem restart": it answers 0x3f3, and so does every later call on a handle
-                                  made before, but for those that free
+       restart=graphExecute[:N]   "subsystem restart": it answers 0x3f3, and so does every later
+                                  call on a handle made before, but for those that free
        no_slot=F                  that slot is NULL
        core=2.23  backend_api=1.0  system=1.2   versions; slots that a version lacks are NULL
        build=TEXT  name=TEXT      null for a NULL pointer
        id=6                       backendId of the provider
-       providers=0|1|2|null       number of core providers; 2: the first has major 3; null: one, and a NULL list
+       providers=0|1|2|null       number of core providers; 2: the first has major 3; null: one, and
+                                  a NULL list
        system_providers=...       the same for the system interface
        info=v1|v2|v3  graphs=v1|v2|v3  tensors=v1|v2    struct versions of metadata
        counts=graphs|inputs       a number in metadata is absurd
        pointers=graphs|inputs|name   a list or name in metadata is NULL
-       log_thread=hostile         graphExecute and contextCreateFromBinary log hard lines from another thread
+       log_thread=hostile         graphExecute and contextCreateFromBinary log hard lines from
+                                  another thread
        log_late=1                 logFree sends such lines after it has freed
-       keep_binary=1              a loaded context goes on reading the caller's bytes; execute answers 0x1771
-                                  once they have changed
+       keep_binary=1              a loaded context goes on reading the caller's bytes; execute
+                                  answers 0x1771 once they have changed or are unmapped
 
    A missing symbol needs another library: any that is not this one.
    Knows nothing of: how the faults are carried out */
@@ -168,17 +171,20 @@ static int set_one(rules *r, const char *key, char *value)
     if (strcmp(key, "backend_api") == 0)      return read_version(value, &r->faults.backend);
     if (strcmp(key, "system") == 0)           return read_version(value, &r->faults.system);
     if (strcmp(key, "providers") == 0)        return read_providers(value, &r->faults.providers);
-    if (strcmp(key, "system_providers") == 0) return read_providers(value, &r->faults.system_providers);
+    if (strcmp(key, "system_providers") == 0) return read_providers(value,
+                                                                    &r->faults.system_providers);
     if (strcmp(key, "graphs") == 0)           return read_struct(value, 3, &r->faults.graph_info);
     if (strcmp(key, "tensors") == 0)          return read_struct(value, 2, &r->faults.tensor);
     if (strcmp(key, "build") == 0 || strcmp(key, "name") == 0) {
-        *(key[0] == 'b' ? &r->faults.build : &r->faults.name) = strcmp(value, "null") == 0 ? NULL : value;
+        *(key[0] == 'b' ? &r->faults.build : &r->faults.name) =
+            strcmp(value, "null") == 0 ? NULL : value;
         return 1;
     }
     if (strcmp(key, "info") == 0)             return read_struct(value, 3, &r->faults.info);
     if (strcmp(key, "counts") == 0)           return read_lie(value, 2, &r->faults.counts);
     if (strcmp(key, "pointers") == 0)         return read_lie(value, 3, &r->faults.pointers);
-    if (strcmp(key, "log_thread") == 0)  return r->faults.log_thread = 1, strcmp(value, "hostile") == 0;
+    if (strcmp(key, "log_thread") == 0)  return r->faults.log_thread = 1,
+        strcmp(value, "hostile") == 0;
     if (strcmp(key, "log_late") == 0)    return r->faults.log_late = 1, strcmp(value, "1") == 0;
     if (strcmp(key, "keep_binary") == 0) return r->faults.keep_binary = 1, strcmp(value, "1") == 0;
     if (strcmp(key, "id") == 0) {
@@ -233,9 +239,11 @@ int ref_faults_set(const char *text, char *why, size_t bytes)
     follow(&next.faults);
     current = next;
     /* build and name point into the words: of this copy. */
-    if (next.faults.build != NULL && next.faults.build >= next.words && next.faults.build < next.words + TEXT)
+    if (next.faults.build != NULL && next.faults.build >= next.words
+        && next.faults.build < next.words + TEXT)
         current.faults.build = current.words + (next.faults.build - next.words);
-    if (next.faults.name != NULL && next.faults.name >= next.words && next.faults.name < next.words + TEXT)
+    if (next.faults.name != NULL && next.faults.name >= next.words
+        && next.faults.name < next.words + TEXT)
         current.faults.name = current.words + (next.faults.name - next.words);
     ref_fault = current.faults;
     memset(counts, 0, sizeof(counts));

@@ -1,20 +1,24 @@
-/* interface.c - the tables of libQnnRef.so, its three exported symbols, and what every call begins and ends with
+/* interface.c - the tables of libQnnRef.so, its three exported symbols, and what every call begins
+   and ends with
 
        QnnInterface_getProviders          the core interface, by default 2.40 with all 72 slots
-       QnnSystemInterface_getProviders    the system interface, by default 1.12: a folder of Ref binaries needs no
-                                          other library
-       QnnRef_control                     int QnnRef_control(const char *command, char *answer, size_t bytes): writes
-                                          the answer, cut to bytes with its zero, and returns its length, or -1
+       QnnSystemInterface_getProviders    the system interface, by default 1.12: a folder of Ref
+                                          binaries needs no other library
+       QnnRef_control                     int QnnRef_control(const char *command, char *answer,
+                                          size_t bytes): writes the answer, cut to bytes with its
+                                          zero, and returns its length, or -1
 
-           faults TEXT    set the rules of faults.c and count from 0; no text: none. Answer: "", or why not, then -1.
-                          Versions, slots and providers are those of the next getProviders
+           faults TEXT    set the rules of faults.c and count from 0; no text: none. Answer: "", or
+                          why not, then -1. Versions, slots and providers are those of the next
+                          getProviders
            ledger         what is alive and what was misused; "" when all is well
            trace on|off   keep the trace in memory or stop;  trace clear;  trace: the lines
            counters       "allocations N" since the library was loaded
-           graph NAME     "nodes N tensors N data N arena N scratch N" of the first living graph of that name
+           graph NAME     "nodes N tensors N data N arena N scratch N" of the first living graph of
+                          that name
 
-   A call that a rule makes fail does nothing, but frees free. What the library cannot do answers 1000 and says so
-   in the log.
+   A call that a rule makes fail does nothing, but frees free. What the library cannot do answers
+   1000 and says so in the log.
    Knows nothing of: how anything works */
 #include "ref.h"
 
@@ -25,49 +29,76 @@
 #define REF_EXPORT __attribute__((visibility("default")))
 
 static const char *const slot_names[REF_SLOTS] = {
-    "propertyHasCapability", "backendCreate", "backendSetConfig", "backendGetApiVersion", "backendGetBuildId",
-    "backendRegisterOpPackage", "backendGetSupportedOperations", "backendValidateOpConfig", "backendFree",
-    "contextCreate", "contextSetConfig", "contextGetBinarySize", "contextGetBinary", "contextCreateFromBinary",
-    "contextFree", "graphCreate", "graphCreateSubgraph", "graphSetConfig", "graphAddNode", "graphFinalize",
-    "graphRetrieve", "graphExecute", "graphExecuteAsync", "tensorCreateContextTensor", "tensorCreateGraphTensor",
-    "logCreate", "logSetLogLevel", "logFree", "profileCreate", "profileSetConfig", "profileGetEvents",
-    "profileGetSubEvents", "profileGetEventData", "profileGetExtendedEventData", "profileFree", "memRegister",
-    "memDeRegister", "deviceGetPlatformInfo", "deviceFreePlatformInfo", "deviceGetInfrastructure", "deviceCreate",
-    "deviceSetConfig", "deviceGetInfo", "deviceFree", "signalCreate", "signalSetConfig", "signalTrigger", "signalFree",
-    "errorGetMessage", "errorGetVerboseMessage", "errorFreeVerboseMessage", "graphPrepareExecutionEnvironment",
+    "propertyHasCapability", "backendCreate", "backendSetConfig", "backendGetApiVersion",
+        "backendGetBuildId",
+    "backendRegisterOpPackage", "backendGetSupportedOperations", "backendValidateOpConfig",
+        "backendFree",
+    "contextCreate", "contextSetConfig", "contextGetBinarySize", "contextGetBinary",
+        "contextCreateFromBinary",
+    "contextFree", "graphCreate", "graphCreateSubgraph", "graphSetConfig", "graphAddNode",
+        "graphFinalize",
+    "graphRetrieve", "graphExecute", "graphExecuteAsync", "tensorCreateContextTensor",
+        "tensorCreateGraphTensor",
+    "logCreate", "logSetLogLevel", "logFree", "profileCreate", "profileSetConfig",
+        "profileGetEvents",
+    "profileGetSubEvents", "profileGetEventData", "profileGetExtendedEventData", "profileFree",
+        "memRegister",
+    "memDeRegister", "deviceGetPlatformInfo", "deviceFreePlatformInfo", "deviceGetInfrastructure",
+        "deviceCreate",
+    "deviceSetConfig", "deviceGetInfo", "deviceFree", "signalCreate", "signalSetConfig",
+        "signalTrigger", "signalFree",
+    "errorGetMessage", "errorGetVerboseMessage", "errorFreeVerboseMessage",
+        "graphPrepareExecutionEnvironment",
     "graphReleaseExecutionEnvironment", "graphGetProperty", "contextValidateBinary",
-    "contextCreateFromBinaryWithSignal", "contextCreateFromBinaryListAsync", "tensorUpdateGraphTensors",
+    "contextCreateFromBinaryWithSignal", "contextCreateFromBinaryListAsync",
+        "tensorUpdateGraphTensors",
     "tensorUpdateContextTensors", "contextGetBinarySectionSize", "contextGetBinarySection",
-    "contextApplyBinarySection", "backendGetProperty", "contextGetProperty", "contextGetIncrementalBinary",
-    "contextReleaseIncrementalBinary", "contextFinalize", "globalConfigSet", "contextCreateFromBinaryWithCallback",
+    "contextApplyBinarySection", "backendGetProperty", "contextGetProperty",
+        "contextGetIncrementalBinary",
+    "contextReleaseIncrementalBinary", "contextFinalize", "globalConfigSet",
+        "contextCreateFromBinaryWithCallback",
     "contextGetBinarySectionUpdate", "contextFreeBinarySectionUpdate", "contextAddToDlc",
-    "systemContextCreate", "systemContextGetBinaryInfo", "systemContextGetMetaData", "systemContextFree",
+    "systemContextCreate", "systemContextGetBinaryInfo", "systemContextGetMetaData",
+        "systemContextFree",
     "systemTensorGetMemoryFootprint", "systemLogCreate", "systemLogSetLogLevel", "systemLogFree",
-    "systemDlcCreateFromFile", "systemDlcCreateFromBinary", "systemDlcComposeGraphs", "systemDlcGetOpMappings",
+    "systemDlcCreateFromFile", "systemDlcCreateFromBinary", "systemDlcComposeGraphs",
+        "systemDlcGetOpMappings",
     "systemDlcFree", "systemProfileCreateSerializationTarget", "systemProfileSerializeEventData",
     "systemProfileFreeSerializationTarget", "systemDlcGetRecordByName", "systemDlcGetRecordsByType",
-    "systemDlcGetRecordDataSize", "systemDlcReadRecordDataMemoryMapped", "systemDlcFreeRecord", "systemDlcSave",
+    "systemDlcGetRecordDataSize", "systemDlcReadRecordDataMemoryMapped", "systemDlcFreeRecord",
+        "systemDlcSave",
     "systemDlcCreateFromFileWithDestinationDir", "systemDlcCreateFromBinaryWithDestinationDir",
     "systemDlcGetBinarySize", "systemDlcGetBinary", "systemDlcCreateWithDestinationDir",
     "createPowerConfigId", "destroyPowerConfigId", "setPowerConfig", "setMemoryConfig"
 };
 
 enum {                                   /* by the names above */
-    PROPERTY = 0, BACKEND_CREATE, BACKEND_CONFIG, API_VERSION, BUILD_ID, OP_PACKAGE, OPERATIONS, VALIDATE, BACKEND_FREE,
-    CONTEXT_CREATE, CONTEXT_CONFIG, BINARY_SIZE, BINARY, FROM_BINARY, CONTEXT_FREE, GRAPH_CREATE, SUBGRAPH,
-    GRAPH_CONFIG, ADD_NODE, FINALIZE, RETRIEVE, EXECUTE, EXECUTE_ASYNC, CONTEXT_TENSOR, GRAPH_TENSOR, LOG_CREATE,
-    LOG_LEVEL, LOG_FREE, PROFILE_CREATE, PROFILE_CONFIG, PROFILE_EVENTS, PROFILE_SUB, PROFILE_DATA, PROFILE_EXTENDED,
-    PROFILE_FREE, MEM_REGISTER, MEM_DEREGISTER, PLATFORM_INFO, PLATFORM_FREE, INFRASTRUCTURE, DEVICE_CREATE,
-    DEVICE_CONFIG, DEVICE_INFO, DEVICE_FREE, SIGNAL_CREATE, SIGNAL_CONFIG, SIGNAL_TRIGGER, SIGNAL_FREE, ERROR_MESSAGE,
-    ERROR_VERBOSE, ERROR_FREE, PREPARE_ENVIRONMENT, RELEASE_ENVIRONMENT, GRAPH_PROPERTY, VALIDATE_BINARY, FROM_SIGNAL,
-    FROM_LIST, UPDATE_GRAPH, UPDATE_CONTEXT, SECTION_SIZE, SECTION_GET, SECTION_APPLY, BACKEND_PROPERTY,
-    CONTEXT_PROPERTY, INCREMENTAL_GET, INCREMENTAL_RELEASE, CONTEXT_FINALIZE, GLOBAL_CONFIG, FROM_CALLBACK,
+    PROPERTY = 0, BACKEND_CREATE, BACKEND_CONFIG, API_VERSION, BUILD_ID, OP_PACKAGE, OPERATIONS,
+        VALIDATE, BACKEND_FREE,
+    CONTEXT_CREATE, CONTEXT_CONFIG, BINARY_SIZE, BINARY, FROM_BINARY, CONTEXT_FREE, GRAPH_CREATE,
+        SUBGRAPH,
+    GRAPH_CONFIG, ADD_NODE, FINALIZE, RETRIEVE, EXECUTE, EXECUTE_ASYNC, CONTEXT_TENSOR,
+        GRAPH_TENSOR, LOG_CREATE,
+    LOG_LEVEL, LOG_FREE, PROFILE_CREATE, PROFILE_CONFIG, PROFILE_EVENTS, PROFILE_SUB, PROFILE_DATA,
+        PROFILE_EXTENDED,
+    PROFILE_FREE, MEM_REGISTER, MEM_DEREGISTER, PLATFORM_INFO, PLATFORM_FREE, INFRASTRUCTURE,
+        DEVICE_CREATE,
+    DEVICE_CONFIG, DEVICE_INFO, DEVICE_FREE, SIGNAL_CREATE, SIGNAL_CONFIG, SIGNAL_TRIGGER,
+        SIGNAL_FREE, ERROR_MESSAGE,
+    ERROR_VERBOSE, ERROR_FREE, PREPARE_ENVIRONMENT, RELEASE_ENVIRONMENT, GRAPH_PROPERTY,
+        VALIDATE_BINARY, FROM_SIGNAL,
+    FROM_LIST, UPDATE_GRAPH, UPDATE_CONTEXT, SECTION_SIZE, SECTION_GET, SECTION_APPLY,
+        BACKEND_PROPERTY,
+    CONTEXT_PROPERTY, INCREMENTAL_GET, INCREMENTAL_RELEASE, CONTEXT_FINALIZE, GLOBAL_CONFIG,
+        FROM_CALLBACK,
     SECTION_UPDATE, SECTION_FREE, ADD_TO_DLC,
-    SYSTEM_CREATE, SYSTEM_INFO, SYSTEM_METADATA, SYSTEM_FREE, SYSTEM_FOOTPRINT, SYSTEM_LOG_CREATE, SYSTEM_LOG_LEVEL,
+    SYSTEM_CREATE, SYSTEM_INFO, SYSTEM_METADATA, SYSTEM_FREE, SYSTEM_FOOTPRINT, SYSTEM_LOG_CREATE,
+        SYSTEM_LOG_LEVEL,
     SYSTEM_LOG_FREE, DLC_FILE,
     POWER_CREATE = REF_SLOT_POWER, POWER_DESTROY, POWER_SET, POWER_MEMORY
 };
-typedef char slots_are_counted[(int)ADD_TO_DLC + 1 == (int)Q_CORE_SLOTS && (int)SYSTEM_CREATE == (int)Q_CORE_SLOTS ? 1 : -1];
+typedef char slots_are_counted[(int)ADD_TO_DLC + 1 == (int)Q_CORE_SLOTS
+                               && (int)SYSTEM_CREATE == (int)Q_CORE_SLOTS ? 1 : -1];
 
 int ref_slot_find(const char *name)
 {
@@ -77,11 +108,12 @@ int ref_slot_find(const char *name)
     return REF_NONE;
 }
 
-/* ---- what every call begins and ends with ------------------------------------------------------------- */
+/* ---- what every call begins and ends with --------------------------------------------------- */
 
 static int frees(const char *name)
 {
-    return strstr(name, "Free") != NULL || strstr(name, "DeRegister") != NULL || strstr(name, "destroy") != NULL;
+    return strstr(name, "Free") != NULL || strstr(name, "DeRegister") != NULL
+        || strstr(name, "destroy") != NULL;
 }
 
 /* A handle for the trace; several may stand in one line. */
@@ -165,7 +197,7 @@ static unsigned configs_count(const void *configs)
     return n;
 }
 
-/* ---- properties, backend -------------------------------------------------------------------------------- */
+/* ---- properties, backend -------------------------------------------------------------------- */
 
 static q_code propertyHasCapability(uint32_t key)
 {
@@ -218,7 +250,8 @@ static q_code backendGetBuildId(const char **out)
     return end(&call, code);
 }
 
-static q_code backendRegisterOpPackage(q_handle backend, const char *path, const char *name, const char *target)
+static q_code backendRegisterOpPackage(q_handle backend, const char *path, const char *name,
+                                       const char *target)
 {
     ref_call call;
     const int go = begin(&call, OP_PACKAGE);
@@ -226,7 +259,8 @@ static q_code backendRegisterOpPackage(q_handle backend, const char *path, const
     return end(&call, go ? ref_backend_package(&call, backend, path, name) : Q_OK);
 }
 
-static q_code backendGetSupportedOperations(q_handle backend, uint32_t *count, const q_op_name **out)
+static q_code backendGetSupportedOperations(q_handle backend, uint32_t *count,
+                                            const q_op_name **out)
 {
     ref_call call;
     const int go = begin(&call, OPERATIONS);
@@ -254,9 +288,10 @@ static q_code backendFree(q_handle backend)
     return end(&call, ref_backend_free(&call, backend));
 }
 
-/* ---- contexts ---------------------------------------------------------------------------------------------- */
+/* ---- contexts ------------------------------------------------------------------------------- */
 
-static q_code contextCreate(q_handle backend, q_handle device, const q_config **configs, q_handle *out)
+static q_code contextCreate(q_handle backend, q_handle device, const q_config **configs,
+                            q_handle *out)
 {
     ref_call call;
     const int go = begin(&call, CONTEXT_CREATE);
@@ -292,14 +327,16 @@ static q_code contextGetBinary(q_handle context, void *data, uint64_t bytes, uin
     return end(&call, go ? ref_context_binary(&call, context, data, bytes, written) : Q_OK);
 }
 
-static q_code contextCreateFromBinary(q_handle backend, q_handle device, const q_config **configs, const void *data,
+static q_code contextCreateFromBinary(q_handle backend, q_handle device, const q_config **configs,
+                                      const void *data,
                                       uint64_t bytes, q_handle *out, q_handle profile)
 {
     ref_call call;
     const int go = begin(&call, FROM_BINARY);
     note(&call, "%s, %s, %u configs, %llu bytes, %s", h(backend), h(device), configs_count(configs),
          (unsigned long long)bytes, h(profile));
-    return made(&call, go ? ref_context_load(&call, backend, device, configs, data, bytes, out, profile) : Q_OK, out);
+    return made(&call, go ? ref_context_load(&call, backend, device, configs, data, bytes, out,
+                                             profile) : Q_OK, out);
 }
 
 static q_code contextFree(q_handle context, q_handle profile)
@@ -310,7 +347,8 @@ static q_code contextFree(q_handle context, q_handle profile)
     return end(&call, ref_context_free(&call, context, profile));
 }
 
-static q_code contextValidateBinary(q_handle backend, q_handle device, const q_config **configs, const void *data,
+static q_code contextValidateBinary(q_handle backend, q_handle device, const q_config **configs,
+                                    const void *data,
                                     uint64_t bytes)
 {
     ref_call call;
@@ -320,9 +358,10 @@ static q_code contextValidateBinary(q_handle backend, q_handle device, const q_c
     return end(&call, go ? ref_context_check(&call, backend, data, bytes) : Q_OK);
 }
 
-/* ---- graphs -------------------------------------------------------------------------------------------------- */
+/* ---- graphs --------------------------------------------------------------------------------- */
 
-static q_code graphCreate(q_handle context, const char *name, const q_config **configs, q_handle *out)
+static q_code graphCreate(q_handle context, const char *name, const q_config **configs,
+                          q_handle *out)
 {
     ref_call call;
     const int go = begin(&call, GRAPH_CREATE);
@@ -362,13 +401,16 @@ static q_code graphRetrieve(q_handle context, const char *name, q_handle *out)
     return made(&call, go ? ref_graph_retrieve(&call, context, name, out) : Q_OK, out);
 }
 
-static q_code graphExecute(q_handle graph, const q_tensor *inputs, uint32_t input_count, q_tensor *outputs,
+static q_code graphExecute(q_handle graph, const q_tensor *inputs, uint32_t input_count,
+                           q_tensor *outputs,
                            uint32_t output_count, q_handle profile, q_handle signal)
 {
     ref_call call;
     const int go = begin(&call, EXECUTE);
-    note(&call, "%s, %u inputs, %u outputs, %s", h(graph), (unsigned)input_count, (unsigned)output_count, h(profile));
-    return end(&call, go ? ref_graph_execute(&call, graph, inputs, input_count, outputs, output_count, profile, signal)
+    note(&call, "%s, %u inputs, %u outputs, %s", h(graph), (unsigned)input_count,
+         (unsigned)output_count, h(profile));
+    return end(&call, go ? ref_graph_execute(&call, graph, inputs, input_count, outputs,
+                                             output_count, profile, signal)
                          : Q_OK);
 }
 
@@ -384,7 +426,7 @@ static q_code tensorCreateGraphTensor(q_handle graph, q_tensor *tensor)
     return end(&call, code);
 }
 
-/* ---- log, error, profile ------------------------------------------------------------------------------------- */
+/* ---- log, error, profile -------------------------------------------------------------------- */
 
 static q_code log_create(int slot, q_log_callback callback, uint32_t level, q_handle *out)
 {
@@ -414,13 +456,16 @@ static q_code logCreate(q_log_callback callback, uint32_t level, q_handle *out)
 {
     return log_create(LOG_CREATE, callback, level, out);
 }
-static q_code logSetLogLevel(q_handle log, uint32_t level) { return log_level(LOG_LEVEL, log, level); }
+static q_code logSetLogLevel(q_handle log, uint32_t level) { return log_level(LOG_LEVEL, log,
+                                                                              level); }
 static q_code logFree(q_handle log) { return log_free(LOG_FREE, log); }
 static q_code systemLogCreate(q_log_callback callback, uint32_t level, q_handle *out)
 {
     return log_create(SYSTEM_LOG_CREATE, callback, level, out);
 }
-static q_code systemLogSetLogLevel(q_handle log, uint32_t level) { return log_level(SYSTEM_LOG_LEVEL, log, level); }
+static q_code systemLogSetLogLevel(q_handle log,
+                                   uint32_t level) { return log_level(SYSTEM_LOG_LEVEL, log,
+                                                                      level); }
 static q_code systemLogFree(q_handle log) { return log_free(SYSTEM_LOG_FREE, log); }
 
 static q_code errorGetMessage(q_code error, const char **out)
@@ -490,9 +535,10 @@ static q_code profileFree(q_handle profile)
     return end(&call, ref_profile_free(&call, profile));
 }
 
-/* ---- memory, device, power ------------------------------------------------------------------------------------ */
+/* ---- memory, device, power ------------------------------------------------------------------ */
 
-static q_code memRegister(q_handle context, const q_mem_descriptor *descriptors, uint32_t count, q_handle *out)
+static q_code memRegister(q_handle context, const q_mem_descriptor *descriptors, uint32_t count,
+                          q_handle *out)
 {
     ref_call call;
     const int go = begin(&call, MEM_REGISTER);
@@ -504,7 +550,8 @@ static q_code memDeRegister(const q_handle *handles, uint32_t count)
 {
     ref_call call;
     begin(&call, MEM_DEREGISTER);
-    note(&call, "%s, %u handles", h(handles != NULL && count > 0 ? handles[0] : NULL), (unsigned)count);
+    note(&call, "%s, %u handles", h(handles != NULL && count > 0 ? handles[0] : NULL),
+         (unsigned)count);
     return end(&call, ref_mem_deregister(&call, handles, count));
 }
 
@@ -585,8 +632,10 @@ static q_code setPowerConfig(uint32_t id, const q_power_config **configs)
     for (const q_power_config **c = configs; c != NULL && *c != NULL && ref_trace_wanted(); ++c) {
         const int dcvs = (*c)->option == Q_POWER_DCVS_V3 || (*c)->option == Q_POWER_DCVS_V3_EXP;
         for (int i = 0; i < (dcvs ? 16 : 1) && used < sizeof(call.arguments); ++i)
-            used += (size_t)snprintf(call.arguments + used, sizeof(call.arguments) - used, i == 0 ? ", %u: %u" : " %u",
-                                     (unsigned)(i == 0 ? (*c)->option : (*c)->words[i]), (unsigned)(*c)->words[i]);
+            used += (size_t)snprintf(call.arguments + used, sizeof(call.arguments) - used, i == 0 ?
+                                     ", %u: %u" : " %u",
+                                     (unsigned)(i == 0 ? (*c)->option : (*c)->words[i]),
+                                         (unsigned)(*c)->words[i]);
     }
     return end(&call, go ? ref_power_set(&call, id, configs) : Q_OK);
 }
@@ -601,7 +650,8 @@ static q_code setMemoryConfig(uint32_t device, uint32_t core, const q_memory_con
 
 static q_code deviceGetInfrastructure(q_infrastructure **out)
 {
-    static q_infrastructure infrastructure = { 0, createPowerConfigId, destroyPowerConfigId, setPowerConfig,
+    static q_infrastructure infrastructure = { 0, createPowerConfigId, destroyPowerConfigId,
+                                               setPowerConfig,
                                                setMemoryConfig };
     ref_call call;
     q_code code = Q_OK;
@@ -613,7 +663,7 @@ static q_code deviceGetInfrastructure(q_infrastructure **out)
     return end(&call, code);
 }
 
-/* ---- system --------------------------------------------------------------------------------------------------- */
+/* ---- system --------------------------------------------------------------------------------- */
 
 static q_code systemContextCreate(q_handle *out)
 {
@@ -622,7 +672,8 @@ static q_code systemContextCreate(q_handle *out)
     return made(&call, go ? ref_system_create(&call, out) : Q_OK, out);
 }
 
-static q_code system_info(int slot, q_handle system, const void *data, uint64_t bytes, const q_binary_info **out)
+static q_code system_info(int slot, q_handle system, const void *data, uint64_t bytes,
+                          const q_binary_info **out)
 {
     ref_call call;
     const int go = begin(&call, slot);
@@ -633,7 +684,8 @@ static q_code system_info(int slot, q_handle system, const void *data, uint64_t 
 }
 
 /* The size stays 0, as in the genuine library. */
-static q_code systemContextGetBinaryInfo(q_handle system, void *data, uint64_t bytes, const q_binary_info **out,
+static q_code systemContextGetBinaryInfo(q_handle system, void *data, uint64_t bytes,
+                                         const q_binary_info **out,
                                          uint64_t *info_bytes)
 {
     if (info_bytes != NULL)
@@ -641,7 +693,8 @@ static q_code systemContextGetBinaryInfo(q_handle system, void *data, uint64_t b
     return system_info(SYSTEM_INFO, system, data, bytes, out);
 }
 
-static q_code systemContextGetMetaData(q_handle system, const void *data, uint64_t bytes, const q_binary_info **out)
+static q_code systemContextGetMetaData(q_handle system, const void *data, uint64_t bytes,
+                                       const q_binary_info **out)
 {
     return system_info(SYSTEM_METADATA, system, data, bytes, out);
 }
@@ -667,30 +720,35 @@ static q_code systemTensorGetMemoryFootprint(q_tensor tensor, uint64_t *bytes)
         if (code == Q_OK)
             *bytes = facts.bytes;
         else
-            code = ref_fail(&call, Q_SYSTEM_ARGUMENT, "%s", bytes == NULL ? "no place for the size" : why.text);
+            code = ref_fail(&call, Q_SYSTEM_ARGUMENT, "%s", bytes == NULL ? "no place for the size"
+                            : why.text);
         ref_arena_free(&arena);
     }
     return end(&call, code);
 }
 
-/* ---- what is not supported ------------------------------------------------------------------------------------- */
+/* ---- what is not supported ------------------------------------------------------------------ */
 
 static q_code unsupported(int slot)
 {
     ref_call call;
     const int go = begin(&call, slot);
-    return end(&call, go ? ref_fail(&call, Q_NOT_SUPPORTED, "this backend does not support it") : Q_OK);
+    return end(&call, go ? ref_fail(&call, Q_NOT_SUPPORTED, "this backend does not support it")
+               : Q_OK);
 }
 
-/* A slot that answers 1000 whatever it is given; its arguments are never looked at, so one function type serves. */
+/* A slot that answers 1000 whatever it is given; its arguments are never looked at, so one function
+   type serves. */
 #define UNSUPPORTED(slot) static q_code none_##slot(void) { return unsupported(slot); }
-UNSUPPORTED(SUBGRAPH) UNSUPPORTED(EXECUTE_ASYNC) UNSUPPORTED(CONTEXT_TENSOR) UNSUPPORTED(SIGNAL_CREATE)
-UNSUPPORTED(SIGNAL_CONFIG) UNSUPPORTED(SIGNAL_TRIGGER) UNSUPPORTED(SIGNAL_FREE) UNSUPPORTED(ERROR_VERBOSE)
-UNSUPPORTED(ERROR_FREE) UNSUPPORTED(PREPARE_ENVIRONMENT) UNSUPPORTED(RELEASE_ENVIRONMENT) UNSUPPORTED(GRAPH_PROPERTY)
-UNSUPPORTED(FROM_SIGNAL) UNSUPPORTED(FROM_LIST) UNSUPPORTED(UPDATE_GRAPH) UNSUPPORTED(UPDATE_CONTEXT)
-UNSUPPORTED(SECTION_SIZE) UNSUPPORTED(SECTION_GET) UNSUPPORTED(SECTION_APPLY) UNSUPPORTED(BACKEND_PROPERTY)
-UNSUPPORTED(CONTEXT_PROPERTY) UNSUPPORTED(INCREMENTAL_GET) UNSUPPORTED(INCREMENTAL_RELEASE)
-UNSUPPORTED(CONTEXT_FINALIZE) UNSUPPORTED(FROM_CALLBACK) UNSUPPORTED(SECTION_UPDATE) UNSUPPORTED(SECTION_FREE)
+UNSUPPORTED(SUBGRAPH) UNSUPPORTED(EXECUTE_ASYNC) UNSUPPORTED(CONTEXT_TENSOR)
+UNSUPPORTED(SIGNAL_CREATE) UNSUPPORTED(SIGNAL_CONFIG) UNSUPPORTED(SIGNAL_TRIGGER)
+UNSUPPORTED(SIGNAL_FREE) UNSUPPORTED(ERROR_VERBOSE) UNSUPPORTED(ERROR_FREE)
+UNSUPPORTED(PREPARE_ENVIRONMENT) UNSUPPORTED(RELEASE_ENVIRONMENT) UNSUPPORTED(GRAPH_PROPERTY)
+UNSUPPORTED(FROM_SIGNAL) UNSUPPORTED(FROM_LIST) UNSUPPORTED(UPDATE_GRAPH)
+UNSUPPORTED(UPDATE_CONTEXT) UNSUPPORTED(SECTION_SIZE) UNSUPPORTED(SECTION_GET)
+UNSUPPORTED(SECTION_APPLY) UNSUPPORTED(BACKEND_PROPERTY) UNSUPPORTED(CONTEXT_PROPERTY)
+UNSUPPORTED(INCREMENTAL_GET) UNSUPPORTED(INCREMENTAL_RELEASE) UNSUPPORTED(CONTEXT_FINALIZE)
+UNSUPPORTED(FROM_CALLBACK) UNSUPPORTED(SECTION_UPDATE) UNSUPPORTED(SECTION_FREE)
 UNSUPPORTED(ADD_TO_DLC) UNSUPPORTED(DLC_FILE)
 static q_code dlc_none(void) { return Q_NOT_SUPPORTED; }
 
@@ -701,46 +759,65 @@ static q_code globalConfigSet(const void *configs)
     const int go = begin(&call, GLOBAL_CONFIG);
     note(&call, "%u configs", configs_count(configs));
     return end(&call, go && configs_count(configs) > 0
-                      ? ref_fail(&call, Q_NOT_SUPPORTED, "this backend has no global options") : Q_OK);
+                      ? ref_fail(&call, Q_NOT_SUPPORTED, "this backend has no global options")
+                          : Q_OK);
 }
 
-/* ---- providers ---------------------------------------------------------------------------------------------------- */
+/* ---- providers ------------------------------------------------------------------------------ */
 
-/* A provider object is handed over by value to systemDlcComposeGraphs, in the size of the caller's release: core 2.40
-   has three slots more than are known. They are NULL here, and there. */
+/* A provider object is handed over by value to systemDlcComposeGraphs, in the size of the caller's
+   release: core 2.40 has three slots more than are known. They are NULL here, and there. */
 enum { UNKNOWN_SLOTS = 24 };
 typedef struct core_object { q_core_provider known; q_slot unknown[UNKNOWN_SLOTS]; } core_object;
 
 #define S(function) ((q_slot)(function))
 static const q_slot core_slots[Q_CORE_SLOTS] = {
-    S(propertyHasCapability), S(backendCreate), S(backendSetConfig), S(backendGetApiVersion), S(backendGetBuildId),
-    S(backendRegisterOpPackage), S(backendGetSupportedOperations), S(backendValidateOpConfig), S(backendFree),
-    S(contextCreate), S(contextSetConfig), S(contextGetBinarySize), S(contextGetBinary), S(contextCreateFromBinary),
-    S(contextFree), S(graphCreate), S(none_SUBGRAPH), S(graphSetConfig), S(graphAddNode), S(graphFinalize),
-    S(graphRetrieve), S(graphExecute), S(none_EXECUTE_ASYNC), S(none_CONTEXT_TENSOR), S(tensorCreateGraphTensor),
-    S(logCreate), S(logSetLogLevel), S(logFree), S(profileCreate), S(profileSetConfig), S(profileGetEvents),
-    S(profileGetSubEvents), S(profileGetEventData), S(profileGetExtendedEventData), S(profileFree), S(memRegister),
-    S(memDeRegister), S(deviceGetPlatformInfo), S(deviceFreePlatformInfo), S(deviceGetInfrastructure), S(deviceCreate),
-    S(deviceSetConfig), S(deviceGetInfo), S(deviceFree), S(none_SIGNAL_CREATE), S(none_SIGNAL_CONFIG),
-    S(none_SIGNAL_TRIGGER), S(none_SIGNAL_FREE), S(errorGetMessage), S(none_ERROR_VERBOSE), S(none_ERROR_FREE),
-    S(none_PREPARE_ENVIRONMENT), S(none_RELEASE_ENVIRONMENT), S(none_GRAPH_PROPERTY), S(contextValidateBinary),
-    S(none_FROM_SIGNAL), S(none_FROM_LIST), S(none_UPDATE_GRAPH), S(none_UPDATE_CONTEXT), S(none_SECTION_SIZE),
+    S(propertyHasCapability), S(backendCreate), S(backendSetConfig), S(backendGetApiVersion),
+        S(backendGetBuildId),
+    S(backendRegisterOpPackage), S(backendGetSupportedOperations), S(backendValidateOpConfig),
+        S(backendFree),
+    S(contextCreate), S(contextSetConfig), S(contextGetBinarySize), S(contextGetBinary),
+        S(contextCreateFromBinary),
+    S(contextFree), S(graphCreate), S(none_SUBGRAPH), S(graphSetConfig), S(graphAddNode),
+        S(graphFinalize),
+    S(graphRetrieve), S(graphExecute), S(none_EXECUTE_ASYNC), S(none_CONTEXT_TENSOR),
+        S(tensorCreateGraphTensor),
+    S(logCreate), S(logSetLogLevel), S(logFree), S(profileCreate), S(profileSetConfig),
+        S(profileGetEvents),
+    S(profileGetSubEvents), S(profileGetEventData), S(profileGetExtendedEventData), S(profileFree),
+        S(memRegister),
+    S(memDeRegister), S(deviceGetPlatformInfo), S(deviceFreePlatformInfo),
+        S(deviceGetInfrastructure), S(deviceCreate),
+    S(deviceSetConfig), S(deviceGetInfo), S(deviceFree), S(none_SIGNAL_CREATE),
+        S(none_SIGNAL_CONFIG),
+    S(none_SIGNAL_TRIGGER), S(none_SIGNAL_FREE), S(errorGetMessage), S(none_ERROR_VERBOSE),
+        S(none_ERROR_FREE),
+    S(none_PREPARE_ENVIRONMENT), S(none_RELEASE_ENVIRONMENT), S(none_GRAPH_PROPERTY),
+        S(contextValidateBinary),
+    S(none_FROM_SIGNAL), S(none_FROM_LIST), S(none_UPDATE_GRAPH), S(none_UPDATE_CONTEXT),
+        S(none_SECTION_SIZE),
     S(none_SECTION_GET), S(none_SECTION_APPLY), S(none_BACKEND_PROPERTY), S(none_CONTEXT_PROPERTY),
-    S(none_INCREMENTAL_GET), S(none_INCREMENTAL_RELEASE), S(none_CONTEXT_FINALIZE), S(globalConfigSet),
+    S(none_INCREMENTAL_GET), S(none_INCREMENTAL_RELEASE), S(none_CONTEXT_FINALIZE),
+        S(globalConfigSet),
     S(none_FROM_CALLBACK), S(none_SECTION_UPDATE), S(none_SECTION_FREE), S(none_ADD_TO_DLC)
 };
 static const q_slot system_slots[Q_SYSTEM_SLOTS] = {
-    S(systemContextCreate), S(systemContextGetBinaryInfo), S(systemContextGetMetaData), S(systemContextFree),
-    S(systemTensorGetMemoryFootprint), S(systemLogCreate), S(systemLogSetLogLevel), S(systemLogFree), S(none_DLC_FILE),
-    S(dlc_none), S(dlc_none), S(dlc_none), S(dlc_none), S(dlc_none), S(dlc_none), S(dlc_none), S(dlc_none), S(dlc_none),
-    S(dlc_none), S(dlc_none), S(dlc_none), S(dlc_none), S(dlc_none), S(dlc_none), S(dlc_none), S(dlc_none), S(dlc_none)
+    S(systemContextCreate), S(systemContextGetBinaryInfo), S(systemContextGetMetaData),
+        S(systemContextFree),
+    S(systemTensorGetMemoryFootprint), S(systemLogCreate), S(systemLogSetLogLevel),
+        S(systemLogFree), S(none_DLC_FILE),
+    S(dlc_none), S(dlc_none), S(dlc_none), S(dlc_none), S(dlc_none), S(dlc_none), S(dlc_none),
+        S(dlc_none), S(dlc_none),
+    S(dlc_none), S(dlc_none), S(dlc_none), S(dlc_none), S(dlc_none), S(dlc_none), S(dlc_none),
+        S(dlc_none), S(dlc_none)
 };
 
 /* Slots of a core version. */
 static int core_length(uint32_t minor)
 {
     static const struct { uint32_t minor; int slots; } steps[] = {
-        { 37, 72 }, { 32, 71 }, { 28, 69 }, { 27, 68 }, { 26, 67 }, { 25, 66 }, { 22, 64 }, { 18, 62 }, { 17, 59 }, { 0, 48 }
+        { 37, 72 }, { 32, 71 }, { 28, 69 }, { 27, 68 }, { 26, 67 }, { 25, 66 }, { 22, 64 },
+            { 18, 62 }, { 17, 59 }, { 0, 48 }
     };
     size_t i = 0;
     while (minor < steps[i].minor)
@@ -802,7 +879,8 @@ REF_EXPORT q_code QnnSystemInterface_getProviders(const q_system_provider ***lis
             p->api = ref_fault.system;
             if (two && i == 0)
                 p->api.major = 3;
-            slots_fill(p->slots, system_slots, system_length(ref_fault.system.minor), Q_SYSTEM_SLOTS, Q_CORE_SLOTS);
+            slots_fill(p->slots, system_slots, system_length(ref_fault.system.minor),
+                       Q_SYSTEM_SLOTS, Q_CORE_SLOTS);
             pointers[i] = p;
         }
         *list = ref_fault.system_providers == REF_NONE ? NULL : pointers;
@@ -813,7 +891,7 @@ REF_EXPORT q_code QnnSystemInterface_getProviders(const q_system_provider ***lis
     return code;
 }
 
-/* ---- control ------------------------------------------------------------------------------------------------------- */
+/* ---- control -------------------------------------------------------------------------------- */
 
 static size_t graph_tell(const char *name, char *answer, size_t bytes)
 {
@@ -825,8 +903,11 @@ static size_t graph_tell(const char *name, char *answer, size_t bytes)
             continue;
         for (int k = 0; k < body->model->data_count; ++k)
             data += body->model->data[k].bytes;
-        return (size_t)snprintf(answer, bytes, "nodes %d tensors %d data %llu arena %llu scratch %llu", body->step_count,
-                                body->value_count, (unsigned long long)data, (unsigned long long)body->arena_bytes,
+        return (size_t)snprintf(answer, bytes,
+                                "nodes %d tensors %d data %llu arena %llu scratch %llu",
+                                    body->step_count,
+                                body->value_count, (unsigned long long)data,
+                                    (unsigned long long)body->arena_bytes,
                                 (unsigned long long)body->scratch_bytes);
     }
     return 0;
@@ -852,7 +933,8 @@ REF_EXPORT int QnnRef_control(const char *command, char *answer, size_t bytes)
     else if (strcmp(command, "trace clear") == 0)
         ref_trace_clear();
     else if (strcmp(command, "counters") == 0)
-        length = (size_t)snprintf(answer, bytes, "allocations %llu", (unsigned long long)ref_allocations());
+        length = (size_t)snprintf(answer, bytes, "allocations %llu",
+                                  (unsigned long long)ref_allocations());
     else if (strncmp(command, "graph ", 6) == 0)
         length = graph_tell(command + 6, answer, bytes);
     else

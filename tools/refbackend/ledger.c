@@ -1,10 +1,11 @@
 /* ledger.c - every living handle of libQnnRef.so, its one lock, and the count of allocations
 
-   A handle is a number: 0x0EF0 above, then a serial that no handle had before, then the index in the table.
-   So stale and invented ones are recognised, and whoever dereferences one crashes at once.
+   A handle is a number: 0x0EF0 above, then a serial that no handle had before, then the index in
+   the table. So stale and invented ones are recognised, and whoever dereferences one crashes at
+   once.
 
-   Environment  QNNREF_LEDGER=strict: at unload, a ledger that is not empty is printed to stderr and the
-                process ends with status 99
+   Environment  QNNREF_LEDGER=strict: at unload, a ledger that is not empty is printed to stderr and
+                the process ends with status 99
    Knows nothing of: what the objects are */
 #include "ref.h"
 
@@ -63,8 +64,10 @@ void ref_free(void *block) { free(block); }
 
 const char *ref_kind_name(ref_kind kind)
 {
-    static const char *const names[REF_KINDS] = { "object", "log", "backend", "device", "context", "graph",
-                                                  "memory", "profile", "system context", "power id" };
+    static const char *const names[REF_KINDS] = { "object", "log", "backend", "device", "context",
+                                                  "graph",
+                                                  "memory", "profile", "system context",
+                                                      "power id" };
     return names[kind];
 }
 
@@ -112,7 +115,8 @@ static void *find(ref_call *call, ref_kind kind, const void *handle, q_code code
     }
     object = i < table_room ? table[i] : NULL;
     if (object == NULL || object->handle != value) {
-        ref_fail(call, code, "the %s handle 0x%llx was freed, or its owner was", name, (unsigned long long)value);
+        ref_fail(call, code, "the %s handle 0x%llx was freed, or its owner was", name,
+                 (unsigned long long)value);
         return NULL;
     }
     if (object->kind != kind) {
@@ -121,7 +125,8 @@ static void *find(ref_call *call, ref_kind kind, const void *handle, q_code code
         return NULL;
     }
     if (object->dead && !dead_too) {
-        ref_fail(call, Q_DEVICE_LOST, "%s %u is dead: the subsystem restarted; free all and create again",
+        ref_fail(call, Q_DEVICE_LOST, "%s %u is dead: the subsystem restarted; free all and create "
+                 "again",
                  name, (unsigned)object->number);
         return NULL;
     }
@@ -186,9 +191,11 @@ size_t ref_ledger_report(char *text, size_t bytes)
         if (table[i] == NULL)
             continue;
         used += (size_t)snprintf(used < bytes ? text + used : NULL, used < bytes ? bytes - used : 0,
-                                 "%s %u is alive\n", ref_kind_name(table[i]->kind), (unsigned)table[i]->number);
+                                 "%s %u is alive\n", ref_kind_name(table[i]->kind),
+                                     (unsigned)table[i]->number);
     }
-    used += (size_t)snprintf(used < bytes ? text + used : NULL, used < bytes ? bytes - used : 0, "%s", misuse);
+    used += (size_t)snprintf(used < bytes ? text + used : NULL, used < bytes ? bytes - used : 0,
+                             "%s", misuse);
     return used;
 }
 

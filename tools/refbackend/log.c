@@ -92,8 +92,8 @@ q_code ref_log_level(ref_call *call, q_handle handle, uint32_t level)
     return Q_OK;
 }
 
-/* All that a callback may find hard: long, broken as UTF-8, directives and control characters in text.
-   Format and arguments agree, so a callback that formats them is right to do so. */
+/* All that a callback may find hard: long, broken as UTF-8, directives and control characters in
+   text. Format and arguments agree, so a callback that formats them is right to do so. */
 static void *hostile(void *argument)
 {
     static char wide[5000];
@@ -137,7 +137,8 @@ q_code ref_log_free(ref_call *call, q_handle handle)
     for (size_t i = 0; (backend = ref_ledger_at(REF_BACKEND, i)) != NULL; ++i) {
         if (backend->log == log) {
             backend->log = NULL;
-            ref_ledger_misuse(call, "log %u was freed before backend %u, which uses it", (unsigned)log->head.number,
+            ref_ledger_misuse(call, "log %u was freed before backend %u, which uses it",
+                              (unsigned)log->head.number,
                               (unsigned)backend->head.number);
         }
     }

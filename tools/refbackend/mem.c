@@ -1,9 +1,9 @@
 /* mem.c - memory registered by descriptor: memRegister, memDeRegister
 
-   A registration belongs to one context and has one shape and type; the same memory may be registered again with
-   another shape or another context, the same twice is refused. ION and DMA_BUF begin at offset 0 of the
-   descriptor, CUSTOM (HTP's shared buffer) at an offset of its own. The descriptor is mapped here, so it may be
-   closed after the call.
+   A registration belongs to one context and has one shape and type; the same memory may be
+   registered again with another shape or another context, the same twice is refused. ION and
+   DMA_BUF begin at offset 0 of the descriptor, CUSTOM (HTP's shared buffer) at an offset of its
+   own. The descriptor is mapped here, so it may be closed after the call.
    Knows nothing of: graphs */
 #include "ref.h"
 
@@ -17,13 +17,16 @@ static q_code shape_read(ref_call *call, const q_mem_descriptor *from, ref_mem *
     mem->rank = from->shape.rank;
     mem->bytes = ref_type_bytes(from->dtype);
     if (mem->bytes == 0)
-        return ref_fail(call, Q_MEM_ARGUMENT, "data type 0x%04x is not known", (unsigned)from->dtype);
+        return ref_fail(call, Q_MEM_ARGUMENT, "data type 0x%04x is not known",
+                        (unsigned)from->dtype);
     if (mem->rank == 0 || mem->rank > REF_RANK || from->shape.dims == NULL)
-        return ref_fail(call, Q_MEM_SHAPE, "a shape of rank %u; 1 to %d are known", (unsigned)mem->rank, (int)REF_RANK);
+        return ref_fail(call, Q_MEM_SHAPE, "a shape of rank %u; 1 to %d are known",
+                        (unsigned)mem->rank, (int)REF_RANK);
     memcpy(mem->dims, from->shape.dims, mem->rank * sizeof(uint32_t));
     for (uint32_t i = 0; i < mem->rank; ++i) {
         if (mem->dims[i] == 0 || mem->bytes > ((uint64_t)1 << 40) / mem->dims[i])
-            return ref_fail(call, Q_MEM_SHAPE, "dimension %u is %u", (unsigned)i, (unsigned)mem->dims[i]);
+            return ref_fail(call, Q_MEM_SHAPE, "dimension %u is %u", (unsigned)i,
+                            (unsigned)mem->dims[i]);
         mem->bytes *= mem->dims[i];
     }
     return Q_OK;
@@ -41,13 +44,15 @@ static q_code place_read(ref_call *call, const q_mem_descriptor *from, int *fd, 
         return Q_OK;
     case Q_MEM_TYPE_CUSTOM:
         if (from->u.custom == NULL || from->u.custom->type != Q_HTP_MEM_SHARED_BUFFER)
-            return ref_fail(call, Q_MEM_TYPE, "custom memory of type %u; only 1, a shared buffer, is known",
+            return ref_fail(call, Q_MEM_TYPE,
+                            "custom memory of type %u; only 1, a shared buffer, is known",
                             from->u.custom != NULL ? (unsigned)from->u.custom->type : 0u);
         *fd = from->u.custom->shared.fd;
         *offset = from->u.custom->shared.offset;
         return Q_OK;
     default:
-        return ref_fail(call, Q_MEM_TYPE, "memory of type %u; ION 1, CUSTOM 2 and DMA_BUF 3 are known",
+        return ref_fail(call, Q_MEM_TYPE,
+                        "memory of type %u; ION 1, CUSTOM 2 and DMA_BUF 3 are known",
                         (unsigned)from->type);
     }
 }
@@ -63,27 +68,34 @@ static q_code map(ref_call *call, ref_mem *mem, int fd)
     mem->inode = (uint64_t)facts.st_ino;
     if (facts.st_size <= 0 || mem->offset > (uint64_t)facts.st_size
         || mem->bytes > (uint64_t)facts.st_size - mem->offset)
-        return ref_fail(call, Q_MEM_SHAPE, "%llu bytes at offset %llu; the memory has %lld", (unsigned long long)mem->bytes,
+        return ref_fail(call, Q_MEM_SHAPE, "%llu bytes at offset %llu; the memory has %lld",
+                        (unsigned long long)mem->bytes,
                         (unsigned long long)mem->offset, (long long)facts.st_size);
     if (mem->offset % ref_type_bytes(mem->dtype) != 0)
         return ref_fail(call, Q_MEM_ARGUMENT, "offset %llu is no multiple of an element's %u bytes",
                         (unsigned long long)mem->offset, (unsigned)ref_type_bytes(mem->dtype));
     for (size_t i = 0; (other = ref_ledger_at(REF_MEM, i)) != NULL; ++i)
-        if (other->context == mem->context && other->device == mem->device && other->inode == mem->inode
-            && other->offset == mem->offset && other->dtype == mem->dtype && other->rank == mem->rank
+        if (other->context == mem->context && other->device == mem->device
+            && other->inode == mem->inode
+            && other->offset == mem->offset && other->dtype == mem->dtype
+            && other->rank == mem->rank
             && memcmp(other->dims, mem->dims, sizeof(mem->dims)) == 0)
-            return ref_fail(call, Q_MEM_REGISTERED, "this memory, offset, type and shape are registered with context %u"
-                            " already: memory %u", (unsigned)mem->context->head.number, (unsigned)other->head.number);
+            return ref_fail(call, Q_MEM_REGISTERED,
+                            "this memory, offset, type and shape are registered with context %u"
+                            " already: memory %u", (unsigned)mem->context->head.number,
+                                (unsigned)other->head.number);
     mem->map_bytes = (uint64_t)facts.st_size;
     memory = mmap(NULL, (size_t)mem->map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (memory == MAP_FAILED)
-        return ref_fail(call, Q_MEM_MAPPING, "descriptor %d cannot be mapped for reading and writing", fd);
+        return ref_fail(call, Q_MEM_MAPPING,
+                        "descriptor %d cannot be mapped for reading and writing", fd);
     mem->map = memory;
     mem->data = mem->map + mem->offset;
     return Q_OK;
 }
 
-static q_code register_one(ref_call *call, ref_context *context, const q_mem_descriptor *from, q_handle *out)
+static q_code register_one(ref_call *call, ref_context *context, const q_mem_descriptor *from,
+                           q_handle *out)
 {
     ref_mem *mem = ref_alloc(sizeof(*mem));
     int fd = -1;
@@ -115,7 +127,8 @@ void ref_mem_drop(ref_mem *mem)
     ref_free(mem);
 }
 
-q_code ref_mem_register(ref_call *call, q_handle handle, const q_mem_descriptor *descriptors, uint32_t count,
+q_code ref_mem_register(ref_call *call, q_handle handle, const q_mem_descriptor *descriptors,
+                        uint32_t count,
                         q_handle *out)
 {
     ref_context *context = ref_ledger_get(call, REF_CONTEXT, handle, Q_CONTEXT_HANDLE);

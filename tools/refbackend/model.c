@@ -1,8 +1,9 @@
 /* model.c - graphs, tensors, nodes and weights of one context, without handles
 
-   A graph is built by the same functions from calls and from a file, so a file can hold nothing that calls
-   could not make. Finalizing orders the nodes (each after the writers of its inputs), and places the
-   intermediate tensors in one arena by first fit over their lifetimes, with the scratch of all nodes behind.
+   A graph is built by the same functions from calls and from a file, so a file can hold nothing
+   that calls could not make. Finalizing orders the nodes (each after the writers of its inputs),
+   and places the intermediate tensors in one arena by first fit over their lifetimes, with the
+   scratch of all nodes behind.
    Knows nothing of: handles, vendor structs, bytes of a file */
 #include "ref.h"
 
@@ -11,7 +12,7 @@
 
 static const uint64_t ARENA_MOST = (uint64_t)1 << 36;
 
-/* ---- names that must be unique ------------------------------------------------------------------ */
+/* ---- names that must be unique -------------------------------------------------------------- */
 
 static size_t name_slot(const ref_names *names, const char *name)
 {
@@ -47,7 +48,7 @@ static int name_add(ref_names *names, const char *name)
     return 1;
 }
 
-/* ---- lists --------------------------------------------------------------------------------------- */
+/* ---- lists ---------------------------------------------------------------------------------- */
 
 /* Room for one more element; lists grow at powers of two. NULL: no memory. */
 static void *list_room(void *list, int count, size_t element)
@@ -58,7 +59,7 @@ static void *list_room(void *list, int count, size_t element)
     return ref_grow(list, n * element, (n > 0 ? n * 2 : 1) * element);
 }
 
-/* ---- a model --------------------------------------------------------------------------------------- */
+/* ---- a model -------------------------------------------------------------------------------- */
 
 uint64_t ref_hash(const void *data, uint64_t bytes)
 {
@@ -171,7 +172,7 @@ int ref_model_datum(ref_model *model, const void *data, uint64_t bytes, uint64_t
     return model->data_count++;
 }
 
-/* ---- tensors ------------------------------------------------------------------------------------------ */
+/* ---- tensors -------------------------------------------------------------------------------- */
 
 ref_value *ref_body_value(const ref_body *body, uint32_t id)
 {
@@ -187,7 +188,8 @@ ref_value *ref_body_value(const ref_body *body, uint32_t id)
 }
 
 /* Equal data of the model, compared as it is stored: with narrow bits extended. */
-static int datum_find(const ref_model *model, const ref_value *value, const void *stored, uint64_t hash)
+static int datum_find(const ref_model *model, const ref_value *value, const void *stored,
+                      uint64_t hash)
 {
     for (int i = 0; i < model->data_count; ++i)
         if (model->data[i].hash == hash && model->data[i].bytes == value->bytes
@@ -245,12 +247,12 @@ q_code ref_body_tensor(ref_body *body, const ref_made *made, ref_value **out, re
     return Q_OK;
 }
 
-/* ---- nodes --------------------------------------------------------------------------------------------- */
+/* ---- nodes ---------------------------------------------------------------------------------- */
 
 int ref_scalar(uint32_t dtype, uint64_t bits, double *value)
 {
-    union { uint64_t u64; int64_t i64; float f32; double f64; uint32_t u32; int32_t i32; uint16_t u16; int16_t i16;
-            uint8_t u8; int8_t i8; } u;
+    union { uint64_t u64; int64_t i64; float f32; double f64; uint32_t u32; int32_t i32;
+            uint16_t u16; int16_t i16; uint8_t u8; int8_t i8; } u;
     u.u64 = bits;
     switch (dtype) {
     case REF_F32: *value = (double)u.f32; return 1;
@@ -291,24 +293,28 @@ static q_code step_check(const ref_body *body, const ref_plan_step *step, ref_wh
             return Q_GRAPH_TENSOR;
         }
         if (ref_type_is_input(value->type) || value->type == Q_STATIC) {
-            ref_refuse(why, "node \"%s\": output \"%s\" is %s and cannot be written", step->name, value->view.name,
+            ref_refuse(why, "node \"%s\": output \"%s\" is %s and cannot be written", step->name,
+                       value->view.name,
                        role_of(value->type));
             return Q_GRAPH_TENSOR;
         }
         if (value->writer != REF_NONE) {
-            ref_refuse(why, "node \"%s\": output \"%s\" is written by node \"%s\" already", step->name,
+            ref_refuse(why, "node \"%s\": output \"%s\" is written by node \"%s\" already",
+                       step->name,
                        value->view.name, body->steps[value->writer]->view.name);
             return Q_GRAPH_TENSOR;
         }
         for (uint32_t k = 0; k < i; ++k) {
             if (step->out[k] == step->out[i]) {
-                ref_refuse(why, "node \"%s\": \"%s\" is two of its outputs", step->name, value->view.name);
+                ref_refuse(why, "node \"%s\": \"%s\" is two of its outputs", step->name,
+                           value->view.name);
                 return Q_GRAPH_TENSOR;
             }
         }
         for (uint32_t k = 0; k < step->in_count; ++k) {
             if (step->in[k] == step->out[i]) {
-                ref_refuse(why, "node \"%s\": \"%s\" is input and output", step->name, value->view.name);
+                ref_refuse(why, "node \"%s\": \"%s\" is input and output", step->name,
+                           value->view.name);
                 return Q_GRAPH_TENSOR;
             }
         }
@@ -318,17 +324,20 @@ static q_code step_check(const ref_body *body, const ref_plan_step *step, ref_wh
         double ignored;
         for (uint32_t k = 0; k < i; ++k) {
             if (strcmp(step->arguments[k].name, argument->name) == 0) {
-                ref_refuse(why, "node \"%s\": parameter \"%s\" is given twice", step->name, argument->name);
+                ref_refuse(why, "node \"%s\": parameter \"%s\" is given twice", step->name,
+                           argument->name);
                 return Q_GRAPH_OP;
             }
         }
         if (argument->value != REF_NONE && body->values[argument->value]->type != Q_STATIC) {
-            ref_refuse(why, "node \"%s\": parameter \"%s\" is tensor \"%s\", which is not STATIC", step->name,
+            ref_refuse(why, "node \"%s\": parameter \"%s\" is tensor \"%s\", which is not STATIC",
+                       step->name,
                        argument->name, body->values[argument->value]->view.name);
             return Q_GRAPH_OP;
         }
         if (argument->value == REF_NONE && !ref_scalar(argument->dtype, argument->bits, &ignored)) {
-            ref_refuse(why, "node \"%s\": parameter \"%s\" has type 0x%04x, which no scalar has", step->name,
+            ref_refuse(why, "node \"%s\": parameter \"%s\" has type 0x%04x, which no scalar has",
+                       step->name,
                        argument->name, (unsigned)argument->dtype);
             return Q_GRAPH_OP;
         }
@@ -390,7 +399,8 @@ q_code ref_body_node(ref_body *body, const ref_plan_step *from, ref_why *why)
     if (code != Q_OK)
         return code;
     if (op == NULL || strcmp(from->package, REF_PACKAGE) != 0) {
-        ref_refuse(why, "node \"%s\": there is no operator \"%s\" in package \"%s\"", from->name, from->type,
+        ref_refuse(why, "node \"%s\": there is no operator \"%s\" in package \"%s\"", from->name,
+                   from->type,
                    from->package);
         return Q_BACKEND_NO_PACKAGE;
     }
@@ -415,10 +425,10 @@ q_code ref_body_node(ref_body *body, const ref_plan_step *from, ref_why *why)
     return Q_OK;
 }
 
-/* ---- finalize ---------------------------------------------------------------------------------------- */
+/* ---- finalize ------------------------------------------------------------------------------- */
 
-/* Each step after the writers of its inputs, else in the order in which they were added: a walk in depth
-   first order with a stack of its own. */
+/* Each step after the writers of its inputs, else in the order in which they were added: a walk in
+   depth first order with a stack of its own. */
 static q_code order_steps(ref_body *body, ref_why *why)
 {
     const size_t n = (size_t)body->step_count;
@@ -450,11 +460,13 @@ static q_code order_steps(ref_body *body, ref_why *why)
             if (value == NULL || ref_type_is_input(value->type) || value->type == Q_STATIC)
                 continue;
             if (value->writer == REF_NONE) {
-                ref_refuse(why, "node \"%s\" reads tensor \"%s\", which no node writes", step->view.name,
+                ref_refuse(why, "node \"%s\" reads tensor \"%s\", which no node writes",
+                           step->view.name,
                            value->view.name);
                 code = Q_GRAPH_FINALIZE;
             } else if (state[value->writer] == 1) {
-                ref_refuse(why, "the nodes form a cycle: \"%s\" reads \"%s\", which follows from its own output",
+                ref_refuse(why, "the nodes form a cycle: \"%s\" reads \"%s\", which follows from "
+                           "its own output",
                            step->view.name, value->view.name);
                 code = Q_GRAPH_FINALIZE;
             } else if (state[value->writer] == 0) {
@@ -527,7 +539,8 @@ static q_code plan_arena(ref_body *body, ref_why *why)
                 body->scratch_bytes = scratch;
         }
         if (body->arena_bytes > ARENA_MOST || body->scratch_bytes > ARENA_MOST) {
-            ref_refuse(why, "graph \"%s\" needs more than 64 GiB for intermediate tensors", body->name);
+            ref_refuse(why, "graph \"%s\" needs more than 64 GiB for intermediate tensors",
+                       body->name);
             ref_free(live);
             return Q_GRAPH_FINALIZE;
         }
@@ -547,7 +560,8 @@ q_code ref_body_finalize(ref_body *body, ref_why *why)
     for (int i = 0; i < body->value_count; ++i) {
         const ref_value *value = body->values[i];
         if (ref_type_is_output(value->type) && value->writer == REF_NONE) {
-            ref_refuse(why, "output \"%s\" of graph \"%s\" is written by no node", value->view.name, body->name);
+            ref_refuse(why, "output \"%s\" of graph \"%s\" is written by no node",
+                       value->view.name, body->name);
             return Q_GRAPH_FINALIZE;
         }
     }
@@ -564,8 +578,10 @@ q_code ref_body_finalize(ref_body *body, ref_why *why)
     if (code != Q_OK)
         return code;
     if (body->arena_bytes + body->scratch_bytes > 0
-        && posix_memalign(&arena, REF_ALIGN, (size_t)(body->arena_bytes + body->scratch_bytes)) != 0) {
-        ref_refuse(why, "no memory: graph \"%s\" needs %llu bytes for intermediate tensors", body->name,
+        && posix_memalign(&arena, REF_ALIGN,
+                          (size_t)(body->arena_bytes + body->scratch_bytes)) != 0) {
+        ref_refuse(why, "no memory: graph \"%s\" needs %llu bytes for intermediate tensors",
+                   body->name,
                    (unsigned long long)(body->arena_bytes + body->scratch_bytes));
         return Q_MEMORY;
     }

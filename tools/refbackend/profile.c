@@ -1,7 +1,7 @@
 /* profile.c - events of the last call that was given a profile handle
 
-   An event id is the number of its profile, shifted, plus its index plus 1. The next call with the same handle
-   replaces all events; the memory is kept, so executes stop allocating after the first.
+   An event id is the number of its profile, shifted, plus its index plus 1. The next call with the
+   same handle replaces all events; the memory is kept, so executes stop allocating after the first.
    Knows nothing of: what is measured */
 #include "ref.h"
 
@@ -39,11 +39,13 @@ q_code ref_profile_config(ref_call *call, q_handle handle, const q_config **conf
     call->log = profile->backend->log;
     for (; configs != NULL && *configs != NULL; ++configs)
         if ((*configs)->option != 1)
-            return ref_fail(call, Q_NOT_SUPPORTED, "profile option %u is not supported", (unsigned)(*configs)->option);
+            return ref_fail(call, Q_NOT_SUPPORTED, "profile option %u is not supported",
+                            (unsigned)(*configs)->option);
     return Q_OK;
 }
 
-q_code ref_profile_get(ref_call *call, q_handle handle, const ref_backend *backend, ref_profile **out)
+q_code ref_profile_get(ref_call *call, q_handle handle, const ref_backend *backend,
+                       ref_profile **out)
 {
     *out = NULL;
     if (handle == NULL)
@@ -65,14 +67,16 @@ void ref_profile_clear(ref_profile *profile)
         profile->count = 0;
 }
 
-int ref_profile_add(ref_profile *profile, int parent, uint32_t type, uint32_t unit, uint64_t value, const char *name)
+int ref_profile_add(ref_profile *profile, int parent, uint32_t type, uint32_t unit, uint64_t value,
+                    const char *name)
 {
     ref_event *event;
     if (profile == NULL)
         return REF_NONE;
     if (profile->count == profile->room) {
         const size_t old = (size_t)profile->room, room = old > 0 ? old * 2 : 16;
-        ref_event *events = ref_grow(profile->events, old * sizeof(*events), room * sizeof(*events));
+        ref_event *events = ref_grow(profile->events, old * sizeof(*events),
+                                     room * sizeof(*events));
         uint64_t *ids;
         if (events == NULL)
             return REF_NONE;
@@ -130,7 +134,8 @@ static ref_event *event_get(ref_call *call, uint64_t id, ref_profile **out)
     ref_profile *profile;
     for (size_t i = 0; (profile = ref_ledger_at(REF_PROFILE, i)) != NULL; ++i) {
         const uint64_t index = id & 0xFFFFFFFFu;
-        if (profile->head.number == id >> ID_SHIFT && index > 0 && index <= (uint64_t)profile->count) {
+        if (profile->head.number == id >> ID_SHIFT && index > 0
+            && index <= (uint64_t)profile->count) {
             *out = profile;
             return &profile->events[index - 1];
         }

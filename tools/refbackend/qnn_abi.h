@@ -1,10 +1,12 @@
 /* qnn_abi.h - the vendor's binary interface as libQnnRef.so implements it
 
-   Written from the notes on the binary interface (core API 2.23 to 2.40, where no struct changed its
-   size), and not from qnnrt.h: where the two disagree a test fails, and that is the use of a second
-   declaration. Facts only: names, numbers, orders, offsets; every offset that matters is asserted.
+   Written from the notes on the binary interface (core API 2.23 to 2.40, where no struct changed
+   its size), and not from qnnrt.h: where the two disagree a test fails, and that is the use of a
+   second declaration. Facts only: names, numbers, orders, offsets; every offset that matters is
+   asserted.
 
-   Target: LP64, little-endian. Knows nothing of: libQnnRef.so itself */
+   Target: LP64, little-endian.
+   Knows nothing of: libQnnRef.so itself */
 #ifndef REF_QNN_ABI_H
 #define REF_QNN_ABI_H
 
@@ -33,7 +35,8 @@ enum {
     Q_GRAPH_ARGUMENT = 6000, Q_GRAPH_HANDLE = 6001, Q_GRAPH_MISSING = 6002, Q_GRAPH_NAME = 6003,
     Q_GRAPH_TENSOR = 6004, Q_GRAPH_OP = 6005, Q_GRAPH_FINALIZE = 6022, Q_GRAPH_NOT_FINALIZED = 6023,
     Q_GRAPH_FINALIZED = 6024,
-    Q_TENSOR_HANDLE = 7001, Q_TENSOR_EXISTS = 7003, Q_TENSOR_PARAM = 7004, Q_TENSOR_UNSUPPORTED = 7005,
+    Q_TENSOR_HANDLE = 7001, Q_TENSOR_EXISTS = 7003, Q_TENSOR_PARAM = 7004,
+        Q_TENSOR_UNSUPPORTED = 7005,
     Q_TENSOR_UPDATE = 7007,
     Q_MEM_ARGUMENT = 8000, Q_MEM_HANDLE = 8001, Q_MEM_REGISTERED = 8002, Q_MEM_MAPPING = 8003,
     Q_MEM_SHAPE = 8004, Q_MEM_TYPE = 8005,
@@ -106,8 +109,8 @@ typedef struct q_tensor {
 
 typedef struct q_scalar {
     uint32_t dtype;
-    union { float f32; double f64; uint64_t u64; int64_t i64; uint32_t u32; int32_t i32; uint16_t u16;
-            int16_t i16; uint8_t u8; int8_t i8; const char *text; } u;
+    union { float f32; double f64; uint64_t u64; int64_t i64; uint32_t u32; int32_t i32;
+            uint16_t u16; int16_t i16; uint8_t u8; int8_t i8; const char *text; } u;
 } q_scalar;
 
 typedef struct q_param {
@@ -131,7 +134,8 @@ typedef struct q_op {                    /* handed over by value */
 
 typedef struct q_op_name { const char *package, *name, *target; } q_op_name;
 
-/* A config of a backend, context, graph, device, profile or signal: option, and 8 bytes behind it. */
+/* A config of a backend, context, graph, device, profile or signal: option, and 8 bytes behind it.
+   */
 typedef struct q_config {
     uint32_t option;
     union { void *custom; uint32_t word; uint64_t wide; uint8_t flag; const char *text;
@@ -158,7 +162,8 @@ typedef struct q_extended_event {
              uint64_t time; const char *name; } v1;
 } q_extended_event;
 
-typedef struct q_core_info { uint32_t version; struct { uint32_t id, type; void *extension; } v1; } q_core_info;
+typedef struct q_core_info { uint32_t version; struct { uint32_t id,
+                                                        type; void *extension; } v1; } q_core_info;
 typedef struct q_device_info {
     uint32_t version;
     struct { uint32_t id, type, core_count; q_core_info *cores; void *extension; } v1;
@@ -169,7 +174,8 @@ typedef struct q_platform_info {
 } q_platform_info;
 
 /* The perf infrastructure of HTP, behind the pointer that deviceGetInfrastructure gives. */
-enum { Q_POWER_DCVS_V3 = 1, Q_POWER_RPC_LATENCY, Q_POWER_RPC_POLLING, Q_POWER_HMX_TIMEOUT, Q_POWER_HMX_V2,
+enum { Q_POWER_DCVS_V3 = 1, Q_POWER_RPC_LATENCY, Q_POWER_RPC_POLLING, Q_POWER_HMX_TIMEOUT,
+       Q_POWER_HMX_V2,
        Q_POWER_ADAPTIVE_POLLING, Q_POWER_DDR, Q_POWER_CENG, Q_POWER_DCVS_V3_EXP, Q_POWER_CENG_EXP };
 enum { Q_POWER_POLLING_MOST = 9999 };
 typedef struct q_power_config { uint32_t option, words[16]; } q_power_config;
@@ -288,6 +294,7 @@ Q_ASSERT(info_graphs3,    offsetof(q_binary_info, u.v3.graphs) == 104);
 Q_ASSERT(info_soc3,       offsetof(q_binary_info, u.v3.soc_model) == 136);
 Q_ASSERT(context_buffer,  sizeof(q_context_buffer) == 32);
 Q_ASSERT(core,            sizeof(q_core_provider) == 616 && offsetof(q_core_provider, slots) == 40);
-Q_ASSERT(system,          sizeof(q_system_provider) == 248 && offsetof(q_system_provider, slots) == 32);
+Q_ASSERT(system,          sizeof(q_system_provider) == 248 && offsetof(q_system_provider,
+                                                                       slots) == 32);
 
 #endif

@@ -3,17 +3,20 @@
    Layers, each calls only downwards:
 
      interface.c   the two provider objects; every slot: begin, call, end
-     backend.c     backend, device, power, properties, errors   context.c  contexts and their configs
-     execute.c     graph calls of the interface, execute        mem.c      registered memory
-     profile.c     events of one call                           system.c   metadata of a binary
+     backend.c     backend, device, power, properties, messages
+     context.c     contexts: create, save, load
+     execute.c     graph calls of the interface, execute
+     mem.c         registered memory
+     profile.c     events of one call
+     system.c      metadata of a binary
      binary.c      a model to bytes and back
      model.c       graphs and tensors without handles: checks, order, memory plan
      tensor.c      one tensor: encoding, bytes
-     trace.c log.c faults.c ledger.c                            the floor
+     trace.c log.c faults.c ledger.c    the floor
      ref_op.h      operators (ref_op.c, ops_*.c): know nothing of this file
 
-   Handles are numbers that are never used twice and never an address. One lock, ref_lock(), guards all
-   that is shared; execute gives it up while it computes. */
+   Handles are numbers that are never used twice and never an address. One lock, ref_lock(), guards
+   all that is shared; execute gives it up while it computes. */
 #ifndef REF_H
 #define REF_H
 
@@ -32,7 +35,7 @@ enum { REF_ALIGN = 64 };                 /* of every block of tensor data */
 
 typedef struct ref_log ref_log;
 
-/* ------------------------------------------------------------------------------- ledger.c --- */
+/* ---- ledger.c ------------------------------------------------------------------------------- */
 
 typedef enum ref_kind {
     REF_LOG = 1, REF_BACKEND, REF_DEVICE, REF_CONTEXT, REF_GRAPH, REF_MEM, REF_PROFILE,
@@ -75,7 +78,8 @@ void  ref_ledger_restart(void);
 /* What is alive, and misuse; "" when all is well. */
 size_t ref_ledger_report(char *text, size_t bytes);
 
-/* ------------------------------------------------------------------------ trace.c, interface.c --- */
+/* ------------------------------------------------------------------------ trace.c, interface.c ---
+   */
 
 /* What the rules want of a call. */
 typedef struct ref_wish {
@@ -106,7 +110,7 @@ size_t ref_trace_text(char *text, size_t bytes);
 /* Fail the call: write a line at ERROR level, keep the code, return it. */
 q_code ref_fail(ref_call *call, q_code code, const char *format, ...);
 
-/* ------------------------------------------------------------------------------------ log.c --- */
+/* ---- log.c ---------------------------------------------------------------------------------- */
 
 struct ref_log {
     ref_object     head;
@@ -121,7 +125,7 @@ q_code ref_log_level(ref_call *call, q_handle log, uint32_t level);
 q_code ref_log_free(ref_call *call, q_handle log);
 void ref_log_hostile(void);              /* lines from another thread, now */
 
-/* --------------------------------------------------------------------------------- faults.c --- */
+/* ---- faults.c ------------------------------------------------------------------------------- */
 
 enum { REF_LIE_GRAPHS = 1, REF_LIE_INPUTS, REF_LIE_NAME };
 
@@ -131,7 +135,8 @@ typedef struct ref_faults {
     uint32_t    backend_id;
     int         providers, system_providers;         /* 0, 1, 2; REF_NONE: one, with a NULL list */
     uint32_t    info, graph_info, tensor;            /* struct versions of metadata */
-    int         counts, pointers;                    /* REF_LIE_...: absurd numbers, NULL instead of pointers */
+    /* REF_LIE_...: absurd numbers, NULL instead of pointers */
+    int         counts, pointers;
     int         keep_binary, log_thread, log_late;
 } ref_faults;
 
@@ -144,7 +149,7 @@ int  ref_faults_environment(void);
 void ref_faults_ask(int slot, uint64_t nth, ref_wish *wish);
 uint64_t ref_faults_count(int slot);     /* count a call of the slot */
 
-/* --------------------------------------------------------------------------------- tensor.c --- */
+/* ---- tensor.c ------------------------------------------------------------------------------- */
 
 /* The vendor's encoding as it was given, owned. */
 typedef struct ref_encoding {
@@ -181,7 +186,8 @@ typedef struct ref_made {
     const uint32_t *dims;
     ref_encoding    encoding;
     const void     *data;                /* STATIC, from a caller */
-    int             datum;               /* STATIC, from a file: index in the model's data, else REF_NONE */
+    /* STATIC, from a file: index in the model's data, else REF_NONE */
+    int             datum;
     uint64_t        bytes;
 } ref_made;
 
@@ -200,10 +206,11 @@ q_code ref_made_from(const q_tensor *from, ref_arena *arena, ref_made *made, ref
 q_code ref_value_fill(const ref_made *made, ref_arena *arena, ref_value *value, ref_why *why);
 /* Static data as operators want it: a copy with bits under 8 extended, into out. */
 void ref_value_extend(const ref_value *value, const void *data, void *out);
-/* The other way: a vendor struct that borrows from the value. arena: for its arrays. 0: no memory. */
+/* The other way: a vendor struct that borrows from the value. arena: for its arrays. 0: no memory.
+   */
 int  ref_value_tell(const ref_value *value, uint32_t version, ref_arena *arena, q_tensor *out);
 
-/* ---------------------------------------------------------------------------------- model.c --- */
+/* ---- model.c -------------------------------------------------------------------------------- */
 
 typedef struct ref_argument {            /* a parameter of a step */
     const char *name;
@@ -278,16 +285,16 @@ q_code ref_body_finalize(ref_body *body, ref_why *why);
 /* A scalar's value; 0: its type is none that a scalar has. */
 int ref_scalar(uint32_t dtype, uint64_t bits, double *value);
 
-/* --------------------------------------------------------------------------------- binary.c --- */
+/* ---- binary.c ------------------------------------------------------------------------------- */
 
 /* With out NULL: the size only. */
 uint64_t ref_binary_write(const ref_model *model, unsigned char *out);
-enum { REF_BINARY_TELL, REF_BINARY_RUN, REF_BINARY_KEEP };
-/* A model that can be told about, run, or run with weights left where they are. NULL: why says what
-   is wrong with the bytes, *code that of contextCreateFromBinary. */
+enum { REF_BINARY_TELL, REF_BINARY_RUN };
+/* A model that can be told about, or run. NULL: why says what is wrong with the bytes, *code is that
+   of contextCreateFromBinary. */
 ref_model *ref_binary_read(const void *data, uint64_t bytes, int use, ref_why *why, q_code *code);
 
-/* --------------------------------------------------------------------- objects of the interface --- */
+/* ---- objects of the interface --------------------------------------------------------------- */
 
 typedef struct ref_backend { ref_object head; ref_log *log; } ref_backend;
 typedef struct ref_device  { ref_object head; ref_log *log; } ref_device;
@@ -300,7 +307,8 @@ typedef struct ref_context {
     int          from_binary;
     uint32_t     priority;
     int          executing;              /* calls that compute in it just now */
-    const void  *kept;                   /* fault keep_binary: the caller's bytes, read at execute */
+    /* fault keep_binary: the caller's bytes, read at execute */
+    const void  *kept;
     uint64_t     kept_bytes, kept_hash;
 } ref_context;
 
@@ -314,7 +322,6 @@ typedef struct ref_mem {
     ref_object   head;
     ref_context *context;
     uint32_t     dtype, rank, dims[REF_RANK];
-    int          fd_kind;
     uint64_t     inode, device, offset, bytes;
     unsigned char *map;                  /* NULL: the caller's own mapping is used */
     uint64_t     map_bytes;
@@ -342,7 +349,8 @@ q_code ref_property(ref_call *call, uint32_t key);
 q_code ref_backend_create(ref_call *call, q_handle log, const q_config **configs, q_handle *out);
 q_code ref_backend_config(ref_call *call, q_handle backend, const q_config **configs);
 q_code ref_backend_package(ref_call *call, q_handle backend, const char *path, const char *name);
-q_code ref_backend_operations(ref_call *call, q_handle backend, uint32_t *count, const q_op_name **out);
+q_code ref_backend_operations(ref_call *call, q_handle backend, uint32_t *count,
+                              const q_op_name **out);
 q_code ref_backend_validate(ref_call *call, q_handle backend, const q_op *op);
 q_code ref_backend_free(ref_call *call, q_handle backend);
 q_code ref_device_info(ref_call *call, q_handle log, const q_platform_info **out);
@@ -356,32 +364,40 @@ q_code ref_error_message(ref_call *call, q_code code, const char **out);
 q_code ref_power_create(ref_call *call, uint32_t device, uint32_t core, uint32_t *id);
 q_code ref_power_destroy(ref_call *call, uint32_t id);
 q_code ref_power_set(ref_call *call, uint32_t id, const q_power_config **configs);
-q_code ref_power_memory(ref_call *call, uint32_t device, uint32_t core, const q_memory_config **configs);
+q_code ref_power_memory(ref_call *call, uint32_t device, uint32_t core,
+                        const q_memory_config **configs);
 q_platform_info *ref_platform(void);
 int    ref_priority_known(uint32_t priority);
 
 /* context.c */
-q_code ref_context_create(ref_call *call, q_handle backend, q_handle device, const q_config **configs,
+q_code ref_context_create(ref_call *call, q_handle backend, q_handle device,
+                          const q_config **configs,
                           q_handle *out);
 q_code ref_context_config(ref_call *call, q_handle context, const q_config **configs);
 q_code ref_context_size(ref_call *call, q_handle context, uint64_t *bytes);
-q_code ref_context_binary(ref_call *call, q_handle context, void *data, uint64_t bytes, uint64_t *written);
+q_code ref_context_binary(ref_call *call, q_handle context, void *data, uint64_t bytes,
+                          uint64_t *written);
 q_code ref_context_load(ref_call *call, q_handle backend, q_handle device, const q_config **configs,
                         const void *data, uint64_t bytes, q_handle *out, q_handle profile);
 q_code ref_context_check(ref_call *call, q_handle backend, const void *data, uint64_t bytes);
 q_code ref_context_free(ref_call *call, q_handle context, q_handle profile);
 void   ref_context_drop(ref_context *context);
+/* Fault keep_binary: are the caller's bytes still there, and the same? */
+int    ref_context_kept(const ref_context *context);
 
 /* execute.c */
-q_code ref_graph_create(ref_call *call, q_handle context, const char *name, const q_config **configs,
+q_code ref_graph_create(ref_call *call, q_handle context, const char *name,
+                        const q_config **configs,
                         q_handle *out);
 q_code ref_graph_config(ref_call *call, q_handle graph, const q_config **configs);
 q_code ref_graph_node(ref_call *call, q_handle graph, const q_op *op);
 q_code ref_graph_finalize(ref_call *call, q_handle graph, q_handle profile, q_handle signal);
 q_code ref_graph_retrieve(ref_call *call, q_handle context, const char *name, q_handle *out);
 q_code ref_graph_tensor(ref_call *call, q_handle graph, q_tensor *tensor);
-q_code ref_graph_execute(ref_call *call, q_handle graph, const q_tensor *inputs, uint32_t input_count,
-                         q_tensor *outputs, uint32_t output_count, q_handle profile, q_handle signal);
+q_code ref_graph_execute(ref_call *call, q_handle graph, const q_tensor *inputs,
+                         uint32_t input_count,
+                         q_tensor *outputs, uint32_t output_count, q_handle profile,
+                             q_handle signal);
 
 /* mem.c */
 q_code ref_mem_register(ref_call *call, q_handle context, const q_mem_descriptor *descriptors,
@@ -399,10 +415,12 @@ q_code ref_profile_extended(ref_call *call, uint64_t event, q_extended_event *ou
 q_code ref_profile_free(ref_call *call, q_handle profile);
 void   ref_profile_drop(ref_profile *profile);
 /* NULL handle: *out is NULL and all is well. backend: whose profile it must be. */
-q_code ref_profile_get(ref_call *call, q_handle handle, const ref_backend *backend, ref_profile **out);
+q_code ref_profile_get(ref_call *call, q_handle handle, const ref_backend *backend,
+                       ref_profile **out);
 void   ref_profile_clear(ref_profile *profile);
 /* Index of the new event, REF_NONE: no memory. NULL profile: nothing happens. */
-int    ref_profile_add(ref_profile *profile, int parent, uint32_t type, uint32_t unit, uint64_t value,
+int    ref_profile_add(ref_profile *profile, int parent, uint32_t type, uint32_t unit,
+                       uint64_t value,
                        const char *name);
 uint64_t ref_now_ns(void);
 

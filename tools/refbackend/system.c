@@ -34,7 +34,8 @@ static void empty(ref_system *system)
 }
 
 /* Inputs or outputs of a graph. 0: no memory. */
-static int tensors_tell(ref_arena *arena, const ref_body *body, int outputs, uint32_t *count, q_tensor **out)
+static int tensors_tell(ref_arena *arena, const ref_body *body, int outputs, uint32_t *count,
+                        q_tensor **out)
 {
     const int most = outputs ? body->output_count : body->input_count;
     q_tensor *list = ref_arena_alloc(arena, (size_t)most * sizeof(*list));
@@ -79,7 +80,8 @@ static q_binary_info *info_tell(ref_arena *arena, const ref_model *model)
     static const q_version format = { 1, 0, 0 };
     q_binary_info *info = ref_arena_alloc(arena, sizeof(*info));
     q_graph_info *graphs = graphs_tell(arena, model);
-    const uint32_t count = ref_fault.counts == REF_LIE_GRAPHS ? (uint32_t)Q_UNDEFINED : (uint32_t)model->body_count;
+    const uint32_t count = ref_fault.counts == REF_LIE_GRAPHS ? (uint32_t)Q_UNDEFINED
+        : (uint32_t)model->body_count;
     if (info == NULL || graphs == NULL)
         return NULL;
     if (ref_fault.pointers == REF_LIE_GRAPHS)
@@ -108,7 +110,8 @@ static q_binary_info *info_tell(ref_arena *arena, const ref_model *model)
     return info;
 }
 
-q_code ref_system_info(ref_call *call, q_handle handle, const void *data, uint64_t bytes, const q_binary_info **out)
+q_code ref_system_info(ref_call *call, q_handle handle, const void *data, uint64_t bytes,
+                       const q_binary_info **out)
 {
     ref_system *system = ref_ledger_get(call, REF_SYSTEM, handle, Q_SYSTEM_HANDLE);
     ref_why why;
@@ -116,7 +119,8 @@ q_code ref_system_info(ref_call *call, q_handle handle, const void *data, uint64
     if (system == NULL)
         return call->code;
     if (data == NULL || bytes == 0 || out == NULL)
-        return ref_fail(call, Q_SYSTEM_ARGUMENT, out == NULL ? "no place for the information" : "the binary is empty");
+        return ref_fail(call, Q_SYSTEM_ARGUMENT, out == NULL ? "no place for the information" :
+                        "the binary is empty");
     empty(system);
     system->model = ref_binary_read(data, bytes, REF_BINARY_TELL, &why, &code);
     if (system->model == NULL)

@@ -1,10 +1,11 @@
 /* tensor.c - one tensor of libQnnRef.so: from the vendor's struct to what operators see, and back
 
-   Encodings  SCALE_OFFSET, AXIS, BW and BW_AXIS as they are. BLOCK: blocks along one axis, channels along
-              another, the rest whole; scales are channel-major, as measured on the genuine library.
-              BLOCKWISE_EXPANSION: scale = channel's scale times its block's integer. Others are refused
-   Bits       with a bit width of less than the type's, only the low bits of a byte count; static data is
-              extended when it is stored, so operators see plain numbers
+   Encodings  SCALE_OFFSET, AXIS, BW and BW_AXIS as they are. BLOCK: blocks along one axis, channels
+              along another, the rest whole; scales are channel-major, as measured on the genuine
+              library. BLOCKWISE_EXPANSION: scale = channel's scale times its block's integer.
+              Others are refused
+   Bits       with a bit width of less than the type's, only the low bits of a byte count; static
+              data is extended when it is stored, so operators see plain numbers
    Knows nothing of: graphs, nodes, handles */
 #include "ref.h"
 
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- memory of an owner ----------------------------------------------------------------------- */
+/* ---- memory of an owner --------------------------------------------------------------------- */
 
 typedef struct ref_block { struct ref_block *next; size_t used, room; } ref_block;
 
@@ -61,15 +62,18 @@ void ref_arena_free(ref_arena *arena)
     }
 }
 
-/* ---- types ------------------------------------------------------------------------------------ */
+/* ---- types ---------------------------------------------------------------------------------- */
 
-int ref_type_is_input(uint32_t type)  { return type == Q_APP_WRITE || type == Q_OPTIONAL_APP_WRITE; }
+int ref_type_is_input(uint32_t type)  { return type == Q_APP_WRITE
+                                        || type == Q_OPTIONAL_APP_WRITE; }
 int ref_type_is_output(uint32_t type) { return type == Q_APP_READ || type == Q_OPTIONAL_APP_READ; }
-int ref_type_is_app(uint32_t type)    { return ref_type_is_input(type) || ref_type_is_output(type); }
+int ref_type_is_app(uint32_t type)    { return ref_type_is_input(type)
+                                        || ref_type_is_output(type); }
 
-/* ---- the vendor's encoding, copied ------------------------------------------------------------ */
+/* ---- the vendor's encoding, copied ---------------------------------------------------------- */
 
-static q_code pairs_copy(const q_scale_offset *pairs, uint64_t count, const char *name, ref_arena *arena,
+static q_code pairs_copy(const q_scale_offset *pairs, uint64_t count, const char *name,
+                         ref_arena *arena,
                          ref_encoding *out, ref_why *why)
 {
     if (pairs == NULL || count == 0 || count > UINT32_MAX / 16) {
@@ -102,14 +106,16 @@ static uint64_t block_pairs(const uint32_t *sizes, const uint32_t *dims, uint32_
     return pairs;
 }
 
-static q_code expansion_copy(const q_expansion *from, const ref_made *made, ref_arena *arena, ref_encoding *out,
+static q_code expansion_copy(const q_expansion *from, const ref_made *made, ref_arena *arena,
+                             ref_encoding *out,
                              ref_why *why)
 {
     q_code code;
     uint64_t blocks;
     if (from == NULL || from->axis < 0 || (uint32_t)from->axis >= made->rank || from->storage > 1
         || from->scales.w8 == NULL || from->blocks == 0) {
-        ref_refuse(why, "tensor \"%s\": BLOCKWISE_EXPANSION needs an axis of the tensor, blocks and their scales"
+        ref_refuse(why, "tensor \"%s\": BLOCKWISE_EXPANSION needs an axis of the tensor, blocks "
+                   "and their scales"
                    " in bytes or 16-bit words", made->name);
         return Q_TENSOR_PARAM;
     }
@@ -133,7 +139,8 @@ static q_code expansion_copy(const q_expansion *from, const ref_made *made, ref_
     return Q_OK;
 }
 
-static q_code encoding_copy(const q_quant *from, const ref_made *made, ref_arena *arena, ref_encoding *out,
+static q_code encoding_copy(const q_quant *from, const ref_made *made, ref_arena *arena,
+                            ref_encoding *out,
                             ref_why *why)
 {
     memset(out, 0, sizeof(*out));
@@ -167,26 +174,31 @@ static q_code encoding_copy(const q_quant *from, const ref_made *made, ref_arena
         out->scales = keep(arena, from->u.bw_axis.scales, out->count * sizeof(float));
         if (from->u.bw_axis.offsets != NULL)
             out->offsets = keep(arena, from->u.bw_axis.offsets, out->count * sizeof(int32_t));
-        return out->scales == NULL || (from->u.bw_axis.offsets != NULL && out->offsets == NULL) ? Q_MEMORY : Q_OK;
+        return out->scales == NULL || (from->u.bw_axis.offsets != NULL && out->offsets == NULL)
+            ? Q_MEMORY : Q_OK;
     case Q_ENC_BLOCK:
-        if (from->u.block.sizes == NULL || block_pairs(from->u.block.sizes, made->dims, made->rank) == 0) {
-            ref_refuse(why, "tensor \"%s\": BLOCK needs one block size per dimension, each a divisor of it",
+        if (from->u.block.sizes == NULL || block_pairs(from->u.block.sizes, made->dims,
+                                                       made->rank) == 0) {
+            ref_refuse(why, "tensor \"%s\": BLOCK needs one block size per dimension, each a "
+                       "divisor of it",
                        made->name);
             return Q_TENSOR_PARAM;
         }
         memcpy(out->sizes, from->u.block.sizes, made->rank * sizeof(uint32_t));
-        return pairs_copy(from->u.block.pairs, block_pairs(out->sizes, made->dims, made->rank), made->name, arena,
+        return pairs_copy(from->u.block.pairs, block_pairs(out->sizes, made->dims, made->rank),
+                          made->name, arena,
                           out, why);
     case Q_ENC_EXPANSION:
         return expansion_copy(from->u.expansion, made, arena, out, why);
     default:
-        ref_refuse(why, "tensor \"%s\": quantization encoding %u; known are 0 SCALE_OFFSET, 1 AXIS, 2 BW, 3 BW_AXIS,"
+        ref_refuse(why, "tensor \"%s\": quantization encoding %u; known are 0 SCALE_OFFSET, 1 "
+                   "AXIS, 2 BW, 3 BW_AXIS,"
                    " 4 BLOCK and 5 BLOCKWISE_EXPANSION", made->name, (unsigned)from->encoding);
         return Q_TENSOR_UNSUPPORTED;
     }
 }
 
-/* ---- checks of what both ways of making a tensor have ------------------------------------------- */
+/* ---- checks of what both ways of making a tensor have --------------------------------------- */
 
 static q_code made_check(const ref_made *made, ref_why *why)
 {
@@ -195,23 +207,28 @@ static q_code made_check(const ref_made *made, ref_why *why)
         return Q_TENSOR_PARAM;
     }
     if (!ref_type_is_app(made->type) && made->type != Q_NATIVE && made->type != Q_STATIC) {
-        ref_refuse(why, "tensor \"%s\": type %u; known are APP_WRITE 0, APP_READ 1, NATIVE 3, STATIC 4 and the optional"
+        ref_refuse(why, "tensor \"%s\": type %u; known are APP_WRITE 0, APP_READ 1, NATIVE 3, "
+                   "STATIC 4 and the optional"
                    " ones 11 and 12", made->name, (unsigned)made->type);
         return Q_TENSOR_UNSUPPORTED;
     }
     if (made->format != 0) {
-        ref_refuse(why, "tensor \"%s\": data format %u; only 0, dense, is known", made->name, (unsigned)made->format);
+        ref_refuse(why, "tensor \"%s\": data format %u; only 0, dense, is known", made->name,
+                   (unsigned)made->format);
         return Q_TENSOR_UNSUPPORTED;
     }
     if (ref_type_bytes(made->dtype) == 0) {
         const uint32_t bits = made->dtype & 0xFF;
         ref_refuse(why, "tensor \"%s\": data type 0x%04x%s", made->name, (unsigned)made->dtype,
-                   bits == 4 || bits == 2 ? ": values of less than 8 bits come one per byte, as SFIXED_POINT_8 with"
-                   " BW_SCALE_OFFSET, BW_AXIS_SCALE_OFFSET, BLOCK or BLOCKWISE_EXPANSION" : " is not known");
+                   bits == 4 || bits == 2 ? ": values of less than 8 bits come one per byte, as "
+                       "SFIXED_POINT_8 with"
+                   " BW_SCALE_OFFSET, BW_AXIS_SCALE_OFFSET, BLOCK or BLOCKWISE_EXPANSION" :
+                       " is not known");
         return Q_TENSOR_UNSUPPORTED;
     }
     if (made->rank == 0 || made->rank > REF_RANK || made->dims == NULL) {
-        ref_refuse(why, "tensor \"%s\": rank %u%s; 1 to %d are known", made->name, (unsigned)made->rank,
+        ref_refuse(why, "tensor \"%s\": rank %u%s; 1 to %d are known", made->name,
+                   (unsigned)made->rank,
                    made->dims == NULL ? " without dimensions" : "", (int)REF_RANK);
         return Q_TENSOR_PARAM;
     }
@@ -224,7 +241,8 @@ static q_code made_count(const ref_made *made, uint64_t *count, uint64_t *bytes,
     *count = 1;
     for (uint32_t i = 0; i < made->rank; ++i) {
         if (made->dims[i] == 0 || *count > most / made->dims[i]) {
-            ref_refuse(why, "tensor \"%s\": dimension %u is %u; every one is at least 1 and all together less than"
+            ref_refuse(why, "tensor \"%s\": dimension %u is %u; every one is at least 1 and all "
+                       "together less than"
                        " 2^40 elements", made->name, (unsigned)i, (unsigned)made->dims[i]);
             return Q_TENSOR_PARAM;
         }
@@ -240,7 +258,8 @@ q_code ref_made_from(const q_tensor *from, ref_arena *arena, ref_made *made, ref
     q_code code;
     memset(made, 0, sizeof(*made));
     if (from->version != 1 && from->version != 2) {
-        ref_refuse(why, "a tensor of struct version %u; 1 and 2 are known", (unsigned)from->version);
+        ref_refuse(why, "a tensor of struct version %u; 1 and 2 are known",
+                   (unsigned)from->version);
         return Q_TENSOR_PARAM;
     }
     made->datum = REF_NONE;
@@ -257,14 +276,18 @@ q_code ref_made_from(const q_tensor *from, ref_arena *arena, ref_made *made, ref
         return code;
     for (uint32_t i = 0; from->version == 2 && from->v.dynamic != NULL && i < made->rank; ++i) {
         if (from->v.dynamic[i] != 0) {
-            ref_refuse(why, "tensor \"%s\": dimension %u is dynamic; only fixed ones are known", made->name, (unsigned)i);
+            ref_refuse(why, "tensor \"%s\": dimension %u is dynamic; only fixed ones are known",
+                       made->name, (unsigned)i);
             return Q_NOT_SUPPORTED;
         }
     }
     if (made->type == Q_STATIC) {
-        if (from->v.mem_type != Q_MEM_RAW || from->v.u.buffer.data == NULL || from->v.u.buffer.bytes != made->bytes) {
-            ref_refuse(why, "static tensor \"%s\": its data is expected as %llu bytes of plain memory, found are %u%s",
-                       made->name, (unsigned long long)made->bytes, (unsigned)from->v.u.buffer.bytes,
+        if (from->v.mem_type != Q_MEM_RAW || from->v.u.buffer.data == NULL
+            || from->v.u.buffer.bytes != made->bytes) {
+            ref_refuse(why, "static tensor \"%s\": its data is expected as %llu bytes of plain "
+                       "memory, found are %u%s",
+                       made->name, (unsigned long long)made->bytes,
+                           (unsigned)from->v.u.buffer.bytes,
                        from->v.u.buffer.data == NULL ? " at NULL" : "");
             return Q_TENSOR_PARAM;
         }
@@ -273,10 +296,10 @@ q_code ref_made_from(const q_tensor *from, ref_arena *arena, ref_made *made, ref
     return encoding_copy(&from->v.quant, made, arena, &made->encoding, why);
 }
 
-/* ---- what operators see ------------------------------------------------------------------------- */
+/* ---- what operators see --------------------------------------------------------------------- */
 
-/* Scales of all channels and blocks, in the order of ref_quant. BLOCK may have only one axis that is cut:
-   then any other axis stands for the channels, all of which have the same scales. */
+/* Scales of all channels and blocks, in the order of ref_quant. BLOCK may have only one axis that
+   is cut: then any other axis stands for the channels, all of which have the same scales. */
 static q_code blocks_fill(const ref_made *made, ref_arena *arena, ref_value *value, ref_why *why)
 {
     const ref_encoding *e = &value->encoding;
@@ -288,7 +311,8 @@ static q_code blocks_fill(const ref_made *made, ref_arena *arena, ref_value *val
         axis = (uint32_t)e->axis;
         cut = axis == 0 ? 1 : axis - 1;
         if (made->rank < 2 || made->dims[cut] % e->blocks != 0) {
-            ref_refuse(why, "tensor \"%s\": %u blocks do not divide its axis %u", made->name, (unsigned)e->blocks,
+            ref_refuse(why, "tensor \"%s\": %u blocks do not divide its axis %u", made->name,
+                       (unsigned)e->blocks,
                        (unsigned)cut);
             return Q_TENSOR_PARAM;
         }
@@ -302,7 +326,8 @@ static q_code blocks_fill(const ref_made *made, ref_arena *arena, ref_value *val
             } else if (cut == REF_RANK) {
                 cut = i;
             } else {
-                ref_refuse(why, "tensor \"%s\": BLOCK encodings have one axis of channels (block size 1) and one that is"
+                ref_refuse(why, "tensor \"%s\": BLOCK encodings have one axis of channels (block "
+                           "size 1) and one that is"
                            " cut; the others are whole", made->name);
                 return Q_TENSOR_UNSUPPORTED;
             }
@@ -327,7 +352,8 @@ static q_code blocks_fill(const ref_made *made, ref_arena *arena, ref_value *val
             if (i != cut)
                 axis = i;
         if (axis == REF_RANK) {
-            ref_refuse(why, "tensor \"%s\": BLOCK encodings of one dimension are not known", made->name);
+            ref_refuse(why, "tensor \"%s\": BLOCK encodings of one dimension are not known",
+                       made->name);
             return Q_TENSOR_UNSUPPORTED;
         }
     }
@@ -343,7 +369,8 @@ static q_code blocks_fill(const ref_made *made, ref_arena *arena, ref_value *val
         for (uint32_t b = 0; b < blocks; ++b) {
             const size_t i = (size_t)c * blocks + b;
             const size_t from = e->encoding == Q_ENC_EXPANSION ? c : e->count == blocks ? b : i;
-            scales[i] = e->scales[from] * (e->encoding == Q_ENC_EXPANSION ? (float)e->block_scales[i] : 1.0f);
+            scales[i] = e->scales[from] * (e->encoding == Q_ENC_EXPANSION
+                                           ? (float)e->block_scales[i] : 1.0f);
             offsets[i] = e->offsets[from];
         }
     }
@@ -364,8 +391,10 @@ static q_code quant_fill(const ref_made *made, ref_arena *arena, ref_value *valu
     q_code code = Q_OK;
     if (e->definition != 1)
         return Q_OK;
-    if ((e->encoding == Q_ENC_BW || e->encoding == Q_ENC_BW_AXIS) && (e->bits < 2 || e->bits > width)) {
-        ref_refuse(why, "tensor \"%s\": a bit width of %u; its type allows 2 to %u", made->name, (unsigned)e->bits,
+    if ((e->encoding == Q_ENC_BW || e->encoding == Q_ENC_BW_AXIS)
+        && (e->bits < 2 || e->bits > width)) {
+        ref_refuse(why, "tensor \"%s\": a bit width of %u; its type allows 2 to %u", made->name,
+                   (unsigned)e->bits,
                    (unsigned)width);
         return Q_TENSOR_PARAM;
     }
@@ -376,7 +405,8 @@ static q_code quant_fill(const ref_made *made, ref_arena *arena, ref_value *valu
     case Q_ENC_SCALE_OFFSET:
     case Q_ENC_BW:
         if (e->count != 1 || e->offsets == NULL) {
-            ref_refuse(why, "tensor \"%s\": %u scales; one is expected", made->name, (unsigned)e->count);
+            ref_refuse(why, "tensor \"%s\": %u scales; one is expected", made->name,
+                       (unsigned)e->count);
             return Q_TENSOR_PARAM;
         }
         q->form = REF_QUANT_PER_TENSOR;
@@ -384,7 +414,8 @@ static q_code quant_fill(const ref_made *made, ref_arena *arena, ref_value *valu
     case Q_ENC_AXIS:
     case Q_ENC_BW_AXIS:
         if (e->axis < 0 || (uint32_t)e->axis >= made->rank || made->dims[e->axis] != e->count) {
-            ref_refuse(why, "tensor \"%s\": %u scales along axis %d; one is expected for each index of an axis",
+            ref_refuse(why, "tensor \"%s\": %u scales along axis %d; one is expected for each "
+                       "index of an axis",
                        made->name, (unsigned)e->count, (int)e->axis);
             return Q_TENSOR_PARAM;
         }
@@ -393,16 +424,19 @@ static q_code quant_fill(const ref_made *made, ref_arena *arena, ref_value *valu
         break;
     case Q_ENC_BLOCK:
         if (e->offsets == NULL || block_pairs(e->sizes, made->dims, made->rank) != e->count) {
-            ref_refuse(why, "tensor \"%s\": BLOCK needs one block size per dimension, each a divisor of it, and a scale"
+            ref_refuse(why, "tensor \"%s\": BLOCK needs one block size per dimension, each a "
+                       "divisor of it, and a scale"
                        " per block", made->name);
             return Q_TENSOR_PARAM;
         }
         code = blocks_fill(made, arena, value, why);
         break;
     default:
-        if (e->encoding != Q_ENC_EXPANSION || e->axis < 0 || (uint32_t)e->axis >= made->rank || e->blocks == 0
+        if (e->encoding != Q_ENC_EXPANSION || e->axis < 0 || (uint32_t)e->axis >= made->rank
+            || e->blocks == 0
             || e->offsets == NULL || e->count != made->dims[e->axis]) {
-            ref_refuse(why, "tensor \"%s\": BLOCKWISE_EXPANSION needs an axis of the tensor, with a scale per index"
+            ref_refuse(why, "tensor \"%s\": BLOCKWISE_EXPANSION needs an axis of the tensor, with "
+                       "a scale per index"
                        " of it", made->name);
             return Q_TENSOR_PARAM;
         }
@@ -410,7 +444,8 @@ static q_code quant_fill(const ref_made *made, ref_arena *arena, ref_value *valu
     }
     for (uint32_t i = 0; code == Q_OK && i < q->count; ++i) {
         if (!(q->scales[i] > 0.0f) || isinf(q->scales[i])) {
-            ref_refuse(why, "tensor \"%s\": scale %u is %g; scales are above 0", made->name, (unsigned)i,
+            ref_refuse(why, "tensor \"%s\": scale %u is %g; scales are above 0", made->name,
+                       (unsigned)i,
                        (double)q->scales[i]);
             return Q_TENSOR_PARAM;
         }
@@ -442,8 +477,10 @@ q_code ref_value_fill(const ref_made *made, ref_arena *arena, ref_value *value, 
 
 void ref_value_extend(const ref_value *value, const void *data, void *out)
 {
-    const uint32_t bits = value->encoding.bits, width = (uint32_t)ref_type_bytes(value->view.dtype) * 8;
-    const int narrow = (value->encoding.encoding == Q_ENC_BW || value->encoding.encoding == Q_ENC_BW_AXIS) && bits < 8
+    const uint32_t bits = value->encoding.bits,
+        width = (uint32_t)ref_type_bytes(value->view.dtype) * 8;
+    const int narrow = (value->encoding.encoding == Q_ENC_BW
+                        || value->encoding.encoding == Q_ENC_BW_AXIS) && bits < 8
                     && width == 8;
     const unsigned char *from = data;
     unsigned char *to = out;
@@ -455,7 +492,7 @@ void ref_value_extend(const ref_value *value, const void *data, void *out)
     }
 }
 
-/* ---- back to the vendor's struct ------------------------------------------------------------------ */
+/* ---- back to the vendor's struct ------------------------------------------------------------ */
 
 static q_scale_offset *pairs_tell(const ref_encoding *e, ref_arena *arena)
 {
@@ -529,7 +566,8 @@ int ref_value_tell(const ref_value *value, uint32_t version, ref_arena *arena, q
         q->u.bw_axis.axis = e->axis;
         q->u.bw_axis.count = e->count;
         q->u.bw_axis.scales = keep(arena, e->scales, e->count * sizeof(float));
-        q->u.bw_axis.offsets = e->offsets != NULL ? keep(arena, e->offsets, e->count * sizeof(int32_t)) : NULL;
+        q->u.bw_axis.offsets = e->offsets != NULL ? keep(arena, e->offsets,
+                                                         e->count * sizeof(int32_t)) : NULL;
         return q->u.bw_axis.scales != NULL && (e->offsets == NULL || q->u.bw_axis.offsets != NULL);
     case Q_ENC_BLOCK:
         q->u.block.sizes = keep(arena, e->sizes, value->view.rank * sizeof(uint32_t));

@@ -1,8 +1,9 @@
 /* trace.c - one line per call: name(arguments) -> code
 
-   To the file that QNNREF_TRACE names, and into memory once QnnRef_control("trace on", ...) was said.
-   Arguments are named by kind and number ("context 1"), so that two runs of one program give one text;
-   the names and order of the calls are those of the lines that libQnnSaver.so writes ("interface.x(...)").
+   To the file that QNNREF_TRACE names, and into memory once QnnRef_control("trace on", ...) was
+   said. Arguments are named by kind and number ("context 1"), so that two runs of one program give
+   one text; the names and order of the calls are those of the lines that libQnnSaver.so writes
+   ("interface.x(...)").
    Knows nothing of: what the calls do */
 #include "ref.h"
 
@@ -59,8 +60,10 @@ int ref_trace_wanted(void)
 void ref_trace_line(const ref_call *call)
 {
     char line[600];
-    size_t length = (size_t)snprintf(line, sizeof(line), "%s(%s) -> 0x%llx%s%s\n", call->name, call->arguments,
-                                     (unsigned long long)call->code, call->made[0] != '\0' ? " " : "", call->made);
+    size_t length = (size_t)snprintf(line, sizeof(line), "%s(%s) -> 0x%llx%s%s\n", call->name,
+                                     call->arguments,
+                                     (unsigned long long)call->code, call->made[0] != '\0' ? " " :
+                                         "", call->made);
     /* Names come from a caller: whatever would break a line becomes a dot. */
     for (size_t i = 0; i + 1 < length; ++i)
         if ((unsigned char)line[i] < ' ')
