@@ -6373,7 +6373,8 @@ static qnnrt_result qnnrt__system_choose(qnnrt__system *system, const qnnrt_hook
             system->path);
     return qnnrt__fail(err, QNNRT_E_VERSION,
                        "%s speaks system interface %u.%u; %d.%d or a newer %d.x is needed"
-                       " (QAIRT 2.30 or newer)",
+                       " (QAIRT 2.30 or newer)\n  what helps: ship the libraries of"
+                           " such a release",
                        system->path, (unsigned)list[0]->version.major,
                        (unsigned)list[0]->version.minor, QNNRT__ABI_SYSTEM_MAJOR,
                        QNNRT__ABI_SYSTEM_MINOR_MIN, QNNRT__ABI_SYSTEM_MAJOR);
@@ -7960,7 +7961,8 @@ static qnnrt_result qnnrt__backend_choose(qnnrt_backend *b, const char *name, qn
     if (b->provider == NULL)
         return qnnrt__fail(err, QNNRT_E_VERSION,
                            "%s speaks QNN core interface %u.%u; %d.%d or a newer %d.x is needed"
-                           " (QAIRT 2.30 or newer)",
+                           " (QAIRT 2.30 or newer)\n  what helps: ship the libraries of"
+                           " such a release",
                            b->path, (unsigned)list[0]->core.major, (unsigned)list[0]->core.minor,
                            QNNRT__ABI_CORE_MAJOR, QNNRT__ABI_CORE_MINOR_MIN, QNNRT__ABI_CORE_MAJOR);
     if (count > 1)
@@ -12037,8 +12039,11 @@ static qnnrt_result qnnrt__save_check(const qnnrt *model, size_t at, qnnrt_error
                            model->infos[at].file);
     if (model->backend->calls->context_get_binary_size == NULL ||
         model->backend->calls->context_get_binary == NULL)
-        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s makes no context binaries",
-                           model->backend->path);
+        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s makes no context binaries: its table lacks"
+                           " %s\n  what helps: a complete library of one release",
+                           model->backend->path,
+                           model->backend->calls->context_get_binary_size == NULL
+                               ? "contextGetBinarySize" : "contextGetBinary");
     return QNNRT_OK;
 }
 
@@ -13309,8 +13314,9 @@ QNNRT_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend, const qnnrt_
             : calls->graph_finalize == NULL      ? "graphFinalize"
                                                  : NULL;
     if (lacks != NULL)
-        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s cannot build graphs: its table lacks %s",
-                           backend->path, lacks);
+        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s cannot build graphs: its table lacks %s"
+                           "\n  what helps: a complete library of one release, of a backend that"
+                           " builds graphs", backend->path, lacks);
     b = (qnnrt_builder *)qnnrt__mem_alloc(&backend->hooks, sizeof(*b));
     if (b == NULL) return qnnrt__fail_memory(err, "a builder");
     b->backend = backend;
