@@ -3280,6 +3280,8 @@ static qnnrt_result qnnrt__codes_explain(qnnrt_error *err, const char *call, uin
     if (code != NULL && code->code == qnnrt__codes_at_finalize.code &&
         strcmp(call, "graphFinalize") == 0) code = &qnnrt__codes_at_finalize;
 #endif
+    /* An answer whose low half is 0 is no success. */
+    if (code != NULL && code->code == 0 && vendor_code != 0) code = NULL;
     err->vendor_code = vendor_code;
     qnnrt__err_add(err, ": %s answered 0x%x (%s)", call, (unsigned)(vendor_code & 0xFFFF),
                    code != NULL && code->symbol[0] != '\0' ? code->symbol : "no symbol known");
@@ -3295,6 +3297,12 @@ static qnnrt_result qnnrt__codes_explain(qnnrt_error *err, const char *call, uin
                        code->causes[0], line != NULL ? " then" : "", code->fix);
     else if (code != NULL && code->code != 0 && line == NULL)
         qnnrt__err_add(err, "\n  it means: %s\n  what helps: %s", code->meaning, code->fix);
+    else if (line == NULL)
+        qnnrt__err_add(err, "\n  what helps: %s",
+                       vendor_code == 0 ? "success and nothing to show for it is the library's own"
+                                          " mistake: use another release"
+                                        : "log_level 5 (debug) and the log hook show all that the"
+                                          " library says");
     qnnrt__log_report(&part, err);
     return QNNRT_E_BACKEND;
 }

@@ -536,6 +536,7 @@ static int judge(const row *r, outcome expected, uint64_t code, const char *faul
     if (left != NULL) wrong = left;
     else if (stopped && (one.err.text[0] == '\0' || one.err.code != one.result || !life_text_clean(one.err.text)))
         wrong = "its error is not filled as it should be";
+    else if (stopped && strstr(one.err.text, "\n  what helps") == NULL) wrong = "no way out is told";
     else if (life_files(&one) > 2) wrong = "half a file was left";
     else if (expected == STOPS) {
         if (!stopped) wrong = "nothing stopped it";
