@@ -3421,6 +3421,8 @@ static qnnrt_result qnnrt__codes_explain(qnnrt_error *err, const char *call, uin
     if (code != NULL && code->code == qnnrt__codes_at_finalize.code &&
         strcmp(call, "graphFinalize") == 0) code = &qnnrt__codes_at_finalize;
 #endif
+    /* An answer whose low half is 0 is no success. */
+    if (code != NULL && code->code == 0 && vendor_code != 0) code = NULL;
     err->vendor_code = vendor_code;
     qnnrt__err_add(err, ": %s answered 0x%x (%s)", call, (unsigned)(vendor_code & 0xFFFF),
                    code != NULL && code->symbol[0] != '\0' ? code->symbol : "no symbol known");
@@ -3436,6 +3438,12 @@ static qnnrt_result qnnrt__codes_explain(qnnrt_error *err, const char *call, uin
                        code->causes[0], line != NULL ? " then" : "", code->fix);
     else if (code != NULL && code->code != 0 && line == NULL)
         qnnrt__err_add(err, "\n  it means: %s\n  what helps: %s", code->meaning, code->fix);
+    else if (line == NULL)
+        qnnrt__err_add(err, "\n  what helps: %s",
+                       vendor_code == 0 ? "success and nothing to show for it is the library's own"
+                                          " mistake: use another release"
+                                        : "log_level 5 (debug) and the log hook show all that the"
+                                          " library says");
     qnnrt__log_report(&part, err);
     return QNNRT_E_BACKEND;
 }
@@ -6868,7 +6876,8 @@ static qnnrt_result qnnrt__system_choose(qnnrt__system *system, const qnnrt_hook
             system->path);
     return qnnrt__fail(err, QNNRT_E_VERSION,
                        "%s speaks system interface %u.%u; %d.%d or a newer %d.x is needed"
-                       " (QAIRT 2.30 or newer)",
+                       " (QAIRT 2.30 or newer)\n  what helps: ship the libraries of"
+                           " such a release",
                        system->path, (unsigned)list[0]->version.major,
                        (unsigned)list[0]->version.minor, QNNRT__ABI_SYSTEM_MAJOR,
                        QNNRT__ABI_SYSTEM_MINOR_MIN, QNNRT__ABI_SYSTEM_MAJOR);
@@ -8471,7 +8480,8 @@ static qnnrt_result qnnrt__backend_choose(qnnrt_backend *b, const char *name, qn
     if (b->provider == NULL)
         return qnnrt__fail(err, QNNRT_E_VERSION,
                            "%s speaks QNN core interface %u.%u; %d.%d or a newer %d.x is needed"
-                           " (QAIRT 2.30 or newer)",
+                           " (QAIRT 2.30 or newer)\n  what helps: ship the libraries of"
+                           " such a release",
                            b->path, (unsigned)list[0]->core.major, (unsigned)list[0]->core.minor,
                            QNNRT__ABI_CORE_MAJOR, QNNRT__ABI_CORE_MINOR_MIN, QNNRT__ABI_CORE_MAJOR);
     if (count > 1)
@@ -13162,8 +13172,11 @@ static qnnrt_result qnnrt__save_check(const qnnrt *model, size_t at, qnnrt_error
                            model->infos[at].file);
     if (model->backend->calls->context_get_binary_size == NULL ||
         model->backend->calls->context_get_binary == NULL)
-        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s makes no context binaries",
-                           model->backend->path);
+        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s makes no context binaries: its table lacks"
+                           " %s\n  what helps: a complete library of one release",
+                           model->backend->path,
+                           model->backend->calls->context_get_binary_size == NULL
+                               ? "contextGetBinarySize" : "contextGetBinary");
     return QNNRT_OK;
 }
 
@@ -14463,8 +14476,9 @@ QNNRT_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend, const qnnrt_
             : calls->graph_finalize == NULL      ? "graphFinalize"
                                                  : NULL;
     if (lacks != NULL)
-        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s cannot build graphs: its table lacks %s",
-                           backend->path, lacks);
+        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s cannot build graphs: its table lacks %s"
+                           "\n  what helps: a complete library of one release, of a backend that"
+                           " builds graphs", backend->path, lacks);
     if (qnnrt__profile_check(desc->profile_level, "qnnrt_builder_create", err) != QNNRT_OK)
         return QNNRT_E_ARG;
     b = (qnnrt_builder *)qnnrt__mem_alloc(&backend->hooks, sizeof(*b));
