@@ -12262,6 +12262,11 @@ QNNRT_API qnnrt_result qnnrt_backend_register_ops(qnnrt_backend *backend, const 
     if (backend == NULL || path == NULL || path[0] == '\0' || provider == NULL || provider[0] == '\0')
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_backend_register_ops: backend, path or provider"
                                              " is NULL or empty");
+    /* The loader puts the path on its stack, however long it is. */
+    if (strlen(path) >= QNNRT__PATH_MAX)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_backend_register_ops: a path of %llu bytes, more"
+                                             " than %u, that begins with %.60s",
+                           (unsigned long long)strlen(path), (unsigned)QNNRT__PATH_MAX - 1, path);
     if (backend->calls->backend_register_op_package == NULL)
         return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s takes no op packages", backend->path);
     qnnrt__hooks_lock(&backend->hooks);
@@ -12938,7 +12943,8 @@ static void qnnrt__validate_describe(qnnrt_error *err, const qnnrt__abi_op *op)
     }
     for (i = 0; i < op->param_count && i < 8; ++i) {
         const qnnrt__abi_param *param = &op->params[i];
-        qnnrt__err_add(err, "%s%.60s (%s%s)", i == 0 ? "\n  with " : ", ", param->name,
+        qnnrt__err_add(err, i == 0 ? "\n  with " : ", ");
+        qnnrt__err_add(err, "%.60s (%s%s)", param->name,
                        qnnrt__dtype_name((qnnrt_dtype)(param->type != 0 ? param->u.tensor.body.dtype
                                                                         : param->u.scalar.dtype)),
                        param->type != 0 ? " tensor" : "");
@@ -13598,7 +13604,7 @@ static qnnrt_result qnnrt__compose_record(const qnnrt_builder *b, qnnrt__arena *
     if (result != QNNRT_OK || bytes > UINT32_MAX)
         return qnnrt__compose_fail(b, err, QNNRT_E_LIMIT,
                                    "tensor \"%.200s\" is 4 GiB or more, past the vendor's size"
-                                   " field", d->name);
+                                   " field\n  what helps: check its dims; split it", d->name);
     if (fixed_data && (d->data == NULL || d->bytes != bytes))
         return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
                                    "STATIC tensor \"%.200s\" needs %llu bytes of data, got %llu%s",
@@ -13660,6 +13666,15 @@ static qnnrt_result qnnrt__compose_add(qnnrt_builder *b, qnnrt_error *err,
 
 /* ---- nodes ---- */
 
+/* A tensor of the graph from its handle, or NULL. */
+static qnnrt__compose_tensor *qnnrt__compose_find(const qnnrt_builder *b, qnnrt_tensor handle)
+{
+    const qnnrt__compose_graph *graph = b->graph;
+    if (handle < graph->first || (size_t)(handle - graph->first) >= graph->tensors.count)
+        return NULL;
+    return (qnnrt__compose_tensor *)graph->tensors.items[handle - graph->first];
+}
+
 /* Tensors of a node from their handles. */
 static qnnrt_result qnnrt__compose_ends(const qnnrt_builder *b, qnnrt__arena *arena,
                                         qnnrt_error *err, const qnnrt__abi_op *op,
@@ -13678,13 +13693,12 @@ static qnnrt_result qnnrt__compose_ends(const qnnrt_builder *b, qnnrt__arena *ar
         const qnnrt_tensor handle = handles[i];
         qnnrt__compose_tensor *tensor;
         if (handle == QNNRT_NO_TENSOR && !output) continue;
-        if (handle < b->graph->first ||
-            (size_t)(handle - b->graph->first) >= b->graph->tensors.count)
+        tensor = qnnrt__compose_find(b, handle);
+        if (tensor == NULL)
             return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
                                        "%s: %s %u is no tensor of this graph (handle %d)",
                                        qnnrt__validate_what(op, what), side, (unsigned)i,
                                        (int)handle);
-        tensor = (qnnrt__compose_tensor *)b->graph->tensors.items[handle - b->graph->first];
         if (output && tensor->abi.body.type != QNNRT__ABI_NATIVE &&
             tensor->abi.body.type != QNNRT__ABI_APP_READ)
             return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
@@ -13747,23 +13761,24 @@ static qnnrt_result qnnrt__compose_param(qnnrt_builder *b, qnnrt__arena *arena, 
         if (strcmp(node->op.params[i].name, d->name) == 0)
             return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
                                        "%s: two parameters are named \"%.200s\"", what, d->name);
+    result = qnnrt__compose_name(b, arena, err, d->name, "a parameter", &param->name);
+    if (result != QNNRT_OK) return result;
     length = strlen(d->name);
-    param->name = qnnrt__arena_text(arena, d->name, length);
-    if (param->name == NULL) return qnnrt__compose_no_memory(err);
     param->type = d->data != NULL || d->tensor != QNNRT_NO_TENSOR;
     if (d->data != NULL && d->tensor != QNNRT_NO_TENSOR)
         return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
                                    "%s: parameter \"%.200s\" has both data and a tensor", what,
                                    d->name);
     if (d->tensor != QNNRT_NO_TENSOR) {
-        qnnrt__compose_tensor **ends;
-        result = qnnrt__compose_ends(b, arena, err, &node->op, &d->tensor, 1, 0, &ends);
-        if (result != QNNRT_OK) return result;
-        *tensor = ends[0];
-        if (ends[0]->abi.body.type != QNNRT__ABI_STATIC)
+        *tensor = qnnrt__compose_find(b, d->tensor);
+        if (*tensor == NULL)
+            return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
+                                       "%s: parameter \"%.200s\" is no tensor of this graph"
+                                       " (handle %d)", what, d->name, (int)d->tensor);
+        if ((*tensor)->abi.body.type != QNNRT__ABI_STATIC)
             return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
                                        "%s: parameter \"%.200s\" is tensor \"%.200s\", which is not"
-                                       " STATIC", what, d->name, ends[0]->abi.body.name);
+                                       " STATIC", what, d->name, (*tensor)->abi.body.name);
         return QNNRT_OK;
     }
     if (d->data != NULL) {
@@ -13864,10 +13879,12 @@ static qnnrt_result qnnrt__compose_node_make(qnnrt_builder *b, qnnrt__arena *are
                                    node->op.name);
     if (d->output_count == 0)
         return qnnrt__compose_fail(b, err, QNNRT_E_ARG, "%s has no output", what);
-    if (inputs > 1000000 || d->output_count > 1000000 || d->param_count > 1000000 ||
+    /* Operators have less than 20 parameters; each is compared with each. */
+    if (inputs > 1000000 || d->output_count > 1000000 || d->param_count > 1000 ||
         b->graph->nodes.count >= UINT32_MAX - 1)
         return qnnrt__compose_fail(b, err, QNNRT_E_LIMIT,
-                                   "%s: more than 1,000,000 inputs, outputs or parameters", what);
+                                   "%s: more than 1,000,000 inputs or outputs, or 1,000 parameters"
+                                   "\n  what helps: check the counts of the descriptor", what);
     if (d->param_count > 0 && d->params == NULL)
         return qnnrt__compose_fail(b, err, QNNRT_E_ARG, "%s: params is NULL, and there are %u",
                                    what, (unsigned)d->param_count);
