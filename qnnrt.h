@@ -3399,13 +3399,17 @@ static const qnnrt_explanation *qnnrt__codes_first_line(qnnrt__log_part *part)
 
 #if defined(QNNRT_COMPOSE) && !defined(QNNRT_NO_ERROR_TEXT)
 /* The code of missing memory, where it has nothing to do with memory. */
-static const qnnrt_explanation qnnrt__codes_at_finalize = {
-    1002, "QNN_COMMON_ERROR_MEM_ALLOC", NULL,
-    "An operator has no kernel.",
-    { "the HTP has no kernel for an operator with this type or rank, though validation passed; for"
-      " float32 without a chip to compile for it has few" },
-    "float32 graphs on x86-64: soc_model 57; else float16 tensors inside with Cast at the edges, rank 4"
-    " or less, or another operator"
+static const struct { const char *call; qnnrt_explanation means; } qnnrt__codes_no_memory[] = {
+    { "graphFinalize", { 1002, "QNN_COMMON_ERROR_MEM_ALLOC", NULL,
+      "An operator has no kernel.",
+      { "the HTP has no kernel for an operator with this type or rank, though validation passed; for"
+        " float32 without a chip to compile for it has few" },
+      "float32 graphs on x86-64: soc_model 57; else float16 tensors inside with Cast at the edges,"
+      " rank 4 or less, or another operator" } },
+    { "systemDlcCreateFromFile", { 1002, "QNN_COMMON_ERROR_MEM_ALLOC", NULL,
+      "The file cannot be read.",
+      { "the file is damaged or cut short, or a zip archive of something else" },
+      "copy it again from where it was made, and compare sizes or hashes; else convert it again" } }
 };
 #endif
 
@@ -3416,10 +3420,15 @@ static qnnrt_result qnnrt__codes_explain(qnnrt_error *err, const char *call, uin
 {
     const qnnrt_explanation *code = qnnrt_explain_code(vendor_code), *line;
     qnnrt__log_part part;
+#if defined(QNNRT_COMPOSE) && !defined(QNNRT_NO_ERROR_TEXT)
+    size_t i;
+#endif
     if (err == NULL) return QNNRT_E_BACKEND;
 #if defined(QNNRT_COMPOSE) && !defined(QNNRT_NO_ERROR_TEXT)
-    if (code != NULL && code->code == qnnrt__codes_at_finalize.code &&
-        strcmp(call, "graphFinalize") == 0) code = &qnnrt__codes_at_finalize;
+    for (i = 0; i < sizeof(qnnrt__codes_no_memory) / sizeof(qnnrt__codes_no_memory[0]); ++i)
+        if (code != NULL && code->code == qnnrt__codes_no_memory[i].means.code &&
+            strcmp(call, qnnrt__codes_no_memory[i].call) == 0)
+            code = &qnnrt__codes_no_memory[i].means;
 #endif
     /* An answer whose low half is 0 is no success. */
     if (code != NULL && code->code == 0 && vendor_code != 0) code = NULL;
@@ -13001,6 +13010,8 @@ typedef struct qnnrt__container {
     qnnrt__container_graph  *first, **last;
     uint32_t                 made;
     int                      no_memory, several;
+    const char              *refused;      /* the graph that graphCreate refused, and its answer */
+    qnnrt__abi_code          refused_code;
     qnnrt__abi_handle        dlc;
     const qnnrt__abi_graph_info *graphs;   /* [count], until it is closed */
     uint32_t                 count;
@@ -13020,7 +13031,11 @@ static qnnrt__abi_code qnnrt__container_graph_create(qnnrt__abi_handle context, 
     c->no_memory |= graph == NULL || graph->name == NULL;
     if (c->no_memory) return QNNRT__ABI_NOT_SUPPORTED;
     code = c->calls->graph_create(c->context, name, c->configs != NULL ? c->configs : config, out);
-    if (code != 0) return code;
+    if (code != 0) {
+        c->refused = graph->name;
+        c->refused_code = code;
+        return code;
+    }
     graph->handle = *out;
     *c->last = graph;
     c->last = &graph->next;
@@ -13112,6 +13127,11 @@ static qnnrt_result qnnrt__container_compose(qnnrt__container *c, const qnnrt__s
     if (c->several)
         return qnnrt__fail(err, QNNRT_E_ARG, "%s holds several graphs, and one name, \"%.200s\", is"
                                              " given for them", path, c->name);
+    if (code != 0 && c->refused != NULL) {       /* its own answer says nothing of that one */
+        qnnrt__fail(err, QNNRT_E_BACKEND, "graph \"%.200s\" of %s cannot be created%s", c->refused,
+                    path, asked);
+        return qnnrt__codes_explain(err, "graphCreate", c->refused_code, b->log_slot, b->mark);
+    }
     if (code != 0) {
         qnnrt__fail(err, QNNRT_E_BACKEND, "the graphs of %s cannot be composed%s", path, asked);
         return qnnrt__codes_explain(err, "systemDlcComposeGraphs", code, b->log_slot, b->mark);

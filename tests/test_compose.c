@@ -1396,7 +1396,7 @@ TEST(bad_containers_are_refused_in_words)
 {
     static const struct { const char *knobs, *text, *name; qnnrt_result result; const char *word; } cases[] = {
         { "", "PK\3\4FAKEDLC a b", "one", QNNRT_E_ARG, "several graphs" },
-        { "", "PK\3\4FAKEDLC a a", NULL, QNNRT_E_BACKEND, "systemDlcComposeGraphs" },
+        { "", "PK\3\4FAKEDLC a a", NULL, QNNRT_E_BACKEND, "graphCreate answered" },
         { "", "PK\3\4FAKEDLC", NULL, QNNRT_E_FORMAT, "0 graphs" },
         { "", "PK\3\4something else", NULL, QNNRT_E_FORMAT, "systemDlcCreateFromFile" },
         { "", "{\"a\": 1}", NULL, QNNRT_E_FORMAT, "JSON" },
@@ -1408,7 +1408,9 @@ TEST(bad_containers_are_refused_in_words)
         { "zero=systemDlcComposeGraphs", "PK\3\4FAKEDLC a", NULL, QNNRT_E_FORMAT, "are described" },
         { "fail=systemDlcCreateFromFile:0x7531", "PK\3\4FAKEDLC a", NULL, QNNRT_E_FORMAT, "0x7531" },
         { "fail=systemDlcComposeGraphs:0x7532", "PK\3\4FAKEDLC a", NULL, QNNRT_E_BACKEND, "0x7532" },
-        { "fail=graphCreate:0x1773", "PK\3\4FAKEDLC a", NULL, QNNRT_E_BACKEND, "systemDlcComposeGraphs answered 0x1773" },
+        { "fail=graphCreate:0x1773", "PK\3\4FAKEDLC a", NULL, QNNRT_E_BACKEND, "graph \"a\" of " },
+        { "fail=graphCreate:0x1773", "PK\3\4FAKEDLC a", NULL, QNNRT_E_BACKEND, "graphCreate answered 0x1773" },
+        { "fail=systemDlcCreateFromFile:0x3ea", "PK\3\4FAKEDLC a", NULL, QNNRT_E_FORMAT, "damaged or cut short" },
         { "fail=graphFinalize:0x3ea", "PK\3\4FAKEDLC a", NULL, QNNRT_E_BACKEND, "graph \"a\" cannot be finalized" },
         { "fail=systemDlcFree:0x7532", "PK\3\4FAKEDLC a", NULL, QNNRT_OK, NULL }
     };
