@@ -401,7 +401,7 @@ typedef struct qnnrt_hooks {
 
 /* Refusal comes before trouble: what is over a limit answers QNNRT_E_LIMIT. */
 typedef struct qnnrt_limits {
-    uint64_t file_bytes;    /* one context binary (default 0: 64 GiB) */
+    uint64_t file_bytes;    /* one context binary or container (default 0: 64 GiB) */
     uint64_t arena_bytes;   /* memory of one plan (default 0: 4 GiB) */
     uint32_t files;         /* context binaries of one model (default 0: 256) */
     uint32_t tensors;       /* graphs, inputs, outputs and updateables of one model (default 0:
@@ -13208,20 +13208,28 @@ static qnnrt_result qnnrt__save_check(const qnnrt *model, size_t at, qnnrt_error
 
 /* The CPU library, 2.47, reads the memory that outputs were last bound to when it writes a binary,
    and whose run that was may be destroyed: bind all of them, by running each graph once, to memory
-   that lives until qnnrt__save_unbind(). NULL: nothing to do, or no memory for it. */
-static qnnrt_run **qnnrt__save_bind(qnnrt *model, size_t at)
+   that lives until qnnrt__save_unbind(). What this version cannot run was never bound. */
+static qnnrt_result qnnrt__save_bind(qnnrt *model, size_t at, qnnrt_run ***out, qnnrt_error *err)
 {
     const qnnrt_context_info *info = &model->infos[at];
-    qnnrt_run **runs = NULL;
-    char name[1200];
+    qnnrt_result result = QNNRT_OK;
     size_t g;
-    if (model->backend->info.id == QNNRT__ABI_BACKEND_CPU)
-        runs = (qnnrt_run **)qnnrt__mem_alloc(&model->hooks, info->graph_count * sizeof(*runs));
-    for (g = 0; g < info->graph_count && runs != NULL; ++g) {
-        snprintf(name, sizeof(name), "%u/%s", (unsigned)at, info->graphs[g].name);
-        if (qnnrt_prepare(model, name, &runs[g], NULL) == QNNRT_OK) qnnrt_exec(runs[g]);
+    *out = NULL;
+    if (model->backend->info.id != QNNRT__ABI_BACKEND_CPU) return QNNRT_OK;
+    *out = (qnnrt_run **)qnnrt__mem_alloc(&model->hooks, info->graph_count * sizeof(**out));
+    if (*out == NULL) return qnnrt__fail_memory(err, "what is saved");
+    for (g = 0; g < info->graph_count && result == QNNRT_OK; ++g) {
+        const size_t room = strlen(info->graphs[g].name) + 24;
+        char *name = (char *)qnnrt__mem_raw(&model->hooks, room);
+        if (name == NULL) return qnnrt__fail_memory(err, "what is saved");
+        snprintf(name, room, "%u/%s", (unsigned)at, info->graphs[g].name);
+        result = qnnrt_prepare(model, name, &(*out)[g], err);
+        qnnrt__mem_free(&model->hooks, name);
+        if (result == QNNRT_OK) qnnrt_exec((*out)[g]);
+        else if (result == QNNRT_E_UNSUPPORTED) result = QNNRT_OK;
     }
-    return runs;
+    if (result == QNNRT_OK) qnnrt__err_clear(err);
+    return result;
 }
 
 static void qnnrt__save_unbind(qnnrt *model, size_t at, qnnrt_run **runs)
@@ -13243,9 +13251,9 @@ QNNRT_API qnnrt_result qnnrt_save_memory(qnnrt *model, size_t context, void *dat
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_save_memory: model or bytes is NULL");
     result = qnnrt__save_check(model, context, err);
     if (result != QNNRT_OK) return result;
-    runs = qnnrt__save_bind(model, context);
+    result = qnnrt__save_bind(model, context, &runs, err);
     qnnrt__hooks_lock(&model->hooks);
-    result = qnnrt__save_measure(model, context, &need, err);
+    if (result == QNNRT_OK) result = qnnrt__save_measure(model, context, &need, err);
     if (result == QNNRT_OK && data != NULL && capacity < need)
         result = qnnrt__fail(err, QNNRT_E_MISMATCH,
                              "context \"%.200s\" takes %llu bytes, and there is room for %llu",
@@ -13271,9 +13279,9 @@ QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_save: model is NULL, or path NULL or empty");
     result = qnnrt__save_check(model, context, err);
     if (result != QNNRT_OK) return result;
-    runs = qnnrt__save_bind(model, context);
+    result = qnnrt__save_bind(model, context, &runs, err);
     qnnrt__hooks_lock(&model->hooks);
-    result = qnnrt__save_measure(model, context, &need, err);
+    if (result == QNNRT_OK) result = qnnrt__save_measure(model, context, &need, err);
     if (result == QNNRT_OK && (data = qnnrt__mem_raw(&model->hooks, need)) == NULL)
         result = qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for the %llu bytes of context"
                              " \"%.200s\"", (unsigned long long)need, model->infos[context].file);
@@ -14623,6 +14631,7 @@ QNNRT_API void qnnrt_builder_dlc(qnnrt_builder *builder, const char *path,
     qnnrt_graph_desc defaults;
     qnnrt__os_file file;
     unsigned char head[64];
+    uint64_t bytes = 0;
     const char *why, *kind, *copy;
     if (!qnnrt__compose_going(b)) return;
     memset(&defaults, 0, sizeof(defaults));
@@ -14633,10 +14642,14 @@ QNNRT_API void qnnrt_builder_dlc(qnnrt_builder *builder, const char *path,
     }
     why = qnnrt__os_file_open(path, &file);
     if (why == NULL) {
+        bytes = file.bytes;
         if (file.bytes > sizeof(head)) file.bytes = sizeof(head);
         why = qnnrt__os_file_read(&file, head);
     }
     if (why != NULL) qnnrt__fail(&b->error, QNNRT_E_IO, "cannot read %s: %s", path, why);
+    else if (bytes > b->limits.file_bytes)
+        qnnrt__fail(&b->error, QNNRT_E_LIMIT, "%s has %llu bytes, more than limits.file_bytes", path,
+                    (unsigned long long)bytes);
     else if (file.bytes < 4 || memcmp(head, "PK\3\4", 4) != 0) {
         kind = qnnrt__context_looks_right(head, file.bytes) ? "a context binary: it is compiled"
                                                             " already, open it"
