@@ -13487,6 +13487,8 @@ static const char *qnnrt__compose_blocks_wrong(const qnnrt_tensor_desc *d)
     if (d->quant.encoding != QNNRT_ENCODING_NONE) return "both quant and blocks are given";
     if (!expansion && from->form != QNNRT_BLOCK_PLAIN)
         return "blocks.form is neither EXPANSION nor PLAIN";
+    if (expansion && qnnrt__dtype_find(d->dtype)->bits != 8)
+        return "blocks of the form EXPANSION have 4-bit codes, one per byte: use sfixed8";
     if (from->axis < 0 || (uint32_t)from->axis >= d->rank) return "blocks.axis is outside the rank";
     if (from->block_axis < 0 || (uint32_t)from->block_axis >= d->rank ||
         from->block_axis == from->axis)

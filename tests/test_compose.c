@@ -437,6 +437,7 @@ CODED(axis_no_scales, t.quant.encoding = QNNRT_ENCODING_PER_AXIS; t.quant.count 
 CODED(axis_scale_negative, t.quant.encoding = QNNRT_ENCODING_PER_AXIS; t.quant.count = 4; t.quant.scales = negative)
 BLOCKED(blocks_and_quant, t.quant.encoding = QNNRT_ENCODING_PER_TENSOR; t.quant.scale = 1)
 BLOCKED(blocks_form, k.form = (qnnrt_block_form)3)
+BLOCKED(blocks_wide, t.dtype = QNNRT_DTYPE_S16Q; t.bytes = 16)
 BLOCKED(blocks_axis, k.axis = 2)
 BLOCKED(blocks_block_axis, k.block_axis = 0)
 BLOCKED(blocks_zero, k.block = 0)
@@ -589,7 +590,7 @@ static const struct mistake { const char *what; void (*make)(qnnrt_builder *); q
     M(scale_nan, ARG, "scale"), M(scale_infinite, ARG, "scale"), M(bitwidth_9, ARG, "bitwidth"), M(axis_behind, ARG, "axis is outside"),
     M(axis_negative, ARG, "axis is outside"), M(axis_count, ARG, "number of scales"), M(axis_no_scales, ARG, "missing"),
     M(axis_scale_negative, ARG, "a scale of the axis"), M(blocks_and_quant, ARG, "both quant and blocks"), M(blocks_form, ARG, "blocks.form"),
-    M(blocks_axis, ARG, "blocks.axis"), M(blocks_block_axis, ARG, "blocks.block_axis"), M(blocks_zero, ARG, "does not divide"),
+    M(blocks_wide, ARG, "one per byte"), M(blocks_axis, ARG, "blocks.axis"), M(blocks_block_axis, ARG, "blocks.block_axis"), M(blocks_zero, ARG, "does not divide"),
     M(blocks_divide, ARG, "does not divide"), M(blocks_no_scales, ARG, "blocks.scales"), M(blocks_scale, ARG, "not positive"),
     M(blocks_no_multipliers, ARG, "blocks.multipliers"), M(blocks_multiplier_0, ARG, "1 to 15"), M(blocks_multiplier_16, ARG, "1 to 15"),
     M(blocks_plain_multipliers, ARG, "EXPANSION"), M(blocks_of_floats, ARG, "no encoding"),
