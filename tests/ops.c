@@ -776,7 +776,9 @@ static void backend_run(const char *library, int which, ops_job *jobs, size_t co
         int ends[2], hung = 0, status = 0;
         pid_t pid;
         fflush(stdout);
-        if (pipe(ends) != 0 || (pid = fork()) < 0) die("no child process: %s", strerror(errno));
+        if (pipe(ends) != 0) die("no pipe: %s", strerror(errno));
+        pid = fork();
+        if (pid < 0) die("no child process: %s", strerror(errno));
         if (pid == 0) {
             close(ends[0]);
             if (getenv("OPS_VERBOSE") == NULL && (freopen("/dev/null", "w", stdout) == NULL ||
