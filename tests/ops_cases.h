@@ -123,7 +123,6 @@ static const ops_case ops_cases[] = {
 { "Quantize", "to_s8",      "f32 f16", "x[a,B]{-2,2}", "y[a,B]:s8{-1,1}", "", "s8:1" },
 { "Dequantize", "to_f32",   "u8 u16 s8 s16", "x[a,B]", "y[a,B]:f32", "", "f32:1e-6" },
 { "Dequantize", "to_f16",   "u8 u16", "x[a,B]", "y[a,B]:f16", "", "f16:1e-3" },
-{ "Dequantize", "axis",     "s8", "x[B,C]:s8/1", "y[B,C]:f32", "", "f32:1e-6" },
 { "Sigmoid", "plain",       "f32 f16 u8 u16 s8 s16", "x[a,B,C]{-6,6}", "y[a,B,C]{0,1}", "", "f32:1e-5" },
 { "Sigmoid", "signed_range", "u8 u16", "x[B,C]{-6,6}", "y[B,C]{-1,1}", "", "" },
 

@@ -83,7 +83,6 @@ static const ops_known ops_knowns[] = {
 { "htp-unary", "Htp", OPS_REFUSED, 0xC26, "ElementWiseUnary", "asin reciprocal", "*", "not for the HTP library" },
 { "htp-scatter", "Htp", OPS_REFUSED, 0xC26, "ScatterElements", "add maximum", "f32", "in floating point it only replaces" },
 { "htp-non-zero", "Htp", OPS_REFUSED, 0xC26, "NonZero", "*", "f32", "not of float32" },
-{ "htp-dequantize", "Htp", OPS_REFUSED, 0x3E8, "Dequantize", "axis", "s8", "no scale per index of an axis" },
 { "htp-no-reduce", "Htp", OPS_REFUSED, 0xC26, "ReduceProd ReduceSumSquare", "*", "*",
   "unknown to the HTP library" },
 { "htp-arg-type", "Htp", OPS_REFUSED, 0xC26, "Argmax", "unsigned", "f32",
