@@ -406,12 +406,6 @@ bench: $(BENCHES:%=$(B)/bench/%) $(B)/bench/libempty_qnn.so   ## what qnnrt_exec
 	set -e; for program in $(BENCHES:%=$(B)/bench/%); do $$pin $$program $(B)/bench/libempty_qnn.so $(B)/qnn tests/data; done
 	@$(MAKE) bench-json
 
-CPU47 := $(B)/qnn/2.47/onnxruntime_qnn/libQnnCpu.so
-.PHONY: bench-ops
-bench-ops: $(B)/bench/bench_ops $(B)/libQnnRef.so   ## operators on libQnnRef.so beside libQnnCpu.so and ONNX Runtime (PYTHON=one that has it)
-	@$(call fetch,2.47) || true
-	@$(PYTHON) tests/bench-ops.py $(B)/bench/bench_ops Ref=$(B)/libQnnRef.so $(patsubst %,QnnCpu=%,$(wildcard $(CPU47)))
-
 # Peers: yyjson by tests/bench-peers.py, the other two where their Debian packages are installed. simdjson is
 # meant to be built for the machine it runs on; yyjson is fastest with these flags, so ours has them too.
 PEERS       := $(B)/peers
@@ -432,7 +426,7 @@ $(B)/bench/simdjson.o: tests/bench/bench_simdjson.cpp tests/bench/bench_json.h $
 
 .PHONY: bench-json bench-json-peers bench-json-run
 bench-json-peers:
-	@$(PYTHON) tests/bench-peers.py --dir $(PEERS) || echo "bench-json: without yyjson"
+	@$(PYTHON) tests/bench-peers.py --dir $(PEERS) yyjson || echo "bench-json: without yyjson"
 
 bench-json-run: $(PEER_OBJECTS) $(DEPS)
 	$(call say,CC)
@@ -445,6 +439,14 @@ bench-json-run: $(PEER_OBJECTS) $(DEPS)
 
 bench-json: bench-json-peers   ## JSON metadata beside yyjson, simdjson and cJSON (QNNRT_SAMPLES=folder with json/)
 	@$(MAKE) bench-json-run
+
+.PHONY: bench-ops
+bench-ops: $(B)/bench/bench_ops $(B)/libQnnRef.so   ## libQnnRef.so beside libQnnCpu.so and ONNX Runtime: MatMul, Conv2d, a decoder layer
+	@$(call fetch,2.47) || true
+	@$(PYTHON) tests/bench-peers.py --dir $(PEERS) onnxruntime || echo "bench-ops: without ONNX Runtime"
+	@pin=; if taskset -c 0 true 2>/dev/null; then pin='taskset -c 0'; fi; \
+	there() { if [ -f "$$1" ]; then echo "$$1"; else echo -; fi; }; \
+	$$pin $(B)/bench/bench_ops $(B)/libQnnRef.so "$$(there $(B)/qnn/2.47/onnxruntime_qnn/libQnnCpu.so)" "$$(there $(PEERS)/onnxruntime/libonnxruntime.so)"
 
 # ---- install --------------------------------------------------------------------------------------
 
