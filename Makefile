@@ -38,7 +38,7 @@ endif
 
 # ---- what there is --------------------------------------------------------------------------------
 
-HEADERS  := qnnrt.h $(wildcard qnnrt_json.h tools/*.h tools/refbackend/*.h tests/*.h tests/fuzz/*.h tests/fake/*.h tests/real/*.h tests/bench/*.h)
+HEADERS  := qnnrt.h $(wildcard qnnrt_json.h examples/*.h tools/*.h tools/refbackend/*.h tests/*.h tests/fuzz/*.h tests/fake/*.h tests/real/*.h tests/bench/*.h)
 TOOLS    := $(patsubst tools/%.c,$(B)/%,$(wildcard tools/*.c))
 EXAMPLES := $(patsubst examples/%.c,%,$(wildcard examples/*.c))
 EXAMPLE_FILES := $(EXAMPLES:%=$(B)/examples/%)
@@ -88,7 +88,7 @@ $(B)/.flags: FORCE
 # ---- tools and examples ---------------------------------------------------------------------------
 
 .PHONY: all
-all: $(TOOLS) $(EXAMPLE_FILES) $(B)/libQnnRef.so   ## build the tools, the examples and libQnnRef.so (default)
+all: $(TOOLS) $(EXAMPLE_FILES) $(B)/examples/libQnnRef.so   ## build the tools, the examples and libQnnRef.so (default)
 
 $(TOOLS): $(B)/%: tools/%.c $(DEPS)
 	$(call say,CC)
@@ -104,7 +104,7 @@ define ref_rules
 $(1)/ref/%.o: tools/refbackend/%.c $$(wildcard tools/refbackend/*.h) $(B)/.flags
 	$$(call say,CC)
 	@mkdir -p $$(@D)
-	$(Q)$(2) $(WARN) -D_POSIX_C_SOURCE=200809L -fPIC -fvisibility=hidden -c -o $$@ $$<
+	$(Q)$(2) $(WARN) -ffp-contract=off -D_POSIX_C_SOURCE=200809L -fPIC -fvisibility=hidden -c -o $$@ $$<
 
 $(1)/libQnnRef.so: $(REF:%=$(1)/ref/%.o)
 	$$(call say,LD)
@@ -126,19 +126,59 @@ fetch = if command -v $(PYTHON) >/dev/null 2>&1; then $(PYTHON) tests/qnn-libs.p
 qnn-libs:   ## fetch Qualcomm's libraries into build/qnn (QNN_RELEASES=all, aarch64 or a list)
 	@$(call fetch,$(QNN_RELEASES))
 
-QNN51  := $(B)/qnn/2.51/onnxruntime_qnn
-SAMPLE := tests/data/ctx/qairt2.51/chain_of_three
+# BACKEND is ref or htp. Of ref the examples need no path: it lies beside them, and they take it unless told otherwise.
+BACKEND ?= ref
+RUN_DIR ?= $(B)/run
+RUN     ?=
 
-.PHONY: run
-run: $(B)/qnnrt-run   ## run a small model on the NPU library's emulator (fetches it first)
+QNN51    := $(B)/qnn/2.51/onnxruntime_qnn
+SAMPLE   := tests/data/ctx/qairt2.51/chain_of_three
+LIBS_ref := $(B)/libQnnRef.so $(B)/libQnnRef.so
+LIBS_aarch64 := $(LIBS_ref)
+LIBS_htp := $(QNN51)/libQnnHtp.so $(QNN51)/libQnnSystem.so
+RUN_LIB   = $(firstword $(LIBS_$(BACKEND)))
+RUN_SYS   = $(lastword $(LIBS_$(BACKEND)))
+RUN_OUT   = $(RUN_DIR)/$(BACKEND)
+
+$(B)/examples/libQnnRef.so: $(B)/libQnnRef.so
+	@mkdir -p $(@D)
+	@ln -sf ../libQnnRef.so $@
+
+.PHONY: run run-ref run-htp run-cpu run-aarch64
+run: run-$(BACKEND)   ## build a language model in C, run it on the reference backend (BACKEND=htp: on Qualcomm's library)
+
+define run_model
+	@rm -rf $(RUN_OUT) && mkdir -p $(RUN_OUT)/model
+	$(RUN) $(B)/examples/05_make_model tests/data/llm/model $(RUN_OUT)/model $(filter-out $(LIBS_ref),$(RUN_LIB))
+	$(RUN) $(B)/qnnrt-run inspect $(RUN_OUT)/model --system_so $(RUN_SYS) --json_file $(RUN_OUT)/model/ > $(RUN_OUT)/inspect
+	$(RUN) $(B)/qnnrt-run --ctx_dir $(RUN_OUT)/model --backend_so $(RUN_LIB) --num_inferences 5
+	$(RUN) $(B)/examples/06_generate $(RUN_OUT)/model "And the LORD said unto " 64 $(RUN_LIB) $(RUN_OUT)/logits.raw > $(RUN_OUT)/text
+	@sh tests/check_run.sh $(RUN_DIR) $(BACKEND)
+endef
+
+RUN_PROGRAMS := $(B)/qnnrt-run $(B)/examples/05_make_model $(B)/examples/06_generate
+run-ref: $(RUN_PROGRAMS) $(B)/libQnnRef.so $(B)/examples/libQnnRef.so
+	$(run_model)
+
+# Behind the model made here, one in three shards that Qualcomm's own tools made.
+run-htp: $(RUN_PROGRAMS)
 	@$(call fetch,2.51)
-	@rm -rf $(B)/run && mkdir -p $(B)/run
-	$(B)/qnnrt-run --ctx_dir $(SAMPLE) --backend_so $(QNN51)/libQnnHtp.so --system_so $(QNN51)/libQnnSystem.so \
-	    --input input_ids=$(SAMPLE)/input_ids.raw --output_dir $(B)/run
-	@for file in $(B)/run/*/logits.raw; do \
+	$(run_model)
+	$(RUN) $(B)/qnnrt-run --ctx_dir $(SAMPLE) --backend_so $(RUN_LIB) \
+	    --input input_ids=$(SAMPLE)/input_ids.raw --output_dir $(RUN_OUT)/chain
+	@for file in $(RUN_OUT)/chain/*/logits.raw; do \
 	    if cmp "$$file" $(SAMPLE)/logits.expected.raw; then echo "OK: $$file is what Qualcomm's runtime returns"; \
 	    else echo "FAILED: $$file differs from $(SAMPLE)/logits.expected.raw"; exit 1; fi; \
 	done
+
+run-cpu:
+	@echo "run: Qualcomm's CPU library has no 16-bit activations, which this model is made of: BACKEND is ref or htp"; exit 2
+
+# The same for a board, in a folder of its own; what both computed is compared.
+run-aarch64:   ## run, built for aarch64, under qemu: the same numbers (needs gcc-aarch64-linux-gnu and qemu-user-static)
+	@for program in $(AARCH64_CC) $(QEMU); do \
+	    command -v $$program >/dev/null 2>&1 || { echo "run-aarch64: $$program is not installed"; exit 2; }; done
+	@$(MAKE) run-ref B=$(B)/run-aarch64 BACKEND=aarch64 RUN_DIR=$(RUN_DIR) CC=$(AARCH64_CC) RUN='$(QEMU) -L $(AARCH64_SYSROOT)'
 
 # ---- tests ----------------------------------------------------------------------------------------
 
@@ -236,6 +276,31 @@ $(B)/locale/.made:
 	@localedef -i de_DE -f UTF-8 $(@D)/de_DE.UTF-8 >/dev/null 2>&1 || true
 	@touch $@
 
+# The operators of libQnnRef.so beside the genuine libraries, and beside what oracle_ops.py makes of the same inputs.
+OPS_SEEDS  = $(if $(FULL),6,1)
+OPS_CHECK  = $(if $(UPDATE),--update tests/golden/ops.txt,$(if $(FULL),,$(if $(HAVE_PYTHON),--golden tests/golden/ops.txt)))
+OPS_RUN    = $(B)/c99/ops $(B)/libQnnRef.so $(B)/qnn $(if $(HAVE_PYTHON),--oracle $(B)/oracle_ops.txt) $(OPS_CHECK)
+$(B)/c99/ops: tests/ops.c $(DEPS)
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=c99 -O2 -g $(TEST_WARN) $(TEST_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LDFLAGS) $(TEST_LIBS)
+
+$(B)/asan/ops: tests/ops.c $(DEPS)
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(ASAN_CC) -std=c99 -O1 -g $(SANITIZE) $(TEST_WARN) $(TEST_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LDFLAGS) $(TEST_LIBS)
+
+$(B)/oracle_ops.txt: tests/oracle_ops.py $(B)/c99/ops
+	$(Q)$(B)/c99/ops --dump $(B)/ops_cases.txt
+	$(Q)$(PYTHON) $< $(B)/ops_cases.txt > $@
+
+.PHONY: ops
+ops: $(B)/c99/ops $(B)/libQnnRef.so $(if $(HAVE_PYTHON),$(B)/oracle_ops.txt)   ## operators of libQnnRef.so beside the genuine libraries (FULL=1: more shapes, UPDATE=1: new table)
+	@$(call fetch,2.47 2.51)
+	@$(if $(FULL),$(B)/c99/ops --dump $(B)/ops_full.txt --seeds $(OPS_SEEDS); $(PYTHON) tests/oracle_ops.py $(B)/ops_full.txt > $(B)/oracle_ops_full.txt)
+	@pin=; if taskset -c 0 true 2>/dev/null; then pin='taskset -c 0'; fi; \
+	$$pin $(if $(FULL),$(subst oracle_ops.txt,oracle_ops_full.txt,$(OPS_RUN)) --seeds $(OPS_SEEDS),$(OPS_RUN))
+
 # This one reads files, and which ones depends on QNNRT_SAMPLES.
 $(B)/oracle_meta.txt: FORCE $(wildcard tests/data/json/*.json)
 
@@ -246,7 +311,7 @@ $(B)/oracle_%.txt: tests/oracle_%.py
 HAVE_AARCH64 = $(if $(TEST_AARCH64),$(shell command -v $(AARCH64_CC) 2>/dev/null))
 
 .PHONY: test-programs
-test-programs: all $(B)/asan/libQnnRef.so $(B)/json_check $(FAKES:%=$(B)/fake/%) $(B)/symbols/qnnrt.o $(B)/symbols/qnnrt_static.o $(B)/symbols/qnnrt_hidden.o \
+test-programs: all $(B)/asan/libQnnRef.so $(B)/c99/ops $(B)/asan/ops $(B)/json_check $(FAKES:%=$(B)/fake/%) $(B)/symbols/qnnrt.o $(B)/symbols/qnnrt_static.o $(B)/symbols/qnnrt_hidden.o \
     $(ORACLES:%=$(B)/oracle_%.txt) $(B)/locale/.made $(TESTS:%=$(B)/c99/test_%) $(REAL:%=$(B)/c99/real_%) \
     $(ASAN_TESTS:%=$(B)/asan/test_%) $(FUZZERS:%=$(B)/asan/fuzz_%) $(REAL:%=$(B)/asan/real_%) $(CXX_TESTS:%=$(B)/c++11/test_%) \
     $(if $(HAVE_AARCH64),$(B)/aarch64/libQnnRef.so $(FAKES:%=$(B)/aarch64/fake/%) $(AARCH64_TESTS:%=$(B)/aarch64/test_%) $(REAL:%=$(B)/aarch64/real_%))
@@ -269,6 +334,9 @@ define make_list
   else :; $(foreach t,$(filter %.py,$(SCRIPTS)),echo "script/$(notdir $t) skip python3 is missing";) fi; \
   echo "silent 1200,anycore $(SILENT)"; \
   echo "symbols 60 $(SYMBOLS)"; \
+  echo "asan/ops $(LIMIT_ASAN) $(ASAN_ENV) $(B)/asan/ops $(B)/asan/libQnnRef.so - $(if $(HAVE_PYTHON),--oracle $(B)/oracle_ops.txt)"; \
+  if [ -f $(B)/qnn/2.47/.stamp ] && [ -f $(B)/qnn/2.51/.stamp ]; then echo "ops $(LIMIT_REAL) $(OPS_RUN)"; \
+  else echo "ops skip $(B)/qnn/2.47 or 2.51 is missing: say 'make qnn-libs' (needs python3 with pip, and a network)"; fi; \
   for r in $(TEST_RELEASES); do \
     if [ ! -f $(B)/qnn/$$r/.stamp ]; then \
       echo "real@$$r skip $(B)/qnn/$$r is missing: say 'make qnn-libs' (needs python3 with pip, and a network)"; continue; fi; \
@@ -276,7 +344,7 @@ define make_list
   done; \
   if [ -f $(B)/qnn/2.51/.stamp ]; then :; \
     $(foreach t,$(REAL),echo "asan/real_$t@2.51 $(LIMIT_REAL) ASAN_OPTIONS=detect_leaks=0 $(ASAN_ENV) $(B)/asan/real_$t $(QNN51) tests/data";) \
-    $(if $(wildcard tools/qnnrt-run.c),echo "make-run@2.51 $(LIMIT) MAKEFLAGS= MAKELEVEL= $(MAKE) run && echo 1 passed$(comma) 0 failed";) \
+    $(if $(wildcard tools/qnnrt-run.c),echo "make-run@2.51 $(LIMIT_ASAN) MAKEFLAGS= MAKELEVEL= $(MAKE) run && MAKEFLAGS= MAKELEVEL= $(MAKE) run BACKEND=htp && echo 1 passed$(comma) 0 failed";) \
   fi; \
   $(if $(TEST_AARCH64), \
   if ! command -v $(AARCH64_CC) >/dev/null 2>&1; then echo "aarch64 skip $(AARCH64_CC) is not installed"; \
@@ -284,6 +352,7 @@ define make_list
   elif [ ! -d $(AARCH64_SYSROOT) ]; then echo "aarch64 skip there is no $(AARCH64_SYSROOT)"; \
   else :; \
     $(foreach t,$(AARCH64_TESTS),echo "aarch64/test_$t $(LIMIT_ASAN) $(call oracle_env,$t)$(QEMU) -L $(AARCH64_SYSROOT) $(B)/aarch64/test_$t";) \
+    echo "aarch64/make-run $(LIMIT_REAL) MAKEFLAGS= MAKELEVEL= $(MAKE) run && MAKEFLAGS= MAKELEVEL= $(MAKE) run-aarch64 | grep -F '$(B)/run/ref: the same bytes' && echo 1 passed$(comma) 0 failed"; \
     r=$(B)/qnn/2.51-aarch64; \
     if [ -f $$r/.stamp ]; then :; \
       $(foreach t,$(REAL),echo "aarch64/real_$t@2.51 $(LIMIT_REAL) QNNRT_NO_DEVICE=1 $(QEMU) -L $(AARCH64_SYSROOT) -E LD_LIBRARY_PATH=$$r/onnxruntime_qnn $(B)/aarch64/real_$t $$r/onnxruntime_qnn tests/data";) \

@@ -26,8 +26,8 @@
    Globals  One table of log slots (the vendor's log callback has no user pointer). No output and no
             abort.
    Not yet  Optional inputs, dynamic dimensions and special data formats are reported and refused
-            when prepared; tensors are under 4 GiB; no memory registered with the device, no power
-            settings; Linux and Android, 64-bit. qnnrt_open() uses about 40 KB of stack.
+            when prepared; tensors are under 4 GiB; no memory registered with the device; Linux and
+            Android, 64-bit. qnnrt_open() uses about 40 KB of stack.
 
    WORDS
        backend    an opened vendor library that runs graphs (HTP: the NPU), with its device and its
@@ -185,6 +185,29 @@
        own with an inaccessible one behind its last byte, so that an overrun by the caller or the
        backend faults at once; tensors are then aligned to their elements only.
 
+   Profiling
+       Where does the time go? What the library itself measures, as a table:
+           qnnrt_run_profile(run, QNNRT_PROFILE_DETAILED);
+           qnnrt_exec(run);
+           qnnrt_run_events(run, &events, &count);
+           for (i = 0; i < count; ++i)
+               printf("%g %s %s\n", events[i].value, events[i].unit_name, events[i].name);
+       HTP tells cycles of nodes, CPU microseconds; which events there are differs by backend,
+       release and device: look for what you need, and expect it to be missing. desc.profile_level
+       does the same for loading, see qnnrt_events(). qnnrt_run_profile_log() writes the file that
+       the vendor's viewer reads. On the x86-64 emulator "VTCM acquire" and "power on" are no real
+       times.
+
+   Power
+       On a device an NPU that nobody votes for clocks low:
+           qnnrt_power_desc power = {0};
+           qnnrt_power_report report;
+           power.preset = QNNRT_POWER_BURST;
+           qnnrt_power_set(qnnrt_get_backend(model), &power, &report, &err);
+       report has an answer for each setting: applied, refused with a code, not available (CPU). A
+       preset's numbers can be replaced one by one. Vote low again, or with NULL not at all, between
+       bursts of work: a vote for high clocks costs power as long as the backend is open.
+
    Errors
        Calls that open or make things take a qnnrt_error, which may be NULL. Calls on a run keep it
        in the run: qnnrt_run_error(). The text is complete: what was tried, on which file, graph and
@@ -225,13 +248,13 @@
        All of this ran on Qualcomm's genuine x86-64 libraries of five releases (2.47 to 2.51), in
        which an emulator stands for the NPU. Until a transcript from a phone is here these are
        unproven: execution on a real NPU, weight-shared contexts, behaviour after a restart of the
-       DSP.
+       DSP, and what power presets do there (the emulator accepts all, to no effect).
 
    ROOMS (search for the tag)
        >>config >>os >>size >>sort >>mem >>err >>log >>lines >>codes >>dtype >>quant
        >>plan                                                                       the floor
-       >>abi >>names >>library >>table >>htp >>system >>record >>read_json >>backend
-       >>context                                                                    the vendor's
+       >>abi >>names >>library >>table >>htp >>power >>system >>record >>read_json
+       >>backend >>profile >>context                                                the vendor's
        >>scan >>pipeline >>model >>place >>run >>public                             ours
        >>validate >>container >>save >>compose                                      opt-in
 */
@@ -549,6 +572,92 @@ QNNRT_API qnnrt_result qnnrt_backend_close(qnnrt_backend *backend);
 /* Facts about an open backend, valid until it is closed. */
 QNNRT_API const qnnrt_backend_info *qnnrt_backend_get_info(const qnnrt_backend *backend);
 
+/* ------------------------------------------------------------------------------------- power -- */
+
+/* How the NPU is clocked: votes of this process, which the system may overrule. */
+typedef enum qnnrt_power_preset {
+    QNNRT_POWER_CUSTOM = 0,                 /* only what the numbers of the desc ask for */
+    QNNRT_POWER_BURST, QNNRT_POWER_SUSTAINED_HIGH_PERFORMANCE, QNNRT_POWER_HIGH_PERFORMANCE,
+    QNNRT_POWER_BALANCED, QNNRT_POWER_LOW_BALANCED,
+    QNNRT_POWER_HIGH_POWER_SAVER, QNNRT_POWER_POWER_SAVER, QNNRT_POWER_LOW_POWER_SAVER
+} qnnrt_power_preset;
+
+/* Voltage corners by the vendor's numbers: 0x20 least, 0x30 SVS2, 0x40 SVS, 0x50 SVS+, 0x60 NOM,
+   0x70 NOM+, 0x80 TURBO, 0x90 TURBO+, 0x92 to 0x95 TURBO L2 to L5, 0xA0 most. */
+typedef struct qnnrt_power_corners { uint32_t min, target, max; } qnnrt_power_corners;
+
+#define QNNRT_POWER_ZERO 0xFFFFFFFFu            /* the number 0, where 0 means the default */
+
+typedef struct qnnrt_power_desc {
+    qnnrt_power_preset  preset;             /* gives what is not set below */
+    int                 dcvs;               /* clocks follow the load: 1 yes, -1 no (default 0: the
+                                               preset's) */
+    uint32_t            sleep_latency_us;   /* time to wake up that is accepted (default 0: the
+                                               preset's) */
+    qnnrt_power_corners bus, core;          /* (default all 0: the preset's) */
+    uint32_t            rpc_latency_us;     /* of a call to the DSP (default 0: the preset's) */
+    uint32_t            rpc_polling_us;     /* poll so long for an answer instead of sleeping, at
+                                               most 9999, QNNRT_POWER_ZERO: never (default 0: the
+                                               preset's). Holds for the whole process */
+} qnnrt_power_desc;
+
+typedef enum qnnrt_power_answer {
+    QNNRT_POWER_NOT_ASKED = 0,
+    QNNRT_POWER_APPLIED,
+    QNNRT_POWER_REFUSED,                    /* vendor_code says why */
+    QNNRT_POWER_NOT_AVAILABLE               /* this backend has no such thing, as CPU */
+} qnnrt_power_answer;
+
+typedef struct qnnrt_power_setting {
+    const char        *name;                /* "dcvs": clocks, corners and sleep, one vendor call;
+                                               "rpc_control_latency"; "rpc_polling_time" */
+    qnnrt_power_answer answer;
+    uint64_t           vendor_code;
+} qnnrt_power_setting;
+
+enum { QNNRT_POWER_SETTINGS = 3 };
+typedef struct qnnrt_power_report {
+    qnnrt_power_setting settings[QNNRT_POWER_SETTINGS];
+} qnnrt_power_report;
+
+/* Vote for a power state; another call changes the vote. NULL for desc takes it back, and so does
+   closing the backend.
+
+   report   receives the answer to each setting. With one, settings that were refused or are not
+            available are no failure of the call; NULL: they are
+
+   Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (not available, and report is NULL); QNNRT_E_BACKEND
+            (refused, and report is NULL; or the vote could not be taken back); QNNRT_E_ARG
+   Threads  one call per backend at a time */
+QNNRT_API qnnrt_result qnnrt_power_set(qnnrt_backend *backend, const qnnrt_power_desc *desc,
+                                       qnnrt_power_report *report, qnnrt_error *err);
+
+/* "burst", "sustained_high_performance", ...; NULL for QNNRT_POWER_CUSTOM and other numbers. */
+QNNRT_API const char *qnnrt_power_preset_name(qnnrt_power_preset preset);
+
+/* ----------------------------------------------------------------------------------- profile -- */
+
+typedef enum qnnrt_profile_level {
+    QNNRT_PROFILE_OFF = 0,
+    QNNRT_PROFILE_BASIC,                    /* totals */
+    QNNRT_PROFILE_DETAILED,                 /* and each node */
+    QNNRT_PROFILE_OPTRACE                   /* HTP: and its trace, for qnnrt_run_profile_log() */
+} qnnrt_profile_level;
+
+typedef struct qnnrt_profile_event {
+    const char *name;                       /* as the library has it, "QNN (execute) time", cut at
+                                               1,024 bytes; may be "" */
+    const char *node;                       /* the node that it is about, "" when about none */
+    uint32_t    type, unit;                 /* vendor's numbers: 400 an execute, 404 a node, ... */
+    const char *unit_name;                  /* "us", "bytes", "cycles", "count"; "" for others */
+    double      value;                      /* whole numbers are exact up to 2^53 */
+    uint64_t    time;                       /* when, in us; 0: not told */
+    uint32_t    depth;                      /* 0, or below the nearest event before it that has a
+                                               smaller depth */
+    uint32_t    vendor_code;                /* not 0: the library did not tell what it is */
+    size_t      step;                       /* of the pipeline; of qnnrt_events(): the context */
+} qnnrt_profile_event;
+
 /* Make the operators of an op package known: before a binary that uses them is opened, or a graph
    with them is built. They stay until the backend is closed.
 
@@ -606,6 +715,7 @@ typedef struct qnnrt_desc {
                                         libQnnSystem.so once it was read (default 0: stay loaded) */
     qnnrt_limits      limits;
     qnnrt_hooks       hooks;         /* of the own backend; with .backend set these must be zero */
+    qnnrt_profile_level profile_level;   /* of loading, see qnnrt_events() (default 0: off) */
 } qnnrt_desc;
 
 /* Open a folder of context binaries (see "Opening a folder") and create every context on the
@@ -646,6 +756,10 @@ QNNRT_API qnnrt_result qnnrt_close(qnnrt *model);
 /* The contexts in shard order, valid until qnnrt_close(). count may be NULL. One with .failure has
    no graphs. */
 QNNRT_API const qnnrt_context_info *qnnrt_contexts(const qnnrt *model, size_t *count);
+
+/* What the library measured while it loaded the contexts, with desc.profile_level; valid until
+   qnnrt_close(). count may be NULL. */
+QNNRT_API const qnnrt_profile_event *qnnrt_events(const qnnrt *model, size_t *count);
 
 /* The backend of a model (NULL after desc.inspect), for sharing and for its info. */
 QNNRT_API qnnrt_backend *qnnrt_get_backend(const qnnrt *model);
@@ -933,6 +1047,27 @@ QNNRT_API void *qnnrt_data_slot(qnnrt_run *run, qnnrt_slot slot, size_t *bytes);
    Cost     calls the vendor once per step; allocates, copies and looks up nothing */
 QNNRT_API qnnrt_result qnnrt_exec(qnnrt_run *run);
 
+/* From now on have every exec profiled, or with QNNRT_PROFILE_OFF no more. Drops earlier events.
+   Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (the backend has no profiles, or none of that level; as
+            after every failure, profiling is off); QNNRT_E_BACKEND; QNNRT_E_MEMORY; QNNRT_E_ARG
+   Cost     off: none, exec is the same code. On: what the library takes for it */
+QNNRT_API qnnrt_result qnnrt_run_profile(qnnrt_run *run, qnnrt_profile_level level);
+
+/* The events of the last exec, step by step, valid until the next exec, qnnrt_run_profile() or the
+   end of the run. They are asked for with the first of these calls after an exec.
+   Returns  QNNRT_OK; QNNRT_E_STATE (profiling is off, or no exec since, or it failed);
+            QNNRT_E_BACKEND; QNNRT_E_LIMIT (more than 1,048,576, or nested deeper than 8);
+            QNNRT_E_MEMORY; QNNRT_E_ARG. Then *events is NULL and *count 0 */
+QNNRT_API qnnrt_result qnnrt_run_events(qnnrt_run *run, const qnnrt_profile_event **events,
+                                        size_t *count);
+
+/* Hand the events of the last exec to the vendor's tools: write the log file that the SDK's
+   qnn-profile-viewer reads, through libQnnSystem.so of 2.40 or newer, but 2.44. An existing log is
+   added to; missing folders are made by that library.
+   Returns  as qnnrt_run_events(); QNNRT_E_LIBRARY, QNNRT_E_VERSION (of libQnnSystem.so); QNNRT_E_IO
+            (nothing was written) */
+QNNRT_API qnnrt_result qnnrt_run_profile_log(qnnrt_run *run, const char *path);
+
 /* Copy values in or out, converting between the tensor's dtype and float or int32.
 
    count    values, row-major; by name it must be the tensor's element count
@@ -1006,14 +1141,16 @@ typedef struct qnnrt_builder_desc {
 typedef struct qnnrt_context_desc {
     const char    *name;             /* qnnrt_context_info.file of the model (default NULL:
                                         "context <i>") */
-    int            weight_sharing;   /* HTP, 1: equal static tensors of its graphs are stored once */
+    int            weight_sharing;   /* HTP, ignored by others. 1: equal static tensors of its
+                                        graphs are stored once */
     qnnrt_priority priority;
 } qnnrt_context_desc;
 
 typedef struct qnnrt_graph_desc {
     const char    *name;                 /* unique within the context */
     qnnrt_priority priority;
-    uint32_t       vtcm_mib;             /* from here: HTP. (default 0: the library's own) */
+    uint32_t       vtcm_mib;             /* from here: HTP, ignored by others. (default 0: the
+                                            library's own) */
     uint32_t       optimization_level;   /* 1 to 3 (default 0: the library's own) */
     uint32_t       hvx_threads;          /* (default 0: the library's own) */
     int            fp16;                 /* 1: compute float32 graphs in half precision */
@@ -1127,7 +1264,8 @@ QNNRT_API void qnnrt_builder_destroy(qnnrt_builder *builder);
 
 /* Write context `context` of a built model as a context binary; written aside and renamed.
    Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (a model that was opened, not built: its file is the
-            binary); QNNRT_E_ARG; QNNRT_E_IO; QNNRT_E_BACKEND; QNNRT_E_MEMORY */
+            binary); QNNRT_E_ARG; QNNRT_E_IO; QNNRT_E_BACKEND; QNNRT_E_MEMORY
+   Cost     the binary in memory once; on the CPU backend each graph is executed once as well */
 QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path, qnnrt_error *err);
 
 /* The same, into memory of the caller's. data NULL: only *bytes is set.
@@ -1184,9 +1322,11 @@ QNNRT_API qnnrt_result qnnrt_save_memory(qnnrt *model, size_t context, void *dat
 #if defined(__GNUC__) || defined(__clang__)
 #define QNNRT__PRINTF(text, first)   __attribute__((format(printf, text, first)))
 #define QNNRT__UNLIKELY(x)           __builtin_expect(!!(x), 0)
+#define QNNRT__NOT_INLINE            __attribute__((noinline))
 #else
 #define QNNRT__PRINTF(text, first)
 #define QNNRT__UNLIKELY(x)           (x)
+#define QNNRT__NOT_INLINE
 #endif
 
 /* QNN exists for 64-bit little-endian programs. Elsewhere everything compiles and a call says
@@ -4929,8 +5069,11 @@ typedef void   (*qnnrt__abi_slot)(void);          /* a slot that we never call  
 enum {
     QNNRT__ABI_CORE_MAJOR = 2, QNNRT__ABI_CORE_MINOR_MIN = 23, QNNRT__ABI_CORE_MINOR_KNOWN = 40,
     QNNRT__ABI_SYSTEM_MAJOR = 1, QNNRT__ABI_SYSTEM_MINOR_MIN = 2,
+    QNNRT__ABI_SYSTEM_MINOR_PROFILE = 5, QNNRT__ABI_SYSTEM_MINOR_BROKEN = 8,
     QNNRT__ABI_NOT_SUPPORTED = 1000,
     QNNRT__ABI_BACKEND_SAVER = 2, QNNRT__ABI_BACKEND_CPU = 3, QNNRT__ABI_BACKEND_HTP = 6,
+    QNNRT__ABI_BACKEND_HTP_QEMU = 13,
+    QNNRT__ABI_BACKEND_REF = 0x524546,            /* libQnnRef.so, with HTP's infrastructure */
     QNNRT__ABI_MEM_RAW = 0,
     QNNRT__ABI_DEFINED = 1                        /* vendor: QNN_DEFINITION_DEFINED               */
 };
@@ -5061,6 +5204,97 @@ typedef struct qnnrt__abi_device_config {         /* vendor: QnnDevice_Config_t 
     const void *custom;                           /*  8                                           */
 } qnnrt__abi_device_config;
 
+enum {                                           /* vendor: QNN_PROFILE_..., QnnSystemProfile_... */
+    QNNRT__ABI_PROFILE_BASIC = 1, QNNRT__ABI_PROFILE_DETAILED = 2,
+    QNNRT__ABI_PROFILE_OPTRACE = 2,               /* option of a profile's config                 */
+    QNNRT__ABI_EVENT_NODE = 404,
+    QNNRT__ABI_EVENT_PLAIN = 0, QNNRT__ABI_EVENT_EXTENDED = 1,
+    QNNRT__ABI_TARGET_FILE = 1, QNNRT__ABI_TARGET_HEADER = 1, QNNRT__ABI_METHOD_EXECUTE = 1
+};
+
+typedef struct qnnrt__abi_profile_config {        /* vendor: QnnProfile_Config_t                  */
+    uint32_t option;                              /*  0                                           */
+    union { uint64_t most_events; uint8_t optrace; } u;   /* 8 */
+} qnnrt__abi_profile_config;
+
+typedef struct qnnrt__abi_event {                 /* vendor: QnnProfile_EventData_t               */
+    uint32_t    type, unit;                       /*  0, 4                                        */
+    uint64_t    value;                            /*  8                                           */
+    const char *name;                             /* 16                                           */
+} qnnrt__abi_event;
+
+typedef struct qnnrt__abi_event_extended {        /* vendor: QnnProfile_ExtendedEventData_t       */
+    uint32_t version;                             /*  0  1                                        */
+    struct {                                      /*  8                                           */
+        uint32_t    type, unit;                   /*  8, 12                                       */
+        union {                                   /* 16  a scalar, or an object of 24 bytes       */
+            struct {
+                uint32_t dtype;
+                union { float f32; double f64; uint64_t u64; int64_t i64; uint32_t u32; int32_t i32;
+                        uint16_t u16; int16_t i16; uint8_t u8; int8_t i8; } u;
+            } scalar;
+            uint64_t room[3];
+        } value;
+        uint64_t    time;                         /* 40                                           */
+        const char *name;                         /* 48                                           */
+    } v1;
+} qnnrt__abi_event_extended;
+
+typedef struct qnnrt__abi_event_node {            /* vendor: QnnSystemProfile_ProfileEventV1_t    */
+    uint32_t kind;                                /*  0  which of the two                         */
+    union { qnnrt__abi_event plain; qnnrt__abi_event_extended extended; } u;   /* 8 */
+    struct qnnrt__abi_event_node *children;       /* 64                                           */
+    uint32_t count;                               /* 72                                           */
+    uint32_t code;                                /* 76  ours, where the vendor has padding: why
+                                                         the event has no data                    */
+} qnnrt__abi_event_node;
+
+typedef struct qnnrt__abi_profile_data {          /* vendor: QnnSystemProfile_ProfileData_t       */
+    uint32_t    version;                          /*  0  1                                        */
+    uint64_t    begin_us, end_us, begin_bytes, end_bytes;   /* 8, 16, 24, 32 */
+    uint32_t    method, visibility;               /* 40, 44                                       */
+    const char *graph;                            /* 48                                           */
+    qnnrt__abi_event_node *events;                /* 56                                           */
+    uint32_t    count;                            /* 64                                           */
+} qnnrt__abi_profile_data;
+
+typedef struct qnnrt__abi_target {                /* vendor: ..._SerializationTarget_t, by value  */
+    uint32_t    type;                             /*  0                                           */
+    const char *name, *folder;                    /*  8, 16                                       */
+} qnnrt__abi_target;
+
+typedef struct qnnrt__abi_target_config {         /* vendor: ..._SerializationTargetConfig_t      */
+    uint32_t    type;                             /*  0                                           */
+    const char *program, *version, *backend;      /*  8                                           */
+} qnnrt__abi_target_config;
+
+enum {                                            /* vendor: QnnHtpPerfInfrastructure_...         */
+    QNNRT__ABI_INFRASTRUCTURE_PERF = 0,
+    QNNRT__ABI_POWER_DCVS_V3 = 1, QNNRT__ABI_POWER_RPC_LATENCY = 2,
+    QNNRT__ABI_POWER_RPC_POLLING = 3,
+    QNNRT__ABI_POWER_PERFORMANCE = 0x10,          /* a power mode                                 */
+    QNNRT__ABI_POWER_POLLING_MOST = 9999,
+    QNNRT__ABI_CORNER_MIN = 0x20, QNNRT__ABI_CORNER_MAX = 0xA0
+};
+
+typedef struct qnnrt__abi_dcvs {                  /* vendor: ..._DcvsV3_t; 16 words               */
+    uint32_t id, set_dcvs, dcvs, mode, set_sleep_latency, sleep_latency_us, set_no_sleep, no_sleep;
+    uint32_t set_bus, bus_min, bus_target, bus_max, set_core, core_min, core_target, core_max;
+} qnnrt__abi_dcvs;
+
+typedef struct qnnrt__abi_power_config {          /* vendor: ..._PowerConfig_t                    */
+    uint32_t option;                              /*  0                                           */
+    union { qnnrt__abi_dcvs dcvs; uint32_t us; } u;   /* 4 */
+} qnnrt__abi_power_config;
+
+typedef struct qnnrt__abi_infrastructure {        /* vendor: QnnHtpDevice_Infrastructure_t        */
+    uint32_t type;                                /*  0                                           */
+    qnnrt__abi_code (*create_id)(uint32_t device, uint32_t core, uint32_t *id);              /* 8 */
+    qnnrt__abi_code (*destroy_id)(uint32_t id);   /* 16                                           */
+    qnnrt__abi_code (*set)(uint32_t id, const qnnrt__abi_power_config **configs);           /* 24 */
+    qnnrt__abi_slot  set_memory;                  /* 32                                           */
+} qnnrt__abi_infrastructure;
+
 typedef struct qnnrt__abi_config {                /* vendor: QnnContext_Config_t, QnnGraph_Config_t */
     uint32_t option;                              /*  0  0: custom                                */
     union { const void *custom; uint32_t word; } u;   /* 8 */
@@ -5117,16 +5351,18 @@ typedef struct qnnrt__abi_calls {
     qnnrt__abi_code (*log_free)(qnnrt__abi_handle log); /* 27 */
     qnnrt__abi_code (*profile_create)(qnnrt__abi_handle backend, uint32_t level,
         qnnrt__abi_handle *out); /* 28 */
-    qnnrt__abi_code (*profile_set_config)(qnnrt__abi_handle profile, const void **config);
+    qnnrt__abi_code (*profile_set_config)(qnnrt__abi_handle profile,
+        const qnnrt__abi_profile_config **config);
     qnnrt__abi_code (*profile_get_events)(qnnrt__abi_handle profile, const uint64_t **events,
         uint32_t *count); /* 30 */
     qnnrt__abi_code (*profile_get_sub_events)(uint64_t event, const uint64_t **events,
         uint32_t *count); /* 31 */
-    qnnrt__abi_code (*profile_get_event)(uint64_t event, void *data); /* 32 */
-    qnnrt__abi_code (*profile_get_extended_event)(uint64_t event, void *data); /* 33 */
+    qnnrt__abi_code (*profile_get_event)(uint64_t event, qnnrt__abi_event *data); /* 32 */
+    qnnrt__abi_code (*profile_get_extended_event)(uint64_t event,
+        qnnrt__abi_event_extended *data); /* 33 */
     qnnrt__abi_code (*profile_free)(qnnrt__abi_handle profile); /* 34 */
     qnnrt__abi_slot unused_35[4];
-    qnnrt__abi_code (*device_get_infrastructure)(const void *infrastructure); /* 39 */
+    qnnrt__abi_code (*device_get_infrastructure)(const qnnrt__abi_infrastructure **out); /* 39 */
     qnnrt__abi_code (*device_create)(qnnrt__abi_handle log, const qnnrt__abi_device_config **config,
         qnnrt__abi_handle *out); /* 40 */
     qnnrt__abi_slot unused_41[2];
@@ -5172,20 +5408,28 @@ typedef struct qnnrt__abi_front {
     union { qnnrt__abi_calls calls; void *slots[QNNRT__ABI_FRONT_SLOTS]; } u;    /* 40            */
 } qnnrt__abi_front;
 
-typedef struct qnnrt__abi_system_calls {          /* the same in every version seen (1.1 to 1.15) */
+/* 0 to 3 are the same in every version seen (1.1 to 1.15). The others exist from 1.5 on, but for
+   1.8, whose table is out of order. */
+typedef struct qnnrt__abi_system_calls {
     qnnrt__abi_code (*create)(qnnrt__abi_handle *out); /*  0 */
     qnnrt__abi_code (*get_info)(qnnrt__abi_handle system, void *binary, uint64_t bytes,
         const qnnrt__abi_info **info, uint64_t *info_bytes); /*  1 */
     qnnrt__abi_slot get_metadata;
     qnnrt__abi_code (*free)(qnnrt__abi_handle system); /*  3 */
-    qnnrt__abi_slot unused_4[4];                  /* from here: since 1.5; 1.8 is said to differ  */
-    qnnrt__abi_code (*dlc_open)(qnnrt__abi_handle log, const char *path, qnnrt__abi_handle *out); /*  8 */
+    qnnrt__abi_slot unused_4[4];
+    /*  8 */
+    qnnrt__abi_code (*dlc_open)(qnnrt__abi_handle log, const char *path, qnnrt__abi_handle *out);
     qnnrt__abi_slot dlc_open_binary;
     qnnrt__abi_code (*dlc_compose)(qnnrt__abi_handle dlc, const void **configs, uint32_t config_count,
-        qnnrt__abi_handle backend, qnnrt__abi_handle context, qnnrt__abi_front front, uint32_t version,
-        const qnnrt__abi_graph_info **graphs, uint32_t *graph_count); /* 10 */
+        qnnrt__abi_handle backend, qnnrt__abi_handle context, qnnrt__abi_front front,
+        uint32_t version, const qnnrt__abi_graph_info **graphs, uint32_t *graph_count); /* 10 */
     qnnrt__abi_slot dlc_get_mappings;
     qnnrt__abi_code (*dlc_free)(qnnrt__abi_handle dlc); /* 12 */
+    qnnrt__abi_code (*profile_create_target)(qnnrt__abi_target target,
+        const qnnrt__abi_target_config *configs, uint32_t count, qnnrt__abi_handle *out); /* 13 */
+    qnnrt__abi_code (*profile_write)(qnnrt__abi_handle target,
+        const qnnrt__abi_profile_data **data, uint32_t count); /* 14 */
+    qnnrt__abi_code (*profile_free_target)(qnnrt__abi_handle target); /* 15 */
 } qnnrt__abi_system_calls;
 
 typedef struct qnnrt__abi_system_provider {       /* vendor: QnnSystemInterface_t                 */
@@ -5203,6 +5447,9 @@ typedef qnnrt__abi_code (*qnnrt__abi_get_system_providers)(const qnnrt__abi_syst
 #if QNNRT__CAN_CALL
 #define QNNRT__AT(type, field, offset) \
     QNNRT__STATIC_ASSERT(type##_##field, offsetof(qnnrt__abi_##type, field) == (offset))
+#define QNNRT__AT_IN(type, part, field, offset) \
+    QNNRT__STATIC_ASSERT(type##_##part##_##field, \
+                         offsetof(qnnrt__abi_##type, part.field) == (offset))
 #define QNNRT__IS(type, bytes) QNNRT__STATIC_ASSERT(type##_is, sizeof(qnnrt__abi_##type) == (bytes))
 QNNRT__IS(version, 12);
 QNNRT__IS(quantize, 40);           QNNRT__AT(quantize, u, 8);
@@ -5250,7 +5497,22 @@ QNNRT__IS(param, 160);             QNNRT__AT(param, u, 16);
 QNNRT__IS(op, 80);                 QNNRT__AT(op, name, 8);                QNNRT__AT(op, params, 40);
 QNNRT__AT(op, inputs, 56);         QNNRT__AT(op, outputs, 72);
 QNNRT__AT(calls, device_create, 40 * 8);  QNNRT__AT(calls, device_free, 43 * 8);
+QNNRT__IS(profile_config, 16);     QNNRT__AT(profile_config, u, 8);
+QNNRT__IS(event, 24);              QNNRT__AT(event, value, 8);            QNNRT__AT(event, name, 16);
+QNNRT__IS(event_extended, 56);     QNNRT__AT(event_extended, v1, 8);      QNNRT__AT_IN(event_extended, v1, value, 16);
+QNNRT__AT_IN(event_extended, v1, time, 40); QNNRT__AT_IN(event_extended, v1, name, 48);
+QNNRT__IS(event_node, 80);         QNNRT__AT(event_node, u, 8);           QNNRT__AT(event_node, children, 64);
+QNNRT__AT(event_node, count, 72);
+QNNRT__IS(profile_data, 72);       QNNRT__AT(profile_data, begin_us, 8);  QNNRT__AT(profile_data, method, 40);
+QNNRT__AT(profile_data, graph, 48); QNNRT__AT(profile_data, events, 56);  QNNRT__AT(profile_data, count, 64);
+QNNRT__IS(target, 24);             QNNRT__AT(target, name, 8);
+QNNRT__IS(target_config, 32);      QNNRT__AT(target_config, program, 8);
+QNNRT__AT(system_calls, profile_create_target, 13 * 8); QNNRT__AT(system_calls, profile_free_target, 15 * 8);
+QNNRT__IS(dcvs, 64);
+QNNRT__IS(power_config, 68);       QNNRT__AT(power_config, u, 4);
+QNNRT__IS(infrastructure, 40);     QNNRT__AT(infrastructure, create_id, 8); QNNRT__AT(infrastructure, set, 24);
 #undef QNNRT__AT
+#undef QNNRT__AT_IN
 #undef QNNRT__IS
 #endif
 
@@ -6314,6 +6576,238 @@ static void qnnrt__htp_arch_config(uint32_t dsp_arch, uint32_t htp_minor, qnnrt_
 #endif
 
 /* =====================================================================================
+   POWER                                                                          >>power
+   Votes for clocks and voltages of the NPU, through the HTP's infrastructure: one id for
+   each backend, created by the first vote, changed by later ones, destroyed at the end.
+   Source of the presets: ONNX Runtime's QNN provider (corners, sleep latency, clocks), but
+   LiteRT's "sustained"; ExecuTorch (RPC latency and polling).
+   Needs: >>err >>log >>codes >>abi     Knows nothing of: contexts, what is executed
+   ===================================================================================== */
+
+typedef struct qnnrt__power {
+    const qnnrt_hooks               *hooks;
+    int                              log_slot;
+    const qnnrt__abi_infrastructure *infrastructure;   /* NULL: nothing was voted for */
+    uint32_t                         id;               /* a large number, never an index */
+    int                              polling;          /* 1: a polling time is set */
+} qnnrt__power;
+
+typedef struct qnnrt__power_values {
+    const char *name;
+    int         dcvs;
+    uint32_t    sleep_latency_us, corner, rpc_latency_us, rpc_polling_us;
+} qnnrt__power_values;
+
+/* In the order of qnnrt_power_preset. The corner is least, target and most of bus and core. */
+static const qnnrt__power_values qnnrt__power_presets[] = {
+    { NULL,                          0,    0,    0,   0,    0 },
+    { "burst",                      -1,   40, 0xA0, 100, 9999 },
+    { "sustained_high_performance", -1,  100, 0x80, 100, 9999 },
+    { "high_performance",           -1,  100, 0x80, 100, 9999 },
+    { "balanced",                    1, 1000, 0x70, 100,    0 },
+    { "low_balanced",                1, 1000, 0x60, 100,    0 },
+    { "high_power_saver",            1, 1000, 0x50, 100,    0 },
+    { "power_saver",                 1, 1000, 0x40, 100,    0 },
+    { "low_power_saver",             1, 1000, 0x30, 100,    0 }
+};
+enum { QNNRT__POWER_PRESETS = sizeof(qnnrt__power_presets) / sizeof(qnnrt__power_presets[0]) };
+
+enum { QNNRT__POWER_DCVS = 0, QNNRT__POWER_LATENCY, QNNRT__POWER_POLLING };
+
+static qnnrt_result qnnrt__power_check_corners(const char *what, const qnnrt_power_corners *c,
+                                               qnnrt_error *err)
+{
+    if (c->min == 0 && c->target == 0 && c->max == 0) return QNNRT_OK;
+    if (c->min >= QNNRT__ABI_CORNER_MIN && c->min <= c->target && c->target <= c->max &&
+        c->max <= QNNRT__ABI_CORNER_MAX) return QNNRT_OK;
+    return qnnrt__fail(err, QNNRT_E_ARG,
+                       "qnnrt_power_set: the corners of the %s are 0x%x, 0x%x, 0x%x; give all"
+                       " three, ascending, from 0x%x to 0x%x", what, (unsigned)c->min,
+                       (unsigned)c->target, (unsigned)c->max, (unsigned)QNNRT__ABI_CORNER_MIN,
+                       (unsigned)QNNRT__ABI_CORNER_MAX);
+}
+
+static qnnrt_result qnnrt__power_check(const qnnrt_power_desc *desc, qnnrt_error *err)
+{
+    qnnrt_result result;
+    if ((unsigned)desc->preset >= (unsigned)QNNRT__POWER_PRESETS)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: preset %d; 0 to %d are known",
+                           (int)desc->preset, (int)QNNRT__POWER_PRESETS - 1);
+    if (desc->dcvs < -1 || desc->dcvs > 1)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: dcvs is %d; it is 1, -1 or 0",
+                           desc->dcvs);
+    if (desc->rpc_polling_us > QNNRT__ABI_POWER_POLLING_MOST &&
+        desc->rpc_polling_us != QNNRT_POWER_ZERO)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: rpc_polling_us is %u; at most %d, or"
+                           " QNNRT_POWER_ZERO", (unsigned)desc->rpc_polling_us,
+                           (int)QNNRT__ABI_POWER_POLLING_MOST);
+    result = qnnrt__power_check_corners("bus", &desc->bus, err);
+    if (result == QNNRT_OK) result = qnnrt__power_check_corners("core", &desc->core, err);
+    if (result == QNNRT_OK && desc->preset == QNNRT_POWER_CUSTOM && desc->dcvs == 0 &&
+        desc->sleep_latency_us == 0 && desc->bus.max == 0 && desc->core.max == 0 &&
+        desc->rpc_latency_us == 0 && desc->rpc_polling_us == 0)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: the desc asks for nothing\n  what"
+                           " helps: set a preset or a number; NULL takes the vote back");
+    return result;
+}
+
+/* The desc with what its preset gives filled in. */
+static qnnrt_power_desc qnnrt__power_resolve(const qnnrt_power_desc *desc)
+{
+    const qnnrt__power_values *preset = &qnnrt__power_presets[desc->preset];
+    qnnrt_power_desc to = *desc;
+    if (to.dcvs == 0) to.dcvs = preset->dcvs;
+    if (to.sleep_latency_us == 0) to.sleep_latency_us = preset->sleep_latency_us;
+    if (to.bus.max == 0) to.bus.min = to.bus.target = to.bus.max = preset->corner;
+    if (to.core.max == 0) to.core.min = to.core.target = to.core.max = preset->corner;
+    if (to.rpc_latency_us == 0) to.rpc_latency_us = preset->rpc_latency_us;
+    if (to.rpc_polling_us == 0) to.rpc_polling_us = preset->rpc_polling_us;
+    return to;
+}
+
+static uint32_t qnnrt__power_number(uint32_t value)
+{
+    return value == QNNRT_POWER_ZERO ? 0 : value;
+}
+
+/* The vendor's config of one setting. 0: not asked for. */
+static int qnnrt__power_config(const qnnrt__power *p, const qnnrt_power_desc *desc, int setting,
+                               qnnrt__abi_power_config *to)
+{
+    qnnrt__abi_dcvs *dcvs = &to->u.dcvs;
+    memset(to, 0, sizeof(*to));
+    if (setting == QNNRT__POWER_LATENCY) {
+        to->option = QNNRT__ABI_POWER_RPC_LATENCY;
+        to->u.us = qnnrt__power_number(desc->rpc_latency_us);
+        return desc->rpc_latency_us != 0;
+    }
+    if (setting == QNNRT__POWER_POLLING) {
+        to->option = QNNRT__ABI_POWER_RPC_POLLING;
+        to->u.us = qnnrt__power_number(desc->rpc_polling_us);
+        /* A preset that does not poll ends the polling of the one before; else it asks for nothing,
+           as older NPUs know no polling. */
+        return desc->rpc_polling_us != 0 || (p->polling && desc->preset != QNNRT_POWER_CUSTOM);
+    }
+    to->option = QNNRT__ABI_POWER_DCVS_V3;
+    dcvs->id = p->id;
+    dcvs->mode = QNNRT__ABI_POWER_PERFORMANCE;
+    dcvs->set_dcvs = desc->dcvs != 0;
+    dcvs->dcvs = desc->dcvs > 0;
+    dcvs->set_sleep_latency = desc->sleep_latency_us != 0;
+    dcvs->sleep_latency_us = qnnrt__power_number(desc->sleep_latency_us);
+    dcvs->set_bus = desc->bus.max != 0;
+    dcvs->bus_min = desc->bus.min;
+    dcvs->bus_target = desc->bus.target;
+    dcvs->bus_max = desc->bus.max;
+    dcvs->set_core = desc->core.max != 0;
+    dcvs->core_min = desc->core.min;
+    dcvs->core_target = desc->core.target;
+    dcvs->core_max = desc->core.max;
+    return dcvs->set_dcvs || dcvs->set_sleep_latency || dcvs->set_bus || dcvs->set_core;
+}
+
+/* The infrastructure, where its layout is the one we know. 0 and NULL: there is none. */
+static qnnrt__abi_code qnnrt__power_find(const qnnrt__abi_provider *provider,
+                                         const qnnrt__abi_infrastructure **out)
+{
+    const qnnrt__abi_infrastructure *found = NULL;
+    qnnrt__abi_code code;
+    *out = NULL;
+    if ((provider->backend_id != QNNRT__ABI_BACKEND_HTP &&
+         provider->backend_id != QNNRT__ABI_BACKEND_HTP_QEMU &&
+         provider->backend_id != QNNRT__ABI_BACKEND_REF) ||
+        provider->calls.device_get_infrastructure == NULL) return 0;
+    code = provider->calls.device_get_infrastructure(&found);
+    if ((code & 0xFFFF) == QNNRT__ABI_NOT_SUPPORTED) return 0;
+    if (code != 0) return code;
+    if (found != NULL && found->type == QNNRT__ABI_INFRASTRUCTURE_PERF &&
+        found->create_id != NULL && found->destroy_id != NULL && found->set != NULL) *out = found;
+    return 0;
+}
+
+static qnnrt__abi_code qnnrt__power_send(const qnnrt__power *p,
+                                         const qnnrt__abi_power_config *config)
+{
+    const qnnrt__abi_power_config *configs[2] = { NULL, NULL };
+    configs[0] = config;
+    return p->infrastructure->set(p->id, configs);
+}
+
+/* Take the vote back. Callers hold the lock. */
+static qnnrt__abi_code qnnrt__power_release(qnnrt__power *p)
+{
+    qnnrt__abi_power_config config;
+    qnnrt_power_desc none;
+    qnnrt__abi_code code = 0, last;
+    if (p->infrastructure == NULL) return 0;
+    memset(&none, 0, sizeof(none));
+    none.rpc_polling_us = QNNRT_POWER_ZERO;
+    if (p->polling && qnnrt__power_config(p, &none, QNNRT__POWER_POLLING, &config))
+        code = qnnrt__power_send(p, &config);      /* of the process, so it would outlive the id */
+    last = p->infrastructure->destroy_id(p->id);
+    p->infrastructure = NULL;
+    p->polling = 0;
+    return code != 0 ? code : last;
+}
+
+/* Vote, setting by setting, so that each has an answer of its own. Callers hold the lock. */
+static qnnrt_result qnnrt__power_set(qnnrt__power *p, const qnnrt__abi_provider *provider,
+                                     const qnnrt_power_desc *desc, qnnrt_power_report *report,
+                                     int strict, qnnrt_error *err)
+{
+    static const char *const names[QNNRT_POWER_SETTINGS] =
+        { "dcvs", "rpc_control_latency", "rpc_polling_time" };
+    const qnnrt_power_desc wanted = qnnrt__power_resolve(desc);
+    uint32_t mark = qnnrt__log_mark(p->log_slot);
+    qnnrt__abi_code made = 0;
+    qnnrt_result result = QNNRT_OK;
+    const char *call = "setPowerConfig";
+    int i;
+    if (p->infrastructure == NULL) {
+        const qnnrt__abi_infrastructure *found;
+        call = "deviceGetInfrastructure";
+        made = qnnrt__power_find(provider, &found);
+        if (made == 0 && found != NULL) {
+            call = "createPowerConfigId";
+            made = found->create_id(0, 0, &p->id);
+        }
+        if (made == 0 && found != NULL) {
+            call = "setPowerConfig";
+            p->infrastructure = found;
+        }
+    }
+    for (i = 0; i < QNNRT_POWER_SETTINGS; ++i) {
+        qnnrt_power_setting *setting = &report->settings[i];
+        qnnrt__abi_power_config config;
+        memset(setting, 0, sizeof(*setting));
+        setting->name = names[i];
+        if (!qnnrt__power_config(p, &wanted, i, &config)) continue;
+        setting->answer = QNNRT_POWER_NOT_AVAILABLE;
+        setting->vendor_code = made;
+        if (p->infrastructure != NULL) setting->vendor_code = qnnrt__power_send(p, &config);
+        if (setting->vendor_code != 0) setting->answer = QNNRT_POWER_REFUSED;
+        else if (p->infrastructure != NULL) setting->answer = QNNRT_POWER_APPLIED;
+        if (setting->answer == QNNRT_POWER_APPLIED) {
+            if (i == QNNRT__POWER_POLLING) p->polling = config.u.us != 0;
+            continue;
+        }
+        qnnrt__log(p->hooks, QNNRT_LOG_WARN, "power", setting->vendor_code, "%s: %s", setting->name,
+                   setting->vendor_code != 0 ? "refused" : "not available on this backend");
+        if (!strict || result != QNNRT_OK) continue;
+        if (setting->vendor_code == 0) {
+            result = qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
+                                 "%s cannot be set: this backend has no power settings\n  what"
+                                 " helps: give a report, and the call tells so without failing",
+                                 names[i]);
+            continue;
+        }
+        qnnrt__fail(err, QNNRT_E_BACKEND, "%s was refused", names[i]);
+        result = qnnrt__codes_explain(err, call, setting->vendor_code, p->log_slot, mark);
+    }
+    return result;
+}
+
+/* =====================================================================================
    SYSTEM                                                                        >>system
    Metadata of a context binary from libQnnSystem.so, copied into the table.
    Needs: >>os >>mem >>err >>log >>codes >>abi >>library >>table >>htp
@@ -6390,22 +6884,42 @@ static qnnrt_result qnnrt__system_choose(qnnrt__system *system, const qnnrt_hook
 
 /* Does the backend's library speak the system interface too, as libQnnRef.so does? Then it is opened
    once more, so that each of the two can be closed alone. */
-static void *qnnrt__system_in_backend(const char *backend)
+static void *qnnrt__system_in_backend(const char *backend, const qnnrt_hooks *hooks)
 {
+    qnnrt__abi_get_system_providers get;
+    const qnnrt__abi_system_provider **list = NULL;
+    uint32_t count = 0;
+    qnnrt__abi_code code = 0;
     const char *why;
-    void *library;
+    void *library, *symbol;
     if (backend == NULL || strchr(backend, '/') == NULL) return NULL;
     library = qnnrt__os_library_open(backend, &why);
-    if (library == NULL ||
-        qnnrt__os_library_symbol(library, "QnnSystemInterface_getProviders") != NULL)
-        return library;
+    if (library == NULL) return NULL;
+    symbol = qnnrt__os_library_symbol(library, "QnnSystemInterface_getProviders");
+    if (symbol != NULL) {
+        memcpy((void *)&get, (const void *)&symbol, sizeof(get));
+        qnnrt__hooks_lock(hooks);
+        code = get(&list, &count);
+        qnnrt__hooks_unlock(hooks);
+        if (code != 0 || (list != NULL && count != 0)) return library;   /* its refusal is told */
+    }
     qnnrt__os_library_close(library);
     return NULL;
 }
 
-/* When a backend's own system interface is wanted: never (it knows no .dlc), when nothing else is
-   found (the backend is not loaded, and large), or before all else. */
-enum { QNNRT__SYSTEM_OWN_NEVER, QNNRT__SYSTEM_OWN_LAST, QNNRT__SYSTEM_OWN_FIRST };
+/* libQnnSystem.so in the folder of the backend. */
+static void *qnnrt__system_beside(const char *backend, const char *name)
+{
+    char at[QNNRT__PATH_MAX];
+    const char *why;
+    if (backend == NULL || strchr(backend, '/') == NULL ||
+        !qnnrt__os_path_join(at, backend, qnnrt__os_dir_length(backend), name)) return NULL;
+    return qnnrt__os_library_open(at, &why);
+}
+
+/* When a backend's own system interface is wanted: never (it knows neither .dlc nor logs), before
+   all else, or behind what lies beside it (the backend is not loaded, and may be large). */
+enum { QNNRT__SYSTEM_OWN_NEVER, QNNRT__SYSTEM_OWN_FIRST, QNNRT__SYSTEM_OWN_SECOND };
 
 /* Open the system library: the one of that path, else the backend's own or libQnnSystem.so, found by
    the same rules. beside is the path of the backend. */
@@ -6423,17 +6937,12 @@ static qnnrt_result qnnrt__system_open(const char *path, const char *beside, int
     return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
                        "QNN libraries need a 64-bit little-endian program");
 #endif
-    if (path == NULL && own == QNNRT__SYSTEM_OWN_FIRST)
-        system->library = qnnrt__system_in_backend(beside);
+    if (path == NULL && own == QNNRT__SYSTEM_OWN_SECOND)
+        system->library = qnnrt__system_beside(beside, name);
+    if (path == NULL && own != QNNRT__SYSTEM_OWN_NEVER && system->library == NULL)
+        system->library = qnnrt__system_in_backend(beside, hooks);
     if (system->library == NULL)
         result = qnnrt__library_find(name, path == NULL ? beside : NULL, &system->library, err);
-    if (result != QNNRT_OK && path == NULL && own == QNNRT__SYSTEM_OWN_LAST) {
-        system->library = qnnrt__system_in_backend(beside);
-        if (system->library != NULL) {
-            qnnrt__err_clear(err);
-            result = QNNRT_OK;
-        }
-    }
     if (result != QNNRT_OK) return result;
     symbol = qnnrt__os_library_symbol(system->library, "QnnSystemInterface_getProviders");
     qnnrt__library_path(symbol, name, system->path);
@@ -7878,7 +8387,7 @@ static size_t qnnrt__read_bins(const char *text, size_t bytes, size_t json_bytes
    BACKEND                                                                      >>backend
    A vendor library in use: found, loaded, its provider chosen; log, backend and device
    created in that order and freed in reverse.
-   Needs: >>os >>mem >>err >>log >>codes >>abi >>library >>htp
+   Needs: >>os >>mem >>err >>log >>codes >>abi >>library >>htp >>power
    Knows nothing of: files, graphs
    ===================================================================================== */
 
@@ -7892,6 +8401,7 @@ struct qnnrt_backend {
     uint32_t                    mark;              /* where the log lines of the cold call under way
                                                       begin */
     qnnrt__abi_handle           log, backend, device;
+    qnnrt__power                power;
     uint32_t                    users;             /* models and builders */
     uint32_t                    soc_model;         /* as asked for */
     uint32_t                    dsp_arch;          /* of the context loaded last, 0: not stated */
@@ -7998,6 +8508,7 @@ static void qnnrt__backend_create_log(qnnrt_backend *b, qnnrt_log_level level)
 {
     qnnrt__abi_code code;
     b->log_slot = qnnrt__log_open(&b->hooks, level);
+    b->power.log_slot = b->log_slot;
     b->mark = qnnrt__log_mark(b->log_slot);
     if (b->log_slot < 0) {
         qnnrt__log(&b->hooks, QNNRT_LOG_WARN, "backend", 0,
@@ -8086,18 +8597,20 @@ static void qnnrt__backend_describe(qnnrt_backend *b)
 static qnnrt_result qnnrt__backend_free(qnnrt_backend *b)
 {
     qnnrt_hooks hooks = b->hooks;
-    qnnrt__abi_code codes[3] = { 0, 0, 0 };
-    static const char *const calls[3] = { "deviceFree", "backendFree", "logFree" };
+    qnnrt__abi_code codes[4] = { 0, 0, 0, 0 };
+    static const char *const calls[4] = { "destroyPowerConfigId", "deviceFree", "backendFree",
+                                          "logFree" };
     qnnrt_result result = QNNRT_OK;
     int i;
     int alive = b->log != NULL || b->backend != NULL;
     if (alive) qnnrt__hooks_lock(&b->hooks);
-    if (b->device != NULL) codes[0] = b->calls->device_free(b->device);
-    if (b->backend != NULL) codes[1] = b->calls->backend_free(b->backend);
-    if (b->log != NULL) codes[2] = b->calls->log_free(b->log);
+    codes[0] = qnnrt__power_release(&b->power);
+    if (b->device != NULL) codes[1] = b->calls->device_free(b->device);
+    if (b->backend != NULL) codes[2] = b->calls->backend_free(b->backend);
+    if (b->log != NULL) codes[3] = b->calls->log_free(b->log);
     if (alive) qnnrt__hooks_unlock(&b->hooks);
     qnnrt__log_close(b->log_slot);
-    for (i = 0; i < 3; ++i) {
+    for (i = 0; i < 4; ++i) {
         if (codes[i] == 0) continue;
         result = QNNRT_E_BACKEND;
         qnnrt__log(&hooks, QNNRT_LOG_ERROR, "backend", codes[i],
@@ -8106,7 +8619,8 @@ static qnnrt_result qnnrt__backend_free(qnnrt_backend *b)
     }
 #ifdef QNNRT_COMPOSE
     while (b->shells != NULL) {
-        struct qnnrt_builder *next = *(struct qnnrt_builder **)(void *)b->shells;    /* its first field */
+        /* next is the first field */
+        struct qnnrt_builder *next = *(struct qnnrt_builder **)(void *)b->shells;
         qnnrt__mem_free(&hooks, b->shells);
         b->shells = next;
     }
@@ -8143,6 +8657,7 @@ static qnnrt_result qnnrt__backend_open(const qnnrt_backend_desc *desc, qnnrt_ba
     b->unload = desc->unload;
     b->soc_model = desc->soc_model;
     b->log_slot = -1;
+    b->power.hooks = &b->hooks;
     result = qnnrt__library_find(name, NULL, &b->library, err);
     if (result == QNNRT_OK && !qnnrt__os_path_join(b->path, "", 0, name))
         result =
@@ -8169,11 +8684,482 @@ static qnnrt_result qnnrt__backend_open(const qnnrt_backend_desc *desc, qnnrt_ba
 }
 
 /* =====================================================================================
+   PROFILE                                                                      >>profile
+   What a library measured: vendor's profile handles, their events as a table, and the way
+   of these events to the vendor's own tools. A handle's events are replaced by its next
+   use, so every step of a run has a handle of its own.
+   Needs: >>os >>mem >>err >>log >>codes >>abi >>system >>backend (its struct)
+   Knows nothing of: pipelines, files of models
+   ===================================================================================== */
+
+/* A library in disorder must not keep us busy for ever. */
+enum { QNNRT__PROFILE_DEEPEST = 8, QNNRT__PROFILE_MOST = 1048576, QNNRT__PROFILE_NAME = 1024 };
+
+typedef struct qnnrt__profile_list {           /* a table that grows */
+    qnnrt__arena        *arena;
+    qnnrt_profile_event *events;
+    size_t               count, room;
+} qnnrt__profile_list;
+
+typedef struct qnnrt__profile_step {
+    qnnrt__abi_handle      handle;
+    const char            *graph;
+    uint64_t               begin_ns, end_ns;   /* of the last execute */
+    qnnrt__abi_event_node *events;             /* of the last execute, once they were asked for */
+    uint32_t               count;
+} qnnrt__profile_step;
+
+typedef enum qnnrt__profile_state {
+    QNNRT__PROFILE_FRESH = 0,                  /* no exec yet */
+    QNNRT__PROFILE_FAILED,
+    QNNRT__PROFILE_DONE,                       /* the library has events */
+    QNNRT__PROFILE_READ                        /* and we have them too */
+} qnnrt__profile_state;
+
+typedef struct qnnrt__profile {                /* of a run */
+    qnnrt_backend       *backend;
+    qnnrt__profile_state state;
+    qnnrt__profile_step *steps;
+    size_t               step_count;
+    qnnrt__arena         arena;                /* of the table */
+    qnnrt__profile_list  list;
+} qnnrt__profile;
+
+static const char *qnnrt__profile_level_name(qnnrt_profile_level level)
+{
+    static const char *const names[] = { "off", "basic", "detailed", "optrace" };
+    return names[level];
+}
+
+static qnnrt_result qnnrt__profile_check(qnnrt_profile_level level, const char *call,
+                                         qnnrt_error *err)
+{
+    if ((unsigned)level <= (unsigned)QNNRT_PROFILE_OPTRACE) return QNNRT_OK;
+    return qnnrt__fail(err, QNNRT_E_ARG, "%s: profile level %d; 0 to %d are known", call,
+                       (int)level, (int)QNNRT_PROFILE_OPTRACE);
+}
+
+static void qnnrt__profile_close(qnnrt_backend *b, qnnrt__abi_handle handle)
+{
+    qnnrt__abi_code code = handle != NULL ? b->calls->profile_free(handle) : 0;
+    if (code != 0)
+        qnnrt__log(&b->hooks, QNNRT_LOG_ERROR, "profile", code, "profileFree answered 0x%x",
+                   (unsigned)(code & 0xFFFF));
+}
+
+/* One vendor handle. Callers hold the lock, here and below. */
+static qnnrt_result qnnrt__profile_open(qnnrt_backend *b, qnnrt_profile_level level,
+                                        qnnrt__abi_handle *out, qnnrt_error *err)
+{
+    const qnnrt__abi_calls *calls = b->calls;
+    const char *call = "profileCreate", *name = qnnrt__profile_level_name(level);
+    qnnrt__abi_profile_config config;
+    const qnnrt__abi_profile_config *configs[2] = { NULL, NULL };
+    uint32_t mark = qnnrt__log_mark(b->log_slot);
+    qnnrt__abi_code code;
+    *out = NULL;
+    if (calls->profile_create == NULL || calls->profile_free == NULL ||
+        calls->profile_get_events == NULL ||
+        (calls->profile_get_event == NULL && calls->profile_get_extended_event == NULL) ||
+        (level == QNNRT_PROFILE_OPTRACE && calls->profile_set_config == NULL))
+        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s has no calls for %s profiles", b->path,
+                           name);
+    code = calls->profile_create(b->backend, level == QNNRT_PROFILE_BASIC
+                                                 ? QNNRT__ABI_PROFILE_BASIC
+                                                 : QNNRT__ABI_PROFILE_DETAILED, out);
+    if (code != 0) *out = NULL;
+    if (code == 0 && *out != NULL && level == QNNRT_PROFILE_OPTRACE) {
+        memset(&config, 0, sizeof(config));
+        config.option = QNNRT__ABI_PROFILE_OPTRACE;
+        config.u.optrace = 1;
+        configs[0] = &config;
+        call = "profileSetConfig";
+        code = calls->profile_set_config(*out, configs);
+    }
+    if (code == 0 && *out != NULL) return QNNRT_OK;
+    qnnrt__profile_close(b, *out);
+    *out = NULL;
+    if ((code & 0xFFFF) == QNNRT__ABI_NOT_SUPPORTED) {
+        qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s has no %s profiles: %s answered 0x%x\n  what"
+                    " helps: %s", b->path, name, call, (unsigned)(code & 0xFFFF),
+                    level == QNNRT_PROFILE_OPTRACE ? "level detailed; traces are HTP's"
+                                                   : "profile on another backend");
+        if (err != NULL) err->vendor_code = code;
+        return QNNRT_E_UNSUPPORTED;
+    }
+    qnnrt__fail(err, QNNRT_E_BACKEND, "%s: %s profiles cannot be had", b->path, name);
+    return qnnrt__codes_explain(err, code != 0 ? call : "profileCreate (without a handle)", code,
+                                b->log_slot, mark);
+}
+
+/* Data of one event: plain, else extended (CPU knows that only), else none and the code. */
+static void qnnrt__profile_event(const qnnrt__abi_calls *calls, uint64_t id,
+                                 qnnrt__abi_event_node *to)
+{
+    qnnrt__abi_code code = QNNRT__ABI_NOT_SUPPORTED;
+    if (calls->profile_get_event != NULL) code = calls->profile_get_event(id, &to->u.plain);
+    if (code == 0) {
+        if (to->u.plain.name == NULL) to->u.plain.name = "";
+        return;
+    }
+    memset(&to->u, 0, sizeof(to->u));
+    if (calls->profile_get_extended_event != NULL)
+        code = calls->profile_get_extended_event(id, &to->u.extended);
+    if (code == 0 && to->u.extended.version == 1) {
+        to->kind = QNNRT__ABI_EVENT_EXTENDED;
+        if (to->u.extended.v1.name == NULL) to->u.extended.v1.name = "";
+        return;
+    }
+    memset(&to->u, 0, sizeof(to->u));
+    to->u.plain.name = "";
+    to->code = code != 0 ? (uint32_t)(code & 0xFFFF) : (uint32_t)QNNRT__ABI_NOT_SUPPORTED;
+}
+
+/* The events of one level and all below. */
+static qnnrt_result qnnrt__profile_nodes(const qnnrt__abi_calls *calls, qnnrt__arena *arena,
+                                         const uint64_t *ids, uint32_t count, int depth,
+                                         uint32_t *left, qnnrt__abi_event_node **out,
+                                         qnnrt_error *err)
+{
+    qnnrt__abi_event_node *nodes;
+    uint64_t *kept;
+    uint32_t i;
+    if (count > *left)
+        return qnnrt__fail(err, QNNRT_E_LIMIT, "the profile has more than %d events",
+                           (int)QNNRT__PROFILE_MOST);
+    if (depth == QNNRT__PROFILE_DEEPEST)
+        return qnnrt__fail(err, QNNRT_E_LIMIT,
+                           "the profile's events are nested deeper than %d levels",
+                           (int)QNNRT__PROFILE_DEEPEST);
+    if (ids == NULL)
+        return qnnrt__fail(err, QNNRT_E_BACKEND, "the profile announces %u events and gives none",
+                           (unsigned)count);
+    *left -= count;
+    *out = nodes = (qnnrt__abi_event_node *)qnnrt__arena_alloc(arena, count, sizeof(*nodes));
+    /* A library may use one list for all answers. */
+    kept = (uint64_t *)qnnrt__arena_alloc(arena, count, sizeof(*kept));
+    if (nodes == NULL || kept == NULL) return qnnrt__fail_memory(err, "events");
+    memcpy(kept, ids, count * sizeof(*kept));
+    for (i = 0; i < count; ++i) {
+        const uint64_t *below = NULL;
+        uint32_t below_count = 0;
+        qnnrt__abi_code code = 0;
+        qnnrt_result result;
+        qnnrt__profile_event(calls, kept[i], &nodes[i]);
+        if (calls->profile_get_sub_events != NULL)
+            code = calls->profile_get_sub_events(kept[i], &below, &below_count);
+        if (code != 0 && (code & 0xFFFF) != QNNRT__ABI_NOT_SUPPORTED) {
+            qnnrt__fail(err, QNNRT_E_BACKEND, "the profile's events cannot be read");
+            return qnnrt__codes_explain(err, "profileGetSubEvents", code, -1, 0);
+        }
+        if (code != 0 || below_count == 0) continue;
+        result = qnnrt__profile_nodes(calls, arena, below, below_count, depth + 1, left,
+                                      &nodes[i].children, err);
+        if (result != QNNRT_OK) return result;
+        nodes[i].count = below_count;
+    }
+    return QNNRT_OK;
+}
+
+static const char *qnnrt__profile_unit(uint32_t unit)
+{
+    static const char *const names[] = { "", "us", "bytes", "cycles", "count" };
+    return unit < sizeof(names) / sizeof(names[0]) ? names[unit] : "";
+}
+
+static double qnnrt__profile_value(const qnnrt__abi_event_extended *from)
+{
+    switch (from->v1.value.scalar.dtype) {
+    case QNNRT_DTYPE_F32: return (double)from->v1.value.scalar.u.f32;
+    case QNNRT_DTYPE_F64: return from->v1.value.scalar.u.f64;
+    case QNNRT_DTYPE_U64: return (double)from->v1.value.scalar.u.u64;
+    case QNNRT_DTYPE_I64: return (double)from->v1.value.scalar.u.i64;
+    case QNNRT_DTYPE_U32: return (double)from->v1.value.scalar.u.u32;
+    case QNNRT_DTYPE_I32: return (double)from->v1.value.scalar.u.i32;
+    case QNNRT_DTYPE_U16: return (double)from->v1.value.scalar.u.u16;
+    case QNNRT_DTYPE_I16: return (double)from->v1.value.scalar.u.i16;
+    case QNNRT_DTYPE_U8:
+    case QNNRT_DTYPE_BOOL8: return (double)from->v1.value.scalar.u.u8;
+    case QNNRT_DTYPE_I8: return (double)from->v1.value.scalar.u.i8;
+    default: return 0;                         /* an object of the vendor's tools */
+    }
+}
+
+/* The length of `text` without what follows a node's name in an event's: " (cycles)", then
+   ":OpId_17" or " OpId_2" (*id is set). */
+static size_t qnnrt__profile_node_length(const char *text, size_t length, int *id)
+{
+    size_t at = length;
+    *id = 0;
+    if (at > 0 && text[at - 1] == ')') {
+        for (--at; at > 0 && text[at - 1] >= 'a' && text[at - 1] <= 'z';) --at;
+        if (at >= 2 && text[at - 1] == '(' && text[at - 2] == ' ') length = at - 2;
+    }
+    for (at = length; at > 0 && text[at - 1] >= '0' && text[at - 1] <= '9';) --at;
+    if (at == length || at < 6 || memcmp(text + at - 5, "OpId_", 5) != 0 ||
+        (text[at - 6] != ':' && text[at - 6] != ' ')) return length;
+    *id = 1;
+    return at - 6;
+}
+
+/* A copy of the node's name in an event of type 404. */
+static const char *qnnrt__profile_node(const char *name, uint32_t backend_id, qnnrt__arena *arena)
+{
+    int id;
+    size_t length = qnnrt__profile_node_length(name, strlen(name), &id);
+    if (!id && backend_id == QNNRT__ABI_BACKEND_CPU && name[0] == '_' && length > 1) {
+        ++name;                                /* CPU puts one before every name */
+        --length;
+    }
+    return qnnrt__arena_text(arena, name, length);
+}
+
+/* Append a level and all below it to the table. `node` is of the event above. */
+static int qnnrt__profile_append(qnnrt__profile_list *list, const qnnrt__abi_event_node *from,
+                                 uint32_t count, uint32_t depth, const char *node, size_t step,
+                                 uint32_t backend_id)
+{
+    uint32_t i;
+    for (i = 0; i < count; ++i) {
+        qnnrt_profile_event *to = &list->events[list->count++];
+        int extended = from[i].kind == QNNRT__ABI_EVENT_EXTENDED;
+        const char *name = extended ? from[i].u.extended.v1.name : from[i].u.plain.name;
+        size_t length = 0;
+        while (length < QNNRT__PROFILE_NAME && name[length] != '\0') ++length;
+        to->type = extended ? from[i].u.extended.v1.type : from[i].u.plain.type;
+        to->unit = extended ? from[i].u.extended.v1.unit : from[i].u.plain.unit;
+        to->value = extended ? qnnrt__profile_value(&from[i].u.extended)
+                             : (double)from[i].u.plain.value;
+        to->time = extended ? from[i].u.extended.v1.time : 0;
+        to->unit_name = qnnrt__profile_unit(to->unit);
+        to->depth = depth;
+        to->vendor_code = from[i].code;
+        to->step = step;
+        to->node = node;
+        to->name = qnnrt__arena_text(list->arena, name, length);
+        if (to->name != NULL && to->type == QNNRT__ABI_EVENT_NODE && from[i].code == 0)
+            to->node = qnnrt__profile_node(to->name, backend_id, list->arena);
+        if (to->name == NULL || to->node == NULL ||
+            !qnnrt__profile_append(list, from[i].children, from[i].count, depth + 1, to->node, step,
+                                   backend_id)) return 0;
+    }
+    return 1;
+}
+
+/* Read the events of a handle to the end of the list; their vendor form is left in *nodes, its
+   names belong to the handle. */
+static qnnrt_result qnnrt__profile_read(qnnrt_backend *b, qnnrt__abi_handle handle, size_t step,
+                                        qnnrt__profile_list *list, qnnrt__abi_event_node **nodes,
+                                        uint32_t *count, qnnrt_error *err)
+{
+    const uint64_t *ids = NULL;
+    uint32_t most = (uint32_t)(QNNRT__PROFILE_MOST - list->count), left = most;
+    qnnrt__abi_code code = b->calls->profile_get_events(handle, &ids, count);
+    qnnrt_result result;
+    size_t need;
+    if (code != 0) {
+        *count = 0;
+        qnnrt__fail(err, QNNRT_E_BACKEND, "%s: the profile's events cannot be had", b->path);
+        return qnnrt__codes_explain(err, "profileGetEvents", code, -1, 0);
+    }
+    if (*count == 0) return QNNRT_OK;
+    result = qnnrt__profile_nodes(b->calls, list->arena, ids, *count, 0, &left, nodes, err);
+    if (result != QNNRT_OK) {
+        *count = 0;
+        return result;
+    }
+    need = list->count + (most - left);
+    if (need > list->room) {
+        size_t room = need > 2 * list->room ? need : 2 * list->room;
+        qnnrt_profile_event *more =
+            (qnnrt_profile_event *)qnnrt__arena_alloc(list->arena, room, sizeof(*more));
+        if (more == NULL) return qnnrt__fail_memory(err, "events");
+        if (list->count > 0) memcpy(more, list->events, list->count * sizeof(*more));
+        list->events = more;
+        list->room = room;
+    }
+    return qnnrt__profile_append(list, *nodes, *count, 0, "", step, b->info.id)
+               ? QNNRT_OK : qnnrt__fail_memory(err, "events");
+}
+
+static void qnnrt__profile_stop(qnnrt__profile *profile)
+{
+    qnnrt_hooks hooks;
+    size_t i;
+    if (profile == NULL) return;
+    hooks = profile->backend->hooks;
+    qnnrt__hooks_lock(&hooks);
+    for (i = 0; i < profile->step_count; ++i)
+        qnnrt__profile_close(profile->backend, profile->steps[i].handle);
+    qnnrt__hooks_unlock(&hooks);
+    qnnrt__arena_free(&profile->arena);
+    qnnrt__mem_free(&hooks, profile->steps);
+    qnnrt__mem_free(&hooks, profile);
+}
+
+/* Handles for the steps of a run; the caller names their graphs. */
+static qnnrt_result qnnrt__profile_start(qnnrt_backend *b, qnnrt_profile_level level, size_t steps,
+                                         qnnrt__profile **out, qnnrt_error *err)
+{
+    qnnrt__profile *profile = (qnnrt__profile *)qnnrt__mem_alloc(&b->hooks, sizeof(*profile));
+    qnnrt_result result = QNNRT_OK;
+    *out = NULL;
+    if (profile == NULL) return qnnrt__fail_memory(err, "a profile");
+    profile->backend = b;
+    profile->arena.hooks = b->hooks;
+    profile->steps = (qnnrt__profile_step *)qnnrt__mem_alloc(
+        &b->hooks, (uint64_t)steps * sizeof(*profile->steps));
+    if (profile->steps == NULL) result = qnnrt__fail_memory(err, "a profile");
+    qnnrt__hooks_lock(&b->hooks);
+    while (result == QNNRT_OK && profile->step_count < steps) {
+        result = qnnrt__profile_open(b, level, &profile->steps[profile->step_count].handle, err);
+        if (result == QNNRT_OK) ++profile->step_count;
+    }
+    qnnrt__hooks_unlock(&b->hooks);
+    if (result != QNNRT_OK) {
+        qnnrt__profile_stop(profile);
+        return result;
+    }
+    *out = profile;
+    return QNNRT_OK;
+}
+
+/* Have the table of the last exec. */
+static qnnrt_result qnnrt__profile_events(qnnrt__profile *profile, qnnrt_error *err)
+{
+    qnnrt_result result = QNNRT_OK;
+    size_t i;
+    if (profile == NULL || profile->state == QNNRT__PROFILE_FRESH ||
+        profile->state == QNNRT__PROFILE_FAILED)
+        return qnnrt__fail(err, QNNRT_E_STATE,
+                           profile == NULL ? "there are no events: profiling is off\n  what helps:"
+                                             " qnnrt_run_profile() before qnnrt_exec()"
+                           : profile->state == QNNRT__PROFILE_FRESH
+                               ? "there are no events yet\n  what helps: qnnrt_exec() first"
+                               : "there are no events: the last exec failed");
+    if (profile->state == QNNRT__PROFILE_READ) return QNNRT_OK;
+    qnnrt__arena_free(&profile->arena);
+    memset(&profile->list, 0, sizeof(profile->list));
+    profile->list.arena = &profile->arena;
+    qnnrt__hooks_lock(&profile->backend->hooks);
+    for (i = 0; i < profile->step_count && result == QNNRT_OK; ++i) {
+        qnnrt__profile_step *step = &profile->steps[i];
+        result = qnnrt__profile_read(profile->backend, step->handle, i, &profile->list,
+                                     &step->events, &step->count, err);
+    }
+    qnnrt__hooks_unlock(&profile->backend->hooks);
+    if (result == QNNRT_OK) profile->state = QNNRT__PROFILE_READ;
+    return result;
+}
+
+/* Size of a file, 0 when it cannot be opened; *why says that. */
+static uint64_t qnnrt__profile_size(const char *path, const char **why)
+{
+    qnnrt__os_file file;
+    uint64_t bytes;
+    *why = qnnrt__os_file_open(path, &file);
+    bytes = *why == NULL ? file.bytes : 0;
+    qnnrt__os_file_close(&file);
+    return bytes;
+}
+
+/* The last exec into a log of the vendor's. Callers have read the events. */
+static qnnrt_result qnnrt__profile_write(const qnnrt__profile *profile,
+                                         const qnnrt__abi_system_calls *calls, const char *path,
+                                         qnnrt_error *err)
+{
+    const char *slash = strrchr(path, '/'), *call = "systemProfileCreateSerializationTarget";
+    const qnnrt_backend *b = profile->backend;
+    const char *why;
+    const uint64_t bytes = qnnrt__profile_size(path, &why);
+    char folder[QNNRT__PATH_MAX];
+    qnnrt__abi_target target;
+    qnnrt__abi_target_config config;
+    qnnrt__abi_profile_data data;
+    const qnnrt__abi_profile_data *list[1];
+    qnnrt__abi_handle handle = NULL;
+    qnnrt__abi_code code, freed;
+    size_t i, length = slash == NULL ? 1 : slash == path ? 1 : (size_t)(slash - path);
+    if (length >= sizeof(folder) || path[strlen(path) - 1] == '/')
+        return qnnrt__fail(err, QNNRT_E_ARG, "%.200s is no path of a file, or too long", path);
+    memcpy(folder, slash == NULL ? "." : path, length);
+    folder[length] = '\0';
+    memset(&target, 0, sizeof(target));
+    memset(&config, 0, sizeof(config));
+    target.type = QNNRT__ABI_TARGET_FILE;
+    target.name = slash != NULL ? slash + 1 : path;
+    target.folder = folder;
+    config.type = QNNRT__ABI_TARGET_HEADER;
+    config.program = "qnnrt";
+    config.version = qnnrt_version();
+    config.backend = b->build_id;
+    code = calls->profile_create_target(target, &config, 1, &handle);
+    for (i = 0; i < profile->step_count && code == 0 && handle != NULL; ++i) {
+        const qnnrt__profile_step *step = &profile->steps[i];
+        memset(&data, 0, sizeof(data));
+        data.version = 1;
+        data.begin_us = step->begin_ns / 1000;
+        data.end_us = step->end_ns / 1000;
+        data.method = QNNRT__ABI_METHOD_EXECUTE;
+        data.graph = step->graph;
+        data.events = step->events;
+        data.count = step->count;
+        list[0] = &data;
+        call = "systemProfileSerializeEventData";
+        code = calls->profile_write(handle, list, 1);
+    }
+    if (code == 0 && handle == NULL) code = QNNRT__ABI_NOT_SUPPORTED;
+    freed = handle != NULL ? calls->profile_free_target(handle) : 0;
+    if (code == 0 && freed != 0) {
+        call = "systemProfileFreeSerializationTarget";
+        code = freed;
+    }
+    if (code != 0) {
+        qnnrt__fail(err, QNNRT_E_BACKEND, "cannot write the profile log %.400s", path);
+        return qnnrt__codes_explain(err, call, code, -1, 0);
+    }
+    /* The genuine libraries answer success even when they could not write. */
+    if (qnnrt__profile_size(path, &why) > bytes) return QNNRT_OK;
+    return qnnrt__fail(err, QNNRT_E_IO, "the profile log %.400s was not written: %s\n  what helps:"
+                       " the path of a plain file, in a folder that this process may write to",
+                       path, why != NULL ? why : "it has not grown");
+}
+
+/* The same, with a libQnnSystem.so found by the usual rules. */
+static qnnrt_result qnnrt__profile_log(qnnrt__profile *profile, const char *system_path,
+                                       const char *path, qnnrt_error *err)
+{
+    qnnrt__system system;
+    uint32_t minor;
+    qnnrt_result result = qnnrt__profile_events(profile, err);
+    if (result == QNNRT_OK)
+        result = qnnrt__system_open(system_path, profile->backend->path, QNNRT__SYSTEM_OWN_NEVER,
+                                    &profile->backend->hooks, &system, err);
+    if (result != QNNRT_OK) return result;
+    minor = system.provider->version.minor;
+    result = QNNRT_E_VERSION;
+    if (minor < QNNRT__ABI_SYSTEM_MINOR_PROFILE || minor == QNNRT__ABI_SYSTEM_MINOR_BROKEN ||
+        system.provider->calls.profile_create_target == NULL ||
+        system.provider->calls.profile_write == NULL ||
+        system.provider->calls.profile_free_target == NULL)
+        qnnrt__fail(err, result, "%s speaks system interface %u.%u and cannot write profile logs;"
+                    " those of QAIRT 2.40 and newer can, but 2.44", system.path,
+                    (unsigned)system.provider->version.major, (unsigned)minor);
+    else {
+        qnnrt__hooks_lock(&profile->backend->hooks);
+        result = qnnrt__profile_write(profile, &system.provider->calls, path, err);
+        qnnrt__hooks_unlock(&profile->backend->hooks);
+    }
+    if (profile->backend->unload) qnnrt__system_close(&system);
+    return result;
+}
+
+/* =====================================================================================
    CONTEXT                                                                      >>context
    One context binary: its bytes, its facts, its life on the backend.
    Source of the ExecuTorch head: its public runtime sources (u32 0x5678ABCD, u64 signature,
    u64 size, padding to 256 bytes, little-endian).
-   Needs: >>os >>size >>mem >>err >>log >>codes >>abi >>htp >>backend (its struct)
+   Needs: >>os >>size >>mem >>err >>log >>codes >>abi >>htp >>backend (its struct) >>profile
    Knows nothing of: folders, pipelines
    ===================================================================================== */
 
@@ -8389,11 +9375,22 @@ static qnnrt_result qnnrt__context_check(const qnnrt__context *context, const qn
     return QNNRT_OK;
 }
 
+/* Where the events of loading go. */
+typedef struct qnnrt__context_profile {
+    qnnrt_profile_level  level;
+    size_t               index;         /* of the context */
+    qnnrt__profile_list *list;
+} qnnrt__context_profile;
+
 /* Create the context and fetch its graphs. Callers hold the lock. */
 static qnnrt_result qnnrt__context_create(qnnrt__context *context, qnnrt_backend *b,
+                                          const qnnrt__context_profile *profile,
                                           qnnrt__arena *arena, qnnrt_error *err)
 {
     uint64_t began = qnnrt__os_clock_ns();
+    qnnrt__abi_handle events = NULL;
+    qnnrt__abi_event_node *nodes;
+    uint32_t count;
     qnnrt__abi_code code;
     size_t i;
     qnnrt_result result = qnnrt__context_check(context, b, err);
@@ -8401,9 +9398,15 @@ static qnnrt_result qnnrt__context_create(qnnrt__context *context, qnnrt_backend
     context->graphs = (qnnrt__abi_handle *)qnnrt__arena_alloc(arena, context->info->graph_count,
                                                               sizeof(*context->graphs));
     if (context->graphs == NULL) return qnnrt__fail_memory(err, "graphs");
+    if (profile->level != QNNRT_PROFILE_OFF)
+        result = qnnrt__profile_open(b, profile->level, &events, err);
+    if (result != QNNRT_OK) return result;
     b->mark = qnnrt__log_mark(b->log_slot);
     code = b->calls->context_create_from_binary(b->backend, b->device, NULL, context->binary,
-                                                context->bytes, &context->handle, NULL);
+                                                context->bytes, &context->handle, events);
+    if (code == 0 && context->handle != NULL && events != NULL)
+        result = qnnrt__profile_read(b, events, profile->index, profile->list, &nodes, &count, err);
+    qnnrt__profile_close(b, events);
     if (code != 0 || context->handle == NULL) {
         context->handle = NULL;     /* after a failure it is not usable, whatever it holds */
         qnnrt__fail(err, QNNRT_E_BACKEND, "%s cannot be loaded by %s", context->info->file,
@@ -8413,6 +9416,7 @@ static qnnrt_result qnnrt__context_create(qnnrt__context *context, qnnrt_backend
                                               : "contextCreateFromBinary",
                                     code, b->log_slot, b->mark);
     }
+    if (result != QNNRT_OK) return result;
     for (i = 0; i < context->info->graph_count; ++i) {
         code = b->calls->graph_retrieve(context->handle, context->info->graphs[i].name,
                                         &context->graphs[i]);
@@ -8780,7 +9784,8 @@ static qnnrt_result qnnrt__scan_choose(qnnrt__scan *scan, const char *folder, in
    PIPELINE                                                                     >>pipeline
    Graphs in order, and which output feeds which input. Every match has a reason, and what
    does not fit is refused by name: equal bytes with another scale compute fluent nonsense.
-   Needs: >>mem >>err >>log >>sort >>table >>scan (names) >>context (its struct)
+   Needs: >>mem >>err >>log >>sort >>table >>scan (names) >>profile (its struct)
+          >>context (its struct)
    Knows nothing of: memory, execution
    ===================================================================================== */
 
@@ -8829,6 +9834,7 @@ struct qnnrt {
     qnnrt_pipeline  **pipelines;        /* [pipeline_count] joined, then [single_count] single
                                            graphs */
     size_t            pipeline_count, single_count;
+    qnnrt__profile_list events;         /* of loading */
 #ifdef QNNRT_COMPOSE
     int               built;            /* by a builder, not opened */
     void             *device;           /* of a built model's contexts, NULL: that of the backend */
@@ -9681,8 +10687,8 @@ static void qnnrt__pipeline_free(qnnrt_pipeline *p)
    MODEL                                                                          >>model
    The opened folder: loads every file, has its metadata read from the sources there are and
    compared, keeps what there is, frees in reverse.
-   Needs: >>os >>mem >>err >>log >>size >>table >>system >>read_json >>backend >>context
-          >>scan >>pipeline (its struct)
+   Needs: >>os >>mem >>err >>log >>size >>table >>system >>read_json >>backend >>profile
+          >>context >>scan >>pipeline (its struct)
    Knows nothing of: memory plans, execution
    ===================================================================================== */
 
@@ -9707,6 +10713,7 @@ static qnnrt *qnnrt__model_new(const qnnrt_hooks *hooks, const qnnrt_limits *lim
     qnnrt *model = (qnnrt *)qnnrt__mem_alloc(hooks, sizeof(*model));
     if (model == NULL) return NULL;
     model->hooks = model->arena.hooks = *hooks;
+    model->events.arena = &model->arena;
     model->align = 64;
     qnnrt__model_limits(limits, &model->limits);
     model->tensors_left = model->limits.tensors;
@@ -10003,8 +11010,12 @@ static qnnrt_result qnnrt__model_context(qnnrt *model, size_t at, const qnnrt__m
         (result == QNNRT_E_FORMAT && err->vendor_code != 0 && context->bytes == info->file_bytes &&
          !qnnrt__context_looks_right(context->binary, context->bytes));
     if (result == QNNRT_OK && model->backend != NULL) {
+        qnnrt__context_profile profile;
+        profile.level = desc->profile_level;
+        profile.index = at;
+        profile.list = &model->events;
         qnnrt__hooks_lock(&model->hooks);
-        result = qnnrt__context_create(context, model->backend, &model->arena, err);
+        result = qnnrt__context_create(context, model->backend, &profile, &model->arena, err);
         qnnrt__hooks_unlock(&model->hooks);
     }
     if (result == QNNRT_OK && qnnrt__os_file_changed(&context->file))
@@ -10189,7 +11200,10 @@ static qnnrt_result qnnrt__model_check(const char *ctx_dir, const qnnrt_desc *de
     if (desc->backend != NULL && desc->inspect)
         return qnnrt__fail(err, QNNRT_E_ARG,
                            "qnnrt_open: desc.inspect needs no backend; leave desc.backend NULL");
-    return QNNRT_OK;
+    if (desc->profile_level != QNNRT_PROFILE_OFF && desc->inspect)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.inspect loads nothing that could be"
+                                             " profiled; leave desc.profile_level off");
+    return qnnrt__profile_check(desc->profile_level, "qnnrt_open", err);
 }
 
 static qnnrt_result qnnrt__model_backend(qnnrt *model, const qnnrt_desc *desc, qnnrt_error *err)
@@ -10271,7 +11285,7 @@ static qnnrt_result qnnrt__model_system(qnnrt *model, const qnnrt__scan *scan,
     if (!binaries) return QNNRT_OK;
     result = qnnrt__system_open(
         desc->system_path, beside,
-        model->backend != NULL ? QNNRT__SYSTEM_OWN_FIRST : QNNRT__SYSTEM_OWN_LAST, &model->hooks,
+        model->backend != NULL ? QNNRT__SYSTEM_OWN_FIRST : QNNRT__SYSTEM_OWN_SECOND, &model->hooks,
         system, &own);
     if (result == QNNRT_E_LIBRARY && texts && desc->system_path == NULL &&
         desc->metadata == QNNRT_METADATA_ALL) {
@@ -10788,7 +11802,7 @@ static qnnrt_result qnnrt__place_mem(qnnrt_plan *plan, const qnnrt_mem_desc *des
    Arrays of vendor tensors, filled once; bind changes pointers in them, exec hands them to
    the vendor. Everything that can fail or cost happened before.
    Needs: >>os >>size >>mem >>err >>log >>codes >>abi >>table >>backend (its struct)
-          >>context >>pipeline >>place
+          >>profile >>context >>pipeline >>place
    Knows nothing of: folders, metadata sources
    ===================================================================================== */
 
@@ -10812,7 +11826,7 @@ typedef struct qnnrt__run_slot {
 struct qnnrt_run {
     qnnrt__step     *steps, *steps_end;
     int              careful;           /* exec has more to do than call: binds missing, locks, a
-                                           busy flag */
+                                           busy flag, a profile */
     qnnrt__log_count *log_count;        /* of its backend's log slot, or no_log */
     qnnrt__log_count no_log;
     uint32_t         mark;              /* where the log lines of the exec under way begin */
@@ -10825,6 +11839,7 @@ struct qnnrt_run {
     qnnrt__arena     arena;
     qnnrt_plan      *own_plan;          /* made by qnnrt_prepare */
     qnnrt_mem       *own_mem;
+    qnnrt__profile  *profile;            /* NULL: off */
     qnnrt_error      error;
 };
 
@@ -10883,7 +11898,8 @@ static qnnrt_result qnnrt__run_check(const qnnrt_run *run, uint32_t step, qnnrt_
 /* Does exec have more to do than to call? */
 static void qnnrt__run_settle(qnnrt_run *run)
 {
-    run->careful = run->missing > 0 || run->busy != NULL || run->backend->hooks.lock != NULL;
+    run->careful = run->missing > 0 || run->busy != NULL || run->backend->hooks.lock != NULL ||
+                   run->profile != NULL;
 }
 
 /* Point every end of a slot at its memory. */
@@ -10949,6 +11965,7 @@ static qnnrt_result qnnrt__run_fill(qnnrt_run *run, qnnrt_error *err)
 static void qnnrt__run_free(qnnrt_run *run)
 {
     qnnrt_hooks hooks = run->arena.hooks;
+    qnnrt__profile_stop(run->profile);
     qnnrt__arena_free(&run->arena);
     qnnrt__mem_free(&hooks, run);
 }
@@ -11074,8 +12091,44 @@ static qnnrt_result qnnrt__run_steps(qnnrt_run *run)
     return QNNRT_OK;
 }
 
-/* The way with checks, for runs that need one. */
-static qnnrt_result qnnrt__run_careful(qnnrt_run *run)
+/* The same, each step with its profile. */
+static qnnrt_result qnnrt__run_profiled(qnnrt_run *run)
+{
+    const qnnrt__step *step = run->steps, *end = run->steps_end;
+    qnnrt__profile_step *profile = run->profile->steps;
+    run->profile->state = QNNRT__PROFILE_FAILED;
+    for (; step < end; ++step, ++profile) {
+        qnnrt__abi_code code;
+        profile->begin_ns = qnnrt__os_clock_ns();
+        code = step->execute(step->graph, step->inputs, step->input_count, step->outputs,
+                             step->output_count, profile->handle, NULL);
+        profile->end_ns = qnnrt__os_clock_ns();
+        if (QNNRT__UNLIKELY(code != 0)) return qnnrt__run_failed(run, step, code);
+    }
+    run->profile->state = QNNRT__PROFILE_DONE;
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt__run_profile(qnnrt_run *run, qnnrt_profile_level level)
+{
+    const qnnrt_pipeline *p = run->pipeline;
+    qnnrt_result result = qnnrt__profile_check(level, "qnnrt_run_profile", &run->error);
+    size_t i;
+    if (result != QNNRT_OK) return result;
+    qnnrt__profile_stop(run->profile);
+    run->profile = NULL;
+    if (level != QNNRT_PROFILE_OFF)
+        result = qnnrt__profile_start(run->backend, level, p->info.step_count, &run->profile,
+                                      &run->error);
+    for (i = 0; run->profile != NULL && i < p->info.step_count; ++i)
+        run->profile->steps[i].graph = p->steps[i].graph->name;
+    qnnrt__run_settle(run);
+    return result;
+}
+
+/* The way with checks, for runs that need one. Within qnnrt_exec() it would make the other way save
+   more registers. */
+static QNNRT__NOT_INLINE qnnrt_result qnnrt__run_careful(qnnrt_run *run)
 {
     qnnrt_result result;
     if (run->missing > 0) return qnnrt__run_unbound(run);
@@ -11085,7 +12138,7 @@ static qnnrt_result qnnrt__run_careful(qnnrt_run *run)
                            " memory",
                            run->pipeline->info.name);
     qnnrt__hooks_lock(&run->backend->hooks);
-    result = qnnrt__run_steps(run);
+    result = run->profile != NULL ? qnnrt__run_profiled(run) : qnnrt__run_steps(run);
     qnnrt__hooks_unlock(&run->backend->hooks);
     if (run->busy != NULL) qnnrt__os_unlock(run->busy);
     return result;
@@ -11223,6 +12276,34 @@ QNNRT_API qnnrt_result qnnrt_backend_register_ops(qnnrt_backend *backend, const 
     return result;
 }
 
+QNNRT_API qnnrt_result qnnrt_power_set(qnnrt_backend *backend, const qnnrt_power_desc *desc,
+                                       qnnrt_power_report *report, qnnrt_error *err)
+{
+    qnnrt_power_report own;
+    qnnrt__abi_code code = 0;
+    qnnrt_result result = QNNRT_OK;
+    qnnrt__err_clear(err);
+    if (report != NULL) memset(report, 0, sizeof(*report));
+    if (backend == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: backend is NULL");
+    if (desc != NULL) result = qnnrt__power_check(desc, err);
+    if (result != QNNRT_OK) return result;
+    qnnrt__hooks_lock(&backend->hooks);
+    if (desc != NULL)
+        result = qnnrt__power_set(&backend->power, backend->provider, desc,
+                                  report != NULL ? report : &own, report == NULL, err);
+    else code = qnnrt__power_release(&backend->power);
+    qnnrt__hooks_unlock(&backend->hooks);
+    if (code == 0) return result;
+    qnnrt__fail(err, QNNRT_E_BACKEND, "the power vote cannot be taken back");
+    return qnnrt__codes_explain(err, "destroyPowerConfigId", code, -1, 0);
+}
+
+QNNRT_API const char *qnnrt_power_preset_name(qnnrt_power_preset preset)
+{
+    return (unsigned)preset < (unsigned)QNNRT__POWER_PRESETS ? qnnrt__power_presets[preset].name
+                                                             : NULL;
+}
+
 /* ---- model ---- */
 
 QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, qnnrt **out,
@@ -11282,6 +12363,12 @@ QNNRT_API const qnnrt_context_info *qnnrt_contexts(const qnnrt *model, size_t *c
 {
     if (count != NULL) *count = model != NULL ? model->context_count : 0;
     return model != NULL ? model->infos : NULL;
+}
+
+QNNRT_API const qnnrt_profile_event *qnnrt_events(const qnnrt *model, size_t *count)
+{
+    if (count != NULL) *count = model != NULL ? model->events.count : 0;
+    return model != NULL ? model->events.events : NULL;
 }
 
 QNNRT_API qnnrt_backend *qnnrt_get_backend(const qnnrt *model)
@@ -11599,6 +12686,39 @@ QNNRT_API qnnrt_result qnnrt_exec(qnnrt_run *run)
     return QNNRT__UNLIKELY(run->careful) ? qnnrt__run_careful(run) : qnnrt__run_steps(run);
 }
 
+QNNRT_API qnnrt_result qnnrt_run_profile(qnnrt_run *run, qnnrt_profile_level level)
+{
+    return run != NULL ? qnnrt__run_profile(run, level) : QNNRT_E_ARG;
+}
+
+QNNRT_API qnnrt_result qnnrt_run_events(qnnrt_run *run, const qnnrt_profile_event **events,
+                                        size_t *count)
+{
+    qnnrt_result result;
+    if (events != NULL) *events = NULL;
+    if (count != NULL) *count = 0;
+    if (run == NULL) return QNNRT_E_ARG;
+    if (events == NULL || count == NULL)
+        return qnnrt__fail(&run->error, QNNRT_E_ARG, "qnnrt_run_events: events or count is NULL");
+    result = qnnrt__profile_events(run->profile, &run->error);
+    if (result != QNNRT_OK) return result;
+    *events = run->profile->list.events;
+    *count = run->profile->list.count;
+    return QNNRT_OK;
+}
+
+QNNRT_API qnnrt_result qnnrt_run_profile_log(qnnrt_run *run, const char *path)
+{
+    const char *system_path;
+    if (run == NULL) return QNNRT_E_ARG;
+    if (path == NULL || path[0] == '\0')
+        return qnnrt__fail(&run->error, QNNRT_E_ARG,
+                           "qnnrt_run_profile_log: path is NULL or empty");
+    system_path = run->pipeline->steps[0].model->system_path;
+    return qnnrt__profile_log(run->profile, system_path[0] != '\0' ? system_path : NULL, path,
+                              &run->error);
+}
+
 /* One shape for eight calls: qnnrt_<verb>_<as>(run, name, ...) and qnnrt_<verb>_<as>_slot(run,
    slot, begin, ...). QNNRT__X(write_f32, const float) makes qnnrt_write_f32 and
    qnnrt_write_f32_slot. */
@@ -11758,7 +12878,8 @@ static const char *qnnrt__validate_crashes_cpu(const qnnrt__abi_op *op, char out
 static const char *qnnrt__validate_crashes(const qnnrt_backend *b, const qnnrt__abi_op *op,
                                            char out[160])
 {
-    const int cpu = b->info.id == QNNRT__ABI_BACKEND_CPU, htp = b->info.id == QNNRT__ABI_BACKEND_HTP;
+    const int cpu = b->info.id == QNNRT__ABI_BACKEND_CPU;
+    const int htp = b->info.id == QNNRT__ABI_BACKEND_HTP;
     uint32_t i;
     if (strcmp(op->package, "qti.aisw") != 0) return NULL;
     for (i = 1; i < op->input_count; ++i) {
@@ -11836,7 +12957,8 @@ static qnnrt_result qnnrt__validate(qnnrt_backend *b, const qnnrt__abi_op *op, c
         if (code == 0) return QNNRT_OK;
     }
     qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "graph \"%.200s\": %s is not supported by %s", graph,
-                qnnrt__validate_what(op, what), b->provider_name[0] != '\0' ? b->provider_name : b->path);
+                qnnrt__validate_what(op, what),
+                b->provider_name[0] != '\0' ? b->provider_name : b->path);
     if (crashes != NULL)
         qnnrt__err_add(err, ": %s (it was not asked: that would crash it)", crashes);
     qnnrt__validate_describe(err, op);
@@ -11934,7 +13056,8 @@ static qnnrt_result qnnrt__container_able(const qnnrt__system *system, qnnrt_err
     /* 1.8 is said to have another table. */
     if (p->version.minor >= 5 && p->version.minor != 8 && p->calls.dlc_open != NULL &&
         p->calls.dlc_compose != NULL && p->calls.dlc_free != NULL) return QNNRT_OK;
-    return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s cannot compose .dlc containers (interface %u.%u)"
+    return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
+                       "%s cannot compose .dlc containers (interface %u.%u)"
                        "\n  what helps: that of QAIRT 2.47 or newer", system->path,
                        (unsigned)p->version.major, (unsigned)p->version.minor);
 }
@@ -11987,8 +13110,8 @@ static qnnrt_result qnnrt__container_compose(qnnrt__container *c, const qnnrt__s
         return qnnrt__codes_explain(err, "systemDlcComposeGraphs", code, b->log_slot, b->mark);
     }
     if (c->graphs == NULL || c->count == 0 || c->count != c->made)
-        return qnnrt__fail(err, QNNRT_E_FORMAT, "%s: %u graphs were made of it, and %u are described",
-                           path, (unsigned)c->made, c->graphs != NULL ? (unsigned)c->count : 0u);
+        return qnnrt__fail(err, QNNRT_E_FORMAT,
+                           "%s: %u graphs were made of it, and %u are described", path, (unsigned)c->made, c->graphs != NULL ? (unsigned)c->count : 0u);
     return QNNRT_OK;
 }
 
@@ -12023,8 +13146,8 @@ static qnnrt_result qnnrt__save_measure(const qnnrt *model, size_t at, uint64_t 
     return qnnrt__save_answer(model, at, "contextGetBinarySize", code, *bytes, SIZE_MAX / 2, err);
 }
 
-/* The binary, into `data` of `room` bytes: no more than were measured, because HTP and CPU fill it up
-   and answer its size. */
+/* The binary, into `data` of `room` bytes: no more than were measured, because HTP and CPU fill
+   it up and answer its size. */
 static qnnrt_result qnnrt__save_fetch(const qnnrt *model, size_t at, void *data, uint64_t room,
                                          uint64_t *bytes, qnnrt_error *err)
 {
@@ -12043,7 +13166,8 @@ static qnnrt_result qnnrt__save_check(const qnnrt *model, size_t at, qnnrt_error
                            (unsigned)model->context_count, (unsigned)at);
     if (!model->built)
         return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
-                           "the model was opened, not built: its binary is the file it came from, %s",
+                           "the model was opened, not built: its binary is the file it came from,"
+                           " %s",
                            model->infos[at].file);
     if (model->backend->calls->context_get_binary_size == NULL ||
         model->backend->calls->context_get_binary == NULL)
@@ -12154,7 +13278,10 @@ QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path
 typedef struct qnnrt__compose_list { void **items; size_t count, room; } qnnrt__compose_list;
 
 /* A set of names: open addressing, at most half full. */
-typedef struct qnnrt__compose_names { const char **slots; size_t count, room; } qnnrt__compose_names;
+typedef struct qnnrt__compose_names {
+    const char **slots;
+    size_t       count, room;
+} qnnrt__compose_names;
 
 typedef struct qnnrt__compose_tensor {
     qnnrt__abi_tensor abi;              /* as the vendor gets it, and where it writes the id */
@@ -12322,7 +13449,8 @@ static const char *qnnrt__compose_blocks_wrong(const qnnrt_tensor_desc *d)
     const int expansion = from->form == QNNRT_BLOCK_EXPANSION;
     uint64_t channels, blocks, i;
     if (d->quant.encoding != QNNRT_ENCODING_NONE) return "both quant and blocks are given";
-    if (!expansion && from->form != QNNRT_BLOCK_PLAIN) return "blocks.form is neither EXPANSION nor PLAIN";
+    if (!expansion && from->form != QNNRT_BLOCK_PLAIN)
+        return "blocks.form is neither EXPANSION nor PLAIN";
     if (from->axis < 0 || (uint32_t)from->axis >= d->rank) return "blocks.axis is outside the rank";
     if (from->block_axis < 0 || (uint32_t)from->block_axis >= d->rank ||
         from->block_axis == from->axis)
@@ -12331,7 +13459,8 @@ static const char *qnnrt__compose_blocks_wrong(const qnnrt_tensor_desc *d)
         return "blocks.block does not divide the dimension of block_axis";
     if (from->scales == NULL) return "blocks.scales is NULL";
     if (expansion != (from->multipliers != NULL))
-        return expansion ? "blocks.multipliers is NULL" : "multipliers belong to the form EXPANSION";
+        return expansion ? "blocks.multipliers is NULL"
+                         : "multipliers belong to the form EXPANSION";
     channels = d->dims[from->axis];
     blocks = d->dims[from->block_axis] / from->block;
     for (i = 0; i < channels * (expansion ? 1 : blocks); ++i)
@@ -12388,7 +13517,8 @@ static qnnrt_result qnnrt__compose_quant(const qnnrt_builder *b, qnnrt__arena *a
     if (!fixed && from->encoding == QNNRT_ENCODING_NONE && d->blocks == NULL) return QNNRT_OK;
     if (!fixed) why = "its type carries values and takes no encoding";
     else if (d->blocks != NULL) why = qnnrt__compose_blocks_wrong(d);
-    else if (from->encoding != QNNRT_ENCODING_PER_TENSOR && from->encoding != QNNRT_ENCODING_PER_AXIS)
+    else if (from->encoding != QNNRT_ENCODING_PER_TENSOR &&
+             from->encoding != QNNRT_ENCODING_PER_AXIS)
         why = "its type needs an encoding: quant with PER_TENSOR or PER_AXIS, or blocks";
     else why = qnnrt__quant_check(d->dtype, from, d->dims, d->rank);
     if (why != NULL)
@@ -12452,7 +13582,8 @@ static qnnrt_result qnnrt__compose_record(const qnnrt_builder *b, qnnrt__arena *
                                    d->name, (int)d->kind);
     if (d->rank < 1 || d->rank > 8)
         return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
-                                   "tensor \"%.200s\" has rank %u; 1 to 8 can be built (a scalar is [1])",
+                                   "tensor \"%.200s\" has rank %u; 1 to 8 can be built (a scalar is"
+                                   " [1])",
                                    d->name, (unsigned)d->rank);
     result = qnnrt__dtype_bytes(d->dtype, d->dims, d->rank, &count, &bytes);
     if (result == QNNRT_E_UNSUPPORTED)
@@ -12464,8 +13595,8 @@ static qnnrt_result qnnrt__compose_record(const qnnrt_builder *b, qnnrt__arena *
                                    d->name);
     if (result != QNNRT_OK || bytes > UINT32_MAX)
         return qnnrt__compose_fail(b, err, QNNRT_E_LIMIT,
-                                   "tensor \"%.200s\" is 4 GiB or more, past the vendor's size field",
-                                   d->name);
+                                   "tensor \"%.200s\" is 4 GiB or more, past the vendor's size"
+                                   " field", d->name);
     if (fixed_data && (d->data == NULL || d->bytes != bytes))
         return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
                                    "STATIC tensor \"%.200s\" needs %llu bytes of data, got %llu%s",
@@ -12657,12 +13788,12 @@ static qnnrt_result qnnrt__compose_param(qnnrt_builder *b, qnnrt__arena *arena, 
     }
     if (d->rank != 0)
         return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
-                                   "%s: parameter \"%.200s\" has rank %u and no data", what, d->name,
-                                   (unsigned)d->rank);
+                                   "%s: parameter \"%.200s\" has rank %u and no data", what,
+                                   d->name, (unsigned)d->rank);
     if (!qnnrt__compose_scalar(d, param))
         return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
-                                   "%s: parameter \"%.200s\": %g is no value for a scalar of type %s",
-                                   what, d->name, d->value, qnnrt__dtype_name(d->dtype));
+                                   "%s: parameter \"%.200s\": %g is no value for a scalar of type"
+                                   " %s", what, d->name, d->value, qnnrt__dtype_name(d->dtype));
     return QNNRT_OK;
 }
 
@@ -12762,7 +13893,8 @@ static qnnrt_result qnnrt__compose_node_make(qnnrt_builder *b, qnnrt__arena *are
         const uint32_t writer = node->outputs[i]->writer;
         if (writer != 0)
             result = qnnrt__compose_fail(
-                b, err, QNNRT_E_ARG, "tensor \"%.200s\" is written twice: by %s and by node \"%.200s\"",
+                b, err, QNNRT_E_ARG,
+                "tensor \"%.200s\" is written twice: by %s and by node \"%.200s\"",
                 node->outputs[i]->abi.body.name, what,
                 writer > b->graph->nodes.count
                     ? node->op.name
@@ -12784,8 +13916,10 @@ static qnnrt_result qnnrt__compose_cycle(const qnnrt_builder *b, qnnrt_error *er
     for (i = depth; i-- > from && shown < 16; ++shown)
         qnnrt__err_add(err, "\"%.80s\" -> ",
                        ((qnnrt__compose_node *)nodes->items[stack[i]])->op.name);
-    if (shown < depth - from) qnnrt__err_add(err, "(%u more) -> ", (unsigned)(depth - from - shown));
-    qnnrt__err_add(err, "\"%.80s\"", ((qnnrt__compose_node *)nodes->items[stack[depth - 1]])->op.name);
+    if (shown < depth - from)
+        qnnrt__err_add(err, "(%u more) -> ", (unsigned)(depth - from - shown));
+    qnnrt__err_add(err, "\"%.80s\"",
+                   ((qnnrt__compose_node *)nodes->items[stack[depth - 1]])->op.name);
     return QNNRT_E_ARG;
 }
 
@@ -12882,7 +14016,7 @@ typedef struct qnnrt__compose_configs {
     char                   text[160];        /* " with priority, fp16", for messages */
 } qnnrt__compose_configs;
 
-/* What a descriptor asks for. priority_option: its number among contexts' or graphs' own options. */
+/* What a descriptor asks for. priority_option: its number among options of contexts, or graphs. */
 static void qnnrt__compose_configure(const qnnrt_builder *b, const void *desc,
                                      qnnrt_priority priority, uint32_t priority_option,
                                      const qnnrt__compose_option *options,
@@ -12920,8 +14054,8 @@ static void qnnrt__compose_configure(const qnnrt_builder *b, const void *desc,
 }
 
 /* Make a device of a chip and an NPU generation; 0 leaves either out. */
-static qnnrt_result qnnrt__compose_device_make(qnnrt_builder *b, uint32_t soc_model, uint32_t dsp_arch,
-                                               qnnrt_error *err)
+static qnnrt_result qnnrt__compose_device_make(qnnrt_builder *b, uint32_t soc_model,
+                                               uint32_t dsp_arch, qnnrt_error *err)
 {
     qnnrt_backend *backend = b->backend;
     qnnrt__htp_soc soc, arch;
@@ -12966,9 +14100,9 @@ static qnnrt_result qnnrt__compose_device(qnnrt_builder *b, qnnrt_error *err)
         qnnrt__err_clear(err);
     }
     b->device_soc = backend->soc_model;
-    return soc_model != backend->soc_model || b->dsp_arch != 0
-               ? qnnrt__compose_device_make(b, soc_model, b->dsp_arch, err)
-               : QNNRT_OK;
+    if (soc_model == backend->soc_model && b->dsp_arch == 0) return QNNRT_OK;
+    b->device_asked = qnnrt__compose_device_make(b, soc_model, b->dsp_arch, err) == QNNRT_OK;
+    return b->device_asked ? QNNRT_OK : err->code;
 }
 
 /* ---- the vendor: nodes ---- */
@@ -13068,8 +14202,9 @@ static qnnrt_result qnnrt__compose_graph_make(qnnrt_builder *b, qnnrt *model,
                                configs.count > 0 ? configs.list : NULL, &handle);
     if (code != 0 || handle == NULL) {
         qnnrt__compose_fail(b, err, QNNRT_E_BACKEND, "cannot be created%s", configs.text);
-        return qnnrt__codes_explain(err, code == 0 ? "graphCreate (without a handle)" : "graphCreate",
-                                    code, backend->log_slot, backend->mark);
+        return qnnrt__codes_explain(
+            err, code == 0 ? "graphCreate (without a handle)" : "graphCreate", code,
+            backend->log_slot, backend->mark);
     }
     for (i = 0; i < graph->tensors.count; ++i) {
         qnnrt__compose_tensor *tensor = (qnnrt__compose_tensor *)graph->tensors.items[i];
@@ -13127,14 +14262,16 @@ static qnnrt_result qnnrt__compose_dlc(qnnrt_builder *b, qnnrt *model, const qnn
     container.name = graph->desc.name;
     container.configs = configs.count > 0 ? configs.list : NULL;
     container.arena = &b->arena;
-    result = qnnrt__container_compose(&container, system, b->backend, graph->dlc, configs.text, err);
+    result = qnnrt__container_compose(&container, system, b->backend, graph->dlc, configs.text,
+                                      err);
     for (one = container.first; one != NULL && result == QNNRT_OK; one = one->next) {
         qnnrt__abi_graph_info info = container.graphs[i++];
         info.name = one->name;
         info.blob = NULL;
         result = qnnrt__compose_finalize(b, one->handle, one->name, err);
         if (result == QNNRT_OK)
-            result = qnnrt__compose_keep(b, model, context->info->file, &info, one->handle, made, err);
+            result = qnnrt__compose_keep(b, model, context->info->file, &info, one->handle, made,
+                                         err);
     }
     qnnrt__container_close(&container, system, &b->backend->hooks);
     return result;
@@ -13173,7 +14310,8 @@ static qnnrt_result qnnrt__compose_context_make(qnnrt_builder *b, qnnrt *model, 
     backend->mark = qnnrt__log_mark(backend->log_slot);
     code = backend->calls->context_create(backend->backend,
                                           model->device != NULL ? model->device : backend->device,
-                                          configs.count > 0 ? configs.list : NULL, &context->handle);
+                                          configs.count > 0 ? configs.list : NULL,
+                                          &context->handle);
     if (code != 0 || context->handle == NULL) {
         context->handle = NULL;
         qnnrt__fail(err, QNNRT_E_BACKEND, "context \"%.200s\" cannot be created%s", info->file,
@@ -13389,7 +14527,8 @@ static void qnnrt__compose_begin(qnnrt_builder *b, const qnnrt_graph_desc *desc,
     graph->dlc = dlc;
     graph->first = b->handles + 1;
     if ((dlc == NULL || name != NULL) &&
-        qnnrt__compose_name(b, &b->arena, &b->error, name, "a graph", &graph->desc.name) != QNNRT_OK)
+        qnnrt__compose_name(b, &b->arena, &b->error, name, "a graph", &graph->desc.name) !=
+            QNNRT_OK)
         return;
     if (graph->desc.name != NULL && qnnrt__compose_taken(&b->context->names, graph->desc.name)) {
         qnnrt__compose_fail(b, &b->error, QNNRT_E_ARG,
@@ -13471,7 +14610,8 @@ QNNRT_API qnnrt_tensor qnnrt_builder_tensor(qnnrt_builder *builder, const qnnrt_
         return -1;
     }
     own = *desc;
-    if (qnnrt__compose_name(b, &b->arena, &b->error, desc->name, "a tensor", &own.name) != QNNRT_OK ||
+    if (qnnrt__compose_name(b, &b->arena, &b->error, desc->name, "a tensor", &own.name) !=
+            QNNRT_OK ||
         qnnrt__compose_record(b, &b->arena, &b->error, &own, &tensor) != QNNRT_OK ||
         qnnrt__compose_add(b, &b->error, tensor) != QNNRT_OK) return -1;
     return b->handles;
@@ -13573,5 +14713,7 @@ QNNRT_API void qnnrt_builder_destroy(qnnrt_builder *builder)
    LICENSE.
 
    HISTORY
+   next    Added: graphs are built in C (QNNRT_COMPOSE), from .dlc containers too, and saved;
+           qnnrt_backend_register_ops().
    0.1.0   First version: open, wire, plan, bind and execute folders of context binaries.
    ------------------------------------------------------------------------------------------------ */

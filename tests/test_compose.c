@@ -1085,6 +1085,10 @@ TEST(a_chip_that_was_asked_for_and_is_refused_is_an_error)
 {
     qnnrt_graph_desc graph;
     qnnrt_builder_desc desc;
+    qnnrt_node_desc node;
+    qnnrt_builder *b;
+    const qnnrt_tensor x = 1, y = 3;
+    qnnrt *built;
     memset(&graph, 0, sizeof(graph));
     memset(&desc, 0, sizeof(desc));
     graph.name = "g";
@@ -1094,6 +1098,20 @@ TEST(a_chip_that_was_asked_for_and_is_refused_is_an_error)
     CHECK_EQ(err.code, QNNRT_E_BACKEND);
     CHECK_STR(err.text, "soc_model 200");
     CHECK(traced("contextCreate") == 0);
+    CHECK(close_backend());
+    /* Asked and refused is not asked and had: a second question fails as well. */
+    open_backend("fail=deviceCreate:0x36b1:2,fail=deviceCreate:0x36b1:3", 0);
+    b = builder_of(&desc);
+    add_right(b, "g");
+    memset(&node, 0, sizeof(node));
+    node.type = "Op";
+    node.inputs = &x;
+    node.input_count = 1;
+    node.outputs = &y;
+    node.output_count = 1;
+    CHECK_EQ(qnnrt_builder_supports(b, &node, &err), QNNRT_E_BACKEND);
+    CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_E_BACKEND);
+    CHECK_STR(err.text, "soc_model 200");
     CHECK(close_backend());
 }
 

@@ -16,6 +16,14 @@ if [ $? -eq 2 ] && grep -q '^usage: ' "$out/text"; then good; else bad hello_usa
 if "$build/examples/01_hello" /no/such/folder >"$out/text" 2>&1; then bad hello_fails "status 0 for a folder that is not there"
 elif grep -q '/no/such/folder' "$out/text"; then good; else bad hello_fails "the folder is not named: $(cat "$out/text")"; fi
 
+# 04 in two processes, against the reference backend.
+restored() {
+    "$build/examples/04_cnn_transformer" "$1" "$build/libQnnRef.so" "$out/a.bin" "$out/shared.bin" "$out/ref.bin" >"$out/text" 2>"$out/log" &&
+        "$build/examples/04_cnn_transformer" "$1" "$build/libQnnRef.so" "$out/a.bin" "$out/shared.bin" "$out/ref.bin" run >"$out/text" 2>"$out/log"
+}
+lines=$(wc -l <examples/04_cnn_transformer.c)
+if [ "$lines" -le 120 ]; then good; else bad cnn_transformer_is_short "$lines lines"; fi
+
 if [ -f "$release/libQnnHtp.so" ]; then
     if "$build/examples/01_hello" tests/data/ctx/qairt2.51/mlp_u8 "$release/libQnnHtp.so" >"$out/text" 2>"$out/log" &&
         grep -q '^y (ufixed8, 128 elements): ' "$out/text"; then good
@@ -26,8 +34,16 @@ if [ -f "$release/libQnnHtp.so" ]; then
         >"$out/text" 2>"$out/log" && grep -qxF "$expected" "$out/text"; then good
     else bad prefill_decode_writes_the_known_text "$(cat "$out/text" "$out/log")"; fi
     if grep -q 'one arena of [0-9]* bytes' "$out/log"; then good; else bad prefill_decode_plans_one_arena "$(cat "$out/log")"; fi
+    if restored "$release/libQnnHtp.so" && grep -q '^largest difference: 0\.00' "$out/text"; then good
+    else bad cnn_transformer_is_near_the_reference "$(cat "$out/text" "$out/log")"; fi
+    whole=$(sed -n "s|^$out/a.bin: \([0-9]*\) bytes, of which graphs share 0$|\1|p" "$out/text")
+    shared=$(sed -n "s|^$out/shared.bin: \([0-9]*\) bytes, of which graphs share [1-9][0-9]*$|\1|p" "$out/text")
+    if [ "${shared:-0}" -gt 0 ] && [ "$shared" -lt "${whole:-0}" ]; then good
+    else bad cnn_transformer_shares_weights "'$shared' bytes, not less than '$whole': $(cat "$out/text")"; fi
+    if grep -q '^refused: .*shares its weights with other graphs' "$out/text"; then good
+    else bad cnn_transformer_refuses_shared_weights "$(cat "$out/text")"; fi
 elif [ "${QNNRT_REQUIRE_ALL:-0}" = 1 ]; then bad genuine "no libQnnHtp.so in $release: make qnn-libs"
-else skipped=$((skipped + 3)); fi
+else skipped=$((skipped + 6)); fi
 
 if [ $skipped -gt 0 ]; then echo "$passed passed, $failed failed, $skipped skipped"; else echo "$passed passed, $failed failed"; fi
 [ $failed -eq 0 ]

@@ -1620,11 +1620,12 @@ TEST(system_library_may_be_missing_where_all_have_json)
     write_in(folder, "forward_0.bin", shard_of(0));
     write_in(folder, "forward_1.bin", shard_of(1));
     write_in(folder, "forward_0_json.json", json_of(shard_of(0), 0, NULL));
-    fake_begin("");
+    fake_begin("sysproviders=0");                                  /* a backend that is no system library */
     desc.system_path = NULL;                                       /* none beside the fake, none to be found */
     FAILS(folder, &desc, QNNRT_E_LIBRARY, "libQnnSystem.so");
-    write_in(folder, "forward_1_json.json", json_of(shard_of(1), 0, NULL));
     fake_begin("");
+    write_in(folder, "forward_1_json.json", json_of(shard_of(1), 0, NULL));
+    fake_begin("sysproviders=0");
     OPENS(folder, &desc, &model);
     FILES_ARE(model, "forward_0.bin<forward_0_json.json>01 forward_1.bin<forward_1_json.json>01 ");
     CHECK_STR(log_text, "2 model: metadata comes from JSON alone and is not compared with the binaries");

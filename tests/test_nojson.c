@@ -107,8 +107,10 @@ TEST(system_library_is_needed)
     write_in(folder, "forward_0.bin", ONE);
     write_in(folder, "forward_0_json.json", json);
     desc.system_path = NULL;
+    setenv("QNNFAKE", "sysproviders=0", 1);          /* a backend that is no system library */
     CHECK_EQ(qnnrt_open(folder, &desc, &model, &err), QNNRT_E_LIBRARY);
     CHECK_STR(err.text, "libQnnSystem.so");
+    unsetenv("QNNFAKE");
 }
 
 TEST_MAIN("nojson")

@@ -24,7 +24,7 @@ static uint64_t fake_live(void)
 {
     uint64_t stats[16];
     fake_stats(stats);
-    return stats[0] + stats[1] + stats[2] + stats[3] + stats[4] + stats[7];
+    return stats[0] + stats[1] + stats[2] + stats[3] + stats[4] + stats[10] + stats[7];
 }
 
 static uint64_t fake_calls(void)

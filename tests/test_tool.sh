@@ -65,7 +65,8 @@ print(eval(sys.argv[2]))' "$3" "$4" 2>&1)
 # ---- options ----------------------------------------------------------------------------------------
 
 values='ctx_dir retrieve_context backend_so backend system_so system_library log_level align bind_plan_out
-graph input input_data_type output_dir output_data_type num_inferences soc_model'
+graph input input_data_type output_dir output_data_type num_inferences soc_model
+profiling_level profile_out perf_profile'
 flags='keep_going read guard inspect json version help'
 
 run --help

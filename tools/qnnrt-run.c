@@ -14,7 +14,8 @@
    Names in context binaries may be hostile: shown() turns control characters into \xNN, JSON is
    escaped, and a name becomes a file name only after safe_name().
 
-   ROOMS    >>text >>page >>json >>options >>open >>select >>plan >>inputs >>outputs >>run
+   ROOMS    >>text >>page >>json >>options     run_profile.h: >>power >>profile
+            >>open >>select >>plan >>inputs >>outputs >>run
             run_inspect.h: >>facts >>inspect >>dump >>diff     >>report
             run_pictures.h: >>svg >>groups >>flow >>arena >>dot     run_compile.h: >>compile
             >>explain >>main                                                                        */
@@ -65,6 +66,9 @@ typedef struct settings {
     int             inspect, diff, unified;
     number_form     input_form, output_form;
     int             keep_going, read, guard, json;
+    qnnrt_profile_level profile;
+    qnnrt_power_preset  power;         /* QNNRT_POWER_CUSTOM: none */
+    const char     *profile_out;
 } settings;
 
 typedef struct output_file {
@@ -93,8 +97,18 @@ typedef struct job {                   /* one pipeline that was asked for */
     uint64_t                   prepare_ns;
     uint64_t                  *exec_ns;        /* [exec_count] of the inferences that succeeded    */
     size_t                     exec_count, exec_failed;
+    qnnrt_profile_event       *events;         /* [event_count] of the last inference              */
+    size_t                     event_count;
     char                      *error;          /* the first one, or NULL                           */
 } job;
+
+/* Text that grows. */
+typedef struct page {
+    char  *data;
+    size_t used, room;
+} page;
+
+typedef qnnrt_json_writer json;
 
 typedef struct tool {
     settings       set;
@@ -105,6 +119,10 @@ typedef struct tool {
     qnnrt         *model, *other;      /* other: the second one of --diff    */
     job           *jobs;
     size_t         job_count;
+    qnnrt_power_report power;
+    page           trace;              /* for --profile_out, written by trace_writer */
+    json           trace_writer;
+    uint64_t       trace_begin_ns;
 } tool;
 
 /* =====================================================================================
@@ -236,7 +254,7 @@ static int is_stdout(const char *path)
 static int documents_on_stdout(const settings *set)
 {
     return (set->json != 0) + is_stdout(set->plan_out) + is_stdout(set->json_file) + is_stdout(set->dot) +
-           is_stdout(set->svg);
+           is_stdout(set->svg) + is_stdout(set->profile_out);
 }
 
 /* A line for people; with a document on standard output there are none. */
@@ -301,11 +319,6 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
    PAGE                                                                           >>page
    Text that grows, and files: what is not a pipe is written aside and renamed.
    ===================================================================================== */
-
-typedef struct page {
-    char  *data;
-    size_t used, room;
-} page;
 
 static void page_bytes(page *p, const char *data, size_t bytes)
 {
@@ -398,8 +411,6 @@ static void write_named(tool *t, const char *path, const page *p, int replace)
    Members of a document in one call each. NULL for a key: an element of a list.
    ===================================================================================== */
 
-typedef qnnrt_json_writer json;
-
 static int json_to_page(void *user, const char *data, size_t bytes)
 {
     page_bytes(user, data, bytes);
@@ -478,7 +489,7 @@ typedef enum option_id {
     OPTION_BIND_PLAN_OUT, OPTION_GRAPH, OPTION_INPUT, OPTION_INPUT_DATA_TYPE, OPTION_OUTPUT_DIR,
     OPTION_OUTPUT_DATA_TYPE, OPTION_NUM_INFERENCES, OPTION_INSPECT, OPTION_KEEP_GOING, OPTION_READ, OPTION_GUARD,
     OPTION_SOC_MODEL, OPTION_JSON, OPTION_METADATA, OPTION_JSON_FILE, OPTION_UNIFIED, OPTION_DIFF, OPTION_DOT,
-    OPTION_SVG, OPTION_VERSION, OPTION_HELP
+    OPTION_SVG, OPTION_PROFILING_LEVEL, OPTION_PROFILE_OUT, OPTION_PERF_PROFILE, OPTION_VERSION, OPTION_HELP
 } option_id;
 
 typedef struct option {
@@ -528,6 +539,15 @@ static const option options[] = {
      "write steps, slots, edges and memory plan as JSON; - for standard\noutput, which then holds nothing else"},
     {OPTION_JSON, "json", NULL, NULL, 0,
      "the result as JSON instead of tables: that of --bind_plan_out with\ntimes and files"},
+    {OPTION_PROFILING_LEVEL, "profiling_level", NULL, "off|basic|detailed|optrace", 0,
+     "print what the library measures while loading and in the last\ninference: totals, with detailed each node too; optrace (HTP)\n"
+     "switches its trace on for --profile_out (default off)"},
+    {OPTION_PROFILE_OUT, "profile_out", NULL, "FILE", 0,
+     "write the profile of every inference: FILE.json for chrome://tracing\nand Perfetto, - for standard output, else the "
+     "log that the SDK's\nqnn-profile-viewer reads"},
+    {OPTION_PERF_PROFILE, "perf_profile", NULL, "NAME", 0,
+     "power preset of the NPU: burst, sustained_high_performance,\nhigh_performance, balanced, low_balanced, high_power_saver,\n"
+     "power_saver, low_power_saver (default: none is set)"},
     {OPTION_ALIGN, "align", NULL, "N", 0, "alignment of tensors in bytes, a power of two (default 64)"},
     {OPTION_GUARD, "guard", NULL, NULL, 0, "inaccessible pages behind every tensor"},
     {OPTION_READ, "read", NULL, NULL, 0, "read files into memory instead of mapping them"},
@@ -635,8 +655,30 @@ static int parse_input(settings *set, const char *value)
     return STATUS_OK;
 }
 
+/* A preset by its name. */
+static int parse_power(settings *set, const char *name, const char *value)
+{
+    int preset = QNNRT_POWER_CUSTOM + 1;
+    const char *known;
+    while ((known = qnnrt_power_preset_name((qnnrt_power_preset)preset)) != NULL && strcmp(known, value) != 0) ++preset;
+    if (known != NULL) {
+        set->power = (qnnrt_power_preset)preset;
+        return STATUS_OK;
+    }
+    char *names = text("%s", qnnrt_power_preset_name(QNNRT_POWER_BURST));
+    for (int i = QNNRT_POWER_BURST + 1; i < preset; ++i) {
+        char *longer = text("%s%s%s", names, i + 1 < preset ? ", " : " or ", qnnrt_power_preset_name((qnnrt_power_preset)i));
+        free(names);
+        names = longer;
+    }
+    const int status = usage("--%s takes %s, not \"%s\"", name, names, value);
+    free(names);
+    return status;
+}
+
 static int parse_option(settings *set, const option *o, const char *name, const char *value)
 {
+    static const char *const profiles[] = {"off", "basic", "detailed", "optrace", NULL};
     static const char *const levels[] = {"error", "warn", "info", "verbose", "debug", NULL};
     static const char *const forms[] = {"native", "float", "both", NULL};
     static const char *const sources[] = {"all", "system", "json", NULL};
@@ -661,6 +703,13 @@ static int parse_option(settings *set, const option *o, const char *name, const 
     case OPTION_DIFF:             set->diff = 1; break;
     case OPTION_DOT:              set->dot = value; break;
     case OPTION_SVG:              set->svg = value; break;
+    case OPTION_PROFILE_OUT:      set->profile_out = value; break;
+    case OPTION_PERF_PROFILE:     return parse_power(set, name, value);
+    case OPTION_PROFILING_LEVEL:
+        word = parse_word(value, profiles);
+        if (word < 0) return usage("--%s takes off, basic, detailed or optrace, not \"%s\"", name, value);
+        set->profile = (qnnrt_profile_level)word;
+        break;
     case OPTION_METADATA:
         word = parse_word(value, sources);
         if (word < 0) return usage("--%s takes all, system or json, not \"%s\"", name, value);
@@ -726,6 +775,10 @@ static int check_options(settings *set)
                                            : usage("%s takes a folder, or files", word);
     if (shows && (set->input_count > 0 || set->output_dir != NULL))
         return usage("%s runs nothing: it goes with neither --input nor --output_dir", word);
+    if (shows && (set->profile != QNNRT_PROFILE_OFF || set->power != QNNRT_POWER_CUSTOM))
+        return usage("%s runs nothing: it goes with neither --profiling_level nor --perf_profile", word);
+    if (set->profile_out != NULL && set->profile == QNNRT_PROFILE_OFF)
+        return usage("--profile_out needs --profiling_level basic, detailed or optrace");
     if (shows || set->diff) set->inspect = 1;
     if (set->inspect) set->inferences = 0;
     if (set->unified && set->json_file == NULL) return usage("--unified is a form of --json_file");
@@ -816,6 +869,8 @@ static int parse_options(tool *t, int argc, char **argv, int *answered)
     }
     return status;
 }
+
+#include "run_profile.h"
 
 /* =====================================================================================
    OPEN                                                                           >>open
@@ -1000,6 +1055,7 @@ static qnnrt *open_sources(tool *t, const char *folder, const char *const *words
     desc.keep_going = set->keep_going;
     desc.read = set->read;
     desc.guard = set->guard;
+    desc.profile_level = set->profile;
     if (qnnrt_open(folder != NULL ? folder : from.folder, &desc, &model, &err) != QNNRT_OK)
         fail(t, NULL, "%s%s", err.text, err.code != QNNRT_E_LIBRARY ? "" :
              set->inspect ? "\n  with this tool: --system_so FILE, or JSON for every binary" : "\n  with this tool: --system_so FILE");
@@ -1022,6 +1078,7 @@ static int open_model(tool *t)
             return 0;
         }
         say_backend(t);
+        if (set->power != QNNRT_POWER_CUSTOM && !set_power(t)) return 0;
     }
 
     t->model = open_sources(t, set->ctx_dir, set->contexts, set->context_count);
@@ -1029,6 +1086,10 @@ static int open_model(tool *t)
     if (set->command != COMMAND_INSPECT) say_contexts(t);
 
     size_t count = 0;
+    if (set->profile != QNNRT_PROFILE_OFF) {
+        const qnnrt_profile_event *events = qnnrt_events(t->model, &count);
+        say_events(t, "of loading", "context", events, count);
+    }
     const qnnrt_context_info *contexts = qnnrt_contexts(t->model, &count);
     for (size_t i = 0; i < count; ++i)
         if (contexts[i].failure != NULL) fail(t, NULL, "%s", contexts[i].failure->text);
@@ -1633,6 +1694,10 @@ static void run_job(tool *t, job *j)
     }
     j->prepare_ns += now_ns() - begin;
     if (!load_inputs(t, j, run)) goto done;
+    if (qnnrt_run_profile(run, set->profile) != QNNRT_OK) {
+        fail(t, j, "pipeline %s: %s", j->title, qnnrt_run_error(run)->text);
+        goto done;
+    }
 
     j->exec_ns = room_for(set->inferences, sizeof(*j->exec_ns));
     for (uint32_t n = 0; n < set->inferences; ++n) {
@@ -1643,6 +1708,7 @@ static void run_job(tool *t, job *j)
         if (good) {
             j->exec_ns[j->exec_count++] = took;
             good = write_outputs(t, j, run, n);
+            if (set->profile != QNNRT_PROFILE_OFF) good = take_events(t, j, run, n, start, took) && good;
         } else {
             ++j->exec_failed;
             fail(t, j, "pipeline %s, inference %lu: %s", j->title, (unsigned long)n, qnnrt_run_error(run)->text);
@@ -1650,6 +1716,8 @@ static void run_job(tool *t, job *j)
         if (!good && !set->keep_going) break;
     }
     say_result(t, j);
+    if (set->profile != QNNRT_PROFILE_OFF && j->exec_count > 0)
+        say_events(t, "of the last inference", "step", j->events, j->event_count);
 
 done:
     qnnrt_run_destroy(run);
@@ -1676,6 +1744,7 @@ static void report_backend(const tool *t, json *j)
     json_version(j, "core_api", info->core_api);
     json_version(j, "backend_api", info->backend_api);
     json_count(j, "open_ns", info->open_ns);
+    report_power(t, j);
     json_close(j);
 }
 
@@ -1740,6 +1809,10 @@ static void report_model(const tool *t, json *j)
         json_close(j);
     }
     json_close(j);
+    if (t->set.profile != QNNRT_PROFILE_OFF) {
+        const qnnrt_profile_event *events = qnnrt_events(t->model, &count);
+        report_events(j, "context", events, count);
+    }
     json_close(j);
 }
 
@@ -1873,6 +1946,7 @@ static void report(const tool *t, page *p, int results)
             json_string(j, "plan", NULL);
         }
         if (results) report_results(j, from);
+        if (results && t->set.profile != QNNRT_PROFILE_OFF) report_events(j, "step", from->events, from->event_count);
         json_close(j);
     }
     json_close(j);
@@ -1997,11 +2071,10 @@ static void run_model(tool *t)
     if (!inputs_placed) return;                  /* a wrong name is a wrong command, even with --keep_going */
 
     name_files(t);
-    for (size_t i = 0; i < t->job_count && t->set.inferences > 0; ++i) {
-        if (t->jobs[i].plan == NULL) continue;
-        run_job(t, &t->jobs[i]);
-        if (t->failed && !t->set.keep_going) return;
-    }
+    begin_profile(t);
+    for (size_t i = 0; i < t->job_count && t->set.inferences > 0 && (!t->failed || t->set.keep_going); ++i)
+        if (t->jobs[i].plan != NULL) run_job(t, &t->jobs[i]);
+    end_profile(t);
 }
 
 static void run_inspect(tool *t)
@@ -2060,6 +2133,7 @@ static void free_jobs(tool *t)
         free(j->folder);
         free(j->title);
         free(j->exec_ns);
+        free_events(j);
         free(j->error);
         qnnrt_plan_destroy(j->plan);
     }

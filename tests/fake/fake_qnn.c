@@ -13,8 +13,8 @@
    Knobs     environment variable QNNFAKE, read by both getProviders functions; same README
    Target    64-bit, little-endian; single-threaded tests
 
-   Rooms: >>abi >>knobs >>trace >>ledger >>log >>model >>parse >>publish >>backend >>execute
-          >>build >>system >>container >>providers >>stats                                                         */
+   Rooms: >>abi >>knobs >>trace >>ledger >>log >>model >>parse >>publish >>profile >>power
+          >>backend >>execute >>build >>system >>container >>providers >>stats                 */
 
 #include <locale.h>
 #include <stdarg.h>
@@ -61,6 +61,9 @@ enum {
     E_ERROR_HANDLE     = 0x2711,
     E_LOG_ARGUMENT     = 0x2afb,
     E_LOG_HANDLE       = 11004,
+    E_PROFILE_HANDLE   = 0x2ee0,
+    E_PROFILE_EVENT    = 0x2ee2,
+    E_POWER            = 0x32c9,
     E_DEVICE_ARGUMENT  = 1004,
     E_DEVICE_HANDLE    = 14000,
     E_SYSTEM_ARGUMENT  = 0x7531,
@@ -201,6 +204,41 @@ struct graph_blob {
 struct hw_blob { uint32_t version; struct { uint32_t graph_index; uint64_t spill; } v1; };
 struct metadata { uint32_t version, arch; };
 
+struct event { uint32_t type, unit; uint64_t value; const char *name; };
+struct extended_event {
+    uint32_t version;
+    struct {
+        uint32_t    type, unit, dtype;
+        union { float f; double d; uint64_t u; int32_t i; uint16_t h; int8_t b; } value;
+        uint64_t    rest, time;
+        const char *name;
+    } v1;
+};
+struct serial_event {                    /* of the system interface */
+    uint32_t kind;
+    union { struct event plain; struct extended_event extended; } data;
+    struct serial_event *sub;
+    uint32_t sub_count;
+};
+struct serial_data {
+    uint32_t version;
+    struct { uint64_t begin, end, begin_mem, end_mem; uint32_t method, visibility;
+             const char *graph; } header;
+    struct serial_event *events;
+    uint32_t count;
+};
+struct serial_target { uint32_t type; const char *name, *folder; };
+struct serial_config { uint32_t type; const char *app, *app_version, *backend_version; };
+
+struct power_config { uint32_t option; uint32_t words[16]; };
+struct infrastructure {
+    uint32_t type;
+    qerr (*create)(uint32_t device, uint32_t core, uint32_t *id);
+    qerr (*destroy)(uint32_t id);
+    qerr (*set)(uint32_t id, const struct power_config *const *configs);
+    slot_fn memory;
+};
+
 struct core_interface {
     uint32_t           backend_id;
     const char        *name;
@@ -262,6 +300,18 @@ ASSERT(info3_soc,      offsetof(struct binary_info, u.v3.soc_model) == 8 + 128);
 ASSERT(device_size,    sizeof(struct device_info) == 40);
 ASSERT(core_size,      sizeof(struct core_info) == 24);
 ASSERT(core,           sizeof(struct core_interface) == 616);
+ASSERT(event,          sizeof(struct event) == 24);
+ASSERT(extended,       sizeof(struct extended_event) == 56);
+ASSERT(extended_value, offsetof(struct extended_event, v1.value) == 8 + 16);
+ASSERT(extended_time,  offsetof(struct extended_event, v1.time) == 8 + 32);
+ASSERT(serial_event,   sizeof(struct serial_event) == 80);
+ASSERT(serial_sub,     offsetof(struct serial_event, sub) == 64);
+ASSERT(serial_data,    sizeof(struct serial_data) == 72);
+ASSERT(serial_events,  offsetof(struct serial_data, events) == 56);
+ASSERT(serial_target,  sizeof(struct serial_target) == 24);
+ASSERT(serial_config,  sizeof(struct serial_config) == 32);
+ASSERT(power_config,   sizeof(struct power_config) == 68);
+ASSERT(infrastructure, sizeof(struct infrastructure) == 40);
 ASSERT(core_table,     offsetof(struct core_interface, slot) == 40);
 ASSERT(system_size,    sizeof(struct system_interface) == 248);
 ASSERT(system_table,   offsetof(struct system_interface, slot) == 32);
@@ -282,7 +332,8 @@ static struct {
     struct version core, backend, system;
     const char    *build, *name, *providers, *sysproviders;
     uint32_t       id, info, ginfo, tensor;
-    uint32_t       log, lograw, keep, noverify, overrun, devnosup, front;
+    uint32_t       log, lograw, keep, noverify, overrun, devnosup, infra, front;
+    const char    *events;
     const char    *null[RULES], *zero[RULES];
     struct rule    fail[RULES];
 } knobs;
@@ -354,12 +405,13 @@ static int set_knob(const char *key, char *value)
         { "id", &knobs.id }, { "info", &knobs.info }, { "ginfo", &knobs.ginfo },
         { "tensor", &knobs.tensor }, { "log", &knobs.log }, { "lograw", &knobs.lograw },
         { "keep", &knobs.keep }, { "noverify", &knobs.noverify },
-        { "overrun", &knobs.overrun }, { "devnosup", &knobs.devnosup },
+        { "overrun", &knobs.overrun }, { "devnosup", &knobs.devnosup }, { "infra", &knobs.infra },
         { "front", &knobs.front }
     };
     const struct { const char *key; const char **text; } texts[] = {
         { "build", &knobs.build }, { "name", &knobs.name },
-        { "providers", &knobs.providers }, { "sysproviders", &knobs.sysproviders }
+        { "providers", &knobs.providers }, { "sysproviders", &knobs.sysproviders },
+        { "events", &knobs.events }
     };
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); ++i)
         if (strcmp(key, numbers[i].key) == 0)
@@ -399,6 +451,7 @@ static int load_knobs(void)
     knobs.backend = (struct version){ 5, 51, 0 };
     knobs.system = (struct version){ 1, 15, 0 };
     knobs.build = "v2.51.0.260929181845";
+    knobs.events = "good";
     knobs.name = "FAKE_QTI";
     knobs.providers = knobs.sysproviders = "1";
     knobs.id = 6;
@@ -442,7 +495,7 @@ static char   trace_text[TRACE_SIZE];
 static size_t trace_used;
 
 static struct {
-    uint64_t calls, executes, retrieves, wrong_frees, last_output;
+    uint64_t calls, executes, retrieves, wrong_frees, last_output, profiled;
 } counts;
 
 /* When the text is full its older half goes, at the end of a line. */
@@ -508,7 +561,7 @@ static qerr enter(const char *name)
    stale ones are recognised, and whoever dereferences one crashes at once.
    ===================================================================================== */
 
-enum kind { LOG = 1, BACKEND, DEVICE, CONTEXT, SYSTEM_CONTEXT, GRAPH, CONTAINER };
+enum kind { LOG = 1, BACKEND, DEVICE, CONTEXT, SYSTEM_CONTEXT, GRAPH, PROFILE, POWER, TARGET, CONTAINER };
 
 struct model;
 struct graph;
@@ -526,6 +579,10 @@ struct object {
     uint64_t       binary_size, checksum;
     int            device_gone;
     struct graph  *graph;                              /* graph, owned by the model */
+    struct fake_event *events;                         /* profile: of its last use */
+    uint32_t       events_count;
+    int            optrace;
+    FILE          *file;                               /* target */
     char          *text;                               /* backend: op packages; container: graphs */
 };
 
@@ -564,6 +621,14 @@ static struct object *object_child(enum kind kind, const struct object *parent)
     return NULL;
 }
 
+static struct object *object_kind(enum kind kind)
+{
+    for (struct object *o = live; o != NULL; o = o->next)
+        if (o->kind == kind)
+            return o;
+    return NULL;
+}
+
 /* Graphs go with their context, and contexts with their backend, as in the genuine library. */
 static void object_drop(struct object *gone)
 {
@@ -584,6 +649,9 @@ static void object_drop(struct object *gone)
         link = &(*link)->next;
     *link = gone->next;
     model_free(gone->model);
+    free(gone->events);
+    if (gone->file != NULL)
+        fclose(gone->file);
     free(gone->text);
     free(gone);
 }
@@ -598,7 +666,9 @@ static qerr object_free(const char *name, enum kind kind, const void *handle, qe
         return code != 0 ? code : unknown;
     }
     if ((kind == LOG && (object_child(BACKEND, o) != NULL || object_child(DEVICE, o) != NULL))
-        || ((kind == BACKEND || kind == DEVICE) && object_child(CONTEXT, o) != NULL))
+        || ((kind == BACKEND || kind == DEVICE) && object_child(CONTEXT, o) != NULL)
+        || (kind == BACKEND && object_child(PROFILE, o) != NULL)
+        || (kind == DEVICE && object_kind(POWER) != NULL))
         ++counts.wrong_frees;
     object_drop(o);
     return code;
@@ -1263,6 +1333,307 @@ static struct binary_info *publish(struct model *model)
 }
 
 /* =====================================================================================
+   PROFILE                                                                     >>profile
+   Events are numbers: the serial of the profile's last use, then the index. Asking for those
+   of an earlier use is refused. What QNNFAKE's events= asks for changes the answers.
+   ===================================================================================== */
+
+enum { EVENT_NAME = 96, ENDLESS = 0xE0D1E00, BUSH_DEPTH = 6, BUSH_WIDTH = 22 };
+
+struct fake_event {
+    uint32_t type, unit, parent;         /* parent: index + 1; 0: none */
+    uint64_t value, id;
+    char     name[EVENT_NAME];
+};
+
+static int events_are(const char *how)
+{
+    return strcmp(knobs.events, how) == 0;
+}
+
+static struct object *profile_find(const void *handle)
+{
+    return object_find(PROFILE, handle);
+}
+
+static qerr profile_create(void *backend, uint32_t level, void **out)
+{
+    qerr code = enter("profileCreate");
+    struct object *o;
+    if (out == NULL || object_find(BACKEND, backend) == NULL)
+        return code != 0 ? code : E_PROFILE_HANDLE;
+    *out = code != 0 ? bogus : NULL;
+    if (code != 0 || zeroed("profileCreate"))
+        return code;
+    if ((o = object_new(PROFILE)) == NULL)
+        return E_MEMORY;
+    o->backend = object_find(BACKEND, backend);
+    o->level = level;
+    *out = o->handle;
+    return 0;
+}
+
+struct profile_config { uint32_t option; union { uint64_t most; uint8_t optrace; } u; };
+
+static qerr profile_set_config(void *handle, const struct profile_config *const *configs)
+{
+    qerr code = enter("profileSetConfig");
+    struct object *o = profile_find(handle);
+    if (code != 0)
+        return code;
+    if (o == NULL || configs == NULL)
+        return E_PROFILE_HANDLE;
+    for (; *configs != NULL; ++configs) {
+        if ((*configs)->option != 2)
+            return E_NOT_SUPPORTED;
+        o->optrace = (*configs)->u.optrace != 0;
+    }
+    return 0;
+}
+
+static void event_add(struct object *o, uint32_t parent, uint32_t type, uint32_t unit, uint64_t value,
+                      const char *before, const char *name, const char *behind)
+{
+    struct fake_event *e = &o->events[o->events_count++];
+    e->type = type;
+    e->unit = unit;
+    e->value = value;
+    e->parent = parent;
+    e->id = serial << 16 | o->events_count;
+    snprintf(e->name, EVENT_NAME, "%.16s%.40s%.24s", before, name, behind);
+}
+
+/* A use of the profile: new events. Their values tell which execute of all it was. Nodes are named
+   like the graph's outputs. */
+static void profile_use(struct object *o, const struct graph *graph)
+{
+    uint32_t nodes = 0, parent;
+    const struct tensor_def *def;
+    if (graph != NULL)
+        nodes = graph->out.count;
+    free(o->events);
+    o->events_count = 0;
+    o->events = calloc((size_t)nodes + 8, sizeof(*o->events));
+    ++serial;
+    if (o->events == NULL || events_are("none"))
+        return;
+    if (graph == NULL) {
+        event_add(o, 0, 1004, 1, 7, "", "Accelerator (load binary) time", "");
+        event_add(o, 0, 100, 1, 9, "", "QNN (load binary) time", "");
+        return;
+    }
+    event_add(o, 0, 8001, 4, 4, "", "Number of HVX threads used", "");
+    if (o->level >= 2) {
+        event_add(o, 0, 3003, 3, 1000 * counts.executes, "", "Accelerator (execute) time", " (cycles)");
+        parent = o->events_count;
+        event_add(o, parent, 404, 3, 10, "", "Input OpId_2", " (cycles)");
+        if (events_are("waits"))
+            event_add(o, o->events_count, 5001, 3, 4, "", "Wait", " (cycles)");
+        for (def = graph->out.first; def != NULL; def = def->next)
+            event_add(o, parent, 404, 3, def->id, events_are("cpu") ? "_" : "", def->name,
+                      events_are("cpu") ? "" : ":OpId_17 (cycles)");
+    }
+    event_add(o, 0, 400, 1, counts.executes, "", events_are("cpu") ? "GRAPH_EXECUTE" : "QNN (execute) time", "");
+}
+
+static const struct fake_event *event_find(uint64_t id)
+{
+    for (const struct object *o = live; o != NULL; o = o->next)
+        for (uint32_t i = 0; o->kind == PROFILE && i < o->events_count; ++i)
+            if (o->events[i].id == id)
+                return &o->events[i];
+    return NULL;
+}
+
+/* The ids of the events below `parent`, in an array that the next call uses again. */
+static const uint64_t *event_ids(const struct object *o, uint32_t parent, uint32_t *count)
+{
+    static uint64_t ids[256];
+    memset(ids, 0xEE, sizeof(ids));
+    *count = 0;
+    for (uint32_t i = 0; i < o->events_count && *count < 256; ++i)
+        if (o->events[i].parent == parent)
+            ids[(*count)++] = o->events[i].id;
+    return ids;
+}
+
+static qerr profile_get_events(void *handle, const uint64_t **events, uint32_t *count)
+{
+    qerr code = enter("profileGetEvents");
+    struct object *o = profile_find(handle);
+    static const uint64_t endless[1] = { ENDLESS };
+    if (code != 0)
+        return code;
+    if (o == NULL || events == NULL || count == NULL)
+        return E_PROFILE_HANDLE;
+    *events = event_ids(o, 0, count);
+    if (events_are("endless") || events_are("bush")) {
+        *events = endless;
+        *count = 1;
+    }
+    if (events_are("many"))
+        *count = 0xFFFFFFFFu;
+    if (events_are("nulllist"))
+        *events = NULL;
+    return 0;
+}
+
+static qerr profile_get_sub_events(uint64_t event, const uint64_t **events, uint32_t *count)
+{
+    static uint64_t ids[BUSH_DEPTH + 1][BUSH_WIDTH];
+    qerr code = enter("profileGetSubEvents");
+    if (code != 0)
+        return code;
+    if (events == NULL || count == NULL)
+        return E_PROFILE_EVENT;
+    *count = 0;
+    if (event >= ENDLESS && event <= ENDLESS + BUSH_DEPTH) {
+        const uint64_t depth = event - ENDLESS;
+        for (int i = 0; i < BUSH_WIDTH; ++i)
+            ids[depth][i] = events_are("endless") ? event : event + 1;
+        *events = ids[depth];
+        *count = events_are("endless") ? 1 : depth < BUSH_DEPTH ? BUSH_WIDTH : 0;
+        return 0;
+    }
+    for (const struct object *o = live; o != NULL; o = o->next)
+        for (uint32_t i = 0; o->kind == PROFILE && i < o->events_count; ++i)
+            if (o->events[i].id == event) {
+                *events = event_ids(o, i + 1, count);
+                return 0;
+            }
+    return E_PROFILE_EVENT;
+}
+
+static qerr profile_get_event(uint64_t id, struct event *out)
+{
+    qerr code = enter("profileGetEventData");
+    const struct fake_event *e = event_find(id);
+    if (code != 0)
+        return code;
+    if (out == NULL || (e == NULL && id >> 8 != ENDLESS >> 8) || events_are("cpu") || events_are("scalars")
+        || events_are("version"))
+        return E_PROFILE_EVENT;
+    memset(out, 0, sizeof(*out));
+    if (e == NULL)
+        return 0;
+    out->type = e->type;
+    out->unit = e->unit;
+    out->value = e->value;
+    out->name = events_are("nullnames") ? NULL : e->name;
+    return 0;
+}
+
+static qerr profile_get_extended_event(uint64_t id, struct extended_event *out)
+{
+    qerr code = enter("profileGetExtendedEventData");
+    const struct fake_event *e = event_find(id);
+    if (code != 0)
+        return code;
+    if (out == NULL || e == NULL)
+        return E_PROFILE_EVENT;
+    memset(out, 0, sizeof(*out));
+    out->version = events_are("version") ? 9 : 1;
+    out->v1.type = e->type;
+    out->v1.unit = e->unit;
+    out->v1.time = 5000 + e->value;
+    out->v1.name = events_are("nullnames") ? NULL : e->name;
+    out->v1.dtype = 0x0164;
+    out->v1.value.u = e->value;
+    if (!events_are("scalars"))
+        return 0;
+    switch (id & 0xFFFF) {               /* kinds in turn */
+    case 1: out->v1.dtype = 0x0232; out->v1.value.f = 2.5f; break;
+    case 2: out->v1.dtype = 0x0264; out->v1.value.d = -0.25; break;
+    case 3: out->v1.dtype = 0x0032; out->v1.value.i = -7; break;
+    case 4: out->v1.dtype = 0x0116; out->v1.value.h = 65535; break;
+    case 5: out->v1.dtype = 0x0008; out->v1.value.b = -3; break;
+    default: out->v1.dtype = 0x0608; break;
+    }
+    return 0;
+}
+
+static qerr profile_free(void *handle)
+{
+    return object_free("profileFree", PROFILE, handle, E_PROFILE_HANDLE);
+}
+
+/* =====================================================================================
+   POWER                                                                         >>power
+   Ids are large numbers, as the genuine ones. The trace has what was voted for.
+   ===================================================================================== */
+
+static struct object *power_find(uint32_t id)
+{
+    for (struct object *o = live; o != NULL; o = o->next)
+        if (o->kind == POWER && o->level == id)
+            return o;
+    return NULL;
+}
+
+static qerr power_create(uint32_t device, uint32_t core, uint32_t *id)
+{
+    qerr code = enter("createPowerConfigId");
+    struct object *o;
+    if (code != 0)
+        return code;
+    if (device != 0 || core != 0 || id == NULL)
+        return E_POWER;
+    if ((o = object_new(POWER)) == NULL)
+        return E_MEMORY;
+    *id = o->level = 0xFAE00000u + (uint32_t)serial;
+    return 0;
+}
+
+static qerr power_destroy(uint32_t id)
+{
+    qerr code = enter("destroyPowerConfigId");
+    struct object *o = power_find(id);
+    if (o == NULL) {
+        ++counts.wrong_frees;
+        return code != 0 ? code : E_POWER;
+    }
+    object_drop(o);
+    return code;
+}
+
+static qerr power_set(uint32_t id, const struct power_config *const *configs)
+{
+    char text[64];
+    qerr code;
+    trace_add("setPowerConfig");
+    for (int i = 0; configs != NULL && configs[i] != NULL; ++i) {
+        const struct power_config *c = configs[i];
+        snprintf(text, sizeof(text), " %u:", c->option);
+        trace_add(text);
+        for (int w = c->option == 1; w < (c->option == 1 ? 16 : 1); ++w) {
+            snprintf(text, sizeof(text), " %u", c->words[w]);
+            trace_add(text);
+        }
+        if (c->option == 1 && c->words[0] != id)
+            return E_POWER;
+    }
+    trace_add("\n");
+    ++counts.calls;
+    if ((code = ask_rules("setPowerConfig")) != 0)
+        return code;
+    return power_find(id) != NULL && configs != NULL ? 0 : E_POWER;
+}
+
+static qerr device_get_infrastructure(const struct infrastructure **out)
+{
+    static struct infrastructure infrastructure = { 0, power_create, power_destroy, power_set, NULL };
+    qerr code = enter("deviceGetInfrastructure");
+    if (code != 0)
+        return code;
+    if (knobs.devnosup || out == NULL)
+        return E_NOT_SUPPORTED;
+    infrastructure.type = knobs.infra;
+    infrastructure.set = listed(knobs.null, "setPowerConfig") ? NULL : power_set;
+    *out = zeroed("deviceGetInfrastructure") ? NULL : &infrastructure;
+    return 0;
+}
+
+/* =====================================================================================
    BACKEND, DEVICE, CONTEXT                                                    >>backend
    ===================================================================================== */
 
@@ -1387,15 +1758,6 @@ static qerr mem_register(void *context, const void *descriptors, uint32_t count,
     return code != 0 ? code : E_NOT_SUPPORTED;
 }
 
-static qerr profile_create(void *backend, uint32_t level, void **out)
-{
-    qerr code = enter("profileCreate");
-    (void)backend;
-    (void)level;
-    (void)out;
-    return code != 0 ? code : E_NOT_SUPPORTED;
-}
-
 static qerr error_get_message(qerr error, const char **out)
 {
     static const struct { unsigned code; const char *text; } texts[] = {
@@ -1439,7 +1801,6 @@ static qerr context_from_binary(void *backend, void *device, const void *const *
     struct model *model = NULL;
     int line = 0;
     (void)config;
-    (void)profile;
     if (out != NULL)
         *out = bogus;
     if (knobs.lograw)
@@ -1457,6 +1818,8 @@ static qerr context_from_binary(void *backend, void *device, const void *const *
     }
     if (b == NULL)
         return E_BACKEND_HANDLE;
+    if (profile != NULL && profile_find(profile) == NULL)
+        return E_PROFILE_HANDLE;
     if (device != NULL && object_find(DEVICE, device) == NULL) {
         say(log, 1, "fake: unknown device handle\n");
         return E_DEVICE_HANDLE;
@@ -1482,6 +1845,8 @@ static qerr context_from_binary(void *backend, void *device, const void *const *
         o->binary_size = size;
         o->checksum = checksum(binary, size);
     }
+    if (profile != NULL)
+        profile_use(profile_find(profile), NULL);
     *out = o->handle;
     return 0;
 }
@@ -1641,7 +2006,6 @@ static qerr graph_execute(void *handle, const struct tensor *inputs, uint32_t in
     unsigned char **data = NULL;
     struct graph *graph = o != NULL ? o->graph : NULL;
     qerr code;
-    (void)profile;
     (void)signal;
     given[0] = inputs;
     given[1] = outputs;
@@ -1650,8 +2014,11 @@ static qerr graph_execute(void *handle, const struct tensor *inputs, uint32_t in
     trace_execute(graph, given, count);
     ++counts.calls;
     ++counts.executes;
+    counts.profiled += profile != NULL;
     if ((code = ask_rules("graphExecute")) != 0)
         return code;
+    if (profile != NULL && profile_find(profile) == NULL)
+        return E_PROFILE_HANDLE;
     if (graph == NULL || context->device_gone)
         return E_GRAPH_HANDLE;
     if (graph->built && !graph->finalized)
@@ -1670,6 +2037,8 @@ static qerr graph_execute(void *handle, const struct tensor *inputs, uint32_t in
                 data + graph->in.count)) {
         counts.last_output = (uint64_t)(uintptr_t)data[graph->in.count];
         fill_outputs(graph, data, data + graph->in.count);
+        if (profile != NULL)
+            profile_use(profile_find(profile), graph);
         code = 0;
     }
     free(data);
@@ -2080,6 +2449,73 @@ static qerr system_free(void *handle)
     return object_free("systemContextFree", SYSTEM_CONTEXT, handle, E_SYSTEM_ARGUMENT);
 }
 
+/* Profile logs are text here: the head, then a line for each execute and each event. */
+static qerr profile_create_target(struct serial_target target, const struct serial_config *configs,
+                                  uint32_t count, void **out)
+{
+    qerr code = enter("systemProfileCreateSerializationTarget");
+    char path[1024];
+    struct object *o;
+    if (code != 0)
+        return code;
+    if (events_are("silent"))            /* as the genuine library, where it cannot write */
+        target.folder = "/dev", target.name = "null";
+    if (out == NULL || target.type != 1 || target.name == NULL || target.folder == NULL || count != 1
+        || configs == NULL || configs[0].type != 1)
+        return E_SYSTEM_ARGUMENT;
+    *out = NULL;
+    if (zeroed("systemProfileCreateSerializationTarget"))
+        return 0;
+    snprintf(path, sizeof(path), "%.700s/%.300s", target.folder, target.name);
+    if ((o = object_new(TARGET)) == NULL)
+        return E_MEMORY;
+    if ((o->file = fopen(path, "a")) == NULL) {
+        object_drop(o);
+        return 0x7532;
+    }
+    fprintf(o->file, "%s %s %s\n", configs[0].app, configs[0].app_version, configs[0].backend_version);
+    *out = o->handle;
+    return 0;
+}
+
+static void serialize(FILE *file, const struct serial_event *events, uint32_t count, int depth)
+{
+    for (uint32_t i = 0; i < count; ++i) {
+        const struct event *e = &events[i].data.plain;
+        const struct extended_event *x = &events[i].data.extended;
+        if (events[i].kind == 0)
+            fprintf(file, "%d plain %u %u %llu %s\n", depth, e->type, e->unit,
+                    (unsigned long long)e->value, e->name);
+        else
+            fprintf(file, "%d extended %u %u %llu %s\n", depth, x->v1.type, x->v1.unit,
+                    (unsigned long long)x->v1.value.u, x->v1.name);
+        serialize(file, events[i].sub, events[i].sub_count, depth + 1);
+    }
+}
+
+static qerr profile_serialize(void *handle, const struct serial_data *const *data, uint32_t count)
+{
+    qerr code = enter("systemProfileSerializeEventData");
+    struct object *o = object_find(TARGET, handle);
+    if (code != 0)
+        return code;
+    if (o == NULL || data == NULL)
+        return E_SYSTEM_ARGUMENT;
+    for (uint32_t i = 0; i < count; ++i) {
+        if (data[i]->version != 1)
+            return E_SYSTEM_ARGUMENT;
+        fprintf(o->file, "execute %s method %u time %d\n", data[i]->header.graph, data[i]->header.method,
+                data[i]->header.end >= data[i]->header.begin && data[i]->header.begin > 0);
+        serialize(o->file, data[i]->events, data[i]->count, 0);
+    }
+    return 0;
+}
+
+static qerr profile_free_target(void *handle)
+{
+    return object_free("systemProfileFreeSerializationTarget", TARGET, handle, E_SYSTEM_ARGUMENT);
+}
+
 /* =====================================================================================
    CONTAINER                                                                 >>container
    A .dlc is here "PK\3\4FAKEDLC" and names of graphs, a blank before each: x -> Copy -> y. Composing
@@ -2230,8 +2666,15 @@ static const struct slot core_slots[] = {
     { 26, "logSetLogLevel",          (slot_fn)log_set_level },
     { 27, "logFree",                 (slot_fn)log_free },
     { 28, "profileCreate",           (slot_fn)profile_create },
+    { 29, "profileSetConfig",        (slot_fn)profile_set_config },
+    { 30, "profileGetEvents",        (slot_fn)profile_get_events },
+    { 31, "profileGetSubEvents",     (slot_fn)profile_get_sub_events },
+    { 32, "profileGetEventData",     (slot_fn)profile_get_event },
+    { 33, "profileGetExtendedEventData", (slot_fn)profile_get_extended_event },
+    { 34, "profileFree",             (slot_fn)profile_free },
     { 35, "memRegister",             (slot_fn)mem_register },
     { 37, "deviceGetPlatformInfo",   (slot_fn)device_get_platform_info },
+    { 39, "deviceGetInfrastructure", (slot_fn)device_get_infrastructure },
     { 40, "deviceCreate",            (slot_fn)device_create },
     { 43, "deviceFree",              (slot_fn)device_free },
     { 48, "errorGetMessage",         (slot_fn)error_get_message }
@@ -2244,7 +2687,10 @@ static const struct slot system_slots[] = {
     { 3, "systemContextFree",          (slot_fn)system_free },
     { 8, "systemDlcCreateFromFile",    (slot_fn)dlc_open },
     { 10, "systemDlcComposeGraphs",    (slot_fn)compose_72 },
-    { 12, "systemDlcFree",             (slot_fn)dlc_free }
+    { 12, "systemDlcFree",             (slot_fn)dlc_free },
+    { 13, "systemProfileCreateSerializationTarget", (slot_fn)profile_create_target },
+    { 14, "systemProfileSerializeEventData",        (slot_fn)profile_serialize },
+    { 15, "systemProfileFreeSerializationTarget",   (slot_fn)profile_free_target }
 };
 
 enum {
@@ -2260,7 +2706,9 @@ static int function_known(const char *name)
     for (int i = 0; i < SYSTEM_COUNT; ++i)
         if (strcmp(system_slots[i].name, name) == 0)
             return 1;
-    return strcmp(name, "QnnInterface_getProviders") == 0
+    return strcmp(name, "createPowerConfigId") == 0 || strcmp(name, "setPowerConfig") == 0
+        || strcmp(name, "destroyPowerConfigId") == 0
+        || strcmp(name, "QnnInterface_getProviders") == 0
         || strcmp(name, "QnnSystemInterface_getProviders") == 0;
 }
 
@@ -2343,18 +2791,19 @@ qerr QnnSystemInterface_getProviders(const struct system_interface ***list, uint
 
 /* [0..4] live logs, backends, devices, contexts, system contexts; [5] executes; [6] address of
    output 0 of the last good execute; [7] wrong frees; [8] graphRetrieve calls; [9] all calls;
-   [10] live containers. */
+   [10] live profiles, power ids, profile logs and containers; [11] executes with a profile. */
 void fake_qnn_stats(uint64_t out[16])
 {
     memset(out, 0, 16 * sizeof(out[0]));
     for (const struct object *o = live; o != NULL; o = o->next)
         if (o->kind != GRAPH)
-            ++out[o->kind == CONTAINER ? 10 : o->kind - LOG];
+            ++out[o->kind > GRAPH ? 10 : o->kind - LOG];
     out[5] = counts.executes;
     out[6] = counts.last_output;
     out[7] = counts.wrong_frees;
     out[8] = counts.retrieves;
     out[9] = counts.calls;
+    out[11] = counts.profiled;
 }
 
 /* One line per call since the last reset, the oldest go first when 64 KB are full. */

@@ -1,0 +1,321 @@
+/* run_profile.h - part of qnnrt-run.c: power presets, and tables and traces of what a library measured
+
+   ROOMS    >>power >>profile                                                                     */
+
+/* =====================================================================================
+   POWER                                                                         >>power
+   --perf_profile: the vote, and each answer to it.
+   ===================================================================================== */
+
+static const char *answer_name(qnnrt_power_answer answer)
+{
+    switch (answer) {
+    case QNNRT_POWER_APPLIED:       return "applied";
+    case QNNRT_POWER_REFUSED:       return "refused";
+    case QNNRT_POWER_NOT_AVAILABLE: return "not available";
+    case QNNRT_POWER_NOT_ASKED:     break;
+    }
+    return "not asked for";
+}
+
+/* A refusal is a failure: times would be those of other clocks. A backend without clocks is none. */
+static int set_power(tool *t)
+{
+    qnnrt_power_desc desc = {0};
+    qnnrt_error err;
+    int refused = 0;
+    desc.preset = t->set.power;
+    if (qnnrt_power_set(t->backend, &desc, &t->power, &err) != QNNRT_OK) {
+        fail(t, NULL, "%s", err.text);
+        return 0;
+    }
+    say(t, "power     %s:", qnnrt_power_preset_name(desc.preset));
+    for (int i = 0, said = 0; i < QNNRT_POWER_SETTINGS; ++i) {
+        const qnnrt_power_setting *setting = &t->power.settings[i];
+        if (setting->answer == QNNRT_POWER_NOT_ASKED) continue;
+        say(t, "%s %s %s", said++ > 0 ? "," : "", setting->name, answer_name(setting->answer));
+        if (setting->answer == QNNRT_POWER_REFUSED) refused = 1;
+        if (setting->vendor_code != 0) say(t, " (0x%llx)", (unsigned long long)(setting->vendor_code & 0xFFFF));
+    }
+    say(t, "\n");
+    for (int i = 0; refused && i < QNNRT_POWER_SETTINGS; ++i) {
+        const qnnrt_power_setting *setting = &t->power.settings[i];
+        if (setting->answer != QNNRT_POWER_REFUSED) continue;
+        const char *symbol = qnnrt_vendor_code_name(setting->vendor_code);
+        fail(t, NULL, "--perf_profile %s: the backend refused %s with 0x%llx (%s)\n  what helps: another profile, or"
+             " none", qnnrt_power_preset_name(desc.preset), setting->name,
+             (unsigned long long)(setting->vendor_code & 0xFFFF), symbol != NULL ? symbol : "no symbol known");
+    }
+    return !refused || t->set.keep_going;
+}
+
+static void report_power(const tool *t, json *j)
+{
+    if (t->set.power == QNNRT_POWER_CUSTOM) {
+        json_string(j, "power", NULL);
+        return;
+    }
+    json_open(j, "power", '{', 0);
+    json_string(j, "perf_profile", qnnrt_power_preset_name(t->set.power));
+    json_open(j, "settings", '[', 0);
+    for (int i = 0; i < QNNRT_POWER_SETTINGS; ++i) {
+        json_open(j, NULL, '{', 1);
+        json_string(j, "name", t->power.settings[i].name);
+        json_string(j, "answer", answer_name(t->power.settings[i].answer));
+        json_count(j, "vendor_code", t->power.settings[i].vendor_code);
+        json_close(j);
+    }
+    json_close(j);
+    json_close(j);
+}
+
+/* =====================================================================================
+   PROFILE                                                                     >>profile
+   --profiling_level: a table for people, members for --json, a trace for browsers.
+   ===================================================================================== */
+
+/* A whole number without a point. To be freed. */
+static char *value_text(double value)
+{
+    return text(fabs(value) < 9e15 && floor(value) >= value ? "%.0f" : "%.9g", value);
+}
+
+static void json_value(json *j, const char *key, double value)
+{
+    json_key(j, key);
+    if (!isfinite(value)) qnnrt_json_write_null(j);
+    else if (fabs(value) < 9e15 && floor(value) >= value) qnnrt_json_write_i64(j, (int64_t)value);
+    else qnnrt_json_write_f64(j, value);
+}
+
+/* what: of which the step of an event is a number, "step" or "context". */
+static void say_events(const tool *t, const char *title, const char *what, const qnnrt_profile_event *events,
+                       size_t count)
+{
+    size_t width = strlen("name");
+    if (count == 0) {
+        say(t, "  profile   %s: the library gives no events\n", title);
+        return;
+    }
+    for (size_t i = 0; i < count; ++i) {
+        char *name = shown(events[i].name);
+        const size_t length = strlen(name) + 2 * events[i].depth;
+        if (length > width) width = length < 60 ? length : 60;
+        free(name);
+    }
+    say(t, "  profile   %s\n    %-7s %16s %-6s  %-*s  node\n", title, what, "value", "unit", (int)width, "name");
+    for (size_t i = 0; i < count; ++i) {
+        const qnnrt_profile_event *e = &events[i];
+        char *name = shown(e->name), *node = shown(e->node), *value = value_text(e->value);
+        const size_t indent = 2 * e->depth, left = width > indent ? width - indent : 0;
+        if (e->vendor_code != 0) {
+            free(name);
+            name = text("(not told: 0x%lx)", (unsigned long)e->vendor_code);
+        }
+        say(t, "    %-7lu %16s %-6s  %*s%-*s", (unsigned long)e->step, value, e->unit_name, (int)indent, "",
+            node[0] != '\0' ? (int)left : 0, name);
+        say(t, node[0] != '\0' ? "  %s\n" : "\n", node);
+        free(value);
+        free(node);
+        free(name);
+    }
+}
+
+/* The events of the last inference outlive its run. */
+static void keep_events(job *j, const qnnrt_profile_event *events, size_t count)
+{
+    j->events = room_for(count, sizeof(*j->events));
+    for (size_t i = 0; i < count; ++i) {
+        j->events[i] = events[i];
+        j->events[i].name = text("%s", events[i].name);
+        j->events[i].node = text("%s", events[i].node);
+    }
+    j->event_count = count;
+}
+
+static void free_events(job *j)
+{
+    for (size_t i = 0; i < j->event_count; ++i) {
+        free((void *)(uintptr_t)j->events[i].name);
+        free((void *)(uintptr_t)j->events[i].node);
+    }
+    free(j->events);
+    j->events = NULL;
+    j->event_count = 0;
+}
+
+static void report_events(json *j, const char *what, const qnnrt_profile_event *events, size_t count)
+{
+    json_open(j, "events", '[', 0);
+    for (size_t i = 0; i < count; ++i) {
+        const qnnrt_profile_event *e = &events[i];
+        json_open(j, NULL, '{', 1);
+        json_count(j, what, e->step);
+        json_count(j, "depth", e->depth);
+        json_string(j, "name", e->name);
+        json_string(j, "node", e->node);
+        json_value(j, "value", e->value);
+        json_string(j, "unit", e->unit_name);
+        json_count(j, "vendor_type", e->type);
+        json_count(j, "vendor_unit", e->unit);
+        json_count(j, "time", e->time);
+        if (e->vendor_code != 0) json_count(j, "vendor_code", e->vendor_code);
+        json_close(j);
+    }
+    json_close(j);
+}
+
+/* ---- the trace: the format that chrome://tracing and Perfetto read ---- */
+
+enum { TRACK_INFERENCES = 1, TRACK_STEPS, TRACK_NODES };
+
+/* --profile_out of this name is a trace of ours, any other the vendor's log. */
+static int is_trace(const char *path)
+{
+    const size_t length = path != NULL ? strlen(path) : 0;
+    return is_stdout(path) || (length > 5 && strcmp(path + length - 5, ".json") == 0);
+}
+
+static void trace_track(json *j, int track, const char *name)
+{
+    json_open(j, NULL, '{', 1);
+    json_string(j, "name", "thread_name");
+    json_string(j, "ph", "M");
+    json_count(j, "pid", 1);
+    json_int(j, "tid", track);
+    json_open(j, "args", '{', 1);
+    json_string(j, "name", name);
+    json_close(j);
+    json_close(j);
+}
+
+/* A bar; its args are left open. */
+static void trace_bar(json *j, int track, const char *name, double begin_us, double us)
+{
+    json_open(j, NULL, '{', 1);
+    json_string(j, "name", name);
+    json_string(j, "ph", "X");
+    json_count(j, "pid", 1);
+    json_int(j, "tid", track);
+    json_value(j, "ts", begin_us);
+    json_value(j, "dur", us);
+    json_open(j, "args", '{', 1);
+}
+
+static void trace_bar_end(json *j)
+{
+    json_close(j);
+    json_close(j);
+}
+
+/* One step: its bar has the length of the event of the whole execute (type 400), and nodes that were
+   measured in cycles share it in proportion. Where they begin the library does not tell: they stand in
+   its order. */
+static double trace_step(json *j, const job *of, const qnnrt_profile_event *events, size_t count, double begin_us)
+{
+    double whole = 0, all = 0, at = begin_us;
+    for (size_t i = 0; i < count; ++i) {
+        if (events[i].type == 400 && strcmp(events[i].unit_name, "us") == 0) whole = events[i].value;
+        if (events[i].type == 404 && events[i].value > 0) all += events[i].value;
+    }
+    char *name = text("step %lu, %s", (unsigned long)events[0].step, of->info->steps[events[0].step].graph->name);
+    trace_bar(j, TRACK_STEPS, name, begin_us, whole);
+    free(name);
+    for (size_t i = 0; i < count; ++i) {
+        if (events[i].type == 404) continue;
+        char *key = text("%lu %s, %s", (unsigned long)i, events[i].name, events[i].unit_name);
+        json_value(j, key, events[i].value);
+        free(key);
+    }
+    trace_bar_end(j);
+    for (size_t i = 0; i < count; ++i) {
+        if (events[i].type != 404 || !(events[i].value >= 0)) continue;
+        const double us = strcmp(events[i].unit_name, "us") == 0 ? events[i].value
+                          : all > 0 ? whole * events[i].value / all : 0;
+        trace_bar(j, TRACK_NODES, events[i].node, at, us);
+        json_value(j, events[i].unit_name, events[i].value);
+        json_string(j, "event", events[i].name);
+        trace_bar_end(j);
+        at += us;
+    }
+    return begin_us + whole;
+}
+
+static void trace_begin(tool *t)
+{
+    json *j = &t->trace_writer;
+    qnnrt_json_write_begin(j, json_to_page, &t->trace, 1);
+    json_open(j, NULL, '{', 0);
+    json_string(j, "displayTimeUnit", "ns");
+    json_open(j, "otherData", '{', 0);
+    json_string(j, "qnnrt", qnnrt_version());
+    json_string(j, "note", "Times of inferences are measured. Steps stand one behind the other and have the library's"
+                           " lengths; nodes measured in cycles share them in proportion, in the library's order.");
+    json_close(j);
+    json_open(j, "traceEvents", '[', 0);
+    trace_track(j, TRACK_INFERENCES, "inferences");
+    trace_track(j, TRACK_STEPS, "steps");
+    trace_track(j, TRACK_NODES, "nodes");
+    t->trace_begin_ns = now_ns();
+}
+
+static void trace_inference(tool *t, const job *of, uint32_t inference, uint64_t begin_ns, uint64_t ns,
+                            const qnnrt_profile_event *events, size_t count)
+{
+    json *j = &t->trace_writer;
+    double at = (double)(begin_ns - t->trace_begin_ns) / 1e3;
+    trace_bar(j, TRACK_INFERENCES, of->info->name, at, (double)ns / 1e3);
+    json_count(j, "inference", inference);
+    trace_bar_end(j);
+    for (size_t i = 0, next; i < count; i = next) {
+        for (next = i; next < count && events[next].step == events[i].step;) ++next;
+        at = trace_step(j, of, events + i, next - i, at);
+    }
+}
+
+static void write_trace(tool *t)
+{
+    json *j = &t->trace_writer;
+    json_close(j);
+    json_close(j);
+    qnnrt_json_write_end(j);
+    write_named(t, t->set.profile_out, &t->trace, 0);
+    free(t->trace.data);
+    memset(&t->trace, 0, sizeof(t->trace));
+}
+
+/* ---- of an inference ---- */
+
+/* Before the first run: a log of an earlier program is not added to. */
+static void begin_profile(tool *t)
+{
+    const char *path = t->set.profile_out;
+    if (path == NULL) return;
+    if (is_trace(path)) trace_begin(t);
+    else if (!is_special(path) && unlink(path) != 0 && errno != ENOENT)
+        fail(t, NULL, "cannot replace %s: %s", path, strerror(errno));
+}
+
+static void end_profile(tool *t)
+{
+    if (t->set.profile_out == NULL) return;
+    if (is_trace(t->set.profile_out)) write_trace(t);
+    else if (access(t->set.profile_out, F_OK) == 0) say(t, "wrote     %s\n", t->set.profile_out);
+}
+
+/* Take the events of an inference that succeeded. 0 after a message. */
+static int take_events(tool *t, job *j, qnnrt_run *run, uint32_t inference, uint64_t begin_ns, uint64_t ns)
+{
+    const qnnrt_profile_event *events = NULL;
+    size_t count = 0;
+    if (qnnrt_run_events(run, &events, &count) != QNNRT_OK ||
+        (t->set.profile_out != NULL && !is_trace(t->set.profile_out) &&
+         qnnrt_run_profile_log(run, t->set.profile_out) != QNNRT_OK)) {
+        fail(t, j, "pipeline %s: %s", j->title, qnnrt_run_error(run)->text);
+        return 0;
+    }
+    if (is_trace(t->set.profile_out)) trace_inference(t, j, inference, begin_ns, ns, events, count);
+    free_events(j);
+    keep_events(j, events, count);
+    return 1;
+}
