@@ -6884,8 +6884,8 @@ static qnnrt_result qnnrt__system_choose(qnnrt__system *system, const qnnrt_hook
 }
 
 /* Does the backend's library speak the system interface too, as libQnnRef.so does? Then it is opened
-   once more, so that each of the two can be closed alone. */
-static void *qnnrt__system_in_backend(const char *backend, const qnnrt_hooks *hooks)
+   once more, so that each of the two can be closed alone. *empty: it does, and offers nothing. */
+static void *qnnrt__system_in_backend(const char *backend, const qnnrt_hooks *hooks, int *empty)
 {
     qnnrt__abi_get_system_providers get;
     const qnnrt__abi_system_provider **list = NULL;
@@ -6903,6 +6903,7 @@ static void *qnnrt__system_in_backend(const char *backend, const qnnrt_hooks *ho
         code = get(&list, &count);
         qnnrt__hooks_unlock(hooks);
         if (code != 0 || (list != NULL && count != 0)) return library;   /* its refusal is told */
+        *empty = 1;
     }
     qnnrt__os_library_close(library);
     return NULL;
@@ -6931,6 +6932,7 @@ static qnnrt_result qnnrt__system_open(const char *path, const char *beside, int
     const char *name = path != NULL ? path : "libQnnSystem.so";
     qnnrt_result result = QNNRT_OK;
     void *symbol;
+    int empty = 0;
     memset(system, 0, sizeof(*system));
     if (name[0] == '\0')
         return qnnrt__fail(err, QNNRT_E_ARG, "the path of the system library is empty");
@@ -6941,9 +6943,12 @@ static qnnrt_result qnnrt__system_open(const char *path, const char *beside, int
     if (path == NULL && own == QNNRT__SYSTEM_OWN_SECOND)
         system->library = qnnrt__system_beside(beside, name);
     if (path == NULL && own != QNNRT__SYSTEM_OWN_NEVER && system->library == NULL)
-        system->library = qnnrt__system_in_backend(beside, hooks);
+        system->library = qnnrt__system_in_backend(beside, hooks, &empty);
     if (system->library == NULL)
         result = qnnrt__library_find(name, path == NULL ? beside : NULL, &system->library, err);
+    if (result != QNNRT_OK && empty)
+        qnnrt__err_add(err, "\n  (%s has a system interface of its own, which offers no provider)",
+                       beside);
     if (result != QNNRT_OK) return result;
     symbol = qnnrt__os_library_symbol(system->library, "QnnSystemInterface_getProviders");
     qnnrt__library_path(symbol, name, system->path);
