@@ -26,13 +26,13 @@ typedef struct compile_option {
 
 static const compile_option compile_options[] = {
     {"graph_name", "N1,N2", "names of the graphs, in the order of the containers (default: as in\nthem); an empty name keeps the "
-     "container's", 0, 1},
-    {"output_dir", "DIR", "folder of what is made; created", offsetof(compile_settings, output_dir), 0},
+     "container's: N1,,N3", 0, 1},
+    {"output_dir", "DIR", "folder of what is made; created where it is missing", offsetof(compile_settings, output_dir), 0},
     {"binary_file", "NAME", "its name, without .bin (default: that of the first container)",
      offsetof(compile_settings, binary_file), 0},
-    {"backend_so", "FILE", "library to compile with (default: libQnnHtp.so, searched)", offsetof(compile_settings, backend), 0},
+    {"backend_so", "FILE", "library to compile with, and that will run it (default: libQnnHtp.so\nbeside this program, else by the system's search)", offsetof(compile_settings, backend), 0},
     {"backend", "FILE", "the same, as the SDK's tools call it", offsetof(compile_settings, backend), 0},
-    {"system_so", "FILE", "libQnnSystem.so (default: the one beside the backend library)", offsetof(compile_settings, system), 0},
+    {"system_so", "FILE", "libQnnSystem.so, which reads .dlc (default: the one beside the backend\nlibrary; to be named with libQnnRef.so, which reads none)", offsetof(compile_settings, system), 0},
     {"soc", "N", "HTP: chip to compile for, such as 57 for SM8650 (default on x86-64: 57)", offsetof(compile_settings, soc), 65535},
     {"dsp_arch", "N", "HTP: NPU generation, such as 75 (default: that of the chip)", offsetof(compile_settings, arch), 65535},
     {"fp16", NULL, "HTP: compute float32 graphs in half precision", offsetof(compile_settings, fp16), 1},
