@@ -145,7 +145,7 @@ $(B)/examples/libQnnRef.so: $(B)/libQnnRef.so
 	@ln -sf ../libQnnRef.so $@
 
 .PHONY: run run-ref run-htp run-cpu run-aarch64
-run: run-$(BACKEND)   ## build a language model in C, run it on the reference backend (BACKEND=htp: on Qualcomm's library)
+run: run-$(BACKEND)   ## build a language model in C, run it on libQnnRef.so (BACKEND=htp: on Qualcomm's libQnnHtp.so)
 
 define run_model
 	@rm -rf $(RUN_OUT) && mkdir -p $(RUN_OUT)/model
@@ -174,8 +174,11 @@ run-htp: $(RUN_PROGRAMS)
 run-cpu:
 	@echo "run: Qualcomm's CPU library has no 16-bit activations, which this model is made of: BACKEND is ref or htp"; exit 2
 
+run-%:
+	@echo "run: there is no backend '$*': BACKEND is ref or htp"; exit 2
+
 # The same for a board, in a folder of its own; what both computed is compared.
-run-aarch64:   ## run, built for aarch64, under qemu: the same numbers (needs gcc-aarch64-linux-gnu and qemu-user-static)
+run-aarch64:   ## run, but built for aarch64 and under qemu (needs gcc-aarch64-linux-gnu, qemu-user-static)
 	@for program in $(AARCH64_CC) $(QEMU); do \
 	    command -v $$program >/dev/null 2>&1 || { echo "run-aarch64: $$program is not installed"; exit 2; }; done
 	@$(MAKE) run-ref B=$(B)/run-aarch64 BACKEND=aarch64 RUN_DIR=$(RUN_DIR) CC=$(AARCH64_CC) RUN='$(QEMU) -L $(AARCH64_SYSROOT)'
@@ -295,7 +298,7 @@ $(B)/oracle_ops.txt: tests/oracle_ops.py $(B)/c99/ops
 	$(Q)$(PYTHON) $< $(B)/ops_cases.txt > $@
 
 .PHONY: ops
-ops: $(B)/c99/ops $(B)/libQnnRef.so $(if $(HAVE_PYTHON),$(B)/oracle_ops.txt)   ## operators of libQnnRef.so beside the genuine libraries (FULL=1: more shapes, UPDATE=1: new table)
+ops: $(B)/c99/ops $(B)/libQnnRef.so $(if $(HAVE_PYTHON),$(B)/oracle_ops.txt)   ## each operator of libQnnRef.so beside Qualcomm's libraries and Python (FULL=1: more shapes, UPDATE=1: new table)
 	@$(call fetch,2.47 2.51)
 	@$(if $(FULL),$(B)/c99/ops --dump $(B)/ops_full.txt --seeds $(OPS_SEEDS); $(PYTHON) tests/oracle_ops.py $(B)/ops_full.txt > $(B)/oracle_ops_full.txt)
 	@pin=; if taskset -c 0 true 2>/dev/null; then pin='taskset -c 0'; fi; \
@@ -478,4 +481,4 @@ distclean:   ## remove build/ with the fetched libraries
 
 .PHONY: help
 help:   ## this list
-	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z][a-z0-9-]*:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile

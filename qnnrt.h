@@ -30,8 +30,9 @@
             Android, 64-bit. qnnrt_open() uses about 40 KB of stack.
 
    WORDS
-       backend    an opened vendor library that runs graphs (HTP: the NPU), with its device and its
-                  log
+       backend    an opened library that runs graphs, with its device and its log: the vendor's
+                  (HTP: the NPU), or libQnnRef.so of this project, the reference for any CPU. A
+                  context binary belongs to the one that it was made with
        model      an opened folder: contexts, their graphs, and pipelines. Never changes after open
        context    one loaded context binary, a compiled model file; one of several is called a shard
        graph      one callable function of a context, such as "prefill" and "decode"
@@ -92,8 +93,10 @@
        "UNKNOWN" (old utilities) is APP_WRITE among inputs and APP_READ among outputs.
 
    Building graphs
-       With QNNRT_COMPOSE graphs are made in C, on any backend, and become a model to run, to save as
-       a context binary, or both:
+       With QNNRT_COMPOSE graphs are made in C, on any backend, and become a model to run, to save
+       as a context binary, or both. Here y = relu(x); all descriptors begin as {0}:
+           backend_desc.path = "build/libQnnRef.so";
+           if (qnnrt_backend_open(&backend_desc, &backend, &err) != QNNRT_OK) puts(err.text);
            qnnrt_builder_create(backend, NULL, &b, &err);
            graph.name = "layer";   qnnrt_builder_graph(b, &graph);
            t.dtype = QNNRT_DTYPE_F32; t.rank = 2; t.dims[0] = 1; t.dims[1] = 4;
@@ -103,16 +106,24 @@
            node.inputs = &x;    node.input_count = 1;
            node.outputs = &y;   node.output_count = 1;
            qnnrt_builder_node(b, &node);
-           if (qnnrt_builder_finish(b, &model, &err) != QNNRT_OK) puts(err.text);   // all errors
-           qnnrt_save(model, 0, "layer.bin", &err);
-       What can be wrong without the library is refused before it is asked, and its own refusals name
-       the node with its tensors. The whole of it is examples/03_compose.c. Several graphs in a
+           // x and y are qnnrt_tensor. Of all calls so far, the first error is told here:
+           if (qnnrt_builder_finish(b, &model, &err) != QNNRT_OK) puts(err.text);
+           qnnrt_save(model, 0, "layer.bin", &err);      // context 0
+           qnnrt_prepare(model, "layer", &run, &err);    // like an opened one; qnnrt_close() it
+       What can be wrong without the library is refused before it is asked, and its own refusals
+       name the node with its tensors. The whole of it is examples/03_compose.c. Several graphs in a
        context, several contexts (shards, wired like opened ones), weights by axis and by block, op
-       packages: see the declarations. A .dlc container becomes graphs with qnnrt_builder_dlc(), or
+       packages: see the declarations. Operators, the order of their inputs and their parameters are
+       those of Qualcomm's operator documentation; qnnrt_builder_supports() asks the library about
+       one of them before it is added.
+       A .dlc container, which is what converters write, becomes graphs with qnnrt_builder_dlc(), or
        without a line of code:
            qnnrt-run compile prompt.dlc token.dlc --graph_name prompt,token --output_dir out
-       HTP: on x86-64 graphs are compiled for SM8650 unless the backend or the builder names a chip,
-       because float graphs need one. FLOAT_16 tensors have more kernels than FLOAT_32.
+       It is read by the vendor's libQnnSystem.so; libQnnRef.so, which reads none, needs that one
+       named in builder_desc.system_path (--system_so).
+       HTP: on x86-64 graphs are compiled for SM8650 (57) unless soc_model of the backend or of the
+       builder names a chip, because float graphs need one. FLOAT_16 tensors have more kernels than
+       FLOAT_32. With weight_sharing of a context the file is smaller, and x86-64 cannot load it.
 
    Looking inside
        desc.inspect reads without a backend. What are my tensors called?
@@ -248,7 +259,8 @@
        All of this ran on Qualcomm's genuine x86-64 libraries of five releases (2.47 to 2.51), in
        which an emulator stands for the NPU. Until a transcript from a phone is here these are
        unproven: execution on a real NPU, weight-shared contexts, behaviour after a restart of the
-       DSP, and what power presets do there (the emulator accepts all, to no effect).
+       DSP, building graphs there, and what power presets do (the emulator accepts all, to no
+       effect).
 
    ROOMS (search for the tag)
        >>config >>os >>size >>sort >>mem >>err >>log >>lines >>codes >>dtype >>quant

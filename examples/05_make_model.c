@@ -3,7 +3,8 @@
        05_make_model MODEL_DIR OUT_DIR [BACKEND_LIBRARY]
 
    MODEL_DIR holds config.json and model.safetensors of a Llama with Hugging Face's names, such as
-   tests/data/llm/model. OUT_DIR gets four contexts, as exporters cut what is too large for one:
+   tests/data/llm/model. OUT_DIR, which must exist, gets four contexts, as exporters cut what is too
+   large for one:
 
        forward_0.bin   tokens -> hidden_0            the table of embeddings
        forward_1.bin   hidden_0 -> hidden_2          layers 0 and 1, with their keys and values
