@@ -625,8 +625,10 @@ int main(int argc, char **argv)
     m.weights = &weights;
 
     backend_desc.path = argc > 3 ? argv[3] : "libQnnRef.so";
-    if (argc <= 3)
+    if (argc <= 3) {
         printf("no backend was named: libQnnRef.so it is, the reference backend, on this CPU\n");
+        fflush(stdout);                 /* before an error, into a pipe too */
+    }
     if (qnnrt_backend_open(&backend_desc, &backend, &err) != QNNRT_OK) stop(err.text);
     if (qnnrt_builder_create(backend, NULL, &m.builder, &err) != QNNRT_OK) stop(err.text);
     build(&m);

@@ -191,8 +191,10 @@ int main(int argc, char **argv)
         return 2;
     }
     desc.backend_path = argc > 4 ? argv[4] : "libQnnRef.so";
-    if (argc == 4)
+    if (argc == 4) {
         printf("no backend was named: libQnnRef.so it is, the reference backend, on this CPU\n");
+        fflush(stdout);                 /* before an error, into a pipe too */
+    }
     if (argv[2][0] == '\0' || strlen(argv[2]) >= MOST_TOKENS) stop("PROMPT is some bytes of text");
     length = (uint32_t)strlen(argv[2]);
     count = (uint32_t)strtoul(argv[3], NULL, 10);
