@@ -572,6 +572,19 @@ QNNRT_API qnnrt_result qnnrt_backend_close(qnnrt_backend *backend);
 /* Facts about an open backend, valid until it is closed. */
 QNNRT_API const qnnrt_backend_info *qnnrt_backend_get_info(const qnnrt_backend *backend);
 
+/* Make the operators of an op package known: before a binary that uses them is opened, or a graph
+   with them is built. They stay until the backend is closed.
+
+   path      the package's library for this backend
+   provider  the function that it exports as its entry, such as "MyPackageInterfaceProvider"
+   target    HTP: "CPU" for x86-64, "HTP" for a device (default NULL: the library's own choice)
+
+   Returns   QNNRT_OK; QNNRT_E_ARG; QNNRT_E_UNSUPPORTED (a backend without op packages);
+             QNNRT_E_BACKEND (text: no such library, no such function, or registered before) */
+QNNRT_API qnnrt_result qnnrt_backend_register_ops(qnnrt_backend *backend, const char *path,
+                                                  const char *provider, const char *target,
+                                                  qnnrt_error *err);
+
 /* ------------------------------------------------------------------------------------- power -- */
 
 /* How the NPU is clocked: votes of this process, which the system may overrule. */
@@ -657,19 +670,6 @@ typedef struct qnnrt_profile_event {
     uint32_t    vendor_code;                /* not 0: the library did not tell what it is */
     size_t      step;                       /* of the pipeline; of qnnrt_events(): the context */
 } qnnrt_profile_event;
-
-/* Make the operators of an op package known: before a binary that uses them is opened, or a graph
-   with them is built. They stay until the backend is closed.
-
-   path      the package's library for this backend
-   provider  the function that it exports as its entry, such as "MyPackageInterfaceProvider"
-   target    HTP: "CPU" for x86-64, "HTP" for a device (default NULL: the library's own choice)
-
-   Returns   QNNRT_OK; QNNRT_E_ARG; QNNRT_E_UNSUPPORTED (a backend without op packages);
-             QNNRT_E_BACKEND (text: no such library, no such function, or registered before) */
-QNNRT_API qnnrt_result qnnrt_backend_register_ops(qnnrt_backend *backend, const char *path,
-                                                  const char *provider, const char *target,
-                                                  qnnrt_error *err);
 
 /* ------------------------------------------------------------------------------------- model -- */
 
@@ -5070,7 +5070,7 @@ typedef void   (*qnnrt__abi_slot)(void);          /* a slot that we never call  
 enum {
     QNNRT__ABI_CORE_MAJOR = 2, QNNRT__ABI_CORE_MINOR_MIN = 23, QNNRT__ABI_CORE_MINOR_KNOWN = 40,
     QNNRT__ABI_SYSTEM_MAJOR = 1, QNNRT__ABI_SYSTEM_MINOR_MIN = 2,
-    QNNRT__ABI_SYSTEM_MINOR_PROFILE = 5, QNNRT__ABI_SYSTEM_MINOR_BROKEN = 8,
+    QNNRT__ABI_SYSTEM_MINOR_WHOLE = 5, QNNRT__ABI_SYSTEM_MINOR_BROKEN = 8,
     QNNRT__ABI_NOT_SUPPORTED = 1000,
     QNNRT__ABI_BACKEND_SAVER = 2, QNNRT__ABI_BACKEND_CPU = 3, QNNRT__ABI_BACKEND_HTP = 6,
     QNNRT__ABI_BACKEND_HTP_QEMU = 13,
@@ -5400,7 +5400,7 @@ typedef struct qnnrt__abi_provider {              /* vendor: QnnInterface_t     
 
 /* A provider as dlc_compose takes it: by value, with the size that the callee was built with, which
    differs from release to release. On x86-64 the last two arguments are therefore looked for right
-   behind that size, which for us is among the spare slots; see qnnrt__compose_front(). */
+   behind that size, which for us is among the spare slots; see qnnrt__container_table(). */
 enum { QNNRT__ABI_FRONT_SLOTS = 128 };
 typedef struct qnnrt__abi_front {
     uint32_t           backend_id;                /*  0                                           */
@@ -7044,6 +7044,13 @@ static qnnrt_result qnnrt__system_copy(qnnrt__table *table, const qnnrt__abi_inf
     return QNNRT_OK;
 }
 
+/* Are its slots behind the first four where they are elsewhere? */
+static int qnnrt__system_is_whole(const qnnrt__system *system)
+{
+    const uint32_t minor = system->provider->version.minor;
+    return minor >= QNNRT__ABI_SYSTEM_MINOR_WHOLE && minor != QNNRT__ABI_SYSTEM_MINOR_BROKEN;
+}
+
 /* Does it belong to a backend, and read that one's binaries only? */
 static int qnnrt__system_is_own(const qnnrt__system *system)
 {
@@ -8392,6 +8399,12 @@ static size_t qnnrt__read_bins(const char *text, size_t bytes, size_t json_bytes
    Knows nothing of: files, graphs
    ===================================================================================== */
 
+#ifdef QNNRT_COMPOSE
+/* The head of a block that is freed with the backend: builders, so that calls on one that was
+   finished or destroyed are errors instead of crashes. */
+typedef struct qnnrt__backend_shell { struct qnnrt__backend_shell *next; } qnnrt__backend_shell;
+#endif
+
 struct qnnrt_backend {
     qnnrt_hooks                 hooks;
     void                       *library;
@@ -8408,7 +8421,7 @@ struct qnnrt_backend {
     uint32_t                    dsp_arch;          /* of the context loaded last, 0: not stated */
 #ifdef QNNRT_COMPOSE
     int                         shells_lock;
-    struct qnnrt_builder       *shells;            /* spent builders and live ones */
+    qnnrt__backend_shell       *shells;            /* newest first */
 #endif
     qnnrt_backend_info          info;
     char                        path[QNNRT__PATH_MAX];
@@ -8620,8 +8633,7 @@ static qnnrt_result qnnrt__backend_free(qnnrt_backend *b)
     }
 #ifdef QNNRT_COMPOSE
     while (b->shells != NULL) {
-        /* next is the first field */
-        struct qnnrt_builder *next = *(struct qnnrt_builder **)(void *)b->shells;
+        qnnrt__backend_shell *next = b->shells->next;
         qnnrt__mem_free(&hooks, b->shells);
         b->shells = next;
     }
@@ -9131,21 +9143,19 @@ static qnnrt_result qnnrt__profile_log(qnnrt__profile *profile, const char *syst
                                        const char *path, qnnrt_error *err)
 {
     qnnrt__system system;
-    uint32_t minor;
     qnnrt_result result = qnnrt__profile_events(profile, err);
     if (result == QNNRT_OK)
         result = qnnrt__system_open(system_path, profile->backend->path, QNNRT__SYSTEM_OWN_NEVER,
                                     &profile->backend->hooks, &system, err);
     if (result != QNNRT_OK) return result;
-    minor = system.provider->version.minor;
     result = QNNRT_E_VERSION;
-    if (minor < QNNRT__ABI_SYSTEM_MINOR_PROFILE || minor == QNNRT__ABI_SYSTEM_MINOR_BROKEN ||
-        system.provider->calls.profile_create_target == NULL ||
+    if (!qnnrt__system_is_whole(&system) || system.provider->calls.profile_create_target == NULL ||
         system.provider->calls.profile_write == NULL ||
         system.provider->calls.profile_free_target == NULL)
         qnnrt__fail(err, result, "%s speaks system interface %u.%u and cannot write profile logs;"
                     " those of QAIRT 2.40 and newer can, but 2.44", system.path,
-                    (unsigned)system.provider->version.major, (unsigned)minor);
+                    (unsigned)system.provider->version.major,
+                    (unsigned)system.provider->version.minor);
     else {
         qnnrt__hooks_lock(&profile->backend->hooks);
         result = qnnrt__profile_write(profile, &system.provider->calls, path, err);
@@ -12259,7 +12269,8 @@ QNNRT_API qnnrt_result qnnrt_backend_register_ops(qnnrt_backend *backend, const 
     qnnrt__abi_code code;
     qnnrt_result result = QNNRT_OK;
     qnnrt__err_clear(err);
-    if (backend == NULL || path == NULL || path[0] == '\0' || provider == NULL || provider[0] == '\0')
+    if (backend == NULL || path == NULL || path[0] == '\0' || provider == NULL ||
+        provider[0] == '\0')
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_backend_register_ops: backend, path or provider"
                                              " is NULL or empty");
     if (backend->calls->backend_register_op_package == NULL)
@@ -12283,12 +12294,14 @@ QNNRT_API qnnrt_result qnnrt_power_set(qnnrt_backend *backend, const qnnrt_power
     qnnrt_power_report own;
     qnnrt__abi_code code = 0;
     qnnrt_result result = QNNRT_OK;
+    uint32_t mark;
     qnnrt__err_clear(err);
     if (report != NULL) memset(report, 0, sizeof(*report));
     if (backend == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: backend is NULL");
     if (desc != NULL) result = qnnrt__power_check(desc, err);
     if (result != QNNRT_OK) return result;
     qnnrt__hooks_lock(&backend->hooks);
+    mark = qnnrt__log_mark(backend->log_slot);
     if (desc != NULL)
         result = qnnrt__power_set(&backend->power, backend->provider, desc,
                                   report != NULL ? report : &own, report == NULL, err);
@@ -12296,7 +12309,7 @@ QNNRT_API qnnrt_result qnnrt_power_set(qnnrt_backend *backend, const qnnrt_power
     qnnrt__hooks_unlock(&backend->hooks);
     if (code == 0) return result;
     qnnrt__fail(err, QNNRT_E_BACKEND, "the power vote cannot be taken back");
-    return qnnrt__codes_explain(err, "destroyPowerConfigId", code, -1, 0);
+    return qnnrt__codes_explain(err, "destroyPowerConfigId", code, backend->log_slot, mark);
 }
 
 QNNRT_API const char *qnnrt_power_preset_name(qnnrt_power_preset preset)
@@ -13054,8 +13067,7 @@ static void qnnrt__container_table(const qnnrt__abi_provider *provider, qnnrt__a
 static qnnrt_result qnnrt__container_able(const qnnrt__system *system, qnnrt_error *err)
 {
     const qnnrt__abi_system_provider *p = system->provider;
-    /* 1.8 is said to have another table. */
-    if (p->version.minor >= 5 && p->version.minor != 8 && p->calls.dlc_open != NULL &&
+    if (qnnrt__system_is_whole(system) && p->calls.dlc_open != NULL &&
         p->calls.dlc_compose != NULL && p->calls.dlc_free != NULL) return QNNRT_OK;
     return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
                        "%s cannot compose .dlc containers (interface %u.%u)"
@@ -13112,7 +13124,8 @@ static qnnrt_result qnnrt__container_compose(qnnrt__container *c, const qnnrt__s
     }
     if (c->graphs == NULL || c->count == 0 || c->count != c->made)
         return qnnrt__fail(err, QNNRT_E_FORMAT,
-                           "%s: %u graphs were made of it, and %u are described", path, (unsigned)c->made, c->graphs != NULL ? (unsigned)c->count : 0u);
+                           "%s: %u graphs were made of it, and %u are described", path,
+                           (unsigned)c->made, c->graphs != NULL ? (unsigned)c->count : 0u);
     return QNNRT_OK;
 }
 
@@ -13124,10 +13137,10 @@ static qnnrt_result qnnrt__container_compose(qnnrt__container *c, const qnnrt__s
    Knows nothing of: builders
    ===================================================================================== */
 
-/* An answer about a binary: fine, or an error. Callers hold the lock. */
+/* An answer about a binary: fine, or an error. */
 static qnnrt_result qnnrt__save_answer(const qnnrt *model, size_t at, const char *call,
-                                         qnnrt__abi_code code, uint64_t bytes, uint64_t most,
-                                         qnnrt_error *err)
+                                       qnnrt__abi_code code, uint64_t bytes, uint64_t most,
+                                       qnnrt_error *err)
 {
     if (code == 0 && bytes > 0 && bytes <= most) return QNNRT_OK;
     qnnrt__fail(err, QNNRT_E_BACKEND, "context \"%.200s\" cannot be saved%s", model->infos[at].file,
@@ -13135,67 +13148,45 @@ static qnnrt_result qnnrt__save_answer(const qnnrt *model, size_t at, const char
     return qnnrt__codes_explain(err, call, code, model->backend->log_slot, model->backend->mark);
 }
 
-/* How large is it? */
-static qnnrt_result qnnrt__save_measure(const qnnrt *model, size_t at, uint64_t *bytes,
-                                           qnnrt_error *err)
-{
-    qnnrt_backend *b = model->backend;
-    qnnrt__abi_code code;
-    *bytes = 0;
-    b->mark = qnnrt__log_mark(b->log_slot);
-    code = b->calls->context_get_binary_size(model->contexts[at].handle, bytes);
-    return qnnrt__save_answer(model, at, "contextGetBinarySize", code, *bytes, SIZE_MAX / 2, err);
-}
-
-/* The binary, into `data` of `room` bytes: no more than were measured, because HTP and CPU fill
-   it up and answer its size. */
-static qnnrt_result qnnrt__save_fetch(const qnnrt *model, size_t at, void *data, uint64_t room,
-                                         uint64_t *bytes, qnnrt_error *err)
-{
-    qnnrt_backend *b = model->backend;
-    qnnrt__abi_code code;
-    *bytes = 0;
-    b->mark = qnnrt__log_mark(b->log_slot);
-    code = b->calls->context_get_binary(model->contexts[at].handle, data, room, bytes);
-    return qnnrt__save_answer(model, at, "contextGetBinary", code, *bytes, room, err);
-}
-
 static qnnrt_result qnnrt__save_check(const qnnrt *model, size_t at, qnnrt_error *err)
 {
+    const qnnrt__abi_calls *calls = model->backend != NULL ? model->backend->calls : NULL;
     if (at >= model->context_count)
         return qnnrt__fail(err, QNNRT_E_ARG, "the model has %u contexts, there is no %u",
                            (unsigned)model->context_count, (unsigned)at);
     if (!model->built)
-        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
-                           "the model was opened, not built: its binary is the file it came from,"
-                           " %s",
-                           model->infos[at].file);
-    if (model->backend->calls->context_get_binary_size == NULL ||
-        model->backend->calls->context_get_binary == NULL)
-        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s makes no context binaries: its table lacks"
-                           " %s\n  what helps: a complete library of one release",
-                           model->backend->path,
-                           model->backend->calls->context_get_binary_size == NULL
-                               ? "contextGetBinarySize" : "contextGetBinary");
-    return QNNRT_OK;
+        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "the model was opened, not built: its binary"
+                           " is the file it came from, %s", model->infos[at].file);
+    if (calls->context_get_binary_size != NULL && calls->context_get_binary != NULL)
+        return QNNRT_OK;
+    return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s makes no context binaries: its table lacks %s"
+                       "\n  what helps: a complete library of one release", model->backend->path,
+                       calls->context_get_binary_size == NULL ? "contextGetBinarySize"
+                                                              : "contextGetBinary");
 }
 
 /* The CPU library, 2.47, reads the memory that outputs were last bound to when it writes a binary,
    and whose run that was may be destroyed: bind all of them, by running each graph once, to memory
-   that lives until qnnrt__save_unbind(). NULL: nothing to do, or no memory for it. */
-static qnnrt_run **qnnrt__save_bind(qnnrt *model, size_t at)
+   that lives until qnnrt__save_unbind(). *runs: NULL where there is nothing to do. */
+static qnnrt_result qnnrt__save_bind(qnnrt *model, size_t at, qnnrt_run ***runs, qnnrt_error *err)
 {
     const qnnrt_context_info *info = &model->infos[at];
-    qnnrt_run **runs = NULL;
+    qnnrt_result result = QNNRT_OK;
     char name[1200];
     size_t g;
-    if (model->backend->info.id == QNNRT__ABI_BACKEND_CPU)
-        runs = (qnnrt_run **)qnnrt__mem_alloc(&model->hooks, info->graph_count * sizeof(*runs));
-    for (g = 0; g < info->graph_count && runs != NULL; ++g) {
+    *runs = NULL;
+    if (model->backend->info.id != QNNRT__ABI_BACKEND_CPU) return QNNRT_OK;
+    *runs = (qnnrt_run **)qnnrt__mem_alloc(&model->hooks, info->graph_count * sizeof(**runs));
+    if (*runs == NULL) return qnnrt__fail_memory(err, "a context to save");
+    for (g = 0; g < info->graph_count && result != QNNRT_E_MEMORY; ++g) {
         snprintf(name, sizeof(name), "%u/%s", (unsigned)at, info->graphs[g].name);
-        if (qnnrt_prepare(model, name, &runs[g], NULL) == QNNRT_OK) qnnrt_exec(runs[g]);
+        result = qnnrt_prepare(model, name, &(*runs)[g], err);
+        if (result == QNNRT_OK) qnnrt_exec((*runs)[g]);
     }
-    return runs;
+    /* A graph that cannot run was never bound. */
+    if (result == QNNRT_E_MEMORY) return result;
+    qnnrt__err_clear(err);
+    return QNNRT_OK;
 }
 
 static void qnnrt__save_unbind(qnnrt *model, size_t at, qnnrt_run **runs)
@@ -13205,62 +13196,80 @@ static void qnnrt__save_unbind(qnnrt *model, size_t at, qnnrt_run **runs)
     qnnrt__mem_free(&model->hooks, runs);
 }
 
+/* The binary of a context, into `data` of `capacity` bytes, or into memory of its own size that
+   *own receives. Neither: only *bytes is set, to the size. */
+static qnnrt_result qnnrt__save(qnnrt *model, size_t at, void *data, uint64_t capacity, void **own,
+                                uint64_t *bytes, qnnrt_error *err)
+{
+    qnnrt_backend *b = model->backend;
+    const char *name;
+    qnnrt_run **runs;
+    qnnrt__abi_code code;
+    uint64_t need = 0, got = 0;
+    qnnrt_result result = qnnrt__save_check(model, at, err);
+    if (result != QNNRT_OK) return result;
+    name = model->infos[at].file;
+    result = qnnrt__save_bind(model, at, &runs, err);
+    qnnrt__hooks_lock(&model->hooks);
+    if (result == QNNRT_OK) {
+        b->mark = qnnrt__log_mark(b->log_slot);
+        code = b->calls->context_get_binary_size(model->contexts[at].handle, &need);
+        result = qnnrt__save_answer(model, at, "contextGetBinarySize", code, need, SIZE_MAX / 2,
+                                    err);
+    }
+    if (result == QNNRT_OK) *bytes = need;
+    if (result == QNNRT_OK && own != NULL) {
+        *own = data = qnnrt__mem_raw(&model->hooks, need);
+        capacity = need;
+        if (data == NULL)
+            result = qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for the %llu bytes of context"
+                                 " \"%.200s\"", (unsigned long long)need, name);
+    }
+    if (result == QNNRT_OK && data != NULL && capacity < need)
+        result = qnnrt__fail(err, QNNRT_E_MISMATCH, "context \"%.200s\" takes %llu bytes, and there"
+                             " is room for %llu", name, (unsigned long long)need,
+                             (unsigned long long)capacity);
+    if (result == QNNRT_OK && data != NULL) {
+        /* No more than were measured: HTP and CPU fill the room up and answer its size. */
+        b->mark = qnnrt__log_mark(b->log_slot);
+        code = b->calls->context_get_binary(model->contexts[at].handle, data, need, &got);
+        result = qnnrt__save_answer(model, at, "contextGetBinary", code, got, need, err);
+        if (result == QNNRT_OK) *bytes = got;
+    }
+    qnnrt__hooks_unlock(&model->hooks);
+    qnnrt__save_unbind(model, at, runs);
+    return result;
+}
+
 QNNRT_API qnnrt_result qnnrt_save_memory(qnnrt *model, size_t context, void *data, size_t capacity,
                                          size_t *bytes, qnnrt_error *err)
 {
-    qnnrt_run **runs;
-    uint64_t need = 0, got = 0;
+    uint64_t size = 0;
     qnnrt_result result;
     qnnrt__err_clear(err);
     if (bytes != NULL) *bytes = 0;
     if (model == NULL || bytes == NULL)
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_save_memory: model or bytes is NULL");
-    result = qnnrt__save_check(model, context, err);
-    if (result != QNNRT_OK) return result;
-    runs = qnnrt__save_bind(model, context);
-    qnnrt__hooks_lock(&model->hooks);
-    result = qnnrt__save_measure(model, context, &need, err);
-    if (result == QNNRT_OK && data != NULL && capacity < need)
-        result = qnnrt__fail(err, QNNRT_E_MISMATCH,
-                             "context \"%.200s\" takes %llu bytes, and there is room for %llu",
-                             model->infos[context].file, (unsigned long long)need,
-                             (unsigned long long)capacity);
-    else if (result == QNNRT_OK && data != NULL)
-        result = qnnrt__save_fetch(model, context, data, need, &got, err);
-    qnnrt__hooks_unlock(&model->hooks);
-    qnnrt__save_unbind(model, context, runs);
-    *bytes = (size_t)(got != 0 ? got : need);
+    result = qnnrt__save(model, context, data, capacity, NULL, &size, err);
+    *bytes = (size_t)size;
     return result;
 }
 
 QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path, qnnrt_error *err)
 {
-    uint64_t need = 0, got = 0;
+    uint64_t size = 0;
     void *data = NULL;
-    qnnrt_run **runs;
     const char *why;
     qnnrt_result result;
     qnnrt__err_clear(err);
     if (model == NULL || path == NULL || path[0] == '\0')
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_save: model is NULL, or path NULL or empty");
-    result = qnnrt__save_check(model, context, err);
-    if (result != QNNRT_OK) return result;
-    runs = qnnrt__save_bind(model, context);
-    qnnrt__hooks_lock(&model->hooks);
-    result = qnnrt__save_measure(model, context, &need, err);
-    if (result == QNNRT_OK && (data = qnnrt__mem_raw(&model->hooks, need)) == NULL)
-        result = qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for the %llu bytes of context"
-                             " \"%.200s\"", (unsigned long long)need, model->infos[context].file);
-    if (result == QNNRT_OK) result = qnnrt__save_fetch(model, context, data, need, &got, err);
-    qnnrt__hooks_unlock(&model->hooks);
-    qnnrt__save_unbind(model, context, runs);
-    if (result == QNNRT_OK) {
-        why = qnnrt__os_file_write(path, data, got);
-        if (why != NULL)
-            result = qnnrt__fail(err, QNNRT_E_IO, "cannot write %s: %s", path, why);
-    }
+    result = qnnrt__save(model, context, NULL, 0, &data, &size, err);
+    why = result == QNNRT_OK ? qnnrt__os_file_write(path, data, size) : NULL;
     qnnrt__mem_free(&model->hooks, data);
-    return result;
+    if (why == NULL) return result;
+    return qnnrt__fail(err, QNNRT_E_IO, "cannot write %s: %s\n  what helps: a folder that exists,"
+                       " has room, and that this process may write to", path, why);
 }
 
 /* =====================================================================================
@@ -13309,9 +13318,9 @@ typedef struct qnnrt__compose_context {
     qnnrt__compose_names names;
 } qnnrt__compose_context;
 
-/* Once spent, of this only next, backend, spent and error count, until the backend is closed. */
+/* Once spent, of this only shell, backend, spent and error count, until the backend is closed. */
 struct qnnrt_builder {
-    struct qnnrt_builder   *next;       /* first: the backend frees by it */
+    qnnrt__backend_shell    shell;      /* first */
     qnnrt_backend          *backend;
     int                     spent;
     qnnrt_error             error;      /* the one that stuck */
@@ -14498,8 +14507,8 @@ QNNRT_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend, const qnnrt_
         }
     }
     qnnrt__os_lock(&backend->shells_lock);
-    b->next = backend->shells;
-    backend->shells = b;
+    b->shell.next = backend->shells;
+    backend->shells = &b->shell;
     qnnrt__os_unlock(&backend->shells_lock);
     qnnrt__os_count(&backend->users, 1);
     *out = b;
