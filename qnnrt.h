@@ -1134,7 +1134,9 @@ typedef struct qnnrt_builder_desc {
     uint32_t     soc_model;      /* HTP: chip to compile for (default 0: that of the backend; on the
                                     x86-64 emulator, when the backend names none, 57, SM8650) */
     uint32_t     dsp_arch;       /* HTP: NPU generation, such as 75 (default 0: that of the chip) */
-    const char  *system_path;    /* for qnnrt_builder_dlc() (default NULL: as in qnnrt_desc) */
+    const char  *system_path;    /* libQnnSystem.so for qnnrt_builder_dlc() and, of the model,
+                                    qnnrt_run_profile_log() (default NULL: beside the backend, else
+                                    searched) */
     qnnrt_profile_level profile_level;   /* of finalizing, see qnnrt_events() (default 0: off) */
     qnnrt_limits limits;
 } qnnrt_builder_desc;
@@ -10935,6 +10937,20 @@ static qnnrt_result qnnrt__model_order(qnnrt *model, qnnrt__scan *scan, const ch
 }
 #endif
 
+/* Where the metadata of one of its files is kept. */
+static qnnrt__table qnnrt__model_table(qnnrt *model, const char *file, qnnrt_error *err)
+{
+    qnnrt__table table;
+    memset(&table, 0, sizeof(table));
+    table.arena = &model->arena;
+    table.limits = &model->limits;
+    table.file = file;
+    table.tensors_left = &model->tensors_left;
+    table.scales_left = &model->scales_left;
+    table.err = err;
+    return table;
+}
+
 /* Graphs and tensors of one context from the sources there are. */
 static qnnrt_result qnnrt__model_metadata(qnnrt *model, qnnrt__context *context,
                                           const qnnrt__model_source *source,
@@ -10945,14 +10961,7 @@ static qnnrt_result qnnrt__model_metadata(qnnrt *model, qnnrt__context *context,
     int json = source->json != NULL && which != QNNRT_METADATA_SYSTEM;
     uint32_t tensors_left = model->tensors_left, scales_left = model->scales_left;
     qnnrt_result result = QNNRT_OK;
-    qnnrt__table table;
-    memset(&table, 0, sizeof(table));
-    table.arena = &model->arena;
-    table.limits = &model->limits;
-    table.file = info->file;
-    table.tensors_left = &model->tensors_left;
-    table.scales_left = &model->scales_left;
-    table.err = err;
+    qnnrt__table table = qnnrt__model_table(model, info->file, err);
     if (source->binary && system->library != NULL) {
         qnnrt__hooks_lock(&model->hooks);
         /* A backend's own system interface logs where the backend does. */
@@ -13738,7 +13747,33 @@ static int qnnrt__compose_scalar(const qnnrt_param_desc *d, qnnrt__abi_param *to
     return 1;
 }
 
-/* One parameter. A tensor of its own is recorded as "<node>/<parameter>". */
+/* The tensor of a parameter's own, recorded as "<node>/<parameter>". */
+static qnnrt_result qnnrt__compose_own(qnnrt_builder *b, qnnrt__arena *arena, qnnrt_error *err,
+                                       const qnnrt_param_desc *d, int keep,
+                                       const qnnrt__compose_node *node,
+                                       qnnrt__compose_tensor **out)
+{
+    const size_t room = strlen(node->op.name) + strlen(d->name) + 2;
+    char *name = (char *)qnnrt__arena_alloc(arena, room, 1);
+    qnnrt_tensor_desc own;
+    uint64_t count, bytes = 0;
+    qnnrt_result result;
+    if (name == NULL) return qnnrt__compose_no_memory(err);
+    snprintf(name, room, "%s/%s", node->op.name, d->name);
+    memset(&own, 0, sizeof(own));
+    own.name = name;
+    own.kind = QNNRT_TENSOR_STATIC;
+    own.dtype = d->dtype;
+    own.rank = d->rank;
+    memcpy(own.dims, d->dims, sizeof(own.dims));
+    own.data = d->data;
+    if (d->rank <= 8) qnnrt__dtype_bytes(d->dtype, own.dims, own.rank, &count, &bytes);
+    own.bytes = (size_t)bytes;         /* 0 for what is refused now */
+    result = qnnrt__compose_record(b, arena, err, &own, out);
+    return result == QNNRT_OK && keep ? qnnrt__compose_add(b, err, *out) : result;
+}
+
+/* One parameter: a scalar, a tensor of its own, or one of the graph's. */
 static qnnrt_result qnnrt__compose_param(qnnrt_builder *b, qnnrt__arena *arena, qnnrt_error *err,
                                          const qnnrt_param_desc *d, int keep,
                                          qnnrt__compose_node *node, size_t at)
@@ -13746,8 +13781,7 @@ static qnnrt_result qnnrt__compose_param(qnnrt_builder *b, qnnrt__arena *arena, 
     qnnrt__abi_param *param = &node->op.params[at];
     qnnrt__compose_tensor **tensor = &node->param_tensors[at];
     char what[480];
-    size_t i, length;
-    qnnrt_result result;
+    size_t i;
     qnnrt__validate_what(&node->op, what);
     if (d->name == NULL || d->name[0] == '\0')
         return qnnrt__compose_fail(b, err, QNNRT_E_ARG, "%s: parameter %u has no name", what,
@@ -13756,8 +13790,7 @@ static qnnrt_result qnnrt__compose_param(qnnrt_builder *b, qnnrt__arena *arena, 
         if (strcmp(node->op.params[i].name, d->name) == 0)
             return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
                                        "%s: two parameters are named \"%.200s\"", what, d->name);
-    length = strlen(d->name);
-    param->name = qnnrt__arena_text(arena, d->name, length);
+    param->name = qnnrt__arena_text(arena, d->name, strlen(d->name));
     if (param->name == NULL) return qnnrt__compose_no_memory(err);
     param->type = d->data != NULL || d->tensor != QNNRT_NO_TENSOR;
     if (d->data != NULL && d->tensor != QNNRT_NO_TENSOR)
@@ -13766,7 +13799,8 @@ static qnnrt_result qnnrt__compose_param(qnnrt_builder *b, qnnrt__arena *arena, 
                                    d->name);
     if (d->tensor != QNNRT_NO_TENSOR) {
         qnnrt__compose_tensor **ends;
-        result = qnnrt__compose_ends(b, arena, err, &node->op, &d->tensor, 1, 0, &ends);
+        const qnnrt_result result =
+            qnnrt__compose_ends(b, arena, err, &node->op, &d->tensor, 1, 0, &ends);
         if (result != QNNRT_OK) return result;
         *tensor = ends[0];
         if (ends[0]->abi.body.type != QNNRT__ABI_STATIC)
@@ -13775,28 +13809,7 @@ static qnnrt_result qnnrt__compose_param(qnnrt_builder *b, qnnrt__arena *arena, 
                                        " STATIC", what, d->name, ends[0]->abi.body.name);
         return QNNRT_OK;
     }
-    if (d->data != NULL) {
-        qnnrt_tensor_desc own;
-        uint64_t count, bytes;
-        char *name = (char *)qnnrt__arena_alloc(arena, strlen(node->op.name) + length + 2, 1);
-        if (name == NULL) return qnnrt__compose_no_memory(err);
-        memcpy(name, node->op.name, strlen(node->op.name));
-        name[strlen(name)] = '/';
-        memcpy(name + strlen(name), d->name, length);
-        memset(&own, 0, sizeof(own));
-        own.name = name;
-        own.kind = QNNRT_TENSOR_STATIC;
-        own.dtype = d->dtype;
-        own.rank = d->rank;
-        memcpy(own.dims, d->dims, sizeof(own.dims));
-        own.data = d->data;
-        if (d->rank <= 8)      /* else refused below */
-            qnnrt__dtype_bytes(d->dtype, own.dims, own.rank, &count, &bytes);
-        else bytes = 0;
-        own.bytes = (size_t)bytes;
-        result = qnnrt__compose_record(b, arena, err, &own, tensor);
-        return result == QNNRT_OK && keep ? qnnrt__compose_add(b, err, *tensor) : result;
-    }
+    if (d->data != NULL) return qnnrt__compose_own(b, arena, err, d, keep, node, tensor);
     if (d->rank != 0)
         return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
                                    "%s: parameter \"%.200s\" has rank %u and no data", what,
@@ -13998,69 +14011,72 @@ static qnnrt_result qnnrt__compose_order(qnnrt_builder *b, qnnrt_error *err)
 
 /* ---- the vendor: options and device ---- */
 
-/* Options of the HTP, from a field of a descriptor: none where it is 0. */
+/* Options from a field of a descriptor, none where it is 0: the priority, which is the interface's,
+   and those of the HTP. */
 typedef struct qnnrt__compose_option {
     const char *name;
     size_t      field;
     uint32_t    option;
-    uint32_t    type;             /* of what follows as a float; 0: it follows as a number */
+    uint32_t    form;             /* PRIORITY, NUMBER, else the type of what follows as a float */
 } qnnrt__compose_option;
+enum { QNNRT__COMPOSE_NUMBER = 0, QNNRT__COMPOSE_LEVEL = 3, QNNRT__COMPOSE_PRIORITY = 100 };
+#define QNNRT__COMPOSE_OPTION(desc, field, option, form) \
+    { #field, offsetof(desc, field), option, QNNRT__COMPOSE_##form }
 
 static const qnnrt__compose_option qnnrt__compose_context_options[] = {
-    { "weight_sharing", offsetof(qnnrt_context_desc, weight_sharing), 1, 0 }, { NULL, 0, 0, 0 }
+    QNNRT__COMPOSE_OPTION(qnnrt_context_desc, priority, 1, PRIORITY),
+    QNNRT__COMPOSE_OPTION(qnnrt_context_desc, weight_sharing, 1, NUMBER), { NULL, 0, 0, 0 }
 };
 
 static const qnnrt__compose_option qnnrt__compose_graph_options[] = {
-    { "optimization_level", offsetof(qnnrt_graph_desc, optimization_level), 1, 3 },
-    { "fp16",               offsetof(qnnrt_graph_desc, fp16),               2, 0 },
-    { "vtcm_mib",           offsetof(qnnrt_graph_desc, vtcm_mib),           3, 0 },
-    { "hvx_threads",        offsetof(qnnrt_graph_desc, hvx_threads),        6, 0 },
-    { NULL, 0, 0, 0 }
+    QNNRT__COMPOSE_OPTION(qnnrt_graph_desc, priority, 3, PRIORITY),
+    QNNRT__COMPOSE_OPTION(qnnrt_graph_desc, optimization_level, 1, LEVEL),
+    QNNRT__COMPOSE_OPTION(qnnrt_graph_desc, fp16, 2, NUMBER),
+    QNNRT__COMPOSE_OPTION(qnnrt_graph_desc, vtcm_mib, 3, NUMBER),
+    QNNRT__COMPOSE_OPTION(qnnrt_graph_desc, hvx_threads, 6, NUMBER), { NULL, 0, 0, 0 }
 };
-enum { QNNRT__COMPOSE_OPTIONS = 4 };      /* the most that a descriptor has */
+#undef QNNRT__COMPOSE_OPTION
+enum { QNNRT__COMPOSE_OPTIONS = 5 };      /* the most that a descriptor has */
 
 typedef struct qnnrt__compose_configs {
-    const void            *list[QNNRT__COMPOSE_OPTIONS + 2];     /* ends with NULL */
-    qnnrt__abi_config      configs[QNNRT__COMPOSE_OPTIONS + 1];
+    const void           **asked;            /* ends with NULL. NULL: nothing is asked for */
+    const void            *list[QNNRT__COMPOSE_OPTIONS + 1];
+    qnnrt__abi_config      configs[QNNRT__COMPOSE_OPTIONS];
     qnnrt__abi_htp_config  htp[QNNRT__COMPOSE_OPTIONS];
-    size_t                 count;
     char                   text[160];        /* " with priority, fp16", for messages */
 } qnnrt__compose_configs;
 
-/* What a descriptor asks for. priority_option: its number among options of contexts, or graphs. */
+/* What a descriptor asks for. */
 static void qnnrt__compose_configure(const qnnrt_builder *b, const void *desc,
-                                     qnnrt_priority priority, uint32_t priority_option,
-                                     const qnnrt__compose_option *options,
+                                     const qnnrt__compose_option *option,
                                      qnnrt__compose_configs *to)
 {
     static const uint32_t priorities[] = { 100, 0, 100, 150, 200 };
-    size_t i, used = 0;
+    size_t count = 0;
     memset(to, 0, sizeof(*to));
-    if (priority != QNNRT_PRIORITY_DEFAULT) {
-        to->configs[0].option = priority_option;
-        to->configs[0].u.word = priorities[priority];
-        to->list[to->count++] = &to->configs[0];
-        snprintf(to->text, sizeof(to->text), " with priority");
-    }
-    for (i = 0; options[i].name != NULL && b->backend->info.id == QNNRT__ABI_BACKEND_HTP; ++i) {
-        qnnrt__abi_config *config = &to->configs[to->count];
-        qnnrt__abi_htp_config *htp = &to->htp[used];
-        float as_float;
+    for (; option->name != NULL; ++option) {
+        qnnrt__abi_config *config = &to->configs[count];
+        qnnrt__abi_htp_config *htp = &to->htp[count];
         uint32_t value;
-        memcpy(&value, (const char *)desc + options[i].field, sizeof(value));
+        memcpy(&value, (const char *)desc + option->field, sizeof(value));
         if (value == 0) continue;
-        as_float = (float)value;
-        htp->option = options[i].option;
-        htp->u.words[0] = value;
-        if (options[i].type != 0) {
-            htp->u.words[0] = options[i].type;
-            memcpy(&htp->u.words[1], &as_float, sizeof(as_float));
+        if (option->form == QNNRT__COMPOSE_PRIORITY) {
+            config->option = option->option;
+            config->u.word = priorities[value];
+        } else if (b->backend->info.id == QNNRT__ABI_BACKEND_HTP) {
+            const float as_float = (float)value;
+            config->u.custom = htp;
+            htp->option = option->option;
+            htp->u.words[0] = option->form != QNNRT__COMPOSE_NUMBER ? option->form : value;
+            if (option->form != QNNRT__COMPOSE_NUMBER)
+                memcpy(&htp->u.words[1], &as_float, sizeof(as_float));
+        } else {
+            continue;
         }
-        config->u.custom = htp;
-        to->list[to->count++] = config;
-        ++used;
-        qnnrt__table_append(to->text, sizeof(to->text), "%s%s", to->count == 1 ? " with " : ", ",
-                            options[i].name);
+        qnnrt__table_append(to->text, sizeof(to->text), "%s%s", count == 0 ? " with " : ", ",
+                            option->name);
+        to->list[count++] = config;
+        to->asked = to->list;
     }
 }
 
@@ -14171,17 +14187,10 @@ static qnnrt_result qnnrt__compose_keep(qnnrt_builder *b, qnnrt *model, const ch
 {
     qnnrt__compose_made *one =
         (qnnrt__compose_made *)qnnrt__arena_alloc(&b->arena, 1, sizeof(*one));
-    qnnrt__table table;
+    qnnrt__table table = qnnrt__model_table(model, file, err);
     qnnrt_result result;
     if (one == NULL || !qnnrt__compose_push(&b->arena, made, one))
         return qnnrt__compose_no_memory(err);
-    memset(&table, 0, sizeof(table));
-    table.arena = &model->arena;
-    table.limits = &model->limits;
-    table.file = file;
-    table.tensors_left = &model->tensors_left;
-    table.scales_left = &model->scales_left;
-    table.err = err;
     one->handle = handle;
     result = qnnrt__table_take(&table, 1);
     if (result != QNNRT_OK) return result;
@@ -14218,11 +14227,9 @@ static qnnrt_result qnnrt__compose_graph_make(qnnrt_builder *b, qnnrt *model,
     char what[480];
     size_t i;
     qnnrt_result result;
-    qnnrt__compose_configure(b, &graph->desc, graph->desc.priority, 3, qnnrt__compose_graph_options,
-                             &configs);
+    qnnrt__compose_configure(b, &graph->desc, qnnrt__compose_graph_options, &configs);
     backend->mark = qnnrt__log_mark(backend->log_slot);
-    code = calls->graph_create(context->handle, graph->desc.name,
-                               configs.count > 0 ? configs.list : NULL, &handle);
+    code = calls->graph_create(context->handle, graph->desc.name, configs.asked, &handle);
     if (code != 0 || handle == NULL) {
         qnnrt__compose_fail(b, err, QNNRT_E_BACKEND, "cannot be created%s", configs.text);
         return qnnrt__codes_explain(
@@ -14280,11 +14287,10 @@ static qnnrt_result qnnrt__compose_dlc(qnnrt_builder *b, qnnrt *model, const qnn
     uint32_t i = 0;
     qnnrt_result result;
     memset(&container, 0, sizeof(container));
-    qnnrt__compose_configure(b, &graph->desc, graph->desc.priority, 3, qnnrt__compose_graph_options,
-                             &configs);
+    qnnrt__compose_configure(b, &graph->desc, qnnrt__compose_graph_options, &configs);
     container.context = context->handle;
     container.name = graph->desc.name;
-    container.configs = configs.count > 0 ? configs.list : NULL;
+    container.configs = configs.asked;
     container.arena = &b->arena;
     result = qnnrt__container_compose(&container, system, b->backend, graph->dlc, configs.text,
                                       err);
@@ -14330,13 +14336,11 @@ static qnnrt_result qnnrt__compose_context_make(qnnrt_builder *b, qnnrt *model, 
     info->backend_api = backend->info.backend_api;
     info->soc_model = b->device_soc;
     info->dsp_arch = b->dsp_arch;
-    qnnrt__compose_configure(b, &from->desc, from->desc.priority, 1, qnnrt__compose_context_options,
-                             &configs);
+    qnnrt__compose_configure(b, &from->desc, qnnrt__compose_context_options, &configs);
     backend->mark = qnnrt__log_mark(backend->log_slot);
     code = backend->calls->context_create(backend->backend,
                                           model->device != NULL ? model->device : backend->device,
-                                          configs.count > 0 ? configs.list : NULL,
-                                          &context->handle);
+                                          configs.asked, &context->handle);
     if (code != 0 || context->handle == NULL) {
         context->handle = NULL;
         qnnrt__fail(err, QNNRT_E_BACKEND, "context \"%.200s\" cannot be created%s", info->file,
@@ -14392,32 +14396,20 @@ static qnnrt_result qnnrt__compose_check(qnnrt_builder *b, qnnrt_error *err)
     return QNNRT_OK;
 }
 
-static qnnrt_result qnnrt__compose_finish(qnnrt_builder *b, qnnrt **out, qnnrt_error *err)
+/* The model of checked graphs. system: for containers. */
+static qnnrt_result qnnrt__compose_model(qnnrt_builder *b, const qnnrt__system *system, qnnrt **out,
+                                         qnnrt_error *err)
 {
     const size_t count = b->contexts.count;
-    qnnrt__abi_tensor *room;
-    qnnrt *model;
-    qnnrt__system system;
-    qnnrt_result result = qnnrt__compose_check(b, err);
+    qnnrt__abi_tensor *room =
+        (qnnrt__abi_tensor *)qnnrt__arena_alloc(&b->arena, b->most_ends, sizeof(*room));
+    qnnrt *model = room != NULL ? qnnrt__model_new(&b->backend->hooks, &b->limits) : NULL;
+    qnnrt_result result = QNNRT_OK;
     size_t i;
-    memset(&system, 0, sizeof(system));
-    if (result == QNNRT_OK && b->containers) {
-        result = qnnrt__system_open(b->system_path, b->backend->path, QNNRT__SYSTEM_OWN_NEVER,
-                                    &b->backend->hooks, &system, err);
-        if (result == QNNRT_OK) result = qnnrt__container_able(&system, err);
-    }
-    if (result != QNNRT_OK) return result;
-    if (count > b->limits.files)
-        return qnnrt__fail(err, QNNRT_E_LIMIT, "%u contexts, more than limits.files (%u)",
-                           (unsigned)count, (unsigned)b->limits.files);
-    room = (qnnrt__abi_tensor *)qnnrt__arena_alloc(&b->arena, b->most_ends, sizeof(*room));
-    model = qnnrt__model_new(&b->backend->hooks, &b->limits);
-    if (room == NULL || model == NULL) {
-        if (model != NULL) qnnrt__model_free(model);
-        return qnnrt__compose_no_memory(err);
-    }
+    if (model == NULL) return qnnrt__compose_no_memory(err);
     model->built = 1;
-    memcpy(model->system_path, system.path, sizeof(system.path));
+    snprintf(model->system_path, sizeof(model->system_path), "%s",
+             b->containers ? system->path : b->system_path != NULL ? b->system_path : "");
     model->backend = b->backend;
     qnnrt__os_count(&b->backend->users, 1);
     model->contexts =
@@ -14430,11 +14422,29 @@ static qnnrt_result qnnrt__compose_finish(qnnrt_builder *b, qnnrt **out, qnnrt_e
     model->device = b->device;
     b->device = NULL;
     for (i = 0; i < count && result == QNNRT_OK; ++i)
-        result = qnnrt__compose_context_make(b, model, i, &system, room, err);
+        result = qnnrt__compose_context_make(b, model, i, system, room, err);
     qnnrt__hooks_unlock(&b->backend->hooks);
     if (result == QNNRT_OK) result = qnnrt__pipeline_discover(model, err);
     if (result == QNNRT_OK) *out = model;
     else qnnrt__model_free(model);
+    return result;
+}
+
+static qnnrt_result qnnrt__compose_finish(qnnrt_builder *b, qnnrt **out, qnnrt_error *err)
+{
+    qnnrt__system system;
+    qnnrt_result result = qnnrt__compose_check(b, err);
+    memset(&system, 0, sizeof(system));
+    if (result == QNNRT_OK && b->contexts.count > b->limits.files)
+        result = qnnrt__fail(err, QNNRT_E_LIMIT, "%u contexts, more than limits.files (%u)",
+                             (unsigned)b->contexts.count, (unsigned)b->limits.files);
+    if (result == QNNRT_OK && b->containers) {
+        result = qnnrt__system_open(b->system_path, b->backend->path, QNNRT__SYSTEM_OWN_NEVER,
+                                    &b->backend->hooks, &system, err);
+        if (result == QNNRT_OK) result = qnnrt__container_able(&system, err);
+    }
+    if (result == QNNRT_OK) result = qnnrt__compose_model(b, &system, out, err);
+    if (b->backend->unload) qnnrt__system_close(&system);
     return result;
 }
 
@@ -14498,13 +14508,11 @@ QNNRT_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend, const qnnrt_
     b->soc_model = desc->soc_model;
     b->dsp_arch = desc->dsp_arch;
     qnnrt__model_limits(&desc->limits, &b->limits);
-    if (desc->system_path != NULL) {
-        b->system_path =
-            qnnrt__arena_text(&b->arena, desc->system_path, strlen(desc->system_path));
-        if (b->system_path == NULL) {
-            qnnrt__mem_free(&backend->hooks, b);
-            return qnnrt__fail_memory(err, "a builder");
-        }
+    if (desc->system_path != NULL &&
+        (b->system_path = qnnrt__arena_text(&b->arena, desc->system_path,
+                                            strlen(desc->system_path))) == NULL) {
+        qnnrt__mem_free(&backend->hooks, b);
+        return qnnrt__fail_memory(err, "a builder");
     }
     qnnrt__os_lock(&backend->shells_lock);
     b->shell.next = backend->shells;
@@ -14532,9 +14540,9 @@ QNNRT_API void qnnrt_builder_context(qnnrt_builder *builder, const qnnrt_context
     context->desc.weight_sharing = context->desc.weight_sharing != 0;
     snprintf(name, sizeof(name), "context %u", (unsigned)(b->contexts.count - 1));
     if (context->desc.name == NULL) context->desc.name = name;
-    qnnrt__compose_name(b, &b->arena, &b->error, context->desc.name, "a context",
-                        &context->desc.name);
-    if ((unsigned)context->desc.priority > (unsigned)QNNRT_PRIORITY_HIGH)
+    if (qnnrt__compose_name(b, &b->arena, &b->error, context->desc.name, "a context",
+                            &context->desc.name) == QNNRT_OK &&
+        (unsigned)context->desc.priority > (unsigned)QNNRT_PRIORITY_HIGH)
         qnnrt__compose_fail(b, &b->error, QNNRT_E_ARG,
                             "context \"%.200s\": priority %d is none of qnnrt_priority",
                             context->desc.name, (int)context->desc.priority);
