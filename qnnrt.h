@@ -1116,8 +1116,10 @@ QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const v
 
    What is added is recorded and checked against everything before it; the vendor is asked by
    qnnrt_builder_finish() and qnnrt_builder_supports() only. The first error sticks: later calls do
-   nothing, and finish reports it with the node or tensor it belongs to.
-   Threads  one builder by one thread at a time */
+   nothing, and finish reports it with the node or tensor it belongs to. Descriptors and all that they
+   point to may go when a call returns, but for tensors' data with .borrow.
+   Threads  one builder by one thread at a time; what asks the vendor: one call per backend
+   Cost     static data is in memory twice or more until finish returns: ours and the library's */
 
 typedef struct qnnrt_builder qnnrt_builder;
 
@@ -1257,12 +1259,13 @@ QNNRT_API const qnnrt_error *qnnrt_builder_error(const qnnrt_builder *builder);
    found, prepared and run like an opened one. The builder is spent, whatever the result.
    Returns  QNNRT_OK; what stuck; QNNRT_E_ARG (an input that nothing defines, a cycle, a tensor
             written twice, an empty graph); QNNRT_E_UNSUPPORTED (a node that the vendor refuses: err
-            has the reason); QNNRT_E_BACKEND; QNNRT_E_LIMIT; QNNRT_E_MEMORY
+            has the reason); QNNRT_E_BACKEND; QNNRT_E_LIMIT; QNNRT_E_MEMORY; with .dlc containers
+            also QNNRT_E_LIBRARY, QNNRT_E_VERSION (of libQnnSystem.so) and QNNRT_E_FORMAT
    Frees    qnnrt_close() */
 QNNRT_API qnnrt_result qnnrt_builder_finish(qnnrt_builder *builder, qnnrt **out, qnnrt_error *err);
 
 /* Give up a builder. NULL and a spent one are fine: calls on a spent builder are errors until its
-   backend is closed. */
+   backend is closed, for which 2.4 KB of it stay until then. */
 QNNRT_API void qnnrt_builder_destroy(qnnrt_builder *builder);
 
 /* Write context `context` of a built model as a context binary; written aside and renamed.
@@ -13334,6 +13337,8 @@ struct qnnrt_builder {
     int                     spent;
     qnnrt_error             error;      /* the one that stuck */
     qnnrt__arena            arena;
+    qnnrt_error            *err;        /* where errors go and what is recorded: error and arena, */
+    qnnrt__arena           *into;       /* but for a question its own, which adds nothing */
     qnnrt_limits            limits;
     uint32_t                soc_model, dsp_arch;
     qnnrt_profile_level     profile_level;
@@ -13350,33 +13355,48 @@ struct qnnrt_builder {
     uint32_t                device_soc; /* what it was made for, 0: not stated */
 };
 
+static void *qnnrt__compose_alloc(const qnnrt_builder *b, uint64_t count, uint64_t bytes)
+{
+    return qnnrt__arena_alloc(b->into, count, bytes);
+}
+
+/* Is what is recorded now to be part of the graph? */
+static int qnnrt__compose_keeps(const qnnrt_builder *b) { return b->into == &b->arena; }
+
 /* An error that begins with the graph. */
-static qnnrt_result qnnrt__compose_fail(const qnnrt_builder *b, qnnrt_error *err, qnnrt_result code,
-                                        const char *format, ...) QNNRT__PRINTF(4, 5);
-static qnnrt_result qnnrt__compose_fail(const qnnrt_builder *b, qnnrt_error *err, qnnrt_result code,
+static qnnrt_result qnnrt__compose_fail(const qnnrt_builder *b, qnnrt_result code,
+                                        const char *format, ...) QNNRT__PRINTF(3, 4);
+static qnnrt_result qnnrt__compose_fail(const qnnrt_builder *b, qnnrt_result code,
                                         const char *format, ...)
 {
     va_list args;
-    qnnrt__err_clear(err);
-    err->code = code;
+    qnnrt__err_clear(b->err);
+    b->err->code = code;
     if (b->graph != NULL && b->graph->desc.name != NULL)
-        qnnrt__err_add(err, "graph \"%.200s\": ", b->graph->desc.name);
+        qnnrt__err_add(b->err, "graph \"%.200s\": ", b->graph->desc.name);
     va_start(args, format);
-    qnnrt__err_vadd(err, format, args);
+    qnnrt__err_vadd(b->err, format, args);
     va_end(args);
     return code;
 }
 
-static qnnrt_result qnnrt__compose_no_memory(qnnrt_error *err)
+/* What a vendor call answered, behind what was attempted. Callers hold the lock. */
+static qnnrt_result qnnrt__compose_explain(const qnnrt_builder *b, const char *call,
+                                           qnnrt__abi_code code)
 {
-    return qnnrt__fail_memory(err, "graphs to build");
+    return qnnrt__codes_explain(b->err, call, code, b->backend->log_slot, b->backend->mark);
 }
 
-static int qnnrt__compose_push(qnnrt__arena *arena, qnnrt__compose_list *list, void *item)
+static qnnrt_result qnnrt__compose_no_memory(const qnnrt_builder *b)
+{
+    return qnnrt__fail_memory(b->err, "graphs to build");
+}
+
+static int qnnrt__compose_push(const qnnrt_builder *b, qnnrt__compose_list *list, void *item)
 {
     if (list->count == list->room) {
         size_t room = list->room == 0 ? 8 : list->room * 2;
-        void **items = (void **)qnnrt__arena_alloc(arena, room, sizeof(*items));
+        void **items = (void **)qnnrt__compose_alloc(b, room, sizeof(*items));
         if (items == NULL) return 0;
         if (list->count > 0) memcpy(items, list->items, list->count * sizeof(*items));
         list->items = items;
@@ -13403,14 +13423,15 @@ static int qnnrt__compose_taken(const qnnrt__compose_names *names, const char *n
 }
 
 /* 0: no memory. The name is kept, not copied. */
-static int qnnrt__compose_take(qnnrt__arena *arena, qnnrt__compose_names *names, const char *name)
+static int qnnrt__compose_take(const qnnrt_builder *b, qnnrt__compose_names *names,
+                               const char *name)
 {
     if (names->count * 2 >= names->room) {
         qnnrt__compose_names more;
         size_t i;
         more.count = names->count;
         more.room = names->room == 0 ? 64 : names->room * 2;
-        more.slots = (const char **)qnnrt__arena_alloc(arena, more.room, sizeof(*more.slots));
+        more.slots = (const char **)qnnrt__compose_alloc(b, more.room, sizeof(*more.slots));
         if (more.slots == NULL) return 0;
         for (i = 0; i < names->room; ++i)
             if (names->slots[i] != NULL)
@@ -13423,37 +13444,42 @@ static int qnnrt__compose_take(qnnrt__arena *arena, qnnrt__compose_names *names,
 }
 
 /* A copy of a name. what: whose it is, for messages. */
-static qnnrt_result qnnrt__compose_name(const qnnrt_builder *b, qnnrt__arena *arena,
-                                        qnnrt_error *err, const char *name, const char *what,
+static qnnrt_result qnnrt__compose_name(const qnnrt_builder *b, const char *name, const char *what,
                                         const char **out)
 {
     size_t length = name != NULL ? strlen(name) : 0;
     *out = NULL;
-    if (length == 0)
-        return qnnrt__compose_fail(b, err, QNNRT_E_ARG, "%s has no name", what);
+    if (length == 0) return qnnrt__compose_fail(b, QNNRT_E_ARG, "%s has no name", what);
     if (length > b->limits.name_bytes)
-        return qnnrt__compose_fail(b, err, QNNRT_E_LIMIT,
-                                   "%s has a name of %u bytes, more than %u (limits.name_bytes)",
-                                   what, (unsigned)length, (unsigned)b->limits.name_bytes);
-    *out = qnnrt__arena_text(arena, name, length);
-    return *out != NULL ? QNNRT_OK : qnnrt__compose_no_memory(err);
+        return qnnrt__compose_fail(b, QNNRT_E_LIMIT, "%s has a name of %u bytes, more than %u"
+                                   " (limits.name_bytes)", what, (unsigned)length,
+                                   (unsigned)b->limits.name_bytes);
+    *out = qnnrt__arena_text(b->into, name, length);
+    return *out != NULL ? QNNRT_OK : qnnrt__compose_no_memory(b);
 }
 
-static void *qnnrt__compose_copy(qnnrt__arena *arena, const void *data, uint64_t bytes)
+static void *qnnrt__compose_copy(const qnnrt_builder *b, const void *data, uint64_t bytes)
 {
-    void *copy = qnnrt__arena_alloc(arena, bytes, 1);
+    void *copy = qnnrt__compose_alloc(b, bytes, 1);
     if (copy != NULL) memcpy(copy, data, (size_t)bytes);
     return copy;
+}
+
+static qnnrt_result qnnrt__compose_needs_graph(const qnnrt_builder *b, const char *what)
+{
+    if (b->graph != NULL && b->graph->dlc == NULL) return QNNRT_OK;
+    return qnnrt__compose_fail(b, QNNRT_E_STATE, "%s needs a graph: call qnnrt_builder_graph()"
+                               " first", what);
 }
 
 /* ---- tensors ---- */
 
 /* The vendor's pairs from scales and offsets, which may be NULL. */
-static qnnrt__abi_scale_offset *qnnrt__compose_pairs(qnnrt__arena *arena, const float *scales,
+static qnnrt__abi_scale_offset *qnnrt__compose_pairs(const qnnrt_builder *b, const float *scales,
                                                      const int32_t *offsets, uint64_t count)
 {
     qnnrt__abi_scale_offset *pairs =
-        (qnnrt__abi_scale_offset *)qnnrt__arena_alloc(arena, count, sizeof(*pairs));
+        (qnnrt__abi_scale_offset *)qnnrt__compose_alloc(b, count, sizeof(*pairs));
     uint64_t i;
     for (i = 0; i < count && pairs != NULL; ++i) {
         pairs[i].scale = scales[i];
@@ -13492,39 +13518,38 @@ static const char *qnnrt__compose_blocks_wrong(const qnnrt_tensor_desc *d)
 }
 
 /* The vendor's form of checked blocks. 0: no memory. */
-static int qnnrt__compose_blocks(qnnrt__arena *arena, const qnnrt_tensor_desc *d,
+static int qnnrt__compose_blocks(const qnnrt_builder *b, const qnnrt_tensor_desc *d,
                                  qnnrt__abi_quantize *to)
 {
     const qnnrt_blocks *from = d->blocks;
     const uint64_t channels = d->dims[from->axis];
     const uint32_t blocks = d->dims[from->block_axis] / from->block;
     if (from->form == QNNRT_BLOCK_EXPANSION) {
-        qnnrt__abi_expansion *e = (qnnrt__abi_expansion *)qnnrt__arena_alloc(arena, 1, sizeof(*e));
+        qnnrt__abi_expansion *e = (qnnrt__abi_expansion *)qnnrt__compose_alloc(b, 1, sizeof(*e));
         if (e == NULL) return 0;
         e->axis = from->axis;
         e->blocks = blocks;
         e->bitwidth = 4;
-        e->pairs = qnnrt__compose_pairs(arena, from->scales, NULL, channels);
+        e->pairs = qnnrt__compose_pairs(b, from->scales, NULL, channels);
         e->multipliers =
-            (const uint8_t *)qnnrt__compose_copy(arena, from->multipliers, channels * blocks);
+            (const uint8_t *)qnnrt__compose_copy(b, from->multipliers, channels * blocks);
         to->encoding = QNNRT__ABI_BLOCKWISE_EXPANSION;
         to->u.expansion = e;
         return e->pairs != NULL && e->multipliers != NULL;
     } else {
-        uint32_t *sizes = (uint32_t *)qnnrt__compose_copy(arena, d->dims, d->rank * sizeof(*sizes));
+        uint32_t *sizes = (uint32_t *)qnnrt__compose_copy(b, d->dims, d->rank * sizeof(*sizes));
         if (sizes == NULL) return 0;
         sizes[from->axis] = 1;
         sizes[from->block_axis] = from->block;
         to->encoding = QNNRT__ABI_BLOCK;
         to->u.block.sizes = sizes;
-        to->u.block.pairs = qnnrt__compose_pairs(arena, from->scales, NULL, channels * blocks);
+        to->u.block.pairs = qnnrt__compose_pairs(b, from->scales, NULL, channels * blocks);
         return to->u.block.pairs != NULL;
     }
 }
 
 /* Check an encoding and put it into the vendor's form. */
-static qnnrt_result qnnrt__compose_quant(const qnnrt_builder *b, qnnrt__arena *arena,
-                                         qnnrt_error *err, const qnnrt_tensor_desc *d,
+static qnnrt_result qnnrt__compose_quant(const qnnrt_builder *b, const qnnrt_tensor_desc *d,
                                          qnnrt__abi_quantize *to)
 {
     const qnnrt_quant *from = &d->quant;
@@ -13542,11 +13567,11 @@ static qnnrt_result qnnrt__compose_quant(const qnnrt_builder *b, qnnrt__arena *a
         why = "its type needs an encoding: quant with PER_TENSOR or PER_AXIS, or blocks";
     else why = qnnrt__quant_check(d->dtype, from, d->dims, d->rank);
     if (why != NULL)
-        return qnnrt__compose_fail(b, err, QNNRT_E_ARG, "tensor \"%.200s\" (%s): %s", d->name,
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "tensor \"%.200s\" (%s): %s", d->name,
                                    info->name, why);
     to->definition = QNNRT__ABI_DEFINED;
     if (d->blocks != NULL) {
-        copied = qnnrt__compose_blocks(arena, d, to);
+        copied = qnnrt__compose_blocks(b, d, to);
     } else if (from->encoding == QNNRT_ENCODING_PER_TENSOR && narrow) {
         to->encoding = QNNRT__ABI_BW_SCALE_OFFSET;
         to->u.bw.bitwidth = from->bitwidth;
@@ -13562,21 +13587,19 @@ static qnnrt_result qnnrt__compose_quant(const qnnrt_builder *b, qnnrt__arena *a
         to->u.bw_axis.bitwidth = from->bitwidth;
         to->u.bw_axis.axis = from->axis;
         to->u.bw_axis.count = from->count;
-        to->u.bw_axis.scales = (const float *)qnnrt__compose_copy(arena, from->scales, bytes);
+        to->u.bw_axis.scales = (const float *)qnnrt__compose_copy(b, from->scales, bytes);
         if (from->offsets != NULL)
-            to->u.bw_axis.offsets =
-                (const int32_t *)qnnrt__compose_copy(arena, from->offsets, bytes);
+            to->u.bw_axis.offsets = (const int32_t *)qnnrt__compose_copy(b, from->offsets, bytes);
         copied = to->u.bw_axis.scales != NULL &&
                  (from->offsets == NULL || to->u.bw_axis.offsets != NULL);
     } else {
         to->encoding = QNNRT__ABI_AXIS_SCALE_OFFSET;
         to->u.axis.axis = from->axis;
         to->u.axis.count = from->count;
-        to->u.axis.pairs =
-            qnnrt__compose_pairs(arena, from->scales, from->offsets, from->count);
+        to->u.axis.pairs = qnnrt__compose_pairs(b, from->scales, from->offsets, from->count);
         copied = to->u.axis.pairs != NULL;
     }
-    return copied ? QNNRT_OK : qnnrt__compose_no_memory(err);
+    return copied ? QNNRT_OK : qnnrt__compose_no_memory(b);
 }
 
 /* [kind]; the first stands for none. */
@@ -13586,8 +13609,7 @@ static const uint32_t qnnrt__compose_kinds[] = {
 };
 
 /* Check a descriptor and record it in the vendor's form; the name is copied already. */
-static qnnrt_result qnnrt__compose_record(const qnnrt_builder *b, qnnrt__arena *arena,
-                                          qnnrt_error *err, const qnnrt_tensor_desc *d,
+static qnnrt_result qnnrt__compose_record(const qnnrt_builder *b, const qnnrt_tensor_desc *d,
                                           qnnrt__compose_tensor **out)
 {
     qnnrt__compose_tensor *tensor;
@@ -13597,52 +13619,45 @@ static qnnrt_result qnnrt__compose_record(const qnnrt_builder *b, qnnrt__arena *
     qnnrt_result result;
     *out = NULL;
     if ((int)d->kind < QNNRT_TENSOR_INPUT || (int)d->kind > QNNRT_TENSOR_OPTIONAL_INPUT)
-        return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
-                                   "tensor \"%.200s\": kind %d is none of qnnrt_tensor_kind",
-                                   d->name, (int)d->kind);
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "tensor \"%.200s\": kind %d is none of"
+                                   " qnnrt_tensor_kind", d->name, (int)d->kind);
     if (d->rank < 1 || d->rank > 8)
-        return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
-                                   "tensor \"%.200s\" has rank %u; 1 to 8 can be built (a scalar is"
-                                   " [1])",
-                                   d->name, (unsigned)d->rank);
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "tensor \"%.200s\" has rank %u; 1 to 8 can be"
+                                   " built (a scalar is [1])", d->name, (unsigned)d->rank);
     result = qnnrt__dtype_bytes(d->dtype, d->dims, d->rank, &count, &bytes);
     if (result == QNNRT_E_UNSUPPORTED)
-        return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
-                                   "tensor \"%.200s\": dtype 0x%x is unknown or has no size",
-                                   d->name, (unsigned)d->dtype);
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "tensor \"%.200s\": dtype 0x%x is unknown or has"
+                                   " no size", d->name, (unsigned)d->dtype);
     if (result == QNNRT_E_ARG)
-        return qnnrt__compose_fail(b, err, QNNRT_E_ARG, "tensor \"%.200s\" has a dimension of 0",
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "tensor \"%.200s\" has a dimension of 0",
                                    d->name);
     if (result != QNNRT_OK || bytes > UINT32_MAX)
-        return qnnrt__compose_fail(b, err, QNNRT_E_LIMIT,
-                                   "tensor \"%.200s\" is 4 GiB or more, past the vendor's size"
-                                   " field", d->name);
+        return qnnrt__compose_fail(b, QNNRT_E_LIMIT, "tensor \"%.200s\" is 4 GiB or more, past the"
+                                   " vendor's size field", d->name);
     if (fixed_data && (d->data == NULL || d->bytes != bytes))
-        return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
-                                   "STATIC tensor \"%.200s\" needs %llu bytes of data, got %llu%s",
-                                   d->name, (unsigned long long)bytes, (unsigned long long)d->bytes,
-                                   d->data == NULL ? " at NULL" : "");
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "STATIC tensor \"%.200s\" needs %llu bytes of"
+                                   " data, got %llu%s", d->name, (unsigned long long)bytes,
+                                   (unsigned long long)d->bytes, d->data == NULL ? " at NULL" : "");
     if (!fixed_data && (d->data != NULL || d->bytes != 0))
-        return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
-                                   "tensor \"%.200s\" has data, which only a STATIC one takes",
-                                   d->name);
-    tensor = (qnnrt__compose_tensor *)qnnrt__arena_alloc(arena, 1, sizeof(*tensor));
-    if (tensor == NULL) return qnnrt__compose_no_memory(err);
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "tensor \"%.200s\" has data, which only a STATIC"
+                                   " one takes", d->name);
+    tensor = (qnnrt__compose_tensor *)qnnrt__compose_alloc(b, 1, sizeof(*tensor));
+    if (tensor == NULL) return qnnrt__compose_no_memory(b);
     tensor->abi.version = 1;
     body = &tensor->abi.body;
     body->name = d->name;
     body->type = qnnrt__compose_kinds[d->kind];
     body->dtype = (uint32_t)d->dtype;
     body->rank = d->rank;
-    body->dims = (const uint32_t *)qnnrt__compose_copy(arena, d->dims, d->rank * sizeof(uint32_t));
-    if (body->dims == NULL) return qnnrt__compose_no_memory(err);
-    result = qnnrt__compose_quant(b, arena, err, d, &body->quantize);
+    body->dims = (const uint32_t *)qnnrt__compose_copy(b, d->dims, d->rank * sizeof(uint32_t));
+    if (body->dims == NULL) return qnnrt__compose_no_memory(b);
+    result = qnnrt__compose_quant(b, d, &body->quantize);
     if (result != QNNRT_OK) return result;
     if (fixed_data) {
         /* The interface takes a plain pointer and only reads. */
         if (d->borrow) memcpy((void *)&body->buffer.data, (const void *)&d->data, sizeof(void *));
-        else body->buffer.data = qnnrt__compose_copy(arena, d->data, bytes);
-        if (body->buffer.data == NULL) return qnnrt__compose_no_memory(err);
+        else body->buffer.data = qnnrt__compose_copy(b, d->data, bytes);
+        if (body->buffer.data == NULL) return qnnrt__compose_no_memory(b);
         body->buffer.bytes = (uint32_t)bytes;
     }
     *out = tensor;
@@ -13658,18 +13673,17 @@ static int qnnrt__compose_side_of(const qnnrt__abi_tensor *tensor)
 }
 
 /* Make a recorded tensor one of the graph's. */
-static qnnrt_result qnnrt__compose_add(qnnrt_builder *b, qnnrt_error *err,
-                                       qnnrt__compose_tensor *tensor)
+static qnnrt_result qnnrt__compose_add(qnnrt_builder *b, qnnrt__compose_tensor *tensor)
 {
     const char *name = tensor->abi.body.name;
     if (qnnrt__compose_taken(&b->tensor_names, name))
-        return qnnrt__compose_fail(b, err, QNNRT_E_ARG, "two tensors are named \"%.200s\"", name);
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "two tensors are named \"%.200s\"", name);
     if ((uint32_t)b->handles >= b->limits.tensors || b->handles >= INT32_MAX - 1)
-        return qnnrt__compose_fail(b, err, QNNRT_E_LIMIT, "more than %u tensors (limits.tensors)",
+        return qnnrt__compose_fail(b, QNNRT_E_LIMIT, "more than %u tensors (limits.tensors)",
                                    (unsigned)b->limits.tensors);
-    if (!qnnrt__compose_take(&b->arena, &b->tensor_names, name) ||
-        !qnnrt__compose_push(&b->arena, &b->graph->tensors, tensor))
-        return qnnrt__compose_no_memory(err);
+    if (!qnnrt__compose_take(b, &b->tensor_names, name) ||
+        !qnnrt__compose_push(b, &b->graph->tensors, tensor))
+        return qnnrt__compose_no_memory(b);
     b->handles += 1;
     b->graph->input_count += qnnrt__compose_side_of(&tensor->abi) == 0;
     b->graph->output_count += qnnrt__compose_side_of(&tensor->abi) == 1;
@@ -13679,18 +13693,17 @@ static qnnrt_result qnnrt__compose_add(qnnrt_builder *b, qnnrt_error *err,
 /* ---- nodes ---- */
 
 /* Tensors of a node from their handles. */
-static qnnrt_result qnnrt__compose_ends(const qnnrt_builder *b, qnnrt__arena *arena,
-                                        qnnrt_error *err, const qnnrt__abi_op *op,
+static qnnrt_result qnnrt__compose_ends(const qnnrt_builder *b, const qnnrt__abi_op *op,
                                         const qnnrt_tensor *handles, size_t count, int output,
                                         qnnrt__compose_tensor ***out)
 {
     const char *const side = output ? "output" : "input";
     char what[480];
     size_t i;
-    *out = (qnnrt__compose_tensor **)qnnrt__arena_alloc(arena, count, sizeof(**out));
-    if (*out == NULL) return qnnrt__compose_no_memory(err);
+    *out = (qnnrt__compose_tensor **)qnnrt__compose_alloc(b, count, sizeof(**out));
+    if (*out == NULL) return qnnrt__compose_no_memory(b);
     if (count > 0 && handles == NULL)
-        return qnnrt__compose_fail(b, err, QNNRT_E_ARG, "%s: %ss is NULL, and there are %u",
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "%s: %ss is NULL, and there are %u",
                                    qnnrt__validate_what(op, what), side, (unsigned)count);
     for (i = 0; i < count; ++i) {
         const qnnrt_tensor handle = handles[i];
@@ -13698,16 +13711,14 @@ static qnnrt_result qnnrt__compose_ends(const qnnrt_builder *b, qnnrt__arena *ar
         if (handle == QNNRT_NO_TENSOR && !output) continue;
         if (handle < b->graph->first ||
             (size_t)(handle - b->graph->first) >= b->graph->tensors.count)
-            return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
-                                       "%s: %s %u is no tensor of this graph (handle %d)",
-                                       qnnrt__validate_what(op, what), side, (unsigned)i,
-                                       (int)handle);
+            return qnnrt__compose_fail(b, QNNRT_E_ARG, "%s: %s %u is no tensor of this graph"
+                                       " (handle %d)", qnnrt__validate_what(op, what), side,
+                                       (unsigned)i, (int)handle);
         tensor = (qnnrt__compose_tensor *)b->graph->tensors.items[handle - b->graph->first];
         if (output && tensor->abi.body.type != QNNRT__ABI_NATIVE &&
             tensor->abi.body.type != QNNRT__ABI_APP_READ)
-            return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
-                                       "%s: output %u is \"%.200s\", which is %s; nodes write"
-                                       " tensors of the kinds INNER and OUTPUT",
+            return qnnrt__compose_fail(b, QNNRT_E_ARG, "%s: output %u is \"%.200s\", which is %s;"
+                                       " nodes write tensors of the kinds INNER and OUTPUT",
                                        qnnrt__validate_what(op, what), (unsigned)i,
                                        tensor->abi.body.name,
                                        tensor->abi.body.type == QNNRT__ABI_STATIC ? "STATIC"
@@ -13748,17 +13759,15 @@ static int qnnrt__compose_scalar(const qnnrt_param_desc *d, qnnrt__abi_param *to
 }
 
 /* The tensor of a parameter's own, recorded as "<node>/<parameter>". */
-static qnnrt_result qnnrt__compose_own(qnnrt_builder *b, qnnrt__arena *arena, qnnrt_error *err,
-                                       const qnnrt_param_desc *d, int keep,
-                                       const qnnrt__compose_node *node,
-                                       qnnrt__compose_tensor **out)
+static qnnrt_result qnnrt__compose_own(qnnrt_builder *b, const qnnrt_param_desc *d,
+                                       const qnnrt__compose_node *node, qnnrt__compose_tensor **out)
 {
     const size_t room = strlen(node->op.name) + strlen(d->name) + 2;
-    char *name = (char *)qnnrt__arena_alloc(arena, room, 1);
+    char *name = (char *)qnnrt__compose_alloc(b, room, 1);
     qnnrt_tensor_desc own;
     uint64_t count, bytes = 0;
     qnnrt_result result;
-    if (name == NULL) return qnnrt__compose_no_memory(err);
+    if (name == NULL) return qnnrt__compose_no_memory(b);
     snprintf(name, room, "%s/%s", node->op.name, d->name);
     memset(&own, 0, sizeof(own));
     own.name = name;
@@ -13769,13 +13778,12 @@ static qnnrt_result qnnrt__compose_own(qnnrt_builder *b, qnnrt__arena *arena, qn
     own.data = d->data;
     if (d->rank <= 8) qnnrt__dtype_bytes(d->dtype, own.dims, own.rank, &count, &bytes);
     own.bytes = (size_t)bytes;         /* 0 for what is refused now */
-    result = qnnrt__compose_record(b, arena, err, &own, out);
-    return result == QNNRT_OK && keep ? qnnrt__compose_add(b, err, *out) : result;
+    result = qnnrt__compose_record(b, &own, out);
+    return result == QNNRT_OK && qnnrt__compose_keeps(b) ? qnnrt__compose_add(b, *out) : result;
 }
 
 /* One parameter: a scalar, a tensor of its own, or one of the graph's. */
-static qnnrt_result qnnrt__compose_param(qnnrt_builder *b, qnnrt__arena *arena, qnnrt_error *err,
-                                         const qnnrt_param_desc *d, int keep,
+static qnnrt_result qnnrt__compose_param(qnnrt_builder *b, const qnnrt_param_desc *d,
                                          qnnrt__compose_node *node, size_t at)
 {
     qnnrt__abi_param *param = &node->op.params[at];
@@ -13784,49 +13792,45 @@ static qnnrt_result qnnrt__compose_param(qnnrt_builder *b, qnnrt__arena *arena, 
     size_t i;
     qnnrt__validate_what(&node->op, what);
     if (d->name == NULL || d->name[0] == '\0')
-        return qnnrt__compose_fail(b, err, QNNRT_E_ARG, "%s: parameter %u has no name", what,
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "%s: parameter %u has no name", what,
                                    (unsigned)at);
     for (i = 0; i < at; ++i)
         if (strcmp(node->op.params[i].name, d->name) == 0)
-            return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
-                                       "%s: two parameters are named \"%.200s\"", what, d->name);
-    param->name = qnnrt__arena_text(arena, d->name, strlen(d->name));
-    if (param->name == NULL) return qnnrt__compose_no_memory(err);
+            return qnnrt__compose_fail(b, QNNRT_E_ARG, "%s: two parameters are named \"%.200s\"",
+                                       what, d->name);
+    param->name = qnnrt__arena_text(b->into, d->name, strlen(d->name));
+    if (param->name == NULL) return qnnrt__compose_no_memory(b);
     param->type = d->data != NULL || d->tensor != QNNRT_NO_TENSOR;
     if (d->data != NULL && d->tensor != QNNRT_NO_TENSOR)
-        return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
-                                   "%s: parameter \"%.200s\" has both data and a tensor", what,
-                                   d->name);
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "%s: parameter \"%.200s\" has both data and a"
+                                   " tensor", what, d->name);
     if (d->tensor != QNNRT_NO_TENSOR) {
         qnnrt__compose_tensor **ends;
-        const qnnrt_result result =
-            qnnrt__compose_ends(b, arena, err, &node->op, &d->tensor, 1, 0, &ends);
+        const qnnrt_result result = qnnrt__compose_ends(b, &node->op, &d->tensor, 1, 0, &ends);
         if (result != QNNRT_OK) return result;
         *tensor = ends[0];
         if (ends[0]->abi.body.type != QNNRT__ABI_STATIC)
-            return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
-                                       "%s: parameter \"%.200s\" is tensor \"%.200s\", which is not"
-                                       " STATIC", what, d->name, ends[0]->abi.body.name);
+            return qnnrt__compose_fail(b, QNNRT_E_ARG, "%s: parameter \"%.200s\" is tensor"
+                                       " \"%.200s\", which is not STATIC", what, d->name,
+                                       ends[0]->abi.body.name);
         return QNNRT_OK;
     }
-    if (d->data != NULL) return qnnrt__compose_own(b, arena, err, d, keep, node, tensor);
+    if (d->data != NULL) return qnnrt__compose_own(b, d, node, tensor);
     if (d->rank != 0)
-        return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
-                                   "%s: parameter \"%.200s\" has rank %u and no data", what,
-                                   d->name, (unsigned)d->rank);
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "%s: parameter \"%.200s\" has rank %u and no"
+                                   " data", what, d->name, (unsigned)d->rank);
     if (!qnnrt__compose_scalar(d, param))
-        return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
-                                   "%s: parameter \"%.200s\": %g is no value for a scalar of type"
-                                   " %s", what, d->name, d->value, qnnrt__dtype_name(d->dtype));
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "%s: parameter \"%.200s\": %g is no value for a"
+                                   " scalar of type %s", what, d->name, d->value,
+                                   qnnrt__dtype_name(d->dtype));
     return QNNRT_OK;
 }
 
 /* A name for a node without one: its type and number. */
-static const char *qnnrt__compose_number(const qnnrt_builder *b, qnnrt__arena *arena,
-                                         const char *type)
+static const char *qnnrt__compose_number(const qnnrt_builder *b, const char *type)
 {
     const size_t room = strlen(type) + 24;
-    char *name = (char *)qnnrt__arena_alloc(arena, room, 1);
+    char *name = (char *)qnnrt__compose_alloc(b, room, 1);
     size_t number = b->graph->nodes.count;
     if (name == NULL) return NULL;
     do snprintf(name, room, "%s_%llu", type, (unsigned long long)number++);
@@ -13835,90 +13839,83 @@ static const char *qnnrt__compose_number(const qnnrt_builder *b, qnnrt__arena *a
 }
 
 /* A tensor that stands for an input that is left out before one that is not. */
-static qnnrt_result qnnrt__compose_none(qnnrt_builder *b, qnnrt__arena *arena, qnnrt_error *err,
-                                        const qnnrt__compose_node *node, size_t at, int keep)
+static qnnrt_result qnnrt__compose_none(qnnrt_builder *b, const qnnrt__compose_node *node,
+                                        size_t at)
 {
     qnnrt__compose_tensor *none =
-        (qnnrt__compose_tensor *)qnnrt__arena_alloc(arena, 1, sizeof(*none));
+        (qnnrt__compose_tensor *)qnnrt__compose_alloc(b, 1, sizeof(*none));
     const size_t room = strlen(node->op.name) + 40;
-    char *name = (char *)qnnrt__arena_alloc(arena, room, 1);
-    if (none == NULL || name == NULL) return qnnrt__compose_no_memory(err);
+    char *name = (char *)qnnrt__compose_alloc(b, room, 1);
+    if (none == NULL || name == NULL) return qnnrt__compose_no_memory(b);
     snprintf(name, room, "%s/no input %u", node->op.name, (unsigned)at);
     none->abi.version = 1;
     none->abi.body.name = name;
     none->abi.body.type = QNNRT__ABI_NULL;
     none->abi.body.dtype = QNNRT_DTYPE_F32;
-    none->abi.body.dims = (const uint32_t *)qnnrt__arena_alloc(arena, 1, sizeof(uint32_t));
+    none->abi.body.dims = (const uint32_t *)qnnrt__compose_alloc(b, 1, sizeof(uint32_t));
     none->abi.body.quantize.definition = none->abi.body.quantize.encoding = QNNRT__ABI_UNDEFINED;
-    if (none->abi.body.dims == NULL) return qnnrt__compose_no_memory(err);
+    if (none->abi.body.dims == NULL) return qnnrt__compose_no_memory(b);
     node->inputs[at] = none;
-    return keep ? qnnrt__compose_add(b, err, none) : QNNRT_OK;
+    return qnnrt__compose_keeps(b) ? qnnrt__compose_add(b, none) : QNNRT_OK;
 }
 
-/* Check a descriptor and record it in `arena`; keep: as a node of the graph. */
-static qnnrt_result qnnrt__compose_node_make(qnnrt_builder *b, qnnrt__arena *arena,
-                                             qnnrt_error *err, const qnnrt_node_desc *d, int keep,
+/* Check a descriptor and record it. */
+static qnnrt_result qnnrt__compose_node_make(qnnrt_builder *b, const qnnrt_node_desc *d,
                                              qnnrt__compose_node **out)
 {
     qnnrt__compose_node *node;
+    const int keep = qnnrt__compose_keeps(b);
     size_t i, inputs = d->input_count;
     char what[480];
     qnnrt_result result;
     *out = NULL;
-    if (b->graph == NULL || b->graph->dlc != NULL)
-        return qnnrt__compose_fail(b, err, QNNRT_E_STATE,
-                                   "a node needs a graph: call qnnrt_builder_graph() first");
-    node = (qnnrt__compose_node *)qnnrt__arena_alloc(arena, 1, sizeof(*node));
-    if (node == NULL) return qnnrt__compose_no_memory(err);
-    result = qnnrt__compose_name(b, arena, err, d->type, "the type of a node", &node->op.type);
+    result = qnnrt__compose_needs_graph(b, "a node");
     if (result != QNNRT_OK) return result;
-    result = qnnrt__compose_name(b, arena, err, d->package != NULL ? d->package : "qti.aisw",
+    node = (qnnrt__compose_node *)qnnrt__compose_alloc(b, 1, sizeof(*node));
+    if (node == NULL) return qnnrt__compose_no_memory(b);
+    result = qnnrt__compose_name(b, d->type, "the type of a node", &node->op.type);
+    if (result != QNNRT_OK) return result;
+    result = qnnrt__compose_name(b, d->package != NULL ? d->package : "qti.aisw",
                                  "the package of a node", &node->op.package);
     if (result != QNNRT_OK) return result;
-    if (d->name != NULL)
-        result = qnnrt__compose_name(b, arena, err, d->name, "a node", &node->op.name);
-    else if ((node->op.name = qnnrt__compose_number(b, arena, d->type)) == NULL)
-        result = qnnrt__compose_no_memory(err);
+    if (d->name != NULL) result = qnnrt__compose_name(b, d->name, "a node", &node->op.name);
+    else if ((node->op.name = qnnrt__compose_number(b, d->type)) == NULL)
+        result = qnnrt__compose_no_memory(b);
     if (result != QNNRT_OK) return result;
     qnnrt__validate_what(&node->op, what);
     if (keep && qnnrt__compose_taken(&b->node_names, node->op.name))
-        return qnnrt__compose_fail(b, err, QNNRT_E_ARG, "two nodes are named \"%.200s\"",
-                                   node->op.name);
-    if (d->output_count == 0)
-        return qnnrt__compose_fail(b, err, QNNRT_E_ARG, "%s has no output", what);
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "two nodes are named \"%.200s\"", node->op.name);
+    if (d->output_count == 0) return qnnrt__compose_fail(b, QNNRT_E_ARG, "%s has no output", what);
     if (inputs > 1000000 || d->output_count > 1000000 || d->param_count > 1000000 ||
         b->graph->nodes.count >= UINT32_MAX - 1)
-        return qnnrt__compose_fail(b, err, QNNRT_E_LIMIT,
-                                   "%s: more than 1,000,000 inputs, outputs or parameters", what);
+        return qnnrt__compose_fail(b, QNNRT_E_LIMIT, "%s: more than 1,000,000 inputs, outputs or"
+                                   " parameters", what);
     if (d->param_count > 0 && d->params == NULL)
-        return qnnrt__compose_fail(b, err, QNNRT_E_ARG, "%s: params is NULL, and there are %u",
-                                   what, (unsigned)d->param_count);
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "%s: params is NULL, and there are %u", what,
+                                   (unsigned)d->param_count);
     while (inputs > 0 && d->inputs != NULL && d->inputs[inputs - 1] == QNNRT_NO_TENSOR) --inputs;
-    result = qnnrt__compose_ends(b, arena, err, &node->op, d->inputs, inputs, 0, &node->inputs);
+    result = qnnrt__compose_ends(b, &node->op, d->inputs, inputs, 0, &node->inputs);
     if (result == QNNRT_OK)
-        result = qnnrt__compose_ends(b, arena, err, &node->op, d->outputs, d->output_count, 1,
-                                     &node->outputs);
+        result = qnnrt__compose_ends(b, &node->op, d->outputs, d->output_count, 1, &node->outputs);
     if (result != QNNRT_OK) return result;
     node->op.version = 1;
     node->op.input_count = (uint32_t)inputs;
     node->op.output_count = (uint32_t)d->output_count;
     node->op.param_count = (uint32_t)d->param_count;
     node->op.params =
-        (qnnrt__abi_param *)qnnrt__arena_alloc(arena, d->param_count, sizeof(*node->op.params));
-    node->param_tensors = (qnnrt__compose_tensor **)qnnrt__arena_alloc(
-        arena, d->param_count, sizeof(*node->param_tensors));
-    if (node->op.params == NULL || node->param_tensors == NULL)
-        return qnnrt__compose_no_memory(err);
+        (qnnrt__abi_param *)qnnrt__compose_alloc(b, d->param_count, sizeof(*node->op.params));
+    node->param_tensors = (qnnrt__compose_tensor **)qnnrt__compose_alloc(
+        b, d->param_count, sizeof(*node->param_tensors));
+    if (node->op.params == NULL || node->param_tensors == NULL) return qnnrt__compose_no_memory(b);
     for (i = 0; i < inputs && result == QNNRT_OK; ++i)
-        if (node->inputs[i] == NULL) result = qnnrt__compose_none(b, arena, err, node, i, keep);
+        if (node->inputs[i] == NULL) result = qnnrt__compose_none(b, node, i);
     for (i = 0; i < d->param_count && result == QNNRT_OK; ++i)
-        result = qnnrt__compose_param(b, arena, err, &d->params[i], keep, node, i);
+        result = qnnrt__compose_param(b, &d->params[i], node, i);
     for (i = 0; i < d->output_count && keep && result == QNNRT_OK; ++i) {
         const uint32_t writer = node->outputs[i]->writer;
         if (writer != 0)
             result = qnnrt__compose_fail(
-                b, err, QNNRT_E_ARG,
-                "tensor \"%.200s\" is written twice: by %s and by node \"%.200s\"",
+                b, QNNRT_E_ARG, "tensor \"%.200s\" is written twice: by %s and by node \"%.200s\"",
                 node->outputs[i]->abi.body.name, what,
                 writer > b->graph->nodes.count
                     ? node->op.name
@@ -13931,25 +13928,25 @@ static qnnrt_result qnnrt__compose_node_make(qnnrt_builder *b, qnnrt__arena *are
 
 /* ---- the graph as a whole ---- */
 
-static qnnrt_result qnnrt__compose_cycle(const qnnrt_builder *b, qnnrt_error *err,
-                                         const uint32_t *stack, size_t from, size_t depth)
+static qnnrt_result qnnrt__compose_cycle(const qnnrt_builder *b, const uint32_t *stack, size_t from,
+                                         size_t depth)
 {
     const qnnrt__compose_list *nodes = &b->graph->nodes;
     size_t i, shown = 0;
-    qnnrt__compose_fail(b, err, QNNRT_E_ARG, "nodes wait for each other: ");
+    qnnrt__compose_fail(b, QNNRT_E_ARG, "nodes wait for each other: ");
     for (i = depth; i-- > from && shown < 16; ++shown)
-        qnnrt__err_add(err, "\"%.80s\" -> ",
+        qnnrt__err_add(b->err, "\"%.80s\" -> ",
                        ((qnnrt__compose_node *)nodes->items[stack[i]])->op.name);
     if (shown < depth - from)
-        qnnrt__err_add(err, "(%u more) -> ", (unsigned)(depth - from - shown));
-    qnnrt__err_add(err, "\"%.80s\"",
+        qnnrt__err_add(b->err, "(%u more) -> ", (unsigned)(depth - from - shown));
+    qnnrt__err_add(b->err, "\"%.80s\"",
                    ((qnnrt__compose_node *)nodes->items[stack[depth - 1]])->op.name);
     return QNNRT_E_ARG;
 }
 
 /* Is every tensor that is read or promised written? Put the nodes in an order in which each comes
    after those that feed it; nodes that are in such an order keep it. */
-static qnnrt_result qnnrt__compose_order(qnnrt_builder *b, qnnrt_error *err)
+static qnnrt_result qnnrt__compose_order(qnnrt_builder *b)
 {
     qnnrt__compose_list *nodes = &b->graph->nodes;
     qnnrt__compose_list *tensors = &b->graph->tensors;
@@ -13959,21 +13956,19 @@ static qnnrt_result qnnrt__compose_order(qnnrt_builder *b, qnnrt_error *err)
     void **order;
     size_t i, depth = 0, placed = 0;
     char what[480];
-    if (count == 0)
-        return qnnrt__compose_fail(b, err, QNNRT_E_ARG, "it has no nodes");
+    if (count == 0) return qnnrt__compose_fail(b, QNNRT_E_ARG, "it has no nodes");
     for (i = 0; i < tensors->count; ++i) {
         const qnnrt__compose_tensor *tensor = (const qnnrt__compose_tensor *)tensors->items[i];
         if (tensor->abi.body.type == QNNRT__ABI_APP_READ && tensor->writer == 0)
-            return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
-                                       "OUTPUT tensor \"%.200s\" is written by no node",
-                                       tensor->abi.body.name);
+            return qnnrt__compose_fail(b, QNNRT_E_ARG, "OUTPUT tensor \"%.200s\" is written by no"
+                                       " node", tensor->abi.body.name);
     }
-    state = (unsigned char *)qnnrt__arena_alloc(&b->arena, count, 1);
-    stack = (uint32_t *)qnnrt__arena_alloc(&b->arena, count, sizeof(*stack));
-    next = (uint32_t *)qnnrt__arena_alloc(&b->arena, count, sizeof(*next));
-    order = (void **)qnnrt__arena_alloc(&b->arena, count, sizeof(*order));
+    state = (unsigned char *)qnnrt__compose_alloc(b, count, 1);
+    stack = (uint32_t *)qnnrt__compose_alloc(b, count, sizeof(*stack));
+    next = (uint32_t *)qnnrt__compose_alloc(b, count, sizeof(*next));
+    order = (void **)qnnrt__compose_alloc(b, count, sizeof(*order));
     if (state == NULL || stack == NULL || next == NULL || order == NULL)
-        return qnnrt__compose_no_memory(err);
+        return qnnrt__compose_no_memory(b);
     for (i = 0; i < count; ++i) {
         if (state[i] != 0) continue;
         state[i] = 1;
@@ -13990,16 +13985,15 @@ static qnnrt_result qnnrt__compose_order(qnnrt_builder *b, qnnrt_error *err)
                 continue;
             }
             input = node->inputs[next[at]++];
-            if (input->writer == 0 && (input->abi.body.type == QNNRT__ABI_NATIVE))
-                return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
-                                           "%s: input %u, \"%.200s\", is written by no node",
-                                           qnnrt__validate_what(&node->op, what),
+            if (input->writer == 0 && input->abi.body.type == QNNRT__ABI_NATIVE)
+                return qnnrt__compose_fail(b, QNNRT_E_ARG, "%s: input %u, \"%.200s\", is written by"
+                                           " no node", qnnrt__validate_what(&node->op, what),
                                            (unsigned)(next[at] - 1), input->abi.body.name);
             if (input->writer == 0 || state[input->writer - 1] == 2) continue;
             from = input->writer - 1;
             if (state[from] == 1) {
                 for (i = 0; stack[i] != from; ++i) {}
-                return qnnrt__compose_cycle(b, err, stack, i, depth);
+                return qnnrt__compose_cycle(b, stack, i, depth);
             }
             state[from] = 1;
             stack[depth++] = from;
@@ -14082,7 +14076,7 @@ static void qnnrt__compose_configure(const qnnrt_builder *b, const void *desc,
 
 /* Make a device of a chip and an NPU generation; 0 leaves either out. */
 static qnnrt_result qnnrt__compose_device_make(qnnrt_builder *b, uint32_t soc_model,
-                                               uint32_t dsp_arch, qnnrt_error *err)
+                                               uint32_t dsp_arch)
 {
     qnnrt_backend *backend = b->backend;
     qnnrt__htp_soc soc, arch;
@@ -14104,15 +14098,15 @@ static qnnrt_result qnnrt__compose_device_make(qnnrt_builder *b, uint32_t soc_mo
     b->device_soc = soc_model;
     if (code == 0 && b->device != NULL) return QNNRT_OK;
     b->device = NULL;
-    qnnrt__fail(err, QNNRT_E_BACKEND, "cannot create a device of soc_model %u, dsp_arch %u (0: not"
-                " asked for) on %s", (unsigned)soc_model, (unsigned)dsp_arch, backend->path);
-    return qnnrt__codes_explain(err, code == 0 ? "deviceCreate (without a handle)" : "deviceCreate",
-                                code, backend->log_slot, backend->mark);
+    qnnrt__fail(b->err, QNNRT_E_BACKEND, "cannot create a device of soc_model %u, dsp_arch %u (0:"
+                " not asked for) on %s", (unsigned)soc_model, (unsigned)dsp_arch, backend->path);
+    return qnnrt__compose_explain(b, code == 0 ? "deviceCreate (without a handle)" : "deviceCreate",
+                                  code);
 }
 
 /* The device that contexts are made on: an own one where chip or generation are asked for, or where
    float graphs need one; else the backend's. Callers hold the lock. */
-static qnnrt_result qnnrt__compose_device(qnnrt_builder *b, qnnrt_error *err)
+static qnnrt_result qnnrt__compose_device(qnnrt_builder *b)
 {
     qnnrt_backend *backend = b->backend;
     const uint32_t soc_model = b->soc_model != 0 ? b->soc_model : backend->soc_model;
@@ -14121,15 +14115,15 @@ static qnnrt_result qnnrt__compose_device(qnnrt_builder *b, qnnrt_error *err)
     b->device_asked = 1;
     if (backend->info.id != QNNRT__ABI_BACKEND_HTP || backend->device == NULL) return QNNRT_OK;
     if (guess != 0) {
-        if (qnnrt__compose_device_make(b, guess, b->dsp_arch, err) == QNNRT_OK) return QNNRT_OK;
-        qnnrt__log(&backend->hooks, QNNRT_LOG_WARN, "compose", err->vendor_code,
-                   "going on without a chip; float graphs may not compile: %s", err->text);
-        qnnrt__err_clear(err);
+        if (qnnrt__compose_device_make(b, guess, b->dsp_arch) == QNNRT_OK) return QNNRT_OK;
+        qnnrt__log(&backend->hooks, QNNRT_LOG_WARN, "compose", b->err->vendor_code, "going on"
+                   " without a chip; float graphs may not compile: %s", b->err->text);
+        qnnrt__err_clear(b->err);
     }
     b->device_soc = backend->soc_model;
     if (soc_model == backend->soc_model && b->dsp_arch == 0) return QNNRT_OK;
-    b->device_asked = qnnrt__compose_device_make(b, soc_model, b->dsp_arch, err) == QNNRT_OK;
-    return b->device_asked ? QNNRT_OK : err->code;
+    b->device_asked = qnnrt__compose_device_make(b, soc_model, b->dsp_arch) == QNNRT_OK;
+    return b->device_asked ? QNNRT_OK : b->err->code;
 }
 
 /* ---- the vendor: nodes ---- */
@@ -14158,8 +14152,7 @@ typedef struct qnnrt__compose_made {
 
 /* Finalize a graph of context `at`, and keep what was measured meanwhile. */
 static qnnrt_result qnnrt__compose_finalize(qnnrt_builder *b, qnnrt *model, size_t at,
-                                            qnnrt__abi_handle graph, const char *name,
-                                            qnnrt_error *err)
+                                            qnnrt__abi_handle graph, const char *name)
 {
     qnnrt_backend *backend = b->backend;
     qnnrt__abi_handle profile = NULL;
@@ -14168,29 +14161,27 @@ static qnnrt_result qnnrt__compose_finalize(qnnrt_builder *b, qnnrt *model, size
     qnnrt__abi_code code;
     qnnrt_result result = QNNRT_OK;
     if (b->profile_level != QNNRT_PROFILE_OFF)
-        result = qnnrt__profile_open(backend, b->profile_level, &profile, err);
+        result = qnnrt__profile_open(backend, b->profile_level, &profile, b->err);
     if (result != QNNRT_OK) return result;
     backend->mark = qnnrt__log_mark(backend->log_slot);
     code = backend->calls->graph_finalize(graph, profile, NULL);
     if (code == 0 && profile != NULL)
-        result = qnnrt__profile_read(backend, profile, at, &model->events, &nodes, &count, err);
+        result = qnnrt__profile_read(backend, profile, at, &model->events, &nodes, &count, b->err);
     qnnrt__profile_close(backend, profile);
     if (code == 0) return result;
-    qnnrt__fail(err, QNNRT_E_BACKEND, "graph \"%.200s\" cannot be finalized", name);
-    return qnnrt__codes_explain(err, "graphFinalize", code, backend->log_slot, backend->mark);
+    qnnrt__fail(b->err, QNNRT_E_BACKEND, "graph \"%.200s\" cannot be finalized", name);
+    return qnnrt__compose_explain(b, "graphFinalize", code);
 }
 
 /* Copy what a made graph is into the model's memory. */
 static qnnrt_result qnnrt__compose_keep(qnnrt_builder *b, qnnrt *model, const char *file,
                                         const qnnrt__abi_graph_info *from, qnnrt__abi_handle handle,
-                                        qnnrt__compose_list *made, qnnrt_error *err)
+                                        qnnrt__compose_list *made)
 {
-    qnnrt__compose_made *one =
-        (qnnrt__compose_made *)qnnrt__arena_alloc(&b->arena, 1, sizeof(*one));
-    qnnrt__table table = qnnrt__model_table(model, file, err);
+    qnnrt__compose_made *one = (qnnrt__compose_made *)qnnrt__compose_alloc(b, 1, sizeof(*one));
+    qnnrt__table table = qnnrt__model_table(model, file, b->err);
     qnnrt_result result;
-    if (one == NULL || !qnnrt__compose_push(&b->arena, made, one))
-        return qnnrt__compose_no_memory(err);
+    if (one == NULL || !qnnrt__compose_push(b, made, one)) return qnnrt__compose_no_memory(b);
     one->handle = handle;
     result = qnnrt__table_take(&table, 1);
     if (result != QNNRT_OK) return result;
@@ -14199,10 +14190,11 @@ static qnnrt_result qnnrt__compose_keep(qnnrt_builder *b, qnnrt *model, const ch
 }
 
 /* The tensors of one side, in order, as metadata has them. */
-static qnnrt__abi_tensor *qnnrt__compose_side(qnnrt__arena *arena, const qnnrt__compose_list *from,
-                                              int side, uint32_t count)
+static qnnrt__abi_tensor *qnnrt__compose_side(const qnnrt_builder *b,
+                                              const qnnrt__compose_list *from, int side,
+                                              uint32_t count)
 {
-    qnnrt__abi_tensor *list = (qnnrt__abi_tensor *)qnnrt__arena_alloc(arena, count, sizeof(*list));
+    qnnrt__abi_tensor *list = (qnnrt__abi_tensor *)qnnrt__compose_alloc(b, count, sizeof(*list));
     size_t i, at = 0;
     for (i = 0; i < from->count && list != NULL; ++i) {
         const qnnrt__abi_tensor *tensor = &((qnnrt__compose_tensor *)from->items[i])->abi;
@@ -14214,8 +14206,7 @@ static qnnrt__abi_tensor *qnnrt__compose_side(qnnrt__arena *arena, const qnnrt__
 /* Give a graph to the vendor: tensors, nodes, finalize. Callers hold the lock. */
 static qnnrt_result qnnrt__compose_graph_make(qnnrt_builder *b, qnnrt *model,
                                               const qnnrt__context *context,
-                                              qnnrt__compose_list *made, qnnrt__abi_tensor *room,
-                                              qnnrt_error *err)
+                                              qnnrt__compose_list *made, qnnrt__abi_tensor *room)
 {
     const qnnrt__compose_graph *graph = b->graph;
     qnnrt_backend *backend = b->backend;
@@ -14231,54 +14222,51 @@ static qnnrt_result qnnrt__compose_graph_make(qnnrt_builder *b, qnnrt *model,
     backend->mark = qnnrt__log_mark(backend->log_slot);
     code = calls->graph_create(context->handle, graph->desc.name, configs.asked, &handle);
     if (code != 0 || handle == NULL) {
-        qnnrt__compose_fail(b, err, QNNRT_E_BACKEND, "cannot be created%s", configs.text);
-        return qnnrt__codes_explain(
-            err, code == 0 ? "graphCreate (without a handle)" : "graphCreate", code,
-            backend->log_slot, backend->mark);
+        qnnrt__compose_fail(b, QNNRT_E_BACKEND, "cannot be created%s", configs.text);
+        return qnnrt__compose_explain(b, code == 0 ? "graphCreate (without a handle)"
+                                                   : "graphCreate", code);
     }
     for (i = 0; i < graph->tensors.count; ++i) {
         qnnrt__compose_tensor *tensor = (qnnrt__compose_tensor *)graph->tensors.items[i];
         backend->mark = qnnrt__log_mark(backend->log_slot);
         code = calls->tensor_create(handle, &tensor->abi);
         if (code == 0) continue;
-        qnnrt__compose_fail(b, err, QNNRT_E_BACKEND, "tensor ");
-        qnnrt__validate_say(err, &tensor->abi.body);
-        qnnrt__err_add(err, " is refused");
-        return qnnrt__codes_explain(err, "tensorCreateGraphTensor", code, backend->log_slot,
-                                    backend->mark);
+        qnnrt__compose_fail(b, QNNRT_E_BACKEND, "tensor ");
+        qnnrt__validate_say(b->err, &tensor->abi.body);
+        qnnrt__err_add(b->err, " is refused");
+        return qnnrt__compose_explain(b, "tensorCreateGraphTensor", code);
     }
     for (i = 0; i < graph->nodes.count; ++i) {
         const qnnrt__compose_node *node = (const qnnrt__compose_node *)graph->nodes.items[i];
         const qnnrt__abi_op op = qnnrt__compose_op(node, room);
-        result = qnnrt__validate(backend, &op, graph->desc.name, err);
+        result = qnnrt__validate(backend, &op, graph->desc.name, b->err);
         if (result != QNNRT_OK) return result;
         backend->mark = qnnrt__log_mark(backend->log_slot);
         code = calls->graph_add_node(handle, op);
         if (code == 0) continue;
-        qnnrt__compose_fail(b, err, QNNRT_E_BACKEND, "%s passed validation and is refused",
+        qnnrt__compose_fail(b, QNNRT_E_BACKEND, "%s passed validation and is refused",
                             qnnrt__validate_what(&node->op, what));
-        qnnrt__validate_describe(err, &op);
-        qnnrt__err_add(err, "\n  ");
-        return qnnrt__codes_explain(err, "graphAddNode", code, backend->log_slot, backend->mark);
+        qnnrt__validate_describe(b->err, &op);
+        qnnrt__err_add(b->err, "\n  ");
+        return qnnrt__compose_explain(b, "graphAddNode", code);
     }
     result = qnnrt__compose_finalize(b, model, (size_t)(context - model->contexts), handle,
-                                     graph->desc.name, err);
+                                     graph->desc.name);
     if (result != QNNRT_OK) return result;
     memset(&info, 0, sizeof(info));
     info.version = 1;
     info.name = graph->desc.name;
     info.input_count = graph->input_count;
     info.output_count = graph->output_count;
-    info.inputs = qnnrt__compose_side(&b->arena, &graph->tensors, 0, info.input_count);
-    info.outputs = qnnrt__compose_side(&b->arena, &graph->tensors, 1, info.output_count);
-    if (info.inputs == NULL || info.outputs == NULL) return qnnrt__compose_no_memory(err);
-    return qnnrt__compose_keep(b, model, context->info->file, &info, handle, made, err);
+    info.inputs = qnnrt__compose_side(b, &graph->tensors, 0, info.input_count);
+    info.outputs = qnnrt__compose_side(b, &graph->tensors, 1, info.output_count);
+    if (info.inputs == NULL || info.outputs == NULL) return qnnrt__compose_no_memory(b);
+    return qnnrt__compose_keep(b, model, context->info->file, &info, handle, made);
 }
 
 /* The graphs of a container. Callers hold the lock. */
 static qnnrt_result qnnrt__compose_dlc(qnnrt_builder *b, qnnrt *model, const qnnrt__system *system,
-                                       const qnnrt__context *context, qnnrt__compose_list *made,
-                                       qnnrt_error *err)
+                                       const qnnrt__context *context, qnnrt__compose_list *made)
 {
     const qnnrt__compose_graph *graph = b->graph;
     const qnnrt__container_graph *one;
@@ -14293,16 +14281,15 @@ static qnnrt_result qnnrt__compose_dlc(qnnrt_builder *b, qnnrt *model, const qnn
     container.configs = configs.asked;
     container.arena = &b->arena;
     result = qnnrt__container_compose(&container, system, b->backend, graph->dlc, configs.text,
-                                      err);
+                                      b->err);
     for (one = container.first; one != NULL && result == QNNRT_OK; one = one->next) {
         qnnrt__abi_graph_info info = container.graphs[i++];
         info.name = one->name;
         info.blob = NULL;
-        result = qnnrt__compose_finalize(b, model, (size_t)(context - model->contexts),
-                                         one->handle, one->name, err);
+        result = qnnrt__compose_finalize(b, model, (size_t)(context - model->contexts), one->handle,
+                                         one->name);
         if (result == QNNRT_OK)
-            result = qnnrt__compose_keep(b, model, context->info->file, &info, one->handle, made,
-                                         err);
+            result = qnnrt__compose_keep(b, model, context->info->file, &info, one->handle, made);
     }
     qnnrt__container_close(&container, system, &b->backend->hooks);
     return result;
@@ -14311,7 +14298,7 @@ static qnnrt_result qnnrt__compose_dlc(qnnrt_builder *b, qnnrt *model, const qnn
 /* One context with its graphs. Callers hold the lock. */
 static qnnrt_result qnnrt__compose_context_make(qnnrt_builder *b, qnnrt *model, size_t at,
                                                 const qnnrt__system *system,
-                                                qnnrt__abi_tensor *room, qnnrt_error *err)
+                                                qnnrt__abi_tensor *room)
 {
     qnnrt__compose_context *from = (qnnrt__compose_context *)b->contexts.items[at];
     qnnrt__context *context = &model->contexts[at];
@@ -14329,7 +14316,7 @@ static qnnrt_result qnnrt__compose_context_make(qnnrt_builder *b, qnnrt *model, 
     context->file.fd = -1;
     info->build_id = qnnrt__arena_text(&model->arena, backend->build_id, strlen(backend->build_id));
     info->file = qnnrt__arena_text(&model->arena, from->desc.name, strlen(from->desc.name));
-    if (info->build_id == NULL || info->file == NULL) return qnnrt__compose_no_memory(err);
+    if (info->build_id == NULL || info->file == NULL) return qnnrt__compose_no_memory(b);
     model->context_count = at + 1;
     info->backend_id = backend->info.id;
     info->core_api = backend->info.core_api;
@@ -14343,23 +14330,22 @@ static qnnrt_result qnnrt__compose_context_make(qnnrt_builder *b, qnnrt *model, 
                                           configs.asked, &context->handle);
     if (code != 0 || context->handle == NULL) {
         context->handle = NULL;
-        qnnrt__fail(err, QNNRT_E_BACKEND, "context \"%.200s\" cannot be created%s", info->file,
+        qnnrt__fail(b->err, QNNRT_E_BACKEND, "context \"%.200s\" cannot be created%s", info->file,
                     configs.text);
-        return qnnrt__codes_explain(
-            err, code == 0 ? "contextCreate (without a handle)" : "contextCreate", code,
-            backend->log_slot, backend->mark);
+        return qnnrt__compose_explain(b, code == 0 ? "contextCreate (without a handle)"
+                                                   : "contextCreate", code);
     }
     for (i = 0; i < from->graphs.count && result == QNNRT_OK; ++i) {
         b->graph = (qnnrt__compose_graph *)from->graphs.items[i];
         result = b->graph->dlc != NULL
-                     ? qnnrt__compose_dlc(b, model, system, context, &made, err)
-                     : qnnrt__compose_graph_make(b, model, context, &made, room, err);
+                     ? qnnrt__compose_dlc(b, model, system, context, &made)
+                     : qnnrt__compose_graph_make(b, model, context, &made, room);
     }
     if (result != QNNRT_OK) return result;
     graphs = (qnnrt_graph_info *)qnnrt__arena_alloc(&model->arena, made.count, sizeof(*graphs));
     context->graphs = (qnnrt__abi_handle *)qnnrt__arena_alloc(&model->arena, made.count,
                                                               sizeof(*context->graphs));
-    if (graphs == NULL || context->graphs == NULL) return qnnrt__compose_no_memory(err);
+    if (graphs == NULL || context->graphs == NULL) return qnnrt__compose_no_memory(b);
     for (i = 0; i < made.count; ++i) {
         const qnnrt__compose_made *one = (const qnnrt__compose_made *)made.items[i];
         graphs[i] = one->info;
@@ -14372,24 +14358,24 @@ static qnnrt_result qnnrt__compose_context_make(qnnrt_builder *b, qnnrt *model, 
 }
 
 /* Everything that needs no vendor: each graph as a whole. */
-static qnnrt_result qnnrt__compose_check(qnnrt_builder *b, qnnrt_error *err)
+static qnnrt_result qnnrt__compose_check(qnnrt_builder *b)
 {
     qnnrt_result result = QNNRT_OK;
     size_t c, g;
     b->graph = NULL;
     if (b->contexts.count == 0)
-        return qnnrt__compose_fail(b, err, QNNRT_E_ARG, "there is nothing to build: the builder has"
-                                   " no graph");
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "there is nothing to build: the builder has no"
+                                   " graph");
     for (c = 0; c < b->contexts.count; ++c) {
         const qnnrt__compose_context *context =
             (const qnnrt__compose_context *)b->contexts.items[c];
         b->graph = NULL;
         if (context->graphs.count == 0)
-            return qnnrt__compose_fail(b, err, QNNRT_E_ARG, "context \"%.200s\" has no graph",
+            return qnnrt__compose_fail(b, QNNRT_E_ARG, "context \"%.200s\" has no graph",
                                        context->desc.name);
         for (g = 0; g < context->graphs.count && result == QNNRT_OK; ++g) {
             b->graph = (qnnrt__compose_graph *)context->graphs.items[g];
-            if (b->graph->dlc == NULL) result = qnnrt__compose_order(b, err);
+            if (b->graph->dlc == NULL) result = qnnrt__compose_order(b);
         }
         if (result != QNNRT_OK) return result;
     }
@@ -14397,16 +14383,15 @@ static qnnrt_result qnnrt__compose_check(qnnrt_builder *b, qnnrt_error *err)
 }
 
 /* The model of checked graphs. system: for containers. */
-static qnnrt_result qnnrt__compose_model(qnnrt_builder *b, const qnnrt__system *system, qnnrt **out,
-                                         qnnrt_error *err)
+static qnnrt_result qnnrt__compose_model(qnnrt_builder *b, const qnnrt__system *system, qnnrt **out)
 {
     const size_t count = b->contexts.count;
     qnnrt__abi_tensor *room =
-        (qnnrt__abi_tensor *)qnnrt__arena_alloc(&b->arena, b->most_ends, sizeof(*room));
+        (qnnrt__abi_tensor *)qnnrt__compose_alloc(b, b->most_ends, sizeof(*room));
     qnnrt *model = room != NULL ? qnnrt__model_new(&b->backend->hooks, &b->limits) : NULL;
     qnnrt_result result = QNNRT_OK;
     size_t i;
-    if (model == NULL) return qnnrt__compose_no_memory(err);
+    if (model == NULL) return qnnrt__compose_no_memory(b);
     model->built = 1;
     snprintf(model->system_path, sizeof(model->system_path), "%s",
              b->containers ? system->path : b->system_path != NULL ? b->system_path : "");
@@ -14416,34 +14401,34 @@ static qnnrt_result qnnrt__compose_model(qnnrt_builder *b, const qnnrt__system *
         (qnnrt__context *)qnnrt__arena_alloc(&model->arena, count, sizeof(*model->contexts));
     model->infos =
         (qnnrt_context_info *)qnnrt__arena_alloc(&model->arena, count, sizeof(*model->infos));
-    if (model->contexts == NULL || model->infos == NULL) result = qnnrt__compose_no_memory(err);
+    if (model->contexts == NULL || model->infos == NULL) result = qnnrt__compose_no_memory(b);
     qnnrt__hooks_lock(&b->backend->hooks);
-    if (result == QNNRT_OK) result = qnnrt__compose_device(b, err);
+    if (result == QNNRT_OK) result = qnnrt__compose_device(b);
     model->device = b->device;
     b->device = NULL;
     for (i = 0; i < count && result == QNNRT_OK; ++i)
-        result = qnnrt__compose_context_make(b, model, i, system, room, err);
+        result = qnnrt__compose_context_make(b, model, i, system, room);
     qnnrt__hooks_unlock(&b->backend->hooks);
-    if (result == QNNRT_OK) result = qnnrt__pipeline_discover(model, err);
+    if (result == QNNRT_OK) result = qnnrt__pipeline_discover(model, b->err);
     if (result == QNNRT_OK) *out = model;
     else qnnrt__model_free(model);
     return result;
 }
 
-static qnnrt_result qnnrt__compose_finish(qnnrt_builder *b, qnnrt **out, qnnrt_error *err)
+static qnnrt_result qnnrt__compose_finish(qnnrt_builder *b, qnnrt **out)
 {
     qnnrt__system system;
-    qnnrt_result result = qnnrt__compose_check(b, err);
+    qnnrt_result result = qnnrt__compose_check(b);
     memset(&system, 0, sizeof(system));
     if (result == QNNRT_OK && b->contexts.count > b->limits.files)
-        result = qnnrt__fail(err, QNNRT_E_LIMIT, "%u contexts, more than limits.files (%u)",
+        result = qnnrt__fail(b->err, QNNRT_E_LIMIT, "%u contexts, more than limits.files (%u)",
                              (unsigned)b->contexts.count, (unsigned)b->limits.files);
     if (result == QNNRT_OK && b->containers) {
         result = qnnrt__system_open(b->system_path, b->backend->path, QNNRT__SYSTEM_OWN_NEVER,
-                                    &b->backend->hooks, &system, err);
-        if (result == QNNRT_OK) result = qnnrt__container_able(&system, err);
+                                    &b->backend->hooks, &system, b->err);
+        if (result == QNNRT_OK) result = qnnrt__container_able(&system, b->err);
     }
-    if (result == QNNRT_OK) result = qnnrt__compose_model(b, &system, out, err);
+    if (result == QNNRT_OK) result = qnnrt__compose_model(b, &system, out);
     if (b->backend->unload) qnnrt__system_close(&system);
     return result;
 }
@@ -14503,13 +14488,15 @@ QNNRT_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend, const qnnrt_
     b = (qnnrt_builder *)qnnrt__mem_alloc(&backend->hooks, sizeof(*b));
     if (b == NULL) return qnnrt__fail_memory(err, "a builder");
     b->backend = backend;
+    b->err = &b->error;
+    b->into = &b->arena;
     b->profile_level = desc->profile_level;
     b->arena.hooks = backend->hooks;
     b->soc_model = desc->soc_model;
     b->dsp_arch = desc->dsp_arch;
     qnnrt__model_limits(&desc->limits, &b->limits);
     if (desc->system_path != NULL &&
-        (b->system_path = qnnrt__arena_text(&b->arena, desc->system_path,
+        (b->system_path = qnnrt__arena_text(b->into, desc->system_path,
                                             strlen(desc->system_path))) == NULL) {
         qnnrt__mem_free(&backend->hooks, b);
         return qnnrt__fail_memory(err, "a builder");
@@ -14530,9 +14517,9 @@ QNNRT_API void qnnrt_builder_context(qnnrt_builder *builder, const qnnrt_context
     char name[40];
     if (!qnnrt__compose_going(b)) return;
     b->graph = NULL;
-    context = (qnnrt__compose_context *)qnnrt__arena_alloc(&b->arena, 1, sizeof(*context));
-    if (context == NULL || !qnnrt__compose_push(&b->arena, &b->contexts, context)) {
-        qnnrt__compose_no_memory(&b->error);
+    context = (qnnrt__compose_context *)qnnrt__compose_alloc(b, 1, sizeof(*context));
+    if (context == NULL || !qnnrt__compose_push(b, &b->contexts, context)) {
+        qnnrt__compose_no_memory(b);
         return;
     }
     b->context = context;
@@ -14540,12 +14527,10 @@ QNNRT_API void qnnrt_builder_context(qnnrt_builder *builder, const qnnrt_context
     context->desc.weight_sharing = context->desc.weight_sharing != 0;
     snprintf(name, sizeof(name), "context %u", (unsigned)(b->contexts.count - 1));
     if (context->desc.name == NULL) context->desc.name = name;
-    if (qnnrt__compose_name(b, &b->arena, &b->error, context->desc.name, "a context",
-                            &context->desc.name) == QNNRT_OK &&
+    if (qnnrt__compose_name(b, context->desc.name, "a context", &context->desc.name) == QNNRT_OK &&
         (unsigned)context->desc.priority > (unsigned)QNNRT_PRIORITY_HIGH)
-        qnnrt__compose_fail(b, &b->error, QNNRT_E_ARG,
-                            "context \"%.200s\": priority %d is none of qnnrt_priority",
-                            context->desc.name, (int)context->desc.priority);
+        qnnrt__compose_fail(b, QNNRT_E_ARG, "context \"%.200s\": priority %d is none of"
+                            " qnnrt_priority", context->desc.name, (int)context->desc.priority);
 }
 
 /* A graph that begins, of nodes or of a container. */
@@ -14556,19 +14541,16 @@ static void qnnrt__compose_begin(qnnrt_builder *b, const qnnrt_graph_desc *desc,
     if (b->context == NULL) qnnrt_builder_context(b, NULL);
     if (b->error.code != QNNRT_OK) return;
     b->graph = NULL;
-    graph = (qnnrt__compose_graph *)qnnrt__arena_alloc(&b->arena, 1, sizeof(*graph));
-    if (graph == NULL) { qnnrt__compose_no_memory(&b->error); return; }
+    graph = (qnnrt__compose_graph *)qnnrt__compose_alloc(b, 1, sizeof(*graph));
+    if (graph == NULL) { qnnrt__compose_no_memory(b); return; }
     graph->desc = *desc;
     graph->desc.fp16 = desc->fp16 != 0;
     graph->dlc = dlc;
     graph->first = b->handles + 1;
     if ((dlc == NULL || name != NULL) &&
-        qnnrt__compose_name(b, &b->arena, &b->error, name, "a graph", &graph->desc.name) !=
-            QNNRT_OK)
-        return;
+        qnnrt__compose_name(b, name, "a graph", &graph->desc.name) != QNNRT_OK) return;
     if (graph->desc.name != NULL && qnnrt__compose_taken(&b->context->names, graph->desc.name)) {
-        qnnrt__compose_fail(b, &b->error, QNNRT_E_ARG,
-                            "context \"%.200s\" has two graphs named \"%.200s\"",
+        qnnrt__compose_fail(b, QNNRT_E_ARG, "context \"%.200s\" has two graphs named \"%.200s\"",
                             b->context->desc.name, graph->desc.name);
         return;
     }
@@ -14576,15 +14558,15 @@ static void qnnrt__compose_begin(qnnrt_builder *b, const qnnrt_graph_desc *desc,
     memset(&b->tensor_names, 0, sizeof(b->tensor_names));
     memset(&b->node_names, 0, sizeof(b->node_names));
     if ((unsigned)desc->priority > (unsigned)QNNRT_PRIORITY_HIGH)
-        qnnrt__compose_fail(b, &b->error, QNNRT_E_ARG, "priority %d is none of qnnrt_priority",
+        qnnrt__compose_fail(b, QNNRT_E_ARG, "priority %d is none of qnnrt_priority",
                             (int)desc->priority);
     else if (desc->optimization_level > 3)
-        qnnrt__compose_fail(b, &b->error, QNNRT_E_ARG, "optimization_level %u; 1 to 3 are known",
+        qnnrt__compose_fail(b, QNNRT_E_ARG, "optimization_level %u; 1 to 3 are known",
                             (unsigned)desc->optimization_level);
     else if ((graph->desc.name != NULL &&
-              !qnnrt__compose_take(&b->arena, &b->context->names, graph->desc.name)) ||
-             !qnnrt__compose_push(&b->arena, &b->context->graphs, graph))
-        qnnrt__compose_no_memory(&b->error);
+              !qnnrt__compose_take(b, &b->context->names, graph->desc.name)) ||
+             !qnnrt__compose_push(b, &b->context->graphs, graph))
+        qnnrt__compose_no_memory(b);
 }
 
 QNNRT_API void qnnrt_builder_graph(qnnrt_builder *builder, const qnnrt_graph_desc *desc)
@@ -14627,8 +14609,8 @@ QNNRT_API void qnnrt_builder_dlc(qnnrt_builder *builder, const char *path,
     file.data = NULL;
     qnnrt__os_file_close(&file);
     if (b->error.code != QNNRT_OK) return;
-    copy = qnnrt__arena_text(&b->arena, path, strlen(path));
-    if (copy == NULL) qnnrt__compose_no_memory(&b->error);
+    copy = qnnrt__arena_text(b->into, path, strlen(path));
+    if (copy == NULL) qnnrt__compose_no_memory(b);
     else qnnrt__compose_begin(b, desc != NULL ? desc : &defaults, copy);
     b->containers = 1;
 }
@@ -14639,17 +14621,15 @@ QNNRT_API qnnrt_tensor qnnrt_builder_tensor(qnnrt_builder *builder, const qnnrt_
     qnnrt_tensor_desc own;
     qnnrt__compose_tensor *tensor;
     if (!qnnrt__compose_going(b)) return -1;
-    if (desc == NULL || b->graph == NULL || b->graph->dlc != NULL) {
-        qnnrt__compose_fail(b, &b->error, desc == NULL ? QNNRT_E_ARG : QNNRT_E_STATE, desc == NULL
-                            ? "qnnrt_builder_tensor: desc is NULL"
-                            : "a tensor needs a graph: call qnnrt_builder_graph() first");
+    if (desc == NULL) {
+        qnnrt__compose_fail(b, QNNRT_E_ARG, "qnnrt_builder_tensor: desc is NULL");
         return -1;
     }
+    if (qnnrt__compose_needs_graph(b, "a tensor") != QNNRT_OK) return -1;
     own = *desc;
-    if (qnnrt__compose_name(b, &b->arena, &b->error, desc->name, "a tensor", &own.name) !=
-            QNNRT_OK ||
-        qnnrt__compose_record(b, &b->arena, &b->error, &own, &tensor) != QNNRT_OK ||
-        qnnrt__compose_add(b, &b->error, tensor) != QNNRT_OK) return -1;
+    if (qnnrt__compose_name(b, desc->name, "a tensor", &own.name) != QNNRT_OK ||
+        qnnrt__compose_record(b, &own, &tensor) != QNNRT_OK ||
+        qnnrt__compose_add(b, tensor) != QNNRT_OK) return -1;
     return b->handles;
 }
 
@@ -14659,13 +14639,13 @@ QNNRT_API void qnnrt_builder_node(qnnrt_builder *builder, const qnnrt_node_desc 
     qnnrt__compose_node *node;
     if (!qnnrt__compose_going(b)) return;
     if (desc == NULL) {
-        qnnrt__compose_fail(b, &b->error, QNNRT_E_ARG, "qnnrt_builder_node: desc is NULL");
+        qnnrt__compose_fail(b, QNNRT_E_ARG, "qnnrt_builder_node: desc is NULL");
         return;
     }
-    if (qnnrt__compose_node_make(b, &b->arena, &b->error, desc, 1, &node) != QNNRT_OK) return;
-    if (!qnnrt__compose_take(&b->arena, &b->node_names, node->op.name) ||
-        !qnnrt__compose_push(&b->arena, &b->graph->nodes, node))
-        qnnrt__compose_no_memory(&b->error);
+    if (qnnrt__compose_node_make(b, desc, &node) != QNNRT_OK) return;
+    if (!qnnrt__compose_take(b, &b->node_names, node->op.name) ||
+        !qnnrt__compose_push(b, &b->graph->nodes, node))
+        qnnrt__compose_no_memory(b);
     if (node->op.input_count + node->op.output_count > b->most_ends)
         b->most_ends = node->op.input_count + node->op.output_count;
 }
@@ -14690,20 +14670,24 @@ QNNRT_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *builder, const qnnr
     }
     memset(&arena, 0, sizeof(arena));
     arena.hooks = b->backend->hooks;
-    result = qnnrt__compose_node_make(b, &arena, err, desc, 0, &node);
+    b->into = &arena;
+    b->err = err;
+    result = qnnrt__compose_node_make(b, desc, &node);
     if (result == QNNRT_OK) {
-        room = (qnnrt__abi_tensor *)qnnrt__arena_alloc(
-            &arena, (uint64_t)node->op.input_count + node->op.output_count, sizeof(*room));
-        if (room == NULL) result = qnnrt__compose_no_memory(err);
+        room = (qnnrt__abi_tensor *)qnnrt__compose_alloc(
+            b, (uint64_t)node->op.input_count + node->op.output_count, sizeof(*room));
+        if (room == NULL) result = qnnrt__compose_no_memory(b);
         else {
             op = qnnrt__compose_op(node, room);
             qnnrt__hooks_lock(&b->backend->hooks);
-            result = qnnrt__compose_device(b, err);      /* validators ask the newest device */
+            result = qnnrt__compose_device(b);           /* validators ask the newest device */
             if (result == QNNRT_OK)
                 result = qnnrt__validate(b->backend, &op, b->graph->desc.name, err);
             qnnrt__hooks_unlock(&b->backend->hooks);
         }
     }
+    b->into = &b->arena;
+    b->err = &b->error;
     qnnrt__arena_free(&arena);
     return result;
 }
@@ -14725,7 +14709,7 @@ QNNRT_API qnnrt_result qnnrt_builder_finish(qnnrt_builder *builder, qnnrt **out,
     if (out == NULL && builder->error.code == QNNRT_OK)
         qnnrt__fail(&builder->error, QNNRT_E_ARG, "qnnrt_builder_finish: out is NULL");
     result = builder->error.code;
-    if (result == QNNRT_OK) result = qnnrt__compose_finish(builder, out, &builder->error);
+    if (result == QNNRT_OK) result = qnnrt__compose_finish(builder, out);
     if (err != NULL && result != QNNRT_OK) *err = builder->error;
     if (!builder->spent) qnnrt__compose_spend(builder, "finished");
     return qnnrt__err_way_out(err, result);
@@ -14750,6 +14734,7 @@ QNNRT_API void qnnrt_builder_destroy(qnnrt_builder *builder)
 
    HISTORY
    next    Added: graphs are built in C (QNNRT_COMPOSE), from .dlc containers too, and saved;
-           qnnrt_backend_register_ops().
+           qnnrt_backend_register_ops(); qnnrt_run_profile() and desc.profile_level;
+           qnnrt_power_set().
    0.1.0   First version: open, wire, plan, bind and execute folders of context binaries.
    ------------------------------------------------------------------------------------------------ */
