@@ -13346,6 +13346,7 @@ struct qnnrt_builder {
     qnnrt__compose_list     contexts;
     qnnrt__compose_context *context;    /* the ones that are being filled */
     qnnrt__compose_graph   *graph;
+    const qnnrt__abi_op    *op;         /* the node that errors are about, NULL: none */
     qnnrt__compose_names    tensor_names, node_names;     /* of the graph */
     qnnrt_tensor            handles;    /* the last one given out */
     uint32_t                most_ends;  /* inputs and outputs of a node */
@@ -13363,17 +13364,19 @@ static void *qnnrt__compose_alloc(const qnnrt_builder *b, uint64_t count, uint64
 /* Is what is recorded now to be part of the graph? */
 static int qnnrt__compose_keeps(const qnnrt_builder *b) { return b->into == &b->arena; }
 
-/* An error that begins with the graph. */
+/* An error that begins with the graph and the node. */
 static qnnrt_result qnnrt__compose_fail(const qnnrt_builder *b, qnnrt_result code,
                                         const char *format, ...) QNNRT__PRINTF(3, 4);
 static qnnrt_result qnnrt__compose_fail(const qnnrt_builder *b, qnnrt_result code,
                                         const char *format, ...)
 {
+    char what[480];
     va_list args;
     qnnrt__err_clear(b->err);
     b->err->code = code;
     if (b->graph != NULL && b->graph->desc.name != NULL)
         qnnrt__err_add(b->err, "graph \"%.200s\": ", b->graph->desc.name);
+    if (b->op != NULL) qnnrt__err_add(b->err, "%s: ", qnnrt__validate_what(b->op, what));
     va_start(args, format);
     qnnrt__err_vadd(b->err, format, args);
     va_end(args);
@@ -13693,36 +13696,32 @@ static qnnrt_result qnnrt__compose_add(qnnrt_builder *b, qnnrt__compose_tensor *
 /* ---- nodes ---- */
 
 /* Tensors of a node from their handles. */
-static qnnrt_result qnnrt__compose_ends(const qnnrt_builder *b, const qnnrt__abi_op *op,
-                                        const qnnrt_tensor *handles, size_t count, int output,
-                                        qnnrt__compose_tensor ***out)
+static qnnrt_result qnnrt__compose_ends(const qnnrt_builder *b, const qnnrt_tensor *handles,
+                                        size_t count, int output, qnnrt__compose_tensor ***out)
 {
     const char *const side = output ? "output" : "input";
-    char what[480];
     size_t i;
     *out = (qnnrt__compose_tensor **)qnnrt__compose_alloc(b, count, sizeof(**out));
     if (*out == NULL) return qnnrt__compose_no_memory(b);
     if (count > 0 && handles == NULL)
-        return qnnrt__compose_fail(b, QNNRT_E_ARG, "%s: %ss is NULL, and there are %u",
-                                   qnnrt__validate_what(op, what), side, (unsigned)count);
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "%ss is NULL, and there are %u", side,
+                                   (unsigned)count);
     for (i = 0; i < count; ++i) {
         const qnnrt_tensor handle = handles[i];
         qnnrt__compose_tensor *tensor;
+        uint32_t type;
         if (handle == QNNRT_NO_TENSOR && !output) continue;
         if (handle < b->graph->first ||
             (size_t)(handle - b->graph->first) >= b->graph->tensors.count)
-            return qnnrt__compose_fail(b, QNNRT_E_ARG, "%s: %s %u is no tensor of this graph"
-                                       " (handle %d)", qnnrt__validate_what(op, what), side,
-                                       (unsigned)i, (int)handle);
+            return qnnrt__compose_fail(b, QNNRT_E_ARG, "%s %u is no tensor of this graph (handle"
+                                       " %d)", side, (unsigned)i, (int)handle);
         tensor = (qnnrt__compose_tensor *)b->graph->tensors.items[handle - b->graph->first];
-        if (output && tensor->abi.body.type != QNNRT__ABI_NATIVE &&
-            tensor->abi.body.type != QNNRT__ABI_APP_READ)
-            return qnnrt__compose_fail(b, QNNRT_E_ARG, "%s: output %u is \"%.200s\", which is %s;"
-                                       " nodes write tensors of the kinds INNER and OUTPUT",
-                                       qnnrt__validate_what(op, what), (unsigned)i,
+        type = tensor->abi.body.type;
+        if (output && type != QNNRT__ABI_NATIVE && type != QNNRT__ABI_APP_READ)
+            return qnnrt__compose_fail(b, QNNRT_E_ARG, "output %u is \"%.200s\", which is %s; nodes"
+                                       " write tensors of the kinds INNER and OUTPUT", (unsigned)i,
                                        tensor->abi.body.name,
-                                       tensor->abi.body.type == QNNRT__ABI_STATIC ? "STATIC"
-                                                                                  : "an input");
+                                       type == QNNRT__ABI_STATIC ? "STATIC" : "an input");
         (*out)[i] = tensor;
     }
     return QNNRT_OK;
@@ -13787,43 +13786,36 @@ static qnnrt_result qnnrt__compose_param(qnnrt_builder *b, const qnnrt_param_des
                                          qnnrt__compose_node *node, size_t at)
 {
     qnnrt__abi_param *param = &node->op.params[at];
-    qnnrt__compose_tensor **tensor = &node->param_tensors[at];
-    char what[480];
+    qnnrt__compose_tensor **ends;
     size_t i;
-    qnnrt__validate_what(&node->op, what);
+    qnnrt_result result;
     if (d->name == NULL || d->name[0] == '\0')
-        return qnnrt__compose_fail(b, QNNRT_E_ARG, "%s: parameter %u has no name", what,
-                                   (unsigned)at);
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "parameter %u has no name", (unsigned)at);
     for (i = 0; i < at; ++i)
         if (strcmp(node->op.params[i].name, d->name) == 0)
-            return qnnrt__compose_fail(b, QNNRT_E_ARG, "%s: two parameters are named \"%.200s\"",
-                                       what, d->name);
+            return qnnrt__compose_fail(b, QNNRT_E_ARG, "two parameters are named \"%.200s\"",
+                                       d->name);
     param->name = qnnrt__arena_text(b->into, d->name, strlen(d->name));
     if (param->name == NULL) return qnnrt__compose_no_memory(b);
     param->type = d->data != NULL || d->tensor != QNNRT_NO_TENSOR;
     if (d->data != NULL && d->tensor != QNNRT_NO_TENSOR)
-        return qnnrt__compose_fail(b, QNNRT_E_ARG, "%s: parameter \"%.200s\" has both data and a"
-                                   " tensor", what, d->name);
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "parameter \"%.200s\" has both data and a"
+                                   " tensor", d->name);
+    if (d->data != NULL) return qnnrt__compose_own(b, d, node, &node->param_tensors[at]);
     if (d->tensor != QNNRT_NO_TENSOR) {
-        qnnrt__compose_tensor **ends;
-        const qnnrt_result result = qnnrt__compose_ends(b, &node->op, &d->tensor, 1, 0, &ends);
+        result = qnnrt__compose_ends(b, &d->tensor, 1, 0, &ends);
         if (result != QNNRT_OK) return result;
-        *tensor = ends[0];
-        if (ends[0]->abi.body.type != QNNRT__ABI_STATIC)
-            return qnnrt__compose_fail(b, QNNRT_E_ARG, "%s: parameter \"%.200s\" is tensor"
-                                       " \"%.200s\", which is not STATIC", what, d->name,
-                                       ends[0]->abi.body.name);
-        return QNNRT_OK;
+        node->param_tensors[at] = ends[0];
+        if (ends[0]->abi.body.type == QNNRT__ABI_STATIC) return QNNRT_OK;
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "parameter \"%.200s\" is tensor \"%.200s\","
+                                   " which is not STATIC", d->name, ends[0]->abi.body.name);
     }
-    if (d->data != NULL) return qnnrt__compose_own(b, d, node, tensor);
     if (d->rank != 0)
-        return qnnrt__compose_fail(b, QNNRT_E_ARG, "%s: parameter \"%.200s\" has rank %u and no"
-                                   " data", what, d->name, (unsigned)d->rank);
-    if (!qnnrt__compose_scalar(d, param))
-        return qnnrt__compose_fail(b, QNNRT_E_ARG, "%s: parameter \"%.200s\": %g is no value for a"
-                                   " scalar of type %s", what, d->name, d->value,
-                                   qnnrt__dtype_name(d->dtype));
-    return QNNRT_OK;
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "parameter \"%.200s\" has rank %u and no data",
+                                   d->name, (unsigned)d->rank);
+    if (qnnrt__compose_scalar(d, param)) return QNNRT_OK;
+    return qnnrt__compose_fail(b, QNNRT_E_ARG, "parameter \"%.200s\": %g is no value for a scalar"
+                               " of type %s", d->name, d->value, qnnrt__dtype_name(d->dtype));
 }
 
 /* A name for a node without one: its type and number. */
@@ -13866,7 +13858,6 @@ static qnnrt_result qnnrt__compose_node_make(qnnrt_builder *b, const qnnrt_node_
     qnnrt__compose_node *node;
     const int keep = qnnrt__compose_keeps(b);
     size_t i, inputs = d->input_count;
-    char what[480];
     qnnrt_result result;
     *out = NULL;
     result = qnnrt__compose_needs_graph(b, "a node");
@@ -13882,21 +13873,21 @@ static qnnrt_result qnnrt__compose_node_make(qnnrt_builder *b, const qnnrt_node_
     else if ((node->op.name = qnnrt__compose_number(b, d->type)) == NULL)
         result = qnnrt__compose_no_memory(b);
     if (result != QNNRT_OK) return result;
-    qnnrt__validate_what(&node->op, what);
     if (keep && qnnrt__compose_taken(&b->node_names, node->op.name))
         return qnnrt__compose_fail(b, QNNRT_E_ARG, "two nodes are named \"%.200s\"", node->op.name);
-    if (d->output_count == 0) return qnnrt__compose_fail(b, QNNRT_E_ARG, "%s has no output", what);
+    b->op = &node->op;
+    if (d->output_count == 0) return qnnrt__compose_fail(b, QNNRT_E_ARG, "it has no output");
     if (inputs > 1000000 || d->output_count > 1000000 || d->param_count > 1000000 ||
         b->graph->nodes.count >= UINT32_MAX - 1)
-        return qnnrt__compose_fail(b, QNNRT_E_LIMIT, "%s: more than 1,000,000 inputs, outputs or"
-                                   " parameters", what);
+        return qnnrt__compose_fail(b, QNNRT_E_LIMIT, "more than 1,000,000 inputs, outputs or"
+                                   " parameters");
     if (d->param_count > 0 && d->params == NULL)
-        return qnnrt__compose_fail(b, QNNRT_E_ARG, "%s: params is NULL, and there are %u", what,
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "params is NULL, and there are %u",
                                    (unsigned)d->param_count);
     while (inputs > 0 && d->inputs != NULL && d->inputs[inputs - 1] == QNNRT_NO_TENSOR) --inputs;
-    result = qnnrt__compose_ends(b, &node->op, d->inputs, inputs, 0, &node->inputs);
+    result = qnnrt__compose_ends(b, d->inputs, inputs, 0, &node->inputs);
     if (result == QNNRT_OK)
-        result = qnnrt__compose_ends(b, &node->op, d->outputs, d->output_count, 1, &node->outputs);
+        result = qnnrt__compose_ends(b, d->outputs, d->output_count, 1, &node->outputs);
     if (result != QNNRT_OK) return result;
     node->op.version = 1;
     node->op.input_count = (uint32_t)inputs;
@@ -13915,15 +13906,17 @@ static qnnrt_result qnnrt__compose_node_make(qnnrt_builder *b, const qnnrt_node_
         const uint32_t writer = node->outputs[i]->writer;
         if (writer != 0)
             result = qnnrt__compose_fail(
-                b, QNNRT_E_ARG, "tensor \"%.200s\" is written twice: by %s and by node \"%.200s\"",
-                node->outputs[i]->abi.body.name, what,
+                b, QNNRT_E_ARG, "tensor \"%.200s\" is written twice, also by node \"%.200s\"",
+                node->outputs[i]->abi.body.name,
                 writer > b->graph->nodes.count
                     ? node->op.name
                     : ((qnnrt__compose_node *)b->graph->nodes.items[writer - 1])->op.name);
         node->outputs[i]->writer = (uint32_t)b->graph->nodes.count + 1;
     }
+    if (result != QNNRT_OK) return result;
+    b->op = NULL;
     *out = node;
-    return result;
+    return QNNRT_OK;
 }
 
 /* ---- the graph as a whole ---- */
@@ -13955,7 +13948,6 @@ static qnnrt_result qnnrt__compose_order(qnnrt_builder *b)
     uint32_t *stack, *next;                 /* next: the input to be looked at */
     void **order;
     size_t i, depth = 0, placed = 0;
-    char what[480];
     if (count == 0) return qnnrt__compose_fail(b, QNNRT_E_ARG, "it has no nodes");
     for (i = 0; i < tensors->count; ++i) {
         const qnnrt__compose_tensor *tensor = (const qnnrt__compose_tensor *)tensors->items[i];
@@ -13985,10 +13977,12 @@ static qnnrt_result qnnrt__compose_order(qnnrt_builder *b)
                 continue;
             }
             input = node->inputs[next[at]++];
-            if (input->writer == 0 && input->abi.body.type == QNNRT__ABI_NATIVE)
-                return qnnrt__compose_fail(b, QNNRT_E_ARG, "%s: input %u, \"%.200s\", is written by"
-                                           " no node", qnnrt__validate_what(&node->op, what),
-                                           (unsigned)(next[at] - 1), input->abi.body.name);
+            if (input->writer == 0 && input->abi.body.type == QNNRT__ABI_NATIVE) {
+                b->op = &node->op;
+                return qnnrt__compose_fail(b, QNNRT_E_ARG, "input %u, \"%.200s\", is written by no"
+                                           " node", (unsigned)(next[at] - 1),
+                                           input->abi.body.name);
+            }
             if (input->writer == 0 || state[input->writer - 1] == 2) continue;
             from = input->writer - 1;
             if (state[from] == 1) {
@@ -14215,7 +14209,6 @@ static qnnrt_result qnnrt__compose_graph_make(qnnrt_builder *b, qnnrt *model,
     qnnrt__abi_graph_info info;
     qnnrt__abi_handle handle = NULL;
     qnnrt__abi_code code;
-    char what[480];
     size_t i;
     qnnrt_result result;
     qnnrt__compose_configure(b, &graph->desc, qnnrt__compose_graph_options, &configs);
@@ -14244,8 +14237,8 @@ static qnnrt_result qnnrt__compose_graph_make(qnnrt_builder *b, qnnrt *model,
         backend->mark = qnnrt__log_mark(backend->log_slot);
         code = calls->graph_add_node(handle, op);
         if (code == 0) continue;
-        qnnrt__compose_fail(b, QNNRT_E_BACKEND, "%s passed validation and is refused",
-                            qnnrt__validate_what(&node->op, what));
+        b->op = &node->op;
+        qnnrt__compose_fail(b, QNNRT_E_BACKEND, "it passed validation and is refused");
         qnnrt__validate_describe(b->err, &op);
         qnnrt__err_add(b->err, "\n  ");
         return qnnrt__compose_explain(b, "graphAddNode", code);
@@ -14453,6 +14446,7 @@ static void qnnrt__compose_spend(qnnrt_builder *b, const char *how)
     b->device = NULL;
     qnnrt__arena_free(&b->arena);
     b->graph = NULL;
+    b->op = NULL;
     b->spent = 1;
     qnnrt__fail(&b->error, QNNRT_E_STATE, "this builder was %s; create another", how);
     qnnrt__os_count(&backend->users, -1);
@@ -14686,6 +14680,7 @@ QNNRT_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *builder, const qnnr
             qnnrt__hooks_unlock(&b->backend->hooks);
         }
     }
+    b->op = NULL;
     b->into = &b->arena;
     b->err = &b->error;
     qnnrt__arena_free(&arena);

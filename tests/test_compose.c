@@ -598,8 +598,10 @@ static const struct mistake { const char *what; void (*make)(qnnrt_builder *); q
     M(i32_large, ARG, "int32"), M(i8_small, ARG, "int8"), M(u64_large, ARG, "uint64"), M(bool_2, ARG, "bool8"), M(f32_large, ARG, "float32"),
     M(f32_nan, ARG, "float32"), M(untyped_scalar, ARG, "undefined"), M(half_scalar, ARG, "float16"), M(param_both, ARG, "both data and a tensor"),
     M(param_rank_alone, ARG, "rank 1 and no data"), M(param_input, ARG, "\"x\"", "not STATIC"), M(param_foreign, ARG, "no tensor of this graph"),
-    M(param_rank_9, ARG, "\"n/p\"", "rank 9"), M(param_dim_0, ARG, "\"n/p\"", "dimension of 0"), M(param_coded, ARG, "\"n/p\"", "needs an encoding"),
-    M(param_taken, ARG, "two tensors are named \"n/p\""), M(nothing, ARG, "graph \"g\"", "no nodes"),
+    M(param_rank_9, ARG, "node \"n\" (Op): tensor", "\"n/p\"", "rank 9"),
+    M(param_dim_0, ARG, "node \"n\" (Op): tensor", "\"n/p\"", "dimension of 0"),
+    M(param_coded, ARG, "node \"n\" (Op): tensor", "\"n/p\"", "needs an encoding"),
+    M(param_taken, ARG, "node \"n\" (Op): two tensors", "two tensors are named \"n/p\""), M(nothing, ARG, "graph \"g\"", "no nodes"),
     M(h_unwritten, ARG, "input 1", "\"h\"", "written by no node"), M(itself, ARG, "wait for each other", "\"n\" -> \"n\""),
     M(cycle, ARG, "\"one\" -> \"two\"", "\"two\" -> \"three\"", "\"three\" -> \"one\""),
     M(dlc_null, ARG, "NULL or empty"), M(dlc_absent, IO, "/no/such.dlc"), M(dlc_folder, IO, "folder"), M(dlc_other, FORMAT, "no .dlc", "ELF")
