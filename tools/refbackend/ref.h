@@ -340,7 +340,7 @@ typedef struct ref_profile {
     ref_backend *backend;
     uint32_t     level;
     ref_event   *events;
-    uint64_t    *ids;                    /* room for one list, handed out */
+    uint64_t    *ids;                    /* [room], every list that is handed out */
     int          count, room;
 } ref_profile;
 
