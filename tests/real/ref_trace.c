@@ -1,10 +1,11 @@
-/* ref_trace.c - libQnnRef.so beside the genuine libraries: its trace and what libQnnSaver.so records, and the files
-   of one given to the other
+/* ref_trace.c - libQnnRef.so beside the genuine libraries: its trace and what libQnnSaver.so
+   records, and the files of one given to the other
 
        real_ref_trace RELEASE_FOLDER DATA_FOLDER [part of a test's name]
 
-   One piece of work through qnnrt.h, twice: build and save; then open, prepare, execute, close. Calls, their order,
-   the contexts they are about, and the names of graphs, tensors and nodes must be equal, but for what the table says.
+   One piece of work through qnnrt.h, twice: build and save; then open, prepare, execute, close.
+   Calls, their order, the contexts they are about, and the names of graphs, tensors and nodes must
+   be equal, but for what the table says.
    Each half runs in a child of its own: both write when their process ends in order.
 
    A file is refused by libraries that it was not made for before its bytes are trusted. */
@@ -19,8 +20,8 @@ static const struct { const char *call, *why; } differences[] = {
     { "logCreate",                  "the Saver frames every recording with it, called or not" },
     { "logFree",                    "the same" },
     { "backendGetBuildId",          "the Saver answers it and records nothing" },
-    { "contextGetBinary",           "the Saver has no size to give, so qnnrt does not go on to ask" },
-    { "systemContextCreate",        "metadata is not the backend's: another interface, which nothing records" },
+    { "contextGetBinary",           "the Saver has no size to give, so it is not asked" },
+    { "systemContextCreate",        "metadata is of another interface, which nothing records" },
     { "systemContextGetBinaryInfo", "the same" },
     { "systemContextFree",          "the same" }
 };
@@ -48,7 +49,8 @@ static int work_child(void *data)
     else life_make(&l);
     printf("%s: %s\n", l.stage, l.stage[0] != '\0' ? l.err.text : "");
     /* The Saver computes nothing, and makes no binaries. */
-    if (strcmp(l.stage, w->on_saver && !w->open ? "save" : "") != 0 || (l.wrong && !w->on_saver)) return 2;
+    if (strcmp(l.stage, w->on_saver && !w->open ? "save" : "") != 0 || (l.wrong && !w->on_saver))
+        return 2;
     if (l.closed != QNNRT_OK) return 3;
     exit(0);
 }
@@ -56,12 +58,14 @@ static int work_child(void *data)
 static void add_call(calls *c, const char *name, int length, const char *context, const char *about)
 {
     for (int i = 0; i < DIFFERENCES; ++i)
-        if ((int)strlen(differences[i].call) == length && strncmp(differences[i].call, name, (size_t)length) == 0) {
+        if (strncmp(differences[i].call, name, (size_t)length) == 0
+            && differences[i].call[length] == '\0') {
             ++c->seen[i];
             return;
         }
     CHECK(c->count < LINES);
-    snprintf(c->lines[c->count++], LINE, "%.*s%s%s%s%s", length, name, context[0] != '\0' ? " of context " : "", context,
+    snprintf(c->lines[c->count++], LINE, "%.*s%s%s%s%s", length, name,
+             context[0] != '\0' ? " of context " : "", context,
              about[0] != '\0' ? " " : "", about);
 }
 
@@ -70,11 +74,15 @@ static const char *cut(char out[80], const char *text, const char *before, char 
 {
     const char *at = strstr(text, before);
     const char *end = at != NULL ? strchr(at + strlen(before), until) : NULL;
-    snprintf(out, 80, "%.*s", end != NULL ? (int)(end - at) - (int)strlen(before) : 0, end != NULL ? at + strlen(before) : "");
+    snprintf(out, 80, "%.*s", end != NULL ? (int)(end - at) - (int)strlen(before) : 0,
+             end != NULL ? at + strlen(before) : "");
     return out;
 }
 
-static int is(const char *line, const char *call) { return strncmp(line, call, strlen(call)) == 0 && line[strlen(call)] == '('; }
+static int is(const char *line, const char *call)
+{
+    return strncmp(line, call, strlen(call)) == 0 && line[strlen(call)] == '(';
+}
 
 /* graphCreate(context 1, prefill, 1 configs) -> 0x0 graph 1 */
 static void read_trace(char *text, calls *c)
@@ -89,8 +97,9 @@ static void read_trace(char *text, calls *c)
         cut(second, line, ", ", is(line, "graphCreate") ? ',' : ')');
         if (strncmp(strchr(line, '('), "(context ", 9) == 0)
             snprintf(context, sizeof context, "%ld", strtol(strchr(line, '(') + 9, NULL, 10));
-        if (is(line, "graphCreate") || is(line, "graphRetrieve") || is(line, "tensorCreateGraphTensor")
-            || is(line, "graphAddNode") || is(line, "backendValidateOpConfig")) strcpy(about, second);
+        if (is(line, "graphCreate") || is(line, "graphRetrieve") || is(line, "graphAddNode")
+            || is(line, "tensorCreateGraphTensor") || is(line, "backendValidateOpConfig"))
+            strcpy(about, second);
         TRY(add_call(c, line, (int)strcspn(line, "("), context, about));
     }
 }
@@ -106,7 +115,8 @@ static void read_recording(char *text, calls *c)
         const char *call;
         next = line + strcspn(line, "\n");
         if (*next != '\0') *next++ = '\0';
-        if (strstr(line, "Qnn_TensorV1_t ") != NULL || strstr(line, "Qnn_TensorV2_t ") != NULL) cut(tensor, line, ", \"", '"');
+        if (strstr(line, "Qnn_TensorV1_t ") != NULL || strstr(line, "Qnn_TensorV2_t ") != NULL)
+            cut(tensor, line, ", \"", '"');
         if (strstr(line, "Qnn_OpConfigV1_t ") != NULL) {
             cut(name, line, "{\"", '"');
             cut(type, strstr(line, "\"qti.aisw\""), ", \"", '"');
@@ -122,7 +132,8 @@ static void read_recording(char *text, calls *c)
         }
         if (is(call, "graphCreate") || is(call, "graphRetrieve")) cut(about, call, "\"", '"');
         else if (is(call, "tensorCreateGraphTensor")) strcpy(about, tensor);
-        else if (is(call, "graphAddNode") || is(call, "backendValidateOpConfig")) strcpy(about, node);
+        else if (is(call, "graphAddNode") || is(call, "backendValidateOpConfig"))
+            strcpy(about, node);
         TRY(add_call(c, call, (int)strcspn(call, "("), context, about));
     }
 }
@@ -142,7 +153,8 @@ static void run_half(work *w, calls *c)
         free(text);
     }
     CHECK_EQ(status, 0);
-    snprintf(path, sizeof path, "%s/%s", w->folder, w->on_saver ? "saver_output/saver_output.c" : "trace.txt");
+    snprintf(path, sizeof path, "%s/%s", w->folder,
+             w->on_saver ? "saver_output/saver_output.c" : "trace.txt");
     text = (char *)test_read_file(path, NULL);
     if (text == NULL && w->on_saver) {           /* aarch64: without a folder of its own */
         snprintf(path, sizeof path, "%s/saver_output.c", w->folder);
@@ -172,14 +184,17 @@ static void compare(int open, int least)
     printf("  %d calls on libQnnRef.so, %d on libQnnSaver.so\n", ours.count, genuine.count);
     for (int i = 0; i < ours.count || i < genuine.count; ++i)
         if (strcmp(ours.lines[i], genuine.lines[i]) != 0) {
-            printf("  call %d differs\n    Ref:   %s\n    Saver: %s\n", i, ours.lines[i], genuine.lines[i]);
+            printf("  call %d differs\n    Ref:   %s\n    Saver: %s\n", i, ours.lines[i],
+                   genuine.lines[i]);
             CHECK(0);
         }
     CHECK(ours.count >= least);
     /* A row of the table that is no difference any more should go. */
     for (int i = 0; i < DIFFERENCES; ++i) {
-        const int system = strncmp(differences[i].call, "system", 6) == 0, log = strncmp(differences[i].call, "log", 3) == 0;
-        const int expected = system ? open : strcmp(differences[i].call, "contextGetBinary") == 0 ? !open : 1;
+        const char *call = differences[i].call;
+        const int system = strncmp(call, "system", 6) == 0, log = strncmp(call, "log", 3) == 0;
+        const int binary = strcmp(call, "contextGetBinary") == 0;
+        const int expected = system ? open : binary ? !open : 1;
         CHECK_EQ(ours.seen[i] > 0, expected);
         CHECK_EQ(genuine.seen[i] > 0, log);
     }
@@ -243,12 +258,14 @@ TEST(files_are_refused_by_libraries_they_were_not_made_for)
         snprintf(m.file, sizeof m.file, "%s", life_file(&l, 0));
         snprintf(m.backend, sizeof m.backend, "%s", path);
         snprintf(m.system, sizeof m.system, "%s", real_library(path, "libQnnSystem.so"));
-        TRY(refused(&m, "QNNRT_E_FORMAT", "context binary of libQnnRef.so: open it with that library"));
+        TRY(refused(&m, "QNNRT_E_FORMAT",
+                    "context binary of libQnnRef.so: open it with that library"));
         snprintf(m.system, sizeof m.system, "%s", TEST_REF_LIB);
         TRY(refused(&m, "QNNRT_E_MISMATCH", "was compiled for backend"));
     }
     snprintf(m.backend, sizeof m.backend, "%s", TEST_REF_LIB);
-    snprintf(m.file, sizeof m.file, "%s", real_join(path, test_arg(1), "ctx/qairt2.47/mlp_u8/forward_0.bin"));
+    snprintf(m.file, sizeof m.file, "%s",
+             real_join(path, test_arg(1), "ctx/qairt2.47/mlp_u8/forward_0.bin"));
     snprintf(m.system, sizeof m.system, "%s", real_library(path, "libQnnSystem.so"));
     TRY(refused(&m, "QNNRT_E_MISMATCH", "was compiled for backend 6"));
     snprintf(m.system, sizeof m.system, "%s", TEST_REF_LIB);
