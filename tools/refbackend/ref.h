@@ -99,7 +99,6 @@ struct ref_call {
 
 int  ref_slot_find(const char *name);                /* REF_NONE: no such slot */
 enum { REF_SLOTS = Q_CORE_SLOTS + Q_SYSTEM_SLOTS + 4 };   /* + power functions */
-enum { REF_SLOT_POWER = Q_CORE_SLOTS + Q_SYSTEM_SLOTS };
 
 void ref_trace_line(const ref_call *call);
 int  ref_trace_wanted(void);
