@@ -21,7 +21,6 @@ static q_code configs_check(ref_call *call, const q_config **configs, ref_contex
             if (!ref_priority_known(config->u.word))
                 return ref_fail(call, Q_CONTEXT_CONFIG, "priority %u is not known",
                                 (unsigned)config->u.word);
-            context->priority = config->u.word;
             break;
         case 5: case 10:
             for (const char *const *name = config->u.custom; name != NULL && *name != NULL; ++name)

@@ -13,7 +13,7 @@
 static uint64_t scalar_bits(const q_scalar *scalar)
 {
     uint64_t bits = 0;
-    const size_t bytes = scalar->dtype == 0x0264 ? 8 : ref_type_bytes(scalar->dtype);
+    const size_t bytes = scalar->dtype == Q_F64 ? 8 : ref_type_bytes(scalar->dtype);
     memcpy(&bits, &scalar->u, bytes <= 8 ? bytes : 8);
     return bits;
 }
@@ -71,7 +71,7 @@ q_code ref_graph_create(ref_call *call, q_handle handle, const char *name,
                         const q_config **configs, q_handle *out)
 {
     ref_context *context = ref_ledger_get(call, REF_CONTEXT, handle, Q_CONTEXT_HANDLE);
-    uint32_t priority = 100;
+    uint32_t priority = Q_PRIORITY_NORMAL;
     ref_body *body;
     ref_why why;
     q_code code;
@@ -190,24 +190,10 @@ static int facts_agree(const q_tensor *given, const ref_value *value, ref_why *w
     return 1;
 }
 
-static int index_of(const ref_body *body, const ref_value *value)
-{
-    int low = 0, high = body->value_count - 1;
-    while (low < high) {
-        const int middle = low + (high - low) / 2;
-        if (body->values[middle]->id < value->id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static q_code node_tensor(const ref_body *body, const q_op *op, const char *what, uint32_t i,
                           const q_tensor *given,
                           int *out, ref_why *why)
 {
-    const ref_value *value;
     ref_why facts;
     if (given->version != 1 && given->version != 2) {
         ref_refuse(why, "node \"%s\": %s %u has struct version %u", op->v1.name, what, (unsigned)i,
@@ -218,19 +204,18 @@ static q_code node_tensor(const ref_body *body, const q_op *op, const char *what
         *out = REF_NONE;
         return Q_OK;
     }
-    value = ref_body_value(body, given->v.id);
-    if (value == NULL) {
+    *out = ref_body_index(body, given->v.id);
+    if (*out == REF_NONE) {
         ref_refuse(why, "node \"%s\": %s %u \"%.200s\" (id %u) was not created in graph \"%s\"",
                    op->v1.name, what,
                    (unsigned)i, given->v.name != NULL ? given->v.name : "", (unsigned)given->v.id,
                        body->name);
         return Q_GRAPH_TENSOR;
     }
-    if (!facts_agree(given, value, &facts)) {
+    if (!facts_agree(given, body->values[*out], &facts)) {
         ref_refuse(why, "node \"%s\": %s %u: %s", op->v1.name, what, (unsigned)i, facts.text);
         return Q_GRAPH_TENSOR;
     }
-    *out = index_of(body, value);
     return Q_OK;
 }
 

@@ -32,6 +32,11 @@ enum { REF_BACKEND_ID = 0x524546 };      /* "REF"; the vendor's numbers are 0 to
 enum { REF_NONE = -1 };
 enum { REF_NAME_MOST = 4096 };           /* bytes of a name */
 enum { REF_ALIGN = 64 };                 /* of every block of tensor data */
+/* Bytes up to the next multiple of it. */
+static inline uint64_t ref_rounded(uint64_t bytes)
+{
+    return (bytes + REF_ALIGN - 1) / REF_ALIGN * REF_ALIGN;
+}
 
 typedef struct ref_log ref_log;
 
@@ -78,8 +83,7 @@ void  ref_ledger_restart(void);
 /* What is alive, and misuse; "" when all is well. */
 size_t ref_ledger_report(char *text, size_t bytes);
 
-/* ------------------------------------------------------------------------ trace.c, interface.c ---
-   */
+/* ---- trace.c, interface.c ------------------------------------------------------------------- */
 
 /* What the rules want of a call. */
 typedef struct ref_wish {
@@ -205,8 +209,8 @@ q_code ref_made_from(const q_tensor *from, ref_arena *arena, ref_made *made, ref
 q_code ref_value_fill(const ref_made *made, ref_arena *arena, ref_value *value, ref_why *why);
 /* Static data as operators want it: a copy with bits under 8 extended, into out. */
 void ref_value_extend(const ref_value *value, const void *data, void *out);
-/* The other way: a vendor struct that borrows from the value. arena: for its arrays. 0: no memory.
-   */
+/* The other way: a vendor struct that borrows from the value; arena is for its arrays. 0: no
+   memory. */
 int  ref_value_tell(const ref_value *value, uint32_t version, ref_arena *arena, q_tensor *out);
 
 /* ---- model.c -------------------------------------------------------------------------------- */
@@ -271,6 +275,8 @@ int  ref_model_datum(ref_model *model, const void *data, uint64_t bytes, uint64_
 
 /* Add a tensor with its data; its id is the model's next. */
 q_code ref_body_tensor(ref_body *body, const ref_made *made, ref_value **out, ref_why *why);
+/* Of the tensor with this id; REF_NONE, or NULL: there is none. */
+int  ref_body_index(const ref_body *body, uint32_t id);
 ref_value *ref_body_value(const ref_body *body, uint32_t id);
 /* Add a node whose values are indices of the body. */
 typedef struct ref_plan_step {
@@ -304,7 +310,6 @@ typedef struct ref_context {
     ref_device  *device;
     ref_model   *model;
     int          from_binary;
-    uint32_t     priority;
     int          executing;              /* calls that compute in it just now */
     /* fault keep_binary: the caller's bytes, read at execute */
     const void  *kept;
@@ -350,7 +355,6 @@ q_code ref_backend_config(ref_call *call, q_handle backend, const q_config **con
 q_code ref_backend_package(ref_call *call, q_handle backend, const char *path, const char *name);
 q_code ref_backend_operations(ref_call *call, q_handle backend, uint32_t *count,
                               const q_op_name **out);
-q_code ref_backend_validate(ref_call *call, q_handle backend, const q_op *op);
 q_code ref_backend_free(ref_call *call, q_handle backend);
 q_code ref_device_info(ref_call *call, q_handle log, const q_platform_info **out);
 q_code ref_device_info_of(ref_call *call, q_handle device, const q_platform_info **out);
@@ -385,6 +389,7 @@ void   ref_context_drop(ref_context *context);
 int    ref_context_kept(const ref_context *context);
 
 /* execute.c */
+q_code ref_backend_validate(ref_call *call, q_handle backend, const q_op *op);
 q_code ref_graph_create(ref_call *call, q_handle context, const char *name,
                         const q_config **configs,
                         q_handle *out);

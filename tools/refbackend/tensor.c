@@ -64,11 +64,14 @@ void ref_arena_free(ref_arena *arena)
 
 /* ---- types ---------------------------------------------------------------------------------- */
 
-int ref_type_is_input(uint32_t type)  { return type == Q_APP_WRITE
-                                        || type == Q_OPTIONAL_APP_WRITE; }
+int ref_type_is_input(uint32_t type)
+{
+    return type == Q_APP_WRITE || type == Q_OPTIONAL_APP_WRITE;
+}
+
 int ref_type_is_output(uint32_t type) { return type == Q_APP_READ || type == Q_OPTIONAL_APP_READ; }
-int ref_type_is_app(uint32_t type)    { return ref_type_is_input(type)
-                                        || ref_type_is_output(type); }
+
+int ref_type_is_app(uint32_t type) { return ref_type_is_input(type) || ref_type_is_output(type); }
 
 /* ---- the vendor's encoding, copied ---------------------------------------------------------- */
 
