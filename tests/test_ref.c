@@ -422,22 +422,28 @@ TEST(calls_in_the_wrong_order_are_told_in_words)
 #define TELLS(call, code, words) \
     ref_line_bytes = 0; ref_lines[0] = '\0'; \
     CHECK_EQ(call, code); CHECK_STR(ref_lines, words)
-    TELLS(ref.execute(w.graph, &x, 1, &y, 1, NULL, NULL), Q_GRAPH_NOT_FINALIZED, "graph \"main\" is not finalized");
-    TELLS(ref.binary_size(w.context, &size), Q_CONTEXT_NOT_FINALIZED, "graph \"main\" is not finalized");
-    TELLS(ref.binary(w.context, room, sizeof(room), &size), Q_CONTEXT_NOT_FINALIZED, "graph \"main\" is not finalized");
+    TELLS(ref.execute(w.graph, &x, 1, &y, 1, NULL, NULL), Q_GRAPH_NOT_FINALIZED,
+          "graph \"main\" is not finalized");
+    TELLS(ref.binary_size(w.context, &size), Q_CONTEXT_NOT_FINALIZED,
+          "graph \"main\" is not finalized");
+    TELLS(ref.binary(w.context, room, sizeof(room), &size), Q_CONTEXT_NOT_FINALIZED,
+          "graph \"main\" is not finalized");
     TELLS(ref.graph_create(w.context, "main", NULL, &again), Q_GRAPH_NAME, "main");
     CHECK_EQ(ref.finalize(w.graph, NULL, NULL), 0);
     TELLS(ref.finalize(w.graph, NULL, NULL), Q_NOT_SUPPORTED, "graph \"main\" is finalized");
     TELLS(ref.graph_tensor(w.graph, &late), Q_GRAPH_FINALIZED, "graph \"main\" is finalized");
-    TELLS(ref.add_node(w.graph, node("late", "Relu", &x, 1, &y)), Q_GRAPH_FINALIZED, "graph \"main\" is finalized");
+    TELLS(ref.add_node(w.graph, node("late", "Relu", &x, 1, &y)), Q_GRAPH_FINALIZED,
+          "graph \"main\" is finalized");
     CHECK_EQ(ref.binary(w.context, room, sizeof(room), &size), 0);
     CHECK_EQ(ref.load(w.backend, NULL, NULL, room, size, &loaded, NULL), 0);
-    TELLS(ref.graph_create(loaded, "more", NULL, &again), Q_GENERAL, "came from a binary and takes no new graph");
+    TELLS(ref.graph_create(loaded, "more", NULL, &again), Q_GENERAL,
+          "came from a binary and takes no new graph");
     TELLS(ref.retrieve(loaded, "none", &again), Q_GRAPH_NAME, "none");
     CHECK_EQ(ref.context_free(loaded, NULL), 0);
     TELLS(ref.retrieve(loaded, "main", &again), Q_CONTEXT_HANDLE, "was freed");
     CHECK_EQ(ref.context_free(w.context, NULL), 0);
-    TELLS(ref.execute(w.graph, &x, 1, &y, 1, NULL, NULL), Q_GRAPH_HANDLE, "was freed, or its owner was");
+    TELLS(ref.execute(w.graph, &x, 1, &y, 1, NULL, NULL), Q_GRAPH_HANDLE,
+          "was freed, or its owner was");
     w.context = NULL;
     TRY(world_close(&w));
 }

@@ -441,8 +441,7 @@ static q_code dcvs_check(ref_call *call, const uint32_t *words, uint32_t id)
     size_t m = 0;
     if (words[0] != id && words[0] != 0)
         return ref_fail(call, Q_POWER_INPUT, "DCVS: contextId is %u, the power id is %u",
-                        (unsigned)words[0],
-                        (unsigned)id);
+                        (unsigned)words[0], (unsigned)id);
     while (m < sizeof(modes) / sizeof(modes[0]) && modes[m] != words[3])
         ++m;
     if (m == sizeof(modes) / sizeof(modes[0]))
@@ -458,8 +457,7 @@ static q_code dcvs_check(ref_call *call, const uint32_t *words, uint32_t id)
                                 (unsigned)corner[i]);
         if (corner[0] > corner[1] || corner[1] > corner[2])
             return ref_fail(call, Q_POWER_INPUT, "DCVS: corners 0x%x, 0x%x, 0x%x do not ascend",
-                            (unsigned)corner[0],
-                            (unsigned)corner[1], (unsigned)corner[2]);
+                            (unsigned)corner[0], (unsigned)corner[1], (unsigned)corner[2]);
     }
     return Q_OK;
 }

@@ -359,7 +359,7 @@ static q_code read_tensors(source *s, ref_body *body, int use, ref_why *why)
         if (made.datum != REF_NONE && model->data[made.datum].bytes != value->bytes) {
             ref_refuse(why, "tensor \"%s\" has %llu bytes, its data %llu", value->view.name,
                        (unsigned long long)value->bytes,
-                           (unsigned long long)model->data[made.datum].bytes);
+                       (unsigned long long)model->data[made.datum].bytes);
             return Q_CONTEXT_FROM_BINARY;
         }
         if (use == REF_BINARY_TELL)
@@ -430,8 +430,7 @@ static q_code read_graph(source *s, ref_model *model, int use, ref_why *why)
 }
 
 static q_code read_description(source *s, ref_model *model, const unsigned char *data,
-                               uint64_t bytes, int use,
-                               ref_why *why)
+                               uint64_t bytes, int use, ref_why *why)
 {
     const char *build = get_text(s);
     uint64_t expected = 0, end = 0;
@@ -447,11 +446,10 @@ static q_code read_description(source *s, ref_model *model, const unsigned char 
     if (use != REF_BINARY_TELL
         && (model->core.major != ref_fault.core.major
             || model->core.minor > ref_fault.core.minor)) {
-        ref_refuse(why, "the binary was made with core interface %u.%u by %s; this library has "
-                   "%u.%u",
+        ref_refuse(why,
+                   "the binary was made with core interface %u.%u by %s; this library has %u.%u",
                    (unsigned)model->core.major, (unsigned)model->core.minor, build,
-                       (unsigned)ref_fault.core.major,
-                   (unsigned)ref_fault.core.minor);
+                   (unsigned)ref_fault.core.major, (unsigned)ref_fault.core.minor);
         return Q_CONTEXT_ARGUMENT;
     }
     count = get_count(s, 16);
@@ -488,10 +486,9 @@ static int head_check(const unsigned char *data, uint64_t bytes, ref_why *why, q
     *code = Q_CONTEXT_FROM_BINARY;
     if (bytes >= sizeof(magic) && memcmp(data, magic, sizeof(magic)) != 0)
         return ref_refuse(why, "this is no context binary of libQnnRef.so%s",
-                          bytes >= sizeof(vendor)
-                          && memcmp(data, vendor, sizeof(vendor)) == 0 ?
-                              ", but of another backend: open it with the"
-                          " library it was made for" : "");
+                          bytes >= sizeof(vendor) && memcmp(data, vendor, sizeof(vendor)) == 0
+                              ? ", but of another backend: open it with the library it was made for"
+                              : "");
     if (bytes < HEAD)
         return ref_refuse(why, "%llu bytes are no context binary; its head has %d",
                           (unsigned long long)bytes, (int)HEAD);
@@ -505,13 +502,12 @@ static int head_check(const unsigned char *data, uint64_t bytes, ref_why *why, q
     if (format != FORMAT) {
         *code = Q_CONTEXT_ARGUMENT;
         return ref_refuse(why, "the binary has format %u; this library reads %d: use a newer one",
-                          (unsigned)format,
-                          (int)FORMAT);
+                          (unsigned)format, (int)FORMAT);
     }
     if (size != bytes)
         return ref_refuse(why, "the binary is %s: its head announces %llu bytes, there are %llu",
                           bytes < size ? "cut short" : "too long", (unsigned long long)size,
-                              (unsigned long long)bytes);
+                          (unsigned long long)bytes);
     if (reserved != 0 || sum != ref_hash(data + SUMMED_FROM, bytes - SUMMED_FROM))
         return ref_refuse(why, "the binary is damaged: its checksum does not fit");
     if (described > bytes - HEAD || offset != ref_rounded(HEAD + described) || offset > bytes

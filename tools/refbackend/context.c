@@ -30,8 +30,7 @@ static q_code configs_check(ref_call *call, const q_config **configs, ref_contex
             break;
         case 2: case 3: case 4: case 6: case 7: case 8: case 9:
             ref_log_write(call, Q_LOG_INFO, "%s: context option %u changes nothing here",
-                          call->name,
-                          (unsigned)config->option);
+                          call->name, (unsigned)config->option);
             break;
         default:
             return ref_fail(call, Q_CONTEXT_CONFIG, "context option %u is not known",
@@ -77,8 +76,7 @@ static void discard(ref_context *context)
 }
 
 q_code ref_context_create(ref_call *call, q_handle backend_handle, q_handle device_handle,
-                          const q_config **configs,
-                          q_handle *out)
+                          const q_config **configs, q_handle *out)
 {
     ref_device *device;
     ref_backend *backend = owners_get(call, backend_handle, device_handle, &device);

@@ -328,8 +328,7 @@ static q_code contextFree(q_handle context, q_handle profile)
 }
 
 static q_code contextValidateBinary(q_handle backend, q_handle device, const q_config **configs,
-                                    const void *data,
-                                    uint64_t bytes)
+                                    const void *data, uint64_t bytes)
 {
     ref_call call;
     const int go = begin(&call, AT_contextValidateBinary);
@@ -615,10 +614,10 @@ static q_code setPowerConfig(uint32_t id, const q_power_config **configs)
     for (const q_power_config **c = configs; c != NULL && *c != NULL && ref_trace_wanted(); ++c) {
         const int dcvs = (*c)->option == Q_POWER_DCVS_V3 || (*c)->option == Q_POWER_DCVS_V3_EXP;
         for (int i = 0; i < (dcvs ? 16 : 1) && used < sizeof(call.arguments); ++i)
-            used += (size_t)snprintf(call.arguments + used, sizeof(call.arguments) - used, i == 0 ?
-                                     ", %u: %u" : " %u",
+            used += (size_t)snprintf(call.arguments + used, sizeof(call.arguments) - used,
+                                     i == 0 ? ", %u: %u" : " %u",
                                      (unsigned)(i == 0 ? (*c)->option : (*c)->words[i]),
-                                         (unsigned)(*c)->words[i]);
+                                     (unsigned)(*c)->words[i]);
     }
     return end(&call, go ? ref_power_set(&call, id, configs) : Q_OK);
 }
@@ -668,8 +667,7 @@ static q_code system_info(int slot, q_handle system, const void *data, uint64_t 
 
 /* The size stays 0, as in the genuine library. */
 static q_code systemContextGetBinaryInfo(q_handle system, void *data, uint64_t bytes,
-                                         const q_binary_info **out,
-                                         uint64_t *info_bytes)
+                                         const q_binary_info **out, uint64_t *info_bytes)
 {
     if (info_bytes != NULL)
         *info_bytes = 0;
@@ -840,9 +838,8 @@ static size_t graph_tell(const char *name, char *answer, size_t bytes)
             data += body->model->data[k].bytes;
         return (size_t)snprintf(answer, bytes,
                                 "nodes %d tensors %d data %llu arena %llu scratch %llu",
-                                    body->step_count,
-                                body->value_count, (unsigned long long)data,
-                                    (unsigned long long)body->arena_bytes,
+                                body->step_count, body->value_count, (unsigned long long)data,
+                                (unsigned long long)body->arena_bytes,
                                 (unsigned long long)body->scratch_bytes);
     }
     return 0;

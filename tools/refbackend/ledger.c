@@ -192,7 +192,7 @@ size_t ref_ledger_report(char *text, size_t bytes)
             continue;
         used += (size_t)snprintf(used < bytes ? text + used : NULL, used < bytes ? bytes - used : 0,
                                  "%s %u is alive\n", ref_kind_name(table[i]->kind),
-                                     (unsigned)table[i]->number);
+                                 (unsigned)table[i]->number);
     }
     used += (size_t)snprintf(used < bytes ? text + used : NULL, used < bytes ? bytes - used : 0,
                              "%s", misuse);

@@ -138,8 +138,7 @@ q_code ref_log_free(ref_call *call, q_handle handle)
         if (backend->log == log) {
             backend->log = NULL;
             ref_ledger_misuse(call, "log %u was freed before backend %u, which uses it",
-                              (unsigned)log->head.number,
-                              (unsigned)backend->head.number);
+                              (unsigned)log->head.number, (unsigned)backend->head.number);
         }
     }
     for (size_t i = 0; (device = ref_ledger_at(REF_DEVICE, i)) != NULL; ++i)

@@ -300,14 +300,12 @@ static q_code step_check(const ref_body *body, const ref_plan_step *step, ref_wh
         }
         if (ref_type_is_input(value->type) || value->type == Q_STATIC) {
             ref_refuse(why, "node \"%s\": output \"%s\" is %s and cannot be written", step->name,
-                       value->view.name,
-                       role_of(value->type));
+                       value->view.name, role_of(value->type));
             return Q_GRAPH_TENSOR;
         }
         if (value->writer != REF_NONE) {
             ref_refuse(why, "node \"%s\": output \"%s\" is written by node \"%s\" already",
-                       step->name,
-                       value->view.name, body->steps[value->writer]->view.name);
+                       step->name, value->view.name, body->steps[value->writer]->view.name);
             return Q_GRAPH_TENSOR;
         }
         for (uint32_t k = 0; k < i; ++k) {
@@ -337,14 +335,12 @@ static q_code step_check(const ref_body *body, const ref_plan_step *step, ref_wh
         }
         if (argument->value != REF_NONE && body->values[argument->value]->type != Q_STATIC) {
             ref_refuse(why, "node \"%s\": parameter \"%s\" is tensor \"%s\", which is not STATIC",
-                       step->name,
-                       argument->name, body->values[argument->value]->view.name);
+                       step->name, argument->name, body->values[argument->value]->view.name);
             return Q_GRAPH_OP;
         }
         if (argument->value == REF_NONE && !ref_scalar(argument->dtype, argument->bits, &ignored)) {
             ref_refuse(why, "node \"%s\": parameter \"%s\" has type 0x%04x, which no scalar has",
-                       step->name,
-                       argument->name, (unsigned)argument->dtype);
+                       step->name, argument->name, (unsigned)argument->dtype);
             return Q_GRAPH_OP;
         }
     }
@@ -406,8 +402,7 @@ q_code ref_body_node(ref_body *body, const ref_plan_step *from, ref_why *why)
         return code;
     if (op == NULL || strcmp(from->package, REF_PACKAGE) != 0) {
         ref_refuse(why, "node \"%s\": there is no operator \"%s\" in package \"%s\"", from->name,
-                   from->type,
-                   from->package);
+                   from->type, from->package);
         return Q_BACKEND_NO_PACKAGE;
     }
     step = step_make(body, from);
@@ -467,13 +462,11 @@ static q_code order_steps(ref_body *body, ref_why *why)
                 continue;
             if (value->writer == REF_NONE) {
                 ref_refuse(why, "node \"%s\" reads tensor \"%s\", which no node writes",
-                           step->view.name,
-                           value->view.name);
+                           step->view.name, value->view.name);
                 code = Q_GRAPH_FINALIZE;
             } else if (state[value->writer] == 1) {
-                ref_refuse(why, "the nodes form a cycle: \"%s\" reads \"%s\", which follows from "
-                           "its own output",
-                           step->view.name, value->view.name);
+                ref_refuse(why, "the nodes form a cycle: \"%s\" reads \"%s\", which follows from"
+                           " its own output", step->view.name, value->view.name);
                 code = Q_GRAPH_FINALIZE;
             } else if (state[value->writer] == 0) {
                 state[value->writer] = 1;
@@ -585,8 +578,7 @@ q_code ref_body_finalize(ref_body *body, ref_why *why)
         && posix_memalign(&arena, REF_ALIGN,
                           (size_t)(body->arena_bytes + body->scratch_bytes)) != 0) {
         ref_refuse(why, "no memory: graph \"%s\" needs %llu bytes for intermediate tensors",
-                   body->name,
-                   (unsigned long long)(body->arena_bytes + body->scratch_bytes));
+                   body->name, (unsigned long long)(body->arena_bytes + body->scratch_bytes));
         return Q_MEMORY;
     }
     free(body->arena);

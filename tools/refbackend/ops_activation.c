@@ -91,19 +91,15 @@ static int activation_check(const ref_node *node, ref_why *why)
         const ref_param *least = ref_param_find(node, "min_value"),
                         *most = ref_param_find(node, "max_value");
         if (least == NULL || most == NULL)
-            return ref_refuse(why,
-                              "operation %d (RELU_MIN_MAX) needs both \"min_value\" and"
-                              " \"max_value\"",
-                              RELU_MIN_MAX);
+            return ref_refuse(why, "operation %d (RELU_MIN_MAX) needs both \"min_value\" and"
+                              " \"max_value\"", RELU_MIN_MAX);
         if (!(least->value <= most->value))
             return ref_refuse(why, "\"min_value\" %g is above \"max_value\" %g", least->value,
                               most->value);
     }
     if (function == SOFTPLUS && !(ref_param_value(node, "beta", 1.0) > 0.0))
-        return ref_refuse(why,
-                          "parameter \"beta\" is %g, operation %d (SOFTPLUS) expects a number"
-                          " above 0",
-                          ref_param_value(node, "beta", 1.0), SOFTPLUS);
+        return ref_refuse(why, "parameter \"beta\" is %g, operation %d (SOFTPLUS) expects a number"
+                          " above 0", ref_param_value(node, "beta", 1.0), SOFTPLUS);
     return ref_expect_type(node->out[0], "output 0", x->dtype, why) &&
            ref_expect_shape(node->out[0], "output 0", x->rank, x->dims, why);
 }
@@ -138,16 +134,13 @@ static int prelu_check(const ref_node *node, ref_why *why)
     const uint32_t channels = x->dims[x->rank - 1];
     char text[REF_SHAPE_TEXT];
     if (alpha->count != 1 && (alpha->count != channels || alpha->dims[alpha->rank - 1] != channels))
-        return ref_refuse(why,
-                          "input 1 \"%s\" is %s, expected [1] or the last dimension of input 0,"
-                          " [%u]",
-                          alpha->name, ref_shape_text(alpha, text), (unsigned)channels);
+        return ref_refuse(why, "input 1 \"%s\" is %s, expected [1] or the last dimension of input"
+                          " 0, [%u]", alpha->name, ref_shape_text(alpha, text), (unsigned)channels);
     if (ref_is_quantized(x->dtype)) {
         if ((ref_type_bit(alpha->dtype) & REF_T_QUANT) == 0)
-            return ref_refuse(why,
-                              "input 1 \"%s\" is %s, expected an 8- or 16-bit fixed-point type as"
-                              " input 0 is %s",
-                              alpha->name, ref_type_name(alpha->dtype), ref_type_name(x->dtype));
+            return ref_refuse(why, "input 1 \"%s\" is %s, expected an 8- or 16-bit fixed-point type"
+                              " as input 0 is %s", alpha->name, ref_type_name(alpha->dtype),
+                              ref_type_name(x->dtype));
     } else if (!ref_expect_type(alpha, "input 1", x->dtype, why)) {
         return 0;
     }

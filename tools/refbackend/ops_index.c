@@ -131,11 +131,10 @@ static int check_elements(const ref_tensor *data, const ref_tensor *indices, dou
     for (uint32_t i = 0; fits && i < data->rank; ++i)
         fits = i == (uint32_t)axis || indices->dims[i] <= data->dims[i];
     if (!fits)
-        return ref_refuse(why,
-                          "input 1 \"%s\" is %s, expected the rank of input 0 \"%s\" %s and, but"
-                          " for axis %u, no larger dimension",
-                          indices->name, ref_shape_text(indices, a), data->name,
-                          ref_shape_text(data, b), (unsigned)axis);
+        return ref_refuse(why, "input 1 \"%s\" is %s, expected the rank of input 0 \"%s\" %s and,"
+                          " but for axis %u, no larger dimension", indices->name,
+                          ref_shape_text(indices, a), data->name, ref_shape_text(data, b),
+                          (unsigned)axis);
     return check_fixed_indices(indices, "input 1", 1, &data->dims[(uint32_t)axis], why);
 }
 
@@ -201,11 +200,9 @@ static int check_slices(const ref_tensor *data, const ref_tensor *indices, uint3
     if (!check_index_type(indices, "input 1", why))
         return 0;
     if (batch >= indices->rank || batch > data->rank || k > data->rank - batch)
-        return ref_refuse(why,
-                          "input 1 \"%s\" has %u indices per row behind %u batch dimensions, input"
-                          " 0 \"%s\" has rank %u",
-                          indices->name, (unsigned)k, (unsigned)batch, data->name,
-                          (unsigned)data->rank);
+        return ref_refuse(why, "input 1 \"%s\" has %u indices per row behind %u batch dimensions,"
+                          " input 0 \"%s\" has rank %u", indices->name, (unsigned)k,
+                          (unsigned)batch, data->name, (unsigned)data->rank);
     for (uint32_t i = 0; i < batch; ++i)
         if (indices->dims[i] != data->dims[i])
             return ref_refuse(why,

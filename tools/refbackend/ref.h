@@ -40,7 +40,7 @@ static inline uint64_t ref_rounded(uint64_t bytes)
 
 typedef struct ref_log ref_log;
 
-/* ---- ledger.c ------------------------------------------------------------------------------- */
+/* ---- ledger.c -------------------------------------------------------------------------------- */
 
 typedef enum ref_kind {
     REF_LOG = 1, REF_BACKEND, REF_DEVICE, REF_CONTEXT, REF_GRAPH, REF_MEM, REF_PROFILE,
@@ -83,7 +83,7 @@ void  ref_ledger_restart(void);
 /* What is alive, and misuse; "" when all is well. */
 size_t ref_ledger_report(char *text, size_t bytes);
 
-/* ---- trace.c, interface.c ------------------------------------------------------------------- */
+/* ---- trace.c, interface.c -------------------------------------------------------------------- */
 
 /* What the rules want of a call. */
 typedef struct ref_wish {
@@ -113,7 +113,7 @@ size_t ref_trace_text(char *text, size_t bytes);
 /* Fail the call: write a line at ERROR level, keep the code, return it. */
 q_code ref_fail(ref_call *call, q_code code, const char *format, ...);
 
-/* ---- log.c ---------------------------------------------------------------------------------- */
+/* ---- log.c ----------------------------------------------------------------------------------- */
 
 struct ref_log {
     ref_object     head;
@@ -128,7 +128,7 @@ q_code ref_log_level(ref_call *call, q_handle log, uint32_t level);
 q_code ref_log_free(ref_call *call, q_handle log);
 void ref_log_hostile(void);              /* lines from another thread, now */
 
-/* ---- faults.c ------------------------------------------------------------------------------- */
+/* ---- faults.c -------------------------------------------------------------------------------- */
 
 enum { REF_LIE_GRAPHS = 1, REF_LIE_INPUTS, REF_LIE_NAME };
 
@@ -152,7 +152,7 @@ int  ref_faults_environment(void);
 void ref_faults_ask(int slot, uint64_t nth, ref_wish *wish);
 uint64_t ref_faults_count(int slot);     /* count a call of the slot */
 
-/* ---- tensor.c ------------------------------------------------------------------------------- */
+/* ---- tensor.c -------------------------------------------------------------------------------- */
 
 /* The vendor's encoding as it was given, owned. */
 typedef struct ref_encoding {
@@ -213,7 +213,7 @@ void ref_value_extend(const ref_value *value, const void *data, void *out);
    memory. */
 int  ref_value_tell(const ref_value *value, uint32_t version, ref_arena *arena, q_tensor *out);
 
-/* ---- model.c -------------------------------------------------------------------------------- */
+/* ---- model.c --------------------------------------------------------------------------------- */
 
 typedef struct ref_argument {            /* a parameter of a step */
     const char *name;
@@ -290,16 +290,16 @@ q_code ref_body_finalize(ref_body *body, ref_why *why);
 /* A scalar's value; 0: its type is none that a scalar has. */
 int ref_scalar(uint32_t dtype, uint64_t bits, double *value);
 
-/* ---- binary.c ------------------------------------------------------------------------------- */
+/* ---- binary.c -------------------------------------------------------------------------------- */
 
 /* With out NULL: the size only. */
 uint64_t ref_binary_write(const ref_model *model, unsigned char *out);
 enum { REF_BINARY_TELL, REF_BINARY_RUN };
-/* A model that can be told about, or run. NULL: why says what is wrong with the bytes, *code is that
-   of contextCreateFromBinary. */
+/* A model that can be told about, or run. NULL: why says what is wrong with the bytes, *code is
+   that of contextCreateFromBinary. */
 ref_model *ref_binary_read(const void *data, uint64_t bytes, int use, ref_why *why, q_code *code);
 
-/* ---- objects of the interface --------------------------------------------------------------- */
+/* ---- objects of the interface ---------------------------------------------------------------- */
 
 typedef struct ref_backend { ref_object head; ref_log *log; } ref_backend;
 typedef struct ref_device  { ref_object head; ref_log *log; } ref_device;
@@ -374,8 +374,7 @@ int    ref_priority_known(uint32_t priority);
 
 /* context.c */
 q_code ref_context_create(ref_call *call, q_handle backend, q_handle device,
-                          const q_config **configs,
-                          q_handle *out);
+                          const q_config **configs, q_handle *out);
 q_code ref_context_config(ref_call *call, q_handle context, const q_config **configs);
 q_code ref_context_size(ref_call *call, q_handle context, uint64_t *bytes);
 q_code ref_context_binary(ref_call *call, q_handle context, void *data, uint64_t bytes,
@@ -391,17 +390,15 @@ int    ref_context_kept(const ref_context *context);
 /* execute.c */
 q_code ref_backend_validate(ref_call *call, q_handle backend, const q_op *op);
 q_code ref_graph_create(ref_call *call, q_handle context, const char *name,
-                        const q_config **configs,
-                        q_handle *out);
+                        const q_config **configs, q_handle *out);
 q_code ref_graph_config(ref_call *call, q_handle graph, const q_config **configs);
 q_code ref_graph_node(ref_call *call, q_handle graph, const q_op *op);
 q_code ref_graph_finalize(ref_call *call, q_handle graph, q_handle profile, q_handle signal);
 q_code ref_graph_retrieve(ref_call *call, q_handle context, const char *name, q_handle *out);
 q_code ref_graph_tensor(ref_call *call, q_handle graph, q_tensor *tensor);
 q_code ref_graph_execute(ref_call *call, q_handle graph, const q_tensor *inputs,
-                         uint32_t input_count,
-                         q_tensor *outputs, uint32_t output_count, q_handle profile,
-                             q_handle signal);
+                         uint32_t input_count, q_tensor *outputs, uint32_t output_count,
+                         q_handle profile, q_handle signal);
 
 /* mem.c */
 q_code ref_mem_register(ref_call *call, q_handle context, const q_mem_descriptor *descriptors,
@@ -424,8 +421,7 @@ q_code ref_profile_get(ref_call *call, q_handle handle, const ref_backend *backe
 void   ref_profile_clear(ref_profile *profile);
 /* Index of the new event, REF_NONE: no memory. NULL profile: nothing happens. */
 int    ref_profile_add(ref_profile *profile, int parent, uint32_t type, uint32_t unit,
-                       uint64_t value,
-                       const char *name);
+                       uint64_t value, const char *name);
 uint64_t ref_now_ns(void);
 
 /* system.c */
