@@ -1,7 +1,7 @@
 /* test_ref.c - libQnnRef.so through its own table: life cycle, checks, format, ledger, faults
 
-   Speaks to the library by qnn_abi.h alone: qnnrt.h is not in here. Operators have their own tests.
-   */
+   Speaks to the library by qnn_abi.h alone: qnnrt.h is not in here. Operators have their own
+   tests. */
 #include "ref.h"
 #include "ref_sign.h"
 

@@ -1,8 +1,8 @@
 /* ops_index.c - elements by their index; data of any type, indices INT_32 or UINT_32
 
    Indices do not wrap: one below 0 or past the end is refused, by check() where the indices are
-   static, else by run(). ScatterNd and ScatterElements compute reductions in float32 and round once
-   */
+   static, else by run(). ScatterNd and ScatterElements compute reductions in float32 and round
+   once */
 #include "ref_op.h"
 
 #include <string.h>
@@ -119,8 +119,8 @@ static int gather_run(const ref_node *node, void *scratch, ref_why *why)
 static const ref_param_spec elements_params[] = { { "axis", REF_U32, REF_REQUIRED },
                                                   { NULL, 0, 0 } };
 
-/* indices may be shorter than data along the other axes; then the places past its end are left out.
-   */
+/* indices may be shorter than data along the other axes; then the places past its end are left
+   out. */
 static int check_elements(const ref_tensor *data, const ref_tensor *indices, double axis,
                           ref_why *why)
 {

@@ -1,8 +1,8 @@
 /* ops_shape.c - elements move, values stay: any type
 
    Concat, Split, Pack, StridedSlice and Pad requantize when encodings differ. The others copy codes
-   as they are, and so both sides must have one encoding: the genuine libraries copy without a word
-   */
+   as they are, and so both sides must have one encoding: the genuine libraries copy without a
+   word */
 #include "ref_op.h"
 
 #include <string.h>
