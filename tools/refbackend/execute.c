@@ -48,11 +48,9 @@ static q_code configs_check(ref_call *call, const q_config **configs, uint32_t *
 
 static q_code graph_handle(ref_call *call, ref_context *context, ref_body *body, q_handle *out)
 {
-    ref_graph *graph = ref_alloc(sizeof(*graph));
-    if (graph == NULL || !ref_ledger_add(&graph->head, REF_GRAPH)) {
-        ref_free(graph);
-        return ref_fail(call, Q_MEMORY, "no memory");
-    }
+    ref_graph *graph = ref_ledger_make(call, REF_GRAPH, sizeof(*graph));
+    if (graph == NULL)
+        return call->code;
     graph->context = context;
     graph->body = body;
     *out = (q_handle)(uintptr_t)graph->head.handle;

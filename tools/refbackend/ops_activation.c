@@ -100,14 +100,7 @@ static int activation_check(const ref_node *node, ref_why *why)
     if (function == SOFTPLUS && !(ref_param_value(node, "beta", 1.0) > 0.0))
         return ref_refuse(why, "parameter \"beta\" is %g, operation %d (SOFTPLUS) expects a number"
                           " above 0", ref_param_value(node, "beta", 1.0), SOFTPLUS);
-    return ref_expect_type(node->out[0], "output 0", x->dtype, why) &&
-           ref_expect_shape(node->out[0], "output 0", x->rank, x->dims, why);
-}
-
-static size_t activation_scratch(const ref_node *node)
-{
-    (void)node;
-    return REF_CHUNK * sizeof(float);
+    return ref_expect_like(node->out[0], "output 0", x, why);
 }
 
 static int activation_run(const ref_node *node, void *scratch, ref_why *why)
@@ -144,8 +137,7 @@ static int prelu_check(const ref_node *node, ref_why *why)
     } else if (!ref_expect_type(alpha, "input 1", x->dtype, why)) {
         return 0;
     }
-    return ref_expect_type(node->out[0], "output 0", x->dtype, why) &&
-           ref_expect_shape(node->out[0], "output 0", x->rank, x->dims, why);
+    return ref_expect_like(node->out[0], "output 0", x, why);
 }
 
 /* A chunk of x, then alpha's values. Where x is large enough to have them, so is this sum. */
@@ -171,7 +163,7 @@ static int prelu_run(const ref_node *node, void *scratch, ref_why *why)
 }
 
 #define ACTIVATION(type, params)                                                                   \
-    { type, REF_T_REAL, 1, 1, 1, 1, params, activation_check, activation_scratch, activation_run }
+    { type, REF_T_REAL, 1, 1, 1, 1, params, activation_check, ref_chunk_scratch, activation_run }
 const ref_op ref_ops_activation[] = {
     ACTIVATION("Relu", NULL), ACTIVATION("Relu1", NULL), ACTIVATION("Relu6", NULL),
     ACTIVATION("ReluMinMax", min_max_params), ACTIVATION("Sigmoid", NULL), ACTIVATION("Tanh", NULL),

@@ -131,12 +131,6 @@ static int cast_run(const ref_node *node, void *scratch, ref_why *why)
 
 /* ---- Quantize, Dequantize, Convert ----------------------------------------------------------- */
 
-static size_t chunk_scratch(const ref_node *node)
-{
-    (void)node;
-    return REF_CHUNK * sizeof(float);
-}
-
 static int real_run(const ref_node *node, void *scratch, ref_why *why)
 {
     const ref_tensor *x = node->in[0], *y = node->out[0];
@@ -196,8 +190,8 @@ static int convert_check(const ref_node *node, ref_why *why)
 
 const ref_op ref_ops_cast[] = {
     { "Cast", 0, 1, 1, 1, 1, NULL, cast_check, cast_scratch, cast_run },
-    { "Quantize", REF_T_FLOAT, 1, 1, 1, 1, NULL, quantize_check, chunk_scratch, real_run },
-    { "Dequantize", 0, 1, 1, 1, 1, NULL, dequantize_check, chunk_scratch, real_run },
-    { "Convert", 0, 1, 1, 1, 1, convert_params, convert_check, chunk_scratch, real_run },
+    { "Quantize", REF_T_FLOAT, 1, 1, 1, 1, NULL, quantize_check, ref_chunk_scratch, real_run },
+    { "Dequantize", 0, 1, 1, 1, 1, NULL, dequantize_check, ref_chunk_scratch, real_run },
+    { "Convert", 0, 1, 1, 1, 1, convert_params, convert_check, ref_chunk_scratch, real_run },
     { NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL }
 };

@@ -86,9 +86,7 @@ static void row_store(const ref_tensor *out, const norm_walk *w, uint64_t around
 
 static int check_same(const ref_node *node, ref_why *why)
 {
-    const ref_tensor *x = node->in[0];
-    return ref_expect_shape(node->out[0], "output", x->rank, x->dims, why) &&
-           ref_expect_type(node->out[0], "output", x->dtype, why);
+    return ref_expect_like(node->out[0], "output", node->in[0], why);
 }
 
 /* Axes of a tensor parameter as bits. */

@@ -82,12 +82,6 @@ static void walk_copy(const walk *w, const ref_tensor *to, const ref_tensor *fro
     }
 }
 
-static size_t chunk_scratch(const ref_node *node)
-{
-    (void)node;
-    return REF_CHUNK * sizeof(float);
-}
-
 /* Where type and encoding are one, and no scale is tied to a place. */
 static int check_plain_copy(const ref_node *node, ref_why *why)
 {
@@ -839,13 +833,13 @@ const ref_op ref_ops_shape[] = {
     { "ExpandDims", 0, 1, 1, 1, 1, expand_params, expand_check, NULL, whole_run },
     { "Squeeze", 0, 1, 1, 1, 1, squeeze_params, squeeze_check, NULL, whole_run },
     { "Transpose", 0, 1, 1, 1, 1, transpose_params, transpose_check, NULL, transpose_run },
-    { "Concat", 0, 1, 255, 1, 1, axis_params, concat_check, chunk_scratch, into_run },
-    { "Split", 0, 1, 1, 1, 255, split_params, split_check, chunk_scratch, out_of_run },
-    { "Pack", 0, 1, 255, 1, 1, axis_params, pack_check, chunk_scratch, into_run },
-    { "UnPack", 0, 1, 1, 1, 255, axis_params, unpack_check, chunk_scratch, out_of_run },
-    { "StridedSlice", 0, 1, 1, 1, 1, slice_params, slice_check, chunk_scratch, slice_run },
+    { "Concat", 0, 1, 255, 1, 1, axis_params, concat_check, ref_chunk_scratch, into_run },
+    { "Split", 0, 1, 1, 1, 255, split_params, split_check, ref_chunk_scratch, out_of_run },
+    { "Pack", 0, 1, 255, 1, 1, axis_params, pack_check, ref_chunk_scratch, into_run },
+    { "UnPack", 0, 1, 1, 1, 255, axis_params, unpack_check, ref_chunk_scratch, out_of_run },
+    { "StridedSlice", 0, 1, 1, 1, 1, slice_params, slice_check, ref_chunk_scratch, slice_run },
     { "Tile", 0, 1, 1, 1, 1, tile_params, tile_check, NULL, tile_run },
-    { "Pad", 0, 1, 1, 1, 1, pad_params, pad_check, chunk_scratch, pad_run },
+    { "Pad", 0, 1, 1, 1, 1, pad_params, pad_check, ref_chunk_scratch, pad_run },
     { "DepthToSpace", 0, 1, 1, 1, 1, block_params, to_space_check, NULL, to_space_run },
     { "SpaceToDepth", 0, 1, 1, 1, 1, block_params, to_depth_check, NULL, to_depth_run },
     { "ChannelShuffle", 0, 1, 1, 1, 1, shuffle_params, shuffle_check, NULL, shuffle_run },

@@ -21,11 +21,9 @@ q_code ref_profile_create(ref_call *call, q_handle handle, uint32_t level, q_han
     if (out == NULL || level < 1 || level > 2)
         return ref_fail(call, Q_ARGUMENT, out == NULL ? "no place for the handle"
                         : "level %u; 1 basic and 2 detailed are known", (unsigned)level);
-    profile = ref_alloc(sizeof(*profile));
-    if (profile == NULL || !ref_ledger_add(&profile->head, REF_PROFILE)) {
-        ref_free(profile);
-        return ref_fail(call, Q_MEMORY, "no memory");
-    }
+    profile = ref_ledger_make(call, REF_PROFILE, sizeof(*profile));
+    if (profile == NULL)
+        return call->code;
     profile->backend = backend;
     profile->level = level;
     *out = (q_handle)(uintptr_t)profile->head.handle;

@@ -68,6 +68,8 @@ uint64_t ref_allocations(void);
 const char *ref_kind_name(ref_kind kind);
 /* Enter an object, with a new handle. 0: no memory. */
 int   ref_ledger_add(ref_object *object, ref_kind kind);
+/* Memory for an object, zeroed and entered. NULL: there is none, and the call has failed. */
+void *ref_ledger_make(ref_call *call, ref_kind kind, size_t bytes);
 void  ref_ledger_remove(ref_object *object);
 /* The object of a handle, or NULL: then the call has failed with this code, and a line says why. */
 void *ref_ledger_get(ref_call *call, ref_kind kind, const void *handle, q_code code);

@@ -165,6 +165,12 @@ int ref_expect_type(const ref_tensor *tensor, const char *what, uint32_t dtype, 
                       ref_type_name(tensor->dtype), ref_type_name(dtype));
 }
 
+int ref_expect_like(const ref_tensor *tensor, const char *what, const ref_tensor *as, ref_why *why)
+{
+    return ref_expect_type(tensor, what, as->dtype, why) &&
+           ref_expect_shape(tensor, what, as->rank, as->dims, why);
+}
+
 int ref_expect_per_tensor(const ref_tensor *tensor, const char *what, ref_why *why)
 {
     if (!ref_is_quantized(tensor->dtype) || tensor->quant.form == REF_QUANT_PER_TENSOR)
@@ -662,6 +668,12 @@ void ref_store(const ref_tensor *tensor, uint64_t first, uint64_t count, const f
         values += p.count;
         first += p.count;
     }
+}
+
+size_t ref_chunk_scratch(const ref_node *node)
+{
+    (void)node;
+    return REF_CHUNK * sizeof(float);
 }
 
 void ref_move(const ref_tensor *to, uint64_t to_first, const ref_tensor *from, uint64_t from_first,

@@ -147,6 +147,7 @@ const char *ref_shape_text(const ref_tensor *tensor, char text[REF_SHAPE_TEXT]);
 int ref_expect_shape(const ref_tensor *tensor, const char *what, uint32_t rank,
                      const uint32_t *dims, ref_why *why);
 int ref_expect_type(const ref_tensor *tensor, const char *what, uint32_t dtype, ref_why *why);
+int ref_expect_like(const ref_tensor *tensor, const char *what, const ref_tensor *as, ref_why *why);
 /* For operators that move elements: no scale is tied to a place, and (where codes are copied as
    they are) both tensors mean the same by a code. */
 int ref_expect_per_tensor(const ref_tensor *tensor, const char *what, ref_why *why);
@@ -157,6 +158,7 @@ int ref_expect_same_encoding(const ref_tensor *tensor, const char *what, const r
    encodings are equal, else by way of chunk. Nothing else may be known of from and to; they may be
    the same memory. */
 enum { REF_CHUNK = 1024 };
+size_t ref_chunk_scratch(const ref_node *node);  /* scratch() of who needs one chunk */
 void ref_move(const ref_tensor *to, uint64_t to_first, const ref_tensor *from, uint64_t from_first,
               uint64_t count, float chunk[REF_CHUNK]);
 
