@@ -142,7 +142,8 @@ TEST(a_missing_slot_is_named_when_it_is_needed_and_only_then)
     for (i = 0; i < sizeof(needed) / sizeof(needed[0]); ++i) {
         snprintf(faults, sizeof(faults), "no_slot=%s", needed[i].slot);
         TRY(stops(faults, needed[i].stage, needed[i].result, 0));
-        SAYS(strncmp(needed[i].slot, "system", 6) == 0 ? "its table lacks system" : needed[i].slot);
+        SAYS(strncmp(needed[i].slot, "system", 6) == 0
+             ? "lacks systemContextCreate, GetBinaryInfo or Free" : needed[i].slot);
         SAYS("its table lacks");
         SAYS("libQnnRef.so");
     }
@@ -198,6 +199,7 @@ TEST(providers_that_are_not_there_are_told)
     /* A backend without a system interface of its own: another is looked for, unless it is named. */
     TRY(stops("system_providers=0", "open", QNNRT_E_LIBRARY, 0));
     SAYS("cannot find the library libQnnSystem.so");
+    SAYS("a system interface of its own, which offers no provider");
     TRY(lives(""));
     named_system = TEST_REF_LIB;
     open_stops("system_providers=0", "open", QNNRT_E_LIBRARY, 0);
@@ -274,10 +276,10 @@ TEST(metadata_that_lies_is_refused_with_file_and_place)
     SAYS("2 graphs are announced and none is there");
     TRY(stops("pointers=inputs", "open", QNNRT_E_FORMAT, 0));
     SAYS("prefill");
-    SAYS("input");
+    SAYS("1 inputs are announced and none is there");
     TRY(stops("pointers=name", "open", QNNRT_E_FORMAT, 0));
     SAYS("forward_0.bin");
-    SAYS("name");
+    SAYS("graph 0 has no name");
 }
 
 /* ---- calls ----------------------------------------------------------------------------------- */

@@ -165,14 +165,18 @@ int ref_expect_type(const ref_tensor *tensor, const char *what, uint32_t dtype, 
                       ref_type_name(tensor->dtype), ref_type_name(dtype));
 }
 
+int ref_expect_like(const ref_tensor *tensor, const char *what, const ref_tensor *as, ref_why *why)
+{
+    return ref_expect_type(tensor, what, as->dtype, why) &&
+           ref_expect_shape(tensor, what, as->rank, as->dims, why);
+}
+
 int ref_expect_per_tensor(const ref_tensor *tensor, const char *what, ref_why *why)
 {
     if (!ref_is_quantized(tensor->dtype) || tensor->quant.form == REF_QUANT_PER_TENSOR)
         return 1;
-    return ref_refuse(why,
-                      "%s \"%s\" has one scale per channel or block, expected one for the whole"
-                      " tensor",
-                      what, tensor->name);
+    return ref_refuse(why, "%s \"%s\" has one scale per channel or block, expected one for the"
+                      " whole tensor", what, tensor->name);
 }
 
 int ref_expect_same_encoding(const ref_tensor *tensor, const char *what, const ref_tensor *as,
@@ -182,10 +186,9 @@ int ref_expect_same_encoding(const ref_tensor *tensor, const char *what, const r
         return 0;
     if (ref_same_encoding(tensor, as))
         return 1;
-    return ref_refuse(why,
-                      "%s \"%s\" has another encoding than %s \"%s\": codes are copied as they"
-                      " are, so give both the same, or Convert in between",
-                      what, tensor->name, as_what, as->name);
+    return ref_refuse(why, "%s \"%s\" has another encoding than %s \"%s\": codes are copied as they"
+                      " are, so give both the same, or Convert in between", what, tensor->name,
+                      as_what, as->name);
 }
 
 /* Offsets of 8- and 16-bit codes stay where float32 holds every integer. */
@@ -207,16 +210,13 @@ static int check_quant(const ref_tensor *t, const char *what, uint32_t index, re
     }
     if (q->form == REF_QUANT_BLOCKS) {
         if (q->block_axis >= t->rank || q->block_axis == q->axis)
-            return ref_refuse(why,
-                              "%s %u \"%s\" has blocks along axis %u, expected one of rank %u that"
-                              " is not axis %u of the channels",
-                              what, (unsigned)index, t->name, (unsigned)q->block_axis,
-                              (unsigned)t->rank, (unsigned)q->axis);
+            return ref_refuse(why, "%s %u \"%s\" has blocks along axis %u, expected one of rank %u"
+                              " that is not axis %u of the channels", what, (unsigned)index,
+                              t->name, (unsigned)q->block_axis, (unsigned)t->rank,
+                              (unsigned)q->axis);
         if (q->block == 0 || t->dims[q->block_axis] % q->block != 0)
-            return ref_refuse(why,
-                              "%s %u \"%s\" has blocks of %u, which do not divide the %u of axis"
-                              " %u",
-                              what, (unsigned)index, t->name, (unsigned)q->block,
+            return ref_refuse(why, "%s %u \"%s\" has blocks of %u, which do not divide the %u of"
+                              " axis %u", what, (unsigned)index, t->name, (unsigned)q->block,
                               (unsigned)t->dims[q->block_axis], (unsigned)q->block_axis);
         expected *= t->dims[q->block_axis] / q->block;
     }
@@ -668,6 +668,12 @@ void ref_store(const ref_tensor *tensor, uint64_t first, uint64_t count, const f
         values += p.count;
         first += p.count;
     }
+}
+
+size_t ref_chunk_scratch(const ref_node *node)
+{
+    (void)node;
+    return REF_CHUNK * sizeof(float);
 }
 
 void ref_move(const ref_tensor *to, uint64_t to_first, const ref_tensor *from, uint64_t from_first,
