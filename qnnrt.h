@@ -3404,13 +3404,17 @@ static const qnnrt_explanation *qnnrt__codes_first_line(qnnrt__log_part *part)
 
 #if defined(QNNRT_COMPOSE) && !defined(QNNRT_NO_ERROR_TEXT)
 /* The code of missing memory, where it has nothing to do with memory. */
-static const qnnrt_explanation qnnrt__codes_at_finalize = {
-    1002, "QNN_COMMON_ERROR_MEM_ALLOC", NULL,
-    "An operator has no kernel.",
-    { "the HTP has no kernel for an operator with this type or rank, though validation passed; for"
-      " float32 without a chip to compile for it has few" },
-    "float32 graphs on x86-64: soc_model 57; else float16 tensors inside with Cast at the edges, rank 4"
-    " or less, or another operator"
+static const struct { const char *call; qnnrt_explanation means; } qnnrt__codes_no_memory[] = {
+    { "graphFinalize", { 1002, "QNN_COMMON_ERROR_MEM_ALLOC", NULL,
+      "An operator has no kernel.",
+      { "the HTP has no kernel for an operator with this type or rank, though validation passed; for"
+        " float32 without a chip to compile for it has few" },
+      "float32 graphs on x86-64: soc_model 57; else float16 tensors inside with Cast at the edges,"
+      " rank 4 or less, or another operator" } },
+    { "systemDlcCreateFromFile", { 1002, "QNN_COMMON_ERROR_MEM_ALLOC", NULL,
+      "The file cannot be read.",
+      { "the file is damaged or cut short, or a zip archive of something else" },
+      "copy it again from where it was made, and compare sizes or hashes; else convert it again" } }
 };
 #endif
 
@@ -3421,10 +3425,15 @@ static qnnrt_result qnnrt__codes_explain(qnnrt_error *err, const char *call, uin
 {
     const qnnrt_explanation *code = qnnrt_explain_code(vendor_code), *line;
     qnnrt__log_part part;
+#if defined(QNNRT_COMPOSE) && !defined(QNNRT_NO_ERROR_TEXT)
+    size_t i;
+#endif
     if (err == NULL) return QNNRT_E_BACKEND;
 #if defined(QNNRT_COMPOSE) && !defined(QNNRT_NO_ERROR_TEXT)
-    if (code != NULL && code->code == qnnrt__codes_at_finalize.code &&
-        strcmp(call, "graphFinalize") == 0) code = &qnnrt__codes_at_finalize;
+    for (i = 0; i < sizeof(qnnrt__codes_no_memory) / sizeof(qnnrt__codes_no_memory[0]); ++i)
+        if (code != NULL && code->code == qnnrt__codes_no_memory[i].means.code &&
+            strcmp(call, qnnrt__codes_no_memory[i].call) == 0)
+            code = &qnnrt__codes_no_memory[i].means;
 #endif
     /* An answer whose low half is 0 is no success. */
     if (code != NULL && code->code == 0 && vendor_code != 0) code = NULL;
@@ -12285,6 +12294,11 @@ QNNRT_API qnnrt_result qnnrt_backend_register_ops(qnnrt_backend *backend, const 
         provider[0] == '\0')
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_backend_register_ops: backend, path or provider"
                                              " is NULL or empty");
+    /* The loader puts the path on its stack, however long it is. */
+    if (strlen(path) >= QNNRT__PATH_MAX)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_backend_register_ops: a path of %llu bytes, more"
+                                             " than %u, that begins with %.60s",
+                           (unsigned long long)strlen(path), (unsigned)QNNRT__PATH_MAX - 1, path);
     if (backend->calls->backend_register_op_package == NULL)
         return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s takes no op packages", backend->path);
     qnnrt__hooks_lock(&backend->hooks);
@@ -12963,7 +12977,8 @@ static void qnnrt__validate_describe(qnnrt_error *err, const qnnrt__abi_op *op)
     }
     for (i = 0; i < op->param_count && i < 8; ++i) {
         const qnnrt__abi_param *param = &op->params[i];
-        qnnrt__err_add(err, "%s%.60s (%s%s)", i == 0 ? "\n  with " : ", ", param->name,
+        qnnrt__err_add(err, i == 0 ? "\n  with " : ", ");
+        qnnrt__err_add(err, "%.60s (%s%s)", param->name,
                        qnnrt__dtype_name((qnnrt_dtype)(param->type != 0 ? param->u.tensor.body.dtype
                                                                         : param->u.scalar.dtype)),
                        param->type != 0 ? " tensor" : "");
@@ -13020,6 +13035,8 @@ typedef struct qnnrt__container {
     qnnrt__container_graph  *first, **last;
     uint32_t                 made;
     int                      no_memory, several;
+    const char              *refused;      /* the graph that graphCreate refused, and its answer */
+    qnnrt__abi_code          refused_code;
     qnnrt__abi_handle        dlc;
     const qnnrt__abi_graph_info *graphs;   /* [count], until it is closed */
     uint32_t                 count;
@@ -13039,7 +13056,11 @@ static qnnrt__abi_code qnnrt__container_graph_create(qnnrt__abi_handle context, 
     c->no_memory |= graph == NULL || graph->name == NULL;
     if (c->no_memory) return QNNRT__ABI_NOT_SUPPORTED;
     code = c->calls->graph_create(c->context, name, c->configs != NULL ? c->configs : config, out);
-    if (code != 0) return code;
+    if (code != 0) {
+        c->refused = graph->name;
+        c->refused_code = code;
+        return code;
+    }
     graph->handle = *out;
     *c->last = graph;
     c->last = &graph->next;
@@ -13130,6 +13151,11 @@ static qnnrt_result qnnrt__container_compose(qnnrt__container *c, const qnnrt__s
     if (c->several)
         return qnnrt__fail(err, QNNRT_E_ARG, "%s holds several graphs, and one name, \"%.200s\", is"
                                              " given for them", path, c->name);
+    if (code != 0 && c->refused != NULL) {       /* its own answer says nothing of that one */
+        qnnrt__fail(err, QNNRT_E_BACKEND, "graph \"%.200s\" of %s cannot be created%s", c->refused,
+                    path, asked);
+        return qnnrt__codes_explain(err, "graphCreate", c->refused_code, b->log_slot, b->mark);
+    }
     if (code != 0) {
         qnnrt__fail(err, QNNRT_E_BACKEND, "the graphs of %s cannot be composed%s", path, asked);
         return qnnrt__codes_explain(err, "systemDlcComposeGraphs", code, b->log_slot, b->mark);
@@ -13636,7 +13662,8 @@ static qnnrt_result qnnrt__compose_record(const qnnrt_builder *b, const qnnrt_te
                                    d->name);
     if (result != QNNRT_OK || bytes > UINT32_MAX)
         return qnnrt__compose_fail(b, QNNRT_E_LIMIT, "tensor \"%.200s\" is 4 GiB or more, past the"
-                                   " vendor's size field", d->name);
+                                   " vendor's size field\n  what helps: check its dims; split it",
+                                   d->name);
     if (fixed_data && (d->data == NULL || d->bytes != bytes))
         return qnnrt__compose_fail(b, QNNRT_E_ARG, "STATIC tensor \"%.200s\" needs %llu bytes of"
                                    " data, got %llu%s", d->name, (unsigned long long)bytes,
@@ -13695,6 +13722,15 @@ static qnnrt_result qnnrt__compose_add(qnnrt_builder *b, qnnrt__compose_tensor *
 
 /* ---- nodes ---- */
 
+/* A tensor of the graph from its handle, or NULL. */
+static qnnrt__compose_tensor *qnnrt__compose_find(const qnnrt_builder *b, qnnrt_tensor handle)
+{
+    const qnnrt__compose_graph *graph = b->graph;
+    if (handle < graph->first || (size_t)(handle - graph->first) >= graph->tensors.count)
+        return NULL;
+    return (qnnrt__compose_tensor *)graph->tensors.items[handle - graph->first];
+}
+
 /* Tensors of a node from their handles. */
 static qnnrt_result qnnrt__compose_ends(const qnnrt_builder *b, const qnnrt_tensor *handles,
                                         size_t count, int output, qnnrt__compose_tensor ***out)
@@ -13711,11 +13747,10 @@ static qnnrt_result qnnrt__compose_ends(const qnnrt_builder *b, const qnnrt_tens
         qnnrt__compose_tensor *tensor;
         uint32_t type;
         if (handle == QNNRT_NO_TENSOR && !output) continue;
-        if (handle < b->graph->first ||
-            (size_t)(handle - b->graph->first) >= b->graph->tensors.count)
+        tensor = qnnrt__compose_find(b, handle);
+        if (tensor == NULL)
             return qnnrt__compose_fail(b, QNNRT_E_ARG, "%s %u is no tensor of this graph (handle"
                                        " %d)", side, (unsigned)i, (int)handle);
-        tensor = (qnnrt__compose_tensor *)b->graph->tensors.items[handle - b->graph->first];
         type = tensor->abi.body.type;
         if (output && type != QNNRT__ABI_NATIVE && type != QNNRT__ABI_APP_READ)
             return qnnrt__compose_fail(b, QNNRT_E_ARG, "output %u is \"%.200s\", which is %s; nodes"
@@ -13786,7 +13821,7 @@ static qnnrt_result qnnrt__compose_param(qnnrt_builder *b, const qnnrt_param_des
                                          qnnrt__compose_node *node, size_t at)
 {
     qnnrt__abi_param *param = &node->op.params[at];
-    qnnrt__compose_tensor **ends;
+    qnnrt__compose_tensor *tensor = qnnrt__compose_find(b, d->tensor);
     size_t i;
     qnnrt_result result;
     if (d->name == NULL || d->name[0] == '\0')
@@ -13795,20 +13830,21 @@ static qnnrt_result qnnrt__compose_param(qnnrt_builder *b, const qnnrt_param_des
         if (strcmp(node->op.params[i].name, d->name) == 0)
             return qnnrt__compose_fail(b, QNNRT_E_ARG, "two parameters are named \"%.200s\"",
                                        d->name);
-    param->name = qnnrt__arena_text(b->into, d->name, strlen(d->name));
-    if (param->name == NULL) return qnnrt__compose_no_memory(b);
+    result = qnnrt__compose_name(b, d->name, "a parameter", &param->name);
+    if (result != QNNRT_OK) return result;
     param->type = d->data != NULL || d->tensor != QNNRT_NO_TENSOR;
     if (d->data != NULL && d->tensor != QNNRT_NO_TENSOR)
         return qnnrt__compose_fail(b, QNNRT_E_ARG, "parameter \"%.200s\" has both data and a"
                                    " tensor", d->name);
     if (d->data != NULL) return qnnrt__compose_own(b, d, node, &node->param_tensors[at]);
     if (d->tensor != QNNRT_NO_TENSOR) {
-        result = qnnrt__compose_ends(b, &d->tensor, 1, 0, &ends);
-        if (result != QNNRT_OK) return result;
-        node->param_tensors[at] = ends[0];
-        if (ends[0]->abi.body.type == QNNRT__ABI_STATIC) return QNNRT_OK;
+        node->param_tensors[at] = tensor;
+        if (tensor != NULL && tensor->abi.body.type == QNNRT__ABI_STATIC) return QNNRT_OK;
+        if (tensor == NULL)
+            return qnnrt__compose_fail(b, QNNRT_E_ARG, "parameter \"%.200s\" is no tensor of this"
+                                       " graph (handle %d)", d->name, (int)d->tensor);
         return qnnrt__compose_fail(b, QNNRT_E_ARG, "parameter \"%.200s\" is tensor \"%.200s\","
-                                   " which is not STATIC", d->name, ends[0]->abi.body.name);
+                                   " which is not STATIC", d->name, tensor->abi.body.name);
     }
     if (d->rank != 0)
         return qnnrt__compose_fail(b, QNNRT_E_ARG, "parameter \"%.200s\" has rank %u and no data",
@@ -13851,36 +13887,66 @@ static qnnrt_result qnnrt__compose_none(qnnrt_builder *b, const qnnrt__compose_n
     return qnnrt__compose_keeps(b) ? qnnrt__compose_add(b, none) : QNNRT_OK;
 }
 
+/* Type, package and name of a node. */
+static qnnrt_result qnnrt__compose_node_names(const qnnrt_builder *b, const qnnrt_node_desc *d,
+                                              qnnrt__abi_op *op)
+{
+    qnnrt_result result = qnnrt__compose_name(b, d->type, "the type of a node", &op->type);
+    if (result == QNNRT_OK)
+        result = qnnrt__compose_name(b, d->package != NULL ? d->package : "qti.aisw",
+                                     "the package of a node", &op->package);
+    if (result != QNNRT_OK) return result;
+    if (d->name == NULL) {
+        op->name = qnnrt__compose_number(b, d->type);
+        return op->name != NULL ? QNNRT_OK : qnnrt__compose_no_memory(b);
+    }
+    result = qnnrt__compose_name(b, d->name, "a node", &op->name);
+    if (result != QNNRT_OK) return result;
+    if (qnnrt__compose_keeps(b) && qnnrt__compose_taken(&b->node_names, op->name))
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "two nodes are named \"%.200s\"", op->name);
+    return QNNRT_OK;
+}
+
+/* The node that comes next becomes the writer of its outputs. */
+static qnnrt_result qnnrt__compose_write(const qnnrt_builder *b, const qnnrt__compose_node *node)
+{
+    const qnnrt__compose_list *nodes = &b->graph->nodes;
+    const uint32_t own = (uint32_t)nodes->count + 1;
+    uint32_t i;
+    for (i = 0; i < node->op.output_count; ++i) {
+        qnnrt__compose_tensor *tensor = node->outputs[i];
+        const uint32_t writer = tensor->writer;
+        tensor->writer = own;
+        if (writer == 0) continue;
+        return qnnrt__compose_fail(
+            b, QNNRT_E_ARG, "tensor \"%.200s\" is written twice, also by node \"%.200s\"",
+            tensor->abi.body.name,
+            (writer == own ? node : (qnnrt__compose_node *)nodes->items[writer - 1])->op.name);
+    }
+    return QNNRT_OK;
+}
+
 /* Check a descriptor and record it. */
 static qnnrt_result qnnrt__compose_node_make(qnnrt_builder *b, const qnnrt_node_desc *d,
                                              qnnrt__compose_node **out)
 {
     qnnrt__compose_node *node;
-    const int keep = qnnrt__compose_keeps(b);
     size_t i, inputs = d->input_count;
-    qnnrt_result result;
+    qnnrt_result result = qnnrt__compose_needs_graph(b, "a node");
     *out = NULL;
-    result = qnnrt__compose_needs_graph(b, "a node");
     if (result != QNNRT_OK) return result;
     node = (qnnrt__compose_node *)qnnrt__compose_alloc(b, 1, sizeof(*node));
     if (node == NULL) return qnnrt__compose_no_memory(b);
-    result = qnnrt__compose_name(b, d->type, "the type of a node", &node->op.type);
+    result = qnnrt__compose_node_names(b, d, &node->op);
     if (result != QNNRT_OK) return result;
-    result = qnnrt__compose_name(b, d->package != NULL ? d->package : "qti.aisw",
-                                 "the package of a node", &node->op.package);
-    if (result != QNNRT_OK) return result;
-    if (d->name != NULL) result = qnnrt__compose_name(b, d->name, "a node", &node->op.name);
-    else if ((node->op.name = qnnrt__compose_number(b, d->type)) == NULL)
-        result = qnnrt__compose_no_memory(b);
-    if (result != QNNRT_OK) return result;
-    if (keep && qnnrt__compose_taken(&b->node_names, node->op.name))
-        return qnnrt__compose_fail(b, QNNRT_E_ARG, "two nodes are named \"%.200s\"", node->op.name);
     b->op = &node->op;
     if (d->output_count == 0) return qnnrt__compose_fail(b, QNNRT_E_ARG, "it has no output");
-    if (inputs > 1000000 || d->output_count > 1000000 || d->param_count > 1000000 ||
+    /* Operators have less than 20 parameters; each is compared with each. */
+    if (inputs > 1000000 || d->output_count > 1000000 || d->param_count > 1000 ||
         b->graph->nodes.count >= UINT32_MAX - 1)
-        return qnnrt__compose_fail(b, QNNRT_E_LIMIT, "more than 1,000,000 inputs, outputs or"
-                                   " parameters");
+        return qnnrt__compose_fail(b, QNNRT_E_LIMIT, "more than 1,000,000 inputs or outputs, or"
+                                   " 1,000 parameters\n  what helps: check the counts of the"
+                                   " descriptor");
     if (d->param_count > 0 && d->params == NULL)
         return qnnrt__compose_fail(b, QNNRT_E_ARG, "params is NULL, and there are %u",
                                    (unsigned)d->param_count);
@@ -13902,17 +13968,7 @@ static qnnrt_result qnnrt__compose_node_make(qnnrt_builder *b, const qnnrt_node_
         if (node->inputs[i] == NULL) result = qnnrt__compose_none(b, node, i);
     for (i = 0; i < d->param_count && result == QNNRT_OK; ++i)
         result = qnnrt__compose_param(b, &d->params[i], node, i);
-    for (i = 0; i < d->output_count && keep && result == QNNRT_OK; ++i) {
-        const uint32_t writer = node->outputs[i]->writer;
-        if (writer != 0)
-            result = qnnrt__compose_fail(
-                b, QNNRT_E_ARG, "tensor \"%.200s\" is written twice, also by node \"%.200s\"",
-                node->outputs[i]->abi.body.name,
-                writer > b->graph->nodes.count
-                    ? node->op.name
-                    : ((qnnrt__compose_node *)b->graph->nodes.items[writer - 1])->op.name);
-        node->outputs[i]->writer = (uint32_t)b->graph->nodes.count + 1;
-    }
+    if (result == QNNRT_OK && qnnrt__compose_keeps(b)) result = qnnrt__compose_write(b, node);
     if (result != QNNRT_OK) return result;
     b->op = NULL;
     *out = node;

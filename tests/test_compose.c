@@ -527,6 +527,17 @@ static void two_params(qnnrt_builder *b)
     p[0].dtype = p[1].dtype = QNNRT_DTYPE_U32;
     with_param(b, p, 2);
 }
+static void many_params(qnnrt_builder *b) { with_param(b, (const qnnrt_param_desc *)&heap, SIZE_MAX); }
+static void long_param(qnnrt_builder *b)
+{
+    static char name[1026];
+    qnnrt_param_desc p;
+    memset(&p, 0, sizeof(p));
+    memset(name, 'p', sizeof(name) - 1);
+    p.name = name;
+    p.dtype = QNNRT_DTYPE_F32;
+    with_param(b, &p, 1);
+}
 static void u32_negative(qnnrt_builder *b) { scalar(b, QNNRT_DTYPE_U32, -1); }
 static void u32_fraction(qnnrt_builder *b) { scalar(b, QNNRT_DTYPE_U32, 1.5); }
 static void u32_large(qnnrt_builder *b) { scalar(b, QNNRT_DTYPE_U32, 4294967296.0); }
@@ -571,7 +582,7 @@ static const struct mistake { const char *what; void (*make)(qnnrt_builder *); q
 #define M(name, result, ...) { #name, name, QNNRT_E_##result, { __VA_ARGS__ } }
     M(no_name, ARG, "graph \"g\"", "a tensor has no name"), M(empty_name, ARG, "no name"), M(taken_name, ARG, "two tensors are named \"x\""),
     M(no_kind, ARG, "tensor \"t\"", "kind 0"), M(wrong_kind, ARG, "kind 6"), M(rank_0, ARG, "\"t\"", "rank 0", "[1]"), M(rank_9, ARG, "rank 9"),
-    M(dim_0, ARG, "\"t\"", "dimension of 0"), M(no_dtype, ARG, "dtype 0x0"), M(text_dtype, ARG, "0x608"), M(too_large, LIMIT, "\"t\"", "4 GiB"),
+    M(dim_0, ARG, "\"t\"", "dimension of 0"), M(no_dtype, ARG, "dtype 0x0"), M(text_dtype, ARG, "0x608"), M(too_large, LIMIT, "\"t\"", "4 GiB", "split it"),
     M(overflow, LIMIT, "4 GiB"), M(no_data, ARG, "\"t\"", "needs 16 bytes", "NULL"), M(few_bytes, ARG, "needs 16 bytes", "got 15"),
     M(data_of_input, ARG, "\"t\"", "only a STATIC"), M(bytes_of_input, ARG, "only a STATIC"), M(float_with_scale, ARG, "\"t\" (float32)", "no encoding"),
     M(no_encoding, ARG, "(sfixed8)", "needs an encoding"), M(other_encoding, ARG, "needs an encoding"), M(scale_0, ARG, "scale"),
@@ -594,10 +605,11 @@ static const struct mistake { const char *what; void (*make)(qnnrt_builder *); q
     M(written_twice, ARG, "\"h\"", "written twice", "\"m\""), M(no_outputs, ARG, "no output"), M(null_outputs, ARG, "outputs is NULL"),
     M(one_output_twice, ARG, "\"h\"", "written twice"), M(null_inputs, ARG, "inputs is NULL"), M(null_params, ARG, "params is NULL"),
     M(unnamed_param, ARG, "parameter 0 has no name"), M(two_params, ARG, "two parameters are named \"p\""),
+    M(many_params, LIMIT, "1,000 parameters", "counts of the descriptor"), M(long_param, LIMIT, "a parameter has a name of 1025 bytes", "limits.name_bytes"),
     M(u32_negative, ARG, "node \"n\"", "\"p\"", "-1 is no value"), M(u32_fraction, ARG, "1.5", "uint32"), M(u32_large, ARG, "uint32"),
     M(i32_large, ARG, "int32"), M(i8_small, ARG, "int8"), M(u64_large, ARG, "uint64"), M(bool_2, ARG, "bool8"), M(f32_large, ARG, "float32"),
     M(f32_nan, ARG, "float32"), M(untyped_scalar, ARG, "undefined"), M(half_scalar, ARG, "float16"), M(param_both, ARG, "both data and a tensor"),
-    M(param_rank_alone, ARG, "rank 1 and no data"), M(param_input, ARG, "\"x\"", "not STATIC"), M(param_foreign, ARG, "no tensor of this graph"),
+    M(param_rank_alone, ARG, "rank 1 and no data"), M(param_input, ARG, "\"x\"", "not STATIC"), M(param_foreign, ARG, "parameter \"p\"", "no tensor of this graph"),
     M(param_rank_9, ARG, "node \"n\" (Op): tensor", "\"n/p\"", "rank 9"),
     M(param_dim_0, ARG, "node \"n\" (Op): tensor", "\"n/p\"", "dimension of 0"),
     M(param_coded, ARG, "node \"n\" (Op): tensor", "\"n/p\"", "needs an encoding"),
@@ -827,7 +839,7 @@ TEST(supports_asks_and_adds_nothing)
         CHECK_STR(err.text, "graph \"g\": node \"Refused_2\" (Refused)");
         CHECK_STR(err.text, "of \"x\" float32[4]");
         CHECK_STR(err.text, "to \"y\" float32[4]");
-        CHECK_STR(err.text, "with axes (uint32 tensor)");
+        CHECK_STR(err.text, "to \"y\" float32[4]\n  with axes (uint32 tensor)");
         CHECK_STR(err.text, "is an operator that is refused");      /* the vendor's own words */
         node.type = NULL;
         CHECK_EQ(qnnrt_builder_supports(b, &node, NULL), QNNRT_E_ARG);
@@ -1435,7 +1447,7 @@ TEST(bad_containers_are_refused_in_words)
 {
     static const struct { const char *knobs, *text, *name; qnnrt_result result; const char *word; } cases[] = {
         { "", "PK\3\4FAKEDLC a b", "one", QNNRT_E_ARG, "several graphs" },
-        { "", "PK\3\4FAKEDLC a a", NULL, QNNRT_E_BACKEND, "systemDlcComposeGraphs" },
+        { "", "PK\3\4FAKEDLC a a", NULL, QNNRT_E_BACKEND, "graphCreate answered" },
         { "", "PK\3\4FAKEDLC", NULL, QNNRT_E_FORMAT, "0 graphs" },
         { "", "PK\3\4something else", NULL, QNNRT_E_FORMAT, "systemDlcCreateFromFile" },
         { "", "{\"a\": 1}", NULL, QNNRT_E_FORMAT, "JSON" },
@@ -1447,7 +1459,9 @@ TEST(bad_containers_are_refused_in_words)
         { "zero=systemDlcComposeGraphs", "PK\3\4FAKEDLC a", NULL, QNNRT_E_FORMAT, "are described" },
         { "fail=systemDlcCreateFromFile:0x7531", "PK\3\4FAKEDLC a", NULL, QNNRT_E_FORMAT, "0x7531" },
         { "fail=systemDlcComposeGraphs:0x7532", "PK\3\4FAKEDLC a", NULL, QNNRT_E_BACKEND, "0x7532" },
-        { "fail=graphCreate:0x1773", "PK\3\4FAKEDLC a", NULL, QNNRT_E_BACKEND, "systemDlcComposeGraphs answered 0x1773" },
+        { "fail=graphCreate:0x1773", "PK\3\4FAKEDLC a", NULL, QNNRT_E_BACKEND, "graph \"a\" of " },
+        { "fail=graphCreate:0x1773", "PK\3\4FAKEDLC a", NULL, QNNRT_E_BACKEND, "graphCreate answered 0x1773" },
+        { "fail=systemDlcCreateFromFile:0x3ea", "PK\3\4FAKEDLC a", NULL, QNNRT_E_FORMAT, "damaged or cut short" },
         { "fail=graphFinalize:0x3ea", "PK\3\4FAKEDLC a", NULL, QNNRT_E_BACKEND, "graph \"a\" cannot be finalized" },
         { "fail=systemDlcFree:0x7532", "PK\3\4FAKEDLC a", NULL, QNNRT_OK, NULL }
     };
@@ -1478,6 +1492,7 @@ TEST(bad_containers_are_refused_in_words)
 
 TEST(op_packages_are_registered_once)
 {
+    char path[4097];
     open_backend("", 0);
     CHECK_EQ(qnnrt_backend_register_ops(backend, "libMine.so", "MineInterfaceProvider", NULL, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_backend_register_ops(backend, "libMine.so", "MineInterfaceProvider", "CPU", &err), QNNRT_E_BACKEND);
@@ -1493,6 +1508,10 @@ TEST(op_packages_are_registered_once)
     CHECK_EQ(qnnrt_backend_register_ops(NULL, "a", "b", NULL, &err), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_backend_register_ops(backend, NULL, "b", NULL, &err), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_backend_register_ops(backend, "a", "", NULL, &err), QNNRT_E_ARG);
+    memset(path, 'p', sizeof(path) - 1);
+    path[sizeof(path) - 1] = '\0';
+    CHECK_EQ(qnnrt_backend_register_ops(backend, path, "b", NULL, &err), QNNRT_E_ARG);
+    CHECK_STR(err.text, "a path of 4096 bytes");
     CHECK(close_backend());
     open_backend("null=backendRegisterOpPackage", 0);
     CHECK_EQ(qnnrt_backend_register_ops(backend, "a", "b", NULL, &err), QNNRT_E_UNSUPPORTED);
