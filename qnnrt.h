@@ -14253,28 +14253,15 @@ static qnnrt__abi_tensor *qnnrt__compose_side(const qnnrt_builder *b,
     return list;
 }
 
-/* Give a graph to the vendor: tensors, nodes, finalize. Callers hold the lock. */
-static qnnrt_result qnnrt__compose_graph_make(qnnrt_builder *b, qnnrt *model,
-                                              const qnnrt__context *context,
-                                              qnnrt__compose_list *made, qnnrt__abi_tensor *room)
+/* Give the tensors and nodes of a graph to the vendor. Callers hold the lock. */
+static qnnrt_result qnnrt__compose_fill(qnnrt_builder *b, qnnrt__abi_handle handle,
+                                        qnnrt__abi_tensor *room)
 {
     const qnnrt__compose_graph *graph = b->graph;
     qnnrt_backend *backend = b->backend;
     const qnnrt__abi_calls *calls = backend->calls;
-    qnnrt__compose_configs configs;
-    qnnrt__abi_graph_info info;
-    qnnrt__abi_handle handle = NULL;
     qnnrt__abi_code code;
     size_t i;
-    qnnrt_result result;
-    qnnrt__compose_configure(b, &graph->desc, qnnrt__compose_graph_options, &configs);
-    backend->mark = qnnrt__log_mark(backend->log_slot);
-    code = calls->graph_create(context->handle, graph->desc.name, configs.asked, &handle);
-    if (code != 0 || handle == NULL) {
-        qnnrt__compose_fail(b, QNNRT_E_BACKEND, "cannot be created%s", configs.text);
-        return qnnrt__compose_explain(b, code == 0 ? "graphCreate (without a handle)"
-                                                   : "graphCreate", code);
-    }
     for (i = 0; i < graph->tensors.count; ++i) {
         qnnrt__compose_tensor *tensor = (qnnrt__compose_tensor *)graph->tensors.items[i];
         backend->mark = qnnrt__log_mark(backend->log_slot);
@@ -14288,7 +14275,7 @@ static qnnrt_result qnnrt__compose_graph_make(qnnrt_builder *b, qnnrt *model,
     for (i = 0; i < graph->nodes.count; ++i) {
         const qnnrt__compose_node *node = (const qnnrt__compose_node *)graph->nodes.items[i];
         const qnnrt__abi_op op = qnnrt__compose_op(node, room);
-        result = qnnrt__validate(backend, &op, graph->desc.name, b->err);
+        const qnnrt_result result = qnnrt__validate(backend, &op, graph->desc.name, b->err);
         if (result != QNNRT_OK) return result;
         backend->mark = qnnrt__log_mark(backend->log_slot);
         code = calls->graph_add_node(handle, op);
@@ -14299,8 +14286,33 @@ static qnnrt_result qnnrt__compose_graph_make(qnnrt_builder *b, qnnrt *model,
         qnnrt__err_add(b->err, "\n  ");
         return qnnrt__compose_explain(b, "graphAddNode", code);
     }
-    result = qnnrt__compose_finalize(b, model, (size_t)(context - model->contexts), handle,
-                                     graph->desc.name);
+    return QNNRT_OK;
+}
+
+/* A graph: made, filled, finalized. Callers hold the lock. */
+static qnnrt_result qnnrt__compose_graph_make(qnnrt_builder *b, qnnrt *model,
+                                              const qnnrt__context *context,
+                                              qnnrt__compose_list *made, qnnrt__abi_tensor *room)
+{
+    const qnnrt__compose_graph *graph = b->graph;
+    qnnrt_backend *backend = b->backend;
+    qnnrt__compose_configs configs;
+    qnnrt__abi_graph_info info;
+    qnnrt__abi_handle handle = NULL;
+    qnnrt__abi_code code;
+    qnnrt_result result;
+    qnnrt__compose_configure(b, &graph->desc, qnnrt__compose_graph_options, &configs);
+    backend->mark = qnnrt__log_mark(backend->log_slot);
+    code = backend->calls->graph_create(context->handle, graph->desc.name, configs.asked, &handle);
+    if (code != 0 || handle == NULL) {
+        qnnrt__compose_fail(b, QNNRT_E_BACKEND, "cannot be created%s", configs.text);
+        return qnnrt__compose_explain(b, code == 0 ? "graphCreate (without a handle)"
+                                                   : "graphCreate", code);
+    }
+    result = qnnrt__compose_fill(b, handle, room);
+    if (result == QNNRT_OK)
+        result = qnnrt__compose_finalize(b, model, (size_t)(context - model->contexts), handle,
+                                         graph->desc.name);
     if (result != QNNRT_OK) return result;
     memset(&info, 0, sizeof(info));
     info.version = 1;
@@ -14560,9 +14572,8 @@ QNNRT_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend, const qnnrt_
     return QNNRT_OK;
 }
 
-QNNRT_API void qnnrt_builder_context(qnnrt_builder *builder, const qnnrt_context_desc *desc)
+QNNRT_API void qnnrt_builder_context(qnnrt_builder *b, const qnnrt_context_desc *desc)
 {
-    qnnrt_builder *b = builder;
     qnnrt__compose_context *context;
     char name[40];
     if (!qnnrt__compose_going(b)) return;
@@ -14628,10 +14639,9 @@ QNNRT_API void qnnrt_builder_graph(qnnrt_builder *builder, const qnnrt_graph_des
         qnnrt__compose_begin(builder, desc, NULL);
 }
 
-QNNRT_API void qnnrt_builder_dlc(qnnrt_builder *builder, const char *path,
+QNNRT_API void qnnrt_builder_dlc(qnnrt_builder *b, const char *path,
                                  const qnnrt_graph_desc *desc)
 {
-    qnnrt_builder *b = builder;
     qnnrt_graph_desc defaults;
     qnnrt__os_file file;
     unsigned char head[64];
@@ -14665,9 +14675,8 @@ QNNRT_API void qnnrt_builder_dlc(qnnrt_builder *builder, const char *path,
     b->containers = 1;
 }
 
-QNNRT_API qnnrt_tensor qnnrt_builder_tensor(qnnrt_builder *builder, const qnnrt_tensor_desc *desc)
+QNNRT_API qnnrt_tensor qnnrt_builder_tensor(qnnrt_builder *b, const qnnrt_tensor_desc *desc)
 {
-    qnnrt_builder *b = builder;
     qnnrt_tensor_desc own;
     qnnrt__compose_tensor *tensor;
     if (!qnnrt__compose_going(b)) return -1;
@@ -14683,9 +14692,8 @@ QNNRT_API qnnrt_tensor qnnrt_builder_tensor(qnnrt_builder *builder, const qnnrt_
     return b->handles;
 }
 
-QNNRT_API void qnnrt_builder_node(qnnrt_builder *builder, const qnnrt_node_desc *desc)
+QNNRT_API void qnnrt_builder_node(qnnrt_builder *b, const qnnrt_node_desc *desc)
 {
-    qnnrt_builder *b = builder;
     qnnrt__compose_node *node;
     if (!qnnrt__compose_going(b)) return;
     if (desc == NULL) {
@@ -14700,10 +14708,9 @@ QNNRT_API void qnnrt_builder_node(qnnrt_builder *builder, const qnnrt_node_desc 
         b->most_ends = node->op.input_count + node->op.output_count;
 }
 
-QNNRT_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *builder, const qnnrt_node_desc *desc,
+QNNRT_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *b, const qnnrt_node_desc *desc,
                                               qnnrt_error *err)
 {
-    qnnrt_builder *b = builder;
     qnnrt_error own;
     qnnrt__arena arena;
     qnnrt__compose_node *node;
