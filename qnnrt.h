@@ -13842,7 +13842,7 @@ static qnnrt_result qnnrt__compose_param(qnnrt_builder *b, const qnnrt_param_des
                                          qnnrt__compose_node *node, size_t at)
 {
     qnnrt__abi_param *param = &node->op.params[at];
-    qnnrt__compose_tensor *tensor;
+    qnnrt__compose_tensor *tensor = qnnrt__compose_find(b, d->tensor);
     size_t i;
     qnnrt_result result;
     if (d->name == NULL || d->name[0] == '\0')
@@ -13859,12 +13859,11 @@ static qnnrt_result qnnrt__compose_param(qnnrt_builder *b, const qnnrt_param_des
                                    " tensor", d->name);
     if (d->data != NULL) return qnnrt__compose_own(b, d, node, &node->param_tensors[at]);
     if (d->tensor != QNNRT_NO_TENSOR) {
-        tensor = qnnrt__compose_find(b, d->tensor);
+        node->param_tensors[at] = tensor;
+        if (tensor != NULL && tensor->abi.body.type == QNNRT__ABI_STATIC) return QNNRT_OK;
         if (tensor == NULL)
             return qnnrt__compose_fail(b, QNNRT_E_ARG, "parameter \"%.200s\" is no tensor of this"
                                        " graph (handle %d)", d->name, (int)d->tensor);
-        node->param_tensors[at] = tensor;
-        if (tensor->abi.body.type == QNNRT__ABI_STATIC) return QNNRT_OK;
         return qnnrt__compose_fail(b, QNNRT_E_ARG, "parameter \"%.200s\" is tensor \"%.200s\","
                                    " which is not STATIC", d->name, tensor->abi.body.name);
     }
@@ -13909,30 +13908,58 @@ static qnnrt_result qnnrt__compose_none(qnnrt_builder *b, const qnnrt__compose_n
     return qnnrt__compose_keeps(b) ? qnnrt__compose_add(b, none) : QNNRT_OK;
 }
 
+/* Type, package and name of a node. */
+static qnnrt_result qnnrt__compose_node_names(const qnnrt_builder *b, const qnnrt_node_desc *d,
+                                              qnnrt__abi_op *op)
+{
+    qnnrt_result result = qnnrt__compose_name(b, d->type, "the type of a node", &op->type);
+    if (result == QNNRT_OK)
+        result = qnnrt__compose_name(b, d->package != NULL ? d->package : "qti.aisw",
+                                     "the package of a node", &op->package);
+    if (result != QNNRT_OK) return result;
+    if (d->name == NULL) {
+        op->name = qnnrt__compose_number(b, d->type);
+        return op->name != NULL ? QNNRT_OK : qnnrt__compose_no_memory(b);
+    }
+    result = qnnrt__compose_name(b, d->name, "a node", &op->name);
+    if (result != QNNRT_OK) return result;
+    if (qnnrt__compose_keeps(b) && qnnrt__compose_taken(&b->node_names, op->name))
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "two nodes are named \"%.200s\"", op->name);
+    return QNNRT_OK;
+}
+
+/* The node that comes next becomes the writer of its outputs. */
+static qnnrt_result qnnrt__compose_write(const qnnrt_builder *b, const qnnrt__compose_node *node)
+{
+    const qnnrt__compose_list *nodes = &b->graph->nodes;
+    const uint32_t own = (uint32_t)nodes->count + 1;
+    uint32_t i;
+    for (i = 0; i < node->op.output_count; ++i) {
+        qnnrt__compose_tensor *tensor = node->outputs[i];
+        const uint32_t writer = tensor->writer;
+        tensor->writer = own;
+        if (writer == 0) continue;
+        return qnnrt__compose_fail(
+            b, QNNRT_E_ARG, "tensor \"%.200s\" is written twice, also by node \"%.200s\"",
+            tensor->abi.body.name,
+            (writer == own ? node : (qnnrt__compose_node *)nodes->items[writer - 1])->op.name);
+    }
+    return QNNRT_OK;
+}
+
 /* Check a descriptor and record it. */
 static qnnrt_result qnnrt__compose_node_make(qnnrt_builder *b, const qnnrt_node_desc *d,
                                              qnnrt__compose_node **out)
 {
     qnnrt__compose_node *node;
-    const int keep = qnnrt__compose_keeps(b);
     size_t i, inputs = d->input_count;
-    qnnrt_result result;
+    qnnrt_result result = qnnrt__compose_needs_graph(b, "a node");
     *out = NULL;
-    result = qnnrt__compose_needs_graph(b, "a node");
     if (result != QNNRT_OK) return result;
     node = (qnnrt__compose_node *)qnnrt__compose_alloc(b, 1, sizeof(*node));
     if (node == NULL) return qnnrt__compose_no_memory(b);
-    result = qnnrt__compose_name(b, d->type, "the type of a node", &node->op.type);
+    result = qnnrt__compose_node_names(b, d, &node->op);
     if (result != QNNRT_OK) return result;
-    result = qnnrt__compose_name(b, d->package != NULL ? d->package : "qti.aisw",
-                                 "the package of a node", &node->op.package);
-    if (result != QNNRT_OK) return result;
-    if (d->name != NULL) result = qnnrt__compose_name(b, d->name, "a node", &node->op.name);
-    else if ((node->op.name = qnnrt__compose_number(b, d->type)) == NULL)
-        result = qnnrt__compose_no_memory(b);
-    if (result != QNNRT_OK) return result;
-    if (keep && qnnrt__compose_taken(&b->node_names, node->op.name))
-        return qnnrt__compose_fail(b, QNNRT_E_ARG, "two nodes are named \"%.200s\"", node->op.name);
     b->op = &node->op;
     if (d->output_count == 0) return qnnrt__compose_fail(b, QNNRT_E_ARG, "it has no output");
     /* Operators have less than 20 parameters; each is compared with each. */
@@ -13962,17 +13989,7 @@ static qnnrt_result qnnrt__compose_node_make(qnnrt_builder *b, const qnnrt_node_
         if (node->inputs[i] == NULL) result = qnnrt__compose_none(b, node, i);
     for (i = 0; i < d->param_count && result == QNNRT_OK; ++i)
         result = qnnrt__compose_param(b, &d->params[i], node, i);
-    for (i = 0; i < d->output_count && keep && result == QNNRT_OK; ++i) {
-        const uint32_t writer = node->outputs[i]->writer;
-        if (writer != 0)
-            result = qnnrt__compose_fail(
-                b, QNNRT_E_ARG, "tensor \"%.200s\" is written twice, also by node \"%.200s\"",
-                node->outputs[i]->abi.body.name,
-                writer > b->graph->nodes.count
-                    ? node->op.name
-                    : ((qnnrt__compose_node *)b->graph->nodes.items[writer - 1])->op.name);
-        node->outputs[i]->writer = (uint32_t)b->graph->nodes.count + 1;
-    }
+    if (result == QNNRT_OK && qnnrt__compose_keeps(b)) result = qnnrt__compose_write(b, node);
     if (result != QNNRT_OK) return result;
     b->op = NULL;
     *out = node;
@@ -14257,28 +14274,15 @@ static qnnrt__abi_tensor *qnnrt__compose_side(const qnnrt_builder *b,
     return list;
 }
 
-/* Give a graph to the vendor: tensors, nodes, finalize. Callers hold the lock. */
-static qnnrt_result qnnrt__compose_graph_make(qnnrt_builder *b, qnnrt *model,
-                                              const qnnrt__context *context,
-                                              qnnrt__compose_list *made, qnnrt__abi_tensor *room)
+/* Give the tensors and nodes of a graph to the vendor. Callers hold the lock. */
+static qnnrt_result qnnrt__compose_fill(qnnrt_builder *b, qnnrt__abi_handle handle,
+                                        qnnrt__abi_tensor *room)
 {
     const qnnrt__compose_graph *graph = b->graph;
     qnnrt_backend *backend = b->backend;
     const qnnrt__abi_calls *calls = backend->calls;
-    qnnrt__compose_configs configs;
-    qnnrt__abi_graph_info info;
-    qnnrt__abi_handle handle = NULL;
     qnnrt__abi_code code;
     size_t i;
-    qnnrt_result result;
-    qnnrt__compose_configure(b, &graph->desc, qnnrt__compose_graph_options, &configs);
-    backend->mark = qnnrt__log_mark(backend->log_slot);
-    code = calls->graph_create(context->handle, graph->desc.name, configs.asked, &handle);
-    if (code != 0 || handle == NULL) {
-        qnnrt__compose_fail(b, QNNRT_E_BACKEND, "cannot be created%s", configs.text);
-        return qnnrt__compose_explain(b, code == 0 ? "graphCreate (without a handle)"
-                                                   : "graphCreate", code);
-    }
     for (i = 0; i < graph->tensors.count; ++i) {
         qnnrt__compose_tensor *tensor = (qnnrt__compose_tensor *)graph->tensors.items[i];
         backend->mark = qnnrt__log_mark(backend->log_slot);
@@ -14292,7 +14296,7 @@ static qnnrt_result qnnrt__compose_graph_make(qnnrt_builder *b, qnnrt *model,
     for (i = 0; i < graph->nodes.count; ++i) {
         const qnnrt__compose_node *node = (const qnnrt__compose_node *)graph->nodes.items[i];
         const qnnrt__abi_op op = qnnrt__compose_op(node, room);
-        result = qnnrt__validate(backend, &op, graph->desc.name, b->err);
+        const qnnrt_result result = qnnrt__validate(backend, &op, graph->desc.name, b->err);
         if (result != QNNRT_OK) return result;
         backend->mark = qnnrt__log_mark(backend->log_slot);
         code = calls->graph_add_node(handle, op);
@@ -14303,8 +14307,33 @@ static qnnrt_result qnnrt__compose_graph_make(qnnrt_builder *b, qnnrt *model,
         qnnrt__err_add(b->err, "\n  ");
         return qnnrt__compose_explain(b, "graphAddNode", code);
     }
-    result = qnnrt__compose_finalize(b, model, (size_t)(context - model->contexts), handle,
-                                     graph->desc.name);
+    return QNNRT_OK;
+}
+
+/* A graph: made, filled, finalized. Callers hold the lock. */
+static qnnrt_result qnnrt__compose_graph_make(qnnrt_builder *b, qnnrt *model,
+                                              const qnnrt__context *context,
+                                              qnnrt__compose_list *made, qnnrt__abi_tensor *room)
+{
+    const qnnrt__compose_graph *graph = b->graph;
+    qnnrt_backend *backend = b->backend;
+    qnnrt__compose_configs configs;
+    qnnrt__abi_graph_info info;
+    qnnrt__abi_handle handle = NULL;
+    qnnrt__abi_code code;
+    qnnrt_result result;
+    qnnrt__compose_configure(b, &graph->desc, qnnrt__compose_graph_options, &configs);
+    backend->mark = qnnrt__log_mark(backend->log_slot);
+    code = backend->calls->graph_create(context->handle, graph->desc.name, configs.asked, &handle);
+    if (code != 0 || handle == NULL) {
+        qnnrt__compose_fail(b, QNNRT_E_BACKEND, "cannot be created%s", configs.text);
+        return qnnrt__compose_explain(b, code == 0 ? "graphCreate (without a handle)"
+                                                   : "graphCreate", code);
+    }
+    result = qnnrt__compose_fill(b, handle, room);
+    if (result == QNNRT_OK)
+        result = qnnrt__compose_finalize(b, model, (size_t)(context - model->contexts), handle,
+                                         graph->desc.name);
     if (result != QNNRT_OK) return result;
     memset(&info, 0, sizeof(info));
     info.version = 1;
@@ -14564,9 +14593,8 @@ QNNRT_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend, const qnnrt_
     return QNNRT_OK;
 }
 
-QNNRT_API void qnnrt_builder_context(qnnrt_builder *builder, const qnnrt_context_desc *desc)
+QNNRT_API void qnnrt_builder_context(qnnrt_builder *b, const qnnrt_context_desc *desc)
 {
-    qnnrt_builder *b = builder;
     qnnrt__compose_context *context;
     char name[40];
     if (!qnnrt__compose_going(b)) return;
@@ -14632,10 +14660,9 @@ QNNRT_API void qnnrt_builder_graph(qnnrt_builder *builder, const qnnrt_graph_des
         qnnrt__compose_begin(builder, desc, NULL);
 }
 
-QNNRT_API void qnnrt_builder_dlc(qnnrt_builder *builder, const char *path,
+QNNRT_API void qnnrt_builder_dlc(qnnrt_builder *b, const char *path,
                                  const qnnrt_graph_desc *desc)
 {
-    qnnrt_builder *b = builder;
     qnnrt_graph_desc defaults;
     qnnrt__os_file file;
     unsigned char head[64];
@@ -14669,9 +14696,8 @@ QNNRT_API void qnnrt_builder_dlc(qnnrt_builder *builder, const char *path,
     b->containers = 1;
 }
 
-QNNRT_API qnnrt_tensor qnnrt_builder_tensor(qnnrt_builder *builder, const qnnrt_tensor_desc *desc)
+QNNRT_API qnnrt_tensor qnnrt_builder_tensor(qnnrt_builder *b, const qnnrt_tensor_desc *desc)
 {
-    qnnrt_builder *b = builder;
     qnnrt_tensor_desc own;
     qnnrt__compose_tensor *tensor;
     if (!qnnrt__compose_going(b)) return -1;
@@ -14687,9 +14713,8 @@ QNNRT_API qnnrt_tensor qnnrt_builder_tensor(qnnrt_builder *builder, const qnnrt_
     return b->handles;
 }
 
-QNNRT_API void qnnrt_builder_node(qnnrt_builder *builder, const qnnrt_node_desc *desc)
+QNNRT_API void qnnrt_builder_node(qnnrt_builder *b, const qnnrt_node_desc *desc)
 {
-    qnnrt_builder *b = builder;
     qnnrt__compose_node *node;
     if (!qnnrt__compose_going(b)) return;
     if (desc == NULL) {
@@ -14704,10 +14729,9 @@ QNNRT_API void qnnrt_builder_node(qnnrt_builder *builder, const qnnrt_node_desc 
         b->most_ends = node->op.input_count + node->op.output_count;
 }
 
-QNNRT_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *builder, const qnnrt_node_desc *desc,
+QNNRT_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *b, const qnnrt_node_desc *desc,
                                               qnnrt_error *err)
 {
-    qnnrt_builder *b = builder;
     qnnrt_error own;
     qnnrt__arena arena;
     qnnrt__compose_node *node;
