@@ -36,6 +36,9 @@ says path 2 "a name, not a path" "$out/a.dlc" --output_dir "$out/o" --binary_fil
 says many_names 2 "more names than" "$out/a.dlc" --output_dir "$out/o" --graph_name p,q
 says no_library 1 "--backend_so FILE" "$out/a.dlc" --output_dir "$out/o" --backend libNoSuch.so
 says no_container 1 "/no/such.dlc" /no/such.dlc --output_dir "$out/o" --backend "$fake" --system_so "$fake"
+says equal_names 1 "with this tool: --graph_name" "$out/a.dlc" "$out/a.dlc" --output_dir "$out/o" --backend "$fake" --system_so "$fake"
+says folder_is_file 1 "cannot make the folder $out/a.dlc: Not a directory" "$out/a.dlc" --output_dir "$out/a.dlc" --backend "$fake" \
+    --system_so "$fake"
 says no_zip 1 "no .dlc container" "$fake" --output_dir "$out/o" --backend "$fake" --system_so "$fake"
 says makes 0 "wrote     $out/o/both.bin" "$out/a.dlc" "$out/b.dlc" --graph_name prompt, --output_dir "$out/o" --binary_file both \
     --backend "$fake" --system_so "$fake" --fp16 --soc_model 69
