@@ -527,6 +527,17 @@ static void two_params(qnnrt_builder *b)
     p[0].dtype = p[1].dtype = QNNRT_DTYPE_U32;
     with_param(b, p, 2);
 }
+static void many_params(qnnrt_builder *b) { with_param(b, (const qnnrt_param_desc *)&heap, SIZE_MAX); }
+static void long_param(qnnrt_builder *b)
+{
+    static char name[1026];
+    qnnrt_param_desc p;
+    memset(&p, 0, sizeof(p));
+    memset(name, 'p', sizeof(name) - 1);
+    p.name = name;
+    p.dtype = QNNRT_DTYPE_F32;
+    with_param(b, &p, 1);
+}
 static void u32_negative(qnnrt_builder *b) { scalar(b, QNNRT_DTYPE_U32, -1); }
 static void u32_fraction(qnnrt_builder *b) { scalar(b, QNNRT_DTYPE_U32, 1.5); }
 static void u32_large(qnnrt_builder *b) { scalar(b, QNNRT_DTYPE_U32, 4294967296.0); }
@@ -571,7 +582,7 @@ static const struct mistake { const char *what; void (*make)(qnnrt_builder *); q
 #define M(name, result, ...) { #name, name, QNNRT_E_##result, { __VA_ARGS__ } }
     M(no_name, ARG, "graph \"g\"", "a tensor has no name"), M(empty_name, ARG, "no name"), M(taken_name, ARG, "two tensors are named \"x\""),
     M(no_kind, ARG, "tensor \"t\"", "kind 0"), M(wrong_kind, ARG, "kind 6"), M(rank_0, ARG, "\"t\"", "rank 0", "[1]"), M(rank_9, ARG, "rank 9"),
-    M(dim_0, ARG, "\"t\"", "dimension of 0"), M(no_dtype, ARG, "dtype 0x0"), M(text_dtype, ARG, "0x608"), M(too_large, LIMIT, "\"t\"", "4 GiB"),
+    M(dim_0, ARG, "\"t\"", "dimension of 0"), M(no_dtype, ARG, "dtype 0x0"), M(text_dtype, ARG, "0x608"), M(too_large, LIMIT, "\"t\"", "4 GiB", "split it"),
     M(overflow, LIMIT, "4 GiB"), M(no_data, ARG, "\"t\"", "needs 16 bytes", "NULL"), M(few_bytes, ARG, "needs 16 bytes", "got 15"),
     M(data_of_input, ARG, "\"t\"", "only a STATIC"), M(bytes_of_input, ARG, "only a STATIC"), M(float_with_scale, ARG, "\"t\" (float32)", "no encoding"),
     M(no_encoding, ARG, "(sfixed8)", "needs an encoding"), M(other_encoding, ARG, "needs an encoding"), M(scale_0, ARG, "scale"),
@@ -594,12 +605,15 @@ static const struct mistake { const char *what; void (*make)(qnnrt_builder *); q
     M(written_twice, ARG, "\"h\"", "written twice", "\"m\""), M(no_outputs, ARG, "no output"), M(null_outputs, ARG, "outputs is NULL"),
     M(one_output_twice, ARG, "\"h\"", "written twice"), M(null_inputs, ARG, "inputs is NULL"), M(null_params, ARG, "params is NULL"),
     M(unnamed_param, ARG, "parameter 0 has no name"), M(two_params, ARG, "two parameters are named \"p\""),
+    M(many_params, LIMIT, "1,000 parameters", "counts of the descriptor"), M(long_param, LIMIT, "a parameter has a name of 1025 bytes", "limits.name_bytes"),
     M(u32_negative, ARG, "node \"n\"", "\"p\"", "-1 is no value"), M(u32_fraction, ARG, "1.5", "uint32"), M(u32_large, ARG, "uint32"),
     M(i32_large, ARG, "int32"), M(i8_small, ARG, "int8"), M(u64_large, ARG, "uint64"), M(bool_2, ARG, "bool8"), M(f32_large, ARG, "float32"),
     M(f32_nan, ARG, "float32"), M(untyped_scalar, ARG, "undefined"), M(half_scalar, ARG, "float16"), M(param_both, ARG, "both data and a tensor"),
-    M(param_rank_alone, ARG, "rank 1 and no data"), M(param_input, ARG, "\"x\"", "not STATIC"), M(param_foreign, ARG, "no tensor of this graph"),
-    M(param_rank_9, ARG, "\"n/p\"", "rank 9"), M(param_dim_0, ARG, "\"n/p\"", "dimension of 0"), M(param_coded, ARG, "\"n/p\"", "needs an encoding"),
-    M(param_taken, ARG, "two tensors are named \"n/p\""), M(nothing, ARG, "graph \"g\"", "no nodes"),
+    M(param_rank_alone, ARG, "rank 1 and no data"), M(param_input, ARG, "\"x\"", "not STATIC"), M(param_foreign, ARG, "parameter \"p\"", "no tensor of this graph"),
+    M(param_rank_9, ARG, "node \"n\" (Op): tensor", "\"n/p\"", "rank 9"),
+    M(param_dim_0, ARG, "node \"n\" (Op): tensor", "\"n/p\"", "dimension of 0"),
+    M(param_coded, ARG, "node \"n\" (Op): tensor", "\"n/p\"", "needs an encoding"),
+    M(param_taken, ARG, "node \"n\" (Op): two tensors", "two tensors are named \"n/p\""), M(nothing, ARG, "graph \"g\"", "no nodes"),
     M(h_unwritten, ARG, "input 1", "\"h\"", "written by no node"), M(itself, ARG, "wait for each other", "\"n\" -> \"n\""),
     M(cycle, ARG, "\"one\" -> \"two\"", "\"two\" -> \"three\"", "\"three\" -> \"one\""),
     M(dlc_null, ARG, "NULL or empty"), M(dlc_absent, IO, "/no/such.dlc"), M(dlc_folder, IO, "folder"), M(dlc_other, FORMAT, "no .dlc", "ELF")
@@ -654,6 +668,7 @@ TEST(the_first_error_sticks)
     qnnrt_builder *b;
     qnnrt_tensor_desc t = tensor_desc("first", QNNRT_TENSOR_INPUT);
     qnnrt_node_desc node;
+    qnnrt_context_desc context;
     qnnrt *built;
     open_backend("", 0);
     b = builder_of(NULL);
@@ -673,6 +688,13 @@ TEST(the_first_error_sticks)
     CHECK_STR(err.text, "\"first\"");
     CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_E_ARG);
     CHECK_STR(err.text, "\"first\"");
+    memset(&context, 0, sizeof(context));                              /* two within one descriptor */
+    context.name = "";
+    context.priority = (qnnrt_priority)77;
+    b = builder_of(NULL);
+    qnnrt_builder_context(b, &context);
+    CHECK_STR(qnnrt_builder_error(b)->text, "has no name");
+    qnnrt_builder_destroy(b);
     CHECK(close_backend());
 }
 
@@ -817,7 +839,7 @@ TEST(supports_asks_and_adds_nothing)
         CHECK_STR(err.text, "graph \"g\": node \"Refused_2\" (Refused)");
         CHECK_STR(err.text, "of \"x\" float32[4]");
         CHECK_STR(err.text, "to \"y\" float32[4]");
-        CHECK_STR(err.text, "with axes (uint32 tensor)");
+        CHECK_STR(err.text, "to \"y\" float32[4]\n  with axes (uint32 tensor)");
         CHECK_STR(err.text, "is an operator that is refused");      /* the vendor's own words */
         node.type = NULL;
         CHECK_EQ(qnnrt_builder_supports(b, &node, NULL), QNNRT_E_ARG);
@@ -1340,6 +1362,47 @@ static const char *container(const char *name, const char *text)
     return test_write_file(to, text, strlen(text)) ? to : NULL;
 }
 
+/* A builder's system library: closed with the backend where that is unloaded, else kept; and used for logs. */
+TEST(the_system_library_is_the_one_that_was_named)
+{
+    size_t bytes = 0, i;
+    void *image = test_read_file(TEST_FAKE_LIB, &bytes), *loaded;
+    for (i = 0; i < 3; ++i) {
+        qnnrt_backend_desc backend_desc;
+        qnnrt_builder_desc desc;
+        qnnrt_builder *b;
+        qnnrt *built = NULL;
+        qnnrt_run *run;
+        char path[1200], name[1200];
+        snprintf(path, sizeof(path), "%s/libSystem%u.so", test_tmpdir(), (unsigned)i);
+        CHECK(test_write_file(path, image, bytes));
+        memset(&backend_desc, 0, sizeof(backend_desc));
+        memset(&desc, 0, sizeof(desc));
+        backend_desc.path = TEST_FAKE_LIB;
+        backend_desc.unload = i > 0;
+        desc.system_path = path;
+        fake_begin("");
+        CHECK_EQ(qnnrt_backend_open(&backend_desc, &backend, &err), QNNRT_OK);
+        b = builder_of(&desc);
+        if (i < 2) qnnrt_builder_dlc(b, container("a.dlc", "PK\3\4FAKEDLC a"), NULL);
+        else add_right(b, "own");
+        CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_OK);
+        loaded = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+        CHECK((loaded != NULL) == (i == 0));
+        if (loaded != NULL) dlclose(loaded);
+        CHECK_EQ(qnnrt_prepare(built, i < 2 ? "a" : "own", &run, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_run_profile(run, QNNRT_PROFILE_BASIC), QNNRT_OK);
+        CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+        snprintf(name, sizeof(name), "%s/log%u", test_tmpdir(), (unsigned)i);
+        CHECK_EQ(qnnrt_run_profile_log(run, name), QNNRT_OK);
+        if (qnnrt_run_error(run)->code != QNNRT_OK) printf("%s\n", qnnrt_run_error(run)->text);
+        qnnrt_run_destroy(run);
+        CHECK_EQ(qnnrt_close(built), QNNRT_OK);
+        CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
+    }
+    free(image);
+}
+
 TEST(containers_become_graphs)
 {
     /* The struct by value has the callee's size, whatever that is. */
@@ -1384,7 +1447,7 @@ TEST(bad_containers_are_refused_in_words)
 {
     static const struct { const char *knobs, *text, *name; qnnrt_result result; const char *word; } cases[] = {
         { "", "PK\3\4FAKEDLC a b", "one", QNNRT_E_ARG, "several graphs" },
-        { "", "PK\3\4FAKEDLC a a", NULL, QNNRT_E_BACKEND, "systemDlcComposeGraphs" },
+        { "", "PK\3\4FAKEDLC a a", NULL, QNNRT_E_BACKEND, "graphCreate answered" },
         { "", "PK\3\4FAKEDLC", NULL, QNNRT_E_FORMAT, "0 graphs" },
         { "", "PK\3\4something else", NULL, QNNRT_E_FORMAT, "systemDlcCreateFromFile" },
         { "", "{\"a\": 1}", NULL, QNNRT_E_FORMAT, "JSON" },
@@ -1396,7 +1459,9 @@ TEST(bad_containers_are_refused_in_words)
         { "zero=systemDlcComposeGraphs", "PK\3\4FAKEDLC a", NULL, QNNRT_E_FORMAT, "are described" },
         { "fail=systemDlcCreateFromFile:0x7531", "PK\3\4FAKEDLC a", NULL, QNNRT_E_FORMAT, "0x7531" },
         { "fail=systemDlcComposeGraphs:0x7532", "PK\3\4FAKEDLC a", NULL, QNNRT_E_BACKEND, "0x7532" },
-        { "fail=graphCreate:0x1773", "PK\3\4FAKEDLC a", NULL, QNNRT_E_BACKEND, "systemDlcComposeGraphs answered 0x1773" },
+        { "fail=graphCreate:0x1773", "PK\3\4FAKEDLC a", NULL, QNNRT_E_BACKEND, "graph \"a\" of " },
+        { "fail=graphCreate:0x1773", "PK\3\4FAKEDLC a", NULL, QNNRT_E_BACKEND, "graphCreate answered 0x1773" },
+        { "fail=systemDlcCreateFromFile:0x3ea", "PK\3\4FAKEDLC a", NULL, QNNRT_E_FORMAT, "damaged or cut short" },
         { "fail=graphFinalize:0x3ea", "PK\3\4FAKEDLC a", NULL, QNNRT_E_BACKEND, "graph \"a\" cannot be finalized" },
         { "fail=systemDlcFree:0x7532", "PK\3\4FAKEDLC a", NULL, QNNRT_OK, NULL }
     };
@@ -1427,6 +1492,7 @@ TEST(bad_containers_are_refused_in_words)
 
 TEST(op_packages_are_registered_once)
 {
+    char path[4097];
     open_backend("", 0);
     CHECK_EQ(qnnrt_backend_register_ops(backend, "libMine.so", "MineInterfaceProvider", NULL, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_backend_register_ops(backend, "libMine.so", "MineInterfaceProvider", "CPU", &err), QNNRT_E_BACKEND);
@@ -1442,6 +1508,10 @@ TEST(op_packages_are_registered_once)
     CHECK_EQ(qnnrt_backend_register_ops(NULL, "a", "b", NULL, &err), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_backend_register_ops(backend, NULL, "b", NULL, &err), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_backend_register_ops(backend, "a", "", NULL, &err), QNNRT_E_ARG);
+    memset(path, 'p', sizeof(path) - 1);
+    path[sizeof(path) - 1] = '\0';
+    CHECK_EQ(qnnrt_backend_register_ops(backend, path, "b", NULL, &err), QNNRT_E_ARG);
+    CHECK_STR(err.text, "a path of 4096 bytes");
     CHECK(close_backend());
     open_backend("null=backendRegisterOpPackage", 0);
     CHECK_EQ(qnnrt_backend_register_ops(backend, "a", "b", NULL, &err), QNNRT_E_UNSUPPORTED);
@@ -1482,6 +1552,7 @@ TEST(every_allocation_may_fail)
     int on;
     for (on = 0; on < 2; ++on) {
         CHECK(exhaust("a life", life, on, "") > 5);
+        CHECK(exhaust("a life on CPU", life, on, "id=3") > 5);      /* saving takes runs of its own */
         CHECK(exhaust("a container", life_of_a_container, on, "") > 5);
     }
     without_text = 1;
@@ -1545,6 +1616,7 @@ TEST_MAIN("compose")
     RUN(a_backend_that_cannot_build_is_unsupported);
     RUN(finalize_tells_the_real_cause);
     RUN(saving_leaves_nothing_half_done);
+    RUN(the_system_library_is_the_one_that_was_named);
     RUN(containers_become_graphs);
     RUN(bad_containers_are_refused_in_words);
     RUN(op_packages_are_registered_once);

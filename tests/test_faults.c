@@ -57,14 +57,14 @@ static void lives(const char *faults)
     NOTHING_LEFT();
 }
 
-static const char *system_library;       /* NULL: the one of the backend */
+static const char *named_system;         /* NULL: the backend's own */
 
 /* The same for the second half alone, on files that are there. */
 static void open_stops(const char *faults, const char *stage, qnnrt_result result, uint64_t code)
 {
     life_begin(faults);
     life_start(&one, folder);
-    one.system = system_library;
+    one.system = named_system;
     life_open(&one);
     if (strcmp(one.stage, stage) != 0 || one.result != result)
         tell_stop(faults);
@@ -196,14 +196,16 @@ TEST(providers_that_are_not_there_are_told)
     SAYS("what helps");
     TRY(stops("providers=null", "backend", QNNRT_E_LIBRARY, 0));
     SAYS("offers no provider");
-    /* Named; unnamed it is passed over for libQnnSystem.so. */
+    /* Unnamed, another is looked for. */
+    TRY(stops("system_providers=0", "open", QNNRT_E_LIBRARY, 0));
+    SAYS("cannot find the library libQnnSystem.so");
     TRY(lives(""));
-    system_library = TEST_REF_LIB;
+    named_system = TEST_REF_LIB;
     TRY(open_stops("system_providers=0", "open", QNNRT_E_LIBRARY, 0));
     SAYS("offers no provider");
     TRY(open_stops("system_providers=null", "open", QNNRT_E_LIBRARY, 0));
     SAYS("offers no provider");
-    system_library = NULL;
+    named_system = NULL;
     TRY(lives("providers=2; system_providers=2"));
     CHECK_STR(life_watch.log, "offers 2 providers; number 1 fits");
 }
@@ -636,6 +638,61 @@ TEST(every_code_of_every_call_at_every_time)
     CHECK_EQ(failures, 0);
 }
 
+/* Profiling beside a life: whatever its calls answer, the numbers are right and nothing is left. An
+   error, where one is answered, has the code and names the call. */
+TEST(every_code_of_every_call_of_a_profile)
+{
+    static const char *const calls[] = { "profileCreate", "profileGetEvents", "profileGetSubEvents",
+                                         "profileGetEventData", "profileGetExtendedEventData",
+                                         "profileFree" };
+    static const row profile = { "", 12, STOPS, QNNRT_E_BACKEND, STOPS, NULL };
+    uint64_t codes[64];
+    const size_t count = codes_of(&profile, codes);
+    unsigned cases = 0, errors = 0;
+    size_t i, c;
+    TRY(lives(""));
+    for (i = 0; i < sizeof(calls) / sizeof(calls[0]); ++i)
+        for (c = 0; c <= count; ++c) {
+            const qnnrt_profile_event *events;
+            char faults[80];
+            qnnrt_desc desc;
+            qnnrt *model;
+            qnnrt_run *run;
+            qnnrt_result result;
+            size_t event_count;
+            if (c == count) snprintf(faults, sizeof(faults), "null=%s", calls[i]);
+            else snprintf(faults, sizeof(faults), "fail=%s:%llu", calls[i],
+                          (unsigned long long)codes[c]);
+            life_begin(faults);
+            memset(&desc, 0, sizeof(desc));
+            desc.backend_path = TEST_REF_LIB;
+            desc.hooks = life_hooks();
+            CHECK_EQ(qnnrt_open(folder, &desc, &model, NULL), QNNRT_OK);
+            CHECK_EQ(qnnrt_prepare(model, "kv", &run, NULL), QNNRT_OK);
+            CHECK_EQ(qnnrt_write_f32(run, "x", life_input, LIFE_WIDTH), QNNRT_OK);
+            result = qnnrt_run_profile(run, QNNRT_PROFILE_DETAILED);
+            one.err = *qnnrt_run_error(run);
+            CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+            if (result == QNNRT_OK) {
+                result = qnnrt_run_events(run, &events, &event_count);
+                one.err = *qnnrt_run_error(run);
+                CHECK(result == QNNRT_OK || (events == NULL && event_count == 0));
+            }
+            if (result != QNNRT_OK) {
+                ++errors;
+                CHECK_EQ(one.err.vendor_code, c < count ? codes[c] : 0);
+                SAYS(calls[i]);
+                CHECK(life_text_clean(one.err.text));
+            }
+            qnnrt_run_destroy(run);
+            CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+            NOTHING_LEFT();
+            ++cases;
+        }
+    printf("  %u profiles with one fault each, %u errors\n", cases, errors);
+    CHECK(errors > cases / 3);
+}
+
 TEST_MAIN("faults")
 {
     /* Saving syncs: some thousand lives want a disk that is memory. */
@@ -660,4 +717,5 @@ TEST_MAIN("faults")
     RUN(lines_after_the_log_was_freed_are_taken_and_cleaned);
     RUN(a_library_that_keeps_the_binary_is_told_by_its_answer);
     RUN(every_code_of_every_call_at_every_time);
+    RUN(every_code_of_every_call_of_a_profile);
 }

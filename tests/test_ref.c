@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 
 /* ---- a small world -------------------------------------------------------------------------- */
 
@@ -245,8 +246,9 @@ TEST(tensors_are_refused_with_the_reason)
         { "4 scales along axis 0", Q_TENSOR_PARAM }, { "scale 1 is 0", Q_TENSOR_PARAM },
             { "bit width of 9", Q_TENSOR_PARAM },
         { "dynamic", Q_NOT_SUPPORTED }, { "data format 1", Q_TENSOR_UNSUPPORTED },
-            { "struct version 7", Q_TENSOR_PARAM }
+            { "block size 1", Q_TENSOR_UNSUPPORTED }, { "struct version 7", Q_TENSOR_PARAM }
     };
+    static uint32_t shared[] = { 4, 4 };       /* of [8, 4]: a scale for all channels */
     size_t i;
     world w;
     q_tensor t;
@@ -279,6 +281,12 @@ TEST(tensors_are_refused_with_the_reason)
             break;
         case 12: t.version = 2; t.v.dynamic = dynamic; break;
         case 13: t.v.format = 1; break;
+        case 14:
+            t.v.quant.definition = 1;
+            t.v.quant.encoding = Q_ENC_BLOCK;
+            t.v.quant.u.block.sizes = shared;
+            t.v.quant.u.block.pairs = pairs + 2;
+            break;
         default: t.version = 7;
         }
         ref_line_bytes = 0;
@@ -830,6 +838,107 @@ TEST(a_binary_cut_short_at_every_byte_is_refused)
     }
     CHECK(!refused(&w, data, bytes));
     free(data);
+    TRY(world_close(&w));
+}
+
+/* A file written by hand, by the comment in tools/refbackend/binary.c. */
+typedef struct script { unsigned char *data; size_t used; } script;
+
+static void script_word(script *s, uint32_t word)
+{
+    memcpy(s->data + s->used, &word, 4);
+    s->used += 4;
+}
+
+static void script_text(script *s, const char *text)
+{
+    const size_t bytes = strlen(text);
+    script_word(s, (uint32_t)bytes);
+    memcpy(s->data + s->used, text, bytes + 1);
+    s->used += bytes + 1;
+}
+
+/* One graph of x and count intermediates, up to where its nodes are counted. */
+static void script_begin(script *s, uint32_t count)
+{
+    static const unsigned char head[64] = { 'Q', 'N', 'N', 'R', 'T', 'R', 'E', 'F', 1 };
+    uint32_t i, k;
+    memcpy(s->data, head, 64);
+    s->used = 64;
+    script_text(s, "by hand");
+    for (k = 0; k < 7; ++k) script_word(s, k == 0 ? 2 : 0);       /* versions, no blobs */
+    script_word(s, 1);
+    script_text(s, "main");
+    script_word(s, 100);
+    script_word(s, count + 1);
+    for (i = 0; i <= count; ++i) {
+        char name[16];
+        snprintf(name, sizeof(name), "t%u", (unsigned)i);
+        script_word(s, i + 1);
+        script_text(s, name);
+        script_word(s, i == 0 ? Q_APP_WRITE : Q_NATIVE);
+        script_word(s, 0);
+        script_word(s, 0x232);
+        for (k = 0; k < 4; ++k) script_word(s, k < 2);            /* [1], no encoding, no blob */
+    }
+    script_word(s, 1);
+    script_text(s, "n");
+    script_text(s, "qti.aisw");
+    script_text(s, "Relu");
+}
+
+static uint64_t script_end(script *s)
+{
+    const uint64_t described = s->used - 64, bytes = (s->used + 63) / 64 * 64;
+    memset(s->data + s->used, 0, (size_t)bytes - s->used);
+    memcpy(s->data + 16, &bytes, 8);
+    memcpy(s->data + 32, &described, 8);
+    memcpy(s->data + 40, &bytes, 8);
+    ref_sign(s->data, bytes);
+    return bytes;
+}
+
+/* A node with all its tensors as outputs and a million inputs, one with very many parameters. */
+TEST(a_binary_of_megabytes_is_refused_in_a_moment)
+{
+    enum { OUTPUTS = 100000, INPUTS = 1000000, PARAMETERS = 100000 };
+    const clock_t began = clock();
+    q_handle context = NULL;
+    script s;
+    uint32_t i;
+    world w;
+    ref_begin("");
+    TRY(world_open(&w));
+    s.data = (unsigned char *)malloc((size_t)16 << 20);
+    script_begin(&s, OUTPUTS);
+    script_word(&s, INPUTS);
+    for (i = 0; i < INPUTS; ++i) script_word(&s, 1);
+    script_word(&s, OUTPUTS);
+    for (i = 0; i < OUTPUTS; ++i) script_word(&s, i + 2);
+    script_word(&s, 0);
+    CHECK_EQ(ref.load(w.backend, w.device, NULL, s.data, script_end(&s), &context, NULL),
+             Q_CONTEXT_FROM_BINARY);
+    CHECK_STR(ref_lines, "1000000 inputs");
+    script_begin(&s, 1);
+    script_word(&s, 1);
+    script_word(&s, 1);
+    script_word(&s, 1);
+    script_word(&s, 2);
+    script_word(&s, PARAMETERS);
+    for (i = 0; i < PARAMETERS; ++i) {
+        char name[16];
+        snprintf(name, sizeof(name), "p%u", (unsigned)i);
+        script_text(&s, name);
+        script_word(&s, 0x232);
+        script_word(&s, 0);
+        script_word(&s, 0);
+        script_word(&s, 0);
+    }
+    CHECK_EQ(ref.load(w.backend, w.device, NULL, s.data, script_end(&s), &context, NULL),
+             Q_CONTEXT_FROM_BINARY);
+    CHECK_STR(ref_lines, "100000 parameters, no operator more than 64");
+    free(s.data);
+    CHECK(clock() - began < 20 * CLOCKS_PER_SEC);
     TRY(world_close(&w));
 }
 
@@ -1759,6 +1868,7 @@ TEST_MAIN("ref")
     RUN(an_execute_checks_what_it_is_given);
     RUN(threads_may_execute_one_graph_and_several);
     RUN(a_binary_cut_short_at_every_byte_is_refused);
+    RUN(a_binary_of_megabytes_is_refused_in_a_moment);
     RUN(fifty_thousand_flips_do_no_harm);
     RUN(binaries_of_others_are_refused_by_name);
     RUN(metadata_tells_what_the_graphs_are_in_every_struct_version);

@@ -281,9 +281,54 @@ static const char *role_of(uint32_t type)
     return ref_type_is_input(type) ? "an input of the graph" : "static";
 }
 
-/* The rules that hold for every operator: names, one writer, nothing written that must not be. */
+enum { ARGUMENTS_MOST = 64, WRITER_NOW = REF_NONE - 1 };
+typedef char writer_now_is_no_step[WRITER_NOW < 0 ? 1 : -1];
+
+/* One writer, nothing written that must not be. Outputs that passed are marked meanwhile: a file
+   may have very many. */
+static q_code ends_check(const ref_body *body, const ref_plan_step *step, ref_why *why)
+{
+    q_code code = Q_GRAPH_TENSOR;
+    uint32_t marked = 0;
+    for (; marked < step->out_count; ++marked) {
+        const int index = step->out[marked];
+        ref_value *value = index >= 0 ? body->values[index] : NULL;
+        if (value == NULL)
+            ref_refuse(why, "node \"%s\": output %u is absent", step->name, (unsigned)marked);
+        else if (ref_type_is_input(value->type) || value->type == Q_STATIC)
+            ref_refuse(why, "node \"%s\": output \"%s\" is %s and cannot be written", step->name,
+                       value->view.name, role_of(value->type));
+        else if (value->writer == WRITER_NOW)
+            ref_refuse(why, "node \"%s\": \"%s\" is two of its outputs", step->name,
+                       value->view.name);
+        else if (value->writer != REF_NONE)
+            ref_refuse(why, "node \"%s\": output \"%s\" is written by node \"%s\" already",
+                       step->name, value->view.name, body->steps[value->writer]->view.name);
+        else {
+            value->writer = WRITER_NOW;
+            continue;
+        }
+        break;
+    }
+    if (marked == step->out_count)
+        code = Q_OK;
+    for (uint32_t i = 0; i < step->in_count && code == Q_OK; ++i) {
+        const ref_value *value = step->in[i] >= 0 ? body->values[step->in[i]] : NULL;
+        if (value != NULL && value->writer == WRITER_NOW) {
+            ref_refuse(why, "node \"%s\": \"%s\" is input and output", step->name,
+                       value->view.name);
+            code = Q_GRAPH_TENSOR;
+        }
+    }
+    while (marked-- > 0)
+        body->values[step->out[marked]]->writer = REF_NONE;
+    return code;
+}
+
+/* The rules that hold for every operator. */
 static q_code step_check(const ref_body *body, const ref_plan_step *step, ref_why *why)
 {
+    q_code code;
     if (step->name == NULL || step->name[0] == '\0' || strlen(step->name) > REF_NAME_MOST) {
         ref_refuse(why, "a node needs a name of at most %d bytes", (int)REF_NAME_MOST);
         return Q_GRAPH_OP;
@@ -292,36 +337,13 @@ static q_code step_check(const ref_body *body, const ref_plan_step *step, ref_wh
         ref_refuse(why, "there is a node \"%s\" in graph \"%s\" already", step->name, body->name);
         return Q_GRAPH_OP;
     }
-    for (uint32_t i = 0; i < step->out_count; ++i) {
-        const ref_value *value = step->out[i] >= 0 ? body->values[step->out[i]] : NULL;
-        if (value == NULL) {
-            ref_refuse(why, "node \"%s\": output %u is absent", step->name, (unsigned)i);
-            return Q_GRAPH_TENSOR;
-        }
-        if (ref_type_is_input(value->type) || value->type == Q_STATIC) {
-            ref_refuse(why, "node \"%s\": output \"%s\" is %s and cannot be written", step->name,
-                       value->view.name, role_of(value->type));
-            return Q_GRAPH_TENSOR;
-        }
-        if (value->writer != REF_NONE) {
-            ref_refuse(why, "node \"%s\": output \"%s\" is written by node \"%s\" already",
-                       step->name, value->view.name, body->steps[value->writer]->view.name);
-            return Q_GRAPH_TENSOR;
-        }
-        for (uint32_t k = 0; k < i; ++k) {
-            if (step->out[k] == step->out[i]) {
-                ref_refuse(why, "node \"%s\": \"%s\" is two of its outputs", step->name,
-                           value->view.name);
-                return Q_GRAPH_TENSOR;
-            }
-        }
-        for (uint32_t k = 0; k < step->in_count; ++k) {
-            if (step->in[k] == step->out[i]) {
-                ref_refuse(why, "node \"%s\": \"%s\" is input and output", step->name,
-                           value->view.name);
-                return Q_GRAPH_TENSOR;
-            }
-        }
+    code = ends_check(body, step, why);
+    if (code != Q_OK)
+        return code;
+    if (step->argument_count > ARGUMENTS_MOST) {
+        ref_refuse(why, "node \"%s\" has %u parameters, no operator more than %d", step->name,
+                   (unsigned)step->argument_count, (int)ARGUMENTS_MOST);
+        return Q_GRAPH_OP;
     }
     for (uint32_t i = 0; i < step->argument_count; ++i) {
         const ref_argument *argument = &step->arguments[i];

@@ -294,7 +294,8 @@ q_code ref_made_from(const q_tensor *from, ref_arena *arena, ref_made *made, ref
 /* ---- what operators see --------------------------------------------------------------------- */
 
 /* Scales of all channels and blocks, in the order of ref_quant. BLOCK may have only one axis that
-   is cut: then any other axis stands for the channels, all of which have the same scales. */
+   is cut: then one of length 1 stands for the channels. Scales that many channels share are not
+   known: their table would be far larger than what a file says of it. */
 static q_code blocks_fill(const ref_made *made, ref_arena *arena, ref_value *value, ref_why *why)
 {
     const ref_encoding *e = &value->encoding;
@@ -342,11 +343,11 @@ static q_code blocks_fill(const ref_made *made, ref_arena *arena, ref_value *val
         }
         q->block = e->sizes[cut];
         for (uint32_t i = 0; axis == REF_RANK && i < made->rank; ++i)
-            if (i != cut)
+            if (i != cut && made->dims[i] == 1)
                 axis = i;
         if (axis == REF_RANK) {
-            ref_refuse(why, "tensor \"%s\": BLOCK encodings of one dimension are not known",
-                       made->name);
+            ref_refuse(why, "tensor \"%s\": BLOCK encodings have an axis of channels, of block"
+                       " size 1", made->name);
             return Q_TENSOR_UNSUPPORTED;
         }
     }
@@ -361,7 +362,7 @@ static q_code blocks_fill(const ref_made *made, ref_arena *arena, ref_value *val
     for (uint32_t c = 0; c < channels; ++c) {
         for (uint32_t b = 0; b < blocks; ++b) {
             const size_t i = (size_t)c * blocks + b;
-            const size_t from = e->encoding == Q_ENC_EXPANSION ? c : e->count == blocks ? b : i;
+            const size_t from = e->encoding == Q_ENC_EXPANSION ? c : i;
             scales[i] = e->scales[from] * (e->encoding == Q_ENC_EXPANSION
                                            ? (float)e->block_scales[i] : 1.0f);
             offsets[i] = e->offsets[from];
