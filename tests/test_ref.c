@@ -916,7 +916,8 @@ TEST(a_binary_of_megabytes_is_refused_in_a_moment)
     script_word(&s, OUTPUTS);
     for (i = 0; i < OUTPUTS; ++i) script_word(&s, i + 2);
     script_word(&s, 0);
-    CHECK_EQ(ref.load(w.backend, w.device, NULL, s.data, script_end(&s), &context, NULL), Q_CONTEXT_FROM_BINARY);
+    CHECK_EQ(ref.load(w.backend, w.device, NULL, s.data, script_end(&s), &context, NULL),
+             Q_CONTEXT_FROM_BINARY);
     CHECK_STR(ref_lines, "1000000 inputs");
     script_begin(&s, 1);
     script_word(&s, 1);
@@ -933,7 +934,8 @@ TEST(a_binary_of_megabytes_is_refused_in_a_moment)
         script_word(&s, 0);
         script_word(&s, 0);
     }
-    CHECK_EQ(ref.load(w.backend, w.device, NULL, s.data, script_end(&s), &context, NULL), Q_CONTEXT_FROM_BINARY);
+    CHECK_EQ(ref.load(w.backend, w.device, NULL, s.data, script_end(&s), &context, NULL),
+             Q_CONTEXT_FROM_BINARY);
     CHECK_STR(ref_lines, "100000 parameters, no operator more than 64");
     free(s.data);
     CHECK(clock() - began < 20 * CLOCKS_PER_SEC);

@@ -2162,8 +2162,8 @@ static void aimed_node(const char *type, uint32_t dtype)
         aimed_weight(weight_type(dtype), shape, 0, 1);
         if (ops_pick(2) == 0) aimed_bias(dtype, times);
     } else if (strstr(type, "Resize") == NULL) {                       /* norms and reductions */
-        static const char *const shapes[] = { "5", "3,7", "2,5,3", "2,3,4,5", "2,1,3,2,4" };
-        ref_tensor *x = ops_in(dtype, shapes[ops_pick(5)]);
+        static const char *const dims_of_each[] = { "5", "3,7", "2,5,3", "2,3,4,5", "2,1,3,2,4" };
+        ref_tensor *x = ops_in(dtype, dims_of_each[ops_pick(5)]);
         const uint32_t rank = x->rank;
         char axes[32] = "";
         size_t used = 0;

@@ -228,9 +228,8 @@ static q_code op_check(const q_op *op, ref_why *why)
         return Q_GRAPH_OP;
     }
     if (op->v1.input_count > 10000 || op->v1.output_count > 10000 || op->v1.param_count > 1000) {
-        ref_refuse(why, "node \"%s\" has %u inputs, %u outputs and %u parameters; at most 10000, "
-                   "10000 and 1000 are taken", op->v1.name,
-                   (unsigned)op->v1.input_count,
+        ref_refuse(why, "node \"%s\" has %u inputs, %u outputs and %u parameters; at most 10000,"
+                   " 10000 and 1000 are taken", op->v1.name, (unsigned)op->v1.input_count,
                    (unsigned)op->v1.output_count, (unsigned)op->v1.param_count);
         return Q_GRAPH_OP;
     }

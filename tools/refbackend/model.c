@@ -284,8 +284,8 @@ static const char *role_of(uint32_t type)
 enum { ARGUMENTS_MOST = 64, WRITER_NOW = REF_NONE - 1 };
 typedef char writer_now_is_no_step[WRITER_NOW < 0 ? 1 : -1];
 
-/* One writer, nothing written that must not be. Outputs that passed are marked meanwhile: a file may
-   have very many. */
+/* One writer, nothing written that must not be. Outputs that passed are marked meanwhile: a file
+   may have very many. */
 static q_code ends_check(const ref_body *body, const ref_plan_step *step, ref_why *why)
 {
     q_code code = Q_GRAPH_TENSOR;

@@ -66,6 +66,10 @@ static void decode(const ref_tensor *tensor, uint64_t first, uint64_t step, size
     case REF_S16Q: decode_s16(from, step, rows, columns, offset, values); break;
     case REF_U16Q: decode_u16(from, step, rows, columns, offset, values); break;
     case REF_F32:  decode_f32(from, step, rows, columns, offset, values); break;
+    case REF_F16:
+        for (size_t r = 0; r < rows; ++r)
+            ref_f16_load((const uint16_t *)from + r * step, columns, values + r * LANES);
+        break;
     default:
         for (size_t r = 0; r < rows; ++r)
             ref_load(tensor, first + r * step, columns, values + r * LANES);

@@ -164,5 +164,6 @@ void ref_move(const ref_tensor *to, uint64_t to_first, const ref_tensor *from, u
 
 float    ref_f16_to_f32(uint16_t half);
 uint16_t ref_f32_to_f16(float value);            /* halves to even, overflow to inf */
+void     ref_f16_load(const uint16_t *halves, uint64_t count, float *values);
 
 #endif

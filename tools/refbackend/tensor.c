@@ -346,8 +346,8 @@ static q_code blocks_fill(const ref_made *made, ref_arena *arena, ref_value *val
             if (i != cut && made->dims[i] == 1)
                 axis = i;
         if (axis == REF_RANK) {
-            ref_refuse(why, "tensor \"%s\": BLOCK encodings have an axis of channels, of block size "
-                       "1", made->name);
+            ref_refuse(why, "tensor \"%s\": BLOCK encodings have an axis of channels, of block"
+                       " size 1", made->name);
             return Q_TENSOR_UNSUPPORTED;
         }
     }
