@@ -173,11 +173,9 @@ static int compile_build(tool *t, const compile_settings *set, const char *path)
     if (result == QNNRT_OK) result = qnnrt_save(model, 0, path, &err);
     if (result != QNNRT_OK)
         fail(t, NULL, "%s%s", err.text,
-             result == QNNRT_E_LIBRARY                ? "
-  with this tool: --system_so FILE"
-             : (err.vendor_code & 0xFFFF) == 0x1773 ? "
-  with this tool: --graph_name N1,N2"
-                                                      : "");
+             result == QNNRT_E_LIBRARY              ? "\n  with this tool: --system_so FILE"
+             : (err.vendor_code & 0xFFFF) == 0x1773 ? "\n  with this tool: --graph_name N1,N2"
+                                                    : "");
     if (qnnrt_close(model) != QNNRT_OK) fail(t, NULL, "closing what was built failed (--log_level 1 shows more)");
     return result == QNNRT_OK;
 }
