@@ -130,6 +130,13 @@ static inline const char *life_left(void)
     return text;
 }
 
+#define NOTHING_LEFT()                                                                             \
+    do {                                                                                           \
+        const char *left_ = life_left();                                                           \
+        if (left_ != NULL) printf("left behind: %s\n", left_);                                     \
+        CHECK(left_ == NULL);                                                                      \
+    } while (0)
+
 /* Valid UTF-8, nothing that steers a terminal, and lines broken by us only: two spaces follow. */
 static inline int life_text_clean(const char *text)
 {

@@ -13,13 +13,6 @@
 
 static const char *folder;               /* with the files of a clean life */
 
-#define NOTHING_LEFT()                                                                             \
-    do {                                                                                           \
-        const char *left_ = life_left();                                                           \
-        if (left_ != NULL) printf("left behind: %s\n", left_);                                     \
-        CHECK(left_ == NULL);                                                                      \
-    } while (0)
-
 /* A life with these faults stops there, with this result; then the text is to be looked at. */
 static life one;
 

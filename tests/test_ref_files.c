@@ -16,13 +16,6 @@ static unsigned char *shards[2];
 static size_t         shard_bytes[2];
 static qnnrt_error    err;
 
-#define NOTHING_LEFT()                                                                             \
-    do {                                                                                           \
-        const char *left_ = life_left();                                                           \
-        if (left_ != NULL) printf("left behind: %s\n", left_);                                     \
-        CHECK(left_ == NULL);                                                                      \
-    } while (0)
-
 /* The two files of a life, in memory. */
 static void make_files(void)
 {
