@@ -13432,11 +13432,14 @@ static qnnrt_result qnnrt__compose_fail(const qnnrt_builder *b, qnnrt_result cod
     return code;
 }
 
-/* What a vendor call answered, behind what was attempted. Callers hold the lock. */
+/* What a vendor call answered, behind what was attempted; code 0: success, and no handle. Callers
+   hold the lock. */
 static qnnrt_result qnnrt__compose_explain(const qnnrt_builder *b, const char *call,
                                            qnnrt__abi_code code)
 {
-    return qnnrt__codes_explain(b->err, call, code, b->backend->log_slot, b->backend->mark);
+    char text[64];
+    snprintf(text, sizeof(text), "%s%s", call, code == 0 ? " (without a handle)" : "");
+    return qnnrt__codes_explain(b->err, text, code, b->backend->log_slot, b->backend->mark);
 }
 
 static qnnrt_result qnnrt__compose_no_memory(const qnnrt_builder *b)
@@ -14173,8 +14176,7 @@ static qnnrt_result qnnrt__compose_device_make(qnnrt_builder *b, uint32_t soc_mo
     b->device = NULL;
     qnnrt__fail(b->err, QNNRT_E_BACKEND, "cannot create a device of soc_model %u, dsp_arch %u (0:"
                 " not asked for) on %s", (unsigned)soc_model, (unsigned)dsp_arch, backend->path);
-    return qnnrt__compose_explain(b, code == 0 ? "deviceCreate (without a handle)" : "deviceCreate",
-                                  code);
+    return qnnrt__compose_explain(b, "deviceCreate", code);
 }
 
 /* The device that contexts are made on: an own one where chip or generation are asked for, or where
@@ -14223,10 +14225,12 @@ typedef struct qnnrt__compose_made {
     qnnrt__abi_handle handle;
 } qnnrt__compose_made;
 
-/* Finalize a graph of context `at`, and keep what was measured meanwhile. */
-static qnnrt_result qnnrt__compose_finalize(qnnrt_builder *b, qnnrt *model, size_t at,
-                                            qnnrt__abi_handle graph, const char *name)
+/* Finalize a graph, and keep what was measured meanwhile. */
+static qnnrt_result qnnrt__compose_finalize(qnnrt_builder *b, qnnrt *model,
+                                            const qnnrt__context *context, const char *name,
+                                            qnnrt__abi_handle graph)
 {
+    const size_t at = (size_t)(context - model->contexts);
     qnnrt_backend *backend = b->backend;
     qnnrt__abi_handle profile = NULL;
     qnnrt__abi_event_node *nodes;
@@ -14246,14 +14250,16 @@ static qnnrt_result qnnrt__compose_finalize(qnnrt_builder *b, qnnrt *model, size
     return qnnrt__compose_explain(b, "graphFinalize", code);
 }
 
-/* Copy what a made graph is into the model's memory. */
-static qnnrt_result qnnrt__compose_keep(qnnrt_builder *b, qnnrt *model, const char *file,
+/* Finalize a graph and copy what it is into the model's memory. */
+static qnnrt_result qnnrt__compose_keep(qnnrt_builder *b, qnnrt *model,
+                                        const qnnrt__context *context,
                                         const qnnrt__abi_graph_info *from, qnnrt__abi_handle handle,
                                         qnnrt__compose_list *made)
 {
     qnnrt__compose_made *one = (qnnrt__compose_made *)qnnrt__compose_alloc(b, 1, sizeof(*one));
-    qnnrt__table table = qnnrt__model_table(model, file, b->err);
-    qnnrt_result result;
+    qnnrt__table table = qnnrt__model_table(model, context->info->file, b->err);
+    qnnrt_result result = qnnrt__compose_finalize(b, model, context, from->name, handle);
+    if (result != QNNRT_OK) return result;
     if (one == NULL || !qnnrt__compose_push(b, made, one)) return qnnrt__compose_no_memory(b);
     one->handle = handle;
     result = qnnrt__table_take(&table, 1);
@@ -14329,13 +14335,9 @@ static qnnrt_result qnnrt__compose_graph_make(qnnrt_builder *b, qnnrt *model,
     code = backend->calls->graph_create(context->handle, graph->desc.name, configs.asked, &handle);
     if (code != 0 || handle == NULL) {
         qnnrt__compose_fail(b, QNNRT_E_BACKEND, "cannot be created%s", configs.text);
-        return qnnrt__compose_explain(b, code == 0 ? "graphCreate (without a handle)"
-                                                   : "graphCreate", code);
+        return qnnrt__compose_explain(b, "graphCreate", code);
     }
     result = qnnrt__compose_fill(b, handle, room);
-    if (result == QNNRT_OK)
-        result = qnnrt__compose_finalize(b, model, (size_t)(context - model->contexts), handle,
-                                         graph->desc.name);
     if (result != QNNRT_OK) return result;
     memset(&info, 0, sizeof(info));
     info.version = 1;
@@ -14345,7 +14347,7 @@ static qnnrt_result qnnrt__compose_graph_make(qnnrt_builder *b, qnnrt *model,
     info.inputs = qnnrt__compose_side(b, &graph->tensors, 0, info.input_count);
     info.outputs = qnnrt__compose_side(b, &graph->tensors, 1, info.output_count);
     if (info.inputs == NULL || info.outputs == NULL) return qnnrt__compose_no_memory(b);
-    return qnnrt__compose_keep(b, model, context->info->file, &info, handle, made);
+    return qnnrt__compose_keep(b, model, context, &info, handle, made);
 }
 
 /* The graphs of a container. Callers hold the lock. */
@@ -14370,10 +14372,7 @@ static qnnrt_result qnnrt__compose_dlc(qnnrt_builder *b, qnnrt *model, const qnn
         qnnrt__abi_graph_info info = container.graphs[i++];
         info.name = one->name;
         info.blob = NULL;
-        result = qnnrt__compose_finalize(b, model, (size_t)(context - model->contexts), one->handle,
-                                         one->name);
-        if (result == QNNRT_OK)
-            result = qnnrt__compose_keep(b, model, context->info->file, &info, one->handle, made);
+        result = qnnrt__compose_keep(b, model, context, &info, one->handle, made);
     }
     qnnrt__container_close(&container, system, &b->backend->hooks);
     return result;
@@ -14416,8 +14415,7 @@ static qnnrt_result qnnrt__compose_context_make(qnnrt_builder *b, qnnrt *model, 
         context->handle = NULL;
         qnnrt__fail(b->err, QNNRT_E_BACKEND, "context \"%.200s\" cannot be created%s", info->file,
                     configs.text);
-        return qnnrt__compose_explain(b, code == 0 ? "contextCreate (without a handle)"
-                                                   : "contextCreate", code);
+        return qnnrt__compose_explain(b, "contextCreate", code);
     }
     for (i = 0; i < from->graphs.count && result == QNNRT_OK; ++i) {
         b->graph = (qnnrt__compose_graph *)from->graphs.items[i];
