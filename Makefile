@@ -145,7 +145,7 @@ $(B)/examples/libQnnRef.so: $(B)/libQnnRef.so
 	@ln -sf ../libQnnRef.so $@
 
 .PHONY: run run-ref run-htp run-cpu run-aarch64
-run: run-$(BACKEND)   ## build a language model in C, run it on the reference backend (BACKEND=htp: on Qualcomm's library)
+run: run-$(BACKEND)   ## build a language model in C, run it on libQnnRef.so (BACKEND=htp: on Qualcomm's libQnnHtp.so)
 
 define run_model
 	@rm -rf $(RUN_OUT) && mkdir -p $(RUN_OUT)/model
@@ -174,8 +174,11 @@ run-htp: $(RUN_PROGRAMS)
 run-cpu:
 	@echo "run: Qualcomm's CPU library has no 16-bit activations, which this model is made of: BACKEND is ref or htp"; exit 2
 
+run-%:
+	@echo "run: there is no backend '$*': BACKEND is ref or htp"; exit 2
+
 # The same for a board, in a folder of its own; what both computed is compared.
-run-aarch64:   ## run, built for aarch64, under qemu: the same numbers (needs gcc-aarch64-linux-gnu and qemu-user-static)
+run-aarch64:   ## run, but built for aarch64 and under qemu (needs gcc-aarch64-linux-gnu, qemu-user-static)
 	@for program in $(AARCH64_CC) $(QEMU); do \
 	    command -v $$program >/dev/null 2>&1 || { echo "run-aarch64: $$program is not installed"; exit 2; }; done
 	@$(MAKE) run-ref B=$(B)/run-aarch64 BACKEND=aarch64 RUN_DIR=$(RUN_DIR) CC=$(AARCH64_CC) RUN='$(QEMU) -L $(AARCH64_SYSROOT)'
@@ -295,7 +298,7 @@ $(B)/oracle_ops.txt: tests/oracle_ops.py $(B)/c99/ops
 	$(Q)$(PYTHON) $< $(B)/ops_cases.txt > $@
 
 .PHONY: ops
-ops: $(B)/c99/ops $(B)/libQnnRef.so $(if $(HAVE_PYTHON),$(B)/oracle_ops.txt)   ## operators of libQnnRef.so beside the genuine libraries (FULL=1: more shapes, UPDATE=1: new table)
+ops: $(B)/c99/ops $(B)/libQnnRef.so $(if $(HAVE_PYTHON),$(B)/oracle_ops.txt)   ## each operator of libQnnRef.so beside Qualcomm's libraries and Python (FULL=1: more shapes, UPDATE=1: new table)
 	@$(call fetch,2.47 2.51)
 	@$(if $(FULL),$(B)/c99/ops --dump $(B)/ops_full.txt --seeds $(OPS_SEEDS); $(PYTHON) tests/oracle_ops.py $(B)/ops_full.txt > $(B)/oracle_ops_full.txt)
 	@pin=; if taskset -c 0 true 2>/dev/null; then pin='taskset -c 0'; fi; \
@@ -406,12 +409,6 @@ bench: $(BENCHES:%=$(B)/bench/%) $(B)/bench/libempty_qnn.so   ## what qnnrt_exec
 	set -e; for program in $(BENCHES:%=$(B)/bench/%); do $$pin $$program $(B)/bench/libempty_qnn.so $(B)/qnn tests/data; done
 	@$(MAKE) bench-json
 
-CPU47 := $(B)/qnn/2.47/onnxruntime_qnn/libQnnCpu.so
-.PHONY: bench-ops
-bench-ops: $(B)/bench/bench_ops $(B)/libQnnRef.so   ## operators on libQnnRef.so beside libQnnCpu.so and ONNX Runtime (PYTHON=one that has it)
-	@$(call fetch,2.47) || true
-	@$(PYTHON) tests/bench-ops.py $(B)/bench/bench_ops Ref=$(B)/libQnnRef.so $(patsubst %,QnnCpu=%,$(wildcard $(CPU47)))
-
 # Peers: yyjson by tests/bench-peers.py, the other two where their Debian packages are installed. simdjson is
 # meant to be built for the machine it runs on; yyjson is fastest with these flags, so ours has them too.
 PEERS       := $(B)/peers
@@ -432,7 +429,7 @@ $(B)/bench/simdjson.o: tests/bench/bench_simdjson.cpp tests/bench/bench_json.h $
 
 .PHONY: bench-json bench-json-peers bench-json-run
 bench-json-peers:
-	@$(PYTHON) tests/bench-peers.py --dir $(PEERS) || echo "bench-json: without yyjson"
+	@$(PYTHON) tests/bench-peers.py --dir $(PEERS) yyjson || echo "bench-json: without yyjson"
 
 bench-json-run: $(PEER_OBJECTS) $(DEPS)
 	$(call say,CC)
@@ -445,6 +442,14 @@ bench-json-run: $(PEER_OBJECTS) $(DEPS)
 
 bench-json: bench-json-peers   ## JSON metadata beside yyjson, simdjson and cJSON (QNNRT_SAMPLES=folder with json/)
 	@$(MAKE) bench-json-run
+
+.PHONY: bench-ops
+bench-ops: $(B)/bench/bench_ops $(B)/libQnnRef.so   ## libQnnRef.so beside libQnnCpu.so and ONNX Runtime: MatMul, Conv2d, a decoder layer
+	@$(call fetch,2.47) || true
+	@$(PYTHON) tests/bench-peers.py --dir $(PEERS) onnxruntime || echo "bench-ops: without ONNX Runtime"
+	@pin=; if taskset -c 0 true 2>/dev/null; then pin='taskset -c 0'; fi; \
+	there() { if [ -f "$$1" ]; then echo "$$1"; else echo -; fi; }; \
+	$$pin $(B)/bench/bench_ops $(B)/libQnnRef.so "$$(there $(B)/qnn/2.47/onnxruntime_qnn/libQnnCpu.so)" "$$(there $(PEERS)/onnxruntime/libonnxruntime.so)"
 
 # ---- install --------------------------------------------------------------------------------------
 
@@ -476,4 +481,4 @@ distclean:   ## remove build/ with the fetched libraries
 
 .PHONY: help
 help:   ## this list
-	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z][a-z0-9-]*:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile

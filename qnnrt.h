@@ -30,8 +30,9 @@
             Android, 64-bit. qnnrt_open() uses about 40 KB of stack.
 
    WORDS
-       backend    an opened vendor library that runs graphs (HTP: the NPU), with its device and its
-                  log
+       backend    an opened library that runs graphs, with its device and its log: the vendor's
+                  (HTP: the NPU), or libQnnRef.so of this project, the reference for any CPU. A
+                  context binary belongs to the one that it was made with
        model      an opened folder: contexts, their graphs, and pipelines. Never changes after open
        context    one loaded context binary, a compiled model file; one of several is called a shard
        graph      one callable function of a context, such as "prefill" and "decode"
@@ -92,8 +93,10 @@
        "UNKNOWN" (old utilities) is APP_WRITE among inputs and APP_READ among outputs.
 
    Building graphs
-       With QNNRT_COMPOSE graphs are made in C, on any backend, and become a model to run, to save as
-       a context binary, or both:
+       With QNNRT_COMPOSE graphs are made in C, on any backend, and become a model to run, to save
+       as a context binary, or both. Here y = relu(x); all descriptors begin as {0}:
+           backend_desc.path = "build/libQnnRef.so";
+           if (qnnrt_backend_open(&backend_desc, &backend, &err) != QNNRT_OK) puts(err.text);
            qnnrt_builder_create(backend, NULL, &b, &err);
            graph.name = "layer";   qnnrt_builder_graph(b, &graph);
            t.dtype = QNNRT_DTYPE_F32; t.rank = 2; t.dims[0] = 1; t.dims[1] = 4;
@@ -103,16 +106,24 @@
            node.inputs = &x;    node.input_count = 1;
            node.outputs = &y;   node.output_count = 1;
            qnnrt_builder_node(b, &node);
-           if (qnnrt_builder_finish(b, &model, &err) != QNNRT_OK) puts(err.text);   // all errors
-           qnnrt_save(model, 0, "layer.bin", &err);
-       What can be wrong without the library is refused before it is asked, and its own refusals name
-       the node with its tensors. The whole of it is examples/03_compose.c. Several graphs in a
+           // x and y are qnnrt_tensor. Of all calls so far, the first error is told here:
+           if (qnnrt_builder_finish(b, &model, &err) != QNNRT_OK) puts(err.text);
+           qnnrt_save(model, 0, "layer.bin", &err);      // context 0
+           qnnrt_prepare(model, "layer", &run, &err);    // like an opened one; qnnrt_close() it
+       What can be wrong without the library is refused before it is asked, and its own refusals
+       name the node with its tensors. The whole of it is examples/03_compose.c. Several graphs in a
        context, several contexts (shards, wired like opened ones), weights by axis and by block, op
-       packages: see the declarations. A .dlc container becomes graphs with qnnrt_builder_dlc(), or
+       packages: see the declarations. Operators, the order of their inputs and their parameters are
+       those of Qualcomm's operator documentation; qnnrt_builder_supports() asks the library about
+       one of them before it is added.
+       A .dlc container, which is what converters write, becomes graphs with qnnrt_builder_dlc(), or
        without a line of code:
            qnnrt-run compile prompt.dlc token.dlc --graph_name prompt,token --output_dir out
-       HTP: on x86-64 graphs are compiled for SM8650 unless the backend or the builder names a chip,
-       because float graphs need one. FLOAT_16 tensors have more kernels than FLOAT_32.
+       It is read by the vendor's libQnnSystem.so; libQnnRef.so, which reads none, needs that one
+       named in builder_desc.system_path (--system_so).
+       HTP: on x86-64 graphs are compiled for SM8650 (57) unless soc_model of the backend or of the
+       builder names a chip, because float graphs need one. FLOAT_16 tensors have more kernels than
+       FLOAT_32. With weight_sharing of a context the file is smaller, and x86-64 cannot load it.
 
    Looking inside
        desc.inspect reads without a backend. What are my tensors called?
@@ -248,7 +259,8 @@
        All of this ran on Qualcomm's genuine x86-64 libraries of five releases (2.47 to 2.51), in
        which an emulator stands for the NPU. Until a transcript from a phone is here these are
        unproven: execution on a real NPU, weight-shared contexts, behaviour after a restart of the
-       DSP, and what power presets do there (the emulator accepts all, to no effect).
+       DSP, building graphs there, and what power presets do (the emulator accepts all, to no
+       effect).
 
    ROOMS (search for the tag)
        >>config >>os >>size >>sort >>mem >>err >>log >>lines >>codes >>dtype >>quant
@@ -572,6 +584,19 @@ QNNRT_API qnnrt_result qnnrt_backend_close(qnnrt_backend *backend);
 /* Facts about an open backend, valid until it is closed. */
 QNNRT_API const qnnrt_backend_info *qnnrt_backend_get_info(const qnnrt_backend *backend);
 
+/* Make the operators of an op package known: before a binary that uses them is opened, or a graph
+   with them is built. They stay until the backend is closed.
+
+   path      the package's library for this backend
+   provider  the function that it exports as its entry, such as "MyPackageInterfaceProvider"
+   target    HTP: "CPU" for x86-64, "HTP" for a device (default NULL: the library's own choice)
+
+   Returns   QNNRT_OK; QNNRT_E_ARG; QNNRT_E_UNSUPPORTED (a backend without op packages);
+             QNNRT_E_BACKEND (text: no such library, no such function, or registered before) */
+QNNRT_API qnnrt_result qnnrt_backend_register_ops(qnnrt_backend *backend, const char *path,
+                                                  const char *provider, const char *target,
+                                                  qnnrt_error *err);
+
 /* ------------------------------------------------------------------------------------- power -- */
 
 /* How the NPU is clocked: votes of this process, which the system may overrule. */
@@ -657,19 +682,6 @@ typedef struct qnnrt_profile_event {
     uint32_t    vendor_code;                /* not 0: the library did not tell what it is */
     size_t      step;                       /* of the pipeline; of qnnrt_events(): the context */
 } qnnrt_profile_event;
-
-/* Make the operators of an op package known: before a binary that uses them is opened, or a graph
-   with them is built. They stay until the backend is closed.
-
-   path      the package's library for this backend
-   provider  the function that it exports as its entry, such as "MyPackageInterfaceProvider"
-   target    HTP: "CPU" for x86-64, "HTP" for a device (default NULL: the library's own choice)
-
-   Returns   QNNRT_OK; QNNRT_E_ARG; QNNRT_E_UNSUPPORTED (a backend without op packages);
-             QNNRT_E_BACKEND (text: no such library, no such function, or registered before) */
-QNNRT_API qnnrt_result qnnrt_backend_register_ops(qnnrt_backend *backend, const char *path,
-                                                  const char *provider, const char *target,
-                                                  qnnrt_error *err);
 
 /* ------------------------------------------------------------------------------------- model -- */
 
@@ -1116,8 +1128,10 @@ QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const v
 
    What is added is recorded and checked against everything before it; the vendor is asked by
    qnnrt_builder_finish() and qnnrt_builder_supports() only. The first error sticks: later calls do
-   nothing, and finish reports it with the node or tensor it belongs to.
-   Threads  one builder by one thread at a time */
+   nothing, and finish reports it with the node or tensor it belongs to. Descriptors and all that they
+   point to may go when a call returns, but for tensors' data with .borrow.
+   Threads  one builder by one thread at a time; what asks the vendor: one call per backend
+   Cost     static data is in memory twice or more until finish returns: ours and the library's */
 
 typedef struct qnnrt_builder qnnrt_builder;
 
@@ -1134,7 +1148,9 @@ typedef struct qnnrt_builder_desc {
     uint32_t     soc_model;      /* HTP: chip to compile for (default 0: that of the backend; on the
                                     x86-64 emulator, when the backend names none, 57, SM8650) */
     uint32_t     dsp_arch;       /* HTP: NPU generation, such as 75 (default 0: that of the chip) */
-    const char  *system_path;    /* for qnnrt_builder_dlc() (default NULL: as in qnnrt_desc) */
+    const char  *system_path;    /* libQnnSystem.so for qnnrt_builder_dlc() and, of the model,
+                                    qnnrt_run_profile_log() (default NULL: beside the backend, else
+                                    searched) */
     qnnrt_profile_level profile_level;   /* of finalizing, see qnnrt_events() (default 0: off) */
     qnnrt_limits limits;
 } qnnrt_builder_desc;
@@ -1255,12 +1271,13 @@ QNNRT_API const qnnrt_error *qnnrt_builder_error(const qnnrt_builder *builder);
    found, prepared and run like an opened one. The builder is spent, whatever the result.
    Returns  QNNRT_OK; what stuck; QNNRT_E_ARG (an input that nothing defines, a cycle, a tensor
             written twice, an empty graph); QNNRT_E_UNSUPPORTED (a node that the vendor refuses: err
-            has the reason); QNNRT_E_BACKEND; QNNRT_E_LIMIT; QNNRT_E_MEMORY
+            has the reason); QNNRT_E_BACKEND; QNNRT_E_LIMIT; QNNRT_E_MEMORY; with .dlc containers
+            also QNNRT_E_LIBRARY, QNNRT_E_VERSION (of libQnnSystem.so) and QNNRT_E_FORMAT
    Frees    qnnrt_close() */
 QNNRT_API qnnrt_result qnnrt_builder_finish(qnnrt_builder *builder, qnnrt **out, qnnrt_error *err);
 
 /* Give up a builder. NULL and a spent one are fine: calls on a spent builder are errors until its
-   backend is closed. */
+   backend is closed, for which 2.4 KB of it stay until then. */
 QNNRT_API void qnnrt_builder_destroy(qnnrt_builder *builder);
 
 /* Write context `context` of a built model as a context binary; written aside and renamed.
@@ -2491,13 +2508,17 @@ static const qnnrt_explanation qnnrt__lines_table[] = {
     { 1002, "QNN_COMMON_ERROR_MEM_ALLOC", "no properties registered for",
       "The NPU generation that is compiled for has no kernel for this operation.",
       { "without a chip to compile for, the x86-64 library takes v68, which lacks float kernels",
+        "the release lacks the kernel: 2.47 and 2.48 that of RmsNorm without beta",
         "there is no operation of this name" },
-      "give it a chip: soc_model 57, or that of the device" },
+      "give it a chip (soc_model 57, or that of the device), a newer release, or another form of the"
+      " operation" },
     { 1002, "QNN_COMMON_ERROR_MEM_ALLOC", "could not create op",
       "The NPU generation that is compiled for has no kernel for this operation.",
       { "without a chip to compile for, the x86-64 library takes v68, which lacks float kernels",
+        "the release lacks the kernel: 2.47 and 2.48 that of RmsNorm without beta",
         "there is no operation of this name" },
-      "give it a chip: soc_model 57, or that of the device" },
+      "give it a chip (soc_model 57, or that of the device), a newer release, or another form of the"
+      " operation" },
     { 3110, "QNN_OP_PACKAGE_ERROR_VALIDATION_FAILURE", "Unsupported input/output datatypes",
       "The operation exists, but not with these element types.",
       { "types of inputs and outputs do not go together, or the chip lacks this type" },
@@ -5079,7 +5100,7 @@ typedef void   (*qnnrt__abi_slot)(void);          /* a slot that we never call  
 enum {
     QNNRT__ABI_CORE_MAJOR = 2, QNNRT__ABI_CORE_MINOR_MIN = 23, QNNRT__ABI_CORE_MINOR_KNOWN = 40,
     QNNRT__ABI_SYSTEM_MAJOR = 1, QNNRT__ABI_SYSTEM_MINOR_MIN = 2,
-    QNNRT__ABI_SYSTEM_MINOR_PROFILE = 5, QNNRT__ABI_SYSTEM_MINOR_BROKEN = 8,
+    QNNRT__ABI_SYSTEM_MINOR_WHOLE = 5, QNNRT__ABI_SYSTEM_MINOR_BROKEN = 8,
     QNNRT__ABI_NOT_SUPPORTED = 1000,
     QNNRT__ABI_BACKEND_SAVER = 2, QNNRT__ABI_BACKEND_CPU = 3, QNNRT__ABI_BACKEND_HTP = 6,
     QNNRT__ABI_BACKEND_HTP_QEMU = 13,
@@ -5409,7 +5430,7 @@ typedef struct qnnrt__abi_provider {              /* vendor: QnnInterface_t     
 
 /* A provider as dlc_compose takes it: by value, with the size that the callee was built with, which
    differs from release to release. On x86-64 the last two arguments are therefore looked for right
-   behind that size, which for us is among the spare slots; see qnnrt__compose_front(). */
+   behind that size, which for us is among the spare slots; see qnnrt__container_table(). */
 enum { QNNRT__ABI_FRONT_SLOTS = 128 };
 typedef struct qnnrt__abi_front {
     uint32_t           backend_id;                /*  0                                           */
@@ -6893,8 +6914,8 @@ static qnnrt_result qnnrt__system_choose(qnnrt__system *system, const qnnrt_hook
 }
 
 /* Does the backend's library speak the system interface too, as libQnnRef.so does? Then it is opened
-   once more, so that each of the two can be closed alone. */
-static void *qnnrt__system_in_backend(const char *backend, const qnnrt_hooks *hooks)
+   once more, so that each of the two can be closed alone. *empty: it does, and offers nothing. */
+static void *qnnrt__system_in_backend(const char *backend, const qnnrt_hooks *hooks, int *empty)
 {
     qnnrt__abi_get_system_providers get;
     const qnnrt__abi_system_provider **list = NULL;
@@ -6912,6 +6933,7 @@ static void *qnnrt__system_in_backend(const char *backend, const qnnrt_hooks *ho
         code = get(&list, &count);
         qnnrt__hooks_unlock(hooks);
         if (code != 0 || (list != NULL && count != 0)) return library;   /* its refusal is told */
+        *empty = 1;
     }
     qnnrt__os_library_close(library);
     return NULL;
@@ -6940,6 +6962,7 @@ static qnnrt_result qnnrt__system_open(const char *path, const char *beside, int
     const char *name = path != NULL ? path : "libQnnSystem.so";
     qnnrt_result result = QNNRT_OK;
     void *symbol;
+    int empty = 0;
     memset(system, 0, sizeof(*system));
     if (name[0] == '\0')
         return qnnrt__fail(err, QNNRT_E_ARG, "the path of the system library is empty");
@@ -6950,9 +6973,12 @@ static qnnrt_result qnnrt__system_open(const char *path, const char *beside, int
     if (path == NULL && own == QNNRT__SYSTEM_OWN_SECOND)
         system->library = qnnrt__system_beside(beside, name);
     if (path == NULL && own != QNNRT__SYSTEM_OWN_NEVER && system->library == NULL)
-        system->library = qnnrt__system_in_backend(beside, hooks);
+        system->library = qnnrt__system_in_backend(beside, hooks, &empty);
     if (system->library == NULL)
         result = qnnrt__library_find(name, path == NULL ? beside : NULL, &system->library, err);
+    if (result != QNNRT_OK && empty)
+        qnnrt__err_add(err, "\n  (%s has a system interface of its own, which offers no provider)",
+                       beside);
     if (result != QNNRT_OK) return result;
     symbol = qnnrt__os_library_symbol(system->library, "QnnSystemInterface_getProviders");
     qnnrt__library_path(symbol, name, system->path);
@@ -7051,6 +7077,13 @@ static qnnrt_result qnnrt__system_copy(qnnrt__table *table, const qnnrt__abi_inf
     context->graphs = copies;
     context->graph_count = count;
     return QNNRT_OK;
+}
+
+/* Are its slots behind the first four where they are elsewhere? */
+static int qnnrt__system_is_whole(const qnnrt__system *system)
+{
+    const uint32_t minor = system->provider->version.minor;
+    return minor >= QNNRT__ABI_SYSTEM_MINOR_WHOLE && minor != QNNRT__ABI_SYSTEM_MINOR_BROKEN;
 }
 
 /* Does it belong to a backend, and read that one's binaries only? */
@@ -8401,6 +8434,12 @@ static size_t qnnrt__read_bins(const char *text, size_t bytes, size_t json_bytes
    Knows nothing of: files, graphs
    ===================================================================================== */
 
+#ifdef QNNRT_COMPOSE
+/* The head of a block that is freed with the backend: builders, so that calls on one that was
+   finished or destroyed are errors instead of crashes. */
+typedef struct qnnrt__backend_shell { struct qnnrt__backend_shell *next; } qnnrt__backend_shell;
+#endif
+
 struct qnnrt_backend {
     qnnrt_hooks                 hooks;
     void                       *library;
@@ -8417,7 +8456,7 @@ struct qnnrt_backend {
     uint32_t                    dsp_arch;          /* of the context loaded last, 0: not stated */
 #ifdef QNNRT_COMPOSE
     int                         shells_lock;
-    struct qnnrt_builder       *shells;            /* spent builders and live ones */
+    qnnrt__backend_shell       *shells;            /* newest first */
 #endif
     qnnrt_backend_info          info;
     char                        path[QNNRT__PATH_MAX];
@@ -8629,8 +8668,7 @@ static qnnrt_result qnnrt__backend_free(qnnrt_backend *b)
     }
 #ifdef QNNRT_COMPOSE
     while (b->shells != NULL) {
-        /* next is the first field */
-        struct qnnrt_builder *next = *(struct qnnrt_builder **)(void *)b->shells;
+        qnnrt__backend_shell *next = b->shells->next;
         qnnrt__mem_free(&hooks, b->shells);
         b->shells = next;
     }
@@ -9140,21 +9178,19 @@ static qnnrt_result qnnrt__profile_log(qnnrt__profile *profile, const char *syst
                                        const char *path, qnnrt_error *err)
 {
     qnnrt__system system;
-    uint32_t minor;
     qnnrt_result result = qnnrt__profile_events(profile, err);
     if (result == QNNRT_OK)
         result = qnnrt__system_open(system_path, profile->backend->path, QNNRT__SYSTEM_OWN_NEVER,
                                     &profile->backend->hooks, &system, err);
     if (result != QNNRT_OK) return result;
-    minor = system.provider->version.minor;
     result = QNNRT_E_VERSION;
-    if (minor < QNNRT__ABI_SYSTEM_MINOR_PROFILE || minor == QNNRT__ABI_SYSTEM_MINOR_BROKEN ||
-        system.provider->calls.profile_create_target == NULL ||
+    if (!qnnrt__system_is_whole(&system) || system.provider->calls.profile_create_target == NULL ||
         system.provider->calls.profile_write == NULL ||
         system.provider->calls.profile_free_target == NULL)
         qnnrt__fail(err, result, "%s speaks system interface %u.%u and cannot write profile logs;"
                     " those of QAIRT 2.40 and newer can, but 2.44", system.path,
-                    (unsigned)system.provider->version.major, (unsigned)minor);
+                    (unsigned)system.provider->version.major,
+                    (unsigned)system.provider->version.minor);
     else {
         qnnrt__hooks_lock(&profile->backend->hooks);
         result = qnnrt__profile_write(profile, &system.provider->calls, path, err);
@@ -10934,6 +10970,20 @@ static qnnrt_result qnnrt__model_order(qnnrt *model, qnnrt__scan *scan, const ch
 }
 #endif
 
+/* Where the metadata of one of its files is kept. */
+static qnnrt__table qnnrt__model_table(qnnrt *model, const char *file, qnnrt_error *err)
+{
+    qnnrt__table table;
+    memset(&table, 0, sizeof(table));
+    table.arena = &model->arena;
+    table.limits = &model->limits;
+    table.file = file;
+    table.tensors_left = &model->tensors_left;
+    table.scales_left = &model->scales_left;
+    table.err = err;
+    return table;
+}
+
 /* Graphs and tensors of one context from the sources there are. */
 static qnnrt_result qnnrt__model_metadata(qnnrt *model, qnnrt__context *context,
                                           const qnnrt__model_source *source,
@@ -10944,14 +10994,7 @@ static qnnrt_result qnnrt__model_metadata(qnnrt *model, qnnrt__context *context,
     int json = source->json != NULL && which != QNNRT_METADATA_SYSTEM;
     uint32_t tensors_left = model->tensors_left, scales_left = model->scales_left;
     qnnrt_result result = QNNRT_OK;
-    qnnrt__table table;
-    memset(&table, 0, sizeof(table));
-    table.arena = &model->arena;
-    table.limits = &model->limits;
-    table.file = info->file;
-    table.tensors_left = &model->tensors_left;
-    table.scales_left = &model->scales_left;
-    table.err = err;
+    qnnrt__table table = qnnrt__model_table(model, info->file, err);
     if (source->binary && system->library != NULL) {
         qnnrt__hooks_lock(&model->hooks);
         /* A backend's own system interface logs where the backend does. */
@@ -12268,7 +12311,8 @@ QNNRT_API qnnrt_result qnnrt_backend_register_ops(qnnrt_backend *backend, const 
     qnnrt__abi_code code;
     qnnrt_result result = QNNRT_OK;
     qnnrt__err_clear(err);
-    if (backend == NULL || path == NULL || path[0] == '\0' || provider == NULL || provider[0] == '\0')
+    if (backend == NULL || path == NULL || path[0] == '\0' || provider == NULL ||
+        provider[0] == '\0')
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_backend_register_ops: backend, path or provider"
                                              " is NULL or empty");
     /* The loader puts the path on its stack, however long it is. */
@@ -12297,12 +12341,14 @@ QNNRT_API qnnrt_result qnnrt_power_set(qnnrt_backend *backend, const qnnrt_power
     qnnrt_power_report own;
     qnnrt__abi_code code = 0;
     qnnrt_result result = QNNRT_OK;
+    uint32_t mark;
     qnnrt__err_clear(err);
     if (report != NULL) memset(report, 0, sizeof(*report));
     if (backend == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: backend is NULL");
     if (desc != NULL) result = qnnrt__power_check(desc, err);
     if (result != QNNRT_OK) return result;
     qnnrt__hooks_lock(&backend->hooks);
+    mark = qnnrt__log_mark(backend->log_slot);
     if (desc != NULL)
         result = qnnrt__power_set(&backend->power, backend->provider, desc,
                                   report != NULL ? report : &own, report == NULL, err);
@@ -12310,7 +12356,7 @@ QNNRT_API qnnrt_result qnnrt_power_set(qnnrt_backend *backend, const qnnrt_power
     qnnrt__hooks_unlock(&backend->hooks);
     if (code == 0) return result;
     qnnrt__fail(err, QNNRT_E_BACKEND, "the power vote cannot be taken back");
-    return qnnrt__codes_explain(err, "destroyPowerConfigId", code, -1, 0);
+    return qnnrt__codes_explain(err, "destroyPowerConfigId", code, backend->log_slot, mark);
 }
 
 QNNRT_API const char *qnnrt_power_preset_name(qnnrt_power_preset preset)
@@ -13075,8 +13121,7 @@ static void qnnrt__container_table(const qnnrt__abi_provider *provider, qnnrt__a
 static qnnrt_result qnnrt__container_able(const qnnrt__system *system, qnnrt_error *err)
 {
     const qnnrt__abi_system_provider *p = system->provider;
-    /* 1.8 is said to have another table. */
-    if (p->version.minor >= 5 && p->version.minor != 8 && p->calls.dlc_open != NULL &&
+    if (qnnrt__system_is_whole(system) && p->calls.dlc_open != NULL &&
         p->calls.dlc_compose != NULL && p->calls.dlc_free != NULL) return QNNRT_OK;
     return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
                        "%s cannot compose .dlc containers (interface %u.%u)"
@@ -13138,7 +13183,8 @@ static qnnrt_result qnnrt__container_compose(qnnrt__container *c, const qnnrt__s
     }
     if (c->graphs == NULL || c->count == 0 || c->count != c->made)
         return qnnrt__fail(err, QNNRT_E_FORMAT,
-                           "%s: %u graphs were made of it, and %u are described", path, (unsigned)c->made, c->graphs != NULL ? (unsigned)c->count : 0u);
+                           "%s: %u graphs were made of it, and %u are described", path,
+                           (unsigned)c->made, c->graphs != NULL ? (unsigned)c->count : 0u);
     return QNNRT_OK;
 }
 
@@ -13150,10 +13196,10 @@ static qnnrt_result qnnrt__container_compose(qnnrt__container *c, const qnnrt__s
    Knows nothing of: builders
    ===================================================================================== */
 
-/* An answer about a binary: fine, or an error. Callers hold the lock. */
+/* An answer about a binary: fine, or an error. */
 static qnnrt_result qnnrt__save_answer(const qnnrt *model, size_t at, const char *call,
-                                         qnnrt__abi_code code, uint64_t bytes, uint64_t most,
-                                         qnnrt_error *err)
+                                       qnnrt__abi_code code, uint64_t bytes, uint64_t most,
+                                       qnnrt_error *err)
 {
     if (code == 0 && bytes > 0 && bytes <= most) return QNNRT_OK;
     qnnrt__fail(err, QNNRT_E_BACKEND, "context \"%.200s\" cannot be saved%s", model->infos[at].file,
@@ -13161,71 +13207,43 @@ static qnnrt_result qnnrt__save_answer(const qnnrt *model, size_t at, const char
     return qnnrt__codes_explain(err, call, code, model->backend->log_slot, model->backend->mark);
 }
 
-/* How large is it? */
-static qnnrt_result qnnrt__save_measure(const qnnrt *model, size_t at, uint64_t *bytes,
-                                           qnnrt_error *err)
-{
-    qnnrt_backend *b = model->backend;
-    qnnrt__abi_code code;
-    *bytes = 0;
-    b->mark = qnnrt__log_mark(b->log_slot);
-    code = b->calls->context_get_binary_size(model->contexts[at].handle, bytes);
-    return qnnrt__save_answer(model, at, "contextGetBinarySize", code, *bytes, SIZE_MAX / 2, err);
-}
-
-/* The binary, into `data` of `room` bytes: no more than were measured, because HTP and CPU fill
-   it up and answer its size. */
-static qnnrt_result qnnrt__save_fetch(const qnnrt *model, size_t at, void *data, uint64_t room,
-                                         uint64_t *bytes, qnnrt_error *err)
-{
-    qnnrt_backend *b = model->backend;
-    qnnrt__abi_code code;
-    *bytes = 0;
-    b->mark = qnnrt__log_mark(b->log_slot);
-    code = b->calls->context_get_binary(model->contexts[at].handle, data, room, bytes);
-    return qnnrt__save_answer(model, at, "contextGetBinary", code, *bytes, room, err);
-}
-
 static qnnrt_result qnnrt__save_check(const qnnrt *model, size_t at, qnnrt_error *err)
 {
+    const qnnrt__abi_calls *calls = model->backend != NULL ? model->backend->calls : NULL;
     if (at >= model->context_count)
         return qnnrt__fail(err, QNNRT_E_ARG, "the model has %u contexts, there is no %u",
                            (unsigned)model->context_count, (unsigned)at);
     if (!model->built)
-        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
-                           "the model was opened, not built: its binary is the file it came from,"
-                           " %s",
-                           model->infos[at].file);
-    if (model->backend->calls->context_get_binary_size == NULL ||
-        model->backend->calls->context_get_binary == NULL)
-        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s makes no context binaries: its table lacks"
-                           " %s\n  what helps: a complete library of one release",
-                           model->backend->path,
-                           model->backend->calls->context_get_binary_size == NULL
-                               ? "contextGetBinarySize" : "contextGetBinary");
-    return QNNRT_OK;
+        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "the model was opened, not built: its binary"
+                           " is the file it came from, %s", model->infos[at].file);
+    if (calls->context_get_binary_size != NULL && calls->context_get_binary != NULL)
+        return QNNRT_OK;
+    return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s makes no context binaries: its table lacks %s"
+                       "\n  what helps: a complete library of one release", model->backend->path,
+                       calls->context_get_binary_size == NULL ? "contextGetBinarySize"
+                                                              : "contextGetBinary");
 }
 
 /* The CPU library, 2.47, reads the memory that outputs were last bound to when it writes a binary,
    and whose run that was may be destroyed: bind all of them, by running each graph once, to memory
    that lives until qnnrt__save_unbind(). What this version cannot run was never bound. */
-static qnnrt_result qnnrt__save_bind(qnnrt *model, size_t at, qnnrt_run ***out, qnnrt_error *err)
+static qnnrt_result qnnrt__save_bind(qnnrt *model, size_t at, qnnrt_run ***runs, qnnrt_error *err)
 {
     const qnnrt_context_info *info = &model->infos[at];
     qnnrt_result result = QNNRT_OK;
     size_t g;
-    *out = NULL;
+    *runs = NULL;
     if (model->backend->info.id != QNNRT__ABI_BACKEND_CPU) return QNNRT_OK;
-    *out = (qnnrt_run **)qnnrt__mem_alloc(&model->hooks, info->graph_count * sizeof(**out));
-    if (*out == NULL) return qnnrt__fail_memory(err, "what is saved");
+    *runs = (qnnrt_run **)qnnrt__mem_alloc(&model->hooks, info->graph_count * sizeof(**runs));
+    if (*runs == NULL) return qnnrt__fail_memory(err, "what is saved");
     for (g = 0; g < info->graph_count && result == QNNRT_OK; ++g) {
         const size_t room = strlen(info->graphs[g].name) + 24;
         char *name = (char *)qnnrt__mem_raw(&model->hooks, room);
         if (name == NULL) return qnnrt__fail_memory(err, "what is saved");
         snprintf(name, room, "%u/%s", (unsigned)at, info->graphs[g].name);
-        result = qnnrt_prepare(model, name, &(*out)[g], err);
+        result = qnnrt_prepare(model, name, &(*runs)[g], err);
         qnnrt__mem_free(&model->hooks, name);
-        if (result == QNNRT_OK) qnnrt_exec((*out)[g]);
+        if (result == QNNRT_OK) qnnrt_exec((*runs)[g]);
         else if (result == QNNRT_E_UNSUPPORTED) result = QNNRT_OK;
     }
     if (result == QNNRT_OK) qnnrt__err_clear(err);
@@ -13239,62 +13257,80 @@ static void qnnrt__save_unbind(qnnrt *model, size_t at, qnnrt_run **runs)
     qnnrt__mem_free(&model->hooks, runs);
 }
 
+/* The binary of a context, into `data` of `capacity` bytes, or into memory of its own size that
+   *own receives. Neither: only *bytes is set, to the size. */
+static qnnrt_result qnnrt__save(qnnrt *model, size_t at, void *data, uint64_t capacity, void **own,
+                                uint64_t *bytes, qnnrt_error *err)
+{
+    qnnrt_backend *b = model->backend;
+    const char *name;
+    qnnrt_run **runs;
+    qnnrt__abi_code code;
+    uint64_t need = 0, got = 0;
+    qnnrt_result result = qnnrt__save_check(model, at, err);
+    if (result != QNNRT_OK) return result;
+    name = model->infos[at].file;
+    result = qnnrt__save_bind(model, at, &runs, err);
+    qnnrt__hooks_lock(&model->hooks);
+    if (result == QNNRT_OK) {
+        b->mark = qnnrt__log_mark(b->log_slot);
+        code = b->calls->context_get_binary_size(model->contexts[at].handle, &need);
+        result = qnnrt__save_answer(model, at, "contextGetBinarySize", code, need, SIZE_MAX / 2,
+                                    err);
+    }
+    if (result == QNNRT_OK) *bytes = need;
+    if (result == QNNRT_OK && own != NULL) {
+        *own = data = qnnrt__mem_raw(&model->hooks, need);
+        capacity = need;
+        if (data == NULL)
+            result = qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for the %llu bytes of context"
+                                 " \"%.200s\"", (unsigned long long)need, name);
+    }
+    if (result == QNNRT_OK && data != NULL && capacity < need)
+        result = qnnrt__fail(err, QNNRT_E_MISMATCH, "context \"%.200s\" takes %llu bytes, and there"
+                             " is room for %llu", name, (unsigned long long)need,
+                             (unsigned long long)capacity);
+    if (result == QNNRT_OK && data != NULL) {
+        /* No more than were measured: HTP and CPU fill the room up and answer its size. */
+        b->mark = qnnrt__log_mark(b->log_slot);
+        code = b->calls->context_get_binary(model->contexts[at].handle, data, need, &got);
+        result = qnnrt__save_answer(model, at, "contextGetBinary", code, got, need, err);
+        if (result == QNNRT_OK) *bytes = got;
+    }
+    qnnrt__hooks_unlock(&model->hooks);
+    qnnrt__save_unbind(model, at, runs);
+    return result;
+}
+
 QNNRT_API qnnrt_result qnnrt_save_memory(qnnrt *model, size_t context, void *data, size_t capacity,
                                          size_t *bytes, qnnrt_error *err)
 {
-    qnnrt_run **runs;
-    uint64_t need = 0, got = 0;
+    uint64_t size = 0;
     qnnrt_result result;
     qnnrt__err_clear(err);
     if (bytes != NULL) *bytes = 0;
     if (model == NULL || bytes == NULL)
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_save_memory: model or bytes is NULL");
-    result = qnnrt__save_check(model, context, err);
-    if (result != QNNRT_OK) return result;
-    result = qnnrt__save_bind(model, context, &runs, err);
-    qnnrt__hooks_lock(&model->hooks);
-    if (result == QNNRT_OK) result = qnnrt__save_measure(model, context, &need, err);
-    if (result == QNNRT_OK && data != NULL && capacity < need)
-        result = qnnrt__fail(err, QNNRT_E_MISMATCH,
-                             "context \"%.200s\" takes %llu bytes, and there is room for %llu",
-                             model->infos[context].file, (unsigned long long)need,
-                             (unsigned long long)capacity);
-    else if (result == QNNRT_OK && data != NULL)
-        result = qnnrt__save_fetch(model, context, data, need, &got, err);
-    qnnrt__hooks_unlock(&model->hooks);
-    qnnrt__save_unbind(model, context, runs);
-    *bytes = (size_t)(got != 0 ? got : need);
+    result = qnnrt__save(model, context, data, capacity, NULL, &size, err);
+    *bytes = (size_t)size;
     return result;
 }
 
 QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path, qnnrt_error *err)
 {
-    uint64_t need = 0, got = 0;
+    uint64_t size = 0;
     void *data = NULL;
-    qnnrt_run **runs;
     const char *why;
     qnnrt_result result;
     qnnrt__err_clear(err);
     if (model == NULL || path == NULL || path[0] == '\0')
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_save: model is NULL, or path NULL or empty");
-    result = qnnrt__save_check(model, context, err);
-    if (result != QNNRT_OK) return result;
-    result = qnnrt__save_bind(model, context, &runs, err);
-    qnnrt__hooks_lock(&model->hooks);
-    if (result == QNNRT_OK) result = qnnrt__save_measure(model, context, &need, err);
-    if (result == QNNRT_OK && (data = qnnrt__mem_raw(&model->hooks, need)) == NULL)
-        result = qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for the %llu bytes of context"
-                             " \"%.200s\"", (unsigned long long)need, model->infos[context].file);
-    if (result == QNNRT_OK) result = qnnrt__save_fetch(model, context, data, need, &got, err);
-    qnnrt__hooks_unlock(&model->hooks);
-    qnnrt__save_unbind(model, context, runs);
-    if (result == QNNRT_OK) {
-        why = qnnrt__os_file_write(path, data, got);
-        if (why != NULL)
-            result = qnnrt__fail(err, QNNRT_E_IO, "cannot write %s: %s", path, why);
-    }
+    result = qnnrt__save(model, context, NULL, 0, &data, &size, err);
+    why = result == QNNRT_OK ? qnnrt__os_file_write(path, data, size) : NULL;
     qnnrt__mem_free(&model->hooks, data);
-    return result;
+    if (why == NULL) return result;
+    return qnnrt__fail(err, QNNRT_E_IO, "cannot write %s: %s\n  what helps: a folder that exists,"
+                       " has room, and that this process may write to", path, why);
 }
 
 /* =====================================================================================
@@ -13343,13 +13379,15 @@ typedef struct qnnrt__compose_context {
     qnnrt__compose_names names;
 } qnnrt__compose_context;
 
-/* Once spent, of this only next, backend, spent and error count, until the backend is closed. */
+/* Once spent, of this only shell, backend, spent and error count, until the backend is closed. */
 struct qnnrt_builder {
-    struct qnnrt_builder   *next;       /* first: the backend frees by it */
+    qnnrt__backend_shell    shell;      /* first */
     qnnrt_backend          *backend;
     int                     spent;
     qnnrt_error             error;      /* the one that stuck */
     qnnrt__arena            arena;
+    qnnrt_error            *err;        /* where errors go and what is recorded: error and arena, */
+    qnnrt__arena           *into;       /* but for a question its own, which adds nothing */
     qnnrt_limits            limits;
     uint32_t                soc_model, dsp_arch;
     qnnrt_profile_level     profile_level;
@@ -13357,6 +13395,7 @@ struct qnnrt_builder {
     qnnrt__compose_list     contexts;
     qnnrt__compose_context *context;    /* the ones that are being filled */
     qnnrt__compose_graph   *graph;
+    const qnnrt__abi_op    *op;         /* the node that errors are about, NULL: none */
     qnnrt__compose_names    tensor_names, node_names;     /* of the graph */
     qnnrt_tensor            handles;    /* the last one given out */
     uint32_t                most_ends;  /* inputs and outputs of a node */
@@ -13366,33 +13405,53 @@ struct qnnrt_builder {
     uint32_t                device_soc; /* what it was made for, 0: not stated */
 };
 
-/* An error that begins with the graph. */
-static qnnrt_result qnnrt__compose_fail(const qnnrt_builder *b, qnnrt_error *err, qnnrt_result code,
-                                        const char *format, ...) QNNRT__PRINTF(4, 5);
-static qnnrt_result qnnrt__compose_fail(const qnnrt_builder *b, qnnrt_error *err, qnnrt_result code,
+static void *qnnrt__compose_alloc(const qnnrt_builder *b, uint64_t count, uint64_t bytes)
+{
+    return qnnrt__arena_alloc(b->into, count, bytes);
+}
+
+/* Is what is recorded now to be part of the graph? */
+static int qnnrt__compose_keeps(const qnnrt_builder *b) { return b->into == &b->arena; }
+
+/* An error that begins with the graph and the node. */
+static qnnrt_result qnnrt__compose_fail(const qnnrt_builder *b, qnnrt_result code,
+                                        const char *format, ...) QNNRT__PRINTF(3, 4);
+static qnnrt_result qnnrt__compose_fail(const qnnrt_builder *b, qnnrt_result code,
                                         const char *format, ...)
 {
+    char what[480];
     va_list args;
-    qnnrt__err_clear(err);
-    err->code = code;
+    qnnrt__err_clear(b->err);
+    b->err->code = code;
     if (b->graph != NULL && b->graph->desc.name != NULL)
-        qnnrt__err_add(err, "graph \"%.200s\": ", b->graph->desc.name);
+        qnnrt__err_add(b->err, "graph \"%.200s\": ", b->graph->desc.name);
+    if (b->op != NULL) qnnrt__err_add(b->err, "%s: ", qnnrt__validate_what(b->op, what));
     va_start(args, format);
-    qnnrt__err_vadd(err, format, args);
+    qnnrt__err_vadd(b->err, format, args);
     va_end(args);
     return code;
 }
 
-static qnnrt_result qnnrt__compose_no_memory(qnnrt_error *err)
+/* What a vendor call answered, behind what was attempted; code 0: success, and no handle. Callers
+   hold the lock. */
+static qnnrt_result qnnrt__compose_explain(const qnnrt_builder *b, const char *call,
+                                           qnnrt__abi_code code)
 {
-    return qnnrt__fail_memory(err, "graphs to build");
+    char text[64];
+    snprintf(text, sizeof(text), "%s%s", call, code == 0 ? " (without a handle)" : "");
+    return qnnrt__codes_explain(b->err, text, code, b->backend->log_slot, b->backend->mark);
 }
 
-static int qnnrt__compose_push(qnnrt__arena *arena, qnnrt__compose_list *list, void *item)
+static qnnrt_result qnnrt__compose_no_memory(const qnnrt_builder *b)
+{
+    return qnnrt__fail_memory(b->err, "graphs to build");
+}
+
+static int qnnrt__compose_push(const qnnrt_builder *b, qnnrt__compose_list *list, void *item)
 {
     if (list->count == list->room) {
         size_t room = list->room == 0 ? 8 : list->room * 2;
-        void **items = (void **)qnnrt__arena_alloc(arena, room, sizeof(*items));
+        void **items = (void **)qnnrt__compose_alloc(b, room, sizeof(*items));
         if (items == NULL) return 0;
         if (list->count > 0) memcpy(items, list->items, list->count * sizeof(*items));
         list->items = items;
@@ -13419,14 +13478,15 @@ static int qnnrt__compose_taken(const qnnrt__compose_names *names, const char *n
 }
 
 /* 0: no memory. The name is kept, not copied. */
-static int qnnrt__compose_take(qnnrt__arena *arena, qnnrt__compose_names *names, const char *name)
+static int qnnrt__compose_take(const qnnrt_builder *b, qnnrt__compose_names *names,
+                               const char *name)
 {
     if (names->count * 2 >= names->room) {
         qnnrt__compose_names more;
         size_t i;
         more.count = names->count;
         more.room = names->room == 0 ? 64 : names->room * 2;
-        more.slots = (const char **)qnnrt__arena_alloc(arena, more.room, sizeof(*more.slots));
+        more.slots = (const char **)qnnrt__compose_alloc(b, more.room, sizeof(*more.slots));
         if (more.slots == NULL) return 0;
         for (i = 0; i < names->room; ++i)
             if (names->slots[i] != NULL)
@@ -13439,37 +13499,42 @@ static int qnnrt__compose_take(qnnrt__arena *arena, qnnrt__compose_names *names,
 }
 
 /* A copy of a name. what: whose it is, for messages. */
-static qnnrt_result qnnrt__compose_name(const qnnrt_builder *b, qnnrt__arena *arena,
-                                        qnnrt_error *err, const char *name, const char *what,
+static qnnrt_result qnnrt__compose_name(const qnnrt_builder *b, const char *name, const char *what,
                                         const char **out)
 {
     size_t length = name != NULL ? strlen(name) : 0;
     *out = NULL;
-    if (length == 0)
-        return qnnrt__compose_fail(b, err, QNNRT_E_ARG, "%s has no name", what);
+    if (length == 0) return qnnrt__compose_fail(b, QNNRT_E_ARG, "%s has no name", what);
     if (length > b->limits.name_bytes)
-        return qnnrt__compose_fail(b, err, QNNRT_E_LIMIT,
-                                   "%s has a name of %u bytes, more than %u (limits.name_bytes)",
-                                   what, (unsigned)length, (unsigned)b->limits.name_bytes);
-    *out = qnnrt__arena_text(arena, name, length);
-    return *out != NULL ? QNNRT_OK : qnnrt__compose_no_memory(err);
+        return qnnrt__compose_fail(b, QNNRT_E_LIMIT, "%s has a name of %u bytes, more than %u"
+                                   " (limits.name_bytes)", what, (unsigned)length,
+                                   (unsigned)b->limits.name_bytes);
+    *out = qnnrt__arena_text(b->into, name, length);
+    return *out != NULL ? QNNRT_OK : qnnrt__compose_no_memory(b);
 }
 
-static void *qnnrt__compose_copy(qnnrt__arena *arena, const void *data, uint64_t bytes)
+static void *qnnrt__compose_copy(const qnnrt_builder *b, const void *data, uint64_t bytes)
 {
-    void *copy = qnnrt__arena_alloc(arena, bytes, 1);
+    void *copy = qnnrt__compose_alloc(b, bytes, 1);
     if (copy != NULL) memcpy(copy, data, (size_t)bytes);
     return copy;
+}
+
+static qnnrt_result qnnrt__compose_needs_graph(const qnnrt_builder *b, const char *what)
+{
+    if (b->graph != NULL && b->graph->dlc == NULL) return QNNRT_OK;
+    return qnnrt__compose_fail(b, QNNRT_E_STATE, "%s needs a graph: call qnnrt_builder_graph()"
+                               " first", what);
 }
 
 /* ---- tensors ---- */
 
 /* The vendor's pairs from scales and offsets, which may be NULL. */
-static qnnrt__abi_scale_offset *qnnrt__compose_pairs(qnnrt__arena *arena, const float *scales,
+static qnnrt__abi_scale_offset *qnnrt__compose_pairs(const qnnrt_builder *b, const float *scales,
                                                      const int32_t *offsets, uint64_t count)
 {
     qnnrt__abi_scale_offset *pairs =
-        (qnnrt__abi_scale_offset *)qnnrt__arena_alloc(arena, count, sizeof(*pairs));
+        (qnnrt__abi_scale_offset *)qnnrt__compose_alloc(b, count, sizeof(*pairs));
     uint64_t i;
     for (i = 0; i < count && pairs != NULL; ++i) {
         pairs[i].scale = scales[i];
@@ -13510,39 +13575,38 @@ static const char *qnnrt__compose_blocks_wrong(const qnnrt_tensor_desc *d)
 }
 
 /* The vendor's form of checked blocks. 0: no memory. */
-static int qnnrt__compose_blocks(qnnrt__arena *arena, const qnnrt_tensor_desc *d,
+static int qnnrt__compose_blocks(const qnnrt_builder *b, const qnnrt_tensor_desc *d,
                                  qnnrt__abi_quantize *to)
 {
     const qnnrt_blocks *from = d->blocks;
     const uint64_t channels = d->dims[from->axis];
     const uint32_t blocks = d->dims[from->block_axis] / from->block;
     if (from->form == QNNRT_BLOCK_EXPANSION) {
-        qnnrt__abi_expansion *e = (qnnrt__abi_expansion *)qnnrt__arena_alloc(arena, 1, sizeof(*e));
+        qnnrt__abi_expansion *e = (qnnrt__abi_expansion *)qnnrt__compose_alloc(b, 1, sizeof(*e));
         if (e == NULL) return 0;
         e->axis = from->axis;
         e->blocks = blocks;
         e->bitwidth = 4;
-        e->pairs = qnnrt__compose_pairs(arena, from->scales, NULL, channels);
+        e->pairs = qnnrt__compose_pairs(b, from->scales, NULL, channels);
         e->multipliers =
-            (const uint8_t *)qnnrt__compose_copy(arena, from->multipliers, channels * blocks);
+            (const uint8_t *)qnnrt__compose_copy(b, from->multipliers, channels * blocks);
         to->encoding = QNNRT__ABI_BLOCKWISE_EXPANSION;
         to->u.expansion = e;
         return e->pairs != NULL && e->multipliers != NULL;
     } else {
-        uint32_t *sizes = (uint32_t *)qnnrt__compose_copy(arena, d->dims, d->rank * sizeof(*sizes));
+        uint32_t *sizes = (uint32_t *)qnnrt__compose_copy(b, d->dims, d->rank * sizeof(*sizes));
         if (sizes == NULL) return 0;
         sizes[from->axis] = 1;
         sizes[from->block_axis] = from->block;
         to->encoding = QNNRT__ABI_BLOCK;
         to->u.block.sizes = sizes;
-        to->u.block.pairs = qnnrt__compose_pairs(arena, from->scales, NULL, channels * blocks);
+        to->u.block.pairs = qnnrt__compose_pairs(b, from->scales, NULL, channels * blocks);
         return to->u.block.pairs != NULL;
     }
 }
 
 /* Check an encoding and put it into the vendor's form. */
-static qnnrt_result qnnrt__compose_quant(const qnnrt_builder *b, qnnrt__arena *arena,
-                                         qnnrt_error *err, const qnnrt_tensor_desc *d,
+static qnnrt_result qnnrt__compose_quant(const qnnrt_builder *b, const qnnrt_tensor_desc *d,
                                          qnnrt__abi_quantize *to)
 {
     const qnnrt_quant *from = &d->quant;
@@ -13560,11 +13624,11 @@ static qnnrt_result qnnrt__compose_quant(const qnnrt_builder *b, qnnrt__arena *a
         why = "its type needs an encoding: quant with PER_TENSOR or PER_AXIS, or blocks";
     else why = qnnrt__quant_check(d->dtype, from, d->dims, d->rank);
     if (why != NULL)
-        return qnnrt__compose_fail(b, err, QNNRT_E_ARG, "tensor \"%.200s\" (%s): %s", d->name,
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "tensor \"%.200s\" (%s): %s", d->name,
                                    info->name, why);
     to->definition = QNNRT__ABI_DEFINED;
     if (d->blocks != NULL) {
-        copied = qnnrt__compose_blocks(arena, d, to);
+        copied = qnnrt__compose_blocks(b, d, to);
     } else if (from->encoding == QNNRT_ENCODING_PER_TENSOR && narrow) {
         to->encoding = QNNRT__ABI_BW_SCALE_OFFSET;
         to->u.bw.bitwidth = from->bitwidth;
@@ -13580,21 +13644,19 @@ static qnnrt_result qnnrt__compose_quant(const qnnrt_builder *b, qnnrt__arena *a
         to->u.bw_axis.bitwidth = from->bitwidth;
         to->u.bw_axis.axis = from->axis;
         to->u.bw_axis.count = from->count;
-        to->u.bw_axis.scales = (const float *)qnnrt__compose_copy(arena, from->scales, bytes);
+        to->u.bw_axis.scales = (const float *)qnnrt__compose_copy(b, from->scales, bytes);
         if (from->offsets != NULL)
-            to->u.bw_axis.offsets =
-                (const int32_t *)qnnrt__compose_copy(arena, from->offsets, bytes);
+            to->u.bw_axis.offsets = (const int32_t *)qnnrt__compose_copy(b, from->offsets, bytes);
         copied = to->u.bw_axis.scales != NULL &&
                  (from->offsets == NULL || to->u.bw_axis.offsets != NULL);
     } else {
         to->encoding = QNNRT__ABI_AXIS_SCALE_OFFSET;
         to->u.axis.axis = from->axis;
         to->u.axis.count = from->count;
-        to->u.axis.pairs =
-            qnnrt__compose_pairs(arena, from->scales, from->offsets, from->count);
+        to->u.axis.pairs = qnnrt__compose_pairs(b, from->scales, from->offsets, from->count);
         copied = to->u.axis.pairs != NULL;
     }
-    return copied ? QNNRT_OK : qnnrt__compose_no_memory(err);
+    return copied ? QNNRT_OK : qnnrt__compose_no_memory(b);
 }
 
 /* [kind]; the first stands for none. */
@@ -13604,8 +13666,7 @@ static const uint32_t qnnrt__compose_kinds[] = {
 };
 
 /* Check a descriptor and record it in the vendor's form; the name is copied already. */
-static qnnrt_result qnnrt__compose_record(const qnnrt_builder *b, qnnrt__arena *arena,
-                                          qnnrt_error *err, const qnnrt_tensor_desc *d,
+static qnnrt_result qnnrt__compose_record(const qnnrt_builder *b, const qnnrt_tensor_desc *d,
                                           qnnrt__compose_tensor **out)
 {
     qnnrt__compose_tensor *tensor;
@@ -13615,52 +13676,46 @@ static qnnrt_result qnnrt__compose_record(const qnnrt_builder *b, qnnrt__arena *
     qnnrt_result result;
     *out = NULL;
     if ((int)d->kind < QNNRT_TENSOR_INPUT || (int)d->kind > QNNRT_TENSOR_OPTIONAL_INPUT)
-        return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
-                                   "tensor \"%.200s\": kind %d is none of qnnrt_tensor_kind",
-                                   d->name, (int)d->kind);
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "tensor \"%.200s\": kind %d is none of"
+                                   " qnnrt_tensor_kind", d->name, (int)d->kind);
     if (d->rank < 1 || d->rank > 8)
-        return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
-                                   "tensor \"%.200s\" has rank %u; 1 to 8 can be built (a scalar is"
-                                   " [1])",
-                                   d->name, (unsigned)d->rank);
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "tensor \"%.200s\" has rank %u; 1 to 8 can be"
+                                   " built (a scalar is [1])", d->name, (unsigned)d->rank);
     result = qnnrt__dtype_bytes(d->dtype, d->dims, d->rank, &count, &bytes);
     if (result == QNNRT_E_UNSUPPORTED)
-        return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
-                                   "tensor \"%.200s\": dtype 0x%x is unknown or has no size",
-                                   d->name, (unsigned)d->dtype);
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "tensor \"%.200s\": dtype 0x%x is unknown or has"
+                                   " no size", d->name, (unsigned)d->dtype);
     if (result == QNNRT_E_ARG)
-        return qnnrt__compose_fail(b, err, QNNRT_E_ARG, "tensor \"%.200s\" has a dimension of 0",
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "tensor \"%.200s\" has a dimension of 0",
                                    d->name);
     if (result != QNNRT_OK || bytes > UINT32_MAX)
-        return qnnrt__compose_fail(b, err, QNNRT_E_LIMIT,
-                                   "tensor \"%.200s\" is 4 GiB or more, past the vendor's size"
-                                   " field\n  what helps: check its dims; split it", d->name);
-    if (fixed_data && (d->data == NULL || d->bytes != bytes))
-        return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
-                                   "STATIC tensor \"%.200s\" needs %llu bytes of data, got %llu%s",
-                                   d->name, (unsigned long long)bytes, (unsigned long long)d->bytes,
-                                   d->data == NULL ? " at NULL" : "");
-    if (!fixed_data && (d->data != NULL || d->bytes != 0))
-        return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
-                                   "tensor \"%.200s\" has data, which only a STATIC one takes",
+        return qnnrt__compose_fail(b, QNNRT_E_LIMIT, "tensor \"%.200s\" is 4 GiB or more, past the"
+                                   " vendor's size field\n  what helps: check its dims; split it",
                                    d->name);
-    tensor = (qnnrt__compose_tensor *)qnnrt__arena_alloc(arena, 1, sizeof(*tensor));
-    if (tensor == NULL) return qnnrt__compose_no_memory(err);
+    if (fixed_data && (d->data == NULL || d->bytes != bytes))
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "STATIC tensor \"%.200s\" needs %llu bytes of"
+                                   " data, got %llu%s", d->name, (unsigned long long)bytes,
+                                   (unsigned long long)d->bytes, d->data == NULL ? " at NULL" : "");
+    if (!fixed_data && (d->data != NULL || d->bytes != 0))
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "tensor \"%.200s\" has data, which only a STATIC"
+                                   " one takes", d->name);
+    tensor = (qnnrt__compose_tensor *)qnnrt__compose_alloc(b, 1, sizeof(*tensor));
+    if (tensor == NULL) return qnnrt__compose_no_memory(b);
     tensor->abi.version = 1;
     body = &tensor->abi.body;
     body->name = d->name;
     body->type = qnnrt__compose_kinds[d->kind];
     body->dtype = (uint32_t)d->dtype;
     body->rank = d->rank;
-    body->dims = (const uint32_t *)qnnrt__compose_copy(arena, d->dims, d->rank * sizeof(uint32_t));
-    if (body->dims == NULL) return qnnrt__compose_no_memory(err);
-    result = qnnrt__compose_quant(b, arena, err, d, &body->quantize);
+    body->dims = (const uint32_t *)qnnrt__compose_copy(b, d->dims, d->rank * sizeof(uint32_t));
+    if (body->dims == NULL) return qnnrt__compose_no_memory(b);
+    result = qnnrt__compose_quant(b, d, &body->quantize);
     if (result != QNNRT_OK) return result;
     if (fixed_data) {
         /* The interface takes a plain pointer and only reads. */
         if (d->borrow) memcpy((void *)&body->buffer.data, (const void *)&d->data, sizeof(void *));
-        else body->buffer.data = qnnrt__compose_copy(arena, d->data, bytes);
-        if (body->buffer.data == NULL) return qnnrt__compose_no_memory(err);
+        else body->buffer.data = qnnrt__compose_copy(b, d->data, bytes);
+        if (body->buffer.data == NULL) return qnnrt__compose_no_memory(b);
         body->buffer.bytes = (uint32_t)bytes;
     }
     *out = tensor;
@@ -13676,18 +13731,17 @@ static int qnnrt__compose_side_of(const qnnrt__abi_tensor *tensor)
 }
 
 /* Make a recorded tensor one of the graph's. */
-static qnnrt_result qnnrt__compose_add(qnnrt_builder *b, qnnrt_error *err,
-                                       qnnrt__compose_tensor *tensor)
+static qnnrt_result qnnrt__compose_add(qnnrt_builder *b, qnnrt__compose_tensor *tensor)
 {
     const char *name = tensor->abi.body.name;
     if (qnnrt__compose_taken(&b->tensor_names, name))
-        return qnnrt__compose_fail(b, err, QNNRT_E_ARG, "two tensors are named \"%.200s\"", name);
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "two tensors are named \"%.200s\"", name);
     if ((uint32_t)b->handles >= b->limits.tensors || b->handles >= INT32_MAX - 1)
-        return qnnrt__compose_fail(b, err, QNNRT_E_LIMIT, "more than %u tensors (limits.tensors)",
+        return qnnrt__compose_fail(b, QNNRT_E_LIMIT, "more than %u tensors (limits.tensors)",
                                    (unsigned)b->limits.tensors);
-    if (!qnnrt__compose_take(&b->arena, &b->tensor_names, name) ||
-        !qnnrt__compose_push(&b->arena, &b->graph->tensors, tensor))
-        return qnnrt__compose_no_memory(err);
+    if (!qnnrt__compose_take(b, &b->tensor_names, name) ||
+        !qnnrt__compose_push(b, &b->graph->tensors, tensor))
+        return qnnrt__compose_no_memory(b);
     b->handles += 1;
     b->graph->input_count += qnnrt__compose_side_of(&tensor->abi) == 0;
     b->graph->output_count += qnnrt__compose_side_of(&tensor->abi) == 1;
@@ -13706,38 +13760,31 @@ static qnnrt__compose_tensor *qnnrt__compose_find(const qnnrt_builder *b, qnnrt_
 }
 
 /* Tensors of a node from their handles. */
-static qnnrt_result qnnrt__compose_ends(const qnnrt_builder *b, qnnrt__arena *arena,
-                                        qnnrt_error *err, const qnnrt__abi_op *op,
-                                        const qnnrt_tensor *handles, size_t count, int output,
-                                        qnnrt__compose_tensor ***out)
+static qnnrt_result qnnrt__compose_ends(const qnnrt_builder *b, const qnnrt_tensor *handles,
+                                        size_t count, int output, qnnrt__compose_tensor ***out)
 {
     const char *const side = output ? "output" : "input";
-    char what[480];
     size_t i;
-    *out = (qnnrt__compose_tensor **)qnnrt__arena_alloc(arena, count, sizeof(**out));
-    if (*out == NULL) return qnnrt__compose_no_memory(err);
+    *out = (qnnrt__compose_tensor **)qnnrt__compose_alloc(b, count, sizeof(**out));
+    if (*out == NULL) return qnnrt__compose_no_memory(b);
     if (count > 0 && handles == NULL)
-        return qnnrt__compose_fail(b, err, QNNRT_E_ARG, "%s: %ss is NULL, and there are %u",
-                                   qnnrt__validate_what(op, what), side, (unsigned)count);
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "%ss is NULL, and there are %u", side,
+                                   (unsigned)count);
     for (i = 0; i < count; ++i) {
         const qnnrt_tensor handle = handles[i];
         qnnrt__compose_tensor *tensor;
+        uint32_t type;
         if (handle == QNNRT_NO_TENSOR && !output) continue;
         tensor = qnnrt__compose_find(b, handle);
         if (tensor == NULL)
-            return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
-                                       "%s: %s %u is no tensor of this graph (handle %d)",
-                                       qnnrt__validate_what(op, what), side, (unsigned)i,
-                                       (int)handle);
-        if (output && tensor->abi.body.type != QNNRT__ABI_NATIVE &&
-            tensor->abi.body.type != QNNRT__ABI_APP_READ)
-            return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
-                                       "%s: output %u is \"%.200s\", which is %s; nodes write"
-                                       " tensors of the kinds INNER and OUTPUT",
-                                       qnnrt__validate_what(op, what), (unsigned)i,
+            return qnnrt__compose_fail(b, QNNRT_E_ARG, "%s %u is no tensor of this graph (handle"
+                                       " %d)", side, (unsigned)i, (int)handle);
+        type = tensor->abi.body.type;
+        if (output && type != QNNRT__ABI_NATIVE && type != QNNRT__ABI_APP_READ)
+            return qnnrt__compose_fail(b, QNNRT_E_ARG, "output %u is \"%.200s\", which is %s; nodes"
+                                       " write tensors of the kinds INNER and OUTPUT", (unsigned)i,
                                        tensor->abi.body.name,
-                                       tensor->abi.body.type == QNNRT__ABI_STATIC ? "STATIC"
-                                                                                  : "an input");
+                                       type == QNNRT__ABI_STATIC ? "STATIC" : "an input");
         (*out)[i] = tensor;
     }
     return QNNRT_OK;
@@ -13773,83 +13820,73 @@ static int qnnrt__compose_scalar(const qnnrt_param_desc *d, qnnrt__abi_param *to
     return 1;
 }
 
-/* One parameter. A tensor of its own is recorded as "<node>/<parameter>". */
-static qnnrt_result qnnrt__compose_param(qnnrt_builder *b, qnnrt__arena *arena, qnnrt_error *err,
-                                         const qnnrt_param_desc *d, int keep,
+/* The tensor of a parameter's own, recorded as "<node>/<parameter>". */
+static qnnrt_result qnnrt__compose_own(qnnrt_builder *b, const qnnrt_param_desc *d,
+                                       const qnnrt__compose_node *node, qnnrt__compose_tensor **out)
+{
+    const size_t room = strlen(node->op.name) + strlen(d->name) + 2;
+    char *name = (char *)qnnrt__compose_alloc(b, room, 1);
+    qnnrt_tensor_desc own;
+    uint64_t count, bytes = 0;
+    qnnrt_result result;
+    if (name == NULL) return qnnrt__compose_no_memory(b);
+    snprintf(name, room, "%s/%s", node->op.name, d->name);
+    memset(&own, 0, sizeof(own));
+    own.name = name;
+    own.kind = QNNRT_TENSOR_STATIC;
+    own.dtype = d->dtype;
+    own.rank = d->rank;
+    memcpy(own.dims, d->dims, sizeof(own.dims));
+    own.data = d->data;
+    if (d->rank <= 8) qnnrt__dtype_bytes(d->dtype, own.dims, own.rank, &count, &bytes);
+    own.bytes = (size_t)bytes;         /* 0 for what is refused now */
+    result = qnnrt__compose_record(b, &own, out);
+    return result == QNNRT_OK && qnnrt__compose_keeps(b) ? qnnrt__compose_add(b, *out) : result;
+}
+
+/* One parameter: a scalar, a tensor of its own, or one of the graph's. */
+static qnnrt_result qnnrt__compose_param(qnnrt_builder *b, const qnnrt_param_desc *d,
                                          qnnrt__compose_node *node, size_t at)
 {
     qnnrt__abi_param *param = &node->op.params[at];
-    qnnrt__compose_tensor **tensor = &node->param_tensors[at];
-    char what[480];
-    size_t i, length;
+    qnnrt__compose_tensor *tensor = qnnrt__compose_find(b, d->tensor);
+    size_t i;
     qnnrt_result result;
-    qnnrt__validate_what(&node->op, what);
     if (d->name == NULL || d->name[0] == '\0')
-        return qnnrt__compose_fail(b, err, QNNRT_E_ARG, "%s: parameter %u has no name", what,
-                                   (unsigned)at);
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "parameter %u has no name", (unsigned)at);
     for (i = 0; i < at; ++i)
         if (strcmp(node->op.params[i].name, d->name) == 0)
-            return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
-                                       "%s: two parameters are named \"%.200s\"", what, d->name);
-    result = qnnrt__compose_name(b, arena, err, d->name, "a parameter", &param->name);
+            return qnnrt__compose_fail(b, QNNRT_E_ARG, "two parameters are named \"%.200s\"",
+                                       d->name);
+    result = qnnrt__compose_name(b, d->name, "a parameter", &param->name);
     if (result != QNNRT_OK) return result;
-    length = strlen(d->name);
     param->type = d->data != NULL || d->tensor != QNNRT_NO_TENSOR;
     if (d->data != NULL && d->tensor != QNNRT_NO_TENSOR)
-        return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
-                                   "%s: parameter \"%.200s\" has both data and a tensor", what,
-                                   d->name);
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "parameter \"%.200s\" has both data and a"
+                                   " tensor", d->name);
+    if (d->data != NULL) return qnnrt__compose_own(b, d, node, &node->param_tensors[at]);
     if (d->tensor != QNNRT_NO_TENSOR) {
-        *tensor = qnnrt__compose_find(b, d->tensor);
-        if (*tensor == NULL)
-            return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
-                                       "%s: parameter \"%.200s\" is no tensor of this graph"
-                                       " (handle %d)", what, d->name, (int)d->tensor);
-        if ((*tensor)->abi.body.type != QNNRT__ABI_STATIC)
-            return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
-                                       "%s: parameter \"%.200s\" is tensor \"%.200s\", which is not"
-                                       " STATIC", what, d->name, (*tensor)->abi.body.name);
-        return QNNRT_OK;
-    }
-    if (d->data != NULL) {
-        qnnrt_tensor_desc own;
-        uint64_t count, bytes;
-        char *name = (char *)qnnrt__arena_alloc(arena, strlen(node->op.name) + length + 2, 1);
-        if (name == NULL) return qnnrt__compose_no_memory(err);
-        memcpy(name, node->op.name, strlen(node->op.name));
-        name[strlen(name)] = '/';
-        memcpy(name + strlen(name), d->name, length);
-        memset(&own, 0, sizeof(own));
-        own.name = name;
-        own.kind = QNNRT_TENSOR_STATIC;
-        own.dtype = d->dtype;
-        own.rank = d->rank;
-        memcpy(own.dims, d->dims, sizeof(own.dims));
-        own.data = d->data;
-        if (d->rank <= 8)      /* else refused below */
-            qnnrt__dtype_bytes(d->dtype, own.dims, own.rank, &count, &bytes);
-        else bytes = 0;
-        own.bytes = (size_t)bytes;
-        result = qnnrt__compose_record(b, arena, err, &own, tensor);
-        return result == QNNRT_OK && keep ? qnnrt__compose_add(b, err, *tensor) : result;
+        node->param_tensors[at] = tensor;
+        if (tensor != NULL && tensor->abi.body.type == QNNRT__ABI_STATIC) return QNNRT_OK;
+        if (tensor == NULL)
+            return qnnrt__compose_fail(b, QNNRT_E_ARG, "parameter \"%.200s\" is no tensor of this"
+                                       " graph (handle %d)", d->name, (int)d->tensor);
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "parameter \"%.200s\" is tensor \"%.200s\","
+                                   " which is not STATIC", d->name, tensor->abi.body.name);
     }
     if (d->rank != 0)
-        return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
-                                   "%s: parameter \"%.200s\" has rank %u and no data", what,
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "parameter \"%.200s\" has rank %u and no data",
                                    d->name, (unsigned)d->rank);
-    if (!qnnrt__compose_scalar(d, param))
-        return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
-                                   "%s: parameter \"%.200s\": %g is no value for a scalar of type"
-                                   " %s", what, d->name, d->value, qnnrt__dtype_name(d->dtype));
-    return QNNRT_OK;
+    if (qnnrt__compose_scalar(d, param)) return QNNRT_OK;
+    return qnnrt__compose_fail(b, QNNRT_E_ARG, "parameter \"%.200s\": %g is no value for a scalar"
+                               " of type %s", d->name, d->value, qnnrt__dtype_name(d->dtype));
 }
 
 /* A name for a node without one: its type and number. */
-static const char *qnnrt__compose_number(const qnnrt_builder *b, qnnrt__arena *arena,
-                                         const char *type)
+static const char *qnnrt__compose_number(const qnnrt_builder *b, const char *type)
 {
     const size_t room = strlen(type) + 24;
-    char *name = (char *)qnnrt__arena_alloc(arena, room, 1);
+    char *name = (char *)qnnrt__compose_alloc(b, room, 1);
     size_t number = b->graph->nodes.count;
     if (name == NULL) return NULL;
     do snprintf(name, room, "%s_%llu", type, (unsigned long long)number++);
@@ -13858,123 +13895,135 @@ static const char *qnnrt__compose_number(const qnnrt_builder *b, qnnrt__arena *a
 }
 
 /* A tensor that stands for an input that is left out before one that is not. */
-static qnnrt_result qnnrt__compose_none(qnnrt_builder *b, qnnrt__arena *arena, qnnrt_error *err,
-                                        const qnnrt__compose_node *node, size_t at, int keep)
+static qnnrt_result qnnrt__compose_none(qnnrt_builder *b, const qnnrt__compose_node *node,
+                                        size_t at)
 {
     qnnrt__compose_tensor *none =
-        (qnnrt__compose_tensor *)qnnrt__arena_alloc(arena, 1, sizeof(*none));
+        (qnnrt__compose_tensor *)qnnrt__compose_alloc(b, 1, sizeof(*none));
     const size_t room = strlen(node->op.name) + 40;
-    char *name = (char *)qnnrt__arena_alloc(arena, room, 1);
-    if (none == NULL || name == NULL) return qnnrt__compose_no_memory(err);
+    char *name = (char *)qnnrt__compose_alloc(b, room, 1);
+    if (none == NULL || name == NULL) return qnnrt__compose_no_memory(b);
     snprintf(name, room, "%s/no input %u", node->op.name, (unsigned)at);
     none->abi.version = 1;
     none->abi.body.name = name;
     none->abi.body.type = QNNRT__ABI_NULL;
     none->abi.body.dtype = QNNRT_DTYPE_F32;
-    none->abi.body.dims = (const uint32_t *)qnnrt__arena_alloc(arena, 1, sizeof(uint32_t));
+    none->abi.body.dims = (const uint32_t *)qnnrt__compose_alloc(b, 1, sizeof(uint32_t));
     none->abi.body.quantize.definition = none->abi.body.quantize.encoding = QNNRT__ABI_UNDEFINED;
-    if (none->abi.body.dims == NULL) return qnnrt__compose_no_memory(err);
+    if (none->abi.body.dims == NULL) return qnnrt__compose_no_memory(b);
     node->inputs[at] = none;
-    return keep ? qnnrt__compose_add(b, err, none) : QNNRT_OK;
+    return qnnrt__compose_keeps(b) ? qnnrt__compose_add(b, none) : QNNRT_OK;
 }
 
-/* Check a descriptor and record it in `arena`; keep: as a node of the graph. */
-static qnnrt_result qnnrt__compose_node_make(qnnrt_builder *b, qnnrt__arena *arena,
-                                             qnnrt_error *err, const qnnrt_node_desc *d, int keep,
+/* Type, package and name of a node. */
+static qnnrt_result qnnrt__compose_node_names(const qnnrt_builder *b, const qnnrt_node_desc *d,
+                                              qnnrt__abi_op *op)
+{
+    qnnrt_result result = qnnrt__compose_name(b, d->type, "the type of a node", &op->type);
+    if (result == QNNRT_OK)
+        result = qnnrt__compose_name(b, d->package != NULL ? d->package : "qti.aisw",
+                                     "the package of a node", &op->package);
+    if (result != QNNRT_OK) return result;
+    if (d->name == NULL) {
+        op->name = qnnrt__compose_number(b, d->type);
+        return op->name != NULL ? QNNRT_OK : qnnrt__compose_no_memory(b);
+    }
+    result = qnnrt__compose_name(b, d->name, "a node", &op->name);
+    if (result != QNNRT_OK) return result;
+    if (qnnrt__compose_keeps(b) && qnnrt__compose_taken(&b->node_names, op->name))
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "two nodes are named \"%.200s\"", op->name);
+    return QNNRT_OK;
+}
+
+/* The node that comes next becomes the writer of its outputs. */
+static qnnrt_result qnnrt__compose_write(const qnnrt_builder *b, const qnnrt__compose_node *node)
+{
+    const qnnrt__compose_list *nodes = &b->graph->nodes;
+    const uint32_t own = (uint32_t)nodes->count + 1;
+    uint32_t i;
+    for (i = 0; i < node->op.output_count; ++i) {
+        qnnrt__compose_tensor *tensor = node->outputs[i];
+        const uint32_t writer = tensor->writer;
+        tensor->writer = own;
+        if (writer == 0) continue;
+        return qnnrt__compose_fail(
+            b, QNNRT_E_ARG, "tensor \"%.200s\" is written twice, also by node \"%.200s\"",
+            tensor->abi.body.name,
+            (writer == own ? node : (qnnrt__compose_node *)nodes->items[writer - 1])->op.name);
+    }
+    return QNNRT_OK;
+}
+
+/* Check a descriptor and record it. */
+static qnnrt_result qnnrt__compose_node_make(qnnrt_builder *b, const qnnrt_node_desc *d,
                                              qnnrt__compose_node **out)
 {
     qnnrt__compose_node *node;
     size_t i, inputs = d->input_count;
-    char what[480];
-    qnnrt_result result;
+    qnnrt_result result = qnnrt__compose_needs_graph(b, "a node");
     *out = NULL;
-    if (b->graph == NULL || b->graph->dlc != NULL)
-        return qnnrt__compose_fail(b, err, QNNRT_E_STATE,
-                                   "a node needs a graph: call qnnrt_builder_graph() first");
-    node = (qnnrt__compose_node *)qnnrt__arena_alloc(arena, 1, sizeof(*node));
-    if (node == NULL) return qnnrt__compose_no_memory(err);
-    result = qnnrt__compose_name(b, arena, err, d->type, "the type of a node", &node->op.type);
     if (result != QNNRT_OK) return result;
-    result = qnnrt__compose_name(b, arena, err, d->package != NULL ? d->package : "qti.aisw",
-                                 "the package of a node", &node->op.package);
+    node = (qnnrt__compose_node *)qnnrt__compose_alloc(b, 1, sizeof(*node));
+    if (node == NULL) return qnnrt__compose_no_memory(b);
+    result = qnnrt__compose_node_names(b, d, &node->op);
     if (result != QNNRT_OK) return result;
-    if (d->name != NULL)
-        result = qnnrt__compose_name(b, arena, err, d->name, "a node", &node->op.name);
-    else if ((node->op.name = qnnrt__compose_number(b, arena, d->type)) == NULL)
-        result = qnnrt__compose_no_memory(err);
-    if (result != QNNRT_OK) return result;
-    qnnrt__validate_what(&node->op, what);
-    if (keep && qnnrt__compose_taken(&b->node_names, node->op.name))
-        return qnnrt__compose_fail(b, err, QNNRT_E_ARG, "two nodes are named \"%.200s\"",
-                                   node->op.name);
-    if (d->output_count == 0)
-        return qnnrt__compose_fail(b, err, QNNRT_E_ARG, "%s has no output", what);
+    b->op = &node->op;
+    if (d->output_count == 0) return qnnrt__compose_fail(b, QNNRT_E_ARG, "it has no output");
     /* Operators have less than 20 parameters; each is compared with each. */
     if (inputs > 1000000 || d->output_count > 1000000 || d->param_count > 1000 ||
         b->graph->nodes.count >= UINT32_MAX - 1)
-        return qnnrt__compose_fail(b, err, QNNRT_E_LIMIT,
-                                   "%s: more than 1,000,000 inputs or outputs, or 1,000 parameters"
-                                   "\n  what helps: check the counts of the descriptor", what);
+        return qnnrt__compose_fail(b, QNNRT_E_LIMIT, "more than 1,000,000 inputs or outputs, or"
+                                   " 1,000 parameters\n  what helps: check the counts of the"
+                                   " descriptor");
     if (d->param_count > 0 && d->params == NULL)
-        return qnnrt__compose_fail(b, err, QNNRT_E_ARG, "%s: params is NULL, and there are %u",
-                                   what, (unsigned)d->param_count);
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "params is NULL, and there are %u",
+                                   (unsigned)d->param_count);
     while (inputs > 0 && d->inputs != NULL && d->inputs[inputs - 1] == QNNRT_NO_TENSOR) --inputs;
-    result = qnnrt__compose_ends(b, arena, err, &node->op, d->inputs, inputs, 0, &node->inputs);
+    result = qnnrt__compose_ends(b, d->inputs, inputs, 0, &node->inputs);
     if (result == QNNRT_OK)
-        result = qnnrt__compose_ends(b, arena, err, &node->op, d->outputs, d->output_count, 1,
-                                     &node->outputs);
+        result = qnnrt__compose_ends(b, d->outputs, d->output_count, 1, &node->outputs);
     if (result != QNNRT_OK) return result;
     node->op.version = 1;
     node->op.input_count = (uint32_t)inputs;
     node->op.output_count = (uint32_t)d->output_count;
     node->op.param_count = (uint32_t)d->param_count;
     node->op.params =
-        (qnnrt__abi_param *)qnnrt__arena_alloc(arena, d->param_count, sizeof(*node->op.params));
-    node->param_tensors = (qnnrt__compose_tensor **)qnnrt__arena_alloc(
-        arena, d->param_count, sizeof(*node->param_tensors));
-    if (node->op.params == NULL || node->param_tensors == NULL)
-        return qnnrt__compose_no_memory(err);
+        (qnnrt__abi_param *)qnnrt__compose_alloc(b, d->param_count, sizeof(*node->op.params));
+    node->param_tensors = (qnnrt__compose_tensor **)qnnrt__compose_alloc(
+        b, d->param_count, sizeof(*node->param_tensors));
+    if (node->op.params == NULL || node->param_tensors == NULL) return qnnrt__compose_no_memory(b);
     for (i = 0; i < inputs && result == QNNRT_OK; ++i)
-        if (node->inputs[i] == NULL) result = qnnrt__compose_none(b, arena, err, node, i, keep);
+        if (node->inputs[i] == NULL) result = qnnrt__compose_none(b, node, i);
     for (i = 0; i < d->param_count && result == QNNRT_OK; ++i)
-        result = qnnrt__compose_param(b, arena, err, &d->params[i], keep, node, i);
-    for (i = 0; i < d->output_count && keep && result == QNNRT_OK; ++i) {
-        const uint32_t writer = node->outputs[i]->writer;
-        if (writer != 0)
-            result = qnnrt__compose_fail(
-                b, err, QNNRT_E_ARG,
-                "tensor \"%.200s\" is written twice: by %s and by node \"%.200s\"",
-                node->outputs[i]->abi.body.name, what,
-                writer > b->graph->nodes.count
-                    ? node->op.name
-                    : ((qnnrt__compose_node *)b->graph->nodes.items[writer - 1])->op.name);
-        node->outputs[i]->writer = (uint32_t)b->graph->nodes.count + 1;
-    }
+        result = qnnrt__compose_param(b, &d->params[i], node, i);
+    if (result == QNNRT_OK && qnnrt__compose_keeps(b)) result = qnnrt__compose_write(b, node);
+    if (result != QNNRT_OK) return result;
+    b->op = NULL;
     *out = node;
-    return result;
+    return QNNRT_OK;
 }
 
 /* ---- the graph as a whole ---- */
 
-static qnnrt_result qnnrt__compose_cycle(const qnnrt_builder *b, qnnrt_error *err,
-                                         const uint32_t *stack, size_t from, size_t depth)
+static qnnrt_result qnnrt__compose_cycle(const qnnrt_builder *b, const uint32_t *stack, size_t from,
+                                         size_t depth)
 {
     const qnnrt__compose_list *nodes = &b->graph->nodes;
     size_t i, shown = 0;
-    qnnrt__compose_fail(b, err, QNNRT_E_ARG, "nodes wait for each other: ");
+    qnnrt__compose_fail(b, QNNRT_E_ARG, "nodes wait for each other: ");
     for (i = depth; i-- > from && shown < 16; ++shown)
-        qnnrt__err_add(err, "\"%.80s\" -> ",
+        qnnrt__err_add(b->err, "\"%.80s\" -> ",
                        ((qnnrt__compose_node *)nodes->items[stack[i]])->op.name);
     if (shown < depth - from)
-        qnnrt__err_add(err, "(%u more) -> ", (unsigned)(depth - from - shown));
-    qnnrt__err_add(err, "\"%.80s\"",
+        qnnrt__err_add(b->err, "(%u more) -> ", (unsigned)(depth - from - shown));
+    qnnrt__err_add(b->err, "\"%.80s\"",
                    ((qnnrt__compose_node *)nodes->items[stack[depth - 1]])->op.name);
     return QNNRT_E_ARG;
 }
 
 /* Is every tensor that is read or promised written? Put the nodes in an order in which each comes
    after those that feed it; nodes that are in such an order keep it. */
-static qnnrt_result qnnrt__compose_order(qnnrt_builder *b, qnnrt_error *err)
+static qnnrt_result qnnrt__compose_order(qnnrt_builder *b)
 {
     qnnrt__compose_list *nodes = &b->graph->nodes;
     qnnrt__compose_list *tensors = &b->graph->tensors;
@@ -13983,22 +14032,19 @@ static qnnrt_result qnnrt__compose_order(qnnrt_builder *b, qnnrt_error *err)
     uint32_t *stack, *next;                 /* next: the input to be looked at */
     void **order;
     size_t i, depth = 0, placed = 0;
-    char what[480];
-    if (count == 0)
-        return qnnrt__compose_fail(b, err, QNNRT_E_ARG, "it has no nodes");
+    if (count == 0) return qnnrt__compose_fail(b, QNNRT_E_ARG, "it has no nodes");
     for (i = 0; i < tensors->count; ++i) {
         const qnnrt__compose_tensor *tensor = (const qnnrt__compose_tensor *)tensors->items[i];
         if (tensor->abi.body.type == QNNRT__ABI_APP_READ && tensor->writer == 0)
-            return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
-                                       "OUTPUT tensor \"%.200s\" is written by no node",
-                                       tensor->abi.body.name);
+            return qnnrt__compose_fail(b, QNNRT_E_ARG, "OUTPUT tensor \"%.200s\" is written by no"
+                                       " node", tensor->abi.body.name);
     }
-    state = (unsigned char *)qnnrt__arena_alloc(&b->arena, count, 1);
-    stack = (uint32_t *)qnnrt__arena_alloc(&b->arena, count, sizeof(*stack));
-    next = (uint32_t *)qnnrt__arena_alloc(&b->arena, count, sizeof(*next));
-    order = (void **)qnnrt__arena_alloc(&b->arena, count, sizeof(*order));
+    state = (unsigned char *)qnnrt__compose_alloc(b, count, 1);
+    stack = (uint32_t *)qnnrt__compose_alloc(b, count, sizeof(*stack));
+    next = (uint32_t *)qnnrt__compose_alloc(b, count, sizeof(*next));
+    order = (void **)qnnrt__compose_alloc(b, count, sizeof(*order));
     if (state == NULL || stack == NULL || next == NULL || order == NULL)
-        return qnnrt__compose_no_memory(err);
+        return qnnrt__compose_no_memory(b);
     for (i = 0; i < count; ++i) {
         if (state[i] != 0) continue;
         state[i] = 1;
@@ -14015,16 +14061,17 @@ static qnnrt_result qnnrt__compose_order(qnnrt_builder *b, qnnrt_error *err)
                 continue;
             }
             input = node->inputs[next[at]++];
-            if (input->writer == 0 && (input->abi.body.type == QNNRT__ABI_NATIVE))
-                return qnnrt__compose_fail(b, err, QNNRT_E_ARG,
-                                           "%s: input %u, \"%.200s\", is written by no node",
-                                           qnnrt__validate_what(&node->op, what),
-                                           (unsigned)(next[at] - 1), input->abi.body.name);
+            if (input->writer == 0 && input->abi.body.type == QNNRT__ABI_NATIVE) {
+                b->op = &node->op;
+                return qnnrt__compose_fail(b, QNNRT_E_ARG, "input %u, \"%.200s\", is written by no"
+                                           " node", (unsigned)(next[at] - 1),
+                                           input->abi.body.name);
+            }
             if (input->writer == 0 || state[input->writer - 1] == 2) continue;
             from = input->writer - 1;
             if (state[from] == 1) {
                 for (i = 0; stack[i] != from; ++i) {}
-                return qnnrt__compose_cycle(b, err, stack, i, depth);
+                return qnnrt__compose_cycle(b, stack, i, depth);
             }
             state[from] = 1;
             stack[depth++] = from;
@@ -14036,75 +14083,78 @@ static qnnrt_result qnnrt__compose_order(qnnrt_builder *b, qnnrt_error *err)
 
 /* ---- the vendor: options and device ---- */
 
-/* Options of the HTP, from a field of a descriptor: none where it is 0. */
+/* Options from a field of a descriptor, none where it is 0: the priority, which is the interface's,
+   and those of the HTP. */
 typedef struct qnnrt__compose_option {
     const char *name;
     size_t      field;
     uint32_t    option;
-    uint32_t    type;             /* of what follows as a float; 0: it follows as a number */
+    uint32_t    form;             /* PRIORITY, NUMBER, else the type of what follows as a float */
 } qnnrt__compose_option;
+enum { QNNRT__COMPOSE_NUMBER = 0, QNNRT__COMPOSE_LEVEL = 3, QNNRT__COMPOSE_PRIORITY = 100 };
+#define QNNRT__COMPOSE_OPTION(desc, field, option, form) \
+    { #field, offsetof(desc, field), option, QNNRT__COMPOSE_##form }
 
 static const qnnrt__compose_option qnnrt__compose_context_options[] = {
-    { "weight_sharing", offsetof(qnnrt_context_desc, weight_sharing), 1, 0 }, { NULL, 0, 0, 0 }
+    QNNRT__COMPOSE_OPTION(qnnrt_context_desc, priority, 1, PRIORITY),
+    QNNRT__COMPOSE_OPTION(qnnrt_context_desc, weight_sharing, 1, NUMBER), { NULL, 0, 0, 0 }
 };
 
 static const qnnrt__compose_option qnnrt__compose_graph_options[] = {
-    { "optimization_level", offsetof(qnnrt_graph_desc, optimization_level), 1, 3 },
-    { "fp16",               offsetof(qnnrt_graph_desc, fp16),               2, 0 },
-    { "vtcm_mib",           offsetof(qnnrt_graph_desc, vtcm_mib),           3, 0 },
-    { "hvx_threads",        offsetof(qnnrt_graph_desc, hvx_threads),        6, 0 },
-    { NULL, 0, 0, 0 }
+    QNNRT__COMPOSE_OPTION(qnnrt_graph_desc, priority, 3, PRIORITY),
+    QNNRT__COMPOSE_OPTION(qnnrt_graph_desc, optimization_level, 1, LEVEL),
+    QNNRT__COMPOSE_OPTION(qnnrt_graph_desc, fp16, 2, NUMBER),
+    QNNRT__COMPOSE_OPTION(qnnrt_graph_desc, vtcm_mib, 3, NUMBER),
+    QNNRT__COMPOSE_OPTION(qnnrt_graph_desc, hvx_threads, 6, NUMBER), { NULL, 0, 0, 0 }
 };
-enum { QNNRT__COMPOSE_OPTIONS = 4 };      /* the most that a descriptor has */
+#undef QNNRT__COMPOSE_OPTION
+enum { QNNRT__COMPOSE_OPTIONS = 5 };      /* the most that a descriptor has */
 
 typedef struct qnnrt__compose_configs {
-    const void            *list[QNNRT__COMPOSE_OPTIONS + 2];     /* ends with NULL */
-    qnnrt__abi_config      configs[QNNRT__COMPOSE_OPTIONS + 1];
+    const void           **asked;            /* ends with NULL. NULL: nothing is asked for */
+    const void            *list[QNNRT__COMPOSE_OPTIONS + 1];
+    qnnrt__abi_config      configs[QNNRT__COMPOSE_OPTIONS];
     qnnrt__abi_htp_config  htp[QNNRT__COMPOSE_OPTIONS];
-    size_t                 count;
     char                   text[160];        /* " with priority, fp16", for messages */
 } qnnrt__compose_configs;
 
-/* What a descriptor asks for. priority_option: its number among options of contexts, or graphs. */
+/* What a descriptor asks for. */
 static void qnnrt__compose_configure(const qnnrt_builder *b, const void *desc,
-                                     qnnrt_priority priority, uint32_t priority_option,
-                                     const qnnrt__compose_option *options,
+                                     const qnnrt__compose_option *option,
                                      qnnrt__compose_configs *to)
 {
     static const uint32_t priorities[] = { 100, 0, 100, 150, 200 };
-    size_t i, used = 0;
+    size_t count = 0;
     memset(to, 0, sizeof(*to));
-    if (priority != QNNRT_PRIORITY_DEFAULT) {
-        to->configs[0].option = priority_option;
-        to->configs[0].u.word = priorities[priority];
-        to->list[to->count++] = &to->configs[0];
-        snprintf(to->text, sizeof(to->text), " with priority");
-    }
-    for (i = 0; options[i].name != NULL && b->backend->info.id == QNNRT__ABI_BACKEND_HTP; ++i) {
-        qnnrt__abi_config *config = &to->configs[to->count];
-        qnnrt__abi_htp_config *htp = &to->htp[used];
-        float as_float;
+    for (; option->name != NULL; ++option) {
+        qnnrt__abi_config *config = &to->configs[count];
+        qnnrt__abi_htp_config *htp = &to->htp[count];
         uint32_t value;
-        memcpy(&value, (const char *)desc + options[i].field, sizeof(value));
+        memcpy(&value, (const char *)desc + option->field, sizeof(value));
         if (value == 0) continue;
-        as_float = (float)value;
-        htp->option = options[i].option;
-        htp->u.words[0] = value;
-        if (options[i].type != 0) {
-            htp->u.words[0] = options[i].type;
-            memcpy(&htp->u.words[1], &as_float, sizeof(as_float));
+        if (option->form == QNNRT__COMPOSE_PRIORITY) {
+            config->option = option->option;
+            config->u.word = priorities[value];
+        } else if (b->backend->info.id == QNNRT__ABI_BACKEND_HTP) {
+            const float as_float = (float)value;
+            config->u.custom = htp;
+            htp->option = option->option;
+            htp->u.words[0] = option->form != QNNRT__COMPOSE_NUMBER ? option->form : value;
+            if (option->form != QNNRT__COMPOSE_NUMBER)
+                memcpy(&htp->u.words[1], &as_float, sizeof(as_float));
+        } else {
+            continue;
         }
-        config->u.custom = htp;
-        to->list[to->count++] = config;
-        ++used;
-        qnnrt__table_append(to->text, sizeof(to->text), "%s%s", to->count == 1 ? " with " : ", ",
-                            options[i].name);
+        qnnrt__table_append(to->text, sizeof(to->text), "%s%s", count == 0 ? " with " : ", ",
+                            option->name);
+        to->list[count++] = config;
+        to->asked = to->list;
     }
 }
 
 /* Make a device of a chip and an NPU generation; 0 leaves either out. */
 static qnnrt_result qnnrt__compose_device_make(qnnrt_builder *b, uint32_t soc_model,
-                                               uint32_t dsp_arch, qnnrt_error *err)
+                                               uint32_t dsp_arch)
 {
     qnnrt_backend *backend = b->backend;
     qnnrt__htp_soc soc, arch;
@@ -14126,15 +14176,14 @@ static qnnrt_result qnnrt__compose_device_make(qnnrt_builder *b, uint32_t soc_mo
     b->device_soc = soc_model;
     if (code == 0 && b->device != NULL) return QNNRT_OK;
     b->device = NULL;
-    qnnrt__fail(err, QNNRT_E_BACKEND, "cannot create a device of soc_model %u, dsp_arch %u (0: not"
-                " asked for) on %s", (unsigned)soc_model, (unsigned)dsp_arch, backend->path);
-    return qnnrt__codes_explain(err, code == 0 ? "deviceCreate (without a handle)" : "deviceCreate",
-                                code, backend->log_slot, backend->mark);
+    qnnrt__fail(b->err, QNNRT_E_BACKEND, "cannot create a device of soc_model %u, dsp_arch %u (0:"
+                " not asked for) on %s", (unsigned)soc_model, (unsigned)dsp_arch, backend->path);
+    return qnnrt__compose_explain(b, "deviceCreate", code);
 }
 
 /* The device that contexts are made on: an own one where chip or generation are asked for, or where
    float graphs need one; else the backend's. Callers hold the lock. */
-static qnnrt_result qnnrt__compose_device(qnnrt_builder *b, qnnrt_error *err)
+static qnnrt_result qnnrt__compose_device(qnnrt_builder *b)
 {
     qnnrt_backend *backend = b->backend;
     const uint32_t soc_model = b->soc_model != 0 ? b->soc_model : backend->soc_model;
@@ -14143,15 +14192,15 @@ static qnnrt_result qnnrt__compose_device(qnnrt_builder *b, qnnrt_error *err)
     b->device_asked = 1;
     if (backend->info.id != QNNRT__ABI_BACKEND_HTP || backend->device == NULL) return QNNRT_OK;
     if (guess != 0) {
-        if (qnnrt__compose_device_make(b, guess, b->dsp_arch, err) == QNNRT_OK) return QNNRT_OK;
-        qnnrt__log(&backend->hooks, QNNRT_LOG_WARN, "compose", err->vendor_code,
-                   "going on without a chip; float graphs may not compile: %s", err->text);
-        qnnrt__err_clear(err);
+        if (qnnrt__compose_device_make(b, guess, b->dsp_arch) == QNNRT_OK) return QNNRT_OK;
+        qnnrt__log(&backend->hooks, QNNRT_LOG_WARN, "compose", b->err->vendor_code, "going on"
+                   " without a chip; float graphs may not compile: %s", b->err->text);
+        qnnrt__err_clear(b->err);
     }
     b->device_soc = backend->soc_model;
     if (soc_model == backend->soc_model && b->dsp_arch == 0) return QNNRT_OK;
-    b->device_asked = qnnrt__compose_device_make(b, soc_model, b->dsp_arch, err) == QNNRT_OK;
-    return b->device_asked ? QNNRT_OK : err->code;
+    b->device_asked = qnnrt__compose_device_make(b, soc_model, b->dsp_arch) == QNNRT_OK;
+    return b->device_asked ? QNNRT_OK : b->err->code;
 }
 
 /* ---- the vendor: nodes ---- */
@@ -14178,11 +14227,12 @@ typedef struct qnnrt__compose_made {
     qnnrt__abi_handle handle;
 } qnnrt__compose_made;
 
-/* Finalize a graph of context `at`, and keep what was measured meanwhile. */
-static qnnrt_result qnnrt__compose_finalize(qnnrt_builder *b, qnnrt *model, size_t at,
-                                            qnnrt__abi_handle graph, const char *name,
-                                            qnnrt_error *err)
+/* Finalize a graph, and keep what was measured meanwhile. */
+static qnnrt_result qnnrt__compose_finalize(qnnrt_builder *b, qnnrt *model,
+                                            const qnnrt__context *context, const char *name,
+                                            qnnrt__abi_handle graph)
 {
+    const size_t at = (size_t)(context - model->contexts);
     qnnrt_backend *backend = b->backend;
     qnnrt__abi_handle profile = NULL;
     qnnrt__abi_event_node *nodes;
@@ -14190,36 +14240,29 @@ static qnnrt_result qnnrt__compose_finalize(qnnrt_builder *b, qnnrt *model, size
     qnnrt__abi_code code;
     qnnrt_result result = QNNRT_OK;
     if (b->profile_level != QNNRT_PROFILE_OFF)
-        result = qnnrt__profile_open(backend, b->profile_level, &profile, err);
+        result = qnnrt__profile_open(backend, b->profile_level, &profile, b->err);
     if (result != QNNRT_OK) return result;
     backend->mark = qnnrt__log_mark(backend->log_slot);
     code = backend->calls->graph_finalize(graph, profile, NULL);
     if (code == 0 && profile != NULL)
-        result = qnnrt__profile_read(backend, profile, at, &model->events, &nodes, &count, err);
+        result = qnnrt__profile_read(backend, profile, at, &model->events, &nodes, &count, b->err);
     qnnrt__profile_close(backend, profile);
     if (code == 0) return result;
-    qnnrt__fail(err, QNNRT_E_BACKEND, "graph \"%.200s\" cannot be finalized", name);
-    return qnnrt__codes_explain(err, "graphFinalize", code, backend->log_slot, backend->mark);
+    qnnrt__fail(b->err, QNNRT_E_BACKEND, "graph \"%.200s\" cannot be finalized", name);
+    return qnnrt__compose_explain(b, "graphFinalize", code);
 }
 
-/* Copy what a made graph is into the model's memory. */
-static qnnrt_result qnnrt__compose_keep(qnnrt_builder *b, qnnrt *model, const char *file,
+/* Finalize a graph and copy what it is into the model's memory. */
+static qnnrt_result qnnrt__compose_keep(qnnrt_builder *b, qnnrt *model,
+                                        const qnnrt__context *context,
                                         const qnnrt__abi_graph_info *from, qnnrt__abi_handle handle,
-                                        qnnrt__compose_list *made, qnnrt_error *err)
+                                        qnnrt__compose_list *made)
 {
-    qnnrt__compose_made *one =
-        (qnnrt__compose_made *)qnnrt__arena_alloc(&b->arena, 1, sizeof(*one));
-    qnnrt__table table;
-    qnnrt_result result;
-    if (one == NULL || !qnnrt__compose_push(&b->arena, made, one))
-        return qnnrt__compose_no_memory(err);
-    memset(&table, 0, sizeof(table));
-    table.arena = &model->arena;
-    table.limits = &model->limits;
-    table.file = file;
-    table.tensors_left = &model->tensors_left;
-    table.scales_left = &model->scales_left;
-    table.err = err;
+    qnnrt__compose_made *one = (qnnrt__compose_made *)qnnrt__compose_alloc(b, 1, sizeof(*one));
+    qnnrt__table table = qnnrt__model_table(model, context->info->file, b->err);
+    qnnrt_result result = qnnrt__compose_finalize(b, model, context, from->name, handle);
+    if (result != QNNRT_OK) return result;
+    if (one == NULL || !qnnrt__compose_push(b, made, one)) return qnnrt__compose_no_memory(b);
     one->handle = handle;
     result = qnnrt__table_take(&table, 1);
     if (result != QNNRT_OK) return result;
@@ -14228,10 +14271,11 @@ static qnnrt_result qnnrt__compose_keep(qnnrt_builder *b, qnnrt *model, const ch
 }
 
 /* The tensors of one side, in order, as metadata has them. */
-static qnnrt__abi_tensor *qnnrt__compose_side(qnnrt__arena *arena, const qnnrt__compose_list *from,
-                                              int side, uint32_t count)
+static qnnrt__abi_tensor *qnnrt__compose_side(const qnnrt_builder *b,
+                                              const qnnrt__compose_list *from, int side,
+                                              uint32_t count)
 {
-    qnnrt__abi_tensor *list = (qnnrt__abi_tensor *)qnnrt__arena_alloc(arena, count, sizeof(*list));
+    qnnrt__abi_tensor *list = (qnnrt__abi_tensor *)qnnrt__compose_alloc(b, count, sizeof(*list));
     size_t i, at = 0;
     for (i = 0; i < from->count && list != NULL; ++i) {
         const qnnrt__abi_tensor *tensor = &((qnnrt__compose_tensor *)from->items[i])->abi;
@@ -14240,76 +14284,77 @@ static qnnrt__abi_tensor *qnnrt__compose_side(qnnrt__arena *arena, const qnnrt__
     return list;
 }
 
-/* Give a graph to the vendor: tensors, nodes, finalize. Callers hold the lock. */
-static qnnrt_result qnnrt__compose_graph_make(qnnrt_builder *b, qnnrt *model,
-                                              const qnnrt__context *context,
-                                              qnnrt__compose_list *made, qnnrt__abi_tensor *room,
-                                              qnnrt_error *err)
+/* Give the tensors and nodes of a graph to the vendor. Callers hold the lock. */
+static qnnrt_result qnnrt__compose_fill(qnnrt_builder *b, qnnrt__abi_handle handle,
+                                        qnnrt__abi_tensor *room)
 {
     const qnnrt__compose_graph *graph = b->graph;
     qnnrt_backend *backend = b->backend;
     const qnnrt__abi_calls *calls = backend->calls;
-    qnnrt__compose_configs configs;
-    qnnrt__abi_graph_info info;
-    qnnrt__abi_handle handle = NULL;
     qnnrt__abi_code code;
-    char what[480];
     size_t i;
-    qnnrt_result result;
-    qnnrt__compose_configure(b, &graph->desc, graph->desc.priority, 3, qnnrt__compose_graph_options,
-                             &configs);
-    backend->mark = qnnrt__log_mark(backend->log_slot);
-    code = calls->graph_create(context->handle, graph->desc.name,
-                               configs.count > 0 ? configs.list : NULL, &handle);
-    if (code != 0 || handle == NULL) {
-        qnnrt__compose_fail(b, err, QNNRT_E_BACKEND, "cannot be created%s", configs.text);
-        return qnnrt__codes_explain(
-            err, code == 0 ? "graphCreate (without a handle)" : "graphCreate", code,
-            backend->log_slot, backend->mark);
-    }
     for (i = 0; i < graph->tensors.count; ++i) {
         qnnrt__compose_tensor *tensor = (qnnrt__compose_tensor *)graph->tensors.items[i];
         backend->mark = qnnrt__log_mark(backend->log_slot);
         code = calls->tensor_create(handle, &tensor->abi);
         if (code == 0) continue;
-        qnnrt__compose_fail(b, err, QNNRT_E_BACKEND, "tensor ");
-        qnnrt__validate_say(err, &tensor->abi.body);
-        qnnrt__err_add(err, " is refused");
-        return qnnrt__codes_explain(err, "tensorCreateGraphTensor", code, backend->log_slot,
-                                    backend->mark);
+        qnnrt__compose_fail(b, QNNRT_E_BACKEND, "tensor ");
+        qnnrt__validate_say(b->err, &tensor->abi.body);
+        qnnrt__err_add(b->err, " is refused");
+        return qnnrt__compose_explain(b, "tensorCreateGraphTensor", code);
     }
     for (i = 0; i < graph->nodes.count; ++i) {
         const qnnrt__compose_node *node = (const qnnrt__compose_node *)graph->nodes.items[i];
         const qnnrt__abi_op op = qnnrt__compose_op(node, room);
-        result = qnnrt__validate(backend, &op, graph->desc.name, err);
+        const qnnrt_result result = qnnrt__validate(backend, &op, graph->desc.name, b->err);
         if (result != QNNRT_OK) return result;
         backend->mark = qnnrt__log_mark(backend->log_slot);
         code = calls->graph_add_node(handle, op);
         if (code == 0) continue;
-        qnnrt__compose_fail(b, err, QNNRT_E_BACKEND, "%s passed validation and is refused",
-                            qnnrt__validate_what(&node->op, what));
-        qnnrt__validate_describe(err, &op);
-        qnnrt__err_add(err, "\n  ");
-        return qnnrt__codes_explain(err, "graphAddNode", code, backend->log_slot, backend->mark);
+        b->op = &node->op;
+        qnnrt__compose_fail(b, QNNRT_E_BACKEND, "it passed validation and is refused");
+        qnnrt__validate_describe(b->err, &op);
+        qnnrt__err_add(b->err, "\n  ");
+        return qnnrt__compose_explain(b, "graphAddNode", code);
     }
-    result = qnnrt__compose_finalize(b, model, (size_t)(context - model->contexts), handle,
-                                     graph->desc.name, err);
+    return QNNRT_OK;
+}
+
+/* A graph: made, filled, finalized. Callers hold the lock. */
+static qnnrt_result qnnrt__compose_graph_make(qnnrt_builder *b, qnnrt *model,
+                                              const qnnrt__context *context,
+                                              qnnrt__compose_list *made, qnnrt__abi_tensor *room)
+{
+    const qnnrt__compose_graph *graph = b->graph;
+    qnnrt_backend *backend = b->backend;
+    qnnrt__compose_configs configs;
+    qnnrt__abi_graph_info info;
+    qnnrt__abi_handle handle = NULL;
+    qnnrt__abi_code code;
+    qnnrt_result result;
+    qnnrt__compose_configure(b, &graph->desc, qnnrt__compose_graph_options, &configs);
+    backend->mark = qnnrt__log_mark(backend->log_slot);
+    code = backend->calls->graph_create(context->handle, graph->desc.name, configs.asked, &handle);
+    if (code != 0 || handle == NULL) {
+        qnnrt__compose_fail(b, QNNRT_E_BACKEND, "cannot be created%s", configs.text);
+        return qnnrt__compose_explain(b, "graphCreate", code);
+    }
+    result = qnnrt__compose_fill(b, handle, room);
     if (result != QNNRT_OK) return result;
     memset(&info, 0, sizeof(info));
     info.version = 1;
     info.name = graph->desc.name;
     info.input_count = graph->input_count;
     info.output_count = graph->output_count;
-    info.inputs = qnnrt__compose_side(&b->arena, &graph->tensors, 0, info.input_count);
-    info.outputs = qnnrt__compose_side(&b->arena, &graph->tensors, 1, info.output_count);
-    if (info.inputs == NULL || info.outputs == NULL) return qnnrt__compose_no_memory(err);
-    return qnnrt__compose_keep(b, model, context->info->file, &info, handle, made, err);
+    info.inputs = qnnrt__compose_side(b, &graph->tensors, 0, info.input_count);
+    info.outputs = qnnrt__compose_side(b, &graph->tensors, 1, info.output_count);
+    if (info.inputs == NULL || info.outputs == NULL) return qnnrt__compose_no_memory(b);
+    return qnnrt__compose_keep(b, model, context, &info, handle, made);
 }
 
 /* The graphs of a container. Callers hold the lock. */
 static qnnrt_result qnnrt__compose_dlc(qnnrt_builder *b, qnnrt *model, const qnnrt__system *system,
-                                       const qnnrt__context *context, qnnrt__compose_list *made,
-                                       qnnrt_error *err)
+                                       const qnnrt__context *context, qnnrt__compose_list *made)
 {
     const qnnrt__compose_graph *graph = b->graph;
     const qnnrt__container_graph *one;
@@ -14318,23 +14363,18 @@ static qnnrt_result qnnrt__compose_dlc(qnnrt_builder *b, qnnrt *model, const qnn
     uint32_t i = 0;
     qnnrt_result result;
     memset(&container, 0, sizeof(container));
-    qnnrt__compose_configure(b, &graph->desc, graph->desc.priority, 3, qnnrt__compose_graph_options,
-                             &configs);
+    qnnrt__compose_configure(b, &graph->desc, qnnrt__compose_graph_options, &configs);
     container.context = context->handle;
     container.name = graph->desc.name;
-    container.configs = configs.count > 0 ? configs.list : NULL;
+    container.configs = configs.asked;
     container.arena = &b->arena;
     result = qnnrt__container_compose(&container, system, b->backend, graph->dlc, configs.text,
-                                      err);
+                                      b->err);
     for (one = container.first; one != NULL && result == QNNRT_OK; one = one->next) {
         qnnrt__abi_graph_info info = container.graphs[i++];
         info.name = one->name;
         info.blob = NULL;
-        result = qnnrt__compose_finalize(b, model, (size_t)(context - model->contexts),
-                                         one->handle, one->name, err);
-        if (result == QNNRT_OK)
-            result = qnnrt__compose_keep(b, model, context->info->file, &info, one->handle, made,
-                                         err);
+        result = qnnrt__compose_keep(b, model, context, &info, one->handle, made);
     }
     qnnrt__container_close(&container, system, &b->backend->hooks);
     return result;
@@ -14343,7 +14383,7 @@ static qnnrt_result qnnrt__compose_dlc(qnnrt_builder *b, qnnrt *model, const qnn
 /* One context with its graphs. Callers hold the lock. */
 static qnnrt_result qnnrt__compose_context_make(qnnrt_builder *b, qnnrt *model, size_t at,
                                                 const qnnrt__system *system,
-                                                qnnrt__abi_tensor *room, qnnrt_error *err)
+                                                qnnrt__abi_tensor *room)
 {
     qnnrt__compose_context *from = (qnnrt__compose_context *)b->contexts.items[at];
     qnnrt__context *context = &model->contexts[at];
@@ -14361,39 +14401,35 @@ static qnnrt_result qnnrt__compose_context_make(qnnrt_builder *b, qnnrt *model, 
     context->file.fd = -1;
     info->build_id = qnnrt__arena_text(&model->arena, backend->build_id, strlen(backend->build_id));
     info->file = qnnrt__arena_text(&model->arena, from->desc.name, strlen(from->desc.name));
-    if (info->build_id == NULL || info->file == NULL) return qnnrt__compose_no_memory(err);
+    if (info->build_id == NULL || info->file == NULL) return qnnrt__compose_no_memory(b);
     model->context_count = at + 1;
     info->backend_id = backend->info.id;
     info->core_api = backend->info.core_api;
     info->backend_api = backend->info.backend_api;
     info->soc_model = b->device_soc;
     info->dsp_arch = b->dsp_arch;
-    qnnrt__compose_configure(b, &from->desc, from->desc.priority, 1, qnnrt__compose_context_options,
-                             &configs);
+    qnnrt__compose_configure(b, &from->desc, qnnrt__compose_context_options, &configs);
     backend->mark = qnnrt__log_mark(backend->log_slot);
     code = backend->calls->context_create(backend->backend,
                                           model->device != NULL ? model->device : backend->device,
-                                          configs.count > 0 ? configs.list : NULL,
-                                          &context->handle);
+                                          configs.asked, &context->handle);
     if (code != 0 || context->handle == NULL) {
         context->handle = NULL;
-        qnnrt__fail(err, QNNRT_E_BACKEND, "context \"%.200s\" cannot be created%s", info->file,
+        qnnrt__fail(b->err, QNNRT_E_BACKEND, "context \"%.200s\" cannot be created%s", info->file,
                     configs.text);
-        return qnnrt__codes_explain(
-            err, code == 0 ? "contextCreate (without a handle)" : "contextCreate", code,
-            backend->log_slot, backend->mark);
+        return qnnrt__compose_explain(b, "contextCreate", code);
     }
     for (i = 0; i < from->graphs.count && result == QNNRT_OK; ++i) {
         b->graph = (qnnrt__compose_graph *)from->graphs.items[i];
         result = b->graph->dlc != NULL
-                     ? qnnrt__compose_dlc(b, model, system, context, &made, err)
-                     : qnnrt__compose_graph_make(b, model, context, &made, room, err);
+                     ? qnnrt__compose_dlc(b, model, system, context, &made)
+                     : qnnrt__compose_graph_make(b, model, context, &made, room);
     }
     if (result != QNNRT_OK) return result;
     graphs = (qnnrt_graph_info *)qnnrt__arena_alloc(&model->arena, made.count, sizeof(*graphs));
     context->graphs = (qnnrt__abi_handle *)qnnrt__arena_alloc(&model->arena, made.count,
                                                               sizeof(*context->graphs));
-    if (graphs == NULL || context->graphs == NULL) return qnnrt__compose_no_memory(err);
+    if (graphs == NULL || context->graphs == NULL) return qnnrt__compose_no_memory(b);
     for (i = 0; i < made.count; ++i) {
         const qnnrt__compose_made *one = (const qnnrt__compose_made *)made.items[i];
         graphs[i] = one->info;
@@ -14406,73 +14442,78 @@ static qnnrt_result qnnrt__compose_context_make(qnnrt_builder *b, qnnrt *model, 
 }
 
 /* Everything that needs no vendor: each graph as a whole. */
-static qnnrt_result qnnrt__compose_check(qnnrt_builder *b, qnnrt_error *err)
+static qnnrt_result qnnrt__compose_check(qnnrt_builder *b)
 {
     qnnrt_result result = QNNRT_OK;
     size_t c, g;
     b->graph = NULL;
     if (b->contexts.count == 0)
-        return qnnrt__compose_fail(b, err, QNNRT_E_ARG, "there is nothing to build: the builder has"
-                                   " no graph");
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "there is nothing to build: the builder has no"
+                                   " graph");
     for (c = 0; c < b->contexts.count; ++c) {
         const qnnrt__compose_context *context =
             (const qnnrt__compose_context *)b->contexts.items[c];
         b->graph = NULL;
         if (context->graphs.count == 0)
-            return qnnrt__compose_fail(b, err, QNNRT_E_ARG, "context \"%.200s\" has no graph",
+            return qnnrt__compose_fail(b, QNNRT_E_ARG, "context \"%.200s\" has no graph",
                                        context->desc.name);
         for (g = 0; g < context->graphs.count && result == QNNRT_OK; ++g) {
             b->graph = (qnnrt__compose_graph *)context->graphs.items[g];
-            if (b->graph->dlc == NULL) result = qnnrt__compose_order(b, err);
+            if (b->graph->dlc == NULL) result = qnnrt__compose_order(b);
         }
         if (result != QNNRT_OK) return result;
     }
     return QNNRT_OK;
 }
 
-static qnnrt_result qnnrt__compose_finish(qnnrt_builder *b, qnnrt **out, qnnrt_error *err)
+/* The model of checked graphs. system: for containers. */
+static qnnrt_result qnnrt__compose_model(qnnrt_builder *b, const qnnrt__system *system, qnnrt **out)
 {
     const size_t count = b->contexts.count;
-    qnnrt__abi_tensor *room;
-    qnnrt *model;
-    qnnrt__system system;
-    qnnrt_result result = qnnrt__compose_check(b, err);
+    qnnrt__abi_tensor *room =
+        (qnnrt__abi_tensor *)qnnrt__compose_alloc(b, b->most_ends, sizeof(*room));
+    qnnrt *model = room != NULL ? qnnrt__model_new(&b->backend->hooks, &b->limits) : NULL;
+    qnnrt_result result = QNNRT_OK;
     size_t i;
-    memset(&system, 0, sizeof(system));
-    if (result == QNNRT_OK && b->containers) {
-        result = qnnrt__system_open(b->system_path, b->backend->path, QNNRT__SYSTEM_OWN_NEVER,
-                                    &b->backend->hooks, &system, err);
-        if (result == QNNRT_OK) result = qnnrt__container_able(&system, err);
-    }
-    if (result != QNNRT_OK) return result;
-    if (count > b->limits.files)
-        return qnnrt__fail(err, QNNRT_E_LIMIT, "%u contexts, more than limits.files (%u)",
-                           (unsigned)count, (unsigned)b->limits.files);
-    room = (qnnrt__abi_tensor *)qnnrt__arena_alloc(&b->arena, b->most_ends, sizeof(*room));
-    model = qnnrt__model_new(&b->backend->hooks, &b->limits);
-    if (room == NULL || model == NULL) {
-        if (model != NULL) qnnrt__model_free(model);
-        return qnnrt__compose_no_memory(err);
-    }
+    if (model == NULL) return qnnrt__compose_no_memory(b);
     model->built = 1;
-    memcpy(model->system_path, system.path, sizeof(system.path));
+    snprintf(model->system_path, sizeof(model->system_path), "%s",
+             b->containers ? system->path : b->system_path != NULL ? b->system_path : "");
     model->backend = b->backend;
     qnnrt__os_count(&b->backend->users, 1);
     model->contexts =
         (qnnrt__context *)qnnrt__arena_alloc(&model->arena, count, sizeof(*model->contexts));
     model->infos =
         (qnnrt_context_info *)qnnrt__arena_alloc(&model->arena, count, sizeof(*model->infos));
-    if (model->contexts == NULL || model->infos == NULL) result = qnnrt__compose_no_memory(err);
+    if (model->contexts == NULL || model->infos == NULL) result = qnnrt__compose_no_memory(b);
     qnnrt__hooks_lock(&b->backend->hooks);
-    if (result == QNNRT_OK) result = qnnrt__compose_device(b, err);
+    if (result == QNNRT_OK) result = qnnrt__compose_device(b);
     model->device = b->device;
     b->device = NULL;
     for (i = 0; i < count && result == QNNRT_OK; ++i)
-        result = qnnrt__compose_context_make(b, model, i, &system, room, err);
+        result = qnnrt__compose_context_make(b, model, i, system, room);
     qnnrt__hooks_unlock(&b->backend->hooks);
-    if (result == QNNRT_OK) result = qnnrt__pipeline_discover(model, err);
+    if (result == QNNRT_OK) result = qnnrt__pipeline_discover(model, b->err);
     if (result == QNNRT_OK) *out = model;
     else qnnrt__model_free(model);
+    return result;
+}
+
+static qnnrt_result qnnrt__compose_finish(qnnrt_builder *b, qnnrt **out)
+{
+    qnnrt__system system;
+    qnnrt_result result = qnnrt__compose_check(b);
+    memset(&system, 0, sizeof(system));
+    if (result == QNNRT_OK && b->contexts.count > b->limits.files)
+        result = qnnrt__fail(b->err, QNNRT_E_LIMIT, "%u contexts, more than limits.files (%u)",
+                             (unsigned)b->contexts.count, (unsigned)b->limits.files);
+    if (result == QNNRT_OK && b->containers) {
+        result = qnnrt__system_open(b->system_path, b->backend->path, QNNRT__SYSTEM_OWN_NEVER,
+                                    &b->backend->hooks, &system, b->err);
+        if (result == QNNRT_OK) result = qnnrt__container_able(&system, b->err);
+    }
+    if (result == QNNRT_OK) result = qnnrt__compose_model(b, &system, out);
+    if (b->backend->unload) qnnrt__system_close(&system);
     return result;
 }
 
@@ -14496,6 +14537,7 @@ static void qnnrt__compose_spend(qnnrt_builder *b, const char *how)
     b->device = NULL;
     qnnrt__arena_free(&b->arena);
     b->graph = NULL;
+    b->op = NULL;
     b->spent = 1;
     qnnrt__fail(&b->error, QNNRT_E_STATE, "this builder was %s; create another", how);
     qnnrt__os_count(&backend->users, -1);
@@ -14531,38 +14573,37 @@ QNNRT_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend, const qnnrt_
     b = (qnnrt_builder *)qnnrt__mem_alloc(&backend->hooks, sizeof(*b));
     if (b == NULL) return qnnrt__fail_memory(err, "a builder");
     b->backend = backend;
+    b->err = &b->error;
+    b->into = &b->arena;
     b->profile_level = desc->profile_level;
     b->arena.hooks = backend->hooks;
     b->soc_model = desc->soc_model;
     b->dsp_arch = desc->dsp_arch;
     qnnrt__model_limits(&desc->limits, &b->limits);
-    if (desc->system_path != NULL) {
-        b->system_path =
-            qnnrt__arena_text(&b->arena, desc->system_path, strlen(desc->system_path));
-        if (b->system_path == NULL) {
-            qnnrt__mem_free(&backend->hooks, b);
-            return qnnrt__fail_memory(err, "a builder");
-        }
+    if (desc->system_path != NULL &&
+        (b->system_path = qnnrt__arena_text(b->into, desc->system_path,
+                                            strlen(desc->system_path))) == NULL) {
+        qnnrt__mem_free(&backend->hooks, b);
+        return qnnrt__fail_memory(err, "a builder");
     }
     qnnrt__os_lock(&backend->shells_lock);
-    b->next = backend->shells;
-    backend->shells = b;
+    b->shell.next = backend->shells;
+    backend->shells = &b->shell;
     qnnrt__os_unlock(&backend->shells_lock);
     qnnrt__os_count(&backend->users, 1);
     *out = b;
     return QNNRT_OK;
 }
 
-QNNRT_API void qnnrt_builder_context(qnnrt_builder *builder, const qnnrt_context_desc *desc)
+QNNRT_API void qnnrt_builder_context(qnnrt_builder *b, const qnnrt_context_desc *desc)
 {
-    qnnrt_builder *b = builder;
     qnnrt__compose_context *context;
     char name[40];
     if (!qnnrt__compose_going(b)) return;
     b->graph = NULL;
-    context = (qnnrt__compose_context *)qnnrt__arena_alloc(&b->arena, 1, sizeof(*context));
-    if (context == NULL || !qnnrt__compose_push(&b->arena, &b->contexts, context)) {
-        qnnrt__compose_no_memory(&b->error);
+    context = (qnnrt__compose_context *)qnnrt__compose_alloc(b, 1, sizeof(*context));
+    if (context == NULL || !qnnrt__compose_push(b, &b->contexts, context)) {
+        qnnrt__compose_no_memory(b);
         return;
     }
     b->context = context;
@@ -14570,12 +14611,10 @@ QNNRT_API void qnnrt_builder_context(qnnrt_builder *builder, const qnnrt_context
     context->desc.weight_sharing = context->desc.weight_sharing != 0;
     snprintf(name, sizeof(name), "context %u", (unsigned)(b->contexts.count - 1));
     if (context->desc.name == NULL) context->desc.name = name;
-    qnnrt__compose_name(b, &b->arena, &b->error, context->desc.name, "a context",
-                        &context->desc.name);
-    if ((unsigned)context->desc.priority > (unsigned)QNNRT_PRIORITY_HIGH)
-        qnnrt__compose_fail(b, &b->error, QNNRT_E_ARG,
-                            "context \"%.200s\": priority %d is none of qnnrt_priority",
-                            context->desc.name, (int)context->desc.priority);
+    if (qnnrt__compose_name(b, context->desc.name, "a context", &context->desc.name) == QNNRT_OK &&
+        (unsigned)context->desc.priority > (unsigned)QNNRT_PRIORITY_HIGH)
+        qnnrt__compose_fail(b, QNNRT_E_ARG, "context \"%.200s\": priority %d is none of"
+                            " qnnrt_priority", context->desc.name, (int)context->desc.priority);
 }
 
 /* A graph that begins, of nodes or of a container. */
@@ -14586,19 +14625,16 @@ static void qnnrt__compose_begin(qnnrt_builder *b, const qnnrt_graph_desc *desc,
     if (b->context == NULL) qnnrt_builder_context(b, NULL);
     if (b->error.code != QNNRT_OK) return;
     b->graph = NULL;
-    graph = (qnnrt__compose_graph *)qnnrt__arena_alloc(&b->arena, 1, sizeof(*graph));
-    if (graph == NULL) { qnnrt__compose_no_memory(&b->error); return; }
+    graph = (qnnrt__compose_graph *)qnnrt__compose_alloc(b, 1, sizeof(*graph));
+    if (graph == NULL) { qnnrt__compose_no_memory(b); return; }
     graph->desc = *desc;
     graph->desc.fp16 = desc->fp16 != 0;
     graph->dlc = dlc;
     graph->first = b->handles + 1;
     if ((dlc == NULL || name != NULL) &&
-        qnnrt__compose_name(b, &b->arena, &b->error, name, "a graph", &graph->desc.name) !=
-            QNNRT_OK)
-        return;
+        qnnrt__compose_name(b, name, "a graph", &graph->desc.name) != QNNRT_OK) return;
     if (graph->desc.name != NULL && qnnrt__compose_taken(&b->context->names, graph->desc.name)) {
-        qnnrt__compose_fail(b, &b->error, QNNRT_E_ARG,
-                            "context \"%.200s\" has two graphs named \"%.200s\"",
+        qnnrt__compose_fail(b, QNNRT_E_ARG, "context \"%.200s\" has two graphs named \"%.200s\"",
                             b->context->desc.name, graph->desc.name);
         return;
     }
@@ -14606,15 +14642,15 @@ static void qnnrt__compose_begin(qnnrt_builder *b, const qnnrt_graph_desc *desc,
     memset(&b->tensor_names, 0, sizeof(b->tensor_names));
     memset(&b->node_names, 0, sizeof(b->node_names));
     if ((unsigned)desc->priority > (unsigned)QNNRT_PRIORITY_HIGH)
-        qnnrt__compose_fail(b, &b->error, QNNRT_E_ARG, "priority %d is none of qnnrt_priority",
+        qnnrt__compose_fail(b, QNNRT_E_ARG, "priority %d is none of qnnrt_priority",
                             (int)desc->priority);
     else if (desc->optimization_level > 3)
-        qnnrt__compose_fail(b, &b->error, QNNRT_E_ARG, "optimization_level %u; 1 to 3 are known",
+        qnnrt__compose_fail(b, QNNRT_E_ARG, "optimization_level %u; 1 to 3 are known",
                             (unsigned)desc->optimization_level);
     else if ((graph->desc.name != NULL &&
-              !qnnrt__compose_take(&b->arena, &b->context->names, graph->desc.name)) ||
-             !qnnrt__compose_push(&b->arena, &b->context->graphs, graph))
-        qnnrt__compose_no_memory(&b->error);
+              !qnnrt__compose_take(b, &b->context->names, graph->desc.name)) ||
+             !qnnrt__compose_push(b, &b->context->graphs, graph))
+        qnnrt__compose_no_memory(b);
 }
 
 QNNRT_API void qnnrt_builder_graph(qnnrt_builder *builder, const qnnrt_graph_desc *desc)
@@ -14626,10 +14662,9 @@ QNNRT_API void qnnrt_builder_graph(qnnrt_builder *builder, const qnnrt_graph_des
         qnnrt__compose_begin(builder, desc, NULL);
 }
 
-QNNRT_API void qnnrt_builder_dlc(qnnrt_builder *builder, const char *path,
+QNNRT_API void qnnrt_builder_dlc(qnnrt_builder *b, const char *path,
                                  const qnnrt_graph_desc *desc)
 {
-    qnnrt_builder *b = builder;
     qnnrt_graph_desc defaults;
     qnnrt__os_file file;
     unsigned char head[64];
@@ -14662,53 +14697,48 @@ QNNRT_API void qnnrt_builder_dlc(qnnrt_builder *builder, const char *path,
     file.data = NULL;
     qnnrt__os_file_close(&file);
     if (b->error.code != QNNRT_OK) return;
-    copy = qnnrt__arena_text(&b->arena, path, strlen(path));
-    if (copy == NULL) qnnrt__compose_no_memory(&b->error);
+    copy = qnnrt__arena_text(b->into, path, strlen(path));
+    if (copy == NULL) qnnrt__compose_no_memory(b);
     else qnnrt__compose_begin(b, desc != NULL ? desc : &defaults, copy);
     b->containers = 1;
 }
 
-QNNRT_API qnnrt_tensor qnnrt_builder_tensor(qnnrt_builder *builder, const qnnrt_tensor_desc *desc)
+QNNRT_API qnnrt_tensor qnnrt_builder_tensor(qnnrt_builder *b, const qnnrt_tensor_desc *desc)
 {
-    qnnrt_builder *b = builder;
     qnnrt_tensor_desc own;
     qnnrt__compose_tensor *tensor;
     if (!qnnrt__compose_going(b)) return -1;
-    if (desc == NULL || b->graph == NULL || b->graph->dlc != NULL) {
-        qnnrt__compose_fail(b, &b->error, desc == NULL ? QNNRT_E_ARG : QNNRT_E_STATE, desc == NULL
-                            ? "qnnrt_builder_tensor: desc is NULL"
-                            : "a tensor needs a graph: call qnnrt_builder_graph() first");
+    if (desc == NULL) {
+        qnnrt__compose_fail(b, QNNRT_E_ARG, "qnnrt_builder_tensor: desc is NULL");
         return -1;
     }
+    if (qnnrt__compose_needs_graph(b, "a tensor") != QNNRT_OK) return -1;
     own = *desc;
-    if (qnnrt__compose_name(b, &b->arena, &b->error, desc->name, "a tensor", &own.name) !=
-            QNNRT_OK ||
-        qnnrt__compose_record(b, &b->arena, &b->error, &own, &tensor) != QNNRT_OK ||
-        qnnrt__compose_add(b, &b->error, tensor) != QNNRT_OK) return -1;
+    if (qnnrt__compose_name(b, desc->name, "a tensor", &own.name) != QNNRT_OK ||
+        qnnrt__compose_record(b, &own, &tensor) != QNNRT_OK ||
+        qnnrt__compose_add(b, tensor) != QNNRT_OK) return -1;
     return b->handles;
 }
 
-QNNRT_API void qnnrt_builder_node(qnnrt_builder *builder, const qnnrt_node_desc *desc)
+QNNRT_API void qnnrt_builder_node(qnnrt_builder *b, const qnnrt_node_desc *desc)
 {
-    qnnrt_builder *b = builder;
     qnnrt__compose_node *node;
     if (!qnnrt__compose_going(b)) return;
     if (desc == NULL) {
-        qnnrt__compose_fail(b, &b->error, QNNRT_E_ARG, "qnnrt_builder_node: desc is NULL");
+        qnnrt__compose_fail(b, QNNRT_E_ARG, "qnnrt_builder_node: desc is NULL");
         return;
     }
-    if (qnnrt__compose_node_make(b, &b->arena, &b->error, desc, 1, &node) != QNNRT_OK) return;
-    if (!qnnrt__compose_take(&b->arena, &b->node_names, node->op.name) ||
-        !qnnrt__compose_push(&b->arena, &b->graph->nodes, node))
-        qnnrt__compose_no_memory(&b->error);
+    if (qnnrt__compose_node_make(b, desc, &node) != QNNRT_OK) return;
+    if (!qnnrt__compose_take(b, &b->node_names, node->op.name) ||
+        !qnnrt__compose_push(b, &b->graph->nodes, node))
+        qnnrt__compose_no_memory(b);
     if (node->op.input_count + node->op.output_count > b->most_ends)
         b->most_ends = node->op.input_count + node->op.output_count;
 }
 
-QNNRT_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *builder, const qnnrt_node_desc *desc,
+QNNRT_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *b, const qnnrt_node_desc *desc,
                                               qnnrt_error *err)
 {
-    qnnrt_builder *b = builder;
     qnnrt_error own;
     qnnrt__arena arena;
     qnnrt__compose_node *node;
@@ -14725,20 +14755,25 @@ QNNRT_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *builder, const qnnr
     }
     memset(&arena, 0, sizeof(arena));
     arena.hooks = b->backend->hooks;
-    result = qnnrt__compose_node_make(b, &arena, err, desc, 0, &node);
+    b->into = &arena;
+    b->err = err;
+    result = qnnrt__compose_node_make(b, desc, &node);
     if (result == QNNRT_OK) {
-        room = (qnnrt__abi_tensor *)qnnrt__arena_alloc(
-            &arena, (uint64_t)node->op.input_count + node->op.output_count, sizeof(*room));
-        if (room == NULL) result = qnnrt__compose_no_memory(err);
+        room = (qnnrt__abi_tensor *)qnnrt__compose_alloc(
+            b, (uint64_t)node->op.input_count + node->op.output_count, sizeof(*room));
+        if (room == NULL) result = qnnrt__compose_no_memory(b);
         else {
             op = qnnrt__compose_op(node, room);
             qnnrt__hooks_lock(&b->backend->hooks);
-            result = qnnrt__compose_device(b, err);      /* validators ask the newest device */
+            result = qnnrt__compose_device(b);           /* validators ask the newest device */
             if (result == QNNRT_OK)
                 result = qnnrt__validate(b->backend, &op, b->graph->desc.name, err);
             qnnrt__hooks_unlock(&b->backend->hooks);
         }
     }
+    b->op = NULL;
+    b->into = &b->arena;
+    b->err = &b->error;
     qnnrt__arena_free(&arena);
     return result;
 }
@@ -14760,7 +14795,7 @@ QNNRT_API qnnrt_result qnnrt_builder_finish(qnnrt_builder *builder, qnnrt **out,
     if (out == NULL && builder->error.code == QNNRT_OK)
         qnnrt__fail(&builder->error, QNNRT_E_ARG, "qnnrt_builder_finish: out is NULL");
     result = builder->error.code;
-    if (result == QNNRT_OK) result = qnnrt__compose_finish(builder, out, &builder->error);
+    if (result == QNNRT_OK) result = qnnrt__compose_finish(builder, out);
     if (err != NULL && result != QNNRT_OK) *err = builder->error;
     if (!builder->spent) qnnrt__compose_spend(builder, "finished");
     return qnnrt__err_way_out(err, result);
@@ -14785,6 +14820,7 @@ QNNRT_API void qnnrt_builder_destroy(qnnrt_builder *builder)
 
    HISTORY
    next    Added: graphs are built in C (QNNRT_COMPOSE), from .dlc containers too, and saved;
-           qnnrt_backend_register_ops().
+           qnnrt_backend_register_ops(); qnnrt_run_profile() and desc.profile_level;
+           qnnrt_power_set().
    0.1.0   First version: open, wire, plan, bind and execute folders of context binaries.
    ------------------------------------------------------------------------------------------------ */

@@ -2,6 +2,11 @@
 
        01_hello FOLDER [BACKEND_LIBRARY [SYSTEM_LIBRARY]]
 
+   such as, after `make run BACKEND=htp`,
+
+       build/examples/01_hello tests/data/ctx/qairt2.51/chain_of_three build/qnn/2.51/onnxruntime_qnn/libQnnHtp.so
+
+   FOLDER holds one pipeline; of several, qnnrt_prepare() would need the name.
    Inputs stay at real zero; a real program would qnnrt_bind() its own memory, or write values as below. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,8 @@
        02_prefill_decode TARGET_DIR DRAFT_DIR [BACKEND_LIBRARY [SYSTEM_LIBRARY]]
 
    For models named as on Qualcomm's hub, with tokens that are bytes: tests/data/llm/w8a16_one as the target,
-   tests/data/llm/w8a16_four (the same in four shards) as the draft. Link with -lm, for the rotary angles. */
+   tests/data/llm/w8a16_four (the same in four shards) as the draft, both for libQnnHtp.so of 2.51. Link with -lm, for
+   the rotary angles. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

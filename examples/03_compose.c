@@ -1,8 +1,13 @@
 /* Build a graph in C, save it as a context binary, open that in the same program and run it.
 
-   y = relu(x * w + b), for x of 1 x 4, on whatever backend is named.
+       03_compose BACKEND_LIBRARY OUT.bin
 
-       03_compose BACKEND_LIBRARY OUT.bin */
+   such as
+
+       build/examples/03_compose build/libQnnRef.so build/layer.bin
+
+   y = relu(x * w + b), for x of 1 x 4, on whatever backend is named. It is printed twice: as the built graph computes
+   it, and as the opened file does. */
 #include <stdio.h>
 
 #define QNNRT_COMPOSE
@@ -12,7 +17,8 @@
 static const float weights[4 * 2] = { 1, -1, 2, -2, 3, -3, 4, -4 };   /* [4, 2]: input x output */
 static const float bias[2] = { 0.5f, 0.5f };
 
-/* One graph: tensors first, then the nodes between them. Nothing is checked here: the first error sticks. */
+/* One graph: tensors first, then the nodes between them. No result is looked at here: the first error sticks,
+   and qnnrt_builder_finish() reports it. */
 static void build(qnnrt_builder *b)
 {
     qnnrt_graph_desc graph = {0};

@@ -2,8 +2,8 @@
 
        04_cnn_transformer HTP_LIBRARY REFERENCE_LIBRARY HTP.bin SHARED.bin REF.bin [run]
 
-   Builds cnn, prefill (8 tokens) and decode (one more, after their keys and values) for both backends, and for HTP with
-   weights that graphs share. With "run", in a new process: opens the files, runs and compares. Link with -lm. */
+   First without "run": builds cnn, prefill (8 tokens), decode (one more, after their keys and values); SHARED.bin has
+   one copy of the weights. Then with "run": compares; x86-64 refuses SHARED.bin, as it must. Link with -lm. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,8 @@
        05_make_model MODEL_DIR OUT_DIR [BACKEND_LIBRARY]
 
    MODEL_DIR holds config.json and model.safetensors of a Llama with Hugging Face's names, such as
-   tests/data/llm/model. OUT_DIR gets four contexts, as exporters cut what is too large for one:
+   tests/data/llm/model. OUT_DIR, which must exist, gets four contexts, as exporters cut what is too
+   large for one:
 
        forward_0.bin   tokens -> hidden_0            the table of embeddings
        forward_1.bin   hidden_0 -> hidden_2          layers 0 and 1, with their keys and values
@@ -624,8 +625,10 @@ int main(int argc, char **argv)
     m.weights = &weights;
 
     backend_desc.path = argc > 3 ? argv[3] : "libQnnRef.so";
-    if (argc <= 3)
+    if (argc <= 3) {
         printf("no backend was named: libQnnRef.so it is, the reference backend, on this CPU\n");
+        fflush(stdout);                 /* before an error, into a pipe too */
+    }
     if (qnnrt_backend_open(&backend_desc, &backend, &err) != QNNRT_OK) stop(err.text);
     if (qnnrt_builder_create(backend, NULL, &m.builder, &err) != QNNRT_OK) stop(err.text);
     build(&m);

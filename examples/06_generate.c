@@ -3,8 +3,8 @@
        06_generate FOLDER PROMPT COUNT [BACKEND_LIBRARY [LOGITS.raw]]
 
    FOLDER as 05_make_model.c makes it: pipelines prefill_forward and kv_forward, tokens that are
-   bytes. COUNT bytes follow the prompt, each the most probable one. LOGITS.raw gets what the model
-   computed for every byte but the last, as float32, to compare backends by.
+   bytes. Printed are the prompt, a |, and COUNT bytes, each the most probable one. LOGITS.raw gets
+   what the model computed for every byte but the last, as float32, to compare backends by.
 
    Here the cache is copied: new keys and values go to where the next call reads them, left to
    right. 02_prefill_decode.c moves the tensors along the cache instead, and copies less.
@@ -191,8 +191,10 @@ int main(int argc, char **argv)
         return 2;
     }
     desc.backend_path = argc > 4 ? argv[4] : "libQnnRef.so";
-    if (argc == 4)
+    if (argc == 4) {
         printf("no backend was named: libQnnRef.so it is, the reference backend, on this CPU\n");
+        fflush(stdout);                 /* before an error, into a pipe too */
+    }
     if (argv[2][0] == '\0' || strlen(argv[2]) >= MOST_TOKENS) stop("PROMPT is some bytes of text");
     length = (uint32_t)strlen(argv[2]);
     count = (uint32_t)strtoul(argv[3], NULL, 10);

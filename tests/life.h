@@ -1,8 +1,9 @@
-/* life.h - a whole life through qnnrt.h on libQnnRef.so: build, save, close, open, prepare, exec, close
+/* life.h - a whole life through qnnrt.h on libQnnRef.so: build, save, close, open, exec, close
 
-   Included after qnnrt.h (with QNNRT_COMPOSE) and ref.h. life_begin(faults) sets rules of faults.c and counts
-   from here; life_run() goes as far as it comes and says where it stopped; life_left() names what was left behind:
-   handles of the library, memory, descriptors, a held lock, unclean text.
+   Included after qnnrt.h (with QNNRT_COMPOSE) and ref.h. life_begin(faults) sets rules of faults.c
+   and counts from here; life_run() goes as far as it comes and says where it stopped; life_left()
+   names what was left behind: handles of the library, memory, descriptors, a held lock, unclean
+   text.
 
    The model is two contexts, two graphs each, every kind of parameter:
        shard 0   x [rows, 8] -> MatMul with weights [8, 8] -> Transpose -> hidden [8, rows]
@@ -15,7 +16,7 @@
 
 enum { LIFE_ROWS = 4, LIFE_WIDTH = 8 };
 
-/* ---- hooks, and what must not be left behind -------------------------------------------------- */
+/* ---- hooks, and what must not be left behind ------------------------------------------------- */
 
 static struct {
     char     log[1 << 16];               /* "level part: text\n" each, the vendor's lines too */
@@ -28,16 +29,19 @@ static struct {
     pthread_mutex_t log_lock;            /* the vendor logs from threads of its own */
 } life_watch = { "", 0, 0, 0, 0, 0, 0, 0, PTHREAD_MUTEX_INITIALIZER };
 
-static inline void life_log(void *user, qnnrt_log_level level, const char *part, uint64_t code, const char *text)
+static inline void life_log(void *user, qnnrt_log_level level, const char *part, uint64_t code,
+                            const char *text)
 {
     (void)user; (void)code;
     pthread_mutex_lock(&life_watch.log_lock);
     ++life_watch.lines;
-    if (level < QNNRT_LOG_ERROR || level > QNNRT_LOG_DEBUG || part == NULL || text == NULL) life_watch.unclean = 1;
+    if (level < QNNRT_LOG_ERROR || level > QNNRT_LOG_DEBUG || part == NULL || text == NULL)
+        life_watch.unclean = 1;
     for (const char *at = text; at != NULL && *at != '\0'; ++at)
         if ((unsigned char)*at < 0x20 || *at == 0x7F) life_watch.unclean = 1;
     if (life_watch.log_used + 4096 > sizeof(life_watch.log)) life_watch.log_used = 0;
-    life_watch.log_used += (size_t)snprintf(life_watch.log + life_watch.log_used, 4096, "%d %s: %.4000s\n", (int)level,
+    life_watch.log_used += (size_t)snprintf(life_watch.log + life_watch.log_used, 4096,
+                                            "%d %s: %.4000s\n", (int)level,
                                             part != NULL ? part : "?", text != NULL ? text : "?");
     pthread_mutex_unlock(&life_watch.log_lock);
 }
@@ -50,7 +54,12 @@ static inline void *life_alloc(void *user, size_t bytes)
     return data;
 }
 
-static inline void life_free(void *user, void *data) { (void)user; --life_watch.blocks; free(data); }
+static inline void life_free(void *user, void *data)
+{
+    (void)user;
+    --life_watch.blocks;
+    free(data);
+}
 
 static inline void life_lock(void *user)
 {
@@ -105,16 +114,28 @@ static inline const char *life_left(void)
     static char text[600];
     const char *ledger = ref_ask("ledger");
     if (ledger[0] != '\0') snprintf(text, sizeof(text), "the ledger has: %.500s", ledger);
-    else if (life_watch.blocks != 0) snprintf(text, sizeof(text), "%lld blocks of memory", (long long)life_watch.blocks);
-    else if (life_fds() != life_watch.fds) snprintf(text, sizeof(text), "descriptors: %llu, before %llu",
-                                                    (unsigned long long)life_fds(), (unsigned long long)life_watch.fds);
-    else if (life_watch.locked || life_watch.lock_misused) snprintf(text, sizeof(text), "the lock was held, taken or given back twice");
-    else if (strstr(life_watch.log, "is no handle of this library") != NULL || strstr(life_watch.log, "was freed") != NULL)
+    else if (life_watch.blocks != 0)
+        snprintf(text, sizeof(text), "%lld blocks of memory", (long long)life_watch.blocks);
+    else if (life_fds() != life_watch.fds)
+        snprintf(text, sizeof(text), "descriptors: %llu, before %llu",
+                 (unsigned long long)life_fds(), (unsigned long long)life_watch.fds);
+    else if (life_watch.locked || life_watch.lock_misused)
+        snprintf(text, sizeof(text), "the lock was held, taken or given back twice");
+    else if (strstr(life_watch.log, "is no handle of this library") != NULL
+             || strstr(life_watch.log, "was freed") != NULL)
         snprintf(text, sizeof(text), "a call on a handle that is none: %.500s", life_watch.log);
-    else if (life_watch.unclean) snprintf(text, sizeof(text), "a line that was logged has control characters or no level");
+    else if (life_watch.unclean)
+        snprintf(text, sizeof(text), "a line that was logged has control characters or no level");
     else return NULL;
     return text;
 }
+
+#define NOTHING_LEFT()                                                                             \
+    do {                                                                                           \
+        const char *left_ = life_left();                                                           \
+        if (left_ != NULL) printf("left behind: %s\n", left_);                                     \
+        CHECK(left_ == NULL);                                                                      \
+    } while (0)
 
 /* Valid UTF-8, nothing that steers a terminal, and lines broken by us only: two spaces follow. */
 static inline int life_text_clean(const char *text)
@@ -131,12 +152,13 @@ static inline int life_text_clean(const char *text)
     return 1;
 }
 
-/* ---- the model ---------------------------------------------------------------------------------- */
+/* ---- the model ------------------------------------------------------------------------------- */
 
-static float life_weights[LIFE_WIDTH * LIFE_WIDTH], life_bias[LIFE_WIDTH], life_input[LIFE_ROWS * LIFE_WIDTH];
+static float life_weights[LIFE_WIDTH * LIFE_WIDTH], life_bias[LIFE_WIDTH];
+static float life_input[LIFE_ROWS * LIFE_WIDTH];
 
-static inline qnnrt_tensor life_tensor(qnnrt_builder *b, const char *name, qnnrt_tensor_kind kind, uint32_t rows,
-                                       uint32_t columns, const float *data)
+static inline qnnrt_tensor life_tensor(qnnrt_builder *b, const char *name, qnnrt_tensor_kind kind,
+                                       uint32_t rows, uint32_t columns, const float *data)
 {
     qnnrt_tensor_desc desc;
     memset(&desc, 0, sizeof(desc));
@@ -151,7 +173,8 @@ static inline qnnrt_tensor life_tensor(qnnrt_builder *b, const char *name, qnnrt
     return qnnrt_builder_tensor(b, &desc);
 }
 
-static inline void life_node(qnnrt_builder *b, const char *name, const char *type, qnnrt_tensor first, qnnrt_tensor second,
+static inline void life_node(qnnrt_builder *b, const char *name, const char *type,
+                             qnnrt_tensor first, qnnrt_tensor second,
                              qnnrt_tensor out, const qnnrt_param_desc *param)
 {
     qnnrt_node_desc desc;
@@ -241,7 +264,8 @@ static inline void life_expected(const float *x, uint32_t rows, double *y)
         for (int n = 0; n < LIFE_WIDTH; ++n) {
             value[n] = life_bias[n];
             for (int k = 0; k < LIFE_WIDTH; ++k)
-                value[n] += (double)x[r * LIFE_WIDTH + (uint32_t)k] * life_weights[n * LIFE_WIDTH + k];
+                value[n] += (double)x[r * LIFE_WIDTH + (uint32_t)k] *
+                            life_weights[n * LIFE_WIDTH + k];
             most = value[n] > most ? value[n] : most;
         }
         for (int n = 0; n < LIFE_WIDTH; ++n) sum += value[n] = exp(value[n] - most);
@@ -249,7 +273,7 @@ static inline void life_expected(const float *x, uint32_t rows, double *y)
     }
 }
 
-/* ---- a life --------------------------------------------------------------------------------------- */
+/* ---- a life ---------------------------------------------------------------------------------- */
 
 typedef struct life {
     const char  *folder;
@@ -279,7 +303,10 @@ static inline qnnrt_result life_stop(life *l, const char *stage, qnnrt_result re
     return result;
 }
 
-static inline void life_closed(life *l, qnnrt_result result) { if (l->closed == QNNRT_OK) l->closed = result; }
+static inline void life_closed(life *l, qnnrt_result result)
+{
+    if (l->closed == QNNRT_OK) l->closed = result;
+}
 
 /* Execute twice, on other numbers each time, so that an execute that did nothing shows. */
 static inline void life_exec(life *l, qnnrt *model, const char *name, uint32_t rows)
@@ -296,7 +323,8 @@ static inline void life_exec(life *l, qnnrt *model, const char *name, uint32_t r
         if (result == QNNRT_OK) result = life_stop(l, "exec", qnnrt_exec(run));
         if (result == QNNRT_OK) result = life_stop(l, "read", qnnrt_read_f32(run, "y", y, count));
         life_expected(x, rows, expected);
-        for (size_t i = 0; i < count && result == QNNRT_OK; ++i) l->wrong |= !(fabs(y[i] - expected[i]) < 1e-5);
+        for (size_t i = 0; i < count && result == QNNRT_OK; ++i)
+            l->wrong |= !(fabs(y[i] - expected[i]) < 1e-5);
     }
     if (result != QNNRT_OK) l->err = *qnnrt_run_error(run);
     qnnrt_run_destroy(run);

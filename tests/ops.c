@@ -144,7 +144,7 @@ typedef struct ops_result {
     uint32_t       code;
     uint32_t       bytes;
     unsigned char *data;                 /* of all outputs, one behind the other */
-    char           text[160];            /* why not */
+    char           text[400];            /* why not, in one line */
 } ops_result;
 
 typedef struct ops_job {                 /* what there is to do */
@@ -637,9 +637,12 @@ static void graph_free(ops_graph *g)
 
 static void failed(ops_result *result, ops_what what, const qnnrt_error *err)
 {
+    char *at;
     result->what = what;
     result->code = (uint32_t)err->vendor_code & 0xFFFF;
-    snprintf(result->text, sizeof result->text, "%s: %.120s", qnnrt_result_name(err->code), err->text);
+    snprintf(result->text, sizeof result->text, "%s: %.360s", qnnrt_result_name(err->code), err->text);
+    for (at = result->text; *at != '\0'; ++at)
+        if (*at == '\n') *at = ' ';
 }
 
 static void graph_run(qnnrt_backend *backend, ops_graph *g, ops_result *result)
@@ -773,7 +776,9 @@ static void backend_run(const char *library, int which, ops_job *jobs, size_t co
         int ends[2], hung = 0, status = 0;
         pid_t pid;
         fflush(stdout);
-        if (pipe(ends) != 0 || (pid = fork()) < 0) die("no child process: %s", strerror(errno));
+        if (pipe(ends) != 0) die("no pipe: %s", strerror(errno));
+        pid = fork();
+        if (pid < 0) die("no child process: %s", strerror(errno));
         if (pid == 0) {
             close(ends[0]);
             if (getenv("OPS_VERBOSE") == NULL && (freopen("/dev/null", "w", stdout) == NULL ||

@@ -317,6 +317,8 @@ def along_axes(node):
 
 
 def along_axis(node):
+    if "axes" in node.params:
+        return along_axes(node)
     return lines(node.ins[0], [int(node.params.get("axis", len(node.ins[0].dims) - 1))])
 
 
@@ -399,9 +401,9 @@ def gather_elements(node):
 
 
 def gather_nd(node):
-    ids, width = node.ins[1], node.ins[1].dims[-1]
+    ids, width, batch = node.ins[1], node.ins[1].dims[-1], int(node.params.get("batch_dims", 0))
     lead = len(ids.dims) - 1
-    return [[node.ins[0].at(tuple(ids.at(index[:lead] + (k,)) for k in range(width)) + index[lead:])
+    return [[node.ins[0].at(index[:batch] + tuple(ids.at(index[:lead] + (k,)) for k in range(width)) + index[lead:])
              for index in node.outs[0].indices()]]
 
 
@@ -421,8 +423,16 @@ def scatter_elements(node):
     axis, result = int(node.params.get("axis", 0)), list(data.values)
     for index in ids.indices():
         where = index[:axis] + (ids.at(index),) + index[axis + 1:]
-        result[sum(i * s for i, s in zip(where, data.strides))] = updates.at(index)
+        flat = sum(i * s for i, s in zip(where, data.strides))
+        old, new = result[flat], updates.at(index)
+        result[flat] = [new, old + new, old * new, max(old, new)][int(node.params.get("reduction", 0))]
     return [result]
+
+
+def non_zero(node):
+    x = node.ins[0]
+    found = [i for index in x.indices() if x.at(index) for i in index]
+    return [found + [-1] * (math.prod(node.outs[0].dims) - len(found))]
 
 
 def concat(node):
@@ -572,7 +582,7 @@ OPERATORS = {
     "Convert": same, "Quantize": same, "Dequantize": same, "Transpose": moved(transposed), "Concat": concat,
     "Split": split, "StridedSlice": strided_slice, "Pack": stack, "UnPack": unstack,
     "Tile": moved(lambda node, index: [i % d for i, d in zip(index, node.ins[0].dims)]), "Pad": pad,
-    "OneHot": one_hot, "ResizeBilinear": resize_bilinear, "ResizeNearestNeighbor": moved(nearest),
+    "OneHot": one_hot, "NonZero": non_zero, "ResizeBilinear": resize_bilinear, "ResizeNearestNeighbor": moved(nearest),
     "DepthToSpace": moved(depth_to_space), "SpaceToDepth": moved(space_to_depth),
     "ChannelShuffle": moved(channel_shuffle)}
 OPERATORS.update(("ElementWise" + name, broadcast(f)) for name, f in BINARY.items() if f is not None)

@@ -7,8 +7,8 @@
        expected = ...                    one double per element of y, made the slow way
        TRY(ops_run(expected));           encodes y for what is expected, checks, runs, compares
 
-   or TRY(ops_refused("words of the reason")). Values of tensors come from here, not from ref_load():
-   ops_real(). Everything lives until the next ops_begin() or ops_end(). */
+   or TRY(ops_refused("words of the reason")). Values of tensors come from here, not from
+   ref_load(): ops_real(). Everything lives until the next ops_begin() or ops_end(). */
 #ifndef REF_OPS_H
 #define REF_OPS_H
 
@@ -149,7 +149,7 @@ static inline ref_tensor *ops_numbers(const char *name, uint32_t dtype, const ch
     return t;
 }
 
-/* ---- values, written down independently of ref_op.c ------------------------------------------- */
+/* ---- values, written down independently of ref_op.c ------------------------------------------ */
 
 static inline double ops_half(uint16_t half)
 {
@@ -200,7 +200,7 @@ static inline double *ops_doubles(const ref_tensor *t)
     return (double *)ops_alloc((size_t)t->count * sizeof(double));
 }
 
-/* ---- encodings and contents ------------------------------------------------------------------- */
+/* ---- encodings and contents ------------------------------------------------------------------ */
 
 static inline void ops_code_range(uint32_t dtype, double *least, double *most)
 {
@@ -211,7 +211,8 @@ static inline void ops_code_range(uint32_t dtype, double *least, double *most)
 }
 
 /* count scales and offsets, all the same for now. */
-static inline void ops_encode(ref_tensor *t, ref_quant_form form, uint32_t count, float scale, int32_t offset)
+static inline void ops_encode(ref_tensor *t, ref_quant_form form, uint32_t count, float scale,
+                              int32_t offset)
 {
     float *scales = (float *)ops_alloc(count * sizeof *scales);
     int32_t *offsets = (int32_t *)ops_alloc(count * sizeof *offsets);
@@ -236,18 +237,21 @@ static inline void ops_encode_range(ref_tensor *t, double low, double high)
     ops_encode(t, REF_QUANT_PER_TENSOR, 1, (float)scale, (int32_t)floor(low / scale - least + 0.5));
 }
 
-/* Scales that differ from channel to channel: for weights in [-high, high], zero points symmetric. */
+/* Scales that differ from channel to channel: for weights in [-high, high], zero points
+   symmetric. */
 static inline void ops_encode_channels(ref_tensor *t, uint32_t axis, double high)
 {
     const int32_t offset = t->dtype == REF_U8Q ? -128 : t->dtype == REF_U16Q ? -32768 : 0;
-    const double half = ref_type_bytes(t->dtype) == 1 ? 127.0 : ref_type_bytes(t->dtype) == 2 ? 32767.0 : 2147483647.0;
+    const double half = ref_type_bytes(t->dtype) == 1 ? 127.0 : ref_type_bytes(t->dtype) == 2
+        ? 32767.0 : 2147483647.0;
     t->quant.axis = axis;
     ops_encode(t, REF_QUANT_PER_AXIS, t->dims[axis], 0.0f, offset);
     for (uint32_t i = 0; i < t->quant.count; ++i)
         ((float *)(uintptr_t)t->quant.scales)[i] = (float)(high * ops_uniform(0.3, 1.0) / half);
 }
 
-static inline void ops_encode_blocks(ref_tensor *t, uint32_t axis, uint32_t block_axis, uint32_t block, double high)
+static inline void ops_encode_blocks(ref_tensor *t, uint32_t axis, uint32_t block_axis,
+                                     uint32_t block, double high)
 {
     t->quant.axis = axis;
     t->quant.block_axis = block_axis;
@@ -264,7 +268,8 @@ static inline void ops_fill(ref_tensor *t, double low, double high)
     const int four = t->quant.form == REF_QUANT_BLOCKS;
     ops_code_range(t->dtype, &least, &most);
     for (uint64_t i = 0; i < t->count; ++i) {
-        const double code = four ? floor(ops_uniform(-8.0, 8.0)) : floor(ops_uniform(least, most + 1.0));
+        const double code = four ? floor(ops_uniform(-8.0, 8.0))
+            : floor(ops_uniform(least, most + 1.0));
         const double value = ops_uniform(low, high);
         switch (t->dtype) {
         case REF_F32:  ((float *)t->data)[i] = (float)value; break;
@@ -273,7 +278,10 @@ static inline void ops_fill(ref_tensor *t, double low, double high)
         case REF_S8Q:  ((int8_t *)t->data)[i] = (int8_t)code; break;
         case REF_U16Q: ((uint16_t *)t->data)[i] = (uint16_t)code; break;
         case REF_S16Q: ((int16_t *)t->data)[i] = (int16_t)code; break;
-        case REF_S32Q: ((int32_t *)t->data)[i] = (int32_t)(value / (double)t->quant.scales[ops_scale_index(t, i)]); break;
+        case REF_S32Q:
+            ((int32_t *)t->data)[i] =
+                (int32_t)(value / (double)t->quant.scales[ops_scale_index(t, i)]);
+            break;
         case REF_U32:
         case REF_I32:  ((int32_t *)t->data)[i] = (int32_t)floor(value); break;
         case REF_U8:   ((uint8_t *)t->data)[i] = (uint8_t)value; break;
@@ -290,7 +298,7 @@ static inline void ops_random(ref_tensor *t, double low, double high)
     ops_fill(t, low, high);
 }
 
-/* ---- running and comparing -------------------------------------------------------------------- */
+/* ---- running and comparing ------------------------------------------------------------------- */
 
 /* check() and run() alone. */
 static inline void ops_run_node(void)
@@ -324,7 +332,8 @@ static inline void ops_compare(const ref_tensor *t, const double *expected)
         int ok;
         if (ref_is_quantized(t->dtype)) {
             want = want / (double)t->quant.scales[0];
-            want = (want < 0.0 ? -floor(0.5 - want) : floor(want + 0.5)) - (double)t->quant.offsets[0];
+            want = (want < 0.0 ? -floor(0.5 - want)
+                    : floor(want + 0.5)) - (double)t->quant.offsets[0];
             want = want < least ? least : want > most ? most : want;
             error = fabs(found - want);
             ok = error <= 1.0;
@@ -353,12 +362,14 @@ static inline void ops_compare(const ref_tensor *t, const double *expected)
         if (off > 1 + t->count / 50) {
             test_where(__FILE__, __LINE__);
             printf("%s: %llu of %llu codes of \"%s\" (%s) are one off\n", ops.node.op->type,
-                   (unsigned long long)off, (unsigned long long)t->count, t->name, ref_type_name(t->dtype));
+                   (unsigned long long)off, (unsigned long long)t->count, t->name,
+                   ref_type_name(t->dtype));
         }
     }
 }
 
-/* Encode the first output for what is expected when it has no encoding yet; a little of it is cut off. */
+/* Encode the first output for what is expected when it has no encoding yet; a little of it is cut
+   off. */
 static inline void ops_run(const double *expected)
 {
     ref_tensor *t = (ref_tensor *)(uintptr_t)ops.out[0];

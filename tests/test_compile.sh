@@ -29,7 +29,7 @@ says help 0 "--graph_name N1,N2" --help
 says nothing 2 "takes .dlc containers" --output_dir "$out/o"
 says no_folder 2 "--output_dir" "$out/a.dlc"
 says unknown 2 "unknown option --frobnicate" "$out/a.dlc" --frobnicate
-says no_value 2 "--soc needs a value" "$out/a.dlc" --output_dir "$out/o" --soc
+says no_value 2 "--soc_model needs a value" "$out/a.dlc" --output_dir "$out/o" --soc_model
 says no_number 2 "from 1 to 3" "$out/a.dlc" --output_dir "$out/o" --optimization_level 4
 says flag_value 2 "takes no value" "$out/a.dlc" --output_dir "$out/o" --fp16=1
 says path 2 "a name, not a path" "$out/a.dlc" --output_dir "$out/o" --binary_file x/y
@@ -41,7 +41,7 @@ says folder_is_file 1 "cannot make the folder $out/a.dlc: Not a directory" "$out
     --system_so "$fake"
 says no_zip 1 "no .dlc container" "$fake" --output_dir "$out/o" --backend "$fake" --system_so "$fake"
 says makes 0 "wrote     $out/o/both.bin" "$out/a.dlc" "$out/b.dlc" --graph_name prompt, --output_dir "$out/o" --binary_file both \
-    --backend "$fake" --system_so "$fake" --fp16 --soc 69
+    --backend "$fake" --system_so "$fake" --fp16 --soc_model 69
 if grep -q '^graph prompt$' "$out/o/both.bin" && grep -q '^graph b$' "$out/o/both.bin"; then good
 else bad names "not 'prompt' and 'b' in $(cat "$out/o/both.bin")"; fi
 if grep -q '"graphName": "prompt"' "$out/o/both_json.json"; then good; else bad json "$(head -30 "$out/o/both_json.json")"; fi

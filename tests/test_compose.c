@@ -611,8 +611,10 @@ static const struct mistake { const char *what; void (*make)(qnnrt_builder *); q
     M(i32_large, ARG, "int32"), M(i8_small, ARG, "int8"), M(u64_large, ARG, "uint64"), M(bool_2, ARG, "bool8"), M(f32_large, ARG, "float32"),
     M(f32_nan, ARG, "float32"), M(untyped_scalar, ARG, "undefined"), M(half_scalar, ARG, "float16"), M(param_both, ARG, "both data and a tensor"),
     M(param_rank_alone, ARG, "rank 1 and no data"), M(param_input, ARG, "\"x\"", "not STATIC"), M(param_foreign, ARG, "parameter \"p\"", "no tensor of this graph"),
-    M(param_rank_9, ARG, "\"n/p\"", "rank 9"), M(param_dim_0, ARG, "\"n/p\"", "dimension of 0"), M(param_coded, ARG, "\"n/p\"", "needs an encoding"),
-    M(param_taken, ARG, "two tensors are named \"n/p\""), M(nothing, ARG, "graph \"g\"", "no nodes"),
+    M(param_rank_9, ARG, "node \"n\" (Op): tensor", "\"n/p\"", "rank 9"),
+    M(param_dim_0, ARG, "node \"n\" (Op): tensor", "\"n/p\"", "dimension of 0"),
+    M(param_coded, ARG, "node \"n\" (Op): tensor", "\"n/p\"", "needs an encoding"),
+    M(param_taken, ARG, "node \"n\" (Op): two tensors", "two tensors are named \"n/p\""), M(nothing, ARG, "graph \"g\"", "no nodes"),
     M(h_unwritten, ARG, "input 1", "\"h\"", "written by no node"), M(itself, ARG, "wait for each other", "\"n\" -> \"n\""),
     M(cycle, ARG, "\"one\" -> \"two\"", "\"two\" -> \"three\"", "\"three\" -> \"one\""),
     M(dlc_null, ARG, "NULL or empty"), M(dlc_absent, IO, "/no/such.dlc"), M(dlc_folder, IO, "folder"), M(dlc_other, FORMAT, "no .dlc", "ELF")
@@ -667,6 +669,7 @@ TEST(the_first_error_sticks)
     qnnrt_builder *b;
     qnnrt_tensor_desc t = tensor_desc("first", QNNRT_TENSOR_INPUT);
     qnnrt_node_desc node;
+    qnnrt_context_desc context;
     qnnrt *built;
     open_backend("", 0);
     b = builder_of(NULL);
@@ -686,6 +689,13 @@ TEST(the_first_error_sticks)
     CHECK_STR(err.text, "\"first\"");
     CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_E_ARG);
     CHECK_STR(err.text, "\"first\"");
+    memset(&context, 0, sizeof(context));                              /* two within one descriptor */
+    context.name = "";
+    context.priority = (qnnrt_priority)77;
+    b = builder_of(NULL);
+    qnnrt_builder_context(b, &context);
+    CHECK_STR(qnnrt_builder_error(b)->text, "has no name");
+    qnnrt_builder_destroy(b);
     CHECK(close_backend());
 }
 
@@ -1380,6 +1390,47 @@ static const char *container(const char *name, const char *text)
     return test_write_file(to, text, strlen(text)) ? to : NULL;
 }
 
+/* A builder's system library: closed with the backend where that is unloaded, else kept; and used for logs. */
+TEST(the_system_library_is_the_one_that_was_named)
+{
+    size_t bytes = 0, i;
+    void *image = test_read_file(TEST_FAKE_LIB, &bytes), *loaded;
+    for (i = 0; i < 3; ++i) {
+        qnnrt_backend_desc backend_desc;
+        qnnrt_builder_desc desc;
+        qnnrt_builder *b;
+        qnnrt *built = NULL;
+        qnnrt_run *run;
+        char path[1200], name[1200];
+        snprintf(path, sizeof(path), "%s/libSystem%u.so", test_tmpdir(), (unsigned)i);
+        CHECK(test_write_file(path, image, bytes));
+        memset(&backend_desc, 0, sizeof(backend_desc));
+        memset(&desc, 0, sizeof(desc));
+        backend_desc.path = TEST_FAKE_LIB;
+        backend_desc.unload = i > 0;
+        desc.system_path = path;
+        fake_begin("");
+        CHECK_EQ(qnnrt_backend_open(&backend_desc, &backend, &err), QNNRT_OK);
+        b = builder_of(&desc);
+        if (i < 2) qnnrt_builder_dlc(b, container("a.dlc", "PK\3\4FAKEDLC a"), NULL);
+        else add_right(b, "own");
+        CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_OK);
+        loaded = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+        CHECK((loaded != NULL) == (i == 0));
+        if (loaded != NULL) dlclose(loaded);
+        CHECK_EQ(qnnrt_prepare(built, i < 2 ? "a" : "own", &run, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_run_profile(run, QNNRT_PROFILE_BASIC), QNNRT_OK);
+        CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+        snprintf(name, sizeof(name), "%s/log%u", test_tmpdir(), (unsigned)i);
+        CHECK_EQ(qnnrt_run_profile_log(run, name), QNNRT_OK);
+        if (qnnrt_run_error(run)->code != QNNRT_OK) printf("%s\n", qnnrt_run_error(run)->text);
+        qnnrt_run_destroy(run);
+        CHECK_EQ(qnnrt_close(built), QNNRT_OK);
+        CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
+    }
+    free(image);
+}
+
 TEST(containers_become_graphs)
 {
     /* The struct by value has the callee's size, whatever that is. */
@@ -1531,6 +1582,7 @@ TEST(every_allocation_may_fail)
     int on;
     for (on = 0; on < 2; ++on) {
         CHECK(exhaust("a life", life, on, "") > 5);
+        CHECK(exhaust("a life on CPU", life, on, "id=3") > 5);      /* saving takes runs of its own */
         CHECK(exhaust("a container", life_of_a_container, on, "") > 5);
     }
     without_text = 1;
@@ -1594,6 +1646,7 @@ TEST_MAIN("compose")
     RUN(a_backend_that_cannot_build_is_unsupported);
     RUN(finalize_tells_the_real_cause);
     RUN(saving_leaves_nothing_half_done);
+    RUN(the_system_library_is_the_one_that_was_named);
     RUN(saving_on_the_cpu_runs_each_graph_first);
     RUN(containers_become_graphs);
     RUN(bad_containers_are_refused_in_words);

@@ -1,8 +1,9 @@
 /* test_ref.c - libQnnRef.so through its own table: life cycle, checks, format, ledger, faults
 
-   Speaks to the library by qnn_abi.h alone: qnnrt.h is not in here. Operators have their own tests.
-   */
+   Speaks to the library by qnn_abi.h alone: qnnrt.h is not in here. Operators have their own
+   tests. */
 #include "ref.h"
+#include "ref_sign.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -429,22 +430,28 @@ TEST(calls_in_the_wrong_order_are_told_in_words)
 #define TELLS(call, code, words) \
     ref_line_bytes = 0; ref_lines[0] = '\0'; \
     CHECK_EQ(call, code); CHECK_STR(ref_lines, words)
-    TELLS(ref.execute(w.graph, &x, 1, &y, 1, NULL, NULL), Q_GRAPH_NOT_FINALIZED, "graph \"main\" is not finalized");
-    TELLS(ref.binary_size(w.context, &size), Q_CONTEXT_NOT_FINALIZED, "graph \"main\" is not finalized");
-    TELLS(ref.binary(w.context, room, sizeof(room), &size), Q_CONTEXT_NOT_FINALIZED, "graph \"main\" is not finalized");
+    TELLS(ref.execute(w.graph, &x, 1, &y, 1, NULL, NULL), Q_GRAPH_NOT_FINALIZED,
+          "graph \"main\" is not finalized");
+    TELLS(ref.binary_size(w.context, &size), Q_CONTEXT_NOT_FINALIZED,
+          "graph \"main\" is not finalized");
+    TELLS(ref.binary(w.context, room, sizeof(room), &size), Q_CONTEXT_NOT_FINALIZED,
+          "graph \"main\" is not finalized");
     TELLS(ref.graph_create(w.context, "main", NULL, &again), Q_GRAPH_NAME, "main");
     CHECK_EQ(ref.finalize(w.graph, NULL, NULL), 0);
     TELLS(ref.finalize(w.graph, NULL, NULL), Q_NOT_SUPPORTED, "graph \"main\" is finalized");
     TELLS(ref.graph_tensor(w.graph, &late), Q_GRAPH_FINALIZED, "graph \"main\" is finalized");
-    TELLS(ref.add_node(w.graph, node("late", "Relu", &x, 1, &y)), Q_GRAPH_FINALIZED, "graph \"main\" is finalized");
+    TELLS(ref.add_node(w.graph, node("late", "Relu", &x, 1, &y)), Q_GRAPH_FINALIZED,
+          "graph \"main\" is finalized");
     CHECK_EQ(ref.binary(w.context, room, sizeof(room), &size), 0);
     CHECK_EQ(ref.load(w.backend, NULL, NULL, room, size, &loaded, NULL), 0);
-    TELLS(ref.graph_create(loaded, "more", NULL, &again), Q_GENERAL, "came from a binary and takes no new graph");
+    TELLS(ref.graph_create(loaded, "more", NULL, &again), Q_GENERAL,
+          "came from a binary and takes no new graph");
     TELLS(ref.retrieve(loaded, "none", &again), Q_GRAPH_NAME, "none");
     CHECK_EQ(ref.context_free(loaded, NULL), 0);
     TELLS(ref.retrieve(loaded, "main", &again), Q_CONTEXT_HANDLE, "was freed");
     CHECK_EQ(ref.context_free(w.context, NULL), 0);
-    TELLS(ref.execute(w.graph, &x, 1, &y, 1, NULL, NULL), Q_GRAPH_HANDLE, "was freed, or its owner was");
+    TELLS(ref.execute(w.graph, &x, 1, &y, 1, NULL, NULL), Q_GRAPH_HANDLE,
+          "was freed, or its owner was");
     w.context = NULL;
     TRY(world_close(&w));
 }
@@ -662,27 +669,6 @@ TEST(threads_may_execute_one_graph_and_several)
 
 /* ---- the file ------------------------------------------------------------------------------- */
 
-static uint64_t checksum(const unsigned char *at, uint64_t bytes)
-{
-    uint64_t h = 0x9E3779B97F4A7C15u ^ bytes;
-    while (bytes > 0) {
-        uint64_t word = 0;
-        const size_t take = bytes < 8 ? (size_t)bytes : 8;
-        memcpy(&word, at, take);
-        h = (h ^ word) * 0xD6E8FEB86659FD93u;
-        h ^= h >> 32;
-        at += take;
-        bytes -= take;
-    }
-    return h;
-}
-
-static void sign(unsigned char *data, uint64_t bytes)
-{
-    const uint64_t sum = checksum(data + 32, bytes - 32);
-    memcpy(data + 24, &sum, 8);
-}
-
 /* A context with all that a file can hold: several graphs, every form of encoding, parameters. */
 static unsigned char *rich_binary(world *w, uint64_t *bytes)
 {
@@ -846,7 +832,7 @@ TEST(a_binary_cut_short_at_every_byte_is_refused)
         memcpy(copy + 32, &described, 8);
         memcpy(copy + 40, &offset, 8);
         memcpy(copy + 48, &length, 8);
-        sign(copy, i);
+        ref_sign(copy, i);
         CHECK(refused(&w, copy, i));
         free(copy);
     }
@@ -908,7 +894,7 @@ static uint64_t script_end(script *s)
     memcpy(s->data + 16, &bytes, 8);
     memcpy(s->data + 32, &described, 8);
     memcpy(s->data + 40, &bytes, 8);
-    sign(s->data, bytes);
+    ref_sign(s->data, bytes);
     return bytes;
 }
 
@@ -930,7 +916,8 @@ TEST(a_binary_of_megabytes_is_refused_in_a_moment)
     script_word(&s, OUTPUTS);
     for (i = 0; i < OUTPUTS; ++i) script_word(&s, i + 2);
     script_word(&s, 0);
-    CHECK_EQ(ref.load(w.backend, w.device, NULL, s.data, script_end(&s), &context, NULL), Q_CONTEXT_FROM_BINARY);
+    CHECK_EQ(ref.load(w.backend, w.device, NULL, s.data, script_end(&s), &context, NULL),
+             Q_CONTEXT_FROM_BINARY);
     CHECK_STR(ref_lines, "1000000 inputs");
     script_begin(&s, 1);
     script_word(&s, 1);
@@ -947,7 +934,8 @@ TEST(a_binary_of_megabytes_is_refused_in_a_moment)
         script_word(&s, 0);
         script_word(&s, 0);
     }
-    CHECK_EQ(ref.load(w.backend, w.device, NULL, s.data, script_end(&s), &context, NULL), Q_CONTEXT_FROM_BINARY);
+    CHECK_EQ(ref.load(w.backend, w.device, NULL, s.data, script_end(&s), &context, NULL),
+             Q_CONTEXT_FROM_BINARY);
     CHECK_STR(ref_lines, "100000 parameters, no operator more than 64");
     free(s.data);
     CHECK(clock() - began < 20 * CLOCKS_PER_SEC);
@@ -989,7 +977,7 @@ TEST(fifty_thousand_flips_do_no_harm)
         }
         if (memcmp(copy, data, (size_t)bytes) == 0) continue;
         if (signed_again) {
-            sign(copy, bytes);
+            ref_sign(copy, bytes);
             accepted += (unsigned)use_it(&w, copy, bytes);
         } else if (!refused(&w, copy, bytes)) {
             printf("flip %u was not noticed\n", i);
@@ -1026,13 +1014,13 @@ TEST(binaries_of_others_are_refused_by_name)
     CHECK_EQ(ref.validate_binary(w.backend, NULL, NULL, data, bytes), 0);
     CHECK_EQ(ref.validate_binary(w.backend, NULL, NULL, data, bytes - 1), Q_CONTEXT_FROM_BINARY);
     data[8] = 2;                                                 /* a newer format */
-    sign(data, bytes);
+    ref_sign(data, bytes);
     CHECK_EQ(ref.load(w.backend, NULL, NULL, data, bytes, &context, NULL), Q_CONTEXT_ARGUMENT);
     CHECK_STR(ref_lines, "format 2; this library reads 1");
     CHECK_EQ(ref.system_create(&system), 0);
     CHECK_EQ(ref.metadata(system, data, bytes, &info), Q_SYSTEM_MALFORMED);
     data[8] = 1;
-    sign(data, bytes);
+    ref_sign(data, bytes);
     CHECK_EQ(ref.metadata(system, data, bytes, &info), 0);
     CHECK_EQ(ref.context_free(w.context, NULL), 0);
     w.context = NULL;
@@ -1387,7 +1375,7 @@ TEST(a_profile_holds_the_events_of_the_last_call)
     };
     q_extended_event extended;
     q_event event;
-    const uint64_t *ids, *subs;
+    const uint64_t *ids, *subs, *none;
     uint32_t count, level, i;
     q_handle profile, restored;
     unsigned char *data;
@@ -1427,9 +1415,14 @@ TEST(a_profile_holds_the_events_of_the_last_call)
         CHECK_EQ(ref.profile_sub(top, &subs, &count), 0);
         CHECK_EQ(count, level == 1 ? 0 : 3);
         if (level == 2) {
+            CHECK_EQ(ref.profile_sub(subs[0], &none, &count), 0);
+            CHECK_EQ(count, 0);
             CHECK_EQ(ref.profile_data(subs[0], &event), 0);
             CHECK(event.type == 404 && strcmp(event.name, "matmul:OpId_0 (us)") == 0);
         }
+        CHECK_EQ(ids[0], top);                               /* later lists leave it as it was */
+        CHECK_EQ(ref.profile_data(ids[1], &event), 0);
+        CHECK_EQ(event.type, 400);
         CHECK_EQ(ref.profile_data(top + 100, &event), Q_PROFILE_HANDLE);
         data = save(w.context, &bytes);
         CHECK(data != NULL);

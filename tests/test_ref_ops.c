@@ -310,8 +310,8 @@ TEST(shared_checks_name_what_is_wrong)
         TRY(ops_refused("input 0 \"t0\" is UINT_64, ElementWiseAdd takes FLOAT_32, FLOAT_16"));
 
     ops_begin("Transpose"); ops_in(REF_F32, "2,3"); ops_out(REF_F32, "3,2");
-        TRY(ops_refused("parameter \"perm\" is missing, Transpose needs it as a static tensor of "
-                    "UINT_32"));
+        TRY(ops_refused("parameter \"perm\" is missing, Transpose needs it as a static tensor of"
+                        " UINT_32"));
     ops_scalar("perm", REF_U32, 1);
         TRY(ops_refused("parameter \"perm\" is a scalar, Transpose expects a tensor"));
     ops.node.param_count = 0; p = ops_numbers("perm", REF_I32, "1,0"); p->dtype = REF_I32;
@@ -548,8 +548,8 @@ static void two_begin(const char *type, uint32_t a, const char *a_shape, uint32_
 TEST(binary_refusals_say_why)
 {
     two_begin("ElementWiseAdd", REF_F32, "2,3", REF_F32, "2,4", REF_F32, "2,3");
-        TRY(ops_refused("input 1 \"t1\" is [2, 4]: its dimension 1 does not go with the 3 of the "
-                    "inputs before it"));
+        TRY(ops_refused("input 1 \"t1\" is [2, 4]: its dimension 1 does not go with the 3 of the"
+                        " inputs before it"));
     two_begin("ElementWiseAdd", REF_F32, "2,3", REF_F32, "3", REF_F32, "3");
         TRY(ops_refused("output 0 \"t2\" is [3], expected [2, 3]"));
     two_begin("ElementWiseAdd", REF_U8Q, "2,3", REF_U16Q, "3", REF_U8Q, "2,3");
@@ -685,9 +685,9 @@ TEST(functions_at_the_edges_of_their_domain)
         ((float *)x->data)[0] = cases[i].x;
         TRY(ops_run_node());
         found = ops_real(y, 0);
-        CHECK(isnan(cases[i].y) ?
-                  isnan(found) :
-                  found == (double)cases[i].y || fabs(found - (double)cases[i].y) < 1e-30);
+        CHECK(isnan(cases[i].y)
+                  ? isnan(found)
+                  : found == (double)cases[i].y || fabs(found - (double)cases[i].y) < 1e-30);
     }
     ops_end();
 }
@@ -808,8 +808,8 @@ TEST(unary_and_activation_refusals_say_why)
     one_begin("ElementWiseUnary", REF_F32, "2", REF_F32, "2"); ops_scalar("operation", REF_U32, 16);
         TRY(ops_refused("parameter \"operation\" is 16, expected 0 to 15"));
     one_begin("ElementWiseUnary", REF_I32, "2", REF_I32, "2"); ops_scalar("operation", REF_U32, 6);
-        TRY(ops_refused("input 0 \"t0\" is INT_32, which operation 6 (ElementWiseFloor) does not "
-                    "take"));
+        TRY(ops_refused("input 0 \"t0\" is INT_32, which operation 6 (ElementWiseFloor) does not"
+                        " take"));
     one_begin("ElementWiseUnary", REF_F32, "2", REF_F32, "2");
         TRY(ops_refused("parameter \"operation\" is missing"));
 
@@ -1863,11 +1863,11 @@ TEST(dequantize_of_channels_uses_each_scale)
 TEST(cast_refusals_say_why)
 {
     one_begin("Cast", REF_U8Q, "2", REF_F32, "2");
-        TRY(ops_refused("input 0 \"t0\" is UFIXED_POINT_8, which libraries cast differently: use "
-                    "Dequantize"));
+        TRY(ops_refused("input 0 \"t0\" is UFIXED_POINT_8, which libraries cast differently: use"
+                        " Dequantize"));
     one_begin("Cast", REF_F32, "2", REF_S16Q, "2");
-        TRY(ops_refused("output 0 \"t1\" is SFIXED_POINT_16, which libraries cast differently: use "
-                    "Quantize"));
+        TRY(ops_refused("output 0 \"t1\" is SFIXED_POINT_16, which libraries cast differently: use"
+                        " Quantize"));
     one_begin("Cast", REF_F32, "2", REF_I32, "3"); TRY(ops_refused("is [3], expected [2]"));
     one_begin("Quantize", REF_I32, "2", REF_U8Q, "2");
         TRY(ops_refused("input 0 \"t0\" is INT_32, Quantize takes FLOAT_32, FLOAT_16"));
@@ -2162,8 +2162,8 @@ static void aimed_node(const char *type, uint32_t dtype)
         aimed_weight(weight_type(dtype), shape, 0, 1);
         if (ops_pick(2) == 0) aimed_bias(dtype, times);
     } else if (strstr(type, "Resize") == NULL) {                       /* norms and reductions */
-        static const char *const some[] = { "5", "3,7", "2,5,3", "2,3,4,5", "2,1,3,2,4" };
-        ref_tensor *x = ops_in(dtype, some[ops_pick(5)]);
+        static const char *const dims_of_each[] = { "5", "3,7", "2,5,3", "2,3,4,5", "2,1,3,2,4" };
+        ref_tensor *x = ops_in(dtype, dims_of_each[ops_pick(5)]);
         const uint32_t rank = x->rank;
         char axes[32] = "";
         size_t used = 0;

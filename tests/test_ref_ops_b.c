@@ -1,5 +1,5 @@
-/* Linear, convolution, pooling, resizing, norm and reduction operators of libQnnRef.so, each against a slow
-   version in double, over all types, and each refusal by its words. */
+/* Linear, convolution, pooling, resizing, norm and reduction operators of libQnnRef.so, each
+   against a slow version in double, over all types, and each refusal by its words. */
 #include "ref_ops.h"
 
 static const uint32_t all_types[] = { REF_F32, REF_F16, REF_U8Q, REF_U16Q, REF_S8Q, REF_S16Q };
@@ -15,7 +15,8 @@ static const char *shape(uint32_t rank, const uint32_t *dims)
     size_t used = 0;
     text[0] = '\0';
     for (uint32_t i = 0; i < rank; ++i)
-        used += (size_t)snprintf(text + used, 64 - used, "%s%u", i > 0 ? "," : "", (unsigned)dims[i]);
+        used += (size_t)snprintf(text + used, 64 - used, "%s%u", i > 0 ? "," : "",
+                                 (unsigned)dims[i]);
     return text;
 }
 
@@ -44,7 +45,8 @@ static void set_pads(const char *pads)
 
 enum { PER_TENSOR, PER_CHANNEL, IN_BLOCKS };
 
-/* A static weight; form as above, axis of the channels and of the sum. 0: there is no such weight. */
+/* A static weight; form as above, axis of the channels and of the sum. 0: there is no such
+   weight. */
 static int weight_make(ref_tensor *w, int form, uint32_t axis, uint32_t sum_axis, double high)
 {
     w->fixed = 1;
@@ -63,7 +65,8 @@ static int weight_make(ref_tensor *w, int form, uint32_t axis, uint32_t sum_axis
         ops_encode_range(w, -high, high * 0.8);
     } else {
         const double half = ref_type_bytes(w->dtype) == 1 ? 127.0 : 32767.0;
-        ops_encode(w, REF_QUANT_PER_TENSOR, 1, (float)(high / half), w->dtype == REF_U16Q ? -32768 : 0);
+        ops_encode(w, REF_QUANT_PER_TENSOR, 1, (float)(high / half),
+                   w->dtype == REF_U16Q ? -32768 : 0);
     }
     ops_fill(w, -high, high);
     return 1;
@@ -89,7 +92,7 @@ static ref_tensor *bias_make(const ref_tensor *x, const ref_tensor *w, uint32_t 
     return bias;
 }
 
-/* ---- MatMul ----------------------------------------------------------------------------------- */
+/* ---- MatMul ---------------------------------------------------------------------------------- */
 
 typedef struct matmul_case { const char *a, *b, *out; int transpose_a, transpose_b; } matmul_case;
 
@@ -112,7 +115,8 @@ static const matmul_case matmul_cases[] = {
     { "3,4", "4,1", "3,1", 0, 0 }
 };
 
-static void matmul_one(const matmul_case *c, uint32_t type, uint32_t weight_type, int form, int with_bias)
+static void matmul_one(const matmul_case *c, uint32_t type, uint32_t weight_type, int form,
+                       int with_bias)
 {
     ref_tensor *a, *b, *bias = NULL, *out;
     uint32_t m, n, k;
@@ -121,7 +125,8 @@ static void matmul_one(const matmul_case *c, uint32_t type, uint32_t weight_type
     a = ops_in(type, c->a);
     ops_random(a, -2.0, 3.0);
     b = ops_in(weight_type, c->b);
-    if (!weight_make(b, form, b->rank - 1 - (uint32_t)c->transpose_b, b->rank - 2 + (uint32_t)c->transpose_b, 0.6))
+    if (!weight_make(b, form, b->rank - 1 - (uint32_t)c->transpose_b,
+                     b->rank - 2 + (uint32_t)c->transpose_b, 0.6))
         return;
     k = b->dims[b->rank - 2 + (uint32_t)c->transpose_b];
     n = b->dims[b->rank - 1 - (uint32_t)c->transpose_b];
@@ -133,7 +138,8 @@ static void matmul_one(const matmul_case *c, uint32_t type, uint32_t weight_type
     expected = ops_doubles(out);
     for (uint64_t i = 0; i < out->count; ++i) {
         const uint64_t row = i / n % m, column = i % n;
-        uint64_t rest = i / n / m, a_at = 0, b_at = 0, a_step = (uint64_t)m * k, b_step = (uint64_t)k * n;
+        uint64_t rest = i / n / m, a_at = 0, b_at = 0, a_step = (uint64_t)m * k,
+            b_step = (uint64_t)k * n;
         for (uint32_t d = 2; d < out->rank; ++d) {
             const uint64_t index = rest % out->dims[out->rank - 1 - d];
             rest /= out->dims[out->rank - 1 - d];
@@ -161,12 +167,15 @@ TEST(matmul_multiplies_in_every_form_and_type)
         for (int x = 0; x < ALL_TYPES; ++x)
             for (int w = 0; w < ALL_TYPES; ++w)
                 for (int form = PER_TENSOR; form <= IN_BLOCKS; ++form)
-                    if (fits(all_types[x], all_types[w]) && (form != PER_CHANNEL || all_types[x] == REF_F16))
+                    if (fits(all_types[x], all_types[w]) &&
+                        (form != PER_CHANNEL || all_types[x] == REF_F16))
                         for (int bias = 0; bias < 2; ++bias)
-                            TRY(matmul_one(&matmul_cases[c], all_types[x], all_types[w], form, bias));
+                            TRY(matmul_one(&matmul_cases[c], all_types[x], all_types[w], form,
+                                           bias));
 }
 
-static ref_tensor *matmul_begin(uint32_t a_type, const char *a, uint32_t b_type, const char *b, const char *out)
+static ref_tensor *matmul_begin(uint32_t a_type, const char *a, uint32_t b_type, const char *b,
+                                const char *out)
 {
     ops_begin("MatMul");
     ops_random(ops_in(a_type, a), -1.0, 1.0);
@@ -213,19 +222,22 @@ TEST(matmul_refuses_what_is_wrong_and_says_why)
     TRY(ops_refused("is FLOAT_16, next to UFIXED_POINT_16"));
     b = matmul_begin(REF_U16Q, "3,4", REF_U16Q, "4,6", "3,6");
     ops_encode(b, REF_QUANT_PER_TENSOR, 1, 0.1f, -32767);
-    TRY(ops_refused("has offset -32767, expected -32768: 16-bit codes of a second operand are symmetric"));
+    TRY(ops_refused("has offset -32767, expected -32768: 16-bit codes of a second operand are"
+                    " symmetric"));
     b = matmul_begin(REF_U16Q, "3,4", REF_S8Q, "4,6", "3,6");
     ops_encode_channels(b, 1, 1.0);
     TRY(ops_refused("which only a static tensor can"));
     b->fixed = 1;
-    TRY(ops_refused("MatMul takes next to FLOAT_16 alone (the NPU library crashes): use FullyConnected or Conv2d"));
+    TRY(ops_refused("MatMul takes next to FLOAT_16 alone (the NPU library crashes): use"
+                    " FullyConnected or Conv2d"));
     b = matmul_begin(REF_F16, "3,4", REF_S8Q, "4,6", "3,6");
     b->fixed = 1;
     ops_encode_channels(b, 0, 1.0);
     TRY(ops_refused("has its scales along axis 0, expected axis 1, the outputs"));
     matmul_begin(REF_U8Q, "3,4", REF_U8Q, "4,6", "3,6");
     bias_make(&ops.tensors[0], &ops.tensors[1], 6);
-    TRY(ops_refused("needs a static input 1 (libraries compute it wrong): add it with ElementWiseAdd"));
+    TRY(ops_refused("needs a static input 1 (libraries compute it wrong): add it with"
+                    " ElementWiseAdd"));
     matmul_begin(REF_F32, "3,4", REF_F32, "4,6", "3,6");
     ops_in(REF_F32, "1,6");
     TRY(ops_refused("input 2 \"t3\" is [1, 6], expected [6]"));
@@ -233,10 +245,11 @@ TEST(matmul_refuses_what_is_wrong_and_says_why)
     TRY(ops_refused("input 0 \"t0\" is INT_32, MatMul takes"));
 }
 
-/* ---- FullyConnected --------------------------------------------------------------------------- */
+/* ---- FullyConnected -------------------------------------------------------------------------- */
 
-static void fully_connected_one(const char *x_shape, uint32_t inputs, uint32_t outputs, const char *out_shape,
-                                int keep, uint32_t type, uint32_t weight_type, int form, int with_bias)
+static void fully_connected_one(const char *x_shape, uint32_t inputs, uint32_t outputs,
+                                const char *out_shape, int keep, uint32_t type,
+                                uint32_t weight_type, int form, int with_bias)
 {
     const uint32_t dims[2] = { outputs, inputs };
     ref_tensor *x, *w, *bias = NULL, *out;
@@ -254,7 +267,8 @@ static void fully_connected_one(const char *x_shape, uint32_t inputs, uint32_t o
     for (uint64_t i = 0; i < out->count; ++i) {
         expected[i] = bias != NULL ? ops_real(bias, i % outputs) : 0.0;
         for (uint64_t j = 0; j < inputs; ++j)
-            expected[i] += ops_real(x, i / outputs * inputs + j) * ops_real(w, i % outputs * inputs + j);
+            expected[i] += ops_real(x, i / outputs * inputs + j)
+                * ops_real(w, i % outputs * inputs + j);
     }
     ops_run(expected);
 }
@@ -267,12 +281,18 @@ TEST(fully_connected_flattens_and_multiplies_in_every_type)
             for (int form = PER_TENSOR; form <= IN_BLOCKS; ++form)
                 for (int bias = 0; bias < 2; ++bias) {
                     if (!fits(all_types[x], all_types[w])) continue;
-                    TRY(fully_connected_one("3,40", 40, 7, "3,7", 0, all_types[x], all_types[w], form, bias));
-                    TRY(fully_connected_one("2,3,4", 12, 5, "2,5", 0, all_types[x], all_types[w], form, bias));
-                    TRY(fully_connected_one("2,3,4", 4, 5, "6,5", 0, all_types[x], all_types[w], form, bias));
-                    TRY(fully_connected_one("2,3,4", 4, 5, "2,3,5", 1, all_types[x], all_types[w], form, bias));
-                    TRY(fully_connected_one("9", 9, 2, "1,2", 0, all_types[x], all_types[w], form, bias));
-                    TRY(fully_connected_one("300,16", 16, 3, "300,3", 0, all_types[x], all_types[w], form, bias));
+                    TRY(fully_connected_one("3,40", 40, 7, "3,7", 0, all_types[x], all_types[w],
+                                            form, bias));
+                    TRY(fully_connected_one("2,3,4", 12, 5, "2,5", 0, all_types[x], all_types[w],
+                                            form, bias));
+                    TRY(fully_connected_one("2,3,4", 4, 5, "6,5", 0, all_types[x], all_types[w],
+                                            form, bias));
+                    TRY(fully_connected_one("2,3,4", 4, 5, "2,3,5", 1, all_types[x], all_types[w],
+                                            form, bias));
+                    TRY(fully_connected_one("9", 9, 2, "1,2", 0, all_types[x], all_types[w], form,
+                                            bias));
+                    TRY(fully_connected_one("300,16", 16, 3, "300,3", 0, all_types[x], all_types[w],
+                                            form, bias));
                 }
 }
 
@@ -282,13 +302,16 @@ TEST(fully_connected_stays_within_one_code_over_4096_terms)
     ops_seed = 22;
     ops.compared = ops.off_by_one = 0;
     for (int i = 0; i < 4; ++i) {
-        TRY(fully_connected_one("4,4096", 4096, 64, "4,64", 0, REF_U16Q, REF_S8Q, i % 2 ? PER_CHANNEL : IN_BLOCKS, 1));
-        TRY(fully_connected_one("4,1024", 1024, 64, "4,64", 0, REF_U16Q, REF_S8Q, i % 2 ? PER_CHANNEL : PER_TENSOR, 1));
+        TRY(fully_connected_one("4,4096", 4096, 64, "4,64", 0, REF_U16Q, REF_S8Q,
+                                i % 2 ? PER_CHANNEL : IN_BLOCKS, 1));
+        TRY(fully_connected_one("4,1024", 1024, 64, "4,64", 0, REF_U16Q, REF_S8Q,
+                                i % 2 ? PER_CHANNEL : PER_TENSOR, 1));
     }
     CHECK(ops.off_by_one * 200 < ops.compared);
 }
 
-static ref_tensor *linear_begin(uint32_t x_type, const char *x, uint32_t w_type, const char *w, const char *out)
+static ref_tensor *linear_begin(uint32_t x_type, const char *x, uint32_t w_type, const char *w,
+                                const char *out)
 {
     ops_begin("FullyConnected");
     ops_random(ops_in(x_type, x), -1.0, 1.0);
@@ -304,7 +327,8 @@ TEST(fully_connected_refuses_what_is_wrong_and_says_why)
     linear_begin(REF_F32, "2,8", REF_F32, "4,8,1", "2,4");
     TRY(ops_refused("input 1 \"t1\" is [4, 8, 1], expected rank 2: [outputs, inputs]"));
     linear_begin(REF_F32, "2,9", REF_F32, "4,8", "2,4");
-    TRY(ops_refused("input 0 \"t0\" [2, 9] has 18 elements, which do not make rows of the 8 of input 1"));
+    TRY(ops_refused("input 0 \"t0\" [2, 9] has 18 elements, which do not make rows of the 8 of"
+                    " input 1"));
     linear_begin(REF_F32, "2,3,8", REF_F32, "4,8", "2,3,4");
     TRY(ops_refused("output \"t2\" is [2, 3, 4], expected [6, 4]"));
     linear_begin(REF_F32, "2,4,2", REF_F32, "4,8", "2,4,4");
@@ -314,11 +338,13 @@ TEST(fully_connected_refuses_what_is_wrong_and_says_why)
     TRY(ops_refused("is static SFIXED_POINT_8, next to FLOAT_32 it is FLOAT_32"));
     w = linear_begin(REF_U16Q, "2,8", REF_S8Q, "4,8", "2,4");
     ops_encode(w, REF_QUANT_PER_TENSOR, 1, 0.1f, -3);
-    TRY(ops_refused("has offset -3 at channel 0, expected 0: weights of SFIXED_POINT_8 are symmetric"));
+    TRY(ops_refused("has offset -3 at channel 0, expected 0: weights of SFIXED_POINT_8 are"
+                    " symmetric"));
     w = linear_begin(REF_U16Q, "2,8", REF_U8Q, "4,8", "2,4");
     ops_encode_channels(w, 0, 1.0);
     ((int32_t *)(uintptr_t)w->quant.offsets)[2] = -8;
-    TRY(ops_refused("has offset -8 at channel 2, expected -128: weights of UFIXED_POINT_8 are symmetric"));
+    TRY(ops_refused("has offset -8 at channel 2, expected -128: weights of UFIXED_POINT_8 are"
+                    " symmetric"));
     w = linear_begin(REF_U16Q, "2,8", REF_S8Q, "4,8", "2,4");
     ops_encode_channels(w, 1, 1.0);
     TRY(ops_refused("has its scales along axis 1, expected axis 0, the outputs"));
@@ -334,13 +360,15 @@ TEST(fully_connected_refuses_what_is_wrong_and_says_why)
     w = linear_begin(REF_U16Q, "2,8", REF_S8Q, "4,8", "2,4");
     ops_encode(w, REF_QUANT_PER_TENSOR, 1, 0.1f, 0);
     bias = ops_in(REF_I32, "4");
-    TRY(ops_refused("input 2 \"t3\" is INT_32, next to UFIXED_POINT_16 a bias is SFIXED_POINT_32 or UFIXED_POINT_8"));
+    TRY(ops_refused("input 2 \"t3\" is INT_32, next to UFIXED_POINT_16 a bias is SFIXED_POINT_32 or"
+                    " UFIXED_POINT_8"));
     bias->dtype = REF_S32Q;
     ops_encode(bias, REF_QUANT_PER_TENSOR, 1, 0.1f, 7);
     TRY(ops_refused("input 2 \"t3\" has offset 7, expected 0"));
     ops_encode(bias, REF_QUANT_PER_TENSOR, 1, 0.1f, 0);
     ops_encode_channels(w, 0, 1.0);
-    TRY(ops_refused("input 2 \"t3\" has one scale, but the weight \"t1\" one per channel: give the bias scales"));
+    TRY(ops_refused("input 2 \"t3\" has one scale, but the weight \"t1\" one per channel: give the"
+                    " bias scales"));
     linear_begin(REF_F16, "2,8", REF_F16, "4,8", "2,4");
     ops_in(REF_F32, "4");
     TRY(ops_refused("input 2 \"t3\" is FLOAT_32, expected FLOAT_16"));
@@ -349,7 +377,7 @@ TEST(fully_connected_refuses_what_is_wrong_and_says_why)
     TRY(ops_refused("input 2 \"t3\" is [5], expected [4]"));
 }
 
-/* ---- convolutions ----------------------------------------------------------------------------- */
+/* ---- convolutions ---------------------------------------------------------------------------- */
 
 typedef struct conv_case {
     const char *type, *x, *w, *out, *stride, *pad, *dilation, *extra;
@@ -383,16 +411,18 @@ static void numbers_read(const char *text, int count, int64_t otherwise, int64_t
 }
 
 /* Every pair of input and output pixel, and whether a tap joins them. */
-static void conv_slow(const conv_case *c, const ref_tensor *x, const ref_tensor *w, const ref_tensor *out,
-                      double *expected)
+static void conv_slow(const conv_case *c, const ref_tensor *x, const ref_tensor *w,
+                      const ref_tensor *out, double *expected)
 {
-    const int spreads = strcmp(c->type, "TransposeConv2d") == 0, depthwise = strcmp(c->type, "DepthWiseConv2d") == 0;
+    const int spreads = strcmp(c->type, "TransposeConv2d") == 0,
+        depthwise = strcmp(c->type, "DepthWiseConv2d") == 0;
     int64_t stride[2], pad[4], dilation[2];
     numbers_read(c->stride, 2, 1, stride);
     numbers_read(c->pad, 4, 0, pad);
     numbers_read(c->dilation, 2, 1, dilation);
     for (uint64_t o = 0; o < out->count; ++o) {
-        const int64_t oc = (int64_t)(o % out->dims[3]), ox = (int64_t)(o / out->dims[3] % out->dims[2]);
+        const int64_t oc = (int64_t)(o % out->dims[3]),
+            ox = (int64_t)(o / out->dims[3] % out->dims[2]);
         const int64_t oy = (int64_t)(o / out->dims[3] / out->dims[2] % out->dims[1]);
         const uint64_t batch = o / out->dims[3] / out->dims[2] / out->dims[1];
         const uint32_t per_group = out->dims[3] / c->group;
@@ -414,7 +444,8 @@ static void conv_slow(const conv_case *c, const ref_tensor *x, const ref_tensor 
                     }
                     if (iy < 0 || ix < 0 || iy >= x->dims[1] || ix >= x->dims[2]) continue;
                     expected[o] += ops_real(x, at4(x, batch, (uint64_t)iy, (uint64_t)ix, channel)) *
-                                   ops_real(w, at4(w, (uint64_t)ky, (uint64_t)kx, ci, (uint64_t)oc));
+                                   ops_real(w,
+                                            at4(w, (uint64_t)ky, (uint64_t)kx, ci, (uint64_t)oc));
                 }
     }
 }
@@ -435,7 +466,8 @@ static int conv_make(const conv_case *c, uint32_t type, uint32_t weight_type, in
     return 1;
 }
 
-static void conv_one(const conv_case *c, uint32_t type, uint32_t weight_type, int form, int with_bias)
+static void conv_one(const conv_case *c, uint32_t type, uint32_t weight_type, int form,
+                     int with_bias)
 {
     const ref_tensor *x = &ops.tensors[0], *w = &ops.tensors[1], *out = &ops.tensors[2], *bias;
     double *expected;
@@ -458,11 +490,13 @@ TEST(convolutions_sum_over_their_taps_in_every_form_and_type)
             for (int w = 0; w < ALL_TYPES; ++w)
                 for (int form = PER_TENSOR; form <= IN_BLOCKS; ++form)
                     if (fits(all_types[x], all_types[w]))
-                        TRY(conv_one(&conv_cases[c], all_types[x], all_types[w], form, (int)ops_pick(2)));
+                        TRY(conv_one(&conv_cases[c], all_types[x], all_types[w], form,
+                                     (int)ops_pick(2)));
 }
 
-static void conv_refused(const char *words, const char *type, const char *x, const char *w, const char *out,
-                         const char *stride, const char *pad, const char *dilation, const char *extra, uint32_t group)
+static void conv_refused(const char *words, const char *type, const char *x, const char *w,
+                         const char *out, const char *stride, const char *pad, const char *dilation,
+                         const char *extra, uint32_t group)
 {
     const conv_case c = { type, x, w, out, stride, pad, dilation, extra, group };
     CHECK(conv_make(&c, REF_F32, REF_F32, PER_TENSOR));
@@ -472,55 +506,65 @@ static void conv_refused(const char *words, const char *type, const char *x, con
 TEST(convolutions_refuse_what_is_wrong_and_say_why)
 {
     const conv_case depthwise = conv_cases[8];
-    TRY(conv_refused("input 0 \"t0\" is [6, 6, 4], expected rank 4: [batch, height, width, channels]", "Conv2d", "6,6,4",
-                     "3,3,4,8", "1,6,6,8", "1,1", "1,1,1,1", NULL, NULL, 1));
-    TRY(conv_refused("input 1 \"t1\" is [3, 4, 8], expected rank 4: [height, width, in, out]", "Conv2d", "1,6,6,4",
-                     "3,4,8", "1,6,6,8", "1,1", "1,1,1,1", NULL, NULL, 1));
-    TRY(conv_refused("stride \"t3\" is [1], expected [2]", "Conv2d", "1,6,6,4", "3,3,4,8", "1,6,6,8", "1",
+    TRY(conv_refused("input 0 \"t0\" is [6, 6, 4], expected rank 4: [batch, height, width,"
+                     " channels]", "Conv2d", "6,6,4", "3,3,4,8", "1,6,6,8", "1,1", "1,1,1,1", NULL,
+                     NULL, 1));
+    TRY(conv_refused("input 1 \"t1\" is [3, 4, 8], expected rank 4: [height, width, in, out]",
+                     "Conv2d", "1,6,6,4", "3,4,8", "1,6,6,8", "1,1", "1,1,1,1", NULL, NULL, 1));
+    TRY(conv_refused("stride \"t3\" is [1], expected [2]", "Conv2d", "1,6,6,4", "3,3,4,8",
+                     "1,6,6,8", "1", "1,1,1,1", NULL, NULL, 1));
+    TRY(conv_refused("pad_amount \"t4\" is [1, 2], expected [2, 2]", "Conv2d", "1,6,6,4", "3,3,4,8",
+                     "1,6,6,8", "1,1", "1,1", NULL, NULL, 1));
+    TRY(conv_refused("stride 0 and dilation 1 along the width: each is at least 1", "Conv2d",
+                     "1,6,6,4", "3,3,4,8", "1,6,6,8", "1,0", "1,1,1,1", NULL, NULL, 1));
+    TRY(conv_refused("stride 1 and dilation 0 along the height", "Conv2d", "1,6,6,4", "3,3,4,8",
+                     "1,6,6,8", "1,1", "1,1,1,1", "0,1", NULL, 1));
+    TRY(conv_refused("the kernel reaches over 7 elements of the height, but input and padding have"
+                     " 6", "Conv2d", "1,4,6,4", "3,3,4,8", "1,6,6,8", "1,1", "1,1,1,1", "3,1", NULL,
+                     1));
+    TRY(conv_refused("output \"t2\" is [1, 6, 5, 8], expected [1, 6, 6, 8]", "Conv2d", "1,6,6,4",
+                     "3,3,4,8", "1,6,5,8", "1,1", "1,1,1,1", NULL, NULL, 1));
+    TRY(conv_refused("group 3 does not divide the 4 channels of \"t0\" and the 8 of \"t1\"",
+                     "Conv2d", "1,6,6,4", "3,3,4,8", "1,6,6,8", "1,1", "1,1,1,1", NULL, NULL, 3));
+    TRY(conv_refused("group 0 does not divide", "Conv2d", "1,6,6,4", "3,3,4,8", "1,6,6,8", "1,1",
+                     "1,1,1,1", NULL, NULL, 0));
+    TRY(conv_refused("input 1 \"t1\" has 4 input channels, expected 2: the 4 of \"t0\" over group"
+                     " 2", "Conv2d", "1,6,6,4", "3,3,4,8", "1,6,6,8", "1,1", "1,1,1,1", NULL, NULL,
+                     2));
+    TRY(conv_refused("input 1 \"t1\" has 1 by 6 channels, expected 1 by a multiple of the 4 of"
+                     " \"t0\"", "DepthWiseConv2d", "1,6,6,4", "3,3,1,6", "1,6,6,6", "1,1",
                      "1,1,1,1", NULL, NULL, 1));
-    TRY(conv_refused("pad_amount \"t4\" is [1, 2], expected [2, 2]", "Conv2d", "1,6,6,4", "3,3,4,8", "1,6,6,8",
-                     "1,1", "1,1", NULL, NULL, 1));
-    TRY(conv_refused("stride 0 and dilation 1 along the width: each is at least 1", "Conv2d", "1,6,6,4", "3,3,4,8",
-                     "1,6,6,8", "1,0", "1,1,1,1", NULL, NULL, 1));
-    TRY(conv_refused("stride 1 and dilation 0 along the height", "Conv2d", "1,6,6,4", "3,3,4,8", "1,6,6,8", "1,1",
-                     "1,1,1,1", "0,1", NULL, 1));
-    TRY(conv_refused("the kernel reaches over 7 elements of the height, but input and padding have 6", "Conv2d",
-                     "1,4,6,4", "3,3,4,8", "1,6,6,8", "1,1", "1,1,1,1", "3,1", NULL, 1));
-    TRY(conv_refused("output \"t2\" is [1, 6, 5, 8], expected [1, 6, 6, 8]", "Conv2d", "1,6,6,4", "3,3,4,8", "1,6,5,8",
-                     "1,1", "1,1,1,1", NULL, NULL, 1));
-    TRY(conv_refused("group 3 does not divide the 4 channels of \"t0\" and the 8 of \"t1\"", "Conv2d", "1,6,6,4",
-                     "3,3,4,8", "1,6,6,8", "1,1", "1,1,1,1", NULL, NULL, 3));
-    TRY(conv_refused("group 0 does not divide", "Conv2d", "1,6,6,4", "3,3,4,8", "1,6,6,8", "1,1", "1,1,1,1", NULL,
-                     NULL, 0));
-    TRY(conv_refused("input 1 \"t1\" has 4 input channels, expected 2: the 4 of \"t0\" over group 2", "Conv2d",
-                     "1,6,6,4", "3,3,4,8", "1,6,6,8", "1,1", "1,1,1,1", NULL, NULL, 2));
-    TRY(conv_refused("input 1 \"t1\" has 1 by 6 channels, expected 1 by a multiple of the 4 of \"t0\"",
-                     "DepthWiseConv2d", "1,6,6,4", "3,3,1,6", "1,6,6,6", "1,1", "1,1,1,1", NULL, NULL, 1));
-    TRY(conv_refused("output_padding 2 along the height, expected less than the stride 2", "TransposeConv2d",
-                     "1,4,4,4", "2,2,4,8", "1,8,8,8", "2,2", "0,0,0,0", NULL, "2,1", 1));
-    TRY(conv_refused("padding of 4 and 4 leaves nothing of a width of 8", "TransposeConv2d", "1,4,4,4", "2,2,4,8",
-                     "1,8,8,8", "2,2", "0,0,4,4", NULL, NULL, 1));
-    TRY(conv_refused("the output would have a height of", "Conv2d", "1,6,6,4", "3,3,4,8", "1,6,6,8", "1,1",
-                     "-1,-1,1,1", NULL, NULL, 1));
+    TRY(conv_refused("output_padding 2 along the height, expected less than the stride 2",
+                     "TransposeConv2d", "1,4,4,4", "2,2,4,8", "1,8,8,8", "2,2", "0,0,0,0", NULL,
+                     "2,1", 1));
+    TRY(conv_refused("padding of 4 and 4 leaves nothing of a width of 8", "TransposeConv2d",
+                     "1,4,4,4", "2,2,4,8", "1,8,8,8", "2,2", "0,0,4,4", NULL, NULL, 1));
+    TRY(conv_refused("the output would have a height of", "Conv2d", "1,6,6,4", "3,3,4,8", "1,6,6,8",
+                     "1,1", "-1,-1,1,1", NULL, NULL, 1));
 
     CHECK(conv_make(&depthwise, REF_U8Q, REF_S8Q, PER_CHANNEL));
     ops_encode_blocks(&ops.tensors[1], 3, 2, 1, 1.0);
-    TRY(ops_refused("has block-wise scales, which need SFIXED_POINT_8 and an operator that sums over channels"));
+    TRY(ops_refused("has block-wise scales, which need SFIXED_POINT_8 and an operator that sums"
+                    " over channels"));
     CHECK(conv_make(&conv_cases[0], REF_U8Q, REF_S8Q, PER_CHANNEL));
     ops_encode_blocks(&ops.tensors[1], 3, 1, 1, 1.0);
     TRY(ops_refused("has its blocks along axis 1, expected axis 2"));
     ops_encode_channels(&ops.tensors[1], 2, 1.0);
     TRY(ops_refused("has its scales along axis 2, expected axis 3, the outputs"));
     CHECK(conv_make(&conv_cases[0], REF_U8Q, REF_S16Q, PER_TENSOR));
-    TRY(ops_refused("is static SFIXED_POINT_16, next to UFIXED_POINT_8 it is SFIXED_POINT_8 or UFIXED_POINT_8"));
+    TRY(ops_refused("is static SFIXED_POINT_16, next to UFIXED_POINT_8 it is SFIXED_POINT_8 or"
+                    " UFIXED_POINT_8"));
     CHECK(conv_make(&conv_cases[0], REF_F32, REF_F32, PER_TENSOR));
     ops.tensors[2].dtype = REF_F16;
     TRY(ops_refused("output \"t2\" is FLOAT_16, expected FLOAT_32"));
 }
 
-/* ---- pooling ---------------------------------------------------------------------------------- */
+/* ---- pooling --------------------------------------------------------------------------------- */
 
-typedef struct pool_case { const char *x, *out, *filter, *stride, *pad; int ceil, whole; } pool_case;
+typedef struct pool_case {
+    const char *x, *out, *filter, *stride, *pad;
+    int         ceil, whole;
+} pool_case;
 
 static const pool_case pool_cases[] = {
     { "1,6,6,4", "1,3,3,4", "2,2", "2,2", "0,0,0,0", 0, 0 },
@@ -556,16 +600,18 @@ static void pool_one(const char *type, uint32_t dtype, const pool_case *c)
     numbers_read(c->pad, 4, 0, pad);
     expected = ops_doubles(out);
     for (uint64_t o = 0; o < out->count; ++o) {
-        const int64_t channel = (int64_t)(o % out->dims[3]), ox = (int64_t)(o / out->dims[3] % out->dims[2]);
+        const int64_t channel = (int64_t)(o % out->dims[3]),
+            ox = (int64_t)(o / out->dims[3] % out->dims[2]);
         const int64_t oy = (int64_t)(o / out->dims[3] / out->dims[2] % out->dims[1]);
         double sum = 0.0, most = -HUGE_VAL;
         int64_t count = 0;
         for (int64_t y = oy * stride[0] - pad[0]; y < oy * stride[0] - pad[0] + filter[0]; ++y)
-            for (int64_t ix = ox * stride[1] - pad[2]; ix < ox * stride[1] - pad[2] + filter[1]; ++ix) {
+            for (int64_t ix = ox * stride[1] - pad[2]; ix < ox * stride[1] - pad[2] + filter[1];
+                 ++ix) {
                 double value;
                 if (y < 0 || ix < 0 || y >= x->dims[1] || ix >= x->dims[2]) continue;
-                value = ops_real(x, at4(x, o / out->dims[3] / out->dims[2] / out->dims[1], (uint64_t)y, (uint64_t)ix,
-                                        (uint64_t)channel));
+                value = ops_real(x, at4(x, o / out->dims[3] / out->dims[2] / out->dims[1],
+                                        (uint64_t)y, (uint64_t)ix, (uint64_t)channel));
                 sum += value;
                 most = value > most ? value : most;
                 ++count;
@@ -586,8 +632,8 @@ TEST(pooling_looks_at_the_elements_that_are_there)
         }
 }
 
-static void pool_refused(const char *words, const char *type, const char *x, const char *out, const char *filter,
-                         const char *stride, const char *pad, int mode)
+static void pool_refused(const char *words, const char *type, const char *x, const char *out,
+                         const char *filter, const char *stride, const char *pad, int mode)
 {
     const pool_case c = { x, out, filter, stride, pad, mode, 0 };
     pool_make(type, REF_F32, &c);
@@ -596,29 +642,29 @@ static void pool_refused(const char *words, const char *type, const char *x, con
 
 TEST(pooling_refuses_what_is_wrong_and_says_why)
 {
-    TRY(pool_refused("input 0 \"t0\" is [6, 6, 4], expected rank 4", "PoolMax2d", "6,6,4", "1,3,3,4", "2,2", "2,2",
-                     "0,0,0,0", 0));
-    TRY(pool_refused("filter_size \"t2\" is [1], expected [2]", "PoolMax2d", "1,6,6,4", "1,3,3,4", "2",
-                     "2,2", "0,0,0,0", 0));
-    TRY(pool_refused("pad_amount \"t4\" is [1, 2], expected [2, 2]", "PoolMax2d", "1,6,6,4", "1,3,3,4", "2,2",
-                     "2,2", "0,0", 0));
-    TRY(pool_refused("rounding_mode 2, expected 0 (floor) or 1 (ceil)", "PoolMax2d", "1,6,6,4", "1,3,3,4", "2,2",
-                     "2,2", "0,0,0,0", 2));
-    TRY(pool_refused("filter_size 2 and stride 0 along the width", "PoolAvg2d", "1,6,6,4", "1,3,3,4", "2,2", "2,0",
-                     "0,0,0,0", 0));
-    TRY(pool_refused("padding of 2 and 0 along the height, expected less than the filter's 2", "PoolAvg2d", "1,6,6,4",
-                     "1,3,3,4", "2,2", "2,2", "2,0,0,0", 0));
-    TRY(pool_refused("the filter has a width of 9, but input and padding have 6", "PoolMax2d", "1,6,6,4", "1,3,3,4",
-                     "2,9", "2,2", "0,0,0,0", 0));
-    TRY(pool_refused("the last window reaches 1 over the height, for which libraries return garbage", "PoolAvg2d",
-                     "1,6,6,4", "1,3,3,4", "3,3", "2,2", "0,0,0,0", 1));
-    TRY(pool_refused("the last window along the height lies in the padding: use rounding_mode 0", "PoolMax2d",
-                     "1,6,6,4", "1,3,3,4", "3,3", "6,6", "0,2,0,2", 1));
-    TRY(pool_refused("output \"t1\" is [1, 3, 3, 4], expected [1, 5, 5, 4]", "PoolMax2d", "1,6,6,4", "1,3,3,4", "2,2",
-                     "1,1", "0,0,0,0", 0));
+    TRY(pool_refused("input 0 \"t0\" is [6, 6, 4], expected rank 4", "PoolMax2d", "6,6,4",
+                     "1,3,3,4", "2,2", "2,2", "0,0,0,0", 0));
+    TRY(pool_refused("filter_size \"t2\" is [1], expected [2]", "PoolMax2d", "1,6,6,4", "1,3,3,4",
+                     "2", "2,2", "0,0,0,0", 0));
+    TRY(pool_refused("pad_amount \"t4\" is [1, 2], expected [2, 2]", "PoolMax2d", "1,6,6,4",
+                     "1,3,3,4", "2,2", "2,2", "0,0", 0));
+    TRY(pool_refused("rounding_mode 2, expected 0 (floor) or 1 (ceil)", "PoolMax2d", "1,6,6,4",
+                     "1,3,3,4", "2,2", "2,2", "0,0,0,0", 2));
+    TRY(pool_refused("filter_size 2 and stride 0 along the width", "PoolAvg2d", "1,6,6,4",
+                     "1,3,3,4", "2,2", "2,0", "0,0,0,0", 0));
+    TRY(pool_refused("padding of 2 and 0 along the height, expected less than the filter's 2",
+                     "PoolAvg2d", "1,6,6,4", "1,3,3,4", "2,2", "2,2", "2,0,0,0", 0));
+    TRY(pool_refused("the filter has a width of 9, but input and padding have 6", "PoolMax2d",
+                     "1,6,6,4", "1,3,3,4", "2,9", "2,2", "0,0,0,0", 0));
+    TRY(pool_refused("the last window reaches 1 over the height, for which libraries return"
+                     " garbage", "PoolAvg2d", "1,6,6,4", "1,3,3,4", "3,3", "2,2", "0,0,0,0", 1));
+    TRY(pool_refused("the last window along the height lies in the padding: use rounding_mode 0",
+                     "PoolMax2d", "1,6,6,4", "1,3,3,4", "3,3", "6,6", "0,2,0,2", 1));
+    TRY(pool_refused("output \"t1\" is [1, 3, 3, 4], expected [1, 5, 5, 4]", "PoolMax2d", "1,6,6,4",
+                     "1,3,3,4", "2,2", "1,1", "0,0,0,0", 0));
 }
 
-/* ---- resizing --------------------------------------------------------------------------------- */
+/* ---- resizing -------------------------------------------------------------------------------- */
 
 enum { RESIZE_PLAIN, RESIZE_ALIGN, RESIZE_CENTERS };
 
@@ -638,7 +684,8 @@ static void resize_make(const char *type, uint32_t dtype, const char *x, const c
     if (mode == RESIZE_CENTERS) ops_scalar("half_pixel_centers", REF_BOOL, 1);
 }
 
-static void resize_one(const char *type, uint32_t dtype, const char *x_shape, const char *out_shape, int mode)
+static void resize_one(const char *type, uint32_t dtype, const char *x_shape, const char *out_shape,
+                       int mode)
 {
     const ref_tensor *x = &ops.tensors[0], *out = &ops.tensors[1];
     const int bilinear = strcmp(type, "ResizeBilinear") == 0;
@@ -647,24 +694,29 @@ static void resize_one(const char *type, uint32_t dtype, const char *x_shape, co
     if (!bilinear) ops.tensors[1].quant = x->quant;
     expected = ops_doubles(out);
     for (uint64_t o = 0; o < out->count; ++o) {
-        const uint64_t at[2] = { o / out->dims[3] / out->dims[2] % out->dims[1], o / out->dims[3] % out->dims[2] };
-        const uint64_t batch = o / out->dims[3] / out->dims[2] / out->dims[1], channel = o % out->dims[3];
+        const uint64_t at[2] = { o / out->dims[3] / out->dims[2] % out->dims[1],
+                                 o / out->dims[3] % out->dims[2] };
+        const uint64_t batch = o / out->dims[3] / out->dims[2] / out->dims[1],
+            channel = o % out->dims[3];
         double part[2];
         uint64_t low[2], high[2];
         for (int d = 0; d < 2; ++d) {
             const uint32_t in = x->dims[1 + d];
             double position = resize_position(at[d], in, out->dims[1 + d], mode);
-            if (!bilinear && mode == RESIZE_CENTERS) position += 0.5;   /* half a pixel, then cut off */
+            /* Half a pixel, then cut off. */
+            if (!bilinear && mode == RESIZE_CENTERS) position += 0.5;
             if (!bilinear && mode == RESIZE_ALIGN) position = floor(position + 0.5);
             position = position < 0.0 ? 0.0 : position > in - 1.0 ? in - 1.0 : position;
             low[d] = (uint64_t)(position + 1e-9);
             high[d] = low[d] + 1 < in ? low[d] + 1 : low[d];
             part[d] = bilinear ? position - (double)low[d] : 0.0;
         }
-        expected[o] = (1.0 - part[0]) * ((1.0 - part[1]) * ops_real(x, at4(x, batch, low[0], low[1], channel)) +
-                                         part[1] * ops_real(x, at4(x, batch, low[0], high[1], channel))) +
-                      part[0] * ((1.0 - part[1]) * ops_real(x, at4(x, batch, high[0], low[1], channel)) +
-                                 part[1] * ops_real(x, at4(x, batch, high[0], high[1], channel)));
+        for (int corner = 0; corner < 4; ++corner) {
+            const int down = corner >> 1, right = corner & 1;
+            const uint64_t y = down ? high[0] : low[0], left = right ? high[1] : low[1];
+            expected[o] += (down ? part[0] : 1.0 - part[0]) * (right ? part[1] : 1.0 - part[1])
+                * ops_real(x, at4(x, batch, y, left, channel));
+        }
     }
     ops_run(expected);
 }
@@ -672,7 +724,8 @@ static void resize_one(const char *type, uint32_t dtype, const char *x_shape, co
 TEST(resizing_places_pixels_by_its_flags)
 {
     static const char *const shapes[][2] = {
-        { "1,3,4,2", "1,6,8,2" }, { "2,5,6,3", "2,3,4,3" }, { "1,3,3,1", "1,7,5,1" }, { "1,4,1,2", "1,1,3,2" },
+        { "1,3,4,2", "1,6,8,2" }, { "2,5,6,3", "2,3,4,3" }, { "1,3,3,1", "1,7,5,1" },
+        { "1,4,1,2", "1,1,3,2" },
         { "1,2,7,2", "1,2,7,2" }, { "1,10,9,2", "1,13,30,2" }
     };
     ops_seed = 51;
@@ -680,7 +733,8 @@ TEST(resizing_places_pixels_by_its_flags)
         for (int mode = RESIZE_PLAIN; mode <= RESIZE_CENTERS; ++mode)
             for (int t = 0; t < ALL_TYPES; ++t) {
                 TRY(resize_one("ResizeBilinear", all_types[t], shapes[s][0], shapes[s][1], mode));
-                TRY(resize_one("ResizeNearestNeighbor", all_types[t], shapes[s][0], shapes[s][1], mode));
+                TRY(resize_one("ResizeNearestNeighbor", all_types[t], shapes[s][0], shapes[s][1],
+                               mode));
             }
 }
 
@@ -697,30 +751,33 @@ TEST(resizing_refuses_what_is_wrong_and_says_why)
     ops_scalar("antialias", REF_BOOL, 1);
     TRY(ops_refused("antialias is not computed here: pass 0"));
     resize_make("ResizeNearestNeighbor", REF_U8Q, "1,3,4,2", "1,6,8,2", RESIZE_PLAIN);
-    TRY(ops_refused("output \"t1\" has another encoding than input 0 \"t0\": libraries copy the codes"));
+    TRY(ops_refused("output \"t1\" has another encoding than input 0 \"t0\": libraries copy the"
+                    " codes"));
     resize_make("ResizeBilinear", REF_F32, "1,3,4,2", "1,6,8,2", RESIZE_PLAIN);
     ops.tensors[1].dtype = REF_F16;
     TRY(ops_refused("output \"t1\" is FLOAT_16, expected FLOAT_32"));
 }
 
-/* ---- norms ------------------------------------------------------------------------------------ */
+/* ---- norms ----------------------------------------------------------------------------------- */
 
-/* Numbers of the row that element i belongs to, and of i within it, when rows run along the axes in bits. */
+/* Numbers of the row that element i belongs to, and of i within it, when rows run along the axes in
+   bits. */
 static void row_of(const ref_tensor *x, uint64_t i, uint32_t bits, uint64_t *row, uint64_t *within)
 {
     uint64_t row_step = 1, within_step = 1;
     *row = *within = 0;
     for (uint32_t d = x->rank; d-- > 0; i /= x->dims[d]) {
-        uint64_t *number = (bits >> d & 1u) != 0 ? within : row, *step = (bits >> d & 1u) != 0 ? &within_step : &row_step;
+        const int along = (bits >> d & 1u) != 0;
+        uint64_t *number = along ? within : row, *step = along ? &within_step : &row_step;
         *number += i % x->dims[d] * *step;
         *step *= x->dims[d];
     }
 }
 
-/* expected = x with the mean of its row taken away (centre) and divided by the root of the mean of the squares
-   (mean) or of their sum, plus epsilon. */
-static void normalize_slow(const ref_tensor *x, const uint64_t *rows, uint64_t row_count, int centre, int mean,
-                           double epsilon, double *expected)
+/* expected = x with the mean of its row taken away (centre) and divided by the root of the mean of
+   the squares (mean) or of their sum, plus epsilon. */
+static void normalize_slow(const ref_tensor *x, const uint64_t *rows, uint64_t row_count,
+                           int centre, int mean, double epsilon, double *expected)
 {
     for (uint64_t row = 0; row < row_count; ++row) {
         double middle = 0.0, squares = 0.0, count = 0.0;
@@ -734,7 +791,8 @@ static void normalize_slow(const ref_tensor *x, const uint64_t *rows, uint64_t r
             squares += rows[i] == row ? (ops_real(x, i) - middle) * (ops_real(x, i) - middle) : 0.0;
         for (uint64_t i = 0; i < x->count; ++i)
             if (rows[i] == row)
-                expected[i] = (ops_real(x, i) - middle) / sqrt((mean ? squares / count : squares) + epsilon);
+                expected[i] = (ops_real(x, i) - middle)
+                    / sqrt((mean ? squares / count : squares) + epsilon);
     }
 }
 
@@ -752,14 +810,15 @@ static void gain_make(uint32_t type, const char *gain_shape, int several)
     ref_tensor *beta;
     if (several > 0) ops_random(ops_in(gain_type(type, (int)ops_pick(2)), gain_shape), 0.5, 1.5);
     if (several < 2) return;
-    beta = ops_in(ref_is_quantized(type) && ops_pick(2) ? REF_S32Q : gain_type(type, 1), gain_shape);
+    beta = ops_in(ref_is_quantized(type) && ops_pick(2) ? REF_S32Q : gain_type(type, 1),
+                  gain_shape);
     if (beta->dtype == REF_S32Q) ops_encode(beta, REF_QUANT_PER_TENSOR, 1, 2.3e-5f, 0);
     else if (ref_is_quantized(beta->dtype)) ops_encode_range(beta, -1.0, 1.0);
     ops_fill(beta, -1.0, 1.0);
 }
 
-static void axes_norm_one(const char *type, uint32_t dtype, const char *x_shape, const char *axes, uint32_t bits,
-                          const char *gain_shape, int several, double epsilon)
+static void axes_norm_one(const char *type, uint32_t dtype, const char *x_shape, const char *axes,
+                          uint32_t bits, const char *gain_shape, int several, double epsilon)
 {
     ref_tensor *x, *out;
     uint64_t *rows, row_count = 1;
@@ -796,10 +855,13 @@ TEST(rms_and_layer_norm_work_along_any_axes)
         for (int t = 0; t < ALL_TYPES; ++t)
             for (int several = 1 - n; several < 3; ++several) {
                 TRY(axes_norm_one(types[n], all_types[t], "2,3,16", "2", 4, "16", several, 1e-5));
-                TRY(axes_norm_one(types[n], all_types[t], "1,1,2,128", "3", 8, "128", several, 0.5));
-                TRY(axes_norm_one(types[n], all_types[t], "2,3,16", "2,1", 6, "3,16", several, 1e-5));
+                TRY(axes_norm_one(types[n], all_types[t], "1,1,2,128", "3", 8, "128", several,
+                                  0.5));
+                TRY(axes_norm_one(types[n], all_types[t], "2,3,16", "2,1", 6, "3,16", several,
+                                  1e-5));
                 TRY(axes_norm_one(types[n], all_types[t], "4,5,3", "0", 1, "4", several, 1e-5));
-                TRY(axes_norm_one(types[n], all_types[t], "4,5,1,3", "0,3", 9, "4,3", several, 1e-5));
+                TRY(axes_norm_one(types[n], all_types[t], "4,5,1,3", "0,3", 9, "4,3", several,
+                                  1e-5));
             }
 }
 
@@ -832,7 +894,8 @@ static void image_norm_one(const char *type, uint32_t dtype, const char *x_shape
             expected[i] = ops_real(x, i);
     }
     for (uint64_t i = 0; i < x->count; ++i)
-        expected[i] = expected[i] * ops_real(&ops.tensors[1], i % c) + ops_real(&ops.tensors[2], i % c);
+        expected[i] = expected[i] * ops_real(&ops.tensors[1], i % c)
+            + ops_real(&ops.tensors[2], i % c);
     ops_run(expected);
 }
 
@@ -851,7 +914,8 @@ TEST(norms_of_images_work_by_channel_and_group)
 }
 
 /* L2Norm, Softmax and LogSoftmax. */
-static void row_norm_one(const char *type, uint32_t dtype, const char *x_shape, int axis, double beta)
+static void row_norm_one(const char *type, uint32_t dtype, const char *x_shape, int axis,
+                         double beta)
 {
     ref_tensor *x, *out;
     uint64_t *rows, row_count = 1;
@@ -886,7 +950,8 @@ static void row_norm_one(const char *type, uint32_t dtype, const char *x_shape, 
                 sum += rows[i] == row ? exp(beta * ops_real(x, i)) : 0.0;
             for (uint64_t i = 0; i < x->count; ++i)
                 if (rows[i] == row)
-                    expected[i] = type[0] == 'L' ? beta * ops_real(x, i) - log(sum) : exp(beta * ops_real(x, i)) / sum;
+                    expected[i] = type[0] == 'L' ? beta * ops_real(x, i) - log(sum)
+                        : exp(beta * ops_real(x, i)) / sum;
         }
     }
     ops_run(expected);
@@ -917,6 +982,36 @@ TEST(l2_norm_of_little_divides_by_the_root_of_epsilon)
     TRY(ops_run(expected));
 }
 
+/* Values so small that epsilon decides: 1e-6 for RmsNorm and LayerNorm, 1e-12 for the others. */
+TEST(an_absent_epsilon_is_the_documented_one)
+{
+    static const struct {
+        const char *type, *shape, *gain;
+        int         gains, with_axes;
+        double      value, expected;
+    } cases[] = {
+        { "RmsNorm", "1,4", "4", 1, 1, 1e-3, 0.70710678 },
+        { "LayerNorm", "1,4", "4", 1, 1, 1e-3, 0.70710678 },
+        { "InstanceNorm", "1,2,2,1", "1", 2, 0, 1e-6, 0.70710678 },
+        { "L2Norm", "1,4", NULL, 0, 1, 2.5e-7, 0.25 }
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; ++c) {
+        double expected[4];
+        float *values;
+        ops_begin(cases[c].type);
+        values = (float *)ops_in(REF_F32, cases[c].shape)->data;
+        for (int i = 0; i < 4; ++i) {
+            values[i] = (float)(i % 2 == 0 ? cases[c].value : -cases[c].value);
+            expected[i] = i % 2 == 0 ? cases[c].expected : -cases[c].expected;
+        }
+        for (int g = 0; g < cases[c].gains; ++g)
+            ops_fill(ops_in(REF_F32, cases[c].gain), 1.0 - g, 1.0 - g);
+        ops_out(REF_F32, cases[c].shape);
+        if (cases[c].with_axes) ops_numbers("axes", REF_U32, "1");
+        TRY(ops_run(expected));
+    }
+}
+
 TEST(softmax_is_not_upset_by_large_numbers)
 {
     const double expected[4] = { 0.5, 0.5, 0.0, 0.0 };
@@ -930,8 +1025,8 @@ TEST(softmax_is_not_upset_by_large_numbers)
     TRY(ops_run(expected));
 }
 
-static void norm_begin(const char *type, uint32_t dtype, const char *x, uint32_t gain, const char *gain_shape,
-                       const char *axes)
+static void norm_begin(const char *type, uint32_t dtype, const char *x, uint32_t gain,
+                       const char *gain_shape, const char *axes)
 {
     ops_begin(type);
     ops_random(ops_in(dtype, x), -1.0, 1.0);
@@ -957,13 +1052,15 @@ TEST(norms_refuse_what_is_wrong_and_say_why)
     norm_begin("RmsNorm", REF_F16, "2,8", REF_F32, "8", "1");
     TRY(ops_refused("input 1 \"t1\" is FLOAT_32, expected FLOAT_16"));
     norm_begin("RmsNorm", REF_U8Q, "2,8", REF_U16Q, "8", "1");
-    TRY(ops_refused("input 1 \"t1\" is UFIXED_POINT_16, next to UFIXED_POINT_8 it is a fixed-point type of at most 8"));
+    TRY(ops_refused("input 1 \"t1\" is UFIXED_POINT_16, next to UFIXED_POINT_8 it is a fixed-point"
+                    " type of at most 8"));
     norm_begin("RmsNorm", REF_U8Q, "2,8", REF_U8Q, "8", "1");
     ops_random(ops_in(REF_U16Q, "8"), -1.0, 1.0);
-    TRY(ops_refused("input 2 \"t4\" is UFIXED_POINT_16, next to UFIXED_POINT_8 it is a fixed-point type of at most 8"
-                    " bits or SFIXED_POINT_32"));
+    TRY(ops_refused("input 2 \"t4\" is UFIXED_POINT_16, next to UFIXED_POINT_8 it is a fixed-point"
+                    " type of at most 8 bits or SFIXED_POINT_32"));
     norm_begin("LayerNorm", REF_U16Q, "2,8", REF_U16Q, "8", "1");
-    TRY(ops_refused("with which the NPU library computes LayerNorm wrong: give it UFIXED_POINT_8 or SFIXED_POINT_16"));
+    TRY(ops_refused("with which the NPU library computes LayerNorm wrong: give it UFIXED_POINT_8 or"
+                    " SFIXED_POINT_16"));
     norm_begin("LayerNorm", REF_F32, "2,8", REF_F32, "8", "1");
     ops_scalar("epsilon", REF_F32, -1.0);
     TRY(ops_refused("epsilon -1, expected a number of at least 0"));
@@ -1006,9 +1103,10 @@ TEST(norms_refuse_what_is_wrong_and_say_why)
     TRY(ops_refused("parameter \"axis\" is missing"));
 }
 
-/* ---- reductions ------------------------------------------------------------------------------- */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
-static const char *const reduce_names[] = { "ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd",
+static const char *const reduce_names[] = { "ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin",
+                                            "ReduceProd",
                                             "ReduceSumSquare" };
 enum { REDUCE_NAMES = 6 };
 
@@ -1023,8 +1121,8 @@ static double reduce_step(int kind, double a, double b)
     }
 }
 
-static void reduce_one(int kind, uint32_t dtype, const char *x_shape, const char *axes, uint32_t bits,
-                       const char *out_shape, int keep)
+static void reduce_one(int kind, uint32_t dtype, const char *x_shape, const char *axes,
+                       uint32_t bits, const char *out_shape, int keep)
 {
     ref_tensor *x, *out;
     double *expected;
@@ -1040,13 +1138,15 @@ static void reduce_one(int kind, uint32_t dtype, const char *x_shape, const char
     for (uint64_t i = 0; i < x->count; ++i) {
         uint64_t o, within;
         row_of(x, i, bits, &o, &within);
-        if (!seen[o]) expected[o] = kind == 4 ? 1.0 : kind == 2 ? -HUGE_VAL : kind == 3 ? HUGE_VAL : 0.0;
+        if (!seen[o])
+            expected[o] = kind == 4 ? 1.0 : kind == 2 ? -HUGE_VAL : kind == 3 ? HUGE_VAL : 0.0;
         seen[o] = 1;
         expected[o] = reduce_step(kind, expected[o], ops_real(x, i));
     }
     for (uint64_t o = 0; o < out->count; ++o) {
         if (kind == 0) expected[o] /= (double)x->count / (double)out->count;
-        if (dtype == REF_I32) expected[o] = (double)(int32_t)(uint32_t)(int64_t)fmod(expected[o], 4294967296.0);
+        if (dtype == REF_I32)
+            expected[o] = (double)(int32_t)(uint32_t)(int64_t)fmod(expected[o], 4294967296.0);
     }
     ops_run(expected);
 }
@@ -1098,7 +1198,8 @@ TEST(reductions_refuse_what_is_wrong_and_say_why)
     norm_begin("ReduceSum", REF_F32, "2,8", 0, NULL, "0,0");
     TRY(ops_refused("parameter \"axes\" has axis 0 twice"));
     norm_begin("ReduceSum", REF_F32, "2,8", 0, NULL, "0,1");
-    TRY(ops_refused("nothing is left of input 0 \"t0\", and a tensor of rank 0 makes libraries crash: pass keep_dims"));
+    TRY(ops_refused("nothing is left of input 0 \"t0\", and a tensor of rank 0 makes libraries"
+                    " crash: pass keep_dims"));
     norm_begin("ReduceSum", REF_F32, "2,8", 0, NULL, "0");
     TRY(ops_refused("output \"t1\" is [2, 8], expected [8]"));
     ops_scalar("keep_dims", REF_BOOL, 1);
@@ -1111,10 +1212,10 @@ TEST(reductions_refuse_what_is_wrong_and_say_why)
     TRY(ops_refused("input 0 \"t0\" is INT_32, ReduceMean takes"));
 }
 
-/* ---- Argmax, Argmin, TopK, CumulativeSum ------------------------------------------------------- */
+/* ---- Argmax, Argmin, TopK, CumulativeSum ----------------------------------------------------- */
 
-static void arg_one(const char *type, uint32_t dtype, uint32_t index_type, const char *x_shape, uint32_t axis,
-                    const char *out_shape, int keep)
+static void arg_one(const char *type, uint32_t dtype, uint32_t index_type, const char *x_shape,
+                    uint32_t axis, const char *out_shape, int keep)
 {
     const int most = strcmp(type, "Argmax") == 0;
     ref_tensor *x, *out;
@@ -1167,7 +1268,8 @@ TEST(argmax_of_int32_sees_every_bit)
     CHECK_EQ(out[0], 1);
 }
 
-static void topk_one(uint32_t dtype, uint32_t index_type, uint32_t rows, uint32_t width, uint32_t k, int largest)
+static void topk_one(uint32_t dtype, uint32_t index_type, uint32_t rows, uint32_t width, uint32_t k,
+                     int largest)
 {
     const uint32_t x_dims[2] = { rows, width }, out_dims[2] = { rows, k };
     ref_tensor *x, *values, *indices;
@@ -1188,9 +1290,10 @@ static void topk_one(uint32_t dtype, uint32_t index_type, uint32_t rows, uint32_
         for (uint32_t place = 0; place < k; ++place) {
             uint32_t best = width;
             for (uint32_t i = 0; i < width; ++i) {
+                const double value = ops_real(x, row * width + i);
+                const double other = best < width ? ops_real(x, row * width + best) : 0.0;
                 if (taken[row * width + i]) continue;
-                if (best == width || (largest ? ops_real(x, row * width + i) > ops_real(x, row * width + best)
-                                              : ops_real(x, row * width + i) < ops_real(x, row * width + best)))
+                if (best == width || (largest ? value > other : value < other))
                     best = i;
             }
             taken[row * width + best] = 1;
@@ -1214,7 +1317,8 @@ TEST(topk_sorts_the_best_and_keeps_the_order_of_equals)
         }
 }
 
-static void cumulative_one(uint32_t dtype, const char *x_shape, uint32_t axis, int exclusive, int reverse)
+static void cumulative_one(uint32_t dtype, const char *x_shape, uint32_t axis, int exclusive,
+                           int reverse)
 {
     ref_tensor *x, *out;
     double *expected;
@@ -1231,7 +1335,8 @@ static void cumulative_one(uint32_t dtype, const char *x_shape, uint32_t axis, i
             uint64_t row_i, row_j, at_i, at_j;
             row_of(x, i, 1u << axis, &row_i, &at_i);
             row_of(x, j, 1u << axis, &row_j, &at_j);
-            if (row_i == row_j && (reverse ? at_j > at_i : at_j < at_i)) expected[i] += ops_real(x, j);
+            if (row_i == row_j &&
+                (reverse ? at_j > at_i : at_j < at_i)) expected[i] += ops_real(x, j);
             if (i == j && !exclusive) expected[i] += ops_real(x, j);
         }
     ops_run(expected);
@@ -1283,7 +1388,8 @@ TEST(index_operators_refuse_what_is_wrong_and_say_why)
     ops_out(REF_I32, "2,3");
     ops_scalar("k", REF_U32, 3);
     ops_encode(&ops.tensors[1], REF_QUANT_PER_TENSOR, 1, 9.0f, 0);
-    TRY(ops_refused("output 0 \"t1\" has another encoding than input 0 \"t0\": libraries copy the codes"));
+    TRY(ops_refused("output 0 \"t1\" has another encoding than input 0 \"t0\": libraries copy the"
+                    " codes"));
     ops.tensors[1].quant = ops.tensors[0].quant;
     ops.tensors[2].dtype = REF_F32;
     TRY(ops_refused("output 1 \"t2\" is FLOAT_32, expected INT_32 or UINT_32"));
@@ -1301,10 +1407,12 @@ TEST(index_operators_refuse_what_is_wrong_and_say_why)
     TRY(ops_refused("output \"t1\" is FLOAT_16, expected FLOAT_32"));
 }
 
-/* NaN, inf and extreme codes: whatever the data, nothing is read or written out of bounds (ASan and UBSan look). */
+/* NaN, inf and extreme codes: whatever the data, nothing is read or written out of bounds (ASan and
+   UBSan look). */
 TEST(any_data_is_safe)
 {
-    static const char *const row_ops[] = { "Softmax", "LogSoftmax", "L2Norm", "Argmax", "CumulativeSum" };
+    static const char *const row_ops[] = { "Softmax", "LogSoftmax", "L2Norm", "Argmax",
+                                           "CumulativeSum" };
     for (int o = 0; o < 5; ++o)
         for (int t = 0; t < 2; ++t) {
             ref_tensor *x;
@@ -1350,6 +1458,7 @@ TEST_MAIN("ref_ops_b")
     RUN(norms_of_images_work_by_channel_and_group);
     RUN(l2_norm_and_softmax_work_along_any_axis);
     RUN(l2_norm_of_little_divides_by_the_root_of_epsilon);
+    RUN(an_absent_epsilon_is_the_documented_one);
     RUN(softmax_is_not_upset_by_large_numbers);
     RUN(norms_refuse_what_is_wrong_and_say_why);
     RUN(reductions_reduce_any_axes_in_every_type);

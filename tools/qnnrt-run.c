@@ -513,10 +513,10 @@ static const option options[] = {
     {OPTION_RETRIEVE_CONTEXT, "retrieve_context", NULL, "FILE", 1,
      "a context binary, instead of --ctx_dir; repeat it for shards, in order"},
     {OPTION_BACKEND, "backend_so", "backend", "FILE", 0,
-     "backend library (default: libQnnHtp.so beside this program,\nelse by the system's search; what was "
-     "loaded is printed)"},
+     "backend library, that of the binaries: libQnnHtp.so, or libQnnRef.so for\nthose made with it (default: libQnnHtp.so beside this program, else\nby the "
+     "system's search; what was loaded is printed)"},
     {OPTION_SYSTEM, "system_so", "system_library", "FILE", 0,
-     "libQnnSystem.so (default: the one beside the backend library, else\nby the system's search; not needed with JSON for every binary)"},
+     "libQnnSystem.so (default: the one beside the backend library, else\nby the system's search; not needed with JSON for every binary, nor\nwith libQnnRef.so, which is both)"},
     {OPTION_SOC_MODEL, "soc_model", NULL, "N", 0,
      "chip that the HTP device is to be, such as 57 (default: the library's)"},
     {OPTION_GRAPH, "graph", NULL, "NAME", 1,
@@ -578,7 +578,7 @@ enum { OPTION_COUNT = sizeof(options) / sizeof(options[0]) };
 
 static void print_help(FILE *out)
 {
-    fputs("Show what is in QNN context binaries, how they are wired and planned, and run them.\n\n"
+    fputs("Show what is in QNN context binaries, how they are wired and planned, run them and make them.\n\n"
           "  qnnrt-run inspect FILE|DIR ...     what is in there: contexts, graphs, tensors, wiring\n"
           "      qnnrt-run inspect model_dir --svg pipeline.svg\n"
           "      qnnrt-run inspect model_dir --json_file metadata/\n"
@@ -586,9 +586,9 @@ static void print_help(FILE *out)
           "  qnnrt-run plan FILE|DIR ...        how much memory it takes, and what lies where\n"
           "      qnnrt-run plan model_dir --svg memory.svg\n"
           "  qnnrt-run (--ctx_dir DIR | --retrieve_context FILE ...) [options]        run it\n"
-          "      qnnrt-run --ctx_dir model_dir --input x=x.raw --output_dir out\n\n"
-          "  qnnrt-run compile A.dlc ...        make a context binary; its options: qnnrt-run compile --help\n"
-          "      qnnrt-run compile prompt.dlc token.dlc --graph_name prompt,token --output_dir out\n\n"
+          "      qnnrt-run --ctx_dir model_dir --input x=x.raw --output_dir out\n"
+          "  qnnrt-run compile A.dlc ...        make a context binary; options: qnnrt-run compile --help\n"
+          "      qnnrt-run compile prompt.dlc token.dlc --graph_name prompt,token --output_dir out\n"
           "  qnnrt-run explain [CODE|TEXT ...]  what an error means: a code, a symbol, or a pasted line of a\n"
           "      qnnrt-run explain 0x1388       log, with causes and what helps; without any: the list of all\n\n"
           "inspect and plan need no backend. They take one folder, or context binaries, or the JSON that\n"

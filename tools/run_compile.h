@@ -26,14 +26,14 @@ typedef struct compile_option {
 
 static const compile_option compile_options[] = {
     {"graph_name", "N1,N2", "names of the graphs, in the order of the containers (default: as in\nthem); an empty name keeps the "
-     "container's", 0, 1},
-    {"output_dir", "DIR", "folder of what is made; created", offsetof(compile_settings, output_dir), 0},
+     "container's: N1,,N3", 0, 1},
+    {"output_dir", "DIR", "folder of what is made; created where it is missing", offsetof(compile_settings, output_dir), 0},
     {"binary_file", "NAME", "its name, without .bin (default: that of the first container)",
      offsetof(compile_settings, binary_file), 0},
-    {"backend_so", "FILE", "library to compile with (default: libQnnHtp.so, searched)", offsetof(compile_settings, backend), 0},
+    {"backend_so", "FILE", "library to compile with, and that will run it (default: libQnnHtp.so\nbeside this program, else by the system's search)", offsetof(compile_settings, backend), 0},
     {"backend", "FILE", "the same, as the SDK's tools call it", offsetof(compile_settings, backend), 0},
-    {"system_so", "FILE", "libQnnSystem.so (default: the one beside the backend library)", offsetof(compile_settings, system), 0},
-    {"soc", "N", "HTP: chip to compile for, such as 57 for SM8650 (default on x86-64: 57)", offsetof(compile_settings, soc), 65535},
+    {"system_so", "FILE", "libQnnSystem.so, which reads .dlc (default: the one beside the backend\nlibrary; to be named with libQnnRef.so, which reads none)", offsetof(compile_settings, system), 0},
+    {"soc_model", "N", "HTP: chip to compile for, such as 57 for SM8650 (default on x86-64: 57)", offsetof(compile_settings, soc), 65535},
     {"dsp_arch", "N", "HTP: NPU generation, such as 75 (default: that of the chip)", offsetof(compile_settings, arch), 65535},
     {"fp16", NULL, "HTP: compute float32 graphs in half precision", offsetof(compile_settings, fp16), 1},
     {"optimization_level", "N", "HTP: 1 to 3 (default: the library's)", offsetof(compile_settings, level), 3},
@@ -52,7 +52,7 @@ static void compile_help(FILE *out)
 {
     fputs("Compile .dlc containers into one context binary, and write its metadata as JSON beside it.\n\n"
           "  qnnrt-run compile A.dlc B.dlc ... --output_dir DIR [options]\n"
-          "      qnnrt-run compile prompt.dlc token.dlc --graph_name prompt,token --output_dir out --soc 57\n"
+          "      qnnrt-run compile prompt.dlc token.dlc --graph_name prompt,token --output_dir out --soc_model 57\n"
           "  makes DIR/A.bin with the graphs of all containers, and DIR/A_json.json.\n\n", out);
     for (size_t i = 0; i < COMPILE_OPTIONS; ++i) {
         const compile_option *o = &compile_options[i];
@@ -172,7 +172,10 @@ static int compile_build(tool *t, const compile_settings *set, const char *path)
     }
     if (result == QNNRT_OK) result = qnnrt_save(model, 0, path, &err);
     if (result != QNNRT_OK)
-        fail(t, NULL, "%s%s", err.text, (err.vendor_code & 0xFFFF) == 0x1773 ? "\n  with this tool: --graph_name N1,N2" : "");
+        fail(t, NULL, "%s%s", err.text,
+             result == QNNRT_E_LIBRARY              ? "\n  with this tool: --system_so FILE"
+             : (err.vendor_code & 0xFFFF) == 0x1773 ? "\n  with this tool: --graph_name N1,N2"
+                                                    : "");
     if (qnnrt_close(model) != QNNRT_OK) fail(t, NULL, "closing what was built failed (--log_level 1 shows more)");
     return result == QNNRT_OK;
 }

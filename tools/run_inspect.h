@@ -110,12 +110,14 @@ static const char *backend_name(uint32_t id)
 }
 
 /* Where the facts of a context come from; to be freed. */
-static char *source_text(const qnnrt_context_info *c)
+static char *source_text(const qnnrt *model, const qnnrt_context_info *c)
 {
+    const char *path = qnnrt_get_system_path(model), *slash = strrchr(path, '/');
+    const char *system = slash != NULL ? slash + 1 : path;
     char *name = shown(c->json_file != NULL ? c->json_file : "JSON"), *made = NULL;
-    if (c->from_system && c->from_json) made = text("libQnnSystem.so and %s agree", name);
+    if (c->from_system && c->from_json) made = text("%s and %s agree", system, name);
     else if (c->from_json) made = text("%s", name);
-    else if (c->from_system) made = text("libQnnSystem.so");
+    else if (c->from_system) made = text("%s", system);
     else made = text("none");
     free(name);
     return made;
@@ -187,7 +189,7 @@ static void say_graph(const tool *t, const qnnrt_graph_info *g)
 
 static void say_context(const tool *t, size_t index, const qnnrt_context_info *c)
 {
-    char *file = shown(c->file), *source = source_text(c), *build = shown(c->build_id != NULL ? c->build_id : "");
+    char *file = shown(c->file), *source = source_text(t->model, c), *build = shown(c->build_id != NULL ? c->build_id : "");
     char *bytes = grouped(c->file_bytes), *blob_bytes = grouped(c->blob_bytes);
     say(t, "\ncontext %lu  %s", (unsigned long)index, file);
     if (c->file_bytes != 0) say(t, ", %s bytes", bytes);

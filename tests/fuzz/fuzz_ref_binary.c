@@ -1,14 +1,14 @@
 /* fuzz_ref_binary.c - hostile context binaries of libQnnRef.so, through qnnrt.h
 
-   `make fuzz FUZZ=ref_binary` runs it (libQnnRef.so is built anew with the same sanitizers and coverage); fuzz.h tells
-   how files are replayed.
+   `make fuzz FUZZ=ref_binary` runs it (libQnnRef.so is built anew with the same sanitizers and
+   coverage); fuzz.h tells how files are replayed.
 
    An input is one byte that chooses, then a binary:
-       bits 0-1   0: as it is; 1: with the right checksum; 2, 3: with the right sizes in its head too
+       bits 0-1   0: as it is; 1: with the right checksum; 2, 3: and the right sizes in its head
        bit 2      1: only looked at (desc.inspect)
        bits 3-4   struct versions of the metadata, as QnnRef_control sets them
-   What opens is prepared and executed. Whatever happens, there must be no crash, no leak, an empty ledger, an error
-   that is filled and clean, and metadata that holds together. */
+   What opens is prepared and executed. Whatever happens, there must be no crash, no leak, an empty
+   ledger, an error that is filled and clean, and metadata that holds together. */
 #define QNNRT_IMPLEMENTATION
 #include "../../qnnrt.h"
 #define FUZZ_NAME "fuzz_ref_binary"
@@ -32,7 +32,8 @@ static void *hook_alloc(void *user, size_t bytes)
 
 static void hook_free(void *user, void *data) { (void)user; --live; free(data); }
 
-static void hook_log(void *user, qnnrt_log_level level, const char *part, uint64_t code, const char *text)
+static void hook_log(void *user, qnnrt_log_level level, const char *part, uint64_t code,
+                     const char *text)
 {
     (void)user; (void)part; (void)code;
     MUST(level >= QNNRT_LOG_ERROR && level <= QNNRT_LOG_DEBUG);
@@ -41,7 +42,8 @@ static void hook_log(void *user, qnnrt_log_level level, const char *part, uint64
 
 static void begin(unsigned versions)
 {
-    static const char *const faults[4] = { "faults ", "faults info=v1;graphs=v1", "faults info=v2;graphs=v2;tensors=v2",
+    static const char *const faults[4] = { "faults ", "faults info=v1;graphs=v1",
+                                           "faults info=v2;graphs=v2;tensors=v2",
                                            "faults tensors=v2" };
     if (control == NULL) {
         void *library = dlopen(TEST_REF_LIB, RTLD_NOW | RTLD_LOCAL), *symbol;
@@ -55,9 +57,11 @@ static void begin(unsigned versions)
 
 static void error_is_good(const qnnrt_error *err, qnnrt_result result)
 {
-    MUST(err->code == result && err->text[0] != '\0' && memchr(err->text, 0, sizeof(err->text)) != NULL);
+    MUST(err->code == result && err->text[0] != '\0');
+    MUST(memchr(err->text, 0, sizeof(err->text)) != NULL);
     for (const char *at = err->text; *at != '\0'; ++at)
-        MUST(((unsigned char)*at >= 0x20 && *at != 0x7F) || (*at == '\n' && at[1] == ' ' && at[2] == ' '));
+        MUST(((unsigned char)*at >= 0x20 && *at != 0x7F)
+             || (*at == '\n' && at[1] == ' ' && at[2] == ' '));
 }
 
 /* What metadata says must hold together: whoever reads it believes it. */
@@ -70,12 +74,14 @@ static void look(const qnnrt *model)
         const qnnrt_graph_info *graph = &info->graphs[g];
         MUST(graph->name != NULL && graph->name[0] != '\0');
         for (i = 0; i < graph->input_count + graph->output_count; ++i) {
-            const qnnrt_tensor_info *t = i < graph->input_count ? &graph->inputs[i] : &graph->outputs[i - graph->input_count];
+            const qnnrt_tensor_info *t = i < graph->input_count
+                ? &graph->inputs[i] : &graph->outputs[i - graph->input_count];
             uint64_t elements = 1;
             MUST(t->name != NULL && t->name[0] != '\0' && t->rank <= 8);
             for (k = 0; k < t->rank; ++k) { MUST(t->dims[k] > 0); elements *= t->dims[k]; }
             if (t->bytes != 0) MUST(t->count == elements);
-            if (t->quant.encoding == QNNRT_ENCODING_PER_AXIS) MUST(t->quant.count == t->dims[t->quant.axis] && t->quant.scales != NULL);
+            if (t->quant.encoding == QNNRT_ENCODING_PER_AXIS)
+                MUST(t->quant.count == t->dims[t->quant.axis] && t->quant.scales != NULL);
         }
     }
 }

@@ -47,7 +47,8 @@ static void reference(const float *x, size_t rows, const float *w, int relu, flo
         }
 }
 
-static qnnrt_tensor_desc tensor_desc(const char *name, qnnrt_tensor_kind kind, uint32_t d0, uint32_t d1)
+static qnnrt_tensor_desc tensor_desc(const char *name, qnnrt_tensor_kind kind, uint32_t d0,
+                                     uint32_t d1)
 {
     qnnrt_tensor_desc t;
     memset(&t, 0, sizeof(t));
@@ -60,7 +61,8 @@ static qnnrt_tensor_desc tensor_desc(const char *name, qnnrt_tensor_kind kind, u
     return t;
 }
 
-static void add_node(qnnrt_builder *b, const char *type, qnnrt_tensor in, qnnrt_tensor in2, qnnrt_tensor out)
+static void add_node(qnnrt_builder *b, const char *type, qnnrt_tensor in, qnnrt_tensor in2,
+                     qnnrt_tensor out)
 {
     qnnrt_tensor inputs[2];
     qnnrt_node_desc node;
@@ -75,7 +77,8 @@ static void add_node(qnnrt_builder *b, const char *type, qnnrt_tensor in, qnnrt_
     qnnrt_builder_node(b, &node);
 }
 
-static void add_layer(qnnrt_builder *b, const char *graph, uint32_t rows, const char *in, const char *out)
+static void add_layer(qnnrt_builder *b, const char *graph, uint32_t rows, const char *in,
+                      const char *out)
 {
     qnnrt_graph_desc desc;
     qnnrt_tensor_desc t;
@@ -317,7 +320,8 @@ TEST(shared_weights_are_smaller_and_not_loaded_here)
         }
         if (qnnrt_builder_finish(b, &built, &err) != QNNRT_OK) printf("%s\n", err.text);
         CHECK(built != NULL);
-        snprintf(path[share], sizeof(path[0]), "%.900s/%s.bin", test_tmpdir(), share ? "shared" : "plain");
+        snprintf(path[share], sizeof(path[0]), "%.900s/%s.bin", test_tmpdir(),
+                 share ? "shared" : "plain");
         CHECK_EQ(qnnrt_save(built, 0, path[share], &err), QNNRT_OK);
         CHECK_EQ(qnnrt_save_memory(built, 0, NULL, 0, &bytes[share], &err), QNNRT_OK);
         CHECK_EQ(qnnrt_close(built), QNNRT_OK);
@@ -435,7 +439,8 @@ TEST(weights_mean_what_their_encoding_says)
     backend = open_library("libQnnHtp.so");
     CHECK(backend != NULL);
     for (coding = 0; coding < CODINGS; ++coding)
-        TRY(encodes(backend, (enum coding)coding, coding == PLAIN ? QNNRT_DTYPE_F16 : QNNRT_DTYPE_U16Q));
+        TRY(encodes(backend, (enum coding)coding,
+                    coding == PLAIN ? QNNRT_DTYPE_F16 : QNNRT_DTYPE_U16Q));
     CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
 }
 
@@ -450,7 +455,8 @@ static qnnrt_result asks(const char *library, const char *type, qnnrt_dtype dtyp
     qnnrt_node_desc node;
     qnnrt_tensor in[2], out;
     qnnrt_result result;
-    if (backend == NULL || qnnrt_builder_create(backend, NULL, &b, &err) != QNNRT_OK) return QNNRT_E_STATE;
+    if (backend == NULL || qnnrt_builder_create(backend, NULL, &b,
+                                                &err) != QNNRT_OK) return QNNRT_E_STATE;
     memset(&graph, 0, sizeof(graph));
     memset(&node, 0, sizeof(node));
     graph.name = "g";
@@ -498,7 +504,8 @@ TEST(an_op_package_that_is_not_there_is_named)
     if (real_no_device()) SKIP("the library runs nothing here");
     backend = open_library("libQnnHtp.so");
     CHECK(backend != NULL);
-    CHECK_EQ(qnnrt_backend_register_ops(backend, "/no/such/libPackage.so", "Provider", NULL, &err), QNNRT_E_BACKEND);
+    CHECK_EQ(qnnrt_backend_register_ops(backend, "/no/such/libPackage.so", "Provider", NULL, &err),
+             QNNRT_E_BACKEND);
     CHECK_EQ(err.vendor_code & 0xFFFF, 0xfa5);
     CHECK_STR(err.text, "/no/such/libPackage.so");
     CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);

@@ -38,13 +38,15 @@ static void show(const char *what, const qnnrt_profile_event *events, size_t cou
     size_t i;
     printf("  %s:\n", what);
     for (i = 0; i < count; ++i)
-        printf("    step %u %*s%-5u %.0f %s \"%s\"%s%s\n", (unsigned)events[i].step, (int)(2 * events[i].depth), "",
-               (unsigned)events[i].type, events[i].value, events[i].unit_name, events[i].name,
-               events[i].node[0] != '\0' ? " of " : "", events[i].node);
+        printf("    step %u %*s%-5u %.0f %s \"%s\"%s%s\n", (unsigned)events[i].step,
+               (int)(2 * events[i].depth), "", (unsigned)events[i].type, events[i].value,
+               events[i].unit_name, events[i].name, events[i].node[0] != '\0' ? " of " : "",
+               events[i].node);
 }
 
 /* The first event of this type and step, NULL when there is none. */
-static const qnnrt_profile_event *find(const qnnrt_profile_event *events, size_t count, uint32_t type, size_t step)
+static const qnnrt_profile_event *find(const qnnrt_profile_event *events, size_t count,
+                                       uint32_t type, size_t step)
 {
     size_t i;
     for (i = 0; i < count; ++i)
@@ -52,7 +54,8 @@ static const qnnrt_profile_event *find(const qnnrt_profile_event *events, size_t
     return NULL;
 }
 
-static const qnnrt_profile_event *find_node(const qnnrt_profile_event *events, size_t count, const char *node)
+static const qnnrt_profile_event *find_node(const qnnrt_profile_event *events, size_t count,
+                                            const char *node)
 {
     size_t i;
     for (i = 0; i < count; ++i)
@@ -106,7 +109,8 @@ TEST(htp_basic_detailed_and_optrace)
         }
         show(names[level], events, count);
         event = find(events, count, 400, 0);
-        CHECK(event != NULL && strcmp(event->name, "QNN (execute) time") == 0 && strcmp(event->unit_name, "us") == 0);
+        CHECK(event != NULL && strcmp(event->name, "QNN (execute) time") == 0
+                  && strcmp(event->unit_name, "us") == 0);
         CHECK(event->value > 0);
         if (level == QNNRT_PROFILE_BASIC) {
             CHECK(find(events, count, 404, 0) == NULL);
@@ -115,8 +119,10 @@ TEST(htp_basic_detailed_and_optrace)
         event = find(events, count, 3003, 0);
         CHECK(event != NULL && strcmp(event->unit_name, "cycles") == 0);
         CHECK(event[1].type == 404 && event[1].depth == event->depth + 1);
-        CHECK(find_node(events, count, "MatMul2") != NULL && find_node(events, count, "Relu5") != NULL);
-        CHECK(find_node(events, count, "Input") != NULL && find_node(events, count, "Output") != NULL);
+        CHECK(find_node(events, count, "MatMul2") != NULL
+                  && find_node(events, count, "Relu5") != NULL);
+        CHECK(find_node(events, count, "Input") != NULL
+                  && find_node(events, count, "Output") != NULL);
     }
     CHECK(counts[QNNRT_PROFILE_DETAILED] > counts[QNNRT_PROFILE_BASIC]);
     REAL_OK(qnnrt_run_profile(run, QNNRT_PROFILE_OFF), qnnrt_run_error(run));
@@ -144,7 +150,8 @@ TEST(htp_every_step_of_a_chain)
     REAL_OK(qnnrt_exec(run), qnnrt_run_error(run));
     REAL_OK(qnnrt_run_events(run, &events, &count), qnnrt_run_error(run));
     TRY(check_events(events, count, 3));
-    for (step = 0; step < 3; ++step) CHECK(find(events, count, 400, step) != NULL && find(events, count, 404, step) != NULL);
+    for (step = 0; step < 3; ++step) CHECK(find(events, count, 400, step) != NULL
+                                               && find(events, count, 404, step) != NULL);
     TRY(close_all(model, run));                      /* with an active profile */
 }
 
@@ -185,7 +192,8 @@ TEST(htp_log_for_the_viewer)
     TRY(close_all(model, run));
 }
 
-static void power_answers(qnnrt_backend *backend, const qnnrt_power_desc *desc, const char *what, qnnrt_power_answer wanted)
+static void power_answers(qnnrt_backend *backend, const qnnrt_power_desc *desc, const char *what,
+                          qnnrt_power_answer wanted)
 {
     qnnrt_power_report report;
     int i, asked = 0;
@@ -213,7 +221,8 @@ TEST(htp_power_presets_are_all_answered)
     for (preset = QNNRT_POWER_BURST; preset <= QNNRT_POWER_LOW_POWER_SAVER; ++preset) {
         memset(&desc, 0, sizeof desc);
         desc.preset = (qnnrt_power_preset)preset;
-        TRY(power_answers(qnnrt_get_backend(model), &desc, qnnrt_power_preset_name(desc.preset), QNNRT_POWER_APPLIED));
+        TRY(power_answers(qnnrt_get_backend(model), &desc, qnnrt_power_preset_name(desc.preset),
+                          QNNRT_POWER_APPLIED));
         REAL_OK(qnnrt_exec(run), qnnrt_run_error(run));
     }
     memset(&desc, 0, sizeof desc);
@@ -329,7 +338,8 @@ TEST(cpu_has_extended_events_and_no_power)
     show("detailed", events, count);
     TRY(check_events(events, count, 1));
     event = find(events, count, 400, 0);
-    CHECK(event != NULL && strcmp(event->name, "GRAPH_EXECUTE") == 0 && strcmp(event->unit_name, "us") == 0);
+    CHECK(event != NULL && strcmp(event->name, "GRAPH_EXECUTE") == 0
+              && strcmp(event->unit_name, "us") == 0);
     event = find_node(events, count, "first");
     CHECK(event != NULL && strcmp(event->name, "_first") == 0 && event->depth == 1);
     CHECK(find_node(events, count, "_second") != NULL);

@@ -165,11 +165,9 @@ q_code ref_backend_create(ref_call *call, q_handle log_handle, const q_config **
     code = backend_configs(call, configs);
     if (code != Q_OK)
         return code;
-    backend = ref_alloc(sizeof(*backend));
-    if (backend == NULL || !ref_ledger_add(&backend->head, REF_BACKEND)) {
-        ref_free(backend);
-        return ref_fail(call, Q_MEMORY, "no memory");
-    }
+    backend = ref_ledger_make(call, REF_BACKEND, sizeof(*backend));
+    if (backend == NULL)
+        return call->code;
     backend->log = log;
     *out = (q_handle)(uintptr_t)backend->head.handle;
     return Q_OK;
@@ -334,11 +332,9 @@ q_code ref_device_create(ref_call *call, q_handle log_handle, const q_config **c
     code = device_configs(call, configs);
     if (code != Q_OK)
         return code;
-    device = ref_alloc(sizeof(*device));
-    if (device == NULL || !ref_ledger_add(&device->head, REF_DEVICE)) {
-        ref_free(device);
-        return ref_fail(call, Q_MEMORY, "no memory");
-    }
+    device = ref_ledger_make(call, REF_DEVICE, sizeof(*device));
+    if (device == NULL)
+        return call->code;
     device->log = log;
     *out = (q_handle)(uintptr_t)device->head.handle;
     return Q_OK;
@@ -402,11 +398,9 @@ q_code ref_power_create(ref_call *call, uint32_t device, uint32_t core, uint32_t
         return code;
     if (id == NULL)
         return ref_fail(call, Q_POWER_POINTER, "no place for the id");
-    p = ref_alloc(sizeof(*p));
-    if (p == NULL || !ref_ledger_add(&p->head, REF_POWER)) {
-        ref_free(p);
-        return ref_fail(call, Q_MEMORY, "no memory");
-    }
+    p = ref_ledger_make(call, REF_POWER, sizeof(*p));
+    if (p == NULL)
+        return call->code;
     p->id = 0xF0000000u + p->head.number * 7919u % 0x0F000000u;
     *id = p->id;
     return Q_OK;
@@ -441,8 +435,7 @@ static q_code dcvs_check(ref_call *call, const uint32_t *words, uint32_t id)
     size_t m = 0;
     if (words[0] != id && words[0] != 0)
         return ref_fail(call, Q_POWER_INPUT, "DCVS: contextId is %u, the power id is %u",
-                        (unsigned)words[0],
-                        (unsigned)id);
+                        (unsigned)words[0], (unsigned)id);
     while (m < sizeof(modes) / sizeof(modes[0]) && modes[m] != words[3])
         ++m;
     if (m == sizeof(modes) / sizeof(modes[0]))
@@ -458,8 +451,7 @@ static q_code dcvs_check(ref_call *call, const uint32_t *words, uint32_t id)
                                 (unsigned)corner[i]);
         if (corner[0] > corner[1] || corner[1] > corner[2])
             return ref_fail(call, Q_POWER_INPUT, "DCVS: corners 0x%x, 0x%x, 0x%x do not ascend",
-                            (unsigned)corner[0],
-                            (unsigned)corner[1], (unsigned)corner[2]);
+                            (unsigned)corner[0], (unsigned)corner[1], (unsigned)corner[2]);
     }
     return Q_OK;
 }

@@ -47,8 +47,6 @@
 enum { FORMAT = 1, HEAD = 64, SUMMED_FROM = 32, TEXT_MOST = REF_NAME_MOST };
 static const char magic[8] = { 'Q', 'N', 'N', 'R', 'T', 'R', 'E', 'F' };
 
-static uint64_t rounded(uint64_t bytes) { return (bytes + REF_ALIGN - 1) / REF_ALIGN * REF_ALIGN; }
-
 /* ---- writing: twice the same walk, the first one only counts -------------------------------- */
 
 typedef struct sink { unsigned char *to; uint64_t used; } sink;
@@ -153,7 +151,7 @@ static void put_description(sink *s, const ref_model *model)
     for (int i = 0; i < model->data_count; ++i) {
         put_u64(s, at);
         put_u64(s, model->data[i].bytes);
-        at = rounded(at + model->data[i].bytes);
+        at = ref_rounded(at + model->data[i].bytes);
     }
     put_u32(s, (uint32_t)model->body_count);
     for (int i = 0; i < model->body_count; ++i)
@@ -166,9 +164,9 @@ uint64_t ref_binary_write(const ref_model *model, unsigned char *out)
     uint64_t described, data, end;
     put_description(&count, model);
     described = count.used - HEAD;
-    data = end = rounded(count.used);
+    data = end = ref_rounded(count.used);
     for (int i = 0; i < model->data_count; ++i)
-        end = data + rounded(end - data) + model->data[i].bytes;
+        end = data + ref_rounded(end - data) + model->data[i].bytes;
     if (out == NULL)
         return end;
     s.to = out;
@@ -185,7 +183,7 @@ uint64_t ref_binary_write(const ref_model *model, unsigned char *out)
     put_description(&s, model);
     put_zeros(&s, data);
     for (int i = 0; i < model->data_count; ++i) {
-        put_zeros(&s, data + rounded(s.used - data));
+        put_zeros(&s, data + ref_rounded(s.used - data));
         put(&s, model->data[i].data, model->data[i].bytes);
     }
     s.used = 24;
@@ -361,7 +359,7 @@ static q_code read_tensors(source *s, ref_body *body, int use, ref_why *why)
         if (made.datum != REF_NONE && model->data[made.datum].bytes != value->bytes) {
             ref_refuse(why, "tensor \"%s\" has %llu bytes, its data %llu", value->view.name,
                        (unsigned long long)value->bytes,
-                           (unsigned long long)model->data[made.datum].bytes);
+                       (unsigned long long)model->data[made.datum].bytes);
             return Q_CONTEXT_FROM_BINARY;
         }
         if (use == REF_BINARY_TELL)
@@ -432,8 +430,7 @@ static q_code read_graph(source *s, ref_model *model, int use, ref_why *why)
 }
 
 static q_code read_description(source *s, ref_model *model, const unsigned char *data,
-                               uint64_t bytes, int use,
-                               ref_why *why)
+                               uint64_t bytes, int use, ref_why *why)
 {
     const char *build = get_text(s);
     uint64_t expected = 0, end = 0;
@@ -449,11 +446,10 @@ static q_code read_description(source *s, ref_model *model, const unsigned char 
     if (use != REF_BINARY_TELL
         && (model->core.major != ref_fault.core.major
             || model->core.minor > ref_fault.core.minor)) {
-        ref_refuse(why, "the binary was made with core interface %u.%u by %s; this library has "
-                   "%u.%u",
+        ref_refuse(why,
+                   "the binary was made with core interface %u.%u by %s; this library has %u.%u",
                    (unsigned)model->core.major, (unsigned)model->core.minor, build,
-                       (unsigned)ref_fault.core.major,
-                   (unsigned)ref_fault.core.minor);
+                   (unsigned)ref_fault.core.major, (unsigned)ref_fault.core.minor);
         return Q_CONTEXT_ARGUMENT;
     }
     count = get_count(s, 16);
@@ -464,7 +460,7 @@ static q_code read_description(source *s, ref_model *model, const unsigned char 
             break;
         }
         end = offset + size;
-        expected = rounded(end);
+        expected = ref_rounded(end);
         /* Told about only, a model needs no data but its sizes. */
         if (ref_model_datum(model, data + offset, size, 0, use != REF_BINARY_RUN) == REF_NONE) {
             ref_refuse(why, "no memory for %llu bytes of data", (unsigned long long)size);
@@ -490,10 +486,9 @@ static int head_check(const unsigned char *data, uint64_t bytes, ref_why *why, q
     *code = Q_CONTEXT_FROM_BINARY;
     if (bytes >= sizeof(magic) && memcmp(data, magic, sizeof(magic)) != 0)
         return ref_refuse(why, "this is no context binary of libQnnRef.so%s",
-                          bytes >= sizeof(vendor)
-                          && memcmp(data, vendor, sizeof(vendor)) == 0 ?
-                              ", but of another backend: open it with the"
-                          " library it was made for" : "");
+                          bytes >= sizeof(vendor) && memcmp(data, vendor, sizeof(vendor)) == 0
+                              ? ", but of another backend: open it with the library it was made for"
+                              : "");
     if (bytes < HEAD)
         return ref_refuse(why, "%llu bytes are no context binary; its head has %d",
                           (unsigned long long)bytes, (int)HEAD);
@@ -507,16 +502,15 @@ static int head_check(const unsigned char *data, uint64_t bytes, ref_why *why, q
     if (format != FORMAT) {
         *code = Q_CONTEXT_ARGUMENT;
         return ref_refuse(why, "the binary has format %u; this library reads %d: use a newer one",
-                          (unsigned)format,
-                          (int)FORMAT);
+                          (unsigned)format, (int)FORMAT);
     }
     if (size != bytes)
         return ref_refuse(why, "the binary is %s: its head announces %llu bytes, there are %llu",
                           bytes < size ? "cut short" : "too long", (unsigned long long)size,
-                              (unsigned long long)bytes);
+                          (unsigned long long)bytes);
     if (reserved != 0 || sum != ref_hash(data + SUMMED_FROM, bytes - SUMMED_FROM))
         return ref_refuse(why, "the binary is damaged: its checksum does not fit");
-    if (described > bytes - HEAD || offset != rounded(HEAD + described) || offset > bytes
+    if (described > bytes - HEAD || offset != ref_rounded(HEAD + described) || offset > bytes
         || length != bytes - offset)
         return ref_refuse(why, "the binary is damaged: its parts do not add up to %llu bytes",
                           (unsigned long long)bytes);

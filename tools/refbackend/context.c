@@ -21,7 +21,6 @@ static q_code configs_check(ref_call *call, const q_config **configs, ref_contex
             if (!ref_priority_known(config->u.word))
                 return ref_fail(call, Q_CONTEXT_CONFIG, "priority %u is not known",
                                 (unsigned)config->u.word);
-            context->priority = config->u.word;
             break;
         case 5: case 10:
             for (const char *const *name = config->u.custom; name != NULL && *name != NULL; ++name)
@@ -31,8 +30,7 @@ static q_code configs_check(ref_call *call, const q_config **configs, ref_contex
             break;
         case 2: case 3: case 4: case 6: case 7: case 8: case 9:
             ref_log_write(call, Q_LOG_INFO, "%s: context option %u changes nothing here",
-                          call->name,
-                          (unsigned)config->option);
+                          call->name, (unsigned)config->option);
             break;
         default:
             return ref_fail(call, Q_CONTEXT_CONFIG, "context option %u is not known",
@@ -78,8 +76,7 @@ static void discard(ref_context *context)
 }
 
 q_code ref_context_create(ref_call *call, q_handle backend_handle, q_handle device_handle,
-                          const q_config **configs,
-                          q_handle *out)
+                          const q_config **configs, q_handle *out)
 {
     ref_device *device;
     ref_backend *backend = owners_get(call, backend_handle, device_handle, &device);

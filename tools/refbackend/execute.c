@@ -13,7 +13,7 @@
 static uint64_t scalar_bits(const q_scalar *scalar)
 {
     uint64_t bits = 0;
-    const size_t bytes = scalar->dtype == 0x0264 ? 8 : ref_type_bytes(scalar->dtype);
+    const size_t bytes = scalar->dtype == Q_F64 ? 8 : ref_type_bytes(scalar->dtype);
     memcpy(&bits, &scalar->u, bytes <= 8 ? bytes : 8);
     return bits;
 }
@@ -48,11 +48,9 @@ static q_code configs_check(ref_call *call, const q_config **configs, uint32_t *
 
 static q_code graph_handle(ref_call *call, ref_context *context, ref_body *body, q_handle *out)
 {
-    ref_graph *graph = ref_alloc(sizeof(*graph));
-    if (graph == NULL || !ref_ledger_add(&graph->head, REF_GRAPH)) {
-        ref_free(graph);
-        return ref_fail(call, Q_MEMORY, "no memory");
-    }
+    ref_graph *graph = ref_ledger_make(call, REF_GRAPH, sizeof(*graph));
+    if (graph == NULL)
+        return call->code;
     graph->context = context;
     graph->body = body;
     *out = (q_handle)(uintptr_t)graph->head.handle;
@@ -71,7 +69,7 @@ q_code ref_graph_create(ref_call *call, q_handle handle, const char *name,
                         const q_config **configs, q_handle *out)
 {
     ref_context *context = ref_ledger_get(call, REF_CONTEXT, handle, Q_CONTEXT_HANDLE);
-    uint32_t priority = 100;
+    uint32_t priority = Q_PRIORITY_NORMAL;
     ref_body *body;
     ref_why why;
     q_code code;
@@ -117,9 +115,8 @@ q_code ref_graph_retrieve(ref_call *call, q_handle handle, const char *name, q_h
         return ref_fail(call, Q_GRAPH_ARGUMENT, "no place for the handle");
     body = name != NULL ? ref_model_find(context->model, name) : NULL;
     if (body == NULL)
-        return ref_fail(call, Q_GRAPH_NAME, "there is no graph \"%s\" in context %u", name != NULL
-                        ? name : "(NULL)",
-                        (unsigned)context->head.number);
+        return ref_fail(call, Q_GRAPH_NAME, "there is no graph \"%s\" in context %u",
+                        name != NULL ? name : "(NULL)", (unsigned)context->head.number);
     /* one handle per graph, as in the genuine library */
     for (size_t i = 0; ; ++i) {
         ref_graph *graph = ref_ledger_at(REF_GRAPH, i);
@@ -148,8 +145,7 @@ q_code ref_graph_tensor(ref_call *call, q_handle handle, q_tensor *tensor)
         return ref_fail(call, Q_TENSOR_HANDLE, "the tensor is NULL");
     if (graph->body->finalized)
         return ref_fail(call, Q_GRAPH_FINALIZED,
-                        "graph \"%s\" is finalized and takes no new tensor",
-                        graph->body->name);
+                        "graph \"%s\" is finalized and takes no new tensor", graph->body->name);
     arena = &graph->context->model->arena;
     ref_refuse(&why, "no memory for a tensor");
     code = ref_made_from(tensor, arena, &made, &why);
@@ -178,36 +174,19 @@ static int facts_agree(const q_tensor *given, const ref_value *value, ref_why *w
                           ref_type_name(given->v.dtype), (unsigned)given->v.dtype);
     if (given->v.type != value->type)
         return ref_refuse(why, "tensor \"%s\" has type %u, not %u", view->name,
-                          (unsigned)value->type,
-                          (unsigned)given->v.type);
+                          (unsigned)value->type, (unsigned)given->v.type);
     memset(&other, 0, sizeof(other));
     other.rank = given->v.rank <= REF_RANK ? given->v.rank : 0;
     memcpy(other.dims, given->v.dims, other.rank * sizeof(uint32_t));
     if (!ref_same_shape(&other, view))
         return ref_refuse(why, "tensor \"%s\" is %s, not %s", view->name,
-                          ref_shape_text(view, expected),
-                          ref_shape_text(&other, found));
+                          ref_shape_text(view, expected), ref_shape_text(&other, found));
     return 1;
 }
 
-static int index_of(const ref_body *body, const ref_value *value)
-{
-    int low = 0, high = body->value_count - 1;
-    while (low < high) {
-        const int middle = low + (high - low) / 2;
-        if (body->values[middle]->id < value->id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static q_code node_tensor(const ref_body *body, const q_op *op, const char *what, uint32_t i,
-                          const q_tensor *given,
-                          int *out, ref_why *why)
+                          const q_tensor *given, int *out, ref_why *why)
 {
-    const ref_value *value;
     ref_why facts;
     if (given->version != 1 && given->version != 2) {
         ref_refuse(why, "node \"%s\": %s %u has struct version %u", op->v1.name, what, (unsigned)i,
@@ -218,19 +197,17 @@ static q_code node_tensor(const ref_body *body, const q_op *op, const char *what
         *out = REF_NONE;
         return Q_OK;
     }
-    value = ref_body_value(body, given->v.id);
-    if (value == NULL) {
+    *out = ref_body_index(body, given->v.id);
+    if (*out == REF_NONE) {
         ref_refuse(why, "node \"%s\": %s %u \"%.200s\" (id %u) was not created in graph \"%s\"",
-                   op->v1.name, what,
-                   (unsigned)i, given->v.name != NULL ? given->v.name : "", (unsigned)given->v.id,
-                       body->name);
+                   op->v1.name, what, (unsigned)i, given->v.name != NULL ? given->v.name : "",
+                   (unsigned)given->v.id, body->name);
         return Q_GRAPH_TENSOR;
     }
-    if (!facts_agree(given, value, &facts)) {
+    if (!facts_agree(given, body->values[*out], &facts)) {
         ref_refuse(why, "node \"%s\": %s %u: %s", op->v1.name, what, (unsigned)i, facts.text);
         return Q_GRAPH_TENSOR;
     }
-    *out = index_of(body, value);
     return Q_OK;
 }
 
@@ -251,9 +228,8 @@ static q_code op_check(const q_op *op, ref_why *why)
         return Q_GRAPH_OP;
     }
     if (op->v1.input_count > 10000 || op->v1.output_count > 10000 || op->v1.param_count > 1000) {
-        ref_refuse(why, "node \"%s\" has %u inputs, %u outputs and %u parameters; at most 10000, "
-                   "10000 and 1000 are taken", op->v1.name,
-                   (unsigned)op->v1.input_count,
+        ref_refuse(why, "node \"%s\" has %u inputs, %u outputs and %u parameters; at most 10000,"
+                   " 10000 and 1000 are taken", op->v1.name, (unsigned)op->v1.input_count,
                    (unsigned)op->v1.output_count, (unsigned)op->v1.param_count);
         return Q_GRAPH_OP;
     }
@@ -439,8 +415,7 @@ static void warn_of_unused(ref_call *call, const ref_body *body)
         const ref_value *value = body->values[i];
         if (!used[i] && value->writer == REF_NONE && value->type != Q_STATIC)
             ref_log_write(call, Q_LOG_WARN, "%s: tensor \"%s\" of graph \"%s\" is used by no node",
-                          call->name,
-                          value->view.name, body->name);
+                          call->name, value->view.name, body->name);
     }
     ref_free(used);
 }
@@ -476,8 +451,7 @@ q_code ref_graph_finalize(ref_call *call, q_handle handle, q_handle profile_hand
 /* ---- execute -------------------------------------------------------------------------------- */
 
 static void *memory_of(ref_call *call, const ref_graph *graph, const char *what,
-                       const q_tensor *given,
-                       const ref_value *value)
+                       const q_tensor *given, const ref_value *value)
 {
     const char *name = value->view.name;
     char expected[REF_SHAPE_TEXT], found[REF_SHAPE_TEXT];
@@ -517,8 +491,8 @@ static void *memory_of(ref_call *call, const ref_graph *graph, const char *what,
         ref_fail(call, Q_GRAPH_TENSOR,
                  "%s \"%s\": memory %u was registered as %s %s, the tensor is %s %s", what, name,
                  (unsigned)mem->head.number, ref_type_name(mem->dtype),
-                     ref_shape_text(&other, found),
-                 ref_type_name(value->view.dtype), ref_shape_text(&value->view, expected));
+                 ref_shape_text(&other, found), ref_type_name(value->view.dtype),
+                 ref_shape_text(&value->view, expected));
         return NULL;
     }
     return mem->data;
@@ -540,14 +514,12 @@ static q_code bind(ref_call *call, const ref_graph *graph, const q_tensor *tenso
         ref_value *value;
         if (given->version != 1 && given->version != 2)
             return ref_fail(call, Q_GRAPH_TENSOR, "%s %u has struct version %u; 1 and 2 are known",
-                            what, (unsigned)i,
-                            (unsigned)given->version);
+                            what, (unsigned)i, (unsigned)given->version);
         value = ref_body_value(body, given->v.id);
         if (value == NULL || (outputs ? !ref_type_is_output(value->type)
                               : !ref_type_is_input(value->type)))
-            return ref_fail(call, Q_GRAPH_TENSOR,
-                            "%s %u has id %u, which is no %s of graph \"%s\"", what, (unsigned)i,
-                            (unsigned)given->v.id, what, body->name);
+            return ref_fail(call, Q_GRAPH_TENSOR, "%s %u has id %u, which is no %s of graph \"%s\"",
+                            what, (unsigned)i, (unsigned)given->v.id, what, body->name);
         if (value->seen == body->executes)
             return ref_fail(call, Q_GRAPH_TENSOR, "%s \"%s\" is given twice", what,
                             value->view.name);
@@ -601,9 +573,8 @@ static q_code place(ref_call *call, const ref_graph *graph)
             if (k == i || !ref_type_is_app(other->type) || !overlap(value, other))
                 continue;
             if (ref_type_is_output(other->type))
-                return ref_fail(call, Q_GRAPH_TENSOR,
-                                "outputs \"%s\" and \"%s\" overlap in memory", value->view.name,
-                                other->view.name);
+                return ref_fail(call, Q_GRAPH_TENSOR, "outputs \"%s\" and \"%s\" overlap in memory",
+                                value->view.name, other->view.name);
             copy = 1;
         }
         if (copy && !staged(value))
@@ -665,9 +636,8 @@ static void overwrite(const ref_body *body, const q_tensor *outputs, uint32_t co
 }
 
 q_code ref_graph_execute(ref_call *call, q_handle handle, const q_tensor *inputs,
-                         uint32_t input_count,
-                         q_tensor *outputs, uint32_t output_count, q_handle profile_handle,
-                             q_handle signal)
+                         uint32_t input_count, q_tensor *outputs, uint32_t output_count,
+                         q_handle profile_handle, q_handle signal)
 {
     ref_graph *graph = graph_get(call, handle);
     uint64_t began = 0;

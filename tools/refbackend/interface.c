@@ -28,77 +28,57 @@
 
 #define REF_EXPORT __attribute__((visibility("default")))
 
-static const char *const slot_names[REF_SLOTS] = {
-    "propertyHasCapability", "backendCreate", "backendSetConfig", "backendGetApiVersion",
-        "backendGetBuildId",
-    "backendRegisterOpPackage", "backendGetSupportedOperations", "backendValidateOpConfig",
-        "backendFree",
-    "contextCreate", "contextSetConfig", "contextGetBinarySize", "contextGetBinary",
-        "contextCreateFromBinary",
-    "contextFree", "graphCreate", "graphCreateSubgraph", "graphSetConfig", "graphAddNode",
-        "graphFinalize",
-    "graphRetrieve", "graphExecute", "graphExecuteAsync", "tensorCreateContextTensor",
-        "tensorCreateGraphTensor",
-    "logCreate", "logSetLogLevel", "logFree", "profileCreate", "profileSetConfig",
-        "profileGetEvents",
-    "profileGetSubEvents", "profileGetEventData", "profileGetExtendedEventData", "profileFree",
-        "memRegister",
-    "memDeRegister", "deviceGetPlatformInfo", "deviceFreePlatformInfo", "deviceGetInfrastructure",
-        "deviceCreate",
-    "deviceSetConfig", "deviceGetInfo", "deviceFree", "signalCreate", "signalSetConfig",
-        "signalTrigger", "signalFree",
-    "errorGetMessage", "errorGetVerboseMessage", "errorFreeVerboseMessage",
-        "graphPrepareExecutionEnvironment",
-    "graphReleaseExecutionEnvironment", "graphGetProperty", "contextValidateBinary",
-    "contextCreateFromBinaryWithSignal", "contextCreateFromBinaryListAsync",
-        "tensorUpdateGraphTensors",
-    "tensorUpdateContextTensors", "contextGetBinarySectionSize", "contextGetBinarySection",
-    "contextApplyBinarySection", "backendGetProperty", "contextGetProperty",
-        "contextGetIncrementalBinary",
-    "contextReleaseIncrementalBinary", "contextFinalize", "globalConfigSet",
-        "contextCreateFromBinaryWithCallback",
-    "contextGetBinarySectionUpdate", "contextFreeBinarySectionUpdate", "contextAddToDlc",
-    "systemContextCreate", "systemContextGetBinaryInfo", "systemContextGetMetaData",
-        "systemContextFree",
-    "systemTensorGetMemoryFootprint", "systemLogCreate", "systemLogSetLogLevel", "systemLogFree",
-    "systemDlcCreateFromFile", "systemDlcCreateFromBinary", "systemDlcComposeGraphs",
-        "systemDlcGetOpMappings",
-    "systemDlcFree", "systemProfileCreateSerializationTarget", "systemProfileSerializeEventData",
-    "systemProfileFreeSerializationTarget", "systemDlcGetRecordByName", "systemDlcGetRecordsByType",
-    "systemDlcGetRecordDataSize", "systemDlcReadRecordDataMemoryMapped", "systemDlcFreeRecord",
-        "systemDlcSave",
-    "systemDlcCreateFromFileWithDestinationDir", "systemDlcCreateFromBinaryWithDestinationDir",
-    "systemDlcGetBinarySize", "systemDlcGetBinary", "systemDlcCreateWithDestinationDir",
-    "createPowerConfigId", "destroyPowerConfigId", "setPowerConfig", "setMemoryConfig"
-};
+/* Every slot, in the order of its table: HAS has a function of that name, LACKS answers 1000. */
+#define CORE_SLOTS(HAS, LACKS)                                                                     \
+    HAS(propertyHasCapability) HAS(backendCreate) HAS(backendSetConfig)                            \
+    HAS(backendGetApiVersion) HAS(backendGetBuildId) HAS(backendRegisterOpPackage)                 \
+    HAS(backendGetSupportedOperations) HAS(backendValidateOpConfig) HAS(backendFree)               \
+    HAS(contextCreate) HAS(contextSetConfig) HAS(contextGetBinarySize) HAS(contextGetBinary)       \
+    HAS(contextCreateFromBinary) HAS(contextFree) HAS(graphCreate) LACKS(graphCreateSubgraph)      \
+    HAS(graphSetConfig) HAS(graphAddNode) HAS(graphFinalize) HAS(graphRetrieve)                    \
+    HAS(graphExecute) LACKS(graphExecuteAsync) LACKS(tensorCreateContextTensor)                    \
+    HAS(tensorCreateGraphTensor) HAS(logCreate) HAS(logSetLogLevel) HAS(logFree)                   \
+    HAS(profileCreate) HAS(profileSetConfig) HAS(profileGetEvents) HAS(profileGetSubEvents)        \
+    HAS(profileGetEventData) HAS(profileGetExtendedEventData) HAS(profileFree) HAS(memRegister)    \
+    HAS(memDeRegister) HAS(deviceGetPlatformInfo) HAS(deviceFreePlatformInfo)                      \
+    HAS(deviceGetInfrastructure) HAS(deviceCreate) HAS(deviceSetConfig) HAS(deviceGetInfo)         \
+    HAS(deviceFree) LACKS(signalCreate) LACKS(signalSetConfig) LACKS(signalTrigger)                \
+    LACKS(signalFree) HAS(errorGetMessage) LACKS(errorGetVerboseMessage)                           \
+    LACKS(errorFreeVerboseMessage) LACKS(graphPrepareExecutionEnvironment)                         \
+    LACKS(graphReleaseExecutionEnvironment) LACKS(graphGetProperty) HAS(contextValidateBinary)     \
+    LACKS(contextCreateFromBinaryWithSignal) LACKS(contextCreateFromBinaryListAsync)               \
+    LACKS(tensorUpdateGraphTensors) LACKS(tensorUpdateContextTensors)                              \
+    LACKS(contextGetBinarySectionSize) LACKS(contextGetBinarySection)                              \
+    LACKS(contextApplyBinarySection) LACKS(backendGetProperty) LACKS(contextGetProperty)           \
+    LACKS(contextGetIncrementalBinary) LACKS(contextReleaseIncrementalBinary)                      \
+    LACKS(contextFinalize) HAS(globalConfigSet) LACKS(contextCreateFromBinaryWithCallback)         \
+    LACKS(contextGetBinarySectionUpdate) LACKS(contextFreeBinarySectionUpdate)                     \
+    LACKS(contextAddToDlc)
+#define SYSTEM_SLOTS(HAS, LACKS)                                                                   \
+    HAS(systemContextCreate) HAS(systemContextGetBinaryInfo) HAS(systemContextGetMetaData)         \
+    HAS(systemContextFree) HAS(systemTensorGetMemoryFootprint) HAS(systemLogCreate)                \
+    HAS(systemLogSetLogLevel) HAS(systemLogFree) LACKS(systemDlcCreateFromFile)                    \
+    LACKS(systemDlcCreateFromBinary) LACKS(systemDlcComposeGraphs) LACKS(systemDlcGetOpMappings)   \
+    LACKS(systemDlcFree) LACKS(systemProfileCreateSerializationTarget)                             \
+    LACKS(systemProfileSerializeEventData) LACKS(systemProfileFreeSerializationTarget)             \
+    LACKS(systemDlcGetRecordByName) LACKS(systemDlcGetRecordsByType)                               \
+    LACKS(systemDlcGetRecordDataSize) LACKS(systemDlcReadRecordDataMemoryMapped)                   \
+    LACKS(systemDlcFreeRecord) LACKS(systemDlcSave)                                                \
+    LACKS(systemDlcCreateFromFileWithDestinationDir)                                               \
+    LACKS(systemDlcCreateFromBinaryWithDestinationDir) LACKS(systemDlcGetBinarySize)               \
+    LACKS(systemDlcGetBinary) LACKS(systemDlcCreateWithDestinationDir)
+#define POWER_SLOTS(HAS, LACKS)                                                                    \
+    HAS(createPowerConfigId) HAS(destroyPowerConfigId) HAS(setPowerConfig) HAS(setMemoryConfig)
 
-enum {                                   /* by the names above */
-    PROPERTY = 0, BACKEND_CREATE, BACKEND_CONFIG, API_VERSION, BUILD_ID, OP_PACKAGE, OPERATIONS,
-        VALIDATE, BACKEND_FREE,
-    CONTEXT_CREATE, CONTEXT_CONFIG, BINARY_SIZE, BINARY, FROM_BINARY, CONTEXT_FREE, GRAPH_CREATE,
-        SUBGRAPH,
-    GRAPH_CONFIG, ADD_NODE, FINALIZE, RETRIEVE, EXECUTE, EXECUTE_ASYNC, CONTEXT_TENSOR,
-        GRAPH_TENSOR, LOG_CREATE,
-    LOG_LEVEL, LOG_FREE, PROFILE_CREATE, PROFILE_CONFIG, PROFILE_EVENTS, PROFILE_SUB, PROFILE_DATA,
-        PROFILE_EXTENDED,
-    PROFILE_FREE, MEM_REGISTER, MEM_DEREGISTER, PLATFORM_INFO, PLATFORM_FREE, INFRASTRUCTURE,
-        DEVICE_CREATE,
-    DEVICE_CONFIG, DEVICE_INFO, DEVICE_FREE, SIGNAL_CREATE, SIGNAL_CONFIG, SIGNAL_TRIGGER,
-        SIGNAL_FREE, ERROR_MESSAGE,
-    ERROR_VERBOSE, ERROR_FREE, PREPARE_ENVIRONMENT, RELEASE_ENVIRONMENT, GRAPH_PROPERTY,
-        VALIDATE_BINARY, FROM_SIGNAL,
-    FROM_LIST, UPDATE_GRAPH, UPDATE_CONTEXT, SECTION_SIZE, SECTION_GET, SECTION_APPLY,
-        BACKEND_PROPERTY,
-    CONTEXT_PROPERTY, INCREMENTAL_GET, INCREMENTAL_RELEASE, CONTEXT_FINALIZE, GLOBAL_CONFIG,
-        FROM_CALLBACK,
-    SECTION_UPDATE, SECTION_FREE, ADD_TO_DLC,
-    SYSTEM_CREATE, SYSTEM_INFO, SYSTEM_METADATA, SYSTEM_FREE, SYSTEM_FOOTPRINT, SYSTEM_LOG_CREATE,
-        SYSTEM_LOG_LEVEL,
-    SYSTEM_LOG_FREE, DLC_FILE,
-    POWER_CREATE = REF_SLOT_POWER, POWER_DESTROY, POWER_SET, POWER_MEMORY
+#define AT(name)   AT_##name,
+#define NAME(name) #name,
+enum { CORE_SLOTS(AT, AT) SYSTEM_SLOTS(AT, AT) POWER_SLOTS(AT, AT) AT_END };
+static const char *const slot_names[] = {
+    CORE_SLOTS(NAME, NAME) SYSTEM_SLOTS(NAME, NAME) POWER_SLOTS(NAME, NAME)
 };
-typedef char slots_are_counted[(int)ADD_TO_DLC + 1 == (int)Q_CORE_SLOTS
-                               && (int)SYSTEM_CREATE == (int)Q_CORE_SLOTS ? 1 : -1];
+typedef char slots_are_counted[(int)AT_systemContextCreate == (int)Q_CORE_SLOTS
+                               && (int)AT_createPowerConfigId == (int)Q_CORE_SLOTS + Q_SYSTEM_SLOTS
+                               && (int)AT_END == (int)REF_SLOTS ? 1 : -1];
 
 int ref_slot_find(const char *name)
 {
@@ -202,7 +182,7 @@ static unsigned configs_count(const void *configs)
 static q_code propertyHasCapability(uint32_t key)
 {
     ref_call call;
-    const int go = begin(&call, PROPERTY);
+    const int go = begin(&call, AT_propertyHasCapability);
     note(&call, "%u", (unsigned)key);
     return end(&call, go ? ref_property(&call, key) : Q_OK);
 }
@@ -210,7 +190,7 @@ static q_code propertyHasCapability(uint32_t key)
 static q_code backendCreate(q_handle log, const q_config **configs, q_handle *out)
 {
     ref_call call;
-    const int go = begin(&call, BACKEND_CREATE);
+    const int go = begin(&call, AT_backendCreate);
     note(&call, "%s, %u configs", h(log), configs_count(configs));
     return made(&call, go ? ref_backend_create(&call, log, configs, out) : Q_OK, out);
 }
@@ -218,7 +198,7 @@ static q_code backendCreate(q_handle log, const q_config **configs, q_handle *ou
 static q_code backendSetConfig(q_handle backend, const q_config **configs)
 {
     ref_call call;
-    const int go = begin(&call, BACKEND_CONFIG);
+    const int go = begin(&call, AT_backendSetConfig);
     note(&call, "%s, %u configs", h(backend), configs_count(configs));
     return end(&call, go ? ref_backend_config(&call, backend, configs) : Q_OK);
 }
@@ -227,7 +207,7 @@ static q_code backendGetApiVersion(q_versions *out)
 {
     ref_call call;
     q_code code = Q_OK;
-    if (begin(&call, API_VERSION)) {
+    if (begin(&call, AT_backendGetApiVersion)) {
         if (out == NULL) {
             code = ref_fail(&call, Q_BACKEND_ARGUMENT, "no place for the version");
         } else {
@@ -242,7 +222,7 @@ static q_code backendGetBuildId(const char **out)
 {
     ref_call call;
     q_code code = Q_OK;
-    const int go = begin(&call, BUILD_ID);
+    const int go = begin(&call, AT_backendGetBuildId);
     if (out == NULL)
         code = ref_fail(&call, Q_BACKEND_ARGUMENT, "no place for the text");
     else
@@ -254,7 +234,7 @@ static q_code backendRegisterOpPackage(q_handle backend, const char *path, const
                                        const char *target)
 {
     ref_call call;
-    const int go = begin(&call, OP_PACKAGE);
+    const int go = begin(&call, AT_backendRegisterOpPackage);
     note(&call, "%s, %s, %s, %s", h(backend), t(path), t(name), t(target));
     return end(&call, go ? ref_backend_package(&call, backend, path, name) : Q_OK);
 }
@@ -263,7 +243,7 @@ static q_code backendGetSupportedOperations(q_handle backend, uint32_t *count,
                                             const q_op_name **out)
 {
     ref_call call;
-    const int go = begin(&call, OPERATIONS);
+    const int go = begin(&call, AT_backendGetSupportedOperations);
     note(&call, "%s", h(backend));
     if (!go && out != NULL && count != NULL) {
         *out = NULL;
@@ -275,7 +255,7 @@ static q_code backendGetSupportedOperations(q_handle backend, uint32_t *count,
 static q_code backendValidateOpConfig(q_handle backend, q_op op)
 {
     ref_call call;
-    const int go = begin(&call, VALIDATE);
+    const int go = begin(&call, AT_backendValidateOpConfig);
     note(&call, "%s, %s %s", h(backend), t(op.v1.type), t(op.v1.name));
     return end(&call, go ? ref_backend_validate(&call, backend, &op) : Q_OK);
 }
@@ -283,7 +263,7 @@ static q_code backendValidateOpConfig(q_handle backend, q_op op)
 static q_code backendFree(q_handle backend)
 {
     ref_call call;
-    begin(&call, BACKEND_FREE);
+    begin(&call, AT_backendFree);
     note(&call, "%s", h(backend));
     return end(&call, ref_backend_free(&call, backend));
 }
@@ -294,7 +274,7 @@ static q_code contextCreate(q_handle backend, q_handle device, const q_config **
                             q_handle *out)
 {
     ref_call call;
-    const int go = begin(&call, CONTEXT_CREATE);
+    const int go = begin(&call, AT_contextCreate);
     note(&call, "%s, %s, %u configs", h(backend), h(device), configs_count(configs));
     return made(&call, go ? ref_context_create(&call, backend, device, configs, out) : Q_OK, out);
 }
@@ -302,7 +282,7 @@ static q_code contextCreate(q_handle backend, q_handle device, const q_config **
 static q_code contextSetConfig(q_handle context, const q_config **configs)
 {
     ref_call call;
-    const int go = begin(&call, CONTEXT_CONFIG);
+    const int go = begin(&call, AT_contextSetConfig);
     note(&call, "%s, %u configs", h(context), configs_count(configs));
     return end(&call, go ? ref_context_config(&call, context, configs) : Q_OK);
 }
@@ -310,7 +290,7 @@ static q_code contextSetConfig(q_handle context, const q_config **configs)
 static q_code contextGetBinarySize(q_handle context, uint64_t *bytes)
 {
     ref_call call;
-    const int go = begin(&call, BINARY_SIZE);
+    const int go = begin(&call, AT_contextGetBinarySize);
     note(&call, "%s", h(context));
     if (!go && bytes != NULL)
         *bytes = 0;
@@ -320,7 +300,7 @@ static q_code contextGetBinarySize(q_handle context, uint64_t *bytes)
 static q_code contextGetBinary(q_handle context, void *data, uint64_t bytes, uint64_t *written)
 {
     ref_call call;
-    const int go = begin(&call, BINARY);
+    const int go = begin(&call, AT_contextGetBinary);
     note(&call, "%s, %llu bytes", h(context), (unsigned long long)bytes);
     if (!go && written != NULL)
         *written = 0;
@@ -332,7 +312,7 @@ static q_code contextCreateFromBinary(q_handle backend, q_handle device, const q
                                       uint64_t bytes, q_handle *out, q_handle profile)
 {
     ref_call call;
-    const int go = begin(&call, FROM_BINARY);
+    const int go = begin(&call, AT_contextCreateFromBinary);
     note(&call, "%s, %s, %u configs, %llu bytes, %s", h(backend), h(device), configs_count(configs),
          (unsigned long long)bytes, h(profile));
     return made(&call, go ? ref_context_load(&call, backend, device, configs, data, bytes, out,
@@ -342,17 +322,16 @@ static q_code contextCreateFromBinary(q_handle backend, q_handle device, const q
 static q_code contextFree(q_handle context, q_handle profile)
 {
     ref_call call;
-    begin(&call, CONTEXT_FREE);
+    begin(&call, AT_contextFree);
     note(&call, "%s, %s", h(context), h(profile));
     return end(&call, ref_context_free(&call, context, profile));
 }
 
 static q_code contextValidateBinary(q_handle backend, q_handle device, const q_config **configs,
-                                    const void *data,
-                                    uint64_t bytes)
+                                    const void *data, uint64_t bytes)
 {
     ref_call call;
-    const int go = begin(&call, VALIDATE_BINARY);
+    const int go = begin(&call, AT_contextValidateBinary);
     note(&call, "%s, %s, %u configs, %llu bytes", h(backend), h(device), configs_count(configs),
          (unsigned long long)bytes);
     return end(&call, go ? ref_context_check(&call, backend, data, bytes) : Q_OK);
@@ -364,7 +343,7 @@ static q_code graphCreate(q_handle context, const char *name, const q_config **c
                           q_handle *out)
 {
     ref_call call;
-    const int go = begin(&call, GRAPH_CREATE);
+    const int go = begin(&call, AT_graphCreate);
     note(&call, "%s, %s, %u configs", h(context), t(name), configs_count(configs));
     return made(&call, go ? ref_graph_create(&call, context, name, configs, out) : Q_OK, out);
 }
@@ -372,7 +351,7 @@ static q_code graphCreate(q_handle context, const char *name, const q_config **c
 static q_code graphSetConfig(q_handle graph, const q_config **configs)
 {
     ref_call call;
-    const int go = begin(&call, GRAPH_CONFIG);
+    const int go = begin(&call, AT_graphSetConfig);
     note(&call, "%s, %u configs", h(graph), configs_count(configs));
     return end(&call, go ? ref_graph_config(&call, graph, configs) : Q_OK);
 }
@@ -380,7 +359,7 @@ static q_code graphSetConfig(q_handle graph, const q_config **configs)
 static q_code graphAddNode(q_handle graph, q_op op)
 {
     ref_call call;
-    const int go = begin(&call, ADD_NODE);
+    const int go = begin(&call, AT_graphAddNode);
     note(&call, "%s, %s %s", h(graph), t(op.v1.type), t(op.v1.name));
     return end(&call, go ? ref_graph_node(&call, graph, &op) : Q_OK);
 }
@@ -388,7 +367,7 @@ static q_code graphAddNode(q_handle graph, q_op op)
 static q_code graphFinalize(q_handle graph, q_handle profile, q_handle signal)
 {
     ref_call call;
-    const int go = begin(&call, FINALIZE);
+    const int go = begin(&call, AT_graphFinalize);
     note(&call, "%s, %s", h(graph), h(profile));
     return end(&call, go ? ref_graph_finalize(&call, graph, profile, signal) : Q_OK);
 }
@@ -396,7 +375,7 @@ static q_code graphFinalize(q_handle graph, q_handle profile, q_handle signal)
 static q_code graphRetrieve(q_handle context, const char *name, q_handle *out)
 {
     ref_call call;
-    const int go = begin(&call, RETRIEVE);
+    const int go = begin(&call, AT_graphRetrieve);
     note(&call, "%s, %s", h(context), t(name));
     return made(&call, go ? ref_graph_retrieve(&call, context, name, out) : Q_OK, out);
 }
@@ -406,7 +385,7 @@ static q_code graphExecute(q_handle graph, const q_tensor *inputs, uint32_t inpu
                            uint32_t output_count, q_handle profile, q_handle signal)
 {
     ref_call call;
-    const int go = begin(&call, EXECUTE);
+    const int go = begin(&call, AT_graphExecute);
     note(&call, "%s, %u inputs, %u outputs, %s", h(graph), (unsigned)input_count,
          (unsigned)output_count, h(profile));
     return end(&call, go ? ref_graph_execute(&call, graph, inputs, input_count, outputs,
@@ -417,7 +396,7 @@ static q_code graphExecute(q_handle graph, const q_tensor *inputs, uint32_t inpu
 static q_code tensorCreateGraphTensor(q_handle graph, q_tensor *tensor)
 {
     ref_call call;
-    const int go = begin(&call, GRAPH_TENSOR);
+    const int go = begin(&call, AT_tensorCreateGraphTensor);
     q_code code;
     note(&call, "%s, %s", h(graph), tensor != NULL ? t(tensor->v.name) : "NULL");
     code = go ? ref_graph_tensor(&call, graph, tensor) : Q_OK;
@@ -454,24 +433,27 @@ static q_code log_free(int slot, q_handle log)
 
 static q_code logCreate(q_log_callback callback, uint32_t level, q_handle *out)
 {
-    return log_create(LOG_CREATE, callback, level, out);
+    return log_create(AT_logCreate, callback, level, out);
 }
-static q_code logSetLogLevel(q_handle log, uint32_t level) { return log_level(LOG_LEVEL, log,
-                                                                              level); }
-static q_code logFree(q_handle log) { return log_free(LOG_FREE, log); }
+static q_code logSetLogLevel(q_handle log, uint32_t level)
+{
+    return log_level(AT_logSetLogLevel, log, level);
+}
+static q_code logFree(q_handle log) { return log_free(AT_logFree, log); }
 static q_code systemLogCreate(q_log_callback callback, uint32_t level, q_handle *out)
 {
-    return log_create(SYSTEM_LOG_CREATE, callback, level, out);
+    return log_create(AT_systemLogCreate, callback, level, out);
 }
-static q_code systemLogSetLogLevel(q_handle log,
-                                   uint32_t level) { return log_level(SYSTEM_LOG_LEVEL, log,
-                                                                      level); }
-static q_code systemLogFree(q_handle log) { return log_free(SYSTEM_LOG_FREE, log); }
+static q_code systemLogSetLogLevel(q_handle log, uint32_t level)
+{
+    return log_level(AT_systemLogSetLogLevel, log, level);
+}
+static q_code systemLogFree(q_handle log) { return log_free(AT_systemLogFree, log); }
 
 static q_code errorGetMessage(q_code error, const char **out)
 {
     ref_call call;
-    const int go = begin(&call, ERROR_MESSAGE);
+    const int go = begin(&call, AT_errorGetMessage);
     note(&call, "0x%llx", (unsigned long long)error);
     if (!go && out != NULL)
         *out = NULL;
@@ -481,7 +463,7 @@ static q_code errorGetMessage(q_code error, const char **out)
 static q_code profileCreate(q_handle backend, uint32_t level, q_handle *out)
 {
     ref_call call;
-    const int go = begin(&call, PROFILE_CREATE);
+    const int go = begin(&call, AT_profileCreate);
     note(&call, "%s, level %u", h(backend), (unsigned)level);
     return made(&call, go ? ref_profile_create(&call, backend, level, out) : Q_OK, out);
 }
@@ -489,7 +471,7 @@ static q_code profileCreate(q_handle backend, uint32_t level, q_handle *out)
 static q_code profileSetConfig(q_handle profile, const q_config **configs)
 {
     ref_call call;
-    const int go = begin(&call, PROFILE_CONFIG);
+    const int go = begin(&call, AT_profileSetConfig);
     note(&call, "%s, %u configs", h(profile), configs_count(configs));
     return end(&call, go ? ref_profile_config(&call, profile, configs) : Q_OK);
 }
@@ -497,7 +479,7 @@ static q_code profileSetConfig(q_handle profile, const q_config **configs)
 static q_code profileGetEvents(q_handle profile, const uint64_t **ids, uint32_t *count)
 {
     ref_call call;
-    const int go = begin(&call, PROFILE_EVENTS);
+    const int go = begin(&call, AT_profileGetEvents);
     note(&call, "%s", h(profile));
     if (!go && ids != NULL)
         *ids = NULL;
@@ -507,7 +489,7 @@ static q_code profileGetEvents(q_handle profile, const uint64_t **ids, uint32_t 
 static q_code profileGetSubEvents(uint64_t event, const uint64_t **ids, uint32_t *count)
 {
     ref_call call;
-    const int go = begin(&call, PROFILE_SUB);
+    const int go = begin(&call, AT_profileGetSubEvents);
     if (!go && ids != NULL)
         *ids = NULL;
     return end(&call, go ? ref_profile_sub(&call, event, ids, count) : Q_OK);
@@ -516,21 +498,21 @@ static q_code profileGetSubEvents(uint64_t event, const uint64_t **ids, uint32_t
 static q_code profileGetEventData(uint64_t event, q_event *out)
 {
     ref_call call;
-    const int go = begin(&call, PROFILE_DATA);
+    const int go = begin(&call, AT_profileGetEventData);
     return end(&call, go ? ref_profile_data(&call, event, out) : Q_OK);
 }
 
 static q_code profileGetExtendedEventData(uint64_t event, q_extended_event *out)
 {
     ref_call call;
-    const int go = begin(&call, PROFILE_EXTENDED);
+    const int go = begin(&call, AT_profileGetExtendedEventData);
     return end(&call, go ? ref_profile_extended(&call, event, out) : Q_OK);
 }
 
 static q_code profileFree(q_handle profile)
 {
     ref_call call;
-    begin(&call, PROFILE_FREE);
+    begin(&call, AT_profileFree);
     note(&call, "%s", h(profile));
     return end(&call, ref_profile_free(&call, profile));
 }
@@ -541,7 +523,7 @@ static q_code memRegister(q_handle context, const q_mem_descriptor *descriptors,
                           q_handle *out)
 {
     ref_call call;
-    const int go = begin(&call, MEM_REGISTER);
+    const int go = begin(&call, AT_memRegister);
     note(&call, "%s, %u descriptors", h(context), (unsigned)count);
     return made(&call, go ? ref_mem_register(&call, context, descriptors, count, out) : Q_OK, out);
 }
@@ -549,7 +531,7 @@ static q_code memRegister(q_handle context, const q_mem_descriptor *descriptors,
 static q_code memDeRegister(const q_handle *handles, uint32_t count)
 {
     ref_call call;
-    begin(&call, MEM_DEREGISTER);
+    begin(&call, AT_memDeRegister);
     note(&call, "%s, %u handles", h(handles != NULL && count > 0 ? handles[0] : NULL),
          (unsigned)count);
     return end(&call, ref_mem_deregister(&call, handles, count));
@@ -558,7 +540,7 @@ static q_code memDeRegister(const q_handle *handles, uint32_t count)
 static q_code deviceGetPlatformInfo(q_handle log, const q_platform_info **out)
 {
     ref_call call;
-    const int go = begin(&call, PLATFORM_INFO);
+    const int go = begin(&call, AT_deviceGetPlatformInfo);
     note(&call, "%s", h(log));
     if (!go && out != NULL)
         *out = NULL;
@@ -568,7 +550,7 @@ static q_code deviceGetPlatformInfo(q_handle log, const q_platform_info **out)
 static q_code deviceFreePlatformInfo(q_handle log, const q_platform_info *info)
 {
     ref_call call;
-    begin(&call, PLATFORM_FREE);
+    begin(&call, AT_deviceFreePlatformInfo);
     note(&call, "%s", h(log));
     return end(&call, ref_device_info_free(&call, log, info));
 }
@@ -576,7 +558,7 @@ static q_code deviceFreePlatformInfo(q_handle log, const q_platform_info *info)
 static q_code deviceCreate(q_handle log, const q_config **configs, q_handle *out)
 {
     ref_call call;
-    const int go = begin(&call, DEVICE_CREATE);
+    const int go = begin(&call, AT_deviceCreate);
     note(&call, "%s, %u configs", h(log), configs_count(configs));
     return made(&call, go ? ref_device_create(&call, log, configs, out) : Q_OK, out);
 }
@@ -584,7 +566,7 @@ static q_code deviceCreate(q_handle log, const q_config **configs, q_handle *out
 static q_code deviceSetConfig(q_handle device, const q_config **configs)
 {
     ref_call call;
-    const int go = begin(&call, DEVICE_CONFIG);
+    const int go = begin(&call, AT_deviceSetConfig);
     note(&call, "%s, %u configs", h(device), configs_count(configs));
     return end(&call, go ? ref_device_config(&call, device, configs) : Q_OK);
 }
@@ -592,7 +574,7 @@ static q_code deviceSetConfig(q_handle device, const q_config **configs)
 static q_code deviceGetInfo(q_handle device, const q_platform_info **out)
 {
     ref_call call;
-    const int go = begin(&call, DEVICE_INFO);
+    const int go = begin(&call, AT_deviceGetInfo);
     note(&call, "%s", h(device));
     if (!go && out != NULL)
         *out = NULL;
@@ -602,7 +584,7 @@ static q_code deviceGetInfo(q_handle device, const q_platform_info **out)
 static q_code deviceFree(q_handle device)
 {
     ref_call call;
-    begin(&call, DEVICE_FREE);
+    begin(&call, AT_deviceFree);
     note(&call, "%s", h(device));
     return end(&call, ref_device_free(&call, device));
 }
@@ -610,7 +592,7 @@ static q_code deviceFree(q_handle device)
 static q_code createPowerConfigId(uint32_t device, uint32_t core, uint32_t *id)
 {
     ref_call call;
-    const int go = begin(&call, POWER_CREATE);
+    const int go = begin(&call, AT_createPowerConfigId);
     note(&call, "%u, %u", (unsigned)device, (unsigned)core);
     return end(&call, go ? ref_power_create(&call, device, core, id) : Q_OK);
 }
@@ -618,7 +600,7 @@ static q_code createPowerConfigId(uint32_t device, uint32_t core, uint32_t *id)
 static q_code destroyPowerConfigId(uint32_t id)
 {
     ref_call call;
-    begin(&call, POWER_DESTROY);
+    begin(&call, AT_destroyPowerConfigId);
     note(&call, "%u", (unsigned)id);
     return end(&call, ref_power_destroy(&call, id));
 }
@@ -626,16 +608,16 @@ static q_code destroyPowerConfigId(uint32_t id)
 static q_code setPowerConfig(uint32_t id, const q_power_config **configs)
 {
     ref_call call;
-    const int go = begin(&call, POWER_SET);
+    const int go = begin(&call, AT_setPowerConfig);
     size_t used = (size_t)snprintf(call.arguments, sizeof(call.arguments), "%u", (unsigned)id);
     /* Each option with its words, so that a trace shows what a preset asks for. */
     for (const q_power_config **c = configs; c != NULL && *c != NULL && ref_trace_wanted(); ++c) {
         const int dcvs = (*c)->option == Q_POWER_DCVS_V3 || (*c)->option == Q_POWER_DCVS_V3_EXP;
         for (int i = 0; i < (dcvs ? 16 : 1) && used < sizeof(call.arguments); ++i)
-            used += (size_t)snprintf(call.arguments + used, sizeof(call.arguments) - used, i == 0 ?
-                                     ", %u: %u" : " %u",
+            used += (size_t)snprintf(call.arguments + used, sizeof(call.arguments) - used,
+                                     i == 0 ? ", %u: %u" : " %u",
                                      (unsigned)(i == 0 ? (*c)->option : (*c)->words[i]),
-                                         (unsigned)(*c)->words[i]);
+                                     (unsigned)(*c)->words[i]);
     }
     return end(&call, go ? ref_power_set(&call, id, configs) : Q_OK);
 }
@@ -643,7 +625,7 @@ static q_code setPowerConfig(uint32_t id, const q_power_config **configs)
 static q_code setMemoryConfig(uint32_t device, uint32_t core, const q_memory_config **configs)
 {
     ref_call call;
-    const int go = begin(&call, POWER_MEMORY);
+    const int go = begin(&call, AT_setMemoryConfig);
     note(&call, "%u, %u, %u configs", (unsigned)device, (unsigned)core, configs_count(configs));
     return end(&call, go ? ref_power_memory(&call, device, core, configs) : Q_OK);
 }
@@ -655,7 +637,7 @@ static q_code deviceGetInfrastructure(q_infrastructure **out)
                                                setMemoryConfig };
     ref_call call;
     q_code code = Q_OK;
-    const int go = begin(&call, INFRASTRUCTURE);
+    const int go = begin(&call, AT_deviceGetInfrastructure);
     if (out == NULL)
         code = ref_fail(&call, Q_ARGUMENT, "no place for the infrastructure");
     else
@@ -668,7 +650,7 @@ static q_code deviceGetInfrastructure(q_infrastructure **out)
 static q_code systemContextCreate(q_handle *out)
 {
     ref_call call;
-    const int go = begin(&call, SYSTEM_CREATE);
+    const int go = begin(&call, AT_systemContextCreate);
     return made(&call, go ? ref_system_create(&call, out) : Q_OK, out);
 }
 
@@ -685,24 +667,23 @@ static q_code system_info(int slot, q_handle system, const void *data, uint64_t 
 
 /* The size stays 0, as in the genuine library. */
 static q_code systemContextGetBinaryInfo(q_handle system, void *data, uint64_t bytes,
-                                         const q_binary_info **out,
-                                         uint64_t *info_bytes)
+                                         const q_binary_info **out, uint64_t *info_bytes)
 {
     if (info_bytes != NULL)
         *info_bytes = 0;
-    return system_info(SYSTEM_INFO, system, data, bytes, out);
+    return system_info(AT_systemContextGetBinaryInfo, system, data, bytes, out);
 }
 
 static q_code systemContextGetMetaData(q_handle system, const void *data, uint64_t bytes,
                                        const q_binary_info **out)
 {
-    return system_info(SYSTEM_METADATA, system, data, bytes, out);
+    return system_info(AT_systemContextGetMetaData, system, data, bytes, out);
 }
 
 static q_code systemContextFree(q_handle system)
 {
     ref_call call;
-    begin(&call, SYSTEM_FREE);
+    begin(&call, AT_systemContextFree);
     note(&call, "%s", h(system));
     return end(&call, ref_system_free(&call, system));
 }
@@ -714,7 +695,7 @@ static q_code systemTensorGetMemoryFootprint(q_tensor tensor, uint64_t *bytes)
     q_code code = Q_OK;
     ref_made facts;
     ref_why why;
-    if (begin(&call, SYSTEM_FOOTPRINT)) {
+    if (begin(&call, AT_systemTensorGetMemoryFootprint)) {
         tensor.v.type = Q_NATIVE;                            /* its data does not matter */
         code = bytes == NULL ? Q_SYSTEM_ARGUMENT : ref_made_from(&tensor, &arena, &facts, &why);
         if (code == Q_OK)
@@ -737,26 +718,17 @@ static q_code unsupported(int slot)
                : Q_OK);
 }
 
-/* A slot that answers 1000 whatever it is given; its arguments are never looked at, so one function
-   type serves. */
-#define UNSUPPORTED(slot) static q_code none_##slot(void) { return unsupported(slot); }
-UNSUPPORTED(SUBGRAPH) UNSUPPORTED(EXECUTE_ASYNC) UNSUPPORTED(CONTEXT_TENSOR)
-UNSUPPORTED(SIGNAL_CREATE) UNSUPPORTED(SIGNAL_CONFIG) UNSUPPORTED(SIGNAL_TRIGGER)
-UNSUPPORTED(SIGNAL_FREE) UNSUPPORTED(ERROR_VERBOSE) UNSUPPORTED(ERROR_FREE)
-UNSUPPORTED(PREPARE_ENVIRONMENT) UNSUPPORTED(RELEASE_ENVIRONMENT) UNSUPPORTED(GRAPH_PROPERTY)
-UNSUPPORTED(FROM_SIGNAL) UNSUPPORTED(FROM_LIST) UNSUPPORTED(UPDATE_GRAPH)
-UNSUPPORTED(UPDATE_CONTEXT) UNSUPPORTED(SECTION_SIZE) UNSUPPORTED(SECTION_GET)
-UNSUPPORTED(SECTION_APPLY) UNSUPPORTED(BACKEND_PROPERTY) UNSUPPORTED(CONTEXT_PROPERTY)
-UNSUPPORTED(INCREMENTAL_GET) UNSUPPORTED(INCREMENTAL_RELEASE) UNSUPPORTED(CONTEXT_FINALIZE)
-UNSUPPORTED(FROM_CALLBACK) UNSUPPORTED(SECTION_UPDATE) UNSUPPORTED(SECTION_FREE)
-UNSUPPORTED(ADD_TO_DLC) UNSUPPORTED(DLC_FILE)
-static q_code dlc_none(void) { return Q_NOT_SUPPORTED; }
+/* Their arguments are never looked at, so one function type serves. */
+#define NOTHING(name)
+#define UNSUPPORTED(name) static q_code none_##name(void) { return unsupported(AT_##name); }
+CORE_SLOTS(NOTHING, UNSUPPORTED)
+SYSTEM_SLOTS(NOTHING, UNSUPPORTED)
 
 /* NULL is no config and fine; a SoC means nothing here. */
 static q_code globalConfigSet(const void *configs)
 {
     ref_call call;
-    const int go = begin(&call, GLOBAL_CONFIG);
+    const int go = begin(&call, AT_globalConfigSet);
     note(&call, "%u configs", configs_count(configs));
     return end(&call, go && configs_count(configs) > 0
                       ? ref_fail(&call, Q_NOT_SUPPORTED, "this backend has no global options")
@@ -770,47 +742,10 @@ static q_code globalConfigSet(const void *configs)
 enum { UNKNOWN_SLOTS = 24 };
 typedef struct core_object { q_core_provider known; q_slot unknown[UNKNOWN_SLOTS]; } core_object;
 
-#define S(function) ((q_slot)(function))
-static const q_slot core_slots[Q_CORE_SLOTS] = {
-    S(propertyHasCapability), S(backendCreate), S(backendSetConfig), S(backendGetApiVersion),
-        S(backendGetBuildId),
-    S(backendRegisterOpPackage), S(backendGetSupportedOperations), S(backendValidateOpConfig),
-        S(backendFree),
-    S(contextCreate), S(contextSetConfig), S(contextGetBinarySize), S(contextGetBinary),
-        S(contextCreateFromBinary),
-    S(contextFree), S(graphCreate), S(none_SUBGRAPH), S(graphSetConfig), S(graphAddNode),
-        S(graphFinalize),
-    S(graphRetrieve), S(graphExecute), S(none_EXECUTE_ASYNC), S(none_CONTEXT_TENSOR),
-        S(tensorCreateGraphTensor),
-    S(logCreate), S(logSetLogLevel), S(logFree), S(profileCreate), S(profileSetConfig),
-        S(profileGetEvents),
-    S(profileGetSubEvents), S(profileGetEventData), S(profileGetExtendedEventData), S(profileFree),
-        S(memRegister),
-    S(memDeRegister), S(deviceGetPlatformInfo), S(deviceFreePlatformInfo),
-        S(deviceGetInfrastructure), S(deviceCreate),
-    S(deviceSetConfig), S(deviceGetInfo), S(deviceFree), S(none_SIGNAL_CREATE),
-        S(none_SIGNAL_CONFIG),
-    S(none_SIGNAL_TRIGGER), S(none_SIGNAL_FREE), S(errorGetMessage), S(none_ERROR_VERBOSE),
-        S(none_ERROR_FREE),
-    S(none_PREPARE_ENVIRONMENT), S(none_RELEASE_ENVIRONMENT), S(none_GRAPH_PROPERTY),
-        S(contextValidateBinary),
-    S(none_FROM_SIGNAL), S(none_FROM_LIST), S(none_UPDATE_GRAPH), S(none_UPDATE_CONTEXT),
-        S(none_SECTION_SIZE),
-    S(none_SECTION_GET), S(none_SECTION_APPLY), S(none_BACKEND_PROPERTY), S(none_CONTEXT_PROPERTY),
-    S(none_INCREMENTAL_GET), S(none_INCREMENTAL_RELEASE), S(none_CONTEXT_FINALIZE),
-        S(globalConfigSet),
-    S(none_FROM_CALLBACK), S(none_SECTION_UPDATE), S(none_SECTION_FREE), S(none_ADD_TO_DLC)
-};
-static const q_slot system_slots[Q_SYSTEM_SLOTS] = {
-    S(systemContextCreate), S(systemContextGetBinaryInfo), S(systemContextGetMetaData),
-        S(systemContextFree),
-    S(systemTensorGetMemoryFootprint), S(systemLogCreate), S(systemLogSetLogLevel),
-        S(systemLogFree), S(none_DLC_FILE),
-    S(dlc_none), S(dlc_none), S(dlc_none), S(dlc_none), S(dlc_none), S(dlc_none), S(dlc_none),
-        S(dlc_none), S(dlc_none),
-    S(dlc_none), S(dlc_none), S(dlc_none), S(dlc_none), S(dlc_none), S(dlc_none), S(dlc_none),
-        S(dlc_none), S(dlc_none)
-};
+#define OURS(name) (q_slot)name,
+#define NONE(name) (q_slot)none_##name,
+static const q_slot core_slots[] = { CORE_SLOTS(OURS, NONE) };
+static const q_slot system_slots[] = { SYSTEM_SLOTS(OURS, NONE) };
 
 /* Slots of a core version. */
 static int core_length(uint32_t minor)
@@ -835,8 +770,6 @@ static void slots_fill(q_slot *to, const q_slot *from, int length, int count, in
         to[i] = i < length && !wish.no_slot ? from[i] : NULL;
     }
 }
-
-typedef char power_slots_follow[REF_SLOT_POWER == Q_CORE_SLOTS + Q_SYSTEM_SLOTS ? 1 : -1];
 
 REF_EXPORT q_code QnnInterface_getProviders(const q_core_provider ***list, uint32_t *count)
 {
@@ -905,9 +838,8 @@ static size_t graph_tell(const char *name, char *answer, size_t bytes)
             data += body->model->data[k].bytes;
         return (size_t)snprintf(answer, bytes,
                                 "nodes %d tensors %d data %llu arena %llu scratch %llu",
-                                    body->step_count,
-                                body->value_count, (unsigned long long)data,
-                                    (unsigned long long)body->arena_bytes,
+                                body->step_count, body->value_count, (unsigned long long)data,
+                                (unsigned long long)body->arena_bytes,
                                 (unsigned long long)body->scratch_bytes);
     }
     return 0;

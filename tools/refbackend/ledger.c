@@ -64,10 +64,10 @@ void ref_free(void *block) { free(block); }
 
 const char *ref_kind_name(ref_kind kind)
 {
-    static const char *const names[REF_KINDS] = { "object", "log", "backend", "device", "context",
-                                                  "graph",
-                                                  "memory", "profile", "system context",
-                                                      "power id" };
+    static const char *const names[REF_KINDS] = {
+        "object", "log", "backend", "device", "context", "graph", "memory", "profile",
+        "system context", "power id"
+    };
     return names[kind];
 }
 
@@ -94,6 +94,16 @@ int ref_ledger_add(ref_object *object, ref_kind kind)
     object->handle = HANDLE_MARK | (uint64_t)serial << INDEX_BITS | i;
     table[i] = object;
     return 1;
+}
+
+void *ref_ledger_make(ref_call *call, ref_kind kind, size_t bytes)
+{
+    ref_object *object = ref_alloc(bytes);
+    if (object != NULL && ref_ledger_add(object, kind))
+        return object;
+    ref_free(object);
+    ref_fail(call, Q_MEMORY, "no memory for a %s", ref_kind_name(kind));
+    return NULL;
 }
 
 void ref_ledger_remove(ref_object *object) { table[object->index] = NULL; }
@@ -192,7 +202,7 @@ size_t ref_ledger_report(char *text, size_t bytes)
             continue;
         used += (size_t)snprintf(used < bytes ? text + used : NULL, used < bytes ? bytes - used : 0,
                                  "%s %u is alive\n", ref_kind_name(table[i]->kind),
-                                     (unsigned)table[i]->number);
+                                 (unsigned)table[i]->number);
     }
     used += (size_t)snprintf(used < bytes ? text + used : NULL, used < bytes ? bytes - used : 0,
                              "%s", misuse);

@@ -70,11 +70,9 @@ q_code ref_log_create(ref_call *call, q_log_callback callback, uint32_t level, q
         return ref_fail(call, Q_LOG_ARGUMENT, "no place for the handle");
     if (level < Q_LOG_ERROR || level > Q_LOG_DEBUG)
         return ref_fail(call, Q_LOG_ARGUMENT, "level %u; 1 to 5 are known", (unsigned)level);
-    log = ref_alloc(sizeof(*log));
-    if (log == NULL || !ref_ledger_add(&log->head, REF_LOG)) {
-        ref_free(log);
-        return ref_fail(call, Q_MEMORY, "no memory");
-    }
+    log = ref_ledger_make(call, REF_LOG, sizeof(*log));
+    if (log == NULL)
+        return call->code;
     log->callback = callback;
     log->level = level;
     *out = (q_handle)(uintptr_t)log->head.handle;
@@ -138,8 +136,7 @@ q_code ref_log_free(ref_call *call, q_handle handle)
         if (backend->log == log) {
             backend->log = NULL;
             ref_ledger_misuse(call, "log %u was freed before backend %u, which uses it",
-                              (unsigned)log->head.number,
-                              (unsigned)backend->head.number);
+                              (unsigned)log->head.number, (unsigned)backend->head.number);
         }
     }
     for (size_t i = 0; (device = ref_ledger_at(REF_DEVICE, i)) != NULL; ++i)

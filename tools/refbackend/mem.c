@@ -80,10 +80,9 @@ static q_code map(ref_call *call, ref_mem *mem, int fd)
             && other->offset == mem->offset && other->dtype == mem->dtype
             && other->rank == mem->rank
             && memcmp(other->dims, mem->dims, sizeof(mem->dims)) == 0)
-            return ref_fail(call, Q_MEM_REGISTERED,
-                            "this memory, offset, type and shape are registered with context %u"
-                            " already: memory %u", (unsigned)mem->context->head.number,
-                                (unsigned)other->head.number);
+            return ref_fail(call, Q_MEM_REGISTERED, "this memory, offset, type and shape are"
+                            " registered with context %u already: memory %u",
+                            (unsigned)mem->context->head.number, (unsigned)other->head.number);
     mem->map_bytes = (uint64_t)facts.st_size;
     memory = mmap(NULL, (size_t)mem->map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (memory == MAP_FAILED)
@@ -128,8 +127,7 @@ void ref_mem_drop(ref_mem *mem)
 }
 
 q_code ref_mem_register(ref_call *call, q_handle handle, const q_mem_descriptor *descriptors,
-                        uint32_t count,
-                        q_handle *out)
+                        uint32_t count, q_handle *out)
 {
     ref_context *context = ref_ledger_get(call, REF_CONTEXT, handle, Q_CONTEXT_HANDLE);
     q_code code = Q_OK;

@@ -144,7 +144,7 @@ ref_body *ref_model_graph(ref_model *model, const char *name, ref_why *why, q_co
     if (pthread_mutex_init(&body->lock, NULL) != 0)
         return NULL;
     body->model = model;
-    body->priority = 100;
+    body->priority = Q_PRIORITY_NORMAL;
     model->bodies[model->body_count++] = body;
     *code = Q_OK;
     return body;
@@ -174,7 +174,7 @@ int ref_model_datum(ref_model *model, const void *data, uint64_t bytes, uint64_t
 
 /* ---- tensors -------------------------------------------------------------------------------- */
 
-ref_value *ref_body_value(const ref_body *body, uint32_t id)
+int ref_body_index(const ref_body *body, uint32_t id)
 {
     int low = 0, high = body->value_count;
     while (low < high) {
@@ -184,7 +184,13 @@ ref_value *ref_body_value(const ref_body *body, uint32_t id)
         else
             high = middle;
     }
-    return low < body->value_count && body->values[low]->id == id ? body->values[low] : NULL;
+    return low < body->value_count && body->values[low]->id == id ? low : REF_NONE;
+}
+
+ref_value *ref_body_value(const ref_body *body, uint32_t id)
+{
+    const int index = ref_body_index(body, id);
+    return index != REF_NONE ? body->values[index] : NULL;
 }
 
 /* Equal data of the model, compared as it is stored: with narrow bits extended. */
@@ -256,7 +262,7 @@ int ref_scalar(uint32_t dtype, uint64_t bits, double *value)
     u.u64 = bits;
     switch (dtype) {
     case REF_F32: *value = (double)u.f32; return 1;
-    case 0x0264:  *value = u.f64; return 1;
+    case Q_F64:   *value = u.f64; return 1;
     case REF_U64: *value = (double)u.u64; return 1;
     case REF_I64: *value = (double)u.i64; return 1;
     case REF_U32: *value = u.u32; return 1;
@@ -278,8 +284,8 @@ static const char *role_of(uint32_t type)
 enum { ARGUMENTS_MOST = 64, WRITER_NOW = REF_NONE - 1 };
 typedef char writer_now_is_no_step[WRITER_NOW < 0 ? 1 : -1];
 
-/* One writer, nothing written that must not be. Outputs that passed are marked meanwhile: a file may
-   have very many. */
+/* One writer, nothing written that must not be. Outputs that passed are marked meanwhile: a file
+   may have very many. */
 static q_code ends_check(const ref_body *body, const ref_plan_step *step, ref_why *why)
 {
     q_code code = Q_GRAPH_TENSOR;
@@ -351,14 +357,12 @@ static q_code step_check(const ref_body *body, const ref_plan_step *step, ref_wh
         }
         if (argument->value != REF_NONE && body->values[argument->value]->type != Q_STATIC) {
             ref_refuse(why, "node \"%s\": parameter \"%s\" is tensor \"%s\", which is not STATIC",
-                       step->name,
-                       argument->name, body->values[argument->value]->view.name);
+                       step->name, argument->name, body->values[argument->value]->view.name);
             return Q_GRAPH_OP;
         }
         if (argument->value == REF_NONE && !ref_scalar(argument->dtype, argument->bits, &ignored)) {
             ref_refuse(why, "node \"%s\": parameter \"%s\" has type 0x%04x, which no scalar has",
-                       step->name,
-                       argument->name, (unsigned)argument->dtype);
+                       step->name, argument->name, (unsigned)argument->dtype);
             return Q_GRAPH_OP;
         }
     }
@@ -420,8 +424,7 @@ q_code ref_body_node(ref_body *body, const ref_plan_step *from, ref_why *why)
         return code;
     if (op == NULL || strcmp(from->package, REF_PACKAGE) != 0) {
         ref_refuse(why, "node \"%s\": there is no operator \"%s\" in package \"%s\"", from->name,
-                   from->type,
-                   from->package);
+                   from->type, from->package);
         return Q_BACKEND_NO_PACKAGE;
     }
     step = step_make(body, from);
@@ -481,13 +484,11 @@ static q_code order_steps(ref_body *body, ref_why *why)
                 continue;
             if (value->writer == REF_NONE) {
                 ref_refuse(why, "node \"%s\" reads tensor \"%s\", which no node writes",
-                           step->view.name,
-                           value->view.name);
+                           step->view.name, value->view.name);
                 code = Q_GRAPH_FINALIZE;
             } else if (state[value->writer] == 1) {
-                ref_refuse(why, "the nodes form a cycle: \"%s\" reads \"%s\", which follows from "
-                           "its own output",
-                           step->view.name, value->view.name);
+                ref_refuse(why, "the nodes form a cycle: \"%s\" reads \"%s\", which follows from"
+                           " its own output", step->view.name, value->view.name);
                 code = Q_GRAPH_FINALIZE;
             } else if (state[value->writer] == 0) {
                 state[value->writer] = 1;
@@ -501,18 +502,16 @@ static q_code order_steps(ref_body *body, ref_why *why)
     return code;
 }
 
-static uint64_t rounded(uint64_t bytes) { return (bytes + REF_ALIGN - 1) / REF_ALIGN * REF_ALIGN; }
-
 /* First fit among what lives now; live is sorted by offset. */
 static int place(ref_value **live, int count, ref_value *value)
 {
     uint64_t at = 0;
     int i = 0;
     for (; i < count; ++i) {
-        if (live[i]->offset >= at && live[i]->offset - at >= rounded(value->bytes))
+        if (live[i]->offset >= at && live[i]->offset - at >= ref_rounded(value->bytes))
             break;
-        if (live[i]->offset + rounded(live[i]->bytes) > at)
-            at = live[i]->offset + rounded(live[i]->bytes);
+        if (live[i]->offset + ref_rounded(live[i]->bytes) > at)
+            at = live[i]->offset + ref_rounded(live[i]->bytes);
     }
     value->offset = at;
     memmove(live + i + 1, live + i, (size_t)(count - i) * sizeof(*live));
@@ -546,8 +545,8 @@ static q_code plan_arena(ref_body *body, ref_why *why)
             if (value->bytes > ARENA_MOST)
                 body->arena_bytes = ARENA_MOST + 1;
             count = place(live, count, value);
-            if (value->offset + rounded(value->bytes) > body->arena_bytes)
-                body->arena_bytes = value->offset + rounded(value->bytes);
+            if (value->offset + ref_rounded(value->bytes) > body->arena_bytes)
+                body->arena_bytes = value->offset + ref_rounded(value->bytes);
         }
         for (int i = 0; i < count; ++i)
             if (live[i]->last > pos)
@@ -601,8 +600,7 @@ q_code ref_body_finalize(ref_body *body, ref_why *why)
         && posix_memalign(&arena, REF_ALIGN,
                           (size_t)(body->arena_bytes + body->scratch_bytes)) != 0) {
         ref_refuse(why, "no memory: graph \"%s\" needs %llu bytes for intermediate tensors",
-                   body->name,
-                   (unsigned long long)(body->arena_bytes + body->scratch_bytes));
+                   body->name, (unsigned long long)(body->arena_bytes + body->scratch_bytes));
         return Q_MEMORY;
     }
     free(body->arena);

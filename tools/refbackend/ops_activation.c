@@ -91,27 +91,16 @@ static int activation_check(const ref_node *node, ref_why *why)
         const ref_param *least = ref_param_find(node, "min_value"),
                         *most = ref_param_find(node, "max_value");
         if (least == NULL || most == NULL)
-            return ref_refuse(why,
-                              "operation %d (RELU_MIN_MAX) needs both \"min_value\" and"
-                              " \"max_value\"",
-                              RELU_MIN_MAX);
+            return ref_refuse(why, "operation %d (RELU_MIN_MAX) needs both \"min_value\" and"
+                              " \"max_value\"", RELU_MIN_MAX);
         if (!(least->value <= most->value))
             return ref_refuse(why, "\"min_value\" %g is above \"max_value\" %g", least->value,
                               most->value);
     }
     if (function == SOFTPLUS && !(ref_param_value(node, "beta", 1.0) > 0.0))
-        return ref_refuse(why,
-                          "parameter \"beta\" is %g, operation %d (SOFTPLUS) expects a number"
-                          " above 0",
-                          ref_param_value(node, "beta", 1.0), SOFTPLUS);
-    return ref_expect_type(node->out[0], "output 0", x->dtype, why) &&
-           ref_expect_shape(node->out[0], "output 0", x->rank, x->dims, why);
-}
-
-static size_t activation_scratch(const ref_node *node)
-{
-    (void)node;
-    return REF_CHUNK * sizeof(float);
+        return ref_refuse(why, "parameter \"beta\" is %g, operation %d (SOFTPLUS) expects a number"
+                          " above 0", ref_param_value(node, "beta", 1.0), SOFTPLUS);
+    return ref_expect_like(node->out[0], "output 0", x, why);
 }
 
 static int activation_run(const ref_node *node, void *scratch, ref_why *why)
@@ -138,21 +127,17 @@ static int prelu_check(const ref_node *node, ref_why *why)
     const uint32_t channels = x->dims[x->rank - 1];
     char text[REF_SHAPE_TEXT];
     if (alpha->count != 1 && (alpha->count != channels || alpha->dims[alpha->rank - 1] != channels))
-        return ref_refuse(why,
-                          "input 1 \"%s\" is %s, expected [1] or the last dimension of input 0,"
-                          " [%u]",
-                          alpha->name, ref_shape_text(alpha, text), (unsigned)channels);
+        return ref_refuse(why, "input 1 \"%s\" is %s, expected [1] or the last dimension of input"
+                          " 0, [%u]", alpha->name, ref_shape_text(alpha, text), (unsigned)channels);
     if (ref_is_quantized(x->dtype)) {
         if ((ref_type_bit(alpha->dtype) & REF_T_QUANT) == 0)
-            return ref_refuse(why,
-                              "input 1 \"%s\" is %s, expected an 8- or 16-bit fixed-point type as"
-                              " input 0 is %s",
-                              alpha->name, ref_type_name(alpha->dtype), ref_type_name(x->dtype));
+            return ref_refuse(why, "input 1 \"%s\" is %s, expected an 8- or 16-bit fixed-point type"
+                              " as input 0 is %s", alpha->name, ref_type_name(alpha->dtype),
+                              ref_type_name(x->dtype));
     } else if (!ref_expect_type(alpha, "input 1", x->dtype, why)) {
         return 0;
     }
-    return ref_expect_type(node->out[0], "output 0", x->dtype, why) &&
-           ref_expect_shape(node->out[0], "output 0", x->rank, x->dims, why);
+    return ref_expect_like(node->out[0], "output 0", x, why);
 }
 
 /* A chunk of x, then alpha's values. Where x is large enough to have them, so is this sum. */
@@ -178,7 +163,7 @@ static int prelu_run(const ref_node *node, void *scratch, ref_why *why)
 }
 
 #define ACTIVATION(type, params)                                                                   \
-    { type, REF_T_REAL, 1, 1, 1, 1, params, activation_check, activation_scratch, activation_run }
+    { type, REF_T_REAL, 1, 1, 1, 1, params, activation_check, ref_chunk_scratch, activation_run }
 const ref_op ref_ops_activation[] = {
     ACTIVATION("Relu", NULL), ACTIVATION("Relu1", NULL), ACTIVATION("Relu6", NULL),
     ACTIVATION("ReluMinMax", min_max_params), ACTIVATION("Sigmoid", NULL), ACTIVATION("Tanh", NULL),

@@ -35,15 +35,11 @@ static int cast_check(const ref_node *node, ref_why *why)
 {
     const ref_tensor *x = node->in[0], *y = node->out[0];
     if (ref_is_quantized(x->dtype))
-        return ref_refuse(why,
-                          "input 0 \"%s\" is %s, which libraries cast differently: use Dequantize"
-                          " or Convert",
-                          x->name, ref_type_name(x->dtype));
+        return ref_refuse(why, "input 0 \"%s\" is %s, which libraries cast differently: use"
+                          " Dequantize or Convert", x->name, ref_type_name(x->dtype));
     if (ref_is_quantized(y->dtype))
-        return ref_refuse(why,
-                          "output 0 \"%s\" is %s, which libraries cast differently: use Quantize"
-                          " or Convert",
-                          y->name, ref_type_name(y->dtype));
+        return ref_refuse(why, "output 0 \"%s\" is %s, which libraries cast differently: use"
+                          " Quantize or Convert", y->name, ref_type_name(y->dtype));
     return check_shape(node, why);
 }
 
@@ -135,12 +131,6 @@ static int cast_run(const ref_node *node, void *scratch, ref_why *why)
 
 /* ---- Quantize, Dequantize, Convert ----------------------------------------------------------- */
 
-static size_t chunk_scratch(const ref_node *node)
-{
-    (void)node;
-    return REF_CHUNK * sizeof(float);
-}
-
 static int real_run(const ref_node *node, void *scratch, ref_why *why)
 {
     const ref_tensor *x = node->in[0], *y = node->out[0];
@@ -183,10 +173,8 @@ static int convert_check(const ref_node *node, ref_why *why)
     const ref_tensor *x = node->in[0], *y = node->out[0];
     for (const ref_param_spec *spec = convert_params; spec->name != NULL; ++spec)
         if (ref_param_value(node, spec->name, 0) != 0)
-            return ref_refuse(why,
-                              "parameter \"%s\" is true: encodings that come at run time are not"
-                              " supported",
-                              spec->name);
+            return ref_refuse(why, "parameter \"%s\" is true: encodings that come at run time are"
+                              " not supported", spec->name);
     if (!ref_is_quantized(x->dtype) && !is_float(x->dtype))
         return ref_refuse(why, "input 0 \"%s\" is %s, expected a fixed-point or float type",
                           x->name, ref_type_name(x->dtype));
@@ -194,17 +182,16 @@ static int convert_check(const ref_node *node, ref_why *why)
         return ref_refuse(why, "output 0 \"%s\" is %s, expected a fixed-point or float type",
                           y->name, ref_type_name(y->dtype));
     if (!ref_is_quantized(x->dtype) && !ref_is_quantized(y->dtype))
-        return ref_refuse(why,
-                          "input 0 \"%s\" is %s and output 0 \"%s\" is %s: between floats, use"
-                          " Cast",
-                          x->name, ref_type_name(x->dtype), y->name, ref_type_name(y->dtype));
+        return ref_refuse(why, "input 0 \"%s\" is %s and output 0 \"%s\" is %s: between floats, use"
+                          " Cast", x->name, ref_type_name(x->dtype), y->name,
+                          ref_type_name(y->dtype));
     return check_shape(node, why);
 }
 
 const ref_op ref_ops_cast[] = {
     { "Cast", 0, 1, 1, 1, 1, NULL, cast_check, cast_scratch, cast_run },
-    { "Quantize", REF_T_FLOAT, 1, 1, 1, 1, NULL, quantize_check, chunk_scratch, real_run },
-    { "Dequantize", 0, 1, 1, 1, 1, NULL, dequantize_check, chunk_scratch, real_run },
-    { "Convert", 0, 1, 1, 1, 1, convert_params, convert_check, chunk_scratch, real_run },
+    { "Quantize", REF_T_FLOAT, 1, 1, 1, 1, NULL, quantize_check, ref_chunk_scratch, real_run },
+    { "Dequantize", 0, 1, 1, 1, 1, NULL, dequantize_check, ref_chunk_scratch, real_run },
+    { "Convert", 0, 1, 1, 1, 1, convert_params, convert_check, ref_chunk_scratch, real_run },
     { NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL }
 };

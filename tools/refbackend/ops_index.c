@@ -1,8 +1,8 @@
 /* ops_index.c - elements by their index; data of any type, indices INT_32 or UINT_32
 
    Indices do not wrap: one below 0 or past the end is refused, by check() where the indices are
-   static, else by run(). ScatterNd and ScatterElements compute reductions in float32 and round once
-   */
+   static, else by run(). ScatterNd and ScatterElements compute reductions in float32 and round
+   once */
 #include "ref_op.h"
 
 #include <string.h>
@@ -119,8 +119,8 @@ static int gather_run(const ref_node *node, void *scratch, ref_why *why)
 static const ref_param_spec elements_params[] = { { "axis", REF_U32, REF_REQUIRED },
                                                   { NULL, 0, 0 } };
 
-/* indices may be shorter than data along the other axes; then the places past its end are left out.
-   */
+/* indices may be shorter than data along the other axes; then the places past its end are left
+   out. */
 static int check_elements(const ref_tensor *data, const ref_tensor *indices, double axis,
                           ref_why *why)
 {
@@ -131,11 +131,10 @@ static int check_elements(const ref_tensor *data, const ref_tensor *indices, dou
     for (uint32_t i = 0; fits && i < data->rank; ++i)
         fits = i == (uint32_t)axis || indices->dims[i] <= data->dims[i];
     if (!fits)
-        return ref_refuse(why,
-                          "input 1 \"%s\" is %s, expected the rank of input 0 \"%s\" %s and, but"
-                          " for axis %u, no larger dimension",
-                          indices->name, ref_shape_text(indices, a), data->name,
-                          ref_shape_text(data, b), (unsigned)axis);
+        return ref_refuse(why, "input 1 \"%s\" is %s, expected the rank of input 0 \"%s\" %s and,"
+                          " but for axis %u, no larger dimension", indices->name,
+                          ref_shape_text(indices, a), data->name, ref_shape_text(data, b),
+                          (unsigned)axis);
     return check_fixed_indices(indices, "input 1", 1, &data->dims[(uint32_t)axis], why);
 }
 
@@ -201,11 +200,9 @@ static int check_slices(const ref_tensor *data, const ref_tensor *indices, uint3
     if (!check_index_type(indices, "input 1", why))
         return 0;
     if (batch >= indices->rank || batch > data->rank || k > data->rank - batch)
-        return ref_refuse(why,
-                          "input 1 \"%s\" has %u indices per row behind %u batch dimensions, input"
-                          " 0 \"%s\" has rank %u",
-                          indices->name, (unsigned)k, (unsigned)batch, data->name,
-                          (unsigned)data->rank);
+        return ref_refuse(why, "input 1 \"%s\" has %u indices per row behind %u batch dimensions,"
+                          " input 0 \"%s\" has rank %u", indices->name, (unsigned)k,
+                          (unsigned)batch, data->name, (unsigned)data->rank);
     for (uint32_t i = 0; i < batch; ++i)
         if (indices->dims[i] != data->dims[i])
             return ref_refuse(why,

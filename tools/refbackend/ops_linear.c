@@ -1,15 +1,16 @@
-/* ops_linear.c - MatMul and FullyConnected, and the product of matrices that convolutions use too */
+/* ops_linear.c - MatMul, FullyConnected, and the product of matrices that convolutions use too */
 #include "ref_linear.h"
 
 #include <string.h>
 
-/* ---- the product ------------------------------------------------------------------------------ */
+/* ---- the product ----------------------------------------------------------------------------- */
 
-/* Loops over LANES have a constant length, their sums do not depend on one another, and each is a function of
-   its own with restrict: compilers make vectors of them at -O2, without reordering a sum. STEP products at a
-   time cost one load and one store of the sums. BLOCK sums are added up on their own, which keeps the error of
-   long sums small: 3e-7 of the largest output in float32, one code of 65536 off in 0.3 % of the outputs of
-   16-bit activations and 8-bit weights, at 64 to 4096 terms. */
+/* Loops over LANES have a constant length, their sums do not depend on one another, and each is a
+   function of its own with restrict: compilers make vectors of them at -O2, without reordering a
+   sum. STEP products at a time cost one load and one store of the sums. BLOCK sums are added up on
+   their own, which keeps the error of long sums small: 3e-7 of the largest output in float32, one
+   code of 65536 off in 0.3 % of the outputs of 16-bit activations and 8-bit weights, at 64 to 4096
+   terms. */
 enum { LANES = 16, STEP = 4, BLOCK = 256 };
 
 size_t ref_product_scratch(size_t rows)
@@ -23,27 +24,27 @@ size_t ref_product_chunk(size_t count, size_t rows)
     return count < most ? count : most;
 }
 
-/* Codes less their zero point, or the floats themselves: rows of columns elements that lie step apart in
-   storage and LANES apart in values (one row: any number of columns). DECODE(decode_s8, int8_t) defines
-   decode_s8() for codes of int8_t. */
-#define DECODE(name, type)                                                                          \
-    static void name##_lanes(const type *restrict codes, float offset, float *restrict values)      \
-    {                                                                                               \
-        for (int lane = 0; lane < LANES; ++lane)                                                    \
-            values[lane] = (float)codes[lane] + offset;                                             \
-    }                                                                                               \
-                                                                                                    \
-    static void name(const void *data, uint64_t step, size_t rows, size_t columns, float offset,    \
-                     float *values)                                                                 \
-    {                                                                                               \
-        const type *codes = (const type *)data;                                                     \
-        for (size_t r = 0; r < rows; ++r, codes += step, values += LANES) {                         \
-            size_t c = 0;                                                                           \
-            for (; c + LANES <= columns; c += LANES)                                                \
-                name##_lanes(codes + c, offset, values + c);                                        \
-            for (; c < columns; ++c)                                                                \
-                values[c] = (float)codes[c] + offset;                                               \
-        }                                                                                           \
+/* Codes less their zero point, or the floats themselves: rows of columns elements that lie step
+   apart in storage and LANES apart in values (one row: any number of columns). DECODE(decode_s8,
+   int8_t) defines decode_s8() for codes of int8_t. */
+#define DECODE(name, type)                                                                         \
+    static void name##_lanes(const type *restrict codes, float offset, float *restrict values)     \
+    {                                                                                              \
+        for (int lane = 0; lane < LANES; ++lane)                                                   \
+            values[lane] = (float)codes[lane] + offset;                                            \
+    }                                                                                              \
+                                                                                                   \
+    static void name(const void *data, uint64_t step, size_t rows, size_t columns, float offset,   \
+                     float *values)                                                                \
+    {                                                                                              \
+        const type *codes = (const type *)data;                                                    \
+        for (size_t r = 0; r < rows; ++r, codes += step, values += LANES) {                        \
+            size_t c = 0;                                                                          \
+            for (; c + LANES <= columns; c += LANES)                                               \
+                name##_lanes(codes + c, offset, values + c);                                       \
+            for (; c < columns; ++c)                                                               \
+                values[c] = (float)codes[c] + offset;                                              \
+        }                                                                                          \
     }
 DECODE(decode_s8, int8_t)
 DECODE(decode_u8, uint8_t)
@@ -51,12 +52,13 @@ DECODE(decode_s16, int16_t)
 DECODE(decode_u16, uint16_t)
 DECODE(decode_f32, float)
 
-static void decode(const ref_tensor *tensor, uint64_t first, uint64_t step, size_t rows, size_t columns,
-                   float *values)
+static void decode(const ref_tensor *tensor, uint64_t first, uint64_t step, size_t rows,
+                   size_t columns, float *values)
 {
     const ref_quant *q = &tensor->quant;
     /* Along an axis all offsets are the same: ref_check_weight() lets nothing else through. */
-    const float offset = q->form != REF_QUANT_NONE && q->offsets != NULL ? (float)q->offsets[0] : 0.0f;
+    const float offset =
+        q->form != REF_QUANT_NONE && q->offsets != NULL ? (float)q->offsets[0] : 0.0f;
     const void *from = (const char *)tensor->data + first * ref_type_bytes(tensor->dtype);
     switch (tensor->dtype) {
     case REF_S8Q:  decode_s8(from, step, rows, columns, offset, values);  break;
@@ -64,6 +66,10 @@ static void decode(const ref_tensor *tensor, uint64_t first, uint64_t step, size
     case REF_S16Q: decode_s16(from, step, rows, columns, offset, values); break;
     case REF_U16Q: decode_u16(from, step, rows, columns, offset, values); break;
     case REF_F32:  decode_f32(from, step, rows, columns, offset, values); break;
+    case REF_F16:
+        for (size_t r = 0; r < rows; ++r)
+            ref_f16_load((const uint16_t *)from + r * step, columns, values + r * LANES);
+        break;
     default:
         for (size_t r = 0; r < rows; ++r)
             ref_load(tensor, first + r * step, columns, values + r * LANES);
@@ -104,7 +110,8 @@ static void add_product(float *restrict sums, const float *restrict x, const flo
 {
     const float x0 = x[0], x1 = x[1], x2 = x[2], x3 = x[3];
     for (int lane = 0; lane < LANES; ++lane)
-        sums[lane] += (x0 * w[lane] + x1 * w[LANES + lane]) + (x2 * w[2 * LANES + lane] + x3 * w[3 * LANES + lane]);
+        sums[lane] += (x0 * w[lane] + x1 * w[LANES + lane]) +
+                      (x2 * w[2 * LANES + lane] + x3 * w[3 * LANES + lane]);
 }
 
 /* sums = one row of x times a panel of rows times LANES. */
@@ -129,7 +136,8 @@ static void add_lanes(float *restrict sums, const float *restrict x, const float
 {
     for (int lane = 0; lane < LANES; ++lane)
         sums[lane] += (x[lane] * w[lane] + x[LANES + lane] * w[LANES + lane]) +
-                      (x[2 * LANES + lane] * w[2 * LANES + lane] + x[3 * LANES + lane] * w[3 * LANES + lane]);
+                      (x[2 * LANES + lane] * w[2 * LANES + lane] +
+                       x[3 * LANES + lane] * w[3 * LANES + lane]);
 }
 
 static float product_dot(const float *x, const float *w, size_t rows)
@@ -181,7 +189,7 @@ void ref_product(const float *x, size_t count, const ref_matrix *m, float *out, 
     }
 }
 
-/* ---- checks of weights and biases ------------------------------------------------------------- */
+/* ---- checks of weights and biases ------------------------------------------------------------ */
 
 static int bits_of(uint32_t dtype)
 {
@@ -213,12 +221,14 @@ static int check_weight_type(const ref_tensor *x, const ref_tensor *w, ref_why *
         names = "SFIXED_POINT_8, UFIXED_POINT_8, SFIXED_POINT_16 or UFIXED_POINT_16";
     }
     if ((bit & allowed) == 0 || (x->dtype == REF_F16 && bit != REF_T_F16 && !w->fixed))
-        return ref_refuse(why, "input 1 \"%s\" is %s%s, next to %s it is %s", w->name, w->fixed ? "static " : "",
-                          ref_type_name(w->dtype), ref_type_name(x->dtype), names);
+        return ref_refuse(why, "input 1 \"%s\" is %s%s, next to %s it is %s", w->name,
+                          w->fixed ? "static " : "", ref_type_name(w->dtype),
+                          ref_type_name(x->dtype), names);
     return 1;
 }
 
-int ref_check_weight(const ref_tensor *x, const ref_tensor *w, uint32_t axis, uint32_t sum_axis, ref_why *why)
+int ref_check_weight(const ref_tensor *x, const ref_tensor *w, uint32_t axis, uint32_t sum_axis,
+                     ref_why *why)
 {
     const ref_quant *q = &w->quant;
     const int32_t symmetric = symmetric_offset(w->dtype);
@@ -228,33 +238,33 @@ int ref_check_weight(const ref_tensor *x, const ref_tensor *w, uint32_t axis, ui
         return 1;
     if (q->form != REF_QUANT_PER_TENSOR) {
         if (!w->fixed)
-            return ref_refuse(why, "input 1 \"%s\" has one scale per channel, which only a static tensor can",
-                              w->name);
+            return ref_refuse(why, "input 1 \"%s\" has one scale per channel, which only a static"
+                              " tensor can", w->name);
         if (q->axis != axis)
-            return ref_refuse(why, "input 1 \"%s\" has its scales along axis %u, expected axis %u, the outputs",
-                              w->name, (unsigned)q->axis, (unsigned)axis);
+            return ref_refuse(why, "input 1 \"%s\" has its scales along axis %u, expected axis %u,"
+                              " the outputs", w->name, (unsigned)q->axis, (unsigned)axis);
     }
     if (q->form == REF_QUANT_BLOCKS && (sum_axis == axis || w->dtype != REF_S8Q))
-        return ref_refuse(why, "input 1 \"%s\" has block-wise scales, which need SFIXED_POINT_8 and an operator"
-                          " that sums over channels", w->name);
+        return ref_refuse(why, "input 1 \"%s\" has block-wise scales, which need SFIXED_POINT_8 and"
+                          " an operator that sums over channels", w->name);
     if (q->form == REF_QUANT_BLOCKS && q->block_axis != sum_axis)
-        return ref_refuse(why, "input 1 \"%s\" has its blocks along axis %u, expected axis %u", w->name,
-                          (unsigned)q->block_axis, (unsigned)sum_axis);
+        return ref_refuse(why, "input 1 \"%s\" has its blocks along axis %u, expected axis %u",
+                          w->name, (unsigned)q->block_axis, (unsigned)sum_axis);
     /* Genuine libraries take any zero point and compute right numbers with these alone. */
     if (q->form == REF_QUANT_PER_TENSOR && w->dtype == REF_U8Q)
         return 1;
     for (uint32_t i = 0; i < q->count; ++i) {
         const int32_t offset = q->offsets != NULL ? q->offsets[i] : 0;
         if (offset != symmetric)
-            return ref_refuse(why, "input 1 \"%s\" has offset %ld at channel %u, expected %ld: weights of %s"
-                              " are symmetric", w->name, (long)offset, (unsigned)i, (long)symmetric,
-                              ref_type_name(w->dtype));
+            return ref_refuse(why, "input 1 \"%s\" has offset %ld at channel %u, expected %ld:"
+                              " weights of %s are symmetric", w->name, (long)offset, (unsigned)i,
+                              (long)symmetric, ref_type_name(w->dtype));
     }
     return 1;
 }
 
-int ref_check_bias(const ref_tensor *x, const ref_tensor *w, const ref_tensor *bias, uint32_t channels,
-                   ref_why *why)
+int ref_check_bias(const ref_tensor *x, const ref_tensor *w, const ref_tensor *bias,
+                   uint32_t channels, ref_why *why)
 {
     const ref_quant *q;
     if (bias == NULL)
@@ -265,15 +275,17 @@ int ref_check_bias(const ref_tensor *x, const ref_tensor *w, const ref_tensor *b
     if (!ref_is_quantized(x->dtype))
         return ref_expect_type(bias, "input 2", x->dtype, why);
     if (bias->dtype != REF_S32Q && bias->dtype != REF_U8Q)
-        return ref_refuse(why, "input 2 \"%s\" is %s, next to %s a bias is SFIXED_POINT_32 or UFIXED_POINT_8",
-                          bias->name, ref_type_name(bias->dtype), ref_type_name(x->dtype));
+        return ref_refuse(why, "input 2 \"%s\" is %s, next to %s a bias is SFIXED_POINT_32 or"
+                          " UFIXED_POINT_8", bias->name, ref_type_name(bias->dtype),
+                          ref_type_name(x->dtype));
     if (w->quant.form == REF_QUANT_PER_AXIS && q->form != REF_QUANT_PER_AXIS)
-        return ref_refuse(why, "input 2 \"%s\" has one scale, but the weight \"%s\" one per channel: give the"
-                          " bias scales along axis 0, scale of input times scale of weight", bias->name, w->name);
+        return ref_refuse(why, "input 2 \"%s\" has one scale, but the weight \"%s\" one per"
+                          " channel: give the bias scales along axis 0, scale of input times scale"
+                          " of weight", bias->name, w->name);
     for (uint32_t i = 0; bias->dtype == REF_S32Q && q->offsets != NULL && i < q->count; ++i)
         if (q->offsets[i] != 0)
-            return ref_refuse(why, "input 2 \"%s\" has offset %ld, expected 0: a bias of SFIXED_POINT_32 is"
-                              " symmetric", bias->name, (long)q->offsets[i]);
+            return ref_refuse(why, "input 2 \"%s\" has offset %ld, expected 0: a bias of"
+                              " SFIXED_POINT_32 is symmetric", bias->name, (long)q->offsets[i]);
     return 1;
 }
 
@@ -285,7 +297,7 @@ static void add_bias(const float *bias, size_t columns, float *out, size_t rows)
             out[i * columns + c] += bias[c];
 }
 
-/* ---- MatMul ----------------------------------------------------------------------------------- */
+/* ---- MatMul ---------------------------------------------------------------------------------- */
 
 /* Rows of a (m) times columns of b (n), sums of k, and where each lies in its tensor. */
 typedef struct matmul_form {
@@ -306,18 +318,19 @@ static matmul_form matmul_read(const ref_node *node)
 
 static int matmul_check(const ref_node *node, ref_why *why)
 {
-    const ref_tensor *a = node->in[0], *b = node->in[1], *bias = node->in_count > 2 ? node->in[2] : NULL;
+    const ref_tensor *a = node->in[0], *b = node->in[1];
+    const ref_tensor *bias = node->in_count > 2 ? node->in[2] : NULL;
     char a_text[REF_SHAPE_TEXT], b_text[REF_SHAPE_TEXT];
     uint32_t dims[REF_RANK] = { 0 }, rank;
     matmul_form f;
 
     if (a->rank < 2 || b->rank < 2)
-        return ref_refuse(why, "inputs \"%s\" %s and \"%s\" %s: each needs a rank of at least 2", a->name,
-                          ref_shape_text(a, a_text), b->name, ref_shape_text(b, b_text));
+        return ref_refuse(why, "inputs \"%s\" %s and \"%s\" %s: each needs a rank of at least 2",
+                          a->name, ref_shape_text(a, a_text), b->name, ref_shape_text(b, b_text));
     f = matmul_read(node);
     if (b->dims[b->rank - 2 + f.transpose_b] != f.k)
-        return ref_refuse(why, "inputs \"%s\" %s%s and \"%s\" %s%s: sums run over %u and %u elements, expected"
-                          " the same number", a->name, ref_shape_text(a, a_text),
+        return ref_refuse(why, "inputs \"%s\" %s%s and \"%s\" %s%s: sums run over %u and %u"
+                          " elements, expected the same number", a->name, ref_shape_text(a, a_text),
                           f.transpose_a ? " transposed" : "", b->name, ref_shape_text(b, b_text),
                           f.transpose_b ? " transposed" : "", (unsigned)f.k,
                           (unsigned)b->dims[b->rank - 2 + f.transpose_b]);
@@ -326,9 +339,10 @@ static int matmul_check(const ref_node *node, ref_why *why)
         const uint32_t p = i < a->rank ? a->dims[a->rank - 1 - i] : 1;
         const uint32_t q = i < b->rank ? b->dims[b->rank - 1 - i] : 1;
         if (p != q && p != 1 && q != 1)
-            return ref_refuse(why, "inputs \"%s\" %s and \"%s\" %s: %u and %u matrices do not broadcast", a->name,
-                              ref_shape_text(a, a_text), b->name, ref_shape_text(b, b_text), (unsigned)p,
-                              (unsigned)q);
+            return ref_refuse(why,
+                              "inputs \"%s\" %s and \"%s\" %s: %u and %u matrices do not broadcast",
+                              a->name, ref_shape_text(a, a_text), b->name,
+                              ref_shape_text(b, b_text), (unsigned)p, (unsigned)q);
         dims[rank - 1 - i] = p > q ? p : q;
     }
     dims[rank - 2] = f.m;
@@ -337,33 +351,36 @@ static int matmul_check(const ref_node *node, ref_why *why)
         !ref_expect_type(node->out[0], "output", a->dtype, why))
         return 0;
 
-    /* The second operand is an activation as often as a weight: 8-bit codes may lie as they like. */
+    /* The second operand is as often an activation: its 8-bit codes may lie as they like. */
     if (!b->fixed || b->quant.form <= REF_QUANT_PER_TENSOR) {
         const ref_quant *q = &b->quant;
         if (!check_weight_type(a, b, why))
             return 0;
         if (q->form > REF_QUANT_PER_TENSOR)
-            return ref_refuse(why, "input 1 \"%s\" has one scale per channel, which only a static tensor can",
-                              b->name);
+            return ref_refuse(why, "input 1 \"%s\" has one scale per channel, which only a static"
+                              " tensor can", b->name);
         if (ref_is_quantized(b->dtype) && bits_of(b->dtype) == 16 &&
             (q->offsets != NULL ? q->offsets[0] : 0) != symmetric_offset(b->dtype))
-            return ref_refuse(why, "input 1 \"%s\" has offset %ld, expected %ld: 16-bit codes of a second operand"
-                              " are symmetric", b->name, (long)(q->offsets != NULL ? q->offsets[0] : 0),
+            return ref_refuse(why, "input 1 \"%s\" has offset %ld, expected %ld: 16-bit codes of a"
+                              " second operand are symmetric", b->name,
+                              (long)(q->offsets != NULL ? q->offsets[0] : 0),
                               (long)symmetric_offset(b->dtype));
     } else {
         if (b->quant.form == REF_QUANT_PER_AXIS && a->dtype != REF_F16)
-            return ref_refuse(why, "input 1 \"%s\" has one scale per channel, which MatMul takes next to FLOAT_16"
-                              " alone (the NPU library crashes): use FullyConnected or Conv2d", b->name);
+            return ref_refuse(why, "input 1 \"%s\" has one scale per channel, which MatMul takes"
+                              " next to FLOAT_16 alone (the NPU library crashes): use"
+                              " FullyConnected or Conv2d", b->name);
         if (!ref_check_weight(a, b, b->rank - 1 - f.transpose_b, b->rank - 2 + f.transpose_b, why))
             return 0;
     }
     if (bias != NULL && ref_is_quantized(a->dtype) && !b->fixed)
-        return ref_refuse(why, "input 2 \"%s\": a bias next to %s needs a static input 1 (libraries compute it"
-                          " wrong): add it with ElementWiseAdd", bias->name, ref_type_name(a->dtype));
+        return ref_refuse(why, "input 2 \"%s\": a bias next to %s needs a static input 1 (libraries"
+                          " compute it wrong): add it with ElementWiseAdd", bias->name,
+                          ref_type_name(a->dtype));
     return ref_check_bias(a, b, bias, f.n, why);
 }
 
-/* Scratch: rows of a, rows of the output, the bias, elements of a that lie apart, decoded weights. */
+/* Scratch: rows of a, rows of the output, the bias, elements of a apart, decoded weights. */
 static size_t matmul_scratch(const ref_node *node)
 {
     const matmul_form f = matmul_read(node);
@@ -379,7 +396,8 @@ static int matmul_run(const ref_node *node, void *scratch, ref_why *why)
     const size_t chunk = ref_product_chunk(f.m, f.k);
     float *x = (float *)scratch, *rows = x + chunk * f.k, *bias_values = rows + chunk * f.n;
     float *apart = bias_values + f.n, *decoded = apart + chunk;
-    const uint64_t a_size = (uint64_t)f.m * f.k, b_size = (uint64_t)f.k * f.n, out_size = (uint64_t)f.m * f.n;
+    const uint64_t a_size = (uint64_t)f.m * f.k, b_size = (uint64_t)f.k * f.n,
+        out_size = (uint64_t)f.m * f.n;
     const uint64_t matrices = out->count / out_size;
     ref_matrix matrix = { b, 0, f.n, 1, f.k, f.n, 0 };
     (void)why;
@@ -423,12 +441,13 @@ static int matmul_run(const ref_node *node, void *scratch, ref_why *why)
     return 1;
 }
 
-/* ---- FullyConnected --------------------------------------------------------------------------- */
+/* ---- FullyConnected -------------------------------------------------------------------------- */
 
 /* weight is [outputs, K]: a matrix of K rows, read along its columns. */
 static int fully_connected_check(const ref_node *node, ref_why *why)
 {
-    const ref_tensor *x = node->in[0], *w = node->in[1], *bias = node->in_count > 2 ? node->in[2] : NULL;
+    const ref_tensor *x = node->in[0], *w = node->in[1];
+    const ref_tensor *bias = node->in_count > 2 ? node->in[2] : NULL;
     char x_text[REF_SHAPE_TEXT], w_text[REF_SHAPE_TEXT];
     uint32_t dims[REF_RANK], rank = 2;
 
@@ -437,22 +456,23 @@ static int fully_connected_check(const ref_node *node, ref_why *why)
                           ref_shape_text(w, w_text));
     if (ref_param_value(node, "keep_dims", 0.0) != 0.0) {
         if (x->dims[x->rank - 1] != w->dims[1])
-            return ref_refuse(why, "input 0 \"%s\" is %s, with keep_dims its last dimension is the %u of input 1"
-                              " \"%s\" %s", x->name, ref_shape_text(x, x_text), (unsigned)w->dims[1], w->name,
-                              ref_shape_text(w, w_text));
+            return ref_refuse(why, "input 0 \"%s\" is %s, with keep_dims its last dimension is the"
+                              " %u of input 1 \"%s\" %s", x->name, ref_shape_text(x, x_text),
+                              (unsigned)w->dims[1], w->name, ref_shape_text(w, w_text));
         rank = x->rank;
         memcpy(dims, x->dims, sizeof dims);
     } else {
         if (x->count % w->dims[1] != 0 || x->count / w->dims[1] > UINT32_MAX)
-            return ref_refuse(why, "input 0 \"%s\" %s has %llu elements, which do not make rows of the %u of"
-                              " input 1 \"%s\" %s", x->name, ref_shape_text(x, x_text),
+            return ref_refuse(why, "input 0 \"%s\" %s has %llu elements, which do not make rows of"
+                              " the %u of input 1 \"%s\" %s", x->name, ref_shape_text(x, x_text),
                               (unsigned long long)x->count, (unsigned)w->dims[1], w->name,
                               ref_shape_text(w, w_text));
         dims[0] = (uint32_t)(x->count / w->dims[1]);
     }
     dims[rank - 1] = w->dims[0];
     return ref_expect_shape(node->out[0], "output", rank, dims, why) &&
-           ref_expect_type(node->out[0], "output", x->dtype, why) && ref_check_weight(x, w, 0, 1, why) &&
+           ref_expect_type(node->out[0], "output", x->dtype, why) &&
+           ref_check_weight(x, w, 0, 1, why) &&
            ref_check_bias(x, w, bias, w->dims[0], why);
 }
 
@@ -466,8 +486,10 @@ static size_t fully_connected_scratch(const ref_node *node)
 
 static int fully_connected_run(const ref_node *node, void *scratch, ref_why *why)
 {
-    const ref_tensor *x = node->in[0], *w = node->in[1], *bias = node->in_count > 2 ? node->in[2] : NULL;
-    const size_t k = w->dims[1], n = w->dims[0], rows = x->count / k, chunk = ref_product_chunk(rows, k);
+    const ref_tensor *x = node->in[0], *w = node->in[1];
+    const ref_tensor *bias = node->in_count > 2 ? node->in[2] : NULL;
+    const size_t k = w->dims[1], n = w->dims[0], rows = x->count / k,
+        chunk = ref_product_chunk(rows, k);
     float *values = (float *)scratch, *sums = values + chunk * k, *bias_values = sums + chunk * n;
     const ref_matrix matrix = { w, 0, 1, k, k, n, 0 };
     (void)why;
@@ -485,12 +507,14 @@ static int fully_connected_run(const ref_node *node, void *scratch, ref_why *why
     return 1;
 }
 
-/* ---- table ------------------------------------------------------------------------------------ */
+/* ---- table ----------------------------------------------------------------------------------- */
 
 static const ref_param_spec matmul_params[] = {
     { "transpose_in0", REF_BOOL, 0 }, { "transpose_in1", REF_BOOL, 0 }, { NULL, 0, 0 }
 };
-static const ref_param_spec fully_connected_params[] = { { "keep_dims", REF_BOOL, 0 }, { NULL, 0, 0 } };
+static const ref_param_spec fully_connected_params[] = {
+    { "keep_dims", REF_BOOL, 0 }, { NULL, 0, 0 }
+};
 
 const ref_op ref_ops_linear[] = {
     { "MatMul", REF_T_REAL, 2, 3, 1, 1, matmul_params, matmul_check, matmul_scratch, matmul_run },

@@ -6,13 +6,14 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- what they share -------------------------------------------------------------------------- */
+/* ---- what they share ------------------------------------------------------------------------- */
 
-/* The elements of x that belong together: those that differ along some axes only. Around walks the other
-   axes, along walks these; both in the order of the axes. */
+/* The elements of x that belong together: those that differ along some axes only. Around walks the
+   other axes, along walks these; both in the order of the axes. */
 typedef struct norm_walk {
     uint32_t around_rank, along_rank;
-    uint64_t around_dims[REF_RANK], around_steps[REF_RANK], along_dims[REF_RANK], along_steps[REF_RANK];
+    uint64_t around_dims[REF_RANK], around_steps[REF_RANK], along_dims[REF_RANK],
+        along_steps[REF_RANK];
     uint64_t around, along;              /* how many */
 } norm_walk;
 
@@ -70,7 +71,8 @@ static void row_load(const ref_tensor *x, const norm_walk *w, uint64_t around, f
         ref_load(x, at + walk_at(w->along_rank, w->along_dims, w->along_steps, i), 1, values + i);
 }
 
-static void row_store(const ref_tensor *out, const norm_walk *w, uint64_t around, const float *values)
+static void row_store(const ref_tensor *out, const norm_walk *w, uint64_t around,
+                      const float *values)
 {
     const uint64_t at = walk_at(w->around_rank, w->around_dims, w->around_steps, around);
     if (walk_is_packed(w)) {
@@ -78,14 +80,13 @@ static void row_store(const ref_tensor *out, const norm_walk *w, uint64_t around
         return;
     }
     for (uint64_t i = 0; i < w->along; ++i)
-        ref_store(out, at + walk_at(w->along_rank, w->along_dims, w->along_steps, i), 1, values + i);
+        ref_store(out, at + walk_at(w->along_rank, w->along_dims, w->along_steps, i), 1,
+                  values + i);
 }
 
 static int check_same(const ref_node *node, ref_why *why)
 {
-    const ref_tensor *x = node->in[0];
-    return ref_expect_shape(node->out[0], "output", x->rank, x->dims, why) &&
-           ref_expect_type(node->out[0], "output", x->dtype, why);
+    return ref_expect_like(node->out[0], "output", node->in[0], why);
 }
 
 /* Axes of a tensor parameter as bits. */
@@ -99,8 +100,8 @@ static int axes_read(const ref_node *node, const char *name, uint32_t *bits, ref
     for (uint64_t i = 0; i < param->tensor->count; ++i) {
         const int64_t axis = ref_param_at(param, i);
         if (axis >= (int64_t)rank)
-            return ref_refuse(why, "parameter \"%s\" has axis %lld, input 0 \"%s\" has rank %u", name,
-                              (long long)axis, node->in[0]->name, (unsigned)rank);
+            return ref_refuse(why, "parameter \"%s\" has axis %lld, input 0 \"%s\" has rank %u",
+                              name, (long long)axis, node->in[0]->name, (unsigned)rank);
         if ((*bits >> axis & 1u) != 0)
             return ref_refuse(why, "parameter \"%s\" has axis %lld twice", name, (long long)axis);
         *bits |= 1u << axis;
@@ -113,7 +114,8 @@ static int axis_read(const ref_node *node, uint32_t *axis, ref_why *why)
     const uint32_t rank = node->in[0]->rank;
     const double value = ref_param_value(node, "axis", (double)rank - 1.0);
     if (value >= (double)rank)
-        return ref_refuse(why, "axis %.0f, input 0 \"%s\" has rank %u", value, node->in[0]->name, (unsigned)rank);
+        return ref_refuse(why, "axis %.0f, input 0 \"%s\" has rank %u", value, node->in[0]->name,
+                          (unsigned)rank);
     *axis = (uint32_t)value;
     return 1;
 }
@@ -126,10 +128,11 @@ static int epsilon_check(const ref_node *node, ref_why *why)
     return 1;
 }
 
-/* gamma (input 1) and beta (input 2) have one value per element of a row; either may be absent. Next to
-   quantized activations gamma has as many bits or less, beta may have 32. u16_gamma: whether libraries
-   compute a UFIXED_POINT_16 gamma right. */
-static int gain_check(const ref_node *node, uint32_t rank, const uint32_t *dims, int u16_gamma, ref_why *why)
+/* gamma (input 1) and beta (input 2) have one value per element of a row; either may be absent.
+   Next to quantized activations gamma has as many bits or less, beta may have 32. u16_gamma:
+   whether libraries compute a UFIXED_POINT_16 gamma right. */
+static int gain_check(const ref_node *node, uint32_t rank, const uint32_t *dims, int u16_gamma,
+                      ref_why *why)
 {
     const ref_tensor *x = node->in[0];
     for (uint32_t i = 1; i < node->in_count; ++i) {
@@ -144,14 +147,17 @@ static int gain_check(const ref_node *node, uint32_t rank, const uint32_t *dims,
                 return 0;
             continue;
         }
-        if (!ref_is_quantized(t->dtype) || (i == 1 && ref_type_bytes(t->dtype) > ref_type_bytes(x->dtype)) ||
+        if (!ref_is_quantized(t->dtype) ||
+            (i == 1 && ref_type_bytes(t->dtype) > ref_type_bytes(x->dtype)) ||
             (i == 2 && ref_type_bytes(t->dtype) > ref_type_bytes(x->dtype) && t->dtype != REF_S32Q))
-            return ref_refuse(why, "%s \"%s\" is %s, next to %s it is a fixed-point type of at most %u bits%s", what,
-                              t->name, ref_type_name(t->dtype), ref_type_name(x->dtype),
-                              (unsigned)ref_type_bytes(x->dtype) * 8, i == 2 ? " or SFIXED_POINT_32" : "");
+            return ref_refuse(why, "%s \"%s\" is %s, next to %s it is a fixed-point type of at most"
+                              " %u bits%s", what, t->name, ref_type_name(t->dtype),
+                              ref_type_name(x->dtype), (unsigned)ref_type_bytes(x->dtype) * 8,
+                              i == 2 ? " or SFIXED_POINT_32" : "");
         if (i == 1 && !u16_gamma && t->dtype == REF_U16Q)
-            return ref_refuse(why, "input 1 \"%s\" is UFIXED_POINT_16, with which the NPU library computes %s wrong:"
-                              " give it UFIXED_POINT_8 or SFIXED_POINT_16", t->name, node->op->type);
+            return ref_refuse(why, "input 1 \"%s\" is UFIXED_POINT_16, with which the NPU library"
+                              " computes %s wrong: give it UFIXED_POINT_8 or SFIXED_POINT_16",
+                              t->name, node->op->type);
     }
     return 1;
 }
@@ -191,14 +197,15 @@ static double row_variance(const float *values, uint64_t count, double mean)
 }
 
 /* Around mean with variance as they are, around 0 with variance 1. */
-static void row_normalize(float *values, uint64_t count, double mean, double variance, double epsilon)
+static void row_normalize(float *values, uint64_t count, double mean, double variance,
+                          double epsilon)
 {
     const double factor = 1.0 / sqrt(variance + epsilon);
     for (uint64_t i = 0; i < count; ++i)
         values[i] = (float)(((double)values[i] - mean) * factor);
 }
 
-/* ---- RmsNorm, LayerNorm ----------------------------------------------------------------------- */
+/* ---- RmsNorm, LayerNorm ---------------------------------------------------------------------- */
 
 static int axes_norm_check(const ref_node *node, ref_why *why)
 {
@@ -248,7 +255,7 @@ static int axes_norm_run(const ref_node *node, void *scratch, ref_why *why)
     return 1;
 }
 
-/* ---- Batchnorm, InstanceNorm, GroupNorm: one gamma and one beta per channel -------------------- */
+/* ---- Batchnorm, InstanceNorm, GroupNorm: one gamma and one beta per channel ------------------ */
 
 static int channel_gain_check(const ref_node *node, ref_why *why)
 {
@@ -260,7 +267,8 @@ static int image_check(const ref_node *node, ref_why *why)
 {
     char text[REF_SHAPE_TEXT];
     if (node->in[0]->rank < 3)
-        return ref_refuse(why, "input 0 \"%s\" is %s, expected at least rank 3: [batch, ..., channels]",
+        return ref_refuse(why,
+                          "input 0 \"%s\" is %s, expected at least rank 3: [batch, ..., channels]",
                           node->in[0]->name, ref_shape_text(node->in[0], text));
     return 1;
 }
@@ -294,9 +302,12 @@ static int instance_check(const ref_node *node, ref_why *why)
     const double mode = ref_param_value(node, "mode", INSTANCE_MODE_MU_SIGMA);
     const double region = ref_param_value(node, "region", INSTANCE_REGION_ACROSS_SPATIAL);
     if (mode != INSTANCE_MODE_MU_SIGMA)
-        return ref_refuse(why, "mode %.0f: no library computes another one than 0 (MU_SIGMA)", mode);
+        return ref_refuse(why, "mode %.0f: no library computes another one than 0 (MU_SIGMA)",
+                          mode);
     if (region != INSTANCE_REGION_ACROSS_SPATIAL)
-        return ref_refuse(why, "region %.0f: no library computes another one than 0 (ACROSS_SPATIAL)", region);
+        return ref_refuse(why,
+                          "region %.0f: no library computes another one than 0 (ACROSS_SPATIAL)",
+                          region);
     if (ref_param_value(node, "normalize_variance", 1.0) != 1.0)
         return ref_refuse(why, "normalize_variance 0 is not computed here: pass 1");
     return image_check(node, why) && epsilon_check(node, why) && channel_gain_check(node, why);
@@ -307,8 +318,8 @@ static int group_check(const ref_node *node, ref_why *why)
     const uint32_t channels = node->in[0]->dims[node->in[0]->rank - 1];
     const double group = ref_param_value(node, "group", 1.0);
     if (group < 1.0 || channels % (uint32_t)group != 0)
-        return ref_refuse(why, "group %.0f does not divide the %u channels of input 0 \"%s\"", group,
-                          (unsigned)channels, node->in[0]->name);
+        return ref_refuse(why, "group %.0f does not divide the %u channels of input 0 \"%s\"",
+                          group, (unsigned)channels, node->in[0]->name);
     return image_check(node, why) && epsilon_check(node, why) && channel_gain_check(node, why);
 }
 
@@ -361,7 +372,7 @@ static int image_run(const ref_node *node, void *scratch, ref_why *why)
     return 1;
 }
 
-/* ---- L2Norm ----------------------------------------------------------------------------------- */
+/* ---- L2Norm ---------------------------------------------------------------------------------- */
 
 static int l2_bits(const ref_node *node, uint32_t *bits, ref_why *why)
 {
@@ -413,7 +424,7 @@ static int l2_run(const ref_node *node, void *scratch, ref_why *why)
     return 1;
 }
 
-/* ---- Softmax, LogSoftmax ---------------------------------------------------------------------- */
+/* ---- Softmax, LogSoftmax --------------------------------------------------------------------- */
 
 static int softmax_check(const ref_node *node, ref_why *why)
 {
@@ -465,7 +476,7 @@ static int softmax_run(const ref_node *node, void *scratch, ref_why *why)
     return 1;
 }
 
-/* ---- table ------------------------------------------------------------------------------------ */
+/* ---- table ----------------------------------------------------------------------------------- */
 
 static const ref_param_spec axes_norm_params[] = {
     { "axes", REF_U32, REF_REQUIRED | REF_TENSOR }, { "epsilon", REF_F32, 0 }, { NULL, 0, 0 }
@@ -478,7 +489,8 @@ static const ref_param_spec group_params[] = {
     { "epsilon", REF_F32, REF_REQUIRED }, { "group", REF_U32, REF_REQUIRED }, { NULL, 0, 0 }
 };
 static const ref_param_spec l2_params[] = {
-    { "axis", REF_U32, 0 }, { "axes", REF_U32, REF_TENSOR }, { "epsilon", REF_F32, 0 }, { NULL, 0, 0 }
+    { "axis", REF_U32, 0 }, { "axes", REF_U32, REF_TENSOR }, { "epsilon", REF_F32, 0 },
+    { NULL, 0, 0 }
 };
 static const ref_param_spec softmax_params[] = {
     { "axis", REF_U32, 0 }, { "beta", REF_F32, 0 }, { NULL, 0, 0 }
@@ -488,13 +500,19 @@ static const ref_param_spec log_softmax_params[] = {
 };
 
 const ref_op ref_ops_norm[] = {
-    { "RmsNorm", REF_T_REAL, 2, 3, 1, 1, axes_norm_params, axes_norm_check, axes_norm_scratch, axes_norm_run },
-    { "LayerNorm", REF_T_REAL, 1, 3, 1, 1, axes_norm_params, axes_norm_check, axes_norm_scratch, axes_norm_run },
-    { "Batchnorm", REF_T_REAL, 3, 3, 1, 1, NULL, channel_gain_check, batchnorm_scratch, batchnorm_run },
-    { "InstanceNorm", REF_T_REAL, 3, 3, 1, 1, instance_params, instance_check, image_scratch, image_run },
+    { "RmsNorm", REF_T_REAL, 2, 3, 1, 1, axes_norm_params, axes_norm_check, axes_norm_scratch,
+      axes_norm_run },
+    { "LayerNorm", REF_T_REAL, 1, 3, 1, 1, axes_norm_params, axes_norm_check, axes_norm_scratch,
+      axes_norm_run },
+    { "Batchnorm", REF_T_REAL, 3, 3, 1, 1, NULL, channel_gain_check, batchnorm_scratch,
+      batchnorm_run },
+    { "InstanceNorm", REF_T_REAL, 3, 3, 1, 1, instance_params, instance_check, image_scratch,
+      image_run },
     { "GroupNorm", REF_T_REAL, 3, 3, 1, 1, group_params, group_check, image_scratch, image_run },
     { "L2Norm", REF_T_REAL, 1, 1, 1, 1, l2_params, l2_check, l2_scratch, l2_run },
-    { "Softmax", REF_T_REAL, 1, 1, 1, 1, softmax_params, softmax_check, softmax_scratch, softmax_run },
-    { "LogSoftmax", REF_T_REAL, 1, 1, 1, 1, log_softmax_params, softmax_check, softmax_scratch, softmax_run },
+    { "Softmax", REF_T_REAL, 1, 1, 1, 1, softmax_params, softmax_check, softmax_scratch,
+      softmax_run },
+    { "LogSoftmax", REF_T_REAL, 1, 1, 1, 1, log_softmax_params, softmax_check, softmax_scratch,
+      softmax_run },
     { NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL }
 };

@@ -11,12 +11,13 @@ static int check_rank4(const ref_node *node, ref_why *why)
 {
     char text[REF_SHAPE_TEXT];
     if (node->in[0]->rank != 4)
-        return ref_refuse(why, "input 0 \"%s\" is %s, expected rank 4: [batch, height, width, channels]",
+        return ref_refuse(why,
+                          "input 0 \"%s\" is %s, expected rank 4: [batch, height, width, channels]",
                           node->in[0]->name, ref_shape_text(node->in[0], text));
     return 1;
 }
 
-/* ---- pooling ---------------------------------------------------------------------------------- */
+/* ---- pooling --------------------------------------------------------------------------------- */
 
 enum { ROUND_FLOOR, ROUND_CEIL };
 
@@ -35,7 +36,8 @@ static int pool_read(const ref_node *node, pool_axis axes[2], ref_why *why)
     }
     for (uint32_t i = 0; i < 2; ++i) {
         const pool_axis axis = { node->in[0]->dims[1 + i], 0, (uint64_t)ref_param_at(params[0], i),
-                                 (uint64_t)ref_param_at(params[1], i), (uint64_t)ref_param_at(params[2], 2 * i),
+                                 (uint64_t)ref_param_at(params[1], i),
+                                 (uint64_t)ref_param_at(params[2], 2 * i),
                                  (uint64_t)ref_param_at(params[2], 2 * i + 1) };
         axes[i] = axis;
     }
@@ -60,29 +62,34 @@ static int pool_check(const ref_node *node, ref_why *why)
         const uint64_t padded = a->in + a->pad_before + a->pad_after;
         uint64_t rest, out;
         if (a->filter == 0 || a->stride == 0)
-            return ref_refuse(why, "filter_size %llu and stride %llu along the %s: each is at least 1",
-                              (unsigned long long)a->filter, (unsigned long long)a->stride, axis_names[i]);
+            return ref_refuse(why,
+                              "filter_size %llu and stride %llu along the %s: each is at least 1",
+                              (unsigned long long)a->filter, (unsigned long long)a->stride,
+                              axis_names[i]);
         if (a->pad_before >= a->filter || a->pad_after >= a->filter)
-            return ref_refuse(why, "padding of %llu and %llu along the %s, expected less than the filter's %llu: a"
-                              " window would see nothing else", (unsigned long long)a->pad_before,
-                              (unsigned long long)a->pad_after, axis_names[i], (unsigned long long)a->filter);
+            return ref_refuse(why, "padding of %llu and %llu along the %s, expected less than the"
+                              " filter's %llu: a window would see nothing else",
+                              (unsigned long long)a->pad_before, (unsigned long long)a->pad_after,
+                              axis_names[i], (unsigned long long)a->filter);
         if (a->filter > padded)
-            return ref_refuse(why, "the filter has a %s of %llu, but input and padding have %llu", axis_names[i],
-                              (unsigned long long)a->filter, (unsigned long long)padded);
+            return ref_refuse(why, "the filter has a %s of %llu, but input and padding have %llu",
+                              axis_names[i], (unsigned long long)a->filter,
+                              (unsigned long long)padded);
         rest = (padded - a->filter) % a->stride;
         out = (padded - a->filter) / a->stride + 1;
         if (mode == ROUND_CEIL && rest != 0) {
             if (average)
-                return ref_refuse(why, "with rounding_mode 1 the last window reaches %llu over the %s, for which"
-                                  " libraries return garbage: pad explicitly",
+                return ref_refuse(why, "with rounding_mode 1 the last window reaches %llu over the"
+                                  " %s, for which libraries return garbage: pad explicitly",
                                   (unsigned long long)(a->stride - rest), axis_names[i]);
             if (out * a->stride >= a->in + a->pad_before)
-                return ref_refuse(why, "with rounding_mode 1 the last window along the %s lies in the padding:"
-                                  " use rounding_mode 0", axis_names[i]);
+                return ref_refuse(why, "with rounding_mode 1 the last window along the %s lies in"
+                                  " the padding: use rounding_mode 0", axis_names[i]);
             ++out;
         }
         if (out > UINT32_MAX)
-            return ref_refuse(why, "the output would have a %s of %llu", axis_names[i], (unsigned long long)out);
+            return ref_refuse(why, "the output would have a %s of %llu", axis_names[i],
+                              (unsigned long long)out);
         dims[1 + i] = (uint32_t)out;
     }
     return ref_expect_shape(node->out[0], "output", 4, dims, why) &&
@@ -142,7 +149,7 @@ static int pool_run(const ref_node *node, void *scratch, ref_why *why)
     return 1;
 }
 
-/* ---- resizing --------------------------------------------------------------------------------- */
+/* ---- resizing -------------------------------------------------------------------------------- */
 
 /* One spatial axis. Positions are exact fractions, so that no rounding picks another neighbour. */
 typedef struct resize_axis { uint64_t in, out; int align, centers; } resize_axis;
@@ -164,15 +171,17 @@ static int resize_check(const ref_node *node, ref_why *why)
     if (!check_rank4(node, why))
         return 0;
     if (out->rank != 4 || out->dims[0] != x->dims[0] || out->dims[3] != x->dims[3])
-        return ref_refuse(why, "output \"%s\" is %s, expected [%u, any height, any width, %u]", out->name,
-                          ref_shape_text(out, text), (unsigned)x->dims[0], (unsigned)x->dims[3]);
+        return ref_refuse(why, "output \"%s\" is %s, expected [%u, any height, any width, %u]",
+                          out->name, ref_shape_text(out, text), (unsigned)x->dims[0],
+                          (unsigned)x->dims[3]);
     for (int i = 0; i < 2; ++i)
         if (x->dims[1 + i] > INT32_MAX || out->dims[1 + i] > INT32_MAX)
-            return ref_refuse(why, "a %s of %u becomes %u, expected less than 2147483648", axis_names[i],
-                              (unsigned)x->dims[1 + i], (unsigned)out->dims[1 + i]);
+            return ref_refuse(why, "a %s of %u becomes %u, expected less than 2147483648",
+                              axis_names[i], (unsigned)x->dims[1 + i], (unsigned)out->dims[1 + i]);
     if (ref_param_value(node, "align_corners", 0.0) != 0.0 &&
         ref_param_value(node, "half_pixel_centers", 0.0) != 0.0)
-        return ref_refuse(why, "align_corners and half_pixel_centers exclude each other: pass one of them");
+        return ref_refuse(why, "align_corners and half_pixel_centers exclude each other: pass one"
+                          " of them");
     if (ref_param_value(node, "antialias", 0.0) != 0.0)
         return ref_refuse(why, "antialias is not computed here: pass 0");
     return ref_expect_type(out, "output", x->dtype, why);
@@ -183,8 +192,9 @@ static int resize_nearest_check(const ref_node *node, ref_why *why)
     if (!resize_check(node, why))
         return 0;
     if (!ref_same_encoding(node->in[0], node->out[0]))
-        return ref_refuse(why, "output \"%s\" has another encoding than input 0 \"%s\": libraries copy the codes,"
-                          " give both the same", node->out[0]->name, node->in[0]->name);
+        return ref_refuse(why, "output \"%s\" has another encoding than input 0 \"%s\": libraries"
+                          " copy the codes, give both the same", node->out[0]->name,
+                          node->in[0]->name);
     return 1;
 }
 
@@ -228,8 +238,8 @@ static int resize_bilinear_run(const ref_node *node, void *scratch, ref_why *why
         between(&axes[0], o / axes[1].out % axes[0].out, &ys[0], &ys[1], &down);
         between(&axes[1], o % axes[1].out, &xs[0], &xs[1], &right);
         for (int i = 0; i < 4; ++i)
-            ref_load(x, ((batch * axes[0].in + ys[i / 2]) * axes[1].in + xs[i % 2]) * channels, channels,
-                     corner[i]);
+            ref_load(x, ((batch * axes[0].in + ys[i / 2]) * axes[1].in + xs[i % 2]) * channels,
+                     channels, corner[i]);
         for (size_t c = 0; c < channels; ++c) {
             const float top = corner[0][c] + (corner[1][c] - corner[0][c]) * right;
             const float bottom = corner[2][c] + (corner[3][c] - corner[2][c]) * right;
@@ -240,7 +250,8 @@ static int resize_bilinear_run(const ref_node *node, void *scratch, ref_why *why
     return 1;
 }
 
-/* The input nearest to output o: rounded, halves up, where corners are aligned; cut off everywhere else. */
+/* The input nearest to output o: rounded, halves up, where corners are aligned; cut off everywhere
+   else. */
 static uint64_t nearest_at(const resize_axis *a, uint64_t o)
 {
     if (a->align)
@@ -266,19 +277,23 @@ static int resize_nearest_run(const ref_node *node, void *scratch, ref_why *why)
     return 1;
 }
 
-/* ---- table ------------------------------------------------------------------------------------ */
+/* ---- table ----------------------------------------------------------------------------------- */
 
 static const ref_param_spec pool_max_params[] = {
-    { "filter_size", REF_U32, REF_REQUIRED | REF_TENSOR }, { "stride", REF_U32, REF_REQUIRED | REF_TENSOR },
-    { "pad_amount", REF_U32, REF_REQUIRED | REF_TENSOR }, { "rounding_mode", REF_U32, 0 }, { NULL, 0, 0 }
+    { "filter_size", REF_U32, REF_REQUIRED | REF_TENSOR },
+    { "stride", REF_U32, REF_REQUIRED | REF_TENSOR },
+    { "pad_amount", REF_U32, REF_REQUIRED | REF_TENSOR }, { "rounding_mode", REF_U32, 0 },
+    { NULL, 0, 0 }
 };
 static const ref_param_spec pool_avg_params[] = {
-    { "filter_size", REF_U32, REF_REQUIRED | REF_TENSOR }, { "stride", REF_U32, REF_REQUIRED | REF_TENSOR },
+    { "filter_size", REF_U32, REF_REQUIRED | REF_TENSOR },
+    { "stride", REF_U32, REF_REQUIRED | REF_TENSOR },
     { "pad_amount", REF_U32, REF_REQUIRED | REF_TENSOR }, { "rounding_mode", REF_U32, 0 },
     { "count_pad_for_edges", REF_BOOL, 0 }, { NULL, 0, 0 }
 };
 static const ref_param_spec resize_bilinear_params[] = {
-    { "align_corners", REF_BOOL, 0 }, { "half_pixel_centers", REF_BOOL, 0 }, { "antialias", REF_BOOL, 0 },
+    { "align_corners", REF_BOOL, 0 }, { "half_pixel_centers", REF_BOOL, 0 },
+    { "antialias", REF_BOOL, 0 },
     { NULL, 0, 0 }
 };
 static const ref_param_spec resize_nearest_params[] = {
@@ -288,9 +303,11 @@ static const ref_param_spec resize_nearest_params[] = {
 const ref_op ref_ops_pool[] = {
     { "PoolMax2d", REF_T_REAL, 1, 1, 1, 1, pool_max_params, pool_check, pool_scratch, pool_run },
     { "PoolAvg2d", REF_T_REAL, 1, 1, 1, 1, pool_avg_params, pool_check, pool_scratch, pool_run },
-    { "ResizeBilinear", REF_T_REAL, 1, 1, 1, 1, resize_bilinear_params, resize_check, resize_bilinear_scratch,
+    { "ResizeBilinear", REF_T_REAL, 1, 1, 1, 1, resize_bilinear_params, resize_check,
+      resize_bilinear_scratch,
       resize_bilinear_run },
-    { "ResizeNearestNeighbor", REF_T_REAL, 1, 1, 1, 1, resize_nearest_params, resize_nearest_check, NULL,
+    { "ResizeNearestNeighbor", REF_T_REAL, 1, 1, 1, 1, resize_nearest_params, resize_nearest_check,
+      NULL,
       resize_nearest_run },
     { NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL }
 };

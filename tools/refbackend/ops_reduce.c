@@ -1,5 +1,5 @@
-/* ops_reduce.c - ReduceMean, ReduceSum, ReduceMax, ReduceMin, ReduceProd, ReduceSumSquare, Argmax, Argmin, TopK,
-   CumulativeSum
+/* ops_reduce.c - ReduceMean, ReduceSum, ReduceMax, ReduceMin, ReduceProd, ReduceSumSquare, Argmax,
+   Argmin, TopK, CumulativeSum
 
    Real numbers are summed in double. int32 is computed in int32: sums and products wrap. */
 #include "ref_op.h"
@@ -67,14 +67,15 @@ static int check_reduced(const ref_node *node, uint32_t bits, ref_why *why)
             dims[rank++] = 1;
     }
     if (rank == 0)
-        return ref_refuse(why, "nothing is left of input 0 \"%s\", and a tensor of rank 0 makes libraries crash:"
-                          " pass keep_dims = 1", x->name);
+        return ref_refuse(why, "nothing is left of input 0 \"%s\", and a tensor of rank 0 makes"
+                          " libraries crash: pass keep_dims = 1", x->name);
     return ref_expect_shape(node->out[0], "output", rank, dims, why);
 }
 
-/* ---- Reduce... -------------------------------------------------------------------------------- */
+/* ---- Reduce... ------------------------------------------------------------------------------- */
 
-typedef enum reduce_kind { REDUCE_MEAN, REDUCE_SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD, REDUCE_SUM_SQUARE } reduce_kind;
+typedef enum reduce_kind { REDUCE_MEAN, REDUCE_SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD,
+                           REDUCE_SUM_SQUARE } reduce_kind;
 
 static reduce_kind kind_of(const ref_node *node)
 {
@@ -91,8 +92,8 @@ static int axes_read(const ref_node *node, uint32_t *bits, ref_why *why)
     for (uint64_t i = 0; i < param->tensor->count; ++i) {
         const int64_t axis = ref_param_at(param, i);
         if (axis >= (int64_t)x->rank)
-            return ref_refuse(why, "parameter \"axes\" has axis %lld, input 0 \"%s\" has rank %u", (long long)axis,
-                              x->name, (unsigned)x->rank);
+            return ref_refuse(why, "parameter \"axes\" has axis %lld, input 0 \"%s\" has rank %u",
+                              (long long)axis, x->name, (unsigned)x->rank);
         if ((*bits >> axis & 1u) != 0)
             return ref_refuse(why, "parameter \"axes\" has axis %lld twice", (long long)axis);
         *bits |= 1u << axis;
@@ -155,9 +156,11 @@ static int reduce_run(const ref_node *node, void *scratch, ref_why *why)
         step *= (bits >> i & 1u) != 0 ? 1 : x->dims[i];
     }
     for (uint64_t i = 0; i < out->count; ++i) {
-        sums[i] = kind == REDUCE_MAX ? -HUGE_VAL : kind == REDUCE_MIN ? HUGE_VAL : kind == REDUCE_PROD ? 1.0 : 0.0;
+        sums[i] = kind == REDUCE_MAX ? -HUGE_VAL : kind == REDUCE_MIN ? HUGE_VAL
+            : kind == REDUCE_PROD ? 1.0 : 0.0;
         if (ints != NULL)
-            ints[i] = kind == REDUCE_MAX ? INT32_MIN : kind == REDUCE_MIN ? INT32_MAX : kind == REDUCE_PROD ? 1 : 0;
+            ints[i] = kind == REDUCE_MAX ? INT32_MIN : kind == REDUCE_MIN ? INT32_MAX
+                : kind == REDUCE_PROD ? 1 : 0;
     }
     for (uint64_t first = 0; first < x->count;) {
         float row[64];
@@ -184,24 +187,27 @@ static int reduce_run(const ref_node *node, void *scratch, ref_why *why)
         }
     }
     for (uint64_t i = 0; ints == NULL && i < out->count; ++i) {
-        const float value = (float)(kind == REDUCE_MEAN ? sums[i] * (double)out->count / (double)x->count : sums[i]);
+        const float value = (float)(kind == REDUCE_MEAN
+                                    ? sums[i] * (double)out->count / (double)x->count : sums[i]);
         ref_store(out, i, 1, &value);
     }
     return 1;
 }
 
-/* ---- Argmax, Argmin --------------------------------------------------------------------------- */
+/* ---- Argmax, Argmin -------------------------------------------------------------------------- */
 
 static int check_indices(const ref_tensor *t, const char *what, ref_why *why)
 {
     if (t->dtype != REF_I32 && t->dtype != REF_U32)
-        return ref_refuse(why, "%s \"%s\" is %s, expected INT_32 or UINT_32", what, t->name, ref_type_name(t->dtype));
+        return ref_refuse(why, "%s \"%s\" is %s, expected INT_32 or UINT_32", what, t->name,
+                          ref_type_name(t->dtype));
     return 1;
 }
 
 static int arg_check(const ref_node *node, ref_why *why)
 {
-    return axis_check(node, why) && check_reduced(node, 1u << (uint32_t)ref_param_value(node, "axis", 0.0), why) &&
+    return axis_check(node, why) &&
+           check_reduced(node, 1u << (uint32_t)ref_param_value(node, "axis", 0.0), why) &&
            check_indices(node->out[0], "output", why);
 }
 
@@ -232,7 +238,7 @@ static int arg_run(const ref_node *node, void *scratch, ref_why *why)
     return 1;
 }
 
-/* ---- TopK ------------------------------------------------------------------------------------- */
+/* ---- TopK ------------------------------------------------------------------------------------ */
 
 static int topk_check(const ref_node *node, ref_why *why)
 {
@@ -246,15 +252,17 @@ static int topk_check(const ref_node *node, ref_why *why)
     dims[x->rank - 1] = (uint32_t)k;
     if (!ref_expect_shape(values, "output 0", x->rank, dims, why) ||
         !ref_expect_shape(node->out[1], "output 1", x->rank, dims, why) ||
-        !ref_expect_type(values, "output 0", x->dtype, why) || !check_indices(node->out[1], "output 1", why))
+        !ref_expect_type(values, "output 0", x->dtype, why) ||
+        !check_indices(node->out[1], "output 1", why))
         return 0;
     if (!ref_same_encoding(x, values))
-        return ref_refuse(why, "output 0 \"%s\" has another encoding than input 0 \"%s\": libraries copy the codes,"
-                          " give both the same", values->name, x->name);
+        return ref_refuse(why, "output 0 \"%s\" has another encoding than input 0 \"%s\": libraries"
+                          " copy the codes, give both the same", values->name, x->name);
     return 1;
 }
 
-/* Whether element a goes before element b: the larger first, of equal ones the lower index, NaN last. */
+/* Whether element a goes before element b: the larger first, of equal ones the lower index, NaN
+   last. */
 static int goes_before(const double *values, uint32_t a, uint32_t b)
 {
     if (isnan(values[a]) != isnan(values[b]))
@@ -321,12 +329,13 @@ static int topk_run(const ref_node *node, void *scratch, ref_why *why)
     return 1;
 }
 
-/* ---- CumulativeSum ---------------------------------------------------------------------------- */
+/* ---- CumulativeSum --------------------------------------------------------------------------- */
 
 static int cumulative_check(const ref_node *node, ref_why *why)
 {
     const ref_tensor *x = node->in[0];
-    return axis_check(node, why) && ref_expect_shape(node->out[0], "output", x->rank, x->dims, why) &&
+    return axis_check(node, why) && ref_expect_shape(node->out[0], "output", x->rank, x->dims,
+                                                     why) &&
            ref_expect_type(node->out[0], "output", x->dtype, why);
 }
 
@@ -361,7 +370,7 @@ static int cumulative_run(const ref_node *node, void *scratch, ref_why *why)
     return 1;
 }
 
-/* ---- table ------------------------------------------------------------------------------------ */
+/* ---- table ----------------------------------------------------------------------------------- */
 
 static const ref_param_spec reduce_params[] = {
     { "axes", REF_U32, REF_REQUIRED | REF_TENSOR }, { "keep_dims", REF_BOOL, 0 }, { NULL, 0, 0 }
@@ -373,21 +382,29 @@ static const ref_param_spec topk_params[] = {
     { "k", REF_U32, REF_REQUIRED }, { "largest", REF_BOOL, 0 }, { NULL, 0, 0 }
 };
 static const ref_param_spec cumulative_params[] = {
-    { "axis", REF_U32, REF_REQUIRED }, { "exclusive", REF_BOOL, 0 }, { "reverse", REF_BOOL, 0 }, { NULL, 0, 0 }
+    { "axis", REF_U32, REF_REQUIRED }, { "exclusive", REF_BOOL, 0 }, { "reverse", REF_BOOL, 0 },
+    { NULL, 0, 0 }
 };
 
 /* The first six in the order of reduce_kind. Libraries differ on how a mean of int32 is rounded. */
 const ref_op ref_ops_reduce[] = {
-    { "ReduceMean", REF_T_REAL, 1, 1, 1, 1, reduce_params, reduce_check, reduce_scratch, reduce_run },
-    { "ReduceSum", REF_T_REAL | REF_T_I32, 1, 1, 1, 1, reduce_params, reduce_check, reduce_scratch, reduce_run },
-    { "ReduceMax", REF_T_REAL | REF_T_I32, 1, 1, 1, 1, reduce_params, reduce_check, reduce_scratch, reduce_run },
-    { "ReduceMin", REF_T_REAL | REF_T_I32, 1, 1, 1, 1, reduce_params, reduce_check, reduce_scratch, reduce_run },
-    { "ReduceProd", REF_T_REAL | REF_T_I32, 1, 1, 1, 1, reduce_params, reduce_check, reduce_scratch, reduce_run },
-    { "ReduceSumSquare", REF_T_REAL | REF_T_I32, 1, 1, 1, 1, reduce_params, reduce_check, reduce_scratch, reduce_run },
+    { "ReduceMean", REF_T_REAL, 1, 1, 1, 1, reduce_params, reduce_check, reduce_scratch,
+      reduce_run },
+    { "ReduceSum", REF_T_REAL | REF_T_I32, 1, 1, 1, 1, reduce_params, reduce_check, reduce_scratch,
+      reduce_run },
+    { "ReduceMax", REF_T_REAL | REF_T_I32, 1, 1, 1, 1, reduce_params, reduce_check, reduce_scratch,
+      reduce_run },
+    { "ReduceMin", REF_T_REAL | REF_T_I32, 1, 1, 1, 1, reduce_params, reduce_check, reduce_scratch,
+      reduce_run },
+    { "ReduceProd", REF_T_REAL | REF_T_I32, 1, 1, 1, 1, reduce_params, reduce_check, reduce_scratch,
+      reduce_run },
+    { "ReduceSumSquare", REF_T_REAL | REF_T_I32, 1, 1, 1, 1, reduce_params, reduce_check,
+      reduce_scratch, reduce_run },
     { "Argmax", REF_T_REAL | REF_T_I32, 1, 1, 1, 1, arg_params, arg_check, NULL, arg_run },
     { "Argmin", REF_T_REAL | REF_T_I32, 1, 1, 1, 1, arg_params, arg_check, NULL, arg_run },
     { "TopK", REF_T_REAL | REF_T_I32, 1, 1, 2, 2, topk_params, topk_check, topk_scratch, topk_run },
-    { "CumulativeSum", REF_T_REAL | REF_T_I32, 1, 1, 1, 1, cumulative_params, cumulative_check, NULL,
+    { "CumulativeSum", REF_T_REAL | REF_T_I32, 1, 1, 1, 1, cumulative_params, cumulative_check,
+      NULL,
       cumulative_run },
     { NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL }
 };

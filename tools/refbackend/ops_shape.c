@@ -1,8 +1,8 @@
 /* ops_shape.c - elements move, values stay: any type
 
    Concat, Split, Pack, StridedSlice and Pad requantize when encodings differ. The others copy codes
-   as they are, and so both sides must have one encoding: the genuine libraries copy without a word
-   */
+   as they are, and so both sides must have one encoding: the genuine libraries copy without a
+   word */
 #include "ref_op.h"
 
 #include <string.h>
@@ -82,12 +82,6 @@ static void walk_copy(const walk *w, const ref_tensor *to, const ref_tensor *fro
     }
 }
 
-static size_t chunk_scratch(const ref_node *node)
-{
-    (void)node;
-    return REF_CHUNK * sizeof(float);
-}
-
 /* Where type and encoding are one, and no scale is tied to a place. */
 static int check_plain_copy(const ref_node *node, ref_why *why)
 {
@@ -144,11 +138,9 @@ static int reshape_check(const ref_node *node, ref_why *why)
     const ref_tensor *x = node->in[0], *y = node->out[0];
     char a[REF_SHAPE_TEXT], b[REF_SHAPE_TEXT];
     if (x->count != y->count)
-        return ref_refuse(why,
-                          "output 0 \"%s\" is %s, %llu elements; input 0 \"%s\" is %s, %llu"
-                          " elements",
-                          y->name, ref_shape_text(y, a), (unsigned long long)y->count, x->name,
-                          ref_shape_text(x, b), (unsigned long long)x->count);
+        return ref_refuse(why, "output 0 \"%s\" is %s, %llu elements; input 0 \"%s\" is %s, %llu"
+                          " elements", y->name, ref_shape_text(y, a), (unsigned long long)y->count,
+                          x->name, ref_shape_text(x, b), (unsigned long long)x->count);
     return check_plain_copy(node, why);
 }
 
@@ -215,18 +207,14 @@ static int squeeze_check(const ref_node *node, ref_why *why)
     for (uint32_t i = 0; i < x->rank; ++i) {
         const int dropped = axes != NULL ? (int)(mask >> i & 1u) : x->dims[i] == 1;
         if (dropped && x->dims[i] != 1)
-            return ref_refuse(why,
-                              "parameter \"axes\" has %u, but that dimension of input 0 \"%s\" is"
-                              " %u, expected 1",
-                              (unsigned)i, x->name, (unsigned)x->dims[i]);
+            return ref_refuse(why, "parameter \"axes\" has %u, but that dimension of input 0 \"%s\""
+                              " is %u, expected 1", (unsigned)i, x->name, (unsigned)x->dims[i]);
         if (!dropped)
             dims[rank++] = x->dims[i];
     }
     if (rank == 0)
-        return ref_refuse(why,
-                          "every dimension of input 0 \"%s\" would go: keep one, rank 0 is not"
-                          " supported",
-                          x->name);
+        return ref_refuse(why, "every dimension of input 0 \"%s\" would go: keep one, rank 0 is not"
+                          " supported", x->name);
     return ref_expect_shape(y, "output 0", rank, dims, why) && check_plain_copy(node, why);
 }
 
@@ -245,10 +233,8 @@ static int transpose_check(const ref_node *node, ref_why *why)
     for (uint32_t i = 0; i < x->rank; ++i) {
         const int64_t axis = ref_param_at(perm, i);
         if (axis >= x->rank || (seen >> axis & 1u) != 0)
-            return ref_refuse(why,
-                              "parameter \"perm\" has %lld at index %u, expected each of 0 to %u"
-                              " once",
-                              (long long)axis, (unsigned)i, (unsigned)(x->rank - 1));
+            return ref_refuse(why, "parameter \"perm\" has %lld at index %u, expected each of 0 to"
+                              " %u once", (long long)axis, (unsigned)i, (unsigned)(x->rank - 1));
         seen |= 1u << axis;
         dims[i] = x->dims[axis];
     }
@@ -327,10 +313,9 @@ static int concat_check(const ref_node *node, ref_why *why)
         sum += dims[axis];
     }
     if (sum > UINT32_MAX)
-        return ref_refuse(why,
-                          "the inputs have %llu elements along axis %u together, a dimension holds"
-                          " %lu",
-                          (unsigned long long)sum, (unsigned)axis, (unsigned long)UINT32_MAX);
+        return ref_refuse(why, "the inputs have %llu elements along axis %u together, a dimension"
+                          " holds %lu", (unsigned long long)sum, (unsigned)axis,
+                          (unsigned long)UINT32_MAX);
     dims[axis] = (uint32_t)sum;
     return ref_expect_shape(node->out[0], "output 0", x->rank, dims, why);
 }
@@ -365,8 +350,8 @@ static int split_check(const ref_node *node, ref_why *why)
         return 0;
     axis = axis_of(node);
     if (node->out_count < 2)
-        return ref_refuse(why, "1 output, Split has at least 2: \"split_index\" names where the "
-                               "second begins");
+        return ref_refuse(why, "1 output, Split has at least 2: \"split_index\" names where the"
+                          " second begins");
     if (!expect_table(index, node->out_count - 1, 0, why))
         return 0;
     memcpy(dims, x->dims, sizeof dims);
@@ -374,9 +359,8 @@ static int split_check(const ref_node *node, ref_why *why)
         const int64_t end =
             k + 1 < node->out_count ? ref_param_at(index, k) : (int64_t)x->dims[axis];
         if (end <= begin || end > x->dims[axis])
-            return ref_refuse(why,
-                              "parameter \"split_index\" has %lld at index %u, expected numbers"
-                              " that grow from above 0 to below the %u of axis %u",
+            return ref_refuse(why, "parameter \"split_index\" has %lld at index %u, expected"
+                              " numbers that grow from above 0 to below the %u of axis %u",
                               (long long)ref_param_at(index, k < node->out_count - 1 ? k : k - 1),
                               (unsigned)(k < node->out_count - 1 ? k : k - 1),
                               (unsigned)x->dims[axis], (unsigned)axis);
@@ -472,18 +456,15 @@ static int slice_plan(const ref_node *node, walk *w, uint32_t *rank, uint32_t di
             if (stride == 0)
                 return ref_refuse(why, "row %u of \"ranges\" has stride 0", (unsigned)row);
             if (shrink && stride != 1)
-                return ref_refuse(why,
-                                  "row %u of \"ranges\" has stride %lld, expected 1 as"
-                                  " \"shrink_axes\" drops that axis",
-                                  (unsigned)row, (long long)stride);
+                return ref_refuse(why, "row %u of \"ranges\" has stride %lld, expected 1 as"
+                                  " \"shrink_axes\" drops that axis", (unsigned)row,
+                                  (long long)stride);
             if (mask_bit(node, "begin_mask", row))
                 begin = stride > 0 ? 0 : dim - 1;
             else if (begin < -dim || begin >= dim)
-                return ref_refuse(why,
-                                  "row %u of \"ranges\" begins at %lld, expected %lld to %lld"
-                                  " (axis %u of input 0 \"%s\")",
-                                  (unsigned)row, (long long)begin, (long long)-dim,
-                                  (long long)(dim - 1), (unsigned)axis, x->name);
+                return ref_refuse(why, "row %u of \"ranges\" begins at %lld, expected %lld to %lld"
+                                  " (axis %u of input 0 \"%s\")", (unsigned)row, (long long)begin,
+                                  (long long)-dim, (long long)(dim - 1), (unsigned)axis, x->name);
             else if (begin < 0)
                 begin += dim;
             if (shrink) {
@@ -494,12 +475,10 @@ static int slice_plan(const ref_node *node, walk *w, uint32_t *rank, uint32_t di
                 const int64_t least = stride > 0 ? -dim : -dim - 1,
                               most = stride > 0 ? dim : dim - 1;
                 if (end < least || end > most)
-                    return ref_refuse(why,
-                                      "row %u of \"ranges\" ends at %lld, expected %lld to %lld"
-                                      " (axis %u of input 0 \"%s\"): HTP does not clamp it, or set"
-                                      " its bit in \"end_mask\"",
-                                      (unsigned)row, (long long)end, (long long)least,
-                                      (long long)most, (unsigned)axis, x->name);
+                    return ref_refuse(why, "row %u of \"ranges\" ends at %lld, expected %lld to"
+                                      " %lld (axis %u of input 0 \"%s\"): HTP does not clamp it, or"
+                                      " set its bit in \"end_mask\"", (unsigned)row, (long long)end,
+                                      (long long)least, (long long)most, (unsigned)axis, x->name);
                 if (end < 0)
                     end += dim;
             }
@@ -524,8 +503,8 @@ static int slice_plan(const ref_node *node, walk *w, uint32_t *rank, uint32_t di
         dims[(*rank)++] = (uint32_t)count;
     }
     if (*rank == 0)
-        return ref_refuse(why, "\"shrink_axes\" drops every axis: keep one, rank 0 is not "
-                               "supported");
+        return ref_refuse(why,
+                          "\"shrink_axes\" drops every axis: keep one, rank 0 is not supported");
     return 1;
 }
 
@@ -572,11 +551,9 @@ static int tile_check(const ref_node *node, ref_why *why)
     for (uint32_t i = 0; i < x->rank; ++i) {
         const uint64_t dim = x->dims[i] * (uint64_t)ref_param_at(multiples, i);
         if (dim == 0 || dim > UINT32_MAX)
-            return ref_refuse(why,
-                              "parameter \"multiples\" has %llu at index %u, which makes a"
-                              " dimension of %llu",
-                              (unsigned long long)ref_param_at(multiples, i), (unsigned)i,
-                              (unsigned long long)dim);
+            return ref_refuse(why, "parameter \"multiples\" has %llu at index %u, which makes a"
+                              " dimension of %llu", (unsigned long long)ref_param_at(multiples, i),
+                              (unsigned)i, (unsigned long long)dim);
         dims[i] = (uint32_t)dim;
     }
     return ref_expect_shape(node->out[0], "output 0", x->rank, dims, why) &&
@@ -625,26 +602,21 @@ static int pad_check(const ref_node *node, ref_why *why)
         const int real = (ref_type_bit(x->dtype) & REF_T_REAL) != 0;
         const uint32_t expected = real ? REF_F32 : x->dtype;
         if (constant->dtype != expected)
-            return ref_refuse(why,
-                              "parameter \"pad_constant_value\" is %s, expected %s as input 0"
-                              " \"%s\" is %s",
-                              ref_type_name(constant->dtype), ref_type_name(expected), x->name,
-                              ref_type_name(x->dtype));
+            return ref_refuse(why, "parameter \"pad_constant_value\" is %s, expected %s as input 0"
+                              " \"%s\" is %s", ref_type_name(constant->dtype),
+                              ref_type_name(expected), x->name, ref_type_name(x->dtype));
     }
     for (uint32_t i = 0; i < x->rank; ++i) {
         const int64_t before = ref_param_at(amount, 2 * i), after = ref_param_at(amount, 2 * i + 1);
         const int64_t most = scheme == PAD_SYMMETRIC ? (int64_t)x->dims[i]
                            : scheme == PAD_REFLECT ? (int64_t)x->dims[i] - 1 : UINT32_MAX;
         if (before > most || after > most)
-            return ref_refuse(why,
-                              "parameter \"pad_amount\" has %lld and %lld for axis %u, which"
-                              " mirrors at most %lld",
-                              (long long)before, (long long)after, (unsigned)i, (long long)most);
+            return ref_refuse(why, "parameter \"pad_amount\" has %lld and %lld for axis %u, which"
+                              " mirrors at most %lld", (long long)before, (long long)after,
+                              (unsigned)i, (long long)most);
         if (before + x->dims[i] + after > UINT32_MAX)
-            return ref_refuse(why,
-                              "parameter \"pad_amount\" makes axis %u longer than a dimension"
-                              " holds",
-                              (unsigned)i);
+            return ref_refuse(why, "parameter \"pad_amount\" makes axis %u longer than a dimension"
+                              " holds", (unsigned)i);
         dims[i] = (uint32_t)(before + x->dims[i] + after);
     }
     return ref_expect_shape(node->out[0], "output 0", x->rank, dims, why);
@@ -738,10 +710,9 @@ static int check_blocks(const ref_node *node, const ref_tensor *deep, const ref_
     if (deep->rank != 4 || wide->rank != 4 || deep->dims[0] != wide->dims[0] ||
         (uint64_t)deep->dims[1] * *bh != wide->dims[1] ||
         (uint64_t)deep->dims[2] * *bw != wide->dims[2] || deep->count != wide->count)
-        return ref_refuse(why,
-                          "\"%s\" %s and \"%s\" %s do not belong together: expected [N, H, W, C *"
-                          " %u * %u] and [N, H * %u, W * %u, C]",
-                          deep->name, ref_shape_text(deep, a), wide->name, ref_shape_text(wide, b),
+        return ref_refuse(why, "\"%s\" %s and \"%s\" %s do not belong together: expected [N, H, W,"
+                          " C * %u * %u] and [N, H * %u, W * %u, C]", deep->name,
+                          ref_shape_text(deep, a), wide->name, ref_shape_text(wide, b),
                           (unsigned)*bh, (unsigned)*bw, (unsigned)*bh, (unsigned)*bw);
     return check_plain_copy(node, why);
 }
@@ -862,13 +833,13 @@ const ref_op ref_ops_shape[] = {
     { "ExpandDims", 0, 1, 1, 1, 1, expand_params, expand_check, NULL, whole_run },
     { "Squeeze", 0, 1, 1, 1, 1, squeeze_params, squeeze_check, NULL, whole_run },
     { "Transpose", 0, 1, 1, 1, 1, transpose_params, transpose_check, NULL, transpose_run },
-    { "Concat", 0, 1, 255, 1, 1, axis_params, concat_check, chunk_scratch, into_run },
-    { "Split", 0, 1, 1, 1, 255, split_params, split_check, chunk_scratch, out_of_run },
-    { "Pack", 0, 1, 255, 1, 1, axis_params, pack_check, chunk_scratch, into_run },
-    { "UnPack", 0, 1, 1, 1, 255, axis_params, unpack_check, chunk_scratch, out_of_run },
-    { "StridedSlice", 0, 1, 1, 1, 1, slice_params, slice_check, chunk_scratch, slice_run },
+    { "Concat", 0, 1, 255, 1, 1, axis_params, concat_check, ref_chunk_scratch, into_run },
+    { "Split", 0, 1, 1, 1, 255, split_params, split_check, ref_chunk_scratch, out_of_run },
+    { "Pack", 0, 1, 255, 1, 1, axis_params, pack_check, ref_chunk_scratch, into_run },
+    { "UnPack", 0, 1, 1, 1, 255, axis_params, unpack_check, ref_chunk_scratch, out_of_run },
+    { "StridedSlice", 0, 1, 1, 1, 1, slice_params, slice_check, ref_chunk_scratch, slice_run },
     { "Tile", 0, 1, 1, 1, 1, tile_params, tile_check, NULL, tile_run },
-    { "Pad", 0, 1, 1, 1, 1, pad_params, pad_check, chunk_scratch, pad_run },
+    { "Pad", 0, 1, 1, 1, 1, pad_params, pad_check, ref_chunk_scratch, pad_run },
     { "DepthToSpace", 0, 1, 1, 1, 1, block_params, to_space_check, NULL, to_space_run },
     { "SpaceToDepth", 0, 1, 1, 1, 1, block_params, to_depth_check, NULL, to_depth_run },
     { "ChannelShuffle", 0, 1, 1, 1, 1, shuffle_params, shuffle_check, NULL, shuffle_run },

@@ -113,14 +113,7 @@ static int unary_check(const ref_node *node, ref_why *why)
         return ref_refuse(why, "input 0 \"%s\" is %s, which operation %u (%s) does not take",
                           x->name, ref_type_name(x->dtype), (unsigned)operation,
                           operations[operation].type);
-    return ref_expect_type(node->out[0], "output 0", x->dtype, why) &&
-           ref_expect_shape(node->out[0], "output 0", x->rank, x->dims, why);
-}
-
-static size_t unary_scratch(const ref_node *node)
-{
-    (void)node;
-    return REF_CHUNK * sizeof(float);
+    return ref_expect_like(node->out[0], "output 0", x, why);
 }
 
 static int unary_run(const ref_node *node, void *scratch, ref_why *why)
@@ -146,22 +139,18 @@ static int unary_run(const ref_node *node, void *scratch, ref_why *why)
     return 1;
 }
 
-#define UNARY(type, types) { type, types, 1, 1, 1, 1, NULL, unary_check, unary_scratch, unary_run }
-const ref_op ref_ops_unary[] = { UNARY("ElementWiseAbs", WITH_INTEGER),
-                                 UNARY("ElementWiseAsin", REF_T_REAL),
-                                 UNARY("ElementWiseAtan", REF_T_REAL),
-                                 UNARY("ElementWiseCeil", REF_T_REAL),
-                                 UNARY("ElementWiseCos", REF_T_REAL),
-                                 UNARY("ElementWiseExp", REF_T_REAL),
-                                 UNARY("ElementWiseFloor", REF_T_REAL),
-                                 UNARY("ElementWiseLog", REF_T_REAL),
-                                 UNARY("ElementWiseNeg", WITH_INTEGER),
-                                 UNARY("ElementWiseNot", REF_T_BOOL),
-                                 UNARY("ElementWiseRound", REF_T_REAL),
-                                 UNARY("ElementWiseRsqrt", REF_T_REAL),
-                                 UNARY("ElementWiseSign", WITH_INTEGER),
-                                 UNARY("ElementWiseSin", REF_T_REAL),
-                                 UNARY("ElementWiseSquareRoot", REF_T_REAL),
-                                 { "ElementWiseUnary", WITH_INTEGER | REF_T_BOOL, 1, 1, 1, 1,
-                                   unary_params, unary_check, unary_scratch, unary_run },
-                                 { NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL } };
+#define UNARY(type, types)                                                                         \
+    { type, types, 1, 1, 1, 1, NULL, unary_check, ref_chunk_scratch, unary_run }
+const ref_op ref_ops_unary[] = {
+    UNARY("ElementWiseAbs", WITH_INTEGER), UNARY("ElementWiseAsin", REF_T_REAL),
+    UNARY("ElementWiseAtan", REF_T_REAL), UNARY("ElementWiseCeil", REF_T_REAL),
+    UNARY("ElementWiseCos", REF_T_REAL), UNARY("ElementWiseExp", REF_T_REAL),
+    UNARY("ElementWiseFloor", REF_T_REAL), UNARY("ElementWiseLog", REF_T_REAL),
+    UNARY("ElementWiseNeg", WITH_INTEGER), UNARY("ElementWiseNot", REF_T_BOOL),
+    UNARY("ElementWiseRound", REF_T_REAL), UNARY("ElementWiseRsqrt", REF_T_REAL),
+    UNARY("ElementWiseSign", WITH_INTEGER), UNARY("ElementWiseSin", REF_T_REAL),
+    UNARY("ElementWiseSquareRoot", REF_T_REAL),
+    { "ElementWiseUnary", WITH_INTEGER | REF_T_BOOL, 1, 1, 1, 1, unary_params, unary_check,
+      ref_chunk_scratch, unary_run },
+    { NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL }
+};

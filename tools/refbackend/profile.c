@@ -1,7 +1,8 @@
 /* profile.c - events of the last call that was given a profile handle
 
-   An event id is the number of its profile, shifted, plus its index plus 1. The next call with the
-   same handle replaces all events; the memory is kept, so executes stop allocating after the first.
+   An event id is the number of its profile, shifted, plus its index plus 1. Ids, and the lists of
+   them, hold until the next call with the same handle, which replaces all events, or until it is
+   freed; the memory is kept, so executes stop allocating after the first.
    Knows nothing of: what is measured */
 #include "ref.h"
 
@@ -20,11 +21,9 @@ q_code ref_profile_create(ref_call *call, q_handle handle, uint32_t level, q_han
     if (out == NULL || level < 1 || level > 2)
         return ref_fail(call, Q_ARGUMENT, out == NULL ? "no place for the handle"
                         : "level %u; 1 basic and 2 detailed are known", (unsigned)level);
-    profile = ref_alloc(sizeof(*profile));
-    if (profile == NULL || !ref_ledger_add(&profile->head, REF_PROFILE)) {
-        ref_free(profile);
-        return ref_fail(call, Q_MEMORY, "no memory");
-    }
+    profile = ref_ledger_make(call, REF_PROFILE, sizeof(*profile));
+    if (profile == NULL)
+        return call->code;
     profile->backend = backend;
     profile->level = level;
     *out = (q_handle)(uintptr_t)profile->head.handle;
@@ -107,14 +106,18 @@ static uint64_t id_of(const ref_profile *profile, int index)
     return (uint64_t)profile->head.number << ID_SHIFT | (uint64_t)(index + 1);
 }
 
-/* Ids of the events under one; the list lives in the profile until the next is asked for. */
+/* Ids of the events under one. Each list has a place of its own, behind those of earlier parents,
+   so asking for one leaves the others as they are. */
 static void children(ref_profile *profile, int parent, const uint64_t **ids, uint32_t *count)
 {
+    uint64_t *list = profile->ids;
     *count = 0;
     for (int i = 0; i < profile->count; ++i)
+        list += profile->events[i].parent < parent;
+    for (int i = 0; i < profile->count; ++i)
         if (profile->events[i].parent == parent)
-            profile->ids[(*count)++] = id_of(profile, i);
-    *ids = *count > 0 ? profile->ids : NULL;
+            list[(*count)++] = id_of(profile, i);
+    *ids = *count > 0 ? list : NULL;
 }
 
 q_code ref_profile_events(ref_call *call, q_handle handle, const uint64_t **ids, uint32_t *count)

@@ -53,6 +53,8 @@ enum { Q_LOG_ERROR = 1, Q_LOG_WARN, Q_LOG_INFO, Q_LOG_VERBOSE, Q_LOG_DEBUG };
 enum { Q_APP_WRITE, Q_APP_READ, Q_APP_READWRITE, Q_NATIVE, Q_STATIC, Q_NULL,
        Q_OPTIONAL_APP_WRITE = 11, Q_OPTIONAL_APP_READ = 12 };
 enum { Q_MEM_RAW, Q_MEM_MEMHANDLE };
+enum { Q_PRIORITY_NORMAL = 100 };
+enum { Q_F64 = 0x0264 };                 /* of scalars only; the other data types: ref_op.h */
 enum { Q_ENC_SCALE_OFFSET, Q_ENC_AXIS, Q_ENC_BW, Q_ENC_BW_AXIS, Q_ENC_BLOCK, Q_ENC_EXPANSION };
 enum { Q_PARAM_SCALAR, Q_PARAM_TENSOR };
 enum { Q_MEM_TYPE_ION = 1, Q_MEM_TYPE_CUSTOM, Q_MEM_TYPE_DMA_BUF };
@@ -134,8 +136,7 @@ typedef struct q_op {                    /* handed over by value */
 
 typedef struct q_op_name { const char *package, *name, *target; } q_op_name;
 
-/* A config of a backend, context, graph, device, profile or signal: option, and 8 bytes behind it.
-   */
+/* A config of a backend, context, graph, device, profile or signal: option, 8 bytes behind it. */
 typedef struct q_config {
     uint32_t option;
     union { void *custom; uint32_t word; uint64_t wide; uint8_t flag; const char *text;
@@ -162,8 +163,10 @@ typedef struct q_extended_event {
              uint64_t time; const char *name; } v1;
 } q_extended_event;
 
-typedef struct q_core_info { uint32_t version; struct { uint32_t id,
-                                                        type; void *extension; } v1; } q_core_info;
+typedef struct q_core_info {
+    uint32_t version;
+    struct { uint32_t id, type; void *extension; } v1;
+} q_core_info;
 typedef struct q_device_info {
     uint32_t version;
     struct { uint32_t id, type, core_count; q_core_info *cores; void *extension; } v1;

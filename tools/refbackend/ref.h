@@ -32,10 +32,15 @@ enum { REF_BACKEND_ID = 0x524546 };      /* "REF"; the vendor's numbers are 0 to
 enum { REF_NONE = -1 };
 enum { REF_NAME_MOST = 4096 };           /* bytes of a name */
 enum { REF_ALIGN = 64 };                 /* of every block of tensor data */
+/* Bytes up to the next multiple of it. */
+static inline uint64_t ref_rounded(uint64_t bytes)
+{
+    return (bytes + REF_ALIGN - 1) / REF_ALIGN * REF_ALIGN;
+}
 
 typedef struct ref_log ref_log;
 
-/* ---- ledger.c ------------------------------------------------------------------------------- */
+/* ---- ledger.c -------------------------------------------------------------------------------- */
 
 typedef enum ref_kind {
     REF_LOG = 1, REF_BACKEND, REF_DEVICE, REF_CONTEXT, REF_GRAPH, REF_MEM, REF_PROFILE,
@@ -63,6 +68,8 @@ uint64_t ref_allocations(void);
 const char *ref_kind_name(ref_kind kind);
 /* Enter an object, with a new handle. 0: no memory. */
 int   ref_ledger_add(ref_object *object, ref_kind kind);
+/* Memory for an object, zeroed and entered. NULL: there is none, and the call has failed. */
+void *ref_ledger_make(ref_call *call, ref_kind kind, size_t bytes);
 void  ref_ledger_remove(ref_object *object);
 /* The object of a handle, or NULL: then the call has failed with this code, and a line says why. */
 void *ref_ledger_get(ref_call *call, ref_kind kind, const void *handle, q_code code);
@@ -78,8 +85,7 @@ void  ref_ledger_restart(void);
 /* What is alive, and misuse; "" when all is well. */
 size_t ref_ledger_report(char *text, size_t bytes);
 
-/* ------------------------------------------------------------------------ trace.c, interface.c ---
-   */
+/* ---- trace.c, interface.c -------------------------------------------------------------------- */
 
 /* What the rules want of a call. */
 typedef struct ref_wish {
@@ -99,7 +105,6 @@ struct ref_call {
 
 int  ref_slot_find(const char *name);                /* REF_NONE: no such slot */
 enum { REF_SLOTS = Q_CORE_SLOTS + Q_SYSTEM_SLOTS + 4 };   /* + power functions */
-enum { REF_SLOT_POWER = Q_CORE_SLOTS + Q_SYSTEM_SLOTS };
 
 void ref_trace_line(const ref_call *call);
 int  ref_trace_wanted(void);
@@ -110,7 +115,7 @@ size_t ref_trace_text(char *text, size_t bytes);
 /* Fail the call: write a line at ERROR level, keep the code, return it. */
 q_code ref_fail(ref_call *call, q_code code, const char *format, ...);
 
-/* ---- log.c ---------------------------------------------------------------------------------- */
+/* ---- log.c ----------------------------------------------------------------------------------- */
 
 struct ref_log {
     ref_object     head;
@@ -125,7 +130,7 @@ q_code ref_log_level(ref_call *call, q_handle log, uint32_t level);
 q_code ref_log_free(ref_call *call, q_handle log);
 void ref_log_hostile(void);              /* lines from another thread, now */
 
-/* ---- faults.c ------------------------------------------------------------------------------- */
+/* ---- faults.c -------------------------------------------------------------------------------- */
 
 enum { REF_LIE_GRAPHS = 1, REF_LIE_INPUTS, REF_LIE_NAME };
 
@@ -149,7 +154,7 @@ int  ref_faults_environment(void);
 void ref_faults_ask(int slot, uint64_t nth, ref_wish *wish);
 uint64_t ref_faults_count(int slot);     /* count a call of the slot */
 
-/* ---- tensor.c ------------------------------------------------------------------------------- */
+/* ---- tensor.c -------------------------------------------------------------------------------- */
 
 /* The vendor's encoding as it was given, owned. */
 typedef struct ref_encoding {
@@ -206,11 +211,11 @@ q_code ref_made_from(const q_tensor *from, ref_arena *arena, ref_made *made, ref
 q_code ref_value_fill(const ref_made *made, ref_arena *arena, ref_value *value, ref_why *why);
 /* Static data as operators want it: a copy with bits under 8 extended, into out. */
 void ref_value_extend(const ref_value *value, const void *data, void *out);
-/* The other way: a vendor struct that borrows from the value. arena: for its arrays. 0: no memory.
-   */
+/* The other way: a vendor struct that borrows from the value; arena is for its arrays. 0: no
+   memory. */
 int  ref_value_tell(const ref_value *value, uint32_t version, ref_arena *arena, q_tensor *out);
 
-/* ---- model.c -------------------------------------------------------------------------------- */
+/* ---- model.c --------------------------------------------------------------------------------- */
 
 typedef struct ref_argument {            /* a parameter of a step */
     const char *name;
@@ -272,6 +277,8 @@ int  ref_model_datum(ref_model *model, const void *data, uint64_t bytes, uint64_
 
 /* Add a tensor with its data; its id is the model's next. */
 q_code ref_body_tensor(ref_body *body, const ref_made *made, ref_value **out, ref_why *why);
+/* Of the tensor with this id; REF_NONE, or NULL: there is none. */
+int  ref_body_index(const ref_body *body, uint32_t id);
 ref_value *ref_body_value(const ref_body *body, uint32_t id);
 /* Add a node whose values are indices of the body. */
 typedef struct ref_plan_step {
@@ -285,16 +292,16 @@ q_code ref_body_finalize(ref_body *body, ref_why *why);
 /* A scalar's value; 0: its type is none that a scalar has. */
 int ref_scalar(uint32_t dtype, uint64_t bits, double *value);
 
-/* ---- binary.c ------------------------------------------------------------------------------- */
+/* ---- binary.c -------------------------------------------------------------------------------- */
 
 /* With out NULL: the size only. */
 uint64_t ref_binary_write(const ref_model *model, unsigned char *out);
 enum { REF_BINARY_TELL, REF_BINARY_RUN };
-/* A model that can be told about, or run. NULL: why says what is wrong with the bytes, *code is that
-   of contextCreateFromBinary. */
+/* A model that can be told about, or run. NULL: why says what is wrong with the bytes, *code is
+   that of contextCreateFromBinary. */
 ref_model *ref_binary_read(const void *data, uint64_t bytes, int use, ref_why *why, q_code *code);
 
-/* ---- objects of the interface --------------------------------------------------------------- */
+/* ---- objects of the interface ---------------------------------------------------------------- */
 
 typedef struct ref_backend { ref_object head; ref_log *log; } ref_backend;
 typedef struct ref_device  { ref_object head; ref_log *log; } ref_device;
@@ -305,7 +312,6 @@ typedef struct ref_context {
     ref_device  *device;
     ref_model   *model;
     int          from_binary;
-    uint32_t     priority;
     int          executing;              /* calls that compute in it just now */
     /* fault keep_binary: the caller's bytes, read at execute */
     const void  *kept;
@@ -340,7 +346,7 @@ typedef struct ref_profile {
     ref_backend *backend;
     uint32_t     level;
     ref_event   *events;
-    uint64_t    *ids;                    /* room for one list, handed out */
+    uint64_t    *ids;                    /* [room], every list that is handed out */
     int          count, room;
 } ref_profile;
 
@@ -351,7 +357,6 @@ q_code ref_backend_config(ref_call *call, q_handle backend, const q_config **con
 q_code ref_backend_package(ref_call *call, q_handle backend, const char *path, const char *name);
 q_code ref_backend_operations(ref_call *call, q_handle backend, uint32_t *count,
                               const q_op_name **out);
-q_code ref_backend_validate(ref_call *call, q_handle backend, const q_op *op);
 q_code ref_backend_free(ref_call *call, q_handle backend);
 q_code ref_device_info(ref_call *call, q_handle log, const q_platform_info **out);
 q_code ref_device_info_of(ref_call *call, q_handle device, const q_platform_info **out);
@@ -371,8 +376,7 @@ int    ref_priority_known(uint32_t priority);
 
 /* context.c */
 q_code ref_context_create(ref_call *call, q_handle backend, q_handle device,
-                          const q_config **configs,
-                          q_handle *out);
+                          const q_config **configs, q_handle *out);
 q_code ref_context_config(ref_call *call, q_handle context, const q_config **configs);
 q_code ref_context_size(ref_call *call, q_handle context, uint64_t *bytes);
 q_code ref_context_binary(ref_call *call, q_handle context, void *data, uint64_t bytes,
@@ -386,18 +390,17 @@ void   ref_context_drop(ref_context *context);
 int    ref_context_kept(const ref_context *context);
 
 /* execute.c */
+q_code ref_backend_validate(ref_call *call, q_handle backend, const q_op *op);
 q_code ref_graph_create(ref_call *call, q_handle context, const char *name,
-                        const q_config **configs,
-                        q_handle *out);
+                        const q_config **configs, q_handle *out);
 q_code ref_graph_config(ref_call *call, q_handle graph, const q_config **configs);
 q_code ref_graph_node(ref_call *call, q_handle graph, const q_op *op);
 q_code ref_graph_finalize(ref_call *call, q_handle graph, q_handle profile, q_handle signal);
 q_code ref_graph_retrieve(ref_call *call, q_handle context, const char *name, q_handle *out);
 q_code ref_graph_tensor(ref_call *call, q_handle graph, q_tensor *tensor);
 q_code ref_graph_execute(ref_call *call, q_handle graph, const q_tensor *inputs,
-                         uint32_t input_count,
-                         q_tensor *outputs, uint32_t output_count, q_handle profile,
-                             q_handle signal);
+                         uint32_t input_count, q_tensor *outputs, uint32_t output_count,
+                         q_handle profile, q_handle signal);
 
 /* mem.c */
 q_code ref_mem_register(ref_call *call, q_handle context, const q_mem_descriptor *descriptors,
@@ -420,8 +423,7 @@ q_code ref_profile_get(ref_call *call, q_handle handle, const ref_backend *backe
 void   ref_profile_clear(ref_profile *profile);
 /* Index of the new event, REF_NONE: no memory. NULL profile: nothing happens. */
 int    ref_profile_add(ref_profile *profile, int parent, uint32_t type, uint32_t unit,
-                       uint64_t value,
-                       const char *name);
+                       uint64_t value, const char *name);
 uint64_t ref_now_ns(void);
 
 /* system.c */

@@ -165,14 +165,18 @@ int ref_expect_type(const ref_tensor *tensor, const char *what, uint32_t dtype, 
                       ref_type_name(tensor->dtype), ref_type_name(dtype));
 }
 
+int ref_expect_like(const ref_tensor *tensor, const char *what, const ref_tensor *as, ref_why *why)
+{
+    return ref_expect_type(tensor, what, as->dtype, why) &&
+           ref_expect_shape(tensor, what, as->rank, as->dims, why);
+}
+
 int ref_expect_per_tensor(const ref_tensor *tensor, const char *what, ref_why *why)
 {
     if (!ref_is_quantized(tensor->dtype) || tensor->quant.form == REF_QUANT_PER_TENSOR)
         return 1;
-    return ref_refuse(why,
-                      "%s \"%s\" has one scale per channel or block, expected one for the whole"
-                      " tensor",
-                      what, tensor->name);
+    return ref_refuse(why, "%s \"%s\" has one scale per channel or block, expected one for the"
+                      " whole tensor", what, tensor->name);
 }
 
 int ref_expect_same_encoding(const ref_tensor *tensor, const char *what, const ref_tensor *as,
@@ -182,10 +186,9 @@ int ref_expect_same_encoding(const ref_tensor *tensor, const char *what, const r
         return 0;
     if (ref_same_encoding(tensor, as))
         return 1;
-    return ref_refuse(why,
-                      "%s \"%s\" has another encoding than %s \"%s\": codes are copied as they"
-                      " are, so give both the same, or Convert in between",
-                      what, tensor->name, as_what, as->name);
+    return ref_refuse(why, "%s \"%s\" has another encoding than %s \"%s\": codes are copied as they"
+                      " are, so give both the same, or Convert in between", what, tensor->name,
+                      as_what, as->name);
 }
 
 /* Offsets of 8- and 16-bit codes stay where float32 holds every integer. */
@@ -207,16 +210,13 @@ static int check_quant(const ref_tensor *t, const char *what, uint32_t index, re
     }
     if (q->form == REF_QUANT_BLOCKS) {
         if (q->block_axis >= t->rank || q->block_axis == q->axis)
-            return ref_refuse(why,
-                              "%s %u \"%s\" has blocks along axis %u, expected one of rank %u that"
-                              " is not axis %u of the channels",
-                              what, (unsigned)index, t->name, (unsigned)q->block_axis,
-                              (unsigned)t->rank, (unsigned)q->axis);
+            return ref_refuse(why, "%s %u \"%s\" has blocks along axis %u, expected one of rank %u"
+                              " that is not axis %u of the channels", what, (unsigned)index,
+                              t->name, (unsigned)q->block_axis, (unsigned)t->rank,
+                              (unsigned)q->axis);
         if (q->block == 0 || t->dims[q->block_axis] % q->block != 0)
-            return ref_refuse(why,
-                              "%s %u \"%s\" has blocks of %u, which do not divide the %u of axis"
-                              " %u",
-                              what, (unsigned)index, t->name, (unsigned)q->block,
+            return ref_refuse(why, "%s %u \"%s\" has blocks of %u, which do not divide the %u of"
+                              " axis %u", what, (unsigned)index, t->name, (unsigned)q->block,
                               (unsigned)t->dims[q->block_axis], (unsigned)q->block_axis);
         expected *= t->dims[q->block_axis] / q->block;
     }
@@ -423,7 +423,8 @@ float ref_f16_to_f32(uint16_t half)
     return value;
 }
 
-uint16_t ref_f32_to_f16(float value)
+/* inline: without the word gcc makes calls of it, and no vectors where it is used in a loop. */
+static inline uint16_t to_half(float value)
 {
     const float sum = fabsf(value) + 0.5f;           /* below 2^-14: the last bit is worth 2^-24 */
     uint32_t bits, small, half;
@@ -436,6 +437,8 @@ uint16_t ref_f32_to_f16(float value)
     half = pick(rest < 0x38800000, small - 0x3F000000u, half);
     return (uint16_t)(half | (bits >> 16 & 0x8000u));
 }
+
+uint16_t ref_f32_to_f16(float value) { return to_half(value); }
 
 /* ---- values and storage ---------------------------------------------------------------------- */
 
@@ -502,13 +505,12 @@ static void load_f16_lanes(const uint16_t *restrict halves, float *restrict valu
         values[i] = ref_f16_to_f32(halves[i]);
 }
 
-static void load_f16(const void *data, piece p, float *values)
+void ref_f16_load(const uint16_t *halves, uint64_t count, float *values)
 {
-    const uint16_t *halves = (const uint16_t *)data + p.first;
     uint64_t i = 0;
-    for (; i + LANES <= p.count; i += LANES)
+    for (; i + LANES <= count; i += LANES)
         load_f16_lanes(halves + i, values + i);
-    for (; i < p.count; ++i)
+    for (; i < count; ++i)
         values[i] = ref_f16_to_f32(halves[i]);
 }
 
@@ -529,7 +531,7 @@ static void load_piece(const void *data, uint32_t dtype, piece p, float *values)
 {
     switch (dtype) {
     case REF_F32:  memcpy(values, (const float *)data + p.first, p.count * sizeof *values); break;
-    case REF_F16:  load_f16(data, p, values); break;
+    case REF_F16:  ref_f16_load((const uint16_t *)data + p.first, p.count, values); break;
     case REF_U8Q:  load_u8(data, p, values); break;
     case REF_S8Q:  load_s8(data, p, values); break;
     case REF_U16Q: load_u16(data, p, values); break;
@@ -602,7 +604,7 @@ STORE(store_s16, int16_t, INT16_MIN, INT16_MAX)
 static void store_f16_lanes(uint16_t *restrict halves, const float *restrict values)
 {
     for (int i = 0; i < LANES; ++i)
-        halves[i] = ref_f32_to_f16(values[i]);
+        halves[i] = to_half(values[i]);
 }
 
 static void store_f16(void *data, piece p, const float *values)
@@ -612,7 +614,7 @@ static void store_f16(void *data, piece p, const float *values)
     for (; i + LANES <= p.count; i += LANES)
         store_f16_lanes(halves + i, values + i);
     for (; i < p.count; ++i)
-        halves[i] = ref_f32_to_f16(values[i]);
+        halves[i] = to_half(values[i]);
 }
 
 /* For 32- and 64-bit codes, and integers: the same in double. */
@@ -668,6 +670,12 @@ void ref_store(const ref_tensor *tensor, uint64_t first, uint64_t count, const f
         values += p.count;
         first += p.count;
     }
+}
+
+size_t ref_chunk_scratch(const ref_node *node)
+{
+    (void)node;
+    return REF_CHUNK * sizeof(float);
 }
 
 void ref_move(const ref_tensor *to, uint64_t to_first, const ref_tensor *from, uint64_t from_first,

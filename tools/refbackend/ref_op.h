@@ -1,15 +1,17 @@
 /* ref_op.h - what an operator of libQnnRef.so is, and what it is given to work with
 
-   An operator is three functions over plain views of tensors: check() says whether a node makes sense and
-   why not, in words; plan() asks for scratch memory; run() computes. It knows no handle, no context, no
-   vendor struct, no file. One file per family (ops_*.c) exports one table; ref_op.c joins the tables, has
-   the checks that all operators share, and moves values between storage and float.
+   An operator is three functions over plain views of tensors: check() says whether a node makes
+   sense and why not, in words; scratch() says how much memory run() needs; run() computes. It knows
+   no handle, no context, no vendor struct, no file. One file per family (ops_*.c) exports one
+   table; ref_op.c joins the tables, has the checks that all operators share, and moves values
+   between storage and float.
 
-   Meaning  what the operator's documentation says, not what some library makes of it. Where the genuine
-            libraries differ, tests/ops_known.h has the difference by name
-   Numbers  real = (code + offset) * scale. Quantized operators compute in float32 over real values and round
-            once, at the end: to nearest, halves away from zero, saturated. int32 is computed in int32
-            (overflow wraps). float16 is computed in float32 and rounded once, halves to even */
+   Meaning  what the operator's documentation says, not what some library makes of it. Where the
+            genuine libraries differ, tests/ops_known.h has the difference by name
+   Numbers  real = (code + offset) * scale. Quantized operators compute in float32 over real values
+            and round once, at the end: to nearest, halves away from zero, saturated. int32 is
+            computed in int32 (overflow wraps). float16 is computed in float32 and rounded once,
+            halves to even */
 #ifndef REF_OP_H
 #define REF_OP_H
 
@@ -27,11 +29,13 @@ enum {                                   /* vendor: Qnn_DataType_t */
     REF_BOOL = 0x0508
 };
 
-/* How codes become real numbers. scales and offsets have one element (PER_TENSOR), one per index of axis
-   (PER_AXIS), or one per channel and block (BLOCKS: element e of axis block_axis belongs to block e / block;
-   index = channel * (dims[block_axis] / block) + block number). Whatever the vendor's encoding was, it was
-   turned into one of these when the tensor was made; bits under 8 were sign-extended then. */
-typedef enum { REF_QUANT_NONE = 0, REF_QUANT_PER_TENSOR, REF_QUANT_PER_AXIS, REF_QUANT_BLOCKS } ref_quant_form;
+/* How codes become real numbers. scales and offsets have one element (PER_TENSOR), one per index of
+   axis (PER_AXIS), or one per channel and block (BLOCKS: element e of axis block_axis belongs to
+   block e / block; index = channel * (dims[block_axis] / block) + block number). Whatever the
+   vendor's encoding was, it was turned into one of these when the tensor was made; bits under 8
+   were sign-extended then. */
+typedef enum { REF_QUANT_NONE = 0, REF_QUANT_PER_TENSOR, REF_QUANT_PER_AXIS,
+               REF_QUANT_BLOCKS } ref_quant_form;
 
 typedef struct ref_quant {
     ref_quant_form form;
@@ -47,8 +51,8 @@ typedef struct ref_tensor {
     uint32_t    rank, dims[REF_RANK];    /* rank 1 to 8, all dims > 0 */
     uint64_t    count;                   /* elements */
     ref_quant   quant;
-    int         fixed;                   /* STATIC: data is there in check() and plan() already */
-    void       *data;                    /* packed row-major, aligned for its type; in run() never NULL */
+    int         fixed;                   /* STATIC: data is there from check() on */
+    void       *data;                    /* packed row-major, aligned for its type; set in run() */
 } ref_tensor;
 
 typedef struct ref_param {
@@ -74,15 +78,22 @@ typedef struct ref_why { char text[512]; } ref_why;
 /* Write it and answer 0. */
 int ref_refuse(ref_why *why, const char *format, ...);
 
-/* A parameter as the operator declares it; check_common() has seen to name, kind and type before check(). */
+/* A parameter as the operator declares it; check_common() has seen to name, kind and type before
+   check(). */
 enum { REF_REQUIRED = 1, REF_TENSOR = 2 };
-typedef struct ref_param_spec { const char *name; uint32_t dtype; int flags; } ref_param_spec;  /* dtype 0: any */
+typedef struct ref_param_spec {
+    const char *name;
+    uint32_t    dtype;                   /* 0: any */
+    int         flags;
+} ref_param_spec;
 
 /* One bit per activation type that an operator takes as its first input. */
 enum {
-    REF_T_F32 = 1, REF_T_F16 = 2, REF_T_U8Q = 4, REF_T_U16Q = 8, REF_T_S8Q = 16, REF_T_S16Q = 32, REF_T_I32 = 64,
+    REF_T_F32 = 1, REF_T_F16 = 2, REF_T_U8Q = 4, REF_T_U16Q = 8, REF_T_S8Q = 16, REF_T_S16Q = 32,
+        REF_T_I32 = 64,
     REF_T_BOOL = 128, REF_T_U32 = 256, REF_T_U8 = 512,
-    REF_T_FLOAT = REF_T_F32 | REF_T_F16, REF_T_QUANT = REF_T_U8Q | REF_T_U16Q | REF_T_S8Q | REF_T_S16Q,
+    REF_T_FLOAT = REF_T_F32 | REF_T_F16,
+    REF_T_QUANT = REF_T_U8Q | REF_T_U16Q | REF_T_S8Q | REF_T_S16Q,
     REF_T_REAL = REF_T_FLOAT | REF_T_QUANT
 };
 uint32_t ref_type_bit(uint32_t dtype);   /* 0: no such bit */
@@ -92,23 +103,26 @@ struct ref_op {
     uint32_t              types;         /* REF_T_...: of input 0; 0: check() sees to it */
     uint8_t               in_least, in_most, out_least, out_most;     /* 255: any number */
     const ref_param_spec *params;        /* ends with name NULL; NULL: none */
-    /* 1: fine, and run() will neither fail nor read or write out of bounds, whatever the data (indices that
-       come at run time are run()'s to check). 0: why says what is wrong, expected and found. */
+    /* 1: fine, and run() will neither fail nor read or write out of bounds, whatever the data
+       (indices that come at run time are run()'s to check). 0: why says what is wrong, expected and
+       found. */
     int    (*check)(const ref_node *node, ref_why *why);
-    size_t (*scratch)(const ref_node *node);                          /* bytes for run(); NULL: none */
+    size_t (*scratch)(const ref_node *node);     /* bytes for run(); NULL: none */
     /* 1: done. 0: the data is impossible, such as an index past the end; why says which. */
     int    (*run)(const ref_node *node, void *scratch, ref_why *why);
 };
 
 /* Tables of the families, each ends with type NULL. */
-extern const ref_op ref_ops_binary[], ref_ops_unary[], ref_ops_activation[], ref_ops_linear[], ref_ops_conv[],
-                    ref_ops_pool[], ref_ops_norm[], ref_ops_reduce[], ref_ops_shape[], ref_ops_index[],
+extern const ref_op ref_ops_binary[], ref_ops_unary[], ref_ops_activation[], ref_ops_linear[],
+    ref_ops_conv[],
+                    ref_ops_pool[], ref_ops_norm[], ref_ops_reduce[], ref_ops_shape[],
+                    ref_ops_index[],
                     ref_ops_cast[];
 
 const ref_op *ref_op_find(const char *type);
 const ref_op *ref_op_get(size_t index);                               /* NULL behind the last */
-/* What all operators share: counts, parameter names and types, quantized tensors have an encoding, type of
-   input 0; then the operator's own check(). */
+/* What all operators share: counts, parameter names and types, quantized tensors have an encoding,
+   type of input 0; then the operator's own check(). */
 int ref_op_check(const ref_node *node, ref_why *why);
 
 const ref_param *ref_param_find(const ref_node *node, const char *name);
@@ -116,8 +130,8 @@ double ref_param_value(const ref_node *node, const char *name, double otherwise)
 /* Element i of a UINT_32 or INT_32 tensor parameter. */
 int64_t ref_param_at(const ref_param *param, uint64_t i);
 
-/* Elements [first, first + count) as real numbers, and back. Encodings of every form; BOOL is 0 and 1;
-   integers as they are (float32 holds 24 bits: integer operators read the data itself). */
+/* Elements [first, first + count) as real numbers, and back. Encodings of every form; BOOL is 0 and
+   1; integers as they are (float32 holds 24 bits: integer operators read the data itself). */
 void ref_load(const ref_tensor *tensor, uint64_t first, uint64_t count, float *values);
 void ref_store(const ref_tensor *tensor, uint64_t first, uint64_t count, const float *values);
 
@@ -130,21 +144,26 @@ int      ref_same_encoding(const ref_tensor *a, const ref_tensor *b); /* dtype a
 enum { REF_SHAPE_TEXT = 120 };
 const char *ref_shape_text(const ref_tensor *tensor, char text[REF_SHAPE_TEXT]);
 /* A check most operators need: out must have this dtype/shape. */
-int ref_expect_shape(const ref_tensor *tensor, const char *what, uint32_t rank, const uint32_t *dims, ref_why *why);
+int ref_expect_shape(const ref_tensor *tensor, const char *what, uint32_t rank,
+                     const uint32_t *dims, ref_why *why);
 int ref_expect_type(const ref_tensor *tensor, const char *what, uint32_t dtype, ref_why *why);
-/* For operators that move elements: no scale is tied to a place, and (where codes are copied as they are)
-   both tensors mean the same by a code. */
+int ref_expect_like(const ref_tensor *tensor, const char *what, const ref_tensor *as, ref_why *why);
+/* For operators that move elements: no scale is tied to a place, and (where codes are copied as
+   they are) both tensors mean the same by a code. */
 int ref_expect_per_tensor(const ref_tensor *tensor, const char *what, ref_why *why);
 int ref_expect_same_encoding(const ref_tensor *tensor, const char *what, const ref_tensor *as,
                              const char *as_what, ref_why *why);
 
-/* Elements of from become elements of to, which has the same dtype: bytes as they are when the encodings are
-   equal, else by way of chunk. Nothing else may be known of from and to; they may be the same memory. */
+/* Elements of from become elements of to, which has the same dtype: bytes as they are when the
+   encodings are equal, else by way of chunk. Nothing else may be known of from and to; they may be
+   the same memory. */
 enum { REF_CHUNK = 1024 };
+size_t ref_chunk_scratch(const ref_node *node);  /* scratch() of who needs one chunk */
 void ref_move(const ref_tensor *to, uint64_t to_first, const ref_tensor *from, uint64_t from_first,
               uint64_t count, float chunk[REF_CHUNK]);
 
 float    ref_f16_to_f32(uint16_t half);
-uint16_t ref_f32_to_f16(float value);                                 /* halves to even, overflow to inf */
+uint16_t ref_f32_to_f16(float value);            /* halves to even, overflow to inf */
+void     ref_f16_load(const uint16_t *halves, uint64_t count, float *values);
 
 #endif

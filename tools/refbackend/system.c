@@ -17,11 +17,9 @@ q_code ref_system_create(ref_call *call, q_handle *out)
     ref_system *system;
     if (out == NULL)
         return ref_fail(call, Q_SYSTEM_ARGUMENT, "no place for the handle");
-    system = ref_alloc(sizeof(*system));
-    if (system == NULL || !ref_ledger_add(&system->head, REF_SYSTEM)) {
-        ref_free(system);
-        return ref_fail(call, Q_MEMORY, "no memory");
-    }
+    system = ref_ledger_make(call, REF_SYSTEM, sizeof(*system));
+    if (system == NULL)
+        return call->code;
     *out = (q_handle)(uintptr_t)system->head.handle;
     return Q_OK;
 }

@@ -64,17 +64,19 @@ void ref_arena_free(ref_arena *arena)
 
 /* ---- types ---------------------------------------------------------------------------------- */
 
-int ref_type_is_input(uint32_t type)  { return type == Q_APP_WRITE
-                                        || type == Q_OPTIONAL_APP_WRITE; }
+int ref_type_is_input(uint32_t type)
+{
+    return type == Q_APP_WRITE || type == Q_OPTIONAL_APP_WRITE;
+}
+
 int ref_type_is_output(uint32_t type) { return type == Q_APP_READ || type == Q_OPTIONAL_APP_READ; }
-int ref_type_is_app(uint32_t type)    { return ref_type_is_input(type)
-                                        || ref_type_is_output(type); }
+
+int ref_type_is_app(uint32_t type) { return ref_type_is_input(type) || ref_type_is_output(type); }
 
 /* ---- the vendor's encoding, copied ---------------------------------------------------------- */
 
 static q_code pairs_copy(const q_scale_offset *pairs, uint64_t count, const char *name,
-                         ref_arena *arena,
-                         ref_encoding *out, ref_why *why)
+                         ref_arena *arena, ref_encoding *out, ref_why *why)
 {
     if (pairs == NULL || count == 0 || count > UINT32_MAX / 16) {
         ref_refuse(why, "tensor \"%s\": its encoding has no scales", name);
@@ -107,16 +109,14 @@ static uint64_t block_pairs(const uint32_t *sizes, const uint32_t *dims, uint32_
 }
 
 static q_code expansion_copy(const q_expansion *from, const ref_made *made, ref_arena *arena,
-                             ref_encoding *out,
-                             ref_why *why)
+                             ref_encoding *out, ref_why *why)
 {
     q_code code;
     uint64_t blocks;
     if (from == NULL || from->axis < 0 || (uint32_t)from->axis >= made->rank || from->storage > 1
         || from->scales.w8 == NULL || from->blocks == 0) {
-        ref_refuse(why, "tensor \"%s\": BLOCKWISE_EXPANSION needs an axis of the tensor, blocks "
-                   "and their scales"
-                   " in bytes or 16-bit words", made->name);
+        ref_refuse(why, "tensor \"%s\": BLOCKWISE_EXPANSION needs an axis of the tensor, blocks and"
+                   " their scales in bytes or 16-bit words", made->name);
         return Q_TENSOR_PARAM;
     }
     code = pairs_copy(from->pairs, made->dims[from->axis], made->name, arena, out, why);
@@ -140,8 +140,7 @@ static q_code expansion_copy(const q_expansion *from, const ref_made *made, ref_
 }
 
 static q_code encoding_copy(const q_quant *from, const ref_made *made, ref_arena *arena,
-                            ref_encoding *out,
-                            ref_why *why)
+                            ref_encoding *out, ref_why *why)
 {
     memset(out, 0, sizeof(*out));
     out->definition = out->encoding = Q_UNDEFINED;
@@ -179,15 +178,13 @@ static q_code encoding_copy(const q_quant *from, const ref_made *made, ref_arena
     case Q_ENC_BLOCK:
         if (from->u.block.sizes == NULL || block_pairs(from->u.block.sizes, made->dims,
                                                        made->rank) == 0) {
-            ref_refuse(why, "tensor \"%s\": BLOCK needs one block size per dimension, each a "
-                       "divisor of it",
-                       made->name);
+            ref_refuse(why, "tensor \"%s\": BLOCK needs one block size per dimension, each a"
+                       " divisor of it", made->name);
             return Q_TENSOR_PARAM;
         }
         memcpy(out->sizes, from->u.block.sizes, made->rank * sizeof(uint32_t));
         return pairs_copy(from->u.block.pairs, block_pairs(out->sizes, made->dims, made->rank),
-                          made->name, arena,
-                          out, why);
+                          made->name, arena, out, why);
     case Q_ENC_EXPANSION:
         return expansion_copy(from->u.expansion, made, arena, out, why);
     default:
@@ -207,9 +204,8 @@ static q_code made_check(const ref_made *made, ref_why *why)
         return Q_TENSOR_PARAM;
     }
     if (!ref_type_is_app(made->type) && made->type != Q_NATIVE && made->type != Q_STATIC) {
-        ref_refuse(why, "tensor \"%s\": type %u; known are APP_WRITE 0, APP_READ 1, NATIVE 3, "
-                   "STATIC 4 and the optional"
-                   " ones 11 and 12", made->name, (unsigned)made->type);
+        ref_refuse(why, "tensor \"%s\": type %u; known are APP_WRITE 0, APP_READ 1, NATIVE 3,"
+                   " STATIC 4 and the optional ones 11 and 12", made->name, (unsigned)made->type);
         return Q_TENSOR_UNSUPPORTED;
     }
     if (made->format != 0) {
@@ -284,10 +280,9 @@ q_code ref_made_from(const q_tensor *from, ref_arena *arena, ref_made *made, ref
     if (made->type == Q_STATIC) {
         if (from->v.mem_type != Q_MEM_RAW || from->v.u.buffer.data == NULL
             || from->v.u.buffer.bytes != made->bytes) {
-            ref_refuse(why, "static tensor \"%s\": its data is expected as %llu bytes of plain "
-                       "memory, found are %u%s",
-                       made->name, (unsigned long long)made->bytes,
-                           (unsigned)from->v.u.buffer.bytes,
+            ref_refuse(why, "static tensor \"%s\": its data is expected as %llu bytes of plain"
+                       " memory, found are %u%s", made->name, (unsigned long long)made->bytes,
+                       (unsigned)from->v.u.buffer.bytes,
                        from->v.u.buffer.data == NULL ? " at NULL" : "");
             return Q_TENSOR_PARAM;
         }
@@ -313,8 +308,7 @@ static q_code blocks_fill(const ref_made *made, ref_arena *arena, ref_value *val
         cut = axis == 0 ? 1 : axis - 1;
         if (made->rank < 2 || made->dims[cut] % e->blocks != 0) {
             ref_refuse(why, "tensor \"%s\": %u blocks do not divide its axis %u", made->name,
-                       (unsigned)e->blocks,
-                       (unsigned)cut);
+                       (unsigned)e->blocks, (unsigned)cut);
             return Q_TENSOR_PARAM;
         }
         q->block = made->dims[cut] / e->blocks;
@@ -327,9 +321,8 @@ static q_code blocks_fill(const ref_made *made, ref_arena *arena, ref_value *val
             } else if (cut == REF_RANK) {
                 cut = i;
             } else {
-                ref_refuse(why, "tensor \"%s\": BLOCK encodings have one axis of channels (block "
-                           "size 1) and one that is"
-                           " cut; the others are whole", made->name);
+                ref_refuse(why, "tensor \"%s\": BLOCK encodings have one axis of channels (block"
+                           " size 1) and one that is cut; the others are whole", made->name);
                 return Q_TENSOR_UNSUPPORTED;
             }
         }
@@ -353,8 +346,8 @@ static q_code blocks_fill(const ref_made *made, ref_arena *arena, ref_value *val
             if (i != cut && made->dims[i] == 1)
                 axis = i;
         if (axis == REF_RANK) {
-            ref_refuse(why, "tensor \"%s\": BLOCK encodings have an axis of channels, of block size "
-                       "1", made->name);
+            ref_refuse(why, "tensor \"%s\": BLOCK encodings have an axis of channels, of block"
+                       " size 1", made->name);
             return Q_TENSOR_UNSUPPORTED;
         }
     }
@@ -395,8 +388,7 @@ static q_code quant_fill(const ref_made *made, ref_arena *arena, ref_value *valu
     if ((e->encoding == Q_ENC_BW || e->encoding == Q_ENC_BW_AXIS)
         && (e->bits < 2 || e->bits > width)) {
         ref_refuse(why, "tensor \"%s\": a bit width of %u; its type allows 2 to %u", made->name,
-                   (unsigned)e->bits,
-                   (unsigned)width);
+                   (unsigned)e->bits, (unsigned)width);
         return Q_TENSOR_PARAM;
     }
     q->scales = e->scales;
@@ -415,9 +407,8 @@ static q_code quant_fill(const ref_made *made, ref_arena *arena, ref_value *valu
     case Q_ENC_AXIS:
     case Q_ENC_BW_AXIS:
         if (e->axis < 0 || (uint32_t)e->axis >= made->rank || made->dims[e->axis] != e->count) {
-            ref_refuse(why, "tensor \"%s\": %u scales along axis %d; one is expected for each "
-                       "index of an axis",
-                       made->name, (unsigned)e->count, (int)e->axis);
+            ref_refuse(why, "tensor \"%s\": %u scales along axis %d; one is expected for each index"
+                       " of an axis", made->name, (unsigned)e->count, (int)e->axis);
             return Q_TENSOR_PARAM;
         }
         q->form = REF_QUANT_PER_AXIS;
@@ -425,9 +416,8 @@ static q_code quant_fill(const ref_made *made, ref_arena *arena, ref_value *valu
         break;
     case Q_ENC_BLOCK:
         if (e->offsets == NULL || block_pairs(e->sizes, made->dims, made->rank) != e->count) {
-            ref_refuse(why, "tensor \"%s\": BLOCK needs one block size per dimension, each a "
-                       "divisor of it, and a scale"
-                       " per block", made->name);
+            ref_refuse(why, "tensor \"%s\": BLOCK needs one block size per dimension, each a"
+                       " divisor of it, and a scale per block", made->name);
             return Q_TENSOR_PARAM;
         }
         code = blocks_fill(made, arena, value, why);
@@ -436,9 +426,8 @@ static q_code quant_fill(const ref_made *made, ref_arena *arena, ref_value *valu
         if (e->encoding != Q_ENC_EXPANSION || e->axis < 0 || (uint32_t)e->axis >= made->rank
             || e->blocks == 0
             || e->offsets == NULL || e->count != made->dims[e->axis]) {
-            ref_refuse(why, "tensor \"%s\": BLOCKWISE_EXPANSION needs an axis of the tensor, with "
-                       "a scale per index"
-                       " of it", made->name);
+            ref_refuse(why, "tensor \"%s\": BLOCKWISE_EXPANSION needs an axis of the tensor, with a"
+                       " scale per index of it", made->name);
             return Q_TENSOR_PARAM;
         }
         code = blocks_fill(made, arena, value, why);
@@ -446,8 +435,7 @@ static q_code quant_fill(const ref_made *made, ref_arena *arena, ref_value *valu
     for (uint32_t i = 0; code == Q_OK && i < q->count; ++i) {
         if (!(q->scales[i] > 0.0f) || isinf(q->scales[i])) {
             ref_refuse(why, "tensor \"%s\": scale %u is %g; scales are above 0", made->name,
-                       (unsigned)i,
-                       (double)q->scales[i]);
+                       (unsigned)i, (double)q->scales[i]);
             return Q_TENSOR_PARAM;
         }
     }

@@ -61,9 +61,8 @@ void ref_trace_line(const ref_call *call)
 {
     char line[600];
     size_t length = (size_t)snprintf(line, sizeof(line), "%s(%s) -> 0x%llx%s%s\n", call->name,
-                                     call->arguments,
-                                     (unsigned long long)call->code, call->made[0] != '\0' ? " " :
-                                         "", call->made);
+                                     call->arguments, (unsigned long long)call->code,
+                                     call->made[0] != '\0' ? " " : "", call->made);
     /* Names come from a caller: whatever would break a line becomes a dot. */
     for (size_t i = 0; i + 1 < length; ++i)
         if ((unsigned char)line[i] < ' ')
