@@ -401,7 +401,7 @@ typedef struct qnnrt_hooks {
 
 /* Refusal comes before trouble: what is over a limit answers QNNRT_E_LIMIT. */
 typedef struct qnnrt_limits {
-    uint64_t file_bytes;    /* one context binary (default 0: 64 GiB) */
+    uint64_t file_bytes;    /* one context binary or container (default 0: 64 GiB) */
     uint64_t arena_bytes;   /* memory of one plan (default 0: 4 GiB) */
     uint32_t files;         /* context binaries of one model (default 0: 256) */
     uint32_t tensors;       /* graphs, inputs, outputs and updateables of one model (default 0:
@@ -13205,26 +13205,28 @@ static qnnrt_result qnnrt__save_check(const qnnrt *model, size_t at, qnnrt_error
 
 /* The CPU library, 2.47, reads the memory that outputs were last bound to when it writes a binary,
    and whose run that was may be destroyed: bind all of them, by running each graph once, to memory
-   that lives until qnnrt__save_unbind(). *runs: NULL where there is nothing to do. */
-static qnnrt_result qnnrt__save_bind(qnnrt *model, size_t at, qnnrt_run ***runs, qnnrt_error *err)
+   that lives until qnnrt__save_unbind(). What this version cannot run was never bound. */
+static qnnrt_result qnnrt__save_bind(qnnrt *model, size_t at, qnnrt_run ***out, qnnrt_error *err)
 {
     const qnnrt_context_info *info = &model->infos[at];
     qnnrt_result result = QNNRT_OK;
-    char name[1200];
     size_t g;
-    *runs = NULL;
+    *out = NULL;
     if (model->backend->info.id != QNNRT__ABI_BACKEND_CPU) return QNNRT_OK;
-    *runs = (qnnrt_run **)qnnrt__mem_alloc(&model->hooks, info->graph_count * sizeof(**runs));
-    if (*runs == NULL) return qnnrt__fail_memory(err, "a context to save");
-    for (g = 0; g < info->graph_count && result != QNNRT_E_MEMORY; ++g) {
-        snprintf(name, sizeof(name), "%u/%s", (unsigned)at, info->graphs[g].name);
-        result = qnnrt_prepare(model, name, &(*runs)[g], err);
-        if (result == QNNRT_OK) qnnrt_exec((*runs)[g]);
+    *out = (qnnrt_run **)qnnrt__mem_alloc(&model->hooks, info->graph_count * sizeof(**out));
+    if (*out == NULL) return qnnrt__fail_memory(err, "what is saved");
+    for (g = 0; g < info->graph_count && result == QNNRT_OK; ++g) {
+        const size_t room = strlen(info->graphs[g].name) + 24;
+        char *name = (char *)qnnrt__mem_raw(&model->hooks, room);
+        if (name == NULL) return qnnrt__fail_memory(err, "what is saved");
+        snprintf(name, room, "%u/%s", (unsigned)at, info->graphs[g].name);
+        result = qnnrt_prepare(model, name, &(*out)[g], err);
+        qnnrt__mem_free(&model->hooks, name);
+        if (result == QNNRT_OK) qnnrt_exec((*out)[g]);
+        else if (result == QNNRT_E_UNSUPPORTED) result = QNNRT_OK;
     }
-    /* A graph that cannot run was never bound. */
-    if (result == QNNRT_E_MEMORY) return result;
-    qnnrt__err_clear(err);
-    return QNNRT_OK;
+    if (result == QNNRT_OK) qnnrt__err_clear(err);
+    return result;
 }
 
 static void qnnrt__save_unbind(qnnrt *model, size_t at, qnnrt_run **runs)
@@ -14643,6 +14645,7 @@ QNNRT_API void qnnrt_builder_dlc(qnnrt_builder *b, const char *path,
     qnnrt_graph_desc defaults;
     qnnrt__os_file file;
     unsigned char head[64];
+    uint64_t bytes = 0;
     const char *why, *kind, *copy;
     if (!qnnrt__compose_going(b)) return;
     memset(&defaults, 0, sizeof(defaults));
@@ -14653,10 +14656,14 @@ QNNRT_API void qnnrt_builder_dlc(qnnrt_builder *b, const char *path,
     }
     why = qnnrt__os_file_open(path, &file);
     if (why == NULL) {
+        bytes = file.bytes;
         if (file.bytes > sizeof(head)) file.bytes = sizeof(head);
         why = qnnrt__os_file_read(&file, head);
     }
     if (why != NULL) qnnrt__fail(&b->error, QNNRT_E_IO, "cannot read %s: %s", path, why);
+    else if (bytes > b->limits.file_bytes)
+        qnnrt__fail(&b->error, QNNRT_E_LIMIT, "%s has %llu bytes, more than limits.file_bytes", path,
+                    (unsigned long long)bytes);
     else if (file.bytes < 4 || memcmp(head, "PK\3\4", 4) != 0) {
         kind = qnnrt__context_looks_right(head, file.bytes) ? "a context binary: it is compiled"
                                                             " already, open it"

@@ -34,8 +34,11 @@ says no_number 2 "from 1 to 3" "$out/a.dlc" --output_dir "$out/o" --optimization
 says flag_value 2 "takes no value" "$out/a.dlc" --output_dir "$out/o" --fp16=1
 says path 2 "a name, not a path" "$out/a.dlc" --output_dir "$out/o" --binary_file x/y
 says many_names 2 "more names than" "$out/a.dlc" --output_dir "$out/o" --graph_name p,q
-says no_library 1 "--backend FILE" "$out/a.dlc" --output_dir "$out/o" --backend libNoSuch.so
+says no_library 1 "--backend_so FILE" "$out/a.dlc" --output_dir "$out/o" --backend libNoSuch.so
 says no_container 1 "/no/such.dlc" /no/such.dlc --output_dir "$out/o" --backend "$fake" --system_so "$fake"
+says equal_names 1 "with this tool: --graph_name" "$out/a.dlc" "$out/a.dlc" --output_dir "$out/o" --backend "$fake" --system_so "$fake"
+says folder_is_file 1 "cannot make the folder $out/a.dlc: Not a directory" "$out/a.dlc" --output_dir "$out/a.dlc" --backend "$fake" \
+    --system_so "$fake"
 says no_zip 1 "no .dlc container" "$fake" --output_dir "$out/o" --backend "$fake" --system_so "$fake"
 says makes 0 "wrote     $out/o/both.bin" "$out/a.dlc" "$out/b.dlc" --graph_name prompt, --output_dir "$out/o" --binary_file both \
     --backend "$fake" --system_so "$fake" --fp16 --soc 69

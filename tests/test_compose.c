@@ -1351,6 +1351,33 @@ TEST(saving_leaves_nothing_half_done)
     CHECK(close_backend());
 }
 
+/* The CPU library reads what outputs were last bound to: no binary is asked for unless all were. */
+TEST(saving_on_the_cpu_runs_each_graph_first)
+{
+    static char name[2001];
+    qnnrt_builder_desc desc;
+    int which;
+    memset(name, 'g', sizeof(name) - 1);
+    for (which = 0; which < 2; ++which) {
+        qnnrt_builder *b;
+        qnnrt *built;
+        size_t bytes = 0;
+        memset(&desc, 0, sizeof(desc));
+        desc.limits.name_bytes = 2000;
+        if (which == 1) desc.limits.arena_bytes = 1;
+        open_backend("id=3", 0);
+        b = builder_of(&desc);
+        add_right(b, name);
+        CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_save_memory(built, 0, NULL, 0, &bytes, &err), which == 0 ? QNNRT_OK : QNNRT_E_LIMIT);
+        CHECK_EQ(bytes > 0, which == 0);
+        CHECK_EQ(traced("graphExecute") != 0, which == 0);
+        CHECK_EQ(traced("contextGetBinarySize") != 0, which == 0);
+        CHECK_EQ(qnnrt_close(built), QNNRT_OK);
+        CHECK(close_backend());
+    }
+}
+
 /* ---- containers ---------------------------------------------------------------------------------------- */
 
 static const char *container(const char *name, const char *text)
@@ -1452,6 +1479,7 @@ TEST(bad_containers_are_refused_in_words)
         { "", "PK\3\4something else", NULL, QNNRT_E_FORMAT, "systemDlcCreateFromFile" },
         { "", "{\"a\": 1}", NULL, QNNRT_E_FORMAT, "JSON" },
         { "", "", NULL, QNNRT_E_FORMAT, "no .dlc" },
+        { "", "PK\3\4FAKEDLC abcdefghijklm", NULL, QNNRT_E_LIMIT, "25 bytes, more than limits.file_bytes" },
         { "sysapi=1.2", "PK\3\4FAKEDLC a", NULL, QNNRT_E_UNSUPPORTED, "interface 1.2" },
         { "sysapi=1.8", "PK\3\4FAKEDLC a", NULL, QNNRT_E_UNSUPPORTED, "interface 1.8" },
         { "null=systemDlcFree", "PK\3\4FAKEDLC a", NULL, QNNRT_E_UNSUPPORTED, "cannot compose" },
@@ -1469,6 +1497,7 @@ TEST(bad_containers_are_refused_in_words)
     size_t i;
     memset(&desc, 0, sizeof(desc));
     desc.system_path = TEST_FAKE_LIB;
+    desc.limits.file_bytes = 24;
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
         qnnrt_graph_desc graph;
         qnnrt_builder *b;
@@ -1616,6 +1645,7 @@ TEST_MAIN("compose")
     RUN(a_backend_that_cannot_build_is_unsupported);
     RUN(finalize_tells_the_real_cause);
     RUN(saving_leaves_nothing_half_done);
+    RUN(saving_on_the_cpu_runs_each_graph_first);
     RUN(the_system_library_is_the_one_that_was_named);
     RUN(containers_become_graphs);
     RUN(bad_containers_are_refused_in_words);

@@ -2054,6 +2054,174 @@ TEST(what_check_accepts_is_safe_to_run)
     ops_end();
 }
 
+/* Numbers for a parameter: count of them, each in [least, least + range). */
+static void aimed_numbers(const char *name, uint32_t columns, uint32_t count, uint32_t least, uint32_t range)
+{
+    char numbers[64] = "";
+    size_t used = 0;
+    for (uint32_t i = 0; i < count; ++i)
+        used += (size_t)snprintf(numbers + used, sizeof numbers - used, "%s%u", i > 0 ? "," : "",
+                                 (unsigned)(least + ops_pick(range)));
+    if (columns > 0) numbers2(name, REF_U32, columns, numbers);
+    else ops_numbers(name, REF_U32, numbers);
+}
+
+/* With an encoding that weights of this kind have: per channel and in blocks too. */
+static void aimed_weight(uint32_t dtype, const char *shape, uint32_t axis, uint32_t sum_axis)
+{
+    ref_tensor *w = ops_in(dtype, shape);
+    const uint32_t block = 1 + ops_pick(3), form = ops_pick(3);
+    w->fixed = 1;
+    if (ref_is_quantized(dtype)) {
+        if (form == 0 && dtype == REF_S8Q && w->dims[sum_axis] % block == 0)
+            ops_encode_blocks(w, axis, sum_axis, block, 1.0);
+        else if (form == 1) ops_encode_channels(w, axis, 1.0);
+        else
+            ops_encode(w, REF_QUANT_PER_TENSOR, 1, 0.01f, dtype == REF_U8Q ? -128 : dtype == REF_U16Q ? -32768 : 0);
+    }
+    ops_fill(w, -1.0, 1.0);
+}
+
+static void aimed_bias(uint32_t dtype, uint32_t channels)
+{
+    char shape[16];
+    const int channel_scales = ref_is_quantized(dtype) && ops.tensors[1].quant.form == REF_QUANT_PER_AXIS;
+    ref_tensor *bias;
+    snprintf(shape, sizeof shape, "%u", (unsigned)channels);
+    bias = ops_in(ref_is_quantized(dtype) ? REF_S32Q : dtype, shape);
+    if (channel_scales) ops_encode_channels(bias, 0, 4.0);
+    else if (ref_is_quantized(dtype)) ops_encode(bias, REF_QUANT_PER_TENSOR, 1, 0.001f, 0);
+    ops_fill(bias, -1.0, 1.0);
+}
+
+static uint32_t weight_type(uint32_t dtype)
+{
+    static const uint32_t types[] = { REF_S8Q, REF_U8Q, REF_S16Q, REF_U16Q };
+    if (dtype == REF_F32 || (dtype == REF_F16 && ops_pick(2) == 0)) return dtype;
+    return types[ops_pick(ref_type_bytes(dtype) == 2 && dtype != REF_F16 ? 4 : 2)];
+}
+
+/* Windows over images, products and norms, of sizes that fit more often than by chance. The output is
+   given what check() expects of it. */
+static void aimed_node(const char *type, uint32_t dtype)
+{
+    const int transposed = strcmp(type, "TransposeConv2d") == 0;
+    const uint32_t height = 1 + ops_pick(7), width = 1 + ops_pick(7);
+    const uint32_t group = strcmp(type, "DepthWiseConv2d") != 0 ? 1 + ops_pick(3) : 1;
+    const uint32_t in = group * (1 + ops_pick(6)), times = 1 + ops_pick(20);
+    const uint32_t kernel_y = 1 + ops_pick(4), kernel_x = 1 + ops_pick(4);
+    char shape[64];
+    ops_begin(type);
+    if (strstr(type, "2d") != NULL || strstr(type, "Resize") != NULL) {
+        snprintf(shape, sizeof shape, "%u,%u,%u,%u", 1 + (unsigned)ops_pick(2), (unsigned)height, (unsigned)width,
+                 (unsigned)in);
+        ops_random(ops_in(dtype, shape), -2.0, 3.0);
+    }
+    if (strstr(type, "Conv2d") != NULL) {
+        const int deep = strcmp(type, "DepthWiseConv2d") == 0;
+        snprintf(shape, sizeof shape, "%u,%u,%u,%u", (unsigned)kernel_y, (unsigned)kernel_x,
+                 (unsigned)(deep ? 1 : in / group), (unsigned)(deep ? in * (1 + times % 3) : group * times));
+        aimed_weight(weight_type(dtype), shape, 3, 2);
+        if (ops_pick(2) == 0) aimed_bias(dtype, ops.tensors[1].dims[3]);
+        aimed_numbers("stride", 0, 2, 1, 3);
+        aimed_numbers("pad_amount", 2, 4, 0, 3);
+        if (!transposed && ops_pick(2) == 0) aimed_numbers("dilation", 0, 2, 1, 3);
+        if (transposed && ops_pick(2) == 0) aimed_numbers("output_padding", 0, 2, 0, 2);
+        if (!deep && (group > 1 || ops_pick(2) == 0)) ops_scalar("group", REF_U32, group);
+    } else if (strncmp(type, "Pool", 4) == 0) {
+        aimed_numbers("filter_size", 0, 2, 1, 4);
+        aimed_numbers("stride", 0, 2, 1, 4);
+        aimed_numbers("pad_amount", 2, 4, 0, 3);
+        if (ops_pick(2) == 0) ops_scalar("rounding_mode", REF_U32, ops_pick(2));
+        if (strcmp(type, "PoolAvg2d") == 0 && ops_pick(2) == 0) ops_scalar("count_pad_for_edges", REF_BOOL, 1);
+    } else if (strcmp(type, "MatMul") == 0) {
+        static const char *const batches[] = { "", "1,", "2,", "3,1,", "1,2,", "3,2," };
+        const int down_a = ops_pick(2) == 0, down_b = ops_pick(2) == 0;
+        const uint32_t m = 1 + ops_pick(300), k = 1 + ops_pick(40), n = times;
+        snprintf(shape, sizeof shape, "%s%u,%u", batches[ops_pick(6)], (unsigned)(down_a ? k : m),
+                 (unsigned)(down_a ? m : k));
+        ops_random(ops_in(dtype, shape), -2.0, 3.0);
+        snprintf(shape, sizeof shape, "%s%u,%u", batches[ops_pick(6)], (unsigned)(down_b ? n : k),
+                 (unsigned)(down_b ? k : n));
+        aimed_weight(weight_type(dtype), shape, 0, 1);
+        /* From the end: an axis of blocks or channels lies behind the batches. */
+        if (ops.tensors[1].quant.form >= REF_QUANT_PER_AXIS) {
+            ref_tensor *b = &ops.tensors[1];
+            const uint32_t sums = b->rank - 2 + (uint32_t)down_b, outs = b->rank - 1 - (uint32_t)down_b;
+            if (b->dtype == REF_S8Q && ops_pick(2) == 0) ops_encode_blocks(b, outs, sums, b->dims[sums], 1.0);
+            else ops_encode_channels(b, outs, 1.0);
+        }
+        if (ops_pick(2) == 0) aimed_bias(dtype, n);
+        ops_scalar("transpose_in0", REF_BOOL, down_a);
+        ops_scalar("transpose_in1", REF_BOOL, down_b);
+    } else if (strcmp(type, "FullyConnected") == 0) {
+        const uint32_t k = 1 + ops_pick(40);
+        snprintf(shape, sizeof shape, "%u,%u", 1 + (unsigned)ops_pick(300), (unsigned)k);
+        ops_random(ops_in(dtype, shape), -2.0, 3.0);
+        snprintf(shape, sizeof shape, "%u,%u", (unsigned)times, (unsigned)k);
+        aimed_weight(weight_type(dtype), shape, 0, 1);
+        if (ops_pick(2) == 0) aimed_bias(dtype, times);
+    } else if (strstr(type, "Resize") == NULL) {                       /* norms and reductions */
+        static const char *const shapes[] = { "5", "3,7", "2,5,3", "2,3,4,5", "2,1,3,2,4" };
+        ref_tensor *x = ops_in(dtype, shapes[ops_pick(5)]);
+        const uint32_t rank = x->rank;
+        char axes[32] = "";
+        size_t used = 0;
+        ops_random(x, -2.0, 3.0);
+        for (uint32_t i = 0, bits = 1 + ops_pick((1u << rank) - 1); i < rank; ++i)
+            if ((bits >> i & 1u) != 0)
+                used += (size_t)snprintf(axes + used, sizeof axes - used, "%s%u", used > 0 ? "," : "", (unsigned)i);
+        while (ops.node.in_count < ops.node.op->in_least || (ops.node.in_count < ops.node.op->in_most && ops_pick(2) == 0))
+            ops_random(ops_in(dtype, "1"), -1.0, 1.0);
+        for (const ref_param_spec *spec = ops.node.op->params; spec != NULL && spec->name != NULL; ++spec) {
+            if ((spec->flags & REF_REQUIRED) == 0 && ops_pick(2) == 0) continue;
+            if ((spec->flags & REF_TENSOR) != 0) ops_numbers(spec->name, REF_U32, axes);
+            else
+                ops_scalar(spec->name, spec->dtype != 0 ? spec->dtype : REF_F32,
+                           strcmp(spec->name, "epsilon") == 0 ? 1e-5 : (double)ops_pick(spec->dtype == REF_BOOL ? 2 : 4));
+        }
+    }
+    for (uint32_t i = 0; i < ops.node.op->out_least; ++i) {
+        snprintf(shape, sizeof shape, "1,%u,%u,%u", (unsigned)height, (unsigned)width, (unsigned)in);
+        if (strstr(type, "Resize") != NULL)
+            snprintf(shape, sizeof shape, "%u,%u,%u,%u", (unsigned)ops.tensors[0].dims[0], 1 + (unsigned)ops_pick(12),
+                     1 + (unsigned)ops_pick(12), (unsigned)in);
+        ops_random(ops_out(dtype, shape), -3.0, 3.0);
+    }
+}
+
+TEST(windows_products_and_norms_that_fit_are_safe_to_run)
+{
+    static const char *const types[] = { "Conv2d", "DepthWiseConv2d", "TransposeConv2d", "PoolMax2d", "PoolAvg2d",
+        "ResizeBilinear", "ResizeNearestNeighbor", "MatMul", "FullyConnected", "RmsNorm", "LayerNorm", "Batchnorm",
+        "InstanceNorm", "GroupNorm", "L2Norm", "Softmax", "LogSoftmax", "ReduceMean", "ReduceSum", "ReduceMax",
+        "ReduceMin", "ReduceProd", "ReduceSumSquare", "Argmax", "Argmin", "TopK", "CumulativeSum" };
+    enum { TURNS = 400 };
+    ops_seed = 77u;
+    for (size_t n = 0; n < COUNT(types); ++n) {
+        int accepted = 0;
+        for (int turn = 0; turn < TURNS; ++turn) {
+            ref_why why;
+            int ok;
+            aimed_node(types[n], reals[ops_pick(COUNT(reals))]);
+            ok = ref_op_check(&ops.node, &why);
+            for (int i = 0; i < 8 && !ok && follow(why.text); ++i)
+                ok = ref_op_check(&ops.node, &why);
+            if (!ok) continue;
+            for (uint32_t i = 0; i < ops.tensor_count; ++i)
+                ok = ok && ops.tensors[i].data != NULL;
+            if (!ok) continue;
+            ++accepted;
+            why.text[0] = '\0';
+            ok = ops.node.op->run(&ops.node, ops_alloc(ops.node.op->scratch != NULL ? ops.node.op->scratch(&ops.node) : 0),
+                                  &why);
+            CHECK(ok || why.text[0] != '\0');
+        }
+        CHECK(accepted * 8 > TURNS);
+    }
+    ops_end();
+}
+
 TEST_MAIN("test_ref_ops")
 {
     RUN(half_of_every_code_is_read);
@@ -2097,4 +2265,5 @@ TEST_MAIN("test_ref_ops")
     RUN(dequantize_of_channels_uses_each_scale);
     RUN(cast_refusals_say_why);
     RUN(what_check_accepts_is_safe_to_run);
+    RUN(windows_products_and_norms_that_fit_are_safe_to_run);
 }

@@ -1569,12 +1569,17 @@ static void name_files(tool *t)
 static int make_folders(const char *path)
 {
     char *part = text("%s", path);
+    struct stat there;
     int made = 1;
     for (char *c = part + 1; made && part[0] != '\0'; ++c) {
         const char kept = *c;
         if (kept != '/' && kept != '\0') continue;
         *c = '\0';
-        made = mkdir(part, 0777) == 0 || errno == EEXIST;
+        made = mkdir(part, 0777) == 0;
+        if (!made && errno == EEXIST) {
+            made = stat(part, &there) == 0 && S_ISDIR(there.st_mode);
+            if (!made) errno = ENOTDIR;
+        }
         *c = kept;
         if (kept == '\0') break;
     }

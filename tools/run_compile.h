@@ -171,7 +171,8 @@ static int compile_build(tool *t, const compile_settings *set, const char *path)
         result = qnnrt_builder_finish(builder, &model, &err);
     }
     if (result == QNNRT_OK) result = qnnrt_save(model, 0, path, &err);
-    if (result != QNNRT_OK) fail(t, NULL, "%s", err.text);
+    if (result != QNNRT_OK)
+        fail(t, NULL, "%s%s", err.text, (err.vendor_code & 0xFFFF) == 0x1773 ? "\n  with this tool: --graph_name N1,N2" : "");
     if (qnnrt_close(model) != QNNRT_OK) fail(t, NULL, "closing what was built failed (--log_level 1 shows more)");
     return result == QNNRT_OK;
 }
