@@ -691,7 +691,7 @@ TEST(the_first_error_sticks)
     CHECK_STR(err.text, "\"first\"");
     memset(&context, 0, sizeof(context));                              /* two within one descriptor */
     context.name = "";
-    context.priority = (qnnrt_priority)77;
+    context.priority = (qnnrt_priority)7;
     b = builder_of(NULL);
     qnnrt_builder_context(b, &context);
     CHECK_STR(qnnrt_builder_error(b)->text, "has no name");
