@@ -190,6 +190,11 @@ $(B)/fake/libQnnFake.so: tests/fake/fake_qnn.c $(DEPS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c99 $(OPT) -g $(WARN) $(TEST_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) -fPIC -shared -o $@ $< $(LDFLAGS) -ldl -pthread
 
+$(B)/fake/libOpPackage.so: tests/fake/op_package.c
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=c99 $(OPT) -g $(WARN) $(CPPFLAGS) $(CFLAGS) -fPIC -shared -o $@ $< $(LDFLAGS)
+
 $(B)/aarch64/fake/libQnnFake.so: tests/fake/fake_qnn.c $(DEPS)
 	$(call say,CC)
 	@mkdir -p $(@D)
@@ -210,7 +215,7 @@ $(B)/$(1)/test_ref_op%: tests/test_ref_op%.c $(REF_OPS:%=$(6)/ref/%.o) $(DEPS)
 $(B)/$(1)/real_%: tests/real/%.c $(DEPS)
 	$$(call say,CC)
 	@mkdir -p $$(@D)
-	$(Q)$(2) $(TEST_WARN) $(TEST_CPPFLAGS) -DTEST_REF_LIB='"$(6)/libQnnRef.so"' $(4) -o $$@ $$< $(5) $(TEST_LIBS)
+	$(Q)$(2) $(TEST_WARN) $(TEST_CPPFLAGS) -DTEST_REF_LIB='"$(6)/libQnnRef.so"' -DTEST_OP_PACKAGE='"$(B)/fake/libOpPackage.so"' $(4) -o $$@ $$< $(5) $(TEST_LIBS)
 
 $(B)/$(1)/real_%: tests/real/real_%.c $(DEPS)
 	$$(call say,CC)
@@ -314,7 +319,7 @@ $(B)/oracle_%.txt: tests/oracle_%.py
 HAVE_AARCH64 = $(if $(TEST_AARCH64),$(shell command -v $(AARCH64_CC) 2>/dev/null))
 
 .PHONY: test-programs
-test-programs: all $(B)/asan/libQnnRef.so $(B)/c99/ops $(B)/asan/ops $(B)/json_check $(FAKES:%=$(B)/fake/%) $(B)/symbols/qnnrt.o $(B)/symbols/qnnrt_static.o $(B)/symbols/qnnrt_hidden.o \
+test-programs: all $(B)/asan/libQnnRef.so $(B)/c99/ops $(B)/asan/ops $(B)/json_check $(FAKES:%=$(B)/fake/%) $(B)/fake/libOpPackage.so $(B)/symbols/qnnrt.o $(B)/symbols/qnnrt_static.o $(B)/symbols/qnnrt_hidden.o \
     $(ORACLES:%=$(B)/oracle_%.txt) $(B)/locale/.made $(TESTS:%=$(B)/c99/test_%) $(REAL:%=$(B)/c99/real_%) \
     $(ASAN_TESTS:%=$(B)/asan/test_%) $(FUZZERS:%=$(B)/asan/fuzz_%) $(REAL:%=$(B)/asan/real_%) $(CXX_TESTS:%=$(B)/c++11/test_%) \
     $(if $(HAVE_AARCH64),$(B)/aarch64/libQnnRef.so $(FAKES:%=$(B)/aarch64/fake/%) $(AARCH64_TESTS:%=$(B)/aarch64/test_%) $(REAL:%=$(B)/aarch64/real_%))

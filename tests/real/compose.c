@@ -502,6 +502,65 @@ TEST(supports_tells_what_the_library_says)
     CHECK_EQ(asks("libQnnCpu.so", "Argmax", QNNRT_DTYPE_F16), QNNRT_E_UNSUPPORTED);      /* crashes when asked */
 }
 
+/* tests/fake/op_package.c, which is made for the CPU library: y = 3 x + 1. */
+TEST(an_op_package_of_the_cpu_computes)
+{
+    qnnrt_backend *backend;
+    qnnrt_builder *b;
+    qnnrt *built;
+    qnnrt_run *run;
+    qnnrt_graph_desc graph;
+    qnnrt_tensor_desc t;
+    qnnrt_node_desc node;
+    qnnrt_param_desc slope;
+    qnnrt_tensor x, y;
+    const float in[4] = { 1, 2, 3, 4 };
+    float out[4];
+    if (real_no_device()) SKIP("the library runs nothing here");
+    backend = open_library("libQnnCpu.so");
+    CHECK(backend != NULL);
+    CHECK_EQ(qnnrt_backend_register_ops(backend, TEST_OP_PACKAGE, "NoProvider", NULL, &err), QNNRT_E_BACKEND);
+    CHECK_EQ(err.vendor_code & 0xFFFF, 0xfa6);
+    if (qnnrt_backend_register_ops(backend, TEST_OP_PACKAGE, "LineOfProvider", NULL, &err) != QNNRT_OK) printf("%s\n", err.text);
+    CHECK_EQ(err.code, QNNRT_OK);
+    CHECK_EQ(qnnrt_backend_register_ops(backend, TEST_OP_PACKAGE, "LineOfProvider", NULL, &err), QNNRT_E_BACKEND);
+    CHECK_EQ(err.vendor_code & 0xFFFF, 0xfa7);
+    CHECK_EQ(qnnrt_builder_create(backend, NULL, &b, &err), QNNRT_OK);
+    memset(&graph, 0, sizeof(graph));
+    graph.name = "line";
+    qnnrt_builder_graph(b, &graph);
+    t = tensor_desc("x", QNNRT_TENSOR_INPUT, 1, 4);
+    x = qnnrt_builder_tensor(b, &t);
+    t = tensor_desc("y", QNNRT_TENSOR_OUTPUT, 1, 4);
+    y = qnnrt_builder_tensor(b, &t);
+    memset(&slope, 0, sizeof(slope));
+    slope.name = "slope";
+    slope.dtype = QNNRT_DTYPE_F32;
+    slope.value = 3;
+    memset(&node, 0, sizeof(node));
+    node.package = "qnnrt.test";
+    node.type = "LineOf";
+    node.inputs = &x;
+    node.input_count = 1;
+    node.outputs = &y;
+    node.output_count = 1;
+    CHECK_EQ(qnnrt_builder_supports(b, &node, &err), QNNRT_E_UNSUPPORTED);      /* without its parameter */
+    node.params = &slope;
+    node.param_count = 1;
+    CHECK_EQ(qnnrt_builder_supports(b, &node, &err), QNNRT_OK);
+    qnnrt_builder_node(b, &node);
+    if (qnnrt_builder_finish(b, &built, &err) != QNNRT_OK) printf("%s\n", err.text);
+    CHECK(built != NULL);
+    CHECK_EQ(qnnrt_prepare(built, "line", &run, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_write_f32(run, "x", in, 4), QNNRT_OK);
+    CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+    CHECK_EQ(qnnrt_read_f32(run, "y", out, 4), QNNRT_OK);
+    CHECK(fabs((double)out[0] - 4) < 1e-6 && fabs((double)out[3] - 13) < 1e-6);
+    qnnrt_run_destroy(run);
+    CHECK_EQ(qnnrt_close(built), QNNRT_OK);
+    CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
+}
+
 TEST(an_op_package_that_is_not_there_is_named)
 {
     qnnrt_backend *backend;
@@ -612,5 +671,6 @@ TEST_MAIN_ARGS("compose", 2, "RELEASE DATA")
     RUN(shared_weights_are_smaller_and_not_loaded_here);
     RUN(weights_mean_what_their_encoding_says);
     RUN(supports_tells_what_the_library_says);
+    if (has_cpu()) RUN(an_op_package_of_the_cpu_computes);
     RUN(an_op_package_that_is_not_there_is_named);
 }
