@@ -2,45 +2,38 @@
 # qnnrt-run compile: what it makes and what it says, on the fake and on the genuine libraries.
 #     sh tests/test_compile.sh [BUILD_DIR [RELEASE_DIR]]
 # Without the release folder its checks are skipped, or failed with QNNRT_REQUIRE_ALL=1.
-build=${1:-build}
-release=${2:-build/qnn/2.51/onnxruntime_qnn}
-tool=$build/qnnrt-run
-fake=$build/fake/libQnnFake.so
-passed=0 failed=0 skipped=0
-out=$(mktemp -d) || exit 1
-trap 'rm -rf "$out"' EXIT
+suite=test_compile
+. "$(dirname "$0")/tool.sh"
+out=$tmp
 
-good() { passed=$((passed + 1)); }
-bad() { failed=$((failed + 1)); echo "test_compile: $1: $2"; }
-# says NAME STATUS TEXT ARGUMENT ...: compile ends with STATUS and prints TEXT
-says() {
-    name=$1 status=$2 text=$3
+# ends NAME STATUS TEXT ARGUMENT ...: compile ends with STATUS and prints TEXT
+ends() {
+    name=$1 wanted=$2 text=$3
     shift 3
-    "$tool" compile "$@" >"$out/text" 2>&1
-    got=$?
-    if [ $got -ne "$status" ]; then bad "$name" "status $got, not $status: $(cat "$out/text")"
-    elif grep -qF -- "$text" "$out/text"; then good
-    else bad "$name" "no '$text' in: $(cat "$out/text")"; fi
+    run compile "$@"
+    if [ $status -ne "$wanted" ]; then bad "$name" "status $status, not $wanted: $(cat "$tmp/out" "$tmp/err")"
+    elif cat "$tmp/out" "$tmp/err" | grep -qF -- "$text"; then good
+    else bad "$name" "no '$text' in: $(cat "$tmp/out" "$tmp/err")"; fi
 }
 
 printf 'PK\003\004FAKEDLC a' >"$out/a.dlc"
 printf 'PK\003\004FAKEDLC b' >"$out/b.dlc"
-says help 0 "--graph_name N1,N2" --help
-says nothing 2 "takes .dlc containers" --output_dir "$out/o"
-says no_folder 2 "--output_dir" "$out/a.dlc"
-says unknown 2 "unknown option --frobnicate" "$out/a.dlc" --frobnicate
-says no_value 2 "--soc_model needs a value" "$out/a.dlc" --output_dir "$out/o" --soc_model
-says no_number 2 "from 1 to 3" "$out/a.dlc" --output_dir "$out/o" --optimization_level 4
-says flag_value 2 "takes no value" "$out/a.dlc" --output_dir "$out/o" --fp16=1
-says path 2 "a name, not a path" "$out/a.dlc" --output_dir "$out/o" --binary_file x/y
-says many_names 2 "more names than" "$out/a.dlc" --output_dir "$out/o" --graph_name p,q
-says no_library 1 "--backend_so FILE" "$out/a.dlc" --output_dir "$out/o" --backend libNoSuch.so
-says no_container 1 "/no/such.dlc" /no/such.dlc --output_dir "$out/o" --backend "$fake" --system_so "$fake"
-says equal_names 1 "with this tool: --graph_name" "$out/a.dlc" "$out/a.dlc" --output_dir "$out/o" --backend "$fake" --system_so "$fake"
-says folder_is_file 1 "cannot make the folder $out/a.dlc: Not a directory" "$out/a.dlc" --output_dir "$out/a.dlc" --backend "$fake" \
+ends help 0 "--graph_name N1,N2" --help
+ends nothing 2 "takes .dlc containers" --output_dir "$out/o"
+ends no_folder 2 "--output_dir" "$out/a.dlc"
+ends unknown 2 "unknown option --frobnicate" "$out/a.dlc" --frobnicate
+ends no_value 2 "--soc_model needs a value" "$out/a.dlc" --output_dir "$out/o" --soc_model
+ends no_number 2 "from 1 to 3" "$out/a.dlc" --output_dir "$out/o" --optimization_level 4
+ends flag_value 2 "takes no value" "$out/a.dlc" --output_dir "$out/o" --fp16=1
+ends path 2 "a name, not a path" "$out/a.dlc" --output_dir "$out/o" --binary_file x/y
+ends many_names 2 "more names than" "$out/a.dlc" --output_dir "$out/o" --graph_name p,q
+ends no_library 1 "--backend_so FILE" "$out/a.dlc" --output_dir "$out/o" --backend libNoSuch.so
+ends no_container 1 "/no/such.dlc" /no/such.dlc --output_dir "$out/o" --backend "$fake" --system_so "$fake"
+ends equal_names 1 "with this tool: --graph_name" "$out/a.dlc" "$out/a.dlc" --output_dir "$out/o" --backend "$fake" --system_so "$fake"
+ends folder_is_file 1 "cannot make the folder $out/a.dlc: Not a directory" "$out/a.dlc" --output_dir "$out/a.dlc" --backend "$fake" \
     --system_so "$fake"
-says no_zip 1 "no .dlc container" "$fake" --output_dir "$out/o" --backend "$fake" --system_so "$fake"
-says makes 0 "wrote     $out/o/both.bin" "$out/a.dlc" "$out/b.dlc" --graph_name prompt, --output_dir "$out/o" --binary_file both \
+ends no_zip 1 "no .dlc container" "$fake" --output_dir "$out/o" --backend "$fake" --system_so "$fake"
+ends makes 0 "wrote     $out/o/both.bin" "$out/a.dlc" "$out/b.dlc" --graph_name prompt, --output_dir "$out/o" --binary_file both \
     --backend "$fake" --system_so "$fake" --fp16 --soc_model 69
 if grep -q '^graph prompt$' "$out/o/both.bin" && grep -q '^graph b$' "$out/o/both.bin"; then good
 else bad names "not 'prompt' and 'b' in $(cat "$out/o/both.bin")"; fi
@@ -48,7 +41,7 @@ if grep -q '"graphName": "prompt"' "$out/o/both_json.json"; then good; else bad 
 if [ "$(ls "$out/o" | wc -l)" -eq 2 ]; then good; else bad aside "$(ls "$out/o")"; fi
 
 if [ -f "$release/libQnnHtp.so" ]; then
-    data=tests/data/llm
+    data=$data/llm
     if "$tool" compile $data/dlc/w8a16_ar32.dlc $data/dlc/w8a16_ar1.dlc --graph_name prompt_ar32_cl128_1_of_1,token_ar1_cl128_1_of_1 \
         --output_dir "$out/llm" --binary_file forward_0 --backend "$release/libQnnHtp.so" --fp16 --optimization_level 3 \
         >"$out/text" 2>"$out/log" && cmp -s "$out/llm/forward_0.bin" $data/w8a16_one/forward_0.bin; then good
@@ -62,8 +55,7 @@ if [ -f "$release/libQnnHtp.so" ]; then
     if "$build/examples/03_compose" "$release/libQnnHtp.so" "$out/layer.bin" >"$out/text" 2>"$out/log" &&
         [ "$(grep -c '^y = 30.5 0$' "$out/text")" -eq 2 ]; then good
     else bad example "$(cat "$out/text" "$out/log")"; fi
-elif [ "${QNNRT_REQUIRE_ALL:-0}" = 1 ]; then bad genuine "no libQnnHtp.so in $release: make qnn-libs"
-else skipped=$((skipped + 3)); fi
-
-if [ $skipped -gt 0 ]; then echo "$passed passed, $failed failed, $skipped skipped"; else echo "$passed passed, $failed failed"; fi
-[ $failed -eq 0 ]
+else
+    skip genuine "no libQnnHtp.so in $release: make qnn-libs"
+fi
+finish

@@ -4,25 +4,9 @@
 #   sh tests/test_inspect.sh [BUILD_DIR [RELEASE_DIR]]
 #
 # As in test_tool.sh; QNNRT_SAMPLES (a folder with json/*.json, genuine dumps) adds cases.
-set -u
-LC_ALL=C
-export LC_ALL
-unset QNNFAKE
-
-build=${1:-build}
-release=${2:-$build/qnn/2.51/onnxruntime_qnn}
-tests=$(dirname "$0")
-data=$tests/data
-tool=$build/qnnrt-run
-case $tool in */*) ;; *) tool=./$tool ;; esac
-system=$release/libQnnSystem.so
 suite=test_inspect
-
-tmp=$(mktemp -d "${TMPDIR:-/tmp}/test_inspect.XXXXXX") || exit 1
-trap 'chmod -R u+w "$tmp"; rm -rf "$tmp"' EXIT
-trap 'exit 130' INT TERM HUP
-
-. "$tests/tool.sh"
+. "$(dirname "$0")/tool.sh"
+system=$release/libQnnSystem.so
 
 same() { check "$1" "$2 and $3 differ" cmp -s "$2" "$3"; }
 
@@ -401,9 +385,4 @@ while read -r _ command model rest; do
     same "readme_picture_of_today" "$tmp/picture.svg" "$tests/../$picture"
 done <"$tmp/lines"
 
-if [ $skipped -gt 0 ]; then
-    echo "$passed passed, $failed failed, $skipped skipped"
-else
-    echo "$passed passed, $failed failed"
-fi
-[ $failed -eq 0 ]
+finish

@@ -2,24 +2,7 @@
 # qnnrt-run --profiling_level, --profile_out, --perf_profile, on the fake library and on the genuine one.
 #
 #   sh tests/test_profile_tool.sh [BUILD_DIR [RELEASE_DIR]]
-set -u
-LC_ALL=C
-export LC_ALL
-unset QNNFAKE
-
-build=${1:-build}
-release=${2:-$build/qnn/2.51/onnxruntime_qnn}
-data=$(dirname "$0")/data
-tool=$build/qnnrt-run
-fake=$build/fake/libQnnFake.so
-case $tool in */*) ;; *) tool=./$tool ;; esac
-case $fake in */*) ;; *) fake=./$fake ;; esac
 suite=test_profile_tool
-
-tmp=$(mktemp -d "${TMPDIR:-/tmp}/test_profile_tool.XXXXXX") || exit 1
-trap 'rm -rf "$tmp"' EXIT
-trap 'exit 130' INT TERM HUP
-
 . "$(dirname "$0")/tool.sh"
 
 python=
@@ -167,5 +150,4 @@ else
     skip htp "$release/libQnnHtp.so is missing"
 fi
 
-if [ "$skipped" -gt 0 ]; then echo "$passed passed, $failed failed, $skipped skipped"; else echo "$passed passed, $failed failed"; fi
-[ "$failed" -eq 0 ]
+finish

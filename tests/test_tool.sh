@@ -6,24 +6,7 @@
 # BUILD_DIR (default build) holds qnnrt-run and fake/libQnnFake.so. RELEASE_DIR (default: 2.51 below
 # BUILD_DIR, if it is there) holds the genuine libQnnHtp.so and libQnnSystem.so; without it their
 # cases are skipped. A check prints nothing when it is good.
-set -u
-LC_ALL=C
-export LC_ALL
-unset QNNFAKE
-
-build=${1:-build}
-release=${2:-$build/qnn/2.51/onnxruntime_qnn}
-data=$(dirname "$0")/data
-tool=$build/qnnrt-run
-fake=$build/fake/libQnnFake.so
-case $tool in */*) ;; *) tool=./$tool ;; esac
-case $fake in */*) ;; *) fake=./$fake ;; esac
 suite=test_tool
-
-tmp=$(mktemp -d "${TMPDIR:-/tmp}/test_tool.XXXXXX") || exit 1
-trap 'rm -rf "$tmp"' EXIT
-trap 'exit 130' INT TERM HUP
-
 . "$(dirname "$0")/tool.sh"
 
 fake() { run --backend_so "$fake" --system_so "$fake" "$@"; }
@@ -500,9 +483,4 @@ end
     fi
 fi
 
-if [ $skipped -gt 0 ]; then
-    echo "$passed passed, $failed failed, $skipped skipped"
-else
-    echo "$passed passed, $failed failed"
-fi
-[ $failed -eq 0 ]
+finish

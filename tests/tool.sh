@@ -1,5 +1,24 @@
-# Checks of qnnrt-run for shell tests, which set suite, tool and tmp and then read this file. A check
-# prints nothing when it is good.
+# What shell tests of qnnrt-run share. A test sets suite and reads this file; it gets
+#     build release    its arguments, BUILD_DIR (default build) and RELEASE_DIR (default: 2.51 below it)
+#     tool fake        paths of the program and of the fake library
+#     tests data tmp   folders; tmp is removed at the end
+# and the checks below, which print nothing when they are good. Its last command is finish.
+set -u
+LC_ALL=C
+export LC_ALL
+unset QNNFAKE
+
+build=${1:-build}
+release=${2:-$build/qnn/2.51/onnxruntime_qnn}
+tests=$(dirname "$0")
+data=$tests/data
+tool=$build/qnnrt-run
+fake=$build/fake/libQnnFake.so
+
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/$suite.XXXXXX") || exit 1
+trap 'chmod -R u+w "$tmp"; rm -rf "$tmp"' EXIT
+trap 'exit 130' INT TERM HUP
+
 passed=0 failed=0 skipped=0 status=0
 
 good() { passed=$((passed + 1)); }
@@ -58,4 +77,14 @@ wrong() {
     else
         good
     fi
+}
+
+# finish: the sum, and whether all was good
+finish() {
+    if [ "$skipped" -gt 0 ]; then
+        echo "$passed passed, $failed failed, $skipped skipped"
+    else
+        echo "$passed passed, $failed failed"
+    fi
+    [ "$failed" -eq 0 ]
 }
