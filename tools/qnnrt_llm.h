@@ -597,6 +597,223 @@ typedef struct qnnrt_llm__cells {
     int32_t   last[QNNRT_LLM_SEQUENCES];      /* its highest position, -1: empty */
 } qnnrt_llm__cells;
 
+/* Sequences are 0 to 63 and cells below count, everywhere here: whoever calls has looked. What is in
+   the struct is exact after every call. */
+
+static void qnnrt_llm__cells_clear(qnnrt_llm__cells *cells)
+{
+    int s;
+    memset(cells->sequences, 0, (size_t)cells->count * sizeof(*cells->sequences));
+    cells->used = cells->end = 0;
+    for (s = 0; s < QNNRT_LLM_SEQUENCES; ++s) {
+        cells->members[s] = 0;
+        cells->last[s] = -1;
+    }
+}
+
+static void qnnrt_llm__cells_free(qnnrt_llm__cells *cells, const qnnrt_hooks *hooks)
+{
+    qnnrt_llm__free(hooks, cells->positions);
+    qnnrt_llm__free(hooks, cells->sequences);
+    memset(cells, 0, sizeof(*cells));
+}
+
+/* All free; 0 when there is no memory, and then there is nothing to be freed. */
+static int qnnrt_llm__cells_make(qnnrt_llm__cells *cells, const qnnrt_hooks *hooks, uint32_t count)
+{
+    memset(cells, 0, sizeof(*cells));
+    cells->positions = (int32_t *)qnnrt_llm__alloc(hooks, count, sizeof(*cells->positions));
+    cells->sequences = (uint64_t *)qnnrt_llm__alloc(hooks, count, sizeof(*cells->sequences));
+    if (cells->positions == NULL || cells->sequences == NULL) {
+        qnnrt_llm__cells_free(cells, hooks);
+        return 0;
+    }
+    cells->count = count;
+    qnnrt_llm__cells_clear(cells);
+    return 1;
+}
+
+/* The n lowest free cells, ascending; 0 when there are too few. */
+static int qnnrt_llm__cells_find(const qnnrt_llm__cells *cells, uint32_t n, uint32_t *out)
+{
+    uint32_t cell = 0, found = 0;
+    if (n > cells->count - cells->used) return 0;
+    if (cells->used == cells->end) cell = cells->end;          /* no holes */
+    for (; found < n; ++cell)
+        if (cell >= cells->end || cells->sequences[cell] == 0) out[found++] = cell;
+    return 1;
+}
+
+/* The sequences in bits gain a cell at this position. */
+static void qnnrt_llm__cells_join(qnnrt_llm__cells *cells, uint64_t bits, int32_t position)
+{
+    int s;
+    for (s = 0; bits != 0; ++s, bits >>= 1) {
+        if ((bits & 1) == 0) continue;
+        ++cells->members[s];
+        if (cells->last[s] < position) cells->last[s] = position;
+    }
+}
+
+/* A free cell takes a token. position >= 0, sequences not 0. */
+static void qnnrt_llm__cells_set(qnnrt_llm__cells *cells, uint32_t cell, int32_t position,
+                                 uint64_t sequences)
+{
+    cells->positions[cell] = position;
+    cells->sequences[cell] = sequences;
+    ++cells->used;
+    if (cells->end <= cell) cells->end = cell + 1;
+    qnnrt_llm__cells_join(cells, sequences, position);
+}
+
+/* The sequences in bits lose a cell. Returns those that lose their last position with it: for
+   _settle(), which must follow. */
+static uint64_t qnnrt_llm__cells_leave(qnnrt_llm__cells *cells, uint32_t cell, uint64_t bits)
+{
+    uint64_t stale = 0;
+    int s;
+    bits &= cells->sequences[cell];
+    if (bits == 0) return 0;
+    cells->sequences[cell] &= ~bits;
+    if (cells->sequences[cell] == 0) --cells->used;
+    for (s = 0; bits != 0; ++s, bits >>= 1) {
+        if ((bits & 1) == 0) continue;
+        --cells->members[s];
+        if (cells->last[s] == cells->positions[cell]) stale |= (uint64_t)1 << s;
+    }
+    return stale;
+}
+
+/* After changes: find the end, and the last positions of the sequences in stale, anew. */
+static void qnnrt_llm__cells_settle(qnnrt_llm__cells *cells, uint64_t stale)
+{
+    uint64_t bits;
+    uint32_t cell;
+    int s;
+    while (cells->end > 0 && cells->sequences[cells->end - 1] == 0) --cells->end;
+    if (stale == 0) return;
+    for (s = 0; s < QNNRT_LLM_SEQUENCES; ++s)
+        if ((stale >> s & 1) != 0) cells->last[s] = -1;
+    for (cell = 0; cell < cells->end; ++cell)
+        for (s = 0, bits = cells->sequences[cell] & stale; bits != 0; ++s, bits >>= 1)
+            if ((bits & 1) != 0 && cells->last[s] < cells->positions[cell])
+                cells->last[s] = cells->positions[cell];
+}
+
+/* Free one cell, whoever it belongs to. */
+static void qnnrt_llm__cells_unset(qnnrt_llm__cells *cells, uint32_t cell)
+{
+    qnnrt_llm__cells_settle(cells, qnnrt_llm__cells_leave(cells, cell, ~(uint64_t)0));
+}
+
+/* Whether a cell in use belongs to one of the sequences in bits and lies in [begin, end), where
+   negative numbers mean 0 and infinity: unlike llama.cpp's largest number, infinity is behind every
+   position. */
+static int qnnrt_llm__cells_within(const qnnrt_llm__cells *cells, uint32_t cell, uint64_t bits,
+                                   int32_t begin, int32_t end)
+{
+    int32_t position = cells->positions[cell];
+    return (cells->sequences[cell] & bits) != 0 && position >= begin &&
+           (end < 0 || position < end);
+}
+
+/* sequence -1: every one. */
+static void qnnrt_llm__cells_remove(qnnrt_llm__cells *cells, int sequence, int32_t begin,
+                                    int32_t end)
+{
+    uint64_t bits = sequence < 0 ? ~(uint64_t)0 : (uint64_t)1 << sequence, stale = 0;
+    uint32_t cell;
+    for (cell = 0; cell < cells->end; ++cell)
+        if (qnnrt_llm__cells_within(cells, cell, bits, begin, end))
+            stale |= qnnrt_llm__cells_leave(cells, cell, bits);
+    qnnrt_llm__cells_settle(cells, stale);
+}
+
+static void qnnrt_llm__cells_copy(qnnrt_llm__cells *cells, int from, int to, int32_t begin,
+                                  int32_t end)
+{
+    uint64_t bits = (uint64_t)1 << from, more = (uint64_t)1 << to;
+    uint32_t cell;
+    for (cell = 0; cell < cells->end; ++cell) {
+        if ((cells->sequences[cell] & more) != 0) continue;
+        if (!qnnrt_llm__cells_within(cells, cell, bits, begin, end)) continue;
+        cells->sequences[cell] |= more;
+        qnnrt_llm__cells_join(cells, more, cells->positions[cell]);
+    }
+}
+
+static void qnnrt_llm__cells_keep(qnnrt_llm__cells *cells, int sequence)
+{
+    uint64_t others = ~((uint64_t)1 << sequence), stale = 0;
+    uint32_t cell;
+    for (cell = 0; cell < cells->end; ++cell)
+        stale |= qnnrt_llm__cells_leave(cells, cell, others);
+    qnnrt_llm__cells_settle(cells, stale);
+}
+
+/* Add delta to positions. A cell has one, so all sequences that share it move; one that would come
+   before 0 is free afterwards.
+
+   turned   keys were stored turned by their position, and nobody turns them back
+   Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (turned, and something would change); QNNRT_E_ARG (a
+            position would be too large). Then nothing has changed */
+static qnnrt_result qnnrt_llm__cells_shift(qnnrt_llm__cells *cells, int sequence, int32_t begin,
+                                           int32_t end, int32_t delta, int turned)
+{
+    uint64_t bits = (uint64_t)1 << sequence, stale = 0;
+    uint32_t cell;
+    if (delta == 0) return QNNRT_OK;
+    for (cell = 0; cell < cells->end; ++cell) {
+        if (!qnnrt_llm__cells_within(cells, cell, bits, begin, end)) continue;
+        if (turned) return QNNRT_E_UNSUPPORTED;
+        if (delta > 0 && cells->positions[cell] > INT32_MAX - delta) return QNNRT_E_ARG;
+    }
+    for (cell = 0; cell < cells->end; ++cell) {
+        if (!qnnrt_llm__cells_within(cells, cell, bits, begin, end)) continue;
+        stale |= cells->sequences[cell];
+        if (cells->positions[cell] + delta >= 0) cells->positions[cell] += delta;
+        else (void)qnnrt_llm__cells_leave(cells, cell, ~(uint64_t)0);
+    }
+    qnnrt_llm__cells_settle(cells, stale);
+    return QNNRT_OK;
+}
+
+/* Divide positions, likewise. QNNRT_E_ARG: a divisor below 1. */
+static qnnrt_result qnnrt_llm__cells_divide(qnnrt_llm__cells *cells, int sequence, int32_t begin,
+                                            int32_t end, int32_t divisor, int turned)
+{
+    uint64_t bits = (uint64_t)1 << sequence, stale = 0;
+    uint32_t cell;
+    if (divisor < 1) return QNNRT_E_ARG;
+    if (divisor == 1) return QNNRT_OK;
+    for (cell = 0; cell < cells->end; ++cell) {
+        if (!qnnrt_llm__cells_within(cells, cell, bits, begin, end)) continue;
+        if (cells->positions[cell] == 0) continue;
+        if (turned) return QNNRT_E_UNSUPPORTED;
+        stale |= cells->sequences[cell];
+        cells->positions[cell] /= divisor;
+    }
+    qnnrt_llm__cells_settle(cells, stale);
+    return QNNRT_OK;
+}
+
+/* The lowest position of a sequence, and the highest; -1: it is empty. */
+static int32_t qnnrt_llm__cells_first(const qnnrt_llm__cells *cells, int sequence)
+{
+    int32_t first = -1;
+    uint32_t cell;
+    for (cell = 0; cell < cells->end; ++cell)
+        if ((cells->sequences[cell] >> sequence & 1) != 0 &&
+            (first < 0 || cells->positions[cell] < first))
+            first = cells->positions[cell];
+    return first;
+}
+
+static int32_t qnnrt_llm__cells_last(const qnnrt_llm__cells *cells, int sequence)
+{
+    return cells->last[sequence];
+}
+
 /* =====================================================================================
    ROWS                                                                           >>rows
    The memory of keys and values: copying new ones in, moving, changing strides.
@@ -618,6 +835,148 @@ typedef struct qnnrt_llm__store {
     uint32_t             stride;        /* cells in a row, as they lie now: of the graph that ran */
     uint32_t             lead;
 } qnnrt_llm__store;
+
+/* a * b, 0 when it is more than memory can have. */
+static uint64_t qnnrt_llm__rows_times(uint64_t a, uint64_t b)
+{
+    return b != 0 && a > (uint64_t)SIZE_MAX / 2 / b ? 0 : a * b;
+}
+
+/* Bytes of one tensor's range: rows of the most cells, and behind them the cells that a step
+   computes in place. 0: there is no such memory. */
+static uint64_t qnnrt_llm__rows_bytes(const qnnrt_llm__kv *kv, uint32_t cells_most,
+                                      uint32_t ar_most, uint32_t lead)
+{
+    uint64_t cells = qnnrt_llm__rows_times((uint64_t)lead + kv->outer, cells_most);
+    uint64_t piece = qnnrt_llm__rows_times(kv->inner, kv->element);
+    if (cells == 0 || kv->outer == 0) return 0;
+    return qnnrt_llm__rows_times(cells + ar_most, piece);
+}
+
+/* Bytes of one cell in one row. */
+static size_t qnnrt_llm__rows_piece(const qnnrt_llm__kv *kv)
+{
+    return (size_t)kv->inner * kv->element;
+}
+
+static unsigned char *qnnrt_llm__rows_at(const qnnrt_llm__store *store, size_t k, uint32_t row,
+                                         uint32_t cell)
+{
+    size_t cells = ((size_t)store->lead + row) * store->stride + cell;
+    return store->data + (size_t)store->ranges[k] + cells * qnnrt_llm__rows_piece(&store->kv[k]);
+}
+
+/* Copy count pieces that begin some bytes apart. Of the sizes that keys have, each is one load and
+   one store: a decoding step lives on this loop. */
+static void qnnrt_llm__rows_spread(unsigned char *to, size_t to_step, const unsigned char *from,
+                                   size_t from_step, size_t bytes, size_t count)
+{
+    size_t i;
+    switch (bytes) {
+    case 1:
+        for (i = 0; i < count; ++i, to += to_step, from += from_step) *to = *from;
+        break;
+    case 2:
+        for (i = 0; i < count; ++i, to += to_step, from += from_step) memcpy(to, from, 2);
+        break;
+    case 4:
+        for (i = 0; i < count; ++i, to += to_step, from += from_step) memcpy(to, from, 4);
+        break;
+    default:
+        for (i = 0; i < count; ++i, to += to_step, from += from_step) memcpy(to, from, bytes);
+        break;
+    }
+}
+
+/* Cells cell .. cell + count - 1 of tensor k take what cells from .. of [outer][out_cells][inner]
+   have; and the other way round. */
+static void qnnrt_llm__rows_put(const qnnrt_llm__store *store, size_t k, const void *out,
+                                uint32_t out_cells, uint32_t from, uint32_t cell, uint32_t count)
+{
+    const qnnrt_llm__kv *kv = &store->kv[k];
+    const size_t piece = qnnrt_llm__rows_piece(kv);
+    qnnrt_llm__rows_spread(qnnrt_llm__rows_at(store, k, 0, cell), store->stride * piece,
+                           (const unsigned char *)out + from * piece, out_cells * piece,
+                           count * piece, kv->outer);
+}
+
+static void qnnrt_llm__rows_get(const qnnrt_llm__store *store, size_t k, void *out,
+                                uint32_t out_cells, uint32_t from, uint32_t cell, uint32_t count)
+{
+    const qnnrt_llm__kv *kv = &store->kv[k];
+    const size_t piece = qnnrt_llm__rows_piece(kv);
+    qnnrt_llm__rows_spread((unsigned char *)out + from * piece, out_cells * piece,
+                           qnnrt_llm__rows_at(store, k, 0, cell), store->stride * piece,
+                           count * piece, kv->outer);
+}
+
+/* Change the stride of all tensors, in place. Cells below end move with it; end is at most either
+   stride. A row ends before the next one begins, with both strides: the nearest to where all move
+   goes first. */
+static void qnnrt_llm__rows_arrange(qnnrt_llm__store *store, uint32_t stride, uint32_t end)
+{
+    qnnrt_llm__store then = *store;
+    uint32_t i, row;
+    size_t k;
+    then.stride = stride;
+    for (k = 0; k < store->kv_count && end > 0 && stride != store->stride; ++k) {
+        const uint32_t outer = store->kv[k].outer;
+        const size_t bytes = end * qnnrt_llm__rows_piece(&store->kv[k]);
+        for (i = 0; i < outer; ++i) {
+            row = stride < store->stride ? i : outer - 1 - i;
+            if (row + store->lead == 0) continue;              /* begins where it began */
+            memmove(qnnrt_llm__rows_at(&then, k, row, 0), qnnrt_llm__rows_at(store, k, row, 0),
+                    bytes);
+        }
+    }
+    store->stride = stride;
+}
+
+/* Cells from .. from + count - 1 of all tensors move to `to`; the two may overlap. */
+static void qnnrt_llm__rows_move(const qnnrt_llm__store *store, uint32_t from, uint32_t to,
+                                 uint32_t count)
+{
+    uint32_t row;
+    size_t k;
+    if (from == to || count == 0) return;
+    for (k = 0; k < store->kv_count; ++k) {
+        const qnnrt_llm__kv *kv = &store->kv[k];
+        const size_t piece = qnnrt_llm__rows_piece(kv), step = store->stride * piece;
+        if (count == 1)
+            qnnrt_llm__rows_spread(qnnrt_llm__rows_at(store, k, 0, to), step,
+                                   qnnrt_llm__rows_at(store, k, 0, from), step, piece, kv->outer);
+        else
+            for (row = 0; row < kv->outer; ++row)
+                memmove(qnnrt_llm__rows_at(store, k, row, to),
+                        qnnrt_llm__rows_at(store, k, row, from), count * piece);
+    }
+}
+
+/* Cells below end of all tensors become those of another store of the same model, whatever the
+   strides and leads of both. */
+static void qnnrt_llm__rows_copy(const qnnrt_llm__store *to, const qnnrt_llm__store *from,
+                                 uint32_t end)
+{
+    size_t k;
+    for (k = 0; k < to->kv_count && end > 0; ++k) {
+        const size_t piece = qnnrt_llm__rows_piece(&to->kv[k]);
+        qnnrt_llm__rows_spread(qnnrt_llm__rows_at(to, k, 0, 0), to->stride * piece,
+                               qnnrt_llm__rows_at(from, k, 0, 0), from->stride * piece,
+                               end * piece, to->kv[k].outer);
+    }
+}
+
+/* Fill `bytes` of tensor k's range, a multiple of its element, with one element. */
+static void qnnrt_llm__rows_fill(const qnnrt_llm__store *store, size_t k, uint64_t bytes,
+                                 const void *zero)
+{
+    unsigned char *data = store->data + (size_t)store->ranges[k];
+    size_t size = (size_t)bytes, done = store->kv[k].element;
+    if (size == 0) return;
+    memcpy(data, zero, done);
+    for (; done < size; done *= 2)
+        memcpy(data + done, data, done < size - done ? done : size - done);
+}
 
 /* =====================================================================================
    STATE                                                                         >>state
