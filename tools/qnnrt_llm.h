@@ -990,17 +990,1127 @@ static void qnnrt_llm__rows_fill(const qnnrt_llm__store *store, size_t k, uint64
    Needs: >>config >>cells     Knows nothing of: caches, graphs
    ===================================================================================== */
 
+/* How a mask says yes and no, as bits of its elements. */
+typedef struct qnnrt_llm__mask_codes {
+    uint32_t element;                   /* bytes of one: 1, 2 or 4 */
+    uint32_t attend, masked;
+} qnnrt_llm__mask_codes;
+
+/* Who asks: the tokens of one call. */
+typedef struct qnnrt_llm__mask_rows {
+    uint32_t        count;
+    const int32_t  *positions;          /* [count] */
+    const uint64_t *sequences;          /* [count] */
+    const int32_t  *parents;            /* [count] or NULL */
+} qnnrt_llm__mask_rows;
+
+/* The mask of one call: [ar][context], of which the last ar columns are the new tokens, and the
+   others cells, cell 0 in column `first`: not before column 0 for any cell in use. */
+typedef struct qnnrt_llm__mask_form {
+    uint32_t ar, context;
+    int64_t  first;
+    uint32_t window;                    /* tokens that each one sees, with itself; 0: all */
+} qnnrt_llm__mask_form;
+
+/* The bits that `value` has in a tensor of this type and encoding. */
+static qnnrt_result qnnrt_llm__mask_encode(const qnnrt_tensor_info *tensor, float value,
+                                           uint32_t *bits)
+{
+    static const uint32_t one = 1;
+    qnnrt_tensor_info single = *tensor;
+    unsigned char data[16] = {0};
+    uint16_t half;
+    qnnrt_result result;
+    single.rank = 1;
+    single.dims = &one;
+    single.bytes /= single.count;
+    single.count = 1;
+    result = qnnrt_encode_f32(&single, &value, data);
+    if (result != QNNRT_OK) return result;
+    if (single.bytes == 1) *bits = data[0];
+    else if (single.bytes == 2) { memcpy(&half, data, 2); *bits = half; }
+    else memcpy(bits, data, 4);
+    return QNNRT_OK;
+}
+
+/* Yes is 0, no is `masked`, or with masked 0 the lowest that the type can say: all codes of a
+   quantized mask are meant to be used, -10000 is what half precision can still add to a score. A mask
+   of truth values says 1 and 0. */
+static qnnrt_result qnnrt_llm__mask_codes_of(const qnnrt_tensor_info *tensor, float masked,
+                                             qnnrt_llm__mask_codes *codes, qnnrt_error *err)
+{
+    const qnnrt_quant *quant = &tensor->quant;
+    const uint64_t bytes = tensor->count > 0 ? tensor->bytes / tensor->count : 0;
+    int truth = 0;
+    qnnrt_result result;
+    if (bytes != 1 && bytes != 2 && bytes != 4)
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "mask \"%s\" is %s: elements of 1, 2 or 4"
+                               " bytes are known", tensor->name, qnnrt_dtype_name(tensor->dtype));
+    switch (tensor->dtype) {
+    case QNNRT_DTYPE_F32: case QNNRT_DTYPE_F16: case QNNRT_DTYPE_BF16:
+        if (masked == 0.0f) masked = -10000.0f;
+        break;
+    case QNNRT_DTYPE_U8Q: case QNNRT_DTYPE_U16Q: case QNNRT_DTYPE_S8Q: case QNNRT_DTYPE_S16Q:
+        if (quant->encoding != QNNRT_ENCODING_PER_TENSOR)
+            return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED,
+                                   "mask \"%s\" has no encoding of one scale", tensor->name);
+        if (masked == 0.0f) masked = -3.0e38f;
+        break;
+    case QNNRT_DTYPE_BOOL8: case QNNRT_DTYPE_U8: case QNNRT_DTYPE_I8: case QNNRT_DTYPE_I32:
+    case QNNRT_DTYPE_U32: case QNNRT_DTYPE_U16: case QNNRT_DTYPE_I16:
+        truth = 1;
+        break;
+    default:
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "mask \"%s\" is %s, which cannot say who"
+                               " is masked", tensor->name, qnnrt_dtype_name(tensor->dtype));
+    }
+    codes->element = (uint32_t)bytes;
+    result = qnnrt_llm__mask_encode(tensor, truth ? 1.0f : 0.0f, &codes->attend);
+    if (result == QNNRT_OK)
+        result = qnnrt_llm__mask_encode(tensor, truth ? 0.0f : masked, &codes->masked);
+    if (result != QNNRT_OK)
+        return qnnrt_llm__fail(err, result, "mask \"%s\" cannot be written as numbers",
+                               tensor->name);
+    if (codes->attend == codes->masked)
+        return qnnrt_llm__fail(err, QNNRT_E_MISMATCH, "mask \"%s\" has no code for less than 0"
+                               " (scale %g, offset %d), so it cannot mask; is it a mask?",
+                               tensor->name, (double)quant->scale, (int)quant->offset);
+    return QNNRT_OK;
+}
+
+static void qnnrt_llm__mask_fill(void *row, uint32_t element, uint32_t begin, uint32_t end,
+                                 uint32_t code)
+{
+    uint32_t i;
+    if (element == 1) {
+        if (end > begin) memset((unsigned char *)row + begin, (int)code, end - begin);
+    } else if (element == 2) {
+        uint16_t *out = (uint16_t *)row;
+        for (i = begin; i < end; ++i) out[i] = (uint16_t)code;
+    } else {
+        uint32_t *out = (uint32_t *)row;
+        for (i = begin; i < end; ++i) out[i] = code;
+    }
+}
+
+static int qnnrt_llm__mask_sees(const qnnrt_llm__mask_form *form, int32_t from, int32_t to)
+{
+    return to <= from && (form->window == 0 || (int64_t)from - to < (int64_t)form->window);
+}
+
+/* All cells belong to each of these sequences and come before `position`: the usual case. */
+static int qnnrt_llm__mask_all(const qnnrt_llm__cells *cells, uint64_t sequences, int32_t position)
+{
+    uint32_t s;
+    if ((sequences & (sequences - 1)) != 0) return 0;
+    for (s = 0; (sequences >> s & 1) == 0; ++s) {}
+    return cells->members[s] == cells->end && cells->last[s] <= position;
+}
+
+/* The past of one row. */
+static void qnnrt_llm__mask_past(const qnnrt_llm__mask_form *form,
+                                 const qnnrt_llm__mask_codes *codes,
+                                 const qnnrt_llm__cells *cells, uint64_t sequences,
+                                 int32_t position, void *row)
+{
+    const uint32_t past = form->context - form->ar, first = (uint32_t)(form->first < 0 ? 0 : form->first);
+    uint32_t c, begin, run;
+    if (form->window == 0 && qnnrt_llm__mask_all(cells, sequences, position)) {
+        begin = cells->end == 0 ? past : first;
+        qnnrt_llm__mask_fill(row, codes->element, 0, begin, codes->masked);
+        run = cells->end == 0 ? past : (uint32_t)(form->first + cells->end);
+        qnnrt_llm__mask_fill(row, codes->element, begin, run, codes->attend);
+        qnnrt_llm__mask_fill(row, codes->element, run, past, codes->masked);
+        return;
+    }
+    qnnrt_llm__mask_fill(row, codes->element, 0, past, codes->masked);
+    for (c = 0; c < cells->end; c = run) {
+        int sees = (cells->sequences[c] & sequences) != 0 &&
+                   qnnrt_llm__mask_sees(form, position, cells->positions[c]);
+        for (run = c + 1; run < cells->end; ++run)
+            if (((cells->sequences[run] & sequences) != 0 &&
+                 qnnrt_llm__mask_sees(form, position, cells->positions[run])) != sees) break;
+        if (sees)
+            qnnrt_llm__mask_fill(row, codes->element, (uint32_t)(form->first + c),
+                                 (uint32_t)(form->first + run), codes->attend);
+    }
+}
+
+/* Fill [ar][context]. Rows behind the tokens see nothing but themselves, so that what they compute
+   is finite; nobody looks at them. */
+static void qnnrt_llm__mask_write(const qnnrt_llm__mask_form *form,
+                                  const qnnrt_llm__mask_codes *codes,
+                                  const qnnrt_llm__cells *cells, const qnnrt_llm__mask_rows *rows,
+                                  void *mask)
+{
+    const uint32_t past = form->context - form->ar, element = codes->element;
+    const size_t width = (size_t)form->context * element;
+    uint32_t i, j;
+    for (i = 0; i < form->ar; ++i) {
+        unsigned char *row = (unsigned char *)mask + i * width, *own = row + (size_t)past * element;
+        if (i >= rows->count) {
+            qnnrt_llm__mask_fill(row, element, 0, form->context, codes->masked);
+        } else {
+            /* What the row above sees, this one sees too, when nothing lies between them. */
+            if (i > 0 && form->window == 0 && rows->sequences[i] == rows->sequences[i - 1] &&
+                qnnrt_llm__mask_all(cells, rows->sequences[i], rows->positions[i - 1]) &&
+                rows->positions[i] >= rows->positions[i - 1])
+                memcpy(row, row - width, (size_t)past * element);
+            else
+                qnnrt_llm__mask_past(form, codes, cells, rows->sequences[i], rows->positions[i], row);
+            qnnrt_llm__mask_fill(own, element, 0, form->ar, codes->masked);
+            if (rows->parents != NULL) {
+                for (j = i; rows->parents[j] >= 0;) {
+                    j = (uint32_t)rows->parents[j];
+                    if (qnnrt_llm__mask_sees(form, rows->positions[i], rows->positions[j]))
+                        qnnrt_llm__mask_fill(own, element, j, j + 1, codes->attend);
+                }
+            } else {
+                for (j = 0; j < i; ++j)
+                    if ((rows->sequences[j] & rows->sequences[i]) != 0 &&
+                        qnnrt_llm__mask_sees(form, rows->positions[i], rows->positions[j]))
+                        qnnrt_llm__mask_fill(own, element, j, j + 1, codes->attend);
+            }
+        }
+        qnnrt_llm__mask_fill(own, element, i, i + 1, codes->attend);
+    }
+}
+
 /* =====================================================================================
    SESSION                                                                     >>session
    Plan, memory and runs of one or more models, and their caches.
-   Needs: >>config >>shape >>rope >>cells >>rows     Knows nothing of: steps
+   Needs: >>config >>shape >>rope >>cells >>rows >>mask     Knows nothing of: steps
    ===================================================================================== */
+
+enum { QNNRT_LLM__ALIGN = 64 };
+
+/* cos or sin of all positions, as a tensor stores them. */
+typedef struct qnnrt_llm__table {
+    const qnnrt_tensor_info *tensor;    /* type and encoding */
+    uint32_t                 width;     /* elements of a row */
+    int                      sine;
+    void                    *rows;      /* [positions][width] */
+} qnnrt_llm__table;
+
+typedef struct qnnrt_llm__feed {        /* rows of a table go to a tensor */
+    const unsigned char *table;
+    unsigned char       *to;
+    size_t               bytes;         /* of a row */
+} qnnrt_llm__feed;
+
+/* A graph ready to run, with everything that a step touches looked up. */
+typedef struct qnnrt_llm__run {
+    qnnrt_run              *run;
+    const qnnrt_llm__graph *graph;
+    const qnnrt_llm_cache  *bound;      /* the cache that its tensors lie in now, */
+    uint32_t                bound_end;  /* with shift pointer: at this end */
+    qnnrt_llm__feed        *feeds;      /* [feed_count] cos and sin */
+    size_t                  feed_count;
+    void                  **masks;      /* [mask_count] MASK, then WINDOW_MASK */
+    qnnrt_llm__mask_codes  *codes;      /* [mask_count] */
+    size_t                  mask_count, window_from;   /* of masks, the first with a window */
+    const unsigned char    *logits;
+    size_t                  logits_bytes;   /* of a row */
+    const void            **outs;       /* [kv_count] where new rows are; NULL: in their place */
+} qnnrt_llm__run;
+
+typedef struct qnnrt_llm__part {        /* of a session: one model */
+    qnnrt_llm        *llm;
+    qnnrt_llm__run   *runs;             /* [llm->info.graph_count] */
+    qnnrt_llm__table *tables;
+    size_t            table_count;
+    uint64_t         *ranges;           /* [kv_count] within a buffer */
+    uint64_t         *range_bytes;      /* [kv_count] */
+    uint64_t          buffer_bytes;     /* of one cache */
+    qnnrt_llm_cache  *caches;           /* [session.desc.caches] */
+    size_t            first_buffer, first_entry;
+} qnnrt_llm__part;
+
+struct qnnrt_llm_cache {
+    qnnrt_llm_session   *session;
+    qnnrt_llm__part     *part;
+    qnnrt_llm__cells     cells;
+    qnnrt_llm__store     store;
+    uint64_t             offset;        /* of the buffer in the session's mem */
+    qnnrt_error          error;
+    /* What the last step of this cache was about, [info.ar] each: */
+    int32_t             *tokens, *positions, *parents;
+    uint64_t            *sequences;
+    uint32_t            *places;        /* cells for it */
+    uint32_t            *added;         /* [cells] by the batch so far, to be taken back */
+};
+
+struct qnnrt_llm_session {
+    qnnrt_hooks             hooks;
+    qnnrt_llm_session_desc  desc;
+    qnnrt_llm__part        *parts;      /* [part_count] */
+    size_t                  part_count;
+    qnnrt_plan             *plan;
+    qnnrt_mem              *mem;
+    qnnrt_llm_session_info  info;
+    /* The last step: */
+    const qnnrt_llm_cache  *stepped;    /* NULL: none, or it failed */
+    const qnnrt_llm__run   *stepped_run;
+    size_t                  stepped_first;   /* of the batch: the token in row 0 */
+    uint32_t                stepped_count, stepped_end;   /* end: of the cells then */
+    int                     pending;    /* not accepted yet */
+};
+
+/* Only new rows of a tensor that is one row of cells can be computed where they are to stay. */
+static int qnnrt_llm__session_in_place(const qnnrt_llm__kv *kv, const qnnrt_llm__graph *graph,
+                                       const qnnrt_llm__ends *ends)
+{
+    return kv->outer == 1 && ends->out_cells == graph->ar && ends->out_first == 0;
+}
+
+static const qnnrt_tensor_info *qnnrt_llm__session_tensor(const qnnrt_llm__graph *graph,
+                                                          qnnrt_slot slot)
+{
+    return qnnrt_pipeline_get_info(graph->pipeline)->slots[slot].tensor;
+}
+
+static int qnnrt_llm__session_alike(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
+{
+    return a->dtype == b->dtype && a->count == b->count && a->bytes == b->bytes &&
+           a->quant.encoding == b->quant.encoding && a->quant.offset == b->quant.offset &&
+           memcmp(&a->quant.scale, &b->quant.scale, sizeof(float)) == 0;
+}
+
+/* What running needs, and a part of a model lacks. */
+static qnnrt_result qnnrt_llm__session_check(const qnnrt_llm *llm, qnnrt_error *err)
+{
+    size_t g;
+    for (g = 0; g < llm->info.graph_count; ++g) {
+        const qnnrt_llm__graph *graph = &llm->graphs[g];
+        const qnnrt_llm__slots *in = graph->inputs;
+        const char *lacks =
+            in[QNNRT_LLM_ROLE_TOKENS].count == 0 ? "an input for tokens" :
+            graph->logits == QNNRT_NO_SLOT ? "an output with logits" :
+            in[QNNRT_LLM_ROLE_MASK].count + in[QNNRT_LLM_ROLE_WINDOW_MASK].count == 0
+                ? "an attention mask" :
+            in[QNNRT_LLM_ROLE_POSITIONS].count + in[QNNRT_LLM_ROLE_ROPE_COS].count == 0
+                ? "an input for positions, or for their cos and sin" : NULL;
+        if (lacks != NULL)
+            return qnnrt_llm__fail(err, QNNRT_E_NOT_FOUND, "graph \"%s\" has not got %s: is this a"
+                                   " part of a model? qnnrt_llm_describe() shows what each tensor"
+                                   " is taken for; a role table can say otherwise",
+                                   graph->name, lacks);
+        if (in[QNNRT_LLM_ROLE_WINDOW_MASK].count > 0 && llm->info.window == 0)
+            return qnnrt_llm__fail(err, QNNRT_E_NOT_FOUND, "graph \"%s\" has a mask for a sliding"
+                                   " window, and nobody says how long it is: set desc.window, or"
+                                   " \"window\" in qnnrt.json", graph->name);
+    }
+    return QNNRT_OK;
+}
+
+/* The caches of a model within one buffer. */
+static qnnrt_result qnnrt_llm__session_ranges(qnnrt_llm__part *part, uint32_t lead,
+                                              qnnrt_error *err)
+{
+    const qnnrt_llm *llm = part->llm;
+    size_t k;
+    for (k = 0; k < llm->kv_count; ++k) {
+        uint64_t bytes = qnnrt_llm__rows_bytes(&llm->kv[k], llm->info.cells, llm->info.ar, lead);
+        if (bytes == 0 || bytes > UINT64_MAX / 2 - part->buffer_bytes - QNNRT_LLM__ALIGN)
+            return qnnrt_llm__fail(err, QNNRT_E_LIMIT, "the cache is too large to address");
+        part->ranges[k] = part->buffer_bytes;
+        part->range_bytes[k] = bytes;
+        part->buffer_bytes += (bytes + QNNRT_LLM__ALIGN - 1) / QNNRT_LLM__ALIGN * QNNRT_LLM__ALIGN;
+    }
+    return QNNRT_OK;
+}
+
+typedef struct qnnrt_llm__wants {       /* of the plan, while it is counted and written */
+    qnnrt_entry_desc  *entries;
+    qnnrt_buffer_desc *buffers;
+    qnnrt_place_desc  *places;
+    size_t             entry_count, buffer_count, place_count;
+} qnnrt_llm__wants;
+
+static void qnnrt_llm__session_place(qnnrt_llm__wants *wants, size_t entry, qnnrt_slot slot,
+                                     size_t buffer, uint64_t offset)
+{
+    if (wants->places != NULL) {
+        qnnrt_place_desc *place = &wants->places[wants->place_count];
+        place->entry = entry;
+        place->slot = slot;
+        place->buffer = buffer;
+        place->offset = offset;
+    }
+    ++wants->place_count;
+}
+
+/* What a model asks of the plan: its graphs, its caches, and one memory for what shards call by
+   several names. Called twice: to count, and to write. */
+static void qnnrt_llm__session_want(const qnnrt_llm_session *session, qnnrt_llm__part *part,
+                                    qnnrt_llm__wants *wants)
+{
+    const qnnrt_llm *llm = part->llm;
+    size_t g, k, i, role;
+    part->first_buffer = wants->buffer_count;
+    part->first_entry = wants->entry_count;
+    for (i = 0; i < session->desc.caches && llm->kv_count > 0; ++i) {
+        if (wants->buffers != NULL) {
+            wants->buffers[wants->buffer_count].name = "KV cache";
+            wants->buffers[wants->buffer_count].bytes = part->buffer_bytes;
+            wants->buffers[wants->buffer_count].align = QNNRT_LLM__ALIGN;
+        }
+        ++wants->buffer_count;
+    }
+    for (g = 0; g < llm->info.graph_count; ++g) {
+        const qnnrt_llm__graph *graph = &llm->graphs[g];
+        const size_t entry = wants->entry_count++;
+        if (wants->entries != NULL) {
+            wants->entries[entry].pipeline = graph->pipeline;
+            wants->entries[entry].group = 1;
+        }
+        for (k = 0; k < llm->kv_count; ++k) {
+            const qnnrt_llm__ends *ends = &graph->kv[k];
+            const qnnrt_llm__kv *kv = &llm->kv[k];
+            if (ends->in != QNNRT_NO_SLOT)
+                qnnrt_llm__session_place(wants, entry, ends->in, part->first_buffer,
+                                         part->ranges[k]);
+            if (session->desc.kv == QNNRT_LLM_SHIFT_POINTER &&
+                qnnrt_llm__session_in_place(kv, graph, ends))
+                qnnrt_llm__session_place(wants, entry, ends->out, part->first_buffer,
+                                         part->ranges[k] +
+                                             (uint64_t)llm->info.cells * kv->inner * kv->element);
+        }
+        for (role = 0; role < QNNRT_LLM_ROLE_COUNT; ++role) {
+            const qnnrt_llm__slots *in = &graph->inputs[role];
+            const qnnrt_tensor_info *first;
+            size_t alike = 1;
+            if (in->count < 2) continue;
+            first = qnnrt_llm__session_tensor(graph, in->slots[0]);
+            while (alike < in->count &&
+                   qnnrt_llm__session_alike(first,
+                                            qnnrt_llm__session_tensor(graph, in->slots[alike])))
+                ++alike;
+            if (alike < in->count) continue;
+            if (wants->buffers != NULL) {
+                wants->buffers[wants->buffer_count].name =
+                    qnnrt_llm_role_name((qnnrt_llm_role)role);
+                wants->buffers[wants->buffer_count].bytes = first->bytes;
+            }
+            for (i = 0; i < in->count; ++i)
+                qnnrt_llm__session_place(wants, entry, in->slots[i], wants->buffer_count, 0);
+            ++wants->buffer_count;
+        }
+    }
+}
+
+static qnnrt_result qnnrt_llm__session_plan(qnnrt_llm_session *session, qnnrt_error *err)
+{
+    qnnrt_llm__wants wants;
+    qnnrt_plan_desc desc;
+    qnnrt_result result = QNNRT_E_MEMORY;
+    size_t p;
+    memset(&wants, 0, sizeof wants);
+    memset(&desc, 0, sizeof desc);
+    for (p = 0; p < session->part_count; ++p)
+        qnnrt_llm__session_want(session, &session->parts[p], &wants);
+    wants.entries = (qnnrt_entry_desc *)qnnrt_llm__alloc(&session->hooks, wants.entry_count,
+                                                         sizeof *wants.entries);
+    wants.buffers = (qnnrt_buffer_desc *)qnnrt_llm__alloc(&session->hooks, wants.buffer_count,
+                                                          sizeof *wants.buffers);
+    wants.places = (qnnrt_place_desc *)qnnrt_llm__alloc(&session->hooks, wants.place_count,
+                                                        sizeof *wants.places);
+    if (wants.entries == NULL || wants.buffers == NULL || wants.places == NULL) {
+        qnnrt_llm__fail_memory(err, "a plan");
+        goto done;
+    }
+    wants.entry_count = wants.buffer_count = wants.place_count = 0;
+    for (p = 0; p < session->part_count; ++p)
+        qnnrt_llm__session_want(session, &session->parts[p], &wants);
+    desc.entries = wants.entries;
+    desc.entry_count = wants.entry_count;
+    desc.buffers = wants.buffers;
+    desc.buffer_count = wants.buffer_count;
+    desc.places = wants.places;
+    desc.place_count = wants.place_count;
+    result = qnnrt_plan_create(&desc, &session->plan, err);
+    if (result == QNNRT_OK) result = qnnrt_mem_create(session->plan, NULL, &session->mem, err);
+    if (result == QNNRT_OK) session->info.arena_bytes = qnnrt_plan_get_info(session->plan)->peak;
+done:
+    qnnrt_llm__free(&session->hooks, wants.entries);
+    qnnrt_llm__free(&session->hooks, wants.buffers);
+    qnnrt_llm__free(&session->hooks, wants.places);
+    return result;
+}
+
+static qnnrt_result qnnrt_llm__session_cache(qnnrt_llm_session *session, qnnrt_llm__part *part,
+                                             size_t index, qnnrt_error *err)
+{
+    const qnnrt_hooks *hooks = &session->hooks;
+    const qnnrt_llm_info *info = &part->llm->info;
+    qnnrt_llm_cache *cache = &part->caches[index];
+    const uint32_t cells = info->cells;
+    size_t k;
+    cache->session = session;
+    cache->part = part;
+    cache->store.kv = part->llm->kv;
+    cache->store.kv_count = part->llm->kv_count;
+    cache->store.ranges = part->ranges;
+    cache->store.stride = cells;
+    cache->store.lead = session->desc.kv == QNNRT_LLM_SHIFT_POINTER;
+    if (part->llm->kv_count > 0)
+        cache->store.data = (unsigned char *)qnnrt_mem_buffer(
+            session->mem, part->first_buffer + index, &cache->offset, NULL);
+    cache->tokens = (int32_t *)qnnrt_llm__alloc(hooks, info->ar, sizeof(int32_t));
+    cache->positions = (int32_t *)qnnrt_llm__alloc(hooks, info->ar, sizeof(int32_t));
+    cache->parents = (int32_t *)qnnrt_llm__alloc(hooks, info->ar, sizeof(int32_t));
+    cache->sequences = (uint64_t *)qnnrt_llm__alloc(hooks, info->ar, sizeof(uint64_t));
+    cache->places = (uint32_t *)qnnrt_llm__alloc(hooks, info->ar, sizeof(uint32_t));
+    cache->added = (uint32_t *)qnnrt_llm__alloc(hooks, cells, sizeof(uint32_t));
+    if (!qnnrt_llm__cells_make(&cache->cells, hooks, cells) || cache->tokens == NULL ||
+        cache->positions == NULL || cache->parents == NULL || cache->sequences == NULL ||
+        cache->places == NULL || cache->added == NULL)
+        return qnnrt_llm__fail_memory(err, "a cache");
+    /* Masked cells still weigh a little: they must not hold huge numbers. */
+    for (k = 0; k < part->llm->kv_count; ++k) {
+        const qnnrt_tensor_info *tensor = part->llm->kv[k].tensor;
+        uint32_t zero = 0;
+        qnnrt_result result = qnnrt_llm__mask_encode(tensor, 0.0f, &zero);
+        if (result != QNNRT_OK)
+            return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "cache tensor \"%s\" is %s, which has"
+                                   " no code for 0", tensor->name, qnnrt_dtype_name(tensor->dtype));
+        qnnrt_llm__rows_fill(&cache->store, k, part->range_bytes[k], &zero);
+    }
+    return QNNRT_OK;
+}
+
+/* The table that a cos or sin tensor takes rows of: one for all of a type, encoding and width. */
+static qnnrt_result qnnrt_llm__session_table(qnnrt_llm_session *session, qnnrt_llm__part *part,
+                                             const qnnrt_tensor_info *tensor, int sine,
+                                             const void **rows, qnnrt_error *err)
+{
+    qnnrt_result result;
+    const uint32_t width = tensor->dims[tensor->rank - 1];
+    const uint32_t dim = part->llm->info.key_dim;
+    qnnrt_llm__table *table;
+    size_t i;
+    for (i = 0; i < part->table_count; ++i) {
+        table = &part->tables[i];
+        if (table->sine == sine && table->width == width && table->tensor->dtype == tensor->dtype &&
+            table->tensor->quant.encoding == tensor->quant.encoding &&
+            table->tensor->quant.offset == tensor->quant.offset &&
+            memcmp(&table->tensor->quant.scale, &tensor->quant.scale, sizeof(float)) == 0) {
+            *rows = table->rows;
+            return QNNRT_OK;
+        }
+    }
+    table = &part->tables[part->table_count++];
+    table->tensor = tensor;
+    table->width = width;
+    table->sine = sine;
+    result = qnnrt_llm__rope_table(&session->hooks, &part->llm->info.rope, tensor, width,
+                                   width == dim && width % 2 == 0 ? width / 2 : width, sine,
+                                   session->desc.positions, &table->rows, err);
+    *rows = table->rows;
+    return result;
+}
+
+static qnnrt_result qnnrt_llm__session_run(qnnrt_llm_session *session, qnnrt_llm__part *part,
+                                           size_t index, qnnrt_error *err)
+{
+    static const qnnrt_llm_role turns[2] = { QNNRT_LLM_ROLE_ROPE_COS, QNNRT_LLM_ROLE_ROPE_SIN };
+    static const qnnrt_llm_role masks[2] = { QNNRT_LLM_ROLE_MASK, QNNRT_LLM_ROLE_WINDOW_MASK };
+    const qnnrt_llm *llm = part->llm;
+    const qnnrt_llm__graph *graph = &llm->graphs[index];
+    const qnnrt_hooks *hooks = &session->hooks;
+    qnnrt_llm__run *run = &part->runs[index];
+    const qnnrt_tensor_info *tensor;
+    qnnrt_result result;
+    size_t i, k, most;
+    int which;
+
+    run->graph = graph;
+    result = qnnrt_run_create(session->mem, part->first_entry + index, &run->run, err);
+    if (result != QNNRT_OK) return result;
+    most = graph->inputs[turns[0]].count + graph->inputs[turns[1]].count;
+    run->feeds = (qnnrt_llm__feed *)qnnrt_llm__alloc(hooks, most, sizeof *run->feeds);
+    most = graph->inputs[masks[0]].count + graph->inputs[masks[1]].count;
+    run->masks = (void **)qnnrt_llm__alloc(hooks, most, sizeof *run->masks);
+    run->codes = (qnnrt_llm__mask_codes *)qnnrt_llm__alloc(hooks, most, sizeof *run->codes);
+    run->outs = (const void **)qnnrt_llm__alloc(hooks, llm->kv_count, sizeof *run->outs);
+    if (run->feeds == NULL || run->masks == NULL || run->codes == NULL || run->outs == NULL)
+        return qnnrt_llm__fail_memory(err, "a run");
+
+    for (which = 0; which < 2; ++which) {
+        const qnnrt_llm__slots *in = &graph->inputs[turns[which]];
+        for (i = 0; i < in->count; ++i) {
+            qnnrt_llm__feed *feed = &run->feeds[run->feed_count];
+            const void *rows;
+            tensor = qnnrt_llm__session_tensor(graph, in->slots[i]);
+            result = qnnrt_llm__session_table(session, part, tensor, which, &rows, err);
+            if (result != QNNRT_OK) return result;
+            feed->table = (const unsigned char *)rows;
+            feed->to = (unsigned char *)qnnrt_data_slot(run->run, in->slots[i], NULL);
+            feed->bytes = (size_t)(tensor->bytes / graph->ar);
+            for (k = 0; k < run->feed_count && run->feeds[k].to != feed->to; ++k) {}
+            if (k == run->feed_count) ++run->feed_count;
+        }
+    }
+    for (which = 0; which < 2; ++which) {
+        const qnnrt_llm__slots *in = &graph->inputs[masks[which]];
+        if (which == 1) run->window_from = run->mask_count;
+        for (i = 0; i < in->count; ++i) {
+            void *to = qnnrt_data_slot(run->run, in->slots[i], NULL);
+            tensor = qnnrt_llm__session_tensor(graph, in->slots[i]);
+            result = qnnrt_llm__mask_codes_of(tensor, llm->masked, &run->codes[run->mask_count],
+                                              err);
+            if (result != QNNRT_OK) return result;
+            run->masks[run->mask_count] = to;
+            for (k = 0; k < run->mask_count && run->masks[k] != to; ++k) {}
+            if (k == run->mask_count) ++run->mask_count;
+        }
+    }
+    tensor = qnnrt_llm__session_tensor(graph, graph->logits);
+    run->logits = (const unsigned char *)qnnrt_data_slot(run->run, graph->logits, NULL);
+    run->logits_bytes = (size_t)(tensor->bytes / graph->ar);
+    for (k = 0; k < llm->kv_count; ++k)
+        if (session->desc.kv != QNNRT_LLM_SHIFT_POINTER ||
+            !qnnrt_llm__session_in_place(&llm->kv[k], graph, &graph->kv[k]))
+            run->outs[k] = qnnrt_data_slot(run->run, graph->kv[k].out, NULL);
+    return QNNRT_OK;
+}
+
+/* One buffer for every tensor of every graph: what it would take without a plan. */
+static uint64_t qnnrt_llm__session_naive(const qnnrt_llm *llm)
+{
+    uint64_t bytes = 0;
+    size_t g, i;
+    for (g = 0; g < llm->info.graph_count; ++g)
+        for (i = 0; i < llm->info.graphs[g].tensor_count; ++i)
+            bytes += llm->info.graphs[g].tensors[i].tensor->bytes;
+    return bytes;
+}
+
+static void qnnrt_llm__session_free(qnnrt_llm_session *session)
+{
+    const qnnrt_hooks hooks = session->hooks;
+    size_t p, i;
+    for (p = 0; p < session->part_count; ++p) {
+        qnnrt_llm__part *part = &session->parts[p];
+        if (part->llm == NULL) continue;
+        for (i = 0; part->runs != NULL && i < part->llm->info.graph_count; ++i) {
+            qnnrt_llm__run *run = &part->runs[i];
+            qnnrt_run_destroy(run->run);
+            qnnrt_llm__free(&hooks, run->feeds);
+            qnnrt_llm__free(&hooks, (void *)run->masks);
+            qnnrt_llm__free(&hooks, run->codes);
+            qnnrt_llm__free(&hooks, (void *)run->outs);
+        }
+        for (i = 0; part->caches != NULL && i < session->desc.caches; ++i) {
+            qnnrt_llm_cache *cache = &part->caches[i];
+            qnnrt_llm__cells_free(&cache->cells, &hooks);
+            qnnrt_llm__free(&hooks, cache->tokens);
+            qnnrt_llm__free(&hooks, cache->positions);
+            qnnrt_llm__free(&hooks, cache->parents);
+            qnnrt_llm__free(&hooks, cache->sequences);
+            qnnrt_llm__free(&hooks, cache->places);
+            qnnrt_llm__free(&hooks, cache->added);
+        }
+        for (i = 0; i < part->table_count; ++i) qnnrt_llm__free(&hooks, part->tables[i].rows);
+        qnnrt_llm__free(&hooks, part->runs);
+        qnnrt_llm__free(&hooks, part->caches);
+        qnnrt_llm__free(&hooks, part->tables);
+        qnnrt_llm__free(&hooks, part->ranges);
+        qnnrt_llm__free(&hooks, part->range_bytes);
+        --part->llm->sessions;
+    }
+    qnnrt_mem_destroy(session->mem);
+    qnnrt_plan_destroy(session->plan);
+    qnnrt_llm__free(&hooks, session->parts);
+    qnnrt_llm__free(&hooks, session);
+}
+
+static qnnrt_result qnnrt_llm__session_part(qnnrt_llm_session *session, qnnrt_llm__part *part,
+                                            qnnrt_llm *llm, qnnrt_error *err)
+{
+    const qnnrt_hooks *hooks = &session->hooks;
+    size_t tables = 0, g;
+    qnnrt_result result;
+    part->llm = llm;
+    ++llm->sessions;
+    result = qnnrt_llm__session_check(llm, err);
+    if (result != QNNRT_OK) return result;
+    for (g = 0; g < llm->info.graph_count; ++g)
+        tables += llm->graphs[g].inputs[QNNRT_LLM_ROLE_ROPE_COS].count +
+                  llm->graphs[g].inputs[QNNRT_LLM_ROLE_ROPE_SIN].count;
+    part->runs = (qnnrt_llm__run *)qnnrt_llm__alloc(hooks, llm->info.graph_count,
+                                                    sizeof *part->runs);
+    part->caches = (qnnrt_llm_cache *)qnnrt_llm__alloc(hooks, session->desc.caches,
+                                                       sizeof *part->caches);
+    part->tables = (qnnrt_llm__table *)qnnrt_llm__alloc(hooks, tables, sizeof *part->tables);
+    part->ranges = (uint64_t *)qnnrt_llm__alloc(hooks, llm->kv_count, sizeof *part->ranges);
+    part->range_bytes = (uint64_t *)qnnrt_llm__alloc(hooks, llm->kv_count,
+                                                     sizeof *part->range_bytes);
+    if (part->runs == NULL || part->caches == NULL || part->tables == NULL ||
+        part->ranges == NULL || part->range_bytes == NULL)
+        return qnnrt_llm__fail_memory(err, "a session");
+    return qnnrt_llm__session_ranges(part, session->desc.kv == QNNRT_LLM_SHIFT_POINTER, err);
+}
+
+static qnnrt_result qnnrt_llm__session_make(qnnrt_llm_session *session, qnnrt_llm *const *models,
+                                            qnnrt_error *err)
+{
+    qnnrt_result result = QNNRT_OK;
+    uint32_t positions = session->desc.positions;
+    size_t p, i;
+    for (p = 0; p < session->part_count && result == QNNRT_OK; ++p)
+        result = qnnrt_llm__session_part(session, &session->parts[p], models[p], err);
+    if (result == QNNRT_OK) result = qnnrt_llm__session_plan(session, err);
+    for (p = 0; p < session->part_count && result == QNNRT_OK; ++p) {
+        qnnrt_llm__part *part = &session->parts[p];
+        if (positions == 0 && part->llm->info.context > session->desc.positions)
+            session->desc.positions = part->llm->info.context;
+        session->info.naive_bytes += qnnrt_llm__session_naive(part->llm);
+        for (i = 0; i < session->desc.caches && result == QNNRT_OK; ++i)
+            result = qnnrt_llm__session_cache(session, part, i, err);
+    }
+    for (p = 0; p < session->part_count && result == QNNRT_OK; ++p)
+        for (i = 0; i < session->parts[p].llm->info.graph_count && result == QNNRT_OK; ++i)
+            result = qnnrt_llm__session_run(session, &session->parts[p], i, err);
+    if (result == QNNRT_OK) session->info.cache_bytes = session->parts[0].buffer_bytes;
+    return result;
+}
 
 /* =====================================================================================
    STEP                                                                           >>step
    One call after the other: fill, execute, keep.
    Needs: >>config >>shape >>cells >>rows >>mask >>session     Knows nothing of: sampling
    ===================================================================================== */
+
+#define QNNRT_LLM__FAIL(cache, ...) qnnrt_llm__fail(&(cache)->error, __VA_ARGS__)
+
+/* ---- what is asked for ---- */
+
+/* The whole batch, before anything happens. */
+static qnnrt_result qnnrt_llm__step_check(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch)
+{
+    const qnnrt_llm_info *info = &cache->part->llm->info;
+    size_t i;
+    if (batch->count == 0 || batch->tokens == NULL)
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "the batch has no tokens: a text begins with at"
+                               " least one (its bos token, say)");
+    if (batch->sequences == NULL && batch->sequence >= QNNRT_LLM_SEQUENCES)
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "sequence %u: a cache has 0 to %d",
+                               (unsigned)batch->sequence, QNNRT_LLM_SEQUENCES - 1);
+    if (batch->parents != NULL && batch->count > info->ar)
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "a tree of %lu drafts: the largest graph takes"
+                               " %u tokens at once", (unsigned long)batch->count,
+                               (unsigned)info->ar);
+    for (i = 0; i < batch->count; ++i) {
+        if (batch->tokens[i] < 0 || (uint32_t)batch->tokens[i] >= info->vocabulary)
+            return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "token %ld at place %lu of the batch: the"
+                                   " vocabulary has 0 to %lu", (long)batch->tokens[i],
+                                   (unsigned long)i, (unsigned long)info->vocabulary - 1);
+        if (batch->sequences != NULL && batch->sequences[i] == 0)
+            return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "token %lu of the batch belongs to no"
+                                   " sequence", (unsigned long)i);
+        if (batch->parents != NULL &&
+            (batch->parents[i] < -1 || batch->parents[i] >= (int32_t)i))
+            return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "token %lu of the batch follows %ld: it can"
+                                   " follow an earlier one, or -1, what the cache holds",
+                                   (unsigned long)i, (long)batch->parents[i]);
+    }
+    return QNNRT_OK;
+}
+
+/* The highest position of any of these sequences, -1: all are empty. */
+static int32_t qnnrt_llm__step_last(const qnnrt_llm__cells *cells, uint64_t sequences)
+{
+    int32_t last = -1;
+    uint32_t s;
+    for (s = 0; sequences != 0; ++s, sequences >>= 1)
+        if ((sequences & 1) != 0 && cells->last[s] > last) last = cells->last[s];
+    return last;
+}
+
+/* Token `i` of the batch becomes row `row` of the step: where in its text it stands. */
+static qnnrt_result qnnrt_llm__step_row(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch,
+                                        size_t i, uint32_t row)
+{
+    const uint64_t sequences = batch->sequences != NULL ? batch->sequences[i]
+                                                        : (uint64_t)1 << batch->sequence;
+    int32_t before = -1, position;
+    uint32_t j;
+    cache->tokens[row] = batch->tokens[i];
+    cache->sequences[row] = sequences;
+    cache->parents[row] = batch->parents != NULL ? batch->parents[i] : -1;
+    if (batch->parents != NULL && batch->parents[i] >= 0) {
+        before = cache->positions[batch->parents[i]];
+    } else {
+        before = qnnrt_llm__step_last(&cache->cells, sequences);
+        if (batch->parents == NULL && row > 0 && cache->sequences[row - 1] == sequences) {
+            before = cache->positions[row - 1];      /* rose from row to row so far */
+        } else if (batch->parents == NULL) {
+            for (j = 0; j < row; ++j)
+                if ((cache->sequences[j] & sequences) != 0 && cache->positions[j] > before)
+                    before = cache->positions[j];
+        }
+    }
+    position = before + 1;
+    if (batch->positions != NULL) {
+        position = batch->positions[i];
+        if (position <= before)
+            return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "position %ld of token %lu of the batch:"
+                                   " what it follows reaches to %ld already; remove that first",
+                                   (long)position, (unsigned long)i, (long)before);
+    }
+    if ((uint32_t)position >= cache->session->desc.positions)
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "position %ld: a text has at most %lu here"
+                               " (desc.positions of the session)", (long)position,
+                               (unsigned long)cache->session->desc.positions);
+    cache->positions[row] = position;
+    return QNNRT_OK;
+}
+
+/* ---- with which graph ---- */
+
+/* The smallest graph that takes `count` tokens at once behind `end` cells, else the largest that
+   takes some; NULL: none does. Of equals the one with the shorter context, which is faster. */
+static qnnrt_llm__run *qnnrt_llm__step_choose(const qnnrt_llm_cache *cache, size_t count,
+                                              uint32_t end)
+{
+    qnnrt_llm__part *part = cache->part;
+    qnnrt_llm__run *best = NULL;
+    size_t g;
+    for (g = 0; g < part->llm->info.graph_count; ++g) {
+        qnnrt_llm__run *run = &part->runs[g];
+        if (run->graph->cells < end) continue;
+        if (best != NULL && run->graph->ar == best->graph->ar) continue;
+        best = run;
+        if (run->graph->ar >= count) break;
+    }
+    return best;
+}
+
+/* Fill the holes, from the end. */
+static void qnnrt_llm__step_compact(qnnrt_llm_cache *cache)
+{
+    qnnrt_llm__cells *cells = &cache->cells;
+    uint32_t hole = 0;
+    while (cells->used < cells->end) {
+        const uint32_t from = cells->end - 1;
+        const int32_t position = cells->positions[from];
+        const uint64_t sequences = cells->sequences[from];
+        while (cells->sequences[hole] != 0) ++hole;
+        qnnrt_llm__rows_move(&cache->store, from, hole, 1);
+        qnnrt_llm__cells_unset(cells, from);
+        qnnrt_llm__cells_set(cells, hole, position, sequences);
+    }
+}
+
+/* The graph for `count` tokens. Before the first of a batch, cells are brought together when that
+   lets a larger graph do it, or new rows stay where they are computed. */
+static qnnrt_llm__run *qnnrt_llm__step_graph(qnnrt_llm_cache *cache, size_t count)
+{
+    const qnnrt_llm__cells *cells = &cache->cells;
+    qnnrt_llm__run *run = qnnrt_llm__step_choose(cache, count, cells->end);
+    if (cells->used < cells->end &&
+        (qnnrt_llm__step_choose(cache, count, cells->used) != run ||
+         (cache->store.lead != 0 && cells->count - cells->end < count))) {
+        qnnrt_llm__step_compact(cache);
+        run = qnnrt_llm__step_choose(cache, count, cells->end);
+    }
+    return run;
+}
+
+/* ---- one call ---- */
+
+static unsigned char *qnnrt_llm__step_cell(const qnnrt_llm_cache *cache, size_t k, uint32_t cell)
+{
+    const qnnrt_llm__store *store = &cache->store;
+    const qnnrt_llm__kv *kv = &store->kv[k];
+    return store->data + store->ranges[k] +
+           ((uint64_t)store->lead * store->stride + cell) * kv->inner * kv->element;
+}
+
+/* Let the graph read this cache. */
+static qnnrt_result qnnrt_llm__step_bind(qnnrt_llm_cache *cache, qnnrt_llm__run *run)
+{
+    const qnnrt_llm__graph *graph = run->graph;
+    const qnnrt_llm__store *store = &cache->store;
+    const uint32_t end = cache->cells.end;
+    const uint64_t moved = store->lead != 0 ? end : 0;
+    qnnrt_result result = QNNRT_OK;
+    size_t k;
+    if (run->bound == cache && (store->lead == 0 || (run->bound_end == end && graph->cells > 0)))
+        return QNNRT_OK;
+    run->bound = NULL;
+    for (k = 0; k < store->kv_count && result == QNNRT_OK; ++k) {
+        const qnnrt_llm__kv *kv = &store->kv[k];
+        const uint64_t begin = cache->offset + store->ranges[k];
+        if (graph->kv[k].in != QNNRT_NO_SLOT)
+            result = qnnrt_bind_at(run->run, graph->kv[k].in, cache->session->mem,
+                                   begin + moved * kv->inner * kv->element);
+        if (result == QNNRT_OK && run->outs[k] == NULL)
+            result = qnnrt_bind_at(run->run, graph->kv[k].out, cache->session->mem,
+                                   begin + ((uint64_t)store->stride + end) * kv->inner *
+                                               kv->element);
+    }
+    if (result != QNNRT_OK) {
+        cache->error = *qnnrt_run_error(run->run);
+        return result;
+    }
+    run->bound = cache;
+    run->bound_end = end;
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt_llm__step_write(const qnnrt_llm__run *run, qnnrt_llm_role role,
+                                          const int32_t *values)
+{
+    const qnnrt_llm__slots *in = &run->graph->inputs[role];
+    qnnrt_result result = QNNRT_OK;
+    size_t i;
+    for (i = 0; i < in->count && result == QNNRT_OK; ++i)
+        result = qnnrt_write_i32_slot(run->run, in->slots[i], 0, values, run->graph->ar);
+    return result;
+}
+
+/* Everything but keys and values. Rows behind the tokens are token 0 at position 0. */
+static qnnrt_result qnnrt_llm__step_fill(qnnrt_llm_cache *cache, qnnrt_llm__run *run,
+                                         uint32_t count, const int32_t *parents)
+{
+    const qnnrt_llm__graph *graph = run->graph;
+    qnnrt_llm__mask_form form;
+    qnnrt_llm__mask_rows rows;
+    qnnrt_result result;
+    size_t i, r;
+    for (i = count; i < graph->ar; ++i) cache->tokens[i] = cache->positions[i] = 0;
+    result = qnnrt_llm__step_write(run, QNNRT_LLM_ROLE_TOKENS, cache->tokens);
+    if (result == QNNRT_OK)
+        result = qnnrt_llm__step_write(run, QNNRT_LLM_ROLE_POSITIONS, cache->positions);
+    if (result != QNNRT_OK) {
+        cache->error = *qnnrt_run_error(run->run);
+        return result;
+    }
+    for (i = 0; i < run->feed_count; ++i) {
+        const qnnrt_llm__feed *feed = &run->feeds[i];
+        for (r = 0; r < graph->ar; ++r)
+            memcpy(feed->to + r * feed->bytes,
+                   feed->table + (size_t)cache->positions[r] * feed->bytes, feed->bytes);
+    }
+    rows.count = count;
+    rows.positions = cache->positions;
+    rows.sequences = cache->sequences;
+    rows.parents = parents;
+    form.ar = graph->ar;
+    form.context = graph->context;
+    form.first = cache->store.lead != 0 ? (int64_t)graph->cells - cache->cells.end : 0;
+    for (i = 0; i < run->mask_count; ++i) {
+        form.window = i < run->window_from ? 0 : cache->part->llm->info.window;
+        qnnrt_llm__mask_write(&form, &run->codes[i], &cache->cells, &rows, run->masks[i]);
+    }
+    return QNNRT_OK;
+}
+
+/* Compute `count` rows that are filled in. */
+static qnnrt_result qnnrt_llm__step_run(qnnrt_llm_cache *cache, qnnrt_llm__run *run,
+                                        size_t first, uint32_t count, const int32_t *parents)
+{
+    qnnrt_llm_session *session = cache->session;
+    uint64_t (*clock)(void *user) = session->desc.clock_ns;
+    uint64_t begin = 0;
+    qnnrt_result result;
+    session->stepped = NULL;
+    session->pending = 0;
+    if (run->graph->cells > 0)
+        qnnrt_llm__rows_arrange(&cache->store, run->graph->cells, cache->cells.end);
+    result = qnnrt_llm__step_bind(cache, run);
+    if (result == QNNRT_OK) result = qnnrt_llm__step_fill(cache, run, count, parents);
+    if (result != QNNRT_OK) return result;
+    if (clock != NULL) begin = clock(session->desc.clock_user);
+    result = qnnrt_exec(run->run);
+    if (clock != NULL) session->info.exec_ns += clock(session->desc.clock_user) - begin;
+    if (result != QNNRT_OK) {
+        cache->error = *qnnrt_run_error(run->run);
+        return result;
+    }
+    ++session->info.steps;
+    session->info.executes += qnnrt_pipeline_get_info(run->graph->pipeline)->step_count;
+    session->stepped = cache;
+    session->stepped_run = run;
+    session->stepped_first = first;
+    session->stepped_count = count;
+    session->stepped_end = cache->cells.end;
+    session->pending = 1;
+    return QNNRT_OK;
+}
+
+/* ---- keeping ---- */
+
+/* New keys and values of rows[i] (NULL: of row i) go to cells places[i]. */
+static void qnnrt_llm__step_keep(qnnrt_llm_cache *cache, const uint32_t *rows, uint32_t count)
+{
+    const qnnrt_llm__run *run = cache->session->stepped_run;
+    const uint32_t *places = cache->places, end = cache->session->stepped_end;
+    uint32_t i, n;
+    size_t k;
+    for (i = 0; i < count; i += n) {
+        const uint32_t row = rows != NULL ? rows[i] : i;
+        for (n = 1; i + n < count; ++n)
+            if ((rows != NULL ? rows[i + n] : i + n) != row + n || places[i + n] != places[i] + n)
+                break;
+        for (k = 0; k < cache->store.kv_count; ++k) {
+            const qnnrt_llm__ends *ends = &run->graph->kv[k];
+            uint32_t j;
+            if (run->outs[k] != NULL) {
+                qnnrt_llm__rows_put(&cache->store, k, run->outs[k], ends->out_cells,
+                                    ends->out_first + row, places[i], n);
+                continue;
+            }
+            /* Computed in their place, behind the end; those after refused drafts move up. */
+            if (places[i] == end + row) continue;
+            for (j = 0; j < n; ++j)
+                qnnrt_llm__rows_put(&cache->store, k, qnnrt_llm__step_cell(cache, k, end),
+                                    ends->out_cells, row + j, places[i] + j, 1);
+        }
+    }
+    for (i = 0; i < count; ++i) {
+        const uint32_t row = rows != NULL ? rows[i] : i;
+        qnnrt_llm__cells_set(&cache->cells, places[i], cache->positions[row],
+                             cache->sequences[row]);
+    }
+    cache->session->pending = 0;
+}
+
+/* Cells for `count` tokens: with shift pointer those where they were computed, if there are. */
+static int qnnrt_llm__step_places(qnnrt_llm_cache *cache, uint32_t count)
+{
+    const qnnrt_llm__cells *cells = &cache->cells;
+    const uint32_t end = cells->end;
+    uint32_t i;
+    if (cache->store.lead == 0 || cells->count - end < count)
+        return qnnrt_llm__cells_find(cells, count, cache->places);
+    for (i = 0; i < count; ++i) cache->places[i] = end + i;
+    return 1;
+}
+
+static qnnrt_result qnnrt_llm__step_accept(qnnrt_llm_cache *cache, const uint32_t *rows,
+                                           size_t count)
+{
+    const qnnrt_llm_session *session = cache->session;
+    size_t i;
+    if (session->stepped != cache || !session->pending)
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_STATE, "nothing to accept: the last step of the"
+                               " session was not a qnnrt_llm_eval() of this cache, or it was"
+                               " accepted, or the cache has changed since");
+    if (count > session->stepped_count)
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "%lu rows to accept of a batch of %u",
+                               (unsigned long)count, (unsigned)session->stepped_count);
+    for (i = 0; rows != NULL && i < count; ++i)
+        if (rows[i] >= session->stepped_count || (i > 0 && rows[i] <= rows[i - 1]))
+            return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "row %u to accept, in place %lu: rows are"
+                                   " ascending and under %u", (unsigned)rows[i],
+                                   (unsigned long)i, (unsigned)session->stepped_count);
+    if (!qnnrt_llm__step_places(cache, (uint32_t)count))
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "the context is full: %u of %u cells are in"
+                               " use, and %lu more tokens are to be kept",
+                               (unsigned)cache->cells.used, (unsigned)cache->cells.count,
+                               (unsigned long)count);
+    qnnrt_llm__step_keep(cache, rows, (uint32_t)count);
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt_llm__step_eval(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch)
+{
+    const qnnrt_llm_info *info = &cache->part->llm->info;
+    qnnrt_llm__run *run;
+    uint32_t i;
+    qnnrt_result result = qnnrt_llm__step_check(cache, batch);
+    if (result != QNNRT_OK) return result;
+    if (batch->count > info->ar)
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "%lu tokens at once: the largest graph takes"
+                               " %u", (unsigned long)batch->count, (unsigned)info->ar);
+    for (i = 0; i < batch->count; ++i) {
+        result = qnnrt_llm__step_row(cache, batch, i, i);
+        if (result != QNNRT_OK) return result;
+    }
+    run = qnnrt_llm__step_graph(cache, batch->count);
+    if (run == NULL || run->graph->ar < batch->count)
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "no graph takes %lu tokens behind %u others:"
+                               " of %u in context, %u remain", (unsigned long)batch->count,
+                               (unsigned)cache->cells.used, (unsigned)info->context,
+                               (unsigned)(info->context - cache->cells.used));
+    return qnnrt_llm__step_run(cache, run, 0, (uint32_t)batch->count,
+                               batch->parents != NULL ? cache->parents : NULL);
+}
+
+/* Logits of the rows that the batch wants, to where it wants them. */
+static qnnrt_result qnnrt_llm__step_give(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch,
+                                         size_t first, uint32_t count, size_t *given)
+{
+    const qnnrt_llm__run *run = cache->session->stepped_run;
+    const qnnrt_llm_info *info = &cache->part->llm->info;
+    uint32_t r;
+    if (batch->logits == NULL && batch->codes == NULL) return QNNRT_OK;
+    for (r = 0; r < count; ++r) {
+        const size_t i = first + r;
+        if (batch->wanted != NULL ? batch->wanted[i] == 0 : i + 1 < batch->count) continue;
+        if (batch->codes != NULL)
+            memcpy((unsigned char *)batch->codes + *given * run->logits_bytes,
+                   run->logits + r * run->logits_bytes, run->logits_bytes);
+        if (batch->logits != NULL) {
+            qnnrt_result result = qnnrt_read_f32_slot(
+                run->run, run->graph->logits, (uint64_t)r * info->vocabulary,
+                batch->logits + *given * info->vocabulary, info->vocabulary);
+            if (result != QNNRT_OK) {
+                cache->error = *qnnrt_run_error(run->run);
+                return result;
+            }
+        }
+        ++*given;
+    }
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt_llm__step_decode(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch)
+{
+    qnnrt_llm__cells *cells = &cache->cells;
+    size_t done, added = 0, given = 0;
+    uint32_t count, i;
+    qnnrt_result result = qnnrt_llm__step_check(cache, batch);
+    if (result != QNNRT_OK) return result;
+    if (batch->count > cells->count - cells->used)
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "the context is full: %u of %u cells are in"
+                               " use, and the batch has %lu tokens", (unsigned)cells->used,
+                               (unsigned)cells->count, (unsigned long)batch->count);
+    for (done = 0; done < batch->count; done += count) {
+        /* Cells of this batch must stay where they are, to be taken back after a failure. */
+        qnnrt_llm__run *run = done == 0 ? qnnrt_llm__step_graph(cache, batch->count)
+                                        : qnnrt_llm__step_choose(cache, batch->count - done,
+                                                                 cells->end);
+        result = QNNRT_OK;
+        if (run == NULL || (batch->parents != NULL && run->graph->ar < batch->count)) {
+            result = QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "no graph takes %lu tokens behind %u"
+                                     " others", (unsigned long)(batch->count - done),
+                                     (unsigned)cells->used);
+            break;
+        }
+        count = run->graph->ar;
+        if (count > batch->count - done) count = (uint32_t)(batch->count - done);
+        for (i = 0; i < count && result == QNNRT_OK; ++i)
+            result = qnnrt_llm__step_row(cache, batch, done + i, i);
+        if (result == QNNRT_OK)
+            result = qnnrt_llm__step_run(cache, run, done, count,
+                                         batch->parents != NULL ? cache->parents : NULL);
+        if (result == QNNRT_OK)
+            result = qnnrt_llm__step_give(cache, batch, done, count, &given);
+        if (result == QNNRT_OK) result = qnnrt_llm__step_accept(cache, NULL, count);
+        if (result != QNNRT_OK) break;
+        for (i = 0; i < count; ++i) cache->added[added++] = cache->places[i];
+    }
+    /* All or nothing: cells of earlier chunks are given back. */
+    if (result != QNNRT_OK) {
+        while (added > 0) qnnrt_llm__cells_unset(cells, cache->added[--added]);
+        cache->session->stepped = NULL;
+    }
+    return result;
+}
 
 /* =====================================================================================
    SAMPLING                                                                     >>sample
@@ -1013,6 +2123,339 @@ static void qnnrt_llm__rows_fill(const qnnrt_llm__store *store, size_t k, uint64
    Checks arguments and calls the rooms above.
    Needs: every room above     Knows nothing of: -
    ===================================================================================== */
+
+/* ---- session ---- */
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_session_create(qnnrt_llm *const *models, size_t model_count,
+                                                    const qnnrt_llm_session_desc *desc,
+                                                    qnnrt_llm_session **out, qnnrt_error *err)
+{
+    qnnrt_llm_session *session;
+    qnnrt_result result;
+    size_t i;
+    qnnrt_llm__error_clear(err);
+    if (out == NULL) return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_session_create: out is NULL");
+    *out = NULL;
+    if (models == NULL || model_count == 0 || model_count > 1024)
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_session_create: a session has 1 to 1024"
+                               " models");
+    for (i = 0; i < model_count; ++i)
+        if (models[i] == NULL)
+            return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_session_create: model %lu is NULL",
+                                   (unsigned long)i);
+    if (desc != NULL && (desc->caches > 65536 || desc->positions > 0x40000000u ||
+                         (unsigned)desc->kv > QNNRT_LLM_SHIFT_POINTER))
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_session_create: desc has caches over"
+                               " 65,536, positions over 2^30, or an unknown kv");
+    session = (qnnrt_llm_session *)qnnrt_llm__alloc(&models[0]->hooks, 1, sizeof *session);
+    if (session == NULL) return qnnrt_llm__fail_memory(err, "a session");
+    session->hooks = models[0]->hooks;
+    if (desc != NULL) session->desc = *desc;
+    if (session->desc.caches == 0) session->desc.caches = 1;
+    session->parts = (qnnrt_llm__part *)qnnrt_llm__alloc(&session->hooks, model_count,
+                                                         sizeof *session->parts);
+    if (session->parts == NULL) {
+        result = qnnrt_llm__fail_memory(err, "a session");
+    } else {
+        session->part_count = model_count;
+        result = qnnrt_llm__session_make(session, models, err);
+    }
+    if (result != QNNRT_OK) qnnrt_llm__session_free(session);
+    else *out = session;
+    return result;
+}
+
+QNNRT_LLM_API void qnnrt_llm_session_destroy(qnnrt_llm_session *session)
+{
+    if (session != NULL) qnnrt_llm__session_free(session);
+}
+
+QNNRT_LLM_API qnnrt_llm_session_info qnnrt_llm_session_get_info(const qnnrt_llm_session *session)
+{
+    qnnrt_llm_session_info none;
+    memset(&none, 0, sizeof none);
+    return session != NULL ? session->info : none;
+}
+
+QNNRT_LLM_API qnnrt_llm_cache *qnnrt_llm_cache_get(qnnrt_llm_session *session, size_t model,
+                                                   size_t index)
+{
+    if (session == NULL || model >= session->part_count || index >= session->desc.caches)
+        return NULL;
+    return &session->parts[model].caches[index];
+}
+
+QNNRT_LLM_API const qnnrt_error *qnnrt_llm_error(const qnnrt_llm_cache *cache)
+{
+    static const qnnrt_error none = { QNNRT_E_ARG, 0, "the cache is NULL" };
+    return cache != NULL ? &cache->error : &none;
+}
+
+/* ---- step ---- */
+
+/* Time of the host is what a call takes, less what it spends in qnnrt_exec(). */
+static uint64_t qnnrt_llm__public_begin(qnnrt_llm_session *session)
+{
+    if (session->desc.clock_ns == NULL) return 0;
+    return session->desc.clock_ns(session->desc.clock_user) - session->info.exec_ns;
+}
+
+static void qnnrt_llm__public_end(qnnrt_llm_session *session, uint64_t begin)
+{
+    if (session->desc.clock_ns == NULL) return;
+    session->info.host_ns += session->desc.clock_ns(session->desc.clock_user) -
+                             session->info.exec_ns - begin;
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_decode(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch)
+{
+    qnnrt_result result;
+    uint64_t begin;
+    if (cache == NULL) return QNNRT_E_ARG;
+    if (batch == NULL) return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "the batch is NULL");
+    begin = qnnrt_llm__public_begin(cache->session);
+    result = qnnrt_llm__step_decode(cache, batch);
+    qnnrt_llm__public_end(cache->session, begin);
+    return result;
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_eval(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch)
+{
+    qnnrt_result result;
+    uint64_t begin;
+    size_t given = 0;
+    if (cache == NULL) return QNNRT_E_ARG;
+    if (batch == NULL) return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "the batch is NULL");
+    begin = qnnrt_llm__public_begin(cache->session);
+    result = qnnrt_llm__step_eval(cache, batch);
+    if (result == QNNRT_OK)
+        result = qnnrt_llm__step_give(cache, batch, 0, (uint32_t)batch->count, &given);
+    qnnrt_llm__public_end(cache->session, begin);
+    return result;
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_accept(qnnrt_llm_cache *cache, const uint32_t *rows,
+                                            size_t count)
+{
+    qnnrt_result result;
+    uint64_t begin;
+    if (cache == NULL) return QNNRT_E_ARG;
+    begin = qnnrt_llm__public_begin(cache->session);
+    result = qnnrt_llm__step_accept(cache, rows, count);
+    qnnrt_llm__public_end(cache->session, begin);
+    return result;
+}
+
+/* The row of the last step that token `row` of the batch was in, or -1. */
+static int64_t qnnrt_llm__public_row(qnnrt_llm_cache *cache, size_t row)
+{
+    const qnnrt_llm_session *session;
+    if (cache == NULL) return -1;
+    session = cache->session;
+    if (session->stepped != cache) {
+        QNNRT_LLM__FAIL(cache, QNNRT_E_STATE, "no logits: the last step of the session was not one"
+                        " of this cache, or it failed");
+        return -1;
+    }
+    if (row < session->stepped_first || row - session->stepped_first >= session->stepped_count) {
+        QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "no logits of token %lu: of the last batch those of %lu"
+                        " to %lu are here; batch.wanted gives others", (unsigned long)row,
+                        (unsigned long)session->stepped_first,
+                        (unsigned long)(session->stepped_first + session->stepped_count - 1));
+        return -1;
+    }
+    return (int64_t)(row - session->stepped_first);
+}
+
+QNNRT_LLM_API const void *qnnrt_llm_codes(qnnrt_llm_cache *cache, size_t row)
+{
+    const int64_t at = qnnrt_llm__public_row(cache, row);
+    const qnnrt_llm__run *run;
+    if (at < 0) return NULL;
+    run = cache->session->stepped_run;
+    return run->logits + (size_t)at * run->logits_bytes;
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_logits(qnnrt_llm_cache *cache, size_t row, float *values)
+{
+    const int64_t at = qnnrt_llm__public_row(cache, row);
+    const uint32_t vocabulary = cache != NULL ? cache->part->llm->info.vocabulary : 0;
+    const qnnrt_llm__run *run;
+    qnnrt_result result;
+    if (at < 0) return cache != NULL ? cache->error.code : QNNRT_E_ARG;
+    if (values == NULL) return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "values is NULL");
+    run = cache->session->stepped_run;
+    result = qnnrt_read_f32_slot(run->run, run->graph->logits, (uint64_t)at * vocabulary, values,
+                                 vocabulary);
+    if (result != QNNRT_OK) cache->error = *qnnrt_run_error(run->run);
+    return result;
+}
+
+QNNRT_LLM_API int32_t qnnrt_llm_argmax(qnnrt_llm_cache *cache, size_t row)
+{
+    const void *codes = qnnrt_llm_codes(cache, row);
+    const qnnrt_llm_info *info;
+    if (codes == NULL) return -1;
+    info = &cache->part->llm->info;
+    return (int32_t)qnnrt_llm__sample_argmax(codes, info->logits->dtype, info->vocabulary);
+}
+
+/* ---- cache ---- */
+
+QNNRT_LLM_API qnnrt_llm_cache_info qnnrt_llm_cache_get_info(const qnnrt_llm_cache *cache)
+{
+    qnnrt_llm_cache_info info = { 0, 0, 0 };
+    if (cache != NULL) {
+        info.cells = cache->cells.count;
+        info.used = cache->cells.used;
+        info.end = cache->cells.end;
+    }
+    return info;
+}
+
+/* What was computed for the cache as it was cannot be accepted any more. */
+static void qnnrt_llm__public_change(qnnrt_llm_cache *cache)
+{
+    if (cache->session->stepped == cache) cache->session->pending = 0;
+}
+
+static qnnrt_result qnnrt_llm__public_sequence(qnnrt_llm_cache *cache, int sequence, int lowest)
+{
+    if (cache == NULL) return QNNRT_E_ARG;
+    if (sequence < lowest || sequence >= QNNRT_LLM_SEQUENCES)
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "sequence %d: a cache has 0 to %d", sequence,
+                               QNNRT_LLM_SEQUENCES - 1);
+    return QNNRT_OK;
+}
+
+QNNRT_LLM_API void qnnrt_llm_clear(qnnrt_llm_cache *cache)
+{
+    if (cache == NULL) return;
+    qnnrt_llm__public_change(cache);
+    qnnrt_llm__cells_clear(&cache->cells);
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_remove(qnnrt_llm_cache *cache, int sequence,
+                                                     int32_t begin, int32_t end)
+{
+    qnnrt_result result = qnnrt_llm__public_sequence(cache, sequence, -1);
+    if (result != QNNRT_OK) return result;
+    qnnrt_llm__public_change(cache);
+    qnnrt_llm__cells_remove(&cache->cells, sequence, begin, end);
+    return QNNRT_OK;
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_copy(qnnrt_llm_cache *cache, int from, int to,
+                                                   int32_t begin, int32_t end)
+{
+    qnnrt_result result = qnnrt_llm__public_sequence(cache, from, 0);
+    if (result == QNNRT_OK) result = qnnrt_llm__public_sequence(cache, to, 0);
+    if (result != QNNRT_OK) return result;
+    qnnrt_llm__public_change(cache);
+    qnnrt_llm__cells_copy(&cache->cells, from, to, begin, end);
+    return QNNRT_OK;
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_keep(qnnrt_llm_cache *cache, int sequence)
+{
+    qnnrt_result result = qnnrt_llm__public_sequence(cache, sequence, 0);
+    if (result != QNNRT_OK) return result;
+    qnnrt_llm__public_change(cache);
+    qnnrt_llm__cells_keep(&cache->cells, sequence);
+    return QNNRT_OK;
+}
+
+/* Every model here is told positions, and keys are stored turned by them: other positions would
+   need other keys. */
+static qnnrt_result qnnrt_llm__public_turned(qnnrt_llm_cache *cache, int sequence, int32_t begin,
+                                             int32_t end, const char *what)
+{
+    const qnnrt_llm__cells *cells = &cache->cells;
+    uint32_t c;
+    for (c = 0; c < cells->end; ++c)
+        if ((cells->sequences[c] >> sequence & 1) != 0 && cells->positions[c] >= begin &&
+            (end < 0 || cells->positions[c] < end))
+            return QNNRT_LLM__FAIL(cache, QNNRT_E_UNSUPPORTED, "positions cannot be %s: keys are"
+                                   " stored turned by their positions (RoPE), as %s codes; remove"
+                                   " the cells from position %ld on and compute those tokens again",
+                                   what, qnnrt_dtype_name(cache->part->llm->info.cache_dtype),
+                                   (long)cells->positions[c]);
+    return QNNRT_OK;
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_shift(qnnrt_llm_cache *cache, int sequence,
+                                                    int32_t begin, int32_t end, int32_t delta)
+{
+    qnnrt_result result = qnnrt_llm__public_sequence(cache, sequence, 0);
+    if (result != QNNRT_OK || delta == 0) return result;
+    return qnnrt_llm__public_turned(cache, sequence, begin, end, "shifted");
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_divide(qnnrt_llm_cache *cache, int sequence,
+                                                     int32_t begin, int32_t end, int32_t divisor)
+{
+    qnnrt_result result = qnnrt_llm__public_sequence(cache, sequence, 0);
+    if (result != QNNRT_OK || divisor == 1) return result;
+    if (divisor < 1) return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "a divisor of %ld", (long)divisor);
+    return qnnrt_llm__public_turned(cache, sequence, begin, end, "divided");
+}
+
+QNNRT_LLM_API int32_t qnnrt_llm_sequence_first(const qnnrt_llm_cache *cache, int sequence)
+{
+    if (cache == NULL || sequence < 0 || sequence >= QNNRT_LLM_SEQUENCES) return -1;
+    return qnnrt_llm__cells_first(&cache->cells, sequence);
+}
+
+QNNRT_LLM_API int32_t qnnrt_llm_sequence_last(const qnnrt_llm_cache *cache, int sequence)
+{
+    if (cache == NULL || sequence < 0 || sequence >= QNNRT_LLM_SEQUENCES) return -1;
+    return qnnrt_llm__cells_last(&cache->cells, sequence);
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_cache_copy(qnnrt_llm_cache *to, const qnnrt_llm_cache *from)
+{
+    if (to == NULL || from == NULL) return QNNRT_E_ARG;
+    if (to->part->llm != from->part->llm)
+        return QNNRT_LLM__FAIL(to, QNNRT_E_ARG, "the cache to be copied is one of another model");
+    qnnrt_llm__public_change(to);
+    return qnnrt_llm__state_copy(&to->cells, &to->store, &from->cells, &from->store, &to->error);
+}
+
+/* ---- state ---- */
+
+QNNRT_LLM_API size_t qnnrt_llm_state_bytes(const qnnrt_llm_cache *cache)
+{
+    return cache != NULL ? qnnrt_llm__state_bytes(&cache->cells, &cache->store) : 0;
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_state_save(qnnrt_llm_cache *cache, void *data, size_t capacity,
+                                                size_t *bytes)
+{
+    size_t needed;
+    if (bytes != NULL) *bytes = 0;
+    if (cache == NULL) return QNNRT_E_ARG;
+    needed = qnnrt_llm__state_bytes(&cache->cells, &cache->store);
+    if (data == NULL || capacity < needed)
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "the state takes %lu bytes, and there is room for"
+                               " %lu", (unsigned long)needed,
+                               (unsigned long)(data != NULL ? capacity : 0));
+    qnnrt_llm__state_save(&cache->cells, &cache->store, cache->part->llm->info.fingerprint, data);
+    if (bytes != NULL) *bytes = needed;
+    return QNNRT_OK;
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_state_restore(qnnrt_llm_cache *cache, const void *data,
+                                                   size_t bytes)
+{
+    qnnrt_result result;
+    if (cache == NULL) return QNNRT_E_ARG;
+    if (data == NULL) return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "data is NULL");
+    result = qnnrt_llm__state_restore(&cache->cells, &cache->store,
+                                      cache->part->llm->info.fingerprint,
+                                      cache->session->desc.positions, data, bytes, &cache->error);
+    if (result == QNNRT_OK) qnnrt_llm__public_change(cache);
+    return result;
+}
 
 #ifdef __cplusplus
 }
