@@ -988,6 +988,34 @@ TEST(executorch_head_is_stepped_over)
     }
 }
 
+/* Equal from a map, a read and a block of memory; another one when a byte of the signature in the
+   head (which nothing reads) or the size is another one. */
+TEST(context_fingerprint_tells_files_apart)
+{
+    char bytes[2048];
+    uint64_t prints[5];
+    int how;
+    for (how = 0; how < 5; ++how) {
+        size_t size = head_make(bytes, strlen(ONE), how == 4 ? ONE "more\n" : ONE);
+        qnnrt_desc desc = new_desc();
+        text_block block;
+        qnnrt *model = NULL;
+        const char *folder;
+        if (how == 3) bytes[5] ^= 1;
+        folder = how != 2 ? folder_of("forward_0.bin", bytes, size) : NULL;
+        block_begin(&block, NULL, bytes, size);
+        desc.read = how == 1;
+        if (how == 2) { desc.files = &block.file; desc.file_count = 1; }
+        fake_begin("");
+        OPENS(folder, &desc, &model);
+        prints[how] = qnnrt_contexts(model, NULL)->fingerprint;
+        free(block.data);
+        CLOSE(model);
+    }
+    CHECK(prints[0] != 0 && prints[0] == prints[1] && prints[0] == prints[2]);
+    CHECK(prints[3] != prints[0] && prints[4] != prints[0] && prints[3] != prints[4]);
+}
+
 TEST(executorch_head_may_announce_less_than_follows)
 {
     static const char more[] = ONE "this is not part of the binary\n";
