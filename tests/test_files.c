@@ -2628,6 +2628,7 @@ TEST_MAIN("files")
     RUN(weight_sharing_of_another_backend_is_none_of_ours);
     RUN(htp_facts_are_read_of_htp_binaries_only);
     RUN(executorch_head_is_stepped_over);
+    RUN(context_fingerprint_tells_files_apart);
     RUN(executorch_head_may_announce_less_than_follows);
     RUN(executorch_head_that_announces_too_much_is_refused);
     RUN(executorch_head_alone_or_with_under_64_bytes_is_refused_before_the_vendor_sees_it);
