@@ -984,6 +984,265 @@ static void qnnrt_llm__rows_fill(const qnnrt_llm__store *store, size_t k, uint64
    Needs: >>config >>shape >>cells >>rows     Knows nothing of: graphs
    ===================================================================================== */
 
+/* All numbers little-endian.
+
+       0  8   "qnnrt-kv"
+       8  4   version, 1
+      12  4   n: cells in use
+      16  8   fingerprint of the model
+      24  8   bytes of all this, the checksum included
+      32  4   zero
+      36  4   t: tensors of keys and values
+      40  12t of each: outer, inner, bytes of an element
+          4n  of each cell, in the order in which they lie: position, >= 0
+          8n  sequences, bit s for sequence s, at least one
+              of each tensor: [outer][n][inner] elements
+          8   checksum of everything before it
+
+   Neither holes nor strides are in it. The checksum is FNV-1a's step on words of 8 bytes, with a
+   larger factor and the upper half folded into the lower; four of them run side by side, each on
+   every fourth word (zeros behind the end), and are joined, with the length, by the same step.
+   Each step is one to one: damage within one word never goes unnoticed.                       */
+enum { QNNRT_LLM__STATE_HEAD = 40, QNNRT_LLM__STATE_TENSOR = 12, QNNRT_LLM__STATE_CELL = 12,
+       QNNRT_LLM__STATE_SUM = 8, QNNRT_LLM__STATE_VERSION = 1 };
+
+static const char qnnrt_llm__state_magic[8] = { 'q', 'n', 'n', 'r', 't', '-', 'k', 'v' };
+
+static void qnnrt_llm__state_put(unsigned char *at, uint64_t value, int bytes)
+{
+    int i;
+    for (i = 0; i < bytes; ++i) at[i] = (unsigned char)(value >> (8 * i));
+}
+
+static uint32_t qnnrt_llm__state_u32(const unsigned char *at)
+{
+    return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+static uint64_t qnnrt_llm__state_u64(const unsigned char *at)
+{
+    return qnnrt_llm__state_u32(at) | (uint64_t)qnnrt_llm__state_u32(at + 4) << 32;
+}
+
+static uint64_t qnnrt_llm__state_mix(uint64_t sum, uint64_t word)
+{
+    sum = (sum ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+    return sum ^ sum >> 32;
+}
+
+static uint64_t qnnrt_llm__state_sum(const unsigned char *data, size_t bytes)
+{
+    uint64_t a = UINT64_C(0xCBF29CE484222325), b = a + 1, c = a + 2, d = a + 3;
+    unsigned char tail[32];
+    size_t left;
+    for (left = bytes; left >= sizeof(tail); left -= sizeof(tail), data += sizeof(tail)) {
+        a = qnnrt_llm__state_mix(a, qnnrt_llm__state_u64(data));
+        b = qnnrt_llm__state_mix(b, qnnrt_llm__state_u64(data + 8));
+        c = qnnrt_llm__state_mix(c, qnnrt_llm__state_u64(data + 16));
+        d = qnnrt_llm__state_mix(d, qnnrt_llm__state_u64(data + 24));
+    }
+    memset(tail, 0, sizeof(tail));
+    if (left > 0) memcpy(tail, data, left);
+    a = qnnrt_llm__state_mix(a, qnnrt_llm__state_u64(tail));
+    b = qnnrt_llm__state_mix(b, qnnrt_llm__state_u64(tail + 8));
+    c = qnnrt_llm__state_mix(c, qnnrt_llm__state_u64(tail + 16));
+    d = qnnrt_llm__state_mix(d, qnnrt_llm__state_u64(tail + 24));
+    a = qnnrt_llm__state_mix(a, bytes);
+    a = qnnrt_llm__state_mix(a, b);
+    a = qnnrt_llm__state_mix(a, c);
+    return qnnrt_llm__state_mix(a, d);
+}
+
+/* Bytes of a state with so many cells; 0 when no memory holds them. */
+static size_t qnnrt_llm__state_size(const qnnrt_llm__store *store, uint32_t cells)
+{
+    const uint64_t most = (uint64_t)SIZE_MAX / 2;
+    uint64_t size = (uint64_t)cells * QNNRT_LLM__STATE_CELL +
+                    QNNRT_LLM__STATE_HEAD + QNNRT_LLM__STATE_SUM;
+    size_t k;
+    for (k = 0; k < store->kv_count; ++k) {
+        const qnnrt_llm__kv *kv = &store->kv[k];
+        uint64_t piece = qnnrt_llm__rows_times(kv->inner, kv->element);
+        uint64_t all = qnnrt_llm__rows_times((uint64_t)kv->outer * cells, piece);
+        if (all == 0 && cells != 0) return 0;
+        if (size > most - QNNRT_LLM__STATE_TENSOR || all > most - QNNRT_LLM__STATE_TENSOR - size)
+            return 0;
+        size += QNNRT_LLM__STATE_TENSOR + all;
+    }
+    return size > most ? 0 : (size_t)size;
+}
+
+/* What a state of this cache takes now. */
+static size_t qnnrt_llm__state_bytes(const qnnrt_llm__cells *cells, const qnnrt_llm__store *store)
+{
+    return qnnrt_llm__state_size(store, cells->used);
+}
+
+/* Save it into data, which has room for qnnrt_llm__state_bytes(). */
+static void qnnrt_llm__state_save(const qnnrt_llm__cells *cells, const qnnrt_llm__store *store,
+                                  uint64_t fingerprint, void *data)
+{
+    unsigned char *head = (unsigned char *)data, *at = head + QNNRT_LLM__STATE_HEAD;
+    const size_t bytes = qnnrt_llm__state_size(store, cells->used);
+    const uint32_t n = cells->used;
+    uint32_t cell, to, count;
+    size_t k;
+    memcpy(head, qnnrt_llm__state_magic, sizeof(qnnrt_llm__state_magic));
+    qnnrt_llm__state_put(head + 8, QNNRT_LLM__STATE_VERSION, 4);
+    qnnrt_llm__state_put(head + 12, n, 4);
+    qnnrt_llm__state_put(head + 16, fingerprint, 8);
+    qnnrt_llm__state_put(head + 24, bytes, 8);
+    qnnrt_llm__state_put(head + 32, 0, 4);
+    qnnrt_llm__state_put(head + 36, store->kv_count, 4);
+    for (k = 0; k < store->kv_count; ++k, at += QNNRT_LLM__STATE_TENSOR) {
+        qnnrt_llm__state_put(at, store->kv[k].outer, 4);
+        qnnrt_llm__state_put(at + 4, store->kv[k].inner, 4);
+        qnnrt_llm__state_put(at + 8, store->kv[k].element, 4);
+    }
+    for (cell = to = 0; to < n; ++cell) {
+        if (cells->sequences[cell] == 0) continue;
+        qnnrt_llm__state_put(at + (size_t)to * 4, (uint32_t)cells->positions[cell], 4);
+        qnnrt_llm__state_put(at + (size_t)n * 4 + (size_t)to * 8, cells->sequences[cell], 8);
+        ++to;
+    }
+    at += (size_t)n * QNNRT_LLM__STATE_CELL;
+    for (k = 0; k < store->kv_count; ++k) {
+        for (cell = to = 0; to < n; cell += count) {       /* one run of cells after the other */
+            for (count = 0; cell < cells->end && cells->sequences[cell] == 0; ++cell) {}
+            while (cell + count < cells->end && cells->sequences[cell + count] != 0) ++count;
+            qnnrt_llm__rows_get(store, k, at, n, to, cell, count);
+            to += count;
+        }
+        at += (size_t)store->kv[k].outer * n * qnnrt_llm__rows_piece(&store->kv[k]);
+    }
+    qnnrt_llm__state_put(at, qnnrt_llm__state_sum(head, bytes - QNNRT_LLM__STATE_SUM), 8);
+}
+
+/* The cells in a state: positions below `positions`, and a sequence for each. */
+static qnnrt_result qnnrt_llm__state_cells(const unsigned char *at, uint32_t n, uint32_t positions,
+                                           qnnrt_error *err)
+{
+    uint32_t i, position;
+    for (i = 0; i < n; ++i) {
+        position = qnnrt_llm__state_u32(at + (size_t)i * 4);
+        if (position > INT32_MAX)
+            return qnnrt_llm__fail(err, QNNRT_E_FORMAT, "state: cell %u has a negative position",
+                                   (unsigned)i);
+        if (position >= positions)
+            return qnnrt_llm__fail(err, QNNRT_E_LIMIT, "state: cell %u has position %u; a text has "
+                                   "at most %u here", (unsigned)i, (unsigned)position,
+                                   (unsigned)positions);
+        if (qnnrt_llm__state_u64(at + (size_t)n * 4 + (size_t)i * 8) == 0)
+            return qnnrt_llm__fail(err, QNNRT_E_FORMAT, "state: cell %u belongs to no sequence",
+                                   (unsigned)i);
+    }
+    return QNNRT_OK;
+}
+
+/* Whether a state is whole, and of this model and a cache like this one. */
+static qnnrt_result qnnrt_llm__state_check(const qnnrt_llm__cells *cells,
+                                           const qnnrt_llm__store *store, uint64_t fingerprint,
+                                           uint32_t positions, const unsigned char *data,
+                                           size_t bytes, qnnrt_error *err)
+{
+    const unsigned char *at = data + QNNRT_LLM__STATE_HEAD;
+    uint32_t n;
+    size_t k;
+    if (bytes < QNNRT_LLM__STATE_HEAD + QNNRT_LLM__STATE_SUM ||
+        memcmp(data, qnnrt_llm__state_magic, sizeof(qnnrt_llm__state_magic)) != 0)
+        return qnnrt_llm__fail(err, QNNRT_E_FORMAT, "these %llu bytes are no saved state",
+                               (unsigned long long)bytes);
+    if (qnnrt_llm__state_u32(data + 8) != QNNRT_LLM__STATE_VERSION)
+        return qnnrt_llm__fail(err, QNNRT_E_FORMAT, "state: version %u, expected %d",
+                               (unsigned)qnnrt_llm__state_u32(data + 8), QNNRT_LLM__STATE_VERSION);
+    if (qnnrt_llm__state_u64(data + 24) != bytes)
+        return qnnrt_llm__fail(err, QNNRT_E_FORMAT, "state: %llu bytes, expected %llu",
+                               (unsigned long long)bytes,
+                               (unsigned long long)qnnrt_llm__state_u64(data + 24));
+    if (qnnrt_llm__state_sum(data, bytes - QNNRT_LLM__STATE_SUM) !=
+        qnnrt_llm__state_u64(data + bytes - QNNRT_LLM__STATE_SUM))
+        return qnnrt_llm__fail(err, QNNRT_E_FORMAT, "state: damaged, its checksum differs");
+    if (qnnrt_llm__state_u64(data + 16) != fingerprint)
+        return qnnrt_llm__fail(err, QNNRT_E_MISMATCH,
+                               "state: of another model, fingerprint %016llx, expected %016llx",
+                               (unsigned long long)qnnrt_llm__state_u64(data + 16),
+                               (unsigned long long)fingerprint);
+    if (qnnrt_llm__state_u32(data + 36) != store->kv_count)
+        return qnnrt_llm__fail(err, QNNRT_E_MISMATCH,
+                               "state: %u tensors of keys and values, expected %llu",
+                               (unsigned)qnnrt_llm__state_u32(data + 36),
+                               (unsigned long long)store->kv_count);
+    n = qnnrt_llm__state_u32(data + 12);
+    if (n > cells->count)
+        return qnnrt_llm__fail(err, QNNRT_E_LIMIT, "state: %u cells, this cache has %u",
+                               (unsigned)n, (unsigned)cells->count);
+    if (bytes != qnnrt_llm__state_size(store, n) || qnnrt_llm__state_u32(data + 32) != 0)
+        return qnnrt_llm__fail(err, QNNRT_E_FORMAT, "state: %llu bytes do not hold %u cells",
+                               (unsigned long long)bytes, (unsigned)n);
+    for (k = 0; k < store->kv_count; ++k, at += QNNRT_LLM__STATE_TENSOR)
+        if (qnnrt_llm__state_u32(at) != store->kv[k].outer ||
+            qnnrt_llm__state_u32(at + 4) != store->kv[k].inner ||
+            qnnrt_llm__state_u32(at + 8) != store->kv[k].element)
+            return qnnrt_llm__fail(err, QNNRT_E_MISMATCH,
+                                   "state: tensor %llu of keys and values has another shape",
+                                   (unsigned long long)k);
+    return qnnrt_llm__state_cells(at, n, positions, err);
+}
+
+/* Put a state in place of what is in a cache, cells packed to its front. Where the present stride
+   is too small for them, it becomes cells->count: the ranges have room for that.
+
+   positions   a text may have
+   Returns     QNNRT_OK; QNNRT_E_FORMAT (no state, or damaged); QNNRT_E_MISMATCH (of another model);
+               QNNRT_E_LIMIT (more cells or higher positions than there are): nothing has changed */
+static qnnrt_result qnnrt_llm__state_restore(qnnrt_llm__cells *cells, qnnrt_llm__store *store,
+                                             uint64_t fingerprint, uint32_t positions,
+                                             const void *data, size_t bytes, qnnrt_error *err)
+{
+    const unsigned char *at = (const unsigned char *)data;
+    uint32_t n, cell;
+    size_t k;
+    qnnrt_result result = qnnrt_llm__state_check(cells, store, fingerprint, positions, at, bytes,
+                                                 err);
+    if (result != QNNRT_OK) return result;
+    n = qnnrt_llm__state_u32(at + 12);
+    at += QNNRT_LLM__STATE_HEAD + store->kv_count * QNNRT_LLM__STATE_TENSOR;
+    qnnrt_llm__cells_clear(cells);
+    if (n > store->stride) store->stride = cells->count;
+    for (cell = 0; cell < n; ++cell)
+        qnnrt_llm__cells_set(cells, cell, (int32_t)qnnrt_llm__state_u32(at + (size_t)cell * 4),
+                             qnnrt_llm__state_u64(at + (size_t)n * 4 + (size_t)cell * 8));
+    at += (size_t)n * QNNRT_LLM__STATE_CELL;
+    for (k = 0; k < store->kv_count && n > 0; ++k) {
+        qnnrt_llm__rows_put(store, k, at, n, 0, 0, n);
+        at += (size_t)store->kv[k].outer * n * qnnrt_llm__rows_piece(&store->kv[k]);
+    }
+    return QNNRT_OK;
+}
+
+/* A cache becomes like another one of the same model, holes included. QNNRT_E_LIMIT: it has too few
+   cells, and nothing has changed. */
+static qnnrt_result qnnrt_llm__state_copy(qnnrt_llm__cells *cells, qnnrt_llm__store *store,
+                                          const qnnrt_llm__cells *from_cells,
+                                          const qnnrt_llm__store *from, qnnrt_error *err)
+{
+    const uint32_t end = from_cells->end;
+    if (cells == from_cells) return QNNRT_OK;
+    if (end > cells->count)
+        return qnnrt_llm__fail(err, QNNRT_E_LIMIT, "cache: %u cells do not fit into %u",
+                               (unsigned)end, (unsigned)cells->count);
+    qnnrt_llm__cells_clear(cells);
+    memcpy(cells->positions, from_cells->positions, end * sizeof(*cells->positions));
+    memcpy(cells->sequences, from_cells->sequences, end * sizeof(*cells->sequences));
+    memcpy(cells->members, from_cells->members, sizeof(cells->members));
+    memcpy(cells->last, from_cells->last, sizeof(cells->last));
+    cells->used = from_cells->used;
+    cells->end = end;
+    if (end > store->stride) store->stride = cells->count;
+    qnnrt_llm__rows_copy(store, from, end);
+    return QNNRT_OK;
+}
+
 /* =====================================================================================
    MASK                                                                           >>mask
    Who may look at whom, in the codes of the mask.
