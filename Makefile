@@ -297,6 +297,12 @@ $(B)/c99/ops: tests/ops.c $(DEPS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c99 -O2 -g $(TEST_WARN) $(TEST_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LDFLAGS) $(TEST_LIBS)
 
+# Runs what examples/llm/export.c makes, slowly: tests/test_llm_export.sh.
+$(B)/c99/llm_plain: tests/llm_plain.c $(DEPS)
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=c99 -O2 -g $(TEST_WARN) $(TEST_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LDFLAGS) $(TEST_LIBS)
+
 $(B)/asan/ops: tests/ops.c $(DEPS)
 	$(call say,CC)
 	@mkdir -p $(@D)
