@@ -38,9 +38,9 @@ endif
 
 # ---- what there is --------------------------------------------------------------------------------
 
-HEADERS  := qnnrt.h $(wildcard qnnrt_json.h examples/*.h tools/*.h tools/refbackend/*.h tests/*.h tests/fuzz/*.h tests/fake/*.h tests/real/*.h tests/bench/*.h)
+HEADERS  := qnnrt.h $(wildcard qnnrt_json.h examples/*.h examples/llm/*.h tools/*.h tools/refbackend/*.h tests/*.h tests/fuzz/*.h tests/fake/*.h tests/real/*.h tests/bench/*.h)
 TOOLS    := $(patsubst tools/%.c,$(B)/%,$(wildcard tools/*.c))
-EXAMPLES := $(patsubst examples/%.c,%,$(wildcard examples/*.c))
+EXAMPLES := $(patsubst examples/%.c,%,$(wildcard examples/*.c examples/llm/*.c))
 EXAMPLE_FILES := $(EXAMPLES:%=$(B)/examples/%)
 TESTS    := $(patsubst tests/test_%.c,%,$(wildcard tests/test_*.c))
 SCRIPTS  := $(wildcard tests/test_*.sh tests/test_*.py)
@@ -88,7 +88,7 @@ $(B)/.flags: FORCE
 # ---- tools and examples ---------------------------------------------------------------------------
 
 .PHONY: all
-all: $(TOOLS) $(EXAMPLE_FILES) $(B)/examples/libQnnRef.so   ## build the tools, the examples and libQnnRef.so (default)
+all: $(TOOLS) $(EXAMPLE_FILES) $(B)/examples/libQnnRef.so $(B)/examples/llm/libQnnRef.so   ## build the tools, the examples and libQnnRef.so (default)
 
 $(TOOLS): $(B)/%: tools/%.c $(DEPS)
 	$(call say,CC)
@@ -143,6 +143,10 @@ RUN_OUT   = $(RUN_DIR)/$(BACKEND)
 $(B)/examples/libQnnRef.so: $(B)/libQnnRef.so
 	@mkdir -p $(@D)
 	@ln -sf ../libQnnRef.so $@
+
+$(B)/examples/llm/libQnnRef.so: $(B)/libQnnRef.so
+	@mkdir -p $(@D)
+	@ln -sf ../../libQnnRef.so $@
 
 .PHONY: run run-ref run-htp run-cpu run-aarch64
 run: run-$(BACKEND)   ## build a language model in C, run it on libQnnRef.so (BACKEND=htp: on Qualcomm's libQnnHtp.so)
@@ -289,6 +293,12 @@ OPS_SEEDS  = $(if $(FULL),6,1)
 OPS_CHECK  = $(if $(UPDATE),--update tests/golden/ops.txt,$(if $(FULL),,$(if $(HAVE_PYTHON),--golden tests/golden/ops.txt)))
 OPS_RUN    = $(B)/c99/ops $(B)/libQnnRef.so $(B)/qnn $(if $(HAVE_PYTHON),--oracle $(B)/oracle_ops.txt) $(OPS_CHECK)
 $(B)/c99/ops: tests/ops.c $(DEPS)
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=c99 -O2 -g $(TEST_WARN) $(TEST_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LDFLAGS) $(TEST_LIBS)
+
+# Runs what examples/llm/export.c makes, slowly: tests/test_llm_export.sh.
+$(B)/c99/llm_plain: tests/llm_plain.c $(DEPS)
 	$(call say,CC)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c99 -O2 -g $(TEST_WARN) $(TEST_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LDFLAGS) $(TEST_LIBS)
