@@ -3,6 +3,7 @@
 
     python3 tests/reference_llm.py MODEL_DIR TEXT COUNT         # one prompt of bytes, as a sentence
     python3 tests/reference_llm.py --golden TRAINED_DIR DEEP_DIR > tests/golden/llm_tokens.txt
+    python3 tests/reference_llm.py --argmax TRAINED_DIR > tests/golden/llm_argmax.txt
 
 There is no cache, no chunk and no batch: each token is computed from the whole text before it, in float64 (needs
 numpy). The golden file has 10 tokens for each of 20 prompts, of 1 to 3 * 32 + 5 tokens, for two models. Prompts are
@@ -135,9 +136,20 @@ def golden(folders):
         print("# least margin of %s: %.4f" % (name, least))
 
 
+def argmax(folder):
+    """What the model finds most probable behind each byte of the texts in expected.json, a line a text."""
+    model = Model(folder)
+    with open(os.path.join(TOP, "tests/data/llm/expected.json")) as file:
+        for case in json.load(file)["cases"]:
+            logits = model.forward(np.array(list((case["prompt"] + case["text"]).encode())))
+            print(" ".join(map(str, np.argmax(logits, -1))))
+
+
 def main():
     if len(sys.argv) == 4 and sys.argv[1] == "--golden":
         golden({"trained": sys.argv[2], "deep": sys.argv[3]})
+    elif len(sys.argv) == 3 and sys.argv[1] == "--argmax":
+        argmax(sys.argv[2])
     elif len(sys.argv) == 4:
         steps = Model(sys.argv[1]).greedy(sys.argv[2].encode(), int(sys.argv[3]))
         print(sys.argv[2] + "|" + bytes(step[0] for step in steps).decode(errors="replace"))
