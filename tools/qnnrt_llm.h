@@ -551,11 +551,220 @@ struct qnnrt_llm {
    Needs: nothing     Knows nothing of: models
    ===================================================================================== */
 
+/* A compiler may fuse a product and the addition behind it into one operation, which rounds once
+   instead of twice. So that no bit depends on that, every product here that something is added to
+   is exact, or is divided first.                                                                 */
+
+/* pi / 2 in three pieces of at most 29 bits, and log(2) in two of 31: times a number of 23 bits
+   they are exact. */
+#define QNNRT_LLM__HALF_PI_1 1.570796325802803
+#define QNNRT_LLM__HALF_PI_2 9.920935739593517e-10
+#define QNNRT_LLM__HALF_PI_3 5.721188722588272e-18
+#define QNNRT_LLM__LOG_2_1   0.6931471801362932
+#define QNNRT_LLM__LOG_2_2   4.2365213637554633e-10
+
+/* sin(x + quarters * pi / 2), |x| up to 1e7. The error is below 1e-15. */
+static double qnnrt_llm__math_turn(double x, int64_t quarters)
+{
+    /* The nearest multiple of pi / 2 by eighths of a turn: x * (4 / pi) cut towards 0, halved. */
+    const int64_t eighths = (int64_t)(x * 1.2732395447351628);
+    const int64_t nearest = (eighths + (eighths < 0 ? -1 : 1)) / 2;
+    const double k = (double)nearest;
+    const double r = x - k * QNNRT_LLM__HALF_PI_1 - k * QNNRT_LLM__HALF_PI_2
+                       - k * QNNRT_LLM__HALF_PI_3;
+    const double square = r * r;
+    const int64_t quarter = (nearest + quarters) & 3;
+    double sum = 1.0;
+    /* The power series from its far end, |r| < 0.79: the first term left out is below 1e-17. */
+    if ((quarter & 1) != 0) {
+        for (int n = 16; n > 0; n -= 2) sum = 1.0 - square * sum / (double)(n * (n - 1));
+    } else {
+        for (int n = 17; n > 1; n -= 2) sum = 1.0 - square * sum / (double)(n * (n - 1));
+        sum *= r;
+    }
+    return quarter >= 2 ? -sum : sum;
+}
+
+static double qnnrt_llm__math_sin(double x) { return qnnrt_llm__math_turn(x, 0); }
+static double qnnrt_llm__math_cos(double x) { return qnnrt_llm__math_turn(x, 1); }
+
+/* e ^ x with a relative error below 1e-15; x is cut to -700 ... 700. */
+static double qnnrt_llm__math_exp(double x)
+{
+    double k, r, power, sum = 1.0;
+    int64_t n;
+    uint64_t bits;
+    x = x < -700.0 ? -700.0 : x > 700.0 ? 700.0 : x;
+    n = (int64_t)(x * 1.4426950408889634);
+    k = (double)n;
+    r = x - k * QNNRT_LLM__LOG_2_1 - k * QNNRT_LLM__LOG_2_2;
+    for (int i = 20; i > 1; --i) sum = 1.0 + r * sum / (double)i;
+    sum = 1.0 + (r + r) * sum / 2.0;
+    bits = (uint64_t)(n + 1023) << 52;      /* 2 ^ n */
+    memcpy(&power, &bits, sizeof power);
+    return power * sum;
+}
+
+/* The natural logarithm of a normal number above 0. */
+static double qnnrt_llm__math_log(double x)
+{
+    double m, s, square, sum = 1.0, k;
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    k = (double)((int64_t)(bits >> 52) - 1023);
+    bits = (bits & 0x000FFFFFFFFFFFFFu) | 0x3FF0000000000000u;
+    memcpy(&m, &bits, sizeof m);
+    if (m > 1.4142135623730951) {
+        m /= 2.0;
+        k += 1.0;
+    }
+    /* log(m) = 2 * (s + s^3 / 3 + s^5 / 5 + ...), |s| < 0.172 */
+    s = (m - 1.0) / (m + 1.0);
+    square = s * s;
+    for (int n = 23; n > 1; n -= 2) sum = 1.0 + square * sum * (double)(n - 2) / (double)n;
+    s = (m - 1.0) * sum / ((m + 1.0) / 2.0);
+    return (s + k * QNNRT_LLM__LOG_2_2) + k * QNNRT_LLM__LOG_2_1;
+}
+
 /* =====================================================================================
    ROTARY POSITIONS                                                               >>rope
    Tables of cos and sin by position, in the codes of the tensors that take them.
    Needs: >>config >>math     Knows nothing of: graphs, caches
    ===================================================================================== */
+
+/* Angles are exact enough up to here, see >>math. */
+#define QNNRT_LLM__ROPE_ANGLE 1e7
+
+/* What a position is multiplied with, for angle i of n. */
+static double qnnrt_llm__rope_frequency(const qnnrt_llm_rope *rope, uint32_t i, uint32_t n)
+{
+    const double f = qnnrt_llm__math_exp(-(double)i / (double)n * qnnrt_llm__math_log(rope->theta));
+    double turns, smooth, width;
+    if (rope->scaling == QNNRT_LLM_ROPE_PLAIN) return f;
+    if (rope->scaling == QNNRT_LLM_ROPE_LINEAR) return f / rope->factor;
+    /* How often it turns within the context that the model was trained with first. */
+    turns = (double)rope->original_context * f / 6.283185307179586;
+    if (turns >= rope->high_frequency) return f;
+    if (turns <= rope->low_frequency) return f / rope->factor;
+    width  = rope->high_frequency - rope->low_frequency;
+    smooth = turns - rope->low_frequency;
+    return f * (width - smooth) / width / rope->factor + f * smooth / width;
+}
+
+/* The struct with its defaults, when all of it makes sense. */
+static qnnrt_result qnnrt_llm__rope_resolve(qnnrt_llm_rope *rope, qnnrt_error *err)
+{
+    const int llama3 = rope->scaling == QNNRT_LLM_ROPE_LLAMA3;
+    if (rope->theta == 0) rope->theta = 10000.0;
+    if (rope->factor == 0) rope->factor = llama3 ? 8.0 : 1.0;
+    if (rope->low_frequency == 0) rope->low_frequency = 1.0;
+    if (rope->high_frequency == 0) rope->high_frequency = 4.0;
+    if (rope->original_context == 0) rope->original_context = 8192;
+    /* Written so that a NaN is refused too. */
+    if ((int)rope->scaling < 0 || (int)rope->scaling > (int)QNNRT_LLM_ROPE_LLAMA3)
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "rope.scaling is %d, which is none",
+                               (int)rope->scaling);
+    if (!(rope->theta >= 1.0 && rope->theta <= 1e30))
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "rope.theta is %g, expected 1 to 1e30",
+                               rope->theta);
+    if (rope->scaling != QNNRT_LLM_ROPE_PLAIN && !(rope->factor >= 1e-6 && rope->factor <= 1e6))
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "rope.factor is %g, expected 1e-6 to 1e6",
+                               rope->factor);
+    if (llama3 && !(rope->low_frequency > 0 && rope->high_frequency > rope->low_frequency &&
+                    rope->high_frequency <= 1e30))
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "rope.low_frequency is %g and rope.high_frequency "
+                               "%g: expected 0 < low < high", rope->low_frequency,
+                               rope->high_frequency);
+    return QNNRT_OK;
+}
+
+/* Rows of cos (sine: sin) for positions 0 ... positions - 1, as `tensor` stores them: nearest codes.
+
+   width     values of a row: the tensor's last dimension
+   angles    that differ: width, or width / 2 and the row holds them twice, one half behind the other
+   out       receives [positions][width] elements, for qnnrt_llm__free()
+
+   Returns   QNNRT_OK; QNNRT_E_ARG (rope, figures that cannot be); QNNRT_E_LIMIT (angles so large
+             that they are no longer exact); QNNRT_E_UNSUPPORTED (how the tensor stores values);
+             QNNRT_E_MEMORY */
+static qnnrt_result qnnrt_llm__rope_table(const qnnrt_hooks *hooks, const qnnrt_llm_rope *desc,
+                                          const qnnrt_tensor_info *tensor, uint32_t width,
+                                          uint32_t angles, int sine, uint32_t positions,
+                                          void **out, qnnrt_error *err)
+{
+    qnnrt_llm_rope rope = *desc;
+    qnnrt_tensor_info piece = *tensor;
+    uint32_t dims[2], rows, done;
+    uint64_t element;
+    double *frequencies = NULL;
+    float *values = NULL;
+    unsigned char *table = NULL;
+    qnnrt_result result = qnnrt_llm__rope_resolve(&rope, err);
+
+    *out = NULL;
+    if (result != QNNRT_OK) return result;
+    if (angles == 0 || positions == 0 || (width != angles && width != (uint64_t)angles * 2))
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "tensor \"%s\": %u positions of %u values and %u "
+                               "angles: expected as many angles as values, or half as many",
+                               tensor->name, positions, width, angles);
+    element = tensor->count != 0 ? tensor->bytes / tensor->count : 0;
+    if (element == 0 || element > 8 || tensor->bytes != element * tensor->count ||
+        (tensor->quant.encoding != QNNRT_ENCODING_NONE &&
+         tensor->quant.encoding != QNNRT_ENCODING_PER_TENSOR))
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": cos and sin as %s in this "
+                               "encoding are not supported", tensor->name,
+                               qnnrt_dtype_name(tensor->dtype));
+
+    /* A few thousand values at a time go through floats. */
+    rows = width < 4096 ? 4096 / width : 1;
+    if (rows > positions) rows = positions;
+    frequencies = (double *)qnnrt_llm__alloc(hooks, angles, sizeof *frequencies);
+    values = (float *)qnnrt_llm__alloc(hooks, (uint64_t)rows * width, sizeof *values);
+    table = (unsigned char *)qnnrt_llm__alloc(hooks, (uint64_t)positions * width, (size_t)element);
+    if (frequencies == NULL || values == NULL || table == NULL) {
+        result = qnnrt_llm__fail_memory(err, "a table of cos and sin");
+        goto done;
+    }
+    for (uint32_t i = 0; i < angles; ++i) {
+        frequencies[i] = qnnrt_llm__rope_frequency(&rope, i, angles);
+        if (frequencies[i] * (double)(positions - 1) > QNNRT_LLM__ROPE_ANGLE) {
+            result = qnnrt_llm__fail(err, QNNRT_E_LIMIT, "tensor \"%s\": position %u turns by more "
+                                     "than %g", tensor->name, positions - 1, QNNRT_LLM__ROPE_ANGLE);
+            goto done;
+        }
+    }
+    piece.rank = 2;
+    piece.dims = dims;
+    piece.dynamic_dims = NULL;
+    dims[1] = width;
+    for (done = 0; done < positions; done += rows) {
+        if (rows > positions - done) rows = positions - done;
+        for (uint32_t row = 0; row < rows; ++row) {
+            float *to = values + (size_t)row * width;
+            for (uint32_t i = 0; i < angles; ++i) {
+                const double angle = (double)(done + row) * frequencies[i];
+                to[i] = (float)(sine ? qnnrt_llm__math_sin(angle) : qnnrt_llm__math_cos(angle));
+            }
+            if (width != angles) memcpy(to + angles, to, sizeof *to * angles);
+        }
+        dims[0] = rows;
+        piece.count = (uint64_t)rows * width;
+        piece.bytes = piece.count * element;
+        result = qnnrt_encode_f32(&piece, values, table + (size_t)done * width * (size_t)element);
+        if (result != QNNRT_OK) {
+            qnnrt_llm__fail(err, result, "tensor \"%s\": cos and sin cannot be stored as %s",
+                            tensor->name, qnnrt_dtype_name(tensor->dtype));
+            goto done;
+        }
+    }
+    *out = table;
+    table = NULL;
+done:
+    qnnrt_llm__free(hooks, table);
+    qnnrt_llm__free(hooks, values);
+    qnnrt_llm__free(hooks, frequencies);
+    return result;
+}
 
 /* =====================================================================================
    SETTINGS                                                                   >>settings
