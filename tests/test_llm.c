@@ -68,6 +68,8 @@ static void drop(list *l, uint64_t bits, int32_t begin, int32_t end)
 
 /* ---- the model under test ---- */
 
+#define TEST_SAY(text) do { printf("%s\n", text); CHECK(!"it should have worked"); } while (0)
+
 typedef struct setup {
     qnnrt_backend     *backend;
     qnnrt             *model;
