@@ -31,10 +31,13 @@ static int32_t last_of(const list *l, uint64_t sequences)
 
 static void count_in(const seen *s, float *logits)
 {
+    const float position = (float)s->position;
     logits[s->token] += 1;
-    logits[COUNTER_WORDS + s->token] += (float)s->position;
-    logits[2 * COUNTER_WORDS] += (float)s->position;
-    logits[2 * COUNTER_WORDS + 1] += (float)s->position * (float)s->position;
+    logits[COUNTER_WORDS + s->token] += position;
+    logits[2 * COUNTER_WORDS + s->token] += position;
+    logits[3 * COUNTER_WORDS] += position;
+    logits[3 * COUNTER_WORDS + 1] += position * position;
+    logits[3 * COUNTER_WORDS + 2] += position * position;
 }
 
 /* What token `i` of a batch should say. */
@@ -245,7 +248,8 @@ static void random_life(setup *s, uint32_t seed, int operations)
         } else if (what < 9 && room > 0) {
             uint32_t most = room < info->ar ? room : info->ar;
             /* The largest graph has to fit behind what is there. */
-            if (l->count > info->context - info->ar) most = 1;
+            const qnnrt_llm_graph_info *largest = &info->graphs[info->graph_count - 1];
+            if (l->count > largest->context - largest->ar) most = 1;
             make_batch(&b, l, 1 + dice(most), what != 6, 0);
             for (i = 0; i < b.count; ++i)
                 if (dice(2) == 0) { rows[count++] = (uint32_t)i; l->items[l->count++] = b.items[i]; }
@@ -304,7 +308,7 @@ TEST(random_lives_of_a_cache_with_three_graphs)
     TRY(random_lives(graphs, 3, 40, 60));
 }
 
-TEST(random_lives_of_a_cache_with_tensors_per_head)
+TEST(random_lives_of_a_cache_with_caches_of_rank_three)
 {
     static const counter_graph graphs[2] = { { 8, 24, 1, 0 }, { 1, 24, 1, 0 } };
     TRY(random_lives(graphs, 2, 40, 60));
@@ -325,7 +329,7 @@ TEST(random_lives_with_contexts_of_several_lengths)
 TEST_MAIN("test_llm")
 {
     RUN(random_lives_of_a_cache_with_three_graphs);
-    RUN(random_lives_of_a_cache_with_tensors_per_head);
+    RUN(random_lives_of_a_cache_with_caches_of_rank_three);
     RUN(random_lives_with_whole_caches_out);
     RUN(random_lives_with_contexts_of_several_lengths);
 }

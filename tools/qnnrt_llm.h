@@ -329,6 +329,8 @@ QNNRT_LLM_API int32_t qnnrt_llm_argmax(qnnrt_llm_cache *cache, size_t row);
 typedef struct qnnrt_llm_cache_info {
     uint32_t cells, used;          /* all there are, and those in use */
     uint32_t end;                  /* one behind the last in use: what a graph has to read */
+    uint32_t at_once;              /* most tokens that qnnrt_llm_eval() takes now: graphs for many
+                                      tokens read fewer cells */
 } qnnrt_llm_cache_info;
 QNNRT_LLM_API qnnrt_llm_cache_info qnnrt_llm_cache_get_info(const qnnrt_llm_cache *cache);
 
@@ -4541,13 +4543,34 @@ static qnnrt_result qnnrt_llm__step_run(qnnrt_llm_cache *cache, qnnrt_llm__run *
 
 /* ---- keeping ---- */
 
-/* New keys and values of rows[i] (NULL: of row i) go to cells places[i]. */
+/* Make rows of cells long enough for `cells` of them: the step read fewer than there are now. What was
+   computed in its place, behind the end, moves first: the cells before it would run over it. */
+static void qnnrt_llm__step_widen(qnnrt_llm_cache *cache, uint32_t cells)
+{
+    const qnnrt_llm_session *session = cache->session;
+    const qnnrt_llm__run *run = session->stepped_run;
+    qnnrt_llm__store *store = &cache->store;
+    const uint32_t stride = cache->cells.count;
+    size_t k;
+    if (cells <= store->stride) return;
+    for (k = 0; k < store->kv_count; ++k) {
+        const qnnrt_llm__kv *kv = &store->kv[k];
+        unsigned char *rows = qnnrt_llm__step_cell(cache, k, session->stepped_end);
+        if (run->outs[k] == NULL)
+            memmove(rows + (size_t)(stride - store->stride) * kv->inner * kv->element, rows,
+                    (size_t)run->graph->ar * kv->inner * kv->element);
+    }
+    qnnrt_llm__rows_arrange(store, stride, cache->cells.end);
+}
+
+/* New keys and values of rows[i] (NULL: of row i) go to cells places[i], which ascend. */
 static void qnnrt_llm__step_keep(qnnrt_llm_cache *cache, const uint32_t *rows, uint32_t count)
 {
     const qnnrt_llm__run *run = cache->session->stepped_run;
     const uint32_t *places = cache->places, end = cache->session->stepped_end;
     uint32_t i, n;
     size_t k;
+    if (count > 0) qnnrt_llm__step_widen(cache, places[count - 1] + 1);
     for (i = 0; i < count; i += n) {
         const uint32_t row = rows != NULL ? rows[i] : i;
         for (n = 1; i + n < count; ++n)
@@ -4960,11 +4983,14 @@ QNNRT_LLM_API int32_t qnnrt_llm_argmax(qnnrt_llm_cache *cache, size_t row)
 
 QNNRT_LLM_API qnnrt_llm_cache_info qnnrt_llm_cache_get_info(const qnnrt_llm_cache *cache)
 {
-    qnnrt_llm_cache_info info = { 0, 0, 0 };
+    qnnrt_llm_cache_info info = { 0, 0, 0, 0 };
+    const qnnrt_llm__run *run;
     if (cache != NULL) {
         info.cells = cache->cells.count;
         info.used = cache->cells.used;
         info.end = cache->cells.end;
+        run = qnnrt_llm__step_choose(cache, SIZE_MAX, cache->cells.used);
+        info.at_once = run != NULL ? run->graph->ar : 0;
     }
     return info;
 }
