@@ -3207,8 +3207,8 @@ static unsigned char *qnnrt_llm__rows_at(const qnnrt_llm__store *store, size_t k
     return store->data + (size_t)store->ranges[k] + cells * qnnrt_llm__rows_piece(&store->kv[k]);
 }
 
-/* Copy count pieces that begin some bytes apart. Of the sizes that keys have, each is one load and
-   one store: a decoding step lives on this loop. */
+/* Copy count pieces that begin some bytes apart. Sizes that keys and values have are known to the
+   compiler, so that no function is called: a decoding step lives on these loops. */
 static void qnnrt_llm__rows_spread(unsigned char *to, size_t to_step, const unsigned char *from,
                                    size_t from_step, size_t bytes, size_t count)
 {
@@ -3222,6 +3222,18 @@ static void qnnrt_llm__rows_spread(unsigned char *to, size_t to_step, const unsi
         break;
     case 4:
         for (i = 0; i < count; ++i, to += to_step, from += from_step) memcpy(to, from, 4);
+        break;
+    case 16:
+        for (i = 0; i < count; ++i, to += to_step, from += from_step) memcpy(to, from, 16);
+        break;
+    case 32:
+        for (i = 0; i < count; ++i, to += to_step, from += from_step) memcpy(to, from, 32);
+        break;
+    case 64:
+        for (i = 0; i < count; ++i, to += to_step, from += from_step) memcpy(to, from, 64);
+        break;
+    case 128:
+        for (i = 0; i < count; ++i, to += to_step, from += from_step) memcpy(to, from, 128);
         break;
     default:
         for (i = 0; i < count; ++i, to += to_step, from += from_step) memcpy(to, from, bytes);
