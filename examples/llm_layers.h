@@ -275,7 +275,8 @@ static void *room(size_t count, size_t size)
     return data;
 }
 
-/* Numbers of ours or of the file: as they are, or as 16-bit codes. */
+/* Numbers of ours or of the file: as they are, or as 16-bit codes, rounded as qnnrt_write_f32()
+   does it. */
 static value table(llm_maker *m, const char *name, qnnrt_quant quant, shape is, const float *real)
 {
     size_t count = count_of(is), i;
@@ -285,7 +286,7 @@ static value table(llm_maker *m, const char *name, qnnrt_quant quant, shape is, 
         return constant(m, name, QNNRT_DTYPE_F32, quant, is, real, count * sizeof *real);
     codes = (uint16_t *)room(count, sizeof *codes);
     for (i = 0; i < count; ++i) {
-        float code = roundf(real[i] / quant.scale) - (float)quant.offset;
+        float code = rintf(real[i] / quant.scale) - (float)quant.offset;
         codes[i] = (uint16_t)fminf(fmaxf(code, 0), 65535);
     }
     v = constant(m, name, QNNRT_DTYPE_U16Q, quant, is, codes, count * sizeof *codes);
