@@ -1350,16 +1350,23 @@ static void qnnrt_llm__roles_more(qnnrt_error *err, size_t left)
              (unsigned long long)left);
 }
 
+/* The file of a step, without its folder. */
+static const char *qnnrt_llm__roles_file(const qnnrt_step_info *step)
+{
+    const char *file = qnnrt_contexts(step->model, NULL)[step->context].file;
+    const char *slash = strrchr(file, '/');
+    return slash != NULL && slash[1] != '\0' ? slash + 1 : file;
+}
+
 /* 'input "x" of step 1 (forward_1.bin, graph "decode"), ufixed8[1,4]' */
 static const char *qnnrt_llm__roles_say(const qnnrt_llm__roles_graph *graph,
                                         const qnnrt_llm_tensor_info *t, char *out, size_t room)
 {
     const qnnrt_step_info *step = &graph->steps[t->step];
-    const qnnrt_context_info *contexts = qnnrt_contexts(step->model, NULL);
     char facts[256];
     snprintf(out, room, "%s \"%.100s\" of step %u (%.80s, graph \"%.80s\"), %s",
              t->output ? "output" : "input", t->tensor->name, (unsigned)t->step,
-             contexts[step->context].file, step->graph->name,
+             qnnrt_llm__roles_file(step), step->graph->name,
              qnnrt_llm__facts(t->tensor, facts, sizeof facts));
     return out;
 }
@@ -1565,6 +1572,9 @@ static qnnrt_result qnnrt_llm__roles_pipelines(qnnrt_llm__roles *work)
         qnnrt_llm__roles_graph *graph = &work->graphs[i];
         const qnnrt_pipeline_info *info;
         if (desc->pipeline_count == 0) graph->pipeline = qnnrt_pipeline_get(model, i);
+        else if (desc->pipelines[i] == NULL)
+            return qnnrt_llm__fail(work->err, QNNRT_E_ARG, "desc.pipelines[%llu] is NULL",
+                                   (unsigned long long)i);
         for (k = 0; k < all && graph->pipeline == NULL; ++k) {
             const qnnrt_pipeline *p = qnnrt_pipeline_get(model, k);
             if (strcmp(qnnrt_pipeline_get_info(p)->name, desc->pipelines[i]) == 0)
@@ -2247,7 +2257,8 @@ static qnnrt_result qnnrt_llm__roles_join(qnnrt_llm__roles *work)
                                "the graphs of %u contexts are not joined by their names, nor by tokens"
                                " per call: there is one too many or too few, or none tells, at"
                                " \"%.200s\" of %.200s (%u tokens per call)", (unsigned)contexts,
-                               part->graph->name, context[part->context].file, (unsigned)part->ar);
+                               part->graph->name, context[part->context].file,
+                               (unsigned)part->ar);
     }
     for (g = 0; g < each; ++g) {
         qnnrt_llm__roles_graph *graph = &work->graphs[g];
@@ -2644,13 +2655,26 @@ static size_t qnnrt_llm__roles_next(qnnrt_llm__roles *work, const qnnrt_llm__rol
     return at;
 }
 
+/* The order of the first graph that has them. */
+static int qnnrt_llm__roles_unknown_order(const void *a, const void *b)
+{
+    const qnnrt_llm__roles_member *x = ((const qnnrt_llm__roles_unknown *)a)->members[0];
+    const qnnrt_llm__roles_member *y = ((const qnnrt_llm__roles_unknown *)b)->members[0];
+    return x < y ? -1 : x > y;
+}
+
 /* Refuse what remains: inputs, and outputs that could be something. Other outputs are nobody's. */
 static qnnrt_result qnnrt_llm__roles_refuse(qnnrt_llm__roles *work, qnnrt_llm__roles_puzzle *puzzle)
 {
     size_t k, i, listed = 0, left = 0;
     uint64_t looks = 0;
+    const void **order =
+        (const void **)qnnrt_llm__roles_scratch(work, puzzle->unknown_count, sizeof *order);
+    if (order == NULL) return qnnrt_llm__roles_memory(work);
+    for (k = 0; k < puzzle->unknown_count; ++k) order[k] = &puzzle->unknown[k];
+    qnnrt_llm__roles_sort(order, puzzle->unknown_count, qnnrt_llm__roles_unknown_order);
     for (k = 0; k < puzzle->unknown_count; ++k) {
-        qnnrt_llm__roles_unknown *u = &puzzle->unknown[k];
+        const qnnrt_llm__roles_unknown *u = (const qnnrt_llm__roles_unknown *)order[k];
         const qnnrt_llm__roles_member *m = u->members[0];
         char line[512], facts[160], what[96];
         size_t used, at, shown = 0;
@@ -2831,7 +2855,6 @@ static qnnrt_result qnnrt_llm__roles_edges(qnnrt_llm__roles *work, qnnrt_llm__ro
     qnnrt_llm__roles_cuts *cuts = (qnnrt_llm__roles_cuts *)qnnrt_llm__roles_scratch(
         work, graph->step_count, sizeof *cuts);
     const qnnrt_llm_tensor_info *cos = NULL, *sin = NULL;
-    const qnnrt_context_info *contexts = qnnrt_contexts(work->llm->model, NULL);
     qnnrt_result result = QNNRT_OK;
     size_t s, i;
     *count = 0;
@@ -2851,7 +2874,7 @@ static qnnrt_result qnnrt_llm__roles_edges(qnnrt_llm__roles *work, qnnrt_llm__ro
                 work->err, QNNRT_E_NOT_FOUND,
                 "\"%.100s\": step %u (%.100s, graph \"%.100s\") %s: it is no shard of this model, or"
                 " a role table has to name it", graph->name, (unsigned)k,
-                contexts[graph->steps[k].context].file, graph->steps[k].graph->name,
+                qnnrt_llm__roles_file(&graph->steps[k]), graph->steps[k].graph->name,
                 to == NULL ? "takes no hidden state from the one before"
                            : "gives no hidden state to the next one");
         }
@@ -2862,9 +2885,10 @@ static qnnrt_result qnnrt_llm__roles_edges(qnnrt_llm__roles *work, qnnrt_llm__ro
             if (t->role == QNNRT_LLM_ROLE_ROPE_COS) from = cos;
             if (t->role == QNNRT_LLM_ROLE_ROPE_SIN) from = sin;
             if (from == NULL) continue;
-            result = qnnrt_llm__roles_edge(work, graph, from, t, &edges[*count]);
-            if (result == QNNRT_OK && t->role == QNNRT_LLM_ROLE_HIDDEN)
+            if (t->role == QNNRT_LLM_ROLE_HIDDEN)
                 result = qnnrt_llm__roles_gap(work, graph, from, t);
+            if (result == QNNRT_OK)
+                result = qnnrt_llm__roles_edge(work, graph, from, t, &edges[*count]);
             if (result != QNNRT_OK) return result;
             ++*count;
         }
