@@ -1457,6 +1457,8 @@ typedef struct qnnrt_llm__roles_pair {
     const qnnrt_llm_tensor_info *in, *out;  /* either may be NULL */
 } qnnrt_llm__roles_pair;
 
+struct qnnrt_llm__roles_has;
+
 typedef struct qnnrt_llm__roles_graph {
     const qnnrt_pipeline   *pipeline;       /* as found; NULL: put together here */
     qnnrt_pipeline         *made;
@@ -1469,6 +1471,7 @@ typedef struct qnnrt_llm__roles_graph {
     size_t                 *first;          /* [step_count + 1] index of a step's first tensor */
     qnnrt_llm__roles_pair  *pairs;          /* by layer, keys before values, head */
     size_t                  pair_count;
+    struct qnnrt_llm__roles_has *has;       /* [step_count + 1], while shapes are looked at */
     uint32_t                ar;
     uint32_t                context;        /* 0: not known yet */
 } qnnrt_llm__roles_graph;
@@ -1558,16 +1561,23 @@ static void qnnrt_llm__roles_more(qnnrt_error *err, size_t left)
              (unsigned long long)left);
 }
 
+/* The file of a step, without its folder. */
+static const char *qnnrt_llm__roles_file(const qnnrt_step_info *step)
+{
+    const char *file = qnnrt_contexts(step->model, NULL)[step->context].file;
+    const char *slash = strrchr(file, '/');
+    return slash != NULL && slash[1] != '\0' ? slash + 1 : file;
+}
+
 /* 'input "x" of step 1 (forward_1.bin, graph "decode"), ufixed8[1,4]' */
 static const char *qnnrt_llm__roles_say(const qnnrt_llm__roles_graph *graph,
                                         const qnnrt_llm_tensor_info *t, char *out, size_t room)
 {
     const qnnrt_step_info *step = &graph->steps[t->step];
-    const qnnrt_context_info *contexts = qnnrt_contexts(step->model, NULL);
     char facts[256];
     snprintf(out, room, "%s \"%.100s\" of step %u (%.80s, graph \"%.80s\"), %s",
              t->output ? "output" : "input", t->tensor->name, (unsigned)t->step,
-             contexts[step->context].file, step->graph->name,
+             qnnrt_llm__roles_file(step), step->graph->name,
              qnnrt_llm__facts(t->tensor, facts, sizeof facts));
     return out;
 }
@@ -1746,19 +1756,36 @@ static qnnrt_result qnnrt_llm__roles_graph_begin(qnnrt_llm__roles *work,
 
 /* ---- which graphs there are ---- */
 
+static qnnrt_result qnnrt_llm__roles_join(qnnrt_llm__roles *work);
+
 static qnnrt_result qnnrt_llm__roles_pipelines(qnnrt_llm__roles *work)
 {
     const qnnrt *model = work->llm->model;
     const qnnrt_llm_desc *desc = work->desc;
-    size_t all = qnnrt_pipeline_count(model), i, k;
+    size_t all = qnnrt_pipeline_count(model), contexts, i, k;
+    const qnnrt_context_info *context = qnnrt_contexts(model, &contexts);
+    int joined = contexts == 1;
     size_t count = desc->pipeline_count > 0 ? desc->pipeline_count : all;
     work->graphs = (qnnrt_llm__roles_graph *)qnnrt_llm__roles_scratch(work, count,
                                                                       sizeof *work->graphs);
     if (work->graphs == NULL) return qnnrt_llm__roles_memory(work);
+    if (desc->pipeline_count == 0) {
+        for (i = 0; i < contexts; ++i)
+            if (context[i].failure != NULL)
+                return qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
+                                       "a shard is missing: %s did not load: %s", context[i].file,
+                                       context[i].failure->text);
+        for (i = 0; i < all; ++i)
+            joined |= qnnrt_pipeline_get_info(qnnrt_pipeline_get(model, i))->step_count > 1;
+        if (!joined && all > 0) return qnnrt_llm__roles_join(work);
+    }
     for (i = 0; i < count; ++i) {
         qnnrt_llm__roles_graph *graph = &work->graphs[i];
         const qnnrt_pipeline_info *info;
         if (desc->pipeline_count == 0) graph->pipeline = qnnrt_pipeline_get(model, i);
+        else if (desc->pipelines[i] == NULL)
+            return qnnrt_llm__fail(work->err, QNNRT_E_ARG, "desc.pipelines[%llu] is NULL",
+                                   (unsigned long long)i);
         for (k = 0; k < all && graph->pipeline == NULL; ++k) {
             const qnnrt_pipeline *p = qnnrt_pipeline_get(model, k);
             if (strcmp(qnnrt_pipeline_get_info(p)->name, desc->pipelines[i]) == 0)
@@ -2184,31 +2211,772 @@ static qnnrt_result qnnrt_llm__roles_cache(qnnrt_llm__roles *work)
     return QNNRT_OK;
 }
 
-/* ---- what remains unknown ---- */
+/* ---- ExecuTorch: numbers instead of names ---- */
 
-/* Refuse inputs that nothing is known about; outputs like that are nobody's. */
-static qnnrt_result qnnrt_llm__roles_rest(qnnrt_llm__roles *work)
+/* An input that is known by its <j>, or an output that is known by its place among its like. */
+typedef struct qnnrt_llm__roles_numbered {
+    qnnrt_llm_tensor_info  *t;
+    qnnrt_llm__names_found *found;
+} qnnrt_llm__roles_numbered;
+
+static int qnnrt_llm__roles_by_number(const void *a, const void *b)
 {
-    size_t g, i, listed = 0, left = 0;
-    char text[768];
-    for (g = 0; g < work->graph_count; ++g)
-        for (i = 0; i < work->graphs[g].count; ++i) {
-            qnnrt_llm_tensor_info *t = &work->graphs[g].tensors[i];
-            if (t->role != QNNRT_LLM_ROLE_UNKNOWN) continue;
-            if (t->output) {
-                t->role = QNNRT_LLM_ROLE_UNUSED;
-                t->reason = "nothing asks for it";
-                continue;
-            }
-            if (listed++ == 0)
-                qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH, "what these inputs are for cannot be"
-                                " told; a role table has to say it:");
-            if (left > 0 || !qnnrt_llm__roles_add(work->err, "\n  %s",
-                                                  qnnrt_llm__roles_say(&work->graphs[g], t, text,
-                                                                       sizeof text))) ++left;
+    const qnnrt_llm__roles_numbered *x = (const qnnrt_llm__roles_numbered *)a;
+    const qnnrt_llm__roles_numbered *y = (const qnnrt_llm__roles_numbered *)b;
+    return x->found->number < y->found->number ? -1 : x->found->number > y->found->number;
+}
+
+static int qnnrt_llm__roles_by_place(const void *a, const void *b)
+{
+    const qnnrt_llm__roles_numbered *x = (const qnnrt_llm__roles_numbered *)a;
+    const qnnrt_llm__roles_numbered *y = (const qnnrt_llm__roles_numbered *)b;
+    if (x->t->step != y->t->step) return x->t->step < y->t->step ? -1 : 1;
+    return x->found->place < y->found->place ? -1 : x->found->place > y->found->place;
+}
+
+/* Tensors of a graph between two indices that are known by their numbers, as pointers. role UNKNOWN:
+   any. */
+static qnnrt_result qnnrt_llm__roles_list(qnnrt_llm__roles *work, qnnrt_llm__roles_graph *graph,
+                                          size_t begin, size_t end, int how, qnnrt_llm_role role,
+                                          const void ***out, size_t *count)
+{
+    qnnrt_llm__roles_numbered *items;
+    size_t i, n = 0;
+    for (i = begin; i < end; ++i)
+        n += graph->found[i].how == how && (role == QNNRT_LLM_ROLE_UNKNOWN ||
+                                            graph->found[i].role == role);
+    *count = n;
+    items = (qnnrt_llm__roles_numbered *)qnnrt_llm__roles_scratch(work, n, sizeof *items);
+    *out = (const void **)qnnrt_llm__roles_scratch(work, n, sizeof **out);
+    if (items == NULL || *out == NULL) return qnnrt_llm__roles_memory(work);
+    for (i = begin, n = 0; i < end; ++i) {
+        if (graph->found[i].how != how || (role != QNNRT_LLM_ROLE_UNKNOWN &&
+                                           graph->found[i].role != role)) continue;
+        items[n].t = &graph->tensors[i];
+        items[n].found = &graph->found[i];
+        (*out)[n] = &items[n];
+        ++n;
+    }
+    return QNNRT_OK;
+}
+
+/* Inputs input_<i>_args_<j>: <j> counts the keys of all layers and heads, then the values. A shard
+   lists the values of a layer, then its keys, then those of the next: runs as long as a layer has
+   tensors. This holds for a shard alone, too. */
+static qnnrt_result qnnrt_llm__roles_args(qnnrt_llm__roles *work, qnnrt_llm__roles_graph *graph)
+{
+    const void **items;
+    size_t count, half, i, run, heads = 0;
+    uint32_t distance;
+    char a[768];
+    qnnrt_result result = qnnrt_llm__roles_list(work, graph, 0, graph->count, QNNRT_LLM__ARGS,
+                                                QNNRT_LLM_ROLE_UNKNOWN, &items, &count);
+    if (result != QNNRT_OK || count == 0) return result;
+    half = count / 2;
+    qnnrt_llm__roles_sort(items, count, qnnrt_llm__roles_by_number);
+#define QNNRT_LLM_X(i) ((const qnnrt_llm__roles_numbered *)items[i])
+    distance = count % 2 == 0 ? QNNRT_LLM_X(half)->found->number - QNNRT_LLM_X(0)->found->number : 0;
+    for (i = 0; i < count; ++i) {
+        qnnrt_llm_tensor_info *t = QNNRT_LLM_X(i)->t;
+        uint32_t number = QNNRT_LLM_X(i)->found->number;
+        if (i > 0 && number == QNNRT_LLM_X(i - 1)->found->number) break;
+        if (i < half && QNNRT_LLM_X(i + half)->found->number - number != distance) break;
+        if (count % 2 != 0 || (i < half && number >= distance)) break;
+        t->role = i < half ? QNNRT_LLM_ROLE_KEY_IN : QNNRT_LLM_ROLE_VALUE_IN;
+        t->reason = i < half ? "named input_<i>_args_<j><k>, <j> of a key"
+                             : "named input_<i>_args_<j><k>, <j> of a value";
+        t->layer = i < half ? number : number - distance;      /* until the heads are known */
+    }
+    if (i < count)
+        return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
+                               "\"%.100s\": the numbers of its %u inputs input_<i>_args_<j> are not"
+                               " those of as many values as keys: see %s", graph->name,
+                               (unsigned)count,
+                               qnnrt_llm__roles_say(graph, QNNRT_LLM_X(i)->t, a, sizeof a));
+    qnnrt_llm__roles_sort(items, count, qnnrt_llm__roles_by_place);
+    for (i = 0; i < count; i = run) {
+        const qnnrt_llm_tensor_info *t = QNNRT_LLM_X(i)->t;
+        for (run = i; run < count && QNNRT_LLM_X(run)->t->step == t->step &&
+                      QNNRT_LLM_X(run)->t->role == t->role;) ++run;
+        if (heads == 0) heads = run - i;
+        if (run - i != heads)
+            return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
+                                   "\"%.100s\": caches input_<i>_args_<j> come %u of a kind after each"
+                                   " other, then %u, at %s: how many heads a layer has cannot be"
+                                   " told", graph->name, (unsigned)heads, (unsigned)(run - i),
+                                   qnnrt_llm__roles_say(graph, t, a, sizeof a));
+    }
+    for (i = 0; i < count; ++i) {
+        qnnrt_llm_tensor_info *t = QNNRT_LLM_X(i)->t;
+        uint32_t number = t->layer;
+        t->layer = number / (uint32_t)heads;
+        t->head = number % (uint32_t)heads;
+        if (i % heads != 0 && t->layer != QNNRT_LLM_X(i - 1)->t->layer)
+            return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
+                                   "\"%.100s\": caches input_<i>_args_<j> are not in order at %s",
+                                   graph->name, qnnrt_llm__roles_say(graph, t, a, sizeof a));
+    }
+#undef QNNRT_LLM_X
+    return QNNRT_OK;
+}
+
+/* The inputs of one role of a graph in a context, by layer and head, without those that have a known
+   output in `beside`. */
+static qnnrt_result qnnrt_llm__roles_inputs(qnnrt_llm__roles *work,
+                                            const qnnrt_llm__roles_graph *graph, size_t context,
+                                            qnnrt_llm_role in, qnnrt_llm_role out,
+                                            const void ***items, size_t *count)
+{
+    const void **list;
+    size_t s, i, n = 0, kept = 0;
+    for (s = 0; s < graph->step_count; ++s)
+        for (i = graph->first[s]; graph->steps[s].context == context && i < graph->first[s + 1]; ++i)
+            n += graph->tensors[i].role == in || graph->tensors[i].role == out;
+    *items = list = (const void **)qnnrt_llm__roles_scratch(work, n, sizeof *list);
+    *count = 0;
+    if (list == NULL) return qnnrt_llm__roles_memory(work);
+    for (s = 0, n = 0; s < graph->step_count; ++s)
+        for (i = graph->first[s]; graph->steps[s].context == context && i < graph->first[s + 1]; ++i)
+            if (graph->tensors[i].role == in || graph->tensors[i].role == out)
+                list[n++] = &graph->tensors[i];
+    qnnrt_llm__roles_sort(list, n, qnnrt_llm__roles_kv_order);
+    for (i = 0; i < n; ++i) {
+        const qnnrt_llm_tensor_info *t = (const qnnrt_llm_tensor_info *)list[i];
+        const qnnrt_llm_tensor_info *next =
+            i + 1 < n ? (const qnnrt_llm_tensor_info *)list[i + 1] : NULL;
+        if (t->output || (next != NULL && next->output && next->layer == t->layer &&
+                          next->head == t->head)) continue;
+        list[kept++] = t;
+    }
+    *count = kept;
+    return QNNRT_OK;
+}
+
+/* Outputs that are known by their order: those of a shard, by number, are its caches by layer and
+   head. A graph that reads no cache takes them from another one of the same shard. */
+static qnnrt_result qnnrt_llm__roles_ordered(qnnrt_llm__roles *work, qnnrt_llm__roles_graph *graph,
+                                             qnnrt_llm_role in, qnnrt_llm_role out)
+{
+    size_t s, g, i, count, inputs;
+    const void **items, **caches;
+    for (s = 0; s < graph->step_count; ++s) {
+        const char *reason = out == QNNRT_LLM_ROLE_KEY_OUT
+                                 ? "named output_aten_permute_copy_default, in order"
+                                 : "named output_aten_view_copy_default, in order";
+        qnnrt_result result =
+            qnnrt_llm__roles_list(work, graph, graph->first[s], graph->first[s + 1],
+                                  QNNRT_LLM__ORDERED, out, &items, &count);
+        if (result != QNNRT_OK) return result;
+        if (count == 0) continue;
+        qnnrt_llm__roles_sort(items, count, qnnrt_llm__roles_by_number);
+        result = qnnrt_llm__roles_inputs(work, graph, graph->steps[s].context, in, out, &caches,
+                                         &inputs);
+        for (g = 0; g < work->graph_count && result == QNNRT_OK && inputs == 0; ++g)
+            result = qnnrt_llm__roles_inputs(work, &work->graphs[g], graph->steps[s].context, in, out,
+                                             &caches, &inputs);
+        if (result != QNNRT_OK) return result;
+        for (i = 0; i < count; ++i) {
+            const qnnrt_llm__roles_numbered *item = (const qnnrt_llm__roles_numbered *)items[i];
+            const qnnrt_llm__roles_numbered *last =
+                i > 0 ? (const qnnrt_llm__roles_numbered *)items[i - 1] : NULL;
+            char a[768];
+            if (count != inputs ||
+                (last != NULL && last->found->number == item->found->number))
+                return qnnrt_llm__fail(
+                    work->err, QNNRT_E_MISMATCH, "\"%.100s\": %s: %u outputs of this kind are not the"
+                    " %s of %u inputs; a role table has to name them", graph->name,
+                    qnnrt_llm__roles_say(graph, item->t, a, sizeof a), (unsigned)count,
+                    qnnrt_llm_role_name(out), (unsigned)inputs);
+            item->t->role = out;
+            item->t->layer = ((const qnnrt_llm_tensor_info *)caches[i])->layer;
+            item->t->head = ((const qnnrt_llm_tensor_info *)caches[i])->head;
+            item->t->reason = reason;
         }
+    }
+    return QNNRT_OK;
+}
+
+/* ---- shards that nothing joined ---- */
+
+typedef struct qnnrt_llm__roles_part {
+    const qnnrt_graph_info *graph;
+    size_t                  context;
+    uint32_t                ar;
+} qnnrt_llm__roles_part;
+
+/* Tokens per call of a graph by itself, 0: nothing tells. */
+static qnnrt_result qnnrt_llm__roles_part_ar(qnnrt_llm__roles *work, qnnrt_llm__roles_part *part)
+{
+    const qnnrt_graph_info *g = part->graph;
+    size_t i;
+    for (i = 0; i < g->input_count + g->output_count && part->ar == 0; ++i) {
+        qnnrt_llm__names_found found;
+        qnnrt_llm_tensor_info t;
+        uint32_t context;
+        qnnrt_result result;
+        memset(&t, 0, sizeof t);
+        t.output = i >= g->input_count;
+        t.tensor = t.output ? &g->outputs[i - g->input_count] : &g->inputs[i];
+        result = qnnrt_llm__roles_first(work, part->context, t.tensor, t.output, &found);
+        if (result != QNNRT_OK) return result;
+        t.role = found.role;
+        part->ar = qnnrt_llm__roles_ar(&t, &context);
+    }
+    return QNNRT_OK;
+}
+
+static int qnnrt_llm__roles_part_order(const void *a, const void *b)
+{
+    const qnnrt_llm__roles_part *x = (const qnnrt_llm__roles_part *)a;
+    const qnnrt_llm__roles_part *y = (const qnnrt_llm__roles_part *)b;
+    if (x->context != y->context) return x->context < y->context ? -1 : 1;
+    return x->ar < y->ar ? -1 : x->ar > y->ar;
+}
+
+/* Join graphs of all contexts whose names say nothing: those for as many tokens per call. */
+static qnnrt_result qnnrt_llm__roles_join(qnnrt_llm__roles *work)
+{
+    const qnnrt *model = work->llm->model;
+    size_t contexts, c, i, g, count = 0, each;
+    const qnnrt_context_info *context = qnnrt_contexts(model, &contexts);
+    qnnrt_llm__roles_part *parts;
+    const void **order;
+    for (c = 0; c < contexts; ++c) count += context[c].graph_count;
+    each = context[0].graph_count;
+    parts = (qnnrt_llm__roles_part *)qnnrt_llm__roles_scratch(work, count, sizeof *parts);
+    order = (const void **)qnnrt_llm__roles_scratch(work, count, sizeof *order);
+    work->graphs = (qnnrt_llm__roles_graph *)qnnrt_llm__roles_scratch(work, each,
+                                                                      sizeof *work->graphs);
+    if (parts == NULL || order == NULL || work->graphs == NULL) return qnnrt_llm__roles_memory(work);
+    for (c = 0, i = 0; c < contexts; ++c)
+        for (g = 0; g < context[c].graph_count; ++g, ++i) {
+            qnnrt_result result;
+            parts[i].graph = &context[c].graphs[g];
+            parts[i].context = c;
+            order[i] = &parts[i];
+            result = qnnrt_llm__roles_part_ar(work, &parts[i]);
+            if (result != QNNRT_OK) return result;
+        }
+    qnnrt_llm__roles_sort(order, count, qnnrt_llm__roles_part_order);
+    for (i = 0; i < count; ++i) {
+        const qnnrt_llm__roles_part *part = (const qnnrt_llm__roles_part *)order[i];
+        const qnnrt_llm__roles_part *same = (const qnnrt_llm__roles_part *)order[i % each];
+        if (count == each * contexts && part->context == i / each && part->ar == same->ar &&
+            part->ar != 0 && (i % each == 0 ||
+                              part->ar != ((const qnnrt_llm__roles_part *)order[i - 1])->ar)) continue;
+        return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
+                               "the graphs of %u contexts are not joined by their names, nor by tokens"
+                               " per call: there is one too many or too few, or none tells, at"
+                               " \"%.200s\" of %.200s (%u tokens per call)", (unsigned)contexts,
+                               part->graph->name, context[part->context].file,
+                               (unsigned)part->ar);
+    }
+    for (g = 0; g < each; ++g) {
+        qnnrt_llm__roles_graph *graph = &work->graphs[g];
+        qnnrt_step_info *steps =
+            (qnnrt_step_info *)qnnrt_llm__roles_scratch(work, contexts, sizeof *steps);
+        if (steps == NULL) return qnnrt_llm__roles_memory(work);
+        for (c = 0; c < contexts; ++c) {
+            const qnnrt_llm__roles_part *part = (const qnnrt_llm__roles_part *)order[c * each + g];
+            steps[c].model = model;
+            steps[c].context = c;
+            steps[c].graph = part->graph;
+        }
+        graph->name = steps[0].graph->name;
+        graph->steps = steps;
+        graph->step_count = contexts;
+    }
+    work->graph_count = each;
+    return QNNRT_OK;
+}
+
+/* ---- shapes: what only one candidate is left for ---- */
+
+/* A role that may still be missing, and how many tensors would do. */
+typedef struct qnnrt_llm__roles_choice {
+    qnnrt_llm_role role;
+    uint32_t       layer, head;
+    size_t         context;             /* of roles that each shard has, which are no caches; head
+                                           is 1 of the output HIDDEN */
+    size_t         takers;
+} qnnrt_llm__roles_choice;
+
+typedef struct qnnrt_llm__roles_member {        /* an unknown tensor of a graph */
+    qnnrt_llm__roles_graph *graph;
+    qnnrt_llm_tensor_info  *t;
+} qnnrt_llm__roles_member;
+
+/* A tensor that is unknown in all graphs that have it: equal context, end and name. */
+typedef struct qnnrt_llm__roles_unknown {
+    const qnnrt_llm__roles_member **members;
+    size_t                          count;
+    size_t                          choices;
+    qnnrt_llm__roles_choice        *last;
+} qnnrt_llm__roles_unknown;
+
+/* All that is unknown, and all that is missing. */
+typedef struct qnnrt_llm__roles_puzzle {
+    qnnrt_llm__roles_unknown  *unknown;
+    size_t                     unknown_count;
+    qnnrt_llm__roles_choice  **choices;         /* keys and values first, by layer, role, head */
+    size_t                     choice_count;
+} qnnrt_llm__roles_puzzle;
+
+static size_t qnnrt_llm__roles_context(const qnnrt_llm__roles_member *m)
+{
+    return m->graph->steps[m->t->step].context;
+}
+
+static int qnnrt_llm__roles_member_order(const void *a, const void *b)
+{
+    const qnnrt_llm__roles_member *x = (const qnnrt_llm__roles_member *)a;
+    const qnnrt_llm__roles_member *y = (const qnnrt_llm__roles_member *)b;
+    size_t c = qnnrt_llm__roles_context(x), d = qnnrt_llm__roles_context(y);
+    int order;
+    if (c != d) return c < d ? -1 : 1;
+    if (x->t->output != y->t->output) return x->t->output - y->t->output;
+    order = strcmp(x->t->tensor->name, y->t->tensor->name);
+    if (order != 0) return order;
+    return x < y ? -1 : x > y;
+}
+
+static int qnnrt_llm__roles_choice_order(const void *a, const void *b)
+{
+    const qnnrt_llm__roles_choice *x = (const qnnrt_llm__roles_choice *)a;
+    const qnnrt_llm__roles_choice *y = (const qnnrt_llm__roles_choice *)b;
+    int layered = qnnrt_llm__role_layered(x->role);
+    if (layered != qnnrt_llm__role_layered(y->role)) return layered ? -1 : 1;
+    if (x->context != y->context) return x->context < y->context ? -1 : 1;
+    if (x->layer != y->layer) return x->layer < y->layer ? -1 : 1;
+    if (x->role != y->role) return x->role < y->role ? -1 : 1;
+    return x->head < y->head ? -1 : x->head > y->head;
+}
+
+/* The key or value of a graph, NULL: it has not. */
+static const qnnrt_llm__roles_pair *qnnrt_llm__roles_pair_of(const qnnrt_llm__roles_graph *graph,
+                                                             const qnnrt_llm__roles_choice *choice)
+{
+    int value = qnnrt_llm__roles_value(choice->role);
+    size_t low = 0, high = graph->pair_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const qnnrt_llm__roles_pair *p = &graph->pairs[middle];
+        int order = p->layer != choice->layer ? (p->layer < choice->layer ? -1 : 1)
+                    : qnnrt_llm__roles_value(p->role) != value
+                        ? qnnrt_llm__roles_value(p->role) - value
+                        : p->head != choice->head ? (p->head < choice->head ? -1 : 1) : 0;
+        if (order == 0) return p;
+        if (order < 0) low = middle + 1;
+        else high = middle;
+    }
+    return NULL;
+}
+
+/* May these be the two ends of a key or value? They differ in one axis at most, and it comes out
+   with the new cells or with all. */
+static int qnnrt_llm__roles_ends_fit(const qnnrt_tensor_info *in, const qnnrt_tensor_info *out,
+                                     uint32_t ar)
+{
+    uint32_t i, differ = 0, good = 0;
+    if (in->dtype != out->dtype || in->rank != out->rank ||
+        !qnnrt_llm__roles_same_quant(&in->quant, &out->quant)) return 0;
+    for (i = 0; i < in->rank; ++i) {
+        if (in->dims[i] != out->dims[i]) ++differ;
+        else if (out->dims[i] != ar) continue;
+        good |= out->dims[i] == ar || (out->dims[i] > ar && out->dims[i] - ar == in->dims[i]);
+    }
+    return differ <= 1 && good;
+}
+
+static int qnnrt_llm__roles_integer(const qnnrt_tensor_info *t)
+{
+    return t->dtype == QNNRT_DTYPE_I32 || t->dtype == QNNRT_DTYPE_I64 ||
+           t->dtype == QNNRT_DTYPE_U32 || t->dtype == QNNRT_DTYPE_U64;
+}
+
+/* What a step has, and what the steps of a graph have together (behind the last). */
+static void qnnrt_llm__roles_summary(const qnnrt_llm__roles_graph *graph, size_t begin, size_t end,
+                                     const qnnrt_llm_tensor_info *has[QNNRT_LLM_ROLE_COUNT][2])
+{
+    size_t i;
+    memset(has, 0, sizeof(const qnnrt_llm_tensor_info *) * QNNRT_LLM_ROLE_COUNT * 2);
+    for (i = begin; i < end; ++i) has[graph->tensors[i].role][graph->tensors[i].output] = &graph->tensors[i];
+}
+
+/* Looked up for all that is unknown in a step, so it is made once. */
+typedef struct qnnrt_llm__roles_has {
+    const qnnrt_llm_tensor_info *of[QNNRT_LLM_ROLE_COUNT][2];      /* [role][output] */
+} qnnrt_llm__roles_has;
+
+static qnnrt_result qnnrt_llm__roles_summaries(qnnrt_llm__roles *work, qnnrt_llm__roles_graph *graph)
+{
+    size_t s;
+    graph->has = (qnnrt_llm__roles_has *)qnnrt_llm__roles_scratch(work, graph->step_count + 1,
+                                                                  sizeof *graph->has);
+    if (graph->has == NULL) return qnnrt_llm__roles_memory(work);
+    for (s = 0; s < graph->step_count; ++s)
+        qnnrt_llm__roles_summary(graph, graph->first[s], graph->first[s + 1], graph->has[s].of);
+    qnnrt_llm__roles_summary(graph, 0, graph->count, graph->has[s].of);
+    return QNNRT_OK;
+}
+
+/* The choices that a graph leaves open; out NULL: only count them. */
+static size_t qnnrt_llm__roles_open_choices(const qnnrt_llm__roles_graph *graph,
+                                            qnnrt_llm__roles_choice *out)
+{
+    static const struct { qnnrt_llm_role role; int output; } each[] = {
+        { QNNRT_LLM_ROLE_TOKENS, 0 }, { QNNRT_LLM_ROLE_POSITIONS, 0 }, { QNNRT_LLM_ROLE_MASK, 0 },
+        { QNNRT_LLM_ROLE_ROPE_COS, 0 }, { QNNRT_LLM_ROLE_ROPE_SIN, 0 },
+        { QNNRT_LLM_ROLE_HIDDEN, 0 }, { QNNRT_LLM_ROLE_HIDDEN, 1 }, { QNNRT_LLM_ROLE_LOGITS, 1 }
+    };
+    const qnnrt_llm__roles_has *all = &graph->has[graph->step_count];
+    int angles = all->of[QNNRT_LLM_ROLE_ROPE_COS][0] != NULL ||
+                 all->of[QNNRT_LLM_ROLE_ROPE_SIN][0] != NULL;
+    int positions = all->of[QNNRT_LLM_ROLE_POSITIONS][0] != NULL;
+    int tokens = all->of[QNNRT_LLM_ROLE_TOKENS][0] != NULL;
+    int logits = all->of[QNNRT_LLM_ROLE_LOGITS][1] != NULL;
+    size_t n = 0, s, i, k;
+    for (k = 0; k < graph->pair_count; ++k) {
+        const qnnrt_llm__roles_pair *pair = &graph->pairs[k];
+        int key = pair->role == QNNRT_LLM_ROLE_KEY_IN;
+        if (pair->in != NULL && pair->out != NULL) continue;
+        if (out != NULL) {
+            out[n].role = pair->in == NULL ? pair->role
+                          : key ? QNNRT_LLM_ROLE_KEY_OUT : QNNRT_LLM_ROLE_VALUE_OUT;
+            out[n].layer = pair->layer;
+            out[n].head = pair->head;
+        }
+        ++n;
+    }
+    for (s = 0; s < graph->step_count; ++s)
+        for (i = 0; i < sizeof each / sizeof each[0]; ++i) {
+            qnnrt_llm_role role = each[i].role;
+            int output = each[i].output, last = s + 1 == graph->step_count;
+            if (graph->has[s].of[role][output] != NULL) continue;
+            if (role == QNNRT_LLM_ROLE_TOKENS &&
+                (s > 0 || tokens || graph->has[0].of[QNNRT_LLM_ROLE_HIDDEN][0] != NULL)) continue;
+            if (role == QNNRT_LLM_ROLE_POSITIONS && (s > 0 || positions || angles)) continue;
+            if ((role == QNNRT_LLM_ROLE_ROPE_COS || role == QNNRT_LLM_ROLE_ROPE_SIN) && positions &&
+                !angles) continue;
+            if (role == QNNRT_LLM_ROLE_HIDDEN && !output && s == 0 && tokens) continue;
+            if (role == QNNRT_LLM_ROLE_HIDDEN && output && last && logits) continue;
+            if (role == QNNRT_LLM_ROLE_LOGITS && (!last || logits)) continue;
+            if (out != NULL) {
+                out[n].role = role;
+                out[n].context = graph->steps[s].context;
+                out[n].head = (uint32_t)output;
+            }
+            ++n;
+        }
+    return n;
+}
+
+/* Is there an unknown tensor with these facts in a step? */
+static int qnnrt_llm__roles_partner(const qnnrt_llm__roles_graph *graph, size_t step, int output,
+                                    const qnnrt_tensor_info *like, uint64_t *looks)
+{
+    size_t i;
+    for (i = graph->first[step]; i < graph->first[step + 1]; ++i) {
+        const qnnrt_llm_tensor_info *t = &graph->tensors[i];
+        ++*looks;
+        if (t->role == QNNRT_LLM_ROLE_UNKNOWN && t->output == output &&
+            qnnrt_llm__roles_same_facts(t->tensor, like)) return 1;
+    }
+    return 0;
+}
+
+/* Could the hidden state go in or come out here? */
+static int qnnrt_llm__roles_hidden_fits(const qnnrt_llm__roles_member *m, int output,
+                                        uint64_t *looks)
+{
+    const qnnrt_llm__roles_graph *graph = m->graph;
+    const qnnrt_tensor_info *t = m->t->tensor;
+    size_t s = m->t->step;
+    const qnnrt_llm_tensor_info *other;
+    if (output ? s + 1 < graph->step_count : s > 0) {
+        size_t neighbour = output ? s + 1 : s - 1;
+        other = graph->has[neighbour].of[QNNRT_LLM_ROLE_HIDDEN][!output];
+        return other != NULL ? qnnrt_llm__roles_same_facts(other->tensor, t)
+                             : qnnrt_llm__roles_partner(graph, neighbour, !output, t, looks);
+    }
+    /* An end of the model, or of a part of it: as wide as what comes out at the other side. */
+    other = graph->has[s].of[QNNRT_LLM_ROLE_HIDDEN][!output];
+    if (t->rank < 2 || t->dims[t->rank - 2] != graph->ar ||
+        t->count != (uint64_t)graph->ar * t->dims[t->rank - 1]) return 0;
+    return other == NULL || other->tensor->count == t->count;
+}
+
+/* Does a width go with the caches? Of a mask: cells + AR; of cos and sin: head_dim or half of it. */
+static int qnnrt_llm__roles_width_fits(const qnnrt_llm__roles_graph *graph, uint32_t width, int mask)
+{
+    const qnnrt_tensor_info *t;
+    uint32_t i;
+    if (mask && graph->context != 0) return width == graph->context;
+    if (graph->pair_count == 0) return 0;
+    if (graph->pairs[0].in == NULL && mask) return width == graph->ar;
+    t = (graph->pairs[0].in != NULL ? graph->pairs[0].in : graph->pairs[0].out)->tensor;
+    for (i = 0; i < t->rank; ++i)
+        if (mask ? width > graph->ar && width - graph->ar == t->dims[i]
+                 : width == t->dims[i] || (t->dims[i] % 2 == 0 && width == t->dims[i] / 2)) return 1;
+    return 0;
+}
+
+/* Does an unknown tensor of a graph fit a choice? */
+static int qnnrt_llm__roles_fits(qnnrt_llm__roles *work, const qnnrt_llm__roles_member *m,
+                                 const qnnrt_llm__roles_choice *choice, uint64_t *looks)
+{
+    const qnnrt_llm__roles_graph *graph = m->graph;
+    const qnnrt_tensor_info *t = m->t->tensor;
+    const qnnrt_llm__roles_pair *pair;
+    const qnnrt_llm_tensor_info *other;
+    uint32_t last = t->rank > 0 ? t->dims[t->rank - 1] : 0;
+    int rows = t->rank >= 2 && t->dims[t->rank - 2] == graph->ar;
+    size_t g;
+    ++*looks;
+    if (!(qnnrt_llm__roles_ends(choice->role) & (m->t->output ? QNNRT_LLM__OUT : QNNRT_LLM__IN)) ||
+        graph->ar == 0) return 0;
+    if (qnnrt_llm__role_layered(choice->role)) {
+        pair = qnnrt_llm__roles_pair_of(graph, choice);
+        for (g = 0; pair == NULL && g < work->graph_count; ++g)
+            if (&work->graphs[g] != graph) {
+                pair = qnnrt_llm__roles_pair_of(&work->graphs[g], choice);
+                if (pair == NULL) continue;
+                /* This graph reads no cache: another one tells all but the cells. */
+                other = m->t->output ? pair->in : pair->out;
+                return other != NULL && other->tensor->dtype == t->dtype &&
+                       other->tensor->rank == t->rank &&
+                       qnnrt_llm__roles_same_quant(&other->tensor->quant, &t->quant);
+            }
+        if (pair == NULL || (m->t->output ? pair->out : pair->in) != NULL) return 0;
+        other = m->t->output ? pair->in : pair->out;
+        if (other == NULL) return 0;
+        return m->t->output ? qnnrt_llm__roles_ends_fit(other->tensor, t, graph->ar)
+                            : qnnrt_llm__roles_ends_fit(t, other->tensor, graph->ar);
+    }
+    if (choice->context != qnnrt_llm__roles_context(m)) return 0;
+    if (choice->role == QNNRT_LLM_ROLE_TOKENS || choice->role == QNNRT_LLM_ROLE_POSITIONS)
+        return qnnrt_llm__roles_integer(t) && t->count == graph->ar;
+    if (qnnrt_llm__roles_integer(t)) return 0;
+    switch (choice->role) {
+    case QNNRT_LLM_ROLE_MASK:
+        return rows && t->count == (uint64_t)graph->ar * last &&
+               qnnrt_llm__roles_width_fits(graph, last, 1);
+    case QNNRT_LLM_ROLE_ROPE_COS: case QNNRT_LLM_ROLE_ROPE_SIN:
+        other = graph->has[m->t->step].of[choice->role == QNNRT_LLM_ROLE_ROPE_COS
+                                              ? QNNRT_LLM_ROLE_ROPE_SIN
+                                              : QNNRT_LLM_ROLE_ROPE_COS][0];
+        if (other != NULL) return qnnrt_llm__roles_same_facts(other->tensor, t);
+        return rows && t->count == (uint64_t)graph->ar * last &&
+               qnnrt_llm__roles_width_fits(graph, last, 0);
+    case QNNRT_LLM_ROLE_HIDDEN:
+        return (uint32_t)m->t->output == choice->head &&
+               qnnrt_llm__roles_hidden_fits(m, m->t->output, looks);
+    case QNNRT_LLM_ROLE_LOGITS:
+        return t->count == (uint64_t)last * graph->ar && (rows || graph->ar == 1);
+    default: return 0;
+    }
+}
+
+/* Collect what is unknown, by context, end and name. */
+static qnnrt_result qnnrt_llm__roles_collect(qnnrt_llm__roles *work, qnnrt_llm__roles_puzzle *puzzle)
+{
+    qnnrt_llm__roles_member *members;
+    const qnnrt_llm__roles_member **order;
+    size_t g, i, count = 0;
+    for (g = 0; g < work->graph_count; ++g)
+        for (i = 0; i < work->graphs[g].count; ++i)
+            count += work->graphs[g].tensors[i].role == QNNRT_LLM_ROLE_UNKNOWN;
+    members = (qnnrt_llm__roles_member *)qnnrt_llm__roles_scratch(work, count, sizeof *members);
+    order = (const qnnrt_llm__roles_member **)qnnrt_llm__roles_scratch(work, count, sizeof *order);
+    puzzle->unknown = (qnnrt_llm__roles_unknown *)qnnrt_llm__roles_scratch(work, count,
+                                                                           sizeof *puzzle->unknown);
+    puzzle->unknown_count = 0;
+    if (members == NULL || order == NULL || puzzle->unknown == NULL)
+        return qnnrt_llm__roles_memory(work);
+    for (g = 0, count = 0; g < work->graph_count; ++g)
+        for (i = 0; i < work->graphs[g].count; ++i) {
+            if (work->graphs[g].tensors[i].role != QNNRT_LLM_ROLE_UNKNOWN) continue;
+            members[count].graph = &work->graphs[g];
+            members[count].t = &work->graphs[g].tensors[i];
+            order[count] = &members[count];
+            ++count;
+        }
+    qnnrt_llm__roles_sort((const void **)order, count, qnnrt_llm__roles_member_order);
+    for (i = 0; i < count; ++i) {
+        const qnnrt_llm__roles_member *m = order[i], *before = i > 0 ? order[i - 1] : NULL;
+        int same = before != NULL &&
+                   qnnrt_llm__roles_context(before) == qnnrt_llm__roles_context(m) &&
+                   before->t->output == m->t->output &&
+                   strcmp(before->t->tensor->name, m->t->tensor->name) == 0;
+        if (!same) puzzle->unknown[puzzle->unknown_count++].members = &order[i];
+        puzzle->unknown[puzzle->unknown_count - 1].count += 1;
+    }
+    return QNNRT_OK;
+}
+
+/* Collect what is missing, each choice once. */
+static qnnrt_result qnnrt_llm__roles_choices(qnnrt_llm__roles *work, qnnrt_llm__roles_puzzle *puzzle)
+{
+    qnnrt_llm__roles_choice *choices;
+    size_t g, i, count = 0, kept = 0;
+    qnnrt_result result = QNNRT_OK;
+    for (g = 0; g < work->graph_count && result == QNNRT_OK; ++g) {
+        result = qnnrt_llm__roles_summaries(work, &work->graphs[g]);
+        if (result == QNNRT_OK) count += qnnrt_llm__roles_open_choices(&work->graphs[g], NULL);
+    }
+    if (result != QNNRT_OK) return result;
+    choices = (qnnrt_llm__roles_choice *)qnnrt_llm__roles_scratch(work, count, sizeof *choices);
+    puzzle->choices =
+        (qnnrt_llm__roles_choice **)qnnrt_llm__roles_scratch(work, count, sizeof *puzzle->choices);
+    if (choices == NULL || puzzle->choices == NULL) return qnnrt_llm__roles_memory(work);
+    for (g = 0, count = 0; g < work->graph_count; ++g)
+        count += qnnrt_llm__roles_open_choices(&work->graphs[g], &choices[count]);
+    for (i = 0; i < count; ++i) puzzle->choices[i] = &choices[i];
+    qnnrt_llm__roles_sort((const void **)puzzle->choices, count, qnnrt_llm__roles_choice_order);
+    for (i = 0; i < count; ++i)
+        if (i == 0 || qnnrt_llm__roles_choice_order(puzzle->choices[kept - 1], puzzle->choices[i]) != 0)
+            puzzle->choices[kept++] = puzzle->choices[i];
+    puzzle->choice_count = kept;
+    return QNNRT_OK;
+}
+
+/* The first choice from `at` on that an unknown tensor fits in all graphs; choice_count: none. */
+static size_t qnnrt_llm__roles_next(qnnrt_llm__roles *work, const qnnrt_llm__roles_puzzle *puzzle,
+                                    const qnnrt_llm__roles_unknown *u, size_t at, uint64_t *looks)
+{
+    size_t context = qnnrt_llm__roles_context(u->members[0]), i;
+    for (; at < puzzle->choice_count; ++at) {
+        const qnnrt_llm__roles_choice *choice = puzzle->choices[at];
+        if (!qnnrt_llm__role_layered(choice->role) && choice->context != context) {
+            size_t high = puzzle->choice_count;         /* on to those of its own shard */
+            if (choice->context > context) return puzzle->choice_count;
+            while (at < high) {
+                size_t middle = at + (high - at) / 2;
+                if (puzzle->choices[middle]->context < context) at = middle + 1;
+                else high = middle;
+            }
+            --at;
+            continue;
+        }
+        for (i = 0; i < u->count; ++i)
+            if (!qnnrt_llm__roles_fits(work, u->members[i], choice, looks)) break;
+        if (i == u->count) return at;
+        if (*looks > QNNRT_LLM__LOOKS) return puzzle->choice_count;
+    }
+    return at;
+}
+
+/* The order of the first graph that has them. */
+static int qnnrt_llm__roles_unknown_order(const void *a, const void *b)
+{
+    const qnnrt_llm__roles_member *x = ((const qnnrt_llm__roles_unknown *)a)->members[0];
+    const qnnrt_llm__roles_member *y = ((const qnnrt_llm__roles_unknown *)b)->members[0];
+    return x < y ? -1 : x > y;
+}
+
+/* Refuse what remains: inputs, and outputs that could be something. Other outputs are nobody's. */
+static qnnrt_result qnnrt_llm__roles_refuse(qnnrt_llm__roles *work, qnnrt_llm__roles_puzzle *puzzle)
+{
+    size_t k, i, listed = 0, left = 0;
+    uint64_t looks = 0;
+    const void **order =
+        (const void **)qnnrt_llm__roles_scratch(work, puzzle->unknown_count, sizeof *order);
+    if (order == NULL) return qnnrt_llm__roles_memory(work);
+    for (k = 0; k < puzzle->unknown_count; ++k) order[k] = &puzzle->unknown[k];
+    qnnrt_llm__roles_sort(order, puzzle->unknown_count, qnnrt_llm__roles_unknown_order);
+    for (k = 0; k < puzzle->unknown_count; ++k) {
+        const qnnrt_llm__roles_unknown *u = (const qnnrt_llm__roles_unknown *)order[k];
+        const qnnrt_llm__roles_member *m = u->members[0];
+        char line[512], facts[160], what[96];
+        size_t used, at, shown = 0;
+        if (m->t->role != QNNRT_LLM_ROLE_UNKNOWN) continue;
+        if (m->t->output && u->choices == 0) {
+            for (i = 0; i < u->count; ++i) {
+                u->members[i]->t->role = QNNRT_LLM_ROLE_UNUSED;
+                u->members[i]->t->reason = "it fits nothing that is missing";
+            }
+            continue;
+        }
+        if (listed++ == 0)
+            qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
+                            "what these tensors are for cannot be told from names and shapes; a role"
+                            " table has to say it:");
+        if (left > 0) { ++left; continue; }
+        used = (size_t)snprintf(line, sizeof line, "\n  %s \"%.100s\" of step %u, %.100s: ",
+                                m->t->output ? "output" : "input", m->t->tensor->name,
+                                (unsigned)m->t->step,
+                                qnnrt_llm__facts(m->t->tensor, facts, sizeof facts));
+        for (at = 0; shown < 3; ++at, ++shown) {
+            at = qnnrt_llm__roles_next(work, puzzle, u, at, &looks);
+            if (at == puzzle->choice_count) break;
+            qnnrt_llm__roles_what(puzzle->choices[at]->role, puzzle->choices[at]->layer,
+                                  qnnrt_llm__role_layered(puzzle->choices[at]->role)
+                                      ? puzzle->choices[at]->head : 0, what, sizeof what);
+            used += (size_t)snprintf(line + used, sizeof line - used, "%s%s", shown > 0 ? ", " : "",
+                                     what);
+        }
+        if (u->choices == 0) snprintf(line + used, sizeof line - used, "no role fits");
+        else if (u->choices > shown)
+            snprintf(line + used, sizeof line - used, " or %llu more",
+                     (unsigned long long)(u->choices - shown));
+        else if (u->choices == 1)
+            snprintf(line + used, sizeof line - used, ", like %llu others",
+                     (unsigned long long)(u->last->takers - 1));
+        if (!qnnrt_llm__roles_add(work->err, "%s", line)) ++left;
+    }
     qnnrt_llm__roles_more(work->err, left);
     return listed > 0 ? QNNRT_E_MISMATCH : QNNRT_OK;
+}
+
+/* Give what is unknown the role that is left for it: the only one that fits its shape and encoding in
+   all graphs, and that nothing else fits. One that is found may decide another. */
+static qnnrt_result qnnrt_llm__roles_shapes(qnnrt_llm__roles *work)
+{
+    qnnrt_llm__roles_puzzle puzzle;
+    size_t g, k, i, at, found;
+    uint64_t looks = 0;
+    int round;
+    qnnrt_result result = qnnrt_llm__roles_collect(work, &puzzle);
+    if (result != QNNRT_OK || puzzle.unknown_count == 0) return result;
+    for (round = 0, found = 1; round < 8 && found > 0; ++round) {
+        result = qnnrt_llm__roles_choices(work, &puzzle);
+        if (result != QNNRT_OK) return result;
+        for (k = 0; k < puzzle.unknown_count; ++k) {
+            qnnrt_llm__roles_unknown *u = &puzzle.unknown[k];
+            u->choices = 0;
+            if (u->members[0]->t->role != QNNRT_LLM_ROLE_UNKNOWN) continue;
+            for (at = 0; (at = qnnrt_llm__roles_next(work, &puzzle, u, at, &looks)) <
+                         puzzle.choice_count; ++at) {
+                u->choices += 1;
+                u->last = puzzle.choices[at];
+                u->last->takers += 1;
+            }
+            if (looks > QNNRT_LLM__LOOKS)
+                return qnnrt_llm__fail(work->err, QNNRT_E_LIMIT,
+                                       "%llu tensors whose names say nothing, and %llu roles that they"
+                                       " could have, are too many to look for what fits: a role table"
+                                       " has to say it", (unsigned long long)puzzle.unknown_count,
+                                       (unsigned long long)puzzle.choice_count);
+        }
+        for (k = 0, found = 0; k < puzzle.unknown_count; ++k) {
+            qnnrt_llm__roles_unknown *u = &puzzle.unknown[k];
+            if (u->choices != 1 || u->last->takers != 1) continue;
+            ++found;
+            for (i = 0; i < u->count; ++i) {
+                qnnrt_llm_tensor_info *t = u->members[i]->t;
+                t->role = u->last->role;
+                t->layer = u->last->layer;
+                t->head = qnnrt_llm__role_layered(t->role) ? u->last->head : 0;
+                t->reason = "nothing else fits its shape";
+            }
+        }
+        for (g = 0; g < work->graph_count && found > 0; ++g) {
+            result = qnnrt_llm__roles_measure(work, &work->graphs[g]);
+            if (result == QNNRT_OK) result = qnnrt_llm__roles_pairs(work, &work->graphs[g]);
+            if (result != QNNRT_OK) return result;
+        }
+    }
+    return qnnrt_llm__roles_refuse(work, &puzzle);
 }
 
 /* ---- wiring ---- */
@@ -2298,7 +3066,6 @@ static qnnrt_result qnnrt_llm__roles_edges(qnnrt_llm__roles *work, qnnrt_llm__ro
     qnnrt_llm__roles_cuts *cuts = (qnnrt_llm__roles_cuts *)qnnrt_llm__roles_scratch(
         work, graph->step_count, sizeof *cuts);
     const qnnrt_llm_tensor_info *cos = NULL, *sin = NULL;
-    const qnnrt_context_info *contexts = qnnrt_contexts(work->llm->model, NULL);
     qnnrt_result result = QNNRT_OK;
     size_t s, i;
     *count = 0;
@@ -2318,7 +3085,7 @@ static qnnrt_result qnnrt_llm__roles_edges(qnnrt_llm__roles *work, qnnrt_llm__ro
                 work->err, QNNRT_E_NOT_FOUND,
                 "\"%.100s\": step %u (%.100s, graph \"%.100s\") %s: it is no shard of this model, or"
                 " a role table has to name it", graph->name, (unsigned)k,
-                contexts[graph->steps[k].context].file, graph->steps[k].graph->name,
+                qnnrt_llm__roles_file(&graph->steps[k]), graph->steps[k].graph->name,
                 to == NULL ? "takes no hidden state from the one before"
                            : "gives no hidden state to the next one");
         }
@@ -2329,9 +3096,10 @@ static qnnrt_result qnnrt_llm__roles_edges(qnnrt_llm__roles *work, qnnrt_llm__ro
             if (t->role == QNNRT_LLM_ROLE_ROPE_COS) from = cos;
             if (t->role == QNNRT_LLM_ROLE_ROPE_SIN) from = sin;
             if (from == NULL) continue;
-            result = qnnrt_llm__roles_edge(work, graph, from, t, &edges[*count]);
-            if (result == QNNRT_OK && t->role == QNNRT_LLM_ROLE_HIDDEN)
+            if (t->role == QNNRT_LLM_ROLE_HIDDEN)
                 result = qnnrt_llm__roles_gap(work, graph, from, t);
+            if (result == QNNRT_OK)
+                result = qnnrt_llm__roles_edge(work, graph, from, t, &edges[*count]);
             if (result != QNNRT_OK) return result;
             ++*count;
         }
@@ -2718,6 +3486,29 @@ static qnnrt_result qnnrt_llm__roles_deliver(qnnrt_llm__roles *work)
     return qnnrt_llm__roles_layout(work);
 }
 
+/* Lines of the role table that were of no use. */
+static qnnrt_result qnnrt_llm__roles_leftover(qnnrt_llm__roles *work)
+{
+    size_t i, listed = 0, left = 0;
+    for (i = 0; i < work->table_count; ++i) {
+        const qnnrt_llm__roles_entry *entry = work->table[i];
+        if (entry->used) continue;
+        if (listed++ == 0)
+            qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
+                            "a role table names what is not there:");
+        if (left > 0 || !qnnrt_llm__roles_add(work->err, "\n  %s \"%.200s\" as %s%s",
+                                              qnnrt_llm__roles_ends(entry->line->role) ==
+                                                      QNNRT_LLM__IN ? "input" :
+                                              qnnrt_llm__roles_ends(entry->line->role) ==
+                                                      QNNRT_LLM__OUT ? "output" : "tensor",
+                                              entry->line->tensor,
+                                              qnnrt_llm_role_name(entry->line->role),
+                                              entry->source ? ", in qnnrt.json" : "")) ++left;
+    }
+    qnnrt_llm__roles_more(work->err, left);
+    return listed > 0 ? QNNRT_E_NOT_FOUND : QNNRT_OK;
+}
+
 static qnnrt_result qnnrt_llm__roles_find(qnnrt_llm__roles *work)
 {
     qnnrt_llm *llm = work->llm;
@@ -2733,14 +3524,29 @@ static qnnrt_result qnnrt_llm__roles_find(qnnrt_llm__roles *work)
         return qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND, "the model has no graphs");
     for (g = 0; g < work->graph_count && result == QNNRT_OK; ++g) {
         result = qnnrt_llm__roles_graph_begin(work, &work->graphs[g]);
-        if (result == QNNRT_OK) result = qnnrt_llm__roles_once(work, &work->graphs[g]);
+        if (result == QNNRT_OK) result = qnnrt_llm__roles_args(work, &work->graphs[g]);
     }
-    if (result == QNNRT_OK) result = qnnrt_llm__roles_rest(work);
-    for (g = 0; g < work->graph_count && result == QNNRT_OK; ++g)
-        result = qnnrt_llm__roles_wire(work, &work->graphs[g]);
+    if (result == QNNRT_OK) result = qnnrt_llm__roles_leftover(work);
+    for (g = 0; g < work->graph_count && result == QNNRT_OK; ++g) {
+        qnnrt_llm__roles_graph *graph = &work->graphs[g];
+        result = qnnrt_llm__roles_ordered(work, graph, QNNRT_LLM_ROLE_KEY_IN,
+                                          QNNRT_LLM_ROLE_KEY_OUT);
+        if (result == QNNRT_OK)
+            result = qnnrt_llm__roles_ordered(work, graph, QNNRT_LLM_ROLE_VALUE_IN,
+                                              QNNRT_LLM_ROLE_VALUE_OUT);
+    }
     for (g = 0; g < work->graph_count && result == QNNRT_OK; ++g) {
         result = qnnrt_llm__roles_measure(work, &work->graphs[g]);
         if (result == QNNRT_OK) result = qnnrt_llm__roles_pairs(work, &work->graphs[g]);
+    }
+    if (result == QNNRT_OK) result = qnnrt_llm__roles_shapes(work);
+    for (g = 0; g < work->graph_count && result == QNNRT_OK; ++g) {
+        result = qnnrt_llm__roles_once(work, &work->graphs[g]);
+        if (result == QNNRT_OK) result = qnnrt_llm__roles_wire(work, &work->graphs[g]);
+        if (result == QNNRT_OK && work->graphs[g].ar == 0)
+            result = qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
+                                     "\"%.200s\": nothing tells how many tokens it takes per call",
+                                     work->graphs[g].name);
     }
     if (result == QNNRT_OK) result = qnnrt_llm__roles_agree(work);
     if (result == QNNRT_OK) result = qnnrt_llm__roles_layers(work);
@@ -4770,9 +5576,10 @@ QNNRT_LLM_API const char *qnnrt_llm_role_name(qnnrt_llm_role role)
 QNNRT_LLM_API qnnrt_result qnnrt_llm_open(qnnrt *model, const qnnrt_llm_desc *desc, qnnrt_llm **out,
                                           qnnrt_error *err)
 {
-    static const qnnrt_llm_desc none;
+    qnnrt_llm_desc none;
     if (out != NULL) *out = NULL;
     qnnrt_llm__error_clear(err);
+    memset(&none, 0, sizeof none);
     if (desc == NULL) desc = &none;
     if (model == NULL || out == NULL)
         return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_open: model or out is NULL");
