@@ -782,6 +782,10 @@ QNNRT_API qnnrt_backend *qnnrt_get_backend(const qnnrt *model);
 /* Path of the libQnnSystem.so that gave the metadata, "" when JSON did. */
 QNNRT_API const char *qnnrt_get_system_path(const qnnrt *model);
 
+/* The folder that was opened, as qnnrt_open() was told it: for what else lies in it, such as a
+   tokenizer. "" of a model from desc.files or from a builder. */
+QNNRT_API const char *qnnrt_get_folder(const qnnrt *model);
+
 /* ---------------------------------------------------------------------------------- pipeline -- */
 
 typedef struct qnnrt_pipeline qnnrt_pipeline;
@@ -9910,6 +9914,7 @@ struct qnnrt {
     void             *device;           /* of a built model's contexts, NULL: that of the backend */
 #endif
     char              system_path[QNNRT__PATH_MAX];
+    const char       *folder;           /* NULL: not from a folder */
 };
 
 static int qnnrt__pipeline_order(const void *a, const void *b)
@@ -12417,6 +12422,10 @@ QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, q
     model->guard = desc->guard;
     if (desc->align != 0) model->align = desc->align;
     if (ctx_dir != NULL) result = qnnrt__model_scan(model, &scan, ctx_dir, desc, err);
+    if (result == QNNRT_OK && ctx_dir != NULL) {
+        model->folder = qnnrt__arena_text(&model->arena, ctx_dir, strlen(ctx_dir));
+        if (model->folder == NULL) result = qnnrt__fail_memory(err, "a path");
+    }
     if (result == QNNRT_OK) result = qnnrt__model_backend(model, desc, err);
     if (result == QNNRT_OK) result = qnnrt__model_system(model, &scan, desc, &system, err);
     if (result == QNNRT_OK) {
@@ -12464,6 +12473,11 @@ QNNRT_API qnnrt_backend *qnnrt_get_backend(const qnnrt *model)
 QNNRT_API const char *qnnrt_get_system_path(const qnnrt *model)
 {
     return model != NULL ? model->system_path : "";
+}
+
+QNNRT_API const char *qnnrt_get_folder(const qnnrt *model)
+{
+    return model != NULL && model->folder != NULL ? model->folder : "";
 }
 
 /* ---- pipeline ---- */

@@ -1009,6 +1009,7 @@ TEST(context_fingerprint_tells_files_apart)
         fake_begin("");
         OPENS(folder, &desc, &model);
         prints[how] = qnnrt_contexts(model, NULL)->fingerprint;
+        CHECK(strcmp(qnnrt_get_folder(model), folder != NULL ? folder : "") == 0);
         free(block.data);
         CLOSE(model);
     }

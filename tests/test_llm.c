@@ -135,8 +135,19 @@ typedef struct batch_of {
     seen     items[MOST];
     int32_t  tokens[MOST], parents[MOST];
     uint64_t sequences[MOST];
-    int      tree;
+    int      tree, mix;                     /* mix: a token belongs to texts that differ */
 } batch_of;
+
+/* A token of several texts: do all of them hold all that one of them holds? */
+static int holds_mix(const seen *items, size_t count, uint64_t sequences)
+{
+    size_t i;
+    for (i = 0; i < count; ++i) {
+        const uint64_t common = items[i].sequences & sequences;
+        if (common != 0 && common != sequences) return 1;
+    }
+    return 0;
+}
 
 /* count tokens of one text, of any, or a tree; positions as they should be by default. */
 static void make_batch(batch_of *b, const list *past, size_t count, int tree, int mixed)
@@ -145,6 +156,7 @@ static void make_batch(batch_of *b, const list *past, size_t count, int tree, in
     size_t i, j;
     b->count = count;
     b->tree = tree;
+    b->mix = 0;
     for (i = 0; i < count; ++i) {
         int32_t before;
         b->tokens[i] = b->items[i].token = (int32_t)dice(COUNTER_WORDS);
@@ -156,6 +168,7 @@ static void make_batch(batch_of *b, const list *past, size_t count, int tree, in
         for (j = 0; !tree && j < i; ++j)
             if ((b->items[j].sequences & b->sequences[i]) != 0 && b->items[j].position > before) before = b->items[j].position;
         b->items[i].position = before + 1;
+        b->mix |= holds_mix(past->items, past->count, b->sequences[i]) || holds_mix(b->items, i, b->sequences[i]);
     }
 }
 
@@ -172,6 +185,11 @@ static void decodes(qnnrt_llm_cache *cache, const list *past, const batch_of *b)
     batch.sequences = b->sequences;
     batch.wanted = wanted;
     batch.logits = logits;
+    if (b->mix) {
+        CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_E_ARG);
+        CHECK_STR(qnnrt_llm_error(cache)->text, "different texts");
+        return;
+    }
     if (qnnrt_llm_decode(cache, &batch) != QNNRT_OK) TEST_SAY(qnnrt_llm_error(cache)->text);
     for (i = 0; i < b->count; ++i) {
         expect(past, b->items, NULL, i, expected);
@@ -244,7 +262,7 @@ static void random_life(setup *s, uint32_t seed, int operations)
         memset(&b, 0, sizeof b);
         if (what < 6 && room > 0) {
             make_batch(&b, l, 1 + dice(room < 20 ? room : 20), 0, dice(3) == 0);
-            for (i = 0; i < b.count; ++i) l->items[l->count++] = b.items[i];
+            for (i = 0; i < b.count && !b.mix; ++i) l->items[l->count++] = b.items[i];
         } else if (what < 9 && room > 0) {
             uint32_t most = room < info->ar ? room : info->ar;
             /* The largest graph has to fit behind what is there. */

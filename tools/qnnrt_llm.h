@@ -7,13 +7,12 @@
    qnnrt.h and qnnrt_json.h lie beside this file or are found by the compiler. Link with -ldl.
 
        qnnrt *model; qnnrt_llm *llm; qnnrt_llm_session *session; qnnrt_llm_cache *cache;
-       qnnrt_llm_desc desc = {0};
-       desc.folder = "model_dir";                        // for qnnrt.json and genie_config.json
        if (qnnrt_open("model_dir", NULL, &model, &err) != QNNRT_OK ||
-           qnnrt_llm_open(model, &desc, &llm, &err) != QNNRT_OK ||
+           qnnrt_llm_open(model, NULL, &llm, &err) != QNNRT_OK ||
            qnnrt_llm_session_create(&llm, 1, NULL, &session, &err) != QNNRT_OK) {
            puts(err.text); return 1;
        }
+       qnnrt_llm_batch batch = {0};
        cache = qnnrt_llm_cache_get(session, 0, 0);
        batch.tokens = prompt; batch.count = prompt_count;          // any length, done in chunks
        while (qnnrt_llm_decode(cache, &batch) == QNNRT_OK) {
@@ -119,8 +118,9 @@ typedef struct qnnrt_llm_rope {
 } qnnrt_llm_rope;
 
 typedef struct qnnrt_llm_desc {
-    const char                *folder;         /* its qnnrt.json and genie_config.json are read, when
-                                                  they are there (default NULL: none is) */
+    const char                *folder;         /* its qnnrt.json and genie_config.json are read when
+                                                  they are there (default NULL: the model's own
+                                                  folder; "": no file is read) */
     const char                *config;         /* text of a qnnrt.json, instead of the folder's */
     size_t                     config_bytes;
     const qnnrt_llm_role_desc *roles;          /* goes before those of qnnrt.json, and both before
@@ -133,7 +133,8 @@ typedef struct qnnrt_llm_desc {
                                                   all of this struct */
     const int32_t             *eos;            /* tokens that end a text (default NULL: of files) */
     size_t                     eos_count;
-    int32_t                    bos;            /* (default 0: of files), else the token + 1 */
+    const int32_t             *bos;            /* the token that begins a text (default NULL: of
+                                                  files) */
     uint32_t                   window;         /* of WINDOW_MASK: tokens that each one sees, with
                                                   itself (default 0: of files) */
     float                      masked;         /* what the mask adds where nobody may look (default
@@ -167,6 +168,7 @@ typedef struct qnnrt_llm_info {
     uint32_t                    key_dim, value_dim;   /* of a head; of layer 0 where they differ */
     uint32_t                    vocabulary;    /* 0: these graphs give no logits */
     const qnnrt_tensor_info    *logits;        /* of the first graph, NULL: none */
+    size_t                      logits_bytes;  /* of those of one token, as stored */
     qnnrt_dtype                 cache_dtype;   /* UNDEFINED: no cache */
     const char                 *layout;        /* words: "one tensor per layer, keys transposed" */
     qnnrt_llm_rope              rope;          /* as used; theta 0: the graphs take no cos and sin */
@@ -230,7 +232,8 @@ typedef struct qnnrt_llm_session_desc {
     size_t        caches;          /* of each model (default 0: 1) */
     qnnrt_llm_kv  kv;
     uint32_t      positions;       /* a text may have (default 0: the model's context) */
-    uint64_t    (*clock_ns)(void *user);   /* monotonic, for qnnrt_llm_times (default NULL: none) */
+    uint64_t    (*clock_ns)(void *user);   /* monotonic, for .exec_ns and .host_ns below (default
+                                              NULL: none) */
     void         *clock_user;
 } qnnrt_llm_session_desc;
 
@@ -240,7 +243,8 @@ typedef struct qnnrt_llm_cache   qnnrt_llm_cache;
 /* Make models ready to run: one memory for the graphs of all of them, and their caches. Steps of a
    session run one after the other, so all graphs share scratch.
 
-   models   [model_count]: a target and its drafts, say; all on one backend. They must outlive it
+   models   [model_count]: a target and its drafts, say; they must outlive it. All on one backend:
+            open the second with qnnrt_desc.backend = qnnrt_get_backend(first), close it before
    desc     NULL for the default
 
    Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (a model without tokens, logits, mask or positions: the
@@ -278,9 +282,11 @@ typedef struct qnnrt_llm_batch {
     size_t               count;
     uint32_t             sequence;     /* that all of them continue */
     const uint64_t      *sequences;    /* [count] or for each token those that it belongs to, bit s
-                                          for sequence s (default NULL: .sequence) */
-    const int32_t       *positions;    /* [count] (default NULL: each behind what its sequences
-                                          hold, and behind its parent) */
+                                          for sequence s; several must hold the same text so far
+                                          (default NULL: .sequence) */
+    const int32_t       *positions;    /* [count] each higher than all that its sequences hold; gaps
+                                          are allowed (default NULL: the next one, or that behind
+                                          its parent) */
     const int32_t       *parents;      /* [count] a tree of drafts: the token of this batch that
                                           each one follows, -1: what the cache holds (default NULL:
                                           it follows all earlier ones of its sequences) */
@@ -294,22 +300,28 @@ typedef struct qnnrt_llm_batch {
    happens or none: after a failure the cache is what it was.
 
    Returns  QNNRT_OK; QNNRT_E_ARG (empty, a token out of range, a sequence, position or parent that
-            cannot be); QNNRT_E_LIMIT (the context is full: the text has the numbers);
-            QNNRT_E_BACKEND and what else qnnrt_exec() answers. Text: qnnrt_llm_error()
-   Cost     one pipeline execution per chunk, of the graph that fits best, and the copying of new
-            keys and values. When the graph changes, the cells in use are moved between strides */
+            cannot be, a token of sequences that hold different texts); QNNRT_E_LIMIT (the context
+            is full: the text has the numbers); QNNRT_E_BACKEND and what else qnnrt_exec() answers.
+            Text: qnnrt_llm_error()
+   Cost     one pipeline execution per chunk, of the smallest graph that takes all that is left, or
+            the largest; and the copying of new keys and values. When the graph changes, the cells
+            in use are moved between strides. It cannot be broken off: to stop in between, or to
+            show progress, hand in qnnrt_llm_info.ar tokens at a time */
 QNNRT_LLM_API qnnrt_result qnnrt_llm_decode(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch);
 
-/* The first half of it, for drafts: compute at most qnnrt_llm_info.ar tokens and keep none. The
-   cache does not change. Also for the very last token of a full context. */
+/* The first half of it, for drafts: compute some tokens in one step and keep none. The cache does not
+   change. Also for the very last token of a full context.
+   Returns  as qnnrt_llm_decode(); QNNRT_E_LIMIT for more than qnnrt_llm_cache_info.at_once tokens,
+            of which qnnrt_llm_decode() makes several steps */
 QNNRT_LLM_API qnnrt_result qnnrt_llm_eval(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch);
 
 /* The second half: keep some tokens of the batch that qnnrt_llm_eval() computed last in this
    session, once.
 
-   rows     [count] ascending indices into that batch (NULL: the first `count`)
-   Returns  QNNRT_OK; QNNRT_E_STATE (nothing to be kept: no eval, or another step since);
-            QNNRT_E_ARG; QNNRT_E_LIMIT (no cells left) */
+   rows     [count] ascending indices into that batch (NULL: the first `count`). None is fine
+   Returns  QNNRT_OK; QNNRT_E_STATE (nothing to be kept: no eval, or since then another step or a
+            change of this cache); QNNRT_E_ARG; QNNRT_E_LIMIT (no cells left). Logits stay where
+            they are, under the indices of the batch */
 QNNRT_LLM_API qnnrt_result qnnrt_llm_accept(qnnrt_llm_cache *cache, const uint32_t *rows,
                                             size_t count);
 
@@ -365,8 +377,9 @@ QNNRT_LLM_API int32_t      qnnrt_llm_sequence_last(const qnnrt_llm_cache *cache,
 QNNRT_LLM_API qnnrt_result qnnrt_llm_cache_copy(qnnrt_llm_cache *to, const qnnrt_llm_cache *from);
 
 /* Save what is in a cache, and bring it back: in this process or another one, with the other way of
-   keeping cells, after other graphs. A checksum covers all of it; a state of another model is
-   refused by its fingerprint, and any refusal leaves the cache as it was.
+   keeping cells, after other graphs. All sequences come back under their numbers, and what was there
+   is forgotten. A checksum covers all of it; a state of another model is refused by its fingerprint,
+   and any refusal leaves the cache as it was.
 
    bytes     how much qnnrt_llm_state_save() will write now
    Returns   QNNRT_OK; QNNRT_E_ARG (too little room); QNNRT_E_FORMAT (damaged, cut short, or no
@@ -1250,7 +1263,8 @@ static qnnrt_result qnnrt_llm__settings_finish(qnnrt_llm_rope *rope, const char 
     return QNNRT_OK;
 }
 
-/* Read the files of a model. own: qnnrt.json; genie: genie_config.json. */
+/* Read the files in desc->folder, which is "" for none. own: qnnrt.json; genie:
+   genie_config.json. */
 static qnnrt_result qnnrt_llm__settings_read(const qnnrt_llm_desc *desc, qnnrt_llm__settings *own,
                                              qnnrt_llm__settings *genie, const qnnrt_hooks *hooks,
                                              void **blocks, qnnrt_error *err)
@@ -1264,7 +1278,7 @@ static qnnrt_result qnnrt_llm__settings_read(const qnnrt_llm_desc *desc, qnnrt_l
     if (desc->config != NULL)
         result = qnnrt_llm__settings_parse(own, "qnnrt.json", 0, desc->config, desc->config_bytes,
                                            hooks, blocks, err);
-    if (desc->folder == NULL || result != QNNRT_OK) return result;
+    if (desc->folder[0] == '\0' || result != QNNRT_OK) return result;
     if (desc->config == NULL) {
         result = qnnrt_llm__settings_file(desc->folder, "qnnrt.json", &text, &bytes, hooks, blocks,
                                           err);
@@ -3275,6 +3289,7 @@ static qnnrt_result qnnrt_llm__roles_logits(qnnrt_llm__roles *work, qnnrt_llm__r
         if (info->logits == NULL) {
             info->logits = t->tensor;
             info->vocabulary = last;
+            info->logits_bytes = (size_t)(t->tensor->bytes / graph->ar);
         } else if (last != info->vocabulary || t->tensor->dtype != info->logits->dtype ||
                    !qnnrt_llm__roles_same_quant(&t->tensor->quant, &info->logits->quant))
             return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
@@ -3346,10 +3361,10 @@ static qnnrt_result qnnrt_llm__roles_settings(qnnrt_llm__roles *work, int angles
     }
     info->eos = copy;
     info->eos_count = count;
-    if (desc->bos < 0)
-        return qnnrt_llm__fail(work->err, QNNRT_E_ARG, "desc.bos is a token + 1, not %d",
-                               (int)desc->bos);
-    info->bos = desc->bos > 0 ? desc->bos - 1 : genie->bos >= 0 ? genie->bos : own->bos;
+    if (desc->bos != NULL && *desc->bos < 0)
+        return qnnrt_llm__fail(work->err, QNNRT_E_ARG, "desc.bos: %d is no token",
+                               (int)*desc->bos);
+    info->bos = desc->bos != NULL ? *desc->bos : genie->bos >= 0 ? genie->bos : own->bos;
     info->window = desc->window > 0 ? desc->window : own->window;
     return QNNRT_OK;
 }
@@ -3589,11 +3604,14 @@ static qnnrt_result qnnrt_llm__roles_open(qnnrt *model, const qnnrt_llm_desc *de
                                           qnnrt_error *err)
 {
     qnnrt_llm__roles work;
+    qnnrt_llm_desc with;
     void *blocks = NULL;
     qnnrt_result result;
     size_t g;
     memset(&work, 0, sizeof work);
-    work.desc = desc;
+    with = *desc;
+    if (with.folder == NULL) with.folder = qnnrt_get_folder(model);
+    work.desc = &with;
     work.err = err;
     work.llm = (qnnrt_llm *)qnnrt_llm__keep(&desc->hooks, &blocks, 1, sizeof *work.llm);
     if (work.llm == NULL) return qnnrt_llm__fail_memory(err, "a model");
@@ -5146,6 +5164,22 @@ static int32_t qnnrt_llm__step_last(const qnnrt_llm__cells *cells, uint64_t sequ
     return last;
 }
 
+/* Whether sequences that a token belongs to hold the same cells, and the same rows before `row`: a mix
+   of two texts makes no sense, and no backend would complain. */
+static int qnnrt_llm__step_coupled(const qnnrt_llm_cache *cache, uint64_t sequences, uint32_t row)
+{
+    const qnnrt_llm__cells *cells = &cache->cells;
+    uint32_t i;
+    if ((sequences & (sequences - 1)) == 0) return 1;
+    for (i = 0; i < cells->end; ++i)
+        if ((cells->sequences[i] & sequences) != 0 &&
+            (cells->sequences[i] & sequences) != sequences) return 0;
+    for (i = 0; i < row; ++i)
+        if ((cache->sequences[i] & sequences) != 0 &&
+            (cache->sequences[i] & sequences) != sequences) return 0;
+    return 1;
+}
+
 /* Token `i` of the batch becomes row `row` of the step: where in its text it stands. */
 static qnnrt_result qnnrt_llm__step_row(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch,
                                         size_t i, uint32_t row)
@@ -5154,6 +5188,10 @@ static qnnrt_result qnnrt_llm__step_row(qnnrt_llm_cache *cache, const qnnrt_llm_
                                                         : (uint64_t)1 << batch->sequence;
     int32_t before = -1, position;
     uint32_t j;
+    if (!qnnrt_llm__step_coupled(cache, sequences, row))
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "token %lu of the batch belongs to sequences that"
+                               " hold different texts: copy one to the other before, or give it"
+                               " once for each", (unsigned long)i);
     cache->tokens[row] = batch->tokens[i];
     cache->sequences[row] = sequences;
     cache->parents[row] = batch->parents != NULL ? batch->parents[i] : -1;
@@ -5471,10 +5509,11 @@ static qnnrt_result qnnrt_llm__step_eval(qnnrt_llm_cache *cache, const qnnrt_llm
     }
     run = qnnrt_llm__step_graph(cache, batch->count);
     if (run == NULL || run->graph->ar < batch->count)
-        return QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "no graph takes %lu tokens behind %u others:"
-                               " of %u in context, %u remain", (unsigned long)batch->count,
-                               (unsigned)cache->cells.used, (unsigned)info->context,
-                               (unsigned)(info->context - cache->cells.used));
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "%lu tokens at once, behind %u in the cache:"
+                               " there the largest graph takes %u (qnnrt_llm_cache_info.at_once);"
+                               " qnnrt_llm_decode() makes several steps",
+                               (unsigned long)batch->count, (unsigned)cache->cells.used,
+                               run != NULL ? (unsigned)run->graph->ar : 0u);
     return qnnrt_llm__step_run(cache, run, 0, (uint32_t)batch->count,
                                batch->parents != NULL ? cache->parents : NULL);
 }
