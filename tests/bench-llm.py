@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Our decode loop beside Qualcomm's libGenie.so and a bare loop on the raw interface, on the same context binary.
 
-    python3 tests/bench-llm.py [--rounds N] [--cpu N|any] [--only NAME ...] [BUILD_FOLDER [RELEASES [DATA_FOLDER]]]
+    python3 tests/bench-llm.py [--rounds N] [--cpu N|any] [--only NAME,...] [BUILD_FOLDER [RELEASES [DATA_FOLDER]]]
 
 BUILD_FOLDER is build/bench with what tests/bench/llm_*.c became; RELEASES is build/qnn, of which 2.51 is used; DATA_FOLDER
 is tests/data/llm. Each runtime is a process of its own that gets its libQnnHtp.so from llm_proxy.c, which forwards to the
@@ -117,12 +117,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--cpu", default="0")
-    parser.add_argument("--only", nargs="*")
+    parser.add_argument("--only", default="", help="such as Genie,raw")
     parser.add_argument("folders", nargs="*", default=[])
     options = parser.parse_args()
     folders = options.folders + ["build/bench", "build/qnn", "tests/data/llm"][len(options.folders):]
     bench = Bench(*folders, cpu=None if options.cpu == "any" else int(options.cpu))
-    names = [name for name in bench.peers if not options.only or name in options.only]
+    names = [name for name in bench.peers if not options.only or name in options.only.split(",")]
     failed = []
 
     hashes = {}

@@ -2,9 +2,9 @@
 
        bench_llm_shapes LIBQNNREF
 
-   The graphs of llm_shapes.h on libQnnRef.so, told to compute nothing (null=graphExecute), so that of
-   a step only the work around its executes remains. Measured on both shapes, each beside a bare loop
-   in the same rounds, in changing order:
+   The graphs of llm_shapes.h on libQnnRef.so, told to compute nothing (null=graphExecute), so that
+   of a step only the work around its executes remains. Measured on both shapes, each beside a bare
+   loop in the same rounds, in changing order:
 
        rows     storing one token's keys and values in the cache, over a loop of the same stores to
                 the same places
@@ -28,7 +28,12 @@ static const double BAR_ROWS = 1.1, BAR_REST_US = 10.0, BAR_ARGMAX = 1.2;
 static int  failed;
 static long allocations, libc_allocations;
 
-static void *count_alloc(void *user, size_t bytes) { (void)user; ++allocations; return malloc(bytes); }
+static void *count_alloc(void *user, size_t bytes)
+{
+    (void)user;
+    ++allocations;
+    return malloc(bytes);
+}
 static void count_free(void *user, void *data) { (void)user; free(data); }
 
 /* malloc and its kin are counted too, whoever calls them. */
@@ -143,7 +148,8 @@ static void bare_rows(const bare *b, size_t past)
         unsigned char *keys = b->key_in[t] + past;
         const unsigned char *fresh = b->key_out[t];
         for (i = 0; i < rows; ++i) keys[i * stride] = fresh[i];
-        for (h = 0; h < b->heads; ++h) memcpy(b->value_in[t] + (h * stride + past) * d, b->value_out[t] + h * d, d);
+        for (h = 0; h < b->heads; ++h)
+            memcpy(b->value_in[t] + (h * stride + past) * d, b->value_out[t] + h * d, d);
     }
 }
 
@@ -175,7 +181,6 @@ static void round_of_argmax(qnnrt_llm_cache *cache, size_t vocabulary, unsigned 
 {
     /* The codes are ours to change: what a model would have computed. */
     uint16_t *codes = (uint16_t *)(uintptr_t)qnnrt_llm_codes(cache, 0);
-    uint64_t begin;
     size_t i, k, best = 0;
     int32_t got = -1;
     if (codes == NULL) stop("qnnrt_llm_codes", "gives none");
@@ -184,11 +189,11 @@ static void round_of_argmax(qnnrt_llm_cache *cache, size_t vocabulary, unsigned 
         codes[i] = (uint16_t)(seed >> 16);
     }
     for (k = 0; k < 3; ++k) {
-        switch ((k + seed) % 3) {
-        case 0:  begin = now_ns(); got = qnnrt_llm_argmax(cache, 0); figures[ARGMAX][r] = us_since(begin); break;
-        case 1:  begin = now_ns(); sink = scan(codes, vocabulary); figures[SCAN][r] = us_since(begin); break;
-        default: begin = now_ns(); sink = wide_scan(codes, vocabulary); figures[WIDE_SCAN][r] = us_since(begin);
-        }
+        const size_t which = (k + r) % 3;
+        const uint64_t begin = now_ns();
+        if (which == 0) got = qnnrt_llm_argmax(cache, 0);
+        else sink = which == 1 ? scan(codes, vocabulary) : wide_scan(codes, vocabulary);
+        figures[which == 0 ? ARGMAX : which == 1 ? SCAN : WIDE_SCAN][r] = us_since(begin);
     }
     for (i = 1; i < vocabulary; ++i) if (codes[i] > codes[best]) best = i;
     if ((size_t)got != best) stop("qnnrt_llm_argmax", "is wrong");

@@ -14,7 +14,8 @@ typedef int32_t (*config_from_json)(const char *text, const void **config);
 typedef int32_t (*dialog_create)(const void *config, const void **dialog);
 typedef int32_t (*dialog_limit)(const void *dialog, uint32_t tokens);
 typedef void    (*answer)(const char *text, int32_t code, const void *user);
-typedef int32_t (*dialog_query)(const void *dialog, const char *text, int32_t code, answer, const void *user);
+typedef int32_t (*dialog_query)(const void *dialog, const char *text, int32_t code, answer,
+                                const void *user);
 typedef int32_t (*free_one)(const void *object);
 
 static char   text[1 << 16];
@@ -64,7 +65,8 @@ int main(int argc, char **argv)
     fclose(file);
     if (from_json(json, &config) != 0) stop(argv[2], "is refused");
     if (create(config, &dialog) != 0) stop("GenieDialog_create", "failed");
-    if (limit(dialog, (uint32_t)strtoul(argv[4], NULL, 10)) != 0) stop("GenieDialog_setMaxNumTokens", "failed");
+    if (limit(dialog, (uint32_t)strtoul(argv[4], NULL, 10)) != 0)
+        stop("GenieDialog_setMaxNumTokens", "failed");
     ready = now_us();
     code = query(dialog, argv[3], 0, collect, NULL);
     done = now_us();

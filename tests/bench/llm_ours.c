@@ -36,18 +36,21 @@ int main(int argc, char **argv)
     llm_desc.folder = argv[3];
     if (qnnrt_open(argv[3], &desc, &model, &err) != QNNRT_OK ||
         qnnrt_llm_open(model, &llm_desc, &llm, &err) != QNNRT_OK ||
-        qnnrt_llm_session_create(&llm, 1, NULL, &session, &err) != QNNRT_OK) stop(argv[3], err.text);
+        qnnrt_llm_session_create(&llm, 1, NULL, &session, &err) != QNNRT_OK)
+        stop(argv[3], err.text);
     cache = qnnrt_llm_cache_get(session, 0, 0);
     ready = now_us();
 
     length = strlen(argv[4]);
     count = strtoul(argv[5], NULL, 10);
-    if (length == 0 || length > MOST_TOKENS || count == 0 || count > MOST_TOKENS) stop(argv[4], "is not of a fit length");
+    if (length == 0 || length > MOST_TOKENS || count == 0 || count > MOST_TOKENS)
+        stop(argv[4], "is not of a fit length");
     for (i = 0; i < length; ++i) tokens[i] = (unsigned char)argv[4][i];
     batch.tokens = tokens;
     batch.count = length;
     for (i = 0; ; ) {
-        if (qnnrt_llm_decode(cache, &batch) != QNNRT_OK) stop("qnnrt_llm_decode", qnnrt_llm_error(cache)->text);
+        if (qnnrt_llm_decode(cache, &batch) != QNNRT_OK)
+            stop("qnnrt_llm_decode", qnnrt_llm_error(cache)->text);
         next = qnnrt_llm_argmax(cache, batch.count - 1);
         text[i] = (char)next;
         if (++i == count) break;

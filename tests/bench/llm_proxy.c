@@ -1,8 +1,8 @@
 /* llm_proxy.c - a libQnnHtp.so that forwards to the genuine one and writes down when it computes
 
-   Put as libQnnHtp.so where a program looks for that library: beside a copy of libGenie.so, say. The
-   provider is the genuine one, with two of its functions replaced. What a program does between two
-   executes is its own work on the host, and is what bench-llm compares.
+   Put as libQnnHtp.so where a program looks for that library: beside a copy of libGenie.so, say.
+   The provider is the genuine one, with two of its functions replaced. What a program does between
+   two executes is its own work on the host, and is what bench-llm compares.
 
        LLM_PROXY_LIBRARY   path of the genuine library
        LLM_PROXY_LOG       file that each contextFree writes anew: a line for every execute with the
@@ -67,7 +67,8 @@ static uint32_t hash_logits(const raw_tensor *outputs, uint32_t output_count)
 }
 
 static raw_code execute(raw_handle graph, const raw_tensor *inputs, uint32_t input_count,
-                        raw_tensor *outputs, uint32_t output_count, raw_handle profile, raw_handle signal)
+                        raw_tensor *outputs, uint32_t output_count, raw_handle profile,
+                        raw_handle signal)
 {
     const uint64_t begin = now_ns();
     record *r = &records[count < MOST_RECORDS ? count : MOST_RECORDS - 1];
@@ -92,8 +93,9 @@ static void write_log(void)
         return;
     }
     for (i = 0; i < count && file != NULL; ++i)
-        fprintf(file, "%u %llu %llu %08x\n", (unsigned)records[i].graph, (unsigned long long)records[i].begin,
-                (unsigned long long)records[i].end, (unsigned)records[i].hash);
+        fprintf(file, "%u %llu %llu %08x\n", (unsigned)records[i].graph,
+                (unsigned long long)records[i].begin, (unsigned long long)records[i].end,
+                (unsigned)records[i].hash);
     if (file != NULL) fclose(file);
 }
 
@@ -115,7 +117,8 @@ raw_code QnnInterface_getProviders(const raw_provider ***list, uint32_t *list_co
         uint32_t their_count = 0;
         raw_get_providers get;
         if (library == NULL) {
-            fprintf(stderr, "llm_proxy: %s\n", path != NULL ? dlerror() : "LLM_PROXY_LIBRARY is not set");
+            fprintf(stderr, "llm_proxy: %s\n",
+                    path != NULL ? dlerror() : "LLM_PROXY_LIBRARY is not set");
             return 1;
         }
         symbol = dlsym(library, "QnnInterface_getProviders");
@@ -127,7 +130,8 @@ raw_code QnnInterface_getProviders(const raw_provider ***list, uint32_t *list_co
         /* How long the table of a later version is, is not known here. */
         if (theirs[0]->core.major != 2 || theirs[0]->core.minor > LAST_MINOR) {
             fprintf(stderr, "llm_proxy: %s has core API %u.%u; at most 2.%u is known\n", path,
-                    (unsigned)theirs[0]->core.major, (unsigned)theirs[0]->core.minor, (unsigned)LAST_MINOR);
+                    (unsigned)theirs[0]->core.major, (unsigned)theirs[0]->core.minor,
+                    (unsigned)LAST_MINOR);
             return 1;
         }
         provider = *theirs[0];

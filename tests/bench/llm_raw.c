@@ -2,10 +2,10 @@
 
        llm_raw LIBQNNHTP LIBQNNSYSTEM CONTEXT.bin PROMPT COUNT
 
-   What somebody writes for one model whose tensors he knows, with nothing checked that need not be:
-   tests/data/llm/w8a16_one, its names, its types, bytes as tokens. Decoding, each step sets one more
-   column of the mask, copies the rows of the position, stores the new keys and values in the inputs
-   of the decode graph and takes the largest logit. No general runtime can do less. */
+   What one writes for one model whose tensors are known, with nothing checked that need not be:
+   tests/data/llm/w8a16_one, its names, its types, bytes as tokens. Decoding, each step sets one
+   more column of the mask, copies the rows of the position, stores the new keys and values in the
+   inputs of the decode graph and takes the largest logit. */
 #include "llm_peer.h"
 #include "qnn_raw.h"
 
@@ -21,11 +21,12 @@ typedef struct graph {
     uint32_t    input_count, output_count, ar, context, cells, heads, head_dim, vocabulary, layers;
     int32_t    *tokens;
     uint16_t   *mask, *cosine, *sine, *logits;
-    uint8_t    *key_in[MOST_LAYERS], *value_in[MOST_LAYERS], *key_out[MOST_LAYERS], *value_out[MOST_LAYERS];
+    uint8_t    *key_in[MOST_LAYERS], *value_in[MOST_LAYERS];
+    uint8_t    *key_out[MOST_LAYERS], *value_out[MOST_LAYERS];
 } graph;
 
 static raw_graph_execute execute;
-static uint16_t         *cosines, *sines;      /* [context][head_dim / 2], as the graphs want them */
+static uint16_t         *cosines, *sines;      /* [context][head_dim / 2], codes of the graphs */
 
 #define MUST(call) do { if ((call) != 0) stop("failed", #call); } while (0)
 #define SLOT(table, index, type) ((type)(table)->slots[index])
@@ -77,7 +78,8 @@ static void bind(graph *g, const raw_graph_info *info, const raw_provider *api, 
             g->vocabulary = t->v.dims[2];
         } else stop(name, "is not a tensor of the model");
     }
-    if (g->ar == 0 || g->layers == 0 || g->vocabulary == 0) stop(info->v.name, "lacks a tensor of the model");
+    if (g->ar == 0 || g->layers == 0 || g->vocabulary == 0)
+        stop(info->v.name, "lacks a tensor of the model");
     g->cells = g->context - g->ar;
 }
 
@@ -87,8 +89,8 @@ static void fill_mask(graph *g, uint32_t past, uint32_t count)
     uint32_t row, column;
     for (row = 0; row < g->ar; ++row)
         for (column = 0; column < g->context; ++column)
-            g->mask[row * g->context + column] =
-                row < count && (column < past || (column >= g->cells && column <= g->cells + row)) ? 65535 : 0;
+            if (row < count && (column < past || (column >= g->cells && column <= g->cells + row)))
+                g->mask[row * g->context + column] = 65535;
 }
 
 /* The first `count` new keys and values of `from` go behind `past` others in the inputs of `to`. */
@@ -98,9 +100,11 @@ static void keep(const graph *from, const graph *to, uint32_t count, uint32_t pa
     size_t l, h, i, c;
     for (l = 0; l < to->layers; ++l) {
         for (i = 0; i < rows; ++i)
-            for (c = 0; c < count; ++c) to->key_in[l][i * to->cells + past + c] = from->key_out[l][i * from->ar + c];
+            for (c = 0; c < count; ++c)
+                to->key_in[l][i * to->cells + past + c] = from->key_out[l][i * from->ar + c];
         for (h = 0; h < to->heads; ++h)
-            memcpy(to->value_in[l] + (h * to->cells + past) * d, from->value_out[l] + h * from->ar * d, count * d);
+            memcpy(to->value_in[l] + (h * to->cells + past) * d,
+                   from->value_out[l] + h * from->ar * d, count * d);
     }
 }
 
@@ -127,7 +131,7 @@ static void make_tables(const graph *g)
     sines = (uint16_t *)malloc(g->context * half * sizeof *sines);
     if (cosines == NULL || sines == NULL) stop("tables", "no memory");
     for (p = 0; p < g->context; ++p)
-        for (i = 0; i < half; ++i) {      /* scale 1/32768, offset -32768, rounded down as Genie does */
+        for (i = 0; i < half; ++i) {      /* scale 1/32768, offset -32768, floor as Genie */
             const double angle = p * pow(10000.0, -(double)i / half);
             cosines[p * half + i] = (uint16_t)fmin(floor(cos(angle) * 32768.0) + 32768.0, 65535.0);
             sines[p * half + i] = (uint16_t)fmin(floor(sin(angle) * 32768.0) + 32768.0, 65535.0);
@@ -164,20 +168,24 @@ int main(int argc, char **argv)
     MUST(get_system(&systems, &n));
 
     file = fopen(argv[3], "rb");
-    if (file == NULL || fseek(file, 0, SEEK_END) != 0 || (bytes = ftell(file)) <= 0) stop(argv[3], "cannot be read");
+    if (file == NULL || fseek(file, 0, SEEK_END) != 0 || (bytes = ftell(file)) <= 0)
+        stop(argv[3], "cannot be read");
     rewind(file);
     data = malloc((size_t)bytes);
-    if (data == NULL || fread(data, 1, (size_t)bytes, file) != (size_t)bytes) stop(argv[3], "cannot be read");
+    if (data == NULL || fread(data, 1, (size_t)bytes, file) != (size_t)bytes)
+        stop(argv[3], "cannot be read");
     fclose(file);
     MUST(SLOT(systems[0], RAW_SYSTEM_CREATE, raw_system_create)(&reader));
-    MUST(SLOT(systems[0], RAW_SYSTEM_BINARY_INFO, raw_system_binary_info)(reader, data, (uint64_t)bytes, &found, &info_bytes));
+    MUST(SLOT(systems[0], RAW_SYSTEM_BINARY_INFO, raw_system_binary_info)(
+        reader, data, (uint64_t)bytes, &found, &info_bytes));
     info = (const raw_binary_info *)found;
     if (info->version != 3 || info->v.graph_count != 2) stop(argv[3], "is not the model's");
 
     MUST(SLOT(apis[0], RAW_LOG_CREATE, raw_log_create)(NULL, 1, &log));
     MUST(SLOT(apis[0], RAW_BACKEND_CREATE, raw_backend_create)(log, NULL, &backend));
     MUST(SLOT(apis[0], RAW_DEVICE_CREATE, raw_device_create)(log, NULL, &device));
-    MUST(SLOT(apis[0], RAW_CONTEXT_FROM_BINARY, raw_context_from_binary)(backend, device, NULL, data, (uint64_t)bytes, &context, NULL));
+    MUST(SLOT(apis[0], RAW_CONTEXT_FROM_BINARY, raw_context_from_binary)(
+        backend, device, NULL, data, (uint64_t)bytes, &context, NULL));
     execute = SLOT(apis[0], RAW_GRAPH_EXECUTE, raw_graph_execute);
     memset(graphs, 0, sizeof graphs);
     for (i = 0; i < 2; ++i) bind(&graphs[i], &info->v.graphs[i], apis[0], context);
@@ -189,7 +197,8 @@ int main(int argc, char **argv)
 
     length = (uint32_t)strlen(argv[4]);
     count = (uint32_t)strtoul(argv[5], NULL, 10);
-    if (length == 0 || length > prefill->ar || count == 0 || length + count > decode->cells) stop(argv[4], "is not of a fit length");
+    if (length == 0 || length > prefill->ar || count == 0 || length + count > decode->cells)
+        stop(argv[4], "is not of a fit length");
     for (i = 0; i < length; ++i) tokens[i] = (unsigned char)argv[4][i];
     fill_mask(prefill, 0, length);
     tokens[length] = step(prefill, tokens, length, 0);

@@ -1,9 +1,9 @@
 /* llm_shapes.h - graphs with the tensors of large language models and next to nothing between them
 
-   For bench_llm_shapes.c. The inputs and outputs are those of public exports: names, types, dims, how
-   shards are cut. Keys and values come out as a piece of the cache that went in, hidden states are
-   rows of a small table, logits are one number plus a row of codes. What a runtime has to do around
-   such a graph is what it has to do around the model. */
+   For bench_llm_shapes.c. The inputs and outputs are those of public exports: names, types, dims,
+   how shards are cut. Keys and values come out as a piece of the cache that went in, hidden states
+   are rows of a small table, logits are one number plus a row of codes. What a runtime has to do
+   around such a graph is what it has to do around the model. */
 #ifndef LLM_SHAPES_H
 #define LLM_SHAPES_H
 
@@ -66,8 +66,8 @@ static qnnrt_tensor shape_tensor(const shape_maker *m, qnnrt_tensor_kind kind, c
     return qnnrt_builder_tensor(m->builder, &desc);
 }
 
-static void shape_node(const shape_maker *m, const char *type, const qnnrt_tensor *in, size_t in_count,
-                       qnnrt_tensor out, const qnnrt_param_desc *param)
+static void shape_node(const shape_maker *m, const char *type, const qnnrt_tensor *in,
+                       size_t in_count, qnnrt_tensor out, const qnnrt_param_desc *param)
 {
     qnnrt_node_desc node = {0};
     node.type = type;
@@ -81,7 +81,8 @@ static void shape_node(const shape_maker *m, const char *type, const qnnrt_tenso
 }
 
 /* The first dims[axis] columns or rows of what comes in. */
-static void shape_slice(const shape_maker *m, qnnrt_tensor in, qnnrt_tensor out, const uint32_t dims[4])
+static void shape_slice(const shape_maker *m, qnnrt_tensor in, qnnrt_tensor out,
+                        const uint32_t dims[4])
 {
     qnnrt_param_desc param = {0};
     int32_t ranges[4][3];
@@ -127,7 +128,10 @@ static const char *shape_node_name(char text[96], const char *node, uint32_t num
 static void shape_cache(shape_maker *m, uint32_t layer, uint32_t head, int values)
 {
     const shape *is = m->is;
-    const uint32_t cells = is->context - m->ar, pair = is->executorch ? layer * is->heads + head : layer;
+    const uint32_t cells = is->context - m->ar;
+    const uint32_t number = is->executorch ? layer * is->heads + head : layer;
+    const char *what = values ? "value" : "key";
+    const char *node = values ? "aten_view_copy_default" : "aten_permute_copy_default";
     uint32_t in_dims[4] = { 1 }, out_dims[4];
     char in_name[96], out_name[96];
     qnnrt_tensor in, out;
@@ -142,11 +146,11 @@ static void shape_cache(shape_maker *m, uint32_t layer, uint32_t head, int value
     out_dims[values ? at : at + 1] = m->ar;
     if (is->executorch) {
         snprintf(in_name, sizeof in_name, "input_%u_args_%u_0", m->numbers++,
-                 (unsigned)(pair + (values ? is->layers * is->heads : 0)));
-        shape_node_name(out_name, values ? "aten_view_copy_default" : "aten_permute_copy_default", pair);
+                 (unsigned)(number + (values ? is->layers * is->heads : 0)));
+        shape_node_name(out_name, node, number);
     } else {
-        snprintf(in_name, sizeof in_name, "past_%s_%u_in", values ? "value" : "key", (unsigned)pair);
-        snprintf(out_name, sizeof out_name, "past_%s_%u_out", values ? "value" : "key", (unsigned)pair);
+        snprintf(in_name, sizeof in_name, "past_%s_%u_in", what, (unsigned)number);
+        snprintf(out_name, sizeof out_name, "past_%s_%u_out", what, (unsigned)number);
     }
     in = shape_tensor(m, QNNRT_TENSOR_INPUT, in_name, QNNRT_DTYPE_U8Q, in_dims);
     out = shape_tensor(m, QNNRT_TENSOR_OUTPUT, out_name, QNNRT_DTYPE_U8Q, out_dims);
@@ -155,17 +159,20 @@ static void shape_cache(shape_maker *m, uint32_t layer, uint32_t head, int value
 
 static void shape_mask(shape_maker *m)
 {
-    const uint32_t hub[4] = { 1, 1, m->ar, m->is->context }, executorch[4] = { 1, m->ar, m->is->context };
+    const uint32_t hub[4] = { 1, 1, m->ar, m->is->context };
+    const uint32_t executorch[4] = { 1, m->ar, m->is->context };
     char name[96] = "attention_mask";
     if (m->is->executorch) snprintf(name, sizeof name, "input_%u_atten_mask_0", m->numbers++);
-    shape_tensor(m, QNNRT_TENSOR_INPUT, name, QNNRT_DTYPE_U16Q, m->is->executorch ? executorch : hub);
+    shape_tensor(m, QNNRT_TENSOR_INPUT, name, QNNRT_DTYPE_U16Q,
+                 m->is->executorch ? executorch : hub);
 }
 
-/* cos and sin: computed by ExecuTorch's first shard, inputs of all others and of all of the hub's. */
+/* cos and sin: computed by ExecuTorch's first shard, inputs of all other shards. */
 static void shape_rope(shape_maker *m)
 {
     const shape *is = m->is;
-    const uint32_t hub[4] = { 1, 1, m->ar, is->head_dim / 2 }, executorch[4] = { m->ar, is->head_dim / 2 };
+    const uint32_t half = is->head_dim / 2;
+    const uint32_t hub[4] = { 1, 1, m->ar, half }, executorch[4] = { m->ar, half };
     uint32_t sine;
     for (sine = 0; sine < 2; ++sine) {
         char name[96];
@@ -174,18 +181,19 @@ static void shape_rope(shape_maker *m)
             snprintf(name, sizeof name, "position_ids_%s", sine ? "sin" : "cos");
             shape_tensor(m, QNNRT_TENSOR_INPUT, name, QNNRT_DTYPE_U16Q, hub);
         } else if (m->shard > 0) {
-            snprintf(name, sizeof name, "input_%u_aten_view_copy_default_%s", m->numbers++, sine ? "1_0" : "0");
+            snprintf(name, sizeof name, "input_%u_aten_view_copy_default_%s", m->numbers++,
+                     sine ? "1_0" : "0");
             shape_tensor(m, QNNRT_TENSOR_INPUT, name, QNNRT_DTYPE_U16Q, executorch);
         } else {
             shape_node_name(name, "quantized_decomposed_dequantize_per_tensor_tensor", sine);
             out = shape_tensor(m, QNNRT_TENSOR_OUTPUT, name, QNNRT_DTYPE_U16Q, executorch);
-            shape_rows(m, sine ? "sines" : "cosines", is->context, is->head_dim / 2, m->positions, out);
+            shape_rows(m, sine ? "sines" : "cosines", is->context, half, m->positions, out);
         }
     }
 }
 
-/* A layer's caches, values before keys as both exporters list them. What all layers of a shard share
-   stands where ExecuTorch uses it first. */
+/* A layer's caches, values before keys as both exporters list them. What all layers of a shard
+   share stands where ExecuTorch uses it first. */
 static void shape_layer(shape_maker *m, uint32_t layer, int first)
 {
     const uint32_t heads = m->is->executorch ? m->is->heads : 1;
@@ -206,7 +214,8 @@ static void shape_ends(shape_maker *m, qnnrt_tensor hidden)
     qnnrt_tensor out, in[2];
     char name[96];
     if (m->shard + 1 == is->shards) {
-        out = shape_tensor(m, QNNRT_TENSOR_OUTPUT, is->executorch ? "output_aten_squeeze_copy_dims_0" : "logits",
+        out = shape_tensor(m, QNNRT_TENSOR_OUTPUT,
+                           is->executorch ? "output_aten_squeeze_copy_dims_0" : "logits",
                            QNNRT_DTYPE_U16Q, logits_dims);
         in[0] = shape_tensor(m, QNNRT_TENSOR_INNER, "piece", QNNRT_DTYPE_U16Q, piece);
         in[1] = shape_tensor(m, QNNRT_TENSOR_STATIC, "row", QNNRT_DTYPE_U16Q, row);
@@ -232,9 +241,12 @@ static void shape_graph(shape_maker *m)
     char name[96];
     uint32_t layer;
     m->numbers = 0;
-    if (is->executorch) snprintf(name, sizeof name, "%s", m->ar == 1 ? "kv_forward" : "prefill_forward");
-    else snprintf(name, sizeof name, "%s_ar%u_cl%u_%u_of_%u", m->ar == 1 ? "token" : "prompt", (unsigned)m->ar,
-                  (unsigned)is->context, (unsigned)m->shard + 1, (unsigned)is->shards);
+    if (is->executorch)
+        snprintf(name, sizeof name, "%s", m->ar == 1 ? "kv_forward" : "prefill_forward");
+    else
+        snprintf(name, sizeof name, "%s_ar%u_cl%u_%u_of_%u", m->ar == 1 ? "token" : "prompt",
+                 (unsigned)m->ar, (unsigned)is->context, (unsigned)m->shard + 1,
+                 (unsigned)is->shards);
     graph.name = name;
     qnnrt_builder_graph(m->builder, &graph);
     if (m->shard == 0) {
@@ -243,11 +255,14 @@ static void shape_graph(shape_maker *m)
         begin = shape_tensor(m, QNNRT_TENSOR_INPUT, name, QNNRT_DTYPE_I32, tokens_dims);
         if (is->executorch) {
             snprintf(name, sizeof name, "input_%u_input_pos_0", m->numbers++);
-            m->positions = shape_tensor(m, QNNRT_TENSOR_INPUT, name, QNNRT_DTYPE_I32, positions_dims);
+            m->positions = shape_tensor(m, QNNRT_TENSOR_INPUT, name, QNNRT_DTYPE_I32,
+                                        positions_dims);
         }
     } else {
-        if (is->executorch) snprintf(name, sizeof name, "input_%u_llama_fallback_default_0", m->numbers++);
-        else snprintf(name, sizeof name, "_model_layers_%u_Add_1_Add_output_0", (unsigned)first - 1);
+        if (is->executorch)
+            snprintf(name, sizeof name, "input_%u_llama_fallback_default_0", m->numbers++);
+        else
+            snprintf(name, sizeof name, "_model_layers_%u_Add_1_Add_output_0", (unsigned)first - 1);
         begin = shape_tensor(m, QNNRT_TENSOR_INPUT, name, QNNRT_DTYPE_U16Q, hidden_dims);
     }
     for (layer = first; layer < first + each; ++layer) shape_layer(m, layer, layer == first);
@@ -255,9 +270,11 @@ static void shape_graph(shape_maker *m)
 }
 
 /* Compose the model on a backend; QNNRT_OK and *out, or what the builder found wrong. */
-static qnnrt_result shape_make(const shape *is, qnnrt_backend *backend, qnnrt **out, qnnrt_error *err)
+static qnnrt_result shape_make(const shape *is, qnnrt_backend *backend, qnnrt **out,
+                               qnnrt_error *err)
 {
-    const size_t rows = (size_t)is->context * (is->head_dim / 2), table = (size_t)SHAPE_TABLE_ROWS * is->width;
+    const size_t rows = (size_t)is->context * (is->head_dim / 2);
+    const size_t table = (size_t)SHAPE_TABLE_ROWS * is->width;
     size_t words = is->vocabulary, i;
     shape_maker m = {0};
     qnnrt_result result;
