@@ -71,7 +71,7 @@ static int by_value(const void *a, const void *b)
 
 /* ---- figures of many rounds ------------------------------------------------------------------ */
 
-enum { EVAL, ACCEPT, BARE, OVER, DECODE, SWITCH, ARGMAX, SCAN, WIDE_SCAN, FIGURES };
+enum { EVAL, NONE, ACCEPT, BARE, DECODE, ARGMAX, SCAN, WIDE_SCAN, FIGURES };
 
 static double figures[FIGURES][MOST_ROUNDS];
 static size_t rounds;
@@ -102,10 +102,13 @@ static void bar(const char *what, double value, double limit)
 
 /* ---- the bare loops -------------------------------------------------------------------------- */
 
-/* Memory of a cache of this shape, a tensor per layer or per head, and one token's new rows. */
+/* Where one token's keys and values come from and where they go, as one would have them who wrote
+   the loop for this model. It is the very memory of the cache: what is compared is the code. */
 typedef struct bare {
-    unsigned char **key_in, **value_in, **key_out, **value_out;    /* [tensors] */
-    size_t          tensors, heads, head_dim, stride;              /* heads: of one tensor */
+    unsigned char      **to;              /* [tensors] cell 0 */
+    const unsigned char **from;           /* [tensors] */
+    size_t               key_tensors, value_tensors;      /* keys come first */
+    size_t               heads, head_dim, stride;         /* heads: of one tensor */
 } bare;
 
 static void *room(size_t bytes)
@@ -116,41 +119,46 @@ static void *room(size_t bytes)
     return data;
 }
 
-static void bare_make(bare *b, const shape *is)
+/* After a step of the graph that decodes, whose stride and outputs these are. */
+static void bare_make(bare *b, const shape *is, const qnnrt_llm_cache *cache)
 {
-    size_t i;
-    b->tensors = is->executorch ? is->layers * is->heads : is->layers;
+    const qnnrt_llm__store *store = &cache->store;
+    const qnnrt_llm__run *run = cache->session->stepped_run;
+    size_t pass, k, n = 0;
     b->heads = is->executorch ? 1 : is->heads;
     b->head_dim = is->head_dim;
     b->stride = is->context - 1;
-    b->key_in = (unsigned char **)room(4 * b->tensors * sizeof *b->key_in);
-    b->value_in = b->key_in + b->tensors;
-    b->key_out = b->value_in + b->tensors;
-    b->value_out = b->key_out + b->tensors;
-    for (i = 0; i < 2 * b->tensors; ++i) {
-        b->key_in[i] = (unsigned char *)room(b->heads * b->head_dim * b->stride);
-        b->key_out[i] = (unsigned char *)room(b->heads * b->head_dim);
-    }
+    b->key_tensors = b->value_tensors = is->executorch ? is->layers * is->heads : is->layers;
+    b->to = (unsigned char **)room(store->kv_count * sizeof *b->to);
+    b->from = (const unsigned char **)room(store->kv_count * sizeof *b->from);
+    for (pass = 0; pass < 2; ++pass)
+        for (k = 0; k < store->kv_count; ++k) {
+            if ((store->kv[k].role == QNNRT_LLM_ROLE_VALUE_IN) != (pass == 1)) continue;
+            b->to[n] = store->data + (size_t)store->ranges[k];
+            b->from[n++] = (const unsigned char *)run->outs[k];
+        }
+    if (n != b->key_tensors + b->value_tensors || store->stride != b->stride || store->lead != 0)
+        stop(is->name, "the cache is not laid out as the bare loop expects");
 }
 
 static void bare_free(bare *b)
 {
-    size_t i;
-    for (i = 0; i < 4 * b->tensors; ++i) free(b->key_in[i]);
-    free(b->key_in);
+    free(b->to);
+    free((void *)(uintptr_t)b->from);
 }
 
 static void bare_rows(const bare *b, size_t past)
 {
     const size_t rows = b->heads * b->head_dim, d = b->head_dim, stride = b->stride;
     size_t t, i, h;
-    for (t = 0; t < b->tensors; ++t) {
-        unsigned char *keys = b->key_in[t] + past;
-        const unsigned char *fresh = b->key_out[t];
+    for (t = 0; t < b->key_tensors; ++t) {
+        unsigned char *keys = b->to[t] + past;
+        const unsigned char *fresh = b->from[t];
         for (i = 0; i < rows; ++i) keys[i * stride] = fresh[i];
-        for (h = 0; h < b->heads; ++h)
-            memcpy(b->value_in[t] + (h * stride + past) * d, b->value_out[t] + h * d, d);
     }
+    for (; t < b->key_tensors + b->value_tensors; ++t)
+        for (h = 0; h < b->heads; ++h)
+            memcpy(b->to[t] + (h * stride + past) * d, b->from[t] + h * d, d);
 }
 
 static uint16_t scan(const uint16_t *codes, size_t count)
@@ -199,23 +207,118 @@ static void round_of_argmax(qnnrt_llm_cache *cache, size_t vocabulary, unsigned 
     if ((size_t)got != best) stop("qnnrt_llm_argmax", "is wrong");
 }
 
+/* Time of the host: without what is spent in qnnrt_exec(). */
+typedef struct moment { uint64_t ns, exec_ns; } moment;
+
+static moment host_now(const qnnrt_llm_session *session)
+{
+    moment m;
+    m.exec_ns = qnnrt_llm_session_get_info(session).exec_ns;
+    m.ns = now_ns();
+    return m;
+}
+
+static double host_us_since(const qnnrt_llm_session *session, moment m)
+{
+    const uint64_t ns = now_ns() - m.ns;
+    return (double)(ns - (qnnrt_llm_session_get_info(session).exec_ns - m.exec_ns)) / 1e3;
+}
+
+/* Each round: a step of which nothing is kept; one in halves, its rows stored by the bare loop too,
+   once to have the memory in the caches for both, then in changing order; a whole one; argmax. */
+static void measure_rounds(const shape *is, qnnrt_llm_session *session, qnnrt_llm_cache *cache,
+                           const bare *b, uint32_t start)
+{
+    const int32_t one = 1;
+    qnnrt_llm_batch token = {0};
+    uint32_t past = start;
+    uint64_t begin;
+    moment m;
+    size_t r, k;
+    token.tokens = &one;
+    token.count = 1;
+    for (r = 0; r < rounds; ++r) {
+        if (past + 2 > is->context - 1) {
+            must(qnnrt_llm_sequence_remove(cache, 0, (int32_t)start, -1), "remove", cache);
+            past = start;
+        }
+        must(qnnrt_llm_eval(cache, &token), "eval", cache);
+        begin = now_ns();
+        must(qnnrt_llm_accept(cache, NULL, 0), "accept none", cache);
+        figures[NONE][r] = us_since(begin);
+        m = host_now(session);
+        must(qnnrt_llm_eval(cache, &token), "eval", cache);
+        figures[EVAL][r] = host_us_since(session, m);
+        bare_rows(b, past);
+        for (k = 0; k < 2; ++k) {
+            const int ours = (k + r) % 2 == 0;
+            begin = now_ns();
+            if (ours) must(qnnrt_llm_accept(cache, NULL, 1), "accept", cache);
+            else bare_rows(b, past);
+            figures[ours ? ACCEPT : BARE][r] = us_since(begin);
+        }
+        m = host_now(session);
+        must(qnnrt_llm_decode(cache, &token), "decode", cache);
+        figures[DECODE][r] = host_us_since(session, m);
+        past += 2;
+        round_of_argmax(cache, is->vocabulary, (unsigned)r * 2654435761u, r);
+    }
+}
+
+static void print_memory(const qnnrt_llm *llm, const qnnrt_llm_session *session)
+{
+    const qnnrt_llm_session_info facts = qnnrt_llm_session_get_info(session);
+    const qnnrt_llm_info *info = qnnrt_llm_get_info(llm);
+    uint64_t each = 0;
+    size_t g, t;
+    for (g = 0; g < info->graph_count; ++g)
+        for (t = 0; t < info->graphs[g].tensor_count; ++t)
+            each += info->graphs[g].tensors[t].tensor->bytes;
+    printf("  MiB: arena %.2f, of which one cache %.2f; a buffer for each tensor of each graph"
+           " %.2f, %.2f times as much\n", (double)facts.arena_bytes / 1048576,
+           (double)facts.cache_bytes / 1048576, (double)each / 1048576,
+           (double)each / (double)facts.arena_bytes);
+}
+
+static void print_figures(long hook, long libc)
+{
+    const double rest = middle(EVAL) + middle(NONE);
+    printf("  us, %4u rounds           min   median\n", (unsigned)rounds);
+    printf("  a step, no executes  %8.2f %8.2f\n", least(DECODE), middle(DECODE));
+    printf("    storing rows       %8.2f %8.2f   %.3f of the bare loop, minima %.3f\n",
+           least(ACCEPT), middle(ACCEPT), middle(ACCEPT) / middle(BARE),
+           least(ACCEPT) / least(BARE));
+    printf("      bare loop        %8.2f %8.2f\n", least(BARE), middle(BARE));
+    printf("    the rest           %8.2f %8.2f\n", least(EVAL) + least(NONE), rest);
+    printf("  argmax               %8.2f %8.2f   %.3f of the scan, minima %.3f; of the one that -O3"
+           " makes %.3f, minima %.3f\n", least(ARGMAX), middle(ARGMAX),
+           middle(ARGMAX) / middle(SCAN), least(ARGMAX) / least(SCAN),
+           middle(ARGMAX) / middle(WIDE_SCAN), least(ARGMAX) / least(WIDE_SCAN));
+    printf("    plain scan         %8.2f %8.2f\n", least(SCAN), middle(SCAN));
+    printf("    plain scan, -O3    %8.2f %8.2f\n", least(WIDE_SCAN), middle(WIDE_SCAN));
+    printf("  allocations: %ld through the hook, %ld of malloc\n", hook, libc);
+    bar("storing rows, of the bare loop", middle(ACCEPT) / middle(BARE), BAR_ROWS);
+    bar("the rest, us", rest, BAR_REST_US);
+    bar("argmax, of the scan", middle(ARGMAX) / middle(SCAN), BAR_ARGMAX);
+    bar("allocations", (double)(hook + libc), 0);
+}
+
 static void measure(const shape *is, qnnrt_backend *backend, size_t wanted)
 {
-    const size_t vocabulary = is->vocabulary, start = is->context / 2;
+    const uint32_t start = is->context / 2;
     qnnrt_llm_session_desc session_desc = {0};
     qnnrt_llm_desc llm_desc = {0};
-    qnnrt_llm_session_info facts, before;
     qnnrt_llm_session *session;
-    qnnrt_llm_batch prompt = {0}, token = {0};
+    qnnrt_llm_batch batch = {0};
     qnnrt_llm_cache *cache;
     qnnrt_llm *llm;
     qnnrt *model;
     qnnrt_error err;
-    int32_t *tokens = (int32_t *)room(start * sizeof *tokens), one = 1;
-    size_t past, r, i;
+    int32_t *tokens = (int32_t *)room(start * sizeof *tokens);
     long hook, libc;
-    uint64_t begin;
-    double else_us;
+    double prompt_us;
+    uint32_t i;
+    moment m;
     bare b;
 
     printf("\n%s\n", is->name);
@@ -224,78 +327,30 @@ static void measure(const shape *is, qnnrt_backend *backend, size_t wanted)
     llm_desc.hooks.free = count_free;
     session_desc.clock_ns = clock_ns;
     if (qnnrt_llm_open(model, &llm_desc, &llm, &err) != QNNRT_OK ||
-        qnnrt_llm_session_create(&llm, 1, &session_desc, &session, &err) != QNNRT_OK) stop(is->name, err.text);
+        qnnrt_llm_session_create(&llm, 1, &session_desc, &session, &err) != QNNRT_OK)
+        stop(is->name, err.text);
     cache = qnnrt_llm_cache_get(session, 0, 0);
-    facts = qnnrt_llm_session_get_info(session);
-    printf("  memory: arena %.2f MiB, of which one cache %.2f; a buffer for every tensor %.2f MiB, %.2f times as much\n",
-           (double)facts.arena_bytes / 1048576, (double)facts.cache_bytes / 1048576, (double)facts.naive_bytes / 1048576,
-           (double)facts.naive_bytes / (double)facts.arena_bytes);
-    bare_make(&b, is);
+    print_memory(llm, session);
 
-    for (i = 0; i < start; ++i) tokens[i] = (int32_t)(i % vocabulary);
-    prompt.tokens = tokens;
-    prompt.count = start;
-    token.tokens = &one;
-    token.count = 1;
-    begin = now_ns();
-    must(qnnrt_llm_decode(cache, &prompt), "prompt", cache);
-    printf("  a prompt of %u tokens: %.1f us a token", (unsigned)start, us_since(begin) / (double)start);
-    begin = now_ns();
-    must(qnnrt_llm_decode(cache, &token), "first token", cache);
-    printf("; the first token behind it, with the cells moved to another stride: %.1f us\n", us_since(begin));
+    for (i = 0; i < start; ++i) tokens[i] = (int32_t)(i % is->vocabulary);
+    batch.tokens = tokens;
+    batch.count = start - 1;
+    m = host_now(session);
+    must(qnnrt_llm_decode(cache, &batch), "prompt", cache);
+    prompt_us = host_us_since(session, m);
+    printf("  us: a prompt of %u tokens %.2f each", (unsigned)start - 1, prompt_us / (start - 1));
+    batch.count = 1;
+    m = host_now(session);
+    must(qnnrt_llm_decode(cache, &batch), "first token", cache);
+    printf("; the first token behind it, which moves the cells to another stride, %.1f\n",
+           host_us_since(session, m));
 
+    bare_make(&b, is, cache);
+    rounds = wanted;
     hook = allocations;
     libc = libc_allocations;
-    rounds = wanted;
-    for (past = start + 1, r = 0; r < rounds; ++r) {
-        const int bare_first = (int)(r * 7 / 3 % 2);
-        double took;
-        if (past + 2 > is->context - 1) {
-            must(qnnrt_llm_sequence_remove(cache, 0, (int32_t)start, -1), "remove", cache);
-            past = start;
-        }
-        before = qnnrt_llm_session_get_info(session);
-        begin = now_ns();
-        must(qnnrt_llm_eval(cache, &token), "eval", cache);
-        took = us_since(begin);
-        facts = qnnrt_llm_session_get_info(session);
-        figures[EVAL][r] = took - (double)(facts.exec_ns - before.exec_ns) / 1e3;
-        if (bare_first) { begin = now_ns(); bare_rows(&b, past); figures[BARE][r] = us_since(begin); }
-        begin = now_ns();
-        must(qnnrt_llm_accept(cache, NULL, 1), "accept", cache);
-        figures[ACCEPT][r] = us_since(begin);
-        if (!bare_first) { begin = now_ns(); bare_rows(&b, past); figures[BARE][r] = us_since(begin); }
-        figures[OVER][r] = figures[ACCEPT][r] - figures[BARE][r];
-        before = facts;
-        begin = now_ns();
-        must(qnnrt_llm_decode(cache, &token), "decode", cache);
-        took = us_since(begin);
-        facts = qnnrt_llm_session_get_info(session);
-        figures[DECODE][r] = took - (double)(facts.exec_ns - before.exec_ns) / 1e3;
-        past += 2;
-        round_of_argmax(cache, vocabulary, (unsigned)r * 2654435761u, r);
-    }
-    hook = allocations - hook;
-    libc = libc_allocations - libc;
-
-    else_us = middle(EVAL) + (middle(OVER) > 0 ? middle(OVER) : 0);
-    printf("  us, %u rounds            min   median\n", (unsigned)rounds);
-    printf("  step without executes %8.2f %8.2f\n", least(DECODE), middle(DECODE));
-    printf("    before and behind   %8.2f %8.2f\n", least(EVAL), middle(EVAL));
-    printf("    keep                %8.2f %8.2f   %.3f of the bare loop (min %.3f)\n", least(ACCEPT), middle(ACCEPT),
-           middle(ACCEPT) / middle(BARE), least(ACCEPT) / least(BARE));
-    printf("    bare loop           %8.2f %8.2f\n", least(BARE), middle(BARE));
-    printf("    all but the rows             %8.2f\n", else_us);
-    printf("  argmax                %8.2f %8.2f   %.3f of the scan (min %.3f), %.3f of the scan by -O3 (min %.3f)\n",
-           least(ARGMAX), middle(ARGMAX), middle(ARGMAX) / middle(SCAN), least(ARGMAX) / least(SCAN),
-           middle(ARGMAX) / middle(WIDE_SCAN), least(ARGMAX) / least(WIDE_SCAN));
-    printf("    plain scan          %8.2f %8.2f\n", least(SCAN), middle(SCAN));
-    printf("    plain scan by -O3   %8.2f %8.2f\n", least(WIDE_SCAN), middle(WIDE_SCAN));
-    printf("  allocations in %u steps: %ld through the hook, %ld of malloc\n", (unsigned)(2 * rounds), hook, libc);
-    bar("keys and values over the bare loop", middle(ACCEPT) / middle(BARE), BAR_ROWS);
-    bar("us for everything else", else_us, BAR_REST_US);
-    bar("argmax over the plain scan", middle(ARGMAX) / middle(SCAN), BAR_ARGMAX);
-    bar("allocations", (double)(hook + libc), 0);
+    measure_rounds(is, session, cache, &b, start);
+    print_figures(allocations - hook, libc_allocations - libc);
 
     bare_free(&b);
     free(tokens);
