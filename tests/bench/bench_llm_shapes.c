@@ -316,7 +316,7 @@ static void measure(const shape *is, qnnrt_backend *backend, size_t wanted)
     qnnrt_error err;
     int32_t *tokens = (int32_t *)room(start * sizeof *tokens);
     long hook, libc;
-    double prompt_us;
+    double open_us, prompt_us;
     uint32_t i;
     moment m;
     bare b;
@@ -326,9 +326,14 @@ static void measure(const shape *is, qnnrt_backend *backend, size_t wanted)
     llm_desc.hooks.alloc = count_alloc;
     llm_desc.hooks.free = count_free;
     session_desc.clock_ns = clock_ns;
-    if (qnnrt_llm_open(model, &llm_desc, &llm, &err) != QNNRT_OK ||
-        qnnrt_llm_session_create(&llm, 1, &session_desc, &session, &err) != QNNRT_OK)
+    m.ns = now_ns();
+    if (qnnrt_llm_open(model, &llm_desc, &llm, &err) != QNNRT_OK) stop(is->name, err.text);
+    open_us = us_since(m.ns);
+    m.ns = now_ns();
+    if (qnnrt_llm_session_create(&llm, 1, &session_desc, &session, &err) != QNNRT_OK)
         stop(is->name, err.text);
+    printf("  ms: qnnrt_llm_open() %.2f, qnnrt_llm_session_create() %.2f\n", open_us / 1e3,
+           us_since(m.ns) / 1e3);
     cache = qnnrt_llm_cache_get(session, 0, 0);
     print_memory(llm, session);
 
