@@ -461,9 +461,11 @@ LLM_PEERS := $(B)/bench/llm_genie $(B)/bench/llm_raw $(B)/bench/llm_ours $(B)/be
 
 .PHONY: bench-llm
 bench-llm: $(LLM_PEERS) $(B)/bench/bench_llm_shapes $(B)/libQnnRef.so   ## a token's work on the host: ours beside Qualcomm's Genie and a bare loop; then large models' shapes
-	@$(call fetch,2.51)
-	@$(PYTHON) tests/bench-llm.py $(B)/bench $(B)/qnn tests/data/llm
-	@pin=; if taskset -c 0 true 2>/dev/null; then pin='taskset -c 0'; fi; $$pin $(B)/bench/bench_llm_shapes $(B)/libQnnRef.so
+	@$(call fetch,2.51) || true
+	@pin=; if taskset -c 0 true 2>/dev/null; then pin='taskset -c 0'; fi; status=0; \
+	if [ -f $(QNN51)/libGenie.so ]; then $(PYTHON) tests/bench-llm.py $(B)/bench $(B)/qnn tests/data/llm || status=1; \
+	else echo "bench-llm: without Genie: $(QNN51)/libGenie.so is missing"; fi; \
+	$$pin $(B)/bench/bench_llm_shapes $(B)/libQnnRef.so || status=1; exit $$status
 
 # ---- install --------------------------------------------------------------------------------------
 
