@@ -49,7 +49,7 @@ FAKES    := $(if $(wildcard tests/fake/fake_qnn.c),libQnnFake.so)
 REF      := $(patsubst tools/refbackend/%.c,%,$(wildcard tools/refbackend/*.c))
 # Operators know nothing of the rest: tests/test_ref_op*.c are linked with these alone.
 REF_OPS  := $(filter ref_op ops_%,$(REF))
-BENCHES  := $(filter-out bench_json bench_ops,$(patsubst tests/bench/%.c,%,$(wildcard tests/bench/bench_*.c)))
+BENCHES  := $(filter-out bench_json bench_ops bench_llm%,$(patsubst tests/bench/%.c,%,$(wildcard tests/bench/bench_*.c)))
 
 ASAN_TESTS    := $(filter-out $(NOT_ASAN_TESTS),$(TESTS))
 AARCH64_TESTS := $(filter-out $(NOT_AARCH64_TESTS),$(TESTS))
@@ -453,7 +453,7 @@ $(B)/bench/%: tests/bench/%.c $(DEPS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c99 -O2 $(WARN) $(TEST_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LDFLAGS) $(TEST_LIBS)
 
-$(B)/bench/libempty_qnn.so: tests/bench/empty_qnn.c $(DEPS)
+$(B)/bench/libempty_qnn.so $(B)/bench/libllm_proxy.so: $(B)/bench/lib%.so: tests/bench/%.c $(DEPS)
 	$(call say,CC)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c99 -O2 $(WARN) $(TEST_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) -fPIC -shared -o $@ $< $(LDFLAGS)
@@ -506,6 +506,17 @@ bench-ops: $(B)/bench/bench_ops $(B)/libQnnRef.so   ## libQnnRef.so beside libQn
 	@pin=; if taskset -c 0 true 2>/dev/null; then pin='taskset -c 0'; fi; \
 	there() { if [ -f "$$1" ]; then echo "$$1"; else echo -; fi; }; \
 	$$pin $(B)/bench/bench_ops $(B)/libQnnRef.so "$$(there $(B)/qnn/2.47/onnxruntime_qnn/libQnnCpu.so)" "$$(there $(PEERS)/onnxruntime/libonnxruntime.so)"
+
+# Genie and a bare loop run the same file as we do, each behind a library that writes down when it computes.
+LLM_PEERS := $(B)/bench/llm_genie $(B)/bench/llm_raw $(B)/bench/llm_ours $(B)/bench/libllm_proxy.so
+
+.PHONY: bench-llm
+bench-llm: $(LLM_PEERS) $(B)/bench/bench_llm_shapes $(B)/libQnnRef.so   ## a token's work on the host: ours beside Qualcomm's Genie and a bare loop; then large models' shapes
+	@$(call fetch,2.51) || true
+	@pin=; if taskset -c 0 true 2>/dev/null; then pin='taskset -c 0'; fi; status=0; \
+	if [ -f $(QNN51)/libGenie.so ]; then $(PYTHON) tests/bench-llm.py $(B)/bench $(B)/qnn tests/data/llm || status=1; \
+	else echo "bench-llm: without Genie: $(QNN51)/libGenie.so is missing"; fi; \
+	$$pin $(B)/bench/bench_llm_shapes $(B)/libQnnRef.so || status=1; exit $$status
 
 # ---- install --------------------------------------------------------------------------------------
 
