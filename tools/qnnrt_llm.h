@@ -421,6 +421,7 @@ QNNRT_LLM_API void qnnrt_llm_sampler_reset(qnnrt_llm_sampler *sampler);
 #ifndef QNNRT_LLM__IMPL_ONCE
 #define QNNRT_LLM__IMPL_ONCE
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -544,6 +545,58 @@ struct qnnrt_llm {
     void             *blocks;           /* list of what was allocated for it, see >>roles */
     uint32_t          sessions;         /* that use it */
 };
+
+/* Memory that lives as long as a model, or as the search for its roles: a list of blocks. */
+static void *qnnrt_llm__keep(const qnnrt_hooks *hooks, void **blocks, uint64_t count, size_t size)
+{
+    enum { HEAD = 16 };                 /* the block before, and what follows stays aligned */
+    unsigned char *block;
+    if (size != 0 && count > (uint64_t)SIZE_MAX / 4 / size) return NULL;
+    block = (unsigned char *)qnnrt_llm__alloc(hooks, count * size + HEAD, 1);
+    if (block == NULL) return NULL;
+    memcpy(block, blocks, sizeof *blocks);
+    *blocks = block;
+    return block + HEAD;
+}
+
+static void qnnrt_llm__drop(const qnnrt_hooks *hooks, void **blocks)
+{
+    while (*blocks != NULL) {
+        void *block = *blocks;
+        memcpy(blocks, block, sizeof *blocks);
+        qnnrt_llm__free(hooks, block);
+    }
+}
+
+static char *qnnrt_llm__keep_text(const qnnrt_hooks *hooks, void **blocks, const char *text,
+                                  size_t bytes)
+{
+    char *copy = (char *)qnnrt_llm__keep(hooks, blocks, (uint64_t)bytes + 1, 1);
+    if (copy != NULL) memcpy(copy, text, bytes);
+    return copy;
+}
+
+/* "ufixed8[4,1,128,3968] scale 0.142929912 offset -128" */
+static const char *qnnrt_llm__facts(const qnnrt_tensor_info *tensor, char *out, size_t room)
+{
+    char dims[160];
+    size_t used = 0;
+    uint32_t i;
+    dims[0] = '\0';
+    for (i = 0; i < tensor->rank && used < sizeof dims - 16; ++i)
+        used += (size_t)snprintf(dims + used, sizeof dims - used, "%s%u", i > 0 ? "," : "",
+                                 (unsigned)tensor->dims[i]);
+    snprintf(out, room, "%s[%s%s]", qnnrt_dtype_name(tensor->dtype), dims,
+             i < tensor->rank ? ",..." : "");
+    used = strlen(out);
+    if (tensor->quant.encoding == QNNRT_ENCODING_PER_TENSOR && used < room)
+        snprintf(out + used, room - used, " scale %.9g offset %d", (double)tensor->quant.scale,
+                 (int)tensor->quant.offset);
+    else if (tensor->quant.encoding == QNNRT_ENCODING_PER_AXIS && used < room)
+        snprintf(out + used, room - used, " %u scales on axis %d", (unsigned)tensor->quant.count,
+                 (int)tensor->quant.axis);
+    return out;
+}
 
 /* =====================================================================================
    MATHEMATICS                                                                    >>math
@@ -772,11 +825,620 @@ done:
    Needs: >>config >>shape     Knows nothing of: graphs, tensors
    ===================================================================================== */
 
+typedef struct qnnrt_llm__settings {            /* what one file says */
+    qnnrt_llm_role_desc *roles;                 /* in the order of the file */
+    size_t               role_count, role_room;
+    qnnrt_llm_rope       rope;                  /* theta 0: nothing */
+    int32_t             *eos;
+    size_t               eos_count, eos_room;
+    int32_t              bos;                   /* -1: none, or nothing */
+    uint32_t             window;                /* 0: nothing */
+} qnnrt_llm__settings;
+
+typedef struct qnnrt_llm__settings_reader {
+    qnnrt_json_reader    json;
+    const char          *file;                  /* for messages */
+    const qnnrt_hooks   *hooks;
+    void               **blocks;                /* where all of it is kept */
+    qnnrt_llm__settings *settings;
+    qnnrt_error         *err;
+    unsigned             seen;                  /* bit k: member k of the object "llm" */
+} qnnrt_llm__settings_reader;
+
+enum { QNNRT_LLM__SETTINGS_BYTES = 16777216, QNNRT_LLM__SETTINGS_EOS = 4096 };
+
+static qnnrt_result qnnrt_llm__settings_wrong(qnnrt_llm__settings_reader *r, const char *what)
+{
+    char name[80];
+    if (r->json.error != NULL)
+        return qnnrt_llm__fail(r->err, QNNRT_E_FORMAT, "%s: byte %llu: %s", r->file,
+                               (unsigned long long)r->json.error_at, r->json.error);
+    snprintf(name, sizeof name, "%.*s", (int)(r->json.key.bytes < 70 ? r->json.key.bytes : 70),
+             r->json.key.text != NULL ? r->json.key.text : "");
+    return qnnrt_llm__fail(r->err, QNNRT_E_FORMAT, "%s: \"%s\": %s", r->file, name, what);
+}
+
+/* A number that is more than zero. */
+static qnnrt_result qnnrt_llm__settings_real(qnnrt_llm__settings_reader *r, double *out)
+{
+    if (qnnrt_json_value(&r->json) != QNNRT_JSON_NUMBER ||
+        !qnnrt_json_f64(&r->json.value, out) || !(*out > 0))
+        return qnnrt_llm__settings_wrong(r, "a number above 0 is needed");
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt_llm__settings_count(qnnrt_llm__settings_reader *r, uint32_t *out)
+{
+    uint64_t value;
+    if (qnnrt_json_value(&r->json) != QNNRT_JSON_NUMBER ||
+        !qnnrt_json_u64(&r->json.value, &value) || value == 0 || value > INT32_MAX)
+        return qnnrt_llm__settings_wrong(r, "a whole number from 1 to 2147483647 is needed");
+    *out = (uint32_t)value;
+    return QNNRT_OK;
+}
+
+/* The token that was just read; -1 means none. */
+static qnnrt_result qnnrt_llm__settings_token(qnnrt_llm__settings_reader *r, int32_t *out)
+{
+    int64_t value;
+    if (r->json.type != QNNRT_JSON_NUMBER || !qnnrt_json_i64(&r->json.value, &value) ||
+        value < -1 || value > INT32_MAX)
+        return qnnrt_llm__settings_wrong(r, "a token is a whole number, and -1 is none");
+    *out = (int32_t)value;
+    return QNNRT_OK;
+}
+
+/* Room for one more in a list that doubles. */
+static void *qnnrt_llm__settings_grow(qnnrt_llm__settings_reader *r, void *list, size_t count,
+                                      size_t *room, size_t size)
+{
+    void *more;
+    if (count < *room) return list;
+    more = qnnrt_llm__keep(r->hooks, r->blocks, (uint64_t)*room * 2 + 16, size);
+    if (more == NULL) return NULL;
+    if (count > 0) memcpy(more, list, count * size);
+    *room = *room * 2 + 16;
+    return more;
+}
+
+static qnnrt_result qnnrt_llm__settings_eos_one(qnnrt_llm__settings_reader *r)
+{
+    qnnrt_llm__settings *s = r->settings;
+    int32_t token, *list;
+    qnnrt_result result = qnnrt_llm__settings_token(r, &token);
+    if (result != QNNRT_OK || token < 0) return result;
+    if (s->eos_count >= QNNRT_LLM__SETTINGS_EOS)
+        return qnnrt_llm__fail(r->err, QNNRT_E_LIMIT, "%s: more than %d tokens that end a text",
+                               r->file, (int)QNNRT_LLM__SETTINGS_EOS);
+    list = (int32_t *)qnnrt_llm__settings_grow(r, s->eos, s->eos_count, &s->eos_room, sizeof *list);
+    if (list == NULL) return qnnrt_llm__fail_memory(r->err, "a model's settings");
+    s->eos = list;
+    s->eos[s->eos_count++] = token;
+    return QNNRT_OK;
+}
+
+/* A token or a list of them. */
+static qnnrt_result qnnrt_llm__settings_eos(qnnrt_llm__settings_reader *r)
+{
+    qnnrt_result result = QNNRT_OK;
+    if (qnnrt_json_value(&r->json) != QNNRT_JSON_ARRAY) return qnnrt_llm__settings_eos_one(r);
+    while (qnnrt_json_more(&r->json)) {
+        qnnrt_json_value(&r->json);
+        result = qnnrt_llm__settings_eos_one(r);
+        if (result != QNNRT_OK) return result;
+    }
+    return result;
+}
+
+static qnnrt_result qnnrt_llm__settings_bos(qnnrt_llm__settings_reader *r)
+{
+    qnnrt_json_value(&r->json);
+    return qnnrt_llm__settings_token(r, &r->settings->bos);
+}
+
+/* Read "<word> <number> <number>", the numbers as many as there are. 0: it is not of that form. */
+static int qnnrt_llm__settings_words(const char *text, char *word, size_t room, uint32_t numbers[2],
+                                     int *count)
+{
+    size_t at = 0;
+    while (text[at] != '\0' && text[at] != ' ' && at + 1 < room) { word[at] = text[at]; ++at; }
+    word[at] = '\0';
+    for (*count = 0; text[at] == ' ' && *count < 2; ++*count) {
+        uint64_t value = 0;
+        size_t from = ++at;
+        while (text[at] >= '0' && text[at] <= '9' && value <= UINT32_MAX)
+            value = value * 10 + (uint64_t)(text[at++] - '0');
+        if (at == from || value > UINT32_MAX) return 0;
+        numbers[*count] = (uint32_t)value;
+    }
+    return text[at] == '\0';
+}
+
+/* The role of one of a layer. */
+static int qnnrt_llm__role_layered(qnnrt_llm_role role)
+{
+    static const unsigned char layered[] = {
+#define QNNRT_LLM_X(name, text, layer) layer,
+        QNNRT_LLM_ROLES(QNNRT_LLM_X)
+#undef QNNRT_LLM_X
+    };
+    return (size_t)role < sizeof layered && layered[role];
+}
+
+/* One member of "roles": "output_7": "value_out 11 3". */
+static qnnrt_result qnnrt_llm__settings_role(qnnrt_llm__settings_reader *r)
+{
+    qnnrt_llm__settings *s = r->settings;
+    qnnrt_llm_role_desc *list;
+    qnnrt_json_text key = r->json.key;
+    char text[64], word[32], *name;
+    uint32_t numbers[2] = { 0, 0 };
+    int role = 0, count = 0, good;
+    if (qnnrt_json_value(&r->json) != QNNRT_JSON_STRING || r->json.value.bytes >= sizeof text)
+        return qnnrt_llm__settings_wrong(r, "a role is needed, such as \"mask\" or \"key_in 0\"");
+    good = qnnrt_json_copy(&r->json.value, text) == strlen(text);
+    good = good && qnnrt_llm__settings_words(text, word, sizeof word, numbers, &count);
+    for (role = 1; good && role < (int)QNNRT_LLM_ROLE_COUNT; ++role)
+        if (strcmp(qnnrt_llm_role_name((qnnrt_llm_role)role), word) == 0) break;
+    good = good && role < (int)QNNRT_LLM_ROLE_COUNT &&
+           (qnnrt_llm__role_layered((qnnrt_llm_role)role) ? count >= 1 : count == 0);
+    if (!good)
+        return qnnrt_llm__settings_wrong(
+            r, "no such role; they are those of qnnrt_llm.h, key_in, key_out, value_in and"
+               " value_out with a layer and perhaps a head behind");
+    list = (qnnrt_llm_role_desc *)qnnrt_llm__settings_grow(r, s->roles, s->role_count, &s->role_room,
+                                                           sizeof *list);
+    name = (char *)qnnrt_llm__keep(r->hooks, r->blocks, (uint64_t)key.bytes + 1, 1);
+    if (list == NULL || name == NULL) return qnnrt_llm__fail_memory(r->err, "a model's settings");
+    s->roles = list;
+    if (qnnrt_json_copy(&key, name) != strlen(name))
+        return qnnrt_llm__settings_wrong(r, "a name with a NUL in it");
+    list += s->role_count++;
+    list->tensor = name;
+    list->role = (qnnrt_llm_role)role;
+    list->layer = numbers[0];
+    list->head = numbers[1];
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt_llm__settings_scaling(qnnrt_llm__settings_reader *r)
+{
+    static const char *const words[] = { "plain", "linear", "llama3" };
+    int i;
+    if (qnnrt_json_value(&r->json) == QNNRT_JSON_STRING)
+        for (i = 0; i < 3; ++i)
+            if (qnnrt_json_is(&r->json.value, words[i])) {
+                r->settings->rope.scaling = (qnnrt_llm_rope_scaling)i;
+                return QNNRT_OK;
+            }
+    return qnnrt_llm__settings_wrong(r, "\"plain\", \"linear\" or \"llama3\" is needed");
+}
+
+static qnnrt_result qnnrt_llm__settings_rope(qnnrt_llm__settings_reader *r)
+{
+    qnnrt_llm_rope *rope = &r->settings->rope;
+    qnnrt_result result = QNNRT_OK;
+    if (qnnrt_json_value(&r->json) != QNNRT_JSON_OBJECT)
+        return qnnrt_llm__settings_wrong(r, "an object is needed");
+    while (result == QNNRT_OK && qnnrt_json_more(&r->json)) {
+        const qnnrt_json_text *key = &r->json.key;
+        if (qnnrt_json_is(key, "theta")) result = qnnrt_llm__settings_real(r, &rope->theta);
+        else if (qnnrt_json_is(key, "scaling")) result = qnnrt_llm__settings_scaling(r);
+        else if (qnnrt_json_is(key, "factor")) result = qnnrt_llm__settings_real(r, &rope->factor);
+        else if (qnnrt_json_is(key, "low_frequency"))
+            result = qnnrt_llm__settings_real(r, &rope->low_frequency);
+        else if (qnnrt_json_is(key, "high_frequency"))
+            result = qnnrt_llm__settings_real(r, &rope->high_frequency);
+        else if (qnnrt_json_is(key, "original_context"))
+            result = qnnrt_llm__settings_count(r, &rope->original_context);
+        else result = qnnrt_llm__settings_wrong(r, "not known in \"rope\"");
+    }
+    if (result == QNNRT_OK && r->json.error == NULL && !(rope->theta > 0))
+        result = qnnrt_llm__fail(r->err, QNNRT_E_FORMAT, "%s: \"rope\" has no \"theta\"", r->file);
+    return result;
+}
+
+static qnnrt_result qnnrt_llm__settings_llm(qnnrt_llm__settings_reader *r)
+{
+    static const char *const members[] = { "roles", "rope", "bos", "eos", "window" };
+    qnnrt_result result = QNNRT_OK;
+    if (qnnrt_json_value(&r->json) != QNNRT_JSON_OBJECT)
+        return qnnrt_llm__settings_wrong(r, "an object is needed");
+    while (result == QNNRT_OK && qnnrt_json_more(&r->json)) {
+        unsigned k = 0;
+        while (k < 5 && !qnnrt_json_is(&r->json.key, members[k])) ++k;
+        if (k == 5) return qnnrt_llm__settings_wrong(r, "not known in \"llm\"");
+        if (r->seen >> k & 1) return qnnrt_llm__settings_wrong(r, "is there twice");
+        r->seen |= 1u << k;
+        if (k == 1) result = qnnrt_llm__settings_rope(r);
+        else if (k == 2) result = qnnrt_llm__settings_bos(r);
+        else if (k == 3) result = qnnrt_llm__settings_eos(r);
+        else if (k == 4) result = qnnrt_llm__settings_count(r, &r->settings->window);
+        else if (qnnrt_json_value(&r->json) != QNNRT_JSON_OBJECT)
+            result = qnnrt_llm__settings_wrong(r, "an object is needed");
+        else
+            while (result == QNNRT_OK && qnnrt_json_more(&r->json))
+                result = qnnrt_llm__settings_role(r);
+    }
+    return result;
+}
+
+/* qnnrt.json: of its members only "llm" is ours. */
+static qnnrt_result qnnrt_llm__settings_own(qnnrt_llm__settings_reader *r)
+{
+    qnnrt_result result = QNNRT_OK;
+    int found = 0;
+    if (qnnrt_json_value(&r->json) != QNNRT_JSON_OBJECT)
+        return qnnrt_llm__settings_wrong(r, "an object is needed");
+    while (result == QNNRT_OK && qnnrt_json_more(&r->json)) {
+        if (!qnnrt_json_is(&r->json.key, "llm")) { qnnrt_json_skip(&r->json); continue; }
+        if (found++) return qnnrt_llm__settings_wrong(r, "is there twice");
+        result = qnnrt_llm__settings_llm(r);
+    }
+    return result;
+}
+
+/* Where in a genie_config.json something of use stands: the objects on the way there ... */
+enum {
+    QNNRT_LLM__GENIE_ROOT, QNNRT_LLM__GENIE_DIALOG, QNNRT_LLM__GENIE_CONTEXT,
+    QNNRT_LLM__GENIE_ENGINE, QNNRT_LLM__GENIE_MODEL, QNNRT_LLM__GENIE_ROPE,
+    QNNRT_LLM__GENIE_SCALING,
+    /* ... and the values in them. */
+    QNNRT_LLM__GENIE_BOS, QNNRT_LLM__GENIE_EOS, QNNRT_LLM__GENIE_THETA, QNNRT_LLM__GENIE_TYPE,
+    QNNRT_LLM__GENIE_FACTOR, QNNRT_LLM__GENIE_LOW, QNNRT_LLM__GENIE_HIGH,
+    QNNRT_LLM__GENIE_ORIGINAL, QNNRT_LLM__GENIE_OTHER
+};
+
+static int qnnrt_llm__settings_genie_member(int in, const qnnrt_json_text *key)
+{
+    static const struct { int in; const char *key; int is; } members[] = {
+        { QNNRT_LLM__GENIE_ROOT, "dialog", QNNRT_LLM__GENIE_DIALOG },
+        { QNNRT_LLM__GENIE_DIALOG, "context", QNNRT_LLM__GENIE_CONTEXT },
+        { QNNRT_LLM__GENIE_DIALOG, "engine", QNNRT_LLM__GENIE_ENGINE },
+        { QNNRT_LLM__GENIE_ENGINE, "model", QNNRT_LLM__GENIE_MODEL },
+        { QNNRT_LLM__GENIE_MODEL, "positional-encoding", QNNRT_LLM__GENIE_ROPE },
+        { QNNRT_LLM__GENIE_ROPE, "rope-scaling", QNNRT_LLM__GENIE_SCALING },
+        { QNNRT_LLM__GENIE_CONTEXT, "bos-token", QNNRT_LLM__GENIE_BOS },
+        { QNNRT_LLM__GENIE_CONTEXT, "eos-token", QNNRT_LLM__GENIE_EOS },
+        { QNNRT_LLM__GENIE_ROPE, "rope-theta", QNNRT_LLM__GENIE_THETA },
+        { QNNRT_LLM__GENIE_SCALING, "rope-type", QNNRT_LLM__GENIE_TYPE },
+        { QNNRT_LLM__GENIE_SCALING, "factor", QNNRT_LLM__GENIE_FACTOR },
+        { QNNRT_LLM__GENIE_SCALING, "low-freq-factor", QNNRT_LLM__GENIE_LOW },
+        { QNNRT_LLM__GENIE_SCALING, "high-freq-factor", QNNRT_LLM__GENIE_HIGH },
+        { QNNRT_LLM__GENIE_SCALING, "original-max-position-embeddings",
+          QNNRT_LLM__GENIE_ORIGINAL }
+    };
+    size_t i;
+    for (i = 0; i < sizeof members / sizeof members[0]; ++i)
+        if (members[i].in == in && qnnrt_json_is(key, members[i].key)) return members[i].is;
+    return QNNRT_LLM__GENIE_OTHER;
+}
+
+static qnnrt_result qnnrt_llm__settings_genie_type(qnnrt_llm__settings_reader *r)
+{
+    char word[64];
+    if (qnnrt_json_value(&r->json) != QNNRT_JSON_STRING || r->json.value.bytes >= sizeof word)
+        return qnnrt_llm__settings_wrong(r, "a name is needed");
+    qnnrt_json_copy(&r->json.value, word);
+    if (strcmp(word, "default") == 0) return QNNRT_OK;
+    if (strcmp(word, "linear") == 0) r->settings->rope.scaling = QNNRT_LLM_ROPE_LINEAR;
+    else if (strcmp(word, "llama3") == 0) r->settings->rope.scaling = QNNRT_LLM_ROPE_LLAMA3;
+    else
+        return qnnrt_llm__fail(r->err, QNNRT_E_UNSUPPORTED,
+                               "%s: rope-type \"%s\": known are default, linear and llama3", r->file,
+                               word);
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt_llm__settings_genie_value(qnnrt_llm__settings_reader *r, int what)
+{
+    qnnrt_llm_rope *rope = &r->settings->rope;
+    switch (what) {
+    case QNNRT_LLM__GENIE_BOS:    return qnnrt_llm__settings_bos(r);
+    case QNNRT_LLM__GENIE_EOS:    return qnnrt_llm__settings_eos(r);
+    case QNNRT_LLM__GENIE_THETA:  return qnnrt_llm__settings_real(r, &rope->theta);
+    case QNNRT_LLM__GENIE_TYPE:   return qnnrt_llm__settings_genie_type(r);
+    case QNNRT_LLM__GENIE_FACTOR: return qnnrt_llm__settings_real(r, &rope->factor);
+    case QNNRT_LLM__GENIE_LOW:    return qnnrt_llm__settings_real(r, &rope->low_frequency);
+    case QNNRT_LLM__GENIE_HIGH:   return qnnrt_llm__settings_real(r, &rope->high_frequency);
+    case QNNRT_LLM__GENIE_ORIGINAL:
+        return qnnrt_llm__settings_count(r, &rope->original_context);
+    default: qnnrt_json_skip(&r->json); return QNNRT_OK;
+    }
+}
+
+/* The objects on the way lie in each other once, so this calls itself six times at most. Where
+   there is a list of engines (a target and its draft) it tells of no single one: what stands in it
+   is not for us. */
+static qnnrt_result qnnrt_llm__settings_genie(qnnrt_llm__settings_reader *r, int what)
+{
+    qnnrt_result result = QNNRT_OK;
+    if (what > QNNRT_LLM__GENIE_SCALING) return qnnrt_llm__settings_genie_value(r, what);
+    if (qnnrt_json_value(&r->json) != QNNRT_JSON_OBJECT) {
+        qnnrt_json_skip(&r->json);
+        return QNNRT_OK;
+    }
+    while (result == QNNRT_OK && qnnrt_json_more(&r->json))
+        result = qnnrt_llm__settings_genie(
+            r, qnnrt_llm__settings_genie_member(what, &r->json.key));
+    return result;
+}
+
+/* Read a text. genie: it is a genie_config.json. */
+static qnnrt_result qnnrt_llm__settings_parse(qnnrt_llm__settings *out, const char *file, int genie,
+                                              const char *text, size_t bytes,
+                                              const qnnrt_hooks *hooks, void **blocks,
+                                              qnnrt_error *err)
+{
+    qnnrt_llm__settings_reader r;
+    qnnrt_result result;
+    memset(&r, 0, sizeof r);
+    r.file = file;
+    r.hooks = hooks;
+    r.blocks = blocks;
+    r.settings = out;
+    r.err = err;
+    qnnrt_json_begin(&r.json, text, bytes, NULL);
+    result = genie ? qnnrt_llm__settings_genie(&r, QNNRT_LLM__GENIE_ROOT)
+                   : qnnrt_llm__settings_own(&r);
+    if (result == QNNRT_OK && !qnnrt_json_end(&r.json))
+        result = qnnrt_llm__settings_wrong(&r, "text behind the document");
+    return result;
+}
+
+/* Read a file of the folder whole; *text is NULL when there is none. */
+static qnnrt_result qnnrt_llm__settings_file(const char *folder, const char *name, char **text,
+                                             size_t *bytes, const qnnrt_hooks *hooks, void **blocks,
+                                             qnnrt_error *err)
+{
+    size_t room = strlen(folder) + strlen(name) + 2, got;
+    char *path = (char *)qnnrt_llm__keep(hooks, blocks, room, 1), *data = NULL;
+    qnnrt_result result = QNNRT_OK;
+    FILE *in;
+    *text = NULL;
+    *bytes = 0;
+    if (path == NULL) return qnnrt_llm__fail_memory(err, "a model's settings");
+    snprintf(path, room, "%s/%s", folder, name);
+    errno = 0;
+    in = fopen(path, "rb");
+    if (in == NULL) {
+#ifdef ENOENT
+        if (errno != ENOENT)
+            return qnnrt_llm__fail(err, QNNRT_E_IO, "%s: %s", path, strerror(errno));
+#endif
+        return QNNRT_OK;
+    }
+    room = 0;
+    do {
+        char *more = (char *)qnnrt_llm__keep(hooks, blocks, (uint64_t)room * 2 + 65536, 1);
+        if (more == NULL) { result = qnnrt_llm__fail_memory(err, "a model's settings"); break; }
+        if (*bytes > 0) memcpy(more, data, *bytes);
+        data = more;
+        room = room * 2 + 65536;
+        got = fread(data + *bytes, 1, room - *bytes, in);
+        *bytes += got;
+        if (*bytes > QNNRT_LLM__SETTINGS_BYTES)
+            result = qnnrt_llm__fail(err, QNNRT_E_LIMIT, "%s: more than %d bytes", path,
+                                     (int)QNNRT_LLM__SETTINGS_BYTES);
+    } while (result == QNNRT_OK && *bytes == room);
+    if (result == QNNRT_OK && ferror(in))
+        result = qnnrt_llm__fail(err, QNNRT_E_IO, "%s cannot be read", path);
+    fclose(in);
+    *text = data;
+    return result;
+}
+
+/* Fill in the defaults of a rope, and check it. */
+static qnnrt_result qnnrt_llm__settings_finish(qnnrt_llm_rope *rope, const char *source,
+                                               qnnrt_error *err)
+{
+    int llama = rope->scaling == QNNRT_LLM_ROPE_LLAMA3;
+    if (rope->factor == 0) rope->factor = llama ? 8 : 1;
+    if (rope->low_frequency == 0) rope->low_frequency = 1;
+    if (rope->high_frequency == 0) rope->high_frequency = 4;
+    if (rope->original_context == 0) rope->original_context = 8192;
+    if (!(rope->theta > 0 && rope->theta <= 1e30) || !(rope->factor > 0 && rope->factor <= 1e9) ||
+        rope->scaling < QNNRT_LLM_ROPE_PLAIN || rope->scaling > QNNRT_LLM_ROPE_LLAMA3 ||
+        (llama && !(rope->low_frequency > 0 && rope->high_frequency <= 1e9 &&
+                    rope->low_frequency < rope->high_frequency)))
+        return qnnrt_llm__fail(err, strchr(source, '.') != NULL ? QNNRT_E_FORMAT : QNNRT_E_ARG,
+                               "RoPE as given by %s: theta %g, scaling %d, factor %g, frequencies"
+                               " %g to %g cannot be", source, rope->theta, (int)rope->scaling,
+                               rope->factor, rope->low_frequency, rope->high_frequency);
+    return QNNRT_OK;
+}
+
+/* Read the files of a model. own: qnnrt.json; genie: genie_config.json. */
+static qnnrt_result qnnrt_llm__settings_read(const qnnrt_llm_desc *desc, qnnrt_llm__settings *own,
+                                             qnnrt_llm__settings *genie, const qnnrt_hooks *hooks,
+                                             void **blocks, qnnrt_error *err)
+{
+    qnnrt_result result = QNNRT_OK;
+    char *text = NULL;
+    size_t bytes = 0;
+    memset(own, 0, sizeof *own);
+    memset(genie, 0, sizeof *genie);
+    own->bos = genie->bos = -1;
+    if (desc->config != NULL)
+        result = qnnrt_llm__settings_parse(own, "qnnrt.json", 0, desc->config, desc->config_bytes,
+                                           hooks, blocks, err);
+    if (desc->folder == NULL || result != QNNRT_OK) return result;
+    if (desc->config == NULL) {
+        result = qnnrt_llm__settings_file(desc->folder, "qnnrt.json", &text, &bytes, hooks, blocks,
+                                          err);
+        if (result == QNNRT_OK && text != NULL)
+            result = qnnrt_llm__settings_parse(own, "qnnrt.json", 0, text, bytes, hooks, blocks,
+                                               err);
+    }
+    if (result == QNNRT_OK)
+        result = qnnrt_llm__settings_file(desc->folder, "genie_config.json", &text, &bytes, hooks,
+                                          blocks, err);
+    if (result == QNNRT_OK && text != NULL)
+        result = qnnrt_llm__settings_parse(genie, "genie_config.json", 1, text, bytes, hooks,
+                                           blocks, err);
+    return result;
+}
+
 /* =====================================================================================
    NAMES                                                                         >>names
    What exporters call the tensors of a language model: patterns, and arithmetic on them.
    Needs: >>config     Knows nothing of: shapes, JSON
    ===================================================================================== */
+
+enum { QNNRT_LLM__IN = 1, QNNRT_LLM__OUT = 2, QNNRT_LLM__INOUT = 3 };
+
+enum {
+    QNNRT_LLM__NAMED = 0,       /* the name tells everything */
+    QNNRT_LLM__ARGS,            /* a cache input: which one follows from <j>, see >>roles */
+    QNNRT_LLM__ORDERED          /* a cache output: which one follows from the order of <o> */
+};
+
+typedef struct qnnrt_llm__names_found {
+    qnnrt_llm_role role;        /* UNKNOWN: no pattern */
+    int            how;
+    uint32_t       layer, head;
+    uint32_t       place;       /* <i> */
+    uint32_t       number;      /* <j> or <o> */
+    const char    *reason;
+} qnnrt_llm__names_found;
+
+/* In a pattern <l> is a layer, <h> a head, <i> and <j> numbers of an input and of an argument, <n>
+   any number, <o> a number behind an underscore that may be missing (0), <k> a number behind an
+   underscore or @, and * any text. The first pattern that matches counts.
+   From the 7th byte on, a text is the pattern; all of it is the reason that is told. */
+static const struct qnnrt_llm__names_pattern {
+    int            ends;        /* inputs, outputs, both */
+    qnnrt_llm_role role;
+    int            how;
+    const char    *text;
+} qnnrt_llm__names_table[] = {
+#define QNNRT_LLM_X(ends, role, how, pattern) \
+    { QNNRT_LLM__##ends, QNNRT_LLM_ROLE_##role, QNNRT_LLM__##how, "named " pattern },
+    /* Qualcomm's hub and Genie */
+    QNNRT_LLM_X(IN,    TOKENS,      NAMED, "input_ids")
+    QNNRT_LLM_X(IN,    POSITIONS,   NAMED, "position_ids")
+    QNNRT_LLM_X(IN,    ROPE_COS,    NAMED, "position_ids_cos")
+    QNNRT_LLM_X(IN,    ROPE_SIN,    NAMED, "position_ids_sin")
+    QNNRT_LLM_X(IN,    MASK,        NAMED, "attention_mask")
+    QNNRT_LLM_X(IN,    MASK,        NAMED, "attention_bias")
+    QNNRT_LLM_X(IN,    KEY_IN,      NAMED, "past_key_<l>_in")
+    QNNRT_LLM_X(IN,    VALUE_IN,    NAMED, "past_value_<l>_in")
+    QNNRT_LLM_X(OUT,   KEY_OUT,     NAMED, "past_key_<l>_out")
+    QNNRT_LLM_X(OUT,   VALUE_OUT,   NAMED, "past_value_<l>_out")
+    QNNRT_LLM_X(IN,    KEY_IN,      NAMED, "past_key_<l>_h<h>_in")
+    QNNRT_LLM_X(IN,    VALUE_IN,    NAMED, "past_value_<l>_h<h>_in")
+    QNNRT_LLM_X(OUT,   KEY_OUT,     NAMED, "past_key_<l>_h<h>_out")
+    QNNRT_LLM_X(OUT,   VALUE_OUT,   NAMED, "past_value_<l>_h<h>_out")
+    QNNRT_LLM_X(INOUT, HIDDEN,      NAMED, "_model_embed_tokens_Gather_output_<n>")
+    QNNRT_LLM_X(INOUT, HIDDEN,      NAMED, "_model_model_embed_tokens_Gather_output_<n>")
+    QNNRT_LLM_X(INOUT, HIDDEN,      NAMED, "_model_layers_<n>_Add_<n>_output_<n>")
+    QNNRT_LLM_X(INOUT, HIDDEN,      NAMED, "_model_layers_<n>_Add_<n>_Add_output_<n>")
+    QNNRT_LLM_X(INOUT, HIDDEN,      NAMED, "_model_model_layers_<n>_Add_<n>_output_<n>")
+    QNNRT_LLM_X(INOUT, HIDDEN,      NAMED, "_model_model_layers_<n>_Add_<n>_Add_output_<n>")
+    QNNRT_LLM_X(IN,    HIDDEN,      NAMED, "inputs_embeds")
+    QNNRT_LLM_X(INOUT, HIDDEN,      NAMED, "hidden_states")
+    QNNRT_LLM_X(OUT,   LOGITS,      NAMED, "logits")
+    /* mllm */
+    QNNRT_LLM_X(IN,    KEY_IN,      NAMED, "past_key_<l>")
+    QNNRT_LLM_X(IN,    VALUE_IN,    NAMED, "past_value_<l>")
+    QNNRT_LLM_X(OUT,   KEY_OUT,     NAMED, "present_key_<l>")
+    QNNRT_LLM_X(OUT,   VALUE_OUT,   NAMED, "present_value_<l>")
+    /* ONNX, as exported for ONNX Runtime; converters turn dots into underscores */
+    QNNRT_LLM_X(IN,    KEY_IN,      NAMED, "past_key_values_<l>_key")
+    QNNRT_LLM_X(IN,    VALUE_IN,    NAMED, "past_key_values_<l>_value")
+    QNNRT_LLM_X(OUT,   KEY_OUT,     NAMED, "present_<l>_key")
+    QNNRT_LLM_X(OUT,   VALUE_OUT,   NAMED, "present_<l>_value")
+    QNNRT_LLM_X(IN,    KEY_IN,      NAMED, "past_key_values.<l>.key")
+    QNNRT_LLM_X(IN,    VALUE_IN,    NAMED, "past_key_values.<l>.value")
+    QNNRT_LLM_X(OUT,   KEY_OUT,     NAMED, "present.<l>.key")
+    QNNRT_LLM_X(OUT,   VALUE_OUT,   NAMED, "present.<l>.value")
+    /* ExecuTorch */
+    QNNRT_LLM_X(IN,    TOKENS,      NAMED, "input_<i>_tokens<k>")
+    QNNRT_LLM_X(IN,    POSITIONS,   NAMED, "input_<i>_input_pos<k>")
+    QNNRT_LLM_X(IN,    WINDOW_MASK, NAMED, "input_<i>_*window*mask*")
+    QNNRT_LLM_X(IN,    MASK,        NAMED, "input_<i>_*atten_mask*")
+    QNNRT_LLM_X(IN,    KEY_IN,      ARGS,  "input_<i>_args_<j><k>")
+    QNNRT_LLM_X(IN,    HIDDEN,      NAMED, "input_<i>_*fallback*")
+    QNNRT_LLM_X(IN,    ROPE_COS,    NAMED, "input_<i>_aten_view_copy_default<k>")
+    QNNRT_LLM_X(IN,    ROPE_SIN,    NAMED, "input_<i>_aten_view_copy_default_1<k>")
+    QNNRT_LLM_X(IN,    ROPE_COS,    NAMED, "input_<i>_aten_select_copy_int<k>")
+    QNNRT_LLM_X(IN,    ROPE_SIN,    NAMED, "input_<i>_aten_select_copy_int_1<k>")
+    QNNRT_LLM_X(OUT,   ROPE_COS,    NAMED,
+                "output_quantized_decomposed_dequantize_per_tensor_tensor<k>")
+    QNNRT_LLM_X(OUT,   ROPE_SIN,    NAMED,
+                "output_quantized_decomposed_dequantize_per_tensor_tensor_1<k>")
+    QNNRT_LLM_X(OUT,   KEY_OUT,     ORDERED, "output_aten_permute_copy_default<o><k>")
+    QNNRT_LLM_X(OUT,   VALUE_OUT,   ORDERED, "output_aten_view_copy_default<o><k>")
+    QNNRT_LLM_X(OUT,   HIDDEN,      NAMED, "output_aten_add_tensor<o><k>")
+    QNNRT_LLM_X(OUT,   LOGITS,      NAMED, "output_aten_squeeze_copy_dims<o><k>")
+#undef QNNRT_LLM_X
+};
+
+/* Digits that make a number of 32 bits; 0: none, or too many. */
+static int qnnrt_llm__names_number(const char **text, uint32_t *out)
+{
+    uint64_t value = 0;
+    const char *at = *text;
+    while (*at >= '0' && *at <= '9' && value <= UINT32_MAX) value = value * 10 + (uint64_t)(*at++ - '0');
+    if (at == *text || value > UINT32_MAX) return 0;
+    *out = (uint32_t)value;
+    *text = at;
+    return 1;
+}
+
+/* Calls itself once for each * and <o> of a pattern. */
+static int qnnrt_llm__names_match(const char *pattern, const char *name,
+                                  qnnrt_llm__names_found *found)
+{
+    for (; *pattern != '\0'; ++pattern) {
+        uint32_t number;
+        const char *from = name;
+        if (*pattern == '*') {
+            for (;; ++name) {
+                if (qnnrt_llm__names_match(pattern + 1, name, found)) return 1;
+                if (*name == '\0') return 0;
+            }
+        }
+        if (*pattern != '<') {
+            if (*name++ != *pattern) return 0;
+            continue;
+        }
+        if (pattern[1] == 'o') {
+            found->number = 0;
+            if (*from++ == '_' && qnnrt_llm__names_number(&from, &number) &&
+                qnnrt_llm__names_match(pattern + 3, from, found)) {
+                found->number = number;
+                return 1;
+            }
+        } else {
+            if (pattern[1] == 'k' && *name != '_' && *name != '@') return 0;
+            if (pattern[1] == 'k') ++name;
+            if (!qnnrt_llm__names_number(&name, &number)) return 0;
+            if (pattern[1] == 'l') found->layer = number;
+            if (pattern[1] == 'h') found->head = number;
+            if (pattern[1] == 'i') found->place = number;
+            if (pattern[1] == 'j') found->number = number;
+        }
+        pattern += 2;
+    }
+    return *name == '\0';
+}
+
+static void qnnrt_llm__names_find(const char *name, int output, qnnrt_llm__names_found *found)
+{
+    size_t i;
+    for (i = 0; i < sizeof qnnrt_llm__names_table / sizeof qnnrt_llm__names_table[0]; ++i) {
+        const struct qnnrt_llm__names_pattern *pattern = &qnnrt_llm__names_table[i];
+        memset(found, 0, sizeof *found);
+        if (!(pattern->ends & (output ? QNNRT_LLM__OUT : QNNRT_LLM__IN)) ||
+            !qnnrt_llm__names_match(pattern->text + 6, name, found)) continue;
+        found->role = pattern->role;
+        found->how = pattern->how;
+        found->reason = pattern->text;
+        return;
+    }
+    memset(found, 0, sizeof *found);
+}
 
 /* =====================================================================================
    ROLES                                                                         >>roles
@@ -784,11 +1446,1479 @@ done:
    Needs: >>config >>shape >>settings >>names     Knows nothing of: memory of caches, steps
    ===================================================================================== */
 
+enum { QNNRT_LLM__LOOKS = 20000000 };       /* comparisons in one search: well under a second */
+
+/* One key or value of a graph: both its ends. */
+typedef struct qnnrt_llm__roles_pair {
+    qnnrt_llm_role               role;      /* KEY_IN or VALUE_IN */
+    uint32_t                     layer, head;
+    const qnnrt_llm_tensor_info *in, *out;  /* either may be NULL */
+} qnnrt_llm__roles_pair;
+
+typedef struct qnnrt_llm__roles_graph {
+    const qnnrt_pipeline   *pipeline;       /* as found; NULL: put together here */
+    qnnrt_pipeline         *made;
+    const char             *name;
+    const qnnrt_step_info  *steps;
+    size_t                  step_count;
+    qnnrt_llm_tensor_info  *tensors;        /* [count] shard by shard, inputs before outputs */
+    qnnrt_llm__names_found *found;          /* [count] */
+    size_t                  count;
+    size_t                 *first;          /* [step_count + 1] index of a step's first tensor */
+    qnnrt_llm__roles_pair  *pairs;          /* by layer, keys before values, head */
+    size_t                  pair_count;
+    uint32_t                ar;
+    uint32_t                context;        /* 0: not known yet */
+} qnnrt_llm__roles_graph;
+
+typedef struct qnnrt_llm__roles_entry {     /* a line of a role table */
+    const qnnrt_llm_role_desc *line;
+    int                        source;      /* 0 the caller, 1 qnnrt.json */
+    int                        used;
+} qnnrt_llm__roles_entry;
+
+typedef struct qnnrt_llm__roles {
+    qnnrt_llm               *llm;
+    const qnnrt_llm_desc    *desc;
+    qnnrt_llm__settings      own, genie;
+    qnnrt_llm__roles_entry **table;         /* [table_count] by name, then source */
+    size_t                   table_count;
+    qnnrt_llm__roles_graph  *graphs;
+    size_t                   graph_count;
+    void                    *scratch;       /* list of blocks */
+    char                    *address;       /* "<context>/<name>" or "<step>/<name>" of any tensor */
+    size_t                   address_room;
+    qnnrt_error             *err;
+} qnnrt_llm__roles;
+
+static void *qnnrt_llm__roles_scratch(qnnrt_llm__roles *work, uint64_t count, size_t size)
+{
+    return qnnrt_llm__keep(&work->llm->hooks, &work->scratch, count, size);
+}
+
+static qnnrt_result qnnrt_llm__roles_memory(qnnrt_llm__roles *work)
+{
+    return qnnrt_llm__fail_memory(work->err, "the roles of a model's tensors");
+}
+
+/* Sort pointers in place; qsort() may allocate behind the hooks' back. */
+static void qnnrt_llm__roles_sort(const void **items, size_t count,
+                                  int (*order)(const void *a, const void *b))
+{
+    size_t end = count, start = count / 2;
+    while (end > 1) {
+        const void *item;
+        size_t root, child;
+        if (start > 0) item = items[--start];
+        else {
+            item = items[--end];
+            items[end] = items[0];
+        }
+        for (root = start; (child = root * 2 + 1) < end; root = child) {
+            if (child + 1 < end && order(items[child], items[child + 1]) < 0) ++child;
+            if (order(item, items[child]) >= 0) break;
+            items[root] = items[child];
+        }
+        items[root] = item;
+    }
+}
+
+/* ---- texts ---- */
+
+/* Add a line to an error while there is room for it and for "and <n> more"; 0: there was none. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+static int qnnrt_llm__roles_add(qnnrt_error *err, const char *format, ...)
+{
+    enum { MORE = 40 };
+    size_t used, room;
+    va_list args;
+    int need;
+    if (err == NULL) return 1;
+    used = strlen(err->text);
+    if (used + MORE >= sizeof err->text) return 0;
+    room = sizeof err->text - MORE - used;
+    va_start(args, format);
+    need = vsnprintf(err->text + used, room, format, args);
+    va_end(args);
+    if (need >= 0 && (size_t)need < room) return 1;
+    err->text[used] = '\0';
+    return 0;
+}
+
+static void qnnrt_llm__roles_more(qnnrt_error *err, size_t left)
+{
+    size_t used;
+    if (err == NULL || left == 0) return;
+    used = strlen(err->text);
+    snprintf(err->text + used, sizeof err->text - used, "\n  and %llu more",
+             (unsigned long long)left);
+}
+
+/* 'input "x" of step 1 (forward_1.bin, graph "decode"), ufixed8[1,4]' */
+static const char *qnnrt_llm__roles_say(const qnnrt_llm__roles_graph *graph,
+                                        const qnnrt_llm_tensor_info *t, char *out, size_t room)
+{
+    const qnnrt_step_info *step = &graph->steps[t->step];
+    const qnnrt_context_info *contexts = qnnrt_contexts(step->model, NULL);
+    char facts[256];
+    snprintf(out, room, "%s \"%.100s\" of step %u (%.80s, graph \"%.80s\"), %s",
+             t->output ? "output" : "input", t->tensor->name, (unsigned)t->step,
+             contexts[step->context].file, step->graph->name,
+             qnnrt_llm__facts(t->tensor, facts, sizeof facts));
+    return out;
+}
+
+/* "key_in of layer 3, head 1" */
+static const char *qnnrt_llm__roles_what(qnnrt_llm_role role, uint32_t layer, uint32_t head,
+                                         char *out, size_t room)
+{
+    int used = snprintf(out, room, "%s", qnnrt_llm_role_name(role));
+    if (qnnrt_llm__role_layered(role) && used > 0 && (size_t)used < room)
+        snprintf(out + used, room - (size_t)used, head > 0 ? " of layer %u, head %u" : " of layer %u",
+                 (unsigned)layer, (unsigned)head);
+    return out;
+}
+
+/* ---- the role table ---- */
+
+/* Which ends a role can be of. */
+static int qnnrt_llm__roles_ends(qnnrt_llm_role role)
+{
+    switch (role) {
+    case QNNRT_LLM_ROLE_TOKENS: case QNNRT_LLM_ROLE_POSITIONS: case QNNRT_LLM_ROLE_MASK:
+    case QNNRT_LLM_ROLE_WINDOW_MASK: case QNNRT_LLM_ROLE_KEY_IN: case QNNRT_LLM_ROLE_VALUE_IN:
+        return QNNRT_LLM__IN;
+    case QNNRT_LLM_ROLE_KEY_OUT: case QNNRT_LLM_ROLE_VALUE_OUT: case QNNRT_LLM_ROLE_LOGITS:
+    case QNNRT_LLM_ROLE_UNUSED:
+        return QNNRT_LLM__OUT;
+    case QNNRT_LLM_ROLE_ROPE_COS: case QNNRT_LLM_ROLE_ROPE_SIN: case QNNRT_LLM_ROLE_HIDDEN:
+        return QNNRT_LLM__INOUT;
+    default: return 0;
+    }
+}
+
+static int qnnrt_llm__roles_entry_order(const void *a, const void *b)
+{
+    const qnnrt_llm__roles_entry *x = (const qnnrt_llm__roles_entry *)a;
+    const qnnrt_llm__roles_entry *y = (const qnnrt_llm__roles_entry *)b;
+    int order = strcmp(x->line->tensor, y->line->tensor);
+    return order != 0 ? order : x->source - y->source;
+}
+
+static qnnrt_result qnnrt_llm__roles_table(qnnrt_llm__roles *work)
+{
+    const qnnrt_llm_desc *desc = work->desc;
+    size_t i, k, count = desc->role_count + work->own.role_count;
+    qnnrt_llm__roles_entry *entries =
+        (qnnrt_llm__roles_entry *)qnnrt_llm__roles_scratch(work, count, sizeof *entries);
+    work->table =
+        (qnnrt_llm__roles_entry **)qnnrt_llm__roles_scratch(work, count, sizeof *work->table);
+    if (entries == NULL || work->table == NULL) return qnnrt_llm__roles_memory(work);
+    work->table_count = count;
+    for (i = 0; i < count; ++i) {
+        entries[i].source = i >= desc->role_count;
+        entries[i].line = entries[i].source ? &work->own.roles[i - desc->role_count]
+                                            : &desc->roles[i];
+        work->table[i] = &entries[i];
+        if (entries[i].line->tensor == NULL || qnnrt_llm__roles_ends(entries[i].line->role) == 0)
+            return qnnrt_llm__fail(work->err, QNNRT_E_ARG,
+                                   "role %llu of the table: it needs a tensor and a role",
+                                   (unsigned long long)i);
+    }
+    qnnrt_llm__roles_sort((const void **)work->table, count, qnnrt_llm__roles_entry_order);
+    for (i = 0; i + 1 < count; ++i)
+        for (k = i + 1; k < count && k < i + 4; ++k) {
+            const qnnrt_llm__roles_entry *a = work->table[i], *b = work->table[k];
+            if (a->source == b->source && strcmp(a->line->tensor, b->line->tensor) == 0 &&
+                (qnnrt_llm__roles_ends(a->line->role) & qnnrt_llm__roles_ends(b->line->role)))
+                return qnnrt_llm__fail(work->err, a->source ? QNNRT_E_FORMAT : QNNRT_E_ARG,
+                                       "the role table%s has \"%.200s\" twice, as %s and as %s",
+                                       a->source ? " of qnnrt.json" : "", a->line->tensor,
+                                       qnnrt_llm_role_name(a->line->role),
+                                       qnnrt_llm_role_name(b->line->role));
+        }
+    return QNNRT_OK;
+}
+
+/* The line of the table for a text, that of the caller first. */
+static qnnrt_llm__roles_entry *qnnrt_llm__roles_line(qnnrt_llm__roles *work, const char *text,
+                                                     int output)
+{
+    size_t low = 0, high = work->table_count;
+    qnnrt_llm__roles_entry *found = NULL;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(work->table[middle]->line->tensor, text) < 0) low = middle + 1;
+        else high = middle;
+    }
+    for (; low < work->table_count && strcmp(work->table[low]->line->tensor, text) == 0; ++low) {
+        qnnrt_llm__roles_entry *entry = work->table[low];
+        if (!(qnnrt_llm__roles_ends(entry->line->role) & (output ? QNNRT_LLM__OUT : QNNRT_LLM__IN)))
+            continue;
+        entry->used = 1;
+        if (found == NULL) found = entry;
+    }
+    return found;
+}
+
+/* Is there room for the address of a tensor? */
+static int qnnrt_llm__roles_address(qnnrt_llm__roles *work, size_t number, const char *name)
+{
+    size_t need = strlen(name) + 24;
+    if (need > work->address_room) {
+        char *more = (char *)qnnrt_llm__roles_scratch(work, (uint64_t)need * 2, 1);
+        if (more == NULL) return 0;
+        work->address = more;
+        work->address_room = need * 2;
+    }
+    snprintf(work->address, work->address_room, "%llu/%s", (unsigned long long)number, name);
+    return 1;
+}
+
+/* ---- a tensor by itself: table, then name ---- */
+
+static qnnrt_result qnnrt_llm__roles_first(qnnrt_llm__roles *work, size_t context,
+                                           const qnnrt_tensor_info *tensor, int output,
+                                           qnnrt_llm__names_found *found)
+{
+    qnnrt_llm__roles_entry *entry = NULL, *plain;
+    if (work->table_count > 0) {
+        if (!qnnrt_llm__roles_address(work, context, tensor->name))
+            return qnnrt_llm__roles_memory(work);
+        entry = qnnrt_llm__roles_line(work, work->address, output);
+        plain = qnnrt_llm__roles_line(work, tensor->name, output);
+        if (entry == NULL || (plain != NULL && plain->source < entry->source)) entry = plain;
+    }
+    if (entry == NULL) {
+        qnnrt_llm__names_find(tensor->name, output, found);
+        return QNNRT_OK;
+    }
+    memset(found, 0, sizeof *found);
+    found->role = entry->line->role;
+    found->layer = entry->line->layer;
+    found->head = entry->line->head;
+    found->reason = entry->source ? "role table of qnnrt.json" : "role table";
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt_llm__roles_graph_begin(qnnrt_llm__roles *work,
+                                                 qnnrt_llm__roles_graph *graph)
+{
+    const qnnrt_hooks *hooks = &work->llm->hooks;
+    size_t s, i, at = 0;
+    graph->count = 0;
+    for (s = 0; s < graph->step_count; ++s)
+        graph->count += graph->steps[s].graph->input_count + graph->steps[s].graph->output_count;
+    graph->tensors = (qnnrt_llm_tensor_info *)qnnrt_llm__keep(hooks, &work->llm->blocks, graph->count,
+                                                              sizeof *graph->tensors);
+    graph->found = (qnnrt_llm__names_found *)qnnrt_llm__roles_scratch(work, graph->count,
+                                                                      sizeof *graph->found);
+    graph->first =
+        (size_t *)qnnrt_llm__roles_scratch(work, graph->step_count + 1, sizeof *graph->first);
+    if (graph->tensors == NULL || graph->found == NULL || graph->first == NULL)
+        return qnnrt_llm__roles_memory(work);
+    for (s = 0; s < graph->step_count; ++s) {
+        const qnnrt_graph_info *g = graph->steps[s].graph;
+        graph->first[s] = at;
+        for (i = 0; i < g->input_count + g->output_count; ++i, ++at) {
+            qnnrt_llm_tensor_info *t = &graph->tensors[at];
+            qnnrt_result result;
+            t->output = i >= g->input_count;
+            t->tensor = t->output ? &g->outputs[i - g->input_count] : &g->inputs[i];
+            t->step = (uint32_t)s;
+            result = qnnrt_llm__roles_first(work, graph->steps[s].context, t->tensor, t->output,
+                                            &graph->found[at]);
+            if (result != QNNRT_OK) return result;
+            t->reason = graph->found[at].reason;
+            if (graph->found[at].how != QNNRT_LLM__NAMED) continue;
+            t->role = graph->found[at].role;
+            t->layer = graph->found[at].layer;
+            t->head = graph->found[at].head;
+        }
+    }
+    graph->first[s] = at;
+    return QNNRT_OK;
+}
+
+/* ---- which graphs there are ---- */
+
+static qnnrt_result qnnrt_llm__roles_pipelines(qnnrt_llm__roles *work)
+{
+    const qnnrt *model = work->llm->model;
+    const qnnrt_llm_desc *desc = work->desc;
+    size_t all = qnnrt_pipeline_count(model), i, k;
+    size_t count = desc->pipeline_count > 0 ? desc->pipeline_count : all;
+    work->graphs = (qnnrt_llm__roles_graph *)qnnrt_llm__roles_scratch(work, count,
+                                                                      sizeof *work->graphs);
+    if (work->graphs == NULL) return qnnrt_llm__roles_memory(work);
+    for (i = 0; i < count; ++i) {
+        qnnrt_llm__roles_graph *graph = &work->graphs[i];
+        const qnnrt_pipeline_info *info;
+        if (desc->pipeline_count == 0) graph->pipeline = qnnrt_pipeline_get(model, i);
+        for (k = 0; k < all && graph->pipeline == NULL; ++k) {
+            const qnnrt_pipeline *p = qnnrt_pipeline_get(model, k);
+            if (strcmp(qnnrt_pipeline_get_info(p)->name, desc->pipelines[i]) == 0)
+                graph->pipeline = p;
+        }
+        if (graph->pipeline == NULL) {
+            qnnrt_result result =
+                qnnrt_pipeline_find(model, desc->pipelines[i], &graph->pipeline, work->err);
+            if (result != QNNRT_OK) return result;
+        }
+        for (k = 0; k < i; ++k)
+            if (work->graphs[k].pipeline == graph->pipeline)
+                return qnnrt_llm__fail(work->err, QNNRT_E_ARG, "pipeline \"%.200s\" is given twice",
+                                       desc->pipelines[i]);
+        info = qnnrt_pipeline_get_info(graph->pipeline);
+        graph->name = info->name;
+        graph->steps = info->steps;
+        graph->step_count = info->step_count;
+    }
+    work->graph_count = count;
+    return QNNRT_OK;
+}
+
+/* ---- AR and context ---- */
+
+/* Tokens per call as this tensor has it; 0: it does not tell. *context: of a mask, else 0. */
+static uint32_t qnnrt_llm__roles_ar(const qnnrt_llm_tensor_info *t, uint32_t *context)
+{
+    const qnnrt_tensor_info *tensor = t->tensor;
+    *context = 0;
+    switch (t->role) {
+    case QNNRT_LLM_ROLE_TOKENS: case QNNRT_LLM_ROLE_POSITIONS:
+        return tensor->count <= UINT32_MAX ? (uint32_t)tensor->count : 0;
+    case QNNRT_LLM_ROLE_MASK: case QNNRT_LLM_ROLE_WINDOW_MASK:
+        if (tensor->rank < 2) return 0;
+        *context = tensor->dims[tensor->rank - 1];
+        return tensor->dims[tensor->rank - 2];
+    case QNNRT_LLM_ROLE_HIDDEN: case QNNRT_LLM_ROLE_ROPE_COS: case QNNRT_LLM_ROLE_ROPE_SIN:
+        return tensor->rank >= 2 ? tensor->dims[tensor->rank - 2] : 0;
+    default: return 0;
+    }
+}
+
+/* The tokens per call that all of a graph's tensors agree on, and the width of its masks. */
+static qnnrt_result qnnrt_llm__roles_measure(qnnrt_llm__roles *work, qnnrt_llm__roles_graph *graph)
+{
+    const qnnrt_llm_tensor_info *first = NULL, *mask = NULL;
+    char a[768], b[768];
+    size_t i;
+    graph->ar = graph->context = 0;
+    for (i = 0; i < graph->count; ++i) {
+        const qnnrt_llm_tensor_info *t = &graph->tensors[i];
+        uint32_t context, ar = qnnrt_llm__roles_ar(t, &context);
+        if (ar == 0) continue;
+        if (first == NULL) { first = t; graph->ar = ar; }
+        if (ar != graph->ar)
+            return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
+                                   "\"%.100s\": %s is for %u tokens per call, %s for %u",
+                                   graph->name, qnnrt_llm__roles_say(graph, first, a, sizeof a),
+                                   (unsigned)graph->ar, qnnrt_llm__roles_say(graph, t, b, sizeof b),
+                                   (unsigned)ar);
+        if (context == 0) continue;
+        if (mask == NULL) { mask = t; graph->context = context; }
+        if (context != graph->context)
+            return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
+                                   "\"%.100s\": %s and %s are of different width", graph->name,
+                                   qnnrt_llm__roles_say(graph, mask, a, sizeof a),
+                                   qnnrt_llm__roles_say(graph, t, b, sizeof b));
+    }
+    if (mask != NULL && graph->context < graph->ar)
+        return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
+                               "\"%.100s\": %s is narrower than the %u tokens per call", graph->name,
+                               qnnrt_llm__roles_say(graph, mask, a, sizeof a), (unsigned)graph->ar);
+    return QNNRT_OK;
+}
+
+/* ---- keys and values ---- */
+
+static int qnnrt_llm__roles_value(qnnrt_llm_role role)
+{
+    return role == QNNRT_LLM_ROLE_VALUE_IN || role == QNNRT_LLM_ROLE_VALUE_OUT;
+}
+
+static int qnnrt_llm__roles_kv_order(const void *a, const void *b)
+{
+    const qnnrt_llm_tensor_info *x = (const qnnrt_llm_tensor_info *)a;
+    const qnnrt_llm_tensor_info *y = (const qnnrt_llm_tensor_info *)b;
+    if (x->layer != y->layer) return x->layer < y->layer ? -1 : 1;
+    if (qnnrt_llm__roles_value(x->role) != qnnrt_llm__roles_value(y->role))
+        return qnnrt_llm__roles_value(x->role) - qnnrt_llm__roles_value(y->role);
+    if (x->head != y->head) return x->head < y->head ? -1 : 1;
+    if (x->output != y->output) return x->output - y->output;
+    return x < y ? -1 : x > y;
+}
+
+/* List the keys and values of a graph with both their ends. */
+static qnnrt_result qnnrt_llm__roles_pairs(qnnrt_llm__roles *work, qnnrt_llm__roles_graph *graph)
+{
+    const qnnrt_llm_tensor_info **list;
+    size_t i, count = 0;
+    char a[768], b[768], what[96];
+    for (i = 0; i < graph->count; ++i) count += (size_t)qnnrt_llm__role_layered(graph->tensors[i].role);
+    list = (const qnnrt_llm_tensor_info **)qnnrt_llm__roles_scratch(work, count, sizeof *list);
+    graph->pairs = (qnnrt_llm__roles_pair *)qnnrt_llm__roles_scratch(work, count,
+                                                                     sizeof *graph->pairs);
+    graph->pair_count = 0;
+    if (list == NULL || graph->pairs == NULL) return qnnrt_llm__roles_memory(work);
+    for (i = count = 0; i < graph->count; ++i)
+        if (qnnrt_llm__role_layered(graph->tensors[i].role)) list[count++] = &graph->tensors[i];
+    qnnrt_llm__roles_sort((const void **)list, count, qnnrt_llm__roles_kv_order);
+    for (i = 0; i < count; ++i) {
+        const qnnrt_llm_tensor_info *t = list[i];
+        qnnrt_llm__roles_pair *pair = graph->pair_count > 0 ? &graph->pairs[graph->pair_count - 1]
+                                                            : NULL;
+        if (i > 0 && t->role == list[i - 1]->role && t->layer == list[i - 1]->layer &&
+            t->head == list[i - 1]->head)
+            return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
+                                   "\"%.100s\": %s is there twice: %s (%s) and %s (%s)", graph->name,
+                                   qnnrt_llm__roles_what(t->role, t->layer, t->head, what,
+                                                         sizeof what),
+                                   qnnrt_llm__roles_say(graph, list[i - 1], a, sizeof a),
+                                   list[i - 1]->reason, qnnrt_llm__roles_say(graph, t, b, sizeof b),
+                                   t->reason);
+        if (pair == NULL || pair->layer != t->layer || pair->head != t->head ||
+            qnnrt_llm__roles_value(pair->role) != qnnrt_llm__roles_value(t->role)) {
+            pair = &graph->pairs[graph->pair_count++];
+            pair->role = qnnrt_llm__roles_value(t->role) ? QNNRT_LLM_ROLE_VALUE_IN
+                                                         : QNNRT_LLM_ROLE_KEY_IN;
+            pair->layer = t->layer;
+            pair->head = t->head;
+        }
+        if (t->output) pair->out = t;
+        else pair->in = t;
+    }
+    return QNNRT_OK;
+}
+
+static int qnnrt_llm__roles_same_quant(const qnnrt_quant *a, const qnnrt_quant *b)
+{
+    uint32_t i;
+    if (a->encoding != b->encoding || a->bitwidth != b->bitwidth) return 0;
+    if (a->encoding == QNNRT_ENCODING_PER_TENSOR)
+        return a->offset == b->offset && memcmp(&a->scale, &b->scale, sizeof a->scale) == 0;
+    if (a->encoding == QNNRT_ENCODING_OTHER) return a->vendor_encoding == b->vendor_encoding;
+    if (a->encoding != QNNRT_ENCODING_PER_AXIS) return 1;
+    if (a->axis != b->axis || a->count != b->count ||
+        memcmp(a->scales, b->scales, a->count * sizeof *a->scales) != 0) return 0;
+    for (i = 0; i < a->count; ++i)
+        if ((a->offsets != NULL ? a->offsets[i] : 0) != (b->offsets != NULL ? b->offsets[i] : 0))
+            return 0;
+    return 1;
+}
+
+/* Equal dims, type and encoding. */
+static int qnnrt_llm__roles_same_facts(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
+{
+    return a->dtype == b->dtype && a->rank == b->rank && a->vendor_format == b->vendor_format &&
+           memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0 &&
+           qnnrt_llm__roles_same_quant(&a->quant, &b->quant);
+}
+
+/* May `axis` be the one of the cells, as this graph has it? A context that is not known follows
+   from the cells. *in_place: it would be, with an output of as many cells as the input. */
+static int qnnrt_llm__roles_axis_fits(const qnnrt_llm__roles_graph *graph,
+                                      const qnnrt_llm__roles_pair *pair, uint32_t axis, int *in_place)
+{
+    const qnnrt_tensor_info *in = pair->in != NULL ? pair->in->tensor : NULL;
+    const qnnrt_tensor_info *out = pair->out != NULL ? pair->out->tensor : NULL;
+    uint32_t context = graph->context, i;
+    if (in != NULL) {
+        if (axis >= in->rank) return 0;
+        if (context == 0) context = in->dims[axis] <= UINT32_MAX - graph->ar
+                                        ? in->dims[axis] + graph->ar : 0;
+        if (context == 0 || in->dims[axis] != context - graph->ar) return 0;
+    }
+    if (context == 0) context = graph->ar;
+    if (out == NULL) return 1;
+    if (axis >= out->rank || (in != NULL && in->rank != out->rank)) return 0;
+    for (i = 0; in != NULL && i < in->rank; ++i)
+        if (i != axis && in->dims[i] != out->dims[i]) return 0;
+    if (out->dims[axis] == graph->ar || out->dims[axis] == context) return 1;
+    if (in != NULL && out->dims[axis] == in->dims[axis]) *in_place = 1;
+    return 0;
+}
+
+/* All dims but that of the cells, of either end. */
+static int qnnrt_llm__roles_same_rest(const qnnrt_llm__roles_pair *a, const qnnrt_llm__roles_pair *b,
+                                      uint32_t axis)
+{
+    const qnnrt_tensor_info *x = (a->in != NULL ? a->in : a->out)->tensor;
+    const qnnrt_tensor_info *y = (b->in != NULL ? b->in : b->out)->tensor;
+    uint32_t i;
+    if (x->rank != y->rank) return 0;
+    for (i = 0; i < x->rank; ++i)
+        if (i != axis && x->dims[i] != y->dims[i]) return 0;
+    return 1;
+}
+
+/* Find the axis of the cells of key or value k: the only one that fits in every graph. */
+static qnnrt_result qnnrt_llm__roles_axis(qnnrt_llm__roles *work, size_t k, uint32_t *out)
+{
+    const qnnrt_llm__roles_graph *first = &work->graphs[0];
+    const qnnrt_llm__roles_pair *pair = &first->pairs[k];
+    const qnnrt_llm_tensor_info *t = pair->in != NULL ? pair->in : pair->out;
+    uint32_t axis, found = 0;
+    int in_place = 0, fits = 0;
+    size_t g;
+    char text[768], what[96];
+    for (axis = 0; axis < t->tensor->rank; ++axis) {
+        int all = 1, place = 0;
+        for (g = 0; g < work->graph_count && (all || place); ++g) {
+            const qnnrt_llm__roles_graph *graph = &work->graphs[g];
+            int here = 0;
+            if (!qnnrt_llm__roles_same_rest(pair, &graph->pairs[k], axis)) { all = place = 0; break; }
+            if (qnnrt_llm__roles_axis_fits(graph, &graph->pairs[k], axis, &here)) continue;
+            all = 0;
+            place = here;
+        }
+        in_place |= place;
+        if (!all) continue;
+        ++fits;
+        found = axis;
+    }
+    *out = found;
+    if (fits == 1) return QNNRT_OK;
+    qnnrt_llm__roles_what(pair->role, pair->layer, pair->head, what, sizeof what);
+    if (fits == 0 && in_place)
+        return qnnrt_llm__fail(work->err, QNNRT_E_UNSUPPORTED,
+                               "%s: %s comes out with as many cells as went in: a cache that graphs"
+                               " update in place is not known here", what,
+                               qnnrt_llm__roles_say(first, t, text, sizeof text));
+    qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH, "%s: %s in the layout", what,
+                    fits == 0 ? "no axis can be that of the cells, or graphs disagree"
+                              : "which axis is that of the cells cannot be told");
+    for (g = 0; g < work->graph_count; ++g) {
+        const qnnrt_llm__roles_graph *graph = &work->graphs[g];
+        const qnnrt_llm__roles_pair *p = &graph->pairs[k];
+        if (!qnnrt_llm__roles_add(work->err, "\n  %u tokens per call, context %u%s:",
+                                  (unsigned)graph->ar, (unsigned)graph->context,
+                                  graph->context == 0 ? " (no mask tells it)" : "")) break;
+        if (p->in != NULL)
+            qnnrt_llm__roles_add(work->err, "\n    %s",
+                                 qnnrt_llm__roles_say(graph, p->in, text, sizeof text));
+        if (p->out != NULL)
+            qnnrt_llm__roles_add(work->err, "\n    %s",
+                                 qnnrt_llm__roles_say(graph, p->out, text, sizeof text));
+    }
+    return QNNRT_E_MISMATCH;
+}
+
+/* Every key and value with both its ends, the same ones in every graph. */
+static qnnrt_result qnnrt_llm__roles_agree(qnnrt_llm__roles *work)
+{
+    const qnnrt_llm__roles_graph *first = &work->graphs[0];
+    char text[768], what[96];
+    size_t g, k;
+    for (g = 0; g < work->graph_count; ++g) {
+        const qnnrt_llm__roles_graph *graph = &work->graphs[g];
+        size_t reads = 0;
+        for (k = 0; k < graph->pair_count; ++k) reads += graph->pairs[k].in != NULL;
+        for (k = 0; k < graph->pair_count; ++k) {
+            const qnnrt_llm__roles_pair *pair = &graph->pairs[k];
+            qnnrt_llm_role lacks = pair->role;
+            if (pair->out == NULL)
+                lacks = pair->role == QNNRT_LLM_ROLE_KEY_IN ? QNNRT_LLM_ROLE_KEY_OUT
+                                                            : QNNRT_LLM_ROLE_VALUE_OUT;
+            else if (pair->in != NULL || reads == 0) continue;
+            return qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
+                                   "\"%.100s\" has no %s; it has %s", graph->name,
+                                   qnnrt_llm__roles_what(lacks, pair->layer, pair->head, what,
+                                                         sizeof what),
+                                   qnnrt_llm__roles_say(graph, pair->in != NULL ? pair->in : pair->out,
+                                                        text, sizeof text));
+        }
+        for (k = 0; k < graph->pair_count || k < first->pair_count; ++k) {
+            const qnnrt_llm__roles_pair *a = k < first->pair_count ? &first->pairs[k] : NULL;
+            const qnnrt_llm__roles_pair *b = k < graph->pair_count ? &graph->pairs[k] : NULL;
+            int other;
+            if (a != NULL && b != NULL && a->layer == b->layer && a->role == b->role &&
+                a->head == b->head) continue;
+            /* The lower one of two that differ is what the other graph lacks. */
+            other = a == NULL || (b != NULL && (b->layer != a->layer ? b->layer < a->layer
+                                                : b->role != a->role ? b->role < a->role
+                                                                     : b->head < a->head));
+            if (other) a = b;
+            return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
+                                   "graphs disagree: \"%.100s\" has %s, \"%.100s\" has not",
+                                   other ? graph->name : first->name,
+                                   qnnrt_llm__roles_what(a->role, a->layer, a->head, what,
+                                                         sizeof what),
+                                   other ? first->name : graph->name);
+        }
+    }
+    return QNNRT_OK;
+}
+
+/* Each layer has as many keys as values, with heads from 0. */
+static qnnrt_result qnnrt_llm__roles_layers(qnnrt_llm__roles *work)
+{
+    const qnnrt_llm__roles_graph *graph = &work->graphs[0];
+    size_t k = 0;
+    work->llm->info.layers = 0;
+    while (k < graph->pair_count) {
+        uint32_t layer = graph->pairs[k].layer, heads[2] = { 0, 0 };
+        for (; k < graph->pair_count && graph->pairs[k].layer == layer; ++k) {
+            int value = graph->pairs[k].role == QNNRT_LLM_ROLE_VALUE_IN;
+            if (graph->pairs[k].head != heads[value]++)
+                return qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
+                                       "layer %u has %s of head %u, and none of head %u",
+                                       (unsigned)layer, value ? "values" : "keys",
+                                       (unsigned)graph->pairs[k].head, (unsigned)(heads[value] - 1));
+        }
+        if (heads[0] != heads[1])
+            return qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
+                                   "layer %u has %u tensors of keys and %u of values",
+                                   (unsigned)layer, (unsigned)heads[0], (unsigned)heads[1]);
+        work->llm->info.layers += 1;
+    }
+    return QNNRT_OK;
+}
+
+/* Types and encodings: one type for the whole cache, one encoding for all that is one tensor of it. */
+static qnnrt_result qnnrt_llm__roles_types(qnnrt_llm__roles *work)
+{
+    const qnnrt_llm_tensor_info *first = NULL;
+    const qnnrt_llm__roles_graph *first_graph = NULL;
+    char a[768], b[768];
+    size_t g, k;
+    int end;
+    for (k = 0; k < work->graphs[0].pair_count; ++k) {
+        const qnnrt_llm_tensor_info *same = NULL;
+        const qnnrt_llm__roles_graph *same_graph = NULL;
+        for (g = 0; g < work->graph_count; ++g)
+            for (end = 0; end < 2; ++end) {
+                const qnnrt_llm__roles_graph *graph = &work->graphs[g];
+                const qnnrt_llm_tensor_info *t = end ? graph->pairs[k].out : graph->pairs[k].in;
+                uint64_t element;
+                if (t == NULL) continue;
+                if (first == NULL) { first = t; first_graph = graph; }
+                if (same == NULL) { same = t; same_graph = graph; }
+                element = t->tensor->count > 0 ? t->tensor->bytes / t->tensor->count : 0;
+                if (t->tensor->dtype != first->tensor->dtype)
+                    return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
+                                           "keys and values of different types: %s and %s",
+                                           qnnrt_llm__roles_say(first_graph, first, a, sizeof a),
+                                           qnnrt_llm__roles_say(graph, t, b, sizeof b));
+                if ((element != 1 && element != 2 && element != 4) ||
+                    t->tensor->count > UINT32_MAX || t->tensor->bytes != t->tensor->count * element ||
+                    t->tensor->vendor_format != 0)
+                    return qnnrt_llm__fail(work->err, QNNRT_E_UNSUPPORTED,
+                                           "%s: keys and values are plain tensors with elements of"
+                                           " 1, 2 or 4 bytes",
+                                           qnnrt_llm__roles_say(graph, t, a, sizeof a));
+                if (!qnnrt_llm__roles_same_quant(&t->tensor->quant, &same->tensor->quant))
+                    return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
+                                           "the same cache in different encodings: %s and %s",
+                                           qnnrt_llm__roles_say(same_graph, same, a, sizeof a),
+                                           qnnrt_llm__roles_say(graph, t, b, sizeof b));
+            }
+    }
+    return QNNRT_OK;
+}
+
+/* Fill llm.kv, and the contexts that no mask tells. */
+static qnnrt_result qnnrt_llm__roles_cache(qnnrt_llm__roles *work)
+{
+    qnnrt_llm *llm = work->llm;
+    const qnnrt_llm__roles_graph *first = &work->graphs[0];
+    size_t g, k;
+    char text[768];
+    llm->kv_count = first->pair_count;
+    llm->kv = (qnnrt_llm__kv *)qnnrt_llm__keep(&llm->hooks, &llm->blocks, llm->kv_count,
+                                               sizeof *llm->kv);
+    if (llm->kv == NULL) return qnnrt_llm__roles_memory(work);
+    for (k = 0; k < llm->kv_count; ++k) {
+        const qnnrt_llm__roles_pair *pair = &first->pairs[k];
+        const qnnrt_tensor_info *tensor = (pair->in != NULL ? pair->in : pair->out)->tensor;
+        qnnrt_llm__kv *kv = &llm->kv[k];
+        uint64_t heads = 1, dim = 1;
+        uint32_t axis, i, last;
+        qnnrt_result result = qnnrt_llm__roles_axis(work, k, &axis);
+        if (result != QNNRT_OK) return result;
+        kv->role = pair->role;
+        kv->layer = pair->layer;
+        kv->head = pair->head;
+        kv->tensor = tensor;
+        kv->element = (uint32_t)(tensor->bytes / tensor->count);
+        kv->outer = kv->inner = 1;
+        last = tensor->rank > 1 ? axis == tensor->rank - 1 ? axis - 1 : tensor->rank - 1 : axis;
+        for (i = 0; i < tensor->rank; ++i) {        /* no product is over count */
+            if (i == axis) continue;
+            if (i < axis) kv->outer *= tensor->dims[i];
+            else kv->inner *= tensor->dims[i];
+            if (i == last) dim = tensor->dims[i];
+            else heads *= tensor->dims[i];
+        }
+        if (pair->layer == first->pairs[0].layer) {
+            if (pair->role == QNNRT_LLM_ROLE_KEY_IN) {
+                llm->info.heads += (uint32_t)heads;
+                llm->info.key_dim = (uint32_t)dim;
+            } else llm->info.value_dim = (uint32_t)dim;
+        }
+        for (g = 0; g < work->graph_count; ++g) {
+            qnnrt_llm__roles_graph *graph = &work->graphs[g];
+            const qnnrt_llm_tensor_info *in = graph->pairs[k].in;
+            if (graph->context == 0)
+                graph->context = graph->ar + (in != NULL ? in->tensor->dims[axis] : 0);
+            if (in != NULL && in->tensor->dims[axis] != graph->context - graph->ar)
+                return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
+                                       "\"%.100s\": %s has other cells than %u", graph->name,
+                                       qnnrt_llm__roles_say(graph, in, text, sizeof text),
+                                       (unsigned)(graph->context - graph->ar));
+            if (in == NULL && graph->context != graph->ar)
+                return qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
+                                       "\"%.100s\" reads no cache, and its context %u is more than"
+                                       " its %u tokens per call", graph->name,
+                                       (unsigned)graph->context, (unsigned)graph->ar);
+        }
+        llm->info.cache_dtype = tensor->dtype;
+    }
+    for (g = 0; g < work->graph_count; ++g)
+        if (work->graphs[g].context == 0) work->graphs[g].context = work->graphs[g].ar;
+    return QNNRT_OK;
+}
+
+/* ---- what remains unknown ---- */
+
+/* Refuse inputs that nothing is known about; outputs like that are nobody's. */
+static qnnrt_result qnnrt_llm__roles_rest(qnnrt_llm__roles *work)
+{
+    size_t g, i, listed = 0, left = 0;
+    char text[768];
+    for (g = 0; g < work->graph_count; ++g)
+        for (i = 0; i < work->graphs[g].count; ++i) {
+            qnnrt_llm_tensor_info *t = &work->graphs[g].tensors[i];
+            if (t->role != QNNRT_LLM_ROLE_UNKNOWN) continue;
+            if (t->output) {
+                t->role = QNNRT_LLM_ROLE_UNUSED;
+                t->reason = "nothing asks for it";
+                continue;
+            }
+            if (listed++ == 0)
+                qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH, "what these inputs are for cannot be"
+                                " told; a role table has to say it:");
+            if (left > 0 || !qnnrt_llm__roles_add(work->err, "\n  %s",
+                                                  qnnrt_llm__roles_say(&work->graphs[g], t, text,
+                                                                       sizeof text))) ++left;
+        }
+    qnnrt_llm__roles_more(work->err, left);
+    return listed > 0 ? QNNRT_E_MISMATCH : QNNRT_OK;
+}
+
+/* ---- wiring ---- */
+
+/* The outputs that later shards read, by step. */
+typedef struct qnnrt_llm__roles_cuts {
+    const qnnrt_llm_tensor_info *hidden, *hidden_in, *cos, *sin;
+} qnnrt_llm__roles_cuts;
+
+/* A role of one tensor per step and end is not there twice; logits are there once. */
+static qnnrt_result qnnrt_llm__roles_once(qnnrt_llm__roles *work, qnnrt_llm__roles_graph *graph)
+{
+    const qnnrt_llm_tensor_info *seen[QNNRT_LLM_ROLE_COUNT][2], *logits = NULL;
+    char a[768], b[768];
+    size_t s, i;
+    for (s = 0; s < graph->step_count; ++s) {
+        memset(seen, 0, sizeof seen);
+        for (i = graph->first[s]; i < graph->first[s + 1]; ++i) {
+            const qnnrt_llm_tensor_info *t = &graph->tensors[i], *other;
+            if (qnnrt_llm__role_layered(t->role) || t->role == QNNRT_LLM_ROLE_UNUSED ||
+                t->role == QNNRT_LLM_ROLE_UNKNOWN) continue;
+            other = seen[t->role][t->output];
+            if (t->role == QNNRT_LLM_ROLE_LOGITS && logits != NULL) other = logits;
+            if (other != NULL)
+                return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
+                                       "\"%.100s\": two tensors are %s: %s (%s) and %s (%s)",
+                                       graph->name, qnnrt_llm_role_name(t->role),
+                                       qnnrt_llm__roles_say(graph, other, a, sizeof a),
+                                       other->reason, qnnrt_llm__roles_say(graph, t, b, sizeof b),
+                                       t->reason);
+            seen[t->role][t->output] = t;
+            if (t->role == QNNRT_LLM_ROLE_LOGITS) logits = t;
+        }
+    }
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt_llm__roles_edge(qnnrt_llm__roles *work, qnnrt_llm__roles_graph *graph,
+                                          const qnnrt_llm_tensor_info *from,
+                                          const qnnrt_llm_tensor_info *to, qnnrt_edge_desc *edge)
+{
+    char a[768], b[768];
+    if (!qnnrt_llm__roles_same_facts(from->tensor, to->tensor))
+        return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
+                               "\"%.100s\": the cut between steps %u and %u (%s) does not fit: %s and"
+                               " %s", graph->name, (unsigned)from->step, (unsigned)to->step,
+                               qnnrt_llm_role_name(to->role),
+                               qnnrt_llm__roles_say(graph, from, a, sizeof a),
+                               qnnrt_llm__roles_say(graph, to, b, sizeof b));
+    edge->from_step = from->step;
+    edge->from = from->tensor->name;
+    edge->to_step = to->step;
+    edge->to = to->tensor->name;
+    return QNNRT_OK;
+}
+
+/* Does a cut lack a shard? Where names differ over it, its layers must follow each other. */
+static qnnrt_result qnnrt_llm__roles_gap(qnnrt_llm__roles *work, const qnnrt_llm__roles_graph *graph,
+                                         const qnnrt_llm_tensor_info *from,
+                                         const qnnrt_llm_tensor_info *to)
+{
+    uint32_t last = 0, next = UINT32_MAX;
+    int before = 0;
+    size_t i;
+    char a[768], b[768];
+    if (strcmp(from->tensor->name, to->tensor->name) == 0) return QNNRT_OK;
+    for (i = graph->first[from->step]; i < graph->first[from->step + 1]; ++i)
+        if (qnnrt_llm__role_layered(graph->tensors[i].role)) {
+            before = 1;
+            if (graph->tensors[i].layer > last) last = graph->tensors[i].layer;
+        }
+    for (i = graph->first[to->step]; i < graph->first[to->step + 1]; ++i)
+        if (qnnrt_llm__role_layered(graph->tensors[i].role) && graph->tensors[i].layer < next)
+            next = graph->tensors[i].layer;
+    if (!before || next == UINT32_MAX || next <= last || next - last == 1) return QNNRT_OK;
+    return qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
+                           "\"%.100s\": a shard is missing: layers %u to %u are not there, between %s"
+                           " and %s", graph->name, (unsigned)(last + 1), (unsigned)(next - 1),
+                           qnnrt_llm__roles_say(graph, from, a, sizeof a),
+                           qnnrt_llm__roles_say(graph, to, b, sizeof b));
+}
+
+/* The edges that roles demand. */
+static qnnrt_result qnnrt_llm__roles_edges(qnnrt_llm__roles *work, qnnrt_llm__roles_graph *graph,
+                                           qnnrt_edge_desc *edges, size_t *count)
+{
+    qnnrt_llm__roles_cuts *cuts = (qnnrt_llm__roles_cuts *)qnnrt_llm__roles_scratch(
+        work, graph->step_count, sizeof *cuts);
+    const qnnrt_llm_tensor_info *cos = NULL, *sin = NULL;
+    const qnnrt_context_info *contexts = qnnrt_contexts(work->llm->model, NULL);
+    qnnrt_result result = QNNRT_OK;
+    size_t s, i;
+    *count = 0;
+    if (cuts == NULL) return qnnrt_llm__roles_memory(work);
+    for (i = 0; i < graph->count; ++i) {
+        const qnnrt_llm_tensor_info *t = &graph->tensors[i];
+        if (t->role == QNNRT_LLM_ROLE_HIDDEN && t->output) cuts[t->step].hidden = t;
+        if (t->role == QNNRT_LLM_ROLE_HIDDEN && !t->output) cuts[t->step].hidden_in = t;
+        if (t->role == QNNRT_LLM_ROLE_ROPE_COS && t->output) cuts[t->step].cos = t;
+        if (t->role == QNNRT_LLM_ROLE_ROPE_SIN && t->output) cuts[t->step].sin = t;
+    }
+    for (s = 0; s < graph->step_count; ++s) {
+        const qnnrt_llm_tensor_info *to = cuts[s].hidden_in;
+        if (s > 0 && (to == NULL || cuts[s - 1].hidden == NULL)) {
+            size_t k = to == NULL ? s : s - 1;
+            return qnnrt_llm__fail(
+                work->err, QNNRT_E_NOT_FOUND,
+                "\"%.100s\": step %u (%.100s, graph \"%.100s\") %s: it is no shard of this model, or"
+                " a role table has to name it", graph->name, (unsigned)k,
+                contexts[graph->steps[k].context].file, graph->steps[k].graph->name,
+                to == NULL ? "takes no hidden state from the one before"
+                           : "gives no hidden state to the next one");
+        }
+        for (i = graph->first[s]; i < graph->first[s + 1] && s > 0; ++i) {
+            const qnnrt_llm_tensor_info *t = &graph->tensors[i], *from = NULL;
+            if (t->output) continue;
+            if (t->role == QNNRT_LLM_ROLE_HIDDEN) from = cuts[s - 1].hidden;
+            if (t->role == QNNRT_LLM_ROLE_ROPE_COS) from = cos;
+            if (t->role == QNNRT_LLM_ROLE_ROPE_SIN) from = sin;
+            if (from == NULL) continue;
+            result = qnnrt_llm__roles_edge(work, graph, from, t, &edges[*count]);
+            if (result == QNNRT_OK && t->role == QNNRT_LLM_ROLE_HIDDEN)
+                result = qnnrt_llm__roles_gap(work, graph, from, t);
+            if (result != QNNRT_OK) return result;
+            ++*count;
+        }
+        if (cuts[s].cos != NULL) cos = cuts[s].cos;
+        if (cuts[s].sin != NULL) sin = cuts[s].sin;
+    }
+    return QNNRT_OK;
+}
+
+/* Is a pipeline wired with these edges and no others? */
+static int qnnrt_llm__roles_wired(const qnnrt_pipeline *pipeline, const qnnrt_edge_desc *edges,
+                                  size_t count)
+{
+    const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(pipeline);
+    size_t e, k;
+    if (info->failure != NULL || info->edge_count != count) return 0;
+    for (e = 0; e < count; ++e) {
+        for (k = 0; k < count; ++k)
+            if (info->edges[k].from_step == edges[e].from_step &&
+                info->edges[k].to_step == edges[e].to_step &&
+                strcmp(info->edges[k].from->name, edges[e].from) == 0 &&
+                strcmp(info->edges[k].to->name, edges[e].to) == 0) break;
+        if (k == count) return 0;
+    }
+    return 1;
+}
+
+/* Take the pipeline as it was found where its edges are right, else make one. */
+static qnnrt_result qnnrt_llm__roles_wire(qnnrt_llm__roles *work, qnnrt_llm__roles_graph *graph)
+{
+    qnnrt_pipeline_desc desc;
+    qnnrt_edge_desc *edges = (qnnrt_edge_desc *)qnnrt_llm__roles_scratch(
+        work, (uint64_t)graph->step_count * 3, sizeof *edges);
+    qnnrt_step_desc *steps =
+        (qnnrt_step_desc *)qnnrt_llm__roles_scratch(work, graph->step_count, sizeof *steps);
+    qnnrt_result result;
+    size_t count, s;
+    if (edges == NULL || steps == NULL) return qnnrt_llm__roles_memory(work);
+    result = qnnrt_llm__roles_edges(work, graph, edges, &count);
+    if (result != QNNRT_OK) return result;
+    if (graph->pipeline != NULL && qnnrt_llm__roles_wired(graph->pipeline, edges, count))
+        return QNNRT_OK;
+    memset(&desc, 0, sizeof desc);
+    for (s = 0; s < graph->step_count; ++s) {
+        steps[s].model = graph->steps[s].model;
+        steps[s].context = graph->steps[s].context;
+        steps[s].graph = graph->steps[s].graph->name;
+    }
+    desc.name = graph->name;
+    desc.steps = steps;
+    desc.step_count = graph->step_count;
+    desc.edges = edges;
+    desc.edge_count = count;
+    desc.edges_only = 1;
+    result = qnnrt_pipeline_make(&desc, &graph->made, work->err);
+    if (result == QNNRT_OK) graph->pipeline = graph->made;
+    return result;
+}
+
+/* ---- slots ---- */
+
+static qnnrt_result qnnrt_llm__roles_slot(qnnrt_llm__roles *work, const qnnrt_pipeline *pipeline,
+                                          const qnnrt_llm_tensor_info *t, qnnrt_slot *out)
+{
+    if (!qnnrt_llm__roles_address(work, t->step, t->tensor->name))
+        return qnnrt_llm__roles_memory(work);
+    return qnnrt_slot_find(pipeline, work->address,
+                           t->output ? QNNRT_ROLE_OUTPUT : QNNRT_ROLE_INPUT, out, work->err);
+}
+
+/* Is this input filled by the caller, or by an earlier shard? */
+static int qnnrt_llm__roles_from_caller(const qnnrt_llm__roles_graph *graph,
+                                        const qnnrt_llm_tensor_info *t, const unsigned char *fed)
+{
+    return !t->output && !fed[t - graph->tensors];
+}
+
+/* Mark the inputs that edges feed. */
+static qnnrt_result qnnrt_llm__roles_fed(qnnrt_llm__roles *work, const qnnrt_llm__roles_graph *graph,
+                                         unsigned char **out)
+{
+    const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(graph->pipeline);
+    size_t e;
+    *out = (unsigned char *)qnnrt_llm__roles_scratch(work, graph->count, 1);
+    if (*out == NULL) return qnnrt_llm__roles_memory(work);
+    for (e = 0; e < info->edge_count; ++e) {
+        const qnnrt_edge_info *edge = &info->edges[e];
+        const qnnrt_graph_info *g = graph->steps[edge->to_step].graph;
+        (*out)[graph->first[edge->to_step] + (size_t)(edge->to - g->inputs)] = 1;
+    }
+    return QNNRT_OK;
+}
+
+/* Fill the slots of a graph. Two things in one slot would overwrite each other. */
+static qnnrt_result qnnrt_llm__roles_slots(qnnrt_llm__roles *work, qnnrt_llm__roles_graph *graph,
+                                           qnnrt_llm__graph *to)
+{
+    qnnrt_llm *llm = work->llm;
+    const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(graph->pipeline);
+    const qnnrt_llm_tensor_info **owner = (const qnnrt_llm_tensor_info **)qnnrt_llm__roles_scratch(
+        work, info->slot_count, sizeof *owner);
+    unsigned char *fed;
+    size_t i, k;
+    qnnrt_result result = qnnrt_llm__roles_fed(work, graph, &fed);
+    if (result != QNNRT_OK) return result;
+    to->logits = QNNRT_NO_SLOT;
+    to->kv = (qnnrt_llm__ends *)qnnrt_llm__keep(&llm->hooks, &llm->blocks, llm->kv_count,
+                                                sizeof *to->kv);
+    for (i = 0; i < QNNRT_LLM_ROLE_COUNT; ++i) {
+        size_t most = 0;
+        for (k = 0; k < graph->count; ++k)
+            most += (size_t)graph->tensors[k].role == i && !graph->tensors[k].output;
+        if (qnnrt_llm__role_layered((qnnrt_llm_role)i)) most = 0;
+        to->inputs[i].slots = (qnnrt_slot *)qnnrt_llm__keep(&llm->hooks, &llm->blocks, most,
+                                                            sizeof *to->inputs[i].slots);
+        if (to->inputs[i].slots == NULL) return qnnrt_llm__roles_memory(work);
+    }
+    if (owner == NULL || to->kv == NULL) return qnnrt_llm__roles_memory(work);
+    for (i = 0; i < graph->count; ++i) {
+        const qnnrt_llm_tensor_info *t = &graph->tensors[i], *other;
+        qnnrt_llm__slots *list = &to->inputs[t->role];
+        char a[768], b[768];
+        qnnrt_slot slot;
+        if (t->output ? t->role != QNNRT_LLM_ROLE_LOGITS
+                      : !qnnrt_llm__roles_from_caller(graph, t, fed)) continue;
+        result = qnnrt_llm__roles_slot(work, graph->pipeline, t, &slot);
+        if (result != QNNRT_OK) return result;
+        if (t->output) { to->logits = slot; continue; }
+        other = owner[slot];
+        owner[slot] = t;
+        if (other != NULL && (other->role != t->role || qnnrt_llm__role_layered(t->role)))
+            return qnnrt_llm__fail(work->err, QNNRT_E_UNSUPPORTED,
+                                   "\"%.100s\": %s and %s have one name, so they would share memory,"
+                                   " and are %s and %s", graph->name,
+                                   qnnrt_llm__roles_say(graph, other, a, sizeof a),
+                                   qnnrt_llm__roles_say(graph, t, b, sizeof b),
+                                   qnnrt_llm_role_name(other->role), qnnrt_llm_role_name(t->role));
+        if (other == NULL && !qnnrt_llm__role_layered(t->role)) list->slots[list->count++] = slot;
+    }
+    for (k = 0; k < llm->kv_count; ++k) {
+        const qnnrt_llm__roles_pair *pair = &graph->pairs[k];
+        qnnrt_llm__ends *ends = &to->kv[k];
+        const qnnrt_llm__kv *kv = &llm->kv[k];
+        ends->in = QNNRT_NO_SLOT;
+        if (pair->in != NULL) {
+            result = qnnrt_llm__roles_slot(work, graph->pipeline, pair->in, &ends->in);
+            if (result != QNNRT_OK) return result;
+        }
+        result = qnnrt_llm__roles_slot(work, graph->pipeline, pair->out, &ends->out);
+        if (result != QNNRT_OK) return result;
+        ends->out_cells = (uint32_t)(pair->out->tensor->count / ((uint64_t)kv->outer * kv->inner));
+        ends->out_first = ends->out_cells > graph->ar ? ends->out_cells - graph->ar : 0;
+    }
+    return QNNRT_OK;
+}
+
+/* ---- figures ---- */
+
+static qnnrt_result qnnrt_llm__roles_logits(qnnrt_llm__roles *work, qnnrt_llm__roles_graph *graph)
+{
+    qnnrt_llm_info *info = &work->llm->info;
+    char a[768];
+    size_t i;
+    for (i = 0; i < graph->count; ++i) {
+        const qnnrt_llm_tensor_info *t = &graph->tensors[i];
+        uint32_t last = t->tensor->rank > 0 ? t->tensor->dims[t->tensor->rank - 1] : 0;
+        if (t->role != QNNRT_LLM_ROLE_LOGITS) continue;
+        if (last == 0 || t->tensor->count != (uint64_t)last * graph->ar)
+            return qnnrt_llm__fail(work->err, QNNRT_E_UNSUPPORTED,
+                                   "\"%.100s\": %s are no logits of each of its %u tokens per call",
+                                   graph->name, qnnrt_llm__roles_say(graph, t, a, sizeof a),
+                                   (unsigned)graph->ar);
+        if (info->logits == NULL) {
+            info->logits = t->tensor;
+            info->vocabulary = last;
+        } else if (last != info->vocabulary || t->tensor->dtype != info->logits->dtype ||
+                   !qnnrt_llm__roles_same_quant(&t->tensor->quant, &info->logits->quant))
+            return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
+                                   "graphs disagree on logits: \"%.100s\" has %s, another one %s",
+                                   graph->name, qnnrt_llm__roles_say(graph, t, a, sizeof a),
+                                   info->logits->name);
+    }
+    return QNNRT_OK;
+}
+
+/* cos and sin: one angle per pair of elements, or each angle twice. *taken: from the caller. */
+static qnnrt_result qnnrt_llm__roles_angles(qnnrt_llm__roles *work, qnnrt_llm__roles_graph *graph,
+                                            int *taken)
+{
+    uint32_t dim = work->llm->info.key_dim;
+    char a[768];
+    size_t i;
+    int given = 0;
+    for (i = 0; i < graph->count; ++i) {
+        const qnnrt_llm_tensor_info *t = &graph->tensors[i];
+        uint32_t n = t->tensor->rank > 0 ? t->tensor->dims[t->tensor->rank - 1] : 0;
+        if (t->role != QNNRT_LLM_ROLE_ROPE_COS && t->role != QNNRT_LLM_ROLE_ROPE_SIN) continue;
+        if (t->tensor->count != (uint64_t)n * graph->ar ||
+            (dim != 0 && n != dim && (uint64_t)n * 2 != dim))
+            return qnnrt_llm__fail(work->err, QNNRT_E_UNSUPPORTED,
+                                   "\"%.100s\": %s: %s has %u or half as many angles for each of its"
+                                   " %u tokens per call", graph->name,
+                                   qnnrt_llm__roles_say(graph, t, a, sizeof a),
+                                   qnnrt_llm_role_name(t->role), (unsigned)dim, (unsigned)graph->ar);
+        given |= t->output;
+        if (!t->output && !given) *taken = 1;
+    }
+    return QNNRT_OK;
+}
+
+/* RoPE, bos, eos and window: the caller, genie_config.json, qnnrt.json, defaults. */
+static qnnrt_result qnnrt_llm__roles_settings(qnnrt_llm__roles *work, int angles)
+{
+    const qnnrt_llm_desc *desc = work->desc;
+    qnnrt_llm_info *info = &work->llm->info;
+    const qnnrt_llm__settings *genie = &work->genie, *own = &work->own;
+    const int32_t *eos = desc->eos_count > 0 ? desc->eos
+                                             : genie->eos_count > 0 ? genie->eos : own->eos;
+    size_t count = desc->eos_count > 0 ? desc->eos_count
+                                       : genie->eos_count > 0 ? genie->eos_count : own->eos_count;
+    size_t i;
+    int32_t *copy;
+    qnnrt_result result = QNNRT_OK;
+    if (desc->rope.theta != 0) { info->rope = desc->rope; info->rope_source = "the caller"; }
+    else if (genie->rope.theta > 0) {
+        info->rope = genie->rope;
+        info->rope_source = "genie_config.json";
+    } else if (own->rope.theta > 0) {
+        info->rope = own->rope;
+        info->rope_source = "qnnrt.json";
+    } else {
+        info->rope.theta = 10000;
+        info->rope_source = "the default";
+    }
+    result = qnnrt_llm__settings_finish(&info->rope, info->rope_source, work->err);
+    if (result != QNNRT_OK) return result;
+    if (!angles) memset(&info->rope, 0, sizeof info->rope);
+    copy = (int32_t *)qnnrt_llm__keep(&work->llm->hooks, &work->llm->blocks, count, sizeof *copy);
+    if (copy == NULL) return qnnrt_llm__roles_memory(work);
+    for (i = 0; i < count; ++i) {
+        copy[i] = eos[i];
+        if (eos[i] < 0)
+            return qnnrt_llm__fail(work->err, QNNRT_E_ARG, "desc.eos: %d is no token", (int)eos[i]);
+    }
+    info->eos = copy;
+    info->eos_count = count;
+    if (desc->bos < 0)
+        return qnnrt_llm__fail(work->err, QNNRT_E_ARG, "desc.bos is a token + 1, not %d",
+                               (int)desc->bos);
+    info->bos = desc->bos > 0 ? desc->bos - 1 : genie->bos >= 0 ? genie->bos : own->bos;
+    info->window = desc->window > 0 ? desc->window : own->window;
+    return QNNRT_OK;
+}
+
+static uint64_t qnnrt_llm__roles_hash(uint64_t hash, const void *data, size_t bytes)
+{
+    const unsigned char *at = (const unsigned char *)data;
+    while (bytes-- > 0) hash = (hash ^ *at++) * UINT64_C(0x100000001B3);
+    return hash;
+}
+
+static uint64_t qnnrt_llm__roles_hash_tensor(uint64_t hash, const qnnrt_tensor_info *t)
+{
+    uint32_t facts[8];
+    facts[0] = (uint32_t)t->dtype;
+    facts[1] = t->rank;
+    facts[2] = (uint32_t)t->quant.encoding;
+    facts[3] = t->quant.bitwidth;
+    facts[4] = (uint32_t)t->quant.offset;
+    facts[5] = (uint32_t)t->quant.axis;
+    facts[6] = t->quant.count;
+    memcpy(&facts[7], &t->quant.scale, sizeof facts[7]);
+    hash = qnnrt_llm__roles_hash(hash, t->name, strlen(t->name) + 1);
+    hash = qnnrt_llm__roles_hash(hash, facts, sizeof facts);
+    hash = qnnrt_llm__roles_hash(hash, t->dims, t->rank * sizeof *t->dims);
+    if (t->quant.encoding != QNNRT_ENCODING_PER_AXIS) return hash;
+    hash = qnnrt_llm__roles_hash(hash, t->quant.scales, t->quant.count * sizeof *t->quant.scales);
+    if (t->quant.offsets == NULL) return hash;
+    return qnnrt_llm__roles_hash(hash, t->quant.offsets, t->quant.count * sizeof *t->quant.offsets);
+}
+
+/* FNV-1a over what is known about the contexts and tensors, and what became of it. */
+static uint64_t qnnrt_llm__roles_fingerprint(const qnnrt_llm__roles *work)
+{
+    uint64_t hash = UINT64_C(0xCBF29CE484222325);
+    size_t g, i, contexts;
+    const qnnrt_context_info *context = qnnrt_contexts(work->llm->model, &contexts);
+    for (i = 0; i < contexts; ++i) {
+        uint64_t sizes[2];
+        sizes[0] = context[i].file_bytes;
+        sizes[1] = context[i].blob_bytes;
+        hash = qnnrt_llm__roles_hash(hash, sizes, sizeof sizes);
+        hash = qnnrt_llm__roles_hash(hash, context[i].build_id, strlen(context[i].build_id) + 1);
+    }
+    for (g = 0; g < work->graph_count; ++g)
+        for (i = 0; i < work->graphs[g].count; ++i) {
+            const qnnrt_llm_tensor_info *t = &work->graphs[g].tensors[i];
+            uint32_t facts[5];
+            facts[0] = t->step;
+            facts[1] = (uint32_t)t->output;
+            facts[2] = (uint32_t)t->role;
+            facts[3] = t->layer;
+            facts[4] = t->head;
+            hash = qnnrt_llm__roles_hash(hash, facts, sizeof facts);
+            hash = qnnrt_llm__roles_hash_tensor(hash, t->tensor);
+        }
+    return hash;
+}
+
+static qnnrt_result qnnrt_llm__roles_layout(qnnrt_llm__roles *work)
+{
+    qnnrt_llm *llm = work->llm;
+    const qnnrt_llm__kv *keys = NULL, *values = NULL;
+    int per_head = 0, whole = 0;
+    size_t k;
+    char text[128];
+    for (k = 0; k < llm->kv_count; ++k) {
+        if (llm->kv[k].head > 0) per_head = 1;
+        if (keys == NULL && llm->kv[k].role == QNNRT_LLM_ROLE_KEY_IN) keys = &llm->kv[k];
+        if (values == NULL && llm->kv[k].role == QNNRT_LLM_ROLE_VALUE_IN) values = &llm->kv[k];
+        if (llm->graphs[0].kv[k].out_cells > llm->graphs[0].ar) whole = 1;
+    }
+    if (keys == NULL || values == NULL) snprintf(text, sizeof text, "no cache");
+    else
+        snprintf(text, sizeof text, "one tensor per %s, %s%s", per_head ? "head" : "layer",
+                 (keys->inner == 1) == (values->inner == 1) ? "keys like values"
+                 : keys->inner == 1 ? "keys transposed" : "values transposed",
+                 whole ? ", the whole cache comes out" : "");
+    llm->info.layout = qnnrt_llm__keep_text(&llm->hooks, &llm->blocks, text, strlen(text));
+    return llm->info.layout != NULL ? QNNRT_OK : qnnrt_llm__roles_memory(work);
+}
+
+/* ---- all of it ---- */
+
+static int qnnrt_llm__roles_graph_order(const void *a, const void *b)
+{
+    const qnnrt_llm__roles_graph *x = (const qnnrt_llm__roles_graph *)a;
+    const qnnrt_llm__roles_graph *y = (const qnnrt_llm__roles_graph *)b;
+    if (x->ar != y->ar) return x->ar < y->ar ? -1 : 1;
+    if (x->context != y->context) return x->context < y->context ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+/* Move what was found into the model, graphs by AR, then context. */
+static qnnrt_result qnnrt_llm__roles_deliver(qnnrt_llm__roles *work)
+{
+    qnnrt_llm *llm = work->llm;
+    qnnrt_llm_graph_info *infos;
+    qnnrt_result result = QNNRT_OK;
+    size_t g;
+    llm->graphs = (qnnrt_llm__graph *)qnnrt_llm__keep(&llm->hooks, &llm->blocks, work->graph_count,
+                                                      sizeof *llm->graphs);
+    infos = (qnnrt_llm_graph_info *)qnnrt_llm__keep(&llm->hooks, &llm->blocks, work->graph_count,
+                                                    sizeof *infos);
+    if (llm->graphs == NULL || infos == NULL) return qnnrt_llm__roles_memory(work);
+    llm->info.graphs = infos;
+    for (g = 0; g < work->graph_count; ++g) {
+        qnnrt_llm__roles_graph *from = &work->graphs[g];
+        qnnrt_llm__graph *to = &llm->graphs[g];
+        if (g > 0 && from->ar == from[-1].ar && from->context == from[-1].context)
+            return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
+                                   "\"%.200s\" and \"%.200s\" are both for %u tokens per call and a"
+                                   " context of %u: desc.pipelines has to choose", from[-1].name,
+                                   from->name, (unsigned)from->ar, (unsigned)from->context);
+        to->pipeline = from->pipeline;
+        to->name = from->name;
+        to->ar = from->ar;
+        to->context = from->context;
+        to->cells = from->context - from->ar;
+        result = qnnrt_llm__roles_slots(work, from, to);
+        if (result != QNNRT_OK) return result;
+        infos[g].name = from->name;
+        infos[g].ar = from->ar;
+        infos[g].context = from->context;
+        infos[g].tensor_count = from->count;
+        infos[g].tensors = from->tensors;
+        if (to->ar > llm->info.ar) llm->info.ar = to->ar;
+        if (to->context > llm->info.context) llm->info.context = to->context;
+        if (to->cells > llm->info.cells) llm->info.cells = to->cells;
+        to->made = from->made;              /* from here the model's */
+        from->made = NULL;
+        llm->info.graph_count = g + 1;
+    }
+    return qnnrt_llm__roles_layout(work);
+}
+
+static qnnrt_result qnnrt_llm__roles_find(qnnrt_llm__roles *work)
+{
+    qnnrt_llm *llm = work->llm;
+    qnnrt_result result;
+    int angles = 0;
+    size_t g, i;
+    result = qnnrt_llm__settings_read(work->desc, &work->own, &work->genie, &llm->hooks,
+                                      &work->scratch, work->err);
+    if (result == QNNRT_OK) result = qnnrt_llm__roles_table(work);
+    if (result == QNNRT_OK) result = qnnrt_llm__roles_pipelines(work);
+    if (result != QNNRT_OK) return result;
+    if (work->graph_count == 0)
+        return qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND, "the model has no graphs");
+    for (g = 0; g < work->graph_count && result == QNNRT_OK; ++g) {
+        result = qnnrt_llm__roles_graph_begin(work, &work->graphs[g]);
+        if (result == QNNRT_OK) result = qnnrt_llm__roles_once(work, &work->graphs[g]);
+    }
+    if (result == QNNRT_OK) result = qnnrt_llm__roles_rest(work);
+    for (g = 0; g < work->graph_count && result == QNNRT_OK; ++g)
+        result = qnnrt_llm__roles_wire(work, &work->graphs[g]);
+    for (g = 0; g < work->graph_count && result == QNNRT_OK; ++g) {
+        result = qnnrt_llm__roles_measure(work, &work->graphs[g]);
+        if (result == QNNRT_OK) result = qnnrt_llm__roles_pairs(work, &work->graphs[g]);
+    }
+    if (result == QNNRT_OK) result = qnnrt_llm__roles_agree(work);
+    if (result == QNNRT_OK) result = qnnrt_llm__roles_layers(work);
+    if (result == QNNRT_OK) result = qnnrt_llm__roles_types(work);
+    if (result == QNNRT_OK) result = qnnrt_llm__roles_cache(work);
+    if (result != QNNRT_OK) return result;
+    {
+        const void **order =
+            (const void **)qnnrt_llm__roles_scratch(work, work->graph_count, sizeof *order);
+        qnnrt_llm__roles_graph *sorted = (qnnrt_llm__roles_graph *)qnnrt_llm__roles_scratch(
+            work, work->graph_count, sizeof *sorted);
+        if (order == NULL || sorted == NULL) return qnnrt_llm__roles_memory(work);
+        for (i = 0; i < work->graph_count; ++i) order[i] = &work->graphs[i];
+        qnnrt_llm__roles_sort(order, work->graph_count, qnnrt_llm__roles_graph_order);
+        for (i = 0; i < work->graph_count; ++i)
+            memcpy(&sorted[i], order[i], sizeof *sorted);
+        work->graphs = sorted;
+    }
+    for (g = 0; g < work->graph_count && result == QNNRT_OK; ++g) {
+        result = qnnrt_llm__roles_logits(work, &work->graphs[g]);
+        if (result == QNNRT_OK) result = qnnrt_llm__roles_angles(work, &work->graphs[g], &angles);
+    }
+    if (result == QNNRT_OK) result = qnnrt_llm__roles_settings(work, angles);
+    if (result == QNNRT_OK) result = qnnrt_llm__roles_deliver(work);
+    llm->info.fingerprint = qnnrt_llm__roles_fingerprint(work);
+    return result;
+}
+
+/* What a model allocated, and itself. */
+static void qnnrt_llm__roles_free(qnnrt_llm *llm)
+{
+    qnnrt_hooks hooks = llm->hooks;
+    void *blocks = llm->blocks;         /* llm lies in one of them */
+    size_t g;
+    for (g = 0; g < llm->info.graph_count; ++g) qnnrt_pipeline_destroy(llm->graphs[g].made);
+    qnnrt_llm__drop(&hooks, &blocks);
+}
+
+static qnnrt_result qnnrt_llm__roles_open(qnnrt *model, const qnnrt_llm_desc *desc, qnnrt_llm **out,
+                                          qnnrt_error *err)
+{
+    qnnrt_llm__roles work;
+    void *blocks = NULL;
+    qnnrt_result result;
+    size_t g;
+    memset(&work, 0, sizeof work);
+    work.desc = desc;
+    work.err = err;
+    work.llm = (qnnrt_llm *)qnnrt_llm__keep(&desc->hooks, &blocks, 1, sizeof *work.llm);
+    if (work.llm == NULL) return qnnrt_llm__fail_memory(err, "a model");
+    work.llm->blocks = blocks;
+    work.llm->hooks = desc->hooks;
+    work.llm->model = model;
+    work.llm->masked = desc->masked;
+    work.llm->info.bos = -1;
+    work.llm->info.cache_dtype = QNNRT_DTYPE_UNDEFINED;
+    result = qnnrt_llm__roles_find(&work);
+    for (g = 0; g < work.graph_count; ++g) qnnrt_pipeline_destroy(work.graphs[g].made);
+    qnnrt_llm__drop(&desc->hooks, &work.scratch);
+    if (result == QNNRT_OK) *out = work.llm;
+    else qnnrt_llm__roles_free(work.llm);
+    return result;
+}
+
 /* =====================================================================================
    DESCRIBE                                                                   >>describe
    Tells it in words.
    Needs: >>shape     Knows nothing of: how it was found out
    ===================================================================================== */
+
+typedef struct qnnrt_llm__describe_to {
+    void (*line)(void *user, const char *text);
+    void *user;
+} qnnrt_llm__describe_to;
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+static void qnnrt_llm__describe_line(const qnnrt_llm__describe_to *to, const char *format, ...)
+{
+    char text[1536];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    to->line(to->user, text);
+}
+
+static void qnnrt_llm__describe_model(const qnnrt_llm__describe_to *to, const qnnrt_llm_info *info)
+{
+    static const char *const scalings[] = { "plain", "linear", "llama3" };
+    char text[256];
+    size_t i, used = 0;
+    qnnrt_llm__describe_line(to, "%u graphs, %u tokens per call at most, context %u, cache of %u cells",
+                             (unsigned)info->graph_count, (unsigned)info->ar,
+                             (unsigned)info->context, (unsigned)info->cells);
+    qnnrt_llm__describe_line(to, "%u layers, %u heads of keys and values, head_dim %u%s%s, %s",
+                             (unsigned)info->layers, (unsigned)info->heads, (unsigned)info->key_dim,
+                             info->layers > 0 ? ", " : "",
+                             info->layers > 0 ? qnnrt_dtype_name(info->cache_dtype) : "",
+                             info->layout);
+    if (info->value_dim != info->key_dim)
+        qnnrt_llm__describe_line(to, "head_dim of values %u", (unsigned)info->value_dim);
+    if (info->vocabulary > 0)
+        qnnrt_llm__describe_line(to, "vocabulary %u, logits %s", (unsigned)info->vocabulary,
+                                 qnnrt_dtype_name(info->logits->dtype));
+    else qnnrt_llm__describe_line(to, "no logits: a part of a model");
+    if (info->rope.theta > 0) {
+        qnnrt_llm__describe_line(to, "RoPE theta %g, %s, from %s", info->rope.theta,
+                                 scalings[info->rope.scaling], info->rope_source);
+        if (info->rope.scaling != QNNRT_LLM_ROPE_PLAIN)
+            qnnrt_llm__describe_line(to, "RoPE factor %g, frequencies %g to %g, original context %u",
+                                     info->rope.factor, info->rope.low_frequency,
+                                     info->rope.high_frequency,
+                                     (unsigned)info->rope.original_context);
+    }
+    text[0] = '\0';
+    for (i = 0; i < info->eos_count && used < sizeof text - 32; ++i)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%d", i > 0 ? ", " : "",
+                                 (int)info->eos[i]);
+    if (info->bos >= 0) qnnrt_llm__describe_line(to, "bos %d", (int)info->bos);
+    qnnrt_llm__describe_line(to, "eos %s%s", info->eos_count > 0 ? text : "none",
+                             i < info->eos_count ? ", ..." : "");
+    if (info->window > 0) qnnrt_llm__describe_line(to, "window %u", (unsigned)info->window);
+    qnnrt_llm__describe_line(to, "fingerprint %016llx", (unsigned long long)info->fingerprint);
+}
+
+static void qnnrt_llm__describe_graph(const qnnrt_llm__describe_to *to,
+                                      const qnnrt_llm_graph_info *graph,
+                                      const qnnrt_pipeline_info *pipeline)
+{
+    const qnnrt_context_info *contexts;
+    size_t i, e, name = 6;
+    uint32_t step = UINT32_MAX;
+    for (i = 0; i < graph->tensor_count; ++i) {
+        size_t bytes = strlen(graph->tensors[i].tensor->name);
+        if (bytes > name) name = bytes < 60 ? bytes : 60;
+    }
+    qnnrt_llm__describe_line(to, "graph \"%.300s\": %u tokens per call, context %u", graph->name,
+                             (unsigned)graph->ar, (unsigned)graph->context);
+    for (i = 0; i < graph->tensor_count; ++i) {
+        const qnnrt_llm_tensor_info *t = &graph->tensors[i];
+        char facts[256], role[64];
+        if (t->step != step) {
+            step = t->step;
+            contexts = qnnrt_contexts(pipeline->steps[step].model, NULL);
+            qnnrt_llm__describe_line(to, "  step %u: %.300s, graph \"%.300s\"", (unsigned)step,
+                                     contexts[pipeline->steps[step].context].file,
+                                     pipeline->steps[step].graph->name);
+        }
+        if (!qnnrt_llm__role_layered(t->role))
+            snprintf(role, sizeof role, "%s", qnnrt_llm_role_name(t->role));
+        else if (t->head > 0)
+            snprintf(role, sizeof role, "%s %u head %u", qnnrt_llm_role_name(t->role),
+                     (unsigned)t->layer, (unsigned)t->head);
+        else
+            snprintf(role, sizeof role, "%s %u", qnnrt_llm_role_name(t->role), (unsigned)t->layer);
+        qnnrt_llm__describe_line(to, "    %-3s %-*.300s  %-16s %s (%s)", t->output ? "out" : "in",
+                                 (int)name, t->tensor->name, role,
+                                 qnnrt_llm__facts(t->tensor, facts, sizeof facts), t->reason);
+    }
+    for (e = 0; e < pipeline->edge_count; ++e)
+        qnnrt_llm__describe_line(to, "  cut %u to %u: \"%.200s\" is \"%.200s\" (%s)",
+                                 (unsigned)pipeline->edges[e].from_step,
+                                 (unsigned)pipeline->edges[e].to_step, pipeline->edges[e].from->name,
+                                 pipeline->edges[e].to->name, pipeline->edges[e].reason);
+}
+
+static void qnnrt_llm__describe(const qnnrt_llm *llm, void (*line)(void *user, const char *text),
+                                void *user)
+{
+    qnnrt_llm__describe_to to;
+    size_t g;
+    to.line = line;
+    to.user = user;
+    qnnrt_llm__describe_model(&to, &llm->info);
+    for (g = 0; g < llm->info.graph_count; ++g)
+        qnnrt_llm__describe_graph(&to, &llm->info.graphs[g],
+                                  qnnrt_pipeline_get_info(llm->graphs[g].pipeline));
+}
 
 /* =====================================================================================
    CELLS                                                                         >>cells
@@ -2591,6 +4721,64 @@ static qnnrt_result qnnrt_llm__step_decode(qnnrt_llm_cache *cache, const qnnrt_l
    Checks arguments and calls the rooms above.
    Needs: every room above     Knows nothing of: -
    ===================================================================================== */
+
+QNNRT_LLM_API const char *qnnrt_llm_role_name(qnnrt_llm_role role)
+{
+    static const char *const names[] = {
+#define QNNRT_LLM_X(name, text, layer) text,
+        QNNRT_LLM_ROLES(QNNRT_LLM_X)
+#undef QNNRT_LLM_X
+    };
+    return (size_t)role < sizeof names / sizeof names[0] ? names[role] : names[0];
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_open(qnnrt *model, const qnnrt_llm_desc *desc, qnnrt_llm **out,
+                                          qnnrt_error *err)
+{
+    static const qnnrt_llm_desc none;
+    if (out != NULL) *out = NULL;
+    qnnrt_llm__error_clear(err);
+    if (desc == NULL) desc = &none;
+    if (model == NULL || out == NULL)
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_open: model or out is NULL");
+    if ((desc->roles == NULL && desc->role_count > 0) ||
+        (desc->pipelines == NULL && desc->pipeline_count > 0) ||
+        (desc->eos == NULL && desc->eos_count > 0) ||
+        (desc->config == NULL && desc->config_bytes > 0) ||
+        (desc->hooks.alloc == NULL) != (desc->hooks.free == NULL) || desc->masked > 0 ||
+        desc->masked != desc->masked)
+        return qnnrt_llm__fail(err, QNNRT_E_ARG,
+                               "qnnrt_llm_open: desc has a count without a list, one of alloc and"
+                               " free, or a mask that adds more than 0");
+    return qnnrt_llm__roles_open(model, desc, out, err);
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_close(qnnrt_llm *llm)
+{
+    if (llm == NULL) return QNNRT_OK;
+    if (llm->sessions > 0) return QNNRT_E_BUSY;
+    qnnrt_llm__roles_free(llm);
+    return QNNRT_OK;
+}
+
+QNNRT_LLM_API const qnnrt_llm_info *qnnrt_llm_get_info(const qnnrt_llm *llm)
+{
+    return llm != NULL ? &llm->info : NULL;
+}
+
+QNNRT_LLM_API int qnnrt_llm_is_eos(const qnnrt_llm *llm, int32_t token)
+{
+    size_t i;
+    for (i = 0; llm != NULL && i < llm->info.eos_count; ++i)
+        if (llm->info.eos[i] == token) return 1;
+    return 0;
+}
+
+QNNRT_LLM_API void qnnrt_llm_describe(const qnnrt_llm *llm, void (*line)(void *user, const char *text),
+                                      void *user)
+{
+    if (llm != NULL && line != NULL) qnnrt_llm__describe(llm, line, user);
+}
 
 /* ---- session ---- */
 
