@@ -187,6 +187,46 @@ run-aarch64:   ## run, but built for aarch64 and under qemu (needs gcc-aarch64-l
 	    command -v $$program >/dev/null 2>&1 || { echo "run-aarch64: $$program is not installed"; exit 2; }; done
 	@$(MAKE) run-ref B=$(B)/run-aarch64 BACKEND=aarch64 RUN_DIR=$(RUN_DIR) CC=$(AARCH64_CC) RUN='$(QEMU) -L $(AARCH64_SYSROOT)'
 
+# A language model with the names of public exports, and its text.
+.PHONY: llm llm-ref llm-htp
+llm: llm-$(BACKEND)   ## export a language model in four shards, and let it write (BACKEND=htp: on Qualcomm's libQnnHtp.so)
+
+LLM_OUT     = $(B)/llm-run/$(BACKEND)
+# A space stands behind it, everywhere.
+LLM_PROMPT := And the LORD said unto
+LLM_TOOL   := $(if $(wildcard tools/qnnrt-llm.c),$(B)/qnnrt-llm,$(B)/examples/06_generate)
+LLM_WRITE   = $(if $(wildcard tools/qnnrt-llm.c),$(LLM_TOOL) --ctx_dir $(LLM_OUT)/model --backend_so $(RUN_LIB) --prompt '$(LLM_PROMPT) ' --max_gen 64,$(LLM_TOOL) $(LLM_OUT)/model '$(LLM_PROMPT) ' 64 $(RUN_LIB))
+define llm_model
+	@rm -rf $(LLM_OUT) && mkdir -p $(LLM_OUT)/model
+	$(RUN) $(B)/examples/llm/export tests/data/llm/model $(LLM_OUT)/model --type w8a16 --shards 4 --backend_so $(RUN_LIB)
+	$(RUN) $(LLM_WRITE) > $(LLM_OUT)/text
+	@cat $(LLM_OUT)/text
+	@text=$$(sed -n 's/.*"prompt": "$(LLM_PROMPT) ", "text": "\([^"]*\)".*/\1/p' tests/data/llm/expected.json); \
+	if [ -n "$$text" ] && grep -qF "$$text" $(LLM_OUT)/text; then echo "OK: the text is the one that Qualcomm's language-model runtime writes with this model"; \
+	else echo "FAILED: that is not '$$text'"; exit 1; fi
+endef
+
+LLM_PROGRAMS := $(B)/examples/llm/export $(LLM_TOOL)
+llm-ref: $(LLM_PROGRAMS) $(B)/libQnnRef.so
+	$(llm_model)
+
+llm-htp: $(LLM_PROGRAMS)
+	@$(call fetch,2.51)
+	$(llm_model)
+
+llm-%:
+	@echo "llm: there is no backend '$*' for this: BACKEND is ref or htp"; exit 2
+
+# What the tests of language models compare with, by numpy: tokens of the trained model and of a deep one, and ranges.
+DEEP := $(B)/llm/deep
+.PHONY: golden-llm
+golden-llm: $(B)/examples/llm/random_model   ## write tests/golden/llm_tokens.txt and ranges.json anew (needs python3 with numpy)
+	@mkdir -p $(DEEP)
+	$(B)/examples/llm/random_model $(DEEP) 16 7
+	$(PYTHON) tests/make_ranges.py > $(DEEP)/new && mv $(DEEP)/new tests/data/llm/model/ranges.json
+	$(PYTHON) tests/make_ranges.py $(DEEP) > $(DEEP)/new && mv $(DEEP)/new tests/data/llm/deep_ranges.json
+	$(PYTHON) tests/reference_llm.py --golden tests/data/llm/model $(DEEP) > $(DEEP)/new && mv $(DEEP)/new tests/golden/llm_tokens.txt
+
 # ---- tests ----------------------------------------------------------------------------------------
 
 $(B)/fake/libQnnFake.so: tests/fake/fake_qnn.c $(DEPS)
@@ -329,7 +369,7 @@ $(B)/oracle_%.txt: tests/oracle_%.py
 HAVE_AARCH64 = $(if $(TEST_AARCH64),$(shell command -v $(AARCH64_CC) 2>/dev/null))
 
 .PHONY: test-programs
-test-programs: all $(B)/asan/libQnnRef.so $(B)/c99/ops $(B)/asan/ops $(B)/json_check $(FAKES:%=$(B)/fake/%) $(B)/fake/libOpPackage.so $(B)/symbols/qnnrt.o $(B)/symbols/qnnrt_static.o $(B)/symbols/qnnrt_hidden.o \
+test-programs: all $(B)/asan/libQnnRef.so $(B)/c99/ops $(B)/asan/ops $(B)/c99/llm_plain $(B)/json_check $(FAKES:%=$(B)/fake/%) $(B)/fake/libOpPackage.so $(B)/symbols/qnnrt.o $(B)/symbols/qnnrt_static.o $(B)/symbols/qnnrt_hidden.o \
     $(ORACLES:%=$(B)/oracle_%.txt) $(B)/locale/.made $(TESTS:%=$(B)/c99/test_%) $(REAL:%=$(B)/c99/real_%) \
     $(ASAN_TESTS:%=$(B)/asan/test_%) $(FUZZERS:%=$(B)/asan/fuzz_%) $(REAL:%=$(B)/asan/real_%) $(CXX_TESTS:%=$(B)/c++11/test_%) \
     $(if $(HAVE_AARCH64),$(B)/aarch64/libQnnRef.so $(FAKES:%=$(B)/aarch64/fake/%) $(AARCH64_TESTS:%=$(B)/aarch64/test_%) $(REAL:%=$(B)/aarch64/real_%))
@@ -363,6 +403,7 @@ define make_list
   if [ -f $(B)/qnn/2.51/.stamp ]; then :; \
     $(foreach t,$(REAL),echo "asan/real_$t@2.51 $(LIMIT_REAL) ASAN_OPTIONS=detect_leaks=0 $(ASAN_ENV) $(B)/asan/real_$t $(QNN51) tests/data";) \
     $(if $(wildcard tools/qnnrt-run.c),echo "make-run@2.51 $(LIMIT_ASAN) MAKEFLAGS= MAKELEVEL= $(MAKE) run && MAKEFLAGS= MAKELEVEL= $(MAKE) run BACKEND=htp && echo 1 passed$(comma) 0 failed";) \
+    echo "make-llm@2.51 $(LIMIT_ASAN) MAKEFLAGS= MAKELEVEL= $(MAKE) llm && MAKEFLAGS= MAKELEVEL= $(MAKE) llm BACKEND=htp && echo 1 passed$(comma) 0 failed"; \
   fi; \
   $(if $(TEST_AARCH64), \
   if ! command -v $(AARCH64_CC) >/dev/null 2>&1; then echo "aarch64 skip $(AARCH64_CC) is not installed"; \

@@ -68,7 +68,7 @@ int main(int argc, char **argv)
     safetensors weights;
     static llm_maker m;
     static llm_ranges ranges;
-    char path[512], error[SAFETENSORS_ERROR];
+    char path[512];
     int i;
 
     if (argc < 3) {
@@ -81,8 +81,7 @@ int main(int argc, char **argv)
              "tokens");
     snprintf(path, sizeof path, "%s/ranges.json", argv[1]);
     llm_read_ranges(path, &m.is, &ranges);
-    snprintf(path, sizeof path, "%s/model.safetensors", argv[1]);
-    if (!safetensors_read(path, &weights, error)) stop(error);
+    llm_read_weights(argv[1], &weights);
     m.weights = &weights;
     m.ranges = &ranges;
     m.names = LLM_HUB_SHORT;

@@ -2,7 +2,8 @@
 
        llm_read_config("model", &maker.is);                    // model/config.json
        llm_read_ranges("model/ranges.json", &maker.is, &ranges);
-       maker.weights = ...;  maker.ranges = &ranges;  maker.builder = ...;
+       llm_read_weights("model", &weights);                    // model/model.safetensors
+       maker.weights = &weights;  maker.ranges = &ranges;  maker.builder = ...;
        for each context and graph:
            maker.tokens = 32;
            llm_part(&maker, &part);                            // fills the graph that was begun
@@ -946,6 +947,21 @@ static int read_pair(qnnrt_json_reader *r, const char *const *names, size_t coun
            ends[1] - ends[0] < 1e9;
 }
 
+/* model.safetensors of the folder, to be freed. */
+static void llm_read_weights(const char *folder, safetensors *weights)
+{
+    char path[512], error[SAFETENSORS_ERROR];
+    size_t i;
+    snprintf(path, sizeof path, "%s/model.safetensors", folder);
+    if (!safetensors_read(path, weights, error)) stop(error);
+    for (i = 0; i < weights->count; ++i) {
+        const char *dot = strrchr(weights->tensors[i].name, '.');
+        if (dot != NULL && strcmp(dot, ".bias") == 0)
+            stop("model.safetensors has biases: they are not known here");
+    }
+}
+
+/* What make_ranges.py found for each activation of the model. */
 static void llm_read_ranges(const char *path, const llm_config *is, llm_ranges *ranges)
 {
     static const char *const of_layer[] = { LLM_LAYER_RANGES(LLM_RANGE_NAME) };

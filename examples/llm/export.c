@@ -175,7 +175,7 @@ int main(int argc, char **argv)
     static llm_maker m;
     static llm_ranges ranges;
     options o = {0};
-    char path[512], error[SAFETENSORS_ERROR];
+    char path[512];
     uint32_t i;
 
     read_options(&o, argc, argv);
@@ -188,8 +188,7 @@ int main(int argc, char **argv)
         llm_read_ranges(o.ranges != NULL ? o.ranges : path, &m.is, &ranges);
         m.ranges = &ranges;
     }
-    snprintf(path, sizeof path, "%s/model.safetensors", o.model);
-    if (!safetensors_read(path, &weights, error)) stop(error);
+    llm_read_weights(o.model, &weights);
     m.weights = &weights;
 
     backend_desc.path = o.backend;
