@@ -201,6 +201,7 @@ static void several(context *c, const text *prompt, const text *plain)
         for (s = 0; s < TEXTS; ++s)
             t[s].token[t[s].count++] = sample(samplers[s], c->row[s]);
     }
+    printf("%d texts in one batch\n", TEXTS);
     for (s = 0; s < TEXTS; ++s) show(labels[s], &t[s], have);
     promise(same(&t[0], plain, end), "the greedy one is what it is alone");
     promise(qnnrt_llm_cache_get_info(c->cache).used == (uint32_t)(end - 1 + 2 * (TOGETHER - 1)),
@@ -269,8 +270,8 @@ static void speculate(context *c, context *draft, const text *prompt, const text
         drafted += b.count - 1;
         accepted += good;
     }
-    printf("  %d of %d drafts accepted, %d tokens in %d steps\n", accepted, drafted, ALONE - 1,
-           steps);
+    printf("speculative decoding, drafts %s: %d of %d accepted, %d tokens in %d steps\n",
+           draft != NULL ? "of a model" : "looked up", accepted, drafted, ALONE - 1, steps);
     promise(same(&t, plain, plain->count), "the text is the greedy one");
 }
 
@@ -290,7 +291,7 @@ static void save_and_rewind(context *c, const text *prompt, const text *plain)
     if (state == NULL || file == NULL) stop("there is no memory or no file for a state");
     must(c, qnnrt_llm_state_save(c->cache, state, size, &size));
     if (fwrite(state, 1, size, file) != size) stop("the state is not written");
-    printf("  %lu bytes for %d tokens\n", (unsigned long)size, t.count - 1);
+    printf("state of %d tokens: %lu bytes\n", t.count - 1, (unsigned long)size);
 
     qnnrt_llm_clear(c->cache);
     memset(state, 0, size);
@@ -311,9 +312,8 @@ static void save_and_rewind(context *c, const text *prompt, const text *plain)
 
 static void open_model(context *c, const char *folder, const qnnrt_desc *desc)
 {
-    qnnrt_llm_desc llm = {0};
+    const qnnrt_llm_desc llm = { .folder = folder };
     qnnrt_error err;
-    llm.folder = folder;
     if (qnnrt_open(folder, desc, &c->model, &err) != QNNRT_OK ||
         qnnrt_llm_open(c->model, &llm, &c->llm, &err) != QNNRT_OK) stop(err.text);
     if (qnnrt_llm_get_info(c->llm)->vocabulary != tokens.vocabulary)
@@ -323,58 +323,53 @@ static void open_model(context *c, const char *folder, const qnnrt_desc *desc)
     if (c->logits == NULL) stop("there is no memory for logits");
 }
 
+static void close_model(context *c)             /* of zeros: nothing */
+{
+    qnnrt_llm_close(c->llm);
+    qnnrt_close(c->model);
+    free(c->logits);
+}
+
 int main(int argc, char **argv)
 {
     static context contexts[2];                 /* the target, and who drafts for it */
-    context *c = &contexts[0];
-    const int models = argc > 3 ? 2 : 1;
-    qnnrt_desc desc = {0}, shared = {0};
-    qnnrt_llm *llms[2];
+    context *c = &contexts[0], *draft = argc > 3 ? &contexts[1] : NULL;
+    qnnrt_desc desc = { .backend_path = argc > 2 ? argv[2] : "libQnnRef.so" }, shared = {0};
+    qnnrt_llm *models[2];
     qnnrt_llm_session *session;
-    qnnrt_llm_session_info info;
     qnnrt_error err;
-    text verse, prompt, plain;
-    int i;
+    text prompt, plain;
 
     if (argc < 2 || argc > 4) {
         fprintf(stderr, "usage: host FOLDER [BACKEND_LIBRARY [DRAFT_FOLDER]]\n");
         return 2;
     }
     if (argc == 2) printf("no backend was named: libQnnRef.so it is, the reference backend\n");
-    desc.backend_path = argc > 2 ? argv[2] : "libQnnRef.so";
     open_model(c, argv[1], &desc);
     shared.backend = qnnrt_get_backend(c->model);
-    if (models > 1) open_model(&contexts[1], argv[3], &shared);
-    for (i = 0; i < models; ++i) llms[i] = contexts[i].llm;
-    if (qnnrt_llm_session_create(llms, (size_t)models, NULL, &session, &err) != QNNRT_OK)
-        stop(err.text);
-    for (i = 0; i < models; ++i) contexts[i].cache = qnnrt_llm_cache_get(session, (size_t)i, 0);
+    if (draft != NULL) open_model(draft, argv[3], &shared);
+    models[0] = c->llm;
+    models[1] = contexts[1].llm;
+    if (qnnrt_llm_session_create(models, draft != NULL ? 2 : 1, NULL, &session, &err) != QNNRT_OK)
+        stop(err.text);                         /* one memory for the graphs of both */
+    c->cache = qnnrt_llm_cache_get(session, 0, 0);
+    if (draft != NULL) draft->cache = qnnrt_llm_cache_get(session, 1, 0);
 
-    tokens.encode(&verse, "The voice of him that crieth in the wilderness, "
-                          "Prepare ye the way of the LORD, make straight");
-    printf("perplexity of %d bytes: %.4f\n", verse.count, perplexity(c, &verse));
+    tokens.encode(&prompt, "The voice of him that crieth in the wilderness, "
+                           "Prepare ye the way of the LORD, make straight");
+    printf("perplexity of %d bytes: %.4f\n", prompt.count, perplexity(c, &prompt));
     tokens.encode(&prompt, "And the LORD said unto ");
     plain = prompt;
     qnnrt_llm_clear(c->cache);
     go_on(c, 0, &plain, prompt.count + ALONE, NULL);
     show("greedy", &plain, 0);
-    printf("several texts in one batch\n");
     several(c, &prompt, &plain);
-    printf("speculative decoding, drafts looked up in the text\n");
     speculate(c, NULL, &prompt, &plain);
-    if (models > 1) printf("speculative decoding, drafts of another model\n");
-    if (models > 1) speculate(c, &contexts[1], &prompt, &plain);
-    printf("state\n");
+    if (draft != NULL) speculate(c, draft, &prompt, &plain);
     save_and_rewind(c, &prompt, &plain);
 
-    info = qnnrt_llm_session_get_info(session);
-    printf("%lu steps in %lu bytes, not %lu\n", (unsigned long)info.steps,
-           (unsigned long)info.arena_bytes, (unsigned long)info.naive_bytes);
     qnnrt_llm_session_destroy(session);
-    for (i = models; i-- > 0;) {                /* the first owns the backend */
-        qnnrt_llm_close(contexts[i].llm);
-        qnnrt_close(contexts[i].model);
-        free(contexts[i].logits);
-    }
+    close_model(&contexts[1]);
+    close_model(c);                             /* the first has the backend, so it is the last */
     return broken;
 }
