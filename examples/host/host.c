@@ -127,7 +127,7 @@ static void compute(context *c, const batch *b,
 {
     uint64_t sequences[MOST] = {0};
     const qnnrt_llm_batch to = { .tokens = b->token, .count = (size_t)b->count,
-                                 .positions = b->pos, .sequences = sequences,
+                                 .sequences = sequences, .positions = b->pos,
                                  .wanted = b->logits, .logits = c->logits };
     const float *row = c->logits;
     int i, j;
