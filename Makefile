@@ -40,7 +40,7 @@ endif
 
 HEADERS  := qnnrt.h $(wildcard qnnrt_json.h examples/*.h examples/llm/*.h tools/*.h tools/refbackend/*.h tests/*.h tests/fuzz/*.h tests/fake/*.h tests/real/*.h tests/bench/*.h)
 TOOLS    := $(patsubst tools/%.c,$(B)/%,$(wildcard tools/*.c))
-EXAMPLES := $(patsubst examples/%.c,%,$(wildcard examples/*.c examples/llm/*.c))
+EXAMPLES := $(patsubst examples/%.c,%,$(wildcard examples/*.c examples/llm/*.c examples/host/*.c))
 EXAMPLE_FILES := $(EXAMPLES:%=$(B)/examples/%)
 TESTS    := $(patsubst tests/test_%.c,%,$(wildcard tests/test_*.c))
 SCRIPTS  := $(wildcard tests/test_*.sh tests/test_*.py)
@@ -88,7 +88,7 @@ $(B)/.flags: FORCE
 # ---- tools and examples ---------------------------------------------------------------------------
 
 .PHONY: all
-all: $(TOOLS) $(EXAMPLE_FILES) $(B)/examples/libQnnRef.so $(B)/examples/llm/libQnnRef.so   ## build the tools, the examples and libQnnRef.so (default)
+all: $(TOOLS) $(EXAMPLE_FILES) $(B)/examples/libQnnRef.so $(B)/examples/llm/libQnnRef.so $(B)/examples/host/libQnnRef.so   ## build the tools, the examples and libQnnRef.so (default)
 
 $(TOOLS): $(B)/%: tools/%.c $(DEPS)
 	$(call say,CC)
@@ -144,7 +144,7 @@ $(B)/examples/libQnnRef.so: $(B)/libQnnRef.so
 	@mkdir -p $(@D)
 	@ln -sf ../libQnnRef.so $@
 
-$(B)/examples/llm/libQnnRef.so: $(B)/libQnnRef.so
+$(B)/examples/llm/libQnnRef.so $(B)/examples/host/libQnnRef.so: $(B)/libQnnRef.so
 	@mkdir -p $(@D)
 	@ln -sf ../../libQnnRef.so $@
 
@@ -216,6 +216,26 @@ llm-htp: $(LLM_PROGRAMS)
 
 llm-%:
 	@echo "llm: there is no backend '$*' for this: BACKEND is ref or htp"; exit 2
+
+.PHONY: host host-ref host-htp
+host: host-$(BACKEND)   ## an inference engine on qnnrt_llm.h: batches, sequences, drafts, state (BACKEND=htp: on Qualcomm's libQnnHtp.so)
+
+# The draft model is the first three layers of the model.
+HOST_OUT := $(B)/host-run
+host-ref: $(B)/examples/host/host $(B)/examples/llm/export $(B)/libQnnRef.so
+	@rm -rf $(HOST_OUT) && mkdir -p $(HOST_OUT)/model $(HOST_OUT)/three $(HOST_OUT)/draft
+	@cp tests/data/llm/model/model.safetensors $(HOST_OUT)/three
+	@sed 's/"num_hidden_layers": 4/"num_hidden_layers": 3/' tests/data/llm/model/config.json > $(HOST_OUT)/three/config.json
+	$(B)/examples/llm/export tests/data/llm/model $(HOST_OUT)/model --type w8a16 --backend_so $(RUN_LIB)
+	$(B)/examples/llm/export $(HOST_OUT)/three $(HOST_OUT)/draft --type f32 --backend_so $(RUN_LIB)
+	$(B)/examples/host/host $(HOST_OUT)/model $(RUN_LIB) $(HOST_OUT)/draft
+
+host-htp: $(B)/examples/host/host
+	@$(call fetch,2.51)
+	$(B)/examples/host/host tests/data/llm/w8a16_one $(RUN_LIB)
+
+host-%:
+	@echo "host: there is no backend '$*' for this: BACKEND is ref or htp"; exit 2
 
 # What the tests of language models compare with, by numpy: tokens of the trained model and of a deep one, and ranges.
 DEEP := $(B)/llm/deep

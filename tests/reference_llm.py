@@ -2,6 +2,7 @@
 """The greedy tokens of a Llama, computed slowly and plainly: the oracle of everything that runs exported models.
 
     python3 tests/reference_llm.py MODEL_DIR TEXT COUNT         # one prompt of bytes, as a sentence
+    python3 tests/reference_llm.py --perplexity MODEL_DIR TEXT
     python3 tests/reference_llm.py --golden TRAINED_DIR DEEP_DIR > tests/golden/llm_tokens.txt
     python3 tests/reference_llm.py --argmax TRAINED_DIR > tests/golden/llm_argmax.txt
 
@@ -145,9 +146,19 @@ def argmax(folder):
             print(" ".join(map(str, np.argmax(logits, -1))))
 
 
+def perplexity(folder, text):
+    """exp of the mean of -log p(byte | those before it), from the second byte on."""
+    logits = Model(folder).forward(np.array(list(text)))[:-1]
+    chosen = logits[np.arange(len(text) - 1), list(text[1:])]
+    most = logits.max(-1)
+    return np.exp(np.mean(most + np.log(np.exp(logits - most[:, None]).sum(-1)) - chosen))
+
+
 def main():
     if len(sys.argv) == 4 and sys.argv[1] == "--golden":
         golden({"trained": sys.argv[2], "deep": sys.argv[3]})
+    elif len(sys.argv) == 4 and sys.argv[1] == "--perplexity":
+        print("%.6f" % perplexity(sys.argv[2], sys.argv[3].encode()))
     elif len(sys.argv) == 3 and sys.argv[1] == "--argmax":
         argmax(sys.argv[2])
     elif len(sys.argv) == 4:
