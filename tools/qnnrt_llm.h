@@ -4902,8 +4902,9 @@ static qnnrt_result qnnrt_llm__session_cache(qnnrt_llm_session *session, qnnrt_l
         cache->positions == NULL || cache->parents == NULL || cache->sequences == NULL ||
         cache->places == NULL || cache->added == NULL)
         return qnnrt_llm__fail_memory(err, "a cache");
-    /* Masked cells still weigh a little: they must not hold huge numbers. */
-    for (k = 0; k < part->llm->kv_count; ++k) {
+    /* Masked cells still weigh a little: they must not hold huge numbers. What graphs read with smart
+       mask from the first cache has been filled when the memory was made. */
+    for (k = 0; k < part->llm->kv_count && (index > 0 || cache->store.lead != 0); ++k) {
         const qnnrt_tensor_info *tensor = part->llm->kv[k].tensor;
         uint32_t zero = 0;
         qnnrt_result result = qnnrt_llm__mask_encode(tensor, 0.0f, &zero);
