@@ -417,7 +417,8 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_sampler_create(const qnnrt_tensor_info *log
                                                     qnnrt_llm_sampler **out, qnnrt_error *err);
 QNNRT_LLM_API void qnnrt_llm_sampler_destroy(qnnrt_llm_sampler *sampler);
 
-/* Draw a token by one row of logits as stored (qnnrt_llm_codes()); -1 for NULL. */
+/* Draw a token by one row of logits as stored (qnnrt_llm_codes()); -1 for NULL, and when all of them
+   are NaN. The lower of equal tokens counts as the more probable one. */
 QNNRT_LLM_API int32_t qnnrt_llm_sample(qnnrt_llm_sampler *sampler, const void *codes);
 
 /* Tell the sampler what became part of the text, for the repetition penalty. */
@@ -5597,6 +5598,667 @@ static qnnrt_result qnnrt_llm__step_decode(qnnrt_llm_cache *cache, const qnnrt_l
    Needs: >>config >>math     Knows nothing of: models, caches
    ===================================================================================== */
 
+/* ---- keys --------------------------------------------------------------------------------------
+
+   A key is an integer that is larger where the logit is larger, the same when it is equal, and below
+   all others for a NaN. Most work is done on keys, so that only few logits become numbers.        */
+
+typedef enum qnnrt_llm__sample_kind {
+    QNNRT_LLM__SAMPLE_CODE8,
+    QNNRT_LLM__SAMPLE_CODE16,
+    QNNRT_LLM__SAMPLE_FLOAT16,
+    QNNRT_LLM__SAMPLE_FLOAT32
+} qnnrt_llm__sample_kind;
+
+typedef struct qnnrt_llm__sample_form {
+    qnnrt_llm__sample_kind kind;
+    uint32_t bytes;
+    uint32_t flip;          /* codes: the sign bit is turned over, to compare as the kernel does */
+    uint32_t infinity;      /* FLOAT16: its bits, 0x7C00, or 0x7F80 of bfloat16 */
+    int32_t  lowest, highest;   /* keys of numbers, infinities included */
+    int32_t  bias;          /* codes: code = key + bias */
+} qnnrt_llm__sample_form;
+
+enum {
+    QNNRT_LLM__SAMPLE_BLOCK = 2048,        /* keys whose maximum is found at a time */
+    QNNRT_LLM__SAMPLE_NONE  = -0x7FFFFFFF - 1   /* the key of a NaN */
+};
+
+/* 0 when there is no such form. Integers without an encoding have the same order as codes. */
+static int qnnrt_llm__sample_form_of(qnnrt_dtype dtype, qnnrt_llm__sample_form *form)
+{
+    memset(form, 0, sizeof *form);
+    switch ((int)dtype) {
+    case QNNRT_DTYPE_U8: case QNNRT_DTYPE_U8Q: case QNNRT_DTYPE_I8: case QNNRT_DTYPE_S8Q:
+        form->kind    = QNNRT_LLM__SAMPLE_CODE8;
+        form->bytes   = 1;
+        form->flip    = dtype == QNNRT_DTYPE_I8 || dtype == QNNRT_DTYPE_S8Q ? 0x80 : 0;
+        form->bias    = -(int32_t)form->flip;
+        form->highest = 255;
+        return 1;
+    case QNNRT_DTYPE_U16: case QNNRT_DTYPE_U16Q: case QNNRT_DTYPE_I16: case QNNRT_DTYPE_S16Q:
+        form->kind    = QNNRT_LLM__SAMPLE_CODE16;
+        form->bytes   = 2;
+        form->flip    = dtype == QNNRT_DTYPE_U16 || dtype == QNNRT_DTYPE_U16Q ? 0x8000 : 0;
+        form->bias    = (int32_t)form->flip;
+        form->lowest  = -32768;
+        form->highest = 32767;
+        return 1;
+    case QNNRT_DTYPE_F16: case QNNRT_DTYPE_BF16:
+        form->kind     = QNNRT_LLM__SAMPLE_FLOAT16;
+        form->bytes    = 2;
+        form->infinity = dtype == QNNRT_DTYPE_F16 ? 0x7C00 : 0x7F80;
+        form->highest  = (int32_t)form->infinity;
+        form->lowest   = -form->highest;
+        return 1;
+    case QNNRT_DTYPE_F32:
+        form->kind    = QNNRT_LLM__SAMPLE_FLOAT32;
+        form->bytes   = 4;
+        form->highest = 0x7F800000;
+        form->lowest  = -form->highest;
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+/* Sign and magnitude to two's complement, so that both zeros are 0; NaNs below all. Without branches,
+   for compilers to make vectors of it. */
+static int16_t qnnrt_llm__sample_key16(uint16_t bits, uint16_t infinity)
+{
+    const uint16_t size = (uint16_t)(bits & 0x7FFF);
+    const uint16_t sign = (uint16_t)(0 - (bits >> 15));
+    const uint16_t nan  = (uint16_t)(0 - (size > infinity));
+    const uint16_t key  = (uint16_t)((size ^ sign) - sign);
+    return (int16_t)(uint16_t)((key & ~nan) | (nan & 0x8000));
+}
+
+static int32_t qnnrt_llm__sample_key32(uint32_t bits)
+{
+    const uint32_t size = bits & 0x7FFFFFFF;
+    const uint32_t sign = 0 - (bits >> 31);
+    const uint32_t nan  = 0 - (uint32_t)(size > 0x7F800000);
+    const uint32_t key  = (size ^ sign) - sign;
+    return (int32_t)((key & ~nan) | (nan & 0x80000000u));
+}
+
+static int32_t qnnrt_llm__sample_key(const qnnrt_llm__sample_form *form, const unsigned char *codes,
+                                     uint32_t index)
+{
+    const unsigned char *at = codes + (size_t)index * form->bytes;
+    if (form->kind == QNNRT_LLM__SAMPLE_CODE8) {
+        return (int32_t)(*at ^ form->flip);
+    } else if (form->kind == QNNRT_LLM__SAMPLE_FLOAT32) {
+        uint32_t bits;
+        memcpy(&bits, at, sizeof bits);
+        return qnnrt_llm__sample_key32(bits);
+    } else {
+        uint16_t bits;
+        int16_t key;
+        memcpy(&bits, at, sizeof bits);
+        if (form->kind == QNNRT_LLM__SAMPLE_CODE16) return (int16_t)(bits ^ form->flip);
+        key = qnnrt_llm__sample_key16(bits, (uint16_t)form->infinity);
+        return key == -32768 ? (int32_t)QNNRT_LLM__SAMPLE_NONE : key;
+    }
+}
+
+/* The largest key of a whole block, one function per kind. The numbers of turns are constant and the
+   types as narrow as can be, results included, for compilers to make vectors of all of it: gcc -O2
+   does so on no other terms, clang widens what is returned wider. */
+static unsigned char qnnrt_llm__sample_code8(const unsigned char *at, unsigned char flip)
+{
+    unsigned char most = 0;
+    for (int i = 0; i < QNNRT_LLM__SAMPLE_BLOCK; ++i) {
+        const unsigned char key = (unsigned char)(at[i] ^ flip);
+        most = key > most ? key : most;
+    }
+    return most;
+}
+
+static int16_t qnnrt_llm__sample_code16(const unsigned char *at, uint16_t flip)
+{
+    int16_t most = -32768;
+    for (int i = 0; i < QNNRT_LLM__SAMPLE_BLOCK; ++i) {
+        uint16_t bits;
+        int16_t key;
+        memcpy(&bits, at + 2 * i, sizeof bits);
+        key = (int16_t)(bits ^ flip);
+        most = key > most ? key : most;
+    }
+    return most;
+}
+
+static int16_t qnnrt_llm__sample_float16(const unsigned char *at, uint16_t infinity)
+{
+    int16_t most = -32768;
+    for (int i = 0; i < QNNRT_LLM__SAMPLE_BLOCK; ++i) {
+        uint16_t bits;
+        int16_t key;
+        memcpy(&bits, at + 2 * i, sizeof bits);
+        key = qnnrt_llm__sample_key16(bits, infinity);
+        most = key > most ? key : most;
+    }
+    return most;
+}
+
+static int32_t qnnrt_llm__sample_float32(const unsigned char *at)
+{
+    int32_t most = QNNRT_LLM__SAMPLE_NONE;
+    for (int i = 0; i < QNNRT_LLM__SAMPLE_BLOCK; ++i) {
+        uint32_t bits;
+        int32_t key;
+        memcpy(&bits, at + 4 * i, sizeof bits);
+        key = qnnrt_llm__sample_key32(bits);
+        most = key > most ? key : most;
+    }
+    return most;
+}
+
+static int32_t qnnrt_llm__sample_block(const qnnrt_llm__sample_form *form, const unsigned char *at)
+{
+    int32_t most;
+    switch (form->kind) {
+    case QNNRT_LLM__SAMPLE_CODE8:
+        return qnnrt_llm__sample_code8(at, (unsigned char)form->flip);
+    case QNNRT_LLM__SAMPLE_CODE16:
+        return qnnrt_llm__sample_code16(at, (uint16_t)form->flip);
+    case QNNRT_LLM__SAMPLE_FLOAT16:
+        most = qnnrt_llm__sample_float16(at, (uint16_t)form->infinity);
+        return most == -32768 ? (int32_t)QNNRT_LLM__SAMPLE_NONE : most;
+    default:
+        return qnnrt_llm__sample_float32(at);
+    }
+}
+
+/* Go on with the search for the largest key: *key and *index change when [begin, end) has a larger
+   one. Only the block that has it is looked at twice. */
+static void qnnrt_llm__sample_scan(const qnnrt_llm__sample_form *form, const unsigned char *codes,
+                                   uint32_t begin, uint32_t end, int32_t *key, uint32_t *index)
+{
+    const uint32_t size = QNNRT_LLM__SAMPLE_BLOCK;
+    uint32_t block = end;
+    if (end - begin < size) {
+        for (; begin < end; ++begin) {
+            const int32_t one = qnnrt_llm__sample_key(form, codes, begin);
+            if (one > *key) {
+                *key = one;
+                *index = begin;
+            }
+        }
+        return;
+    }
+    while (begin < end) {
+        int32_t most;
+        if (end - begin < size) begin = end - size;   /* the last one overlaps */
+        most = qnnrt_llm__sample_block(form, codes + (size_t)begin * form->bytes);
+        if (most > *key) {
+            *key = most;
+            block = begin;
+        }
+        begin += size;
+    }
+    if (block == end) return;
+    if (form->kind == QNNRT_LLM__SAMPLE_CODE16) {
+        const uint16_t code = (uint16_t)((uint32_t)*key ^ form->flip);
+        uint16_t bits;
+        for (;; ++block) {
+            memcpy(&bits, codes + (size_t)block * 2, sizeof bits);
+            if (bits == code) break;
+        }
+    } else {
+        while (qnnrt_llm__sample_key(form, codes, block) != *key) ++block;
+    }
+    *index = block;
+}
+
+/* The index of the largest logit, the lowest of equals. A NaN is never it; UINT32_MAX when there is
+   nothing else, or no order in this type. */
+static uint32_t qnnrt_llm__sample_argmax(const void *codes, qnnrt_dtype dtype, uint32_t count)
+{
+    qnnrt_llm__sample_form form;
+    int32_t key = QNNRT_LLM__SAMPLE_NONE;
+    uint32_t index = UINT32_MAX;
+    if (codes == NULL || !qnnrt_llm__sample_form_of(dtype, &form)) return UINT32_MAX;
+    qnnrt_llm__sample_scan(&form, (const unsigned char *)codes, 0, count, &key, &index);
+    return index;
+}
+
+/* ---- levels and steps --------------------------------------------------------------------------
+
+   A level is a logit as a number: of codes (code + offset), which counts in scales, of floats the
+   float itself. Both are exact. How far a token lies below the best one, divided by the temperature,
+   is counted in steps of 2^-20, cut towards 0: from there on all is done in integers. Nothing is
+   drawn that lies 23 or more below: it would be once in 10^10 draws.
+
+   No sum has a product in it that is not exact (see >>math), so all machines count the same steps. */
+
+enum {
+    QNNRT_LLM__SAMPLE_STEPS = 23 << 20,    /* so many and more: never drawn */
+    QNNRT_LLM__SAMPLE_BINS  = 23 << 4      /* by the upper bits of the steps */
+};
+
+typedef struct qnnrt_llm__sample_one {
+    uint32_t token, steps;
+} qnnrt_llm__sample_one;
+
+typedef struct qnnrt_llm__sample_recent {
+    uint32_t token, times;      /* times: among the recent ones */
+    int      nan;               /* its logit is none ... */
+    double   level;             /* ... after the penalty: both while a token is being drawn */
+} qnnrt_llm__sample_recent;
+
+struct qnnrt_llm_sampler {
+    qnnrt_hooks hooks;
+    qnnrt_llm__sample_form form;
+    uint32_t vocabulary;
+    double   offset;            /* level = key + offset, of codes */
+    double   unit;              /* steps of one level; 0: greedy */
+    uint32_t top_k;             /* 0: all */
+    uint64_t top_p, min_p;      /* in 2^-32; 0: without */
+    double   penalty, inverse;  /* inverse: 1 / penalty */
+    uint64_t seed, state;
+
+    /* With a penalty: the last tokens, oldest at next when full, and each of them once, ascending. */
+    uint32_t *ring;
+    uint32_t  room, held, next, distinct;
+    qnnrt_llm__sample_recent *recent;
+
+    /* Unless greedy. */
+    qnnrt_llm__sample_one *ones;           /* [vocabulary] those that may be drawn, by token */
+    uint64_t bins[QNNRT_LLM__SAMPLE_BINS];
+    uint64_t high[QNNRT_LLM__SAMPLE_BINS]; /* e ^ -steps by bits 16 and up, in 2^-32 */
+    uint64_t middle[256], low[256];        /* by bits 8 to 15, and 0 to 7, in 2^-31 */
+};
+
+/* Of a key that is no NaN's. */
+static double qnnrt_llm__sample_level(const qnnrt_llm_sampler *s, int32_t key)
+{
+    const uint32_t size = (uint32_t)(key < 0 ? -key : key);
+    double level;
+    if (s->form.kind == QNNRT_LLM__SAMPLE_CODE8 || s->form.kind == QNNRT_LLM__SAMPLE_CODE16)
+        return (double)key + s->offset;
+    if (s->form.kind == QNNRT_LLM__SAMPLE_FLOAT16 && s->form.infinity == 0x7C00) {
+        /* Half to float: the exponent's bias grows by 112; what has none is a multiple of 2^-24. */
+        if (size < 0x400) {
+            level = (double)size / 16777216.0;
+        } else {
+            const uint32_t bits = size == 0x7C00 ? 0x7F800000u : (size << 13) + (112u << 23);
+            float value;
+            memcpy(&value, &bits, sizeof value);
+            level = (double)value;
+        }
+    } else {
+        const uint32_t bits = s->form.kind == QNNRT_LLM__SAMPLE_FLOAT32 ? size : size << 16;
+        float value;
+        memcpy(&value, &bits, sizeof value);
+        level = (double)value;
+    }
+    return key < 0 ? -level : level;
+}
+
+static uint32_t qnnrt_llm__sample_steps(const qnnrt_llm_sampler *s, double top, double level)
+{
+    const uint32_t most = QNNRT_LLM__SAMPLE_STEPS;
+    double steps;
+    if (level >= top) return 0;
+    steps = (top - level) * s->unit;
+    return steps < (double)most ? (uint32_t)steps : most;
+}
+
+/* The lowest key that can be drawn beside this top; all above it can be. */
+static int32_t qnnrt_llm__sample_bound(const qnnrt_llm_sampler *s, double top)
+{
+    int64_t low = s->form.lowest, high = (int64_t)s->form.highest + 1;
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (qnnrt_llm__sample_steps(s, top, qnnrt_llm__sample_level(s, (int32_t)middle)) <
+            QNNRT_LLM__SAMPLE_STEPS)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return (int32_t)low;
+}
+
+/* e ^ -steps in 2^-32, at most 2^32. */
+static uint64_t qnnrt_llm__sample_weight(const qnnrt_llm_sampler *s, uint32_t steps)
+{
+    const uint64_t half = (uint64_t)1 << 30;
+    const uint64_t rest = (s->middle[steps >> 8 & 255] * s->low[steps & 255] + half) >> 31;
+    return (s->high[steps >> 16] * rest + half) >> 31;
+}
+
+/* ---- choosing ------------------------------------------------------------------------------------- */
+
+/* The next of Steele, Lea and Flood's SplitMix64: every seed is a good one. */
+static uint64_t qnnrt_llm__sample_random(uint64_t *state)
+{
+    uint64_t z = *state += 0x9E3779B97F4A7C15u;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+
+/* The upper half of a * b. */
+static uint64_t qnnrt_llm__sample_times(uint64_t a, uint64_t b)
+{
+    const uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
+    const uint64_t middle = a1 * b0 + (a0 * b0 >> 32);
+    const uint64_t other  = a0 * b1 + (uint32_t)middle;
+    return a1 * b1 + (middle >> 32) + (other >> 32);
+}
+
+static uint64_t qnnrt_llm__sample_sum(const qnnrt_llm_sampler *s, uint32_t count)
+{
+    uint64_t sum = 0;      /* below 2^63, as there are fewer than 2^31 of at most 2^32 */
+    for (uint32_t i = 0; i < count; ++i) sum += qnnrt_llm__sample_weight(s, s->ones[i].steps);
+    return sum;
+}
+
+/* Keep the fewest best of the candidates whose weights add up to `want` or more, the lower token of
+   equals first; not weighted: the best `want` of them. Where the cut lies is found by the upper bits
+   of the steps first, then among those that share them by the next, and once more. */
+static uint32_t qnnrt_llm__sample_best(qnnrt_llm_sampler *s, uint32_t count, int weighted,
+                                       uint64_t want)
+{
+    uint32_t cut = 0, kept = 0;
+    for (uint32_t shift = 16; ; shift -= 8) {
+        const uint32_t bins = shift == 16 ? QNNRT_LLM__SAMPLE_BINS : 256;
+        uint32_t bin = 0;
+        memset(s->bins, 0, sizeof *s->bins * bins);
+        for (uint32_t i = 0; i < count; ++i) {
+            const uint32_t upper = s->ones[i].steps >> shift;
+            if (shift == 16)
+                s->bins[upper] += weighted ? qnnrt_llm__sample_weight(s, s->ones[i].steps) : 1;
+            else if (upper >> 8 == cut)
+                s->bins[upper & 255] += weighted ? qnnrt_llm__sample_weight(s, s->ones[i].steps) : 1;
+        }
+        while (s->bins[bin] < want && bin + 1 < bins) want -= s->bins[bin++];
+        cut = cut << 8 | bin;
+        if (shift == 0) break;
+    }
+    for (uint32_t i = 0; i < count; ++i) {
+        const qnnrt_llm__sample_one one = s->ones[i];
+        if (one.steps > cut || (one.steps == cut && want == 0)) continue;
+        if (one.steps == cut) {
+            const uint64_t weight = weighted ? qnnrt_llm__sample_weight(s, cut) : 1;
+            want = want > weight ? want - weight : 0;
+        }
+        s->ones[kept++] = one;
+    }
+    return kept;
+}
+
+/* What the penalty makes of the recent tokens' logits. Dividing by the inverse rather than
+   multiplying leaves no product for a compiler to fuse with what follows. */
+static void qnnrt_llm__sample_penalize(qnnrt_llm_sampler *s, const unsigned char *codes)
+{
+    for (uint32_t i = 0; i < s->distinct; ++i) {
+        qnnrt_llm__sample_recent *recent = &s->recent[i];
+        const int32_t key = qnnrt_llm__sample_key(&s->form, codes, recent->token);
+        recent->nan = key == QNNRT_LLM__SAMPLE_NONE;
+        if (recent->nan) continue;
+        recent->level = qnnrt_llm__sample_level(s, key);
+        recent->level /= recent->level > 0 ? s->penalty : s->inverse;
+    }
+}
+
+/* The best token and its level, -1: all are NaN. */
+static int64_t qnnrt_llm__sample_top(const qnnrt_llm_sampler *s, const unsigned char *codes,
+                                     double *top)
+{
+    int32_t key = QNNRT_LLM__SAMPLE_NONE;
+    uint32_t index = 0, begin = 0;
+    int64_t best = -1;
+    for (uint32_t i = 0; i < s->distinct; ++i) {
+        qnnrt_llm__sample_scan(&s->form, codes, begin, s->recent[i].token, &key, &index);
+        begin = s->recent[i].token + 1;
+    }
+    qnnrt_llm__sample_scan(&s->form, codes, begin, s->vocabulary, &key, &index);
+    if (key != QNNRT_LLM__SAMPLE_NONE) {
+        best = index;
+        *top = qnnrt_llm__sample_level(s, key);
+    }
+    for (uint32_t i = 0; i < s->distinct; ++i) {
+        const qnnrt_llm__sample_recent *recent = &s->recent[i];
+        if (recent->nan) continue;
+        if (best < 0 || recent->level > *top || (recent->level == *top && recent->token < best)) {
+            best = recent->token;
+            *top = recent->level;
+        }
+    }
+    return best;
+}
+
+/* Add the tokens of [begin, end) that can be drawn to the candidates. Returns how many there are. */
+static uint32_t qnnrt_llm__sample_collect(qnnrt_llm_sampler *s, const unsigned char *codes,
+                                          uint32_t begin, uint32_t end, int32_t bound, double top,
+                                          uint32_t count)
+{
+    for (; begin < end; ++begin) {
+        const int32_t key = qnnrt_llm__sample_key(&s->form, codes, begin);
+        if (key < bound) continue;
+        s->ones[count].token   = begin;
+        s->ones[count++].steps = qnnrt_llm__sample_steps(s, top, qnnrt_llm__sample_level(s, key));
+    }
+    return count;
+}
+
+static int32_t qnnrt_llm__sample_draw(qnnrt_llm_sampler *s, const unsigned char *codes)
+{
+    double top = 0;
+    int64_t best;
+    int32_t bound;
+    uint32_t count = 0, begin = 0, kept;
+    uint64_t at;
+
+    qnnrt_llm__sample_penalize(s, codes);
+    best = qnnrt_llm__sample_top(s, codes, &top);
+    if (best < 0 || s->unit == 0) return (int32_t)best;
+    bound = qnnrt_llm__sample_bound(s, top);
+    for (uint32_t i = 0; i < s->distinct; ++i) {
+        const qnnrt_llm__sample_recent *recent = &s->recent[i];
+        uint32_t steps;
+        count = qnnrt_llm__sample_collect(s, codes, begin, recent->token, bound, top, count);
+        begin = recent->token + 1;
+        if (recent->nan) continue;
+        steps = qnnrt_llm__sample_steps(s, top, recent->level);
+        if (steps == QNNRT_LLM__SAMPLE_STEPS) continue;
+        s->ones[count].token   = recent->token;
+        s->ones[count++].steps = steps;
+    }
+    count = qnnrt_llm__sample_collect(s, codes, begin, s->vocabulary, bound, top, count);
+
+    if (s->top_k != 0 && s->top_k < count) count = qnnrt_llm__sample_best(s, count, 0, s->top_k);
+    if (s->top_p != 0) {
+        at = qnnrt_llm__sample_times(qnnrt_llm__sample_sum(s, count), s->top_p << 32);
+        count = qnnrt_llm__sample_best(s, count, 1, at != 0 ? at : 1);
+    }
+    if (s->min_p != 0) {
+        kept = 0;
+        for (uint32_t i = 0; i < count; ++i)
+            if (qnnrt_llm__sample_weight(s, s->ones[i].steps) >= s->min_p)
+                s->ones[kept++] = s->ones[i];
+        count = kept;
+    }
+    at = qnnrt_llm__sample_times(qnnrt_llm__sample_random(&s->state),
+                                 qnnrt_llm__sample_sum(s, count));
+    for (uint32_t i = 0; i < count; ++i) {
+        const uint64_t weight = qnnrt_llm__sample_weight(s, s->ones[i].steps);
+        if (at < weight) return (int32_t)s->ones[i].token;
+        at -= weight;
+    }
+    return (int32_t)best;      /* not reached: `at` is below the sum */
+}
+
+/* ---- recent tokens ------------------------------------------------------------------------------- */
+
+/* Where a token is among the distinct ones, or would be. */
+static uint32_t qnnrt_llm__sample_find(const qnnrt_llm_sampler *s, uint32_t token)
+{
+    uint32_t low = 0, high = s->distinct;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (s->recent[middle].token < token) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+static void qnnrt_llm__sample_remember(qnnrt_llm_sampler *s, uint32_t token)
+{
+    qnnrt_llm__sample_recent *recent;
+    uint32_t at;
+    if (s->room == 0) return;
+    if (s->held == s->room) {
+        at = qnnrt_llm__sample_find(s, s->ring[s->next]);
+        recent = &s->recent[at];
+        if (--recent->times == 0)
+            memmove(recent, recent + 1, sizeof *recent * (--s->distinct - at));
+    } else {
+        ++s->held;
+    }
+    s->ring[s->next] = token;
+    s->next = s->next + 1 < s->room ? s->next + 1 : 0;
+    at = qnnrt_llm__sample_find(s, token);
+    recent = &s->recent[at];
+    if (at == s->distinct || recent->token != token) {
+        memmove(recent + 1, recent, sizeof *recent * (s->distinct++ - at));
+        memset(recent, 0, sizeof *recent);
+        recent->token = token;
+    }
+    ++recent->times;
+}
+
+static void qnnrt_llm__sample_reset(qnnrt_llm_sampler *s)
+{
+    s->state = s->seed;
+    s->held = s->next = s->distinct = 0;
+}
+
+/* ---- making one ---------------------------------------------------------------------------------- */
+
+static void qnnrt_llm__sample_free(qnnrt_llm_sampler *s)
+{
+    qnnrt_hooks hooks;
+    if (s == NULL) return;
+    hooks = s->hooks;
+    qnnrt_llm__free(&hooks, s->ring);
+    qnnrt_llm__free(&hooks, s->recent);
+    qnnrt_llm__free(&hooks, s->ones);
+    qnnrt_llm__free(&hooks, s);
+}
+
+/* Whether a sampler can be made of this; a comparison with a NaN is false. */
+static qnnrt_result qnnrt_llm__sample_check(const qnnrt_llm_sampler_desc *desc, qnnrt_error *err)
+{
+    const struct { const char *name, *range; float value, high; } fields[] = {
+        { "temperature",        "0 to 1e30", desc->temperature,        1e30f },
+        { "top_p",              "0 to 1",    desc->top_p,              1.0f  },
+        { "min_p",              "0 to 1",    desc->min_p,              1.0f  },
+        { "repetition_penalty", "0 to 1e30", desc->repetition_penalty, 1e30f }
+    };
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; ++i)
+        if (!(fields[i].value >= 0 && fields[i].value <= fields[i].high))
+            return qnnrt_llm__fail(err, QNNRT_E_ARG, "%s is %g, expected %s", fields[i].name,
+                                   (double)fields[i].value, fields[i].range);
+    if ((desc->hooks.alloc == NULL) != (desc->hooks.free == NULL))
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "hooks: alloc and free are given both or none");
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt_llm__sample_take_logits(qnnrt_llm_sampler *s,
+                                                  const qnnrt_tensor_info *logits, double *scale,
+                                                  qnnrt_error *err)
+{
+    const char *name = logits->name != NULL ? logits->name : "";
+    const qnnrt_quant *quant = &logits->quant;
+    *scale = 1.0;
+    if (logits->rank == 0 || logits->dims == NULL || logits->dims[logits->rank - 1] == 0)
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "tensor \"%s\" has no dimension for a vocabulary",
+                               name);
+    s->vocabulary = logits->dims[logits->rank - 1];
+    if (s->vocabulary > 0x7FFFFFFFu)
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": a vocabulary of %u is more "
+                               "than tokens can number", name, s->vocabulary);
+    if (!qnnrt_llm__sample_form_of(logits->dtype, &s->form))
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": there is no sampling of "
+                               "logits as %s", name, qnnrt_dtype_name(logits->dtype));
+    if (s->form.kind == QNNRT_LLM__SAMPLE_FLOAT16 || s->form.kind == QNNRT_LLM__SAMPLE_FLOAT32)
+        return QNNRT_OK;
+    if (quant->encoding != QNNRT_ENCODING_PER_TENSOR)
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": logits as %s need one scale "
+                               "and offset", name, qnnrt_dtype_name(logits->dtype));
+    if (quant->bitwidth != 0 && quant->bitwidth != s->form.bytes * 8)
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": there is no sampling of "
+                               "logits that use %u bits of %u", name, quant->bitwidth,
+                               s->form.bytes * 8);
+    if (!(quant->scale > 0 && quant->scale <= 3.4e38f))
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": the scale of its logits is "
+                               "%g, expected a number above 0", name, (double)quant->scale);
+    *scale = (double)quant->scale;
+    s->offset = (double)s->form.bias + (double)quant->offset;
+    return QNNRT_OK;
+}
+
+/* The nearest multiple of 1 / one, a power of two. */
+static uint64_t qnnrt_llm__sample_fixed(double x, double one) { return (uint64_t)(x * one + 0.5); }
+
+static qnnrt_result qnnrt_llm__sample_make(const qnnrt_tensor_info *logits,
+                                           const qnnrt_llm_sampler_desc *desc,
+                                           qnnrt_llm_sampler **out, qnnrt_error *err)
+{
+    const double one32 = 4294967296.0, one31 = 2147483648.0;
+    double scale;
+    qnnrt_llm_sampler *s = NULL;
+    qnnrt_result result = qnnrt_llm__sample_check(desc, err);
+    if (result != QNNRT_OK) return result;
+    s = (qnnrt_llm_sampler *)qnnrt_llm__alloc(&desc->hooks, 1, sizeof *s);
+    if (s == NULL) return qnnrt_llm__fail_memory(err, "a sampler");
+    s->hooks = desc->hooks;
+    result = qnnrt_llm__sample_take_logits(s, logits, &scale, err);
+    if (result != QNNRT_OK) goto done;
+
+    s->top_k = desc->top_k;
+    s->top_p = desc->top_p < 1.0f ? qnnrt_llm__sample_fixed((double)desc->top_p, one32) : 0;
+    if (desc->top_p > 0 && desc->top_p < 1.0f && s->top_p == 0) s->top_p = 1;
+    s->min_p = qnnrt_llm__sample_fixed((double)desc->min_p, one32);
+    s->seed = desc->seed;
+    s->penalty = desc->repetition_penalty != 0 ? (double)desc->repetition_penalty : 1.0;
+    s->inverse = 1.0 / s->penalty;
+    if (s->penalty != 1.0) {
+        s->room = desc->repetition_last != 0 ? desc->repetition_last : 64;
+        s->ring = (uint32_t *)qnnrt_llm__alloc(&s->hooks, s->room, sizeof *s->ring);
+        s->recent = (qnnrt_llm__sample_recent *)qnnrt_llm__alloc(&s->hooks, s->room,
+                                                                 sizeof *s->recent);
+        if (s->ring == NULL || s->recent == NULL) {
+            result = qnnrt_llm__fail_memory(err, "the recent tokens of a sampler");
+            goto done;
+        }
+    }
+    if (desc->temperature > 0) {
+        s->unit = 1048576.0 * scale / (double)desc->temperature;
+        s->ones = (qnnrt_llm__sample_one *)qnnrt_llm__alloc(&s->hooks, s->vocabulary,
+                                                            sizeof *s->ones);
+        if (s->ones == NULL) {
+            result = qnnrt_llm__fail_memory(err, "the candidates of a sampler");
+            goto done;
+        }
+        for (int i = 0; i < QNNRT_LLM__SAMPLE_BINS; ++i)
+            s->high[i] = qnnrt_llm__sample_fixed(qnnrt_llm__math_exp((double)i / -16.0), one32);
+        for (int i = 0; i < 256; ++i) {
+            s->middle[i] = qnnrt_llm__sample_fixed(qnnrt_llm__math_exp((double)i / -4096.0), one31);
+            s->low[i] = qnnrt_llm__sample_fixed(qnnrt_llm__math_exp((double)i / -1048576.0), one31);
+        }
+    }
+    qnnrt_llm__sample_reset(s);
+    *out = s;
+    s = NULL;
+done:
+    qnnrt_llm__sample_free(s);
+    return result;
+}
+
 /* =====================================================================================
    PUBLIC                                                                       >>public
    Checks arguments and calls the rooms above.
@@ -5996,6 +6658,42 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_state_restore(qnnrt_llm_cache *cache, const
                                       cache->session->desc.positions, data, bytes, &cache->error);
     if (result == QNNRT_OK) qnnrt_llm__public_change(cache);
     return result;
+}
+
+/* ---- sampling ---- */
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_sampler_create(const qnnrt_tensor_info *logits,
+                                                    const qnnrt_llm_sampler_desc *desc,
+                                                    qnnrt_llm_sampler **out, qnnrt_error *err)
+{
+    const qnnrt_llm_sampler_desc greedy = { 0, 0, 0, 0, 0, 0, 0, { 0, 0, 0, 0, 0, 0, 0, 0 } };
+    qnnrt_llm__error_clear(err);
+    if (out != NULL) *out = NULL;
+    if (logits == NULL || out == NULL)
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "%s is NULL", logits == NULL ? "logits" : "out");
+    return qnnrt_llm__sample_make(logits, desc != NULL ? desc : &greedy, out, err);
+}
+
+QNNRT_LLM_API void qnnrt_llm_sampler_destroy(qnnrt_llm_sampler *sampler)
+{
+    qnnrt_llm__sample_free(sampler);
+}
+
+QNNRT_LLM_API int32_t qnnrt_llm_sample(qnnrt_llm_sampler *sampler, const void *codes)
+{
+    if (sampler == NULL || codes == NULL) return -1;
+    return qnnrt_llm__sample_draw(sampler, (const unsigned char *)codes);
+}
+
+QNNRT_LLM_API void qnnrt_llm_sampler_accept(qnnrt_llm_sampler *sampler, int32_t token)
+{
+    if (sampler == NULL || token < 0 || (uint32_t)token >= sampler->vocabulary) return;
+    qnnrt_llm__sample_remember(sampler, (uint32_t)token);
+}
+
+QNNRT_LLM_API void qnnrt_llm_sampler_reset(qnnrt_llm_sampler *sampler)
+{
+    if (sampler != NULL) qnnrt_llm__sample_reset(sampler);
 }
 
 #ifdef __cplusplus
