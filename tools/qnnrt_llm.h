@@ -920,7 +920,7 @@ static void *qnnrt_llm__settings_grow(qnnrt_llm__settings_reader *r, void *list,
 static qnnrt_result qnnrt_llm__settings_eos_one(qnnrt_llm__settings_reader *r)
 {
     qnnrt_llm__settings *s = r->settings;
-    int32_t token, *list;
+    int32_t token = -1, *list;
     qnnrt_result result = qnnrt_llm__settings_token(r, &token);
     if (result != QNNRT_OK || token < 0) return result;
     if (s->eos_count >= QNNRT_LLM__SETTINGS_EOS)
@@ -2335,11 +2335,11 @@ static qnnrt_result qnnrt_llm__roles_args(qnnrt_llm__roles *work, qnnrt_llm__rol
     return QNNRT_OK;
 }
 
-/* The inputs of one role of a graph in a context, by layer and head, without those that have a known
-   output in `beside`. */
+/* The inputs of one role of a graph in a context, by layer and head; open: without those whose
+   output is known. */
 static qnnrt_result qnnrt_llm__roles_inputs(qnnrt_llm__roles *work,
                                             const qnnrt_llm__roles_graph *graph, size_t context,
-                                            qnnrt_llm_role in, qnnrt_llm_role out,
+                                            qnnrt_llm_role in, qnnrt_llm_role out, int open,
                                             const void ***items, size_t *count)
 {
     const void **list;
@@ -2359,7 +2359,7 @@ static qnnrt_result qnnrt_llm__roles_inputs(qnnrt_llm__roles *work,
         const qnnrt_llm_tensor_info *t = (const qnnrt_llm_tensor_info *)list[i];
         const qnnrt_llm_tensor_info *next =
             i + 1 < n ? (const qnnrt_llm_tensor_info *)list[i + 1] : NULL;
-        if (t->output || (next != NULL && next->output && next->layer == t->layer &&
+        if (t->output || (open && next != NULL && next->output && next->layer == t->layer &&
                           next->head == t->head)) continue;
         list[kept++] = t;
     }
@@ -2384,11 +2384,11 @@ static qnnrt_result qnnrt_llm__roles_ordered(qnnrt_llm__roles *work, qnnrt_llm__
         if (result != QNNRT_OK) return result;
         if (count == 0) continue;
         qnnrt_llm__roles_sort(items, count, qnnrt_llm__roles_by_number);
-        result = qnnrt_llm__roles_inputs(work, graph, graph->steps[s].context, in, out, &caches,
-                                         &inputs);
+        result = qnnrt_llm__roles_inputs(work, graph, graph->steps[s].context, in, out, 1,
+                                         &caches, &inputs);
         for (g = 0; g < work->graph_count && result == QNNRT_OK && inputs == 0; ++g)
             result = qnnrt_llm__roles_inputs(work, &work->graphs[g], graph->steps[s].context, in, out,
-                                             &caches, &inputs);
+                                             0, &caches, &inputs);
         if (result != QNNRT_OK) return result;
         for (i = 0; i < count; ++i) {
             const qnnrt_llm__roles_numbered *item = (const qnnrt_llm__roles_numbered *)items[i];
@@ -3011,8 +3011,8 @@ static qnnrt_result qnnrt_llm__roles_once(qnnrt_llm__roles *work, qnnrt_llm__rol
         memset(seen, 0, sizeof seen);
         for (i = graph->first[s]; i < graph->first[s + 1]; ++i) {
             const qnnrt_llm_tensor_info *t = &graph->tensors[i], *other;
-            if (qnnrt_llm__role_layered(t->role) || t->role == QNNRT_LLM_ROLE_UNUSED ||
-                t->role == QNNRT_LLM_ROLE_UNKNOWN) continue;
+            if (qnnrt_llm__role_layered(t->role) || t->role == QNNRT_LLM_ROLE_UNKNOWN ||
+                (size_t)t->role >= QNNRT_LLM_ROLE_UNUSED) continue;
             other = seen[t->role][t->output];
             if (t->role == QNNRT_LLM_ROLE_LOGITS && logits != NULL) other = logits;
             if (other != NULL)
@@ -3142,6 +3142,43 @@ static int qnnrt_llm__roles_wired(const qnnrt_pipeline *pipeline, const qnnrt_ed
     return 1;
 }
 
+static int qnnrt_llm__roles_name_order(const void *a, const void *b)
+{
+    const qnnrt_llm_tensor_info *x = (const qnnrt_llm_tensor_info *)a;
+    const qnnrt_llm_tensor_info *y = (const qnnrt_llm_tensor_info *)b;
+    int order = strcmp(x->tensor->name, y->tensor->name);
+    return order != 0 ? order : x < y ? -1 : x > y;
+}
+
+/* Inputs that have one name in several steps and are not one thing: caches of shards that all count
+   from 0, or different roles. */
+static qnnrt_result qnnrt_llm__roles_apart(qnnrt_llm__roles *work, const qnnrt_llm__roles_graph *graph,
+                                           qnnrt_apart_desc **out, size_t *count)
+{
+    const void **list = (const void **)qnnrt_llm__roles_scratch(work, graph->count, sizeof *list);
+    size_t i, begin, n = 0;
+    *out = (qnnrt_apart_desc *)qnnrt_llm__roles_scratch(work, graph->count, sizeof **out);
+    *count = 0;
+    if (list == NULL || *out == NULL) return qnnrt_llm__roles_memory(work);
+    for (i = 0; i < graph->count; ++i) if (!graph->tensors[i].output) list[n++] = &graph->tensors[i];
+    qnnrt_llm__roles_sort(list, n, qnnrt_llm__roles_name_order);
+    for (begin = 0; begin < n; begin = i) {
+        const qnnrt_llm_tensor_info *first = (const qnnrt_llm_tensor_info *)list[begin];
+        int differ = 0;
+        for (i = begin; i < n; ++i) {
+            const qnnrt_llm_tensor_info *t = (const qnnrt_llm_tensor_info *)list[i];
+            if (strcmp(t->tensor->name, first->tensor->name) != 0) break;
+            if (t != first && (t->role != first->role || qnnrt_llm__role_layered(t->role))) differ = 1;
+        }
+        for (; differ && begin < i; ++begin) {
+            const qnnrt_llm_tensor_info *t = (const qnnrt_llm_tensor_info *)list[begin];
+            (*out)[*count].step = t->step;
+            (*out)[(*count)++].input = t->tensor->name;
+        }
+    }
+    return QNNRT_OK;
+}
+
 /* Take the pipeline as it was found where its edges are right, else make one. */
 static qnnrt_result qnnrt_llm__roles_wire(qnnrt_llm__roles *work, qnnrt_llm__roles_graph *graph)
 {
@@ -3150,13 +3187,15 @@ static qnnrt_result qnnrt_llm__roles_wire(qnnrt_llm__roles *work, qnnrt_llm__rol
         work, (uint64_t)graph->step_count * 3, sizeof *edges);
     qnnrt_step_desc *steps =
         (qnnrt_step_desc *)qnnrt_llm__roles_scratch(work, graph->step_count, sizeof *steps);
+    qnnrt_apart_desc *apart;
     qnnrt_result result;
-    size_t count, s;
+    size_t count, apart_count, s;
     if (edges == NULL || steps == NULL) return qnnrt_llm__roles_memory(work);
     result = qnnrt_llm__roles_edges(work, graph, edges, &count);
+    if (result == QNNRT_OK) result = qnnrt_llm__roles_apart(work, graph, &apart, &apart_count);
     if (result != QNNRT_OK) return result;
-    if (graph->pipeline != NULL && qnnrt_llm__roles_wired(graph->pipeline, edges, count))
-        return QNNRT_OK;
+    if (graph->pipeline != NULL && apart_count == 0 &&
+        qnnrt_llm__roles_wired(graph->pipeline, edges, count)) return QNNRT_OK;
     memset(&desc, 0, sizeof desc);
     for (s = 0; s < graph->step_count; ++s) {
         steps[s].model = graph->steps[s].model;
@@ -3169,6 +3208,8 @@ static qnnrt_result qnnrt_llm__roles_wire(qnnrt_llm__roles *work, qnnrt_llm__rol
     desc.edges = edges;
     desc.edge_count = count;
     desc.edges_only = 1;
+    desc.apart = apart;
+    desc.apart_count = apart_count;
     result = qnnrt_pipeline_make(&desc, &graph->made, work->err);
     if (result == QNNRT_OK) graph->pipeline = graph->made;
     return result;
@@ -3208,14 +3249,13 @@ static qnnrt_result qnnrt_llm__roles_fed(qnnrt_llm__roles *work, const qnnrt_llm
     return QNNRT_OK;
 }
 
-/* Fill the slots of a graph. Two things in one slot would overwrite each other. */
+/* Fill the slots of a graph: each once, also where several steps read it. */
 static qnnrt_result qnnrt_llm__roles_slots(qnnrt_llm__roles *work, qnnrt_llm__roles_graph *graph,
                                            qnnrt_llm__graph *to)
 {
     qnnrt_llm *llm = work->llm;
     const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(graph->pipeline);
-    const qnnrt_llm_tensor_info **owner = (const qnnrt_llm_tensor_info **)qnnrt_llm__roles_scratch(
-        work, info->slot_count, sizeof *owner);
+    unsigned char *seen = (unsigned char *)qnnrt_llm__roles_scratch(work, info->slot_count, 1);
     unsigned char *fed;
     size_t i, k;
     qnnrt_result result = qnnrt_llm__roles_fed(work, graph, &fed);
@@ -3232,27 +3272,17 @@ static qnnrt_result qnnrt_llm__roles_slots(qnnrt_llm__roles *work, qnnrt_llm__ro
                                                             sizeof *to->inputs[i].slots);
         if (to->inputs[i].slots == NULL) return qnnrt_llm__roles_memory(work);
     }
-    if (owner == NULL || to->kv == NULL) return qnnrt_llm__roles_memory(work);
+    if (seen == NULL || to->kv == NULL) return qnnrt_llm__roles_memory(work);
     for (i = 0; i < graph->count; ++i) {
-        const qnnrt_llm_tensor_info *t = &graph->tensors[i], *other;
+        const qnnrt_llm_tensor_info *t = &graph->tensors[i];
         qnnrt_llm__slots *list = &to->inputs[t->role];
-        char a[768], b[768];
         qnnrt_slot slot;
         if (t->output ? t->role != QNNRT_LLM_ROLE_LOGITS
                       : !qnnrt_llm__roles_from_caller(graph, t, fed)) continue;
         result = qnnrt_llm__roles_slot(work, graph->pipeline, t, &slot);
         if (result != QNNRT_OK) return result;
         if (t->output) { to->logits = slot; continue; }
-        other = owner[slot];
-        owner[slot] = t;
-        if (other != NULL && (other->role != t->role || qnnrt_llm__role_layered(t->role)))
-            return qnnrt_llm__fail(work->err, QNNRT_E_UNSUPPORTED,
-                                   "\"%.100s\": %s and %s have one name, so they would share memory,"
-                                   " and are %s and %s", graph->name,
-                                   qnnrt_llm__roles_say(graph, other, a, sizeof a),
-                                   qnnrt_llm__roles_say(graph, t, b, sizeof b),
-                                   qnnrt_llm_role_name(other->role), qnnrt_llm_role_name(t->role));
-        if (other == NULL && !qnnrt_llm__role_layered(t->role)) list->slots[list->count++] = slot;
+        if (!seen[slot]++ && !qnnrt_llm__role_layered(t->role)) list->slots[list->count++] = slot;
     }
     for (k = 0; k < llm->kv_count; ++k) {
         const qnnrt_llm__roles_pair *pair = &graph->pairs[k];
@@ -3404,9 +3434,10 @@ static uint64_t qnnrt_llm__roles_fingerprint(const qnnrt_llm__roles *work)
     size_t g, i, contexts;
     const qnnrt_context_info *context = qnnrt_contexts(work->llm->model, &contexts);
     for (i = 0; i < contexts; ++i) {
-        uint64_t sizes[2];
+        uint64_t sizes[3];
         sizes[0] = context[i].file_bytes;
         sizes[1] = context[i].blob_bytes;
+        sizes[2] = context[i].fingerprint;
         hash = qnnrt_llm__roles_hash(hash, sizes, sizeof sizes);
         hash = qnnrt_llm__roles_hash(hash, context[i].build_id, strlen(context[i].build_id) + 1);
     }
