@@ -737,19 +737,23 @@ TEST(llm_state_of_an_empty_cache_empties)
 
 TEST(llm_state_too_large_for_any_memory_has_no_size)
 {
-    qnnrt_llm__kv kv[2];
+    qnnrt_llm__kv kv[4];
     qnnrt_llm__store store;
+    int k;
     memset(kv, 0, sizeof(kv));
     memset(&store, 0, sizeof(store));
-    kv[0].outer = kv[1].outer = UINT32_MAX;
-    kv[0].inner = kv[1].inner = 1;
-    kv[0].element = kv[1].element = 1;
+    for (k = 0; k < 4; ++k) {
+        kv[k].outer = UINT32_MAX;
+        kv[k].inner = kv[k].element = 1;
+    }
     store.kv = kv;
     store.kv_count = 1;
     CHECK(qnnrt_llm__state_size(&store, 1u << 30) == UINT64_C(0xFFFFFFFF) * (1u << 30) + 48 + 12 + 12 * UINT64_C(1073741824));
     CHECK_EQ(qnnrt_llm__state_size(&store, UINT32_MAX), 0);
     store.kv_count = 2;                                        /* of two, the sum is too large */
     CHECK(qnnrt_llm__state_size(&store, 1u << 29) != 0);
+    CHECK_EQ(qnnrt_llm__state_size(&store, 1u << 30), 0);
+    store.kv_count = 4;                                        /* of four, it is 2^64 and a little */
     CHECK_EQ(qnnrt_llm__state_size(&store, 1u << 30), 0);
     kv[1].inner = UINT32_MAX;
     CHECK_EQ(qnnrt_llm__state_size(&store, 2), 0);

@@ -4079,6 +4079,9 @@ static void qnnrt_llm__rows_spread(unsigned char *to, size_t to_step, const unsi
     case 4:
         for (i = 0; i < count; ++i, to += to_step, from += from_step) memcpy(to, from, 4);
         break;
+    case 8:
+        for (i = 0; i < count; ++i, to += to_step, from += from_step) memcpy(to, from, 8);
+        break;
     case 16:
         for (i = 0; i < count; ++i, to += to_step, from += from_step) memcpy(to, from, 16);
         break;
@@ -4124,21 +4127,21 @@ static void qnnrt_llm__rows_get(const qnnrt_llm__store *store, size_t k, void *o
    goes first. */
 static void qnnrt_llm__rows_arrange(qnnrt_llm__store *store, uint32_t stride, uint32_t end)
 {
-    qnnrt_llm__store then = *store;
+    const uint32_t before = store->stride, lead = store->lead;
     uint32_t i, row;
     size_t k;
-    then.stride = stride;
-    for (k = 0; k < store->kv_count && end > 0 && stride != store->stride; ++k) {
+    store->stride = stride;
+    if (stride == before || end == 0) return;
+    for (k = 0; k < store->kv_count; ++k) {
         const uint32_t outer = store->kv[k].outer;
-        const size_t bytes = end * qnnrt_llm__rows_piece(&store->kv[k]);
-        for (i = 0; i < outer; ++i) {
-            row = stride < store->stride ? i : outer - 1 - i;
-            if (row + store->lead == 0) continue;              /* begins where it began */
-            memmove(qnnrt_llm__rows_at(&then, k, row, 0), qnnrt_llm__rows_at(store, k, row, 0),
+        const size_t piece = qnnrt_llm__rows_piece(&store->kv[k]), bytes = end * piece;
+        unsigned char *data = store->data + (size_t)store->ranges[k];
+        for (i = lead == 0; i < outer; ++i) {          /* without a lead, row 0 is where it was */
+            row = lead + (stride < before ? i : outer - 1 - i + (lead == 0));
+            memmove(data + (size_t)row * stride * piece, data + (size_t)row * before * piece,
                     bytes);
         }
     }
-    store->stride = stride;
 }
 
 /* Cells from .. from + count - 1 of all tensors move to `to`; the two may overlap. */
