@@ -216,18 +216,6 @@ static void several(context *c, const text *prompt, const text *plain)
 
 /* ---- speculative decoding -------------------------------------------------------------------- */
 
-/* How many tokens can be computed at once now: a graph that takes more remembers less. */
-static int room(const context *c)
-{
-    const qnnrt_llm_info *info = qnnrt_llm_get_info(c->llm);
-    const uint32_t used = qnnrt_llm_cache_get_info(c->cache).used;
-    uint32_t most = 0;
-    size_t g;
-    for (g = 0; g < info->graph_count; ++g)     /* by ar, ascending */
-        if (info->graphs[g].context - info->graphs[g].ar >= used) most = info->graphs[g].ar;
-    return (int)most;
-}
-
 /* Append up to `most` drafts: what followed the longest equal ending, or with `draft` what that
    model would say, once it has forgotten what it drafted in vain. */
 static void propose(context *draft, text *t, int most)
@@ -256,9 +244,9 @@ static void speculate(context *c, context *draft, const text *prompt, const text
     for (; t.count < plain->count; ++steps) {
         batch b = {0};
         have = t.count;
-        most = plain->count - have - 1;
+        most = (int)qnnrt_llm_cache_get_info(c->cache).at_once - 1;
         if (most > DRAFTS) most = DRAFTS;
-        if (most > room(c) - 1) most = room(c) - 1;
+        if (most > plain->count - have - 1) most = plain->count - have - 1;
         propose(draft, &t, most);
         for (i = have - 1; i < t.count; ++i) add(&b, t.token[i], i, 0, 1);
         compute(c, &b, qnnrt_llm_eval);
@@ -312,10 +300,9 @@ static void save_and_rewind(context *c, const text *prompt, const text *plain)
 
 static void open_model(context *c, const char *folder, const qnnrt_desc *desc)
 {
-    const qnnrt_llm_desc llm = { .folder = folder };
     qnnrt_error err;
     if (qnnrt_open(folder, desc, &c->model, &err) != QNNRT_OK ||
-        qnnrt_llm_open(c->model, &llm, &c->llm, &err) != QNNRT_OK) stop(err.text);
+        qnnrt_llm_open(c->model, NULL, &c->llm, &err) != QNNRT_OK) stop(err.text);
     if (qnnrt_llm_get_info(c->llm)->vocabulary != tokens.vocabulary)
         stop("this engine's tokens are bytes, those of the model are not");
     if (qnnrt_llm_get_info(c->llm)->cells < MOST) stop("the model remembers too few tokens");
