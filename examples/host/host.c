@@ -20,6 +20,8 @@
 #include "qnnrt.h"
 #include "tools/qnnrt_llm.h"
 
+/* Tokens of a text or batch; texts in one batch; tokens that follow a prompt, alone and together;
+   tokens that are drafted; those that a sampler chooses from. */
 enum { MOST = 96, TEXTS = 3, ALONE = 48, TOGETHER = 16, DRAFTS = 6, TOP_K = 40 };
 
 static int broken;                              /* promises, for the status */
