@@ -247,8 +247,8 @@ typedef struct qnnrt_llm_cache   qnnrt_llm_cache;
             open the second with qnnrt_desc.backend = qnnrt_get_backend(first), close it before
    desc     NULL for the default
 
-   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (a model without tokens, logits, mask or positions: the
-            text says which); QNNRT_E_UNSUPPORTED (shift pointer with a layout that moves nothing
+   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (a model without tokens, logits or mask: the text says
+            which); QNNRT_E_UNSUPPORTED (shift pointer with a layout that moves nothing
             along); what qnnrt_plan_create(), qnnrt_mem_create() and qnnrt_run_create() answer
    Frees    qnnrt_llm_session_destroy(); NULL is fine */
 QNNRT_LLM_API qnnrt_result qnnrt_llm_session_create(qnnrt_llm *const *models, size_t model_count,
@@ -354,9 +354,9 @@ QNNRT_LLM_API qnnrt_llm_cache_info qnnrt_llm_cache_get_info(const qnnrt_llm_cach
              belong to none are free
    copy      cells of `from` belong to `to` as well; nothing is copied
    keep      all sequences but this one are removed
-   shift     add delta to positions;  divide: divide them. QNNRT_E_UNSUPPORTED for keys that were
-             stored turned by their position (RoPE), which no model here leaves out, unless nothing
-             would change
+   shift     add delta to positions;  divide: divide them. QNNRT_E_UNSUPPORTED for keys that are
+             stored turned by their positions (RoPE), unless nothing would change: that is so with
+             every model that is told positions
    first, last   the lowest and the highest position of a sequence, -1: it is empty
 
    Returns   QNNRT_OK, QNNRT_E_ARG (a sequence that cannot be), QNNRT_E_UNSUPPORTED */
@@ -4758,9 +4758,7 @@ static qnnrt_result qnnrt_llm__session_check(const qnnrt_llm *llm, qnnrt_error *
             in[QNNRT_LLM_ROLE_TOKENS].count == 0 ? "an input for tokens" :
             graph->logits == QNNRT_NO_SLOT ? "an output with logits" :
             in[QNNRT_LLM_ROLE_MASK].count + in[QNNRT_LLM_ROLE_WINDOW_MASK].count == 0
-                ? "an attention mask" :
-            in[QNNRT_LLM_ROLE_POSITIONS].count + in[QNNRT_LLM_ROLE_ROPE_COS].count == 0
-                ? "an input for positions, or for their cos and sin" : NULL;
+                ? "an attention mask" : NULL;
         if (lacks != NULL)
             return qnnrt_llm__fail(err, QNNRT_E_NOT_FOUND, "graph \"%s\" has not got %s: is this a"
                                    " part of a model? qnnrt_llm_describe() shows what each tensor"
@@ -6602,21 +6600,24 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_keep(qnnrt_llm_cache *cache, int s
     return QNNRT_OK;
 }
 
-/* Every model here is told positions, and keys are stored turned by them: other positions would
-   need other keys. */
-static qnnrt_result qnnrt_llm__public_turned(qnnrt_llm_cache *cache, int sequence, int32_t begin,
-                                             int32_t end, const char *what)
+/* A model that is told positions stores keys turned by them: other positions would need other
+   keys. */
+static int qnnrt_llm__public_turned(const qnnrt_llm_cache *cache)
 {
-    const qnnrt_llm__cells *cells = &cache->cells;
-    uint32_t c;
-    for (c = 0; c < cells->end; ++c)
-        if ((cells->sequences[c] >> sequence & 1) != 0 && cells->positions[c] >= begin &&
-            (end < 0 || cells->positions[c] < end))
-            return QNNRT_LLM__FAIL(cache, QNNRT_E_UNSUPPORTED, "positions cannot be %s: keys are"
-                                   " stored turned by their positions (RoPE), as %s codes; remove"
-                                   " the cells from position %ld on and compute those tokens again",
-                                   what, qnnrt_dtype_name(cache->part->llm->info.cache_dtype),
-                                   (long)cells->positions[c]);
+    const qnnrt_llm__slots *in = cache->part->llm->graphs[0].inputs;
+    return in[QNNRT_LLM_ROLE_POSITIONS].count + in[QNNRT_LLM_ROLE_ROPE_COS].count > 0;
+}
+
+static qnnrt_result qnnrt_llm__public_moved(qnnrt_llm_cache *cache, qnnrt_result result)
+{
+    if (result == QNNRT_E_UNSUPPORTED)
+        return QNNRT_LLM__FAIL(cache, result, "positions cannot be changed: keys are stored turned by"
+                               " them (RoPE), as %s; remove those cells and compute their tokens"
+                               " again", qnnrt_dtype_name(cache->part->llm->info.cache_dtype));
+    if (result != QNNRT_OK)
+        return QNNRT_LLM__FAIL(cache, result, "positions would be over %ld, or are divided by less"
+                               " than 1", (long)INT32_MAX);
+    qnnrt_llm__public_change(cache);
     return QNNRT_OK;
 }
 
@@ -6624,17 +6625,20 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_shift(qnnrt_llm_cache *cache, int 
                                                     int32_t begin, int32_t end, int32_t delta)
 {
     qnnrt_result result = qnnrt_llm__public_sequence(cache, sequence, 0);
-    if (result != QNNRT_OK || delta == 0) return result;
-    return qnnrt_llm__public_turned(cache, sequence, begin, end, "shifted");
+    if (result != QNNRT_OK) return result;
+    return qnnrt_llm__public_moved(
+        cache, qnnrt_llm__cells_shift(&cache->cells, sequence, begin, end, delta,
+                                      qnnrt_llm__public_turned(cache)));
 }
 
 QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_divide(qnnrt_llm_cache *cache, int sequence,
                                                      int32_t begin, int32_t end, int32_t divisor)
 {
     qnnrt_result result = qnnrt_llm__public_sequence(cache, sequence, 0);
-    if (result != QNNRT_OK || divisor == 1) return result;
-    if (divisor < 1) return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "a divisor of %ld", (long)divisor);
-    return qnnrt_llm__public_turned(cache, sequence, begin, end, "divided");
+    if (result != QNNRT_OK) return result;
+    return qnnrt_llm__public_moved(
+        cache, qnnrt_llm__cells_divide(&cache->cells, sequence, begin, end, divisor,
+                                       qnnrt_llm__public_turned(cache)));
 }
 
 QNNRT_LLM_API int32_t qnnrt_llm_sequence_first(const qnnrt_llm_cache *cache, int sequence)
