@@ -345,24 +345,30 @@ TEST(llm_rows_bytes_of_public_models_and_of_sizes_that_no_memory_has)
     CHECK_EQ(bytes_of(4, 4, 4, 0, 4, 0), 0);
 }
 
-/* Keys of one head of Llama 3.2-1B, before and after the first decoding step. */
-TEST(llm_rows_arrange_moves_rows_as_the_public_runner_does)
+/* Keys of one head of Llama 3.2-1B, before and after the first decoding step: nothing is written but
+   the 21 cells in use, in their new places. */
+TEST(llm_rows_arrange_moves_what_is_in_use_and_no_more)
 {
+    static unsigned char expected[64 * 511];
+    static const uint32_t strides[4] = { 480, 511, 480, 21 };
+    uint32_t row, cell, i;
     cache c;
-    uint32_t row, cell;
     cache_begin(&c, 511, 480, 0);
     cache_tensor(&c, 64, 1, 1);
     cache_memory(&c, 0);
-    for (row = 0; row < 64; ++row)
-        for (cell = 0; cell < 21; ++cell) c.store.data[row * 480 + cell] = (unsigned char)(row * 7 + cell * 3 + 1);
-    qnnrt_llm__rows_arrange(&c.store, 511, 21);
-    CHECK_EQ(c.store.stride, 511);
-    for (row = 0; row < 64; ++row)
-        for (cell = 0; cell < 21; ++cell) CHECK_EQ(c.store.data[row * 511 + cell], (unsigned char)(row * 7 + cell * 3 + 1));
-    qnnrt_llm__rows_arrange(&c.store, 480, 21);
-    CHECK_EQ(c.store.stride, 480);
-    for (row = 0; row < 64; ++row)
-        for (cell = 0; cell < 21; ++cell) CHECK_EQ(c.store.data[row * 480 + cell], (unsigned char)(row * 7 + cell * 3 + 1));
+    CHECK_EQ(c.bytes, sizeof(expected));
+    for (i = 0; i < sizeof(expected); ++i) expected[i] = (unsigned char)(i * 7 + (i >> 8) * 3);
+    memcpy(c.store.data, expected, sizeof(expected));
+    for (i = 0; i < 3; ++i) {
+        static unsigned char old[64 * 511];
+        memcpy(old, expected, sizeof(old));
+        for (row = 0; row < 64; ++row)
+            for (cell = 0; cell < 21; ++cell)
+                expected[row * strides[i + 1] + cell] = old[row * strides[i] + cell];
+        qnnrt_llm__rows_arrange(&c.store, strides[i + 1], 21);
+        CHECK_EQ(c.store.stride, strides[i + 1]);
+        CHECK(memcmp(c.store.data, expected, sizeof(expected)) == 0);
+    }
     cache_end(&c);
 }
 
@@ -782,7 +788,7 @@ TEST_MAIN("llm_cells")
     RUN(llm_cells_turned_keys_are_not_shifted_unless_nothing_changes);
     RUN(llm_cells_without_memory_nothing_is_left);
     RUN(llm_rows_bytes_of_public_models_and_of_sizes_that_no_memory_has);
-    RUN(llm_rows_arrange_moves_rows_as_the_public_runner_does);
+    RUN(llm_rows_arrange_moves_what_is_in_use_and_no_more);
     RUN(llm_rows_arrange_of_an_empty_cache_touches_nothing);
     RUN(llm_rows_of_a_shifted_tensor_are_where_the_graph_looks);
     RUN(llm_rows_fill_repeats_one_element);
