@@ -124,7 +124,8 @@ static void kv_name(char *out, const spec *s, uint32_t place, uint32_t layer, ui
     uint32_t heads = s->family == TORCH_HEADS ? s->heads : 1;
     uint32_t j = value ? s->layers * heads + layer * heads + head : layer * heads + head;
     char number[16];
-    snprintf(number, sizeof(number), ordinal > 0 ? "_%u" : "", (unsigned)ordinal);
+    number[0] = '\0';
+    if (ordinal > 0) snprintf(number, sizeof(number), "_%u", (unsigned)ordinal);
     switch (s->family) {
     case HUB: snprintf(out, 72, "past_%s_%u_%s", what, (unsigned)layer, output ? "out" : "in"); break;
     case HUB_HEADS: snprintf(out, 72, "past_%s_%u_h%u_%s", what, (unsigned)layer, (unsigned)head, output ? "out" : "in"); break;
@@ -144,7 +145,7 @@ static void kv(part *p, const spec *s, size_t g, uint32_t layer, int value, int 
 {
     int per_head = s->family == TORCH_HEADS || s->family == HUB_HEADS;
     uint32_t h, cells = output ? s->family == ONNX ? s->context[g] : s->ar[g] : s->context[g] - s->ar[g];
-    uint32_t dtype = s->cache == 0 ? U8 : s->cache;
+    uint32_t dtype = s->cache == 0 ? (uint32_t)U8 : s->cache;
     if (cells == 0) return;
     for (h = 0; h < (per_head ? s->heads : 1); ++h) {
         qnnrt_llm_role role = output ? value ? QNNRT_LLM_ROLE_VALUE_OUT : QNNRT_LLM_ROLE_KEY_OUT
@@ -485,7 +486,7 @@ static void as_config(void)
     for (i = 0; i < m.desc.role_count; ++i) {
         const qnnrt_llm_role_desc *r = &m.roles[i];
         used += (size_t)snprintf(m.config + used, sizeof(m.config) - used, "%s\"%s\": \"%s", i > 0 ? ", " : "", r->tensor, qnnrt_llm_role_name(r->role));
-        if (qnnrt_llm__role_layered(r->role)) used += (size_t)snprintf(m.config + used, sizeof(m.config) - used, " %u", (unsigned)r->layer);
+        if (qnnrt_llm__layered(r->role)) used += (size_t)snprintf(m.config + used, sizeof(m.config) - used, " %u", (unsigned)r->layer);
         if (r->head > 0) used += (size_t)snprintf(m.config + used, sizeof(m.config) - used, " %u", (unsigned)r->head);
         used += (size_t)snprintf(m.config + used, sizeof(m.config) - used, "\"");
     }
@@ -1068,9 +1069,9 @@ TEST(one_name_for_caches_of_several_shards)
     for (k = 0; k < 2; ++k)
         for (i = 0; i < m.parts[k][0].inputs + m.parts[k][0].outputs; ++i) {
             want w = m.parts[k][0].wants[i];
-            if (!qnnrt_llm__role_layered(w.role)) continue;
+            if (!qnnrt_llm__layered(w.role)) continue;
             for (g = 0; g < 2; ++g)
-                snprintf(m.parts[k][g].names[i], 72, "past_%s_%u_%s", qnnrt_llm__roles_value(w.role) ? "value" : "key",
+                snprintf(m.parts[k][g].names[i], 72, "past_%s_%u_%s", qnnrt_llm__items_value(w.role) ? "value" : "key",
                          (unsigned)w.layer % 2, i < m.parts[k][0].inputs ? "in" : "out");
             snprintf(names[n], sizeof(names[n]), "%u/%s", (unsigned)k, m.parts[k][0].names[i]);
             m.roles[n].tensor = names[n];
@@ -1270,6 +1271,7 @@ TEST(describe_tells_all_of_it)
 {
     spec s = HUB_SPEC;
     meta_text text = { NULL, 0, 0 };
+    int beyond;
     s.family = TORCH_HEADS;
     s.shards = 2;
     begin(&s);
@@ -1287,8 +1289,8 @@ TEST(describe_tells_all_of_it)
     qnnrt_llm_describe(m.llm, NULL, NULL);
     CHECK(text.data == NULL);
     CHECK_STR(qnnrt_llm_role_name(QNNRT_LLM_ROLE_KEY_IN), "key_in");
-    CHECK_STR(qnnrt_llm_role_name((qnnrt_llm_role)99), "unknown");
-    CHECK_STR(qnnrt_llm_role_name((qnnrt_llm_role)-1), "unknown");
+    for (beyond = -1; beyond < 100; beyond += 101 - (beyond < 0) * 2)
+        CHECK_STR(qnnrt_llm_role_name((qnnrt_llm_role)beyond), "unknown");
 }
 
 TEST(wrong_arguments)
