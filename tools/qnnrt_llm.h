@@ -1613,6 +1613,10 @@ static qnnrt_result qnnrt_llm__items_measure(qnnrt_llm__items *work, qnnrt_llm__
                                    (unsigned)ar);
         if (context == 0) continue;
         if (mask == NULL) { mask = t; graph->context = context; }
+        if (t->tensor->count != (uint64_t)ar * context)
+            return qnnrt_llm__fail(work->err, QNNRT_E_UNSUPPORTED,
+                                   "\"%.100s\": %s: a mask has one row for each token", graph->name,
+                                   qnnrt_llm__items_say(graph, t, a, sizeof a));
         if (context != graph->context)
             return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
                                    "\"%.100s\": %s and %s are of different width", graph->name,
@@ -1736,7 +1740,8 @@ static qnnrt_result qnnrt_llm__group_join(qnnrt_llm__items *work)
         return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
                                "the graphs of %u contexts are not joined by their names, nor by"
                                " tokens per call: there is one too many or too few, or none tells,"
-                               " at \"%.200s\" of %.200s (%u tokens per call)", (unsigned)contexts,
+                               " at \"%.200s\" of %.200s (%u tokens per call); desc.pipelines can"
+                               " choose from what names join", (unsigned)contexts,
                                part->graph->name, context[part->context].file,
                                (unsigned)part->ar);
     }
@@ -1777,7 +1782,7 @@ static qnnrt_result qnnrt_llm__group_pipelines(qnnrt_llm__items *work)
                                        "a shard is missing: %s did not load: %s", context[i].file,
                                        context[i].failure->text);
         for (i = 0; i < all; ++i)
-            joined |= qnnrt_pipeline_get_info(qnnrt_pipeline_get(model, i))->step_count > 1;
+            joined |= qnnrt_pipeline_get_info(qnnrt_pipeline_get(model, i))->step_count == contexts;
         if (!joined && all > 0) return qnnrt_llm__group_join(work);
     }
     for (i = 0; i < count; ++i) {
