@@ -421,6 +421,8 @@ QNNRT_LLM_API void qnnrt_llm_sampler_reset(qnnrt_llm_sampler *sampler);
 #ifndef QNNRT_LLM__IMPL_ONCE
 #define QNNRT_LLM__IMPL_ONCE
 
+#include "qnnrt_json.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
