@@ -124,7 +124,8 @@ static void kv_name(char *out, const spec *s, uint32_t place, uint32_t layer, ui
     uint32_t heads = s->family == TORCH_HEADS ? s->heads : 1;
     uint32_t j = value ? s->layers * heads + layer * heads + head : layer * heads + head;
     char number[16];
-    snprintf(number, sizeof(number), ordinal > 0 ? "_%u" : "", (unsigned)ordinal);
+    number[0] = '\0';
+    if (ordinal > 0) snprintf(number, sizeof(number), "_%u", (unsigned)ordinal);
     switch (s->family) {
     case HUB: snprintf(out, 72, "past_%s_%u_%s", what, (unsigned)layer, output ? "out" : "in"); break;
     case HUB_HEADS: snprintf(out, 72, "past_%s_%u_h%u_%s", what, (unsigned)layer, (unsigned)head, output ? "out" : "in"); break;
@@ -144,7 +145,7 @@ static void kv(part *p, const spec *s, size_t g, uint32_t layer, int value, int 
 {
     int per_head = s->family == TORCH_HEADS || s->family == HUB_HEADS;
     uint32_t h, cells = output ? s->family == ONNX ? s->context[g] : s->ar[g] : s->context[g] - s->ar[g];
-    uint32_t dtype = s->cache == 0 ? U8 : s->cache;
+    uint32_t dtype = s->cache == 0 ? (uint32_t)U8 : s->cache;
     if (cells == 0) return;
     for (h = 0; h < (per_head ? s->heads : 1); ++h) {
         qnnrt_llm_role role = output ? value ? QNNRT_LLM_ROLE_VALUE_OUT : QNNRT_LLM_ROLE_KEY_OUT
@@ -485,7 +486,7 @@ static void as_config(void)
     for (i = 0; i < m.desc.role_count; ++i) {
         const qnnrt_llm_role_desc *r = &m.roles[i];
         used += (size_t)snprintf(m.config + used, sizeof(m.config) - used, "%s\"%s\": \"%s", i > 0 ? ", " : "", r->tensor, qnnrt_llm_role_name(r->role));
-        if (qnnrt_llm__role_layered(r->role)) used += (size_t)snprintf(m.config + used, sizeof(m.config) - used, " %u", (unsigned)r->layer);
+        if (qnnrt_llm__layered(r->role)) used += (size_t)snprintf(m.config + used, sizeof(m.config) - used, " %u", (unsigned)r->layer);
         if (r->head > 0) used += (size_t)snprintf(m.config + used, sizeof(m.config) - used, " %u", (unsigned)r->head);
         used += (size_t)snprintf(m.config + used, sizeof(m.config) - used, "\"");
     }
@@ -972,6 +973,9 @@ TEST(layouts_and_types_that_disagree)
     begin(&s);
     for (g = 0; g < 2; ++g) m.parts[0][g].dims[at_name(&m.parts[0][g], "attention_mask", 0)][3] = 8;
     FAILS(QNNRT_E_MISMATCH, "narrower than", NULL);
+    begin(&s);
+    m.parts[0][0].dims[at_name(&m.parts[0][0], "attention_mask", 0)][1] = 2;
+    FAILS(QNNRT_E_UNSUPPORTED, "a mask has one row for each token", NULL);
 }
 
 /* ---- shards ------------------------------------------------------------------------------------------ */
@@ -1056,6 +1060,38 @@ TEST(shards_whose_graphs_have_no_common_name)
     FAILS(QNNRT_E_MISMATCH, "", NULL);
 }
 
+/* A model, and what is none of it: nothing joins all contexts. */
+TEST(contexts_that_are_no_shards)
+{
+    static const char *const names[2] = { "ar32_cl128", "ar1_cl128" };
+    spec s = HUB_SPEC;
+    size_t g;
+    s.shards = 3;
+    s.layers = 6;
+    begin(&s);
+    for (g = 0; g < 2; ++g) {
+        part *p = &m.parts[2][g];
+        while (p->outputs > 1) --p->outputs;
+        p->tensors[1] = p->tensors[p->inputs];
+        p->inputs = 1;
+        snprintf(p->names[0], 72, "pixels");
+        snprintf(p->names[1], 72, "features");
+        p->tensors[1].name = p->names[1];
+        snprintf(p->name, sizeof(p->name), "vision_%u", (unsigned)g);
+        /* The other two are "1 of 3" and "2 of 3", which name no whole either. */
+        snprintf(m.parts[0][g].name, 64, "%s", names[g]);
+        snprintf(m.parts[1][g].name, 64, "%s", names[g]);
+        m.parts[1][g].outputs -= 1;
+        tensor(&m.parts[1][g], 1, ROLE(LOGITS), U16, 0.7, "logits", 3, 1, s.ar[g], s.vocabulary, 0);
+    }
+    FAILS(QNNRT_E_MISMATCH, "the graphs of 3 contexts are not joined", "desc.pipelines");
+    m.desc.pipelines = names;
+    m.desc.pipeline_count = 2;
+    CHECK_EQ(open_roles(), QNNRT_OK);
+    CHECK_EQ(qnnrt_llm_get_info(m.llm)->layers, 4);
+    CHECK_EQ(qnnrt_llm_get_info(m.llm)->vocabulary, 256);
+}
+
 /* Shards that number their layers from 0 use one name for several things. */
 TEST(one_name_for_caches_of_several_shards)
 {
@@ -1068,9 +1104,9 @@ TEST(one_name_for_caches_of_several_shards)
     for (k = 0; k < 2; ++k)
         for (i = 0; i < m.parts[k][0].inputs + m.parts[k][0].outputs; ++i) {
             want w = m.parts[k][0].wants[i];
-            if (!qnnrt_llm__role_layered(w.role)) continue;
+            if (!qnnrt_llm__layered(w.role)) continue;
             for (g = 0; g < 2; ++g)
-                snprintf(m.parts[k][g].names[i], 72, "past_%s_%u_%s", qnnrt_llm__roles_value(w.role) ? "value" : "key",
+                snprintf(m.parts[k][g].names[i], 72, "past_%s_%u_%s", qnnrt_llm__items_value(w.role) ? "value" : "key",
                          (unsigned)w.layer % 2, i < m.parts[k][0].inputs ? "in" : "out");
             snprintf(names[n], sizeof(names[n]), "%u/%s", (unsigned)k, m.parts[k][0].names[i]);
             m.roles[n].tensor = names[n];
@@ -1271,6 +1307,7 @@ TEST(describe_tells_all_of_it)
 {
     spec s = HUB_SPEC;
     meta_text text = { NULL, 0, 0 };
+    int beyond;
     s.family = TORCH_HEADS;
     s.shards = 2;
     begin(&s);
@@ -1288,8 +1325,8 @@ TEST(describe_tells_all_of_it)
     qnnrt_llm_describe(m.llm, NULL, NULL);
     CHECK(text.data == NULL);
     CHECK_STR(qnnrt_llm_role_name(QNNRT_LLM_ROLE_KEY_IN), "key_in");
-    CHECK_STR(qnnrt_llm_role_name((qnnrt_llm_role)99), "unknown");
-    CHECK_STR(qnnrt_llm_role_name((qnnrt_llm_role)-1), "unknown");
+    for (beyond = -1; beyond < 100; beyond += 101 - (beyond < 0) * 2)
+        CHECK_STR(qnnrt_llm_role_name((qnnrt_llm_role)beyond), "unknown");
 }
 
 TEST(wrong_arguments)
@@ -1422,6 +1459,120 @@ TEST(many_tensors_take_no_long_time)
     close_all();
     free(roles);
     free(names);
+}
+
+static uint32_t random_state;
+
+static uint32_t draw(uint32_t below)
+{
+    random_state = random_state * 1664525u + 1013904223u;
+    return (random_state >> 8) % below;
+}
+
+/* One tensor of a model gets another name, shape, type or encoding: of itself, or of another tensor. */
+static void damage(void)
+{
+    part *p = &m.parts[draw((uint32_t)m.shards)][draw((uint32_t)m.graphs)];
+    size_t all = p->inputs + p->outputs, at = draw((uint32_t)all), from = draw((uint32_t)all);
+    qnnrt_tensor_info *t = &p->tensors[at];
+    uint32_t k = draw(t->rank);
+    switch (draw(8)) {
+    case 0: if ((at < p->inputs) == (from < p->inputs)) {            /* two change their names */
+                char name[72];
+                memcpy(name, p->names[at], sizeof(name));
+                memcpy(p->names[at], p->names[from], sizeof(name));
+                memcpy(p->names[from], name, sizeof(name));
+            }
+            break;
+    case 1: snprintf(p->names[at], 72, "t%u", (unsigned)at); break;
+    case 2: {                                                        /* one in all graphs */
+            char old[72], name[72];
+            snprintf(old, sizeof(old), "%s", p->names[at]);
+            snprintf(name, sizeof(name), "u%u", (unsigned)at);
+            rename_in_all(old, name, at >= p->inputs);
+            break;
+        }
+    case 3: p->dims[at][k] = 1 + draw(130); break;
+    case 4: memcpy(p->dims[at], p->dims[from], sizeof(p->dims[at])); t->rank = p->tensors[from].rank; break;
+    case 5: t->dtype = p->tensors[from].dtype; break;
+    case 6: t->quant = p->tensors[from].quant; break;
+    default: { uint32_t d = p->dims[at][k], j = draw(t->rank); p->dims[at][k] = p->dims[at][j]; p->dims[at][j] = d; }
+    }
+}
+
+/* What is promised of every model that opens. */
+static void holds(void)
+{
+    const qnnrt_llm *llm = m.llm;
+    size_t g, k, i;
+    for (g = 0; g < llm->info.graph_count; ++g) {
+        const qnnrt_llm__graph *graph = &llm->graphs[g];
+        const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(graph->pipeline);
+        unsigned char used[4096];
+        memset(used, 0, sizeof(used));
+        CHECK(info->failure == NULL && info->slot_count <= sizeof(used));
+        CHECK(graph->ar > 0 && graph->ar <= graph->context && graph->cells == graph->context - graph->ar);
+        for (i = 0; i < info->slot_count; ++i) CHECK(info->slots[i].tensor != NULL);
+        for (k = 0; k < llm->kv_count; ++k) {
+            uint64_t piece = (uint64_t)llm->kv[k].outer * llm->kv[k].inner;
+            const qnnrt_llm__ends *ends = &graph->kv[k];
+            CHECK((ends->in == QNNRT_NO_SLOT) == (graph->cells == 0));
+            if (ends->in != QNNRT_NO_SLOT) CHECK(!used[ends->in]++ && info->slots[ends->in].tensor->count == piece * graph->cells);
+            CHECK(ends->out_cells == graph->ar || ends->out_cells == graph->context);
+            CHECK(!used[ends->out]++ && info->slots[ends->out].tensor->count == piece * ends->out_cells);
+            CHECK(info->slots[ends->out].tensor->bytes == piece * ends->out_cells * llm->kv[k].element);
+        }
+        for (i = 0; i < QNNRT_LLM_ROLE_COUNT; ++i)
+            for (k = 0; k < graph->inputs[i].count; ++k) CHECK(!used[graph->inputs[i].slots[k]]++);
+        for (i = 0; i < info->slot_count; ++i) if (info->slots[i].role == QNNRT_ROLE_INPUT) CHECK(used[i]);
+        for (i = 0; i < llm->info.graphs[g].tensor_count; ++i) {
+            const qnnrt_llm_tensor_info *t = &llm->info.graphs[g].tensors[i];
+            CHECK(t->role != QNNRT_LLM_ROLE_UNKNOWN && t->reason != NULL && (t->output || t->role != QNNRT_LLM_ROLE_UNUSED));
+        }
+    }
+}
+
+TEST(damaged_models_are_refused_or_hold)
+{
+    static const spec specs[5] = {
+        { HUB, 1, 2, 2, 16, 64, 50, 2, { 8, 1, 0, 0 }, { 32, 32, 0, 0 }, 0, 0, 0 }, { HUB, 3, 3, 2, 8, 64, 50, 2, { 8, 1, 0, 0 }, { 32, 32, 0, 0 }, F32, 0, 0 },
+        { MLLM, 1, 2, 1, 16, 64, 50, 1, { 8, 0, 0, 0 }, { 32, 0, 0, 0 }, F16, 0, 1 }, { ONNX, 2, 2, 2, 16, 64, 50, 2, { 8, 1, 0, 0 }, { 32, 32, 0, 0 }, F32, 0, 0 },
+        { TORCH_HEADS, 2, 4, 2, 16, 64, 50, 3, { 8, 1, 32, 0 }, { 32, 32, 32, 0 }, 0, 0, 0 }
+    };
+    uint32_t seed, opened = 0, refused = 0;
+    for (seed = 0; seed < 1500; ++seed) {
+        uint32_t times;
+        size_t k, g;
+        begin(&specs[seed % 5]);
+        random_state = seed * 7919u + 1;
+        for (times = 1 + draw(3); times > 0; --times) damage();
+        {   /* names of a graph stay different: another one is no metadata */
+            qnnrt_error err;
+            qnnrt_result result;
+            memset(&err, 0, sizeof(err));
+            for (k = 0; k < m.shards; ++k)
+                for (g = 0; g < m.graphs; ++g) {
+                    part *p = &m.parts[k][g];
+                    size_t i, j;
+                    for (i = 0; i < p->inputs + p->outputs; ++i)
+                        for (j = 0; j < i; ++j)
+                            if ((i < p->inputs) == (j < p->inputs) && strcmp(p->names[i], p->names[j]) == 0) snprintf(p->names[i], 72, "v%u", (unsigned)i);
+                }
+            result = open_model_with(NULL);
+            if (result != QNNRT_OK) continue;      /* a per-axis encoding that no longer fits, say */
+            result = open_roles();
+            if (result == QNNRT_OK) {
+                ++opened;
+                TRY(holds());
+                continue;
+            }
+            ++refused;
+            CHECK(m.llm == NULL && m.err.text[0] != '\0' && m.err.code == result);
+            CHECK(result == QNNRT_E_MISMATCH || result == QNNRT_E_NOT_FOUND || result == QNNRT_E_UNSUPPORTED);
+        }
+    }
+    printf("note: %u damaged models refused, %u opened\n", (unsigned)refused, (unsigned)opened);
+    CHECK(refused > 500 && opened > 50);
 }
 
 /* ---- genuine metadata --------------------------------------------------------------------------------- */
@@ -1596,6 +1747,7 @@ TEST_MAIN("llm_roles")
     RUN(a_shard_is_missing);
     RUN(encodings_over_a_cut);
     RUN(shards_whose_graphs_have_no_common_name);
+    RUN(contexts_that_are_no_shards);
     RUN(one_name_for_caches_of_several_shards);
     RUN(settings_come_from_the_caller_then_genie_then_ours);
     RUN(settings_that_are_wrong);
@@ -1605,6 +1757,7 @@ TEST_MAIN("llm_roles")
     RUN(wrong_arguments);
     RUN(no_memory);
     RUN(many_tensors_take_no_long_time);
+    RUN(damaged_models_are_refused_or_hold);
     RUN(the_sample_models);
     RUN(genuine_parts_of_7b);
     RUN(genuine_parts_of_14b);
