@@ -52,6 +52,17 @@ if "$plain" "$tmp/made" "$ref" "$golden" deep 10000 100 0.0002 >"$tmp/out" 2>&1;
 elif grep -q FAILED "$tmp/out"; then good
 else bad comparison_can_fail "$(cat "$tmp/out")"; fi
 
+# One head of keys and values for all, and a head that is the table of embeddings.
+mkdir "$tmp/tied"
+check random_model_is_made "it fails" "$build/examples/llm/random_model" "$tmp/tied" 3 5 1 tied
+for naming in hub executorch; do
+    for shards in 1 2; do
+        made "tied_${naming}_$shards" "$tmp/tied" --type f32 --naming $naming --shards $shards
+        computes "tied_${naming}_$shards" "$ref" tied 50000 100 0.0002
+    done
+done
+check random_model_wants_equal_groups "3 heads of keys for 4" sh -c '! "$1" "$2" 3 5 3' - "$build/examples/llm/random_model" "$tmp/tied"
+
 # Codes: nearly every token; and cuts and names change not one bit of any logit.
 for naming in hub executorch; do
     for shards in 1 2 4; do
