@@ -182,8 +182,8 @@ says rest_of_a_longer_model err 'forward_2.bin is there, of another model'
 if [ -f "$release/libQnnHtp.so" ]; then
     made htp_w8a16_4 "$trained" --shards 4 --backend_so "$release/libQnnHtp.so"
     computes htp_w8a16_4 "$release/libQnnHtp.so" trained 10000 97 0.3
-    made htp_f32_1 "$trained" --type f32 --backend_so "$release/libQnnHtp.so"
-    computes htp_f32_1 "$release/libQnnHtp.so" trained 10000 99 0.1
+    made htp_f32_2 "$tmp/tied" --type f32 --naming executorch --shards 2 --backend_so "$release/libQnnHtp.so"
+    computes htp_f32_2 "$release/libQnnHtp.so" tied 1 97 0.1
 else
     skip htp "no libQnnHtp.so in $release: make qnn-libs"
 fi
