@@ -237,15 +237,18 @@ host-htp: $(B)/examples/host/host
 host-%:
 	@echo "host: there is no backend '$*' for this: BACKEND is ref or htp"; exit 2
 
-# What the tests of language models compare with, by numpy: tokens of the trained model and of a deep one, and ranges.
+# What the tests of language models compare with, by numpy: tokens of the trained model and of random ones, and ranges.
 DEEP := $(B)/llm/deep
+TIED := $(B)/llm/tied
 .PHONY: golden-llm
 golden-llm: $(B)/examples/llm/random_model   ## write tests/golden/llm_tokens.txt and ranges.json anew (needs python3 with numpy)
-	@mkdir -p $(DEEP)
+	@mkdir -p $(DEEP) $(TIED)
 	$(B)/examples/llm/random_model $(DEEP) 16 7
+	$(B)/examples/llm/random_model $(TIED) 3 5 1 tied
 	$(PYTHON) tests/make_ranges.py > $(DEEP)/new && mv $(DEEP)/new tests/data/llm/model/ranges.json
 	$(PYTHON) tests/make_ranges.py $(DEEP) > $(DEEP)/new && mv $(DEEP)/new tests/data/llm/deep_ranges.json
-	$(PYTHON) tests/reference_llm.py --golden tests/data/llm/model $(DEEP) > $(DEEP)/new && mv $(DEEP)/new tests/golden/llm_tokens.txt
+	$(PYTHON) tests/reference_llm.py --golden tests/data/llm/model $(DEEP) $(TIED) > $(DEEP)/new && mv $(DEEP)/new tests/golden/llm_tokens.txt
+	$(PYTHON) tests/reference_llm.py --argmax tests/data/llm/model > $(DEEP)/new && mv $(DEEP)/new tests/golden/llm_argmax.txt
 
 # ---- tests ----------------------------------------------------------------------------------------
 
