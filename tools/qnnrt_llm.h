@@ -1430,6 +1430,8 @@ typedef struct qnnrt_llm__items {
     void                    *scratch;       /* list of blocks */
     char                    *address;       /* "<context>/<name>" or "<step>/<name>" */
     size_t                   address_room;
+    char                     texts[4][768];
+    unsigned                 text;
     qnnrt_error             *err;
 } qnnrt_llm__items;
 
@@ -1506,13 +1508,19 @@ static const char *qnnrt_llm__items_file(const qnnrt_step_info *step)
     return slash != NULL && slash[1] != '\0' ? slash + 1 : file;
 }
 
+/* Room for one of the texts that a message is made of: used in turn, valid for three more. */
+static char *qnnrt_llm__items_text(qnnrt_llm__items *work)
+{
+    return work->texts[work->text++ % (sizeof work->texts / sizeof work->texts[0])];
+}
+
 /* 'input "x" of step 1 (forward_1.bin, graph "decode"), ufixed8[1,4]' */
-static const char *qnnrt_llm__items_say(const qnnrt_llm__items_graph *graph,
-                                        const qnnrt_llm_tensor_info *t, char *out, size_t room)
+static const char *qnnrt_llm__items_say(qnnrt_llm__items *work, const qnnrt_llm__items_graph *graph,
+                                        const qnnrt_llm_tensor_info *t)
 {
     const qnnrt_step_info *step = &graph->steps[t->step];
-    char facts[256];
-    snprintf(out, room, "%s \"%.100s\" of step %u (%.80s, graph \"%.80s\"), %s",
+    char facts[256], *out = qnnrt_llm__items_text(work);
+    snprintf(out, sizeof work->texts[0], "%s \"%.100s\" of step %u (%.80s, graph \"%.80s\"), %s",
              t->output ? "output" : "input", t->tensor->name, (unsigned)t->step,
              qnnrt_llm__items_file(step), step->graph->name,
              qnnrt_llm__facts(t->tensor, facts, sizeof facts));
@@ -1520,15 +1528,32 @@ static const char *qnnrt_llm__items_say(const qnnrt_llm__items_graph *graph,
 }
 
 /* "key_in of layer 3, head 1" */
-static const char *qnnrt_llm__items_what(qnnrt_llm_role role, uint32_t layer, uint32_t head,
-                                         char *out, size_t room)
+static const char *qnnrt_llm__items_what(qnnrt_llm__items *work, qnnrt_llm_role role,
+                                         uint32_t layer, uint32_t head)
 {
-    int used = snprintf(out, room, "%s", qnnrt_llm_role_name(role));
-    if (qnnrt_llm__layered(role) && used > 0 && (size_t)used < room)
-        snprintf(out + used, room - (size_t)used,
-                 head > 0 ? " of layer %u, head %u" : " of layer %u", (unsigned)layer,
-                 (unsigned)head);
+    const char *name = qnnrt_llm_role_name(role);
+    char *out = qnnrt_llm__items_text(work);
+    if (!qnnrt_llm__layered(role)) return name;
+    snprintf(out, sizeof work->texts[0],
+             head > 0 ? "%s of layer %u, head %u" : "%s of layer %u", name, (unsigned)layer,
+             (unsigned)head);
     return out;
+}
+
+/* An error of a graph: its name comes first. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 4, 5)))
+#endif
+static qnnrt_result qnnrt_llm__items_fail(qnnrt_llm__items *work,
+                                          const qnnrt_llm__items_graph *graph, qnnrt_result code,
+                                          const char *format, ...)
+{
+    char text[sizeof work->err->text];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return qnnrt_llm__fail(work->err, code, "\"%.100s\": %s", graph->name, text);
 }
 
 /* ---- the role table ---- */
@@ -1739,7 +1764,6 @@ static uint32_t qnnrt_llm__items_ar(const qnnrt_llm_tensor_info *t, uint32_t *co
 static qnnrt_result qnnrt_llm__items_measure(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph)
 {
     const qnnrt_llm_tensor_info *first = NULL, *mask = NULL;
-    char a[768], b[768];
     size_t i;
     graph->ar = graph->context = 0;
     for (i = 0; i < graph->count; ++i) {
@@ -1748,28 +1772,27 @@ static qnnrt_result qnnrt_llm__items_measure(qnnrt_llm__items *work, qnnrt_llm__
         if (ar == 0) continue;
         if (first == NULL) { first = t; graph->ar = ar; }
         if (ar != graph->ar)
-            return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
-                                   "\"%.100s\": %s is for %u tokens per call, %s for %u",
-                                   graph->name, qnnrt_llm__items_say(graph, first, a, sizeof a),
-                                   (unsigned)graph->ar, qnnrt_llm__items_say(graph, t, b, sizeof b),
-                                   (unsigned)ar);
+            return qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH,
+                                         "%s is for %u tokens per call, %s for %u",
+                                         qnnrt_llm__items_say(work, graph, first),
+                                         (unsigned)graph->ar, qnnrt_llm__items_say(work, graph, t),
+                                         (unsigned)ar);
         if (context == 0) continue;
         if (mask == NULL) { mask = t; graph->context = context; }
         if (t->tensor->count != (uint64_t)ar * context)
-            return qnnrt_llm__fail(work->err, QNNRT_E_UNSUPPORTED,
-                                   "\"%.100s\": %s: a mask has one row for each token", graph->name,
-                                   qnnrt_llm__items_say(graph, t, a, sizeof a));
+            return qnnrt_llm__items_fail(work, graph, QNNRT_E_UNSUPPORTED,
+                                         "%s: a mask has one row for each token",
+                                         qnnrt_llm__items_say(work, graph, t));
         if (context != graph->context)
-            return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
-                                   "\"%.100s\": %s and %s are of different width", graph->name,
-                                   qnnrt_llm__items_say(graph, mask, a, sizeof a),
-                                   qnnrt_llm__items_say(graph, t, b, sizeof b));
+            return qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH,
+                                         "%s and %s are of different width",
+                                         qnnrt_llm__items_say(work, graph, mask),
+                                         qnnrt_llm__items_say(work, graph, t));
     }
     if (mask != NULL && graph->context < graph->ar)
-        return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
-                               "\"%.100s\": %s is narrower than the %u tokens per call",
-                               graph->name, qnnrt_llm__items_say(graph, mask, a, sizeof a),
-                               (unsigned)graph->ar);
+        return qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH,
+                                     "%s is narrower than the %u tokens per call",
+                                     qnnrt_llm__items_say(work, graph, mask), (unsigned)graph->ar);
     return QNNRT_OK;
 }
 
@@ -1981,7 +2004,6 @@ static qnnrt_result qnnrt_llm__cache_pairs(qnnrt_llm__items *work, qnnrt_llm__it
 {
     const qnnrt_llm_tensor_info **list;
     size_t i, count = 0;
-    char a[768], b[768], what[96];
     for (i = 0; i < graph->count; ++i) count += (size_t)qnnrt_llm__layered(graph->tensors[i].role);
     list = (const qnnrt_llm_tensor_info **)qnnrt_llm__items_scratch(work, count, sizeof *list);
     graph->pairs = (qnnrt_llm__items_pair *)qnnrt_llm__items_scratch(work, count,
@@ -1997,14 +2019,12 @@ static qnnrt_result qnnrt_llm__cache_pairs(qnnrt_llm__items *work, qnnrt_llm__it
                                                             : NULL;
         if (i > 0 && t->role == list[i - 1]->role && t->layer == list[i - 1]->layer &&
             t->head == list[i - 1]->head)
-            return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
-                                   "\"%.100s\": %s is there twice: %s (%s) and %s (%s)",
-                                   graph->name,
-                                   qnnrt_llm__items_what(t->role, t->layer, t->head, what,
-                                                         sizeof what),
-                                   qnnrt_llm__items_say(graph, list[i - 1], a, sizeof a),
-                                   list[i - 1]->reason, qnnrt_llm__items_say(graph, t, b, sizeof b),
-                                   t->reason);
+            return qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH,
+                                         "%s is there twice: %s (%s) and %s (%s)",
+                                         qnnrt_llm__items_what(work, t->role, t->layer, t->head),
+                                         qnnrt_llm__items_say(work, graph, list[i - 1]),
+                                         list[i - 1]->reason, qnnrt_llm__items_say(work, graph, t),
+                                         t->reason);
         if (pair == NULL || pair->layer != t->layer || pair->head != t->head ||
             qnnrt_llm__items_value(pair->role) != qnnrt_llm__items_value(t->role)) {
             pair = &graph->pairs[graph->pair_count++];
@@ -2065,8 +2085,8 @@ static qnnrt_result qnnrt_llm__cache_axis(qnnrt_llm__items *work, size_t k, uint
     const qnnrt_llm_tensor_info *t = pair->in != NULL ? pair->in : pair->out;
     uint32_t axis, found = 0;
     int in_place = 0, fits = 0;
+    const char *what;
     size_t g;
-    char text[768], what[96];
     for (axis = 0; axis < t->tensor->rank; ++axis) {
         int all = 1, place = 0;
         for (g = 0; g < work->graph_count && (all || place); ++g) {
@@ -2087,12 +2107,12 @@ static qnnrt_result qnnrt_llm__cache_axis(qnnrt_llm__items *work, size_t k, uint
     }
     *out = found;
     if (fits == 1) return QNNRT_OK;
-    qnnrt_llm__items_what(pair->role, pair->layer, pair->head, what, sizeof what);
+    what = qnnrt_llm__items_what(work, pair->role, pair->layer, pair->head);
     if (fits == 0 && in_place)
         return qnnrt_llm__fail(work->err, QNNRT_E_UNSUPPORTED,
                                "%s: %s comes out with as many cells as went in: a cache that graphs"
                                " update in place is not known here", what,
-                               qnnrt_llm__items_say(first, t, text, sizeof text));
+                               qnnrt_llm__items_say(work, first, t));
     qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH, "%s: %s in the layout", what,
                     fits == 0 ? "no axis can be that of the cells, or graphs disagree"
                               : "which axis is that of the cells cannot be told");
@@ -2104,10 +2124,10 @@ static qnnrt_result qnnrt_llm__cache_axis(qnnrt_llm__items *work, size_t k, uint
                                   graph->context == 0 ? " (no mask tells it)" : "")) break;
         if (p->in != NULL)
             qnnrt_llm__items_add(work->err, "\n    %s",
-                                 qnnrt_llm__items_say(graph, p->in, text, sizeof text));
+                                 qnnrt_llm__items_say(work, graph, p->in));
         if (p->out != NULL)
             qnnrt_llm__items_add(work->err, "\n    %s",
-                                 qnnrt_llm__items_say(graph, p->out, text, sizeof text));
+                                 qnnrt_llm__items_say(work, graph, p->out));
     }
     return QNNRT_E_MISMATCH;
 }
@@ -2116,7 +2136,6 @@ static qnnrt_result qnnrt_llm__cache_axis(qnnrt_llm__items *work, size_t k, uint
 static qnnrt_result qnnrt_llm__cache_agree(qnnrt_llm__items *work)
 {
     const qnnrt_llm__items_graph *first = &work->graphs[0];
-    char text[768], what[96];
     size_t g, k;
     for (g = 0; g < work->graph_count; ++g) {
         const qnnrt_llm__items_graph *graph = &work->graphs[g];
@@ -2131,11 +2150,9 @@ static qnnrt_result qnnrt_llm__cache_agree(qnnrt_llm__items *work)
             else if (pair->in != NULL || reads == 0) continue;
             return qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
                                    "\"%.100s\" has no %s; it has %s", graph->name,
-                                   qnnrt_llm__items_what(lacks, pair->layer, pair->head, what,
-                                                         sizeof what),
-                                   qnnrt_llm__items_say(
-                                       graph, pair->in != NULL ? pair->in : pair->out, text,
-                                       sizeof text));
+                                   qnnrt_llm__items_what(work, lacks, pair->layer, pair->head),
+                                   qnnrt_llm__items_say(work, graph, pair->in != NULL
+                                                                         ? pair->in : pair->out));
         }
         for (k = 0; k < graph->pair_count || k < first->pair_count; ++k) {
             const qnnrt_llm__items_pair *a = k < first->pair_count ? &first->pairs[k] : NULL;
@@ -2151,8 +2168,7 @@ static qnnrt_result qnnrt_llm__cache_agree(qnnrt_llm__items *work)
             return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
                                    "graphs disagree: \"%.100s\" has %s, \"%.100s\" has not",
                                    other ? graph->name : first->name,
-                                   qnnrt_llm__items_what(a->role, a->layer, a->head, what,
-                                                         sizeof what),
+                                   qnnrt_llm__items_what(work, a->role, a->layer, a->head),
                                    other ? first->name : graph->name);
         }
     }
@@ -2190,7 +2206,6 @@ static qnnrt_result qnnrt_llm__cache_types(qnnrt_llm__items *work)
 {
     const qnnrt_llm_tensor_info *first = NULL;
     const qnnrt_llm__items_graph *first_graph = NULL;
-    char a[768], b[768];
     size_t g, k;
     int end;
     for (k = 0; k < work->graphs[0].pair_count; ++k) {
@@ -2208,20 +2223,20 @@ static qnnrt_result qnnrt_llm__cache_types(qnnrt_llm__items *work)
                 if (t->tensor->dtype != first->tensor->dtype)
                     return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
                                            "keys and values of different types: %s and %s",
-                                           qnnrt_llm__items_say(first_graph, first, a, sizeof a),
-                                           qnnrt_llm__items_say(graph, t, b, sizeof b));
+                                           qnnrt_llm__items_say(work, first_graph, first),
+                                           qnnrt_llm__items_say(work, graph, t));
                 if ((element != 1 && element != 2 && element != 4) ||
                     t->tensor->count > UINT32_MAX || t->tensor->vendor_format != 0 ||
                     t->tensor->bytes != t->tensor->count * element)
                     return qnnrt_llm__fail(work->err, QNNRT_E_UNSUPPORTED,
                                            "%s: keys and values are plain tensors with elements of"
                                            " 1, 2 or 4 bytes",
-                                           qnnrt_llm__items_say(graph, t, a, sizeof a));
+                                           qnnrt_llm__items_say(work, graph, t));
                 if (!qnnrt_llm__items_same_quant(&t->tensor->quant, &same->tensor->quant))
                     return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
                                            "the same cache in different encodings: %s and %s",
-                                           qnnrt_llm__items_say(same_graph, same, a, sizeof a),
-                                           qnnrt_llm__items_say(graph, t, b, sizeof b));
+                                           qnnrt_llm__items_say(work, same_graph, same),
+                                           qnnrt_llm__items_say(work, graph, t));
             }
     }
     return QNNRT_OK;
@@ -2233,7 +2248,6 @@ static qnnrt_result qnnrt_llm__cache_cache(qnnrt_llm__items *work)
     qnnrt_llm *llm = work->llm;
     const qnnrt_llm__items_graph *first = &work->graphs[0];
     size_t g, k;
-    char text[768];
     llm->kv_count = first->pair_count;
     llm->kv = (qnnrt_llm__kv *)qnnrt_llm__keep(&llm->hooks, &llm->blocks, llm->kv_count,
                                                sizeof *llm->kv);
@@ -2272,10 +2286,10 @@ static qnnrt_result qnnrt_llm__cache_cache(qnnrt_llm__items *work)
             if (graph->context == 0)
                 graph->context = graph->ar + (in != NULL ? in->tensor->dims[axis] : 0);
             if (in != NULL && in->tensor->dims[axis] != graph->context - graph->ar)
-                return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
-                                       "\"%.100s\": %s has other cells than %u", graph->name,
-                                       qnnrt_llm__items_say(graph, in, text, sizeof text),
-                                       (unsigned)(graph->context - graph->ar));
+                return qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH,
+                                             "%s has other cells than %u",
+                                             qnnrt_llm__items_say(work, graph, in),
+                                             (unsigned)(graph->context - graph->ar));
             if (in == NULL && graph->context != graph->ar)
                 return qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
                                        "\"%.100s\" reads no cache, and its context %u is more than"
@@ -2351,7 +2365,6 @@ static qnnrt_result qnnrt_llm__order_args(qnnrt_llm__items *work, qnnrt_llm__ite
     const void **items;
     size_t count, half, i, run, heads = 0;
     uint32_t distance;
-    char a[768];
     qnnrt_result result = qnnrt_llm__order_list(work, graph, 0, graph->count, QNNRT_LLM__ARGS,
                                                 QNNRT_LLM_ROLE_UNKNOWN, &items, &count);
     if (result != QNNRT_OK || count == 0) return result;
@@ -2371,11 +2384,10 @@ static qnnrt_result qnnrt_llm__order_args(qnnrt_llm__items *work, qnnrt_llm__ite
         t->layer = i < half ? number : number - distance;      /* until the heads are known */
     }
     if (i < count)
-        return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
-                               "\"%.100s\": the numbers of its %u inputs input_<i>_args_<j> are not"
-                               " those of as many values as keys: see %s", graph->name,
-                               (unsigned)count,
-                               qnnrt_llm__items_say(graph, QNNRT_LLM_X(i)->t, a, sizeof a));
+        return qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH,
+                                     "the numbers of its %u inputs input_<i>_args_<j> are not those"
+                                     " of as many values as keys: see %s", (unsigned)count,
+                                     qnnrt_llm__items_say(work, graph, QNNRT_LLM_X(i)->t));
     qnnrt_llm__items_sort(items, count, qnnrt_llm__order_by_place);
     for (i = 0; i < count; i = run) {
         const qnnrt_llm_tensor_info *t = QNNRT_LLM_X(i)->t;
@@ -2383,11 +2395,11 @@ static qnnrt_result qnnrt_llm__order_args(qnnrt_llm__items *work, qnnrt_llm__ite
                       QNNRT_LLM_X(run)->t->role == t->role;) ++run;
         if (heads == 0) heads = run - i;
         if (run - i != heads)
-            return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
-                                   "\"%.100s\": caches input_<i>_args_<j> come %u of a kind after"
-                                   " each other, then %u, at %s: how many heads a layer has cannot"
-                                   " be told", graph->name, (unsigned)heads, (unsigned)(run - i),
-                                   qnnrt_llm__items_say(graph, t, a, sizeof a));
+            return qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH,
+                                         "caches input_<i>_args_<j> come %u of a kind after each"
+                                         " other, then %u, at %s: how many heads a layer has cannot"
+                                         " be told", (unsigned)heads, (unsigned)(run - i),
+                                         qnnrt_llm__items_say(work, graph, t));
     }
     for (i = 0; i < count; ++i) {
         qnnrt_llm_tensor_info *t = QNNRT_LLM_X(i)->t;
@@ -2395,9 +2407,9 @@ static qnnrt_result qnnrt_llm__order_args(qnnrt_llm__items *work, qnnrt_llm__ite
         t->layer = number / (uint32_t)heads;
         t->head = number % (uint32_t)heads;
         if (i % heads != 0 && t->layer != QNNRT_LLM_X(i - 1)->t->layer)
-            return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
-                                   "\"%.100s\": caches input_<i>_args_<j> are not in order at %s",
-                                   graph->name, qnnrt_llm__items_say(graph, t, a, sizeof a));
+            return qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH,
+                                         "caches input_<i>_args_<j> are not in order at %s",
+                                         qnnrt_llm__items_say(work, graph, t));
     }
 #undef QNNRT_LLM_X
     return QNNRT_OK;
@@ -2466,15 +2478,14 @@ static qnnrt_result qnnrt_llm__order_ordered(qnnrt_llm__items *work, qnnrt_llm__
             const qnnrt_llm__order_numbered *item = (const qnnrt_llm__order_numbered *)items[i];
             const qnnrt_llm__order_numbered *last =
                 i > 0 ? (const qnnrt_llm__order_numbered *)items[i - 1] : NULL;
-            char a[768];
             if (count != inputs ||
                 (last != NULL && last->found->number == item->found->number))
-                return qnnrt_llm__fail(
-                    work->err, QNNRT_E_MISMATCH,
-                    "\"%.100s\": %s: %u outputs of this kind are not the %s of %u inputs; a role"
-                    " table has to name them", graph->name,
-                    qnnrt_llm__items_say(graph, item->t, a, sizeof a), (unsigned)count,
-                    qnnrt_llm_role_name(out), (unsigned)inputs);
+                return qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH,
+                                             "%s: %u outputs of this kind are not the %s of %u"
+                                             " inputs; a role table has to name them",
+                                             qnnrt_llm__items_say(work, graph, item->t),
+                                             (unsigned)count, qnnrt_llm_role_name(out),
+                                             (unsigned)inputs);
             item->t->role = out;
             item->t->layer = ((const qnnrt_llm_tensor_info *)caches[i])->layer;
             item->t->head = ((const qnnrt_llm_tensor_info *)caches[i])->head;
@@ -2890,7 +2901,8 @@ static qnnrt_result qnnrt_llm__match_refuse(qnnrt_llm__items *work, qnnrt_llm__m
     for (k = 0; k < puzzle->unknown_count; ++k) {
         const qnnrt_llm__match_unknown *u = (const qnnrt_llm__match_unknown *)order[k];
         const qnnrt_llm__match_member *m = u->members[0];
-        char line[512], facts[160], what[96];
+        const qnnrt_llm__match_choice *choice;
+        char line[512], facts[160];
         size_t used, at, shown = 0;
         if (m->t->role != QNNRT_LLM_ROLE_UNKNOWN) continue;
         if (m->t->output && u->choices == 0) {
@@ -2912,11 +2924,10 @@ static qnnrt_result qnnrt_llm__match_refuse(qnnrt_llm__items *work, qnnrt_llm__m
         for (at = 0; shown < 3; ++at, ++shown) {
             at = qnnrt_llm__match_next(work, puzzle, u, at, &looks);
             if (at == puzzle->choice_count) break;
-            qnnrt_llm__items_what(puzzle->choices[at]->role, puzzle->choices[at]->layer,
-                                  qnnrt_llm__layered(puzzle->choices[at]->role)
-                                      ? puzzle->choices[at]->head : 0, what, sizeof what);
-            used += (size_t)snprintf(line + used, sizeof line - used, "%s%s", shown > 0 ? ", " : "",
-                                     what);
+            choice = puzzle->choices[at];
+            used += (size_t)snprintf(
+                line + used, sizeof line - used, "%s%s", shown > 0 ? ", " : "",
+                qnnrt_llm__items_what(work, choice->role, choice->layer, choice->head));
         }
         if (u->choices == 0) snprintf(line + used, sizeof line - used, "no role fits");
         else if (u->choices > shown)
@@ -2998,7 +3009,6 @@ typedef struct qnnrt_llm__wires_cuts {
 static qnnrt_result qnnrt_llm__wires_once(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph)
 {
     const qnnrt_llm_tensor_info *seen[QNNRT_LLM_ROLE_COUNT][2], *logits = NULL;
-    char a[768], b[768];
     size_t s, i;
     for (s = 0; s < graph->step_count; ++s) {
         memset(seen, 0, sizeof seen);
@@ -3009,12 +3019,12 @@ static qnnrt_result qnnrt_llm__wires_once(qnnrt_llm__items *work, qnnrt_llm__ite
             other = seen[t->role][t->output];
             if (t->role == QNNRT_LLM_ROLE_LOGITS && logits != NULL) other = logits;
             if (other != NULL)
-                return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
-                                       "\"%.100s\": two tensors are %s: %s (%s) and %s (%s)",
-                                       graph->name, qnnrt_llm_role_name(t->role),
-                                       qnnrt_llm__items_say(graph, other, a, sizeof a),
-                                       other->reason, qnnrt_llm__items_say(graph, t, b, sizeof b),
-                                       t->reason);
+                return qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH,
+                                             "two tensors are %s: %s (%s) and %s (%s)",
+                                             qnnrt_llm_role_name(t->role),
+                                             qnnrt_llm__items_say(work, graph, other),
+                                             other->reason, qnnrt_llm__items_say(work, graph, t),
+                                             t->reason);
             seen[t->role][t->output] = t;
             if (t->role == QNNRT_LLM_ROLE_LOGITS) logits = t;
         }
@@ -3026,14 +3036,13 @@ static qnnrt_result qnnrt_llm__wires_edge(qnnrt_llm__items *work, qnnrt_llm__ite
                                           const qnnrt_llm_tensor_info *from,
                                           const qnnrt_llm_tensor_info *to, qnnrt_edge_desc *edge)
 {
-    char a[768], b[768];
     if (!qnnrt_llm__items_same_facts(from->tensor, to->tensor))
-        return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
-                               "\"%.100s\": the cut between steps %u and %u (%s) does not fit: %s"
-                               " and %s", graph->name, (unsigned)from->step, (unsigned)to->step,
-                               qnnrt_llm_role_name(to->role),
-                               qnnrt_llm__items_say(graph, from, a, sizeof a),
-                               qnnrt_llm__items_say(graph, to, b, sizeof b));
+        return qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH,
+                                     "the cut between steps %u and %u (%s) does not fit: %s and %s",
+                                     (unsigned)from->step, (unsigned)to->step,
+                                     qnnrt_llm_role_name(to->role),
+                                     qnnrt_llm__items_say(work, graph, from),
+                                     qnnrt_llm__items_say(work, graph, to));
     edge->from_step = from->step;
     edge->from = from->tensor->name;
     edge->to_step = to->step;
@@ -3050,7 +3059,6 @@ static qnnrt_result qnnrt_llm__wires_gap(qnnrt_llm__items *work,
     uint32_t last = 0, next = UINT32_MAX;
     int before = 0;
     size_t i;
-    char a[768], b[768];
     if (strcmp(from->tensor->name, to->tensor->name) == 0) return QNNRT_OK;
     for (i = graph->first[from->step]; i < graph->first[from->step + 1]; ++i)
         if (qnnrt_llm__layered(graph->tensors[i].role)) {
@@ -3061,11 +3069,11 @@ static qnnrt_result qnnrt_llm__wires_gap(qnnrt_llm__items *work,
         if (qnnrt_llm__layered(graph->tensors[i].role) && graph->tensors[i].layer < next)
             next = graph->tensors[i].layer;
     if (!before || next == UINT32_MAX || next <= last || next - last == 1) return QNNRT_OK;
-    return qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
-                           "\"%.100s\": a shard is missing: layers %u to %u are not there, between"
-                           " %s and %s", graph->name, (unsigned)(last + 1), (unsigned)(next - 1),
-                           qnnrt_llm__items_say(graph, from, a, sizeof a),
-                           qnnrt_llm__items_say(graph, to, b, sizeof b));
+    return qnnrt_llm__items_fail(work, graph, QNNRT_E_NOT_FOUND,
+                                 "a shard is missing: layers %u to %u are not there, between %s and"
+                                 " %s", (unsigned)(last + 1), (unsigned)(next - 1),
+                                 qnnrt_llm__items_say(work, graph, from),
+                                 qnnrt_llm__items_say(work, graph, to));
 }
 
 /* The edges that roles demand. */
@@ -3090,13 +3098,13 @@ static qnnrt_result qnnrt_llm__wires_edges(qnnrt_llm__items *work, qnnrt_llm__it
         const qnnrt_llm_tensor_info *to = cuts[s].hidden_in;
         if (s > 0 && (to == NULL || cuts[s - 1].hidden == NULL)) {
             size_t k = to == NULL ? s : s - 1;
-            return qnnrt_llm__fail(
-                work->err, QNNRT_E_NOT_FOUND,
-                "\"%.100s\": step %u (%.100s, graph \"%.100s\") %s: it is no shard of this model,"
-                " or a role table has to name it", graph->name, (unsigned)k,
-                qnnrt_llm__items_file(&graph->steps[k]), graph->steps[k].graph->name,
-                to == NULL ? "takes no hidden state from the one before"
-                           : "gives no hidden state to the next one");
+            return qnnrt_llm__items_fail(work, graph, QNNRT_E_NOT_FOUND,
+                                         "step %u (%.100s, graph \"%.100s\") %s: it is no shard of"
+                                         " this model, or a role table has to name it", (unsigned)k,
+                                         qnnrt_llm__items_file(&graph->steps[k]),
+                                         graph->steps[k].graph->name,
+                                         to == NULL ? "takes no hidden state from the one before"
+                                                    : "gives no hidden state to the next one");
         }
         for (i = graph->first[s]; i < graph->first[s + 1] && s > 0; ++i) {
             const qnnrt_llm_tensor_info *t = &graph->tensors[i], *from = NULL;
@@ -3307,17 +3315,15 @@ static qnnrt_result qnnrt_llm__wires_slots(qnnrt_llm__items *work, qnnrt_llm__it
 static qnnrt_result qnnrt_llm__roles_logits(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph)
 {
     qnnrt_llm_info *info = &work->llm->info;
-    char a[768];
     size_t i;
     for (i = 0; i < graph->count; ++i) {
         const qnnrt_llm_tensor_info *t = &graph->tensors[i];
         uint32_t last = t->tensor->rank > 0 ? t->tensor->dims[t->tensor->rank - 1] : 0;
         if (t->role != QNNRT_LLM_ROLE_LOGITS) continue;
         if (last == 0 || t->tensor->count != (uint64_t)last * graph->ar)
-            return qnnrt_llm__fail(work->err, QNNRT_E_UNSUPPORTED,
-                                   "\"%.100s\": %s are no logits of each of its %u tokens per call",
-                                   graph->name, qnnrt_llm__items_say(graph, t, a, sizeof a),
-                                   (unsigned)graph->ar);
+            return qnnrt_llm__items_fail(work, graph, QNNRT_E_UNSUPPORTED,
+                                         "%s are no logits of each of its %u tokens per call",
+                                         qnnrt_llm__items_say(work, graph, t), (unsigned)graph->ar);
         if (info->logits == NULL) {
             info->logits = t->tensor;
             info->vocabulary = last;
@@ -3326,7 +3332,7 @@ static qnnrt_result qnnrt_llm__roles_logits(qnnrt_llm__items *work, qnnrt_llm__i
                    !qnnrt_llm__items_same_quant(&t->tensor->quant, &info->logits->quant))
             return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
                                    "graphs disagree on logits: \"%.100s\" has %s, another one %s",
-                                   graph->name, qnnrt_llm__items_say(graph, t, a, sizeof a),
+                                   graph->name, qnnrt_llm__items_say(work, graph, t),
                                    info->logits->name);
     }
     return QNNRT_OK;
@@ -3337,7 +3343,6 @@ static qnnrt_result qnnrt_llm__roles_angles(qnnrt_llm__items *work, qnnrt_llm__i
                                             int *taken)
 {
     uint32_t dim = work->llm->info.key_dim;
-    char a[768];
     size_t i;
     int given = 0;
     for (i = 0; i < graph->count; ++i) {
@@ -3346,12 +3351,11 @@ static qnnrt_result qnnrt_llm__roles_angles(qnnrt_llm__items *work, qnnrt_llm__i
         if (t->role != QNNRT_LLM_ROLE_ROPE_COS && t->role != QNNRT_LLM_ROLE_ROPE_SIN) continue;
         if (t->tensor->count != (uint64_t)n * graph->ar ||
             (dim != 0 && n != dim && (uint64_t)n * 2 != dim))
-            return qnnrt_llm__fail(work->err, QNNRT_E_UNSUPPORTED,
-                                   "\"%.100s\": %s: %s has %u or half as many angles for each of"
-                                   " its %u tokens per call", graph->name,
-                                   qnnrt_llm__items_say(graph, t, a, sizeof a),
-                                   qnnrt_llm_role_name(t->role), (unsigned)dim,
-                                   (unsigned)graph->ar);
+            return qnnrt_llm__items_fail(work, graph, QNNRT_E_UNSUPPORTED,
+                                         "%s: %s has %u or half as many angles for each of its %u"
+                                         " tokens per call", qnnrt_llm__items_say(work, graph, t),
+                                         qnnrt_llm_role_name(t->role), (unsigned)dim,
+                                         (unsigned)graph->ar);
         given |= t->output;
         if (!t->output && !given) *taken = 1;
     }
