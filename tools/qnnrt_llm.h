@@ -47,7 +47,7 @@
                      computed in their place and never copied. Takes more memory
 
    ROOMS (search for the tag)
-       >>config >>shape >>math >>rope >>names >>settings >>items >>group >>cache >>order >>match >>wires
+       >>config >>shape >>math >>rope >>names >>settings >>items >>group >>layout >>order >>match >>wires
        >>roles >>describe >>cells >>rows >>state >>mask >>session >>step >>sample >>public
 
    MANUAL: the declarations below, in the order in which they are used. Section numbers of formats
@@ -1381,8 +1381,6 @@ static qnnrt_result qnnrt_llm__settings_read(const qnnrt_llm_desc *desc, qnnrt_l
    Needs: >>config >>shape >>settings >>names     Knows nothing of: shapes of caches, wiring
    ===================================================================================== */
 
-enum { QNNRT_LLM__LOOKS = 20000000 };       /* comparisons in one search: well under a second */
-
 /* One key or value of a graph: both its ends. */
 typedef struct qnnrt_llm__items_pair {
     qnnrt_llm_role               role;      /* KEY_IN or VALUE_IN */
@@ -1803,6 +1801,27 @@ static int qnnrt_llm__items_value(qnnrt_llm_role role)
     return role == QNNRT_LLM_ROLE_VALUE_IN || role == QNNRT_LLM_ROLE_VALUE_OUT;
 }
 
+/* A key or value of this role, without its ends. */
+static qnnrt_llm__items_pair qnnrt_llm__items_pair_of(qnnrt_llm_role role, uint32_t layer,
+                                                      uint32_t head)
+{
+    qnnrt_llm__items_pair pair;
+    pair.role = qnnrt_llm__items_value(role) ? QNNRT_LLM_ROLE_VALUE_IN : QNNRT_LLM_ROLE_KEY_IN;
+    pair.layer = layer;
+    pair.head = head;
+    pair.in = pair.out = NULL;
+    return pair;
+}
+
+/* By layer, keys before values, head. */
+static int qnnrt_llm__items_pair_order(const qnnrt_llm__items_pair *a,
+                                       const qnnrt_llm__items_pair *b)
+{
+    if (a->layer != b->layer) return a->layer < b->layer ? -1 : 1;
+    if (a->role != b->role) return a->role == QNNRT_LLM_ROLE_KEY_IN ? -1 : 1;
+    return a->head < b->head ? -1 : a->head > b->head;
+}
+
 static int qnnrt_llm__items_same_quant(const qnnrt_quant *a, const qnnrt_quant *b)
 {
     uint32_t i;
@@ -1981,26 +2000,25 @@ static qnnrt_result qnnrt_llm__group_pipelines(qnnrt_llm__items *work)
 }
 
 /* =====================================================================================
-   CACHE                                                                         >>cache
+   LAYOUT                                                                       >>layout
    Keys and values with both their ends, the same in all graphs: axis of the cells, layers, types.
    Needs: >>config >>shape >>items     Knows nothing of: names, wiring
    ===================================================================================== */
-/* ---- keys and values ---- */
 
-static int qnnrt_llm__cache_kv_order(const void *a, const void *b)
+static int qnnrt_llm__layout_order(const void *a, const void *b)
 {
     const qnnrt_llm_tensor_info *x = (const qnnrt_llm_tensor_info *)a;
     const qnnrt_llm_tensor_info *y = (const qnnrt_llm_tensor_info *)b;
-    if (x->layer != y->layer) return x->layer < y->layer ? -1 : 1;
-    if (qnnrt_llm__items_value(x->role) != qnnrt_llm__items_value(y->role))
-        return qnnrt_llm__items_value(x->role) - qnnrt_llm__items_value(y->role);
-    if (x->head != y->head) return x->head < y->head ? -1 : 1;
+    const qnnrt_llm__items_pair p = qnnrt_llm__items_pair_of(x->role, x->layer, x->head);
+    const qnnrt_llm__items_pair q = qnnrt_llm__items_pair_of(y->role, y->layer, y->head);
+    const int order = qnnrt_llm__items_pair_order(&p, &q);
+    if (order != 0) return order;
     if (x->output != y->output) return x->output - y->output;
     return x < y ? -1 : x > y;
 }
 
 /* List the keys and values of a graph with both their ends. */
-static qnnrt_result qnnrt_llm__cache_pairs(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph)
+static qnnrt_result qnnrt_llm__layout_pairs(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph)
 {
     const qnnrt_llm_tensor_info **list;
     size_t i, count = 0;
@@ -2012,10 +2030,10 @@ static qnnrt_result qnnrt_llm__cache_pairs(qnnrt_llm__items *work, qnnrt_llm__it
     if (list == NULL || graph->pairs == NULL) return qnnrt_llm__items_memory(work);
     for (i = count = 0; i < graph->count; ++i)
         if (qnnrt_llm__layered(graph->tensors[i].role)) list[count++] = &graph->tensors[i];
-    qnnrt_llm__items_sort((const void **)list, count, qnnrt_llm__cache_kv_order);
+    qnnrt_llm__items_sort((const void **)list, count, qnnrt_llm__layout_order);
     for (i = 0; i < count; ++i) {
         const qnnrt_llm_tensor_info *t = list[i];
-        qnnrt_llm__items_pair *pair = graph->pair_count > 0 ? &graph->pairs[graph->pair_count - 1]
+        qnnrt_llm__items_pair key, *pair = graph->pair_count > 0 ? &graph->pairs[graph->pair_count - 1]
                                                             : NULL;
         if (i > 0 && t->role == list[i - 1]->role && t->layer == list[i - 1]->layer &&
             t->head == list[i - 1]->head)
@@ -2025,13 +2043,10 @@ static qnnrt_result qnnrt_llm__cache_pairs(qnnrt_llm__items *work, qnnrt_llm__it
                                          qnnrt_llm__items_say(work, graph, list[i - 1]),
                                          list[i - 1]->reason, qnnrt_llm__items_say(work, graph, t),
                                          t->reason);
-        if (pair == NULL || pair->layer != t->layer || pair->head != t->head ||
-            qnnrt_llm__items_value(pair->role) != qnnrt_llm__items_value(t->role)) {
+        key = qnnrt_llm__items_pair_of(t->role, t->layer, t->head);
+        if (pair == NULL || qnnrt_llm__items_pair_order(pair, &key) != 0) {
             pair = &graph->pairs[graph->pair_count++];
-            pair->role = qnnrt_llm__items_value(t->role) ? QNNRT_LLM_ROLE_VALUE_IN
-                                                         : QNNRT_LLM_ROLE_KEY_IN;
-            pair->layer = t->layer;
-            pair->head = t->head;
+            *pair = key;
         }
         if (t->output) pair->out = t;
         else pair->in = t;
@@ -2041,7 +2056,7 @@ static qnnrt_result qnnrt_llm__cache_pairs(qnnrt_llm__items *work, qnnrt_llm__it
 
 /* May `axis` be the one of the cells, as this graph has it? A context that is not known follows
    from the cells. *in_place: it would be, with an output of as many cells as the input. */
-static int qnnrt_llm__cache_axis_fits(const qnnrt_llm__items_graph *graph,
+static int qnnrt_llm__layout_axis_fits(const qnnrt_llm__items_graph *graph,
                                       const qnnrt_llm__items_pair *pair, uint32_t axis,
                                       int *in_place)
 {
@@ -2065,7 +2080,7 @@ static int qnnrt_llm__cache_axis_fits(const qnnrt_llm__items_graph *graph,
 }
 
 /* All dims but that of the cells, of either end. */
-static int qnnrt_llm__cache_same_rest(const qnnrt_llm__items_pair *a,
+static int qnnrt_llm__layout_same_rest(const qnnrt_llm__items_pair *a,
                                       const qnnrt_llm__items_pair *b, uint32_t axis)
 {
     const qnnrt_tensor_info *x = (a->in != NULL ? a->in : a->out)->tensor;
@@ -2078,7 +2093,7 @@ static int qnnrt_llm__cache_same_rest(const qnnrt_llm__items_pair *a,
 }
 
 /* Find the axis of the cells of key or value k: the only one that fits in every graph. */
-static qnnrt_result qnnrt_llm__cache_axis(qnnrt_llm__items *work, size_t k, uint32_t *out)
+static qnnrt_result qnnrt_llm__layout_axis(qnnrt_llm__items *work, size_t k, uint32_t *out)
 {
     const qnnrt_llm__items_graph *first = &work->graphs[0];
     const qnnrt_llm__items_pair *pair = &first->pairs[k];
@@ -2092,11 +2107,11 @@ static qnnrt_result qnnrt_llm__cache_axis(qnnrt_llm__items *work, size_t k, uint
         for (g = 0; g < work->graph_count && (all || place); ++g) {
             const qnnrt_llm__items_graph *graph = &work->graphs[g];
             int here = 0;
-            if (!qnnrt_llm__cache_same_rest(pair, &graph->pairs[k], axis)) {
+            if (!qnnrt_llm__layout_same_rest(pair, &graph->pairs[k], axis)) {
                 all = place = 0;
                 break;
             }
-            if (qnnrt_llm__cache_axis_fits(graph, &graph->pairs[k], axis, &here)) continue;
+            if (qnnrt_llm__layout_axis_fits(graph, &graph->pairs[k], axis, &here)) continue;
             all = 0;
             place = here;
         }
@@ -2133,7 +2148,7 @@ static qnnrt_result qnnrt_llm__cache_axis(qnnrt_llm__items *work, size_t k, uint
 }
 
 /* Every key and value with both its ends, the same ones in every graph. */
-static qnnrt_result qnnrt_llm__cache_agree(qnnrt_llm__items *work)
+static qnnrt_result qnnrt_llm__layout_agree(qnnrt_llm__items *work)
 {
     const qnnrt_llm__items_graph *first = &work->graphs[0];
     size_t g, k;
@@ -2157,13 +2172,10 @@ static qnnrt_result qnnrt_llm__cache_agree(qnnrt_llm__items *work)
         for (k = 0; k < graph->pair_count || k < first->pair_count; ++k) {
             const qnnrt_llm__items_pair *a = k < first->pair_count ? &first->pairs[k] : NULL;
             const qnnrt_llm__items_pair *b = k < graph->pair_count ? &graph->pairs[k] : NULL;
-            int other;
-            if (a != NULL && b != NULL && a->layer == b->layer && a->role == b->role &&
-                a->head == b->head) continue;
+            const int order = a == NULL ? 1 : b == NULL ? -1 : qnnrt_llm__items_pair_order(a, b);
+            const int other = order > 0;
+            if (order == 0) continue;
             /* The lower one of two that differ is what the other graph lacks. */
-            other = a == NULL || (b != NULL && (b->layer != a->layer ? b->layer < a->layer
-                                                : b->role != a->role ? b->role < a->role
-                                                                     : b->head < a->head));
             if (other) a = b;
             return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
                                    "graphs disagree: \"%.100s\" has %s, \"%.100s\" has not",
@@ -2176,7 +2188,7 @@ static qnnrt_result qnnrt_llm__cache_agree(qnnrt_llm__items *work)
 }
 
 /* Each layer has as many keys as values, with heads from 0. */
-static qnnrt_result qnnrt_llm__cache_layers(qnnrt_llm__items *work)
+static qnnrt_result qnnrt_llm__layout_layers(qnnrt_llm__items *work)
 {
     const qnnrt_llm__items_graph *graph = &work->graphs[0];
     size_t k = 0;
@@ -2202,7 +2214,7 @@ static qnnrt_result qnnrt_llm__cache_layers(qnnrt_llm__items *work)
 }
 
 /* One type for the whole cache, and one encoding for all that is one tensor of it. */
-static qnnrt_result qnnrt_llm__cache_types(qnnrt_llm__items *work)
+static qnnrt_result qnnrt_llm__layout_types(qnnrt_llm__items *work)
 {
     const qnnrt_llm_tensor_info *first = NULL;
     const qnnrt_llm__items_graph *first_graph = NULL;
@@ -2243,7 +2255,7 @@ static qnnrt_result qnnrt_llm__cache_types(qnnrt_llm__items *work)
 }
 
 /* Fill llm.kv, and the contexts that no mask tells. */
-static qnnrt_result qnnrt_llm__cache_cache(qnnrt_llm__items *work)
+static qnnrt_result qnnrt_llm__layout_deliver(qnnrt_llm__items *work)
 {
     qnnrt_llm *llm = work->llm;
     const qnnrt_llm__items_graph *first = &work->graphs[0];
@@ -2258,7 +2270,7 @@ static qnnrt_result qnnrt_llm__cache_cache(qnnrt_llm__items *work)
         qnnrt_llm__kv *kv = &llm->kv[k];
         uint64_t heads = 1, dim = 1;
         uint32_t axis, i, last;
-        qnnrt_result result = qnnrt_llm__cache_axis(work, k, &axis);
+        qnnrt_result result = qnnrt_llm__layout_axis(work, k, &axis);
         if (result != QNNRT_OK) return result;
         kv->role = pair->role;
         kv->layer = pair->layer;
@@ -2307,7 +2319,7 @@ static qnnrt_result qnnrt_llm__cache_cache(qnnrt_llm__items *work)
    ORDER                                                                         >>order
    ExecuTorch: numbers instead of names. Which cache a tensor is follows from its number, and from
    its place among its like.
-   Needs: >>config >>names >>items >>cache     Knows nothing of: shapes, wiring
+   Needs: >>config >>names >>items >>layout     Knows nothing of: shapes, wiring
    ===================================================================================== */
 
 /* An input that is known by its <j>, or an output that is known by its place among its like. */
@@ -2438,7 +2450,7 @@ static qnnrt_result qnnrt_llm__order_inputs(qnnrt_llm__items *work,
             if (graph->tensors[i].role == in || graph->tensors[i].role == out)
                 list[n++] = &graph->tensors[i];
     }
-    qnnrt_llm__items_sort(list, n, qnnrt_llm__cache_kv_order);
+    qnnrt_llm__items_sort(list, n, qnnrt_llm__layout_order);
     for (i = 0; i < n; ++i) {
         const qnnrt_llm_tensor_info *t = (const qnnrt_llm_tensor_info *)list[i];
         const qnnrt_llm_tensor_info *next =
@@ -2499,8 +2511,10 @@ static qnnrt_result qnnrt_llm__order_ordered(qnnrt_llm__items *work, qnnrt_llm__
    MATCH                                                                         >>match
    Roles by shape: what only one candidate is left for, looking at all graphs together. What
    remains is refused with its candidates.
-   Needs: >>config >>shape >>names (which ends) >>items >>cache     Knows nothing of: wiring
+   Needs: >>config >>shape >>names (which ends) >>items >>layout     Knows nothing of: wiring
    ===================================================================================== */
+
+enum { QNNRT_LLM__LOOKS = 20000000 };       /* comparisons in one search: well under a second */
 
 /* A role that may still be missing, and how many tensors would do. */
 typedef struct qnnrt_llm__match_choice {
@@ -2566,15 +2580,13 @@ static int qnnrt_llm__match_choice_order(const void *a, const void *b)
 static const qnnrt_llm__items_pair *qnnrt_llm__match_pair_of(const qnnrt_llm__items_graph *graph,
                                                              const qnnrt_llm__match_choice *choice)
 {
-    int value = qnnrt_llm__items_value(choice->role);
+    const qnnrt_llm__items_pair key =
+        qnnrt_llm__items_pair_of(choice->role, choice->layer, choice->head);
     size_t low = 0, high = graph->pair_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         const qnnrt_llm__items_pair *p = &graph->pairs[middle];
-        int order = p->layer != choice->layer ? (p->layer < choice->layer ? -1 : 1)
-                    : qnnrt_llm__items_value(p->role) != value
-                        ? qnnrt_llm__items_value(p->role) - value
-                        : p->head != choice->head ? (p->head < choice->head ? -1 : 1) : 0;
+        int order = qnnrt_llm__items_pair_order(p, &key);
         if (order == 0) return p;
         if (order < 0) low = middle + 1;
         else high = middle;
@@ -2987,7 +2999,7 @@ static qnnrt_result qnnrt_llm__match_shapes(qnnrt_llm__items *work)
         }
         for (g = 0; g < work->graph_count && found > 0; ++g) {
             result = qnnrt_llm__items_measure(work, &work->graphs[g]);
-            if (result == QNNRT_OK) result = qnnrt_llm__cache_pairs(work, &work->graphs[g]);
+            if (result == QNNRT_OK) result = qnnrt_llm__layout_pairs(work, &work->graphs[g]);
             if (result != QNNRT_OK) return result;
         }
     }
@@ -3308,7 +3320,7 @@ static qnnrt_result qnnrt_llm__wires_slots(qnnrt_llm__items *work, qnnrt_llm__it
 /* =====================================================================================
    ROLES                                                                         >>roles
    Gives every tensor its role, and the model its figures.
-   Needs: >>config >>shape >>rope >>settings >>items >>group >>cache >>order >>match >>wires
+   Needs: >>config >>shape >>rope >>settings >>items >>group >>layout >>order >>match >>wires
    Knows nothing of: memory of caches, steps
    ===================================================================================== */
 
@@ -3459,6 +3471,7 @@ static uint64_t qnnrt_llm__roles_fingerprint(const qnnrt_llm__items *work)
     return hash;
 }
 
+/* The layout in words. */
 static qnnrt_result qnnrt_llm__roles_layout(qnnrt_llm__items *work)
 {
     qnnrt_llm *llm = work->llm;
@@ -3493,7 +3506,7 @@ static int qnnrt_llm__roles_graph_order(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* Move what was found into the model, graphs by AR, then context. */
+/* Move what was found into the model. */
 static qnnrt_result qnnrt_llm__roles_deliver(qnnrt_llm__items *work)
 {
     qnnrt_llm *llm = work->llm;
@@ -3536,37 +3549,34 @@ static qnnrt_result qnnrt_llm__roles_deliver(qnnrt_llm__items *work)
     return qnnrt_llm__roles_layout(work);
 }
 
-static qnnrt_result qnnrt_llm__roles_find(qnnrt_llm__items *work)
+/* What the table and names tell of every tensor, ExecuTorch's numbers included. */
+static qnnrt_result qnnrt_llm__roles_name(qnnrt_llm__items *work)
 {
-    qnnrt_llm *llm = work->llm;
-    qnnrt_result result;
-    int angles = 0;
-    size_t g, i;
-    result = qnnrt_llm__settings_read(work->desc, &work->own, &work->genie, &llm->hooks,
-                                      &work->scratch, work->err);
-    if (result == QNNRT_OK) result = qnnrt_llm__items_table(work);
-    if (result == QNNRT_OK) result = qnnrt_llm__group_pipelines(work);
-    if (result != QNNRT_OK) return result;
-    if (work->graph_count == 0)
-        return qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND, "the model has no graphs");
+    qnnrt_result result = QNNRT_OK;
+    size_t g;
     for (g = 0; g < work->graph_count && result == QNNRT_OK; ++g) {
         result = qnnrt_llm__items_graph_begin(work, &work->graphs[g]);
         if (result == QNNRT_OK) result = qnnrt_llm__order_args(work, &work->graphs[g]);
     }
     if (result == QNNRT_OK) result = qnnrt_llm__items_leftover(work);
     for (g = 0; g < work->graph_count && result == QNNRT_OK; ++g) {
-        qnnrt_llm__items_graph *graph = &work->graphs[g];
-        result = qnnrt_llm__order_ordered(work, graph, QNNRT_LLM_ROLE_KEY_IN,
+        result = qnnrt_llm__order_ordered(work, &work->graphs[g], QNNRT_LLM_ROLE_KEY_IN,
                                           QNNRT_LLM_ROLE_KEY_OUT);
         if (result == QNNRT_OK)
-            result = qnnrt_llm__order_ordered(work, graph, QNNRT_LLM_ROLE_VALUE_IN,
+            result = qnnrt_llm__order_ordered(work, &work->graphs[g], QNNRT_LLM_ROLE_VALUE_IN,
                                               QNNRT_LLM_ROLE_VALUE_OUT);
     }
     for (g = 0; g < work->graph_count && result == QNNRT_OK; ++g) {
         result = qnnrt_llm__items_measure(work, &work->graphs[g]);
-        if (result == QNNRT_OK) result = qnnrt_llm__cache_pairs(work, &work->graphs[g]);
+        if (result == QNNRT_OK) result = qnnrt_llm__layout_pairs(work, &work->graphs[g]);
     }
-    if (result == QNNRT_OK) result = qnnrt_llm__match_shapes(work);
+    return result;
+}
+
+static qnnrt_result qnnrt_llm__roles_wire(qnnrt_llm__items *work)
+{
+    qnnrt_result result = QNNRT_OK;
+    size_t g;
     for (g = 0; g < work->graph_count && result == QNNRT_OK; ++g) {
         result = qnnrt_llm__wires_once(work, &work->graphs[g]);
         if (result == QNNRT_OK) result = qnnrt_llm__wires_wire(work, &work->graphs[g]);
@@ -3575,30 +3585,52 @@ static qnnrt_result qnnrt_llm__roles_find(qnnrt_llm__items *work)
                                      "\"%.200s\": nothing tells how many tokens it takes per call",
                                      work->graphs[g].name);
     }
-    if (result == QNNRT_OK) result = qnnrt_llm__cache_agree(work);
-    if (result == QNNRT_OK) result = qnnrt_llm__cache_layers(work);
-    if (result == QNNRT_OK) result = qnnrt_llm__cache_types(work);
-    if (result == QNNRT_OK) result = qnnrt_llm__cache_cache(work);
-    if (result != QNNRT_OK) return result;
-    {
-        const void **order =
-            (const void **)qnnrt_llm__items_scratch(work, work->graph_count, sizeof *order);
-        qnnrt_llm__items_graph *sorted = (qnnrt_llm__items_graph *)qnnrt_llm__items_scratch(
-            work, work->graph_count, sizeof *sorted);
-        if (order == NULL || sorted == NULL) return qnnrt_llm__items_memory(work);
-        for (i = 0; i < work->graph_count; ++i) order[i] = &work->graphs[i];
-        qnnrt_llm__items_sort(order, work->graph_count, qnnrt_llm__roles_graph_order);
-        for (i = 0; i < work->graph_count; ++i)
-            memcpy(&sorted[i], order[i], sizeof *sorted);
-        work->graphs = sorted;
-    }
+    return result;
+}
+
+/* Graphs by AR, then context. */
+static qnnrt_result qnnrt_llm__roles_sort(qnnrt_llm__items *work)
+{
+    size_t i;
+    const void **order =
+        (const void **)qnnrt_llm__items_scratch(work, work->graph_count, sizeof *order);
+    qnnrt_llm__items_graph *sorted = (qnnrt_llm__items_graph *)qnnrt_llm__items_scratch(
+        work, work->graph_count, sizeof *sorted);
+    if (order == NULL || sorted == NULL) return qnnrt_llm__items_memory(work);
+    for (i = 0; i < work->graph_count; ++i) order[i] = &work->graphs[i];
+    qnnrt_llm__items_sort(order, work->graph_count, qnnrt_llm__roles_graph_order);
+    for (i = 0; i < work->graph_count; ++i) memcpy(&sorted[i], order[i], sizeof *sorted);
+    work->graphs = sorted;
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt_llm__roles_find(qnnrt_llm__items *work)
+{
+    qnnrt_llm *llm = work->llm;
+    qnnrt_result result;
+    int angles = 0;
+    size_t g;
+    result = qnnrt_llm__settings_read(work->desc, &work->own, &work->genie, &llm->hooks,
+                                      &work->scratch, work->err);
+    if (result == QNNRT_OK) result = qnnrt_llm__items_table(work);
+    if (result == QNNRT_OK) result = qnnrt_llm__group_pipelines(work);
+    if (result == QNNRT_OK && work->graph_count == 0)
+        result = qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND, "the model has no graphs");
+    if (result == QNNRT_OK) result = qnnrt_llm__roles_name(work);
+    if (result == QNNRT_OK) result = qnnrt_llm__match_shapes(work);
+    if (result == QNNRT_OK) result = qnnrt_llm__roles_wire(work);
+    if (result == QNNRT_OK) result = qnnrt_llm__layout_agree(work);
+    if (result == QNNRT_OK) result = qnnrt_llm__layout_layers(work);
+    if (result == QNNRT_OK) result = qnnrt_llm__layout_types(work);
+    if (result == QNNRT_OK) result = qnnrt_llm__layout_deliver(work);
+    if (result == QNNRT_OK) result = qnnrt_llm__roles_sort(work);
     for (g = 0; g < work->graph_count && result == QNNRT_OK; ++g) {
         result = qnnrt_llm__roles_logits(work, &work->graphs[g]);
         if (result == QNNRT_OK) result = qnnrt_llm__roles_angles(work, &work->graphs[g], &angles);
     }
     if (result == QNNRT_OK) result = qnnrt_llm__roles_settings(work, angles);
     if (result == QNNRT_OK) result = qnnrt_llm__roles_deliver(work);
-    llm->info.fingerprint = qnnrt_llm__roles_fingerprint(work);
+    if (result == QNNRT_OK) llm->info.fingerprint = qnnrt_llm__roles_fingerprint(work);
     return result;
 }
 
