@@ -1,4 +1,4 @@
-/* qnnrt_llm.h - v0.1.0 - run language models on qnnrt.h: roles, KV cache, masks, decoding, sampling
+/* qnnrt_llm.h - v0.1.0 - language models on qnnrt.h: roles, KV cache, masks, decoding, sampling
 
    In one C or C++ file:                        Everywhere else:
        #define QNNRT_IMPLEMENTATION                 #include "qnnrt_llm.h"
@@ -6,34 +6,38 @@
        #include "qnnrt_llm.h"
    qnnrt.h and qnnrt_json.h lie beside this file or are found by the compiler. Link with -ldl.
 
-       qnnrt *model; qnnrt_llm *llm; qnnrt_llm_session *session; qnnrt_llm_cache *cache;
+       qnnrt *model; qnnrt_llm *llm; qnnrt_llm_session *session; qnnrt_error err; int32_t next;
        if (qnnrt_open("model_dir", NULL, &model, &err) != QNNRT_OK ||
            qnnrt_llm_open(model, NULL, &llm, &err) != QNNRT_OK ||
            qnnrt_llm_session_create(&llm, 1, NULL, &session, &err) != QNNRT_OK) {
            puts(err.text); return 1;
        }
-       qnnrt_llm_batch batch = {0};
-       cache = qnnrt_llm_cache_get(session, 0, 0);
-       batch.tokens = prompt; batch.count = prompt_count;          // any length, done in chunks
+       qnnrt_llm_cache *cache = qnnrt_llm_cache_get(session, 0, 0);
+       qnnrt_llm_batch batch = {0};                        // every 0 is a default
+       batch.tokens = prompt; batch.count = prompt_count;  // any length, done in chunks
        while (qnnrt_llm_decode(cache, &batch) == QNNRT_OK) {
-           next = qnnrt_llm_argmax(cache, batch.count - 1);         // after the last token
+           next = qnnrt_llm_argmax(cache, batch.count - 1);    // what follows the last token
            if (qnnrt_llm_is_eos(llm, next)) break;
            use(next);
            batch.tokens = &next; batch.count = 1;
        }
+       if (qnnrt_llm_error(cache)->code != QNNRT_OK) puts(qnnrt_llm_error(cache)->text);
        qnnrt_llm_session_destroy(session); qnnrt_llm_close(llm); qnnrt_close(model);
 
-   Uses     the public names of qnnrt.h and libc; no libm
-   Trust    Files may be hostile: their names, JSON, and saved states. The caller is trusted
-   Memory   one allocator hook. Decoding and sampling allocate nothing
+   Uses     the public names of qnnrt.h and qnnrt_json.h, and libc; no libm, no POSIX
+   Trust    Files may be hostile: their names, JSON, and saved states. The caller is trusted.
+   Memory   One allocator hook; nothing else allocates. Decoding and sampling allocate nothing.
    Threads  None are created. A qnnrt_llm is read by any thread; a session with all its caches
-            belongs to one thread at a time
-   Globals  None but constant tables. No output, no abort
+            belongs to one thread at a time.
+   Globals  None but constant tables. No output and no abort.
+   Not here Tokenizers and chat templates: tokens are numbers. Models that take embeddings in place
+            of tokens, caches that a graph updates in place, encoders, adapters. Positions of a
+            stored text cannot be moved where keys are stored turned by them: in nearly all models.
 
    WORDS
        step          here: one call of a model's graphs, all shards, on some tokens
        AR            tokens that a graph takes per call: 1 to decode, 32 or 128 for prompts
-       context       most tokens that can take part in one step: cells + AR, told by the mask's width
+       context       most tokens that can take part in one step: cells + AR. The mask's width
        cell          room for the key and value of one token in all layers and heads
        cache         cells with their memory and what is in them. Each belongs to one model of a
                      session; a model may have several
@@ -41,22 +45,144 @@
                      a common prompt is stored once
        position      of a token in its text, from 0: what turns queries and keys (RoPE)
        role          what a tensor is for
+       row           the place of a token in a batch or a step, from 0; its logits are about what
+                     follows it
        smart mask    cells stay where they are; new ones are copied to a free place, the mask says
                      which count
        shift pointer the tensors move along the cells instead: where the layout allows, new rows are
                      computed in their place and never copied. Takes more memory
 
-   ROOMS (search for the tag)
-       >>config >>shape >>math >>rope >>names >>settings >>items >>group >>layout >>order >>match >>wires
-       >>roles >>describe >>cells >>rows >>state >>mask >>session >>step >>sample >>public
+   BUILD OPTIONS, defined before the header is first included
+       QNNRT_LLM_API    replaces the storage and export prefix of all functions (default: QNNRT_API)
+       Those of qnnrt.h hold here too:
+       QNNRT_STATIC     every function is static: both implementations and all calls in one file
+       QNNRT_API        prefix of all functions, with hidden visibility in a shared object, say
+       QNNRT_NO_JSON    qnnrt.h does without qnnrt_json.h. This header does not: it brings it along
 
-   MANUAL: the declarations below, in the order in which they are used. Section numbers of formats
-   refer to this file.
+   MANUAL
+
+   Opening and describing
+       qnnrt_llm_open() finds out what each tensor of an opened model is for, wires the shards
+       accordingly and derives the rest: tokens per call, context, layers, heads, vocabulary. What
+       was found, and why, line by line; print(user, text) is yours:
+           qnnrt_llm_describe(llm, print, stdout);
+       This needs no backend (qnnrt_desc.inspect), and works with one shard of a model. The same as
+       data: qnnrt_llm_get_info().
+
+   Role tables
+       Roles come from names that exporters give, and from the shapes of all graphs together where
+       only one candidate is left. What is ambiguous is refused with its candidates. Then a table
+       says it, in the folder's qnnrt.json
+           "llm": { "roles": { "output_1": "key_out 0", "2/output_7": "value_out 11 3" } }
+       or from the program:
+           static const qnnrt_llm_role_desc table[] = {
+               { "output_1",   QNNRT_LLM_ROLE_KEY_OUT,    0, 0 },
+               { "2/output_7", QNNRT_LLM_ROLE_VALUE_OUT, 11, 3 }   // in context 2: layer 11, head 3
+           };
+           qnnrt_llm_desc desc = {0};
+           desc.roles = table; desc.role_count = 2;
+           qnnrt_llm_open(model, &desc, &llm, &err);
+
+   Prompts and decoding
+       qnnrt_llm_decode() takes a prompt of any length, or one token, and keeps it in the cache: all
+       of it or, after an error, none. It cannot be broken off; to stop in between, hand in less:
+           for (i = 0; i < prompt_count; i += batch.count) {
+               batch.tokens = prompt + i;
+               batch.count = prompt_count - i < info->ar ? prompt_count - i : info->ar;
+               if (stop_asked || qnnrt_llm_decode(cache, &batch) != QNNRT_OK) break;
+           }
+       Logits of the last chunk's rows: qnnrt_llm_codes() in place and as stored, qnnrt_llm_logits()
+       as numbers, qnnrt_llm_argmax(). Those of more rows, of all chunks:
+           batch.wanted = wanted;                      // [count], not 0 where logits are wanted
+           batch.logits = logits;                      // as many rows of info->vocabulary
+           qnnrt_llm_decode(cache, &batch);
+
+   Sampling
+       A sampler draws from logits as stored. Same seed, same logits: same tokens, everywhere.
+           qnnrt_llm_sampler_desc how = {0};           // {0} is greedy
+           how.temperature = 0.8f; how.top_k = 40; how.top_p = 0.95f; how.seed = 1;
+           qnnrt_llm_sampler_create(info->logits, &how, &sampler, &err);
+           next = qnnrt_llm_sample(sampler, qnnrt_llm_codes(cache, row));
+           qnnrt_llm_sampler_accept(sampler, next);    // for the repetition penalty
+       One sampler for each text: it remembers what became part of it.
+
+   Several sequences
+       Two answers to one prompt: it is computed and stored once, as sequence 0; then both grow in
+       one step. Bit s of batch.sequences is sequence s.
+           qnnrt_llm_decode(cache, &batch);
+           qnnrt_llm_sequence_copy(cache, 0, 1, -1, -1);
+           int32_t  both[2] = { first, second };
+           uint64_t of[2]   = { 1u << 0, 1u << 1 };
+           batch.tokens = both; batch.sequences = of; batch.count = 2;
+           qnnrt_llm_decode(cache, &batch);
+           first = qnnrt_llm_argmax(cache, 0); second = qnnrt_llm_argmax(cache, 1);
+       Back to position 100, or an end of it:
+           qnnrt_llm_sequence_remove(cache, 0, 100, -1);
+           qnnrt_llm_sequence_remove(cache, 1, -1, -1);
+
+   Drafts
+       qnnrt_llm_eval() computes and keeps nothing, qnnrt_llm_accept() keeps what proved right. The
+       first token is certain, the others are guesses, of a smaller model, say:
+           batch.tokens = draft; batch.count = draft_count;
+           qnnrt_llm_eval(cache, &batch);
+           for (kept = 1; kept < draft_count; ++kept)
+               if (qnnrt_llm_argmax(cache, kept - 1) != draft[kept]) break;
+           next = qnnrt_llm_argmax(cache, kept - 1);
+           qnnrt_llm_accept(cache, NULL, kept);
+       A tree of guesses: batch.parents, and the rows of one path to qnnrt_llm_accept().
+
+   Saving
+       What is in a cache as bytes, for this model in any process:
+           bytes = qnnrt_llm_state_bytes(cache);
+           data = malloc(bytes);
+           qnnrt_llm_state_save(cache, data, bytes, NULL);
+           qnnrt_llm_state_restore(cache, data, bytes);
+       A state of another model, a damaged or a cut one is refused, and the cache stays as it was.
+
+   Two models
+       A target and its draft share a backend and the memory of a session, each with its own caches:
+           qnnrt_desc shared = {0};
+           shared.backend = qnnrt_get_backend(model);
+           qnnrt_open("draft_dir", &shared, &draft_model, &err);
+           qnnrt_llm_open(draft_model, NULL, &draft_llm, &err);
+           qnnrt_llm *both[2] = { llm, draft_llm };
+           qnnrt_llm_session_create(both, 2, NULL, &session, &err);
+           cache = qnnrt_llm_cache_get(session, 0, 0);
+           draft_cache = qnnrt_llm_cache_get(session, 1, 0);
+       Close in this order: session, both qnnrt_llm, the draft's model, the target's.
+
+   RoPE, bos and eos
+       From the caller, else genie_config.json, else qnnrt.json, each as a whole; theta is 10000
+       when nobody tells, and qnnrt_llm_info.rope_source then says "the default". A wrong theta
+       makes fluent nonsense: look at it once.
+
+   What fails and why
+       Opening: NOT_FOUND (a shard or a role is missing), MISMATCH (ambiguous; or graphs that do not
+       fit each other), UNSUPPORTED (a layout). The text names tensors, shards and candidates.
+       Running: qnnrt_llm_error(cache). LIMIT: the context is full; remove what is old and compute
+       the rest again, or begin a new text (qnnrt_llm_clear()). ARG: a batch that cannot be. STATE:
+       no eval to accept from. BACKEND: the vendor's answer, see "Errors" in qnnrt.h. After each of
+       them the cache is what it was, and the next call may succeed.
+
+   ROOMS (search for the tag)
+       >>config >>shape >>math >>rope                                               the floor
+       >>names >>settings >>items >>group >>layout >>order >>match >>wires
+       >>roles >>describe                                                           what tensors are
+       >>cells >>rows >>state >>mask                                                one cache
+       >>session >>step >>sample >>public                                           running
 */
 #ifndef QNNRT_LLM_H
 #define QNNRT_LLM_H
 
 #include "qnnrt.h"
+
+#define QNNRT_LLM_VERSION_MAJOR 0
+#define QNNRT_LLM_VERSION_MINOR 1
+#define QNNRT_LLM_VERSION_PATCH 0
+
+#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR < 1
+#error "this qnnrt_llm.h goes with qnnrt.h 0.1 or newer, below 1.0"
+#endif
 
 #ifndef QNNRT_LLM_API
 #define QNNRT_LLM_API QNNRT_API
@@ -77,7 +203,7 @@ extern "C" {
     X(ROPE_SIN,    "rope_sin",    0) \
     X(MASK,        "mask",        0)   /* in  [.., AR, context]                                 */ \
     X(WINDOW_MASK, "window_mask", 0)   /* in  the same, of layers with a sliding window         */ \
-    X(KEY_IN,      "key_in",      1)   /* in  rows of cells, see qnnrt_llm_cache_layout         */ \
+    X(KEY_IN,      "key_in",      1)   /* in  pieces of cells: qnnrt_llm_info.layout           */ \
     X(VALUE_IN,    "value_in",    1) \
     X(KEY_OUT,     "key_out",     1)   /* out of the new tokens, or of the whole context        */ \
     X(VALUE_OUT,   "value_out",   1) \
@@ -133,8 +259,8 @@ typedef struct qnnrt_llm_desc {
     const char *const         *pipelines;      /* names of those to be used (default NULL: all of
                                                   the model) */
     size_t                     pipeline_count;
-    qnnrt_llm_rope             rope;           /* a theta given here goes before that of files, with
-                                                  all of this struct */
+    qnnrt_llm_rope             rope;           /* with a theta it goes before that of files, as a
+                                                  whole; without, all of it is 0 */
     const int32_t             *eos;            /* tokens that end a text (default NULL: of files) */
     size_t                     eos_count;
     const int32_t             *bos;            /* the token that begins a text (default NULL: of
@@ -166,7 +292,7 @@ typedef struct qnnrt_llm_graph_info {          /* one pipeline: a graph of every
 typedef struct qnnrt_llm_info {
     uint32_t                    ar;            /* most tokens per step: of the largest graph */
     uint32_t                    context;       /* most tokens in one step, of any graph */
-    uint32_t                    cells;         /* most that a cache keeps: the largest context - ar */
+    uint32_t                    cells;         /* that a cache has: the largest context - ar */
     uint32_t                    layers;        /* that have keys and values here */
     uint32_t                    heads;         /* of keys and values, in a layer */
     uint32_t                    key_dim, value_dim;   /* of a head; of layer 0 where they differ */
@@ -175,7 +301,7 @@ typedef struct qnnrt_llm_info {
     size_t                      logits_bytes;  /* of those of one token, as stored */
     qnnrt_dtype                 cache_dtype;   /* UNDEFINED: no cache */
     const char                 *layout;        /* words: "one tensor per layer, keys transposed" */
-    qnnrt_llm_rope              rope;          /* as used; theta 0: the graphs take no cos and sin */
+    qnnrt_llm_rope              rope;          /* as used; theta 0: graphs take no cos and sin */
     const char                 *rope_source;   /* "the caller", "genie_config.json", "qnnrt.json",
                                                   "the default" */
     const int32_t              *eos;
@@ -222,8 +348,8 @@ QNNRT_LLM_API int qnnrt_llm_is_eos(const qnnrt_llm *llm, int32_t token);
 
 /* Tell in words what was found, line by line without newlines: the model, every tensor of every
    graph with its role and why, the cuts. */
-QNNRT_LLM_API void qnnrt_llm_describe(const qnnrt_llm *llm, void (*line)(void *user, const char *text),
-                                      void *user);
+QNNRT_LLM_API void qnnrt_llm_describe(const qnnrt_llm *llm,
+                                      void (*line)(void *user, const char *text), void *user);
 
 /* ----------------------------------------------------------------------------------- session -- */
 
@@ -234,7 +360,7 @@ typedef enum qnnrt_llm_kv {
 
 typedef struct qnnrt_llm_session_desc {
     size_t        caches;          /* of each model (default 0: 1) */
-    qnnrt_llm_kv  kv;
+    qnnrt_llm_kv  kv;              /* (default 0: smart mask) */
     uint32_t      positions;       /* a text may have (default 0: the model's context) */
     uint64_t    (*clock_ns)(void *user);   /* monotonic, for .exec_ns and .host_ns below (default
                                               NULL: none) */
@@ -294,8 +420,8 @@ typedef struct qnnrt_llm_batch {
     const int32_t       *parents;      /* [count] a tree of drafts: the token of this batch that
                                           each one follows, -1: what the cache holds (default NULL:
                                           it follows all earlier ones of its sequences) */
-    const unsigned char *wanted;       /* [count] not 0: logits are wanted (default NULL: of the last
-                                          only). Ignored without .logits and .codes */
+    const unsigned char *wanted;       /* [count] not 0: logits are wanted (default NULL: of the
+                                          last only). Ignored without .logits and .codes */
     float               *logits;       /* [wanted][vocabulary] receives them, or NULL */
     void                *codes;        /* the same as stored, or NULL */
 } qnnrt_llm_batch;
@@ -313,8 +439,8 @@ typedef struct qnnrt_llm_batch {
             show progress, hand in qnnrt_llm_info.ar tokens at a time */
 QNNRT_LLM_API qnnrt_result qnnrt_llm_decode(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch);
 
-/* The first half of it, for drafts: compute some tokens in one step and keep none. The cache does not
-   change. Also for the very last token of a full context.
+/* The first half of it, for drafts: compute some tokens in one step and keep none. The cache does
+   not change. Also for the very last token of a full context.
    Returns  as qnnrt_llm_decode(); QNNRT_E_LIMIT for more than qnnrt_llm_cache_info.at_once tokens,
             of which qnnrt_llm_decode() makes several steps */
 QNNRT_LLM_API qnnrt_result qnnrt_llm_eval(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch);
@@ -381,13 +507,14 @@ QNNRT_LLM_API int32_t      qnnrt_llm_sequence_last(const qnnrt_llm_cache *cache,
 QNNRT_LLM_API qnnrt_result qnnrt_llm_cache_copy(qnnrt_llm_cache *to, const qnnrt_llm_cache *from);
 
 /* Save what is in a cache, and bring it back: in this process or another one, with the other way of
-   keeping cells, after other graphs. All sequences come back under their numbers, and what was there
-   is forgotten. A checksum covers all of it; a state of another model is refused by its fingerprint,
-   and any refusal leaves the cache as it was.
+   keeping cells, after other graphs. All sequences come back under their numbers, and what was
+   there is forgotten. A checksum covers all of it; a state of another model is refused by its
+   fingerprint, and any refusal leaves the cache as it was.
 
    bytes     how much qnnrt_llm_state_save() will write now
    Returns   QNNRT_OK; QNNRT_E_ARG (too little room); QNNRT_E_FORMAT (damaged, cut short, or no
-             state); QNNRT_E_MISMATCH (of another model); QNNRT_E_LIMIT (more cells than there are) */
+             state); QNNRT_E_MISMATCH (of another model); QNNRT_E_LIMIT (more cells or higher
+             positions than there are) */
 QNNRT_LLM_API size_t       qnnrt_llm_state_bytes(const qnnrt_llm_cache *cache);
 QNNRT_LLM_API qnnrt_result qnnrt_llm_state_save(qnnrt_llm_cache *cache, void *data, size_t capacity,
                                                 size_t *bytes);
@@ -401,11 +528,11 @@ typedef struct qnnrt_llm_sampler_desc {
     float    temperature;          /* (default 0: greedy, the most probable token) */
     uint32_t top_k;                /* so many most probable ones (default 0: all) */
     float    top_p;                /* the fewest whose probability adds up to it (default 0: 1) */
-    float    min_p;                /* at least so probable, relative to the first (default 0: any) */
+    float    min_p;                /* at least so probable, relative to the first (default 0) */
     float    repetition_penalty;   /* (default 0: 1, none) logits of recent tokens are divided by it
                                       when positive, multiplied when negative */
     uint32_t repetition_last;      /* how many tokens are recent (default 0: 64) */
-    uint64_t seed;
+    uint64_t seed;                 /* any number, 0 too */
     qnnrt_hooks hooks;             /* alloc and free are used */
 } qnnrt_llm_sampler_desc;
 
@@ -421,8 +548,8 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_sampler_create(const qnnrt_tensor_info *log
                                                     qnnrt_llm_sampler **out, qnnrt_error *err);
 QNNRT_LLM_API void qnnrt_llm_sampler_destroy(qnnrt_llm_sampler *sampler);
 
-/* Draw a token by one row of logits as stored (qnnrt_llm_codes()); -1 for NULL, and when all of them
-   are NaN. The lower of equal tokens counts as the more probable one. */
+/* Draw a token by one row of logits as stored (qnnrt_llm_codes()); -1 for NULL, and when all of
+   them are NaN. The lower of equal tokens counts as the more probable one. */
 QNNRT_LLM_API int32_t qnnrt_llm_sample(qnnrt_llm_sampler *sampler, const void *codes);
 
 /* Tell the sampler what became part of the text, for the repetition penalty. */
@@ -441,6 +568,13 @@ QNNRT_LLM_API void qnnrt_llm_sampler_reset(qnnrt_llm_sampler *sampler);
 #ifndef QNNRT_LLM__IMPL_ONCE
 #define QNNRT_LLM__IMPL_ONCE
 
+/* qnnrt.h brings the functions of qnnrt_json.h along, unless QNNRT_NO_JSON told it not to. */
+#if !defined(QNNRT_JSON_API) && !defined(QNNRT_JSON_STATIC)
+#define QNNRT_JSON_API QNNRT_API
+#endif
+#if defined(QNNRT_NO_JSON) && !defined(QNNRT_JSON_IMPLEMENTATION)
+#define QNNRT_JSON_IMPLEMENTATION
+#endif
 #include "qnnrt_json.h"
 
 #include <errno.h>
@@ -767,10 +901,10 @@ static qnnrt_result qnnrt_llm__rope_resolve(qnnrt_llm_rope *rope, const char *so
     return QNNRT_OK;
 }
 
-/* Rows of cos (sine: sin) for positions 0 ... positions - 1, as `tensor` stores them: nearest codes.
+/* Rows of cos (sine: sin) for positions 0 ... positions - 1 as `tensor` stores them: nearest codes.
 
    width     values of a row: the tensor's last dimension
-   angles    that differ: width, or width / 2 and the row holds them twice, one half behind the other
+   angles    that differ: width, or width / 2 and the row holds them twice, the halves alike
    out       receives [positions][width] elements, for qnnrt_llm__free()
 
    Returns   QNNRT_OK; QNNRT_E_ARG (rope, figures that cannot be); QNNRT_E_LIMIT (angles so large
@@ -2033,7 +2167,8 @@ static qnnrt_result qnnrt_llm__layout_pairs(qnnrt_llm__items *work, qnnrt_llm__i
     qnnrt_llm__items_sort((const void **)list, count, qnnrt_llm__layout_order);
     for (i = 0; i < count; ++i) {
         const qnnrt_llm_tensor_info *t = list[i];
-        qnnrt_llm__items_pair key, *pair = graph->pair_count > 0 ? &graph->pairs[graph->pair_count - 1]
+        const qnnrt_llm__items_pair key = qnnrt_llm__items_pair_of(t->role, t->layer, t->head);
+        qnnrt_llm__items_pair *pair = graph->pair_count > 0 ? &graph->pairs[graph->pair_count - 1]
                                                             : NULL;
         if (i > 0 && t->role == list[i - 1]->role && t->layer == list[i - 1]->layer &&
             t->head == list[i - 1]->head)
@@ -2043,7 +2178,6 @@ static qnnrt_result qnnrt_llm__layout_pairs(qnnrt_llm__items *work, qnnrt_llm__i
                                          qnnrt_llm__items_say(work, graph, list[i - 1]),
                                          list[i - 1]->reason, qnnrt_llm__items_say(work, graph, t),
                                          t->reason);
-        key = qnnrt_llm__items_pair_of(t->role, t->layer, t->head);
         if (pair == NULL || qnnrt_llm__items_pair_order(pair, &key) != 0) {
             pair = &graph->pairs[graph->pair_count++];
             *pair = key;
@@ -3807,8 +3941,8 @@ typedef struct qnnrt_llm__cells {
     int32_t   last[QNNRT_LLM_SEQUENCES];      /* its highest position, -1: empty */
 } qnnrt_llm__cells;
 
-/* Sequences are 0 to 63 and cells below count, everywhere here: whoever calls has looked. What is in
-   the struct is exact after every call. */
+/* Sequences are 0 to 63 and cells below count, everywhere here: whoever calls has looked. What is
+   in the struct is exact after every call. */
 
 static void qnnrt_llm__cells_clear(qnnrt_llm__cells *cells)
 {
@@ -4034,9 +4168,10 @@ static int32_t qnnrt_llm__cells_last(const qnnrt_llm__cells *cells, int sequence
 
        ((lead + o) * stride + c) * inner
 
-   of range k. With smart mask (lead 0) a graph reads the range from its beginning; with shift pointer
-   (lead 1) its tensor begins `moved` cells behind that, wherever the window is, so that cell c is in
-   column c - moved + stride of it: cells keep their addresses while the window moves.            */
+   of range k. With smart mask (lead 0) a graph reads the range from its beginning; with shift
+   pointer (lead 1) its tensor begins `moved` cells behind that, wherever the window is, so that
+   cell c is in column c - moved + stride of it: cells keep their addresses while the window moves.
+*/
 typedef struct qnnrt_llm__store {
     const qnnrt_llm__kv *kv;            /* [kv_count] */
     size_t               kv_count;
@@ -4518,8 +4653,8 @@ static qnnrt_result qnnrt_llm__mask_encode(const qnnrt_tensor_info *tensor, floa
 }
 
 /* Yes is 0, no is `masked`, or with masked 0 the lowest that the type can say: all codes of a
-   quantized mask are meant to be used, -10000 is what half precision can still add to a score. A mask
-   of truth values says 1 and 0. */
+   quantized mask are meant to be used, -10000 is what half precision can still add to a score. A
+   mask of truth values says 1 and 0. */
 static qnnrt_result qnnrt_llm__mask_codes_of(const qnnrt_tensor_info *tensor, float masked,
                                              qnnrt_llm__mask_codes *codes, qnnrt_error *err)
 {
@@ -4597,7 +4732,8 @@ static void qnnrt_llm__mask_past(const qnnrt_llm__mask_form *form,
                                  const qnnrt_llm__cells *cells, uint64_t sequences,
                                  int32_t position, void *row)
 {
-    const uint32_t past = form->context - form->ar, first = (uint32_t)(form->first < 0 ? 0 : form->first);
+    const uint32_t past = form->context - form->ar;
+    const uint32_t first = (uint32_t)(form->first < 0 ? 0 : form->first);
     uint32_t c, begin, run;
     if (form->window == 0 && qnnrt_llm__mask_all(cells, sequences, position)) {
         begin = cells->end == 0 ? past : first;
@@ -4641,7 +4777,8 @@ static void qnnrt_llm__mask_write(const qnnrt_llm__mask_form *form,
                 rows->positions[i] >= rows->positions[i - 1])
                 memcpy(row, row - width, (size_t)past * element);
             else
-                qnnrt_llm__mask_past(form, codes, cells, rows->sequences[i], rows->positions[i], row);
+                qnnrt_llm__mask_past(form, codes, cells, rows->sequences[i], rows->positions[i],
+                                     row);
             qnnrt_llm__mask_fill(own, element, 0, form->ar, codes->masked);
             if (rows->parents != NULL) {
                 for (j = i; rows->parents[j] >= 0;) {
@@ -4948,8 +5085,8 @@ static qnnrt_result qnnrt_llm__session_cache(qnnrt_llm_session *session, qnnrt_l
         cache->positions == NULL || cache->parents == NULL || cache->sequences == NULL ||
         cache->places == NULL || cache->added == NULL)
         return qnnrt_llm__fail_memory(err, "a cache");
-    /* Masked cells still weigh a little: they must not hold huge numbers. What graphs read with smart
-       mask from the first cache has been filled when the memory was made. */
+    /* Masked cells still weigh a little: they must not hold huge numbers. What graphs read with
+       smart mask from the first cache has been filled when the memory was made. */
     for (k = 0; k < part->llm->kv_count && (index > 0 || cache->store.lead != 0); ++k) {
         const qnnrt_tensor_info *tensor = part->llm->kv[k].tensor;
         uint32_t zero = 0;
@@ -5211,8 +5348,8 @@ static int32_t qnnrt_llm__step_last(const qnnrt_llm__cells *cells, uint64_t sequ
     return last;
 }
 
-/* Whether sequences that a token belongs to hold the same cells, and the same rows before `row`: a mix
-   of two texts makes no sense, and no backend would complain. */
+/* Whether sequences that a token belongs to hold the same cells, and the same rows before `row`: a
+   mix of two texts makes no sense, and no backend would complain. */
 static int qnnrt_llm__step_coupled(const qnnrt_llm_cache *cache, uint64_t sequences, uint32_t row)
 {
     const qnnrt_llm__cells *cells = &cache->cells;
@@ -5446,8 +5583,8 @@ static qnnrt_result qnnrt_llm__step_run(qnnrt_llm_cache *cache, qnnrt_llm__run *
 
 /* ---- keeping ---- */
 
-/* Make rows of cells long enough for `cells` of them: the step read fewer than there are now. What was
-   computed in its place, behind the end, moves first: the cells before it would run over it. */
+/* Make rows of cells long enough for `cells` of them: the step read fewer than there are now. What
+   was computed in its place, behind the end, moves first: the cells before it would run over it. */
 static void qnnrt_llm__step_widen(qnnrt_llm_cache *cache, uint32_t cells)
 {
     const qnnrt_llm_session *session = cache->session;
@@ -5643,10 +5780,10 @@ static qnnrt_result qnnrt_llm__step_decode(qnnrt_llm_cache *cache, const qnnrt_l
    Needs: >>config >>math     Knows nothing of: models, caches
    ===================================================================================== */
 
-/* ---- keys --------------------------------------------------------------------------------------
+/* ---- keys ----
 
-   A key is an integer that is larger where the logit is larger, the same when it is equal, and below
-   all others for a NaN. Most work is done on keys, so that only few logits become numbers.        */
+   A key is an integer that is larger where the logit is larger, the same when it is equal, and
+   below all others for a NaN. Most work is done on keys, so that few logits become numbers. */
 
 typedef enum qnnrt_llm__sample_kind {
     QNNRT_LLM__SAMPLE_CODE8,
@@ -5707,8 +5844,8 @@ static int qnnrt_llm__sample_form_of(qnnrt_dtype dtype, qnnrt_llm__sample_form *
     }
 }
 
-/* Sign and magnitude to two's complement, so that both zeros are 0; NaNs below all. Without branches,
-   for compilers to make vectors of it. */
+/* Sign and magnitude to two's complement, so that both zeros are 0; NaNs below all. Without
+   branches, for compilers to make vectors of it. */
 static int16_t qnnrt_llm__sample_key16(uint16_t bits, uint16_t infinity)
 {
     const uint16_t size = (uint16_t)(bits & 0x7FFF);
@@ -5747,9 +5884,9 @@ static int32_t qnnrt_llm__sample_key(const qnnrt_llm__sample_form *form, const u
     }
 }
 
-/* The largest key of a whole block, one function per kind. The numbers of turns are constant and the
-   types as narrow as can be, results included, for compilers to make vectors of all of it: gcc -O2
-   does so on no other terms, clang widens what is returned wider. */
+/* The largest key of a whole block, one function per kind. The numbers of turns are constant and
+   the types as narrow as can be, results included, for compilers to make vectors of all of it:
+   gcc -O2 does so on no other terms, clang widens what is returned wider. */
 static unsigned char qnnrt_llm__sample_code8(const unsigned char *at, unsigned char flip)
 {
     unsigned char most = 0;
@@ -5868,14 +6005,14 @@ static uint32_t qnnrt_llm__sample_argmax(const void *codes, qnnrt_dtype dtype, u
     return index;
 }
 
-/* ---- levels and steps --------------------------------------------------------------------------
+/* ---- levels and steps ----
 
    A level is a logit as a number: of codes (code + offset), which counts in scales, of floats the
-   float itself. Both are exact. How far a token lies below the best one, divided by the temperature,
-   is counted in steps of 2^-20, cut towards 0: from there on all is done in integers. Nothing is
-   drawn that lies 23 or more below: it would be once in 10^10 draws.
+   float itself. Both are exact. How far a token lies below the best one, divided by the
+   temperature, is counted in steps of 2^-20, cut towards 0: from there on all is done in integers.
+   Nothing is drawn that lies 23 or more below: it would be once in 10^10 draws.
 
-   No sum has a product in it that is not exact (see >>math), so all machines count the same steps. */
+   No sum has a product in it that is not exact (see >>math): all machines count the same steps. */
 
 enum {
     QNNRT_LLM__SAMPLE_STEPS = 23 << 20,    /* so many and more: never drawn */
@@ -5903,7 +6040,7 @@ struct qnnrt_llm_sampler {
     double   penalty, inverse;  /* inverse: 1 / penalty */
     uint64_t seed, state;
 
-    /* With a penalty: the last tokens, oldest at next when full, and each of them once, ascending. */
+    /* With a penalty: the last tokens, oldest at next when full; each of them once, in order. */
     uint32_t *ring;
     uint32_t  room, held, next, distinct;
     qnnrt_llm__sample_recent *recent;
@@ -5973,7 +6110,7 @@ static uint64_t qnnrt_llm__sample_weight(const qnnrt_llm_sampler *s, uint32_t st
     return (s->high[steps >> 16] * rest + half) >> 31;
 }
 
-/* ---- choosing ------------------------------------------------------------------------------------- */
+/* ---- choosing ---- */
 
 /* The next of Steele, Lea and Flood's SplitMix64: every seed is a good one. */
 static uint64_t qnnrt_llm__sample_random(uint64_t *state)
@@ -6001,8 +6138,8 @@ static uint64_t qnnrt_llm__sample_sum(const qnnrt_llm_sampler *s, uint32_t count
 }
 
 /* Keep the fewest best of the candidates whose weights add up to `want` or more, the lower token of
-   equals first; not weighted: the best `want` of them. Where the cut lies is found by the upper bits
-   of the steps first, then among those that share them by the next, and once more. */
+   equals first; not weighted: the best `want` of them. Where the cut lies is found by the upper
+   bits of the steps first, then among those that share them by the next, and once more. */
 static uint32_t qnnrt_llm__sample_best(qnnrt_llm_sampler *s, uint32_t count, int weighted,
                                        uint64_t want)
 {
@@ -6012,11 +6149,10 @@ static uint32_t qnnrt_llm__sample_best(qnnrt_llm_sampler *s, uint32_t count, int
         uint32_t bin = 0;
         memset(s->bins, 0, sizeof *s->bins * bins);
         for (uint32_t i = 0; i < count; ++i) {
-            const uint32_t upper = s->ones[i].steps >> shift;
-            if (shift == 16)
-                s->bins[upper] += weighted ? qnnrt_llm__sample_weight(s, s->ones[i].steps) : 1;
-            else if (upper >> 8 == cut)
-                s->bins[upper & 255] += weighted ? qnnrt_llm__sample_weight(s, s->ones[i].steps) : 1;
+            const uint32_t steps = s->ones[i].steps, upper = steps >> shift;
+            if (shift != 16 && upper >> 8 != cut) continue;
+            s->bins[shift == 16 ? upper : upper & 255] +=
+                weighted ? qnnrt_llm__sample_weight(s, steps) : 1;
         }
         while (s->bins[bin] < want && bin + 1 < bins) want -= s->bins[bin++];
         cut = cut << 8 | bin;
@@ -6075,7 +6211,7 @@ static int64_t qnnrt_llm__sample_top(const qnnrt_llm_sampler *s, const unsigned 
     return best;
 }
 
-/* Add the tokens of [begin, end) that can be drawn to the candidates. Returns how many there are. */
+/* Add the tokens of [begin, end) that can be drawn to the candidates, and count all. */
 static uint32_t qnnrt_llm__sample_collect(qnnrt_llm_sampler *s, const unsigned char *codes,
                                           uint32_t begin, uint32_t end, int32_t bound, double top,
                                           uint32_t count)
@@ -6136,7 +6272,7 @@ static int32_t qnnrt_llm__sample_draw(qnnrt_llm_sampler *s, const unsigned char 
     return (int32_t)best;      /* not reached: `at` is below the sum */
 }
 
-/* ---- recent tokens ------------------------------------------------------------------------------- */
+/* ---- recent tokens ---- */
 
 /* Where a token is among the distinct ones, or would be. */
 static uint32_t qnnrt_llm__sample_find(const qnnrt_llm_sampler *s, uint32_t token)
@@ -6181,7 +6317,7 @@ static void qnnrt_llm__sample_reset(qnnrt_llm_sampler *s)
     s->held = s->next = s->distinct = 0;
 }
 
-/* ---- making one ---------------------------------------------------------------------------------- */
+/* ---- making one ---- */
 
 static void qnnrt_llm__sample_free(qnnrt_llm_sampler *s)
 {
@@ -6224,23 +6360,23 @@ static qnnrt_result qnnrt_llm__sample_take_logits(qnnrt_llm_sampler *s,
                                name);
     s->vocabulary = logits->dims[logits->rank - 1];
     if (s->vocabulary > 0x7FFFFFFFu)
-        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": a vocabulary of %u is more "
-                               "than tokens can number", name, s->vocabulary);
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": a vocabulary of %u is"
+                               " more than tokens can number", name, s->vocabulary);
     if (!qnnrt_llm__sample_form_of(logits->dtype, &s->form))
         return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": there is no sampling of "
                                "logits as %s", name, qnnrt_dtype_name(logits->dtype));
     if (s->form.kind == QNNRT_LLM__SAMPLE_FLOAT16 || s->form.kind == QNNRT_LLM__SAMPLE_FLOAT32)
         return QNNRT_OK;
     if (quant->encoding != QNNRT_ENCODING_PER_TENSOR)
-        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": logits as %s need one scale "
-                               "and offset", name, qnnrt_dtype_name(logits->dtype));
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": logits as %s need one"
+                               " scale and offset", name, qnnrt_dtype_name(logits->dtype));
     if (quant->bitwidth != 0 && quant->bitwidth != s->form.bytes * 8)
         return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": there is no sampling of "
                                "logits that use %u bits of %u", name, quant->bitwidth,
                                s->form.bytes * 8);
     if (!(quant->scale > 0 && quant->scale <= 3.4e38f))
-        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": the scale of its logits is "
-                               "%g, expected a number above 0", name, (double)quant->scale);
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": the scale of its logits"
+                               " is %g, expected a number above 0", name, (double)quant->scale);
     *scale = (double)quant->scale;
     s->offset = (double)s->form.bias + (double)quant->offset;
     return QNNRT_OK;
@@ -6307,7 +6443,7 @@ done:
 /* =====================================================================================
    PUBLIC                                                                       >>public
    Checks arguments and calls the rooms above.
-   Needs: every room above     Knows nothing of: -
+   Needs: every room above     Knows nothing of: anything more
    ===================================================================================== */
 
 QNNRT_LLM_API const char *qnnrt_llm_role_name(qnnrt_llm_role role)
@@ -6369,8 +6505,8 @@ QNNRT_LLM_API int qnnrt_llm_is_eos(const qnnrt_llm *llm, int32_t token)
     return 0;
 }
 
-QNNRT_LLM_API void qnnrt_llm_describe(const qnnrt_llm *llm, void (*line)(void *user, const char *text),
-                                      void *user)
+QNNRT_LLM_API void qnnrt_llm_describe(const qnnrt_llm *llm,
+                                      void (*line)(void *user, const char *text), void *user)
 {
     if (llm != NULL && line != NULL) qnnrt_llm__describe(llm, line, user);
 }
@@ -6385,7 +6521,8 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_session_create(qnnrt_llm *const *models, si
     qnnrt_result result;
     size_t i;
     qnnrt_llm__error_clear(err);
-    if (out == NULL) return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_session_create: out is NULL");
+    if (out == NULL)
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_session_create: out is NULL");
     *out = NULL;
     if (models == NULL || model_count == 0 || model_count > 1024)
         return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_session_create: a session has 1 to 1024"
@@ -6630,8 +6767,8 @@ static int qnnrt_llm__public_turned(const qnnrt_llm_cache *cache)
 static qnnrt_result qnnrt_llm__public_moved(qnnrt_llm_cache *cache, qnnrt_result result)
 {
     if (result == QNNRT_E_UNSUPPORTED)
-        return QNNRT_LLM__FAIL(cache, result, "positions cannot be changed: keys are stored turned by"
-                               " them (RoPE), as %s; remove those cells and compute their tokens"
+        return QNNRT_LLM__FAIL(cache, result, "positions cannot be changed: keys are stored turned"
+                               " by them (RoPE), as %s; remove those cells and compute their tokens"
                                " again", qnnrt_dtype_name(cache->part->llm->info.cache_dtype));
     if (result != QNNRT_OK)
         return QNNRT_LLM__FAIL(cache, result, "positions would be over %ld, or are divided by less"
@@ -6696,8 +6833,8 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_state_save(qnnrt_llm_cache *cache, void *da
     if (cache == NULL) return QNNRT_E_ARG;
     needed = qnnrt_llm__state_bytes(&cache->cells, &cache->store);
     if (data == NULL || capacity < needed)
-        return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "the state takes %lu bytes, and there is room for"
-                               " %lu", (unsigned long)needed,
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "the state takes %lu bytes, and there is room"
+                               " for %lu", (unsigned long)needed,
                                (unsigned long)(data != NULL ? capacity : 0));
     qnnrt_llm__state_save(&cache->cells, &cache->store, cache->part->llm->info.fingerprint, data);
     if (bytes != NULL) *bytes = needed;
@@ -6756,5 +6893,14 @@ QNNRT_LLM_API void qnnrt_llm_sampler_reset(qnnrt_llm_sampler *sampler)
 #ifdef __cplusplus
 }
 #endif
+
 #endif /* QNNRT_LLM__IMPL_ONCE */
 #endif /* QNNRT_LLM_IMPLEMENTATION */
+
+/* ------------------------------------------------------------------------------------------------
+   LICENCE: public domain (unlicense.org) or MIT, at your choice; both texts are in the file
+   LICENSE.
+
+   HISTORY
+   0.1.0   First version.
+   --------------------------------------------------------------------------------------------- */
