@@ -360,8 +360,8 @@ $(B)/c99/ops: tests/ops.c $(DEPS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c99 -O2 -g $(TEST_WARN) $(TEST_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LDFLAGS) $(TEST_LIBS)
 
-# Runs what examples/llm/export.c makes, slowly: tests/test_llm_export.sh.
-$(B)/c99/llm_plain: tests/llm_plain.c $(DEPS)
+# Run what examples/llm/export.c makes: slowly, and in every way (tests/test_llm_export.sh, test_llm_exact.sh).
+$(B)/c99/llm_plain $(B)/c99/llm_exact: $(B)/c99/%: tests/%.c $(DEPS)
 	$(call say,CC)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c99 -O2 -g $(TEST_WARN) $(TEST_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LDFLAGS) $(TEST_LIBS)
@@ -392,7 +392,7 @@ $(B)/oracle_%.txt: tests/oracle_%.py
 HAVE_AARCH64 = $(if $(TEST_AARCH64),$(shell command -v $(AARCH64_CC) 2>/dev/null))
 
 .PHONY: test-programs
-test-programs: all $(B)/asan/libQnnRef.so $(B)/c99/ops $(B)/asan/ops $(B)/c99/llm_plain $(B)/json_check $(FAKES:%=$(B)/fake/%) $(B)/fake/libOpPackage.so $(B)/symbols/qnnrt.o $(B)/symbols/qnnrt_static.o $(B)/symbols/qnnrt_hidden.o \
+test-programs: all $(B)/asan/libQnnRef.so $(B)/c99/ops $(B)/asan/ops $(B)/c99/llm_plain $(B)/c99/llm_exact $(B)/json_check $(FAKES:%=$(B)/fake/%) $(B)/fake/libOpPackage.so $(B)/symbols/qnnrt.o $(B)/symbols/qnnrt_static.o $(B)/symbols/qnnrt_hidden.o \
     $(ORACLES:%=$(B)/oracle_%.txt) $(B)/locale/.made $(TESTS:%=$(B)/c99/test_%) $(REAL:%=$(B)/c99/real_%) \
     $(ASAN_TESTS:%=$(B)/asan/test_%) $(FUZZERS:%=$(B)/asan/fuzz_%) $(REAL:%=$(B)/asan/real_%) $(CXX_TESTS:%=$(B)/c++11/test_%) \
     $(if $(HAVE_AARCH64),$(B)/aarch64/libQnnRef.so $(FAKES:%=$(B)/aarch64/fake/%) $(AARCH64_TESTS:%=$(B)/aarch64/test_%) $(REAL:%=$(B)/aarch64/real_%))
@@ -410,7 +410,7 @@ define make_list
   $(foreach t,$(CXX_TESTS),echo "c++11/test_$t $(LIMIT) $(call oracle_env,$t)$(B)/c++11/test_$t";) \
   $(foreach t,$(ASAN_TESTS),echo "asan/test_$t $(LIMIT_ASAN) $(ASAN_ENV) $(call oracle_env,$t)$(B)/asan/test_$t";) \
   $(foreach f,$(FUZZERS),echo "asan/fuzz_$f $(LIMIT_ASAN) $(ASAN_ENV) $(B)/asan/fuzz_$f tests/fuzz/corpus/$f/*";) \
-  $(foreach t,$(filter %.sh,$(SCRIPTS)),echo "script/$(notdir $t) $(LIMIT) sh $t";) \
+  $(foreach t,$(filter %.sh,$(SCRIPTS)),echo "script/$(notdir $t) $(LIMIT_ASAN) sh $t";) \
   if command -v $(PYTHON) >/dev/null 2>&1; then :; $(foreach t,$(filter %.py,$(SCRIPTS)),echo "script/$(notdir $t) $(LIMIT) $(PYTHON) $t";) \
   else :; $(foreach t,$(filter %.py,$(SCRIPTS)),echo "script/$(notdir $t) skip python3 is missing";) fi; \
   echo "silent 1200,anycore $(SILENT)"; \
