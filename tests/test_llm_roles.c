@@ -1139,6 +1139,10 @@ TEST(settings_come_from_the_caller_then_genie_then_ours)
                                 " {\"positional-encoding\": {\"type\": \"rope\", \"rope-dim\": 16, \"rope-theta\": 20000, \"rope-scaling\": {\"rope-type\": \"llama3\","
                                 " \"factor\": 16.0, \"low-freq-factor\": 2, \"high-freq-factor\": 8, \"original-max-position-embeddings\": 2048}}}}}}";
     static const char none[] = "{\"dialog\": {\"context\": {\"bos-token\": -1, \"eos-token\": -1}, \"engine\": [{\"model\": 1}]}}";
+    static const char htp[] = "{\"dialog\": {\"engine\": {\"backend\": {\"type\": \"QnnHtp\", \"QnnHtp\": {\"pos-id-dim\": 64, \"rope-theta\": 600000, \"rope-scaling\":"
+                              " {\"rope-type\": \"llama3\", \"factor\": 32}}}}}}";
+    static const char both[] = "{\"dialog\": {\"engine\": {\"model\": {\"positional-encoding\": {\"rope-theta\": 7}}, \"backend\": {\"QnnHtp\": {\"rope-theta\": 8}}}}}";
+    static const char other[] = "{\"dialog\": {\"engine\": {\"model\": {\"positional-encoding\": {\"rope-theta\": 7, \"rope-scaling\": {\"rope-type\": \"qwen2vl-mrope\"}}}}}}";
     spec s = HUB_SPEC;
     const qnnrt_llm_info *info;
     char path[1200];
@@ -1200,6 +1204,24 @@ TEST(settings_come_from_the_caller_then_genie_then_ours)
     CHECK_EQ(qnnrt_llm_get_info(m.llm)->bos, -1);
     CHECK_EQ(qnnrt_llm_get_info(m.llm)->eos_count, 0);
     CHECK(qnnrt_llm_get_info(m.llm)->rope.theta == 3);
+    /* Older files have it with the backend; that of the model goes before. */
+    CHECK(test_write_file(path, htp, strlen(htp)));
+    CHECK_EQ(open_roles(), QNNRT_OK);
+    CHECK_STR(qnnrt_llm_get_info(m.llm)->rope_source, "genie_config.json");
+    CHECK(qnnrt_llm_get_info(m.llm)->rope.theta == 600000 && qnnrt_llm_get_info(m.llm)->rope.scaling == QNNRT_LLM_ROPE_LLAMA3);
+    CHECK(qnnrt_llm_get_info(m.llm)->rope.factor == 32 && qnnrt_llm_get_info(m.llm)->rope.high_frequency == 4);
+    CHECK(test_write_file(path, both, strlen(both)));
+    CHECK_EQ(open_roles(), QNNRT_OK);
+    CHECK(qnnrt_llm_get_info(m.llm)->rope.theta == 7 && qnnrt_llm_get_info(m.llm)->rope.scaling == QNNRT_LLM_ROPE_PLAIN);
+    CHECK(test_write_file(path, other, strlen(other)));
+    FAILS(QNNRT_E_UNSUPPORTED, "rope-type \"qwen2vl-mrope\"", "genie_config.json");
+    m.desc.rope.theta = 6;
+    CHECK_EQ(open_roles(), QNNRT_OK);
+    m.desc.rope.theta = 0;
+    CHECK(test_write_file(path, "{\"dialog\": {\"context\": {\"bos-token\": []}}}", 42));
+    FAILS(QNNRT_E_FORMAT, "genie_config.json: \"bos-token\"", NULL);
+    CHECK(test_write_file(path, "{\"dialog\": {", 12));
+    FAILS(QNNRT_E_FORMAT, "genie_config.json: byte 12", NULL);
     /* A folder where a file should be. */
     remove(path);
     CHECK(mkdir(path, 0700) == 0);
