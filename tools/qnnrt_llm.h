@@ -2794,8 +2794,8 @@ static qnnrt_result qnnrt_llm__match_refuse(qnnrt_llm__items *work, qnnrt_llm__m
             snprintf(line + used, sizeof line - used, " or %llu more",
                      (unsigned long long)(u->choices - shown));
         else if (u->choices == 1)
-            snprintf(line + used, sizeof line - used, ", like %llu others",
-                     (unsigned long long)(u->last->takers - 1));
+            snprintf(line + used, sizeof line - used, ", which %llu other%s could be",
+                     (unsigned long long)(u->last->takers - 1), u->last->takers == 2 ? "" : "s");
         if (!qnnrt_llm__items_add(work->err, "%s", line)) ++left;
     }
     qnnrt_llm__items_more(work->err, left);
