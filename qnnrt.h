@@ -519,6 +519,9 @@ typedef struct qnnrt_context_info {
     uint32_t                context_tensor_count;
     uint64_t                metadata_ns, create_ns;   /* time that reading and creating took */
     const qnnrt_error      *failure;       /* NULL, or with desc.keep_going why it did not load */
+    uint64_t                fingerprint;   /* of the binary: its size and 64 pieces of it, so other
+                                              weights in an equal graph show. No protection. 0: JSON
+                                              alone, or built here */
 } qnnrt_context_info;
 
 /* "ufixed16", "float32", ...; "unknown" for other numbers. */
@@ -778,6 +781,10 @@ QNNRT_API qnnrt_backend *qnnrt_get_backend(const qnnrt *model);
 
 /* Path of the libQnnSystem.so that gave the metadata, "" when JSON did. */
 QNNRT_API const char *qnnrt_get_system_path(const qnnrt *model);
+
+/* The folder that was opened, as qnnrt_open() was told it: for what else lies in it, such as a
+   tokenizer. "" of a model from desc.files or from a builder. */
+QNNRT_API const char *qnnrt_get_folder(const qnnrt *model);
 
 /* ---------------------------------------------------------------------------------- pipeline -- */
 
@@ -9325,6 +9332,26 @@ static qnnrt_result qnnrt__context_skip_head(qnnrt__context *context, qnnrt_erro
     return QNNRT_OK;
 }
 
+/* A binary's size and 64 pieces of it, evenly spread, in a number (FNV-1a of 64-bit words): a look
+   at all bytes would cost what a load costs. */
+static uint64_t qnnrt__context_fingerprint(const unsigned char *data, uint64_t bytes)
+{
+    enum { PIECES = 64, PIECE = 256 };
+    const uint64_t last = bytes > PIECE ? bytes - PIECE : 0, take = bytes - last;
+    uint64_t sum = 0xCBF29CE484222325u, word, i, at;
+    sum = (sum ^ bytes) * 0x100000001B3u;
+    for (i = 0; i < PIECES; ++i) {
+        const unsigned char *piece = data + last / (PIECES - 1) * i;
+        if (i == PIECES - 1) piece = data + last;
+        for (at = 0; at + 8 <= take; at += 8) {
+            memcpy(&word, piece + at, 8);
+            sum = (sum ^ word) * 0x100000001B3u;
+            sum ^= sum >> 32;
+        }
+    }
+    return sum;
+}
+
 /* Bring the bytes of a binary into reach. path NULL: data is the caller's. */
 static qnnrt_result qnnrt__context_load(qnnrt__context *context, const char *path,
                                         const qnnrt_file *block, int read_it,
@@ -9362,6 +9389,7 @@ static qnnrt_result qnnrt__context_load(qnnrt__context *context, const char *pat
         if (kind != NULL) qnnrt__err_add(err, "\n  it looks like %s", kind);
         return QNNRT_E_FORMAT;
     }
+    context->info->fingerprint = qnnrt__context_fingerprint(context->binary, context->bytes);
     return qnnrt__context_skip_head(context, err);
 }
 
@@ -9896,6 +9924,7 @@ struct qnnrt {
     void             *device;           /* of a built model's contexts, NULL: that of the backend */
 #endif
     char              system_path[QNNRT__PATH_MAX];
+    const char       *folder;           /* NULL: not from a folder */
 };
 
 static int qnnrt__pipeline_order(const void *a, const void *b)
@@ -12427,6 +12456,10 @@ QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, q
     model->guard = desc->guard;
     if (desc->align != 0) model->align = desc->align;
     if (ctx_dir != NULL) result = qnnrt__model_scan(model, &scan, ctx_dir, desc, err);
+    if (result == QNNRT_OK && ctx_dir != NULL) {
+        model->folder = qnnrt__arena_text(&model->arena, ctx_dir, strlen(ctx_dir));
+        if (model->folder == NULL) result = qnnrt__fail_memory(err, "a path");
+    }
     if (result == QNNRT_OK) result = qnnrt__model_backend(model, desc, err);
     if (result == QNNRT_OK) result = qnnrt__model_system(model, &scan, desc, &system, err);
     if (result == QNNRT_OK) {
@@ -12474,6 +12507,11 @@ QNNRT_API qnnrt_backend *qnnrt_get_backend(const qnnrt *model)
 QNNRT_API const char *qnnrt_get_system_path(const qnnrt *model)
 {
     return model != NULL ? model->system_path : "";
+}
+
+QNNRT_API const char *qnnrt_get_folder(const qnnrt *model)
+{
+    return model != NULL && model->folder != NULL ? model->folder : "";
 }
 
 /* ---- pipeline ---- */

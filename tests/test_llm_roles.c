@@ -1198,10 +1198,10 @@ TEST(settings_come_from_the_caller_then_genie_then_ours)
     m.desc.rope.theta = 5;
     m.desc.rope.scaling = QNNRT_LLM_ROPE_LINEAR;
     {
-        static const int32_t eos[1] = { 77 };
+        static const int32_t eos[1] = { 77 }, bos = 0;
         m.desc.eos = eos;
         m.desc.eos_count = 1;
-        m.desc.bos = 1;
+        m.desc.bos = &bos;
         m.desc.window = 9;
         CHECK_EQ(open_roles(), QNNRT_OK);
         info = qnnrt_llm_get_info(m.llm);
@@ -1248,6 +1248,7 @@ TEST(settings_come_from_the_caller_then_genie_then_ours)
 
 TEST(settings_that_are_wrong)
 {
+    static const int32_t wrong = -5;
     static const struct { const char *text, *needle; } cases[] = {
         { "", "byte 0" }, { "[]", "an object is needed" }, { "{\"llm\": 1}", "an object is needed" }, { "{\"llm\": {}} x", "byte 12" },
         { "{\"llm\": {\"rolls\": {}}}", "\"rolls\": not known in \"llm\"" }, { "{\"llm\": {\"roles\": []}}", "an object is needed" },
@@ -1284,9 +1285,9 @@ TEST(settings_that_are_wrong)
     m.desc.rope.theta = -1;
     FAILS(QNNRT_E_ARG, "RoPE as given by the caller", NULL);
     m.desc.rope.theta = 0;
-    m.desc.bos = -5;
+    m.desc.bos = &wrong;
     FAILS(QNNRT_E_ARG, "desc.bos", NULL);
-    m.desc.bos = 0;
+    m.desc.bos = NULL;
     m.desc.masked = 1;
     FAILS(QNNRT_E_ARG, "a mask that adds more than 0", NULL);
 }

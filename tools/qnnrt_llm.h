@@ -7,13 +7,12 @@
    qnnrt.h and qnnrt_json.h lie beside this file or are found by the compiler. Link with -ldl.
 
        qnnrt *model; qnnrt_llm *llm; qnnrt_llm_session *session; qnnrt_llm_cache *cache;
-       qnnrt_llm_desc desc = {0};
-       desc.folder = "model_dir";                        // for qnnrt.json and genie_config.json
        if (qnnrt_open("model_dir", NULL, &model, &err) != QNNRT_OK ||
-           qnnrt_llm_open(model, &desc, &llm, &err) != QNNRT_OK ||
+           qnnrt_llm_open(model, NULL, &llm, &err) != QNNRT_OK ||
            qnnrt_llm_session_create(&llm, 1, NULL, &session, &err) != QNNRT_OK) {
            puts(err.text); return 1;
        }
+       qnnrt_llm_batch batch = {0};
        cache = qnnrt_llm_cache_get(session, 0, 0);
        batch.tokens = prompt; batch.count = prompt_count;          // any length, done in chunks
        while (qnnrt_llm_decode(cache, &batch) == QNNRT_OK) {
@@ -119,8 +118,9 @@ typedef struct qnnrt_llm_rope {
 } qnnrt_llm_rope;
 
 typedef struct qnnrt_llm_desc {
-    const char                *folder;         /* its qnnrt.json and genie_config.json are read, when
-                                                  they are there (default NULL: none is) */
+    const char                *folder;         /* its qnnrt.json and genie_config.json are read when
+                                                  they are there (default NULL: the model's own
+                                                  folder; "": no file is read) */
     const char                *config;         /* text of a qnnrt.json, instead of the folder's */
     size_t                     config_bytes;
     const qnnrt_llm_role_desc *roles;          /* goes before those of qnnrt.json, and both before
@@ -133,7 +133,8 @@ typedef struct qnnrt_llm_desc {
                                                   all of this struct */
     const int32_t             *eos;            /* tokens that end a text (default NULL: of files) */
     size_t                     eos_count;
-    int32_t                    bos;            /* (default 0: of files), else the token + 1 */
+    const int32_t             *bos;            /* the token that begins a text (default NULL: of
+                                                  files) */
     uint32_t                   window;         /* of WINDOW_MASK: tokens that each one sees, with
                                                   itself (default 0: of files) */
     float                      masked;         /* what the mask adds where nobody may look (default
@@ -167,6 +168,7 @@ typedef struct qnnrt_llm_info {
     uint32_t                    key_dim, value_dim;   /* of a head; of layer 0 where they differ */
     uint32_t                    vocabulary;    /* 0: these graphs give no logits */
     const qnnrt_tensor_info    *logits;        /* of the first graph, NULL: none */
+    size_t                      logits_bytes;  /* of those of one token, as stored */
     qnnrt_dtype                 cache_dtype;   /* UNDEFINED: no cache */
     const char                 *layout;        /* words: "one tensor per layer, keys transposed" */
     qnnrt_llm_rope              rope;          /* as used; theta 0: the graphs take no cos and sin */
@@ -230,7 +232,8 @@ typedef struct qnnrt_llm_session_desc {
     size_t        caches;          /* of each model (default 0: 1) */
     qnnrt_llm_kv  kv;
     uint32_t      positions;       /* a text may have (default 0: the model's context) */
-    uint64_t    (*clock_ns)(void *user);   /* monotonic, for qnnrt_llm_times (default NULL: none) */
+    uint64_t    (*clock_ns)(void *user);   /* monotonic, for .exec_ns and .host_ns below (default
+                                              NULL: none) */
     void         *clock_user;
 } qnnrt_llm_session_desc;
 
@@ -240,11 +243,12 @@ typedef struct qnnrt_llm_cache   qnnrt_llm_cache;
 /* Make models ready to run: one memory for the graphs of all of them, and their caches. Steps of a
    session run one after the other, so all graphs share scratch.
 
-   models   [model_count]: a target and its drafts, say; all on one backend. They must outlive it
+   models   [model_count]: a target and its drafts, say; they must outlive it. All on one backend:
+            open the second with qnnrt_desc.backend = qnnrt_get_backend(first), close it before
    desc     NULL for the default
 
-   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (a model without tokens, logits, mask or positions: the
-            text says which); QNNRT_E_UNSUPPORTED (shift pointer with a layout that moves nothing
+   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (a model without tokens, logits or mask: the text says
+            which); QNNRT_E_UNSUPPORTED (shift pointer with a layout that moves nothing
             along); what qnnrt_plan_create(), qnnrt_mem_create() and qnnrt_run_create() answer
    Frees    qnnrt_llm_session_destroy(); NULL is fine */
 QNNRT_LLM_API qnnrt_result qnnrt_llm_session_create(qnnrt_llm *const *models, size_t model_count,
@@ -278,9 +282,11 @@ typedef struct qnnrt_llm_batch {
     size_t               count;
     uint32_t             sequence;     /* that all of them continue */
     const uint64_t      *sequences;    /* [count] or for each token those that it belongs to, bit s
-                                          for sequence s (default NULL: .sequence) */
-    const int32_t       *positions;    /* [count] (default NULL: each behind what its sequences
-                                          hold, and behind its parent) */
+                                          for sequence s; several must hold the same text so far
+                                          (default NULL: .sequence) */
+    const int32_t       *positions;    /* [count] each higher than all that its sequences hold; gaps
+                                          are allowed (default NULL: the next one, or that behind
+                                          its parent) */
     const int32_t       *parents;      /* [count] a tree of drafts: the token of this batch that
                                           each one follows, -1: what the cache holds (default NULL:
                                           it follows all earlier ones of its sequences) */
@@ -294,22 +300,28 @@ typedef struct qnnrt_llm_batch {
    happens or none: after a failure the cache is what it was.
 
    Returns  QNNRT_OK; QNNRT_E_ARG (empty, a token out of range, a sequence, position or parent that
-            cannot be); QNNRT_E_LIMIT (the context is full: the text has the numbers);
-            QNNRT_E_BACKEND and what else qnnrt_exec() answers. Text: qnnrt_llm_error()
-   Cost     one pipeline execution per chunk, of the graph that fits best, and the copying of new
-            keys and values. When the graph changes, the cells in use are moved between strides */
+            cannot be, a token of sequences that hold different texts); QNNRT_E_LIMIT (the context
+            is full: the text has the numbers); QNNRT_E_BACKEND and what else qnnrt_exec() answers.
+            Text: qnnrt_llm_error()
+   Cost     one pipeline execution per chunk, of the smallest graph that takes all that is left, or
+            the largest; and the copying of new keys and values. When the graph changes, the cells
+            in use are moved between strides. It cannot be broken off: to stop in between, or to
+            show progress, hand in qnnrt_llm_info.ar tokens at a time */
 QNNRT_LLM_API qnnrt_result qnnrt_llm_decode(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch);
 
-/* The first half of it, for drafts: compute at most qnnrt_llm_info.ar tokens and keep none. The
-   cache does not change. Also for the very last token of a full context. */
+/* The first half of it, for drafts: compute some tokens in one step and keep none. The cache does not
+   change. Also for the very last token of a full context.
+   Returns  as qnnrt_llm_decode(); QNNRT_E_LIMIT for more than qnnrt_llm_cache_info.at_once tokens,
+            of which qnnrt_llm_decode() makes several steps */
 QNNRT_LLM_API qnnrt_result qnnrt_llm_eval(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch);
 
 /* The second half: keep some tokens of the batch that qnnrt_llm_eval() computed last in this
    session, once.
 
-   rows     [count] ascending indices into that batch (NULL: the first `count`)
-   Returns  QNNRT_OK; QNNRT_E_STATE (nothing to be kept: no eval, or another step since);
-            QNNRT_E_ARG; QNNRT_E_LIMIT (no cells left) */
+   rows     [count] ascending indices into that batch (NULL: the first `count`). None is fine
+   Returns  QNNRT_OK; QNNRT_E_STATE (nothing to be kept: no eval, or since then another step or a
+            change of this cache); QNNRT_E_ARG; QNNRT_E_LIMIT (no cells left). Logits stay where
+            they are, under the indices of the batch */
 QNNRT_LLM_API qnnrt_result qnnrt_llm_accept(qnnrt_llm_cache *cache, const uint32_t *rows,
                                             size_t count);
 
@@ -329,6 +341,8 @@ QNNRT_LLM_API int32_t qnnrt_llm_argmax(qnnrt_llm_cache *cache, size_t row);
 typedef struct qnnrt_llm_cache_info {
     uint32_t cells, used;          /* all there are, and those in use */
     uint32_t end;                  /* one behind the last in use: what a graph has to read */
+    uint32_t at_once;              /* most tokens that qnnrt_llm_eval() takes now: graphs for many
+                                      tokens read fewer cells */
 } qnnrt_llm_cache_info;
 QNNRT_LLM_API qnnrt_llm_cache_info qnnrt_llm_cache_get_info(const qnnrt_llm_cache *cache);
 
@@ -340,9 +354,9 @@ QNNRT_LLM_API qnnrt_llm_cache_info qnnrt_llm_cache_get_info(const qnnrt_llm_cach
              belong to none are free
    copy      cells of `from` belong to `to` as well; nothing is copied
    keep      all sequences but this one are removed
-   shift     add delta to positions;  divide: divide them. QNNRT_E_UNSUPPORTED for keys that were
-             stored turned by their position (RoPE), which no model here leaves out, unless nothing
-             would change
+   shift     add delta to positions;  divide: divide them. QNNRT_E_UNSUPPORTED for keys that are
+             stored turned by their positions (RoPE), unless nothing would change: that is so with
+             every model that is told positions
    first, last   the lowest and the highest position of a sequence, -1: it is empty
 
    Returns   QNNRT_OK, QNNRT_E_ARG (a sequence that cannot be), QNNRT_E_UNSUPPORTED */
@@ -363,8 +377,9 @@ QNNRT_LLM_API int32_t      qnnrt_llm_sequence_last(const qnnrt_llm_cache *cache,
 QNNRT_LLM_API qnnrt_result qnnrt_llm_cache_copy(qnnrt_llm_cache *to, const qnnrt_llm_cache *from);
 
 /* Save what is in a cache, and bring it back: in this process or another one, with the other way of
-   keeping cells, after other graphs. A checksum covers all of it; a state of another model is
-   refused by its fingerprint, and any refusal leaves the cache as it was.
+   keeping cells, after other graphs. All sequences come back under their numbers, and what was there
+   is forgotten. A checksum covers all of it; a state of another model is refused by its fingerprint,
+   and any refusal leaves the cache as it was.
 
    bytes     how much qnnrt_llm_state_save() will write now
    Returns   QNNRT_OK; QNNRT_E_ARG (too little room); QNNRT_E_FORMAT (damaged, cut short, or no
@@ -402,7 +417,8 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_sampler_create(const qnnrt_tensor_info *log
                                                     qnnrt_llm_sampler **out, qnnrt_error *err);
 QNNRT_LLM_API void qnnrt_llm_sampler_destroy(qnnrt_llm_sampler *sampler);
 
-/* Draw a token by one row of logits as stored (qnnrt_llm_codes()); -1 for NULL. */
+/* Draw a token by one row of logits as stored (qnnrt_llm_codes()); -1 for NULL, and when all of them
+   are NaN. The lower of equal tokens counts as the more probable one. */
 QNNRT_LLM_API int32_t qnnrt_llm_sample(qnnrt_llm_sampler *sampler, const void *codes);
 
 /* Tell the sampler what became part of the text, for the repetition penalty. */
@@ -617,11 +633,220 @@ static const char *qnnrt_llm__facts(const qnnrt_tensor_info *tensor, char *out, 
    Needs: nothing     Knows nothing of: models
    ===================================================================================== */
 
+/* A compiler may fuse a product and the addition behind it into one operation, which rounds once
+   instead of twice. So that no bit depends on that, every product here that something is added to
+   is exact, or is divided first.                                                                 */
+
+/* pi / 2 in three pieces of at most 29 bits, and log(2) in two of 31: times a number of 23 bits
+   they are exact. */
+#define QNNRT_LLM__HALF_PI_1 1.570796325802803
+#define QNNRT_LLM__HALF_PI_2 9.920935739593517e-10
+#define QNNRT_LLM__HALF_PI_3 5.721188722588272e-18
+#define QNNRT_LLM__LOG_2_1   0.6931471801362932
+#define QNNRT_LLM__LOG_2_2   4.2365213637554633e-10
+
+/* sin(x + quarters * pi / 2), |x| up to 1e7. The error is below 1e-15. */
+static double qnnrt_llm__math_turn(double x, int64_t quarters)
+{
+    /* The nearest multiple of pi / 2 by eighths of a turn: x * (4 / pi) cut towards 0, halved. */
+    const int64_t eighths = (int64_t)(x * 1.2732395447351628);
+    const int64_t nearest = (eighths + (eighths < 0 ? -1 : 1)) / 2;
+    const double k = (double)nearest;
+    const double r = x - k * QNNRT_LLM__HALF_PI_1 - k * QNNRT_LLM__HALF_PI_2
+                       - k * QNNRT_LLM__HALF_PI_3;
+    const double square = r * r;
+    const int64_t quarter = (nearest + quarters) & 3;
+    double sum = 1.0;
+    /* The power series from its far end, |r| < 0.79: the first term left out is below 1e-17. */
+    if ((quarter & 1) != 0) {
+        for (int n = 16; n > 0; n -= 2) sum = 1.0 - square * sum / (double)(n * (n - 1));
+    } else {
+        for (int n = 17; n > 1; n -= 2) sum = 1.0 - square * sum / (double)(n * (n - 1));
+        sum *= r;
+    }
+    return quarter >= 2 ? -sum : sum;
+}
+
+static double qnnrt_llm__math_sin(double x) { return qnnrt_llm__math_turn(x, 0); }
+static double qnnrt_llm__math_cos(double x) { return qnnrt_llm__math_turn(x, 1); }
+
+/* e ^ x with a relative error below 1e-15; x is cut to -700 ... 700. */
+static double qnnrt_llm__math_exp(double x)
+{
+    double k, r, power, sum = 1.0;
+    int64_t n;
+    uint64_t bits;
+    x = x < -700.0 ? -700.0 : x > 700.0 ? 700.0 : x;
+    n = (int64_t)(x * 1.4426950408889634);
+    k = (double)n;
+    r = x - k * QNNRT_LLM__LOG_2_1 - k * QNNRT_LLM__LOG_2_2;
+    for (int i = 20; i > 1; --i) sum = 1.0 + r * sum / (double)i;
+    sum = 1.0 + (r + r) * sum / 2.0;
+    bits = (uint64_t)(n + 1023) << 52;      /* 2 ^ n */
+    memcpy(&power, &bits, sizeof power);
+    return power * sum;
+}
+
+/* The natural logarithm of a normal number above 0. */
+static double qnnrt_llm__math_log(double x)
+{
+    double m, s, square, sum = 1.0, k;
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    k = (double)((int64_t)(bits >> 52) - 1023);
+    bits = (bits & 0x000FFFFFFFFFFFFFu) | 0x3FF0000000000000u;
+    memcpy(&m, &bits, sizeof m);
+    if (m > 1.4142135623730951) {
+        m /= 2.0;
+        k += 1.0;
+    }
+    /* log(m) = 2 * (s + s^3 / 3 + s^5 / 5 + ...), |s| < 0.172 */
+    s = (m - 1.0) / (m + 1.0);
+    square = s * s;
+    for (int n = 23; n > 1; n -= 2) sum = 1.0 + square * sum * (double)(n - 2) / (double)n;
+    s = (m - 1.0) * sum / ((m + 1.0) / 2.0);
+    return (s + k * QNNRT_LLM__LOG_2_2) + k * QNNRT_LLM__LOG_2_1;
+}
+
 /* =====================================================================================
    ROTARY POSITIONS                                                               >>rope
    Tables of cos and sin by position, in the codes of the tensors that take them.
    Needs: >>config >>math     Knows nothing of: graphs, caches
    ===================================================================================== */
+
+/* Angles are exact enough up to here, see >>math. */
+#define QNNRT_LLM__ROPE_ANGLE 1e7
+
+/* What a position is multiplied with, for angle i of n. */
+static double qnnrt_llm__rope_frequency(const qnnrt_llm_rope *rope, uint32_t i, uint32_t n)
+{
+    const double f = qnnrt_llm__math_exp(-(double)i / (double)n * qnnrt_llm__math_log(rope->theta));
+    double turns, smooth, width;
+    if (rope->scaling == QNNRT_LLM_ROPE_PLAIN) return f;
+    if (rope->scaling == QNNRT_LLM_ROPE_LINEAR) return f / rope->factor;
+    /* How often it turns within the context that the model was trained with first. */
+    turns = (double)rope->original_context * f / 6.283185307179586;
+    if (turns >= rope->high_frequency) return f;
+    if (turns <= rope->low_frequency) return f / rope->factor;
+    width  = rope->high_frequency - rope->low_frequency;
+    smooth = turns - rope->low_frequency;
+    return f * (width - smooth) / width / rope->factor + f * smooth / width;
+}
+
+/* The struct with its defaults, when all of it makes sense. */
+static qnnrt_result qnnrt_llm__rope_resolve(qnnrt_llm_rope *rope, qnnrt_error *err)
+{
+    const int llama3 = rope->scaling == QNNRT_LLM_ROPE_LLAMA3;
+    if (rope->theta == 0) rope->theta = 10000.0;
+    if (rope->factor == 0) rope->factor = llama3 ? 8.0 : 1.0;
+    if (rope->low_frequency == 0) rope->low_frequency = 1.0;
+    if (rope->high_frequency == 0) rope->high_frequency = 4.0;
+    if (rope->original_context == 0) rope->original_context = 8192;
+    /* Written so that a NaN is refused too. */
+    if ((int)rope->scaling < 0 || (int)rope->scaling > (int)QNNRT_LLM_ROPE_LLAMA3)
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "rope.scaling is %d, which is none",
+                               (int)rope->scaling);
+    if (!(rope->theta >= 1.0 && rope->theta <= 1e30))
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "rope.theta is %g, expected 1 to 1e30",
+                               rope->theta);
+    if (rope->scaling != QNNRT_LLM_ROPE_PLAIN && !(rope->factor >= 1e-6 && rope->factor <= 1e6))
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "rope.factor is %g, expected 1e-6 to 1e6",
+                               rope->factor);
+    if (llama3 && !(rope->low_frequency > 0 && rope->high_frequency > rope->low_frequency &&
+                    rope->high_frequency <= 1e30))
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "rope.low_frequency is %g and rope.high_frequency "
+                               "%g: expected 0 < low < high", rope->low_frequency,
+                               rope->high_frequency);
+    return QNNRT_OK;
+}
+
+/* Rows of cos (sine: sin) for positions 0 ... positions - 1, as `tensor` stores them: nearest codes.
+
+   width     values of a row: the tensor's last dimension
+   angles    that differ: width, or width / 2 and the row holds them twice, one half behind the other
+   out       receives [positions][width] elements, for qnnrt_llm__free()
+
+   Returns   QNNRT_OK; QNNRT_E_ARG (rope, figures that cannot be); QNNRT_E_LIMIT (angles so large
+             that they are no longer exact); QNNRT_E_UNSUPPORTED (how the tensor stores values);
+             QNNRT_E_MEMORY */
+static qnnrt_result qnnrt_llm__rope_table(const qnnrt_hooks *hooks, const qnnrt_llm_rope *desc,
+                                          const qnnrt_tensor_info *tensor, uint32_t width,
+                                          uint32_t angles, int sine, uint32_t positions,
+                                          void **out, qnnrt_error *err)
+{
+    qnnrt_llm_rope rope = *desc;
+    qnnrt_tensor_info piece = *tensor;
+    uint32_t dims[2], rows, done;
+    uint64_t element;
+    double *frequencies = NULL;
+    float *values = NULL;
+    unsigned char *table = NULL;
+    qnnrt_result result = qnnrt_llm__rope_resolve(&rope, err);
+
+    *out = NULL;
+    if (result != QNNRT_OK) return result;
+    if (angles == 0 || positions == 0 || (width != angles && width != (uint64_t)angles * 2))
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "tensor \"%s\": %u positions of %u values and %u "
+                               "angles: expected as many angles as values, or half as many",
+                               tensor->name, positions, width, angles);
+    element = tensor->count != 0 ? tensor->bytes / tensor->count : 0;
+    if (element == 0 || element > 8 || tensor->bytes != element * tensor->count ||
+        (tensor->quant.encoding != QNNRT_ENCODING_NONE &&
+         tensor->quant.encoding != QNNRT_ENCODING_PER_TENSOR))
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": cos and sin as %s in this "
+                               "encoding are not supported", tensor->name,
+                               qnnrt_dtype_name(tensor->dtype));
+
+    /* A few thousand values at a time go through floats. */
+    rows = width < 4096 ? 4096 / width : 1;
+    if (rows > positions) rows = positions;
+    frequencies = (double *)qnnrt_llm__alloc(hooks, angles, sizeof *frequencies);
+    values = (float *)qnnrt_llm__alloc(hooks, (uint64_t)rows * width, sizeof *values);
+    table = (unsigned char *)qnnrt_llm__alloc(hooks, (uint64_t)positions * width, (size_t)element);
+    if (frequencies == NULL || values == NULL || table == NULL) {
+        result = qnnrt_llm__fail_memory(err, "a table of cos and sin");
+        goto done;
+    }
+    for (uint32_t i = 0; i < angles; ++i) {
+        frequencies[i] = qnnrt_llm__rope_frequency(&rope, i, angles);
+        if (frequencies[i] * (double)(positions - 1) > QNNRT_LLM__ROPE_ANGLE) {
+            result = qnnrt_llm__fail(err, QNNRT_E_LIMIT, "tensor \"%s\": position %u turns by more "
+                                     "than %g", tensor->name, positions - 1, QNNRT_LLM__ROPE_ANGLE);
+            goto done;
+        }
+    }
+    piece.rank = 2;
+    piece.dims = dims;
+    piece.dynamic_dims = NULL;
+    dims[1] = width;
+    for (done = 0; done < positions; done += rows) {
+        if (rows > positions - done) rows = positions - done;
+        for (uint32_t row = 0; row < rows; ++row) {
+            float *to = values + (size_t)row * width;
+            for (uint32_t i = 0; i < angles; ++i) {
+                const double angle = (double)(done + row) * frequencies[i];
+                to[i] = (float)(sine ? qnnrt_llm__math_sin(angle) : qnnrt_llm__math_cos(angle));
+            }
+            if (width != angles) memcpy(to + angles, to, sizeof *to * angles);
+        }
+        dims[0] = rows;
+        piece.count = (uint64_t)rows * width;
+        piece.bytes = piece.count * element;
+        result = qnnrt_encode_f32(&piece, values, table + (size_t)done * width * (size_t)element);
+        if (result != QNNRT_OK) {
+            qnnrt_llm__fail(err, result, "tensor \"%s\": cos and sin cannot be stored as %s",
+                            tensor->name, qnnrt_dtype_name(tensor->dtype));
+            goto done;
+        }
+    }
+    *out = table;
+    table = NULL;
+done:
+    qnnrt_llm__free(hooks, table);
+    qnnrt_llm__free(hooks, values);
+    qnnrt_llm__free(hooks, frequencies);
+    return result;
+}
 
 /* =====================================================================================
    SETTINGS                                                                   >>settings
@@ -1051,7 +1276,8 @@ static qnnrt_result qnnrt_llm__settings_finish(qnnrt_llm_rope *rope, const char 
     return QNNRT_OK;
 }
 
-/* Read the files of a model. own: qnnrt.json; genie: genie_config.json. */
+/* Read the files in desc->folder, which is "" for none. own: qnnrt.json; genie:
+   genie_config.json. */
 static qnnrt_result qnnrt_llm__settings_read(const qnnrt_llm_desc *desc, qnnrt_llm__settings *own,
                                              qnnrt_llm__settings *genie, const qnnrt_hooks *hooks,
                                              void **blocks, qnnrt_error *err)
@@ -1065,7 +1291,7 @@ static qnnrt_result qnnrt_llm__settings_read(const qnnrt_llm_desc *desc, qnnrt_l
     if (desc->config != NULL)
         result = qnnrt_llm__settings_parse(own, "qnnrt.json", 0, desc->config, desc->config_bytes,
                                            hooks, blocks, err);
-    if (desc->folder == NULL || result != QNNRT_OK) return result;
+    if (desc->folder[0] == '\0' || result != QNNRT_OK) return result;
     if (desc->config == NULL) {
         result = qnnrt_llm__settings_file(desc->folder, "qnnrt.json", &text, &bytes, hooks, blocks,
                                           err);
@@ -3192,6 +3418,7 @@ static qnnrt_result qnnrt_llm__roles_logits(qnnrt_llm__items *work, qnnrt_llm__i
         if (info->logits == NULL) {
             info->logits = t->tensor;
             info->vocabulary = last;
+            info->logits_bytes = (size_t)(t->tensor->bytes / graph->ar);
         } else if (last != info->vocabulary || t->tensor->dtype != info->logits->dtype ||
                    !qnnrt_llm__items_same_quant(&t->tensor->quant, &info->logits->quant))
             return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
@@ -3268,10 +3495,10 @@ static qnnrt_result qnnrt_llm__roles_settings(qnnrt_llm__items *work, int angles
     }
     info->eos = copy;
     info->eos_count = count;
-    if (desc->bos < 0)
-        return qnnrt_llm__fail(work->err, QNNRT_E_ARG, "desc.bos is a token + 1, not %d",
-                               (int)desc->bos);
-    info->bos = desc->bos > 0 ? desc->bos - 1 : genie->bos >= 0 ? genie->bos : own->bos;
+    if (desc->bos != NULL && *desc->bos < 0)
+        return qnnrt_llm__fail(work->err, QNNRT_E_ARG, "desc.bos: %d is no token",
+                               (int)*desc->bos);
+    info->bos = desc->bos != NULL ? *desc->bos : genie->bos >= 0 ? genie->bos : own->bos;
     info->window = desc->window > 0 ? desc->window : own->window;
     return QNNRT_OK;
 }
@@ -3310,9 +3537,10 @@ static uint64_t qnnrt_llm__roles_fingerprint(const qnnrt_llm__items *work)
     size_t g, i, contexts;
     const qnnrt_context_info *context = qnnrt_contexts(work->llm->model, &contexts);
     for (i = 0; i < contexts; ++i) {
-        uint64_t sizes[2];
+        uint64_t sizes[3];
         sizes[0] = context[i].file_bytes;
         sizes[1] = context[i].blob_bytes;
+        sizes[2] = context[i].fingerprint;
         hash = qnnrt_llm__roles_hash(hash, sizes, sizeof sizes);
         hash = qnnrt_llm__roles_hash(hash, context[i].build_id, strlen(context[i].build_id) + 1);
     }
@@ -3488,11 +3716,14 @@ static qnnrt_result qnnrt_llm__roles_open(qnnrt *model, const qnnrt_llm_desc *de
                                           qnnrt_error *err)
 {
     qnnrt_llm__items work;
+    qnnrt_llm_desc with;
     void *blocks = NULL;
     qnnrt_result result;
     size_t g;
     memset(&work, 0, sizeof work);
-    work.desc = desc;
+    with = *desc;
+    if (with.folder == NULL) with.folder = qnnrt_get_folder(model);
+    work.desc = &with;
     work.err = err;
     work.llm = (qnnrt_llm *)qnnrt_llm__keep(&desc->hooks, &blocks, 1, sizeof *work.llm);
     if (work.llm == NULL) return qnnrt_llm__fail_memory(err, "a model");
@@ -3645,6 +3876,223 @@ typedef struct qnnrt_llm__cells {
     int32_t   last[QNNRT_LLM_SEQUENCES];      /* its highest position, -1: empty */
 } qnnrt_llm__cells;
 
+/* Sequences are 0 to 63 and cells below count, everywhere here: whoever calls has looked. What is in
+   the struct is exact after every call. */
+
+static void qnnrt_llm__cells_clear(qnnrt_llm__cells *cells)
+{
+    int s;
+    memset(cells->sequences, 0, (size_t)cells->count * sizeof(*cells->sequences));
+    cells->used = cells->end = 0;
+    for (s = 0; s < QNNRT_LLM_SEQUENCES; ++s) {
+        cells->members[s] = 0;
+        cells->last[s] = -1;
+    }
+}
+
+static void qnnrt_llm__cells_free(qnnrt_llm__cells *cells, const qnnrt_hooks *hooks)
+{
+    qnnrt_llm__free(hooks, cells->positions);
+    qnnrt_llm__free(hooks, cells->sequences);
+    memset(cells, 0, sizeof(*cells));
+}
+
+/* All free; 0 when there is no memory, and then there is nothing to be freed. */
+static int qnnrt_llm__cells_make(qnnrt_llm__cells *cells, const qnnrt_hooks *hooks, uint32_t count)
+{
+    memset(cells, 0, sizeof(*cells));
+    cells->positions = (int32_t *)qnnrt_llm__alloc(hooks, count, sizeof(*cells->positions));
+    cells->sequences = (uint64_t *)qnnrt_llm__alloc(hooks, count, sizeof(*cells->sequences));
+    if (cells->positions == NULL || cells->sequences == NULL) {
+        qnnrt_llm__cells_free(cells, hooks);
+        return 0;
+    }
+    cells->count = count;
+    qnnrt_llm__cells_clear(cells);
+    return 1;
+}
+
+/* The n lowest free cells, ascending; 0 when there are too few. */
+static int qnnrt_llm__cells_find(const qnnrt_llm__cells *cells, uint32_t n, uint32_t *out)
+{
+    uint32_t cell = 0, found = 0;
+    if (n > cells->count - cells->used) return 0;
+    if (cells->used == cells->end) cell = cells->end;          /* no holes */
+    for (; found < n; ++cell)
+        if (cell >= cells->end || cells->sequences[cell] == 0) out[found++] = cell;
+    return 1;
+}
+
+/* The sequences in bits gain a cell at this position. */
+static void qnnrt_llm__cells_join(qnnrt_llm__cells *cells, uint64_t bits, int32_t position)
+{
+    int s;
+    for (s = 0; bits != 0; ++s, bits >>= 1) {
+        if ((bits & 1) == 0) continue;
+        ++cells->members[s];
+        if (cells->last[s] < position) cells->last[s] = position;
+    }
+}
+
+/* A free cell takes a token. position >= 0, sequences not 0. */
+static void qnnrt_llm__cells_set(qnnrt_llm__cells *cells, uint32_t cell, int32_t position,
+                                 uint64_t sequences)
+{
+    cells->positions[cell] = position;
+    cells->sequences[cell] = sequences;
+    ++cells->used;
+    if (cells->end <= cell) cells->end = cell + 1;
+    qnnrt_llm__cells_join(cells, sequences, position);
+}
+
+/* The sequences in bits lose a cell. Returns those that lose their last position with it: for
+   _settle(), which must follow. */
+static uint64_t qnnrt_llm__cells_leave(qnnrt_llm__cells *cells, uint32_t cell, uint64_t bits)
+{
+    uint64_t stale = 0;
+    int s;
+    bits &= cells->sequences[cell];
+    if (bits == 0) return 0;
+    cells->sequences[cell] &= ~bits;
+    if (cells->sequences[cell] == 0) --cells->used;
+    for (s = 0; bits != 0; ++s, bits >>= 1) {
+        if ((bits & 1) == 0) continue;
+        --cells->members[s];
+        if (cells->last[s] == cells->positions[cell]) stale |= (uint64_t)1 << s;
+    }
+    return stale;
+}
+
+/* After changes: find the end, and the last positions of the sequences in stale, anew. */
+static void qnnrt_llm__cells_settle(qnnrt_llm__cells *cells, uint64_t stale)
+{
+    uint64_t bits;
+    uint32_t cell;
+    int s;
+    while (cells->end > 0 && cells->sequences[cells->end - 1] == 0) --cells->end;
+    if (stale == 0) return;
+    for (s = 0; s < QNNRT_LLM_SEQUENCES; ++s)
+        if ((stale >> s & 1) != 0) cells->last[s] = -1;
+    for (cell = 0; cell < cells->end; ++cell)
+        for (s = 0, bits = cells->sequences[cell] & stale; bits != 0; ++s, bits >>= 1)
+            if ((bits & 1) != 0 && cells->last[s] < cells->positions[cell])
+                cells->last[s] = cells->positions[cell];
+}
+
+/* Free one cell, whoever it belongs to. */
+static void qnnrt_llm__cells_unset(qnnrt_llm__cells *cells, uint32_t cell)
+{
+    qnnrt_llm__cells_settle(cells, qnnrt_llm__cells_leave(cells, cell, ~(uint64_t)0));
+}
+
+/* Whether a cell in use belongs to one of the sequences in bits and lies in [begin, end), where
+   negative numbers mean 0 and infinity: unlike llama.cpp's largest number, infinity is behind every
+   position. */
+static int qnnrt_llm__cells_within(const qnnrt_llm__cells *cells, uint32_t cell, uint64_t bits,
+                                   int32_t begin, int32_t end)
+{
+    int32_t position = cells->positions[cell];
+    return (cells->sequences[cell] & bits) != 0 && position >= begin &&
+           (end < 0 || position < end);
+}
+
+/* sequence -1: every one. */
+static void qnnrt_llm__cells_remove(qnnrt_llm__cells *cells, int sequence, int32_t begin,
+                                    int32_t end)
+{
+    uint64_t bits = sequence < 0 ? ~(uint64_t)0 : (uint64_t)1 << sequence, stale = 0;
+    uint32_t cell;
+    for (cell = 0; cell < cells->end; ++cell)
+        if (qnnrt_llm__cells_within(cells, cell, bits, begin, end))
+            stale |= qnnrt_llm__cells_leave(cells, cell, bits);
+    qnnrt_llm__cells_settle(cells, stale);
+}
+
+static void qnnrt_llm__cells_copy(qnnrt_llm__cells *cells, int from, int to, int32_t begin,
+                                  int32_t end)
+{
+    uint64_t bits = (uint64_t)1 << from, more = (uint64_t)1 << to;
+    uint32_t cell;
+    for (cell = 0; cell < cells->end; ++cell) {
+        if ((cells->sequences[cell] & more) != 0) continue;
+        if (!qnnrt_llm__cells_within(cells, cell, bits, begin, end)) continue;
+        cells->sequences[cell] |= more;
+        qnnrt_llm__cells_join(cells, more, cells->positions[cell]);
+    }
+}
+
+static void qnnrt_llm__cells_keep(qnnrt_llm__cells *cells, int sequence)
+{
+    uint64_t others = ~((uint64_t)1 << sequence), stale = 0;
+    uint32_t cell;
+    for (cell = 0; cell < cells->end; ++cell)
+        stale |= qnnrt_llm__cells_leave(cells, cell, others);
+    qnnrt_llm__cells_settle(cells, stale);
+}
+
+/* Add delta to positions. A cell has one, so all sequences that share it move; one that would come
+   before 0 is free afterwards.
+
+   turned   keys were stored turned by their position, and nobody turns them back
+   Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (turned, and something would change); QNNRT_E_ARG (a
+            position would be too large). Then nothing has changed */
+static qnnrt_result qnnrt_llm__cells_shift(qnnrt_llm__cells *cells, int sequence, int32_t begin,
+                                           int32_t end, int32_t delta, int turned)
+{
+    uint64_t bits = (uint64_t)1 << sequence, stale = 0;
+    uint32_t cell;
+    if (delta == 0) return QNNRT_OK;
+    for (cell = 0; cell < cells->end; ++cell) {
+        if (!qnnrt_llm__cells_within(cells, cell, bits, begin, end)) continue;
+        if (turned) return QNNRT_E_UNSUPPORTED;
+        if (delta > 0 && cells->positions[cell] > INT32_MAX - delta) return QNNRT_E_ARG;
+    }
+    for (cell = 0; cell < cells->end; ++cell) {
+        if (!qnnrt_llm__cells_within(cells, cell, bits, begin, end)) continue;
+        stale |= cells->sequences[cell];
+        if (cells->positions[cell] + delta >= 0) cells->positions[cell] += delta;
+        else (void)qnnrt_llm__cells_leave(cells, cell, ~(uint64_t)0);
+    }
+    qnnrt_llm__cells_settle(cells, stale);
+    return QNNRT_OK;
+}
+
+/* Divide positions, likewise. QNNRT_E_ARG: a divisor below 1. */
+static qnnrt_result qnnrt_llm__cells_divide(qnnrt_llm__cells *cells, int sequence, int32_t begin,
+                                            int32_t end, int32_t divisor, int turned)
+{
+    uint64_t bits = (uint64_t)1 << sequence, stale = 0;
+    uint32_t cell;
+    if (divisor < 1) return QNNRT_E_ARG;
+    if (divisor == 1) return QNNRT_OK;
+    for (cell = 0; cell < cells->end; ++cell) {
+        if (!qnnrt_llm__cells_within(cells, cell, bits, begin, end)) continue;
+        if (cells->positions[cell] == 0) continue;
+        if (turned) return QNNRT_E_UNSUPPORTED;
+        stale |= cells->sequences[cell];
+        cells->positions[cell] /= divisor;
+    }
+    qnnrt_llm__cells_settle(cells, stale);
+    return QNNRT_OK;
+}
+
+/* The lowest position of a sequence, and the highest; -1: it is empty. */
+static int32_t qnnrt_llm__cells_first(const qnnrt_llm__cells *cells, int sequence)
+{
+    int32_t first = -1;
+    uint32_t cell;
+    for (cell = 0; cell < cells->end; ++cell)
+        if ((cells->sequences[cell] >> sequence & 1) != 0 &&
+            (first < 0 || cells->positions[cell] < first))
+            first = cells->positions[cell];
+    return first;
+}
+
+static int32_t qnnrt_llm__cells_last(const qnnrt_llm__cells *cells, int sequence)
+{
+    return cells->last[sequence];
+}
+
 /* =====================================================================================
    ROWS                                                                           >>rows
    The memory of keys and values: copying new ones in, moving, changing strides.
@@ -3667,11 +4115,427 @@ typedef struct qnnrt_llm__store {
     uint32_t             lead;
 } qnnrt_llm__store;
 
+/* a * b, 0 when it is more than memory can have. */
+static uint64_t qnnrt_llm__rows_times(uint64_t a, uint64_t b)
+{
+    return b != 0 && a > (uint64_t)SIZE_MAX / 2 / b ? 0 : a * b;
+}
+
+/* Bytes of one tensor's range: rows of the most cells, and behind them the cells that a step
+   computes in place. 0: there is no such memory. */
+static uint64_t qnnrt_llm__rows_bytes(const qnnrt_llm__kv *kv, uint32_t cells_most,
+                                      uint32_t ar_most, uint32_t lead)
+{
+    uint64_t cells = qnnrt_llm__rows_times((uint64_t)lead + kv->outer, cells_most);
+    uint64_t piece = qnnrt_llm__rows_times(kv->inner, kv->element);
+    if (cells == 0 || kv->outer == 0) return 0;
+    return qnnrt_llm__rows_times(cells + ar_most, piece);
+}
+
+/* Bytes of one cell in one row. */
+static size_t qnnrt_llm__rows_piece(const qnnrt_llm__kv *kv)
+{
+    return (size_t)kv->inner * kv->element;
+}
+
+static unsigned char *qnnrt_llm__rows_at(const qnnrt_llm__store *store, size_t k, uint32_t row,
+                                         uint32_t cell)
+{
+    size_t cells = ((size_t)store->lead + row) * store->stride + cell;
+    return store->data + (size_t)store->ranges[k] + cells * qnnrt_llm__rows_piece(&store->kv[k]);
+}
+
+/* Copy count pieces that begin some bytes apart. Sizes that keys and values have are known to the
+   compiler, so that no function is called: a decoding step lives on these loops. */
+static void qnnrt_llm__rows_spread(unsigned char *to, size_t to_step, const unsigned char *from,
+                                   size_t from_step, size_t bytes, size_t count)
+{
+    size_t i;
+    switch (bytes) {
+    case 1:
+        for (i = 0; i < count; ++i, to += to_step, from += from_step) *to = *from;
+        break;
+    case 2:
+        for (i = 0; i < count; ++i, to += to_step, from += from_step) memcpy(to, from, 2);
+        break;
+    case 4:
+        for (i = 0; i < count; ++i, to += to_step, from += from_step) memcpy(to, from, 4);
+        break;
+    case 8:
+        for (i = 0; i < count; ++i, to += to_step, from += from_step) memcpy(to, from, 8);
+        break;
+    case 16:
+        for (i = 0; i < count; ++i, to += to_step, from += from_step) memcpy(to, from, 16);
+        break;
+    case 32:
+        for (i = 0; i < count; ++i, to += to_step, from += from_step) memcpy(to, from, 32);
+        break;
+    case 64:
+        for (i = 0; i < count; ++i, to += to_step, from += from_step) memcpy(to, from, 64);
+        break;
+    case 128:
+        for (i = 0; i < count; ++i, to += to_step, from += from_step) memcpy(to, from, 128);
+        break;
+    default:
+        for (i = 0; i < count; ++i, to += to_step, from += from_step) memcpy(to, from, bytes);
+        break;
+    }
+}
+
+/* Cells cell .. cell + count - 1 of tensor k take what cells from .. of [outer][out_cells][inner]
+   have; and the other way round. */
+static void qnnrt_llm__rows_put(const qnnrt_llm__store *store, size_t k, const void *out,
+                                uint32_t out_cells, uint32_t from, uint32_t cell, uint32_t count)
+{
+    const qnnrt_llm__kv *kv = &store->kv[k];
+    const size_t piece = qnnrt_llm__rows_piece(kv);
+    qnnrt_llm__rows_spread(qnnrt_llm__rows_at(store, k, 0, cell), store->stride * piece,
+                           (const unsigned char *)out + from * piece, out_cells * piece,
+                           count * piece, kv->outer);
+}
+
+static void qnnrt_llm__rows_get(const qnnrt_llm__store *store, size_t k, void *out,
+                                uint32_t out_cells, uint32_t from, uint32_t cell, uint32_t count)
+{
+    const qnnrt_llm__kv *kv = &store->kv[k];
+    const size_t piece = qnnrt_llm__rows_piece(kv);
+    qnnrt_llm__rows_spread((unsigned char *)out + from * piece, out_cells * piece,
+                           qnnrt_llm__rows_at(store, k, 0, cell), store->stride * piece,
+                           count * piece, kv->outer);
+}
+
+/* Change the stride of all tensors, in place. Cells below end move with it; end is at most either
+   stride. A row ends before the next one begins, with both strides: the nearest to where all move
+   goes first. */
+static void qnnrt_llm__rows_arrange(qnnrt_llm__store *store, uint32_t stride, uint32_t end)
+{
+    const uint32_t before = store->stride, lead = store->lead;
+    uint32_t i, row;
+    size_t k;
+    store->stride = stride;
+    if (stride == before || end == 0) return;
+    for (k = 0; k < store->kv_count; ++k) {
+        const uint32_t outer = store->kv[k].outer;
+        const size_t piece = qnnrt_llm__rows_piece(&store->kv[k]), bytes = end * piece;
+        unsigned char *data = store->data + (size_t)store->ranges[k];
+        for (i = lead == 0; i < outer; ++i) {          /* without a lead, row 0 is where it was */
+            row = lead + (stride < before ? i : outer - 1 - i + (lead == 0));
+            memmove(data + (size_t)row * stride * piece, data + (size_t)row * before * piece,
+                    bytes);
+        }
+    }
+}
+
+/* Cells from .. from + count - 1 of all tensors move to `to`; the two may overlap. */
+static void qnnrt_llm__rows_move(const qnnrt_llm__store *store, uint32_t from, uint32_t to,
+                                 uint32_t count)
+{
+    uint32_t row;
+    size_t k;
+    if (from == to || count == 0) return;
+    for (k = 0; k < store->kv_count; ++k) {
+        const qnnrt_llm__kv *kv = &store->kv[k];
+        const size_t piece = qnnrt_llm__rows_piece(kv), step = store->stride * piece;
+        if (count == 1)
+            qnnrt_llm__rows_spread(qnnrt_llm__rows_at(store, k, 0, to), step,
+                                   qnnrt_llm__rows_at(store, k, 0, from), step, piece, kv->outer);
+        else
+            for (row = 0; row < kv->outer; ++row)
+                memmove(qnnrt_llm__rows_at(store, k, row, to),
+                        qnnrt_llm__rows_at(store, k, row, from), count * piece);
+    }
+}
+
+/* Cells below end of all tensors become those of another store of the same model, whatever the
+   strides and leads of both. */
+static void qnnrt_llm__rows_copy(const qnnrt_llm__store *to, const qnnrt_llm__store *from,
+                                 uint32_t end)
+{
+    size_t k;
+    for (k = 0; k < to->kv_count && end > 0; ++k) {
+        const size_t piece = qnnrt_llm__rows_piece(&to->kv[k]);
+        qnnrt_llm__rows_spread(qnnrt_llm__rows_at(to, k, 0, 0), to->stride * piece,
+                               qnnrt_llm__rows_at(from, k, 0, 0), from->stride * piece,
+                               end * piece, to->kv[k].outer);
+    }
+}
+
+/* Fill `bytes` of tensor k's range, a multiple of its element, with one element. */
+static void qnnrt_llm__rows_fill(const qnnrt_llm__store *store, size_t k, uint64_t bytes,
+                                 const void *zero)
+{
+    unsigned char *data = store->data + (size_t)store->ranges[k];
+    size_t size = (size_t)bytes, done = store->kv[k].element;
+    if (size == 0) return;
+    memcpy(data, zero, done);
+    for (; done < size; done *= 2)
+        memcpy(data + done, data, done < size - done ? done : size - done);
+}
+
 /* =====================================================================================
    STATE                                                                         >>state
    A cache as bytes, and back.
    Needs: >>config >>shape >>cells >>rows     Knows nothing of: graphs
    ===================================================================================== */
+
+/* All numbers little-endian.
+
+       0  8   "qnnrt-kv"
+       8  4   version, 1
+      12  4   n: cells in use
+      16  8   fingerprint of the model
+      24  8   bytes of all this, the checksum included
+      32  4   zero
+      36  4   t: tensors of keys and values
+      40  12t of each: outer, inner, bytes of an element
+          4n  of each cell, in the order in which they lie: position, >= 0
+          8n  sequences, bit s for sequence s, at least one
+              of each tensor: [outer][n][inner] elements
+          8   checksum of everything before it
+
+   Neither holes nor strides are in it. The checksum is FNV-1a's step on words of 8 bytes, with a
+   larger factor and the upper half folded into the lower; four of them run side by side, each on
+   every fourth word (zeros behind the end), and are joined, with the length, by the same step.
+   Each step is one to one: damage within one word never goes unnoticed.                       */
+enum { QNNRT_LLM__STATE_HEAD = 40, QNNRT_LLM__STATE_TENSOR = 12, QNNRT_LLM__STATE_CELL = 12,
+       QNNRT_LLM__STATE_SUM = 8, QNNRT_LLM__STATE_VERSION = 1 };
+
+static const char qnnrt_llm__state_magic[8] = { 'q', 'n', 'n', 'r', 't', '-', 'k', 'v' };
+
+static void qnnrt_llm__state_put(unsigned char *at, uint64_t value, int bytes)
+{
+    int i;
+    for (i = 0; i < bytes; ++i) at[i] = (unsigned char)(value >> (8 * i));
+}
+
+static uint32_t qnnrt_llm__state_u32(const unsigned char *at)
+{
+    return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+static uint64_t qnnrt_llm__state_u64(const unsigned char *at)
+{
+    return qnnrt_llm__state_u32(at) | (uint64_t)qnnrt_llm__state_u32(at + 4) << 32;
+}
+
+static uint64_t qnnrt_llm__state_mix(uint64_t sum, uint64_t word)
+{
+    sum = (sum ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+    return sum ^ sum >> 32;
+}
+
+static uint64_t qnnrt_llm__state_sum(const unsigned char *data, size_t bytes)
+{
+    uint64_t a = UINT64_C(0xCBF29CE484222325), b = a + 1, c = a + 2, d = a + 3;
+    unsigned char tail[32];
+    size_t left;
+    for (left = bytes; left >= sizeof(tail); left -= sizeof(tail), data += sizeof(tail)) {
+        a = qnnrt_llm__state_mix(a, qnnrt_llm__state_u64(data));
+        b = qnnrt_llm__state_mix(b, qnnrt_llm__state_u64(data + 8));
+        c = qnnrt_llm__state_mix(c, qnnrt_llm__state_u64(data + 16));
+        d = qnnrt_llm__state_mix(d, qnnrt_llm__state_u64(data + 24));
+    }
+    memset(tail, 0, sizeof(tail));
+    if (left > 0) memcpy(tail, data, left);
+    a = qnnrt_llm__state_mix(a, qnnrt_llm__state_u64(tail));
+    b = qnnrt_llm__state_mix(b, qnnrt_llm__state_u64(tail + 8));
+    c = qnnrt_llm__state_mix(c, qnnrt_llm__state_u64(tail + 16));
+    d = qnnrt_llm__state_mix(d, qnnrt_llm__state_u64(tail + 24));
+    a = qnnrt_llm__state_mix(a, bytes);
+    a = qnnrt_llm__state_mix(a, b);
+    a = qnnrt_llm__state_mix(a, c);
+    return qnnrt_llm__state_mix(a, d);
+}
+
+/* Bytes of a state with so many cells; 0 when no memory holds them. */
+static size_t qnnrt_llm__state_size(const qnnrt_llm__store *store, uint32_t cells)
+{
+    const uint64_t most = (uint64_t)SIZE_MAX / 2;
+    uint64_t size = (uint64_t)cells * QNNRT_LLM__STATE_CELL +
+                    QNNRT_LLM__STATE_HEAD + QNNRT_LLM__STATE_SUM;
+    size_t k;
+    for (k = 0; k < store->kv_count; ++k) {
+        const qnnrt_llm__kv *kv = &store->kv[k];
+        uint64_t piece = qnnrt_llm__rows_times(kv->inner, kv->element);
+        uint64_t all = qnnrt_llm__rows_times((uint64_t)kv->outer * cells, piece);
+        if (all == 0 && cells != 0) return 0;
+        if (size > most - QNNRT_LLM__STATE_TENSOR || all > most - QNNRT_LLM__STATE_TENSOR - size)
+            return 0;
+        size += QNNRT_LLM__STATE_TENSOR + all;
+    }
+    return size > most ? 0 : (size_t)size;
+}
+
+/* What a state of this cache takes now. */
+static size_t qnnrt_llm__state_bytes(const qnnrt_llm__cells *cells, const qnnrt_llm__store *store)
+{
+    return qnnrt_llm__state_size(store, cells->used);
+}
+
+/* Save it into data, which has room for qnnrt_llm__state_bytes(). */
+static void qnnrt_llm__state_save(const qnnrt_llm__cells *cells, const qnnrt_llm__store *store,
+                                  uint64_t fingerprint, void *data)
+{
+    unsigned char *head = (unsigned char *)data, *at = head + QNNRT_LLM__STATE_HEAD;
+    const size_t bytes = qnnrt_llm__state_size(store, cells->used);
+    const uint32_t n = cells->used;
+    uint32_t cell, to, count;
+    size_t k;
+    memcpy(head, qnnrt_llm__state_magic, sizeof(qnnrt_llm__state_magic));
+    qnnrt_llm__state_put(head + 8, QNNRT_LLM__STATE_VERSION, 4);
+    qnnrt_llm__state_put(head + 12, n, 4);
+    qnnrt_llm__state_put(head + 16, fingerprint, 8);
+    qnnrt_llm__state_put(head + 24, bytes, 8);
+    qnnrt_llm__state_put(head + 32, 0, 4);
+    qnnrt_llm__state_put(head + 36, store->kv_count, 4);
+    for (k = 0; k < store->kv_count; ++k, at += QNNRT_LLM__STATE_TENSOR) {
+        qnnrt_llm__state_put(at, store->kv[k].outer, 4);
+        qnnrt_llm__state_put(at + 4, store->kv[k].inner, 4);
+        qnnrt_llm__state_put(at + 8, store->kv[k].element, 4);
+    }
+    for (cell = to = 0; to < n; ++cell) {
+        if (cells->sequences[cell] == 0) continue;
+        qnnrt_llm__state_put(at + (size_t)to * 4, (uint32_t)cells->positions[cell], 4);
+        qnnrt_llm__state_put(at + (size_t)n * 4 + (size_t)to * 8, cells->sequences[cell], 8);
+        ++to;
+    }
+    at += (size_t)n * QNNRT_LLM__STATE_CELL;
+    for (k = 0; k < store->kv_count; ++k) {
+        for (cell = to = 0; to < n; cell += count) {       /* one run of cells after the other */
+            for (count = 0; cell < cells->end && cells->sequences[cell] == 0; ++cell) {}
+            while (cell + count < cells->end && cells->sequences[cell + count] != 0) ++count;
+            qnnrt_llm__rows_get(store, k, at, n, to, cell, count);
+            to += count;
+        }
+        at += (size_t)store->kv[k].outer * n * qnnrt_llm__rows_piece(&store->kv[k]);
+    }
+    qnnrt_llm__state_put(at, qnnrt_llm__state_sum(head, bytes - QNNRT_LLM__STATE_SUM), 8);
+}
+
+/* The cells in a state: positions below `positions`, and a sequence for each. */
+static qnnrt_result qnnrt_llm__state_cells(const unsigned char *at, uint32_t n, uint32_t positions,
+                                           qnnrt_error *err)
+{
+    uint32_t i, position;
+    for (i = 0; i < n; ++i) {
+        position = qnnrt_llm__state_u32(at + (size_t)i * 4);
+        if (position > INT32_MAX)
+            return qnnrt_llm__fail(err, QNNRT_E_FORMAT, "state: cell %u has a negative position",
+                                   (unsigned)i);
+        if (position >= positions)
+            return qnnrt_llm__fail(err, QNNRT_E_LIMIT, "state: cell %u has position %u; a text has "
+                                   "at most %u here", (unsigned)i, (unsigned)position,
+                                   (unsigned)positions);
+        if (qnnrt_llm__state_u64(at + (size_t)n * 4 + (size_t)i * 8) == 0)
+            return qnnrt_llm__fail(err, QNNRT_E_FORMAT, "state: cell %u belongs to no sequence",
+                                   (unsigned)i);
+    }
+    return QNNRT_OK;
+}
+
+/* Whether a state is whole, and of this model and a cache like this one. */
+static qnnrt_result qnnrt_llm__state_check(const qnnrt_llm__cells *cells,
+                                           const qnnrt_llm__store *store, uint64_t fingerprint,
+                                           uint32_t positions, const unsigned char *data,
+                                           size_t bytes, qnnrt_error *err)
+{
+    const unsigned char *at = data + QNNRT_LLM__STATE_HEAD;
+    uint32_t n;
+    size_t k;
+    if (bytes < QNNRT_LLM__STATE_HEAD + QNNRT_LLM__STATE_SUM ||
+        memcmp(data, qnnrt_llm__state_magic, sizeof(qnnrt_llm__state_magic)) != 0)
+        return qnnrt_llm__fail(err, QNNRT_E_FORMAT, "these %llu bytes are no saved state",
+                               (unsigned long long)bytes);
+    if (qnnrt_llm__state_u32(data + 8) != QNNRT_LLM__STATE_VERSION)
+        return qnnrt_llm__fail(err, QNNRT_E_FORMAT, "state: version %u, expected %d",
+                               (unsigned)qnnrt_llm__state_u32(data + 8), QNNRT_LLM__STATE_VERSION);
+    if (qnnrt_llm__state_u64(data + 24) != bytes)
+        return qnnrt_llm__fail(err, QNNRT_E_FORMAT, "state: %llu bytes, expected %llu",
+                               (unsigned long long)bytes,
+                               (unsigned long long)qnnrt_llm__state_u64(data + 24));
+    if (qnnrt_llm__state_sum(data, bytes - QNNRT_LLM__STATE_SUM) !=
+        qnnrt_llm__state_u64(data + bytes - QNNRT_LLM__STATE_SUM))
+        return qnnrt_llm__fail(err, QNNRT_E_FORMAT, "state: damaged, its checksum differs");
+    if (qnnrt_llm__state_u64(data + 16) != fingerprint)
+        return qnnrt_llm__fail(err, QNNRT_E_MISMATCH,
+                               "state: of another model, fingerprint %016llx, expected %016llx",
+                               (unsigned long long)qnnrt_llm__state_u64(data + 16),
+                               (unsigned long long)fingerprint);
+    if (qnnrt_llm__state_u32(data + 36) != store->kv_count)
+        return qnnrt_llm__fail(err, QNNRT_E_MISMATCH,
+                               "state: %u tensors of keys and values, expected %llu",
+                               (unsigned)qnnrt_llm__state_u32(data + 36),
+                               (unsigned long long)store->kv_count);
+    n = qnnrt_llm__state_u32(data + 12);
+    if (n > cells->count)
+        return qnnrt_llm__fail(err, QNNRT_E_LIMIT, "state: %u cells, this cache has %u",
+                               (unsigned)n, (unsigned)cells->count);
+    if (bytes != qnnrt_llm__state_size(store, n) || qnnrt_llm__state_u32(data + 32) != 0)
+        return qnnrt_llm__fail(err, QNNRT_E_FORMAT, "state: %llu bytes do not hold %u cells",
+                               (unsigned long long)bytes, (unsigned)n);
+    for (k = 0; k < store->kv_count; ++k, at += QNNRT_LLM__STATE_TENSOR)
+        if (qnnrt_llm__state_u32(at) != store->kv[k].outer ||
+            qnnrt_llm__state_u32(at + 4) != store->kv[k].inner ||
+            qnnrt_llm__state_u32(at + 8) != store->kv[k].element)
+            return qnnrt_llm__fail(err, QNNRT_E_MISMATCH,
+                                   "state: tensor %llu of keys and values has another shape",
+                                   (unsigned long long)k);
+    return qnnrt_llm__state_cells(at, n, positions, err);
+}
+
+/* Put a state in place of what is in a cache, cells packed to its front. Where the present stride
+   is too small for them, it becomes cells->count: the ranges have room for that.
+
+   positions   a text may have
+   Returns     QNNRT_OK; QNNRT_E_FORMAT (no state, or damaged); QNNRT_E_MISMATCH (of another model);
+               QNNRT_E_LIMIT (more cells or higher positions than there are): nothing has changed */
+static qnnrt_result qnnrt_llm__state_restore(qnnrt_llm__cells *cells, qnnrt_llm__store *store,
+                                             uint64_t fingerprint, uint32_t positions,
+                                             const void *data, size_t bytes, qnnrt_error *err)
+{
+    const unsigned char *at = (const unsigned char *)data;
+    uint32_t n, cell;
+    size_t k;
+    qnnrt_result result = qnnrt_llm__state_check(cells, store, fingerprint, positions, at, bytes,
+                                                 err);
+    if (result != QNNRT_OK) return result;
+    n = qnnrt_llm__state_u32(at + 12);
+    at += QNNRT_LLM__STATE_HEAD + store->kv_count * QNNRT_LLM__STATE_TENSOR;
+    qnnrt_llm__cells_clear(cells);
+    if (n > store->stride) store->stride = cells->count;
+    for (cell = 0; cell < n; ++cell)
+        qnnrt_llm__cells_set(cells, cell, (int32_t)qnnrt_llm__state_u32(at + (size_t)cell * 4),
+                             qnnrt_llm__state_u64(at + (size_t)n * 4 + (size_t)cell * 8));
+    at += (size_t)n * QNNRT_LLM__STATE_CELL;
+    for (k = 0; k < store->kv_count && n > 0; ++k) {
+        qnnrt_llm__rows_put(store, k, at, n, 0, 0, n);
+        at += (size_t)store->kv[k].outer * n * qnnrt_llm__rows_piece(&store->kv[k]);
+    }
+    return QNNRT_OK;
+}
+
+/* A cache becomes like another one of the same model, holes included. QNNRT_E_LIMIT: it has too few
+   cells, and nothing has changed. */
+static qnnrt_result qnnrt_llm__state_copy(qnnrt_llm__cells *cells, qnnrt_llm__store *store,
+                                          const qnnrt_llm__cells *from_cells,
+                                          const qnnrt_llm__store *from, qnnrt_error *err)
+{
+    const uint32_t end = from_cells->end;
+    if (cells == from_cells) return QNNRT_OK;
+    if (end > cells->count)
+        return qnnrt_llm__fail(err, QNNRT_E_LIMIT, "cache: %u cells do not fit into %u",
+                               (unsigned)end, (unsigned)cells->count);
+    qnnrt_llm__cells_clear(cells);
+    memcpy(cells->positions, from_cells->positions, end * sizeof(*cells->positions));
+    memcpy(cells->sequences, from_cells->sequences, end * sizeof(*cells->sequences));
+    memcpy(cells->members, from_cells->members, sizeof(cells->members));
+    memcpy(cells->last, from_cells->last, sizeof(cells->last));
+    cells->used = from_cells->used;
+    cells->end = end;
+    if (end > store->stride) store->stride = cells->count;
+    qnnrt_llm__rows_copy(store, from, end);
+    return QNNRT_OK;
+}
 
 /* =====================================================================================
    MASK                                                                           >>mask
@@ -3679,11 +4543,690 @@ typedef struct qnnrt_llm__store {
    Needs: >>config >>cells     Knows nothing of: caches, graphs
    ===================================================================================== */
 
+/* How a mask says yes and no, as bits of its elements. */
+typedef struct qnnrt_llm__mask_codes {
+    uint32_t element;                   /* bytes of one: 1, 2 or 4 */
+    uint32_t attend, masked;
+} qnnrt_llm__mask_codes;
+
+/* Who asks: the tokens of one call. */
+typedef struct qnnrt_llm__mask_rows {
+    uint32_t        count;
+    const int32_t  *positions;          /* [count] */
+    const uint64_t *sequences;          /* [count] */
+    const int32_t  *parents;            /* [count] or NULL */
+} qnnrt_llm__mask_rows;
+
+/* The mask of one call: [ar][context], of which the last ar columns are the new tokens, and the
+   others cells, cell 0 in column `first`: not before column 0 for any cell in use. */
+typedef struct qnnrt_llm__mask_form {
+    uint32_t ar, context;
+    int64_t  first;
+    uint32_t window;                    /* tokens that each one sees, with itself; 0: all */
+} qnnrt_llm__mask_form;
+
+/* The bits that `value` has in a tensor of this type and encoding. */
+static qnnrt_result qnnrt_llm__mask_encode(const qnnrt_tensor_info *tensor, float value,
+                                           uint32_t *bits)
+{
+    static const uint32_t one = 1;
+    qnnrt_tensor_info single = *tensor;
+    unsigned char data[16] = {0};
+    uint16_t half;
+    qnnrt_result result;
+    single.rank = 1;
+    single.dims = &one;
+    single.bytes /= single.count;
+    single.count = 1;
+    result = qnnrt_encode_f32(&single, &value, data);
+    if (result != QNNRT_OK) return result;
+    if (single.bytes == 1) *bits = data[0];
+    else if (single.bytes == 2) { memcpy(&half, data, 2); *bits = half; }
+    else memcpy(bits, data, 4);
+    return QNNRT_OK;
+}
+
+/* Yes is 0, no is `masked`, or with masked 0 the lowest that the type can say: all codes of a
+   quantized mask are meant to be used, -10000 is what half precision can still add to a score. A mask
+   of truth values says 1 and 0. */
+static qnnrt_result qnnrt_llm__mask_codes_of(const qnnrt_tensor_info *tensor, float masked,
+                                             qnnrt_llm__mask_codes *codes, qnnrt_error *err)
+{
+    const qnnrt_quant *quant = &tensor->quant;
+    const uint64_t bytes = tensor->count > 0 ? tensor->bytes / tensor->count : 0;
+    int truth = 0;
+    qnnrt_result result;
+    if (bytes != 1 && bytes != 2 && bytes != 4)
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "mask \"%s\" is %s: elements of 1, 2 or 4"
+                               " bytes are known", tensor->name, qnnrt_dtype_name(tensor->dtype));
+    switch (tensor->dtype) {
+    case QNNRT_DTYPE_F32: case QNNRT_DTYPE_F16: case QNNRT_DTYPE_BF16:
+        if (masked == 0.0f) masked = -10000.0f;
+        break;
+    case QNNRT_DTYPE_U8Q: case QNNRT_DTYPE_U16Q: case QNNRT_DTYPE_S8Q: case QNNRT_DTYPE_S16Q:
+        if (quant->encoding != QNNRT_ENCODING_PER_TENSOR)
+            return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED,
+                                   "mask \"%s\" has no encoding of one scale", tensor->name);
+        if (masked == 0.0f) masked = -3.0e38f;
+        break;
+    case QNNRT_DTYPE_BOOL8: case QNNRT_DTYPE_U8: case QNNRT_DTYPE_I8: case QNNRT_DTYPE_I32:
+    case QNNRT_DTYPE_U32: case QNNRT_DTYPE_U16: case QNNRT_DTYPE_I16:
+        truth = 1;
+        break;
+    default:
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "mask \"%s\" is %s, which cannot say who"
+                               " is masked", tensor->name, qnnrt_dtype_name(tensor->dtype));
+    }
+    codes->element = (uint32_t)bytes;
+    result = qnnrt_llm__mask_encode(tensor, truth ? 1.0f : 0.0f, &codes->attend);
+    if (result == QNNRT_OK)
+        result = qnnrt_llm__mask_encode(tensor, truth ? 0.0f : masked, &codes->masked);
+    if (result != QNNRT_OK)
+        return qnnrt_llm__fail(err, result, "mask \"%s\" cannot be written as numbers",
+                               tensor->name);
+    if (codes->attend == codes->masked)
+        return qnnrt_llm__fail(err, QNNRT_E_MISMATCH, "mask \"%s\" has no code for less than 0"
+                               " (scale %g, offset %d), so it cannot mask; is it a mask?",
+                               tensor->name, (double)quant->scale, (int)quant->offset);
+    return QNNRT_OK;
+}
+
+static void qnnrt_llm__mask_fill(void *row, uint32_t element, uint32_t begin, uint32_t end,
+                                 uint32_t code)
+{
+    uint32_t i;
+    if (element == 1) {
+        if (end > begin) memset((unsigned char *)row + begin, (int)code, end - begin);
+    } else if (element == 2) {
+        uint16_t *out = (uint16_t *)row;
+        for (i = begin; i < end; ++i) out[i] = (uint16_t)code;
+    } else {
+        uint32_t *out = (uint32_t *)row;
+        for (i = begin; i < end; ++i) out[i] = code;
+    }
+}
+
+static int qnnrt_llm__mask_sees(const qnnrt_llm__mask_form *form, int32_t from, int32_t to)
+{
+    return to <= from && (form->window == 0 || (int64_t)from - to < (int64_t)form->window);
+}
+
+/* All cells belong to each of these sequences and come before `position`: the usual case. */
+static int qnnrt_llm__mask_all(const qnnrt_llm__cells *cells, uint64_t sequences, int32_t position)
+{
+    uint32_t s;
+    if ((sequences & (sequences - 1)) != 0) return 0;
+    for (s = 0; (sequences >> s & 1) == 0; ++s) {}
+    return cells->members[s] == cells->end && cells->last[s] <= position;
+}
+
+/* The past of one row. */
+static void qnnrt_llm__mask_past(const qnnrt_llm__mask_form *form,
+                                 const qnnrt_llm__mask_codes *codes,
+                                 const qnnrt_llm__cells *cells, uint64_t sequences,
+                                 int32_t position, void *row)
+{
+    const uint32_t past = form->context - form->ar, first = (uint32_t)(form->first < 0 ? 0 : form->first);
+    uint32_t c, begin, run;
+    if (form->window == 0 && qnnrt_llm__mask_all(cells, sequences, position)) {
+        begin = cells->end == 0 ? past : first;
+        qnnrt_llm__mask_fill(row, codes->element, 0, begin, codes->masked);
+        run = cells->end == 0 ? past : (uint32_t)(form->first + cells->end);
+        qnnrt_llm__mask_fill(row, codes->element, begin, run, codes->attend);
+        qnnrt_llm__mask_fill(row, codes->element, run, past, codes->masked);
+        return;
+    }
+    qnnrt_llm__mask_fill(row, codes->element, 0, past, codes->masked);
+    for (c = 0; c < cells->end; c = run) {
+        int sees = (cells->sequences[c] & sequences) != 0 &&
+                   qnnrt_llm__mask_sees(form, position, cells->positions[c]);
+        for (run = c + 1; run < cells->end; ++run)
+            if (((cells->sequences[run] & sequences) != 0 &&
+                 qnnrt_llm__mask_sees(form, position, cells->positions[run])) != sees) break;
+        if (sees)
+            qnnrt_llm__mask_fill(row, codes->element, (uint32_t)(form->first + c),
+                                 (uint32_t)(form->first + run), codes->attend);
+    }
+}
+
+/* Fill [ar][context]. Rows behind the tokens see nothing but themselves, so that what they compute
+   is finite; nobody looks at them. */
+static void qnnrt_llm__mask_write(const qnnrt_llm__mask_form *form,
+                                  const qnnrt_llm__mask_codes *codes,
+                                  const qnnrt_llm__cells *cells, const qnnrt_llm__mask_rows *rows,
+                                  void *mask)
+{
+    const uint32_t past = form->context - form->ar, element = codes->element;
+    const size_t width = (size_t)form->context * element;
+    uint32_t i, j;
+    for (i = 0; i < form->ar; ++i) {
+        unsigned char *row = (unsigned char *)mask + i * width, *own = row + (size_t)past * element;
+        if (i >= rows->count) {
+            qnnrt_llm__mask_fill(row, element, 0, form->context, codes->masked);
+        } else {
+            /* What the row above sees, this one sees too, when nothing lies between them. */
+            if (i > 0 && form->window == 0 && rows->sequences[i] == rows->sequences[i - 1] &&
+                qnnrt_llm__mask_all(cells, rows->sequences[i], rows->positions[i - 1]) &&
+                rows->positions[i] >= rows->positions[i - 1])
+                memcpy(row, row - width, (size_t)past * element);
+            else
+                qnnrt_llm__mask_past(form, codes, cells, rows->sequences[i], rows->positions[i], row);
+            qnnrt_llm__mask_fill(own, element, 0, form->ar, codes->masked);
+            if (rows->parents != NULL) {
+                for (j = i; rows->parents[j] >= 0;) {
+                    j = (uint32_t)rows->parents[j];
+                    if (qnnrt_llm__mask_sees(form, rows->positions[i], rows->positions[j]))
+                        qnnrt_llm__mask_fill(own, element, j, j + 1, codes->attend);
+                }
+            } else {
+                for (j = 0; j < i; ++j)
+                    if ((rows->sequences[j] & rows->sequences[i]) != 0 &&
+                        qnnrt_llm__mask_sees(form, rows->positions[i], rows->positions[j]))
+                        qnnrt_llm__mask_fill(own, element, j, j + 1, codes->attend);
+            }
+        }
+        qnnrt_llm__mask_fill(own, element, i, i + 1, codes->attend);
+    }
+}
+
 /* =====================================================================================
    SESSION                                                                     >>session
    Plan, memory and runs of one or more models, and their caches.
-   Needs: >>config >>shape >>rope >>cells >>rows     Knows nothing of: steps
+   Needs: >>config >>shape >>rope >>cells >>rows >>mask     Knows nothing of: steps
    ===================================================================================== */
+
+enum { QNNRT_LLM__ALIGN = 64 };
+
+/* cos or sin of all positions, as a tensor stores them. */
+typedef struct qnnrt_llm__table {
+    const qnnrt_tensor_info *tensor;    /* type and encoding */
+    uint32_t                 width;     /* elements of a row */
+    int                      sine;
+    void                    *rows;      /* [positions][width] */
+} qnnrt_llm__table;
+
+typedef struct qnnrt_llm__feed {        /* rows of a table go to a tensor */
+    const unsigned char *table;
+    unsigned char       *to;
+    size_t               bytes;         /* of a row */
+} qnnrt_llm__feed;
+
+/* A graph ready to run, with everything that a step touches looked up. */
+typedef struct qnnrt_llm__run {
+    qnnrt_run              *run;
+    const qnnrt_llm__graph *graph;
+    const qnnrt_llm_cache  *bound;      /* the cache that its tensors lie in now, */
+    uint32_t                bound_end;  /* with shift pointer: at this end */
+    qnnrt_llm__feed        *feeds;      /* [feed_count] cos and sin */
+    size_t                  feed_count;
+    void                  **masks;      /* [mask_count] MASK, then WINDOW_MASK */
+    qnnrt_llm__mask_codes  *codes;      /* [mask_count] */
+    size_t                  mask_count, window_from;   /* of masks, the first with a window */
+    const unsigned char    *logits;
+    size_t                  logits_bytes;   /* of a row */
+    const void            **outs;       /* [kv_count] where new rows are; NULL: in their place */
+} qnnrt_llm__run;
+
+typedef struct qnnrt_llm__part {        /* of a session: one model */
+    qnnrt_llm        *llm;
+    qnnrt_llm__run   *runs;             /* [llm->info.graph_count] */
+    qnnrt_llm__table *tables;
+    size_t            table_count;
+    uint64_t         *ranges;           /* [kv_count] within a buffer */
+    uint64_t         *range_bytes;      /* [kv_count] */
+    uint64_t          buffer_bytes;     /* of one cache */
+    qnnrt_llm_cache  *caches;           /* [session.desc.caches] */
+    size_t            first_buffer, first_entry;
+} qnnrt_llm__part;
+
+struct qnnrt_llm_cache {
+    qnnrt_llm_session   *session;
+    qnnrt_llm__part     *part;
+    qnnrt_llm__cells     cells;
+    qnnrt_llm__store     store;
+    uint64_t             offset;        /* of the buffer in the session's mem */
+    qnnrt_error          error;
+    /* What the last step of this cache was about, [info.ar] each: */
+    int32_t             *tokens, *positions, *parents;
+    uint64_t            *sequences;
+    uint32_t            *places;        /* cells for it */
+    uint32_t            *added;         /* [cells] by the batch so far, to be taken back */
+};
+
+struct qnnrt_llm_session {
+    qnnrt_hooks             hooks;
+    qnnrt_llm_session_desc  desc;
+    qnnrt_llm__part        *parts;      /* [part_count] */
+    size_t                  part_count;
+    qnnrt_plan             *plan;
+    qnnrt_mem              *mem;
+    qnnrt_llm_session_info  info;
+    /* The last step: */
+    const qnnrt_llm_cache  *stepped;    /* NULL: none, or it failed */
+    const qnnrt_llm__run   *stepped_run;
+    size_t                  stepped_first;   /* of the batch: the token in row 0 */
+    uint32_t                stepped_count, stepped_end;   /* end: of the cells then */
+    int                     pending;    /* not accepted yet */
+};
+
+/* Only new rows of a tensor that is one row of cells can be computed where they are to stay. */
+static int qnnrt_llm__session_in_place(const qnnrt_llm__kv *kv, const qnnrt_llm__graph *graph,
+                                       const qnnrt_llm__ends *ends)
+{
+    return kv->outer == 1 && ends->out_cells == graph->ar && ends->out_first == 0;
+}
+
+static const qnnrt_tensor_info *qnnrt_llm__session_tensor(const qnnrt_llm__graph *graph,
+                                                          qnnrt_slot slot)
+{
+    return qnnrt_pipeline_get_info(graph->pipeline)->slots[slot].tensor;
+}
+
+static int qnnrt_llm__session_alike(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
+{
+    return a->dtype == b->dtype && a->count == b->count && a->bytes == b->bytes &&
+           a->quant.encoding == b->quant.encoding && a->quant.offset == b->quant.offset &&
+           memcmp(&a->quant.scale, &b->quant.scale, sizeof(float)) == 0;
+}
+
+/* What running needs, and a part of a model lacks. */
+static qnnrt_result qnnrt_llm__session_check(const qnnrt_llm *llm, qnnrt_error *err)
+{
+    size_t g;
+    for (g = 0; g < llm->info.graph_count; ++g) {
+        const qnnrt_llm__graph *graph = &llm->graphs[g];
+        const qnnrt_llm__slots *in = graph->inputs;
+        const char *lacks =
+            in[QNNRT_LLM_ROLE_TOKENS].count == 0 ? "an input for tokens" :
+            graph->logits == QNNRT_NO_SLOT ? "an output with logits" :
+            in[QNNRT_LLM_ROLE_MASK].count + in[QNNRT_LLM_ROLE_WINDOW_MASK].count == 0
+                ? "an attention mask" : NULL;
+        if (lacks != NULL)
+            return qnnrt_llm__fail(err, QNNRT_E_NOT_FOUND, "graph \"%s\" has not got %s: is this a"
+                                   " part of a model? qnnrt_llm_describe() shows what each tensor"
+                                   " is taken for; a role table can say otherwise",
+                                   graph->name, lacks);
+        if (in[QNNRT_LLM_ROLE_WINDOW_MASK].count > 0 && llm->info.window == 0)
+            return qnnrt_llm__fail(err, QNNRT_E_NOT_FOUND, "graph \"%s\" has a mask for a sliding"
+                                   " window, and nobody says how long it is: set desc.window, or"
+                                   " \"window\" in qnnrt.json", graph->name);
+    }
+    return QNNRT_OK;
+}
+
+/* The caches of a model within one buffer. */
+static qnnrt_result qnnrt_llm__session_ranges(qnnrt_llm__part *part, uint32_t lead,
+                                              qnnrt_error *err)
+{
+    const qnnrt_llm *llm = part->llm;
+    size_t k;
+    for (k = 0; k < llm->kv_count; ++k) {
+        uint64_t bytes = qnnrt_llm__rows_bytes(&llm->kv[k], llm->info.cells, llm->info.ar, lead);
+        if (bytes == 0 || bytes > UINT64_MAX / 2 - part->buffer_bytes - QNNRT_LLM__ALIGN)
+            return qnnrt_llm__fail(err, QNNRT_E_LIMIT, "the cache is too large to address");
+        part->ranges[k] = part->buffer_bytes;
+        part->range_bytes[k] = bytes;
+        part->buffer_bytes += (bytes + QNNRT_LLM__ALIGN - 1) / QNNRT_LLM__ALIGN * QNNRT_LLM__ALIGN;
+    }
+    return QNNRT_OK;
+}
+
+typedef struct qnnrt_llm__wants {       /* of the plan, while it is counted and written */
+    qnnrt_entry_desc  *entries;
+    qnnrt_buffer_desc *buffers;
+    qnnrt_place_desc  *places;
+    size_t             entry_count, buffer_count, place_count;
+} qnnrt_llm__wants;
+
+static void qnnrt_llm__session_place(qnnrt_llm__wants *wants, size_t entry, qnnrt_slot slot,
+                                     size_t buffer, uint64_t offset)
+{
+    if (wants->places != NULL) {
+        qnnrt_place_desc *place = &wants->places[wants->place_count];
+        place->entry = entry;
+        place->slot = slot;
+        place->buffer = buffer;
+        place->offset = offset;
+    }
+    ++wants->place_count;
+}
+
+/* What a model asks of the plan: its graphs, its caches, and one memory for what shards call by
+   several names. Called twice: to count, and to write. */
+static void qnnrt_llm__session_want(const qnnrt_llm_session *session, qnnrt_llm__part *part,
+                                    qnnrt_llm__wants *wants)
+{
+    const qnnrt_llm *llm = part->llm;
+    size_t g, k, i, role;
+    part->first_buffer = wants->buffer_count;
+    part->first_entry = wants->entry_count;
+    for (i = 0; i < session->desc.caches && llm->kv_count > 0; ++i) {
+        if (wants->buffers != NULL) {
+            wants->buffers[wants->buffer_count].name = "KV cache";
+            wants->buffers[wants->buffer_count].bytes = part->buffer_bytes;
+            wants->buffers[wants->buffer_count].align = QNNRT_LLM__ALIGN;
+        }
+        ++wants->buffer_count;
+    }
+    for (g = 0; g < llm->info.graph_count; ++g) {
+        const qnnrt_llm__graph *graph = &llm->graphs[g];
+        const size_t entry = wants->entry_count++;
+        if (wants->entries != NULL) {
+            wants->entries[entry].pipeline = graph->pipeline;
+            wants->entries[entry].group = 1;
+        }
+        for (k = 0; k < llm->kv_count; ++k) {
+            const qnnrt_llm__ends *ends = &graph->kv[k];
+            const qnnrt_llm__kv *kv = &llm->kv[k];
+            if (ends->in != QNNRT_NO_SLOT)
+                qnnrt_llm__session_place(wants, entry, ends->in, part->first_buffer,
+                                         part->ranges[k]);
+            if (session->desc.kv == QNNRT_LLM_SHIFT_POINTER &&
+                qnnrt_llm__session_in_place(kv, graph, ends))
+                qnnrt_llm__session_place(wants, entry, ends->out, part->first_buffer,
+                                         part->ranges[k] +
+                                             (uint64_t)llm->info.cells * kv->inner * kv->element);
+        }
+        for (role = 0; role < QNNRT_LLM_ROLE_COUNT; ++role) {
+            const qnnrt_llm__slots *in = &graph->inputs[role];
+            const qnnrt_tensor_info *first;
+            size_t alike = 1;
+            if (in->count < 2) continue;
+            first = qnnrt_llm__session_tensor(graph, in->slots[0]);
+            while (alike < in->count &&
+                   qnnrt_llm__session_alike(first,
+                                            qnnrt_llm__session_tensor(graph, in->slots[alike])))
+                ++alike;
+            if (alike < in->count) continue;
+            if (wants->buffers != NULL) {
+                wants->buffers[wants->buffer_count].name =
+                    qnnrt_llm_role_name((qnnrt_llm_role)role);
+                wants->buffers[wants->buffer_count].bytes = first->bytes;
+            }
+            for (i = 0; i < in->count; ++i)
+                qnnrt_llm__session_place(wants, entry, in->slots[i], wants->buffer_count, 0);
+            ++wants->buffer_count;
+        }
+    }
+}
+
+static qnnrt_result qnnrt_llm__session_plan(qnnrt_llm_session *session, qnnrt_error *err)
+{
+    qnnrt_llm__wants wants;
+    qnnrt_plan_desc desc;
+    qnnrt_result result = QNNRT_E_MEMORY;
+    size_t p;
+    memset(&wants, 0, sizeof wants);
+    memset(&desc, 0, sizeof desc);
+    for (p = 0; p < session->part_count; ++p)
+        qnnrt_llm__session_want(session, &session->parts[p], &wants);
+    wants.entries = (qnnrt_entry_desc *)qnnrt_llm__alloc(&session->hooks, wants.entry_count,
+                                                         sizeof *wants.entries);
+    wants.buffers = (qnnrt_buffer_desc *)qnnrt_llm__alloc(&session->hooks, wants.buffer_count,
+                                                          sizeof *wants.buffers);
+    wants.places = (qnnrt_place_desc *)qnnrt_llm__alloc(&session->hooks, wants.place_count,
+                                                        sizeof *wants.places);
+    if (wants.entries == NULL || wants.buffers == NULL || wants.places == NULL) {
+        qnnrt_llm__fail_memory(err, "a plan");
+        goto done;
+    }
+    wants.entry_count = wants.buffer_count = wants.place_count = 0;
+    for (p = 0; p < session->part_count; ++p)
+        qnnrt_llm__session_want(session, &session->parts[p], &wants);
+    desc.entries = wants.entries;
+    desc.entry_count = wants.entry_count;
+    desc.buffers = wants.buffers;
+    desc.buffer_count = wants.buffer_count;
+    desc.places = wants.places;
+    desc.place_count = wants.place_count;
+    result = qnnrt_plan_create(&desc, &session->plan, err);
+    if (result == QNNRT_OK) result = qnnrt_mem_create(session->plan, NULL, &session->mem, err);
+    if (result == QNNRT_OK) session->info.arena_bytes = qnnrt_plan_get_info(session->plan)->peak;
+done:
+    qnnrt_llm__free(&session->hooks, wants.entries);
+    qnnrt_llm__free(&session->hooks, wants.buffers);
+    qnnrt_llm__free(&session->hooks, wants.places);
+    return result;
+}
+
+static qnnrt_result qnnrt_llm__session_cache(qnnrt_llm_session *session, qnnrt_llm__part *part,
+                                             size_t index, qnnrt_error *err)
+{
+    const qnnrt_hooks *hooks = &session->hooks;
+    const qnnrt_llm_info *info = &part->llm->info;
+    qnnrt_llm_cache *cache = &part->caches[index];
+    const uint32_t cells = info->cells;
+    size_t k;
+    cache->session = session;
+    cache->part = part;
+    cache->store.kv = part->llm->kv;
+    cache->store.kv_count = part->llm->kv_count;
+    cache->store.ranges = part->ranges;
+    cache->store.stride = cells;
+    cache->store.lead = session->desc.kv == QNNRT_LLM_SHIFT_POINTER;
+    if (part->llm->kv_count > 0)
+        cache->store.data = (unsigned char *)qnnrt_mem_buffer(
+            session->mem, part->first_buffer + index, &cache->offset, NULL);
+    cache->tokens = (int32_t *)qnnrt_llm__alloc(hooks, info->ar, sizeof(int32_t));
+    cache->positions = (int32_t *)qnnrt_llm__alloc(hooks, info->ar, sizeof(int32_t));
+    cache->parents = (int32_t *)qnnrt_llm__alloc(hooks, info->ar, sizeof(int32_t));
+    cache->sequences = (uint64_t *)qnnrt_llm__alloc(hooks, info->ar, sizeof(uint64_t));
+    cache->places = (uint32_t *)qnnrt_llm__alloc(hooks, info->ar, sizeof(uint32_t));
+    cache->added = (uint32_t *)qnnrt_llm__alloc(hooks, cells, sizeof(uint32_t));
+    if (!qnnrt_llm__cells_make(&cache->cells, hooks, cells) || cache->tokens == NULL ||
+        cache->positions == NULL || cache->parents == NULL || cache->sequences == NULL ||
+        cache->places == NULL || cache->added == NULL)
+        return qnnrt_llm__fail_memory(err, "a cache");
+    /* Masked cells still weigh a little: they must not hold huge numbers. What graphs read with smart
+       mask from the first cache has been filled when the memory was made. */
+    for (k = 0; k < part->llm->kv_count && (index > 0 || cache->store.lead != 0); ++k) {
+        const qnnrt_tensor_info *tensor = part->llm->kv[k].tensor;
+        uint32_t zero = 0;
+        qnnrt_result result = qnnrt_llm__mask_encode(tensor, 0.0f, &zero);
+        if (result != QNNRT_OK)
+            return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "cache tensor \"%s\" is %s, which has"
+                                   " no code for 0", tensor->name, qnnrt_dtype_name(tensor->dtype));
+        qnnrt_llm__rows_fill(&cache->store, k, part->range_bytes[k], &zero);
+    }
+    return QNNRT_OK;
+}
+
+/* The table that a cos or sin tensor takes rows of: one for all of a type, encoding and width. */
+static qnnrt_result qnnrt_llm__session_table(qnnrt_llm_session *session, qnnrt_llm__part *part,
+                                             const qnnrt_tensor_info *tensor, int sine,
+                                             const void **rows, qnnrt_error *err)
+{
+    qnnrt_result result;
+    const uint32_t width = tensor->dims[tensor->rank - 1];
+    const uint32_t dim = part->llm->info.key_dim;
+    qnnrt_llm__table *table;
+    size_t i;
+    for (i = 0; i < part->table_count; ++i) {
+        table = &part->tables[i];
+        if (table->sine == sine && table->width == width && table->tensor->dtype == tensor->dtype &&
+            table->tensor->quant.encoding == tensor->quant.encoding &&
+            table->tensor->quant.offset == tensor->quant.offset &&
+            memcmp(&table->tensor->quant.scale, &tensor->quant.scale, sizeof(float)) == 0) {
+            *rows = table->rows;
+            return QNNRT_OK;
+        }
+    }
+    table = &part->tables[part->table_count++];
+    table->tensor = tensor;
+    table->width = width;
+    table->sine = sine;
+    result = qnnrt_llm__rope_table(&session->hooks, &part->llm->info.rope, tensor, width,
+                                   width == dim && width % 2 == 0 ? width / 2 : width, sine,
+                                   session->desc.positions, &table->rows, err);
+    *rows = table->rows;
+    return result;
+}
+
+static qnnrt_result qnnrt_llm__session_run(qnnrt_llm_session *session, qnnrt_llm__part *part,
+                                           size_t index, qnnrt_error *err)
+{
+    static const qnnrt_llm_role turns[2] = { QNNRT_LLM_ROLE_ROPE_COS, QNNRT_LLM_ROLE_ROPE_SIN };
+    static const qnnrt_llm_role masks[2] = { QNNRT_LLM_ROLE_MASK, QNNRT_LLM_ROLE_WINDOW_MASK };
+    const qnnrt_llm *llm = part->llm;
+    const qnnrt_llm__graph *graph = &llm->graphs[index];
+    const qnnrt_hooks *hooks = &session->hooks;
+    qnnrt_llm__run *run = &part->runs[index];
+    const qnnrt_tensor_info *tensor;
+    qnnrt_result result;
+    size_t i, k, most;
+    int which;
+
+    run->graph = graph;
+    result = qnnrt_run_create(session->mem, part->first_entry + index, &run->run, err);
+    if (result != QNNRT_OK) return result;
+    most = graph->inputs[turns[0]].count + graph->inputs[turns[1]].count;
+    run->feeds = (qnnrt_llm__feed *)qnnrt_llm__alloc(hooks, most, sizeof *run->feeds);
+    most = graph->inputs[masks[0]].count + graph->inputs[masks[1]].count;
+    run->masks = (void **)qnnrt_llm__alloc(hooks, most, sizeof *run->masks);
+    run->codes = (qnnrt_llm__mask_codes *)qnnrt_llm__alloc(hooks, most, sizeof *run->codes);
+    run->outs = (const void **)qnnrt_llm__alloc(hooks, llm->kv_count, sizeof *run->outs);
+    if (run->feeds == NULL || run->masks == NULL || run->codes == NULL || run->outs == NULL)
+        return qnnrt_llm__fail_memory(err, "a run");
+
+    for (which = 0; which < 2; ++which) {
+        const qnnrt_llm__slots *in = &graph->inputs[turns[which]];
+        for (i = 0; i < in->count; ++i) {
+            qnnrt_llm__feed *feed = &run->feeds[run->feed_count];
+            const void *rows;
+            tensor = qnnrt_llm__session_tensor(graph, in->slots[i]);
+            result = qnnrt_llm__session_table(session, part, tensor, which, &rows, err);
+            if (result != QNNRT_OK) return result;
+            feed->table = (const unsigned char *)rows;
+            feed->to = (unsigned char *)qnnrt_data_slot(run->run, in->slots[i], NULL);
+            feed->bytes = (size_t)(tensor->bytes / graph->ar);
+            for (k = 0; k < run->feed_count && run->feeds[k].to != feed->to; ++k) {}
+            if (k == run->feed_count) ++run->feed_count;
+        }
+    }
+    for (which = 0; which < 2; ++which) {
+        const qnnrt_llm__slots *in = &graph->inputs[masks[which]];
+        if (which == 1) run->window_from = run->mask_count;
+        for (i = 0; i < in->count; ++i) {
+            void *to = qnnrt_data_slot(run->run, in->slots[i], NULL);
+            tensor = qnnrt_llm__session_tensor(graph, in->slots[i]);
+            result = qnnrt_llm__mask_codes_of(tensor, llm->masked, &run->codes[run->mask_count],
+                                              err);
+            if (result != QNNRT_OK) return result;
+            run->masks[run->mask_count] = to;
+            for (k = 0; k < run->mask_count && run->masks[k] != to; ++k) {}
+            if (k == run->mask_count) ++run->mask_count;
+        }
+    }
+    tensor = qnnrt_llm__session_tensor(graph, graph->logits);
+    run->logits = (const unsigned char *)qnnrt_data_slot(run->run, graph->logits, NULL);
+    run->logits_bytes = (size_t)(tensor->bytes / graph->ar);
+    for (k = 0; k < llm->kv_count; ++k)
+        if (session->desc.kv != QNNRT_LLM_SHIFT_POINTER ||
+            !qnnrt_llm__session_in_place(&llm->kv[k], graph, &graph->kv[k]))
+            run->outs[k] = qnnrt_data_slot(run->run, graph->kv[k].out, NULL);
+    return QNNRT_OK;
+}
+
+/* One buffer for every tensor of every graph: what it would take without a plan. */
+static uint64_t qnnrt_llm__session_naive(const qnnrt_llm *llm)
+{
+    uint64_t bytes = 0;
+    size_t g, i;
+    for (g = 0; g < llm->info.graph_count; ++g)
+        for (i = 0; i < llm->info.graphs[g].tensor_count; ++i)
+            bytes += llm->info.graphs[g].tensors[i].tensor->bytes;
+    return bytes;
+}
+
+static void qnnrt_llm__session_free(qnnrt_llm_session *session)
+{
+    const qnnrt_hooks hooks = session->hooks;
+    size_t p, i;
+    for (p = 0; p < session->part_count; ++p) {
+        qnnrt_llm__part *part = &session->parts[p];
+        if (part->llm == NULL) continue;
+        for (i = 0; part->runs != NULL && i < part->llm->info.graph_count; ++i) {
+            qnnrt_llm__run *run = &part->runs[i];
+            qnnrt_run_destroy(run->run);
+            qnnrt_llm__free(&hooks, run->feeds);
+            qnnrt_llm__free(&hooks, (void *)run->masks);
+            qnnrt_llm__free(&hooks, run->codes);
+            qnnrt_llm__free(&hooks, (void *)run->outs);
+        }
+        for (i = 0; part->caches != NULL && i < session->desc.caches; ++i) {
+            qnnrt_llm_cache *cache = &part->caches[i];
+            qnnrt_llm__cells_free(&cache->cells, &hooks);
+            qnnrt_llm__free(&hooks, cache->tokens);
+            qnnrt_llm__free(&hooks, cache->positions);
+            qnnrt_llm__free(&hooks, cache->parents);
+            qnnrt_llm__free(&hooks, cache->sequences);
+            qnnrt_llm__free(&hooks, cache->places);
+            qnnrt_llm__free(&hooks, cache->added);
+        }
+        for (i = 0; i < part->table_count; ++i) qnnrt_llm__free(&hooks, part->tables[i].rows);
+        qnnrt_llm__free(&hooks, part->runs);
+        qnnrt_llm__free(&hooks, part->caches);
+        qnnrt_llm__free(&hooks, part->tables);
+        qnnrt_llm__free(&hooks, part->ranges);
+        qnnrt_llm__free(&hooks, part->range_bytes);
+        --part->llm->sessions;
+    }
+    qnnrt_mem_destroy(session->mem);
+    qnnrt_plan_destroy(session->plan);
+    qnnrt_llm__free(&hooks, session->parts);
+    qnnrt_llm__free(&hooks, session);
+}
+
+static qnnrt_result qnnrt_llm__session_part(qnnrt_llm_session *session, qnnrt_llm__part *part,
+                                            qnnrt_llm *llm, qnnrt_error *err)
+{
+    const qnnrt_hooks *hooks = &session->hooks;
+    size_t tables = 0, g;
+    qnnrt_result result;
+    part->llm = llm;
+    ++llm->sessions;
+    result = qnnrt_llm__session_check(llm, err);
+    if (result != QNNRT_OK) return result;
+    for (g = 0; g < llm->info.graph_count; ++g)
+        tables += llm->graphs[g].inputs[QNNRT_LLM_ROLE_ROPE_COS].count +
+                  llm->graphs[g].inputs[QNNRT_LLM_ROLE_ROPE_SIN].count;
+    part->runs = (qnnrt_llm__run *)qnnrt_llm__alloc(hooks, llm->info.graph_count,
+                                                    sizeof *part->runs);
+    part->caches = (qnnrt_llm_cache *)qnnrt_llm__alloc(hooks, session->desc.caches,
+                                                       sizeof *part->caches);
+    part->tables = (qnnrt_llm__table *)qnnrt_llm__alloc(hooks, tables, sizeof *part->tables);
+    part->ranges = (uint64_t *)qnnrt_llm__alloc(hooks, llm->kv_count, sizeof *part->ranges);
+    part->range_bytes = (uint64_t *)qnnrt_llm__alloc(hooks, llm->kv_count,
+                                                     sizeof *part->range_bytes);
+    if (part->runs == NULL || part->caches == NULL || part->tables == NULL ||
+        part->ranges == NULL || part->range_bytes == NULL)
+        return qnnrt_llm__fail_memory(err, "a session");
+    return qnnrt_llm__session_ranges(part, session->desc.kv == QNNRT_LLM_SHIFT_POINTER, err);
+}
+
+static qnnrt_result qnnrt_llm__session_make(qnnrt_llm_session *session, qnnrt_llm *const *models,
+                                            qnnrt_error *err)
+{
+    qnnrt_result result = QNNRT_OK;
+    uint32_t positions = session->desc.positions;
+    size_t p, i;
+    for (p = 0; p < session->part_count && result == QNNRT_OK; ++p)
+        result = qnnrt_llm__session_part(session, &session->parts[p], models[p], err);
+    if (result == QNNRT_OK) result = qnnrt_llm__session_plan(session, err);
+    for (p = 0; p < session->part_count && result == QNNRT_OK; ++p) {
+        qnnrt_llm__part *part = &session->parts[p];
+        if (positions == 0 && part->llm->info.context > session->desc.positions)
+            session->desc.positions = part->llm->info.context;
+        session->info.naive_bytes += qnnrt_llm__session_naive(part->llm);
+        for (i = 0; i < session->desc.caches && result == QNNRT_OK; ++i)
+            result = qnnrt_llm__session_cache(session, part, i, err);
+    }
+    for (p = 0; p < session->part_count && result == QNNRT_OK; ++p)
+        for (i = 0; i < session->parts[p].llm->info.graph_count && result == QNNRT_OK; ++i)
+            result = qnnrt_llm__session_run(session, &session->parts[p], i, err);
+    if (result == QNNRT_OK) session->info.cache_bytes = session->parts[0].buffer_bytes;
+    return result;
+}
 
 /* =====================================================================================
    STEP                                                                           >>step
@@ -3691,11 +5234,1144 @@ typedef struct qnnrt_llm__store {
    Needs: >>config >>shape >>cells >>rows >>mask >>session     Knows nothing of: sampling
    ===================================================================================== */
 
+#define QNNRT_LLM__FAIL(cache, ...) qnnrt_llm__fail(&(cache)->error, __VA_ARGS__)
+
+/* ---- what is asked for ---- */
+
+/* The whole batch, before anything happens. */
+static qnnrt_result qnnrt_llm__step_check(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch)
+{
+    const qnnrt_llm_info *info = &cache->part->llm->info;
+    size_t i;
+    if (batch->count == 0 || batch->tokens == NULL)
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "the batch has no tokens: a text begins with at"
+                               " least one (its bos token, say)");
+    if (batch->sequences == NULL && batch->sequence >= QNNRT_LLM_SEQUENCES)
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "sequence %u: a cache has 0 to %d",
+                               (unsigned)batch->sequence, QNNRT_LLM_SEQUENCES - 1);
+    if (batch->parents != NULL && batch->count > info->ar)
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "a tree of %lu drafts: the largest graph takes"
+                               " %u tokens at once", (unsigned long)batch->count,
+                               (unsigned)info->ar);
+    for (i = 0; i < batch->count; ++i) {
+        if (batch->tokens[i] < 0 || (uint32_t)batch->tokens[i] >= info->vocabulary)
+            return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "token %ld at place %lu of the batch: the"
+                                   " vocabulary has 0 to %lu", (long)batch->tokens[i],
+                                   (unsigned long)i, (unsigned long)info->vocabulary - 1);
+        if (batch->sequences != NULL && batch->sequences[i] == 0)
+            return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "token %lu of the batch belongs to no"
+                                   " sequence", (unsigned long)i);
+        if (batch->parents != NULL &&
+            (batch->parents[i] < -1 || batch->parents[i] >= (int32_t)i))
+            return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "token %lu of the batch follows %ld: it can"
+                                   " follow an earlier one, or -1, what the cache holds",
+                                   (unsigned long)i, (long)batch->parents[i]);
+    }
+    return QNNRT_OK;
+}
+
+/* The highest position of any of these sequences, -1: all are empty. */
+static int32_t qnnrt_llm__step_last(const qnnrt_llm__cells *cells, uint64_t sequences)
+{
+    int32_t last = -1;
+    uint32_t s;
+    for (s = 0; sequences != 0; ++s, sequences >>= 1)
+        if ((sequences & 1) != 0 && cells->last[s] > last) last = cells->last[s];
+    return last;
+}
+
+/* Whether sequences that a token belongs to hold the same cells, and the same rows before `row`: a mix
+   of two texts makes no sense, and no backend would complain. */
+static int qnnrt_llm__step_coupled(const qnnrt_llm_cache *cache, uint64_t sequences, uint32_t row)
+{
+    const qnnrt_llm__cells *cells = &cache->cells;
+    uint32_t i;
+    if ((sequences & (sequences - 1)) == 0) return 1;
+    for (i = 0; i < cells->end; ++i)
+        if ((cells->sequences[i] & sequences) != 0 &&
+            (cells->sequences[i] & sequences) != sequences) return 0;
+    for (i = 0; i < row; ++i)
+        if ((cache->sequences[i] & sequences) != 0 &&
+            (cache->sequences[i] & sequences) != sequences) return 0;
+    return 1;
+}
+
+/* Token `i` of the batch becomes row `row` of the step: where in its text it stands. */
+static qnnrt_result qnnrt_llm__step_row(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch,
+                                        size_t i, uint32_t row)
+{
+    const uint64_t sequences = batch->sequences != NULL ? batch->sequences[i]
+                                                        : (uint64_t)1 << batch->sequence;
+    int32_t before = -1, position;
+    uint32_t j;
+    if (!qnnrt_llm__step_coupled(cache, sequences, row))
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "token %lu of the batch belongs to sequences that"
+                               " hold different texts: copy one to the other before, or give it"
+                               " once for each", (unsigned long)i);
+    cache->tokens[row] = batch->tokens[i];
+    cache->sequences[row] = sequences;
+    cache->parents[row] = batch->parents != NULL ? batch->parents[i] : -1;
+    if (batch->parents != NULL && batch->parents[i] >= 0) {
+        before = cache->positions[batch->parents[i]];
+    } else {
+        before = qnnrt_llm__step_last(&cache->cells, sequences);
+        if (batch->parents == NULL && row > 0 && cache->sequences[row - 1] == sequences) {
+            before = cache->positions[row - 1];      /* rose from row to row so far */
+        } else if (batch->parents == NULL) {
+            for (j = 0; j < row; ++j)
+                if ((cache->sequences[j] & sequences) != 0 && cache->positions[j] > before)
+                    before = cache->positions[j];
+        }
+    }
+    position = before + 1;
+    if (batch->positions != NULL) {
+        position = batch->positions[i];
+        if (position <= before)
+            return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "position %ld of token %lu of the batch:"
+                                   " what it follows reaches to %ld already; remove that first",
+                                   (long)position, (unsigned long)i, (long)before);
+    }
+    if ((uint32_t)position >= cache->session->desc.positions)
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "position %ld: a text has at most %lu here"
+                               " (desc.positions of the session)", (long)position,
+                               (unsigned long)cache->session->desc.positions);
+    cache->positions[row] = position;
+    return QNNRT_OK;
+}
+
+/* ---- with which graph ---- */
+
+/* The smallest graph that takes `count` tokens at once behind `end` cells, else the largest that
+   takes some; NULL: none does. Of equals the one with the shorter context, which is faster. */
+static qnnrt_llm__run *qnnrt_llm__step_choose(const qnnrt_llm_cache *cache, size_t count,
+                                              uint32_t end)
+{
+    qnnrt_llm__part *part = cache->part;
+    qnnrt_llm__run *best = NULL;
+    size_t g;
+    for (g = 0; g < part->llm->info.graph_count; ++g) {
+        qnnrt_llm__run *run = &part->runs[g];
+        if (run->graph->cells < end) continue;
+        if (best != NULL && run->graph->ar == best->graph->ar) continue;
+        best = run;
+        if (run->graph->ar >= count) break;
+    }
+    return best;
+}
+
+/* Fill the holes, from the end. */
+static void qnnrt_llm__step_compact(qnnrt_llm_cache *cache)
+{
+    qnnrt_llm__cells *cells = &cache->cells;
+    uint32_t hole = 0;
+    while (cells->used < cells->end) {
+        const uint32_t from = cells->end - 1;
+        const int32_t position = cells->positions[from];
+        const uint64_t sequences = cells->sequences[from];
+        while (cells->sequences[hole] != 0) ++hole;
+        qnnrt_llm__rows_move(&cache->store, from, hole, 1);
+        qnnrt_llm__cells_unset(cells, from);
+        qnnrt_llm__cells_set(cells, hole, position, sequences);
+    }
+}
+
+/* The graph for `count` tokens. Before the first of a batch, cells are brought together when that
+   lets a larger graph do it, or new rows stay where they are computed. */
+static qnnrt_llm__run *qnnrt_llm__step_graph(qnnrt_llm_cache *cache, size_t count)
+{
+    const qnnrt_llm__cells *cells = &cache->cells;
+    qnnrt_llm__run *run = qnnrt_llm__step_choose(cache, count, cells->end);
+    if (cells->used < cells->end &&
+        (qnnrt_llm__step_choose(cache, count, cells->used) != run ||
+         (cache->store.lead != 0 && cells->count - cells->end < count))) {
+        qnnrt_llm__step_compact(cache);
+        run = qnnrt_llm__step_choose(cache, count, cells->end);
+    }
+    return run;
+}
+
+/* ---- one call ---- */
+
+static unsigned char *qnnrt_llm__step_cell(const qnnrt_llm_cache *cache, size_t k, uint32_t cell)
+{
+    const qnnrt_llm__store *store = &cache->store;
+    const qnnrt_llm__kv *kv = &store->kv[k];
+    return store->data + store->ranges[k] +
+           ((uint64_t)store->lead * store->stride + cell) * kv->inner * kv->element;
+}
+
+/* Let the graph read this cache. */
+static qnnrt_result qnnrt_llm__step_bind(qnnrt_llm_cache *cache, qnnrt_llm__run *run)
+{
+    const qnnrt_llm__graph *graph = run->graph;
+    const qnnrt_llm__store *store = &cache->store;
+    const uint32_t end = cache->cells.end;
+    const uint64_t moved = store->lead != 0 ? end : 0;
+    qnnrt_result result = QNNRT_OK;
+    size_t k;
+    if (run->bound == cache && (store->lead == 0 || (run->bound_end == end && graph->cells > 0)))
+        return QNNRT_OK;
+    run->bound = NULL;
+    for (k = 0; k < store->kv_count && result == QNNRT_OK; ++k) {
+        const qnnrt_llm__kv *kv = &store->kv[k];
+        const uint64_t begin = cache->offset + store->ranges[k];
+        if (graph->kv[k].in != QNNRT_NO_SLOT)
+            result = qnnrt_bind_at(run->run, graph->kv[k].in, cache->session->mem,
+                                   begin + moved * kv->inner * kv->element);
+        if (result == QNNRT_OK && run->outs[k] == NULL)
+            result = qnnrt_bind_at(run->run, graph->kv[k].out, cache->session->mem,
+                                   begin + ((uint64_t)store->stride + end) * kv->inner *
+                                               kv->element);
+    }
+    if (result != QNNRT_OK) {
+        cache->error = *qnnrt_run_error(run->run);
+        return result;
+    }
+    run->bound = cache;
+    run->bound_end = end;
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt_llm__step_write(const qnnrt_llm__run *run, qnnrt_llm_role role,
+                                          const int32_t *values)
+{
+    const qnnrt_llm__slots *in = &run->graph->inputs[role];
+    qnnrt_result result = QNNRT_OK;
+    size_t i;
+    for (i = 0; i < in->count && result == QNNRT_OK; ++i)
+        result = qnnrt_write_i32_slot(run->run, in->slots[i], 0, values, run->graph->ar);
+    return result;
+}
+
+/* Everything but keys and values. Rows behind the tokens are token 0 at position 0. */
+static qnnrt_result qnnrt_llm__step_fill(qnnrt_llm_cache *cache, qnnrt_llm__run *run,
+                                         uint32_t count, const int32_t *parents)
+{
+    const qnnrt_llm__graph *graph = run->graph;
+    qnnrt_llm__mask_form form;
+    qnnrt_llm__mask_rows rows;
+    qnnrt_result result;
+    size_t i, r;
+    for (i = count; i < graph->ar; ++i) cache->tokens[i] = cache->positions[i] = 0;
+    result = qnnrt_llm__step_write(run, QNNRT_LLM_ROLE_TOKENS, cache->tokens);
+    if (result == QNNRT_OK)
+        result = qnnrt_llm__step_write(run, QNNRT_LLM_ROLE_POSITIONS, cache->positions);
+    if (result != QNNRT_OK) {
+        cache->error = *qnnrt_run_error(run->run);
+        return result;
+    }
+    for (i = 0; i < run->feed_count; ++i) {
+        const qnnrt_llm__feed *feed = &run->feeds[i];
+        for (r = 0; r < graph->ar; ++r)
+            memcpy(feed->to + r * feed->bytes,
+                   feed->table + (size_t)cache->positions[r] * feed->bytes, feed->bytes);
+    }
+    rows.count = count;
+    rows.positions = cache->positions;
+    rows.sequences = cache->sequences;
+    rows.parents = parents;
+    form.ar = graph->ar;
+    form.context = graph->context;
+    form.first = cache->store.lead != 0 ? (int64_t)graph->cells - cache->cells.end : 0;
+    for (i = 0; i < run->mask_count; ++i) {
+        form.window = i < run->window_from ? 0 : cache->part->llm->info.window;
+        qnnrt_llm__mask_write(&form, &run->codes[i], &cache->cells, &rows, run->masks[i]);
+    }
+    return QNNRT_OK;
+}
+
+/* Compute `count` rows that are filled in. */
+static qnnrt_result qnnrt_llm__step_run(qnnrt_llm_cache *cache, qnnrt_llm__run *run,
+                                        size_t first, uint32_t count, const int32_t *parents)
+{
+    qnnrt_llm_session *session = cache->session;
+    uint64_t (*clock)(void *user) = session->desc.clock_ns;
+    uint64_t begin = 0;
+    qnnrt_result result;
+    session->stepped = NULL;
+    session->pending = 0;
+    if (run->graph->cells > 0)
+        qnnrt_llm__rows_arrange(&cache->store, run->graph->cells, cache->cells.end);
+    result = qnnrt_llm__step_bind(cache, run);
+    if (result == QNNRT_OK) result = qnnrt_llm__step_fill(cache, run, count, parents);
+    if (result != QNNRT_OK) return result;
+    if (clock != NULL) begin = clock(session->desc.clock_user);
+    result = qnnrt_exec(run->run);
+    if (clock != NULL) session->info.exec_ns += clock(session->desc.clock_user) - begin;
+    if (result != QNNRT_OK) {
+        cache->error = *qnnrt_run_error(run->run);
+        return result;
+    }
+    ++session->info.steps;
+    session->info.executes += qnnrt_pipeline_get_info(run->graph->pipeline)->step_count;
+    session->stepped = cache;
+    session->stepped_run = run;
+    session->stepped_first = first;
+    session->stepped_count = count;
+    session->stepped_end = cache->cells.end;
+    session->pending = 1;
+    return QNNRT_OK;
+}
+
+/* ---- keeping ---- */
+
+/* Make rows of cells long enough for `cells` of them: the step read fewer than there are now. What was
+   computed in its place, behind the end, moves first: the cells before it would run over it. */
+static void qnnrt_llm__step_widen(qnnrt_llm_cache *cache, uint32_t cells)
+{
+    const qnnrt_llm_session *session = cache->session;
+    const qnnrt_llm__run *run = session->stepped_run;
+    qnnrt_llm__store *store = &cache->store;
+    const uint32_t stride = cache->cells.count;
+    size_t k;
+    if (cells <= store->stride) return;
+    for (k = 0; k < store->kv_count; ++k) {
+        const qnnrt_llm__kv *kv = &store->kv[k];
+        unsigned char *rows = qnnrt_llm__step_cell(cache, k, session->stepped_end);
+        if (run->outs[k] == NULL)
+            memmove(rows + (size_t)(stride - store->stride) * kv->inner * kv->element, rows,
+                    (size_t)run->graph->ar * kv->inner * kv->element);
+    }
+    qnnrt_llm__rows_arrange(store, stride, cache->cells.end);
+}
+
+/* New keys and values of rows[i] (NULL: of row i) go to cells places[i], which ascend. */
+static void qnnrt_llm__step_keep(qnnrt_llm_cache *cache, const uint32_t *rows, uint32_t count)
+{
+    const qnnrt_llm__run *run = cache->session->stepped_run;
+    const uint32_t *places = cache->places, end = cache->session->stepped_end;
+    uint32_t i, n;
+    size_t k;
+    if (count > 0) qnnrt_llm__step_widen(cache, places[count - 1] + 1);
+    for (i = 0; i < count; i += n) {
+        const uint32_t row = rows != NULL ? rows[i] : i;
+        for (n = 1; i + n < count; ++n)
+            if ((rows != NULL ? rows[i + n] : i + n) != row + n || places[i + n] != places[i] + n)
+                break;
+        for (k = 0; k < cache->store.kv_count; ++k) {
+            const qnnrt_llm__ends *ends = &run->graph->kv[k];
+            uint32_t j;
+            if (run->outs[k] != NULL) {
+                qnnrt_llm__rows_put(&cache->store, k, run->outs[k], ends->out_cells,
+                                    ends->out_first + row, places[i], n);
+                continue;
+            }
+            /* Computed in their place, behind the end; those after refused drafts move up. */
+            if (places[i] == end + row) continue;
+            for (j = 0; j < n; ++j)
+                qnnrt_llm__rows_put(&cache->store, k, qnnrt_llm__step_cell(cache, k, end),
+                                    ends->out_cells, row + j, places[i] + j, 1);
+        }
+    }
+    for (i = 0; i < count; ++i) {
+        const uint32_t row = rows != NULL ? rows[i] : i;
+        qnnrt_llm__cells_set(&cache->cells, places[i], cache->positions[row],
+                             cache->sequences[row]);
+    }
+    cache->session->pending = 0;
+}
+
+/* Cells for `count` tokens: with shift pointer those where they were computed, if there are. */
+static int qnnrt_llm__step_places(qnnrt_llm_cache *cache, uint32_t count)
+{
+    const qnnrt_llm__cells *cells = &cache->cells;
+    const uint32_t end = cells->end;
+    uint32_t i;
+    if (cache->store.lead == 0 || cells->count - end < count)
+        return qnnrt_llm__cells_find(cells, count, cache->places);
+    for (i = 0; i < count; ++i) cache->places[i] = end + i;
+    return 1;
+}
+
+static qnnrt_result qnnrt_llm__step_accept(qnnrt_llm_cache *cache, const uint32_t *rows,
+                                           size_t count)
+{
+    const qnnrt_llm_session *session = cache->session;
+    size_t i;
+    if (session->stepped != cache || !session->pending)
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_STATE, "nothing to accept: the last step of the"
+                               " session was not a qnnrt_llm_eval() of this cache, or it was"
+                               " accepted, or the cache has changed since");
+    if (count > session->stepped_count)
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "%lu rows to accept of a batch of %u",
+                               (unsigned long)count, (unsigned)session->stepped_count);
+    for (i = 0; rows != NULL && i < count; ++i)
+        if (rows[i] >= session->stepped_count || (i > 0 && rows[i] <= rows[i - 1]))
+            return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "row %u to accept, in place %lu: rows are"
+                                   " ascending and under %u", (unsigned)rows[i],
+                                   (unsigned long)i, (unsigned)session->stepped_count);
+    if (!qnnrt_llm__step_places(cache, (uint32_t)count))
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "the context is full: %u of %u cells are in"
+                               " use, and %lu more tokens are to be kept",
+                               (unsigned)cache->cells.used, (unsigned)cache->cells.count,
+                               (unsigned long)count);
+    qnnrt_llm__step_keep(cache, rows, (uint32_t)count);
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt_llm__step_eval(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch)
+{
+    const qnnrt_llm_info *info = &cache->part->llm->info;
+    qnnrt_llm__run *run;
+    uint32_t i;
+    qnnrt_result result = qnnrt_llm__step_check(cache, batch);
+    if (result != QNNRT_OK) return result;
+    if (batch->count > info->ar)
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "%lu tokens at once: the largest graph takes"
+                               " %u", (unsigned long)batch->count, (unsigned)info->ar);
+    for (i = 0; i < batch->count; ++i) {
+        result = qnnrt_llm__step_row(cache, batch, i, i);
+        if (result != QNNRT_OK) return result;
+    }
+    run = qnnrt_llm__step_graph(cache, batch->count);
+    if (run == NULL || run->graph->ar < batch->count)
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "%lu tokens at once, behind %u in the cache:"
+                               " there the largest graph takes %u (qnnrt_llm_cache_info.at_once);"
+                               " qnnrt_llm_decode() makes several steps",
+                               (unsigned long)batch->count, (unsigned)cache->cells.used,
+                               run != NULL ? (unsigned)run->graph->ar : 0u);
+    return qnnrt_llm__step_run(cache, run, 0, (uint32_t)batch->count,
+                               batch->parents != NULL ? cache->parents : NULL);
+}
+
+/* Logits of the rows that the batch wants, to where it wants them. */
+static qnnrt_result qnnrt_llm__step_give(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch,
+                                         size_t first, uint32_t count, size_t *given)
+{
+    const qnnrt_llm__run *run = cache->session->stepped_run;
+    const qnnrt_llm_info *info = &cache->part->llm->info;
+    uint32_t r;
+    if (batch->logits == NULL && batch->codes == NULL) return QNNRT_OK;
+    for (r = 0; r < count; ++r) {
+        const size_t i = first + r;
+        if (batch->wanted != NULL ? batch->wanted[i] == 0 : i + 1 < batch->count) continue;
+        if (batch->codes != NULL)
+            memcpy((unsigned char *)batch->codes + *given * run->logits_bytes,
+                   run->logits + r * run->logits_bytes, run->logits_bytes);
+        if (batch->logits != NULL) {
+            qnnrt_result result = qnnrt_read_f32_slot(
+                run->run, run->graph->logits, (uint64_t)r * info->vocabulary,
+                batch->logits + *given * info->vocabulary, info->vocabulary);
+            if (result != QNNRT_OK) {
+                cache->error = *qnnrt_run_error(run->run);
+                return result;
+            }
+        }
+        ++*given;
+    }
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt_llm__step_decode(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch)
+{
+    qnnrt_llm__cells *cells = &cache->cells;
+    size_t done, added = 0, given = 0;
+    uint32_t count, i;
+    qnnrt_result result = qnnrt_llm__step_check(cache, batch);
+    if (result != QNNRT_OK) return result;
+    if (batch->count > cells->count - cells->used)
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "the context is full: %u of %u cells are in"
+                               " use, and the batch has %lu tokens", (unsigned)cells->used,
+                               (unsigned)cells->count, (unsigned long)batch->count);
+    for (done = 0; done < batch->count; done += count) {
+        /* Cells of this batch must stay where they are, to be taken back after a failure. */
+        qnnrt_llm__run *run = done == 0 ? qnnrt_llm__step_graph(cache, batch->count)
+                                        : qnnrt_llm__step_choose(cache, batch->count - done,
+                                                                 cells->end);
+        result = QNNRT_OK;
+        if (run == NULL || (batch->parents != NULL && run->graph->ar < batch->count)) {
+            result = QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "no graph takes %lu tokens behind %u"
+                                     " others", (unsigned long)(batch->count - done),
+                                     (unsigned)cells->used);
+            break;
+        }
+        count = run->graph->ar;
+        if (count > batch->count - done) count = (uint32_t)(batch->count - done);
+        for (i = 0; i < count && result == QNNRT_OK; ++i)
+            result = qnnrt_llm__step_row(cache, batch, done + i, i);
+        if (result == QNNRT_OK)
+            result = qnnrt_llm__step_run(cache, run, done, count,
+                                         batch->parents != NULL ? cache->parents : NULL);
+        if (result == QNNRT_OK)
+            result = qnnrt_llm__step_give(cache, batch, done, count, &given);
+        if (result == QNNRT_OK) result = qnnrt_llm__step_accept(cache, NULL, count);
+        if (result != QNNRT_OK) break;
+        for (i = 0; i < count; ++i) cache->added[added++] = cache->places[i];
+    }
+    /* All or nothing: cells of earlier chunks are given back. */
+    if (result != QNNRT_OK) {
+        while (added > 0) qnnrt_llm__cells_unset(cells, cache->added[--added]);
+        cache->session->stepped = NULL;
+    }
+    return result;
+}
+
 /* =====================================================================================
    SAMPLING                                                                     >>sample
    From logits to a token, in integers.
    Needs: >>config >>math     Knows nothing of: models, caches
    ===================================================================================== */
+
+/* ---- keys --------------------------------------------------------------------------------------
+
+   A key is an integer that is larger where the logit is larger, the same when it is equal, and below
+   all others for a NaN. Most work is done on keys, so that only few logits become numbers.        */
+
+typedef enum qnnrt_llm__sample_kind {
+    QNNRT_LLM__SAMPLE_CODE8,
+    QNNRT_LLM__SAMPLE_CODE16,
+    QNNRT_LLM__SAMPLE_FLOAT16,
+    QNNRT_LLM__SAMPLE_FLOAT32
+} qnnrt_llm__sample_kind;
+
+typedef struct qnnrt_llm__sample_form {
+    qnnrt_llm__sample_kind kind;
+    uint32_t bytes;
+    uint32_t flip;          /* codes: the sign bit is turned over, to compare as the kernel does */
+    uint32_t infinity;      /* FLOAT16: its bits, 0x7C00, or 0x7F80 of bfloat16 */
+    int32_t  lowest, highest;   /* keys of numbers, infinities included */
+    int32_t  bias;          /* codes: code = key + bias */
+} qnnrt_llm__sample_form;
+
+enum {
+    QNNRT_LLM__SAMPLE_BLOCK = 2048,        /* keys whose maximum is found at a time */
+    QNNRT_LLM__SAMPLE_NONE  = -0x7FFFFFFF - 1   /* the key of a NaN */
+};
+
+/* 0 when there is no such form. Integers without an encoding have the same order as codes. */
+static int qnnrt_llm__sample_form_of(qnnrt_dtype dtype, qnnrt_llm__sample_form *form)
+{
+    memset(form, 0, sizeof *form);
+    switch ((int)dtype) {
+    case QNNRT_DTYPE_U8: case QNNRT_DTYPE_U8Q: case QNNRT_DTYPE_I8: case QNNRT_DTYPE_S8Q:
+        form->kind    = QNNRT_LLM__SAMPLE_CODE8;
+        form->bytes   = 1;
+        form->flip    = dtype == QNNRT_DTYPE_I8 || dtype == QNNRT_DTYPE_S8Q ? 0x80 : 0;
+        form->bias    = -(int32_t)form->flip;
+        form->highest = 255;
+        return 1;
+    case QNNRT_DTYPE_U16: case QNNRT_DTYPE_U16Q: case QNNRT_DTYPE_I16: case QNNRT_DTYPE_S16Q:
+        form->kind    = QNNRT_LLM__SAMPLE_CODE16;
+        form->bytes   = 2;
+        form->flip    = dtype == QNNRT_DTYPE_U16 || dtype == QNNRT_DTYPE_U16Q ? 0x8000 : 0;
+        form->bias    = (int32_t)form->flip;
+        form->lowest  = -32768;
+        form->highest = 32767;
+        return 1;
+    case QNNRT_DTYPE_F16: case QNNRT_DTYPE_BF16:
+        form->kind     = QNNRT_LLM__SAMPLE_FLOAT16;
+        form->bytes    = 2;
+        form->infinity = dtype == QNNRT_DTYPE_F16 ? 0x7C00 : 0x7F80;
+        form->highest  = (int32_t)form->infinity;
+        form->lowest   = -form->highest;
+        return 1;
+    case QNNRT_DTYPE_F32:
+        form->kind    = QNNRT_LLM__SAMPLE_FLOAT32;
+        form->bytes   = 4;
+        form->highest = 0x7F800000;
+        form->lowest  = -form->highest;
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+/* Sign and magnitude to two's complement, so that both zeros are 0; NaNs below all. Without branches,
+   for compilers to make vectors of it. */
+static int16_t qnnrt_llm__sample_key16(uint16_t bits, uint16_t infinity)
+{
+    const uint16_t size = (uint16_t)(bits & 0x7FFF);
+    const uint16_t sign = (uint16_t)(0 - (bits >> 15));
+    const uint16_t nan  = (uint16_t)(0 - (size > infinity));
+    const uint16_t key  = (uint16_t)((size ^ sign) - sign);
+    return (int16_t)(uint16_t)((key & ~nan) | (nan & 0x8000));
+}
+
+static int32_t qnnrt_llm__sample_key32(uint32_t bits)
+{
+    const uint32_t size = bits & 0x7FFFFFFF;
+    const uint32_t sign = 0 - (bits >> 31);
+    const uint32_t nan  = 0 - (uint32_t)(size > 0x7F800000);
+    const uint32_t key  = (size ^ sign) - sign;
+    return (int32_t)((key & ~nan) | (nan & 0x80000000u));
+}
+
+static int32_t qnnrt_llm__sample_key(const qnnrt_llm__sample_form *form, const unsigned char *codes,
+                                     uint32_t index)
+{
+    const unsigned char *at = codes + (size_t)index * form->bytes;
+    if (form->kind == QNNRT_LLM__SAMPLE_CODE8) {
+        return (int32_t)(*at ^ form->flip);
+    } else if (form->kind == QNNRT_LLM__SAMPLE_FLOAT32) {
+        uint32_t bits;
+        memcpy(&bits, at, sizeof bits);
+        return qnnrt_llm__sample_key32(bits);
+    } else {
+        uint16_t bits;
+        int16_t key;
+        memcpy(&bits, at, sizeof bits);
+        if (form->kind == QNNRT_LLM__SAMPLE_CODE16) return (int16_t)(bits ^ form->flip);
+        key = qnnrt_llm__sample_key16(bits, (uint16_t)form->infinity);
+        return key == -32768 ? (int32_t)QNNRT_LLM__SAMPLE_NONE : key;
+    }
+}
+
+/* The largest key of a whole block, one function per kind. The numbers of turns are constant and the
+   types as narrow as can be, results included, for compilers to make vectors of all of it: gcc -O2
+   does so on no other terms, clang widens what is returned wider. */
+static unsigned char qnnrt_llm__sample_code8(const unsigned char *at, unsigned char flip)
+{
+    unsigned char most = 0;
+    for (int i = 0; i < QNNRT_LLM__SAMPLE_BLOCK; ++i) {
+        const unsigned char key = (unsigned char)(at[i] ^ flip);
+        most = key > most ? key : most;
+    }
+    return most;
+}
+
+static int16_t qnnrt_llm__sample_code16(const unsigned char *at, uint16_t flip)
+{
+    int16_t most = -32768;
+    for (int i = 0; i < QNNRT_LLM__SAMPLE_BLOCK; ++i) {
+        uint16_t bits;
+        int16_t key;
+        memcpy(&bits, at + 2 * i, sizeof bits);
+        key = (int16_t)(bits ^ flip);
+        most = key > most ? key : most;
+    }
+    return most;
+}
+
+static int16_t qnnrt_llm__sample_float16(const unsigned char *at, uint16_t infinity)
+{
+    int16_t most = -32768;
+    for (int i = 0; i < QNNRT_LLM__SAMPLE_BLOCK; ++i) {
+        uint16_t bits;
+        int16_t key;
+        memcpy(&bits, at + 2 * i, sizeof bits);
+        key = qnnrt_llm__sample_key16(bits, infinity);
+        most = key > most ? key : most;
+    }
+    return most;
+}
+
+static int32_t qnnrt_llm__sample_float32(const unsigned char *at)
+{
+    int32_t most = QNNRT_LLM__SAMPLE_NONE;
+    for (int i = 0; i < QNNRT_LLM__SAMPLE_BLOCK; ++i) {
+        uint32_t bits;
+        int32_t key;
+        memcpy(&bits, at + 4 * i, sizeof bits);
+        key = qnnrt_llm__sample_key32(bits);
+        most = key > most ? key : most;
+    }
+    return most;
+}
+
+static int32_t qnnrt_llm__sample_block(const qnnrt_llm__sample_form *form, const unsigned char *at)
+{
+    int32_t most;
+    switch (form->kind) {
+    case QNNRT_LLM__SAMPLE_CODE8:
+        return qnnrt_llm__sample_code8(at, (unsigned char)form->flip);
+    case QNNRT_LLM__SAMPLE_CODE16:
+        return qnnrt_llm__sample_code16(at, (uint16_t)form->flip);
+    case QNNRT_LLM__SAMPLE_FLOAT16:
+        most = qnnrt_llm__sample_float16(at, (uint16_t)form->infinity);
+        return most == -32768 ? (int32_t)QNNRT_LLM__SAMPLE_NONE : most;
+    default:
+        return qnnrt_llm__sample_float32(at);
+    }
+}
+
+/* Go on with the search for the largest key: *key and *index change when [begin, end) has a larger
+   one. Only the block that has it is looked at twice. */
+static void qnnrt_llm__sample_scan(const qnnrt_llm__sample_form *form, const unsigned char *codes,
+                                   uint32_t begin, uint32_t end, int32_t *key, uint32_t *index)
+{
+    const uint32_t size = QNNRT_LLM__SAMPLE_BLOCK;
+    uint32_t block = end;
+    if (end - begin < size) {
+        for (; begin < end; ++begin) {
+            const int32_t one = qnnrt_llm__sample_key(form, codes, begin);
+            if (one > *key) {
+                *key = one;
+                *index = begin;
+            }
+        }
+        return;
+    }
+    while (begin < end) {
+        int32_t most;
+        if (end - begin < size) begin = end - size;   /* the last one overlaps */
+        most = qnnrt_llm__sample_block(form, codes + (size_t)begin * form->bytes);
+        if (most > *key) {
+            *key = most;
+            block = begin;
+        }
+        begin += size;
+    }
+    if (block == end) return;
+    if (form->kind == QNNRT_LLM__SAMPLE_CODE16) {
+        const uint16_t code = (uint16_t)((uint32_t)*key ^ form->flip);
+        uint16_t bits;
+        for (;; ++block) {
+            memcpy(&bits, codes + (size_t)block * 2, sizeof bits);
+            if (bits == code) break;
+        }
+    } else {
+        while (qnnrt_llm__sample_key(form, codes, block) != *key) ++block;
+    }
+    *index = block;
+}
+
+/* The index of the largest logit, the lowest of equals. A NaN is never it; UINT32_MAX when there is
+   nothing else, or no order in this type. */
+static uint32_t qnnrt_llm__sample_argmax(const void *codes, qnnrt_dtype dtype, uint32_t count)
+{
+    qnnrt_llm__sample_form form;
+    int32_t key = QNNRT_LLM__SAMPLE_NONE;
+    uint32_t index = UINT32_MAX;
+    if (codes == NULL || !qnnrt_llm__sample_form_of(dtype, &form)) return UINT32_MAX;
+    qnnrt_llm__sample_scan(&form, (const unsigned char *)codes, 0, count, &key, &index);
+    return index;
+}
+
+/* ---- levels and steps --------------------------------------------------------------------------
+
+   A level is a logit as a number: of codes (code + offset), which counts in scales, of floats the
+   float itself. Both are exact. How far a token lies below the best one, divided by the temperature,
+   is counted in steps of 2^-20, cut towards 0: from there on all is done in integers. Nothing is
+   drawn that lies 23 or more below: it would be once in 10^10 draws.
+
+   No sum has a product in it that is not exact (see >>math), so all machines count the same steps. */
+
+enum {
+    QNNRT_LLM__SAMPLE_STEPS = 23 << 20,    /* so many and more: never drawn */
+    QNNRT_LLM__SAMPLE_BINS  = 23 << 4      /* by the upper bits of the steps */
+};
+
+typedef struct qnnrt_llm__sample_one {
+    uint32_t token, steps;
+} qnnrt_llm__sample_one;
+
+typedef struct qnnrt_llm__sample_recent {
+    uint32_t token, times;      /* times: among the recent ones */
+    int      nan;               /* its logit is none ... */
+    double   level;             /* ... after the penalty: both while a token is being drawn */
+} qnnrt_llm__sample_recent;
+
+struct qnnrt_llm_sampler {
+    qnnrt_hooks hooks;
+    qnnrt_llm__sample_form form;
+    uint32_t vocabulary;
+    double   offset;            /* level = key + offset, of codes */
+    double   unit;              /* steps of one level; 0: greedy */
+    uint32_t top_k;             /* 0: all */
+    uint64_t top_p, min_p;      /* in 2^-32; 0: without */
+    double   penalty, inverse;  /* inverse: 1 / penalty */
+    uint64_t seed, state;
+
+    /* With a penalty: the last tokens, oldest at next when full, and each of them once, ascending. */
+    uint32_t *ring;
+    uint32_t  room, held, next, distinct;
+    qnnrt_llm__sample_recent *recent;
+
+    /* Unless greedy. */
+    qnnrt_llm__sample_one *ones;           /* [vocabulary] those that may be drawn, by token */
+    uint64_t bins[QNNRT_LLM__SAMPLE_BINS];
+    uint64_t high[QNNRT_LLM__SAMPLE_BINS]; /* e ^ -steps by bits 16 and up, in 2^-32 */
+    uint64_t middle[256], low[256];        /* by bits 8 to 15, and 0 to 7, in 2^-31 */
+};
+
+/* Of a key that is no NaN's. */
+static double qnnrt_llm__sample_level(const qnnrt_llm_sampler *s, int32_t key)
+{
+    const uint32_t size = (uint32_t)(key < 0 ? -key : key);
+    double level;
+    if (s->form.kind == QNNRT_LLM__SAMPLE_CODE8 || s->form.kind == QNNRT_LLM__SAMPLE_CODE16)
+        return (double)key + s->offset;
+    if (s->form.kind == QNNRT_LLM__SAMPLE_FLOAT16 && s->form.infinity == 0x7C00) {
+        /* Half to float: the exponent's bias grows by 112; what has none is a multiple of 2^-24. */
+        if (size < 0x400) {
+            level = (double)size / 16777216.0;
+        } else {
+            const uint32_t bits = size == 0x7C00 ? 0x7F800000u : (size << 13) + (112u << 23);
+            float value;
+            memcpy(&value, &bits, sizeof value);
+            level = (double)value;
+        }
+    } else {
+        const uint32_t bits = s->form.kind == QNNRT_LLM__SAMPLE_FLOAT32 ? size : size << 16;
+        float value;
+        memcpy(&value, &bits, sizeof value);
+        level = (double)value;
+    }
+    return key < 0 ? -level : level;
+}
+
+static uint32_t qnnrt_llm__sample_steps(const qnnrt_llm_sampler *s, double top, double level)
+{
+    const uint32_t most = QNNRT_LLM__SAMPLE_STEPS;
+    double steps;
+    if (level >= top) return 0;
+    steps = (top - level) * s->unit;
+    return steps < (double)most ? (uint32_t)steps : most;
+}
+
+/* The lowest key that can be drawn beside this top; all above it can be. */
+static int32_t qnnrt_llm__sample_bound(const qnnrt_llm_sampler *s, double top)
+{
+    int64_t low = s->form.lowest, high = (int64_t)s->form.highest + 1;
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (qnnrt_llm__sample_steps(s, top, qnnrt_llm__sample_level(s, (int32_t)middle)) <
+            QNNRT_LLM__SAMPLE_STEPS)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return (int32_t)low;
+}
+
+/* e ^ -steps in 2^-32, at most 2^32. */
+static uint64_t qnnrt_llm__sample_weight(const qnnrt_llm_sampler *s, uint32_t steps)
+{
+    const uint64_t half = (uint64_t)1 << 30;
+    const uint64_t rest = (s->middle[steps >> 8 & 255] * s->low[steps & 255] + half) >> 31;
+    return (s->high[steps >> 16] * rest + half) >> 31;
+}
+
+/* ---- choosing ------------------------------------------------------------------------------------- */
+
+/* The next of Steele, Lea and Flood's SplitMix64: every seed is a good one. */
+static uint64_t qnnrt_llm__sample_random(uint64_t *state)
+{
+    uint64_t z = *state += 0x9E3779B97F4A7C15u;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+
+/* The upper half of a * b. */
+static uint64_t qnnrt_llm__sample_times(uint64_t a, uint64_t b)
+{
+    const uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
+    const uint64_t middle = a1 * b0 + (a0 * b0 >> 32);
+    const uint64_t other  = a0 * b1 + (uint32_t)middle;
+    return a1 * b1 + (middle >> 32) + (other >> 32);
+}
+
+static uint64_t qnnrt_llm__sample_sum(const qnnrt_llm_sampler *s, uint32_t count)
+{
+    uint64_t sum = 0;      /* below 2^63, as there are fewer than 2^31 of at most 2^32 */
+    for (uint32_t i = 0; i < count; ++i) sum += qnnrt_llm__sample_weight(s, s->ones[i].steps);
+    return sum;
+}
+
+/* Keep the fewest best of the candidates whose weights add up to `want` or more, the lower token of
+   equals first; not weighted: the best `want` of them. Where the cut lies is found by the upper bits
+   of the steps first, then among those that share them by the next, and once more. */
+static uint32_t qnnrt_llm__sample_best(qnnrt_llm_sampler *s, uint32_t count, int weighted,
+                                       uint64_t want)
+{
+    uint32_t cut = 0, kept = 0;
+    for (uint32_t shift = 16; ; shift -= 8) {
+        const uint32_t bins = shift == 16 ? QNNRT_LLM__SAMPLE_BINS : 256;
+        uint32_t bin = 0;
+        memset(s->bins, 0, sizeof *s->bins * bins);
+        for (uint32_t i = 0; i < count; ++i) {
+            const uint32_t upper = s->ones[i].steps >> shift;
+            if (shift == 16)
+                s->bins[upper] += weighted ? qnnrt_llm__sample_weight(s, s->ones[i].steps) : 1;
+            else if (upper >> 8 == cut)
+                s->bins[upper & 255] += weighted ? qnnrt_llm__sample_weight(s, s->ones[i].steps) : 1;
+        }
+        while (s->bins[bin] < want && bin + 1 < bins) want -= s->bins[bin++];
+        cut = cut << 8 | bin;
+        if (shift == 0) break;
+    }
+    for (uint32_t i = 0; i < count; ++i) {
+        const qnnrt_llm__sample_one one = s->ones[i];
+        if (one.steps > cut || (one.steps == cut && want == 0)) continue;
+        if (one.steps == cut) {
+            const uint64_t weight = weighted ? qnnrt_llm__sample_weight(s, cut) : 1;
+            want = want > weight ? want - weight : 0;
+        }
+        s->ones[kept++] = one;
+    }
+    return kept;
+}
+
+/* What the penalty makes of the recent tokens' logits. Dividing by the inverse rather than
+   multiplying leaves no product for a compiler to fuse with what follows. */
+static void qnnrt_llm__sample_penalize(qnnrt_llm_sampler *s, const unsigned char *codes)
+{
+    for (uint32_t i = 0; i < s->distinct; ++i) {
+        qnnrt_llm__sample_recent *recent = &s->recent[i];
+        const int32_t key = qnnrt_llm__sample_key(&s->form, codes, recent->token);
+        recent->nan = key == QNNRT_LLM__SAMPLE_NONE;
+        if (recent->nan) continue;
+        recent->level = qnnrt_llm__sample_level(s, key);
+        recent->level /= recent->level > 0 ? s->penalty : s->inverse;
+    }
+}
+
+/* The best token and its level, -1: all are NaN. */
+static int64_t qnnrt_llm__sample_top(const qnnrt_llm_sampler *s, const unsigned char *codes,
+                                     double *top)
+{
+    int32_t key = QNNRT_LLM__SAMPLE_NONE;
+    uint32_t index = 0, begin = 0;
+    int64_t best = -1;
+    for (uint32_t i = 0; i < s->distinct; ++i) {
+        qnnrt_llm__sample_scan(&s->form, codes, begin, s->recent[i].token, &key, &index);
+        begin = s->recent[i].token + 1;
+    }
+    qnnrt_llm__sample_scan(&s->form, codes, begin, s->vocabulary, &key, &index);
+    if (key != QNNRT_LLM__SAMPLE_NONE) {
+        best = index;
+        *top = qnnrt_llm__sample_level(s, key);
+    }
+    for (uint32_t i = 0; i < s->distinct; ++i) {
+        const qnnrt_llm__sample_recent *recent = &s->recent[i];
+        if (recent->nan) continue;
+        if (best < 0 || recent->level > *top || (recent->level == *top && recent->token < best)) {
+            best = recent->token;
+            *top = recent->level;
+        }
+    }
+    return best;
+}
+
+/* Add the tokens of [begin, end) that can be drawn to the candidates. Returns how many there are. */
+static uint32_t qnnrt_llm__sample_collect(qnnrt_llm_sampler *s, const unsigned char *codes,
+                                          uint32_t begin, uint32_t end, int32_t bound, double top,
+                                          uint32_t count)
+{
+    for (; begin < end; ++begin) {
+        const int32_t key = qnnrt_llm__sample_key(&s->form, codes, begin);
+        if (key < bound) continue;
+        s->ones[count].token   = begin;
+        s->ones[count++].steps = qnnrt_llm__sample_steps(s, top, qnnrt_llm__sample_level(s, key));
+    }
+    return count;
+}
+
+static int32_t qnnrt_llm__sample_draw(qnnrt_llm_sampler *s, const unsigned char *codes)
+{
+    double top = 0;
+    int64_t best;
+    int32_t bound;
+    uint32_t count = 0, begin = 0, kept;
+    uint64_t at;
+
+    qnnrt_llm__sample_penalize(s, codes);
+    best = qnnrt_llm__sample_top(s, codes, &top);
+    if (best < 0 || s->unit == 0) return (int32_t)best;
+    bound = qnnrt_llm__sample_bound(s, top);
+    for (uint32_t i = 0; i < s->distinct; ++i) {
+        const qnnrt_llm__sample_recent *recent = &s->recent[i];
+        uint32_t steps;
+        count = qnnrt_llm__sample_collect(s, codes, begin, recent->token, bound, top, count);
+        begin = recent->token + 1;
+        if (recent->nan) continue;
+        steps = qnnrt_llm__sample_steps(s, top, recent->level);
+        if (steps == QNNRT_LLM__SAMPLE_STEPS) continue;
+        s->ones[count].token   = recent->token;
+        s->ones[count++].steps = steps;
+    }
+    count = qnnrt_llm__sample_collect(s, codes, begin, s->vocabulary, bound, top, count);
+
+    if (s->top_k != 0 && s->top_k < count) count = qnnrt_llm__sample_best(s, count, 0, s->top_k);
+    if (s->top_p != 0) {
+        at = qnnrt_llm__sample_times(qnnrt_llm__sample_sum(s, count), s->top_p << 32);
+        count = qnnrt_llm__sample_best(s, count, 1, at != 0 ? at : 1);
+    }
+    if (s->min_p != 0) {
+        kept = 0;
+        for (uint32_t i = 0; i < count; ++i)
+            if (qnnrt_llm__sample_weight(s, s->ones[i].steps) >= s->min_p)
+                s->ones[kept++] = s->ones[i];
+        count = kept;
+    }
+    at = qnnrt_llm__sample_times(qnnrt_llm__sample_random(&s->state),
+                                 qnnrt_llm__sample_sum(s, count));
+    for (uint32_t i = 0; i < count; ++i) {
+        const uint64_t weight = qnnrt_llm__sample_weight(s, s->ones[i].steps);
+        if (at < weight) return (int32_t)s->ones[i].token;
+        at -= weight;
+    }
+    return (int32_t)best;      /* not reached: `at` is below the sum */
+}
+
+/* ---- recent tokens ------------------------------------------------------------------------------- */
+
+/* Where a token is among the distinct ones, or would be. */
+static uint32_t qnnrt_llm__sample_find(const qnnrt_llm_sampler *s, uint32_t token)
+{
+    uint32_t low = 0, high = s->distinct;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (s->recent[middle].token < token) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+static void qnnrt_llm__sample_remember(qnnrt_llm_sampler *s, uint32_t token)
+{
+    qnnrt_llm__sample_recent *recent;
+    uint32_t at;
+    if (s->room == 0) return;
+    if (s->held == s->room) {
+        at = qnnrt_llm__sample_find(s, s->ring[s->next]);
+        recent = &s->recent[at];
+        if (--recent->times == 0)
+            memmove(recent, recent + 1, sizeof *recent * (--s->distinct - at));
+    } else {
+        ++s->held;
+    }
+    s->ring[s->next] = token;
+    s->next = s->next + 1 < s->room ? s->next + 1 : 0;
+    at = qnnrt_llm__sample_find(s, token);
+    recent = &s->recent[at];
+    if (at == s->distinct || recent->token != token) {
+        memmove(recent + 1, recent, sizeof *recent * (s->distinct++ - at));
+        memset(recent, 0, sizeof *recent);
+        recent->token = token;
+    }
+    ++recent->times;
+}
+
+static void qnnrt_llm__sample_reset(qnnrt_llm_sampler *s)
+{
+    s->state = s->seed;
+    s->held = s->next = s->distinct = 0;
+}
+
+/* ---- making one ---------------------------------------------------------------------------------- */
+
+static void qnnrt_llm__sample_free(qnnrt_llm_sampler *s)
+{
+    qnnrt_hooks hooks;
+    if (s == NULL) return;
+    hooks = s->hooks;
+    qnnrt_llm__free(&hooks, s->ring);
+    qnnrt_llm__free(&hooks, s->recent);
+    qnnrt_llm__free(&hooks, s->ones);
+    qnnrt_llm__free(&hooks, s);
+}
+
+/* Whether a sampler can be made of this; a comparison with a NaN is false. */
+static qnnrt_result qnnrt_llm__sample_check(const qnnrt_llm_sampler_desc *desc, qnnrt_error *err)
+{
+    const struct { const char *name, *range; float value, high; } fields[] = {
+        { "temperature",        "0 to 1e30", desc->temperature,        1e30f },
+        { "top_p",              "0 to 1",    desc->top_p,              1.0f  },
+        { "min_p",              "0 to 1",    desc->min_p,              1.0f  },
+        { "repetition_penalty", "0 to 1e30", desc->repetition_penalty, 1e30f }
+    };
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; ++i)
+        if (!(fields[i].value >= 0 && fields[i].value <= fields[i].high))
+            return qnnrt_llm__fail(err, QNNRT_E_ARG, "%s is %g, expected %s", fields[i].name,
+                                   (double)fields[i].value, fields[i].range);
+    if ((desc->hooks.alloc == NULL) != (desc->hooks.free == NULL))
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "hooks: alloc and free are given both or none");
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt_llm__sample_take_logits(qnnrt_llm_sampler *s,
+                                                  const qnnrt_tensor_info *logits, double *scale,
+                                                  qnnrt_error *err)
+{
+    const char *name = logits->name != NULL ? logits->name : "";
+    const qnnrt_quant *quant = &logits->quant;
+    *scale = 1.0;
+    if (logits->rank == 0 || logits->dims == NULL || logits->dims[logits->rank - 1] == 0)
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "tensor \"%s\" has no dimension for a vocabulary",
+                               name);
+    s->vocabulary = logits->dims[logits->rank - 1];
+    if (s->vocabulary > 0x7FFFFFFFu)
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": a vocabulary of %u is more "
+                               "than tokens can number", name, s->vocabulary);
+    if (!qnnrt_llm__sample_form_of(logits->dtype, &s->form))
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": there is no sampling of "
+                               "logits as %s", name, qnnrt_dtype_name(logits->dtype));
+    if (s->form.kind == QNNRT_LLM__SAMPLE_FLOAT16 || s->form.kind == QNNRT_LLM__SAMPLE_FLOAT32)
+        return QNNRT_OK;
+    if (quant->encoding != QNNRT_ENCODING_PER_TENSOR)
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": logits as %s need one scale "
+                               "and offset", name, qnnrt_dtype_name(logits->dtype));
+    if (quant->bitwidth != 0 && quant->bitwidth != s->form.bytes * 8)
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": there is no sampling of "
+                               "logits that use %u bits of %u", name, quant->bitwidth,
+                               s->form.bytes * 8);
+    if (!(quant->scale > 0 && quant->scale <= 3.4e38f))
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": the scale of its logits is "
+                               "%g, expected a number above 0", name, (double)quant->scale);
+    *scale = (double)quant->scale;
+    s->offset = (double)s->form.bias + (double)quant->offset;
+    return QNNRT_OK;
+}
+
+/* The nearest multiple of 1 / one, a power of two. */
+static uint64_t qnnrt_llm__sample_fixed(double x, double one) { return (uint64_t)(x * one + 0.5); }
+
+static qnnrt_result qnnrt_llm__sample_make(const qnnrt_tensor_info *logits,
+                                           const qnnrt_llm_sampler_desc *desc,
+                                           qnnrt_llm_sampler **out, qnnrt_error *err)
+{
+    const double one32 = 4294967296.0, one31 = 2147483648.0;
+    double scale;
+    qnnrt_llm_sampler *s = NULL;
+    qnnrt_result result = qnnrt_llm__sample_check(desc, err);
+    if (result != QNNRT_OK) return result;
+    s = (qnnrt_llm_sampler *)qnnrt_llm__alloc(&desc->hooks, 1, sizeof *s);
+    if (s == NULL) return qnnrt_llm__fail_memory(err, "a sampler");
+    s->hooks = desc->hooks;
+    result = qnnrt_llm__sample_take_logits(s, logits, &scale, err);
+    if (result != QNNRT_OK) goto done;
+
+    s->top_k = desc->top_k;
+    s->top_p = desc->top_p < 1.0f ? qnnrt_llm__sample_fixed((double)desc->top_p, one32) : 0;
+    if (desc->top_p > 0 && desc->top_p < 1.0f && s->top_p == 0) s->top_p = 1;
+    s->min_p = qnnrt_llm__sample_fixed((double)desc->min_p, one32);
+    s->seed = desc->seed;
+    s->penalty = desc->repetition_penalty != 0 ? (double)desc->repetition_penalty : 1.0;
+    s->inverse = 1.0 / s->penalty;
+    if (s->penalty != 1.0) {
+        s->room = desc->repetition_last != 0 ? desc->repetition_last : 64;
+        s->ring = (uint32_t *)qnnrt_llm__alloc(&s->hooks, s->room, sizeof *s->ring);
+        s->recent = (qnnrt_llm__sample_recent *)qnnrt_llm__alloc(&s->hooks, s->room,
+                                                                 sizeof *s->recent);
+        if (s->ring == NULL || s->recent == NULL) {
+            result = qnnrt_llm__fail_memory(err, "the recent tokens of a sampler");
+            goto done;
+        }
+    }
+    if (desc->temperature > 0) {
+        s->unit = 1048576.0 * scale / (double)desc->temperature;
+        s->ones = (qnnrt_llm__sample_one *)qnnrt_llm__alloc(&s->hooks, s->vocabulary,
+                                                            sizeof *s->ones);
+        if (s->ones == NULL) {
+            result = qnnrt_llm__fail_memory(err, "the candidates of a sampler");
+            goto done;
+        }
+        for (int i = 0; i < QNNRT_LLM__SAMPLE_BINS; ++i)
+            s->high[i] = qnnrt_llm__sample_fixed(qnnrt_llm__math_exp((double)i / -16.0), one32);
+        for (int i = 0; i < 256; ++i) {
+            s->middle[i] = qnnrt_llm__sample_fixed(qnnrt_llm__math_exp((double)i / -4096.0), one31);
+            s->low[i] = qnnrt_llm__sample_fixed(qnnrt_llm__math_exp((double)i / -1048576.0), one31);
+        }
+    }
+    qnnrt_llm__sample_reset(s);
+    *out = s;
+    s = NULL;
+done:
+    qnnrt_llm__sample_free(s);
+    return result;
+}
 
 /* =====================================================================================
    PUBLIC                                                                       >>public
@@ -3763,6 +6439,382 @@ QNNRT_LLM_API void qnnrt_llm_describe(const qnnrt_llm *llm, void (*line)(void *u
 }
 
 /* ---- session ---- */
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_session_create(qnnrt_llm *const *models, size_t model_count,
+                                                    const qnnrt_llm_session_desc *desc,
+                                                    qnnrt_llm_session **out, qnnrt_error *err)
+{
+    qnnrt_llm_session *session;
+    qnnrt_result result;
+    size_t i;
+    qnnrt_llm__error_clear(err);
+    if (out == NULL) return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_session_create: out is NULL");
+    *out = NULL;
+    if (models == NULL || model_count == 0 || model_count > 1024)
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_session_create: a session has 1 to 1024"
+                               " models");
+    for (i = 0; i < model_count; ++i)
+        if (models[i] == NULL)
+            return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_session_create: model %lu is NULL",
+                                   (unsigned long)i);
+    if (desc != NULL && (desc->caches > 65536 || desc->positions > 0x40000000u ||
+                         (unsigned)desc->kv > QNNRT_LLM_SHIFT_POINTER))
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_session_create: desc has caches over"
+                               " 65,536, positions over 2^30, or an unknown kv");
+    session = (qnnrt_llm_session *)qnnrt_llm__alloc(&models[0]->hooks, 1, sizeof *session);
+    if (session == NULL) return qnnrt_llm__fail_memory(err, "a session");
+    session->hooks = models[0]->hooks;
+    if (desc != NULL) session->desc = *desc;
+    if (session->desc.caches == 0) session->desc.caches = 1;
+    session->parts = (qnnrt_llm__part *)qnnrt_llm__alloc(&session->hooks, model_count,
+                                                         sizeof *session->parts);
+    if (session->parts == NULL) {
+        result = qnnrt_llm__fail_memory(err, "a session");
+    } else {
+        session->part_count = model_count;
+        result = qnnrt_llm__session_make(session, models, err);
+    }
+    if (result != QNNRT_OK) qnnrt_llm__session_free(session);
+    else *out = session;
+    return result;
+}
+
+QNNRT_LLM_API void qnnrt_llm_session_destroy(qnnrt_llm_session *session)
+{
+    if (session != NULL) qnnrt_llm__session_free(session);
+}
+
+QNNRT_LLM_API qnnrt_llm_session_info qnnrt_llm_session_get_info(const qnnrt_llm_session *session)
+{
+    qnnrt_llm_session_info none;
+    memset(&none, 0, sizeof none);
+    return session != NULL ? session->info : none;
+}
+
+QNNRT_LLM_API qnnrt_llm_cache *qnnrt_llm_cache_get(qnnrt_llm_session *session, size_t model,
+                                                   size_t index)
+{
+    if (session == NULL || model >= session->part_count || index >= session->desc.caches)
+        return NULL;
+    return &session->parts[model].caches[index];
+}
+
+QNNRT_LLM_API const qnnrt_error *qnnrt_llm_error(const qnnrt_llm_cache *cache)
+{
+    static const qnnrt_error none = { QNNRT_E_ARG, 0, "the cache is NULL" };
+    return cache != NULL ? &cache->error : &none;
+}
+
+/* ---- step ---- */
+
+/* Time of the host is what a call takes, less what it spends in qnnrt_exec(). */
+static uint64_t qnnrt_llm__public_begin(qnnrt_llm_session *session)
+{
+    if (session->desc.clock_ns == NULL) return 0;
+    return session->desc.clock_ns(session->desc.clock_user) - session->info.exec_ns;
+}
+
+static void qnnrt_llm__public_end(qnnrt_llm_session *session, uint64_t begin)
+{
+    if (session->desc.clock_ns == NULL) return;
+    session->info.host_ns += session->desc.clock_ns(session->desc.clock_user) -
+                             session->info.exec_ns - begin;
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_decode(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch)
+{
+    qnnrt_result result;
+    uint64_t begin;
+    if (cache == NULL) return QNNRT_E_ARG;
+    if (batch == NULL) return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "the batch is NULL");
+    begin = qnnrt_llm__public_begin(cache->session);
+    result = qnnrt_llm__step_decode(cache, batch);
+    qnnrt_llm__public_end(cache->session, begin);
+    return result;
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_eval(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch)
+{
+    qnnrt_result result;
+    uint64_t begin;
+    size_t given = 0;
+    if (cache == NULL) return QNNRT_E_ARG;
+    if (batch == NULL) return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "the batch is NULL");
+    begin = qnnrt_llm__public_begin(cache->session);
+    result = qnnrt_llm__step_eval(cache, batch);
+    if (result == QNNRT_OK)
+        result = qnnrt_llm__step_give(cache, batch, 0, (uint32_t)batch->count, &given);
+    qnnrt_llm__public_end(cache->session, begin);
+    return result;
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_accept(qnnrt_llm_cache *cache, const uint32_t *rows,
+                                            size_t count)
+{
+    qnnrt_result result;
+    uint64_t begin;
+    if (cache == NULL) return QNNRT_E_ARG;
+    begin = qnnrt_llm__public_begin(cache->session);
+    result = qnnrt_llm__step_accept(cache, rows, count);
+    qnnrt_llm__public_end(cache->session, begin);
+    return result;
+}
+
+/* The row of the last step that token `row` of the batch was in, or -1. */
+static int64_t qnnrt_llm__public_row(qnnrt_llm_cache *cache, size_t row)
+{
+    const qnnrt_llm_session *session;
+    if (cache == NULL) return -1;
+    session = cache->session;
+    if (session->stepped != cache) {
+        QNNRT_LLM__FAIL(cache, QNNRT_E_STATE, "no logits: the last step of the session was not one"
+                        " of this cache, or it failed");
+        return -1;
+    }
+    if (row < session->stepped_first || row - session->stepped_first >= session->stepped_count) {
+        QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "no logits of token %lu: of the last batch those of %lu"
+                        " to %lu are here; batch.wanted gives others", (unsigned long)row,
+                        (unsigned long)session->stepped_first,
+                        (unsigned long)(session->stepped_first + session->stepped_count - 1));
+        return -1;
+    }
+    return (int64_t)(row - session->stepped_first);
+}
+
+QNNRT_LLM_API const void *qnnrt_llm_codes(qnnrt_llm_cache *cache, size_t row)
+{
+    const int64_t at = qnnrt_llm__public_row(cache, row);
+    const qnnrt_llm__run *run;
+    if (at < 0) return NULL;
+    run = cache->session->stepped_run;
+    return run->logits + (size_t)at * run->logits_bytes;
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_logits(qnnrt_llm_cache *cache, size_t row, float *values)
+{
+    const int64_t at = qnnrt_llm__public_row(cache, row);
+    const uint32_t vocabulary = cache != NULL ? cache->part->llm->info.vocabulary : 0;
+    const qnnrt_llm__run *run;
+    qnnrt_result result;
+    if (at < 0) return cache != NULL ? cache->error.code : QNNRT_E_ARG;
+    if (values == NULL) return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "values is NULL");
+    run = cache->session->stepped_run;
+    result = qnnrt_read_f32_slot(run->run, run->graph->logits, (uint64_t)at * vocabulary, values,
+                                 vocabulary);
+    if (result != QNNRT_OK) cache->error = *qnnrt_run_error(run->run);
+    return result;
+}
+
+QNNRT_LLM_API int32_t qnnrt_llm_argmax(qnnrt_llm_cache *cache, size_t row)
+{
+    const void *codes = qnnrt_llm_codes(cache, row);
+    const qnnrt_llm_info *info;
+    if (codes == NULL) return -1;
+    info = &cache->part->llm->info;
+    return (int32_t)qnnrt_llm__sample_argmax(codes, info->logits->dtype, info->vocabulary);
+}
+
+/* ---- cache ---- */
+
+QNNRT_LLM_API qnnrt_llm_cache_info qnnrt_llm_cache_get_info(const qnnrt_llm_cache *cache)
+{
+    qnnrt_llm_cache_info info = { 0, 0, 0, 0 };
+    const qnnrt_llm__run *run;
+    if (cache != NULL) {
+        info.cells = cache->cells.count;
+        info.used = cache->cells.used;
+        info.end = cache->cells.end;
+        run = qnnrt_llm__step_choose(cache, SIZE_MAX, cache->cells.used);
+        info.at_once = run != NULL ? run->graph->ar : 0;
+    }
+    return info;
+}
+
+/* What was computed for the cache as it was cannot be accepted any more. */
+static void qnnrt_llm__public_change(qnnrt_llm_cache *cache)
+{
+    if (cache->session->stepped == cache) cache->session->pending = 0;
+}
+
+static qnnrt_result qnnrt_llm__public_sequence(qnnrt_llm_cache *cache, int sequence, int lowest)
+{
+    if (cache == NULL) return QNNRT_E_ARG;
+    if (sequence < lowest || sequence >= QNNRT_LLM_SEQUENCES)
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "sequence %d: a cache has 0 to %d", sequence,
+                               QNNRT_LLM_SEQUENCES - 1);
+    return QNNRT_OK;
+}
+
+QNNRT_LLM_API void qnnrt_llm_clear(qnnrt_llm_cache *cache)
+{
+    if (cache == NULL) return;
+    qnnrt_llm__public_change(cache);
+    qnnrt_llm__cells_clear(&cache->cells);
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_remove(qnnrt_llm_cache *cache, int sequence,
+                                                     int32_t begin, int32_t end)
+{
+    qnnrt_result result = qnnrt_llm__public_sequence(cache, sequence, -1);
+    if (result != QNNRT_OK) return result;
+    qnnrt_llm__public_change(cache);
+    qnnrt_llm__cells_remove(&cache->cells, sequence, begin, end);
+    return QNNRT_OK;
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_copy(qnnrt_llm_cache *cache, int from, int to,
+                                                   int32_t begin, int32_t end)
+{
+    qnnrt_result result = qnnrt_llm__public_sequence(cache, from, 0);
+    if (result == QNNRT_OK) result = qnnrt_llm__public_sequence(cache, to, 0);
+    if (result != QNNRT_OK) return result;
+    qnnrt_llm__public_change(cache);
+    qnnrt_llm__cells_copy(&cache->cells, from, to, begin, end);
+    return QNNRT_OK;
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_keep(qnnrt_llm_cache *cache, int sequence)
+{
+    qnnrt_result result = qnnrt_llm__public_sequence(cache, sequence, 0);
+    if (result != QNNRT_OK) return result;
+    qnnrt_llm__public_change(cache);
+    qnnrt_llm__cells_keep(&cache->cells, sequence);
+    return QNNRT_OK;
+}
+
+/* A model that is told positions stores keys turned by them: other positions would need other
+   keys. */
+static int qnnrt_llm__public_turned(const qnnrt_llm_cache *cache)
+{
+    const qnnrt_llm__slots *in = cache->part->llm->graphs[0].inputs;
+    return in[QNNRT_LLM_ROLE_POSITIONS].count + in[QNNRT_LLM_ROLE_ROPE_COS].count > 0;
+}
+
+static qnnrt_result qnnrt_llm__public_moved(qnnrt_llm_cache *cache, qnnrt_result result)
+{
+    if (result == QNNRT_E_UNSUPPORTED)
+        return QNNRT_LLM__FAIL(cache, result, "positions cannot be changed: keys are stored turned by"
+                               " them (RoPE), as %s; remove those cells and compute their tokens"
+                               " again", qnnrt_dtype_name(cache->part->llm->info.cache_dtype));
+    if (result != QNNRT_OK)
+        return QNNRT_LLM__FAIL(cache, result, "positions would be over %ld, or are divided by less"
+                               " than 1", (long)INT32_MAX);
+    qnnrt_llm__public_change(cache);
+    return QNNRT_OK;
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_shift(qnnrt_llm_cache *cache, int sequence,
+                                                    int32_t begin, int32_t end, int32_t delta)
+{
+    qnnrt_result result = qnnrt_llm__public_sequence(cache, sequence, 0);
+    if (result != QNNRT_OK) return result;
+    return qnnrt_llm__public_moved(
+        cache, qnnrt_llm__cells_shift(&cache->cells, sequence, begin, end, delta,
+                                      qnnrt_llm__public_turned(cache)));
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_divide(qnnrt_llm_cache *cache, int sequence,
+                                                     int32_t begin, int32_t end, int32_t divisor)
+{
+    qnnrt_result result = qnnrt_llm__public_sequence(cache, sequence, 0);
+    if (result != QNNRT_OK) return result;
+    return qnnrt_llm__public_moved(
+        cache, qnnrt_llm__cells_divide(&cache->cells, sequence, begin, end, divisor,
+                                       qnnrt_llm__public_turned(cache)));
+}
+
+QNNRT_LLM_API int32_t qnnrt_llm_sequence_first(const qnnrt_llm_cache *cache, int sequence)
+{
+    if (cache == NULL || sequence < 0 || sequence >= QNNRT_LLM_SEQUENCES) return -1;
+    return qnnrt_llm__cells_first(&cache->cells, sequence);
+}
+
+QNNRT_LLM_API int32_t qnnrt_llm_sequence_last(const qnnrt_llm_cache *cache, int sequence)
+{
+    if (cache == NULL || sequence < 0 || sequence >= QNNRT_LLM_SEQUENCES) return -1;
+    return qnnrt_llm__cells_last(&cache->cells, sequence);
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_cache_copy(qnnrt_llm_cache *to, const qnnrt_llm_cache *from)
+{
+    if (to == NULL || from == NULL) return QNNRT_E_ARG;
+    if (to->part->llm != from->part->llm)
+        return QNNRT_LLM__FAIL(to, QNNRT_E_ARG, "the cache to be copied is one of another model");
+    qnnrt_llm__public_change(to);
+    return qnnrt_llm__state_copy(&to->cells, &to->store, &from->cells, &from->store, &to->error);
+}
+
+/* ---- state ---- */
+
+QNNRT_LLM_API size_t qnnrt_llm_state_bytes(const qnnrt_llm_cache *cache)
+{
+    return cache != NULL ? qnnrt_llm__state_bytes(&cache->cells, &cache->store) : 0;
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_state_save(qnnrt_llm_cache *cache, void *data, size_t capacity,
+                                                size_t *bytes)
+{
+    size_t needed;
+    if (bytes != NULL) *bytes = 0;
+    if (cache == NULL) return QNNRT_E_ARG;
+    needed = qnnrt_llm__state_bytes(&cache->cells, &cache->store);
+    if (data == NULL || capacity < needed)
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "the state takes %lu bytes, and there is room for"
+                               " %lu", (unsigned long)needed,
+                               (unsigned long)(data != NULL ? capacity : 0));
+    qnnrt_llm__state_save(&cache->cells, &cache->store, cache->part->llm->info.fingerprint, data);
+    if (bytes != NULL) *bytes = needed;
+    return QNNRT_OK;
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_state_restore(qnnrt_llm_cache *cache, const void *data,
+                                                   size_t bytes)
+{
+    qnnrt_result result;
+    if (cache == NULL) return QNNRT_E_ARG;
+    if (data == NULL) return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "data is NULL");
+    result = qnnrt_llm__state_restore(&cache->cells, &cache->store,
+                                      cache->part->llm->info.fingerprint,
+                                      cache->session->desc.positions, data, bytes, &cache->error);
+    if (result == QNNRT_OK) qnnrt_llm__public_change(cache);
+    return result;
+}
+
+/* ---- sampling ---- */
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_sampler_create(const qnnrt_tensor_info *logits,
+                                                    const qnnrt_llm_sampler_desc *desc,
+                                                    qnnrt_llm_sampler **out, qnnrt_error *err)
+{
+    const qnnrt_llm_sampler_desc greedy = { 0, 0, 0, 0, 0, 0, 0, { 0, 0, 0, 0, 0, 0, 0, 0 } };
+    qnnrt_llm__error_clear(err);
+    if (out != NULL) *out = NULL;
+    if (logits == NULL || out == NULL)
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "%s is NULL", logits == NULL ? "logits" : "out");
+    return qnnrt_llm__sample_make(logits, desc != NULL ? desc : &greedy, out, err);
+}
+
+QNNRT_LLM_API void qnnrt_llm_sampler_destroy(qnnrt_llm_sampler *sampler)
+{
+    qnnrt_llm__sample_free(sampler);
+}
+
+QNNRT_LLM_API int32_t qnnrt_llm_sample(qnnrt_llm_sampler *sampler, const void *codes)
+{
+    if (sampler == NULL || codes == NULL) return -1;
+    return qnnrt_llm__sample_draw(sampler, (const unsigned char *)codes);
+}
+
+QNNRT_LLM_API void qnnrt_llm_sampler_accept(qnnrt_llm_sampler *sampler, int32_t token)
+{
+    if (sampler == NULL || token < 0 || (uint32_t)token >= sampler->vocabulary) return;
+    qnnrt_llm__sample_remember(sampler, (uint32_t)token);
+}
+
+QNNRT_LLM_API void qnnrt_llm_sampler_reset(qnnrt_llm_sampler *sampler)
+{
+    if (sampler != NULL) qnnrt_llm__sample_reset(sampler);
+}
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,656 @@
+/* llm_naive.h - a cache that is slow and obvious, and a game that a real one plays against it
+
+   naive_*: what a cache of qnnrt_llm.h has to be like, from its documentation alone. Cells are structs
+   with a list of sequences each; whatever can be asked is found by looking at all of them; keys and
+   values are bytes of their cell. Nothing of the header's rooms is used.
+
+   game_*: two real caches of one model and two naive ones. Every move is drawn from a source (random
+   numbers, or the bytes of a fuzzer), done on both sides and compared: what can be asked of cells, and
+   every byte of keys and values where the address formula says that it lies. game_play() returns NULL,
+   or a text about the first difference. The test and the fuzzer share it.
+
+   Include after the implementation of qnnrt_llm.h.                                               */
+#ifndef LLM_NAIVE_H
+#define LLM_NAIVE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAIVE_CELLS = 24, NAIVE_SEQUENCES = 64, NAIVE_TENSORS = 4, NAIVE_ROWS = 6, NAIVE_PIECE = 20 };
+
+typedef struct naive_cell {
+    int           used;
+    long          position;
+    int           sequences[NAIVE_SEQUENCES];   /* a set: the first `sequence_count` */
+    int           sequence_count;
+    int           known;                        /* its bytes are: they were written, and not lost since */
+    unsigned char bytes[NAIVE_TENSORS][NAIVE_ROWS][NAIVE_PIECE];
+} naive_cell;
+
+typedef struct naive_cache {
+    int        count;
+    naive_cell cells[NAIVE_CELLS];
+} naive_cache;
+
+typedef struct naive_shape { int tensors, rows[NAIVE_TENSORS], inner[NAIVE_TENSORS], element[NAIVE_TENSORS]; } naive_shape;
+
+/* ---- sets of sequences ------------------------------------------------------------------------- */
+
+static int naive_has(const naive_cell *cell, int sequence)
+{
+    int i;
+    if (!cell->used) return 0;
+    for (i = 0; i < cell->sequence_count; ++i)
+        if (cell->sequences[i] == sequence) return 1;
+    return 0;
+}
+
+static void naive_add(naive_cell *cell, int sequence)
+{
+    if (!naive_has(cell, sequence)) cell->sequences[cell->sequence_count++] = sequence;
+}
+
+static void naive_drop(naive_cell *cell, int sequence)
+{
+    int i, kept = 0;
+    if (!cell->used) return;
+    for (i = 0; i < cell->sequence_count; ++i)
+        if (cell->sequences[i] != sequence) cell->sequences[kept++] = cell->sequences[i];
+    cell->sequence_count = kept;
+    if (kept == 0) cell->used = 0;
+}
+
+static int naive_between(const naive_cell *cell, long begin, long end)
+{
+    if (begin < 0) begin = 0;
+    return cell->used && cell->position >= begin && (end < 0 || cell->position < end);
+}
+
+/* ---- operations: what llama.cpp's llama_memory_seq_* do ---------------------------------------- */
+
+static void naive_clear(naive_cache *n)
+{
+    int i;
+    for (i = 0; i < n->count; ++i) n->cells[i].used = 0;
+}
+
+static void naive_set(naive_cache *n, int cell, long position, uint64_t sequences)
+{
+    int s;
+    naive_cell *c = &n->cells[cell];
+    c->used = 1;
+    c->position = position;
+    c->sequence_count = 0;
+    for (s = 0; s < NAIVE_SEQUENCES; ++s)
+        if (sequences >> s & 1) naive_add(c, s);
+}
+
+static void naive_remove(naive_cache *n, int sequence, long begin, long end)
+{
+    int i, s;
+    for (i = 0; i < n->count; ++i) {
+        if (!naive_between(&n->cells[i], begin, end)) continue;
+        for (s = 0; s < NAIVE_SEQUENCES; ++s)
+            if (s == sequence || sequence == -1) naive_drop(&n->cells[i], s);
+    }
+}
+
+static void naive_copy(naive_cache *n, int from, int to, long begin, long end)
+{
+    int i;
+    for (i = 0; i < n->count; ++i)
+        if (naive_has(&n->cells[i], from) && naive_between(&n->cells[i], begin, end)) naive_add(&n->cells[i], to);
+}
+
+static void naive_keep(naive_cache *n, int sequence)
+{
+    int i, s;
+    for (i = 0; i < n->count; ++i)
+        for (s = 0; s < NAIVE_SEQUENCES; ++s)
+            if (s != sequence) naive_drop(&n->cells[i], s);
+}
+
+/* Both: what the positions become, or nothing at all when one of them cannot be. divisor 0: add delta. */
+static qnnrt_result naive_turn(naive_cache *n, int sequence, long begin, long end, long delta, long divisor, int turned)
+{
+    static naive_cache then;
+    int i, changes = 0;
+    then = *n;
+    for (i = 0; i < n->count; ++i) {
+        naive_cell *c = &then.cells[i];
+        long old = c->position;
+        if (!naive_has(c, sequence) || !naive_between(c, begin, end)) continue;
+        c->position = divisor != 0 ? c->position / divisor : c->position + delta;
+        if (c->position != old) changes = 1;
+        if (c->position > 2147483647L) return turned ? QNNRT_E_UNSUPPORTED : QNNRT_E_ARG;
+        if (c->position < 0) c->used = 0;
+    }
+    if (changes && turned) return QNNRT_E_UNSUPPORTED;
+    *n = then;
+    return QNNRT_OK;
+}
+
+/* ---- questions ----------------------------------------------------------------------------------- */
+
+static long naive_edge(const naive_cache *n, int sequence, int highest)
+{
+    long found = -1;
+    int i;
+    for (i = 0; i < n->count; ++i) {
+        const naive_cell *c = &n->cells[i];
+        if (!naive_has(c, sequence)) continue;
+        if (found == -1 || (highest ? c->position > found : c->position < found)) found = c->position;
+    }
+    return found;
+}
+
+static int naive_members(const naive_cache *n, int sequence)
+{
+    int i, members = 0;
+    for (i = 0; i < n->count; ++i) members += naive_has(&n->cells[i], sequence);
+    return members;
+}
+
+static int naive_used(const naive_cache *n)
+{
+    int i, used = 0;
+    for (i = 0; i < n->count; ++i) used += n->cells[i].used;
+    return used;
+}
+
+static int naive_end(const naive_cache *n)
+{
+    int i, end = 0;
+    for (i = 0; i < n->count; ++i)
+        if (n->cells[i].used) end = i + 1;
+    return end;
+}
+
+/* ---- states: read by the description in room >>state ---------------------------------------------- */
+
+static uint64_t naive_number(const unsigned char *at, int bytes)
+{
+    uint64_t value = 0;
+    while (bytes-- > 0) value = value << 8 | at[bytes];
+    return value;
+}
+
+static uint64_t naive_step(uint64_t sum, uint64_t word)
+{
+    sum = (sum ^ word) * 11400714819323198485u;
+    return sum ^ sum / 4294967296u;
+}
+
+static uint64_t naive_sum(const unsigned char *data, size_t bytes)
+{
+    uint64_t sums[4];
+    size_t words = (bytes / 32 + 1) * 4, i, k;
+    for (i = 0; i < 4; ++i) sums[i] = 14695981039346656037u + i;
+    for (i = 0; i < words; ++i) {
+        unsigned char word[8];
+        for (k = 0; k < 8; ++k) word[k] = i * 8 + k < bytes ? data[i * 8 + k] : (unsigned char)0;
+        sums[i % 4] = naive_step(sums[i % 4], naive_number(word, 8));
+    }
+    return naive_step(naive_step(naive_step(naive_step(sums[0], bytes), sums[1]), sums[2]), sums[3]);
+}
+
+/* Put a state into n. Returns whether it is one that fits; otherwise n is what it was. */
+static int naive_restore(naive_cache *n, const naive_shape *shape, uint64_t fingerprint, long positions,
+                         const unsigned char *data, size_t bytes)
+{
+    static naive_cache then;
+    uint64_t cells, size = 48;
+    const unsigned char *at = data + 40;
+    int k, row;
+    uint64_t i;
+    if (bytes < 48 || memcmp(data, "qnnrt-kv", 8) != 0 || naive_number(data + 8, 4) != 1) return 0;
+    cells = naive_number(data + 12, 4);
+    if (naive_number(data + 16, 8) != fingerprint || naive_number(data + 24, 8) != bytes) return 0;
+    if (naive_number(data + 32, 4) != 0 || naive_number(data + 36, 4) != (uint64_t)shape->tensors) return 0;
+    if (cells > (uint64_t)n->count) return 0;
+    for (k = 0; k < shape->tensors; ++k)
+        size += 12 + cells * (uint64_t)(shape->rows[k] * shape->inner[k] * shape->element[k]);
+    if (size + cells * 12 != bytes || naive_sum(data, bytes - 8) != naive_number(data + bytes - 8, 8)) return 0;
+    for (k = 0; k < shape->tensors; ++k, at += 12)
+        if (naive_number(at, 4) != (uint64_t)shape->rows[k] || naive_number(at + 4, 4) != (uint64_t)shape->inner[k] ||
+            naive_number(at + 8, 4) != (uint64_t)shape->element[k]) return 0;
+    memset(&then, 0, sizeof(then));
+    then.count = n->count;
+    for (i = 0; i < cells; ++i) {
+        uint64_t position = naive_number(at + i * 4, 4), sequences = naive_number(at + cells * 4 + i * 8, 8);
+        if (position >= (uint64_t)positions || position > 2147483647u || sequences == 0) return 0;
+        naive_set(&then, (int)i, (long)position, sequences);
+        then.cells[i].known = 1;
+    }
+    at += cells * 12;
+    for (k = 0; k < shape->tensors; ++k)
+        for (row = 0; row < shape->rows[k]; ++row)
+            for (i = 0; i < cells; ++i, at += shape->inner[k] * shape->element[k])
+                memcpy(then.cells[i].bytes[k][row], at, (size_t)(shape->inner[k] * shape->element[k]));
+    *n = then;
+    return 1;
+}
+
+/* ---- the game --------------------------------------------------------------------------------------- */
+
+enum { GAME_GUARD = 24, GAME_AR = 5, GAME_GUARD_BYTE = 0xA5 };
+
+typedef struct game_source {           /* bytes, or random numbers where data is NULL */
+    const unsigned char *data;
+    size_t               size, at;
+    uint32_t             random;
+} game_source;
+
+typedef struct game_side {
+    qnnrt_llm__cells cells;
+    qnnrt_llm__store store;
+    naive_cache      naive;
+    size_t           bytes;
+    uint64_t         ranges[NAIVE_TENSORS];
+} game_side;
+
+typedef struct game {
+    game_source   source;
+    naive_shape   shape;
+    qnnrt_llm__kv kv[NAIVE_TENSORS];
+    game_side     sides[2];
+    uint64_t      moves[16];           /* of each kind, that did something */
+    unsigned char fresh;               /* the next new byte */
+    char          text[512];
+} game;
+
+#define GAME_SAME(g, cond) \
+    do { \
+        if (!(cond)) { \
+            snprintf((g)->text, sizeof((g)->text), "llm_naive.h:%d: not so: %s", __LINE__, #cond); \
+            return (g)->text; \
+        } \
+    } while (0)
+#define GAME_TRY(call) do { const char *game_why_ = (call); if (game_why_ != NULL) return game_why_; } while (0)
+
+static int game_over(const game *g) { return g->source.data != NULL && g->source.at >= g->source.size; }
+
+static int game_draw(game *g, int below)             /* 0 .. below - 1, below <= 256 */
+{
+    game_source *s = &g->source;
+    if (s->data != NULL) return s->at < s->size ? s->data[s->at++] % below : 0;
+    s->random ^= s->random << 13;
+    s->random ^= s->random >> 17;
+    s->random ^= s->random << 5;
+    return (int)(s->random >> 3) % below;
+}
+
+static int game_sequence(game *g)
+{
+    static const int some[8] = { 0, 0, 0, 1, 1, 2, 31, 63 };
+    return some[game_draw(g, 8)];
+}
+
+/* Ends of ranges: near what there is, and what is not. */
+static int32_t game_position(game *g)
+{
+    static const int32_t odd[6] = { -1, INT32_MAX, INT32_MAX - 1, INT32_MAX - 3, -7, INT32_MIN };
+    int which = game_draw(g, 24);
+    return which < 18 ? (int32_t)game_draw(g, 30) : odd[which - 18];
+}
+
+static unsigned char *game_at(game_side *side, const naive_shape *shape, int k, int row, int cell)
+{
+    size_t rows_before = (size_t)side->store.lead + (size_t)row;
+    size_t cells_before = rows_before * side->store.stride + (size_t)cell;
+    return side->store.data + side->ranges[k] + cells_before * (size_t)(shape->inner[k] * shape->element[k]);
+}
+
+/* Everything that can be asked, and every byte that is known. */
+static const char *game_compare(game *g, game_side *side)
+{
+    const naive_cache *n = &side->naive;
+    size_t at = 0, end;
+    int i, s, k, row;
+    GAME_SAME(g, side->cells.count == (uint32_t)n->count);
+    GAME_SAME(g, side->cells.used == (uint32_t)naive_used(n));
+    GAME_SAME(g, side->cells.end == (uint32_t)naive_end(n));
+    GAME_SAME(g, side->cells.end <= side->store.stride);
+    for (i = 0; i < n->count; ++i) {
+        uint64_t bits = 0;
+        for (s = 0; s < NAIVE_SEQUENCES; ++s)
+            if (naive_has(&n->cells[i], s)) bits |= (uint64_t)1 << s;
+        GAME_SAME(g, side->cells.sequences[i] == bits);
+        GAME_SAME(g, bits == 0 || side->cells.positions[i] == n->cells[i].position);
+    }
+    for (s = 0; s < NAIVE_SEQUENCES; ++s) {
+        GAME_SAME(g, side->cells.members[s] == (uint32_t)naive_members(n, s));
+        GAME_SAME(g, side->cells.last[s] == naive_edge(n, s, 1));
+        GAME_SAME(g, qnnrt_llm__cells_last(&side->cells, s) == naive_edge(n, s, 1));
+        GAME_SAME(g, qnnrt_llm__cells_first(&side->cells, s) == naive_edge(n, s, 0));
+    }
+    for (i = 0; i < n->count; ++i) {
+        GAME_SAME(g, !n->cells[i].used || n->cells[i].known);
+        if (!n->cells[i].known || i >= (int)side->store.stride) continue;
+        for (k = 0; k < g->shape.tensors; ++k)
+            for (row = 0; row < g->shape.rows[k]; ++row)
+                GAME_SAME(g, memcmp(game_at(side, &g->shape, k, row, i), n->cells[i].bytes[k][row],
+                                    (size_t)(g->shape.inner[k] * g->shape.element[k])) == 0);
+    }
+    for (k = 0; k <= g->shape.tensors; ++k) {                     /* nothing between the ranges was touched */
+        end = k < g->shape.tensors ? (size_t)side->ranges[k] : side->bytes;
+        for (; at < end; ++at) GAME_SAME(g, side->store.data[at] == GAME_GUARD_BYTE);
+        if (k < g->shape.tensors)
+            at = end + (size_t)qnnrt_llm__rows_bytes(&g->kv[k], side->cells.count, GAME_AR, side->store.lead);
+    }
+    return NULL;
+}
+
+static const char *game_side_begin(game *g, game_side *side)
+{
+    qnnrt_hooks hooks;
+    int k;
+    memset(&hooks, 0, sizeof(hooks));
+    memset(side, 0, sizeof(*side));
+    side->naive.count = 1 + game_draw(g, NAIVE_CELLS);
+    side->store.kv = g->kv;
+    side->store.kv_count = (size_t)g->shape.tensors;
+    side->store.lead = (uint32_t)game_draw(g, 2);
+    side->store.stride = 1 + (uint32_t)game_draw(g, side->naive.count);
+    side->store.ranges = side->ranges;
+    GAME_SAME(g, qnnrt_llm__cells_make(&side->cells, &hooks, (uint32_t)side->naive.count));
+    for (k = 0; k < g->shape.tensors; ++k) {
+        size_t rows = (size_t)side->store.lead + (size_t)g->shape.rows[k];
+        size_t piece = (size_t)(g->shape.inner[k] * g->shape.element[k]);
+        side->bytes += GAME_GUARD;
+        side->ranges[k] = side->bytes;
+        side->bytes += (rows * (size_t)side->naive.count + GAME_AR) * piece;
+        GAME_SAME(g, qnnrt_llm__rows_bytes(&g->kv[k], side->cells.count, GAME_AR, side->store.lead) ==
+                     side->bytes - side->ranges[k]);
+    }
+    side->store.data = (unsigned char *)malloc(side->bytes > 0 ? side->bytes : 1);   /* ends where it ends */
+    GAME_SAME(g, side->store.data != NULL);
+    memset(side->store.data, GAME_GUARD_BYTE, side->bytes);
+    return game_compare(g, side);
+}
+
+static void game_side_end(game_side *side)
+{
+    qnnrt_hooks hooks;
+    memset(&hooks, 0, sizeof(hooks));
+    qnnrt_llm__cells_free(&side->cells, &hooks);
+    free(side->store.data);
+}
+
+static void game_arrange(game_side *side, uint32_t stride)
+{
+    int i, end = naive_end(&side->naive);
+    if (stride != side->store.stride)
+        for (i = end; i < side->naive.count; ++i) side->naive.cells[i].known = 0;
+    qnnrt_llm__rows_arrange(&side->store, stride, side->cells.end);
+}
+
+/* New tokens: cells are found, keys and values put into them, run by run or one by one. Sometimes all is
+   taken back. */
+static const char *game_append(game *g, game_side *side)
+{
+    naive_cache *n = &side->naive;
+    const int count = game_draw(g, GAME_AR + 1), extra = game_draw(g, 3), from = extra > 0 ? game_draw(g, extra + 1) : 0;
+    const int how = game_draw(g, 8), sequence = game_sequence(g);
+    const uint64_t sequences = (uint64_t)1 << sequence | (how >= 6 ? (uint64_t)1 << game_sequence(g) : 0);
+    long position = naive_edge(n, sequence, 1) + 1;
+    uint32_t cells[GAME_AR + 1], last, run;
+    const int out_cells = count + extra;
+    int i, k, row, found = 0;
+    for (i = 0; i < n->count && found < count; ++i)
+        if (!n->cells[i].used) ++found;
+    GAME_SAME(g, qnnrt_llm__cells_find(&side->cells, (uint32_t)count, cells) == (found == count));
+    if (found < count || count == 0) return NULL;
+    for (i = 0, found = 0; found < count; ++i)
+        if (!n->cells[i].used) GAME_SAME(g, cells[found++] == (uint32_t)i);
+    if (how == 5) position = game_position(g);
+    if (position < 0 || position > (long)INT32_MAX - count) position = (long)INT32_MAX - count;
+    for (i = 0; i < count; ++i) qnnrt_llm__cells_set(&side->cells, cells[i], (int32_t)(position + i), sequences);
+    last = cells[count - 1];
+    if (how == 4) {                                                  /* taken back, in any order */
+        for (i = 0; i < count; ++i) qnnrt_llm__cells_unset(&side->cells, cells[extra > 1 ? i : count - 1 - i]);
+        return NULL;
+    }
+    if (last >= side->store.stride) {                                /* the rows are too short for it */
+        uint32_t end = side->cells.end;
+        side->cells.end = (uint32_t)naive_end(n);
+        game_arrange(side, last + 1 + (uint32_t)game_draw(g, n->count - (int)last));
+        side->cells.end = end;
+    }
+    for (i = 0; i < count; ++i) naive_set(n, (int)cells[i], position + i, sequences);
+    for (k = 0; k < g->shape.tensors; ++k) {
+        const size_t piece = (size_t)(g->shape.inner[k] * g->shape.element[k]);
+        const size_t bytes = (size_t)(g->shape.rows[k] * out_cells) * piece;
+        unsigned char *out = (unsigned char *)malloc(bytes);
+        size_t b;
+        GAME_SAME(g, out != NULL);
+        for (b = 0; b < bytes; ++b) out[b] = g->fresh = (unsigned char)(g->fresh * 5 + 29);
+        for (i = 0; i < count; ++i)
+            for (row = 0; row < g->shape.rows[k]; ++row)
+                memcpy(n->cells[cells[i]].bytes[k][row], out + (size_t)(row * out_cells + from + i) * piece, piece);
+        for (i = 0; i < count; i += (int)run) {
+            for (run = 1; how < 3 && i + (int)run < count && cells[i + (int)run] == cells[i] + run;) ++run;
+            qnnrt_llm__rows_put(&side->store, (size_t)k, out, (uint32_t)out_cells, (uint32_t)(from + i), cells[i], run);
+        }
+        free(out);
+    }
+    for (i = 0; i < count; ++i) n->cells[cells[i]].known = 1;
+    return NULL;
+}
+
+/* Cells move, over one another too. */
+static void game_move(game *g, game_side *side)
+{
+    static naive_cache old;
+    naive_cache *n = &side->naive;
+    const int stride = (int)side->store.stride, from = game_draw(g, stride), to = game_draw(g, stride);
+    const int room = stride - (from > to ? from : to), count = game_draw(g, room + 1);
+    int i;
+    old = *n;
+    qnnrt_llm__rows_move(&side->store, (uint32_t)from, (uint32_t)to, (uint32_t)count);
+    for (i = 0; i < count; ++i) {
+        memcpy(n->cells[to + i].bytes, old.cells[from + i].bytes, sizeof(old.cells[0].bytes));
+        n->cells[to + i].known = old.cells[from + i].known;
+        /* Whose bytes nobody knows any more must not be in use. */
+        if (n->cells[to + i].known || !n->cells[to + i].used) continue;
+        n->cells[to + i].used = 0;
+        qnnrt_llm__cells_unset(&side->cells, (uint32_t)(to + i));
+    }
+}
+
+/* Bytes out of a run of cells. */
+static const char *game_get(game *g, game_side *side)
+{
+    const int stride = (int)side->store.stride, cell = game_draw(g, stride), count = 1 + game_draw(g, stride - cell);
+    const int extra = game_draw(g, 3), from = extra > 0 ? game_draw(g, extra + 1) : 0, out_cells = count + extra;
+    int i, k, row;
+    for (k = 0; k < g->shape.tensors; ++k) {
+        const size_t piece = (size_t)(g->shape.inner[k] * g->shape.element[k]);
+        unsigned char *out = (unsigned char *)malloc((size_t)(g->shape.rows[k] * out_cells) * piece);
+        int good = out != NULL;
+        if (good) qnnrt_llm__rows_get(&side->store, (size_t)k, out, (uint32_t)out_cells, (uint32_t)from, (uint32_t)cell, (uint32_t)count);
+        for (i = 0; i < count && good; ++i)
+            for (row = 0; row < g->shape.rows[k] && good; ++row)
+                good = !side->naive.cells[cell + i].known ||
+                       memcmp(out + (size_t)(row * out_cells + from + i) * piece, side->naive.cells[cell + i].bytes[k][row], piece) == 0;
+        free(out);
+        GAME_SAME(g, good);
+    }
+    return NULL;
+}
+
+/* Save one side, damage it perhaps, restore into one of both: as naive_restore() says. */
+static const char *game_state(game *g, game_side *from, game_side *to)
+{
+    const uint64_t fingerprint = 0x0123456789ABCDEFu;
+    const size_t bytes = qnnrt_llm__state_bytes(&from->cells, &from->store);
+    const int how = game_draw(g, 8), flips = how < 3 ? 0 : 1 + game_draw(g, 3);
+    const uint32_t positions = how == 1 ? 30 : (uint32_t)1 << 31;
+    static naive_cache clean;
+    unsigned char *data = (unsigned char *)malloc(bytes), *copy;
+    uint32_t stride = to->store.stride;
+    size_t used = bytes, i;
+    qnnrt_result result;
+    qnnrt_error err;
+    int good, damaged = 0;
+    GAME_SAME(g, data != NULL && bytes >= 48);
+    qnnrt_llm__state_save(&from->cells, &from->store, fingerprint, data);
+    clean.count = NAIVE_CELLS;
+    good = naive_restore(&clean, &g->shape, fingerprint, (long)1 << 31, data, bytes) &&
+           naive_used(&clean) == naive_used(&from->naive);
+    if (!good) { free(data); GAME_SAME(g, good); }
+    for (i = 0; i < (size_t)flips; ++i) {
+        /* Half of them in what comes first: the head, the tensors, the positions. */
+        size_t at = (size_t)game_draw(g, 256) * 256 + (size_t)game_draw(g, 256);
+        int bit = game_draw(g, 8);
+        at %= at & 1 && bytes > 96 ? 96 : bytes;
+        data[at] = (unsigned char)(data[at] ^ 1 << bit);
+    }
+    if (how == 3) used = (size_t)(game_draw(g, 256) * 256 + game_draw(g, 256)) % (bytes + 1);      /* cut short */
+    if (how >= 5 && used > 8) {                              /* what damages it on purpose mends the checksum */
+        uint64_t sum;
+        if (how == 7)
+            for (i = 0; i < 8; ++i) data[24 + i] = (unsigned char)((uint64_t)used >> 8 * i);
+        sum = naive_sum(data, used - 8);
+        for (i = 0; i < 8; ++i) data[used - 8 + i] = (unsigned char)(sum >> 8 * i);
+    }
+    copy = (unsigned char *)malloc(used > 0 ? used : 1);     /* ends where it ends */
+    if (copy != NULL) memcpy(copy, data, used);
+    free(data);
+    GAME_SAME(g, copy != NULL);
+    memset(&err, 0xFF, sizeof(err));
+    qnnrt_llm__error_clear(&err);
+    result = qnnrt_llm__state_restore(&to->cells, &to->store, fingerprint, positions, copy, used, &err);
+    good = naive_restore(&to->naive, &g->shape, fingerprint, (long)positions, copy, used);
+    if (result != QNNRT_OK && flips == 0)                    /* none of these is damaged */
+        damaged = result != QNNRT_E_LIMIT;
+    free(copy);
+    GAME_SAME(g, good == (result == QNNRT_OK) && !damaged);
+    GAME_SAME(g, good || ((result == QNNRT_E_FORMAT || result == QNNRT_E_MISMATCH || result == QNNRT_E_LIMIT) &&
+                          err.code == result && err.text[0] != '\0'));
+    GAME_SAME(g, good || to->store.stride == stride);
+    GAME_SAME(g, !good || to->store.stride == (to->cells.used > stride ? to->cells.count : stride));
+    ++g->moves[good ? 14 : 15];
+    return NULL;
+}
+
+static const char *game_copy(game *g, game_side *from, game_side *to)
+{
+    const int end = naive_end(&from->naive), count = to->naive.count;
+    uint32_t stride = to->store.stride;
+    qnnrt_error err;
+    int i;
+    qnnrt_result result = qnnrt_llm__state_copy(&to->cells, &to->store, &from->cells, &from->store, &err);
+    GAME_SAME(g, result == (end > count && from != to ? QNNRT_E_LIMIT : QNNRT_OK));
+    if (result != QNNRT_OK || from == to) return NULL;
+    GAME_SAME(g, to->store.stride == ((uint32_t)end > stride ? (uint32_t)count : stride));
+    memset(&to->naive, 0, sizeof(to->naive));
+    to->naive.count = count;
+    for (i = 0; i < end; ++i) to->naive.cells[i] = from->naive.cells[i];
+    return NULL;
+}
+
+/* All ranges are filled with an element. */
+static void game_fill(game *g, game_side *side)
+{
+    naive_cache *n = &side->naive;
+    unsigned char zero[4];
+    int i, k, row, b;
+    for (k = 0; k < g->shape.tensors; ++k) {
+        for (b = 0; b < 4; ++b) zero[b] = g->fresh = (unsigned char)(g->fresh * 5 + 29);
+        qnnrt_llm__rows_fill(&side->store, (size_t)k, qnnrt_llm__rows_bytes(&g->kv[k], side->cells.count, GAME_AR, side->store.lead), zero);
+        for (i = 0; i < n->count; ++i)
+            for (row = 0; row < g->shape.rows[k]; ++row)
+                for (b = 0; b < NAIVE_PIECE; ++b) n->cells[i].bytes[k][row][b] = zero[b % g->shape.element[k]];
+    }
+    for (i = 0; i < n->count; ++i) n->cells[i].known = 1;
+}
+
+static const char *game_step(game *g)
+{
+    game_side *side = &g->sides[game_draw(g, 2)], *other = &g->sides[game_draw(g, 2)];
+    const int move = game_draw(g, 32);
+    const int sequence = move >= 12 && move < 25 ? game_sequence(g) : 0;
+    const int32_t begin = move >= 12 && move < 25 ? game_position(g) : 0;
+    const int32_t end = move >= 12 && move < 25 ? game_position(g) : 0;
+    int32_t by;
+    int to, turned;
+    if (move < 12) { ++g->moves[0]; GAME_TRY(game_append(g, side)); }
+    else if (move < 16) {
+        to = move == 12 ? -1 : sequence;
+        qnnrt_llm__cells_remove(&side->cells, to, begin, end);
+        naive_remove(&side->naive, to, begin, end);
+        ++g->moves[1];
+    } else if (move < 19) {
+        to = game_sequence(g);
+        qnnrt_llm__cells_copy(&side->cells, sequence, to, begin, end);
+        naive_copy(&side->naive, sequence, to, begin, end);
+        ++g->moves[2];
+    } else if (move < 20) {
+        qnnrt_llm__cells_keep(&side->cells, sequence);
+        naive_keep(&side->naive, sequence);
+        ++g->moves[3];
+    } else if (move < 23) {
+        by = game_position(g);
+        if (game_draw(g, 2)) by = by > 0 ? -by : 0;
+        turned = game_draw(g, 3) == 0;
+        GAME_SAME(g, qnnrt_llm__cells_shift(&side->cells, sequence, begin, end, by, turned) ==
+                     naive_turn(&side->naive, sequence, begin, end, by, 0, turned));
+        ++g->moves[4];
+    } else if (move < 25) {
+        by = game_draw(g, 5) - 1;
+        turned = game_draw(g, 3) == 0;
+        GAME_SAME(g, qnnrt_llm__cells_divide(&side->cells, sequence, begin, end, by, turned) ==
+                     (by < 1 ? QNNRT_E_ARG : naive_turn(&side->naive, sequence, begin, end, 0, by, turned)));
+        ++g->moves[5];
+    } else if (move < 27) {
+        to = side->naive.count - naive_end(&side->naive);
+        by = naive_end(&side->naive) + game_draw(g, to + 1);
+        if (by > 0) { game_arrange(side, (uint32_t)by); ++g->moves[6]; }
+    } else if (move < 28) { game_move(g, side); ++g->moves[7]; }
+    else if (move < 29) { GAME_TRY(game_get(g, side)); ++g->moves[8]; }
+    else if (move < 31) { GAME_TRY(game_state(g, side, other)); ++g->moves[9]; }
+    else if (game_draw(g, 2) > 0) { GAME_TRY(game_copy(g, side, other)); ++g->moves[10]; }
+    else if (game_draw(g, 2) > 0) {
+        qnnrt_llm__cells_clear(&side->cells);
+        naive_clear(&side->naive);
+        ++g->moves[11];
+    } else { game_fill(g, side); ++g->moves[12]; }
+    GAME_TRY(game_compare(g, &g->sides[0]));
+    return game_compare(g, &g->sides[1]);
+}
+
+/* A model and two caches are drawn, then so many moves. */
+static const char *game_play(game *g, const unsigned char *data, size_t size, uint32_t seed, long moves)
+{
+    static const int elements[3] = { 1, 2, 4 }, inners[4] = { 1, 3, 4, 5 };
+    const char *why = NULL;
+    int k;
+    memset(g->sides, 0, sizeof(g->sides));
+    memset(&g->source, 0, sizeof(g->source));
+    g->source.data = data;
+    g->source.size = size;
+    g->source.random = seed * 2654435761u | 1;
+    g->fresh = 1;
+    memset(&g->shape, 0, sizeof(g->shape));
+    memset(g->kv, 0, sizeof(g->kv));
+    g->shape.tensors = 1 + game_draw(g, NAIVE_TENSORS);
+    for (k = 0; k < g->shape.tensors; ++k) {
+        g->shape.rows[k] = 1 + game_draw(g, NAIVE_ROWS);
+        g->shape.inner[k] = k % 2 == 0 ? 1 : inners[game_draw(g, 4)];
+        g->shape.element[k] = elements[game_draw(g, 3)];
+        g->kv[k].role = k % 2 == 0 ? QNNRT_LLM_ROLE_KEY_IN : QNNRT_LLM_ROLE_VALUE_IN;
+        g->kv[k].outer = (uint32_t)g->shape.rows[k];
+        g->kv[k].inner = (uint32_t)g->shape.inner[k];
+        g->kv[k].element = (uint32_t)g->shape.element[k];
+    }
+    for (k = 0; k < 2 && why == NULL; ++k) why = game_side_begin(g, &g->sides[k]);
+    while (why == NULL && moves-- > 0 && !game_over(g)) why = game_step(g);
+    for (k = 0; k < 2; ++k) game_side_end(&g->sides[k]);
+    return why;
+}
+
+#endif /* LLM_NAIVE_H */

@@ -1,0 +1,806 @@
+/* test_llm_cells.c - rooms >>cells, >>rows and >>state of qnnrt_llm.h through their statics
+
+   Random games against a naive cache (llm_naive.h) cover what operations do to one another; here is
+   what they do at their edges, and what is exact: addresses, bytes of states, texts of errors.   */
+#define QNNRT_IMPLEMENTATION
+#define QNNRT_LLM_IMPLEMENTATION
+#include "qnnrt_llm.h"
+#include "llm_naive.h"
+#include "test.h"
+
+static qnnrt_hooks no_hooks;
+
+/* ---- making caches ----------------------------------------------------------------------------- */
+
+typedef struct cache {
+    qnnrt_llm__cells cells;
+    qnnrt_llm__store store;
+    qnnrt_llm__kv    kv[4];
+    uint64_t         ranges[4];
+    size_t           bytes;
+} cache;
+
+static void cache_begin(cache *c, uint32_t count, uint32_t stride, uint32_t lead)
+{
+    memset(c, 0, sizeof(*c));
+    if (!qnnrt_llm__cells_make(&c->cells, &no_hooks, count)) abort();
+    c->store.kv = c->kv;
+    c->store.ranges = c->ranges;
+    c->store.stride = stride;
+    c->store.lead = lead;
+}
+
+static void cache_tensor(cache *c, uint32_t outer, uint32_t inner, uint32_t element)
+{
+    qnnrt_llm__kv *kv = &c->kv[c->store.kv_count];
+    kv->role = inner == 1 ? QNNRT_LLM_ROLE_KEY_IN : QNNRT_LLM_ROLE_VALUE_IN;
+    kv->outer = outer;
+    kv->inner = inner;
+    kv->element = element;
+    c->ranges[c->store.kv_count++] = c->bytes;
+    c->bytes += (size_t)qnnrt_llm__rows_bytes(kv, c->cells.count, 0, c->store.lead);
+}
+
+static void cache_memory(cache *c, int garbage)
+{
+    c->store.data = (unsigned char *)malloc(c->bytes);
+    if (c->store.data == NULL) abort();
+    memset(c->store.data, garbage, c->bytes);
+}
+
+static void cache_end(cache *c)
+{
+    qnnrt_llm__cells_free(&c->cells, &no_hooks);
+    free(c->store.data);
+    c->store.data = NULL;
+}
+
+/* Keys [2, cells] of 1 byte and values [cells, 3] of 2 bytes. */
+static void cache_small(cache *c, uint32_t count, uint32_t stride, uint32_t lead)
+{
+    cache_begin(c, count, stride, lead);
+    cache_tensor(c, 2, 1, 1);
+    cache_tensor(c, 1, 3, 2);
+    cache_memory(c, 0xEE);
+}
+
+static void cache_small_token(cache *c, uint32_t cell, int32_t position, uint64_t sequences, int first)
+{
+    unsigned char keys[2], values[6];
+    int i;
+    for (i = 0; i < 2; ++i) keys[i] = (unsigned char)(first + 16 * i);
+    for (i = 0; i < 3; ++i) {
+        values[2 * i] = (unsigned char)(1 + i);
+        values[2 * i + 1] = (unsigned char)(first % 2 * 16 + 0x30);
+    }
+    qnnrt_llm__cells_set(&c->cells, cell, position, sequences);
+    qnnrt_llm__rows_put(&c->store, 0, keys, 1, 0, cell, 1);
+    qnnrt_llm__rows_put(&c->store, 1, values, 1, 0, cell, 1);
+}
+
+/* n cells of sequence 0 at positions 0 ... */
+static void fill_cells(qnnrt_llm__cells *cells, uint32_t n)
+{
+    uint32_t i;
+    for (i = 0; i < n; ++i) qnnrt_llm__cells_set(cells, i, (int32_t)i, 1);
+}
+
+/* ---- against the naive cache ------------------------------------------------------------------- */
+
+static game played;
+
+TEST(llm_cells_random_games_end_like_those_of_a_naive_cache)
+{
+    uint32_t seed;
+    int i;
+    memset(played.moves, 0, sizeof(played.moves));
+    for (seed = 1; seed <= 400; ++seed) {
+        const char *why = game_play(&played, NULL, 0, seed, 250);
+        if (why != NULL) printf("seed %u: %s\n", (unsigned)seed, why);
+        CHECK(why == NULL);
+    }
+    /* Every kind of move was made, and states were both taken and refused. */
+    for (i = 0; i <= 12; ++i) CHECK(played.moves[i] > 100);
+    CHECK(played.moves[14] > 1000);
+    CHECK(played.moves[15] > 1000);
+}
+
+/* ---- cells ------------------------------------------------------------------------------------- */
+
+TEST(llm_cells_one_cell_is_full_and_free_again)
+{
+    qnnrt_llm__cells c;
+    uint32_t found[2] = { 77, 77 };
+    CHECK(qnnrt_llm__cells_make(&c, &no_hooks, 1));
+    CHECK(qnnrt_llm__cells_find(&c, 0, found));
+    CHECK(qnnrt_llm__cells_find(&c, 1, found));
+    CHECK_EQ(found[0], 0);
+    CHECK(!qnnrt_llm__cells_find(&c, 2, found));
+    qnnrt_llm__cells_set(&c, 0, 5, 1);
+    CHECK_EQ(c.used, 1);
+    CHECK_EQ(c.end, 1);
+    CHECK(!qnnrt_llm__cells_find(&c, 1, found));
+    CHECK(qnnrt_llm__cells_find(&c, 0, found));
+    CHECK_EQ(qnnrt_llm__cells_last(&c, 0), 5);
+    qnnrt_llm__cells_unset(&c, 0);
+    CHECK_EQ(c.used, 0);
+    CHECK_EQ(c.end, 0);
+    CHECK_EQ(qnnrt_llm__cells_last(&c, 0), -1);
+    CHECK_EQ(qnnrt_llm__cells_first(&c, 0), -1);
+    CHECK(qnnrt_llm__cells_find(&c, 1, found));
+    CHECK_EQ(found[1], 77);
+    qnnrt_llm__cells_free(&c, &no_hooks);
+    CHECK(c.positions == NULL && c.count == 0);
+}
+
+TEST(llm_cells_find_takes_the_lowest_holes_first)
+{
+    qnnrt_llm__cells c;
+    uint32_t found[8], i;
+    CHECK(qnnrt_llm__cells_make(&c, &no_hooks, 10));
+    fill_cells(&c, 8);
+    qnnrt_llm__cells_remove(&c, 0, 2, 4);
+    qnnrt_llm__cells_remove(&c, 0, 6, 7);
+    CHECK_EQ(c.used, 5);
+    CHECK_EQ(c.end, 8);
+    CHECK(qnnrt_llm__cells_find(&c, 5, found));
+    {
+        static const uint32_t expected[5] = { 2, 3, 6, 8, 9 };
+        for (i = 0; i < 5; ++i) CHECK_EQ(found[i], expected[i]);
+    }
+    CHECK(!qnnrt_llm__cells_find(&c, 6, found));
+    CHECK(!qnnrt_llm__cells_find(&c, UINT32_MAX, found));
+    qnnrt_llm__cells_free(&c, &no_hooks);
+}
+
+TEST(llm_cells_of_all_sequences_belong_to_each)
+{
+    qnnrt_llm__cells c;
+    int s;
+    CHECK(qnnrt_llm__cells_make(&c, &no_hooks, 4));
+    qnnrt_llm__cells_set(&c, 1, 9, ~(uint64_t)0);
+    qnnrt_llm__cells_set(&c, 0, 3, (uint64_t)1 << 63);
+    for (s = 0; s < 64; ++s) {
+        CHECK_EQ(c.members[s], s == 63 ? 2 : 1);
+        CHECK_EQ(qnnrt_llm__cells_last(&c, s), 9);
+        CHECK_EQ(qnnrt_llm__cells_first(&c, s), s == 63 ? 3 : 9);
+    }
+    for (s = 0; s < 63; ++s) qnnrt_llm__cells_remove(&c, s, -1, -1);
+    CHECK_EQ(c.used, 2);
+    CHECK(c.sequences[1] == (uint64_t)1 << 63);
+    qnnrt_llm__cells_remove(&c, 63, 4, -1);
+    CHECK_EQ(c.used, 1);
+    CHECK_EQ(c.end, 1);
+    CHECK_EQ(qnnrt_llm__cells_last(&c, 63), 3);
+    CHECK_EQ(c.members[62], 0);
+    qnnrt_llm__cells_free(&c, &no_hooks);
+}
+
+TEST(llm_cells_negative_ends_mean_zero_and_infinity)
+{
+    qnnrt_llm__cells c;
+    CHECK(qnnrt_llm__cells_make(&c, &no_hooks, 4));
+    qnnrt_llm__cells_set(&c, 0, 0, 1);
+    qnnrt_llm__cells_set(&c, 1, INT32_MAX - 1, 1);
+    qnnrt_llm__cells_set(&c, 2, INT32_MAX, 3);
+    qnnrt_llm__cells_remove(&c, 0, 5, 5);                      /* empty ranges */
+    qnnrt_llm__cells_remove(&c, 0, 6, 5);
+    qnnrt_llm__cells_remove(&c, 0, INT32_MIN, 0);
+    CHECK_EQ(c.used, 3);
+    qnnrt_llm__cells_remove(&c, 0, 1, INT32_MAX);              /* the last position is behind it */
+    CHECK_EQ(c.used, 2);
+    CHECK_EQ(qnnrt_llm__cells_last(&c, 0), INT32_MAX);
+    qnnrt_llm__cells_remove(&c, 0, INT32_MAX, INT32_MIN);      /* and infinity behind the last position */
+    CHECK_EQ(c.members[0], 1);
+    CHECK_EQ(qnnrt_llm__cells_last(&c, 0), 0);
+    CHECK_EQ(qnnrt_llm__cells_last(&c, 1), INT32_MAX);
+    qnnrt_llm__cells_remove(&c, -1, -5, -5);                   /* every sequence, everywhere */
+    CHECK_EQ(c.used, 0);
+    CHECK_EQ(c.end, 0);
+    qnnrt_llm__cells_free(&c, &no_hooks);
+}
+
+TEST(llm_cells_copy_shares_and_keep_frees)
+{
+    qnnrt_llm__cells c;
+    CHECK(qnnrt_llm__cells_make(&c, &no_hooks, 8));
+    fill_cells(&c, 6);
+    qnnrt_llm__cells_copy(&c, 0, 1, 2, 4);
+    CHECK_EQ(c.used, 6);
+    CHECK_EQ(c.members[1], 2);
+    CHECK_EQ(qnnrt_llm__cells_first(&c, 1), 2);
+    CHECK_EQ(qnnrt_llm__cells_last(&c, 1), 3);
+    qnnrt_llm__cells_copy(&c, 0, 1, 2, 4);                     /* once more changes nothing */
+    qnnrt_llm__cells_copy(&c, 1, 1, -1, -1);
+    CHECK_EQ(c.members[1], 2);
+    qnnrt_llm__cells_remove(&c, 0, -1, -1);
+    CHECK_EQ(c.used, 2);
+    CHECK_EQ(c.end, 4);
+    qnnrt_llm__cells_set(&c, 0, 0, 1);
+    qnnrt_llm__cells_keep(&c, 1);
+    CHECK_EQ(c.used, 2);
+    CHECK_EQ(c.members[0], 0);
+    CHECK_EQ(qnnrt_llm__cells_last(&c, 0), -1);
+    qnnrt_llm__cells_keep(&c, 5);
+    CHECK_EQ(c.used, 0);
+    CHECK_EQ(c.end, 0);
+    qnnrt_llm__cells_free(&c, &no_hooks);
+}
+
+TEST(llm_cells_shift_refuses_an_overflow_and_frees_below_zero)
+{
+    qnnrt_llm__cells c;
+    CHECK(qnnrt_llm__cells_make(&c, &no_hooks, 4));
+    qnnrt_llm__cells_set(&c, 0, 4, 1);
+    qnnrt_llm__cells_set(&c, 1, 10, 3);
+    qnnrt_llm__cells_set(&c, 2, INT32_MAX - 5, 1);
+    CHECK_EQ(qnnrt_llm__cells_shift(&c, 0, -1, -1, 6, 0), QNNRT_E_ARG);
+    CHECK_EQ(c.positions[0], 4);
+    CHECK_EQ(c.positions[1], 10);
+    CHECK_EQ(qnnrt_llm__cells_shift(&c, 0, -1, -1, 5, 0), QNNRT_OK);
+    CHECK_EQ(qnnrt_llm__cells_last(&c, 0), INT32_MAX);
+    CHECK_EQ(qnnrt_llm__cells_last(&c, 1), 15);                /* it shares cell 1 */
+    CHECK_EQ(qnnrt_llm__cells_shift(&c, 0, 0, 100, -10, 0), QNNRT_OK);
+    CHECK_EQ(c.used, 2);                                       /* 9 - 10 is gone, 15 - 10 is not */
+    CHECK_EQ(qnnrt_llm__cells_first(&c, 0), 5);
+    CHECK_EQ(qnnrt_llm__cells_last(&c, 1), 5);
+    CHECK_EQ(qnnrt_llm__cells_shift(&c, 0, -1, -1, INT32_MIN, 0), QNNRT_OK);
+    CHECK_EQ(c.used, 0);
+    CHECK_EQ(c.end, 0);
+    CHECK_EQ(c.members[1], 0);
+    qnnrt_llm__cells_free(&c, &no_hooks);
+}
+
+TEST(llm_cells_divide_is_of_whole_numbers)
+{
+    qnnrt_llm__cells c;
+    CHECK(qnnrt_llm__cells_make(&c, &no_hooks, 8));
+    fill_cells(&c, 8);
+    CHECK_EQ(qnnrt_llm__cells_divide(&c, 0, 4, -1, 3, 0), QNNRT_OK);
+    CHECK_EQ(c.positions[3], 3);
+    CHECK_EQ(c.positions[4], 1);
+    CHECK_EQ(c.positions[7], 2);
+    CHECK_EQ(qnnrt_llm__cells_last(&c, 0), 3);
+    CHECK_EQ(qnnrt_llm__cells_divide(&c, 0, -1, -1, 0, 0), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_llm__cells_divide(&c, 0, -1, -1, -2, 0), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_llm__cells_last(&c, 0), 3);
+    qnnrt_llm__cells_free(&c, &no_hooks);
+}
+
+TEST(llm_cells_turned_keys_are_not_shifted_unless_nothing_changes)
+{
+    qnnrt_llm__cells c;
+    CHECK(qnnrt_llm__cells_make(&c, &no_hooks, 8));
+    fill_cells(&c, 4);
+    CHECK_EQ(qnnrt_llm__cells_shift(&c, 0, -1, -1, 1, 1), QNNRT_E_UNSUPPORTED);
+    CHECK_EQ(qnnrt_llm__cells_shift(&c, 0, 3, 4, -9, 1), QNNRT_E_UNSUPPORTED);
+    CHECK_EQ(qnnrt_llm__cells_divide(&c, 0, -1, -1, 2, 1), QNNRT_E_UNSUPPORTED);
+    CHECK_EQ(c.used, 4);
+    CHECK_EQ(c.positions[3], 3);
+    CHECK_EQ(qnnrt_llm__cells_shift(&c, 0, -1, -1, 0, 1), QNNRT_OK);
+    CHECK_EQ(qnnrt_llm__cells_shift(&c, 0, 4, -1, 7, 1), QNNRT_OK);        /* nothing is there */
+    CHECK_EQ(qnnrt_llm__cells_shift(&c, 9, -1, -1, 7, 1), QNNRT_OK);
+    CHECK_EQ(qnnrt_llm__cells_divide(&c, 0, -1, -1, 1, 1), QNNRT_OK);
+    CHECK_EQ(qnnrt_llm__cells_divide(&c, 0, 0, 1, 5, 1), QNNRT_OK);        /* 0 / 5 */
+    CHECK_EQ(c.positions[3], 3);
+    qnnrt_llm__cells_free(&c, &no_hooks);
+}
+
+static int allocs_left, allocs_live;
+static void *few_alloc(void *user, size_t bytes)
+{
+    (void)user;
+    if (allocs_left-- <= 0) return NULL;
+    ++allocs_live;
+    return malloc(bytes);
+}
+static void few_free(void *user, void *data) { (void)user; --allocs_live; free(data); }
+
+TEST(llm_cells_without_memory_nothing_is_left)
+{
+    qnnrt_llm__cells c;
+    qnnrt_hooks hooks;
+    int i;
+    memset(&hooks, 0, sizeof(hooks));
+    hooks.alloc = few_alloc;
+    hooks.free = few_free;
+    for (i = 0; i < 3; ++i) {
+        allocs_left = i;
+        memset(&c, 0xFF, sizeof(c));
+        CHECK_EQ(qnnrt_llm__cells_make(&c, &hooks, 100), i == 2);
+        if (i < 2) CHECK_EQ(allocs_live, 0);
+        qnnrt_llm__cells_free(&c, &hooks);
+        CHECK_EQ(allocs_live, 0);
+    }
+}
+
+/* ---- rows -------------------------------------------------------------------------------------- */
+
+static uint64_t bytes_of(uint32_t outer, uint32_t inner, uint32_t element, uint32_t cells, uint32_t ar, uint32_t lead)
+{
+    qnnrt_llm__kv kv;
+    memset(&kv, 0, sizeof(kv));
+    kv.outer = outer;
+    kv.inner = inner;
+    kv.element = element;
+    return qnnrt_llm__rows_bytes(&kv, cells, ar, lead);
+}
+
+TEST(llm_rows_bytes_of_public_models_and_of_sizes_that_no_memory_has)
+{
+    const uint32_t most = UINT32_MAX;
+    CHECK_EQ(bytes_of(64, 1, 1, 511, 0, 0), 32704);            /* Llama 3.2-1B: a head */
+    CHECK_EQ(bytes_of(1, 64, 1, 511, 0, 0), 32704);
+    CHECK_EQ(bytes_of(1, 64, 1, 511, 32, 0), 32704 + 32 * 64);
+    CHECK_EQ(bytes_of(64, 1, 1, 511, 0, 1), 32704 + 511);
+    CHECK_EQ(bytes_of(32, 128, 2, 4095, 128, 1), (33 * 4095 + 128) * 128 * 2);
+    CHECK_EQ(bytes_of(most, most, 4, most, most, 1), 0);
+    CHECK_EQ(bytes_of(most, most, 1, 1, 0, 0), 0);             /* 2^64 - 2^33 + 1 */
+    CHECK_EQ(bytes_of(most, most, 1, 1, 0, most), 0);
+    CHECK_EQ(bytes_of(most, 1, 1, most, most, 0), 0);
+    CHECK_EQ(bytes_of(1, most, most, 1, 0, 0), 0);
+    CHECK_EQ(bytes_of(1, most, 2, 1, 0, 0), (uint64_t)most * 2);
+    CHECK_EQ(bytes_of(0, 4, 4, 4, 4, 1), 0);
+    CHECK_EQ(bytes_of(4, 0, 4, 4, 4, 0), 0);
+    CHECK_EQ(bytes_of(4, 4, 4, 0, 4, 0), 0);
+}
+
+/* Keys of one head of Llama 3.2-1B, before and after the first decoding step: nothing is written but
+   the 21 cells in use, in their new places. */
+TEST(llm_rows_arrange_moves_what_is_in_use_and_no_more)
+{
+    static unsigned char expected[64 * 511];
+    static const uint32_t strides[4] = { 480, 511, 480, 21 };
+    uint32_t row, cell, i;
+    cache c;
+    cache_begin(&c, 511, 480, 0);
+    cache_tensor(&c, 64, 1, 1);
+    cache_memory(&c, 0);
+    CHECK_EQ(c.bytes, sizeof(expected));
+    for (i = 0; i < sizeof(expected); ++i) expected[i] = (unsigned char)(i * 7 + (i >> 8) * 3);
+    memcpy(c.store.data, expected, sizeof(expected));
+    for (i = 0; i < 3; ++i) {
+        static unsigned char old[64 * 511];
+        memcpy(old, expected, sizeof(old));
+        for (row = 0; row < 64; ++row)
+            for (cell = 0; cell < 21; ++cell)
+                expected[row * strides[i + 1] + cell] = old[row * strides[i] + cell];
+        qnnrt_llm__rows_arrange(&c.store, strides[i + 1], 21);
+        CHECK_EQ(c.store.stride, strides[i + 1]);
+        CHECK(memcmp(c.store.data, expected, sizeof(expected)) == 0);
+    }
+    cache_end(&c);
+}
+
+/* Only cells below the end are touched; with none of them, only the stride changes. */
+TEST(llm_rows_arrange_of_an_empty_cache_touches_nothing)
+{
+    cache c;
+    size_t i;
+    cache_small(&c, 16, 9, 1);
+    qnnrt_llm__rows_arrange(&c.store, 16, 0);
+    CHECK_EQ(c.store.stride, 16);
+    qnnrt_llm__rows_arrange(&c.store, 1, 0);
+    qnnrt_llm__rows_arrange(&c.store, 1, 1);
+    for (i = 0; i < c.bytes; ++i) CHECK_EQ(c.store.data[i], 0xEE);
+    cache_end(&c);
+}
+
+/* Shift pointer: the tensor begins `moved` cells behind its range, and the cells before the window's
+   end are in its last columns, in every row. New rows of a tensor with one row are computed there. */
+TEST(llm_rows_of_a_shifted_tensor_are_where_the_graph_looks)
+{
+    cache c;
+    unsigned char token[2][6];
+    uint32_t moved, cell, row;
+    cache_begin(&c, 12, 8, 1);
+    cache_tensor(&c, 2, 3, 1);
+    c.bytes += 4 * 3;                                          /* 4 more cells for an AR of 4 */
+    CHECK_EQ(c.bytes, bytes_of(2, 3, 1, 12, 4, 1));
+    cache_memory(&c, 0xEE);
+    for (cell = 0; cell < 8; ++cell) {
+        for (row = 0; row < 2; ++row) memset(token[row], (int)(1 + cell + 100 * row), 3);
+        memcpy(token[0] + 3, token[1], 3);
+        qnnrt_llm__rows_put(&c.store, 0, token[0], 1, 0, cell, 1);
+    }
+    for (moved = 1; moved <= 8; ++moved) {
+        const unsigned char *tensor = c.store.data + moved * 3;             /* [2][8][3] */
+        for (cell = 0; cell < moved; ++cell) {
+            CHECK_EQ(tensor[(cell + 8 - moved) * 3], 1 + cell);
+            CHECK_EQ(tensor[(8 + cell + 8 - moved) * 3 + 2], 101 + cell);
+        }
+    }
+    /* The whole of it, with the window as far as it goes and the widest stride, lies in the range. */
+    CHECK(c.store.data + (12 + 2 * 12) * 3 <= c.store.data + c.bytes);
+    cache_end(&c);
+}
+
+TEST(llm_rows_fill_repeats_one_element)
+{
+    static const unsigned char zero[4] = { 0x80, 0x12, 0x34, 0x56 };
+    uint32_t element, cells, i;
+    for (element = 1; element <= 4; element *= 2)
+        for (cells = 1; cells <= 70; ++cells) {
+            cache c;
+            cache_begin(&c, cells, cells, 0);
+            cache_tensor(&c, 1, 1, element);
+            cache_tensor(&c, 3, 1, element);
+            c.bytes += 5;
+            cache_memory(&c, 0xEE);
+            qnnrt_llm__rows_fill(&c.store, 1, 3 * cells * element, zero);
+            for (i = 0; i < c.bytes; ++i) {
+                int in = i >= cells * element && i < 4 * cells * element;
+                CHECK_EQ(c.store.data[i], in ? zero[i % element] : 0xEE);
+            }
+            qnnrt_llm__rows_fill(&c.store, 0, 0, zero);
+            CHECK_EQ(c.store.data[0], 0xEE);
+            cache_end(&c);
+        }
+}
+
+/* The sizes that are copied by code of their own, and those around them. */
+TEST(llm_rows_put_copies_pieces_of_any_size)
+{
+    uint32_t inner, i, row;
+    for (inner = 1; inner <= 140; ++inner) {
+        unsigned char out[2 * 3 * 140];
+        cache c;
+        cache_begin(&c, 4, 4, 0);
+        cache_tensor(&c, 2, inner, 1);
+        cache_memory(&c, 0xEE);
+        for (i = 0; i < 2 * 3 * inner; ++i) out[i] = (unsigned char)(i * 37 + (i >> 8) * 11 + inner);
+        qnnrt_llm__rows_put(&c.store, 0, out, 3, 2, 1, 1);
+        for (row = 0; row < 2; ++row)
+            for (i = 0; i < 4 * inner; ++i)
+                CHECK_EQ(c.store.data[row * 4 * inner + i],
+                         i / inner == 1 ? out[(row * 3 + 2) * inner + i % inner] : 0xEE);
+        cache_end(&c);
+    }
+}
+
+/* ---- states ------------------------------------------------------------------------------------ */
+
+/* Made by a program of a few lines in another language from the description in the header. */
+static const unsigned char state_expected[112] = {
+    0x71, 0x6E, 0x6E, 0x72, 0x74, 0x2D, 0x6B, 0x76, 0x01, 0x00, 0x00, 0x00,
+    0x02, 0x00, 0x00, 0x00, 0x10, 0x32, 0x54, 0x76, 0x98, 0xBA, 0xDC, 0xFE,
+    0x70, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+    0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00,
+    0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00,
+    0x02, 0x00, 0x00, 0x00, 0x07, 0x00, 0x00, 0x00, 0x04, 0x03, 0x02, 0x01,
+    0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00,
+    0x00, 0x00, 0x00, 0x80, 0x10, 0x11, 0x20, 0x21, 0x01, 0x30, 0x02, 0x30,
+    0x03, 0x30, 0x01, 0x40, 0x02, 0x40, 0x03, 0x40, 0xE9, 0x91, 0x2E, 0xA1,
+    0x9B, 0xD0, 0x52, 0x16
+};
+#define FINGERPRINT UINT64_C(0xFEDCBA9876543210)
+enum { POSITIONS = 0x02000000 };
+
+/* Its two tokens, with a hole before, between, and behind them. */
+static void cache_expected(cache *c, uint32_t count, uint32_t stride, uint32_t lead)
+{
+    cache_small(c, count, stride, lead);
+    cache_small_token(c, 1, 7, 1, 0x10);
+    cache_small_token(c, 2, 8, 1, 0x55);
+    cache_small_token(c, 4, 0x01020304, (uint64_t)1 << 63 | 2, 0x11);
+    cache_small_token(c, 5, 9, 1, 0x56);
+    qnnrt_llm__cells_remove(&c->cells, 0, 8, -1);
+}
+
+static void expect_restored(const cache *c)
+{
+    unsigned char keys[4], values[12];
+    CHECK_EQ(c->cells.used, 2);
+    CHECK_EQ(c->cells.end, 2);
+    CHECK_EQ(c->cells.positions[0], 7);
+    CHECK_EQ(c->cells.positions[1], 0x01020304);
+    CHECK_EQ(c->cells.sequences[0], 1);
+    CHECK(c->cells.sequences[1] == ((uint64_t)1 << 63 | 2));
+    CHECK_EQ(c->cells.members[63], 1);
+    CHECK_EQ(qnnrt_llm__cells_last(&c->cells, 1), 0x01020304);
+    qnnrt_llm__rows_get(&c->store, 0, keys, 2, 0, 0, 2);
+    qnnrt_llm__rows_get(&c->store, 1, values, 2, 0, 0, 2);
+    CHECK(memcmp(keys, state_expected + 88, 4) == 0);
+    CHECK(memcmp(values, state_expected + 92, 12) == 0);
+}
+
+static qnnrt_error error;
+
+static qnnrt_result restore(cache *c, const unsigned char *data, size_t bytes)
+{
+    memset(&error, 0xFF, sizeof(error));
+    error.text[sizeof(error.text) - 1] = '\0';
+    return qnnrt_llm__state_restore(&c->cells, &c->store, FINGERPRINT, POSITIONS, data, bytes, &error);
+}
+
+TEST(llm_state_has_the_bytes_that_the_header_describes)
+{
+    uint32_t lead;
+    for (lead = 0; lead < 2; ++lead) {
+        unsigned char data[112];
+        cache c, to;
+        cache_expected(&c, 9, 6 + lead, lead);
+        CHECK_EQ(qnnrt_llm__state_bytes(&c.cells, &c.store), sizeof(data));
+        qnnrt_llm__state_save(&c.cells, &c.store, FINGERPRINT, data);
+        CHECK(memcmp(data, state_expected, sizeof(data)) == 0);
+        cache_small(&to, 5, 3, !lead);
+        CHECK_EQ(restore(&to, data, sizeof(data)), QNNRT_OK);
+        CHECK_EQ(to.store.stride, 3);
+        TRY(expect_restored(&to));
+        cache_end(&to);
+        cache_end(&c);
+    }
+}
+
+TEST(llm_state_checksum_is_the_described_one)
+{
+    static const char text[] = "0123456789abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnopqrstuvwxyz"
+                               "0123456789abcdefghijklmnopqrstuvwxyz";
+    const unsigned char *data = (const unsigned char *)text;
+    CHECK(qnnrt_llm__state_sum(data, 0) == UINT64_C(0xC2782E100BDC7FFC));
+    CHECK(qnnrt_llm__state_sum((const unsigned char *)"a", 1) == UINT64_C(0x9177A2B4C928DCFD));
+    CHECK(qnnrt_llm__state_sum(data, 32) == UINT64_C(0x0994A1650181E87F));
+    CHECK(qnnrt_llm__state_sum(data, 108) == UINT64_C(0x81390718BD3164EE));
+}
+
+/* A copy that ends where it ends, so that reading on is seen. */
+static unsigned char *state_copy(size_t bytes)
+{
+    unsigned char *data = (unsigned char *)malloc(bytes > 0 ? bytes : 1);
+    if (data == NULL) abort();
+    memcpy(data, state_expected, bytes);
+    return data;
+}
+
+static void state_mend(unsigned char *data, size_t bytes)
+{
+    uint64_t sum = naive_sum(data, bytes - 8);
+    size_t i;
+    for (i = 0; i < 8; ++i) data[bytes - 8 + i] = (unsigned char)(sum >> 8 * i);
+}
+
+/* What a cache was is told by what it saves: nothing of it may have changed, its memory included. */
+static void expect_refused(cache *c, const unsigned char *data, size_t bytes, qnnrt_result result, const char *text)
+{
+    qnnrt_llm__cells cells = c->cells;
+    qnnrt_llm__store store = c->store;
+    unsigned char *memory = (unsigned char *)malloc(c->bytes), before[256], after[256];
+    int same;
+    CHECK(memory != NULL && qnnrt_llm__state_bytes(&c->cells, &c->store) <= sizeof(before));
+    memcpy(memory, c->store.data, c->bytes);
+    memset(before, 0, sizeof(before));
+    memset(after, 0, sizeof(after));
+    qnnrt_llm__state_save(&c->cells, &c->store, 1, before);
+    CHECK_EQ(restore(c, data, bytes), result);
+    CHECK_EQ(error.code, result);
+    CHECK_STR(error.text, text);
+    qnnrt_llm__state_save(&c->cells, &c->store, 1, after);
+    same = memcmp(memory, c->store.data, c->bytes) == 0;
+    free(memory);
+    CHECK(same);
+    CHECK(memcmp(before, after, sizeof(before)) == 0);
+    CHECK(memcmp(&cells, &c->cells, sizeof(cells)) == 0);
+    CHECK(memcmp(&store, &c->store, sizeof(store)) == 0);
+}
+
+TEST(llm_state_with_any_bit_flipped_is_refused)
+{
+    size_t bit;
+    cache c;
+    cache_small(&c, 9, 9, 0);
+    cache_small_token(&c, 3, 1, 1, 0x42);
+    for (bit = 0; bit < sizeof(state_expected) * 8; ++bit) {
+        unsigned char *data = state_copy(sizeof(state_expected));
+        data[bit / 8] = (unsigned char)(data[bit / 8] ^ 1 << bit % 8);
+        expect_refused(&c, data, sizeof(state_expected), QNNRT_E_FORMAT, "state");
+        free(data);
+        if (test_state.state != TEST_RUNNING) { printf("bit %u\n", (unsigned)bit); return; }
+    }
+    cache_end(&c);
+}
+
+/* With the checksum mended as well: either it is refused, or it is another state, of other keys. */
+TEST(llm_state_with_any_bit_flipped_on_purpose_is_refused_or_whole)
+{
+    size_t bit;
+    for (bit = 0; bit < (sizeof(state_expected) - 8) * 8; ++bit) {
+        const size_t at = bit / 8;
+        unsigned char *data = state_copy(sizeof(state_expected)), again[112];
+        qnnrt_result result;
+        cache c;
+        cache_small(&c, 9, 9, 1);
+        data[at] = (unsigned char)(data[at] ^ 1 << bit % 8);
+        state_mend(data, sizeof(state_expected));
+        result = restore(&c, data, sizeof(state_expected));
+        if (result == QNNRT_OK) {
+            CHECK(at >= 64);
+            CHECK_EQ(qnnrt_llm__state_bytes(&c.cells, &c.store), sizeof(again));
+            qnnrt_llm__state_save(&c.cells, &c.store, FINGERPRINT, again);
+            CHECK(memcmp(again, data, sizeof(again)) == 0);
+        } else {
+            CHECK(at < 88);
+            CHECK_EQ(c.cells.used, 0);
+        }
+        free(data);
+        cache_end(&c);
+    }
+}
+
+TEST(llm_state_cut_short_at_every_byte_is_refused)
+{
+    size_t bytes;
+    int mend;
+    cache c;
+    cache_small(&c, 9, 9, 0);
+    cache_small_token(&c, 3, 1, 1, 0x42);
+    for (bytes = 0; bytes < sizeof(state_expected); ++bytes)
+        for (mend = 0; mend < 2; ++mend) {
+            unsigned char *data = state_copy(bytes);
+            if (mend && bytes >= 48) { data[24] = (unsigned char)bytes; state_mend(data, bytes); }
+            expect_refused(&c, data, bytes, QNNRT_E_FORMAT, "state");
+            free(data);
+            if (test_state.state != TEST_RUNNING) return;
+        }
+    cache_end(&c);
+}
+
+TEST(llm_state_refusals_have_names)
+{
+    static const struct { int at; unsigned char value; qnnrt_result result; const char *text; } cases[] = {
+        {   0, 'Q',  QNNRT_E_FORMAT,   "these 112 bytes are no saved state" },
+        {   8, 2,    QNNRT_E_FORMAT,   "state: version 2, expected 1" },
+        {  11, 1,    QNNRT_E_FORMAT,   "state: version 16777217, expected 1" },
+        {  24, 111,  QNNRT_E_FORMAT,   "state: 112 bytes, expected 111" },
+        {  31, 0x80, QNNRT_E_FORMAT,   "state: 112 bytes, expected 9223372036854775920" },
+        {  16, 0x11, QNNRT_E_MISMATCH, "of another model, fingerprint fedcba9876543211, expected fedcba9876543210" },
+        {  36, 3,    QNNRT_E_MISMATCH, "state: 3 tensors of keys and values, expected 2" },
+        {  12, 10,   QNNRT_E_LIMIT,    "state: 10 cells, this cache has 9" },
+        {  15, 0xFF, QNNRT_E_LIMIT,    "state: 4278190082 cells, this cache has 9" },
+        {  12, 3,    QNNRT_E_FORMAT,   "state: 112 bytes do not hold 3 cells" },
+        {  32, 1,    QNNRT_E_FORMAT,   "state: 112 bytes do not hold 2 cells" },
+        {  40, 3,    QNNRT_E_MISMATCH, "state: tensor 0 of keys and values has another shape" },
+        {  56, 4,    QNNRT_E_MISMATCH, "state: tensor 1 of keys and values has another shape" },
+        {  60, 1,    QNNRT_E_MISMATCH, "state: tensor 1 of keys and values has another shape" },
+        {  67, 0x80, QNNRT_E_FORMAT,   "state: cell 0 has a negative position" },
+        {  71, 0x02, QNNRT_E_LIMIT,    "state: cell 1 has position 33686276; a text has at most 33554432 here" },
+        {  72, 0,    QNNRT_E_FORMAT,   "state: cell 0 belongs to no sequence" }
+    };
+    size_t i;
+    cache c;
+    cache_small(&c, 9, 9, 0);
+    cache_small_token(&c, 3, 1, 1, 0x42);
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+        unsigned char *data = state_copy(sizeof(state_expected));
+        data[cases[i].at] = cases[i].value;
+        state_mend(data, sizeof(state_expected));
+        expect_refused(&c, data, sizeof(state_expected), cases[i].result, cases[i].text);
+        free(data);
+        if (test_state.state != TEST_RUNNING) return;
+    }
+    {
+        unsigned char *data = state_copy(sizeof(state_expected));
+        data[104] ^= 1;
+        expect_refused(&c, data, sizeof(state_expected), QNNRT_E_FORMAT, "state: damaged, its checksum differs");
+        data[104] ^= 1;
+        CHECK_EQ(qnnrt_llm__state_restore(&c.cells, &c.store, FINGERPRINT, 0x01020304, data,
+                                          sizeof(state_expected), NULL), QNNRT_E_LIMIT);
+        CHECK_EQ(qnnrt_llm__state_restore(&c.cells, &c.store, FINGERPRINT, 0x01020305, data,
+                                          sizeof(state_expected), NULL), QNNRT_OK);
+        free(data);
+    }
+    TRY(expect_restored(&c));
+    cache_end(&c);
+}
+
+/* A full cache of the decoding graph goes into one that lies as the prompt graph left it. */
+TEST(llm_state_with_more_cells_than_a_row_has_makes_the_rows_longer)
+{
+    unsigned char *data;
+    size_t bytes;
+    uint32_t i;
+    cache c, to;
+    cache_small(&c, 15, 15, 0);
+    for (i = 0; i < 15; ++i) cache_small_token(&c, i, (int32_t)i, 1, (int)i);
+    bytes = qnnrt_llm__state_bytes(&c.cells, &c.store);
+    data = (unsigned char *)malloc(bytes);
+    CHECK(data != NULL);
+    qnnrt_llm__state_save(&c.cells, &c.store, FINGERPRINT, data);
+    cache_small(&to, 16, 12, 1);
+    CHECK_EQ(restore(&to, data, bytes), QNNRT_OK);
+    CHECK_EQ(to.store.stride, 16);
+    for (i = 0; i < 15; ++i) {
+        unsigned char keys[2];
+        qnnrt_llm__rows_get(&to.store, 0, keys, 1, 0, i, 1);
+        CHECK_EQ(keys[0], i);
+        CHECK_EQ(keys[1], i + 16);
+    }
+    cache_end(&to);
+    cache_small(&to, 14, 14, 0);
+    CHECK_EQ(restore(&to, data, bytes), QNNRT_E_LIMIT);
+    CHECK_EQ(qnnrt_llm__state_copy(&to.cells, &to.store, &c.cells, &c.store, &error), QNNRT_E_LIMIT);
+    CHECK_STR(error.text, "cache: 15 cells do not fit into 14");
+    CHECK_EQ(to.cells.used, 0);
+    cache_end(&to);
+    cache_end(&c);
+    free(data);
+}
+
+TEST(llm_state_of_an_empty_cache_empties)
+{
+    unsigned char data[72];
+    cache c, to;
+    cache_small(&c, 4, 2, 0);
+    CHECK_EQ(qnnrt_llm__state_bytes(&c.cells, &c.store), sizeof(data));
+    qnnrt_llm__state_save(&c.cells, &c.store, FINGERPRINT, data);
+    cache_expected(&to, 9, 9, 1);
+    CHECK_EQ(restore(&to, data, sizeof(data)), QNNRT_OK);
+    CHECK_EQ(to.cells.used, 0);
+    CHECK_EQ(to.cells.end, 0);
+    CHECK_EQ(qnnrt_llm__cells_last(&to.cells, 63), -1);
+    cache_end(&to);
+    cache_end(&c);
+}
+
+TEST(llm_state_too_large_for_any_memory_has_no_size)
+{
+    qnnrt_llm__kv kv[4];
+    qnnrt_llm__store store;
+    int k;
+    memset(kv, 0, sizeof(kv));
+    memset(&store, 0, sizeof(store));
+    for (k = 0; k < 4; ++k) {
+        kv[k].outer = UINT32_MAX;
+        kv[k].inner = kv[k].element = 1;
+    }
+    store.kv = kv;
+    store.kv_count = 1;
+    CHECK(qnnrt_llm__state_size(&store, 1u << 30) == UINT64_C(0xFFFFFFFF) * (1u << 30) + 48 + 12 + 12 * UINT64_C(1073741824));
+    CHECK_EQ(qnnrt_llm__state_size(&store, UINT32_MAX), 0);
+    store.kv_count = 2;                                        /* of two, the sum is too large */
+    CHECK(qnnrt_llm__state_size(&store, 1u << 29) != 0);
+    CHECK_EQ(qnnrt_llm__state_size(&store, 1u << 30), 0);
+    store.kv_count = 4;                                        /* of four, it is 2^64 and a little */
+    CHECK_EQ(qnnrt_llm__state_size(&store, 1u << 30), 0);
+    kv[1].inner = UINT32_MAX;
+    CHECK_EQ(qnnrt_llm__state_size(&store, 2), 0);
+}
+
+TEST(llm_errors_without_anyone_to_tell_are_fine)
+{
+    CHECK_EQ(qnnrt_llm__fail_memory(NULL, "cells"), QNNRT_E_MEMORY);
+    CHECK_EQ(qnnrt_llm__fail_memory(&error, "cells"), QNNRT_E_MEMORY);
+    CHECK_STR(error.text, "no memory for cells");
+    qnnrt_llm__error_clear(NULL);
+    qnnrt_llm__error_clear(&error);
+    CHECK(error.code == QNNRT_OK && error.text[0] == '\0');
+}
+
+TEST_MAIN("llm_cells")
+{
+    RUN(llm_cells_random_games_end_like_those_of_a_naive_cache);
+    RUN(llm_cells_one_cell_is_full_and_free_again);
+    RUN(llm_cells_find_takes_the_lowest_holes_first);
+    RUN(llm_cells_of_all_sequences_belong_to_each);
+    RUN(llm_cells_negative_ends_mean_zero_and_infinity);
+    RUN(llm_cells_copy_shares_and_keep_frees);
+    RUN(llm_cells_shift_refuses_an_overflow_and_frees_below_zero);
+    RUN(llm_cells_divide_is_of_whole_numbers);
+    RUN(llm_cells_turned_keys_are_not_shifted_unless_nothing_changes);
+    RUN(llm_cells_without_memory_nothing_is_left);
+    RUN(llm_rows_bytes_of_public_models_and_of_sizes_that_no_memory_has);
+    RUN(llm_rows_arrange_moves_what_is_in_use_and_no_more);
+    RUN(llm_rows_arrange_of_an_empty_cache_touches_nothing);
+    RUN(llm_rows_of_a_shifted_tensor_are_where_the_graph_looks);
+    RUN(llm_rows_fill_repeats_one_element);
+    RUN(llm_rows_put_copies_pieces_of_any_size);
+    RUN(llm_state_has_the_bytes_that_the_header_describes);
+    RUN(llm_state_checksum_is_the_described_one);
+    RUN(llm_state_with_any_bit_flipped_is_refused);
+    RUN(llm_state_with_any_bit_flipped_on_purpose_is_refused_or_whole);
+    RUN(llm_state_cut_short_at_every_byte_is_refused);
+    RUN(llm_state_refusals_have_names);
+    RUN(llm_state_with_more_cells_than_a_row_has_makes_the_rows_longer);
+    RUN(llm_state_of_an_empty_cache_empties);
+    RUN(llm_state_too_large_for_any_memory_has_no_size);
+    RUN(llm_errors_without_anyone_to_tell_are_fine);
+}
