@@ -858,6 +858,7 @@ typedef struct qnnrt_llm__settings {            /* what one file says */
     qnnrt_llm_role_desc *roles;                 /* in the order of the file */
     size_t               role_count, role_room;
     qnnrt_llm_rope       rope;                  /* theta 0: nothing */
+    char                 rope_type[64];         /* of Genie, one that is not known; or empty */
     int32_t             *eos;
     size_t               eos_count, eos_room;
     int32_t              bos;                   /* -1: none, or nothing */
@@ -872,6 +873,9 @@ typedef struct qnnrt_llm__settings_reader {
     qnnrt_llm__settings *settings;
     qnnrt_error         *err;
     unsigned             seen;                  /* bit k: member k of the object "llm" */
+    qnnrt_llm_rope       backend;               /* of Genie, as older files have it: counts when the
+                                                   model has none */
+    qnnrt_llm_rope      *rope;                  /* which of the two is read */
 } qnnrt_llm__settings_reader;
 
 enum { QNNRT_LLM__SETTINGS_BYTES = 16777216, QNNRT_LLM__SETTINGS_EOS = 4096 };
@@ -1099,8 +1103,8 @@ static qnnrt_result qnnrt_llm__settings_own(qnnrt_llm__settings_reader *r)
 /* Where in a genie_config.json something of use stands: the objects on the way there ... */
 enum {
     QNNRT_LLM__GENIE_ROOT, QNNRT_LLM__GENIE_DIALOG, QNNRT_LLM__GENIE_CONTEXT,
-    QNNRT_LLM__GENIE_ENGINE, QNNRT_LLM__GENIE_MODEL, QNNRT_LLM__GENIE_ROPE,
-    QNNRT_LLM__GENIE_SCALING,
+    QNNRT_LLM__GENIE_ENGINE, QNNRT_LLM__GENIE_MODEL, QNNRT_LLM__GENIE_BACKEND,
+    QNNRT_LLM__GENIE_HTP, QNNRT_LLM__GENIE_ROPE, QNNRT_LLM__GENIE_SCALING,
     /* ... and the values in them. */
     QNNRT_LLM__GENIE_BOS, QNNRT_LLM__GENIE_EOS, QNNRT_LLM__GENIE_THETA, QNNRT_LLM__GENIE_TYPE,
     QNNRT_LLM__GENIE_FACTOR, QNNRT_LLM__GENIE_LOW, QNNRT_LLM__GENIE_HIGH,
@@ -1115,6 +1119,10 @@ static int qnnrt_llm__settings_genie_member(int in, const qnnrt_json_text *key)
         { QNNRT_LLM__GENIE_DIALOG, "engine", QNNRT_LLM__GENIE_ENGINE },
         { QNNRT_LLM__GENIE_ENGINE, "model", QNNRT_LLM__GENIE_MODEL },
         { QNNRT_LLM__GENIE_MODEL, "positional-encoding", QNNRT_LLM__GENIE_ROPE },
+        { QNNRT_LLM__GENIE_ENGINE, "backend", QNNRT_LLM__GENIE_BACKEND },
+        { QNNRT_LLM__GENIE_BACKEND, "QnnHtp", QNNRT_LLM__GENIE_HTP },
+        { QNNRT_LLM__GENIE_HTP, "rope-theta", QNNRT_LLM__GENIE_THETA },
+        { QNNRT_LLM__GENIE_HTP, "rope-scaling", QNNRT_LLM__GENIE_SCALING },
         { QNNRT_LLM__GENIE_ROPE, "rope-scaling", QNNRT_LLM__GENIE_SCALING },
         { QNNRT_LLM__GENIE_CONTEXT, "bos-token", QNNRT_LLM__GENIE_BOS },
         { QNNRT_LLM__GENIE_CONTEXT, "eos-token", QNNRT_LLM__GENIE_EOS },
@@ -1134,23 +1142,21 @@ static int qnnrt_llm__settings_genie_member(int in, const qnnrt_json_text *key)
 
 static qnnrt_result qnnrt_llm__settings_genie_type(qnnrt_llm__settings_reader *r)
 {
-    char word[64];
-    if (qnnrt_json_value(&r->json) != QNNRT_JSON_STRING || r->json.value.bytes >= sizeof word)
+    char *word = r->settings->rope_type;
+    if (qnnrt_json_value(&r->json) != QNNRT_JSON_STRING ||
+        r->json.value.bytes >= sizeof r->settings->rope_type)
         return qnnrt_llm__settings_wrong(r, "a name is needed");
     qnnrt_json_copy(&r->json.value, word);
-    if (strcmp(word, "default") == 0) return QNNRT_OK;
-    if (strcmp(word, "linear") == 0) r->settings->rope.scaling = QNNRT_LLM_ROPE_LINEAR;
-    else if (strcmp(word, "llama3") == 0) r->settings->rope.scaling = QNNRT_LLM_ROPE_LLAMA3;
-    else
-        return qnnrt_llm__fail(r->err, QNNRT_E_UNSUPPORTED,
-                               "%s: rope-type \"%s\": known are default, linear and llama3",
-                               r->file, word);
+    if (strcmp(word, "linear") == 0) r->rope->scaling = QNNRT_LLM_ROPE_LINEAR;
+    else if (strcmp(word, "llama3") == 0) r->rope->scaling = QNNRT_LLM_ROPE_LLAMA3;
+    else if (strcmp(word, "default") != 0) return QNNRT_OK;     /* refused when nobody else tells */
+    word[0] = '\0';
     return QNNRT_OK;
 }
 
 static qnnrt_result qnnrt_llm__settings_genie_value(qnnrt_llm__settings_reader *r, int what)
 {
-    qnnrt_llm_rope *rope = &r->settings->rope;
+    qnnrt_llm_rope *rope = r->rope;
     switch (what) {
     case QNNRT_LLM__GENIE_BOS:    return qnnrt_llm__settings_bos(r);
     case QNNRT_LLM__GENIE_EOS:    return qnnrt_llm__settings_eos(r);
@@ -1165,13 +1171,15 @@ static qnnrt_result qnnrt_llm__settings_genie_value(qnnrt_llm__settings_reader *
     }
 }
 
-/* The objects on the way lie in each other once, so this calls itself six times at most. Where
+/* The objects on the way lie in each other once, so this calls itself seven times at most. Where
    there is a list of engines (a target and its draft) it tells of no single one: what stands in it
    is not for us. */
 static qnnrt_result qnnrt_llm__settings_genie(qnnrt_llm__settings_reader *r, int what)
 {
     qnnrt_result result = QNNRT_OK;
     if (what > QNNRT_LLM__GENIE_SCALING) return qnnrt_llm__settings_genie_value(r, what);
+    if (what == QNNRT_LLM__GENIE_ROPE) r->rope = &r->settings->rope;
+    if (what == QNNRT_LLM__GENIE_HTP) r->rope = &r->backend;
     if (qnnrt_json_value(&r->json) != QNNRT_JSON_OBJECT) {
         qnnrt_json_skip(&r->json);
         return QNNRT_OK;
@@ -1197,8 +1205,10 @@ static qnnrt_result qnnrt_llm__settings_parse(qnnrt_llm__settings *out, const ch
     r.settings = out;
     r.err = err;
     qnnrt_json_begin(&r.json, text, bytes, NULL);
+    r.rope = &out->rope;
     result = genie ? qnnrt_llm__settings_genie(&r, QNNRT_LLM__GENIE_ROOT)
                    : qnnrt_llm__settings_own(&r);
+    if (!(out->rope.theta > 0)) out->rope = r.backend;
     if (result == QNNRT_OK && !qnnrt_json_end(&r.json))
         result = qnnrt_llm__settings_wrong(&r, "text behind the document");
     return result;
@@ -1355,6 +1365,7 @@ static const struct qnnrt_llm__names_pattern {
     QNNRT_LLM_X(INOUT, HIDDEN,      NAMED, "_model_model_layers_<n>_Add_<n>_output_<n>")
     QNNRT_LLM_X(INOUT, HIDDEN,      NAMED, "_model_model_layers_<n>_Add_<n>_Add_output_<n>")
     QNNRT_LLM_X(IN,    HIDDEN,      NAMED, "inputs_embeds")
+    QNNRT_LLM_X(IN,    HIDDEN,      NAMED, "input_embeds")
     QNNRT_LLM_X(INOUT, HIDDEN,      NAMED, "hidden_states")
     QNNRT_LLM_X(OUT,   LOGITS,      NAMED, "logits")
     /* mllm */
@@ -1374,10 +1385,10 @@ static const struct qnnrt_llm__names_pattern {
     /* ExecuTorch */
     QNNRT_LLM_X(IN,    TOKENS,      NAMED, "input_<i>_tokens<k>")
     QNNRT_LLM_X(IN,    POSITIONS,   NAMED, "input_<i>_input_pos<k>")
-    QNNRT_LLM_X(IN,    WINDOW_MASK, NAMED, "input_<i>_*window*mask*")
-    QNNRT_LLM_X(IN,    MASK,        NAMED, "input_<i>_*atten_mask*")
+    QNNRT_LLM_X(IN,    WINDOW_MASK, NAMED, "*window*mask*")
+    QNNRT_LLM_X(IN,    MASK,        NAMED, "*atten_mask*")
     QNNRT_LLM_X(IN,    KEY_IN,      ARGS,  "input_<i>_args_<j><k>")
-    QNNRT_LLM_X(IN,    HIDDEN,      NAMED, "input_<i>_*fallback*")
+    QNNRT_LLM_X(IN,    HIDDEN,      NAMED, "*fallback*")
     QNNRT_LLM_X(IN,    ROPE_COS,    NAMED, "input_<i>_aten_view_copy_default<k>")
     QNNRT_LLM_X(IN,    ROPE_SIN,    NAMED, "input_<i>_aten_view_copy_default_1<k>")
     QNNRT_LLM_X(IN,    ROPE_COS,    NAMED, "input_<i>_aten_select_copy_int<k>")
@@ -3009,8 +3020,8 @@ static qnnrt_result qnnrt_llm__match_refuse(qnnrt_llm__items *work, qnnrt_llm__m
             snprintf(line + used, sizeof line - used, " or %llu more",
                      (unsigned long long)(u->choices - shown));
         else if (u->choices == 1)
-            snprintf(line + used, sizeof line - used, ", like %llu others",
-                     (unsigned long long)(u->last->takers - 1));
+            snprintf(line + used, sizeof line - used, ", which %llu other%s could be",
+                     (unsigned long long)(u->last->takers - 1), u->last->takers == 2 ? "" : "s");
         if (!qnnrt_llm__items_add(work->err, "%s", line)) ++left;
     }
     qnnrt_llm__items_more(work->err, left);
@@ -3459,6 +3470,10 @@ static qnnrt_result qnnrt_llm__roles_settings(qnnrt_llm__items *work, int angles
     qnnrt_result result = QNNRT_OK;
     if (desc->rope.theta != 0) { info->rope = desc->rope; info->rope_source = "the caller"; }
     else if (genie->rope.theta > 0) {
+        if (angles && genie->rope_type[0] != '\0')
+            return qnnrt_llm__fail(work->err, QNNRT_E_UNSUPPORTED,
+                                   "genie_config.json: rope-type \"%s\" is not known; desc.rope"
+                                   " would go before it", genie->rope_type);
         info->rope = genie->rope;
         info->rope_source = "genie_config.json";
     } else if (own->rope.theta > 0) {
