@@ -26,7 +26,7 @@ ALL_RELEASES  := 2.47 2.48 2.49 2.50 2.51
 CONFIG_MACROS ?= QNNRT_STATIC QNNRT_API=extern QNNRT_LOG_SLOTS=1 QNNRT_NO_ERROR_TEXT QNNRT_NO_JSON QNNRT_COMPOSE
 JSON_MACROS   ?= QNNRT_JSON_STATIC QNNRT_JSON_API=extern
 # Tests that compile as C++11 too: tests/test_<name>.c.
-CXX_TESTS ?= wire run oom quant plan codes json meta compose llm_cells
+CXX_TESTS ?= wire run oom quant plan codes json meta compose llm llm_cells llm_roles
 # Tests that are of no use in the ASan or in the aarch64 configuration.
 NOT_ASAN_TESTS    ?=
 NOT_AARCH64_TESTS ?=
@@ -38,9 +38,9 @@ endif
 
 # ---- what there is --------------------------------------------------------------------------------
 
-HEADERS  := qnnrt.h $(wildcard qnnrt_json.h examples/*.h tools/*.h tools/refbackend/*.h tests/*.h tests/fuzz/*.h tests/fake/*.h tests/real/*.h tests/bench/*.h)
+HEADERS  := qnnrt.h $(wildcard qnnrt_json.h examples/*.h examples/llm/*.h tools/*.h tools/refbackend/*.h tests/*.h tests/fuzz/*.h tests/fake/*.h tests/real/*.h tests/bench/*.h)
 TOOLS    := $(patsubst tools/%.c,$(B)/%,$(wildcard tools/*.c))
-EXAMPLES := $(patsubst examples/%.c,%,$(wildcard examples/*.c))
+EXAMPLES := $(patsubst examples/%.c,%,$(wildcard examples/*.c examples/llm/*.c examples/host/*.c))
 EXAMPLE_FILES := $(EXAMPLES:%=$(B)/examples/%)
 TESTS    := $(patsubst tests/test_%.c,%,$(wildcard tests/test_*.c))
 SCRIPTS  := $(wildcard tests/test_*.sh tests/test_*.py)
@@ -49,7 +49,7 @@ FAKES    := $(if $(wildcard tests/fake/fake_qnn.c),libQnnFake.so)
 REF      := $(patsubst tools/refbackend/%.c,%,$(wildcard tools/refbackend/*.c))
 # Operators know nothing of the rest: tests/test_ref_op*.c are linked with these alone.
 REF_OPS  := $(filter ref_op ops_%,$(REF))
-BENCHES  := $(filter-out bench_json bench_ops,$(patsubst tests/bench/%.c,%,$(wildcard tests/bench/bench_*.c)))
+BENCHES  := $(filter-out bench_json bench_ops bench_llm%,$(patsubst tests/bench/%.c,%,$(wildcard tests/bench/bench_*.c)))
 
 ASAN_TESTS    := $(filter-out $(NOT_ASAN_TESTS),$(TESTS))
 AARCH64_TESTS := $(filter-out $(NOT_AARCH64_TESTS),$(TESTS))
@@ -88,7 +88,7 @@ $(B)/.flags: FORCE
 # ---- tools and examples ---------------------------------------------------------------------------
 
 .PHONY: all
-all: $(TOOLS) $(EXAMPLE_FILES) $(B)/examples/libQnnRef.so   ## build the tools, the examples and libQnnRef.so (default)
+all: $(TOOLS) $(EXAMPLE_FILES) $(B)/examples/libQnnRef.so $(B)/examples/llm/libQnnRef.so $(B)/examples/host/libQnnRef.so   ## build the tools, the examples and libQnnRef.so (default)
 
 $(TOOLS): $(B)/%: tools/%.c $(DEPS)
 	$(call say,CC)
@@ -144,6 +144,10 @@ $(B)/examples/libQnnRef.so: $(B)/libQnnRef.so
 	@mkdir -p $(@D)
 	@ln -sf ../libQnnRef.so $@
 
+$(B)/examples/llm/libQnnRef.so $(B)/examples/host/libQnnRef.so: $(B)/libQnnRef.so
+	@mkdir -p $(@D)
+	@ln -sf ../../libQnnRef.so $@
+
 .PHONY: run run-ref run-htp run-cpu run-aarch64
 run: run-$(BACKEND)   ## build a language model in C, run it on libQnnRef.so (BACKEND=htp: on Qualcomm's libQnnHtp.so)
 
@@ -182,6 +186,69 @@ run-aarch64:   ## run, but built for aarch64 and under qemu (needs gcc-aarch64-l
 	@for program in $(AARCH64_CC) $(QEMU); do \
 	    command -v $$program >/dev/null 2>&1 || { echo "run-aarch64: $$program is not installed"; exit 2; }; done
 	@$(MAKE) run-ref B=$(B)/run-aarch64 BACKEND=aarch64 RUN_DIR=$(RUN_DIR) CC=$(AARCH64_CC) RUN='$(QEMU) -L $(AARCH64_SYSROOT)'
+
+# A language model with the names of public exports, and its text.
+.PHONY: llm llm-ref llm-htp
+llm: llm-$(BACKEND)   ## export a language model in four shards, and let it write (BACKEND=htp: on Qualcomm's libQnnHtp.so)
+
+LLM_OUT     = $(B)/llm-run/$(BACKEND)
+# A space stands behind it, everywhere.
+LLM_PROMPT := And the LORD said unto
+LLM_TOOL   := $(if $(wildcard tools/qnnrt-llm.c),$(B)/qnnrt-llm,$(B)/examples/06_generate)
+LLM_WRITE   = $(if $(wildcard tools/qnnrt-llm.c),$(LLM_TOOL) --ctx_dir $(LLM_OUT)/model --backend_so $(RUN_LIB) --prompt '$(LLM_PROMPT) ' --max_gen 64,$(LLM_TOOL) $(LLM_OUT)/model '$(LLM_PROMPT) ' 64 $(RUN_LIB))
+define llm_model
+	@rm -rf $(LLM_OUT) && mkdir -p $(LLM_OUT)/model
+	$(RUN) $(B)/examples/llm/export tests/data/llm/model $(LLM_OUT)/model --type w8a16 --shards 4 --backend_so $(RUN_LIB)
+	$(RUN) $(LLM_WRITE) > $(LLM_OUT)/text
+	@cat $(LLM_OUT)/text
+	@text=$$(sed -n 's/.*"prompt": "$(LLM_PROMPT) ", "text": "\([^"]*\)".*/\1/p' tests/data/llm/expected.json); \
+	if [ -n "$$text" ] && grep -qF "$$text" $(LLM_OUT)/text; then echo "OK: the text is the one that Qualcomm's language-model runtime writes with this model"; \
+	else echo "FAILED: that is not '$$text'"; exit 1; fi
+endef
+
+LLM_PROGRAMS := $(B)/examples/llm/export $(LLM_TOOL)
+llm-ref: $(LLM_PROGRAMS) $(B)/libQnnRef.so
+	$(llm_model)
+
+llm-htp: $(LLM_PROGRAMS)
+	@$(call fetch,2.51)
+	$(llm_model)
+
+llm-%:
+	@echo "llm: there is no backend '$*' for this: BACKEND is ref or htp"; exit 2
+
+.PHONY: host host-ref host-htp
+host: host-$(BACKEND)   ## an inference engine on qnnrt_llm.h: batches, sequences, drafts, state (BACKEND=htp: on Qualcomm's libQnnHtp.so)
+
+# The draft model is the first three layers of the model.
+HOST_OUT := $(B)/host-run
+host-ref: $(B)/examples/host/host $(B)/examples/llm/export $(B)/libQnnRef.so
+	@rm -rf $(HOST_OUT) && mkdir -p $(HOST_OUT)/model $(HOST_OUT)/three $(HOST_OUT)/draft
+	@cp tests/data/llm/model/model.safetensors $(HOST_OUT)/three
+	@sed 's/"num_hidden_layers": 4/"num_hidden_layers": 3/' tests/data/llm/model/config.json > $(HOST_OUT)/three/config.json
+	$(B)/examples/llm/export tests/data/llm/model $(HOST_OUT)/model --type w8a16 --backend_so $(RUN_LIB)
+	$(B)/examples/llm/export $(HOST_OUT)/three $(HOST_OUT)/draft --type f32 --backend_so $(RUN_LIB)
+	$(B)/examples/host/host $(HOST_OUT)/model $(RUN_LIB) $(HOST_OUT)/draft
+
+host-htp: $(B)/examples/host/host
+	@$(call fetch,2.51)
+	$(B)/examples/host/host tests/data/llm/w8a16_one $(RUN_LIB)
+
+host-%:
+	@echo "host: there is no backend '$*' for this: BACKEND is ref or htp"; exit 2
+
+# What the tests of language models compare with, by numpy: tokens of the trained model and of random ones, and ranges.
+DEEP := $(B)/llm/deep
+TIED := $(B)/llm/tied
+.PHONY: golden-llm
+golden-llm: $(B)/examples/llm/random_model   ## write tests/golden/llm_tokens.txt and ranges.json anew (needs python3 with numpy)
+	@mkdir -p $(DEEP) $(TIED)
+	$(B)/examples/llm/random_model $(DEEP) 16 7
+	$(B)/examples/llm/random_model $(TIED) 3 5 1 tied
+	$(PYTHON) tests/make_ranges.py > $(DEEP)/new && mv $(DEEP)/new tests/data/llm/model/ranges.json
+	$(PYTHON) tests/make_ranges.py $(DEEP) > $(DEEP)/new && mv $(DEEP)/new tests/data/llm/deep_ranges.json
+	$(PYTHON) tests/reference_llm.py --golden tests/data/llm/model $(DEEP) $(TIED) > $(DEEP)/new && mv $(DEEP)/new tests/golden/llm_tokens.txt
+	$(PYTHON) tests/reference_llm.py --argmax tests/data/llm/model > $(DEEP)/new && mv $(DEEP)/new tests/golden/llm_argmax.txt
 
 # ---- tests ----------------------------------------------------------------------------------------
 
@@ -293,6 +360,12 @@ $(B)/c99/ops: tests/ops.c $(DEPS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c99 -O2 -g $(TEST_WARN) $(TEST_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LDFLAGS) $(TEST_LIBS)
 
+# Runs what examples/llm/export.c makes, slowly: tests/test_llm_export.sh.
+$(B)/c99/llm_plain: tests/llm_plain.c $(DEPS)
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=c99 -O2 -g $(TEST_WARN) $(TEST_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LDFLAGS) $(TEST_LIBS)
+
 $(B)/asan/ops: tests/ops.c $(DEPS)
 	$(call say,CC)
 	@mkdir -p $(@D)
@@ -319,7 +392,7 @@ $(B)/oracle_%.txt: tests/oracle_%.py
 HAVE_AARCH64 = $(if $(TEST_AARCH64),$(shell command -v $(AARCH64_CC) 2>/dev/null))
 
 .PHONY: test-programs
-test-programs: all $(B)/asan/libQnnRef.so $(B)/c99/ops $(B)/asan/ops $(B)/json_check $(FAKES:%=$(B)/fake/%) $(B)/fake/libOpPackage.so $(B)/symbols/qnnrt.o $(B)/symbols/qnnrt_static.o $(B)/symbols/qnnrt_hidden.o \
+test-programs: all $(B)/asan/libQnnRef.so $(B)/c99/ops $(B)/asan/ops $(B)/c99/llm_plain $(B)/json_check $(FAKES:%=$(B)/fake/%) $(B)/fake/libOpPackage.so $(B)/symbols/qnnrt.o $(B)/symbols/qnnrt_static.o $(B)/symbols/qnnrt_hidden.o \
     $(ORACLES:%=$(B)/oracle_%.txt) $(B)/locale/.made $(TESTS:%=$(B)/c99/test_%) $(REAL:%=$(B)/c99/real_%) \
     $(ASAN_TESTS:%=$(B)/asan/test_%) $(FUZZERS:%=$(B)/asan/fuzz_%) $(REAL:%=$(B)/asan/real_%) $(CXX_TESTS:%=$(B)/c++11/test_%) \
     $(if $(HAVE_AARCH64),$(B)/aarch64/libQnnRef.so $(FAKES:%=$(B)/aarch64/fake/%) $(AARCH64_TESTS:%=$(B)/aarch64/test_%) $(REAL:%=$(B)/aarch64/real_%))
@@ -342,6 +415,7 @@ define make_list
   else :; $(foreach t,$(filter %.py,$(SCRIPTS)),echo "script/$(notdir $t) skip python3 is missing";) fi; \
   echo "silent 1200,anycore $(SILENT)"; \
   echo "symbols 60 $(SYMBOLS)"; \
+  echo "make-host $(LIMIT_ASAN) MAKEFLAGS= MAKELEVEL= $(MAKE) host && echo 1 passed$(comma) 0 failed"; \
   echo "asan/ops $(LIMIT_ASAN) $(ASAN_ENV) $(B)/asan/ops $(B)/asan/libQnnRef.so - $(if $(HAVE_PYTHON),--oracle $(B)/oracle_ops.txt)"; \
   if [ -f $(B)/qnn/2.47/.stamp ] && [ -f $(B)/qnn/2.51/.stamp ]; then echo "ops $(LIMIT_REAL) $(OPS_RUN)"; \
   else echo "ops skip $(B)/qnn/2.47 or 2.51 is missing: say 'make qnn-libs' (needs python3 with pip, and a network)"; fi; \
@@ -353,6 +427,7 @@ define make_list
   if [ -f $(B)/qnn/2.51/.stamp ]; then :; \
     $(foreach t,$(REAL),echo "asan/real_$t@2.51 $(LIMIT_REAL) ASAN_OPTIONS=detect_leaks=0 $(ASAN_ENV) $(B)/asan/real_$t $(QNN51) tests/data";) \
     $(if $(wildcard tools/qnnrt-run.c),echo "make-run@2.51 $(LIMIT_ASAN) MAKEFLAGS= MAKELEVEL= $(MAKE) run && MAKEFLAGS= MAKELEVEL= $(MAKE) run BACKEND=htp && echo 1 passed$(comma) 0 failed";) \
+    echo "make-llm@2.51 $(LIMIT_ASAN) MAKEFLAGS= MAKELEVEL= $(MAKE) llm && MAKEFLAGS= MAKELEVEL= $(MAKE) llm BACKEND=htp && echo 1 passed$(comma) 0 failed"; \
   fi; \
   $(if $(TEST_AARCH64), \
   if ! command -v $(AARCH64_CC) >/dev/null 2>&1; then echo "aarch64 skip $(AARCH64_CC) is not installed"; \
@@ -402,7 +477,7 @@ $(B)/bench/%: tests/bench/%.c $(DEPS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c99 -O2 $(WARN) $(TEST_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LDFLAGS) $(TEST_LIBS)
 
-$(B)/bench/libempty_qnn.so: tests/bench/empty_qnn.c $(DEPS)
+$(B)/bench/libempty_qnn.so $(B)/bench/libllm_proxy.so: $(B)/bench/lib%.so: tests/bench/%.c $(DEPS)
 	$(call say,CC)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c99 -O2 $(WARN) $(TEST_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) -fPIC -shared -o $@ $< $(LDFLAGS)
@@ -455,6 +530,17 @@ bench-ops: $(B)/bench/bench_ops $(B)/libQnnRef.so   ## libQnnRef.so beside libQn
 	@pin=; if taskset -c 0 true 2>/dev/null; then pin='taskset -c 0'; fi; \
 	there() { if [ -f "$$1" ]; then echo "$$1"; else echo -; fi; }; \
 	$$pin $(B)/bench/bench_ops $(B)/libQnnRef.so "$$(there $(B)/qnn/2.47/onnxruntime_qnn/libQnnCpu.so)" "$$(there $(PEERS)/onnxruntime/libonnxruntime.so)"
+
+# Genie and a bare loop run the same file as we do, each behind a library that writes down when it computes.
+LLM_PEERS := $(B)/bench/llm_genie $(B)/bench/llm_raw $(B)/bench/llm_ours $(B)/bench/libllm_proxy.so
+
+.PHONY: bench-llm
+bench-llm: $(LLM_PEERS) $(B)/bench/bench_llm_shapes $(B)/libQnnRef.so   ## a token's work on the host: ours beside Qualcomm's Genie and a bare loop; then large models' shapes
+	@$(call fetch,2.51) || true
+	@pin=; if taskset -c 0 true 2>/dev/null; then pin='taskset -c 0'; fi; status=0; \
+	if [ -f $(QNN51)/libGenie.so ]; then $(PYTHON) tests/bench-llm.py $(B)/bench $(B)/qnn tests/data/llm || status=1; \
+	else echo "bench-llm: without Genie: $(QNN51)/libGenie.so is missing"; fi; \
+	$$pin $(B)/bench/bench_llm_shapes $(B)/libQnnRef.so || status=1; exit $$status
 
 # ---- install --------------------------------------------------------------------------------------
 

@@ -166,8 +166,8 @@
        name: a wrong scale over a cut computes fluent nonsense, so it is never guessed. A pipeline
        that cannot be wired does not fail the open: its single graphs stay callable as
        "<context>/<graph>" ("2/decode_3_of_4"), and qnnrt_pipeline_make() takes explicit edges.
-       Inputs of one name and equal facts are one slot. A name that means several slots is addressed
-       with its step: "2/output_0".
+       Inputs of one name and equal facts are one slot, unless qnnrt_pipeline_make() is told to keep
+       them apart. A name that means several slots is addressed with its step: "2/output_0".
 
    Values
        qnnrt_data() gives the stored bytes in place; codes order like the numbers, so an argmax
@@ -519,6 +519,9 @@ typedef struct qnnrt_context_info {
     uint32_t                context_tensor_count;
     uint64_t                metadata_ns, create_ns;   /* time that reading and creating took */
     const qnnrt_error      *failure;       /* NULL, or with desc.keep_going why it did not load */
+    uint64_t                fingerprint;   /* of the binary: its size and 64 pieces of it, so other
+                                              weights in an equal graph show. No protection. 0: JSON
+                                              alone, or built here */
 } qnnrt_context_info;
 
 /* "ufixed16", "float32", ...; "unknown" for other numbers. */
@@ -779,6 +782,10 @@ QNNRT_API qnnrt_backend *qnnrt_get_backend(const qnnrt *model);
 /* Path of the libQnnSystem.so that gave the metadata, "" when JSON did. */
 QNNRT_API const char *qnnrt_get_system_path(const qnnrt *model);
 
+/* The folder that was opened, as qnnrt_open() was told it: for what else lies in it, such as a
+   tokenizer. "" of a model from desc.files or from a builder. */
+QNNRT_API const char *qnnrt_get_folder(const qnnrt *model);
+
 /* ---------------------------------------------------------------------------------- pipeline -- */
 
 typedef struct qnnrt_pipeline qnnrt_pipeline;
@@ -859,6 +866,11 @@ typedef struct qnnrt_edge_desc {                /* output `from` of one step is 
     const char *to;
 } qnnrt_edge_desc;
 
+typedef struct qnnrt_apart_desc {               /* an input of a step */
+    size_t      step;
+    const char *input;
+} qnnrt_apart_desc;
+
 typedef struct qnnrt_pipeline_desc {
     const char            *name;                /* (default NULL: that of the first graph) */
     const qnnrt_step_desc *steps;
@@ -867,11 +879,15 @@ typedef struct qnnrt_pipeline_desc {
     size_t                 edge_count;
     int                    edges_only;          /* 1: no more edges by rule (default 0: rules for
                                                    the rest) */
+    const qnnrt_apart_desc *apart;              /* inputs that are slots of their own, whatever other
+                                                   steps call theirs: the caches of shards that all
+                                                   count from 0 */
+    size_t                 apart_count;
 } qnnrt_pipeline_desc;
 
 /* Wire graphs of one or several models by hand. Given edges are checked like found ones: dims,
    dtype and encoding must be equal. The descriptor and its strings are copied.
-   Returns  QNNRT_OK; QNNRT_E_ARG, QNNRT_E_NOT_FOUND (text: which step or edge); QNNRT_E_MISMATCH
+   Returns  QNNRT_OK; QNNRT_E_ARG, QNNRT_E_NOT_FOUND (text: which step, edge or input); QNNRT_E_MISMATCH
             (does not fit, or a step without an edge from the one before); QNNRT_E_LIMIT;
             QNNRT_E_MEMORY
    Frees    qnnrt_pipeline_destroy(), before the models are closed */
@@ -9316,6 +9332,26 @@ static qnnrt_result qnnrt__context_skip_head(qnnrt__context *context, qnnrt_erro
     return QNNRT_OK;
 }
 
+/* A binary's size and 64 pieces of it, evenly spread, in a number (FNV-1a of 64-bit words): a look
+   at all bytes would cost what a load costs. */
+static uint64_t qnnrt__context_fingerprint(const unsigned char *data, uint64_t bytes)
+{
+    enum { PIECES = 64, PIECE = 256 };
+    const uint64_t last = bytes > PIECE ? bytes - PIECE : 0, take = bytes - last;
+    uint64_t sum = 0xCBF29CE484222325u, word, i, at;
+    sum = (sum ^ bytes) * 0x100000001B3u;
+    for (i = 0; i < PIECES; ++i) {
+        const unsigned char *piece = data + last / (PIECES - 1) * i;
+        if (i == PIECES - 1) piece = data + last;
+        for (at = 0; at + 8 <= take; at += 8) {
+            memcpy(&word, piece + at, 8);
+            sum = (sum ^ word) * 0x100000001B3u;
+            sum ^= sum >> 32;
+        }
+    }
+    return sum;
+}
+
 /* Bring the bytes of a binary into reach. path NULL: data is the caller's. */
 static qnnrt_result qnnrt__context_load(qnnrt__context *context, const char *path,
                                         const qnnrt_file *block, int read_it,
@@ -9353,6 +9389,7 @@ static qnnrt_result qnnrt__context_load(qnnrt__context *context, const char *pat
         if (kind != NULL) qnnrt__err_add(err, "\n  it looks like %s", kind);
         return QNNRT_E_FORMAT;
     }
+    context->info->fingerprint = qnnrt__context_fingerprint(context->binary, context->bytes);
     return qnnrt__context_skip_head(context, err);
 }
 
@@ -9842,6 +9879,7 @@ typedef struct qnnrt__end {
     const qnnrt_tensor_info *tensor;
     uint32_t   step, index;
     int        output;
+    int        apart;               /* input: shares its slot with no other */
     struct qnnrt__end *source;      /* input: the output that feeds it, or the first input of the
                                        same value */
     const char *reason;             /* input fed by an output: why */
@@ -9886,6 +9924,7 @@ struct qnnrt {
     void             *device;           /* of a built model's contexts, NULL: that of the backend */
 #endif
     char              system_path[QNNRT__PATH_MAX];
+    const char       *folder;           /* NULL: not from a folder */
 };
 
 static int qnnrt__pipeline_order(const void *a, const void *b)
@@ -10020,11 +10059,11 @@ static void qnnrt__pipeline_share(qnnrt_pipeline *p)
     for (at = 0; at < p->end_count; ++at) {
         qnnrt__end *end = qnnrt__pipeline_end(p, at);
         if (qnnrt__pipeline_begins(p, at)) first = at;
-        if (end->output || end->source != NULL) continue;
+        if (end->output || end->apart || end->source != NULL) continue;
         /* The nearest earlier one; a name occurs at most twice per step, so this is short. */
         for (back = at; back-- > first;) {
             qnnrt__end *other = qnnrt__pipeline_end(p, back);
-            if (other->output || (other->source != NULL && other->source->output) ||
+            if (other->output || other->apart || (other->source != NULL && other->source->output) ||
                 !qnnrt__table_same_facts(other->tensor, end->tensor)) continue;
             qnnrt__pipeline_connect(other, end, NULL);
             break;
@@ -10274,6 +10313,29 @@ static qnnrt_result qnnrt__pipeline_given(qnnrt_pipeline *p, const qnnrt_pipelin
     return QNNRT_OK;
 }
 
+/* Mark the inputs that are to be slots of their own. */
+static qnnrt_result qnnrt__pipeline_apart(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
+                                          qnnrt_error *err)
+{
+    size_t i;
+    for (i = 0; i < desc->apart_count; ++i) {
+        const qnnrt_apart_desc *apart = &desc->apart[i];
+        size_t at = 0, end = 0;
+        char where[512];
+        if (apart->input == NULL || apart->step >= desc->step_count)
+            return qnnrt__fail(err, QNNRT_E_ARG, "apart %u: it needs a step and a name", (unsigned)i);
+        qnnrt__pipeline_named(p, apart->input, &at, &end);
+        while (at < end && (p->by_name[at]->output || p->by_name[at]->step != apart->step)) ++at;
+        if (at == end)
+            return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "apart %u: %s has no input \"%.200s\"",
+                               (unsigned)i,
+                               qnnrt__pipeline_where(p, (uint32_t)apart->step, where, sizeof(where)),
+                               apart->input);
+        qnnrt__pipeline_end(p, at)->apart = 1;
+    }
+    return QNNRT_OK;
+}
+
 /* Wire a pipeline whose steps are set. desc may be NULL: rules only. */
 static qnnrt_result qnnrt__pipeline_wire(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
                                          qnnrt_error *err)
@@ -10282,6 +10344,7 @@ static qnnrt_result qnnrt__pipeline_wire(qnnrt_pipeline *p, const qnnrt_pipeline
     uint32_t step;
     qnnrt_result result = qnnrt__pipeline_ends(p, err);
     if (result == QNNRT_OK && desc != NULL) result = qnnrt__pipeline_given(p, desc, err);
+    if (result == QNNRT_OK && desc != NULL) result = qnnrt__pipeline_apart(p, desc, err);
     if (result == QNNRT_OK && rules) result = qnnrt__pipeline_by_name(p, err);
     for (step = 1; step < p->info.step_count && result == QNNRT_OK; ++step) {
         if (qnnrt__pipeline_joined(p, step)) continue;
@@ -12393,6 +12456,10 @@ QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, q
     model->guard = desc->guard;
     if (desc->align != 0) model->align = desc->align;
     if (ctx_dir != NULL) result = qnnrt__model_scan(model, &scan, ctx_dir, desc, err);
+    if (result == QNNRT_OK && ctx_dir != NULL) {
+        model->folder = qnnrt__arena_text(&model->arena, ctx_dir, strlen(ctx_dir));
+        if (model->folder == NULL) result = qnnrt__fail_memory(err, "a path");
+    }
     if (result == QNNRT_OK) result = qnnrt__model_backend(model, desc, err);
     if (result == QNNRT_OK) result = qnnrt__model_system(model, &scan, desc, &system, err);
     if (result == QNNRT_OK) {
@@ -12442,6 +12509,11 @@ QNNRT_API const char *qnnrt_get_system_path(const qnnrt *model)
     return model != NULL ? model->system_path : "";
 }
 
+QNNRT_API const char *qnnrt_get_folder(const qnnrt *model)
+{
+    return model != NULL && model->folder != NULL ? model->folder : "";
+}
+
 /* ---- pipeline ---- */
 
 QNNRT_API size_t qnnrt_pipeline_count(const qnnrt *model)
@@ -12479,9 +12551,11 @@ QNNRT_API qnnrt_result qnnrt_pipeline_make(const qnnrt_pipeline_desc *desc, qnnr
     qnnrt__err_clear(err);
     if (out != NULL) *out = NULL;
     if (desc == NULL || out == NULL || desc->steps == NULL || desc->step_count == 0 ||
-        desc->steps[0].model == NULL || (desc->edges == NULL && desc->edge_count > 0))
+        desc->steps[0].model == NULL || (desc->edges == NULL && desc->edge_count > 0) ||
+        (desc->apart == NULL && desc->apart_count > 0))
         return qnnrt__fail(err, QNNRT_E_ARG,
-                           "qnnrt_pipeline_make: desc, its steps, counted edges, or out is NULL");
+                           "qnnrt_pipeline_make: desc, its steps, counted edges, counted inputs"
+                           " apart, or out is NULL");
     if (desc->step_count > 65535 || desc->edge_count > 10000000)
         return qnnrt__fail(err, QNNRT_E_LIMIT,
                            "a pipeline of more than 65,535 steps or 10,000,000 edges");

@@ -2,9 +2,10 @@
 
        06_generate FOLDER PROMPT COUNT [BACKEND_LIBRARY [LOGITS.raw]]
 
-   FOLDER as 05_make_model.c makes it: pipelines prefill_forward and kv_forward, tokens that are
-   bytes. Printed are the prompt, a |, and COUNT bytes, each the most probable one. LOGITS.raw gets
-   what the model computed for every byte but the last, as float32, to compare backends by.
+   FOLDER as 05_make_model.c makes it, or llm/export.c with caches of 8 bits: pipelines prefill_...
+   or prompt_..., and kv_... or token_...; tokens that are bytes. Printed are the prompt, a |, and
+   COUNT bytes, each the most probable one. LOGITS.raw gets what the model computed for every byte
+   but the last, as float32, to compare backends by.
 
    Here the cache is copied: new keys and values go to where the next call reads them, left to
    right. 02_prefill_decode.c moves the tensors along the cache instead, and copies less.
@@ -59,6 +60,19 @@ static qnnrt_slot find(const qnnrt_pipeline *p, qnnrt_role role, const char *nam
     qnnrt_slot slot;
     if (qnnrt_slot_find(p, name, role, &slot, &err) != QNNRT_OK) stop(err.text);
     return slot;
+}
+
+/* The first pipeline whose name begins with one of two words. */
+static const char *first_of(const qnnrt *model, const char *a, const char *b)
+{
+    size_t i;
+    for (i = 0; i < qnnrt_pipeline_count(model); ++i) {
+        const char *name = qnnrt_pipeline_get_info(qnnrt_pipeline_get(model, i))->name;
+        if (strncmp(name, a, strlen(a)) == 0 || strncmp(name, b, strlen(b)) == 0) return name;
+    }
+    stop("there is no pipeline whose name begins with prefill_ or prompt_, or none with kv_ or "
+         "token_");
+    return NULL;
 }
 
 static void prepare(graph *g, qnnrt *model, const char *name)
@@ -204,8 +218,8 @@ int main(int argc, char **argv)
     for (i = 0; i < length; ++i) tokens[i] = (unsigned char)argv[2][i];
 
     if (qnnrt_open(argv[1], &desc, &model, &err) != QNNRT_OK) stop(err.text);
-    prepare(&prefill, model, "prefill_forward");
-    prepare(&decode, model, "kv_forward");
+    prepare(&prefill, model, first_of(model, "prefill_", "prompt_"));
+    prepare(&decode, model, first_of(model, "kv_", "token_"));
     if (total > decode.cells + 1) stop("prompt and COUNT are longer than the model's context");
 
     /* The prompt, in pieces: both pipelines will read what was computed for it. */

@@ -988,6 +988,35 @@ TEST(executorch_head_is_stepped_over)
     }
 }
 
+/* Equal from a map, a read and a block of memory; another one when a byte of the signature in the
+   head (which nothing reads) or the size is another one. */
+TEST(context_fingerprint_tells_files_apart)
+{
+    char bytes[2048];
+    uint64_t prints[5];
+    int how;
+    for (how = 0; how < 5; ++how) {
+        size_t size = head_make(bytes, strlen(ONE), how == 4 ? ONE "more\n" : ONE);
+        qnnrt_desc desc = new_desc();
+        text_block block;
+        qnnrt *model = NULL;
+        const char *folder;
+        if (how == 3) bytes[5] ^= 1;
+        folder = how != 2 ? folder_of("forward_0.bin", bytes, size) : NULL;
+        block_begin(&block, NULL, bytes, size);
+        desc.read = how == 1;
+        if (how == 2) { desc.files = &block.file; desc.file_count = 1; }
+        fake_begin("");
+        OPENS(folder, &desc, &model);
+        prints[how] = qnnrt_contexts(model, NULL)->fingerprint;
+        CHECK(strcmp(qnnrt_get_folder(model), folder != NULL ? folder : "") == 0);
+        free(block.data);
+        CLOSE(model);
+    }
+    CHECK(prints[0] != 0 && prints[0] == prints[1] && prints[0] == prints[2]);
+    CHECK(prints[3] != prints[0] && prints[4] != prints[0] && prints[3] != prints[4]);
+}
+
 TEST(executorch_head_may_announce_less_than_follows)
 {
     static const char more[] = ONE "this is not part of the binary\n";
@@ -2600,6 +2629,7 @@ TEST_MAIN("files")
     RUN(weight_sharing_of_another_backend_is_none_of_ours);
     RUN(htp_facts_are_read_of_htp_binaries_only);
     RUN(executorch_head_is_stepped_over);
+    RUN(context_fingerprint_tells_files_apart);
     RUN(executorch_head_may_announce_less_than_follows);
     RUN(executorch_head_that_announces_too_much_is_refused);
     RUN(executorch_head_alone_or_with_under_64_bytes_is_refused_before_the_vendor_sees_it);

@@ -78,6 +78,10 @@ says make_model_refuses_odd_heads err 'even head_dim'
 sed 's/"intermediate_size": 384/"intermediate_size": 380/' tests/data/llm/model/config.json >"$tmp/model/config.json"
 cp tests/data/llm/model/model.safetensors "$tmp/model/"
 make_model "$tmp/model" "$tmp/made"
+is make_model_wants_ranges 1
+says make_model_wants_ranges err 'ranges.json cannot be opened'
+cp tests/data/llm/model/ranges.json "$tmp/model/"
+make_model "$tmp/model" "$tmp/made"
 is make_model_compares_shapes 1
 says make_model_compares_shapes err 'has another shape than config.json says'
 cp tests/data/llm/model/config.json "$tmp/model/"

@@ -1721,6 +1721,25 @@ TEST(metadata_lies_on_demand)
     TRY(world_close(&w));
 }
 
+TEST(an_execute_that_gives_nothing_computes_nothing)
+{
+    float room[8], before[8];
+    q_tensor x, y;
+    world w;
+    ref_begin("null=graphExecute:1");
+    TRY(world_build(&w, &x, &y));
+    CHECK(sizeof(output) <= sizeof(room));
+    x = with_data(x, input, sizeof(input));
+    y = with_data(y, room, sizeof(output));
+    memset(room, 0x11, sizeof(room));
+    memcpy(before, room, sizeof(room));
+    CHECK_EQ(ref.execute(w.graph, &x, 1, &y, 1, NULL, NULL), 0);
+    CHECK_EQ(memcmp(room, before, sizeof(room)), 0);
+    CHECK_EQ(ref.execute(w.graph, &x, 1, &y, 1, NULL, NULL), 0);
+    CHECK_EQ(memcmp(room, expected, sizeof(expected)), 0);
+    TRY(world_close(&w));
+}
+
 TEST(an_execute_is_late_or_writes_too_far_on_demand)
 {
     struct timespec begin, end;
@@ -1883,6 +1902,7 @@ TEST_MAIN("ref")
     RUN(versions_slots_and_providers_are_as_told);
     RUN(calls_fail_at_their_nth_time_or_give_nothing);
     RUN(metadata_lies_on_demand);
+    RUN(an_execute_that_gives_nothing_computes_nothing);
     RUN(an_execute_is_late_or_writes_too_far_on_demand);
     RUN(hostile_lines_come_from_another_thread_and_after_the_end);
     RUN(a_kept_binary_is_missed_when_it_changes_or_goes);

@@ -7,13 +7,12 @@
    qnnrt.h and qnnrt_json.h lie beside this file or are found by the compiler. Link with -ldl.
 
        qnnrt *model; qnnrt_llm *llm; qnnrt_llm_session *session; qnnrt_llm_cache *cache;
-       qnnrt_llm_desc desc = {0};
-       desc.folder = "model_dir";                        // for qnnrt.json and genie_config.json
        if (qnnrt_open("model_dir", NULL, &model, &err) != QNNRT_OK ||
-           qnnrt_llm_open(model, &desc, &llm, &err) != QNNRT_OK ||
+           qnnrt_llm_open(model, NULL, &llm, &err) != QNNRT_OK ||
            qnnrt_llm_session_create(&llm, 1, NULL, &session, &err) != QNNRT_OK) {
            puts(err.text); return 1;
        }
+       qnnrt_llm_batch batch = {0};
        cache = qnnrt_llm_cache_get(session, 0, 0);
        batch.tokens = prompt; batch.count = prompt_count;          // any length, done in chunks
        while (qnnrt_llm_decode(cache, &batch) == QNNRT_OK) {
@@ -119,8 +118,9 @@ typedef struct qnnrt_llm_rope {
 } qnnrt_llm_rope;
 
 typedef struct qnnrt_llm_desc {
-    const char                *folder;         /* its qnnrt.json and genie_config.json are read, when
-                                                  they are there (default NULL: none is) */
+    const char                *folder;         /* its qnnrt.json and genie_config.json are read when
+                                                  they are there (default NULL: the model's own
+                                                  folder; "": no file is read) */
     const char                *config;         /* text of a qnnrt.json, instead of the folder's */
     size_t                     config_bytes;
     const qnnrt_llm_role_desc *roles;          /* goes before those of qnnrt.json, and both before
@@ -133,7 +133,8 @@ typedef struct qnnrt_llm_desc {
                                                   all of this struct */
     const int32_t             *eos;            /* tokens that end a text (default NULL: of files) */
     size_t                     eos_count;
-    int32_t                    bos;            /* (default 0: of files), else the token + 1 */
+    const int32_t             *bos;            /* the token that begins a text (default NULL: of
+                                                  files) */
     uint32_t                   window;         /* of WINDOW_MASK: tokens that each one sees, with
                                                   itself (default 0: of files) */
     float                      masked;         /* what the mask adds where nobody may look (default
@@ -167,6 +168,7 @@ typedef struct qnnrt_llm_info {
     uint32_t                    key_dim, value_dim;   /* of a head; of layer 0 where they differ */
     uint32_t                    vocabulary;    /* 0: these graphs give no logits */
     const qnnrt_tensor_info    *logits;        /* of the first graph, NULL: none */
+    size_t                      logits_bytes;  /* of those of one token, as stored */
     qnnrt_dtype                 cache_dtype;   /* UNDEFINED: no cache */
     const char                 *layout;        /* words: "one tensor per layer, keys transposed" */
     qnnrt_llm_rope              rope;          /* as used; theta 0: the graphs take no cos and sin */
@@ -230,7 +232,8 @@ typedef struct qnnrt_llm_session_desc {
     size_t        caches;          /* of each model (default 0: 1) */
     qnnrt_llm_kv  kv;
     uint32_t      positions;       /* a text may have (default 0: the model's context) */
-    uint64_t    (*clock_ns)(void *user);   /* monotonic, for qnnrt_llm_times (default NULL: none) */
+    uint64_t    (*clock_ns)(void *user);   /* monotonic, for .exec_ns and .host_ns below (default
+                                              NULL: none) */
     void         *clock_user;
 } qnnrt_llm_session_desc;
 
@@ -240,11 +243,12 @@ typedef struct qnnrt_llm_cache   qnnrt_llm_cache;
 /* Make models ready to run: one memory for the graphs of all of them, and their caches. Steps of a
    session run one after the other, so all graphs share scratch.
 
-   models   [model_count]: a target and its drafts, say; all on one backend. They must outlive it
+   models   [model_count]: a target and its drafts, say; they must outlive it. All on one backend:
+            open the second with qnnrt_desc.backend = qnnrt_get_backend(first), close it before
    desc     NULL for the default
 
-   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (a model without tokens, logits, mask or positions: the
-            text says which); QNNRT_E_UNSUPPORTED (shift pointer with a layout that moves nothing
+   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (a model without tokens, logits or mask: the text says
+            which); QNNRT_E_UNSUPPORTED (shift pointer with a layout that moves nothing
             along); what qnnrt_plan_create(), qnnrt_mem_create() and qnnrt_run_create() answer
    Frees    qnnrt_llm_session_destroy(); NULL is fine */
 QNNRT_LLM_API qnnrt_result qnnrt_llm_session_create(qnnrt_llm *const *models, size_t model_count,
@@ -278,9 +282,11 @@ typedef struct qnnrt_llm_batch {
     size_t               count;
     uint32_t             sequence;     /* that all of them continue */
     const uint64_t      *sequences;    /* [count] or for each token those that it belongs to, bit s
-                                          for sequence s (default NULL: .sequence) */
-    const int32_t       *positions;    /* [count] (default NULL: each behind what its sequences
-                                          hold, and behind its parent) */
+                                          for sequence s; several must hold the same text so far
+                                          (default NULL: .sequence) */
+    const int32_t       *positions;    /* [count] each higher than all that its sequences hold; gaps
+                                          are allowed (default NULL: the next one, or that behind
+                                          its parent) */
     const int32_t       *parents;      /* [count] a tree of drafts: the token of this batch that
                                           each one follows, -1: what the cache holds (default NULL:
                                           it follows all earlier ones of its sequences) */
@@ -294,22 +300,28 @@ typedef struct qnnrt_llm_batch {
    happens or none: after a failure the cache is what it was.
 
    Returns  QNNRT_OK; QNNRT_E_ARG (empty, a token out of range, a sequence, position or parent that
-            cannot be); QNNRT_E_LIMIT (the context is full: the text has the numbers);
-            QNNRT_E_BACKEND and what else qnnrt_exec() answers. Text: qnnrt_llm_error()
-   Cost     one pipeline execution per chunk, of the graph that fits best, and the copying of new
-            keys and values. When the graph changes, the cells in use are moved between strides */
+            cannot be, a token of sequences that hold different texts); QNNRT_E_LIMIT (the context
+            is full: the text has the numbers); QNNRT_E_BACKEND and what else qnnrt_exec() answers.
+            Text: qnnrt_llm_error()
+   Cost     one pipeline execution per chunk, of the smallest graph that takes all that is left, or
+            the largest; and the copying of new keys and values. When the graph changes, the cells
+            in use are moved between strides. It cannot be broken off: to stop in between, or to
+            show progress, hand in qnnrt_llm_info.ar tokens at a time */
 QNNRT_LLM_API qnnrt_result qnnrt_llm_decode(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch);
 
-/* The first half of it, for drafts: compute at most qnnrt_llm_info.ar tokens and keep none. The
-   cache does not change. Also for the very last token of a full context. */
+/* The first half of it, for drafts: compute some tokens in one step and keep none. The cache does not
+   change. Also for the very last token of a full context.
+   Returns  as qnnrt_llm_decode(); QNNRT_E_LIMIT for more than qnnrt_llm_cache_info.at_once tokens,
+            of which qnnrt_llm_decode() makes several steps */
 QNNRT_LLM_API qnnrt_result qnnrt_llm_eval(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch);
 
 /* The second half: keep some tokens of the batch that qnnrt_llm_eval() computed last in this
    session, once.
 
-   rows     [count] ascending indices into that batch (NULL: the first `count`)
-   Returns  QNNRT_OK; QNNRT_E_STATE (nothing to be kept: no eval, or another step since);
-            QNNRT_E_ARG; QNNRT_E_LIMIT (no cells left) */
+   rows     [count] ascending indices into that batch (NULL: the first `count`). None is fine
+   Returns  QNNRT_OK; QNNRT_E_STATE (nothing to be kept: no eval, or since then another step or a
+            change of this cache); QNNRT_E_ARG; QNNRT_E_LIMIT (no cells left). Logits stay where
+            they are, under the indices of the batch */
 QNNRT_LLM_API qnnrt_result qnnrt_llm_accept(qnnrt_llm_cache *cache, const uint32_t *rows,
                                             size_t count);
 
@@ -329,6 +341,8 @@ QNNRT_LLM_API int32_t qnnrt_llm_argmax(qnnrt_llm_cache *cache, size_t row);
 typedef struct qnnrt_llm_cache_info {
     uint32_t cells, used;          /* all there are, and those in use */
     uint32_t end;                  /* one behind the last in use: what a graph has to read */
+    uint32_t at_once;              /* most tokens that qnnrt_llm_eval() takes now: graphs for many
+                                      tokens read fewer cells */
 } qnnrt_llm_cache_info;
 QNNRT_LLM_API qnnrt_llm_cache_info qnnrt_llm_cache_get_info(const qnnrt_llm_cache *cache);
 
@@ -340,9 +354,9 @@ QNNRT_LLM_API qnnrt_llm_cache_info qnnrt_llm_cache_get_info(const qnnrt_llm_cach
              belong to none are free
    copy      cells of `from` belong to `to` as well; nothing is copied
    keep      all sequences but this one are removed
-   shift     add delta to positions;  divide: divide them. QNNRT_E_UNSUPPORTED for keys that were
-             stored turned by their position (RoPE), which no model here leaves out, unless nothing
-             would change
+   shift     add delta to positions;  divide: divide them. QNNRT_E_UNSUPPORTED for keys that are
+             stored turned by their positions (RoPE), unless nothing would change: that is so with
+             every model that is told positions
    first, last   the lowest and the highest position of a sequence, -1: it is empty
 
    Returns   QNNRT_OK, QNNRT_E_ARG (a sequence that cannot be), QNNRT_E_UNSUPPORTED */
@@ -363,8 +377,9 @@ QNNRT_LLM_API int32_t      qnnrt_llm_sequence_last(const qnnrt_llm_cache *cache,
 QNNRT_LLM_API qnnrt_result qnnrt_llm_cache_copy(qnnrt_llm_cache *to, const qnnrt_llm_cache *from);
 
 /* Save what is in a cache, and bring it back: in this process or another one, with the other way of
-   keeping cells, after other graphs. A checksum covers all of it; a state of another model is
-   refused by its fingerprint, and any refusal leaves the cache as it was.
+   keeping cells, after other graphs. All sequences come back under their numbers, and what was there
+   is forgotten. A checksum covers all of it; a state of another model is refused by its fingerprint,
+   and any refusal leaves the cache as it was.
 
    bytes     how much qnnrt_llm_state_save() will write now
    Returns   QNNRT_OK; QNNRT_E_ARG (too little room); QNNRT_E_FORMAT (damaged, cut short, or no
@@ -402,7 +417,8 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_sampler_create(const qnnrt_tensor_info *log
                                                     qnnrt_llm_sampler **out, qnnrt_error *err);
 QNNRT_LLM_API void qnnrt_llm_sampler_destroy(qnnrt_llm_sampler *sampler);
 
-/* Draw a token by one row of logits as stored (qnnrt_llm_codes()); -1 for NULL. */
+/* Draw a token by one row of logits as stored (qnnrt_llm_codes()); -1 for NULL, and when all of them
+   are NaN. The lower of equal tokens counts as the more probable one. */
 QNNRT_LLM_API int32_t qnnrt_llm_sample(qnnrt_llm_sampler *sampler, const void *codes);
 
 /* Tell the sampler what became part of the text, for the repetition penalty. */
@@ -421,6 +437,9 @@ QNNRT_LLM_API void qnnrt_llm_sampler_reset(qnnrt_llm_sampler *sampler);
 #ifndef QNNRT_LLM__IMPL_ONCE
 #define QNNRT_LLM__IMPL_ONCE
 
+#include "qnnrt_json.h"
+
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -541,9 +560,72 @@ struct qnnrt_llm {
     qnnrt_llm__kv    *kv;               /* [kv_count] by layer, keys before values, head */
     size_t            kv_count;
     float             masked;           /* desc.masked, 0: by type */
-    void             *blocks;           /* list of what was allocated for it, see >>roles */
+    void             *blocks;           /* list of what was allocated for it */
     uint32_t          sessions;         /* that use it */
 };
+
+/* Is it a role that each layer has? */
+static int qnnrt_llm__layered(qnnrt_llm_role role)
+{
+    static const unsigned char layered[] = {
+#define QNNRT_LLM_X(name, text, layer) layer,
+        QNNRT_LLM_ROLES(QNNRT_LLM_X)
+#undef QNNRT_LLM_X
+    };
+    return (size_t)role < sizeof layered && layered[role];
+}
+
+/* Memory that lives as long as a model, or as the search for its roles: a list of blocks. */
+static void *qnnrt_llm__keep(const qnnrt_hooks *hooks, void **blocks, uint64_t count, size_t size)
+{
+    enum { HEAD = 16 };                 /* the block before, and what follows stays aligned */
+    unsigned char *block;
+    if (size != 0 && count > (uint64_t)SIZE_MAX / 4 / size) return NULL;
+    block = (unsigned char *)qnnrt_llm__alloc(hooks, count * size + HEAD, 1);
+    if (block == NULL) return NULL;
+    memcpy(block, blocks, sizeof *blocks);
+    *blocks = block;
+    return block + HEAD;
+}
+
+static void qnnrt_llm__drop(const qnnrt_hooks *hooks, void **blocks)
+{
+    while (*blocks != NULL) {
+        void *block = *blocks;
+        memcpy(blocks, block, sizeof *blocks);
+        qnnrt_llm__free(hooks, block);
+    }
+}
+
+static char *qnnrt_llm__keep_text(const qnnrt_hooks *hooks, void **blocks, const char *text,
+                                  size_t bytes)
+{
+    char *copy = (char *)qnnrt_llm__keep(hooks, blocks, (uint64_t)bytes + 1, 1);
+    if (copy != NULL) memcpy(copy, text, bytes);
+    return copy;
+}
+
+/* "ufixed8[4,1,128,3968] scale 0.142929912 offset -128" */
+static const char *qnnrt_llm__facts(const qnnrt_tensor_info *tensor, char *out, size_t room)
+{
+    char dims[160];
+    size_t used = 0;
+    uint32_t i;
+    dims[0] = '\0';
+    for (i = 0; i < tensor->rank && used < sizeof dims - 16; ++i)
+        used += (size_t)snprintf(dims + used, sizeof dims - used, "%s%u", i > 0 ? "," : "",
+                                 (unsigned)tensor->dims[i]);
+    snprintf(out, room, "%s[%s%s]", qnnrt_dtype_name(tensor->dtype), dims,
+             i < tensor->rank ? ",..." : "");
+    used = strlen(out);
+    if (tensor->quant.encoding == QNNRT_ENCODING_PER_TENSOR && used < room)
+        snprintf(out + used, room - used, " scale %.9g offset %d", (double)tensor->quant.scale,
+                 (int)tensor->quant.offset);
+    else if (tensor->quant.encoding == QNNRT_ENCODING_PER_AXIS && used < room)
+        snprintf(out + used, room - used, " %u scales on axis %d", (unsigned)tensor->quant.count,
+                 (int)tensor->quant.axis);
+    return out;
+}
 
 /* =====================================================================================
    MATHEMATICS                                                                    >>math
@@ -551,11 +633,220 @@ struct qnnrt_llm {
    Needs: nothing     Knows nothing of: models
    ===================================================================================== */
 
+/* A compiler may fuse a product and the addition behind it into one operation, which rounds once
+   instead of twice. So that no bit depends on that, every product here that something is added to
+   is exact, or is divided first.                                                                 */
+
+/* pi / 2 in three pieces of at most 29 bits, and log(2) in two of 31: times a number of 23 bits
+   they are exact. */
+#define QNNRT_LLM__HALF_PI_1 1.570796325802803
+#define QNNRT_LLM__HALF_PI_2 9.920935739593517e-10
+#define QNNRT_LLM__HALF_PI_3 5.721188722588272e-18
+#define QNNRT_LLM__LOG_2_1   0.6931471801362932
+#define QNNRT_LLM__LOG_2_2   4.2365213637554633e-10
+
+/* sin(x + quarters * pi / 2), |x| up to 1e7. The error is below 1e-15. */
+static double qnnrt_llm__math_turn(double x, int64_t quarters)
+{
+    /* The nearest multiple of pi / 2 by eighths of a turn: x * (4 / pi) cut towards 0, halved. */
+    const int64_t eighths = (int64_t)(x * 1.2732395447351628);
+    const int64_t nearest = (eighths + (eighths < 0 ? -1 : 1)) / 2;
+    const double k = (double)nearest;
+    const double r = x - k * QNNRT_LLM__HALF_PI_1 - k * QNNRT_LLM__HALF_PI_2
+                       - k * QNNRT_LLM__HALF_PI_3;
+    const double square = r * r;
+    const int64_t quarter = (nearest + quarters) & 3;
+    double sum = 1.0;
+    /* The power series from its far end, |r| < 0.79: the first term left out is below 1e-17. */
+    if ((quarter & 1) != 0) {
+        for (int n = 16; n > 0; n -= 2) sum = 1.0 - square * sum / (double)(n * (n - 1));
+    } else {
+        for (int n = 17; n > 1; n -= 2) sum = 1.0 - square * sum / (double)(n * (n - 1));
+        sum *= r;
+    }
+    return quarter >= 2 ? -sum : sum;
+}
+
+static double qnnrt_llm__math_sin(double x) { return qnnrt_llm__math_turn(x, 0); }
+static double qnnrt_llm__math_cos(double x) { return qnnrt_llm__math_turn(x, 1); }
+
+/* e ^ x with a relative error below 1e-15; x is cut to -700 ... 700. */
+static double qnnrt_llm__math_exp(double x)
+{
+    double k, r, power, sum = 1.0;
+    int64_t n;
+    uint64_t bits;
+    x = x < -700.0 ? -700.0 : x > 700.0 ? 700.0 : x;
+    n = (int64_t)(x * 1.4426950408889634);
+    k = (double)n;
+    r = x - k * QNNRT_LLM__LOG_2_1 - k * QNNRT_LLM__LOG_2_2;
+    for (int i = 20; i > 1; --i) sum = 1.0 + r * sum / (double)i;
+    sum = 1.0 + (r + r) * sum / 2.0;
+    bits = (uint64_t)(n + 1023) << 52;      /* 2 ^ n */
+    memcpy(&power, &bits, sizeof power);
+    return power * sum;
+}
+
+/* The natural logarithm of a normal number above 0. */
+static double qnnrt_llm__math_log(double x)
+{
+    double m, s, square, sum = 1.0, k;
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    k = (double)((int64_t)(bits >> 52) - 1023);
+    bits = (bits & 0x000FFFFFFFFFFFFFu) | 0x3FF0000000000000u;
+    memcpy(&m, &bits, sizeof m);
+    if (m > 1.4142135623730951) {
+        m /= 2.0;
+        k += 1.0;
+    }
+    /* log(m) = 2 * (s + s^3 / 3 + s^5 / 5 + ...), |s| < 0.172 */
+    s = (m - 1.0) / (m + 1.0);
+    square = s * s;
+    for (int n = 23; n > 1; n -= 2) sum = 1.0 + square * sum * (double)(n - 2) / (double)n;
+    s = (m - 1.0) * sum / ((m + 1.0) / 2.0);
+    return (s + k * QNNRT_LLM__LOG_2_2) + k * QNNRT_LLM__LOG_2_1;
+}
+
 /* =====================================================================================
    ROTARY POSITIONS                                                               >>rope
    Tables of cos and sin by position, in the codes of the tensors that take them.
    Needs: >>config >>math     Knows nothing of: graphs, caches
    ===================================================================================== */
+
+/* Angles are exact enough up to here, see >>math. */
+#define QNNRT_LLM__ROPE_ANGLE 1e7
+
+/* What a position is multiplied with, for angle i of n. */
+static double qnnrt_llm__rope_frequency(const qnnrt_llm_rope *rope, uint32_t i, uint32_t n)
+{
+    const double f = qnnrt_llm__math_exp(-(double)i / (double)n * qnnrt_llm__math_log(rope->theta));
+    double turns, smooth, width;
+    if (rope->scaling == QNNRT_LLM_ROPE_PLAIN) return f;
+    if (rope->scaling == QNNRT_LLM_ROPE_LINEAR) return f / rope->factor;
+    /* How often it turns within the context that the model was trained with first. */
+    turns = (double)rope->original_context * f / 6.283185307179586;
+    if (turns >= rope->high_frequency) return f;
+    if (turns <= rope->low_frequency) return f / rope->factor;
+    width  = rope->high_frequency - rope->low_frequency;
+    smooth = turns - rope->low_frequency;
+    return f * (width - smooth) / width / rope->factor + f * smooth / width;
+}
+
+/* The struct with its defaults, when all of it makes sense. */
+static qnnrt_result qnnrt_llm__rope_resolve(qnnrt_llm_rope *rope, qnnrt_error *err)
+{
+    const int llama3 = rope->scaling == QNNRT_LLM_ROPE_LLAMA3;
+    if (rope->theta == 0) rope->theta = 10000.0;
+    if (rope->factor == 0) rope->factor = llama3 ? 8.0 : 1.0;
+    if (rope->low_frequency == 0) rope->low_frequency = 1.0;
+    if (rope->high_frequency == 0) rope->high_frequency = 4.0;
+    if (rope->original_context == 0) rope->original_context = 8192;
+    /* Written so that a NaN is refused too. */
+    if ((int)rope->scaling < 0 || (int)rope->scaling > (int)QNNRT_LLM_ROPE_LLAMA3)
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "rope.scaling is %d, which is none",
+                               (int)rope->scaling);
+    if (!(rope->theta >= 1.0 && rope->theta <= 1e30))
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "rope.theta is %g, expected 1 to 1e30",
+                               rope->theta);
+    if (rope->scaling != QNNRT_LLM_ROPE_PLAIN && !(rope->factor >= 1e-6 && rope->factor <= 1e6))
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "rope.factor is %g, expected 1e-6 to 1e6",
+                               rope->factor);
+    if (llama3 && !(rope->low_frequency > 0 && rope->high_frequency > rope->low_frequency &&
+                    rope->high_frequency <= 1e30))
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "rope.low_frequency is %g and rope.high_frequency "
+                               "%g: expected 0 < low < high", rope->low_frequency,
+                               rope->high_frequency);
+    return QNNRT_OK;
+}
+
+/* Rows of cos (sine: sin) for positions 0 ... positions - 1, as `tensor` stores them: nearest codes.
+
+   width     values of a row: the tensor's last dimension
+   angles    that differ: width, or width / 2 and the row holds them twice, one half behind the other
+   out       receives [positions][width] elements, for qnnrt_llm__free()
+
+   Returns   QNNRT_OK; QNNRT_E_ARG (rope, figures that cannot be); QNNRT_E_LIMIT (angles so large
+             that they are no longer exact); QNNRT_E_UNSUPPORTED (how the tensor stores values);
+             QNNRT_E_MEMORY */
+static qnnrt_result qnnrt_llm__rope_table(const qnnrt_hooks *hooks, const qnnrt_llm_rope *desc,
+                                          const qnnrt_tensor_info *tensor, uint32_t width,
+                                          uint32_t angles, int sine, uint32_t positions,
+                                          void **out, qnnrt_error *err)
+{
+    qnnrt_llm_rope rope = *desc;
+    qnnrt_tensor_info piece = *tensor;
+    uint32_t dims[2], rows, done;
+    uint64_t element;
+    double *frequencies = NULL;
+    float *values = NULL;
+    unsigned char *table = NULL;
+    qnnrt_result result = qnnrt_llm__rope_resolve(&rope, err);
+
+    *out = NULL;
+    if (result != QNNRT_OK) return result;
+    if (angles == 0 || positions == 0 || (width != angles && width != (uint64_t)angles * 2))
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "tensor \"%s\": %u positions of %u values and %u "
+                               "angles: expected as many angles as values, or half as many",
+                               tensor->name, positions, width, angles);
+    element = tensor->count != 0 ? tensor->bytes / tensor->count : 0;
+    if (element == 0 || element > 8 || tensor->bytes != element * tensor->count ||
+        (tensor->quant.encoding != QNNRT_ENCODING_NONE &&
+         tensor->quant.encoding != QNNRT_ENCODING_PER_TENSOR))
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": cos and sin as %s in this "
+                               "encoding are not supported", tensor->name,
+                               qnnrt_dtype_name(tensor->dtype));
+
+    /* A few thousand values at a time go through floats. */
+    rows = width < 4096 ? 4096 / width : 1;
+    if (rows > positions) rows = positions;
+    frequencies = (double *)qnnrt_llm__alloc(hooks, angles, sizeof *frequencies);
+    values = (float *)qnnrt_llm__alloc(hooks, (uint64_t)rows * width, sizeof *values);
+    table = (unsigned char *)qnnrt_llm__alloc(hooks, (uint64_t)positions * width, (size_t)element);
+    if (frequencies == NULL || values == NULL || table == NULL) {
+        result = qnnrt_llm__fail_memory(err, "a table of cos and sin");
+        goto done;
+    }
+    for (uint32_t i = 0; i < angles; ++i) {
+        frequencies[i] = qnnrt_llm__rope_frequency(&rope, i, angles);
+        if (frequencies[i] * (double)(positions - 1) > QNNRT_LLM__ROPE_ANGLE) {
+            result = qnnrt_llm__fail(err, QNNRT_E_LIMIT, "tensor \"%s\": position %u turns by more "
+                                     "than %g", tensor->name, positions - 1, QNNRT_LLM__ROPE_ANGLE);
+            goto done;
+        }
+    }
+    piece.rank = 2;
+    piece.dims = dims;
+    piece.dynamic_dims = NULL;
+    dims[1] = width;
+    for (done = 0; done < positions; done += rows) {
+        if (rows > positions - done) rows = positions - done;
+        for (uint32_t row = 0; row < rows; ++row) {
+            float *to = values + (size_t)row * width;
+            for (uint32_t i = 0; i < angles; ++i) {
+                const double angle = (double)(done + row) * frequencies[i];
+                to[i] = (float)(sine ? qnnrt_llm__math_sin(angle) : qnnrt_llm__math_cos(angle));
+            }
+            if (width != angles) memcpy(to + angles, to, sizeof *to * angles);
+        }
+        dims[0] = rows;
+        piece.count = (uint64_t)rows * width;
+        piece.bytes = piece.count * element;
+        result = qnnrt_encode_f32(&piece, values, table + (size_t)done * width * (size_t)element);
+        if (result != QNNRT_OK) {
+            qnnrt_llm__fail(err, result, "tensor \"%s\": cos and sin cannot be stored as %s",
+                            tensor->name, qnnrt_dtype_name(tensor->dtype));
+            goto done;
+        }
+    }
+    *out = table;
+    table = NULL;
+done:
+    qnnrt_llm__free(hooks, table);
+    qnnrt_llm__free(hooks, values);
+    qnnrt_llm__free(hooks, frequencies);
+    return result;
+}
 
 /* =====================================================================================
    SETTINGS                                                                   >>settings
@@ -563,23 +854,2996 @@ struct qnnrt_llm {
    Needs: >>config >>shape     Knows nothing of: graphs, tensors
    ===================================================================================== */
 
+typedef struct qnnrt_llm__settings {            /* what one file says */
+    qnnrt_llm_role_desc *roles;                 /* in the order of the file */
+    size_t               role_count, role_room;
+    qnnrt_llm_rope       rope;                  /* theta 0: nothing */
+    int32_t             *eos;
+    size_t               eos_count, eos_room;
+    int32_t              bos;                   /* -1: none, or nothing */
+    uint32_t             window;                /* 0: nothing */
+} qnnrt_llm__settings;
+
+typedef struct qnnrt_llm__settings_reader {
+    qnnrt_json_reader    json;
+    const char          *file;                  /* for messages */
+    const qnnrt_hooks   *hooks;
+    void               **blocks;                /* where all of it is kept */
+    qnnrt_llm__settings *settings;
+    qnnrt_error         *err;
+    unsigned             seen;                  /* bit k: member k of the object "llm" */
+} qnnrt_llm__settings_reader;
+
+enum { QNNRT_LLM__SETTINGS_BYTES = 16777216, QNNRT_LLM__SETTINGS_EOS = 4096 };
+
+static qnnrt_result qnnrt_llm__settings_wrong(qnnrt_llm__settings_reader *r, const char *what)
+{
+    char name[80];
+    if (r->json.error != NULL)
+        return qnnrt_llm__fail(r->err, QNNRT_E_FORMAT, "%s: byte %llu: %s", r->file,
+                               (unsigned long long)r->json.error_at, r->json.error);
+    snprintf(name, sizeof name, "%.*s", (int)(r->json.key.bytes < 70 ? r->json.key.bytes : 70),
+             r->json.key.text != NULL ? r->json.key.text : "");
+    return qnnrt_llm__fail(r->err, QNNRT_E_FORMAT, "%s: \"%s\": %s", r->file, name, what);
+}
+
+/* A number that is more than zero. */
+static qnnrt_result qnnrt_llm__settings_real(qnnrt_llm__settings_reader *r, double *out)
+{
+    if (qnnrt_json_value(&r->json) != QNNRT_JSON_NUMBER ||
+        !qnnrt_json_f64(&r->json.value, out) || !(*out > 0))
+        return qnnrt_llm__settings_wrong(r, "a number above 0 is needed");
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt_llm__settings_count(qnnrt_llm__settings_reader *r, uint32_t *out)
+{
+    uint64_t value;
+    if (qnnrt_json_value(&r->json) != QNNRT_JSON_NUMBER ||
+        !qnnrt_json_u64(&r->json.value, &value) || value == 0 || value > INT32_MAX)
+        return qnnrt_llm__settings_wrong(r, "a whole number from 1 to 2147483647 is needed");
+    *out = (uint32_t)value;
+    return QNNRT_OK;
+}
+
+/* The token that was just read; -1 means none. */
+static qnnrt_result qnnrt_llm__settings_token(qnnrt_llm__settings_reader *r, int32_t *out)
+{
+    int64_t value;
+    if (r->json.type != QNNRT_JSON_NUMBER || !qnnrt_json_i64(&r->json.value, &value) ||
+        value < -1 || value > INT32_MAX)
+        return qnnrt_llm__settings_wrong(r, "a token is a whole number, and -1 is none");
+    *out = (int32_t)value;
+    return QNNRT_OK;
+}
+
+/* Room for one more in a list that doubles. */
+static void *qnnrt_llm__settings_grow(qnnrt_llm__settings_reader *r, void *list, size_t count,
+                                      size_t *room, size_t size)
+{
+    void *more;
+    if (count < *room) return list;
+    more = qnnrt_llm__keep(r->hooks, r->blocks, (uint64_t)*room * 2 + 16, size);
+    if (more == NULL) return NULL;
+    if (count > 0) memcpy(more, list, count * size);
+    *room = *room * 2 + 16;
+    return more;
+}
+
+static qnnrt_result qnnrt_llm__settings_eos_one(qnnrt_llm__settings_reader *r)
+{
+    qnnrt_llm__settings *s = r->settings;
+    int32_t token = -1, *list;
+    qnnrt_result result = qnnrt_llm__settings_token(r, &token);
+    if (result != QNNRT_OK || token < 0) return result;
+    if (s->eos_count >= QNNRT_LLM__SETTINGS_EOS)
+        return qnnrt_llm__fail(r->err, QNNRT_E_LIMIT, "%s: more than %d tokens that end a text",
+                               r->file, (int)QNNRT_LLM__SETTINGS_EOS);
+    list = (int32_t *)qnnrt_llm__settings_grow(r, s->eos, s->eos_count, &s->eos_room, sizeof *list);
+    if (list == NULL) return qnnrt_llm__fail_memory(r->err, "a model's settings");
+    s->eos = list;
+    s->eos[s->eos_count++] = token;
+    return QNNRT_OK;
+}
+
+/* A token or a list of them. */
+static qnnrt_result qnnrt_llm__settings_eos(qnnrt_llm__settings_reader *r)
+{
+    qnnrt_result result = QNNRT_OK;
+    if (qnnrt_json_value(&r->json) != QNNRT_JSON_ARRAY) return qnnrt_llm__settings_eos_one(r);
+    while (qnnrt_json_more(&r->json)) {
+        qnnrt_json_value(&r->json);
+        result = qnnrt_llm__settings_eos_one(r);
+        if (result != QNNRT_OK) return result;
+    }
+    return result;
+}
+
+static qnnrt_result qnnrt_llm__settings_bos(qnnrt_llm__settings_reader *r)
+{
+    qnnrt_json_value(&r->json);
+    return qnnrt_llm__settings_token(r, &r->settings->bos);
+}
+
+/* Read "<word> <number> <number>", the numbers as many as there are. 0: it is not of that form. */
+static int qnnrt_llm__settings_words(const char *text, char *word, size_t room, uint32_t numbers[2],
+                                     int *count)
+{
+    size_t at = 0;
+    while (text[at] != '\0' && text[at] != ' ' && at + 1 < room) { word[at] = text[at]; ++at; }
+    word[at] = '\0';
+    for (*count = 0; text[at] == ' ' && *count < 2; ++*count) {
+        uint64_t value = 0;
+        size_t from = ++at;
+        while (text[at] >= '0' && text[at] <= '9' && value <= UINT32_MAX)
+            value = value * 10 + (uint64_t)(text[at++] - '0');
+        if (at == from || value > UINT32_MAX) return 0;
+        numbers[*count] = (uint32_t)value;
+    }
+    return text[at] == '\0';
+}
+
+/* One member of "roles": "output_7": "value_out 11 3". */
+static qnnrt_result qnnrt_llm__settings_role(qnnrt_llm__settings_reader *r)
+{
+    qnnrt_llm__settings *s = r->settings;
+    qnnrt_llm_role_desc *list;
+    qnnrt_json_text key = r->json.key;
+    char text[64], word[32], *name;
+    uint32_t numbers[2] = { 0, 0 };
+    int role = 0, count = 0, good;
+    if (qnnrt_json_value(&r->json) != QNNRT_JSON_STRING || r->json.value.bytes >= sizeof text)
+        return qnnrt_llm__settings_wrong(r, "a role is needed, such as \"mask\" or \"key_in 0\"");
+    good = qnnrt_json_copy(&r->json.value, text) == strlen(text);
+    good = good && qnnrt_llm__settings_words(text, word, sizeof word, numbers, &count);
+    for (role = 1; good && role < (int)QNNRT_LLM_ROLE_COUNT; ++role)
+        if (strcmp(qnnrt_llm_role_name((qnnrt_llm_role)role), word) == 0) break;
+    good = good && role < (int)QNNRT_LLM_ROLE_COUNT &&
+           (qnnrt_llm__layered((qnnrt_llm_role)role) ? count >= 1 : count == 0);
+    if (!good)
+        return qnnrt_llm__settings_wrong(
+            r, "no such role; they are those of qnnrt_llm.h, key_in, key_out, value_in and"
+               " value_out with a layer and perhaps a head behind");
+    list = (qnnrt_llm_role_desc *)qnnrt_llm__settings_grow(r, s->roles, s->role_count,
+                                                           &s->role_room, sizeof *list);
+    name = (char *)qnnrt_llm__keep(r->hooks, r->blocks, (uint64_t)key.bytes + 1, 1);
+    if (list == NULL || name == NULL) return qnnrt_llm__fail_memory(r->err, "a model's settings");
+    s->roles = list;
+    if (qnnrt_json_copy(&key, name) != strlen(name))
+        return qnnrt_llm__settings_wrong(r, "a name with a NUL in it");
+    list += s->role_count++;
+    list->tensor = name;
+    list->role = (qnnrt_llm_role)role;
+    list->layer = numbers[0];
+    list->head = numbers[1];
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt_llm__settings_scaling(qnnrt_llm__settings_reader *r)
+{
+    static const char *const words[] = { "plain", "linear", "llama3" };
+    int i;
+    if (qnnrt_json_value(&r->json) == QNNRT_JSON_STRING)
+        for (i = 0; i < 3; ++i)
+            if (qnnrt_json_is(&r->json.value, words[i])) {
+                r->settings->rope.scaling = (qnnrt_llm_rope_scaling)i;
+                return QNNRT_OK;
+            }
+    return qnnrt_llm__settings_wrong(r, "\"plain\", \"linear\" or \"llama3\" is needed");
+}
+
+static qnnrt_result qnnrt_llm__settings_rope(qnnrt_llm__settings_reader *r)
+{
+    qnnrt_llm_rope *rope = &r->settings->rope;
+    qnnrt_result result = QNNRT_OK;
+    if (qnnrt_json_value(&r->json) != QNNRT_JSON_OBJECT)
+        return qnnrt_llm__settings_wrong(r, "an object is needed");
+    while (result == QNNRT_OK && qnnrt_json_more(&r->json)) {
+        const qnnrt_json_text *key = &r->json.key;
+        if (qnnrt_json_is(key, "theta")) result = qnnrt_llm__settings_real(r, &rope->theta);
+        else if (qnnrt_json_is(key, "scaling")) result = qnnrt_llm__settings_scaling(r);
+        else if (qnnrt_json_is(key, "factor")) result = qnnrt_llm__settings_real(r, &rope->factor);
+        else if (qnnrt_json_is(key, "low_frequency"))
+            result = qnnrt_llm__settings_real(r, &rope->low_frequency);
+        else if (qnnrt_json_is(key, "high_frequency"))
+            result = qnnrt_llm__settings_real(r, &rope->high_frequency);
+        else if (qnnrt_json_is(key, "original_context"))
+            result = qnnrt_llm__settings_count(r, &rope->original_context);
+        else result = qnnrt_llm__settings_wrong(r, "not known in \"rope\"");
+    }
+    if (result == QNNRT_OK && r->json.error == NULL && !(rope->theta > 0))
+        result = qnnrt_llm__fail(r->err, QNNRT_E_FORMAT, "%s: \"rope\" has no \"theta\"", r->file);
+    return result;
+}
+
+static qnnrt_result qnnrt_llm__settings_llm(qnnrt_llm__settings_reader *r)
+{
+    static const char *const members[] = { "roles", "rope", "bos", "eos", "window" };
+    qnnrt_result result = QNNRT_OK;
+    if (qnnrt_json_value(&r->json) != QNNRT_JSON_OBJECT)
+        return qnnrt_llm__settings_wrong(r, "an object is needed");
+    while (result == QNNRT_OK && qnnrt_json_more(&r->json)) {
+        unsigned k = 0;
+        while (k < 5 && !qnnrt_json_is(&r->json.key, members[k])) ++k;
+        if (k == 5) return qnnrt_llm__settings_wrong(r, "not known in \"llm\"");
+        if (r->seen >> k & 1) return qnnrt_llm__settings_wrong(r, "is there twice");
+        r->seen |= 1u << k;
+        if (k == 1) result = qnnrt_llm__settings_rope(r);
+        else if (k == 2) result = qnnrt_llm__settings_bos(r);
+        else if (k == 3) result = qnnrt_llm__settings_eos(r);
+        else if (k == 4) result = qnnrt_llm__settings_count(r, &r->settings->window);
+        else if (qnnrt_json_value(&r->json) != QNNRT_JSON_OBJECT)
+            result = qnnrt_llm__settings_wrong(r, "an object is needed");
+        else
+            while (result == QNNRT_OK && qnnrt_json_more(&r->json))
+                result = qnnrt_llm__settings_role(r);
+    }
+    return result;
+}
+
+/* qnnrt.json: of its members only "llm" is ours. */
+static qnnrt_result qnnrt_llm__settings_own(qnnrt_llm__settings_reader *r)
+{
+    qnnrt_result result = QNNRT_OK;
+    int found = 0;
+    if (qnnrt_json_value(&r->json) != QNNRT_JSON_OBJECT)
+        return qnnrt_llm__settings_wrong(r, "an object is needed");
+    while (result == QNNRT_OK && qnnrt_json_more(&r->json)) {
+        if (!qnnrt_json_is(&r->json.key, "llm")) { qnnrt_json_skip(&r->json); continue; }
+        if (found++) return qnnrt_llm__settings_wrong(r, "is there twice");
+        result = qnnrt_llm__settings_llm(r);
+    }
+    return result;
+}
+
+/* Where in a genie_config.json something of use stands: the objects on the way there ... */
+enum {
+    QNNRT_LLM__GENIE_ROOT, QNNRT_LLM__GENIE_DIALOG, QNNRT_LLM__GENIE_CONTEXT,
+    QNNRT_LLM__GENIE_ENGINE, QNNRT_LLM__GENIE_MODEL, QNNRT_LLM__GENIE_ROPE,
+    QNNRT_LLM__GENIE_SCALING,
+    /* ... and the values in them. */
+    QNNRT_LLM__GENIE_BOS, QNNRT_LLM__GENIE_EOS, QNNRT_LLM__GENIE_THETA, QNNRT_LLM__GENIE_TYPE,
+    QNNRT_LLM__GENIE_FACTOR, QNNRT_LLM__GENIE_LOW, QNNRT_LLM__GENIE_HIGH,
+    QNNRT_LLM__GENIE_ORIGINAL, QNNRT_LLM__GENIE_OTHER
+};
+
+static int qnnrt_llm__settings_genie_member(int in, const qnnrt_json_text *key)
+{
+    static const struct { int in; const char *key; int is; } members[] = {
+        { QNNRT_LLM__GENIE_ROOT, "dialog", QNNRT_LLM__GENIE_DIALOG },
+        { QNNRT_LLM__GENIE_DIALOG, "context", QNNRT_LLM__GENIE_CONTEXT },
+        { QNNRT_LLM__GENIE_DIALOG, "engine", QNNRT_LLM__GENIE_ENGINE },
+        { QNNRT_LLM__GENIE_ENGINE, "model", QNNRT_LLM__GENIE_MODEL },
+        { QNNRT_LLM__GENIE_MODEL, "positional-encoding", QNNRT_LLM__GENIE_ROPE },
+        { QNNRT_LLM__GENIE_ROPE, "rope-scaling", QNNRT_LLM__GENIE_SCALING },
+        { QNNRT_LLM__GENIE_CONTEXT, "bos-token", QNNRT_LLM__GENIE_BOS },
+        { QNNRT_LLM__GENIE_CONTEXT, "eos-token", QNNRT_LLM__GENIE_EOS },
+        { QNNRT_LLM__GENIE_ROPE, "rope-theta", QNNRT_LLM__GENIE_THETA },
+        { QNNRT_LLM__GENIE_SCALING, "rope-type", QNNRT_LLM__GENIE_TYPE },
+        { QNNRT_LLM__GENIE_SCALING, "factor", QNNRT_LLM__GENIE_FACTOR },
+        { QNNRT_LLM__GENIE_SCALING, "low-freq-factor", QNNRT_LLM__GENIE_LOW },
+        { QNNRT_LLM__GENIE_SCALING, "high-freq-factor", QNNRT_LLM__GENIE_HIGH },
+        { QNNRT_LLM__GENIE_SCALING, "original-max-position-embeddings",
+          QNNRT_LLM__GENIE_ORIGINAL }
+    };
+    size_t i;
+    for (i = 0; i < sizeof members / sizeof members[0]; ++i)
+        if (members[i].in == in && qnnrt_json_is(key, members[i].key)) return members[i].is;
+    return QNNRT_LLM__GENIE_OTHER;
+}
+
+static qnnrt_result qnnrt_llm__settings_genie_type(qnnrt_llm__settings_reader *r)
+{
+    char word[64];
+    if (qnnrt_json_value(&r->json) != QNNRT_JSON_STRING || r->json.value.bytes >= sizeof word)
+        return qnnrt_llm__settings_wrong(r, "a name is needed");
+    qnnrt_json_copy(&r->json.value, word);
+    if (strcmp(word, "default") == 0) return QNNRT_OK;
+    if (strcmp(word, "linear") == 0) r->settings->rope.scaling = QNNRT_LLM_ROPE_LINEAR;
+    else if (strcmp(word, "llama3") == 0) r->settings->rope.scaling = QNNRT_LLM_ROPE_LLAMA3;
+    else
+        return qnnrt_llm__fail(r->err, QNNRT_E_UNSUPPORTED,
+                               "%s: rope-type \"%s\": known are default, linear and llama3",
+                               r->file, word);
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt_llm__settings_genie_value(qnnrt_llm__settings_reader *r, int what)
+{
+    qnnrt_llm_rope *rope = &r->settings->rope;
+    switch (what) {
+    case QNNRT_LLM__GENIE_BOS:    return qnnrt_llm__settings_bos(r);
+    case QNNRT_LLM__GENIE_EOS:    return qnnrt_llm__settings_eos(r);
+    case QNNRT_LLM__GENIE_THETA:  return qnnrt_llm__settings_real(r, &rope->theta);
+    case QNNRT_LLM__GENIE_TYPE:   return qnnrt_llm__settings_genie_type(r);
+    case QNNRT_LLM__GENIE_FACTOR: return qnnrt_llm__settings_real(r, &rope->factor);
+    case QNNRT_LLM__GENIE_LOW:    return qnnrt_llm__settings_real(r, &rope->low_frequency);
+    case QNNRT_LLM__GENIE_HIGH:   return qnnrt_llm__settings_real(r, &rope->high_frequency);
+    case QNNRT_LLM__GENIE_ORIGINAL:
+        return qnnrt_llm__settings_count(r, &rope->original_context);
+    default: qnnrt_json_skip(&r->json); return QNNRT_OK;
+    }
+}
+
+/* The objects on the way lie in each other once, so this calls itself six times at most. Where
+   there is a list of engines (a target and its draft) it tells of no single one: what stands in it
+   is not for us. */
+static qnnrt_result qnnrt_llm__settings_genie(qnnrt_llm__settings_reader *r, int what)
+{
+    qnnrt_result result = QNNRT_OK;
+    if (what > QNNRT_LLM__GENIE_SCALING) return qnnrt_llm__settings_genie_value(r, what);
+    if (qnnrt_json_value(&r->json) != QNNRT_JSON_OBJECT) {
+        qnnrt_json_skip(&r->json);
+        return QNNRT_OK;
+    }
+    while (result == QNNRT_OK && qnnrt_json_more(&r->json))
+        result = qnnrt_llm__settings_genie(
+            r, qnnrt_llm__settings_genie_member(what, &r->json.key));
+    return result;
+}
+
+/* Read a text. genie: it is a genie_config.json. */
+static qnnrt_result qnnrt_llm__settings_parse(qnnrt_llm__settings *out, const char *file, int genie,
+                                              const char *text, size_t bytes,
+                                              const qnnrt_hooks *hooks, void **blocks,
+                                              qnnrt_error *err)
+{
+    qnnrt_llm__settings_reader r;
+    qnnrt_result result;
+    memset(&r, 0, sizeof r);
+    r.file = file;
+    r.hooks = hooks;
+    r.blocks = blocks;
+    r.settings = out;
+    r.err = err;
+    qnnrt_json_begin(&r.json, text, bytes, NULL);
+    result = genie ? qnnrt_llm__settings_genie(&r, QNNRT_LLM__GENIE_ROOT)
+                   : qnnrt_llm__settings_own(&r);
+    if (result == QNNRT_OK && !qnnrt_json_end(&r.json))
+        result = qnnrt_llm__settings_wrong(&r, "text behind the document");
+    return result;
+}
+
+/* Read a file of the folder whole; *text is NULL when there is none. */
+static qnnrt_result qnnrt_llm__settings_file(const char *folder, const char *name, char **text,
+                                             size_t *bytes, const qnnrt_hooks *hooks, void **blocks,
+                                             qnnrt_error *err)
+{
+    size_t room = strlen(folder) + strlen(name) + 2, got;
+    char *path = (char *)qnnrt_llm__keep(hooks, blocks, room, 1), *data = NULL;
+    qnnrt_result result = QNNRT_OK;
+    FILE *in;
+    *text = NULL;
+    *bytes = 0;
+    if (path == NULL) return qnnrt_llm__fail_memory(err, "a model's settings");
+    snprintf(path, room, "%s/%s", folder, name);
+    errno = 0;
+    in = fopen(path, "rb");
+    if (in == NULL) {
+#ifdef ENOENT
+        if (errno != ENOENT)
+            return qnnrt_llm__fail(err, QNNRT_E_IO, "%s: %s", path, strerror(errno));
+#endif
+        return QNNRT_OK;
+    }
+    room = 0;
+    do {
+        char *more = (char *)qnnrt_llm__keep(hooks, blocks, (uint64_t)room * 2 + 65536, 1);
+        if (more == NULL) { result = qnnrt_llm__fail_memory(err, "a model's settings"); break; }
+        if (*bytes > 0) memcpy(more, data, *bytes);
+        data = more;
+        room = room * 2 + 65536;
+        got = fread(data + *bytes, 1, room - *bytes, in);
+        *bytes += got;
+        if (*bytes > QNNRT_LLM__SETTINGS_BYTES)
+            result = qnnrt_llm__fail(err, QNNRT_E_LIMIT, "%s: more than %d bytes", path,
+                                     (int)QNNRT_LLM__SETTINGS_BYTES);
+    } while (result == QNNRT_OK && *bytes == room);
+    if (result == QNNRT_OK && ferror(in))
+        result = qnnrt_llm__fail(err, QNNRT_E_IO, "%s cannot be read", path);
+    fclose(in);
+    *text = data;
+    return result;
+}
+
+/* Fill in the defaults of a rope, and check it. */
+static qnnrt_result qnnrt_llm__settings_finish(qnnrt_llm_rope *rope, const char *source,
+                                               qnnrt_error *err)
+{
+    int llama = rope->scaling == QNNRT_LLM_ROPE_LLAMA3;
+    if (rope->factor == 0) rope->factor = llama ? 8 : 1;
+    if (rope->low_frequency == 0) rope->low_frequency = 1;
+    if (rope->high_frequency == 0) rope->high_frequency = 4;
+    if (rope->original_context == 0) rope->original_context = 8192;
+    if (!(rope->theta > 0 && rope->theta <= 1e30) || !(rope->factor > 0 && rope->factor <= 1e9) ||
+        rope->scaling < QNNRT_LLM_ROPE_PLAIN || rope->scaling > QNNRT_LLM_ROPE_LLAMA3 ||
+        (llama && !(rope->low_frequency > 0 && rope->high_frequency <= 1e9 &&
+                    rope->low_frequency < rope->high_frequency)))
+        return qnnrt_llm__fail(err, strchr(source, '.') != NULL ? QNNRT_E_FORMAT : QNNRT_E_ARG,
+                               "RoPE as given by %s: theta %g, scaling %d, factor %g, frequencies"
+                               " %g to %g cannot be", source, rope->theta, (int)rope->scaling,
+                               rope->factor, rope->low_frequency, rope->high_frequency);
+    return QNNRT_OK;
+}
+
+/* Read the files in desc->folder, which is "" for none. own: qnnrt.json; genie:
+   genie_config.json. */
+static qnnrt_result qnnrt_llm__settings_read(const qnnrt_llm_desc *desc, qnnrt_llm__settings *own,
+                                             qnnrt_llm__settings *genie, const qnnrt_hooks *hooks,
+                                             void **blocks, qnnrt_error *err)
+{
+    qnnrt_result result = QNNRT_OK;
+    char *text = NULL;
+    size_t bytes = 0;
+    memset(own, 0, sizeof *own);
+    memset(genie, 0, sizeof *genie);
+    own->bos = genie->bos = -1;
+    if (desc->config != NULL)
+        result = qnnrt_llm__settings_parse(own, "qnnrt.json", 0, desc->config, desc->config_bytes,
+                                           hooks, blocks, err);
+    if (desc->folder[0] == '\0' || result != QNNRT_OK) return result;
+    if (desc->config == NULL) {
+        result = qnnrt_llm__settings_file(desc->folder, "qnnrt.json", &text, &bytes, hooks, blocks,
+                                          err);
+        if (result == QNNRT_OK && text != NULL)
+            result = qnnrt_llm__settings_parse(own, "qnnrt.json", 0, text, bytes, hooks, blocks,
+                                               err);
+    }
+    if (result == QNNRT_OK)
+        result = qnnrt_llm__settings_file(desc->folder, "genie_config.json", &text, &bytes, hooks,
+                                          blocks, err);
+    if (result == QNNRT_OK && text != NULL)
+        result = qnnrt_llm__settings_parse(genie, "genie_config.json", 1, text, bytes, hooks,
+                                           blocks, err);
+    return result;
+}
+
 /* =====================================================================================
    NAMES                                                                         >>names
    What exporters call the tensors of a language model: patterns, and arithmetic on them.
    Needs: >>config     Knows nothing of: shapes, JSON
    ===================================================================================== */
 
+enum { QNNRT_LLM__IN = 1, QNNRT_LLM__OUT = 2, QNNRT_LLM__INOUT = 3 };
+
+enum {
+    QNNRT_LLM__NAMED = 0,       /* the name tells everything */
+    QNNRT_LLM__ARGS,            /* a cache input: which one follows from <j>, see >>order */
+    QNNRT_LLM__ORDERED          /* a cache output: which one follows from the order of <o> */
+};
+
+typedef struct qnnrt_llm__names_found {
+    qnnrt_llm_role role;        /* UNKNOWN: no pattern */
+    int            how;
+    uint32_t       layer, head;
+    uint32_t       place;       /* <i> */
+    uint32_t       number;      /* <j> or <o> */
+    const char    *reason;
+} qnnrt_llm__names_found;
+
+/* In a pattern <l> is a layer, <h> a head, <i> and <j> numbers of an input and of an argument, <n>
+   any number, <o> a number behind an underscore that may be missing (0), <k> a number behind an
+   underscore or @, and * any text. The first pattern that matches counts.
+   From the 7th byte on, a text is the pattern; all of it is the reason that is told. */
+static const struct qnnrt_llm__names_pattern {
+    int            ends;        /* inputs, outputs, both */
+    qnnrt_llm_role role;
+    int            how;
+    const char    *text;
+} qnnrt_llm__names_table[] = {
+#define QNNRT_LLM_X(ends, role, how, pattern) \
+    { QNNRT_LLM__##ends, QNNRT_LLM_ROLE_##role, QNNRT_LLM__##how, "named " pattern },
+    /* Qualcomm's hub and Genie */
+    QNNRT_LLM_X(IN,    TOKENS,      NAMED, "input_ids")
+    QNNRT_LLM_X(IN,    POSITIONS,   NAMED, "position_ids")
+    QNNRT_LLM_X(IN,    ROPE_COS,    NAMED, "position_ids_cos")
+    QNNRT_LLM_X(IN,    ROPE_SIN,    NAMED, "position_ids_sin")
+    QNNRT_LLM_X(IN,    MASK,        NAMED, "attention_mask")
+    QNNRT_LLM_X(IN,    MASK,        NAMED, "attention_bias")
+    QNNRT_LLM_X(IN,    KEY_IN,      NAMED, "past_key_<l>_in")
+    QNNRT_LLM_X(IN,    VALUE_IN,    NAMED, "past_value_<l>_in")
+    QNNRT_LLM_X(OUT,   KEY_OUT,     NAMED, "past_key_<l>_out")
+    QNNRT_LLM_X(OUT,   VALUE_OUT,   NAMED, "past_value_<l>_out")
+    QNNRT_LLM_X(IN,    KEY_IN,      NAMED, "past_key_<l>_h<h>_in")
+    QNNRT_LLM_X(IN,    VALUE_IN,    NAMED, "past_value_<l>_h<h>_in")
+    QNNRT_LLM_X(OUT,   KEY_OUT,     NAMED, "past_key_<l>_h<h>_out")
+    QNNRT_LLM_X(OUT,   VALUE_OUT,   NAMED, "past_value_<l>_h<h>_out")
+    QNNRT_LLM_X(INOUT, HIDDEN,      NAMED, "_model_embed_tokens_Gather_output_<n>")
+    QNNRT_LLM_X(INOUT, HIDDEN,      NAMED, "_model_model_embed_tokens_Gather_output_<n>")
+    QNNRT_LLM_X(INOUT, HIDDEN,      NAMED, "_model_layers_<n>_Add_<n>_output_<n>")
+    QNNRT_LLM_X(INOUT, HIDDEN,      NAMED, "_model_layers_<n>_Add_<n>_Add_output_<n>")
+    QNNRT_LLM_X(INOUT, HIDDEN,      NAMED, "_model_model_layers_<n>_Add_<n>_output_<n>")
+    QNNRT_LLM_X(INOUT, HIDDEN,      NAMED, "_model_model_layers_<n>_Add_<n>_Add_output_<n>")
+    QNNRT_LLM_X(IN,    HIDDEN,      NAMED, "inputs_embeds")
+    QNNRT_LLM_X(INOUT, HIDDEN,      NAMED, "hidden_states")
+    QNNRT_LLM_X(OUT,   LOGITS,      NAMED, "logits")
+    /* mllm */
+    QNNRT_LLM_X(IN,    KEY_IN,      NAMED, "past_key_<l>")
+    QNNRT_LLM_X(IN,    VALUE_IN,    NAMED, "past_value_<l>")
+    QNNRT_LLM_X(OUT,   KEY_OUT,     NAMED, "present_key_<l>")
+    QNNRT_LLM_X(OUT,   VALUE_OUT,   NAMED, "present_value_<l>")
+    /* ONNX, as exported for ONNX Runtime; converters turn dots into underscores */
+    QNNRT_LLM_X(IN,    KEY_IN,      NAMED, "past_key_values_<l>_key")
+    QNNRT_LLM_X(IN,    VALUE_IN,    NAMED, "past_key_values_<l>_value")
+    QNNRT_LLM_X(OUT,   KEY_OUT,     NAMED, "present_<l>_key")
+    QNNRT_LLM_X(OUT,   VALUE_OUT,   NAMED, "present_<l>_value")
+    QNNRT_LLM_X(IN,    KEY_IN,      NAMED, "past_key_values.<l>.key")
+    QNNRT_LLM_X(IN,    VALUE_IN,    NAMED, "past_key_values.<l>.value")
+    QNNRT_LLM_X(OUT,   KEY_OUT,     NAMED, "present.<l>.key")
+    QNNRT_LLM_X(OUT,   VALUE_OUT,   NAMED, "present.<l>.value")
+    /* ExecuTorch */
+    QNNRT_LLM_X(IN,    TOKENS,      NAMED, "input_<i>_tokens<k>")
+    QNNRT_LLM_X(IN,    POSITIONS,   NAMED, "input_<i>_input_pos<k>")
+    QNNRT_LLM_X(IN,    WINDOW_MASK, NAMED, "input_<i>_*window*mask*")
+    QNNRT_LLM_X(IN,    MASK,        NAMED, "input_<i>_*atten_mask*")
+    QNNRT_LLM_X(IN,    KEY_IN,      ARGS,  "input_<i>_args_<j><k>")
+    QNNRT_LLM_X(IN,    HIDDEN,      NAMED, "input_<i>_*fallback*")
+    QNNRT_LLM_X(IN,    ROPE_COS,    NAMED, "input_<i>_aten_view_copy_default<k>")
+    QNNRT_LLM_X(IN,    ROPE_SIN,    NAMED, "input_<i>_aten_view_copy_default_1<k>")
+    QNNRT_LLM_X(IN,    ROPE_COS,    NAMED, "input_<i>_aten_select_copy_int<k>")
+    QNNRT_LLM_X(IN,    ROPE_SIN,    NAMED, "input_<i>_aten_select_copy_int_1<k>")
+    QNNRT_LLM_X(OUT,   ROPE_COS,    NAMED,
+                "output_quantized_decomposed_dequantize_per_tensor_tensor<k>")
+    QNNRT_LLM_X(OUT,   ROPE_SIN,    NAMED,
+                "output_quantized_decomposed_dequantize_per_tensor_tensor_1<k>")
+    QNNRT_LLM_X(OUT,   KEY_OUT,     ORDERED, "output_aten_permute_copy_default<o><k>")
+    QNNRT_LLM_X(OUT,   VALUE_OUT,   ORDERED, "output_aten_view_copy_default<o><k>")
+    QNNRT_LLM_X(OUT,   HIDDEN,      NAMED, "output_aten_add_tensor<o><k>")
+    QNNRT_LLM_X(OUT,   LOGITS,      NAMED, "output_aten_squeeze_copy_dims<o><k>")
+#undef QNNRT_LLM_X
+};
+
+/* Digits that make a number of 32 bits; 0: none, or too many. */
+static int qnnrt_llm__names_number(const char **text, uint32_t *out)
+{
+    uint64_t value = 0;
+    const char *at = *text;
+    while (*at >= '0' && *at <= '9' && value <= UINT32_MAX)
+        value = value * 10 + (uint64_t)(*at++ - '0');
+    if (at == *text || value > UINT32_MAX) return 0;
+    *out = (uint32_t)value;
+    *text = at;
+    return 1;
+}
+
+/* Calls itself once for each * and <o> of a pattern. */
+static int qnnrt_llm__names_match(const char *pattern, const char *name,
+                                  qnnrt_llm__names_found *found)
+{
+    for (; *pattern != '\0'; ++pattern) {
+        uint32_t number;
+        const char *from = name;
+        if (*pattern == '*') {
+            for (;; ++name) {
+                if (qnnrt_llm__names_match(pattern + 1, name, found)) return 1;
+                if (*name == '\0') return 0;
+            }
+        }
+        if (*pattern != '<') {
+            if (*name++ != *pattern) return 0;
+            continue;
+        }
+        if (pattern[1] == 'o') {
+            found->number = 0;
+            if (*from++ == '_' && qnnrt_llm__names_number(&from, &number) &&
+                qnnrt_llm__names_match(pattern + 3, from, found)) {
+                found->number = number;
+                return 1;
+            }
+        } else {
+            if (pattern[1] == 'k' && *name != '_' && *name != '@') return 0;
+            if (pattern[1] == 'k') ++name;
+            if (!qnnrt_llm__names_number(&name, &number)) return 0;
+            if (pattern[1] == 'l') found->layer = number;
+            if (pattern[1] == 'h') found->head = number;
+            if (pattern[1] == 'i') found->place = number;
+            if (pattern[1] == 'j') found->number = number;
+        }
+        pattern += 2;
+    }
+    return *name == '\0';
+}
+
+static void qnnrt_llm__names_find(const char *name, int output, qnnrt_llm__names_found *found)
+{
+    size_t i;
+    for (i = 0; i < sizeof qnnrt_llm__names_table / sizeof qnnrt_llm__names_table[0]; ++i) {
+        const struct qnnrt_llm__names_pattern *pattern = &qnnrt_llm__names_table[i];
+        memset(found, 0, sizeof *found);
+        if (!(pattern->ends & (output ? QNNRT_LLM__OUT : QNNRT_LLM__IN)) ||
+            !qnnrt_llm__names_match(pattern->text + 6, name, found)) continue;
+        found->role = pattern->role;
+        found->how = pattern->how;
+        found->reason = pattern->text;
+        return;
+    }
+    memset(found, 0, sizeof *found);
+}
+
+/* =====================================================================================
+   ITEMS                                                                         >>items
+   The tensors of all graphs while their roles are looked for: what the role table and names say
+   of each by itself, and the tokens per call that those of a graph agree on.
+   Needs: >>config >>shape >>settings >>names     Knows nothing of: shapes of caches, wiring
+   ===================================================================================== */
+
+enum { QNNRT_LLM__LOOKS = 20000000 };       /* comparisons in one search: well under a second */
+
+/* One key or value of a graph: both its ends. */
+typedef struct qnnrt_llm__items_pair {
+    qnnrt_llm_role               role;      /* KEY_IN or VALUE_IN */
+    uint32_t                     layer, head;
+    const qnnrt_llm_tensor_info *in, *out;  /* either may be NULL */
+} qnnrt_llm__items_pair;
+
+/* What a step has. */
+typedef struct qnnrt_llm__items_has {
+    const qnnrt_llm_tensor_info *of[QNNRT_LLM_ROLE_COUNT][2];      /* [role][output] */
+} qnnrt_llm__items_has;
+
+typedef struct qnnrt_llm__items_graph {
+    const qnnrt_pipeline   *pipeline;       /* as found; NULL: put together here */
+    qnnrt_pipeline         *made;
+    const char             *name;
+    const qnnrt_step_info  *steps;
+    size_t                  step_count;
+    qnnrt_llm_tensor_info  *tensors;        /* [count] shard by shard, inputs before outputs */
+    qnnrt_llm__names_found *found;          /* [count] */
+    size_t                  count;
+    size_t                 *first;          /* [step_count + 1] index of a step's first tensor */
+    qnnrt_llm__items_pair  *pairs;          /* by layer, keys before values, head */
+    size_t                  pair_count;
+    qnnrt_llm__items_has   *has;            /* [step_count], and of all steps together; while
+                                               shapes are looked at */
+    uint32_t                ar;
+    uint32_t                context;        /* 0: not known yet */
+} qnnrt_llm__items_graph;
+
+typedef struct qnnrt_llm__items_entry {     /* a line of a role table */
+    const qnnrt_llm_role_desc *line;
+    int                        source;      /* 0 the caller, 1 qnnrt.json */
+    int                        used;
+} qnnrt_llm__items_entry;
+
+typedef struct qnnrt_llm__items {
+    qnnrt_llm               *llm;
+    const qnnrt_llm_desc    *desc;
+    qnnrt_llm__settings      own, genie;
+    qnnrt_llm__items_entry **table;         /* [table_count] by name, then source */
+    size_t                   table_count;
+    qnnrt_llm__items_graph  *graphs;
+    size_t                   graph_count;
+    void                    *scratch;       /* list of blocks */
+    char                    *address;       /* "<context>/<name>" or "<step>/<name>" */
+    size_t                   address_room;
+    qnnrt_error             *err;
+} qnnrt_llm__items;
+
+static void *qnnrt_llm__items_scratch(qnnrt_llm__items *work, uint64_t count, size_t size)
+{
+    return qnnrt_llm__keep(&work->llm->hooks, &work->scratch, count, size);
+}
+
+static qnnrt_result qnnrt_llm__items_memory(qnnrt_llm__items *work)
+{
+    return qnnrt_llm__fail_memory(work->err, "the roles of a model's tensors");
+}
+
+/* Sort pointers in place; qsort() may allocate behind the hooks' back. */
+static void qnnrt_llm__items_sort(const void **items, size_t count,
+                                  int (*order)(const void *a, const void *b))
+{
+    size_t end = count, start = count / 2;
+    while (end > 1) {
+        const void *item;
+        size_t root, child;
+        if (start > 0) item = items[--start];
+        else {
+            item = items[--end];
+            items[end] = items[0];
+        }
+        for (root = start; (child = root * 2 + 1) < end; root = child) {
+            if (child + 1 < end && order(items[child], items[child + 1]) < 0) ++child;
+            if (order(item, items[child]) >= 0) break;
+            items[root] = items[child];
+        }
+        items[root] = item;
+    }
+}
+
+/* ---- texts ---- */
+
+/* Add a line to an error while there is room for it and for "and <n> more"; 0: there was none. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+static int qnnrt_llm__items_add(qnnrt_error *err, const char *format, ...)
+{
+    enum { MORE = 40 };
+    size_t used, room;
+    va_list args;
+    int need;
+    if (err == NULL) return 1;
+    used = strlen(err->text);
+    if (used + MORE >= sizeof err->text) return 0;
+    room = sizeof err->text - MORE - used;
+    va_start(args, format);
+    need = vsnprintf(err->text + used, room, format, args);
+    va_end(args);
+    if (need >= 0 && (size_t)need < room) return 1;
+    err->text[used] = '\0';
+    return 0;
+}
+
+static void qnnrt_llm__items_more(qnnrt_error *err, size_t left)
+{
+    size_t used;
+    if (err == NULL || left == 0) return;
+    used = strlen(err->text);
+    snprintf(err->text + used, sizeof err->text - used, "\n  and %llu more",
+             (unsigned long long)left);
+}
+
+/* The file of a step, without its folder. */
+static const char *qnnrt_llm__items_file(const qnnrt_step_info *step)
+{
+    const char *file = qnnrt_contexts(step->model, NULL)[step->context].file;
+    const char *slash = strrchr(file, '/');
+    return slash != NULL && slash[1] != '\0' ? slash + 1 : file;
+}
+
+/* 'input "x" of step 1 (forward_1.bin, graph "decode"), ufixed8[1,4]' */
+static const char *qnnrt_llm__items_say(const qnnrt_llm__items_graph *graph,
+                                        const qnnrt_llm_tensor_info *t, char *out, size_t room)
+{
+    const qnnrt_step_info *step = &graph->steps[t->step];
+    char facts[256];
+    snprintf(out, room, "%s \"%.100s\" of step %u (%.80s, graph \"%.80s\"), %s",
+             t->output ? "output" : "input", t->tensor->name, (unsigned)t->step,
+             qnnrt_llm__items_file(step), step->graph->name,
+             qnnrt_llm__facts(t->tensor, facts, sizeof facts));
+    return out;
+}
+
+/* "key_in of layer 3, head 1" */
+static const char *qnnrt_llm__items_what(qnnrt_llm_role role, uint32_t layer, uint32_t head,
+                                         char *out, size_t room)
+{
+    int used = snprintf(out, room, "%s", qnnrt_llm_role_name(role));
+    if (qnnrt_llm__layered(role) && used > 0 && (size_t)used < room)
+        snprintf(out + used, room - (size_t)used,
+                 head > 0 ? " of layer %u, head %u" : " of layer %u", (unsigned)layer,
+                 (unsigned)head);
+    return out;
+}
+
+/* ---- the role table ---- */
+
+/* Which ends a role can be of. */
+static int qnnrt_llm__items_ends(qnnrt_llm_role role)
+{
+    switch (role) {
+    case QNNRT_LLM_ROLE_TOKENS: case QNNRT_LLM_ROLE_POSITIONS: case QNNRT_LLM_ROLE_MASK:
+    case QNNRT_LLM_ROLE_WINDOW_MASK: case QNNRT_LLM_ROLE_KEY_IN: case QNNRT_LLM_ROLE_VALUE_IN:
+        return QNNRT_LLM__IN;
+    case QNNRT_LLM_ROLE_KEY_OUT: case QNNRT_LLM_ROLE_VALUE_OUT: case QNNRT_LLM_ROLE_LOGITS:
+    case QNNRT_LLM_ROLE_UNUSED:
+        return QNNRT_LLM__OUT;
+    case QNNRT_LLM_ROLE_ROPE_COS: case QNNRT_LLM_ROLE_ROPE_SIN: case QNNRT_LLM_ROLE_HIDDEN:
+        return QNNRT_LLM__INOUT;
+    default: return 0;
+    }
+}
+
+static int qnnrt_llm__items_entry_order(const void *a, const void *b)
+{
+    const qnnrt_llm__items_entry *x = (const qnnrt_llm__items_entry *)a;
+    const qnnrt_llm__items_entry *y = (const qnnrt_llm__items_entry *)b;
+    int order = strcmp(x->line->tensor, y->line->tensor);
+    return order != 0 ? order : x->source - y->source;
+}
+
+static qnnrt_result qnnrt_llm__items_table(qnnrt_llm__items *work)
+{
+    const qnnrt_llm_desc *desc = work->desc;
+    size_t i, k, count = desc->role_count + work->own.role_count;
+    qnnrt_llm__items_entry *entries =
+        (qnnrt_llm__items_entry *)qnnrt_llm__items_scratch(work, count, sizeof *entries);
+    work->table =
+        (qnnrt_llm__items_entry **)qnnrt_llm__items_scratch(work, count, sizeof *work->table);
+    if (entries == NULL || work->table == NULL) return qnnrt_llm__items_memory(work);
+    work->table_count = count;
+    for (i = 0; i < count; ++i) {
+        entries[i].source = i >= desc->role_count;
+        entries[i].line = entries[i].source ? &work->own.roles[i - desc->role_count]
+                                            : &desc->roles[i];
+        work->table[i] = &entries[i];
+        if (entries[i].line->tensor == NULL || qnnrt_llm__items_ends(entries[i].line->role) == 0)
+            return qnnrt_llm__fail(work->err, QNNRT_E_ARG,
+                                   "role %llu of the table: it needs a tensor and a role",
+                                   (unsigned long long)i);
+    }
+    qnnrt_llm__items_sort((const void **)work->table, count, qnnrt_llm__items_entry_order);
+    for (i = 0; i + 1 < count; ++i)
+        for (k = i + 1; k < count && k < i + 4; ++k) {
+            const qnnrt_llm__items_entry *a = work->table[i], *b = work->table[k];
+            if (a->source == b->source && strcmp(a->line->tensor, b->line->tensor) == 0 &&
+                (qnnrt_llm__items_ends(a->line->role) & qnnrt_llm__items_ends(b->line->role)))
+                return qnnrt_llm__fail(work->err, a->source ? QNNRT_E_FORMAT : QNNRT_E_ARG,
+                                       "the role table%s has \"%.200s\" twice, as %s and as %s",
+                                       a->source ? " of qnnrt.json" : "", a->line->tensor,
+                                       qnnrt_llm_role_name(a->line->role),
+                                       qnnrt_llm_role_name(b->line->role));
+        }
+    return QNNRT_OK;
+}
+
+/* The line of the table for a text, that of the caller first. */
+static qnnrt_llm__items_entry *qnnrt_llm__items_line(qnnrt_llm__items *work, const char *text,
+                                                     int output)
+{
+    size_t low = 0, high = work->table_count;
+    qnnrt_llm__items_entry *found = NULL;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(work->table[middle]->line->tensor, text) < 0) low = middle + 1;
+        else high = middle;
+    }
+    for (; low < work->table_count && strcmp(work->table[low]->line->tensor, text) == 0; ++low) {
+        qnnrt_llm__items_entry *entry = work->table[low];
+        if (!(qnnrt_llm__items_ends(entry->line->role) & (output ? QNNRT_LLM__OUT : QNNRT_LLM__IN)))
+            continue;
+        entry->used = 1;
+        if (found == NULL) found = entry;
+    }
+    return found;
+}
+
+/* Lines of the role table that were of no use. */
+static qnnrt_result qnnrt_llm__items_leftover(qnnrt_llm__items *work)
+{
+    size_t i, listed = 0, left = 0;
+    for (i = 0; i < work->table_count; ++i) {
+        const qnnrt_llm__items_entry *entry = work->table[i];
+        if (entry->used) continue;
+        if (listed++ == 0)
+            qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
+                            "a role table names what is not there:");
+        if (left > 0 || !qnnrt_llm__items_add(work->err, "\n  %s \"%.200s\" as %s%s",
+                                              qnnrt_llm__items_ends(entry->line->role) ==
+                                                      QNNRT_LLM__IN ? "input" :
+                                              qnnrt_llm__items_ends(entry->line->role) ==
+                                                      QNNRT_LLM__OUT ? "output" : "tensor",
+                                              entry->line->tensor,
+                                              qnnrt_llm_role_name(entry->line->role),
+                                              entry->source ? ", in qnnrt.json" : "")) ++left;
+    }
+    qnnrt_llm__items_more(work->err, left);
+    return listed > 0 ? QNNRT_E_NOT_FOUND : QNNRT_OK;
+}
+
+/* Is there room for the address of a tensor? */
+static int qnnrt_llm__items_address(qnnrt_llm__items *work, size_t number, const char *name)
+{
+    size_t need = strlen(name) + 24;
+    if (need > work->address_room) {
+        char *more = (char *)qnnrt_llm__items_scratch(work, (uint64_t)need * 2, 1);
+        if (more == NULL) return 0;
+        work->address = more;
+        work->address_room = need * 2;
+    }
+    snprintf(work->address, work->address_room, "%llu/%s", (unsigned long long)number, name);
+    return 1;
+}
+
+/* ---- a tensor by itself: table, then name ---- */
+
+static qnnrt_result qnnrt_llm__items_first(qnnrt_llm__items *work, size_t context,
+                                           const qnnrt_tensor_info *tensor, int output,
+                                           qnnrt_llm__names_found *found)
+{
+    qnnrt_llm__items_entry *entry = NULL, *plain;
+    if (work->table_count > 0) {
+        if (!qnnrt_llm__items_address(work, context, tensor->name))
+            return qnnrt_llm__items_memory(work);
+        entry = qnnrt_llm__items_line(work, work->address, output);
+        plain = qnnrt_llm__items_line(work, tensor->name, output);
+        if (entry == NULL || (plain != NULL && plain->source < entry->source)) entry = plain;
+    }
+    if (entry == NULL) {
+        qnnrt_llm__names_find(tensor->name, output, found);
+        return QNNRT_OK;
+    }
+    memset(found, 0, sizeof *found);
+    found->role = entry->line->role;
+    found->layer = entry->line->layer;
+    found->head = entry->line->head;
+    found->reason = entry->source ? "role table of qnnrt.json" : "role table";
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt_llm__items_graph_begin(qnnrt_llm__items *work,
+                                                 qnnrt_llm__items_graph *graph)
+{
+    const qnnrt_hooks *hooks = &work->llm->hooks;
+    size_t s, i, at = 0;
+    graph->count = 0;
+    for (s = 0; s < graph->step_count; ++s)
+        graph->count += graph->steps[s].graph->input_count + graph->steps[s].graph->output_count;
+    graph->tensors = (qnnrt_llm_tensor_info *)qnnrt_llm__keep(
+        hooks, &work->llm->blocks, graph->count, sizeof *graph->tensors);
+    graph->found = (qnnrt_llm__names_found *)qnnrt_llm__items_scratch(work, graph->count,
+                                                                      sizeof *graph->found);
+    graph->first =
+        (size_t *)qnnrt_llm__items_scratch(work, graph->step_count + 1, sizeof *graph->first);
+    if (graph->tensors == NULL || graph->found == NULL || graph->first == NULL)
+        return qnnrt_llm__items_memory(work);
+    for (s = 0; s < graph->step_count; ++s) {
+        const qnnrt_graph_info *g = graph->steps[s].graph;
+        graph->first[s] = at;
+        for (i = 0; i < g->input_count + g->output_count; ++i, ++at) {
+            qnnrt_llm_tensor_info *t = &graph->tensors[at];
+            qnnrt_result result;
+            t->output = i >= g->input_count;
+            t->tensor = t->output ? &g->outputs[i - g->input_count] : &g->inputs[i];
+            t->step = (uint32_t)s;
+            result = qnnrt_llm__items_first(work, graph->steps[s].context, t->tensor, t->output,
+                                            &graph->found[at]);
+            if (result != QNNRT_OK) return result;
+            t->reason = graph->found[at].reason;
+            if (graph->found[at].how != QNNRT_LLM__NAMED) continue;
+            t->role = graph->found[at].role;
+            t->layer = graph->found[at].layer;
+            t->head = graph->found[at].head;
+        }
+    }
+    graph->first[s] = at;
+    return QNNRT_OK;
+}
+
+/* ---- AR and context ---- */
+
+/* Tokens per call as this tensor has it; 0: it does not tell. *context: of a mask, else 0. */
+static uint32_t qnnrt_llm__items_ar(const qnnrt_llm_tensor_info *t, uint32_t *context)
+{
+    const qnnrt_tensor_info *tensor = t->tensor;
+    *context = 0;
+    switch (t->role) {
+    case QNNRT_LLM_ROLE_TOKENS: case QNNRT_LLM_ROLE_POSITIONS:
+        return tensor->count <= UINT32_MAX ? (uint32_t)tensor->count : 0;
+    case QNNRT_LLM_ROLE_MASK: case QNNRT_LLM_ROLE_WINDOW_MASK:
+        if (tensor->rank < 2) return 0;
+        *context = tensor->dims[tensor->rank - 1];
+        return tensor->dims[tensor->rank - 2];
+    case QNNRT_LLM_ROLE_HIDDEN: case QNNRT_LLM_ROLE_ROPE_COS: case QNNRT_LLM_ROLE_ROPE_SIN:
+        return tensor->rank >= 2 ? tensor->dims[tensor->rank - 2] : 0;
+    default: return 0;
+    }
+}
+
+/* The tokens per call that all of a graph's tensors agree on, and the width of its masks. */
+static qnnrt_result qnnrt_llm__items_measure(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph)
+{
+    const qnnrt_llm_tensor_info *first = NULL, *mask = NULL;
+    char a[768], b[768];
+    size_t i;
+    graph->ar = graph->context = 0;
+    for (i = 0; i < graph->count; ++i) {
+        const qnnrt_llm_tensor_info *t = &graph->tensors[i];
+        uint32_t context, ar = qnnrt_llm__items_ar(t, &context);
+        if (ar == 0) continue;
+        if (first == NULL) { first = t; graph->ar = ar; }
+        if (ar != graph->ar)
+            return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
+                                   "\"%.100s\": %s is for %u tokens per call, %s for %u",
+                                   graph->name, qnnrt_llm__items_say(graph, first, a, sizeof a),
+                                   (unsigned)graph->ar, qnnrt_llm__items_say(graph, t, b, sizeof b),
+                                   (unsigned)ar);
+        if (context == 0) continue;
+        if (mask == NULL) { mask = t; graph->context = context; }
+        if (t->tensor->count != (uint64_t)ar * context)
+            return qnnrt_llm__fail(work->err, QNNRT_E_UNSUPPORTED,
+                                   "\"%.100s\": %s: a mask has one row for each token", graph->name,
+                                   qnnrt_llm__items_say(graph, t, a, sizeof a));
+        if (context != graph->context)
+            return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
+                                   "\"%.100s\": %s and %s are of different width", graph->name,
+                                   qnnrt_llm__items_say(graph, mask, a, sizeof a),
+                                   qnnrt_llm__items_say(graph, t, b, sizeof b));
+    }
+    if (mask != NULL && graph->context < graph->ar)
+        return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
+                               "\"%.100s\": %s is narrower than the %u tokens per call",
+                               graph->name, qnnrt_llm__items_say(graph, mask, a, sizeof a),
+                               (unsigned)graph->ar);
+    return QNNRT_OK;
+}
+
+/* ---- comparisons ---- */
+
+static int qnnrt_llm__items_value(qnnrt_llm_role role)
+{
+    return role == QNNRT_LLM_ROLE_VALUE_IN || role == QNNRT_LLM_ROLE_VALUE_OUT;
+}
+
+static int qnnrt_llm__items_same_quant(const qnnrt_quant *a, const qnnrt_quant *b)
+{
+    uint32_t i;
+    if (a->encoding != b->encoding || a->bitwidth != b->bitwidth) return 0;
+    if (a->encoding == QNNRT_ENCODING_PER_TENSOR)
+        return a->offset == b->offset && memcmp(&a->scale, &b->scale, sizeof a->scale) == 0;
+    if (a->encoding == QNNRT_ENCODING_OTHER) return a->vendor_encoding == b->vendor_encoding;
+    if (a->encoding != QNNRT_ENCODING_PER_AXIS) return 1;
+    if (a->axis != b->axis || a->count != b->count ||
+        memcmp(a->scales, b->scales, a->count * sizeof *a->scales) != 0) return 0;
+    for (i = 0; i < a->count; ++i)
+        if ((a->offsets != NULL ? a->offsets[i] : 0) != (b->offsets != NULL ? b->offsets[i] : 0))
+            return 0;
+    return 1;
+}
+
+/* Equal dims, type and encoding. */
+static int qnnrt_llm__items_same_facts(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
+{
+    return a->dtype == b->dtype && a->rank == b->rank && a->vendor_format == b->vendor_format &&
+           memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0 &&
+           qnnrt_llm__items_same_quant(&a->quant, &b->quant);
+}
+
+/* =====================================================================================
+   GROUP                                                                         >>group
+   Which graphs there are: the pipelines of the model, or shards that nothing joined, by tokens per
+   call.
+   Needs: >>config >>names >>items     Knows nothing of: caches, wiring
+   ===================================================================================== */
+
+typedef struct qnnrt_llm__group_part {
+    const qnnrt_graph_info *graph;
+    size_t                  context;
+    uint32_t                ar;
+} qnnrt_llm__group_part;
+
+/* Tokens per call of a graph by itself, 0: nothing tells. */
+static qnnrt_result qnnrt_llm__group_part_ar(qnnrt_llm__items *work, qnnrt_llm__group_part *part)
+{
+    const qnnrt_graph_info *g = part->graph;
+    size_t i;
+    for (i = 0; i < g->input_count + g->output_count && part->ar == 0; ++i) {
+        qnnrt_llm__names_found found;
+        qnnrt_llm_tensor_info t;
+        uint32_t context;
+        qnnrt_result result;
+        memset(&t, 0, sizeof t);
+        t.output = i >= g->input_count;
+        t.tensor = t.output ? &g->outputs[i - g->input_count] : &g->inputs[i];
+        result = qnnrt_llm__items_first(work, part->context, t.tensor, t.output, &found);
+        if (result != QNNRT_OK) return result;
+        t.role = found.role;
+        part->ar = qnnrt_llm__items_ar(&t, &context);
+    }
+    return QNNRT_OK;
+}
+
+static int qnnrt_llm__group_part_order(const void *a, const void *b)
+{
+    const qnnrt_llm__group_part *x = (const qnnrt_llm__group_part *)a;
+    const qnnrt_llm__group_part *y = (const qnnrt_llm__group_part *)b;
+    if (x->context != y->context) return x->context < y->context ? -1 : 1;
+    return x->ar < y->ar ? -1 : x->ar > y->ar;
+}
+
+/* Join graphs of all contexts whose names say nothing: those for as many tokens per call. */
+static qnnrt_result qnnrt_llm__group_join(qnnrt_llm__items *work)
+{
+    const qnnrt *model = work->llm->model;
+    size_t contexts, c, i, g, count = 0, each;
+    const qnnrt_context_info *context = qnnrt_contexts(model, &contexts);
+    qnnrt_llm__group_part *parts;
+    const void **order;
+    for (c = 0; c < contexts; ++c) count += context[c].graph_count;
+    each = context[0].graph_count;
+    parts = (qnnrt_llm__group_part *)qnnrt_llm__items_scratch(work, count, sizeof *parts);
+    order = (const void **)qnnrt_llm__items_scratch(work, count, sizeof *order);
+    work->graphs = (qnnrt_llm__items_graph *)qnnrt_llm__items_scratch(work, each,
+                                                                      sizeof *work->graphs);
+    if (parts == NULL || order == NULL || work->graphs == NULL)
+        return qnnrt_llm__items_memory(work);
+    for (c = 0, i = 0; c < contexts; ++c)
+        for (g = 0; g < context[c].graph_count; ++g, ++i) {
+            qnnrt_result result;
+            parts[i].graph = &context[c].graphs[g];
+            parts[i].context = c;
+            order[i] = &parts[i];
+            result = qnnrt_llm__group_part_ar(work, &parts[i]);
+            if (result != QNNRT_OK) return result;
+        }
+    qnnrt_llm__items_sort(order, count, qnnrt_llm__group_part_order);
+    for (i = 0; i < count; ++i) {
+        const qnnrt_llm__group_part *part = (const qnnrt_llm__group_part *)order[i];
+        const qnnrt_llm__group_part *same = (const qnnrt_llm__group_part *)order[i % each];
+        const qnnrt_llm__group_part *last =
+            i % each != 0 ? (const qnnrt_llm__group_part *)order[i - 1] : NULL;
+        if (count == each * contexts && part->context == i / each && part->ar == same->ar &&
+            part->ar != 0 && (last == NULL || part->ar != last->ar)) continue;
+        return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
+                               "the graphs of %u contexts are not joined by their names, nor by"
+                               " tokens per call: there is one too many or too few, or none tells,"
+                               " at \"%.200s\" of %.200s (%u tokens per call); desc.pipelines can"
+                               " choose from what names join", (unsigned)contexts,
+                               part->graph->name, context[part->context].file,
+                               (unsigned)part->ar);
+    }
+    for (g = 0; g < each; ++g) {
+        qnnrt_llm__items_graph *graph = &work->graphs[g];
+        qnnrt_step_info *steps =
+            (qnnrt_step_info *)qnnrt_llm__items_scratch(work, contexts, sizeof *steps);
+        if (steps == NULL) return qnnrt_llm__items_memory(work);
+        for (c = 0; c < contexts; ++c) {
+            const qnnrt_llm__group_part *part = (const qnnrt_llm__group_part *)order[c * each + g];
+            steps[c].model = model;
+            steps[c].context = c;
+            steps[c].graph = part->graph;
+        }
+        graph->name = steps[0].graph->name;
+        graph->steps = steps;
+        graph->step_count = contexts;
+    }
+    work->graph_count = each;
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt_llm__group_pipelines(qnnrt_llm__items *work)
+{
+    const qnnrt *model = work->llm->model;
+    const qnnrt_llm_desc *desc = work->desc;
+    size_t all = qnnrt_pipeline_count(model), contexts, i, k;
+    const qnnrt_context_info *context = qnnrt_contexts(model, &contexts);
+    int joined = contexts == 1;
+    size_t count = desc->pipeline_count > 0 ? desc->pipeline_count : all;
+    work->graphs = (qnnrt_llm__items_graph *)qnnrt_llm__items_scratch(work, count,
+                                                                      sizeof *work->graphs);
+    if (work->graphs == NULL) return qnnrt_llm__items_memory(work);
+    if (desc->pipeline_count == 0) {
+        for (i = 0; i < contexts; ++i)
+            if (context[i].failure != NULL)
+                return qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
+                                       "a shard is missing: %s did not load: %s", context[i].file,
+                                       context[i].failure->text);
+        for (i = 0; i < all; ++i)
+            joined |= qnnrt_pipeline_get_info(qnnrt_pipeline_get(model, i))->step_count == contexts;
+        if (!joined && all > 0) return qnnrt_llm__group_join(work);
+    }
+    for (i = 0; i < count; ++i) {
+        qnnrt_llm__items_graph *graph = &work->graphs[i];
+        const qnnrt_pipeline_info *info;
+        if (desc->pipeline_count == 0) graph->pipeline = qnnrt_pipeline_get(model, i);
+        else if (desc->pipelines[i] == NULL)
+            return qnnrt_llm__fail(work->err, QNNRT_E_ARG, "desc.pipelines[%llu] is NULL",
+                                   (unsigned long long)i);
+        for (k = 0; k < all && graph->pipeline == NULL; ++k) {
+            const qnnrt_pipeline *p = qnnrt_pipeline_get(model, k);
+            if (strcmp(qnnrt_pipeline_get_info(p)->name, desc->pipelines[i]) == 0)
+                graph->pipeline = p;
+        }
+        if (graph->pipeline == NULL) {
+            qnnrt_result result =
+                qnnrt_pipeline_find(model, desc->pipelines[i], &graph->pipeline, work->err);
+            if (result != QNNRT_OK) return result;
+        }
+        for (k = 0; k < i; ++k)
+            if (work->graphs[k].pipeline == graph->pipeline)
+                return qnnrt_llm__fail(work->err, QNNRT_E_ARG, "pipeline \"%.200s\" is given twice",
+                                       desc->pipelines[i]);
+        info = qnnrt_pipeline_get_info(graph->pipeline);
+        graph->name = info->name;
+        graph->steps = info->steps;
+        graph->step_count = info->step_count;
+    }
+    work->graph_count = count;
+    return QNNRT_OK;
+}
+
+/* =====================================================================================
+   CACHE                                                                         >>cache
+   Keys and values with both their ends, the same in all graphs: axis of the cells, layers, types.
+   Needs: >>config >>shape >>items     Knows nothing of: names, wiring
+   ===================================================================================== */
+/* ---- keys and values ---- */
+
+static int qnnrt_llm__cache_kv_order(const void *a, const void *b)
+{
+    const qnnrt_llm_tensor_info *x = (const qnnrt_llm_tensor_info *)a;
+    const qnnrt_llm_tensor_info *y = (const qnnrt_llm_tensor_info *)b;
+    if (x->layer != y->layer) return x->layer < y->layer ? -1 : 1;
+    if (qnnrt_llm__items_value(x->role) != qnnrt_llm__items_value(y->role))
+        return qnnrt_llm__items_value(x->role) - qnnrt_llm__items_value(y->role);
+    if (x->head != y->head) return x->head < y->head ? -1 : 1;
+    if (x->output != y->output) return x->output - y->output;
+    return x < y ? -1 : x > y;
+}
+
+/* List the keys and values of a graph with both their ends. */
+static qnnrt_result qnnrt_llm__cache_pairs(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph)
+{
+    const qnnrt_llm_tensor_info **list;
+    size_t i, count = 0;
+    char a[768], b[768], what[96];
+    for (i = 0; i < graph->count; ++i) count += (size_t)qnnrt_llm__layered(graph->tensors[i].role);
+    list = (const qnnrt_llm_tensor_info **)qnnrt_llm__items_scratch(work, count, sizeof *list);
+    graph->pairs = (qnnrt_llm__items_pair *)qnnrt_llm__items_scratch(work, count,
+                                                                     sizeof *graph->pairs);
+    graph->pair_count = 0;
+    if (list == NULL || graph->pairs == NULL) return qnnrt_llm__items_memory(work);
+    for (i = count = 0; i < graph->count; ++i)
+        if (qnnrt_llm__layered(graph->tensors[i].role)) list[count++] = &graph->tensors[i];
+    qnnrt_llm__items_sort((const void **)list, count, qnnrt_llm__cache_kv_order);
+    for (i = 0; i < count; ++i) {
+        const qnnrt_llm_tensor_info *t = list[i];
+        qnnrt_llm__items_pair *pair = graph->pair_count > 0 ? &graph->pairs[graph->pair_count - 1]
+                                                            : NULL;
+        if (i > 0 && t->role == list[i - 1]->role && t->layer == list[i - 1]->layer &&
+            t->head == list[i - 1]->head)
+            return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
+                                   "\"%.100s\": %s is there twice: %s (%s) and %s (%s)",
+                                   graph->name,
+                                   qnnrt_llm__items_what(t->role, t->layer, t->head, what,
+                                                         sizeof what),
+                                   qnnrt_llm__items_say(graph, list[i - 1], a, sizeof a),
+                                   list[i - 1]->reason, qnnrt_llm__items_say(graph, t, b, sizeof b),
+                                   t->reason);
+        if (pair == NULL || pair->layer != t->layer || pair->head != t->head ||
+            qnnrt_llm__items_value(pair->role) != qnnrt_llm__items_value(t->role)) {
+            pair = &graph->pairs[graph->pair_count++];
+            pair->role = qnnrt_llm__items_value(t->role) ? QNNRT_LLM_ROLE_VALUE_IN
+                                                         : QNNRT_LLM_ROLE_KEY_IN;
+            pair->layer = t->layer;
+            pair->head = t->head;
+        }
+        if (t->output) pair->out = t;
+        else pair->in = t;
+    }
+    return QNNRT_OK;
+}
+
+/* May `axis` be the one of the cells, as this graph has it? A context that is not known follows
+   from the cells. *in_place: it would be, with an output of as many cells as the input. */
+static int qnnrt_llm__cache_axis_fits(const qnnrt_llm__items_graph *graph,
+                                      const qnnrt_llm__items_pair *pair, uint32_t axis,
+                                      int *in_place)
+{
+    const qnnrt_tensor_info *in = pair->in != NULL ? pair->in->tensor : NULL;
+    const qnnrt_tensor_info *out = pair->out != NULL ? pair->out->tensor : NULL;
+    uint32_t context = graph->context, i;
+    if (in != NULL) {
+        if (axis >= in->rank) return 0;
+        if (context == 0) context = in->dims[axis] <= UINT32_MAX - graph->ar
+                                        ? in->dims[axis] + graph->ar : 0;
+        if (context == 0 || in->dims[axis] != context - graph->ar) return 0;
+    }
+    if (context == 0) context = graph->ar;
+    if (out == NULL) return 1;
+    if (axis >= out->rank || (in != NULL && in->rank != out->rank)) return 0;
+    for (i = 0; in != NULL && i < in->rank; ++i)
+        if (i != axis && in->dims[i] != out->dims[i]) return 0;
+    if (out->dims[axis] == graph->ar || out->dims[axis] == context) return 1;
+    if (in != NULL && out->dims[axis] == in->dims[axis]) *in_place = 1;
+    return 0;
+}
+
+/* All dims but that of the cells, of either end. */
+static int qnnrt_llm__cache_same_rest(const qnnrt_llm__items_pair *a,
+                                      const qnnrt_llm__items_pair *b, uint32_t axis)
+{
+    const qnnrt_tensor_info *x = (a->in != NULL ? a->in : a->out)->tensor;
+    const qnnrt_tensor_info *y = (b->in != NULL ? b->in : b->out)->tensor;
+    uint32_t i;
+    if (x->rank != y->rank) return 0;
+    for (i = 0; i < x->rank; ++i)
+        if (i != axis && x->dims[i] != y->dims[i]) return 0;
+    return 1;
+}
+
+/* Find the axis of the cells of key or value k: the only one that fits in every graph. */
+static qnnrt_result qnnrt_llm__cache_axis(qnnrt_llm__items *work, size_t k, uint32_t *out)
+{
+    const qnnrt_llm__items_graph *first = &work->graphs[0];
+    const qnnrt_llm__items_pair *pair = &first->pairs[k];
+    const qnnrt_llm_tensor_info *t = pair->in != NULL ? pair->in : pair->out;
+    uint32_t axis, found = 0;
+    int in_place = 0, fits = 0;
+    size_t g;
+    char text[768], what[96];
+    for (axis = 0; axis < t->tensor->rank; ++axis) {
+        int all = 1, place = 0;
+        for (g = 0; g < work->graph_count && (all || place); ++g) {
+            const qnnrt_llm__items_graph *graph = &work->graphs[g];
+            int here = 0;
+            if (!qnnrt_llm__cache_same_rest(pair, &graph->pairs[k], axis)) {
+                all = place = 0;
+                break;
+            }
+            if (qnnrt_llm__cache_axis_fits(graph, &graph->pairs[k], axis, &here)) continue;
+            all = 0;
+            place = here;
+        }
+        in_place |= place;
+        if (!all) continue;
+        ++fits;
+        found = axis;
+    }
+    *out = found;
+    if (fits == 1) return QNNRT_OK;
+    qnnrt_llm__items_what(pair->role, pair->layer, pair->head, what, sizeof what);
+    if (fits == 0 && in_place)
+        return qnnrt_llm__fail(work->err, QNNRT_E_UNSUPPORTED,
+                               "%s: %s comes out with as many cells as went in: a cache that graphs"
+                               " update in place is not known here", what,
+                               qnnrt_llm__items_say(first, t, text, sizeof text));
+    qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH, "%s: %s in the layout", what,
+                    fits == 0 ? "no axis can be that of the cells, or graphs disagree"
+                              : "which axis is that of the cells cannot be told");
+    for (g = 0; g < work->graph_count; ++g) {
+        const qnnrt_llm__items_graph *graph = &work->graphs[g];
+        const qnnrt_llm__items_pair *p = &graph->pairs[k];
+        if (!qnnrt_llm__items_add(work->err, "\n  %u tokens per call, context %u%s:",
+                                  (unsigned)graph->ar, (unsigned)graph->context,
+                                  graph->context == 0 ? " (no mask tells it)" : "")) break;
+        if (p->in != NULL)
+            qnnrt_llm__items_add(work->err, "\n    %s",
+                                 qnnrt_llm__items_say(graph, p->in, text, sizeof text));
+        if (p->out != NULL)
+            qnnrt_llm__items_add(work->err, "\n    %s",
+                                 qnnrt_llm__items_say(graph, p->out, text, sizeof text));
+    }
+    return QNNRT_E_MISMATCH;
+}
+
+/* Every key and value with both its ends, the same ones in every graph. */
+static qnnrt_result qnnrt_llm__cache_agree(qnnrt_llm__items *work)
+{
+    const qnnrt_llm__items_graph *first = &work->graphs[0];
+    char text[768], what[96];
+    size_t g, k;
+    for (g = 0; g < work->graph_count; ++g) {
+        const qnnrt_llm__items_graph *graph = &work->graphs[g];
+        size_t reads = 0;
+        for (k = 0; k < graph->pair_count; ++k) reads += graph->pairs[k].in != NULL;
+        for (k = 0; k < graph->pair_count; ++k) {
+            const qnnrt_llm__items_pair *pair = &graph->pairs[k];
+            qnnrt_llm_role lacks = pair->role;
+            if (pair->out == NULL)
+                lacks = pair->role == QNNRT_LLM_ROLE_KEY_IN ? QNNRT_LLM_ROLE_KEY_OUT
+                                                            : QNNRT_LLM_ROLE_VALUE_OUT;
+            else if (pair->in != NULL || reads == 0) continue;
+            return qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
+                                   "\"%.100s\" has no %s; it has %s", graph->name,
+                                   qnnrt_llm__items_what(lacks, pair->layer, pair->head, what,
+                                                         sizeof what),
+                                   qnnrt_llm__items_say(
+                                       graph, pair->in != NULL ? pair->in : pair->out, text,
+                                       sizeof text));
+        }
+        for (k = 0; k < graph->pair_count || k < first->pair_count; ++k) {
+            const qnnrt_llm__items_pair *a = k < first->pair_count ? &first->pairs[k] : NULL;
+            const qnnrt_llm__items_pair *b = k < graph->pair_count ? &graph->pairs[k] : NULL;
+            int other;
+            if (a != NULL && b != NULL && a->layer == b->layer && a->role == b->role &&
+                a->head == b->head) continue;
+            /* The lower one of two that differ is what the other graph lacks. */
+            other = a == NULL || (b != NULL && (b->layer != a->layer ? b->layer < a->layer
+                                                : b->role != a->role ? b->role < a->role
+                                                                     : b->head < a->head));
+            if (other) a = b;
+            return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
+                                   "graphs disagree: \"%.100s\" has %s, \"%.100s\" has not",
+                                   other ? graph->name : first->name,
+                                   qnnrt_llm__items_what(a->role, a->layer, a->head, what,
+                                                         sizeof what),
+                                   other ? first->name : graph->name);
+        }
+    }
+    return QNNRT_OK;
+}
+
+/* Each layer has as many keys as values, with heads from 0. */
+static qnnrt_result qnnrt_llm__cache_layers(qnnrt_llm__items *work)
+{
+    const qnnrt_llm__items_graph *graph = &work->graphs[0];
+    size_t k = 0;
+    work->llm->info.layers = 0;
+    while (k < graph->pair_count) {
+        uint32_t layer = graph->pairs[k].layer, heads[2] = { 0, 0 };
+        for (; k < graph->pair_count && graph->pairs[k].layer == layer; ++k) {
+            int value = graph->pairs[k].role == QNNRT_LLM_ROLE_VALUE_IN;
+            if (graph->pairs[k].head != heads[value]++)
+                return qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
+                                       "layer %u has %s of head %u, and none of head %u",
+                                       (unsigned)layer, value ? "values" : "keys",
+                                       (unsigned)graph->pairs[k].head,
+                                       (unsigned)(heads[value] - 1));
+        }
+        if (heads[0] != heads[1])
+            return qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
+                                   "layer %u has %u tensors of keys and %u of values",
+                                   (unsigned)layer, (unsigned)heads[0], (unsigned)heads[1]);
+        work->llm->info.layers += 1;
+    }
+    return QNNRT_OK;
+}
+
+/* One type for the whole cache, and one encoding for all that is one tensor of it. */
+static qnnrt_result qnnrt_llm__cache_types(qnnrt_llm__items *work)
+{
+    const qnnrt_llm_tensor_info *first = NULL;
+    const qnnrt_llm__items_graph *first_graph = NULL;
+    char a[768], b[768];
+    size_t g, k;
+    int end;
+    for (k = 0; k < work->graphs[0].pair_count; ++k) {
+        const qnnrt_llm_tensor_info *same = NULL;
+        const qnnrt_llm__items_graph *same_graph = NULL;
+        for (g = 0; g < work->graph_count; ++g)
+            for (end = 0; end < 2; ++end) {
+                const qnnrt_llm__items_graph *graph = &work->graphs[g];
+                const qnnrt_llm_tensor_info *t = end ? graph->pairs[k].out : graph->pairs[k].in;
+                uint64_t element;
+                if (t == NULL) continue;
+                if (first == NULL) { first = t; first_graph = graph; }
+                if (same == NULL) { same = t; same_graph = graph; }
+                element = t->tensor->count > 0 ? t->tensor->bytes / t->tensor->count : 0;
+                if (t->tensor->dtype != first->tensor->dtype)
+                    return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
+                                           "keys and values of different types: %s and %s",
+                                           qnnrt_llm__items_say(first_graph, first, a, sizeof a),
+                                           qnnrt_llm__items_say(graph, t, b, sizeof b));
+                if ((element != 1 && element != 2 && element != 4) ||
+                    t->tensor->count > UINT32_MAX || t->tensor->vendor_format != 0 ||
+                    t->tensor->bytes != t->tensor->count * element)
+                    return qnnrt_llm__fail(work->err, QNNRT_E_UNSUPPORTED,
+                                           "%s: keys and values are plain tensors with elements of"
+                                           " 1, 2 or 4 bytes",
+                                           qnnrt_llm__items_say(graph, t, a, sizeof a));
+                if (!qnnrt_llm__items_same_quant(&t->tensor->quant, &same->tensor->quant))
+                    return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
+                                           "the same cache in different encodings: %s and %s",
+                                           qnnrt_llm__items_say(same_graph, same, a, sizeof a),
+                                           qnnrt_llm__items_say(graph, t, b, sizeof b));
+            }
+    }
+    return QNNRT_OK;
+}
+
+/* Fill llm.kv, and the contexts that no mask tells. */
+static qnnrt_result qnnrt_llm__cache_cache(qnnrt_llm__items *work)
+{
+    qnnrt_llm *llm = work->llm;
+    const qnnrt_llm__items_graph *first = &work->graphs[0];
+    size_t g, k;
+    char text[768];
+    llm->kv_count = first->pair_count;
+    llm->kv = (qnnrt_llm__kv *)qnnrt_llm__keep(&llm->hooks, &llm->blocks, llm->kv_count,
+                                               sizeof *llm->kv);
+    if (llm->kv == NULL) return qnnrt_llm__items_memory(work);
+    for (k = 0; k < llm->kv_count; ++k) {
+        const qnnrt_llm__items_pair *pair = &first->pairs[k];
+        const qnnrt_tensor_info *tensor = (pair->in != NULL ? pair->in : pair->out)->tensor;
+        qnnrt_llm__kv *kv = &llm->kv[k];
+        uint64_t heads = 1, dim = 1;
+        uint32_t axis, i, last;
+        qnnrt_result result = qnnrt_llm__cache_axis(work, k, &axis);
+        if (result != QNNRT_OK) return result;
+        kv->role = pair->role;
+        kv->layer = pair->layer;
+        kv->head = pair->head;
+        kv->tensor = tensor;
+        kv->element = (uint32_t)(tensor->bytes / tensor->count);
+        kv->outer = kv->inner = 1;
+        last = tensor->rank > 1 ? axis == tensor->rank - 1 ? axis - 1 : tensor->rank - 1 : axis;
+        for (i = 0; i < tensor->rank; ++i) {        /* no product is over count */
+            if (i == axis) continue;
+            if (i < axis) kv->outer *= tensor->dims[i];
+            else kv->inner *= tensor->dims[i];
+            if (i == last) dim = tensor->dims[i];
+            else heads *= tensor->dims[i];
+        }
+        if (pair->layer == first->pairs[0].layer) {
+            if (pair->role == QNNRT_LLM_ROLE_KEY_IN) {
+                llm->info.heads += (uint32_t)heads;
+                llm->info.key_dim = (uint32_t)dim;
+            } else llm->info.value_dim = (uint32_t)dim;
+        }
+        for (g = 0; g < work->graph_count; ++g) {
+            qnnrt_llm__items_graph *graph = &work->graphs[g];
+            const qnnrt_llm_tensor_info *in = graph->pairs[k].in;
+            if (graph->context == 0)
+                graph->context = graph->ar + (in != NULL ? in->tensor->dims[axis] : 0);
+            if (in != NULL && in->tensor->dims[axis] != graph->context - graph->ar)
+                return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
+                                       "\"%.100s\": %s has other cells than %u", graph->name,
+                                       qnnrt_llm__items_say(graph, in, text, sizeof text),
+                                       (unsigned)(graph->context - graph->ar));
+            if (in == NULL && graph->context != graph->ar)
+                return qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
+                                       "\"%.100s\" reads no cache, and its context %u is more than"
+                                       " its %u tokens per call", graph->name,
+                                       (unsigned)graph->context, (unsigned)graph->ar);
+        }
+        llm->info.cache_dtype = tensor->dtype;
+    }
+    for (g = 0; g < work->graph_count; ++g)
+        if (work->graphs[g].context == 0) work->graphs[g].context = work->graphs[g].ar;
+    return QNNRT_OK;
+}
+
+/* =====================================================================================
+   ORDER                                                                         >>order
+   ExecuTorch: numbers instead of names. Which cache a tensor is follows from its number, and from
+   its place among its like.
+   Needs: >>config >>names >>items >>cache     Knows nothing of: shapes, wiring
+   ===================================================================================== */
+
+/* An input that is known by its <j>, or an output that is known by its place among its like. */
+typedef struct qnnrt_llm__order_numbered {
+    qnnrt_llm_tensor_info  *t;
+    qnnrt_llm__names_found *found;
+} qnnrt_llm__order_numbered;
+
+static int qnnrt_llm__order_by_number(const void *a, const void *b)
+{
+    const qnnrt_llm__order_numbered *x = (const qnnrt_llm__order_numbered *)a;
+    const qnnrt_llm__order_numbered *y = (const qnnrt_llm__order_numbered *)b;
+    return x->found->number < y->found->number ? -1 : x->found->number > y->found->number;
+}
+
+static int qnnrt_llm__order_by_place(const void *a, const void *b)
+{
+    const qnnrt_llm__order_numbered *x = (const qnnrt_llm__order_numbered *)a;
+    const qnnrt_llm__order_numbered *y = (const qnnrt_llm__order_numbered *)b;
+    if (x->t->step != y->t->step) return x->t->step < y->t->step ? -1 : 1;
+    return x->found->place < y->found->place ? -1 : x->found->place > y->found->place;
+}
+
+/* Tensors of a graph between two indices that are known by their numbers, as pointers. role
+   UNKNOWN: any. */
+static qnnrt_result qnnrt_llm__order_list(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph,
+                                          size_t begin, size_t end, int how, qnnrt_llm_role role,
+                                          const void ***out, size_t *count)
+{
+    qnnrt_llm__order_numbered *items;
+    size_t i, n = 0;
+    for (i = begin; i < end; ++i)
+        n += graph->found[i].how == how && (role == QNNRT_LLM_ROLE_UNKNOWN ||
+                                            graph->found[i].role == role);
+    *count = n;
+    items = (qnnrt_llm__order_numbered *)qnnrt_llm__items_scratch(work, n, sizeof *items);
+    *out = (const void **)qnnrt_llm__items_scratch(work, n, sizeof **out);
+    if (items == NULL || *out == NULL) return qnnrt_llm__items_memory(work);
+    for (i = begin, n = 0; i < end; ++i) {
+        if (graph->found[i].how != how || (role != QNNRT_LLM_ROLE_UNKNOWN &&
+                                           graph->found[i].role != role)) continue;
+        items[n].t = &graph->tensors[i];
+        items[n].found = &graph->found[i];
+        (*out)[n] = &items[n];
+        ++n;
+    }
+    return QNNRT_OK;
+}
+
+/* Inputs input_<i>_args_<j>: <j> counts the keys of all layers and heads, then the values. A shard
+   lists the values of a layer, then its keys, then those of the next: runs as long as a layer has
+   tensors. This holds for a shard alone, too. */
+static qnnrt_result qnnrt_llm__order_args(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph)
+{
+    const void **items;
+    size_t count, half, i, run, heads = 0;
+    uint32_t distance;
+    char a[768];
+    qnnrt_result result = qnnrt_llm__order_list(work, graph, 0, graph->count, QNNRT_LLM__ARGS,
+                                                QNNRT_LLM_ROLE_UNKNOWN, &items, &count);
+    if (result != QNNRT_OK || count == 0) return result;
+    half = count / 2;
+    qnnrt_llm__items_sort(items, count, qnnrt_llm__order_by_number);
+#define QNNRT_LLM_X(i) ((const qnnrt_llm__order_numbered *)items[i])
+    distance = QNNRT_LLM_X(half)->found->number - QNNRT_LLM_X(0)->found->number;
+    for (i = 0; i < count; ++i) {
+        qnnrt_llm_tensor_info *t = QNNRT_LLM_X(i)->t;
+        uint32_t number = QNNRT_LLM_X(i)->found->number;
+        if (i > 0 && number == QNNRT_LLM_X(i - 1)->found->number) break;
+        if (i < half && QNNRT_LLM_X(i + half)->found->number - number != distance) break;
+        if (count % 2 != 0 || (i < half && number >= distance)) break;
+        t->role = i < half ? QNNRT_LLM_ROLE_KEY_IN : QNNRT_LLM_ROLE_VALUE_IN;
+        t->reason = i < half ? "named input_<i>_args_<j><k>, <j> of a key"
+                             : "named input_<i>_args_<j><k>, <j> of a value";
+        t->layer = i < half ? number : number - distance;      /* until the heads are known */
+    }
+    if (i < count)
+        return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
+                               "\"%.100s\": the numbers of its %u inputs input_<i>_args_<j> are not"
+                               " those of as many values as keys: see %s", graph->name,
+                               (unsigned)count,
+                               qnnrt_llm__items_say(graph, QNNRT_LLM_X(i)->t, a, sizeof a));
+    qnnrt_llm__items_sort(items, count, qnnrt_llm__order_by_place);
+    for (i = 0; i < count; i = run) {
+        const qnnrt_llm_tensor_info *t = QNNRT_LLM_X(i)->t;
+        for (run = i; run < count && QNNRT_LLM_X(run)->t->step == t->step &&
+                      QNNRT_LLM_X(run)->t->role == t->role;) ++run;
+        if (heads == 0) heads = run - i;
+        if (run - i != heads)
+            return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
+                                   "\"%.100s\": caches input_<i>_args_<j> come %u of a kind after"
+                                   " each other, then %u, at %s: how many heads a layer has cannot"
+                                   " be told", graph->name, (unsigned)heads, (unsigned)(run - i),
+                                   qnnrt_llm__items_say(graph, t, a, sizeof a));
+    }
+    for (i = 0; i < count; ++i) {
+        qnnrt_llm_tensor_info *t = QNNRT_LLM_X(i)->t;
+        uint32_t number = t->layer;
+        t->layer = number / (uint32_t)heads;
+        t->head = number % (uint32_t)heads;
+        if (i % heads != 0 && t->layer != QNNRT_LLM_X(i - 1)->t->layer)
+            return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
+                                   "\"%.100s\": caches input_<i>_args_<j> are not in order at %s",
+                                   graph->name, qnnrt_llm__items_say(graph, t, a, sizeof a));
+    }
+#undef QNNRT_LLM_X
+    return QNNRT_OK;
+}
+
+/* The inputs of one role of a graph in a context, by layer and head; open: without those whose
+   output is known. */
+static qnnrt_result qnnrt_llm__order_inputs(qnnrt_llm__items *work,
+                                            const qnnrt_llm__items_graph *graph, size_t context,
+                                            qnnrt_llm_role in, qnnrt_llm_role out, int open,
+                                            const void ***items, size_t *count)
+{
+    const void **list;
+    size_t s, i, n = 0, kept = 0;
+    for (s = 0; s < graph->step_count; ++s) {
+        if (graph->steps[s].context != context) continue;
+        for (i = graph->first[s]; i < graph->first[s + 1]; ++i)
+            n += graph->tensors[i].role == in || graph->tensors[i].role == out;
+    }
+    *items = list = (const void **)qnnrt_llm__items_scratch(work, n, sizeof *list);
+    *count = 0;
+    if (list == NULL) return qnnrt_llm__items_memory(work);
+    for (s = 0, n = 0; s < graph->step_count; ++s) {
+        if (graph->steps[s].context != context) continue;
+        for (i = graph->first[s]; i < graph->first[s + 1]; ++i)
+            if (graph->tensors[i].role == in || graph->tensors[i].role == out)
+                list[n++] = &graph->tensors[i];
+    }
+    qnnrt_llm__items_sort(list, n, qnnrt_llm__cache_kv_order);
+    for (i = 0; i < n; ++i) {
+        const qnnrt_llm_tensor_info *t = (const qnnrt_llm_tensor_info *)list[i];
+        const qnnrt_llm_tensor_info *next =
+            i + 1 < n ? (const qnnrt_llm_tensor_info *)list[i + 1] : NULL;
+        if (t->output || (open && next != NULL && next->output && next->layer == t->layer &&
+                          next->head == t->head)) continue;
+        list[kept++] = t;
+    }
+    *count = kept;
+    return QNNRT_OK;
+}
+
+/* Outputs that are known by their order: those of a shard, by number, are its caches by layer and
+   head. A graph that reads no cache takes them from another one of the same shard. */
+static qnnrt_result qnnrt_llm__order_ordered(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph,
+                                             qnnrt_llm_role in, qnnrt_llm_role out)
+{
+    size_t s, g, i, count, inputs;
+    const void **items, **caches;
+    for (s = 0; s < graph->step_count; ++s) {
+        const char *reason = out == QNNRT_LLM_ROLE_KEY_OUT
+                                 ? "named output_aten_permute_copy_default, in order"
+                                 : "named output_aten_view_copy_default, in order";
+        qnnrt_result result =
+            qnnrt_llm__order_list(work, graph, graph->first[s], graph->first[s + 1],
+                                  QNNRT_LLM__ORDERED, out, &items, &count);
+        if (result != QNNRT_OK) return result;
+        if (count == 0) continue;
+        qnnrt_llm__items_sort(items, count, qnnrt_llm__order_by_number);
+        result = qnnrt_llm__order_inputs(work, graph, graph->steps[s].context, in, out, 1,
+                                         &caches, &inputs);
+        for (g = 0; g < work->graph_count && result == QNNRT_OK && inputs == 0; ++g)
+            result = qnnrt_llm__order_inputs(work, &work->graphs[g], graph->steps[s].context, in,
+                                             out, 0, &caches, &inputs);
+        if (result != QNNRT_OK) return result;
+        for (i = 0; i < count; ++i) {
+            const qnnrt_llm__order_numbered *item = (const qnnrt_llm__order_numbered *)items[i];
+            const qnnrt_llm__order_numbered *last =
+                i > 0 ? (const qnnrt_llm__order_numbered *)items[i - 1] : NULL;
+            char a[768];
+            if (count != inputs ||
+                (last != NULL && last->found->number == item->found->number))
+                return qnnrt_llm__fail(
+                    work->err, QNNRT_E_MISMATCH,
+                    "\"%.100s\": %s: %u outputs of this kind are not the %s of %u inputs; a role"
+                    " table has to name them", graph->name,
+                    qnnrt_llm__items_say(graph, item->t, a, sizeof a), (unsigned)count,
+                    qnnrt_llm_role_name(out), (unsigned)inputs);
+            item->t->role = out;
+            item->t->layer = ((const qnnrt_llm_tensor_info *)caches[i])->layer;
+            item->t->head = ((const qnnrt_llm_tensor_info *)caches[i])->head;
+            item->t->reason = reason;
+        }
+    }
+    return QNNRT_OK;
+}
+
+/* =====================================================================================
+   MATCH                                                                         >>match
+   Roles by shape: what only one candidate is left for, looking at all graphs together. What
+   remains is refused with its candidates.
+   Needs: >>config >>shape >>names (which ends) >>items >>cache     Knows nothing of: wiring
+   ===================================================================================== */
+
+/* A role that may still be missing, and how many tensors would do. */
+typedef struct qnnrt_llm__match_choice {
+    qnnrt_llm_role role;
+    uint32_t       layer, head;
+    size_t         context;             /* of roles that each shard has, which are no caches; head
+                                           is 1 of the output HIDDEN */
+    size_t         takers;
+} qnnrt_llm__match_choice;
+
+typedef struct qnnrt_llm__match_member {        /* an unknown tensor of a graph */
+    qnnrt_llm__items_graph *graph;
+    qnnrt_llm_tensor_info  *t;
+} qnnrt_llm__match_member;
+
+/* A tensor that is unknown in all graphs that have it: equal context, end and name. */
+typedef struct qnnrt_llm__match_unknown {
+    const qnnrt_llm__match_member **members;
+    size_t                          count;
+    size_t                          choices;
+    qnnrt_llm__match_choice        *last;
+} qnnrt_llm__match_unknown;
+
+/* All that is unknown, and all that is missing. */
+typedef struct qnnrt_llm__match_puzzle {
+    qnnrt_llm__match_unknown  *unknown;
+    size_t                     unknown_count;
+    qnnrt_llm__match_choice  **choices;         /* keys and values first, by layer, role, head */
+    size_t                     choice_count;
+} qnnrt_llm__match_puzzle;
+
+static size_t qnnrt_llm__match_context(const qnnrt_llm__match_member *m)
+{
+    return m->graph->steps[m->t->step].context;
+}
+
+static int qnnrt_llm__match_member_order(const void *a, const void *b)
+{
+    const qnnrt_llm__match_member *x = (const qnnrt_llm__match_member *)a;
+    const qnnrt_llm__match_member *y = (const qnnrt_llm__match_member *)b;
+    size_t c = qnnrt_llm__match_context(x), d = qnnrt_llm__match_context(y);
+    int order;
+    if (c != d) return c < d ? -1 : 1;
+    if (x->t->output != y->t->output) return x->t->output - y->t->output;
+    order = strcmp(x->t->tensor->name, y->t->tensor->name);
+    if (order != 0) return order;
+    return x < y ? -1 : x > y;
+}
+
+static int qnnrt_llm__match_choice_order(const void *a, const void *b)
+{
+    const qnnrt_llm__match_choice *x = (const qnnrt_llm__match_choice *)a;
+    const qnnrt_llm__match_choice *y = (const qnnrt_llm__match_choice *)b;
+    int layered = qnnrt_llm__layered(x->role);
+    if (layered != qnnrt_llm__layered(y->role)) return layered ? -1 : 1;
+    if (x->context != y->context) return x->context < y->context ? -1 : 1;
+    if (x->layer != y->layer) return x->layer < y->layer ? -1 : 1;
+    if (x->role != y->role) return x->role < y->role ? -1 : 1;
+    return x->head < y->head ? -1 : x->head > y->head;
+}
+
+/* The key or value of a graph, NULL: it has not. */
+static const qnnrt_llm__items_pair *qnnrt_llm__match_pair_of(const qnnrt_llm__items_graph *graph,
+                                                             const qnnrt_llm__match_choice *choice)
+{
+    int value = qnnrt_llm__items_value(choice->role);
+    size_t low = 0, high = graph->pair_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const qnnrt_llm__items_pair *p = &graph->pairs[middle];
+        int order = p->layer != choice->layer ? (p->layer < choice->layer ? -1 : 1)
+                    : qnnrt_llm__items_value(p->role) != value
+                        ? qnnrt_llm__items_value(p->role) - value
+                        : p->head != choice->head ? (p->head < choice->head ? -1 : 1) : 0;
+        if (order == 0) return p;
+        if (order < 0) low = middle + 1;
+        else high = middle;
+    }
+    return NULL;
+}
+
+/* May these be the two ends of a key or value? They differ in one axis at most, and it comes out
+   with the new cells or with all. */
+static int qnnrt_llm__match_ends_fit(const qnnrt_tensor_info *in, const qnnrt_tensor_info *out,
+                                     uint32_t ar)
+{
+    uint32_t i, differ = 0, good = 0;
+    if (in->dtype != out->dtype || in->rank != out->rank ||
+        !qnnrt_llm__items_same_quant(&in->quant, &out->quant)) return 0;
+    for (i = 0; i < in->rank; ++i) {
+        if (in->dims[i] != out->dims[i]) ++differ;
+        else if (out->dims[i] != ar) continue;
+        good |= out->dims[i] == ar || (out->dims[i] > ar && out->dims[i] - ar == in->dims[i]);
+    }
+    return differ <= 1 && good;
+}
+
+static int qnnrt_llm__match_integer(const qnnrt_tensor_info *t)
+{
+    return t->dtype == QNNRT_DTYPE_I32 || t->dtype == QNNRT_DTYPE_I64 ||
+           t->dtype == QNNRT_DTYPE_U32 || t->dtype == QNNRT_DTYPE_U64;
+}
+
+/* What a step has, and what the steps of a graph have together (behind the last). */
+static void qnnrt_llm__match_summary(const qnnrt_llm__items_graph *graph, size_t begin, size_t end,
+                                     const qnnrt_llm_tensor_info *has[QNNRT_LLM_ROLE_COUNT][2])
+{
+    size_t i;
+    memset(has, 0, sizeof(const qnnrt_llm_tensor_info *) * QNNRT_LLM_ROLE_COUNT * 2);
+    for (i = begin; i < end; ++i) {
+        const qnnrt_llm_tensor_info *t = &graph->tensors[i];
+        has[t->role][t->output] = t;
+    }
+}
+
+static qnnrt_result qnnrt_llm__match_summaries(qnnrt_llm__items *work,
+                                               qnnrt_llm__items_graph *graph)
+{
+    size_t s;
+    graph->has = (qnnrt_llm__items_has *)qnnrt_llm__items_scratch(work, graph->step_count + 1,
+                                                                  sizeof *graph->has);
+    if (graph->has == NULL) return qnnrt_llm__items_memory(work);
+    for (s = 0; s < graph->step_count; ++s)
+        qnnrt_llm__match_summary(graph, graph->first[s], graph->first[s + 1], graph->has[s].of);
+    qnnrt_llm__match_summary(graph, 0, graph->count, graph->has[s].of);
+    return QNNRT_OK;
+}
+
+/* The choices that a graph leaves open; out NULL: only count them. */
+static size_t qnnrt_llm__match_open_choices(const qnnrt_llm__items_graph *graph,
+                                            qnnrt_llm__match_choice *out)
+{
+    static const struct { qnnrt_llm_role role; int output; } each[] = {
+        { QNNRT_LLM_ROLE_TOKENS, 0 }, { QNNRT_LLM_ROLE_POSITIONS, 0 }, { QNNRT_LLM_ROLE_MASK, 0 },
+        { QNNRT_LLM_ROLE_ROPE_COS, 0 }, { QNNRT_LLM_ROLE_ROPE_SIN, 0 },
+        { QNNRT_LLM_ROLE_HIDDEN, 0 }, { QNNRT_LLM_ROLE_HIDDEN, 1 }, { QNNRT_LLM_ROLE_LOGITS, 1 }
+    };
+    const qnnrt_llm__items_has *all = &graph->has[graph->step_count];
+    int angles = all->of[QNNRT_LLM_ROLE_ROPE_COS][0] != NULL ||
+                 all->of[QNNRT_LLM_ROLE_ROPE_SIN][0] != NULL;
+    int positions = all->of[QNNRT_LLM_ROLE_POSITIONS][0] != NULL;
+    int tokens = all->of[QNNRT_LLM_ROLE_TOKENS][0] != NULL;
+    int logits = all->of[QNNRT_LLM_ROLE_LOGITS][1] != NULL;
+    size_t n = 0, s, i, k;
+    for (k = 0; k < graph->pair_count; ++k) {
+        const qnnrt_llm__items_pair *pair = &graph->pairs[k];
+        int key = pair->role == QNNRT_LLM_ROLE_KEY_IN;
+        if (pair->in != NULL && pair->out != NULL) continue;
+        if (out != NULL) {
+            out[n].role = pair->in == NULL ? pair->role
+                          : key ? QNNRT_LLM_ROLE_KEY_OUT : QNNRT_LLM_ROLE_VALUE_OUT;
+            out[n].layer = pair->layer;
+            out[n].head = pair->head;
+        }
+        ++n;
+    }
+    for (s = 0; s < graph->step_count; ++s)
+        for (i = 0; i < sizeof each / sizeof each[0]; ++i) {
+            qnnrt_llm_role role = each[i].role;
+            int output = each[i].output, last = s + 1 == graph->step_count;
+            if (graph->has[s].of[role][output] != NULL) continue;
+            if (role == QNNRT_LLM_ROLE_TOKENS &&
+                (s > 0 || tokens || graph->has[0].of[QNNRT_LLM_ROLE_HIDDEN][0] != NULL)) continue;
+            if (role == QNNRT_LLM_ROLE_POSITIONS && (s > 0 || positions || angles)) continue;
+            if ((role == QNNRT_LLM_ROLE_ROPE_COS || role == QNNRT_LLM_ROLE_ROPE_SIN) && positions &&
+                !angles) continue;
+            if (role == QNNRT_LLM_ROLE_HIDDEN && !output && s == 0 && tokens) continue;
+            if (role == QNNRT_LLM_ROLE_HIDDEN && output && last && logits) continue;
+            if (role == QNNRT_LLM_ROLE_LOGITS && (!last || logits)) continue;
+            if (out != NULL) {
+                out[n].role = role;
+                out[n].context = graph->steps[s].context;
+                out[n].head = (uint32_t)output;
+            }
+            ++n;
+        }
+    return n;
+}
+
+/* Is there an unknown tensor with these facts in a step? */
+static int qnnrt_llm__match_partner(const qnnrt_llm__items_graph *graph, size_t step, int output,
+                                    const qnnrt_tensor_info *like, uint64_t *looks)
+{
+    size_t i;
+    for (i = graph->first[step]; i < graph->first[step + 1]; ++i) {
+        const qnnrt_llm_tensor_info *t = &graph->tensors[i];
+        ++*looks;
+        if (t->role == QNNRT_LLM_ROLE_UNKNOWN && t->output == output &&
+            qnnrt_llm__items_same_facts(t->tensor, like)) return 1;
+    }
+    return 0;
+}
+
+/* Could the hidden state go in or come out here? */
+static int qnnrt_llm__match_hidden_fits(const qnnrt_llm__match_member *m, int output,
+                                        uint64_t *looks)
+{
+    const qnnrt_llm__items_graph *graph = m->graph;
+    const qnnrt_tensor_info *t = m->t->tensor;
+    size_t s = m->t->step;
+    const qnnrt_llm_tensor_info *other;
+    if (output ? s + 1 < graph->step_count : s > 0) {
+        size_t neighbour = output ? s + 1 : s - 1;
+        other = graph->has[neighbour].of[QNNRT_LLM_ROLE_HIDDEN][!output];
+        return other != NULL ? qnnrt_llm__items_same_facts(other->tensor, t)
+                             : qnnrt_llm__match_partner(graph, neighbour, !output, t, looks);
+    }
+    /* An end of the model, or of a part of it: as wide as what comes out at the other side. */
+    other = graph->has[s].of[QNNRT_LLM_ROLE_HIDDEN][!output];
+    if (t->rank < 2 || t->dims[t->rank - 2] != graph->ar ||
+        t->count != (uint64_t)graph->ar * t->dims[t->rank - 1]) return 0;
+    return other == NULL || other->tensor->count == t->count;
+}
+
+/* Does a width go with the caches? Of a mask: cells + AR; of cos and sin: head_dim or half. */
+static int qnnrt_llm__match_width_fits(const qnnrt_llm__items_graph *graph, uint32_t width,
+                                       int mask)
+{
+    const qnnrt_tensor_info *t;
+    uint32_t i;
+    if (mask && graph->context != 0) return width == graph->context;
+    if (graph->pair_count == 0) return 0;
+    if (graph->pairs[0].in == NULL && mask) return width == graph->ar;
+    t = (graph->pairs[0].in != NULL ? graph->pairs[0].in : graph->pairs[0].out)->tensor;
+    for (i = 0; i < t->rank; ++i)
+        if (mask ? width > graph->ar && width - graph->ar == t->dims[i]
+                 : width == t->dims[i] || (t->dims[i] % 2 == 0 && width == t->dims[i] / 2))
+            return 1;
+    return 0;
+}
+
+/* Does an unknown tensor of a graph fit a choice? */
+static int qnnrt_llm__match_fits(qnnrt_llm__items *work, const qnnrt_llm__match_member *m,
+                                 const qnnrt_llm__match_choice *choice, uint64_t *looks)
+{
+    const qnnrt_llm__items_graph *graph = m->graph;
+    const qnnrt_tensor_info *t = m->t->tensor;
+    const qnnrt_llm__items_pair *pair;
+    const qnnrt_llm_tensor_info *other;
+    uint32_t last = t->rank > 0 ? t->dims[t->rank - 1] : 0;
+    int rows = t->rank >= 2 && t->dims[t->rank - 2] == graph->ar;
+    size_t g;
+    ++*looks;
+    if (!(qnnrt_llm__items_ends(choice->role) & (m->t->output ? QNNRT_LLM__OUT : QNNRT_LLM__IN)) ||
+        graph->ar == 0) return 0;
+    if (qnnrt_llm__layered(choice->role)) {
+        pair = qnnrt_llm__match_pair_of(graph, choice);
+        for (g = 0; pair == NULL && g < work->graph_count; ++g)
+            if (&work->graphs[g] != graph) {
+                pair = qnnrt_llm__match_pair_of(&work->graphs[g], choice);
+                if (pair == NULL) continue;
+                /* This graph reads no cache: another one tells all but the cells. */
+                other = m->t->output ? pair->in : pair->out;
+                return other != NULL && other->tensor->dtype == t->dtype &&
+                       other->tensor->rank == t->rank &&
+                       qnnrt_llm__items_same_quant(&other->tensor->quant, &t->quant);
+            }
+        if (pair == NULL || (m->t->output ? pair->out : pair->in) != NULL) return 0;
+        other = m->t->output ? pair->in : pair->out;
+        if (other == NULL) return 0;
+        return m->t->output ? qnnrt_llm__match_ends_fit(other->tensor, t, graph->ar)
+                            : qnnrt_llm__match_ends_fit(t, other->tensor, graph->ar);
+    }
+    if (choice->context != qnnrt_llm__match_context(m)) return 0;
+    if (choice->role == QNNRT_LLM_ROLE_TOKENS || choice->role == QNNRT_LLM_ROLE_POSITIONS)
+        return qnnrt_llm__match_integer(t) && t->count == graph->ar;
+    if (qnnrt_llm__match_integer(t)) return 0;
+    switch (choice->role) {
+    case QNNRT_LLM_ROLE_MASK:
+        return rows && t->count == (uint64_t)graph->ar * last &&
+               qnnrt_llm__match_width_fits(graph, last, 1);
+    case QNNRT_LLM_ROLE_ROPE_COS: case QNNRT_LLM_ROLE_ROPE_SIN:
+        other = graph->has[m->t->step].of[choice->role == QNNRT_LLM_ROLE_ROPE_COS
+                                              ? QNNRT_LLM_ROLE_ROPE_SIN
+                                              : QNNRT_LLM_ROLE_ROPE_COS][0];
+        if (other != NULL) return qnnrt_llm__items_same_facts(other->tensor, t);
+        return rows && t->count == (uint64_t)graph->ar * last &&
+               qnnrt_llm__match_width_fits(graph, last, 0);
+    case QNNRT_LLM_ROLE_HIDDEN:
+        return (uint32_t)m->t->output == choice->head &&
+               qnnrt_llm__match_hidden_fits(m, m->t->output, looks);
+    case QNNRT_LLM_ROLE_LOGITS:
+        return t->count == (uint64_t)last * graph->ar && (rows || graph->ar == 1);
+    default: return 0;
+    }
+}
+
+/* Collect what is unknown, by context, end and name. */
+static qnnrt_result qnnrt_llm__match_collect(qnnrt_llm__items *work,
+                                             qnnrt_llm__match_puzzle *puzzle)
+{
+    qnnrt_llm__match_member *members;
+    const qnnrt_llm__match_member **order;
+    size_t g, i, count = 0;
+    for (g = 0; g < work->graph_count; ++g)
+        for (i = 0; i < work->graphs[g].count; ++i)
+            count += work->graphs[g].tensors[i].role == QNNRT_LLM_ROLE_UNKNOWN;
+    members = (qnnrt_llm__match_member *)qnnrt_llm__items_scratch(work, count, sizeof *members);
+    order = (const qnnrt_llm__match_member **)qnnrt_llm__items_scratch(work, count, sizeof *order);
+    puzzle->unknown = (qnnrt_llm__match_unknown *)qnnrt_llm__items_scratch(work, count,
+                                                                           sizeof *puzzle->unknown);
+    puzzle->unknown_count = 0;
+    if (members == NULL || order == NULL || puzzle->unknown == NULL)
+        return qnnrt_llm__items_memory(work);
+    for (g = 0, count = 0; g < work->graph_count; ++g)
+        for (i = 0; i < work->graphs[g].count; ++i) {
+            if (work->graphs[g].tensors[i].role != QNNRT_LLM_ROLE_UNKNOWN) continue;
+            members[count].graph = &work->graphs[g];
+            members[count].t = &work->graphs[g].tensors[i];
+            order[count] = &members[count];
+            ++count;
+        }
+    qnnrt_llm__items_sort((const void **)order, count, qnnrt_llm__match_member_order);
+    for (i = 0; i < count; ++i) {
+        const qnnrt_llm__match_member *m = order[i], *before = i > 0 ? order[i - 1] : NULL;
+        int same = before != NULL &&
+                   qnnrt_llm__match_context(before) == qnnrt_llm__match_context(m) &&
+                   before->t->output == m->t->output &&
+                   strcmp(before->t->tensor->name, m->t->tensor->name) == 0;
+        if (!same) puzzle->unknown[puzzle->unknown_count++].members = &order[i];
+        puzzle->unknown[puzzle->unknown_count - 1].count += 1;
+    }
+    return QNNRT_OK;
+}
+
+/* Collect what is missing, each choice once. */
+static qnnrt_result qnnrt_llm__match_choices(qnnrt_llm__items *work,
+                                             qnnrt_llm__match_puzzle *puzzle)
+{
+    qnnrt_llm__match_choice *choices;
+    size_t g, i, count = 0, kept = 0;
+    qnnrt_result result = QNNRT_OK;
+    for (g = 0; g < work->graph_count && result == QNNRT_OK; ++g) {
+        result = qnnrt_llm__match_summaries(work, &work->graphs[g]);
+        if (result == QNNRT_OK) count += qnnrt_llm__match_open_choices(&work->graphs[g], NULL);
+    }
+    if (result != QNNRT_OK) return result;
+    choices = (qnnrt_llm__match_choice *)qnnrt_llm__items_scratch(work, count, sizeof *choices);
+    puzzle->choices =
+        (qnnrt_llm__match_choice **)qnnrt_llm__items_scratch(work, count, sizeof *puzzle->choices);
+    if (choices == NULL || puzzle->choices == NULL) return qnnrt_llm__items_memory(work);
+    for (g = 0, count = 0; g < work->graph_count; ++g)
+        count += qnnrt_llm__match_open_choices(&work->graphs[g], &choices[count]);
+    for (i = 0; i < count; ++i) puzzle->choices[i] = &choices[i];
+    qnnrt_llm__items_sort((const void **)puzzle->choices, count, qnnrt_llm__match_choice_order);
+    for (i = 0; i < count; ++i)
+        if (i == 0 ||
+            qnnrt_llm__match_choice_order(puzzle->choices[kept - 1], puzzle->choices[i]) != 0)
+            puzzle->choices[kept++] = puzzle->choices[i];
+    puzzle->choice_count = kept;
+    return QNNRT_OK;
+}
+
+/* The first choice from `at` on that an unknown tensor fits in all graphs; choice_count: none. */
+static size_t qnnrt_llm__match_next(qnnrt_llm__items *work, const qnnrt_llm__match_puzzle *puzzle,
+                                    const qnnrt_llm__match_unknown *u, size_t at, uint64_t *looks)
+{
+    size_t context = qnnrt_llm__match_context(u->members[0]), i;
+    for (; at < puzzle->choice_count; ++at) {
+        const qnnrt_llm__match_choice *choice = puzzle->choices[at];
+        if (!qnnrt_llm__layered(choice->role) && choice->context != context) {
+            size_t high = puzzle->choice_count;         /* on to those of its own shard */
+            if (choice->context > context) return puzzle->choice_count;
+            while (at < high) {
+                size_t middle = at + (high - at) / 2;
+                if (puzzle->choices[middle]->context < context) at = middle + 1;
+                else high = middle;
+            }
+            --at;
+            continue;
+        }
+        for (i = 0; i < u->count; ++i)
+            if (!qnnrt_llm__match_fits(work, u->members[i], choice, looks)) break;
+        if (i == u->count) return at;
+        if (*looks > QNNRT_LLM__LOOKS) return puzzle->choice_count;
+    }
+    return at;
+}
+
+/* The order of the first graph that has them. */
+static int qnnrt_llm__match_unknown_order(const void *a, const void *b)
+{
+    const qnnrt_llm__match_member *x = ((const qnnrt_llm__match_unknown *)a)->members[0];
+    const qnnrt_llm__match_member *y = ((const qnnrt_llm__match_unknown *)b)->members[0];
+    return x < y ? -1 : x > y;
+}
+
+/* Refuse what remains: inputs, and outputs that could be something. Other outputs are nobody's. */
+static qnnrt_result qnnrt_llm__match_refuse(qnnrt_llm__items *work, qnnrt_llm__match_puzzle *puzzle)
+{
+    size_t k, i, listed = 0, left = 0;
+    uint64_t looks = 0;
+    const void **order =
+        (const void **)qnnrt_llm__items_scratch(work, puzzle->unknown_count, sizeof *order);
+    if (order == NULL) return qnnrt_llm__items_memory(work);
+    for (k = 0; k < puzzle->unknown_count; ++k) order[k] = &puzzle->unknown[k];
+    qnnrt_llm__items_sort(order, puzzle->unknown_count, qnnrt_llm__match_unknown_order);
+    for (k = 0; k < puzzle->unknown_count; ++k) {
+        const qnnrt_llm__match_unknown *u = (const qnnrt_llm__match_unknown *)order[k];
+        const qnnrt_llm__match_member *m = u->members[0];
+        char line[512], facts[160], what[96];
+        size_t used, at, shown = 0;
+        if (m->t->role != QNNRT_LLM_ROLE_UNKNOWN) continue;
+        if (m->t->output && u->choices == 0) {
+            for (i = 0; i < u->count; ++i) {
+                u->members[i]->t->role = QNNRT_LLM_ROLE_UNUSED;
+                u->members[i]->t->reason = "it fits nothing that is missing";
+            }
+            continue;
+        }
+        if (listed++ == 0)
+            qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
+                            "what these tensors are for cannot be told from names and shapes; a"
+                            " role table has to say it:");
+        if (left > 0) { ++left; continue; }
+        used = (size_t)snprintf(line, sizeof line, "\n  %s \"%.100s\" of step %u, %.100s: ",
+                                m->t->output ? "output" : "input", m->t->tensor->name,
+                                (unsigned)m->t->step,
+                                qnnrt_llm__facts(m->t->tensor, facts, sizeof facts));
+        for (at = 0; shown < 3; ++at, ++shown) {
+            at = qnnrt_llm__match_next(work, puzzle, u, at, &looks);
+            if (at == puzzle->choice_count) break;
+            qnnrt_llm__items_what(puzzle->choices[at]->role, puzzle->choices[at]->layer,
+                                  qnnrt_llm__layered(puzzle->choices[at]->role)
+                                      ? puzzle->choices[at]->head : 0, what, sizeof what);
+            used += (size_t)snprintf(line + used, sizeof line - used, "%s%s", shown > 0 ? ", " : "",
+                                     what);
+        }
+        if (u->choices == 0) snprintf(line + used, sizeof line - used, "no role fits");
+        else if (u->choices > shown)
+            snprintf(line + used, sizeof line - used, " or %llu more",
+                     (unsigned long long)(u->choices - shown));
+        else if (u->choices == 1)
+            snprintf(line + used, sizeof line - used, ", like %llu others",
+                     (unsigned long long)(u->last->takers - 1));
+        if (!qnnrt_llm__items_add(work->err, "%s", line)) ++left;
+    }
+    qnnrt_llm__items_more(work->err, left);
+    return listed > 0 ? QNNRT_E_MISMATCH : QNNRT_OK;
+}
+
+/* Give what is unknown the role that is left for it: the only one that fits its shape and encoding
+   in all graphs, and that nothing else fits. One that is found may decide another. */
+static qnnrt_result qnnrt_llm__match_shapes(qnnrt_llm__items *work)
+{
+    qnnrt_llm__match_puzzle puzzle;
+    size_t g, k, i, at, found;
+    uint64_t looks = 0;
+    int round;
+    qnnrt_result result = qnnrt_llm__match_collect(work, &puzzle);
+    if (result != QNNRT_OK || puzzle.unknown_count == 0) return result;
+    for (round = 0, found = 1; round < 8 && found > 0; ++round) {
+        result = qnnrt_llm__match_choices(work, &puzzle);
+        if (result != QNNRT_OK) return result;
+        for (k = 0; k < puzzle.unknown_count; ++k) {
+            qnnrt_llm__match_unknown *u = &puzzle.unknown[k];
+            u->choices = 0;
+            if (u->members[0]->t->role != QNNRT_LLM_ROLE_UNKNOWN) continue;
+            for (at = 0; (at = qnnrt_llm__match_next(work, &puzzle, u, at, &looks)) <
+                         puzzle.choice_count; ++at) {
+                u->choices += 1;
+                u->last = puzzle.choices[at];
+                u->last->takers += 1;
+            }
+            if (looks > QNNRT_LLM__LOOKS)
+                return qnnrt_llm__fail(work->err, QNNRT_E_LIMIT,
+                                       "%llu tensors whose names say nothing, and %llu roles that"
+                                       " they could have, are too many to look for what fits: a"
+                                       " role table has to say it",
+                                       (unsigned long long)puzzle.unknown_count,
+                                       (unsigned long long)puzzle.choice_count);
+        }
+        for (k = 0, found = 0; k < puzzle.unknown_count; ++k) {
+            qnnrt_llm__match_unknown *u = &puzzle.unknown[k];
+            if (u->choices != 1 || u->last->takers != 1) continue;
+            ++found;
+            for (i = 0; i < u->count; ++i) {
+                qnnrt_llm_tensor_info *t = u->members[i]->t;
+                t->role = u->last->role;
+                t->layer = u->last->layer;
+                t->head = qnnrt_llm__layered(t->role) ? u->last->head : 0;
+                t->reason = "nothing else fits its shape";
+            }
+        }
+        for (g = 0; g < work->graph_count && found > 0; ++g) {
+            result = qnnrt_llm__items_measure(work, &work->graphs[g]);
+            if (result == QNNRT_OK) result = qnnrt_llm__cache_pairs(work, &work->graphs[g]);
+            if (result != QNNRT_OK) return result;
+        }
+    }
+    return qnnrt_llm__match_refuse(work, &puzzle);
+}
+
+/* =====================================================================================
+   WIRES                                                                         >>wires
+   Edges between shards as roles demand them, and the slots of what has a role.
+   Needs: >>config >>shape >>items     Knows nothing of: how roles were found
+   ===================================================================================== */
+
+/* The outputs that later shards read, by step. */
+typedef struct qnnrt_llm__wires_cuts {
+    const qnnrt_llm_tensor_info *hidden, *hidden_in, *cos, *sin;
+} qnnrt_llm__wires_cuts;
+
+/* A role of one tensor per step and end is not there twice; logits are there once. */
+static qnnrt_result qnnrt_llm__wires_once(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph)
+{
+    const qnnrt_llm_tensor_info *seen[QNNRT_LLM_ROLE_COUNT][2], *logits = NULL;
+    char a[768], b[768];
+    size_t s, i;
+    for (s = 0; s < graph->step_count; ++s) {
+        memset(seen, 0, sizeof seen);
+        for (i = graph->first[s]; i < graph->first[s + 1]; ++i) {
+            const qnnrt_llm_tensor_info *t = &graph->tensors[i], *other;
+            if (qnnrt_llm__layered(t->role) || t->role == QNNRT_LLM_ROLE_UNKNOWN ||
+                (size_t)t->role >= QNNRT_LLM_ROLE_UNUSED) continue;
+            other = seen[t->role][t->output];
+            if (t->role == QNNRT_LLM_ROLE_LOGITS && logits != NULL) other = logits;
+            if (other != NULL)
+                return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
+                                       "\"%.100s\": two tensors are %s: %s (%s) and %s (%s)",
+                                       graph->name, qnnrt_llm_role_name(t->role),
+                                       qnnrt_llm__items_say(graph, other, a, sizeof a),
+                                       other->reason, qnnrt_llm__items_say(graph, t, b, sizeof b),
+                                       t->reason);
+            seen[t->role][t->output] = t;
+            if (t->role == QNNRT_LLM_ROLE_LOGITS) logits = t;
+        }
+    }
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt_llm__wires_edge(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph,
+                                          const qnnrt_llm_tensor_info *from,
+                                          const qnnrt_llm_tensor_info *to, qnnrt_edge_desc *edge)
+{
+    char a[768], b[768];
+    if (!qnnrt_llm__items_same_facts(from->tensor, to->tensor))
+        return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
+                               "\"%.100s\": the cut between steps %u and %u (%s) does not fit: %s"
+                               " and %s", graph->name, (unsigned)from->step, (unsigned)to->step,
+                               qnnrt_llm_role_name(to->role),
+                               qnnrt_llm__items_say(graph, from, a, sizeof a),
+                               qnnrt_llm__items_say(graph, to, b, sizeof b));
+    edge->from_step = from->step;
+    edge->from = from->tensor->name;
+    edge->to_step = to->step;
+    edge->to = to->tensor->name;
+    return QNNRT_OK;
+}
+
+/* Does a cut lack a shard? Where names differ over it, its layers must follow each other. */
+static qnnrt_result qnnrt_llm__wires_gap(qnnrt_llm__items *work,
+                                         const qnnrt_llm__items_graph *graph,
+                                         const qnnrt_llm_tensor_info *from,
+                                         const qnnrt_llm_tensor_info *to)
+{
+    uint32_t last = 0, next = UINT32_MAX;
+    int before = 0;
+    size_t i;
+    char a[768], b[768];
+    if (strcmp(from->tensor->name, to->tensor->name) == 0) return QNNRT_OK;
+    for (i = graph->first[from->step]; i < graph->first[from->step + 1]; ++i)
+        if (qnnrt_llm__layered(graph->tensors[i].role)) {
+            before = 1;
+            if (graph->tensors[i].layer > last) last = graph->tensors[i].layer;
+        }
+    for (i = graph->first[to->step]; i < graph->first[to->step + 1]; ++i)
+        if (qnnrt_llm__layered(graph->tensors[i].role) && graph->tensors[i].layer < next)
+            next = graph->tensors[i].layer;
+    if (!before || next == UINT32_MAX || next <= last || next - last == 1) return QNNRT_OK;
+    return qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
+                           "\"%.100s\": a shard is missing: layers %u to %u are not there, between"
+                           " %s and %s", graph->name, (unsigned)(last + 1), (unsigned)(next - 1),
+                           qnnrt_llm__items_say(graph, from, a, sizeof a),
+                           qnnrt_llm__items_say(graph, to, b, sizeof b));
+}
+
+/* The edges that roles demand. */
+static qnnrt_result qnnrt_llm__wires_edges(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph,
+                                           qnnrt_edge_desc *edges, size_t *count)
+{
+    qnnrt_llm__wires_cuts *cuts = (qnnrt_llm__wires_cuts *)qnnrt_llm__items_scratch(
+        work, graph->step_count, sizeof *cuts);
+    const qnnrt_llm_tensor_info *cos = NULL, *sin = NULL;
+    qnnrt_result result = QNNRT_OK;
+    size_t s, i;
+    *count = 0;
+    if (cuts == NULL) return qnnrt_llm__items_memory(work);
+    for (i = 0; i < graph->count; ++i) {
+        const qnnrt_llm_tensor_info *t = &graph->tensors[i];
+        if (t->role == QNNRT_LLM_ROLE_HIDDEN && t->output) cuts[t->step].hidden = t;
+        if (t->role == QNNRT_LLM_ROLE_HIDDEN && !t->output) cuts[t->step].hidden_in = t;
+        if (t->role == QNNRT_LLM_ROLE_ROPE_COS && t->output) cuts[t->step].cos = t;
+        if (t->role == QNNRT_LLM_ROLE_ROPE_SIN && t->output) cuts[t->step].sin = t;
+    }
+    for (s = 0; s < graph->step_count; ++s) {
+        const qnnrt_llm_tensor_info *to = cuts[s].hidden_in;
+        if (s > 0 && (to == NULL || cuts[s - 1].hidden == NULL)) {
+            size_t k = to == NULL ? s : s - 1;
+            return qnnrt_llm__fail(
+                work->err, QNNRT_E_NOT_FOUND,
+                "\"%.100s\": step %u (%.100s, graph \"%.100s\") %s: it is no shard of this model,"
+                " or a role table has to name it", graph->name, (unsigned)k,
+                qnnrt_llm__items_file(&graph->steps[k]), graph->steps[k].graph->name,
+                to == NULL ? "takes no hidden state from the one before"
+                           : "gives no hidden state to the next one");
+        }
+        for (i = graph->first[s]; i < graph->first[s + 1] && s > 0; ++i) {
+            const qnnrt_llm_tensor_info *t = &graph->tensors[i], *from = NULL;
+            if (t->output) continue;
+            if (t->role == QNNRT_LLM_ROLE_HIDDEN) from = cuts[s - 1].hidden;
+            if (t->role == QNNRT_LLM_ROLE_ROPE_COS) from = cos;
+            if (t->role == QNNRT_LLM_ROLE_ROPE_SIN) from = sin;
+            if (from == NULL) continue;
+            if (t->role == QNNRT_LLM_ROLE_HIDDEN)
+                result = qnnrt_llm__wires_gap(work, graph, from, t);
+            if (result == QNNRT_OK)
+                result = qnnrt_llm__wires_edge(work, graph, from, t, &edges[*count]);
+            if (result != QNNRT_OK) return result;
+            ++*count;
+        }
+        if (cuts[s].cos != NULL) cos = cuts[s].cos;
+        if (cuts[s].sin != NULL) sin = cuts[s].sin;
+    }
+    return QNNRT_OK;
+}
+
+/* Is a pipeline wired with these edges and no others? */
+static int qnnrt_llm__wires_wired(const qnnrt_pipeline *pipeline, const qnnrt_edge_desc *edges,
+                                  size_t count)
+{
+    const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(pipeline);
+    size_t e, k;
+    if (info->failure != NULL || info->edge_count != count) return 0;
+    for (e = 0; e < count; ++e) {
+        for (k = 0; k < count; ++k)
+            if (info->edges[k].from_step == edges[e].from_step &&
+                info->edges[k].to_step == edges[e].to_step &&
+                strcmp(info->edges[k].from->name, edges[e].from) == 0 &&
+                strcmp(info->edges[k].to->name, edges[e].to) == 0) break;
+        if (k == count) return 0;
+    }
+    return 1;
+}
+
+static int qnnrt_llm__wires_name_order(const void *a, const void *b)
+{
+    const qnnrt_llm_tensor_info *x = (const qnnrt_llm_tensor_info *)a;
+    const qnnrt_llm_tensor_info *y = (const qnnrt_llm_tensor_info *)b;
+    int order = strcmp(x->tensor->name, y->tensor->name);
+    return order != 0 ? order : x < y ? -1 : x > y;
+}
+
+/* Inputs that have one name in several steps and are not one thing: caches of shards that all count
+   from 0, or different roles. */
+static qnnrt_result qnnrt_llm__wires_apart(qnnrt_llm__items *work,
+                                           const qnnrt_llm__items_graph *graph,
+                                           qnnrt_apart_desc **out, size_t *count)
+{
+    const void **list = (const void **)qnnrt_llm__items_scratch(work, graph->count, sizeof *list);
+    size_t i, begin, n = 0;
+    *out = (qnnrt_apart_desc *)qnnrt_llm__items_scratch(work, graph->count, sizeof **out);
+    *count = 0;
+    if (list == NULL || *out == NULL) return qnnrt_llm__items_memory(work);
+    for (i = 0; i < graph->count; ++i)
+        if (!graph->tensors[i].output) list[n++] = &graph->tensors[i];
+    qnnrt_llm__items_sort(list, n, qnnrt_llm__wires_name_order);
+    for (begin = 0; begin < n; begin = i) {
+        const qnnrt_llm_tensor_info *first = (const qnnrt_llm_tensor_info *)list[begin];
+        int differ = 0;
+        for (i = begin; i < n; ++i) {
+            const qnnrt_llm_tensor_info *t = (const qnnrt_llm_tensor_info *)list[i];
+            if (strcmp(t->tensor->name, first->tensor->name) != 0) break;
+            differ |= t != first && (t->role != first->role || qnnrt_llm__layered(t->role));
+        }
+        for (; differ && begin < i; ++begin) {
+            const qnnrt_llm_tensor_info *t = (const qnnrt_llm_tensor_info *)list[begin];
+            (*out)[*count].step = t->step;
+            (*out)[(*count)++].input = t->tensor->name;
+        }
+    }
+    return QNNRT_OK;
+}
+
+/* Take the pipeline as it was found where its edges are right, else make one. */
+static qnnrt_result qnnrt_llm__wires_wire(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph)
+{
+    qnnrt_pipeline_desc desc;
+    qnnrt_edge_desc *edges = (qnnrt_edge_desc *)qnnrt_llm__items_scratch(
+        work, (uint64_t)graph->step_count * 3, sizeof *edges);
+    qnnrt_step_desc *steps =
+        (qnnrt_step_desc *)qnnrt_llm__items_scratch(work, graph->step_count, sizeof *steps);
+    qnnrt_apart_desc *apart;
+    qnnrt_result result;
+    size_t count, apart_count, s;
+    if (edges == NULL || steps == NULL) return qnnrt_llm__items_memory(work);
+    result = qnnrt_llm__wires_edges(work, graph, edges, &count);
+    if (result == QNNRT_OK) result = qnnrt_llm__wires_apart(work, graph, &apart, &apart_count);
+    if (result != QNNRT_OK) return result;
+    if (graph->pipeline != NULL && apart_count == 0 &&
+        qnnrt_llm__wires_wired(graph->pipeline, edges, count)) return QNNRT_OK;
+    memset(&desc, 0, sizeof desc);
+    for (s = 0; s < graph->step_count; ++s) {
+        steps[s].model = graph->steps[s].model;
+        steps[s].context = graph->steps[s].context;
+        steps[s].graph = graph->steps[s].graph->name;
+    }
+    desc.name = graph->name;
+    desc.steps = steps;
+    desc.step_count = graph->step_count;
+    desc.edges = edges;
+    desc.edge_count = count;
+    desc.edges_only = 1;
+    desc.apart = apart;
+    desc.apart_count = apart_count;
+    result = qnnrt_pipeline_make(&desc, &graph->made, work->err);
+    if (result == QNNRT_OK) graph->pipeline = graph->made;
+    return result;
+}
+
+/* ---- slots ---- */
+
+static qnnrt_result qnnrt_llm__wires_slot(qnnrt_llm__items *work, const qnnrt_pipeline *pipeline,
+                                          const qnnrt_llm_tensor_info *t, qnnrt_slot *out)
+{
+    if (!qnnrt_llm__items_address(work, t->step, t->tensor->name))
+        return qnnrt_llm__items_memory(work);
+    return qnnrt_slot_find(pipeline, work->address,
+                           t->output ? QNNRT_ROLE_OUTPUT : QNNRT_ROLE_INPUT, out, work->err);
+}
+
+/* Is this input filled by the caller, or by an earlier shard? */
+static int qnnrt_llm__wires_from_caller(const qnnrt_llm__items_graph *graph,
+                                        const qnnrt_llm_tensor_info *t, const unsigned char *fed)
+{
+    return !t->output && !fed[t - graph->tensors];
+}
+
+/* Mark the inputs that edges feed. */
+static qnnrt_result qnnrt_llm__wires_fed(qnnrt_llm__items *work,
+                                         const qnnrt_llm__items_graph *graph, unsigned char **out)
+{
+    const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(graph->pipeline);
+    size_t e;
+    *out = (unsigned char *)qnnrt_llm__items_scratch(work, graph->count, 1);
+    if (*out == NULL) return qnnrt_llm__items_memory(work);
+    for (e = 0; e < info->edge_count; ++e) {
+        const qnnrt_edge_info *edge = &info->edges[e];
+        const qnnrt_graph_info *g = graph->steps[edge->to_step].graph;
+        (*out)[graph->first[edge->to_step] + (size_t)(edge->to - g->inputs)] = 1;
+    }
+    return QNNRT_OK;
+}
+
+/* Fill the slots of a graph: each once, also where several steps read it. */
+static qnnrt_result qnnrt_llm__wires_slots(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph,
+                                           qnnrt_llm__graph *to)
+{
+    qnnrt_llm *llm = work->llm;
+    const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(graph->pipeline);
+    unsigned char *seen = (unsigned char *)qnnrt_llm__items_scratch(work, info->slot_count, 1);
+    unsigned char *fed;
+    size_t i, k;
+    qnnrt_result result = qnnrt_llm__wires_fed(work, graph, &fed);
+    if (result != QNNRT_OK) return result;
+    to->logits = QNNRT_NO_SLOT;
+    to->kv = (qnnrt_llm__ends *)qnnrt_llm__keep(&llm->hooks, &llm->blocks, llm->kv_count,
+                                                sizeof *to->kv);
+    for (i = 0; i < QNNRT_LLM_ROLE_COUNT; ++i) {
+        size_t most = 0;
+        for (k = 0; k < graph->count; ++k)
+            most += (size_t)graph->tensors[k].role == i && !graph->tensors[k].output;
+        if (qnnrt_llm__layered((qnnrt_llm_role)i)) most = 0;
+        to->inputs[i].slots = (qnnrt_slot *)qnnrt_llm__keep(&llm->hooks, &llm->blocks, most,
+                                                            sizeof *to->inputs[i].slots);
+        if (to->inputs[i].slots == NULL) return qnnrt_llm__items_memory(work);
+    }
+    if (seen == NULL || to->kv == NULL) return qnnrt_llm__items_memory(work);
+    for (i = 0; i < graph->count; ++i) {
+        const qnnrt_llm_tensor_info *t = &graph->tensors[i];
+        qnnrt_llm__slots *list = &to->inputs[t->role];
+        qnnrt_slot slot;
+        if (t->output ? t->role != QNNRT_LLM_ROLE_LOGITS
+                      : !qnnrt_llm__wires_from_caller(graph, t, fed)) continue;
+        result = qnnrt_llm__wires_slot(work, graph->pipeline, t, &slot);
+        if (result != QNNRT_OK) return result;
+        if (t->output) { to->logits = slot; continue; }
+        if (!seen[slot]++ && !qnnrt_llm__layered(t->role)) list->slots[list->count++] = slot;
+    }
+    for (k = 0; k < llm->kv_count; ++k) {
+        const qnnrt_llm__items_pair *pair = &graph->pairs[k];
+        qnnrt_llm__ends *ends = &to->kv[k];
+        const qnnrt_llm__kv *kv = &llm->kv[k];
+        ends->in = QNNRT_NO_SLOT;
+        if (pair->in != NULL) {
+            result = qnnrt_llm__wires_slot(work, graph->pipeline, pair->in, &ends->in);
+            if (result != QNNRT_OK) return result;
+        }
+        result = qnnrt_llm__wires_slot(work, graph->pipeline, pair->out, &ends->out);
+        if (result != QNNRT_OK) return result;
+        ends->out_cells = (uint32_t)(pair->out->tensor->count / ((uint64_t)kv->outer * kv->inner));
+        ends->out_first = ends->out_cells > graph->ar ? ends->out_cells - graph->ar : 0;
+    }
+    return QNNRT_OK;
+}
+
 /* =====================================================================================
    ROLES                                                                         >>roles
    Gives every tensor its role, and the model its figures.
-   Needs: >>config >>shape >>settings >>names     Knows nothing of: memory of caches, steps
+   Needs: >>config >>shape >>settings >>items >>group >>cache >>order >>match >>wires
+   Knows nothing of: memory of caches, steps
    ===================================================================================== */
+
+static qnnrt_result qnnrt_llm__roles_logits(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph)
+{
+    qnnrt_llm_info *info = &work->llm->info;
+    char a[768];
+    size_t i;
+    for (i = 0; i < graph->count; ++i) {
+        const qnnrt_llm_tensor_info *t = &graph->tensors[i];
+        uint32_t last = t->tensor->rank > 0 ? t->tensor->dims[t->tensor->rank - 1] : 0;
+        if (t->role != QNNRT_LLM_ROLE_LOGITS) continue;
+        if (last == 0 || t->tensor->count != (uint64_t)last * graph->ar)
+            return qnnrt_llm__fail(work->err, QNNRT_E_UNSUPPORTED,
+                                   "\"%.100s\": %s are no logits of each of its %u tokens per call",
+                                   graph->name, qnnrt_llm__items_say(graph, t, a, sizeof a),
+                                   (unsigned)graph->ar);
+        if (info->logits == NULL) {
+            info->logits = t->tensor;
+            info->vocabulary = last;
+            info->logits_bytes = (size_t)(t->tensor->bytes / graph->ar);
+        } else if (last != info->vocabulary || t->tensor->dtype != info->logits->dtype ||
+                   !qnnrt_llm__items_same_quant(&t->tensor->quant, &info->logits->quant))
+            return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
+                                   "graphs disagree on logits: \"%.100s\" has %s, another one %s",
+                                   graph->name, qnnrt_llm__items_say(graph, t, a, sizeof a),
+                                   info->logits->name);
+    }
+    return QNNRT_OK;
+}
+
+/* cos and sin: one angle per pair of elements, or each angle twice. *taken: from the caller. */
+static qnnrt_result qnnrt_llm__roles_angles(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph,
+                                            int *taken)
+{
+    uint32_t dim = work->llm->info.key_dim;
+    char a[768];
+    size_t i;
+    int given = 0;
+    for (i = 0; i < graph->count; ++i) {
+        const qnnrt_llm_tensor_info *t = &graph->tensors[i];
+        uint32_t n = t->tensor->rank > 0 ? t->tensor->dims[t->tensor->rank - 1] : 0;
+        if (t->role != QNNRT_LLM_ROLE_ROPE_COS && t->role != QNNRT_LLM_ROLE_ROPE_SIN) continue;
+        if (t->tensor->count != (uint64_t)n * graph->ar ||
+            (dim != 0 && n != dim && (uint64_t)n * 2 != dim))
+            return qnnrt_llm__fail(work->err, QNNRT_E_UNSUPPORTED,
+                                   "\"%.100s\": %s: %s has %u or half as many angles for each of"
+                                   " its %u tokens per call", graph->name,
+                                   qnnrt_llm__items_say(graph, t, a, sizeof a),
+                                   qnnrt_llm_role_name(t->role), (unsigned)dim,
+                                   (unsigned)graph->ar);
+        given |= t->output;
+        if (!t->output && !given) *taken = 1;
+    }
+    return QNNRT_OK;
+}
+
+/* RoPE, bos, eos and window: the caller, genie_config.json, qnnrt.json, defaults. */
+static qnnrt_result qnnrt_llm__roles_settings(qnnrt_llm__items *work, int angles)
+{
+    const qnnrt_llm_desc *desc = work->desc;
+    qnnrt_llm_info *info = &work->llm->info;
+    const qnnrt_llm__settings *genie = &work->genie, *own = &work->own;
+    const int32_t *eos = desc->eos_count > 0 ? desc->eos
+                                             : genie->eos_count > 0 ? genie->eos : own->eos;
+    size_t count = desc->eos_count > 0 ? desc->eos_count
+                                       : genie->eos_count > 0 ? genie->eos_count : own->eos_count;
+    size_t i;
+    int32_t *copy;
+    qnnrt_result result = QNNRT_OK;
+    if (desc->rope.theta != 0) { info->rope = desc->rope; info->rope_source = "the caller"; }
+    else if (genie->rope.theta > 0) {
+        info->rope = genie->rope;
+        info->rope_source = "genie_config.json";
+    } else if (own->rope.theta > 0) {
+        info->rope = own->rope;
+        info->rope_source = "qnnrt.json";
+    } else {
+        info->rope.theta = 10000;
+        info->rope_source = "the default";
+    }
+    result = qnnrt_llm__settings_finish(&info->rope, info->rope_source, work->err);
+    if (result != QNNRT_OK) return result;
+    if (!angles) memset(&info->rope, 0, sizeof info->rope);
+    copy = (int32_t *)qnnrt_llm__keep(&work->llm->hooks, &work->llm->blocks, count, sizeof *copy);
+    if (copy == NULL) return qnnrt_llm__items_memory(work);
+    for (i = 0; i < count; ++i) {
+        copy[i] = eos[i];
+        if (eos[i] < 0)
+            return qnnrt_llm__fail(work->err, QNNRT_E_ARG, "desc.eos: %d is no token", (int)eos[i]);
+    }
+    info->eos = copy;
+    info->eos_count = count;
+    if (desc->bos != NULL && *desc->bos < 0)
+        return qnnrt_llm__fail(work->err, QNNRT_E_ARG, "desc.bos: %d is no token",
+                               (int)*desc->bos);
+    info->bos = desc->bos != NULL ? *desc->bos : genie->bos >= 0 ? genie->bos : own->bos;
+    info->window = desc->window > 0 ? desc->window : own->window;
+    return QNNRT_OK;
+}
+
+static uint64_t qnnrt_llm__roles_hash(uint64_t hash, const void *data, size_t bytes)
+{
+    const unsigned char *at = (const unsigned char *)data;
+    while (bytes-- > 0) hash = (hash ^ *at++) * UINT64_C(0x100000001B3);
+    return hash;
+}
+
+static uint64_t qnnrt_llm__roles_hash_tensor(uint64_t hash, const qnnrt_tensor_info *t)
+{
+    uint32_t facts[8];
+    facts[0] = (uint32_t)t->dtype;
+    facts[1] = t->rank;
+    facts[2] = (uint32_t)t->quant.encoding;
+    facts[3] = t->quant.bitwidth;
+    facts[4] = (uint32_t)t->quant.offset;
+    facts[5] = (uint32_t)t->quant.axis;
+    facts[6] = t->quant.count;
+    memcpy(&facts[7], &t->quant.scale, sizeof facts[7]);
+    hash = qnnrt_llm__roles_hash(hash, t->name, strlen(t->name) + 1);
+    hash = qnnrt_llm__roles_hash(hash, facts, sizeof facts);
+    hash = qnnrt_llm__roles_hash(hash, t->dims, t->rank * sizeof *t->dims);
+    if (t->quant.encoding != QNNRT_ENCODING_PER_AXIS) return hash;
+    hash = qnnrt_llm__roles_hash(hash, t->quant.scales, t->quant.count * sizeof *t->quant.scales);
+    if (t->quant.offsets == NULL) return hash;
+    return qnnrt_llm__roles_hash(hash, t->quant.offsets, t->quant.count * sizeof *t->quant.offsets);
+}
+
+/* FNV-1a over what is known about the contexts and tensors, and what became of it. */
+static uint64_t qnnrt_llm__roles_fingerprint(const qnnrt_llm__items *work)
+{
+    uint64_t hash = UINT64_C(0xCBF29CE484222325);
+    size_t g, i, contexts;
+    const qnnrt_context_info *context = qnnrt_contexts(work->llm->model, &contexts);
+    for (i = 0; i < contexts; ++i) {
+        uint64_t sizes[3];
+        sizes[0] = context[i].file_bytes;
+        sizes[1] = context[i].blob_bytes;
+        sizes[2] = context[i].fingerprint;
+        hash = qnnrt_llm__roles_hash(hash, sizes, sizeof sizes);
+        hash = qnnrt_llm__roles_hash(hash, context[i].build_id, strlen(context[i].build_id) + 1);
+    }
+    for (g = 0; g < work->graph_count; ++g)
+        for (i = 0; i < work->graphs[g].count; ++i) {
+            const qnnrt_llm_tensor_info *t = &work->graphs[g].tensors[i];
+            uint32_t facts[5];
+            facts[0] = t->step;
+            facts[1] = (uint32_t)t->output;
+            facts[2] = (uint32_t)t->role;
+            facts[3] = t->layer;
+            facts[4] = t->head;
+            hash = qnnrt_llm__roles_hash(hash, facts, sizeof facts);
+            hash = qnnrt_llm__roles_hash_tensor(hash, t->tensor);
+        }
+    return hash;
+}
+
+static qnnrt_result qnnrt_llm__roles_layout(qnnrt_llm__items *work)
+{
+    qnnrt_llm *llm = work->llm;
+    const qnnrt_llm__kv *keys = NULL, *values = NULL;
+    int per_head = 0, whole = 0;
+    size_t k;
+    char text[128];
+    for (k = 0; k < llm->kv_count; ++k) {
+        if (llm->kv[k].head > 0) per_head = 1;
+        if (keys == NULL && llm->kv[k].role == QNNRT_LLM_ROLE_KEY_IN) keys = &llm->kv[k];
+        if (values == NULL && llm->kv[k].role == QNNRT_LLM_ROLE_VALUE_IN) values = &llm->kv[k];
+        if (llm->graphs[0].kv[k].out_cells > llm->graphs[0].ar) whole = 1;
+    }
+    if (keys == NULL || values == NULL) snprintf(text, sizeof text, "no cache");
+    else
+        snprintf(text, sizeof text, "one tensor per %s, %s%s", per_head ? "head" : "layer",
+                 (keys->inner == 1) == (values->inner == 1) ? "keys like values"
+                 : keys->inner == 1 ? "keys transposed" : "values transposed",
+                 whole ? ", the whole cache comes out" : "");
+    llm->info.layout = qnnrt_llm__keep_text(&llm->hooks, &llm->blocks, text, strlen(text));
+    return llm->info.layout != NULL ? QNNRT_OK : qnnrt_llm__items_memory(work);
+}
+
+/* ---- all of it ---- */
+
+static int qnnrt_llm__roles_graph_order(const void *a, const void *b)
+{
+    const qnnrt_llm__items_graph *x = (const qnnrt_llm__items_graph *)a;
+    const qnnrt_llm__items_graph *y = (const qnnrt_llm__items_graph *)b;
+    if (x->ar != y->ar) return x->ar < y->ar ? -1 : 1;
+    if (x->context != y->context) return x->context < y->context ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+/* Move what was found into the model, graphs by AR, then context. */
+static qnnrt_result qnnrt_llm__roles_deliver(qnnrt_llm__items *work)
+{
+    qnnrt_llm *llm = work->llm;
+    qnnrt_llm_graph_info *infos;
+    qnnrt_result result = QNNRT_OK;
+    size_t g;
+    llm->graphs = (qnnrt_llm__graph *)qnnrt_llm__keep(&llm->hooks, &llm->blocks, work->graph_count,
+                                                      sizeof *llm->graphs);
+    infos = (qnnrt_llm_graph_info *)qnnrt_llm__keep(&llm->hooks, &llm->blocks, work->graph_count,
+                                                    sizeof *infos);
+    if (llm->graphs == NULL || infos == NULL) return qnnrt_llm__items_memory(work);
+    llm->info.graphs = infos;
+    for (g = 0; g < work->graph_count; ++g) {
+        qnnrt_llm__items_graph *from = &work->graphs[g];
+        qnnrt_llm__graph *to = &llm->graphs[g];
+        if (g > 0 && from->ar == from[-1].ar && from->context == from[-1].context)
+            return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
+                                   "\"%.200s\" and \"%.200s\" are both for %u tokens per call and a"
+                                   " context of %u: desc.pipelines has to choose", from[-1].name,
+                                   from->name, (unsigned)from->ar, (unsigned)from->context);
+        to->pipeline = from->pipeline;
+        to->name = from->name;
+        to->ar = from->ar;
+        to->context = from->context;
+        to->cells = from->context - from->ar;
+        result = qnnrt_llm__wires_slots(work, from, to);
+        if (result != QNNRT_OK) return result;
+        infos[g].name = from->name;
+        infos[g].ar = from->ar;
+        infos[g].context = from->context;
+        infos[g].tensor_count = from->count;
+        infos[g].tensors = from->tensors;
+        if (to->ar > llm->info.ar) llm->info.ar = to->ar;
+        if (to->context > llm->info.context) llm->info.context = to->context;
+        if (to->cells > llm->info.cells) llm->info.cells = to->cells;
+        to->made = from->made;              /* from here the model's */
+        from->made = NULL;
+        llm->info.graph_count = g + 1;
+    }
+    return qnnrt_llm__roles_layout(work);
+}
+
+static qnnrt_result qnnrt_llm__roles_find(qnnrt_llm__items *work)
+{
+    qnnrt_llm *llm = work->llm;
+    qnnrt_result result;
+    int angles = 0;
+    size_t g, i;
+    result = qnnrt_llm__settings_read(work->desc, &work->own, &work->genie, &llm->hooks,
+                                      &work->scratch, work->err);
+    if (result == QNNRT_OK) result = qnnrt_llm__items_table(work);
+    if (result == QNNRT_OK) result = qnnrt_llm__group_pipelines(work);
+    if (result != QNNRT_OK) return result;
+    if (work->graph_count == 0)
+        return qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND, "the model has no graphs");
+    for (g = 0; g < work->graph_count && result == QNNRT_OK; ++g) {
+        result = qnnrt_llm__items_graph_begin(work, &work->graphs[g]);
+        if (result == QNNRT_OK) result = qnnrt_llm__order_args(work, &work->graphs[g]);
+    }
+    if (result == QNNRT_OK) result = qnnrt_llm__items_leftover(work);
+    for (g = 0; g < work->graph_count && result == QNNRT_OK; ++g) {
+        qnnrt_llm__items_graph *graph = &work->graphs[g];
+        result = qnnrt_llm__order_ordered(work, graph, QNNRT_LLM_ROLE_KEY_IN,
+                                          QNNRT_LLM_ROLE_KEY_OUT);
+        if (result == QNNRT_OK)
+            result = qnnrt_llm__order_ordered(work, graph, QNNRT_LLM_ROLE_VALUE_IN,
+                                              QNNRT_LLM_ROLE_VALUE_OUT);
+    }
+    for (g = 0; g < work->graph_count && result == QNNRT_OK; ++g) {
+        result = qnnrt_llm__items_measure(work, &work->graphs[g]);
+        if (result == QNNRT_OK) result = qnnrt_llm__cache_pairs(work, &work->graphs[g]);
+    }
+    if (result == QNNRT_OK) result = qnnrt_llm__match_shapes(work);
+    for (g = 0; g < work->graph_count && result == QNNRT_OK; ++g) {
+        result = qnnrt_llm__wires_once(work, &work->graphs[g]);
+        if (result == QNNRT_OK) result = qnnrt_llm__wires_wire(work, &work->graphs[g]);
+        if (result == QNNRT_OK && work->graphs[g].ar == 0)
+            result = qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
+                                     "\"%.200s\": nothing tells how many tokens it takes per call",
+                                     work->graphs[g].name);
+    }
+    if (result == QNNRT_OK) result = qnnrt_llm__cache_agree(work);
+    if (result == QNNRT_OK) result = qnnrt_llm__cache_layers(work);
+    if (result == QNNRT_OK) result = qnnrt_llm__cache_types(work);
+    if (result == QNNRT_OK) result = qnnrt_llm__cache_cache(work);
+    if (result != QNNRT_OK) return result;
+    {
+        const void **order =
+            (const void **)qnnrt_llm__items_scratch(work, work->graph_count, sizeof *order);
+        qnnrt_llm__items_graph *sorted = (qnnrt_llm__items_graph *)qnnrt_llm__items_scratch(
+            work, work->graph_count, sizeof *sorted);
+        if (order == NULL || sorted == NULL) return qnnrt_llm__items_memory(work);
+        for (i = 0; i < work->graph_count; ++i) order[i] = &work->graphs[i];
+        qnnrt_llm__items_sort(order, work->graph_count, qnnrt_llm__roles_graph_order);
+        for (i = 0; i < work->graph_count; ++i)
+            memcpy(&sorted[i], order[i], sizeof *sorted);
+        work->graphs = sorted;
+    }
+    for (g = 0; g < work->graph_count && result == QNNRT_OK; ++g) {
+        result = qnnrt_llm__roles_logits(work, &work->graphs[g]);
+        if (result == QNNRT_OK) result = qnnrt_llm__roles_angles(work, &work->graphs[g], &angles);
+    }
+    if (result == QNNRT_OK) result = qnnrt_llm__roles_settings(work, angles);
+    if (result == QNNRT_OK) result = qnnrt_llm__roles_deliver(work);
+    llm->info.fingerprint = qnnrt_llm__roles_fingerprint(work);
+    return result;
+}
+
+/* What a model allocated, and itself. */
+static void qnnrt_llm__roles_free(qnnrt_llm *llm)
+{
+    qnnrt_hooks hooks = llm->hooks;
+    void *blocks = llm->blocks;         /* llm lies in one of them */
+    size_t g;
+    for (g = 0; g < llm->info.graph_count; ++g) qnnrt_pipeline_destroy(llm->graphs[g].made);
+    qnnrt_llm__drop(&hooks, &blocks);
+}
+
+static qnnrt_result qnnrt_llm__roles_open(qnnrt *model, const qnnrt_llm_desc *desc, qnnrt_llm **out,
+                                          qnnrt_error *err)
+{
+    qnnrt_llm__items work;
+    qnnrt_llm_desc with;
+    void *blocks = NULL;
+    qnnrt_result result;
+    size_t g;
+    memset(&work, 0, sizeof work);
+    with = *desc;
+    if (with.folder == NULL) with.folder = qnnrt_get_folder(model);
+    work.desc = &with;
+    work.err = err;
+    work.llm = (qnnrt_llm *)qnnrt_llm__keep(&desc->hooks, &blocks, 1, sizeof *work.llm);
+    if (work.llm == NULL) return qnnrt_llm__fail_memory(err, "a model");
+    work.llm->blocks = blocks;
+    work.llm->hooks = desc->hooks;
+    work.llm->model = model;
+    work.llm->masked = desc->masked;
+    work.llm->info.bos = -1;
+    work.llm->info.cache_dtype = QNNRT_DTYPE_UNDEFINED;
+    result = qnnrt_llm__roles_find(&work);
+    for (g = 0; g < work.graph_count; ++g) qnnrt_pipeline_destroy(work.graphs[g].made);
+    qnnrt_llm__drop(&desc->hooks, &work.scratch);
+    if (result == QNNRT_OK) *out = work.llm;
+    else qnnrt_llm__roles_free(work.llm);
+    return result;
+}
 
 /* =====================================================================================
    DESCRIBE                                                                   >>describe
    Tells it in words.
    Needs: >>shape     Knows nothing of: how it was found out
    ===================================================================================== */
+
+typedef struct qnnrt_llm__describe_to {
+    void (*line)(void *user, const char *text);
+    void *user;
+} qnnrt_llm__describe_to;
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+static void qnnrt_llm__describe_line(const qnnrt_llm__describe_to *to, const char *format, ...)
+{
+    char text[1536];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    to->line(to->user, text);
+}
+
+static void qnnrt_llm__describe_model(const qnnrt_llm__describe_to *to, const qnnrt_llm_info *info)
+{
+    static const char *const scalings[] = { "plain", "linear", "llama3" };
+    char text[256];
+    size_t i, used = 0;
+    qnnrt_llm__describe_line(to, "%u graph%s, %u tokens per call at most, context %u, cache of %u"
+                             " cells", (unsigned)info->graph_count,
+                             info->graph_count == 1 ? "" : "s", (unsigned)info->ar,
+                             (unsigned)info->context, (unsigned)info->cells);
+    qnnrt_llm__describe_line(to, "%u layers, %u heads of keys and values, head_dim %u%s%s, %s",
+                             (unsigned)info->layers, (unsigned)info->heads, (unsigned)info->key_dim,
+                             info->layers > 0 ? ", " : "",
+                             info->layers > 0 ? qnnrt_dtype_name(info->cache_dtype) : "",
+                             info->layout);
+    if (info->value_dim != info->key_dim)
+        qnnrt_llm__describe_line(to, "head_dim of values %u", (unsigned)info->value_dim);
+    if (info->vocabulary > 0)
+        qnnrt_llm__describe_line(to, "vocabulary %u, logits %s", (unsigned)info->vocabulary,
+                                 qnnrt_dtype_name(info->logits->dtype));
+    else qnnrt_llm__describe_line(to, "no logits: a part of a model");
+    if (info->rope.theta > 0) {
+        qnnrt_llm__describe_line(to, "RoPE theta %g, %s, from %s", info->rope.theta,
+                                 scalings[info->rope.scaling], info->rope_source);
+        if (info->rope.scaling != QNNRT_LLM_ROPE_PLAIN)
+            qnnrt_llm__describe_line(to, "RoPE factor %g, frequencies %g to %g, original context"
+                                     " %u", info->rope.factor, info->rope.low_frequency,
+                                     info->rope.high_frequency,
+                                     (unsigned)info->rope.original_context);
+    }
+    text[0] = '\0';
+    for (i = 0; i < info->eos_count && used < sizeof text - 32; ++i)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%d", i > 0 ? ", " : "",
+                                 (int)info->eos[i]);
+    if (info->bos >= 0) qnnrt_llm__describe_line(to, "bos %d", (int)info->bos);
+    qnnrt_llm__describe_line(to, "eos %s%s", info->eos_count > 0 ? text : "none",
+                             i < info->eos_count ? ", ..." : "");
+    if (info->window > 0) qnnrt_llm__describe_line(to, "window %u", (unsigned)info->window);
+    qnnrt_llm__describe_line(to, "fingerprint %016llx", (unsigned long long)info->fingerprint);
+}
+
+static void qnnrt_llm__describe_graph(const qnnrt_llm__describe_to *to,
+                                      const qnnrt_llm_graph_info *graph,
+                                      const qnnrt_pipeline_info *pipeline)
+{
+    const qnnrt_context_info *contexts;
+    size_t i, e, name = 6;
+    uint32_t step = UINT32_MAX;
+    for (i = 0; i < graph->tensor_count; ++i) {
+        size_t bytes = strlen(graph->tensors[i].tensor->name);
+        if (bytes > name) name = bytes < 60 ? bytes : 60;
+    }
+    qnnrt_llm__describe_line(to, "graph \"%.300s\": %u tokens per call, context %u", graph->name,
+                             (unsigned)graph->ar, (unsigned)graph->context);
+    for (i = 0; i < graph->tensor_count; ++i) {
+        const qnnrt_llm_tensor_info *t = &graph->tensors[i];
+        char facts[256], role[64];
+        if (t->step != step) {
+            step = t->step;
+            contexts = qnnrt_contexts(pipeline->steps[step].model, NULL);
+            qnnrt_llm__describe_line(to, "  step %u: %.300s, graph \"%.300s\"", (unsigned)step,
+                                     contexts[pipeline->steps[step].context].file,
+                                     pipeline->steps[step].graph->name);
+        }
+        if (!qnnrt_llm__layered(t->role))
+            snprintf(role, sizeof role, "%s", qnnrt_llm_role_name(t->role));
+        else if (t->head > 0)
+            snprintf(role, sizeof role, "%s %u head %u", qnnrt_llm_role_name(t->role),
+                     (unsigned)t->layer, (unsigned)t->head);
+        else
+            snprintf(role, sizeof role, "%s %u", qnnrt_llm_role_name(t->role), (unsigned)t->layer);
+        qnnrt_llm__describe_line(to, "    %-3s %-*.300s  %-16s %s (%s)", t->output ? "out" : "in",
+                                 (int)name, t->tensor->name, role,
+                                 qnnrt_llm__facts(t->tensor, facts, sizeof facts), t->reason);
+    }
+    for (e = 0; e < pipeline->edge_count; ++e)
+        qnnrt_llm__describe_line(to, "  cut %u to %u: \"%.200s\" is \"%.200s\" (%s)",
+                                 (unsigned)pipeline->edges[e].from_step,
+                                 (unsigned)pipeline->edges[e].to_step,
+                                 pipeline->edges[e].from->name, pipeline->edges[e].to->name,
+                                 pipeline->edges[e].reason);
+}
+
+static void qnnrt_llm__describe(const qnnrt_llm *llm, void (*line)(void *user, const char *text),
+                                void *user)
+{
+    qnnrt_llm__describe_to to;
+    size_t g;
+    to.line = line;
+    to.user = user;
+    qnnrt_llm__describe_model(&to, &llm->info);
+    for (g = 0; g < llm->info.graph_count; ++g)
+        qnnrt_llm__describe_graph(&to, &llm->info.graphs[g],
+                                  qnnrt_pipeline_get_info(llm->graphs[g].pipeline));
+}
 
 /* =====================================================================================
    CELLS                                                                         >>cells
@@ -1272,11 +4536,690 @@ static qnnrt_result qnnrt_llm__state_copy(qnnrt_llm__cells *cells, qnnrt_llm__st
    Needs: >>config >>cells     Knows nothing of: caches, graphs
    ===================================================================================== */
 
+/* How a mask says yes and no, as bits of its elements. */
+typedef struct qnnrt_llm__mask_codes {
+    uint32_t element;                   /* bytes of one: 1, 2 or 4 */
+    uint32_t attend, masked;
+} qnnrt_llm__mask_codes;
+
+/* Who asks: the tokens of one call. */
+typedef struct qnnrt_llm__mask_rows {
+    uint32_t        count;
+    const int32_t  *positions;          /* [count] */
+    const uint64_t *sequences;          /* [count] */
+    const int32_t  *parents;            /* [count] or NULL */
+} qnnrt_llm__mask_rows;
+
+/* The mask of one call: [ar][context], of which the last ar columns are the new tokens, and the
+   others cells, cell 0 in column `first`: not before column 0 for any cell in use. */
+typedef struct qnnrt_llm__mask_form {
+    uint32_t ar, context;
+    int64_t  first;
+    uint32_t window;                    /* tokens that each one sees, with itself; 0: all */
+} qnnrt_llm__mask_form;
+
+/* The bits that `value` has in a tensor of this type and encoding. */
+static qnnrt_result qnnrt_llm__mask_encode(const qnnrt_tensor_info *tensor, float value,
+                                           uint32_t *bits)
+{
+    static const uint32_t one = 1;
+    qnnrt_tensor_info single = *tensor;
+    unsigned char data[16] = {0};
+    uint16_t half;
+    qnnrt_result result;
+    single.rank = 1;
+    single.dims = &one;
+    single.bytes /= single.count;
+    single.count = 1;
+    result = qnnrt_encode_f32(&single, &value, data);
+    if (result != QNNRT_OK) return result;
+    if (single.bytes == 1) *bits = data[0];
+    else if (single.bytes == 2) { memcpy(&half, data, 2); *bits = half; }
+    else memcpy(bits, data, 4);
+    return QNNRT_OK;
+}
+
+/* Yes is 0, no is `masked`, or with masked 0 the lowest that the type can say: all codes of a
+   quantized mask are meant to be used, -10000 is what half precision can still add to a score. A mask
+   of truth values says 1 and 0. */
+static qnnrt_result qnnrt_llm__mask_codes_of(const qnnrt_tensor_info *tensor, float masked,
+                                             qnnrt_llm__mask_codes *codes, qnnrt_error *err)
+{
+    const qnnrt_quant *quant = &tensor->quant;
+    const uint64_t bytes = tensor->count > 0 ? tensor->bytes / tensor->count : 0;
+    int truth = 0;
+    qnnrt_result result;
+    if (bytes != 1 && bytes != 2 && bytes != 4)
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "mask \"%s\" is %s: elements of 1, 2 or 4"
+                               " bytes are known", tensor->name, qnnrt_dtype_name(tensor->dtype));
+    switch (tensor->dtype) {
+    case QNNRT_DTYPE_F32: case QNNRT_DTYPE_F16: case QNNRT_DTYPE_BF16:
+        if (masked == 0.0f) masked = -10000.0f;
+        break;
+    case QNNRT_DTYPE_U8Q: case QNNRT_DTYPE_U16Q: case QNNRT_DTYPE_S8Q: case QNNRT_DTYPE_S16Q:
+        if (quant->encoding != QNNRT_ENCODING_PER_TENSOR)
+            return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED,
+                                   "mask \"%s\" has no encoding of one scale", tensor->name);
+        if (masked == 0.0f) masked = -3.0e38f;
+        break;
+    case QNNRT_DTYPE_BOOL8: case QNNRT_DTYPE_U8: case QNNRT_DTYPE_I8: case QNNRT_DTYPE_I32:
+    case QNNRT_DTYPE_U32: case QNNRT_DTYPE_U16: case QNNRT_DTYPE_I16:
+        truth = 1;
+        break;
+    default:
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "mask \"%s\" is %s, which cannot say who"
+                               " is masked", tensor->name, qnnrt_dtype_name(tensor->dtype));
+    }
+    codes->element = (uint32_t)bytes;
+    result = qnnrt_llm__mask_encode(tensor, truth ? 1.0f : 0.0f, &codes->attend);
+    if (result == QNNRT_OK)
+        result = qnnrt_llm__mask_encode(tensor, truth ? 0.0f : masked, &codes->masked);
+    if (result != QNNRT_OK)
+        return qnnrt_llm__fail(err, result, "mask \"%s\" cannot be written as numbers",
+                               tensor->name);
+    if (codes->attend == codes->masked)
+        return qnnrt_llm__fail(err, QNNRT_E_MISMATCH, "mask \"%s\" has no code for less than 0"
+                               " (scale %g, offset %d), so it cannot mask; is it a mask?",
+                               tensor->name, (double)quant->scale, (int)quant->offset);
+    return QNNRT_OK;
+}
+
+static void qnnrt_llm__mask_fill(void *row, uint32_t element, uint32_t begin, uint32_t end,
+                                 uint32_t code)
+{
+    uint32_t i;
+    if (element == 1) {
+        if (end > begin) memset((unsigned char *)row + begin, (int)code, end - begin);
+    } else if (element == 2) {
+        uint16_t *out = (uint16_t *)row;
+        for (i = begin; i < end; ++i) out[i] = (uint16_t)code;
+    } else {
+        uint32_t *out = (uint32_t *)row;
+        for (i = begin; i < end; ++i) out[i] = code;
+    }
+}
+
+static int qnnrt_llm__mask_sees(const qnnrt_llm__mask_form *form, int32_t from, int32_t to)
+{
+    return to <= from && (form->window == 0 || (int64_t)from - to < (int64_t)form->window);
+}
+
+/* All cells belong to each of these sequences and come before `position`: the usual case. */
+static int qnnrt_llm__mask_all(const qnnrt_llm__cells *cells, uint64_t sequences, int32_t position)
+{
+    uint32_t s;
+    if ((sequences & (sequences - 1)) != 0) return 0;
+    for (s = 0; (sequences >> s & 1) == 0; ++s) {}
+    return cells->members[s] == cells->end && cells->last[s] <= position;
+}
+
+/* The past of one row. */
+static void qnnrt_llm__mask_past(const qnnrt_llm__mask_form *form,
+                                 const qnnrt_llm__mask_codes *codes,
+                                 const qnnrt_llm__cells *cells, uint64_t sequences,
+                                 int32_t position, void *row)
+{
+    const uint32_t past = form->context - form->ar, first = (uint32_t)(form->first < 0 ? 0 : form->first);
+    uint32_t c, begin, run;
+    if (form->window == 0 && qnnrt_llm__mask_all(cells, sequences, position)) {
+        begin = cells->end == 0 ? past : first;
+        qnnrt_llm__mask_fill(row, codes->element, 0, begin, codes->masked);
+        run = cells->end == 0 ? past : (uint32_t)(form->first + cells->end);
+        qnnrt_llm__mask_fill(row, codes->element, begin, run, codes->attend);
+        qnnrt_llm__mask_fill(row, codes->element, run, past, codes->masked);
+        return;
+    }
+    qnnrt_llm__mask_fill(row, codes->element, 0, past, codes->masked);
+    for (c = 0; c < cells->end; c = run) {
+        int sees = (cells->sequences[c] & sequences) != 0 &&
+                   qnnrt_llm__mask_sees(form, position, cells->positions[c]);
+        for (run = c + 1; run < cells->end; ++run)
+            if (((cells->sequences[run] & sequences) != 0 &&
+                 qnnrt_llm__mask_sees(form, position, cells->positions[run])) != sees) break;
+        if (sees)
+            qnnrt_llm__mask_fill(row, codes->element, (uint32_t)(form->first + c),
+                                 (uint32_t)(form->first + run), codes->attend);
+    }
+}
+
+/* Fill [ar][context]. Rows behind the tokens see nothing but themselves, so that what they compute
+   is finite; nobody looks at them. */
+static void qnnrt_llm__mask_write(const qnnrt_llm__mask_form *form,
+                                  const qnnrt_llm__mask_codes *codes,
+                                  const qnnrt_llm__cells *cells, const qnnrt_llm__mask_rows *rows,
+                                  void *mask)
+{
+    const uint32_t past = form->context - form->ar, element = codes->element;
+    const size_t width = (size_t)form->context * element;
+    uint32_t i, j;
+    for (i = 0; i < form->ar; ++i) {
+        unsigned char *row = (unsigned char *)mask + i * width, *own = row + (size_t)past * element;
+        if (i >= rows->count) {
+            qnnrt_llm__mask_fill(row, element, 0, form->context, codes->masked);
+        } else {
+            /* What the row above sees, this one sees too, when nothing lies between them. */
+            if (i > 0 && form->window == 0 && rows->sequences[i] == rows->sequences[i - 1] &&
+                qnnrt_llm__mask_all(cells, rows->sequences[i], rows->positions[i - 1]) &&
+                rows->positions[i] >= rows->positions[i - 1])
+                memcpy(row, row - width, (size_t)past * element);
+            else
+                qnnrt_llm__mask_past(form, codes, cells, rows->sequences[i], rows->positions[i], row);
+            qnnrt_llm__mask_fill(own, element, 0, form->ar, codes->masked);
+            if (rows->parents != NULL) {
+                for (j = i; rows->parents[j] >= 0;) {
+                    j = (uint32_t)rows->parents[j];
+                    if (qnnrt_llm__mask_sees(form, rows->positions[i], rows->positions[j]))
+                        qnnrt_llm__mask_fill(own, element, j, j + 1, codes->attend);
+                }
+            } else {
+                for (j = 0; j < i; ++j)
+                    if ((rows->sequences[j] & rows->sequences[i]) != 0 &&
+                        qnnrt_llm__mask_sees(form, rows->positions[i], rows->positions[j]))
+                        qnnrt_llm__mask_fill(own, element, j, j + 1, codes->attend);
+            }
+        }
+        qnnrt_llm__mask_fill(own, element, i, i + 1, codes->attend);
+    }
+}
+
 /* =====================================================================================
    SESSION                                                                     >>session
    Plan, memory and runs of one or more models, and their caches.
-   Needs: >>config >>shape >>rope >>cells >>rows     Knows nothing of: steps
+   Needs: >>config >>shape >>rope >>cells >>rows >>mask     Knows nothing of: steps
    ===================================================================================== */
+
+enum { QNNRT_LLM__ALIGN = 64 };
+
+/* cos or sin of all positions, as a tensor stores them. */
+typedef struct qnnrt_llm__table {
+    const qnnrt_tensor_info *tensor;    /* type and encoding */
+    uint32_t                 width;     /* elements of a row */
+    int                      sine;
+    void                    *rows;      /* [positions][width] */
+} qnnrt_llm__table;
+
+typedef struct qnnrt_llm__feed {        /* rows of a table go to a tensor */
+    const unsigned char *table;
+    unsigned char       *to;
+    size_t               bytes;         /* of a row */
+} qnnrt_llm__feed;
+
+/* A graph ready to run, with everything that a step touches looked up. */
+typedef struct qnnrt_llm__run {
+    qnnrt_run              *run;
+    const qnnrt_llm__graph *graph;
+    const qnnrt_llm_cache  *bound;      /* the cache that its tensors lie in now, */
+    uint32_t                bound_end;  /* with shift pointer: at this end */
+    qnnrt_llm__feed        *feeds;      /* [feed_count] cos and sin */
+    size_t                  feed_count;
+    void                  **masks;      /* [mask_count] MASK, then WINDOW_MASK */
+    qnnrt_llm__mask_codes  *codes;      /* [mask_count] */
+    size_t                  mask_count, window_from;   /* of masks, the first with a window */
+    const unsigned char    *logits;
+    size_t                  logits_bytes;   /* of a row */
+    const void            **outs;       /* [kv_count] where new rows are; NULL: in their place */
+} qnnrt_llm__run;
+
+typedef struct qnnrt_llm__part {        /* of a session: one model */
+    qnnrt_llm        *llm;
+    qnnrt_llm__run   *runs;             /* [llm->info.graph_count] */
+    qnnrt_llm__table *tables;
+    size_t            table_count;
+    uint64_t         *ranges;           /* [kv_count] within a buffer */
+    uint64_t         *range_bytes;      /* [kv_count] */
+    uint64_t          buffer_bytes;     /* of one cache */
+    qnnrt_llm_cache  *caches;           /* [session.desc.caches] */
+    size_t            first_buffer, first_entry;
+} qnnrt_llm__part;
+
+struct qnnrt_llm_cache {
+    qnnrt_llm_session   *session;
+    qnnrt_llm__part     *part;
+    qnnrt_llm__cells     cells;
+    qnnrt_llm__store     store;
+    uint64_t             offset;        /* of the buffer in the session's mem */
+    qnnrt_error          error;
+    /* What the last step of this cache was about, [info.ar] each: */
+    int32_t             *tokens, *positions, *parents;
+    uint64_t            *sequences;
+    uint32_t            *places;        /* cells for it */
+    uint32_t            *added;         /* [cells] by the batch so far, to be taken back */
+};
+
+struct qnnrt_llm_session {
+    qnnrt_hooks             hooks;
+    qnnrt_llm_session_desc  desc;
+    qnnrt_llm__part        *parts;      /* [part_count] */
+    size_t                  part_count;
+    qnnrt_plan             *plan;
+    qnnrt_mem              *mem;
+    qnnrt_llm_session_info  info;
+    /* The last step: */
+    const qnnrt_llm_cache  *stepped;    /* NULL: none, or it failed */
+    const qnnrt_llm__run   *stepped_run;
+    size_t                  stepped_first;   /* of the batch: the token in row 0 */
+    uint32_t                stepped_count, stepped_end;   /* end: of the cells then */
+    int                     pending;    /* not accepted yet */
+};
+
+/* Only new rows of a tensor that is one row of cells can be computed where they are to stay. */
+static int qnnrt_llm__session_in_place(const qnnrt_llm__kv *kv, const qnnrt_llm__graph *graph,
+                                       const qnnrt_llm__ends *ends)
+{
+    return kv->outer == 1 && ends->out_cells == graph->ar && ends->out_first == 0;
+}
+
+static const qnnrt_tensor_info *qnnrt_llm__session_tensor(const qnnrt_llm__graph *graph,
+                                                          qnnrt_slot slot)
+{
+    return qnnrt_pipeline_get_info(graph->pipeline)->slots[slot].tensor;
+}
+
+static int qnnrt_llm__session_alike(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
+{
+    return a->dtype == b->dtype && a->count == b->count && a->bytes == b->bytes &&
+           a->quant.encoding == b->quant.encoding && a->quant.offset == b->quant.offset &&
+           memcmp(&a->quant.scale, &b->quant.scale, sizeof(float)) == 0;
+}
+
+/* What running needs, and a part of a model lacks. */
+static qnnrt_result qnnrt_llm__session_check(const qnnrt_llm *llm, qnnrt_error *err)
+{
+    size_t g;
+    for (g = 0; g < llm->info.graph_count; ++g) {
+        const qnnrt_llm__graph *graph = &llm->graphs[g];
+        const qnnrt_llm__slots *in = graph->inputs;
+        const char *lacks =
+            in[QNNRT_LLM_ROLE_TOKENS].count == 0 ? "an input for tokens" :
+            graph->logits == QNNRT_NO_SLOT ? "an output with logits" :
+            in[QNNRT_LLM_ROLE_MASK].count + in[QNNRT_LLM_ROLE_WINDOW_MASK].count == 0
+                ? "an attention mask" : NULL;
+        if (lacks != NULL)
+            return qnnrt_llm__fail(err, QNNRT_E_NOT_FOUND, "graph \"%s\" has not got %s: is this a"
+                                   " part of a model? qnnrt_llm_describe() shows what each tensor"
+                                   " is taken for; a role table can say otherwise",
+                                   graph->name, lacks);
+        if (in[QNNRT_LLM_ROLE_WINDOW_MASK].count > 0 && llm->info.window == 0)
+            return qnnrt_llm__fail(err, QNNRT_E_NOT_FOUND, "graph \"%s\" has a mask for a sliding"
+                                   " window, and nobody says how long it is: set desc.window, or"
+                                   " \"window\" in qnnrt.json", graph->name);
+    }
+    return QNNRT_OK;
+}
+
+/* The caches of a model within one buffer. */
+static qnnrt_result qnnrt_llm__session_ranges(qnnrt_llm__part *part, uint32_t lead,
+                                              qnnrt_error *err)
+{
+    const qnnrt_llm *llm = part->llm;
+    size_t k;
+    for (k = 0; k < llm->kv_count; ++k) {
+        uint64_t bytes = qnnrt_llm__rows_bytes(&llm->kv[k], llm->info.cells, llm->info.ar, lead);
+        if (bytes == 0 || bytes > UINT64_MAX / 2 - part->buffer_bytes - QNNRT_LLM__ALIGN)
+            return qnnrt_llm__fail(err, QNNRT_E_LIMIT, "the cache is too large to address");
+        part->ranges[k] = part->buffer_bytes;
+        part->range_bytes[k] = bytes;
+        part->buffer_bytes += (bytes + QNNRT_LLM__ALIGN - 1) / QNNRT_LLM__ALIGN * QNNRT_LLM__ALIGN;
+    }
+    return QNNRT_OK;
+}
+
+typedef struct qnnrt_llm__wants {       /* of the plan, while it is counted and written */
+    qnnrt_entry_desc  *entries;
+    qnnrt_buffer_desc *buffers;
+    qnnrt_place_desc  *places;
+    size_t             entry_count, buffer_count, place_count;
+} qnnrt_llm__wants;
+
+static void qnnrt_llm__session_place(qnnrt_llm__wants *wants, size_t entry, qnnrt_slot slot,
+                                     size_t buffer, uint64_t offset)
+{
+    if (wants->places != NULL) {
+        qnnrt_place_desc *place = &wants->places[wants->place_count];
+        place->entry = entry;
+        place->slot = slot;
+        place->buffer = buffer;
+        place->offset = offset;
+    }
+    ++wants->place_count;
+}
+
+/* What a model asks of the plan: its graphs, its caches, and one memory for what shards call by
+   several names. Called twice: to count, and to write. */
+static void qnnrt_llm__session_want(const qnnrt_llm_session *session, qnnrt_llm__part *part,
+                                    qnnrt_llm__wants *wants)
+{
+    const qnnrt_llm *llm = part->llm;
+    size_t g, k, i, role;
+    part->first_buffer = wants->buffer_count;
+    part->first_entry = wants->entry_count;
+    for (i = 0; i < session->desc.caches && llm->kv_count > 0; ++i) {
+        if (wants->buffers != NULL) {
+            wants->buffers[wants->buffer_count].name = "KV cache";
+            wants->buffers[wants->buffer_count].bytes = part->buffer_bytes;
+            wants->buffers[wants->buffer_count].align = QNNRT_LLM__ALIGN;
+        }
+        ++wants->buffer_count;
+    }
+    for (g = 0; g < llm->info.graph_count; ++g) {
+        const qnnrt_llm__graph *graph = &llm->graphs[g];
+        const size_t entry = wants->entry_count++;
+        if (wants->entries != NULL) {
+            wants->entries[entry].pipeline = graph->pipeline;
+            wants->entries[entry].group = 1;
+        }
+        for (k = 0; k < llm->kv_count; ++k) {
+            const qnnrt_llm__ends *ends = &graph->kv[k];
+            const qnnrt_llm__kv *kv = &llm->kv[k];
+            if (ends->in != QNNRT_NO_SLOT)
+                qnnrt_llm__session_place(wants, entry, ends->in, part->first_buffer,
+                                         part->ranges[k]);
+            if (session->desc.kv == QNNRT_LLM_SHIFT_POINTER &&
+                qnnrt_llm__session_in_place(kv, graph, ends))
+                qnnrt_llm__session_place(wants, entry, ends->out, part->first_buffer,
+                                         part->ranges[k] +
+                                             (uint64_t)llm->info.cells * kv->inner * kv->element);
+        }
+        for (role = 0; role < QNNRT_LLM_ROLE_COUNT; ++role) {
+            const qnnrt_llm__slots *in = &graph->inputs[role];
+            const qnnrt_tensor_info *first;
+            size_t alike = 1;
+            if (in->count < 2) continue;
+            first = qnnrt_llm__session_tensor(graph, in->slots[0]);
+            while (alike < in->count &&
+                   qnnrt_llm__session_alike(first,
+                                            qnnrt_llm__session_tensor(graph, in->slots[alike])))
+                ++alike;
+            if (alike < in->count) continue;
+            if (wants->buffers != NULL) {
+                wants->buffers[wants->buffer_count].name =
+                    qnnrt_llm_role_name((qnnrt_llm_role)role);
+                wants->buffers[wants->buffer_count].bytes = first->bytes;
+            }
+            for (i = 0; i < in->count; ++i)
+                qnnrt_llm__session_place(wants, entry, in->slots[i], wants->buffer_count, 0);
+            ++wants->buffer_count;
+        }
+    }
+}
+
+static qnnrt_result qnnrt_llm__session_plan(qnnrt_llm_session *session, qnnrt_error *err)
+{
+    qnnrt_llm__wants wants;
+    qnnrt_plan_desc desc;
+    qnnrt_result result = QNNRT_E_MEMORY;
+    size_t p;
+    memset(&wants, 0, sizeof wants);
+    memset(&desc, 0, sizeof desc);
+    for (p = 0; p < session->part_count; ++p)
+        qnnrt_llm__session_want(session, &session->parts[p], &wants);
+    wants.entries = (qnnrt_entry_desc *)qnnrt_llm__alloc(&session->hooks, wants.entry_count,
+                                                         sizeof *wants.entries);
+    wants.buffers = (qnnrt_buffer_desc *)qnnrt_llm__alloc(&session->hooks, wants.buffer_count,
+                                                          sizeof *wants.buffers);
+    wants.places = (qnnrt_place_desc *)qnnrt_llm__alloc(&session->hooks, wants.place_count,
+                                                        sizeof *wants.places);
+    if (wants.entries == NULL || wants.buffers == NULL || wants.places == NULL) {
+        qnnrt_llm__fail_memory(err, "a plan");
+        goto done;
+    }
+    wants.entry_count = wants.buffer_count = wants.place_count = 0;
+    for (p = 0; p < session->part_count; ++p)
+        qnnrt_llm__session_want(session, &session->parts[p], &wants);
+    desc.entries = wants.entries;
+    desc.entry_count = wants.entry_count;
+    desc.buffers = wants.buffers;
+    desc.buffer_count = wants.buffer_count;
+    desc.places = wants.places;
+    desc.place_count = wants.place_count;
+    result = qnnrt_plan_create(&desc, &session->plan, err);
+    if (result == QNNRT_OK) result = qnnrt_mem_create(session->plan, NULL, &session->mem, err);
+    if (result == QNNRT_OK) session->info.arena_bytes = qnnrt_plan_get_info(session->plan)->peak;
+done:
+    qnnrt_llm__free(&session->hooks, wants.entries);
+    qnnrt_llm__free(&session->hooks, wants.buffers);
+    qnnrt_llm__free(&session->hooks, wants.places);
+    return result;
+}
+
+static qnnrt_result qnnrt_llm__session_cache(qnnrt_llm_session *session, qnnrt_llm__part *part,
+                                             size_t index, qnnrt_error *err)
+{
+    const qnnrt_hooks *hooks = &session->hooks;
+    const qnnrt_llm_info *info = &part->llm->info;
+    qnnrt_llm_cache *cache = &part->caches[index];
+    const uint32_t cells = info->cells;
+    size_t k;
+    cache->session = session;
+    cache->part = part;
+    cache->store.kv = part->llm->kv;
+    cache->store.kv_count = part->llm->kv_count;
+    cache->store.ranges = part->ranges;
+    cache->store.stride = cells;
+    cache->store.lead = session->desc.kv == QNNRT_LLM_SHIFT_POINTER;
+    if (part->llm->kv_count > 0)
+        cache->store.data = (unsigned char *)qnnrt_mem_buffer(
+            session->mem, part->first_buffer + index, &cache->offset, NULL);
+    cache->tokens = (int32_t *)qnnrt_llm__alloc(hooks, info->ar, sizeof(int32_t));
+    cache->positions = (int32_t *)qnnrt_llm__alloc(hooks, info->ar, sizeof(int32_t));
+    cache->parents = (int32_t *)qnnrt_llm__alloc(hooks, info->ar, sizeof(int32_t));
+    cache->sequences = (uint64_t *)qnnrt_llm__alloc(hooks, info->ar, sizeof(uint64_t));
+    cache->places = (uint32_t *)qnnrt_llm__alloc(hooks, info->ar, sizeof(uint32_t));
+    cache->added = (uint32_t *)qnnrt_llm__alloc(hooks, cells, sizeof(uint32_t));
+    if (!qnnrt_llm__cells_make(&cache->cells, hooks, cells) || cache->tokens == NULL ||
+        cache->positions == NULL || cache->parents == NULL || cache->sequences == NULL ||
+        cache->places == NULL || cache->added == NULL)
+        return qnnrt_llm__fail_memory(err, "a cache");
+    /* Masked cells still weigh a little: they must not hold huge numbers. What graphs read with smart
+       mask from the first cache has been filled when the memory was made. */
+    for (k = 0; k < part->llm->kv_count && (index > 0 || cache->store.lead != 0); ++k) {
+        const qnnrt_tensor_info *tensor = part->llm->kv[k].tensor;
+        uint32_t zero = 0;
+        qnnrt_result result = qnnrt_llm__mask_encode(tensor, 0.0f, &zero);
+        if (result != QNNRT_OK)
+            return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "cache tensor \"%s\" is %s, which has"
+                                   " no code for 0", tensor->name, qnnrt_dtype_name(tensor->dtype));
+        qnnrt_llm__rows_fill(&cache->store, k, part->range_bytes[k], &zero);
+    }
+    return QNNRT_OK;
+}
+
+/* The table that a cos or sin tensor takes rows of: one for all of a type, encoding and width. */
+static qnnrt_result qnnrt_llm__session_table(qnnrt_llm_session *session, qnnrt_llm__part *part,
+                                             const qnnrt_tensor_info *tensor, int sine,
+                                             const void **rows, qnnrt_error *err)
+{
+    qnnrt_result result;
+    const uint32_t width = tensor->dims[tensor->rank - 1];
+    const uint32_t dim = part->llm->info.key_dim;
+    qnnrt_llm__table *table;
+    size_t i;
+    for (i = 0; i < part->table_count; ++i) {
+        table = &part->tables[i];
+        if (table->sine == sine && table->width == width && table->tensor->dtype == tensor->dtype &&
+            table->tensor->quant.encoding == tensor->quant.encoding &&
+            table->tensor->quant.offset == tensor->quant.offset &&
+            memcmp(&table->tensor->quant.scale, &tensor->quant.scale, sizeof(float)) == 0) {
+            *rows = table->rows;
+            return QNNRT_OK;
+        }
+    }
+    table = &part->tables[part->table_count++];
+    table->tensor = tensor;
+    table->width = width;
+    table->sine = sine;
+    result = qnnrt_llm__rope_table(&session->hooks, &part->llm->info.rope, tensor, width,
+                                   width == dim && width % 2 == 0 ? width / 2 : width, sine,
+                                   session->desc.positions, &table->rows, err);
+    *rows = table->rows;
+    return result;
+}
+
+static qnnrt_result qnnrt_llm__session_run(qnnrt_llm_session *session, qnnrt_llm__part *part,
+                                           size_t index, qnnrt_error *err)
+{
+    static const qnnrt_llm_role turns[2] = { QNNRT_LLM_ROLE_ROPE_COS, QNNRT_LLM_ROLE_ROPE_SIN };
+    static const qnnrt_llm_role masks[2] = { QNNRT_LLM_ROLE_MASK, QNNRT_LLM_ROLE_WINDOW_MASK };
+    const qnnrt_llm *llm = part->llm;
+    const qnnrt_llm__graph *graph = &llm->graphs[index];
+    const qnnrt_hooks *hooks = &session->hooks;
+    qnnrt_llm__run *run = &part->runs[index];
+    const qnnrt_tensor_info *tensor;
+    qnnrt_result result;
+    size_t i, k, most;
+    int which;
+
+    run->graph = graph;
+    result = qnnrt_run_create(session->mem, part->first_entry + index, &run->run, err);
+    if (result != QNNRT_OK) return result;
+    most = graph->inputs[turns[0]].count + graph->inputs[turns[1]].count;
+    run->feeds = (qnnrt_llm__feed *)qnnrt_llm__alloc(hooks, most, sizeof *run->feeds);
+    most = graph->inputs[masks[0]].count + graph->inputs[masks[1]].count;
+    run->masks = (void **)qnnrt_llm__alloc(hooks, most, sizeof *run->masks);
+    run->codes = (qnnrt_llm__mask_codes *)qnnrt_llm__alloc(hooks, most, sizeof *run->codes);
+    run->outs = (const void **)qnnrt_llm__alloc(hooks, llm->kv_count, sizeof *run->outs);
+    if (run->feeds == NULL || run->masks == NULL || run->codes == NULL || run->outs == NULL)
+        return qnnrt_llm__fail_memory(err, "a run");
+
+    for (which = 0; which < 2; ++which) {
+        const qnnrt_llm__slots *in = &graph->inputs[turns[which]];
+        for (i = 0; i < in->count; ++i) {
+            qnnrt_llm__feed *feed = &run->feeds[run->feed_count];
+            const void *rows;
+            tensor = qnnrt_llm__session_tensor(graph, in->slots[i]);
+            result = qnnrt_llm__session_table(session, part, tensor, which, &rows, err);
+            if (result != QNNRT_OK) return result;
+            feed->table = (const unsigned char *)rows;
+            feed->to = (unsigned char *)qnnrt_data_slot(run->run, in->slots[i], NULL);
+            feed->bytes = (size_t)(tensor->bytes / graph->ar);
+            for (k = 0; k < run->feed_count && run->feeds[k].to != feed->to; ++k) {}
+            if (k == run->feed_count) ++run->feed_count;
+        }
+    }
+    for (which = 0; which < 2; ++which) {
+        const qnnrt_llm__slots *in = &graph->inputs[masks[which]];
+        if (which == 1) run->window_from = run->mask_count;
+        for (i = 0; i < in->count; ++i) {
+            void *to = qnnrt_data_slot(run->run, in->slots[i], NULL);
+            tensor = qnnrt_llm__session_tensor(graph, in->slots[i]);
+            result = qnnrt_llm__mask_codes_of(tensor, llm->masked, &run->codes[run->mask_count],
+                                              err);
+            if (result != QNNRT_OK) return result;
+            run->masks[run->mask_count] = to;
+            for (k = 0; k < run->mask_count && run->masks[k] != to; ++k) {}
+            if (k == run->mask_count) ++run->mask_count;
+        }
+    }
+    tensor = qnnrt_llm__session_tensor(graph, graph->logits);
+    run->logits = (const unsigned char *)qnnrt_data_slot(run->run, graph->logits, NULL);
+    run->logits_bytes = (size_t)(tensor->bytes / graph->ar);
+    for (k = 0; k < llm->kv_count; ++k)
+        if (session->desc.kv != QNNRT_LLM_SHIFT_POINTER ||
+            !qnnrt_llm__session_in_place(&llm->kv[k], graph, &graph->kv[k]))
+            run->outs[k] = qnnrt_data_slot(run->run, graph->kv[k].out, NULL);
+    return QNNRT_OK;
+}
+
+/* One buffer for every tensor of every graph: what it would take without a plan. */
+static uint64_t qnnrt_llm__session_naive(const qnnrt_llm *llm)
+{
+    uint64_t bytes = 0;
+    size_t g, i;
+    for (g = 0; g < llm->info.graph_count; ++g)
+        for (i = 0; i < llm->info.graphs[g].tensor_count; ++i)
+            bytes += llm->info.graphs[g].tensors[i].tensor->bytes;
+    return bytes;
+}
+
+static void qnnrt_llm__session_free(qnnrt_llm_session *session)
+{
+    const qnnrt_hooks hooks = session->hooks;
+    size_t p, i;
+    for (p = 0; p < session->part_count; ++p) {
+        qnnrt_llm__part *part = &session->parts[p];
+        if (part->llm == NULL) continue;
+        for (i = 0; part->runs != NULL && i < part->llm->info.graph_count; ++i) {
+            qnnrt_llm__run *run = &part->runs[i];
+            qnnrt_run_destroy(run->run);
+            qnnrt_llm__free(&hooks, run->feeds);
+            qnnrt_llm__free(&hooks, (void *)run->masks);
+            qnnrt_llm__free(&hooks, run->codes);
+            qnnrt_llm__free(&hooks, (void *)run->outs);
+        }
+        for (i = 0; part->caches != NULL && i < session->desc.caches; ++i) {
+            qnnrt_llm_cache *cache = &part->caches[i];
+            qnnrt_llm__cells_free(&cache->cells, &hooks);
+            qnnrt_llm__free(&hooks, cache->tokens);
+            qnnrt_llm__free(&hooks, cache->positions);
+            qnnrt_llm__free(&hooks, cache->parents);
+            qnnrt_llm__free(&hooks, cache->sequences);
+            qnnrt_llm__free(&hooks, cache->places);
+            qnnrt_llm__free(&hooks, cache->added);
+        }
+        for (i = 0; i < part->table_count; ++i) qnnrt_llm__free(&hooks, part->tables[i].rows);
+        qnnrt_llm__free(&hooks, part->runs);
+        qnnrt_llm__free(&hooks, part->caches);
+        qnnrt_llm__free(&hooks, part->tables);
+        qnnrt_llm__free(&hooks, part->ranges);
+        qnnrt_llm__free(&hooks, part->range_bytes);
+        --part->llm->sessions;
+    }
+    qnnrt_mem_destroy(session->mem);
+    qnnrt_plan_destroy(session->plan);
+    qnnrt_llm__free(&hooks, session->parts);
+    qnnrt_llm__free(&hooks, session);
+}
+
+static qnnrt_result qnnrt_llm__session_part(qnnrt_llm_session *session, qnnrt_llm__part *part,
+                                            qnnrt_llm *llm, qnnrt_error *err)
+{
+    const qnnrt_hooks *hooks = &session->hooks;
+    size_t tables = 0, g;
+    qnnrt_result result;
+    part->llm = llm;
+    ++llm->sessions;
+    result = qnnrt_llm__session_check(llm, err);
+    if (result != QNNRT_OK) return result;
+    for (g = 0; g < llm->info.graph_count; ++g)
+        tables += llm->graphs[g].inputs[QNNRT_LLM_ROLE_ROPE_COS].count +
+                  llm->graphs[g].inputs[QNNRT_LLM_ROLE_ROPE_SIN].count;
+    part->runs = (qnnrt_llm__run *)qnnrt_llm__alloc(hooks, llm->info.graph_count,
+                                                    sizeof *part->runs);
+    part->caches = (qnnrt_llm_cache *)qnnrt_llm__alloc(hooks, session->desc.caches,
+                                                       sizeof *part->caches);
+    part->tables = (qnnrt_llm__table *)qnnrt_llm__alloc(hooks, tables, sizeof *part->tables);
+    part->ranges = (uint64_t *)qnnrt_llm__alloc(hooks, llm->kv_count, sizeof *part->ranges);
+    part->range_bytes = (uint64_t *)qnnrt_llm__alloc(hooks, llm->kv_count,
+                                                     sizeof *part->range_bytes);
+    if (part->runs == NULL || part->caches == NULL || part->tables == NULL ||
+        part->ranges == NULL || part->range_bytes == NULL)
+        return qnnrt_llm__fail_memory(err, "a session");
+    return qnnrt_llm__session_ranges(part, session->desc.kv == QNNRT_LLM_SHIFT_POINTER, err);
+}
+
+static qnnrt_result qnnrt_llm__session_make(qnnrt_llm_session *session, qnnrt_llm *const *models,
+                                            qnnrt_error *err)
+{
+    qnnrt_result result = QNNRT_OK;
+    uint32_t positions = session->desc.positions;
+    size_t p, i;
+    for (p = 0; p < session->part_count && result == QNNRT_OK; ++p)
+        result = qnnrt_llm__session_part(session, &session->parts[p], models[p], err);
+    if (result == QNNRT_OK) result = qnnrt_llm__session_plan(session, err);
+    for (p = 0; p < session->part_count && result == QNNRT_OK; ++p) {
+        qnnrt_llm__part *part = &session->parts[p];
+        if (positions == 0 && part->llm->info.context > session->desc.positions)
+            session->desc.positions = part->llm->info.context;
+        session->info.naive_bytes += qnnrt_llm__session_naive(part->llm);
+        for (i = 0; i < session->desc.caches && result == QNNRT_OK; ++i)
+            result = qnnrt_llm__session_cache(session, part, i, err);
+    }
+    for (p = 0; p < session->part_count && result == QNNRT_OK; ++p)
+        for (i = 0; i < session->parts[p].llm->info.graph_count && result == QNNRT_OK; ++i)
+            result = qnnrt_llm__session_run(session, &session->parts[p], i, err);
+    if (result == QNNRT_OK) session->info.cache_bytes = session->parts[0].buffer_bytes;
+    return result;
+}
 
 /* =====================================================================================
    STEP                                                                           >>step
@@ -1284,17 +5227,1587 @@ static qnnrt_result qnnrt_llm__state_copy(qnnrt_llm__cells *cells, qnnrt_llm__st
    Needs: >>config >>shape >>cells >>rows >>mask >>session     Knows nothing of: sampling
    ===================================================================================== */
 
+#define QNNRT_LLM__FAIL(cache, ...) qnnrt_llm__fail(&(cache)->error, __VA_ARGS__)
+
+/* ---- what is asked for ---- */
+
+/* The whole batch, before anything happens. */
+static qnnrt_result qnnrt_llm__step_check(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch)
+{
+    const qnnrt_llm_info *info = &cache->part->llm->info;
+    size_t i;
+    if (batch->count == 0 || batch->tokens == NULL)
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "the batch has no tokens: a text begins with at"
+                               " least one (its bos token, say)");
+    if (batch->sequences == NULL && batch->sequence >= QNNRT_LLM_SEQUENCES)
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "sequence %u: a cache has 0 to %d",
+                               (unsigned)batch->sequence, QNNRT_LLM_SEQUENCES - 1);
+    if (batch->parents != NULL && batch->count > info->ar)
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "a tree of %lu drafts: the largest graph takes"
+                               " %u tokens at once", (unsigned long)batch->count,
+                               (unsigned)info->ar);
+    for (i = 0; i < batch->count; ++i) {
+        if (batch->tokens[i] < 0 || (uint32_t)batch->tokens[i] >= info->vocabulary)
+            return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "token %ld at place %lu of the batch: the"
+                                   " vocabulary has 0 to %lu", (long)batch->tokens[i],
+                                   (unsigned long)i, (unsigned long)info->vocabulary - 1);
+        if (batch->sequences != NULL && batch->sequences[i] == 0)
+            return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "token %lu of the batch belongs to no"
+                                   " sequence", (unsigned long)i);
+        if (batch->parents != NULL &&
+            (batch->parents[i] < -1 || batch->parents[i] >= (int32_t)i))
+            return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "token %lu of the batch follows %ld: it can"
+                                   " follow an earlier one, or -1, what the cache holds",
+                                   (unsigned long)i, (long)batch->parents[i]);
+    }
+    return QNNRT_OK;
+}
+
+/* The highest position of any of these sequences, -1: all are empty. */
+static int32_t qnnrt_llm__step_last(const qnnrt_llm__cells *cells, uint64_t sequences)
+{
+    int32_t last = -1;
+    uint32_t s;
+    for (s = 0; sequences != 0; ++s, sequences >>= 1)
+        if ((sequences & 1) != 0 && cells->last[s] > last) last = cells->last[s];
+    return last;
+}
+
+/* Whether sequences that a token belongs to hold the same cells, and the same rows before `row`: a mix
+   of two texts makes no sense, and no backend would complain. */
+static int qnnrt_llm__step_coupled(const qnnrt_llm_cache *cache, uint64_t sequences, uint32_t row)
+{
+    const qnnrt_llm__cells *cells = &cache->cells;
+    uint32_t i;
+    if ((sequences & (sequences - 1)) == 0) return 1;
+    for (i = 0; i < cells->end; ++i)
+        if ((cells->sequences[i] & sequences) != 0 &&
+            (cells->sequences[i] & sequences) != sequences) return 0;
+    for (i = 0; i < row; ++i)
+        if ((cache->sequences[i] & sequences) != 0 &&
+            (cache->sequences[i] & sequences) != sequences) return 0;
+    return 1;
+}
+
+/* Token `i` of the batch becomes row `row` of the step: where in its text it stands. */
+static qnnrt_result qnnrt_llm__step_row(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch,
+                                        size_t i, uint32_t row)
+{
+    const uint64_t sequences = batch->sequences != NULL ? batch->sequences[i]
+                                                        : (uint64_t)1 << batch->sequence;
+    int32_t before = -1, position;
+    uint32_t j;
+    if (!qnnrt_llm__step_coupled(cache, sequences, row))
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "token %lu of the batch belongs to sequences that"
+                               " hold different texts: copy one to the other before, or give it"
+                               " once for each", (unsigned long)i);
+    cache->tokens[row] = batch->tokens[i];
+    cache->sequences[row] = sequences;
+    cache->parents[row] = batch->parents != NULL ? batch->parents[i] : -1;
+    if (batch->parents != NULL && batch->parents[i] >= 0) {
+        before = cache->positions[batch->parents[i]];
+    } else {
+        before = qnnrt_llm__step_last(&cache->cells, sequences);
+        if (batch->parents == NULL && row > 0 && cache->sequences[row - 1] == sequences) {
+            before = cache->positions[row - 1];      /* rose from row to row so far */
+        } else if (batch->parents == NULL) {
+            for (j = 0; j < row; ++j)
+                if ((cache->sequences[j] & sequences) != 0 && cache->positions[j] > before)
+                    before = cache->positions[j];
+        }
+    }
+    position = before + 1;
+    if (batch->positions != NULL) {
+        position = batch->positions[i];
+        if (position <= before)
+            return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "position %ld of token %lu of the batch:"
+                                   " what it follows reaches to %ld already; remove that first",
+                                   (long)position, (unsigned long)i, (long)before);
+    }
+    if ((uint32_t)position >= cache->session->desc.positions)
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "position %ld: a text has at most %lu here"
+                               " (desc.positions of the session)", (long)position,
+                               (unsigned long)cache->session->desc.positions);
+    cache->positions[row] = position;
+    return QNNRT_OK;
+}
+
+/* ---- with which graph ---- */
+
+/* The smallest graph that takes `count` tokens at once behind `end` cells, else the largest that
+   takes some; NULL: none does. Of equals the one with the shorter context, which is faster. */
+static qnnrt_llm__run *qnnrt_llm__step_choose(const qnnrt_llm_cache *cache, size_t count,
+                                              uint32_t end)
+{
+    qnnrt_llm__part *part = cache->part;
+    qnnrt_llm__run *best = NULL;
+    size_t g;
+    for (g = 0; g < part->llm->info.graph_count; ++g) {
+        qnnrt_llm__run *run = &part->runs[g];
+        if (run->graph->cells < end) continue;
+        if (best != NULL && run->graph->ar == best->graph->ar) continue;
+        best = run;
+        if (run->graph->ar >= count) break;
+    }
+    return best;
+}
+
+/* Fill the holes, from the end. */
+static void qnnrt_llm__step_compact(qnnrt_llm_cache *cache)
+{
+    qnnrt_llm__cells *cells = &cache->cells;
+    uint32_t hole = 0;
+    while (cells->used < cells->end) {
+        const uint32_t from = cells->end - 1;
+        const int32_t position = cells->positions[from];
+        const uint64_t sequences = cells->sequences[from];
+        while (cells->sequences[hole] != 0) ++hole;
+        qnnrt_llm__rows_move(&cache->store, from, hole, 1);
+        qnnrt_llm__cells_unset(cells, from);
+        qnnrt_llm__cells_set(cells, hole, position, sequences);
+    }
+}
+
+/* The graph for `count` tokens. Before the first of a batch, cells are brought together when that
+   lets a larger graph do it, or new rows stay where they are computed. */
+static qnnrt_llm__run *qnnrt_llm__step_graph(qnnrt_llm_cache *cache, size_t count)
+{
+    const qnnrt_llm__cells *cells = &cache->cells;
+    qnnrt_llm__run *run = qnnrt_llm__step_choose(cache, count, cells->end);
+    if (cells->used < cells->end &&
+        (qnnrt_llm__step_choose(cache, count, cells->used) != run ||
+         (cache->store.lead != 0 && cells->count - cells->end < count))) {
+        qnnrt_llm__step_compact(cache);
+        run = qnnrt_llm__step_choose(cache, count, cells->end);
+    }
+    return run;
+}
+
+/* ---- one call ---- */
+
+static unsigned char *qnnrt_llm__step_cell(const qnnrt_llm_cache *cache, size_t k, uint32_t cell)
+{
+    const qnnrt_llm__store *store = &cache->store;
+    const qnnrt_llm__kv *kv = &store->kv[k];
+    return store->data + store->ranges[k] +
+           ((uint64_t)store->lead * store->stride + cell) * kv->inner * kv->element;
+}
+
+/* Let the graph read this cache. */
+static qnnrt_result qnnrt_llm__step_bind(qnnrt_llm_cache *cache, qnnrt_llm__run *run)
+{
+    const qnnrt_llm__graph *graph = run->graph;
+    const qnnrt_llm__store *store = &cache->store;
+    const uint32_t end = cache->cells.end;
+    const uint64_t moved = store->lead != 0 ? end : 0;
+    qnnrt_result result = QNNRT_OK;
+    size_t k;
+    if (run->bound == cache && (store->lead == 0 || (run->bound_end == end && graph->cells > 0)))
+        return QNNRT_OK;
+    run->bound = NULL;
+    for (k = 0; k < store->kv_count && result == QNNRT_OK; ++k) {
+        const qnnrt_llm__kv *kv = &store->kv[k];
+        const uint64_t begin = cache->offset + store->ranges[k];
+        if (graph->kv[k].in != QNNRT_NO_SLOT)
+            result = qnnrt_bind_at(run->run, graph->kv[k].in, cache->session->mem,
+                                   begin + moved * kv->inner * kv->element);
+        if (result == QNNRT_OK && run->outs[k] == NULL)
+            result = qnnrt_bind_at(run->run, graph->kv[k].out, cache->session->mem,
+                                   begin + ((uint64_t)store->stride + end) * kv->inner *
+                                               kv->element);
+    }
+    if (result != QNNRT_OK) {
+        cache->error = *qnnrt_run_error(run->run);
+        return result;
+    }
+    run->bound = cache;
+    run->bound_end = end;
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt_llm__step_write(const qnnrt_llm__run *run, qnnrt_llm_role role,
+                                          const int32_t *values)
+{
+    const qnnrt_llm__slots *in = &run->graph->inputs[role];
+    qnnrt_result result = QNNRT_OK;
+    size_t i;
+    for (i = 0; i < in->count && result == QNNRT_OK; ++i)
+        result = qnnrt_write_i32_slot(run->run, in->slots[i], 0, values, run->graph->ar);
+    return result;
+}
+
+/* Everything but keys and values. Rows behind the tokens are token 0 at position 0. */
+static qnnrt_result qnnrt_llm__step_fill(qnnrt_llm_cache *cache, qnnrt_llm__run *run,
+                                         uint32_t count, const int32_t *parents)
+{
+    const qnnrt_llm__graph *graph = run->graph;
+    qnnrt_llm__mask_form form;
+    qnnrt_llm__mask_rows rows;
+    qnnrt_result result;
+    size_t i, r;
+    for (i = count; i < graph->ar; ++i) cache->tokens[i] = cache->positions[i] = 0;
+    result = qnnrt_llm__step_write(run, QNNRT_LLM_ROLE_TOKENS, cache->tokens);
+    if (result == QNNRT_OK)
+        result = qnnrt_llm__step_write(run, QNNRT_LLM_ROLE_POSITIONS, cache->positions);
+    if (result != QNNRT_OK) {
+        cache->error = *qnnrt_run_error(run->run);
+        return result;
+    }
+    for (i = 0; i < run->feed_count; ++i) {
+        const qnnrt_llm__feed *feed = &run->feeds[i];
+        for (r = 0; r < graph->ar; ++r)
+            memcpy(feed->to + r * feed->bytes,
+                   feed->table + (size_t)cache->positions[r] * feed->bytes, feed->bytes);
+    }
+    rows.count = count;
+    rows.positions = cache->positions;
+    rows.sequences = cache->sequences;
+    rows.parents = parents;
+    form.ar = graph->ar;
+    form.context = graph->context;
+    form.first = cache->store.lead != 0 ? (int64_t)graph->cells - cache->cells.end : 0;
+    for (i = 0; i < run->mask_count; ++i) {
+        form.window = i < run->window_from ? 0 : cache->part->llm->info.window;
+        qnnrt_llm__mask_write(&form, &run->codes[i], &cache->cells, &rows, run->masks[i]);
+    }
+    return QNNRT_OK;
+}
+
+/* Compute `count` rows that are filled in. */
+static qnnrt_result qnnrt_llm__step_run(qnnrt_llm_cache *cache, qnnrt_llm__run *run,
+                                        size_t first, uint32_t count, const int32_t *parents)
+{
+    qnnrt_llm_session *session = cache->session;
+    uint64_t (*clock)(void *user) = session->desc.clock_ns;
+    uint64_t begin = 0;
+    qnnrt_result result;
+    session->stepped = NULL;
+    session->pending = 0;
+    if (run->graph->cells > 0)
+        qnnrt_llm__rows_arrange(&cache->store, run->graph->cells, cache->cells.end);
+    result = qnnrt_llm__step_bind(cache, run);
+    if (result == QNNRT_OK) result = qnnrt_llm__step_fill(cache, run, count, parents);
+    if (result != QNNRT_OK) return result;
+    if (clock != NULL) begin = clock(session->desc.clock_user);
+    result = qnnrt_exec(run->run);
+    if (clock != NULL) session->info.exec_ns += clock(session->desc.clock_user) - begin;
+    if (result != QNNRT_OK) {
+        cache->error = *qnnrt_run_error(run->run);
+        return result;
+    }
+    ++session->info.steps;
+    session->info.executes += qnnrt_pipeline_get_info(run->graph->pipeline)->step_count;
+    session->stepped = cache;
+    session->stepped_run = run;
+    session->stepped_first = first;
+    session->stepped_count = count;
+    session->stepped_end = cache->cells.end;
+    session->pending = 1;
+    return QNNRT_OK;
+}
+
+/* ---- keeping ---- */
+
+/* Make rows of cells long enough for `cells` of them: the step read fewer than there are now. What was
+   computed in its place, behind the end, moves first: the cells before it would run over it. */
+static void qnnrt_llm__step_widen(qnnrt_llm_cache *cache, uint32_t cells)
+{
+    const qnnrt_llm_session *session = cache->session;
+    const qnnrt_llm__run *run = session->stepped_run;
+    qnnrt_llm__store *store = &cache->store;
+    const uint32_t stride = cache->cells.count;
+    size_t k;
+    if (cells <= store->stride) return;
+    for (k = 0; k < store->kv_count; ++k) {
+        const qnnrt_llm__kv *kv = &store->kv[k];
+        unsigned char *rows = qnnrt_llm__step_cell(cache, k, session->stepped_end);
+        if (run->outs[k] == NULL)
+            memmove(rows + (size_t)(stride - store->stride) * kv->inner * kv->element, rows,
+                    (size_t)run->graph->ar * kv->inner * kv->element);
+    }
+    qnnrt_llm__rows_arrange(store, stride, cache->cells.end);
+}
+
+/* New keys and values of rows[i] (NULL: of row i) go to cells places[i], which ascend. */
+static void qnnrt_llm__step_keep(qnnrt_llm_cache *cache, const uint32_t *rows, uint32_t count)
+{
+    const qnnrt_llm__run *run = cache->session->stepped_run;
+    const uint32_t *places = cache->places, end = cache->session->stepped_end;
+    uint32_t i, n;
+    size_t k;
+    if (count > 0) qnnrt_llm__step_widen(cache, places[count - 1] + 1);
+    for (i = 0; i < count; i += n) {
+        const uint32_t row = rows != NULL ? rows[i] : i;
+        for (n = 1; i + n < count; ++n)
+            if ((rows != NULL ? rows[i + n] : i + n) != row + n || places[i + n] != places[i] + n)
+                break;
+        for (k = 0; k < cache->store.kv_count; ++k) {
+            const qnnrt_llm__ends *ends = &run->graph->kv[k];
+            uint32_t j;
+            if (run->outs[k] != NULL) {
+                qnnrt_llm__rows_put(&cache->store, k, run->outs[k], ends->out_cells,
+                                    ends->out_first + row, places[i], n);
+                continue;
+            }
+            /* Computed in their place, behind the end; those after refused drafts move up. */
+            if (places[i] == end + row) continue;
+            for (j = 0; j < n; ++j)
+                qnnrt_llm__rows_put(&cache->store, k, qnnrt_llm__step_cell(cache, k, end),
+                                    ends->out_cells, row + j, places[i] + j, 1);
+        }
+    }
+    for (i = 0; i < count; ++i) {
+        const uint32_t row = rows != NULL ? rows[i] : i;
+        qnnrt_llm__cells_set(&cache->cells, places[i], cache->positions[row],
+                             cache->sequences[row]);
+    }
+    cache->session->pending = 0;
+}
+
+/* Cells for `count` tokens: with shift pointer those where they were computed, if there are. */
+static int qnnrt_llm__step_places(qnnrt_llm_cache *cache, uint32_t count)
+{
+    const qnnrt_llm__cells *cells = &cache->cells;
+    const uint32_t end = cells->end;
+    uint32_t i;
+    if (cache->store.lead == 0 || cells->count - end < count)
+        return qnnrt_llm__cells_find(cells, count, cache->places);
+    for (i = 0; i < count; ++i) cache->places[i] = end + i;
+    return 1;
+}
+
+static qnnrt_result qnnrt_llm__step_accept(qnnrt_llm_cache *cache, const uint32_t *rows,
+                                           size_t count)
+{
+    const qnnrt_llm_session *session = cache->session;
+    size_t i;
+    if (session->stepped != cache || !session->pending)
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_STATE, "nothing to accept: the last step of the"
+                               " session was not a qnnrt_llm_eval() of this cache, or it was"
+                               " accepted, or the cache has changed since");
+    if (count > session->stepped_count)
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "%lu rows to accept of a batch of %u",
+                               (unsigned long)count, (unsigned)session->stepped_count);
+    for (i = 0; rows != NULL && i < count; ++i)
+        if (rows[i] >= session->stepped_count || (i > 0 && rows[i] <= rows[i - 1]))
+            return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "row %u to accept, in place %lu: rows are"
+                                   " ascending and under %u", (unsigned)rows[i],
+                                   (unsigned long)i, (unsigned)session->stepped_count);
+    if (!qnnrt_llm__step_places(cache, (uint32_t)count))
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "the context is full: %u of %u cells are in"
+                               " use, and %lu more tokens are to be kept",
+                               (unsigned)cache->cells.used, (unsigned)cache->cells.count,
+                               (unsigned long)count);
+    qnnrt_llm__step_keep(cache, rows, (uint32_t)count);
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt_llm__step_eval(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch)
+{
+    const qnnrt_llm_info *info = &cache->part->llm->info;
+    qnnrt_llm__run *run;
+    uint32_t i;
+    qnnrt_result result = qnnrt_llm__step_check(cache, batch);
+    if (result != QNNRT_OK) return result;
+    if (batch->count > info->ar)
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "%lu tokens at once: the largest graph takes"
+                               " %u", (unsigned long)batch->count, (unsigned)info->ar);
+    for (i = 0; i < batch->count; ++i) {
+        result = qnnrt_llm__step_row(cache, batch, i, i);
+        if (result != QNNRT_OK) return result;
+    }
+    run = qnnrt_llm__step_graph(cache, batch->count);
+    if (run == NULL || run->graph->ar < batch->count)
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "%lu tokens at once, behind %u in the cache:"
+                               " there the largest graph takes %u (qnnrt_llm_cache_info.at_once);"
+                               " qnnrt_llm_decode() makes several steps",
+                               (unsigned long)batch->count, (unsigned)cache->cells.used,
+                               run != NULL ? (unsigned)run->graph->ar : 0u);
+    return qnnrt_llm__step_run(cache, run, 0, (uint32_t)batch->count,
+                               batch->parents != NULL ? cache->parents : NULL);
+}
+
+/* Logits of the rows that the batch wants, to where it wants them. */
+static qnnrt_result qnnrt_llm__step_give(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch,
+                                         size_t first, uint32_t count, size_t *given)
+{
+    const qnnrt_llm__run *run = cache->session->stepped_run;
+    const qnnrt_llm_info *info = &cache->part->llm->info;
+    uint32_t r;
+    if (batch->logits == NULL && batch->codes == NULL) return QNNRT_OK;
+    for (r = 0; r < count; ++r) {
+        const size_t i = first + r;
+        if (batch->wanted != NULL ? batch->wanted[i] == 0 : i + 1 < batch->count) continue;
+        if (batch->codes != NULL)
+            memcpy((unsigned char *)batch->codes + *given * run->logits_bytes,
+                   run->logits + r * run->logits_bytes, run->logits_bytes);
+        if (batch->logits != NULL) {
+            qnnrt_result result = qnnrt_read_f32_slot(
+                run->run, run->graph->logits, (uint64_t)r * info->vocabulary,
+                batch->logits + *given * info->vocabulary, info->vocabulary);
+            if (result != QNNRT_OK) {
+                cache->error = *qnnrt_run_error(run->run);
+                return result;
+            }
+        }
+        ++*given;
+    }
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt_llm__step_decode(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch)
+{
+    qnnrt_llm__cells *cells = &cache->cells;
+    size_t done, added = 0, given = 0;
+    uint32_t count, i;
+    qnnrt_result result = qnnrt_llm__step_check(cache, batch);
+    if (result != QNNRT_OK) return result;
+    if (batch->count > cells->count - cells->used)
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "the context is full: %u of %u cells are in"
+                               " use, and the batch has %lu tokens", (unsigned)cells->used,
+                               (unsigned)cells->count, (unsigned long)batch->count);
+    for (done = 0; done < batch->count; done += count) {
+        /* Cells of this batch must stay where they are, to be taken back after a failure. */
+        qnnrt_llm__run *run = done == 0 ? qnnrt_llm__step_graph(cache, batch->count)
+                                        : qnnrt_llm__step_choose(cache, batch->count - done,
+                                                                 cells->end);
+        result = QNNRT_OK;
+        if (run == NULL || (batch->parents != NULL && run->graph->ar < batch->count)) {
+            result = QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "no graph takes %lu tokens behind %u"
+                                     " others", (unsigned long)(batch->count - done),
+                                     (unsigned)cells->used);
+            break;
+        }
+        count = run->graph->ar;
+        if (count > batch->count - done) count = (uint32_t)(batch->count - done);
+        for (i = 0; i < count && result == QNNRT_OK; ++i)
+            result = qnnrt_llm__step_row(cache, batch, done + i, i);
+        if (result == QNNRT_OK)
+            result = qnnrt_llm__step_run(cache, run, done, count,
+                                         batch->parents != NULL ? cache->parents : NULL);
+        if (result == QNNRT_OK)
+            result = qnnrt_llm__step_give(cache, batch, done, count, &given);
+        if (result == QNNRT_OK) result = qnnrt_llm__step_accept(cache, NULL, count);
+        if (result != QNNRT_OK) break;
+        for (i = 0; i < count; ++i) cache->added[added++] = cache->places[i];
+    }
+    /* All or nothing: cells of earlier chunks are given back. */
+    if (result != QNNRT_OK) {
+        while (added > 0) qnnrt_llm__cells_unset(cells, cache->added[--added]);
+        cache->session->stepped = NULL;
+    }
+    return result;
+}
+
 /* =====================================================================================
    SAMPLING                                                                     >>sample
    From logits to a token, in integers.
    Needs: >>config >>math     Knows nothing of: models, caches
    ===================================================================================== */
 
+/* ---- keys --------------------------------------------------------------------------------------
+
+   A key is an integer that is larger where the logit is larger, the same when it is equal, and below
+   all others for a NaN. Most work is done on keys, so that only few logits become numbers.        */
+
+typedef enum qnnrt_llm__sample_kind {
+    QNNRT_LLM__SAMPLE_CODE8,
+    QNNRT_LLM__SAMPLE_CODE16,
+    QNNRT_LLM__SAMPLE_FLOAT16,
+    QNNRT_LLM__SAMPLE_FLOAT32
+} qnnrt_llm__sample_kind;
+
+typedef struct qnnrt_llm__sample_form {
+    qnnrt_llm__sample_kind kind;
+    uint32_t bytes;
+    uint32_t flip;          /* codes: the sign bit is turned over, to compare as the kernel does */
+    uint32_t infinity;      /* FLOAT16: its bits, 0x7C00, or 0x7F80 of bfloat16 */
+    int32_t  lowest, highest;   /* keys of numbers, infinities included */
+    int32_t  bias;          /* codes: code = key + bias */
+} qnnrt_llm__sample_form;
+
+enum {
+    QNNRT_LLM__SAMPLE_BLOCK = 2048,        /* keys whose maximum is found at a time */
+    QNNRT_LLM__SAMPLE_NONE  = -0x7FFFFFFF - 1   /* the key of a NaN */
+};
+
+/* 0 when there is no such form. Integers without an encoding have the same order as codes. */
+static int qnnrt_llm__sample_form_of(qnnrt_dtype dtype, qnnrt_llm__sample_form *form)
+{
+    memset(form, 0, sizeof *form);
+    switch ((int)dtype) {
+    case QNNRT_DTYPE_U8: case QNNRT_DTYPE_U8Q: case QNNRT_DTYPE_I8: case QNNRT_DTYPE_S8Q:
+        form->kind    = QNNRT_LLM__SAMPLE_CODE8;
+        form->bytes   = 1;
+        form->flip    = dtype == QNNRT_DTYPE_I8 || dtype == QNNRT_DTYPE_S8Q ? 0x80 : 0;
+        form->bias    = -(int32_t)form->flip;
+        form->highest = 255;
+        return 1;
+    case QNNRT_DTYPE_U16: case QNNRT_DTYPE_U16Q: case QNNRT_DTYPE_I16: case QNNRT_DTYPE_S16Q:
+        form->kind    = QNNRT_LLM__SAMPLE_CODE16;
+        form->bytes   = 2;
+        form->flip    = dtype == QNNRT_DTYPE_U16 || dtype == QNNRT_DTYPE_U16Q ? 0x8000 : 0;
+        form->bias    = (int32_t)form->flip;
+        form->lowest  = -32768;
+        form->highest = 32767;
+        return 1;
+    case QNNRT_DTYPE_F16: case QNNRT_DTYPE_BF16:
+        form->kind     = QNNRT_LLM__SAMPLE_FLOAT16;
+        form->bytes    = 2;
+        form->infinity = dtype == QNNRT_DTYPE_F16 ? 0x7C00 : 0x7F80;
+        form->highest  = (int32_t)form->infinity;
+        form->lowest   = -form->highest;
+        return 1;
+    case QNNRT_DTYPE_F32:
+        form->kind    = QNNRT_LLM__SAMPLE_FLOAT32;
+        form->bytes   = 4;
+        form->highest = 0x7F800000;
+        form->lowest  = -form->highest;
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+/* Sign and magnitude to two's complement, so that both zeros are 0; NaNs below all. Without branches,
+   for compilers to make vectors of it. */
+static int16_t qnnrt_llm__sample_key16(uint16_t bits, uint16_t infinity)
+{
+    const uint16_t size = (uint16_t)(bits & 0x7FFF);
+    const uint16_t sign = (uint16_t)(0 - (bits >> 15));
+    const uint16_t nan  = (uint16_t)(0 - (size > infinity));
+    const uint16_t key  = (uint16_t)((size ^ sign) - sign);
+    return (int16_t)(uint16_t)((key & ~nan) | (nan & 0x8000));
+}
+
+static int32_t qnnrt_llm__sample_key32(uint32_t bits)
+{
+    const uint32_t size = bits & 0x7FFFFFFF;
+    const uint32_t sign = 0 - (bits >> 31);
+    const uint32_t nan  = 0 - (uint32_t)(size > 0x7F800000);
+    const uint32_t key  = (size ^ sign) - sign;
+    return (int32_t)((key & ~nan) | (nan & 0x80000000u));
+}
+
+static int32_t qnnrt_llm__sample_key(const qnnrt_llm__sample_form *form, const unsigned char *codes,
+                                     uint32_t index)
+{
+    const unsigned char *at = codes + (size_t)index * form->bytes;
+    if (form->kind == QNNRT_LLM__SAMPLE_CODE8) {
+        return (int32_t)(*at ^ form->flip);
+    } else if (form->kind == QNNRT_LLM__SAMPLE_FLOAT32) {
+        uint32_t bits;
+        memcpy(&bits, at, sizeof bits);
+        return qnnrt_llm__sample_key32(bits);
+    } else {
+        uint16_t bits;
+        int16_t key;
+        memcpy(&bits, at, sizeof bits);
+        if (form->kind == QNNRT_LLM__SAMPLE_CODE16) return (int16_t)(bits ^ form->flip);
+        key = qnnrt_llm__sample_key16(bits, (uint16_t)form->infinity);
+        return key == -32768 ? (int32_t)QNNRT_LLM__SAMPLE_NONE : key;
+    }
+}
+
+/* The largest key of a whole block, one function per kind. The numbers of turns are constant and the
+   types as narrow as can be, results included, for compilers to make vectors of all of it: gcc -O2
+   does so on no other terms, clang widens what is returned wider. */
+static unsigned char qnnrt_llm__sample_code8(const unsigned char *at, unsigned char flip)
+{
+    unsigned char most = 0;
+    for (int i = 0; i < QNNRT_LLM__SAMPLE_BLOCK; ++i) {
+        const unsigned char key = (unsigned char)(at[i] ^ flip);
+        most = key > most ? key : most;
+    }
+    return most;
+}
+
+static int16_t qnnrt_llm__sample_code16(const unsigned char *at, uint16_t flip)
+{
+    int16_t most = -32768;
+    for (int i = 0; i < QNNRT_LLM__SAMPLE_BLOCK; ++i) {
+        uint16_t bits;
+        int16_t key;
+        memcpy(&bits, at + 2 * i, sizeof bits);
+        key = (int16_t)(bits ^ flip);
+        most = key > most ? key : most;
+    }
+    return most;
+}
+
+static int16_t qnnrt_llm__sample_float16(const unsigned char *at, uint16_t infinity)
+{
+    int16_t most = -32768;
+    for (int i = 0; i < QNNRT_LLM__SAMPLE_BLOCK; ++i) {
+        uint16_t bits;
+        int16_t key;
+        memcpy(&bits, at + 2 * i, sizeof bits);
+        key = qnnrt_llm__sample_key16(bits, infinity);
+        most = key > most ? key : most;
+    }
+    return most;
+}
+
+static int32_t qnnrt_llm__sample_float32(const unsigned char *at)
+{
+    int32_t most = QNNRT_LLM__SAMPLE_NONE;
+    for (int i = 0; i < QNNRT_LLM__SAMPLE_BLOCK; ++i) {
+        uint32_t bits;
+        int32_t key;
+        memcpy(&bits, at + 4 * i, sizeof bits);
+        key = qnnrt_llm__sample_key32(bits);
+        most = key > most ? key : most;
+    }
+    return most;
+}
+
+static int32_t qnnrt_llm__sample_block(const qnnrt_llm__sample_form *form, const unsigned char *at)
+{
+    int32_t most;
+    switch (form->kind) {
+    case QNNRT_LLM__SAMPLE_CODE8:
+        return qnnrt_llm__sample_code8(at, (unsigned char)form->flip);
+    case QNNRT_LLM__SAMPLE_CODE16:
+        return qnnrt_llm__sample_code16(at, (uint16_t)form->flip);
+    case QNNRT_LLM__SAMPLE_FLOAT16:
+        most = qnnrt_llm__sample_float16(at, (uint16_t)form->infinity);
+        return most == -32768 ? (int32_t)QNNRT_LLM__SAMPLE_NONE : most;
+    default:
+        return qnnrt_llm__sample_float32(at);
+    }
+}
+
+/* Go on with the search for the largest key: *key and *index change when [begin, end) has a larger
+   one. Only the block that has it is looked at twice. */
+static void qnnrt_llm__sample_scan(const qnnrt_llm__sample_form *form, const unsigned char *codes,
+                                   uint32_t begin, uint32_t end, int32_t *key, uint32_t *index)
+{
+    const uint32_t size = QNNRT_LLM__SAMPLE_BLOCK;
+    uint32_t block = end;
+    if (end - begin < size) {
+        for (; begin < end; ++begin) {
+            const int32_t one = qnnrt_llm__sample_key(form, codes, begin);
+            if (one > *key) {
+                *key = one;
+                *index = begin;
+            }
+        }
+        return;
+    }
+    while (begin < end) {
+        int32_t most;
+        if (end - begin < size) begin = end - size;   /* the last one overlaps */
+        most = qnnrt_llm__sample_block(form, codes + (size_t)begin * form->bytes);
+        if (most > *key) {
+            *key = most;
+            block = begin;
+        }
+        begin += size;
+    }
+    if (block == end) return;
+    if (form->kind == QNNRT_LLM__SAMPLE_CODE16) {
+        const uint16_t code = (uint16_t)((uint32_t)*key ^ form->flip);
+        uint16_t bits;
+        for (;; ++block) {
+            memcpy(&bits, codes + (size_t)block * 2, sizeof bits);
+            if (bits == code) break;
+        }
+    } else {
+        while (qnnrt_llm__sample_key(form, codes, block) != *key) ++block;
+    }
+    *index = block;
+}
+
+/* The index of the largest logit, the lowest of equals. A NaN is never it; UINT32_MAX when there is
+   nothing else, or no order in this type. */
+static uint32_t qnnrt_llm__sample_argmax(const void *codes, qnnrt_dtype dtype, uint32_t count)
+{
+    qnnrt_llm__sample_form form;
+    int32_t key = QNNRT_LLM__SAMPLE_NONE;
+    uint32_t index = UINT32_MAX;
+    if (codes == NULL || !qnnrt_llm__sample_form_of(dtype, &form)) return UINT32_MAX;
+    qnnrt_llm__sample_scan(&form, (const unsigned char *)codes, 0, count, &key, &index);
+    return index;
+}
+
+/* ---- levels and steps --------------------------------------------------------------------------
+
+   A level is a logit as a number: of codes (code + offset), which counts in scales, of floats the
+   float itself. Both are exact. How far a token lies below the best one, divided by the temperature,
+   is counted in steps of 2^-20, cut towards 0: from there on all is done in integers. Nothing is
+   drawn that lies 23 or more below: it would be once in 10^10 draws.
+
+   No sum has a product in it that is not exact (see >>math), so all machines count the same steps. */
+
+enum {
+    QNNRT_LLM__SAMPLE_STEPS = 23 << 20,    /* so many and more: never drawn */
+    QNNRT_LLM__SAMPLE_BINS  = 23 << 4      /* by the upper bits of the steps */
+};
+
+typedef struct qnnrt_llm__sample_one {
+    uint32_t token, steps;
+} qnnrt_llm__sample_one;
+
+typedef struct qnnrt_llm__sample_recent {
+    uint32_t token, times;      /* times: among the recent ones */
+    int      nan;               /* its logit is none ... */
+    double   level;             /* ... after the penalty: both while a token is being drawn */
+} qnnrt_llm__sample_recent;
+
+struct qnnrt_llm_sampler {
+    qnnrt_hooks hooks;
+    qnnrt_llm__sample_form form;
+    uint32_t vocabulary;
+    double   offset;            /* level = key + offset, of codes */
+    double   unit;              /* steps of one level; 0: greedy */
+    uint32_t top_k;             /* 0: all */
+    uint64_t top_p, min_p;      /* in 2^-32; 0: without */
+    double   penalty, inverse;  /* inverse: 1 / penalty */
+    uint64_t seed, state;
+
+    /* With a penalty: the last tokens, oldest at next when full, and each of them once, ascending. */
+    uint32_t *ring;
+    uint32_t  room, held, next, distinct;
+    qnnrt_llm__sample_recent *recent;
+
+    /* Unless greedy. */
+    qnnrt_llm__sample_one *ones;           /* [vocabulary] those that may be drawn, by token */
+    uint64_t bins[QNNRT_LLM__SAMPLE_BINS];
+    uint64_t high[QNNRT_LLM__SAMPLE_BINS]; /* e ^ -steps by bits 16 and up, in 2^-32 */
+    uint64_t middle[256], low[256];        /* by bits 8 to 15, and 0 to 7, in 2^-31 */
+};
+
+/* Of a key that is no NaN's. */
+static double qnnrt_llm__sample_level(const qnnrt_llm_sampler *s, int32_t key)
+{
+    const uint32_t size = (uint32_t)(key < 0 ? -key : key);
+    double level;
+    if (s->form.kind == QNNRT_LLM__SAMPLE_CODE8 || s->form.kind == QNNRT_LLM__SAMPLE_CODE16)
+        return (double)key + s->offset;
+    if (s->form.kind == QNNRT_LLM__SAMPLE_FLOAT16 && s->form.infinity == 0x7C00) {
+        /* Half to float: the exponent's bias grows by 112; what has none is a multiple of 2^-24. */
+        if (size < 0x400) {
+            level = (double)size / 16777216.0;
+        } else {
+            const uint32_t bits = size == 0x7C00 ? 0x7F800000u : (size << 13) + (112u << 23);
+            float value;
+            memcpy(&value, &bits, sizeof value);
+            level = (double)value;
+        }
+    } else {
+        const uint32_t bits = s->form.kind == QNNRT_LLM__SAMPLE_FLOAT32 ? size : size << 16;
+        float value;
+        memcpy(&value, &bits, sizeof value);
+        level = (double)value;
+    }
+    return key < 0 ? -level : level;
+}
+
+static uint32_t qnnrt_llm__sample_steps(const qnnrt_llm_sampler *s, double top, double level)
+{
+    const uint32_t most = QNNRT_LLM__SAMPLE_STEPS;
+    double steps;
+    if (level >= top) return 0;
+    steps = (top - level) * s->unit;
+    return steps < (double)most ? (uint32_t)steps : most;
+}
+
+/* The lowest key that can be drawn beside this top; all above it can be. */
+static int32_t qnnrt_llm__sample_bound(const qnnrt_llm_sampler *s, double top)
+{
+    int64_t low = s->form.lowest, high = (int64_t)s->form.highest + 1;
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (qnnrt_llm__sample_steps(s, top, qnnrt_llm__sample_level(s, (int32_t)middle)) <
+            QNNRT_LLM__SAMPLE_STEPS)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return (int32_t)low;
+}
+
+/* e ^ -steps in 2^-32, at most 2^32. */
+static uint64_t qnnrt_llm__sample_weight(const qnnrt_llm_sampler *s, uint32_t steps)
+{
+    const uint64_t half = (uint64_t)1 << 30;
+    const uint64_t rest = (s->middle[steps >> 8 & 255] * s->low[steps & 255] + half) >> 31;
+    return (s->high[steps >> 16] * rest + half) >> 31;
+}
+
+/* ---- choosing ------------------------------------------------------------------------------------- */
+
+/* The next of Steele, Lea and Flood's SplitMix64: every seed is a good one. */
+static uint64_t qnnrt_llm__sample_random(uint64_t *state)
+{
+    uint64_t z = *state += 0x9E3779B97F4A7C15u;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+
+/* The upper half of a * b. */
+static uint64_t qnnrt_llm__sample_times(uint64_t a, uint64_t b)
+{
+    const uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
+    const uint64_t middle = a1 * b0 + (a0 * b0 >> 32);
+    const uint64_t other  = a0 * b1 + (uint32_t)middle;
+    return a1 * b1 + (middle >> 32) + (other >> 32);
+}
+
+static uint64_t qnnrt_llm__sample_sum(const qnnrt_llm_sampler *s, uint32_t count)
+{
+    uint64_t sum = 0;      /* below 2^63, as there are fewer than 2^31 of at most 2^32 */
+    for (uint32_t i = 0; i < count; ++i) sum += qnnrt_llm__sample_weight(s, s->ones[i].steps);
+    return sum;
+}
+
+/* Keep the fewest best of the candidates whose weights add up to `want` or more, the lower token of
+   equals first; not weighted: the best `want` of them. Where the cut lies is found by the upper bits
+   of the steps first, then among those that share them by the next, and once more. */
+static uint32_t qnnrt_llm__sample_best(qnnrt_llm_sampler *s, uint32_t count, int weighted,
+                                       uint64_t want)
+{
+    uint32_t cut = 0, kept = 0;
+    for (uint32_t shift = 16; ; shift -= 8) {
+        const uint32_t bins = shift == 16 ? QNNRT_LLM__SAMPLE_BINS : 256;
+        uint32_t bin = 0;
+        memset(s->bins, 0, sizeof *s->bins * bins);
+        for (uint32_t i = 0; i < count; ++i) {
+            const uint32_t upper = s->ones[i].steps >> shift;
+            if (shift == 16)
+                s->bins[upper] += weighted ? qnnrt_llm__sample_weight(s, s->ones[i].steps) : 1;
+            else if (upper >> 8 == cut)
+                s->bins[upper & 255] += weighted ? qnnrt_llm__sample_weight(s, s->ones[i].steps) : 1;
+        }
+        while (s->bins[bin] < want && bin + 1 < bins) want -= s->bins[bin++];
+        cut = cut << 8 | bin;
+        if (shift == 0) break;
+    }
+    for (uint32_t i = 0; i < count; ++i) {
+        const qnnrt_llm__sample_one one = s->ones[i];
+        if (one.steps > cut || (one.steps == cut && want == 0)) continue;
+        if (one.steps == cut) {
+            const uint64_t weight = weighted ? qnnrt_llm__sample_weight(s, cut) : 1;
+            want = want > weight ? want - weight : 0;
+        }
+        s->ones[kept++] = one;
+    }
+    return kept;
+}
+
+/* What the penalty makes of the recent tokens' logits. Dividing by the inverse rather than
+   multiplying leaves no product for a compiler to fuse with what follows. */
+static void qnnrt_llm__sample_penalize(qnnrt_llm_sampler *s, const unsigned char *codes)
+{
+    for (uint32_t i = 0; i < s->distinct; ++i) {
+        qnnrt_llm__sample_recent *recent = &s->recent[i];
+        const int32_t key = qnnrt_llm__sample_key(&s->form, codes, recent->token);
+        recent->nan = key == QNNRT_LLM__SAMPLE_NONE;
+        if (recent->nan) continue;
+        recent->level = qnnrt_llm__sample_level(s, key);
+        recent->level /= recent->level > 0 ? s->penalty : s->inverse;
+    }
+}
+
+/* The best token and its level, -1: all are NaN. */
+static int64_t qnnrt_llm__sample_top(const qnnrt_llm_sampler *s, const unsigned char *codes,
+                                     double *top)
+{
+    int32_t key = QNNRT_LLM__SAMPLE_NONE;
+    uint32_t index = 0, begin = 0;
+    int64_t best = -1;
+    for (uint32_t i = 0; i < s->distinct; ++i) {
+        qnnrt_llm__sample_scan(&s->form, codes, begin, s->recent[i].token, &key, &index);
+        begin = s->recent[i].token + 1;
+    }
+    qnnrt_llm__sample_scan(&s->form, codes, begin, s->vocabulary, &key, &index);
+    if (key != QNNRT_LLM__SAMPLE_NONE) {
+        best = index;
+        *top = qnnrt_llm__sample_level(s, key);
+    }
+    for (uint32_t i = 0; i < s->distinct; ++i) {
+        const qnnrt_llm__sample_recent *recent = &s->recent[i];
+        if (recent->nan) continue;
+        if (best < 0 || recent->level > *top || (recent->level == *top && recent->token < best)) {
+            best = recent->token;
+            *top = recent->level;
+        }
+    }
+    return best;
+}
+
+/* Add the tokens of [begin, end) that can be drawn to the candidates. Returns how many there are. */
+static uint32_t qnnrt_llm__sample_collect(qnnrt_llm_sampler *s, const unsigned char *codes,
+                                          uint32_t begin, uint32_t end, int32_t bound, double top,
+                                          uint32_t count)
+{
+    for (; begin < end; ++begin) {
+        const int32_t key = qnnrt_llm__sample_key(&s->form, codes, begin);
+        if (key < bound) continue;
+        s->ones[count].token   = begin;
+        s->ones[count++].steps = qnnrt_llm__sample_steps(s, top, qnnrt_llm__sample_level(s, key));
+    }
+    return count;
+}
+
+static int32_t qnnrt_llm__sample_draw(qnnrt_llm_sampler *s, const unsigned char *codes)
+{
+    double top = 0;
+    int64_t best;
+    int32_t bound;
+    uint32_t count = 0, begin = 0, kept;
+    uint64_t at;
+
+    qnnrt_llm__sample_penalize(s, codes);
+    best = qnnrt_llm__sample_top(s, codes, &top);
+    if (best < 0 || s->unit == 0) return (int32_t)best;
+    bound = qnnrt_llm__sample_bound(s, top);
+    for (uint32_t i = 0; i < s->distinct; ++i) {
+        const qnnrt_llm__sample_recent *recent = &s->recent[i];
+        uint32_t steps;
+        count = qnnrt_llm__sample_collect(s, codes, begin, recent->token, bound, top, count);
+        begin = recent->token + 1;
+        if (recent->nan) continue;
+        steps = qnnrt_llm__sample_steps(s, top, recent->level);
+        if (steps == QNNRT_LLM__SAMPLE_STEPS) continue;
+        s->ones[count].token   = recent->token;
+        s->ones[count++].steps = steps;
+    }
+    count = qnnrt_llm__sample_collect(s, codes, begin, s->vocabulary, bound, top, count);
+
+    if (s->top_k != 0 && s->top_k < count) count = qnnrt_llm__sample_best(s, count, 0, s->top_k);
+    if (s->top_p != 0) {
+        at = qnnrt_llm__sample_times(qnnrt_llm__sample_sum(s, count), s->top_p << 32);
+        count = qnnrt_llm__sample_best(s, count, 1, at != 0 ? at : 1);
+    }
+    if (s->min_p != 0) {
+        kept = 0;
+        for (uint32_t i = 0; i < count; ++i)
+            if (qnnrt_llm__sample_weight(s, s->ones[i].steps) >= s->min_p)
+                s->ones[kept++] = s->ones[i];
+        count = kept;
+    }
+    at = qnnrt_llm__sample_times(qnnrt_llm__sample_random(&s->state),
+                                 qnnrt_llm__sample_sum(s, count));
+    for (uint32_t i = 0; i < count; ++i) {
+        const uint64_t weight = qnnrt_llm__sample_weight(s, s->ones[i].steps);
+        if (at < weight) return (int32_t)s->ones[i].token;
+        at -= weight;
+    }
+    return (int32_t)best;      /* not reached: `at` is below the sum */
+}
+
+/* ---- recent tokens ------------------------------------------------------------------------------- */
+
+/* Where a token is among the distinct ones, or would be. */
+static uint32_t qnnrt_llm__sample_find(const qnnrt_llm_sampler *s, uint32_t token)
+{
+    uint32_t low = 0, high = s->distinct;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (s->recent[middle].token < token) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+static void qnnrt_llm__sample_remember(qnnrt_llm_sampler *s, uint32_t token)
+{
+    qnnrt_llm__sample_recent *recent;
+    uint32_t at;
+    if (s->room == 0) return;
+    if (s->held == s->room) {
+        at = qnnrt_llm__sample_find(s, s->ring[s->next]);
+        recent = &s->recent[at];
+        if (--recent->times == 0)
+            memmove(recent, recent + 1, sizeof *recent * (--s->distinct - at));
+    } else {
+        ++s->held;
+    }
+    s->ring[s->next] = token;
+    s->next = s->next + 1 < s->room ? s->next + 1 : 0;
+    at = qnnrt_llm__sample_find(s, token);
+    recent = &s->recent[at];
+    if (at == s->distinct || recent->token != token) {
+        memmove(recent + 1, recent, sizeof *recent * (s->distinct++ - at));
+        memset(recent, 0, sizeof *recent);
+        recent->token = token;
+    }
+    ++recent->times;
+}
+
+static void qnnrt_llm__sample_reset(qnnrt_llm_sampler *s)
+{
+    s->state = s->seed;
+    s->held = s->next = s->distinct = 0;
+}
+
+/* ---- making one ---------------------------------------------------------------------------------- */
+
+static void qnnrt_llm__sample_free(qnnrt_llm_sampler *s)
+{
+    qnnrt_hooks hooks;
+    if (s == NULL) return;
+    hooks = s->hooks;
+    qnnrt_llm__free(&hooks, s->ring);
+    qnnrt_llm__free(&hooks, s->recent);
+    qnnrt_llm__free(&hooks, s->ones);
+    qnnrt_llm__free(&hooks, s);
+}
+
+/* Whether a sampler can be made of this; a comparison with a NaN is false. */
+static qnnrt_result qnnrt_llm__sample_check(const qnnrt_llm_sampler_desc *desc, qnnrt_error *err)
+{
+    const struct { const char *name, *range; float value, high; } fields[] = {
+        { "temperature",        "0 to 1e30", desc->temperature,        1e30f },
+        { "top_p",              "0 to 1",    desc->top_p,              1.0f  },
+        { "min_p",              "0 to 1",    desc->min_p,              1.0f  },
+        { "repetition_penalty", "0 to 1e30", desc->repetition_penalty, 1e30f }
+    };
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; ++i)
+        if (!(fields[i].value >= 0 && fields[i].value <= fields[i].high))
+            return qnnrt_llm__fail(err, QNNRT_E_ARG, "%s is %g, expected %s", fields[i].name,
+                                   (double)fields[i].value, fields[i].range);
+    if ((desc->hooks.alloc == NULL) != (desc->hooks.free == NULL))
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "hooks: alloc and free are given both or none");
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt_llm__sample_take_logits(qnnrt_llm_sampler *s,
+                                                  const qnnrt_tensor_info *logits, double *scale,
+                                                  qnnrt_error *err)
+{
+    const char *name = logits->name != NULL ? logits->name : "";
+    const qnnrt_quant *quant = &logits->quant;
+    *scale = 1.0;
+    if (logits->rank == 0 || logits->dims == NULL || logits->dims[logits->rank - 1] == 0)
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "tensor \"%s\" has no dimension for a vocabulary",
+                               name);
+    s->vocabulary = logits->dims[logits->rank - 1];
+    if (s->vocabulary > 0x7FFFFFFFu)
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": a vocabulary of %u is more "
+                               "than tokens can number", name, s->vocabulary);
+    if (!qnnrt_llm__sample_form_of(logits->dtype, &s->form))
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": there is no sampling of "
+                               "logits as %s", name, qnnrt_dtype_name(logits->dtype));
+    if (s->form.kind == QNNRT_LLM__SAMPLE_FLOAT16 || s->form.kind == QNNRT_LLM__SAMPLE_FLOAT32)
+        return QNNRT_OK;
+    if (quant->encoding != QNNRT_ENCODING_PER_TENSOR)
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": logits as %s need one scale "
+                               "and offset", name, qnnrt_dtype_name(logits->dtype));
+    if (quant->bitwidth != 0 && quant->bitwidth != s->form.bytes * 8)
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": there is no sampling of "
+                               "logits that use %u bits of %u", name, quant->bitwidth,
+                               s->form.bytes * 8);
+    if (!(quant->scale > 0 && quant->scale <= 3.4e38f))
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": the scale of its logits is "
+                               "%g, expected a number above 0", name, (double)quant->scale);
+    *scale = (double)quant->scale;
+    s->offset = (double)s->form.bias + (double)quant->offset;
+    return QNNRT_OK;
+}
+
+/* The nearest multiple of 1 / one, a power of two. */
+static uint64_t qnnrt_llm__sample_fixed(double x, double one) { return (uint64_t)(x * one + 0.5); }
+
+static qnnrt_result qnnrt_llm__sample_make(const qnnrt_tensor_info *logits,
+                                           const qnnrt_llm_sampler_desc *desc,
+                                           qnnrt_llm_sampler **out, qnnrt_error *err)
+{
+    const double one32 = 4294967296.0, one31 = 2147483648.0;
+    double scale;
+    qnnrt_llm_sampler *s = NULL;
+    qnnrt_result result = qnnrt_llm__sample_check(desc, err);
+    if (result != QNNRT_OK) return result;
+    s = (qnnrt_llm_sampler *)qnnrt_llm__alloc(&desc->hooks, 1, sizeof *s);
+    if (s == NULL) return qnnrt_llm__fail_memory(err, "a sampler");
+    s->hooks = desc->hooks;
+    result = qnnrt_llm__sample_take_logits(s, logits, &scale, err);
+    if (result != QNNRT_OK) goto done;
+
+    s->top_k = desc->top_k;
+    s->top_p = desc->top_p < 1.0f ? qnnrt_llm__sample_fixed((double)desc->top_p, one32) : 0;
+    if (desc->top_p > 0 && desc->top_p < 1.0f && s->top_p == 0) s->top_p = 1;
+    s->min_p = qnnrt_llm__sample_fixed((double)desc->min_p, one32);
+    s->seed = desc->seed;
+    s->penalty = desc->repetition_penalty != 0 ? (double)desc->repetition_penalty : 1.0;
+    s->inverse = 1.0 / s->penalty;
+    if (s->penalty != 1.0) {
+        s->room = desc->repetition_last != 0 ? desc->repetition_last : 64;
+        s->ring = (uint32_t *)qnnrt_llm__alloc(&s->hooks, s->room, sizeof *s->ring);
+        s->recent = (qnnrt_llm__sample_recent *)qnnrt_llm__alloc(&s->hooks, s->room,
+                                                                 sizeof *s->recent);
+        if (s->ring == NULL || s->recent == NULL) {
+            result = qnnrt_llm__fail_memory(err, "the recent tokens of a sampler");
+            goto done;
+        }
+    }
+    if (desc->temperature > 0) {
+        s->unit = 1048576.0 * scale / (double)desc->temperature;
+        s->ones = (qnnrt_llm__sample_one *)qnnrt_llm__alloc(&s->hooks, s->vocabulary,
+                                                            sizeof *s->ones);
+        if (s->ones == NULL) {
+            result = qnnrt_llm__fail_memory(err, "the candidates of a sampler");
+            goto done;
+        }
+        for (int i = 0; i < QNNRT_LLM__SAMPLE_BINS; ++i)
+            s->high[i] = qnnrt_llm__sample_fixed(qnnrt_llm__math_exp((double)i / -16.0), one32);
+        for (int i = 0; i < 256; ++i) {
+            s->middle[i] = qnnrt_llm__sample_fixed(qnnrt_llm__math_exp((double)i / -4096.0), one31);
+            s->low[i] = qnnrt_llm__sample_fixed(qnnrt_llm__math_exp((double)i / -1048576.0), one31);
+        }
+    }
+    qnnrt_llm__sample_reset(s);
+    *out = s;
+    s = NULL;
+done:
+    qnnrt_llm__sample_free(s);
+    return result;
+}
+
 /* =====================================================================================
    PUBLIC                                                                       >>public
    Checks arguments and calls the rooms above.
    Needs: every room above     Knows nothing of: -
    ===================================================================================== */
+
+QNNRT_LLM_API const char *qnnrt_llm_role_name(qnnrt_llm_role role)
+{
+    static const char *const names[] = {
+#define QNNRT_LLM_X(name, text, layer) text,
+        QNNRT_LLM_ROLES(QNNRT_LLM_X)
+#undef QNNRT_LLM_X
+    };
+    return (size_t)role < sizeof names / sizeof names[0] ? names[role] : names[0];
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_open(qnnrt *model, const qnnrt_llm_desc *desc, qnnrt_llm **out,
+                                          qnnrt_error *err)
+{
+    qnnrt_llm_desc none;
+    if (out != NULL) *out = NULL;
+    qnnrt_llm__error_clear(err);
+    memset(&none, 0, sizeof none);
+    if (desc == NULL) desc = &none;
+    if (model == NULL || out == NULL)
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_open: model or out is NULL");
+    if ((desc->roles == NULL && desc->role_count > 0) ||
+        (desc->pipelines == NULL && desc->pipeline_count > 0) ||
+        (desc->eos == NULL && desc->eos_count > 0) ||
+        (desc->config == NULL && desc->config_bytes > 0) ||
+        (desc->hooks.alloc == NULL) != (desc->hooks.free == NULL) || desc->masked > 0 ||
+        desc->masked != desc->masked)
+        return qnnrt_llm__fail(err, QNNRT_E_ARG,
+                               "qnnrt_llm_open: desc has a count without a list, one of alloc and"
+                               " free, or a mask that adds more than 0");
+    return qnnrt_llm__roles_open(model, desc, out, err);
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_close(qnnrt_llm *llm)
+{
+    if (llm == NULL) return QNNRT_OK;
+    if (llm->sessions > 0) return QNNRT_E_BUSY;
+    qnnrt_llm__roles_free(llm);
+    return QNNRT_OK;
+}
+
+QNNRT_LLM_API const qnnrt_llm_info *qnnrt_llm_get_info(const qnnrt_llm *llm)
+{
+    return llm != NULL ? &llm->info : NULL;
+}
+
+QNNRT_LLM_API int qnnrt_llm_is_eos(const qnnrt_llm *llm, int32_t token)
+{
+    size_t i;
+    for (i = 0; llm != NULL && i < llm->info.eos_count; ++i)
+        if (llm->info.eos[i] == token) return 1;
+    return 0;
+}
+
+QNNRT_LLM_API void qnnrt_llm_describe(const qnnrt_llm *llm, void (*line)(void *user, const char *text),
+                                      void *user)
+{
+    if (llm != NULL && line != NULL) qnnrt_llm__describe(llm, line, user);
+}
+
+/* ---- session ---- */
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_session_create(qnnrt_llm *const *models, size_t model_count,
+                                                    const qnnrt_llm_session_desc *desc,
+                                                    qnnrt_llm_session **out, qnnrt_error *err)
+{
+    qnnrt_llm_session *session;
+    qnnrt_result result;
+    size_t i;
+    qnnrt_llm__error_clear(err);
+    if (out == NULL) return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_session_create: out is NULL");
+    *out = NULL;
+    if (models == NULL || model_count == 0 || model_count > 1024)
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_session_create: a session has 1 to 1024"
+                               " models");
+    for (i = 0; i < model_count; ++i)
+        if (models[i] == NULL)
+            return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_session_create: model %lu is NULL",
+                                   (unsigned long)i);
+    if (desc != NULL && (desc->caches > 65536 || desc->positions > 0x40000000u ||
+                         (unsigned)desc->kv > QNNRT_LLM_SHIFT_POINTER))
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_session_create: desc has caches over"
+                               " 65,536, positions over 2^30, or an unknown kv");
+    session = (qnnrt_llm_session *)qnnrt_llm__alloc(&models[0]->hooks, 1, sizeof *session);
+    if (session == NULL) return qnnrt_llm__fail_memory(err, "a session");
+    session->hooks = models[0]->hooks;
+    if (desc != NULL) session->desc = *desc;
+    if (session->desc.caches == 0) session->desc.caches = 1;
+    session->parts = (qnnrt_llm__part *)qnnrt_llm__alloc(&session->hooks, model_count,
+                                                         sizeof *session->parts);
+    if (session->parts == NULL) {
+        result = qnnrt_llm__fail_memory(err, "a session");
+    } else {
+        session->part_count = model_count;
+        result = qnnrt_llm__session_make(session, models, err);
+    }
+    if (result != QNNRT_OK) qnnrt_llm__session_free(session);
+    else *out = session;
+    return result;
+}
+
+QNNRT_LLM_API void qnnrt_llm_session_destroy(qnnrt_llm_session *session)
+{
+    if (session != NULL) qnnrt_llm__session_free(session);
+}
+
+QNNRT_LLM_API qnnrt_llm_session_info qnnrt_llm_session_get_info(const qnnrt_llm_session *session)
+{
+    qnnrt_llm_session_info none;
+    memset(&none, 0, sizeof none);
+    return session != NULL ? session->info : none;
+}
+
+QNNRT_LLM_API qnnrt_llm_cache *qnnrt_llm_cache_get(qnnrt_llm_session *session, size_t model,
+                                                   size_t index)
+{
+    if (session == NULL || model >= session->part_count || index >= session->desc.caches)
+        return NULL;
+    return &session->parts[model].caches[index];
+}
+
+QNNRT_LLM_API const qnnrt_error *qnnrt_llm_error(const qnnrt_llm_cache *cache)
+{
+    static const qnnrt_error none = { QNNRT_E_ARG, 0, "the cache is NULL" };
+    return cache != NULL ? &cache->error : &none;
+}
+
+/* ---- step ---- */
+
+/* Time of the host is what a call takes, less what it spends in qnnrt_exec(). */
+static uint64_t qnnrt_llm__public_begin(qnnrt_llm_session *session)
+{
+    if (session->desc.clock_ns == NULL) return 0;
+    return session->desc.clock_ns(session->desc.clock_user) - session->info.exec_ns;
+}
+
+static void qnnrt_llm__public_end(qnnrt_llm_session *session, uint64_t begin)
+{
+    if (session->desc.clock_ns == NULL) return;
+    session->info.host_ns += session->desc.clock_ns(session->desc.clock_user) -
+                             session->info.exec_ns - begin;
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_decode(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch)
+{
+    qnnrt_result result;
+    uint64_t begin;
+    if (cache == NULL) return QNNRT_E_ARG;
+    if (batch == NULL) return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "the batch is NULL");
+    begin = qnnrt_llm__public_begin(cache->session);
+    result = qnnrt_llm__step_decode(cache, batch);
+    qnnrt_llm__public_end(cache->session, begin);
+    return result;
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_eval(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch)
+{
+    qnnrt_result result;
+    uint64_t begin;
+    size_t given = 0;
+    if (cache == NULL) return QNNRT_E_ARG;
+    if (batch == NULL) return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "the batch is NULL");
+    begin = qnnrt_llm__public_begin(cache->session);
+    result = qnnrt_llm__step_eval(cache, batch);
+    if (result == QNNRT_OK)
+        result = qnnrt_llm__step_give(cache, batch, 0, (uint32_t)batch->count, &given);
+    qnnrt_llm__public_end(cache->session, begin);
+    return result;
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_accept(qnnrt_llm_cache *cache, const uint32_t *rows,
+                                            size_t count)
+{
+    qnnrt_result result;
+    uint64_t begin;
+    if (cache == NULL) return QNNRT_E_ARG;
+    begin = qnnrt_llm__public_begin(cache->session);
+    result = qnnrt_llm__step_accept(cache, rows, count);
+    qnnrt_llm__public_end(cache->session, begin);
+    return result;
+}
+
+/* The row of the last step that token `row` of the batch was in, or -1. */
+static int64_t qnnrt_llm__public_row(qnnrt_llm_cache *cache, size_t row)
+{
+    const qnnrt_llm_session *session;
+    if (cache == NULL) return -1;
+    session = cache->session;
+    if (session->stepped != cache) {
+        QNNRT_LLM__FAIL(cache, QNNRT_E_STATE, "no logits: the last step of the session was not one"
+                        " of this cache, or it failed");
+        return -1;
+    }
+    if (row < session->stepped_first || row - session->stepped_first >= session->stepped_count) {
+        QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "no logits of token %lu: of the last batch those of %lu"
+                        " to %lu are here; batch.wanted gives others", (unsigned long)row,
+                        (unsigned long)session->stepped_first,
+                        (unsigned long)(session->stepped_first + session->stepped_count - 1));
+        return -1;
+    }
+    return (int64_t)(row - session->stepped_first);
+}
+
+QNNRT_LLM_API const void *qnnrt_llm_codes(qnnrt_llm_cache *cache, size_t row)
+{
+    const int64_t at = qnnrt_llm__public_row(cache, row);
+    const qnnrt_llm__run *run;
+    if (at < 0) return NULL;
+    run = cache->session->stepped_run;
+    return run->logits + (size_t)at * run->logits_bytes;
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_logits(qnnrt_llm_cache *cache, size_t row, float *values)
+{
+    const int64_t at = qnnrt_llm__public_row(cache, row);
+    const uint32_t vocabulary = cache != NULL ? cache->part->llm->info.vocabulary : 0;
+    const qnnrt_llm__run *run;
+    qnnrt_result result;
+    if (at < 0) return cache != NULL ? cache->error.code : QNNRT_E_ARG;
+    if (values == NULL) return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "values is NULL");
+    run = cache->session->stepped_run;
+    result = qnnrt_read_f32_slot(run->run, run->graph->logits, (uint64_t)at * vocabulary, values,
+                                 vocabulary);
+    if (result != QNNRT_OK) cache->error = *qnnrt_run_error(run->run);
+    return result;
+}
+
+QNNRT_LLM_API int32_t qnnrt_llm_argmax(qnnrt_llm_cache *cache, size_t row)
+{
+    const void *codes = qnnrt_llm_codes(cache, row);
+    const qnnrt_llm_info *info;
+    if (codes == NULL) return -1;
+    info = &cache->part->llm->info;
+    return (int32_t)qnnrt_llm__sample_argmax(codes, info->logits->dtype, info->vocabulary);
+}
+
+/* ---- cache ---- */
+
+QNNRT_LLM_API qnnrt_llm_cache_info qnnrt_llm_cache_get_info(const qnnrt_llm_cache *cache)
+{
+    qnnrt_llm_cache_info info = { 0, 0, 0, 0 };
+    const qnnrt_llm__run *run;
+    if (cache != NULL) {
+        info.cells = cache->cells.count;
+        info.used = cache->cells.used;
+        info.end = cache->cells.end;
+        run = qnnrt_llm__step_choose(cache, SIZE_MAX, cache->cells.used);
+        info.at_once = run != NULL ? run->graph->ar : 0;
+    }
+    return info;
+}
+
+/* What was computed for the cache as it was cannot be accepted any more. */
+static void qnnrt_llm__public_change(qnnrt_llm_cache *cache)
+{
+    if (cache->session->stepped == cache) cache->session->pending = 0;
+}
+
+static qnnrt_result qnnrt_llm__public_sequence(qnnrt_llm_cache *cache, int sequence, int lowest)
+{
+    if (cache == NULL) return QNNRT_E_ARG;
+    if (sequence < lowest || sequence >= QNNRT_LLM_SEQUENCES)
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "sequence %d: a cache has 0 to %d", sequence,
+                               QNNRT_LLM_SEQUENCES - 1);
+    return QNNRT_OK;
+}
+
+QNNRT_LLM_API void qnnrt_llm_clear(qnnrt_llm_cache *cache)
+{
+    if (cache == NULL) return;
+    qnnrt_llm__public_change(cache);
+    qnnrt_llm__cells_clear(&cache->cells);
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_remove(qnnrt_llm_cache *cache, int sequence,
+                                                     int32_t begin, int32_t end)
+{
+    qnnrt_result result = qnnrt_llm__public_sequence(cache, sequence, -1);
+    if (result != QNNRT_OK) return result;
+    qnnrt_llm__public_change(cache);
+    qnnrt_llm__cells_remove(&cache->cells, sequence, begin, end);
+    return QNNRT_OK;
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_copy(qnnrt_llm_cache *cache, int from, int to,
+                                                   int32_t begin, int32_t end)
+{
+    qnnrt_result result = qnnrt_llm__public_sequence(cache, from, 0);
+    if (result == QNNRT_OK) result = qnnrt_llm__public_sequence(cache, to, 0);
+    if (result != QNNRT_OK) return result;
+    qnnrt_llm__public_change(cache);
+    qnnrt_llm__cells_copy(&cache->cells, from, to, begin, end);
+    return QNNRT_OK;
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_keep(qnnrt_llm_cache *cache, int sequence)
+{
+    qnnrt_result result = qnnrt_llm__public_sequence(cache, sequence, 0);
+    if (result != QNNRT_OK) return result;
+    qnnrt_llm__public_change(cache);
+    qnnrt_llm__cells_keep(&cache->cells, sequence);
+    return QNNRT_OK;
+}
+
+/* A model that is told positions stores keys turned by them: other positions would need other
+   keys. */
+static int qnnrt_llm__public_turned(const qnnrt_llm_cache *cache)
+{
+    const qnnrt_llm__slots *in = cache->part->llm->graphs[0].inputs;
+    return in[QNNRT_LLM_ROLE_POSITIONS].count + in[QNNRT_LLM_ROLE_ROPE_COS].count > 0;
+}
+
+static qnnrt_result qnnrt_llm__public_moved(qnnrt_llm_cache *cache, qnnrt_result result)
+{
+    if (result == QNNRT_E_UNSUPPORTED)
+        return QNNRT_LLM__FAIL(cache, result, "positions cannot be changed: keys are stored turned by"
+                               " them (RoPE), as %s; remove those cells and compute their tokens"
+                               " again", qnnrt_dtype_name(cache->part->llm->info.cache_dtype));
+    if (result != QNNRT_OK)
+        return QNNRT_LLM__FAIL(cache, result, "positions would be over %ld, or are divided by less"
+                               " than 1", (long)INT32_MAX);
+    qnnrt_llm__public_change(cache);
+    return QNNRT_OK;
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_shift(qnnrt_llm_cache *cache, int sequence,
+                                                    int32_t begin, int32_t end, int32_t delta)
+{
+    qnnrt_result result = qnnrt_llm__public_sequence(cache, sequence, 0);
+    if (result != QNNRT_OK) return result;
+    return qnnrt_llm__public_moved(
+        cache, qnnrt_llm__cells_shift(&cache->cells, sequence, begin, end, delta,
+                                      qnnrt_llm__public_turned(cache)));
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_divide(qnnrt_llm_cache *cache, int sequence,
+                                                     int32_t begin, int32_t end, int32_t divisor)
+{
+    qnnrt_result result = qnnrt_llm__public_sequence(cache, sequence, 0);
+    if (result != QNNRT_OK) return result;
+    return qnnrt_llm__public_moved(
+        cache, qnnrt_llm__cells_divide(&cache->cells, sequence, begin, end, divisor,
+                                       qnnrt_llm__public_turned(cache)));
+}
+
+QNNRT_LLM_API int32_t qnnrt_llm_sequence_first(const qnnrt_llm_cache *cache, int sequence)
+{
+    if (cache == NULL || sequence < 0 || sequence >= QNNRT_LLM_SEQUENCES) return -1;
+    return qnnrt_llm__cells_first(&cache->cells, sequence);
+}
+
+QNNRT_LLM_API int32_t qnnrt_llm_sequence_last(const qnnrt_llm_cache *cache, int sequence)
+{
+    if (cache == NULL || sequence < 0 || sequence >= QNNRT_LLM_SEQUENCES) return -1;
+    return qnnrt_llm__cells_last(&cache->cells, sequence);
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_cache_copy(qnnrt_llm_cache *to, const qnnrt_llm_cache *from)
+{
+    if (to == NULL || from == NULL) return QNNRT_E_ARG;
+    if (to->part->llm != from->part->llm)
+        return QNNRT_LLM__FAIL(to, QNNRT_E_ARG, "the cache to be copied is one of another model");
+    qnnrt_llm__public_change(to);
+    return qnnrt_llm__state_copy(&to->cells, &to->store, &from->cells, &from->store, &to->error);
+}
+
+/* ---- state ---- */
+
+QNNRT_LLM_API size_t qnnrt_llm_state_bytes(const qnnrt_llm_cache *cache)
+{
+    return cache != NULL ? qnnrt_llm__state_bytes(&cache->cells, &cache->store) : 0;
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_state_save(qnnrt_llm_cache *cache, void *data, size_t capacity,
+                                                size_t *bytes)
+{
+    size_t needed;
+    if (bytes != NULL) *bytes = 0;
+    if (cache == NULL) return QNNRT_E_ARG;
+    needed = qnnrt_llm__state_bytes(&cache->cells, &cache->store);
+    if (data == NULL || capacity < needed)
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "the state takes %lu bytes, and there is room for"
+                               " %lu", (unsigned long)needed,
+                               (unsigned long)(data != NULL ? capacity : 0));
+    qnnrt_llm__state_save(&cache->cells, &cache->store, cache->part->llm->info.fingerprint, data);
+    if (bytes != NULL) *bytes = needed;
+    return QNNRT_OK;
+}
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_state_restore(qnnrt_llm_cache *cache, const void *data,
+                                                   size_t bytes)
+{
+    qnnrt_result result;
+    if (cache == NULL) return QNNRT_E_ARG;
+    if (data == NULL) return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "data is NULL");
+    result = qnnrt_llm__state_restore(&cache->cells, &cache->store,
+                                      cache->part->llm->info.fingerprint,
+                                      cache->session->desc.positions, data, bytes, &cache->error);
+    if (result == QNNRT_OK) qnnrt_llm__public_change(cache);
+    return result;
+}
+
+/* ---- sampling ---- */
+
+QNNRT_LLM_API qnnrt_result qnnrt_llm_sampler_create(const qnnrt_tensor_info *logits,
+                                                    const qnnrt_llm_sampler_desc *desc,
+                                                    qnnrt_llm_sampler **out, qnnrt_error *err)
+{
+    const qnnrt_llm_sampler_desc greedy = { 0, 0, 0, 0, 0, 0, 0, { 0, 0, 0, 0, 0, 0, 0, 0 } };
+    qnnrt_llm__error_clear(err);
+    if (out != NULL) *out = NULL;
+    if (logits == NULL || out == NULL)
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "%s is NULL", logits == NULL ? "logits" : "out");
+    return qnnrt_llm__sample_make(logits, desc != NULL ? desc : &greedy, out, err);
+}
+
+QNNRT_LLM_API void qnnrt_llm_sampler_destroy(qnnrt_llm_sampler *sampler)
+{
+    qnnrt_llm__sample_free(sampler);
+}
+
+QNNRT_LLM_API int32_t qnnrt_llm_sample(qnnrt_llm_sampler *sampler, const void *codes)
+{
+    if (sampler == NULL || codes == NULL) return -1;
+    return qnnrt_llm__sample_draw(sampler, (const unsigned char *)codes);
+}
+
+QNNRT_LLM_API void qnnrt_llm_sampler_accept(qnnrt_llm_sampler *sampler, int32_t token)
+{
+    if (sampler == NULL || token < 0 || (uint32_t)token >= sampler->vocabulary) return;
+    qnnrt_llm__sample_remember(sampler, (uint32_t)token);
+}
+
+QNNRT_LLM_API void qnnrt_llm_sampler_reset(qnnrt_llm_sampler *sampler)
+{
+    if (sampler != NULL) qnnrt_llm__sample_reset(sampler);
+}
 
 #ifdef __cplusplus
 }

@@ -6,47 +6,11 @@
 
 enum { WIDE = 40 };
 
-typedef struct graph_info {
-    uint32_t version;                      /* 1 */
-    struct {
-        const char *name;
-        uint32_t    input_count;
-        raw_tensor *inputs;
-        uint32_t    output_count;
-        raw_tensor *outputs;
-        uint64_t    rest[5];               /* of versions 2 and 3: the stride is theirs */
-    } v;
-} graph_info;
-
-typedef struct binary_info {
-    uint32_t version;                      /* 3 */
-    struct {
-        uint32_t    backend_id;
-        const char *build_id;
-        raw_version core, backend;
-        const char *soc;
-        raw_version blob;
-        uint64_t    blob_bytes;
-        uint32_t    context_tensor_count;
-        raw_tensor *context_tensors;
-        uint32_t    graph_count;
-        graph_info *graphs;
-        void       *platform;
-        uint32_t    metadata_bytes;
-        void       *metadata;
-        uint32_t    soc_model;
-    } v;
-} binary_info;
-
-typedef char graph_info_is_88[sizeof(graph_info) == 88 ? 1 : -1];
-typedef char binary_info_is_144[sizeof(binary_info) == 144 ? 1 : -1];
-typedef char graphs_are_at_104[offsetof(binary_info, v.graphs) == 104 ? 1 : -1];
-
 static const uint32_t one[1] = { 1 };
 static char           names[2][2 * WIDE][4];
 static raw_tensor     tensors[2][2 * WIDE];
-static graph_info     graphs[2];
-static binary_info    info;
+static raw_graph_info graphs[2];
+static raw_binary_info info;
 static raw_provider   provider;
 static raw_system_provider system_provider;
 static int            object;              /* handles are its address */
@@ -96,7 +60,7 @@ static raw_code graph_execute(raw_handle graph, const raw_tensor *inputs, uint32
 }
 
 static raw_code system_create(raw_handle *out) { return answer_handle(out); }
-static raw_code system_info(raw_handle handle, void *data, uint64_t bytes, const binary_info **out, uint64_t *size)
+static raw_code system_info(raw_handle handle, void *data, uint64_t bytes, const raw_binary_info **out, uint64_t *size)
 {
     (void)handle; (void)data; (void)bytes;
     *out = &info;

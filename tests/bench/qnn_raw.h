@@ -37,6 +37,38 @@ typedef struct raw_tensor {
     } v;
 } raw_tensor;
 
+typedef struct raw_graph_info {
+    uint32_t version;                     /* 1, 2 or 3: the stride is that of 3 */
+    struct {
+        const char *name;
+        uint32_t    input_count;
+        raw_tensor *inputs;
+        uint32_t    output_count;
+        raw_tensor *outputs;
+        uint64_t    rest[5];
+    } v;
+} raw_graph_info;
+
+typedef struct raw_binary_info {
+    uint32_t version;                     /* 3; others have the graphs elsewhere */
+    struct {
+        uint32_t        backend_id;
+        const char     *build_id;
+        raw_version     core, backend;
+        const char     *soc;
+        raw_version     blob;
+        uint64_t        blob_bytes;
+        uint32_t        context_tensor_count;
+        raw_tensor     *context_tensors;
+        uint32_t        graph_count;
+        raw_graph_info *graphs;
+        void           *platform;
+        uint32_t        metadata_bytes;
+        void           *metadata;
+        uint32_t        soc_model;
+    } v;
+} raw_binary_info;
+
 typedef struct raw_op {                   /* passed by value */
     uint32_t version;
     struct {
@@ -115,6 +147,9 @@ typedef raw_code (*raw_tensor_update)(raw_handle graph, const raw_tensor **tenso
 
 typedef char raw_tensor_is_144[sizeof(raw_tensor) == 144 ? 1 : -1];
 typedef char raw_data_is_at_104[offsetof(raw_tensor, v.data) == 104 ? 1 : -1];
+typedef char raw_graph_info_is_88[sizeof(raw_graph_info) == 88 ? 1 : -1];
+typedef char raw_binary_info_is_144[sizeof(raw_binary_info) == 144 ? 1 : -1];
+typedef char raw_graphs_are_at_104[offsetof(raw_binary_info, v.graphs) == 104 ? 1 : -1];
 typedef char raw_op_is_80[sizeof(raw_op) == 80 ? 1 : -1];
 typedef char raw_slots_are_at_40[offsetof(raw_provider, slots) == 40 ? 1 : -1];
 

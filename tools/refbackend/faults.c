@@ -8,7 +8,8 @@
 
        fail=F[:N]:CODE            the call answers CODE (0x1770, 6000) and does nothing; a free
                                   frees all the same, and a failing create leaves a bogus handle
-       null=F[:N]                 it answers 0 and gives NULL (or no ids, no info)
+       null=F[:N]                 it answers 0 and gives NULL (or no ids, no info); graphExecute
+                                  computes nothing, and outputs stay as they are
        delay=F[:N]:20ms           it waits first
        overwrite=graphExecute[:N] the byte behind output 0 is changed
        restart=graphExecute[:N]   "subsystem restart": it answers 0x3f3, and so does every later
