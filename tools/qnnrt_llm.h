@@ -3963,26 +3963,30 @@ static uint64_t qnnrt_llm__cells_leave(qnnrt_llm__cells *cells, uint32_t cell, u
     return stale;
 }
 
-/* After changes: find the end, and the last positions of the sequences in stale, anew. */
-static void qnnrt_llm__cells_settle(qnnrt_llm__cells *cells, uint64_t stale)
+/* After changes: find the end, and the last positions of the sequences in stale, anew. None of them
+   is above `most`: where one is found there, nothing else is looked at. Texts that were cut have it
+   in their last cell. */
+static void qnnrt_llm__cells_settle(qnnrt_llm__cells *cells, uint64_t stale, int32_t most)
 {
-    uint64_t bits;
+    const uint64_t *const sequences = cells->sequences;
+    const int32_t *const positions = cells->positions;
     uint32_t cell;
     int s;
-    while (cells->end > 0 && cells->sequences[cells->end - 1] == 0) --cells->end;
-    if (stale == 0) return;
-    for (s = 0; s < QNNRT_LLM_SEQUENCES; ++s)
-        if ((stale >> s & 1) != 0) cells->last[s] = -1;
-    for (cell = 0; cell < cells->end; ++cell)
-        for (s = 0, bits = cells->sequences[cell] & stale; bits != 0; ++s, bits >>= 1)
-            if ((bits & 1) != 0 && cells->last[s] < cells->positions[cell])
-                cells->last[s] = cells->positions[cell];
+    while (cells->end > 0 && sequences[cells->end - 1] == 0) --cells->end;
+    for (s = 0; stale != 0; ++s, stale >>= 1) {
+        int32_t last = -1;
+        if ((stale & 1) == 0) continue;
+        for (cell = cells->members[s] > 0 ? cells->end : 0; cell > 0 && last < most; --cell)
+            if ((sequences[cell - 1] >> s & 1) != 0 && last < positions[cell - 1])
+                last = positions[cell - 1];
+        cells->last[s] = last;
+    }
 }
 
 /* Free one cell, whoever it belongs to. */
 static void qnnrt_llm__cells_unset(qnnrt_llm__cells *cells, uint32_t cell)
 {
-    qnnrt_llm__cells_settle(cells, qnnrt_llm__cells_leave(cells, cell, ~(uint64_t)0));
+    qnnrt_llm__cells_settle(cells, qnnrt_llm__cells_leave(cells, cell, ~(uint64_t)0), INT32_MAX);
 }
 
 /* Whether a cell in use belongs to one of the sequences in bits and lies in [begin, end), where
@@ -3991,9 +3995,9 @@ static void qnnrt_llm__cells_unset(qnnrt_llm__cells *cells, uint32_t cell)
 static int qnnrt_llm__cells_within(const qnnrt_llm__cells *cells, uint32_t cell, uint64_t bits,
                                    int32_t begin, int32_t end)
 {
-    int32_t position = cells->positions[cell];
-    return (cells->sequences[cell] & bits) != 0 && position >= begin &&
-           (end < 0 || position < end);
+    const int32_t position = cells->positions[cell];           /* decides most often */
+    return position >= begin && (end < 0 || position < end) &&
+           (cells->sequences[cell] & bits) != 0;
 }
 
 /* sequence -1: every one. */
@@ -4005,7 +4009,8 @@ static void qnnrt_llm__cells_remove(qnnrt_llm__cells *cells, int sequence, int32
     for (cell = 0; cell < cells->end; ++cell)
         if (qnnrt_llm__cells_within(cells, cell, bits, begin, end))
             stale |= qnnrt_llm__cells_leave(cells, cell, bits);
-    qnnrt_llm__cells_settle(cells, stale);
+    /* Who lost the last position has nothing left at begin or behind it. */
+    qnnrt_llm__cells_settle(cells, stale, begin > 0 ? begin - 1 : -1);
 }
 
 static void qnnrt_llm__cells_copy(qnnrt_llm__cells *cells, int from, int to, int32_t begin,
@@ -4027,7 +4032,7 @@ static void qnnrt_llm__cells_keep(qnnrt_llm__cells *cells, int sequence)
     uint32_t cell;
     for (cell = 0; cell < cells->end; ++cell)
         stale |= qnnrt_llm__cells_leave(cells, cell, others);
-    qnnrt_llm__cells_settle(cells, stale);
+    qnnrt_llm__cells_settle(cells, stale, INT32_MAX);
 }
 
 /* Add delta to positions. A cell has one, so all sequences that share it move; one that would come
@@ -4053,7 +4058,7 @@ static qnnrt_result qnnrt_llm__cells_shift(qnnrt_llm__cells *cells, int sequence
         if (cells->positions[cell] + delta >= 0) cells->positions[cell] += delta;
         else (void)qnnrt_llm__cells_leave(cells, cell, ~(uint64_t)0);
     }
-    qnnrt_llm__cells_settle(cells, stale);
+    qnnrt_llm__cells_settle(cells, stale, INT32_MAX);
     return QNNRT_OK;
 }
 
@@ -4072,7 +4077,7 @@ static qnnrt_result qnnrt_llm__cells_divide(qnnrt_llm__cells *cells, int sequenc
         stale |= cells->sequences[cell];
         cells->positions[cell] /= divisor;
     }
-    qnnrt_llm__cells_settle(cells, stale);
+    qnnrt_llm__cells_settle(cells, stale, INT32_MAX);
     return QNNRT_OK;
 }
 
@@ -4313,9 +4318,12 @@ static uint32_t qnnrt_llm__state_u32(const unsigned char *at)
     return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
+/* In one expression: compilers make one load of it. */
 static uint64_t qnnrt_llm__state_u64(const unsigned char *at)
 {
-    return qnnrt_llm__state_u32(at) | (uint64_t)qnnrt_llm__state_u32(at + 4) << 32;
+    return at[0] | (uint64_t)at[1] << 8 | (uint64_t)at[2] << 16 | (uint64_t)at[3] << 24 |
+           (uint64_t)at[4] << 32 | (uint64_t)at[5] << 40 | (uint64_t)at[6] << 48 |
+           (uint64_t)at[7] << 56;
 }
 
 static uint64_t qnnrt_llm__state_mix(uint64_t sum, uint64_t word)
