@@ -26,7 +26,7 @@ ALL_RELEASES  := 2.47 2.48 2.49 2.50 2.51
 CONFIG_MACROS ?= QNNRT_STATIC QNNRT_API=extern QNNRT_LOG_SLOTS=1 QNNRT_NO_ERROR_TEXT QNNRT_NO_JSON QNNRT_COMPOSE
 JSON_MACROS   ?= QNNRT_JSON_STATIC QNNRT_JSON_API=extern
 # Tests that compile as C++11 too: tests/test_<name>.c.
-CXX_TESTS ?= wire run oom quant plan codes json meta compose llm_cells
+CXX_TESTS ?= wire run oom quant plan codes json meta compose llm llm_cells llm_roles
 # Tests that are of no use in the ASan or in the aarch64 configuration.
 NOT_ASAN_TESTS    ?=
 NOT_AARCH64_TESTS ?=
@@ -237,15 +237,18 @@ host-htp: $(B)/examples/host/host
 host-%:
 	@echo "host: there is no backend '$*' for this: BACKEND is ref or htp"; exit 2
 
-# What the tests of language models compare with, by numpy: tokens of the trained model and of a deep one, and ranges.
+# What the tests of language models compare with, by numpy: tokens of the trained model and of random ones, and ranges.
 DEEP := $(B)/llm/deep
+TIED := $(B)/llm/tied
 .PHONY: golden-llm
 golden-llm: $(B)/examples/llm/random_model   ## write tests/golden/llm_tokens.txt and ranges.json anew (needs python3 with numpy)
-	@mkdir -p $(DEEP)
+	@mkdir -p $(DEEP) $(TIED)
 	$(B)/examples/llm/random_model $(DEEP) 16 7
+	$(B)/examples/llm/random_model $(TIED) 3 5 1 tied
 	$(PYTHON) tests/make_ranges.py > $(DEEP)/new && mv $(DEEP)/new tests/data/llm/model/ranges.json
 	$(PYTHON) tests/make_ranges.py $(DEEP) > $(DEEP)/new && mv $(DEEP)/new tests/data/llm/deep_ranges.json
-	$(PYTHON) tests/reference_llm.py --golden tests/data/llm/model $(DEEP) > $(DEEP)/new && mv $(DEEP)/new tests/golden/llm_tokens.txt
+	$(PYTHON) tests/reference_llm.py --golden tests/data/llm/model $(DEEP) $(TIED) > $(DEEP)/new && mv $(DEEP)/new tests/golden/llm_tokens.txt
+	$(PYTHON) tests/reference_llm.py --argmax tests/data/llm/model > $(DEEP)/new && mv $(DEEP)/new tests/golden/llm_argmax.txt
 
 # ---- tests ----------------------------------------------------------------------------------------
 
@@ -412,6 +415,7 @@ define make_list
   else :; $(foreach t,$(filter %.py,$(SCRIPTS)),echo "script/$(notdir $t) skip python3 is missing";) fi; \
   echo "silent 1200,anycore $(SILENT)"; \
   echo "symbols 60 $(SYMBOLS)"; \
+  echo "make-host $(LIMIT_ASAN) MAKEFLAGS= MAKELEVEL= $(MAKE) host && echo 1 passed$(comma) 0 failed"; \
   echo "asan/ops $(LIMIT_ASAN) $(ASAN_ENV) $(B)/asan/ops $(B)/asan/libQnnRef.so - $(if $(HAVE_PYTHON),--oracle $(B)/oracle_ops.txt)"; \
   if [ -f $(B)/qnn/2.47/.stamp ] && [ -f $(B)/qnn/2.51/.stamp ]; then echo "ops $(LIMIT_REAL) $(OPS_RUN)"; \
   else echo "ops skip $(B)/qnn/2.47 or 2.51 is missing: say 'make qnn-libs' (needs python3 with pip, and a network)"; fi; \

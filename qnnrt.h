@@ -166,8 +166,8 @@
        name: a wrong scale over a cut computes fluent nonsense, so it is never guessed. A pipeline
        that cannot be wired does not fail the open: its single graphs stay callable as
        "<context>/<graph>" ("2/decode_3_of_4"), and qnnrt_pipeline_make() takes explicit edges.
-       Inputs of one name and equal facts are one slot. A name that means several slots is addressed
-       with its step: "2/output_0".
+       Inputs of one name and equal facts are one slot, unless qnnrt_pipeline_make() is told to keep
+       them apart. A name that means several slots is addressed with its step: "2/output_0".
 
    Values
        qnnrt_data() gives the stored bytes in place; codes order like the numbers, so an argmax
@@ -866,6 +866,11 @@ typedef struct qnnrt_edge_desc {                /* output `from` of one step is 
     const char *to;
 } qnnrt_edge_desc;
 
+typedef struct qnnrt_apart_desc {               /* an input of a step */
+    size_t      step;
+    const char *input;
+} qnnrt_apart_desc;
+
 typedef struct qnnrt_pipeline_desc {
     const char            *name;                /* (default NULL: that of the first graph) */
     const qnnrt_step_desc *steps;
@@ -874,11 +879,15 @@ typedef struct qnnrt_pipeline_desc {
     size_t                 edge_count;
     int                    edges_only;          /* 1: no more edges by rule (default 0: rules for
                                                    the rest) */
+    const qnnrt_apart_desc *apart;              /* inputs that are slots of their own, whatever other
+                                                   steps call theirs: the caches of shards that all
+                                                   count from 0 */
+    size_t                 apart_count;
 } qnnrt_pipeline_desc;
 
 /* Wire graphs of one or several models by hand. Given edges are checked like found ones: dims,
    dtype and encoding must be equal. The descriptor and its strings are copied.
-   Returns  QNNRT_OK; QNNRT_E_ARG, QNNRT_E_NOT_FOUND (text: which step or edge); QNNRT_E_MISMATCH
+   Returns  QNNRT_OK; QNNRT_E_ARG, QNNRT_E_NOT_FOUND (text: which step, edge or input); QNNRT_E_MISMATCH
             (does not fit, or a step without an edge from the one before); QNNRT_E_LIMIT;
             QNNRT_E_MEMORY
    Frees    qnnrt_pipeline_destroy(), before the models are closed */
@@ -9870,6 +9879,7 @@ typedef struct qnnrt__end {
     const qnnrt_tensor_info *tensor;
     uint32_t   step, index;
     int        output;
+    int        apart;               /* input: shares its slot with no other */
     struct qnnrt__end *source;      /* input: the output that feeds it, or the first input of the
                                        same value */
     const char *reason;             /* input fed by an output: why */
@@ -10049,11 +10059,11 @@ static void qnnrt__pipeline_share(qnnrt_pipeline *p)
     for (at = 0; at < p->end_count; ++at) {
         qnnrt__end *end = qnnrt__pipeline_end(p, at);
         if (qnnrt__pipeline_begins(p, at)) first = at;
-        if (end->output || end->source != NULL) continue;
+        if (end->output || end->apart || end->source != NULL) continue;
         /* The nearest earlier one; a name occurs at most twice per step, so this is short. */
         for (back = at; back-- > first;) {
             qnnrt__end *other = qnnrt__pipeline_end(p, back);
-            if (other->output || (other->source != NULL && other->source->output) ||
+            if (other->output || other->apart || (other->source != NULL && other->source->output) ||
                 !qnnrt__table_same_facts(other->tensor, end->tensor)) continue;
             qnnrt__pipeline_connect(other, end, NULL);
             break;
@@ -10303,6 +10313,29 @@ static qnnrt_result qnnrt__pipeline_given(qnnrt_pipeline *p, const qnnrt_pipelin
     return QNNRT_OK;
 }
 
+/* Mark the inputs that are to be slots of their own. */
+static qnnrt_result qnnrt__pipeline_apart(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
+                                          qnnrt_error *err)
+{
+    size_t i;
+    for (i = 0; i < desc->apart_count; ++i) {
+        const qnnrt_apart_desc *apart = &desc->apart[i];
+        size_t at = 0, end = 0;
+        char where[512];
+        if (apart->input == NULL || apart->step >= desc->step_count)
+            return qnnrt__fail(err, QNNRT_E_ARG, "apart %u: it needs a step and a name", (unsigned)i);
+        qnnrt__pipeline_named(p, apart->input, &at, &end);
+        while (at < end && (p->by_name[at]->output || p->by_name[at]->step != apart->step)) ++at;
+        if (at == end)
+            return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "apart %u: %s has no input \"%.200s\"",
+                               (unsigned)i,
+                               qnnrt__pipeline_where(p, (uint32_t)apart->step, where, sizeof(where)),
+                               apart->input);
+        qnnrt__pipeline_end(p, at)->apart = 1;
+    }
+    return QNNRT_OK;
+}
+
 /* Wire a pipeline whose steps are set. desc may be NULL: rules only. */
 static qnnrt_result qnnrt__pipeline_wire(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
                                          qnnrt_error *err)
@@ -10311,6 +10344,7 @@ static qnnrt_result qnnrt__pipeline_wire(qnnrt_pipeline *p, const qnnrt_pipeline
     uint32_t step;
     qnnrt_result result = qnnrt__pipeline_ends(p, err);
     if (result == QNNRT_OK && desc != NULL) result = qnnrt__pipeline_given(p, desc, err);
+    if (result == QNNRT_OK && desc != NULL) result = qnnrt__pipeline_apart(p, desc, err);
     if (result == QNNRT_OK && rules) result = qnnrt__pipeline_by_name(p, err);
     for (step = 1; step < p->info.step_count && result == QNNRT_OK; ++step) {
         if (qnnrt__pipeline_joined(p, step)) continue;
@@ -12517,9 +12551,11 @@ QNNRT_API qnnrt_result qnnrt_pipeline_make(const qnnrt_pipeline_desc *desc, qnnr
     qnnrt__err_clear(err);
     if (out != NULL) *out = NULL;
     if (desc == NULL || out == NULL || desc->steps == NULL || desc->step_count == 0 ||
-        desc->steps[0].model == NULL || (desc->edges == NULL && desc->edge_count > 0))
+        desc->steps[0].model == NULL || (desc->edges == NULL && desc->edge_count > 0) ||
+        (desc->apart == NULL && desc->apart_count > 0))
         return qnnrt__fail(err, QNNRT_E_ARG,
-                           "qnnrt_pipeline_make: desc, its steps, counted edges, or out is NULL");
+                           "qnnrt_pipeline_make: desc, its steps, counted edges, counted inputs"
+                           " apart, or out is NULL");
     if (desc->step_count > 65535 || desc->edge_count > 10000000)
         return qnnrt__fail(err, QNNRT_E_LIMIT,
                            "a pipeline of more than 65,535 steps or 10,000,000 edges");

@@ -3,8 +3,9 @@
        06_generate FOLDER PROMPT COUNT [BACKEND_LIBRARY [LOGITS.raw]]
 
    FOLDER as 05_make_model.c makes it, or llm/export.c with caches of 8 bits: pipelines prefill_...
-   or prompt_..., and kv_... or token_...; tokens that are bytes. Printed are the prompt, a |, and COUNT bytes, each the most probable one. LOGITS.raw gets
-   what the model computed for every byte but the last, as float32, to compare backends by.
+   or prompt_..., and kv_... or token_...; tokens that are bytes. Printed are the prompt, a |, and
+   COUNT bytes, each the most probable one. LOGITS.raw gets what the model computed for every byte
+   but the last, as float32, to compare backends by.
 
    Here the cache is copied: new keys and values go to where the next call reads them, left to
    right. 02_prefill_decode.c moves the tensors along the cache instead, and copies less.

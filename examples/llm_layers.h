@@ -50,7 +50,7 @@ typedef struct llm_config {
     int      tied;                      /* the head is the table of embeddings */
 } llm_config;
 
-/* Activations with a range of their own, each layer's and the model's, as ranges.json names them. */
+/* Activations with a range of their own, of each layer and of the model: names in ranges.json. */
 #define LLM_LAYER_RANGES(X)                                                                       \
     X(NORM_1) X(Q) X(K) X(V) X(Q_ROTATED) X(K_ROTATED) X(SCORES) X(CONTEXT) X(ATTENTION) X(MIDDLE) \
     X(NORM_2) X(GATE) X(UP) X(SILU) X(PRODUCT) X(MLP) X(OUT)
@@ -877,7 +877,8 @@ static void llm_read_config(const char *folder, llm_config *is)
         { "num_hidden_layers", &is->layers, LLM_LAYERS }, { "hidden_size", &is->width, LLM_WIDTH },
         { "num_attention_heads", &is->heads, LLM_HEADS },
         { "num_key_value_heads", &is->kv_heads, LLM_HEADS },
-        { "head_dim", &is->head_dim, 256 },               { "intermediate_size", &is->inner, 16384 },
+        { "head_dim", &is->head_dim, 256 },
+        { "intermediate_size", &is->inner, 16384 },
         { "vocab_size", &is->vocabulary, 1u << 18 },
         { "max_position_embeddings", &is->context, 1u << 14 },
     };

@@ -25,6 +25,7 @@ typedef struct counter_graph {
 } counter_graph;
 
 static qnnrt_builder *counter_b;
+static float counter_one = 1;   /* a weight: with another value it is another model */
 
 static qnnrt_tensor counter_tensor(qnnrt_tensor_kind kind, const char *name, qnnrt_dtype dtype,
                                    uint32_t rank, uint32_t d0, uint32_t d1, uint32_t d2, uint32_t d3)
@@ -124,7 +125,6 @@ static qnnrt_tensor counter_cache(const counter_graph *g, int layer, int value, 
 
 static void counter_add(const counter_graph *g)
 {
-    static const float one = 1;
     float words[COUNTER_WORDS * COUNTER_WORDS];
     const uint32_t ar = g->ar, cl = g->context, w = COUNTER_WORDS;
     const qnnrt_dtype f32 = QNNRT_DTYPE_F32;
@@ -168,7 +168,7 @@ static void counter_add(const counter_graph *g)
 
     /* the mask says 0 or less: 1 or 0 */
     t = counter_tensor(COUNTER_INNER, "mask_up", f32, 4, 1, 1, ar, cl);
-    counter_node("ElementWiseAdd", t, mask, counter_constant("one", 1, 0, &one), COUNTER_NO, COUNTER_NO);
+    counter_node("ElementWiseAdd", t, mask, counter_constant("one", 1, 0, &counter_one), COUNTER_NO, COUNTER_NO);
     p = counter_tensor(COUNTER_INNER, "mask_clipped", f32, 4, 1, 1, ar, cl);
     counter_node("ReluMinMax", p, t, QNNRT_NO_TENSOR, "min_value", f32, 0, "max_value", f32, 1);
     seen = counter_4(g, COUNTER_INNER, "seen", 1, ar, cl);

@@ -2,11 +2,11 @@
 
        llm_plain FOLDER LIBRARY GOLDEN MODEL THETA AGREE TOLERANCE [LOGITS.raw]
 
-   FOLDER is what examples/llm/export.c made, by either naming. GOLDEN is tests/golden/llm_tokens.txt,
-   MODEL the part of it to compare with. Every graph is run alone: what goes from shard to shard is
-   copied here, caches are kept as float32 by position and written whole before each call. So nothing
-   is trusted but the graphs: no wiring, no roles by shape, no arithmetic on strides but the layout
-   that a name stands for.
+   FOLDER is what examples/llm/export.c made, by either naming. GOLDEN is
+   tests/golden/llm_tokens.txt, MODEL the part of it to compare with. Every graph is run alone: what
+   goes from shard to shard is copied here, caches are kept as float32 by position and written whole
+   before each call. So nothing is trusted but the graphs: no wiring, no roles by shape, no
+   arithmetic on strides but the layout that a name stands for.
 
    After each prompt the golden tokens are given, whatever is the best one, so that all steps can be
    compared. At least AGREE per cent of the best tokens must be the golden ones, and the logits of
@@ -62,7 +62,7 @@ static float *reals(uint64_t count)
 
 /* ---- names ---- */
 
-/* The number behind `stem` in an ExecuTorch name: "<stem>_0" is the first, "<stem>_7_0" number 7. */
+/* The number behind `stem` in an ExecuTorch name: "<stem>_0" is the first, "<stem>_7_0" is 7. */
 static uint32_t numbered(const char *name, const char *stem)
 {
     unsigned number;
@@ -154,7 +154,8 @@ static void find_tensors(const qnnrt_pipeline_info *pipeline, int outputs, tenso
 
 static void prepare(graph *g, qnnrt *model, int decode)
 {
-    const char *const stems[2][2] = { { "prompt_", "prefill_forward" }, { "token_", "kv_forward" } };
+    const char *const stems[2][2] = { { "prompt_", "prefill_forward" },
+                                      { "token_", "kv_forward" } };
     qnnrt_error err;
     size_t contexts, i, k;
     const qnnrt_context_info *context = qnnrt_contexts(model, &contexts);
@@ -205,13 +206,14 @@ static void must(qnnrt_run *run, qnnrt_result result)
 static void move_cache(qnnrt_run *run, const tensor *t, uint32_t from, uint32_t count, int store)
 {
     const uint32_t d = state.head_dim, cells = (uint32_t)(t->info->count / t->count / d);
+    float *const *heads = &state.caches[t->is == KEYS ? 0 : 1][t->first];
     uint32_t h, p, i;
     if (store) must(run, qnnrt_read_f32_slot(run, t->slot, 0, state.values, t->info->count));
     else memset(state.values, 0, (size_t)t->info->count * sizeof(float));
     for (h = 0; h < t->count; ++h)
         for (p = 0; p < count; ++p)
             for (i = 0; i < d; ++i) {
-                float *kept = &state.caches[t->is == KEYS ? 0 : 1][t->first + h][(from + p) * d + i];
+                float *kept = &heads[h][(from + p) * d + i];
                 float *here = &state.values[t->is == KEYS ? (h * d + i) * cells + p
                                                           : (h * cells + p) * d + i];
                 if (store) *kept = *here; else *here = *kept;
@@ -222,7 +224,8 @@ static void move_cache(qnnrt_run *run, const tensor *t, uint32_t from, uint32_t 
 static const tensor *tensor_of(const graph *g, uint32_t shard, part is)
 {
     uint32_t i;
-    for (i = 0; i < g->out_count[shard]; ++i) if (g->out[shard][i].is == is) return &g->out[shard][i];
+    for (i = 0; i < g->out_count[shard]; ++i)
+        if (g->out[shard][i].is == is) return &g->out[shard][i];
     stop("a shard lacks an output that a later one needs", "");
     return NULL;
 }
@@ -400,7 +403,8 @@ int main(int argc, char **argv)
            fine ? "OK" : "FAILED");
     for (i = 0; i < 2; ++i)
         for (k = 0; k < graphs[i].shards; ++k)
-            if (i == 0 || graphs[1].runs[k] != graphs[0].runs[k]) qnnrt_run_destroy(graphs[i].runs[k]);
+            if (i == 0 || graphs[1].runs[k] != graphs[0].runs[k])
+                qnnrt_run_destroy(graphs[i].runs[k]);
     for (i = 0; i < state.units; ++i) for (k = 0; k < 2; ++k) free(state.caches[k][i]);
     free(state.values);
     free(logits);

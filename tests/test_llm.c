@@ -8,6 +8,9 @@
 #include "qnnrt_llm.h"
 #include "llm_counter.h"
 #include "test.h"
+#include <dlfcn.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #ifndef TEST_REF_LIB
 #define TEST_REF_LIB "build/libQnnRef.so"
@@ -19,6 +22,13 @@ enum { KINDS = 2, CACHES = 2, TEXTS = 3, MOST = 64 };
 
 typedef struct seen { int32_t token, position; uint64_t sequences; } seen;
 typedef struct list { seen items[MOST]; size_t count; } list;
+
+static int32_t window;                      /* tokens that each one sees, 0: all */
+
+static int sees(const seen *from, const seen *to)
+{
+    return to->position <= from->position && (window == 0 || to->position > from->position - window);
+}
 
 static int32_t last_of(const list *l, uint64_t sequences)
 {
@@ -47,13 +57,13 @@ static void expect(const list *past, const seen *batch, const int32_t *parents, 
     int32_t p;
     memset(logits, 0, COUNTER_VOCABULARY * sizeof *logits);
     for (j = 0; j < past->count; ++j)
-        if ((past->items[j].sequences & batch[i].sequences) != 0 && past->items[j].position <= batch[i].position)
+        if ((past->items[j].sequences & batch[i].sequences) != 0 && sees(&batch[i], &past->items[j]))
             count_in(&past->items[j], logits);
     if (parents != NULL) {
-        for (p = parents[i]; p >= 0; p = parents[p]) count_in(&batch[p], logits);
+        for (p = parents[i]; p >= 0; p = parents[p]) if (sees(&batch[i], &batch[p])) count_in(&batch[p], logits);
     } else {
         for (j = 0; j < i; ++j)
-            if ((batch[j].sequences & batch[i].sequences) != 0 && batch[j].position <= batch[i].position)
+            if ((batch[j].sequences & batch[i].sequences) != 0 && sees(&batch[i], &batch[j]))
                 count_in(&batch[j], logits);
     }
     count_in(&batch[i], logits);
@@ -84,6 +94,8 @@ static void begin_with(setup *s, const counter_graph *graphs, size_t count)
 {
     qnnrt_backend_desc backend;
     qnnrt_llm_session_desc desc;
+    qnnrt_llm_desc llm;
+    qnnrt_llm_role_desc role;
     qnnrt_error err;
     int k;
     memset(s, 0, sizeof *s);
@@ -93,7 +105,16 @@ static void begin_with(setup *s, const counter_graph *graphs, size_t count)
     if (qnnrt_backend_open(&backend, &s->backend, &err) != QNNRT_OK) TEST_SAY(err.text);
     s->model = counter_make(s->backend, graphs, count, &err);
     if (s->model == NULL) TEST_SAY(err.text);
-    if (qnnrt_llm_open(s->model, NULL, &s->llm, &err) != QNNRT_OK) TEST_SAY(err.text);
+    memset(&llm, 0, sizeof llm);
+    if (window > 0) {
+        memset(&role, 0, sizeof role);
+        role.tensor = "attention_mask";
+        role.role = QNNRT_LLM_ROLE_WINDOW_MASK;
+        llm.roles = &role;
+        llm.role_count = 1;
+        llm.window = (uint32_t)window;
+    }
+    if (qnnrt_llm_open(s->model, &llm, &s->llm, &err) != QNNRT_OK) TEST_SAY(err.text);
     desc.caches = CACHES;
     desc.positions = 4096;
     for (k = 0; k < KINDS; ++k) {
@@ -344,10 +365,467 @@ TEST(random_lives_with_contexts_of_several_lengths)
     TRY(random_lives(graphs, 3, 40, 60));
 }
 
+
+TEST(random_lives_with_a_sliding_window)
+{
+    static const counter_graph graphs[2] = { { 8, 24, 0, 0 }, { 1, 24, 0, 0 } };
+    window = 5;
+    random_lives(graphs, 2, 40, 60);
+    window = 0;
+}
+
+/* ---- what goes wrong ---- */
+
+static const counter_graph pair[2] = { { 8, 24, 0, 0 }, { 1, 24, 0, 0 } };
+
+static qnnrt_result gives(qnnrt_llm_cache *cache, const int32_t *tokens, size_t count)
+{
+    qnnrt_llm_batch batch;
+    memset(&batch, 0, sizeof batch);
+    batch.tokens = tokens;
+    batch.count = count;
+    return qnnrt_llm_decode(cache, &batch);
+}
+
+static int faults(const char *text)
+{
+    typedef int (*control)(const char *command, char *answer, size_t bytes);
+    char command[256];
+    void *library = dlopen(TEST_REF_LIB, RTLD_NOW | RTLD_LOCAL);
+    void *symbol = library != NULL ? dlsym(library, "QnnRef_control") : NULL;
+    control call;
+    if (symbol == NULL) return 0;
+    memcpy(&call, &symbol, sizeof call);
+    snprintf(command, sizeof command, "faults %s", text);
+    return call(command, NULL, 0) == 0;
+}
+
+/* The nth execute of a batch in several chunks fails: the cache is what it was, and goes on. */
+TEST(failed_step_changes_nothing)
+{
+    setup s;
+    int k, n;
+    TRY(begin_with(&s, pair, 2));
+    for (k = 0; k < KINDS; ++k)
+        for (n = 1; n <= 3; ++n) {
+            qnnrt_llm_cache *cache = qnnrt_llm_cache_get(s.sessions[k], 0, 0);
+            list l;
+            batch_of b;
+            char rule[64];
+            l.count = 0;
+            random_state = (uint32_t)(n * 7 + k);
+            qnnrt_llm_clear(cache);
+            make_batch(&b, &l, 3, 0, 0);
+            TRY(decodes(cache, &l, &b));
+            memcpy(l.items, b.items, sizeof b.items);
+            l.count = 3;
+            make_batch(&b, &l, 18, 0, 0);               /* 8, 8, 2 */
+            snprintf(rule, sizeof rule, "fail=graphExecute:%d:0x1770", n);
+            CHECK(faults(rule));
+            CHECK_EQ(gives(cache, b.tokens, b.count), QNNRT_E_BACKEND);
+            CHECK_STR(qnnrt_llm_error(cache)->text, "0x1770");
+            CHECK(faults(""));
+            CHECK(qnnrt_llm_codes(cache, 0) == NULL && qnnrt_llm_argmax(cache, 0) == -1);
+            CHECK_EQ(qnnrt_llm_accept(cache, NULL, 1), QNNRT_E_STATE);
+            TRY(same_cache(cache, &l));
+            TRY(looked_at(cache, &l, 23));
+            TRY(decodes(cache, &l, &b));
+        }
+    TRY(finish(&s));
+}
+
+TEST(batches_that_cannot_be_are_refused)
+{
+    setup s;
+    qnnrt_llm_cache *cache;
+    qnnrt_llm_batch batch;
+    int32_t tokens[40], parents[40], positions[2] = { 5, 5 };
+    uint64_t sequences[2] = { 1, 0 };
+    float logits[COUNTER_VOCABULARY];
+    uint32_t rows[2] = { 1, 0 };
+    list l;
+    TRY(begin_with(&s, pair, 2));
+    cache = qnnrt_llm_cache_get(s.sessions[0], 0, 0);
+    memset(tokens, 0, sizeof tokens);
+    memset(parents, 0xFF, sizeof parents);
+    memset(&batch, 0, sizeof batch);
+    l.count = 0;
+    CHECK(qnnrt_llm_cache_get(s.sessions[0], 1, 0) == NULL && qnnrt_llm_cache_get(s.sessions[0], 0, CACHES) == NULL);
+    CHECK_EQ(qnnrt_llm_decode(cache, NULL), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_llm_decode(NULL, &batch), QNNRT_E_ARG);
+    CHECK_EQ(gives(cache, tokens, 0), QNNRT_E_ARG);
+    CHECK_STR(qnnrt_llm_error(cache)->text, "no tokens");
+    CHECK_EQ(gives(cache, tokens, 24), QNNRT_E_LIMIT);
+    CHECK_STR(qnnrt_llm_error(cache)->text, "0 of 23 cells are in use, and the batch has 24 tokens");
+    tokens[1] = COUNTER_VOCABULARY;
+    CHECK_EQ(gives(cache, tokens, 2), QNNRT_E_ARG);
+    CHECK_STR(qnnrt_llm_error(cache)->text, "token 21 at place 1");
+    tokens[1] = -1;
+    CHECK_EQ(gives(cache, tokens, 2), QNNRT_E_ARG);
+    CHECK_STR(qnnrt_llm_error(cache)->text, "token -1 at place 1");
+    tokens[1] = 0;
+    batch.tokens = tokens;
+    batch.count = 2;
+    batch.sequence = QNNRT_LLM_SEQUENCES;
+    CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_E_ARG);
+    CHECK_STR(qnnrt_llm_error(cache)->text, "sequence 64");
+    batch.sequence = 0;
+    batch.sequences = sequences;
+    CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_E_ARG);
+    CHECK_STR(qnnrt_llm_error(cache)->text, "token 1 of the batch belongs to no sequence");
+    batch.sequences = NULL;
+    batch.positions = positions;
+    CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_E_ARG);
+    CHECK_STR(qnnrt_llm_error(cache)->text, "position 5 of token 1");
+    positions[1] = 4096;
+    CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_E_LIMIT);
+    CHECK_STR(qnnrt_llm_error(cache)->text, "at most 4096");
+    positions[0] = -2;
+    CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_E_ARG);
+    batch.positions = NULL;
+    batch.parents = parents;
+    parents[1] = 1;
+    CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_E_ARG);
+    CHECK_STR(qnnrt_llm_error(cache)->text, "token 1 of the batch follows 1");
+    parents[1] = -2;
+    CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_E_ARG);
+    batch.count = 9;
+    CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_E_LIMIT);
+    CHECK_STR(qnnrt_llm_error(cache)->text, "the largest graph takes 8");
+    batch.parents = NULL;
+    CHECK_EQ(qnnrt_llm_eval(cache, &batch), QNNRT_E_LIMIT);
+    CHECK_STR(qnnrt_llm_error(cache)->text, "9 tokens at once");
+    CHECK_EQ(qnnrt_llm_logits(cache, 0, logits), QNNRT_E_STATE);
+    CHECK_EQ(qnnrt_llm_accept(cache, NULL, 0), QNNRT_E_STATE);
+    batch.count = 2;
+    CHECK_EQ(qnnrt_llm_eval(cache, &batch), QNNRT_OK);
+    CHECK_EQ(qnnrt_llm_logits(cache, 2, logits), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_llm_logits(cache, 0, NULL), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_llm_accept(cache, NULL, 3), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_llm_accept(cache, rows, 2), QNNRT_E_ARG);
+    rows[0] = 2;
+    CHECK_EQ(qnnrt_llm_accept(cache, rows, 1), QNNRT_E_ARG);
+    /* What was computed for another state of the cache is not accepted. */
+    CHECK_EQ(qnnrt_llm_sequence_remove(cache, 9, 0, -1), QNNRT_OK);
+    CHECK_EQ(qnnrt_llm_accept(cache, NULL, 1), QNNRT_E_STATE);
+    TRY(same_cache(cache, &l));
+    CHECK_EQ(qnnrt_llm_sequence_remove(cache, 64, 0, -1), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_llm_sequence_remove(cache, -2, 0, -1), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_llm_sequence_copy(cache, -1, 0, 0, -1), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_llm_sequence_keep(cache, -1), QNNRT_E_ARG);
+    /* Keys are turned by their positions: shifting is refused, unless there is nothing to shift. */
+    CHECK_EQ(gives(cache, tokens, 4), QNNRT_OK);
+    CHECK_EQ(qnnrt_llm_sequence_shift(cache, 0, 4, -1, 1), QNNRT_OK);
+    CHECK_EQ(qnnrt_llm_sequence_shift(cache, 0, 0, -1, 0), QNNRT_OK);
+    CHECK_EQ(qnnrt_llm_sequence_shift(cache, 0, 2, -1, -2), QNNRT_E_UNSUPPORTED);
+    CHECK_STR(qnnrt_llm_error(cache)->text, "RoPE");
+    CHECK_EQ(qnnrt_llm_sequence_divide(cache, 0, 0, -1, 2), QNNRT_E_UNSUPPORTED);
+    CHECK_EQ(qnnrt_llm_sequence_divide(cache, 0, 0, -1, 0), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_llm_close(s.llm), QNNRT_E_BUSY);
+    TRY(finish(&s));
+}
+
+/* The last token of a full context can be computed and not kept. */
+TEST(full_context_computes_one_more)
+{
+    setup s;
+    int k;
+    int32_t tokens[24];
+    TRY(begin_with(&s, pair, 2));
+    memset(tokens, 0, sizeof tokens);
+    for (k = 0; k < KINDS; ++k) {
+        qnnrt_llm_cache *cache = qnnrt_llm_cache_get(s.sessions[k], 0, 0);
+        qnnrt_llm_batch batch;
+        float logits[COUNTER_VOCABULARY];
+        memset(&batch, 0, sizeof batch);
+        CHECK_EQ(gives(cache, tokens, 23), QNNRT_OK);
+        CHECK_EQ(qnnrt_llm_cache_get_info(cache).at_once, 1);
+        CHECK_EQ(gives(cache, tokens, 1), QNNRT_E_LIMIT);
+        batch.tokens = tokens;
+        batch.count = 1;
+        CHECK_EQ(qnnrt_llm_eval(cache, &batch), QNNRT_OK);
+        CHECK_EQ(qnnrt_llm_logits(cache, 0, logits), QNNRT_OK);
+        CHECK(logits[0] == 24);
+        CHECK_EQ(qnnrt_llm_accept(cache, NULL, 1), QNNRT_E_LIMIT);
+        CHECK_STR(qnnrt_llm_error(cache)->text, "23 of 23 cells");
+    }
+    TRY(finish(&s));
+}
+
+TEST(models_with_one_graph_work)
+{
+    int which;
+    for (which = 0; which < 2; ++which) {
+        setup s;
+        qnnrt_llm_cache *cache;
+        int32_t tokens[23];
+        float logits[COUNTER_VOCABULARY];
+        const size_t most = which == 0 ? 16 : 23;
+        size_t i;
+        memset(tokens, 0, sizeof tokens);
+        TRY(begin_with(&s, &pair[which], 1));
+        cache = qnnrt_llm_cache_get(s.sessions[0], 0, 0);
+        CHECK_EQ(qnnrt_llm_cache_get_info(cache).cells, most);
+        CHECK_EQ(gives(cache, tokens, most - 5), QNNRT_OK);
+        for (i = most - 5; i < most; ++i) CHECK_EQ(gives(cache, tokens, 1), QNNRT_OK);
+        CHECK_EQ(qnnrt_llm_logits(cache, 0, logits), QNNRT_OK);
+        CHECK(logits[0] == (float)most);
+        CHECK_EQ(gives(cache, tokens, 1), QNNRT_E_LIMIT);
+        TRY(finish(&s));
+    }
+}
+
+/* Two models of one backend over one plan; a step of one takes the other's logits away. */
+TEST(two_models_share_a_session)
+{
+    static const counter_graph other[1] = { { 4, 16, 1, 0 } };
+    setup s;
+    qnnrt_llm_session *session;
+    qnnrt_llm *models[2];
+    qnnrt_llm_cache *caches[2];
+    qnnrt_llm_batch batch;
+    qnnrt *second;
+    qnnrt_error err;
+    int32_t tokens[4] = { 1, 2, 3, 1 };
+    float logits[COUNTER_VOCABULARY];
+    int i;
+    TRY(begin_with(&s, pair, 2));
+    second = counter_make(s.backend, other, 1, &err);
+    CHECK(second != NULL);
+    models[0] = s.llm;
+    CHECK_EQ(qnnrt_llm_open(second, NULL, &models[1], &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_llm_session_create(models, 2, NULL, &session, &err), QNNRT_OK);
+    for (i = 0; i < 2; ++i) caches[i] = qnnrt_llm_cache_get(session, (size_t)i, 0);
+    memset(&batch, 0, sizeof batch);
+    batch.tokens = tokens;
+    batch.count = 4;
+    CHECK_EQ(qnnrt_llm_eval(caches[0], &batch), QNNRT_OK);
+    CHECK_EQ(qnnrt_llm_eval(caches[1], &batch), QNNRT_OK);
+    CHECK_EQ(qnnrt_llm_logits(caches[0], 3, logits), QNNRT_E_STATE);
+    CHECK_EQ(qnnrt_llm_accept(caches[0], NULL, 4), QNNRT_E_STATE);
+    CHECK_EQ(qnnrt_llm_accept(caches[1], NULL, 4), QNNRT_OK);
+    CHECK_EQ(qnnrt_llm_logits(caches[1], 3, logits), QNNRT_OK);
+    CHECK(logits[1] == 2 && logits[2] == 1 && logits[3] == 1);
+    for (i = 0; i < 6; ++i) {
+        CHECK_EQ(gives(caches[i % 2], &tokens[i % 4], 1), QNNRT_OK);
+        CHECK_EQ(qnnrt_llm_logits(caches[i % 2], 0, logits), QNNRT_OK);
+        CHECK(logits[3 * COUNTER_WORDS] == (float)(i % 2 == 0 ? (i / 2) * (i / 2 + 1) / 2 : (4 + i / 2) * (5 + i / 2) / 2));
+    }
+    CHECK_EQ(qnnrt_llm_cache_copy(caches[0], caches[1]), QNNRT_E_ARG);
+    qnnrt_llm_session_destroy(session);
+    CHECK_EQ(qnnrt_llm_close(models[1]), QNNRT_OK);
+    CHECK_EQ(qnnrt_close(second), QNNRT_OK);
+    TRY(finish(&s));
+}
+
+/* ---- memory ---- */
+
+static struct { unsigned made, alive, at, nth; } heap;
+
+static void *heap_alloc(void *user, size_t bytes)
+{
+    (void)user;
+    ++heap.made;
+    if (++heap.at == heap.nth) return NULL;
+    ++heap.alive;
+    return malloc(bytes);
+}
+
+static void heap_free(void *user, void *data)
+{
+    (void)user;
+    --heap.alive;
+    free(data);
+}
+
+/* A model with hooks that count, and fail once. */
+static qnnrt_result hooked(qnnrt *model, qnnrt_llm_kv kv, qnnrt_llm **llm, qnnrt_llm_session **session)
+{
+    qnnrt_llm_desc desc;
+    qnnrt_llm_session_desc session_desc;
+    qnnrt_error err;
+    qnnrt_result result;
+    memset(&desc, 0, sizeof desc);
+    memset(&session_desc, 0, sizeof session_desc);
+    desc.hooks.alloc = heap_alloc;
+    desc.hooks.free = heap_free;
+    session_desc.kv = kv;
+    *session = NULL;
+    result = qnnrt_llm_open(model, &desc, llm, &err);
+    if (result == QNNRT_OK) result = qnnrt_llm_session_create(llm, 1, &session_desc, session, &err);
+    if (result == QNNRT_E_MEMORY && strstr(err.text, "memory") == NULL) result = QNNRT_E_STATE;
+    return result;
+}
+
+TEST(decoding_allocates_nothing)
+{
+    setup s;
+    qnnrt_llm *llm;
+    qnnrt_llm_session *session;
+    qnnrt_llm_cache *cache;
+    static float logits[8 * COUNTER_VOCABULARY];
+    int32_t tokens[8] = { 0, 1, 2, 3, 4, 5, 0, 1 };
+    unsigned before;
+    int k, i;
+    TRY(begin_with(&s, pair, 2));
+    for (k = 0; k < KINDS; ++k) {
+        memset(&heap, 0, sizeof heap);
+        CHECK_EQ(hooked(s.model, k == 0 ? QNNRT_LLM_SMART_MASK : QNNRT_LLM_SHIFT_POINTER, &llm, &session), QNNRT_OK);
+        cache = qnnrt_llm_cache_get(session, 0, 0);
+        before = heap.made;
+        CHECK(before > 0);
+        for (i = 0; i < 20; ++i) {
+            CHECK_EQ(gives(cache, tokens, 8), QNNRT_OK);
+            CHECK_EQ(gives(cache, tokens, 1), QNNRT_OK);
+            CHECK_EQ(qnnrt_llm_logits(cache, 0, logits), QNNRT_OK);
+            CHECK_EQ(qnnrt_llm_sequence_remove(cache, 0, 2, 7), QNNRT_OK);
+            CHECK_EQ(gives(cache, tokens, 3), QNNRT_OK);
+            qnnrt_llm_clear(cache);
+        }
+        CHECK_EQ(heap.made, before);
+        qnnrt_llm_session_destroy(session);
+        CHECK_EQ(qnnrt_llm_close(llm), QNNRT_OK);
+        CHECK_EQ(heap.alive, 0);
+    }
+    TRY(finish(&s));
+}
+
+TEST(every_allocation_may_fail)
+{
+    setup s;
+    qnnrt_llm *llm;
+    qnnrt_llm_session *session;
+    unsigned n, done = 0;
+    TRY(begin_with(&s, pair, 2));
+    for (n = 1; !done; ++n) {
+        qnnrt_result result;
+        CHECK(n < 10000);
+        memset(&heap, 0, sizeof heap);
+        heap.nth = n;
+        result = hooked(s.model, QNNRT_LLM_SMART_MASK, &llm, &session);
+        done = result == QNNRT_OK;
+        if (!done) CHECK_EQ(result, QNNRT_E_MEMORY);
+        CHECK(done || session == NULL);
+        qnnrt_llm_session_destroy(session);
+        CHECK_EQ(qnnrt_llm_close(llm), QNNRT_OK);
+        CHECK_EQ(heap.alive, 0);
+    }
+    printf("  %u allocations failed in turn\n", n - 2);
+    TRY(finish(&s));
+}
+
+/* ---- states ---- */
+
+/* The same graphs with other weights: only the content of the file tells them apart. */
+TEST(state_of_a_model_with_other_weights_is_refused)
+{
+    static unsigned char state[1u << 16];
+    qnnrt_backend_desc backend_desc;
+    qnnrt_backend *backend;
+    qnnrt_error err;
+    char folder[128], path[256];
+    int which;
+    size_t bytes = 0;
+    memset(&backend_desc, 0, sizeof backend_desc);
+    backend_desc.path = TEST_REF_LIB;
+    CHECK_EQ(qnnrt_backend_open(&backend_desc, &backend, &err), QNNRT_OK);
+    for (which = 0; which < 2; ++which) {
+        qnnrt *built, *model;
+        qnnrt_llm *llm;
+        qnnrt_llm_session *session;
+        qnnrt_llm_cache *cache;
+        qnnrt_desc desc;
+        int32_t tokens[5] = { 1, 2, 3, 4, 5 };
+        memset(&desc, 0, sizeof desc);
+        desc.backend = backend;
+        counter_one = which == 0 ? 1.0f : 1.5f;
+        built = counter_make(backend, pair, 2, &err);
+        counter_one = 1.0f;
+        CHECK(built != NULL);
+        snprintf(folder, sizeof folder, "/tmp/qnnrt-llm-%ld", (long)getpid());
+        mkdir(folder, 0700);
+        snprintf(path, sizeof path, "%s/model.bin", folder);
+        CHECK_EQ(qnnrt_save(built, 0, path, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_close(built), QNNRT_OK);
+        CHECK_EQ(qnnrt_open(folder, &desc, &model, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_llm_open(model, NULL, &llm, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_llm_session_create(&llm, 1, NULL, &session, &err), QNNRT_OK);
+        cache = qnnrt_llm_cache_get(session, 0, 0);
+        CHECK_EQ(gives(cache, tokens, 5), QNNRT_OK);
+        if (which == 0) {
+            CHECK_EQ(qnnrt_llm_state_save(cache, state, 8, &bytes), QNNRT_E_ARG);
+            CHECK_EQ(qnnrt_llm_state_save(cache, state, sizeof state, &bytes), QNNRT_OK);
+            CHECK_EQ(qnnrt_llm_state_restore(cache, state, bytes), QNNRT_OK);
+        } else {
+            CHECK_EQ(qnnrt_llm_state_restore(cache, state, bytes), QNNRT_E_MISMATCH);
+            CHECK_STR(qnnrt_llm_error(cache)->text, "model");
+            CHECK_EQ(qnnrt_llm_cache_get_info(cache).used, 5);
+        }
+        qnnrt_llm_session_destroy(session);
+        CHECK_EQ(qnnrt_llm_close(llm), QNNRT_OK);
+        CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+        unlink(path);
+        rmdir(folder);
+    }
+    CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
+}
+
+/* ---- masks of other types ---- */
+
+TEST(masks_say_no_in_their_own_codes)
+{
+    static const uint32_t dims[1] = { 4 };
+    static const struct {
+        qnnrt_dtype dtype; uint64_t bytes; float scale; int32_t offset; float masked;
+        qnnrt_result result; uint32_t attend, no;
+    } rows[] = {
+        { QNNRT_DTYPE_U16Q, 2, 0.0007629511f, -65535, 0, QNNRT_OK, 65535, 0 },
+        { QNNRT_DTYPE_U8Q, 1, 0.2f, -255, 0, QNNRT_OK, 255, 0 },
+        { QNNRT_DTYPE_U8Q, 1, 0.2f, -255, -20, QNNRT_OK, 255, 155 },
+        { QNNRT_DTYPE_U8Q, 1, 0.2f, 0, 0, QNNRT_E_MISMATCH, 0, 0 },
+        { QNNRT_DTYPE_S8Q, 1, 0.5f, -127, 0, QNNRT_OK, 127, 0x80 },
+        { QNNRT_DTYPE_F32, 4, 0, 0, 0, QNNRT_OK, 0, 0xC61C4000u },
+        { QNNRT_DTYPE_F16, 2, 0, 0, 0, QNNRT_OK, 0, 0xF0E2 },
+        { QNNRT_DTYPE_BOOL8, 1, 0, 0, 0, QNNRT_OK, 1, 0 },
+        { QNNRT_DTYPE_I64, 8, 0, 0, 0, QNNRT_E_UNSUPPORTED, 0, 0 },
+        { QNNRT_DTYPE_F64, 8, 0, 0, 0, QNNRT_E_UNSUPPORTED, 0, 0 }
+    };
+    size_t i;
+    for (i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
+        qnnrt_tensor_info t;
+        qnnrt_llm__mask_codes codes;
+        qnnrt_error err;
+        memset(&t, 0, sizeof t);
+        t.name = "mask";
+        t.dtype = rows[i].dtype;
+        t.rank = 1;
+        t.dims = dims;
+        t.count = 4;
+        t.bytes = 4 * rows[i].bytes;
+        t.quant.encoding = rows[i].scale != 0 ? QNNRT_ENCODING_PER_TENSOR : QNNRT_ENCODING_NONE;
+        t.quant.scale = rows[i].scale;
+        t.quant.offset = rows[i].offset;
+        CHECK_EQ(qnnrt_llm__mask_codes_of(&t, rows[i].masked, &codes, &err), rows[i].result);
+        if (rows[i].result != QNNRT_OK) { CHECK_STR(err.text, "\"mask\""); continue; }
+        CHECK_EQ(codes.attend, rows[i].attend);
+        CHECK_EQ(codes.masked, rows[i].no);
+    }
+}
+
 TEST_MAIN("test_llm")
 {
     RUN(random_lives_of_a_cache_with_three_graphs);
     RUN(random_lives_of_a_cache_with_caches_of_rank_three);
     RUN(random_lives_with_whole_caches_out);
     RUN(random_lives_with_contexts_of_several_lengths);
+    RUN(random_lives_with_a_sliding_window);
+    RUN(failed_step_changes_nothing);
+    RUN(batches_that_cannot_be_are_refused);
+    RUN(full_context_computes_one_more);
+    RUN(models_with_one_graph_work);
+    RUN(two_models_share_a_session);
+    RUN(decoding_allocates_nothing);
+    RUN(every_allocation_may_fail);
+    RUN(state_of_a_model_with_other_weights_is_refused);
+    RUN(masks_say_no_in_their_own_codes);
 }

@@ -345,24 +345,30 @@ TEST(llm_rows_bytes_of_public_models_and_of_sizes_that_no_memory_has)
     CHECK_EQ(bytes_of(4, 4, 4, 0, 4, 0), 0);
 }
 
-/* Keys of one head of Llama 3.2-1B, before and after the first decoding step. */
-TEST(llm_rows_arrange_moves_rows_as_the_public_runner_does)
+/* Keys of one head of Llama 3.2-1B, before and after the first decoding step: nothing is written but
+   the 21 cells in use, in their new places. */
+TEST(llm_rows_arrange_moves_what_is_in_use_and_no_more)
 {
+    static unsigned char expected[64 * 511];
+    static const uint32_t strides[4] = { 480, 511, 480, 21 };
+    uint32_t row, cell, i;
     cache c;
-    uint32_t row, cell;
     cache_begin(&c, 511, 480, 0);
     cache_tensor(&c, 64, 1, 1);
     cache_memory(&c, 0);
-    for (row = 0; row < 64; ++row)
-        for (cell = 0; cell < 21; ++cell) c.store.data[row * 480 + cell] = (unsigned char)(row * 7 + cell * 3 + 1);
-    qnnrt_llm__rows_arrange(&c.store, 511, 21);
-    CHECK_EQ(c.store.stride, 511);
-    for (row = 0; row < 64; ++row)
-        for (cell = 0; cell < 21; ++cell) CHECK_EQ(c.store.data[row * 511 + cell], (unsigned char)(row * 7 + cell * 3 + 1));
-    qnnrt_llm__rows_arrange(&c.store, 480, 21);
-    CHECK_EQ(c.store.stride, 480);
-    for (row = 0; row < 64; ++row)
-        for (cell = 0; cell < 21; ++cell) CHECK_EQ(c.store.data[row * 480 + cell], (unsigned char)(row * 7 + cell * 3 + 1));
+    CHECK_EQ(c.bytes, sizeof(expected));
+    for (i = 0; i < sizeof(expected); ++i) expected[i] = (unsigned char)(i * 7 + (i >> 8) * 3);
+    memcpy(c.store.data, expected, sizeof(expected));
+    for (i = 0; i < 3; ++i) {
+        static unsigned char old[64 * 511];
+        memcpy(old, expected, sizeof(old));
+        for (row = 0; row < 64; ++row)
+            for (cell = 0; cell < 21; ++cell)
+                expected[row * strides[i + 1] + cell] = old[row * strides[i] + cell];
+        qnnrt_llm__rows_arrange(&c.store, strides[i + 1], 21);
+        CHECK_EQ(c.store.stride, strides[i + 1]);
+        CHECK(memcmp(c.store.data, expected, sizeof(expected)) == 0);
+    }
     cache_end(&c);
 }
 
@@ -737,19 +743,23 @@ TEST(llm_state_of_an_empty_cache_empties)
 
 TEST(llm_state_too_large_for_any_memory_has_no_size)
 {
-    qnnrt_llm__kv kv[2];
+    qnnrt_llm__kv kv[4];
     qnnrt_llm__store store;
+    int k;
     memset(kv, 0, sizeof(kv));
     memset(&store, 0, sizeof(store));
-    kv[0].outer = kv[1].outer = UINT32_MAX;
-    kv[0].inner = kv[1].inner = 1;
-    kv[0].element = kv[1].element = 1;
+    for (k = 0; k < 4; ++k) {
+        kv[k].outer = UINT32_MAX;
+        kv[k].inner = kv[k].element = 1;
+    }
     store.kv = kv;
     store.kv_count = 1;
     CHECK(qnnrt_llm__state_size(&store, 1u << 30) == UINT64_C(0xFFFFFFFF) * (1u << 30) + 48 + 12 + 12 * UINT64_C(1073741824));
     CHECK_EQ(qnnrt_llm__state_size(&store, UINT32_MAX), 0);
     store.kv_count = 2;                                        /* of two, the sum is too large */
     CHECK(qnnrt_llm__state_size(&store, 1u << 29) != 0);
+    CHECK_EQ(qnnrt_llm__state_size(&store, 1u << 30), 0);
+    store.kv_count = 4;                                        /* of four, it is 2^64 and a little */
     CHECK_EQ(qnnrt_llm__state_size(&store, 1u << 30), 0);
     kv[1].inner = UINT32_MAX;
     CHECK_EQ(qnnrt_llm__state_size(&store, 2), 0);
@@ -778,7 +788,7 @@ TEST_MAIN("llm_cells")
     RUN(llm_cells_turned_keys_are_not_shifted_unless_nothing_changes);
     RUN(llm_cells_without_memory_nothing_is_left);
     RUN(llm_rows_bytes_of_public_models_and_of_sizes_that_no_memory_has);
-    RUN(llm_rows_arrange_moves_rows_as_the_public_runner_does);
+    RUN(llm_rows_arrange_moves_what_is_in_use_and_no_more);
     RUN(llm_rows_arrange_of_an_empty_cache_touches_nothing);
     RUN(llm_rows_of_a_shifted_tensor_are_where_the_graph_looks);
     RUN(llm_rows_fill_repeats_one_element);

@@ -52,6 +52,17 @@ if "$plain" "$tmp/made" "$ref" "$golden" deep 10000 100 0.0002 >"$tmp/out" 2>&1;
 elif grep -q FAILED "$tmp/out"; then good
 else bad comparison_can_fail "$(cat "$tmp/out")"; fi
 
+# One head of keys and values for all, and a head that is the table of embeddings.
+mkdir "$tmp/tied"
+check random_model_is_made "it fails" "$build/examples/llm/random_model" "$tmp/tied" 3 5 1 tied
+for naming in hub executorch; do
+    for shards in 1 2; do
+        made "tied_${naming}_$shards" "$tmp/tied" --type f32 --naming $naming --shards $shards
+        computes "tied_${naming}_$shards" "$ref" tied 50000 100 0.0002
+    done
+done
+check random_model_wants_equal_groups "3 heads of keys for 4" sh -c '! "$1" "$2" 3 5 3' - "$build/examples/llm/random_model" "$tmp/tied"
+
 # Codes: nearly every token; and cuts and names change not one bit of any logit.
 for naming in hub executorch; do
     for shards in 1 2 4; do
@@ -171,8 +182,8 @@ says rest_of_a_longer_model err 'forward_2.bin is there, of another model'
 if [ -f "$release/libQnnHtp.so" ]; then
     made htp_w8a16_4 "$trained" --shards 4 --backend_so "$release/libQnnHtp.so"
     computes htp_w8a16_4 "$release/libQnnHtp.so" trained 10000 97 0.3
-    made htp_f32_1 "$trained" --type f32 --backend_so "$release/libQnnHtp.so"
-    computes htp_f32_1 "$release/libQnnHtp.so" trained 10000 99 0.1
+    made htp_f32_2 "$tmp/tied" --type f32 --naming executorch --shards 2 --backend_so "$release/libQnnHtp.so"
+    computes htp_f32_2 "$release/libQnnHtp.so" tied 1 97 0.1
 else
     skip htp "no libQnnHtp.so in $release: make qnn-libs"
 fi

@@ -54,7 +54,7 @@ engine() {
     name=$1 share=$2
     shift 2
     run "$@"
-    keeps "$name" $((4 + $#))
+    keeps "$name" $((5 + $#))
     near "$name" "$share"
     drafts "$name" 'looked up'
     says "$name" out "greedy: And the LORD said unto $text"
@@ -82,7 +82,7 @@ drafts ref_draft_model 'of a model'
 
 # A graph of one token checks no drafts, and needs none.
 run "$tmp/decode" "$ref"
-keeps ref_without_prefill_graph 6
+keeps ref_without_prefill_graph 7
 near ref_without_prefill_graph 0.0001
 says ref_without_prefill_graph out 'looked up: 0 of 0 accepted, 47 tokens in 47 steps'
 

@@ -988,6 +988,70 @@ TEST(make_takes_explicit_edges_and_checks_them)
     DONE(&m);
 }
 
+/* Caches of shards that all count from 0 have one name and equal facts, and are not one value. */
+TEST(inputs_that_are_kept_apart_are_slots_of_their_own)
+{
+    static const char *const graphs[4] = { "a", "b", "c", "d" };
+    model_text m;
+    qnnrt_step_desc steps[4];
+    qnnrt_apart_desc apart[3];
+    qnnrt_pipeline_desc desc;
+    qnnrt_pipeline *p;
+    size_t i, k;
+    begin(&m);
+    shard_graph(&m, "a"); in(&m, "k", KV); in(&m, "mask", MASK); out(&m, "h0", HIDDEN);
+    shard_graph(&m, "b"); in(&m, "h0", HIDDEN); in(&m, "k", KV); in(&m, "mask", MASK); out(&m, "h1", HIDDEN);
+    shard_graph(&m, "c"); in(&m, "h1", HIDDEN); in(&m, "k", KV); in(&m, "mask", MASK); out(&m, "h2", HIDDEN);
+    shard_graph(&m, "d"); in(&m, "h2", HIDDEN); in(&m, "k", KV); in(&m, "mask", MASK); out(&m, "k", KV);
+    LOAD(&m);
+    memset(&desc, 0, sizeof(desc));
+    desc.steps = steps;
+    desc.step_count = 4;
+    for (i = 0; i < 4; ++i) step(&steps[i], m.model, i, graphs[i]);
+    CHECK_EQ(qnnrt_pipeline_make(&desc, &p, &m.err), QNNRT_OK);
+    CHECK_EQ(slot_of(p, "0/k", QNNRT_ROLE_INPUT), slot_of(p, "3/k", QNNRT_ROLE_INPUT));
+    CHECK_EQ(qnnrt_pipeline_destroy(p), QNNRT_OK);
+    desc.apart = apart;
+    for (desc.apart_count = 1; desc.apart_count <= 3; ++desc.apart_count) {
+        for (i = 0; i < desc.apart_count; ++i) {                /* of the middle first: the others stay one */
+            apart[i].step = (i + 1) % 3;
+            apart[i].input = "k";
+        }
+        CHECK_EQ(qnnrt_pipeline_make(&desc, &p, &m.err), QNNRT_OK);
+        for (i = 0; i < 4; ++i)
+            for (k = 0; k < i; ++k) {
+                static const size_t order[4] = { 3, 1, 2, 4 };  /* the apart_count from which a step is apart */
+                char a[8], b[8];
+                int one = order[i] > desc.apart_count && order[k] > desc.apart_count;
+                snprintf(a, sizeof(a), "%u/k", (unsigned)i);
+                snprintf(b, sizeof(b), "%u/k", (unsigned)k);
+                CHECK_EQ(slot_of(p, a, QNNRT_ROLE_INPUT) == slot_of(p, b, QNNRT_ROLE_INPUT), one);
+            }
+        CHECK_EQ(slot_of(p, "0/mask", QNNRT_ROLE_INPUT), slot_of(p, "3/mask", QNNRT_ROLE_INPUT));
+        CHECK(addresses_work(p));
+        CHECK_EQ(qnnrt_pipeline_destroy(p), QNNRT_OK);
+    }
+    {
+        static const struct { size_t step; const char *input; qnnrt_result result; const char *needle; } wrong[] = {
+            { 4, "k", QNNRT_E_ARG, "apart 1" }, { (size_t)-1, "k", QNNRT_E_ARG, "apart 1" }, { 1, NULL, QNNRT_E_ARG, "apart 1" },
+            { 1, "nope", QNNRT_E_NOT_FOUND, "\"nope\"" }, { 2, "h2", QNNRT_E_NOT_FOUND, "\"h2\"" }, { 0, "h1", QNNRT_E_NOT_FOUND, "s0.bin" }
+        };
+        desc.apart_count = 2;
+        for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); ++i) {
+            apart[1].step = wrong[i].step;
+            apart[1].input = wrong[i].input;
+            p = (qnnrt_pipeline *)&m;
+            memset(&m.err, 0xFF, sizeof(m.err));
+            CHECK_EQ(qnnrt_pipeline_make(&desc, &p, &m.err), wrong[i].result);
+            CHECK(p == NULL);
+            CHECK_STR(m.err.text, wrong[i].needle);
+        }
+    }
+    desc.apart = NULL;
+    CHECK_EQ(qnnrt_pipeline_make(&desc, &p, &m.err), QNNRT_E_ARG);
+    DONE(&m);
+}
+
 TEST(two_models_of_one_backend_make_one_pipeline)
 {
     model_text a, b;
@@ -1424,6 +1488,7 @@ TEST_MAIN("wire")
     RUN(find_lists_what_is_there);
     RUN(a_name_that_means_two_pipelines_is_refused);
     RUN(make_takes_explicit_edges_and_checks_them);
+    RUN(inputs_that_are_kept_apart_are_slots_of_their_own);
     RUN(two_models_of_one_backend_make_one_pipeline);
     RUN(models_of_two_backends_are_refused);
     RUN(random_models_are_wired_as_the_manual_says);

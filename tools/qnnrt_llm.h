@@ -247,8 +247,8 @@ typedef struct qnnrt_llm_cache   qnnrt_llm_cache;
             open the second with qnnrt_desc.backend = qnnrt_get_backend(first), close it before
    desc     NULL for the default
 
-   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (a model without tokens, logits, mask or positions: the
-            text says which); QNNRT_E_UNSUPPORTED (shift pointer with a layout that moves nothing
+   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (a model without tokens, logits or mask: the text says
+            which); QNNRT_E_UNSUPPORTED (shift pointer with a layout that moves nothing
             along); what qnnrt_plan_create(), qnnrt_mem_create() and qnnrt_run_create() answer
    Frees    qnnrt_llm_session_destroy(); NULL is fine */
 QNNRT_LLM_API qnnrt_result qnnrt_llm_session_create(qnnrt_llm *const *models, size_t model_count,
@@ -354,9 +354,9 @@ QNNRT_LLM_API qnnrt_llm_cache_info qnnrt_llm_cache_get_info(const qnnrt_llm_cach
              belong to none are free
    copy      cells of `from` belong to `to` as well; nothing is copied
    keep      all sequences but this one are removed
-   shift     add delta to positions;  divide: divide them. QNNRT_E_UNSUPPORTED for keys that were
-             stored turned by their position (RoPE), which no model here leaves out, unless nothing
-             would change
+   shift     add delta to positions;  divide: divide them. QNNRT_E_UNSUPPORTED for keys that are
+             stored turned by their positions (RoPE), unless nothing would change: that is so with
+             every model that is told positions
    first, last   the lowest and the highest position of a sequence, -1: it is empty
 
    Returns   QNNRT_OK, QNNRT_E_ARG (a sequence that cannot be), QNNRT_E_UNSUPPORTED */
@@ -436,6 +436,8 @@ QNNRT_LLM_API void qnnrt_llm_sampler_reset(qnnrt_llm_sampler *sampler);
 #ifdef QNNRT_LLM_IMPLEMENTATION
 #ifndef QNNRT_LLM__IMPL_ONCE
 #define QNNRT_LLM__IMPL_ONCE
+
+#include "qnnrt_json.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -558,9 +560,20 @@ struct qnnrt_llm {
     qnnrt_llm__kv    *kv;               /* [kv_count] by layer, keys before values, head */
     size_t            kv_count;
     float             masked;           /* desc.masked, 0: by type */
-    void             *blocks;           /* list of what was allocated for it, see >>roles */
+    void             *blocks;           /* list of what was allocated for it */
     uint32_t          sessions;         /* that use it */
 };
+
+/* Is it a role that each layer has? */
+static int qnnrt_llm__layered(qnnrt_llm_role role)
+{
+    static const unsigned char layered[] = {
+#define QNNRT_LLM_X(name, text, layer) layer,
+        QNNRT_LLM_ROLES(QNNRT_LLM_X)
+#undef QNNRT_LLM_X
+    };
+    return (size_t)role < sizeof layered && layered[role];
+}
 
 /* Memory that lives as long as a model, or as the search for its roles: a list of blocks. */
 static void *qnnrt_llm__keep(const qnnrt_hooks *hooks, void **blocks, uint64_t count, size_t size)
@@ -920,7 +933,7 @@ static void *qnnrt_llm__settings_grow(qnnrt_llm__settings_reader *r, void *list,
 static qnnrt_result qnnrt_llm__settings_eos_one(qnnrt_llm__settings_reader *r)
 {
     qnnrt_llm__settings *s = r->settings;
-    int32_t token, *list;
+    int32_t token = -1, *list;
     qnnrt_result result = qnnrt_llm__settings_token(r, &token);
     if (result != QNNRT_OK || token < 0) return result;
     if (s->eos_count >= QNNRT_LLM__SETTINGS_EOS)
@@ -970,17 +983,6 @@ static int qnnrt_llm__settings_words(const char *text, char *word, size_t room, 
     return text[at] == '\0';
 }
 
-/* The role of one of a layer. */
-static int qnnrt_llm__role_layered(qnnrt_llm_role role)
-{
-    static const unsigned char layered[] = {
-#define QNNRT_LLM_X(name, text, layer) layer,
-        QNNRT_LLM_ROLES(QNNRT_LLM_X)
-#undef QNNRT_LLM_X
-    };
-    return (size_t)role < sizeof layered && layered[role];
-}
-
 /* One member of "roles": "output_7": "value_out 11 3". */
 static qnnrt_result qnnrt_llm__settings_role(qnnrt_llm__settings_reader *r)
 {
@@ -997,13 +999,13 @@ static qnnrt_result qnnrt_llm__settings_role(qnnrt_llm__settings_reader *r)
     for (role = 1; good && role < (int)QNNRT_LLM_ROLE_COUNT; ++role)
         if (strcmp(qnnrt_llm_role_name((qnnrt_llm_role)role), word) == 0) break;
     good = good && role < (int)QNNRT_LLM_ROLE_COUNT &&
-           (qnnrt_llm__role_layered((qnnrt_llm_role)role) ? count >= 1 : count == 0);
+           (qnnrt_llm__layered((qnnrt_llm_role)role) ? count >= 1 : count == 0);
     if (!good)
         return qnnrt_llm__settings_wrong(
             r, "no such role; they are those of qnnrt_llm.h, key_in, key_out, value_in and"
                " value_out with a layer and perhaps a head behind");
-    list = (qnnrt_llm_role_desc *)qnnrt_llm__settings_grow(r, s->roles, s->role_count, &s->role_room,
-                                                           sizeof *list);
+    list = (qnnrt_llm_role_desc *)qnnrt_llm__settings_grow(r, s->roles, s->role_count,
+                                                           &s->role_room, sizeof *list);
     name = (char *)qnnrt_llm__keep(r->hooks, r->blocks, (uint64_t)key.bytes + 1, 1);
     if (list == NULL || name == NULL) return qnnrt_llm__fail_memory(r->err, "a model's settings");
     s->roles = list;
@@ -1141,8 +1143,8 @@ static qnnrt_result qnnrt_llm__settings_genie_type(qnnrt_llm__settings_reader *r
     else if (strcmp(word, "llama3") == 0) r->settings->rope.scaling = QNNRT_LLM_ROPE_LLAMA3;
     else
         return qnnrt_llm__fail(r->err, QNNRT_E_UNSUPPORTED,
-                               "%s: rope-type \"%s\": known are default, linear and llama3", r->file,
-                               word);
+                               "%s: rope-type \"%s\": known are default, linear and llama3",
+                               r->file, word);
     return QNNRT_OK;
 }
 
@@ -1306,7 +1308,7 @@ enum { QNNRT_LLM__IN = 1, QNNRT_LLM__OUT = 2, QNNRT_LLM__INOUT = 3 };
 
 enum {
     QNNRT_LLM__NAMED = 0,       /* the name tells everything */
-    QNNRT_LLM__ARGS,            /* a cache input: which one follows from <j>, see >>roles */
+    QNNRT_LLM__ARGS,            /* a cache input: which one follows from <j>, see >>order */
     QNNRT_LLM__ORDERED          /* a cache output: which one follows from the order of <o> */
 };
 
@@ -1396,7 +1398,8 @@ static int qnnrt_llm__names_number(const char **text, uint32_t *out)
 {
     uint64_t value = 0;
     const char *at = *text;
-    while (*at >= '0' && *at <= '9' && value <= UINT32_MAX) value = value * 10 + (uint64_t)(*at++ - '0');
+    while (*at >= '0' && *at <= '9' && value <= UINT32_MAX)
+        value = value * 10 + (uint64_t)(*at++ - '0');
     if (at == *text || value > UINT32_MAX) return 0;
     *out = (uint32_t)value;
     *text = at;
@@ -1458,23 +1461,27 @@ static void qnnrt_llm__names_find(const char *name, int output, qnnrt_llm__names
 }
 
 /* =====================================================================================
-   ROLES                                                                         >>roles
-   Gives every tensor its role, and the model its figures.
-   Needs: >>config >>shape >>settings >>names     Knows nothing of: memory of caches, steps
+   ITEMS                                                                         >>items
+   The tensors of all graphs while their roles are looked for: what the role table and names say
+   of each by itself, and the tokens per call that those of a graph agree on.
+   Needs: >>config >>shape >>settings >>names     Knows nothing of: shapes of caches, wiring
    ===================================================================================== */
 
 enum { QNNRT_LLM__LOOKS = 20000000 };       /* comparisons in one search: well under a second */
 
 /* One key or value of a graph: both its ends. */
-typedef struct qnnrt_llm__roles_pair {
+typedef struct qnnrt_llm__items_pair {
     qnnrt_llm_role               role;      /* KEY_IN or VALUE_IN */
     uint32_t                     layer, head;
     const qnnrt_llm_tensor_info *in, *out;  /* either may be NULL */
-} qnnrt_llm__roles_pair;
+} qnnrt_llm__items_pair;
 
-struct qnnrt_llm__roles_has;
+/* What a step has. */
+typedef struct qnnrt_llm__items_has {
+    const qnnrt_llm_tensor_info *of[QNNRT_LLM_ROLE_COUNT][2];      /* [role][output] */
+} qnnrt_llm__items_has;
 
-typedef struct qnnrt_llm__roles_graph {
+typedef struct qnnrt_llm__items_graph {
     const qnnrt_pipeline   *pipeline;       /* as found; NULL: put together here */
     qnnrt_pipeline         *made;
     const char             *name;
@@ -1484,45 +1491,46 @@ typedef struct qnnrt_llm__roles_graph {
     qnnrt_llm__names_found *found;          /* [count] */
     size_t                  count;
     size_t                 *first;          /* [step_count + 1] index of a step's first tensor */
-    qnnrt_llm__roles_pair  *pairs;          /* by layer, keys before values, head */
+    qnnrt_llm__items_pair  *pairs;          /* by layer, keys before values, head */
     size_t                  pair_count;
-    struct qnnrt_llm__roles_has *has;       /* [step_count + 1], while shapes are looked at */
+    qnnrt_llm__items_has   *has;            /* [step_count], and of all steps together; while
+                                               shapes are looked at */
     uint32_t                ar;
     uint32_t                context;        /* 0: not known yet */
-} qnnrt_llm__roles_graph;
+} qnnrt_llm__items_graph;
 
-typedef struct qnnrt_llm__roles_entry {     /* a line of a role table */
+typedef struct qnnrt_llm__items_entry {     /* a line of a role table */
     const qnnrt_llm_role_desc *line;
     int                        source;      /* 0 the caller, 1 qnnrt.json */
     int                        used;
-} qnnrt_llm__roles_entry;
+} qnnrt_llm__items_entry;
 
-typedef struct qnnrt_llm__roles {
+typedef struct qnnrt_llm__items {
     qnnrt_llm               *llm;
     const qnnrt_llm_desc    *desc;
     qnnrt_llm__settings      own, genie;
-    qnnrt_llm__roles_entry **table;         /* [table_count] by name, then source */
+    qnnrt_llm__items_entry **table;         /* [table_count] by name, then source */
     size_t                   table_count;
-    qnnrt_llm__roles_graph  *graphs;
+    qnnrt_llm__items_graph  *graphs;
     size_t                   graph_count;
     void                    *scratch;       /* list of blocks */
-    char                    *address;       /* "<context>/<name>" or "<step>/<name>" of any tensor */
+    char                    *address;       /* "<context>/<name>" or "<step>/<name>" */
     size_t                   address_room;
     qnnrt_error             *err;
-} qnnrt_llm__roles;
+} qnnrt_llm__items;
 
-static void *qnnrt_llm__roles_scratch(qnnrt_llm__roles *work, uint64_t count, size_t size)
+static void *qnnrt_llm__items_scratch(qnnrt_llm__items *work, uint64_t count, size_t size)
 {
     return qnnrt_llm__keep(&work->llm->hooks, &work->scratch, count, size);
 }
 
-static qnnrt_result qnnrt_llm__roles_memory(qnnrt_llm__roles *work)
+static qnnrt_result qnnrt_llm__items_memory(qnnrt_llm__items *work)
 {
     return qnnrt_llm__fail_memory(work->err, "the roles of a model's tensors");
 }
 
 /* Sort pointers in place; qsort() may allocate behind the hooks' back. */
-static void qnnrt_llm__roles_sort(const void **items, size_t count,
+static void qnnrt_llm__items_sort(const void **items, size_t count,
                                   int (*order)(const void *a, const void *b))
 {
     size_t end = count, start = count / 2;
@@ -1549,7 +1557,7 @@ static void qnnrt_llm__roles_sort(const void **items, size_t count,
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif
-static int qnnrt_llm__roles_add(qnnrt_error *err, const char *format, ...)
+static int qnnrt_llm__items_add(qnnrt_error *err, const char *format, ...)
 {
     enum { MORE = 40 };
     size_t used, room;
@@ -1567,7 +1575,7 @@ static int qnnrt_llm__roles_add(qnnrt_error *err, const char *format, ...)
     return 0;
 }
 
-static void qnnrt_llm__roles_more(qnnrt_error *err, size_t left)
+static void qnnrt_llm__items_more(qnnrt_error *err, size_t left)
 {
     size_t used;
     if (err == NULL || left == 0) return;
@@ -1577,7 +1585,7 @@ static void qnnrt_llm__roles_more(qnnrt_error *err, size_t left)
 }
 
 /* The file of a step, without its folder. */
-static const char *qnnrt_llm__roles_file(const qnnrt_step_info *step)
+static const char *qnnrt_llm__items_file(const qnnrt_step_info *step)
 {
     const char *file = qnnrt_contexts(step->model, NULL)[step->context].file;
     const char *slash = strrchr(file, '/');
@@ -1585,33 +1593,34 @@ static const char *qnnrt_llm__roles_file(const qnnrt_step_info *step)
 }
 
 /* 'input "x" of step 1 (forward_1.bin, graph "decode"), ufixed8[1,4]' */
-static const char *qnnrt_llm__roles_say(const qnnrt_llm__roles_graph *graph,
+static const char *qnnrt_llm__items_say(const qnnrt_llm__items_graph *graph,
                                         const qnnrt_llm_tensor_info *t, char *out, size_t room)
 {
     const qnnrt_step_info *step = &graph->steps[t->step];
     char facts[256];
     snprintf(out, room, "%s \"%.100s\" of step %u (%.80s, graph \"%.80s\"), %s",
              t->output ? "output" : "input", t->tensor->name, (unsigned)t->step,
-             qnnrt_llm__roles_file(step), step->graph->name,
+             qnnrt_llm__items_file(step), step->graph->name,
              qnnrt_llm__facts(t->tensor, facts, sizeof facts));
     return out;
 }
 
 /* "key_in of layer 3, head 1" */
-static const char *qnnrt_llm__roles_what(qnnrt_llm_role role, uint32_t layer, uint32_t head,
+static const char *qnnrt_llm__items_what(qnnrt_llm_role role, uint32_t layer, uint32_t head,
                                          char *out, size_t room)
 {
     int used = snprintf(out, room, "%s", qnnrt_llm_role_name(role));
-    if (qnnrt_llm__role_layered(role) && used > 0 && (size_t)used < room)
-        snprintf(out + used, room - (size_t)used, head > 0 ? " of layer %u, head %u" : " of layer %u",
-                 (unsigned)layer, (unsigned)head);
+    if (qnnrt_llm__layered(role) && used > 0 && (size_t)used < room)
+        snprintf(out + used, room - (size_t)used,
+                 head > 0 ? " of layer %u, head %u" : " of layer %u", (unsigned)layer,
+                 (unsigned)head);
     return out;
 }
 
 /* ---- the role table ---- */
 
 /* Which ends a role can be of. */
-static int qnnrt_llm__roles_ends(qnnrt_llm_role role)
+static int qnnrt_llm__items_ends(qnnrt_llm_role role)
 {
     switch (role) {
     case QNNRT_LLM_ROLE_TOKENS: case QNNRT_LLM_ROLE_POSITIONS: case QNNRT_LLM_ROLE_MASK:
@@ -1626,40 +1635,40 @@ static int qnnrt_llm__roles_ends(qnnrt_llm_role role)
     }
 }
 
-static int qnnrt_llm__roles_entry_order(const void *a, const void *b)
+static int qnnrt_llm__items_entry_order(const void *a, const void *b)
 {
-    const qnnrt_llm__roles_entry *x = (const qnnrt_llm__roles_entry *)a;
-    const qnnrt_llm__roles_entry *y = (const qnnrt_llm__roles_entry *)b;
+    const qnnrt_llm__items_entry *x = (const qnnrt_llm__items_entry *)a;
+    const qnnrt_llm__items_entry *y = (const qnnrt_llm__items_entry *)b;
     int order = strcmp(x->line->tensor, y->line->tensor);
     return order != 0 ? order : x->source - y->source;
 }
 
-static qnnrt_result qnnrt_llm__roles_table(qnnrt_llm__roles *work)
+static qnnrt_result qnnrt_llm__items_table(qnnrt_llm__items *work)
 {
     const qnnrt_llm_desc *desc = work->desc;
     size_t i, k, count = desc->role_count + work->own.role_count;
-    qnnrt_llm__roles_entry *entries =
-        (qnnrt_llm__roles_entry *)qnnrt_llm__roles_scratch(work, count, sizeof *entries);
+    qnnrt_llm__items_entry *entries =
+        (qnnrt_llm__items_entry *)qnnrt_llm__items_scratch(work, count, sizeof *entries);
     work->table =
-        (qnnrt_llm__roles_entry **)qnnrt_llm__roles_scratch(work, count, sizeof *work->table);
-    if (entries == NULL || work->table == NULL) return qnnrt_llm__roles_memory(work);
+        (qnnrt_llm__items_entry **)qnnrt_llm__items_scratch(work, count, sizeof *work->table);
+    if (entries == NULL || work->table == NULL) return qnnrt_llm__items_memory(work);
     work->table_count = count;
     for (i = 0; i < count; ++i) {
         entries[i].source = i >= desc->role_count;
         entries[i].line = entries[i].source ? &work->own.roles[i - desc->role_count]
                                             : &desc->roles[i];
         work->table[i] = &entries[i];
-        if (entries[i].line->tensor == NULL || qnnrt_llm__roles_ends(entries[i].line->role) == 0)
+        if (entries[i].line->tensor == NULL || qnnrt_llm__items_ends(entries[i].line->role) == 0)
             return qnnrt_llm__fail(work->err, QNNRT_E_ARG,
                                    "role %llu of the table: it needs a tensor and a role",
                                    (unsigned long long)i);
     }
-    qnnrt_llm__roles_sort((const void **)work->table, count, qnnrt_llm__roles_entry_order);
+    qnnrt_llm__items_sort((const void **)work->table, count, qnnrt_llm__items_entry_order);
     for (i = 0; i + 1 < count; ++i)
         for (k = i + 1; k < count && k < i + 4; ++k) {
-            const qnnrt_llm__roles_entry *a = work->table[i], *b = work->table[k];
+            const qnnrt_llm__items_entry *a = work->table[i], *b = work->table[k];
             if (a->source == b->source && strcmp(a->line->tensor, b->line->tensor) == 0 &&
-                (qnnrt_llm__roles_ends(a->line->role) & qnnrt_llm__roles_ends(b->line->role)))
+                (qnnrt_llm__items_ends(a->line->role) & qnnrt_llm__items_ends(b->line->role)))
                 return qnnrt_llm__fail(work->err, a->source ? QNNRT_E_FORMAT : QNNRT_E_ARG,
                                        "the role table%s has \"%.200s\" twice, as %s and as %s",
                                        a->source ? " of qnnrt.json" : "", a->line->tensor,
@@ -1670,19 +1679,19 @@ static qnnrt_result qnnrt_llm__roles_table(qnnrt_llm__roles *work)
 }
 
 /* The line of the table for a text, that of the caller first. */
-static qnnrt_llm__roles_entry *qnnrt_llm__roles_line(qnnrt_llm__roles *work, const char *text,
+static qnnrt_llm__items_entry *qnnrt_llm__items_line(qnnrt_llm__items *work, const char *text,
                                                      int output)
 {
     size_t low = 0, high = work->table_count;
-    qnnrt_llm__roles_entry *found = NULL;
+    qnnrt_llm__items_entry *found = NULL;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (strcmp(work->table[middle]->line->tensor, text) < 0) low = middle + 1;
         else high = middle;
     }
     for (; low < work->table_count && strcmp(work->table[low]->line->tensor, text) == 0; ++low) {
-        qnnrt_llm__roles_entry *entry = work->table[low];
-        if (!(qnnrt_llm__roles_ends(entry->line->role) & (output ? QNNRT_LLM__OUT : QNNRT_LLM__IN)))
+        qnnrt_llm__items_entry *entry = work->table[low];
+        if (!(qnnrt_llm__items_ends(entry->line->role) & (output ? QNNRT_LLM__OUT : QNNRT_LLM__IN)))
             continue;
         entry->used = 1;
         if (found == NULL) found = entry;
@@ -1690,12 +1699,35 @@ static qnnrt_llm__roles_entry *qnnrt_llm__roles_line(qnnrt_llm__roles *work, con
     return found;
 }
 
+/* Lines of the role table that were of no use. */
+static qnnrt_result qnnrt_llm__items_leftover(qnnrt_llm__items *work)
+{
+    size_t i, listed = 0, left = 0;
+    for (i = 0; i < work->table_count; ++i) {
+        const qnnrt_llm__items_entry *entry = work->table[i];
+        if (entry->used) continue;
+        if (listed++ == 0)
+            qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
+                            "a role table names what is not there:");
+        if (left > 0 || !qnnrt_llm__items_add(work->err, "\n  %s \"%.200s\" as %s%s",
+                                              qnnrt_llm__items_ends(entry->line->role) ==
+                                                      QNNRT_LLM__IN ? "input" :
+                                              qnnrt_llm__items_ends(entry->line->role) ==
+                                                      QNNRT_LLM__OUT ? "output" : "tensor",
+                                              entry->line->tensor,
+                                              qnnrt_llm_role_name(entry->line->role),
+                                              entry->source ? ", in qnnrt.json" : "")) ++left;
+    }
+    qnnrt_llm__items_more(work->err, left);
+    return listed > 0 ? QNNRT_E_NOT_FOUND : QNNRT_OK;
+}
+
 /* Is there room for the address of a tensor? */
-static int qnnrt_llm__roles_address(qnnrt_llm__roles *work, size_t number, const char *name)
+static int qnnrt_llm__items_address(qnnrt_llm__items *work, size_t number, const char *name)
 {
     size_t need = strlen(name) + 24;
     if (need > work->address_room) {
-        char *more = (char *)qnnrt_llm__roles_scratch(work, (uint64_t)need * 2, 1);
+        char *more = (char *)qnnrt_llm__items_scratch(work, (uint64_t)need * 2, 1);
         if (more == NULL) return 0;
         work->address = more;
         work->address_room = need * 2;
@@ -1706,16 +1738,16 @@ static int qnnrt_llm__roles_address(qnnrt_llm__roles *work, size_t number, const
 
 /* ---- a tensor by itself: table, then name ---- */
 
-static qnnrt_result qnnrt_llm__roles_first(qnnrt_llm__roles *work, size_t context,
+static qnnrt_result qnnrt_llm__items_first(qnnrt_llm__items *work, size_t context,
                                            const qnnrt_tensor_info *tensor, int output,
                                            qnnrt_llm__names_found *found)
 {
-    qnnrt_llm__roles_entry *entry = NULL, *plain;
+    qnnrt_llm__items_entry *entry = NULL, *plain;
     if (work->table_count > 0) {
-        if (!qnnrt_llm__roles_address(work, context, tensor->name))
-            return qnnrt_llm__roles_memory(work);
-        entry = qnnrt_llm__roles_line(work, work->address, output);
-        plain = qnnrt_llm__roles_line(work, tensor->name, output);
+        if (!qnnrt_llm__items_address(work, context, tensor->name))
+            return qnnrt_llm__items_memory(work);
+        entry = qnnrt_llm__items_line(work, work->address, output);
+        plain = qnnrt_llm__items_line(work, tensor->name, output);
         if (entry == NULL || (plain != NULL && plain->source < entry->source)) entry = plain;
     }
     if (entry == NULL) {
@@ -1730,22 +1762,22 @@ static qnnrt_result qnnrt_llm__roles_first(qnnrt_llm__roles *work, size_t contex
     return QNNRT_OK;
 }
 
-static qnnrt_result qnnrt_llm__roles_graph_begin(qnnrt_llm__roles *work,
-                                                 qnnrt_llm__roles_graph *graph)
+static qnnrt_result qnnrt_llm__items_graph_begin(qnnrt_llm__items *work,
+                                                 qnnrt_llm__items_graph *graph)
 {
     const qnnrt_hooks *hooks = &work->llm->hooks;
     size_t s, i, at = 0;
     graph->count = 0;
     for (s = 0; s < graph->step_count; ++s)
         graph->count += graph->steps[s].graph->input_count + graph->steps[s].graph->output_count;
-    graph->tensors = (qnnrt_llm_tensor_info *)qnnrt_llm__keep(hooks, &work->llm->blocks, graph->count,
-                                                              sizeof *graph->tensors);
-    graph->found = (qnnrt_llm__names_found *)qnnrt_llm__roles_scratch(work, graph->count,
+    graph->tensors = (qnnrt_llm_tensor_info *)qnnrt_llm__keep(
+        hooks, &work->llm->blocks, graph->count, sizeof *graph->tensors);
+    graph->found = (qnnrt_llm__names_found *)qnnrt_llm__items_scratch(work, graph->count,
                                                                       sizeof *graph->found);
     graph->first =
-        (size_t *)qnnrt_llm__roles_scratch(work, graph->step_count + 1, sizeof *graph->first);
+        (size_t *)qnnrt_llm__items_scratch(work, graph->step_count + 1, sizeof *graph->first);
     if (graph->tensors == NULL || graph->found == NULL || graph->first == NULL)
-        return qnnrt_llm__roles_memory(work);
+        return qnnrt_llm__items_memory(work);
     for (s = 0; s < graph->step_count; ++s) {
         const qnnrt_graph_info *g = graph->steps[s].graph;
         graph->first[s] = at;
@@ -1755,7 +1787,7 @@ static qnnrt_result qnnrt_llm__roles_graph_begin(qnnrt_llm__roles *work,
             t->output = i >= g->input_count;
             t->tensor = t->output ? &g->outputs[i - g->input_count] : &g->inputs[i];
             t->step = (uint32_t)s;
-            result = qnnrt_llm__roles_first(work, graph->steps[s].context, t->tensor, t->output,
+            result = qnnrt_llm__items_first(work, graph->steps[s].context, t->tensor, t->output,
                                             &graph->found[at]);
             if (result != QNNRT_OK) return result;
             t->reason = graph->found[at].reason;
@@ -1769,11 +1801,198 @@ static qnnrt_result qnnrt_llm__roles_graph_begin(qnnrt_llm__roles *work,
     return QNNRT_OK;
 }
 
-/* ---- which graphs there are ---- */
+/* ---- AR and context ---- */
 
-static qnnrt_result qnnrt_llm__roles_join(qnnrt_llm__roles *work);
+/* Tokens per call as this tensor has it; 0: it does not tell. *context: of a mask, else 0. */
+static uint32_t qnnrt_llm__items_ar(const qnnrt_llm_tensor_info *t, uint32_t *context)
+{
+    const qnnrt_tensor_info *tensor = t->tensor;
+    *context = 0;
+    switch (t->role) {
+    case QNNRT_LLM_ROLE_TOKENS: case QNNRT_LLM_ROLE_POSITIONS:
+        return tensor->count <= UINT32_MAX ? (uint32_t)tensor->count : 0;
+    case QNNRT_LLM_ROLE_MASK: case QNNRT_LLM_ROLE_WINDOW_MASK:
+        if (tensor->rank < 2) return 0;
+        *context = tensor->dims[tensor->rank - 1];
+        return tensor->dims[tensor->rank - 2];
+    case QNNRT_LLM_ROLE_HIDDEN: case QNNRT_LLM_ROLE_ROPE_COS: case QNNRT_LLM_ROLE_ROPE_SIN:
+        return tensor->rank >= 2 ? tensor->dims[tensor->rank - 2] : 0;
+    default: return 0;
+    }
+}
 
-static qnnrt_result qnnrt_llm__roles_pipelines(qnnrt_llm__roles *work)
+/* The tokens per call that all of a graph's tensors agree on, and the width of its masks. */
+static qnnrt_result qnnrt_llm__items_measure(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph)
+{
+    const qnnrt_llm_tensor_info *first = NULL, *mask = NULL;
+    char a[768], b[768];
+    size_t i;
+    graph->ar = graph->context = 0;
+    for (i = 0; i < graph->count; ++i) {
+        const qnnrt_llm_tensor_info *t = &graph->tensors[i];
+        uint32_t context, ar = qnnrt_llm__items_ar(t, &context);
+        if (ar == 0) continue;
+        if (first == NULL) { first = t; graph->ar = ar; }
+        if (ar != graph->ar)
+            return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
+                                   "\"%.100s\": %s is for %u tokens per call, %s for %u",
+                                   graph->name, qnnrt_llm__items_say(graph, first, a, sizeof a),
+                                   (unsigned)graph->ar, qnnrt_llm__items_say(graph, t, b, sizeof b),
+                                   (unsigned)ar);
+        if (context == 0) continue;
+        if (mask == NULL) { mask = t; graph->context = context; }
+        if (t->tensor->count != (uint64_t)ar * context)
+            return qnnrt_llm__fail(work->err, QNNRT_E_UNSUPPORTED,
+                                   "\"%.100s\": %s: a mask has one row for each token", graph->name,
+                                   qnnrt_llm__items_say(graph, t, a, sizeof a));
+        if (context != graph->context)
+            return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
+                                   "\"%.100s\": %s and %s are of different width", graph->name,
+                                   qnnrt_llm__items_say(graph, mask, a, sizeof a),
+                                   qnnrt_llm__items_say(graph, t, b, sizeof b));
+    }
+    if (mask != NULL && graph->context < graph->ar)
+        return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
+                               "\"%.100s\": %s is narrower than the %u tokens per call",
+                               graph->name, qnnrt_llm__items_say(graph, mask, a, sizeof a),
+                               (unsigned)graph->ar);
+    return QNNRT_OK;
+}
+
+/* ---- comparisons ---- */
+
+static int qnnrt_llm__items_value(qnnrt_llm_role role)
+{
+    return role == QNNRT_LLM_ROLE_VALUE_IN || role == QNNRT_LLM_ROLE_VALUE_OUT;
+}
+
+static int qnnrt_llm__items_same_quant(const qnnrt_quant *a, const qnnrt_quant *b)
+{
+    uint32_t i;
+    if (a->encoding != b->encoding || a->bitwidth != b->bitwidth) return 0;
+    if (a->encoding == QNNRT_ENCODING_PER_TENSOR)
+        return a->offset == b->offset && memcmp(&a->scale, &b->scale, sizeof a->scale) == 0;
+    if (a->encoding == QNNRT_ENCODING_OTHER) return a->vendor_encoding == b->vendor_encoding;
+    if (a->encoding != QNNRT_ENCODING_PER_AXIS) return 1;
+    if (a->axis != b->axis || a->count != b->count ||
+        memcmp(a->scales, b->scales, a->count * sizeof *a->scales) != 0) return 0;
+    for (i = 0; i < a->count; ++i)
+        if ((a->offsets != NULL ? a->offsets[i] : 0) != (b->offsets != NULL ? b->offsets[i] : 0))
+            return 0;
+    return 1;
+}
+
+/* Equal dims, type and encoding. */
+static int qnnrt_llm__items_same_facts(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
+{
+    return a->dtype == b->dtype && a->rank == b->rank && a->vendor_format == b->vendor_format &&
+           memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0 &&
+           qnnrt_llm__items_same_quant(&a->quant, &b->quant);
+}
+
+/* =====================================================================================
+   GROUP                                                                         >>group
+   Which graphs there are: the pipelines of the model, or shards that nothing joined, by tokens per
+   call.
+   Needs: >>config >>names >>items     Knows nothing of: caches, wiring
+   ===================================================================================== */
+
+typedef struct qnnrt_llm__group_part {
+    const qnnrt_graph_info *graph;
+    size_t                  context;
+    uint32_t                ar;
+} qnnrt_llm__group_part;
+
+/* Tokens per call of a graph by itself, 0: nothing tells. */
+static qnnrt_result qnnrt_llm__group_part_ar(qnnrt_llm__items *work, qnnrt_llm__group_part *part)
+{
+    const qnnrt_graph_info *g = part->graph;
+    size_t i;
+    for (i = 0; i < g->input_count + g->output_count && part->ar == 0; ++i) {
+        qnnrt_llm__names_found found;
+        qnnrt_llm_tensor_info t;
+        uint32_t context;
+        qnnrt_result result;
+        memset(&t, 0, sizeof t);
+        t.output = i >= g->input_count;
+        t.tensor = t.output ? &g->outputs[i - g->input_count] : &g->inputs[i];
+        result = qnnrt_llm__items_first(work, part->context, t.tensor, t.output, &found);
+        if (result != QNNRT_OK) return result;
+        t.role = found.role;
+        part->ar = qnnrt_llm__items_ar(&t, &context);
+    }
+    return QNNRT_OK;
+}
+
+static int qnnrt_llm__group_part_order(const void *a, const void *b)
+{
+    const qnnrt_llm__group_part *x = (const qnnrt_llm__group_part *)a;
+    const qnnrt_llm__group_part *y = (const qnnrt_llm__group_part *)b;
+    if (x->context != y->context) return x->context < y->context ? -1 : 1;
+    return x->ar < y->ar ? -1 : x->ar > y->ar;
+}
+
+/* Join graphs of all contexts whose names say nothing: those for as many tokens per call. */
+static qnnrt_result qnnrt_llm__group_join(qnnrt_llm__items *work)
+{
+    const qnnrt *model = work->llm->model;
+    size_t contexts, c, i, g, count = 0, each;
+    const qnnrt_context_info *context = qnnrt_contexts(model, &contexts);
+    qnnrt_llm__group_part *parts;
+    const void **order;
+    for (c = 0; c < contexts; ++c) count += context[c].graph_count;
+    each = context[0].graph_count;
+    parts = (qnnrt_llm__group_part *)qnnrt_llm__items_scratch(work, count, sizeof *parts);
+    order = (const void **)qnnrt_llm__items_scratch(work, count, sizeof *order);
+    work->graphs = (qnnrt_llm__items_graph *)qnnrt_llm__items_scratch(work, each,
+                                                                      sizeof *work->graphs);
+    if (parts == NULL || order == NULL || work->graphs == NULL)
+        return qnnrt_llm__items_memory(work);
+    for (c = 0, i = 0; c < contexts; ++c)
+        for (g = 0; g < context[c].graph_count; ++g, ++i) {
+            qnnrt_result result;
+            parts[i].graph = &context[c].graphs[g];
+            parts[i].context = c;
+            order[i] = &parts[i];
+            result = qnnrt_llm__group_part_ar(work, &parts[i]);
+            if (result != QNNRT_OK) return result;
+        }
+    qnnrt_llm__items_sort(order, count, qnnrt_llm__group_part_order);
+    for (i = 0; i < count; ++i) {
+        const qnnrt_llm__group_part *part = (const qnnrt_llm__group_part *)order[i];
+        const qnnrt_llm__group_part *same = (const qnnrt_llm__group_part *)order[i % each];
+        const qnnrt_llm__group_part *last =
+            i % each != 0 ? (const qnnrt_llm__group_part *)order[i - 1] : NULL;
+        if (count == each * contexts && part->context == i / each && part->ar == same->ar &&
+            part->ar != 0 && (last == NULL || part->ar != last->ar)) continue;
+        return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
+                               "the graphs of %u contexts are not joined by their names, nor by"
+                               " tokens per call: there is one too many or too few, or none tells,"
+                               " at \"%.200s\" of %.200s (%u tokens per call); desc.pipelines can"
+                               " choose from what names join", (unsigned)contexts,
+                               part->graph->name, context[part->context].file,
+                               (unsigned)part->ar);
+    }
+    for (g = 0; g < each; ++g) {
+        qnnrt_llm__items_graph *graph = &work->graphs[g];
+        qnnrt_step_info *steps =
+            (qnnrt_step_info *)qnnrt_llm__items_scratch(work, contexts, sizeof *steps);
+        if (steps == NULL) return qnnrt_llm__items_memory(work);
+        for (c = 0; c < contexts; ++c) {
+            const qnnrt_llm__group_part *part = (const qnnrt_llm__group_part *)order[c * each + g];
+            steps[c].model = model;
+            steps[c].context = c;
+            steps[c].graph = part->graph;
+        }
+        graph->name = steps[0].graph->name;
+        graph->steps = steps;
+        graph->step_count = contexts;
+    }
+    work->graph_count = each;
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt_llm__group_pipelines(qnnrt_llm__items *work)
 {
     const qnnrt *model = work->llm->model;
     const qnnrt_llm_desc *desc = work->desc;
@@ -1781,9 +2000,9 @@ static qnnrt_result qnnrt_llm__roles_pipelines(qnnrt_llm__roles *work)
     const qnnrt_context_info *context = qnnrt_contexts(model, &contexts);
     int joined = contexts == 1;
     size_t count = desc->pipeline_count > 0 ? desc->pipeline_count : all;
-    work->graphs = (qnnrt_llm__roles_graph *)qnnrt_llm__roles_scratch(work, count,
+    work->graphs = (qnnrt_llm__items_graph *)qnnrt_llm__items_scratch(work, count,
                                                                       sizeof *work->graphs);
-    if (work->graphs == NULL) return qnnrt_llm__roles_memory(work);
+    if (work->graphs == NULL) return qnnrt_llm__items_memory(work);
     if (desc->pipeline_count == 0) {
         for (i = 0; i < contexts; ++i)
             if (context[i].failure != NULL)
@@ -1791,11 +2010,11 @@ static qnnrt_result qnnrt_llm__roles_pipelines(qnnrt_llm__roles *work)
                                        "a shard is missing: %s did not load: %s", context[i].file,
                                        context[i].failure->text);
         for (i = 0; i < all; ++i)
-            joined |= qnnrt_pipeline_get_info(qnnrt_pipeline_get(model, i))->step_count > 1;
-        if (!joined && all > 0) return qnnrt_llm__roles_join(work);
+            joined |= qnnrt_pipeline_get_info(qnnrt_pipeline_get(model, i))->step_count == contexts;
+        if (!joined && all > 0) return qnnrt_llm__group_join(work);
     }
     for (i = 0; i < count; ++i) {
-        qnnrt_llm__roles_graph *graph = &work->graphs[i];
+        qnnrt_llm__items_graph *graph = &work->graphs[i];
         const qnnrt_pipeline_info *info;
         if (desc->pipeline_count == 0) graph->pipeline = qnnrt_pipeline_get(model, i);
         else if (desc->pipelines[i] == NULL)
@@ -1824,110 +2043,58 @@ static qnnrt_result qnnrt_llm__roles_pipelines(qnnrt_llm__roles *work)
     return QNNRT_OK;
 }
 
-/* ---- AR and context ---- */
-
-/* Tokens per call as this tensor has it; 0: it does not tell. *context: of a mask, else 0. */
-static uint32_t qnnrt_llm__roles_ar(const qnnrt_llm_tensor_info *t, uint32_t *context)
-{
-    const qnnrt_tensor_info *tensor = t->tensor;
-    *context = 0;
-    switch (t->role) {
-    case QNNRT_LLM_ROLE_TOKENS: case QNNRT_LLM_ROLE_POSITIONS:
-        return tensor->count <= UINT32_MAX ? (uint32_t)tensor->count : 0;
-    case QNNRT_LLM_ROLE_MASK: case QNNRT_LLM_ROLE_WINDOW_MASK:
-        if (tensor->rank < 2) return 0;
-        *context = tensor->dims[tensor->rank - 1];
-        return tensor->dims[tensor->rank - 2];
-    case QNNRT_LLM_ROLE_HIDDEN: case QNNRT_LLM_ROLE_ROPE_COS: case QNNRT_LLM_ROLE_ROPE_SIN:
-        return tensor->rank >= 2 ? tensor->dims[tensor->rank - 2] : 0;
-    default: return 0;
-    }
-}
-
-/* The tokens per call that all of a graph's tensors agree on, and the width of its masks. */
-static qnnrt_result qnnrt_llm__roles_measure(qnnrt_llm__roles *work, qnnrt_llm__roles_graph *graph)
-{
-    const qnnrt_llm_tensor_info *first = NULL, *mask = NULL;
-    char a[768], b[768];
-    size_t i;
-    graph->ar = graph->context = 0;
-    for (i = 0; i < graph->count; ++i) {
-        const qnnrt_llm_tensor_info *t = &graph->tensors[i];
-        uint32_t context, ar = qnnrt_llm__roles_ar(t, &context);
-        if (ar == 0) continue;
-        if (first == NULL) { first = t; graph->ar = ar; }
-        if (ar != graph->ar)
-            return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
-                                   "\"%.100s\": %s is for %u tokens per call, %s for %u",
-                                   graph->name, qnnrt_llm__roles_say(graph, first, a, sizeof a),
-                                   (unsigned)graph->ar, qnnrt_llm__roles_say(graph, t, b, sizeof b),
-                                   (unsigned)ar);
-        if (context == 0) continue;
-        if (mask == NULL) { mask = t; graph->context = context; }
-        if (context != graph->context)
-            return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
-                                   "\"%.100s\": %s and %s are of different width", graph->name,
-                                   qnnrt_llm__roles_say(graph, mask, a, sizeof a),
-                                   qnnrt_llm__roles_say(graph, t, b, sizeof b));
-    }
-    if (mask != NULL && graph->context < graph->ar)
-        return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
-                               "\"%.100s\": %s is narrower than the %u tokens per call", graph->name,
-                               qnnrt_llm__roles_say(graph, mask, a, sizeof a), (unsigned)graph->ar);
-    return QNNRT_OK;
-}
-
+/* =====================================================================================
+   CACHE                                                                         >>cache
+   Keys and values with both their ends, the same in all graphs: axis of the cells, layers, types.
+   Needs: >>config >>shape >>items     Knows nothing of: names, wiring
+   ===================================================================================== */
 /* ---- keys and values ---- */
 
-static int qnnrt_llm__roles_value(qnnrt_llm_role role)
-{
-    return role == QNNRT_LLM_ROLE_VALUE_IN || role == QNNRT_LLM_ROLE_VALUE_OUT;
-}
-
-static int qnnrt_llm__roles_kv_order(const void *a, const void *b)
+static int qnnrt_llm__cache_kv_order(const void *a, const void *b)
 {
     const qnnrt_llm_tensor_info *x = (const qnnrt_llm_tensor_info *)a;
     const qnnrt_llm_tensor_info *y = (const qnnrt_llm_tensor_info *)b;
     if (x->layer != y->layer) return x->layer < y->layer ? -1 : 1;
-    if (qnnrt_llm__roles_value(x->role) != qnnrt_llm__roles_value(y->role))
-        return qnnrt_llm__roles_value(x->role) - qnnrt_llm__roles_value(y->role);
+    if (qnnrt_llm__items_value(x->role) != qnnrt_llm__items_value(y->role))
+        return qnnrt_llm__items_value(x->role) - qnnrt_llm__items_value(y->role);
     if (x->head != y->head) return x->head < y->head ? -1 : 1;
     if (x->output != y->output) return x->output - y->output;
     return x < y ? -1 : x > y;
 }
 
 /* List the keys and values of a graph with both their ends. */
-static qnnrt_result qnnrt_llm__roles_pairs(qnnrt_llm__roles *work, qnnrt_llm__roles_graph *graph)
+static qnnrt_result qnnrt_llm__cache_pairs(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph)
 {
     const qnnrt_llm_tensor_info **list;
     size_t i, count = 0;
     char a[768], b[768], what[96];
-    for (i = 0; i < graph->count; ++i) count += (size_t)qnnrt_llm__role_layered(graph->tensors[i].role);
-    list = (const qnnrt_llm_tensor_info **)qnnrt_llm__roles_scratch(work, count, sizeof *list);
-    graph->pairs = (qnnrt_llm__roles_pair *)qnnrt_llm__roles_scratch(work, count,
+    for (i = 0; i < graph->count; ++i) count += (size_t)qnnrt_llm__layered(graph->tensors[i].role);
+    list = (const qnnrt_llm_tensor_info **)qnnrt_llm__items_scratch(work, count, sizeof *list);
+    graph->pairs = (qnnrt_llm__items_pair *)qnnrt_llm__items_scratch(work, count,
                                                                      sizeof *graph->pairs);
     graph->pair_count = 0;
-    if (list == NULL || graph->pairs == NULL) return qnnrt_llm__roles_memory(work);
+    if (list == NULL || graph->pairs == NULL) return qnnrt_llm__items_memory(work);
     for (i = count = 0; i < graph->count; ++i)
-        if (qnnrt_llm__role_layered(graph->tensors[i].role)) list[count++] = &graph->tensors[i];
-    qnnrt_llm__roles_sort((const void **)list, count, qnnrt_llm__roles_kv_order);
+        if (qnnrt_llm__layered(graph->tensors[i].role)) list[count++] = &graph->tensors[i];
+    qnnrt_llm__items_sort((const void **)list, count, qnnrt_llm__cache_kv_order);
     for (i = 0; i < count; ++i) {
         const qnnrt_llm_tensor_info *t = list[i];
-        qnnrt_llm__roles_pair *pair = graph->pair_count > 0 ? &graph->pairs[graph->pair_count - 1]
+        qnnrt_llm__items_pair *pair = graph->pair_count > 0 ? &graph->pairs[graph->pair_count - 1]
                                                             : NULL;
         if (i > 0 && t->role == list[i - 1]->role && t->layer == list[i - 1]->layer &&
             t->head == list[i - 1]->head)
             return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
-                                   "\"%.100s\": %s is there twice: %s (%s) and %s (%s)", graph->name,
-                                   qnnrt_llm__roles_what(t->role, t->layer, t->head, what,
+                                   "\"%.100s\": %s is there twice: %s (%s) and %s (%s)",
+                                   graph->name,
+                                   qnnrt_llm__items_what(t->role, t->layer, t->head, what,
                                                          sizeof what),
-                                   qnnrt_llm__roles_say(graph, list[i - 1], a, sizeof a),
-                                   list[i - 1]->reason, qnnrt_llm__roles_say(graph, t, b, sizeof b),
+                                   qnnrt_llm__items_say(graph, list[i - 1], a, sizeof a),
+                                   list[i - 1]->reason, qnnrt_llm__items_say(graph, t, b, sizeof b),
                                    t->reason);
         if (pair == NULL || pair->layer != t->layer || pair->head != t->head ||
-            qnnrt_llm__roles_value(pair->role) != qnnrt_llm__roles_value(t->role)) {
+            qnnrt_llm__items_value(pair->role) != qnnrt_llm__items_value(t->role)) {
             pair = &graph->pairs[graph->pair_count++];
-            pair->role = qnnrt_llm__roles_value(t->role) ? QNNRT_LLM_ROLE_VALUE_IN
+            pair->role = qnnrt_llm__items_value(t->role) ? QNNRT_LLM_ROLE_VALUE_IN
                                                          : QNNRT_LLM_ROLE_KEY_IN;
             pair->layer = t->layer;
             pair->head = t->head;
@@ -1938,34 +2105,11 @@ static qnnrt_result qnnrt_llm__roles_pairs(qnnrt_llm__roles *work, qnnrt_llm__ro
     return QNNRT_OK;
 }
 
-static int qnnrt_llm__roles_same_quant(const qnnrt_quant *a, const qnnrt_quant *b)
-{
-    uint32_t i;
-    if (a->encoding != b->encoding || a->bitwidth != b->bitwidth) return 0;
-    if (a->encoding == QNNRT_ENCODING_PER_TENSOR)
-        return a->offset == b->offset && memcmp(&a->scale, &b->scale, sizeof a->scale) == 0;
-    if (a->encoding == QNNRT_ENCODING_OTHER) return a->vendor_encoding == b->vendor_encoding;
-    if (a->encoding != QNNRT_ENCODING_PER_AXIS) return 1;
-    if (a->axis != b->axis || a->count != b->count ||
-        memcmp(a->scales, b->scales, a->count * sizeof *a->scales) != 0) return 0;
-    for (i = 0; i < a->count; ++i)
-        if ((a->offsets != NULL ? a->offsets[i] : 0) != (b->offsets != NULL ? b->offsets[i] : 0))
-            return 0;
-    return 1;
-}
-
-/* Equal dims, type and encoding. */
-static int qnnrt_llm__roles_same_facts(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
-{
-    return a->dtype == b->dtype && a->rank == b->rank && a->vendor_format == b->vendor_format &&
-           memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0 &&
-           qnnrt_llm__roles_same_quant(&a->quant, &b->quant);
-}
-
 /* May `axis` be the one of the cells, as this graph has it? A context that is not known follows
    from the cells. *in_place: it would be, with an output of as many cells as the input. */
-static int qnnrt_llm__roles_axis_fits(const qnnrt_llm__roles_graph *graph,
-                                      const qnnrt_llm__roles_pair *pair, uint32_t axis, int *in_place)
+static int qnnrt_llm__cache_axis_fits(const qnnrt_llm__items_graph *graph,
+                                      const qnnrt_llm__items_pair *pair, uint32_t axis,
+                                      int *in_place)
 {
     const qnnrt_tensor_info *in = pair->in != NULL ? pair->in->tensor : NULL;
     const qnnrt_tensor_info *out = pair->out != NULL ? pair->out->tensor : NULL;
@@ -1987,8 +2131,8 @@ static int qnnrt_llm__roles_axis_fits(const qnnrt_llm__roles_graph *graph,
 }
 
 /* All dims but that of the cells, of either end. */
-static int qnnrt_llm__roles_same_rest(const qnnrt_llm__roles_pair *a, const qnnrt_llm__roles_pair *b,
-                                      uint32_t axis)
+static int qnnrt_llm__cache_same_rest(const qnnrt_llm__items_pair *a,
+                                      const qnnrt_llm__items_pair *b, uint32_t axis)
 {
     const qnnrt_tensor_info *x = (a->in != NULL ? a->in : a->out)->tensor;
     const qnnrt_tensor_info *y = (b->in != NULL ? b->in : b->out)->tensor;
@@ -2000,10 +2144,10 @@ static int qnnrt_llm__roles_same_rest(const qnnrt_llm__roles_pair *a, const qnnr
 }
 
 /* Find the axis of the cells of key or value k: the only one that fits in every graph. */
-static qnnrt_result qnnrt_llm__roles_axis(qnnrt_llm__roles *work, size_t k, uint32_t *out)
+static qnnrt_result qnnrt_llm__cache_axis(qnnrt_llm__items *work, size_t k, uint32_t *out)
 {
-    const qnnrt_llm__roles_graph *first = &work->graphs[0];
-    const qnnrt_llm__roles_pair *pair = &first->pairs[k];
+    const qnnrt_llm__items_graph *first = &work->graphs[0];
+    const qnnrt_llm__items_pair *pair = &first->pairs[k];
     const qnnrt_llm_tensor_info *t = pair->in != NULL ? pair->in : pair->out;
     uint32_t axis, found = 0;
     int in_place = 0, fits = 0;
@@ -2012,10 +2156,13 @@ static qnnrt_result qnnrt_llm__roles_axis(qnnrt_llm__roles *work, size_t k, uint
     for (axis = 0; axis < t->tensor->rank; ++axis) {
         int all = 1, place = 0;
         for (g = 0; g < work->graph_count && (all || place); ++g) {
-            const qnnrt_llm__roles_graph *graph = &work->graphs[g];
+            const qnnrt_llm__items_graph *graph = &work->graphs[g];
             int here = 0;
-            if (!qnnrt_llm__roles_same_rest(pair, &graph->pairs[k], axis)) { all = place = 0; break; }
-            if (qnnrt_llm__roles_axis_fits(graph, &graph->pairs[k], axis, &here)) continue;
+            if (!qnnrt_llm__cache_same_rest(pair, &graph->pairs[k], axis)) {
+                all = place = 0;
+                break;
+            }
+            if (qnnrt_llm__cache_axis_fits(graph, &graph->pairs[k], axis, &here)) continue;
             all = 0;
             place = here;
         }
@@ -2026,43 +2173,43 @@ static qnnrt_result qnnrt_llm__roles_axis(qnnrt_llm__roles *work, size_t k, uint
     }
     *out = found;
     if (fits == 1) return QNNRT_OK;
-    qnnrt_llm__roles_what(pair->role, pair->layer, pair->head, what, sizeof what);
+    qnnrt_llm__items_what(pair->role, pair->layer, pair->head, what, sizeof what);
     if (fits == 0 && in_place)
         return qnnrt_llm__fail(work->err, QNNRT_E_UNSUPPORTED,
                                "%s: %s comes out with as many cells as went in: a cache that graphs"
                                " update in place is not known here", what,
-                               qnnrt_llm__roles_say(first, t, text, sizeof text));
+                               qnnrt_llm__items_say(first, t, text, sizeof text));
     qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH, "%s: %s in the layout", what,
                     fits == 0 ? "no axis can be that of the cells, or graphs disagree"
                               : "which axis is that of the cells cannot be told");
     for (g = 0; g < work->graph_count; ++g) {
-        const qnnrt_llm__roles_graph *graph = &work->graphs[g];
-        const qnnrt_llm__roles_pair *p = &graph->pairs[k];
-        if (!qnnrt_llm__roles_add(work->err, "\n  %u tokens per call, context %u%s:",
+        const qnnrt_llm__items_graph *graph = &work->graphs[g];
+        const qnnrt_llm__items_pair *p = &graph->pairs[k];
+        if (!qnnrt_llm__items_add(work->err, "\n  %u tokens per call, context %u%s:",
                                   (unsigned)graph->ar, (unsigned)graph->context,
                                   graph->context == 0 ? " (no mask tells it)" : "")) break;
         if (p->in != NULL)
-            qnnrt_llm__roles_add(work->err, "\n    %s",
-                                 qnnrt_llm__roles_say(graph, p->in, text, sizeof text));
+            qnnrt_llm__items_add(work->err, "\n    %s",
+                                 qnnrt_llm__items_say(graph, p->in, text, sizeof text));
         if (p->out != NULL)
-            qnnrt_llm__roles_add(work->err, "\n    %s",
-                                 qnnrt_llm__roles_say(graph, p->out, text, sizeof text));
+            qnnrt_llm__items_add(work->err, "\n    %s",
+                                 qnnrt_llm__items_say(graph, p->out, text, sizeof text));
     }
     return QNNRT_E_MISMATCH;
 }
 
 /* Every key and value with both its ends, the same ones in every graph. */
-static qnnrt_result qnnrt_llm__roles_agree(qnnrt_llm__roles *work)
+static qnnrt_result qnnrt_llm__cache_agree(qnnrt_llm__items *work)
 {
-    const qnnrt_llm__roles_graph *first = &work->graphs[0];
+    const qnnrt_llm__items_graph *first = &work->graphs[0];
     char text[768], what[96];
     size_t g, k;
     for (g = 0; g < work->graph_count; ++g) {
-        const qnnrt_llm__roles_graph *graph = &work->graphs[g];
+        const qnnrt_llm__items_graph *graph = &work->graphs[g];
         size_t reads = 0;
         for (k = 0; k < graph->pair_count; ++k) reads += graph->pairs[k].in != NULL;
         for (k = 0; k < graph->pair_count; ++k) {
-            const qnnrt_llm__roles_pair *pair = &graph->pairs[k];
+            const qnnrt_llm__items_pair *pair = &graph->pairs[k];
             qnnrt_llm_role lacks = pair->role;
             if (pair->out == NULL)
                 lacks = pair->role == QNNRT_LLM_ROLE_KEY_IN ? QNNRT_LLM_ROLE_KEY_OUT
@@ -2070,14 +2217,15 @@ static qnnrt_result qnnrt_llm__roles_agree(qnnrt_llm__roles *work)
             else if (pair->in != NULL || reads == 0) continue;
             return qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
                                    "\"%.100s\" has no %s; it has %s", graph->name,
-                                   qnnrt_llm__roles_what(lacks, pair->layer, pair->head, what,
+                                   qnnrt_llm__items_what(lacks, pair->layer, pair->head, what,
                                                          sizeof what),
-                                   qnnrt_llm__roles_say(graph, pair->in != NULL ? pair->in : pair->out,
-                                                        text, sizeof text));
+                                   qnnrt_llm__items_say(
+                                       graph, pair->in != NULL ? pair->in : pair->out, text,
+                                       sizeof text));
         }
         for (k = 0; k < graph->pair_count || k < first->pair_count; ++k) {
-            const qnnrt_llm__roles_pair *a = k < first->pair_count ? &first->pairs[k] : NULL;
-            const qnnrt_llm__roles_pair *b = k < graph->pair_count ? &graph->pairs[k] : NULL;
+            const qnnrt_llm__items_pair *a = k < first->pair_count ? &first->pairs[k] : NULL;
+            const qnnrt_llm__items_pair *b = k < graph->pair_count ? &graph->pairs[k] : NULL;
             int other;
             if (a != NULL && b != NULL && a->layer == b->layer && a->role == b->role &&
                 a->head == b->head) continue;
@@ -2089,7 +2237,7 @@ static qnnrt_result qnnrt_llm__roles_agree(qnnrt_llm__roles *work)
             return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
                                    "graphs disagree: \"%.100s\" has %s, \"%.100s\" has not",
                                    other ? graph->name : first->name,
-                                   qnnrt_llm__roles_what(a->role, a->layer, a->head, what,
+                                   qnnrt_llm__items_what(a->role, a->layer, a->head, what,
                                                          sizeof what),
                                    other ? first->name : graph->name);
         }
@@ -2098,9 +2246,9 @@ static qnnrt_result qnnrt_llm__roles_agree(qnnrt_llm__roles *work)
 }
 
 /* Each layer has as many keys as values, with heads from 0. */
-static qnnrt_result qnnrt_llm__roles_layers(qnnrt_llm__roles *work)
+static qnnrt_result qnnrt_llm__cache_layers(qnnrt_llm__items *work)
 {
-    const qnnrt_llm__roles_graph *graph = &work->graphs[0];
+    const qnnrt_llm__items_graph *graph = &work->graphs[0];
     size_t k = 0;
     work->llm->info.layers = 0;
     while (k < graph->pair_count) {
@@ -2111,7 +2259,8 @@ static qnnrt_result qnnrt_llm__roles_layers(qnnrt_llm__roles *work)
                 return qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
                                        "layer %u has %s of head %u, and none of head %u",
                                        (unsigned)layer, value ? "values" : "keys",
-                                       (unsigned)graph->pairs[k].head, (unsigned)(heads[value] - 1));
+                                       (unsigned)graph->pairs[k].head,
+                                       (unsigned)(heads[value] - 1));
         }
         if (heads[0] != heads[1])
             return qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
@@ -2122,20 +2271,20 @@ static qnnrt_result qnnrt_llm__roles_layers(qnnrt_llm__roles *work)
     return QNNRT_OK;
 }
 
-/* Types and encodings: one type for the whole cache, one encoding for all that is one tensor of it. */
-static qnnrt_result qnnrt_llm__roles_types(qnnrt_llm__roles *work)
+/* One type for the whole cache, and one encoding for all that is one tensor of it. */
+static qnnrt_result qnnrt_llm__cache_types(qnnrt_llm__items *work)
 {
     const qnnrt_llm_tensor_info *first = NULL;
-    const qnnrt_llm__roles_graph *first_graph = NULL;
+    const qnnrt_llm__items_graph *first_graph = NULL;
     char a[768], b[768];
     size_t g, k;
     int end;
     for (k = 0; k < work->graphs[0].pair_count; ++k) {
         const qnnrt_llm_tensor_info *same = NULL;
-        const qnnrt_llm__roles_graph *same_graph = NULL;
+        const qnnrt_llm__items_graph *same_graph = NULL;
         for (g = 0; g < work->graph_count; ++g)
             for (end = 0; end < 2; ++end) {
-                const qnnrt_llm__roles_graph *graph = &work->graphs[g];
+                const qnnrt_llm__items_graph *graph = &work->graphs[g];
                 const qnnrt_llm_tensor_info *t = end ? graph->pairs[k].out : graph->pairs[k].in;
                 uint64_t element;
                 if (t == NULL) continue;
@@ -2145,43 +2294,43 @@ static qnnrt_result qnnrt_llm__roles_types(qnnrt_llm__roles *work)
                 if (t->tensor->dtype != first->tensor->dtype)
                     return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
                                            "keys and values of different types: %s and %s",
-                                           qnnrt_llm__roles_say(first_graph, first, a, sizeof a),
-                                           qnnrt_llm__roles_say(graph, t, b, sizeof b));
+                                           qnnrt_llm__items_say(first_graph, first, a, sizeof a),
+                                           qnnrt_llm__items_say(graph, t, b, sizeof b));
                 if ((element != 1 && element != 2 && element != 4) ||
-                    t->tensor->count > UINT32_MAX || t->tensor->bytes != t->tensor->count * element ||
-                    t->tensor->vendor_format != 0)
+                    t->tensor->count > UINT32_MAX || t->tensor->vendor_format != 0 ||
+                    t->tensor->bytes != t->tensor->count * element)
                     return qnnrt_llm__fail(work->err, QNNRT_E_UNSUPPORTED,
                                            "%s: keys and values are plain tensors with elements of"
                                            " 1, 2 or 4 bytes",
-                                           qnnrt_llm__roles_say(graph, t, a, sizeof a));
-                if (!qnnrt_llm__roles_same_quant(&t->tensor->quant, &same->tensor->quant))
+                                           qnnrt_llm__items_say(graph, t, a, sizeof a));
+                if (!qnnrt_llm__items_same_quant(&t->tensor->quant, &same->tensor->quant))
                     return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
                                            "the same cache in different encodings: %s and %s",
-                                           qnnrt_llm__roles_say(same_graph, same, a, sizeof a),
-                                           qnnrt_llm__roles_say(graph, t, b, sizeof b));
+                                           qnnrt_llm__items_say(same_graph, same, a, sizeof a),
+                                           qnnrt_llm__items_say(graph, t, b, sizeof b));
             }
     }
     return QNNRT_OK;
 }
 
 /* Fill llm.kv, and the contexts that no mask tells. */
-static qnnrt_result qnnrt_llm__roles_cache(qnnrt_llm__roles *work)
+static qnnrt_result qnnrt_llm__cache_cache(qnnrt_llm__items *work)
 {
     qnnrt_llm *llm = work->llm;
-    const qnnrt_llm__roles_graph *first = &work->graphs[0];
+    const qnnrt_llm__items_graph *first = &work->graphs[0];
     size_t g, k;
     char text[768];
     llm->kv_count = first->pair_count;
     llm->kv = (qnnrt_llm__kv *)qnnrt_llm__keep(&llm->hooks, &llm->blocks, llm->kv_count,
                                                sizeof *llm->kv);
-    if (llm->kv == NULL) return qnnrt_llm__roles_memory(work);
+    if (llm->kv == NULL) return qnnrt_llm__items_memory(work);
     for (k = 0; k < llm->kv_count; ++k) {
-        const qnnrt_llm__roles_pair *pair = &first->pairs[k];
+        const qnnrt_llm__items_pair *pair = &first->pairs[k];
         const qnnrt_tensor_info *tensor = (pair->in != NULL ? pair->in : pair->out)->tensor;
         qnnrt_llm__kv *kv = &llm->kv[k];
         uint64_t heads = 1, dim = 1;
         uint32_t axis, i, last;
-        qnnrt_result result = qnnrt_llm__roles_axis(work, k, &axis);
+        qnnrt_result result = qnnrt_llm__cache_axis(work, k, &axis);
         if (result != QNNRT_OK) return result;
         kv->role = pair->role;
         kv->layer = pair->layer;
@@ -2204,14 +2353,14 @@ static qnnrt_result qnnrt_llm__roles_cache(qnnrt_llm__roles *work)
             } else llm->info.value_dim = (uint32_t)dim;
         }
         for (g = 0; g < work->graph_count; ++g) {
-            qnnrt_llm__roles_graph *graph = &work->graphs[g];
+            qnnrt_llm__items_graph *graph = &work->graphs[g];
             const qnnrt_llm_tensor_info *in = graph->pairs[k].in;
             if (graph->context == 0)
                 graph->context = graph->ar + (in != NULL ? in->tensor->dims[axis] : 0);
             if (in != NULL && in->tensor->dims[axis] != graph->context - graph->ar)
                 return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
                                        "\"%.100s\": %s has other cells than %u", graph->name,
-                                       qnnrt_llm__roles_say(graph, in, text, sizeof text),
+                                       qnnrt_llm__items_say(graph, in, text, sizeof text),
                                        (unsigned)(graph->context - graph->ar));
             if (in == NULL && graph->context != graph->ar)
                 return qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
@@ -2226,44 +2375,49 @@ static qnnrt_result qnnrt_llm__roles_cache(qnnrt_llm__roles *work)
     return QNNRT_OK;
 }
 
-/* ---- ExecuTorch: numbers instead of names ---- */
+/* =====================================================================================
+   ORDER                                                                         >>order
+   ExecuTorch: numbers instead of names. Which cache a tensor is follows from its number, and from
+   its place among its like.
+   Needs: >>config >>names >>items >>cache     Knows nothing of: shapes, wiring
+   ===================================================================================== */
 
 /* An input that is known by its <j>, or an output that is known by its place among its like. */
-typedef struct qnnrt_llm__roles_numbered {
+typedef struct qnnrt_llm__order_numbered {
     qnnrt_llm_tensor_info  *t;
     qnnrt_llm__names_found *found;
-} qnnrt_llm__roles_numbered;
+} qnnrt_llm__order_numbered;
 
-static int qnnrt_llm__roles_by_number(const void *a, const void *b)
+static int qnnrt_llm__order_by_number(const void *a, const void *b)
 {
-    const qnnrt_llm__roles_numbered *x = (const qnnrt_llm__roles_numbered *)a;
-    const qnnrt_llm__roles_numbered *y = (const qnnrt_llm__roles_numbered *)b;
+    const qnnrt_llm__order_numbered *x = (const qnnrt_llm__order_numbered *)a;
+    const qnnrt_llm__order_numbered *y = (const qnnrt_llm__order_numbered *)b;
     return x->found->number < y->found->number ? -1 : x->found->number > y->found->number;
 }
 
-static int qnnrt_llm__roles_by_place(const void *a, const void *b)
+static int qnnrt_llm__order_by_place(const void *a, const void *b)
 {
-    const qnnrt_llm__roles_numbered *x = (const qnnrt_llm__roles_numbered *)a;
-    const qnnrt_llm__roles_numbered *y = (const qnnrt_llm__roles_numbered *)b;
+    const qnnrt_llm__order_numbered *x = (const qnnrt_llm__order_numbered *)a;
+    const qnnrt_llm__order_numbered *y = (const qnnrt_llm__order_numbered *)b;
     if (x->t->step != y->t->step) return x->t->step < y->t->step ? -1 : 1;
     return x->found->place < y->found->place ? -1 : x->found->place > y->found->place;
 }
 
-/* Tensors of a graph between two indices that are known by their numbers, as pointers. role UNKNOWN:
-   any. */
-static qnnrt_result qnnrt_llm__roles_list(qnnrt_llm__roles *work, qnnrt_llm__roles_graph *graph,
+/* Tensors of a graph between two indices that are known by their numbers, as pointers. role
+   UNKNOWN: any. */
+static qnnrt_result qnnrt_llm__order_list(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph,
                                           size_t begin, size_t end, int how, qnnrt_llm_role role,
                                           const void ***out, size_t *count)
 {
-    qnnrt_llm__roles_numbered *items;
+    qnnrt_llm__order_numbered *items;
     size_t i, n = 0;
     for (i = begin; i < end; ++i)
         n += graph->found[i].how == how && (role == QNNRT_LLM_ROLE_UNKNOWN ||
                                             graph->found[i].role == role);
     *count = n;
-    items = (qnnrt_llm__roles_numbered *)qnnrt_llm__roles_scratch(work, n, sizeof *items);
-    *out = (const void **)qnnrt_llm__roles_scratch(work, n, sizeof **out);
-    if (items == NULL || *out == NULL) return qnnrt_llm__roles_memory(work);
+    items = (qnnrt_llm__order_numbered *)qnnrt_llm__items_scratch(work, n, sizeof *items);
+    *out = (const void **)qnnrt_llm__items_scratch(work, n, sizeof **out);
+    if (items == NULL || *out == NULL) return qnnrt_llm__items_memory(work);
     for (i = begin, n = 0; i < end; ++i) {
         if (graph->found[i].how != how || (role != QNNRT_LLM_ROLE_UNKNOWN &&
                                            graph->found[i].role != role)) continue;
@@ -2278,19 +2432,19 @@ static qnnrt_result qnnrt_llm__roles_list(qnnrt_llm__roles *work, qnnrt_llm__rol
 /* Inputs input_<i>_args_<j>: <j> counts the keys of all layers and heads, then the values. A shard
    lists the values of a layer, then its keys, then those of the next: runs as long as a layer has
    tensors. This holds for a shard alone, too. */
-static qnnrt_result qnnrt_llm__roles_args(qnnrt_llm__roles *work, qnnrt_llm__roles_graph *graph)
+static qnnrt_result qnnrt_llm__order_args(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph)
 {
     const void **items;
     size_t count, half, i, run, heads = 0;
     uint32_t distance;
     char a[768];
-    qnnrt_result result = qnnrt_llm__roles_list(work, graph, 0, graph->count, QNNRT_LLM__ARGS,
+    qnnrt_result result = qnnrt_llm__order_list(work, graph, 0, graph->count, QNNRT_LLM__ARGS,
                                                 QNNRT_LLM_ROLE_UNKNOWN, &items, &count);
     if (result != QNNRT_OK || count == 0) return result;
     half = count / 2;
-    qnnrt_llm__roles_sort(items, count, qnnrt_llm__roles_by_number);
-#define QNNRT_LLM_X(i) ((const qnnrt_llm__roles_numbered *)items[i])
-    distance = count % 2 == 0 ? QNNRT_LLM_X(half)->found->number - QNNRT_LLM_X(0)->found->number : 0;
+    qnnrt_llm__items_sort(items, count, qnnrt_llm__order_by_number);
+#define QNNRT_LLM_X(i) ((const qnnrt_llm__order_numbered *)items[i])
+    distance = QNNRT_LLM_X(half)->found->number - QNNRT_LLM_X(0)->found->number;
     for (i = 0; i < count; ++i) {
         qnnrt_llm_tensor_info *t = QNNRT_LLM_X(i)->t;
         uint32_t number = QNNRT_LLM_X(i)->found->number;
@@ -2307,8 +2461,8 @@ static qnnrt_result qnnrt_llm__roles_args(qnnrt_llm__roles *work, qnnrt_llm__rol
                                "\"%.100s\": the numbers of its %u inputs input_<i>_args_<j> are not"
                                " those of as many values as keys: see %s", graph->name,
                                (unsigned)count,
-                               qnnrt_llm__roles_say(graph, QNNRT_LLM_X(i)->t, a, sizeof a));
-    qnnrt_llm__roles_sort(items, count, qnnrt_llm__roles_by_place);
+                               qnnrt_llm__items_say(graph, QNNRT_LLM_X(i)->t, a, sizeof a));
+    qnnrt_llm__items_sort(items, count, qnnrt_llm__order_by_place);
     for (i = 0; i < count; i = run) {
         const qnnrt_llm_tensor_info *t = QNNRT_LLM_X(i)->t;
         for (run = i; run < count && QNNRT_LLM_X(run)->t->step == t->step &&
@@ -2316,10 +2470,10 @@ static qnnrt_result qnnrt_llm__roles_args(qnnrt_llm__roles *work, qnnrt_llm__rol
         if (heads == 0) heads = run - i;
         if (run - i != heads)
             return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
-                                   "\"%.100s\": caches input_<i>_args_<j> come %u of a kind after each"
-                                   " other, then %u, at %s: how many heads a layer has cannot be"
-                                   " told", graph->name, (unsigned)heads, (unsigned)(run - i),
-                                   qnnrt_llm__roles_say(graph, t, a, sizeof a));
+                                   "\"%.100s\": caches input_<i>_args_<j> come %u of a kind after"
+                                   " each other, then %u, at %s: how many heads a layer has cannot"
+                                   " be told", graph->name, (unsigned)heads, (unsigned)(run - i),
+                                   qnnrt_llm__items_say(graph, t, a, sizeof a));
     }
     for (i = 0; i < count; ++i) {
         qnnrt_llm_tensor_info *t = QNNRT_LLM_X(i)->t;
@@ -2329,37 +2483,41 @@ static qnnrt_result qnnrt_llm__roles_args(qnnrt_llm__roles *work, qnnrt_llm__rol
         if (i % heads != 0 && t->layer != QNNRT_LLM_X(i - 1)->t->layer)
             return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
                                    "\"%.100s\": caches input_<i>_args_<j> are not in order at %s",
-                                   graph->name, qnnrt_llm__roles_say(graph, t, a, sizeof a));
+                                   graph->name, qnnrt_llm__items_say(graph, t, a, sizeof a));
     }
 #undef QNNRT_LLM_X
     return QNNRT_OK;
 }
 
-/* The inputs of one role of a graph in a context, by layer and head, without those that have a known
-   output in `beside`. */
-static qnnrt_result qnnrt_llm__roles_inputs(qnnrt_llm__roles *work,
-                                            const qnnrt_llm__roles_graph *graph, size_t context,
-                                            qnnrt_llm_role in, qnnrt_llm_role out,
+/* The inputs of one role of a graph in a context, by layer and head; open: without those whose
+   output is known. */
+static qnnrt_result qnnrt_llm__order_inputs(qnnrt_llm__items *work,
+                                            const qnnrt_llm__items_graph *graph, size_t context,
+                                            qnnrt_llm_role in, qnnrt_llm_role out, int open,
                                             const void ***items, size_t *count)
 {
     const void **list;
     size_t s, i, n = 0, kept = 0;
-    for (s = 0; s < graph->step_count; ++s)
-        for (i = graph->first[s]; graph->steps[s].context == context && i < graph->first[s + 1]; ++i)
+    for (s = 0; s < graph->step_count; ++s) {
+        if (graph->steps[s].context != context) continue;
+        for (i = graph->first[s]; i < graph->first[s + 1]; ++i)
             n += graph->tensors[i].role == in || graph->tensors[i].role == out;
-    *items = list = (const void **)qnnrt_llm__roles_scratch(work, n, sizeof *list);
+    }
+    *items = list = (const void **)qnnrt_llm__items_scratch(work, n, sizeof *list);
     *count = 0;
-    if (list == NULL) return qnnrt_llm__roles_memory(work);
-    for (s = 0, n = 0; s < graph->step_count; ++s)
-        for (i = graph->first[s]; graph->steps[s].context == context && i < graph->first[s + 1]; ++i)
+    if (list == NULL) return qnnrt_llm__items_memory(work);
+    for (s = 0, n = 0; s < graph->step_count; ++s) {
+        if (graph->steps[s].context != context) continue;
+        for (i = graph->first[s]; i < graph->first[s + 1]; ++i)
             if (graph->tensors[i].role == in || graph->tensors[i].role == out)
                 list[n++] = &graph->tensors[i];
-    qnnrt_llm__roles_sort(list, n, qnnrt_llm__roles_kv_order);
+    }
+    qnnrt_llm__items_sort(list, n, qnnrt_llm__cache_kv_order);
     for (i = 0; i < n; ++i) {
         const qnnrt_llm_tensor_info *t = (const qnnrt_llm_tensor_info *)list[i];
         const qnnrt_llm_tensor_info *next =
             i + 1 < n ? (const qnnrt_llm_tensor_info *)list[i + 1] : NULL;
-        if (t->output || (next != NULL && next->output && next->layer == t->layer &&
+        if (t->output || (open && next != NULL && next->output && next->layer == t->layer &&
                           next->head == t->head)) continue;
         list[kept++] = t;
     }
@@ -2369,7 +2527,7 @@ static qnnrt_result qnnrt_llm__roles_inputs(qnnrt_llm__roles *work,
 
 /* Outputs that are known by their order: those of a shard, by number, are its caches by layer and
    head. A graph that reads no cache takes them from another one of the same shard. */
-static qnnrt_result qnnrt_llm__roles_ordered(qnnrt_llm__roles *work, qnnrt_llm__roles_graph *graph,
+static qnnrt_result qnnrt_llm__order_ordered(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph,
                                              qnnrt_llm_role in, qnnrt_llm_role out)
 {
     size_t s, g, i, count, inputs;
@@ -2379,28 +2537,29 @@ static qnnrt_result qnnrt_llm__roles_ordered(qnnrt_llm__roles *work, qnnrt_llm__
                                  ? "named output_aten_permute_copy_default, in order"
                                  : "named output_aten_view_copy_default, in order";
         qnnrt_result result =
-            qnnrt_llm__roles_list(work, graph, graph->first[s], graph->first[s + 1],
+            qnnrt_llm__order_list(work, graph, graph->first[s], graph->first[s + 1],
                                   QNNRT_LLM__ORDERED, out, &items, &count);
         if (result != QNNRT_OK) return result;
         if (count == 0) continue;
-        qnnrt_llm__roles_sort(items, count, qnnrt_llm__roles_by_number);
-        result = qnnrt_llm__roles_inputs(work, graph, graph->steps[s].context, in, out, &caches,
-                                         &inputs);
+        qnnrt_llm__items_sort(items, count, qnnrt_llm__order_by_number);
+        result = qnnrt_llm__order_inputs(work, graph, graph->steps[s].context, in, out, 1,
+                                         &caches, &inputs);
         for (g = 0; g < work->graph_count && result == QNNRT_OK && inputs == 0; ++g)
-            result = qnnrt_llm__roles_inputs(work, &work->graphs[g], graph->steps[s].context, in, out,
-                                             &caches, &inputs);
+            result = qnnrt_llm__order_inputs(work, &work->graphs[g], graph->steps[s].context, in,
+                                             out, 0, &caches, &inputs);
         if (result != QNNRT_OK) return result;
         for (i = 0; i < count; ++i) {
-            const qnnrt_llm__roles_numbered *item = (const qnnrt_llm__roles_numbered *)items[i];
-            const qnnrt_llm__roles_numbered *last =
-                i > 0 ? (const qnnrt_llm__roles_numbered *)items[i - 1] : NULL;
+            const qnnrt_llm__order_numbered *item = (const qnnrt_llm__order_numbered *)items[i];
+            const qnnrt_llm__order_numbered *last =
+                i > 0 ? (const qnnrt_llm__order_numbered *)items[i - 1] : NULL;
             char a[768];
             if (count != inputs ||
                 (last != NULL && last->found->number == item->found->number))
                 return qnnrt_llm__fail(
-                    work->err, QNNRT_E_MISMATCH, "\"%.100s\": %s: %u outputs of this kind are not the"
-                    " %s of %u inputs; a role table has to name them", graph->name,
-                    qnnrt_llm__roles_say(graph, item->t, a, sizeof a), (unsigned)count,
+                    work->err, QNNRT_E_MISMATCH,
+                    "\"%.100s\": %s: %u outputs of this kind are not the %s of %u inputs; a role"
+                    " table has to name them", graph->name,
+                    qnnrt_llm__items_say(graph, item->t, a, sizeof a), (unsigned)count,
                     qnnrt_llm_role_name(out), (unsigned)inputs);
             item->t->role = out;
             item->t->layer = ((const qnnrt_llm_tensor_info *)caches[i])->layer;
@@ -2411,142 +2570,53 @@ static qnnrt_result qnnrt_llm__roles_ordered(qnnrt_llm__roles *work, qnnrt_llm__
     return QNNRT_OK;
 }
 
-/* ---- shards that nothing joined ---- */
-
-typedef struct qnnrt_llm__roles_part {
-    const qnnrt_graph_info *graph;
-    size_t                  context;
-    uint32_t                ar;
-} qnnrt_llm__roles_part;
-
-/* Tokens per call of a graph by itself, 0: nothing tells. */
-static qnnrt_result qnnrt_llm__roles_part_ar(qnnrt_llm__roles *work, qnnrt_llm__roles_part *part)
-{
-    const qnnrt_graph_info *g = part->graph;
-    size_t i;
-    for (i = 0; i < g->input_count + g->output_count && part->ar == 0; ++i) {
-        qnnrt_llm__names_found found;
-        qnnrt_llm_tensor_info t;
-        uint32_t context;
-        qnnrt_result result;
-        memset(&t, 0, sizeof t);
-        t.output = i >= g->input_count;
-        t.tensor = t.output ? &g->outputs[i - g->input_count] : &g->inputs[i];
-        result = qnnrt_llm__roles_first(work, part->context, t.tensor, t.output, &found);
-        if (result != QNNRT_OK) return result;
-        t.role = found.role;
-        part->ar = qnnrt_llm__roles_ar(&t, &context);
-    }
-    return QNNRT_OK;
-}
-
-static int qnnrt_llm__roles_part_order(const void *a, const void *b)
-{
-    const qnnrt_llm__roles_part *x = (const qnnrt_llm__roles_part *)a;
-    const qnnrt_llm__roles_part *y = (const qnnrt_llm__roles_part *)b;
-    if (x->context != y->context) return x->context < y->context ? -1 : 1;
-    return x->ar < y->ar ? -1 : x->ar > y->ar;
-}
-
-/* Join graphs of all contexts whose names say nothing: those for as many tokens per call. */
-static qnnrt_result qnnrt_llm__roles_join(qnnrt_llm__roles *work)
-{
-    const qnnrt *model = work->llm->model;
-    size_t contexts, c, i, g, count = 0, each;
-    const qnnrt_context_info *context = qnnrt_contexts(model, &contexts);
-    qnnrt_llm__roles_part *parts;
-    const void **order;
-    for (c = 0; c < contexts; ++c) count += context[c].graph_count;
-    each = context[0].graph_count;
-    parts = (qnnrt_llm__roles_part *)qnnrt_llm__roles_scratch(work, count, sizeof *parts);
-    order = (const void **)qnnrt_llm__roles_scratch(work, count, sizeof *order);
-    work->graphs = (qnnrt_llm__roles_graph *)qnnrt_llm__roles_scratch(work, each,
-                                                                      sizeof *work->graphs);
-    if (parts == NULL || order == NULL || work->graphs == NULL) return qnnrt_llm__roles_memory(work);
-    for (c = 0, i = 0; c < contexts; ++c)
-        for (g = 0; g < context[c].graph_count; ++g, ++i) {
-            qnnrt_result result;
-            parts[i].graph = &context[c].graphs[g];
-            parts[i].context = c;
-            order[i] = &parts[i];
-            result = qnnrt_llm__roles_part_ar(work, &parts[i]);
-            if (result != QNNRT_OK) return result;
-        }
-    qnnrt_llm__roles_sort(order, count, qnnrt_llm__roles_part_order);
-    for (i = 0; i < count; ++i) {
-        const qnnrt_llm__roles_part *part = (const qnnrt_llm__roles_part *)order[i];
-        const qnnrt_llm__roles_part *same = (const qnnrt_llm__roles_part *)order[i % each];
-        if (count == each * contexts && part->context == i / each && part->ar == same->ar &&
-            part->ar != 0 && (i % each == 0 ||
-                              part->ar != ((const qnnrt_llm__roles_part *)order[i - 1])->ar)) continue;
-        return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
-                               "the graphs of %u contexts are not joined by their names, nor by tokens"
-                               " per call: there is one too many or too few, or none tells, at"
-                               " \"%.200s\" of %.200s (%u tokens per call)", (unsigned)contexts,
-                               part->graph->name, context[part->context].file,
-                               (unsigned)part->ar);
-    }
-    for (g = 0; g < each; ++g) {
-        qnnrt_llm__roles_graph *graph = &work->graphs[g];
-        qnnrt_step_info *steps =
-            (qnnrt_step_info *)qnnrt_llm__roles_scratch(work, contexts, sizeof *steps);
-        if (steps == NULL) return qnnrt_llm__roles_memory(work);
-        for (c = 0; c < contexts; ++c) {
-            const qnnrt_llm__roles_part *part = (const qnnrt_llm__roles_part *)order[c * each + g];
-            steps[c].model = model;
-            steps[c].context = c;
-            steps[c].graph = part->graph;
-        }
-        graph->name = steps[0].graph->name;
-        graph->steps = steps;
-        graph->step_count = contexts;
-    }
-    work->graph_count = each;
-    return QNNRT_OK;
-}
-
-/* ---- shapes: what only one candidate is left for ---- */
+/* =====================================================================================
+   MATCH                                                                         >>match
+   Roles by shape: what only one candidate is left for, looking at all graphs together. What
+   remains is refused with its candidates.
+   Needs: >>config >>shape >>names (which ends) >>items >>cache     Knows nothing of: wiring
+   ===================================================================================== */
 
 /* A role that may still be missing, and how many tensors would do. */
-typedef struct qnnrt_llm__roles_choice {
+typedef struct qnnrt_llm__match_choice {
     qnnrt_llm_role role;
     uint32_t       layer, head;
     size_t         context;             /* of roles that each shard has, which are no caches; head
                                            is 1 of the output HIDDEN */
     size_t         takers;
-} qnnrt_llm__roles_choice;
+} qnnrt_llm__match_choice;
 
-typedef struct qnnrt_llm__roles_member {        /* an unknown tensor of a graph */
-    qnnrt_llm__roles_graph *graph;
+typedef struct qnnrt_llm__match_member {        /* an unknown tensor of a graph */
+    qnnrt_llm__items_graph *graph;
     qnnrt_llm_tensor_info  *t;
-} qnnrt_llm__roles_member;
+} qnnrt_llm__match_member;
 
 /* A tensor that is unknown in all graphs that have it: equal context, end and name. */
-typedef struct qnnrt_llm__roles_unknown {
-    const qnnrt_llm__roles_member **members;
+typedef struct qnnrt_llm__match_unknown {
+    const qnnrt_llm__match_member **members;
     size_t                          count;
     size_t                          choices;
-    qnnrt_llm__roles_choice        *last;
-} qnnrt_llm__roles_unknown;
+    qnnrt_llm__match_choice        *last;
+} qnnrt_llm__match_unknown;
 
 /* All that is unknown, and all that is missing. */
-typedef struct qnnrt_llm__roles_puzzle {
-    qnnrt_llm__roles_unknown  *unknown;
+typedef struct qnnrt_llm__match_puzzle {
+    qnnrt_llm__match_unknown  *unknown;
     size_t                     unknown_count;
-    qnnrt_llm__roles_choice  **choices;         /* keys and values first, by layer, role, head */
+    qnnrt_llm__match_choice  **choices;         /* keys and values first, by layer, role, head */
     size_t                     choice_count;
-} qnnrt_llm__roles_puzzle;
+} qnnrt_llm__match_puzzle;
 
-static size_t qnnrt_llm__roles_context(const qnnrt_llm__roles_member *m)
+static size_t qnnrt_llm__match_context(const qnnrt_llm__match_member *m)
 {
     return m->graph->steps[m->t->step].context;
 }
 
-static int qnnrt_llm__roles_member_order(const void *a, const void *b)
+static int qnnrt_llm__match_member_order(const void *a, const void *b)
 {
-    const qnnrt_llm__roles_member *x = (const qnnrt_llm__roles_member *)a;
-    const qnnrt_llm__roles_member *y = (const qnnrt_llm__roles_member *)b;
-    size_t c = qnnrt_llm__roles_context(x), d = qnnrt_llm__roles_context(y);
+    const qnnrt_llm__match_member *x = (const qnnrt_llm__match_member *)a;
+    const qnnrt_llm__match_member *y = (const qnnrt_llm__match_member *)b;
+    size_t c = qnnrt_llm__match_context(x), d = qnnrt_llm__match_context(y);
     int order;
     if (c != d) return c < d ? -1 : 1;
     if (x->t->output != y->t->output) return x->t->output - y->t->output;
@@ -2555,12 +2625,12 @@ static int qnnrt_llm__roles_member_order(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static int qnnrt_llm__roles_choice_order(const void *a, const void *b)
+static int qnnrt_llm__match_choice_order(const void *a, const void *b)
 {
-    const qnnrt_llm__roles_choice *x = (const qnnrt_llm__roles_choice *)a;
-    const qnnrt_llm__roles_choice *y = (const qnnrt_llm__roles_choice *)b;
-    int layered = qnnrt_llm__role_layered(x->role);
-    if (layered != qnnrt_llm__role_layered(y->role)) return layered ? -1 : 1;
+    const qnnrt_llm__match_choice *x = (const qnnrt_llm__match_choice *)a;
+    const qnnrt_llm__match_choice *y = (const qnnrt_llm__match_choice *)b;
+    int layered = qnnrt_llm__layered(x->role);
+    if (layered != qnnrt_llm__layered(y->role)) return layered ? -1 : 1;
     if (x->context != y->context) return x->context < y->context ? -1 : 1;
     if (x->layer != y->layer) return x->layer < y->layer ? -1 : 1;
     if (x->role != y->role) return x->role < y->role ? -1 : 1;
@@ -2568,17 +2638,17 @@ static int qnnrt_llm__roles_choice_order(const void *a, const void *b)
 }
 
 /* The key or value of a graph, NULL: it has not. */
-static const qnnrt_llm__roles_pair *qnnrt_llm__roles_pair_of(const qnnrt_llm__roles_graph *graph,
-                                                             const qnnrt_llm__roles_choice *choice)
+static const qnnrt_llm__items_pair *qnnrt_llm__match_pair_of(const qnnrt_llm__items_graph *graph,
+                                                             const qnnrt_llm__match_choice *choice)
 {
-    int value = qnnrt_llm__roles_value(choice->role);
+    int value = qnnrt_llm__items_value(choice->role);
     size_t low = 0, high = graph->pair_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        const qnnrt_llm__roles_pair *p = &graph->pairs[middle];
+        const qnnrt_llm__items_pair *p = &graph->pairs[middle];
         int order = p->layer != choice->layer ? (p->layer < choice->layer ? -1 : 1)
-                    : qnnrt_llm__roles_value(p->role) != value
-                        ? qnnrt_llm__roles_value(p->role) - value
+                    : qnnrt_llm__items_value(p->role) != value
+                        ? qnnrt_llm__items_value(p->role) - value
                         : p->head != choice->head ? (p->head < choice->head ? -1 : 1) : 0;
         if (order == 0) return p;
         if (order < 0) low = middle + 1;
@@ -2589,12 +2659,12 @@ static const qnnrt_llm__roles_pair *qnnrt_llm__roles_pair_of(const qnnrt_llm__ro
 
 /* May these be the two ends of a key or value? They differ in one axis at most, and it comes out
    with the new cells or with all. */
-static int qnnrt_llm__roles_ends_fit(const qnnrt_tensor_info *in, const qnnrt_tensor_info *out,
+static int qnnrt_llm__match_ends_fit(const qnnrt_tensor_info *in, const qnnrt_tensor_info *out,
                                      uint32_t ar)
 {
     uint32_t i, differ = 0, good = 0;
     if (in->dtype != out->dtype || in->rank != out->rank ||
-        !qnnrt_llm__roles_same_quant(&in->quant, &out->quant)) return 0;
+        !qnnrt_llm__items_same_quant(&in->quant, &out->quant)) return 0;
     for (i = 0; i < in->rank; ++i) {
         if (in->dims[i] != out->dims[i]) ++differ;
         else if (out->dims[i] != ar) continue;
@@ -2603,48 +2673,47 @@ static int qnnrt_llm__roles_ends_fit(const qnnrt_tensor_info *in, const qnnrt_te
     return differ <= 1 && good;
 }
 
-static int qnnrt_llm__roles_integer(const qnnrt_tensor_info *t)
+static int qnnrt_llm__match_integer(const qnnrt_tensor_info *t)
 {
     return t->dtype == QNNRT_DTYPE_I32 || t->dtype == QNNRT_DTYPE_I64 ||
            t->dtype == QNNRT_DTYPE_U32 || t->dtype == QNNRT_DTYPE_U64;
 }
 
 /* What a step has, and what the steps of a graph have together (behind the last). */
-static void qnnrt_llm__roles_summary(const qnnrt_llm__roles_graph *graph, size_t begin, size_t end,
+static void qnnrt_llm__match_summary(const qnnrt_llm__items_graph *graph, size_t begin, size_t end,
                                      const qnnrt_llm_tensor_info *has[QNNRT_LLM_ROLE_COUNT][2])
 {
     size_t i;
     memset(has, 0, sizeof(const qnnrt_llm_tensor_info *) * QNNRT_LLM_ROLE_COUNT * 2);
-    for (i = begin; i < end; ++i) has[graph->tensors[i].role][graph->tensors[i].output] = &graph->tensors[i];
+    for (i = begin; i < end; ++i) {
+        const qnnrt_llm_tensor_info *t = &graph->tensors[i];
+        has[t->role][t->output] = t;
+    }
 }
 
-/* Looked up for all that is unknown in a step, so it is made once. */
-typedef struct qnnrt_llm__roles_has {
-    const qnnrt_llm_tensor_info *of[QNNRT_LLM_ROLE_COUNT][2];      /* [role][output] */
-} qnnrt_llm__roles_has;
-
-static qnnrt_result qnnrt_llm__roles_summaries(qnnrt_llm__roles *work, qnnrt_llm__roles_graph *graph)
+static qnnrt_result qnnrt_llm__match_summaries(qnnrt_llm__items *work,
+                                               qnnrt_llm__items_graph *graph)
 {
     size_t s;
-    graph->has = (qnnrt_llm__roles_has *)qnnrt_llm__roles_scratch(work, graph->step_count + 1,
+    graph->has = (qnnrt_llm__items_has *)qnnrt_llm__items_scratch(work, graph->step_count + 1,
                                                                   sizeof *graph->has);
-    if (graph->has == NULL) return qnnrt_llm__roles_memory(work);
+    if (graph->has == NULL) return qnnrt_llm__items_memory(work);
     for (s = 0; s < graph->step_count; ++s)
-        qnnrt_llm__roles_summary(graph, graph->first[s], graph->first[s + 1], graph->has[s].of);
-    qnnrt_llm__roles_summary(graph, 0, graph->count, graph->has[s].of);
+        qnnrt_llm__match_summary(graph, graph->first[s], graph->first[s + 1], graph->has[s].of);
+    qnnrt_llm__match_summary(graph, 0, graph->count, graph->has[s].of);
     return QNNRT_OK;
 }
 
 /* The choices that a graph leaves open; out NULL: only count them. */
-static size_t qnnrt_llm__roles_open_choices(const qnnrt_llm__roles_graph *graph,
-                                            qnnrt_llm__roles_choice *out)
+static size_t qnnrt_llm__match_open_choices(const qnnrt_llm__items_graph *graph,
+                                            qnnrt_llm__match_choice *out)
 {
     static const struct { qnnrt_llm_role role; int output; } each[] = {
         { QNNRT_LLM_ROLE_TOKENS, 0 }, { QNNRT_LLM_ROLE_POSITIONS, 0 }, { QNNRT_LLM_ROLE_MASK, 0 },
         { QNNRT_LLM_ROLE_ROPE_COS, 0 }, { QNNRT_LLM_ROLE_ROPE_SIN, 0 },
         { QNNRT_LLM_ROLE_HIDDEN, 0 }, { QNNRT_LLM_ROLE_HIDDEN, 1 }, { QNNRT_LLM_ROLE_LOGITS, 1 }
     };
-    const qnnrt_llm__roles_has *all = &graph->has[graph->step_count];
+    const qnnrt_llm__items_has *all = &graph->has[graph->step_count];
     int angles = all->of[QNNRT_LLM_ROLE_ROPE_COS][0] != NULL ||
                  all->of[QNNRT_LLM_ROLE_ROPE_SIN][0] != NULL;
     int positions = all->of[QNNRT_LLM_ROLE_POSITIONS][0] != NULL;
@@ -2652,7 +2721,7 @@ static size_t qnnrt_llm__roles_open_choices(const qnnrt_llm__roles_graph *graph,
     int logits = all->of[QNNRT_LLM_ROLE_LOGITS][1] != NULL;
     size_t n = 0, s, i, k;
     for (k = 0; k < graph->pair_count; ++k) {
-        const qnnrt_llm__roles_pair *pair = &graph->pairs[k];
+        const qnnrt_llm__items_pair *pair = &graph->pairs[k];
         int key = pair->role == QNNRT_LLM_ROLE_KEY_IN;
         if (pair->in != NULL && pair->out != NULL) continue;
         if (out != NULL) {
@@ -2687,7 +2756,7 @@ static size_t qnnrt_llm__roles_open_choices(const qnnrt_llm__roles_graph *graph,
 }
 
 /* Is there an unknown tensor with these facts in a step? */
-static int qnnrt_llm__roles_partner(const qnnrt_llm__roles_graph *graph, size_t step, int output,
+static int qnnrt_llm__match_partner(const qnnrt_llm__items_graph *graph, size_t step, int output,
                                     const qnnrt_tensor_info *like, uint64_t *looks)
 {
     size_t i;
@@ -2695,24 +2764,24 @@ static int qnnrt_llm__roles_partner(const qnnrt_llm__roles_graph *graph, size_t 
         const qnnrt_llm_tensor_info *t = &graph->tensors[i];
         ++*looks;
         if (t->role == QNNRT_LLM_ROLE_UNKNOWN && t->output == output &&
-            qnnrt_llm__roles_same_facts(t->tensor, like)) return 1;
+            qnnrt_llm__items_same_facts(t->tensor, like)) return 1;
     }
     return 0;
 }
 
 /* Could the hidden state go in or come out here? */
-static int qnnrt_llm__roles_hidden_fits(const qnnrt_llm__roles_member *m, int output,
+static int qnnrt_llm__match_hidden_fits(const qnnrt_llm__match_member *m, int output,
                                         uint64_t *looks)
 {
-    const qnnrt_llm__roles_graph *graph = m->graph;
+    const qnnrt_llm__items_graph *graph = m->graph;
     const qnnrt_tensor_info *t = m->t->tensor;
     size_t s = m->t->step;
     const qnnrt_llm_tensor_info *other;
     if (output ? s + 1 < graph->step_count : s > 0) {
         size_t neighbour = output ? s + 1 : s - 1;
         other = graph->has[neighbour].of[QNNRT_LLM_ROLE_HIDDEN][!output];
-        return other != NULL ? qnnrt_llm__roles_same_facts(other->tensor, t)
-                             : qnnrt_llm__roles_partner(graph, neighbour, !output, t, looks);
+        return other != NULL ? qnnrt_llm__items_same_facts(other->tensor, t)
+                             : qnnrt_llm__match_partner(graph, neighbour, !output, t, looks);
     }
     /* An end of the model, or of a part of it: as wide as what comes out at the other side. */
     other = graph->has[s].of[QNNRT_LLM_ROLE_HIDDEN][!output];
@@ -2721,8 +2790,9 @@ static int qnnrt_llm__roles_hidden_fits(const qnnrt_llm__roles_member *m, int ou
     return other == NULL || other->tensor->count == t->count;
 }
 
-/* Does a width go with the caches? Of a mask: cells + AR; of cos and sin: head_dim or half of it. */
-static int qnnrt_llm__roles_width_fits(const qnnrt_llm__roles_graph *graph, uint32_t width, int mask)
+/* Does a width go with the caches? Of a mask: cells + AR; of cos and sin: head_dim or half. */
+static int qnnrt_llm__match_width_fits(const qnnrt_llm__items_graph *graph, uint32_t width,
+                                       int mask)
 {
     const qnnrt_tensor_info *t;
     uint32_t i;
@@ -2732,60 +2802,61 @@ static int qnnrt_llm__roles_width_fits(const qnnrt_llm__roles_graph *graph, uint
     t = (graph->pairs[0].in != NULL ? graph->pairs[0].in : graph->pairs[0].out)->tensor;
     for (i = 0; i < t->rank; ++i)
         if (mask ? width > graph->ar && width - graph->ar == t->dims[i]
-                 : width == t->dims[i] || (t->dims[i] % 2 == 0 && width == t->dims[i] / 2)) return 1;
+                 : width == t->dims[i] || (t->dims[i] % 2 == 0 && width == t->dims[i] / 2))
+            return 1;
     return 0;
 }
 
 /* Does an unknown tensor of a graph fit a choice? */
-static int qnnrt_llm__roles_fits(qnnrt_llm__roles *work, const qnnrt_llm__roles_member *m,
-                                 const qnnrt_llm__roles_choice *choice, uint64_t *looks)
+static int qnnrt_llm__match_fits(qnnrt_llm__items *work, const qnnrt_llm__match_member *m,
+                                 const qnnrt_llm__match_choice *choice, uint64_t *looks)
 {
-    const qnnrt_llm__roles_graph *graph = m->graph;
+    const qnnrt_llm__items_graph *graph = m->graph;
     const qnnrt_tensor_info *t = m->t->tensor;
-    const qnnrt_llm__roles_pair *pair;
+    const qnnrt_llm__items_pair *pair;
     const qnnrt_llm_tensor_info *other;
     uint32_t last = t->rank > 0 ? t->dims[t->rank - 1] : 0;
     int rows = t->rank >= 2 && t->dims[t->rank - 2] == graph->ar;
     size_t g;
     ++*looks;
-    if (!(qnnrt_llm__roles_ends(choice->role) & (m->t->output ? QNNRT_LLM__OUT : QNNRT_LLM__IN)) ||
+    if (!(qnnrt_llm__items_ends(choice->role) & (m->t->output ? QNNRT_LLM__OUT : QNNRT_LLM__IN)) ||
         graph->ar == 0) return 0;
-    if (qnnrt_llm__role_layered(choice->role)) {
-        pair = qnnrt_llm__roles_pair_of(graph, choice);
+    if (qnnrt_llm__layered(choice->role)) {
+        pair = qnnrt_llm__match_pair_of(graph, choice);
         for (g = 0; pair == NULL && g < work->graph_count; ++g)
             if (&work->graphs[g] != graph) {
-                pair = qnnrt_llm__roles_pair_of(&work->graphs[g], choice);
+                pair = qnnrt_llm__match_pair_of(&work->graphs[g], choice);
                 if (pair == NULL) continue;
                 /* This graph reads no cache: another one tells all but the cells. */
                 other = m->t->output ? pair->in : pair->out;
                 return other != NULL && other->tensor->dtype == t->dtype &&
                        other->tensor->rank == t->rank &&
-                       qnnrt_llm__roles_same_quant(&other->tensor->quant, &t->quant);
+                       qnnrt_llm__items_same_quant(&other->tensor->quant, &t->quant);
             }
         if (pair == NULL || (m->t->output ? pair->out : pair->in) != NULL) return 0;
         other = m->t->output ? pair->in : pair->out;
         if (other == NULL) return 0;
-        return m->t->output ? qnnrt_llm__roles_ends_fit(other->tensor, t, graph->ar)
-                            : qnnrt_llm__roles_ends_fit(t, other->tensor, graph->ar);
+        return m->t->output ? qnnrt_llm__match_ends_fit(other->tensor, t, graph->ar)
+                            : qnnrt_llm__match_ends_fit(t, other->tensor, graph->ar);
     }
-    if (choice->context != qnnrt_llm__roles_context(m)) return 0;
+    if (choice->context != qnnrt_llm__match_context(m)) return 0;
     if (choice->role == QNNRT_LLM_ROLE_TOKENS || choice->role == QNNRT_LLM_ROLE_POSITIONS)
-        return qnnrt_llm__roles_integer(t) && t->count == graph->ar;
-    if (qnnrt_llm__roles_integer(t)) return 0;
+        return qnnrt_llm__match_integer(t) && t->count == graph->ar;
+    if (qnnrt_llm__match_integer(t)) return 0;
     switch (choice->role) {
     case QNNRT_LLM_ROLE_MASK:
         return rows && t->count == (uint64_t)graph->ar * last &&
-               qnnrt_llm__roles_width_fits(graph, last, 1);
+               qnnrt_llm__match_width_fits(graph, last, 1);
     case QNNRT_LLM_ROLE_ROPE_COS: case QNNRT_LLM_ROLE_ROPE_SIN:
         other = graph->has[m->t->step].of[choice->role == QNNRT_LLM_ROLE_ROPE_COS
                                               ? QNNRT_LLM_ROLE_ROPE_SIN
                                               : QNNRT_LLM_ROLE_ROPE_COS][0];
-        if (other != NULL) return qnnrt_llm__roles_same_facts(other->tensor, t);
+        if (other != NULL) return qnnrt_llm__items_same_facts(other->tensor, t);
         return rows && t->count == (uint64_t)graph->ar * last &&
-               qnnrt_llm__roles_width_fits(graph, last, 0);
+               qnnrt_llm__match_width_fits(graph, last, 0);
     case QNNRT_LLM_ROLE_HIDDEN:
         return (uint32_t)m->t->output == choice->head &&
-               qnnrt_llm__roles_hidden_fits(m, m->t->output, looks);
+               qnnrt_llm__match_hidden_fits(m, m->t->output, looks);
     case QNNRT_LLM_ROLE_LOGITS:
         return t->count == (uint64_t)last * graph->ar && (rows || graph->ar == 1);
     default: return 0;
@@ -2793,21 +2864,22 @@ static int qnnrt_llm__roles_fits(qnnrt_llm__roles *work, const qnnrt_llm__roles_
 }
 
 /* Collect what is unknown, by context, end and name. */
-static qnnrt_result qnnrt_llm__roles_collect(qnnrt_llm__roles *work, qnnrt_llm__roles_puzzle *puzzle)
+static qnnrt_result qnnrt_llm__match_collect(qnnrt_llm__items *work,
+                                             qnnrt_llm__match_puzzle *puzzle)
 {
-    qnnrt_llm__roles_member *members;
-    const qnnrt_llm__roles_member **order;
+    qnnrt_llm__match_member *members;
+    const qnnrt_llm__match_member **order;
     size_t g, i, count = 0;
     for (g = 0; g < work->graph_count; ++g)
         for (i = 0; i < work->graphs[g].count; ++i)
             count += work->graphs[g].tensors[i].role == QNNRT_LLM_ROLE_UNKNOWN;
-    members = (qnnrt_llm__roles_member *)qnnrt_llm__roles_scratch(work, count, sizeof *members);
-    order = (const qnnrt_llm__roles_member **)qnnrt_llm__roles_scratch(work, count, sizeof *order);
-    puzzle->unknown = (qnnrt_llm__roles_unknown *)qnnrt_llm__roles_scratch(work, count,
+    members = (qnnrt_llm__match_member *)qnnrt_llm__items_scratch(work, count, sizeof *members);
+    order = (const qnnrt_llm__match_member **)qnnrt_llm__items_scratch(work, count, sizeof *order);
+    puzzle->unknown = (qnnrt_llm__match_unknown *)qnnrt_llm__items_scratch(work, count,
                                                                            sizeof *puzzle->unknown);
     puzzle->unknown_count = 0;
     if (members == NULL || order == NULL || puzzle->unknown == NULL)
-        return qnnrt_llm__roles_memory(work);
+        return qnnrt_llm__items_memory(work);
     for (g = 0, count = 0; g < work->graph_count; ++g)
         for (i = 0; i < work->graphs[g].count; ++i) {
             if (work->graphs[g].tensors[i].role != QNNRT_LLM_ROLE_UNKNOWN) continue;
@@ -2816,11 +2888,11 @@ static qnnrt_result qnnrt_llm__roles_collect(qnnrt_llm__roles *work, qnnrt_llm__
             order[count] = &members[count];
             ++count;
         }
-    qnnrt_llm__roles_sort((const void **)order, count, qnnrt_llm__roles_member_order);
+    qnnrt_llm__items_sort((const void **)order, count, qnnrt_llm__match_member_order);
     for (i = 0; i < count; ++i) {
-        const qnnrt_llm__roles_member *m = order[i], *before = i > 0 ? order[i - 1] : NULL;
+        const qnnrt_llm__match_member *m = order[i], *before = i > 0 ? order[i - 1] : NULL;
         int same = before != NULL &&
-                   qnnrt_llm__roles_context(before) == qnnrt_llm__roles_context(m) &&
+                   qnnrt_llm__match_context(before) == qnnrt_llm__match_context(m) &&
                    before->t->output == m->t->output &&
                    strcmp(before->t->tensor->name, m->t->tensor->name) == 0;
         if (!same) puzzle->unknown[puzzle->unknown_count++].members = &order[i];
@@ -2830,39 +2902,41 @@ static qnnrt_result qnnrt_llm__roles_collect(qnnrt_llm__roles *work, qnnrt_llm__
 }
 
 /* Collect what is missing, each choice once. */
-static qnnrt_result qnnrt_llm__roles_choices(qnnrt_llm__roles *work, qnnrt_llm__roles_puzzle *puzzle)
+static qnnrt_result qnnrt_llm__match_choices(qnnrt_llm__items *work,
+                                             qnnrt_llm__match_puzzle *puzzle)
 {
-    qnnrt_llm__roles_choice *choices;
+    qnnrt_llm__match_choice *choices;
     size_t g, i, count = 0, kept = 0;
     qnnrt_result result = QNNRT_OK;
     for (g = 0; g < work->graph_count && result == QNNRT_OK; ++g) {
-        result = qnnrt_llm__roles_summaries(work, &work->graphs[g]);
-        if (result == QNNRT_OK) count += qnnrt_llm__roles_open_choices(&work->graphs[g], NULL);
+        result = qnnrt_llm__match_summaries(work, &work->graphs[g]);
+        if (result == QNNRT_OK) count += qnnrt_llm__match_open_choices(&work->graphs[g], NULL);
     }
     if (result != QNNRT_OK) return result;
-    choices = (qnnrt_llm__roles_choice *)qnnrt_llm__roles_scratch(work, count, sizeof *choices);
+    choices = (qnnrt_llm__match_choice *)qnnrt_llm__items_scratch(work, count, sizeof *choices);
     puzzle->choices =
-        (qnnrt_llm__roles_choice **)qnnrt_llm__roles_scratch(work, count, sizeof *puzzle->choices);
-    if (choices == NULL || puzzle->choices == NULL) return qnnrt_llm__roles_memory(work);
+        (qnnrt_llm__match_choice **)qnnrt_llm__items_scratch(work, count, sizeof *puzzle->choices);
+    if (choices == NULL || puzzle->choices == NULL) return qnnrt_llm__items_memory(work);
     for (g = 0, count = 0; g < work->graph_count; ++g)
-        count += qnnrt_llm__roles_open_choices(&work->graphs[g], &choices[count]);
+        count += qnnrt_llm__match_open_choices(&work->graphs[g], &choices[count]);
     for (i = 0; i < count; ++i) puzzle->choices[i] = &choices[i];
-    qnnrt_llm__roles_sort((const void **)puzzle->choices, count, qnnrt_llm__roles_choice_order);
+    qnnrt_llm__items_sort((const void **)puzzle->choices, count, qnnrt_llm__match_choice_order);
     for (i = 0; i < count; ++i)
-        if (i == 0 || qnnrt_llm__roles_choice_order(puzzle->choices[kept - 1], puzzle->choices[i]) != 0)
+        if (i == 0 ||
+            qnnrt_llm__match_choice_order(puzzle->choices[kept - 1], puzzle->choices[i]) != 0)
             puzzle->choices[kept++] = puzzle->choices[i];
     puzzle->choice_count = kept;
     return QNNRT_OK;
 }
 
 /* The first choice from `at` on that an unknown tensor fits in all graphs; choice_count: none. */
-static size_t qnnrt_llm__roles_next(qnnrt_llm__roles *work, const qnnrt_llm__roles_puzzle *puzzle,
-                                    const qnnrt_llm__roles_unknown *u, size_t at, uint64_t *looks)
+static size_t qnnrt_llm__match_next(qnnrt_llm__items *work, const qnnrt_llm__match_puzzle *puzzle,
+                                    const qnnrt_llm__match_unknown *u, size_t at, uint64_t *looks)
 {
-    size_t context = qnnrt_llm__roles_context(u->members[0]), i;
+    size_t context = qnnrt_llm__match_context(u->members[0]), i;
     for (; at < puzzle->choice_count; ++at) {
-        const qnnrt_llm__roles_choice *choice = puzzle->choices[at];
-        if (!qnnrt_llm__role_layered(choice->role) && choice->context != context) {
+        const qnnrt_llm__match_choice *choice = puzzle->choices[at];
+        if (!qnnrt_llm__layered(choice->role) && choice->context != context) {
             size_t high = puzzle->choice_count;         /* on to those of its own shard */
             if (choice->context > context) return puzzle->choice_count;
             while (at < high) {
@@ -2874,7 +2948,7 @@ static size_t qnnrt_llm__roles_next(qnnrt_llm__roles *work, const qnnrt_llm__rol
             continue;
         }
         for (i = 0; i < u->count; ++i)
-            if (!qnnrt_llm__roles_fits(work, u->members[i], choice, looks)) break;
+            if (!qnnrt_llm__match_fits(work, u->members[i], choice, looks)) break;
         if (i == u->count) return at;
         if (*looks > QNNRT_LLM__LOOKS) return puzzle->choice_count;
     }
@@ -2882,26 +2956,26 @@ static size_t qnnrt_llm__roles_next(qnnrt_llm__roles *work, const qnnrt_llm__rol
 }
 
 /* The order of the first graph that has them. */
-static int qnnrt_llm__roles_unknown_order(const void *a, const void *b)
+static int qnnrt_llm__match_unknown_order(const void *a, const void *b)
 {
-    const qnnrt_llm__roles_member *x = ((const qnnrt_llm__roles_unknown *)a)->members[0];
-    const qnnrt_llm__roles_member *y = ((const qnnrt_llm__roles_unknown *)b)->members[0];
+    const qnnrt_llm__match_member *x = ((const qnnrt_llm__match_unknown *)a)->members[0];
+    const qnnrt_llm__match_member *y = ((const qnnrt_llm__match_unknown *)b)->members[0];
     return x < y ? -1 : x > y;
 }
 
 /* Refuse what remains: inputs, and outputs that could be something. Other outputs are nobody's. */
-static qnnrt_result qnnrt_llm__roles_refuse(qnnrt_llm__roles *work, qnnrt_llm__roles_puzzle *puzzle)
+static qnnrt_result qnnrt_llm__match_refuse(qnnrt_llm__items *work, qnnrt_llm__match_puzzle *puzzle)
 {
     size_t k, i, listed = 0, left = 0;
     uint64_t looks = 0;
     const void **order =
-        (const void **)qnnrt_llm__roles_scratch(work, puzzle->unknown_count, sizeof *order);
-    if (order == NULL) return qnnrt_llm__roles_memory(work);
+        (const void **)qnnrt_llm__items_scratch(work, puzzle->unknown_count, sizeof *order);
+    if (order == NULL) return qnnrt_llm__items_memory(work);
     for (k = 0; k < puzzle->unknown_count; ++k) order[k] = &puzzle->unknown[k];
-    qnnrt_llm__roles_sort(order, puzzle->unknown_count, qnnrt_llm__roles_unknown_order);
+    qnnrt_llm__items_sort(order, puzzle->unknown_count, qnnrt_llm__match_unknown_order);
     for (k = 0; k < puzzle->unknown_count; ++k) {
-        const qnnrt_llm__roles_unknown *u = (const qnnrt_llm__roles_unknown *)order[k];
-        const qnnrt_llm__roles_member *m = u->members[0];
+        const qnnrt_llm__match_unknown *u = (const qnnrt_llm__match_unknown *)order[k];
+        const qnnrt_llm__match_member *m = u->members[0];
         char line[512], facts[160], what[96];
         size_t used, at, shown = 0;
         if (m->t->role != QNNRT_LLM_ROLE_UNKNOWN) continue;
@@ -2914,18 +2988,18 @@ static qnnrt_result qnnrt_llm__roles_refuse(qnnrt_llm__roles *work, qnnrt_llm__r
         }
         if (listed++ == 0)
             qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
-                            "what these tensors are for cannot be told from names and shapes; a role"
-                            " table has to say it:");
+                            "what these tensors are for cannot be told from names and shapes; a"
+                            " role table has to say it:");
         if (left > 0) { ++left; continue; }
         used = (size_t)snprintf(line, sizeof line, "\n  %s \"%.100s\" of step %u, %.100s: ",
                                 m->t->output ? "output" : "input", m->t->tensor->name,
                                 (unsigned)m->t->step,
                                 qnnrt_llm__facts(m->t->tensor, facts, sizeof facts));
         for (at = 0; shown < 3; ++at, ++shown) {
-            at = qnnrt_llm__roles_next(work, puzzle, u, at, &looks);
+            at = qnnrt_llm__match_next(work, puzzle, u, at, &looks);
             if (at == puzzle->choice_count) break;
-            qnnrt_llm__roles_what(puzzle->choices[at]->role, puzzle->choices[at]->layer,
-                                  qnnrt_llm__role_layered(puzzle->choices[at]->role)
+            qnnrt_llm__items_what(puzzle->choices[at]->role, puzzle->choices[at]->layer,
+                                  qnnrt_llm__layered(puzzle->choices[at]->role)
                                       ? puzzle->choices[at]->head : 0, what, sizeof what);
             used += (size_t)snprintf(line + used, sizeof line - used, "%s%s", shown > 0 ? ", " : "",
                                      what);
@@ -2937,30 +3011,30 @@ static qnnrt_result qnnrt_llm__roles_refuse(qnnrt_llm__roles *work, qnnrt_llm__r
         else if (u->choices == 1)
             snprintf(line + used, sizeof line - used, ", like %llu others",
                      (unsigned long long)(u->last->takers - 1));
-        if (!qnnrt_llm__roles_add(work->err, "%s", line)) ++left;
+        if (!qnnrt_llm__items_add(work->err, "%s", line)) ++left;
     }
-    qnnrt_llm__roles_more(work->err, left);
+    qnnrt_llm__items_more(work->err, left);
     return listed > 0 ? QNNRT_E_MISMATCH : QNNRT_OK;
 }
 
-/* Give what is unknown the role that is left for it: the only one that fits its shape and encoding in
-   all graphs, and that nothing else fits. One that is found may decide another. */
-static qnnrt_result qnnrt_llm__roles_shapes(qnnrt_llm__roles *work)
+/* Give what is unknown the role that is left for it: the only one that fits its shape and encoding
+   in all graphs, and that nothing else fits. One that is found may decide another. */
+static qnnrt_result qnnrt_llm__match_shapes(qnnrt_llm__items *work)
 {
-    qnnrt_llm__roles_puzzle puzzle;
+    qnnrt_llm__match_puzzle puzzle;
     size_t g, k, i, at, found;
     uint64_t looks = 0;
     int round;
-    qnnrt_result result = qnnrt_llm__roles_collect(work, &puzzle);
+    qnnrt_result result = qnnrt_llm__match_collect(work, &puzzle);
     if (result != QNNRT_OK || puzzle.unknown_count == 0) return result;
     for (round = 0, found = 1; round < 8 && found > 0; ++round) {
-        result = qnnrt_llm__roles_choices(work, &puzzle);
+        result = qnnrt_llm__match_choices(work, &puzzle);
         if (result != QNNRT_OK) return result;
         for (k = 0; k < puzzle.unknown_count; ++k) {
-            qnnrt_llm__roles_unknown *u = &puzzle.unknown[k];
+            qnnrt_llm__match_unknown *u = &puzzle.unknown[k];
             u->choices = 0;
             if (u->members[0]->t->role != QNNRT_LLM_ROLE_UNKNOWN) continue;
-            for (at = 0; (at = qnnrt_llm__roles_next(work, &puzzle, u, at, &looks)) <
+            for (at = 0; (at = qnnrt_llm__match_next(work, &puzzle, u, at, &looks)) <
                          puzzle.choice_count; ++at) {
                 u->choices += 1;
                 u->last = puzzle.choices[at];
@@ -2968,41 +3042,46 @@ static qnnrt_result qnnrt_llm__roles_shapes(qnnrt_llm__roles *work)
             }
             if (looks > QNNRT_LLM__LOOKS)
                 return qnnrt_llm__fail(work->err, QNNRT_E_LIMIT,
-                                       "%llu tensors whose names say nothing, and %llu roles that they"
-                                       " could have, are too many to look for what fits: a role table"
-                                       " has to say it", (unsigned long long)puzzle.unknown_count,
+                                       "%llu tensors whose names say nothing, and %llu roles that"
+                                       " they could have, are too many to look for what fits: a"
+                                       " role table has to say it",
+                                       (unsigned long long)puzzle.unknown_count,
                                        (unsigned long long)puzzle.choice_count);
         }
         for (k = 0, found = 0; k < puzzle.unknown_count; ++k) {
-            qnnrt_llm__roles_unknown *u = &puzzle.unknown[k];
+            qnnrt_llm__match_unknown *u = &puzzle.unknown[k];
             if (u->choices != 1 || u->last->takers != 1) continue;
             ++found;
             for (i = 0; i < u->count; ++i) {
                 qnnrt_llm_tensor_info *t = u->members[i]->t;
                 t->role = u->last->role;
                 t->layer = u->last->layer;
-                t->head = qnnrt_llm__role_layered(t->role) ? u->last->head : 0;
+                t->head = qnnrt_llm__layered(t->role) ? u->last->head : 0;
                 t->reason = "nothing else fits its shape";
             }
         }
         for (g = 0; g < work->graph_count && found > 0; ++g) {
-            result = qnnrt_llm__roles_measure(work, &work->graphs[g]);
-            if (result == QNNRT_OK) result = qnnrt_llm__roles_pairs(work, &work->graphs[g]);
+            result = qnnrt_llm__items_measure(work, &work->graphs[g]);
+            if (result == QNNRT_OK) result = qnnrt_llm__cache_pairs(work, &work->graphs[g]);
             if (result != QNNRT_OK) return result;
         }
     }
-    return qnnrt_llm__roles_refuse(work, &puzzle);
+    return qnnrt_llm__match_refuse(work, &puzzle);
 }
 
-/* ---- wiring ---- */
+/* =====================================================================================
+   WIRES                                                                         >>wires
+   Edges between shards as roles demand them, and the slots of what has a role.
+   Needs: >>config >>shape >>items     Knows nothing of: how roles were found
+   ===================================================================================== */
 
 /* The outputs that later shards read, by step. */
-typedef struct qnnrt_llm__roles_cuts {
+typedef struct qnnrt_llm__wires_cuts {
     const qnnrt_llm_tensor_info *hidden, *hidden_in, *cos, *sin;
-} qnnrt_llm__roles_cuts;
+} qnnrt_llm__wires_cuts;
 
 /* A role of one tensor per step and end is not there twice; logits are there once. */
-static qnnrt_result qnnrt_llm__roles_once(qnnrt_llm__roles *work, qnnrt_llm__roles_graph *graph)
+static qnnrt_result qnnrt_llm__wires_once(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph)
 {
     const qnnrt_llm_tensor_info *seen[QNNRT_LLM_ROLE_COUNT][2], *logits = NULL;
     char a[768], b[768];
@@ -3011,16 +3090,16 @@ static qnnrt_result qnnrt_llm__roles_once(qnnrt_llm__roles *work, qnnrt_llm__rol
         memset(seen, 0, sizeof seen);
         for (i = graph->first[s]; i < graph->first[s + 1]; ++i) {
             const qnnrt_llm_tensor_info *t = &graph->tensors[i], *other;
-            if (qnnrt_llm__role_layered(t->role) || t->role == QNNRT_LLM_ROLE_UNUSED ||
-                t->role == QNNRT_LLM_ROLE_UNKNOWN) continue;
+            if (qnnrt_llm__layered(t->role) || t->role == QNNRT_LLM_ROLE_UNKNOWN ||
+                (size_t)t->role >= QNNRT_LLM_ROLE_UNUSED) continue;
             other = seen[t->role][t->output];
             if (t->role == QNNRT_LLM_ROLE_LOGITS && logits != NULL) other = logits;
             if (other != NULL)
                 return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
                                        "\"%.100s\": two tensors are %s: %s (%s) and %s (%s)",
                                        graph->name, qnnrt_llm_role_name(t->role),
-                                       qnnrt_llm__roles_say(graph, other, a, sizeof a),
-                                       other->reason, qnnrt_llm__roles_say(graph, t, b, sizeof b),
+                                       qnnrt_llm__items_say(graph, other, a, sizeof a),
+                                       other->reason, qnnrt_llm__items_say(graph, t, b, sizeof b),
                                        t->reason);
             seen[t->role][t->output] = t;
             if (t->role == QNNRT_LLM_ROLE_LOGITS) logits = t;
@@ -3029,18 +3108,18 @@ static qnnrt_result qnnrt_llm__roles_once(qnnrt_llm__roles *work, qnnrt_llm__rol
     return QNNRT_OK;
 }
 
-static qnnrt_result qnnrt_llm__roles_edge(qnnrt_llm__roles *work, qnnrt_llm__roles_graph *graph,
+static qnnrt_result qnnrt_llm__wires_edge(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph,
                                           const qnnrt_llm_tensor_info *from,
                                           const qnnrt_llm_tensor_info *to, qnnrt_edge_desc *edge)
 {
     char a[768], b[768];
-    if (!qnnrt_llm__roles_same_facts(from->tensor, to->tensor))
+    if (!qnnrt_llm__items_same_facts(from->tensor, to->tensor))
         return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
-                               "\"%.100s\": the cut between steps %u and %u (%s) does not fit: %s and"
-                               " %s", graph->name, (unsigned)from->step, (unsigned)to->step,
+                               "\"%.100s\": the cut between steps %u and %u (%s) does not fit: %s"
+                               " and %s", graph->name, (unsigned)from->step, (unsigned)to->step,
                                qnnrt_llm_role_name(to->role),
-                               qnnrt_llm__roles_say(graph, from, a, sizeof a),
-                               qnnrt_llm__roles_say(graph, to, b, sizeof b));
+                               qnnrt_llm__items_say(graph, from, a, sizeof a),
+                               qnnrt_llm__items_say(graph, to, b, sizeof b));
     edge->from_step = from->step;
     edge->from = from->tensor->name;
     edge->to_step = to->step;
@@ -3049,7 +3128,8 @@ static qnnrt_result qnnrt_llm__roles_edge(qnnrt_llm__roles *work, qnnrt_llm__rol
 }
 
 /* Does a cut lack a shard? Where names differ over it, its layers must follow each other. */
-static qnnrt_result qnnrt_llm__roles_gap(qnnrt_llm__roles *work, const qnnrt_llm__roles_graph *graph,
+static qnnrt_result qnnrt_llm__wires_gap(qnnrt_llm__items *work,
+                                         const qnnrt_llm__items_graph *graph,
                                          const qnnrt_llm_tensor_info *from,
                                          const qnnrt_llm_tensor_info *to)
 {
@@ -3059,32 +3139,32 @@ static qnnrt_result qnnrt_llm__roles_gap(qnnrt_llm__roles *work, const qnnrt_llm
     char a[768], b[768];
     if (strcmp(from->tensor->name, to->tensor->name) == 0) return QNNRT_OK;
     for (i = graph->first[from->step]; i < graph->first[from->step + 1]; ++i)
-        if (qnnrt_llm__role_layered(graph->tensors[i].role)) {
+        if (qnnrt_llm__layered(graph->tensors[i].role)) {
             before = 1;
             if (graph->tensors[i].layer > last) last = graph->tensors[i].layer;
         }
     for (i = graph->first[to->step]; i < graph->first[to->step + 1]; ++i)
-        if (qnnrt_llm__role_layered(graph->tensors[i].role) && graph->tensors[i].layer < next)
+        if (qnnrt_llm__layered(graph->tensors[i].role) && graph->tensors[i].layer < next)
             next = graph->tensors[i].layer;
     if (!before || next == UINT32_MAX || next <= last || next - last == 1) return QNNRT_OK;
     return qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
-                           "\"%.100s\": a shard is missing: layers %u to %u are not there, between %s"
-                           " and %s", graph->name, (unsigned)(last + 1), (unsigned)(next - 1),
-                           qnnrt_llm__roles_say(graph, from, a, sizeof a),
-                           qnnrt_llm__roles_say(graph, to, b, sizeof b));
+                           "\"%.100s\": a shard is missing: layers %u to %u are not there, between"
+                           " %s and %s", graph->name, (unsigned)(last + 1), (unsigned)(next - 1),
+                           qnnrt_llm__items_say(graph, from, a, sizeof a),
+                           qnnrt_llm__items_say(graph, to, b, sizeof b));
 }
 
 /* The edges that roles demand. */
-static qnnrt_result qnnrt_llm__roles_edges(qnnrt_llm__roles *work, qnnrt_llm__roles_graph *graph,
+static qnnrt_result qnnrt_llm__wires_edges(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph,
                                            qnnrt_edge_desc *edges, size_t *count)
 {
-    qnnrt_llm__roles_cuts *cuts = (qnnrt_llm__roles_cuts *)qnnrt_llm__roles_scratch(
+    qnnrt_llm__wires_cuts *cuts = (qnnrt_llm__wires_cuts *)qnnrt_llm__items_scratch(
         work, graph->step_count, sizeof *cuts);
     const qnnrt_llm_tensor_info *cos = NULL, *sin = NULL;
     qnnrt_result result = QNNRT_OK;
     size_t s, i;
     *count = 0;
-    if (cuts == NULL) return qnnrt_llm__roles_memory(work);
+    if (cuts == NULL) return qnnrt_llm__items_memory(work);
     for (i = 0; i < graph->count; ++i) {
         const qnnrt_llm_tensor_info *t = &graph->tensors[i];
         if (t->role == QNNRT_LLM_ROLE_HIDDEN && t->output) cuts[t->step].hidden = t;
@@ -3098,9 +3178,9 @@ static qnnrt_result qnnrt_llm__roles_edges(qnnrt_llm__roles *work, qnnrt_llm__ro
             size_t k = to == NULL ? s : s - 1;
             return qnnrt_llm__fail(
                 work->err, QNNRT_E_NOT_FOUND,
-                "\"%.100s\": step %u (%.100s, graph \"%.100s\") %s: it is no shard of this model, or"
-                " a role table has to name it", graph->name, (unsigned)k,
-                qnnrt_llm__roles_file(&graph->steps[k]), graph->steps[k].graph->name,
+                "\"%.100s\": step %u (%.100s, graph \"%.100s\") %s: it is no shard of this model,"
+                " or a role table has to name it", graph->name, (unsigned)k,
+                qnnrt_llm__items_file(&graph->steps[k]), graph->steps[k].graph->name,
                 to == NULL ? "takes no hidden state from the one before"
                            : "gives no hidden state to the next one");
         }
@@ -3112,9 +3192,9 @@ static qnnrt_result qnnrt_llm__roles_edges(qnnrt_llm__roles *work, qnnrt_llm__ro
             if (t->role == QNNRT_LLM_ROLE_ROPE_SIN) from = sin;
             if (from == NULL) continue;
             if (t->role == QNNRT_LLM_ROLE_HIDDEN)
-                result = qnnrt_llm__roles_gap(work, graph, from, t);
+                result = qnnrt_llm__wires_gap(work, graph, from, t);
             if (result == QNNRT_OK)
-                result = qnnrt_llm__roles_edge(work, graph, from, t, &edges[*count]);
+                result = qnnrt_llm__wires_edge(work, graph, from, t, &edges[*count]);
             if (result != QNNRT_OK) return result;
             ++*count;
         }
@@ -3125,7 +3205,7 @@ static qnnrt_result qnnrt_llm__roles_edges(qnnrt_llm__roles *work, qnnrt_llm__ro
 }
 
 /* Is a pipeline wired with these edges and no others? */
-static int qnnrt_llm__roles_wired(const qnnrt_pipeline *pipeline, const qnnrt_edge_desc *edges,
+static int qnnrt_llm__wires_wired(const qnnrt_pipeline *pipeline, const qnnrt_edge_desc *edges,
                                   size_t count)
 {
     const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(pipeline);
@@ -3142,21 +3222,62 @@ static int qnnrt_llm__roles_wired(const qnnrt_pipeline *pipeline, const qnnrt_ed
     return 1;
 }
 
+static int qnnrt_llm__wires_name_order(const void *a, const void *b)
+{
+    const qnnrt_llm_tensor_info *x = (const qnnrt_llm_tensor_info *)a;
+    const qnnrt_llm_tensor_info *y = (const qnnrt_llm_tensor_info *)b;
+    int order = strcmp(x->tensor->name, y->tensor->name);
+    return order != 0 ? order : x < y ? -1 : x > y;
+}
+
+/* Inputs that have one name in several steps and are not one thing: caches of shards that all count
+   from 0, or different roles. */
+static qnnrt_result qnnrt_llm__wires_apart(qnnrt_llm__items *work,
+                                           const qnnrt_llm__items_graph *graph,
+                                           qnnrt_apart_desc **out, size_t *count)
+{
+    const void **list = (const void **)qnnrt_llm__items_scratch(work, graph->count, sizeof *list);
+    size_t i, begin, n = 0;
+    *out = (qnnrt_apart_desc *)qnnrt_llm__items_scratch(work, graph->count, sizeof **out);
+    *count = 0;
+    if (list == NULL || *out == NULL) return qnnrt_llm__items_memory(work);
+    for (i = 0; i < graph->count; ++i)
+        if (!graph->tensors[i].output) list[n++] = &graph->tensors[i];
+    qnnrt_llm__items_sort(list, n, qnnrt_llm__wires_name_order);
+    for (begin = 0; begin < n; begin = i) {
+        const qnnrt_llm_tensor_info *first = (const qnnrt_llm_tensor_info *)list[begin];
+        int differ = 0;
+        for (i = begin; i < n; ++i) {
+            const qnnrt_llm_tensor_info *t = (const qnnrt_llm_tensor_info *)list[i];
+            if (strcmp(t->tensor->name, first->tensor->name) != 0) break;
+            differ |= t != first && (t->role != first->role || qnnrt_llm__layered(t->role));
+        }
+        for (; differ && begin < i; ++begin) {
+            const qnnrt_llm_tensor_info *t = (const qnnrt_llm_tensor_info *)list[begin];
+            (*out)[*count].step = t->step;
+            (*out)[(*count)++].input = t->tensor->name;
+        }
+    }
+    return QNNRT_OK;
+}
+
 /* Take the pipeline as it was found where its edges are right, else make one. */
-static qnnrt_result qnnrt_llm__roles_wire(qnnrt_llm__roles *work, qnnrt_llm__roles_graph *graph)
+static qnnrt_result qnnrt_llm__wires_wire(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph)
 {
     qnnrt_pipeline_desc desc;
-    qnnrt_edge_desc *edges = (qnnrt_edge_desc *)qnnrt_llm__roles_scratch(
+    qnnrt_edge_desc *edges = (qnnrt_edge_desc *)qnnrt_llm__items_scratch(
         work, (uint64_t)graph->step_count * 3, sizeof *edges);
     qnnrt_step_desc *steps =
-        (qnnrt_step_desc *)qnnrt_llm__roles_scratch(work, graph->step_count, sizeof *steps);
+        (qnnrt_step_desc *)qnnrt_llm__items_scratch(work, graph->step_count, sizeof *steps);
+    qnnrt_apart_desc *apart;
     qnnrt_result result;
-    size_t count, s;
-    if (edges == NULL || steps == NULL) return qnnrt_llm__roles_memory(work);
-    result = qnnrt_llm__roles_edges(work, graph, edges, &count);
+    size_t count, apart_count, s;
+    if (edges == NULL || steps == NULL) return qnnrt_llm__items_memory(work);
+    result = qnnrt_llm__wires_edges(work, graph, edges, &count);
+    if (result == QNNRT_OK) result = qnnrt_llm__wires_apart(work, graph, &apart, &apart_count);
     if (result != QNNRT_OK) return result;
-    if (graph->pipeline != NULL && qnnrt_llm__roles_wired(graph->pipeline, edges, count))
-        return QNNRT_OK;
+    if (graph->pipeline != NULL && apart_count == 0 &&
+        qnnrt_llm__wires_wired(graph->pipeline, edges, count)) return QNNRT_OK;
     memset(&desc, 0, sizeof desc);
     for (s = 0; s < graph->step_count; ++s) {
         steps[s].model = graph->steps[s].model;
@@ -3169,6 +3290,8 @@ static qnnrt_result qnnrt_llm__roles_wire(qnnrt_llm__roles *work, qnnrt_llm__rol
     desc.edges = edges;
     desc.edge_count = count;
     desc.edges_only = 1;
+    desc.apart = apart;
+    desc.apart_count = apart_count;
     result = qnnrt_pipeline_make(&desc, &graph->made, work->err);
     if (result == QNNRT_OK) graph->pipeline = graph->made;
     return result;
@@ -3176,30 +3299,30 @@ static qnnrt_result qnnrt_llm__roles_wire(qnnrt_llm__roles *work, qnnrt_llm__rol
 
 /* ---- slots ---- */
 
-static qnnrt_result qnnrt_llm__roles_slot(qnnrt_llm__roles *work, const qnnrt_pipeline *pipeline,
+static qnnrt_result qnnrt_llm__wires_slot(qnnrt_llm__items *work, const qnnrt_pipeline *pipeline,
                                           const qnnrt_llm_tensor_info *t, qnnrt_slot *out)
 {
-    if (!qnnrt_llm__roles_address(work, t->step, t->tensor->name))
-        return qnnrt_llm__roles_memory(work);
+    if (!qnnrt_llm__items_address(work, t->step, t->tensor->name))
+        return qnnrt_llm__items_memory(work);
     return qnnrt_slot_find(pipeline, work->address,
                            t->output ? QNNRT_ROLE_OUTPUT : QNNRT_ROLE_INPUT, out, work->err);
 }
 
 /* Is this input filled by the caller, or by an earlier shard? */
-static int qnnrt_llm__roles_from_caller(const qnnrt_llm__roles_graph *graph,
+static int qnnrt_llm__wires_from_caller(const qnnrt_llm__items_graph *graph,
                                         const qnnrt_llm_tensor_info *t, const unsigned char *fed)
 {
     return !t->output && !fed[t - graph->tensors];
 }
 
 /* Mark the inputs that edges feed. */
-static qnnrt_result qnnrt_llm__roles_fed(qnnrt_llm__roles *work, const qnnrt_llm__roles_graph *graph,
-                                         unsigned char **out)
+static qnnrt_result qnnrt_llm__wires_fed(qnnrt_llm__items *work,
+                                         const qnnrt_llm__items_graph *graph, unsigned char **out)
 {
     const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(graph->pipeline);
     size_t e;
-    *out = (unsigned char *)qnnrt_llm__roles_scratch(work, graph->count, 1);
-    if (*out == NULL) return qnnrt_llm__roles_memory(work);
+    *out = (unsigned char *)qnnrt_llm__items_scratch(work, graph->count, 1);
+    if (*out == NULL) return qnnrt_llm__items_memory(work);
     for (e = 0; e < info->edge_count; ++e) {
         const qnnrt_edge_info *edge = &info->edges[e];
         const qnnrt_graph_info *g = graph->steps[edge->to_step].graph;
@@ -3208,17 +3331,16 @@ static qnnrt_result qnnrt_llm__roles_fed(qnnrt_llm__roles *work, const qnnrt_llm
     return QNNRT_OK;
 }
 
-/* Fill the slots of a graph. Two things in one slot would overwrite each other. */
-static qnnrt_result qnnrt_llm__roles_slots(qnnrt_llm__roles *work, qnnrt_llm__roles_graph *graph,
+/* Fill the slots of a graph: each once, also where several steps read it. */
+static qnnrt_result qnnrt_llm__wires_slots(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph,
                                            qnnrt_llm__graph *to)
 {
     qnnrt_llm *llm = work->llm;
     const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(graph->pipeline);
-    const qnnrt_llm_tensor_info **owner = (const qnnrt_llm_tensor_info **)qnnrt_llm__roles_scratch(
-        work, info->slot_count, sizeof *owner);
+    unsigned char *seen = (unsigned char *)qnnrt_llm__items_scratch(work, info->slot_count, 1);
     unsigned char *fed;
     size_t i, k;
-    qnnrt_result result = qnnrt_llm__roles_fed(work, graph, &fed);
+    qnnrt_result result = qnnrt_llm__wires_fed(work, graph, &fed);
     if (result != QNNRT_OK) return result;
     to->logits = QNNRT_NO_SLOT;
     to->kv = (qnnrt_llm__ends *)qnnrt_llm__keep(&llm->hooks, &llm->blocks, llm->kv_count,
@@ -3227,43 +3349,33 @@ static qnnrt_result qnnrt_llm__roles_slots(qnnrt_llm__roles *work, qnnrt_llm__ro
         size_t most = 0;
         for (k = 0; k < graph->count; ++k)
             most += (size_t)graph->tensors[k].role == i && !graph->tensors[k].output;
-        if (qnnrt_llm__role_layered((qnnrt_llm_role)i)) most = 0;
+        if (qnnrt_llm__layered((qnnrt_llm_role)i)) most = 0;
         to->inputs[i].slots = (qnnrt_slot *)qnnrt_llm__keep(&llm->hooks, &llm->blocks, most,
                                                             sizeof *to->inputs[i].slots);
-        if (to->inputs[i].slots == NULL) return qnnrt_llm__roles_memory(work);
+        if (to->inputs[i].slots == NULL) return qnnrt_llm__items_memory(work);
     }
-    if (owner == NULL || to->kv == NULL) return qnnrt_llm__roles_memory(work);
+    if (seen == NULL || to->kv == NULL) return qnnrt_llm__items_memory(work);
     for (i = 0; i < graph->count; ++i) {
-        const qnnrt_llm_tensor_info *t = &graph->tensors[i], *other;
+        const qnnrt_llm_tensor_info *t = &graph->tensors[i];
         qnnrt_llm__slots *list = &to->inputs[t->role];
-        char a[768], b[768];
         qnnrt_slot slot;
         if (t->output ? t->role != QNNRT_LLM_ROLE_LOGITS
-                      : !qnnrt_llm__roles_from_caller(graph, t, fed)) continue;
-        result = qnnrt_llm__roles_slot(work, graph->pipeline, t, &slot);
+                      : !qnnrt_llm__wires_from_caller(graph, t, fed)) continue;
+        result = qnnrt_llm__wires_slot(work, graph->pipeline, t, &slot);
         if (result != QNNRT_OK) return result;
         if (t->output) { to->logits = slot; continue; }
-        other = owner[slot];
-        owner[slot] = t;
-        if (other != NULL && (other->role != t->role || qnnrt_llm__role_layered(t->role)))
-            return qnnrt_llm__fail(work->err, QNNRT_E_UNSUPPORTED,
-                                   "\"%.100s\": %s and %s have one name, so they would share memory,"
-                                   " and are %s and %s", graph->name,
-                                   qnnrt_llm__roles_say(graph, other, a, sizeof a),
-                                   qnnrt_llm__roles_say(graph, t, b, sizeof b),
-                                   qnnrt_llm_role_name(other->role), qnnrt_llm_role_name(t->role));
-        if (other == NULL && !qnnrt_llm__role_layered(t->role)) list->slots[list->count++] = slot;
+        if (!seen[slot]++ && !qnnrt_llm__layered(t->role)) list->slots[list->count++] = slot;
     }
     for (k = 0; k < llm->kv_count; ++k) {
-        const qnnrt_llm__roles_pair *pair = &graph->pairs[k];
+        const qnnrt_llm__items_pair *pair = &graph->pairs[k];
         qnnrt_llm__ends *ends = &to->kv[k];
         const qnnrt_llm__kv *kv = &llm->kv[k];
         ends->in = QNNRT_NO_SLOT;
         if (pair->in != NULL) {
-            result = qnnrt_llm__roles_slot(work, graph->pipeline, pair->in, &ends->in);
+            result = qnnrt_llm__wires_slot(work, graph->pipeline, pair->in, &ends->in);
             if (result != QNNRT_OK) return result;
         }
-        result = qnnrt_llm__roles_slot(work, graph->pipeline, pair->out, &ends->out);
+        result = qnnrt_llm__wires_slot(work, graph->pipeline, pair->out, &ends->out);
         if (result != QNNRT_OK) return result;
         ends->out_cells = (uint32_t)(pair->out->tensor->count / ((uint64_t)kv->outer * kv->inner));
         ends->out_first = ends->out_cells > graph->ar ? ends->out_cells - graph->ar : 0;
@@ -3271,9 +3383,14 @@ static qnnrt_result qnnrt_llm__roles_slots(qnnrt_llm__roles *work, qnnrt_llm__ro
     return QNNRT_OK;
 }
 
-/* ---- figures ---- */
+/* =====================================================================================
+   ROLES                                                                         >>roles
+   Gives every tensor its role, and the model its figures.
+   Needs: >>config >>shape >>settings >>items >>group >>cache >>order >>match >>wires
+   Knows nothing of: memory of caches, steps
+   ===================================================================================== */
 
-static qnnrt_result qnnrt_llm__roles_logits(qnnrt_llm__roles *work, qnnrt_llm__roles_graph *graph)
+static qnnrt_result qnnrt_llm__roles_logits(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph)
 {
     qnnrt_llm_info *info = &work->llm->info;
     char a[768];
@@ -3285,24 +3402,24 @@ static qnnrt_result qnnrt_llm__roles_logits(qnnrt_llm__roles *work, qnnrt_llm__r
         if (last == 0 || t->tensor->count != (uint64_t)last * graph->ar)
             return qnnrt_llm__fail(work->err, QNNRT_E_UNSUPPORTED,
                                    "\"%.100s\": %s are no logits of each of its %u tokens per call",
-                                   graph->name, qnnrt_llm__roles_say(graph, t, a, sizeof a),
+                                   graph->name, qnnrt_llm__items_say(graph, t, a, sizeof a),
                                    (unsigned)graph->ar);
         if (info->logits == NULL) {
             info->logits = t->tensor;
             info->vocabulary = last;
             info->logits_bytes = (size_t)(t->tensor->bytes / graph->ar);
         } else if (last != info->vocabulary || t->tensor->dtype != info->logits->dtype ||
-                   !qnnrt_llm__roles_same_quant(&t->tensor->quant, &info->logits->quant))
+                   !qnnrt_llm__items_same_quant(&t->tensor->quant, &info->logits->quant))
             return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
                                    "graphs disagree on logits: \"%.100s\" has %s, another one %s",
-                                   graph->name, qnnrt_llm__roles_say(graph, t, a, sizeof a),
+                                   graph->name, qnnrt_llm__items_say(graph, t, a, sizeof a),
                                    info->logits->name);
     }
     return QNNRT_OK;
 }
 
 /* cos and sin: one angle per pair of elements, or each angle twice. *taken: from the caller. */
-static qnnrt_result qnnrt_llm__roles_angles(qnnrt_llm__roles *work, qnnrt_llm__roles_graph *graph,
+static qnnrt_result qnnrt_llm__roles_angles(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph,
                                             int *taken)
 {
     uint32_t dim = work->llm->info.key_dim;
@@ -3316,10 +3433,11 @@ static qnnrt_result qnnrt_llm__roles_angles(qnnrt_llm__roles *work, qnnrt_llm__r
         if (t->tensor->count != (uint64_t)n * graph->ar ||
             (dim != 0 && n != dim && (uint64_t)n * 2 != dim))
             return qnnrt_llm__fail(work->err, QNNRT_E_UNSUPPORTED,
-                                   "\"%.100s\": %s: %s has %u or half as many angles for each of its"
-                                   " %u tokens per call", graph->name,
-                                   qnnrt_llm__roles_say(graph, t, a, sizeof a),
-                                   qnnrt_llm_role_name(t->role), (unsigned)dim, (unsigned)graph->ar);
+                                   "\"%.100s\": %s: %s has %u or half as many angles for each of"
+                                   " its %u tokens per call", graph->name,
+                                   qnnrt_llm__items_say(graph, t, a, sizeof a),
+                                   qnnrt_llm_role_name(t->role), (unsigned)dim,
+                                   (unsigned)graph->ar);
         given |= t->output;
         if (!t->output && !given) *taken = 1;
     }
@@ -3327,7 +3445,7 @@ static qnnrt_result qnnrt_llm__roles_angles(qnnrt_llm__roles *work, qnnrt_llm__r
 }
 
 /* RoPE, bos, eos and window: the caller, genie_config.json, qnnrt.json, defaults. */
-static qnnrt_result qnnrt_llm__roles_settings(qnnrt_llm__roles *work, int angles)
+static qnnrt_result qnnrt_llm__roles_settings(qnnrt_llm__items *work, int angles)
 {
     const qnnrt_llm_desc *desc = work->desc;
     qnnrt_llm_info *info = &work->llm->info;
@@ -3354,7 +3472,7 @@ static qnnrt_result qnnrt_llm__roles_settings(qnnrt_llm__roles *work, int angles
     if (result != QNNRT_OK) return result;
     if (!angles) memset(&info->rope, 0, sizeof info->rope);
     copy = (int32_t *)qnnrt_llm__keep(&work->llm->hooks, &work->llm->blocks, count, sizeof *copy);
-    if (copy == NULL) return qnnrt_llm__roles_memory(work);
+    if (copy == NULL) return qnnrt_llm__items_memory(work);
     for (i = 0; i < count; ++i) {
         copy[i] = eos[i];
         if (eos[i] < 0)
@@ -3398,15 +3516,16 @@ static uint64_t qnnrt_llm__roles_hash_tensor(uint64_t hash, const qnnrt_tensor_i
 }
 
 /* FNV-1a over what is known about the contexts and tensors, and what became of it. */
-static uint64_t qnnrt_llm__roles_fingerprint(const qnnrt_llm__roles *work)
+static uint64_t qnnrt_llm__roles_fingerprint(const qnnrt_llm__items *work)
 {
     uint64_t hash = UINT64_C(0xCBF29CE484222325);
     size_t g, i, contexts;
     const qnnrt_context_info *context = qnnrt_contexts(work->llm->model, &contexts);
     for (i = 0; i < contexts; ++i) {
-        uint64_t sizes[2];
+        uint64_t sizes[3];
         sizes[0] = context[i].file_bytes;
         sizes[1] = context[i].blob_bytes;
+        sizes[2] = context[i].fingerprint;
         hash = qnnrt_llm__roles_hash(hash, sizes, sizeof sizes);
         hash = qnnrt_llm__roles_hash(hash, context[i].build_id, strlen(context[i].build_id) + 1);
     }
@@ -3425,7 +3544,7 @@ static uint64_t qnnrt_llm__roles_fingerprint(const qnnrt_llm__roles *work)
     return hash;
 }
 
-static qnnrt_result qnnrt_llm__roles_layout(qnnrt_llm__roles *work)
+static qnnrt_result qnnrt_llm__roles_layout(qnnrt_llm__items *work)
 {
     qnnrt_llm *llm = work->llm;
     const qnnrt_llm__kv *keys = NULL, *values = NULL;
@@ -3445,22 +3564,22 @@ static qnnrt_result qnnrt_llm__roles_layout(qnnrt_llm__roles *work)
                  : keys->inner == 1 ? "keys transposed" : "values transposed",
                  whole ? ", the whole cache comes out" : "");
     llm->info.layout = qnnrt_llm__keep_text(&llm->hooks, &llm->blocks, text, strlen(text));
-    return llm->info.layout != NULL ? QNNRT_OK : qnnrt_llm__roles_memory(work);
+    return llm->info.layout != NULL ? QNNRT_OK : qnnrt_llm__items_memory(work);
 }
 
 /* ---- all of it ---- */
 
 static int qnnrt_llm__roles_graph_order(const void *a, const void *b)
 {
-    const qnnrt_llm__roles_graph *x = (const qnnrt_llm__roles_graph *)a;
-    const qnnrt_llm__roles_graph *y = (const qnnrt_llm__roles_graph *)b;
+    const qnnrt_llm__items_graph *x = (const qnnrt_llm__items_graph *)a;
+    const qnnrt_llm__items_graph *y = (const qnnrt_llm__items_graph *)b;
     if (x->ar != y->ar) return x->ar < y->ar ? -1 : 1;
     if (x->context != y->context) return x->context < y->context ? -1 : 1;
     return strcmp(x->name, y->name);
 }
 
 /* Move what was found into the model, graphs by AR, then context. */
-static qnnrt_result qnnrt_llm__roles_deliver(qnnrt_llm__roles *work)
+static qnnrt_result qnnrt_llm__roles_deliver(qnnrt_llm__items *work)
 {
     qnnrt_llm *llm = work->llm;
     qnnrt_llm_graph_info *infos;
@@ -3470,10 +3589,10 @@ static qnnrt_result qnnrt_llm__roles_deliver(qnnrt_llm__roles *work)
                                                       sizeof *llm->graphs);
     infos = (qnnrt_llm_graph_info *)qnnrt_llm__keep(&llm->hooks, &llm->blocks, work->graph_count,
                                                     sizeof *infos);
-    if (llm->graphs == NULL || infos == NULL) return qnnrt_llm__roles_memory(work);
+    if (llm->graphs == NULL || infos == NULL) return qnnrt_llm__items_memory(work);
     llm->info.graphs = infos;
     for (g = 0; g < work->graph_count; ++g) {
-        qnnrt_llm__roles_graph *from = &work->graphs[g];
+        qnnrt_llm__items_graph *from = &work->graphs[g];
         qnnrt_llm__graph *to = &llm->graphs[g];
         if (g > 0 && from->ar == from[-1].ar && from->context == from[-1].context)
             return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
@@ -3485,7 +3604,7 @@ static qnnrt_result qnnrt_llm__roles_deliver(qnnrt_llm__roles *work)
         to->ar = from->ar;
         to->context = from->context;
         to->cells = from->context - from->ar;
-        result = qnnrt_llm__roles_slots(work, from, to);
+        result = qnnrt_llm__wires_slots(work, from, to);
         if (result != QNNRT_OK) return result;
         infos[g].name = from->name;
         infos[g].ar = from->ar;
@@ -3502,30 +3621,7 @@ static qnnrt_result qnnrt_llm__roles_deliver(qnnrt_llm__roles *work)
     return qnnrt_llm__roles_layout(work);
 }
 
-/* Lines of the role table that were of no use. */
-static qnnrt_result qnnrt_llm__roles_leftover(qnnrt_llm__roles *work)
-{
-    size_t i, listed = 0, left = 0;
-    for (i = 0; i < work->table_count; ++i) {
-        const qnnrt_llm__roles_entry *entry = work->table[i];
-        if (entry->used) continue;
-        if (listed++ == 0)
-            qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
-                            "a role table names what is not there:");
-        if (left > 0 || !qnnrt_llm__roles_add(work->err, "\n  %s \"%.200s\" as %s%s",
-                                              qnnrt_llm__roles_ends(entry->line->role) ==
-                                                      QNNRT_LLM__IN ? "input" :
-                                              qnnrt_llm__roles_ends(entry->line->role) ==
-                                                      QNNRT_LLM__OUT ? "output" : "tensor",
-                                              entry->line->tensor,
-                                              qnnrt_llm_role_name(entry->line->role),
-                                              entry->source ? ", in qnnrt.json" : "")) ++left;
-    }
-    qnnrt_llm__roles_more(work->err, left);
-    return listed > 0 ? QNNRT_E_NOT_FOUND : QNNRT_OK;
-}
-
-static qnnrt_result qnnrt_llm__roles_find(qnnrt_llm__roles *work)
+static qnnrt_result qnnrt_llm__roles_find(qnnrt_llm__items *work)
 {
     qnnrt_llm *llm = work->llm;
     qnnrt_result result;
@@ -3533,50 +3629,50 @@ static qnnrt_result qnnrt_llm__roles_find(qnnrt_llm__roles *work)
     size_t g, i;
     result = qnnrt_llm__settings_read(work->desc, &work->own, &work->genie, &llm->hooks,
                                       &work->scratch, work->err);
-    if (result == QNNRT_OK) result = qnnrt_llm__roles_table(work);
-    if (result == QNNRT_OK) result = qnnrt_llm__roles_pipelines(work);
+    if (result == QNNRT_OK) result = qnnrt_llm__items_table(work);
+    if (result == QNNRT_OK) result = qnnrt_llm__group_pipelines(work);
     if (result != QNNRT_OK) return result;
     if (work->graph_count == 0)
         return qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND, "the model has no graphs");
     for (g = 0; g < work->graph_count && result == QNNRT_OK; ++g) {
-        result = qnnrt_llm__roles_graph_begin(work, &work->graphs[g]);
-        if (result == QNNRT_OK) result = qnnrt_llm__roles_args(work, &work->graphs[g]);
+        result = qnnrt_llm__items_graph_begin(work, &work->graphs[g]);
+        if (result == QNNRT_OK) result = qnnrt_llm__order_args(work, &work->graphs[g]);
     }
-    if (result == QNNRT_OK) result = qnnrt_llm__roles_leftover(work);
+    if (result == QNNRT_OK) result = qnnrt_llm__items_leftover(work);
     for (g = 0; g < work->graph_count && result == QNNRT_OK; ++g) {
-        qnnrt_llm__roles_graph *graph = &work->graphs[g];
-        result = qnnrt_llm__roles_ordered(work, graph, QNNRT_LLM_ROLE_KEY_IN,
+        qnnrt_llm__items_graph *graph = &work->graphs[g];
+        result = qnnrt_llm__order_ordered(work, graph, QNNRT_LLM_ROLE_KEY_IN,
                                           QNNRT_LLM_ROLE_KEY_OUT);
         if (result == QNNRT_OK)
-            result = qnnrt_llm__roles_ordered(work, graph, QNNRT_LLM_ROLE_VALUE_IN,
+            result = qnnrt_llm__order_ordered(work, graph, QNNRT_LLM_ROLE_VALUE_IN,
                                               QNNRT_LLM_ROLE_VALUE_OUT);
     }
     for (g = 0; g < work->graph_count && result == QNNRT_OK; ++g) {
-        result = qnnrt_llm__roles_measure(work, &work->graphs[g]);
-        if (result == QNNRT_OK) result = qnnrt_llm__roles_pairs(work, &work->graphs[g]);
+        result = qnnrt_llm__items_measure(work, &work->graphs[g]);
+        if (result == QNNRT_OK) result = qnnrt_llm__cache_pairs(work, &work->graphs[g]);
     }
-    if (result == QNNRT_OK) result = qnnrt_llm__roles_shapes(work);
+    if (result == QNNRT_OK) result = qnnrt_llm__match_shapes(work);
     for (g = 0; g < work->graph_count && result == QNNRT_OK; ++g) {
-        result = qnnrt_llm__roles_once(work, &work->graphs[g]);
-        if (result == QNNRT_OK) result = qnnrt_llm__roles_wire(work, &work->graphs[g]);
+        result = qnnrt_llm__wires_once(work, &work->graphs[g]);
+        if (result == QNNRT_OK) result = qnnrt_llm__wires_wire(work, &work->graphs[g]);
         if (result == QNNRT_OK && work->graphs[g].ar == 0)
             result = qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
                                      "\"%.200s\": nothing tells how many tokens it takes per call",
                                      work->graphs[g].name);
     }
-    if (result == QNNRT_OK) result = qnnrt_llm__roles_agree(work);
-    if (result == QNNRT_OK) result = qnnrt_llm__roles_layers(work);
-    if (result == QNNRT_OK) result = qnnrt_llm__roles_types(work);
-    if (result == QNNRT_OK) result = qnnrt_llm__roles_cache(work);
+    if (result == QNNRT_OK) result = qnnrt_llm__cache_agree(work);
+    if (result == QNNRT_OK) result = qnnrt_llm__cache_layers(work);
+    if (result == QNNRT_OK) result = qnnrt_llm__cache_types(work);
+    if (result == QNNRT_OK) result = qnnrt_llm__cache_cache(work);
     if (result != QNNRT_OK) return result;
     {
         const void **order =
-            (const void **)qnnrt_llm__roles_scratch(work, work->graph_count, sizeof *order);
-        qnnrt_llm__roles_graph *sorted = (qnnrt_llm__roles_graph *)qnnrt_llm__roles_scratch(
+            (const void **)qnnrt_llm__items_scratch(work, work->graph_count, sizeof *order);
+        qnnrt_llm__items_graph *sorted = (qnnrt_llm__items_graph *)qnnrt_llm__items_scratch(
             work, work->graph_count, sizeof *sorted);
-        if (order == NULL || sorted == NULL) return qnnrt_llm__roles_memory(work);
+        if (order == NULL || sorted == NULL) return qnnrt_llm__items_memory(work);
         for (i = 0; i < work->graph_count; ++i) order[i] = &work->graphs[i];
-        qnnrt_llm__roles_sort(order, work->graph_count, qnnrt_llm__roles_graph_order);
+        qnnrt_llm__items_sort(order, work->graph_count, qnnrt_llm__roles_graph_order);
         for (i = 0; i < work->graph_count; ++i)
             memcpy(&sorted[i], order[i], sizeof *sorted);
         work->graphs = sorted;
@@ -3604,7 +3700,7 @@ static void qnnrt_llm__roles_free(qnnrt_llm *llm)
 static qnnrt_result qnnrt_llm__roles_open(qnnrt *model, const qnnrt_llm_desc *desc, qnnrt_llm **out,
                                           qnnrt_error *err)
 {
-    qnnrt_llm__roles work;
+    qnnrt_llm__items work;
     qnnrt_llm_desc with;
     void *blocks = NULL;
     qnnrt_result result;
@@ -3659,8 +3755,9 @@ static void qnnrt_llm__describe_model(const qnnrt_llm__describe_to *to, const qn
     static const char *const scalings[] = { "plain", "linear", "llama3" };
     char text[256];
     size_t i, used = 0;
-    qnnrt_llm__describe_line(to, "%u graphs, %u tokens per call at most, context %u, cache of %u cells",
-                             (unsigned)info->graph_count, (unsigned)info->ar,
+    qnnrt_llm__describe_line(to, "%u graph%s, %u tokens per call at most, context %u, cache of %u"
+                             " cells", (unsigned)info->graph_count,
+                             info->graph_count == 1 ? "" : "s", (unsigned)info->ar,
                              (unsigned)info->context, (unsigned)info->cells);
     qnnrt_llm__describe_line(to, "%u layers, %u heads of keys and values, head_dim %u%s%s, %s",
                              (unsigned)info->layers, (unsigned)info->heads, (unsigned)info->key_dim,
@@ -3677,8 +3774,8 @@ static void qnnrt_llm__describe_model(const qnnrt_llm__describe_to *to, const qn
         qnnrt_llm__describe_line(to, "RoPE theta %g, %s, from %s", info->rope.theta,
                                  scalings[info->rope.scaling], info->rope_source);
         if (info->rope.scaling != QNNRT_LLM_ROPE_PLAIN)
-            qnnrt_llm__describe_line(to, "RoPE factor %g, frequencies %g to %g, original context %u",
-                                     info->rope.factor, info->rope.low_frequency,
+            qnnrt_llm__describe_line(to, "RoPE factor %g, frequencies %g to %g, original context"
+                                     " %u", info->rope.factor, info->rope.low_frequency,
                                      info->rope.high_frequency,
                                      (unsigned)info->rope.original_context);
     }
@@ -3716,7 +3813,7 @@ static void qnnrt_llm__describe_graph(const qnnrt_llm__describe_to *to,
                                      contexts[pipeline->steps[step].context].file,
                                      pipeline->steps[step].graph->name);
         }
-        if (!qnnrt_llm__role_layered(t->role))
+        if (!qnnrt_llm__layered(t->role))
             snprintf(role, sizeof role, "%s", qnnrt_llm_role_name(t->role));
         else if (t->head > 0)
             snprintf(role, sizeof role, "%s %u head %u", qnnrt_llm_role_name(t->role),
@@ -3730,8 +3827,9 @@ static void qnnrt_llm__describe_graph(const qnnrt_llm__describe_to *to,
     for (e = 0; e < pipeline->edge_count; ++e)
         qnnrt_llm__describe_line(to, "  cut %u to %u: \"%.200s\" is \"%.200s\" (%s)",
                                  (unsigned)pipeline->edges[e].from_step,
-                                 (unsigned)pipeline->edges[e].to_step, pipeline->edges[e].from->name,
-                                 pipeline->edges[e].to->name, pipeline->edges[e].reason);
+                                 (unsigned)pipeline->edges[e].to_step,
+                                 pipeline->edges[e].from->name, pipeline->edges[e].to->name,
+                                 pipeline->edges[e].reason);
 }
 
 static void qnnrt_llm__describe(const qnnrt_llm *llm, void (*line)(void *user, const char *text),
@@ -4048,6 +4146,9 @@ static void qnnrt_llm__rows_spread(unsigned char *to, size_t to_step, const unsi
     case 4:
         for (i = 0; i < count; ++i, to += to_step, from += from_step) memcpy(to, from, 4);
         break;
+    case 8:
+        for (i = 0; i < count; ++i, to += to_step, from += from_step) memcpy(to, from, 8);
+        break;
     case 16:
         for (i = 0; i < count; ++i, to += to_step, from += from_step) memcpy(to, from, 16);
         break;
@@ -4093,21 +4194,21 @@ static void qnnrt_llm__rows_get(const qnnrt_llm__store *store, size_t k, void *o
    goes first. */
 static void qnnrt_llm__rows_arrange(qnnrt_llm__store *store, uint32_t stride, uint32_t end)
 {
-    qnnrt_llm__store then = *store;
+    const uint32_t before = store->stride, lead = store->lead;
     uint32_t i, row;
     size_t k;
-    then.stride = stride;
-    for (k = 0; k < store->kv_count && end > 0 && stride != store->stride; ++k) {
+    store->stride = stride;
+    if (stride == before || end == 0) return;
+    for (k = 0; k < store->kv_count; ++k) {
         const uint32_t outer = store->kv[k].outer;
-        const size_t bytes = end * qnnrt_llm__rows_piece(&store->kv[k]);
-        for (i = 0; i < outer; ++i) {
-            row = stride < store->stride ? i : outer - 1 - i;
-            if (row + store->lead == 0) continue;              /* begins where it began */
-            memmove(qnnrt_llm__rows_at(&then, k, row, 0), qnnrt_llm__rows_at(store, k, row, 0),
+        const size_t piece = qnnrt_llm__rows_piece(&store->kv[k]), bytes = end * piece;
+        unsigned char *data = store->data + (size_t)store->ranges[k];
+        for (i = lead == 0; i < outer; ++i) {          /* without a lead, row 0 is where it was */
+            row = lead + (stride < before ? i : outer - 1 - i + (lead == 0));
+            memmove(data + (size_t)row * stride * piece, data + (size_t)row * before * piece,
                     bytes);
         }
     }
-    store->stride = stride;
 }
 
 /* Cells from .. from + count - 1 of all tensors move to `to`; the two may overlap. */
@@ -4724,9 +4825,7 @@ static qnnrt_result qnnrt_llm__session_check(const qnnrt_llm *llm, qnnrt_error *
             in[QNNRT_LLM_ROLE_TOKENS].count == 0 ? "an input for tokens" :
             graph->logits == QNNRT_NO_SLOT ? "an output with logits" :
             in[QNNRT_LLM_ROLE_MASK].count + in[QNNRT_LLM_ROLE_WINDOW_MASK].count == 0
-                ? "an attention mask" :
-            in[QNNRT_LLM_ROLE_POSITIONS].count + in[QNNRT_LLM_ROLE_ROPE_COS].count == 0
-                ? "an input for positions, or for their cos and sin" : NULL;
+                ? "an attention mask" : NULL;
         if (lacks != NULL)
             return qnnrt_llm__fail(err, QNNRT_E_NOT_FOUND, "graph \"%s\" has not got %s: is this a"
                                    " part of a model? qnnrt_llm_describe() shows what each tensor"
@@ -4903,8 +5002,9 @@ static qnnrt_result qnnrt_llm__session_cache(qnnrt_llm_session *session, qnnrt_l
         cache->positions == NULL || cache->parents == NULL || cache->sequences == NULL ||
         cache->places == NULL || cache->added == NULL)
         return qnnrt_llm__fail_memory(err, "a cache");
-    /* Masked cells still weigh a little: they must not hold huge numbers. */
-    for (k = 0; k < part->llm->kv_count; ++k) {
+    /* Masked cells still weigh a little: they must not hold huge numbers. What graphs read with smart
+       mask from the first cache has been filled when the memory was made. */
+    for (k = 0; k < part->llm->kv_count && (index > 0 || cache->store.lead != 0); ++k) {
         const qnnrt_tensor_info *tensor = part->llm->kv[k].tensor;
         uint32_t zero = 0;
         qnnrt_result result = qnnrt_llm__mask_encode(tensor, 0.0f, &zero);
@@ -6567,21 +6667,24 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_keep(qnnrt_llm_cache *cache, int s
     return QNNRT_OK;
 }
 
-/* Every model here is told positions, and keys are stored turned by them: other positions would
-   need other keys. */
-static qnnrt_result qnnrt_llm__public_turned(qnnrt_llm_cache *cache, int sequence, int32_t begin,
-                                             int32_t end, const char *what)
+/* A model that is told positions stores keys turned by them: other positions would need other
+   keys. */
+static int qnnrt_llm__public_turned(const qnnrt_llm_cache *cache)
 {
-    const qnnrt_llm__cells *cells = &cache->cells;
-    uint32_t c;
-    for (c = 0; c < cells->end; ++c)
-        if ((cells->sequences[c] >> sequence & 1) != 0 && cells->positions[c] >= begin &&
-            (end < 0 || cells->positions[c] < end))
-            return QNNRT_LLM__FAIL(cache, QNNRT_E_UNSUPPORTED, "positions cannot be %s: keys are"
-                                   " stored turned by their positions (RoPE), as %s codes; remove"
-                                   " the cells from position %ld on and compute those tokens again",
-                                   what, qnnrt_dtype_name(cache->part->llm->info.cache_dtype),
-                                   (long)cells->positions[c]);
+    const qnnrt_llm__slots *in = cache->part->llm->graphs[0].inputs;
+    return in[QNNRT_LLM_ROLE_POSITIONS].count + in[QNNRT_LLM_ROLE_ROPE_COS].count > 0;
+}
+
+static qnnrt_result qnnrt_llm__public_moved(qnnrt_llm_cache *cache, qnnrt_result result)
+{
+    if (result == QNNRT_E_UNSUPPORTED)
+        return QNNRT_LLM__FAIL(cache, result, "positions cannot be changed: keys are stored turned by"
+                               " them (RoPE), as %s; remove those cells and compute their tokens"
+                               " again", qnnrt_dtype_name(cache->part->llm->info.cache_dtype));
+    if (result != QNNRT_OK)
+        return QNNRT_LLM__FAIL(cache, result, "positions would be over %ld, or are divided by less"
+                               " than 1", (long)INT32_MAX);
+    qnnrt_llm__public_change(cache);
     return QNNRT_OK;
 }
 
@@ -6589,17 +6692,20 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_shift(qnnrt_llm_cache *cache, int 
                                                     int32_t begin, int32_t end, int32_t delta)
 {
     qnnrt_result result = qnnrt_llm__public_sequence(cache, sequence, 0);
-    if (result != QNNRT_OK || delta == 0) return result;
-    return qnnrt_llm__public_turned(cache, sequence, begin, end, "shifted");
+    if (result != QNNRT_OK) return result;
+    return qnnrt_llm__public_moved(
+        cache, qnnrt_llm__cells_shift(&cache->cells, sequence, begin, end, delta,
+                                      qnnrt_llm__public_turned(cache)));
 }
 
 QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_divide(qnnrt_llm_cache *cache, int sequence,
                                                      int32_t begin, int32_t end, int32_t divisor)
 {
     qnnrt_result result = qnnrt_llm__public_sequence(cache, sequence, 0);
-    if (result != QNNRT_OK || divisor == 1) return result;
-    if (divisor < 1) return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "a divisor of %ld", (long)divisor);
-    return qnnrt_llm__public_turned(cache, sequence, begin, end, "divided");
+    if (result != QNNRT_OK) return result;
+    return qnnrt_llm__public_moved(
+        cache, qnnrt_llm__cells_divide(&cache->cells, sequence, begin, end, divisor,
+                                       qnnrt_llm__public_turned(cache)));
 }
 
 QNNRT_LLM_API int32_t qnnrt_llm_sequence_first(const qnnrt_llm_cache *cache, int sequence)

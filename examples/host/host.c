@@ -20,6 +20,8 @@
 #include "qnnrt.h"
 #include "tools/qnnrt_llm.h"
 
+/* Tokens of a text or batch; texts in one batch; tokens that follow a prompt, alone and together;
+   tokens that are drafted; those that a sampler chooses from. */
 enum { MOST = 96, TEXTS = 3, ALONE = 48, TOGETHER = 16, DRAFTS = 6, TOP_K = 40 };
 
 static int broken;                              /* promises, for the status */
@@ -177,9 +179,9 @@ static void go_on(context *c, int seq, text *t, int total, sampler *s)
 
 static void several(context *c, const text *prompt, const text *plain)
 {
-    static const char *const labels[TEXTS] = { "  greedy", "  seed 1", "  seed 2" };
+    static const char *const labels[TEXTS] = { "  seed 1", "  seed 2", "  greedy" };
     sampler seeds[2] = { {0.8f, TOP_K, 1}, {0.8f, TOP_K, 2} };
-    sampler *samplers[TEXTS] = { NULL, &seeds[0], &seeds[1] };
+    sampler *samplers[TEXTS] = { &seeds[0], &seeds[1], NULL };
     text t[TEXTS];
     batch b = {0};
     const int have = prompt->count, end = have + TOGETHER;
@@ -203,13 +205,13 @@ static void several(context *c, const text *prompt, const text *plain)
     }
     printf("%d texts in one batch\n", TEXTS);
     for (s = 0; s < TEXTS; ++s) show(labels[s], &t[s], have);
-    promise(same(&t[0], plain, end), "the greedy one is what it is alone");
+    promise(same(&t[2], plain, end), "the greedy one is what it is alone");
     promise(qnnrt_llm_cache_get_info(c->cache).used == (uint32_t)(end - 1 + 2 * (TOGETHER - 1)),
             "the prompt is stored once");
-    must(c, qnnrt_llm_sequence_remove(c->cache, 2, -1, -1));    /* one is given up, */
+    must(c, qnnrt_llm_sequence_remove(c->cache, 0, -1, -1));    /* one is given up, */
     must(c, qnnrt_llm_sequence_keep(c->cache, 1));              /* one is chosen */
     go_on(c, 1, &t[1], end + TOGETHER, samplers[1]);
-    show("  seed 1 alone", &t[1], have);
+    show("  seed 2 alone", &t[1], have);
     promise(qnnrt_llm_cache_get_info(c->cache).used == (uint32_t)(end + TOGETHER - 1),
             "what only the others had is free");
 }
@@ -285,8 +287,9 @@ static void save_and_rewind(context *c, const text *prompt, const text *plain)
     memset(state, 0, size);
     rewind(file);
     must(c, qnnrt_llm_state_restore(c->cache, state, fread(state, 1, size, file)));
+    promise(qnnrt_llm_sequence_last(c->cache, 0) == t.count - 2, "restored, all of it is back");
     go_on(c, 0, &t, plain->count, NULL);
-    promise(same(&t, plain, plain->count), "restored, the text goes on as it did");
+    promise(same(&t, plain, plain->count), "the text goes on as it did");
 
     must(c, qnnrt_llm_sequence_remove(c->cache, 0, prompt->count / 2, -1));
     t = *prompt;

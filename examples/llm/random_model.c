@@ -1,20 +1,23 @@
 /* Write a Llama with random weights, for tests of models that are deeper than the trained one.
 
-       random_model OUT_DIR LAYERS SEED
+       random_model OUT_DIR LAYERS SEED [KV_HEADS [tied]]
 
    OUT_DIR, which must exist, gets config.json and model.safetensors for export.c: 64 wide, 4 heads
-   of 16 for 2 of keys and values, 256 tokens, a context of 136. The same bytes for the same LAYERS
-   and SEED, everywhere; what it writes on is noise, but with clear winners. */
+   of 16 for KV_HEADS (default 2) of keys and values, 256 tokens, a context of 136; "tied": the
+   table of embeddings is the head, too. The same arguments make the same bytes, everywhere. What
+   the model writes is noise, but with clear winners. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDTH = 64, HEADS = 4, KV_HEADS = 2, HEAD_DIM = 16, INNER = 160, VOCABULARY = 256,
+enum { WIDTH = 64, HEADS = 4, HEAD_DIM = 16, INNER = 160, VOCABULARY = 256,
        CONTEXT = 136, MOST_LAYERS = 128 };
 
 typedef struct writer {
     FILE    *file;
+    uint32_t layers, kv_heads;
+    int      tied;
     int      body;                      /* 0: the header is written, 1: the values */
     uint64_t bytes, state;              /* of values so far; of the random numbers */
 } writer;
@@ -73,13 +76,13 @@ static void tensor(writer *w, const char *name, uint32_t rows, uint32_t columns,
 
 /* Uniform numbers up to 1.7 / sqrt(columns) keep the size of a row that is multiplied by them.
    0.22 is that of 64 columns, 0.14 of 160. */
-static void layer(writer *w, int number)
+static void layer(writer *w, uint32_t number)
 {
-    static const struct { const char *name; uint32_t rows, columns; float middle, by; } parts[] = {
+    const struct { const char *name; uint32_t rows, columns; float middle, by; } parts[] = {
         { "input_layernorm", WIDTH, 0, 1, 0.3f },
         { "self_attn.q_proj", HEADS * HEAD_DIM, WIDTH, 0, 0.4f },
-        { "self_attn.k_proj", KV_HEADS * HEAD_DIM, WIDTH, 0, 0.4f },
-        { "self_attn.v_proj", KV_HEADS * HEAD_DIM, WIDTH, 0, 0.22f },
+        { "self_attn.k_proj", w->kv_heads * HEAD_DIM, WIDTH, 0, 0.4f },
+        { "self_attn.v_proj", w->kv_heads * HEAD_DIM, WIDTH, 0, 0.22f },
         { "self_attn.o_proj", WIDTH, HEADS * HEAD_DIM, 0, 0.3f },
         { "post_attention_layernorm", WIDTH, 0, 1, 0.3f },
         { "mlp.gate_proj", INNER, WIDTH, 0, 0.22f },
@@ -89,60 +92,68 @@ static void layer(writer *w, int number)
     char name[96];
     size_t i;
     for (i = 0; i < sizeof parts / sizeof parts[0]; ++i) {
-        snprintf(name, sizeof name, "model.layers.%d.%s.weight", number, parts[i].name);
+        snprintf(name, sizeof name, "model.layers.%u.%s.weight", (unsigned)number,
+                 parts[i].name);
         tensor(w, name, parts[i].rows, parts[i].columns, parts[i].middle, parts[i].by);
     }
 }
 
-static void model(writer *w, int layers)
+static void model(writer *w)
 {
-    int i;
+    uint32_t i;
     w->bytes = 0;
-    tensor(w, "model.embed_tokens.weight", VOCABULARY, WIDTH, 0, 1.7f);
-    for (i = 0; i < layers; ++i) layer(w, i);
+    tensor(w, "model.embed_tokens.weight", VOCABULARY, WIDTH, 0, w->tied ? 0.6f : 1.7f);
+    for (i = 0; i < w->layers; ++i) layer(w, i);
     tensor(w, "model.norm.weight", WIDTH, 0, 1, 0.3f);
-    tensor(w, "lm_head.weight", VOCABULARY, WIDTH, 0, 0.6f);
+    if (!w->tied) tensor(w, "lm_head.weight", VOCABULARY, WIDTH, 0, 0.6f);
 }
 
 int main(int argc, char **argv)
 {
-    char *end = NULL, *seed_end = NULL;
-    unsigned long layers, seed;
+    char *ends[3];
+    unsigned long layers, seed, kv_heads = 2;
     unsigned char size[8];
     writer w = {0};
     uint64_t header;
     long at;
     int i;
 
-    if (argc != 4) {
-        fprintf(stderr, "usage: random_model OUT_DIR LAYERS SEED\n");
+    if (argc < 4 || argc > 6 || (argc == 6 && strcmp(argv[5], "tied") != 0)) {
+        fprintf(stderr, "usage: random_model OUT_DIR LAYERS SEED [KV_HEADS [tied]]\n");
         return 2;
     }
-    layers = strtoul(argv[2], &end, 10);
-    seed = strtoul(argv[3], &seed_end, 10);
-    if (*end != '\0' || *seed_end != '\0' || layers < 1 || layers > MOST_LAYERS)
-        stop("LAYERS is a number from 1 to 128, SEED another one");
+    layers = strtoul(argv[2], &ends[0], 10);
+    seed = strtoul(argv[3], &ends[1], 10);
+    ends[2] = ends[1];
+    if (argc > 4) kv_heads = strtoul(argv[4], &ends[2], 10);
+    if (*ends[0] != '\0' || *ends[1] != '\0' || *ends[2] != '\0' || layers < 1 ||
+        layers > MOST_LAYERS || kv_heads < 1 || kv_heads > HEADS || HEADS % kv_heads != 0)
+        stop("LAYERS is a number from 1 to 128, SEED another one, KV_HEADS is 1, 2 or 4");
+    w.layers = (uint32_t)layers;
+    w.kv_heads = (uint32_t)kv_heads;
+    w.tied = argc == 6;
+    w.state = seed;
 
     w.file = create(argv[1], "config.json");
     fprintf(w.file, "{\n \"model_type\": \"llama\",\n \"vocab_size\": %d,\n \"hidden_size\": %d,\n"
             " \"num_hidden_layers\": %lu,\n \"num_attention_heads\": %d,\n"
-            " \"num_key_value_heads\": %d,\n \"head_dim\": %d,\n \"intermediate_size\": %d,\n"
+            " \"num_key_value_heads\": %lu,\n \"head_dim\": %d,\n \"intermediate_size\": %d,\n"
             " \"rms_norm_eps\": 1e-05,\n \"rope_theta\": 50000.0,\n"
-            " \"max_position_embeddings\": %d,\n \"tie_word_embeddings\": false\n}\n",
-            VOCABULARY, WIDTH, layers, HEADS, KV_HEADS, HEAD_DIM, INNER, CONTEXT);
+            " \"max_position_embeddings\": %d,\n \"tie_word_embeddings\": %s\n}\n",
+            VOCABULARY, WIDTH, layers, HEADS, kv_heads, HEAD_DIM, INNER, CONTEXT,
+            w.tied ? "true" : "false");
     finish(w.file);
 
     w.file = create(argv[1], "model.safetensors");
-    w.state = seed;
     memset(size, 0, sizeof size);
     fwrite(size, 1, sizeof size, w.file);           /* known when the header is written */
-    model(&w, (int)layers);
+    model(&w);
     fprintf(w.file, "}");
     if ((at = ftell(w.file)) < 0) stop("a file cannot be written");
     header = (uint64_t)at - sizeof size;
     for (; header % 8 != 0; ++header) fputc(' ', w.file);
     w.body = 1;
-    model(&w, (int)layers);
+    model(&w);
     for (i = 0; i < 8; ++i) size[i] = (unsigned char)(header >> 8 * i);
     if (fseek(w.file, 0, SEEK_SET) != 0) stop("a file cannot be written");
     fwrite(size, 1, sizeof size, w.file);
