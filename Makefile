@@ -38,7 +38,7 @@ endif
 
 # ---- what there is --------------------------------------------------------------------------------
 
-HEADERS  := qnnrt.h $(wildcard qnnrt_json.h examples/*.h examples/llm/*.h tools/*.h tools/refbackend/*.h tests/*.h tests/fuzz/*.h tests/fake/*.h tests/real/*.h tests/bench/*.h)
+HEADERS  := qnnrt.h $(wildcard qnnrt_json.h examples/*.h examples/llm/*.h tools/*.h tools/refbackend/*.h tests/*.h tests/golden/*.h tests/fuzz/*.h tests/fake/*.h tests/real/*.h tests/bench/*.h)
 TOOLS    := $(patsubst tools/%.c,$(B)/%,$(wildcard tools/*.c))
 EXAMPLES := $(patsubst examples/%.c,%,$(wildcard examples/*.c examples/llm/*.c examples/host/*.c))
 EXAMPLE_FILES := $(EXAMPLES:%=$(B)/examples/%)

@@ -227,10 +227,11 @@ static void print_help(FILE *out)
           "      qnnrt-llm --ctx_dir model_dir --prompt 'Once upon a time' --max_gen 100\n"
           "      qnnrt-llm --ctx_dir model_dir --describe\n\n"
           "Without a prompt each line of standard input is one, and what was said before is\n"
-          "remembered: /reset forgets it, /quit or the end of the input ends. Ctrl-C ends, too, with\n"
-          "all that belongs to an end; a second one at once.\n"
+          "remembered: an empty line lets the model go on, /reset forgets, /quit or the end of the\n"
+          "input ends. Ctrl-C ends, too, with the figures; a second one at once.\n"
           "Where there are 256 tokens, they are bytes. Of other models tokens go in and come out as\n"
-          "numbers, an answer on a line; examples/llm/chat.py has a tokenizer for both ends.\n"
+          "numbers, each prompt and each answer a line; examples/llm/chat.py has a tokenizer for both\n"
+          "ends.\n"
           "An option's value follows as the next word or after '='.\n\n", out);
     for (size_t i = 0; i < OPTION_COUNT; ++i) {
         const option *o = &options[i];
@@ -252,7 +253,7 @@ static int parse_whole(const char *s, uint64_t most, uint64_t *out)
     if (*s == '\0') return 0;
     for (; *s != '\0'; ++s) {
         const uint64_t digit = (uint64_t)(*s - '0');
-        if (*s < '0' || *s > '9' || value > (most - digit) / 10) return 0;
+        if (*s < '0' || *s > '9' || digit > most || value > (most - digit) / 10) return 0;
         value = value * 10 + digit;
     }
     *out = value;
@@ -511,10 +512,11 @@ static int take_prompt(tool *t, token_list *list)
     return good;
 }
 
-static void put_token(tool *t, int32_t token, int first)
+/* The blank comes with the number: a reader knows at once that no digit follows. */
+static void put_token(tool *t, int32_t token)
 {
     if (t->bytes) fputc(token, t->out);
-    else fprintf(t->out, "%s%ld", first ? "" : " ", (long)token);
+    else fprintf(t->out, "%ld ", (long)token);
     fflush(t->out);
 }
 
@@ -763,6 +765,9 @@ static int open_session(tool *t)
     if (t->set.unheard != NULL && !(t->set.sampler.temperature > 0))
         warn("%s changes nothing with --temperature 0, which always takes the most probable token",
              t->set.unheard);
+    if (t->info->rope.theta != 0 && strcmp(t->info->rope_source, "the default") == 0)
+        warn("no file says how positions turn this model's queries and keys: RoPE theta is taken for"
+             " %g; --rope_theta gives another", t->info->rope.theta);
     if (t->set.rope_theta != 0 && t->info->rope.theta == 0)
         warn("--rope_theta changes nothing: the angles of positions are in this model's graphs");
     t->bytes = t->info->vocabulary == 256 && t->set.tokens_file == NULL;
@@ -865,7 +870,7 @@ static int answer(tool *t, const token_list *prompt)
     uint64_t written = 0, since = clock_ns(NULL);
     size_t last = 0;
     if (t->inference_begin == 0) t->inference_begin = since;
-    t->prompt_tokens += prompt->count;
+    t->prompt_tokens += prompt->count - (t->pending >= 0);
     t->pending = -1;
     t->stopped = t->set.max_gen == 0 ? "max_gen" : NULL;
     if (!read_prompt(t, prompt, &last)) t->stopped = t->failed ? "failed" : "interrupted";
@@ -891,7 +896,7 @@ static int answer(tool *t, const token_list *prompt)
             t->stopped = "end token";
             break;
         }
-        put_token(t, token, written == 1);
+        put_token(t, token);
         t->stopped = stop_reason(t, written);
         if (t->stopped != NULL) break;
         if (!read_step(t, &token, 1)) t->stopped = "failed";
@@ -925,7 +930,6 @@ static void talk(tool *t)
     char *line = NULL;
     size_t room = 0;
     token_list prompt = {NULL, 0, 0};
-    t->stopped = "end of input";
     for (;;) {
         ssize_t bytes;
         int good = 1;
@@ -952,6 +956,7 @@ static void talk(tool *t)
         if (!answer(t, &prompt) || interrupted) break;
     }
     if (interrupted) t->stopped = "interrupted";
+    else if (t->stopped == NULL || strcmp(t->stopped, "failed") != 0) t->stopped = "end of input";
     if (shown && !interrupted) fputc('\n', stderr);
     free(prompt.items);
     free(line);
