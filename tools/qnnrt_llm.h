@@ -46,6 +46,10 @@
        shift pointer the tensors move along the cells instead: where the layout allows, new rows are
                      computed in their place and never copied. Takes more memory
 
+   ROOMS (search for the tag)
+       >>config >>shape >>math >>rope >>settings >>names >>items >>group >>cache >>order >>match >>wires
+       >>roles >>describe >>cells >>rows >>state >>mask >>session >>step >>sample >>public
+
    MANUAL: the declarations below, in the order in which they are used. Section numbers of formats
    refer to this file.
 */
