@@ -194,7 +194,7 @@ TEST(llama3_leaves_short_waves_and_divides_long_ones)
     rope.theta = 500000;
     rope.scaling = QNNRT_LLM_ROPE_LLAMA3;
     resolved = rope;
-    CHECK_EQ(qnnrt_llm__rope_resolve(&resolved, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_llm__rope_resolve(&resolved, "test", QNNRT_E_ARG, &err), QNNRT_OK);
     CHECK(resolved.factor == 8 && resolved.low_frequency == 1 && resolved.high_frequency == 4);
     CHECK_EQ(resolved.original_context, 8192);
     for (uint32_t i = 0; i < 64; ++i) {

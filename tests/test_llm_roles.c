@@ -1262,8 +1262,9 @@ TEST(settings_that_are_wrong)
         { "{\"llm\": {\"rope\": {}}}", "has no \"theta\"" }, { "{\"llm\": {\"rope\": {\"theta\": 0}}}", "a number above 0" },
         { "{\"llm\": {\"rope\": {\"theta\": 1e999}}}", "a number above 0" }, { "{\"llm\": {\"rope\": {\"theta\": \"1\"}}}", "a number above 0" },
         { "{\"llm\": {\"rope\": {\"theta\": 1, \"scaling\": \"yarn\"}}}", "\"plain\", \"linear\" or \"llama3\"" },
-        { "{\"llm\": {\"rope\": {\"theta\": 1, \"base\": 1}}}", "not known in \"rope\"" }, { "{\"llm\": {\"rope\": {\"theta\": 1e300}}}", "cannot be" },
-        { "{\"llm\": {\"rope\": {\"theta\": 1, \"scaling\": \"llama3\", \"low_frequency\": 4}}}", "cannot be" },
+        { "{\"llm\": {\"rope\": {\"theta\": 1, \"base\": 1}}}", "not known in \"rope\"" }, { "{\"llm\": {\"rope\": {\"theta\": 1e300}}}", "rope.theta is 1e+300" }, { "{\"llm\": {\"rope\": {\"theta\": 0.5}}}", "rope.theta is 0.5" },
+        { "{\"llm\": {\"rope\": {\"theta\": 1, \"theta\": 2}}}", "is there twice" },
+        { "{\"llm\": {\"rope\": {\"theta\": 1, \"scaling\": \"llama3\", \"low_frequency\": 4}}}", "rope.low_frequency is 4" },
         { "{\"llm\": {\"rope\": {\"theta\": 1, \"original_context\": 1.5}}}", "a whole number" }, { "{\"llm\": {\"bos\": 1.5}}", "a token is a whole number" },
         { "{\"llm\": {\"bos\": -2}}", "a token is a whole number" }, { "{\"llm\": {\"eos\": [1, \"2\"]}}", "a token is a whole number" },
         { "{\"llm\": {\"eos\": [[1]]}}", "a token is a whole number" }, { "{\"llm\": {\"eos\": 2147483648}}", "a token is a whole number" },
@@ -1283,8 +1284,11 @@ TEST(settings_that_are_wrong)
     FAILS(QNNRT_E_NOT_FOUND, "\"absent\" as mask, in qnnrt.json", NULL);
     memset(&m.desc, 0, sizeof(m.desc));
     m.desc.rope.theta = -1;
-    FAILS(QNNRT_E_ARG, "RoPE as given by the caller", NULL);
+    FAILS(QNNRT_E_ARG, "the caller: rope.theta is -1", NULL);
     m.desc.rope.theta = 0;
+    m.desc.rope.scaling = QNNRT_LLM_ROPE_LINEAR;
+    FAILS(QNNRT_E_ARG, "desc.rope has no theta", NULL);
+    m.desc.rope.scaling = QNNRT_LLM_ROPE_PLAIN;
     m.desc.bos = &wrong;
     FAILS(QNNRT_E_ARG, "desc.bos", NULL);
     m.desc.bos = NULL;

@@ -47,7 +47,7 @@
                      computed in their place and never copied. Takes more memory
 
    ROOMS (search for the tag)
-       >>config >>shape >>math >>rope >>settings >>names >>items >>group >>cache >>order >>match >>wires
+       >>config >>shape >>math >>rope >>names >>settings >>items >>group >>cache >>order >>match >>wires
        >>roles >>describe >>cells >>rows >>state >>mask >>session >>step >>sample >>public
 
    MANUAL: the declarations below, in the order in which they are used. Section numbers of formats
@@ -721,6 +721,8 @@ static double qnnrt_llm__math_log(double x)
 /* Angles are exact enough up to here, see >>math. */
 #define QNNRT_LLM__ROPE_ANGLE 1e7
 
+static const char *const qnnrt_llm__rope_words[] = { "plain", "linear", "llama3" };
+
 /* What a position is multiplied with, for angle i of n. */
 static double qnnrt_llm__rope_frequency(const qnnrt_llm_rope *rope, uint32_t i, uint32_t n)
 {
@@ -737,8 +739,9 @@ static double qnnrt_llm__rope_frequency(const qnnrt_llm_rope *rope, uint32_t i, 
     return f * (width - smooth) / width / rope->factor + f * smooth / width;
 }
 
-/* The struct with its defaults, when all of it makes sense. */
-static qnnrt_result qnnrt_llm__rope_resolve(qnnrt_llm_rope *rope, qnnrt_error *err)
+/* The struct with its defaults, when all of it makes sense; else `wrong`, and `source` is told. */
+static qnnrt_result qnnrt_llm__rope_resolve(qnnrt_llm_rope *rope, const char *source,
+                                            qnnrt_result wrong, qnnrt_error *err)
 {
     const int llama3 = rope->scaling == QNNRT_LLM_ROPE_LLAMA3;
     if (rope->theta == 0) rope->theta = 10000.0;
@@ -748,18 +751,18 @@ static qnnrt_result qnnrt_llm__rope_resolve(qnnrt_llm_rope *rope, qnnrt_error *e
     if (rope->original_context == 0) rope->original_context = 8192;
     /* Written so that a NaN is refused too. */
     if ((int)rope->scaling < 0 || (int)rope->scaling > (int)QNNRT_LLM_ROPE_LLAMA3)
-        return qnnrt_llm__fail(err, QNNRT_E_ARG, "rope.scaling is %d, which is none",
+        return qnnrt_llm__fail(err, wrong, "%s: rope.scaling is %d, which is none", source,
                                (int)rope->scaling);
     if (!(rope->theta >= 1.0 && rope->theta <= 1e30))
-        return qnnrt_llm__fail(err, QNNRT_E_ARG, "rope.theta is %g, expected 1 to 1e30",
+        return qnnrt_llm__fail(err, wrong, "%s: rope.theta is %g, expected 1 to 1e30", source,
                                rope->theta);
     if (rope->scaling != QNNRT_LLM_ROPE_PLAIN && !(rope->factor >= 1e-6 && rope->factor <= 1e6))
-        return qnnrt_llm__fail(err, QNNRT_E_ARG, "rope.factor is %g, expected 1e-6 to 1e6",
+        return qnnrt_llm__fail(err, wrong, "%s: rope.factor is %g, expected 1e-6 to 1e6", source,
                                rope->factor);
     if (llama3 && !(rope->low_frequency > 0 && rope->high_frequency > rope->low_frequency &&
                     rope->high_frequency <= 1e30))
-        return qnnrt_llm__fail(err, QNNRT_E_ARG, "rope.low_frequency is %g and rope.high_frequency "
-                               "%g: expected 0 < low < high", rope->low_frequency,
+        return qnnrt_llm__fail(err, wrong, "%s: rope.low_frequency is %g and rope.high_frequency"
+                               " %g, expected 0 < low < high <= 1e30", source, rope->low_frequency,
                                rope->high_frequency);
     return QNNRT_OK;
 }
@@ -785,7 +788,7 @@ static qnnrt_result qnnrt_llm__rope_table(const qnnrt_hooks *hooks, const qnnrt_
     double *frequencies = NULL;
     float *values = NULL;
     unsigned char *table = NULL;
-    qnnrt_result result = qnnrt_llm__rope_resolve(&rope, err);
+    qnnrt_result result = qnnrt_llm__rope_resolve(&rope, "the caller", QNNRT_E_ARG, err);
 
     *out = NULL;
     if (result != QNNRT_OK) return result;
@@ -853,466 +856,7 @@ done:
 }
 
 /* =====================================================================================
-   SETTINGS                                                                   >>settings
-   qnnrt.json and genie_config.json: role table, RoPE, bos and eos, window.
-   Needs: >>config >>shape     Knows nothing of: graphs, tensors
-   ===================================================================================== */
 
-typedef struct qnnrt_llm__settings {            /* what one file says */
-    qnnrt_llm_role_desc *roles;                 /* in the order of the file */
-    size_t               role_count, role_room;
-    qnnrt_llm_rope       rope;                  /* theta 0: nothing */
-    char                 rope_type[64];         /* of Genie, one that is not known; or empty */
-    int32_t             *eos;
-    size_t               eos_count, eos_room;
-    int32_t              bos;                   /* -1: none, or nothing */
-    uint32_t             window;                /* 0: nothing */
-} qnnrt_llm__settings;
-
-typedef struct qnnrt_llm__settings_reader {
-    qnnrt_json_reader    json;
-    const char          *file;                  /* for messages */
-    const qnnrt_hooks   *hooks;
-    void               **blocks;                /* where all of it is kept */
-    qnnrt_llm__settings *settings;
-    qnnrt_error         *err;
-    unsigned             seen;                  /* bit k: member k of the object "llm" */
-    qnnrt_llm_rope       backend;               /* of Genie, as older files have it: counts when the
-                                                   model has none */
-    qnnrt_llm_rope      *rope;                  /* which of the two is read */
-} qnnrt_llm__settings_reader;
-
-enum { QNNRT_LLM__SETTINGS_BYTES = 16777216, QNNRT_LLM__SETTINGS_EOS = 4096 };
-
-static qnnrt_result qnnrt_llm__settings_wrong(qnnrt_llm__settings_reader *r, const char *what)
-{
-    char name[80];
-    if (r->json.error != NULL)
-        return qnnrt_llm__fail(r->err, QNNRT_E_FORMAT, "%s: byte %llu: %s", r->file,
-                               (unsigned long long)r->json.error_at, r->json.error);
-    snprintf(name, sizeof name, "%.*s", (int)(r->json.key.bytes < 70 ? r->json.key.bytes : 70),
-             r->json.key.text != NULL ? r->json.key.text : "");
-    return qnnrt_llm__fail(r->err, QNNRT_E_FORMAT, "%s: \"%s\": %s", r->file, name, what);
-}
-
-/* A number that is more than zero. */
-static qnnrt_result qnnrt_llm__settings_real(qnnrt_llm__settings_reader *r, double *out)
-{
-    if (qnnrt_json_value(&r->json) != QNNRT_JSON_NUMBER ||
-        !qnnrt_json_f64(&r->json.value, out) || !(*out > 0))
-        return qnnrt_llm__settings_wrong(r, "a number above 0 is needed");
-    return QNNRT_OK;
-}
-
-static qnnrt_result qnnrt_llm__settings_count(qnnrt_llm__settings_reader *r, uint32_t *out)
-{
-    uint64_t value;
-    if (qnnrt_json_value(&r->json) != QNNRT_JSON_NUMBER ||
-        !qnnrt_json_u64(&r->json.value, &value) || value == 0 || value > INT32_MAX)
-        return qnnrt_llm__settings_wrong(r, "a whole number from 1 to 2147483647 is needed");
-    *out = (uint32_t)value;
-    return QNNRT_OK;
-}
-
-/* The token that was just read; -1 means none. */
-static qnnrt_result qnnrt_llm__settings_token(qnnrt_llm__settings_reader *r, int32_t *out)
-{
-    int64_t value;
-    if (r->json.type != QNNRT_JSON_NUMBER || !qnnrt_json_i64(&r->json.value, &value) ||
-        value < -1 || value > INT32_MAX)
-        return qnnrt_llm__settings_wrong(r, "a token is a whole number, and -1 is none");
-    *out = (int32_t)value;
-    return QNNRT_OK;
-}
-
-/* Room for one more in a list that doubles. */
-static void *qnnrt_llm__settings_grow(qnnrt_llm__settings_reader *r, void *list, size_t count,
-                                      size_t *room, size_t size)
-{
-    void *more;
-    if (count < *room) return list;
-    more = qnnrt_llm__keep(r->hooks, r->blocks, (uint64_t)*room * 2 + 16, size);
-    if (more == NULL) return NULL;
-    if (count > 0) memcpy(more, list, count * size);
-    *room = *room * 2 + 16;
-    return more;
-}
-
-static qnnrt_result qnnrt_llm__settings_eos_one(qnnrt_llm__settings_reader *r)
-{
-    qnnrt_llm__settings *s = r->settings;
-    int32_t token = -1, *list;
-    qnnrt_result result = qnnrt_llm__settings_token(r, &token);
-    if (result != QNNRT_OK || token < 0) return result;
-    if (s->eos_count >= QNNRT_LLM__SETTINGS_EOS)
-        return qnnrt_llm__fail(r->err, QNNRT_E_LIMIT, "%s: more than %d tokens that end a text",
-                               r->file, (int)QNNRT_LLM__SETTINGS_EOS);
-    list = (int32_t *)qnnrt_llm__settings_grow(r, s->eos, s->eos_count, &s->eos_room, sizeof *list);
-    if (list == NULL) return qnnrt_llm__fail_memory(r->err, "a model's settings");
-    s->eos = list;
-    s->eos[s->eos_count++] = token;
-    return QNNRT_OK;
-}
-
-/* A token or a list of them. */
-static qnnrt_result qnnrt_llm__settings_eos(qnnrt_llm__settings_reader *r)
-{
-    qnnrt_result result = QNNRT_OK;
-    if (qnnrt_json_value(&r->json) != QNNRT_JSON_ARRAY) return qnnrt_llm__settings_eos_one(r);
-    while (qnnrt_json_more(&r->json)) {
-        qnnrt_json_value(&r->json);
-        result = qnnrt_llm__settings_eos_one(r);
-        if (result != QNNRT_OK) return result;
-    }
-    return result;
-}
-
-static qnnrt_result qnnrt_llm__settings_bos(qnnrt_llm__settings_reader *r)
-{
-    qnnrt_json_value(&r->json);
-    return qnnrt_llm__settings_token(r, &r->settings->bos);
-}
-
-/* Read "<word> <number> <number>", the numbers as many as there are. 0: it is not of that form. */
-static int qnnrt_llm__settings_words(const char *text, char *word, size_t room, uint32_t numbers[2],
-                                     int *count)
-{
-    size_t at = 0;
-    while (text[at] != '\0' && text[at] != ' ' && at + 1 < room) { word[at] = text[at]; ++at; }
-    word[at] = '\0';
-    for (*count = 0; text[at] == ' ' && *count < 2; ++*count) {
-        uint64_t value = 0;
-        size_t from = ++at;
-        while (text[at] >= '0' && text[at] <= '9' && value <= UINT32_MAX)
-            value = value * 10 + (uint64_t)(text[at++] - '0');
-        if (at == from || value > UINT32_MAX) return 0;
-        numbers[*count] = (uint32_t)value;
-    }
-    return text[at] == '\0';
-}
-
-/* One member of "roles": "output_7": "value_out 11 3". */
-static qnnrt_result qnnrt_llm__settings_role(qnnrt_llm__settings_reader *r)
-{
-    qnnrt_llm__settings *s = r->settings;
-    qnnrt_llm_role_desc *list;
-    qnnrt_json_text key = r->json.key;
-    char text[64], word[32], *name;
-    uint32_t numbers[2] = { 0, 0 };
-    int role = 0, count = 0, good;
-    if (qnnrt_json_value(&r->json) != QNNRT_JSON_STRING || r->json.value.bytes >= sizeof text)
-        return qnnrt_llm__settings_wrong(r, "a role is needed, such as \"mask\" or \"key_in 0\"");
-    good = qnnrt_json_copy(&r->json.value, text) == strlen(text);
-    good = good && qnnrt_llm__settings_words(text, word, sizeof word, numbers, &count);
-    for (role = 1; good && role < (int)QNNRT_LLM_ROLE_COUNT; ++role)
-        if (strcmp(qnnrt_llm_role_name((qnnrt_llm_role)role), word) == 0) break;
-    good = good && role < (int)QNNRT_LLM_ROLE_COUNT &&
-           (qnnrt_llm__layered((qnnrt_llm_role)role) ? count >= 1 : count == 0);
-    if (!good)
-        return qnnrt_llm__settings_wrong(
-            r, "no such role; they are those of qnnrt_llm.h, key_in, key_out, value_in and"
-               " value_out with a layer and perhaps a head behind");
-    list = (qnnrt_llm_role_desc *)qnnrt_llm__settings_grow(r, s->roles, s->role_count,
-                                                           &s->role_room, sizeof *list);
-    name = (char *)qnnrt_llm__keep(r->hooks, r->blocks, (uint64_t)key.bytes + 1, 1);
-    if (list == NULL || name == NULL) return qnnrt_llm__fail_memory(r->err, "a model's settings");
-    s->roles = list;
-    if (qnnrt_json_copy(&key, name) != strlen(name))
-        return qnnrt_llm__settings_wrong(r, "a name with a NUL in it");
-    list += s->role_count++;
-    list->tensor = name;
-    list->role = (qnnrt_llm_role)role;
-    list->layer = numbers[0];
-    list->head = numbers[1];
-    return QNNRT_OK;
-}
-
-static qnnrt_result qnnrt_llm__settings_scaling(qnnrt_llm__settings_reader *r)
-{
-    static const char *const words[] = { "plain", "linear", "llama3" };
-    int i;
-    if (qnnrt_json_value(&r->json) == QNNRT_JSON_STRING)
-        for (i = 0; i < 3; ++i)
-            if (qnnrt_json_is(&r->json.value, words[i])) {
-                r->settings->rope.scaling = (qnnrt_llm_rope_scaling)i;
-                return QNNRT_OK;
-            }
-    return qnnrt_llm__settings_wrong(r, "\"plain\", \"linear\" or \"llama3\" is needed");
-}
-
-static qnnrt_result qnnrt_llm__settings_rope(qnnrt_llm__settings_reader *r)
-{
-    qnnrt_llm_rope *rope = &r->settings->rope;
-    qnnrt_result result = QNNRT_OK;
-    if (qnnrt_json_value(&r->json) != QNNRT_JSON_OBJECT)
-        return qnnrt_llm__settings_wrong(r, "an object is needed");
-    while (result == QNNRT_OK && qnnrt_json_more(&r->json)) {
-        const qnnrt_json_text *key = &r->json.key;
-        if (qnnrt_json_is(key, "theta")) result = qnnrt_llm__settings_real(r, &rope->theta);
-        else if (qnnrt_json_is(key, "scaling")) result = qnnrt_llm__settings_scaling(r);
-        else if (qnnrt_json_is(key, "factor")) result = qnnrt_llm__settings_real(r, &rope->factor);
-        else if (qnnrt_json_is(key, "low_frequency"))
-            result = qnnrt_llm__settings_real(r, &rope->low_frequency);
-        else if (qnnrt_json_is(key, "high_frequency"))
-            result = qnnrt_llm__settings_real(r, &rope->high_frequency);
-        else if (qnnrt_json_is(key, "original_context"))
-            result = qnnrt_llm__settings_count(r, &rope->original_context);
-        else result = qnnrt_llm__settings_wrong(r, "not known in \"rope\"");
-    }
-    if (result == QNNRT_OK && r->json.error == NULL && !(rope->theta > 0))
-        result = qnnrt_llm__fail(r->err, QNNRT_E_FORMAT, "%s: \"rope\" has no \"theta\"", r->file);
-    return result;
-}
-
-static qnnrt_result qnnrt_llm__settings_llm(qnnrt_llm__settings_reader *r)
-{
-    static const char *const members[] = { "roles", "rope", "bos", "eos", "window" };
-    qnnrt_result result = QNNRT_OK;
-    if (qnnrt_json_value(&r->json) != QNNRT_JSON_OBJECT)
-        return qnnrt_llm__settings_wrong(r, "an object is needed");
-    while (result == QNNRT_OK && qnnrt_json_more(&r->json)) {
-        unsigned k = 0;
-        while (k < 5 && !qnnrt_json_is(&r->json.key, members[k])) ++k;
-        if (k == 5) return qnnrt_llm__settings_wrong(r, "not known in \"llm\"");
-        if (r->seen >> k & 1) return qnnrt_llm__settings_wrong(r, "is there twice");
-        r->seen |= 1u << k;
-        if (k == 1) result = qnnrt_llm__settings_rope(r);
-        else if (k == 2) result = qnnrt_llm__settings_bos(r);
-        else if (k == 3) result = qnnrt_llm__settings_eos(r);
-        else if (k == 4) result = qnnrt_llm__settings_count(r, &r->settings->window);
-        else if (qnnrt_json_value(&r->json) != QNNRT_JSON_OBJECT)
-            result = qnnrt_llm__settings_wrong(r, "an object is needed");
-        else
-            while (result == QNNRT_OK && qnnrt_json_more(&r->json))
-                result = qnnrt_llm__settings_role(r);
-    }
-    return result;
-}
-
-/* qnnrt.json: of its members only "llm" is ours. */
-static qnnrt_result qnnrt_llm__settings_own(qnnrt_llm__settings_reader *r)
-{
-    qnnrt_result result = QNNRT_OK;
-    int found = 0;
-    if (qnnrt_json_value(&r->json) != QNNRT_JSON_OBJECT)
-        return qnnrt_llm__settings_wrong(r, "an object is needed");
-    while (result == QNNRT_OK && qnnrt_json_more(&r->json)) {
-        if (!qnnrt_json_is(&r->json.key, "llm")) { qnnrt_json_skip(&r->json); continue; }
-        if (found++) return qnnrt_llm__settings_wrong(r, "is there twice");
-        result = qnnrt_llm__settings_llm(r);
-    }
-    return result;
-}
-
-/* Where in a genie_config.json something of use stands: the objects on the way there ... */
-enum {
-    QNNRT_LLM__GENIE_ROOT, QNNRT_LLM__GENIE_DIALOG, QNNRT_LLM__GENIE_CONTEXT,
-    QNNRT_LLM__GENIE_ENGINE, QNNRT_LLM__GENIE_MODEL, QNNRT_LLM__GENIE_BACKEND,
-    QNNRT_LLM__GENIE_HTP, QNNRT_LLM__GENIE_ROPE, QNNRT_LLM__GENIE_SCALING,
-    /* ... and the values in them. */
-    QNNRT_LLM__GENIE_BOS, QNNRT_LLM__GENIE_EOS, QNNRT_LLM__GENIE_THETA, QNNRT_LLM__GENIE_TYPE,
-    QNNRT_LLM__GENIE_FACTOR, QNNRT_LLM__GENIE_LOW, QNNRT_LLM__GENIE_HIGH,
-    QNNRT_LLM__GENIE_ORIGINAL, QNNRT_LLM__GENIE_OTHER
-};
-
-static int qnnrt_llm__settings_genie_member(int in, const qnnrt_json_text *key)
-{
-    static const struct { int in; const char *key; int is; } members[] = {
-        { QNNRT_LLM__GENIE_ROOT, "dialog", QNNRT_LLM__GENIE_DIALOG },
-        { QNNRT_LLM__GENIE_DIALOG, "context", QNNRT_LLM__GENIE_CONTEXT },
-        { QNNRT_LLM__GENIE_DIALOG, "engine", QNNRT_LLM__GENIE_ENGINE },
-        { QNNRT_LLM__GENIE_ENGINE, "model", QNNRT_LLM__GENIE_MODEL },
-        { QNNRT_LLM__GENIE_MODEL, "positional-encoding", QNNRT_LLM__GENIE_ROPE },
-        { QNNRT_LLM__GENIE_ENGINE, "backend", QNNRT_LLM__GENIE_BACKEND },
-        { QNNRT_LLM__GENIE_BACKEND, "QnnHtp", QNNRT_LLM__GENIE_HTP },
-        { QNNRT_LLM__GENIE_HTP, "rope-theta", QNNRT_LLM__GENIE_THETA },
-        { QNNRT_LLM__GENIE_HTP, "rope-scaling", QNNRT_LLM__GENIE_SCALING },
-        { QNNRT_LLM__GENIE_ROPE, "rope-scaling", QNNRT_LLM__GENIE_SCALING },
-        { QNNRT_LLM__GENIE_CONTEXT, "bos-token", QNNRT_LLM__GENIE_BOS },
-        { QNNRT_LLM__GENIE_CONTEXT, "eos-token", QNNRT_LLM__GENIE_EOS },
-        { QNNRT_LLM__GENIE_ROPE, "rope-theta", QNNRT_LLM__GENIE_THETA },
-        { QNNRT_LLM__GENIE_SCALING, "rope-type", QNNRT_LLM__GENIE_TYPE },
-        { QNNRT_LLM__GENIE_SCALING, "factor", QNNRT_LLM__GENIE_FACTOR },
-        { QNNRT_LLM__GENIE_SCALING, "low-freq-factor", QNNRT_LLM__GENIE_LOW },
-        { QNNRT_LLM__GENIE_SCALING, "high-freq-factor", QNNRT_LLM__GENIE_HIGH },
-        { QNNRT_LLM__GENIE_SCALING, "original-max-position-embeddings",
-          QNNRT_LLM__GENIE_ORIGINAL }
-    };
-    size_t i;
-    for (i = 0; i < sizeof members / sizeof members[0]; ++i)
-        if (members[i].in == in && qnnrt_json_is(key, members[i].key)) return members[i].is;
-    return QNNRT_LLM__GENIE_OTHER;
-}
-
-static qnnrt_result qnnrt_llm__settings_genie_type(qnnrt_llm__settings_reader *r)
-{
-    char *word = r->settings->rope_type;
-    if (qnnrt_json_value(&r->json) != QNNRT_JSON_STRING ||
-        r->json.value.bytes >= sizeof r->settings->rope_type)
-        return qnnrt_llm__settings_wrong(r, "a name is needed");
-    qnnrt_json_copy(&r->json.value, word);
-    if (strcmp(word, "linear") == 0) r->rope->scaling = QNNRT_LLM_ROPE_LINEAR;
-    else if (strcmp(word, "llama3") == 0) r->rope->scaling = QNNRT_LLM_ROPE_LLAMA3;
-    else if (strcmp(word, "default") != 0) return QNNRT_OK;     /* refused when nobody else tells */
-    word[0] = '\0';
-    return QNNRT_OK;
-}
-
-static qnnrt_result qnnrt_llm__settings_genie_value(qnnrt_llm__settings_reader *r, int what)
-{
-    qnnrt_llm_rope *rope = r->rope;
-    switch (what) {
-    case QNNRT_LLM__GENIE_BOS:    return qnnrt_llm__settings_bos(r);
-    case QNNRT_LLM__GENIE_EOS:    return qnnrt_llm__settings_eos(r);
-    case QNNRT_LLM__GENIE_THETA:  return qnnrt_llm__settings_real(r, &rope->theta);
-    case QNNRT_LLM__GENIE_TYPE:   return qnnrt_llm__settings_genie_type(r);
-    case QNNRT_LLM__GENIE_FACTOR: return qnnrt_llm__settings_real(r, &rope->factor);
-    case QNNRT_LLM__GENIE_LOW:    return qnnrt_llm__settings_real(r, &rope->low_frequency);
-    case QNNRT_LLM__GENIE_HIGH:   return qnnrt_llm__settings_real(r, &rope->high_frequency);
-    case QNNRT_LLM__GENIE_ORIGINAL:
-        return qnnrt_llm__settings_count(r, &rope->original_context);
-    default: qnnrt_json_skip(&r->json); return QNNRT_OK;
-    }
-}
-
-/* The objects on the way lie in each other once, so this calls itself seven times at most. Where
-   there is a list of engines (a target and its draft) it tells of no single one: what stands in it
-   is not for us. */
-static qnnrt_result qnnrt_llm__settings_genie(qnnrt_llm__settings_reader *r, int what)
-{
-    qnnrt_result result = QNNRT_OK;
-    if (what > QNNRT_LLM__GENIE_SCALING) return qnnrt_llm__settings_genie_value(r, what);
-    if (what == QNNRT_LLM__GENIE_ROPE) r->rope = &r->settings->rope;
-    if (what == QNNRT_LLM__GENIE_HTP) r->rope = &r->backend;
-    if (qnnrt_json_value(&r->json) != QNNRT_JSON_OBJECT) {
-        qnnrt_json_skip(&r->json);
-        return QNNRT_OK;
-    }
-    while (result == QNNRT_OK && qnnrt_json_more(&r->json))
-        result = qnnrt_llm__settings_genie(
-            r, qnnrt_llm__settings_genie_member(what, &r->json.key));
-    return result;
-}
-
-/* Read a text. genie: it is a genie_config.json. */
-static qnnrt_result qnnrt_llm__settings_parse(qnnrt_llm__settings *out, const char *file, int genie,
-                                              const char *text, size_t bytes,
-                                              const qnnrt_hooks *hooks, void **blocks,
-                                              qnnrt_error *err)
-{
-    qnnrt_llm__settings_reader r;
-    qnnrt_result result;
-    memset(&r, 0, sizeof r);
-    r.file = file;
-    r.hooks = hooks;
-    r.blocks = blocks;
-    r.settings = out;
-    r.err = err;
-    qnnrt_json_begin(&r.json, text, bytes, NULL);
-    r.rope = &out->rope;
-    result = genie ? qnnrt_llm__settings_genie(&r, QNNRT_LLM__GENIE_ROOT)
-                   : qnnrt_llm__settings_own(&r);
-    if (!(out->rope.theta > 0)) out->rope = r.backend;
-    if (result == QNNRT_OK && !qnnrt_json_end(&r.json))
-        result = qnnrt_llm__settings_wrong(&r, "text behind the document");
-    return result;
-}
-
-/* Read a file of the folder whole; *text is NULL when there is none. */
-static qnnrt_result qnnrt_llm__settings_file(const char *folder, const char *name, char **text,
-                                             size_t *bytes, const qnnrt_hooks *hooks, void **blocks,
-                                             qnnrt_error *err)
-{
-    size_t room = strlen(folder) + strlen(name) + 2, got;
-    char *path = (char *)qnnrt_llm__keep(hooks, blocks, room, 1), *data = NULL;
-    qnnrt_result result = QNNRT_OK;
-    FILE *in;
-    *text = NULL;
-    *bytes = 0;
-    if (path == NULL) return qnnrt_llm__fail_memory(err, "a model's settings");
-    snprintf(path, room, "%s/%s", folder, name);
-    errno = 0;
-    in = fopen(path, "rb");
-    if (in == NULL) {
-#ifdef ENOENT
-        if (errno != ENOENT)
-            return qnnrt_llm__fail(err, QNNRT_E_IO, "%s: %s", path, strerror(errno));
-#endif
-        return QNNRT_OK;
-    }
-    room = 0;
-    do {
-        char *more = (char *)qnnrt_llm__keep(hooks, blocks, (uint64_t)room * 2 + 65536, 1);
-        if (more == NULL) { result = qnnrt_llm__fail_memory(err, "a model's settings"); break; }
-        if (*bytes > 0) memcpy(more, data, *bytes);
-        data = more;
-        room = room * 2 + 65536;
-        got = fread(data + *bytes, 1, room - *bytes, in);
-        *bytes += got;
-        if (*bytes > QNNRT_LLM__SETTINGS_BYTES)
-            result = qnnrt_llm__fail(err, QNNRT_E_LIMIT, "%s: more than %d bytes", path,
-                                     (int)QNNRT_LLM__SETTINGS_BYTES);
-    } while (result == QNNRT_OK && *bytes == room);
-    if (result == QNNRT_OK && ferror(in))
-        result = qnnrt_llm__fail(err, QNNRT_E_IO, "%s cannot be read", path);
-    fclose(in);
-    *text = data;
-    return result;
-}
-
-/* Fill in the defaults of a rope, and check it. */
-static qnnrt_result qnnrt_llm__settings_finish(qnnrt_llm_rope *rope, const char *source,
-                                               qnnrt_error *err)
-{
-    int llama = rope->scaling == QNNRT_LLM_ROPE_LLAMA3;
-    if (rope->factor == 0) rope->factor = llama ? 8 : 1;
-    if (rope->low_frequency == 0) rope->low_frequency = 1;
-    if (rope->high_frequency == 0) rope->high_frequency = 4;
-    if (rope->original_context == 0) rope->original_context = 8192;
-    if (!(rope->theta > 0 && rope->theta <= 1e30) || !(rope->factor > 0 && rope->factor <= 1e9) ||
-        rope->scaling < QNNRT_LLM_ROPE_PLAIN || rope->scaling > QNNRT_LLM_ROPE_LLAMA3 ||
-        (llama && !(rope->low_frequency > 0 && rope->high_frequency <= 1e9 &&
-                    rope->low_frequency < rope->high_frequency)))
-        return qnnrt_llm__fail(err, strchr(source, '.') != NULL ? QNNRT_E_FORMAT : QNNRT_E_ARG,
-                               "RoPE as given by %s: theta %g, scaling %d, factor %g, frequencies"
-                               " %g to %g cannot be", source, rope->theta, (int)rope->scaling,
-                               rope->factor, rope->low_frequency, rope->high_frequency);
-    return QNNRT_OK;
-}
-
-/* Read the files in desc->folder, which is "" for none. own: qnnrt.json; genie:
-   genie_config.json. */
-static qnnrt_result qnnrt_llm__settings_read(const qnnrt_llm_desc *desc, qnnrt_llm__settings *own,
-                                             qnnrt_llm__settings *genie, const qnnrt_hooks *hooks,
-                                             void **blocks, qnnrt_error *err)
-{
-    qnnrt_result result = QNNRT_OK;
-    char *text = NULL;
-    size_t bytes = 0;
-    memset(own, 0, sizeof *own);
-    memset(genie, 0, sizeof *genie);
-    own->bos = genie->bos = -1;
-    if (desc->config != NULL)
-        result = qnnrt_llm__settings_parse(own, "qnnrt.json", 0, desc->config, desc->config_bytes,
-                                           hooks, blocks, err);
-    if (desc->folder[0] == '\0' || result != QNNRT_OK) return result;
-    if (desc->config == NULL) {
-        result = qnnrt_llm__settings_file(desc->folder, "qnnrt.json", &text, &bytes, hooks, blocks,
-                                          err);
-        if (result == QNNRT_OK && text != NULL)
-            result = qnnrt_llm__settings_parse(own, "qnnrt.json", 0, text, bytes, hooks, blocks,
-                                               err);
-    }
-    if (result == QNNRT_OK)
-        result = qnnrt_llm__settings_file(desc->folder, "genie_config.json", &text, &bytes, hooks,
-                                          blocks, err);
-    if (result == QNNRT_OK && text != NULL)
-        result = qnnrt_llm__settings_parse(genie, "genie_config.json", 1, text, bytes, hooks,
-                                           blocks, err);
-    return result;
-}
-
-/* =====================================================================================
    NAMES                                                                         >>names
    What exporters call the tensors of a language model: patterns, and arithmetic on them.
    Needs: >>config     Knows nothing of: shapes, JSON
@@ -1473,6 +1017,378 @@ static void qnnrt_llm__names_find(const char *name, int output, qnnrt_llm__names
         return;
     }
     memset(found, 0, sizeof *found);
+}
+
+/* =====================================================================================
+   SETTINGS                                                                   >>settings
+   qnnrt.json and genie_config.json: role table, RoPE, bos and eos, window.
+   Needs: >>config >>shape >>rope >>names     Knows nothing of: graphs, tensors
+   ===================================================================================== */
+
+typedef struct qnnrt_llm__settings {            /* what one file says */
+    qnnrt_llm_role_desc *roles;                 /* in the order of the file */
+    size_t               role_count, role_room;
+    qnnrt_llm_rope       rope;                  /* theta 0: nothing */
+    char                 rope_type[64];         /* of Genie, one that is not known; or empty */
+    int32_t             *eos;
+    size_t               eos_count, eos_room;
+    int32_t              bos;                   /* -1: none, or nothing */
+    uint32_t             window;                /* 0: nothing */
+} qnnrt_llm__settings;
+
+typedef struct qnnrt_llm__settings_reader {
+    qnnrt_json_reader    json;
+    const char          *file;                  /* for messages */
+    int                  genie;                 /* it is a genie_config.json: most is not for us */
+    const qnnrt_hooks   *hooks;
+    void               **blocks;                /* where all of it is kept */
+    qnnrt_llm__settings *settings;
+    qnnrt_error         *err;
+    uint32_t             seen;                  /* bit k: member k of the table below */
+    qnnrt_llm_rope       backend;               /* of Genie, as older files have it: counts when the
+                                                   model has none */
+    qnnrt_llm_rope      *rope;                  /* which of the two is read */
+} qnnrt_llm__settings_reader;
+
+enum { QNNRT_LLM__SETTINGS_BYTES = 16777216, QNNRT_LLM__SETTINGS_EOS = 4096 };
+
+/* Where in the files something of use stands: objects ... */
+enum {
+    QNNRT_LLM__AT_OWN, QNNRT_LLM__AT_LLM, QNNRT_LLM__AT_ROLES, QNNRT_LLM__AT_ROPE,
+    QNNRT_LLM__AT_GENIE, QNNRT_LLM__AT_DIALOG, QNNRT_LLM__AT_CONTEXT, QNNRT_LLM__AT_ENGINE,
+    QNNRT_LLM__AT_MODEL, QNNRT_LLM__AT_ENCODING, QNNRT_LLM__AT_BACKEND, QNNRT_LLM__AT_HTP,
+    QNNRT_LLM__AT_GENIE_SCALING,
+    /* ... and the values in them. */
+    QNNRT_LLM__AT_BOS, QNNRT_LLM__AT_EOS, QNNRT_LLM__AT_WINDOW, QNNRT_LLM__AT_THETA,
+    QNNRT_LLM__AT_SCALING, QNNRT_LLM__AT_FACTOR, QNNRT_LLM__AT_LOW, QNNRT_LLM__AT_HIGH,
+    QNNRT_LLM__AT_ORIGINAL
+};
+
+static const struct qnnrt_llm__settings_member { int in; const char *key; int is; }
+qnnrt_llm__settings_members[] = {
+#define QNNRT_LLM_X(in, key, is) { QNNRT_LLM__AT_##in, key, QNNRT_LLM__AT_##is },
+    QNNRT_LLM_X(OWN,           "llm",                              LLM)
+    QNNRT_LLM_X(LLM,           "roles",                            ROLES)
+    QNNRT_LLM_X(LLM,           "rope",                             ROPE)
+    QNNRT_LLM_X(LLM,           "bos",                              BOS)
+    QNNRT_LLM_X(LLM,           "eos",                              EOS)
+    QNNRT_LLM_X(LLM,           "window",                           WINDOW)
+    QNNRT_LLM_X(ROPE,          "theta",                            THETA)
+    QNNRT_LLM_X(ROPE,          "scaling",                          SCALING)
+    QNNRT_LLM_X(ROPE,          "factor",                           FACTOR)
+    QNNRT_LLM_X(ROPE,          "low_frequency",                    LOW)
+    QNNRT_LLM_X(ROPE,          "high_frequency",                   HIGH)
+    QNNRT_LLM_X(ROPE,          "original_context",                 ORIGINAL)
+    QNNRT_LLM_X(GENIE,         "dialog",                           DIALOG)
+    QNNRT_LLM_X(DIALOG,        "context",                          CONTEXT)
+    QNNRT_LLM_X(CONTEXT,       "bos-token",                        BOS)
+    QNNRT_LLM_X(CONTEXT,       "eos-token",                        EOS)
+    QNNRT_LLM_X(DIALOG,        "engine",                           ENGINE)
+    QNNRT_LLM_X(ENGINE,        "model",                            MODEL)
+    QNNRT_LLM_X(MODEL,         "positional-encoding",              ENCODING)
+    QNNRT_LLM_X(ENCODING,      "rope-theta",                       THETA)
+    QNNRT_LLM_X(ENCODING,      "rope-scaling",                     GENIE_SCALING)
+    QNNRT_LLM_X(ENGINE,        "backend",                          BACKEND)
+    QNNRT_LLM_X(BACKEND,       "QnnHtp",                           HTP)
+    QNNRT_LLM_X(HTP,           "rope-theta",                       THETA)
+    QNNRT_LLM_X(HTP,           "rope-scaling",                     GENIE_SCALING)
+    QNNRT_LLM_X(GENIE_SCALING, "rope-type",                        SCALING)
+    QNNRT_LLM_X(GENIE_SCALING, "factor",                           FACTOR)
+    QNNRT_LLM_X(GENIE_SCALING, "low-freq-factor",                  LOW)
+    QNNRT_LLM_X(GENIE_SCALING, "high-freq-factor",                 HIGH)
+    QNNRT_LLM_X(GENIE_SCALING, "original-max-position-embeddings", ORIGINAL)
+#undef QNNRT_LLM_X
+};
+
+enum { QNNRT_LLM__SETTINGS_MEMBERS = sizeof qnnrt_llm__settings_members /
+                                     sizeof qnnrt_llm__settings_members[0] };
+
+static qnnrt_result qnnrt_llm__settings_wrong(qnnrt_llm__settings_reader *r, const char *what)
+{
+    char name[80];
+    if (r->json.error != NULL)
+        return qnnrt_llm__fail(r->err, QNNRT_E_FORMAT, "%s: byte %llu: %s", r->file,
+                               (unsigned long long)r->json.error_at, r->json.error);
+    snprintf(name, sizeof name, "%.*s", (int)(r->json.key.bytes < 70 ? r->json.key.bytes : 70),
+             r->json.key.text != NULL ? r->json.key.text : "");
+    return qnnrt_llm__fail(r->err, QNNRT_E_FORMAT, "%s: \"%s\": %s", r->file, name, what);
+}
+
+/* A number that is more than zero. */
+static qnnrt_result qnnrt_llm__settings_real(qnnrt_llm__settings_reader *r, double *out)
+{
+    if (qnnrt_json_value(&r->json) != QNNRT_JSON_NUMBER ||
+        !qnnrt_json_f64(&r->json.value, out) || !(*out > 0))
+        return qnnrt_llm__settings_wrong(r, "a number above 0 is needed");
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt_llm__settings_count(qnnrt_llm__settings_reader *r, uint32_t *out)
+{
+    uint64_t value;
+    if (qnnrt_json_value(&r->json) != QNNRT_JSON_NUMBER ||
+        !qnnrt_json_u64(&r->json.value, &value) || value == 0 || value > INT32_MAX)
+        return qnnrt_llm__settings_wrong(r, "a whole number from 1 to 2147483647 is needed");
+    *out = (uint32_t)value;
+    return QNNRT_OK;
+}
+
+/* The token that was just read; -1 means none. */
+static qnnrt_result qnnrt_llm__settings_token(qnnrt_llm__settings_reader *r, int32_t *out)
+{
+    int64_t value;
+    if (r->json.type != QNNRT_JSON_NUMBER || !qnnrt_json_i64(&r->json.value, &value) ||
+        value < -1 || value > INT32_MAX)
+        return qnnrt_llm__settings_wrong(r, "a token is a whole number, and -1 is none");
+    *out = (int32_t)value;
+    return QNNRT_OK;
+}
+
+/* Room for one more in a list that doubles. */
+static void *qnnrt_llm__settings_grow(qnnrt_llm__settings_reader *r, void *list, size_t count,
+                                      size_t *room, size_t size)
+{
+    void *more;
+    if (count < *room) return list;
+    more = qnnrt_llm__keep(r->hooks, r->blocks, (uint64_t)*room * 2 + 16, size);
+    if (more == NULL) return NULL;
+    if (count > 0) memcpy(more, list, count * size);
+    *room = *room * 2 + 16;
+    return more;
+}
+
+/* A token or a list of them. */
+static qnnrt_result qnnrt_llm__settings_eos(qnnrt_llm__settings_reader *r)
+{
+    qnnrt_llm__settings *s = r->settings;
+    const int list = qnnrt_json_value(&r->json) == QNNRT_JSON_ARRAY;
+    while (!list || qnnrt_json_more(&r->json)) {
+        int32_t token = -1, *eos;
+        qnnrt_result result;
+        if (list) qnnrt_json_value(&r->json);
+        result = qnnrt_llm__settings_token(r, &token);
+        if (result != QNNRT_OK) return result;
+        if (token >= 0) {
+            if (s->eos_count >= QNNRT_LLM__SETTINGS_EOS)
+                return qnnrt_llm__fail(r->err, QNNRT_E_LIMIT,
+                                       "%s: more than %d tokens that end a text", r->file,
+                                       (int)QNNRT_LLM__SETTINGS_EOS);
+            eos = (int32_t *)qnnrt_llm__settings_grow(r, s->eos, s->eos_count, &s->eos_room,
+                                                      sizeof *eos);
+            if (eos == NULL) return qnnrt_llm__fail_memory(r->err, "a model's settings");
+            s->eos = eos;
+            s->eos[s->eos_count++] = token;
+        }
+        if (!list) break;
+    }
+    return QNNRT_OK;
+}
+
+/* One member of "roles": "output_7": "value_out 11 3". */
+static qnnrt_result qnnrt_llm__settings_role(qnnrt_llm__settings_reader *r)
+{
+    qnnrt_llm__settings *s = r->settings;
+    qnnrt_llm_role_desc *list;
+    qnnrt_json_text key = r->json.key;
+    char text[64], *name;
+    const char *at = text;
+    uint32_t numbers[2] = { 0, 0 };
+    int role, count = 0, good;
+    if (qnnrt_json_value(&r->json) != QNNRT_JSON_STRING || r->json.value.bytes >= sizeof text)
+        return qnnrt_llm__settings_wrong(r, "a role is needed, such as \"mask\" or \"key_in 0\"");
+    good = qnnrt_json_copy(&r->json.value, text) == strlen(text);
+    while (*at != '\0' && *at != ' ') ++at;
+    for (role = 1; role < (int)QNNRT_LLM_ROLE_COUNT; ++role) {
+        const char *known = qnnrt_llm_role_name((qnnrt_llm_role)role);
+        if (strlen(known) == (size_t)(at - text) && memcmp(known, text, strlen(known)) == 0) break;
+    }
+    for (; good && *at == ' ' && count < 2; ++count) {
+        ++at;
+        good = qnnrt_llm__names_number(&at, &numbers[count]);
+    }
+    if (!good || *at != '\0' || role == (int)QNNRT_LLM_ROLE_COUNT ||
+        (count > 0) != qnnrt_llm__layered((qnnrt_llm_role)role))
+        return qnnrt_llm__settings_wrong(
+            r, "no such role; they are those of qnnrt_llm.h, key_in, key_out, value_in and"
+               " value_out with a layer and perhaps a head behind");
+    list = (qnnrt_llm_role_desc *)qnnrt_llm__settings_grow(r, s->roles, s->role_count,
+                                                           &s->role_room, sizeof *list);
+    name = (char *)qnnrt_llm__keep(r->hooks, r->blocks, (uint64_t)key.bytes + 1, 1);
+    if (list == NULL || name == NULL) return qnnrt_llm__fail_memory(r->err, "a model's settings");
+    s->roles = list;
+    if (qnnrt_json_copy(&key, name) != strlen(name))
+        return qnnrt_llm__settings_wrong(r, "a name with a NUL in it");
+    list += s->role_count++;
+    list->tensor = name;
+    list->role = (qnnrt_llm_role)role;
+    list->layer = numbers[0];
+    list->head = numbers[1];
+    return QNNRT_OK;
+}
+
+/* Genie has "default" for "plain", and may have words that are newer than this. */
+static qnnrt_result qnnrt_llm__settings_scaling(qnnrt_llm__settings_reader *r)
+{
+    const qnnrt_json_text *word = &r->json.value;
+    int i;
+    if (qnnrt_json_value(&r->json) != QNNRT_JSON_STRING)
+        return qnnrt_llm__settings_wrong(r, "a name is needed");
+    for (i = 0; i <= (int)QNNRT_LLM_ROPE_LLAMA3; ++i)
+        if (qnnrt_json_is(word, r->genie && i == 0 ? "default" : qnnrt_llm__rope_words[i])) {
+            r->rope->scaling = (qnnrt_llm_rope_scaling)i;
+            return QNNRT_OK;
+        }
+    if (!r->genie)
+        return qnnrt_llm__settings_wrong(r, "\"plain\", \"linear\" or \"llama3\" is needed");
+    if (word->bytes >= sizeof r->settings->rope_type)
+        return qnnrt_llm__settings_wrong(r, "a name is needed");
+    qnnrt_json_copy(word, r->settings->rope_type);      /* refused when nobody else tells */
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt_llm__settings_value(qnnrt_llm__settings_reader *r, int what)
+{
+    qnnrt_llm_rope *rope = r->rope;
+    switch (what) {
+    case QNNRT_LLM__AT_BOS:
+        qnnrt_json_value(&r->json);
+        return qnnrt_llm__settings_token(r, &r->settings->bos);
+    case QNNRT_LLM__AT_EOS:      return qnnrt_llm__settings_eos(r);
+    case QNNRT_LLM__AT_WINDOW:   return qnnrt_llm__settings_count(r, &r->settings->window);
+    case QNNRT_LLM__AT_THETA:    return qnnrt_llm__settings_real(r, &rope->theta);
+    case QNNRT_LLM__AT_SCALING:  return qnnrt_llm__settings_scaling(r);
+    case QNNRT_LLM__AT_FACTOR:   return qnnrt_llm__settings_real(r, &rope->factor);
+    case QNNRT_LLM__AT_LOW:      return qnnrt_llm__settings_real(r, &rope->low_frequency);
+    case QNNRT_LLM__AT_HIGH:     return qnnrt_llm__settings_real(r, &rope->high_frequency);
+    case QNNRT_LLM__AT_ORIGINAL: return qnnrt_llm__settings_count(r, &rope->original_context);
+    default: qnnrt_json_skip(&r->json); return QNNRT_OK;
+    }
+}
+
+/* Each object lies in another one of the table, so this calls itself seven times at most. Of
+   qnnrt.json "llm" is ours: what is not known there is wrong. In a genie_config.json it is skipped,
+   and so is a list of engines (a target and its draft): it tells of no single one. */
+static qnnrt_result qnnrt_llm__settings_object(qnnrt_llm__settings_reader *r, int in)
+{
+    const struct qnnrt_llm__settings_member *members = qnnrt_llm__settings_members;
+    qnnrt_result result = QNNRT_OK;
+    if (in == QNNRT_LLM__AT_ENCODING) r->rope = &r->settings->rope;
+    if (in == QNNRT_LLM__AT_HTP) r->rope = &r->backend;
+    if (qnnrt_json_value(&r->json) != QNNRT_JSON_OBJECT) {
+        if (!r->genie) return qnnrt_llm__settings_wrong(r, "an object is needed");
+        qnnrt_json_skip(&r->json);
+        return QNNRT_OK;
+    }
+    while (result == QNNRT_OK && qnnrt_json_more(&r->json)) {
+        int k = 0;
+        if (in == QNNRT_LLM__AT_ROLES) {
+            result = qnnrt_llm__settings_role(r);
+            continue;
+        }
+        while (k < QNNRT_LLM__SETTINGS_MEMBERS &&
+               (members[k].in != in || !qnnrt_json_is(&r->json.key, members[k].key))) ++k;
+        if (k == QNNRT_LLM__SETTINGS_MEMBERS) {
+            if (in == QNNRT_LLM__AT_LLM || in == QNNRT_LLM__AT_ROPE)
+                return qnnrt_llm__settings_wrong(r, in == QNNRT_LLM__AT_LLM
+                                                        ? "not known in \"llm\""
+                                                        : "not known in \"rope\"");
+            qnnrt_json_skip(&r->json);
+            continue;
+        }
+        if (!r->genie && (r->seen >> k & 1) != 0)
+            return qnnrt_llm__settings_wrong(r, "is there twice");
+        r->seen |= (uint32_t)1 << k;
+        result = members[k].is < QNNRT_LLM__AT_BOS
+                     ? qnnrt_llm__settings_object(r, members[k].is)
+                     : qnnrt_llm__settings_value(r, members[k].is);
+    }
+    if (in == QNNRT_LLM__AT_ROPE && result == QNNRT_OK && r->json.error == NULL &&
+        r->settings->rope.theta == 0)
+        result = qnnrt_llm__fail(r->err, QNNRT_E_FORMAT, "%s: \"rope\" has no \"theta\"", r->file);
+    return result;
+}
+
+static qnnrt_result qnnrt_llm__settings_text(qnnrt_llm__settings_reader *r,
+                                             qnnrt_llm__settings *out, int genie, const char *text,
+                                             size_t bytes)
+{
+    qnnrt_result result;
+    r->settings = out;
+    r->genie = genie;
+    r->file = genie ? "genie_config.json" : "qnnrt.json";
+    r->seen = 0;
+    r->rope = &out->rope;
+    memset(&r->backend, 0, sizeof r->backend);
+    qnnrt_json_begin(&r->json, text, bytes, NULL);
+    result = qnnrt_llm__settings_object(r, genie ? QNNRT_LLM__AT_GENIE : QNNRT_LLM__AT_OWN);
+    if (!(out->rope.theta > 0)) out->rope = r->backend;
+    if (result == QNNRT_OK && !qnnrt_json_end(&r->json))
+        result = qnnrt_llm__settings_wrong(r, "text behind the document");
+    return result;
+}
+
+/* A file of the folder, whole, when it is there. */
+static qnnrt_result qnnrt_llm__settings_file(qnnrt_llm__settings_reader *r,
+                                             qnnrt_llm__settings *out, int genie,
+                                             const char *folder)
+{
+    const char *name = genie ? "genie_config.json" : "qnnrt.json";
+    size_t room = strlen(folder) + strlen(name) + 2, bytes = 0;
+    char *path = (char *)qnnrt_llm__keep(r->hooks, r->blocks, room, 1), *text = NULL;
+    qnnrt_result result = QNNRT_OK;
+    FILE *in;
+    if (path == NULL) return qnnrt_llm__fail_memory(r->err, "a model's settings");
+    snprintf(path, room, "%s/%s", folder, name);
+    errno = 0;
+    in = fopen(path, "rb");
+    if (in == NULL) {
+#ifdef ENOENT
+        if (errno != ENOENT)
+            return qnnrt_llm__fail(r->err, QNNRT_E_IO, "%s: %s", path, strerror(errno));
+#endif
+        return QNNRT_OK;
+    }
+    room = 0;
+    do {
+        char *more = (char *)qnnrt_llm__keep(r->hooks, r->blocks, (uint64_t)room * 2 + 65536, 1);
+        if (more == NULL) {
+            result = qnnrt_llm__fail_memory(r->err, "a model's settings");
+            break;
+        }
+        if (bytes > 0) memcpy(more, text, bytes);
+        text = more;
+        room = room * 2 + 65536;
+        bytes += fread(text + bytes, 1, room - bytes, in);
+        if (bytes > QNNRT_LLM__SETTINGS_BYTES)
+            result = qnnrt_llm__fail(r->err, QNNRT_E_LIMIT, "%s: more than %d bytes", path,
+                                     (int)QNNRT_LLM__SETTINGS_BYTES);
+    } while (result == QNNRT_OK && bytes == room);
+    if (result == QNNRT_OK && ferror(in))
+        result = qnnrt_llm__fail(r->err, QNNRT_E_IO, "%s cannot be read", path);
+    fclose(in);
+    return result == QNNRT_OK ? qnnrt_llm__settings_text(r, out, genie, text, bytes) : result;
+}
+
+/* Read the files in desc->folder, which is "" for none. own: qnnrt.json, or what stands for it. */
+static qnnrt_result qnnrt_llm__settings_read(const qnnrt_llm_desc *desc, qnnrt_llm__settings *own,
+                                             qnnrt_llm__settings *genie, const qnnrt_hooks *hooks,
+                                             void **blocks, qnnrt_error *err)
+{
+    qnnrt_llm__settings_reader r;
+    qnnrt_result result = QNNRT_OK;
+    memset(&r, 0, sizeof r);
+    memset(own, 0, sizeof *own);
+    memset(genie, 0, sizeof *genie);
+    own->bos = genie->bos = -1;
+    r.hooks = hooks;
+    r.blocks = blocks;
+    r.err = err;
+    if (desc->config != NULL)
+        result = qnnrt_llm__settings_text(&r, own, 0, desc->config, desc->config_bytes);
+    if (desc->folder[0] == '\0') return result;
+    if (desc->config == NULL) result = qnnrt_llm__settings_file(&r, own, 0, desc->folder);
+    if (result == QNNRT_OK) result = qnnrt_llm__settings_file(&r, genie, 1, desc->folder);
+    return result;
 }
 
 /* =====================================================================================
@@ -3401,7 +3317,7 @@ static qnnrt_result qnnrt_llm__wires_slots(qnnrt_llm__items *work, qnnrt_llm__it
 /* =====================================================================================
    ROLES                                                                         >>roles
    Gives every tensor its role, and the model its figures.
-   Needs: >>config >>shape >>settings >>items >>group >>cache >>order >>match >>wires
+   Needs: >>config >>shape >>rope >>settings >>items >>group >>cache >>order >>match >>wires
    Knows nothing of: memory of caches, steps
    ===================================================================================== */
 
@@ -3471,23 +3387,20 @@ static qnnrt_result qnnrt_llm__roles_settings(qnnrt_llm__items *work, int angles
                                        : genie->eos_count > 0 ? genie->eos_count : own->eos_count;
     size_t i;
     int32_t *copy;
-    qnnrt_result result = QNNRT_OK;
-    if (desc->rope.theta != 0) { info->rope = desc->rope; info->rope_source = "the caller"; }
-    else if (genie->rope.theta > 0) {
-        if (angles && genie->rope_type[0] != '\0')
+    qnnrt_result result, wrong = QNNRT_E_ARG;
+    info->rope = desc->rope;
+    info->rope_source = "the caller";
+    if (desc->rope.theta == 0) {
+        info->rope = genie->rope.theta > 0 ? genie->rope : own->rope;
+        info->rope_source = genie->rope.theta > 0 ? "genie_config.json"
+                            : own->rope.theta > 0 ? "qnnrt.json" : "the default";
+        wrong = QNNRT_E_FORMAT;
+        if (angles && genie->rope.theta > 0 && genie->rope_type[0] != '\0')
             return qnnrt_llm__fail(work->err, QNNRT_E_UNSUPPORTED,
-                                   "genie_config.json: rope-type \"%s\" is not known; desc.rope"
-                                   " would go before it", genie->rope_type);
-        info->rope = genie->rope;
-        info->rope_source = "genie_config.json";
-    } else if (own->rope.theta > 0) {
-        info->rope = own->rope;
-        info->rope_source = "qnnrt.json";
-    } else {
-        info->rope.theta = 10000;
-        info->rope_source = "the default";
+                                   "genie_config.json: rope-type \"%s\": known are default, linear"
+                                   " and llama3; desc.rope would go before it", genie->rope_type);
     }
-    result = qnnrt_llm__settings_finish(&info->rope, info->rope_source, work->err);
+    result = qnnrt_llm__rope_resolve(&info->rope, info->rope_source, wrong, work->err);
     if (result != QNNRT_OK) return result;
     if (!angles) memset(&info->rope, 0, sizeof info->rope);
     copy = (int32_t *)qnnrt_llm__keep(&work->llm->hooks, &work->llm->blocks, count, sizeof *copy);
@@ -3748,7 +3661,7 @@ static qnnrt_result qnnrt_llm__roles_open(qnnrt *model, const qnnrt_llm_desc *de
 /* =====================================================================================
    DESCRIBE                                                                   >>describe
    Tells it in words.
-   Needs: >>shape     Knows nothing of: how it was found out
+   Needs: >>shape >>rope (its words)     Knows nothing of: how it was found out
    ===================================================================================== */
 
 typedef struct qnnrt_llm__describe_to {
@@ -3771,7 +3684,6 @@ static void qnnrt_llm__describe_line(const qnnrt_llm__describe_to *to, const cha
 
 static void qnnrt_llm__describe_model(const qnnrt_llm__describe_to *to, const qnnrt_llm_info *info)
 {
-    static const char *const scalings[] = { "plain", "linear", "llama3" };
     char text[256];
     size_t i, used = 0;
     qnnrt_llm__describe_line(to, "%u graph%s, %u tokens per call at most, context %u, cache of %u"
@@ -3791,7 +3703,7 @@ static void qnnrt_llm__describe_model(const qnnrt_llm__describe_to *to, const qn
     else qnnrt_llm__describe_line(to, "no logits: a part of a model");
     if (info->rope.theta > 0) {
         qnnrt_llm__describe_line(to, "RoPE theta %g, %s, from %s", info->rope.theta,
-                                 scalings[info->rope.scaling], info->rope_source);
+                                 qnnrt_llm__rope_words[info->rope.scaling], info->rope_source);
         if (info->rope.scaling != QNNRT_LLM_ROPE_PLAIN)
             qnnrt_llm__describe_line(to, "RoPE factor %g, frequencies %g to %g, original context"
                                      " %u", info->rope.factor, info->rope.low_frequency,
@@ -6420,6 +6332,12 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_open(qnnrt *model, const qnnrt_llm_desc *de
         return qnnrt_llm__fail(err, QNNRT_E_ARG,
                                "qnnrt_llm_open: desc has a count without a list, one of alloc and"
                                " free, or a mask that adds more than 0");
+    if (desc->rope.theta == 0 &&
+        (desc->rope.scaling != QNNRT_LLM_ROPE_PLAIN || desc->rope.factor != 0 ||
+         desc->rope.low_frequency != 0 || desc->rope.high_frequency != 0 ||
+         desc->rope.original_context != 0))
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_open: desc.rope has no theta: the rest"
+                               " of it would be of no effect");
     return qnnrt_llm__roles_open(model, desc, out, err);
 }
 
