@@ -12,6 +12,14 @@ ref=$build/libQnnRef.so
 python=
 if command -v python3 >/dev/null 2>&1; then python=python3; fi
 
+for file in "$tool" "$export" "$ref" "$build/json_check"; do
+    if [ ! -e "$file" ]; then
+        bad build "$file is missing"
+        echo "$passed passed, $failed failed"
+        exit 1
+    fi
+done
+
 # Whatever is still alive in the library when the program ends is a failure.
 QNNREF_LEDGER=strict
 export QNNREF_LEDGER

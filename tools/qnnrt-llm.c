@@ -378,7 +378,8 @@ static int check_options(const settings *set)
     if (set->ctx_dir == NULL) return usage("--ctx_dir is needed");
     if (prompts > 1) return usage("--prompt, --prompt_file and --tokens exclude each other");
     if (set->describe && (prompts > 0 || set->stats != NULL || set->dump_logits != NULL))
-        return usage("--describe runs nothing: it goes with neither a prompt nor --stats nor --dump_logits");
+        return usage("--describe runs nothing: it goes with neither a prompt nor --stats nor"
+                     " --dump_logits");
     return STATUS_OK;
 }
 
@@ -609,6 +610,7 @@ static void write_stats(tool *t)
 {
     const qnnrt_llm_session_info info = qnnrt_llm_session_get_info(t->session);
     const uint64_t now = clock_ns(NULL);
+    uint64_t wall_ns;
     struct timespec wall = {0, 0};
     qnnrt_json_writer j;
     int good;
@@ -619,13 +621,14 @@ static void write_stats(tool *t)
     };
 
     clock_gettime(CLOCK_REALTIME, &wall);
+    wall_ns = (uint64_t)wall.tv_sec * 1000000000u + (uint64_t)wall.tv_nsec;
     qnnrt_json_write_begin(&j, write_piece, t->stats, 2);
     qnnrt_json_write_object(&j, 0);
     /* ExecuTorch's, in its order: times in ms since 1970, 0 for what never happened. */
     stat_count(&j, "prompt_tokens", t->prompt_tokens);
     stat_count(&j, "generated_tokens", t->generated);
     for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); ++i) {
-        const uint64_t ns = (uint64_t)wall.tv_sec * 1000000000u + (uint64_t)wall.tv_nsec - (now - times[i].ns);
+        const uint64_t ns = wall_ns - (now - times[i].ns);
         stat_count(&j, times[i].key, times[i].ns != 0 ? ns / 1000000u : 0);
     }
     stat_count(&j, "aggregate_sampling_time_ms", t->sampling / 1000000u);
@@ -994,8 +997,9 @@ static void run(tool *t)
     if (set->prompt == NULL && set->prompt_file == NULL && set->tokens_file == NULL) talk(t);
     else if (take_prompt(t, &prompt) && prompt_fits(t, prompt.count)) answer(t, &prompt);
     free(prompt.items);
-    if (t->load_end == 0 || t->inference_begin == 0) return;
-    qsort(t->latencies, t->latency_count, sizeof(*t->latencies), by_size);
+    if (t->inference_begin == 0) return;
+    if (t->latency_count > 1)
+        qsort(t->latencies, t->latency_count, sizeof(*t->latencies), by_size);
     say_stats(t);
 }
 

@@ -6027,7 +6027,7 @@ static uint64_t qnnrt_llm__sample_weight(const qnnrt_llm_sampler *s, uint32_t st
     return (s->high[steps >> 16] * rest + half) >> 31;
 }
 
-/* ---- choosing ------------------------------------------------------------------------------------- */
+/* ---- choosing -------------------------------------------------------------------------------- */
 
 /* The next of Steele, Lea and Flood's SplitMix64: every seed is a good one. */
 static uint64_t qnnrt_llm__sample_random(uint64_t *state)
@@ -6190,7 +6190,7 @@ static int32_t qnnrt_llm__sample_draw(qnnrt_llm_sampler *s, const unsigned char 
     return (int32_t)best;      /* not reached: `at` is below the sum */
 }
 
-/* ---- recent tokens ------------------------------------------------------------------------------- */
+/* ---- recent tokens --------------------------------------------------------------------------- */
 
 /* Where a token is among the distinct ones, or would be. */
 static uint32_t qnnrt_llm__sample_find(const qnnrt_llm_sampler *s, uint32_t token)
@@ -6235,7 +6235,7 @@ static void qnnrt_llm__sample_reset(qnnrt_llm_sampler *s)
     s->held = s->next = s->distinct = 0;
 }
 
-/* ---- making one ---------------------------------------------------------------------------------- */
+/* ---- making one ------------------------------------------------------------------------------ */
 
 static void qnnrt_llm__sample_free(qnnrt_llm_sampler *s)
 {
