@@ -46,6 +46,10 @@
        shift pointer the tensors move along the cells instead: where the layout allows, new rows are
                      computed in their place and never copied. Takes more memory
 
+   ROOMS (search for the tag)
+       >>config >>shape >>math >>rope >>settings >>names >>items >>group >>cache >>order >>match >>wires
+       >>roles >>describe >>cells >>rows >>state >>mask >>session >>step >>sample >>public
+
    MANUAL: the declarations below, in the order in which they are used. Section numbers of formats
    refer to this file.
 */
@@ -858,6 +862,7 @@ typedef struct qnnrt_llm__settings {            /* what one file says */
     qnnrt_llm_role_desc *roles;                 /* in the order of the file */
     size_t               role_count, role_room;
     qnnrt_llm_rope       rope;                  /* theta 0: nothing */
+    char                 rope_type[64];         /* of Genie, one that is not known; or empty */
     int32_t             *eos;
     size_t               eos_count, eos_room;
     int32_t              bos;                   /* -1: none, or nothing */
@@ -872,6 +877,9 @@ typedef struct qnnrt_llm__settings_reader {
     qnnrt_llm__settings *settings;
     qnnrt_error         *err;
     unsigned             seen;                  /* bit k: member k of the object "llm" */
+    qnnrt_llm_rope       backend;               /* of Genie, as older files have it: counts when the
+                                                   model has none */
+    qnnrt_llm_rope      *rope;                  /* which of the two is read */
 } qnnrt_llm__settings_reader;
 
 enum { QNNRT_LLM__SETTINGS_BYTES = 16777216, QNNRT_LLM__SETTINGS_EOS = 4096 };
@@ -1099,8 +1107,8 @@ static qnnrt_result qnnrt_llm__settings_own(qnnrt_llm__settings_reader *r)
 /* Where in a genie_config.json something of use stands: the objects on the way there ... */
 enum {
     QNNRT_LLM__GENIE_ROOT, QNNRT_LLM__GENIE_DIALOG, QNNRT_LLM__GENIE_CONTEXT,
-    QNNRT_LLM__GENIE_ENGINE, QNNRT_LLM__GENIE_MODEL, QNNRT_LLM__GENIE_ROPE,
-    QNNRT_LLM__GENIE_SCALING,
+    QNNRT_LLM__GENIE_ENGINE, QNNRT_LLM__GENIE_MODEL, QNNRT_LLM__GENIE_BACKEND,
+    QNNRT_LLM__GENIE_HTP, QNNRT_LLM__GENIE_ROPE, QNNRT_LLM__GENIE_SCALING,
     /* ... and the values in them. */
     QNNRT_LLM__GENIE_BOS, QNNRT_LLM__GENIE_EOS, QNNRT_LLM__GENIE_THETA, QNNRT_LLM__GENIE_TYPE,
     QNNRT_LLM__GENIE_FACTOR, QNNRT_LLM__GENIE_LOW, QNNRT_LLM__GENIE_HIGH,
@@ -1115,6 +1123,10 @@ static int qnnrt_llm__settings_genie_member(int in, const qnnrt_json_text *key)
         { QNNRT_LLM__GENIE_DIALOG, "engine", QNNRT_LLM__GENIE_ENGINE },
         { QNNRT_LLM__GENIE_ENGINE, "model", QNNRT_LLM__GENIE_MODEL },
         { QNNRT_LLM__GENIE_MODEL, "positional-encoding", QNNRT_LLM__GENIE_ROPE },
+        { QNNRT_LLM__GENIE_ENGINE, "backend", QNNRT_LLM__GENIE_BACKEND },
+        { QNNRT_LLM__GENIE_BACKEND, "QnnHtp", QNNRT_LLM__GENIE_HTP },
+        { QNNRT_LLM__GENIE_HTP, "rope-theta", QNNRT_LLM__GENIE_THETA },
+        { QNNRT_LLM__GENIE_HTP, "rope-scaling", QNNRT_LLM__GENIE_SCALING },
         { QNNRT_LLM__GENIE_ROPE, "rope-scaling", QNNRT_LLM__GENIE_SCALING },
         { QNNRT_LLM__GENIE_CONTEXT, "bos-token", QNNRT_LLM__GENIE_BOS },
         { QNNRT_LLM__GENIE_CONTEXT, "eos-token", QNNRT_LLM__GENIE_EOS },
@@ -1134,23 +1146,21 @@ static int qnnrt_llm__settings_genie_member(int in, const qnnrt_json_text *key)
 
 static qnnrt_result qnnrt_llm__settings_genie_type(qnnrt_llm__settings_reader *r)
 {
-    char word[64];
-    if (qnnrt_json_value(&r->json) != QNNRT_JSON_STRING || r->json.value.bytes >= sizeof word)
+    char *word = r->settings->rope_type;
+    if (qnnrt_json_value(&r->json) != QNNRT_JSON_STRING ||
+        r->json.value.bytes >= sizeof r->settings->rope_type)
         return qnnrt_llm__settings_wrong(r, "a name is needed");
     qnnrt_json_copy(&r->json.value, word);
-    if (strcmp(word, "default") == 0) return QNNRT_OK;
-    if (strcmp(word, "linear") == 0) r->settings->rope.scaling = QNNRT_LLM_ROPE_LINEAR;
-    else if (strcmp(word, "llama3") == 0) r->settings->rope.scaling = QNNRT_LLM_ROPE_LLAMA3;
-    else
-        return qnnrt_llm__fail(r->err, QNNRT_E_UNSUPPORTED,
-                               "%s: rope-type \"%s\": known are default, linear and llama3",
-                               r->file, word);
+    if (strcmp(word, "linear") == 0) r->rope->scaling = QNNRT_LLM_ROPE_LINEAR;
+    else if (strcmp(word, "llama3") == 0) r->rope->scaling = QNNRT_LLM_ROPE_LLAMA3;
+    else if (strcmp(word, "default") != 0) return QNNRT_OK;     /* refused when nobody else tells */
+    word[0] = '\0';
     return QNNRT_OK;
 }
 
 static qnnrt_result qnnrt_llm__settings_genie_value(qnnrt_llm__settings_reader *r, int what)
 {
-    qnnrt_llm_rope *rope = &r->settings->rope;
+    qnnrt_llm_rope *rope = r->rope;
     switch (what) {
     case QNNRT_LLM__GENIE_BOS:    return qnnrt_llm__settings_bos(r);
     case QNNRT_LLM__GENIE_EOS:    return qnnrt_llm__settings_eos(r);
@@ -1165,13 +1175,15 @@ static qnnrt_result qnnrt_llm__settings_genie_value(qnnrt_llm__settings_reader *
     }
 }
 
-/* The objects on the way lie in each other once, so this calls itself six times at most. Where
+/* The objects on the way lie in each other once, so this calls itself seven times at most. Where
    there is a list of engines (a target and its draft) it tells of no single one: what stands in it
    is not for us. */
 static qnnrt_result qnnrt_llm__settings_genie(qnnrt_llm__settings_reader *r, int what)
 {
     qnnrt_result result = QNNRT_OK;
     if (what > QNNRT_LLM__GENIE_SCALING) return qnnrt_llm__settings_genie_value(r, what);
+    if (what == QNNRT_LLM__GENIE_ROPE) r->rope = &r->settings->rope;
+    if (what == QNNRT_LLM__GENIE_HTP) r->rope = &r->backend;
     if (qnnrt_json_value(&r->json) != QNNRT_JSON_OBJECT) {
         qnnrt_json_skip(&r->json);
         return QNNRT_OK;
@@ -1197,8 +1209,10 @@ static qnnrt_result qnnrt_llm__settings_parse(qnnrt_llm__settings *out, const ch
     r.settings = out;
     r.err = err;
     qnnrt_json_begin(&r.json, text, bytes, NULL);
+    r.rope = &out->rope;
     result = genie ? qnnrt_llm__settings_genie(&r, QNNRT_LLM__GENIE_ROOT)
                    : qnnrt_llm__settings_own(&r);
+    if (!(out->rope.theta > 0)) out->rope = r.backend;
     if (result == QNNRT_OK && !qnnrt_json_end(&r.json))
         result = qnnrt_llm__settings_wrong(&r, "text behind the document");
     return result;
@@ -1355,6 +1369,7 @@ static const struct qnnrt_llm__names_pattern {
     QNNRT_LLM_X(INOUT, HIDDEN,      NAMED, "_model_model_layers_<n>_Add_<n>_output_<n>")
     QNNRT_LLM_X(INOUT, HIDDEN,      NAMED, "_model_model_layers_<n>_Add_<n>_Add_output_<n>")
     QNNRT_LLM_X(IN,    HIDDEN,      NAMED, "inputs_embeds")
+    QNNRT_LLM_X(IN,    HIDDEN,      NAMED, "input_embeds")
     QNNRT_LLM_X(INOUT, HIDDEN,      NAMED, "hidden_states")
     QNNRT_LLM_X(OUT,   LOGITS,      NAMED, "logits")
     /* mllm */
@@ -1374,10 +1389,10 @@ static const struct qnnrt_llm__names_pattern {
     /* ExecuTorch */
     QNNRT_LLM_X(IN,    TOKENS,      NAMED, "input_<i>_tokens<k>")
     QNNRT_LLM_X(IN,    POSITIONS,   NAMED, "input_<i>_input_pos<k>")
-    QNNRT_LLM_X(IN,    WINDOW_MASK, NAMED, "input_<i>_*window*mask*")
-    QNNRT_LLM_X(IN,    MASK,        NAMED, "input_<i>_*atten_mask*")
+    QNNRT_LLM_X(IN,    WINDOW_MASK, NAMED, "*window*mask*")
+    QNNRT_LLM_X(IN,    MASK,        NAMED, "*atten_mask*")
     QNNRT_LLM_X(IN,    KEY_IN,      ARGS,  "input_<i>_args_<j><k>")
-    QNNRT_LLM_X(IN,    HIDDEN,      NAMED, "input_<i>_*fallback*")
+    QNNRT_LLM_X(IN,    HIDDEN,      NAMED, "*fallback*")
     QNNRT_LLM_X(IN,    ROPE_COS,    NAMED, "input_<i>_aten_view_copy_default<k>")
     QNNRT_LLM_X(IN,    ROPE_SIN,    NAMED, "input_<i>_aten_view_copy_default_1<k>")
     QNNRT_LLM_X(IN,    ROPE_COS,    NAMED, "input_<i>_aten_select_copy_int<k>")
@@ -3009,8 +3024,8 @@ static qnnrt_result qnnrt_llm__match_refuse(qnnrt_llm__items *work, qnnrt_llm__m
             snprintf(line + used, sizeof line - used, " or %llu more",
                      (unsigned long long)(u->choices - shown));
         else if (u->choices == 1)
-            snprintf(line + used, sizeof line - used, ", like %llu others",
-                     (unsigned long long)(u->last->takers - 1));
+            snprintf(line + used, sizeof line - used, ", which %llu other%s could be",
+                     (unsigned long long)(u->last->takers - 1), u->last->takers == 2 ? "" : "s");
         if (!qnnrt_llm__items_add(work->err, "%s", line)) ++left;
     }
     qnnrt_llm__items_more(work->err, left);
@@ -3459,6 +3474,10 @@ static qnnrt_result qnnrt_llm__roles_settings(qnnrt_llm__items *work, int angles
     qnnrt_result result = QNNRT_OK;
     if (desc->rope.theta != 0) { info->rope = desc->rope; info->rope_source = "the caller"; }
     else if (genie->rope.theta > 0) {
+        if (angles && genie->rope_type[0] != '\0')
+            return qnnrt_llm__fail(work->err, QNNRT_E_UNSUPPORTED,
+                                   "genie_config.json: rope-type \"%s\" is not known; desc.rope"
+                                   " would go before it", genie->rope_type);
         info->rope = genie->rope;
         info->rope_source = "genie_config.json";
     } else if (own->rope.theta > 0) {
@@ -3948,26 +3967,30 @@ static uint64_t qnnrt_llm__cells_leave(qnnrt_llm__cells *cells, uint32_t cell, u
     return stale;
 }
 
-/* After changes: find the end, and the last positions of the sequences in stale, anew. */
-static void qnnrt_llm__cells_settle(qnnrt_llm__cells *cells, uint64_t stale)
+/* After changes: find the end, and the last positions of the sequences in stale, anew. None of them
+   is above `most`: where one is found there, nothing else is looked at. Texts that were cut have it
+   in their last cell. */
+static void qnnrt_llm__cells_settle(qnnrt_llm__cells *cells, uint64_t stale, int32_t most)
 {
-    uint64_t bits;
+    const uint64_t *const sequences = cells->sequences;
+    const int32_t *const positions = cells->positions;
     uint32_t cell;
     int s;
-    while (cells->end > 0 && cells->sequences[cells->end - 1] == 0) --cells->end;
-    if (stale == 0) return;
-    for (s = 0; s < QNNRT_LLM_SEQUENCES; ++s)
-        if ((stale >> s & 1) != 0) cells->last[s] = -1;
-    for (cell = 0; cell < cells->end; ++cell)
-        for (s = 0, bits = cells->sequences[cell] & stale; bits != 0; ++s, bits >>= 1)
-            if ((bits & 1) != 0 && cells->last[s] < cells->positions[cell])
-                cells->last[s] = cells->positions[cell];
+    while (cells->end > 0 && sequences[cells->end - 1] == 0) --cells->end;
+    for (s = 0; stale != 0; ++s, stale >>= 1) {
+        int32_t last = -1;
+        if ((stale & 1) == 0) continue;
+        for (cell = cells->members[s] > 0 ? cells->end : 0; cell > 0 && last < most; --cell)
+            if ((sequences[cell - 1] >> s & 1) != 0 && last < positions[cell - 1])
+                last = positions[cell - 1];
+        cells->last[s] = last;
+    }
 }
 
 /* Free one cell, whoever it belongs to. */
 static void qnnrt_llm__cells_unset(qnnrt_llm__cells *cells, uint32_t cell)
 {
-    qnnrt_llm__cells_settle(cells, qnnrt_llm__cells_leave(cells, cell, ~(uint64_t)0));
+    qnnrt_llm__cells_settle(cells, qnnrt_llm__cells_leave(cells, cell, ~(uint64_t)0), INT32_MAX);
 }
 
 /* Whether a cell in use belongs to one of the sequences in bits and lies in [begin, end), where
@@ -3976,9 +3999,9 @@ static void qnnrt_llm__cells_unset(qnnrt_llm__cells *cells, uint32_t cell)
 static int qnnrt_llm__cells_within(const qnnrt_llm__cells *cells, uint32_t cell, uint64_t bits,
                                    int32_t begin, int32_t end)
 {
-    int32_t position = cells->positions[cell];
-    return (cells->sequences[cell] & bits) != 0 && position >= begin &&
-           (end < 0 || position < end);
+    const int32_t position = cells->positions[cell];           /* decides most often */
+    return position >= begin && (end < 0 || position < end) &&
+           (cells->sequences[cell] & bits) != 0;
 }
 
 /* sequence -1: every one. */
@@ -3990,7 +4013,8 @@ static void qnnrt_llm__cells_remove(qnnrt_llm__cells *cells, int sequence, int32
     for (cell = 0; cell < cells->end; ++cell)
         if (qnnrt_llm__cells_within(cells, cell, bits, begin, end))
             stale |= qnnrt_llm__cells_leave(cells, cell, bits);
-    qnnrt_llm__cells_settle(cells, stale);
+    /* Who lost the last position has nothing left at begin or behind it. */
+    qnnrt_llm__cells_settle(cells, stale, begin > 0 ? begin - 1 : -1);
 }
 
 static void qnnrt_llm__cells_copy(qnnrt_llm__cells *cells, int from, int to, int32_t begin,
@@ -4012,7 +4036,7 @@ static void qnnrt_llm__cells_keep(qnnrt_llm__cells *cells, int sequence)
     uint32_t cell;
     for (cell = 0; cell < cells->end; ++cell)
         stale |= qnnrt_llm__cells_leave(cells, cell, others);
-    qnnrt_llm__cells_settle(cells, stale);
+    qnnrt_llm__cells_settle(cells, stale, INT32_MAX);
 }
 
 /* Add delta to positions. A cell has one, so all sequences that share it move; one that would come
@@ -4038,7 +4062,7 @@ static qnnrt_result qnnrt_llm__cells_shift(qnnrt_llm__cells *cells, int sequence
         if (cells->positions[cell] + delta >= 0) cells->positions[cell] += delta;
         else (void)qnnrt_llm__cells_leave(cells, cell, ~(uint64_t)0);
     }
-    qnnrt_llm__cells_settle(cells, stale);
+    qnnrt_llm__cells_settle(cells, stale, INT32_MAX);
     return QNNRT_OK;
 }
 
@@ -4057,7 +4081,7 @@ static qnnrt_result qnnrt_llm__cells_divide(qnnrt_llm__cells *cells, int sequenc
         stale |= cells->sequences[cell];
         cells->positions[cell] /= divisor;
     }
-    qnnrt_llm__cells_settle(cells, stale);
+    qnnrt_llm__cells_settle(cells, stale, INT32_MAX);
     return QNNRT_OK;
 }
 
@@ -4298,9 +4322,12 @@ static uint32_t qnnrt_llm__state_u32(const unsigned char *at)
     return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
+/* In one expression: compilers make one load of it. */
 static uint64_t qnnrt_llm__state_u64(const unsigned char *at)
 {
-    return qnnrt_llm__state_u32(at) | (uint64_t)qnnrt_llm__state_u32(at + 4) << 32;
+    return at[0] | (uint64_t)at[1] << 8 | (uint64_t)at[2] << 16 | (uint64_t)at[3] << 24 |
+           (uint64_t)at[4] << 32 | (uint64_t)at[5] << 40 | (uint64_t)at[6] << 48 |
+           (uint64_t)at[7] << 56;
 }
 
 static uint64_t qnnrt_llm__state_mix(uint64_t sum, uint64_t word)
