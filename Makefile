@@ -550,17 +550,17 @@ INSTALL ?= install
 INSTALL_HEADERS := qnnrt.h $(wildcard qnnrt_json.h tools/qnnrt_llm.h)
 
 .PHONY: install
-install: $(B)/qnnrt-run   ## install the headers, qnnrt-run and qnnrt.pc (PREFIX, DESTDIR)
+install: $(TOOLS)   ## install the headers, the tools and qnnrt.pc (PREFIX, DESTDIR)
 	@printf 'prefix=%s\nincludedir=$${prefix}/include\n\nName: qnnrt\nDescription: %s\nVersion: %s\nCflags: -I$${includedir}\nLibs: -ldl\n' \
 	    '$(PREFIX)' 'Run compiled Qualcomm QNN models from C99, one header' '$(VERSION)' > $(B)/qnnrt.pc
 	$(INSTALL) -d '$(DESTDIR)$(PREFIX)/include' '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/lib/pkgconfig'
 	$(INSTALL) -m 644 $(INSTALL_HEADERS) '$(DESTDIR)$(PREFIX)/include'
-	$(INSTALL) -m 755 $(B)/qnnrt-run '$(DESTDIR)$(PREFIX)/bin'
+	$(INSTALL) -m 755 $(TOOLS) '$(DESTDIR)$(PREFIX)/bin'
 	$(INSTALL) -m 644 $(B)/qnnrt.pc '$(DESTDIR)$(PREFIX)/lib/pkgconfig'
 
 .PHONY: uninstall
 uninstall:   ## remove what install put there
-	rm -f $(patsubst %,'$(DESTDIR)$(PREFIX)/include/%',$(notdir $(INSTALL_HEADERS))) '$(DESTDIR)$(PREFIX)/bin/qnnrt-run' \
+	rm -f $(patsubst %,'$(DESTDIR)$(PREFIX)/include/%',$(notdir $(INSTALL_HEADERS))) $(patsubst %,'$(DESTDIR)$(PREFIX)/bin/%',$(notdir $(TOOLS))) \
 	    '$(DESTDIR)$(PREFIX)/lib/pkgconfig/qnnrt.pc'
 
 .PHONY: clean
