@@ -8,7 +8,7 @@
 
 static const double pi = 3.14159265358979323846;
 
-/* ---- mathematics -------------------------------------------------------------------------------- */
+/* ---- mathematics ----------------------------------------------------------------------------- */
 
 static double far(double a, double b) { return fabs(a - b); }
 
@@ -80,7 +80,7 @@ TEST(every_bit_is_the_same_everywhere)
     CHECK_EQ(hash, 0x5ff4cecbc6ec5ee6);
 }
 
-/* ---- tables --------------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static qnnrt_error err;
 static const qnnrt_hooks none;

@@ -17,7 +17,7 @@ def check(name, source, flags):
         path = os.path.join(folder, "snippet.c")
         with open(path, "w") as out:
             out.write(source)
-        run = subprocess.run(CC.split() + ["-std=c99", "-Wall", "-Wextra", "-Werror", "-Wno-unused-variable", "-I" + TOP, path, "-o",
+        run = subprocess.run(CC.split() + ["-std=c99", "-Wall", "-Wextra", "-Werror", "-Wno-unused-variable", "-I" + TOP, "-I" + os.path.join(TOP, "tools"), path, "-o",
                               os.path.join(folder, "snippet"), "-ldl"] + flags, capture_output=True, text=True)
     if run.returncode == 0:
         passed += 1

@@ -990,6 +990,7 @@ done:
 }
 
 /* =====================================================================================
+
    NAMES                                                                         >>names
    What exporters call the tensors of a language model: patterns, and arithmetic on them.
    Needs: >>config     Knows nothing of: shapes, JSON
@@ -1046,6 +1047,7 @@ static const struct qnnrt_llm__names_pattern {
     QNNRT_LLM_X(INOUT, HIDDEN,      NAMED, "_model_model_layers_<n>_Add_<n>_output_<n>")
     QNNRT_LLM_X(INOUT, HIDDEN,      NAMED, "_model_model_layers_<n>_Add_<n>_Add_output_<n>")
     QNNRT_LLM_X(IN,    HIDDEN,      NAMED, "inputs_embeds")
+    QNNRT_LLM_X(IN,    HIDDEN,      NAMED, "input_embeds")
     QNNRT_LLM_X(INOUT, HIDDEN,      NAMED, "hidden_states")
     QNNRT_LLM_X(OUT,   LOGITS,      NAMED, "logits")
     /* mllm */
@@ -1065,10 +1067,10 @@ static const struct qnnrt_llm__names_pattern {
     /* ExecuTorch */
     QNNRT_LLM_X(IN,    TOKENS,      NAMED, "input_<i>_tokens<k>")
     QNNRT_LLM_X(IN,    POSITIONS,   NAMED, "input_<i>_input_pos<k>")
-    QNNRT_LLM_X(IN,    WINDOW_MASK, NAMED, "input_<i>_*window*mask*")
-    QNNRT_LLM_X(IN,    MASK,        NAMED, "input_<i>_*atten_mask*")
+    QNNRT_LLM_X(IN,    WINDOW_MASK, NAMED, "*window*mask*")
+    QNNRT_LLM_X(IN,    MASK,        NAMED, "*atten_mask*")
     QNNRT_LLM_X(IN,    KEY_IN,      ARGS,  "input_<i>_args_<j><k>")
-    QNNRT_LLM_X(IN,    HIDDEN,      NAMED, "input_<i>_*fallback*")
+    QNNRT_LLM_X(IN,    HIDDEN,      NAMED, "*fallback*")
     QNNRT_LLM_X(IN,    ROPE_COS,    NAMED, "input_<i>_aten_view_copy_default<k>")
     QNNRT_LLM_X(IN,    ROPE_SIN,    NAMED, "input_<i>_aten_view_copy_default_1<k>")
     QNNRT_LLM_X(IN,    ROPE_COS,    NAMED, "input_<i>_aten_select_copy_int<k>")
@@ -1161,6 +1163,7 @@ typedef struct qnnrt_llm__settings {            /* what one file says */
     qnnrt_llm_role_desc *roles;                 /* in the order of the file */
     size_t               role_count, role_room;
     qnnrt_llm_rope       rope;                  /* theta 0: nothing */
+    char                 rope_type[64];         /* of Genie, one that is not known; or empty */
     int32_t             *eos;
     size_t               eos_count, eos_room;
     int32_t              bos;                   /* -1: none, or nothing */
@@ -1176,6 +1179,9 @@ typedef struct qnnrt_llm__settings_reader {
     qnnrt_llm__settings *settings;
     qnnrt_error         *err;
     uint32_t             seen;                  /* bit k: member k of the table below */
+    qnnrt_llm_rope       backend;               /* of Genie, as older files have it: counts when the
+                                                   model has none */
+    qnnrt_llm_rope      *rope;                  /* which of the two is read */
 } qnnrt_llm__settings_reader;
 
 enum { QNNRT_LLM__SETTINGS_BYTES = 16777216, QNNRT_LLM__SETTINGS_EOS = 4096 };
@@ -1184,7 +1190,8 @@ enum { QNNRT_LLM__SETTINGS_BYTES = 16777216, QNNRT_LLM__SETTINGS_EOS = 4096 };
 enum {
     QNNRT_LLM__AT_OWN, QNNRT_LLM__AT_LLM, QNNRT_LLM__AT_ROLES, QNNRT_LLM__AT_ROPE,
     QNNRT_LLM__AT_GENIE, QNNRT_LLM__AT_DIALOG, QNNRT_LLM__AT_CONTEXT, QNNRT_LLM__AT_ENGINE,
-    QNNRT_LLM__AT_MODEL, QNNRT_LLM__AT_ENCODING, QNNRT_LLM__AT_GENIE_SCALING,
+    QNNRT_LLM__AT_MODEL, QNNRT_LLM__AT_ENCODING, QNNRT_LLM__AT_BACKEND, QNNRT_LLM__AT_HTP,
+    QNNRT_LLM__AT_GENIE_SCALING,
     /* ... and the values in them. */
     QNNRT_LLM__AT_BOS, QNNRT_LLM__AT_EOS, QNNRT_LLM__AT_WINDOW, QNNRT_LLM__AT_THETA,
     QNNRT_LLM__AT_SCALING, QNNRT_LLM__AT_FACTOR, QNNRT_LLM__AT_LOW, QNNRT_LLM__AT_HIGH,
@@ -1215,6 +1222,10 @@ qnnrt_llm__settings_members[] = {
     QNNRT_LLM_X(MODEL,         "positional-encoding",              ENCODING)
     QNNRT_LLM_X(ENCODING,      "rope-theta",                       THETA)
     QNNRT_LLM_X(ENCODING,      "rope-scaling",                     GENIE_SCALING)
+    QNNRT_LLM_X(ENGINE,        "backend",                          BACKEND)
+    QNNRT_LLM_X(BACKEND,       "QnnHtp",                           HTP)
+    QNNRT_LLM_X(HTP,           "rope-theta",                       THETA)
+    QNNRT_LLM_X(HTP,           "rope-scaling",                     GENIE_SCALING)
     QNNRT_LLM_X(GENIE_SCALING, "rope-type",                        SCALING)
     QNNRT_LLM_X(GENIE_SCALING, "factor",                           FACTOR)
     QNNRT_LLM_X(GENIE_SCALING, "low-freq-factor",                  LOW)
@@ -1358,19 +1369,20 @@ static qnnrt_result qnnrt_llm__settings_scaling(qnnrt_llm__settings_reader *r)
         return qnnrt_llm__settings_wrong(r, "a name is needed");
     for (i = 0; i <= (int)QNNRT_LLM_ROPE_LLAMA3; ++i)
         if (qnnrt_json_is(word, r->genie && i == 0 ? "default" : qnnrt_llm__rope_words[i])) {
-            r->settings->rope.scaling = (qnnrt_llm_rope_scaling)i;
+            r->rope->scaling = (qnnrt_llm_rope_scaling)i;
             return QNNRT_OK;
         }
     if (!r->genie)
         return qnnrt_llm__settings_wrong(r, "\"plain\", \"linear\" or \"llama3\" is needed");
-    return qnnrt_llm__fail(r->err, QNNRT_E_UNSUPPORTED, "%s: rope-type \"%.*s\": known are default,"
-                           " linear and llama3", r->file,
-                           (int)(word->bytes < 60 ? word->bytes : 60), word->text);
+    if (word->bytes >= sizeof r->settings->rope_type)
+        return qnnrt_llm__settings_wrong(r, "a name is needed");
+    qnnrt_json_copy(word, r->settings->rope_type);      /* refused when nobody else tells */
+    return QNNRT_OK;
 }
 
 static qnnrt_result qnnrt_llm__settings_value(qnnrt_llm__settings_reader *r, int what)
 {
-    qnnrt_llm_rope *rope = &r->settings->rope;
+    qnnrt_llm_rope *rope = r->rope;
     switch (what) {
     case QNNRT_LLM__AT_BOS:
         qnnrt_json_value(&r->json);
@@ -1387,13 +1399,15 @@ static qnnrt_result qnnrt_llm__settings_value(qnnrt_llm__settings_reader *r, int
     }
 }
 
-/* Each object lies in another one of the table, so this calls itself six times at most. Of
+/* Each object lies in another one of the table, so this calls itself seven times at most. Of
    qnnrt.json "llm" is ours: what is not known there is wrong. In a genie_config.json it is skipped,
    and so is a list of engines (a target and its draft): it tells of no single one. */
 static qnnrt_result qnnrt_llm__settings_object(qnnrt_llm__settings_reader *r, int in)
 {
     const struct qnnrt_llm__settings_member *members = qnnrt_llm__settings_members;
     qnnrt_result result = QNNRT_OK;
+    if (in == QNNRT_LLM__AT_ENCODING) r->rope = &r->settings->rope;
+    if (in == QNNRT_LLM__AT_HTP) r->rope = &r->backend;
     if (qnnrt_json_value(&r->json) != QNNRT_JSON_OBJECT) {
         if (!r->genie) return qnnrt_llm__settings_wrong(r, "an object is needed");
         qnnrt_json_skip(&r->json);
@@ -1437,8 +1451,11 @@ static qnnrt_result qnnrt_llm__settings_text(qnnrt_llm__settings_reader *r,
     r->genie = genie;
     r->file = genie ? "genie_config.json" : "qnnrt.json";
     r->seen = 0;
+    r->rope = &out->rope;
+    memset(&r->backend, 0, sizeof r->backend);
     qnnrt_json_begin(&r->json, text, bytes, NULL);
     result = qnnrt_llm__settings_object(r, genie ? QNNRT_LLM__AT_GENIE : QNNRT_LLM__AT_OWN);
+    if (!(out->rope.theta > 0)) out->rope = r->backend;
     if (result == QNNRT_OK && !qnnrt_json_end(&r->json))
         result = qnnrt_llm__settings_wrong(r, "text behind the document");
     return result;
@@ -3080,8 +3097,8 @@ static qnnrt_result qnnrt_llm__match_refuse(qnnrt_llm__items *work, qnnrt_llm__m
             snprintf(line + used, sizeof line - used, " or %llu more",
                      (unsigned long long)(u->choices - shown));
         else if (u->choices == 1)
-            snprintf(line + used, sizeof line - used, ", like %llu others",
-                     (unsigned long long)(u->last->takers - 1));
+            snprintf(line + used, sizeof line - used, ", which %llu other%s could be",
+                     (unsigned long long)(u->last->takers - 1), u->last->takers == 2 ? "" : "s");
         if (!qnnrt_llm__items_add(work->err, "%s", line)) ++left;
     }
     qnnrt_llm__items_more(work->err, left);
@@ -3528,6 +3545,10 @@ static qnnrt_result qnnrt_llm__roles_settings(qnnrt_llm__items *work, int angles
         info->rope_source = genie->rope.theta > 0 ? "genie_config.json"
                             : own->rope.theta > 0 ? "qnnrt.json" : "the default";
         wrong = QNNRT_E_FORMAT;
+        if (angles && genie->rope.theta > 0 && genie->rope_type[0] != '\0')
+            return qnnrt_llm__fail(work->err, QNNRT_E_UNSUPPORTED,
+                                   "genie_config.json: rope-type \"%s\": known are default, linear"
+                                   " and llama3; desc.rope would go before it", genie->rope_type);
     }
     result = qnnrt_llm__rope_resolve(&info->rope, info->rope_source, wrong, work->err);
     if (result != QNNRT_OK) return result;
@@ -4028,26 +4049,30 @@ static uint64_t qnnrt_llm__cells_leave(qnnrt_llm__cells *cells, uint32_t cell, u
     return stale;
 }
 
-/* After changes: find the end, and the last positions of the sequences in stale, anew. */
-static void qnnrt_llm__cells_settle(qnnrt_llm__cells *cells, uint64_t stale)
+/* After changes: find the end, and the last positions of the sequences in stale, anew. None of them
+   is above `most`: where one is found there, nothing else is looked at. Texts that were cut have it
+   in their last cell. */
+static void qnnrt_llm__cells_settle(qnnrt_llm__cells *cells, uint64_t stale, int32_t most)
 {
-    uint64_t bits;
+    const uint64_t *const sequences = cells->sequences;
+    const int32_t *const positions = cells->positions;
     uint32_t cell;
     int s;
-    while (cells->end > 0 && cells->sequences[cells->end - 1] == 0) --cells->end;
-    if (stale == 0) return;
-    for (s = 0; s < QNNRT_LLM_SEQUENCES; ++s)
-        if ((stale >> s & 1) != 0) cells->last[s] = -1;
-    for (cell = 0; cell < cells->end; ++cell)
-        for (s = 0, bits = cells->sequences[cell] & stale; bits != 0; ++s, bits >>= 1)
-            if ((bits & 1) != 0 && cells->last[s] < cells->positions[cell])
-                cells->last[s] = cells->positions[cell];
+    while (cells->end > 0 && sequences[cells->end - 1] == 0) --cells->end;
+    for (s = 0; stale != 0; ++s, stale >>= 1) {
+        int32_t last = -1;
+        if ((stale & 1) == 0) continue;
+        for (cell = cells->members[s] > 0 ? cells->end : 0; cell > 0 && last < most; --cell)
+            if ((sequences[cell - 1] >> s & 1) != 0 && last < positions[cell - 1])
+                last = positions[cell - 1];
+        cells->last[s] = last;
+    }
 }
 
 /* Free one cell, whoever it belongs to. */
 static void qnnrt_llm__cells_unset(qnnrt_llm__cells *cells, uint32_t cell)
 {
-    qnnrt_llm__cells_settle(cells, qnnrt_llm__cells_leave(cells, cell, ~(uint64_t)0));
+    qnnrt_llm__cells_settle(cells, qnnrt_llm__cells_leave(cells, cell, ~(uint64_t)0), INT32_MAX);
 }
 
 /* Whether a cell in use belongs to one of the sequences in bits and lies in [begin, end), where
@@ -4056,9 +4081,9 @@ static void qnnrt_llm__cells_unset(qnnrt_llm__cells *cells, uint32_t cell)
 static int qnnrt_llm__cells_within(const qnnrt_llm__cells *cells, uint32_t cell, uint64_t bits,
                                    int32_t begin, int32_t end)
 {
-    int32_t position = cells->positions[cell];
-    return (cells->sequences[cell] & bits) != 0 && position >= begin &&
-           (end < 0 || position < end);
+    const int32_t position = cells->positions[cell];           /* decides most often */
+    return position >= begin && (end < 0 || position < end) &&
+           (cells->sequences[cell] & bits) != 0;
 }
 
 /* sequence -1: every one. */
@@ -4070,7 +4095,8 @@ static void qnnrt_llm__cells_remove(qnnrt_llm__cells *cells, int sequence, int32
     for (cell = 0; cell < cells->end; ++cell)
         if (qnnrt_llm__cells_within(cells, cell, bits, begin, end))
             stale |= qnnrt_llm__cells_leave(cells, cell, bits);
-    qnnrt_llm__cells_settle(cells, stale);
+    /* Who lost the last position has nothing left at begin or behind it. */
+    qnnrt_llm__cells_settle(cells, stale, begin > 0 ? begin - 1 : -1);
 }
 
 static void qnnrt_llm__cells_copy(qnnrt_llm__cells *cells, int from, int to, int32_t begin,
@@ -4092,7 +4118,7 @@ static void qnnrt_llm__cells_keep(qnnrt_llm__cells *cells, int sequence)
     uint32_t cell;
     for (cell = 0; cell < cells->end; ++cell)
         stale |= qnnrt_llm__cells_leave(cells, cell, others);
-    qnnrt_llm__cells_settle(cells, stale);
+    qnnrt_llm__cells_settle(cells, stale, INT32_MAX);
 }
 
 /* Add delta to positions. A cell has one, so all sequences that share it move; one that would come
@@ -4118,7 +4144,7 @@ static qnnrt_result qnnrt_llm__cells_shift(qnnrt_llm__cells *cells, int sequence
         if (cells->positions[cell] + delta >= 0) cells->positions[cell] += delta;
         else (void)qnnrt_llm__cells_leave(cells, cell, ~(uint64_t)0);
     }
-    qnnrt_llm__cells_settle(cells, stale);
+    qnnrt_llm__cells_settle(cells, stale, INT32_MAX);
     return QNNRT_OK;
 }
 
@@ -4137,7 +4163,7 @@ static qnnrt_result qnnrt_llm__cells_divide(qnnrt_llm__cells *cells, int sequenc
         stale |= cells->sequences[cell];
         cells->positions[cell] /= divisor;
     }
-    qnnrt_llm__cells_settle(cells, stale);
+    qnnrt_llm__cells_settle(cells, stale, INT32_MAX);
     return QNNRT_OK;
 }
 
@@ -4379,9 +4405,12 @@ static uint32_t qnnrt_llm__state_u32(const unsigned char *at)
     return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
+/* In one expression: compilers make one load of it. */
 static uint64_t qnnrt_llm__state_u64(const unsigned char *at)
 {
-    return qnnrt_llm__state_u32(at) | (uint64_t)qnnrt_llm__state_u32(at + 4) << 32;
+    return at[0] | (uint64_t)at[1] << 8 | (uint64_t)at[2] << 16 | (uint64_t)at[3] << 24 |
+           (uint64_t)at[4] << 32 | (uint64_t)at[5] << 40 | (uint64_t)at[6] << 48 |
+           (uint64_t)at[7] << 56;
 }
 
 static uint64_t qnnrt_llm__state_mix(uint64_t sum, uint64_t word)
