@@ -340,7 +340,7 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_open(qnnrt *model, const qnnrt_llm_desc *de
                                           qnnrt_error *err);
 QNNRT_LLM_API qnnrt_result qnnrt_llm_close(qnnrt_llm *llm);
 
-/* Facts, valid until qnnrt_llm_close(). */
+/* Facts, valid until qnnrt_llm_close(). NULL for NULL. */
 QNNRT_LLM_API const qnnrt_llm_info *qnnrt_llm_get_info(const qnnrt_llm *llm);
 
 /* Whether a token ends a text. */
@@ -399,7 +399,8 @@ QNNRT_LLM_API qnnrt_llm_session_info qnnrt_llm_session_get_info(const qnnrt_llm_
 QNNRT_LLM_API qnnrt_llm_cache *qnnrt_llm_cache_get(qnnrt_llm_session *session, size_t model,
                                                    size_t index);
 
-/* Code and text of the last call on this cache that failed; never NULL. */
+/* Code and text of the last call on this cache that failed, QNNRT_OK when none has; never NULL. A
+   call that succeeds leaves it as it was. */
 QNNRT_LLM_API const qnnrt_error *qnnrt_llm_error(const qnnrt_llm_cache *cache);
 
 /* -------------------------------------------------------------------------------------- step -- */
@@ -503,7 +504,8 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_divide(qnnrt_llm_cache *cache, int
 QNNRT_LLM_API int32_t      qnnrt_llm_sequence_first(const qnnrt_llm_cache *cache, int sequence);
 QNNRT_LLM_API int32_t      qnnrt_llm_sequence_last(const qnnrt_llm_cache *cache, int sequence);
 
-/* Copy all cells of another cache of the same model. */
+/* Copy all cells of another cache of the same model, of any session; what was there is forgotten.
+   Returns   QNNRT_OK; QNNRT_E_ARG (another model); QNNRT_E_LIMIT (too few cells): nothing changed */
 QNNRT_LLM_API qnnrt_result qnnrt_llm_cache_copy(qnnrt_llm_cache *to, const qnnrt_llm_cache *from);
 
 /* Save what is in a cache, and bring it back: in this process or another one, with the other way of
@@ -990,7 +992,6 @@ done:
 }
 
 /* =====================================================================================
-
    NAMES                                                                         >>names
    What exporters call the tensors of a language model: patterns, and arithmetic on them.
    Needs: >>config     Knows nothing of: shapes, JSON
