@@ -505,7 +505,8 @@ QNNRT_LLM_API int32_t      qnnrt_llm_sequence_first(const qnnrt_llm_cache *cache
 QNNRT_LLM_API int32_t      qnnrt_llm_sequence_last(const qnnrt_llm_cache *cache, int sequence);
 
 /* Copy all cells of another cache of the same model, of any session; what was there is forgotten.
-   Returns   QNNRT_OK; QNNRT_E_ARG (another model); QNNRT_E_LIMIT (too few cells): nothing changed */
+   Returns   QNNRT_OK; QNNRT_E_ARG (another model); QNNRT_E_LIMIT (too few cells). Then nothing
+             has changed */
 QNNRT_LLM_API qnnrt_result qnnrt_llm_cache_copy(qnnrt_llm_cache *to, const qnnrt_llm_cache *from);
 
 /* Save what is in a cache, and bring it back: in this process or another one, with the other way of
@@ -1753,8 +1754,9 @@ static qnnrt_result qnnrt_llm__items_table(qnnrt_llm__items *work)
                                    (unsigned long long)i);
     }
     qnnrt_llm__items_sort((const void **)work->table, count, qnnrt_llm__items_entry_order);
+    /* Of three lines for one name two are of the same end: near ones tell. */
     for (i = 0; i + 1 < count; ++i)
-        for (k = i + 1; k < count && k < i + 4; ++k) {
+        for (k = i + 1; k < count && k < i + 3; ++k) {
             const qnnrt_llm__items_entry *a = work->table[i], *b = work->table[k];
             if (a->source == b->source && strcmp(a->line->tensor, b->line->tensor) == 0 &&
                 (qnnrt_llm__items_ends(a->line->role) & qnnrt_llm__items_ends(b->line->role)))
@@ -2694,7 +2696,9 @@ typedef struct qnnrt_llm__match_unknown {
 typedef struct qnnrt_llm__match_puzzle {
     qnnrt_llm__match_unknown  *unknown;
     size_t                     unknown_count;
-    qnnrt_llm__match_choice  **choices;         /* keys and values first, by layer, role, head */
+    qnnrt_llm__match_choice   *open;            /* [open_room] those of each graph */
+    size_t                     open_room;
+    qnnrt_llm__match_choice  **choices;         /* each once, keys and values first */
     size_t                     choice_count;
 } qnnrt_llm__match_puzzle;
 
@@ -2784,8 +2788,9 @@ static qnnrt_result qnnrt_llm__match_summaries(qnnrt_llm__items *work,
                                                qnnrt_llm__items_graph *graph)
 {
     size_t s;
-    graph->has = (qnnrt_llm__items_has *)qnnrt_llm__items_scratch(work, graph->step_count + 1,
-                                                                  sizeof *graph->has);
+    if (graph->has == NULL)
+        graph->has = (qnnrt_llm__items_has *)qnnrt_llm__items_scratch(work, graph->step_count + 1,
+                                                                      sizeof *graph->has);
     if (graph->has == NULL) return qnnrt_llm__items_memory(work);
     for (s = 0; s < graph->step_count; ++s)
         qnnrt_llm__match_summary(graph, graph->first[s], graph->first[s + 1], graph->has[s].of);
@@ -2994,7 +2999,6 @@ static qnnrt_result qnnrt_llm__match_collect(qnnrt_llm__items *work,
 static qnnrt_result qnnrt_llm__match_choices(qnnrt_llm__items *work,
                                              qnnrt_llm__match_puzzle *puzzle)
 {
-    qnnrt_llm__match_choice *choices;
     size_t g, i, count = 0, kept = 0;
     qnnrt_result result = QNNRT_OK;
     for (g = 0; g < work->graph_count && result == QNNRT_OK; ++g) {
@@ -3002,13 +3006,18 @@ static qnnrt_result qnnrt_llm__match_choices(qnnrt_llm__items *work,
         if (result == QNNRT_OK) count += qnnrt_llm__match_open_choices(&work->graphs[g], NULL);
     }
     if (result != QNNRT_OK) return result;
-    choices = (qnnrt_llm__match_choice *)qnnrt_llm__items_scratch(work, count, sizeof *choices);
-    puzzle->choices =
-        (qnnrt_llm__match_choice **)qnnrt_llm__items_scratch(work, count, sizeof *puzzle->choices);
-    if (choices == NULL || puzzle->choices == NULL) return qnnrt_llm__items_memory(work);
+    if (puzzle->choices == NULL || count > puzzle->open_room) {     /* seldom in a second round */
+        puzzle->open_room = count * 2;
+        puzzle->open = (qnnrt_llm__match_choice *)qnnrt_llm__items_scratch(
+            work, puzzle->open_room, sizeof *puzzle->open);
+        puzzle->choices = (qnnrt_llm__match_choice **)qnnrt_llm__items_scratch(
+            work, puzzle->open_room, sizeof *puzzle->choices);
+        if (puzzle->open == NULL || puzzle->choices == NULL) return qnnrt_llm__items_memory(work);
+    }
+    memset(puzzle->open, 0, count * sizeof *puzzle->open);
     for (g = 0, count = 0; g < work->graph_count; ++g)
-        count += qnnrt_llm__match_open_choices(&work->graphs[g], &choices[count]);
-    for (i = 0; i < count; ++i) puzzle->choices[i] = &choices[i];
+        count += qnnrt_llm__match_open_choices(&work->graphs[g], &puzzle->open[count]);
+    for (i = 0; i < count; ++i) puzzle->choices[i] = &puzzle->open[i];
     qnnrt_llm__items_sort((const void **)puzzle->choices, count, qnnrt_llm__match_choice_order);
     for (i = 0; i < count; ++i)
         if (i == 0 ||
@@ -3113,10 +3122,11 @@ static qnnrt_result qnnrt_llm__match_shapes(qnnrt_llm__items *work)
     qnnrt_llm__match_puzzle puzzle;
     size_t g, k, i, at, found;
     uint64_t looks = 0;
-    int round;
-    qnnrt_result result = qnnrt_llm__match_collect(work, &puzzle);
+    qnnrt_result result;
+    memset(&puzzle, 0, sizeof puzzle);
+    result = qnnrt_llm__match_collect(work, &puzzle);
     if (result != QNNRT_OK || puzzle.unknown_count == 0) return result;
-    for (round = 0, found = 1; round < 8 && found > 0; ++round) {
+    do {                /* each round but the last leaves fewer; `looks` ends it in any case */
         result = qnnrt_llm__match_choices(work, &puzzle);
         if (result != QNNRT_OK) return result;
         for (k = 0; k < puzzle.unknown_count; ++k) {
@@ -3154,7 +3164,7 @@ static qnnrt_result qnnrt_llm__match_shapes(qnnrt_llm__items *work)
             if (result == QNNRT_OK) result = qnnrt_llm__layout_pairs(work, &work->graphs[g]);
             if (result != QNNRT_OK) return result;
         }
-    }
+    } while (found > 0);
     return qnnrt_llm__match_refuse(work, &puzzle);
 }
 
