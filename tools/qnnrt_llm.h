@@ -1023,7 +1023,6 @@ done:
 }
 
 /* =====================================================================================
-
    NAMES                                                                         >>names
    What exporters call the tensors of a language model: patterns, and arithmetic on them.
    Needs: >>config     Knows nothing of: shapes, JSON
@@ -1959,9 +1958,9 @@ static qnnrt_result qnnrt_llm__items_measure(qnnrt_llm__items *work, qnnrt_llm__
         uint32_t context, ar = qnnrt_llm__items_ar(t, &context);
         if ((ar == 0 || context == 0) && (t->role == QNNRT_LLM_ROLE_MASK ||
                                           t->role == QNNRT_LLM_ROLE_WINDOW_MASK))
-            return qnnrt_llm__fail(work->err, QNNRT_E_UNSUPPORTED,
-                                   "\"%.100s\": %s: a mask is of tokens by context", graph->name,
-                                   qnnrt_llm__items_say(graph, t, a, sizeof a));
+            return qnnrt_llm__items_fail(work, graph, QNNRT_E_UNSUPPORTED,
+                                         "%s: a mask is of tokens by context",
+                                         qnnrt_llm__items_say(work, graph, t));
         if (ar == 0) continue;
         if (first == NULL) { first = t; graph->ar = ar; }
         if (ar != graph->ar)
