@@ -596,7 +596,39 @@ extern "C" {
    Needs: nothing     Knows nothing of: language models
    ===================================================================================== */
 
-/* Write an error's code and text; both may be cut, neither is lost. err may be NULL. */
+/* Bytes of the UTF-8 sequence at text that can be shown, 0: it is none, or steers a terminal. */
+static size_t qnnrt_llm__utf8(const unsigned char *text)
+{
+    uint32_t code = text[0];
+    size_t length, i;
+    if (code < 0x80) return code >= 0x20 && code != 0x7F;
+    length = code >= 0xF0 ? 4 : code >= 0xE0 ? 3 : 2;
+    if (code < 0xC2 || code > 0xF4) return 0;
+    code &= 0x7Fu >> length;
+    for (i = 1; i < length; ++i) {
+        if ((text[i] & 0xC0) != 0x80) return 0;
+        code = code << 6 | (text[i] & 0x3Fu);
+    }
+    if (code < (length == 4 ? 0x10000u : length == 3 ? 0x800u : 0xA0u) || code > 0x10FFFF) return 0;
+    /* Halves of pairs, and what turns or breaks lines or is not seen at all. */
+    if ((code >= 0xD800 && code <= 0xDFFF) || code == 0x061C || code == 0xFEFF ||
+        (code >= 0x200B && code <= 0x200F) || (code >= 0x2028 && code <= 0x202E) ||
+        (code >= 0x2060 && code <= 0x206F)) return 0;
+    return length;
+}
+
+/* Names from files reach terminals and logs through here: none steers one, or forges a line. */
+static void qnnrt_llm__clean(char *text)
+{
+    unsigned char *at = (unsigned char *)text;
+    while (*at != 0) {
+        const size_t length = qnnrt_llm__utf8(at);
+        if (length == 0) *at = *at == '\n' ? ' ' : '?';
+        at += length > 0 ? length : 1;
+    }
+}
+
+/* Write an error's code and text, of one line; both may be cut, neither is lost. err may be NULL. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4)))
 #endif
@@ -609,6 +641,7 @@ static qnnrt_result qnnrt_llm__fail(qnnrt_error *err, qnnrt_result code, const c
     va_start(args, format);
     vsnprintf(err->text, sizeof err->text, format, args);
     va_end(args);
+    qnnrt_llm__clean(err->text);
     return code;
 }
 
@@ -1101,7 +1134,8 @@ static int qnnrt_llm__names_number(const char **text, uint32_t *out)
     return 1;
 }
 
-/* Calls itself once for each * and <o> of a pattern. */
+/* 1: they match, 0: they do not, -1: nor would they if an earlier * took more of the name. Calls
+   itself once for each * and <o> of a pattern, and looks at no part of a name twice for a *.  */
 static int qnnrt_llm__names_match(const char *pattern, const char *name,
                                   qnnrt_llm__names_found *found)
 {
@@ -1110,8 +1144,9 @@ static int qnnrt_llm__names_match(const char *pattern, const char *name,
         const char *from = name;
         if (*pattern == '*') {
             for (;; ++name) {
-                if (qnnrt_llm__names_match(pattern + 1, name, found)) return 1;
-                if (*name == '\0') return 0;
+                const int match = qnnrt_llm__names_match(pattern + 1, name, found);
+                if (match != 0) return match;
+                if (*name == '\0') return -1;
             }
         }
         if (*pattern != '<') {
@@ -1121,7 +1156,7 @@ static int qnnrt_llm__names_match(const char *pattern, const char *name,
         if (pattern[1] == 'o') {
             found->number = 0;
             if (*from++ == '_' && qnnrt_llm__names_number(&from, &number) &&
-                qnnrt_llm__names_match(pattern + 3, from, found)) {
+                qnnrt_llm__names_match(pattern + 3, from, found) > 0) {
                 found->number = number;
                 return 1;
             }
@@ -1146,7 +1181,7 @@ static void qnnrt_llm__names_find(const char *name, int output, qnnrt_llm__names
         const struct qnnrt_llm__names_pattern *pattern = &qnnrt_llm__names_table[i];
         memset(found, 0, sizeof *found);
         if (!(pattern->ends & (output ? QNNRT_LLM__OUT : QNNRT_LLM__IN)) ||
-            !qnnrt_llm__names_match(pattern->text + 6, name, found)) continue;
+            qnnrt_llm__names_match(pattern->text + 6, name, found) <= 0) continue;
         found->role = pattern->role;
         found->how = pattern->how;
         found->reason = pattern->text;
@@ -1620,7 +1655,8 @@ static void qnnrt_llm__items_sort(const void **items, size_t count,
 
 /* ---- texts ---- */
 
-/* Add a line to an error while there is room for it and for "and <n> more"; 0: there was none. */
+/* Add a line, which begins with a newline, to an error while there is room for it and for "and <n>
+   more"; 0: there was none. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif
@@ -1637,7 +1673,10 @@ static int qnnrt_llm__items_add(qnnrt_error *err, const char *format, ...)
     va_start(args, format);
     need = vsnprintf(err->text + used, room, format, args);
     va_end(args);
-    if (need >= 0 && (size_t)need < room) return 1;
+    if (need >= 0 && (size_t)need < room) {
+        qnnrt_llm__clean(err->text + used + (err->text[used] == '\n'));
+        return 1;
+    }
     err->text[used] = '\0';
     return 0;
 }
@@ -1921,6 +1960,11 @@ static qnnrt_result qnnrt_llm__items_measure(qnnrt_llm__items *work, qnnrt_llm__
     for (i = 0; i < graph->count; ++i) {
         const qnnrt_llm_tensor_info *t = &graph->tensors[i];
         uint32_t context, ar = qnnrt_llm__items_ar(t, &context);
+        if ((ar == 0 || context == 0) && (t->role == QNNRT_LLM_ROLE_MASK ||
+                                          t->role == QNNRT_LLM_ROLE_WINDOW_MASK))
+            return qnnrt_llm__items_fail(work, graph, QNNRT_E_UNSUPPORTED,
+                                         "%s: a mask is of tokens by context",
+                                         qnnrt_llm__items_say(work, graph, t));
         if (ar == 0) continue;
         if (first == NULL) { first = t; graph->ar = ar; }
         if (ar != graph->ar)
@@ -2140,7 +2184,7 @@ static qnnrt_result qnnrt_llm__group_pipelines(qnnrt_llm__items *work)
                 qnnrt_pipeline_find(model, desc->pipelines[i], &graph->pipeline, work->err);
             if (result != QNNRT_OK) return result;
         }
-        for (k = 0; k < i; ++k)
+        for (k = 0; k < i && desc->pipeline_count > 0; ++k)
             if (work->graphs[k].pipeline == graph->pipeline)
                 return qnnrt_llm__fail(work->err, QNNRT_E_ARG, "pipeline \"%.200s\" is given twice",
                                        desc->pipelines[i]);
@@ -2919,6 +2963,7 @@ static int qnnrt_llm__match_fits(qnnrt_llm__items *work, const qnnrt_llm__match_
         pair = qnnrt_llm__match_pair_of(graph, choice);
         for (g = 0; pair == NULL && g < work->graph_count; ++g)
             if (&work->graphs[g] != graph) {
+                ++*looks;
                 pair = qnnrt_llm__match_pair_of(&work->graphs[g], choice);
                 if (pair == NULL) continue;
                 /* This graph reads no cache: another one tells all but the cells. */
@@ -3460,7 +3505,8 @@ static qnnrt_result qnnrt_llm__wires_slots(qnnrt_llm__items *work, qnnrt_llm__it
         result = qnnrt_llm__wires_slot(work, graph->pipeline, t, &slot);
         if (result != QNNRT_OK) return result;
         if (t->output) { to->logits = slot; continue; }
-        if (!seen[slot]++ && !qnnrt_llm__layered(t->role)) list->slots[list->count++] = slot;
+        if (!seen[slot] && !qnnrt_llm__layered(t->role)) list->slots[list->count++] = slot;
+        seen[slot] = 1;
     }
     for (k = 0; k < llm->kv_count; ++k) {
         const qnnrt_llm__items_pair *pair = &graph->pairs[k];
@@ -3860,6 +3906,7 @@ static void qnnrt_llm__describe_line(const qnnrt_llm__describe_to *to, const cha
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    qnnrt_llm__clean(text);
     to->line(to->user, text);
 }
 
