@@ -628,7 +628,7 @@ static void qnnrt_llm__clean(char *text)
     }
 }
 
-/* Write an error's code and text, of one line; both may be cut, neither is lost. err may be NULL. */
+/* Write an error's code and text, of one line; both may be cut, neither is lost. err may be NULL */
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4)))
 #endif
