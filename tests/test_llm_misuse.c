@@ -902,8 +902,161 @@ TEST(states_that_lie)
     TRY(finish(&s));
 }
 
+/* ---- metadata made to take long ---- */
+
+typedef struct words { char *data; size_t used, room; } words;
+
+static void put(words *w, const char *format, const char *text, unsigned a)
+{
+    if (w->room - w->used < 4096) {
+        w->room = w->room * 2 + 65536;
+        w->data = (char *)realloc(w->data, w->room);
+        if (w->data == NULL) abort();
+    }
+    w->used += (size_t)snprintf(w->data + w->used, w->room - w->used, format, text, a);
+}
+
+static void tensor(words *w, const char *name, unsigned id, const char *rest)
+{
+    put(w, "%s{\"id\":%u,\"name\":\"", w->data[w->used - 1] == '[' ? "" : ",", id);
+    put(w, "%s", name, 0);
+    put(w, "\",\"dataType\":\"QNN_DATATYPE_%s}", rest, 0);
+}
+
+/* Opens it; the seconds that finding out roles takes. */
+static double seconds_of(const words *w, qnnrt_result *result)
+{
+    qnnrt_desc desc;
+    qnnrt_file file;
+    qnnrt *model = NULL;
+    qnnrt_llm *llm = NULL;
+    clock_t start;
+    double seconds;
+    memset(&desc, 0, sizeof desc);
+    memset(&file, 0, sizeof file);
+    file.json_path = "long.json";
+    file.json_data = w->data;
+    file.json_bytes = w->used;
+    desc.inspect = 1;
+    desc.metadata = QNNRT_METADATA_JSON;
+    desc.files = &file;
+    desc.file_count = 1;
+    *result = qnnrt_open(NULL, &desc, &model, &said);
+    start = clock();
+    if (*result == QNNRT_OK) *result = qnnrt_llm_open(model, NULL, &llm, &said);
+    seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+    qnnrt_llm_close(llm);
+    qnnrt_close(model);
+    return seconds;
+}
+
+#define HEAD "{\"buildId\":\"v2.51\",\"backendId\":6,\"graphs\":["
+
+/* Graphs whose outputs follow from the inputs of the very last; names that match half a pattern at every byte. */
+TEST(metadata_made_to_take_long)
+{
+    enum { MANY = 30000, NAMES = 20000 };
+    static char name[1024];
+    words w = { NULL, 0, 0 };
+    qnnrt_result result;
+    double seconds;
+    unsigned i;
+    put(&w, "%s", HEAD, 0);
+    for (i = 0; i <= MANY; ++i) {
+        put(&w, "%s{\"graphName\":\"g%u\",\"graphInputs\":[", i > 0 ? "," : "", i);
+        tensor(&w, "input_0_tokens_0", 1, "INT_32\",\"dimensions\":[1,1]");
+        if (i == MANY) {
+            tensor(&w, "input_1_args_0_0", 2, "FLOAT_32\",\"dimensions\":[1,4,8]");
+            tensor(&w, "input_2_args_1_0", 3, "FLOAT_32\",\"dimensions\":[1,8,4]");
+        }
+        put(&w, "%s", "],\"graphOutputs\":[", 0);
+        tensor(&w, "output_aten_permute_copy_default_0", 4, "FLOAT_32\",\"dimensions\":[1,4,1]");
+        put(&w, "%s", "]}", 0);
+    }
+    put(&w, "%s", "]}", 0);
+    seconds = seconds_of(&w, &result);
+    CHECK(result == QNNRT_E_NOT_FOUND || result == QNNRT_E_MISMATCH);
+    if (seconds > 5) printf("    %g s\n", seconds);
+    CHECK(seconds < 5);
+
+    w.used = 0;
+    put(&w, "%s", HEAD "{\"graphName\":\"g\",\"graphInputs\":[", 0);
+    for (i = 0; i < NAMES; ++i) {
+        size_t used = (size_t)snprintf(name, sizeof name, "input_0_");
+        while (used < 960) used += (size_t)snprintf(name + used, sizeof name - used, "window");
+        snprintf(name + used, sizeof name - used, "%u", i);
+        tensor(&w, name, i + 1, "FLOAT_32\",\"dimensions\":[1,3]");
+    }
+    put(&w, "%s", "],\"graphOutputs\":[", 0);
+    tensor(&w, "logits", NAMES + 1, "FLOAT_32\",\"dimensions\":[1,3]");
+    put(&w, "%s", "]}]}", 0);
+    seconds = seconds_of(&w, &result);
+    free(w.data);
+    CHECK_EQ(result, QNNRT_E_MISMATCH);
+    if (seconds > 5) printf("    %g s\n", seconds);
+    CHECK(seconds < 5);
+}
+
+/* Names that steer terminals or forge lines do neither, in errors or in what is told of a model. */
+static void one_line(void *user, const char *text)
+{
+    int *bad = (int *)user;
+    for (; *text != '\0'; ++text) *bad += (unsigned char)*text < 0x20 || *text == 0x7F || strncmp(text, "\xC2\x9B", 2) == 0;
+}
+
+TEST(names_that_steer_terminals)
+{
+    static const shape shapes[] = {
+        { "g\x1b[31m\n", "input_ids", 0, I32, { 1, 2 }, 0 }, { "g\x1b[31m\n", "attention_mask", 0, F32, { 1, 1, 2, 2 }, 0 },
+        { "g\x1b[31m\n", "logits", 1, F32, { 1, 2, 5 }, 0 }, { "g\x1b[31m\n", "x\xC2\x9B\x07\x7F\xFF", 1, F32, { 3 }, 0 }
+    };
+    qnnrt_llm_desc desc;
+    qnnrt_llm_role_desc role;
+    setup s;
+    int bad = 0;
+    memset(&desc, 0, sizeof desc);
+    memset(&role, 0, sizeof role);
+    TRY(begin(&s, shapes, sizeof shapes / sizeof shapes[0], NULL, 0));
+    if (s.llm == NULL) TEST_SAY(said.text);
+    qnnrt_llm_describe(s.llm, one_line, &bad);
+    CHECK_EQ(bad, 0);
+    role.tensor = "no\x1b[31m\nsuch";
+    role.role = QNNRT_LLM_ROLE_MASK;
+    desc.roles = &role;
+    desc.role_count = 1;
+    {
+        qnnrt_llm *second;
+        CHECK_EQ(qnnrt_llm_open(s.model, &desc, &second, &said), QNNRT_E_NOT_FOUND);
+    }
+    CHECK_STR(said.text, "no?[31m such");
+    TRY(finish(&s));
+}
+
+/* A mask that is smaller than what is written to it: of rank 1. */
+TEST(masks_of_other_ranks)
+{
+    static const uint32_t dims[5][4] = { { 3 }, { 12 }, { 1, 3 }, { 2, 1, 1, 12 }, { 1, 1, 1, 12 } };
+    unsigned i;
+    for (i = 0; i < 5; ++i) {
+        shape shapes[] = {
+            { "g", "input_ids", 0, I32, { 1, 1 }, 0 }, { "g", "attention_mask", 0, F32, { 0 }, 0 }, { "g", "logits", 1, F32, { 1, 1, 5 }, 0 },
+            { "g", "past_key_0_in", 0, F32, { 1, 1, 4, 11 }, 0 }, { "g", "past_value_0_in", 0, F32, { 1, 1, 11, 4 }, 0 },
+            { "g", "past_key_0_out", 1, F32, { 1, 1, 4, 1 }, 0 }, { "g", "past_value_0_out", 1, F32, { 1, 1, 1, 4 }, 0 }
+        };
+        setup s;
+        memcpy(shapes[1].dims, dims[i], sizeof dims[i]);
+        TRY(begin(&s, shapes, sizeof shapes / sizeof shapes[0], NULL, 0));
+        CHECK_EQ(s.llm != NULL, i == 4);
+        if (i < 4) CHECK(said.code == QNNRT_E_UNSUPPORTED || said.code == QNNRT_E_MISMATCH);
+        TRY(finish(&s));
+    }
+}
+
 TEST_MAIN("llm_misuse")
 {
+    RUN(metadata_made_to_take_long);
+    RUN(names_that_steer_terminals);
+    RUN(masks_of_other_ranks);
     RUN(accept_after_a_refused_eval);
     RUN(accept_after_a_change);
     RUN(every_call_with_nothing);

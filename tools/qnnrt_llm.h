@@ -1559,6 +1559,8 @@ typedef struct qnnrt_llm__items {
     size_t                   table_count;
     qnnrt_llm__items_graph  *graphs;
     size_t                   graph_count;
+    size_t                  *readers;       /* [contexts][2] keys, values: no graph before this one
+                                               reads any in that context */
     void                    *scratch;       /* list of blocks */
     char                    *address;       /* "<context>/<name>" or "<step>/<name>" */
     size_t                   address_room;
@@ -2585,7 +2587,7 @@ static qnnrt_result qnnrt_llm__order_inputs(qnnrt_llm__items *work,
 static qnnrt_result qnnrt_llm__order_ordered(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph,
                                              qnnrt_llm_role in, qnnrt_llm_role out)
 {
-    size_t s, g, i, count, inputs;
+    size_t s, g, i, count, inputs, *reader;
     const void **items, **caches;
     for (s = 0; s < graph->step_count; ++s) {
         const char *reason = out == QNNRT_LLM_ROLE_KEY_OUT
@@ -2599,9 +2601,12 @@ static qnnrt_result qnnrt_llm__order_ordered(qnnrt_llm__items *work, qnnrt_llm__
         qnnrt_llm__items_sort(items, count, qnnrt_llm__order_by_number);
         result = qnnrt_llm__order_inputs(work, graph, graph->steps[s].context, in, out, 1,
                                          &caches, &inputs);
-        for (g = 0; g < work->graph_count && result == QNNRT_OK && inputs == 0; ++g)
+        reader = &work->readers[graph->steps[s].context * 2 + (in == QNNRT_LLM_ROLE_VALUE_IN)];
+        for (g = *reader; g < work->graph_count && result == QNNRT_OK && inputs == 0; ++g) {
+            *reader = g;
             result = qnnrt_llm__order_inputs(work, &work->graphs[g], graph->steps[s].context, in,
                                              out, 0, &caches, &inputs);
+        }
         if (result != QNNRT_OK) return result;
         for (i = 0; i < count; ++i) {
             const qnnrt_llm__order_numbered *item = (const qnnrt_llm__order_numbered *)items[i];
@@ -3689,7 +3694,7 @@ static qnnrt_result qnnrt_llm__roles_find(qnnrt_llm__items *work)
     qnnrt_llm *llm = work->llm;
     qnnrt_result result;
     int angles = 0;
-    size_t g, i;
+    size_t g, i, contexts;
     result = qnnrt_llm__settings_read(work->desc, &work->own, &work->genie, &llm->hooks,
                                       &work->scratch, work->err);
     if (result == QNNRT_OK) result = qnnrt_llm__items_table(work);
@@ -3702,6 +3707,9 @@ static qnnrt_result qnnrt_llm__roles_find(qnnrt_llm__items *work)
         if (result == QNNRT_OK) result = qnnrt_llm__order_args(work, &work->graphs[g]);
     }
     if (result == QNNRT_OK) result = qnnrt_llm__items_leftover(work);
+    (void)qnnrt_contexts(llm->model, &contexts);
+    work->readers = (size_t *)qnnrt_llm__items_scratch(work, contexts, 2 * sizeof *work->readers);
+    if (result == QNNRT_OK && work->readers == NULL) return qnnrt_llm__items_memory(work);
     for (g = 0; g < work->graph_count && result == QNNRT_OK; ++g) {
         qnnrt_llm__items_graph *graph = &work->graphs[g];
         result = qnnrt_llm__order_ordered(work, graph, QNNRT_LLM_ROLE_KEY_IN,
