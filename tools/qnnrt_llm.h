@@ -378,8 +378,8 @@ typedef struct qnnrt_llm_cache   qnnrt_llm_cache;
    desc     NULL for the default
 
    Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (a model without tokens, logits or mask: the text says
-            which); QNNRT_E_UNSUPPORTED (shift pointer with a layout that moves nothing
-            along); what qnnrt_plan_create(), qnnrt_mem_create() and qnnrt_run_create() answer
+            which); QNNRT_E_UNSUPPORTED (shift pointer with a model that keeps no cells; a
+            mask of a type that cannot mask); what qnnrt_plan_create(), qnnrt_mem_create() and qnnrt_run_create() answer
    Frees    qnnrt_llm_session_destroy(); NULL is fine */
 QNNRT_LLM_API qnnrt_result qnnrt_llm_session_create(qnnrt_llm *const *models, size_t model_count,
                                                     const qnnrt_llm_session_desc *desc,
@@ -1613,6 +1613,8 @@ typedef struct qnnrt_llm__items {
     size_t                   table_count;
     qnnrt_llm__items_graph  *graphs;
     size_t                   graph_count;
+    size_t                  *readers;       /* [contexts][2] keys, values: no graph before this one
+                                               reads any in that context */
     void                    *scratch;       /* list of blocks */
     char                    *address;       /* "<context>/<name>" or "<step>/<name>" */
     size_t                   address_room;
@@ -2666,7 +2668,7 @@ static qnnrt_result qnnrt_llm__order_inputs(qnnrt_llm__items *work,
 static qnnrt_result qnnrt_llm__order_ordered(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph,
                                              qnnrt_llm_role in, qnnrt_llm_role out)
 {
-    size_t s, g, i, count, inputs;
+    size_t s, g, i, count, inputs, *reader;
     const void **items, **caches;
     for (s = 0; s < graph->step_count; ++s) {
         const char *reason = out == QNNRT_LLM_ROLE_KEY_OUT
@@ -2680,9 +2682,12 @@ static qnnrt_result qnnrt_llm__order_ordered(qnnrt_llm__items *work, qnnrt_llm__
         qnnrt_llm__items_sort(items, count, qnnrt_llm__order_by_number);
         result = qnnrt_llm__order_inputs(work, graph, graph->steps[s].context, in, out, 1,
                                          &caches, &inputs);
-        for (g = 0; g < work->graph_count && result == QNNRT_OK && inputs == 0; ++g)
+        reader = &work->readers[graph->steps[s].context * 2 + (in == QNNRT_LLM_ROLE_VALUE_IN)];
+        for (g = *reader; g < work->graph_count && result == QNNRT_OK && inputs == 0; ++g) {
+            *reader = g;
             result = qnnrt_llm__order_inputs(work, &work->graphs[g], graph->steps[s].context, in,
                                              out, 0, &caches, &inputs);
+        }
         if (result != QNNRT_OK) return result;
         for (i = 0; i < count; ++i) {
             const qnnrt_llm__order_numbered *item = (const qnnrt_llm__order_numbered *)items[i];
@@ -3666,7 +3671,9 @@ static uint64_t qnnrt_llm__roles_fingerprint(const qnnrt_llm__items *work)
         sizes[1] = context[i].blob_bytes;
         sizes[2] = context[i].fingerprint;
         hash = qnnrt_llm__roles_hash(hash, sizes, sizeof sizes);
-        hash = qnnrt_llm__roles_hash(hash, context[i].build_id, strlen(context[i].build_id) + 1);
+        if (context[i].build_id != NULL)        /* a shard that did not load has none */
+            hash = qnnrt_llm__roles_hash(hash, context[i].build_id,
+                                         strlen(context[i].build_id) + 1);
     }
     for (g = 0; g < work->graph_count; ++g)
         for (i = 0; i < work->graphs[g].count; ++i) {
@@ -3765,12 +3772,15 @@ static qnnrt_result qnnrt_llm__roles_deliver(qnnrt_llm__items *work)
 static qnnrt_result qnnrt_llm__roles_name(qnnrt_llm__items *work)
 {
     qnnrt_result result = QNNRT_OK;
-    size_t g;
+    size_t g, contexts;
     for (g = 0; g < work->graph_count && result == QNNRT_OK; ++g) {
         result = qnnrt_llm__items_graph_begin(work, &work->graphs[g]);
         if (result == QNNRT_OK) result = qnnrt_llm__order_args(work, &work->graphs[g]);
     }
     if (result == QNNRT_OK) result = qnnrt_llm__items_leftover(work);
+    (void)qnnrt_contexts(work->llm->model, &contexts);
+    work->readers = (size_t *)qnnrt_llm__items_scratch(work, contexts, 2 * sizeof *work->readers);
+    if (result == QNNRT_OK && work->readers == NULL) return qnnrt_llm__items_memory(work);
     for (g = 0; g < work->graph_count && result == QNNRT_OK; ++g) {
         result = qnnrt_llm__order_ordered(work, &work->graphs[g], QNNRT_LLM_ROLE_KEY_IN,
                                           QNNRT_LLM_ROLE_KEY_OUT);
@@ -4177,6 +4187,19 @@ static void qnnrt_llm__cells_keep(qnnrt_llm__cells *cells, int sequence)
     for (cell = 0; cell < cells->end; ++cell)
         stale |= qnnrt_llm__cells_leave(cells, cell, others);
     qnnrt_llm__cells_settle(cells, stale, INT32_MAX);
+}
+
+/* The highest position of a sequence in [begin, end), -1: there is none. */
+static int32_t qnnrt_llm__cells_highest(const qnnrt_llm__cells *cells, int sequence, int32_t begin,
+                                        int32_t end)
+{
+    int32_t highest = -1;
+    uint32_t cell;
+    for (cell = 0; cell < cells->end; ++cell)
+        if (qnnrt_llm__cells_within(cells, cell, (uint64_t)1 << sequence, begin, end) &&
+            cells->positions[cell] > highest)
+            highest = cells->positions[cell];
+    return highest;
 }
 
 /* Add delta to positions. A cell has one, so all sequences that share it move; one that would come
@@ -5001,6 +5024,14 @@ static qnnrt_result qnnrt_llm__session_check(const qnnrt_llm *llm, qnnrt_error *
                                    " part of a model? qnnrt_llm_describe() shows what each tensor"
                                    " is taken for; a role table can say otherwise",
                                    graph->name, lacks);
+        if (in[QNNRT_LLM_ROLE_HIDDEN].count > 0)
+            return qnnrt_llm__fail(err, QNNRT_E_NOT_FOUND, "graph \"%s\" takes a hidden state"
+                                   " (embeddings) from the caller, which nobody gives here",
+                                   graph->name);
+        if (llm->kv_count == 0 && graph->cells > 0)
+            return qnnrt_llm__fail(err, QNNRT_E_NOT_FOUND, "graph \"%s\" takes no keys and values,"
+                                   " and its mask has room for %u tokens before its %u",
+                                   graph->name, (unsigned)graph->cells, (unsigned)graph->ar);
         if (in[QNNRT_LLM_ROLE_WINDOW_MASK].count > 0 && llm->info.window == 0)
             return qnnrt_llm__fail(err, QNNRT_E_NOT_FOUND, "graph \"%s\" has a mask for a sliding"
                                    " window, and nobody says how long it is: set desc.window, or"
@@ -5017,6 +5048,8 @@ static qnnrt_result qnnrt_llm__session_ranges(qnnrt_llm__part *part, uint32_t le
     size_t k;
     for (k = 0; k < llm->kv_count; ++k) {
         uint64_t bytes = qnnrt_llm__rows_bytes(&llm->kv[k], llm->info.cells, llm->info.ar, lead);
+        if (llm->info.cells == 0)               /* nothing is kept: the buffer is there, no more */
+            bytes = llm->kv[k].element;
         if (bytes == 0 || bytes > UINT64_MAX / 2 - part->buffer_bytes - QNNRT_LLM__ALIGN)
             return qnnrt_llm__fail(err, QNNRT_E_LIMIT, "the cache is too large to address");
         part->ranges[k] = part->buffer_bytes;
@@ -5217,6 +5250,39 @@ static qnnrt_result qnnrt_llm__session_table(qnnrt_llm_session *session, qnnrt_l
     return result;
 }
 
+/* Whether tensors of a role can say all numbers from 0 to `top`: what a type has no code for would be
+   cut to its largest, and be another token or position. */
+static qnnrt_result qnnrt_llm__session_says(const qnnrt_llm__run *run, qnnrt_llm_role role,
+                                            uint32_t top, qnnrt_error *err)
+{
+    const qnnrt_llm__slots *in = &run->graph->inputs[role];
+    const int32_t numbers[2] = { 1, (int32_t)top };
+    size_t i;
+    int k;
+    for (i = 0; i < in->count; ++i)
+        for (k = 0; k < 2 && top > 0; ++k) {
+            int32_t back = 0;
+            float real = 0;
+            qnnrt_result result = qnnrt_write_i32_slot(run->run, in->slots[i], 0, &numbers[k], 1);
+            if (result == QNNRT_OK)
+                result = qnnrt_read_i32_slot(run->run, in->slots[i], 0, &back, 1);
+            if (result == QNNRT_OK)
+                result = qnnrt_read_f32_slot(run->run, in->slots[i], 0, &real, 1);
+            if (result != QNNRT_OK) {
+                if (err != NULL) *err = *qnnrt_run_error(run->run);
+                return result;
+            }
+            if (back != numbers[k] || (k == 0 && real != 1.0f))
+                return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "graph \"%s\": \"%s\" takes %s up"
+                                       " to %lu, and as %s it cannot say %ld", run->graph->name,
+                                       qnnrt_llm__session_tensor(run->graph, in->slots[i])->name,
+                                       qnnrt_llm_role_name(role), (unsigned long)top,
+                                       qnnrt_dtype_name(qnnrt_llm__session_tensor(
+                                           run->graph, in->slots[i])->dtype), (long)numbers[k]);
+        }
+    return QNNRT_OK;
+}
+
 static qnnrt_result qnnrt_llm__session_run(qnnrt_llm_session *session, qnnrt_llm__part *part,
                                            size_t index, qnnrt_error *err)
 {
@@ -5233,6 +5299,11 @@ static qnnrt_result qnnrt_llm__session_run(qnnrt_llm_session *session, qnnrt_llm
 
     run->graph = graph;
     result = qnnrt_run_create(session->mem, part->first_entry + index, &run->run, err);
+    if (result == QNNRT_OK)
+        result = qnnrt_llm__session_says(run, QNNRT_LLM_ROLE_TOKENS, llm->info.vocabulary - 1, err);
+    if (result == QNNRT_OK)
+        result = qnnrt_llm__session_says(run, QNNRT_LLM_ROLE_POSITIONS,
+                                         session->desc.positions - 1, err);
     if (result != QNNRT_OK) return result;
     most = graph->inputs[turns[0]].count + graph->inputs[turns[1]].count;
     run->feeds = (qnnrt_llm__feed *)qnnrt_llm__alloc(hooks, most, sizeof *run->feeds);
@@ -5342,6 +5413,9 @@ static qnnrt_result qnnrt_llm__session_part(qnnrt_llm_session *session, qnnrt_ll
     ++llm->sessions;
     result = qnnrt_llm__session_check(llm, err);
     if (result != QNNRT_OK) return result;
+    if (session->desc.kv == QNNRT_LLM_SHIFT_POINTER && llm->info.cells == 0)
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "shift pointer: the graphs take a whole"
+                               " context at once, and there are no cells to move along");
     for (g = 0; g < llm->info.graph_count; ++g)
         tables += llm->graphs[g].inputs[QNNRT_LLM_ROLE_ROPE_COS].count +
                   llm->graphs[g].inputs[QNNRT_LLM_ROLE_ROPE_SIN].count;
@@ -5372,6 +5446,7 @@ static qnnrt_result qnnrt_llm__session_make(qnnrt_llm_session *session, qnnrt_ll
         qnnrt_llm__part *part = &session->parts[p];
         if (positions == 0 && part->llm->info.context > session->desc.positions)
             session->desc.positions = part->llm->info.context;
+        if (session->desc.positions > 0x40000000u) session->desc.positions = 0x40000000u;
         session->info.naive_bytes += qnnrt_llm__session_naive(part->llm);
         for (i = 0; i < session->desc.caches && result == QNNRT_OK; ++i)
             result = qnnrt_llm__session_cache(session, part, i, err);
@@ -5451,6 +5526,12 @@ static int qnnrt_llm__step_coupled(const qnnrt_llm_cache *cache, uint64_t sequen
     return 1;
 }
 
+/* Rows are about to be written over: what they were computed for cannot be accepted any more. */
+static void qnnrt_llm__step_forget(qnnrt_llm_cache *cache)
+{
+    if (cache->session->stepped == cache) cache->session->pending = 0;
+}
+
 /* Token `i` of the batch becomes row `row` of the step: where in its text it stands. */
 static qnnrt_result qnnrt_llm__step_row(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch,
                                         size_t i, uint32_t row)
@@ -5467,6 +5548,10 @@ static qnnrt_result qnnrt_llm__step_row(qnnrt_llm_cache *cache, const qnnrt_llm_
     cache->sequences[row] = sequences;
     cache->parents[row] = batch->parents != NULL ? batch->parents[i] : -1;
     if (batch->parents != NULL && batch->parents[i] >= 0) {
+        if ((sequences & ~cache->sequences[batch->parents[i]]) != 0)
+            return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "token %lu of the batch follows %ld, which"
+                                   " does not belong to all of its sequences", (unsigned long)i,
+                                   (long)batch->parents[i]);
         before = cache->positions[batch->parents[i]];
     } else {
         before = qnnrt_llm__step_last(&cache->cells, sequences);
@@ -5774,6 +5859,7 @@ static qnnrt_result qnnrt_llm__step_eval(qnnrt_llm_cache *cache, const qnnrt_llm
     if (batch->count > info->ar)
         return QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "%lu tokens at once: the largest graph takes"
                                " %u", (unsigned long)batch->count, (unsigned)info->ar);
+    qnnrt_llm__step_forget(cache);
     for (i = 0; i < batch->count; ++i) {
         result = qnnrt_llm__step_row(cache, batch, i, i);
         if (result != QNNRT_OK) return result;
@@ -5828,6 +5914,7 @@ static qnnrt_result qnnrt_llm__step_decode(qnnrt_llm_cache *cache, const qnnrt_l
         return QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "the context is full: %u of %u cells are in"
                                " use, and the batch has %lu tokens", (unsigned)cells->used,
                                (unsigned)cells->count, (unsigned long)batch->count);
+    qnnrt_llm__step_forget(cache);
     for (done = 0; done < batch->count; done += count) {
         /* Cells of this batch must stay where they are, to be taken back after a failure. */
         qnnrt_llm__run *run = done == 0 ? qnnrt_llm__step_graph(cache, batch->count)
@@ -5856,7 +5943,7 @@ static qnnrt_result qnnrt_llm__step_decode(qnnrt_llm_cache *cache, const qnnrt_l
     /* All or nothing: cells of earlier chunks are given back. */
     if (result != QNNRT_OK) {
         while (added > 0) qnnrt_llm__cells_unset(cells, cache->added[--added]);
-        cache->session->stepped = NULL;
+        if (cache->session->stepped == cache) cache->session->stepped = NULL;
     }
     return result;
 }
@@ -6794,7 +6881,7 @@ QNNRT_LLM_API qnnrt_llm_cache_info qnnrt_llm_cache_get_info(const qnnrt_llm_cach
 /* What was computed for the cache as it was cannot be accepted any more. */
 static void qnnrt_llm__public_change(qnnrt_llm_cache *cache)
 {
-    if (cache->session->stepped == cache) cache->session->pending = 0;
+    qnnrt_llm__step_forget(cache);
 }
 
 static qnnrt_result qnnrt_llm__public_sequence(qnnrt_llm_cache *cache, int sequence, int lowest)
@@ -6858,8 +6945,9 @@ static qnnrt_result qnnrt_llm__public_moved(qnnrt_llm_cache *cache, qnnrt_result
                                " by them (RoPE), as %s; remove those cells and compute their tokens"
                                " again", qnnrt_dtype_name(cache->part->llm->info.cache_dtype));
     if (result != QNNRT_OK)
-        return QNNRT_LLM__FAIL(cache, result, "positions would be over %ld, or are divided by less"
-                               " than 1", (long)INT32_MAX);
+        return QNNRT_LLM__FAIL(cache, result, "a text has at most %lu positions here (desc.positions"
+                               " of the session), and is divided by 1 or more",
+                               (unsigned long)cache->session->desc.positions);
     qnnrt_llm__public_change(cache);
     return QNNRT_OK;
 }
@@ -6868,7 +6956,11 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_shift(qnnrt_llm_cache *cache, int 
                                                     int32_t begin, int32_t end, int32_t delta)
 {
     qnnrt_result result = qnnrt_llm__public_sequence(cache, sequence, 0);
+    int64_t last;
     if (result != QNNRT_OK) return result;
+    last = (int64_t)qnnrt_llm__cells_highest(&cache->cells, sequence, begin, end) + delta;
+    if (delta > 0 && last >= cache->session->desc.positions && !qnnrt_llm__public_turned(cache))
+        return qnnrt_llm__public_moved(cache, QNNRT_E_ARG);
     return qnnrt_llm__public_moved(
         cache, qnnrt_llm__cells_shift(&cache->cells, sequence, begin, end, delta,
                                       qnnrt_llm__public_turned(cache)));
@@ -6898,9 +6990,15 @@ QNNRT_LLM_API int32_t qnnrt_llm_sequence_last(const qnnrt_llm_cache *cache, int 
 
 QNNRT_LLM_API qnnrt_result qnnrt_llm_cache_copy(qnnrt_llm_cache *to, const qnnrt_llm_cache *from)
 {
+    int32_t last;
     if (to == NULL || from == NULL) return QNNRT_E_ARG;
     if (to->part->llm != from->part->llm)
         return QNNRT_LLM__FAIL(to, QNNRT_E_ARG, "the cache to be copied is one of another model");
+    last = qnnrt_llm__step_last(&from->cells, ~(uint64_t)0);
+    if (last >= 0 && (uint32_t)last >= to->session->desc.positions)
+        return QNNRT_LLM__FAIL(to, QNNRT_E_LIMIT, "the cache to be copied has position %ld; a text"
+                               " has at most %lu here (desc.positions of the session)", (long)last,
+                               (unsigned long)to->session->desc.positions);
     qnnrt_llm__public_change(to);
     return qnnrt_llm__state_copy(&to->cells, &to->store, &from->cells, &from->store, &to->error);
 }
