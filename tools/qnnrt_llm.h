@@ -4147,10 +4147,11 @@ static void qnnrt_llm__rows_spread(unsigned char *to, size_t to_step, const unsi
                                    size_t from_step, size_t bytes, size_t count)
 {
     size_t i;
-    switch (bytes) {
-    case 1:
+    if (bytes == 1) {       /* most of all, quantized keys: the switch jumps by a table in memory */
         for (i = 0; i < count; ++i, to += to_step, from += from_step) *to = *from;
-        break;
+        return;
+    }
+    switch (bytes) {
     case 2:
         for (i = 0; i < count; ++i, to += to_step, from += from_step) memcpy(to, from, 2);
         break;
