@@ -22,9 +22,10 @@ QNN_RELEASES  ?= 2.47 2.51
 TEST_RELEASES ?= 2.47 2.51
 ALL_RELEASES  := 2.47 2.48 2.49 2.50 2.51
 
-# Each build option of the headers once, for `make silent`.
+# Each build option of the headers once, for `make silent`; with what it needs behind a +.
 CONFIG_MACROS ?= QNNRT_STATIC QNNRT_API=extern QNNRT_LOG_SLOTS=1 QNNRT_NO_ERROR_TEXT QNNRT_NO_JSON QNNRT_COMPOSE
 JSON_MACROS   ?= QNNRT_JSON_STATIC QNNRT_JSON_API=extern
+LLM_MACROS    ?= QNNRT_LLM_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION QNNRT_NO_JSON+QNNRT_IMPLEMENTATION
 # Tests that compile as C++11 too: tests/test_<name>.c.
 CXX_TESTS ?= wire run oom quant plan codes json meta compose llm llm_cells llm_roles
 # Tests that are of no use in the ASan or in the aarch64 configuration.
@@ -38,7 +39,7 @@ endif
 
 # ---- what there is --------------------------------------------------------------------------------
 
-HEADERS  := qnnrt.h $(wildcard qnnrt_json.h examples/*.h examples/llm/*.h tools/*.h tools/refbackend/*.h tests/*.h tests/fuzz/*.h tests/fake/*.h tests/real/*.h tests/bench/*.h)
+HEADERS  := qnnrt.h $(wildcard qnnrt_json.h examples/*.h examples/llm/*.h tools/*.h tools/refbackend/*.h tests/*.h tests/golden/*.h tests/fuzz/*.h tests/fake/*.h tests/real/*.h tests/bench/*.h)
 TOOLS    := $(patsubst tools/%.c,$(B)/%,$(wildcard tools/*.c))
 EXAMPLES := $(patsubst examples/%.c,%,$(wildcard examples/*.c examples/llm/*.c examples/host/*.c))
 EXAMPLE_FILES := $(EXAMPLES:%=$(B)/examples/%)
@@ -360,8 +361,8 @@ $(B)/c99/ops: tests/ops.c $(DEPS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c99 -O2 -g $(TEST_WARN) $(TEST_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LDFLAGS) $(TEST_LIBS)
 
-# Runs what examples/llm/export.c makes, slowly: tests/test_llm_export.sh.
-$(B)/c99/llm_plain: tests/llm_plain.c $(DEPS)
+# Run what examples/llm/export.c makes: slowly, and in every way (tests/test_llm_export.sh, test_llm_exact.sh).
+$(B)/c99/llm_plain $(B)/c99/llm_exact: $(B)/c99/%: tests/%.c $(DEPS)
 	$(call say,CC)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c99 -O2 -g $(TEST_WARN) $(TEST_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LDFLAGS) $(TEST_LIBS)
@@ -392,13 +393,13 @@ $(B)/oracle_%.txt: tests/oracle_%.py
 HAVE_AARCH64 = $(if $(TEST_AARCH64),$(shell command -v $(AARCH64_CC) 2>/dev/null))
 
 .PHONY: test-programs
-test-programs: all $(B)/asan/libQnnRef.so $(B)/c99/ops $(B)/asan/ops $(B)/c99/llm_plain $(B)/json_check $(FAKES:%=$(B)/fake/%) $(B)/fake/libOpPackage.so $(B)/symbols/qnnrt.o $(B)/symbols/qnnrt_static.o $(B)/symbols/qnnrt_hidden.o \
+test-programs: all $(B)/asan/libQnnRef.so $(B)/c99/ops $(B)/asan/ops $(B)/c99/llm_plain $(B)/c99/llm_exact $(B)/json_check $(FAKES:%=$(B)/fake/%) $(B)/fake/libOpPackage.so $(B)/symbols/qnnrt.o $(B)/symbols/qnnrt_static.o $(B)/symbols/qnnrt_hidden.o \
     $(ORACLES:%=$(B)/oracle_%.txt) $(B)/locale/.made $(TESTS:%=$(B)/c99/test_%) $(REAL:%=$(B)/c99/real_%) \
     $(ASAN_TESTS:%=$(B)/asan/test_%) $(FUZZERS:%=$(B)/asan/fuzz_%) $(REAL:%=$(B)/asan/real_%) $(CXX_TESTS:%=$(B)/c++11/test_%) \
     $(if $(HAVE_AARCH64),$(B)/aarch64/libQnnRef.so $(FAKES:%=$(B)/aarch64/fake/%) $(AARCH64_TESTS:%=$(B)/aarch64/test_%) $(REAL:%=$(B)/aarch64/real_%))
 
 # The list for tests/run.sh: label, seconds, command.
-SILENT  := sh tests/silent.sh qnnrt.h $(CONFIG_MACROS) qnnrt_json.h $(JSON_MACROS)
+SILENT  := sh tests/silent.sh qnnrt.h $(CONFIG_MACROS) qnnrt_json.h $(JSON_MACROS) tools/qnnrt_llm.h $(LLM_MACROS)
 SYMBOLS := sh tests/symbols.sh qnnrt.h $(B)/symbols/qnnrt.o $(B)/symbols/qnnrt_static.o $(B)/symbols/qnnrt_hidden.o $(if $(wildcard tools/qnnrt-run.c),$(B)/qnnrt-run)
 ASAN_ENV := UBSAN_OPTIONS=print_stacktrace=1
 LIST     := $(B)/tests.list
@@ -410,7 +411,7 @@ define make_list
   $(foreach t,$(CXX_TESTS),echo "c++11/test_$t $(LIMIT) $(call oracle_env,$t)$(B)/c++11/test_$t";) \
   $(foreach t,$(ASAN_TESTS),echo "asan/test_$t $(LIMIT_ASAN) $(ASAN_ENV) $(call oracle_env,$t)$(B)/asan/test_$t";) \
   $(foreach f,$(FUZZERS),echo "asan/fuzz_$f $(LIMIT_ASAN) $(ASAN_ENV) $(B)/asan/fuzz_$f tests/fuzz/corpus/$f/*";) \
-  $(foreach t,$(filter %.sh,$(SCRIPTS)),echo "script/$(notdir $t) $(LIMIT) sh $t";) \
+  $(foreach t,$(filter %.sh,$(SCRIPTS)),echo "script/$(notdir $t) $(LIMIT_ASAN) sh $t";) \
   if command -v $(PYTHON) >/dev/null 2>&1; then :; $(foreach t,$(filter %.py,$(SCRIPTS)),echo "script/$(notdir $t) $(LIMIT) $(PYTHON) $t";) \
   else :; $(foreach t,$(filter %.py,$(SCRIPTS)),echo "script/$(notdir $t) skip python3 is missing";) fi; \
   echo "silent 1200,anycore $(SILENT)"; \
@@ -546,20 +547,20 @@ bench-llm: $(LLM_PEERS) $(B)/bench/bench_llm_shapes $(B)/libQnnRef.so   ## a tok
 
 VERSION  = $(shell sed -n '1s/.* v\([0-9][0-9.]*\) .*/\1/p' qnnrt.h)
 INSTALL ?= install
-INSTALL_HEADERS := qnnrt.h $(wildcard qnnrt_json.h)
+INSTALL_HEADERS := qnnrt.h $(wildcard qnnrt_json.h tools/qnnrt_llm.h)
 
 .PHONY: install
-install: $(B)/qnnrt-run   ## install both headers, qnnrt-run and qnnrt.pc (PREFIX, DESTDIR)
+install: $(TOOLS)   ## install the headers, the tools and qnnrt.pc (PREFIX, DESTDIR)
 	@printf 'prefix=%s\nincludedir=$${prefix}/include\n\nName: qnnrt\nDescription: %s\nVersion: %s\nCflags: -I$${includedir}\nLibs: -ldl\n' \
 	    '$(PREFIX)' 'Run compiled Qualcomm QNN models from C99, one header' '$(VERSION)' > $(B)/qnnrt.pc
 	$(INSTALL) -d '$(DESTDIR)$(PREFIX)/include' '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/lib/pkgconfig'
 	$(INSTALL) -m 644 $(INSTALL_HEADERS) '$(DESTDIR)$(PREFIX)/include'
-	$(INSTALL) -m 755 $(B)/qnnrt-run '$(DESTDIR)$(PREFIX)/bin'
+	$(INSTALL) -m 755 $(TOOLS) '$(DESTDIR)$(PREFIX)/bin'
 	$(INSTALL) -m 644 $(B)/qnnrt.pc '$(DESTDIR)$(PREFIX)/lib/pkgconfig'
 
 .PHONY: uninstall
 uninstall:   ## remove what install put there
-	rm -f $(INSTALL_HEADERS:%='$(DESTDIR)$(PREFIX)/include/%') '$(DESTDIR)$(PREFIX)/bin/qnnrt-run' \
+	rm -f $(patsubst %,'$(DESTDIR)$(PREFIX)/include/%',$(notdir $(INSTALL_HEADERS))) $(patsubst %,'$(DESTDIR)$(PREFIX)/bin/%',$(notdir $(TOOLS))) \
 	    '$(DESTDIR)$(PREFIX)/lib/pkgconfig/qnnrt.pc'
 
 .PHONY: clean

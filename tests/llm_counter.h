@@ -22,6 +22,8 @@ typedef struct counter_graph {
     uint32_t ar, context;
     int      flat;              /* 1: caches of rank 3, [heads, cells, dim] */
     int      whole;             /* 1: whole caches come out */
+    int      straight;          /* 1: keys are stored like values, [heads, cells, dim] */
+    qnnrt_dtype dtype;          /* of caches: F32, or F16, U8Q, U16Q with codes that are the numbers */
 } counter_graph;
 
 static qnnrt_builder *counter_b;
@@ -100,27 +102,69 @@ static qnnrt_tensor counter_4(const counter_graph *g, qnnrt_tensor_kind kind, co
     return counter_tensor(kind, name, QNNRT_DTYPE_F32, 4, 1, heads, rows, columns);
 }
 
-static qnnrt_tensor counter_new(const counter_graph *g, int layer, int value, uint32_t heads, uint32_t dim)
+/* A tensor of caches, in their type. */
+static qnnrt_tensor counter_kept(const counter_graph *g, qnnrt_tensor_kind kind, const char *name, uint32_t heads,
+                                 uint32_t rows, uint32_t columns)
 {
-    const qnnrt_tensor_kind kind = g->whole ? COUNTER_INNER : QNNRT_TENSOR_OUTPUT;
-    char name[64];
-    snprintf(name, sizeof name, g->whole ? "%s_%d_new" : "past_%s_%d_out", value ? "value" : "key", layer);
-    return counter_4(g, kind, name, heads, value ? g->ar : dim, value ? dim : g->ar);
+    qnnrt_tensor_desc t;
+    memset(&t, 0, sizeof t);
+    t.name = name;
+    t.kind = kind;
+    t.dtype = g->dtype;
+    t.rank = g->flat ? 3 : 4;
+    t.dims[0] = 1;
+    t.dims[t.rank - 3] = heads;
+    t.dims[t.rank - 2] = rows;
+    t.dims[t.rank - 1] = columns;
+    if (g->dtype != QNNRT_DTYPE_F32 && g->dtype != QNNRT_DTYPE_F16) {
+        t.quant.encoding = QNNRT_ENCODING_PER_TENSOR;
+        t.quant.scale = 1;
+    }
+    return qnnrt_builder_tensor(counter_b, &t);
 }
 
-/* The cache of earlier tokens and the new rows, one behind the other. */
+/* From float32 to the type of caches, or back. */
+static void counter_turn(const counter_graph *g, qnnrt_tensor out, qnnrt_tensor in, int back)
+{
+    counter_node(g->dtype == QNNRT_DTYPE_F16 ? "Cast" : back ? "Dequantize" : "Quantize", out, in, QNNRT_NO_TENSOR,
+                 COUNTER_NO, COUNTER_NO);
+}
+
+/* Rows of new tokens in float32, and as what comes out of the graph. */
+static qnnrt_tensor counter_new(const counter_graph *g, int layer, int value, uint32_t heads, uint32_t dim)
+{
+    const int rows = value || g->straight, plain = g->dtype == QNNRT_DTYPE_F32 && !g->whole;
+    char name[64];
+    snprintf(name, sizeof name, plain ? "past_%s_%d_out" : "%s_%d_new", value ? "value" : "key", layer);
+    return counter_4(g, plain ? QNNRT_TENSOR_OUTPUT : COUNTER_INNER, name, heads, rows ? g->ar : dim, rows ? dim : g->ar);
+}
+
+/* The cache of earlier tokens and the new rows, one behind the other, in float32. */
 static qnnrt_tensor counter_cache(const counter_graph *g, int layer, int value, uint32_t heads, uint32_t dim,
                                   qnnrt_tensor fresh)
 {
-    const uint32_t cells = g->context - g->ar, cl = g->context, axis = (value ? 2u : 3u) - (g->flat ? 1u : 0u);
+    const int rows = value || g->straight;
+    const uint32_t cells = g->context - g->ar, cl = g->context, axis = (rows ? 2u : 3u) - (g->flat ? 1u : 0u);
+    const char *what = value ? "value" : "key";
     char name[64];
-    qnnrt_tensor in, all;
-    snprintf(name, sizeof name, "past_%s_%d_in", value ? "value" : "key", layer);
-    in = counter_4(g, QNNRT_TENSOR_INPUT, name, heads, value ? cells : dim, value ? dim : cells);
-    snprintf(name, sizeof name, g->whole ? "past_%s_%d_out" : "%s_%d_all", value ? "value" : "key", layer);
-    all = counter_4(g, g->whole ? QNNRT_TENSOR_OUTPUT : COUNTER_INNER, name, heads, value ? cl : dim, value ? dim : cl);
+    qnnrt_tensor in, all, turned;
+    if (g->dtype != QNNRT_DTYPE_F32) {
+        snprintf(name, sizeof name, g->whole ? "%s_%d_kept" : "past_%s_%d_out", what, layer);
+        turned = counter_kept(g, g->whole ? COUNTER_INNER : QNNRT_TENSOR_OUTPUT, name, heads, rows ? g->ar : dim,
+                              rows ? dim : g->ar);
+        counter_turn(g, turned, fresh, 0);
+        fresh = turned;
+    }
+    snprintf(name, sizeof name, "past_%s_%d_in", what, layer);
+    in = counter_kept(g, QNNRT_TENSOR_INPUT, name, heads, rows ? cells : dim, rows ? dim : cells);
+    snprintf(name, sizeof name, g->whole ? "past_%s_%d_out" : "%s_%d_all", what, layer);
+    all = counter_kept(g, g->whole ? QNNRT_TENSOR_OUTPUT : COUNTER_INNER, name, heads, rows ? cl : dim, rows ? dim : cl);
     counter_join(all, in, fresh, axis);
-    return all;
+    if (g->dtype == QNNRT_DTYPE_F32) return all;
+    snprintf(name, sizeof name, "%s_%d_real", what, layer);
+    turned = counter_4(g, COUNTER_INNER, name, heads, rows ? cl : dim, rows ? dim : cl);
+    counter_turn(g, turned, all, 1);
+    return turned;
 }
 
 static void counter_add(const counter_graph *g)
@@ -158,13 +202,15 @@ static void counter_add(const counter_graph *g)
     counter_join(v[0], hot, by, g->flat ? 0 : 1);
 
     /* keys: the position and its square; its square */
-    p = counter_4(g, COUNTER_INNER, "position_columns", 1, 1, ar);
-    counter_node("Reshape", p, t, QNNRT_NO_TENSOR, COUNTER_NO, COUNTER_NO);
+    if (!g->straight) {
+        p = counter_4(g, COUNTER_INNER, "position_columns", 1, 1, ar);
+        counter_node("Reshape", p, t, QNNRT_NO_TENSOR, COUNTER_NO, COUNTER_NO);
+    }
     squares = counter_new(g, 1, 0, 1, 1);
     k[1] = squares;
     counter_node("ElementWiseMultiply", squares, p, p, COUNTER_NO, COUNTER_NO);
     k[0] = counter_new(g, 0, 0, 1, 2);
-    counter_join(k[0], p, squares, g->flat ? 1 : 2);
+    counter_join(k[0], p, squares, (g->straight ? 3u : 2u) - (g->flat ? 1u : 0u));
 
     /* the mask says 0 or less: 1 or 0 */
     t = counter_tensor(COUNTER_INNER, "mask_up", f32, 4, 1, 1, ar, cl);
@@ -206,9 +252,11 @@ static void counter_add(const counter_graph *g)
     part[1] = counter_4(g, COUNTER_INNER, "part_1", 1, ar, w);
     counter_node("MatMul", part[1], seen, counter_cache(g, 1, 1, 1, w, v[1]), COUNTER_NO, COUNTER_NO);
     part[2] = counter_4(g, COUNTER_INNER, "part_2", 1, ar, 2);
-    counter_node("MatMul", part[2], seen, counter_cache(g, 0, 0, 1, 2, k[0]), "transpose_in1", QNNRT_DTYPE_BOOL8, 1, COUNTER_NO);
+    counter_node("MatMul", part[2], seen, counter_cache(g, 0, 0, 1, 2, k[0]), "transpose_in1", QNNRT_DTYPE_BOOL8,
+                 !g->straight, COUNTER_NO);
     part[3] = counter_4(g, COUNTER_INNER, "part_3", 1, ar, 1);
-    counter_node("MatMul", part[3], seen, counter_cache(g, 1, 0, 1, 1, k[1]), "transpose_in1", QNNRT_DTYPE_BOOL8, 1, COUNTER_NO);
+    counter_node("MatMul", part[3], seen, counter_cache(g, 1, 0, 1, 1, k[1]), "transpose_in1", QNNRT_DTYPE_BOOL8,
+                 !g->straight, COUNTER_NO);
     p = counter_4(g, COUNTER_INNER, "parts_01", 1, ar, 3 * w);
     counter_join(p, part[0], part[1], g->flat ? 2 : 3);
     t = counter_4(g, COUNTER_INNER, "parts_23", 1, ar, 3);

@@ -3,7 +3,8 @@
 #
 #   tests/silent.sh HEADER.h MACRO ... [HEADER.h MACRO ...]
 #
-# MACRO: each build option of the header before it once, as NAME or NAME=VALUE.
+# MACRO: each build option of the header before it once, as NAME or NAME=VALUE; NAME+OTHER: with
+# another one that it needs.
 # Compilers: $GCC $GXX $CLANG $CLANGXX $AARCH64_CC $AARCH64_CXX (default: their usual names).
 # One that is absent counts as one skipped test of a header (a failure with QNNRT_REQUIRE_ALL=1).
 # Works in build/silent; as many compilers at a time as there are cores.
@@ -53,7 +54,7 @@ has() { command -v "$1" >/dev/null 2>&1; }
 job() {
     count=$((count + 1))
     case $2 in *++*) language='-x c++' ;; *) language='-x c' ;; esac
-    echo "$count|$1 $2 $3 $4|$1 -std=$2 $warn -O1 $4 $language -c $dir/$3.c" >>"$jobs"
+    echo "$count|$1 $2 $3 $4|$1 -std=$2 $warn -I. -O1 $4 $language -c $dir/$3.c" >>"$jobs"
 }
 
 # check HEADER.h MACRO ...: write its sources and put its jobs on the list
@@ -86,18 +87,20 @@ check() {
             job "$cxx" c++11 $source ''
         done
         for macro in $macros; do
-            job "$cc" c99 $name.impl "-D$macro"
-            job "$cxx" c++11 $name.impl "-D$macro"
+            flags=-D$(echo "$macro" | sed 's/+/ -D/g')
+            job "$cc" c99 $name.impl "$flags"
+            job "$cxx" c++11 $name.impl "$flags"
         done
     done
 
     # A name that the header does not know would test nothing.
     for macro in $macros; do
-        if grep -qw "${macro%%=*}" "$header"; then
+        macro=${macro%%[=+]*}
+        if grep -qw "$macro" "$header"; then
             passed=$((passed + 1))
         else
             failed=$((failed + 1))
-            echo "silent: failed: $header does not know ${macro%%=*} (CONFIG_MACROS in the Makefile)"
+            echo "silent: failed: $header does not know $macro (CONFIG_MACROS in the Makefile)"
         fi
     done
 

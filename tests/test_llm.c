@@ -24,6 +24,7 @@ typedef struct seen { int32_t token, position; uint64_t sequences; } seen;
 typedef struct list { seen items[MOST]; size_t count; } list;
 
 static int32_t window;                      /* tokens that each one sees, 0: all */
+static int32_t highest = 1000;              /* position, and a new text is begun: what caches can hold exactly */
 
 static int sees(const seen *from, const seen *to)
 {
@@ -273,8 +274,9 @@ static void random_life(setup *s, uint32_t seed, int operations)
     for (k = 0; k < KINDS * CACHES; ++k) qnnrt_llm_clear(qnnrt_llm_cache_get(s->sessions[k / CACHES], 0, (size_t)k % CACHES));
     for (n = 0; n < operations; ++n) {
         const size_t which = dice(CACHES), other = 1 - which;
-        const uint32_t what = dice(16), from = dice(TEXTS), to = dice(TEXTS);
-        const int32_t begin = (int32_t)dice(20) - 2, end = dice(3) == 0 ? -1 : begin + (int32_t)dice(12);
+        const uint32_t roll = dice(16), what = last_of(&lists[which], UINT64_MAX) > highest - 14 ? 10 : roll, from = dice(TEXTS), to = dice(TEXTS);
+        const int32_t start = (int32_t)dice(20) - 2, stop = dice(3) == 0 ? -1 : start + (int32_t)dice(12);
+        const int32_t begin = what != roll ? 0 : start, end = what != roll ? -1 : stop;
         list *l = &lists[which], before = *l;
         const uint32_t room = info->cells - (uint32_t)l->count;
         uint32_t rows[MOST];
@@ -343,40 +345,66 @@ static void random_lives(const counter_graph *graphs, size_t count, uint32_t see
 
 TEST(random_lives_of_a_cache_with_three_graphs)
 {
-    static const counter_graph graphs[3] = { { 8, 24, 0, 0 }, { 3, 24, 0, 0 }, { 1, 24, 0, 0 } };
+    static const counter_graph graphs[3] = { { 8, 24, 0, 0, 0, QNNRT_DTYPE_F32 }, { 3, 24, 0, 0, 0, QNNRT_DTYPE_F32 }, { 1, 24, 0, 0, 0, QNNRT_DTYPE_F32 } };
     TRY(random_lives(graphs, 3, 40, 60));
 }
 
 TEST(random_lives_of_a_cache_with_caches_of_rank_three)
 {
-    static const counter_graph graphs[2] = { { 8, 24, 1, 0 }, { 1, 24, 1, 0 } };
+    static const counter_graph graphs[2] = { { 8, 24, 1, 0, 0, QNNRT_DTYPE_F32 }, { 1, 24, 1, 0, 0, QNNRT_DTYPE_F32 } };
     TRY(random_lives(graphs, 2, 40, 60));
 }
 
 TEST(random_lives_with_whole_caches_out)
 {
-    static const counter_graph graphs[2] = { { 8, 24, 0, 1 }, { 1, 24, 0, 1 } };
+    static const counter_graph graphs[2] = { { 8, 24, 0, 1, 0, QNNRT_DTYPE_F32 }, { 1, 24, 0, 1, 0, QNNRT_DTYPE_F32 } };
     TRY(random_lives(graphs, 2, 40, 60));
 }
 
 TEST(random_lives_with_contexts_of_several_lengths)
 {
-    static const counter_graph graphs[3] = { { 4, 12, 0, 0 }, { 1, 16, 0, 0 }, { 1, 40, 0, 0 } };
+    static const counter_graph graphs[3] = { { 4, 12, 0, 0, 0, QNNRT_DTYPE_F32 }, { 1, 16, 0, 0, 0, QNNRT_DTYPE_F32 }, { 1, 40, 0, 0, 0, QNNRT_DTYPE_F32 } };
     TRY(random_lives(graphs, 3, 40, 60));
 }
 
 
 TEST(random_lives_with_a_sliding_window)
 {
-    static const counter_graph graphs[2] = { { 8, 24, 0, 0 }, { 1, 24, 0, 0 } };
+    static const counter_graph graphs[2] = { { 8, 24, 0, 0, 0, QNNRT_DTYPE_F32 }, { 1, 24, 0, 0, 0, QNNRT_DTYPE_F32 } };
     window = 5;
     random_lives(graphs, 2, 40, 60);
     window = 0;
 }
 
+TEST(random_lives_with_keys_stored_like_values)
+{
+    static const counter_graph graphs[2] = { { 8, 24, 0, 0, 1, QNNRT_DTYPE_F32 }, { 1, 24, 0, 0, 1, QNNRT_DTYPE_F32 } };
+    static const counter_graph whole[2] = { { 8, 24, 1, 1, 1, QNNRT_DTYPE_F32 }, { 1, 24, 1, 1, 1, QNNRT_DTYPE_F32 } };
+    TRY(random_lives(graphs, 2, 30, 60));
+    TRY(random_lives(whole, 2, 30, 60));
+}
+
+TEST(random_lives_with_caches_in_other_types)
+{
+    static const struct { qnnrt_dtype dtype; int32_t highest; } kinds[3] =
+        { { QNNRT_DTYPE_F16, 45 }, { QNNRT_DTYPE_U16Q, 250 }, { QNNRT_DTYPE_U8Q, 15 } };
+    int i, flat;
+    for (i = 0; i < 3; ++i)
+        for (flat = 0; flat < 2; ++flat) {
+            counter_graph graphs[2] = { { 4, 14, 0, 0, 0, QNNRT_DTYPE_F32 }, { 1, 14, 0, 0, 0, QNNRT_DTYPE_F32 } };
+            graphs[0].dtype = graphs[1].dtype = kinds[i].dtype;
+            graphs[0].flat = graphs[1].flat = flat;
+            graphs[0].whole = graphs[1].whole = flat;
+            highest = kinds[i].highest;
+            random_lives(graphs, 2, 20, 60);
+            highest = 1000;
+            if (test_state.state != TEST_RUNNING) { printf("cache of %s\n", qnnrt_dtype_name(kinds[i].dtype)); return; }
+        }
+}
+
 /* ---- what goes wrong ---- */
 
-static const counter_graph pair[2] = { { 8, 24, 0, 0 }, { 1, 24, 0, 0 } };
+static const counter_graph pair[2] = { { 8, 24, 0, 0, 0, QNNRT_DTYPE_F32 }, { 1, 24, 0, 0, 0, QNNRT_DTYPE_F32 } };
 
 static qnnrt_result gives(qnnrt_llm_cache *cache, const int32_t *tokens, size_t count)
 {
@@ -578,7 +606,7 @@ TEST(models_with_one_graph_work)
 /* Two models of one backend over one plan; a step of one takes the other's logits away. */
 TEST(two_models_share_a_session)
 {
-    static const counter_graph other[1] = { { 4, 16, 1, 0 } };
+    static const counter_graph other[1] = { { 4, 16, 1, 0, 0, QNNRT_DTYPE_F32 } };
     setup s;
     qnnrt_llm_session *session;
     qnnrt_llm *models[2];
@@ -819,6 +847,8 @@ TEST_MAIN("test_llm")
     RUN(random_lives_with_whole_caches_out);
     RUN(random_lives_with_contexts_of_several_lengths);
     RUN(random_lives_with_a_sliding_window);
+    RUN(random_lives_with_keys_stored_like_values);
+    RUN(random_lives_with_caches_in_other_types);
     RUN(failed_step_changes_nothing);
     RUN(batches_that_cannot_be_are_refused);
     RUN(full_context_computes_one_more);

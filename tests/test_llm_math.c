@@ -8,7 +8,7 @@
 
 static const double pi = 3.14159265358979323846;
 
-/* ---- mathematics -------------------------------------------------------------------------------- */
+/* ---- mathematics ----------------------------------------------------------------------------- */
 
 static double far(double a, double b) { return fabs(a - b); }
 
@@ -80,7 +80,7 @@ TEST(every_bit_is_the_same_everywhere)
     CHECK_EQ(hash, 0x5ff4cecbc6ec5ee6);
 }
 
-/* ---- tables --------------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static qnnrt_error err;
 static const qnnrt_hooks none;
@@ -194,7 +194,7 @@ TEST(llama3_leaves_short_waves_and_divides_long_ones)
     rope.theta = 500000;
     rope.scaling = QNNRT_LLM_ROPE_LLAMA3;
     resolved = rope;
-    CHECK_EQ(qnnrt_llm__rope_resolve(&resolved, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_llm__rope_resolve(&resolved, "test", QNNRT_E_ARG, &err), QNNRT_OK);
     CHECK(resolved.factor == 8 && resolved.low_frequency == 1 && resolved.high_frequency == 4);
     CHECK_EQ(resolved.original_context, 8192);
     for (uint32_t i = 0; i < 64; ++i) {

@@ -597,6 +597,10 @@ TEST(numbers_of_executorch_that_do_not_add_up)
     rename_in_all("input_5_args_1_0", "input_99_args_1_0", 0);        /* the run of keys is cut short */
     FAILS(QNNRT_E_MISMATCH, "how many heads a layer has cannot be told", NULL);
     begin(&s);
+    rename_in_all("input_2_args_8_0", "input_2_args_10_0", 0);        /* two of different layers change places */
+    rename_in_all("input_7_args_10_0", "input_7_args_8_0", 0);
+    FAILS(QNNRT_E_MISMATCH, "are not in order", NULL);
+    begin(&s);
     rename_in_all("output_aten_permute_copy_default_3_0", "something_else", 1);
     FAILS(QNNRT_E_MISMATCH, "a role table has to name them", "key_out");
     begin(&s);
@@ -643,6 +647,10 @@ TEST(the_table_goes_before_names_and_the_caller_before_the_file)
     CHECK_EQ(open_model_with(NULL), QNNRT_OK);
     CHECK_EQ(open_roles(), QNNRT_OK);
     CHECK_EQ(qnnrt_llm_get_info(m.llm)->vocabulary, 0);
+    CHECK_EQ(qnnrt_llm_get_info(m.llm)->graphs[0].tensors[qnnrt_llm_get_info(m.llm)->graphs[0].tensor_count - 1].role, QNNRT_LLM_ROLE_UNUSED);
+    m.desc.config = "{\"llm\": {\"roles\": {\"0/logits\": \"hidden\"}}}";       /* even where the file is more precise */
+    m.desc.config_bytes = strlen(m.desc.config);
+    CHECK_EQ(open_roles(), QNNRT_OK);
     CHECK_EQ(qnnrt_llm_get_info(m.llm)->graphs[0].tensors[qnnrt_llm_get_info(m.llm)->graphs[0].tensor_count - 1].role, QNNRT_LLM_ROLE_UNUSED);
     m.desc.role_count = 0;
     CHECK_EQ(open_roles(), QNNRT_OK);
@@ -737,6 +745,16 @@ TEST(shapes_tell_what_only_one_thing_fits)
     rename_in_all("past_value_0_out", "output_0", 1);
     rename_in_all("past_key_0_out", "output_1", 1);
     FAILS(QNNRT_E_MISMATCH, "output \"output_0\"", "key_out of layer 0, value_out of layer 0");
+    /* One thing is missing, and two would do. */
+    s = HUB_SPEC;
+    begin(&s);
+    rename_in_all("past_key_2_out", "output_0", 1);
+    for (g = 0; g < 2; ++g) {
+        part *p = &m.parts[0][g];
+        tensor(p, 1, ROLE(UNUSED), U8, kv_scale(&s, 2, 0, 0), "output_1", 4, 2, 1, 32, s.ar[g]);
+    }
+    FAILS(QNNRT_E_MISMATCH, "output \"output_0\" of step 0, ufixed8[2,1,32,32] scale 1.28999996 offset -128: key_out of layer 2, which 1 other could be",
+          "output \"output_1\"");
     /* Two integers: tokens and positions look alike. */
     s = HUB_SPEC;
     s.positions = 1;
@@ -1139,6 +1157,10 @@ TEST(settings_come_from_the_caller_then_genie_then_ours)
                                 " {\"positional-encoding\": {\"type\": \"rope\", \"rope-dim\": 16, \"rope-theta\": 20000, \"rope-scaling\": {\"rope-type\": \"llama3\","
                                 " \"factor\": 16.0, \"low-freq-factor\": 2, \"high-freq-factor\": 8, \"original-max-position-embeddings\": 2048}}}}}}";
     static const char none[] = "{\"dialog\": {\"context\": {\"bos-token\": -1, \"eos-token\": -1}, \"engine\": [{\"model\": 1}]}}";
+    static const char htp[] = "{\"dialog\": {\"engine\": {\"backend\": {\"type\": \"QnnHtp\", \"QnnHtp\": {\"pos-id-dim\": 64, \"rope-theta\": 600000, \"rope-scaling\":"
+                              " {\"rope-type\": \"llama3\", \"factor\": 32}}}}}}";
+    static const char both[] = "{\"dialog\": {\"engine\": {\"model\": {\"positional-encoding\": {\"rope-theta\": 7}}, \"backend\": {\"QnnHtp\": {\"rope-theta\": 8}}}}}";
+    static const char other[] = "{\"dialog\": {\"engine\": {\"model\": {\"positional-encoding\": {\"rope-theta\": 7, \"rope-scaling\": {\"rope-type\": \"qwen2vl-mrope\"}}}}}}";
     spec s = HUB_SPEC;
     const qnnrt_llm_info *info;
     char path[1200];
@@ -1200,6 +1222,24 @@ TEST(settings_come_from_the_caller_then_genie_then_ours)
     CHECK_EQ(qnnrt_llm_get_info(m.llm)->bos, -1);
     CHECK_EQ(qnnrt_llm_get_info(m.llm)->eos_count, 0);
     CHECK(qnnrt_llm_get_info(m.llm)->rope.theta == 3);
+    /* Older files have it with the backend; that of the model goes before. */
+    CHECK(test_write_file(path, htp, strlen(htp)));
+    CHECK_EQ(open_roles(), QNNRT_OK);
+    CHECK_STR(qnnrt_llm_get_info(m.llm)->rope_source, "genie_config.json");
+    CHECK(qnnrt_llm_get_info(m.llm)->rope.theta == 600000 && qnnrt_llm_get_info(m.llm)->rope.scaling == QNNRT_LLM_ROPE_LLAMA3);
+    CHECK(qnnrt_llm_get_info(m.llm)->rope.factor == 32 && qnnrt_llm_get_info(m.llm)->rope.high_frequency == 4);
+    CHECK(test_write_file(path, both, strlen(both)));
+    CHECK_EQ(open_roles(), QNNRT_OK);
+    CHECK(qnnrt_llm_get_info(m.llm)->rope.theta == 7 && qnnrt_llm_get_info(m.llm)->rope.scaling == QNNRT_LLM_ROPE_PLAIN);
+    CHECK(test_write_file(path, other, strlen(other)));
+    FAILS(QNNRT_E_UNSUPPORTED, "rope-type \"qwen2vl-mrope\"", "genie_config.json");
+    m.desc.rope.theta = 6;
+    CHECK_EQ(open_roles(), QNNRT_OK);
+    m.desc.rope.theta = 0;
+    CHECK(test_write_file(path, "{\"dialog\": {\"context\": {\"bos-token\": []}}}", 42));
+    FAILS(QNNRT_E_FORMAT, "genie_config.json: \"bos-token\"", NULL);
+    CHECK(test_write_file(path, "{\"dialog\": {", 12));
+    FAILS(QNNRT_E_FORMAT, "genie_config.json: byte 12", NULL);
     /* A folder where a file should be. */
     remove(path);
     CHECK(mkdir(path, 0700) == 0);
@@ -1222,8 +1262,9 @@ TEST(settings_that_are_wrong)
         { "{\"llm\": {\"rope\": {}}}", "has no \"theta\"" }, { "{\"llm\": {\"rope\": {\"theta\": 0}}}", "a number above 0" },
         { "{\"llm\": {\"rope\": {\"theta\": 1e999}}}", "a number above 0" }, { "{\"llm\": {\"rope\": {\"theta\": \"1\"}}}", "a number above 0" },
         { "{\"llm\": {\"rope\": {\"theta\": 1, \"scaling\": \"yarn\"}}}", "\"plain\", \"linear\" or \"llama3\"" },
-        { "{\"llm\": {\"rope\": {\"theta\": 1, \"base\": 1}}}", "not known in \"rope\"" }, { "{\"llm\": {\"rope\": {\"theta\": 1e300}}}", "cannot be" },
-        { "{\"llm\": {\"rope\": {\"theta\": 1, \"scaling\": \"llama3\", \"low_frequency\": 4}}}", "cannot be" },
+        { "{\"llm\": {\"rope\": {\"theta\": 1, \"base\": 1}}}", "not known in \"rope\"" }, { "{\"llm\": {\"rope\": {\"theta\": 1e300}}}", "rope.theta is 1e+300" }, { "{\"llm\": {\"rope\": {\"theta\": 0.5}}}", "rope.theta is 0.5" },
+        { "{\"llm\": {\"rope\": {\"theta\": 1, \"theta\": 2}}}", "is there twice" },
+        { "{\"llm\": {\"rope\": {\"theta\": 1, \"scaling\": \"llama3\", \"low_frequency\": 4}}}", "rope.low_frequency is 4" },
         { "{\"llm\": {\"rope\": {\"theta\": 1, \"original_context\": 1.5}}}", "a whole number" }, { "{\"llm\": {\"bos\": 1.5}}", "a token is a whole number" },
         { "{\"llm\": {\"bos\": -2}}", "a token is a whole number" }, { "{\"llm\": {\"eos\": [1, \"2\"]}}", "a token is a whole number" },
         { "{\"llm\": {\"eos\": [[1]]}}", "a token is a whole number" }, { "{\"llm\": {\"eos\": 2147483648}}", "a token is a whole number" },
@@ -1243,8 +1284,11 @@ TEST(settings_that_are_wrong)
     FAILS(QNNRT_E_NOT_FOUND, "\"absent\" as mask, in qnnrt.json", NULL);
     memset(&m.desc, 0, sizeof(m.desc));
     m.desc.rope.theta = -1;
-    FAILS(QNNRT_E_ARG, "RoPE as given by the caller", NULL);
+    FAILS(QNNRT_E_ARG, "the caller: rope.theta is -1", NULL);
     m.desc.rope.theta = 0;
+    m.desc.rope.scaling = QNNRT_LLM_ROPE_LINEAR;
+    FAILS(QNNRT_E_ARG, "desc.rope has no theta", NULL);
+    m.desc.rope.scaling = QNNRT_LLM_ROPE_PLAIN;
     m.desc.bos = &wrong;
     FAILS(QNNRT_E_ARG, "desc.bos", NULL);
     m.desc.bos = NULL;

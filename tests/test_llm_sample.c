@@ -8,7 +8,7 @@
 
 static qnnrt_error err;
 
-/* ---- logits ---------------------------------------------------------------------------------------- */
+/* ---- logits ---------------------------------------------------------------------------------- */
 
 enum { MOST = 6000 };
 
@@ -74,7 +74,7 @@ static qnnrt_llm_sampler *sampler_of(const qnnrt_llm_sampler_desc *desc)
     return sampler;
 }
 
-/* ---- argmax ------------------------------------------------------------------------------------------ */
+/* ---- argmax ---------------------------------------------------------------------------------- */
 
 static uint32_t argmax_slow(void)
 {
@@ -190,7 +190,7 @@ TEST(argmax_takes_any_address)
     }
 }
 
-/* ---- the same tokens everywhere ------------------------------------------------------------------------ */
+/* ---- the same tokens everywhere -------------------------------------------------------------- */
 
 static const qnnrt_llm_sampler_desc recipes[] = {
     /* temperature, top_k, top_p, min_p, penalty, last, seed */
@@ -289,7 +289,7 @@ TEST(seeds_differ)
     CHECK(same < 5);
 }
 
-/* ---- distributions ------------------------------------------------------------------------------------- */
+/* ---- distributions --------------------------------------------------------------------------- */
 
 typedef struct option {
     double   level, probability;
@@ -499,7 +499,7 @@ TEST(equal_logits_are_equally_probable_and_cut_from_behind)
     }
 }
 
-/* ---- greedy --------------------------------------------------------------------------------------------- */
+/* ---- greedy ---------------------------------------------------------------------------------- */
 
 TEST(greedy_is_the_argmax)
 {
@@ -575,7 +575,7 @@ TEST(recent_tokens_are_forgotten_in_their_order)
     qnnrt_llm_sampler_destroy(sampler);
 }
 
-/* ---- the ends ------------------------------------------------------------------------------------------- */
+/* ---- the ends -------------------------------------------------------------------------------- */
 
 TEST(one_logit_is_always_it)
 {
@@ -702,7 +702,7 @@ TEST(null_is_harmless)
     qnnrt_llm_sampler_destroy(sampler);
 }
 
-/* ---- refusals and memory -------------------------------------------------------------------------------- */
+/* ---- refusals and memory --------------------------------------------------------------------- */
 
 static qnnrt_result refused(const qnnrt_llm_sampler_desc *desc)
 {

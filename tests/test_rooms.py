@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
-"""Each room of qnnrt.h uses only rooms that its banner names, all of them above it, and is not too large."""
+"""Each room of qnnrt.h and of qnnrt_llm.h uses only rooms that its banner names, all of them above it, and is not too large."""
 import os
 import re
 import sys
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-text = open(os.path.join(TOP, "qnnrt.h")).read()
-
-# What does not carry its room's name in its own.
-OWNER = {"arena": "mem", "fail": "err", "end": "pipeline", "join": "pipeline", "spot": "place", "entry": "place", "step": "run",
-         "hooks": "mem", "assert": "config", "read": "read_json"}
 passed = failed = 0
+
+# What does not carry its room's name in its own, as far as the first underscore.
+QNNRT = {"arena": "mem", "fail": "err", "end": "pipeline", "join": "pipeline", "spot": "place", "entry": "place", "step": "run",
+         "hooks": "mem", "assert": "config", "read": "read_json"}
+LLM = {"clean": "config", "utf8": "config", "fail": "config", "error": "config", "alloc": "config", "free": "config",
+       "kv": "shape", "ends": "shape", "slots": "shape", "graph": "shape", "layered": "shape", "keep": "shape", "drop": "shape",
+       "facts": "shape", "store": "rows", "table": "session", "feed": "session", "run": "session", "part": "session",
+       "wants": "session"}
 
 
 def check(good, message):
@@ -22,38 +25,48 @@ def check(good, message):
         print("rooms: " + message)
 
 
-banner = re.compile(r"/\* =+\n   [^\n]*?>>(\w+)\n(.*?)=+ \*/", re.S)
-rooms = [(m.group(1), m.group(2), m.start(), m.end()) for m in banner.finditer(text, text.index("#ifdef QNNRT_IMPLEMENTATION"))]
-names = [room[0] for room in rooms]
-check(len(names) == len(set(names)) and len(names) > 15, "a tag occurs twice, or banners are missing: %s" % names)
+def check_header(path, prefix, owner, fewest, largest):
+    """prefix: of private names; owner: see above; fewest: rooms; largest: lines of rooms that may be longer than others."""
+    macro = prefix.upper()
+    text = open(os.path.join(TOP, path)).read()
+    banner = re.compile(r"/\* =+\n   [^\n]*?>>(\w+)\n(.*?)=+ \*/", re.S)
+    rooms = [(m.group(1), m.group(2), m.start(), m.end())
+             for m in banner.finditer(text, text.index("#ifdef %s_IMPLEMENTATION" % macro))]
+    names = [room[0] for room in rooms]
+    check(len(names) == len(set(names)) and len(names) > fewest, "%s: a tag occurs twice, or banners are missing: %s" % (path, names))
 
-listed = re.findall(r">>(\w+)", text[text.index("ROOMS (search"):text.index("#ifndef QNNRT_H")])
-check(listed == names, "the manual lists the rooms as %s, they are %s" % (listed, names))
+    listed = re.findall(r">>(\w+)", text[text.index("ROOMS (search"):text.index("#ifndef %s_H" % macro)])
+    check(listed == names, "%s: the manual lists the rooms as %s, they are %s" % (path, listed, names))
 
-for at, (name, about, _, begin) in enumerate(rooms):
-    end = rooms[at + 1][2] if at + 1 < len(rooms) else text.index("#endif /* QNNRT__IMPL_ONCE */")
-    body = re.sub(r"/\*.*?\*/", "", text[begin:end], flags=re.S)
-    body = re.sub(r'"(\\.|[^"\\])*"', '""', body)
-    needs_text = about[about.index("Needs:"):].split("Knows")[0] if "Needs:" in about else ""
-    check("Needs:" in about and "Knows nothing of:" in about, ">>%s does not say what it needs and must not know" % name)
-    needs = set(re.findall(r">>(\w+)", needs_text))
-    if "every room above" in needs_text:
-        needs = set(names[:at])
-    for need in sorted(needs):
-        check(need in names[:at], ">>%s needs >>%s, which is not above it" % (name, need))
-    used = set()
-    for symbol in re.findall(r"\bqnnrt__([a-z0-9]+)\w*", body):
-        used.add(OWNER.get(symbol, symbol))
-    used -= {name, "config", "x"}
-    for use in sorted(used):
-        check(use in names, ">>%s uses qnnrt__%s..., which belongs to no room" % (name, use))
-        check(use in needs, ">>%s uses >>%s and does not say so" % (name, use))
-    for need in sorted(needs - used - {"config"}):
-        by_struct = re.search(r">>%s \(" % need, needs_text) is not None     # "(its struct)": used without a call
-        check(by_struct or "every room above" in needs_text, ">>%s says that it needs >>%s and does not use it" % (name, need))
-    count = text[begin:end].count("\n")
-    most = 1500 if name == "compose" else 1100
-    check(count <= most, ">>%s has %d lines; more than %d are two rooms" % (name, count, most))
+    for at, (name, about, _, begin) in enumerate(rooms):
+        end = rooms[at + 1][2] if at + 1 < len(rooms) else text.index("#endif /* %s__IMPL_ONCE */" % macro)
+        body = re.sub(r"/\*.*?\*/", "", text[begin:end], flags=re.S)
+        body = re.sub(r'"(\\.|[^"\\])*"', '""', body)
+        needs_text = about[about.index("Needs:"):].split("Knows")[0] if "Needs:" in about else ""
+        here = "%s: >>%s" % (path, name)
+        check("Needs:" in about and "Knows nothing of:" in about, "%s does not say what it needs and must not know" % here)
+        needs = set(re.findall(r">>(\w+)", needs_text))
+        if "every room above" in needs_text:
+            needs = set(names[:at])
+        for need in sorted(needs):
+            check(need in names[:at], "%s needs >>%s, which is not above it" % (here, need))
+        used = set()
+        for symbol in re.findall(r"\b%s__([a-z0-9]+)\w*" % prefix, body):
+            used.add(owner.get(symbol, symbol))
+        used -= {name, "config", "x"}
+        for use in sorted(used):
+            check(use in names, "%s uses %s__%s..., which belongs to no room" % (here, prefix, use))
+            check(use in needs, "%s uses >>%s and does not say so" % (here, use))
+        for need in sorted(needs - used - {"config"}):
+            by_struct = re.search(r">>%s \(" % need, needs_text) is not None     # "(its struct)": used without a call
+            check(by_struct or "every room above" in needs_text, "%s says that it needs >>%s and does not use it" % (here, need))
+        count = text[begin:end].count("\n")
+        most = largest.get(name, 1100)
+        check(count <= most, "%s has %d lines; more than %d are two rooms" % (here, count, most))
+
+
+check_header("qnnrt.h", "qnnrt", QNNRT, 15, {"compose": 1500})
+check_header("tools/qnnrt_llm.h", "qnnrt_llm", LLM, 15, {})
 
 print("%d passed, %d failed" % (passed, failed))
 sys.exit(failed != 0)

@@ -1,6 +1,6 @@
-# What shell tests of qnnrt-run share. A test sets suite and reads this file; it gets
+# What shell tests of the tools share. A test sets suite and reads this file; it gets
 #     build release    its arguments, BUILD_DIR (default build) and RELEASE_DIR (default: 2.51 below it)
-#     tool fake        paths of the program and of the fake library
+#     tool fake        paths of qnnrt-run, or of what the test sets it to, and of the fake library
 #     tests data tmp   folders; tmp is removed at the end
 # and the checks below, which print nothing when they are good. Its last command is finish.
 set -u
@@ -72,7 +72,7 @@ wrong() {
         bad "$name" "printed to standard output"
     elif [ "$(wc -l <"$tmp/err")" -ne 1 ]; then
         bad "$name" "not one line: $(cat "$tmp/err")"
-    elif ! grep -q '^qnnrt-run: .*try --help$' "$tmp/err" || ! grep -qF -- "$text" "$tmp/err"; then
+    elif ! grep -q "^${tool##*/}: .*try --help\$" "$tmp/err" || ! grep -qF -- "$text" "$tmp/err"; then
         bad "$name" "no '$text' in: $(cat "$tmp/err")"
     else
         good

@@ -227,10 +227,11 @@ static void print_help(FILE *out)
           "      qnnrt-llm --ctx_dir model_dir --prompt 'Once upon a time' --max_gen 100\n"
           "      qnnrt-llm --ctx_dir model_dir --describe\n\n"
           "Without a prompt each line of standard input is one, and what was said before is\n"
-          "remembered: /reset forgets it, /quit or the end of the input ends. Ctrl-C ends, too, with\n"
-          "all that belongs to an end; a second one at once.\n"
+          "remembered: an empty line lets the model go on, /reset forgets, /quit or the end of the\n"
+          "input ends. Ctrl-C ends, too, with the figures; a second one at once.\n"
           "Where there are 256 tokens, they are bytes. Of other models tokens go in and come out as\n"
-          "numbers, an answer on a line; examples/llm/chat.py has a tokenizer for both ends.\n"
+          "numbers, each prompt and each answer a line; examples/llm/chat.py has a tokenizer for both\n"
+          "ends.\n"
           "An option's value follows as the next word or after '='.\n\n", out);
     for (size_t i = 0; i < OPTION_COUNT; ++i) {
         const option *o = &options[i];
@@ -252,7 +253,7 @@ static int parse_whole(const char *s, uint64_t most, uint64_t *out)
     if (*s == '\0') return 0;
     for (; *s != '\0'; ++s) {
         const uint64_t digit = (uint64_t)(*s - '0');
-        if (*s < '0' || *s > '9' || value > (most - digit) / 10) return 0;
+        if (*s < '0' || *s > '9' || digit > most || value > (most - digit) / 10) return 0;
         value = value * 10 + digit;
     }
     *out = value;
@@ -377,7 +378,8 @@ static int check_options(const settings *set)
     if (set->ctx_dir == NULL) return usage("--ctx_dir is needed");
     if (prompts > 1) return usage("--prompt, --prompt_file and --tokens exclude each other");
     if (set->describe && (prompts > 0 || set->stats != NULL || set->dump_logits != NULL))
-        return usage("--describe runs nothing: it goes with neither a prompt nor --stats nor --dump_logits");
+        return usage("--describe runs nothing: it goes with neither a prompt nor --stats nor"
+                     " --dump_logits");
     return STATUS_OK;
 }
 
@@ -511,10 +513,11 @@ static int take_prompt(tool *t, token_list *list)
     return good;
 }
 
-static void put_token(tool *t, int32_t token, int first)
+/* The blank comes with the number: a reader knows at once that no digit follows. */
+static void put_token(tool *t, int32_t token)
 {
     if (t->bytes) fputc(token, t->out);
-    else fprintf(t->out, "%s%ld", first ? "" : " ", (long)token);
+    else fprintf(t->out, "%ld ", (long)token);
     fflush(t->out);
 }
 
@@ -607,6 +610,7 @@ static void write_stats(tool *t)
 {
     const qnnrt_llm_session_info info = qnnrt_llm_session_get_info(t->session);
     const uint64_t now = clock_ns(NULL);
+    uint64_t wall_ns;
     struct timespec wall = {0, 0};
     qnnrt_json_writer j;
     int good;
@@ -617,13 +621,14 @@ static void write_stats(tool *t)
     };
 
     clock_gettime(CLOCK_REALTIME, &wall);
+    wall_ns = (uint64_t)wall.tv_sec * 1000000000u + (uint64_t)wall.tv_nsec;
     qnnrt_json_write_begin(&j, write_piece, t->stats, 2);
     qnnrt_json_write_object(&j, 0);
     /* ExecuTorch's, in its order: times in ms since 1970, 0 for what never happened. */
     stat_count(&j, "prompt_tokens", t->prompt_tokens);
     stat_count(&j, "generated_tokens", t->generated);
     for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); ++i) {
-        const uint64_t ns = (uint64_t)wall.tv_sec * 1000000000u + (uint64_t)wall.tv_nsec - (now - times[i].ns);
+        const uint64_t ns = wall_ns - (now - times[i].ns);
         stat_count(&j, times[i].key, times[i].ns != 0 ? ns / 1000000u : 0);
     }
     stat_count(&j, "aggregate_sampling_time_ms", t->sampling / 1000000u);
@@ -763,6 +768,9 @@ static int open_session(tool *t)
     if (t->set.unheard != NULL && !(t->set.sampler.temperature > 0))
         warn("%s changes nothing with --temperature 0, which always takes the most probable token",
              t->set.unheard);
+    if (t->info->rope.theta != 0 && strcmp(t->info->rope_source, "the default") == 0)
+        warn("no file says how positions turn this model's queries and keys: RoPE theta is taken for"
+             " %g; --rope_theta gives another", t->info->rope.theta);
     if (t->set.rope_theta != 0 && t->info->rope.theta == 0)
         warn("--rope_theta changes nothing: the angles of positions are in this model's graphs");
     t->bytes = t->info->vocabulary == 256 && t->set.tokens_file == NULL;
@@ -865,7 +873,7 @@ static int answer(tool *t, const token_list *prompt)
     uint64_t written = 0, since = clock_ns(NULL);
     size_t last = 0;
     if (t->inference_begin == 0) t->inference_begin = since;
-    t->prompt_tokens += prompt->count;
+    t->prompt_tokens += prompt->count - (t->pending >= 0);
     t->pending = -1;
     t->stopped = t->set.max_gen == 0 ? "max_gen" : NULL;
     if (!read_prompt(t, prompt, &last)) t->stopped = t->failed ? "failed" : "interrupted";
@@ -891,7 +899,7 @@ static int answer(tool *t, const token_list *prompt)
             t->stopped = "end token";
             break;
         }
-        put_token(t, token, written == 1);
+        put_token(t, token);
         t->stopped = stop_reason(t, written);
         if (t->stopped != NULL) break;
         if (!read_step(t, &token, 1)) t->stopped = "failed";
@@ -925,7 +933,6 @@ static void talk(tool *t)
     char *line = NULL;
     size_t room = 0;
     token_list prompt = {NULL, 0, 0};
-    t->stopped = "end of input";
     for (;;) {
         ssize_t bytes;
         int good = 1;
@@ -952,6 +959,7 @@ static void talk(tool *t)
         if (!answer(t, &prompt) || interrupted) break;
     }
     if (interrupted) t->stopped = "interrupted";
+    else if (t->stopped == NULL || strcmp(t->stopped, "failed") != 0) t->stopped = "end of input";
     if (shown && !interrupted) fputc('\n', stderr);
     free(prompt.items);
     free(line);
@@ -989,8 +997,9 @@ static void run(tool *t)
     if (set->prompt == NULL && set->prompt_file == NULL && set->tokens_file == NULL) talk(t);
     else if (take_prompt(t, &prompt) && prompt_fits(t, prompt.count)) answer(t, &prompt);
     free(prompt.items);
-    if (t->load_end == 0 || t->inference_begin == 0) return;
-    qsort(t->latencies, t->latency_count, sizeof(*t->latencies), by_size);
+    if (t->inference_begin == 0) return;
+    if (t->latency_count > 1)
+        qsort(t->latencies, t->latency_count, sizeof(*t->latencies), by_size);
     say_stats(t);
 }
 

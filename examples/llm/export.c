@@ -16,7 +16,8 @@
 
    MODEL_DIR holds config.json and model.safetensors of a Llama with Hugging Face's names, such as
    tests/data/llm/model, and ranges.json as tests/make_ranges.py writes it. OUT_DIR, which must
-   exist, gets forward_0.bin, forward_1.bin, ... Each has a prefill and a decode graph:
+   exist, gets forward_0.bin, forward_1.bin, ..., and qnnrt.json with the theta of its positions. Each
+   binary has a prefill and a decode graph:
 
        hub          prompt_ar32_cl128_1_of_2 and token_ar1_cl128_1_of_2; a tensor for the keys of
                     a layer and one for its values; the caller computes cosines and sines
@@ -165,6 +166,20 @@ static void refuse_more(const options *o)
     if ((file = fopen(path, "rb")) != NULL) stop(error);
 }
 
+/* What no tensor tells and runtimes have to know: qnnrt_llm.h looks for it here. */
+static void write_settings(const llm_maker *m, const options *o)
+{
+    char path[512];
+    FILE *file;
+    int failed;
+    snprintf(path, sizeof path, "%s/qnnrt.json", o->out);
+    file = fopen(path, "w");
+    if (file == NULL) stop("qnnrt.json cannot be made in OUT_DIR");
+    fprintf(file, "{ \"llm\": { \"rope\": { \"theta\": %.17g } } }\n", m->is.theta);
+    failed = ferror(file);
+    if (fclose(file) != 0 || failed) stop("qnnrt.json cannot be written");
+}
+
 int main(int argc, char **argv)
 {
     qnnrt_backend_desc backend_desc = {0};
@@ -200,6 +215,7 @@ int main(int argc, char **argv)
         snprintf(path, sizeof path, "%s/forward_%u.bin", o.out, (unsigned)i);
         if (qnnrt_save(model, i, path, &err) != QNNRT_OK) stop(err.text);
     }
+    write_settings(&m, &o);
     printf("%u layers, %s, %s names, %u context binaries in %s, built with %s\n",
            (unsigned)m.is.layers, o.type, o.naming, (unsigned)o.shards, o.out,
            qnnrt_backend_get_info(backend)->path);

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""qnnrt_llm.h, the tool and the examples use the public names of the headers alone, and qnnrt_llm.h calls nothing but them and libc."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+CC = os.environ.get("CC", "cc")
+NM = os.environ.get("NM", "nm")
+LLM = "tools/qnnrt_llm.h"
+# What it may call of libc. Of libm, and of POSIX beyond C99, there is nothing.
+LIBC = set("malloc free memcmp memcpy memmove memset strchr strcmp strerror strlen strncmp strrchr snprintf vsnprintf "
+           "fopen fclose fread ferror __errno_location _GLOBAL_OFFSET_TABLE_".split())
+passed = failed = 0
+
+
+def check(good, message):
+    global passed, failed
+    if good:
+        passed += 1
+    else:
+        failed += 1
+        print("llm_public: " + message)
+
+
+def read(path):
+    with open(os.path.join(TOP, path), errors="replace") as file:
+        return file.read()
+
+
+def private(text, prefixes):
+    """The private names in a text: those of these prefixes with two underscores behind, in either case."""
+    words = re.compile(r"\b(?:%s)__\w+" % "|".join(prefixes), re.I)
+    return sorted(set(words.findall(text)))
+
+
+# The pattern finds what it is meant to find.
+check(private("a = qnnrt__fail(QNNRT__STATIC) + qnnrt_json__peek();", ["qnnrt", "qnnrt_json"]) ==
+      ["QNNRT__STATIC", "qnnrt__fail", "qnnrt_json__peek"], "private names are not found")
+check(private("qnnrt_llm__fail(qnnrt_fail)", ["qnnrt", "qnnrt_json"]) == [], "qnnrt_llm__fail is no private name of qnnrt.h")
+
+users = [(LLM, ["qnnrt", "qnnrt_json"]), ("tools/qnnrt-llm.c", ["qnnrt", "qnnrt_json", "qnnrt_llm"])]
+for folder, _, files in os.walk(os.path.join(TOP, "examples")):
+    for file in sorted(files):
+        if file.endswith((".c", ".h", ".cpp", ".py")):
+            users.append((os.path.relpath(os.path.join(folder, file), TOP), ["qnnrt", "qnnrt_json", "qnnrt_llm"]))
+check(len(users) > 5, "there are no examples")
+for path, prefixes in users:
+    if os.path.exists(os.path.join(TOP, path)):
+        found = private(read(path), prefixes)
+        check(not found, "%s uses private names: %s" % (path, " ".join(found)))
+
+# Declared before the implementation begins, and so public.
+declared = set(re.findall(r"\b(qnnrt_\w+)\s*\(", read("qnnrt.h").split("#ifdef QNNRT_IMPLEMENTATION")[0] +
+                          read("qnnrt_json.h").split("#ifdef QNNRT_JSON_IMPLEMENTATION")[0]))
+own = set(re.findall(r"^QNNRT_LLM_API\b[^;{]*?\b(qnnrt_llm_\w+)\s*\(", read(LLM).split("#ifdef QNNRT_LLM_IMPLEMENTATION")[0], re.M | re.S))
+
+
+def symbols(folder, flags, option, what):
+    path = os.path.join(folder, "llm.o")
+    made = subprocess.run(CC.split() + ["-std=c99", "-O2", "-U_FORTIFY_SOURCE", "-fno-stack-protector", "-I" + TOP, "-DQNNRT_LLM_IMPLEMENTATION",
+                                        "-x", "c", "-c", os.path.join(TOP, LLM), "-o", path] + flags, capture_output=True, text=True)
+    check(made.returncode == 0, "%s alone does not compile %s: %s" % (LLM, what, made.stderr[:2000]))
+    listed = subprocess.run(NM.split() + option + [path], capture_output=True, text=True)
+    return {line.split()[-1] for line in listed.stdout.splitlines() if line.strip()}, listed.stdout
+
+
+if not shutil.which(CC.split()[0]) or not shutil.which(NM.split()[0]):
+    check(os.environ.get("QNNRT_REQUIRE_ALL") != "1", "no %s or no %s (QNNRT_REQUIRE_ALL=1)" % (CC, NM))
+else:
+    with tempfile.TemporaryDirectory() as folder:
+        calls, _ = symbols(folder, [], ["-u"], "")
+        others = sorted(name for name in calls - LIBC if name not in declared)
+        check("qnnrt_exec" in calls and "malloc" in calls, "the symbols of its object are not read: %s" % sorted(calls))
+        check(not others, "%s calls %s, which are neither public functions of the headers below it nor of its libc list" % (LLM, others))
+        defined, _ = symbols(folder, [], ["-g", "--defined-only"], "")
+        check(defined == own and len(own) > 20, "exported and not declared, or the other way round: %s" % sorted(defined ^ own))
+        hidden, _ = symbols(folder, ["-DQNNRT_LLM_API=static __attribute__((unused))"], ["-g", "--defined-only"], "with a static QNNRT_LLM_API")
+        check(not hidden, "with a static QNNRT_LLM_API it exports %s" % sorted(hidden))
+        # Without position-independent code tables of pointers are constants too.
+        all_of_it, kinds = symbols(folder, ["-fno-pic", "-fno-pie"], ["--defined-only"], "without -fPIC")
+        check(len(all_of_it) > 100 and not re.search(r" [bBcCdDgGsS] .*", kinds), "%s keeps variables: %s" %
+              (LLM, re.findall(r" [bBcCdDgGsS] (.*)", kinds)))
+
+print("%d passed, %d failed" % (passed, failed))
+sys.exit(failed != 0)
