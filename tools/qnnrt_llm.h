@@ -596,6 +596,14 @@ extern "C" {
    Needs: nothing     Knows nothing of: language models
    ===================================================================================== */
 
+/* Before functions that every token runs through: compilers put them side by side. After an execute no
+   code is in the processor's caches, and each page of it has to be found anew. */
+#if defined(__GNUC__)
+#define QNNRT_LLM__HOT __attribute__((hot))
+#else
+#define QNNRT_LLM__HOT
+#endif
+
 /* Bytes of the UTF-8 sequence at text that can be shown, 0: it is none, or steers a terminal. */
 static size_t qnnrt_llm__utf8(const unsigned char *text)
 {
@@ -630,7 +638,7 @@ static void qnnrt_llm__clean(char *text)
 
 /* Write an error's code and text, of one line; both may be cut, neither is lost. err may be NULL */
 #if defined(__GNUC__)
-__attribute__((format(printf, 3, 4)))
+__attribute__((cold, format(printf, 3, 4)))
 #endif
 static qnnrt_result qnnrt_llm__fail(qnnrt_error *err, qnnrt_result code, const char *format, ...)
 {
@@ -4067,6 +4075,7 @@ static int qnnrt_llm__cells_make(qnnrt_llm__cells *cells, const qnnrt_hooks *hoo
 }
 
 /* The n lowest free cells, ascending; 0 when there are too few. */
+QNNRT_LLM__HOT
 static int qnnrt_llm__cells_find(const qnnrt_llm__cells *cells, uint32_t n, uint32_t *out)
 {
     uint32_t cell = 0, found = 0;
@@ -4089,6 +4098,7 @@ static void qnnrt_llm__cells_join(qnnrt_llm__cells *cells, uint64_t bits, int32_
 }
 
 /* A free cell takes a token. position >= 0, sequences not 0. */
+QNNRT_LLM__HOT
 static void qnnrt_llm__cells_set(qnnrt_llm__cells *cells, uint32_t cell, int32_t position,
                                  uint64_t sequences)
 {
@@ -4320,14 +4330,16 @@ static unsigned char *qnnrt_llm__rows_at(const qnnrt_llm__store *store, size_t k
 
 /* Copy count pieces that begin some bytes apart. Sizes that keys and values have are known to the
    compiler, so that no function is called: a decoding step lives on these loops. */
+QNNRT_LLM__HOT
 static void qnnrt_llm__rows_spread(unsigned char *to, size_t to_step, const unsigned char *from,
                                    size_t from_step, size_t bytes, size_t count)
 {
     size_t i;
-    switch (bytes) {
-    case 1:
+    if (bytes == 1) {       /* most of all, quantized keys: the switch jumps by a table in memory */
         for (i = 0; i < count; ++i, to += to_step, from += from_step) *to = *from;
-        break;
+        return;
+    }
+    switch (bytes) {
     case 2:
         for (i = 0; i < count; ++i, to += to_step, from += from_step) memcpy(to, from, 2);
         break;
@@ -4355,16 +4367,46 @@ static void qnnrt_llm__rows_spread(unsigned char *to, size_t to_step, const unsi
     }
 }
 
+/* Where new cells of a tensor come from, and all else that storing them takes: a step reads a list of
+   these and nothing more. */
+typedef struct qnnrt_llm__fresh {
+    const unsigned char *from;          /* new cell 0 */
+    size_t               from_step;     /* bytes to its next piece */
+    size_t               range;         /* of the tensor in a store */
+    uint32_t             piece, outer;  /* bytes of a piece, and how many */
+} qnnrt_llm__fresh;
+
+/* Those of [outer][out_cells][inner] from cell `first` on. */
+static qnnrt_llm__fresh qnnrt_llm__rows_fresh(const qnnrt_llm__store *store, size_t k,
+                                              const void *out, uint32_t out_cells, uint32_t first)
+{
+    const size_t piece = qnnrt_llm__rows_piece(&store->kv[k]);
+    qnnrt_llm__fresh fresh;
+    fresh.from = (const unsigned char *)out + first * piece;
+    fresh.from_step = out_cells * piece;
+    fresh.range = (size_t)store->ranges[k];
+    fresh.piece = (uint32_t)piece;
+    fresh.outer = store->kv[k].outer;
+    return fresh;
+}
+
+/* Cells cell .. cell + count - 1 take what new cells row .. row + count - 1 have. */
+static void qnnrt_llm__rows_store(const qnnrt_llm__store *store, const qnnrt_llm__fresh *fresh,
+                                  uint32_t row, uint32_t cell, uint32_t count)
+{
+    const size_t piece = fresh->piece, stride = store->stride;
+    qnnrt_llm__rows_spread(store->data + fresh->range + (store->lead * stride + cell) * piece,
+                           stride * piece, fresh->from + row * piece, fresh->from_step,
+                           count * piece, fresh->outer);
+}
+
 /* Cells cell .. cell + count - 1 of tensor k take what cells from .. of [outer][out_cells][inner]
    have; and the other way round. */
 static void qnnrt_llm__rows_put(const qnnrt_llm__store *store, size_t k, const void *out,
                                 uint32_t out_cells, uint32_t from, uint32_t cell, uint32_t count)
 {
-    const qnnrt_llm__kv *kv = &store->kv[k];
-    const size_t piece = qnnrt_llm__rows_piece(kv);
-    qnnrt_llm__rows_spread(qnnrt_llm__rows_at(store, k, 0, cell), store->stride * piece,
-                           (const unsigned char *)out + from * piece, out_cells * piece,
-                           count * piece, kv->outer);
+    const qnnrt_llm__fresh fresh = qnnrt_llm__rows_fresh(store, k, out, out_cells, from);
+    qnnrt_llm__rows_store(store, &fresh, 0, cell, count);
 }
 
 static void qnnrt_llm__rows_get(const qnnrt_llm__store *store, size_t k, void *out,
@@ -4380,6 +4422,7 @@ static void qnnrt_llm__rows_get(const qnnrt_llm__store *store, size_t k, void *o
 /* Change the stride of all tensors, in place. Cells below end move with it; end is at most either
    stride. A row ends before the next one begins, with both strides: the nearest to where all move
    goes first. */
+QNNRT_LLM__HOT
 static void qnnrt_llm__rows_arrange(qnnrt_llm__store *store, uint32_t stride, uint32_t end)
 {
     const uint32_t before = store->stride, lead = store->lead;
@@ -4433,16 +4476,19 @@ static void qnnrt_llm__rows_copy(const qnnrt_llm__store *to, const qnnrt_llm__st
     }
 }
 
-/* Fill `bytes` of tensor k's range, a multiple of its element, with one element. */
+/* Fill `bytes` of tensor k's range, a multiple of its element, with one element. What is copied from
+   stays short, so that it is read from the processor's caches. */
 static void qnnrt_llm__rows_fill(const qnnrt_llm__store *store, size_t k, uint64_t bytes,
                                  const void *zero)
 {
     unsigned char *data = store->data + (size_t)store->ranges[k];
-    size_t size = (size_t)bytes, done = store->kv[k].element;
+    size_t size = (size_t)bytes, step = store->kv[k].element, done;
     if (size == 0) return;
-    memcpy(data, zero, done);
-    for (; done < size; done *= 2)
-        memcpy(data + done, data, done < size - done ? done : size - done);
+    memcpy(data, zero, step);
+    for (done = step; done < size; done += step) {
+        if (step < 4096) step = done;
+        memcpy(data + done, data, step < size - done ? step : size - done);
+    }
 }
 
 /* =====================================================================================
@@ -4725,6 +4771,15 @@ typedef struct qnnrt_llm__mask_codes {
     uint32_t attend, masked;
 } qnnrt_llm__mask_codes;
 
+/* A mask in memory that nobody else writes. The past of its first row attends to the columns from
+   begin to end and to no others; equal: that is not known. */
+typedef struct qnnrt_llm__mask {
+    void                 *data;
+    qnnrt_llm__mask_codes codes;
+    uint32_t              window;       /* tokens that each one sees, with itself; 0: all */
+    uint32_t              begin, end;
+} qnnrt_llm__mask;
+
 /* Who asks: the tokens of one call. */
 typedef struct qnnrt_llm__mask_rows {
     uint32_t        count;
@@ -4738,7 +4793,6 @@ typedef struct qnnrt_llm__mask_rows {
 typedef struct qnnrt_llm__mask_form {
     uint32_t ar, context;
     int64_t  first;
-    uint32_t window;                    /* tokens that each one sees, with itself; 0: all */
 } qnnrt_llm__mask_form;
 
 /* The bits that `value` has in a tensor of this type and encoding. */
@@ -4807,6 +4861,7 @@ static qnnrt_result qnnrt_llm__mask_codes_of(const qnnrt_tensor_info *tensor, fl
     return QNNRT_OK;
 }
 
+QNNRT_LLM__HOT
 static void qnnrt_llm__mask_fill(void *row, uint32_t element, uint32_t begin, uint32_t end,
                                  uint32_t code)
 {
@@ -4822,9 +4877,9 @@ static void qnnrt_llm__mask_fill(void *row, uint32_t element, uint32_t begin, ui
     }
 }
 
-static int qnnrt_llm__mask_sees(const qnnrt_llm__mask_form *form, int32_t from, int32_t to)
+static int qnnrt_llm__mask_sees(const qnnrt_llm__mask *mask, int32_t from, int32_t to)
 {
-    return to <= from && (form->window == 0 || (int64_t)from - to < (int64_t)form->window);
+    return to <= from && (mask->window == 0 || (int64_t)from - to < (int64_t)mask->window);
 }
 
 /* All cells belong to each of these sequences and come before `position`: the usual case. */
@@ -4836,70 +4891,83 @@ static int qnnrt_llm__mask_all(const qnnrt_llm__cells *cells, uint64_t sequences
     return cells->members[s] == cells->end && cells->last[s] <= position;
 }
 
-/* The past of one row. */
-static void qnnrt_llm__mask_past(const qnnrt_llm__mask_form *form,
-                                 const qnnrt_llm__mask_codes *codes,
-                                 const qnnrt_llm__cells *cells, uint64_t sequences,
-                                 int32_t position, void *row)
+/* The past of one row. In the first row what attends already stays: with a text that grows token by
+   token, a mask of one row gains a column each time. */
+static void qnnrt_llm__mask_past(const qnnrt_llm__mask_form *form, qnnrt_llm__mask *mask,
+                                 const qnnrt_llm__cells *cells,
+                                 const qnnrt_llm__mask_rows *rows, uint32_t i, void *row)
 {
-    const uint32_t past = form->context - form->ar;
-    const uint32_t first = (uint32_t)(form->first < 0 ? 0 : form->first);
-    uint32_t c, begin, run;
-    if (form->window == 0 && qnnrt_llm__mask_all(cells, sequences, position)) {
-        begin = cells->end == 0 ? past : first;
-        qnnrt_llm__mask_fill(row, codes->element, 0, begin, codes->masked);
-        run = cells->end == 0 ? past : (uint32_t)(form->first + cells->end);
-        qnnrt_llm__mask_fill(row, codes->element, begin, run, codes->attend);
-        qnnrt_llm__mask_fill(row, codes->element, run, past, codes->masked);
+    const uint32_t past = form->context - form->ar, element = mask->codes.element;
+    const uint32_t attend = mask->codes.attend, masked = mask->codes.masked;
+    const uint32_t known_begin = mask->begin, known_end = mask->end;
+    const uint64_t sequences = rows->sequences[i];
+    const int32_t position = rows->positions[i];
+    uint32_t c, begin, end;
+    if (i == 0) mask->begin = mask->end = 0;
+    if (mask->window == 0 && cells->end > 0 && qnnrt_llm__mask_all(cells, sequences, position)) {
+        begin = (uint32_t)form->first;
+        end = begin + cells->end;
+        if (i == 0) {
+            mask->begin = begin;
+            mask->end = end;
+            if (begin <= known_begin && known_begin < known_end && known_end <= end) {
+                qnnrt_llm__mask_fill(row, element, begin, known_begin, attend);
+                qnnrt_llm__mask_fill(row, element, known_end, end, attend);
+                return;
+            }
+        }
+        qnnrt_llm__mask_fill(row, element, 0, begin, masked);
+        qnnrt_llm__mask_fill(row, element, begin, end, attend);
+        qnnrt_llm__mask_fill(row, element, end, past, masked);
         return;
     }
-    qnnrt_llm__mask_fill(row, codes->element, 0, past, codes->masked);
-    for (c = 0; c < cells->end; c = run) {
+    qnnrt_llm__mask_fill(row, element, 0, past, masked);
+    for (c = 0; c < cells->end; c = end) {
         int sees = (cells->sequences[c] & sequences) != 0 &&
-                   qnnrt_llm__mask_sees(form, position, cells->positions[c]);
-        for (run = c + 1; run < cells->end; ++run)
-            if (((cells->sequences[run] & sequences) != 0 &&
-                 qnnrt_llm__mask_sees(form, position, cells->positions[run])) != sees) break;
+                   qnnrt_llm__mask_sees(mask, position, cells->positions[c]);
+        for (end = c + 1; end < cells->end; ++end)
+            if (((cells->sequences[end] & sequences) != 0 &&
+                 qnnrt_llm__mask_sees(mask, position, cells->positions[end])) != sees) break;
         if (sees)
-            qnnrt_llm__mask_fill(row, codes->element, (uint32_t)(form->first + c),
-                                 (uint32_t)(form->first + run), codes->attend);
+            qnnrt_llm__mask_fill(row, element, (uint32_t)(form->first + c),
+                                 (uint32_t)(form->first + end), attend);
     }
 }
 
 /* Fill [ar][context]. Rows behind the tokens see nothing but themselves, so that what they compute
    is finite; nobody looks at them. */
-static void qnnrt_llm__mask_write(const qnnrt_llm__mask_form *form,
-                                  const qnnrt_llm__mask_codes *codes,
-                                  const qnnrt_llm__cells *cells, const qnnrt_llm__mask_rows *rows,
-                                  void *mask)
+QNNRT_LLM__HOT
+static void qnnrt_llm__mask_write(const qnnrt_llm__mask_form *form, qnnrt_llm__mask *mask,
+                                  const qnnrt_llm__cells *cells, const qnnrt_llm__mask_rows *rows)
 {
+    const qnnrt_llm__mask_codes *codes = &mask->codes;
     const uint32_t past = form->context - form->ar, element = codes->element;
     const size_t width = (size_t)form->context * element;
     uint32_t i, j;
     for (i = 0; i < form->ar; ++i) {
-        unsigned char *row = (unsigned char *)mask + i * width, *own = row + (size_t)past * element;
+        unsigned char *row = (unsigned char *)mask->data + i * width;
+        unsigned char *own = row + (size_t)past * element;
         if (i >= rows->count) {
             qnnrt_llm__mask_fill(row, element, 0, form->context, codes->masked);
         } else {
             /* What the row above sees, this one sees too, when nothing lies between them. */
-            if (i > 0 && form->window == 0 && rows->sequences[i] == rows->sequences[i - 1] &&
+            if (i > 0 && mask->window == 0 && rows->sequences[i] == rows->sequences[i - 1] &&
                 qnnrt_llm__mask_all(cells, rows->sequences[i], rows->positions[i - 1]) &&
                 rows->positions[i] >= rows->positions[i - 1])
                 memcpy(row, row - width, (size_t)past * element);
             else
-                qnnrt_llm__mask_past(form, codes, cells, rows->sequences[i], rows->positions[i],
-                                     row);
+                qnnrt_llm__mask_past(form, mask, cells, rows, i, row);
             qnnrt_llm__mask_fill(own, element, 0, form->ar, codes->masked);
             if (rows->parents != NULL) {
                 for (j = i; rows->parents[j] >= 0;) {
                     j = (uint32_t)rows->parents[j];
-                    if (qnnrt_llm__mask_sees(form, rows->positions[i], rows->positions[j]))
+                    if (qnnrt_llm__mask_sees(mask, rows->positions[i], rows->positions[j]))
                         qnnrt_llm__mask_fill(own, element, j, j + 1, codes->attend);
                 }
             } else {
                 for (j = 0; j < i; ++j)
                     if ((rows->sequences[j] & rows->sequences[i]) != 0 &&
-                        qnnrt_llm__mask_sees(form, rows->positions[i], rows->positions[j]))
+                        qnnrt_llm__mask_sees(mask, rows->positions[i], rows->positions[j]))
                         qnnrt_llm__mask_fill(own, element, j, j + 1, codes->attend);
             }
         }
@@ -4929,20 +4997,29 @@ typedef struct qnnrt_llm__feed {        /* rows of a table go to a tensor */
     size_t               bytes;         /* of a row */
 } qnnrt_llm__feed;
 
-/* A graph ready to run, with everything that a step touches looked up. */
+typedef struct qnnrt_llm__number {      /* an input of tokens or positions */
+    int32_t    *to;                     /* NULL: not of this type, to be written through the slot */
+    qnnrt_slot  slot;
+    int         positions;
+} qnnrt_llm__number;
+
+/* A graph ready to run, with everything that a step touches looked up: after an execute nothing is in
+   the processor's caches, and a line of memory costs more than many instructions. */
 typedef struct qnnrt_llm__run {
     qnnrt_run              *run;
     const qnnrt_llm__graph *graph;
+    size_t                  executes;   /* that a step makes, one per shard */
     const qnnrt_llm_cache  *bound;      /* the cache that its tensors lie in now, */
     uint32_t                bound_end;  /* with shift pointer: at this end */
+    qnnrt_llm__number      *numbers;    /* [number_count] */
+    size_t                  number_count;
     qnnrt_llm__feed        *feeds;      /* [feed_count] cos and sin */
     size_t                  feed_count;
-    void                  **masks;      /* [mask_count] MASK, then WINDOW_MASK */
-    qnnrt_llm__mask_codes  *codes;      /* [mask_count] */
-    size_t                  mask_count, window_from;   /* of masks, the first with a window */
+    qnnrt_llm__mask        *masks;      /* [mask_count] */
+    size_t                  mask_count;
     const unsigned char    *logits;
     size_t                  logits_bytes;   /* of a row */
-    const void            **outs;       /* [kv_count] where new rows are; NULL: in their place */
+    qnnrt_llm__fresh       *fresh;      /* [kv_count] from NULL: computed in their place */
 } qnnrt_llm__run;
 
 typedef struct qnnrt_llm__part {        /* of a session: one model */
@@ -5050,7 +5127,8 @@ static qnnrt_result qnnrt_llm__session_ranges(qnnrt_llm__part *part, uint32_t le
         uint64_t bytes = qnnrt_llm__rows_bytes(&llm->kv[k], llm->info.cells, llm->info.ar, lead);
         if (llm->info.cells == 0)               /* nothing is kept: the buffer is there, no more */
             bytes = llm->kv[k].element;
-        if (bytes == 0 || bytes > UINT64_MAX / 2 - part->buffer_bytes - QNNRT_LLM__ALIGN)
+        if (bytes == 0 || qnnrt_llm__rows_piece(&llm->kv[k]) > UINT32_MAX ||
+            bytes > UINT64_MAX / 2 - part->buffer_bytes - QNNRT_LLM__ALIGN)
             return qnnrt_llm__fail(err, QNNRT_E_LIMIT, "the cache is too large to address");
         part->ranges[k] = part->buffer_bytes;
         part->range_bytes[k] = bytes;
@@ -5080,7 +5158,8 @@ static void qnnrt_llm__session_place(qnnrt_llm__wants *wants, size_t entry, qnnr
 }
 
 /* What a model asks of the plan: its graphs, its caches, and one memory for what shards call by
-   several names. Called twice: to count, and to write. */
+   several names. Keys and values are bound by the steps, to the cache that they are about. Called
+   twice: to count, and to write. */
 static void qnnrt_llm__session_want(const qnnrt_llm_session *session, qnnrt_llm__part *part,
                                     qnnrt_llm__wants *wants)
 {
@@ -5107,13 +5186,10 @@ static void qnnrt_llm__session_want(const qnnrt_llm_session *session, qnnrt_llm_
             const qnnrt_llm__ends *ends = &graph->kv[k];
             const qnnrt_llm__kv *kv = &llm->kv[k];
             if (ends->in != QNNRT_NO_SLOT)
-                qnnrt_llm__session_place(wants, entry, ends->in, part->first_buffer,
-                                         part->ranges[k]);
+                qnnrt_llm__session_place(wants, entry, ends->in, QNNRT_BUFFER_CALLER, 0);
             if (session->desc.kv == QNNRT_LLM_SHIFT_POINTER &&
                 qnnrt_llm__session_in_place(kv, graph, ends))
-                qnnrt_llm__session_place(wants, entry, ends->out, part->first_buffer,
-                                         part->ranges[k] +
-                                             (uint64_t)llm->info.cells * kv->inner * kv->element);
+                qnnrt_llm__session_place(wants, entry, ends->out, QNNRT_BUFFER_CALLER, 0);
         }
         for (role = 0; role < QNNRT_LLM_ROLE_COUNT; ++role) {
             const qnnrt_llm__slots *in = &graph->inputs[role];
@@ -5205,16 +5281,15 @@ static qnnrt_result qnnrt_llm__session_cache(qnnrt_llm_session *session, qnnrt_l
         cache->positions == NULL || cache->parents == NULL || cache->sequences == NULL ||
         cache->places == NULL || cache->added == NULL)
         return qnnrt_llm__fail_memory(err, "a cache");
-    /* Masked cells still weigh a little: they must not hold huge numbers. What graphs read with
-       smart mask from the first cache has been filled when the memory was made. */
-    for (k = 0; k < part->llm->kv_count && (index > 0 || cache->store.lead != 0); ++k) {
+    /* Masked cells still weigh a little: they must not hold huge numbers. Zero bytes they are. */
+    for (k = 0; k < part->llm->kv_count; ++k) {
         const qnnrt_tensor_info *tensor = part->llm->kv[k].tensor;
         uint32_t zero = 0;
         qnnrt_result result = qnnrt_llm__mask_encode(tensor, 0.0f, &zero);
         if (result != QNNRT_OK)
             return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "cache tensor \"%s\" is %s, which has"
                                    " no code for 0", tensor->name, qnnrt_dtype_name(tensor->dtype));
-        qnnrt_llm__rows_fill(&cache->store, k, part->range_bytes[k], &zero);
+        if (zero != 0) qnnrt_llm__rows_fill(&cache->store, k, part->range_bytes[k], &zero);
     }
     return QNNRT_OK;
 }
@@ -5286,6 +5361,7 @@ static qnnrt_result qnnrt_llm__session_says(const qnnrt_llm__run *run, qnnrt_llm
 static qnnrt_result qnnrt_llm__session_run(qnnrt_llm_session *session, qnnrt_llm__part *part,
                                            size_t index, qnnrt_error *err)
 {
+    static const qnnrt_llm_role numbers[2] = { QNNRT_LLM_ROLE_TOKENS, QNNRT_LLM_ROLE_POSITIONS };
     static const qnnrt_llm_role turns[2] = { QNNRT_LLM_ROLE_ROPE_COS, QNNRT_LLM_ROLE_ROPE_SIN };
     static const qnnrt_llm_role masks[2] = { QNNRT_LLM_ROLE_MASK, QNNRT_LLM_ROLE_WINDOW_MASK };
     const qnnrt_llm *llm = part->llm;
@@ -5298,6 +5374,7 @@ static qnnrt_result qnnrt_llm__session_run(qnnrt_llm_session *session, qnnrt_llm
     int which;
 
     run->graph = graph;
+    run->executes = qnnrt_pipeline_get_info(graph->pipeline)->step_count;
     result = qnnrt_run_create(session->mem, part->first_entry + index, &run->run, err);
     if (result == QNNRT_OK)
         result = qnnrt_llm__session_says(run, QNNRT_LLM_ROLE_TOKENS, llm->info.vocabulary - 1, err);
@@ -5308,12 +5385,23 @@ static qnnrt_result qnnrt_llm__session_run(qnnrt_llm_session *session, qnnrt_llm
     most = graph->inputs[turns[0]].count + graph->inputs[turns[1]].count;
     run->feeds = (qnnrt_llm__feed *)qnnrt_llm__alloc(hooks, most, sizeof *run->feeds);
     most = graph->inputs[masks[0]].count + graph->inputs[masks[1]].count;
-    run->masks = (void **)qnnrt_llm__alloc(hooks, most, sizeof *run->masks);
-    run->codes = (qnnrt_llm__mask_codes *)qnnrt_llm__alloc(hooks, most, sizeof *run->codes);
-    run->outs = (const void **)qnnrt_llm__alloc(hooks, llm->kv_count, sizeof *run->outs);
-    if (run->feeds == NULL || run->masks == NULL || run->codes == NULL || run->outs == NULL)
+    run->masks = (qnnrt_llm__mask *)qnnrt_llm__alloc(hooks, most, sizeof *run->masks);
+    run->fresh = (qnnrt_llm__fresh *)qnnrt_llm__alloc(hooks, llm->kv_count, sizeof *run->fresh);
+    most = graph->inputs[numbers[0]].count + graph->inputs[numbers[1]].count;
+    run->numbers = (qnnrt_llm__number *)qnnrt_llm__alloc(hooks, most, sizeof *run->numbers);
+    if (run->feeds == NULL || run->masks == NULL || run->fresh == NULL || run->numbers == NULL)
         return qnnrt_llm__fail_memory(err, "a run");
 
+    for (which = 0; which < 2; ++which) {
+        const qnnrt_llm__slots *in = &graph->inputs[numbers[which]];
+        for (i = 0; i < in->count; ++i) {
+            qnnrt_llm__number *number = &run->numbers[run->number_count++];
+            number->slot = in->slots[i];
+            number->positions = which;
+            if (qnnrt_llm__session_tensor(graph, in->slots[i])->dtype == QNNRT_DTYPE_I32)
+                number->to = (int32_t *)qnnrt_data_slot(run->run, in->slots[i], NULL);
+        }
+    }
     for (which = 0; which < 2; ++which) {
         const qnnrt_llm__slots *in = &graph->inputs[turns[which]];
         for (i = 0; i < in->count; ++i) {
@@ -5331,15 +5419,14 @@ static qnnrt_result qnnrt_llm__session_run(qnnrt_llm_session *session, qnnrt_llm
     }
     for (which = 0; which < 2; ++which) {
         const qnnrt_llm__slots *in = &graph->inputs[masks[which]];
-        if (which == 1) run->window_from = run->mask_count;
         for (i = 0; i < in->count; ++i) {
-            void *to = qnnrt_data_slot(run->run, in->slots[i], NULL);
+            qnnrt_llm__mask *mask = &run->masks[run->mask_count];
             tensor = qnnrt_llm__session_tensor(graph, in->slots[i]);
-            result = qnnrt_llm__mask_codes_of(tensor, llm->masked, &run->codes[run->mask_count],
-                                              err);
+            result = qnnrt_llm__mask_codes_of(tensor, llm->masked, &mask->codes, err);
             if (result != QNNRT_OK) return result;
-            run->masks[run->mask_count] = to;
-            for (k = 0; k < run->mask_count && run->masks[k] != to; ++k) {}
+            mask->data = qnnrt_data_slot(run->run, in->slots[i], NULL);
+            mask->window = which == 1 ? llm->info.window : 0;
+            for (k = 0; k < run->mask_count && run->masks[k].data != mask->data; ++k) {}
             if (k == run->mask_count) ++run->mask_count;
         }
     }
@@ -5349,7 +5436,9 @@ static qnnrt_result qnnrt_llm__session_run(qnnrt_llm_session *session, qnnrt_llm
     for (k = 0; k < llm->kv_count; ++k)
         if (session->desc.kv != QNNRT_LLM_SHIFT_POINTER ||
             !qnnrt_llm__session_in_place(&llm->kv[k], graph, &graph->kv[k]))
-            run->outs[k] = qnnrt_data_slot(run->run, graph->kv[k].out, NULL);
+            run->fresh[k] = qnnrt_llm__rows_fresh(
+                &part->caches[0].store, k, qnnrt_data_slot(run->run, graph->kv[k].out, NULL),
+                graph->kv[k].out_cells, graph->kv[k].out_first);
     return QNNRT_OK;
 }
 
@@ -5375,9 +5464,9 @@ static void qnnrt_llm__session_free(qnnrt_llm_session *session)
             qnnrt_llm__run *run = &part->runs[i];
             qnnrt_run_destroy(run->run);
             qnnrt_llm__free(&hooks, run->feeds);
-            qnnrt_llm__free(&hooks, (void *)run->masks);
-            qnnrt_llm__free(&hooks, run->codes);
-            qnnrt_llm__free(&hooks, (void *)run->outs);
+            qnnrt_llm__free(&hooks, run->masks);
+            qnnrt_llm__free(&hooks, run->fresh);
+            qnnrt_llm__free(&hooks, run->numbers);
         }
         for (i = 0; part->caches != NULL && i < session->desc.caches; ++i) {
             qnnrt_llm_cache *cache = &part->caches[i];
@@ -5469,6 +5558,7 @@ static qnnrt_result qnnrt_llm__session_make(qnnrt_llm_session *session, qnnrt_ll
 /* ---- what is asked for ---- */
 
 /* The whole batch, before anything happens. */
+QNNRT_LLM__HOT
 static qnnrt_result qnnrt_llm__step_check(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch)
 {
     const qnnrt_llm_info *info = &cache->part->llm->info;
@@ -5533,6 +5623,7 @@ static void qnnrt_llm__step_forget(qnnrt_llm_cache *cache)
 }
 
 /* Token `i` of the batch becomes row `row` of the step: where in its text it stands. */
+QNNRT_LLM__HOT
 static qnnrt_result qnnrt_llm__step_row(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch,
                                         size_t i, uint32_t row)
 {
@@ -5583,6 +5674,7 @@ static qnnrt_result qnnrt_llm__step_row(qnnrt_llm_cache *cache, const qnnrt_llm_
 
 /* The smallest graph that takes `count` tokens at once behind `end` cells, else the largest that
    takes some; NULL: none does. Of equals the one with the shorter context, which is faster. */
+QNNRT_LLM__HOT
 static qnnrt_llm__run *qnnrt_llm__step_choose(const qnnrt_llm_cache *cache, size_t count,
                                               uint32_t end)
 {
@@ -5617,6 +5709,7 @@ static void qnnrt_llm__step_compact(qnnrt_llm_cache *cache)
 
 /* The graph for `count` tokens. Before the first of a batch, cells are brought together when that
    lets a larger graph do it, or new rows stay where they are computed. */
+QNNRT_LLM__HOT
 static qnnrt_llm__run *qnnrt_llm__step_graph(qnnrt_llm_cache *cache, size_t count)
 {
     const qnnrt_llm__cells *cells = &cache->cells;
@@ -5658,7 +5751,7 @@ static qnnrt_result qnnrt_llm__step_bind(qnnrt_llm_cache *cache, qnnrt_llm__run 
         if (graph->kv[k].in != QNNRT_NO_SLOT)
             result = qnnrt_bind_at(run->run, graph->kv[k].in, cache->session->mem,
                                    begin + moved * kv->inner * kv->element);
-        if (result == QNNRT_OK && run->outs[k] == NULL)
+        if (result == QNNRT_OK && run->fresh[k].from == NULL)
             result = qnnrt_bind_at(run->run, graph->kv[k].out, cache->session->mem,
                                    begin + ((uint64_t)store->stride + end) * kv->inner *
                                                kv->element);
@@ -5672,14 +5765,18 @@ static qnnrt_result qnnrt_llm__step_bind(qnnrt_llm_cache *cache, qnnrt_llm__run 
     return QNNRT_OK;
 }
 
-static qnnrt_result qnnrt_llm__step_write(const qnnrt_llm__run *run, qnnrt_llm_role role,
-                                          const int32_t *values)
+static qnnrt_result qnnrt_llm__step_numbers(qnnrt_llm_cache *cache, const qnnrt_llm__run *run)
 {
-    const qnnrt_llm__slots *in = &run->graph->inputs[role];
+    const uint32_t ar = run->graph->ar;
     qnnrt_result result = QNNRT_OK;
     size_t i;
-    for (i = 0; i < in->count && result == QNNRT_OK; ++i)
-        result = qnnrt_write_i32_slot(run->run, in->slots[i], 0, values, run->graph->ar);
+    for (i = 0; i < run->number_count && result == QNNRT_OK; ++i) {
+        const qnnrt_llm__number *number = &run->numbers[i];
+        const int32_t *values = number->positions ? cache->positions : cache->tokens;
+        if (number->to != NULL) memcpy(number->to, values, ar * sizeof *values);
+        else result = qnnrt_write_i32_slot(run->run, number->slot, 0, values, ar);
+    }
+    if (result != QNNRT_OK) cache->error = *qnnrt_run_error(run->run);
     return result;
 }
 
@@ -5693,13 +5790,8 @@ static qnnrt_result qnnrt_llm__step_fill(qnnrt_llm_cache *cache, qnnrt_llm__run 
     qnnrt_result result;
     size_t i, r;
     for (i = count; i < graph->ar; ++i) cache->tokens[i] = cache->positions[i] = 0;
-    result = qnnrt_llm__step_write(run, QNNRT_LLM_ROLE_TOKENS, cache->tokens);
-    if (result == QNNRT_OK)
-        result = qnnrt_llm__step_write(run, QNNRT_LLM_ROLE_POSITIONS, cache->positions);
-    if (result != QNNRT_OK) {
-        cache->error = *qnnrt_run_error(run->run);
-        return result;
-    }
+    result = qnnrt_llm__step_numbers(cache, run);
+    if (result != QNNRT_OK) return result;
     for (i = 0; i < run->feed_count; ++i) {
         const qnnrt_llm__feed *feed = &run->feeds[i];
         for (r = 0; r < graph->ar; ++r)
@@ -5713,14 +5805,13 @@ static qnnrt_result qnnrt_llm__step_fill(qnnrt_llm_cache *cache, qnnrt_llm__run 
     form.ar = graph->ar;
     form.context = graph->context;
     form.first = cache->store.lead != 0 ? (int64_t)graph->cells - cache->cells.end : 0;
-    for (i = 0; i < run->mask_count; ++i) {
-        form.window = i < run->window_from ? 0 : cache->part->llm->info.window;
-        qnnrt_llm__mask_write(&form, &run->codes[i], &cache->cells, &rows, run->masks[i]);
-    }
+    for (i = 0; i < run->mask_count; ++i)
+        qnnrt_llm__mask_write(&form, &run->masks[i], &cache->cells, &rows);
     return QNNRT_OK;
 }
 
 /* Compute `count` rows that are filled in. */
+QNNRT_LLM__HOT
 static qnnrt_result qnnrt_llm__step_run(qnnrt_llm_cache *cache, qnnrt_llm__run *run,
                                         size_t first, uint32_t count, const int32_t *parents)
 {
@@ -5743,7 +5834,7 @@ static qnnrt_result qnnrt_llm__step_run(qnnrt_llm_cache *cache, qnnrt_llm__run *
         return result;
     }
     ++session->info.steps;
-    session->info.executes += qnnrt_pipeline_get_info(run->graph->pipeline)->step_count;
+    session->info.executes += run->executes;
     session->stepped = cache;
     session->stepped_run = run;
     session->stepped_first = first;
@@ -5768,7 +5859,7 @@ static void qnnrt_llm__step_widen(qnnrt_llm_cache *cache, uint32_t cells)
     for (k = 0; k < store->kv_count; ++k) {
         const qnnrt_llm__kv *kv = &store->kv[k];
         unsigned char *rows = qnnrt_llm__step_cell(cache, k, session->stepped_end);
-        if (run->outs[k] == NULL)
+        if (run->fresh[k].from == NULL)
             memmove(rows + (size_t)(stride - store->stride) * kv->inner * kv->element, rows,
                     (size_t)run->graph->ar * kv->inner * kv->element);
     }
@@ -5789,18 +5880,17 @@ static void qnnrt_llm__step_keep(qnnrt_llm_cache *cache, const uint32_t *rows, u
             if ((rows != NULL ? rows[i + n] : i + n) != row + n || places[i + n] != places[i] + n)
                 break;
         for (k = 0; k < cache->store.kv_count; ++k) {
-            const qnnrt_llm__ends *ends = &run->graph->kv[k];
+            const qnnrt_llm__fresh *fresh = &run->fresh[k];
             uint32_t j;
-            if (run->outs[k] != NULL) {
-                qnnrt_llm__rows_put(&cache->store, k, run->outs[k], ends->out_cells,
-                                    ends->out_first + row, places[i], n);
+            if (fresh->from != NULL) {
+                qnnrt_llm__rows_store(&cache->store, fresh, row, places[i], n);
                 continue;
             }
             /* Computed in their place, behind the end; those after refused drafts move up. */
             if (places[i] == end + row) continue;
             for (j = 0; j < n; ++j)
                 qnnrt_llm__rows_put(&cache->store, k, qnnrt_llm__step_cell(cache, k, end),
-                                    ends->out_cells, row + j, places[i] + j, 1);
+                                    run->graph->ar, row + j, places[i] + j, 1);
         }
     }
     for (i = 0; i < count; ++i) {
@@ -5823,6 +5913,7 @@ static int qnnrt_llm__step_places(qnnrt_llm_cache *cache, uint32_t count)
     return 1;
 }
 
+QNNRT_LLM__HOT
 static qnnrt_result qnnrt_llm__step_accept(qnnrt_llm_cache *cache, const uint32_t *rows,
                                            size_t count)
 {
@@ -5876,6 +5967,7 @@ static qnnrt_result qnnrt_llm__step_eval(qnnrt_llm_cache *cache, const qnnrt_llm
 }
 
 /* Logits of the rows that the batch wants, to where it wants them. */
+QNNRT_LLM__HOT
 static qnnrt_result qnnrt_llm__step_give(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch,
                                          size_t first, uint32_t count, size_t *given)
 {
@@ -5976,11 +6068,12 @@ typedef struct qnnrt_llm__sample_form {
 } qnnrt_llm__sample_form;
 
 enum {
-    QNNRT_LLM__SAMPLE_BLOCK = 2048,        /* keys whose maximum is found at a time */
+    QNNRT_LLM__SAMPLE_BLOCK = 256,         /* keys whose maximum is found at a time */
     QNNRT_LLM__SAMPLE_NONE  = -0x7FFFFFFF - 1   /* the key of a NaN */
 };
 
 /* 0 when there is no such form. Integers without an encoding have the same order as codes. */
+QNNRT_LLM__HOT
 static int qnnrt_llm__sample_form_of(qnnrt_dtype dtype, qnnrt_llm__sample_form *form)
 {
     memset(form, 0, sizeof *form);
@@ -6071,6 +6164,7 @@ static unsigned char qnnrt_llm__sample_code8(const unsigned char *at, unsigned c
     return most;
 }
 
+QNNRT_LLM__HOT
 static int16_t qnnrt_llm__sample_code16(const unsigned char *at, uint16_t flip)
 {
     int16_t most = -32768;
@@ -6128,6 +6222,7 @@ static int32_t qnnrt_llm__sample_block(const qnnrt_llm__sample_form *form, const
 
 /* Go on with the search for the largest key: *key and *index change when [begin, end) has a larger
    one. Only the block that has it is looked at twice. */
+QNNRT_LLM__HOT
 static void qnnrt_llm__sample_scan(const qnnrt_llm__sample_form *form, const unsigned char *codes,
                                    uint32_t begin, uint32_t end, int32_t *key, uint32_t *index)
 {
@@ -6169,6 +6264,7 @@ static void qnnrt_llm__sample_scan(const qnnrt_llm__sample_form *form, const uns
 
 /* The index of the largest logit, the lowest of equals. A NaN is never it; UINT32_MAX when there is
    nothing else, or no order in this type. */
+QNNRT_LLM__HOT
 static uint32_t qnnrt_llm__sample_argmax(const void *codes, qnnrt_dtype dtype, uint32_t count)
 {
     qnnrt_llm__sample_form form;
@@ -6769,6 +6865,7 @@ static void qnnrt_llm__public_end(qnnrt_llm_session *session, uint64_t begin)
                              session->info.exec_ns - begin;
 }
 
+QNNRT_LLM__HOT
 QNNRT_LLM_API qnnrt_result qnnrt_llm_decode(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch)
 {
     qnnrt_result result;
@@ -6809,6 +6906,7 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_accept(qnnrt_llm_cache *cache, const uint32
 }
 
 /* The row of the last step that token `row` of the batch was in, or -1. */
+QNNRT_LLM__HOT
 static int64_t qnnrt_llm__public_row(qnnrt_llm_cache *cache, size_t row)
 {
     const qnnrt_llm_session *session;
@@ -6829,6 +6927,7 @@ static int64_t qnnrt_llm__public_row(qnnrt_llm_cache *cache, size_t row)
     return (int64_t)(row - session->stepped_first);
 }
 
+QNNRT_LLM__HOT
 QNNRT_LLM_API const void *qnnrt_llm_codes(qnnrt_llm_cache *cache, size_t row)
 {
     const int64_t at = qnnrt_llm__public_row(cache, row);
@@ -6853,6 +6952,7 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_logits(qnnrt_llm_cache *cache, size_t row, 
     return result;
 }
 
+QNNRT_LLM__HOT
 QNNRT_LLM_API int32_t qnnrt_llm_argmax(qnnrt_llm_cache *cache, size_t row)
 {
     const void *codes = qnnrt_llm_codes(cache, row);

@@ -135,7 +135,7 @@ static void bare_make(bare *b, const shape *is, const qnnrt_llm_cache *cache)
         for (k = 0; k < store->kv_count; ++k) {
             if ((store->kv[k].role == QNNRT_LLM_ROLE_VALUE_IN) != (pass == 1)) continue;
             b->to[n] = store->data + (size_t)store->ranges[k];
-            b->from[n++] = (const unsigned char *)run->outs[k];
+            b->from[n++] = run->fresh[k].from;
         }
     if (n != b->key_tensors + b->value_tensors || store->stride != b->stride || store->lead != 0)
         stop(is->name, "the cache is not laid out as the bare loop expects");
