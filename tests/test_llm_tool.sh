@@ -211,6 +211,10 @@ cp "$tmp/model/forward_1.bin" "$tmp/part/forward_0.bin"
 llm_with part --prompt x
 is half_a_model 1
 silent half_a_model out
+mkdir "$tmp/first"
+cp "$tmp/model/forward_0.bin" "$tmp/first/"
+llm_with first --prompt x
+failed first_half '--describe'
 if [ -e /dev/full ]; then
     "$tool" --ctx_dir "$tmp/model" --backend_so "$ref" --prompt x >/dev/full 2>"$tmp/err"
     status=$?

@@ -147,8 +147,8 @@ static int fail(tool *t, const char *format, ...)
 
 typedef enum option_id {
     OPTION_CTX_DIR, OPTION_BACKEND, OPTION_SYSTEM, OPTION_PROMPT, OPTION_PROMPT_FILE, OPTION_TOKENS,
-    OPTION_NUMBERS, OPTION_MAX_GEN, OPTION_SEQ_LEN, OPTION_TEMPERATURE, OPTION_TOP_K, OPTION_TOP_P, OPTION_MIN_P,
-    OPTION_PENALTY, OPTION_SEED, OPTION_KV, OPTION_ROPE_THETA, OPTION_PERF_PROFILE, OPTION_STATS,
+    OPTION_NUMBERS, OPTION_MAX_GEN, OPTION_SEQ_LEN, OPTION_TEMPERATURE, OPTION_TOP_K, OPTION_TOP_P,
+    OPTION_MIN_P, OPTION_PENALTY, OPTION_SEED, OPTION_KV, OPTION_ROPE_THETA, OPTION_PERF_PROFILE, OPTION_STATS,
     OPTION_DUMP_LOGITS, OPTION_DESCRIBE, OPTION_LOG_LEVEL, OPTION_VERSION, OPTION_HELP
 } option_id;
 
@@ -233,9 +233,9 @@ static void print_help(FILE *out)
           "Without a prompt each line of standard input is one, and what was said before is\n"
           "remembered: an empty line lets the model go on, /reset forgets, /quit or the end of the\n"
           "input ends. Ctrl-C ends, too, with the figures; a second one at once.\n"
-          "Where there are 256 tokens, they are bytes (--numbers: they are not). Of other models tokens\n"
-          "go in and come out as numbers, each prompt and each answer a line; examples/llm/chat.py has a\n"
-          "tokenizer for both ends.\n"
+          "Where there are 256 tokens, they are bytes (--numbers: they are not). Of other models\n"
+          "tokens go in and come out as numbers, each prompt and each answer a line;\n"
+          "examples/llm/chat.py has a tokenizer for both ends.\n"
           "An option's value follows as the next word or after '='.\n\n", out);
     for (size_t i = 0; i < OPTION_COUNT; ++i) {
         const option *o = &options[i];
@@ -294,8 +294,8 @@ static int parse_power(settings *set, const char *value)
     while ((known = qnnrt_power_preset_name((qnnrt_power_preset)preset)) != NULL &&
            strcmp(known, value) != 0) ++preset;
     if (known == NULL)
-        return usage("--perf_profile takes a preset (burst, balanced, power_saver or another one that"
-                     " --help lists), not \"%s\"", value);
+        return usage("--perf_profile takes a preset (burst, balanced, power_saver or another one"
+                     " that --help lists), not \"%s\"", value);
     set->power = (qnnrt_power_preset)preset;
     return STATUS_OK;
 }
@@ -796,7 +796,8 @@ static int open_session(tool *t)
     desc.kv = t->set.kv;
     desc.clock_ns = clock_ns;
     if (qnnrt_llm_session_create(&t->llm, 1, &desc, &t->session, &err) != QNNRT_OK)
-        return fail(t, "%s", err.text);
+        return fail(t, "%s%s", err.text, err.code == QNNRT_E_NOT_FOUND
+                    ? "\n  with this tool: --describe shows each tensor" : "");
     t->cache = qnnrt_llm_cache_get(t->session, 0, 0);
     if (qnnrt_llm_sampler_create(t->info->logits, &t->set.sampler, &t->sampler, &err) != QNNRT_OK)
         return fail(t, "%s", err.text);

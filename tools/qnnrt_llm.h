@@ -77,7 +77,7 @@ extern "C" {
     X(ROPE_SIN,    "rope_sin",    0) \
     X(MASK,        "mask",        0)   /* in  [.., AR, context]                                 */ \
     X(WINDOW_MASK, "window_mask", 0)   /* in  the same, of layers with a sliding window         */ \
-    X(KEY_IN,      "key_in",      1)   /* in  rows of cells, see qnnrt_llm_cache_layout         */ \
+    X(KEY_IN,      "key_in",      1)   /* in  rows of cells, see qnnrt_llm_info.layout          */ \
     X(VALUE_IN,    "value_in",    1) \
     X(KEY_OUT,     "key_out",     1)   /* out of the new tokens, or of the whole context        */ \
     X(VALUE_OUT,   "value_out",   1) \
@@ -334,8 +334,9 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_accept(qnnrt_llm_cache *cache, const uint32
    (use batch.wanted for others).
 
    codes    as stored, qnnrt_llm_info.logits tells the type; NULL when there are none
-   logits   as numbers, values [vocabulary]
-   argmax   the most probable token; the lowest of equals; -1 when there are no logits */
+   logits   as numbers, values [vocabulary]; QNNRT_E_ARG when there are none
+   argmax   the most probable token; the lowest of equals; -1 when there are no logits
+   Why there are none says qnnrt_llm_error() */
 QNNRT_LLM_API const void *qnnrt_llm_codes(qnnrt_llm_cache *cache, size_t row);
 QNNRT_LLM_API qnnrt_result qnnrt_llm_logits(qnnrt_llm_cache *cache, size_t row, float *values);
 QNNRT_LLM_API int32_t qnnrt_llm_argmax(qnnrt_llm_cache *cache, size_t row);
@@ -377,7 +378,8 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_divide(qnnrt_llm_cache *cache, int
 QNNRT_LLM_API int32_t      qnnrt_llm_sequence_first(const qnnrt_llm_cache *cache, int sequence);
 QNNRT_LLM_API int32_t      qnnrt_llm_sequence_last(const qnnrt_llm_cache *cache, int sequence);
 
-/* Copy all cells of another cache of the same model. */
+/* Copy all cells of another cache of the same model; what was in `to` is forgotten.
+   Returns   QNNRT_OK, QNNRT_E_ARG (caches of different models) */
 QNNRT_LLM_API qnnrt_result qnnrt_llm_cache_copy(qnnrt_llm_cache *to, const qnnrt_llm_cache *from);
 
 /* Save what is in a cache, and bring it back: in this process or another one, with the other way of
@@ -1209,8 +1211,9 @@ static qnnrt_result qnnrt_llm__settings_role(qnnrt_llm__settings_reader *r)
     if (!good || *at != '\0' || role == (int)QNNRT_LLM_ROLE_COUNT ||
         (count > 0) != qnnrt_llm__layered((qnnrt_llm_role)role))
         return qnnrt_llm__settings_wrong(
-            r, "no such role; they are those of qnnrt_llm.h, key_in, key_out, value_in and"
-               " value_out with a layer and perhaps a head behind");
+            r, "no such role; there are tokens, positions, rope_cos, rope_sin, mask, window_mask,"
+               " hidden, logits and unused, and with a layer and perhaps a head behind, such as"
+               " \"key_in 0\": key_in, key_out, value_in and value_out");
     list = (qnnrt_llm_role_desc *)qnnrt_llm__settings_grow(r, s->roles, s->role_count,
                                                            &s->role_room, sizeof *list);
     name = (char *)qnnrt_llm__keep(r->hooks, r->blocks, (uint64_t)key.bytes + 1, 1);
@@ -1290,8 +1293,11 @@ static qnnrt_result qnnrt_llm__settings_object(qnnrt_llm__settings_reader *r, in
         if (k == QNNRT_LLM__SETTINGS_MEMBERS) {
             if (in == QNNRT_LLM__AT_LLM || in == QNNRT_LLM__AT_ROPE)
                 return qnnrt_llm__settings_wrong(r, in == QNNRT_LLM__AT_LLM
-                                                        ? "not known in \"llm\""
-                                                        : "not known in \"rope\"");
+                                                        ? "not known in \"llm\", which has roles,"
+                                                          " rope, bos, eos and window"
+                                                        : "not known in \"rope\", which has theta,"
+                                                          " scaling, factor, low_frequency,"
+                                                          " high_frequency and original_context");
             qnnrt_json_skip(&r->json);
             continue;
         }
@@ -2920,7 +2926,8 @@ static qnnrt_result qnnrt_llm__match_refuse(qnnrt_llm__items *work, qnnrt_llm__m
         if (listed++ == 0)
             qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
                             "what these tensors are for cannot be told from names and shapes; a"
-                            " role table has to say it:");
+                            " role table has to say it (in qnnrt.json: {\"llm\": {\"roles\":"
+                            " {\"NAME\": \"key_out 0\"}}}):");
         if (left > 0) { ++left; continue; }
         used = (size_t)snprintf(line, sizeof line, "\n  %s \"%.100s\" of step %u, %.100s: ",
                                 m->t->output ? "output" : "input", m->t->tensor->name,
