@@ -907,7 +907,7 @@ static int prompt_fits(tool *t, size_t count)
                 (unsigned long long)(count - written),
                 (unsigned long long)(room > written ? room - written : 0),
                 (unsigned long long)(t->used + written), (unsigned long long)t->limit,
-                t->set.max_gen != 0 ? ", and one is for the answer" : "",
+                t->set.max_gen != 0 && room > written ? ", and one is for the answer" : "",
                 t->used != 0 ? "\n  what helps: /reset, which forgets those" : "");
 }
 
@@ -982,7 +982,10 @@ static void talk(tool *t)
         int good = 1;
         if (shown) fputs("> ", stderr);
         bytes = interrupted ? -1 : getline(&line, &room, stdin);
-        if (bytes < 0) break;
+        if (bytes < 0) {
+            if (shown) fputc('\n', stderr);
+            break;
+        }
         if (bytes > 0 && line[bytes - 1] == '\n') line[--bytes] = '\0';
         if (strcmp(line, "/quit") == 0) break;
         if (strcmp(line, "/reset") == 0) {
@@ -1004,7 +1007,6 @@ static void talk(tool *t)
     }
     if (interrupted) t->stopped = "interrupted";
     else if (t->stopped == NULL || strcmp(t->stopped, "failed") != 0) t->stopped = "end of input";
-    if (shown && !interrupted) fputc('\n', stderr);
     free(prompt.items);
     free(line);
 }
