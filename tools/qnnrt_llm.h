@@ -305,8 +305,8 @@ typedef struct qnnrt_llm_batch {
 
    Returns  QNNRT_OK; QNNRT_E_ARG (empty, a token out of range, a sequence, position or parent that
             cannot be, a token of sequences that hold different texts); QNNRT_E_LIMIT (the context
-            is full: the text has the numbers); QNNRT_E_BACKEND and what else qnnrt_exec() answers.
-            Text: qnnrt_llm_error()
+            is full: qnnrt_llm_sequence_remove() and qnnrt_llm_clear() make room); QNNRT_E_BACKEND
+            and what else qnnrt_exec() answers. Text: qnnrt_llm_error()
    Cost     one pipeline execution per chunk, of the smallest graph that takes all that is left, or
             the largest; and the copying of new keys and values. When the graph changes, the cells
             in use are moved between strides. It cannot be broken off: to stop in between, or to
@@ -423,11 +423,14 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_sampler_create(const qnnrt_tensor_info *log
                                                     qnnrt_llm_sampler **out, qnnrt_error *err);
 QNNRT_LLM_API void qnnrt_llm_sampler_destroy(qnnrt_llm_sampler *sampler);
 
-/* Draw a token by one row of logits as stored (qnnrt_llm_codes()); -1 for NULL, and when all of them
-   are NaN. The lower of equal tokens counts as the more probable one. */
+/* Draw a token by one row of logits as stored; -1 for NULL, and when all of them are NaN. The lower
+   of equal tokens counts as the more probable one.
+
+       next = qnnrt_llm_sample(sampler, qnnrt_llm_codes(cache, batch.count - 1)); */
 QNNRT_LLM_API int32_t qnnrt_llm_sample(qnnrt_llm_sampler *sampler, const void *codes);
 
-/* Tell the sampler what became part of the text, for the repetition penalty. */
+/* Tell the sampler what became part of the text, for the repetition penalty: tokens that were drawn,
+   and those of a prompt if it is to count. */
 QNNRT_LLM_API void qnnrt_llm_sampler_accept(qnnrt_llm_sampler *sampler, int32_t token);
 
 /* Back to the seed, and nothing recent. */
