@@ -30,16 +30,72 @@ readme = open(os.path.join(TOP, "README.md")).read()
 for number, snippet in enumerate(re.findall(r"```c\n(.*?)```", readme, re.S)):
     check("README.md snippet %d" % number, snippet, [])
 
-header = open(os.path.join(TOP, "qnnrt.h")).read()
-lines = header[header.index("Link with -ldl"):header.index("Trust    Files")].split("\n")[2:]
-program = "\n".join(line[7:].split("//")[0] for line in lines)
+def first_screen(path, last):
+    """The program on a header's first screen."""
+    lines = open(os.path.join(TOP, path)).read().split("\n")
+    begin = next(i for i, line in enumerate(lines) if line.startswith("       qnnrt *model;"))
+    end = next(i for i, line in enumerate(lines) if last in line)
+    return "\n".join(line[7:].split("//")[0] for line in lines[begin:end + 1]) + "\n"
+
+
 check("the first screen of qnnrt.h", """#define QNNRT_IMPLEMENTATION
 #include "qnnrt.h"
 #include <stdio.h>
 int main(void) { int tokens[1] = {0};
 %s
 return logits == NULL || bytes == 0; }
-""" % program, [])
+""" % first_screen("qnnrt.h", "qnnrt_close(model);"), [])
+
+LLM = """#define QNNRT_IMPLEMENTATION
+#define QNNRT_LLM_IMPLEMENTATION
+#include "tools/qnnrt_llm.h"
+#include <stdio.h>
+"""
+screen = first_screen("tools/qnnrt_llm.h", "qnnrt_close(model);")
+check("the first screen of qnnrt_llm.h", LLM + """static void use(int32_t token) { printf("%%d\\n", (int)token); }
+int main(void) { int32_t prompt[1] = {0}; size_t prompt_count = 1;
+%s
+return 0; }
+""" % screen, [])
+check("the first screen of qnnrt_llm.h, with QNNRT_NO_JSON", "#define QNNRT_NO_JSON\n" + LLM + """static void use(int32_t token) { (void)token; }
+int main(void) { int32_t prompt[1] = {0}; size_t prompt_count = 1;
+%s
+return 0; }
+""" % screen, [])
+
+# Its manual: a title, text, and snippets farther in. One that begins with a quote is JSON. All in one program, each in a function.
+manual = open(os.path.join(TOP, "tools/qnnrt_llm.h")).read()
+manual = manual[manual.index("   MANUAL\n"):manual.index("   ROOMS (search")]
+sections = re.findall(r"^   (\S[^\n]*)\n((?:(?:       [^\n]*)?\n)+)", manual, re.M)
+snippets = []
+for title, body in sections:
+    blocks = re.findall(r"(?:^           [^\n]*\n)+", body, re.M)
+    blocks = [block for block in blocks if not block.lstrip().startswith('"')]
+    if blocks:
+        code = "".join(re.sub(r"//[^\n]*", "", block) for block in blocks)
+        snippets.append("static void section_%d(void)    /* %s */\n{\n%s}\n" % (len(snippets), title, code))
+if len(snippets) < 7:
+    failed += 1
+    print("readme: the manual of qnnrt_llm.h has %d sections with snippets" % len(snippets))
+check("the manual of qnnrt_llm.h", LLM + """
+static qnnrt *model, *draft_model;
+static qnnrt_llm *llm, *draft_llm;
+static qnnrt_llm_session *session;
+static qnnrt_llm_cache *cache, *draft_cache;
+static qnnrt_llm_batch batch;
+static qnnrt_llm_sampler *sampler;
+static qnnrt_error err;
+static const qnnrt_llm_info *info;
+static int32_t prompt[8], draft[8], next, first, second;
+static size_t prompt_count, draft_count, kept, i, row, bytes;
+static int stop_asked;
+static unsigned char wanted[8];
+static float *logits;
+static void *data;
+static void print(void *user, const char *text) { fprintf((FILE *)user, "%%s\\n", text); }
+%s
+int main(void) { %s return 0; }
+""" % ("".join(snippets), " ".join("section_%d();" % n for n in range(len(snippets)))), [])
 
 for link in re.findall(r"\]\(([^)#:]+)\)", readme):
     if os.path.exists(os.path.join(TOP, link)):

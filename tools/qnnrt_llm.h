@@ -1,4 +1,4 @@
-/* qnnrt_llm.h - v0.1.0 - run language models on qnnrt.h: roles, KV cache, masks, decoding, sampling
+/* qnnrt_llm.h - v0.1.0 - language models on qnnrt.h: roles, KV cache, masks, decoding, sampling
 
    In one C or C++ file:                        Everywhere else:
        #define QNNRT_IMPLEMENTATION                 #include "qnnrt_llm.h"
@@ -6,34 +6,38 @@
        #include "qnnrt_llm.h"
    qnnrt.h and qnnrt_json.h lie beside this file or are found by the compiler. Link with -ldl.
 
-       qnnrt *model; qnnrt_llm *llm; qnnrt_llm_session *session; qnnrt_llm_cache *cache;
+       qnnrt *model; qnnrt_llm *llm; qnnrt_llm_session *session; qnnrt_error err; int32_t next;
        if (qnnrt_open("model_dir", NULL, &model, &err) != QNNRT_OK ||
            qnnrt_llm_open(model, NULL, &llm, &err) != QNNRT_OK ||
            qnnrt_llm_session_create(&llm, 1, NULL, &session, &err) != QNNRT_OK) {
            puts(err.text); return 1;
        }
-       qnnrt_llm_batch batch = {0};
-       cache = qnnrt_llm_cache_get(session, 0, 0);
-       batch.tokens = prompt; batch.count = prompt_count;          // any length, done in chunks
+       qnnrt_llm_cache *cache = qnnrt_llm_cache_get(session, 0, 0);
+       qnnrt_llm_batch batch = {0};                        // every 0 is a default
+       batch.tokens = prompt; batch.count = prompt_count;  // any length, done in chunks
        while (qnnrt_llm_decode(cache, &batch) == QNNRT_OK) {
-           next = qnnrt_llm_argmax(cache, batch.count - 1);         // after the last token
+           next = qnnrt_llm_argmax(cache, batch.count - 1);    // what follows the last token
            if (qnnrt_llm_is_eos(llm, next)) break;
            use(next);
            batch.tokens = &next; batch.count = 1;
        }
+       if (qnnrt_llm_error(cache)->code != QNNRT_OK) puts(qnnrt_llm_error(cache)->text);
        qnnrt_llm_session_destroy(session); qnnrt_llm_close(llm); qnnrt_close(model);
 
-   Uses     the public names of qnnrt.h and libc; no libm
-   Trust    Files may be hostile: their names, JSON, and saved states. The caller is trusted
-   Memory   one allocator hook. Decoding and sampling allocate nothing
+   Uses     the public names of qnnrt.h and qnnrt_json.h, and libc; no libm, no POSIX
+   Trust    Files may be hostile: their names, JSON, and saved states. The caller is trusted.
+   Memory   One allocator hook; nothing else allocates. Decoding and sampling allocate nothing.
    Threads  None are created. A qnnrt_llm is read by any thread; a session with all its caches
-            belongs to one thread at a time
-   Globals  None but constant tables. No output, no abort
+            belongs to one thread at a time.
+   Globals  None but constant tables. No output and no abort.
+   Not here Tokenizers and chat templates: tokens are numbers. Models that take embeddings in place
+            of tokens, caches that a graph updates in place, encoders, adapters. Positions of a
+            stored text cannot be moved where keys are stored turned by them: in nearly all models.
 
    WORDS
        step          here: one call of a model's graphs, all shards, on some tokens
        AR            tokens that a graph takes per call: 1 to decode, 32 or 128 for prompts
-       context       most tokens that can take part in one step: cells + AR, told by the mask's width
+       context       most tokens that can take part in one step: cells + AR. The mask's width
        cell          room for the key and value of one token in all layers and heads
        cache         cells with their memory and what is in them. Each belongs to one model of a
                      session; a model may have several
@@ -41,22 +45,144 @@
                      a common prompt is stored once
        position      of a token in its text, from 0: what turns queries and keys (RoPE)
        role          what a tensor is for
+       row           the place of a token in a batch or a step, from 0; its logits are about what
+                     follows it
        smart mask    cells stay where they are; new ones are copied to a free place, the mask says
                      which count
        shift pointer the tensors move along the cells instead: where the layout allows, new rows are
                      computed in their place and never copied. Takes more memory
 
-   ROOMS (search for the tag)
-       >>config >>shape >>math >>rope >>names >>settings >>items >>group >>cache >>order >>match >>wires
-       >>roles >>describe >>cells >>rows >>state >>mask >>session >>step >>sample >>public
+   BUILD OPTIONS, defined before the header is first included
+       QNNRT_LLM_API    replaces the storage and export prefix of all functions (default: QNNRT_API)
+       Those of qnnrt.h hold here too:
+       QNNRT_STATIC     every function is static: both implementations and all calls in one file
+       QNNRT_API        prefix of all functions, with hidden visibility in a shared object, say
+       QNNRT_NO_JSON    qnnrt.h does without qnnrt_json.h. This header does not: it brings it along
 
-   MANUAL: the declarations below, in the order in which they are used. Section numbers of formats
-   refer to this file.
+   MANUAL
+
+   Opening and describing
+       qnnrt_llm_open() finds out what each tensor of an opened model is for, wires the shards
+       accordingly and derives the rest: tokens per call, context, layers, heads, vocabulary. What
+       was found, and why, line by line; print(user, text) is yours:
+           qnnrt_llm_describe(llm, print, stdout);
+       This needs no backend (qnnrt_desc.inspect), and works with one shard of a model. The same as
+       data: qnnrt_llm_get_info().
+
+   Role tables
+       Roles come from names that exporters give, and from the shapes of all graphs together where
+       only one candidate is left. What is ambiguous is refused with its candidates. Then a table
+       says it, in the folder's qnnrt.json
+           "llm": { "roles": { "output_1": "key_out 0", "2/output_7": "value_out 11 3" } }
+       or from the program:
+           static const qnnrt_llm_role_desc table[] = {
+               { "output_1",   QNNRT_LLM_ROLE_KEY_OUT,    0, 0 },
+               { "2/output_7", QNNRT_LLM_ROLE_VALUE_OUT, 11, 3 }   // in context 2: layer 11, head 3
+           };
+           qnnrt_llm_desc desc = {0};
+           desc.roles = table; desc.role_count = 2;
+           qnnrt_llm_open(model, &desc, &llm, &err);
+
+   Prompts and decoding
+       qnnrt_llm_decode() takes a prompt of any length, or one token, and keeps it in the cache: all
+       of it or, after an error, none. It cannot be broken off; to stop in between, hand in less:
+           for (i = 0; i < prompt_count; i += batch.count) {
+               batch.tokens = prompt + i;
+               batch.count = prompt_count - i < info->ar ? prompt_count - i : info->ar;
+               if (stop_asked || qnnrt_llm_decode(cache, &batch) != QNNRT_OK) break;
+           }
+       Logits of the last chunk's rows: qnnrt_llm_codes() in place and as stored, qnnrt_llm_logits()
+       as numbers, qnnrt_llm_argmax(). Those of more rows, of all chunks:
+           batch.wanted = wanted;                      // [count], not 0 where logits are wanted
+           batch.logits = logits;                      // as many rows of info->vocabulary
+           qnnrt_llm_decode(cache, &batch);
+
+   Sampling
+       A sampler draws from logits as stored. Same seed, same logits: same tokens, everywhere.
+           qnnrt_llm_sampler_desc how = {0};           // {0} is greedy
+           how.temperature = 0.8f; how.top_k = 40; how.top_p = 0.95f; how.seed = 1;
+           qnnrt_llm_sampler_create(info->logits, &how, &sampler, &err);
+           next = qnnrt_llm_sample(sampler, qnnrt_llm_codes(cache, row));
+           qnnrt_llm_sampler_accept(sampler, next);    // for the repetition penalty
+       One sampler for each text: it remembers what became part of it.
+
+   Several sequences
+       Two answers to one prompt: it is computed and stored once, as sequence 0; then both grow in
+       one step. Bit s of batch.sequences is sequence s.
+           qnnrt_llm_decode(cache, &batch);
+           qnnrt_llm_sequence_copy(cache, 0, 1, -1, -1);
+           int32_t  both[2] = { first, second };
+           uint64_t of[2]   = { 1u << 0, 1u << 1 };
+           batch.tokens = both; batch.sequences = of; batch.count = 2;
+           qnnrt_llm_decode(cache, &batch);
+           first = qnnrt_llm_argmax(cache, 0); second = qnnrt_llm_argmax(cache, 1);
+       Back to position 100, or an end of it:
+           qnnrt_llm_sequence_remove(cache, 0, 100, -1);
+           qnnrt_llm_sequence_remove(cache, 1, -1, -1);
+
+   Drafts
+       qnnrt_llm_eval() computes and keeps nothing, qnnrt_llm_accept() keeps what proved right. The
+       first token is certain, the others are guesses, of a smaller model, say:
+           batch.tokens = draft; batch.count = draft_count;
+           qnnrt_llm_eval(cache, &batch);
+           for (kept = 1; kept < draft_count; ++kept)
+               if (qnnrt_llm_argmax(cache, kept - 1) != draft[kept]) break;
+           next = qnnrt_llm_argmax(cache, kept - 1);
+           qnnrt_llm_accept(cache, NULL, kept);
+       A tree of guesses: batch.parents, and the rows of one path to qnnrt_llm_accept().
+
+   Saving
+       What is in a cache as bytes, for this model in any process:
+           bytes = qnnrt_llm_state_bytes(cache);
+           data = malloc(bytes);
+           qnnrt_llm_state_save(cache, data, bytes, NULL);
+           qnnrt_llm_state_restore(cache, data, bytes);
+       A state of another model, a damaged or a cut one is refused, and the cache stays as it was.
+
+   Two models
+       A target and its draft share a backend and the memory of a session, each with its own caches:
+           qnnrt_desc shared = {0};
+           shared.backend = qnnrt_get_backend(model);
+           qnnrt_open("draft_dir", &shared, &draft_model, &err);
+           qnnrt_llm_open(draft_model, NULL, &draft_llm, &err);
+           qnnrt_llm *both[2] = { llm, draft_llm };
+           qnnrt_llm_session_create(both, 2, NULL, &session, &err);
+           cache = qnnrt_llm_cache_get(session, 0, 0);
+           draft_cache = qnnrt_llm_cache_get(session, 1, 0);
+       Close in this order: session, both qnnrt_llm, the draft's model, the target's.
+
+   RoPE, bos and eos
+       From the caller, else genie_config.json, else qnnrt.json, each as a whole; theta is 10000
+       when nobody tells, and qnnrt_llm_info.rope_source then says "the default". A wrong theta
+       makes fluent nonsense: look at it once.
+
+   What fails and why
+       Opening: NOT_FOUND (a shard or a role is missing), MISMATCH (ambiguous; or graphs that do not
+       fit each other), UNSUPPORTED (a layout). The text names tensors, shards and candidates.
+       Running: qnnrt_llm_error(cache). LIMIT: the context is full; remove what is old and compute
+       the rest again, or begin a new text (qnnrt_llm_clear()). ARG: a batch that cannot be. STATE:
+       no eval to accept from. BACKEND: the vendor's answer, see "Errors" in qnnrt.h. After each of
+       them the cache is what it was, and the next call may succeed.
+
+   ROOMS (search for the tag)
+       >>config >>shape >>math >>rope                                               the floor
+       >>names >>settings >>items >>group >>layout >>order >>match >>wires
+       >>roles >>describe                                                           what tensors are
+       >>cells >>rows >>state >>mask                                                one cache
+       >>session >>step >>sample >>public                                           running
 */
 #ifndef QNNRT_LLM_H
 #define QNNRT_LLM_H
 
 #include "qnnrt.h"
+
+#define QNNRT_LLM_VERSION_MAJOR 0
+#define QNNRT_LLM_VERSION_MINOR 1
+#define QNNRT_LLM_VERSION_PATCH 0
+
+#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR < 1
+#error "this qnnrt_llm.h goes with qnnrt.h 0.1 or newer, below 1.0"
+#endif
 
 #ifndef QNNRT_LLM_API
 #define QNNRT_LLM_API QNNRT_API
@@ -77,7 +203,7 @@ extern "C" {
     X(ROPE_SIN,    "rope_sin",    0) \
     X(MASK,        "mask",        0)   /* in  [.., AR, context]                                 */ \
     X(WINDOW_MASK, "window_mask", 0)   /* in  the same, of layers with a sliding window         */ \
-    X(KEY_IN,      "key_in",      1)   /* in  rows of cells, see qnnrt_llm_info.layout          */ \
+    X(KEY_IN,      "key_in",      1)   /* in  pieces of cells: qnnrt_llm_info.layout           */ \
     X(VALUE_IN,    "value_in",    1) \
     X(KEY_OUT,     "key_out",     1)   /* out of the new tokens, or of the whole context        */ \
     X(VALUE_OUT,   "value_out",   1) \
@@ -133,8 +259,8 @@ typedef struct qnnrt_llm_desc {
     const char *const         *pipelines;      /* names of those to be used (default NULL: all of
                                                   the model) */
     size_t                     pipeline_count;
-    qnnrt_llm_rope             rope;           /* a theta given here goes before that of files, with
-                                                  all of this struct */
+    qnnrt_llm_rope             rope;           /* with a theta it goes before that of files, as a
+                                                  whole; without, all of it is 0 */
     const int32_t             *eos;            /* tokens that end a text (default NULL: of files) */
     size_t                     eos_count;
     const int32_t             *bos;            /* the token that begins a text (default NULL: of
@@ -166,7 +292,7 @@ typedef struct qnnrt_llm_graph_info {          /* one pipeline: a graph of every
 typedef struct qnnrt_llm_info {
     uint32_t                    ar;            /* most tokens per step: of the largest graph */
     uint32_t                    context;       /* most tokens in one step, of any graph */
-    uint32_t                    cells;         /* most that a cache keeps: the largest context - ar */
+    uint32_t                    cells;         /* that a cache has: the largest context - ar */
     uint32_t                    layers;        /* that have keys and values here */
     uint32_t                    heads;         /* of keys and values, in a layer */
     uint32_t                    key_dim, value_dim;   /* of a head; of layer 0 where they differ */
@@ -175,7 +301,7 @@ typedef struct qnnrt_llm_info {
     size_t                      logits_bytes;  /* of those of one token, as stored */
     qnnrt_dtype                 cache_dtype;   /* UNDEFINED: no cache */
     const char                 *layout;        /* words: "one tensor per layer, keys transposed" */
-    qnnrt_llm_rope              rope;          /* as used; theta 0: the graphs take no cos and sin */
+    qnnrt_llm_rope              rope;          /* as used; theta 0: graphs take no cos and sin */
     const char                 *rope_source;   /* "the caller", "genie_config.json", "qnnrt.json",
                                                   "the default" */
     const int32_t              *eos;
@@ -214,7 +340,7 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_open(qnnrt *model, const qnnrt_llm_desc *de
                                           qnnrt_error *err);
 QNNRT_LLM_API qnnrt_result qnnrt_llm_close(qnnrt_llm *llm);
 
-/* Facts, valid until qnnrt_llm_close(). */
+/* Facts, valid until qnnrt_llm_close(). NULL for NULL. */
 QNNRT_LLM_API const qnnrt_llm_info *qnnrt_llm_get_info(const qnnrt_llm *llm);
 
 /* Whether a token ends a text. */
@@ -222,8 +348,8 @@ QNNRT_LLM_API int qnnrt_llm_is_eos(const qnnrt_llm *llm, int32_t token);
 
 /* Tell in words what was found, line by line without newlines: the model, every tensor of every
    graph with its role and why, the cuts. */
-QNNRT_LLM_API void qnnrt_llm_describe(const qnnrt_llm *llm, void (*line)(void *user, const char *text),
-                                      void *user);
+QNNRT_LLM_API void qnnrt_llm_describe(const qnnrt_llm *llm,
+                                      void (*line)(void *user, const char *text), void *user);
 
 /* ----------------------------------------------------------------------------------- session -- */
 
@@ -234,7 +360,7 @@ typedef enum qnnrt_llm_kv {
 
 typedef struct qnnrt_llm_session_desc {
     size_t        caches;          /* of each model (default 0: 1) */
-    qnnrt_llm_kv  kv;
+    qnnrt_llm_kv  kv;              /* (default 0: smart mask) */
     uint32_t      positions;       /* a text may have (default 0: the model's context) */
     uint64_t    (*clock_ns)(void *user);   /* monotonic, for .exec_ns and .host_ns below (default
                                               NULL: none) */
@@ -273,7 +399,8 @@ QNNRT_LLM_API qnnrt_llm_session_info qnnrt_llm_session_get_info(const qnnrt_llm_
 QNNRT_LLM_API qnnrt_llm_cache *qnnrt_llm_cache_get(qnnrt_llm_session *session, size_t model,
                                                    size_t index);
 
-/* Code and text of the last call on this cache that failed; never NULL. */
+/* Code and text of the last call on this cache that failed, QNNRT_OK when none has; never NULL. A
+   call that succeeds leaves it as it was. */
 QNNRT_LLM_API const qnnrt_error *qnnrt_llm_error(const qnnrt_llm_cache *cache);
 
 /* -------------------------------------------------------------------------------------- step -- */
@@ -294,8 +421,8 @@ typedef struct qnnrt_llm_batch {
     const int32_t       *parents;      /* [count] a tree of drafts: the token of this batch that
                                           each one follows, -1: what the cache holds (default NULL:
                                           it follows all earlier ones of its sequences) */
-    const unsigned char *wanted;       /* [count] not 0: logits are wanted (default NULL: of the last
-                                          only). Ignored without .logits and .codes */
+    const unsigned char *wanted;       /* [count] not 0: logits are wanted (default NULL: of the
+                                          last only). Ignored without .logits and .codes */
     float               *logits;       /* [wanted][vocabulary] receives them, or NULL */
     void                *codes;        /* the same as stored, or NULL */
 } qnnrt_llm_batch;
@@ -313,8 +440,8 @@ typedef struct qnnrt_llm_batch {
             show progress, hand in qnnrt_llm_info.ar tokens at a time */
 QNNRT_LLM_API qnnrt_result qnnrt_llm_decode(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch);
 
-/* The first half of it, for drafts: compute some tokens in one step and keep none. The cache does not
-   change. Also for the very last token of a full context.
+/* The first half of it, for drafts: compute some tokens in one step and keep none. The cache does
+   not change. Also for the very last token of a full context.
    Returns  as qnnrt_llm_decode(); QNNRT_E_LIMIT for more than qnnrt_llm_cache_info.at_once tokens,
             of which qnnrt_llm_decode() makes several steps */
 QNNRT_LLM_API qnnrt_result qnnrt_llm_eval(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch);
@@ -378,18 +505,20 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_divide(qnnrt_llm_cache *cache, int
 QNNRT_LLM_API int32_t      qnnrt_llm_sequence_first(const qnnrt_llm_cache *cache, int sequence);
 QNNRT_LLM_API int32_t      qnnrt_llm_sequence_last(const qnnrt_llm_cache *cache, int sequence);
 
-/* Copy all cells of another cache of the same model; what was in `to` is forgotten.
-   Returns   QNNRT_OK, QNNRT_E_ARG (caches of different models) */
+/* Copy all cells of another cache of the same model, of any session; what was there is forgotten.
+   Returns   QNNRT_OK; QNNRT_E_ARG (another model); QNNRT_E_LIMIT (too few cells). Then nothing
+             has changed */
 QNNRT_LLM_API qnnrt_result qnnrt_llm_cache_copy(qnnrt_llm_cache *to, const qnnrt_llm_cache *from);
 
 /* Save what is in a cache, and bring it back: in this process or another one, with the other way of
-   keeping cells, after other graphs. All sequences come back under their numbers, and what was there
-   is forgotten. A checksum covers all of it; a state of another model is refused by its fingerprint,
-   and any refusal leaves the cache as it was.
+   keeping cells, after other graphs. All sequences come back under their numbers, and what was
+   there is forgotten. A checksum covers all of it; a state of another model is refused by its
+   fingerprint, and any refusal leaves the cache as it was.
 
    bytes     how much qnnrt_llm_state_save() will write now
    Returns   QNNRT_OK; QNNRT_E_ARG (too little room); QNNRT_E_FORMAT (damaged, cut short, or no
-             state); QNNRT_E_MISMATCH (of another model); QNNRT_E_LIMIT (more cells than there are) */
+             state); QNNRT_E_MISMATCH (of another model); QNNRT_E_LIMIT (more cells or higher
+             positions than there are) */
 QNNRT_LLM_API size_t       qnnrt_llm_state_bytes(const qnnrt_llm_cache *cache);
 QNNRT_LLM_API qnnrt_result qnnrt_llm_state_save(qnnrt_llm_cache *cache, void *data, size_t capacity,
                                                 size_t *bytes);
@@ -403,11 +532,11 @@ typedef struct qnnrt_llm_sampler_desc {
     float    temperature;          /* (default 0: greedy, the most probable token) */
     uint32_t top_k;                /* so many most probable ones (default 0: all) */
     float    top_p;                /* the fewest whose probability adds up to it (default 0: 1) */
-    float    min_p;                /* at least so probable, relative to the first (default 0: any) */
+    float    min_p;                /* at least so probable, relative to the first (default 0) */
     float    repetition_penalty;   /* (default 0: 1, none) logits of recent tokens are divided by it
                                       when positive, multiplied when negative */
     uint32_t repetition_last;      /* how many tokens are recent (default 0: 64) */
-    uint64_t seed;
+    uint64_t seed;                 /* any number, 0 too */
     qnnrt_hooks hooks;             /* alloc and free are used */
 } qnnrt_llm_sampler_desc;
 
@@ -423,10 +552,8 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_sampler_create(const qnnrt_tensor_info *log
                                                     qnnrt_llm_sampler **out, qnnrt_error *err);
 QNNRT_LLM_API void qnnrt_llm_sampler_destroy(qnnrt_llm_sampler *sampler);
 
-/* Draw a token by one row of logits as stored; -1 for NULL, and when all of them are NaN. The lower
-   of equal tokens counts as the more probable one.
-
-       next = qnnrt_llm_sample(sampler, qnnrt_llm_codes(cache, batch.count - 1)); */
+/* Draw a token by one row of logits as stored (qnnrt_llm_codes()); -1 for NULL, and when all of
+   them are NaN. The lower of equal tokens counts as the more probable one. */
 QNNRT_LLM_API int32_t qnnrt_llm_sample(qnnrt_llm_sampler *sampler, const void *codes);
 
 /* Tell the sampler what became part of the text, for the repetition penalty: tokens that were drawn,
@@ -446,6 +573,13 @@ QNNRT_LLM_API void qnnrt_llm_sampler_reset(qnnrt_llm_sampler *sampler);
 #ifndef QNNRT_LLM__IMPL_ONCE
 #define QNNRT_LLM__IMPL_ONCE
 
+/* qnnrt.h brings the functions of qnnrt_json.h along, unless QNNRT_NO_JSON told it not to. */
+#if !defined(QNNRT_JSON_API) && !defined(QNNRT_JSON_STATIC)
+#define QNNRT_JSON_API QNNRT_API
+#endif
+#if defined(QNNRT_NO_JSON) && !defined(QNNRT_JSON_IMPLEMENTATION)
+#define QNNRT_JSON_IMPLEMENTATION
+#endif
 #include "qnnrt_json.h"
 
 #include <errno.h>
@@ -464,7 +598,39 @@ extern "C" {
    Needs: nothing     Knows nothing of: language models
    ===================================================================================== */
 
-/* Write an error's code and text; both may be cut, neither is lost. err may be NULL. */
+/* Bytes of the UTF-8 sequence at text that can be shown, 0: it is none, or steers a terminal. */
+static size_t qnnrt_llm__utf8(const unsigned char *text)
+{
+    uint32_t code = text[0];
+    size_t length, i;
+    if (code < 0x80) return code >= 0x20 && code != 0x7F;
+    length = code >= 0xF0 ? 4 : code >= 0xE0 ? 3 : 2;
+    if (code < 0xC2 || code > 0xF4) return 0;
+    code &= 0x7Fu >> length;
+    for (i = 1; i < length; ++i) {
+        if ((text[i] & 0xC0) != 0x80) return 0;
+        code = code << 6 | (text[i] & 0x3Fu);
+    }
+    if (code < (length == 4 ? 0x10000u : length == 3 ? 0x800u : 0xA0u) || code > 0x10FFFF) return 0;
+    /* Halves of pairs, and what turns or breaks lines or is not seen at all. */
+    if ((code >= 0xD800 && code <= 0xDFFF) || code == 0x061C || code == 0xFEFF ||
+        (code >= 0x200B && code <= 0x200F) || (code >= 0x2028 && code <= 0x202E) ||
+        (code >= 0x2060 && code <= 0x206F)) return 0;
+    return length;
+}
+
+/* Names from files reach terminals and logs through here: none steers one, or forges a line. */
+static void qnnrt_llm__clean(char *text)
+{
+    unsigned char *at = (unsigned char *)text;
+    while (*at != 0) {
+        const size_t length = qnnrt_llm__utf8(at);
+        if (length == 0) *at = *at == '\n' ? ' ' : '?';
+        at += length > 0 ? length : 1;
+    }
+}
+
+/* Write an error's code and text, of one line; both may be cut, neither is lost. err may be NULL. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4)))
 #endif
@@ -477,6 +643,7 @@ static qnnrt_result qnnrt_llm__fail(qnnrt_error *err, qnnrt_result code, const c
     va_start(args, format);
     vsnprintf(err->text, sizeof err->text, format, args);
     va_end(args);
+    qnnrt_llm__clean(err->text);
     return code;
 }
 
@@ -772,10 +939,10 @@ static qnnrt_result qnnrt_llm__rope_resolve(qnnrt_llm_rope *rope, const char *so
     return QNNRT_OK;
 }
 
-/* Rows of cos (sine: sin) for positions 0 ... positions - 1, as `tensor` stores them: nearest codes.
+/* Rows of cos (sine: sin) for positions 0 ... positions - 1 as `tensor` stores them: nearest codes.
 
    width     values of a row: the tensor's last dimension
-   angles    that differ: width, or width / 2 and the row holds them twice, one half behind the other
+   angles    that differ: width, or width / 2 and the row holds them twice, the halves alike
    out       receives [positions][width] elements, for qnnrt_llm__free()
 
    Returns   QNNRT_OK; QNNRT_E_ARG (rope, figures that cannot be); QNNRT_E_LIMIT (angles so large
@@ -861,7 +1028,6 @@ done:
 }
 
 /* =====================================================================================
-
    NAMES                                                                         >>names
    What exporters call the tensors of a language model: patterns, and arithmetic on them.
    Needs: >>config     Knows nothing of: shapes, JSON
@@ -970,7 +1136,8 @@ static int qnnrt_llm__names_number(const char **text, uint32_t *out)
     return 1;
 }
 
-/* Calls itself once for each * and <o> of a pattern. */
+/* 1: they match, 0: they do not, -1: nor would they if an earlier * took more of the name. Calls
+   itself once for each * and <o> of a pattern, and looks at no part of a name twice for a *.  */
 static int qnnrt_llm__names_match(const char *pattern, const char *name,
                                   qnnrt_llm__names_found *found)
 {
@@ -979,8 +1146,9 @@ static int qnnrt_llm__names_match(const char *pattern, const char *name,
         const char *from = name;
         if (*pattern == '*') {
             for (;; ++name) {
-                if (qnnrt_llm__names_match(pattern + 1, name, found)) return 1;
-                if (*name == '\0') return 0;
+                const int match = qnnrt_llm__names_match(pattern + 1, name, found);
+                if (match != 0) return match;
+                if (*name == '\0') return -1;
             }
         }
         if (*pattern != '<') {
@@ -990,7 +1158,7 @@ static int qnnrt_llm__names_match(const char *pattern, const char *name,
         if (pattern[1] == 'o') {
             found->number = 0;
             if (*from++ == '_' && qnnrt_llm__names_number(&from, &number) &&
-                qnnrt_llm__names_match(pattern + 3, from, found)) {
+                qnnrt_llm__names_match(pattern + 3, from, found) > 0) {
                 found->number = number;
                 return 1;
             }
@@ -1015,7 +1183,7 @@ static void qnnrt_llm__names_find(const char *name, int output, qnnrt_llm__names
         const struct qnnrt_llm__names_pattern *pattern = &qnnrt_llm__names_table[i];
         memset(found, 0, sizeof *found);
         if (!(pattern->ends & (output ? QNNRT_LLM__OUT : QNNRT_LLM__IN)) ||
-            !qnnrt_llm__names_match(pattern->text + 6, name, found)) continue;
+            qnnrt_llm__names_match(pattern->text + 6, name, found) <= 0) continue;
         found->role = pattern->role;
         found->how = pattern->how;
         found->reason = pattern->text;
@@ -1407,8 +1575,6 @@ static qnnrt_result qnnrt_llm__settings_read(const qnnrt_llm_desc *desc, qnnrt_l
    Needs: >>config >>shape >>settings >>names     Knows nothing of: shapes of caches, wiring
    ===================================================================================== */
 
-enum { QNNRT_LLM__LOOKS = 20000000 };       /* comparisons in one search: well under a second */
-
 /* One key or value of a graph: both its ends. */
 typedef struct qnnrt_llm__items_pair {
     qnnrt_llm_role               role;      /* KEY_IN or VALUE_IN */
@@ -1456,6 +1622,8 @@ typedef struct qnnrt_llm__items {
     void                    *scratch;       /* list of blocks */
     char                    *address;       /* "<context>/<name>" or "<step>/<name>" */
     size_t                   address_room;
+    char                     texts[4][768];
+    unsigned                 text;
     qnnrt_error             *err;
 } qnnrt_llm__items;
 
@@ -1493,7 +1661,8 @@ static void qnnrt_llm__items_sort(const void **items, size_t count,
 
 /* ---- texts ---- */
 
-/* Add a line to an error while there is room for it and for "and <n> more"; 0: there was none. */
+/* Add a line, which begins with a newline, to an error while there is room for it and for "and <n>
+   more"; 0: there was none. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif
@@ -1510,7 +1679,10 @@ static int qnnrt_llm__items_add(qnnrt_error *err, const char *format, ...)
     va_start(args, format);
     need = vsnprintf(err->text + used, room, format, args);
     va_end(args);
-    if (need >= 0 && (size_t)need < room) return 1;
+    if (need >= 0 && (size_t)need < room) {
+        qnnrt_llm__clean(err->text + used + (err->text[used] == '\n'));
+        return 1;
+    }
     err->text[used] = '\0';
     return 0;
 }
@@ -1532,13 +1704,19 @@ static const char *qnnrt_llm__items_file(const qnnrt_step_info *step)
     return slash != NULL && slash[1] != '\0' ? slash + 1 : file;
 }
 
+/* Room for one of the texts that a message is made of: used in turn, valid for three more. */
+static char *qnnrt_llm__items_text(qnnrt_llm__items *work)
+{
+    return work->texts[work->text++ % (sizeof work->texts / sizeof work->texts[0])];
+}
+
 /* 'input "x" of step 1 (forward_1.bin, graph "decode"), ufixed8[1,4]' */
-static const char *qnnrt_llm__items_say(const qnnrt_llm__items_graph *graph,
-                                        const qnnrt_llm_tensor_info *t, char *out, size_t room)
+static const char *qnnrt_llm__items_say(qnnrt_llm__items *work, const qnnrt_llm__items_graph *graph,
+                                        const qnnrt_llm_tensor_info *t)
 {
     const qnnrt_step_info *step = &graph->steps[t->step];
-    char facts[256];
-    snprintf(out, room, "%s \"%.100s\" of step %u (%.80s, graph \"%.80s\"), %s",
+    char facts[256], *out = qnnrt_llm__items_text(work);
+    snprintf(out, sizeof work->texts[0], "%s \"%.100s\" of step %u (%.80s, graph \"%.80s\"), %s",
              t->output ? "output" : "input", t->tensor->name, (unsigned)t->step,
              qnnrt_llm__items_file(step), step->graph->name,
              qnnrt_llm__facts(t->tensor, facts, sizeof facts));
@@ -1546,15 +1724,32 @@ static const char *qnnrt_llm__items_say(const qnnrt_llm__items_graph *graph,
 }
 
 /* "key_in of layer 3, head 1" */
-static const char *qnnrt_llm__items_what(qnnrt_llm_role role, uint32_t layer, uint32_t head,
-                                         char *out, size_t room)
+static const char *qnnrt_llm__items_what(qnnrt_llm__items *work, qnnrt_llm_role role,
+                                         uint32_t layer, uint32_t head)
 {
-    int used = snprintf(out, room, "%s", qnnrt_llm_role_name(role));
-    if (qnnrt_llm__layered(role) && used > 0 && (size_t)used < room)
-        snprintf(out + used, room - (size_t)used,
-                 head > 0 ? " of layer %u, head %u" : " of layer %u", (unsigned)layer,
-                 (unsigned)head);
+    const char *name = qnnrt_llm_role_name(role);
+    char *out = qnnrt_llm__items_text(work);
+    if (!qnnrt_llm__layered(role)) return name;
+    snprintf(out, sizeof work->texts[0],
+             head > 0 ? "%s of layer %u, head %u" : "%s of layer %u", name, (unsigned)layer,
+             (unsigned)head);
     return out;
+}
+
+/* An error of a graph: its name comes first. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 4, 5)))
+#endif
+static qnnrt_result qnnrt_llm__items_fail(qnnrt_llm__items *work,
+                                          const qnnrt_llm__items_graph *graph, qnnrt_result code,
+                                          const char *format, ...)
+{
+    char text[sizeof work->err->text];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return qnnrt_llm__fail(work->err, code, "\"%.100s\": %s", graph->name, text);
 }
 
 /* ---- the role table ---- */
@@ -1604,8 +1799,9 @@ static qnnrt_result qnnrt_llm__items_table(qnnrt_llm__items *work)
                                    (unsigned long long)i);
     }
     qnnrt_llm__items_sort((const void **)work->table, count, qnnrt_llm__items_entry_order);
+    /* Of three lines for one name two are of the same end: near ones tell. */
     for (i = 0; i + 1 < count; ++i)
-        for (k = i + 1; k < count && k < i + 4; ++k) {
+        for (k = i + 1; k < count && k < i + 3; ++k) {
             const qnnrt_llm__items_entry *a = work->table[i], *b = work->table[k];
             if (a->source == b->source && strcmp(a->line->tensor, b->line->tensor) == 0 &&
                 (qnnrt_llm__items_ends(a->line->role) & qnnrt_llm__items_ends(b->line->role)))
@@ -1765,37 +1961,40 @@ static uint32_t qnnrt_llm__items_ar(const qnnrt_llm_tensor_info *t, uint32_t *co
 static qnnrt_result qnnrt_llm__items_measure(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph)
 {
     const qnnrt_llm_tensor_info *first = NULL, *mask = NULL;
-    char a[768], b[768];
     size_t i;
     graph->ar = graph->context = 0;
     for (i = 0; i < graph->count; ++i) {
         const qnnrt_llm_tensor_info *t = &graph->tensors[i];
         uint32_t context, ar = qnnrt_llm__items_ar(t, &context);
+        if ((ar == 0 || context == 0) && (t->role == QNNRT_LLM_ROLE_MASK ||
+                                          t->role == QNNRT_LLM_ROLE_WINDOW_MASK))
+            return qnnrt_llm__items_fail(work, graph, QNNRT_E_UNSUPPORTED,
+                                         "%s: a mask is of tokens by context",
+                                         qnnrt_llm__items_say(work, graph, t));
         if (ar == 0) continue;
         if (first == NULL) { first = t; graph->ar = ar; }
         if (ar != graph->ar)
-            return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
-                                   "\"%.100s\": %s is for %u tokens per call, %s for %u",
-                                   graph->name, qnnrt_llm__items_say(graph, first, a, sizeof a),
-                                   (unsigned)graph->ar, qnnrt_llm__items_say(graph, t, b, sizeof b),
-                                   (unsigned)ar);
+            return qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH,
+                                         "%s is for %u tokens per call, %s for %u",
+                                         qnnrt_llm__items_say(work, graph, first),
+                                         (unsigned)graph->ar, qnnrt_llm__items_say(work, graph, t),
+                                         (unsigned)ar);
         if (context == 0) continue;
         if (mask == NULL) { mask = t; graph->context = context; }
         if (t->tensor->count != (uint64_t)ar * context)
-            return qnnrt_llm__fail(work->err, QNNRT_E_UNSUPPORTED,
-                                   "\"%.100s\": %s: a mask has one row for each token", graph->name,
-                                   qnnrt_llm__items_say(graph, t, a, sizeof a));
+            return qnnrt_llm__items_fail(work, graph, QNNRT_E_UNSUPPORTED,
+                                         "%s: a mask has one row for each token",
+                                         qnnrt_llm__items_say(work, graph, t));
         if (context != graph->context)
-            return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
-                                   "\"%.100s\": %s and %s are of different width", graph->name,
-                                   qnnrt_llm__items_say(graph, mask, a, sizeof a),
-                                   qnnrt_llm__items_say(graph, t, b, sizeof b));
+            return qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH,
+                                         "%s and %s are of different width",
+                                         qnnrt_llm__items_say(work, graph, mask),
+                                         qnnrt_llm__items_say(work, graph, t));
     }
     if (mask != NULL && graph->context < graph->ar)
-        return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
-                               "\"%.100s\": %s is narrower than the %u tokens per call",
-                               graph->name, qnnrt_llm__items_say(graph, mask, a, sizeof a),
-                               (unsigned)graph->ar);
+        return qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH,
+                                     "%s is narrower than the %u tokens per call",
+                                     qnnrt_llm__items_say(work, graph, mask), (unsigned)graph->ar);
     return QNNRT_OK;
 }
 
@@ -1804,6 +2003,27 @@ static qnnrt_result qnnrt_llm__items_measure(qnnrt_llm__items *work, qnnrt_llm__
 static int qnnrt_llm__items_value(qnnrt_llm_role role)
 {
     return role == QNNRT_LLM_ROLE_VALUE_IN || role == QNNRT_LLM_ROLE_VALUE_OUT;
+}
+
+/* A key or value of this role, without its ends. */
+static qnnrt_llm__items_pair qnnrt_llm__items_pair_of(qnnrt_llm_role role, uint32_t layer,
+                                                      uint32_t head)
+{
+    qnnrt_llm__items_pair pair;
+    pair.role = qnnrt_llm__items_value(role) ? QNNRT_LLM_ROLE_VALUE_IN : QNNRT_LLM_ROLE_KEY_IN;
+    pair.layer = layer;
+    pair.head = head;
+    pair.in = pair.out = NULL;
+    return pair;
+}
+
+/* By layer, keys before values, head. */
+static int qnnrt_llm__items_pair_order(const qnnrt_llm__items_pair *a,
+                                       const qnnrt_llm__items_pair *b)
+{
+    if (a->layer != b->layer) return a->layer < b->layer ? -1 : 1;
+    if (a->role != b->role) return a->role == QNNRT_LLM_ROLE_KEY_IN ? -1 : 1;
+    return a->head < b->head ? -1 : a->head > b->head;
 }
 
 static int qnnrt_llm__items_same_quant(const qnnrt_quant *a, const qnnrt_quant *b)
@@ -1970,7 +2190,7 @@ static qnnrt_result qnnrt_llm__group_pipelines(qnnrt_llm__items *work)
                 qnnrt_pipeline_find(model, desc->pipelines[i], &graph->pipeline, work->err);
             if (result != QNNRT_OK) return result;
         }
-        for (k = 0; k < i; ++k)
+        for (k = 0; k < i && desc->pipeline_count > 0; ++k)
             if (work->graphs[k].pipeline == graph->pipeline)
                 return qnnrt_llm__fail(work->err, QNNRT_E_ARG, "pipeline \"%.200s\" is given twice",
                                        desc->pipelines[i]);
@@ -1984,30 +2204,28 @@ static qnnrt_result qnnrt_llm__group_pipelines(qnnrt_llm__items *work)
 }
 
 /* =====================================================================================
-   CACHE                                                                         >>cache
+   LAYOUT                                                                       >>layout
    Keys and values with both their ends, the same in all graphs: axis of the cells, layers, types.
    Needs: >>config >>shape >>items     Knows nothing of: names, wiring
    ===================================================================================== */
-/* ---- keys and values ---- */
 
-static int qnnrt_llm__cache_kv_order(const void *a, const void *b)
+static int qnnrt_llm__layout_order(const void *a, const void *b)
 {
     const qnnrt_llm_tensor_info *x = (const qnnrt_llm_tensor_info *)a;
     const qnnrt_llm_tensor_info *y = (const qnnrt_llm_tensor_info *)b;
-    if (x->layer != y->layer) return x->layer < y->layer ? -1 : 1;
-    if (qnnrt_llm__items_value(x->role) != qnnrt_llm__items_value(y->role))
-        return qnnrt_llm__items_value(x->role) - qnnrt_llm__items_value(y->role);
-    if (x->head != y->head) return x->head < y->head ? -1 : 1;
+    const qnnrt_llm__items_pair p = qnnrt_llm__items_pair_of(x->role, x->layer, x->head);
+    const qnnrt_llm__items_pair q = qnnrt_llm__items_pair_of(y->role, y->layer, y->head);
+    const int order = qnnrt_llm__items_pair_order(&p, &q);
+    if (order != 0) return order;
     if (x->output != y->output) return x->output - y->output;
     return x < y ? -1 : x > y;
 }
 
 /* List the keys and values of a graph with both their ends. */
-static qnnrt_result qnnrt_llm__cache_pairs(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph)
+static qnnrt_result qnnrt_llm__layout_pairs(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph)
 {
     const qnnrt_llm_tensor_info **list;
     size_t i, count = 0;
-    char a[768], b[768], what[96];
     for (i = 0; i < graph->count; ++i) count += (size_t)qnnrt_llm__layered(graph->tensors[i].role);
     list = (const qnnrt_llm_tensor_info **)qnnrt_llm__items_scratch(work, count, sizeof *list);
     graph->pairs = (qnnrt_llm__items_pair *)qnnrt_llm__items_scratch(work, count,
@@ -2016,28 +2234,23 @@ static qnnrt_result qnnrt_llm__cache_pairs(qnnrt_llm__items *work, qnnrt_llm__it
     if (list == NULL || graph->pairs == NULL) return qnnrt_llm__items_memory(work);
     for (i = count = 0; i < graph->count; ++i)
         if (qnnrt_llm__layered(graph->tensors[i].role)) list[count++] = &graph->tensors[i];
-    qnnrt_llm__items_sort((const void **)list, count, qnnrt_llm__cache_kv_order);
+    qnnrt_llm__items_sort((const void **)list, count, qnnrt_llm__layout_order);
     for (i = 0; i < count; ++i) {
         const qnnrt_llm_tensor_info *t = list[i];
+        const qnnrt_llm__items_pair key = qnnrt_llm__items_pair_of(t->role, t->layer, t->head);
         qnnrt_llm__items_pair *pair = graph->pair_count > 0 ? &graph->pairs[graph->pair_count - 1]
                                                             : NULL;
         if (i > 0 && t->role == list[i - 1]->role && t->layer == list[i - 1]->layer &&
             t->head == list[i - 1]->head)
-            return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
-                                   "\"%.100s\": %s is there twice: %s (%s) and %s (%s)",
-                                   graph->name,
-                                   qnnrt_llm__items_what(t->role, t->layer, t->head, what,
-                                                         sizeof what),
-                                   qnnrt_llm__items_say(graph, list[i - 1], a, sizeof a),
-                                   list[i - 1]->reason, qnnrt_llm__items_say(graph, t, b, sizeof b),
-                                   t->reason);
-        if (pair == NULL || pair->layer != t->layer || pair->head != t->head ||
-            qnnrt_llm__items_value(pair->role) != qnnrt_llm__items_value(t->role)) {
+            return qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH,
+                                         "%s is there twice: %s (%s) and %s (%s)",
+                                         qnnrt_llm__items_what(work, t->role, t->layer, t->head),
+                                         qnnrt_llm__items_say(work, graph, list[i - 1]),
+                                         list[i - 1]->reason, qnnrt_llm__items_say(work, graph, t),
+                                         t->reason);
+        if (pair == NULL || qnnrt_llm__items_pair_order(pair, &key) != 0) {
             pair = &graph->pairs[graph->pair_count++];
-            pair->role = qnnrt_llm__items_value(t->role) ? QNNRT_LLM_ROLE_VALUE_IN
-                                                         : QNNRT_LLM_ROLE_KEY_IN;
-            pair->layer = t->layer;
-            pair->head = t->head;
+            *pair = key;
         }
         if (t->output) pair->out = t;
         else pair->in = t;
@@ -2047,7 +2260,7 @@ static qnnrt_result qnnrt_llm__cache_pairs(qnnrt_llm__items *work, qnnrt_llm__it
 
 /* May `axis` be the one of the cells, as this graph has it? A context that is not known follows
    from the cells. *in_place: it would be, with an output of as many cells as the input. */
-static int qnnrt_llm__cache_axis_fits(const qnnrt_llm__items_graph *graph,
+static int qnnrt_llm__layout_axis_fits(const qnnrt_llm__items_graph *graph,
                                       const qnnrt_llm__items_pair *pair, uint32_t axis,
                                       int *in_place)
 {
@@ -2071,7 +2284,7 @@ static int qnnrt_llm__cache_axis_fits(const qnnrt_llm__items_graph *graph,
 }
 
 /* All dims but that of the cells, of either end. */
-static int qnnrt_llm__cache_same_rest(const qnnrt_llm__items_pair *a,
+static int qnnrt_llm__layout_same_rest(const qnnrt_llm__items_pair *a,
                                       const qnnrt_llm__items_pair *b, uint32_t axis)
 {
     const qnnrt_tensor_info *x = (a->in != NULL ? a->in : a->out)->tensor;
@@ -2084,25 +2297,25 @@ static int qnnrt_llm__cache_same_rest(const qnnrt_llm__items_pair *a,
 }
 
 /* Find the axis of the cells of key or value k: the only one that fits in every graph. */
-static qnnrt_result qnnrt_llm__cache_axis(qnnrt_llm__items *work, size_t k, uint32_t *out)
+static qnnrt_result qnnrt_llm__layout_axis(qnnrt_llm__items *work, size_t k, uint32_t *out)
 {
     const qnnrt_llm__items_graph *first = &work->graphs[0];
     const qnnrt_llm__items_pair *pair = &first->pairs[k];
     const qnnrt_llm_tensor_info *t = pair->in != NULL ? pair->in : pair->out;
     uint32_t axis, found = 0;
     int in_place = 0, fits = 0;
+    const char *what;
     size_t g;
-    char text[768], what[96];
     for (axis = 0; axis < t->tensor->rank; ++axis) {
         int all = 1, place = 0;
         for (g = 0; g < work->graph_count && (all || place); ++g) {
             const qnnrt_llm__items_graph *graph = &work->graphs[g];
             int here = 0;
-            if (!qnnrt_llm__cache_same_rest(pair, &graph->pairs[k], axis)) {
+            if (!qnnrt_llm__layout_same_rest(pair, &graph->pairs[k], axis)) {
                 all = place = 0;
                 break;
             }
-            if (qnnrt_llm__cache_axis_fits(graph, &graph->pairs[k], axis, &here)) continue;
+            if (qnnrt_llm__layout_axis_fits(graph, &graph->pairs[k], axis, &here)) continue;
             all = 0;
             place = here;
         }
@@ -2113,12 +2326,12 @@ static qnnrt_result qnnrt_llm__cache_axis(qnnrt_llm__items *work, size_t k, uint
     }
     *out = found;
     if (fits == 1) return QNNRT_OK;
-    qnnrt_llm__items_what(pair->role, pair->layer, pair->head, what, sizeof what);
+    what = qnnrt_llm__items_what(work, pair->role, pair->layer, pair->head);
     if (fits == 0 && in_place)
         return qnnrt_llm__fail(work->err, QNNRT_E_UNSUPPORTED,
                                "%s: %s comes out with as many cells as went in: a cache that graphs"
                                " update in place is not known here", what,
-                               qnnrt_llm__items_say(first, t, text, sizeof text));
+                               qnnrt_llm__items_say(work, first, t));
     qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH, "%s: %s in the layout", what,
                     fits == 0 ? "no axis can be that of the cells, or graphs disagree"
                               : "which axis is that of the cells cannot be told");
@@ -2130,19 +2343,18 @@ static qnnrt_result qnnrt_llm__cache_axis(qnnrt_llm__items *work, size_t k, uint
                                   graph->context == 0 ? " (no mask tells it)" : "")) break;
         if (p->in != NULL)
             qnnrt_llm__items_add(work->err, "\n    %s",
-                                 qnnrt_llm__items_say(graph, p->in, text, sizeof text));
+                                 qnnrt_llm__items_say(work, graph, p->in));
         if (p->out != NULL)
             qnnrt_llm__items_add(work->err, "\n    %s",
-                                 qnnrt_llm__items_say(graph, p->out, text, sizeof text));
+                                 qnnrt_llm__items_say(work, graph, p->out));
     }
     return QNNRT_E_MISMATCH;
 }
 
 /* Every key and value with both its ends, the same ones in every graph. */
-static qnnrt_result qnnrt_llm__cache_agree(qnnrt_llm__items *work)
+static qnnrt_result qnnrt_llm__layout_agree(qnnrt_llm__items *work)
 {
     const qnnrt_llm__items_graph *first = &work->graphs[0];
-    char text[768], what[96];
     size_t g, k;
     for (g = 0; g < work->graph_count; ++g) {
         const qnnrt_llm__items_graph *graph = &work->graphs[g];
@@ -2157,28 +2369,22 @@ static qnnrt_result qnnrt_llm__cache_agree(qnnrt_llm__items *work)
             else if (pair->in != NULL || reads == 0) continue;
             return qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
                                    "\"%.100s\" has no %s; it has %s", graph->name,
-                                   qnnrt_llm__items_what(lacks, pair->layer, pair->head, what,
-                                                         sizeof what),
-                                   qnnrt_llm__items_say(
-                                       graph, pair->in != NULL ? pair->in : pair->out, text,
-                                       sizeof text));
+                                   qnnrt_llm__items_what(work, lacks, pair->layer, pair->head),
+                                   qnnrt_llm__items_say(work, graph, pair->in != NULL
+                                                                         ? pair->in : pair->out));
         }
         for (k = 0; k < graph->pair_count || k < first->pair_count; ++k) {
             const qnnrt_llm__items_pair *a = k < first->pair_count ? &first->pairs[k] : NULL;
             const qnnrt_llm__items_pair *b = k < graph->pair_count ? &graph->pairs[k] : NULL;
-            int other;
-            if (a != NULL && b != NULL && a->layer == b->layer && a->role == b->role &&
-                a->head == b->head) continue;
+            const int order = a == NULL ? 1 : b == NULL ? -1 : qnnrt_llm__items_pair_order(a, b);
+            const int other = order > 0;
+            if (order == 0) continue;
             /* The lower one of two that differ is what the other graph lacks. */
-            other = a == NULL || (b != NULL && (b->layer != a->layer ? b->layer < a->layer
-                                                : b->role != a->role ? b->role < a->role
-                                                                     : b->head < a->head));
             if (other) a = b;
             return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
                                    "graphs disagree: \"%.100s\" has %s, \"%.100s\" has not",
                                    other ? graph->name : first->name,
-                                   qnnrt_llm__items_what(a->role, a->layer, a->head, what,
-                                                         sizeof what),
+                                   qnnrt_llm__items_what(work, a->role, a->layer, a->head),
                                    other ? first->name : graph->name);
         }
     }
@@ -2186,7 +2392,7 @@ static qnnrt_result qnnrt_llm__cache_agree(qnnrt_llm__items *work)
 }
 
 /* Each layer has as many keys as values, with heads from 0. */
-static qnnrt_result qnnrt_llm__cache_layers(qnnrt_llm__items *work)
+static qnnrt_result qnnrt_llm__layout_layers(qnnrt_llm__items *work)
 {
     const qnnrt_llm__items_graph *graph = &work->graphs[0];
     size_t k = 0;
@@ -2212,11 +2418,10 @@ static qnnrt_result qnnrt_llm__cache_layers(qnnrt_llm__items *work)
 }
 
 /* One type for the whole cache, and one encoding for all that is one tensor of it. */
-static qnnrt_result qnnrt_llm__cache_types(qnnrt_llm__items *work)
+static qnnrt_result qnnrt_llm__layout_types(qnnrt_llm__items *work)
 {
     const qnnrt_llm_tensor_info *first = NULL;
     const qnnrt_llm__items_graph *first_graph = NULL;
-    char a[768], b[768];
     size_t g, k;
     int end;
     for (k = 0; k < work->graphs[0].pair_count; ++k) {
@@ -2234,32 +2439,31 @@ static qnnrt_result qnnrt_llm__cache_types(qnnrt_llm__items *work)
                 if (t->tensor->dtype != first->tensor->dtype)
                     return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
                                            "keys and values of different types: %s and %s",
-                                           qnnrt_llm__items_say(first_graph, first, a, sizeof a),
-                                           qnnrt_llm__items_say(graph, t, b, sizeof b));
+                                           qnnrt_llm__items_say(work, first_graph, first),
+                                           qnnrt_llm__items_say(work, graph, t));
                 if ((element != 1 && element != 2 && element != 4) ||
                     t->tensor->count > UINT32_MAX || t->tensor->vendor_format != 0 ||
                     t->tensor->bytes != t->tensor->count * element)
                     return qnnrt_llm__fail(work->err, QNNRT_E_UNSUPPORTED,
                                            "%s: keys and values are plain tensors with elements of"
                                            " 1, 2 or 4 bytes",
-                                           qnnrt_llm__items_say(graph, t, a, sizeof a));
+                                           qnnrt_llm__items_say(work, graph, t));
                 if (!qnnrt_llm__items_same_quant(&t->tensor->quant, &same->tensor->quant))
                     return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
                                            "the same cache in different encodings: %s and %s",
-                                           qnnrt_llm__items_say(same_graph, same, a, sizeof a),
-                                           qnnrt_llm__items_say(graph, t, b, sizeof b));
+                                           qnnrt_llm__items_say(work, same_graph, same),
+                                           qnnrt_llm__items_say(work, graph, t));
             }
     }
     return QNNRT_OK;
 }
 
 /* Fill llm.kv, and the contexts that no mask tells. */
-static qnnrt_result qnnrt_llm__cache_cache(qnnrt_llm__items *work)
+static qnnrt_result qnnrt_llm__layout_deliver(qnnrt_llm__items *work)
 {
     qnnrt_llm *llm = work->llm;
     const qnnrt_llm__items_graph *first = &work->graphs[0];
     size_t g, k;
-    char text[768];
     llm->kv_count = first->pair_count;
     llm->kv = (qnnrt_llm__kv *)qnnrt_llm__keep(&llm->hooks, &llm->blocks, llm->kv_count,
                                                sizeof *llm->kv);
@@ -2270,7 +2474,7 @@ static qnnrt_result qnnrt_llm__cache_cache(qnnrt_llm__items *work)
         qnnrt_llm__kv *kv = &llm->kv[k];
         uint64_t heads = 1, dim = 1;
         uint32_t axis, i, last;
-        qnnrt_result result = qnnrt_llm__cache_axis(work, k, &axis);
+        qnnrt_result result = qnnrt_llm__layout_axis(work, k, &axis);
         if (result != QNNRT_OK) return result;
         kv->role = pair->role;
         kv->layer = pair->layer;
@@ -2298,10 +2502,10 @@ static qnnrt_result qnnrt_llm__cache_cache(qnnrt_llm__items *work)
             if (graph->context == 0)
                 graph->context = graph->ar + (in != NULL ? in->tensor->dims[axis] : 0);
             if (in != NULL && in->tensor->dims[axis] != graph->context - graph->ar)
-                return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
-                                       "\"%.100s\": %s has other cells than %u", graph->name,
-                                       qnnrt_llm__items_say(graph, in, text, sizeof text),
-                                       (unsigned)(graph->context - graph->ar));
+                return qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH,
+                                             "%s has other cells than %u",
+                                             qnnrt_llm__items_say(work, graph, in),
+                                             (unsigned)(graph->context - graph->ar));
             if (in == NULL && graph->context != graph->ar)
                 return qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
                                        "\"%.100s\" reads no cache, and its context %u is more than"
@@ -2319,7 +2523,7 @@ static qnnrt_result qnnrt_llm__cache_cache(qnnrt_llm__items *work)
    ORDER                                                                         >>order
    ExecuTorch: numbers instead of names. Which cache a tensor is follows from its number, and from
    its place among its like.
-   Needs: >>config >>names >>items >>cache     Knows nothing of: shapes, wiring
+   Needs: >>config >>names >>items >>layout     Knows nothing of: shapes, wiring
    ===================================================================================== */
 
 /* An input that is known by its <j>, or an output that is known by its place among its like. */
@@ -2377,7 +2581,6 @@ static qnnrt_result qnnrt_llm__order_args(qnnrt_llm__items *work, qnnrt_llm__ite
     const void **items;
     size_t count, half, i, run, heads = 0;
     uint32_t distance;
-    char a[768];
     qnnrt_result result = qnnrt_llm__order_list(work, graph, 0, graph->count, QNNRT_LLM__ARGS,
                                                 QNNRT_LLM_ROLE_UNKNOWN, &items, &count);
     if (result != QNNRT_OK || count == 0) return result;
@@ -2397,11 +2600,10 @@ static qnnrt_result qnnrt_llm__order_args(qnnrt_llm__items *work, qnnrt_llm__ite
         t->layer = i < half ? number : number - distance;      /* until the heads are known */
     }
     if (i < count)
-        return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
-                               "\"%.100s\": the numbers of its %u inputs input_<i>_args_<j> are not"
-                               " those of as many values as keys: see %s", graph->name,
-                               (unsigned)count,
-                               qnnrt_llm__items_say(graph, QNNRT_LLM_X(i)->t, a, sizeof a));
+        return qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH,
+                                     "the numbers of its %u inputs input_<i>_args_<j> are not those"
+                                     " of as many values as keys: see %s", (unsigned)count,
+                                     qnnrt_llm__items_say(work, graph, QNNRT_LLM_X(i)->t));
     qnnrt_llm__items_sort(items, count, qnnrt_llm__order_by_place);
     for (i = 0; i < count; i = run) {
         const qnnrt_llm_tensor_info *t = QNNRT_LLM_X(i)->t;
@@ -2409,11 +2611,11 @@ static qnnrt_result qnnrt_llm__order_args(qnnrt_llm__items *work, qnnrt_llm__ite
                       QNNRT_LLM_X(run)->t->role == t->role;) ++run;
         if (heads == 0) heads = run - i;
         if (run - i != heads)
-            return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
-                                   "\"%.100s\": caches input_<i>_args_<j> come %u of a kind after"
-                                   " each other, then %u, at %s: how many heads a layer has cannot"
-                                   " be told", graph->name, (unsigned)heads, (unsigned)(run - i),
-                                   qnnrt_llm__items_say(graph, t, a, sizeof a));
+            return qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH,
+                                         "caches input_<i>_args_<j> come %u of a kind after each"
+                                         " other, then %u, at %s: how many heads a layer has cannot"
+                                         " be told", (unsigned)heads, (unsigned)(run - i),
+                                         qnnrt_llm__items_say(work, graph, t));
     }
     for (i = 0; i < count; ++i) {
         qnnrt_llm_tensor_info *t = QNNRT_LLM_X(i)->t;
@@ -2421,9 +2623,9 @@ static qnnrt_result qnnrt_llm__order_args(qnnrt_llm__items *work, qnnrt_llm__ite
         t->layer = number / (uint32_t)heads;
         t->head = number % (uint32_t)heads;
         if (i % heads != 0 && t->layer != QNNRT_LLM_X(i - 1)->t->layer)
-            return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
-                                   "\"%.100s\": caches input_<i>_args_<j> are not in order at %s",
-                                   graph->name, qnnrt_llm__items_say(graph, t, a, sizeof a));
+            return qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH,
+                                         "caches input_<i>_args_<j> are not in order at %s",
+                                         qnnrt_llm__items_say(work, graph, t));
     }
 #undef QNNRT_LLM_X
     return QNNRT_OK;
@@ -2452,7 +2654,7 @@ static qnnrt_result qnnrt_llm__order_inputs(qnnrt_llm__items *work,
             if (graph->tensors[i].role == in || graph->tensors[i].role == out)
                 list[n++] = &graph->tensors[i];
     }
-    qnnrt_llm__items_sort(list, n, qnnrt_llm__cache_kv_order);
+    qnnrt_llm__items_sort(list, n, qnnrt_llm__layout_order);
     for (i = 0; i < n; ++i) {
         const qnnrt_llm_tensor_info *t = (const qnnrt_llm_tensor_info *)list[i];
         const qnnrt_llm_tensor_info *next =
@@ -2492,15 +2694,14 @@ static qnnrt_result qnnrt_llm__order_ordered(qnnrt_llm__items *work, qnnrt_llm__
             const qnnrt_llm__order_numbered *item = (const qnnrt_llm__order_numbered *)items[i];
             const qnnrt_llm__order_numbered *last =
                 i > 0 ? (const qnnrt_llm__order_numbered *)items[i - 1] : NULL;
-            char a[768];
             if (count != inputs ||
                 (last != NULL && last->found->number == item->found->number))
-                return qnnrt_llm__fail(
-                    work->err, QNNRT_E_MISMATCH,
-                    "\"%.100s\": %s: %u outputs of this kind are not the %s of %u inputs; a role"
-                    " table has to name them", graph->name,
-                    qnnrt_llm__items_say(graph, item->t, a, sizeof a), (unsigned)count,
-                    qnnrt_llm_role_name(out), (unsigned)inputs);
+                return qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH,
+                                             "%s: %u outputs of this kind are not the %s of %u"
+                                             " inputs; a role table has to name them",
+                                             qnnrt_llm__items_say(work, graph, item->t),
+                                             (unsigned)count, qnnrt_llm_role_name(out),
+                                             (unsigned)inputs);
             item->t->role = out;
             item->t->layer = ((const qnnrt_llm_tensor_info *)caches[i])->layer;
             item->t->head = ((const qnnrt_llm_tensor_info *)caches[i])->head;
@@ -2514,8 +2715,10 @@ static qnnrt_result qnnrt_llm__order_ordered(qnnrt_llm__items *work, qnnrt_llm__
    MATCH                                                                         >>match
    Roles by shape: what only one candidate is left for, looking at all graphs together. What
    remains is refused with its candidates.
-   Needs: >>config >>shape >>names (which ends) >>items >>cache     Knows nothing of: wiring
+   Needs: >>config >>shape >>names (which ends) >>items >>layout     Knows nothing of: wiring
    ===================================================================================== */
+
+enum { QNNRT_LLM__LOOKS = 20000000 };       /* comparisons in one search: well under a second */
 
 /* A role that may still be missing, and how many tensors would do. */
 typedef struct qnnrt_llm__match_choice {
@@ -2543,7 +2746,9 @@ typedef struct qnnrt_llm__match_unknown {
 typedef struct qnnrt_llm__match_puzzle {
     qnnrt_llm__match_unknown  *unknown;
     size_t                     unknown_count;
-    qnnrt_llm__match_choice  **choices;         /* keys and values first, by layer, role, head */
+    qnnrt_llm__match_choice   *open;            /* [open_room] those of each graph */
+    size_t                     open_room;
+    qnnrt_llm__match_choice  **choices;         /* each once, keys and values first */
     size_t                     choice_count;
 } qnnrt_llm__match_puzzle;
 
@@ -2581,15 +2786,13 @@ static int qnnrt_llm__match_choice_order(const void *a, const void *b)
 static const qnnrt_llm__items_pair *qnnrt_llm__match_pair_of(const qnnrt_llm__items_graph *graph,
                                                              const qnnrt_llm__match_choice *choice)
 {
-    int value = qnnrt_llm__items_value(choice->role);
+    const qnnrt_llm__items_pair key =
+        qnnrt_llm__items_pair_of(choice->role, choice->layer, choice->head);
     size_t low = 0, high = graph->pair_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         const qnnrt_llm__items_pair *p = &graph->pairs[middle];
-        int order = p->layer != choice->layer ? (p->layer < choice->layer ? -1 : 1)
-                    : qnnrt_llm__items_value(p->role) != value
-                        ? qnnrt_llm__items_value(p->role) - value
-                        : p->head != choice->head ? (p->head < choice->head ? -1 : 1) : 0;
+        int order = qnnrt_llm__items_pair_order(p, &key);
         if (order == 0) return p;
         if (order < 0) low = middle + 1;
         else high = middle;
@@ -2635,8 +2838,9 @@ static qnnrt_result qnnrt_llm__match_summaries(qnnrt_llm__items *work,
                                                qnnrt_llm__items_graph *graph)
 {
     size_t s;
-    graph->has = (qnnrt_llm__items_has *)qnnrt_llm__items_scratch(work, graph->step_count + 1,
-                                                                  sizeof *graph->has);
+    if (graph->has == NULL)
+        graph->has = (qnnrt_llm__items_has *)qnnrt_llm__items_scratch(work, graph->step_count + 1,
+                                                                      sizeof *graph->has);
     if (graph->has == NULL) return qnnrt_llm__items_memory(work);
     for (s = 0; s < graph->step_count; ++s)
         qnnrt_llm__match_summary(graph, graph->first[s], graph->first[s + 1], graph->has[s].of);
@@ -2765,6 +2969,7 @@ static int qnnrt_llm__match_fits(qnnrt_llm__items *work, const qnnrt_llm__match_
         pair = qnnrt_llm__match_pair_of(graph, choice);
         for (g = 0; pair == NULL && g < work->graph_count; ++g)
             if (&work->graphs[g] != graph) {
+                ++*looks;
                 pair = qnnrt_llm__match_pair_of(&work->graphs[g], choice);
                 if (pair == NULL) continue;
                 /* This graph reads no cache: another one tells all but the cells. */
@@ -2845,7 +3050,6 @@ static qnnrt_result qnnrt_llm__match_collect(qnnrt_llm__items *work,
 static qnnrt_result qnnrt_llm__match_choices(qnnrt_llm__items *work,
                                              qnnrt_llm__match_puzzle *puzzle)
 {
-    qnnrt_llm__match_choice *choices;
     size_t g, i, count = 0, kept = 0;
     qnnrt_result result = QNNRT_OK;
     for (g = 0; g < work->graph_count && result == QNNRT_OK; ++g) {
@@ -2853,13 +3057,18 @@ static qnnrt_result qnnrt_llm__match_choices(qnnrt_llm__items *work,
         if (result == QNNRT_OK) count += qnnrt_llm__match_open_choices(&work->graphs[g], NULL);
     }
     if (result != QNNRT_OK) return result;
-    choices = (qnnrt_llm__match_choice *)qnnrt_llm__items_scratch(work, count, sizeof *choices);
-    puzzle->choices =
-        (qnnrt_llm__match_choice **)qnnrt_llm__items_scratch(work, count, sizeof *puzzle->choices);
-    if (choices == NULL || puzzle->choices == NULL) return qnnrt_llm__items_memory(work);
+    if (puzzle->choices == NULL || count > puzzle->open_room) {     /* seldom in a second round */
+        puzzle->open_room = count * 2;
+        puzzle->open = (qnnrt_llm__match_choice *)qnnrt_llm__items_scratch(
+            work, puzzle->open_room, sizeof *puzzle->open);
+        puzzle->choices = (qnnrt_llm__match_choice **)qnnrt_llm__items_scratch(
+            work, puzzle->open_room, sizeof *puzzle->choices);
+        if (puzzle->open == NULL || puzzle->choices == NULL) return qnnrt_llm__items_memory(work);
+    }
+    memset(puzzle->open, 0, count * sizeof *puzzle->open);
     for (g = 0, count = 0; g < work->graph_count; ++g)
-        count += qnnrt_llm__match_open_choices(&work->graphs[g], &choices[count]);
-    for (i = 0; i < count; ++i) puzzle->choices[i] = &choices[i];
+        count += qnnrt_llm__match_open_choices(&work->graphs[g], &puzzle->open[count]);
+    for (i = 0; i < count; ++i) puzzle->choices[i] = &puzzle->open[i];
     qnnrt_llm__items_sort((const void **)puzzle->choices, count, qnnrt_llm__match_choice_order);
     for (i = 0; i < count; ++i)
         if (i == 0 ||
@@ -2916,7 +3125,8 @@ static qnnrt_result qnnrt_llm__match_refuse(qnnrt_llm__items *work, qnnrt_llm__m
     for (k = 0; k < puzzle->unknown_count; ++k) {
         const qnnrt_llm__match_unknown *u = (const qnnrt_llm__match_unknown *)order[k];
         const qnnrt_llm__match_member *m = u->members[0];
-        char line[512], facts[160], what[96];
+        const qnnrt_llm__match_choice *choice;
+        char line[512], facts[160];
         size_t used, at, shown = 0;
         if (m->t->role != QNNRT_LLM_ROLE_UNKNOWN) continue;
         if (m->t->output && u->choices == 0) {
@@ -2939,11 +3149,10 @@ static qnnrt_result qnnrt_llm__match_refuse(qnnrt_llm__items *work, qnnrt_llm__m
         for (at = 0; shown < 3; ++at, ++shown) {
             at = qnnrt_llm__match_next(work, puzzle, u, at, &looks);
             if (at == puzzle->choice_count) break;
-            qnnrt_llm__items_what(puzzle->choices[at]->role, puzzle->choices[at]->layer,
-                                  qnnrt_llm__layered(puzzle->choices[at]->role)
-                                      ? puzzle->choices[at]->head : 0, what, sizeof what);
-            used += (size_t)snprintf(line + used, sizeof line - used, "%s%s", shown > 0 ? ", " : "",
-                                     what);
+            choice = puzzle->choices[at];
+            used += (size_t)snprintf(
+                line + used, sizeof line - used, "%s%s", shown > 0 ? ", " : "",
+                qnnrt_llm__items_what(work, choice->role, choice->layer, choice->head));
         }
         if (u->choices == 0) snprintf(line + used, sizeof line - used, "no role fits");
         else if (u->choices > shown)
@@ -2965,10 +3174,11 @@ static qnnrt_result qnnrt_llm__match_shapes(qnnrt_llm__items *work)
     qnnrt_llm__match_puzzle puzzle;
     size_t g, k, i, at, found;
     uint64_t looks = 0;
-    int round;
-    qnnrt_result result = qnnrt_llm__match_collect(work, &puzzle);
+    qnnrt_result result;
+    memset(&puzzle, 0, sizeof puzzle);
+    result = qnnrt_llm__match_collect(work, &puzzle);
     if (result != QNNRT_OK || puzzle.unknown_count == 0) return result;
-    for (round = 0, found = 1; round < 8 && found > 0; ++round) {
+    do {                /* each round but the last leaves fewer; `looks` ends it in any case */
         result = qnnrt_llm__match_choices(work, &puzzle);
         if (result != QNNRT_OK) return result;
         for (k = 0; k < puzzle.unknown_count; ++k) {
@@ -3003,10 +3213,10 @@ static qnnrt_result qnnrt_llm__match_shapes(qnnrt_llm__items *work)
         }
         for (g = 0; g < work->graph_count && found > 0; ++g) {
             result = qnnrt_llm__items_measure(work, &work->graphs[g]);
-            if (result == QNNRT_OK) result = qnnrt_llm__cache_pairs(work, &work->graphs[g]);
+            if (result == QNNRT_OK) result = qnnrt_llm__layout_pairs(work, &work->graphs[g]);
             if (result != QNNRT_OK) return result;
         }
-    }
+    } while (found > 0);
     return qnnrt_llm__match_refuse(work, &puzzle);
 }
 
@@ -3025,7 +3235,6 @@ typedef struct qnnrt_llm__wires_cuts {
 static qnnrt_result qnnrt_llm__wires_once(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph)
 {
     const qnnrt_llm_tensor_info *seen[QNNRT_LLM_ROLE_COUNT][2], *logits = NULL;
-    char a[768], b[768];
     size_t s, i;
     for (s = 0; s < graph->step_count; ++s) {
         memset(seen, 0, sizeof seen);
@@ -3036,12 +3245,12 @@ static qnnrt_result qnnrt_llm__wires_once(qnnrt_llm__items *work, qnnrt_llm__ite
             other = seen[t->role][t->output];
             if (t->role == QNNRT_LLM_ROLE_LOGITS && logits != NULL) other = logits;
             if (other != NULL)
-                return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
-                                       "\"%.100s\": two tensors are %s: %s (%s) and %s (%s)",
-                                       graph->name, qnnrt_llm_role_name(t->role),
-                                       qnnrt_llm__items_say(graph, other, a, sizeof a),
-                                       other->reason, qnnrt_llm__items_say(graph, t, b, sizeof b),
-                                       t->reason);
+                return qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH,
+                                             "two tensors are %s: %s (%s) and %s (%s)",
+                                             qnnrt_llm_role_name(t->role),
+                                             qnnrt_llm__items_say(work, graph, other),
+                                             other->reason, qnnrt_llm__items_say(work, graph, t),
+                                             t->reason);
             seen[t->role][t->output] = t;
             if (t->role == QNNRT_LLM_ROLE_LOGITS) logits = t;
         }
@@ -3053,14 +3262,13 @@ static qnnrt_result qnnrt_llm__wires_edge(qnnrt_llm__items *work, qnnrt_llm__ite
                                           const qnnrt_llm_tensor_info *from,
                                           const qnnrt_llm_tensor_info *to, qnnrt_edge_desc *edge)
 {
-    char a[768], b[768];
     if (!qnnrt_llm__items_same_facts(from->tensor, to->tensor))
-        return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
-                               "\"%.100s\": the cut between steps %u and %u (%s) does not fit: %s"
-                               " and %s", graph->name, (unsigned)from->step, (unsigned)to->step,
-                               qnnrt_llm_role_name(to->role),
-                               qnnrt_llm__items_say(graph, from, a, sizeof a),
-                               qnnrt_llm__items_say(graph, to, b, sizeof b));
+        return qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH,
+                                     "the cut between steps %u and %u (%s) does not fit: %s and %s",
+                                     (unsigned)from->step, (unsigned)to->step,
+                                     qnnrt_llm_role_name(to->role),
+                                     qnnrt_llm__items_say(work, graph, from),
+                                     qnnrt_llm__items_say(work, graph, to));
     edge->from_step = from->step;
     edge->from = from->tensor->name;
     edge->to_step = to->step;
@@ -3077,7 +3285,6 @@ static qnnrt_result qnnrt_llm__wires_gap(qnnrt_llm__items *work,
     uint32_t last = 0, next = UINT32_MAX;
     int before = 0;
     size_t i;
-    char a[768], b[768];
     if (strcmp(from->tensor->name, to->tensor->name) == 0) return QNNRT_OK;
     for (i = graph->first[from->step]; i < graph->first[from->step + 1]; ++i)
         if (qnnrt_llm__layered(graph->tensors[i].role)) {
@@ -3088,11 +3295,11 @@ static qnnrt_result qnnrt_llm__wires_gap(qnnrt_llm__items *work,
         if (qnnrt_llm__layered(graph->tensors[i].role) && graph->tensors[i].layer < next)
             next = graph->tensors[i].layer;
     if (!before || next == UINT32_MAX || next <= last || next - last == 1) return QNNRT_OK;
-    return qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
-                           "\"%.100s\": a shard is missing: layers %u to %u are not there, between"
-                           " %s and %s", graph->name, (unsigned)(last + 1), (unsigned)(next - 1),
-                           qnnrt_llm__items_say(graph, from, a, sizeof a),
-                           qnnrt_llm__items_say(graph, to, b, sizeof b));
+    return qnnrt_llm__items_fail(work, graph, QNNRT_E_NOT_FOUND,
+                                 "a shard is missing: layers %u to %u are not there, between %s and"
+                                 " %s", (unsigned)(last + 1), (unsigned)(next - 1),
+                                 qnnrt_llm__items_say(work, graph, from),
+                                 qnnrt_llm__items_say(work, graph, to));
 }
 
 /* The edges that roles demand. */
@@ -3117,13 +3324,13 @@ static qnnrt_result qnnrt_llm__wires_edges(qnnrt_llm__items *work, qnnrt_llm__it
         const qnnrt_llm_tensor_info *to = cuts[s].hidden_in;
         if (s > 0 && (to == NULL || cuts[s - 1].hidden == NULL)) {
             size_t k = to == NULL ? s : s - 1;
-            return qnnrt_llm__fail(
-                work->err, QNNRT_E_NOT_FOUND,
-                "\"%.100s\": step %u (%.100s, graph \"%.100s\") %s: it is no shard of this model,"
-                " or a role table has to name it", graph->name, (unsigned)k,
-                qnnrt_llm__items_file(&graph->steps[k]), graph->steps[k].graph->name,
-                to == NULL ? "takes no hidden state from the one before"
-                           : "gives no hidden state to the next one");
+            return qnnrt_llm__items_fail(work, graph, QNNRT_E_NOT_FOUND,
+                                         "step %u (%.100s, graph \"%.100s\") %s: it is no shard of"
+                                         " this model, or a role table has to name it", (unsigned)k,
+                                         qnnrt_llm__items_file(&graph->steps[k]),
+                                         graph->steps[k].graph->name,
+                                         to == NULL ? "takes no hidden state from the one before"
+                                                    : "gives no hidden state to the next one");
         }
         for (i = graph->first[s]; i < graph->first[s + 1] && s > 0; ++i) {
             const qnnrt_llm_tensor_info *t = &graph->tensors[i], *from = NULL;
@@ -3305,7 +3512,8 @@ static qnnrt_result qnnrt_llm__wires_slots(qnnrt_llm__items *work, qnnrt_llm__it
         result = qnnrt_llm__wires_slot(work, graph->pipeline, t, &slot);
         if (result != QNNRT_OK) return result;
         if (t->output) { to->logits = slot; continue; }
-        if (!seen[slot]++ && !qnnrt_llm__layered(t->role)) list->slots[list->count++] = slot;
+        if (!seen[slot] && !qnnrt_llm__layered(t->role)) list->slots[list->count++] = slot;
+        seen[slot] = 1;
     }
     for (k = 0; k < llm->kv_count; ++k) {
         const qnnrt_llm__items_pair *pair = &graph->pairs[k];
@@ -3327,24 +3535,22 @@ static qnnrt_result qnnrt_llm__wires_slots(qnnrt_llm__items *work, qnnrt_llm__it
 /* =====================================================================================
    ROLES                                                                         >>roles
    Gives every tensor its role, and the model its figures.
-   Needs: >>config >>shape >>rope >>settings >>items >>group >>cache >>order >>match >>wires
+   Needs: >>config >>shape >>rope >>settings >>items >>group >>layout >>order >>match >>wires
    Knows nothing of: memory of caches, steps
    ===================================================================================== */
 
 static qnnrt_result qnnrt_llm__roles_logits(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph)
 {
     qnnrt_llm_info *info = &work->llm->info;
-    char a[768];
     size_t i;
     for (i = 0; i < graph->count; ++i) {
         const qnnrt_llm_tensor_info *t = &graph->tensors[i];
         uint32_t last = t->tensor->rank > 0 ? t->tensor->dims[t->tensor->rank - 1] : 0;
         if (t->role != QNNRT_LLM_ROLE_LOGITS) continue;
         if (last == 0 || t->tensor->count != (uint64_t)last * graph->ar)
-            return qnnrt_llm__fail(work->err, QNNRT_E_UNSUPPORTED,
-                                   "\"%.100s\": %s are no logits of each of its %u tokens per call",
-                                   graph->name, qnnrt_llm__items_say(graph, t, a, sizeof a),
-                                   (unsigned)graph->ar);
+            return qnnrt_llm__items_fail(work, graph, QNNRT_E_UNSUPPORTED,
+                                         "%s are no logits of each of its %u tokens per call",
+                                         qnnrt_llm__items_say(work, graph, t), (unsigned)graph->ar);
         if (info->logits == NULL) {
             info->logits = t->tensor;
             info->vocabulary = last;
@@ -3353,7 +3559,7 @@ static qnnrt_result qnnrt_llm__roles_logits(qnnrt_llm__items *work, qnnrt_llm__i
                    !qnnrt_llm__items_same_quant(&t->tensor->quant, &info->logits->quant))
             return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
                                    "graphs disagree on logits: \"%.100s\" has %s, another one %s",
-                                   graph->name, qnnrt_llm__items_say(graph, t, a, sizeof a),
+                                   graph->name, qnnrt_llm__items_say(work, graph, t),
                                    info->logits->name);
     }
     return QNNRT_OK;
@@ -3364,7 +3570,6 @@ static qnnrt_result qnnrt_llm__roles_angles(qnnrt_llm__items *work, qnnrt_llm__i
                                             int *taken)
 {
     uint32_t dim = work->llm->info.key_dim;
-    char a[768];
     size_t i;
     int given = 0;
     for (i = 0; i < graph->count; ++i) {
@@ -3373,12 +3578,11 @@ static qnnrt_result qnnrt_llm__roles_angles(qnnrt_llm__items *work, qnnrt_llm__i
         if (t->role != QNNRT_LLM_ROLE_ROPE_COS && t->role != QNNRT_LLM_ROLE_ROPE_SIN) continue;
         if (t->tensor->count != (uint64_t)n * graph->ar ||
             (dim != 0 && n != dim && (uint64_t)n * 2 != dim))
-            return qnnrt_llm__fail(work->err, QNNRT_E_UNSUPPORTED,
-                                   "\"%.100s\": %s: %s has %u or half as many angles for each of"
-                                   " its %u tokens per call", graph->name,
-                                   qnnrt_llm__items_say(graph, t, a, sizeof a),
-                                   qnnrt_llm_role_name(t->role), (unsigned)dim,
-                                   (unsigned)graph->ar);
+            return qnnrt_llm__items_fail(work, graph, QNNRT_E_UNSUPPORTED,
+                                         "%s: %s has %u or half as many angles for each of its %u"
+                                         " tokens per call", qnnrt_llm__items_say(work, graph, t),
+                                         qnnrt_llm_role_name(t->role), (unsigned)dim,
+                                         (unsigned)graph->ar);
         given |= t->output;
         if (!t->output && !given) *taken = 1;
     }
@@ -3486,6 +3690,7 @@ static uint64_t qnnrt_llm__roles_fingerprint(const qnnrt_llm__items *work)
     return hash;
 }
 
+/* The layout in words. */
 static qnnrt_result qnnrt_llm__roles_layout(qnnrt_llm__items *work)
 {
     qnnrt_llm *llm = work->llm;
@@ -3520,7 +3725,7 @@ static int qnnrt_llm__roles_graph_order(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* Move what was found into the model, graphs by AR, then context. */
+/* Move what was found into the model. */
 static qnnrt_result qnnrt_llm__roles_deliver(qnnrt_llm__items *work)
 {
     qnnrt_llm *llm = work->llm;
@@ -3563,37 +3768,34 @@ static qnnrt_result qnnrt_llm__roles_deliver(qnnrt_llm__items *work)
     return qnnrt_llm__roles_layout(work);
 }
 
-static qnnrt_result qnnrt_llm__roles_find(qnnrt_llm__items *work)
+/* What the table and names tell of every tensor, ExecuTorch's numbers included. */
+static qnnrt_result qnnrt_llm__roles_name(qnnrt_llm__items *work)
 {
-    qnnrt_llm *llm = work->llm;
-    qnnrt_result result;
-    int angles = 0;
-    size_t g, i;
-    result = qnnrt_llm__settings_read(work->desc, &work->own, &work->genie, &llm->hooks,
-                                      &work->scratch, work->err);
-    if (result == QNNRT_OK) result = qnnrt_llm__items_table(work);
-    if (result == QNNRT_OK) result = qnnrt_llm__group_pipelines(work);
-    if (result != QNNRT_OK) return result;
-    if (work->graph_count == 0)
-        return qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND, "the model has no graphs");
+    qnnrt_result result = QNNRT_OK;
+    size_t g;
     for (g = 0; g < work->graph_count && result == QNNRT_OK; ++g) {
         result = qnnrt_llm__items_graph_begin(work, &work->graphs[g]);
         if (result == QNNRT_OK) result = qnnrt_llm__order_args(work, &work->graphs[g]);
     }
     if (result == QNNRT_OK) result = qnnrt_llm__items_leftover(work);
     for (g = 0; g < work->graph_count && result == QNNRT_OK; ++g) {
-        qnnrt_llm__items_graph *graph = &work->graphs[g];
-        result = qnnrt_llm__order_ordered(work, graph, QNNRT_LLM_ROLE_KEY_IN,
+        result = qnnrt_llm__order_ordered(work, &work->graphs[g], QNNRT_LLM_ROLE_KEY_IN,
                                           QNNRT_LLM_ROLE_KEY_OUT);
         if (result == QNNRT_OK)
-            result = qnnrt_llm__order_ordered(work, graph, QNNRT_LLM_ROLE_VALUE_IN,
+            result = qnnrt_llm__order_ordered(work, &work->graphs[g], QNNRT_LLM_ROLE_VALUE_IN,
                                               QNNRT_LLM_ROLE_VALUE_OUT);
     }
     for (g = 0; g < work->graph_count && result == QNNRT_OK; ++g) {
         result = qnnrt_llm__items_measure(work, &work->graphs[g]);
-        if (result == QNNRT_OK) result = qnnrt_llm__cache_pairs(work, &work->graphs[g]);
+        if (result == QNNRT_OK) result = qnnrt_llm__layout_pairs(work, &work->graphs[g]);
     }
-    if (result == QNNRT_OK) result = qnnrt_llm__match_shapes(work);
+    return result;
+}
+
+static qnnrt_result qnnrt_llm__roles_wire(qnnrt_llm__items *work)
+{
+    qnnrt_result result = QNNRT_OK;
+    size_t g;
     for (g = 0; g < work->graph_count && result == QNNRT_OK; ++g) {
         result = qnnrt_llm__wires_once(work, &work->graphs[g]);
         if (result == QNNRT_OK) result = qnnrt_llm__wires_wire(work, &work->graphs[g]);
@@ -3602,30 +3804,52 @@ static qnnrt_result qnnrt_llm__roles_find(qnnrt_llm__items *work)
                                      "\"%.200s\": nothing tells how many tokens it takes per call",
                                      work->graphs[g].name);
     }
-    if (result == QNNRT_OK) result = qnnrt_llm__cache_agree(work);
-    if (result == QNNRT_OK) result = qnnrt_llm__cache_layers(work);
-    if (result == QNNRT_OK) result = qnnrt_llm__cache_types(work);
-    if (result == QNNRT_OK) result = qnnrt_llm__cache_cache(work);
-    if (result != QNNRT_OK) return result;
-    {
-        const void **order =
-            (const void **)qnnrt_llm__items_scratch(work, work->graph_count, sizeof *order);
-        qnnrt_llm__items_graph *sorted = (qnnrt_llm__items_graph *)qnnrt_llm__items_scratch(
-            work, work->graph_count, sizeof *sorted);
-        if (order == NULL || sorted == NULL) return qnnrt_llm__items_memory(work);
-        for (i = 0; i < work->graph_count; ++i) order[i] = &work->graphs[i];
-        qnnrt_llm__items_sort(order, work->graph_count, qnnrt_llm__roles_graph_order);
-        for (i = 0; i < work->graph_count; ++i)
-            memcpy(&sorted[i], order[i], sizeof *sorted);
-        work->graphs = sorted;
-    }
+    return result;
+}
+
+/* Graphs by AR, then context. */
+static qnnrt_result qnnrt_llm__roles_sort(qnnrt_llm__items *work)
+{
+    size_t i;
+    const void **order =
+        (const void **)qnnrt_llm__items_scratch(work, work->graph_count, sizeof *order);
+    qnnrt_llm__items_graph *sorted = (qnnrt_llm__items_graph *)qnnrt_llm__items_scratch(
+        work, work->graph_count, sizeof *sorted);
+    if (order == NULL || sorted == NULL) return qnnrt_llm__items_memory(work);
+    for (i = 0; i < work->graph_count; ++i) order[i] = &work->graphs[i];
+    qnnrt_llm__items_sort(order, work->graph_count, qnnrt_llm__roles_graph_order);
+    for (i = 0; i < work->graph_count; ++i) memcpy(&sorted[i], order[i], sizeof *sorted);
+    work->graphs = sorted;
+    return QNNRT_OK;
+}
+
+static qnnrt_result qnnrt_llm__roles_find(qnnrt_llm__items *work)
+{
+    qnnrt_llm *llm = work->llm;
+    qnnrt_result result;
+    int angles = 0;
+    size_t g;
+    result = qnnrt_llm__settings_read(work->desc, &work->own, &work->genie, &llm->hooks,
+                                      &work->scratch, work->err);
+    if (result == QNNRT_OK) result = qnnrt_llm__items_table(work);
+    if (result == QNNRT_OK) result = qnnrt_llm__group_pipelines(work);
+    if (result == QNNRT_OK && work->graph_count == 0)
+        result = qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND, "the model has no graphs");
+    if (result == QNNRT_OK) result = qnnrt_llm__roles_name(work);
+    if (result == QNNRT_OK) result = qnnrt_llm__match_shapes(work);
+    if (result == QNNRT_OK) result = qnnrt_llm__roles_wire(work);
+    if (result == QNNRT_OK) result = qnnrt_llm__layout_agree(work);
+    if (result == QNNRT_OK) result = qnnrt_llm__layout_layers(work);
+    if (result == QNNRT_OK) result = qnnrt_llm__layout_types(work);
+    if (result == QNNRT_OK) result = qnnrt_llm__layout_deliver(work);
+    if (result == QNNRT_OK) result = qnnrt_llm__roles_sort(work);
     for (g = 0; g < work->graph_count && result == QNNRT_OK; ++g) {
         result = qnnrt_llm__roles_logits(work, &work->graphs[g]);
         if (result == QNNRT_OK) result = qnnrt_llm__roles_angles(work, &work->graphs[g], &angles);
     }
     if (result == QNNRT_OK) result = qnnrt_llm__roles_settings(work, angles);
     if (result == QNNRT_OK) result = qnnrt_llm__roles_deliver(work);
-    llm->info.fingerprint = qnnrt_llm__roles_fingerprint(work);
+    if (result == QNNRT_OK) llm->info.fingerprint = qnnrt_llm__roles_fingerprint(work);
     return result;
 }
 
@@ -3689,6 +3913,7 @@ static void qnnrt_llm__describe_line(const qnnrt_llm__describe_to *to, const cha
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    qnnrt_llm__clean(text);
     to->line(to->user, text);
 }
 
@@ -3802,8 +4027,8 @@ typedef struct qnnrt_llm__cells {
     int32_t   last[QNNRT_LLM_SEQUENCES];      /* its highest position, -1: empty */
 } qnnrt_llm__cells;
 
-/* Sequences are 0 to 63 and cells below count, everywhere here: whoever calls has looked. What is in
-   the struct is exact after every call. */
+/* Sequences are 0 to 63 and cells below count, everywhere here: whoever calls has looked. What is
+   in the struct is exact after every call. */
 
 static void qnnrt_llm__cells_clear(qnnrt_llm__cells *cells)
 {
@@ -4034,9 +4259,10 @@ static int32_t qnnrt_llm__cells_last(const qnnrt_llm__cells *cells, int sequence
 
        ((lead + o) * stride + c) * inner
 
-   of range k. With smart mask (lead 0) a graph reads the range from its beginning; with shift pointer
-   (lead 1) its tensor begins `moved` cells behind that, wherever the window is, so that cell c is in
-   column c - moved + stride of it: cells keep their addresses while the window moves.            */
+   of range k. With smart mask (lead 0) a graph reads the range from its beginning; with shift
+   pointer (lead 1) its tensor begins `moved` cells behind that, wherever the window is, so that
+   cell c is in column c - moved + stride of it: cells keep their addresses while the window moves.
+*/
 typedef struct qnnrt_llm__store {
     const qnnrt_llm__kv *kv;            /* [kv_count] */
     size_t               kv_count;
@@ -4521,8 +4747,8 @@ static qnnrt_result qnnrt_llm__mask_encode(const qnnrt_tensor_info *tensor, floa
 }
 
 /* Yes is 0, no is `masked`, or with masked 0 the lowest that the type can say: all codes of a
-   quantized mask are meant to be used, -10000 is what half precision can still add to a score. A mask
-   of truth values says 1 and 0. */
+   quantized mask are meant to be used, -10000 is what half precision can still add to a score. A
+   mask of truth values says 1 and 0. */
 static qnnrt_result qnnrt_llm__mask_codes_of(const qnnrt_tensor_info *tensor, float masked,
                                              qnnrt_llm__mask_codes *codes, qnnrt_error *err)
 {
@@ -4600,7 +4826,8 @@ static void qnnrt_llm__mask_past(const qnnrt_llm__mask_form *form,
                                  const qnnrt_llm__cells *cells, uint64_t sequences,
                                  int32_t position, void *row)
 {
-    const uint32_t past = form->context - form->ar, first = (uint32_t)(form->first < 0 ? 0 : form->first);
+    const uint32_t past = form->context - form->ar;
+    const uint32_t first = (uint32_t)(form->first < 0 ? 0 : form->first);
     uint32_t c, begin, run;
     if (form->window == 0 && qnnrt_llm__mask_all(cells, sequences, position)) {
         begin = cells->end == 0 ? past : first;
@@ -4644,7 +4871,8 @@ static void qnnrt_llm__mask_write(const qnnrt_llm__mask_form *form,
                 rows->positions[i] >= rows->positions[i - 1])
                 memcpy(row, row - width, (size_t)past * element);
             else
-                qnnrt_llm__mask_past(form, codes, cells, rows->sequences[i], rows->positions[i], row);
+                qnnrt_llm__mask_past(form, codes, cells, rows->sequences[i], rows->positions[i],
+                                     row);
             qnnrt_llm__mask_fill(own, element, 0, form->ar, codes->masked);
             if (rows->parents != NULL) {
                 for (j = i; rows->parents[j] >= 0;) {
@@ -4951,8 +5179,8 @@ static qnnrt_result qnnrt_llm__session_cache(qnnrt_llm_session *session, qnnrt_l
         cache->positions == NULL || cache->parents == NULL || cache->sequences == NULL ||
         cache->places == NULL || cache->added == NULL)
         return qnnrt_llm__fail_memory(err, "a cache");
-    /* Masked cells still weigh a little: they must not hold huge numbers. What graphs read with smart
-       mask from the first cache has been filled when the memory was made. */
+    /* Masked cells still weigh a little: they must not hold huge numbers. What graphs read with
+       smart mask from the first cache has been filled when the memory was made. */
     for (k = 0; k < part->llm->kv_count && (index > 0 || cache->store.lead != 0); ++k) {
         const qnnrt_tensor_info *tensor = part->llm->kv[k].tensor;
         uint32_t zero = 0;
@@ -5214,8 +5442,8 @@ static int32_t qnnrt_llm__step_last(const qnnrt_llm__cells *cells, uint64_t sequ
     return last;
 }
 
-/* Whether sequences that a token belongs to hold the same cells, and the same rows before `row`: a mix
-   of two texts makes no sense, and no backend would complain. */
+/* Whether sequences that a token belongs to hold the same cells, and the same rows before `row`: a
+   mix of two texts makes no sense, and no backend would complain. */
 static int qnnrt_llm__step_coupled(const qnnrt_llm_cache *cache, uint64_t sequences, uint32_t row)
 {
     const qnnrt_llm__cells *cells = &cache->cells;
@@ -5449,8 +5677,8 @@ static qnnrt_result qnnrt_llm__step_run(qnnrt_llm_cache *cache, qnnrt_llm__run *
 
 /* ---- keeping ---- */
 
-/* Make rows of cells long enough for `cells` of them: the step read fewer than there are now. What was
-   computed in its place, behind the end, moves first: the cells before it would run over it. */
+/* Make rows of cells long enough for `cells` of them: the step read fewer than there are now. What
+   was computed in its place, behind the end, moves first: the cells before it would run over it. */
 static void qnnrt_llm__step_widen(qnnrt_llm_cache *cache, uint32_t cells)
 {
     const qnnrt_llm_session *session = cache->session;
@@ -5646,10 +5874,10 @@ static qnnrt_result qnnrt_llm__step_decode(qnnrt_llm_cache *cache, const qnnrt_l
    Needs: >>config >>math     Knows nothing of: models, caches
    ===================================================================================== */
 
-/* ---- keys --------------------------------------------------------------------------------------
+/* ---- keys ----
 
-   A key is an integer that is larger where the logit is larger, the same when it is equal, and below
-   all others for a NaN. Most work is done on keys, so that only few logits become numbers.        */
+   A key is an integer that is larger where the logit is larger, the same when it is equal, and
+   below all others for a NaN. Most work is done on keys, so that few logits become numbers. */
 
 typedef enum qnnrt_llm__sample_kind {
     QNNRT_LLM__SAMPLE_CODE8,
@@ -5710,8 +5938,8 @@ static int qnnrt_llm__sample_form_of(qnnrt_dtype dtype, qnnrt_llm__sample_form *
     }
 }
 
-/* Sign and magnitude to two's complement, so that both zeros are 0; NaNs below all. Without branches,
-   for compilers to make vectors of it. */
+/* Sign and magnitude to two's complement, so that both zeros are 0; NaNs below all. Without
+   branches, for compilers to make vectors of it. */
 static int16_t qnnrt_llm__sample_key16(uint16_t bits, uint16_t infinity)
 {
     const uint16_t size = (uint16_t)(bits & 0x7FFF);
@@ -5750,9 +5978,9 @@ static int32_t qnnrt_llm__sample_key(const qnnrt_llm__sample_form *form, const u
     }
 }
 
-/* The largest key of a whole block, one function per kind. The numbers of turns are constant and the
-   types as narrow as can be, results included, for compilers to make vectors of all of it: gcc -O2
-   does so on no other terms, clang widens what is returned wider. */
+/* The largest key of a whole block, one function per kind. The numbers of turns are constant and
+   the types as narrow as can be, results included, for compilers to make vectors of all of it:
+   gcc -O2 does so on no other terms, clang widens what is returned wider. */
 static unsigned char qnnrt_llm__sample_code8(const unsigned char *at, unsigned char flip)
 {
     unsigned char most = 0;
@@ -5871,14 +6099,14 @@ static uint32_t qnnrt_llm__sample_argmax(const void *codes, qnnrt_dtype dtype, u
     return index;
 }
 
-/* ---- levels and steps --------------------------------------------------------------------------
+/* ---- levels and steps ----
 
    A level is a logit as a number: of codes (code + offset), which counts in scales, of floats the
-   float itself. Both are exact. How far a token lies below the best one, divided by the temperature,
-   is counted in steps of 2^-20, cut towards 0: from there on all is done in integers. Nothing is
-   drawn that lies 23 or more below: it would be once in 10^10 draws.
+   float itself. Both are exact. How far a token lies below the best one, divided by the
+   temperature, is counted in steps of 2^-20, cut towards 0: from there on all is done in integers.
+   Nothing is drawn that lies 23 or more below: it would be once in 10^10 draws.
 
-   No sum has a product in it that is not exact (see >>math), so all machines count the same steps. */
+   No sum has a product in it that is not exact (see >>math): all machines count the same steps. */
 
 enum {
     QNNRT_LLM__SAMPLE_STEPS = 23 << 20,    /* so many and more: never drawn */
@@ -5906,7 +6134,7 @@ struct qnnrt_llm_sampler {
     double   penalty, inverse;  /* inverse: 1 / penalty */
     uint64_t seed, state;
 
-    /* With a penalty: the last tokens, oldest at next when full, and each of them once, ascending. */
+    /* With a penalty: the last tokens, oldest at next when full; each of them once, in order. */
     uint32_t *ring;
     uint32_t  room, held, next, distinct;
     qnnrt_llm__sample_recent *recent;
@@ -5976,7 +6204,7 @@ static uint64_t qnnrt_llm__sample_weight(const qnnrt_llm_sampler *s, uint32_t st
     return (s->high[steps >> 16] * rest + half) >> 31;
 }
 
-/* ---- choosing -------------------------------------------------------------------------------- */
+/* ---- choosing ---- */
 
 /* The next of Steele, Lea and Flood's SplitMix64: every seed is a good one. */
 static uint64_t qnnrt_llm__sample_random(uint64_t *state)
@@ -6004,8 +6232,8 @@ static uint64_t qnnrt_llm__sample_sum(const qnnrt_llm_sampler *s, uint32_t count
 }
 
 /* Keep the fewest best of the candidates whose weights add up to `want` or more, the lower token of
-   equals first; not weighted: the best `want` of them. Where the cut lies is found by the upper bits
-   of the steps first, then among those that share them by the next, and once more. */
+   equals first; not weighted: the best `want` of them. Where the cut lies is found by the upper
+   bits of the steps first, then among those that share them by the next, and once more. */
 static uint32_t qnnrt_llm__sample_best(qnnrt_llm_sampler *s, uint32_t count, int weighted,
                                        uint64_t want)
 {
@@ -6015,11 +6243,10 @@ static uint32_t qnnrt_llm__sample_best(qnnrt_llm_sampler *s, uint32_t count, int
         uint32_t bin = 0;
         memset(s->bins, 0, sizeof *s->bins * bins);
         for (uint32_t i = 0; i < count; ++i) {
-            const uint32_t upper = s->ones[i].steps >> shift;
-            if (shift == 16)
-                s->bins[upper] += weighted ? qnnrt_llm__sample_weight(s, s->ones[i].steps) : 1;
-            else if (upper >> 8 == cut)
-                s->bins[upper & 255] += weighted ? qnnrt_llm__sample_weight(s, s->ones[i].steps) : 1;
+            const uint32_t steps = s->ones[i].steps, upper = steps >> shift;
+            if (shift != 16 && upper >> 8 != cut) continue;
+            s->bins[shift == 16 ? upper : upper & 255] +=
+                weighted ? qnnrt_llm__sample_weight(s, steps) : 1;
         }
         while (s->bins[bin] < want && bin + 1 < bins) want -= s->bins[bin++];
         cut = cut << 8 | bin;
@@ -6078,7 +6305,7 @@ static int64_t qnnrt_llm__sample_top(const qnnrt_llm_sampler *s, const unsigned 
     return best;
 }
 
-/* Add the tokens of [begin, end) that can be drawn to the candidates. Returns how many there are. */
+/* Add the tokens of [begin, end) that can be drawn to the candidates, and count all. */
 static uint32_t qnnrt_llm__sample_collect(qnnrt_llm_sampler *s, const unsigned char *codes,
                                           uint32_t begin, uint32_t end, int32_t bound, double top,
                                           uint32_t count)
@@ -6139,7 +6366,7 @@ static int32_t qnnrt_llm__sample_draw(qnnrt_llm_sampler *s, const unsigned char 
     return (int32_t)best;      /* not reached: `at` is below the sum */
 }
 
-/* ---- recent tokens --------------------------------------------------------------------------- */
+/* ---- recent tokens ---- */
 
 /* Where a token is among the distinct ones, or would be. */
 static uint32_t qnnrt_llm__sample_find(const qnnrt_llm_sampler *s, uint32_t token)
@@ -6184,7 +6411,7 @@ static void qnnrt_llm__sample_reset(qnnrt_llm_sampler *s)
     s->held = s->next = s->distinct = 0;
 }
 
-/* ---- making one ------------------------------------------------------------------------------ */
+/* ---- making one ---- */
 
 static void qnnrt_llm__sample_free(qnnrt_llm_sampler *s)
 {
@@ -6227,23 +6454,23 @@ static qnnrt_result qnnrt_llm__sample_take_logits(qnnrt_llm_sampler *s,
                                name);
     s->vocabulary = logits->dims[logits->rank - 1];
     if (s->vocabulary > 0x7FFFFFFFu)
-        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": a vocabulary of %u is more "
-                               "than tokens can number", name, s->vocabulary);
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": a vocabulary of %u is"
+                               " more than tokens can number", name, s->vocabulary);
     if (!qnnrt_llm__sample_form_of(logits->dtype, &s->form))
         return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": there is no sampling of "
                                "logits as %s", name, qnnrt_dtype_name(logits->dtype));
     if (s->form.kind == QNNRT_LLM__SAMPLE_FLOAT16 || s->form.kind == QNNRT_LLM__SAMPLE_FLOAT32)
         return QNNRT_OK;
     if (quant->encoding != QNNRT_ENCODING_PER_TENSOR)
-        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": logits as %s need one scale "
-                               "and offset", name, qnnrt_dtype_name(logits->dtype));
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": logits as %s need one"
+                               " scale and offset", name, qnnrt_dtype_name(logits->dtype));
     if (quant->bitwidth != 0 && quant->bitwidth != s->form.bytes * 8)
         return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": there is no sampling of "
                                "logits that use %u bits of %u", name, quant->bitwidth,
                                s->form.bytes * 8);
     if (!(quant->scale > 0 && quant->scale <= 3.4e38f))
-        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": the scale of its logits is "
-                               "%g, expected a number above 0", name, (double)quant->scale);
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": the scale of its logits"
+                               " is %g, expected a number above 0", name, (double)quant->scale);
     *scale = (double)quant->scale;
     s->offset = (double)s->form.bias + (double)quant->offset;
     return QNNRT_OK;
@@ -6310,7 +6537,7 @@ done:
 /* =====================================================================================
    PUBLIC                                                                       >>public
    Checks arguments and calls the rooms above.
-   Needs: every room above     Knows nothing of: -
+   Needs: every room above     Knows nothing of: anything more
    ===================================================================================== */
 
 QNNRT_LLM_API const char *qnnrt_llm_role_name(qnnrt_llm_role role)
@@ -6372,8 +6599,8 @@ QNNRT_LLM_API int qnnrt_llm_is_eos(const qnnrt_llm *llm, int32_t token)
     return 0;
 }
 
-QNNRT_LLM_API void qnnrt_llm_describe(const qnnrt_llm *llm, void (*line)(void *user, const char *text),
-                                      void *user)
+QNNRT_LLM_API void qnnrt_llm_describe(const qnnrt_llm *llm,
+                                      void (*line)(void *user, const char *text), void *user)
 {
     if (llm != NULL && line != NULL) qnnrt_llm__describe(llm, line, user);
 }
@@ -6388,7 +6615,8 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_session_create(qnnrt_llm *const *models, si
     qnnrt_result result;
     size_t i;
     qnnrt_llm__error_clear(err);
-    if (out == NULL) return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_session_create: out is NULL");
+    if (out == NULL)
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_session_create: out is NULL");
     *out = NULL;
     if (models == NULL || model_count == 0 || model_count > 1024)
         return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_session_create: a session has 1 to 1024"
@@ -6633,8 +6861,8 @@ static int qnnrt_llm__public_turned(const qnnrt_llm_cache *cache)
 static qnnrt_result qnnrt_llm__public_moved(qnnrt_llm_cache *cache, qnnrt_result result)
 {
     if (result == QNNRT_E_UNSUPPORTED)
-        return QNNRT_LLM__FAIL(cache, result, "positions cannot be changed: keys are stored turned by"
-                               " them (RoPE), as %s; remove those cells and compute their tokens"
+        return QNNRT_LLM__FAIL(cache, result, "positions cannot be changed: keys are stored turned"
+                               " by them (RoPE), as %s; remove those cells and compute their tokens"
                                " again", qnnrt_dtype_name(cache->part->llm->info.cache_dtype));
     if (result != QNNRT_OK)
         return QNNRT_LLM__FAIL(cache, result, "positions would be over %ld, or are divided by less"
@@ -6699,8 +6927,8 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_state_save(qnnrt_llm_cache *cache, void *da
     if (cache == NULL) return QNNRT_E_ARG;
     needed = qnnrt_llm__state_bytes(&cache->cells, &cache->store);
     if (data == NULL || capacity < needed)
-        return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "the state takes %lu bytes, and there is room for"
-                               " %lu", (unsigned long)needed,
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "the state takes %lu bytes, and there is room"
+                               " for %lu", (unsigned long)needed,
                                (unsigned long)(data != NULL ? capacity : 0));
     qnnrt_llm__state_save(&cache->cells, &cache->store, cache->part->llm->info.fingerprint, data);
     if (bytes != NULL) *bytes = needed;
@@ -6759,5 +6987,14 @@ QNNRT_LLM_API void qnnrt_llm_sampler_reset(qnnrt_llm_sampler *sampler)
 #ifdef __cplusplus
 }
 #endif
+
 #endif /* QNNRT_LLM__IMPL_ONCE */
 #endif /* QNNRT_LLM_IMPLEMENTATION */
+
+/* ------------------------------------------------------------------------------------------------
+   LICENCE: public domain (unlicense.org) or MIT, at your choice; both texts are in the file
+   LICENSE.
+
+   HISTORY
+   0.1.0   First version.
+   --------------------------------------------------------------------------------------------- */
