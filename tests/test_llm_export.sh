@@ -134,18 +134,22 @@ refused() {
 }
 run
 is usage 2
+run --help
+is help 0
+says help out 'OUT_DIR exists'
+silent help err
 refused unknown_option 2 'what is this: --shard' "$trained" --shard 2
 refused option_without_value 2 'nothing stands behind --shards' "$trained" --shards
 refused no_number 2 'a number from 0 to 16384' "$trained" --shards -1
-refused unknown_naming 2 'not known behind --naming' "$trained" --naming hubb
-refused unknown_type 2 'not known behind --type' "$trained" --type f16
+refused unknown_naming 2 'hub or executorch is expected behind --naming' "$trained" --naming hubb
+refused unknown_type 2 'f32 or w8a16 is expected behind --type' "$trained" --type f16
 refused third_folder 2 'what is this: more' "$trained" more
 refused more_shards_than_layers 1 '4 layers cannot be cut into 5 shards' "$trained" --shards 5
 refused no_shards 1 '4 layers cannot be cut into 0 shards' "$trained" --shards 0
 refused no_graphs 1 'neither a prefill nor a decode graph' "$trained" --prefill 0 --decode 0
 refused longer_context 1 'config.json has a context of 128' "$trained" --context 129
 refused no_room 1 'needs a context of more than that' "$trained" --prefill 128
-refused no_backend 1 'no/such.so' "$trained" --backend_so /no/such.so
+refused no_backend 1 '--backend_so LIB' "$trained" --backend_so /no/such.so
 refused ranges_of_fewer_layers 1 'there must be a range' "$deep" --ranges "$trained/ranges.json"
 refused ranges_of_more_layers 1 'there must be a range' "$trained" --ranges "$data/llm/deep_ranges.json"
 refused no_ranges 1 'ranges.json cannot be opened' "$deep"

@@ -732,7 +732,7 @@ TEST(shapes_tell_what_only_one_thing_fits)
         snprintf(to, sizeof(to), "output_%u", (unsigned)i);
         rename_in_all(m.parts[0][0].names[m.parts[0][0].inputs + i], to, 1);
     }
-    FAILS(QNNRT_E_MISMATCH, "cannot be told from names and shapes", "output \"output_0\" of step 0, float32[2,1,32,32]: key_out of layer 0, value_out of layer 0, key_out of layer 1 or 5 more");
+    FAILS(QNNRT_E_MISMATCH, "cannot be told from names and shapes; a role table has to say it (in qnnrt.json: {\"llm\"", "output \"output_0\" of step 0, float32[2,1,32,32]: key_out of layer 0, value_out of layer 0, key_out of layer 1 or 5 more");
     CHECK_STR(m.err.text, "output \"output_7\"");
     /* With both graphs keys and values differ in shape; one layer, and all is told. */
     s.layers = 1;
@@ -1251,8 +1251,8 @@ TEST(settings_that_are_wrong)
     static const int32_t wrong = -5;
     static const struct { const char *text, *needle; } cases[] = {
         { "", "byte 0" }, { "[]", "an object is needed" }, { "{\"llm\": 1}", "an object is needed" }, { "{\"llm\": {}} x", "byte 12" },
-        { "{\"llm\": {\"rolls\": {}}}", "\"rolls\": not known in \"llm\"" }, { "{\"llm\": {\"roles\": []}}", "an object is needed" },
-        { "{\"llm\": {\"roles\": {\"a\": 1}}}", "a role is needed" }, { "{\"llm\": {\"roles\": {\"a\": \"keyin 1\"}}}", "no such role" },
+        { "{\"llm\": {\"rolls\": {}}}", "\"rolls\": not known in \"llm\", which has roles, rope, bos, eos and window" }, { "{\"llm\": {\"roles\": []}}", "an object is needed" },
+        { "{\"llm\": {\"roles\": {\"a\": 1}}}", "a role is needed" }, { "{\"llm\": {\"roles\": {\"a\": \"keyin 1\"}}}", "no such role; there are tokens, " },
         { "{\"llm\": {\"roles\": {\"a\": \"key_in\"}}}", "no such role" }, { "{\"llm\": {\"roles\": {\"a\": \"key_in 1 2 3\"}}}", "no such role" },
         { "{\"llm\": {\"roles\": {\"a\": \"key_in -1\"}}}", "no such role" }, { "{\"llm\": {\"roles\": {\"a\": \"key_in 4294967296\"}}}", "no such role" },
         { "{\"llm\": {\"roles\": {\"a\": \"mask 1\"}}}", "no such role" }, { "{\"llm\": {\"roles\": {\"a\": \"unknown\"}}}", "no such role" },

@@ -76,7 +76,7 @@ min_p repetition_penalty seed kv rope_theta perf_profile stats dump_logits log_l
 run --help
 is help 0
 silent help err
-for option in $values describe version help; do says "help_$option" out "--$option"; done
+for option in $values numbers describe version help; do says "help_$option" out "--$option"; done
 run --version
 is version 0
 check version "not a version: $(cat "$tmp/out")" grep -qE '^qnnrt-llm [0-9]+\.[0-9]+\.[0-9]+$' "$tmp/out"
@@ -91,26 +91,29 @@ for option in $values; do
     wrong "empty_$option" "--$option needs a value" "--$option="
     wrong "twice_$option" "--$option is given twice" "--$option" $value "--$option=$value"
 done
-for option in describe version help; do wrong "value_for_$option" "--$option takes no value" "--$option=1"; done
+for option in numbers describe version help; do wrong "value_for_$option" "--$option takes no value" "--$option=1"; done
 wrong unknown 'unknown option --nonsense' --nonsense
 wrong half_a_name 'unknown option --temp' --temp 1
 wrong bare_word '"model"' model
 wrong dashes '"--"' --
 wrong nothing '--ctx_dir is needed'
 wrong two_prompts 'exclude each other' --ctx_dir x --prompt a --tokens b
+wrong numbers_and_prompt '--numbers is about standard input' --ctx_dir x --numbers --prompt a
 wrong describe_runs_nothing '--describe runs nothing' --ctx_dir x --describe --stats s
 for value in -1 x 1.5 2147483648 99999999999999999999; do wrong "max_gen_$value" --max_gen --max_gen=$value; done
 for value in x 1e3 - --1 2147483648; do wrong "seq_len_$value" --seq_len --seq_len=$value; done
-for value in -0.1 x nan inf 1001 0x1 .5; do wrong "temperature_$value" 'from 0 to 1000' --temperature=$value; done
+for value in -0.1 x nan inf 1001 0x1 -.5 . .x ..5; do wrong "temperature_$value" 'from 0 to 1000' --temperature=$value; done
 for value in -1 1.5 x; do wrong "top_k_$value" --top_k --top_k=$value; done
-for option in top_p min_p; do
-    for value in -0.1 1.01 x; do wrong "${option}_$value" "--$option takes a number from 0 to 1," --$option=$value; done
+for value in -0.1 1.01 x; do wrong "min_p_$value" '--min_p takes a number from 0 to 1,' --min_p=$value; done
+for value in -0.1 0 1.01 x; do wrong "top_p_$value" '--top_p takes a number above 0, up to 1,' --top_p=$value; done
+for value in -1 0 1001; do
+    wrong "penalty_$value" '--repetition_penalty takes a number above 0' --repetition_penalty=$value
 done
-wrong penalty '--repetition_penalty' --repetition_penalty=-1
 for value in -1 18446744073709551616; do wrong "seed_$value" --seed --seed=$value; done
 wrong kv 'smart_mask or shift_pointer' --kv smart
 for value in 0 0.5 -1 x; do wrong "rope_theta_$value" --rope_theta --rope_theta=$value; done
-wrong perf_profile '"fast"' --perf_profile fast
+wrong perf_profile 'burst, balanced' --perf_profile fast
+wrong perf_profile_word '"fast"' --perf_profile fast
 for value in 0 6 all; do wrong "log_level_$value" --log_level --log_level $value; done
 
 # ---- prompts and lengths --------------------------------------------------------------------------
@@ -132,9 +135,12 @@ fed "\t$numbers \n" --tokens - --max_gen 3
 wrote tokens_stdin "$(echo "$wanted" | sed 's/^\([0-9]* [0-9]* [0-9]* \).*/\1/')"
 llm --prompt "$prompt" --max_gen 0
 wrote max_gen_none ''
-says max_gen_none err ' 0 tokens written'
+says max_gen_none err ' 0 tokens written; '
+says max_gen_none err 'the first was read in '
+lacks max_gen_none err 'first answer'
 llm --prompt "$prompt" --max_gen 1
 wrote max_gen_one "$(cut 1)"
+says max_gen_one err ' 1 token written; '
 llm --prompt "$prompt"
 is until_full 0
 equal until_full "$expected" "$(head -c 64 "$tmp/out")"
@@ -148,7 +154,7 @@ for value in 0 -5 129 1000000; do
     llm --prompt "$prompt" --seq_len=$value --max_gen 5
     wrote "seq_len_$value" "$(cut 5)"
     says "seq_len_$value" err "--seq_len $value is "
-    says "seq_len_$value" err ': 128, what this model can take'
+    says "seq_len_$value" err ': taken for 128, the most of this model'
 done
 llm_with prefill --prompt "$prompt" --max_gen 40
 wrote without_decode_graph "$(cut 40)"
@@ -180,6 +186,9 @@ for list in '65 256 66' '65 -1' '65 99999999999999999999' '65 6x' '1,2' '7 1.0';
     *) failed "tokens_$list" 'token 2 is "' ;;
     esac
 done
+says tokens_help err 'what helps: numbers with blanks between them'
+llm --tokens '65 66'
+failed tokens_no_file '--tokens takes the name of a file'
 printf '65 6\0007' >"$tmp/tokens"
 llm --tokens "$tmp/tokens"
 failed tokens_nul 'token 2 is "6?7"'
@@ -195,11 +204,17 @@ run --ctx_dir "$tmp/none" --backend_so "$ref" --prompt x
 failed no_folder "$tmp/none"
 run --ctx_dir "$tmp/model" --backend_so "$tmp/none.so" --prompt x
 failed no_backend '--backend_so FILE'
+run --ctx_dir "$tmp/model" --describe
+failed describe_no_library 'made with libQnnRef.so, that library'
 mkdir "$tmp/part"
 cp "$tmp/model/forward_1.bin" "$tmp/part/forward_0.bin"
 llm_with part --prompt x
 is half_a_model 1
 silent half_a_model out
+mkdir "$tmp/first"
+cp "$tmp/model/forward_0.bin" "$tmp/first/"
+llm_with first --prompt x
+failed first_half '--describe'
 if [ -e /dev/full ]; then
     "$tool" --ctx_dir "$tmp/model" --backend_so "$ref" --prompt x >/dev/full 2>"$tmp/err"
     status=$?
@@ -207,7 +222,7 @@ if [ -e /dev/full ]; then
     says full_disk err 'cannot write to standard output'
     llm --prompt x --max_gen 2 --stats /dev/full
     is full_disk_stats 1
-    says full_disk_stats err 'cannot write /dev/full'
+    says full_disk_stats err 'cannot write /dev/full: No space'
     llm --prompt "$prompt" --max_gen 30 --dump_logits /dev/full
     is full_disk_dump 1
     says full_disk_dump err 'cannot write /dev/full'
@@ -239,7 +254,7 @@ drawn --temperature 1.5 --top_p 0.000001
 wrote top_p "$(cut 30)"
 drawn --temperature 1.5 --min_p 1
 wrote min_p "$(cut 30)"
-drawn --temperature 0.001
+drawn --temperature .001
 wrote cold "$(cut 30)"
 drawn --repetition_penalty 5
 is penalty 0
@@ -262,8 +277,12 @@ lacks rope_theta err 'no file says'
 if [ "$(cat "$tmp/out")" != "$(cut 30)" ]; then good; else bad rope_theta "the text of another theta"; fi
 llm --prompt "$prompt" --max_gen 30 --rope_theta 10000.0
 wrote rope_theta_right "$(cut 30)"
-llm --prompt "$prompt" --max_gen 2
+mkdir "$tmp/bare"
+cp "$tmp/model"/*.bin "$tmp/bare/"
+llm_with bare --prompt "$prompt" --max_gen 2
 says rope_default err 'RoPE theta is taken for 10000'
+llm --prompt "$prompt" --max_gen 2
+lacks rope_of_file err 'no file says'
 llm_with heads --prompt "$prompt" --max_gen 64
 wrote positions "$expected"
 lacks positions err 'no file says'
@@ -277,7 +296,7 @@ wrote log_level "$(cut 5)"
 says log_level err 'qnnrt-llm: log '
 llm --prompt "$prompt" --max_gen 5 --log_level 1 --system_so "$ref"
 wrote system_so "$(cut 5)"
-lacks log_level_error err 'qnnrt-llm: log debug'
+lacks log_level_error err 'qnnrt-llm: log'
 run --ctx_dir "$tmp/model" --describe --system_so "$ref"
 is describe 0
 says describe out 'context 128'
@@ -369,13 +388,19 @@ done
 # A line that cannot be is refused, and the others go on as if it had not been.
 fed "$prompt\n$(printf '%127s' x)\n Amen, and\n" --max_gen 20
 is refused_line 1
-says refused_line err 'there is room for 85'
+says refused_line err 'the prompt has 127 tokens, and there is room for 84: 43 of 128 are taken'
+says refused_line err '/reset'
 equal refused_line "$(cut 20)||" "$(head -n 2 "$tmp/out" | tr '\n' '|')"
 equal behind_refused_line "$(printf '%.12s' "$later")" "$(sed -n 3p "$tmp/out" | head -c 12)"
 fed "$prompt\n\n\n" --max_gen 20
 wrote empty_line_goes_on "$(cut 20)
 $(cut 40 | tail -c 20)
 $(cut 60 | tail -c 20)"
+fed "$prompt\n\nand\n/reset\n$prompt\n"
+is full 1
+says full err 'nothing more fits: 128 of 128 tokens are taken'
+says full err 'the prompt has 3 tokens, and there is room for 0: 128 of 128 are taken'
+equal full "$(head -n 1 "$tmp/out")" "$(tail -n 1 "$tmp/out")"
 fed '' --max_gen 5 --stats "$tmp/stats"
 is no_lines 0
 silent no_lines out
@@ -402,6 +427,15 @@ if [ -n "$python" ]; then
     echo "65 300" >"$tmp/tokens"
     llm_with more --tokens "$tmp/tokens"
     failed more_range 'token 2 is 300: out of range, the vocabulary has 0 to 299'
+    # Where 256 tokens are no bytes.
+    fed "$numbers\n\n" --numbers --max_gen 20
+    is numbers 0
+    equal numbers "$(cut 40 | od -An -v -tu1 | tr -s ' \n' ' ' | sed 's/^ //; s/ $//') " "$(tr -d '\n' <"$tmp/out")"
+    equal numbers_lines 2 "$(wc -l <"$tmp/out")"
+    fed "$prompt\n" --numbers
+    is numbers_words 1
+    says numbers_words err 'token 1 is "And"'
+    equal numbers_words '' "$(cat "$tmp/out")"
     # chat.py with a tokenizer that knows bytes, in the place of the package.
     cat >"$tmp/tokenizers.py" <<'end'
 class Tokenizer:

@@ -159,6 +159,10 @@ check nothing_is_run "it ran" test "$(grep -c '^run ' "$tmp/out")" -eq 0
 fake --ctx_dir "$tmp/m" --log_level=debug
 is log 0
 says log err 'qnnrt-run: log '
+says log err 'qnnrt-run: log info '
+fake --ctx_dir "$tmp/m" --log_level=warn
+is log_warn 0
+lacks log_warn err 'log info'
 
 # ---- inputs and outputs -----------------------------------------------------------------------------
 

@@ -38,7 +38,7 @@ typedef struct settings {
     const char     *prompt, *prompt_file, *tokens_file, *stats, *dump_logits;
     uint64_t        max_gen;           /* UINT64_MAX: as many as fit */
     int64_t         seq_len;
-    int             seq_len_given, describe;
+    int             seq_len_given, describe, numbers;
     qnnrt_llm_sampler_desc sampler;
     const char     *unheard;           /* an option that only drawing listens to, or NULL */
     qnnrt_llm_kv    kv;
@@ -147,8 +147,8 @@ static int fail(tool *t, const char *format, ...)
 
 typedef enum option_id {
     OPTION_CTX_DIR, OPTION_BACKEND, OPTION_SYSTEM, OPTION_PROMPT, OPTION_PROMPT_FILE, OPTION_TOKENS,
-    OPTION_MAX_GEN, OPTION_SEQ_LEN, OPTION_TEMPERATURE, OPTION_TOP_K, OPTION_TOP_P, OPTION_MIN_P,
-    OPTION_PENALTY, OPTION_SEED, OPTION_KV, OPTION_ROPE_THETA, OPTION_PERF_PROFILE, OPTION_STATS,
+    OPTION_NUMBERS, OPTION_MAX_GEN, OPTION_SEQ_LEN, OPTION_TEMPERATURE, OPTION_TOP_K, OPTION_TOP_P,
+    OPTION_MIN_P, OPTION_PENALTY, OPTION_SEED, OPTION_KV, OPTION_ROPE_THETA, OPTION_PERF_PROFILE, OPTION_STATS,
     OPTION_DUMP_LOGITS, OPTION_DESCRIBE, OPTION_LOG_LEVEL, OPTION_VERSION, OPTION_HELP
 } option_id;
 
@@ -175,6 +175,9 @@ static const option options[] = {
     {OPTION_TOKENS, "tokens", "FILE",
      "the prompt as numbers of tokens with blanks between them; - for standard\n"
      "input. The answer comes as numbers, too. Nothing is added before them"},
+    {OPTION_NUMBERS, "numbers", NULL,
+     "lines of standard input are numbers of tokens, and so are the answers,\n"
+     "even where there are 256 tokens. Nothing is added before them"},
     {OPTION_MAX_GEN, "max_gen", "N",
      "most tokens to write, for each prompt (default: as many as fit; 0: only\n"
      "let the model read the prompt)"},
@@ -210,7 +213,8 @@ static const option options[] = {
      "write a row of float32 logits for each token that the model reads,\n"
      "prompts included"},
     {OPTION_DESCRIBE, "describe", NULL,
-     "print what each tensor is for, and why, and end. Needs no backend"},
+     "print what each tensor is for, and why, and end. Needs no backend, only\n"
+     "--system_so, or the JSON of each binary (forward_0_json.json) in its place"},
     {OPTION_LOG_LEVEL, "log_level", "LEVEL",
      "print log lines up to this level to standard error (default: none):\n"
      "1 error, 2 warn, 3 info, 4 verbose, 5 debug; by number or name"},
@@ -229,9 +233,9 @@ static void print_help(FILE *out)
           "Without a prompt each line of standard input is one, and what was said before is\n"
           "remembered: an empty line lets the model go on, /reset forgets, /quit or the end of the\n"
           "input ends. Ctrl-C ends, too, with the figures; a second one at once.\n"
-          "Where there are 256 tokens, they are bytes. Of other models tokens go in and come out as\n"
-          "numbers, each prompt and each answer a line; examples/llm/chat.py has a tokenizer for both\n"
-          "ends.\n"
+          "Where there are 256 tokens, they are bytes (--numbers: they are not). Of other models\n"
+          "tokens go in and come out as numbers, each prompt and each answer a line;\n"
+          "examples/llm/chat.py has a tokenizer for both ends.\n"
           "An option's value follows as the next word or after '='.\n\n", out);
     for (size_t i = 0; i < OPTION_COUNT; ++i) {
         const option *o = &options[i];
@@ -260,11 +264,16 @@ static int parse_whole(const char *s, uint64_t most, uint64_t *out)
     return 1;
 }
 
-/* A number as JSON has it, whatever the locale. */
+/* A number as JSON has it, whatever the locale, or without the 0 before the point. */
 static int parse_real(const char *s, double *out)
 {
+    char whole[64];
     qnnrt_json_text number;
     memset(&number, 0, sizeof(number));
+    if (s[0] == '.' && strlen(s) + 2 <= sizeof(whole)) {
+        snprintf(whole, sizeof(whole), "0%s", s);
+        s = whole;
+    }
     number.text = s;
     number.bytes = strlen(s);
     return qnnrt_json_f64(&number, out);
@@ -284,7 +293,9 @@ static int parse_power(settings *set, const char *value)
     int preset = QNNRT_POWER_CUSTOM + 1;
     while ((known = qnnrt_power_preset_name((qnnrt_power_preset)preset)) != NULL &&
            strcmp(known, value) != 0) ++preset;
-    if (known == NULL) return usage("--perf_profile takes a preset, not \"%s\"", value);
+    if (known == NULL)
+        return usage("--perf_profile takes a preset (burst, balanced, power_saver or another one"
+                     " that --help lists), not \"%s\"", value);
     set->power = (qnnrt_power_preset)preset;
     return STATUS_OK;
 }
@@ -297,6 +308,14 @@ static int parse_share(const option *o, const char *value, double most, const ch
         return usage("--%s takes a number %s, not \"%s\"", o->name, range, value);
     *out = (float)real;
     return STATUS_OK;
+}
+
+/* The same above 0, which would be the sampler's default. */
+static int parse_part(const option *o, const char *value, double most, const char *range, float *out)
+{
+    const int status = parse_share(o, value, most, range, out);
+    if (status != STATUS_OK || *out > 0) return status;
+    return usage("--%s takes a number %s, not \"%s\"", o->name, range, value);
 }
 
 static int parse_option(settings *set, const option *o, const char *value)
@@ -315,6 +334,7 @@ static int parse_option(settings *set, const option *o, const char *value)
     case OPTION_STATS:       set->stats = value; break;
     case OPTION_DUMP_LOGITS: set->dump_logits = value; break;
     case OPTION_DESCRIBE:    set->describe = 1; break;
+    case OPTION_NUMBERS:     set->numbers = 1; break;
     case OPTION_MAX_GEN:
         if (!parse_whole(value, INT32_MAX, &set->max_gen))
             return usage("--max_gen takes a number from 0 to 2147483647, not \"%s\"", value);
@@ -335,12 +355,12 @@ static int parse_option(settings *set, const option *o, const char *value)
         break;
     case OPTION_TOP_P:
         set->unheard = "--top_p";
-        return parse_share(o, value, 1, "from 0 to 1", &set->sampler.top_p);
+        return parse_part(o, value, 1, "above 0, up to 1", &set->sampler.top_p);
     case OPTION_MIN_P:
         set->unheard = "--min_p";
         return parse_share(o, value, 1, "from 0 to 1", &set->sampler.min_p);
     case OPTION_PENALTY:
-        return parse_share(o, value, 1000, "from 0 to 1000", &set->sampler.repetition_penalty);
+        return parse_part(o, value, 1000, "above 0, up to 1000", &set->sampler.repetition_penalty);
     case OPTION_SEED:
         if (!parse_whole(value, UINT64_MAX, &set->sampler.seed))
             return usage("--seed takes a number from 0 to 18446744073709551615, not \"%s\"", value);
@@ -377,6 +397,8 @@ static int check_options(const settings *set)
     const int prompts = (set->prompt != NULL) + (set->prompt_file != NULL) + (set->tokens_file != NULL);
     if (set->ctx_dir == NULL) return usage("--ctx_dir is needed");
     if (prompts > 1) return usage("--prompt, --prompt_file and --tokens exclude each other");
+    if (set->numbers && prompts > 0)
+        return usage("--numbers is about standard input: it goes with no other prompt");
     if (set->describe && (prompts > 0 || set->stats != NULL || set->dump_logits != NULL))
         return usage("--describe runs nothing: it goes with neither a prompt nor --stats nor"
                      " --dump_logits");
@@ -460,8 +482,10 @@ static int take_numbers(tool *t, const char *text, size_t bytes, token_list *lis
         }
         word[length] = '\0';
         if (!parse_whole(word, UINT64_MAX, &token))
-            return fail(t, "token %lu is \"%s\", which is no number from 0 to %lu",
-                        (unsigned long)list->count + 1, word, (unsigned long)t->info->vocabulary - 1);
+            return fail(t, "token %lu is \"%s\", which is no number from 0 to %lu\n  what helps:"
+                        " numbers with blanks between them; %s", (unsigned long)list->count + 1, word,
+                        (unsigned long)t->info->vocabulary - 1, t->info->vocabulary == 256
+                        ? "of bytes also --prompt TEXT" : "examples/llm/chat.py has a tokenizer");
         if (token >= t->info->vocabulary)
             return fail(t, "token %lu is %s: out of range, the vocabulary has 0 to %lu",
                         (unsigned long)list->count + 1, word, (unsigned long)t->info->vocabulary - 1);
@@ -479,7 +503,8 @@ static char *read_all(tool *t, const char *path, size_t *bytes)
     int wrong;
     *bytes = 0;
     if (file == NULL) {
-        fail(t, "cannot open %s: %s", path, strerror(errno));
+        fail(t, "cannot open %s: %s\n  what helps: %s takes the name of a file", path, strerror(errno),
+             t->set.tokens_file != NULL ? "--tokens" : "--prompt_file");
         return NULL;
     }
     while (got > 0) {
@@ -576,16 +601,20 @@ static double percentile(const tool *t, size_t percent)
 static void say_stats(const tool *t)
 {
     const qnnrt_llm_session_info info = qnnrt_llm_session_get_info(t->session);
-    const double prompt = ms(t->prompt_end - t->inference_begin);
-    double writing = 0, total = ms(info.exec_ns + info.host_ns);
+    const double total = ms(info.exec_ns + info.host_ns);
+    char latency[96] = "";
+    double writing = 0;
     for (size_t i = 0; i < t->latency_count; ++i) writing += ms(t->latencies[i]);
-    warn("loaded in %.1f ms; prompts of %llu tokens, the first answer began after %.1f ms",
+    if (t->latency_count != 0)
+        snprintf(latency, sizeof(latency), ", each behind the first in %.3f ms, 99 %% of them within"
+                 " %.3f ms", writing / (double)t->latency_count, percentile(t, 99));
+    warn("loaded in %.1f ms; prompts of %llu token%s, %s %.1f ms",
          ms(t->load_end - t->load_begin), (unsigned long long)t->prompt_tokens,
-         t->first_token != 0 ? ms(t->first_token - t->inference_begin) : prompt);
-    warn("%llu tokens written, each behind the first in %.3f ms, 99 %% of them within %.3f ms;"
-         " %.1f %% of the time in the backend",
-         (unsigned long long)t->generated,
-         t->latency_count != 0 ? writing / (double)t->latency_count : 0.0, percentile(t, 99),
+         t->prompt_tokens == 1 ? "" : "s",
+         t->first_token != 0 ? "the first answer began after" : "the first was read in",
+         ms((t->first_token != 0 ? t->first_token : t->prompt_end) - t->inference_begin));
+    warn("%llu token%s written%s; %.1f %% of the time in the backend",
+         (unsigned long long)t->generated, t->generated == 1 ? "" : "s", latency,
          total > 0 ? 100 * ms(info.exec_ns) / total : 0.0);
 }
 
@@ -657,7 +686,7 @@ static void write_stats(tool *t)
     stat_count(&j, "seq_len", t->limit);
     qnnrt_json_write_close(&j);
     good = qnnrt_json_write_end(&j);
-    if (fclose(t->stats) != 0 || !good) fail(t, "cannot write %s", t->set.stats);
+    if (fclose(t->stats) != 0 || !good) fail(t, "cannot write %s: %s", t->set.stats, strerror(errno));
     t->stats = NULL;
 }
 
@@ -671,7 +700,7 @@ static void print_log_line(void *user, qnnrt_log_level level, const char *room, 
 {
     static const char *const names[] = {"default", "error", "warn", "info", "verbose", "debug"};
     char code[32] = "";
-    (void)user;
+    if (level > *(const qnnrt_log_level *)user) return;   /* qnnrt's own come at every level */
     if (vendor_code != 0) snprintf(code, sizeof(code), " (0x%llx)", (unsigned long long)vendor_code);
     /* One call, so that lines of the vendor's threads do not mix. */
     fprintf(stderr, "qnnrt-llm: log %s %s: %s%s\n",
@@ -715,11 +744,17 @@ static int open_model(tool *t)
     desc.system_path = set->system;
     desc.inspect = set->describe;
     desc.log_level = set->log_level;
-    if (set->log_level != QNNRT_LOG_DEFAULT) desc.hooks.log = print_log_line;
+    if (set->log_level != QNNRT_LOG_DEFAULT) {
+        desc.hooks.log = print_log_line;
+        desc.hooks.log_user = &t->set.log_level;
+    }
     if (qnnrt_open(set->ctx_dir, &desc, &t->model, &err) != QNNRT_OK)
         return fail(t, "%s%s", err.text, err.code != QNNRT_E_LIBRARY ? "" :
-                    set->describe ? "\n  with this tool: --system_so FILE"
-                                  : "\n  with this tool: --backend_so FILE, --system_so FILE");
+                    set->describe ? "\n  with this tool: --system_so FILE; of binaries that were made"
+                                    " with libQnnRef.so, that library"
+                                  : "\n  with this tool: --backend_so FILE, the library that the"
+                                    " binaries were made for (libQnnHtp.so, or libQnnRef.so);"
+                                    " --system_so FILE");
     llm.rope.theta = set->rope_theta;
     if (qnnrt_llm_open(t->model, &llm, &t->llm, &err) != QNNRT_OK) return fail(t, "%s", err.text);
     t->info = qnnrt_llm_get_info(t->llm);
@@ -737,7 +772,7 @@ static void choose_limit(tool *t)
         t->limit = (uint32_t)set->seq_len;
         return;
     }
-    warn("--seq_len %lld is %s: %lu, what this model can take", (long long)set->seq_len,
+    warn("--seq_len %lld is %s: taken for %lu, the most of this model", (long long)set->seq_len,
          set->seq_len <= 0 ? "not above 0" : "too much", (unsigned long)most);
 }
 
@@ -761,7 +796,8 @@ static int open_session(tool *t)
     desc.kv = t->set.kv;
     desc.clock_ns = clock_ns;
     if (qnnrt_llm_session_create(&t->llm, 1, &desc, &t->session, &err) != QNNRT_OK)
-        return fail(t, "%s", err.text);
+        return fail(t, "%s%s", err.text, err.code == QNNRT_E_NOT_FOUND
+                    ? "\n  with this tool: --describe shows each tensor" : "");
     t->cache = qnnrt_llm_cache_get(t->session, 0, 0);
     if (qnnrt_llm_sampler_create(t->info->logits, &t->set.sampler, &t->sampler, &err) != QNNRT_OK)
         return fail(t, "%s", err.text);
@@ -773,7 +809,7 @@ static int open_session(tool *t)
              " %g; --rope_theta gives another", t->info->rope.theta);
     if (t->set.rope_theta != 0 && t->info->rope.theta == 0)
         warn("--rope_theta changes nothing: the angles of positions are in this model's graphs");
-    t->bytes = t->info->vocabulary == 256 && t->set.tokens_file == NULL;
+    t->bytes = t->info->vocabulary == 256 && t->set.tokens_file == NULL && !t->set.numbers;
     choose_limit(t);
     return 1;
 }
@@ -860,11 +896,19 @@ static int prompt_fits(tool *t, size_t count)
     const uint64_t most = (uint64_t)t->limit - (t->set.max_gen != 0);
     const uint64_t cells = t->info->cells;
     const uint64_t room = (most < cells ? most : cells) - t->used;
-    if (count == 0) return fail(t, "the prompt is empty");
+    const uint64_t written = t->pending >= 0;    /* the first of the prompt, and no new one */
+    if (count == 0) return fail(t, "the prompt is empty, and there is no text yet to go on with");
     if (count <= room) return 1;
-    return fail(t, "the prompt has %llu tokens, and there is room for %llu: %llu of %llu are taken%s",
-                (unsigned long long)count, (unsigned long long)room, (unsigned long long)t->used,
-                (unsigned long long)t->limit, t->set.max_gen != 0 ? ", and one is for the answer" : "");
+    if (count == written)
+        return fail(t, "nothing more fits: %llu of %llu tokens are taken\n  what helps: /reset, which"
+                    " forgets them", (unsigned long long)(t->used + written),
+                    (unsigned long long)t->limit);
+    return fail(t, "the prompt has %llu tokens, and there is room for %llu: %llu of %llu are taken%s%s",
+                (unsigned long long)(count - written),
+                (unsigned long long)(room > written ? room - written : 0),
+                (unsigned long long)(t->used + written), (unsigned long long)t->limit,
+                t->set.max_gen != 0 && room > written ? ", and one is for the answer" : "",
+                t->used != 0 ? "\n  what helps: /reset, which forgets those" : "");
 }
 
 /* Let the model answer a prompt that fits. 0 after a message; the text may then end anywhere. */
@@ -938,7 +982,10 @@ static void talk(tool *t)
         int good = 1;
         if (shown) fputs("> ", stderr);
         bytes = interrupted ? -1 : getline(&line, &room, stdin);
-        if (bytes < 0) break;
+        if (bytes < 0) {
+            if (shown) fputc('\n', stderr);
+            break;
+        }
         if (bytes > 0 && line[bytes - 1] == '\n') line[--bytes] = '\0';
         if (strcmp(line, "/quit") == 0) break;
         if (strcmp(line, "/reset") == 0) {
@@ -960,7 +1007,6 @@ static void talk(tool *t)
     }
     if (interrupted) t->stopped = "interrupted";
     else if (t->stopped == NULL || strcmp(t->stopped, "failed") != 0) t->stopped = "end of input";
-    if (shown && !interrupted) fputc('\n', stderr);
     free(prompt.items);
     free(line);
 }

@@ -882,7 +882,7 @@ static void print_log_line(void *user, qnnrt_log_level level, const char *room, 
 {
     static const char *const names[] = {"default", "error", "warn", "info", "verbose", "debug"};
     char code[32] = "";
-    (void)user;
+    if (level > *(const qnnrt_log_level *)user) return;   /* qnnrt's own come at every level */
     if (vendor_code != 0) snprintf(code, sizeof(code), " (0x%llx)", (unsigned long long)vendor_code);
     /* One call, so that lines of the vendor's threads do not mix. */
     fprintf(stderr, "qnnrt-run: log %s %s: %s%s\n", level >= 0 && level <= QNNRT_LOG_DEBUG ? names[level] : "?",
@@ -1045,7 +1045,10 @@ static qnnrt *open_sources(tool *t, const char *folder, const char *const *words
     if (set->inspect) {
         desc.inspect = 1;
         desc.backend_path = set->backend;        /* its folder is where libQnnSystem.so is looked for */
-        if (set->log_level != QNNRT_LOG_DEFAULT) desc.hooks.log = print_log_line;
+        if (set->log_level != QNNRT_LOG_DEFAULT) {
+            desc.hooks.log = print_log_line;
+            desc.hooks.log_user = &t->set.log_level;
+        }
     }
     desc.system_path = set->system;
     desc.files = from.count != 0 ? from.files : NULL;
@@ -1071,7 +1074,10 @@ static int open_model(tool *t)
     backend_desc.path = set->backend;
     backend_desc.log_level = set->log_level;
     backend_desc.soc_model = set->soc_model;
-    if (set->log_level != QNNRT_LOG_DEFAULT) backend_desc.hooks.log = print_log_line;
+    if (set->log_level != QNNRT_LOG_DEFAULT) {
+        backend_desc.hooks.log = print_log_line;
+        backend_desc.hooks.log_user = &t->set.log_level;
+    }
     if (!set->inspect) {
         if (qnnrt_backend_open(&backend_desc, &t->backend, &err) != QNNRT_OK) {
             fail(t, NULL, "%s%s", err.text, err.code == QNNRT_E_LIBRARY ? "\n  with this tool: --backend_so FILE" : "");

@@ -432,8 +432,8 @@ typedef struct qnnrt_llm_batch {
 
    Returns  QNNRT_OK; QNNRT_E_ARG (empty, a token out of range, a sequence, position or parent that
             cannot be, a token of sequences that hold different texts); QNNRT_E_LIMIT (the context
-            is full: the text has the numbers); QNNRT_E_BACKEND and what else qnnrt_exec() answers.
-            Text: qnnrt_llm_error()
+            is full: qnnrt_llm_sequence_remove() and qnnrt_llm_clear() make room); QNNRT_E_BACKEND
+            and what else qnnrt_exec() answers. Text: qnnrt_llm_error()
    Cost     one pipeline execution per chunk, of the smallest graph that takes all that is left, or
             the largest; and the copying of new keys and values. When the graph changes, the cells
             in use are moved between strides. It cannot be broken off: to stop in between, or to
@@ -461,8 +461,9 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_accept(qnnrt_llm_cache *cache, const uint32
    (use batch.wanted for others).
 
    codes    as stored, qnnrt_llm_info.logits tells the type; NULL when there are none
-   logits   as numbers, values [vocabulary]
-   argmax   the most probable token; the lowest of equals; -1 when there are no logits */
+   logits   as numbers, values [vocabulary]; QNNRT_E_ARG when there are none
+   argmax   the most probable token; the lowest of equals; -1 when there are no logits
+   Why there are none says qnnrt_llm_error() */
 QNNRT_LLM_API const void *qnnrt_llm_codes(qnnrt_llm_cache *cache, size_t row);
 QNNRT_LLM_API qnnrt_result qnnrt_llm_logits(qnnrt_llm_cache *cache, size_t row, float *values);
 QNNRT_LLM_API int32_t qnnrt_llm_argmax(qnnrt_llm_cache *cache, size_t row);
@@ -555,7 +556,8 @@ QNNRT_LLM_API void qnnrt_llm_sampler_destroy(qnnrt_llm_sampler *sampler);
    them are NaN. The lower of equal tokens counts as the more probable one. */
 QNNRT_LLM_API int32_t qnnrt_llm_sample(qnnrt_llm_sampler *sampler, const void *codes);
 
-/* Tell the sampler what became part of the text, for the repetition penalty. */
+/* Tell the sampler what became part of the text, for the repetition penalty: tokens that were drawn,
+   and those of a prompt if it is to count. */
 QNNRT_LLM_API void qnnrt_llm_sampler_accept(qnnrt_llm_sampler *sampler, int32_t token);
 
 /* Back to the seed, and nothing recent. */
@@ -1388,8 +1390,9 @@ static qnnrt_result qnnrt_llm__settings_role(qnnrt_llm__settings_reader *r)
     if (!good || *at != '\0' || role == (int)QNNRT_LLM_ROLE_COUNT ||
         (count > 0) != qnnrt_llm__layered((qnnrt_llm_role)role))
         return qnnrt_llm__settings_wrong(
-            r, "no such role; they are those of qnnrt_llm.h, key_in, key_out, value_in and"
-               " value_out with a layer and perhaps a head behind");
+            r, "no such role; there are tokens, positions, rope_cos, rope_sin, mask, window_mask,"
+               " hidden, logits and unused, and with a layer and perhaps a head behind, such as"
+               " \"key_in 0\": key_in, key_out, value_in and value_out");
     list = (qnnrt_llm_role_desc *)qnnrt_llm__settings_grow(r, s->roles, s->role_count,
                                                            &s->role_room, sizeof *list);
     name = (char *)qnnrt_llm__keep(r->hooks, r->blocks, (uint64_t)key.bytes + 1, 1);
@@ -1469,8 +1472,11 @@ static qnnrt_result qnnrt_llm__settings_object(qnnrt_llm__settings_reader *r, in
         if (k == QNNRT_LLM__SETTINGS_MEMBERS) {
             if (in == QNNRT_LLM__AT_LLM || in == QNNRT_LLM__AT_ROPE)
                 return qnnrt_llm__settings_wrong(r, in == QNNRT_LLM__AT_LLM
-                                                        ? "not known in \"llm\""
-                                                        : "not known in \"rope\"");
+                                                        ? "not known in \"llm\", which has roles,"
+                                                          " rope, bos, eos and window"
+                                                        : "not known in \"rope\", which has theta,"
+                                                          " scaling, factor, low_frequency,"
+                                                          " high_frequency and original_context");
             qnnrt_json_skip(&r->json);
             continue;
         }
@@ -3146,7 +3152,8 @@ static qnnrt_result qnnrt_llm__match_refuse(qnnrt_llm__items *work, qnnrt_llm__m
         if (listed++ == 0)
             qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
                             "what these tensors are for cannot be told from names and shapes; a"
-                            " role table has to say it:");
+                            " role table has to say it (in qnnrt.json: {\"llm\": {\"roles\":"
+                            " {\"NAME\": \"key_out 0\"}}}):");
         if (left > 0) { ++left; continue; }
         used = (size_t)snprintf(line, sizeof line, "\n  %s \"%.100s\" of step %u, %.100s: ",
                                 m->t->output ? "output" : "input", m->t->tensor->name,

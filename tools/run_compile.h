@@ -193,7 +193,10 @@ static int compile(tool *t, int count, char **words)
         qnnrt_backend_desc desc = {0};
         desc.path = set.backend;
         desc.log_level = set.log_level;
-        if (set.log_level != QNNRT_LOG_DEFAULT) desc.hooks.log = print_log_line;
+        if (set.log_level != QNNRT_LOG_DEFAULT) {
+            desc.hooks.log = print_log_line;
+            desc.hooks.log_user = &set.log_level;
+        }
         if (!make_folders(set.output_dir)) {
             fail(t, NULL, "cannot make the folder %s: %s", set.output_dir, strerror(errno));
         } else if (qnnrt_backend_open(&desc, &t->backend, &err) != QNNRT_OK) {

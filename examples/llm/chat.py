@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """A tokenizer before and behind qnnrt-llm, for models whose tokens are no bytes.
 
+    pip install tokenizers
     python3 chat.py --tokenizer tokenizer.json -- qnnrt-llm --ctx_dir DIR --backend_so libQnnHtp.so
 
-tokenizer.json is Hugging Face's; PyPI's tokenizers reads it. What stands behind -- is run, and each line
-typed here becomes a line of numbers there. /reset forgets what was said, /quit ends."""
+tokenizer.json is Hugging Face's. What stands behind -- is run with --numbers added, and each line typed here
+becomes a line of numbers there. /reset forgets what was said, /quit ends."""
 import argparse
+import signal
 import subprocess
 import sys
 
@@ -15,8 +17,12 @@ parser = argparse.ArgumentParser(usage="chat.py --tokenizer FILE -- qnnrt-llm --
 parser.add_argument("--tokenizer", required=True)
 parser.add_argument("command", nargs="+")
 options = parser.parse_args()
-tokenizer = Tokenizer.from_file(options.tokenizer)
-model = subprocess.Popen(options.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+try:
+    tokenizer = Tokenizer.from_file(options.tokenizer)
+except Exception as error:                       # the package throws this class and no other
+    parser.error(f"cannot read the tokenizer {options.tokenizer}: {error}")
+signal.signal(signal.SIGINT, signal.SIG_DFL)     # Ctrl-C ends both, without a traceback
+model = subprocess.Popen(options.command + ["--numbers"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 fresh = True                                     # what begins a text is added once
 
 for line in sys.stdin:

@@ -47,11 +47,14 @@ typedef struct options {
     uint32_t    shards, prefill, decode, context;
 } options;
 
+static const char forms[] =
+    "usage: export MODEL_DIR OUT_DIR [--backend_so LIB] [--shards N] [--naming hub|executorch] "
+    "[--type f32|w8a16] [--prefill N] [--decode N] [--context N] [--ranges FILE]\n"
+    "  MODEL_DIR has config.json and model.safetensors, OUT_DIR exists\n";
+
 static int usage(const char *what, const char *which)
 {
-    fprintf(stderr, "export: %s%s\nusage: export MODEL_DIR OUT_DIR [--backend_so LIB] [--shards N] "
-            "[--naming hub|executorch] [--type f32|w8a16] [--prefill N] [--decode N] [--context N] "
-            "[--ranges FILE]\n", what, which);
+    fprintf(stderr, "export: %s%s\n%s", what, which, forms);
     exit(2);
 }
 
@@ -66,7 +69,9 @@ static uint32_t whole(const char *option, const char *text)
 
 static const char *one_of(const char *option, const char *text, const char *a, const char *b)
 {
-    if (strcmp(text, a) != 0 && strcmp(text, b) != 0) usage("not known behind ", option);
+    char what[96];
+    snprintf(what, sizeof what, "%s or %s is expected behind ", a, b);
+    if (strcmp(text, a) != 0 && strcmp(text, b) != 0) usage(what, option);
     return text;
 }
 
@@ -86,6 +91,10 @@ static void read_options(options *o, int argc, char **argv)
             else if (o->out == NULL) o->out = option;
             else usage("what is this: ", option);
             continue;
+        }
+        if (strcmp(option, "--help") == 0) {
+            fputs(forms, stdout);
+            exit(0);
         }
         if (i + 1 == argc) usage("nothing stands behind ", option);
         text = argv[++i];
@@ -207,7 +216,10 @@ int main(int argc, char **argv)
     m.weights = &weights;
 
     backend_desc.path = o.backend;
-    if (qnnrt_backend_open(&backend_desc, &backend, &err) != QNNRT_OK) stop(err.text);
+    if (qnnrt_backend_open(&backend_desc, &backend, &err) != QNNRT_OK) {
+        fprintf(stderr, "export: %s\n  with this program: --backend_so LIB\n", err.text);
+        return 1;
+    }
     if (qnnrt_builder_create(backend, NULL, &m.builder, &err) != QNNRT_OK) stop(err.text);
     build(&m, &o);
     if (qnnrt_builder_finish(m.builder, &model, &err) != QNNRT_OK) stop(err.text);
@@ -216,9 +228,9 @@ int main(int argc, char **argv)
         if (qnnrt_save(model, i, path, &err) != QNNRT_OK) stop(err.text);
     }
     write_settings(&m, &o);
-    printf("%u layers, %s, %s names, %u context binaries in %s, built with %s\n",
-           (unsigned)m.is.layers, o.type, o.naming, (unsigned)o.shards, o.out,
-           qnnrt_backend_get_info(backend)->path);
+    printf("%u layers, %s, %s names, %u context binar%s in %s, built with %s\n",
+           (unsigned)m.is.layers, o.type, o.naming, (unsigned)o.shards,
+           o.shards == 1 ? "y" : "ies", o.out, qnnrt_backend_get_info(backend)->path);
     qnnrt_close(model);
     qnnrt_backend_close(backend);
     safetensors_free(&weights);
