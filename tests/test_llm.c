@@ -82,7 +82,7 @@ static void drop(list *l, uint64_t bits, int32_t begin, int32_t end)
 
 /* ---- the model under test ---- */
 
-#define TEST_SAY(text) do { printf("%s\n", text); CHECK(!"it should have worked"); } while (0)
+#define TEST_SAY(text) do { printf("%s\n", text); { const int it_works = 0; CHECK(it_works); } } while (0)
 
 typedef struct setup {
     qnnrt_backend     *backend;

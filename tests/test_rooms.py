@@ -13,7 +13,7 @@ QNNRT = {"arena": "mem", "fail": "err", "end": "pipeline", "join": "pipeline", "
 LLM = {"clean": "config", "utf8": "config", "fail": "config", "error": "config", "alloc": "config", "free": "config",
        "kv": "shape", "ends": "shape", "slots": "shape", "graph": "shape", "layered": "shape", "keep": "shape", "drop": "shape",
        "facts": "shape", "store": "rows", "table": "session", "feed": "session", "run": "session", "part": "session",
-       "wants": "session"}
+       "wants": "session", "number": "session", "fresh": "rows"}
 
 
 def check(good, message):
