@@ -42,7 +42,7 @@ done
 # Sixteen layers in eight shards, with a tensor for each head, and other lengths of graphs.
 mkdir "$tmp/deep"
 check deep_is_made "it fails" "$build/examples/llm/random_model" "$tmp/deep" 16 7
-says_it deep_8 490 "$tmp/deep" deep '' --type f32 --naming executorch --shards 8
+says_it deep_8 80 "$tmp/deep" deep '' --type f32 --naming executorch --shards 8
 says_it other_lengths 80 "$trained" trained '' --type f32 --prefill 13 --decode 2 --context 128 --shards 3
 
 # That the comparison can fail, the tokens of another model show.
