@@ -12,7 +12,7 @@ QNNRT = {"arena": "mem", "fail": "err", "end": "pipeline", "join": "pipeline", "
          "hooks": "mem", "assert": "config", "read": "read_json"}
 LLM = {"clean": "config", "utf8": "config", "fail": "config", "error": "config", "alloc": "config", "free": "config",
        "kv": "shape", "ends": "shape", "slots": "shape", "graph": "shape", "layered": "shape", "keep": "shape", "drop": "shape",
-       "facts": "shape", "store": "rows", "table": "session", "feed": "session", "run": "session", "part": "session",
+       "facts": "shape", "same": "shape", "store": "rows", "table": "session", "feed": "session", "run": "session", "part": "session",
        "wants": "session", "number": "session", "fresh": "rows"}
 
 

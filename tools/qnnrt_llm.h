@@ -789,6 +789,23 @@ static char *qnnrt_llm__keep_text(const qnnrt_hooks *hooks, void **blocks, const
     return copy;
 }
 
+/* Equal encodings, bit by bit. */
+static int qnnrt_llm__same_quant(const qnnrt_quant *a, const qnnrt_quant *b)
+{
+    uint32_t i;
+    if (a->encoding != b->encoding || a->bitwidth != b->bitwidth) return 0;
+    if (a->encoding == QNNRT_ENCODING_PER_TENSOR)
+        return a->offset == b->offset && memcmp(&a->scale, &b->scale, sizeof a->scale) == 0;
+    if (a->encoding == QNNRT_ENCODING_OTHER) return a->vendor_encoding == b->vendor_encoding;
+    if (a->encoding != QNNRT_ENCODING_PER_AXIS) return 1;
+    if (a->axis != b->axis || a->count != b->count ||
+        memcmp(a->scales, b->scales, a->count * sizeof *a->scales) != 0) return 0;
+    for (i = 0; i < a->count; ++i)
+        if ((a->offsets != NULL ? a->offsets[i] : 0) != (b->offsets != NULL ? b->offsets[i] : 0))
+            return 0;
+    return 1;
+}
+
 /* "ufixed8[4,1,128,3968] scale 0.142929912 offset -128" */
 static const char *qnnrt_llm__facts(const qnnrt_tensor_info *tensor, char *out, size_t room)
 {
@@ -2036,28 +2053,12 @@ static int qnnrt_llm__items_pair_order(const qnnrt_llm__items_pair *a,
     return a->head < b->head ? -1 : a->head > b->head;
 }
 
-static int qnnrt_llm__items_same_quant(const qnnrt_quant *a, const qnnrt_quant *b)
-{
-    uint32_t i;
-    if (a->encoding != b->encoding || a->bitwidth != b->bitwidth) return 0;
-    if (a->encoding == QNNRT_ENCODING_PER_TENSOR)
-        return a->offset == b->offset && memcmp(&a->scale, &b->scale, sizeof a->scale) == 0;
-    if (a->encoding == QNNRT_ENCODING_OTHER) return a->vendor_encoding == b->vendor_encoding;
-    if (a->encoding != QNNRT_ENCODING_PER_AXIS) return 1;
-    if (a->axis != b->axis || a->count != b->count ||
-        memcmp(a->scales, b->scales, a->count * sizeof *a->scales) != 0) return 0;
-    for (i = 0; i < a->count; ++i)
-        if ((a->offsets != NULL ? a->offsets[i] : 0) != (b->offsets != NULL ? b->offsets[i] : 0))
-            return 0;
-    return 1;
-}
-
 /* Equal dims, type and encoding. */
 static int qnnrt_llm__items_same_facts(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
 {
     return a->dtype == b->dtype && a->rank == b->rank && a->vendor_format == b->vendor_format &&
            memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0 &&
-           qnnrt_llm__items_same_quant(&a->quant, &b->quant);
+           qnnrt_llm__same_quant(&a->quant, &b->quant);
 }
 
 /* =====================================================================================
@@ -2458,7 +2459,7 @@ static qnnrt_result qnnrt_llm__layout_types(qnnrt_llm__items *work)
                                            "%s: keys and values are plain tensors with elements of"
                                            " 1, 2 or 4 bytes",
                                            qnnrt_llm__items_say(work, graph, t));
-                if (!qnnrt_llm__items_same_quant(&t->tensor->quant, &same->tensor->quant))
+                if (!qnnrt_llm__same_quant(&t->tensor->quant, &same->tensor->quant))
                     return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
                                            "the same cache in different encodings: %s and %s",
                                            qnnrt_llm__items_say(work, same_graph, same),
@@ -2820,7 +2821,7 @@ static int qnnrt_llm__match_ends_fit(const qnnrt_tensor_info *in, const qnnrt_te
 {
     uint32_t i, differ = 0, good = 0;
     if (in->dtype != out->dtype || in->rank != out->rank ||
-        !qnnrt_llm__items_same_quant(&in->quant, &out->quant)) return 0;
+        !qnnrt_llm__same_quant(&in->quant, &out->quant)) return 0;
     for (i = 0; i < in->rank; ++i) {
         if (in->dims[i] != out->dims[i]) ++differ;
         else if (out->dims[i] != ar) continue;
@@ -2989,7 +2990,7 @@ static int qnnrt_llm__match_fits(qnnrt_llm__items *work, const qnnrt_llm__match_
                 other = m->t->output ? pair->in : pair->out;
                 return other != NULL && other->tensor->dtype == t->dtype &&
                        other->tensor->rank == t->rank &&
-                       qnnrt_llm__items_same_quant(&other->tensor->quant, &t->quant);
+                       qnnrt_llm__same_quant(&other->tensor->quant, &t->quant);
             }
         if (pair == NULL || (m->t->output ? pair->out : pair->in) != NULL) return 0;
         other = m->t->output ? pair->in : pair->out;
@@ -3569,7 +3570,7 @@ static qnnrt_result qnnrt_llm__roles_logits(qnnrt_llm__items *work, qnnrt_llm__i
             info->vocabulary = last;
             info->logits_bytes = (size_t)(t->tensor->bytes / graph->ar);
         } else if (last != info->vocabulary || t->tensor->dtype != info->logits->dtype ||
-                   !qnnrt_llm__items_same_quant(&t->tensor->quant, &info->logits->quant))
+                   !qnnrt_llm__same_quant(&t->tensor->quant, &info->logits->quant))
             return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
                                    "graphs disagree on logits: \"%.100s\" has %s, another one %s",
                                    graph->name, qnnrt_llm__items_say(work, graph, t),
@@ -5087,8 +5088,7 @@ static const qnnrt_tensor_info *qnnrt_llm__session_tensor(const qnnrt_llm__graph
 static int qnnrt_llm__session_alike(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
 {
     return a->dtype == b->dtype && a->count == b->count && a->bytes == b->bytes &&
-           a->quant.encoding == b->quant.encoding && a->quant.offset == b->quant.offset &&
-           memcmp(&a->quant.scale, &b->quant.scale, sizeof(float)) == 0;
+           qnnrt_llm__same_quant(&a->quant, &b->quant);
 }
 
 /* What running needs, and a part of a model lacks. */
@@ -5314,9 +5314,7 @@ static qnnrt_result qnnrt_llm__session_table(qnnrt_llm_session *session, qnnrt_l
     for (i = 0; i < part->table_count; ++i) {
         table = &part->tables[i];
         if (table->sine == sine && table->width == width && table->tensor->dtype == tensor->dtype &&
-            table->tensor->quant.encoding == tensor->quant.encoding &&
-            table->tensor->quant.offset == tensor->quant.offset &&
-            memcmp(&table->tensor->quant.scale, &tensor->quant.scale, sizeof(float)) == 0) {
+            qnnrt_llm__same_quant(&table->tensor->quant, &tensor->quant)) {
             *rows = table->rows;
             return QNNRT_OK;
         }
