@@ -195,19 +195,17 @@ llm: llm-$(BACKEND)   ## export a language model in four shards, and let it writ
 LLM_OUT     = $(B)/llm-run/$(BACKEND)
 # A space stands behind it, everywhere.
 LLM_PROMPT := And the LORD said unto
-LLM_TOOL   := $(if $(wildcard tools/qnnrt-llm.c),$(B)/qnnrt-llm,$(B)/examples/06_generate)
-LLM_WRITE   = $(if $(wildcard tools/qnnrt-llm.c),$(LLM_TOOL) --ctx_dir $(LLM_OUT)/model --backend_so $(RUN_LIB) --prompt '$(LLM_PROMPT) ' --max_gen 64,$(LLM_TOOL) $(LLM_OUT)/model '$(LLM_PROMPT) ' 64 $(RUN_LIB))
 define llm_model
 	@rm -rf $(LLM_OUT) && mkdir -p $(LLM_OUT)/model
 	$(RUN) $(B)/examples/llm/export tests/data/llm/model $(LLM_OUT)/model --type w8a16 --shards 4 --backend_so $(RUN_LIB)
-	$(RUN) $(LLM_WRITE) > $(LLM_OUT)/text
+	$(RUN) $(B)/qnnrt-llm --ctx_dir $(LLM_OUT)/model --backend_so $(RUN_LIB) --prompt '$(LLM_PROMPT) ' --max_gen 64 > $(LLM_OUT)/text
 	@cat $(LLM_OUT)/text
 	@text=$$(sed -n 's/.*"prompt": "$(LLM_PROMPT) ", "text": "\([^"]*\)".*/\1/p' tests/data/llm/expected.json); \
 	if [ -n "$$text" ] && grep -qF "$$text" $(LLM_OUT)/text; then echo "OK: the text is the one that Qualcomm's language-model runtime writes with this model"; \
 	else echo "FAILED: that is not '$$text'"; exit 1; fi
 endef
 
-LLM_PROGRAMS := $(B)/examples/llm/export $(LLM_TOOL)
+LLM_PROGRAMS := $(B)/examples/llm/export $(B)/qnnrt-llm
 llm-ref: $(LLM_PROGRAMS) $(B)/libQnnRef.so
 	$(llm_model)
 
