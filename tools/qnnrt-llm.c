@@ -97,6 +97,13 @@ static void *room_for_more(void *items, size_t count, size_t *room, size_t size)
     return longer;
 }
 
+static void say(const char *format, va_list list, const char *end)
+{
+    fputs("qnnrt-llm: ", stderr);
+    vfprintf(stderr, format, list);
+    fputs(end, stderr);
+}
+
 #if defined(__GNUC__)
 __attribute__((format(printf, 1, 2)))
 #endif
@@ -104,9 +111,7 @@ static int usage(const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    fputs("qnnrt-llm: ", stderr);
-    vfprintf(stderr, format, list);
-    fputs("; try --help\n", stderr);
+    say(format, list, "; try --help\n");
     va_end(list);
     return STATUS_USAGE;
 }
@@ -118,9 +123,7 @@ static void warn(const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    fputs("qnnrt-llm: ", stderr);
-    vfprintf(stderr, format, list);
-    fputc('\n', stderr);
+    say(format, list, "\n");
     va_end(list);
 }
 
@@ -132,9 +135,7 @@ static int fail(tool *t, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    fputs("qnnrt-llm: ", stderr);
-    vfprintf(stderr, format, list);
-    fputc('\n', stderr);
+    say(format, list, "\n");
     va_end(list);
     t->failed = 1;
     return 0;
