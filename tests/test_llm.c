@@ -8,13 +8,9 @@
 #include "qnnrt_llm.h"
 #include "llm_counter.h"
 #include "test.h"
-#include <dlfcn.h>
+#include "control.h"
 #include <sys/stat.h>
 #include <unistd.h>
-
-#ifndef TEST_REF_LIB
-#define TEST_REF_LIB "build/libQnnRef.so"
-#endif
 
 enum { KINDS = 2, CACHES = 2, TEXTS = 3, MOST = 64 };
 
@@ -413,19 +409,6 @@ static qnnrt_result gives(qnnrt_llm_cache *cache, const int32_t *tokens, size_t 
     batch.tokens = tokens;
     batch.count = count;
     return qnnrt_llm_decode(cache, &batch);
-}
-
-static int faults(const char *text)
-{
-    typedef int (*control)(const char *command, char *answer, size_t bytes);
-    char command[256];
-    void *library = dlopen(TEST_REF_LIB, RTLD_NOW | RTLD_LOCAL);
-    void *symbol = library != NULL ? dlsym(library, "QnnRef_control") : NULL;
-    control call;
-    if (symbol == NULL) return 0;
-    memcpy(&call, &symbol, sizeof call);
-    snprintf(command, sizeof command, "faults %s", text);
-    return call(command, NULL, 0) == 0;
 }
 
 /* The nth execute of a batch in several chunks fails: the cache is what it was, and goes on. */

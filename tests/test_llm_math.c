@@ -5,6 +5,7 @@
 #include "qnnrt_llm.h"
 #include <math.h>
 #include "test.h"
+#include "counted.h"
 
 static const double pi = 3.14159265358979323846;
 
@@ -331,24 +332,6 @@ TEST(what_cannot_be_is_refused_by_name)
     odd.quant.encoding = QNNRT_ENCODING_PER_AXIS;
     CHECK_EQ(refuse(&plain, &odd, 16, 16, 8), QNNRT_E_UNSUPPORTED);
     CHECK_STR(err.text, "ufixed16");
-}
-
-/* Allocations so far, the one that fails, and those that live. */
-static long allocations, fail_at, live;
-
-static void *counted_alloc(void *user, size_t bytes)
-{
-    void *data = allocations++ == fail_at || bytes > 1 << 30 ? NULL : malloc(bytes);
-    (void)user;
-    if (data != NULL) ++live;
-    return data;
-}
-
-static void counted_free(void *user, void *data)
-{
-    (void)user;
-    --live;
-    free(data);
 }
 
 TEST(no_memory_is_an_answer_and_leaks_nothing)

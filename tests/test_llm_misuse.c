@@ -9,27 +9,10 @@
 #include "qnnrt_llm.h"
 #include "llm_counter.h"
 #include "test.h"
-#include <dlfcn.h>
+#include "control.h"
 #include <time.h>
 
-#ifndef TEST_REF_LIB
-#define TEST_REF_LIB "build/libQnnRef.so"
-#endif
-
 #define TEST_SAY(text) do { printf("%s\n", text); CHECK(0); } while (0)
-
-static int faults(const char *text)
-{
-    typedef int (*control)(const char *command, char *answer, size_t bytes);
-    char command[256];
-    void *library = dlopen(TEST_REF_LIB, RTLD_NOW | RTLD_LOCAL);
-    void *symbol = library != NULL ? dlsym(library, "QnnRef_control") : NULL;
-    control call;
-    if (symbol == NULL) return 0;
-    memcpy(&call, &symbol, sizeof call);
-    snprintf(command, sizeof command, "faults %s", text);
-    return call(command, NULL, 0) == 0;
-}
 
 /* ---- graphs of any shape ---- */
 

@@ -5,6 +5,7 @@
 #include "qnnrt_llm.h"
 #include <math.h>
 #include "test.h"
+#include "counted.h"
 
 static qnnrt_error err;
 
@@ -796,23 +797,6 @@ TEST(logits_that_cannot_be_sampled_are_refused)
     row.dims[1] = 0x80000000u;
     CHECK_EQ(refused(NULL), QNNRT_E_UNSUPPORTED);
     CHECK_STR(err.text, "2147483648");
-}
-
-static long allocations, fail_at, live;
-
-static void *counted_alloc(void *user, size_t bytes)
-{
-    void *data = allocations++ == fail_at || bytes > 1 << 30 ? NULL : malloc(bytes);
-    (void)user;
-    if (data != NULL) ++live;
-    return data;
-}
-
-static void counted_free(void *user, void *data)
-{
-    (void)user;
-    --live;
-    free(data);
 }
 
 TEST(memory_is_taken_once_and_given_back)

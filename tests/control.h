@@ -1,0 +1,27 @@
+/* control.h - libQnnRef.so, loaded by whomever, is told to fail (tools/refbackend/README.md: Rules) */
+#ifndef CONTROL_H
+#define CONTROL_H
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#ifndef TEST_REF_LIB
+#define TEST_REF_LIB "build/libQnnRef.so"
+#endif
+
+/* Set these rules, "" for none; 0 when the library does not take them. */
+static int faults(const char *text)
+{
+    typedef int (*control)(const char *command, char *answer, size_t bytes);
+    char command[256];
+    void *library = dlopen(TEST_REF_LIB, RTLD_NOW | RTLD_LOCAL);
+    void *symbol = library != NULL ? dlsym(library, "QnnRef_control") : NULL;
+    control call;
+    if (symbol == NULL) return 0;
+    memcpy(&call, &symbol, sizeof call);
+    snprintf(command, sizeof command, "faults %s", text);
+    return call(command, NULL, 0) == 0;
+}
+
+#endif
