@@ -9,6 +9,7 @@
 #include "llm_counter.h"
 #include "test.h"
 #include "control.h"
+#include "counted.h"
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -631,22 +632,10 @@ TEST(two_models_share_a_session)
 
 /* ---- memory ---- */
 
-static struct { unsigned made, alive, at, nth; } heap;
-
-static void *heap_alloc(void *user, size_t bytes)
+static void count_from(long nth)              /* -1: none fails */
 {
-    (void)user;
-    ++heap.made;
-    if (++heap.at == heap.nth) return NULL;
-    ++heap.alive;
-    return malloc(bytes);
-}
-
-static void heap_free(void *user, void *data)
-{
-    (void)user;
-    --heap.alive;
-    free(data);
+    allocations = live = 0;
+    fail_at = nth;
 }
 
 /* A model with hooks that count, and fail once. */
@@ -658,8 +647,8 @@ static qnnrt_result hooked(qnnrt *model, qnnrt_llm_kv kv, qnnrt_llm **llm, qnnrt
     qnnrt_result result;
     memset(&desc, 0, sizeof desc);
     memset(&session_desc, 0, sizeof session_desc);
-    desc.hooks.alloc = heap_alloc;
-    desc.hooks.free = heap_free;
+    desc.hooks.alloc = counted_alloc;
+    desc.hooks.free = counted_free;
     session_desc.kv = kv;
     *session = NULL;
     result = qnnrt_llm_open(model, &desc, llm, &err);
@@ -676,14 +665,14 @@ TEST(decoding_allocates_nothing)
     qnnrt_llm_cache *cache;
     static float logits[8 * COUNTER_VOCABULARY];
     int32_t tokens[8] = { 0, 1, 2, 3, 4, 5, 0, 1 };
-    unsigned before;
+    long before;
     int k, i;
     TRY(begin_with(&s, pair, 2));
     for (k = 0; k < KINDS; ++k) {
-        memset(&heap, 0, sizeof heap);
+        count_from(-1);
         CHECK_EQ(hooked(s.model, k == 0 ? QNNRT_LLM_SMART_MASK : QNNRT_LLM_SHIFT_POINTER, &llm, &session), QNNRT_OK);
         cache = qnnrt_llm_cache_get(session, 0, 0);
-        before = heap.made;
+        before = allocations;
         CHECK(before > 0);
         for (i = 0; i < 20; ++i) {
             CHECK_EQ(gives(cache, tokens, 8), QNNRT_OK);
@@ -693,10 +682,10 @@ TEST(decoding_allocates_nothing)
             CHECK_EQ(gives(cache, tokens, 3), QNNRT_OK);
             qnnrt_llm_clear(cache);
         }
-        CHECK_EQ(heap.made, before);
+        CHECK_EQ(allocations, before);
         qnnrt_llm_session_destroy(session);
         CHECK_EQ(qnnrt_llm_close(llm), QNNRT_OK);
-        CHECK_EQ(heap.alive, 0);
+        CHECK_EQ(live, 0);
     }
     TRY(finish(&s));
 }
@@ -711,15 +700,14 @@ TEST(every_allocation_may_fail)
     for (n = 1; !done; ++n) {
         qnnrt_result result;
         CHECK(n < 10000);
-        memset(&heap, 0, sizeof heap);
-        heap.nth = n;
+        count_from((long)n - 1);
         result = hooked(s.model, QNNRT_LLM_SMART_MASK, &llm, &session);
         done = result == QNNRT_OK;
         if (!done) CHECK_EQ(result, QNNRT_E_MEMORY);
         CHECK(done || session == NULL);
         qnnrt_llm_session_destroy(session);
         CHECK_EQ(qnnrt_llm_close(llm), QNNRT_OK);
-        CHECK_EQ(heap.alive, 0);
+        CHECK_EQ(live, 0);
     }
     printf("  %u allocations failed in turn\n", n - 2);
     TRY(finish(&s));
