@@ -547,7 +547,7 @@ bench-llm: $(LLM_PEERS) $(B)/bench/bench_llm_shapes $(B)/libQnnRef.so   ## a tok
 
 VERSION  = $(shell sed -n '1s/.* v\([0-9][0-9.]*\) .*/\1/p' qnnrt.h)
 INSTALL ?= install
-INSTALL_HEADERS := qnnrt.h $(wildcard qnnrt_json.h tools/qnnrt_llm.h)
+INSTALL_HEADERS := qnnrt.h qnnrt_json.h tools/qnnrt_compose.h tools/qnnrt_llm.h
 
 .PHONY: install
 install: $(TOOLS)   ## install the headers, the tools and qnnrt.pc (PREFIX, DESTDIR)

@@ -2,6 +2,7 @@
 """The C snippets of README.md and of the header's first screen compile and link."""
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -45,6 +46,27 @@ int main(void) { int tokens[1] = {0};
 %s
 return logits == NULL || bytes == 0; }
 """ % first_screen("qnnrt.h", "qnnrt_close(model);"), [])
+
+
+def vendored(name, files, defines):
+    """Compile the implementation in a folder that holds copies of these files and nothing else."""
+    global passed, failed
+    with tempfile.TemporaryDirectory() as folder:
+        for file in files:
+            shutil.copy(os.path.join(TOP, file), folder)
+        with open(os.path.join(folder, "impl.c"), "w") as out:
+            out.write("%s#define QNNRT_IMPLEMENTATION\n#include \"qnnrt.h\"\n" % "".join("#define %s\n" % word for word in defines))
+        run = subprocess.run(CC.split() + ["-std=c99", "-fsyntax-only", "impl.c"], cwd=folder, capture_output=True, text=True)
+    if run.returncode == 0:
+        passed += 1
+    else:
+        failed += 1
+        print("readme: copied: %s: does not compile:\n%s" % (name, run.stderr[:2000]))
+
+
+vendored("qnnrt.h alone", ["qnnrt.h"], ["QNNRT_NO_JSON"])
+vendored("qnnrt.h with qnnrt_json.h", ["qnnrt.h", "qnnrt_json.h"], [])
+vendored("with qnnrt_compose.h", ["qnnrt.h", "qnnrt_json.h", "tools/qnnrt_compose.h"], ["QNNRT_COMPOSE"])
 
 LLM = """#define QNNRT_IMPLEMENTATION
 #define QNNRT_LLM_IMPLEMENTATION

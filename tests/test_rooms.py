@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Each room of qnnrt.h and of qnnrt_llm.h uses only rooms that its banner names, all of them above it, and is not too large."""
+"""Each room of qnnrt.h, qnnrt_compose.h and qnnrt_llm.h uses only rooms that its banner names, all of them above it, and is not too large."""
 import os
 import re
 import sys
@@ -25,21 +25,28 @@ def check(good, message):
         print("rooms: " + message)
 
 
-def check_header(path, prefix, owner, fewest, largest):
-    """prefix: of private names; owner: see above; fewest: rooms; largest: lines of rooms that may be longer than others."""
+def check_header(path, prefix, owner, fewest, largest, begin=None, guard=None, once=None, above=()):
+    """prefix: of private names; owner: see above; fewest: rooms; largest: lines of rooms that may be longer than others.
+    begin, guard, once: what begins the implementation, guards the header, ends the implementation; above: rooms of
+    the header that includes this one. Returns the names of the rooms."""
     macro = prefix.upper()
+    begin = begin or "#ifdef %s_IMPLEMENTATION" % macro
+    guard = guard or "#ifndef %s_H" % macro
+    once = once or "#endif /* %s__IMPL_ONCE */" % macro
     text = open(os.path.join(TOP, path)).read()
     banner = re.compile(r"/\* =+\n   [^\n]*?>>(\w+)\n(.*?)=+ \*/", re.S)
     rooms = [(m.group(1), m.group(2), m.start(), m.end())
-             for m in banner.finditer(text, text.index("#ifdef %s_IMPLEMENTATION" % macro))]
+             for m in banner.finditer(text, text.index(begin))]
     names = [room[0] for room in rooms]
     check(len(names) == len(set(names)) and len(names) > fewest, "%s: a tag occurs twice, or banners are missing: %s" % (path, names))
 
-    listed = re.findall(r">>(\w+)", text[text.index("ROOMS (search"):text.index("#ifndef %s_H" % macro)])
+    listed = re.findall(r">>(\w+)", text[text.index("ROOMS (search"):text.index(guard)])
     check(listed == names, "%s: the manual lists the rooms as %s, they are %s" % (path, listed, names))
+    names = list(above) + names
 
     for at, (name, about, _, begin) in enumerate(rooms):
-        end = rooms[at + 1][2] if at + 1 < len(rooms) else text.index("#endif /* %s__IMPL_ONCE */" % macro)
+        end = rooms[at + 1][2] if at + 1 < len(rooms) else text.index(once)
+        at += len(above)
         body = re.sub(r"/\*.*?\*/", "", text[begin:end], flags=re.S)
         body = re.sub(r'"(\\.|[^"\\])*"', '""', body)
         needs_text = about[about.index("Needs:"):].split("Knows")[0] if "Needs:" in about else ""
@@ -63,9 +70,12 @@ def check_header(path, prefix, owner, fewest, largest):
         count = text[begin:end].count("\n")
         most = largest.get(name, 1100)
         check(count <= most, "%s has %d lines; more than %d are two rooms" % (here, count, most))
+    return names
 
 
-check_header("qnnrt.h", "qnnrt", QNNRT, 15, {"compose": 1500})
+ROOMS = check_header("qnnrt.h", "qnnrt", QNNRT, 15, {})
+check_header("tools/qnnrt_compose.h", "qnnrt", QNNRT, 3, {"compose": 1500}, "#define QNNRT__COMPOSE_ONCE", "#ifndef QNNRT_COMPOSE_H",
+             "#endif /* QNNRT__COMPOSE_ONCE */", ROOMS)
 check_header("tools/qnnrt_llm.h", "qnnrt_llm", LLM, 15, {})
 
 print("%d passed, %d failed" % (passed, failed))

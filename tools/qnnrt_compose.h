@@ -1,0 +1,2178 @@
+/* qnnrt_compose.h - part of qnnrt.h v0.1.0 - build graphs in C, on any backend, and save them
+
+   It lies beside qnnrt.h, or in tools/ below it, and is never included by itself:
+       #define QNNRT_COMPOSE
+       #define QNNRT_IMPLEMENTATION                 // in one file
+       #include "qnnrt.h"
+   Graphs become a model to run, to save as a context binary, or both. Here y = relu(x); all
+   descriptors begin as {0}:
+       backend_desc.path = "build/libQnnRef.so";
+       if (qnnrt_backend_open(&backend_desc, &backend, &err) != QNNRT_OK) puts(err.text);
+       qnnrt_builder_create(backend, NULL, &b, &err);
+       graph.name = "layer";   qnnrt_builder_graph(b, &graph);
+       t.dtype = QNNRT_DTYPE_F32; t.rank = 2; t.dims[0] = 1; t.dims[1] = 4;
+       t.name = "x"; t.kind = QNNRT_TENSOR_INPUT;    x = qnnrt_builder_tensor(b, &t);
+       t.name = "y"; t.kind = QNNRT_TENSOR_OUTPUT;   y = qnnrt_builder_tensor(b, &t);
+       node.type = "Relu";
+       node.inputs = &x;    node.input_count = 1;
+       node.outputs = &y;   node.output_count = 1;
+       qnnrt_builder_node(b, &node);
+       // x and y are qnnrt_tensor. Of all calls so far, the first error is told here:
+       if (qnnrt_builder_finish(b, &model, &err) != QNNRT_OK) puts(err.text);
+       qnnrt_save(model, 0, "layer.bin", &err);      // context 0
+       qnnrt_prepare(model, "layer", &run, &err);    // like an opened one; qnnrt_close() it
+   What can be wrong without the library is refused before it is asked, and its own refusals
+   name the node with its tensors. The whole of it is examples/03_compose.c. Several graphs in a
+   context, several contexts (shards, wired like opened ones), weights by axis and by block, op
+   packages: see the declarations. Operators, the order of their inputs and their parameters are
+   those of Qualcomm's operator documentation; qnnrt_builder_supports() asks the library about
+   one of them before it is added.
+   A .dlc container, which is what converters write, becomes graphs with qnnrt_builder_dlc(), or
+   without a line of code:
+       qnnrt-run compile prompt.dlc token.dlc --graph_name prompt,token --output_dir out
+   It is read by the vendor's libQnnSystem.so; libQnnRef.so, which reads none, needs that one
+   named in builder_desc.system_path (--system_so).
+   HTP: on x86-64 graphs are compiled for SM8650 (57) unless soc_model of the backend or of the
+   builder names a chip, because float graphs need one. FLOAT_16 tensors have more kernels than
+   FLOAT_32. With weight_sharing of a context the file is smaller, and x86-64 cannot load it.
+
+   ROOMS (search for the tag), below those of qnnrt.h
+       >>validate >>container >>save >>compose
+*/
+#ifndef QNNRT_COMPOSE_H
+#define QNNRT_COMPOSE_H
+
+#ifndef QNNRT_H
+#error "include qnnrt.h, with QNNRT_COMPOSE defined; it includes qnnrt_compose.h"
+#elif QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR != 1
+#error "qnnrt_compose.h and qnnrt.h must be of one version"
+#endif
+
+/* Build graphs in C, on any backend, and get a model like an opened one, to run or to save.
+
+       create -> [context] -> graph -> tensor, node, ... -> [graph -> ...] -> finish
+       (or create -> dlc, ... -> finish)
+
+   What is added is recorded and checked against everything before it; the vendor is asked by
+   qnnrt_builder_finish() and qnnrt_builder_supports() only. The first error sticks: later calls do
+   nothing, and finish reports it with the node or tensor it belongs to. Descriptors and all that they
+   point to may go when a call returns, but for tensors' data with .borrow.
+   Threads  one builder by one thread at a time; what asks the vendor: one call per backend
+   Cost     static data is in memory twice or more until finish returns: ours and the library's */
+
+typedef struct qnnrt_builder qnnrt_builder;
+
+typedef int32_t qnnrt_tensor;                   /* a tensor of the graph being built. Negative: it
+                                                   was not made, an error stuck */
+#define QNNRT_NO_TENSOR ((qnnrt_tensor)0)       /* stands for an optional input that is left out */
+
+typedef enum qnnrt_priority {
+    QNNRT_PRIORITY_DEFAULT = 0, QNNRT_PRIORITY_LOW, QNNRT_PRIORITY_NORMAL,
+    QNNRT_PRIORITY_NORMAL_HIGH, QNNRT_PRIORITY_HIGH
+} qnnrt_priority;
+
+typedef struct qnnrt_builder_desc {
+    uint32_t     soc_model;      /* HTP: chip to compile for (default 0: that of the backend; on the
+                                    x86-64 emulator, when the backend names none, 57, SM8650) */
+    uint32_t     dsp_arch;       /* HTP: NPU generation, such as 75 (default 0: that of the chip) */
+    const char  *system_path;    /* libQnnSystem.so for qnnrt_builder_dlc() and, of the model,
+                                    qnnrt_run_profile_log() (default NULL: beside the backend, else
+                                    searched) */
+    qnnrt_profile_level profile_level;   /* of finalizing, see qnnrt_events() (default 0: off) */
+    qnnrt_limits limits;
+} qnnrt_builder_desc;
+
+typedef struct qnnrt_context_desc {
+    const char    *name;             /* qnnrt_context_info.file of the model (default NULL:
+                                        "context <i>") */
+    int            weight_sharing;   /* HTP, ignored by others. 1: equal static tensors of its
+                                        graphs are stored once */
+    qnnrt_priority priority;
+} qnnrt_context_desc;
+
+typedef struct qnnrt_graph_desc {
+    const char    *name;                 /* unique within the context */
+    qnnrt_priority priority;
+    uint32_t       vtcm_mib;             /* from here: HTP, ignored by others. (default 0: the
+                                            library's own) */
+    uint32_t       optimization_level;   /* 1 to 3 (default 0: the library's own) */
+    uint32_t       hvx_threads;          /* (default 0: the library's own) */
+    int            fp16;                 /* 1: compute float32 graphs in half precision */
+} qnnrt_graph_desc;
+
+typedef enum qnnrt_tensor_kind {
+    QNNRT_TENSOR_INPUT = 1,              /* written by the app  (vendor: APP_WRITE) */
+    QNNRT_TENSOR_OUTPUT,                 /* read by the app     (vendor: APP_READ)  */
+    QNNRT_TENSOR_INNER,                  /* between two nodes   (vendor: NATIVE)    */
+    QNNRT_TENSOR_STATIC,                 /* weights, constants  (vendor: STATIC)    */
+    QNNRT_TENSOR_OPTIONAL_INPUT          /* (vendor: OPTIONAL_APP_WRITE)            */
+} qnnrt_tensor_kind;
+
+/* Weights with one scale per block of an axis, instead of qnnrt_tensor_desc.quant.
+   EXPANSION  real = code * scales[channel] * multipliers[channel * blocks + block], codes of 4 bits,
+              one per byte. (vendor: BLOCKWISE_EXPANSION)
+   PLAIN      real = code * scales[channel * blocks + block]. (vendor: BLOCK) */
+typedef enum qnnrt_block_form { QNNRT_BLOCK_EXPANSION = 1, QNNRT_BLOCK_PLAIN } qnnrt_block_form;
+
+typedef struct qnnrt_blocks {
+    qnnrt_block_form form;
+    int32_t          axis;               /* of the output channels */
+    int32_t          block_axis;         /* the axis that is cut into blocks: of the inputs */
+    uint32_t         block;              /* elements per block; divides dims[block_axis] */
+    const float     *scales;             /* EXPANSION: [channels], PLAIN: [channels * blocks] */
+    const uint8_t   *multipliers;        /* EXPANSION: [channels * blocks], 1 to 15 */
+} qnnrt_blocks;
+
+typedef struct qnnrt_tensor_desc {
+    const char         *name;            /* unique within the graph */
+    qnnrt_tensor_kind   kind;
+    qnnrt_dtype         dtype;
+    uint32_t            rank;            /* 1 to 8 */
+    uint32_t            dims[8];
+    qnnrt_quant         quant;           /* NONE, PER_TENSOR, PER_AXIS; bitwidth under 8 bits still
+                                            takes one byte per code */
+    const qnnrt_blocks *blocks;          /* (default NULL: quant counts) */
+    const void         *data;            /* STATIC: its elements, row-major */
+    size_t              bytes;           /* of data; must be dims x dtype */
+    int                 borrow;          /* 1: data stays valid until finish (default 0: copied) */
+} qnnrt_tensor_desc;
+
+typedef struct qnnrt_param_desc {        /* a parameter of a node */
+    const char  *name;
+    qnnrt_dtype  dtype;                  /* of the scalar, or of data */
+    double       value;                  /* a scalar ... */
+    const void  *data;                   /* ... or a tensor of its own: copied; .dtype, .rank, .dims */
+    uint32_t     rank, dims[8];
+    qnnrt_tensor tensor;                 /* ... or a STATIC tensor that was made before */
+} qnnrt_param_desc;
+
+typedef struct qnnrt_node_desc {
+    const char             *name;        /* unique within the graph (default NULL: made from type
+                                            and number, "MatMul_3") */
+    const char             *package;     /* (default NULL: "qti.aisw") */
+    const char             *type;        /* "MatMul", "ElementWiseAdd", ... */
+    const qnnrt_tensor     *inputs;      /* in the operator's order */
+    size_t                  input_count;
+    const qnnrt_tensor     *outputs;
+    size_t                  output_count;
+    const qnnrt_param_desc *params;
+    size_t                  param_count;
+} qnnrt_node_desc;
+
+/* Begin to build. The backend may serve models and other builders at the same time.
+   desc     may be NULL or on the stack
+   Returns  QNNRT_OK; QNNRT_E_ARG; QNNRT_E_UNSUPPORTED (a backend that cannot compose);
+            QNNRT_E_MEMORY
+   Frees    qnnrt_builder_finish() or qnnrt_builder_destroy(), before the backend is closed */
+QNNRT_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend, const qnnrt_builder_desc *desc,
+                                            qnnrt_builder **out, qnnrt_error *err);
+
+/* Begin another context: the graphs that follow belong to it. The first one begins by itself.
+   desc may be NULL. */
+QNNRT_API void qnnrt_builder_context(qnnrt_builder *builder, const qnnrt_context_desc *desc);
+
+/* Begin a graph: tensors and nodes that follow belong to it. */
+QNNRT_API void qnnrt_builder_graph(qnnrt_builder *builder, const qnnrt_graph_desc *desc);
+
+/* Add a tensor to the graph. Inputs and outputs are listed in the order in which they are added. */
+QNNRT_API qnnrt_tensor qnnrt_builder_tensor(qnnrt_builder *builder, const qnnrt_tensor_desc *desc);
+
+/* Add a node. Order does not matter: nodes may be added before those that feed them. */
+QNNRT_API void qnnrt_builder_node(qnnrt_builder *builder, const qnnrt_node_desc *desc);
+
+/* Add the graphs of a .dlc container, through libQnnSystem.so.
+   desc     options of its graphs; .name renames the only one (default NULL: names as in the file) */
+QNNRT_API void qnnrt_builder_dlc(qnnrt_builder *builder, const char *path,
+                                 const qnnrt_graph_desc *desc);
+
+/* Is this node, with these types and shapes, supported here? Nothing is added, no error sticks.
+   Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (err has the vendor's reason); QNNRT_E_ARG, ... (a
+            descriptor that qnnrt_builder_node() would refuse); the error that stuck before */
+QNNRT_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *builder, const qnnrt_node_desc *desc,
+                                              qnnrt_error *err);
+
+/* The error that stuck, or QNNRT_OK and an empty text. Valid until finish or destroy. */
+QNNRT_API const qnnrt_error *qnnrt_builder_error(const qnnrt_builder *builder);
+
+/* Check the graphs as a whole, give them to the vendor, finalize them, and become a model: wired,
+   found, prepared and run like an opened one. The builder is spent, whatever the result.
+   Returns  QNNRT_OK; what stuck; QNNRT_E_ARG (an input that nothing defines, a cycle, a tensor
+            written twice, an empty graph); QNNRT_E_UNSUPPORTED (a node that the vendor refuses: err
+            has the reason); QNNRT_E_BACKEND; QNNRT_E_LIMIT; QNNRT_E_MEMORY; with .dlc containers
+            also QNNRT_E_LIBRARY, QNNRT_E_VERSION (of libQnnSystem.so) and QNNRT_E_FORMAT
+   Frees    qnnrt_close() */
+QNNRT_API qnnrt_result qnnrt_builder_finish(qnnrt_builder *builder, qnnrt **out, qnnrt_error *err);
+
+/* Give up a builder. NULL and a spent one are fine: calls on a spent builder are errors until its
+   backend is closed, for which 2.4 KB of it stay until then. */
+QNNRT_API void qnnrt_builder_destroy(qnnrt_builder *builder);
+
+/* Write context `context` of a built model as a context binary; written aside and renamed.
+   Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (a model that was opened, not built: its file is the
+            binary); QNNRT_E_ARG; QNNRT_E_IO; QNNRT_E_BACKEND; QNNRT_E_MEMORY
+   Cost     the binary in memory once; on the CPU backend each graph is executed once as well */
+QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path, qnnrt_error *err);
+
+/* The same, into memory of the caller's. data NULL: only *bytes is set.
+   Returns  as qnnrt_save(); QNNRT_E_MISMATCH when capacity is too small (*bytes has the need) */
+QNNRT_API qnnrt_result qnnrt_save_memory(qnnrt *model, size_t context, void *data, size_t capacity,
+                                         size_t *bytes, qnnrt_error *err);
+
+#endif /* QNNRT_COMPOSE_H, end of the declarations */
+
+/* qnnrt.h includes this file again where its own rooms end. */
+#if defined(QNNRT__IMPL_ONCE) && !defined(QNNRT__COMPOSE_ONCE)
+#define QNNRT__COMPOSE_ONCE
+
+/* =====================================================================================
+   VALIDATE                                                                     >>validate
+   Is a node supported? The vendor is asked, but for what is known to crash it; an answer
+   names the node with its tensors.
+   Source: measured on CPU 2.47 and HTP 2.47 to 2.51, operator by operator.
+   Needs: >>err >>log >>codes >>dtype >>abi >>table >>backend (its struct)
+   Knows nothing of: how a node was described, graphs
+   ===================================================================================== */
+
+/* "node "fc" (FullyConnected)", for messages. */
+static const char *qnnrt__validate_what(const qnnrt__abi_op *op, char out[480])
+{
+    snprintf(out, 480, "node \"%.200s\" (%.200s)", op->name, op->type);
+    return out;
+}
+
+/* Operators whose validator on the CPU backend crashes at types that it does not have, or at a
+   parameter that is missing, by what it was seen to take: of several rows for one operator one must
+   fit. Lists end with 0. out: of the last output; none: the type of the first input. */
+typedef struct qnnrt__validate_row {
+    const char *type;
+    uint16_t    in[5], out[3];
+    const char *params[3];
+} qnnrt__validate_row;
+
+static const qnnrt__validate_row qnnrt__validate_cpu[] = {
+    { "Split",        { 0x232, 0x408, 0x32, 0x508 }, { 0 },           { "axis", "split_index" } },
+    { "StridedSlice", { 0x232, 0x408, 0x32, 0x508 }, { 0 },           { "ranges" } },
+    { "Argmax",       { 0x232, 0x408, 0x308, 0x32 }, { 0x32, 0x132 }, { "axis" } },
+    { "Argmin",       { 0x232, 0x32 },               { 0x32, 0x132 }, { "axis" } },
+    { "Argmin",       { 0x408, 0x308 },              { 0x32 },        { "axis" } },
+    { "TopK",         { 0x232, 0x408, 0x32 },        { 0x32, 0x132 }, { "k" } },
+    { "OneHot",       { 0x32, 0x132 },               { 0x232, 0x32 }, { "depth", "axis" } },
+    { "ResizeBilinear",        { 0x232, 0x408 },     { 0 },           { NULL } },
+    { "ResizeNearestNeighbor", { 0x232, 0x408 },     { 0 },           { NULL } }
+};
+
+static int qnnrt__validate_has(const uint16_t *list, uint32_t dtype)
+{
+    while (*list != 0 && *list != dtype) ++list;
+    return *list != 0;
+}
+
+static const qnnrt__abi_param *qnnrt__validate_param(const qnnrt__abi_op *op, const char *name)
+{
+    uint32_t i;
+    for (i = 0; i < op->param_count; ++i)
+        if (strcmp(op->params[i].name, name) == 0) return &op->params[i];
+    return NULL;
+}
+
+static const char *qnnrt__validate_crashes_cpu(const qnnrt__abi_op *op, char out[160])
+{
+    const uint32_t in = op->input_count > 0 ? op->inputs[0].body.dtype : 0;
+    const uint32_t last = op->outputs[op->output_count - 1].body.dtype;
+    const qnnrt__abi_param *split;
+    size_t i, k;
+    int known = 0;
+    for (i = 0; i < sizeof(qnnrt__validate_cpu) / sizeof(qnnrt__validate_cpu[0]); ++i) {
+        const qnnrt__validate_row *row = &qnnrt__validate_cpu[i];
+        if (strcmp(row->type, op->type) != 0) continue;
+        known = 1;
+        for (k = 0; k < 3 && row->params[k] != NULL; ++k)
+            if (qnnrt__validate_param(op, row->params[k]) == NULL) {
+                snprintf(out, 160, "its parameter \"%s\" is missing", row->params[k]);
+                return out;
+            }
+        split = qnnrt__validate_param(op, "split_index");
+        if (split != NULL &&
+            (split->type == 0 || split->u.tensor.body.dtype != QNNRT_DTYPE_U32 ||
+             *(const uint32_t *)split->u.tensor.body.buffer.data == 0))
+            return "its parameter \"split_index\" is no uint32 tensor, or begins with 0";
+        if (qnnrt__validate_has(row->in, in) &&
+            (row->out[0] == 0 ? last == in : qnnrt__validate_has(row->out, last))) return NULL;
+    }
+    return known ? "it does not have this operator with these types" : NULL;
+}
+
+/* What would crash the library instead of being refused, in words; NULL: ask it. */
+static const char *qnnrt__validate_crashes(const qnnrt_backend *b, const qnnrt__abi_op *op,
+                                           char out[160])
+{
+    const int cpu = b->info.id == QNNRT__ABI_BACKEND_CPU;
+    const int htp = b->info.id == QNNRT__ABI_BACKEND_HTP;
+    uint32_t i;
+    if (strcmp(op->package, "qti.aisw") != 0) return NULL;
+    for (i = 1; i < op->input_count; ++i) {
+        const qnnrt__abi_quantize *quant = &op->inputs[i].body.quantize;
+        const int by_blocks = quant->encoding >= QNNRT__ABI_BLOCK;
+        if (quant->definition != QNNRT__ABI_DEFINED) continue;
+        if (cpu && by_blocks && strcmp(op->type, "Conv2d") == 0)
+            return "it takes no weights with a scale per block";
+        if (htp && quant->encoding == QNNRT__ABI_BLOCK && strcmp(op->type, "MatMul") == 0)
+            return "it takes no weights with a scale per block: use FullyConnected or Conv2d";
+        if (htp && !by_blocks && quant->encoding % 2 == QNNRT__ABI_AXIS_SCALE_OFFSET &&
+            strcmp(op->type, "MatMul") == 0 &&
+            qnnrt__dtype_is_fixed((qnnrt_dtype)op->inputs[0].body.dtype))
+            return "it takes no weights with a scale per channel: use FullyConnected or Conv2d";
+    }
+    return cpu ? qnnrt__validate_crashes_cpu(op, out) : NULL;
+}
+
+/* Type and dims of a tensor, for messages. */
+static void qnnrt__validate_say(qnnrt_error *err, const qnnrt__abi_tensor_body *body)
+{
+    const qnnrt__abi_quantize *quant = &body->quantize;
+    qnnrt_tensor_info info;
+    char facts[256];
+    memset(&info, 0, sizeof(info));
+    info.dtype = (qnnrt_dtype)body->dtype;
+    info.rank = body->rank;
+    info.dims = body->dims;
+    if (quant->definition == QNNRT__ABI_DEFINED) {
+        info.quant.encoding = QNNRT_ENCODING_OTHER;
+        info.quant.vendor_encoding = quant->encoding;
+        if (quant->encoding == QNNRT__ABI_SCALE_OFFSET) {
+            info.quant.encoding = QNNRT_ENCODING_PER_TENSOR;
+            info.quant.scale = quant->u.scale_offset.scale;
+            info.quant.offset = quant->u.scale_offset.offset;
+        }
+    }
+    qnnrt__err_add(err, "\"%.60s\" %s", body->name,
+                   body->type == QNNRT__ABI_NULL ? "none"
+                                                 : qnnrt__table_facts(&info, facts, sizeof(facts)));
+}
+
+/* All that a node is, for messages. */
+static void qnnrt__validate_describe(qnnrt_error *err, const qnnrt__abi_op *op)
+{
+    uint32_t i;
+    for (i = 0; i < op->input_count && i < 6; ++i) {
+        qnnrt__err_add(err, i == 0 ? "\n  of " : ", ");
+        qnnrt__validate_say(err, &op->inputs[i].body);
+    }
+    if (op->input_count > 6) qnnrt__err_add(err, ", ...");
+    for (i = 0; i < op->output_count && i < 4; ++i) {
+        qnnrt__err_add(err, i == 0 ? "\n  to " : ", ");
+        qnnrt__validate_say(err, &op->outputs[i].body);
+    }
+    for (i = 0; i < op->param_count && i < 8; ++i) {
+        const qnnrt__abi_param *param = &op->params[i];
+        qnnrt__err_add(err, i == 0 ? "\n  with " : ", ");
+        qnnrt__err_add(err, "%.60s (%s%s)", param->name,
+                       qnnrt__dtype_name((qnnrt_dtype)(param->type != 0 ? param->u.tensor.body.dtype
+                                                                        : param->u.scalar.dtype)),
+                       param->type != 0 ? " tensor" : "");
+    }
+}
+
+/* Callers hold the lock. graph: its name, for messages. */
+static qnnrt_result qnnrt__validate(qnnrt_backend *b, const qnnrt__abi_op *op, const char *graph,
+                                    qnnrt_error *err)
+{
+    char what[480], text[160];
+    const char *crashes = qnnrt__validate_crashes(b, op, text);
+    qnnrt__abi_code code = 0;
+    if (crashes == NULL) {
+        b->mark = qnnrt__log_mark(b->log_slot);
+        code = b->calls->backend_validate_op(b->backend, *op);
+        if (code == 0) return QNNRT_OK;
+    }
+    qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "graph \"%.200s\": %s is not supported by %s", graph,
+                qnnrt__validate_what(op, what),
+                b->provider_name[0] != '\0' ? b->provider_name : b->path);
+    if (crashes != NULL)
+        qnnrt__err_add(err, ": %s (it was not asked: that would crash it)", crashes);
+    qnnrt__validate_describe(err, op);
+    if (crashes != NULL) return QNNRT_E_UNSUPPORTED;
+    qnnrt__err_add(err, "\n  ");
+    qnnrt__codes_explain(err, "backendValidateOpConfig", code, b->log_slot, b->mark);
+    return QNNRT_E_UNSUPPORTED;
+}
+
+/* =====================================================================================
+   CONTAINER                                                                   >>container
+   Graphs of a .dlc file, composed into a context by libQnnSystem.so, which calls the
+   backend through the table that it is given.
+   Source: signatures from public headers (core 2.29 to 2.37); that the struct by value has
+   the callee's own size, seen on releases 2.47 to 2.51.
+   Needs: >>mem >>err >>log >>codes >>abi >>system >>backend (its struct)
+   Knows nothing of: builders, tensors
+   ===================================================================================== */
+
+typedef struct qnnrt__container_graph {
+    struct qnnrt__container_graph *next;
+    const char                    *name;
+    qnnrt__abi_handle              handle;
+} qnnrt__container_graph;
+
+/* What libQnnSystem.so gets for a context, so that our graphCreate knows for whom it works. */
+typedef struct qnnrt__container {
+    qnnrt__abi_handle        context;
+    const qnnrt__abi_calls  *calls;
+    const char              *name;         /* of its only graph; NULL: names as in the file */
+    const void             **configs;      /* of its graphs; NULL: the library's own */
+    qnnrt__arena            *arena;
+    qnnrt__container_graph  *first, **last;
+    uint32_t                 made;
+    int                      no_memory, several;
+    const char              *refused;      /* the graph that graphCreate refused, and its answer */
+    qnnrt__abi_code          refused_code;
+    qnnrt__abi_handle        dlc;
+    const qnnrt__abi_graph_info *graphs;   /* [count], until it is closed */
+    uint32_t                 count;
+} qnnrt__container;
+
+static qnnrt__abi_code qnnrt__container_graph_create(qnnrt__abi_handle context, const char *name,
+                                                     const void **config, qnnrt__abi_handle *out)
+{
+    qnnrt__container *c = (qnnrt__container *)context;
+    qnnrt__container_graph *graph;
+    qnnrt__abi_code code;
+    c->several |= c->name != NULL && c->made > 0;
+    if (c->several) return QNNRT__ABI_NOT_SUPPORTED;
+    if (c->name != NULL) name = c->name;
+    graph = (qnnrt__container_graph *)qnnrt__arena_alloc(c->arena, 1, sizeof(*graph));
+    if (graph != NULL) graph->name = qnnrt__arena_text(c->arena, name, strlen(name));
+    c->no_memory |= graph == NULL || graph->name == NULL;
+    if (c->no_memory) return QNNRT__ABI_NOT_SUPPORTED;
+    code = c->calls->graph_create(c->context, name, c->configs != NULL ? c->configs : config, out);
+    if (code != 0) {
+        c->refused = graph->name;
+        c->refused_code = code;
+        return code;
+    }
+    graph->handle = *out;
+    *c->last = graph;
+    c->last = &graph->next;
+    c->made += 1;
+    return 0;
+}
+
+/* Composing needs nothing else of a context; what takes one must not see ours. */
+static qnnrt__abi_code qnnrt__container_refuse(void) { return QNNRT__ABI_NOT_SUPPORTED; }
+
+/* The backend's table for dlc_compose: as many slots as its version has (append-only, so the
+   known ones of a newer one), then for each spare slot a cell of its own. On x86-64 the callee
+   finds its last two arguments behind the size that it knows, among these, and writes its answer
+   to the cells; elsewhere the struct goes by reference and the arguments are where they belong. */
+static void qnnrt__container_table(const qnnrt__abi_provider *provider, qnnrt__abi_front *to,
+                                   uint64_t cells[QNNRT__ABI_FRONT_SLOTS])
+{
+    static const struct { uint32_t minor, slots; } sizes[] = {
+        { 37, 72 }, { 32, 71 }, { 28, 69 }, { 27, 68 }, { 26, 67 }, { 25, 66 }, { 0, 64 }
+    };
+    static const unsigned char contexts[] = { 10, 11, 12, 14, 20, 23, 35, 58, 59, 60, 61, 63, 64,
+                                              65, 66, 71 };
+    const qnnrt__abi_slot refuse = (qnnrt__abi_slot)qnnrt__container_refuse;
+    size_t i, row = 0;
+    while (sizes[row].minor > provider->core.minor) ++row;
+    memset(to, 0, sizeof(*to));
+    memset(cells, 0, QNNRT__ABI_FRONT_SLOTS * sizeof(*cells));
+    memcpy((void *)to, (const void *)provider,
+           offsetof(qnnrt__abi_front, u) + sizes[row].slots * sizeof(void *));
+    for (i = 0; i < sizeof(contexts) && contexts[i] < sizes[row].slots; ++i)
+        memcpy((void *)&to->u.slots[contexts[i]], (const void *)&refuse, sizeof(refuse));
+    to->u.calls.graph_create = qnnrt__container_graph_create;
+    for (i = sizes[row].slots; i < QNNRT__ABI_FRONT_SLOTS; ++i) to->u.slots[i] = &cells[i];
+}
+
+/* Does a system library have what is needed here? */
+static qnnrt_result qnnrt__container_able(const qnnrt__system *system, qnnrt_error *err)
+{
+    const qnnrt__abi_system_provider *p = system->provider;
+    if (qnnrt__system_is_whole(system) && p->calls.dlc_open != NULL &&
+        p->calls.dlc_compose != NULL && p->calls.dlc_free != NULL) return QNNRT_OK;
+    return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
+                       "%s cannot compose .dlc containers (interface %u.%u)"
+                       "\n  what helps: that of QAIRT 2.47 or newer", system->path,
+                       (unsigned)p->version.major, (unsigned)p->version.minor);
+}
+
+static void qnnrt__container_close(qnnrt__container *c, const qnnrt__system *system,
+                                   const qnnrt_hooks *hooks)
+{
+    qnnrt__abi_code code = c->dlc != NULL ? system->provider->calls.dlc_free(c->dlc) : 0;
+    c->dlc = NULL;
+    if (code != 0)
+        qnnrt__log(hooks, QNNRT_LOG_WARN, "container", code, "systemDlcFree answered 0x%x",
+                   (unsigned)(code & 0xFFFF));
+}
+
+/* Compose a file's graphs into c->context: c->graphs describes them, c->first has their handles, in
+   one order; to be closed in any case. asked: " with fp16", for messages. Callers hold the lock. */
+static qnnrt_result qnnrt__container_compose(qnnrt__container *c, const qnnrt__system *system,
+                                             qnnrt_backend *b, const char *path, const char *asked,
+                                             qnnrt_error *err)
+{
+    const qnnrt__abi_system_calls *calls = &system->provider->calls;
+    uint64_t cells[QNNRT__ABI_FRONT_SLOTS];
+    qnnrt__abi_front table;
+    qnnrt__abi_code code;
+    size_t i;
+    c->calls = b->calls;
+    c->last = &c->first;
+    qnnrt__container_table(b->provider, &table, cells);
+    b->mark = qnnrt__log_mark(b->log_slot);
+    code = calls->dlc_open(NULL, path, &c->dlc);
+    if (code != 0 || c->dlc == NULL) {
+        c->dlc = NULL;
+        qnnrt__fail(err, QNNRT_E_FORMAT, "%s cannot be read by %s", path, system->path);
+        qnnrt__codes_explain(err, code == 0 ? "systemDlcCreateFromFile (without a handle)"
+                                            : "systemDlcCreateFromFile", code, -1, 0);
+        return QNNRT_E_FORMAT;
+    }
+    code = calls->dlc_compose(c->dlc, NULL, 0, b->backend, c, table, 3, &c->graphs, &c->count);
+    for (i = 0; i + 1 < QNNRT__ABI_FRONT_SLOTS && c->graphs == NULL; ++i)
+        if (cells[i] != 0) {
+            memcpy((void *)&c->graphs, &cells[i], sizeof(c->graphs));
+            c->count = (uint32_t)cells[i + 1];
+        }
+    if (c->no_memory) return qnnrt__fail_memory(err, "graphs");
+    if (c->several)
+        return qnnrt__fail(err, QNNRT_E_ARG, "%s holds several graphs, and one name, \"%.200s\", is"
+                                             " given for them", path, c->name);
+    if (code != 0 && c->refused != NULL) {       /* its own answer says nothing of that one */
+        qnnrt__fail(err, QNNRT_E_BACKEND, "graph \"%.200s\" of %s cannot be created%s", c->refused,
+                    path, asked);
+        return qnnrt__codes_explain(err, "graphCreate", c->refused_code, b->log_slot, b->mark);
+    }
+    if (code != 0) {
+        qnnrt__fail(err, QNNRT_E_BACKEND, "the graphs of %s cannot be composed%s", path, asked);
+        return qnnrt__codes_explain(err, "systemDlcComposeGraphs", code, b->log_slot, b->mark);
+    }
+    if (c->graphs == NULL || c->count == 0 || c->count != c->made)
+        return qnnrt__fail(err, QNNRT_E_FORMAT,
+                           "%s: %u graphs were made of it, and %u are described", path,
+                           (unsigned)c->made, c->graphs != NULL ? (unsigned)c->count : 0u);
+    return QNNRT_OK;
+}
+
+/* =====================================================================================
+   SAVE                                                                             >>save
+   A context of a built model as a context binary, in memory or in a file.
+   Needs: >>os >>mem >>err >>log >>codes >>abi >>backend (its struct) >>context (its struct)
+          >>pipeline (its struct)
+   Knows nothing of: builders
+   ===================================================================================== */
+
+/* An answer about a binary: fine, or an error. */
+static qnnrt_result qnnrt__save_answer(const qnnrt *model, size_t at, const char *call,
+                                       qnnrt__abi_code code, uint64_t bytes, uint64_t most,
+                                       qnnrt_error *err)
+{
+    if (code == 0 && bytes > 0 && bytes <= most) return QNNRT_OK;
+    qnnrt__fail(err, QNNRT_E_BACKEND, "context \"%.200s\" cannot be saved%s", model->infos[at].file,
+                code == 0 ? " (the size that was answered is absurd)" : "");
+    return qnnrt__codes_explain(err, call, code, model->backend->log_slot, model->backend->mark);
+}
+
+static qnnrt_result qnnrt__save_check(const qnnrt *model, size_t at, qnnrt_error *err)
+{
+    const qnnrt__abi_calls *calls = model->backend != NULL ? model->backend->calls : NULL;
+    if (at >= model->context_count)
+        return qnnrt__fail(err, QNNRT_E_ARG, "the model has %u contexts, there is no %u",
+                           (unsigned)model->context_count, (unsigned)at);
+    if (!model->built)
+        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "the model was opened, not built: its binary"
+                           " is the file it came from, %s", model->infos[at].file);
+    if (calls->context_get_binary_size != NULL && calls->context_get_binary != NULL)
+        return QNNRT_OK;
+    return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s makes no context binaries: its table lacks %s"
+                       "\n  what helps: a complete library of one release", model->backend->path,
+                       calls->context_get_binary_size == NULL ? "contextGetBinarySize"
+                                                              : "contextGetBinary");
+}
+
+/* The CPU library, 2.47, reads the memory that outputs were last bound to when it writes a binary,
+   and whose run that was may be destroyed: bind all of them, by running each graph once, to memory
+   that lives until qnnrt__save_unbind(). What this version cannot run was never bound. */
+static qnnrt_result qnnrt__save_bind(qnnrt *model, size_t at, qnnrt_run ***runs, qnnrt_error *err)
+{
+    const qnnrt_context_info *info = &model->infos[at];
+    qnnrt_result result = QNNRT_OK;
+    size_t g;
+    *runs = NULL;
+    if (model->backend->info.id != QNNRT__ABI_BACKEND_CPU) return QNNRT_OK;
+    *runs = (qnnrt_run **)qnnrt__mem_alloc(&model->hooks, info->graph_count * sizeof(**runs));
+    if (*runs == NULL) return qnnrt__fail_memory(err, "what is saved");
+    for (g = 0; g < info->graph_count && result == QNNRT_OK; ++g) {
+        const size_t room = strlen(info->graphs[g].name) + 24;
+        char *name = (char *)qnnrt__mem_raw(&model->hooks, room);
+        if (name == NULL) return qnnrt__fail_memory(err, "what is saved");
+        snprintf(name, room, "%u/%s", (unsigned)at, info->graphs[g].name);
+        result = qnnrt_prepare(model, name, &(*runs)[g], err);
+        qnnrt__mem_free(&model->hooks, name);
+        if (result == QNNRT_OK) qnnrt_exec((*runs)[g]);
+        else if (result == QNNRT_E_UNSUPPORTED) result = QNNRT_OK;
+    }
+    if (result == QNNRT_OK) qnnrt__err_clear(err);
+    return result;
+}
+
+static void qnnrt__save_unbind(qnnrt *model, size_t at, qnnrt_run **runs)
+{
+    size_t g;
+    for (g = 0; g < model->infos[at].graph_count && runs != NULL; ++g) qnnrt_run_destroy(runs[g]);
+    qnnrt__mem_free(&model->hooks, runs);
+}
+
+/* The binary of a context, into `data` of `capacity` bytes, or into memory of its own size that
+   *own receives. Neither: only *bytes is set, to the size. */
+static qnnrt_result qnnrt__save(qnnrt *model, size_t at, void *data, uint64_t capacity, void **own,
+                                uint64_t *bytes, qnnrt_error *err)
+{
+    qnnrt_backend *b = model->backend;
+    const char *name;
+    qnnrt_run **runs;
+    qnnrt__abi_code code;
+    uint64_t need = 0, got = 0;
+    qnnrt_result result = qnnrt__save_check(model, at, err);
+    if (result != QNNRT_OK) return result;
+    name = model->infos[at].file;
+    result = qnnrt__save_bind(model, at, &runs, err);
+    qnnrt__hooks_lock(&model->hooks);
+    if (result == QNNRT_OK) {
+        b->mark = qnnrt__log_mark(b->log_slot);
+        code = b->calls->context_get_binary_size(model->contexts[at].handle, &need);
+        result = qnnrt__save_answer(model, at, "contextGetBinarySize", code, need, SIZE_MAX / 2,
+                                    err);
+    }
+    if (result == QNNRT_OK) *bytes = need;
+    if (result == QNNRT_OK && own != NULL) {
+        *own = data = qnnrt__mem_raw(&model->hooks, need);
+        capacity = need;
+        if (data == NULL)
+            result = qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for the %llu bytes of context"
+                                 " \"%.200s\"", (unsigned long long)need, name);
+    }
+    if (result == QNNRT_OK && data != NULL && capacity < need)
+        result = qnnrt__fail(err, QNNRT_E_MISMATCH, "context \"%.200s\" takes %llu bytes, and there"
+                             " is room for %llu", name, (unsigned long long)need,
+                             (unsigned long long)capacity);
+    if (result == QNNRT_OK && data != NULL) {
+        /* No more than were measured: HTP and CPU fill the room up and answer its size. */
+        b->mark = qnnrt__log_mark(b->log_slot);
+        code = b->calls->context_get_binary(model->contexts[at].handle, data, need, &got);
+        result = qnnrt__save_answer(model, at, "contextGetBinary", code, got, need, err);
+        if (result == QNNRT_OK) *bytes = got;
+    }
+    qnnrt__hooks_unlock(&model->hooks);
+    qnnrt__save_unbind(model, at, runs);
+    return result;
+}
+
+QNNRT_API qnnrt_result qnnrt_save_memory(qnnrt *model, size_t context, void *data, size_t capacity,
+                                         size_t *bytes, qnnrt_error *err)
+{
+    uint64_t size = 0;
+    qnnrt_result result;
+    qnnrt__err_clear(err);
+    if (bytes != NULL) *bytes = 0;
+    if (model == NULL || bytes == NULL)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_save_memory: model or bytes is NULL");
+    result = qnnrt__save(model, context, data, capacity, NULL, &size, err);
+    *bytes = (size_t)size;
+    return result;
+}
+
+QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path, qnnrt_error *err)
+{
+    uint64_t size = 0;
+    void *data = NULL;
+    const char *why;
+    qnnrt_result result;
+    qnnrt__err_clear(err);
+    if (model == NULL || path == NULL || path[0] == '\0')
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_save: model is NULL, or path NULL or empty");
+    result = qnnrt__save(model, context, NULL, 0, &data, &size, err);
+    why = result == QNNRT_OK ? qnnrt__os_file_write(path, data, size) : NULL;
+    qnnrt__mem_free(&model->hooks, data);
+    if (why == NULL) return result;
+    return qnnrt__fail(err, QNNRT_E_IO, "cannot write %s: %s\n  what helps: a folder that exists,"
+                       " has room, and that this process may write to", path, why);
+}
+
+/* =====================================================================================
+   COMPOSE                                                                       >>compose
+   Graphs from descriptors: recorded in the vendor's structs, each checked as it comes, all
+   checked together at the end, then handed over: device, contexts, graphs, tensors, nodes.
+   Source: option numbers from public header sets (core 2.23 to 2.37), tried on releases
+   2.47 to 2.51.
+   Needs: >>os >>mem >>err >>log >>codes >>dtype >>quant >>abi >>table >>htp >>system
+          >>backend >>profile >>context >>pipeline >>model >>validate >>container
+   Knows nothing of: memory plans, execution
+   ===================================================================================== */
+
+/* ---- what is recorded ---- */
+
+typedef struct qnnrt__compose_list { void **items; size_t count, room; } qnnrt__compose_list;
+
+/* A set of names: open addressing, at most half full. */
+typedef struct qnnrt__compose_names {
+    const char **slots;
+    size_t       count, room;
+} qnnrt__compose_names;
+
+typedef struct qnnrt__compose_tensor {
+    qnnrt__abi_tensor abi;              /* as the vendor gets it, and where it writes the id */
+    uint32_t          writer;           /* 1 + index of the node that writes it, 0: none so far */
+} qnnrt__compose_tensor;
+
+typedef struct qnnrt__compose_node {
+    qnnrt__abi_op           op;         /* but for inputs, outputs and the tensors in params */
+    qnnrt__compose_tensor **inputs, **outputs;
+    qnnrt__compose_tensor **param_tensors;   /* [param_count] NULL: a scalar */
+} qnnrt__compose_node;
+
+typedef struct qnnrt__compose_graph {
+    qnnrt_graph_desc    desc;           /* .name copied; of a container NULL: as in the file */
+    const char         *dlc;            /* path of a container; NULL: tensors and nodes */
+    qnnrt_tensor        first;          /* handle of tensors.items[0] */
+    qnnrt__compose_list tensors, nodes;
+    uint32_t            input_count, output_count;
+} qnnrt__compose_graph;
+
+typedef struct qnnrt__compose_context {
+    qnnrt_context_desc   desc;
+    qnnrt__compose_list  graphs;
+    qnnrt__compose_names names;
+} qnnrt__compose_context;
+
+/* Once spent, of this only shell, backend, spent and error count, until the backend is closed. */
+struct qnnrt_builder {
+    qnnrt__backend_shell    shell;      /* first */
+    qnnrt_backend          *backend;
+    int                     spent;
+    qnnrt_error             error;      /* the one that stuck */
+    qnnrt__arena            arena;
+    qnnrt_error            *err;        /* where errors go and what is recorded: error and arena, */
+    qnnrt__arena           *into;       /* but for a question its own, which adds nothing */
+    qnnrt_limits            limits;
+    uint32_t                soc_model, dsp_arch;
+    qnnrt_profile_level     profile_level;
+    const char             *system_path;
+    qnnrt__compose_list     contexts;
+    qnnrt__compose_context *context;    /* the ones that are being filled */
+    qnnrt__compose_graph   *graph;
+    const qnnrt__abi_op    *op;         /* the node that errors are about, NULL: none */
+    qnnrt__compose_names    tensor_names, node_names;     /* of the graph */
+    qnnrt_tensor            handles;    /* the last one given out */
+    uint32_t                most_ends;  /* inputs and outputs of a node */
+    int                     containers;  /* one was added */
+    int                     device_asked;
+    qnnrt__abi_handle       device;     /* NULL: that of the backend */
+    uint32_t                device_soc; /* what it was made for, 0: not stated */
+};
+
+static void *qnnrt__compose_alloc(const qnnrt_builder *b, uint64_t count, uint64_t bytes)
+{
+    return qnnrt__arena_alloc(b->into, count, bytes);
+}
+
+/* Is what is recorded now to be part of the graph? */
+static int qnnrt__compose_keeps(const qnnrt_builder *b) { return b->into == &b->arena; }
+
+/* An error that begins with the graph and the node. */
+static qnnrt_result qnnrt__compose_fail(const qnnrt_builder *b, qnnrt_result code,
+                                        const char *format, ...) QNNRT__PRINTF(3, 4);
+static qnnrt_result qnnrt__compose_fail(const qnnrt_builder *b, qnnrt_result code,
+                                        const char *format, ...)
+{
+    char what[480];
+    va_list args;
+    qnnrt__err_clear(b->err);
+    b->err->code = code;
+    if (b->graph != NULL && b->graph->desc.name != NULL)
+        qnnrt__err_add(b->err, "graph \"%.200s\": ", b->graph->desc.name);
+    if (b->op != NULL) qnnrt__err_add(b->err, "%s: ", qnnrt__validate_what(b->op, what));
+    va_start(args, format);
+    qnnrt__err_vadd(b->err, format, args);
+    va_end(args);
+    return code;
+}
+
+/* What a vendor call answered, behind what was attempted; code 0: success, and no handle. Callers
+   hold the lock. */
+static qnnrt_result qnnrt__compose_explain(const qnnrt_builder *b, const char *call,
+                                           qnnrt__abi_code code)
+{
+    char text[64];
+    snprintf(text, sizeof(text), "%s%s", call, code == 0 ? " (without a handle)" : "");
+    return qnnrt__codes_explain(b->err, text, code, b->backend->log_slot, b->backend->mark);
+}
+
+static qnnrt_result qnnrt__compose_no_memory(const qnnrt_builder *b)
+{
+    return qnnrt__fail_memory(b->err, "graphs to build");
+}
+
+static int qnnrt__compose_push(const qnnrt_builder *b, qnnrt__compose_list *list, void *item)
+{
+    if (list->count == list->room) {
+        size_t room = list->room == 0 ? 8 : list->room * 2;
+        void **items = (void **)qnnrt__compose_alloc(b, room, sizeof(*items));
+        if (items == NULL) return 0;
+        if (list->count > 0) memcpy(items, list->items, list->count * sizeof(*items));
+        list->items = items;
+        list->room = room;
+    }
+    list->items[list->count++] = item;
+    return 1;
+}
+
+/* Where a name is, or the free slot for it. */
+static size_t qnnrt__compose_slot(const qnnrt__compose_names *names, const char *name)
+{
+    /* Mixed once more: the low bits alone of that hash say little about the end of a name. */
+    const uint64_t hash = qnnrt__table_hash(name) * UINT64_C(0xBF58476D1CE4E5B9);
+    size_t at = (size_t)(hash >> 32) & (names->room - 1);
+    while (names->slots[at] != NULL && strcmp(names->slots[at], name) != 0)
+        at = (at + 1) & (names->room - 1);
+    return at;
+}
+
+static int qnnrt__compose_taken(const qnnrt__compose_names *names, const char *name)
+{
+    return names->room > 0 && names->slots[qnnrt__compose_slot(names, name)] != NULL;
+}
+
+/* 0: no memory. The name is kept, not copied. */
+static int qnnrt__compose_take(const qnnrt_builder *b, qnnrt__compose_names *names,
+                               const char *name)
+{
+    if (names->count * 2 >= names->room) {
+        qnnrt__compose_names more;
+        size_t i;
+        more.count = names->count;
+        more.room = names->room == 0 ? 64 : names->room * 2;
+        more.slots = (const char **)qnnrt__compose_alloc(b, more.room, sizeof(*more.slots));
+        if (more.slots == NULL) return 0;
+        for (i = 0; i < names->room; ++i)
+            if (names->slots[i] != NULL)
+                more.slots[qnnrt__compose_slot(&more, names->slots[i])] = names->slots[i];
+        *names = more;
+    }
+    names->slots[qnnrt__compose_slot(names, name)] = name;
+    names->count += 1;
+    return 1;
+}
+
+/* A copy of a name. what: whose it is, for messages. */
+static qnnrt_result qnnrt__compose_name(const qnnrt_builder *b, const char *name, const char *what,
+                                        const char **out)
+{
+    size_t length = name != NULL ? strlen(name) : 0;
+    *out = NULL;
+    if (length == 0) return qnnrt__compose_fail(b, QNNRT_E_ARG, "%s has no name", what);
+    if (length > b->limits.name_bytes)
+        return qnnrt__compose_fail(b, QNNRT_E_LIMIT, "%s has a name of %u bytes, more than %u"
+                                   " (limits.name_bytes)", what, (unsigned)length,
+                                   (unsigned)b->limits.name_bytes);
+    *out = qnnrt__arena_text(b->into, name, length);
+    return *out != NULL ? QNNRT_OK : qnnrt__compose_no_memory(b);
+}
+
+static void *qnnrt__compose_copy(const qnnrt_builder *b, const void *data, uint64_t bytes)
+{
+    void *copy = qnnrt__compose_alloc(b, bytes, 1);
+    if (copy != NULL) memcpy(copy, data, (size_t)bytes);
+    return copy;
+}
+
+static qnnrt_result qnnrt__compose_needs_graph(const qnnrt_builder *b, const char *what)
+{
+    if (b->graph != NULL && b->graph->dlc == NULL) return QNNRT_OK;
+    return qnnrt__compose_fail(b, QNNRT_E_STATE, "%s needs a graph: call qnnrt_builder_graph()"
+                               " first", what);
+}
+
+/* ---- tensors ---- */
+
+/* The vendor's pairs from scales and offsets, which may be NULL. */
+static qnnrt__abi_scale_offset *qnnrt__compose_pairs(const qnnrt_builder *b, const float *scales,
+                                                     const int32_t *offsets, uint64_t count)
+{
+    qnnrt__abi_scale_offset *pairs =
+        (qnnrt__abi_scale_offset *)qnnrt__compose_alloc(b, count, sizeof(*pairs));
+    uint64_t i;
+    for (i = 0; i < count && pairs != NULL; ++i) {
+        pairs[i].scale = scales[i];
+        pairs[i].offset = offsets != NULL ? offsets[i] : 0;
+    }
+    return pairs;
+}
+
+/* Why a block encoding is not one, or NULL. */
+static const char *qnnrt__compose_blocks_wrong(const qnnrt_tensor_desc *d)
+{
+    const qnnrt_blocks *from = d->blocks;
+    const int expansion = from->form == QNNRT_BLOCK_EXPANSION;
+    uint64_t channels, blocks, i;
+    if (d->quant.encoding != QNNRT_ENCODING_NONE) return "both quant and blocks are given";
+    if (!expansion && from->form != QNNRT_BLOCK_PLAIN)
+        return "blocks.form is neither EXPANSION nor PLAIN";
+    if (expansion && qnnrt__dtype_find(d->dtype)->bits != 8)
+        return "blocks of the form EXPANSION have 4-bit codes, one per byte: use sfixed8";
+    if (from->axis < 0 || (uint32_t)from->axis >= d->rank) return "blocks.axis is outside the rank";
+    if (from->block_axis < 0 || (uint32_t)from->block_axis >= d->rank ||
+        from->block_axis == from->axis)
+        return "blocks.block_axis is outside the rank, or the axis itself";
+    if (from->block == 0 || d->dims[from->block_axis] % from->block != 0)
+        return "blocks.block does not divide the dimension of block_axis";
+    if (from->scales == NULL) return "blocks.scales is NULL";
+    if (expansion != (from->multipliers != NULL))
+        return expansion ? "blocks.multipliers is NULL"
+                         : "multipliers belong to the form EXPANSION";
+    channels = d->dims[from->axis];
+    blocks = d->dims[from->block_axis] / from->block;
+    for (i = 0; i < channels * (expansion ? 1 : blocks); ++i)
+        if (!qnnrt__quant_scale_ok(from->scales[i])) return "a scale is not positive and finite";
+    for (i = 0; expansion && i < channels * blocks; ++i)
+        if (from->multipliers[i] < 1 || from->multipliers[i] > 15)
+            return "a multiplier is not in 1 to 15";
+    return NULL;
+}
+
+/* The vendor's form of checked blocks. 0: no memory. */
+static int qnnrt__compose_blocks(const qnnrt_builder *b, const qnnrt_tensor_desc *d,
+                                 qnnrt__abi_quantize *to)
+{
+    const qnnrt_blocks *from = d->blocks;
+    const uint64_t channels = d->dims[from->axis];
+    const uint32_t blocks = d->dims[from->block_axis] / from->block;
+    if (from->form == QNNRT_BLOCK_EXPANSION) {
+        qnnrt__abi_expansion *e = (qnnrt__abi_expansion *)qnnrt__compose_alloc(b, 1, sizeof(*e));
+        if (e == NULL) return 0;
+        e->axis = from->axis;
+        e->blocks = blocks;
+        e->bitwidth = 4;
+        e->pairs = qnnrt__compose_pairs(b, from->scales, NULL, channels);
+        e->multipliers =
+            (const uint8_t *)qnnrt__compose_copy(b, from->multipliers, channels * blocks);
+        to->encoding = QNNRT__ABI_BLOCKWISE_EXPANSION;
+        to->u.expansion = e;
+        return e->pairs != NULL && e->multipliers != NULL;
+    } else {
+        uint32_t *sizes = (uint32_t *)qnnrt__compose_copy(b, d->dims, d->rank * sizeof(*sizes));
+        if (sizes == NULL) return 0;
+        sizes[from->axis] = 1;
+        sizes[from->block_axis] = from->block;
+        to->encoding = QNNRT__ABI_BLOCK;
+        to->u.block.sizes = sizes;
+        to->u.block.pairs = qnnrt__compose_pairs(b, from->scales, NULL, channels * blocks);
+        return to->u.block.pairs != NULL;
+    }
+}
+
+/* Check an encoding and put it into the vendor's form. */
+static qnnrt_result qnnrt__compose_quant(const qnnrt_builder *b, const qnnrt_tensor_desc *d,
+                                         qnnrt__abi_quantize *to)
+{
+    const qnnrt_quant *from = &d->quant;
+    const qnnrt__dtype_info *info = qnnrt__dtype_find(d->dtype);
+    const int fixed = qnnrt__dtype_is_fixed(d->dtype);
+    const int narrow = from->bitwidth != 0 && from->bitwidth != info->bits;
+    const char *why = NULL;
+    int copied = 1;
+    to->definition = to->encoding = QNNRT__ABI_UNDEFINED;
+    if (!fixed && from->encoding == QNNRT_ENCODING_NONE && d->blocks == NULL) return QNNRT_OK;
+    if (!fixed) why = "its type carries values and takes no encoding";
+    else if (d->blocks != NULL) why = qnnrt__compose_blocks_wrong(d);
+    else if (from->encoding != QNNRT_ENCODING_PER_TENSOR &&
+             from->encoding != QNNRT_ENCODING_PER_AXIS)
+        why = "its type needs an encoding: quant with PER_TENSOR or PER_AXIS, or blocks";
+    else why = qnnrt__quant_check(d->dtype, from, d->dims, d->rank);
+    if (why != NULL)
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "tensor \"%.200s\" (%s): %s", d->name,
+                                   info->name, why);
+    to->definition = QNNRT__ABI_DEFINED;
+    if (d->blocks != NULL) {
+        copied = qnnrt__compose_blocks(b, d, to);
+    } else if (from->encoding == QNNRT_ENCODING_PER_TENSOR && narrow) {
+        to->encoding = QNNRT__ABI_BW_SCALE_OFFSET;
+        to->u.bw.bitwidth = from->bitwidth;
+        to->u.bw.scale = from->scale;
+        to->u.bw.offset = from->offset;
+    } else if (from->encoding == QNNRT_ENCODING_PER_TENSOR) {
+        to->encoding = QNNRT__ABI_SCALE_OFFSET;
+        to->u.scale_offset.scale = from->scale;
+        to->u.scale_offset.offset = from->offset;
+    } else if (narrow) {
+        const uint64_t bytes = (uint64_t)from->count * 4;
+        to->encoding = QNNRT__ABI_BW_AXIS_SCALE_OFFSET;
+        to->u.bw_axis.bitwidth = from->bitwidth;
+        to->u.bw_axis.axis = from->axis;
+        to->u.bw_axis.count = from->count;
+        to->u.bw_axis.scales = (const float *)qnnrt__compose_copy(b, from->scales, bytes);
+        if (from->offsets != NULL)
+            to->u.bw_axis.offsets = (const int32_t *)qnnrt__compose_copy(b, from->offsets, bytes);
+        copied = to->u.bw_axis.scales != NULL &&
+                 (from->offsets == NULL || to->u.bw_axis.offsets != NULL);
+    } else {
+        to->encoding = QNNRT__ABI_AXIS_SCALE_OFFSET;
+        to->u.axis.axis = from->axis;
+        to->u.axis.count = from->count;
+        to->u.axis.pairs = qnnrt__compose_pairs(b, from->scales, from->offsets, from->count);
+        copied = to->u.axis.pairs != NULL;
+    }
+    return copied ? QNNRT_OK : qnnrt__compose_no_memory(b);
+}
+
+/* [kind]; the first stands for none. */
+static const uint32_t qnnrt__compose_kinds[] = {
+    QNNRT__ABI_UNDEFINED, QNNRT__ABI_APP_WRITE, QNNRT__ABI_APP_READ, QNNRT__ABI_NATIVE,
+    QNNRT__ABI_STATIC, QNNRT__ABI_OPTIONAL_APP_WRITE
+};
+
+/* Check a descriptor and record it in the vendor's form; the name is copied already. */
+static qnnrt_result qnnrt__compose_record(const qnnrt_builder *b, const qnnrt_tensor_desc *d,
+                                          qnnrt__compose_tensor **out)
+{
+    qnnrt__compose_tensor *tensor;
+    qnnrt__abi_tensor_body *body;
+    uint64_t count, bytes;
+    const int fixed_data = d->kind == QNNRT_TENSOR_STATIC;
+    qnnrt_result result;
+    *out = NULL;
+    if ((int)d->kind < QNNRT_TENSOR_INPUT || (int)d->kind > QNNRT_TENSOR_OPTIONAL_INPUT)
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "tensor \"%.200s\": kind %d is none of"
+                                   " qnnrt_tensor_kind", d->name, (int)d->kind);
+    if (d->rank < 1 || d->rank > 8)
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "tensor \"%.200s\" has rank %u; 1 to 8 can be"
+                                   " built (a scalar is [1])", d->name, (unsigned)d->rank);
+    result = qnnrt__dtype_bytes(d->dtype, d->dims, d->rank, &count, &bytes);
+    if (result == QNNRT_E_UNSUPPORTED)
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "tensor \"%.200s\": dtype 0x%x is unknown or has"
+                                   " no size", d->name, (unsigned)d->dtype);
+    if (result == QNNRT_E_ARG)
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "tensor \"%.200s\" has a dimension of 0",
+                                   d->name);
+    if (result != QNNRT_OK || bytes > UINT32_MAX)
+        return qnnrt__compose_fail(b, QNNRT_E_LIMIT, "tensor \"%.200s\" is 4 GiB or more, past the"
+                                   " vendor's size field\n  what helps: check its dims; split it",
+                                   d->name);
+    if (fixed_data && (d->data == NULL || d->bytes != bytes))
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "STATIC tensor \"%.200s\" needs %llu bytes of"
+                                   " data, got %llu%s", d->name, (unsigned long long)bytes,
+                                   (unsigned long long)d->bytes, d->data == NULL ? " at NULL" : "");
+    if (!fixed_data && (d->data != NULL || d->bytes != 0))
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "tensor \"%.200s\" has data, which only a STATIC"
+                                   " one takes", d->name);
+    tensor = (qnnrt__compose_tensor *)qnnrt__compose_alloc(b, 1, sizeof(*tensor));
+    if (tensor == NULL) return qnnrt__compose_no_memory(b);
+    tensor->abi.version = 1;
+    body = &tensor->abi.body;
+    body->name = d->name;
+    body->type = qnnrt__compose_kinds[d->kind];
+    body->dtype = (uint32_t)d->dtype;
+    body->rank = d->rank;
+    body->dims = (const uint32_t *)qnnrt__compose_copy(b, d->dims, d->rank * sizeof(uint32_t));
+    if (body->dims == NULL) return qnnrt__compose_no_memory(b);
+    result = qnnrt__compose_quant(b, d, &body->quantize);
+    if (result != QNNRT_OK) return result;
+    if (fixed_data) {
+        /* The interface takes a plain pointer and only reads. */
+        if (d->borrow) memcpy((void *)&body->buffer.data, (const void *)&d->data, sizeof(void *));
+        else body->buffer.data = qnnrt__compose_copy(b, d->data, bytes);
+        if (body->buffer.data == NULL) return qnnrt__compose_no_memory(b);
+        body->buffer.bytes = (uint32_t)bytes;
+    }
+    *out = tensor;
+    return QNNRT_OK;
+}
+
+/* 0: an input of the graph, 1: an output, -1: neither. */
+static int qnnrt__compose_side_of(const qnnrt__abi_tensor *tensor)
+{
+    const uint32_t type = tensor->body.type;
+    if (type == QNNRT__ABI_APP_WRITE || type == QNNRT__ABI_OPTIONAL_APP_WRITE) return 0;
+    return type == QNNRT__ABI_APP_READ ? 1 : -1;
+}
+
+/* Make a recorded tensor one of the graph's. */
+static qnnrt_result qnnrt__compose_add(qnnrt_builder *b, qnnrt__compose_tensor *tensor)
+{
+    const char *name = tensor->abi.body.name;
+    if (qnnrt__compose_taken(&b->tensor_names, name))
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "two tensors are named \"%.200s\"", name);
+    if ((uint32_t)b->handles >= b->limits.tensors || b->handles >= INT32_MAX - 1)
+        return qnnrt__compose_fail(b, QNNRT_E_LIMIT, "more than %u tensors (limits.tensors)",
+                                   (unsigned)b->limits.tensors);
+    if (!qnnrt__compose_take(b, &b->tensor_names, name) ||
+        !qnnrt__compose_push(b, &b->graph->tensors, tensor))
+        return qnnrt__compose_no_memory(b);
+    b->handles += 1;
+    b->graph->input_count += qnnrt__compose_side_of(&tensor->abi) == 0;
+    b->graph->output_count += qnnrt__compose_side_of(&tensor->abi) == 1;
+    return QNNRT_OK;
+}
+
+/* ---- nodes ---- */
+
+/* A tensor of the graph from its handle, or NULL. */
+static qnnrt__compose_tensor *qnnrt__compose_find(const qnnrt_builder *b, qnnrt_tensor handle)
+{
+    const qnnrt__compose_graph *graph = b->graph;
+    if (handle < graph->first || (size_t)(handle - graph->first) >= graph->tensors.count)
+        return NULL;
+    return (qnnrt__compose_tensor *)graph->tensors.items[handle - graph->first];
+}
+
+/* Tensors of a node from their handles. */
+static qnnrt_result qnnrt__compose_ends(const qnnrt_builder *b, const qnnrt_tensor *handles,
+                                        size_t count, int output, qnnrt__compose_tensor ***out)
+{
+    const char *const side = output ? "output" : "input";
+    size_t i;
+    *out = (qnnrt__compose_tensor **)qnnrt__compose_alloc(b, count, sizeof(**out));
+    if (*out == NULL) return qnnrt__compose_no_memory(b);
+    if (count > 0 && handles == NULL)
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "%ss is NULL, and there are %u", side,
+                                   (unsigned)count);
+    for (i = 0; i < count; ++i) {
+        const qnnrt_tensor handle = handles[i];
+        qnnrt__compose_tensor *tensor;
+        uint32_t type;
+        if (handle == QNNRT_NO_TENSOR && !output) continue;
+        tensor = qnnrt__compose_find(b, handle);
+        if (tensor == NULL)
+            return qnnrt__compose_fail(b, QNNRT_E_ARG, "%s %u is no tensor of this graph (handle"
+                                       " %d)", side, (unsigned)i, (int)handle);
+        type = tensor->abi.body.type;
+        if (output && type != QNNRT__ABI_NATIVE && type != QNNRT__ABI_APP_READ)
+            return qnnrt__compose_fail(b, QNNRT_E_ARG, "output %u is \"%.200s\", which is %s; nodes"
+                                       " write tensors of the kinds INNER and OUTPUT", (unsigned)i,
+                                       tensor->abi.body.name,
+                                       type == QNNRT__ABI_STATIC ? "STATIC" : "an input");
+        (*out)[i] = tensor;
+    }
+    return QNNRT_OK;
+}
+
+/* Put a scalar into the vendor's form; 0 when its type cannot hold the value or cannot be one. */
+static int qnnrt__compose_scalar(const qnnrt_param_desc *d, qnnrt__abi_param *to)
+{
+    const qnnrt__dtype_info *info = qnnrt__dtype_find(d->dtype);
+    const double value = d->value;
+    const int infinite = value != 0 && value + value == value;
+    double top;
+    to->u.scalar.dtype = (uint32_t)d->dtype;
+    if (info == NULL || info->bits < 8) return 0;
+    top = (double)((uint64_t)1 << (info->bits - 1));
+    if (info->kind == QNNRT__DTYPE_BOOL && (value == 0 || value == 1)) {
+        to->u.scalar.u.bool8 = value != 0;
+    } else if (info->kind == QNNRT__DTYPE_INT && value >= -top && value < top &&
+               value == (double)(int64_t)value) {
+        const int64_t whole = (int64_t)value;
+        memcpy(&to->u.scalar.u.room, &whole, sizeof(whole));
+    } else if (info->kind == QNNRT__DTYPE_UINT && value >= 0 && value < 2 * top &&
+               value == (double)(uint64_t)value) {
+        to->u.scalar.u.room = (uint64_t)value;
+    } else if (d->dtype == QNNRT_DTYPE_F64 && value == value) {
+        memcpy(&to->u.scalar.u.room, &value, sizeof(value));
+    } else if (d->dtype == QNNRT_DTYPE_F32 &&
+               (infinite || (value >= -3.4028234663852886e38 && value <= 3.4028234663852886e38))) {
+        to->u.scalar.u.f32 = (float)value;
+    } else {
+        return 0;
+    }
+    return 1;
+}
+
+/* The tensor of a parameter's own, recorded as "<node>/<parameter>". */
+static qnnrt_result qnnrt__compose_own(qnnrt_builder *b, const qnnrt_param_desc *d,
+                                       const qnnrt__compose_node *node, qnnrt__compose_tensor **out)
+{
+    const size_t room = strlen(node->op.name) + strlen(d->name) + 2;
+    char *name = (char *)qnnrt__compose_alloc(b, room, 1);
+    qnnrt_tensor_desc own;
+    uint64_t count, bytes = 0;
+    qnnrt_result result;
+    if (name == NULL) return qnnrt__compose_no_memory(b);
+    snprintf(name, room, "%s/%s", node->op.name, d->name);
+    memset(&own, 0, sizeof(own));
+    own.name = name;
+    own.kind = QNNRT_TENSOR_STATIC;
+    own.dtype = d->dtype;
+    own.rank = d->rank;
+    memcpy(own.dims, d->dims, sizeof(own.dims));
+    own.data = d->data;
+    if (d->rank <= 8) qnnrt__dtype_bytes(d->dtype, own.dims, own.rank, &count, &bytes);
+    own.bytes = (size_t)bytes;         /* 0 for what is refused now */
+    result = qnnrt__compose_record(b, &own, out);
+    return result == QNNRT_OK && qnnrt__compose_keeps(b) ? qnnrt__compose_add(b, *out) : result;
+}
+
+/* One parameter: a scalar, a tensor of its own, or one of the graph's. */
+static qnnrt_result qnnrt__compose_param(qnnrt_builder *b, const qnnrt_param_desc *d,
+                                         qnnrt__compose_node *node, size_t at)
+{
+    qnnrt__abi_param *param = &node->op.params[at];
+    qnnrt__compose_tensor *tensor = qnnrt__compose_find(b, d->tensor);
+    size_t i;
+    qnnrt_result result;
+    if (d->name == NULL || d->name[0] == '\0')
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "parameter %u has no name", (unsigned)at);
+    for (i = 0; i < at; ++i)
+        if (strcmp(node->op.params[i].name, d->name) == 0)
+            return qnnrt__compose_fail(b, QNNRT_E_ARG, "two parameters are named \"%.200s\"",
+                                       d->name);
+    result = qnnrt__compose_name(b, d->name, "a parameter", &param->name);
+    if (result != QNNRT_OK) return result;
+    param->type = d->data != NULL || d->tensor != QNNRT_NO_TENSOR;
+    if (d->data != NULL && d->tensor != QNNRT_NO_TENSOR)
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "parameter \"%.200s\" has both data and a"
+                                   " tensor", d->name);
+    if (d->data != NULL) return qnnrt__compose_own(b, d, node, &node->param_tensors[at]);
+    if (d->tensor != QNNRT_NO_TENSOR) {
+        node->param_tensors[at] = tensor;
+        if (tensor != NULL && tensor->abi.body.type == QNNRT__ABI_STATIC) return QNNRT_OK;
+        if (tensor == NULL)
+            return qnnrt__compose_fail(b, QNNRT_E_ARG, "parameter \"%.200s\" is no tensor of this"
+                                       " graph (handle %d)", d->name, (int)d->tensor);
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "parameter \"%.200s\" is tensor \"%.200s\","
+                                   " which is not STATIC", d->name, tensor->abi.body.name);
+    }
+    if (d->rank != 0)
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "parameter \"%.200s\" has rank %u and no data",
+                                   d->name, (unsigned)d->rank);
+    if (qnnrt__compose_scalar(d, param)) return QNNRT_OK;
+    return qnnrt__compose_fail(b, QNNRT_E_ARG, "parameter \"%.200s\": %g is no value for a scalar"
+                               " of type %s", d->name, d->value, qnnrt__dtype_name(d->dtype));
+}
+
+/* A name for a node without one: its type and number. */
+static const char *qnnrt__compose_number(const qnnrt_builder *b, const char *type)
+{
+    const size_t room = strlen(type) + 24;
+    char *name = (char *)qnnrt__compose_alloc(b, room, 1);
+    size_t number = b->graph->nodes.count;
+    if (name == NULL) return NULL;
+    do snprintf(name, room, "%s_%llu", type, (unsigned long long)number++);
+    while (qnnrt__compose_taken(&b->node_names, name));
+    return name;
+}
+
+/* A tensor that stands for an input that is left out before one that is not. */
+static qnnrt_result qnnrt__compose_none(qnnrt_builder *b, const qnnrt__compose_node *node,
+                                        size_t at)
+{
+    qnnrt__compose_tensor *none =
+        (qnnrt__compose_tensor *)qnnrt__compose_alloc(b, 1, sizeof(*none));
+    const size_t room = strlen(node->op.name) + 40;
+    char *name = (char *)qnnrt__compose_alloc(b, room, 1);
+    if (none == NULL || name == NULL) return qnnrt__compose_no_memory(b);
+    snprintf(name, room, "%s/no input %u", node->op.name, (unsigned)at);
+    none->abi.version = 1;
+    none->abi.body.name = name;
+    none->abi.body.type = QNNRT__ABI_NULL;
+    none->abi.body.dtype = QNNRT_DTYPE_F32;
+    none->abi.body.dims = (const uint32_t *)qnnrt__compose_alloc(b, 1, sizeof(uint32_t));
+    none->abi.body.quantize.definition = none->abi.body.quantize.encoding = QNNRT__ABI_UNDEFINED;
+    if (none->abi.body.dims == NULL) return qnnrt__compose_no_memory(b);
+    node->inputs[at] = none;
+    return qnnrt__compose_keeps(b) ? qnnrt__compose_add(b, none) : QNNRT_OK;
+}
+
+/* Type, package and name of a node. */
+static qnnrt_result qnnrt__compose_node_names(const qnnrt_builder *b, const qnnrt_node_desc *d,
+                                              qnnrt__abi_op *op)
+{
+    qnnrt_result result = qnnrt__compose_name(b, d->type, "the type of a node", &op->type);
+    if (result == QNNRT_OK)
+        result = qnnrt__compose_name(b, d->package != NULL ? d->package : "qti.aisw",
+                                     "the package of a node", &op->package);
+    if (result != QNNRT_OK) return result;
+    if (d->name == NULL) {
+        op->name = qnnrt__compose_number(b, d->type);
+        return op->name != NULL ? QNNRT_OK : qnnrt__compose_no_memory(b);
+    }
+    result = qnnrt__compose_name(b, d->name, "a node", &op->name);
+    if (result != QNNRT_OK) return result;
+    if (qnnrt__compose_keeps(b) && qnnrt__compose_taken(&b->node_names, op->name))
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "two nodes are named \"%.200s\"", op->name);
+    return QNNRT_OK;
+}
+
+/* The node that comes next becomes the writer of its outputs. */
+static qnnrt_result qnnrt__compose_write(const qnnrt_builder *b, const qnnrt__compose_node *node)
+{
+    const qnnrt__compose_list *nodes = &b->graph->nodes;
+    const uint32_t own = (uint32_t)nodes->count + 1;
+    uint32_t i;
+    for (i = 0; i < node->op.output_count; ++i) {
+        qnnrt__compose_tensor *tensor = node->outputs[i];
+        const uint32_t writer = tensor->writer;
+        tensor->writer = own;
+        if (writer == 0) continue;
+        return qnnrt__compose_fail(
+            b, QNNRT_E_ARG, "tensor \"%.200s\" is written twice, also by node \"%.200s\"",
+            tensor->abi.body.name,
+            (writer == own ? node : (qnnrt__compose_node *)nodes->items[writer - 1])->op.name);
+    }
+    return QNNRT_OK;
+}
+
+/* Check a descriptor and record it. */
+static qnnrt_result qnnrt__compose_node_make(qnnrt_builder *b, const qnnrt_node_desc *d,
+                                             qnnrt__compose_node **out)
+{
+    qnnrt__compose_node *node;
+    size_t i, inputs = d->input_count;
+    qnnrt_result result = qnnrt__compose_needs_graph(b, "a node");
+    *out = NULL;
+    if (result != QNNRT_OK) return result;
+    node = (qnnrt__compose_node *)qnnrt__compose_alloc(b, 1, sizeof(*node));
+    if (node == NULL) return qnnrt__compose_no_memory(b);
+    result = qnnrt__compose_node_names(b, d, &node->op);
+    if (result != QNNRT_OK) return result;
+    b->op = &node->op;
+    if (d->output_count == 0) return qnnrt__compose_fail(b, QNNRT_E_ARG, "it has no output");
+    /* Operators have less than 20 parameters; each is compared with each. */
+    if (inputs > 1000000 || d->output_count > 1000000 || d->param_count > 1000 ||
+        b->graph->nodes.count >= UINT32_MAX - 1)
+        return qnnrt__compose_fail(b, QNNRT_E_LIMIT, "more than 1,000,000 inputs or outputs, or"
+                                   " 1,000 parameters\n  what helps: check the counts of the"
+                                   " descriptor");
+    if (d->param_count > 0 && d->params == NULL)
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "params is NULL, and there are %u",
+                                   (unsigned)d->param_count);
+    while (inputs > 0 && d->inputs != NULL && d->inputs[inputs - 1] == QNNRT_NO_TENSOR) --inputs;
+    result = qnnrt__compose_ends(b, d->inputs, inputs, 0, &node->inputs);
+    if (result == QNNRT_OK)
+        result = qnnrt__compose_ends(b, d->outputs, d->output_count, 1, &node->outputs);
+    if (result != QNNRT_OK) return result;
+    node->op.version = 1;
+    node->op.input_count = (uint32_t)inputs;
+    node->op.output_count = (uint32_t)d->output_count;
+    node->op.param_count = (uint32_t)d->param_count;
+    node->op.params =
+        (qnnrt__abi_param *)qnnrt__compose_alloc(b, d->param_count, sizeof(*node->op.params));
+    node->param_tensors = (qnnrt__compose_tensor **)qnnrt__compose_alloc(
+        b, d->param_count, sizeof(*node->param_tensors));
+    if (node->op.params == NULL || node->param_tensors == NULL) return qnnrt__compose_no_memory(b);
+    for (i = 0; i < inputs && result == QNNRT_OK; ++i)
+        if (node->inputs[i] == NULL) result = qnnrt__compose_none(b, node, i);
+    for (i = 0; i < d->param_count && result == QNNRT_OK; ++i)
+        result = qnnrt__compose_param(b, &d->params[i], node, i);
+    if (result == QNNRT_OK && qnnrt__compose_keeps(b)) result = qnnrt__compose_write(b, node);
+    if (result != QNNRT_OK) return result;
+    b->op = NULL;
+    *out = node;
+    return QNNRT_OK;
+}
+
+/* ---- the graph as a whole ---- */
+
+static qnnrt_result qnnrt__compose_cycle(const qnnrt_builder *b, const uint32_t *stack, size_t from,
+                                         size_t depth)
+{
+    const qnnrt__compose_list *nodes = &b->graph->nodes;
+    size_t i, shown = 0;
+    qnnrt__compose_fail(b, QNNRT_E_ARG, "nodes wait for each other: ");
+    for (i = depth; i-- > from && shown < 16; ++shown)
+        qnnrt__err_add(b->err, "\"%.80s\" -> ",
+                       ((qnnrt__compose_node *)nodes->items[stack[i]])->op.name);
+    if (shown < depth - from)
+        qnnrt__err_add(b->err, "(%u more) -> ", (unsigned)(depth - from - shown));
+    qnnrt__err_add(b->err, "\"%.80s\"",
+                   ((qnnrt__compose_node *)nodes->items[stack[depth - 1]])->op.name);
+    return QNNRT_E_ARG;
+}
+
+/* Is every tensor that is read or promised written? Put the nodes in an order in which each comes
+   after those that feed it; nodes that are in such an order keep it. */
+static qnnrt_result qnnrt__compose_order(qnnrt_builder *b)
+{
+    qnnrt__compose_list *nodes = &b->graph->nodes;
+    qnnrt__compose_list *tensors = &b->graph->tensors;
+    const size_t count = nodes->count;
+    unsigned char *state;                   /* 1: being placed, 2: placed */
+    uint32_t *stack, *next;                 /* next: the input to be looked at */
+    void **order;
+    size_t i, depth = 0, placed = 0;
+    if (count == 0) return qnnrt__compose_fail(b, QNNRT_E_ARG, "it has no nodes");
+    for (i = 0; i < tensors->count; ++i) {
+        const qnnrt__compose_tensor *tensor = (const qnnrt__compose_tensor *)tensors->items[i];
+        if (tensor->abi.body.type == QNNRT__ABI_APP_READ && tensor->writer == 0)
+            return qnnrt__compose_fail(b, QNNRT_E_ARG, "OUTPUT tensor \"%.200s\" is written by no"
+                                       " node", tensor->abi.body.name);
+    }
+    state = (unsigned char *)qnnrt__compose_alloc(b, count, 1);
+    stack = (uint32_t *)qnnrt__compose_alloc(b, count, sizeof(*stack));
+    next = (uint32_t *)qnnrt__compose_alloc(b, count, sizeof(*next));
+    order = (void **)qnnrt__compose_alloc(b, count, sizeof(*order));
+    if (state == NULL || stack == NULL || next == NULL || order == NULL)
+        return qnnrt__compose_no_memory(b);
+    for (i = 0; i < count; ++i) {
+        if (state[i] != 0) continue;
+        state[i] = 1;
+        stack[depth++] = (uint32_t)i;
+        while (depth > 0) {
+            const uint32_t at = stack[depth - 1];
+            const qnnrt__compose_node *node = (const qnnrt__compose_node *)nodes->items[at];
+            const qnnrt__compose_tensor *input;
+            uint32_t from;
+            if (next[at] == node->op.input_count) {
+                state[at] = 2;
+                order[placed++] = nodes->items[at];
+                --depth;
+                continue;
+            }
+            input = node->inputs[next[at]++];
+            if (input->writer == 0 && input->abi.body.type == QNNRT__ABI_NATIVE) {
+                b->op = &node->op;
+                return qnnrt__compose_fail(b, QNNRT_E_ARG, "input %u, \"%.200s\", is written by no"
+                                           " node", (unsigned)(next[at] - 1),
+                                           input->abi.body.name);
+            }
+            if (input->writer == 0 || state[input->writer - 1] == 2) continue;
+            from = input->writer - 1;
+            if (state[from] == 1) {
+                for (i = 0; stack[i] != from; ++i) {}
+                return qnnrt__compose_cycle(b, stack, i, depth);
+            }
+            state[from] = 1;
+            stack[depth++] = from;
+        }
+    }
+    nodes->items = order;
+    return QNNRT_OK;
+}
+
+/* ---- the vendor: options and device ---- */
+
+/* Options from a field of a descriptor, none where it is 0: the priority, which is the interface's,
+   and those of the HTP. */
+typedef struct qnnrt__compose_option {
+    const char *name;
+    size_t      field;
+    uint32_t    option;
+    uint32_t    form;             /* PRIORITY, NUMBER, else the type of what follows as a float */
+} qnnrt__compose_option;
+enum { QNNRT__COMPOSE_NUMBER = 0, QNNRT__COMPOSE_LEVEL = 3, QNNRT__COMPOSE_PRIORITY = 100 };
+#define QNNRT__COMPOSE_OPTION(desc, field, option, form) \
+    { #field, offsetof(desc, field), option, QNNRT__COMPOSE_##form }
+
+static const qnnrt__compose_option qnnrt__compose_context_options[] = {
+    QNNRT__COMPOSE_OPTION(qnnrt_context_desc, priority, 1, PRIORITY),
+    QNNRT__COMPOSE_OPTION(qnnrt_context_desc, weight_sharing, 1, NUMBER), { NULL, 0, 0, 0 }
+};
+
+static const qnnrt__compose_option qnnrt__compose_graph_options[] = {
+    QNNRT__COMPOSE_OPTION(qnnrt_graph_desc, priority, 3, PRIORITY),
+    QNNRT__COMPOSE_OPTION(qnnrt_graph_desc, optimization_level, 1, LEVEL),
+    QNNRT__COMPOSE_OPTION(qnnrt_graph_desc, fp16, 2, NUMBER),
+    QNNRT__COMPOSE_OPTION(qnnrt_graph_desc, vtcm_mib, 3, NUMBER),
+    QNNRT__COMPOSE_OPTION(qnnrt_graph_desc, hvx_threads, 6, NUMBER), { NULL, 0, 0, 0 }
+};
+#undef QNNRT__COMPOSE_OPTION
+enum { QNNRT__COMPOSE_OPTIONS = 5 };      /* the most that a descriptor has */
+
+typedef struct qnnrt__compose_configs {
+    const void           **asked;            /* ends with NULL. NULL: nothing is asked for */
+    const void            *list[QNNRT__COMPOSE_OPTIONS + 1];
+    qnnrt__abi_config      configs[QNNRT__COMPOSE_OPTIONS];
+    qnnrt__abi_htp_config  htp[QNNRT__COMPOSE_OPTIONS];
+    char                   text[160];        /* " with priority, fp16", for messages */
+} qnnrt__compose_configs;
+
+/* What a descriptor asks for. */
+static void qnnrt__compose_configure(const qnnrt_builder *b, const void *desc,
+                                     const qnnrt__compose_option *option,
+                                     qnnrt__compose_configs *to)
+{
+    static const uint32_t priorities[] = { 100, 0, 100, 150, 200 };
+    size_t count = 0;
+    memset(to, 0, sizeof(*to));
+    for (; option->name != NULL; ++option) {
+        qnnrt__abi_config *config = &to->configs[count];
+        qnnrt__abi_htp_config *htp = &to->htp[count];
+        uint32_t value;
+        memcpy(&value, (const char *)desc + option->field, sizeof(value));
+        if (value == 0) continue;
+        if (option->form == QNNRT__COMPOSE_PRIORITY) {
+            config->option = option->option;
+            config->u.word = priorities[value];
+        } else if (b->backend->info.id == QNNRT__ABI_BACKEND_HTP) {
+            const float as_float = (float)value;
+            config->u.custom = htp;
+            htp->option = option->option;
+            htp->u.words[0] = option->form != QNNRT__COMPOSE_NUMBER ? option->form : value;
+            if (option->form != QNNRT__COMPOSE_NUMBER)
+                memcpy(&htp->u.words[1], &as_float, sizeof(as_float));
+        } else {
+            continue;
+        }
+        qnnrt__table_append(to->text, sizeof(to->text), "%s%s", count == 0 ? " with " : ", ",
+                            option->name);
+        to->list[count++] = config;
+        to->asked = to->list;
+    }
+}
+
+/* Make a device of a chip and an NPU generation; 0 leaves either out. */
+static qnnrt_result qnnrt__compose_device_make(qnnrt_builder *b, uint32_t soc_model,
+                                               uint32_t dsp_arch)
+{
+    qnnrt_backend *backend = b->backend;
+    qnnrt__htp_soc soc, arch;
+    qnnrt__abi_device_config configs[2];
+    const qnnrt__abi_device_config *list[3] = { NULL, NULL, NULL };
+    qnnrt__abi_code code;
+    size_t count = 0;
+    if (soc_model != 0) {
+        qnnrt__htp_soc_config(soc_model, &soc, &configs[count]);
+        list[count] = &configs[count];
+        ++count;
+    }
+    if (dsp_arch != 0) {
+        qnnrt__htp_arch_config(dsp_arch, backend->info.backend_api.minor, &arch, &configs[count]);
+        list[count] = &configs[count];
+    }
+    backend->mark = qnnrt__log_mark(backend->log_slot);
+    code = backend->calls->device_create(backend->log, list, &b->device);
+    b->device_soc = soc_model;
+    if (code == 0 && b->device != NULL) return QNNRT_OK;
+    b->device = NULL;
+    qnnrt__fail(b->err, QNNRT_E_BACKEND, "cannot create a device of soc_model %u, dsp_arch %u (0:"
+                " not asked for) on %s", (unsigned)soc_model, (unsigned)dsp_arch, backend->path);
+    return qnnrt__compose_explain(b, "deviceCreate", code);
+}
+
+/* The device that contexts are made on: an own one where chip or generation are asked for, or where
+   float graphs need one; else the backend's. Callers hold the lock. */
+static qnnrt_result qnnrt__compose_device(qnnrt_builder *b)
+{
+    qnnrt_backend *backend = b->backend;
+    const uint32_t soc_model = b->soc_model != 0 ? b->soc_model : backend->soc_model;
+    const uint32_t guess = soc_model == 0 ? qnnrt__htp_chip(b->dsp_arch) : 0;
+    if (b->device_asked) return QNNRT_OK;
+    b->device_asked = 1;
+    if (backend->info.id != QNNRT__ABI_BACKEND_HTP || backend->device == NULL) return QNNRT_OK;
+    if (guess != 0) {
+        if (qnnrt__compose_device_make(b, guess, b->dsp_arch) == QNNRT_OK) return QNNRT_OK;
+        qnnrt__log(&backend->hooks, QNNRT_LOG_WARN, "compose", b->err->vendor_code, "going on"
+                   " without a chip; float graphs may not compile: %s", b->err->text);
+        qnnrt__err_clear(b->err);
+    }
+    b->device_soc = backend->soc_model;
+    if (soc_model == backend->soc_model && b->dsp_arch == 0) return QNNRT_OK;
+    b->device_asked = qnnrt__compose_device_make(b, soc_model, b->dsp_arch) == QNNRT_OK;
+    return b->device_asked ? QNNRT_OK : b->err->code;
+}
+
+/* ---- the vendor: nodes ---- */
+
+/* The vendor's form of a node. room: [inputs + outputs] */
+static qnnrt__abi_op qnnrt__compose_op(const qnnrt__compose_node *node, qnnrt__abi_tensor *room)
+{
+    qnnrt__abi_op op = node->op;
+    uint32_t i;
+    op.inputs = room;
+    op.outputs = room + op.input_count;
+    for (i = 0; i < op.input_count; ++i) op.inputs[i] = node->inputs[i]->abi;
+    for (i = 0; i < op.output_count; ++i) op.outputs[i] = node->outputs[i]->abi;
+    for (i = 0; i < op.param_count; ++i)
+        if (node->param_tensors[i] != NULL) op.params[i].u.tensor = node->param_tensors[i]->abi;
+    return op;
+}
+
+/* ---- the vendor: graphs ---- */
+
+/* A graph that is finalized. */
+typedef struct qnnrt__compose_made {
+    qnnrt_graph_info  info;
+    qnnrt__abi_handle handle;
+} qnnrt__compose_made;
+
+/* Finalize a graph, and keep what was measured meanwhile. */
+static qnnrt_result qnnrt__compose_finalize(qnnrt_builder *b, qnnrt *model,
+                                            const qnnrt__context *context, const char *name,
+                                            qnnrt__abi_handle graph)
+{
+    const size_t at = (size_t)(context - model->contexts);
+    qnnrt_backend *backend = b->backend;
+    qnnrt__abi_handle profile = NULL;
+    qnnrt__abi_event_node *nodes;
+    uint32_t count;
+    qnnrt__abi_code code;
+    qnnrt_result result = QNNRT_OK;
+    if (b->profile_level != QNNRT_PROFILE_OFF)
+        result = qnnrt__profile_open(backend, b->profile_level, &profile, b->err);
+    if (result != QNNRT_OK) return result;
+    backend->mark = qnnrt__log_mark(backend->log_slot);
+    code = backend->calls->graph_finalize(graph, profile, NULL);
+    if (code == 0 && profile != NULL)
+        result = qnnrt__profile_read(backend, profile, at, &model->events, &nodes, &count, b->err);
+    qnnrt__profile_close(backend, profile);
+    if (code == 0) return result;
+    qnnrt__fail(b->err, QNNRT_E_BACKEND, "graph \"%.200s\" cannot be finalized", name);
+    return qnnrt__compose_explain(b, "graphFinalize", code);
+}
+
+/* Finalize a graph and copy what it is into the model's memory. */
+static qnnrt_result qnnrt__compose_keep(qnnrt_builder *b, qnnrt *model,
+                                        const qnnrt__context *context,
+                                        const qnnrt__abi_graph_info *from, qnnrt__abi_handle handle,
+                                        qnnrt__compose_list *made)
+{
+    qnnrt__compose_made *one = (qnnrt__compose_made *)qnnrt__compose_alloc(b, 1, sizeof(*one));
+    qnnrt__table table = qnnrt__model_table(model, context->info->file, b->err);
+    qnnrt_result result = qnnrt__compose_finalize(b, model, context, from->name, handle);
+    if (result != QNNRT_OK) return result;
+    if (one == NULL || !qnnrt__compose_push(b, made, one)) return qnnrt__compose_no_memory(b);
+    one->handle = handle;
+    result = qnnrt__table_take(&table, 1);
+    if (result != QNNRT_OK) return result;
+    return qnnrt__system_graph(&table, from, made->count - 1,
+                               b->backend->info.id == QNNRT__ABI_BACKEND_HTP, &one->info);
+}
+
+/* The tensors of one side, in order, as metadata has them. */
+static qnnrt__abi_tensor *qnnrt__compose_side(const qnnrt_builder *b,
+                                              const qnnrt__compose_list *from, int side,
+                                              uint32_t count)
+{
+    qnnrt__abi_tensor *list = (qnnrt__abi_tensor *)qnnrt__compose_alloc(b, count, sizeof(*list));
+    size_t i, at = 0;
+    for (i = 0; i < from->count && list != NULL; ++i) {
+        const qnnrt__abi_tensor *tensor = &((qnnrt__compose_tensor *)from->items[i])->abi;
+        if (qnnrt__compose_side_of(tensor) == side) list[at++] = *tensor;
+    }
+    return list;
+}
+
+/* Give the tensors and nodes of a graph to the vendor. Callers hold the lock. */
+static qnnrt_result qnnrt__compose_fill(qnnrt_builder *b, qnnrt__abi_handle handle,
+                                        qnnrt__abi_tensor *room)
+{
+    const qnnrt__compose_graph *graph = b->graph;
+    qnnrt_backend *backend = b->backend;
+    const qnnrt__abi_calls *calls = backend->calls;
+    qnnrt__abi_code code;
+    size_t i;
+    for (i = 0; i < graph->tensors.count; ++i) {
+        qnnrt__compose_tensor *tensor = (qnnrt__compose_tensor *)graph->tensors.items[i];
+        backend->mark = qnnrt__log_mark(backend->log_slot);
+        code = calls->tensor_create(handle, &tensor->abi);
+        if (code == 0) continue;
+        qnnrt__compose_fail(b, QNNRT_E_BACKEND, "tensor ");
+        qnnrt__validate_say(b->err, &tensor->abi.body);
+        qnnrt__err_add(b->err, " is refused");
+        return qnnrt__compose_explain(b, "tensorCreateGraphTensor", code);
+    }
+    for (i = 0; i < graph->nodes.count; ++i) {
+        const qnnrt__compose_node *node = (const qnnrt__compose_node *)graph->nodes.items[i];
+        const qnnrt__abi_op op = qnnrt__compose_op(node, room);
+        const qnnrt_result result = qnnrt__validate(backend, &op, graph->desc.name, b->err);
+        if (result != QNNRT_OK) return result;
+        backend->mark = qnnrt__log_mark(backend->log_slot);
+        code = calls->graph_add_node(handle, op);
+        if (code == 0) continue;
+        b->op = &node->op;
+        qnnrt__compose_fail(b, QNNRT_E_BACKEND, "it passed validation and is refused");
+        qnnrt__validate_describe(b->err, &op);
+        qnnrt__err_add(b->err, "\n  ");
+        return qnnrt__compose_explain(b, "graphAddNode", code);
+    }
+    return QNNRT_OK;
+}
+
+/* A graph: made, filled, finalized. Callers hold the lock. */
+static qnnrt_result qnnrt__compose_graph_make(qnnrt_builder *b, qnnrt *model,
+                                              const qnnrt__context *context,
+                                              qnnrt__compose_list *made, qnnrt__abi_tensor *room)
+{
+    const qnnrt__compose_graph *graph = b->graph;
+    qnnrt_backend *backend = b->backend;
+    qnnrt__compose_configs configs;
+    qnnrt__abi_graph_info info;
+    qnnrt__abi_handle handle = NULL;
+    qnnrt__abi_code code;
+    qnnrt_result result;
+    qnnrt__compose_configure(b, &graph->desc, qnnrt__compose_graph_options, &configs);
+    backend->mark = qnnrt__log_mark(backend->log_slot);
+    code = backend->calls->graph_create(context->handle, graph->desc.name, configs.asked, &handle);
+    if (code != 0 || handle == NULL) {
+        qnnrt__compose_fail(b, QNNRT_E_BACKEND, "cannot be created%s", configs.text);
+        return qnnrt__compose_explain(b, "graphCreate", code);
+    }
+    result = qnnrt__compose_fill(b, handle, room);
+    if (result != QNNRT_OK) return result;
+    memset(&info, 0, sizeof(info));
+    info.version = 1;
+    info.name = graph->desc.name;
+    info.input_count = graph->input_count;
+    info.output_count = graph->output_count;
+    info.inputs = qnnrt__compose_side(b, &graph->tensors, 0, info.input_count);
+    info.outputs = qnnrt__compose_side(b, &graph->tensors, 1, info.output_count);
+    if (info.inputs == NULL || info.outputs == NULL) return qnnrt__compose_no_memory(b);
+    return qnnrt__compose_keep(b, model, context, &info, handle, made);
+}
+
+/* The graphs of a container. Callers hold the lock. */
+static qnnrt_result qnnrt__compose_dlc(qnnrt_builder *b, qnnrt *model, const qnnrt__system *system,
+                                       const qnnrt__context *context, qnnrt__compose_list *made)
+{
+    const qnnrt__compose_graph *graph = b->graph;
+    const qnnrt__container_graph *one;
+    qnnrt__compose_configs configs;
+    qnnrt__container container;
+    uint32_t i = 0;
+    qnnrt_result result;
+    memset(&container, 0, sizeof(container));
+    qnnrt__compose_configure(b, &graph->desc, qnnrt__compose_graph_options, &configs);
+    container.context = context->handle;
+    container.name = graph->desc.name;
+    container.configs = configs.asked;
+    container.arena = &b->arena;
+    result = qnnrt__container_compose(&container, system, b->backend, graph->dlc, configs.text,
+                                      b->err);
+    for (one = container.first; one != NULL && result == QNNRT_OK; one = one->next) {
+        qnnrt__abi_graph_info info = container.graphs[i++];
+        info.name = one->name;
+        info.blob = NULL;
+        result = qnnrt__compose_keep(b, model, context, &info, one->handle, made);
+    }
+    qnnrt__container_close(&container, system, &b->backend->hooks);
+    return result;
+}
+
+/* One context with its graphs. Callers hold the lock. */
+static qnnrt_result qnnrt__compose_context_make(qnnrt_builder *b, qnnrt *model, size_t at,
+                                                const qnnrt__system *system,
+                                                qnnrt__abi_tensor *room)
+{
+    qnnrt__compose_context *from = (qnnrt__compose_context *)b->contexts.items[at];
+    qnnrt__context *context = &model->contexts[at];
+    qnnrt_context_info *info = &model->infos[at];
+    qnnrt_backend *backend = b->backend;
+    qnnrt__compose_configs configs;
+    qnnrt__compose_list made;
+    qnnrt_graph_info *graphs;
+    const uint64_t began = qnnrt__os_clock_ns();
+    qnnrt_result result = QNNRT_OK;
+    qnnrt__abi_code code;
+    size_t i;
+    memset(&made, 0, sizeof(made));
+    context->info = info;
+    context->file.fd = -1;
+    info->build_id = qnnrt__arena_text(&model->arena, backend->build_id, strlen(backend->build_id));
+    info->file = qnnrt__arena_text(&model->arena, from->desc.name, strlen(from->desc.name));
+    if (info->build_id == NULL || info->file == NULL) return qnnrt__compose_no_memory(b);
+    model->context_count = at + 1;
+    info->backend_id = backend->info.id;
+    info->core_api = backend->info.core_api;
+    info->backend_api = backend->info.backend_api;
+    info->soc_model = b->device_soc;
+    info->dsp_arch = b->dsp_arch;
+    qnnrt__compose_configure(b, &from->desc, qnnrt__compose_context_options, &configs);
+    backend->mark = qnnrt__log_mark(backend->log_slot);
+    code = backend->calls->context_create(backend->backend,
+                                          model->device != NULL ? model->device : backend->device,
+                                          configs.asked, &context->handle);
+    if (code != 0 || context->handle == NULL) {
+        context->handle = NULL;
+        qnnrt__fail(b->err, QNNRT_E_BACKEND, "context \"%.200s\" cannot be created%s", info->file,
+                    configs.text);
+        return qnnrt__compose_explain(b, "contextCreate", code);
+    }
+    for (i = 0; i < from->graphs.count && result == QNNRT_OK; ++i) {
+        b->graph = (qnnrt__compose_graph *)from->graphs.items[i];
+        result = b->graph->dlc != NULL
+                     ? qnnrt__compose_dlc(b, model, system, context, &made)
+                     : qnnrt__compose_graph_make(b, model, context, &made, room);
+    }
+    if (result != QNNRT_OK) return result;
+    graphs = (qnnrt_graph_info *)qnnrt__arena_alloc(&model->arena, made.count, sizeof(*graphs));
+    context->graphs = (qnnrt__abi_handle *)qnnrt__arena_alloc(&model->arena, made.count,
+                                                              sizeof(*context->graphs));
+    if (graphs == NULL || context->graphs == NULL) return qnnrt__compose_no_memory(b);
+    for (i = 0; i < made.count; ++i) {
+        const qnnrt__compose_made *one = (const qnnrt__compose_made *)made.items[i];
+        graphs[i] = one->info;
+        context->graphs[i] = one->handle;
+    }
+    info->graphs = graphs;
+    info->graph_count = made.count;
+    info->create_ns = qnnrt__os_clock_ns() - began;
+    return QNNRT_OK;
+}
+
+/* Everything that needs no vendor: each graph as a whole. */
+static qnnrt_result qnnrt__compose_check(qnnrt_builder *b)
+{
+    qnnrt_result result = QNNRT_OK;
+    size_t c, g;
+    b->graph = NULL;
+    if (b->contexts.count == 0)
+        return qnnrt__compose_fail(b, QNNRT_E_ARG, "there is nothing to build: the builder has no"
+                                   " graph");
+    for (c = 0; c < b->contexts.count; ++c) {
+        const qnnrt__compose_context *context =
+            (const qnnrt__compose_context *)b->contexts.items[c];
+        b->graph = NULL;
+        if (context->graphs.count == 0)
+            return qnnrt__compose_fail(b, QNNRT_E_ARG, "context \"%.200s\" has no graph",
+                                       context->desc.name);
+        for (g = 0; g < context->graphs.count && result == QNNRT_OK; ++g) {
+            b->graph = (qnnrt__compose_graph *)context->graphs.items[g];
+            if (b->graph->dlc == NULL) result = qnnrt__compose_order(b);
+        }
+        if (result != QNNRT_OK) return result;
+    }
+    return QNNRT_OK;
+}
+
+/* The model of checked graphs. system: for containers. */
+static qnnrt_result qnnrt__compose_model(qnnrt_builder *b, const qnnrt__system *system, qnnrt **out)
+{
+    const size_t count = b->contexts.count;
+    qnnrt__abi_tensor *room =
+        (qnnrt__abi_tensor *)qnnrt__compose_alloc(b, b->most_ends, sizeof(*room));
+    qnnrt *model = room != NULL ? qnnrt__model_new(&b->backend->hooks, &b->limits) : NULL;
+    qnnrt_result result = QNNRT_OK;
+    size_t i;
+    if (model == NULL) return qnnrt__compose_no_memory(b);
+    model->built = 1;
+    snprintf(model->system_path, sizeof(model->system_path), "%s",
+             b->containers ? system->path : b->system_path != NULL ? b->system_path : "");
+    model->backend = b->backend;
+    qnnrt__os_count(&b->backend->users, 1);
+    model->contexts =
+        (qnnrt__context *)qnnrt__arena_alloc(&model->arena, count, sizeof(*model->contexts));
+    model->infos =
+        (qnnrt_context_info *)qnnrt__arena_alloc(&model->arena, count, sizeof(*model->infos));
+    if (model->contexts == NULL || model->infos == NULL) result = qnnrt__compose_no_memory(b);
+    qnnrt__hooks_lock(&b->backend->hooks);
+    if (result == QNNRT_OK) result = qnnrt__compose_device(b);
+    model->device = b->device;
+    b->device = NULL;
+    for (i = 0; i < count && result == QNNRT_OK; ++i)
+        result = qnnrt__compose_context_make(b, model, i, system, room);
+    qnnrt__hooks_unlock(&b->backend->hooks);
+    if (result == QNNRT_OK) result = qnnrt__pipeline_discover(model, b->err);
+    if (result == QNNRT_OK) *out = model;
+    else qnnrt__model_free(model);
+    return result;
+}
+
+static qnnrt_result qnnrt__compose_finish(qnnrt_builder *b, qnnrt **out)
+{
+    qnnrt__system system;
+    qnnrt_result result = qnnrt__compose_check(b);
+    memset(&system, 0, sizeof(system));
+    if (result == QNNRT_OK && b->contexts.count > b->limits.files)
+        result = qnnrt__fail(b->err, QNNRT_E_LIMIT, "%u contexts, more than limits.files (%u)",
+                             (unsigned)b->contexts.count, (unsigned)b->limits.files);
+    if (result == QNNRT_OK && b->containers) {
+        result = qnnrt__system_open(b->system_path, b->backend->path, QNNRT__SYSTEM_OWN_NEVER,
+                                    &b->backend->hooks, &system, b->err);
+        if (result == QNNRT_OK) result = qnnrt__container_able(&system, b->err);
+    }
+    if (result == QNNRT_OK) result = qnnrt__compose_model(b, &system, out);
+    if (b->backend->unload) qnnrt__system_close(&system);
+    return result;
+}
+
+/* ---- public ---- */
+
+/* May something be recorded? */
+static int qnnrt__compose_going(const qnnrt_builder *b)
+{
+    return b != NULL && !b->spent && b->error.code == QNNRT_OK;
+}
+
+/* Only the shell stays, for calls that come too late. */
+static void qnnrt__compose_spend(qnnrt_builder *b, const char *how)
+{
+    qnnrt_backend *backend = b->backend;
+    if (b->device != NULL) {
+        qnnrt__hooks_lock(&backend->hooks);
+        qnnrt__backend_free_device(backend, b->device);
+        qnnrt__hooks_unlock(&backend->hooks);
+    }
+    b->device = NULL;
+    qnnrt__arena_free(&b->arena);
+    b->graph = NULL;
+    b->op = NULL;
+    b->spent = 1;
+    qnnrt__fail(&b->error, QNNRT_E_STATE, "this builder was %s; create another", how);
+    qnnrt__os_count(&backend->users, -1);
+}
+
+QNNRT_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend, const qnnrt_builder_desc *desc,
+                                            qnnrt_builder **out, qnnrt_error *err)
+{
+    qnnrt_builder_desc defaults;
+    const qnnrt__abi_calls *calls;
+    const char *lacks;
+    qnnrt_builder *b;
+    memset(&defaults, 0, sizeof(defaults));
+    qnnrt__err_clear(err);
+    if (out != NULL) *out = NULL;
+    if (backend == NULL || out == NULL)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_builder_create: backend or out is NULL");
+    if (desc == NULL) desc = &defaults;
+    calls = backend->calls;
+    lacks = calls->context_create == NULL        ? "contextCreate"
+            : calls->graph_create == NULL        ? "graphCreate"
+            : calls->tensor_create == NULL       ? "tensorCreateGraphTensor"
+            : calls->backend_validate_op == NULL ? "backendValidateOpConfig"
+            : calls->graph_add_node == NULL      ? "graphAddNode"
+            : calls->graph_finalize == NULL      ? "graphFinalize"
+                                                 : NULL;
+    if (lacks != NULL)
+        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s cannot build graphs: its table lacks %s"
+                           "\n  what helps: a complete library of one release, of a backend that"
+                           " builds graphs", backend->path, lacks);
+    if (qnnrt__profile_check(desc->profile_level, "qnnrt_builder_create", err) != QNNRT_OK)
+        return QNNRT_E_ARG;
+    b = (qnnrt_builder *)qnnrt__mem_alloc(&backend->hooks, sizeof(*b));
+    if (b == NULL) return qnnrt__fail_memory(err, "a builder");
+    b->backend = backend;
+    b->err = &b->error;
+    b->into = &b->arena;
+    b->profile_level = desc->profile_level;
+    b->arena.hooks = backend->hooks;
+    b->soc_model = desc->soc_model;
+    b->dsp_arch = desc->dsp_arch;
+    qnnrt__model_limits(&desc->limits, &b->limits);
+    if (desc->system_path != NULL &&
+        (b->system_path = qnnrt__arena_text(b->into, desc->system_path,
+                                            strlen(desc->system_path))) == NULL) {
+        qnnrt__mem_free(&backend->hooks, b);
+        return qnnrt__fail_memory(err, "a builder");
+    }
+    qnnrt__os_lock(&backend->shells_lock);
+    b->shell.next = backend->shells;
+    backend->shells = &b->shell;
+    qnnrt__os_unlock(&backend->shells_lock);
+    qnnrt__os_count(&backend->users, 1);
+    *out = b;
+    return QNNRT_OK;
+}
+
+QNNRT_API void qnnrt_builder_context(qnnrt_builder *b, const qnnrt_context_desc *desc)
+{
+    qnnrt__compose_context *context;
+    char name[40];
+    if (!qnnrt__compose_going(b)) return;
+    b->graph = NULL;
+    context = (qnnrt__compose_context *)qnnrt__compose_alloc(b, 1, sizeof(*context));
+    if (context == NULL || !qnnrt__compose_push(b, &b->contexts, context)) {
+        qnnrt__compose_no_memory(b);
+        return;
+    }
+    b->context = context;
+    if (desc != NULL) context->desc = *desc;
+    context->desc.weight_sharing = context->desc.weight_sharing != 0;
+    snprintf(name, sizeof(name), "context %u", (unsigned)(b->contexts.count - 1));
+    if (context->desc.name == NULL) context->desc.name = name;
+    if (qnnrt__compose_name(b, context->desc.name, "a context", &context->desc.name) == QNNRT_OK &&
+        (unsigned)context->desc.priority > (unsigned)QNNRT_PRIORITY_HIGH)
+        qnnrt__compose_fail(b, QNNRT_E_ARG, "context \"%.200s\": priority %d is none of"
+                            " qnnrt_priority", context->desc.name, (int)context->desc.priority);
+}
+
+/* A graph that begins, of nodes or of a container. */
+static void qnnrt__compose_begin(qnnrt_builder *b, const qnnrt_graph_desc *desc, const char *dlc)
+{
+    qnnrt__compose_graph *graph;
+    const char *name = desc->name;
+    if (b->context == NULL) qnnrt_builder_context(b, NULL);
+    if (b->error.code != QNNRT_OK) return;
+    b->graph = NULL;
+    graph = (qnnrt__compose_graph *)qnnrt__compose_alloc(b, 1, sizeof(*graph));
+    if (graph == NULL) { qnnrt__compose_no_memory(b); return; }
+    graph->desc = *desc;
+    graph->desc.fp16 = desc->fp16 != 0;
+    graph->dlc = dlc;
+    graph->first = b->handles + 1;
+    if ((dlc == NULL || name != NULL) &&
+        qnnrt__compose_name(b, name, "a graph", &graph->desc.name) != QNNRT_OK) return;
+    if (graph->desc.name != NULL && qnnrt__compose_taken(&b->context->names, graph->desc.name)) {
+        qnnrt__compose_fail(b, QNNRT_E_ARG, "context \"%.200s\" has two graphs named \"%.200s\"",
+                            b->context->desc.name, graph->desc.name);
+        return;
+    }
+    b->graph = graph;
+    memset(&b->tensor_names, 0, sizeof(b->tensor_names));
+    memset(&b->node_names, 0, sizeof(b->node_names));
+    if ((unsigned)desc->priority > (unsigned)QNNRT_PRIORITY_HIGH)
+        qnnrt__compose_fail(b, QNNRT_E_ARG, "priority %d is none of qnnrt_priority",
+                            (int)desc->priority);
+    else if (desc->optimization_level > 3)
+        qnnrt__compose_fail(b, QNNRT_E_ARG, "optimization_level %u; 1 to 3 are known",
+                            (unsigned)desc->optimization_level);
+    else if ((graph->desc.name != NULL &&
+              !qnnrt__compose_take(b, &b->context->names, graph->desc.name)) ||
+             !qnnrt__compose_push(b, &b->context->graphs, graph))
+        qnnrt__compose_no_memory(b);
+}
+
+QNNRT_API void qnnrt_builder_graph(qnnrt_builder *builder, const qnnrt_graph_desc *desc)
+{
+    if (!qnnrt__compose_going(builder)) return;
+    if (desc == NULL)
+        qnnrt__fail(&builder->error, QNNRT_E_ARG, "qnnrt_builder_graph: desc is NULL");
+    else
+        qnnrt__compose_begin(builder, desc, NULL);
+}
+
+QNNRT_API void qnnrt_builder_dlc(qnnrt_builder *b, const char *path,
+                                 const qnnrt_graph_desc *desc)
+{
+    qnnrt_graph_desc defaults;
+    qnnrt__os_file file;
+    unsigned char head[64];
+    uint64_t bytes = 0;
+    const char *why, *kind, *copy;
+    if (!qnnrt__compose_going(b)) return;
+    memset(&defaults, 0, sizeof(defaults));
+    b->graph = NULL;
+    if (path == NULL || path[0] == '\0') {
+        qnnrt__fail(&b->error, QNNRT_E_ARG, "qnnrt_builder_dlc: path is NULL or empty");
+        return;
+    }
+    why = qnnrt__os_file_open(path, &file);
+    if (why == NULL) {
+        bytes = file.bytes;
+        if (file.bytes > sizeof(head)) file.bytes = sizeof(head);
+        why = qnnrt__os_file_read(&file, head);
+    }
+    if (why != NULL) qnnrt__fail(&b->error, QNNRT_E_IO, "cannot read %s: %s", path, why);
+    else if (bytes > b->limits.file_bytes)
+        qnnrt__fail(&b->error, QNNRT_E_LIMIT, "%s has %llu bytes, more than limits.file_bytes", path,
+                    (unsigned long long)bytes);
+    else if (file.bytes < 4 || memcmp(head, "PK\3\4", 4) != 0) {
+        kind = qnnrt__context_looks_right(head, file.bytes) ? "a context binary: it is compiled"
+                                                            " already, open it"
+                                                            : qnnrt__context_kind(head, file.bytes);
+        qnnrt__fail(&b->error, QNNRT_E_FORMAT, "%s is no .dlc container (a zip archive)", path);
+        if (kind != NULL) qnnrt__err_add(&b->error, "\n  it looks like %s", kind);
+    }
+    file.data = NULL;
+    qnnrt__os_file_close(&file);
+    if (b->error.code != QNNRT_OK) return;
+    copy = qnnrt__arena_text(b->into, path, strlen(path));
+    if (copy == NULL) qnnrt__compose_no_memory(b);
+    else qnnrt__compose_begin(b, desc != NULL ? desc : &defaults, copy);
+    b->containers = 1;
+}
+
+QNNRT_API qnnrt_tensor qnnrt_builder_tensor(qnnrt_builder *b, const qnnrt_tensor_desc *desc)
+{
+    qnnrt_tensor_desc own;
+    qnnrt__compose_tensor *tensor;
+    if (!qnnrt__compose_going(b)) return -1;
+    if (desc == NULL) {
+        qnnrt__compose_fail(b, QNNRT_E_ARG, "qnnrt_builder_tensor: desc is NULL");
+        return -1;
+    }
+    if (qnnrt__compose_needs_graph(b, "a tensor") != QNNRT_OK) return -1;
+    own = *desc;
+    if (qnnrt__compose_name(b, desc->name, "a tensor", &own.name) != QNNRT_OK ||
+        qnnrt__compose_record(b, &own, &tensor) != QNNRT_OK ||
+        qnnrt__compose_add(b, tensor) != QNNRT_OK) return -1;
+    return b->handles;
+}
+
+QNNRT_API void qnnrt_builder_node(qnnrt_builder *b, const qnnrt_node_desc *desc)
+{
+    qnnrt__compose_node *node;
+    if (!qnnrt__compose_going(b)) return;
+    if (desc == NULL) {
+        qnnrt__compose_fail(b, QNNRT_E_ARG, "qnnrt_builder_node: desc is NULL");
+        return;
+    }
+    if (qnnrt__compose_node_make(b, desc, &node) != QNNRT_OK) return;
+    if (!qnnrt__compose_take(b, &b->node_names, node->op.name) ||
+        !qnnrt__compose_push(b, &b->graph->nodes, node))
+        qnnrt__compose_no_memory(b);
+    if (node->op.input_count + node->op.output_count > b->most_ends)
+        b->most_ends = node->op.input_count + node->op.output_count;
+}
+
+QNNRT_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *b, const qnnrt_node_desc *desc,
+                                              qnnrt_error *err)
+{
+    qnnrt_error own;
+    qnnrt__arena arena;
+    qnnrt__compose_node *node;
+    qnnrt__abi_tensor *room;
+    qnnrt__abi_op op;
+    qnnrt_result result;
+    qnnrt__err_clear(err);
+    if (err == NULL) err = &own;
+    if (b == NULL || desc == NULL)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_builder_supports: builder or desc is NULL");
+    if (b->error.code != QNNRT_OK) {
+        *err = b->error;
+        return err->code;
+    }
+    memset(&arena, 0, sizeof(arena));
+    arena.hooks = b->backend->hooks;
+    b->into = &arena;
+    b->err = err;
+    result = qnnrt__compose_node_make(b, desc, &node);
+    if (result == QNNRT_OK) {
+        room = (qnnrt__abi_tensor *)qnnrt__compose_alloc(
+            b, (uint64_t)node->op.input_count + node->op.output_count, sizeof(*room));
+        if (room == NULL) result = qnnrt__compose_no_memory(b);
+        else {
+            op = qnnrt__compose_op(node, room);
+            qnnrt__hooks_lock(&b->backend->hooks);
+            result = qnnrt__compose_device(b);           /* validators ask the newest device */
+            if (result == QNNRT_OK)
+                result = qnnrt__validate(b->backend, &op, b->graph->desc.name, err);
+            qnnrt__hooks_unlock(&b->backend->hooks);
+        }
+    }
+    b->op = NULL;
+    b->into = &b->arena;
+    b->err = &b->error;
+    qnnrt__arena_free(&arena);
+    return result;
+}
+
+static const qnnrt_error qnnrt__compose_null = { QNNRT_E_ARG, 0, "the builder is NULL" };
+
+QNNRT_API const qnnrt_error *qnnrt_builder_error(const qnnrt_builder *builder)
+{
+    return builder != NULL ? &builder->error : &qnnrt__compose_null;
+}
+
+QNNRT_API qnnrt_result qnnrt_builder_finish(qnnrt_builder *builder, qnnrt **out, qnnrt_error *err)
+{
+    qnnrt_result result;
+    qnnrt__err_clear(err);
+    if (out != NULL) *out = NULL;
+    if (builder == NULL)
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_builder_finish: builder is NULL");
+    if (out == NULL && builder->error.code == QNNRT_OK)
+        qnnrt__fail(&builder->error, QNNRT_E_ARG, "qnnrt_builder_finish: out is NULL");
+    result = builder->error.code;
+    if (result == QNNRT_OK) result = qnnrt__compose_finish(builder, out);
+    if (err != NULL && result != QNNRT_OK) *err = builder->error;
+    if (!builder->spent) qnnrt__compose_spend(builder, "finished");
+    return qnnrt__err_way_out(err, result);
+}
+
+QNNRT_API void qnnrt_builder_destroy(qnnrt_builder *builder)
+{
+    if (builder != NULL && !builder->spent) qnnrt__compose_spend(builder, "destroyed");
+}
+
+#endif /* QNNRT__COMPOSE_ONCE */
+
+/* Licence and history: at the end of qnnrt.h. */
