@@ -346,6 +346,21 @@ QNNRT_API const qnnrt_explanation *qnnrt_explanation_get(size_t index);
 /* Version of the implementation that was linked, "0.1.0". */
 QNNRT_API const char *qnnrt_version(void);
 
+/* Read the beginning of a regular file, or all of it, without ever waiting: a folder, a FIFO, a
+   device or a socket is refused and not opened. What reads settings or tokens beside a model uses
+   it too.
+
+   data     receives the first `room` bytes, or all when the file has fewer; may be NULL when room
+            is 0
+   bytes    receives the size of the file, which may be more than room; 0 on failure
+
+   To read a whole file: ask for its size with room 0, compare it with a limit, allocate, read, and
+   compare *bytes with the size again.
+   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (nothing has this path); QNNRT_E_IO (text says why);
+            QNNRT_E_ARG */
+QNNRT_API qnnrt_result qnnrt_file_read(const char *path, void *data, size_t room, uint64_t *bytes,
+                                       qnnrt_error *err);
+
 /* ------------------------------------------------------------------------------------- hooks -- */
 
 typedef enum qnnrt_log_level {     /* the vendor's own numbers */
@@ -1298,10 +1313,10 @@ static int qnnrt__os_path_of_self(char out[QNNRT__PATH_MAX])
 
 /* The content of a file, read-only. */
 typedef struct qnnrt__os_file {
-    const unsigned char *data;
+    void    *map;         /* all of it, or NULL */
     uint64_t bytes;
     int      fd;          /* -1: none */
-    int      mapped;
+    int      missing;     /* nothing has this path */
     int      strange;     /* something else than a file: a folder, a FIFO, a socket */
     struct stat facts;    /* when it was opened */
 } qnnrt__os_file;
@@ -1313,7 +1328,10 @@ static const char *qnnrt__os_file_open(const char *path, qnnrt__os_file *file)
 {
     memset(file, 0, sizeof(*file));
     file->fd = -1;
-    if (stat(path, &file->facts) != 0) return strerror(errno);
+    if (stat(path, &file->facts) != 0) {
+        file->missing = errno == ENOENT || errno == ENOTDIR;
+        return strerror(errno);
+    }
     file->strange = !S_ISREG(file->facts.st_mode);
     if (S_ISDIR(file->facts.st_mode)) return "it is a folder";
     if (file->strange) return "it is not a regular file"; /* not opened: opening alone can have
@@ -1347,39 +1365,46 @@ static const char *qnnrt__os_file_map(qnnrt__os_file *file)
     if (file->bytes > SIZE_MAX / 2) return "it is larger than the address space";
     at = mmap(NULL, (size_t)file->bytes, PROT_READ, MAP_PRIVATE, file->fd, 0);
     if (at == MAP_FAILED) return strerror(errno);
-    file->data = (const unsigned char *)at;
-    file->mapped = 1;
+    file->map = at;
     return NULL;
 }
 
-/* Read the whole file into `into`, which holds file->bytes. */
-static const char *qnnrt__os_file_read(qnnrt__os_file *file, unsigned char *into)
+/* Read the first bytes of the file: all of them, or what `into` has room for. */
+static const char *qnnrt__os_file_read(const qnnrt__os_file *file, void *into, uint64_t room)
 {
+    const uint64_t bytes = file->bytes < room ? file->bytes : room;
     uint64_t done = 0;
-    while (done < file->bytes) {
-        uint64_t left = file->bytes - done;
+    while (done < bytes) {
+        const uint64_t left = bytes - done;
         ptrdiff_t got =
-            read(file->fd, into + done, left > 0x40000000u ? 0x40000000u : (size_t)left);
+            read(file->fd, (char *)into + done, left > 0x40000000u ? 0x40000000u : (size_t)left);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return strerror(errno);
         if (got == 0) return "it became shorter while it was read";
         done += (uint64_t)got;
     }
-    file->data = into;
     return NULL;
 }
 
 static void qnnrt__os_file_close(qnnrt__os_file *file)
 {
-    if (file->mapped) {
-        /* munmap takes a plain pointer; the const was ours. */
-        void *at;
-        memcpy((void *)&at, (const void *)&file->data, sizeof(at));
-        munmap(at, (size_t)file->bytes);
-    }
+    if (file->map != NULL) munmap(file->map, (size_t)file->bytes);
     if (file->fd >= 0) close(file->fd);
     memset(file, 0, sizeof(*file));
     file->fd = -1;
+}
+
+/* Read the first bytes of a file by its path, and learn its size. */
+static const char *qnnrt__os_file_head(const char *path, void *into, uint64_t room, uint64_t *bytes,
+                                       int *missing)
+{
+    qnnrt__os_file file;
+    const char *why = qnnrt__os_file_open(path, &file);
+    if (why == NULL) why = qnnrt__os_file_read(&file, into, room);
+    *bytes = why == NULL ? file.bytes : 0;
+    *missing = file.missing;
+    qnnrt__os_file_close(&file);
+    return why;
 }
 
 #ifdef QNNRT_COMPOSE
@@ -5505,19 +5530,12 @@ static int qnnrt__names_find(int which, const char *text, size_t bytes, uint32_t
 /* The ELF machine of a file: 62 x86-64, 183 aarch64. 0: no ELF file, -1: cannot be read. */
 static int qnnrt__library_machine(const char *path)
 {
-    qnnrt__os_file file;
     unsigned char head[20];
-    int machine = -1;
-    const char *why = qnnrt__os_file_open(path, &file);
-    if (why == NULL && file.bytes < sizeof(head)) machine = 0;
-    else if (why == NULL) {
-        file.bytes = sizeof(head);
-        why = qnnrt__os_file_read(&file, head);
-        if (why == NULL) machine = memcmp(head, "\177ELF", 4) == 0 ? head[18] | head[19] << 8 : 0;
-    }
-    file.data = NULL;
-    qnnrt__os_file_close(&file);
-    return machine;
+    uint64_t bytes;
+    int missing;
+    if (qnnrt__os_file_head(path, head, sizeof(head), &bytes, &missing) != NULL) return -1;
+    if (bytes < sizeof(head) || memcmp(head, "\177ELF", 4) != 0) return 0;
+    return head[18] | head[19] << 8;
 }
 
 /* What the loader does not say, or says misleadingly: a file of another architecture is "not
@@ -9055,7 +9073,7 @@ enum { QNNRT__CONTEXT_LEAST = 64, QNNRT__CONTEXT_HEAD = 256 };
 
 static void qnnrt__context_release_file(qnnrt__context *context, const qnnrt_hooks *hooks)
 {
-    if (context->file.fd >= 0 || context->file.mapped) qnnrt__os_file_close(&context->file);
+    if (context->file.fd >= 0 || context->file.map != NULL) qnnrt__os_file_close(&context->file);
     qnnrt__mem_free(hooks, context->owned);
     context->owned = NULL;
     context->binary = NULL;
@@ -9192,10 +9210,11 @@ static qnnrt_result qnnrt__context_load(qnnrt__context *context, const char *pat
             else if ((context->owned = qnnrt__mem_raw(hooks, context->bytes)) == NULL)
                 return qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for the %llu bytes of %s",
                                    (unsigned long long)context->bytes, path);
-            else why = qnnrt__os_file_read(&context->file, (unsigned char *)context->owned);
+            else why = qnnrt__os_file_read(&context->file, context->owned, context->bytes);
         }
         if (why != NULL) return qnnrt__fail(err, QNNRT_E_IO, "cannot read %s: %s", path, why);
-        context->binary = context->file.data;
+        context->binary = (const unsigned char *)(context->owned != NULL ? context->owned
+                                                                         : context->file.map);
     }
     context->info->file_bytes = context->bytes;
     if (context->bytes < QNNRT__CONTEXT_LEAST) {
@@ -10719,7 +10738,7 @@ static qnnrt_result qnnrt__model_text(const qnnrt *model, const char *path, void
         result = qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for the %llu bytes of %s",
                              (unsigned long long)file.bytes, path);
     if (result == QNNRT_OK && why == NULL)
-        why = qnnrt__os_file_read(&file, (unsigned char *)*owned);
+        why = qnnrt__os_file_read(&file, *owned, file.bytes);
     if (result == QNNRT_OK && why != NULL)
         result = qnnrt__fail(err, QNNRT_E_IO, "cannot read %s: %s", path, why);
     *bytes = (size_t)file.bytes;
@@ -11185,11 +11204,11 @@ static qnnrt_result qnnrt__model_scan(qnnrt *model, qnnrt__scan *scan, const cha
 /* Can a file of desc.files, NULL for none, be opened? */
 static qnnrt_result qnnrt__model_there(const char *path, qnnrt_error *err)
 {
-    qnnrt__os_file file;
     const char *why;
+    uint64_t bytes;
+    int missing;
     if (path == NULL) return QNNRT_OK;
-    why = qnnrt__os_file_open(path, &file);
-    qnnrt__os_file_close(&file);
+    why = qnnrt__os_file_head(path, NULL, 0, &bytes, &missing);
     return why == NULL ? QNNRT_OK : qnnrt__fail(err, QNNRT_E_IO, "cannot read %s: %s", path, why);
 }
 
@@ -12120,6 +12139,20 @@ QNNRT_API const char *qnnrt_version(void)
         QNNRT_VERSION_PATCH);
 #undef QNNRT__TEXT
 #undef QNNRT__TEXT2
+}
+
+QNNRT_API qnnrt_result qnnrt_file_read(const char *path, void *data, size_t room, uint64_t *bytes,
+                                       qnnrt_error *err)
+{
+    const char *why;
+    int missing;
+    if (bytes != NULL) *bytes = 0;
+    qnnrt__err_clear(err);
+    if (path == NULL || bytes == NULL || (data == NULL && room > 0))
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_file_read: path, bytes or data is NULL");
+    why = qnnrt__os_file_head(path, data, room, bytes, &missing);
+    if (why == NULL) return QNNRT_OK;
+    return qnnrt__fail(err, missing ? QNNRT_E_NOT_FOUND : QNNRT_E_IO, "cannot read %s: %s", path, why);
 }
 
 QNNRT_API const char *qnnrt_result_name(qnnrt_result result)

@@ -2033,10 +2033,10 @@ QNNRT_API void qnnrt_builder_dlc(qnnrt_builder *b, const char *path,
                                  const qnnrt_graph_desc *desc)
 {
     qnnrt_graph_desc defaults;
-    qnnrt__os_file file;
     unsigned char head[64];
-    uint64_t bytes = 0;
+    uint64_t bytes;
     const char *why, *kind, *copy;
+    int missing;
     if (!qnnrt__compose_going(b)) return;
     memset(&defaults, 0, sizeof(defaults));
     b->graph = NULL;
@@ -2044,25 +2044,19 @@ QNNRT_API void qnnrt_builder_dlc(qnnrt_builder *b, const char *path,
         qnnrt__fail(&b->error, QNNRT_E_ARG, "qnnrt_builder_dlc: path is NULL or empty");
         return;
     }
-    why = qnnrt__os_file_open(path, &file);
-    if (why == NULL) {
-        bytes = file.bytes;
-        if (file.bytes > sizeof(head)) file.bytes = sizeof(head);
-        why = qnnrt__os_file_read(&file, head);
-    }
+    why = qnnrt__os_file_head(path, head, sizeof(head), &bytes, &missing);
     if (why != NULL) qnnrt__fail(&b->error, QNNRT_E_IO, "cannot read %s: %s", path, why);
     else if (bytes > b->limits.file_bytes)
         qnnrt__fail(&b->error, QNNRT_E_LIMIT, "%s has %llu bytes, more than limits.file_bytes", path,
                     (unsigned long long)bytes);
-    else if (file.bytes < 4 || memcmp(head, "PK\3\4", 4) != 0) {
-        kind = qnnrt__context_looks_right(head, file.bytes) ? "a context binary: it is compiled"
-                                                            " already, open it"
-                                                            : qnnrt__context_kind(head, file.bytes);
+    else if (bytes < 4 || memcmp(head, "PK\3\4", 4) != 0) {
+        if (bytes > sizeof(head)) bytes = sizeof(head);
+        kind = qnnrt__context_looks_right(head, bytes)
+                   ? "a context binary: it is compiled already, open it"
+                   : qnnrt__context_kind(head, bytes);
         qnnrt__fail(&b->error, QNNRT_E_FORMAT, "%s is no .dlc container (a zip archive)", path);
         if (kind != NULL) qnnrt__err_add(&b->error, "\n  it looks like %s", kind);
     }
-    file.data = NULL;
-    qnnrt__os_file_close(&file);
     if (b->error.code != QNNRT_OK) return;
     copy = qnnrt__arena_text(b->into, path, strlen(path));
     if (copy == NULL) qnnrt__compose_no_memory(b);

@@ -1,0 +1,206 @@
+/* test_os.c - room >>os: how files are opened and read.
+
+   The program has open() and read() of its own, which every caller in it meets: they fail with EMFILE or EIO, or read
+   less than was asked for, when a test says so.    */
+#define QNNRT_IMPLEMENTATION
+#include "../qnnrt.h"
+#include "test.h"
+#include <fcntl.h>
+#include <stdarg.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+
+extern long syscall(long number, ...);    /* POSIX does not name it */
+
+static struct {
+    int      open_errno;            /* of every open(), 0: none */
+    int      read_errno;            /* of the read() after `read_good` good ones, 0: none */
+    unsigned read_good;
+    size_t   read_most;             /* bytes that one read() gives, 0: all */
+    int      interrupt;             /* this many calls fail with EINTR first */
+    unsigned opens, reads;
+} os;
+
+extern int open(const char *path, int flags, ...)
+{
+    va_list args;
+    int mode;
+    va_start(args, flags);
+    mode = (flags & O_CREAT) != 0 ? va_arg(args, int) : 0;
+    va_end(args);
+    ++os.opens;
+    if (os.interrupt > 0) { --os.interrupt; errno = EINTR; return -1; }
+    if (os.open_errno != 0) { errno = os.open_errno; return -1; }
+    return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+extern ssize_t read(int fd, void *data, size_t bytes)
+{
+    if (os.interrupt > 0) { --os.interrupt; errno = EINTR; return -1; }
+    if (os.read_errno != 0 && os.reads >= os.read_good) { errno = os.read_errno; return -1; }
+    ++os.reads;
+    if (os.read_most != 0 && bytes > os.read_most) bytes = os.read_most;
+    return (ssize_t)syscall(SYS_read, fd, data, bytes);
+}
+
+/* A new file in a folder of its own; its path. */
+static const char *file_of(const char *text)
+{
+    static char path[2048];
+    snprintf(path, sizeof(path), "%s/a.json", test_tmpdir());
+    return test_write_file(path, text, strlen(text)) ? path : NULL;
+}
+
+static void os_plain(void) { memset(&os, 0, sizeof(os)); }
+
+static qnnrt_error error;
+
+static void fill(void) { memset(&error, 0xFF, sizeof(error)); }
+
+TEST(file_read_gives_the_size_the_beginning_and_all)
+{
+    const char *path = file_of("0123456789");
+    char text[16];
+    uint64_t bytes = 7;
+    os_plain();
+    fill();
+    CHECK_EQ(qnnrt_file_read(path, NULL, 0, &bytes, &error), QNNRT_OK);
+    CHECK_EQ(bytes, 10);
+    CHECK_EQ(error.code, QNNRT_OK);
+    CHECK(error.text[0] == '\0');
+    memset(text, '.', sizeof(text));
+    CHECK_EQ(qnnrt_file_read(path, text, 4, &bytes, NULL), QNNRT_OK);
+    CHECK_EQ(bytes, 10);
+    CHECK(memcmp(text, "0123....", 8) == 0);
+    CHECK_EQ(qnnrt_file_read(path, text, 10, &bytes, NULL), QNNRT_OK);
+    CHECK_EQ(bytes, 10);
+    CHECK(memcmp(text, "0123456789......", 16) == 0);
+    memset(text, '.', sizeof(text));
+    CHECK_EQ(qnnrt_file_read(path, text, sizeof(text), &bytes, NULL), QNNRT_OK);
+    CHECK_EQ(bytes, 10);
+    CHECK(memcmp(text, "0123456789......", 16) == 0);
+}
+
+TEST(file_read_refuses_null)
+{
+    char text[4];
+    uint64_t bytes = 7;
+    fill();
+    CHECK_EQ(qnnrt_file_read(NULL, text, 4, &bytes, &error), QNNRT_E_ARG);
+    CHECK_EQ(error.code, QNNRT_E_ARG);
+    CHECK_STR(error.text, "path");
+    CHECK_EQ(bytes, 0);
+    CHECK_EQ(qnnrt_file_read("a", NULL, 4, &bytes, &error), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_file_read("a", text, 4, NULL, &error), QNNRT_E_ARG);
+}
+
+TEST(file_read_tells_a_file_that_is_missing_from_one_that_cannot_be_read)
+{
+    const char *path = file_of("{}");
+    char at[4096];
+    uint64_t bytes = 7;
+    os_plain();
+    snprintf(at, sizeof(at), "%s.b", path);
+    fill();
+    CHECK_EQ(qnnrt_file_read(at, NULL, 0, &bytes, &error), QNNRT_E_NOT_FOUND);
+    CHECK_EQ(error.code, QNNRT_E_NOT_FOUND);
+    CHECK_STR(error.text, at);
+    CHECK_EQ(bytes, 0);
+    snprintf(at, sizeof(at), "%s/b.json", path);      /* below a file */
+    CHECK_EQ(qnnrt_file_read(at, NULL, 0, &bytes, &error), QNNRT_E_NOT_FOUND);
+    memset(at, 'n', sizeof(at) - 1);                  /* a name that no file can have */
+    at[sizeof(at) - 1] = '\0';
+    CHECK_EQ(qnnrt_file_read(at, NULL, 0, &bytes, &error), QNNRT_E_IO);
+    CHECK_EQ(os.opens, 0);
+}
+
+TEST(file_read_refuses_folders_fifos_sockets_and_devices_without_opening_them)
+{
+    const char *folder = test_tmpdir();
+    struct sockaddr_un name;
+    char at[2048];
+    uint64_t bytes = 7;
+    int fd;
+    os_plain();
+    CHECK_EQ(qnnrt_file_read(folder, NULL, 0, &bytes, &error), QNNRT_E_IO);
+    CHECK_STR(error.text, folder);
+    snprintf(at, sizeof(at), "%s/fifo", folder);
+    CHECK_EQ(mkfifo(at, 0600), 0);
+    CHECK_EQ(qnnrt_file_read(at, NULL, 0, &bytes, &error), QNNRT_E_IO);
+    memset(&name, 0, sizeof(name));
+    name.sun_family = AF_UNIX;
+    snprintf(at, sizeof(at), "%s/socket", folder);
+    CHECK(strlen(at) < sizeof(name.sun_path));
+    memcpy(name.sun_path, at, strlen(at) + 1);
+    fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    CHECK(fd >= 0);
+    CHECK_EQ(bind(fd, (struct sockaddr *)&name, sizeof(name)), 0);
+    CHECK_EQ(qnnrt_file_read(at, NULL, 0, &bytes, &error), QNNRT_E_IO);
+    close(fd);
+    CHECK_EQ(qnnrt_file_read("/dev/zero", NULL, 0, &bytes, &error), QNNRT_E_IO);
+    CHECK_EQ(bytes, 0);
+    CHECK_EQ(os.opens, 0);
+}
+
+TEST(file_read_survives_short_reads_and_interruptions)
+{
+    const char *path = file_of("0123456789");
+    char text[16];
+    uint64_t bytes = 7;
+    os_plain();
+    os.read_most = 3;
+    memset(text, '.', sizeof(text));
+    CHECK_EQ(qnnrt_file_read(path, text, sizeof(text), &bytes, NULL), QNNRT_OK);
+    CHECK(memcmp(text, "0123456789......", 16) == 0);
+    CHECK_EQ(os.reads, 4);
+    os_plain();
+    os.interrupt = 2;
+    CHECK_EQ(qnnrt_file_read(path, text, 10, &bytes, NULL), QNNRT_OK);
+    CHECK_EQ(os.opens, 3);
+    os_plain();
+    os.read_most = 5;
+    CHECK_EQ(qnnrt_file_read(path, text, 6, &bytes, NULL), QNNRT_OK);
+    CHECK_EQ(os.reads, 2);
+}
+
+TEST(file_read_reports_emfile_and_eio_and_gives_the_descriptor_back)
+{
+    const char *path = file_of("0123456789");
+    char text[16];
+    uint64_t bytes = 7;
+    int fd, next;
+    os_plain();
+    fd = dup(1);
+    close(fd);
+    os.open_errno = EMFILE;
+    fill();
+    CHECK_EQ(qnnrt_file_read(path, text, 10, &bytes, &error), QNNRT_E_IO);
+    CHECK_STR(error.text, path);
+    CHECK_STR(error.text, strerror(EMFILE));
+    CHECK_EQ(bytes, 0);
+    os_plain();
+    os.read_most = 3;
+    os.read_errno = EIO;
+    os.read_good = 2;
+    fill();
+    CHECK_EQ(qnnrt_file_read(path, text, 10, &bytes, &error), QNNRT_E_IO);
+    CHECK_STR(error.text, path);
+    CHECK_STR(error.text, strerror(EIO));
+    CHECK_EQ(os.reads, 2);
+    CHECK_EQ(bytes, 0);
+    os_plain();
+    next = dup(1);
+    close(next);
+    CHECK_EQ(next, fd);
+}
+
+TEST_MAIN("os")
+{
+    RUN(file_read_gives_the_size_the_beginning_and_all);
+    RUN(file_read_refuses_null);
+    RUN(file_read_tells_a_file_that_is_missing_from_one_that_cannot_be_read);
+    RUN(file_read_refuses_folders_fifos_sockets_and_devices_without_opening_them);
+    RUN(file_read_survives_short_reads_and_interruptions);
+    RUN(file_read_reports_emfile_and_eio_and_gives_the_descriptor_back);
+}
