@@ -23,7 +23,7 @@ enum { NAIVE_CELLS = 24, NAIVE_SEQUENCES = 64, NAIVE_TENSORS = 4, NAIVE_ROWS = 6
 
 typedef struct naive_cell {
     int           used;
-    long          position;
+    int64_t       position;
     int           sequences[NAIVE_SEQUENCES];   /* a set: the first `sequence_count` */
     int           sequence_count;
     int           known;                        /* its bytes are: they were written, and not lost since */
@@ -63,7 +63,7 @@ static void naive_drop(naive_cell *cell, int sequence)
     if (kept == 0) cell->used = 0;
 }
 
-static int naive_between(const naive_cell *cell, long begin, long end)
+static int naive_between(const naive_cell *cell, int64_t begin, int64_t end)
 {
     if (begin < 0) begin = 0;
     return cell->used && cell->position >= begin && (end < 0 || cell->position < end);
@@ -77,7 +77,7 @@ static void naive_clear(naive_cache *n)
     for (i = 0; i < n->count; ++i) n->cells[i].used = 0;
 }
 
-static void naive_set(naive_cache *n, int cell, long position, uint64_t sequences)
+static void naive_set(naive_cache *n, int cell, int64_t position, uint64_t sequences)
 {
     int s;
     naive_cell *c = &n->cells[cell];
@@ -88,7 +88,7 @@ static void naive_set(naive_cache *n, int cell, long position, uint64_t sequence
         if (sequences >> s & 1) naive_add(c, s);
 }
 
-static void naive_remove(naive_cache *n, int sequence, long begin, long end)
+static void naive_remove(naive_cache *n, int sequence, int64_t begin, int64_t end)
 {
     int i, s;
     for (i = 0; i < n->count; ++i) {
@@ -98,7 +98,7 @@ static void naive_remove(naive_cache *n, int sequence, long begin, long end)
     }
 }
 
-static void naive_copy(naive_cache *n, int from, int to, long begin, long end)
+static void naive_copy(naive_cache *n, int from, int to, int64_t begin, int64_t end)
 {
     int i;
     for (i = 0; i < n->count; ++i)
@@ -114,18 +114,19 @@ static void naive_keep(naive_cache *n, int sequence)
 }
 
 /* Both: what the positions become, or nothing at all when one of them cannot be. divisor 0: add delta. */
-static qnnrt_result naive_turn(naive_cache *n, int sequence, long begin, long end, long delta, long divisor, int turned)
+static qnnrt_result naive_turn(naive_cache *n, int sequence, int64_t begin, int64_t end, int64_t delta, int64_t divisor,
+                               int turned)
 {
     static naive_cache then;
     int i, changes = 0;
     then = *n;
     for (i = 0; i < n->count; ++i) {
         naive_cell *c = &then.cells[i];
-        long old = c->position;
+        int64_t old = c->position;
         if (!naive_has(c, sequence) || !naive_between(c, begin, end)) continue;
         c->position = divisor != 0 ? c->position / divisor : c->position + delta;
         if (c->position != old) changes = 1;
-        if (c->position > 2147483647L) return turned ? QNNRT_E_UNSUPPORTED : QNNRT_E_ARG;
+        if (c->position > 2147483647) return turned ? QNNRT_E_UNSUPPORTED : QNNRT_E_ARG;
         if (c->position < 0) c->used = 0;
     }
     if (changes && turned) return QNNRT_E_UNSUPPORTED;
@@ -135,9 +136,9 @@ static qnnrt_result naive_turn(naive_cache *n, int sequence, long begin, long en
 
 /* ---- questions ----------------------------------------------------------------------------------- */
 
-static long naive_edge(const naive_cache *n, int sequence, int highest)
+static int64_t naive_edge(const naive_cache *n, int sequence, int highest)
 {
-    long found = -1;
+    int64_t found = -1;
     int i;
     for (i = 0; i < n->count; ++i) {
         const naive_cell *c = &n->cells[i];
@@ -198,7 +199,7 @@ static uint64_t naive_sum(const unsigned char *data, size_t bytes)
 }
 
 /* Put a state into n. Returns whether it is one that fits; otherwise n is what it was. */
-static int naive_restore(naive_cache *n, const naive_shape *shape, uint64_t fingerprint, long positions,
+static int naive_restore(naive_cache *n, const naive_shape *shape, uint64_t fingerprint, int64_t positions,
                          const unsigned char *data, size_t bytes)
 {
     static naive_cache then;
@@ -222,7 +223,7 @@ static int naive_restore(naive_cache *n, const naive_shape *shape, uint64_t fing
     for (i = 0; i < cells; ++i) {
         uint64_t position = naive_number(at + i * 4, 4), sequences = naive_number(at + cells * 4 + i * 8, 8);
         if (position >= (uint64_t)positions || position > 2147483647u || sequences == 0) return 0;
-        naive_set(&then, (int)i, (long)position, sequences);
+        naive_set(&then, (int)i, (int64_t)position, sequences);
         then.cells[i].known = 1;
     }
     at += cells * 12;
@@ -396,7 +397,7 @@ static const char *game_append(game *g, game_side *side)
     const int count = game_draw(g, GAME_AR + 1), extra = game_draw(g, 3), from = extra > 0 ? game_draw(g, extra + 1) : 0;
     const int how = game_draw(g, 8), sequence = game_sequence(g);
     const uint64_t sequences = (uint64_t)1 << sequence | (how >= 6 ? (uint64_t)1 << game_sequence(g) : 0);
-    long position = naive_edge(n, sequence, 1) + 1;
+    int64_t position = naive_edge(n, sequence, 1) + 1;
     uint32_t cells[GAME_AR + 1], last, run;
     const int out_cells = count + extra;
     int i, k, row, found = 0;
@@ -407,7 +408,7 @@ static const char *game_append(game *g, game_side *side)
     for (i = 0, found = 0; found < count; ++i)
         if (!n->cells[i].used) GAME_SAME(g, cells[found++] == (uint32_t)i);
     if (how == 5) position = game_position(g);
-    if (position < 0 || position > (long)INT32_MAX - count) position = (long)INT32_MAX - count;
+    if (position < 0 || position > (int64_t)INT32_MAX - count) position = (int64_t)INT32_MAX - count;
     for (i = 0; i < count; ++i) qnnrt_llm__cells_set(&side->cells, cells[i], (int32_t)(position + i), sequences);
     last = cells[count - 1];
     if (how == 4) {                                                  /* taken back, in any order */
@@ -499,7 +500,7 @@ static const char *game_state(game *g, game_side *from, game_side *to)
     GAME_SAME(g, data != NULL && bytes >= 48);
     qnnrt_llm__state_save(&from->cells, &from->store, fingerprint, data);
     clean.count = NAIVE_CELLS;
-    good = naive_restore(&clean, &g->shape, fingerprint, (long)1 << 31, data, bytes) &&
+    good = naive_restore(&clean, &g->shape, fingerprint, (int64_t)1 << 31, data, bytes) &&
            naive_used(&clean) == naive_used(&from->naive);
     if (!good) { free(data); GAME_SAME(g, good); }
     for (i = 0; i < (size_t)flips; ++i) {
@@ -524,7 +525,7 @@ static const char *game_state(game *g, game_side *from, game_side *to)
     memset(&err, 0xFF, sizeof(err));
     qnnrt_llm__error_clear(&err);
     result = qnnrt_llm__state_restore(&to->cells, &to->store, fingerprint, positions, copy, used, &err);
-    good = naive_restore(&to->naive, &g->shape, fingerprint, (long)positions, copy, used);
+    good = naive_restore(&to->naive, &g->shape, fingerprint, (int64_t)positions, copy, used);
     if (result != QNNRT_OK && flips == 0)                    /* none of these is damaged */
         damaged = result != QNNRT_E_LIMIT;
     free(copy);
@@ -624,7 +625,7 @@ static const char *game_step(game *g)
 }
 
 /* A model and two caches are drawn, then so many moves. */
-static const char *game_play(game *g, const unsigned char *data, size_t size, uint32_t seed, long moves)
+static const char *game_play(game *g, const unsigned char *data, size_t size, uint32_t seed, int moves)
 {
     static const int elements[3] = { 1, 2, 4 }, inners[4] = { 1, 3, 4, 5 };
     const char *why = NULL;

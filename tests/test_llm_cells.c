@@ -339,7 +339,8 @@ TEST(llm_rows_bytes_of_public_models_and_of_sizes_that_no_memory_has)
     CHECK_EQ(bytes_of(most, most, 1, 1, 0, most), 0);
     CHECK_EQ(bytes_of(most, 1, 1, most, most, 0), 0);
     CHECK_EQ(bytes_of(1, most, most, 1, 0, 0), 0);
-    CHECK_EQ(bytes_of(1, most, 2, 1, 0, 0), (uint64_t)most * 2);
+    CHECK_EQ(bytes_of(1, most, 2, 1, 0, 0), SIZE_MAX > UINT32_MAX ? (uint64_t)most * 2 : 0);
+    CHECK_EQ(bytes_of(1, most / 4, 2, 1, 0, 0), most / 4 * 2);
     CHECK_EQ(bytes_of(0, 4, 4, 4, 4, 1), 0);
     CHECK_EQ(bytes_of(4, 0, 4, 4, 4, 0), 0);
     CHECK_EQ(bytes_of(4, 4, 4, 0, 4, 0), 0);
@@ -754,10 +755,11 @@ TEST(llm_state_too_large_for_any_memory_has_no_size)
     }
     store.kv = kv;
     store.kv_count = 1;
-    CHECK(qnnrt_llm__state_size(&store, 1u << 30) == UINT64_C(0xFFFFFFFF) * (1u << 30) + 48 + 12 + 12 * UINT64_C(1073741824));
+    CHECK(qnnrt_llm__state_size(&store, 1u << 30) ==
+          (SIZE_MAX > UINT32_MAX ? UINT64_C(0xFFFFFFFF) * (1u << 30) + 48 + 12 + 12 * UINT64_C(1073741824) : 0));
     CHECK_EQ(qnnrt_llm__state_size(&store, UINT32_MAX), 0);
     store.kv_count = 2;                                        /* of two, the sum is too large */
-    CHECK(qnnrt_llm__state_size(&store, 1u << 29) != 0);
+    CHECK((qnnrt_llm__state_size(&store, 1u << 29) != 0) == (SIZE_MAX > UINT32_MAX));
     CHECK_EQ(qnnrt_llm__state_size(&store, 1u << 30), 0);
     store.kv_count = 4;                                        /* of four, it is 2^64 and a little */
     CHECK_EQ(qnnrt_llm__state_size(&store, 1u << 30), 0);

@@ -1115,7 +1115,7 @@ TEST(one_name_for_caches_of_several_shards)
 {
     spec s = HUB_SPEC;
     size_t k, g, i, n = 0;
-    static char names[128][40];
+    static char names[128][96];
     s.shards = 2;
     s.cache = F32;      /* so that nothing but the step tells them apart */
     begin(&s);
