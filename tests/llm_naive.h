@@ -113,9 +113,8 @@ static void naive_keep(naive_cache *n, int sequence)
             if (s != sequence) naive_drop(&n->cells[i], s);
 }
 
-/* Both: what the positions become, or nothing at all when one of them cannot be. divisor 0: add delta. */
-static qnnrt_result naive_turn(naive_cache *n, int sequence, int64_t begin, int64_t end, int64_t delta, int64_t divisor,
-                               int turned)
+/* Add delta to positions, or change nothing when one of them cannot be. */
+static qnnrt_result naive_turn(naive_cache *n, int sequence, int64_t begin, int64_t end, int64_t delta, int turned)
 {
     static naive_cache then;
     int i, changes = 0;
@@ -124,7 +123,7 @@ static qnnrt_result naive_turn(naive_cache *n, int sequence, int64_t begin, int6
         naive_cell *c = &then.cells[i];
         int64_t old = c->position;
         if (!naive_has(c, sequence) || !naive_between(c, begin, end)) continue;
-        c->position = divisor != 0 ? c->position / divisor : c->position + delta;
+        c->position += delta;
         if (c->position != old) changes = 1;
         if (c->position > 2147483647) return turned ? QNNRT_E_UNSUPPORTED : QNNRT_E_ARG;
         if (c->position < 0) c->used = 0;
@@ -594,32 +593,26 @@ static const char *game_step(game *g)
         qnnrt_llm__cells_keep(&side->cells, sequence);
         naive_keep(&side->naive, sequence);
         ++g->moves[3];
-    } else if (move < 23) {
+    } else if (move < 25) {
         by = game_position(g);
         if (game_draw(g, 2)) by = by > 0 ? -by : 0;
         turned = game_draw(g, 3) == 0;
         GAME_SAME(g, qnnrt_llm__cells_shift(&side->cells, sequence, begin, end, by, turned) ==
-                     naive_turn(&side->naive, sequence, begin, end, by, 0, turned));
+                     naive_turn(&side->naive, sequence, begin, end, by, turned));
         ++g->moves[4];
-    } else if (move < 25) {
-        by = game_draw(g, 5) - 1;
-        turned = game_draw(g, 3) == 0;
-        GAME_SAME(g, qnnrt_llm__cells_divide(&side->cells, sequence, begin, end, by, turned) ==
-                     (by < 1 ? QNNRT_E_ARG : naive_turn(&side->naive, sequence, begin, end, 0, by, turned)));
-        ++g->moves[5];
     } else if (move < 27) {
         to = side->naive.count - naive_end(&side->naive);
         by = naive_end(&side->naive) + game_draw(g, to + 1);
-        if (by > 0) { game_arrange(side, (uint32_t)by); ++g->moves[6]; }
-    } else if (move < 28) { game_move(g, side); ++g->moves[7]; }
-    else if (move < 29) { GAME_TRY(game_get(g, side)); ++g->moves[8]; }
-    else if (move < 31) { GAME_TRY(game_state(g, side, other)); ++g->moves[9]; }
-    else if (game_draw(g, 2) > 0) { GAME_TRY(game_copy(g, side, other)); ++g->moves[10]; }
+        if (by > 0) { game_arrange(side, (uint32_t)by); ++g->moves[5]; }
+    } else if (move < 28) { game_move(g, side); ++g->moves[6]; }
+    else if (move < 29) { GAME_TRY(game_get(g, side)); ++g->moves[7]; }
+    else if (move < 31) { GAME_TRY(game_state(g, side, other)); ++g->moves[8]; }
+    else if (game_draw(g, 2) > 0) { GAME_TRY(game_copy(g, side, other)); ++g->moves[9]; }
     else if (game_draw(g, 2) > 0) {
         qnnrt_llm__cells_clear(&side->cells);
         naive_clear(&side->naive);
-        ++g->moves[11];
-    } else { game_fill(g, side); ++g->moves[12]; }
+        ++g->moves[10];
+    } else { game_fill(g, side); ++g->moves[11]; }
     GAME_TRY(game_compare(g, &g->sides[0]));
     return game_compare(g, &g->sides[1]);
 }

@@ -531,8 +531,6 @@ TEST(batches_that_cannot_be_are_refused)
     CHECK_EQ(qnnrt_llm_sequence_shift(cache, 0, 0, -1, 0), QNNRT_OK);
     CHECK_EQ(qnnrt_llm_sequence_shift(cache, 0, 2, -1, -2), QNNRT_E_UNSUPPORTED);
     CHECK_STR(qnnrt_llm_error(cache)->text, "RoPE");
-    CHECK_EQ(qnnrt_llm_sequence_divide(cache, 0, 0, -1, 2), QNNRT_E_UNSUPPORTED);
-    CHECK_EQ(qnnrt_llm_sequence_divide(cache, 0, 0, -1, 0), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_llm_close(s.llm), QNNRT_E_BUSY);
     TRY(finish(&s));
 }

@@ -268,7 +268,6 @@ TEST(every_call_with_nothing)
     CHECK_EQ(qnnrt_llm_sequence_copy(NULL, 0, 0, 0, 0), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_llm_sequence_keep(NULL, 0), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_llm_sequence_shift(NULL, 0, 0, 0, 0), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt_llm_sequence_divide(NULL, 0, 0, 0, 0), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_llm_sequence_first(NULL, 0), -1);
     CHECK_EQ(qnnrt_llm_sequence_last(NULL, 0), -1);
     CHECK_EQ(qnnrt_llm_cache_copy(NULL, NULL), QNNRT_E_ARG);
@@ -329,7 +328,6 @@ TEST(garbage_in_a_batch)
         CHECK_EQ(qnnrt_llm_logits(cache, SIZE_MAX, values), QNNRT_E_ARG);
         CHECK_EQ(qnnrt_llm_logits(cache, 0, NULL), QNNRT_E_ARG);
         CHECK_EQ(qnnrt_llm_sequence_shift(cache, 0, INT32_MIN, INT32_MIN, INT32_MIN), QNNRT_E_UNSUPPORTED);
-        CHECK_EQ(qnnrt_llm_sequence_divide(cache, 0, INT32_MIN, INT32_MAX, INT32_MIN), QNNRT_E_ARG);
         CHECK_EQ(qnnrt_llm_sequence_remove(cache, 64, 0, -1), QNNRT_E_ARG);
         CHECK_EQ(qnnrt_llm_sequence_remove(cache, INT32_MIN, 0, -1), QNNRT_E_ARG);
         CHECK_EQ(qnnrt_llm_sequence_copy(cache, -1, 0, 0, -1), QNNRT_E_ARG);

@@ -486,9 +486,9 @@ QNNRT_LLM_API qnnrt_llm_cache_info qnnrt_llm_cache_get_info(const qnnrt_llm_cach
              belong to none are free
    copy      cells of `from` belong to `to` as well; nothing is copied
    keep      all sequences but this one are removed
-   shift     add delta to positions;  divide: divide them. QNNRT_E_UNSUPPORTED for keys that are
-             stored turned by their positions (RoPE), unless nothing would change: that is so with
-             every model that is told positions
+   shift     add delta to positions. QNNRT_E_UNSUPPORTED for keys that are stored turned by their
+             positions (RoPE), unless nothing would change: that is so with every model that is told
+             positions
    first, last   the lowest and the highest position of a sequence, -1: it is empty
 
    Returns   QNNRT_OK, QNNRT_E_ARG (a sequence that cannot be), QNNRT_E_UNSUPPORTED */
@@ -500,8 +500,6 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_copy(qnnrt_llm_cache *cache, int f
 QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_keep(qnnrt_llm_cache *cache, int sequence);
 QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_shift(qnnrt_llm_cache *cache, int sequence,
                                                     int32_t begin, int32_t end, int32_t delta);
-QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_divide(qnnrt_llm_cache *cache, int sequence,
-                                                     int32_t begin, int32_t end, int32_t divisor);
 QNNRT_LLM_API int32_t      qnnrt_llm_sequence_first(const qnnrt_llm_cache *cache, int sequence);
 QNNRT_LLM_API int32_t      qnnrt_llm_sequence_last(const qnnrt_llm_cache *cache, int sequence);
 
@@ -4247,25 +4245,6 @@ static qnnrt_result qnnrt_llm__cells_shift(qnnrt_llm__cells *cells, int sequence
     return QNNRT_OK;
 }
 
-/* Divide positions, likewise. QNNRT_E_ARG: a divisor below 1. */
-static qnnrt_result qnnrt_llm__cells_divide(qnnrt_llm__cells *cells, int sequence, int32_t begin,
-                                            int32_t end, int32_t divisor, int turned)
-{
-    uint64_t bits = (uint64_t)1 << sequence, stale = 0;
-    uint32_t cell;
-    if (divisor < 1) return QNNRT_E_ARG;
-    if (divisor == 1) return QNNRT_OK;
-    for (cell = 0; cell < cells->end; ++cell) {
-        if (!qnnrt_llm__cells_within(cells, cell, bits, begin, end)) continue;
-        if (cells->positions[cell] == 0) continue;
-        if (turned) return QNNRT_E_UNSUPPORTED;
-        stale |= cells->sequences[cell];
-        cells->positions[cell] /= divisor;
-    }
-    qnnrt_llm__cells_settle(cells, stale, INT32_MAX);
-    return QNNRT_OK;
-}
-
 /* The lowest position of a sequence, and the highest; -1: it is empty. */
 static int32_t qnnrt_llm__cells_first(const qnnrt_llm__cells *cells, int sequence)
 {
@@ -7051,8 +7030,7 @@ static qnnrt_result qnnrt_llm__public_moved(qnnrt_llm_cache *cache, qnnrt_result
                                " again", qnnrt_dtype_name(cache->part->llm->info.cache_dtype));
     if (result != QNNRT_OK)
         return QNNRT_LLM__FAIL(cache, result, "a text has at most %lu positions here (desc.positions"
-                               " of the session), and is divided by 1 or more",
-                               (unsigned long)cache->session->desc.positions);
+                               " of the session)", (unsigned long)cache->session->desc.positions);
     qnnrt_llm__public_change(cache);
     return QNNRT_OK;
 }
@@ -7069,16 +7047,6 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_shift(qnnrt_llm_cache *cache, int 
     return qnnrt_llm__public_moved(
         cache, qnnrt_llm__cells_shift(&cache->cells, sequence, begin, end, delta,
                                       qnnrt_llm__public_turned(cache)));
-}
-
-QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_divide(qnnrt_llm_cache *cache, int sequence,
-                                                     int32_t begin, int32_t end, int32_t divisor)
-{
-    qnnrt_result result = qnnrt_llm__public_sequence(cache, sequence, 0);
-    if (result != QNNRT_OK) return result;
-    return qnnrt_llm__public_moved(
-        cache, qnnrt_llm__cells_divide(&cache->cells, sequence, begin, end, divisor,
-                                       qnnrt_llm__public_turned(cache)));
 }
 
 QNNRT_LLM_API int32_t qnnrt_llm_sequence_first(const qnnrt_llm_cache *cache, int sequence)
@@ -7192,5 +7160,6 @@ QNNRT_LLM_API void qnnrt_llm_sampler_reset(qnnrt_llm_sampler *sampler)
    LICENSE.
 
    HISTORY
+   0.2.0   Removed: qnnrt_llm_sequence_divide(), which every model that takes positions refused.
    0.1.0   First version.
    --------------------------------------------------------------------------------------------- */
