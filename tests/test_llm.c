@@ -10,6 +10,7 @@
 #include "test.h"
 #include "control.h"
 #include "counted.h"
+#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -88,6 +89,8 @@ typedef struct setup {
     qnnrt_llm_session *sessions[KINDS];     /* smart mask, shift pointer */
 } setup;
 
+static qnnrt_hooks backend_hooks;           /* of begin_with(); mostly none */
+
 static void begin_with(setup *s, const counter_graph *graphs, size_t count)
 {
     qnnrt_backend_desc backend;
@@ -100,6 +103,7 @@ static void begin_with(setup *s, const counter_graph *graphs, size_t count)
     memset(&backend, 0, sizeof backend);
     memset(&desc, 0, sizeof desc);
     backend.path = TEST_REF_LIB;
+    backend.hooks = backend_hooks;
     if (qnnrt_backend_open(&backend, &s->backend, &err) != QNNRT_OK) TEST_SAY(err.text);
     s->model = counter_make(s->backend, graphs, count, &err);
     if (s->model == NULL) TEST_SAY(err.text);
@@ -628,6 +632,51 @@ TEST(two_models_share_a_session)
     TRY(finish(&s));
 }
 
+/* ---- threads ---- */
+
+enum { THREADS = 4 };
+
+static pthread_mutex_t backend_mutex = PTHREAD_MUTEX_INITIALIZER;
+static void backend_lock(void *user) { (void)user; pthread_mutex_lock(&backend_mutex); }
+static void backend_unlock(void *user) { (void)user; pthread_mutex_unlock(&backend_mutex); }
+
+/* Make and destroy sessions of a model that other threads use too; NULL, or what went wrong. */
+static void *sessions_come_and_go(void *user)
+{
+    static const int32_t tokens[3] = { 1, 2, 3 };
+    qnnrt_llm *llm = (qnnrt_llm *)user;
+    int i;
+    for (i = 0; i < 400; ++i) {
+        qnnrt_llm_session *session;
+        float logits[COUNTER_VOCABULARY];
+        qnnrt_llm_cache *cache;
+        if (qnnrt_llm_session_create(&llm, 1, NULL, &session, NULL) != QNNRT_OK) return user;
+        cache = qnnrt_llm_cache_get(session, 0, 0);
+        if (i % 100 == 0 && (gives(cache, tokens, 3) != QNNRT_OK || qnnrt_llm_logits(cache, 2, logits) != QNNRT_OK ||
+                             logits[2] != 1)) return user;
+        if (qnnrt_llm_close(llm) != QNNRT_E_BUSY || qnnrt_llm_is_eos(llm, 1)) return user;
+        qnnrt_llm_session_destroy(session);
+    }
+    return NULL;
+}
+
+TEST(sessions_of_one_model_in_several_threads)
+{
+    pthread_t threads[THREADS];
+    void *wrong[THREADS];
+    setup s;
+    int i;
+    backend_hooks.lock = backend_lock;
+    backend_hooks.unlock = backend_unlock;
+    begin_with(&s, pair, 2);
+    memset(&backend_hooks, 0, sizeof backend_hooks);
+    CHECK(s.sessions[KINDS - 1] != NULL);
+    for (i = 0; i < THREADS; ++i) CHECK_EQ(pthread_create(&threads[i], NULL, sessions_come_and_go, s.llm), 0);
+    for (i = 0; i < THREADS; ++i) pthread_join(threads[i], &wrong[i]);
+    for (i = 0; i < THREADS; ++i) CHECK(wrong[i] == NULL);
+    TRY(finish(&s));                        /* nobody is counted who is gone */
+}
+
 /* ---- memory ---- */
 
 static void count_from(long nth)              /* -1: none fails */
@@ -823,6 +872,7 @@ TEST_MAIN("test_llm")
     RUN(full_context_computes_one_more);
     RUN(models_with_one_graph_work);
     RUN(two_models_share_a_session);
+    RUN(sessions_of_one_model_in_several_threads);
     RUN(decoding_allocates_nothing);
     RUN(every_allocation_may_fail);
     RUN(state_of_a_model_with_other_weights_is_refused);

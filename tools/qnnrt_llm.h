@@ -27,8 +27,9 @@
    Uses     the public names of qnnrt.h and qnnrt_json.h, and libc; no libm, no POSIX
    Trust    Files may be hostile: their names, JSON, and saved states. The caller is trusted.
    Memory   One allocator hook; nothing else allocates. Decoding and sampling allocate nothing.
-   Threads  None are created. A qnnrt_llm is read by any thread; a session with all its caches
-            belongs to one thread at a time.
+   Threads  None are created. A qnnrt_llm may be read from any thread, and sessions of it may be made
+            and destroyed on any threads. A session with all its caches belongs to one thread at a
+            time. Close a qnnrt_llm when no other thread uses it.
    Globals  None but constant tables. No output and no abort.
    Not here Tokenizers and chat templates: tokens are numbers. Models that take embeddings in place
             of tokens, caches that a graph updates in place, encoders, adapters. Positions of a
@@ -688,6 +689,12 @@ static void qnnrt_llm__free(const qnnrt_hooks *hooks, void *data)
     else free(data);
 }
 
+/* Count users from any thread; returns how many there are then. by 0: only return it. */
+static uint32_t qnnrt_llm__count(uint32_t *users, int by)
+{
+    return __sync_add_and_fetch(users, (uint32_t)by);
+}
+
 /* =====================================================================================
    SHAPE                                                                          >>shape
    What is known about a language model: the result of >>roles, the basis of all below.
@@ -743,7 +750,7 @@ struct qnnrt_llm {
     size_t            kv_count;
     float             masked;           /* desc.masked, 0: by type */
     void             *blocks;           /* list of what was allocated for it */
-    uint32_t          sessions;         /* that use it */
+    uint32_t          sessions;         /* that use it, counted from any thread */
 };
 
 /* Is it a role that each layer has? */
@@ -5468,7 +5475,7 @@ static void qnnrt_llm__session_free(qnnrt_llm_session *session)
         qnnrt_llm__free(&hooks, part->tables);
         qnnrt_llm__free(&hooks, part->ranges);
         qnnrt_llm__free(&hooks, part->range_bytes);
-        --part->llm->sessions;
+        qnnrt_llm__count(&part->llm->sessions, -1);
     }
     qnnrt_mem_destroy(session->mem);
     qnnrt_plan_destroy(session->plan);
@@ -5483,7 +5490,7 @@ static qnnrt_result qnnrt_llm__session_part(qnnrt_llm_session *session, qnnrt_ll
     size_t tables = 0, g;
     qnnrt_result result;
     part->llm = llm;
-    ++llm->sessions;
+    qnnrt_llm__count(&llm->sessions, 1);
     result = qnnrt_llm__session_check(llm, err);
     if (result != QNNRT_OK) return result;
     if (session->desc.kv == QNNRT_LLM_SHIFT_POINTER && llm->info.cells == 0)
@@ -6741,7 +6748,7 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_open(qnnrt *model, const qnnrt_llm_desc *de
 QNNRT_LLM_API qnnrt_result qnnrt_llm_close(qnnrt_llm *llm)
 {
     if (llm == NULL) return QNNRT_OK;
-    if (llm->sessions > 0) return QNNRT_E_BUSY;
+    if (qnnrt_llm__count(&llm->sessions, 0) > 0) return QNNRT_E_BUSY;
     qnnrt_llm__roles_free(llm);
     return QNNRT_OK;
 }
