@@ -8,7 +8,7 @@
 
        qnnrt *model; qnnrt_run *run; qnnrt_error err; size_t bytes;
        qnnrt_desc desc = {0};                          // every 0 is a default
-       desc.backend_path = "libs/libQnnHtp.so";        // or NULL: beside the program, then searched
+       desc.backend_desc.path = "libs/libQnnHtp.so";   // or NULL: beside the program, then searched
        if (qnnrt_open("model_dir", &desc, &model, &err) != QNNRT_OK) { puts(err.text); return 1; }
        // NULL: the only pipeline; of several, its name
        if (qnnrt_prepare(model, NULL, &run, &err) != QNNRT_OK) { puts(err.text); return 1; }
@@ -118,7 +118,7 @@
    Sharing a backend
        Two models on one library share a backend, and with it its log and its lock:
            qnnrt_backend_open(&backend_desc, &backend, &err);
-           desc.backend = backend;     // path, log level, soc_model, unload, hooks: in backend_desc
+           desc.backend = backend;     // desc.backend_desc is then not used
            qnnrt_open("a", &desc, &a, &err);
            qnnrt_open("b", &desc, &b, &err);
        Close both models, then qnnrt_backend_close(). Pipelines over several models need it. On the
@@ -217,7 +217,7 @@
            static void to_logcat(void *user, qnnrt_log_level level, const char *part, uint64_t code,
                                  const char *text)
            { __android_log_write(ANDROID_LOG_INFO, part, text); }
-           desc.hooks.log = to_logcat;
+           desc.backend_desc.hooks.log = to_logcat;
 
    On a phone
        Ship from one release: libQnnHtp.so, libQnnSystem.so, and for each NPU generation XX (68,
@@ -695,17 +695,12 @@ typedef enum qnnrt_metadata {
 } qnnrt_metadata;
 
 typedef struct qnnrt_desc {
-    qnnrt_backend    *backend;       /* an open one to share (default NULL: the model opens its
-                                        own). The options "of the own backend" and hooks must then
-                                        be zero */
-    const char       *backend_path;  /* the own one's library (default NULL: "libQnnHtp.so",
-                                        searched) */
+    qnnrt_backend    *backend;       /* an open one to share (default NULL: the model opens its own
+                                        by .backend_desc) */
     const char       *system_path;   /* (default NULL: the backend's own system interface where it
                                         has one, else libQnnSystem.so beside it, else searched) */
     const qnnrt_file *files;         /* instead of ctx_dir: [file_count], in shard order */
     size_t            file_count;
-    qnnrt_log_level   log_level;     /* of the own backend (default 0: warnings and errors) */
-    uint32_t          soc_model;     /* of the own backend (default 0: the library's own choice) */
     uint32_t          align;         /* of tensors that qnnrt_prepare places, a power of two
                                         (default 0: 64) */
     int               inspect;       /* 1: read metadata only; no backend, nothing can run */
@@ -713,11 +708,12 @@ typedef struct qnnrt_desc {
     int               keep_going;    /* 1: load what loads, see qnnrt_context_info.failure */
     int               read;          /* 1: read files into memory instead of mapping them */
     int               guard;         /* 1: qnnrt_prepare puts guard pages behind every tensor */
-    int               unload;        /* 1: dlclose the own backend's library when closed, and
-                                        libQnnSystem.so once it was read (default 0: stay loaded) */
     qnnrt_limits      limits;
-    qnnrt_hooks       hooks;         /* of the own backend; with .backend set these must be zero */
     qnnrt_profile_level profile_level;   /* of loading, see qnnrt_events() (default 0: off) */
+    qnnrt_backend_desc  backend_desc;    /* how the model opens its own backend; .unload holds for
+                                            libQnnSystem.so too. Not used when .backend is set. With
+                                            .inspect only .path (libQnnSystem.so is looked for
+                                            beside it), .unload and .hooks are used */
 } qnnrt_desc;
 
 /* Open a folder of context binaries (see "Opening a folder") and create every context on the
@@ -11096,7 +11092,6 @@ static qnnrt_result qnnrt__model_load(qnnrt *model, const char *folder, const qn
 static qnnrt_result qnnrt__model_check(const char *ctx_dir, const qnnrt_desc *desc,
                                        qnnrt_error *err)
 {
-    static const qnnrt_hooks none = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
     uint32_t most = QNNRT__MODEL_FILES;
 #ifndef QNNRT_NO_JSON
     const int alone = desc->inspect && desc->metadata != QNNRT_METADATA_SYSTEM;  /* JSON may be */
@@ -11140,14 +11135,6 @@ static qnnrt_result qnnrt__model_check(const char *ctx_dir, const qnnrt_desc *de
         return qnnrt__fail(err, QNNRT_E_ARG,
                            "qnnrt_open: desc.align is %u; it must be a power of two",
                            (unsigned)desc->align);
-    if (desc->backend != NULL &&
-        (desc->backend_path != NULL || desc->log_level != QNNRT_LOG_DEFAULT ||
-         desc->soc_model != 0 || desc->unload != 0 ||
-         memcmp(&desc->hooks, &none, sizeof(none)) != 0))
-        return qnnrt__fail(
-            err, QNNRT_E_ARG,
-            "qnnrt_open: with desc.backend, these belong to that backend and must be zero here:"
-            " backend_path, log_level, soc_model, unload, hooks");
     if (desc->backend != NULL && desc->inspect)
         return qnnrt__fail(err, QNNRT_E_ARG,
                            "qnnrt_open: desc.inspect needs no backend; leave desc.backend NULL");
@@ -11159,18 +11146,11 @@ static qnnrt_result qnnrt__model_check(const char *ctx_dir, const qnnrt_desc *de
 
 static qnnrt_result qnnrt__model_backend(qnnrt *model, const qnnrt_desc *desc, qnnrt_error *err)
 {
-    qnnrt_backend_desc own;
     qnnrt_result result;
     if (desc->inspect) return QNNRT_OK;
     model->backend = desc->backend;
     if (model->backend == NULL) {
-        memset(&own, 0, sizeof(own));
-        own.path = desc->backend_path;
-        own.log_level = desc->log_level;
-        own.soc_model = desc->soc_model;
-        own.unload = desc->unload;
-        own.hooks = desc->hooks;
-        result = qnnrt__backend_open(&own, &model->backend, err);
+        result = qnnrt__backend_open(&desc->backend_desc, &model->backend, err);
         if (result != QNNRT_OK) return result;
         model->own_backend = 1;
     }
@@ -11218,7 +11198,7 @@ static qnnrt_result qnnrt__model_system(qnnrt *model, const qnnrt__scan *scan,
                                         const qnnrt_desc *desc, qnnrt__system *system,
                                         qnnrt_error *err)
 {
-    const char *beside = model->backend != NULL ? model->backend->path : desc->backend_path;
+    const char *beside = model->backend != NULL ? model->backend->path : desc->backend_desc.path;
     size_t count = desc->files != NULL ? desc->file_count : scan->count, i;
     int binaries = 0, texts = 1;
     qnnrt_error own;
@@ -12297,7 +12277,8 @@ QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, q
     if (desc == NULL) desc = &defaults;
     result = qnnrt__model_check(ctx_dir, desc, err);
     if (result == QNNRT_OK)
-        result = qnnrt__backend_hooks(desc->backend != NULL ? &desc->backend->hooks : &desc->hooks,
+        result = qnnrt__backend_hooks(desc->backend != NULL ? &desc->backend->hooks
+                                                            : &desc->backend_desc.hooks,
                                       &hooks, err);
     if (result != QNNRT_OK) return result;
     model = qnnrt__model_new(&hooks, &desc->limits);
@@ -12314,7 +12295,7 @@ QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, q
     if (result == QNNRT_OK) {
         memcpy(model->system_path, system.path, sizeof(system.path));
         result = qnnrt__model_load(model, ctx_dir, &scan, desc, &system, err);
-        if (desc->unload) qnnrt__system_close(&system);
+        if (desc->backend == NULL && desc->backend_desc.unload) qnnrt__system_close(&system);
     }
     if (result == QNNRT_OK) result = qnnrt__pipeline_discover(model, err);
     if (result != QNNRT_OK) {

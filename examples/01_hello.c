@@ -25,7 +25,7 @@ int main(int argc, char **argv)
     int ok;
 
     if (argc < 2) { fprintf(stderr, "usage: 01_hello FOLDER [BACKEND_LIBRARY [SYSTEM_LIBRARY]]\n"); return 2; }
-    desc.backend_path = argc > 2 ? argv[2] : NULL;
+    desc.backend_desc.path = argc > 2 ? argv[2] : NULL;
     desc.system_path = argc > 3 ? argv[3] : NULL;
 
     if (qnnrt_open(argv[1], &desc, &model, &err) != QNNRT_OK) { fprintf(stderr, "%s\n", err.text); return 1; }

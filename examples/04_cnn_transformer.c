@@ -86,7 +86,7 @@ static void build(const char *library, const char *path, int share)
 static void run(const char *library, const char *system, const char *path, float *out)
 {
     const qnnrt_file file = { .path = path };
-    qnnrt_desc desc = { .files = &file, .file_count = 1, .backend_path = library, .system_path = system, .inspect = 1 };
+    qnnrt_desc desc = { .files = &file, .file_count = 1, .backend_desc.path = library, .system_path = system, .inspect = 1 };
     qnnrt *model;
     qnnrt_run *r[3];
     must(qnnrt_open(NULL, &desc, &model, &err));

@@ -204,7 +204,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: 06_generate FOLDER PROMPT COUNT [BACKEND_LIBRARY [LOGITS.raw]]\n");
         return 2;
     }
-    desc.backend_path = argc > 4 ? argv[4] : "libQnnRef.so";
+    desc.backend_desc.path = argc > 4 ? argv[4] : "libQnnRef.so";
     if (argc == 4) {
         printf("no backend was named: libQnnRef.so it is, the reference backend, on this CPU\n");
         fflush(stdout);                 /* before an error, into a pipe too */

@@ -335,9 +335,9 @@ static inline void life_open(life *l)
     qnnrt *model = NULL;
     qnnrt_desc desc;
     memset(&desc, 0, sizeof(desc));
-    desc.backend_path = l->library;
+    desc.backend_desc.path = l->library;
     desc.system_path = l->system;
-    desc.hooks = life_hooks();
+    desc.backend_desc.hooks = life_hooks();
     desc.guard = l->guard;
     if (life_stop(l, "open", qnnrt_open(l->folder, &desc, &model, &l->err)) != QNNRT_OK) return;
     life_exec(l, model, "prefill", LIFE_ROWS);

@@ -356,7 +356,7 @@ int main(int argc, char **argv)
     }
     memset(&desc, 0, sizeof desc);
     memset(&llm_desc, 0, sizeof llm_desc);
-    desc.backend_path = argv[2];
+    desc.backend_desc.path = argv[2];
     llm_desc.folder = argv[1];
     if (qnnrt_open(argv[1], &desc, &model, &err) != QNNRT_OK) stop("", err.text);
     if (qnnrt_llm_open(model, &llm_desc, &llm, &err) != QNNRT_OK) stop("", err.text);

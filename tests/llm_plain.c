@@ -338,7 +338,7 @@ int main(int argc, char **argv)
                 "[LOGITS.raw]\n");
         return 2;
     }
-    desc.backend_path = argv[2];
+    desc.backend_desc.path = argv[2];
     if ((golden = fopen(argv[3], "r")) == NULL) stop("cannot open ", argv[3]);
     snprintf(wanted, sizeof wanted, "model %s\n", argv[4]);
     state.theta = strtod(argv[5], NULL);

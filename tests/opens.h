@@ -151,10 +151,10 @@ static qnnrt_desc new_desc(void)
 {
     qnnrt_desc desc;
     memset(&desc, 0, sizeof(desc));
-    desc.backend_path = desc.system_path = TEST_FAKE_LIB;
-    desc.hooks.alloc = take_alloc;
-    desc.hooks.free = take_free;
-    desc.hooks.log = take_log;
+    desc.backend_desc.path = desc.system_path = TEST_FAKE_LIB;
+    desc.backend_desc.hooks.alloc = take_alloc;
+    desc.backend_desc.hooks.free = take_free;
+    desc.backend_desc.hooks.log = take_log;
     return desc;
 }
 

@@ -89,7 +89,7 @@ static qnnrt_desc one_shard(void)
     file = block("one.bin", ONE);
     desc.files = &file;
     desc.file_count = 1;
-    desc.backend_path = desc.system_path = TEST_FAKE_LIB;
+    desc.backend_desc.path = desc.system_path = TEST_FAKE_LIB;
     return desc;
 }
 
@@ -275,7 +275,7 @@ static void fails_desc(const char *knobs, const qnnrt_desc *given, qnnrt_result 
             qnnrt_result result;
             memset(&err, 0xFF, sizeof(err));
             fake_begin(knobs);
-            if (with_host) desc.hooks = host_hooks(&h);
+            if (with_host) desc.backend_desc.hooks = host_hooks(&h);
             result = qnnrt_open(NULL, &desc, &model, with_err ? &err : NULL);
             if (result != expected)
                 printf("%s: %s: %s\n", knobs, qnnrt_result_name(result), with_err && result != QNNRT_OK ? err.text : "");
@@ -309,7 +309,7 @@ static void works_desc(const char *knobs, const qnnrt_desc *given, const char *l
     const unsigned char *out;
     size_t bytes = 0;
     fake_begin(knobs);
-    desc.hooks = host_hooks(&h);
+    desc.backend_desc.hooks = host_hooks(&h);
     if (open_it(&desc, &model, &err) != QNNRT_OK) printf("%s: %s\n", knobs, err.text);
     CHECK_EQ(err.code, QNNRT_OK);
     CHECK_EQ(err.vendor_code, 0);
@@ -442,7 +442,7 @@ TEST(a_library_missing_by_path_is_named)
     TRY(backend_fails("./no such folder/libQnnHtp.so", QNNRT_E_LIBRARY, &err));
     CHECK_STR(err.text, "./no such folder/libQnnHtp.so");
     CHECK_STR(err.text, "No such file");
-    desc.backend_path = "/nowhere/at/all/libQnnHtp.so";
+    desc.backend_desc.path = "/nowhere/at/all/libQnnHtp.so";
     TRY(fails_desc("", &desc, QNNRT_E_LIBRARY, "/nowhere/at/all/libQnnHtp.so", "No such file", NULL));
 }
 
@@ -504,7 +504,7 @@ TEST(the_current_folder_is_not_searched)
     CHECK(backend == NULL);
     CHECK(strstr(err.text, dir) == NULL);
     if (chdir(dir) != 0) abort();
-    model_desc.backend_path = fake_path;
+    model_desc.backend_desc.path = fake_path;
     model_desc.system_path = NULL;
     result = open_it(&model_desc, &model, &err);
     if (chdir(here) != 0) abort();
@@ -634,7 +634,7 @@ TEST(an_empty_path_of_a_library_is_a_wrong_argument)
     fake_begin("");
     TRY(backend_fails("", QNNRT_E_ARG, &err));
     CHECK_STR(err.text, "empty");
-    desc.backend_path = "";
+    desc.backend_desc.path = "";
     TRY(fails_desc("", &desc, QNNRT_E_ARG, "empty", NULL, NULL));
     desc = one_shard();
     desc.system_path = "";
@@ -686,7 +686,7 @@ TEST(the_system_library_is_taken_from_beside_the_backend)
     snprintf(system_path, sizeof(system_path), "%s", join(dir, "libQnnSystem.so"));
     TRY(copy_backend_only(backend_path));
     fake_open(&other, backend_path);
-    desc.backend_path = backend_path;
+    desc.backend_desc.path = backend_path;
     desc.system_path = NULL;
 
     /* Not there: the folder of the backend is the first place tried. */
@@ -728,7 +728,7 @@ TEST(a_backend_that_speaks_the_system_interface_needs_no_system_library)
     snprintf(system_path, sizeof(system_path), "%s", join(dir, "libQnnSystem.so"));
     TRY(copy_file(TEST_FAKE_LIB, backend_path));
     fake_open(&other, backend_path);
-    desc.backend_path = backend_path;
+    desc.backend_desc.path = backend_path;
     desc.system_path = NULL;
     CHECK_EQ(open_it(&desc, &model, &err), QNNRT_OK);
     CHECK_EQ(strcmp(qnnrt_get_system_path(model), backend_path), 0);
@@ -870,7 +870,7 @@ TEST(known_core_interfaces_give_no_warning_and_newer_ones_a_line)
         char knobs[32];
         snprintf(knobs, sizeof(knobs), "core=2.%d", minor);
         fake_begin(knobs);
-        desc.hooks = host_hooks(&h);
+        desc.backend_desc.hooks = host_hooks(&h);
         CHECK_EQ(open_it(&desc, &model, &err), QNNRT_OK);
         CHECK_EQ(qnnrt_close(model), QNNRT_OK);
         if (strstr(h.lines, "2 backend") != NULL && minor < 41) printf("core=2.%d: %s", minor, h.lines);
@@ -1161,8 +1161,8 @@ TEST(frees_that_fail_are_answered_and_logged_and_all_else_is_freed)
                 qnnrt *model;
                 answer(i, calls[c], knobs, text);
                 fake_begin(knobs);
-                desc.hooks = host_hooks(&h);
-                if (!with_log) desc.hooks.log = NULL;
+                desc.backend_desc.hooks = host_hooks(&h);
+                if (!with_log) desc.backend_desc.hooks.log = NULL;
                 CHECK_EQ(open_it(&desc, &model, &err), QNNRT_OK);
                 CHECK_EQ(qnnrt_close(model), QNNRT_E_BACKEND);
                 LEDGER_EMPTY();
@@ -1178,7 +1178,7 @@ TEST(frees_that_fail_are_answered_and_logged_and_all_else_is_freed)
         qnnrt_desc desc = one_shard();
         qnnrt_error err;
         qnnrt *model;
-        desc.hooks = host_hooks(&h);
+        desc.backend_desc.hooks = host_hooks(&h);
         CHECK_EQ(open_it(&desc, &model, &err), QNNRT_OK);
         CHECK_EQ(qnnrt_close(model), QNNRT_E_BACKEND);
         LEDGER_EMPTY();
@@ -1233,7 +1233,7 @@ TEST(with_keep_going_a_shard_that_fails_keeps_its_error)
         const qnnrt_context_info *infos;
         fake_begin(knobs[i]);
         desc.keep_going = 1;
-        desc.hooks = host_hooks(&h);
+        desc.backend_desc.hooks = host_hooks(&h);
         if (i == 3) {
             CHECK_EQ(open_it(&desc, &model, &err), QNNRT_E_BACKEND);
             TRY(check_error(&err, QNNRT_E_BACKEND));
@@ -1297,7 +1297,7 @@ TEST(an_execute_that_fails_once_leaves_the_run_usable)
         qnnrt *model;
         qnnrt_run *run;
         fake_begin("fail=graphExecute:0x1791:3");
-        if (with_lock) desc.hooks = host_hooks(&h);
+        if (with_lock) desc.backend_desc.hooks = host_hooks(&h);
         CHECK_EQ(open_it(&desc, &model, &err), QNNRT_OK);
         CHECK_EQ(qnnrt_prepare(model, NULL, &run, &err), QNNRT_OK);
         for (call = 1; call <= 6; ++call) {
@@ -1480,8 +1480,8 @@ static void refused(const qnnrt_hooks *hooks, int log_level, const char *a, cons
     int with_err;
     memset(&backend_desc, 0, sizeof(backend_desc));
     backend_desc.path = TEST_FAKE_LIB;
-    backend_desc.hooks = desc.hooks = *hooks;
-    backend_desc.log_level = desc.log_level = (qnnrt_log_level)log_level;
+    backend_desc.hooks = desc.backend_desc.hooks = *hooks;
+    backend_desc.log_level = desc.backend_desc.log_level = (qnnrt_log_level)log_level;
     fake_begin("");
     for (with_err = 0; with_err < 2; ++with_err) {
         memset(&err, 0xFF, sizeof(err));
@@ -1530,7 +1530,7 @@ TEST(log_levels_beyond_the_known_ones_are_refused)
     TRY(refused(&none, 0x7FFFFFFE, "log_level", "2147483646"));
     for (level = 0; level <= 5; ++level) {
         qnnrt_desc desc = one_shard();
-        desc.log_level = (qnnrt_log_level)level;
+        desc.backend_desc.log_level = (qnnrt_log_level)level;
         TRY(works_desc("", &desc, NULL));
     }
 }
@@ -1554,6 +1554,7 @@ TEST(an_alignment_that_is_no_power_of_two_is_refused)
     }
 }
 
+/* With desc.backend nothing of desc.backend_desc is used: neither its path nor its hooks. */
 TEST(options_of_a_shared_backend_belong_to_the_backend)
 {
     static host h;
@@ -1561,24 +1562,31 @@ TEST(options_of_a_shared_backend_belong_to_the_backend)
     qnnrt_backend *backend;
     qnnrt_error err;
     qnnrt *model;
-    int i;
+    qnnrt_desc desc;
     memset(&backend_desc, 0, sizeof(backend_desc));
     backend_desc.path = TEST_FAKE_LIB;
     fake_begin("");
     CHECK_EQ(qnnrt_backend_open(&backend_desc, &backend, NULL), QNNRT_OK);
-    for (i = 0; i < 4; ++i) {
-        qnnrt_desc desc = one_shard();
-        desc.backend = backend;
-        desc.backend_path = i == 0 ? TEST_FAKE_LIB : NULL;
-        if (i == 1) desc.hooks = host_hooks(&h);
-        if (i == 2) desc.hooks.lock_user = &h;
-        if (i == 3) desc.inspect = 1;
-        CHECK_EQ(open_it(&desc, &model, &err), QNNRT_E_ARG);
-        CHECK(model == NULL);
-        TRY(check_error(&err, QNNRT_E_ARG));
-        CHECK_STR(err.text, "desc.backend");
-        CHECK_EQ(qnnrt_open(NULL, &desc, &model, NULL), QNNRT_E_ARG);
-    }
+    desc = one_shard();
+    desc.backend = backend;
+    desc.backend_desc.path = "/nowhere/libNone.so";
+    desc.backend_desc.log_level = (qnnrt_log_level)99;
+    desc.backend_desc.soc_model = 57;
+    desc.backend_desc.unload = 1;
+    desc.backend_desc.hooks = host_hooks(&h);
+    desc.backend_desc.hooks.free = NULL;
+    CHECK_EQ(open_it(&desc, &model, &err), QNNRT_OK);
+    CHECK(qnnrt_get_backend(model) == backend);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    CHECK_EQ(h.allocs, 0);
+    CHECK_EQ(h.locks, 0);
+    CHECK_EQ(h.lines[0], 0);
+    desc.inspect = 1;
+    CHECK_EQ(open_it(&desc, &model, &err), QNNRT_E_ARG);
+    CHECK(model == NULL);
+    TRY(check_error(&err, QNNRT_E_ARG));
+    CHECK_STR(err.text, "desc.backend");
+    CHECK_EQ(qnnrt_open(NULL, &desc, &model, NULL), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
     LEDGER_EMPTY();
 }
@@ -1649,7 +1657,7 @@ static void locked(const char *knobs, int keep_going, long *system_outside)
     qnnrt *model;
     qnnrt_run *run = NULL;
     fake_begin(knobs);
-    desc.hooks = host_hooks(&h);
+    desc.backend_desc.hooks = host_hooks(&h);
     desc.keep_going = keep_going;
     if (open_it(&desc, &model, &err) == QNNRT_OK) {
         if (qnnrt_prepare(model, "fwd", &run, &err) == QNNRT_OK) {
@@ -1749,7 +1757,7 @@ TEST(a_hostile_line_of_the_library_arrives_cleaned)
         qnnrt *model;
         const unsigned char *at;
         fake_begin(knobs[i]);
-        desc.hooks = host_hooks(&h);
+        desc.backend_desc.hooks = host_hooks(&h);
         CHECK_EQ(open_it(&desc, &model, &err), i == 0 ? QNNRT_OK : QNNRT_E_BACKEND);
         if (i == 1) {
             TRY(check_error(&err, QNNRT_E_BACKEND));
@@ -1911,7 +1919,7 @@ TEST(lines_in_an_error_belong_to_the_call_that_failed)
     qnnrt_run *run;
     CHECK(backend != NULL);
     desc.backend = backend;
-    desc.backend_path = NULL;
+    desc.backend_desc.path = NULL;
     CHECK_EQ(open_it(&desc, &model, &err), QNNRT_E_BACKEND);
     CHECK_STR(err.text, "the first cause 42");
     CHECK_EQ(open_it(&desc, &model, &err), QNNRT_OK);
@@ -1945,7 +1953,7 @@ TEST(two_backends_do_not_mix_their_lines)
     CHECK_EQ(qnnrt_backend_open(&b_desc, &b, NULL), QNNRT_OK);
     CHECK(a->log_slot != b->log_slot);
     library_logs(b, 1, "of b alone");
-    desc.backend_path = NULL;
+    desc.backend_desc.path = NULL;
     desc.backend = a;
     CHECK_EQ(open_it(&desc, &model, &err), QNNRT_E_BACKEND);
     CHECK_STR(err.text, "the first cause 42");
@@ -2021,7 +2029,7 @@ TEST(the_ninth_backend_opens_without_a_log_and_says_so)
             qnnrt *model;
             qnnrt_run *run;
             desc.backend = backends[QNNRT_LOG_SLOTS];
-            desc.backend_path = NULL;
+            desc.backend_desc.path = NULL;
             fake_begin("log=1,fail=contextCreateFromBinary:0x1388:2,fail=graphExecute:0x1791:2");
             CHECK_EQ(open_it(&desc, &model, &err), QNNRT_OK);
             CHECK_EQ(qnnrt_prepare(model, NULL, &run, &err), QNNRT_OK);
@@ -2080,11 +2088,11 @@ TEST(two_models_share_a_backend_that_stays_open_while_used)
         long live, locks;
         CHECK(backend != NULL);
         desc.backend = backend;
-        desc.backend_path = NULL;
+        desc.backend_desc.path = NULL;
         CHECK_EQ(open_it(&desc, &models[0], &err), QNNRT_OK);
         desc = two_shards();
         desc.backend = backend;
-        desc.backend_path = NULL;
+        desc.backend_desc.path = NULL;
         CHECK_EQ(open_it(&desc, &models[1], &err), QNNRT_OK);
         CHECK(qnnrt_get_backend(models[0]) == backend);
         CHECK(qnnrt_get_backend(models[1]) == backend);
@@ -2127,7 +2135,7 @@ TEST(a_failed_open_on_a_shared_backend_leaves_it_as_it_was)
         uint64_t before = vendor.before;
         CHECK(backend != NULL);
         desc.backend = backend;
-        desc.backend_path = NULL;
+        desc.backend_desc.path = NULL;
         fake_begin(knobs[i]);
         h.seen = 0;
         result = open_it(&desc, &model, &err);
@@ -2152,12 +2160,12 @@ TEST(the_backend_that_a_model_opened_outlives_it_for_others_or_the_close_is_refu
     qnnrt *owner, *guest;
     qnnrt_run *run;
     fake_begin("");
-    desc.hooks = host_hooks(&h);
+    desc.backend_desc.hooks = host_hooks(&h);
     CHECK_EQ(open_it(&desc, &owner, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_backend_close(qnnrt_get_backend(owner)), QNNRT_E_BUSY);
     desc = two_shards();
     desc.backend = qnnrt_get_backend(owner);
-    desc.backend_path = NULL;
+    desc.backend_desc.path = NULL;
     CHECK_EQ(open_it(&desc, &guest, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_close(owner), QNNRT_E_BUSY);
     CHECK_EQ(fake_stat(1), 1);
@@ -2180,7 +2188,7 @@ TEST(a_model_with_a_run_stays_open)
     qnnrt_run *runs[2];
     long live;
     fake_begin("");
-    desc.hooks = host_hooks(&h);
+    desc.backend_desc.hooks = host_hooks(&h);
     CHECK_EQ(open_it(&desc, &model, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_prepare(model, NULL, &runs[0], &err), QNNRT_OK);
     CHECK_EQ(qnnrt_prepare(model, "1/fwd", &runs[1], &err), QNNRT_OK);
@@ -2292,7 +2300,7 @@ TEST(a_chip_is_asked_for_in_both_layouts_of_the_option)
 TEST(a_device_that_fails_with_a_chip_names_the_chip)
 {
     qnnrt_desc desc = one_shard();
-    desc.soc_model = 57;
+    desc.backend_desc.soc_model = 57;
     TRY(works_desc("", &desc, NULL));
     TRY(fails_desc("fail=deviceCreate:0x36b1", &desc, QNNRT_E_BACKEND, "soc_model 57", "0x36b1", TEST_FAKE_LIB));
 }
@@ -2347,7 +2355,7 @@ TEST(five_hundred_opens_leave_no_descriptor_and_no_mapping)
             desc.file_count = 0;
         }
         desc.read = i % 4 == 2;
-        desc.unload = i % 3 == 0;
+        desc.backend_desc.unload = i % 3 == 0;
         if (i % 12 == 11) desc.system_path = "/nowhere/libQnnSystem.so";
         fake_begin(knobs[i % 6]);
         result = qnnrt_open(ctx_dir, &desc, &model, &err);
@@ -2372,8 +2380,8 @@ TEST(a_library_is_unloaded_when_that_is_asked_for)
         void *still;
         snprintf(path, sizeof(path), "%s", join(dir, unload ? "libUnloaded.so" : "libStays.so"));
         TRY(copy_file(TEST_FAKE_LIB, path));
-        desc.backend_path = desc.system_path = path;
-        desc.unload = unload;
+        desc.backend_desc.path = desc.system_path = path;
+        desc.backend_desc.unload = unload;
         fake_begin("");
         CHECK_EQ(open_it(&desc, &model, &err), QNNRT_OK);
         CHECK_EQ(qnnrt_close(model), QNNRT_OK);
@@ -2404,7 +2412,7 @@ TEST(models_for_two_generations_at_one_time_are_told_in_the_log)
     files[1] = block("new.bin", HEAD "arch 75\ngraph b\nin x 3 0232 2 1 8 -\nout y 4 0232 2 1 8 -\n");
     desc.files = files;
     desc.file_count = 2;
-    desc.hooks = host_hooks(&h);
+    desc.backend_desc.hooks = host_hooks(&h);
     fake_begin("");
     CHECK_EQ(open_it(&desc, &model, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
@@ -2412,7 +2420,7 @@ TEST(models_for_two_generations_at_one_time_are_told_in_the_log)
     CHECK_STR(h.lines, "new.bin is for NPU generation v75 and others on this backend are for v68");
 #endif
     files[1] = block("new.bin", HEAD "arch 68\ngraph b\nin x 3 0232 2 1 8 -\nout y 4 0232 2 1 8 -\n");
-    desc.hooks = host_hooks(&h);
+    desc.backend_desc.hooks = host_hooks(&h);
     CHECK_EQ(open_it(&desc, &model, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
     CHECK(strstr(h.lines, "NPU generation") == NULL);

@@ -94,9 +94,9 @@ TEST(a_library_without_the_symbol_is_no_backend)
     SAYS("not a QNN backend");
     SAYS("libQnnHtp.so is");
     memset(&model_desc, 0, sizeof(model_desc));
-    model_desc.backend_path = TEST_REF_LIB;
+    model_desc.backend_desc.path = TEST_REF_LIB;
     model_desc.system_path = "libm.so.6";
-    model_desc.hooks = life_hooks();
+    model_desc.backend_desc.hooks = life_hooks();
     CHECK_EQ(qnnrt_open(folder, &model_desc, &model, &one.err), QNNRT_E_LIBRARY);
     SAYS("no symbol QnnSystemInterface_getProviders");
     SAYS("libm.so");
@@ -323,8 +323,8 @@ TEST(a_restart_of_the_subsystem_says_what_to_do_and_is_survived)
     TRY(lives(""));
     life_begin("restart=graphExecute:3");
     memset(&desc, 0, sizeof(desc));
-    desc.backend_path = TEST_REF_LIB;
-    desc.hooks = life_hooks();
+    desc.backend_desc.path = TEST_REF_LIB;
+    desc.backend_desc.hooks = life_hooks();
     CHECK_EQ(qnnrt_open(folder, &desc, &model, NULL), QNNRT_OK);
     CHECK_EQ(qnnrt_prepare(model, "prefill", &run, NULL), QNNRT_OK);
     CHECK_EQ(qnnrt_write_f32(run, "x", life_input, LIFE_ROWS * LIFE_WIDTH), QNNRT_OK);
@@ -379,8 +379,8 @@ TEST(a_byte_beyond_an_output_is_found_with_guard_pages_only)
     TRY(lives(""));
     life_begin("overwrite=graphExecute:2");
     memset(&desc, 0, sizeof(desc));
-    desc.backend_path = TEST_REF_LIB;
-    desc.hooks = life_hooks();
+    desc.backend_desc.path = TEST_REF_LIB;
+    desc.backend_desc.hooks = life_hooks();
     CHECK_EQ(qnnrt_open(folder, &desc, &model, NULL), QNNRT_OK);
     CHECK_EQ(qnnrt_prepare(model, "prefill", &run, NULL), QNNRT_OK);
     CHECK_EQ(qnnrt_write_f32(run, "x", life_input, LIFE_ROWS * LIFE_WIDTH), QNNRT_OK);
@@ -441,8 +441,8 @@ TEST(a_library_that_keeps_the_binary_is_told_by_its_answer)
     memset(&desc, 0, sizeof(desc));
     desc.files = files;
     desc.file_count = 2;
-    desc.backend_path = TEST_REF_LIB;
-    desc.hooks = life_hooks();
+    desc.backend_desc.path = TEST_REF_LIB;
+    desc.backend_desc.hooks = life_hooks();
     CHECK_EQ(qnnrt_open(NULL, &desc, &model, &one.err), QNNRT_OK);
     CHECK_EQ(qnnrt_prepare(model, "kv", &run, NULL), QNNRT_OK);
     CHECK_EQ(qnnrt_write_f32(run, "x", life_input, LIFE_WIDTH), QNNRT_OK);
@@ -660,8 +660,8 @@ TEST(every_code_of_every_call_of_a_profile)
                           (unsigned long long)codes[c]);
             life_begin(faults);
             memset(&desc, 0, sizeof(desc));
-            desc.backend_path = TEST_REF_LIB;
-            desc.hooks = life_hooks();
+            desc.backend_desc.path = TEST_REF_LIB;
+            desc.backend_desc.hooks = life_hooks();
             CHECK_EQ(qnnrt_open(folder, &desc, &model, NULL), QNNRT_OK);
             CHECK_EQ(qnnrt_prepare(model, "kv", &run, NULL), QNNRT_OK);
             CHECK_EQ(qnnrt_write_f32(run, "x", life_input, LIFE_WIDTH), QNNRT_OK);

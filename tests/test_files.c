@@ -2353,7 +2353,7 @@ TEST(inspect_makes_no_backend_call_and_prepare_answers_state)
     const char *line;
     fake_begin("");
     desc.inspect = 1;
-    desc.backend_path = NULL;
+    desc.backend_desc.path = NULL;
     OPENS(folder, &desc, &model);
     CHECK(qnnrt_get_backend(model) == NULL);
     CHECK_EQ(fake_live(), before.handles);

@@ -288,7 +288,7 @@ static qnnrt_result open_model_with(const qnnrt_hooks *hooks)
     desc.metadata = QNNRT_METADATA_JSON;
     desc.files = files;
     desc.file_count = m.shards;
-    if (hooks != NULL) desc.hooks = *hooks;
+    if (hooks != NULL) desc.backend_desc.hooks = *hooks;
     result = qnnrt_open(NULL, &desc, &m.model, &m.err);
     if (result != QNNRT_OK) printf("    %s\n", m.err.text);
     return result;

@@ -73,7 +73,7 @@ static char *with_quant(const char *quant) { return with_x(join3(HEADX FIX8 DIMS
 static qnnrt_desc json_desc(void)
 {
     qnnrt_desc desc = new_desc();
-    desc.backend_path = desc.system_path = NULL;
+    desc.backend_desc.path = desc.system_path = NULL;
     desc.inspect = 1;
     return desc;
 }
@@ -1203,7 +1203,7 @@ static char *json_of(const char *text, int flags, const meta_lies *lies)
     desc.files = &file;
     desc.file_count = 1;
     desc.inspect = 1;
-    desc.backend_path = NULL;
+    desc.backend_desc.path = NULL;
     if (qnnrt_open(NULL, &desc, &model, &err) != QNNRT_OK) { printf("%s\n", err.text); abort(); }
     meta_write(&out, qnnrt_contexts(model, NULL), flags, lies);
     qnnrt_close(model);
@@ -1778,7 +1778,7 @@ TEST(every_difference_is_found_and_named)
     desc.file_count = look.file_count = 1;
     look.inspect = 1;
     look.metadata = QNNRT_METADATA_SYSTEM;
-    look.backend_path = NULL;
+    look.backend_desc.path = NULL;
     OPENS(NULL, &look, &model);
     before = left_now();
     for (way = 0; way < META_WAYS; ++way) {
@@ -2083,7 +2083,7 @@ TEST(text_to_table_takes_at_most_two_allocations)
         memset(&table, 0, sizeof(table));
         memset(&info, 0, sizeof(info));
         memset(&limits, 0, sizeof(limits));
-        arena.hooks = desc.hooks;
+        arena.hooks = desc.backend_desc.hooks;
         qnnrt__model_limits(&limits, &limits);
         table.arena = &arena;
         table.limits = &limits;

@@ -20,7 +20,7 @@ static qnnrt_desc new_desc(void)
 {
     qnnrt_desc desc;
     memset(&desc, 0, sizeof(desc));
-    desc.backend_path = desc.system_path = TEST_FAKE_LIB;
+    desc.backend_desc.path = desc.system_path = TEST_FAKE_LIB;
     return desc;
 }
 
@@ -45,7 +45,7 @@ TEST(json_alone_is_no_model)
     memset(&file, 0, sizeof(file));
     file.json_data = json;
     file.json_bytes = sizeof(json) - 1;
-    desc.backend_path = NULL;
+    desc.backend_desc.path = NULL;
     desc.files = &file;
     desc.file_count = 1;
     desc.inspect = 1;

@@ -54,10 +54,10 @@ static int read_files, guard_pages, keep_going;
 static void options(qnnrt_desc *desc)
 {
     memset(desc, 0, sizeof(*desc));
-    desc->backend_path = desc->system_path = TEST_FAKE_LIB;
-    desc->hooks.alloc = heap_alloc;
-    desc->hooks.free = heap_free;
-    desc->hooks.alloc_user = &heap;
+    desc->backend_desc.path = desc->system_path = TEST_FAKE_LIB;
+    desc->backend_desc.hooks.alloc = heap_alloc;
+    desc->backend_desc.hooks.free = heap_free;
+    desc->backend_desc.hooks.alloc_user = &heap;
     desc->read = read_files;
     desc->guard = guard_pages;
     desc->keep_going = keep_going;
@@ -172,9 +172,9 @@ static qnnrt_result made_pipeline(qnnrt_error *err)
     memset(&entry, 0, sizeof(entry));
     memset(&plan_desc, 0, sizeof(plan_desc));
     backend_desc.path = TEST_FAKE_LIB;
-    backend_desc.hooks = desc.hooks;
-    memset(&desc.hooks, 0, sizeof(desc.hooks));
-    desc.backend_path = NULL;
+    backend_desc.hooks = desc.backend_desc.hooks;
+    memset(&desc.backend_desc.hooks, 0, sizeof(desc.backend_desc.hooks));
+    desc.backend_desc.path = NULL;
     result = qnnrt_backend_open(&backend_desc, &backend, err);
     desc.backend = backend;
     for (i = 0; i < 2 && result == QNNRT_OK; ++i) {
@@ -345,7 +345,7 @@ static qnnrt_result inspected(qnnrt_error *err)
     qnnrt *model = NULL;
     qnnrt_result result, closed;
     options(&desc);
-    desc.backend_path = NULL;
+    desc.backend_desc.path = NULL;
     desc.inspect = 1;
     result = qnnrt_open(folder, &desc, &model, err);
     closed = qnnrt_close(model);
@@ -435,7 +435,7 @@ static qnnrt_result look_at_json(qnnrt_error *err)
     qnnrt_result result, closed;
     options(&desc);
     memset(files, 0, sizeof(files));
-    desc.backend_path = desc.system_path = NULL;
+    desc.backend_desc.path = desc.system_path = NULL;
     desc.inspect = 1;
     for (i = 0; i < 3; ++i) {
         files[i].json_path = i == 1 ? "a name" : NULL;

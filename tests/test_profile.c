@@ -511,7 +511,7 @@ TEST(profile_survives_every_failing_allocation)
         size_t count = 0;
         qnnrt_result result;
         fake_begin("");
-        desc.hooks.alloc = refusing_alloc;
+        desc.backend_desc.hooks.alloc = refusing_alloc;
         desc.profile_level = QNNRT_PROFILE_DETAILED;
         refuse_at = at;
         refuse_seen = 0;
@@ -606,7 +606,7 @@ static qnnrt_backend *power_backend(const char *knobs)
     qnnrt_backend *backend = NULL;
     memset(&desc, 0, sizeof(desc));
     desc.path = TEST_FAKE_LIB;
-    desc.hooks = new_desc().hooks;
+    desc.hooks = new_desc().backend_desc.hooks;
     fake_begin(knobs);
     if (qnnrt_backend_open(&desc, &backend, &error) != QNNRT_OK) printf("%s\n", error.text);
     return backend;
@@ -860,8 +860,8 @@ TEST(profile_and_power_hold_the_lock)
     size_t count;
     int now;
     fake_begin("");
-    desc.hooks.lock = take_lock;
-    desc.hooks.unlock = give_lock;
+    desc.backend_desc.hooks.lock = take_lock;
+    desc.backend_desc.hooks.unlock = give_lock;
     memset(&power, 0, sizeof(power));
     power.preset = QNNRT_POWER_BURST;
     OPENS(folder_of_shards(), &desc, &model);

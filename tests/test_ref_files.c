@@ -52,9 +52,9 @@ static int use(const unsigned char *data, size_t bytes, int inspect)
     desc.file_count = 2;
     desc.inspect = inspect;
     if (inspect) desc.system_path = TEST_REF_LIB;
-    else desc.backend_path = TEST_REF_LIB;
+    else desc.backend_desc.path = TEST_REF_LIB;
     desc.limits.arena_bytes = 1 << 20;
-    desc.hooks = life_hooks();
+    desc.backend_desc.hooks = life_hooks();
     memset(&err, 0xFF, sizeof(err));
     result = qnnrt_open(NULL, &desc, &model, &err);
     if (result != QNNRT_OK) return 0;

@@ -88,7 +88,7 @@ static qnnrt *opened(const char *const *texts, size_t count, qnnrt_desc *extra)
     qnnrt *model;
     if (extra != NULL) desc = *extra;
     else memset(&desc, 0, sizeof(desc));
-    if (desc.backend == NULL && !desc.inspect) desc.backend_path = TEST_FAKE_LIB;
+    if (desc.backend == NULL && !desc.inspect) desc.backend_desc.path = TEST_FAKE_LIB;
     desc.system_path = TEST_FAKE_LIB;
     if (qnnrt_open(folder_of(texts, count), &desc, &model, &err) != QNNRT_OK) printf("open: %s\n", err.text);
     return model;
@@ -1393,7 +1393,7 @@ TEST(an_error_has_the_lines_of_its_own_exec_only)
     files[1].bytes = strlen(second);
     desc.files = files;
     desc.file_count = 2;
-    desc.backend_path = desc.system_path = TEST_FAKE_LIB;
+    desc.backend_desc.path = desc.system_path = TEST_FAKE_LIB;
     CHECK_EQ(qnnrt_open(NULL, &desc, &model, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_prepare(model, NULL, &run, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
@@ -1508,8 +1508,8 @@ TEST(lock_and_unlock_stand_around_every_vendor_call)
             const char *folder = folder_of(llm, 3);
             fake_begin(faults[k]);
             memset(&desc, 0, sizeof(desc));
-            hook_begin(&desc.hooks, 1);
-            desc.backend_path = desc.system_path = TEST_FAKE_LIB;
+            hook_begin(&desc.backend_desc.hooks, 1);
+            desc.backend_desc.path = desc.system_path = TEST_FAKE_LIB;
             desc.keep_going = keep;
             trace_again();
             if (qnnrt_open(folder, &desc, &model, &err) == QNNRT_OK) {
@@ -1539,7 +1539,7 @@ TEST(exec_within_its_group_answers_busy)
     qnnrt_run *prefill, *decode, *alone;
     fake_begin("");
     memset(&desc, 0, sizeof(desc));
-    hook_begin(&desc.hooks, 1);
+    hook_begin(&desc.backend_desc.hooks, 1);
     model = opened(llm, 3, &desc);
     CHECK(model != NULL);
     three[0] = pipeline_of(model, "prefill");
@@ -1618,8 +1618,8 @@ TEST(exec_from_another_thread_answers_busy)
     qnnrt_run *prefill, *decode;
     fake_begin("");
     memset(&desc, 0, sizeof(desc));
-    desc.hooks.lock = thread_lock;
-    desc.hooks.unlock = thread_unlock;
+    desc.backend_desc.hooks.lock = thread_lock;
+    desc.backend_desc.hooks.unlock = thread_unlock;
     model = opened(llm, 3, &desc);
     CHECK(model != NULL);
     both[0] = pipeline_of(model, "prefill");
@@ -1658,7 +1658,7 @@ TEST(exec_and_bind_allocate_nothing_and_call_once_per_step)
             qnnrt_slot slot;
             fake_begin("");
             memset(&desc, 0, sizeof(desc));
-            hook_begin(&desc.hooks, lock);
+            hook_begin(&desc.backend_desc.hooks, lock);
             model = opened(llm, 3, &desc);
             CHECK(model != NULL);
             CHECK_EQ(qnnrt_prepare(model, names[n], &run, NULL), QNNRT_OK);

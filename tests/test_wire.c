@@ -102,7 +102,7 @@ static qnnrt_result load(model_text *m, qnnrt_desc *extra)
     }
     desc.files = files;
     desc.file_count = m->count;
-    if (desc.backend == NULL) desc.backend_path = TEST_FAKE_LIB;
+    if (desc.backend == NULL) desc.backend_desc.path = TEST_FAKE_LIB;
     desc.system_path = TEST_FAKE_LIB;
     memset(&m->err, 0xFF, sizeof(m->err));
     result = qnnrt_open(NULL, &desc, &m->model, &m->err);
@@ -349,7 +349,7 @@ TEST(a_pipeline_with_a_failed_shard_is_not_a_shorter_one)
             size_t i, count;
             memset(&desc, 0, sizeof(desc));
             desc.keep_going = 1;
-            desc.backend_path = desc.system_path = TEST_FAKE_LIB;
+            desc.backend_desc.path = desc.system_path = TEST_FAKE_LIB;
             begin(&m);
             shard_graph(&m, names[k][0]); in(&m, "i", KV); out(&m, "h", HIDDEN);
             shard_graph(&m, names[k][1]); in(&m, "h", HIDDEN); out(&m, "h1", HIDDEN);

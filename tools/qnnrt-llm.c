@@ -741,13 +741,13 @@ static int open_model(tool *t)
     qnnrt_error err;
     memset(&desc, 0, sizeof(desc));
     memset(&llm, 0, sizeof(llm));
-    desc.backend_path = set->backend;
+    desc.backend_desc.path = set->backend;
     desc.system_path = set->system;
     desc.inspect = set->describe;
-    desc.log_level = set->log_level;
+    desc.backend_desc.log_level = set->log_level;
     if (set->log_level != QNNRT_LOG_DEFAULT) {
-        desc.hooks.log = print_log_line;
-        desc.hooks.log_user = &t->set.log_level;
+        desc.backend_desc.hooks.log = print_log_line;
+        desc.backend_desc.hooks.log_user = &t->set.log_level;
     }
     if (qnnrt_open(set->ctx_dir, &desc, &t->model, &err) != QNNRT_OK)
         return fail(t, "%s%s", err.text, err.code != QNNRT_E_LIBRARY ? "" :

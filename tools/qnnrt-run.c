@@ -1044,10 +1044,10 @@ static qnnrt *open_sources(tool *t, const char *folder, const char *const *words
     desc.backend = t->backend;
     if (set->inspect) {
         desc.inspect = 1;
-        desc.backend_path = set->backend;        /* its folder is where libQnnSystem.so is looked for */
+        desc.backend_desc.path = set->backend;        /* its folder is where libQnnSystem.so is looked for */
         if (set->log_level != QNNRT_LOG_DEFAULT) {
-            desc.hooks.log = print_log_line;
-            desc.hooks.log_user = &t->set.log_level;
+            desc.backend_desc.hooks.log = print_log_line;
+            desc.backend_desc.hooks.log_user = &t->set.log_level;
         }
     }
     desc.system_path = set->system;

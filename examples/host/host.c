@@ -324,7 +324,7 @@ int main(int argc, char **argv)
 {
     static context contexts[2];                 /* the target, and who drafts for it */
     context *c = &contexts[0], *draft = argc > 3 ? &contexts[1] : NULL;
-    qnnrt_desc desc = { .backend_path = argc > 2 ? argv[2] : "libQnnRef.so" }, shared = {0};
+    qnnrt_desc desc = { .backend_desc.path = argc > 2 ? argv[2] : "libQnnRef.so" }, shared = {0};
     qnnrt_llm *models[2];
     qnnrt_llm_session *session;
     qnnrt_error err;

@@ -72,10 +72,10 @@ static qnnrt *open_memory(const char *backend, const char *system_path, const vo
     file.bytes = bytes;
     desc.files = &file;
     desc.file_count = 1;
-    desc.backend_path = backend;
+    desc.backend_desc.path = backend;
     desc.system_path = system_path;
-    desc.hooks.alloc = count_alloc;
-    desc.hooks.free = count_free;
+    desc.backend_desc.hooks.alloc = count_alloc;
+    desc.backend_desc.hooks.free = count_free;
     if (qnnrt_open(NULL, &desc, &model, &err) != QNNRT_OK) stop(backend, err.text);
     return model;
 }

@@ -31,7 +31,7 @@ int main(int argc, char **argv)
     size_t length, count, i;
     int32_t next;
     if (argc != 6) stop("usage", "llm_ours LIBQNNHTP LIBQNNSYSTEM FOLDER PROMPT COUNT");
-    desc.backend_path = argv[1];
+    desc.backend_desc.path = argv[1];
     desc.system_path = argv[2];
     llm_desc.folder = argv[3];
     if (qnnrt_open(argv[3], &desc, &model, &err) != QNNRT_OK ||

@@ -177,9 +177,9 @@ static void play(const unsigned char *data, size_t size)
     desc.inspect = 1;
     desc.metadata = QNNRT_METADATA_JSON;
     desc.keep_going = control[0] >> 3 & 1;
-    desc.hooks.alloc = hook_alloc;
-    desc.hooks.free = hook_free;
-    if (control[0] & 16) desc.hooks.log = hook_log;
+    desc.backend_desc.hooks.alloc = hook_alloc;
+    desc.backend_desc.hooks.free = hook_free;
+    if (control[0] & 16) desc.backend_desc.hooks.log = hook_log;
     alloc_fail_at = 0;
     if (GOOD(qnnrt_open(NULL, &desc, &model, fresh(&err)), model, &err))
         play_model(model, texts[0], sizes[0], folder_with(texts[1], sizes[1]));

@@ -488,22 +488,22 @@ static void play(const unsigned char *data, size_t size)
     memset(&desc, 0, sizeof(desc));
     desc.files = files;
     desc.file_count = count;
-    desc.backend_path = desc.system_path = TEST_FAKE_LIB;
+    desc.backend_desc.path = desc.system_path = TEST_FAKE_LIB;
     desc.inspect = control[0] & 1 && control[0] & 2;
     desc.keep_going = control[0] >> 1 & 1;
     desc.guard = control[0] >> 2 & 1;
-    desc.log_level = (qnnrt_log_level)(control[2] % 6);
+    desc.backend_desc.log_level = (qnnrt_log_level)(control[2] % 6);
     desc.align = control[2] >> 4 == 0 ? 0 : 1u << (control[2] >> 4);
-    desc.soc_model = control[9];
+    desc.backend_desc.soc_model = control[9];
     desc.limits.rank = control[3] % 16;
     desc.limits.name_bytes = control[4] < 250 ? control[4] : 0;
     desc.limits.tensors = control[5] < 250 ? control[5] : 0;
     desc.limits.arena_bytes = (uint64_t)1 << (control[6] % 22 + 1);
     desc.limits.files = control[8] % 8 == 7 ? 2 : 0;
-    desc.hooks.alloc = hook_alloc;
-    desc.hooks.free = hook_free;
-    if (control[0] & 32) desc.hooks.log = hook_log;
-    if (control[0] & 8) { desc.hooks.lock = hook_lock; desc.hooks.unlock = hook_unlock; }
+    desc.backend_desc.hooks.alloc = hook_alloc;
+    desc.backend_desc.hooks.free = hook_free;
+    if (control[0] & 32) desc.backend_desc.hooks.log = hook_log;
+    if (control[0] & 8) { desc.backend_desc.hooks.lock = hook_lock; desc.backend_desc.hooks.unlock = hook_unlock; }
     limits = desc.limits;
     if (limits.rank == 0) limits.rank = 8;
     if (limits.name_bytes == 0) limits.name_bytes = 1024;

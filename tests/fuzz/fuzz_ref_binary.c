@@ -144,11 +144,11 @@ static void play(const unsigned char *data, size_t size)
     desc.file_count = 1;
     desc.inspect = (choice & 4) != 0;
     if (desc.inspect) desc.system_path = TEST_REF_LIB;
-    else desc.backend_path = TEST_REF_LIB;
+    else desc.backend_desc.path = TEST_REF_LIB;
     desc.limits.arena_bytes = 1 << 20;
-    desc.hooks.alloc = hook_alloc;
-    desc.hooks.free = hook_free;
-    desc.hooks.log = hook_log;
+    desc.backend_desc.hooks.alloc = hook_alloc;
+    desc.backend_desc.hooks.free = hook_free;
+    desc.backend_desc.hooks.log = hook_log;
     memset(&err, 0xFF, sizeof(err));
     result = qnnrt_open(NULL, &desc, &model, &err);
     if (result != QNNRT_OK) {

@@ -117,8 +117,8 @@ static void check_again(const qnnrt_context_info *c)
     desc.inspect = 1;
     desc.limits = limits;
     desc.limits.json_bytes = 0;
-    desc.hooks.alloc = hook_alloc;
-    desc.hooks.free = hook_free;
+    desc.backend_desc.hooks.alloc = hook_alloc;
+    desc.backend_desc.hooks.free = hook_free;
     MUST(GOOD(qnnrt_open(NULL, &desc, &model, fresh(&err)), model, &err));
     meta_put_context(&other, qnnrt_contexts(model, NULL));
     MUST(strcmp(one.data, other.data) == 0);
@@ -227,9 +227,9 @@ static void play(const unsigned char *data, size_t size)
     desc.limits.tensors = control[4] < 20 ? control[4] : 0;
     desc.limits.arena_bytes = (uint64_t)1 << (control[5] % 40 + 1);
     desc.limits.json_bytes = control[6] == 7 ? 700 : 0;
-    desc.hooks.alloc = hook_alloc;
-    desc.hooks.free = hook_free;
-    if (control[0] & 4) desc.hooks.log = hook_log;
+    desc.backend_desc.hooks.alloc = hook_alloc;
+    desc.backend_desc.hooks.free = hook_free;
+    if (control[0] & 4) desc.backend_desc.hooks.log = hook_log;
     limits = desc.limits;
     if (limits.rank == 0) limits.rank = 8;
     if (limits.name_bytes == 0) limits.name_bytes = 1024;

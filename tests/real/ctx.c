@@ -515,7 +515,7 @@ TEST(wrong_libraries)
     qnnrt *model;
     real_join(folder, test_arg(1), "ctx/qairt2.47/mlp_u8");
     real_desc(&desc, htp);
-    desc.backend_path = real_library(system_path, "libQnnSystem.so");
+    desc.backend_desc.path = real_library(system_path, "libQnnSystem.so");
     CHECK_EQ(qnnrt_open(folder, &desc, &model, &err), QNNRT_E_LIBRARY);
     CHECK(model == NULL);
     printf("  %s\n", err.text);
@@ -552,7 +552,7 @@ TEST(another_backends_binary)
     if (!real_exists(cpu)) SKIP("libQnnCpu.so of 2.47 is not there");
     real_join(folder, test_arg(1), "ctx/qairt2.47/mlp_u8");
     real_desc(&desc, system_path);
-    desc.backend_path = cpu;
+    desc.backend_desc.path = cpu;
     desc.system_path = real_library(system_path, "libQnnSystem.so");
     CHECK_EQ(qnnrt_open(folder, &desc, &model, &err), QNNRT_E_MISMATCH);
     CHECK(model == NULL);
@@ -579,7 +579,7 @@ TEST(two_backends)
     int i, k, t;
     real_desc(&desc[0], path[0]);
     real_desc(&desc[1], path[1]);
-    desc[1].backend_path = real_sibling(path[1], other, "libQnnHtp.so");
+    desc[1].backend_desc.path = real_sibling(path[1], other, "libQnnHtp.so");
     if (!real_exists(path[1])) SKIP("no library of a second release lies beside");
     files_load(&files, real_join(folder, test_arg(1), "ctx/qairt2.47/mlp_u8"));
     for (i = 0; i < 2; ++i) {

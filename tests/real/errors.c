@@ -740,7 +740,7 @@ static qnnrt_desc htp(void)
     static char path[1024];
     qnnrt_desc desc;
     memset(&desc, 0, sizeof desc);
-    desc.backend_path = real_library(path, "libQnnHtp.so");
+    desc.backend_desc.path = real_library(path, "libQnnHtp.so");
     return desc;
 }
 
@@ -817,7 +817,7 @@ static qnnrt_result library(const char *release, const char *name)
     char path[1024], system_path[1024];
     qnnrt_desc desc = htp();
     desc.system_path = real_library(system_path, "libQnnSystem.so");
-    desc.backend_path = release != NULL ? real_sibling(path, release, name) : real_library(path, name);
+    desc.backend_desc.path = release != NULL ? real_sibling(path, release, name) : real_library(path, name);
     return open_small(desc);
 }
 
@@ -835,14 +835,14 @@ static qnnrt_result library_is_alone(void)
     size_t bytes;
     void *data = test_read_file(real_library(path, "libQnnSaver.so"), &bytes);
     if (!test_write_file(real_join(path, test_tmpdir(), "libQnnSaver.so"), data, bytes)) return QNNRT_OK;
-    desc.backend_path = path;
+    desc.backend_desc.path = path;
     return open_small(desc);
 }
 
 static qnnrt_result chip_is_unknown(void)
 {
     qnnrt_desc desc = htp();
-    desc.soc_model = 9999;
+    desc.backend_desc.soc_model = 9999;
     return open_small(desc);
 }
 
@@ -852,8 +852,8 @@ static void no_free(void *user, void *data)      { (void)user; (void)data; }
 static qnnrt_result memory_is_refused(void)
 {
     qnnrt_desc desc = htp();
-    desc.hooks.alloc = no_memory;
-    desc.hooks.free = no_free;
+    desc.backend_desc.hooks.alloc = no_memory;
+    desc.backend_desc.hooks.free = no_free;
     return open_small(desc);
 }
 

@@ -35,7 +35,7 @@ static void find_folders(void)
 static void look_desc(qnnrt_desc *desc, char *path)
 {
     real_desc(desc, path);
-    desc->backend_path = NULL;
+    desc->backend_desc.path = NULL;
     desc->system_path = real_library(path, "libQnnSystem.so");
     desc->inspect = 1;
 }

@@ -33,7 +33,7 @@ static void begin(setup *s, const char *name, qnnrt_llm_kv kv)
     memset(&session, 0, sizeof session);
     snprintf(part, sizeof part, "llm/%s", name);
     real_join(s->folder, test_arg(1), part);
-    desc.backend_path = real_library(backend, "libQnnHtp.so");
+    desc.backend_desc.path = real_library(backend, "libQnnHtp.so");
     desc.system_path = real_library(system, "libQnnSystem.so");
     session.kv = kv;
     REAL_OK(qnnrt_open(s->folder, &desc, &s->model, &err), &err);
@@ -172,7 +172,7 @@ TEST(mixed_shards_are_refused_at_the_cut)
     qnnrt *model;
     qnnrt_llm *llm;
     memset(&desc, 0, sizeof desc);
-    desc.backend_path = real_library(backend, "libQnnHtp.so");
+    desc.backend_desc.path = real_library(backend, "libQnnHtp.so");
     desc.system_path = real_library(system, "libQnnSystem.so");
     REAL_OK(qnnrt_open(real_join(path, test_arg(1), "llm/bad_mixed_shards"), &desc, &model, &err), &err);
     memset(&err, 0xFF, sizeof err);

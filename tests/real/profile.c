@@ -319,7 +319,7 @@ TEST(cpu_has_extended_events_and_no_power)
     if (!real_exists(cpu)) SKIP("libQnnCpu.so of 2.47 is not there");
     TRY(cpu_binary(cpu, &data, &bytes));
     real_desc(&desc, system_path);
-    desc.backend_path = cpu;
+    desc.backend_desc.path = cpu;
     desc.system_path = real_library(system_path, "libQnnSystem.so");
     desc.profile_level = QNNRT_PROFILE_DETAILED;
     memset(&file, 0, sizeof file);

@@ -176,10 +176,10 @@ static inline void real_desc(qnnrt_desc *desc, char *path)
 {
     memset(desc, 0, sizeof *desc);
     memset(&real_seen, 0, sizeof real_seen);
-    desc->backend_path = real_library(path, "libQnnHtp.so");
-    desc->hooks.alloc = real_alloc;
-    desc->hooks.free = real_free;
-    desc->hooks.log = real_log;
+    desc->backend_desc.path = real_library(path, "libQnnHtp.so");
+    desc->backend_desc.hooks.alloc = real_alloc;
+    desc->backend_desc.hooks.free = real_free;
+    desc->backend_desc.hooks.log = real_log;
 }
 
 #define REAL_OK(call, err)                                                                         \

@@ -323,7 +323,7 @@ static int mixed_child(void *data)
     file.path = m->file;
     desc.files = &file;
     desc.file_count = 1;
-    desc.backend_path = m->backend;
+    desc.backend_desc.path = m->backend;
     desc.system_path = m->system;
     if (qnnrt_open(NULL, &desc, &model, &m->err) == QNNRT_OK) return 1;
     printf("%s\n%s\n", qnnrt_result_name(m->err.code), m->err.text);

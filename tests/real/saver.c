@@ -26,7 +26,7 @@ static int saver_child(void *data)
     memset(&desc, 0, sizeof desc);
     snprintf(backend, sizeof backend, "%s/libQnnSaver.so", c->release);
     snprintf(system_path, sizeof system_path, "%s/libQnnSystem.so", c->release);
-    desc.backend_path = backend;
+    desc.backend_desc.path = backend;
     desc.system_path = system_path;
     if (qnnrt_open(c->folder, &desc, &model, &err) != QNNRT_OK) { printf("%s\n", err.text); return 2; }
     if (qnnrt_prepare(model, NULL, &run, &err) != QNNRT_OK) { printf("%s\n", err.text); return 3; }

@@ -121,7 +121,7 @@ TEST(table)
             qnnrt_error err;
             qnnrt *model;
             real_desc(&desc, path);
-            desc.backend_path = NULL;
+            desc.backend_desc.path = NULL;
             desc.system_path = real_library(path, "libQnnSystem.so");
             desc.inspect = 1;
             REAL_OK(qnnrt_open(folder, &desc, &model, &err), &err);
@@ -154,7 +154,7 @@ TEST(inspect_only)
     qnnrt_run *run;
     qnnrt_result result;
     real_desc(&desc, path);
-    desc.backend_path = NULL;
+    desc.backend_desc.path = NULL;
     desc.system_path = real_library(path, "libQnnSystem.so");
     desc.inspect = 1;
     desc.read = 1;
