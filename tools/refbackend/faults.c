@@ -51,7 +51,7 @@ typedef struct rules {
 
 ref_faults ref_fault;
 static rules current;
-static int   ready;
+static uint64_t serial;                  /* of the rules; 0: none were set yet */
 static uint64_t counts[REF_SLOTS];
 static char  seen[TEXT];                 /* of the environment */
 
@@ -248,7 +248,7 @@ int ref_faults_set(const char *text, char *why, size_t bytes)
         current.faults.name = current.words + (next.faults.name - next.words);
     ref_fault = current.faults;
     memset(counts, 0, sizeof(counts));
-    ready = 1;
+    ++serial;
     return 1;
 }
 
@@ -257,7 +257,7 @@ int ref_faults_environment(void)
     const char *text = getenv("QNNREF_FAULTS");
     char why[256];
     int ok;
-    if (ready && (text == NULL || strcmp(text, seen) == 0))
+    if (serial != 0 && (text == NULL || strcmp(text, seen) == 0))
         return 1;
     ok = ref_faults_set(text != NULL ? text : "", why, sizeof(why));
     if (!ok)
@@ -266,6 +266,8 @@ int ref_faults_environment(void)
         snprintf(seen, sizeof(seen), "%s", text != NULL ? text : "");
     return ok;
 }
+
+uint64_t ref_faults_serial(void) { return serial; }
 
 uint64_t ref_faults_count(int slot) { return ++counts[slot]; }
 

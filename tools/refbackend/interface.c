@@ -762,6 +762,7 @@ static int core_length(uint32_t minor)
 
 static int system_length(uint32_t minor) { return minor >= 12 ? 27 : minor >= 5 ? 16 : 4; }
 
+/* Fill the slots of a table: NULL for those that the version lacks or a rule takes away. */
 static void slots_fill(q_slot *to, const q_slot *from, int length, int count, int first)
 {
     for (int i = 0; i < count; ++i) {
@@ -775,11 +776,13 @@ REF_EXPORT q_code QnnInterface_getProviders(const q_core_provider ***list, uint3
 {
     static core_object providers[2];
     static const q_core_provider *pointers[2];
+    static uint64_t filled;              /* the rules that the tables follow */
     q_code code = Q_ARGUMENT;
     ref_lock();
     if (list != NULL && count != NULL && ref_faults_environment()) {
         const int two = ref_fault.providers == 2;
-        for (int i = 0; i < 2; ++i) {
+        /* Callers read the tables without the lock: write them once for each set of rules. */
+        for (int i = 0; i < 2 && filled != ref_faults_serial(); ++i) {
             q_core_provider *p = &providers[i].known;
             p->backend_id = ref_fault.backend_id;
             p->name = ref_fault.name;
@@ -790,6 +793,7 @@ REF_EXPORT q_code QnnInterface_getProviders(const q_core_provider ***list, uint3
             slots_fill(p->slots, core_slots, core_length(ref_fault.core.minor), Q_CORE_SLOTS, 0);
             pointers[i] = p;
         }
+        filled = ref_faults_serial();
         *list = ref_fault.providers == REF_NONE ? NULL : pointers;
         *count = two ? 2 : ref_fault.providers == 0 ? 0 : 1;
         code = Q_OK;
@@ -802,11 +806,12 @@ REF_EXPORT q_code QnnSystemInterface_getProviders(const q_system_provider ***lis
 {
     static q_system_provider providers[2];
     static const q_system_provider *pointers[2];
+    static uint64_t filled;
     q_code code = Q_ARGUMENT;
     ref_lock();
     if (list != NULL && count != NULL && ref_faults_environment()) {
         const int two = ref_fault.system_providers == 2;
-        for (int i = 0; i < 2; ++i) {
+        for (int i = 0; i < 2 && filled != ref_faults_serial(); ++i) {
             q_system_provider *p = &providers[i];
             p->name = ref_fault.name;
             p->api = ref_fault.system;
@@ -816,6 +821,7 @@ REF_EXPORT q_code QnnSystemInterface_getProviders(const q_system_provider ***lis
                        Q_SYSTEM_SLOTS, Q_CORE_SLOTS);
             pointers[i] = p;
         }
+        filled = ref_faults_serial();
         *list = ref_fault.system_providers == REF_NONE ? NULL : pointers;
         *count = two ? 2 : ref_fault.system_providers == 0 ? 0 : 1;
         code = Q_OK;

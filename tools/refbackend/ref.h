@@ -151,6 +151,7 @@ extern ref_faults ref_fault;             /* read it under the lock */
 int  ref_faults_set(const char *text, char *why, size_t bytes);
 /* Look at QNNREF_FAULTS, at most once per value. 0: it is wrong. */
 int  ref_faults_environment(void);
+uint64_t ref_faults_serial(void);        /* changes whenever rules are set; never 0 after that */
 void ref_faults_ask(int slot, uint64_t nth, ref_wish *wish);
 uint64_t ref_faults_count(int slot);     /* count a call of the slot */
 
