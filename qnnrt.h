@@ -64,6 +64,8 @@
        QNNRT_NO_JSON          metadata comes from libQnnSystem.so only; qnnrt_json.h is not needed.
                               JSON that desc.files names is then refused
        QNNRT_COMPOSE          adds graph building (default: off), with qnnrt_compose.h
+       QNNRT_PROFILE_LOG      adds qnnrt_run_profile_log() (default: off), with
+                              qnnrt_profile_log.h
 
    MANUAL
 
@@ -177,8 +179,8 @@
                printf("%g %s %s\n", events[i].value, events[i].unit_name, events[i].name);
        HTP tells cycles of nodes, CPU microseconds; which events there are differs by backend,
        release and device: look for what you need, and expect it to be missing. desc.profile_level
-       does the same for loading, see qnnrt_events(). qnnrt_run_profile_log() writes the file that
-       the vendor's viewer reads. On the x86-64 emulator "VTCM acquire" and "power on" are no real
+       does the same for loading, see qnnrt_events(). With QNNRT_PROFILE_LOG, qnnrt_run_profile_log()
+       writes the file that the vendor's viewer reads. On the x86-64 emulator "VTCM acquire" and "power on" are no real
        times.
 
    Power
@@ -1072,13 +1074,6 @@ QNNRT_API qnnrt_result qnnrt_run_profile(qnnrt_run *run, qnnrt_profile_level lev
 QNNRT_API qnnrt_result qnnrt_run_events(qnnrt_run *run, const qnnrt_profile_event **events,
                                         size_t *count);
 
-/* Hand the events of the last exec to the vendor's tools: write the log file that the SDK's
-   qnn-profile-viewer reads, through libQnnSystem.so of 2.40 or newer, but 2.44. An existing log is
-   added to; missing folders are made by that library.
-   Returns  as qnnrt_run_events(); QNNRT_E_LIBRARY, QNNRT_E_VERSION (of libQnnSystem.so); QNNRT_E_IO
-            (nothing was written) */
-QNNRT_API qnnrt_result qnnrt_run_profile_log(qnnrt_run *run, const char *path);
-
 /* Copy values in or out, converting between the tensor's dtype and float or int32.
 
    count    values, row-major; by name it must be the tensor's element count
@@ -1117,9 +1112,21 @@ QNNRT_API qnnrt_result qnnrt_encode_f32(const qnnrt_tensor_info *tensor, const f
 QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const void *data,
                                         float *values);
 
-/* ----------------------------------------------------------------------------------- compose -- */
+/* -------------------------------------------------------------------------------------- parts -- */
 
-/* Graph building stands in a file of its own: tools/ below this one, or beside this one. */
+/* Parts in files of their own: in tools/ below this file, or beside this file. */
+#ifdef QNNRT_PROFILE_LOG
+#ifdef __has_include
+#if __has_include("tools/qnnrt_profile_log.h")
+#define QNNRT__PROFILE_LOG_HEADER "tools/qnnrt_profile_log.h"
+#endif
+#endif
+#ifndef QNNRT__PROFILE_LOG_HEADER
+#define QNNRT__PROFILE_LOG_HEADER "qnnrt_profile_log.h" /* missing? Copy it beside qnnrt.h */
+#endif
+#include QNNRT__PROFILE_LOG_HEADER
+#endif /* QNNRT_PROFILE_LOG */
+
 #ifdef QNNRT_COMPOSE
 #ifdef __has_include
 #if __has_include("tools/qnnrt_compose.h")
@@ -1172,8 +1179,9 @@ QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const v
 #if defined(QNNRT_STATIC) && !defined(QNNRT__DECLARED_STATIC)
 #error "define QNNRT_STATIC before qnnrt.h is first included"
 #endif
-#if defined(QNNRT_COMPOSE) && !defined(QNNRT_COMPOSE_H)
-#error "define QNNRT_COMPOSE before qnnrt.h is first included"
+#if (defined(QNNRT_COMPOSE) && !defined(QNNRT_COMPOSE_H)) || \
+    (defined(QNNRT_PROFILE_LOG) && !defined(QNNRT_PROFILE_LOG_H))
+#error "define QNNRT_COMPOSE and QNNRT_PROFILE_LOG before qnnrt.h is first included"
 #endif
 
 /* qnnrt__assert_<name> shows up in the compiler's message: typedef char qnnrt__assert_x[(cond) ? 1
@@ -6925,12 +6933,14 @@ static qnnrt_result qnnrt__system_copy(qnnrt__table *table, const qnnrt__abi_inf
     return QNNRT_OK;
 }
 
-/* Are its slots behind the first four where they are elsewhere? */
+#if defined(QNNRT_COMPOSE) || defined(QNNRT_PROFILE_LOG)
+/* True if the slots after the first four are where >>abi declares them. */
 static int qnnrt__system_is_whole(const qnnrt__system *system)
 {
     const uint32_t minor = system->provider->version.minor;
     return minor >= QNNRT__ABI_SYSTEM_MINOR_WHOLE && minor != QNNRT__ABI_SYSTEM_MINOR_BROKEN;
 }
+#endif
 
 /* Does it belong to a backend, and read that one's binaries only? */
 static int qnnrt__system_is_own(const qnnrt__system *system)
@@ -8579,10 +8589,9 @@ static qnnrt_result qnnrt__backend_open(const qnnrt_backend_desc *desc, qnnrt_ba
 
 /* =====================================================================================
    PROFILE                                                                      >>profile
-   What a library measured: vendor's profile handles, their events as a table, and the way
-   of these events to the vendor's own tools. A handle's events are replaced by its next
-   use, so every step of a run has a handle of its own.
-   Needs: >>os >>mem >>err >>log >>codes >>abi >>system >>backend (its struct)
+   What a library measured: vendor's profile handles and their events as a table. A handle's
+   events are replaced by its next use, so every step of a run has a handle of its own.
+   Needs: >>mem >>err >>log >>codes >>abi >>backend (its struct)
    Knows nothing of: pipelines, files of models
    ===================================================================================== */
 
@@ -8943,106 +8952,6 @@ static qnnrt_result qnnrt__profile_events(qnnrt__profile *profile, qnnrt_error *
     }
     qnnrt__hooks_unlock(&profile->backend->hooks);
     if (result == QNNRT_OK) profile->state = QNNRT__PROFILE_READ;
-    return result;
-}
-
-/* Size of a file, 0 when it cannot be opened; *why says that. */
-static uint64_t qnnrt__profile_size(const char *path, const char **why)
-{
-    qnnrt__os_file file;
-    uint64_t bytes;
-    *why = qnnrt__os_file_open(path, &file);
-    bytes = *why == NULL ? file.bytes : 0;
-    qnnrt__os_file_close(&file);
-    return bytes;
-}
-
-/* The last exec into a log of the vendor's. Callers have read the events. */
-static qnnrt_result qnnrt__profile_write(const qnnrt__profile *profile,
-                                         const qnnrt__abi_system_calls *calls, const char *path,
-                                         qnnrt_error *err)
-{
-    const char *slash = strrchr(path, '/'), *call = "systemProfileCreateSerializationTarget";
-    const qnnrt_backend *b = profile->backend;
-    const char *why;
-    const uint64_t bytes = qnnrt__profile_size(path, &why);
-    char folder[QNNRT__PATH_MAX];
-    qnnrt__abi_target target;
-    qnnrt__abi_target_config config;
-    qnnrt__abi_profile_data data;
-    const qnnrt__abi_profile_data *list[1];
-    qnnrt__abi_handle handle = NULL;
-    qnnrt__abi_code code, freed;
-    size_t i, length = slash == NULL ? 1 : slash == path ? 1 : (size_t)(slash - path);
-    if (length >= sizeof(folder) || path[strlen(path) - 1] == '/')
-        return qnnrt__fail(err, QNNRT_E_ARG, "%.200s is no path of a file, or too long", path);
-    memcpy(folder, slash == NULL ? "." : path, length);
-    folder[length] = '\0';
-    memset(&target, 0, sizeof(target));
-    memset(&config, 0, sizeof(config));
-    target.type = QNNRT__ABI_TARGET_FILE;
-    target.name = slash != NULL ? slash + 1 : path;
-    target.folder = folder;
-    config.type = QNNRT__ABI_TARGET_HEADER;
-    config.program = "qnnrt";
-    config.version = qnnrt_version();
-    config.backend = b->build_id;
-    code = calls->profile_create_target(target, &config, 1, &handle);
-    for (i = 0; i < profile->step_count && code == 0 && handle != NULL; ++i) {
-        const qnnrt__profile_step *step = &profile->steps[i];
-        memset(&data, 0, sizeof(data));
-        data.version = 1;
-        data.begin_us = step->begin_ns / 1000;
-        data.end_us = step->end_ns / 1000;
-        data.method = QNNRT__ABI_METHOD_EXECUTE;
-        data.graph = step->graph;
-        data.events = step->events;
-        data.count = step->count;
-        list[0] = &data;
-        call = "systemProfileSerializeEventData";
-        code = calls->profile_write(handle, list, 1);
-    }
-    if (code == 0 && handle == NULL) code = QNNRT__ABI_NOT_SUPPORTED;
-    freed = handle != NULL ? calls->profile_free_target(handle) : 0;
-    if (code == 0 && freed != 0) {
-        call = "systemProfileFreeSerializationTarget";
-        code = freed;
-    }
-    if (code != 0) {
-        qnnrt__fail(err, QNNRT_E_BACKEND, "cannot write the profile log %.400s", path);
-        return qnnrt__codes_explain(err, call, code, -1, 0);
-    }
-    /* The genuine libraries answer success even when they could not write. */
-    if (qnnrt__profile_size(path, &why) > bytes) return QNNRT_OK;
-    return qnnrt__fail(err, QNNRT_E_IO, "the profile log %.400s was not written: %s\n  what helps:"
-                       " the path of a plain file, in a folder that this process may write to",
-                       path, why != NULL ? why : "it has not grown");
-}
-
-/* The same, with a libQnnSystem.so found by the usual rules. */
-static qnnrt_result qnnrt__profile_log(qnnrt__profile *profile, const char *system_path,
-                                       const char *path, qnnrt_error *err)
-{
-    qnnrt__system system;
-    qnnrt_result result = qnnrt__profile_events(profile, err);
-    if (result == QNNRT_OK)
-        result = qnnrt__system_open(system_path, profile->backend->path, QNNRT__SYSTEM_OWN_NEVER,
-                                    &profile->backend->hooks, &system, err);
-    if (result != QNNRT_OK) return result;
-    result = QNNRT_E_VERSION;
-    if (!qnnrt__system_is_whole(&system) || system.provider->calls.profile_create_target == NULL ||
-        system.provider->calls.profile_write == NULL ||
-        system.provider->calls.profile_free_target == NULL)
-        qnnrt__fail(err, result, "%s speaks system interface %u.%u and cannot write profile logs;"
-                    " those of QAIRT 2.40 and newer can, but 2.44", system.path,
-                    (unsigned)system.provider->version.major,
-                    (unsigned)system.provider->version.minor);
-    else {
-        qnnrt__hooks_lock(&profile->backend->hooks);
-        result = qnnrt__profile_write(profile, &system.provider->calls, path, err);
-        qnnrt__hooks_unlock(&profile->backend->hooks);
-    }
-    if (profile->backend->unload) qnnrt__system_close(&system);
     return result;
 }
 
@@ -12672,18 +12581,6 @@ QNNRT_API qnnrt_result qnnrt_run_events(qnnrt_run *run, const qnnrt_profile_even
     return QNNRT_OK;
 }
 
-QNNRT_API qnnrt_result qnnrt_run_profile_log(qnnrt_run *run, const char *path)
-{
-    const char *system_path;
-    if (run == NULL) return QNNRT_E_ARG;
-    if (path == NULL || path[0] == '\0')
-        return qnnrt__fail(&run->error, QNNRT_E_ARG,
-                           "qnnrt_run_profile_log: path is NULL or empty");
-    system_path = run->pipeline->steps[0].model->system_path;
-    return qnnrt__profile_log(run->profile, system_path[0] != '\0' ? system_path : NULL, path,
-                              &run->error);
-}
-
 /* One shape for eight calls: qnnrt_<verb>_<as>(run, name, ...) and qnnrt_<verb>_<as>_slot(run,
    slot, begin, ...). QNNRT__X(write_f32, const float) makes qnnrt_write_f32 and
    qnnrt_write_f32_slot. */
@@ -12760,6 +12657,9 @@ QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const v
                                  values, (size_t)tensor->count);
 }
 
+#ifdef QNNRT_PROFILE_LOG
+#include QNNRT__PROFILE_LOG_HEADER
+#endif
 #ifdef QNNRT_COMPOSE
 #include QNNRT__COMPOSE_HEADER
 #endif /* QNNRT_COMPOSE */

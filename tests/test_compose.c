@@ -3,6 +3,7 @@
    The fake takes graphs like the genuine libraries and writes them as its own text, so that a built context
    can be saved, opened and compared. Its ledger and the allocator of heap.h must be empty in the end. */
 #define QNNRT_COMPOSE
+#define QNNRT_PROFILE_LOG
 #define QNNRT_IMPLEMENTATION
 #include "../qnnrt.h"
 #include "test.h"

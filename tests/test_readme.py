@@ -67,6 +67,7 @@ def vendored(name, files, defines):
 vendored("qnnrt.h alone", ["qnnrt.h"], ["QNNRT_NO_JSON"])
 vendored("qnnrt.h with qnnrt_json.h", ["qnnrt.h", "qnnrt_json.h"], [])
 vendored("with qnnrt_compose.h", ["qnnrt.h", "qnnrt_json.h", "tools/qnnrt_compose.h"], ["QNNRT_COMPOSE"])
+vendored("with qnnrt_profile_log.h", ["qnnrt.h", "qnnrt_json.h", "tools/qnnrt_profile_log.h"], ["QNNRT_PROFILE_LOG"])
 
 LLM = """#define QNNRT_IMPLEMENTATION
 #define QNNRT_LLM_IMPLEMENTATION

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Each room of qnnrt.h, qnnrt_compose.h and qnnrt_llm.h uses only rooms that its banner names, all of them above it, and is not too large."""
+"""Each room of qnnrt.h, qnnrt_compose.h, qnnrt_profile_log.h and qnnrt_llm.h uses only rooms that its banner names, all of them above it, and is not too large."""
 import os
 import re
 import sys
@@ -76,6 +76,8 @@ def check_header(path, prefix, owner, fewest, largest, begin=None, guard=None, o
 ROOMS = check_header("qnnrt.h", "qnnrt", QNNRT, 15, {})
 check_header("tools/qnnrt_compose.h", "qnnrt", QNNRT, 3, {"compose": 1500}, "#define QNNRT__COMPOSE_ONCE", "#ifndef QNNRT_COMPOSE_H",
              "#endif /* QNNRT__COMPOSE_ONCE */", ROOMS)
+check_header("tools/qnnrt_profile_log.h", "qnnrt", QNNRT, 0, {}, "#define QNNRT__PROFILE_LOG_ONCE", "#ifndef QNNRT_PROFILE_LOG_H",
+             "#endif /* QNNRT__PROFILE_LOG_ONCE */", ROOMS)
 check_header("tools/qnnrt_llm.h", "qnnrt_llm", LLM, 15, {})
 
 print("%d passed, %d failed" % (passed, failed))

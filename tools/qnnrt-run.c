@@ -23,6 +23,7 @@
 #define _POSIX_C_SOURCE 200809L
 #endif
 #define QNNRT_COMPOSE
+#define QNNRT_PROFILE_LOG
 #define QNNRT_IMPLEMENTATION
 #include "qnnrt.h"
 #include "qnnrt_json.h"

@@ -5,6 +5,7 @@
    Which events there are, how they are named and of which nodes they are; that outputs are the same with
    and without; what libQnnSystem.so writes for the vendor's viewer; and what the answers to the power
    presets are. libQnnCpu.so is that of RELEASE_FOLDER, or of 2.47 beside it.                        */
+#define QNNRT_PROFILE_LOG
 #include "real.h"
 #include "../bench/qnn_raw.h"
 #include <dlfcn.h>
