@@ -1,0 +1,183 @@
+/* run_diff.h - a part of qnnrt-run.c: --diff, two models compared
+
+   ROOM     >>diff                                                                               */
+
+/* =====================================================================================
+   DIFF                                                                           >>diff
+   Two models: contexts in order, graphs and tensors by name. One line per difference.
+   ===================================================================================== */
+
+typedef struct differ {
+    tool *t;
+    char *where;                       /* "context 0, graph "forward"" */
+} differ;
+
+static void differs(const differ *d, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    char *what = text_of(format, list);
+    va_end(list);
+    say(d->t, "%s: %s\n", d->where, what);
+    d->t->different = 1;
+    free(what);
+}
+
+/* Both texts are freed. */
+static void diff_texts(const differ *d, const char *label, char *a, char *b)
+{
+    if (strcmp(a, b) != 0) differs(d, "%s %s -> %s", label, a[0] != '\0' ? a : "\"\"", b[0] != '\0' ? b : "\"\"");
+    free(a);
+    free(b);
+}
+
+static void diff_facts(const differ *d, const fact *facts, size_t count, const void *a, const void *b)
+{
+    for (size_t i = 0; i < count; ++i)
+        diff_texts(d, facts[i].label, fact_text(&facts[i], a), fact_text(&facts[i], b));
+}
+
+static void diff_axis(const differ *d, const qnnrt_quant *a, const qnnrt_quant *b)
+{
+    for (uint32_t i = 0; i < a->count; ++i) {
+        const int32_t x = a->offsets != NULL ? a->offsets[i] : 0, y = b->offsets != NULL ? b->offsets[i] : 0;
+        if (memcmp(&a->scales[i], &b->scales[i], sizeof(float)) == 0 && x == y) continue;
+        differs(d, "encoding at index %lu: scale %.9g, offset %ld -> scale %.9g, offset %ld", (unsigned long)i,
+                (double)a->scales[i], (long)x, (double)b->scales[i], (long)y);
+        return;                                  /* the first one is enough */
+    }
+}
+
+static char *vendor_text(qnnrt_vendor_enum which, uint32_t value)
+{
+    const char *name = qnnrt_vendor_name(which, value);
+    return name != NULL ? text("%s", name) : text("0x%lx", (unsigned long)value);
+}
+
+static char *dynamic_text(const qnnrt_tensor_info *tensor)
+{
+    char *made = text("%s", tensor->dynamic_dims == NULL ? "none" : "");
+    for (uint32_t i = 0; tensor->dynamic_dims != NULL && i < tensor->rank; ++i) {
+        char *longer = text("%s%c", made, tensor->dynamic_dims[i] != 0 ? '1' : '0');
+        free(made);
+        made = longer;
+    }
+    return made;
+}
+
+static void diff_tensor(const differ *d, const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
+{
+    diff_texts(d, "id", text("%lu", (unsigned long)a->id), text("%lu", (unsigned long)b->id));
+    diff_texts(d, "dtype", vendor_text(QNNRT_VENDOR_DTYPE, (uint32_t)a->dtype),
+               vendor_text(QNNRT_VENDOR_DTYPE, (uint32_t)b->dtype));
+    diff_texts(d, "dims", dims_text(a), dims_text(b));
+    diff_texts(d, "dynamic dims", dynamic_text(a), dynamic_text(b));
+    diff_texts(d, "type", vendor_text(QNNRT_VENDOR_TENSOR_TYPE, a->vendor_type),
+               vendor_text(QNNRT_VENDOR_TENSOR_TYPE, b->vendor_type));
+    diff_texts(d, "format", vendor_text(QNNRT_VENDOR_FORMAT, a->vendor_format),
+               vendor_text(QNNRT_VENDOR_FORMAT, b->vendor_format));
+    diff_texts(d, "encoding", encoding_text(&a->quant), encoding_text(&b->quant));
+    if (a->quant.encoding != b->quant.encoding) return;
+    if (a->quant.encoding != QNNRT_ENCODING_NONE)
+        diff_texts(d, "kind of encoding", vendor_text(QNNRT_VENDOR_ENCODING, a->quant.vendor_encoding),
+                   vendor_text(QNNRT_VENDOR_ENCODING, b->quant.vendor_encoding));
+    if (a->quant.encoding == QNNRT_ENCODING_PER_AXIS && a->quant.count == b->quant.count)
+        diff_axis(d, &a->quant, &b->quant);
+}
+
+/* ---- lists, by name ---- */
+
+typedef struct named {
+    const char *name;
+    const void *thing;
+    size_t      place;
+} named;
+
+static int compare_named(const void *a, const void *b)
+{
+    const named *x = a, *y = b;
+    const int order = strcmp(x->name, y->name);
+    return order != 0 ? order : (x->place > y->place) - (x->place < y->place);
+}
+
+/* things are `count` structs of `size` bytes, which begin with their name. */
+static named *by_name(const void *things, size_t count, size_t size)
+{
+    named *list = room_for(count, sizeof(*list));
+    for (size_t i = 0; i < count; ++i) {
+        list[i].thing = (const char *)things + i * size;
+        memcpy((void *)&list[i].name, list[i].thing, sizeof(list[i].name));
+        list[i].place = i;
+    }
+    qsort(list, count, sizeof(*list), compare_named);
+    return list;
+}
+
+typedef void (*diff_pair)(const differ *d, const void *a, const void *b);
+
+/* What is in one list only; what both have goes to `pair`; and whether the order is the same. */
+static void diff_lists(const differ *d, const char *kind, size_t size, const void *a, size_t a_count, const void *b,
+                       size_t b_count, diff_pair pair)
+{
+    named *left = by_name(a, a_count, size), *right = by_name(b, b_count, size);
+    size_t i = 0, k = 0, only = 0, moved = 0;
+    while (i < a_count || k < b_count) {
+        const int order = i == a_count ? 1 : k == b_count ? -1 : strcmp(left[i].name, right[k].name);
+        char *name = shown(order <= 0 ? left[i].name : right[k].name);
+        differ inner = {d->t, text("%s, %s \"%s\"", d->where, kind, name)};
+        if (order == 0) {
+            moved += left[i].place != right[k].place;
+            pair(&inner, left[i].thing, right[k].thing);
+        } else {
+            differs(&inner, "only in the %s model", order < 0 ? "first" : "second");
+            ++only;
+        }
+        if (order <= 0) ++i;
+        if (order >= 0) ++k;
+        free(inner.where);
+        free(name);
+    }
+    if (moved > 0 && only == 0) differs(d, "the order of the %ss", kind);
+    free(left);
+    free(right);
+}
+
+static void diff_tensor_pair(const differ *d, const void *a, const void *b)
+{
+    diff_tensor(d, a, b);
+}
+
+static void diff_graph_pair(const differ *d, const void *a, const void *b)
+{
+    const qnnrt_graph_info *x = a, *y = b;
+    const size_t size = sizeof(qnnrt_tensor_info);
+    diff_facts(d, graph_facts, GRAPH_FACTS, x, y);
+    diff_lists(d, "input", size, x->inputs, x->input_count, y->inputs, y->input_count, diff_tensor_pair);
+    diff_lists(d, "output", size, x->outputs, x->output_count, y->outputs, y->output_count, diff_tensor_pair);
+    diff_lists(d, "updateable tensor", size, x->updateables, x->updateable_count, y->updateables,
+               y->updateable_count, diff_tensor_pair);
+}
+
+static int run_diff(tool *t)
+{
+    const char *const *words = t->set.contexts;
+    size_t counts[2] = {0, 0};
+    t->model = open_sources(t, NULL, &words[0], 1);
+    if (t->model != NULL) t->other = open_sources(t, NULL, &words[1], 1);
+    if (t->model == NULL || t->other == NULL) return STATUS_USAGE;
+    const qnnrt_context_info *a = qnnrt_contexts(t->model, &counts[0]), *b = qnnrt_contexts(t->other, &counts[1]);
+    for (size_t i = 0; i < counts[0] || i < counts[1]; ++i) {
+        differ d = {t, text("context %lu", (unsigned long)i)};
+        if (i < counts[0] && i < counts[1]) {
+            diff_facts(&d, context_facts, CONTEXT_FACTS, &a[i], &b[i]);
+            diff_lists(&d, "graph", sizeof(qnnrt_graph_info), a[i].graphs, a[i].graph_count, b[i].graphs,
+                       b[i].graph_count, diff_graph_pair);
+        } else {
+            char *file = shown(i < counts[0] ? a[i].file : b[i].file);
+            differs(&d, "%s, only in the %s model", file, i < counts[0] ? "first" : "second");
+            free(file);
+        }
+        free(d.where);
+    }
+    return t->different ? STATUS_FAILED : STATUS_OK;
+}

@@ -1,0 +1,424 @@
+/* run_flow.h - a part of qnnrt-run.c: pipelines as a picture (SVG) and for Graphviz (DOT)
+
+   ROOMS    >>flow >>dot                                                                         */
+
+/* =====================================================================================
+   FLOW                                                                             >>flow
+   Pipelines from top to bottom: a bar for each step; above it what it takes, below it what
+   it gives, between two bars what goes from one to the other.
+   ===================================================================================== */
+
+enum { CARD_WIDTH = 296, CARD_GAP = 16, CARD_LINES = 14, BAR_HEIGHT = 50, ARROW = 24, LEAST_WIDTH = 640 };
+
+typedef struct flow {
+    page   body;
+    double y, width;                   /* next free y; of the whole picture */
+    int    columns[SIDES];             /* x of the column of each side      */
+} flow;
+
+/* Lines of one entry of a card. */
+static size_t entry_lines(const item *first, side which)
+{
+    if (which != SIDE_EDGE) return first->note != NULL ? 3 : 2;
+    size_t lines = 3;
+    if (strcmp(first->edge->to->name, first->edge->from->name) != 0) ++lines;
+    if (first->tensor->quant.encoding != QNNRT_ENCODING_NONE) ++lines;
+    return lines;
+}
+
+static size_t shown_groups(const item_list *list)
+{
+    return list->group_count > CARD_LINES ? CARD_LINES - 1 : list->group_count;
+}
+
+static double card_height(const item_list *list, side which)
+{
+    if (list->count == 0) return 0;
+    double height = 28;
+    for (size_t g = 0; g < shown_groups(list); ++g)
+        height += 7 + 14.5 * (double)entry_lines(&list->items[list->groups[g]], which);
+    return height + (shown_groups(list) < list->group_count ? 20 : 0) + 6;
+}
+
+static void arrow(page *p, double x, double from, double to)
+{
+    page_add(p, "<path class=\"arrow\" d=\"M%.1f %.1fV%.1f\"/>", x, from, to - 7);
+    page_add(p, "<path class=\"tip\" d=\"M%.1f %.1fl-4.5 -8h9z\"/>\n", x, to);
+}
+
+/* The whole of a group, for hover. */
+static void entry_title(page *p, const item *items, size_t count)
+{
+    enum { LISTED = 40 };
+    page s = {NULL, 0, 0};
+    for (size_t i = 0; i < count && i < LISTED; ++i) {
+        char *name = shown(items[i].tensor->name), *shape = shape_text(items[i].tensor);
+        char *encoding = encoding_text(&items[i].tensor->quant), *bytes = human_bytes(items[i].tensor->bytes);
+        page_add(&s, "%s%s  %s  %s", i > 0 ? "\n" : "", name, shape, bytes);
+        if (items[i].tensor->quant.encoding != QNNRT_ENCODING_NONE) page_add(&s, "  %s", encoding);
+        free(name);
+        free(shape);
+        free(encoding);
+        free(bytes);
+    }
+    if (count > LISTED) page_add(&s, "\nand %lu more", (unsigned long)(count - LISTED));
+    svg_title(p, s.data);
+    free(s.data);
+}
+
+static void draw_entry(page *p, double x, double y, const item *items, size_t count, side which)
+{
+    enum { NAME_COLUMNS = (CARD_WIDTH - 26) * 10 / 73, META_COLUMNS = (CARD_WIDTH - 26) * 10 / 67 };
+    const item *first = &items[0];
+    const int joined = first->edge != NULL;
+    char *name = group_name(items, count, 0), *shape = shape_text(first->tensor), *times = NULL;
+    char *bytes = human_bytes(first->tensor->bytes);
+    size_t room = (size_t)NAME_COLUMNS;
+    page_text(p, "<g class=\"entry\">\n");
+    entry_title(p, items, count);
+    if (count > 1) {
+        times = text("\xC3\x97 %lu", (unsigned long)count);
+        svg_text(p, x + CARD_WIDTH - 26, y, "bold end", 12, times);
+        room -= columns_in(times) + 2;
+    }
+    svg_text(p, x, y, joined && which != SIDE_EDGE ? "bold t-edge" : "bold", room, name);
+    if (which == SIDE_EDGE && strcmp(first->edge->to->name, first->edge->from->name) != 0) {
+        char *to = group_name(items, count, 1), *line = text("\xE2\x86\x92 %s", to);
+        svg_text(p, x, y += 14.5, "bold", (size_t)NAME_COLUMNS, line);
+        free(to);
+        free(line);
+    }
+    char *line = text("%s, %s%s", shape, bytes, count > 1 ? " each" : "");
+    svg_text(p, x, y += 14.5, "meta", META_COLUMNS, line);
+    free(line);
+    if (which == SIDE_EDGE && first->tensor->quant.encoding != QNNRT_ENCODING_NONE) {
+        char *encoding = count > 1 ? text("%s", "quantized, see each") : encoding_text(&first->tensor->quant);
+        svg_text(p, x, y += 14.5, "meta", META_COLUMNS, encoding);
+        free(encoding);
+    }
+    if (which == SIDE_EDGE) {
+        char *reason = shown(first->edge->reason), *why = text("wired: %s", reason);
+        svg_text(p, x, y += 14.5, "meta t-edge", META_COLUMNS, why);
+        free(reason);
+        free(why);
+    } else if (first->note != NULL) {
+        char *note = shown(first->note);
+        svg_text(p, x, y += 14.5, "meta t-edge", META_COLUMNS, note);
+        free(note);
+    }
+    page_text(p, "</g>\n");
+    free(name);
+    free(shape);
+    free(times);
+    free(bytes);
+}
+
+static void draw_card(page *p, double x, double y, const item_list *list, side which)
+{
+    const double height = card_height(list, which);
+    const unsigned long all = (unsigned long)list->count;
+    size_t joined = 0;                           /* edges over more than one step */
+    for (size_t i = 0; which != SIDE_EDGE && i < list->count; ++i) joined += list->items[i].edge != NULL;
+    char *bytes = human_bytes(list->bytes);
+    const char *far = which == SIDE_INPUT ? "from earlier steps" : "for later steps";
+    char *head = joined < list->count ? text("%lu %s%s", all, side_names[which], all == 1 ? "" : "s")
+                                      : text("%lu %s", all, far);
+    char *style = text("head t-%s", side_names[which]), *end = text("head end t-%s", side_names[which]);
+    svg_card(p, side_names[which], x, y, CARD_WIDTH, height, 6);
+    svg_text(p, x + 13, y + 19, style, 24, head);
+    svg_text(p, x + CARD_WIDTH - 13, y + 19, end, 14, bytes);
+    double at = y + 28;
+    for (size_t g = 0; g < shown_groups(list); ++g) {
+        const size_t begin = list->groups[g], count = list->groups[g + 1] - begin;
+        draw_entry(p, x + 13, at + 13, &list->items[begin], count, which);
+        at += 7 + 14.5 * (double)entry_lines(&list->items[begin], which);
+    }
+    if (shown_groups(list) < list->group_count) {
+        char *more = text("and %lu more", (unsigned long)(list->count - list->groups[shown_groups(list)]));
+        svg_text(p, x + 13, at + 13, "meta", 30, more);
+        free(more);
+    }
+    page_text(p, "</g>\n");
+    free(bytes);
+    free(head);
+    free(style);
+    free(end);
+}
+
+static void draw_bar(flow *f, const qnnrt_pipeline_info *info, size_t step)
+{
+    page *p = &f->body;
+    const qnnrt_step_info *s = &info->steps[step];
+    const qnnrt_context_info *context = &qnnrt_contexts(s->model, NULL)[s->context];
+    const double width = f->width - 2 * MARGIN;
+    const size_t columns = (size_t)((width - 84 - 14) / 7.9);
+    char *graph = shown(s->graph->name), *file = step_file(s), *number = text("%lu", (unsigned long)step);
+    page facts = {NULL, 0, 0}, title = {NULL, 0, 0};
+    page_text(&facts, file);
+    page_add(&title, "%s\n%s", graph, file);
+    if (context->file_bytes != 0) {
+        char *bytes = human_bytes(context->file_bytes);
+        page_add(&facts, ", %s", bytes);
+        free(bytes);
+    }
+    for (size_t i = 0; i < GRAPH_FACTS; ++i)
+        if (fact_number(&graph_facts[i], s->graph) != 0)
+            page_add(&title, "\n%s %llu", graph_facts[i].label,
+                     (unsigned long long)fact_number(&graph_facts[i], s->graph));
+    svg_card(p, "step", MARGIN, f->y, width, BAR_HEIGHT, 8);
+    svg_title(p, title.data);
+    svg_text(p, MARGIN + 40, f->y + 20, "dim mid", 6, "step");
+    svg_text(p, MARGIN + 40, f->y + 38, "on bold mid", 8, number);
+    svg_text(p, MARGIN + 84, f->y + 21, "on bold", columns, graph);
+    svg_text(p, MARGIN + 84, f->y + 38, "dim", columns, facts.data);
+    page_text(p, "</g>\n");
+    f->y += BAR_HEIGHT;
+    free(graph);
+    free(file);
+    free(number);
+    free(facts.data);
+    free(title.data);
+}
+
+/* What lies between two bars, above the first (above NULL), or below the last (below NULL). */
+static void draw_between(flow *f, const item_list *outputs, const around *below)
+{
+    static const item_list none = {NULL, 0, 0, NULL, 0, 0};
+    const item_list *lists[SIDES];
+    double heights[SIDES], tallest = 0;
+    lists[SIDE_INPUT] = below != NULL ? &below->lists[SIDE_INPUT] : &none;
+    lists[SIDE_EDGE] = below != NULL ? &below->lists[SIDE_EDGE] : &none;
+    lists[SIDE_OUTPUT] = outputs != NULL ? outputs : &none;
+    for (size_t s = 0; s < SIDES; ++s) {
+        heights[s] = card_height(lists[s], (side)s);
+        if (heights[s] > tallest) tallest = heights[s];
+    }
+    if (tallest <= 0) {
+        f->y += outputs != NULL && below != NULL ? ARROW : 0;
+        return;
+    }
+    const double top = f->y, first = outputs != NULL ? top + ARROW : top;
+    const double bottom = first + tallest + (below != NULL ? ARROW : 0);
+    const int alone = outputs == NULL || below == NULL;
+    for (size_t s = 0; s < SIDES; ++s) {
+        if (heights[s] <= 0) continue;
+        const double x = alone ? (f->width - CARD_WIDTH) / 2 : f->columns[s], middle = x + CARD_WIDTH / 2.0;
+        const double y = s == SIDE_INPUT    ? first + tallest - heights[s]
+                         : s == SIDE_OUTPUT ? first
+                                            : first + (tallest - heights[s]) / 2;
+        if (s != SIDE_INPUT) arrow(&f->body, middle, top, y);
+        if (s != SIDE_OUTPUT) arrow(&f->body, middle, y + heights[s], bottom);
+        draw_card(&f->body, x, y, lists[s], (side)s);
+    }
+    f->y = bottom;
+}
+
+/* A text of several lines, cut at blanks. */
+static void draw_failure(flow *f, const char *failure)
+{
+    const double width = f->width - 2 * MARGIN;
+    const size_t columns = (size_t)((width - 26) / 6.8);
+    page lines = {NULL, 0, 0};
+    double y = f->y + 19;
+    size_t rows = 0;
+    char *rest = text("not wired: %s", failure), *at = rest;
+    while (*at != '\0' && rows < 12) {
+        size_t length = strcspn(at, "\n");
+        char *line = text("%.*s", (int)length, at), *fit = shown(line);
+        while (columns_in(fit) > columns) {      /* back to the last blank, or cut */
+            size_t cut = length - 1;
+            while (cut > columns / 2 && at[cut] != ' ') --cut;
+            while (cut > 1 && ((unsigned char)at[cut] & 0xC0) == 0x80) --cut;
+            length = cut > 0 ? cut : 1;
+            free(line);
+            free(fit);
+            line = text("%.*s", (int)length, at);
+            fit = shown(line);
+            if (length <= columns / 2) break;
+        }
+        svg_text(&lines, MARGIN + 13, y, "meta t-bad", columns, fit);
+        y += 15;
+        ++rows;
+        at += length;
+        while (*at == ' ' || *at == '\n') ++at;
+        free(line);
+        free(fit);
+    }
+    svg_card(&f->body, "bad", MARGIN, f->y, width, y - f->y - 4, 6);
+    page_bytes(&f->body, lines.data, lines.used);
+    page_text(&f->body, "</g>\n");
+    f->y = y - 4 + 18;
+    free(rest);
+    free(lines.data);
+}
+
+static void draw_flow(flow *f, const qnnrt_pipeline_info *info, const around *all)
+{
+    const size_t columns = (size_t)((f->width - 2 * MARGIN) / 9.3);
+    char *name = shown(info->name);
+    size_t inputs = 0, outputs = 0;
+    for (size_t i = 0; i < info->slot_count; ++i) {
+        inputs += info->slots[i].role == QNNRT_ROLE_INPUT;
+        outputs += info->slots[i].role == QNNRT_ROLE_OUTPUT;
+    }
+    svg_text(&f->body, MARGIN, f->y + 16, "h1", columns, name);
+    page about = {NULL, 0, 0};
+    const struct { const char *what; size_t count; } counts[] = {
+        {"step", info->step_count}, {"input", inputs}, {"edge", info->edge_count}, {"output", outputs}
+    };
+    for (size_t i = 0; i < (info->failure != NULL ? 1u : 4u); ++i)
+        page_add(&about, "%s%lu %s%s", i == 0 ? "pipeline: " : ", ", (unsigned long)counts[i].count, counts[i].what,
+                 counts[i].count == 1 ? "" : "s");
+    svg_text(&f->body, MARGIN, f->y + 35, "meta", 90, about.data);
+    f->y += 52;
+    if (info->failure != NULL) draw_failure(f, info->failure);
+    for (size_t s = 0; s < info->step_count; ++s) {
+        draw_between(f, s > 0 ? &all[s - 1].lists[SIDE_OUTPUT] : NULL, &all[s]);
+        draw_bar(f, info, s);
+    }
+    if (info->step_count > 0) draw_between(f, &all[info->step_count - 1].lists[SIDE_OUTPUT], NULL);
+    free(name);
+    free(about.data);
+}
+
+static around *look_at(const qnnrt_pipeline_info *info)
+{
+    around *all = room_for(info->step_count, sizeof(*all));
+    for (size_t s = 0; s < info->step_count; ++s) look_around(info, s, &all[s]);
+    return all;
+}
+
+static void free_around(around *all, size_t count)
+{
+    for (size_t i = 0; i < count; ++i)
+        for (size_t s = 0; s < SIDES; ++s) free_items(&all[i].lists[s]);
+    free(all);
+}
+
+static void write_flow(tool *t)
+{
+    flow f = {{NULL, 0, 0}, MARGIN, 0, {0, 0, 0}};
+    int used[SIDES] = {0, 1, 0}, x = MARGIN;
+    if (t->set.svg == NULL) return;
+    around **all = room_for(t->job_count, sizeof(*all));
+    for (size_t i = 0; i < t->job_count; ++i) {  /* which columns there are between bars */
+        const qnnrt_pipeline_info *info = t->jobs[i].info;
+        all[i] = look_at(info);
+        for (size_t s = 0; s < info->step_count; ++s) {
+            if (s > 0 && all[i][s].lists[SIDE_INPUT].count > 0) used[SIDE_INPUT] = 1;
+            if (s + 1 < info->step_count && all[i][s].lists[SIDE_OUTPUT].count > 0) used[SIDE_OUTPUT] = 1;
+        }
+    }
+    const int columns = used[SIDE_INPUT] + used[SIDE_EDGE] + used[SIDE_OUTPUT];
+    const int wide = columns * CARD_WIDTH + (columns - 1) * CARD_GAP;
+    f.width = wide + 2 * MARGIN > LEAST_WIDTH ? wide + 2 * MARGIN : LEAST_WIDTH;
+    x = ((int)f.width - wide) / 2;
+    for (size_t s = 0; s < SIDES; ++s) {
+        f.columns[s] = x;
+        if (used[s]) x += CARD_WIDTH + CARD_GAP;
+    }
+    for (size_t i = 0; i < t->job_count; ++i) {
+        if (i > 0) f.y += 40;
+        draw_flow(&f, t->jobs[i].info, all[i]);
+        free_around(all[i], t->jobs[i].info->step_count);
+    }
+    svg_write(t, t->set.svg, &f.body, f.width, f.y + MARGIN);
+    free(all);
+    free(f.body.data);
+}
+
+/* =====================================================================================
+   DOT                                                                               >>dot
+   The same pipelines for Graphviz.
+   ===================================================================================== */
+
+/* Within quotes. Graphviz knows escapes and entities there: both are taken from the name. */
+static void dot_text(page *p, const char *s)
+{
+    for (; *s != '\0'; ++s) {
+        if (*s == '"' || *s == '\\') page_add(p, "\\%c", *s);
+        else if (*s == '&') page_text(p, "&amp;");
+        else page_bytes(p, s, 1);
+    }
+}
+
+/* The label of a group of tensors. */
+static void dot_label(page *p, const item *items, size_t count)
+{
+    char *name = group_name(items, count, 0), *shape = shape_text(items[0].tensor);
+    dot_text(p, name);
+    if (count > 1) page_add(p, " (%lu)", (unsigned long)count);
+    page_text(p, "\\n");
+    dot_text(p, shape);
+    free(name);
+    free(shape);
+}
+
+static void dot_pipeline(page *p, const qnnrt_pipeline_info *info, size_t index)
+{
+    static const char *const colors[SIDES] = {"#dbe9f6", "#fde3c4", "#d5edd3"};
+    char *name = shown(info->name);
+    around *all = look_at(info);
+    page_add(p, "  subgraph cluster_%lu {\n    label=\"", (unsigned long)index);
+    dot_text(p, name);
+    if (info->failure != NULL) {
+        char *failure = shown(info->failure);
+        page_text(p, "\\nnot wired: ");
+        dot_text(p, failure);
+        free(failure);
+    }
+    page_text(p, "\";\n");
+    for (size_t s = 0; s < info->step_count; ++s) {
+        const qnnrt_step_info *step = &info->steps[s];
+        char *file = step_file(step), *graph = shown(step->graph->name);
+        char *node = text("p%lu_s%lu", (unsigned long)index, (unsigned long)s);
+        page_add(p, "    %s [fillcolor=\"#24344d\", fontcolor=white, label=\"step %lu\\n", node, (unsigned long)s);
+        dot_text(p, graph);
+        page_text(p, "\\n");
+        dot_text(p, file);
+        page_text(p, "\"];\n");
+        for (size_t k = 0; k < SIDES; ++k) {
+            const item_list *list = &all[s].lists[k];
+            for (size_t g = 0; g < list->group_count; ++g) {
+                const item *items = &list->items[list->groups[g]];
+                const size_t count = list->groups[g + 1] - list->groups[g];
+                const qnnrt_edge_info *edge = items[0].edge;
+                if (k == SIDE_OUTPUT && edge != NULL) continue;          /* drawn where it is read */
+                if (edge != NULL) {
+                    page_add(p, "    p%lu_s%lu -> %s [label=\"", (unsigned long)index, (unsigned long)edge->from_step,
+                             node);
+                    dot_label(p, items, count);
+                    page_text(p, "\"];\n");
+                    continue;
+                }
+                page_add(p, "    %s_%s%lu [fillcolor=\"%s\", label=\"", node, side_names[k], (unsigned long)g,
+                         colors[k]);
+                dot_label(p, items, count);
+                page_text(p, "\"];\n");
+                if (k == SIDE_INPUT) page_add(p, "    %s_input%lu -> %s;\n", node, (unsigned long)g, node);
+                else page_add(p, "    %s -> %s_output%lu;\n", node, node, (unsigned long)g);
+            }
+        }
+        free(file);
+        free(graph);
+        free(node);
+    }
+    page_text(p, "  }\n");
+    free_around(all, info->step_count);
+    free(name);
+}
+
+static void write_dot(tool *t)
+{
+    page p = {NULL, 0, 0};
+    if (t->set.dot == NULL) return;
+    page_text(&p, "digraph qnnrt {\n"
+                  "  rankdir=TB;\n"
+                  "  node [shape=box, style=\"rounded,filled\", fillcolor=white];\n"
+                  "  node [fontname=\"monospace\", fontsize=10];\n"
+                  "  edge [fontname=\"monospace\", fontsize=10];\n");
+    for (size_t i = 0; i < t->job_count; ++i) dot_pipeline(&p, t->jobs[i].info, i);
+    page_text(&p, "}\n");
+    write_named(t, t->set.dot, &p, 0);
+    free(p.data);
+}

@@ -1,0 +1,328 @@
+/* run_open.h - a part of qnnrt-run.c: the backend, the model, and the pipelines that --graph names
+
+   ROOMS    >>open >>select                                                                      */
+
+/* =====================================================================================
+   OPEN                                                                           >>open
+   The backend first, so that its path is known even when the model cannot be opened.
+   ===================================================================================== */
+
+static void print_log_line(void *user, qnnrt_log_level level, const char *room, uint64_t vendor_code,
+                           const char *line)
+{
+    static const char *const names[] = {"default", "error", "warn", "info", "verbose", "debug"};
+    char code[32] = "";
+    if (level > *(const qnnrt_log_level *)user) return;   /* qnnrt's own come at every level */
+    if (vendor_code != 0) snprintf(code, sizeof(code), " (0x%llx)", (unsigned long long)vendor_code);
+    /* One call, so that lines of the vendor's threads do not mix. */
+    fprintf(stderr, "qnnrt-run: log %s %s: %s%s\n", level >= 0 && level <= QNNRT_LOG_DEBUG ? names[level] : "?",
+            room != NULL ? room : "", line != NULL ? line : "", code);
+}
+
+static void say_version(const tool *t, const char *before, qnnrt_version_info version)
+{
+    say(t, "%s%lu.%lu.%lu", before, (unsigned long)version.major, (unsigned long)version.minor,
+        (unsigned long)version.patch);
+}
+
+static void say_backend(const tool *t)
+{
+    const qnnrt_backend_info *info = qnnrt_backend_get_info(t->backend);
+    char *path = shown(info->path), *provider = shown(info->provider), *build = shown(info->build_id);
+    say(t, "backend   %s\n          provider %s, build %s", path, provider[0] != '\0' ? provider : "(not named)",
+        build[0] != '\0' ? build : "(not named)");
+    say_version(t, ", core API ", info->core_api);
+    say_version(t, ", backend API ", info->backend_api);
+    say(t, "\n          opened in %.3f ms\n", ms(info->open_ns));
+    free(path);
+    free(provider);
+    free(build);
+}
+
+static const char *model_name(const tool *t)
+{
+    const settings *set = &t->set;
+    return set->ctx_dir != NULL ? set->ctx_dir : set->context_count == 1 ? set->contexts[0] : "files given one by one";
+}
+
+static void say_contexts(const tool *t)
+{
+    size_t count = 0;
+    const qnnrt_context_info *contexts = qnnrt_contexts(t->model, &count);
+    const char *system_path = qnnrt_get_system_path(t->model);
+    char *system_shown = shown(system_path[0] != '\0' ? system_path : "(not needed)");
+    say(t, "system    %s\n", system_shown);
+    free(system_shown);
+    say(t, "model     %s, %lu context%s\n", model_name(t),
+        (unsigned long)count, count == 1 ? "" : "s");
+    for (size_t i = 0; i < count; ++i) {
+        const qnnrt_context_info *c = &contexts[i];
+        char *file = shown(c->file), *build = shown(c->build_id != NULL ? c->build_id : "");
+        say(t, "  %lu  %s", (unsigned long)i, file);
+        if (c->file_bytes != 0 || c->failure != NULL) say(t, "  %llu bytes", (unsigned long long)c->file_bytes);
+        else say(t, "  without its binary");
+        if (c->failure != NULL) {
+            say(t, ", failed\n");
+        } else {
+            if (build[0] != '\0') say(t, ", made by %s", build);
+            if (c->soc_model != 0) say(t, ", SoC %lu", (unsigned long)c->soc_model);
+            if (c->dsp_arch != 0) say(t, ", v%lu", (unsigned long)c->dsp_arch);
+            say(t, "; metadata %.3f ms", ms(c->metadata_ns));
+            if (!t->set.inspect) say(t, ", create %.3f ms", ms(c->create_ns));
+            say(t, "\n");
+        }
+        free(file);
+        free(build);
+    }
+}
+
+/* ---- what stands on the command line becomes a folder, or files with their JSON ---- */
+
+typedef struct sources {
+    const char *folder;                /* NULL: files */
+    qnnrt_file *files;
+    size_t      count;
+    char      **siblings;              /* [count] paths that were made, or NULL */
+} sources;
+
+/* Is it named X.json, or does it begin with '{', after a byte order mark and blanks? No binary does. */
+static int is_json_file(const char *path)
+{
+    const size_t length = strlen(path);
+    if (length > 5 && strcmp(path + length - 5, ".json") == 0) return 1;
+    unsigned char head[64];
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) return 0;                  /* opening it reports why */
+    const size_t bytes = fread(head, 1, sizeof(head), file);
+    fclose(file);
+    size_t at = bytes >= 3 && memcmp(head, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+    while (at < bytes && strchr(" \t\r\n", head[at]) != NULL && head[at] != '\0') ++at;
+    return at < bytes && head[at] == '{';
+}
+
+/* The name of the JSON that belongs to X.bin; NULL for another name. To be freed. */
+static char *json_sibling(const char *path)
+{
+    const size_t length = strlen(path);
+    if (length <= 4 || strcmp(path + length - 4, ".bin") != 0) return NULL;
+    return text("%.*s_json.json", (int)(length - 4), path);
+}
+
+/* One folder, or files: a binary X.bin and X_json.json are one context, given both or lying beside. */
+static void find_sources(const settings *set, const char *const *words, size_t count, sources *from)
+{
+    memset(from, 0, sizeof(*from));
+    from->files = room_for(count, sizeof(*from->files));
+    from->siblings = room_for(count, sizeof(*from->siblings));
+    if (count == 1 && is_folder(words[0])) {
+        from->folder = words[0];
+        return;
+    }
+    char *taken = room_for(count, 1);
+    for (size_t i = 0; i < count; ++i) {         /* which JSON belongs to a binary that is given too */
+        char *sibling = json_sibling(words[i]);
+        for (size_t k = 0; sibling != NULL && k < count; ++k)
+            if (strcmp(words[k], sibling) == 0) taken[k] = 1;
+        free(sibling);
+    }
+    for (size_t i = 0; i < count; ++i) {
+        qnnrt_file *file = &from->files[from->count];
+        if (taken[i]) continue;
+        if (set->inspect && is_json_file(words[i])) {
+            file->json_path = words[i];
+        } else {
+            char *sibling = json_sibling(words[i]);
+            file->path = words[i];
+            if (sibling != NULL && access(sibling, F_OK) == 0) {
+                file->json_path = from->siblings[from->count] = sibling;
+            } else {
+                free(sibling);
+            }
+        }
+        ++from->count;
+    }
+    free(taken);
+}
+
+static void free_sources(sources *from)
+{
+    for (size_t i = 0; i < from->count; ++i) free(from->siblings[i]);
+    free(from->siblings);
+    free(from->files);
+}
+
+/* Open a folder, or files. NULL after a message. */
+static qnnrt *open_sources(tool *t, const char *folder, const char *const *words, size_t count)
+{
+    const settings *set = &t->set;
+    qnnrt_error err;
+    qnnrt *model = NULL;
+    sources from;
+    qnnrt_desc desc = {0};
+    for (size_t i = 0; i < count; ++i) {         /* before a library is looked for in vain */
+        if (access(words[i], R_OK) == 0) continue;
+        fail(t, NULL, "cannot open %s: %s", words[i], strerror(errno));
+        return NULL;
+    }
+    for (size_t i = 0; count > 1 && i < count; ++i) {
+        if (!is_folder(words[i])) continue;
+        fail(t, NULL, "%s is a folder among %lu arguments\n  what helps: give one folder alone, or files", words[i],
+             (unsigned long)count);
+        return NULL;
+    }
+    find_sources(set, words, count, &from);
+    desc.backend = t->backend;
+    if (set->inspect) {
+        desc.inspect = 1;
+        desc.backend_desc.path = set->backend;        /* its folder is where libQnnSystem.so is looked for */
+        if (set->log_level != QNNRT_LOG_DEFAULT) {
+            desc.backend_desc.hooks.log = print_log_line;
+            desc.backend_desc.hooks.log_user = &t->set.log_level;
+        }
+    }
+    desc.system_path = set->system;
+    desc.files = from.count != 0 ? from.files : NULL;
+    desc.file_count = from.count;
+    desc.metadata = set->metadata;
+    desc.align = set->align;
+    desc.keep_going = set->keep_going;
+    desc.read = set->read;
+    desc.guard = set->guard;
+    desc.profile_level = set->profile;
+    if (qnnrt_open(folder != NULL ? folder : from.folder, &desc, &model, &err) != QNNRT_OK)
+        fail(t, NULL, "%s%s", err.text, err.code != QNNRT_E_LIBRARY ? "" :
+             set->inspect ? "\n  with this tool: --system_so FILE, or JSON for every binary" : "\n  with this tool: --system_so FILE");
+    free_sources(&from);
+    return model;
+}
+
+static int open_model(tool *t)
+{
+    const settings *set = &t->set;
+    qnnrt_error err;
+    qnnrt_backend_desc backend_desc = {0};
+    backend_desc.path = set->backend;
+    backend_desc.log_level = set->log_level;
+    backend_desc.soc_model = set->soc_model;
+    if (set->log_level != QNNRT_LOG_DEFAULT) {
+        backend_desc.hooks.log = print_log_line;
+        backend_desc.hooks.log_user = &t->set.log_level;
+    }
+    if (!set->inspect) {
+        if (qnnrt_backend_open(&backend_desc, &t->backend, &err) != QNNRT_OK) {
+            fail(t, NULL, "%s%s", err.text, err.code == QNNRT_E_LIBRARY ? "\n  with this tool: --backend_so FILE" : "");
+            return 0;
+        }
+        say_backend(t);
+        if (set->power != QNNRT_POWER_CUSTOM && !set_power(t)) return 0;
+    }
+
+    t->model = open_sources(t, set->ctx_dir, set->contexts, set->context_count);
+    if (t->model == NULL) return 0;
+    if (set->command != COMMAND_INSPECT) say_contexts(t);
+
+    size_t count = 0;
+    if (set->profile != QNNRT_PROFILE_OFF) {
+        const qnnrt_profile_event *events = qnnrt_events(t->model, &count);
+        say_events(t, "of loading", "context", events, count);
+    }
+    const qnnrt_context_info *contexts = qnnrt_contexts(t->model, &count);
+    for (size_t i = 0; i < count; ++i)
+        if (contexts[i].failure != NULL) fail(t, NULL, "%s", contexts[i].failure->text);
+    return 1;
+}
+
+/* =====================================================================================
+   SELECT                                                                       >>select
+   From --graph, or from nothing, to jobs.
+   ===================================================================================== */
+
+static void add_job(tool *t, const qnnrt_pipeline *pipeline, const char *asked)
+{
+    for (size_t i = 0; asked != NULL && i < t->job_count; ++i)      /* all of a model are there once */
+        if (t->jobs[i].pipeline == pipeline) return;
+    job *j = &t->jobs[t->job_count++];
+    j->pipeline = pipeline;
+    j->info = qnnrt_pipeline_get_info(pipeline);
+    j->asked = asked;
+    char *name = shown(j->info->name);
+    const int renamed = asked != NULL && strcmp(asked, j->info->name) != 0;
+    j->title = renamed ? text("\"%s\" (%s)", name, asked) : text("\"%s\"", name);
+    free(name);
+    const size_t slots = j->info->slot_count;
+    j->blocks = room_for(slots, sizeof(*j->blocks));
+    j->input_files = room_for(slots, sizeof(*j->input_files));
+    j->input_floats = room_for(slots, sizeof(*j->input_floats));
+    j->files = room_for(slots, sizeof(*j->files));
+    j->native_files = room_for(slots, sizeof(*j->native_files));
+}
+
+/* A pipeline that is there and could not be wired: its job shows what there is, and fails when planned. */
+static const qnnrt_pipeline *find_unwired(const tool *t, const char *name)
+{
+    for (size_t i = 0; i < qnnrt_pipeline_count(t->model); ++i) {
+        const qnnrt_pipeline *pipeline = qnnrt_pipeline_get(t->model, i);
+        if (strcmp(qnnrt_pipeline_get_info(pipeline)->name, name) == 0) return pipeline;
+    }
+    return NULL;
+}
+
+static int select_jobs(tool *t)
+{
+    const settings *set = &t->set;
+    const size_t count = qnnrt_pipeline_count(t->model);
+    t->jobs = room_for(count + set->graph_count, sizeof(*t->jobs));
+    if (set->graph_count == 0)
+        for (size_t i = 0; i < count; ++i) add_job(t, qnnrt_pipeline_get(t->model, i), NULL);
+    for (size_t i = 0; i < set->graph_count; ++i) {
+        const qnnrt_pipeline *pipeline = NULL;
+        qnnrt_error err;
+        if (qnnrt_pipeline_find(t->model, set->graphs[i], &pipeline, &err) != QNNRT_OK)
+            pipeline = find_unwired(t, set->graphs[i]);
+        if (pipeline != NULL)
+            add_job(t, pipeline, set->graphs[i]);
+        else
+            fail(t, NULL, "--graph: %s", err.text);
+    }
+    if (t->job_count == 0 && !t->failed) fail(t, NULL, "the model has no graph that could be run");
+    return t->job_count > 0 && (!t->failed || set->keep_going);
+}
+
+static void free_jobs(tool *t)
+{
+    for (size_t i = 0; i < t->job_count; ++i) {
+        job *j = &t->jobs[i];
+        for (size_t s = 0; s < j->info->slot_count; ++s) {
+            free(j->files[s]);
+            free(j->native_files[s]);
+        }
+        for (size_t w = 0; w < j->written_count; ++w) free(j->written[w].path);
+        free(j->files);
+        free(j->native_files);
+        free(j->written);
+        free((void *)j->blocks);
+        free((void *)j->input_files);
+        free(j->input_floats);
+        free(j->folder);
+        free(j->title);
+        free(j->exec_ns);
+        free_events(j);
+        free(j->error);
+        qnnrt_plan_destroy(j->plan);
+    }
+    free(t->jobs);
+    t->jobs = NULL;
+    t->job_count = 0;
+}
+
+static void close_all(tool *t)
+{
+    free_jobs(t);
+    qnnrt_close(t->other);
+    const qnnrt_result model = qnnrt_close(t->model);
+    if (model != QNNRT_OK)
+        fail(t, NULL, "closing the model: %s (--log_level error shows more)", qnnrt_result_name(model));
+    const qnnrt_result backend = qnnrt_backend_close(t->backend);
+    if (backend != QNNRT_OK)
+        fail(t, NULL, "closing the backend: %s (--log_level error shows more)", qnnrt_result_name(backend));
+}

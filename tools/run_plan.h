@@ -1,0 +1,220 @@
+/* run_plan.h - a part of qnnrt-run.c: memory plans, and the tables that show pipelines
+
+   ROOM     >>plan                                                                               */
+
+/* =====================================================================================
+   PLAN                                                                           >>plan
+   Plan each job's memory, and show how the job looks.
+   ===================================================================================== */
+
+/* Columns as wide as their widest cell; numbers to the right. Cells are freed. */
+enum { COLUMNS = 8 };
+
+static size_t width_of(const char *s)
+{
+    size_t width = 0;
+    for (; *s != '\0'; ++s)
+        if (((unsigned char)*s & 0xC0) != 0x80) ++width;
+    return width;
+}
+
+/* titles end with NULL or fill all columns; right: an 'r' at the columns of numbers. */
+static void say_table(const tool *t, const char *const titles[COLUMNS], const char *right, char *(*cells)[COLUMNS],
+                      size_t rows)
+{
+    size_t widths[COLUMNS], columns = 0;
+    while (columns < COLUMNS && titles[columns] != NULL) ++columns;
+    for (size_t c = 0; c < columns; ++c) {
+        widths[c] = width_of(titles[c]);
+        for (size_t r = 0; r < rows; ++r) {
+            const size_t width = width_of(cells[r][c]);
+            if (width > widths[c] && (c != 0 || width <= 48)) widths[c] = width;
+        }
+    }
+    for (size_t r = 0; r <= rows; ++r) {
+        for (size_t c = 0; c < columns; ++c) {
+            const char *cell = r == 0 ? titles[c] : cells[r - 1][c];
+            const size_t width = width_of(cell);
+            const int pad = widths[c] > width ? (int)(widths[c] - width) : 0;
+            if (c < strlen(right) && right[c] == 'r') say(t, "  %*s%s", pad, "", cell);
+            else say(t, "  %s%*s", cell, c + 1 < columns ? pad : 0, "");
+            if (r > 0) free(cells[r - 1][c]);
+        }
+        say(t, "\n");
+    }
+}
+
+static char *dims_text(const qnnrt_tensor_info *tensor)
+{
+    char *made = text("%s", tensor->rank == 0 ? "scalar" : "");
+    for (uint32_t d = 0; d < tensor->rank; ++d) {
+        char *longer = text("%s%s%lu", made, d > 0 ? "x" : "", (unsigned long)tensor->dims[d]);
+        free(made);
+        made = longer;
+    }
+    return made;
+}
+
+/* The fewest digits that are this float; to be freed. */
+static char *float_text(float value)
+{
+    for (int digits = 1; digits < 9; ++digits) {
+        char *made = text("%.*g", digits, (double)value);
+        if (strtof(made, NULL) == value) return made;
+        free(made);
+    }
+    return text("%.9g", (double)value);
+}
+
+static char *encoding_text(const qnnrt_quant *quant)
+{
+    char bits[32] = "", *scale = NULL, *made = NULL;
+    if (quant->bitwidth != 0) snprintf(bits, sizeof(bits), ", %lu bits", (unsigned long)quant->bitwidth);
+    switch (quant->encoding) {
+    case QNNRT_ENCODING_NONE:
+        break;
+    case QNNRT_ENCODING_PER_TENSOR:
+        scale = float_text(quant->scale);
+        made = text("scale %s, offset %ld%s", scale, (long)quant->offset, bits);
+        free(scale);
+        return made;
+    case QNNRT_ENCODING_PER_AXIS:
+        return text("axis %ld, %lu scales%s", (long)quant->axis, (unsigned long)quant->count, bits);
+    case QNNRT_ENCODING_OTHER:
+        return text("vendor's 0x%lx%s", (unsigned long)quant->vendor_encoding, bits);
+    }
+    return text("-");
+}
+
+static void say_slots(const tool *t, const job *j)
+{
+    static const char *const titles[COLUMNS] = {"tensor", "role", "dims", "dtype", "encoding", "bytes", "offset",
+                                                "steps"};
+    const size_t count = j->info->slot_count;
+    char *(*cells)[COLUMNS] = room_for(count, sizeof(*cells));
+    for (size_t i = 0; i < count; ++i) {
+        const qnnrt_slot_info *slot = &j->info->slots[i];
+        const qnnrt_tensor_info *tensor = slot->tensor;
+        cells[i][0] = shown(slot->address);
+        cells[i][1] = text("%s", role_name(slot->role));
+        cells[i][2] = dims_text(tensor);
+        cells[i][3] = text("%s", qnnrt_dtype_name(tensor->dtype));
+        cells[i][4] = encoding_text(&tensor->quant);
+        cells[i][5] = text("%llu", (unsigned long long)tensor->bytes);
+        cells[i][6] = j->blocks[i] != NULL ? text("%llu", (unsigned long long)j->blocks[i]->offset) : text("-");
+        const unsigned long first = slot->first, last = slot->last;
+        cells[i][7] = first == last ? text("%lu", first) : text("%lu-%lu", first, last);
+    }
+    say_table(t, titles, "     rr", cells, count);
+    free(cells);
+}
+
+static void say_job(const tool *t, const job *j)
+{
+    const qnnrt_pipeline_info *info = j->info;
+    say(t, "\npipeline %s, %lu step%s\n", j->title, (unsigned long)info->step_count, info->step_count == 1 ? "" : "s");
+    for (size_t i = 0; i < info->step_count; ++i) {
+        const qnnrt_step_info *step = &info->steps[i];
+        char *file = shown(qnnrt_contexts(step->model, NULL)[step->context].file);
+        char *graph = shown(step->graph->name);
+        say(t, "  step %lu  %s  \"%s\"\n", (unsigned long)i, file, graph);
+        free(file);
+        free(graph);
+    }
+    if (info->failure != NULL) {
+        say(t, "  not wired: %s\n", info->failure);
+        return;
+    }
+    if (t->set.command == COMMAND_RUN) say_slots(t, j);
+    for (size_t i = 0; i < info->edge_count; ++i) {
+        const qnnrt_edge_info *edge = &info->edges[i];
+        char *from = shown(edge->from->name), *to = shown(edge->to->name);
+        say(t, "  step %lu \"%s\" -> step %lu \"%s\": %s\n", (unsigned long)edge->from_step, from,
+            (unsigned long)edge->to_step, to, edge->reason);
+        free(from);
+        free(to);
+    }
+    if (j->plan_info != NULL)
+        say(t, "  memory    peak %llu bytes, bound %llu, naive %llu, alignment %lu%s\n",
+            (unsigned long long)j->plan_info->peak, (unsigned long long)j->plan_info->bound,
+            (unsigned long long)j->plan_info->naive, (unsigned long)j->plan_info->align,
+            t->set.guard ? "; with --guard every tensor has pages of its own" : "");
+}
+
+static int compare_blocks(const void *a, const void *b)
+{
+    const qnnrt_plan_block *const *x = a, *const *y = b;
+    if ((*x)->offset != (*y)->offset) return (*x)->offset < (*y)->offset ? -1 : 1;
+    return ((*x)->first > (*y)->first) - ((*x)->first < (*y)->first);
+}
+
+/* The rectangles of a plan from the bottom up. To be freed. */
+static const qnnrt_plan_block **sorted_blocks(const qnnrt_plan_info *plan)
+{
+    const qnnrt_plan_block **list = room_for(plan->block_count, sizeof(*list));
+    for (size_t i = 0; i < plan->block_count; ++i) list[i] = &plan->blocks[i];
+    qsort((void *)list, plan->block_count, sizeof(*list), compare_blocks);
+    return list;
+}
+
+static const char *block_kind(const job *j, const qnnrt_plan_block *block)
+{
+    if (block->entry == QNNRT_NO_ENTRY) return "buffer";
+    return role_name(j->info->slots[block->slot].role);
+}
+
+static char *block_name(const job *j, const qnnrt_plan_block *block)
+{
+    if (block->entry == QNNRT_NO_ENTRY) return text("buffer %ld", (long)block->slot);
+    return shown(j->info->slots[block->slot].address);
+}
+
+static void say_blocks(const tool *t, const job *j)
+{
+    static const char *const titles[COLUMNS] = {"offset", "bytes", "steps", "kind", "kept", "tensor", NULL};
+    if (j->plan_info == NULL) return;
+    const size_t count = j->plan_info->block_count;
+    char *(*cells)[COLUMNS] = room_for(count, sizeof(*cells));
+    const qnnrt_plan_block **blocks = sorted_blocks(j->plan_info);
+    for (size_t i = 0; i < count; ++i) {
+        const qnnrt_plan_block *block = blocks[i];
+        const unsigned long first = block->first, last = block->last;
+        cells[i][0] = text("%llu", (unsigned long long)block->offset);
+        cells[i][1] = text("%llu", (unsigned long long)block->bytes);
+        cells[i][2] = first == last ? text("%lu", first) : text("%lu-%lu", first, last);
+        cells[i][3] = text("%s", block_kind(j, block));
+        cells[i][4] = text("%s", block->kept ? "kept" : "-");
+        cells[i][5] = block_name(j, block);
+    }
+    say_table(t, titles, "rr", cells, count);
+    free((void *)blocks);
+    free(cells);
+}
+
+static void plan_job(tool *t, job *j)
+{
+    if (j->info->failure != NULL) {
+        fail(t, j, "pipeline %s is not wired: %s\n  its graphs run alone, as --graph CONTEXT/GRAPH", j->title,
+             j->info->failure);
+        return;
+    }
+    qnnrt_entry_desc entry = {0};
+    qnnrt_plan_desc desc = {0};
+    qnnrt_error err;
+    entry.pipeline = j->pipeline;
+    desc.entries = &entry;
+    desc.entry_count = 1;
+    desc.align = t->set.align;
+    const uint64_t begin = now_ns();
+    if (qnnrt_plan_create(&desc, &j->plan, &err) != QNNRT_OK) {
+        fail(t, j, "pipeline %s: %s", j->title, err.text);
+        return;
+    }
+    j->prepare_ns = now_ns() - begin;
+    j->plan_info = qnnrt_plan_get_info(j->plan);
+    for (size_t b = 0; b < j->plan_info->block_count; ++b) {
+        const qnnrt_plan_block *block = &j->plan_info->blocks[b];
+        if (block->entry == 0 && block->slot >= 0 && (size_t)block->slot < j->info->slot_count)
+            j->blocks[block->slot] = block;
+    }
+}

@@ -1,0 +1,293 @@
+/* run_report.h - a part of qnnrt-run.c: the document of --bind_plan_out and --json
+
+   ROOM     >>report                                                                             */
+
+/* =====================================================================================
+   REPORT                                                                       >>report
+   The document of --bind_plan_out and --json.
+   ===================================================================================== */
+
+static void report_backend(const tool *t, json *j)
+{
+    if (t->backend == NULL) {
+        json_string(j, "backend", NULL);
+        return;
+    }
+    const qnnrt_backend_info *info = qnnrt_backend_get_info(t->backend);
+    json_open(j, "backend", '{', 0);
+    json_string(j, "path", info->path);
+    json_string(j, "provider", info->provider);
+    json_string(j, "build_id", info->build_id);
+    json_count(j, "id", info->id);
+    json_version(j, "core_api", info->core_api);
+    json_version(j, "backend_api", info->backend_api);
+    json_count(j, "open_ns", info->open_ns);
+    report_power(t, j);
+    json_close(j);
+}
+
+static void report_quant(json *j, const qnnrt_quant *quant)
+{
+    if (quant->encoding == QNNRT_ENCODING_NONE) {
+        json_string(j, "quantization", NULL);
+        return;
+    }
+    json_open(j, "quantization", '{', 1);
+    if (quant->encoding == QNNRT_ENCODING_PER_TENSOR) {
+        json_string(j, "encoding", "per_tensor");
+        json_float(j, "scale", quant->scale);
+        json_int(j, "offset", quant->offset);
+    } else if (quant->encoding == QNNRT_ENCODING_PER_AXIS) {
+        json_string(j, "encoding", "per_axis");
+        json_int(j, "axis", quant->axis);
+        json_open(j, "scales", '[', 1);
+        for (uint32_t i = 0; i < quant->count; ++i) json_float(j, NULL, quant->scales[i]);
+        json_close(j);
+        json_open(j, "offsets", '[', 1);
+        for (uint32_t i = 0; i < quant->count; ++i) json_int(j, NULL, quant->offsets != NULL ? quant->offsets[i] : 0);
+        json_close(j);
+    } else {
+        json_string(j, "encoding", "other");
+    }
+    json_count(j, "vendor_encoding", quant->vendor_encoding);
+    json_count(j, "bitwidth", quant->bitwidth);
+    json_close(j);
+}
+
+static void report_tensors(json *j, const char *key, const qnnrt_tensor_info *tensors, size_t count)
+{
+    json_open(j, key, '[', 0);
+    for (size_t i = 0; i < count; ++i) {
+        const qnnrt_tensor_info *tensor = &tensors[i];
+        json_open(j, NULL, '{', 0);
+        json_string(j, "name", tensor->name);
+        json_count(j, "id", tensor->id);
+        json_string(j, "dtype", qnnrt_dtype_name(tensor->dtype));
+        json_open(j, "dims", '[', 1);
+        for (uint32_t d = 0; d < tensor->rank; ++d) json_count(j, NULL, tensor->dims[d]);
+        json_close(j);
+        if (tensor->dynamic_dims != NULL) {
+            json_open(j, "dynamic_dims", '[', 1);
+            for (uint32_t d = 0; d < tensor->rank; ++d) json_bool(j, NULL, tensor->dynamic_dims[d] != 0);
+            json_close(j);
+        }
+        json_count(j, "count", tensor->count);
+        json_count(j, "bytes", tensor->bytes);
+        report_quant(j, &tensor->quant);
+        json_count(j, "vendor_type", tensor->vendor_type);
+        json_count(j, "vendor_format", tensor->vendor_format);
+        json_bool(j, "optional", tensor->optional);
+        json_bool(j, "updateable", tensor->updateable);
+        json_close(j);
+    }
+    json_close(j);
+}
+
+/* What --json of inspect says of a context, besides what all say. */
+static void report_metadata(json *j, const qnnrt_context_info *c)
+{
+    json_string(j, "json_file", c->json_file);
+    json_bool(j, "from_system", c->from_system);
+    json_bool(j, "from_json", c->from_json);
+    json_open(j, "metadata", '{', 0);
+    report_facts(j, context_facts, CONTEXT_FACTS, c);
+    json_open(j, "graphs", '[', 0);
+    for (size_t g = 0; g < c->graph_count; ++g) {
+        const qnnrt_graph_info *graph = &c->graphs[g];
+        json_open(j, NULL, '{', 0);
+        json_string(j, "name", graph->name);
+        json_string(j, "unsupported", graph->unsupported);
+        report_facts(j, graph_facts, GRAPH_FACTS, graph);
+        report_tensors(j, "inputs", graph->inputs, graph->input_count);
+        report_tensors(j, "outputs", graph->outputs, graph->output_count);
+        report_tensors(j, "updateables", graph->updateables, graph->updateable_count);
+        json_close(j);
+    }
+    json_close(j);
+    json_close(j);
+}
+
+static void report_model(const tool *t, json *j)
+{
+    if (t->model == NULL) {
+        json_string(j, "model", NULL);
+        return;
+    }
+    size_t count = 0;
+    const qnnrt_context_info *contexts = qnnrt_contexts(t->model, &count);
+    json_open(j, "model", '{', 0);
+    json_string(j, "ctx_dir", t->set.ctx_dir);
+    json_string(j, "system", qnnrt_get_system_path(t->model));
+    json_open(j, "contexts", '[', 0);
+    for (size_t i = 0; i < count; ++i) {
+        const qnnrt_context_info *c = &contexts[i];
+        json_open(j, NULL, '{', 0);
+        json_string(j, "file", c->file);
+        json_count(j, "bytes", c->file_bytes);
+        json_string(j, "build_id", c->build_id);
+        json_count(j, "backend_id", c->backend_id);
+        json_count(j, "soc_model", c->soc_model);
+        json_count(j, "dsp_arch", c->dsp_arch);
+        json_open(j, "graphs", '[', 0);
+        for (size_t g = 0; g < c->graph_count; ++g) json_string(j, NULL, c->graphs[g].name);
+        json_close(j);
+        if (t->set.command == COMMAND_INSPECT) report_metadata(j, c);
+        json_count(j, "metadata_ns", c->metadata_ns);
+        json_count(j, "create_ns", c->create_ns);
+        json_string(j, "failure", c->failure != NULL ? c->failure->text : NULL);
+        json_close(j);
+    }
+    json_close(j);
+    if (t->set.profile != QNNRT_PROFILE_OFF) {
+        const qnnrt_profile_event *events = qnnrt_events(t->model, &count);
+        report_events(j, "context", events, count);
+    }
+    json_close(j);
+}
+
+static void report_slots(json *j, const job *from)
+{
+    json_open(j, "slots", '[', 0);
+    for (size_t i = 0; i < from->info->slot_count; ++i) {
+        const qnnrt_slot_info *slot = &from->info->slots[i];
+        const qnnrt_tensor_info *tensor = slot->tensor;
+        json_open(j, NULL, '{', 0);
+        json_count(j, "slot", i);
+        json_string(j, "address", slot->address);
+        json_string(j, "name", tensor->name);
+        json_string(j, "role", role_name(slot->role));
+        json_string(j, "dtype", qnnrt_dtype_name(tensor->dtype));
+        json_open(j, "dims", '[', 1);
+        for (uint32_t d = 0; d < tensor->rank; ++d) json_count(j, NULL, tensor->dims[d]);
+        json_close(j);
+        json_count(j, "count", tensor->count);
+        json_count(j, "bytes", tensor->bytes);
+        report_quant(j, &tensor->quant);
+        if (from->blocks[i] != NULL) json_count(j, "offset", from->blocks[i]->offset);
+        else json_string(j, "offset", NULL);
+        json_bool(j, "kept", from->blocks[i] != NULL && from->blocks[i]->kept);
+        json_count(j, "first_step", slot->first);
+        json_count(j, "last_step", slot->last);
+        json_close(j);
+    }
+    json_close(j);
+}
+
+static void report_edges(json *j, const qnnrt_pipeline_info *info)
+{
+    json_open(j, "edges", '[', 0);
+    for (size_t i = 0; i < info->edge_count; ++i) {
+        const qnnrt_edge_info *edge = &info->edges[i];
+        json_open(j, NULL, '{', 1);
+        json_count(j, "from_step", edge->from_step);
+        json_string(j, "from", edge->from->name);
+        json_count(j, "to_step", edge->to_step);
+        json_string(j, "to", edge->to->name);
+        json_int(j, "slot", edge->slot);
+        json_string(j, "reason", edge->reason);
+        json_close(j);
+    }
+    json_close(j);
+}
+
+/* What --json has and --bind_plan_out has not. */
+static void report_results(json *j, const job *from)
+{
+    json_open(j, "inputs", '[', 0);
+    for (size_t i = 0; i < from->info->slot_count; ++i) {
+        if (from->info->slots[i].role != QNNRT_ROLE_INPUT) continue;
+        json_open(j, NULL, '{', 1);
+        json_count(j, "slot", i);
+        json_string(j, "file", from->input_files[i]);
+        json_string(j, "data_type", from->input_files[i] == NULL ? NULL : from->input_floats[i] ? "float" : "native");
+        json_close(j);
+    }
+    json_close(j);
+    json_count(j, "prepare_ns", from->prepare_ns);
+    json_count(j, "inferences_failed", from->exec_failed);
+    if (from->exec_count > 0) {
+        uint64_t min = 0, median = 0;
+        min_and_median(from, &min, &median);
+        json_count(j, "exec_min_ns", min);
+        json_count(j, "exec_median_ns", median);
+    } else {
+        json_string(j, "exec_min_ns", NULL);
+        json_string(j, "exec_median_ns", NULL);
+    }
+    json_open(j, "exec_ns", '[', 1);
+    for (size_t i = 0; i < from->exec_count; ++i) json_count(j, NULL, from->exec_ns[i]);
+    json_close(j);
+    json_open(j, "outputs", '[', 0);
+    for (size_t i = 0; i < from->written_count; ++i) {
+        const output_file *file = &from->written[i];
+        json_open(j, NULL, '{', 1);
+        json_count(j, "inference", file->inference);
+        json_int(j, "slot", file->slot);
+        json_string(j, "data_type", file->form == FORM_FLOAT ? "float" : "native");
+        json_count(j, "bytes", file->bytes);
+        json_string(j, "file", file->path);
+        json_close(j);
+    }
+    json_close(j);
+}
+
+static void report(const tool *t, page *p, int results)
+{
+    json writer;
+    json *j = &writer;
+    qnnrt_json_write_begin(j, json_to_page, p, 2);
+    json_open(j, NULL, '{', 0);
+    json_string(j, "qnnrt", qnnrt_version());
+    if (results) {
+        json_bool(j, "ok", !t->failed);
+        json_string(j, "error", t->error);
+    }
+    report_backend(t, j);
+    report_model(t, j);
+    json_open(j, "pipelines", '[', 0);
+    for (size_t i = 0; i < t->job_count; ++i) {
+        const job *from = &t->jobs[i];
+        json_open(j, NULL, '{', 0);
+        json_string(j, "name", from->info->name);
+        json_string(j, "asked", from->asked);
+        json_string(j, "failure", from->info->failure);
+        if (results) json_string(j, "error", from->error);
+        json_open(j, "steps", '[', 0);
+        for (size_t s = 0; s < from->info->step_count; ++s) {
+            const qnnrt_step_info *step = &from->info->steps[s];
+            json_open(j, NULL, '{', 1);
+            json_count(j, "context", step->context);
+            json_string(j, "file", qnnrt_contexts(step->model, NULL)[step->context].file);
+            json_string(j, "graph", step->graph->name);
+            json_close(j);
+        }
+        json_close(j);
+        report_slots(j, from);
+        report_edges(j, from->info);
+        if (from->plan_info != NULL) {
+            json_open(j, "plan", '{', 1);
+            json_count(j, "peak", from->plan_info->peak);
+            json_count(j, "bound", from->plan_info->bound);
+            json_count(j, "naive", from->plan_info->naive);
+            json_count(j, "align", from->plan_info->align);
+            json_close(j);
+        } else {
+            json_string(j, "plan", NULL);
+        }
+        if (results) report_results(j, from);
+        if (results && t->set.profile != QNNRT_PROFILE_OFF) report_events(j, "step", from->events, from->event_count);
+        json_close(j);
+    }
+    json_close(j);
+    json_close(j);
+    qnnrt_json_write_end(j);
+}
+
+static void write_report(tool *t, const char *path, int results)
+{
+    page p = {NULL, 0, 0};
+    if (path == NULL) return;
+    report(t, &p, results);
+    write_page(t, path, &p, 0);
+    free(p.data);
+}

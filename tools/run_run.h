@@ -1,0 +1,363 @@
+/* run_run.h - a part of qnnrt-run.c: inputs, inferences and outputs of each pipeline
+
+   ROOMS    >>inputs >>outputs >>run                                                             */
+
+/* =====================================================================================
+   INPUTS                                                                       >>inputs
+   Which file goes into which slot, and reading it.
+   ===================================================================================== */
+
+static int is_job_name(const job *j, const char *name)
+{
+    return strcmp(j->info->name, name) == 0 || (j->asked != NULL && strcmp(j->asked, name) == 0);
+}
+
+static int is_pipeline_name(const tool *t, const char *name)
+{
+    for (size_t i = 0; i < qnnrt_pipeline_count(t->model); ++i)
+        if (strcmp(qnnrt_pipeline_get_info(qnnrt_pipeline_get(t->model, i))->name, name) == 0) return 1;
+    for (size_t i = 0; i < t->job_count; ++i)
+        if (is_job_name(&t->jobs[i], name)) return 1;
+    return 0;
+}
+
+/* Is it the name of an input at all? Then a look-up that failed has found several. */
+static int is_input_name(const job *j, const char *name)
+{
+    for (size_t i = 0; i < j->info->slot_count; ++i)
+        if (j->info->slots[i].role == QNNRT_ROLE_INPUT && strcmp(j->info->slots[i].tensor->name, name) == 0) return 1;
+    return 0;
+}
+
+static void place_input(tool *t, const input_option *input)
+{
+    const char *name = input->name;
+    char *graph = NULL;
+    const char *colon = strchr(name, ':');
+    if (colon != NULL) {
+        graph = text("%.*s", (int)(colon - name), name);
+        if (is_pipeline_name(t, graph)) {
+            name = colon + 1;
+        } else {
+            free(graph);
+            graph = NULL;
+        }
+    }
+
+    size_t asked = 0, placed = 0;
+    char *reasons = text("%s", "");
+    for (size_t i = 0; i < t->job_count; ++i) {
+        job *j = &t->jobs[i];
+        qnnrt_slot slot = QNNRT_NO_SLOT;
+        qnnrt_error err;
+        if (graph != NULL && !is_job_name(j, graph)) continue;
+        ++asked;
+        if (j->info->failure != NULL) continue;  /* reported, and without slots */
+        if (qnnrt_slot_find(j->pipeline, name, QNNRT_ROLE_INPUT, &slot, &err) != QNNRT_OK) {
+            char *longer = text("%s%s%s", reasons, reasons[0] != '\0' ? "; " : "", err.text);
+            free(reasons);
+            reasons = longer;
+            if (is_input_name(j, name)) {
+                fail(t, j, "--input %s: %s", input->text, err.text);
+                ++placed;
+            }
+            continue;
+        }
+        ++placed;
+        if (j->input_files[slot] != NULL)
+            fail(t, j, "--input %s: this input is given twice, by %s too", input->text, j->input_files[slot]);
+        j->input_files[slot] = input->file;
+    }
+    if (asked == 0)
+        fail(t, NULL, "--input %s: pipeline \"%s\" is not among those of --graph", input->text, graph);
+    else if (placed == 0)
+        fail(t, NULL, "--input %s: %s", input->text, reasons[0] != '\0' ? reasons : "no pipeline can run");
+    free(reasons);
+    free(graph);
+}
+
+/* Types for which a float32 file is a convenience, not a change of meaning. */
+static int takes_float_file(const qnnrt_tensor_info *tensor)
+{
+    return tensor->quant.encoding == QNNRT_ENCODING_PER_TENSOR || tensor->quant.encoding == QNNRT_ENCODING_PER_AXIS ||
+           tensor->dtype == QNNRT_DTYPE_F16 || tensor->dtype == QNNRT_DTYPE_BF16;
+}
+
+/* Read all of a file, or `most` bytes and one more. Returns NULL after a message. */
+static unsigned char *read_file(tool *t, job *j, const char *path, size_t most, size_t *bytes)
+{
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) {
+        fail(t, j, "cannot open %s: %s", path, strerror(errno));
+        return NULL;
+    }
+    unsigned char *data = room_for(most + 1, 1);
+    errno = 0;
+    *bytes = fread(data, 1, most + 1, file);
+    if (ferror(file)) {
+        fail(t, j, "cannot read %s: %s", path, strerror(errno));
+        free(data);
+        data = NULL;
+    }
+    fclose(file);
+    return data;
+}
+
+static int load_input(tool *t, job *j, qnnrt_run *run, qnnrt_slot slot)
+{
+    const qnnrt_tensor_info *tensor = j->info->slots[slot].tensor;
+    const char *path = j->input_files[slot];
+    const size_t native = (size_t)tensor->bytes, floats = (size_t)tensor->count * sizeof(float);
+    const size_t most = native > floats ? native : floats;
+    int loaded = 0;
+    size_t bytes = 0;
+    unsigned char *data = read_file(t, j, path, most, &bytes);
+    if (data == NULL) return 0;
+
+    const int wants_float = t->set.input_form == FORM_FLOAT;
+    const int as_float = wants_float ? bytes == floats
+                                     : bytes == floats && bytes != native && takes_float_file(tensor);
+    if (as_float) {
+        const float *values = (const float *)(const void *)data;
+        loaded = qnnrt_write_f32_slot(run, slot, 0, values, (size_t)tensor->count) == QNNRT_OK;
+        if (!loaded) fail(t, j, "%s: %s", path, qnnrt_run_error(run)->text);
+        j->input_floats[slot] = 1;
+    } else if (bytes == native && !wants_float) {
+        void *to = qnnrt_data_slot(run, slot, NULL);
+        loaded = to != NULL;
+        if (loaded) memcpy(to, data, native);
+        else fail(t, j, "%s: the input has no memory", path);
+    } else {
+        struct stat status;
+        char *name = shown(j->info->slots[slot].address), *dims = dims_text(tensor);
+        unsigned long long found = bytes;
+        if (stat(path, &status) == 0 && S_ISREG(status.st_mode)) found = (unsigned long long)status.st_size;
+        fail(t, j, "%s has %llu bytes; input \"%s\" (%s %s) takes %llu bytes native%s or %llu bytes float32%s", path,
+             found, name, qnnrt_dtype_name(tensor->dtype), dims, (unsigned long long)native,
+             wants_float ? " (not with --input_data_type float)" : "", (unsigned long long)floats,
+             wants_float || takes_float_file(tensor) ? "" : " (with --input_data_type float)");
+        free(name);
+        free(dims);
+    }
+    free(data);
+    return loaded;
+}
+
+static int load_inputs(tool *t, job *j, qnnrt_run *run)
+{
+    enum { LISTED = 8 };
+    size_t zero = 0;
+    for (size_t i = 0; i < j->info->slot_count; ++i) {
+        if (j->info->slots[i].role != QNNRT_ROLE_INPUT) continue;
+        if (j->input_files[i] == NULL) {
+            ++zero;
+            continue;
+        }
+        if (!load_input(t, j, run, (qnnrt_slot)i)) return 0;
+        char *name = shown(j->info->slots[i].address);
+        say(t, "  input     \"%s\" from %s, %s\n", name, j->input_files[i], j->input_floats[i] ? "float32" : "native");
+        free(name);
+    }
+    if (zero == 0) return 1;
+    say(t, "  inputs not given hold the code of real zero:");
+    for (size_t i = 0, listed = 0; i < j->info->slot_count && listed < LISTED; ++i) {
+        if (j->info->slots[i].role != QNNRT_ROLE_INPUT || j->input_files[i] != NULL) continue;
+        char *name = shown(j->info->slots[i].address);
+        say(t, "%s \"%s\"", listed++ > 0 ? "," : "", name);
+        free(name);
+    }
+    if (zero > LISTED) say(t, " and %lu more", (unsigned long)(zero - LISTED));
+    say(t, "\n");
+    return 1;
+}
+
+/* =====================================================================================
+   OUTPUTS                                                                     >>outputs
+   File names, folders, and writing.
+   ===================================================================================== */
+
+/* Names for the folders of jobs and the files of outputs, before anything is written. */
+static void name_files(tool *t)
+{
+    char **folders = room_for(t->job_count, sizeof(*folders));
+    for (size_t i = 0; i < t->job_count; ++i) {
+        job *j = &t->jobs[i];
+        j->folder = folders[i] = safe_name(j->info->name, "", folders, i);
+        const size_t slots = j->info->slot_count;
+        char **used = room_for(2 * slots, sizeof(*used));
+        for (size_t s = 0; s < slots; ++s)
+            if (j->info->slots[s].role == QNNRT_ROLE_OUTPUT)
+                j->files[s] = used[s] = safe_name(j->info->slots[s].tensor->name, ".raw", used, slots);
+        /* After all others, so that a tensor called x_native keeps its name beside one called x. */
+        for (size_t s = 0; s < slots && t->set.output_form == FORM_BOTH; ++s)
+            if (j->files[s] != NULL)
+                j->native_files[s] = used[slots + s] =
+                    safe_name(j->info->slots[s].tensor->name, "_native.raw", used, 2 * slots);
+        free(used);
+    }
+    free(folders);
+}
+
+/* Like mkdir -p. */
+static int make_folders(const char *path)
+{
+    char *part = text("%s", path);
+    struct stat there;
+    int made = 1;
+    for (char *c = part + 1; made && part[0] != '\0'; ++c) {
+        const char kept = *c;
+        if (kept != '/' && kept != '\0') continue;
+        *c = '\0';
+        made = mkdir(part, 0777) == 0;
+        if (!made && errno == EEXIST) {
+            made = stat(part, &there) == 0 && S_ISDIR(there.st_mode);
+            if (!made) errno = ENOTDIR;
+        }
+        *c = kept;
+        if (kept == '\0') break;
+    }
+    free(part);
+    return made;
+}
+
+static void note_file(job *j, uint32_t inference, qnnrt_slot slot, number_form form, uint64_t bytes, char *path)
+{
+    j->written = room_for_more(j->written, j->written_count, &j->written_room, sizeof(*j->written));
+    const output_file file = {inference, slot, form, bytes, path};
+    j->written[j->written_count++] = file;
+}
+
+static int write_output(tool *t, job *j, qnnrt_run *run, uint32_t inference, qnnrt_slot slot, number_form form,
+                        const char *folder, const char *name)
+{
+    const qnnrt_tensor_info *tensor = j->info->slots[slot].tensor;
+    const size_t count = (size_t)tensor->count;
+    float *values = NULL;
+    const void *data = NULL;
+    size_t bytes = 0;
+    int written = 0;
+    char *path = text("%s/%s", folder, name);
+    if (form == FORM_FLOAT) {
+        values = room_for(count, sizeof(*values));
+        bytes = count * sizeof(*values);
+        if (qnnrt_read_f32_slot(run, slot, 0, values, count) == QNNRT_OK) data = values;
+        else fail(t, j, "%s: %s", path, qnnrt_run_error(run)->text);
+    } else {
+        data = qnnrt_data_slot(run, slot, &bytes);
+        if (data == NULL) fail(t, j, "%s: the output has no memory", path);
+    }
+    if (data != NULL) written = write_file(t, j, path, data, bytes, 1);
+    if (written) note_file(j, inference, slot, form, bytes, path);
+    else free(path);
+    free(values);
+    return written;
+}
+
+static int write_outputs(tool *t, job *j, qnnrt_run *run, uint32_t inference)
+{
+    const settings *set = &t->set;
+    if (set->output_dir == NULL) return 1;
+    char *folder = set->inferences > 1
+                       ? text("%s/Result_%lu/%s", set->output_dir, (unsigned long)inference, j->folder)
+                       : text("%s/%s", set->output_dir, j->folder);
+    int good = make_folders(folder);
+    if (!good) fail(t, j, "cannot make the folder %s: %s", folder, strerror(errno));
+    for (size_t i = 0; good && i < j->info->slot_count; ++i) {
+        if (j->files[i] == NULL) continue;
+        const number_form first = set->output_form == FORM_NATIVE ? FORM_NATIVE : FORM_FLOAT;
+        /* The native file first: it is there even for a type that has no float form. */
+        if (set->output_form == FORM_BOTH)
+            good = write_output(t, j, run, inference, (qnnrt_slot)i, FORM_NATIVE, folder, j->native_files[i]);
+        good = write_output(t, j, run, inference, (qnnrt_slot)i, first, folder, j->files[i]) && good;
+    }
+    free(folder);
+    return good;
+}
+
+/* =====================================================================================
+   RUN                                                                             >>run
+   Memory, inputs, inferences, outputs of one job.
+   ===================================================================================== */
+
+static int compare_ns(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void min_and_median(const job *j, uint64_t *min, uint64_t *median)
+{
+    const size_t count = j->exec_count;
+    uint64_t *sorted = room_for(count, sizeof(*sorted));
+    memcpy(sorted, j->exec_ns, count * sizeof(*sorted));
+    qsort(sorted, count, sizeof(*sorted), compare_ns);
+    *min = sorted[0];
+    *median = count % 2 != 0 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
+    free(sorted);
+}
+
+static void say_result(const tool *t, const job *j)
+{
+    say(t, "  time      prepare %.3f ms", ms(j->prepare_ns));
+    if (j->exec_count > 0) {
+        uint64_t min = 0, median = 0;
+        min_and_median(j, &min, &median);
+        say(t, ", exec min %.3f ms, median %.3f ms over %lu inference%s", ms(min), ms(median),
+            (unsigned long)j->exec_count, j->exec_count == 1 ? "" : "s");
+    }
+    if (j->exec_failed > 0) say(t, ", %lu failed", (unsigned long)j->exec_failed);
+    say(t, "\n");
+    /* Files of one inference stand for those of all: they differ in Result_<n> only. */
+    for (size_t i = 0; i < j->written_count && j->written[i].inference == j->written[0].inference; ++i)
+        say(t, "  output    %s, %llu bytes, %s\n", j->written[i].path, (unsigned long long)j->written[i].bytes,
+            j->written[i].form == FORM_FLOAT ? "float32" : "native");
+    if (j->exec_count > 1 && j->written_count > 0) say(t, "            likewise for every other inference\n");
+}
+
+static void run_job(tool *t, job *j)
+{
+    const settings *set = &t->set;
+    qnnrt_mem *mem = NULL;
+    qnnrt_run *run = NULL;
+    qnnrt_mem_desc mem_desc = {0};
+    qnnrt_error err;
+    mem_desc.guard = set->guard;
+    say(t, "\nrun %s\n", j->title);
+
+    const uint64_t begin = now_ns();
+    if (qnnrt_mem_create(j->plan, &mem_desc, &mem, &err) != QNNRT_OK ||
+        qnnrt_run_create(mem, 0, &run, &err) != QNNRT_OK) {
+        fail(t, j, "pipeline %s: %s", j->title, err.text);
+        goto done;
+    }
+    j->prepare_ns += now_ns() - begin;
+    if (!load_inputs(t, j, run)) goto done;
+    if (qnnrt_run_profile(run, set->profile) != QNNRT_OK) {
+        fail(t, j, "pipeline %s: %s", j->title, qnnrt_run_error(run)->text);
+        goto done;
+    }
+
+    j->exec_ns = room_for(set->inferences, sizeof(*j->exec_ns));
+    for (uint32_t n = 0; n < set->inferences; ++n) {
+        const uint64_t start = now_ns();
+        const qnnrt_result result = qnnrt_exec(run);
+        const uint64_t took = now_ns() - start;
+        int good = result == QNNRT_OK;
+        if (good) {
+            j->exec_ns[j->exec_count++] = took;
+            good = write_outputs(t, j, run, n);
+            if (set->profile != QNNRT_PROFILE_OFF) good = take_events(t, j, run, n, start, took) && good;
+        } else {
+            ++j->exec_failed;
+            fail(t, j, "pipeline %s, inference %lu: %s", j->title, (unsigned long)n, qnnrt_run_error(run)->text);
+        }
+        if (!good && !set->keep_going) break;
+    }
+    say_result(t, j);
+    if (set->profile != QNNRT_PROFILE_OFF && j->exec_count > 0)
+        say_events(t, "of the last inference", "step", j->events, j->event_count);
+
+done:
+    qnnrt_run_destroy(run);
+    qnnrt_mem_destroy(mem);
+}

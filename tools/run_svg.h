@@ -1,0 +1,377 @@
+/* run_svg.h - a part of qnnrt-run.c: what both pictures and the graph for Graphviz share
+
+   Names may be hostile: shown() first, then the escapes of the format; a text is cut to the columns
+   that its place has, and the whole of it is in the <title> that a browser shows on hover. A picture
+   is one file without scripts, and it loads nothing.
+
+   ROOMS    >>svg >>groups                                                                       */
+
+/* =====================================================================================
+   SVG                                                                             >>svg
+   Texts that fit their place, frame and style of both pictures.
+   ===================================================================================== */
+
+enum { MARGIN = 24 };
+
+/* A text whose place is `columns` wide, at 0.6 of the font size each: other scripts count twice. */
+static size_t columns_of(const char *s, size_t length)
+{
+    (void)s;
+    return length > 1 ? 2 : 1;
+}
+
+static size_t columns_in(const char *s)
+{
+    size_t columns = 0;
+    while (*s != '\0') {
+        const size_t length = utf8_length(s);
+        columns += columns_of(s, length);
+        s += length != 0 ? length : 1;
+    }
+    return columns;
+}
+
+/* Cut in the middle, where names of tensors differ least. `s` is shown() text; to be freed. */
+static char *shortened(const char *s, size_t columns)
+{
+    if (columns_in(s) <= columns) return text("%s", s);
+    const size_t room = columns > 1 ? columns - 1 : 0, head = room * 3 / 5;
+    size_t used = 0, at = 0, tail = strlen(s), back = 0;
+    while (s[at] != '\0') {
+        const size_t length = utf8_length(s + at), width = columns_of(s + at, length);
+        if (used + width > head) break;
+        used += width;
+        at += length != 0 ? length : 1;
+    }
+    while (tail > at) {                          /* one character back */
+        size_t begin = tail - 1;
+        while (begin > at && ((unsigned char)s[begin] & 0xC0) == 0x80) --begin;
+        const size_t width = columns_of(s + begin, tail - begin);
+        if (used + back + width > room) break;
+        back += width;
+        tail = begin;
+    }
+    return text("%.*s\xE2\x80\xA6%s", (int)at, s, s + tail);
+}
+
+/* shown() text as XML. */
+static void xml_text(page *p, const char *s)
+{
+    while (*s != '\0') {
+        const size_t length = utf8_length(s);
+        if (*s == '<') page_text(p, "&lt;");
+        else if (*s == '>') page_text(p, "&gt;");
+        else if (*s == '&') page_text(p, "&amp;");
+        else if (*s == '"') page_text(p, "&quot;");
+        else if (length == 0) page_text(p, "\xEF\xBF\xBD");
+        else page_bytes(p, s, length);
+        s += length != 0 ? length : 1;
+    }
+}
+
+/* One line of at most `columns`; style names classes of the sheet below. `s` is shown() text. */
+static void svg_text(page *p, double x, double y, const char *style, size_t columns, const char *s)
+{
+    char *fitted = shortened(s, columns);
+    page_add(p, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\">", x, y, style);
+    xml_text(p, fitted);
+    page_text(p, "</text>\n");
+    free(fitted);
+}
+
+/* A rectangle; round: radius of its corners. */
+static void svg_box(page *p, const char *style, double x, double y, double width, double height, double round)
+{
+    page_add(p, "<rect class=\"%s\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\"", style, x, y, width, height);
+    if (round > 0) page_add(p, " rx=\"%.0f\"", round);
+    page_text(p, "/>\n");
+}
+
+/* A box with texts in it: to be closed with "</g>\n". */
+static void svg_card(page *p, const char *style, double x, double y, double width, double height, double round)
+{
+    page_text(p, "<g class=\"card\">\n");
+    svg_box(p, style, x, y, width, height, round);
+}
+
+static void svg_title(page *p, const char *s)
+{
+    page_text(p, "<title>");
+    xml_text(p, s);
+    page_text(p, "</title>\n");
+}
+
+static void svg_write(tool *t, const char *path, const page *body, double width, double height)
+{
+    page p = {NULL, 0, 0};
+    page_add(&p, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\"", width, height);
+    page_add(&p, " viewBox=\"0 0 %.0f %.0f\">\n", width, height);
+    page_text(&p,
+        "<style>\n"
+        "text { font: 12px ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace }\n"
+        "text { fill: #1d2733; white-space: pre }\n"
+        ".h1 { font-size: 15px; font-weight: bold }\n"
+        ".meta { font-size: 11px; fill: #5d6b7a }\n"
+        ".tiny { font-size: 10px; fill: #5d6b7a }\n"
+        ".head { font-size: 11px; font-weight: bold }\n"
+        ".end { text-anchor: end } .mid { text-anchor: middle }\n"
+        ".on { fill: #ffffff } .dim { fill: #b9c6d6; font-size: 11px } .bold { font-weight: bold }\n"
+        ".step { fill: #24344d }\n"
+        ".input { fill: #dbe9f6; stroke: #5b8db8 } .t-input { fill: #2f6391 }\n"
+        ".edge { fill: #fde3c4; stroke: #d98324 } .t-edge { fill: #a85b0c }\n"
+        ".output { fill: #d5edd3; stroke: #55a257 } .t-output { fill: #2f7a33 }\n"
+        ".buffer { fill: #e6dbf0; stroke: #8e6bb0 } .t-buffer { fill: #65418a }\n"
+        ".rest { fill: #eef4fa }\n"
+        ".bad { fill: #fbe3e1; stroke: #c9433a } .t-bad { fill: #a32820 }\n"
+        ".thin.input { fill: #5b8db8 } .thin.edge { fill: #d98324 } .thin.output { fill: #55a257 } "
+        ".thin.buffer { fill: #8e6bb0 } .thin { stroke: none }\n"
+        ".arrow { stroke: #66788c; stroke-width: 1.5; fill: none } .tip { fill: #66788c }\n"
+        ".grid { stroke: #e6ebf0 } .axis { stroke: #66788c }\n"
+        ".peak { stroke: #1d2733; stroke-width: 1.5 }\n"
+        ".bound { stroke: #c9433a; stroke-width: 1.5; stroke-dasharray: 6 4 }\n"
+        "</style>\n");
+    page_add(&p, "<rect class=\"paper\" width=\"%.0f\" height=\"%.0f\" fill=\"#ffffff\"/>\n", width, height);
+    page_bytes(&p, body->data != NULL ? body->data : "", body->used);
+    page_text(&p, "</svg>\n");
+    write_named(t, path, &p, 0);
+    free(p.data);
+}
+
+/* "1,856 bytes", "26.8 MiB"; to be freed. */
+static char *human_bytes(uint64_t bytes)
+{
+    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double value = (double)bytes / 1024;
+    size_t unit = 0;
+    if (bytes < 10000) {
+        char *number = grouped(bytes), *made = text("%s byte%s", number, bytes == 1 ? "" : "s");
+        free(number);
+        return made;
+    }
+    for (; value >= 1023.95 && unit < 5; ++unit) value /= 1024;
+    return text("%.1f %s", value, units[unit]);
+}
+
+/* The file of a step without the folders before it, for a label; to be freed. */
+static char *step_file(const qnnrt_step_info *step)
+{
+    const char *file = qnnrt_contexts(step->model, NULL)[step->context].file, *slash = strrchr(file, '/');
+    return shown(slash != NULL ? slash + 1 : file);
+}
+
+/* =====================================================================================
+   GROUPS                                                                         >>groups
+   What enters and leaves each step; tensors whose names differ by numbers are one line.
+   ===================================================================================== */
+
+typedef enum side { SIDE_INPUT, SIDE_EDGE, SIDE_OUTPUT, SIDES } side;
+
+static const char *const side_names[SIDES] = {"input", "edge", "output"};
+
+typedef struct item {                  /* a tensor at a step */
+    const qnnrt_tensor_info *tensor;
+    const qnnrt_edge_info   *edge;     /* that begins or ends there, or NULL */
+    char                    *note;     /* "from step 0", or NULL             */
+    char                    *key;      /* equal keys are one group           */
+    size_t                   place;
+} item;
+
+typedef struct item_list {
+    item  *items;
+    size_t count, room;
+    size_t *groups;                    /* [group_count + 1] where each begins, once grouped */
+    size_t group_count;
+    uint64_t bytes;
+} item_list;
+
+enum { NUMBERS = 8 };                  /* of a name that may differ within a group */
+
+/* A name with its first numbers as '#'. */
+static char *skeleton(const char *name)
+{
+    char *made = room_for(strlen(name) + 1, 1), *to = made;
+    for (int numbers = 0; *name != '\0';) {
+        if (*name >= '0' && *name <= '9' && numbers < NUMBERS) {
+            ++numbers;
+            while (*name >= '0' && *name <= '9') ++name;
+            *to++ = '#';
+        } else {
+            *to++ = *name++;
+        }
+    }
+    return made;
+}
+
+static void add_item(item_list *list, const qnnrt_tensor_info *tensor, const qnnrt_edge_info *edge, char *note)
+{
+    list->items = room_for_more(list->items, list->count, &list->room, sizeof(*list->items));
+    char *from = skeleton(tensor->name), *to = edge != NULL ? skeleton(edge->to->name) : text("%s", "");
+    char *dims = dims_text(tensor);
+    const item made = {tensor, edge, note, text("%s|%s|%s|%x|%s|%s", from, to, dims, (unsigned)tensor->dtype,
+                       note != NULL ? note : "", edge != NULL ? edge->reason : ""), list->count};
+    list->items[list->count++] = made;
+    list->bytes += tensor->bytes;
+    free(from);
+    free(to);
+    free(dims);
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    const item *x = a, *y = b;
+    const int order = strcmp(x->key, y->key);
+    return order != 0 ? order : (x->place > y->place) - (x->place < y->place);
+}
+
+/* Bring groups of two and more together, at the place of their first; all others stay alone. */
+static void group_items(item_list *list)
+{
+    enum { FEWEST = 2 };
+    item *items = list->items;
+    size_t *place = room_for(list->count, sizeof(*place));
+    if (list->count > 1) qsort(items, list->count, sizeof(*items), compare_keys);
+    for (size_t i = 0, next = 0; i < list->count; i = next) {
+        next = i + 1;
+        while (next < list->count && strcmp(items[next].key, items[i].key) == 0) ++next;
+        for (size_t k = i; next - i >= FEWEST && k < next; ++k) place[k] = items[i].place + 1;
+    }
+    /* place: 0, or one more than the place of the group's first. */
+    size_t *order = room_for(list->count, sizeof(*order));
+    item *sorted = room_for(list->count, sizeof(*sorted));
+    for (size_t i = 0; i < list->count; ++i) order[items[i].place] = i;
+    list->groups = room_for(list->count + 1, sizeof(*list->groups));
+    size_t used = 0;
+    for (size_t p = 0; p < list->count; ++p) {
+        const size_t i = order[p];
+        if (place[i] != 0 && place[i] - 1 != p) continue;        /* within a group that came before */
+        list->groups[list->group_count++] = used;
+        sorted[used++] = items[i];
+        for (size_t k = i + 1; place[i] != 0 && k < list->count && place[k] == place[i]; ++k)
+            sorted[used++] = items[k];
+    }
+    list->groups[list->group_count] = used;
+    free(list->items);
+    free(order);
+    free(place);
+    list->items = sorted;
+    list->room = list->count;
+}
+
+static void free_items(item_list *list)
+{
+    for (size_t i = 0; i < list->count; ++i) {
+        free(list->items[i].note);
+        free(list->items[i].key);
+    }
+    free(list->items);
+    free(list->groups);
+    memset(list, 0, sizeof(*list));
+}
+
+static const char *item_name(const item *i, int to)
+{
+    return to && i->edge != NULL ? i->edge->to->name : i->tensor->name;
+}
+
+/* "past_key_[8..11]_in" for a group, shown(). */
+static char *group_name(const item *items, size_t count, int to)
+{
+    page p = {NULL, 0, 0};
+    const char *first = item_name(&items[0], to);
+    size_t number = 0;
+    for (const char *s = first; *s != '\0';) {
+        if (*s < '0' || *s > '9' || number >= NUMBERS) {
+            page_bytes(&p, s++, 1);
+            continue;
+        }
+        const char *begin = s;
+        while (*s >= '0' && *s <= '9') ++s;
+        uint64_t least = UINT64_MAX, most = 0;
+        for (size_t i = 0; i < count; ++i) {     /* the same number in each name */
+            const char *other = item_name(&items[i], to);
+            uint64_t value = 0;
+            for (size_t n = 0;; ++n) {
+                while (*other < '0' || *other > '9') ++other;
+                for (value = 0; *other >= '0' && *other <= '9'; ++other)
+                    value = value < UINT64_MAX / 16 ? value * 10 + (uint64_t)(*other - '0') : value;
+                if (n == number) break;
+            }
+            if (value < least) least = value;
+            if (value > most) most = value;
+        }
+        if (least == most) page_bytes(&p, begin, (size_t)(s - begin));
+        else page_add(&p, "[%llu..%llu]", (unsigned long long)least, (unsigned long long)most);
+        ++number;
+    }
+    char *made = shown(p.data != NULL ? p.data : "");
+    free(p.data);
+    return made;
+}
+
+/* What is around a step of a pipeline: [0] from the caller or an earlier step, [1] from the step before,
+   [2] to the caller or a later step. */
+typedef struct around { item_list lists[SIDES]; } around;
+
+/* Is it one of this list? The addresses tell, however long it is. */
+static int is_of(const qnnrt_tensor_info *tensor, const qnnrt_tensor_info *list, size_t count)
+{
+    return count != 0 && (uintptr_t)tensor >= (uintptr_t)list && (uintptr_t)tensor <= (uintptr_t)&list[count - 1];
+}
+
+static void look_around(const qnnrt_pipeline_info *info, size_t step, around *out)
+{
+    const qnnrt_graph_info *g = info->steps[step].graph;
+    const qnnrt_edge_info **into = room_for(g->input_count, sizeof(*into));
+    const qnnrt_edge_info **from = room_for(g->output_count, sizeof(*from));
+    int *near = room_for(g->output_count, sizeof(*near));        /* 1: the next step reads it */
+    char **readers = room_for(g->output_count, sizeof(*readers));
+    memset(out, 0, sizeof(*out));
+    for (size_t e = 0; e < info->edge_count; ++e) {
+        const qnnrt_edge_info *edge = &info->edges[e];
+        if (edge->to_step == step && is_of(edge->to, g->inputs, g->input_count)) into[edge->to - g->inputs] = edge;
+        if (edge->from_step != step || !is_of(edge->from, g->outputs, g->output_count)) continue;
+        const size_t at = (size_t)(edge->from - g->outputs);
+        from[at] = edge;
+        if (edge->to_step == step + 1) near[at] = 1;
+        char *longer = readers[at] == NULL ? text("to step %lu", (unsigned long)edge->to_step)
+                                           : text("%s, %lu", readers[at], (unsigned long)edge->to_step);
+        free(readers[at]);
+        readers[at] = longer;
+    }
+    for (size_t i = 0; i < g->input_count; ++i) {
+        const qnnrt_edge_info *edge = into[i];
+        const qnnrt_tensor_info *tensor = &g->inputs[i];
+        if (edge == NULL)
+            add_item(&out->lists[SIDE_INPUT], tensor, NULL, NULL);
+        else if (edge->from_step + 1 == step)
+            add_item(&out->lists[SIDE_EDGE], edge->from, edge, NULL);
+        else
+            add_item(&out->lists[SIDE_INPUT], tensor, edge,
+                     text("from step %lu: %s", (unsigned long)edge->from_step, edge->reason));
+    }
+    for (size_t i = 0; i < g->output_count; ++i) {
+        if (from[i] == NULL) {
+            add_item(&out->lists[SIDE_OUTPUT], &g->outputs[i], NULL, NULL);
+        } else if (!near[i] || strchr(readers[i], ',') != NULL) {
+            add_item(&out->lists[SIDE_OUTPUT], &g->outputs[i], from[i], readers[i]);
+            readers[i] = NULL;
+        }
+    }
+    for (size_t i = 0; i < g->output_count; ++i) free(readers[i]);
+    for (size_t s = 0; s < SIDES; ++s) group_items(&out->lists[s]);
+    free((void *)into);
+    free((void *)from);
+    free(near);
+    free(readers);
+}
+
+/* "1x8x48 ufixed16", with a times sign. To be freed. */
+static char *shape_text(const qnnrt_tensor_info *tensor)
+{
+    page p = {NULL, 0, 0};
+    if (tensor->rank == 0) page_text(&p, "scalar");
+    for (uint32_t d = 0; d < tensor->rank; ++d)
+        page_add(&p, "%s%lu", d > 0 ? "\xC3\x97" : "", (unsigned long)tensor->dims[d]);
+    page_add(&p, " %s", qnnrt_dtype_name(tensor->dtype));
+    return p.data;
+}
