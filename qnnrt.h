@@ -348,6 +348,11 @@ QNNRT_API const qnnrt_explanation *qnnrt_explanation_get(size_t index);
 /* Version of the implementation that was linked, "0.1.0". */
 QNNRT_API const char *qnnrt_version(void);
 
+/* Return the length of the UTF-8 character at text, which ends with a NUL; 0 when it is not valid.
+   *shown (may be NULL) is 0 for what is not valid, and for characters that steer a terminal, turn or
+   break lines or are not seen: do not print them as they are. */
+QNNRT_API size_t qnnrt_utf8_length(const char *text, int *shown);
+
 /* Read the beginning of a regular file, or all of it, without ever waiting: a folder, a FIFO, a
    device or a socket is refused and not opened. What reads settings or tokens beside a model uses
    it too.
@@ -1747,36 +1752,36 @@ static void qnnrt__arena_free(qnnrt__arena *arena)
    Needs: >>config     Knows nothing of: vendor codes, who asks
    ===================================================================================== */
 
-/* Bytes of the UTF-8 sequence at text, 0 when it is not valid or is a control character. */
-static size_t qnnrt__err_utf8(const unsigned char *text)
+/* Return the length of the UTF-8 character at text, 0 when it is not valid. *shown: 0 for what steers
+   a terminal, turns or breaks lines in viewers, or is not seen at all. */
+static size_t qnnrt__err_utf8(const char *text, int *shown)
 {
-    uint32_t code;
-    size_t length, i;
-    if (text[0] < 0x80) return text[0] >= 0x20 && text[0] != 0x7F ? 1 : 0;
-    length = text[0] >= 0xF0 ? 4 : text[0] >= 0xE0 ? 3 : 2;
-    if (text[0] < 0xC2 || text[0] > 0xF4) return 0;
-    code = text[0] & (0x7Fu >> length);
+    const unsigned char *at = (const unsigned char *)text;
+    const size_t length = at[0] < 0x80 ? 1 : at[0] >= 0xF0 ? 4 : at[0] >= 0xE0 ? 3 : 2;
+    uint32_t code = length == 1 ? at[0] : at[0] & (0x7Fu >> length);
+    size_t i;
+    *shown = 0;
+    if (length > 1 && (at[0] < 0xC2 || at[0] > 0xF4)) return 0;
     for (i = 1; i < length; ++i) {
-        if ((text[i] & 0xC0) != 0x80) return 0;
-        code = code << 6 | (text[i] & 0x3Fu);
+        if ((at[i] & 0xC0) != 0x80) return 0;
+        code = code << 6 | (at[i] & 0x3Fu);
     }
     if (length == 3 && (code < 0x800 || (code >= 0xD800 && code <= 0xDFFF))) return 0;
     if (length == 4 && (code < 0x10000 || code > 0x10FFFF)) return 0;
-    /* U+0080 to U+009F steer terminals; the others turn or break lines in viewers, or are not seen
-       at all. */
-    if (code < 0xA0 || code == 0x061C || code == 0xFEFF || (code >= 0x200B && code <= 0x200F) ||
-        (code >= 0x2028 && code <= 0x202E) || (code >= 0x2060 && code <= 0x206F)) return 0;
+    *shown = code >= 0x20 && (code < 0x7F || code >= 0xA0) && code != 0x061C && code != 0xFEFF &&
+             (code < 0x200B || code > 0x200F) && (code < 0x2028 || code > 0x202E) &&
+             (code < 0x2060 || code > 0x206F) && code != 0xFFFE && code != 0xFFFF;
     return length;
 }
 
 /* Names from files reach terminals and logs through here: nothing that steers one passes. */
 static void qnnrt__err_clean(char *text)
 {
-    unsigned char *at = (unsigned char *)text;
-    while (*at != 0) {
-        size_t length = qnnrt__err_utf8(at);
-        if (length == 0) { *at = '?'; length = 1; }
-        at += length;
+    while (*text != '\0') {
+        int shown;
+        const size_t length = qnnrt__err_utf8(text, &shown);
+        if (shown) text += length;
+        else *text++ = '?';
     }
 }
 
@@ -12028,6 +12033,12 @@ QNNRT_API const char *qnnrt_version(void)
         QNNRT_VERSION_PATCH);
 #undef QNNRT__TEXT
 #undef QNNRT__TEXT2
+}
+
+QNNRT_API size_t qnnrt_utf8_length(const char *text, int *shown)
+{
+    int own;
+    return qnnrt__err_utf8(text, shown != NULL ? shown : &own);
 }
 
 QNNRT_API qnnrt_result qnnrt_file_read(const char *path, void *data, size_t room, uint64_t *bytes,

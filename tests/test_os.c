@@ -1,4 +1,4 @@
-/* test_os.c - room >>os: how files are opened and read.
+/* test_os.c - rooms >>os and >>err: how files are opened and read, and which characters can be shown.
 
    The program has open() and read() of its own, which every caller in it meets: they fail with EMFILE or EIO, or read
    less than was asked for, when a test says so.    */
@@ -195,8 +195,62 @@ TEST(file_read_reports_emfile_and_eio_and_gives_the_descriptor_back)
     CHECK_EQ(next, fd);
 }
 
+/* The character of a code, as UTF-8 of `length` bytes, which may be too many. */
+static void utf8_put(uint32_t code, int length, char out[5])
+{
+    static const unsigned heads[5] = { 0, 0, 0xC0, 0xE0, 0xF0 };
+    int i;
+    memset(out, 0, 5);
+    for (i = length - 1; i > 0; --i, code >>= 6) out[i] = (char)(0x80 | (code & 0x3F));
+    out[0] = (char)(heads[length == 1 ? 0 : length] | code);
+}
+
+/* Every code in every length: one length is valid. */
+TEST(utf8_length_takes_the_shortest_form_of_every_character)
+{
+    uint32_t code, wrong = 0;
+    int length, shown;
+    char text[5];
+    for (code = 1; code < 0x200000; ++code) {
+        const int need = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+        const int valid = code <= 0x10FFFF && (code < 0xD800 || code > 0xDFFF);
+        for (length = need; length <= 4; ++length) {
+            utf8_put(code, length, text);
+            if (qnnrt_utf8_length(text, NULL) != (valid && length == need ? (size_t)need : 0)) ++wrong;
+            if (length > 1) text[length - 1] = 'a';      /* cut short */
+            if (length > 1 && qnnrt_utf8_length(text, NULL) != 0) ++wrong;
+        }
+    }
+    CHECK_EQ(wrong, 0);
+    CHECK_EQ(qnnrt_utf8_length("", &shown), 1);
+    CHECK_EQ(shown, 0);
+    CHECK_EQ(qnnrt_utf8_length("\x80", NULL), 0);
+    CHECK_EQ(qnnrt_utf8_length("\xFF", NULL), 0);
+}
+
+TEST(utf8_length_tells_what_must_not_reach_a_terminal)
+{
+    static const uint32_t hidden[][2] = {
+        { 0x01, 0x1F }, { 0x7F, 0x9F }, { 0x61C, 0x61C }, { 0x200B, 0x200F }, { 0x2028, 0x202E },
+        { 0x2060, 0x206F }, { 0xFEFF, 0xFEFF }, { 0xFFFE, 0xFFFF }, { 0xD800, 0xDFFF }, { 0x110000, 0x1FFFFF }
+    };
+    uint32_t code, wrong = 0;
+    size_t i;
+    for (code = 1; code < 0x200000; ++code) {
+        char text[5];
+        int hide = 0, shown = -1;
+        for (i = 0; i < sizeof(hidden) / sizeof(hidden[0]); ++i) hide |= code >= hidden[i][0] && code <= hidden[i][1];
+        utf8_put(code, code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4, text);
+        qnnrt_utf8_length(text, &shown);
+        if (shown != !hide) ++wrong;
+    }
+    CHECK_EQ(wrong, 0);
+}
+
 TEST_MAIN("os")
 {
+    RUN(utf8_length_takes_the_shortest_form_of_every_character);
+    RUN(utf8_length_tells_what_must_not_reach_a_terminal);
     RUN(file_read_gives_the_size_the_beginning_and_all);
     RUN(file_read_refuses_null);
     RUN(file_read_tells_a_file_that_is_missing_from_one_that_cannot_be_read);
