@@ -8862,9 +8862,12 @@ static qnnrt_result qnnrt__profile_read(qnnrt_backend *b, qnnrt__abi_handle hand
 {
     const uint64_t *ids = NULL;
     uint32_t most = (uint32_t)(QNNRT__PROFILE_MOST - list->count), left = most;
-    qnnrt__abi_code code = b->calls->profile_get_events(handle, &ids, count);
+    qnnrt__abi_code code;
     qnnrt_result result;
     size_t need;
+    *nodes = NULL;
+    *count = 0;
+    code = b->calls->profile_get_events(handle, &ids, count);
     if (code != 0) {
         *count = 0;
         qnnrt__fail(err, QNNRT_E_BACKEND, "%s: the profile's events cannot be had", b->path);
