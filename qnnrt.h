@@ -1416,44 +1416,6 @@ static const char *qnnrt__os_file_head(const char *path, void *into, uint64_t ro
     return why;
 }
 
-#ifdef QNNRT_COMPOSE
-/* Write a file beside its place and rename it: whoever opens it sees the old one or all of the new
-   one. What is at path, a link too, is replaced. */
-static const char *qnnrt__os_file_write(const char *path, const void *data, uint64_t bytes)
-{
-    char aside[QNNRT__PATH_MAX], suffix[48];
-    const size_t length = strlen(path);
-    int (*sync)(int) = NULL;
-    void *found = qnnrt__os_find("fsync");
-    uint64_t done = 0;
-    const char *why = NULL;
-    unsigned try_number = 0;
-    int fd;
-    memcpy((void *)&sync, (const void *)&found, sizeof(sync));
-    do {
-        snprintf(suffix, sizeof(suffix), ".%ld-%u.part", (long)getpid(), try_number++);
-        if (length + strlen(suffix) >= sizeof(aside)) return strerror(ENAMETOOLONG);
-        memcpy(aside, path, length);
-        memcpy(aside + length, suffix, strlen(suffix) + 1);
-        fd = open(aside, O_WRONLY | O_CREAT | O_EXCL | QNNRT__O_CLOEXEC, 0666);
-    } while (fd < 0 && (errno == EINTR || (errno == EEXIST && try_number < 1000)));
-    if (fd < 0) return strerror(errno);
-    while (done < bytes && why == NULL) {
-        uint64_t left = bytes - done;
-        ptrdiff_t put = write(fd, (const unsigned char *)data + done,
-                              left > 0x40000000u ? 0x40000000u : (size_t)left);
-        if (put > 0) done += (uint64_t)put;
-        else if (put == 0 || errno != EINTR) why = put == 0 ? "nothing more can be written"
-                                                            : strerror(errno);
-    }
-    if (why == NULL && sync != NULL && sync(fd) != 0 && errno != EINVAL) why = strerror(errno);
-    if (close(fd) != 0 && why == NULL && errno != EINTR) why = strerror(errno);
-    if (why == NULL && rename(aside, path) != 0) why = strerror(errno);
-    if (why != NULL) remove(aside);
-    return why;
-}
-#endif
-
 /* Call `visit` for every entry of a folder until it returns non-zero; *stopped receives that
    value. */
 static const char *qnnrt__os_folder(const char *path, int (*visit)(void *user, const char *name),
@@ -6434,36 +6396,6 @@ static void qnnrt__htp_soc_config(uint32_t soc_model, qnnrt__htp_soc *soc,
     memset(config, 0, sizeof(*config));
     config->custom = soc;
 }
-
-#ifdef QNNRT_COMPOSE
-/* The chip to compile for on the emulator when none is asked for, because float graphs need one: that
-   of an NPU generation, 0 for any. 0 on a device, which knows what it is. */
-static uint32_t qnnrt__htp_chip(uint32_t dsp_arch)
-{
-#if defined(__x86_64__) || defined(_M_X64)
-    static const uint32_t chips[][2] = { { 0, 57 }, { 68, 30 }, { 69, 36 }, { 73, 43 }, { 75, 57 },
-                                         { 79, 69 }, { 81, 87 } };
-    size_t i;
-    for (i = 0; i < sizeof(chips) / sizeof(chips[0]); ++i)
-        if (chips[i][0] == dsp_arch) return chips[i][1];
-#endif
-    (void)dsp_arch;
-    return 0;
-}
-
-/* The option that names an NPU generation: (device, generation), two words, so that each layout
-   needs its own image. 5.49 has the old one. */
-static void qnnrt__htp_arch_config(uint32_t dsp_arch, uint32_t htp_minor, qnnrt__htp_soc *arch,
-                                   qnnrt__abi_device_config *config)
-{
-    memset(arch, 0, sizeof(*arch));
-    arch->option = 1;
-    if (htp_minor < 47 || htp_minor == 49) arch->at_8 = dsp_arch;
-    else arch->at_12 = dsp_arch;
-    memset(config, 0, sizeof(*config));
-    config->custom = arch;
-}
-#endif
 
 /* =====================================================================================
    POWER                                                                          >>power

@@ -74,7 +74,7 @@ def check_header(path, prefix, owner, fewest, largest, begin=None, guard=None, o
 
 
 ROOMS = check_header("qnnrt.h", "qnnrt", QNNRT, 15, {})
-check_header("tools/qnnrt_compose.h", "qnnrt", QNNRT, 3, {"compose": 1500}, "#define QNNRT__COMPOSE_ONCE", "#ifndef QNNRT_COMPOSE_H",
+check_header("tools/qnnrt_compose.h", "qnnrt", QNNRT, 3, {}, "#define QNNRT__COMPOSE_ONCE", "#ifndef QNNRT_COMPOSE_H",
              "#endif /* QNNRT__COMPOSE_ONCE */", ROOMS)
 check_header("tools/qnnrt_profile_log.h", "qnnrt", QNNRT, 0, {}, "#define QNNRT__PROFILE_LOG_ONCE", "#ifndef QNNRT_PROFILE_LOG_H",
              "#endif /* QNNRT__PROFILE_LOG_ONCE */", ROOMS)

@@ -37,7 +37,7 @@
    FLOAT_32. With weight_sharing of a context the file is smaller, and x86-64 cannot load it.
 
    ROOMS (search for the tag), below those of qnnrt.h
-       >>validate >>container >>save >>compose
+       >>validate >>container >>save >>build >>tensor >>node >>device >>compose >>builder
 */
 #ifndef QNNRT_COMPOSE_H
 #define QNNRT_COMPOSE_H
@@ -55,8 +55,8 @@
 
    What is added is recorded and checked against everything before it; the vendor is asked by
    qnnrt_builder_finish() and qnnrt_builder_supports() only. The first error sticks: later calls do
-   nothing, and finish reports it with the node or tensor it belongs to. Descriptors and all that they
-   point to may go when a call returns, but for tensors' data with .borrow.
+   nothing, and finish reports it with the node or tensor it belongs to. Descriptors and all that
+   they point to may go when a call returns, except for tensors' data with .borrow.
    Threads  one builder by one thread at a time; what asks the vendor: one call per backend
    Cost     static data is in memory twice or more until finish returns: ours and the library's */
 
@@ -109,8 +109,8 @@ typedef enum qnnrt_tensor_kind {
 } qnnrt_tensor_kind;
 
 /* Weights with one scale per block of an axis, instead of qnnrt_tensor_desc.quant.
-   EXPANSION  real = code * scales[channel] * multipliers[channel * blocks + block], codes of 4 bits,
-              one per byte. (vendor: BLOCKWISE_EXPANSION)
+   EXPANSION  real = code * scales[channel] * multipliers[channel * blocks + block], codes of
+              4 bits, one per byte. (vendor: BLOCKWISE_EXPANSION)
    PLAIN      real = code * scales[channel * blocks + block]. (vendor: BLOCK) */
 typedef enum qnnrt_block_form { QNNRT_BLOCK_EXPANSION = 1, QNNRT_BLOCK_PLAIN } qnnrt_block_form;
 
@@ -141,7 +141,8 @@ typedef struct qnnrt_param_desc {        /* a parameter of a node */
     const char  *name;
     qnnrt_dtype  dtype;                  /* of the scalar, or of data */
     double       value;                  /* a scalar ... */
-    const void  *data;                   /* ... or a tensor of its own: copied; .dtype, .rank, .dims */
+    const void  *data;                   /* ... or a tensor of its own, copied; with .dtype, .rank,
+                                            .dims */
     uint32_t     rank, dims[8];
     qnnrt_tensor tensor;                 /* ... or a STATIC tensor that was made before */
 } qnnrt_param_desc;
@@ -181,7 +182,8 @@ QNNRT_API qnnrt_tensor qnnrt_builder_tensor(qnnrt_builder *builder, const qnnrt_
 QNNRT_API void qnnrt_builder_node(qnnrt_builder *builder, const qnnrt_node_desc *desc);
 
 /* Add the graphs of a .dlc container, through libQnnSystem.so.
-   desc     options of its graphs; .name renames the only one (default NULL: names as in the file) */
+   desc     options of its graphs; .name renames the only one (default NULL: names as in the
+            file) */
 QNNRT_API void qnnrt_builder_dlc(qnnrt_builder *builder, const char *path,
                                  const qnnrt_graph_desc *desc);
 
@@ -559,7 +561,7 @@ static qnnrt_result qnnrt__container_compose(qnnrt__container *c, const qnnrt__s
    SAVE                                                                             >>save
    A context of a built model as a context binary, in memory or in a file.
    Needs: >>os >>mem >>err >>log >>codes >>abi >>backend (its struct) >>context (its struct)
-          >>pipeline (its struct)
+          >>pipeline (its struct) >>public (prepare, exec and destroy, on the CPU backend)
    Knows nothing of: builders
    ===================================================================================== */
 
@@ -669,6 +671,42 @@ static qnnrt_result qnnrt__save(qnnrt *model, size_t at, void *data, uint64_t ca
     return result;
 }
 
+/* Write a file beside its place and rename it: whoever opens it sees the old one or all of the new
+   one. What is at path, a link too, is replaced. */
+static const char *qnnrt__save_file(const char *path, const void *data, uint64_t bytes)
+{
+    char aside[QNNRT__PATH_MAX], suffix[48];
+    const size_t length = strlen(path);
+    int (*sync)(int) = NULL;
+    void *found = qnnrt__os_find("fsync");
+    uint64_t done = 0;
+    const char *why = NULL;
+    unsigned try_number = 0;
+    int fd;
+    memcpy((void *)&sync, (const void *)&found, sizeof(sync));
+    do {
+        snprintf(suffix, sizeof(suffix), ".%ld-%u.part", (long)getpid(), try_number++);
+        if (length + strlen(suffix) >= sizeof(aside)) return strerror(ENAMETOOLONG);
+        memcpy(aside, path, length);
+        memcpy(aside + length, suffix, strlen(suffix) + 1);
+        fd = open(aside, O_WRONLY | O_CREAT | O_EXCL | QNNRT__O_CLOEXEC, 0666);
+    } while (fd < 0 && (errno == EINTR || (errno == EEXIST && try_number < 1000)));
+    if (fd < 0) return strerror(errno);
+    while (done < bytes && why == NULL) {
+        uint64_t left = bytes - done;
+        ptrdiff_t put = write(fd, (const unsigned char *)data + done,
+                              left > 0x40000000u ? 0x40000000u : (size_t)left);
+        if (put > 0) done += (uint64_t)put;
+        else if (put == 0 || errno != EINTR) why = put == 0 ? "nothing more can be written"
+                                                            : strerror(errno);
+    }
+    if (why == NULL && sync != NULL && sync(fd) != 0 && errno != EINVAL) why = strerror(errno);
+    if (close(fd) != 0 && why == NULL && errno != EINTR) why = strerror(errno);
+    if (why == NULL && rename(aside, path) != 0) why = strerror(errno);
+    if (why != NULL) remove(aside);
+    return why;
+}
+
 QNNRT_API qnnrt_result qnnrt_save_memory(qnnrt *model, size_t context, void *data, size_t capacity,
                                          size_t *bytes, qnnrt_error *err)
 {
@@ -693,7 +731,7 @@ QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path
     if (model == NULL || path == NULL || path[0] == '\0')
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_save: model is NULL, or path NULL or empty");
     result = qnnrt__save(model, context, NULL, 0, &data, &size, err);
-    why = result == QNNRT_OK ? qnnrt__os_file_write(path, data, size) : NULL;
+    why = result == QNNRT_OK ? qnnrt__save_file(path, data, size) : NULL;
     qnnrt__mem_free(&model->hooks, data);
     if (why == NULL) return result;
     return qnnrt__fail(err, QNNRT_E_IO, "cannot write %s: %s\n  what helps: a folder that exists,"
@@ -701,50 +739,45 @@ QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path
 }
 
 /* =====================================================================================
-   COMPOSE                                                                       >>compose
-   Graphs from descriptors: recorded in the vendor's structs, each checked as it comes, all
-   checked together at the end, then handed over: device, contexts, graphs, tensors, nodes.
-   Source: option numbers from public header sets (core 2.23 to 2.37), tried on releases
-   2.47 to 2.51.
-   Needs: >>os >>mem >>err >>log >>codes >>dtype >>quant >>abi >>table >>htp >>system
-          >>backend >>profile >>context >>pipeline >>model >>validate >>container
-   Knows nothing of: memory plans, execution
+   BUILD                                                                           >>build
+   What is recorded of a builder: contexts, graphs, tensors and nodes in the vendor's structs;
+   lists, sets of names, errors that name graph and node.
+   Needs: >>mem >>err >>codes >>abi >>table >>backend (its struct) >>validate
+   Knows nothing of: what makes a tensor or a node right, vendor calls
    ===================================================================================== */
 
-/* ---- what is recorded ---- */
-
-typedef struct qnnrt__compose_list { void **items; size_t count, room; } qnnrt__compose_list;
+typedef struct qnnrt__build_list { void **items; size_t count, room; } qnnrt__build_list;
 
 /* A set of names: open addressing, at most half full. */
-typedef struct qnnrt__compose_names {
+typedef struct qnnrt__build_names {
     const char **slots;
     size_t       count, room;
-} qnnrt__compose_names;
+} qnnrt__build_names;
 
-typedef struct qnnrt__compose_tensor {
+typedef struct qnnrt__build_tensor {
     qnnrt__abi_tensor abi;              /* as the vendor gets it, and where it writes the id */
     uint32_t          writer;           /* 1 + index of the node that writes it, 0: none so far */
-} qnnrt__compose_tensor;
+} qnnrt__build_tensor;
 
-typedef struct qnnrt__compose_node {
+typedef struct qnnrt__build_node {
     qnnrt__abi_op           op;         /* but for inputs, outputs and the tensors in params */
-    qnnrt__compose_tensor **inputs, **outputs;
-    qnnrt__compose_tensor **param_tensors;   /* [param_count] NULL: a scalar */
-} qnnrt__compose_node;
+    qnnrt__build_tensor **inputs, **outputs;
+    qnnrt__build_tensor **param_tensors; /* [param_count] NULL: a scalar */
+} qnnrt__build_node;
 
-typedef struct qnnrt__compose_graph {
+typedef struct qnnrt__build_graph {
     qnnrt_graph_desc    desc;           /* .name copied; of a container NULL: as in the file */
     const char         *dlc;            /* path of a container; NULL: tensors and nodes */
     qnnrt_tensor        first;          /* handle of tensors.items[0] */
-    qnnrt__compose_list tensors, nodes;
+    qnnrt__build_list   tensors, nodes;
     uint32_t            input_count, output_count;
-} qnnrt__compose_graph;
+} qnnrt__build_graph;
 
-typedef struct qnnrt__compose_context {
+typedef struct qnnrt__build_context {
     qnnrt_context_desc   desc;
-    qnnrt__compose_list  graphs;
-    qnnrt__compose_names names;
-} qnnrt__compose_context;
+    qnnrt__build_list    graphs;
+    qnnrt__build_names   names;
+} qnnrt__build_context;
 
 /* Once spent, of this only shell, backend, spent and error count, until the backend is closed. */
 struct qnnrt_builder {
@@ -759,32 +792,32 @@ struct qnnrt_builder {
     uint32_t                soc_model, dsp_arch;
     qnnrt_profile_level     profile_level;
     const char             *system_path;
-    qnnrt__compose_list     contexts;
-    qnnrt__compose_context *context;    /* the ones that are being filled */
-    qnnrt__compose_graph   *graph;
+    qnnrt__build_list       contexts;
+    qnnrt__build_context   *context;    /* the ones that are being filled */
+    qnnrt__build_graph     *graph;
     const qnnrt__abi_op    *op;         /* the node that errors are about, NULL: none */
-    qnnrt__compose_names    tensor_names, node_names;     /* of the graph */
+    qnnrt__build_names      tensor_names, node_names;     /* of the graph */
     qnnrt_tensor            handles;    /* the last one given out */
     uint32_t                most_ends;  /* inputs and outputs of a node */
-    int                     containers;  /* one was added */
+    int                     containers; /* one was added */
     int                     device_asked;
     qnnrt__abi_handle       device;     /* NULL: that of the backend */
     uint32_t                device_soc; /* what it was made for, 0: not stated */
 };
 
-static void *qnnrt__compose_alloc(const qnnrt_builder *b, uint64_t count, uint64_t bytes)
+static void *qnnrt__build_alloc(const qnnrt_builder *b, uint64_t count, uint64_t bytes)
 {
     return qnnrt__arena_alloc(b->into, count, bytes);
 }
 
 /* Is what is recorded now to be part of the graph? */
-static int qnnrt__compose_keeps(const qnnrt_builder *b) { return b->into == &b->arena; }
+static int qnnrt__build_keeps(const qnnrt_builder *b) { return b->into == &b->arena; }
 
 /* An error that begins with the graph and the node. */
-static qnnrt_result qnnrt__compose_fail(const qnnrt_builder *b, qnnrt_result code,
-                                        const char *format, ...) QNNRT__PRINTF(3, 4);
-static qnnrt_result qnnrt__compose_fail(const qnnrt_builder *b, qnnrt_result code,
-                                        const char *format, ...)
+static qnnrt_result qnnrt__build_fail(const qnnrt_builder *b, qnnrt_result code,
+                                      const char *format, ...) QNNRT__PRINTF(3, 4);
+static qnnrt_result qnnrt__build_fail(const qnnrt_builder *b, qnnrt_result code,
+                                      const char *format, ...)
 {
     char what[480];
     va_list args;
@@ -801,24 +834,24 @@ static qnnrt_result qnnrt__compose_fail(const qnnrt_builder *b, qnnrt_result cod
 
 /* What a vendor call answered, behind what was attempted; code 0: success, and no handle. Callers
    hold the lock. */
-static qnnrt_result qnnrt__compose_explain(const qnnrt_builder *b, const char *call,
-                                           qnnrt__abi_code code)
+static qnnrt_result qnnrt__build_explain(const qnnrt_builder *b, const char *call,
+                                         qnnrt__abi_code code)
 {
     char text[64];
     snprintf(text, sizeof(text), "%s%s", call, code == 0 ? " (without a handle)" : "");
     return qnnrt__codes_explain(b->err, text, code, b->backend->log_slot, b->backend->mark);
 }
 
-static qnnrt_result qnnrt__compose_no_memory(const qnnrt_builder *b)
+static qnnrt_result qnnrt__build_no_memory(const qnnrt_builder *b)
 {
     return qnnrt__fail_memory(b->err, "graphs to build");
 }
 
-static int qnnrt__compose_push(const qnnrt_builder *b, qnnrt__compose_list *list, void *item)
+static int qnnrt__build_push(const qnnrt_builder *b, qnnrt__build_list *list, void *item)
 {
     if (list->count == list->room) {
         size_t room = list->room == 0 ? 8 : list->room * 2;
-        void **items = (void **)qnnrt__compose_alloc(b, room, sizeof(*items));
+        void **items = (void **)qnnrt__build_alloc(b, room, sizeof(*items));
         if (items == NULL) return 0;
         if (list->count > 0) memcpy(items, list->items, list->count * sizeof(*items));
         list->items = items;
@@ -829,7 +862,7 @@ static int qnnrt__compose_push(const qnnrt_builder *b, qnnrt__compose_list *list
 }
 
 /* Where a name is, or the free slot for it. */
-static size_t qnnrt__compose_slot(const qnnrt__compose_names *names, const char *name)
+static size_t qnnrt__build_name_slot(const qnnrt__build_names *names, const char *name)
 {
     /* Mixed once more: the low bits alone of that hash say little about the end of a name. */
     const uint64_t hash = qnnrt__table_hash(name) * UINT64_C(0xBF58476D1CE4E5B9);
@@ -839,69 +872,74 @@ static size_t qnnrt__compose_slot(const qnnrt__compose_names *names, const char 
     return at;
 }
 
-static int qnnrt__compose_taken(const qnnrt__compose_names *names, const char *name)
+static int qnnrt__build_taken(const qnnrt__build_names *names, const char *name)
 {
-    return names->room > 0 && names->slots[qnnrt__compose_slot(names, name)] != NULL;
+    return names->room > 0 && names->slots[qnnrt__build_name_slot(names, name)] != NULL;
 }
 
 /* 0: no memory. The name is kept, not copied. */
-static int qnnrt__compose_take(const qnnrt_builder *b, qnnrt__compose_names *names,
-                               const char *name)
+static int qnnrt__build_take(const qnnrt_builder *b, qnnrt__build_names *names,
+                             const char *name)
 {
     if (names->count * 2 >= names->room) {
-        qnnrt__compose_names more;
+        qnnrt__build_names more;
         size_t i;
         more.count = names->count;
         more.room = names->room == 0 ? 64 : names->room * 2;
-        more.slots = (const char **)qnnrt__compose_alloc(b, more.room, sizeof(*more.slots));
+        more.slots = (const char **)qnnrt__build_alloc(b, more.room, sizeof(*more.slots));
         if (more.slots == NULL) return 0;
         for (i = 0; i < names->room; ++i)
             if (names->slots[i] != NULL)
-                more.slots[qnnrt__compose_slot(&more, names->slots[i])] = names->slots[i];
+                more.slots[qnnrt__build_name_slot(&more, names->slots[i])] = names->slots[i];
         *names = more;
     }
-    names->slots[qnnrt__compose_slot(names, name)] = name;
+    names->slots[qnnrt__build_name_slot(names, name)] = name;
     names->count += 1;
     return 1;
 }
 
 /* A copy of a name. what: whose it is, for messages. */
-static qnnrt_result qnnrt__compose_name(const qnnrt_builder *b, const char *name, const char *what,
-                                        const char **out)
+static qnnrt_result qnnrt__build_name(const qnnrt_builder *b, const char *name, const char *what,
+                                      const char **out)
 {
     size_t length = name != NULL ? strlen(name) : 0;
     *out = NULL;
-    if (length == 0) return qnnrt__compose_fail(b, QNNRT_E_ARG, "%s has no name", what);
+    if (length == 0) return qnnrt__build_fail(b, QNNRT_E_ARG, "%s has no name", what);
     if (length > b->limits.name_bytes)
-        return qnnrt__compose_fail(b, QNNRT_E_LIMIT, "%s has a name of %u bytes, more than %u"
-                                   " (limits.name_bytes)", what, (unsigned)length,
-                                   (unsigned)b->limits.name_bytes);
+        return qnnrt__build_fail(b, QNNRT_E_LIMIT, "%s has a name of %u bytes, more than %u"
+                                 " (limits.name_bytes)", what, (unsigned)length,
+                                 (unsigned)b->limits.name_bytes);
     *out = qnnrt__arena_text(b->into, name, length);
-    return *out != NULL ? QNNRT_OK : qnnrt__compose_no_memory(b);
+    return *out != NULL ? QNNRT_OK : qnnrt__build_no_memory(b);
 }
 
-static void *qnnrt__compose_copy(const qnnrt_builder *b, const void *data, uint64_t bytes)
+static void *qnnrt__build_copy(const qnnrt_builder *b, const void *data, uint64_t bytes)
 {
-    void *copy = qnnrt__compose_alloc(b, bytes, 1);
+    void *copy = qnnrt__build_alloc(b, bytes, 1);
     if (copy != NULL) memcpy(copy, data, (size_t)bytes);
     return copy;
 }
 
-static qnnrt_result qnnrt__compose_needs_graph(const qnnrt_builder *b, const char *what)
+static qnnrt_result qnnrt__build_needs_graph(const qnnrt_builder *b, const char *what)
 {
     if (b->graph != NULL && b->graph->dlc == NULL) return QNNRT_OK;
-    return qnnrt__compose_fail(b, QNNRT_E_STATE, "%s needs a graph: call qnnrt_builder_graph()"
-                               " first", what);
+    return qnnrt__build_fail(b, QNNRT_E_STATE, "%s needs a graph: call qnnrt_builder_graph()"
+                             " first", what);
 }
 
-/* ---- tensors ---- */
+/* =====================================================================================
+   TENSOR                                                                         >>tensor
+   Checks a tensor's descriptor and records it: kind, shape, data, encoding.
+   Needs: >>dtype >>quant >>abi >>build
+   Knows nothing of: nodes, vendor calls
+   ===================================================================================== */
 
 /* The vendor's pairs from scales and offsets, which may be NULL. */
-static qnnrt__abi_scale_offset *qnnrt__compose_pairs(const qnnrt_builder *b, const float *scales,
-                                                     const int32_t *offsets, uint64_t count)
+static qnnrt__abi_scale_offset *qnnrt__tensor_pairs(const qnnrt_builder *b, const float *scales,
+                                                    const int32_t *offsets, uint64_t count)
 {
     qnnrt__abi_scale_offset *pairs =
-        (qnnrt__abi_scale_offset *)qnnrt__compose_alloc(b, count, sizeof(*pairs));
+        (qnnrt__abi_scale_offset *)qnnrt__build_alloc(b, count, sizeof(*pairs));
     uint64_t i;
     for (i = 0; i < count && pairs != NULL; ++i) {
         pairs[i].scale = scales[i];
@@ -911,7 +949,7 @@ static qnnrt__abi_scale_offset *qnnrt__compose_pairs(const qnnrt_builder *b, con
 }
 
 /* Why a block encoding is not one, or NULL. */
-static const char *qnnrt__compose_blocks_wrong(const qnnrt_tensor_desc *d)
+static const char *qnnrt__tensor_blocks_wrong(const qnnrt_tensor_desc *d)
 {
     const qnnrt_blocks *from = d->blocks;
     const int expansion = from->form == QNNRT_BLOCK_EXPANSION;
@@ -942,39 +980,39 @@ static const char *qnnrt__compose_blocks_wrong(const qnnrt_tensor_desc *d)
 }
 
 /* The vendor's form of checked blocks. 0: no memory. */
-static int qnnrt__compose_blocks(const qnnrt_builder *b, const qnnrt_tensor_desc *d,
-                                 qnnrt__abi_quantize *to)
+static int qnnrt__tensor_blocks(const qnnrt_builder *b, const qnnrt_tensor_desc *d,
+                                qnnrt__abi_quantize *to)
 {
     const qnnrt_blocks *from = d->blocks;
     const uint64_t channels = d->dims[from->axis];
     const uint32_t blocks = d->dims[from->block_axis] / from->block;
     if (from->form == QNNRT_BLOCK_EXPANSION) {
-        qnnrt__abi_expansion *e = (qnnrt__abi_expansion *)qnnrt__compose_alloc(b, 1, sizeof(*e));
+        qnnrt__abi_expansion *e = (qnnrt__abi_expansion *)qnnrt__build_alloc(b, 1, sizeof(*e));
         if (e == NULL) return 0;
         e->axis = from->axis;
         e->blocks = blocks;
         e->bitwidth = 4;
-        e->pairs = qnnrt__compose_pairs(b, from->scales, NULL, channels);
+        e->pairs = qnnrt__tensor_pairs(b, from->scales, NULL, channels);
         e->multipliers =
-            (const uint8_t *)qnnrt__compose_copy(b, from->multipliers, channels * blocks);
+            (const uint8_t *)qnnrt__build_copy(b, from->multipliers, channels * blocks);
         to->encoding = QNNRT__ABI_BLOCKWISE_EXPANSION;
         to->u.expansion = e;
         return e->pairs != NULL && e->multipliers != NULL;
     } else {
-        uint32_t *sizes = (uint32_t *)qnnrt__compose_copy(b, d->dims, d->rank * sizeof(*sizes));
+        uint32_t *sizes = (uint32_t *)qnnrt__build_copy(b, d->dims, d->rank * sizeof(*sizes));
         if (sizes == NULL) return 0;
         sizes[from->axis] = 1;
         sizes[from->block_axis] = from->block;
         to->encoding = QNNRT__ABI_BLOCK;
         to->u.block.sizes = sizes;
-        to->u.block.pairs = qnnrt__compose_pairs(b, from->scales, NULL, channels * blocks);
+        to->u.block.pairs = qnnrt__tensor_pairs(b, from->scales, NULL, channels * blocks);
         return to->u.block.pairs != NULL;
     }
 }
 
 /* Check an encoding and put it into the vendor's form. */
-static qnnrt_result qnnrt__compose_quant(const qnnrt_builder *b, const qnnrt_tensor_desc *d,
-                                         qnnrt__abi_quantize *to)
+static qnnrt_result qnnrt__tensor_quant(const qnnrt_builder *b, const qnnrt_tensor_desc *d,
+                                        qnnrt__abi_quantize *to)
 {
     const qnnrt_quant *from = &d->quant;
     const qnnrt__dtype_info *info = qnnrt__dtype_find(d->dtype);
@@ -985,17 +1023,17 @@ static qnnrt_result qnnrt__compose_quant(const qnnrt_builder *b, const qnnrt_ten
     to->definition = to->encoding = QNNRT__ABI_UNDEFINED;
     if (!fixed && from->encoding == QNNRT_ENCODING_NONE && d->blocks == NULL) return QNNRT_OK;
     if (!fixed) why = "its type carries values and takes no encoding";
-    else if (d->blocks != NULL) why = qnnrt__compose_blocks_wrong(d);
+    else if (d->blocks != NULL) why = qnnrt__tensor_blocks_wrong(d);
     else if (from->encoding != QNNRT_ENCODING_PER_TENSOR &&
              from->encoding != QNNRT_ENCODING_PER_AXIS)
         why = "its type needs an encoding: quant with PER_TENSOR or PER_AXIS, or blocks";
     else why = qnnrt__quant_check(d->dtype, from, d->dims, d->rank);
     if (why != NULL)
-        return qnnrt__compose_fail(b, QNNRT_E_ARG, "tensor \"%.200s\" (%s): %s", d->name,
-                                   info->name, why);
+        return qnnrt__build_fail(b, QNNRT_E_ARG, "tensor \"%.200s\" (%s): %s", d->name,
+                                 info->name, why);
     to->definition = QNNRT__ABI_DEFINED;
     if (d->blocks != NULL) {
-        copied = qnnrt__compose_blocks(b, d, to);
+        copied = qnnrt__tensor_blocks(b, d, to);
     } else if (from->encoding == QNNRT_ENCODING_PER_TENSOR && narrow) {
         to->encoding = QNNRT__ABI_BW_SCALE_OFFSET;
         to->u.bw.bitwidth = from->bitwidth;
@@ -1011,78 +1049,78 @@ static qnnrt_result qnnrt__compose_quant(const qnnrt_builder *b, const qnnrt_ten
         to->u.bw_axis.bitwidth = from->bitwidth;
         to->u.bw_axis.axis = from->axis;
         to->u.bw_axis.count = from->count;
-        to->u.bw_axis.scales = (const float *)qnnrt__compose_copy(b, from->scales, bytes);
+        to->u.bw_axis.scales = (const float *)qnnrt__build_copy(b, from->scales, bytes);
         if (from->offsets != NULL)
-            to->u.bw_axis.offsets = (const int32_t *)qnnrt__compose_copy(b, from->offsets, bytes);
+            to->u.bw_axis.offsets = (const int32_t *)qnnrt__build_copy(b, from->offsets, bytes);
         copied = to->u.bw_axis.scales != NULL &&
                  (from->offsets == NULL || to->u.bw_axis.offsets != NULL);
     } else {
         to->encoding = QNNRT__ABI_AXIS_SCALE_OFFSET;
         to->u.axis.axis = from->axis;
         to->u.axis.count = from->count;
-        to->u.axis.pairs = qnnrt__compose_pairs(b, from->scales, from->offsets, from->count);
+        to->u.axis.pairs = qnnrt__tensor_pairs(b, from->scales, from->offsets, from->count);
         copied = to->u.axis.pairs != NULL;
     }
-    return copied ? QNNRT_OK : qnnrt__compose_no_memory(b);
+    return copied ? QNNRT_OK : qnnrt__build_no_memory(b);
 }
 
 /* [kind]; the first stands for none. */
-static const uint32_t qnnrt__compose_kinds[] = {
+static const uint32_t qnnrt__tensor_kinds[] = {
     QNNRT__ABI_UNDEFINED, QNNRT__ABI_APP_WRITE, QNNRT__ABI_APP_READ, QNNRT__ABI_NATIVE,
     QNNRT__ABI_STATIC, QNNRT__ABI_OPTIONAL_APP_WRITE
 };
 
 /* Check a descriptor and record it in the vendor's form; the name is copied already. */
-static qnnrt_result qnnrt__compose_record(const qnnrt_builder *b, const qnnrt_tensor_desc *d,
-                                          qnnrt__compose_tensor **out)
+static qnnrt_result qnnrt__tensor_record(const qnnrt_builder *b, const qnnrt_tensor_desc *d,
+                                         qnnrt__build_tensor **out)
 {
-    qnnrt__compose_tensor *tensor;
+    qnnrt__build_tensor *tensor;
     qnnrt__abi_tensor_body *body;
     uint64_t count, bytes;
     const int fixed_data = d->kind == QNNRT_TENSOR_STATIC;
     qnnrt_result result;
     *out = NULL;
     if ((int)d->kind < QNNRT_TENSOR_INPUT || (int)d->kind > QNNRT_TENSOR_OPTIONAL_INPUT)
-        return qnnrt__compose_fail(b, QNNRT_E_ARG, "tensor \"%.200s\": kind %d is none of"
-                                   " qnnrt_tensor_kind", d->name, (int)d->kind);
+        return qnnrt__build_fail(b, QNNRT_E_ARG, "tensor \"%.200s\": kind %d is none of"
+                                 " qnnrt_tensor_kind", d->name, (int)d->kind);
     if (d->rank < 1 || d->rank > 8)
-        return qnnrt__compose_fail(b, QNNRT_E_ARG, "tensor \"%.200s\" has rank %u; 1 to 8 can be"
-                                   " built (a scalar is [1])", d->name, (unsigned)d->rank);
+        return qnnrt__build_fail(b, QNNRT_E_ARG, "tensor \"%.200s\" has rank %u; 1 to 8 can be"
+                                 " built (a scalar is [1])", d->name, (unsigned)d->rank);
     result = qnnrt__dtype_bytes(d->dtype, d->dims, d->rank, &count, &bytes);
     if (result == QNNRT_E_UNSUPPORTED)
-        return qnnrt__compose_fail(b, QNNRT_E_ARG, "tensor \"%.200s\": dtype 0x%x is unknown or has"
-                                   " no size", d->name, (unsigned)d->dtype);
+        return qnnrt__build_fail(b, QNNRT_E_ARG, "tensor \"%.200s\": dtype 0x%x is unknown or has"
+                                 " no size", d->name, (unsigned)d->dtype);
     if (result == QNNRT_E_ARG)
-        return qnnrt__compose_fail(b, QNNRT_E_ARG, "tensor \"%.200s\" has a dimension of 0",
-                                   d->name);
+        return qnnrt__build_fail(b, QNNRT_E_ARG, "tensor \"%.200s\" has a dimension of 0",
+                                 d->name);
     if (result != QNNRT_OK || bytes > UINT32_MAX)
-        return qnnrt__compose_fail(b, QNNRT_E_LIMIT, "tensor \"%.200s\" is 4 GiB or more, past the"
-                                   " vendor's size field\n  what helps: check its dims; split it",
-                                   d->name);
+        return qnnrt__build_fail(b, QNNRT_E_LIMIT, "tensor \"%.200s\" is 4 GiB or more, past the"
+                                 " vendor's size field\n  what helps: check its dims; split it",
+                                 d->name);
     if (fixed_data && (d->data == NULL || d->bytes != bytes))
-        return qnnrt__compose_fail(b, QNNRT_E_ARG, "STATIC tensor \"%.200s\" needs %llu bytes of"
-                                   " data, got %llu%s", d->name, (unsigned long long)bytes,
-                                   (unsigned long long)d->bytes, d->data == NULL ? " at NULL" : "");
+        return qnnrt__build_fail(b, QNNRT_E_ARG, "STATIC tensor \"%.200s\" needs %llu bytes of"
+                                 " data, got %llu%s", d->name, (unsigned long long)bytes,
+                                 (unsigned long long)d->bytes, d->data == NULL ? " at NULL" : "");
     if (!fixed_data && (d->data != NULL || d->bytes != 0))
-        return qnnrt__compose_fail(b, QNNRT_E_ARG, "tensor \"%.200s\" has data, which only a STATIC"
-                                   " one takes", d->name);
-    tensor = (qnnrt__compose_tensor *)qnnrt__compose_alloc(b, 1, sizeof(*tensor));
-    if (tensor == NULL) return qnnrt__compose_no_memory(b);
+        return qnnrt__build_fail(b, QNNRT_E_ARG, "tensor \"%.200s\" has data, which only a STATIC"
+                                 " one takes", d->name);
+    tensor = (qnnrt__build_tensor *)qnnrt__build_alloc(b, 1, sizeof(*tensor));
+    if (tensor == NULL) return qnnrt__build_no_memory(b);
     tensor->abi.version = 1;
     body = &tensor->abi.body;
     body->name = d->name;
-    body->type = qnnrt__compose_kinds[d->kind];
+    body->type = qnnrt__tensor_kinds[d->kind];
     body->dtype = (uint32_t)d->dtype;
     body->rank = d->rank;
-    body->dims = (const uint32_t *)qnnrt__compose_copy(b, d->dims, d->rank * sizeof(uint32_t));
-    if (body->dims == NULL) return qnnrt__compose_no_memory(b);
-    result = qnnrt__compose_quant(b, d, &body->quantize);
+    body->dims = (const uint32_t *)qnnrt__build_copy(b, d->dims, d->rank * sizeof(uint32_t));
+    if (body->dims == NULL) return qnnrt__build_no_memory(b);
+    result = qnnrt__tensor_quant(b, d, &body->quantize);
     if (result != QNNRT_OK) return result;
     if (fixed_data) {
         /* The interface takes a plain pointer and only reads. */
         if (d->borrow) memcpy((void *)&body->buffer.data, (const void *)&d->data, sizeof(void *));
-        else body->buffer.data = qnnrt__compose_copy(b, d->data, bytes);
-        if (body->buffer.data == NULL) return qnnrt__compose_no_memory(b);
+        else body->buffer.data = qnnrt__build_copy(b, d->data, bytes);
+        if (body->buffer.data == NULL) return qnnrt__build_no_memory(b);
         body->buffer.bytes = (uint32_t)bytes;
     }
     *out = tensor;
@@ -1090,7 +1128,7 @@ static qnnrt_result qnnrt__compose_record(const qnnrt_builder *b, const qnnrt_te
 }
 
 /* 0: an input of the graph, 1: an output, -1: neither. */
-static int qnnrt__compose_side_of(const qnnrt__abi_tensor *tensor)
+static int qnnrt__tensor_side_of(const qnnrt__abi_tensor *tensor)
 {
     const uint32_t type = tensor->body.type;
     if (type == QNNRT__ABI_APP_WRITE || type == QNNRT__ABI_OPTIONAL_APP_WRITE) return 0;
@@ -1098,67 +1136,72 @@ static int qnnrt__compose_side_of(const qnnrt__abi_tensor *tensor)
 }
 
 /* Make a recorded tensor one of the graph's. */
-static qnnrt_result qnnrt__compose_add(qnnrt_builder *b, qnnrt__compose_tensor *tensor)
+static qnnrt_result qnnrt__tensor_add(qnnrt_builder *b, qnnrt__build_tensor *tensor)
 {
     const char *name = tensor->abi.body.name;
-    if (qnnrt__compose_taken(&b->tensor_names, name))
-        return qnnrt__compose_fail(b, QNNRT_E_ARG, "two tensors are named \"%.200s\"", name);
+    if (qnnrt__build_taken(&b->tensor_names, name))
+        return qnnrt__build_fail(b, QNNRT_E_ARG, "two tensors are named \"%.200s\"", name);
     if ((uint32_t)b->handles >= b->limits.tensors || b->handles >= INT32_MAX - 1)
-        return qnnrt__compose_fail(b, QNNRT_E_LIMIT, "more than %u tensors (limits.tensors)",
-                                   (unsigned)b->limits.tensors);
-    if (!qnnrt__compose_take(b, &b->tensor_names, name) ||
-        !qnnrt__compose_push(b, &b->graph->tensors, tensor))
-        return qnnrt__compose_no_memory(b);
+        return qnnrt__build_fail(b, QNNRT_E_LIMIT, "more than %u tensors (limits.tensors)",
+                                 (unsigned)b->limits.tensors);
+    if (!qnnrt__build_take(b, &b->tensor_names, name) ||
+        !qnnrt__build_push(b, &b->graph->tensors, tensor))
+        return qnnrt__build_no_memory(b);
     b->handles += 1;
-    b->graph->input_count += qnnrt__compose_side_of(&tensor->abi) == 0;
-    b->graph->output_count += qnnrt__compose_side_of(&tensor->abi) == 1;
+    b->graph->input_count += qnnrt__tensor_side_of(&tensor->abi) == 0;
+    b->graph->output_count += qnnrt__tensor_side_of(&tensor->abi) == 1;
     return QNNRT_OK;
 }
 
-/* ---- nodes ---- */
+/* =====================================================================================
+   NODE                                                                             >>node
+   Checks a node's descriptor and records it; puts the nodes of a graph in order.
+   Needs: >>err >>dtype >>abi >>build >>tensor
+   Knows nothing of: vendor calls
+   ===================================================================================== */
 
 /* A tensor of the graph from its handle, or NULL. */
-static qnnrt__compose_tensor *qnnrt__compose_find(const qnnrt_builder *b, qnnrt_tensor handle)
+static qnnrt__build_tensor *qnnrt__tensor_find(const qnnrt_builder *b, qnnrt_tensor handle)
 {
-    const qnnrt__compose_graph *graph = b->graph;
+    const qnnrt__build_graph *graph = b->graph;
     if (handle < graph->first || (size_t)(handle - graph->first) >= graph->tensors.count)
         return NULL;
-    return (qnnrt__compose_tensor *)graph->tensors.items[handle - graph->first];
+    return (qnnrt__build_tensor *)graph->tensors.items[handle - graph->first];
 }
 
 /* Tensors of a node from their handles. */
-static qnnrt_result qnnrt__compose_ends(const qnnrt_builder *b, const qnnrt_tensor *handles,
-                                        size_t count, int output, qnnrt__compose_tensor ***out)
+static qnnrt_result qnnrt__node_ends(const qnnrt_builder *b, const qnnrt_tensor *handles,
+                                     size_t count, int output, qnnrt__build_tensor ***out)
 {
     const char *const side = output ? "output" : "input";
     size_t i;
-    *out = (qnnrt__compose_tensor **)qnnrt__compose_alloc(b, count, sizeof(**out));
-    if (*out == NULL) return qnnrt__compose_no_memory(b);
+    *out = (qnnrt__build_tensor **)qnnrt__build_alloc(b, count, sizeof(**out));
+    if (*out == NULL) return qnnrt__build_no_memory(b);
     if (count > 0 && handles == NULL)
-        return qnnrt__compose_fail(b, QNNRT_E_ARG, "%ss is NULL, and there are %u", side,
-                                   (unsigned)count);
+        return qnnrt__build_fail(b, QNNRT_E_ARG, "%ss is NULL, and there are %u", side,
+                                 (unsigned)count);
     for (i = 0; i < count; ++i) {
         const qnnrt_tensor handle = handles[i];
-        qnnrt__compose_tensor *tensor;
+        qnnrt__build_tensor *tensor;
         uint32_t type;
         if (handle == QNNRT_NO_TENSOR && !output) continue;
-        tensor = qnnrt__compose_find(b, handle);
+        tensor = qnnrt__tensor_find(b, handle);
         if (tensor == NULL)
-            return qnnrt__compose_fail(b, QNNRT_E_ARG, "%s %u is no tensor of this graph (handle"
-                                       " %d)", side, (unsigned)i, (int)handle);
+            return qnnrt__build_fail(b, QNNRT_E_ARG, "%s %u is no tensor of this graph (handle"
+                                     " %d)", side, (unsigned)i, (int)handle);
         type = tensor->abi.body.type;
         if (output && type != QNNRT__ABI_NATIVE && type != QNNRT__ABI_APP_READ)
-            return qnnrt__compose_fail(b, QNNRT_E_ARG, "output %u is \"%.200s\", which is %s; nodes"
-                                       " write tensors of the kinds INNER and OUTPUT", (unsigned)i,
-                                       tensor->abi.body.name,
-                                       type == QNNRT__ABI_STATIC ? "STATIC" : "an input");
+            return qnnrt__build_fail(b, QNNRT_E_ARG, "output %u is \"%.200s\", which is %s; nodes"
+                                     " write tensors of the kinds INNER and OUTPUT", (unsigned)i,
+                                     tensor->abi.body.name,
+                                     type == QNNRT__ABI_STATIC ? "STATIC" : "an input");
         (*out)[i] = tensor;
     }
     return QNNRT_OK;
 }
 
 /* Put a scalar into the vendor's form; 0 when its type cannot hold the value or cannot be one. */
-static int qnnrt__compose_scalar(const qnnrt_param_desc *d, qnnrt__abi_param *to)
+static int qnnrt__node_scalar(const qnnrt_param_desc *d, qnnrt__abi_param *to)
 {
     const qnnrt__dtype_info *info = qnnrt__dtype_find(d->dtype);
     const double value = d->value;
@@ -1188,15 +1231,15 @@ static int qnnrt__compose_scalar(const qnnrt_param_desc *d, qnnrt__abi_param *to
 }
 
 /* The tensor of a parameter's own, recorded as "<node>/<parameter>". */
-static qnnrt_result qnnrt__compose_own(qnnrt_builder *b, const qnnrt_param_desc *d,
-                                       const qnnrt__compose_node *node, qnnrt__compose_tensor **out)
+static qnnrt_result qnnrt__node_own(qnnrt_builder *b, const qnnrt_param_desc *d,
+                                    const qnnrt__build_node *node, qnnrt__build_tensor **out)
 {
     const size_t room = strlen(node->op.name) + strlen(d->name) + 2;
-    char *name = (char *)qnnrt__compose_alloc(b, room, 1);
+    char *name = (char *)qnnrt__build_alloc(b, room, 1);
     qnnrt_tensor_desc own;
     uint64_t count, bytes = 0;
     qnnrt_result result;
-    if (name == NULL) return qnnrt__compose_no_memory(b);
+    if (name == NULL) return qnnrt__build_no_memory(b);
     snprintf(name, room, "%s/%s", node->op.name, d->name);
     memset(&own, 0, sizeof(own));
     own.name = name;
@@ -1207,219 +1250,217 @@ static qnnrt_result qnnrt__compose_own(qnnrt_builder *b, const qnnrt_param_desc 
     own.data = d->data;
     if (d->rank <= 8) qnnrt__dtype_bytes(d->dtype, own.dims, own.rank, &count, &bytes);
     own.bytes = (size_t)bytes;         /* 0 for what is refused now */
-    result = qnnrt__compose_record(b, &own, out);
-    return result == QNNRT_OK && qnnrt__compose_keeps(b) ? qnnrt__compose_add(b, *out) : result;
+    result = qnnrt__tensor_record(b, &own, out);
+    return result == QNNRT_OK && qnnrt__build_keeps(b) ? qnnrt__tensor_add(b, *out) : result;
 }
 
 /* One parameter: a scalar, a tensor of its own, or one of the graph's. */
-static qnnrt_result qnnrt__compose_param(qnnrt_builder *b, const qnnrt_param_desc *d,
-                                         qnnrt__compose_node *node, size_t at)
+static qnnrt_result qnnrt__node_param(qnnrt_builder *b, const qnnrt_param_desc *d,
+                                      qnnrt__build_node *node, size_t at)
 {
     qnnrt__abi_param *param = &node->op.params[at];
-    qnnrt__compose_tensor *tensor = qnnrt__compose_find(b, d->tensor);
+    qnnrt__build_tensor *tensor = qnnrt__tensor_find(b, d->tensor);
     size_t i;
     qnnrt_result result;
     if (d->name == NULL || d->name[0] == '\0')
-        return qnnrt__compose_fail(b, QNNRT_E_ARG, "parameter %u has no name", (unsigned)at);
+        return qnnrt__build_fail(b, QNNRT_E_ARG, "parameter %u has no name", (unsigned)at);
     for (i = 0; i < at; ++i)
         if (strcmp(node->op.params[i].name, d->name) == 0)
-            return qnnrt__compose_fail(b, QNNRT_E_ARG, "two parameters are named \"%.200s\"",
-                                       d->name);
-    result = qnnrt__compose_name(b, d->name, "a parameter", &param->name);
+            return qnnrt__build_fail(b, QNNRT_E_ARG, "two parameters are named \"%.200s\"",
+                                     d->name);
+    result = qnnrt__build_name(b, d->name, "a parameter", &param->name);
     if (result != QNNRT_OK) return result;
     param->type = d->data != NULL || d->tensor != QNNRT_NO_TENSOR;
     if (d->data != NULL && d->tensor != QNNRT_NO_TENSOR)
-        return qnnrt__compose_fail(b, QNNRT_E_ARG, "parameter \"%.200s\" has both data and a"
-                                   " tensor", d->name);
-    if (d->data != NULL) return qnnrt__compose_own(b, d, node, &node->param_tensors[at]);
+        return qnnrt__build_fail(b, QNNRT_E_ARG, "parameter \"%.200s\" has both data and a"
+                                 " tensor", d->name);
+    if (d->data != NULL) return qnnrt__node_own(b, d, node, &node->param_tensors[at]);
     if (d->tensor != QNNRT_NO_TENSOR) {
         node->param_tensors[at] = tensor;
         if (tensor != NULL && tensor->abi.body.type == QNNRT__ABI_STATIC) return QNNRT_OK;
         if (tensor == NULL)
-            return qnnrt__compose_fail(b, QNNRT_E_ARG, "parameter \"%.200s\" is no tensor of this"
-                                       " graph (handle %d)", d->name, (int)d->tensor);
-        return qnnrt__compose_fail(b, QNNRT_E_ARG, "parameter \"%.200s\" is tensor \"%.200s\","
-                                   " which is not STATIC", d->name, tensor->abi.body.name);
+            return qnnrt__build_fail(b, QNNRT_E_ARG, "parameter \"%.200s\" is no tensor of this"
+                                     " graph (handle %d)", d->name, (int)d->tensor);
+        return qnnrt__build_fail(b, QNNRT_E_ARG, "parameter \"%.200s\" is tensor \"%.200s\","
+                                 " which is not STATIC", d->name, tensor->abi.body.name);
     }
     if (d->rank != 0)
-        return qnnrt__compose_fail(b, QNNRT_E_ARG, "parameter \"%.200s\" has rank %u and no data",
-                                   d->name, (unsigned)d->rank);
-    if (qnnrt__compose_scalar(d, param)) return QNNRT_OK;
-    return qnnrt__compose_fail(b, QNNRT_E_ARG, "parameter \"%.200s\": %g is no value for a scalar"
-                               " of type %s", d->name, d->value, qnnrt__dtype_name(d->dtype));
+        return qnnrt__build_fail(b, QNNRT_E_ARG, "parameter \"%.200s\" has rank %u and no data",
+                                 d->name, (unsigned)d->rank);
+    if (qnnrt__node_scalar(d, param)) return QNNRT_OK;
+    return qnnrt__build_fail(b, QNNRT_E_ARG, "parameter \"%.200s\": %g is no value for a scalar"
+                             " of type %s", d->name, d->value, qnnrt__dtype_name(d->dtype));
 }
 
 /* A name for a node without one: its type and number. */
-static const char *qnnrt__compose_number(const qnnrt_builder *b, const char *type)
+static const char *qnnrt__node_number(const qnnrt_builder *b, const char *type)
 {
     const size_t room = strlen(type) + 24;
-    char *name = (char *)qnnrt__compose_alloc(b, room, 1);
+    char *name = (char *)qnnrt__build_alloc(b, room, 1);
     size_t number = b->graph->nodes.count;
     if (name == NULL) return NULL;
     do snprintf(name, room, "%s_%llu", type, (unsigned long long)number++);
-    while (qnnrt__compose_taken(&b->node_names, name));
+    while (qnnrt__build_taken(&b->node_names, name));
     return name;
 }
 
 /* A tensor that stands for an input that is left out before one that is not. */
-static qnnrt_result qnnrt__compose_none(qnnrt_builder *b, const qnnrt__compose_node *node,
-                                        size_t at)
+static qnnrt_result qnnrt__node_none(qnnrt_builder *b, const qnnrt__build_node *node,
+                                     size_t at)
 {
-    qnnrt__compose_tensor *none =
-        (qnnrt__compose_tensor *)qnnrt__compose_alloc(b, 1, sizeof(*none));
+    qnnrt__build_tensor *none =
+        (qnnrt__build_tensor *)qnnrt__build_alloc(b, 1, sizeof(*none));
     const size_t room = strlen(node->op.name) + 40;
-    char *name = (char *)qnnrt__compose_alloc(b, room, 1);
-    if (none == NULL || name == NULL) return qnnrt__compose_no_memory(b);
+    char *name = (char *)qnnrt__build_alloc(b, room, 1);
+    if (none == NULL || name == NULL) return qnnrt__build_no_memory(b);
     snprintf(name, room, "%s/no input %u", node->op.name, (unsigned)at);
     none->abi.version = 1;
     none->abi.body.name = name;
     none->abi.body.type = QNNRT__ABI_NULL;
     none->abi.body.dtype = QNNRT_DTYPE_F32;
-    none->abi.body.dims = (const uint32_t *)qnnrt__compose_alloc(b, 1, sizeof(uint32_t));
+    none->abi.body.dims = (const uint32_t *)qnnrt__build_alloc(b, 1, sizeof(uint32_t));
     none->abi.body.quantize.definition = none->abi.body.quantize.encoding = QNNRT__ABI_UNDEFINED;
-    if (none->abi.body.dims == NULL) return qnnrt__compose_no_memory(b);
+    if (none->abi.body.dims == NULL) return qnnrt__build_no_memory(b);
     node->inputs[at] = none;
-    return qnnrt__compose_keeps(b) ? qnnrt__compose_add(b, none) : QNNRT_OK;
+    return qnnrt__build_keeps(b) ? qnnrt__tensor_add(b, none) : QNNRT_OK;
 }
 
 /* Type, package and name of a node. */
-static qnnrt_result qnnrt__compose_node_names(const qnnrt_builder *b, const qnnrt_node_desc *d,
-                                              qnnrt__abi_op *op)
+static qnnrt_result qnnrt__node_names(const qnnrt_builder *b, const qnnrt_node_desc *d,
+                                      qnnrt__abi_op *op)
 {
-    qnnrt_result result = qnnrt__compose_name(b, d->type, "the type of a node", &op->type);
+    qnnrt_result result = qnnrt__build_name(b, d->type, "the type of a node", &op->type);
     if (result == QNNRT_OK)
-        result = qnnrt__compose_name(b, d->package != NULL ? d->package : "qti.aisw",
-                                     "the package of a node", &op->package);
+        result = qnnrt__build_name(b, d->package != NULL ? d->package : "qti.aisw",
+                                   "the package of a node", &op->package);
     if (result != QNNRT_OK) return result;
     if (d->name == NULL) {
-        op->name = qnnrt__compose_number(b, d->type);
-        return op->name != NULL ? QNNRT_OK : qnnrt__compose_no_memory(b);
+        op->name = qnnrt__node_number(b, d->type);
+        return op->name != NULL ? QNNRT_OK : qnnrt__build_no_memory(b);
     }
-    result = qnnrt__compose_name(b, d->name, "a node", &op->name);
+    result = qnnrt__build_name(b, d->name, "a node", &op->name);
     if (result != QNNRT_OK) return result;
-    if (qnnrt__compose_keeps(b) && qnnrt__compose_taken(&b->node_names, op->name))
-        return qnnrt__compose_fail(b, QNNRT_E_ARG, "two nodes are named \"%.200s\"", op->name);
+    if (qnnrt__build_keeps(b) && qnnrt__build_taken(&b->node_names, op->name))
+        return qnnrt__build_fail(b, QNNRT_E_ARG, "two nodes are named \"%.200s\"", op->name);
     return QNNRT_OK;
 }
 
 /* The node that comes next becomes the writer of its outputs. */
-static qnnrt_result qnnrt__compose_write(const qnnrt_builder *b, const qnnrt__compose_node *node)
+static qnnrt_result qnnrt__node_write(const qnnrt_builder *b, const qnnrt__build_node *node)
 {
-    const qnnrt__compose_list *nodes = &b->graph->nodes;
+    const qnnrt__build_list *nodes = &b->graph->nodes;
     const uint32_t own = (uint32_t)nodes->count + 1;
     uint32_t i;
     for (i = 0; i < node->op.output_count; ++i) {
-        qnnrt__compose_tensor *tensor = node->outputs[i];
+        qnnrt__build_tensor *tensor = node->outputs[i];
         const uint32_t writer = tensor->writer;
         tensor->writer = own;
         if (writer == 0) continue;
-        return qnnrt__compose_fail(
+        return qnnrt__build_fail(
             b, QNNRT_E_ARG, "tensor \"%.200s\" is written twice, also by node \"%.200s\"",
             tensor->abi.body.name,
-            (writer == own ? node : (qnnrt__compose_node *)nodes->items[writer - 1])->op.name);
+            (writer == own ? node : (qnnrt__build_node *)nodes->items[writer - 1])->op.name);
     }
     return QNNRT_OK;
 }
 
 /* Check a descriptor and record it. */
-static qnnrt_result qnnrt__compose_node_make(qnnrt_builder *b, const qnnrt_node_desc *d,
-                                             qnnrt__compose_node **out)
+static qnnrt_result qnnrt__node_make(qnnrt_builder *b, const qnnrt_node_desc *d,
+                                     qnnrt__build_node **out)
 {
-    qnnrt__compose_node *node;
+    qnnrt__build_node *node;
     size_t i, inputs = d->input_count;
-    qnnrt_result result = qnnrt__compose_needs_graph(b, "a node");
+    qnnrt_result result = qnnrt__build_needs_graph(b, "a node");
     *out = NULL;
     if (result != QNNRT_OK) return result;
-    node = (qnnrt__compose_node *)qnnrt__compose_alloc(b, 1, sizeof(*node));
-    if (node == NULL) return qnnrt__compose_no_memory(b);
-    result = qnnrt__compose_node_names(b, d, &node->op);
+    node = (qnnrt__build_node *)qnnrt__build_alloc(b, 1, sizeof(*node));
+    if (node == NULL) return qnnrt__build_no_memory(b);
+    result = qnnrt__node_names(b, d, &node->op);
     if (result != QNNRT_OK) return result;
     b->op = &node->op;
-    if (d->output_count == 0) return qnnrt__compose_fail(b, QNNRT_E_ARG, "it has no output");
+    if (d->output_count == 0) return qnnrt__build_fail(b, QNNRT_E_ARG, "it has no output");
     /* Operators have less than 20 parameters; each is compared with each. */
     if (inputs > 1000000 || d->output_count > 1000000 || d->param_count > 1000 ||
         b->graph->nodes.count >= UINT32_MAX - 1)
-        return qnnrt__compose_fail(b, QNNRT_E_LIMIT, "more than 1,000,000 inputs or outputs, or"
-                                   " 1,000 parameters\n  what helps: check the counts of the"
-                                   " descriptor");
+        return qnnrt__build_fail(b, QNNRT_E_LIMIT, "more than 1,000,000 inputs or outputs, or"
+                                 " 1,000 parameters\n  what helps: check the counts of the"
+                                 " descriptor");
     if (d->param_count > 0 && d->params == NULL)
-        return qnnrt__compose_fail(b, QNNRT_E_ARG, "params is NULL, and there are %u",
-                                   (unsigned)d->param_count);
+        return qnnrt__build_fail(b, QNNRT_E_ARG, "params is NULL, and there are %u",
+                                 (unsigned)d->param_count);
     while (inputs > 0 && d->inputs != NULL && d->inputs[inputs - 1] == QNNRT_NO_TENSOR) --inputs;
-    result = qnnrt__compose_ends(b, d->inputs, inputs, 0, &node->inputs);
+    result = qnnrt__node_ends(b, d->inputs, inputs, 0, &node->inputs);
     if (result == QNNRT_OK)
-        result = qnnrt__compose_ends(b, d->outputs, d->output_count, 1, &node->outputs);
+        result = qnnrt__node_ends(b, d->outputs, d->output_count, 1, &node->outputs);
     if (result != QNNRT_OK) return result;
     node->op.version = 1;
     node->op.input_count = (uint32_t)inputs;
     node->op.output_count = (uint32_t)d->output_count;
     node->op.param_count = (uint32_t)d->param_count;
     node->op.params =
-        (qnnrt__abi_param *)qnnrt__compose_alloc(b, d->param_count, sizeof(*node->op.params));
-    node->param_tensors = (qnnrt__compose_tensor **)qnnrt__compose_alloc(
+        (qnnrt__abi_param *)qnnrt__build_alloc(b, d->param_count, sizeof(*node->op.params));
+    node->param_tensors = (qnnrt__build_tensor **)qnnrt__build_alloc(
         b, d->param_count, sizeof(*node->param_tensors));
-    if (node->op.params == NULL || node->param_tensors == NULL) return qnnrt__compose_no_memory(b);
+    if (node->op.params == NULL || node->param_tensors == NULL) return qnnrt__build_no_memory(b);
     for (i = 0; i < inputs && result == QNNRT_OK; ++i)
-        if (node->inputs[i] == NULL) result = qnnrt__compose_none(b, node, i);
+        if (node->inputs[i] == NULL) result = qnnrt__node_none(b, node, i);
     for (i = 0; i < d->param_count && result == QNNRT_OK; ++i)
-        result = qnnrt__compose_param(b, &d->params[i], node, i);
-    if (result == QNNRT_OK && qnnrt__compose_keeps(b)) result = qnnrt__compose_write(b, node);
+        result = qnnrt__node_param(b, &d->params[i], node, i);
+    if (result == QNNRT_OK && qnnrt__build_keeps(b)) result = qnnrt__node_write(b, node);
     if (result != QNNRT_OK) return result;
     b->op = NULL;
     *out = node;
     return QNNRT_OK;
 }
 
-/* ---- the graph as a whole ---- */
-
-static qnnrt_result qnnrt__compose_cycle(const qnnrt_builder *b, const uint32_t *stack, size_t from,
-                                         size_t depth)
+static qnnrt_result qnnrt__node_cycle(const qnnrt_builder *b, const uint32_t *stack, size_t from,
+                                      size_t depth)
 {
-    const qnnrt__compose_list *nodes = &b->graph->nodes;
+    const qnnrt__build_list *nodes = &b->graph->nodes;
     size_t i, shown = 0;
-    qnnrt__compose_fail(b, QNNRT_E_ARG, "nodes wait for each other: ");
+    qnnrt__build_fail(b, QNNRT_E_ARG, "nodes wait for each other: ");
     for (i = depth; i-- > from && shown < 16; ++shown)
         qnnrt__err_add(b->err, "\"%.80s\" -> ",
-                       ((qnnrt__compose_node *)nodes->items[stack[i]])->op.name);
+                       ((qnnrt__build_node *)nodes->items[stack[i]])->op.name);
     if (shown < depth - from)
         qnnrt__err_add(b->err, "(%u more) -> ", (unsigned)(depth - from - shown));
     qnnrt__err_add(b->err, "\"%.80s\"",
-                   ((qnnrt__compose_node *)nodes->items[stack[depth - 1]])->op.name);
+                   ((qnnrt__build_node *)nodes->items[stack[depth - 1]])->op.name);
     return QNNRT_E_ARG;
 }
 
 /* Is every tensor that is read or promised written? Put the nodes in an order in which each comes
    after those that feed it; nodes that are in such an order keep it. */
-static qnnrt_result qnnrt__compose_order(qnnrt_builder *b)
+static qnnrt_result qnnrt__node_order(qnnrt_builder *b)
 {
-    qnnrt__compose_list *nodes = &b->graph->nodes;
-    qnnrt__compose_list *tensors = &b->graph->tensors;
+    qnnrt__build_list *nodes = &b->graph->nodes;
+    qnnrt__build_list *tensors = &b->graph->tensors;
     const size_t count = nodes->count;
     unsigned char *state;                   /* 1: being placed, 2: placed */
     uint32_t *stack, *next;                 /* next: the input to be looked at */
     void **order;
     size_t i, depth = 0, placed = 0;
-    if (count == 0) return qnnrt__compose_fail(b, QNNRT_E_ARG, "it has no nodes");
+    if (count == 0) return qnnrt__build_fail(b, QNNRT_E_ARG, "it has no nodes");
     for (i = 0; i < tensors->count; ++i) {
-        const qnnrt__compose_tensor *tensor = (const qnnrt__compose_tensor *)tensors->items[i];
+        const qnnrt__build_tensor *tensor = (const qnnrt__build_tensor *)tensors->items[i];
         if (tensor->abi.body.type == QNNRT__ABI_APP_READ && tensor->writer == 0)
-            return qnnrt__compose_fail(b, QNNRT_E_ARG, "OUTPUT tensor \"%.200s\" is written by no"
-                                       " node", tensor->abi.body.name);
+            return qnnrt__build_fail(b, QNNRT_E_ARG, "OUTPUT tensor \"%.200s\" is written by no"
+                                     " node", tensor->abi.body.name);
     }
-    state = (unsigned char *)qnnrt__compose_alloc(b, count, 1);
-    stack = (uint32_t *)qnnrt__compose_alloc(b, count, sizeof(*stack));
-    next = (uint32_t *)qnnrt__compose_alloc(b, count, sizeof(*next));
-    order = (void **)qnnrt__compose_alloc(b, count, sizeof(*order));
+    state = (unsigned char *)qnnrt__build_alloc(b, count, 1);
+    stack = (uint32_t *)qnnrt__build_alloc(b, count, sizeof(*stack));
+    next = (uint32_t *)qnnrt__build_alloc(b, count, sizeof(*next));
+    order = (void **)qnnrt__build_alloc(b, count, sizeof(*order));
     if (state == NULL || stack == NULL || next == NULL || order == NULL)
-        return qnnrt__compose_no_memory(b);
+        return qnnrt__build_no_memory(b);
     for (i = 0; i < count; ++i) {
         if (state[i] != 0) continue;
         state[i] = 1;
         stack[depth++] = (uint32_t)i;
         while (depth > 0) {
             const uint32_t at = stack[depth - 1];
-            const qnnrt__compose_node *node = (const qnnrt__compose_node *)nodes->items[at];
-            const qnnrt__compose_tensor *input;
+            const qnnrt__build_node *node = (const qnnrt__build_node *)nodes->items[at];
+            const qnnrt__build_tensor *input;
             uint32_t from;
             if (next[at] == node->op.input_count) {
                 state[at] = 2;
@@ -1430,15 +1471,15 @@ static qnnrt_result qnnrt__compose_order(qnnrt_builder *b)
             input = node->inputs[next[at]++];
             if (input->writer == 0 && input->abi.body.type == QNNRT__ABI_NATIVE) {
                 b->op = &node->op;
-                return qnnrt__compose_fail(b, QNNRT_E_ARG, "input %u, \"%.200s\", is written by no"
-                                           " node", (unsigned)(next[at] - 1),
-                                           input->abi.body.name);
+                return qnnrt__build_fail(b, QNNRT_E_ARG, "input %u, \"%.200s\", is written by no"
+                                         " node", (unsigned)(next[at] - 1),
+                                         input->abi.body.name);
             }
             if (input->writer == 0 || state[input->writer - 1] == 2) continue;
             from = input->writer - 1;
             if (state[from] == 1) {
                 for (i = 0; stack[i] != from; ++i) {}
-                return qnnrt__compose_cycle(b, stack, i, depth);
+                return qnnrt__node_cycle(b, stack, i, depth);
             }
             state[from] = 1;
             stack[depth++] = from;
@@ -1448,47 +1489,68 @@ static qnnrt_result qnnrt__compose_order(qnnrt_builder *b)
     return QNNRT_OK;
 }
 
-/* ---- the vendor: options and device ---- */
+/* The vendor's form of a node. room: [inputs + outputs] */
+static qnnrt__abi_op qnnrt__node_op(const qnnrt__build_node *node, qnnrt__abi_tensor *room)
+{
+    qnnrt__abi_op op = node->op;
+    uint32_t i;
+    op.inputs = room;
+    op.outputs = room + op.input_count;
+    for (i = 0; i < op.input_count; ++i) op.inputs[i] = node->inputs[i]->abi;
+    for (i = 0; i < op.output_count; ++i) op.outputs[i] = node->outputs[i]->abi;
+    for (i = 0; i < op.param_count; ++i)
+        if (node->param_tensors[i] != NULL) op.params[i].u.tensor = node->param_tensors[i]->abi;
+    return op;
+}
+
+/* =====================================================================================
+   DEVICE                                                                         >>device
+   Options of contexts and graphs, and the device that contexts are made on.
+   Source: option numbers from public header sets (core 2.23 to 2.37), tried on releases
+   2.47 to 2.51.
+   Needs: >>err >>log >>abi >>table >>htp >>backend (its struct) >>build
+   Knows nothing of: tensors, nodes
+   ===================================================================================== */
 
 /* Options from a field of a descriptor, none where it is 0: the priority, which is the interface's,
    and those of the HTP. */
-typedef struct qnnrt__compose_option {
+typedef struct qnnrt__device_option {
     const char *name;
     size_t      field;
     uint32_t    option;
     uint32_t    form;             /* PRIORITY, NUMBER, else the type of what follows as a float */
-} qnnrt__compose_option;
-enum { QNNRT__COMPOSE_NUMBER = 0, QNNRT__COMPOSE_LEVEL = 3, QNNRT__COMPOSE_PRIORITY = 100 };
-#define QNNRT__COMPOSE_OPTION(desc, field, option, form) \
-    { #field, offsetof(desc, field), option, QNNRT__COMPOSE_##form }
+} qnnrt__device_option;
+enum { QNNRT__DEVICE_NUMBER = 0, QNNRT__DEVICE_LEVEL = 3, QNNRT__DEVICE_PRIORITY = 100 };
+#define QNNRT__DEVICE_OPTION(desc, field, option, form) \
+    { #field, offsetof(desc, field), option, QNNRT__DEVICE_##form }
 
-static const qnnrt__compose_option qnnrt__compose_context_options[] = {
-    QNNRT__COMPOSE_OPTION(qnnrt_context_desc, priority, 1, PRIORITY),
-    QNNRT__COMPOSE_OPTION(qnnrt_context_desc, weight_sharing, 1, NUMBER), { NULL, 0, 0, 0 }
+static const qnnrt__device_option qnnrt__device_context_options[] = {
+    QNNRT__DEVICE_OPTION(qnnrt_context_desc, priority, 1, PRIORITY),
+    QNNRT__DEVICE_OPTION(qnnrt_context_desc, weight_sharing, 1, NUMBER), { NULL, 0, 0, 0 }
 };
 
-static const qnnrt__compose_option qnnrt__compose_graph_options[] = {
-    QNNRT__COMPOSE_OPTION(qnnrt_graph_desc, priority, 3, PRIORITY),
-    QNNRT__COMPOSE_OPTION(qnnrt_graph_desc, optimization_level, 1, LEVEL),
-    QNNRT__COMPOSE_OPTION(qnnrt_graph_desc, fp16, 2, NUMBER),
-    QNNRT__COMPOSE_OPTION(qnnrt_graph_desc, vtcm_mib, 3, NUMBER),
-    QNNRT__COMPOSE_OPTION(qnnrt_graph_desc, hvx_threads, 6, NUMBER), { NULL, 0, 0, 0 }
+static const qnnrt__device_option qnnrt__device_graph_options[] = {
+    QNNRT__DEVICE_OPTION(qnnrt_graph_desc, priority, 3, PRIORITY),
+    QNNRT__DEVICE_OPTION(qnnrt_graph_desc, optimization_level, 1, LEVEL),
+    QNNRT__DEVICE_OPTION(qnnrt_graph_desc, fp16, 2, NUMBER),
+    QNNRT__DEVICE_OPTION(qnnrt_graph_desc, vtcm_mib, 3, NUMBER),
+    QNNRT__DEVICE_OPTION(qnnrt_graph_desc, hvx_threads, 6, NUMBER), { NULL, 0, 0, 0 }
 };
-#undef QNNRT__COMPOSE_OPTION
-enum { QNNRT__COMPOSE_OPTIONS = 5 };      /* the most that a descriptor has */
+#undef QNNRT__DEVICE_OPTION
+enum { QNNRT__DEVICE_OPTIONS = 5 };      /* the most that a descriptor has */
 
-typedef struct qnnrt__compose_configs {
+typedef struct qnnrt__device_configs {
     const void           **asked;            /* ends with NULL. NULL: nothing is asked for */
-    const void            *list[QNNRT__COMPOSE_OPTIONS + 1];
-    qnnrt__abi_config      configs[QNNRT__COMPOSE_OPTIONS];
-    qnnrt__abi_htp_config  htp[QNNRT__COMPOSE_OPTIONS];
+    const void            *list[QNNRT__DEVICE_OPTIONS + 1];
+    qnnrt__abi_config      configs[QNNRT__DEVICE_OPTIONS];
+    qnnrt__abi_htp_config  htp[QNNRT__DEVICE_OPTIONS];
     char                   text[160];        /* " with priority, fp16", for messages */
-} qnnrt__compose_configs;
+} qnnrt__device_configs;
 
 /* What a descriptor asks for. */
-static void qnnrt__compose_configure(const qnnrt_builder *b, const void *desc,
-                                     const qnnrt__compose_option *option,
-                                     qnnrt__compose_configs *to)
+static void qnnrt__device_configure(const qnnrt_builder *b, const void *desc,
+                                    const qnnrt__device_option *option,
+                                    qnnrt__device_configs *to)
 {
     static const uint32_t priorities[] = { 100, 0, 100, 150, 200 };
     size_t count = 0;
@@ -1499,15 +1561,15 @@ static void qnnrt__compose_configure(const qnnrt_builder *b, const void *desc,
         uint32_t value;
         memcpy(&value, (const char *)desc + option->field, sizeof(value));
         if (value == 0) continue;
-        if (option->form == QNNRT__COMPOSE_PRIORITY) {
+        if (option->form == QNNRT__DEVICE_PRIORITY) {
             config->option = option->option;
             config->u.word = priorities[value];
         } else if (b->backend->info.id == QNNRT__ABI_BACKEND_HTP) {
             const float as_float = (float)value;
             config->u.custom = htp;
             htp->option = option->option;
-            htp->u.words[0] = option->form != QNNRT__COMPOSE_NUMBER ? option->form : value;
-            if (option->form != QNNRT__COMPOSE_NUMBER)
+            htp->u.words[0] = option->form != QNNRT__DEVICE_NUMBER ? option->form : value;
+            if (option->form != QNNRT__DEVICE_NUMBER)
                 memcpy(&htp->u.words[1], &as_float, sizeof(as_float));
         } else {
             continue;
@@ -1519,9 +1581,37 @@ static void qnnrt__compose_configure(const qnnrt_builder *b, const void *desc,
     }
 }
 
+/* Return the chip to compile for on the emulator when none is asked for, because float graphs need
+   one: that of an NPU generation, 0 for any. Return 0 on a device, which knows what it is. */
+static uint32_t qnnrt__device_chip(uint32_t dsp_arch)
+{
+#if defined(__x86_64__) || defined(_M_X64)
+    static const uint32_t chips[][2] = { { 0, 57 }, { 68, 30 }, { 69, 36 }, { 73, 43 }, { 75, 57 },
+                                         { 79, 69 }, { 81, 87 } };
+    size_t i;
+    for (i = 0; i < sizeof(chips) / sizeof(chips[0]); ++i)
+        if (chips[i][0] == dsp_arch) return chips[i][1];
+#endif
+    (void)dsp_arch;
+    return 0;
+}
+
+/* The option that names an NPU generation: (device, generation), two words, so that each layout
+   needs its own image. 5.49 has the old one. */
+static void qnnrt__device_arch_config(uint32_t dsp_arch, uint32_t htp_minor, qnnrt__htp_soc *arch,
+                                      qnnrt__abi_device_config *config)
+{
+    memset(arch, 0, sizeof(*arch));
+    arch->option = 1;
+    if (htp_minor < 47 || htp_minor == 49) arch->at_8 = dsp_arch;
+    else arch->at_12 = dsp_arch;
+    memset(config, 0, sizeof(*config));
+    config->custom = arch;
+}
+
 /* Make a device of a chip and an NPU generation; 0 leaves either out. */
-static qnnrt_result qnnrt__compose_device_make(qnnrt_builder *b, uint32_t soc_model,
-                                               uint32_t dsp_arch)
+static qnnrt_result qnnrt__device_make(qnnrt_builder *b, uint32_t soc_model,
+                                       uint32_t dsp_arch)
 {
     qnnrt_backend *backend = b->backend;
     qnnrt__htp_soc soc, arch;
@@ -1535,7 +1625,8 @@ static qnnrt_result qnnrt__compose_device_make(qnnrt_builder *b, uint32_t soc_mo
         ++count;
     }
     if (dsp_arch != 0) {
-        qnnrt__htp_arch_config(dsp_arch, backend->info.backend_api.minor, &arch, &configs[count]);
+        qnnrt__device_arch_config(dsp_arch, backend->info.backend_api.minor, &arch,
+                                  &configs[count]);
         list[count] = &configs[count];
     }
     backend->mark = qnnrt__log_mark(backend->log_slot);
@@ -1545,48 +1636,38 @@ static qnnrt_result qnnrt__compose_device_make(qnnrt_builder *b, uint32_t soc_mo
     b->device = NULL;
     qnnrt__fail(b->err, QNNRT_E_BACKEND, "cannot create a device of soc_model %u, dsp_arch %u (0:"
                 " not asked for) on %s", (unsigned)soc_model, (unsigned)dsp_arch, backend->path);
-    return qnnrt__compose_explain(b, "deviceCreate", code);
+    return qnnrt__build_explain(b, "deviceCreate", code);
 }
 
 /* The device that contexts are made on: an own one where chip or generation are asked for, or where
    float graphs need one; else the backend's. Callers hold the lock. */
-static qnnrt_result qnnrt__compose_device(qnnrt_builder *b)
+static qnnrt_result qnnrt__device_choose(qnnrt_builder *b)
 {
     qnnrt_backend *backend = b->backend;
     const uint32_t soc_model = b->soc_model != 0 ? b->soc_model : backend->soc_model;
-    const uint32_t guess = soc_model == 0 ? qnnrt__htp_chip(b->dsp_arch) : 0;
+    const uint32_t guess = soc_model == 0 ? qnnrt__device_chip(b->dsp_arch) : 0;
     if (b->device_asked) return QNNRT_OK;
     b->device_asked = 1;
     if (backend->info.id != QNNRT__ABI_BACKEND_HTP || backend->device == NULL) return QNNRT_OK;
     if (guess != 0) {
-        if (qnnrt__compose_device_make(b, guess, b->dsp_arch) == QNNRT_OK) return QNNRT_OK;
+        if (qnnrt__device_make(b, guess, b->dsp_arch) == QNNRT_OK) return QNNRT_OK;
         qnnrt__log(&backend->hooks, QNNRT_LOG_WARN, "compose", b->err->vendor_code, "going on"
                    " without a chip; float graphs may not compile: %s", b->err->text);
         qnnrt__err_clear(b->err);
     }
     b->device_soc = backend->soc_model;
     if (soc_model == backend->soc_model && b->dsp_arch == 0) return QNNRT_OK;
-    b->device_asked = qnnrt__compose_device_make(b, soc_model, b->dsp_arch) == QNNRT_OK;
+    b->device_asked = qnnrt__device_make(b, soc_model, b->dsp_arch) == QNNRT_OK;
     return b->device_asked ? QNNRT_OK : b->err->code;
 }
 
-/* ---- the vendor: nodes ---- */
-
-/* The vendor's form of a node. room: [inputs + outputs] */
-static qnnrt__abi_op qnnrt__compose_op(const qnnrt__compose_node *node, qnnrt__abi_tensor *room)
-{
-    qnnrt__abi_op op = node->op;
-    uint32_t i;
-    op.inputs = room;
-    op.outputs = room + op.input_count;
-    for (i = 0; i < op.input_count; ++i) op.inputs[i] = node->inputs[i]->abi;
-    for (i = 0; i < op.output_count; ++i) op.outputs[i] = node->outputs[i]->abi;
-    for (i = 0; i < op.param_count; ++i)
-        if (node->param_tensors[i] != NULL) op.params[i].u.tensor = node->param_tensors[i]->abi;
-    return op;
-}
-
-/* ---- the vendor: graphs ---- */
+/* =====================================================================================
+   COMPOSE                                                                       >>compose
+   Hands what was recorded over to the vendor, and makes a model of what it answers.
+   Needs: >>os >>mem >>err >>log >>abi >>table >>system >>backend (its struct) >>profile
+          >>context >>pipeline >>model >>validate >>container >>build >>tensor >>node >>device
+   Knows nothing of: memory plans, execution
+   ===================================================================================== */
 
 /* A graph that is finalized. */
 typedef struct qnnrt__compose_made {
@@ -1616,20 +1697,20 @@ static qnnrt_result qnnrt__compose_finalize(qnnrt_builder *b, qnnrt *model,
     qnnrt__profile_close(backend, profile);
     if (code == 0) return result;
     qnnrt__fail(b->err, QNNRT_E_BACKEND, "graph \"%.200s\" cannot be finalized", name);
-    return qnnrt__compose_explain(b, "graphFinalize", code);
+    return qnnrt__build_explain(b, "graphFinalize", code);
 }
 
 /* Finalize a graph and copy what it is into the model's memory. */
 static qnnrt_result qnnrt__compose_keep(qnnrt_builder *b, qnnrt *model,
                                         const qnnrt__context *context,
                                         const qnnrt__abi_graph_info *from, qnnrt__abi_handle handle,
-                                        qnnrt__compose_list *made)
+                                        qnnrt__build_list *made)
 {
-    qnnrt__compose_made *one = (qnnrt__compose_made *)qnnrt__compose_alloc(b, 1, sizeof(*one));
+    qnnrt__compose_made *one = (qnnrt__compose_made *)qnnrt__build_alloc(b, 1, sizeof(*one));
     qnnrt__table table = qnnrt__model_table(model, context->info->file, b->err);
     qnnrt_result result = qnnrt__compose_finalize(b, model, context, from->name, handle);
     if (result != QNNRT_OK) return result;
-    if (one == NULL || !qnnrt__compose_push(b, made, one)) return qnnrt__compose_no_memory(b);
+    if (one == NULL || !qnnrt__build_push(b, made, one)) return qnnrt__build_no_memory(b);
     one->handle = handle;
     result = qnnrt__table_take(&table, 1);
     if (result != QNNRT_OK) return result;
@@ -1639,14 +1720,14 @@ static qnnrt_result qnnrt__compose_keep(qnnrt_builder *b, qnnrt *model,
 
 /* The tensors of one side, in order, as metadata has them. */
 static qnnrt__abi_tensor *qnnrt__compose_side(const qnnrt_builder *b,
-                                              const qnnrt__compose_list *from, int side,
+                                              const qnnrt__build_list *from, int side,
                                               uint32_t count)
 {
-    qnnrt__abi_tensor *list = (qnnrt__abi_tensor *)qnnrt__compose_alloc(b, count, sizeof(*list));
+    qnnrt__abi_tensor *list = (qnnrt__abi_tensor *)qnnrt__build_alloc(b, count, sizeof(*list));
     size_t i, at = 0;
     for (i = 0; i < from->count && list != NULL; ++i) {
-        const qnnrt__abi_tensor *tensor = &((qnnrt__compose_tensor *)from->items[i])->abi;
-        if (qnnrt__compose_side_of(tensor) == side) list[at++] = *tensor;
+        const qnnrt__abi_tensor *tensor = &((qnnrt__build_tensor *)from->items[i])->abi;
+        if (qnnrt__tensor_side_of(tensor) == side) list[at++] = *tensor;
     }
     return list;
 }
@@ -1655,34 +1736,34 @@ static qnnrt__abi_tensor *qnnrt__compose_side(const qnnrt_builder *b,
 static qnnrt_result qnnrt__compose_fill(qnnrt_builder *b, qnnrt__abi_handle handle,
                                         qnnrt__abi_tensor *room)
 {
-    const qnnrt__compose_graph *graph = b->graph;
+    const qnnrt__build_graph *graph = b->graph;
     qnnrt_backend *backend = b->backend;
     const qnnrt__abi_calls *calls = backend->calls;
     qnnrt__abi_code code;
     size_t i;
     for (i = 0; i < graph->tensors.count; ++i) {
-        qnnrt__compose_tensor *tensor = (qnnrt__compose_tensor *)graph->tensors.items[i];
+        qnnrt__build_tensor *tensor = (qnnrt__build_tensor *)graph->tensors.items[i];
         backend->mark = qnnrt__log_mark(backend->log_slot);
         code = calls->tensor_create(handle, &tensor->abi);
         if (code == 0) continue;
-        qnnrt__compose_fail(b, QNNRT_E_BACKEND, "tensor ");
+        qnnrt__build_fail(b, QNNRT_E_BACKEND, "tensor ");
         qnnrt__validate_say(b->err, &tensor->abi.body);
         qnnrt__err_add(b->err, " is refused");
-        return qnnrt__compose_explain(b, "tensorCreateGraphTensor", code);
+        return qnnrt__build_explain(b, "tensorCreateGraphTensor", code);
     }
     for (i = 0; i < graph->nodes.count; ++i) {
-        const qnnrt__compose_node *node = (const qnnrt__compose_node *)graph->nodes.items[i];
-        const qnnrt__abi_op op = qnnrt__compose_op(node, room);
+        const qnnrt__build_node *node = (const qnnrt__build_node *)graph->nodes.items[i];
+        const qnnrt__abi_op op = qnnrt__node_op(node, room);
         const qnnrt_result result = qnnrt__validate(backend, &op, graph->desc.name, b->err);
         if (result != QNNRT_OK) return result;
         backend->mark = qnnrt__log_mark(backend->log_slot);
         code = calls->graph_add_node(handle, op);
         if (code == 0) continue;
         b->op = &node->op;
-        qnnrt__compose_fail(b, QNNRT_E_BACKEND, "it passed validation and is refused");
+        qnnrt__build_fail(b, QNNRT_E_BACKEND, "it passed validation and is refused");
         qnnrt__validate_describe(b->err, &op);
         qnnrt__err_add(b->err, "\n  ");
-        return qnnrt__compose_explain(b, "graphAddNode", code);
+        return qnnrt__build_explain(b, "graphAddNode", code);
     }
     return QNNRT_OK;
 }
@@ -1690,21 +1771,21 @@ static qnnrt_result qnnrt__compose_fill(qnnrt_builder *b, qnnrt__abi_handle hand
 /* A graph: made, filled, finalized. Callers hold the lock. */
 static qnnrt_result qnnrt__compose_graph_make(qnnrt_builder *b, qnnrt *model,
                                               const qnnrt__context *context,
-                                              qnnrt__compose_list *made, qnnrt__abi_tensor *room)
+                                              qnnrt__build_list *made, qnnrt__abi_tensor *room)
 {
-    const qnnrt__compose_graph *graph = b->graph;
+    const qnnrt__build_graph *graph = b->graph;
     qnnrt_backend *backend = b->backend;
-    qnnrt__compose_configs configs;
+    qnnrt__device_configs configs;
     qnnrt__abi_graph_info info;
     qnnrt__abi_handle handle = NULL;
     qnnrt__abi_code code;
     qnnrt_result result;
-    qnnrt__compose_configure(b, &graph->desc, qnnrt__compose_graph_options, &configs);
+    qnnrt__device_configure(b, &graph->desc, qnnrt__device_graph_options, &configs);
     backend->mark = qnnrt__log_mark(backend->log_slot);
     code = backend->calls->graph_create(context->handle, graph->desc.name, configs.asked, &handle);
     if (code != 0 || handle == NULL) {
-        qnnrt__compose_fail(b, QNNRT_E_BACKEND, "cannot be created%s", configs.text);
-        return qnnrt__compose_explain(b, "graphCreate", code);
+        qnnrt__build_fail(b, QNNRT_E_BACKEND, "cannot be created%s", configs.text);
+        return qnnrt__build_explain(b, "graphCreate", code);
     }
     result = qnnrt__compose_fill(b, handle, room);
     if (result != QNNRT_OK) return result;
@@ -1715,22 +1796,23 @@ static qnnrt_result qnnrt__compose_graph_make(qnnrt_builder *b, qnnrt *model,
     info.output_count = graph->output_count;
     info.inputs = qnnrt__compose_side(b, &graph->tensors, 0, info.input_count);
     info.outputs = qnnrt__compose_side(b, &graph->tensors, 1, info.output_count);
-    if (info.inputs == NULL || info.outputs == NULL) return qnnrt__compose_no_memory(b);
+    if (info.inputs == NULL || info.outputs == NULL) return qnnrt__build_no_memory(b);
     return qnnrt__compose_keep(b, model, context, &info, handle, made);
 }
 
 /* The graphs of a container. Callers hold the lock. */
-static qnnrt_result qnnrt__compose_dlc(qnnrt_builder *b, qnnrt *model, const qnnrt__system *system,
-                                       const qnnrt__context *context, qnnrt__compose_list *made)
+static qnnrt_result qnnrt__compose_container(qnnrt_builder *b, qnnrt *model,
+                                             const qnnrt__system *system,
+                                             const qnnrt__context *context, qnnrt__build_list *made)
 {
-    const qnnrt__compose_graph *graph = b->graph;
+    const qnnrt__build_graph *graph = b->graph;
     const qnnrt__container_graph *one;
-    qnnrt__compose_configs configs;
+    qnnrt__device_configs configs;
     qnnrt__container container;
     uint32_t i = 0;
     qnnrt_result result;
     memset(&container, 0, sizeof(container));
-    qnnrt__compose_configure(b, &graph->desc, qnnrt__compose_graph_options, &configs);
+    qnnrt__device_configure(b, &graph->desc, qnnrt__device_graph_options, &configs);
     container.context = context->handle;
     container.name = graph->desc.name;
     container.configs = configs.asked;
@@ -1752,12 +1834,12 @@ static qnnrt_result qnnrt__compose_context_make(qnnrt_builder *b, qnnrt *model, 
                                                 const qnnrt__system *system,
                                                 qnnrt__abi_tensor *room)
 {
-    qnnrt__compose_context *from = (qnnrt__compose_context *)b->contexts.items[at];
+    qnnrt__build_context *from = (qnnrt__build_context *)b->contexts.items[at];
     qnnrt__context *context = &model->contexts[at];
     qnnrt_context_info *info = &model->infos[at];
     qnnrt_backend *backend = b->backend;
-    qnnrt__compose_configs configs;
-    qnnrt__compose_list made;
+    qnnrt__device_configs configs;
+    qnnrt__build_list made;
     qnnrt_graph_info *graphs;
     const uint64_t began = qnnrt__os_clock_ns();
     qnnrt_result result = QNNRT_OK;
@@ -1768,14 +1850,14 @@ static qnnrt_result qnnrt__compose_context_make(qnnrt_builder *b, qnnrt *model, 
     context->file.fd = -1;
     info->build_id = qnnrt__arena_text(&model->arena, backend->build_id, strlen(backend->build_id));
     info->file = qnnrt__arena_text(&model->arena, from->desc.name, strlen(from->desc.name));
-    if (info->build_id == NULL || info->file == NULL) return qnnrt__compose_no_memory(b);
+    if (info->build_id == NULL || info->file == NULL) return qnnrt__build_no_memory(b);
     model->context_count = at + 1;
     info->backend_id = backend->info.id;
     info->core_api = backend->info.core_api;
     info->backend_api = backend->info.backend_api;
     info->soc_model = b->device_soc;
     info->dsp_arch = b->dsp_arch;
-    qnnrt__compose_configure(b, &from->desc, qnnrt__compose_context_options, &configs);
+    qnnrt__device_configure(b, &from->desc, qnnrt__device_context_options, &configs);
     backend->mark = qnnrt__log_mark(backend->log_slot);
     code = backend->calls->context_create(backend->backend,
                                           model->device != NULL ? model->device : backend->device,
@@ -1784,19 +1866,19 @@ static qnnrt_result qnnrt__compose_context_make(qnnrt_builder *b, qnnrt *model, 
         context->handle = NULL;
         qnnrt__fail(b->err, QNNRT_E_BACKEND, "context \"%.200s\" cannot be created%s", info->file,
                     configs.text);
-        return qnnrt__compose_explain(b, "contextCreate", code);
+        return qnnrt__build_explain(b, "contextCreate", code);
     }
     for (i = 0; i < from->graphs.count && result == QNNRT_OK; ++i) {
-        b->graph = (qnnrt__compose_graph *)from->graphs.items[i];
+        b->graph = (qnnrt__build_graph *)from->graphs.items[i];
         result = b->graph->dlc != NULL
-                     ? qnnrt__compose_dlc(b, model, system, context, &made)
+                     ? qnnrt__compose_container(b, model, system, context, &made)
                      : qnnrt__compose_graph_make(b, model, context, &made, room);
     }
     if (result != QNNRT_OK) return result;
     graphs = (qnnrt_graph_info *)qnnrt__arena_alloc(&model->arena, made.count, sizeof(*graphs));
     context->graphs = (qnnrt__abi_handle *)qnnrt__arena_alloc(&model->arena, made.count,
                                                               sizeof(*context->graphs));
-    if (graphs == NULL || context->graphs == NULL) return qnnrt__compose_no_memory(b);
+    if (graphs == NULL || context->graphs == NULL) return qnnrt__build_no_memory(b);
     for (i = 0; i < made.count; ++i) {
         const qnnrt__compose_made *one = (const qnnrt__compose_made *)made.items[i];
         graphs[i] = one->info;
@@ -1815,18 +1897,18 @@ static qnnrt_result qnnrt__compose_check(qnnrt_builder *b)
     size_t c, g;
     b->graph = NULL;
     if (b->contexts.count == 0)
-        return qnnrt__compose_fail(b, QNNRT_E_ARG, "there is nothing to build: the builder has no"
-                                   " graph");
+        return qnnrt__build_fail(b, QNNRT_E_ARG, "there is nothing to build: the builder has no"
+                                 " graph");
     for (c = 0; c < b->contexts.count; ++c) {
-        const qnnrt__compose_context *context =
-            (const qnnrt__compose_context *)b->contexts.items[c];
+        const qnnrt__build_context *context =
+            (const qnnrt__build_context *)b->contexts.items[c];
         b->graph = NULL;
         if (context->graphs.count == 0)
-            return qnnrt__compose_fail(b, QNNRT_E_ARG, "context \"%.200s\" has no graph",
-                                       context->desc.name);
+            return qnnrt__build_fail(b, QNNRT_E_ARG, "context \"%.200s\" has no graph",
+                                     context->desc.name);
         for (g = 0; g < context->graphs.count && result == QNNRT_OK; ++g) {
-            b->graph = (qnnrt__compose_graph *)context->graphs.items[g];
-            if (b->graph->dlc == NULL) result = qnnrt__compose_order(b);
+            b->graph = (qnnrt__build_graph *)context->graphs.items[g];
+            if (b->graph->dlc == NULL) result = qnnrt__node_order(b);
         }
         if (result != QNNRT_OK) return result;
     }
@@ -1838,11 +1920,11 @@ static qnnrt_result qnnrt__compose_model(qnnrt_builder *b, const qnnrt__system *
 {
     const size_t count = b->contexts.count;
     qnnrt__abi_tensor *room =
-        (qnnrt__abi_tensor *)qnnrt__compose_alloc(b, b->most_ends, sizeof(*room));
+        (qnnrt__abi_tensor *)qnnrt__build_alloc(b, b->most_ends, sizeof(*room));
     qnnrt *model = room != NULL ? qnnrt__model_new(&b->backend->hooks, &b->limits) : NULL;
     qnnrt_result result = QNNRT_OK;
     size_t i;
-    if (model == NULL) return qnnrt__compose_no_memory(b);
+    if (model == NULL) return qnnrt__build_no_memory(b);
     model->built = 1;
     snprintf(model->system_path, sizeof(model->system_path), "%s",
              b->containers ? system->path : b->system_path != NULL ? b->system_path : "");
@@ -1852,9 +1934,9 @@ static qnnrt_result qnnrt__compose_model(qnnrt_builder *b, const qnnrt__system *
         (qnnrt__context *)qnnrt__arena_alloc(&model->arena, count, sizeof(*model->contexts));
     model->infos =
         (qnnrt_context_info *)qnnrt__arena_alloc(&model->arena, count, sizeof(*model->infos));
-    if (model->contexts == NULL || model->infos == NULL) result = qnnrt__compose_no_memory(b);
+    if (model->contexts == NULL || model->infos == NULL) result = qnnrt__build_no_memory(b);
     qnnrt__hooks_lock(&b->backend->hooks);
-    if (result == QNNRT_OK) result = qnnrt__compose_device(b);
+    if (result == QNNRT_OK) result = qnnrt__device_choose(b);
     model->device = b->device;
     b->device = NULL;
     for (i = 0; i < count && result == QNNRT_OK; ++i)
@@ -1884,16 +1966,22 @@ static qnnrt_result qnnrt__compose_finish(qnnrt_builder *b, qnnrt **out)
     return result;
 }
 
-/* ---- public ---- */
+/* =====================================================================================
+   BUILDER                                                                       >>builder
+   Public functions of a builder.
+   Needs: >>os >>mem >>err >>abi >>backend >>profile >>context >>model >>validate >>build
+          >>tensor >>node >>device >>compose
+   Knows nothing of: memory plans, execution
+   ===================================================================================== */
 
 /* May something be recorded? */
-static int qnnrt__compose_going(const qnnrt_builder *b)
+static int qnnrt__builder_going(const qnnrt_builder *b)
 {
     return b != NULL && !b->spent && b->error.code == QNNRT_OK;
 }
 
 /* Only the shell stays, for calls that come too late. */
-static void qnnrt__compose_spend(qnnrt_builder *b, const char *how)
+static void qnnrt__builder_spend(qnnrt_builder *b, const char *how)
 {
     qnnrt_backend *backend = b->backend;
     if (b->device != NULL) {
@@ -1964,13 +2052,13 @@ QNNRT_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend, const qnnrt_
 
 QNNRT_API void qnnrt_builder_context(qnnrt_builder *b, const qnnrt_context_desc *desc)
 {
-    qnnrt__compose_context *context;
+    qnnrt__build_context *context;
     char name[40];
-    if (!qnnrt__compose_going(b)) return;
+    if (!qnnrt__builder_going(b)) return;
     b->graph = NULL;
-    context = (qnnrt__compose_context *)qnnrt__compose_alloc(b, 1, sizeof(*context));
-    if (context == NULL || !qnnrt__compose_push(b, &b->contexts, context)) {
-        qnnrt__compose_no_memory(b);
+    context = (qnnrt__build_context *)qnnrt__build_alloc(b, 1, sizeof(*context));
+    if (context == NULL || !qnnrt__build_push(b, &b->contexts, context)) {
+        qnnrt__build_no_memory(b);
         return;
     }
     b->context = context;
@@ -1978,55 +2066,55 @@ QNNRT_API void qnnrt_builder_context(qnnrt_builder *b, const qnnrt_context_desc 
     context->desc.weight_sharing = context->desc.weight_sharing != 0;
     snprintf(name, sizeof(name), "context %u", (unsigned)(b->contexts.count - 1));
     if (context->desc.name == NULL) context->desc.name = name;
-    if (qnnrt__compose_name(b, context->desc.name, "a context", &context->desc.name) == QNNRT_OK &&
+    if (qnnrt__build_name(b, context->desc.name, "a context", &context->desc.name) == QNNRT_OK &&
         (unsigned)context->desc.priority > (unsigned)QNNRT_PRIORITY_HIGH)
-        qnnrt__compose_fail(b, QNNRT_E_ARG, "context \"%.200s\": priority %d is none of"
-                            " qnnrt_priority", context->desc.name, (int)context->desc.priority);
+        qnnrt__build_fail(b, QNNRT_E_ARG, "context \"%.200s\": priority %d is none of"
+                          " qnnrt_priority", context->desc.name, (int)context->desc.priority);
 }
 
 /* A graph that begins, of nodes or of a container. */
-static void qnnrt__compose_begin(qnnrt_builder *b, const qnnrt_graph_desc *desc, const char *dlc)
+static void qnnrt__builder_begin(qnnrt_builder *b, const qnnrt_graph_desc *desc, const char *dlc)
 {
-    qnnrt__compose_graph *graph;
+    qnnrt__build_graph *graph;
     const char *name = desc->name;
     if (b->context == NULL) qnnrt_builder_context(b, NULL);
     if (b->error.code != QNNRT_OK) return;
     b->graph = NULL;
-    graph = (qnnrt__compose_graph *)qnnrt__compose_alloc(b, 1, sizeof(*graph));
-    if (graph == NULL) { qnnrt__compose_no_memory(b); return; }
+    graph = (qnnrt__build_graph *)qnnrt__build_alloc(b, 1, sizeof(*graph));
+    if (graph == NULL) { qnnrt__build_no_memory(b); return; }
     graph->desc = *desc;
     graph->desc.fp16 = desc->fp16 != 0;
     graph->dlc = dlc;
     graph->first = b->handles + 1;
     if ((dlc == NULL || name != NULL) &&
-        qnnrt__compose_name(b, name, "a graph", &graph->desc.name) != QNNRT_OK) return;
-    if (graph->desc.name != NULL && qnnrt__compose_taken(&b->context->names, graph->desc.name)) {
-        qnnrt__compose_fail(b, QNNRT_E_ARG, "context \"%.200s\" has two graphs named \"%.200s\"",
-                            b->context->desc.name, graph->desc.name);
+        qnnrt__build_name(b, name, "a graph", &graph->desc.name) != QNNRT_OK) return;
+    if (graph->desc.name != NULL && qnnrt__build_taken(&b->context->names, graph->desc.name)) {
+        qnnrt__build_fail(b, QNNRT_E_ARG, "context \"%.200s\" has two graphs named \"%.200s\"",
+                          b->context->desc.name, graph->desc.name);
         return;
     }
     b->graph = graph;
     memset(&b->tensor_names, 0, sizeof(b->tensor_names));
     memset(&b->node_names, 0, sizeof(b->node_names));
     if ((unsigned)desc->priority > (unsigned)QNNRT_PRIORITY_HIGH)
-        qnnrt__compose_fail(b, QNNRT_E_ARG, "priority %d is none of qnnrt_priority",
-                            (int)desc->priority);
+        qnnrt__build_fail(b, QNNRT_E_ARG, "priority %d is none of qnnrt_priority",
+                          (int)desc->priority);
     else if (desc->optimization_level > 3)
-        qnnrt__compose_fail(b, QNNRT_E_ARG, "optimization_level %u; 1 to 3 are known",
-                            (unsigned)desc->optimization_level);
+        qnnrt__build_fail(b, QNNRT_E_ARG, "optimization_level %u; 1 to 3 are known",
+                          (unsigned)desc->optimization_level);
     else if ((graph->desc.name != NULL &&
-              !qnnrt__compose_take(b, &b->context->names, graph->desc.name)) ||
-             !qnnrt__compose_push(b, &b->context->graphs, graph))
-        qnnrt__compose_no_memory(b);
+              !qnnrt__build_take(b, &b->context->names, graph->desc.name)) ||
+             !qnnrt__build_push(b, &b->context->graphs, graph))
+        qnnrt__build_no_memory(b);
 }
 
 QNNRT_API void qnnrt_builder_graph(qnnrt_builder *builder, const qnnrt_graph_desc *desc)
 {
-    if (!qnnrt__compose_going(builder)) return;
+    if (!qnnrt__builder_going(builder)) return;
     if (desc == NULL)
         qnnrt__fail(&builder->error, QNNRT_E_ARG, "qnnrt_builder_graph: desc is NULL");
     else
-        qnnrt__compose_begin(builder, desc, NULL);
+        qnnrt__builder_begin(builder, desc, NULL);
 }
 
 QNNRT_API void qnnrt_builder_dlc(qnnrt_builder *b, const char *path,
@@ -2037,7 +2125,7 @@ QNNRT_API void qnnrt_builder_dlc(qnnrt_builder *b, const char *path,
     uint64_t bytes;
     const char *why, *kind, *copy;
     int missing;
-    if (!qnnrt__compose_going(b)) return;
+    if (!qnnrt__builder_going(b)) return;
     memset(&defaults, 0, sizeof(defaults));
     b->graph = NULL;
     if (path == NULL || path[0] == '\0') {
@@ -2047,8 +2135,8 @@ QNNRT_API void qnnrt_builder_dlc(qnnrt_builder *b, const char *path,
     why = qnnrt__os_file_head(path, head, sizeof(head), &bytes, &missing);
     if (why != NULL) qnnrt__fail(&b->error, QNNRT_E_IO, "cannot read %s: %s", path, why);
     else if (bytes > b->limits.file_bytes)
-        qnnrt__fail(&b->error, QNNRT_E_LIMIT, "%s has %llu bytes, more than limits.file_bytes", path,
-                    (unsigned long long)bytes);
+        qnnrt__fail(&b->error, QNNRT_E_LIMIT, "%s has %llu bytes, more than limits.file_bytes",
+                    path, (unsigned long long)bytes);
     else if (bytes < 4 || memcmp(head, "PK\3\4", 4) != 0) {
         if (bytes > sizeof(head)) bytes = sizeof(head);
         kind = qnnrt__context_looks_right(head, bytes)
@@ -2059,40 +2147,40 @@ QNNRT_API void qnnrt_builder_dlc(qnnrt_builder *b, const char *path,
     }
     if (b->error.code != QNNRT_OK) return;
     copy = qnnrt__arena_text(b->into, path, strlen(path));
-    if (copy == NULL) qnnrt__compose_no_memory(b);
-    else qnnrt__compose_begin(b, desc != NULL ? desc : &defaults, copy);
+    if (copy == NULL) qnnrt__build_no_memory(b);
+    else qnnrt__builder_begin(b, desc != NULL ? desc : &defaults, copy);
     b->containers = 1;
 }
 
 QNNRT_API qnnrt_tensor qnnrt_builder_tensor(qnnrt_builder *b, const qnnrt_tensor_desc *desc)
 {
     qnnrt_tensor_desc own;
-    qnnrt__compose_tensor *tensor;
-    if (!qnnrt__compose_going(b)) return -1;
+    qnnrt__build_tensor *tensor;
+    if (!qnnrt__builder_going(b)) return -1;
     if (desc == NULL) {
-        qnnrt__compose_fail(b, QNNRT_E_ARG, "qnnrt_builder_tensor: desc is NULL");
+        qnnrt__build_fail(b, QNNRT_E_ARG, "qnnrt_builder_tensor: desc is NULL");
         return -1;
     }
-    if (qnnrt__compose_needs_graph(b, "a tensor") != QNNRT_OK) return -1;
+    if (qnnrt__build_needs_graph(b, "a tensor") != QNNRT_OK) return -1;
     own = *desc;
-    if (qnnrt__compose_name(b, desc->name, "a tensor", &own.name) != QNNRT_OK ||
-        qnnrt__compose_record(b, &own, &tensor) != QNNRT_OK ||
-        qnnrt__compose_add(b, tensor) != QNNRT_OK) return -1;
+    if (qnnrt__build_name(b, desc->name, "a tensor", &own.name) != QNNRT_OK ||
+        qnnrt__tensor_record(b, &own, &tensor) != QNNRT_OK ||
+        qnnrt__tensor_add(b, tensor) != QNNRT_OK) return -1;
     return b->handles;
 }
 
 QNNRT_API void qnnrt_builder_node(qnnrt_builder *b, const qnnrt_node_desc *desc)
 {
-    qnnrt__compose_node *node;
-    if (!qnnrt__compose_going(b)) return;
+    qnnrt__build_node *node;
+    if (!qnnrt__builder_going(b)) return;
     if (desc == NULL) {
-        qnnrt__compose_fail(b, QNNRT_E_ARG, "qnnrt_builder_node: desc is NULL");
+        qnnrt__build_fail(b, QNNRT_E_ARG, "qnnrt_builder_node: desc is NULL");
         return;
     }
-    if (qnnrt__compose_node_make(b, desc, &node) != QNNRT_OK) return;
-    if (!qnnrt__compose_take(b, &b->node_names, node->op.name) ||
-        !qnnrt__compose_push(b, &b->graph->nodes, node))
-        qnnrt__compose_no_memory(b);
+    if (qnnrt__node_make(b, desc, &node) != QNNRT_OK) return;
+    if (!qnnrt__build_take(b, &b->node_names, node->op.name) ||
+        !qnnrt__build_push(b, &b->graph->nodes, node))
+        qnnrt__build_no_memory(b);
     if (node->op.input_count + node->op.output_count > b->most_ends)
         b->most_ends = node->op.input_count + node->op.output_count;
 }
@@ -2102,7 +2190,7 @@ QNNRT_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *b, const qnnrt_node
 {
     qnnrt_error own;
     qnnrt__arena arena;
-    qnnrt__compose_node *node;
+    qnnrt__build_node *node;
     qnnrt__abi_tensor *room;
     qnnrt__abi_op op;
     qnnrt_result result;
@@ -2118,15 +2206,15 @@ QNNRT_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *b, const qnnrt_node
     arena.hooks = b->backend->hooks;
     b->into = &arena;
     b->err = err;
-    result = qnnrt__compose_node_make(b, desc, &node);
+    result = qnnrt__node_make(b, desc, &node);
     if (result == QNNRT_OK) {
-        room = (qnnrt__abi_tensor *)qnnrt__compose_alloc(
+        room = (qnnrt__abi_tensor *)qnnrt__build_alloc(
             b, (uint64_t)node->op.input_count + node->op.output_count, sizeof(*room));
-        if (room == NULL) result = qnnrt__compose_no_memory(b);
+        if (room == NULL) result = qnnrt__build_no_memory(b);
         else {
-            op = qnnrt__compose_op(node, room);
+            op = qnnrt__node_op(node, room);
             qnnrt__hooks_lock(&b->backend->hooks);
-            result = qnnrt__compose_device(b);           /* validators ask the newest device */
+            result = qnnrt__device_choose(b);           /* validators ask the newest device */
             if (result == QNNRT_OK)
                 result = qnnrt__validate(b->backend, &op, b->graph->desc.name, err);
             qnnrt__hooks_unlock(&b->backend->hooks);
@@ -2139,11 +2227,11 @@ QNNRT_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *b, const qnnrt_node
     return result;
 }
 
-static const qnnrt_error qnnrt__compose_null = { QNNRT_E_ARG, 0, "the builder is NULL" };
+static const qnnrt_error qnnrt__builder_null = { QNNRT_E_ARG, 0, "the builder is NULL" };
 
 QNNRT_API const qnnrt_error *qnnrt_builder_error(const qnnrt_builder *builder)
 {
-    return builder != NULL ? &builder->error : &qnnrt__compose_null;
+    return builder != NULL ? &builder->error : &qnnrt__builder_null;
 }
 
 QNNRT_API qnnrt_result qnnrt_builder_finish(qnnrt_builder *builder, qnnrt **out, qnnrt_error *err)
@@ -2158,13 +2246,13 @@ QNNRT_API qnnrt_result qnnrt_builder_finish(qnnrt_builder *builder, qnnrt **out,
     result = builder->error.code;
     if (result == QNNRT_OK) result = qnnrt__compose_finish(builder, out);
     if (err != NULL && result != QNNRT_OK) *err = builder->error;
-    if (!builder->spent) qnnrt__compose_spend(builder, "finished");
+    if (!builder->spent) qnnrt__builder_spend(builder, "finished");
     return qnnrt__err_way_out(err, result);
 }
 
 QNNRT_API void qnnrt_builder_destroy(qnnrt_builder *builder)
 {
-    if (builder != NULL && !builder->spent) qnnrt__compose_spend(builder, "destroyed");
+    if (builder != NULL && !builder->spent) qnnrt__builder_spend(builder, "destroyed");
 }
 
 #endif /* QNNRT__COMPOSE_ONCE */
