@@ -1,19 +1,23 @@
 #!/bin/sh
-# JSONTestSuite (tests/data/json_suite) through build/json_check: y_* accepted, n_* refused, and of i_*
-# what the README there says. The last line is "N passed, N failed".
+# JSONTestSuite through build/json_check, where QNNRT_SAMPLES/json_suite has its files: y_* is accepted,
+# n_* refused, and i_* as said below. The project's own cases are in tests/json_cases.h.
+# The last line is "N passed, N failed".
 set -u
 LC_ALL=C
 export LC_ALL
 
-cases=tests/data/json_suite
+cases=${QNNRT_SAMPLES:-/nowhere}/json_suite
 work=build/json_suite
+if [ ! -d "$cases" ]; then
+    echo "test_json_suite: skipped: QNNRT_SAMPLES names no folder with json_suite/"
+    echo "0 passed, 0 failed, 1 skipped"
+    exit 0
+fi
 rm -rf "$work"
 mkdir -p "$work"
 
-# The two that are not kept because of their size, and two that a reader without a limit would take.
+# Two that a reader without a limit accepts; the suite has their halves.
 repeat() { awk -v n="$1" -v s="$2" 'BEGIN { for (i = 0; i < n; ++i) printf "%s", s }'; }
-repeat 100000 '[' >"$work/n_structure_100000_opening_arrays.json"
-{ repeat 50000 '[{"":'; echo; } >"$work/n_structure_open_array_object.json"
 { repeat 100000 '['; repeat 100000 ']'; } >"$work/n_100000_arrays_closed.json"
 { repeat 100000 '{"a":'; repeat 1 1; repeat 100000 '}'; } >"$work/n_100000_objects_closed.json"
 
@@ -26,6 +30,7 @@ fi
 while IFS= read -r line; do
     file=${line%%: *} verdict=${line#*: }
     name=${file##*/}
+    # Numbers of any size are text; that 1e400 has no float64 is for qnnrt_json_f64() to say.
     case $name in
     y_*) want=accept ;;
     n_*) want=refuse ;;
