@@ -101,7 +101,7 @@
 
    Looking inside
        desc.inspect reads without a backend. What are my tensors called?
-           const qnnrt_pipeline_info *p = qnnrt_pipeline_get_info(qnnrt_pipeline_get(model, 0));
+           const qnnrt_pipeline_info *p = qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[0]);
            for (i = 0; i < p->slot_count; ++i)
                printf("%s %s %s\n", qnnrt_role_name(p->slots[i].role), p->slots[i].address,
                       qnnrt_dtype_name(p->slots[i].tensor->dtype));
@@ -179,8 +179,9 @@
                printf("%g %s %s\n", events[i].value, events[i].unit_name, events[i].name);
        HTP tells cycles of nodes, CPU microseconds; which events there are differs by backend,
        release and device: look for what you need, and expect it to be missing. desc.profile_level
-       does the same for loading, see qnnrt_events(). With QNNRT_PROFILE_LOG, qnnrt_run_profile_log()
-       writes the file that the vendor's viewer reads. On the x86-64 emulator "VTCM acquire" and "power on" are no real
+       does the same for loading, see qnnrt_info.events. With QNNRT_PROFILE_LOG,
+       qnnrt_run_profile_log() writes the file that the vendor's viewer reads. On the x86-64 emulator
+       "VTCM acquire" and "power on" are no real
        times.
 
    Power
@@ -188,7 +189,7 @@
            qnnrt_power_desc power = {0};
            qnnrt_power_report report;
            power.preset = QNNRT_POWER_BURST;
-           qnnrt_power_set(qnnrt_get_backend(model), &power, &report, &err);
+           qnnrt_power_set(qnnrt_get_info(model)->backend, &power, &report, &err);
        report has an answer for each setting: applied, refused with a code, not available (CPU). A
        preset's numbers can be replaced one by one. Vote low again, or with NULL not at all, between
        bursts of work: a vote for high clocks costs power as long as the backend is open.
@@ -677,7 +678,7 @@ typedef struct qnnrt_profile_event {
     uint32_t    depth;                      /* 0, or below the nearest event before it that has a
                                                smaller depth */
     uint32_t    vendor_code;                /* not 0: the library did not tell what it is */
-    size_t      step;                       /* of the pipeline; of qnnrt_events(): the context */
+    size_t      step;                       /* of the pipeline; of qnnrt_info.events: the context */
 } qnnrt_profile_event;
 
 /* ------------------------------------------------------------------------------------- model -- */
@@ -716,7 +717,7 @@ typedef struct qnnrt_desc {
     int               read;          /* 1: read files into memory instead of mapping them */
     int               guard;         /* 1: qnnrt_prepare puts guard pages behind every tensor */
     qnnrt_limits      limits;
-    qnnrt_profile_level profile_level;   /* of loading, see qnnrt_events() (default 0: off) */
+    qnnrt_profile_level profile_level;   /* of loading, see qnnrt_info.events (default 0: off) */
     qnnrt_backend_desc  backend_desc;    /* how the model opens its own backend; .unload holds for
                                             libQnnSystem.so too. Not used when .backend is set. With
                                             .inspect only .path (libQnnSystem.so is looked for
@@ -758,27 +759,33 @@ QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, q
             QNNRT_E_BACKEND as in qnnrt_backend_close() */
 QNNRT_API qnnrt_result qnnrt_close(qnnrt *model);
 
-/* The contexts in shard order, valid until qnnrt_close(). count may be NULL. One with .failure has
-   no graphs. */
-QNNRT_API const qnnrt_context_info *qnnrt_contexts(const qnnrt *model, size_t *count);
+typedef struct qnnrt_pipeline qnnrt_pipeline;
 
-/* What the library measured while it loaded the contexts, with desc.profile_level, or finalized the
-   graphs of a built model; valid until qnnrt_close(). count may be NULL. */
-QNNRT_API const qnnrt_profile_event *qnnrt_events(const qnnrt *model, size_t *count);
+/* What a model consists of. All of it is valid until qnnrt_close(). */
+typedef struct qnnrt_info {
+    const char                   *folder;       /* as given to qnnrt_open(): for other files in it,
+                                                   such as a tokenizer. "" for desc.files and for a
+                                                   built model */
+    const char                   *system_path;  /* the libQnnSystem.so that gave the metadata, ""
+                                                   when JSON did */
+    qnnrt_backend                *backend;      /* for sharing and for its info; NULL after
+                                                   desc.inspect */
+    size_t                        context_count;
+    const qnnrt_context_info     *contexts;     /* in shard order; one with .failure has no graphs */
+    size_t                        event_count;
+    const qnnrt_profile_event    *events;       /* what the library measured, with
+                                                   desc.profile_level, while it loaded the contexts
+                                                   or finalized the graphs of a built model */
+    size_t                        pipeline_count;
+    const qnnrt_pipeline *const  *pipelines;    /* one per joined group of graphs, then every graph
+                                                   that nothing joins. Those with
+                                                   qnnrt_pipeline_info.failure cannot be prepared */
+} qnnrt_info;
 
-/* The backend of a model (NULL after desc.inspect), for sharing and for its info. */
-QNNRT_API qnnrt_backend *qnnrt_get_backend(const qnnrt *model);
-
-/* Path of the libQnnSystem.so that gave the metadata, "" when JSON did. */
-QNNRT_API const char *qnnrt_get_system_path(const qnnrt *model);
-
-/* The folder that was opened, as qnnrt_open() was told it: for what else lies in it, such as a
-   tokenizer. "" of a model from desc.files or from a builder. */
-QNNRT_API const char *qnnrt_get_folder(const qnnrt *model);
+/* Return the facts about a model, NULL for NULL. */
+QNNRT_API const qnnrt_info *qnnrt_get_info(const qnnrt *model);
 
 /* ---------------------------------------------------------------------------------- pipeline -- */
-
-typedef struct qnnrt_pipeline qnnrt_pipeline;
 
 typedef int32_t qnnrt_slot;                     /* index into qnnrt_pipeline_info.slots; that of
                                                    another pipeline is not detected */
@@ -808,7 +815,7 @@ typedef struct qnnrt_edge_info {
 
 typedef struct qnnrt_step_info {
     const qnnrt            *model;
-    size_t                  context;            /* index into qnnrt_contexts() */
+    size_t                  context;            /* index into qnnrt_info.contexts */
     const qnnrt_graph_info *graph;
 } qnnrt_step_info;
 
@@ -825,10 +832,7 @@ typedef struct qnnrt_pipeline_info {
 /* "input", "output", "edge"; "tensor" for any other number. */
 QNNRT_API const char *qnnrt_role_name(qnnrt_role role);
 
-/* The pipelines that were found: one per joined group of graphs, then every graph that nothing
-   joins. Those with .failure cannot be prepared. Valid until qnnrt_close(). */
-QNNRT_API size_t qnnrt_pipeline_count(const qnnrt *model);
-QNNRT_API const qnnrt_pipeline *qnnrt_pipeline_get(const qnnrt *model, size_t index);
+/* Return the facts about a pipeline, NULL for NULL. Valid as long as the pipeline. */
 QNNRT_API const qnnrt_pipeline_info *qnnrt_pipeline_get_info(const qnnrt_pipeline *pipeline);
 
 /* Find a pipeline.
@@ -844,7 +848,7 @@ QNNRT_API qnnrt_result qnnrt_pipeline_find(const qnnrt *model, const char *name,
 
 typedef struct qnnrt_step_desc {
     const qnnrt *model;                         /* all models of a pipeline share one backend */
-    size_t       context;                       /* index into qnnrt_contexts(model) */
+    size_t       context;                       /* index into qnnrt_info.contexts */
     const char  *graph;                         /* its name in that context */
 } qnnrt_step_desc;
 
@@ -9583,6 +9587,7 @@ struct qnnrt_pipeline {
 };
 
 struct qnnrt {
+    qnnrt_info        info;             /* the public view of what follows */
     qnnrt_hooks       hooks;
     qnnrt_limits      limits;
     qnnrt_backend    *backend;          /* NULL after desc.inspect */
@@ -10536,6 +10541,21 @@ static qnnrt_result qnnrt__model_free(qnnrt *model)
     qnnrt__arena_free(&model->arena);
     qnnrt__mem_free(&hooks, model);
     return result;
+}
+
+/* Fill in the public view of a model that is complete. */
+static void qnnrt__model_publish(qnnrt *model)
+{
+    qnnrt_info *info = &model->info;
+    info->folder = model->folder != NULL ? model->folder : "";
+    info->system_path = model->system_path;
+    info->backend = model->backend;
+    info->contexts = model->infos;
+    info->context_count = model->context_count;
+    info->events = model->events.events;
+    info->event_count = model->events.count;
+    info->pipelines = (const qnnrt_pipeline *const *)model->pipelines;
+    info->pipeline_count = model->pipeline_count;
 }
 
 /* Where one context comes from. */
@@ -12157,6 +12177,7 @@ QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, q
         qnnrt__model_free(model);
         return qnnrt__err_way_out(err, result);
     }
+    qnnrt__model_publish(model);
     *out = model;
     return QNNRT_OK;
 }
@@ -12172,44 +12193,12 @@ QNNRT_API qnnrt_result qnnrt_close(qnnrt *model)
     return qnnrt__model_free(model);
 }
 
-QNNRT_API const qnnrt_context_info *qnnrt_contexts(const qnnrt *model, size_t *count)
+QNNRT_API const qnnrt_info *qnnrt_get_info(const qnnrt *model)
 {
-    if (count != NULL) *count = model != NULL ? model->context_count : 0;
-    return model != NULL ? model->infos : NULL;
-}
-
-QNNRT_API const qnnrt_profile_event *qnnrt_events(const qnnrt *model, size_t *count)
-{
-    if (count != NULL) *count = model != NULL ? model->events.count : 0;
-    return model != NULL ? model->events.events : NULL;
-}
-
-QNNRT_API qnnrt_backend *qnnrt_get_backend(const qnnrt *model)
-{
-    return model != NULL ? model->backend : NULL;
-}
-
-QNNRT_API const char *qnnrt_get_system_path(const qnnrt *model)
-{
-    return model != NULL ? model->system_path : "";
-}
-
-QNNRT_API const char *qnnrt_get_folder(const qnnrt *model)
-{
-    return model != NULL && model->folder != NULL ? model->folder : "";
+    return model != NULL ? &model->info : NULL;
 }
 
 /* ---- pipeline ---- */
-
-QNNRT_API size_t qnnrt_pipeline_count(const qnnrt *model)
-{
-    return model != NULL ? model->pipeline_count : 0;
-}
-
-QNNRT_API const qnnrt_pipeline *qnnrt_pipeline_get(const qnnrt *model, size_t index)
-{
-    return model != NULL && index < model->pipeline_count ? model->pipelines[index] : NULL;
-}
 
 QNNRT_API const qnnrt_pipeline_info *qnnrt_pipeline_get_info(const qnnrt_pipeline *pipeline)
 {

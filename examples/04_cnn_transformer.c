@@ -90,8 +90,8 @@ static void run(const char *library, const char *system, const char *path, float
     qnnrt *model;
     qnnrt_run *r[3];
     must(qnnrt_open(NULL, &desc, &model, &err));
-    printf("%s: %lu bytes, of which graphs share %lu\n", path, (unsigned long)qnnrt_contexts(model, NULL)->file_bytes,
-           (unsigned long)qnnrt_contexts(model, NULL)->graphs[1].shared_weights_bytes);
+    printf("%s: %lu bytes, of which graphs share %lu\n", path, (unsigned long)qnnrt_get_info(model)->contexts->file_bytes,
+           (unsigned long)qnnrt_get_info(model)->contexts->graphs[1].shared_weights_bytes);
     desc.inspect = 0;
     if (qnnrt_open(NULL, &desc, &model, &err) != QNNRT_OK) { printf("refused: %s\n", err.text); return; }
     for (int g = 0; g < 3; ++g, out += T * W) {

@@ -66,8 +66,8 @@ static qnnrt_slot find(const qnnrt_pipeline *p, qnnrt_role role, const char *nam
 static const char *first_of(const qnnrt *model, const char *a, const char *b)
 {
     size_t i;
-    for (i = 0; i < qnnrt_pipeline_count(model); ++i) {
-        const char *name = qnnrt_pipeline_get_info(qnnrt_pipeline_get(model, i))->name;
+    for (i = 0; i < qnnrt_get_info(model)->pipeline_count; ++i) {
+        const char *name = qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[i])->name;
         if (strncmp(name, a, strlen(a)) == 0 || strncmp(name, b, strlen(b)) == 0) return name;
     }
     stop("there is no pipeline whose name begins with prefill_ or prompt_, or none with kv_ or "

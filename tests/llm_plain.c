@@ -158,7 +158,8 @@ static void prepare(graph *g, qnnrt *model, int decode)
                                       { "token_", "kv_forward" } };
     qnnrt_error err;
     size_t contexts, i, k;
-    const qnnrt_context_info *context = qnnrt_contexts(model, &contexts);
+    const qnnrt_context_info *context = qnnrt_get_info(model)->contexts;
+    contexts = qnnrt_get_info(model)->context_count;
     char name[160];
     if (contexts > SHARDS) stop("too many shards", "");
     for (i = 0; i < contexts; ++i)
@@ -183,7 +184,8 @@ static void prepare(graph *g, qnnrt *model, int decode)
 static uint32_t count_units(const qnnrt *model)
 {
     size_t contexts, i, k;
-    const qnnrt_context_info *context = qnnrt_contexts(model, &contexts);
+    const qnnrt_context_info *context = qnnrt_get_info(model)->contexts;
+    contexts = qnnrt_get_info(model)->context_count;
     uint32_t args = 0, hub = 0;
     for (i = 0; i < contexts; ++i)
         for (k = 0; k < context[i].graphs[0].input_count; ++k) {

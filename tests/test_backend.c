@@ -702,14 +702,14 @@ TEST(the_system_library_is_taken_from_beside_the_backend)
     fake_open(&system, system_path);
     if (open_it(&desc, &model, &err) != QNNRT_OK) printf("%s\n", err.text);
     CHECK_EQ(err.code, QNNRT_OK);
-    CHECK_EQ(strcmp(qnnrt_get_system_path(model), system_path), 0);
-    CHECK_EQ(strcmp(qnnrt_backend_get_info(qnnrt_get_backend(model))->path, backend_path), 0);
+    CHECK_EQ(strcmp(qnnrt_get_info(model)->system_path, system_path), 0);
+    CHECK_EQ(strcmp(qnnrt_backend_get_info(qnnrt_get_info(model)->backend)->path, backend_path), 0);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
     desc.inspect = 1;
     if (open_it(&desc, &model, &err) != QNNRT_OK) printf("%s\n", err.text);
     CHECK_EQ(err.code, QNNRT_OK);
-    CHECK_EQ(strcmp(qnnrt_get_system_path(model), system_path), 0);
-    CHECK(qnnrt_get_backend(model) == NULL);
+    CHECK_EQ(strcmp(qnnrt_get_info(model)->system_path, system_path), 0);
+    CHECK(qnnrt_get_info(model)->backend == NULL);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
     CHECK_EQ(fake_live(&other), other.before);
     CHECK_EQ(fake_live(&system), system.before);
@@ -731,22 +731,22 @@ TEST(a_backend_that_speaks_the_system_interface_needs_no_system_library)
     desc.backend_desc.path = backend_path;
     desc.system_path = NULL;
     CHECK_EQ(open_it(&desc, &model, &err), QNNRT_OK);
-    CHECK_EQ(strcmp(qnnrt_get_system_path(model), backend_path), 0);
+    CHECK_EQ(strcmp(qnnrt_get_info(model)->system_path, backend_path), 0);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
     desc.inspect = 1;
     CHECK_EQ(open_it(&desc, &model, &err), QNNRT_OK);
-    CHECK_EQ(strcmp(qnnrt_get_system_path(model), backend_path), 0);
+    CHECK_EQ(strcmp(qnnrt_get_info(model)->system_path, backend_path), 0);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
 
     /* Its own comes before one beside it, which may be of another vendor; inspecting loads the small one. */
     TRY(copy_file(TEST_FAKE_LIB, system_path));
     desc.inspect = 0;
     CHECK_EQ(open_it(&desc, &model, &err), QNNRT_OK);
-    CHECK_EQ(strcmp(qnnrt_get_system_path(model), backend_path), 0);
+    CHECK_EQ(strcmp(qnnrt_get_info(model)->system_path, backend_path), 0);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
     desc.inspect = 1;
     CHECK_EQ(open_it(&desc, &model, &err), QNNRT_OK);
-    CHECK_EQ(strcmp(qnnrt_get_system_path(model), system_path), 0);
+    CHECK_EQ(strcmp(qnnrt_get_info(model)->system_path, system_path), 0);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
     CHECK_EQ(fake_live(&other), other.before);
 }
@@ -1241,7 +1241,8 @@ TEST(with_keep_going_a_shard_that_fails_keeps_its_error)
         } else {
             CHECK_EQ(open_it(&desc, &model, &err), QNNRT_OK);
             CHECK_EQ(err.text[0], 0);
-            infos = qnnrt_contexts(model, &count);
+            infos = qnnrt_get_info(model)->contexts;
+            count = qnnrt_get_info(model)->context_count;
             CHECK_EQ(count, 2);
             CHECK(infos[1].failure == NULL);
             CHECK(infos[0].failure != NULL);
@@ -1576,7 +1577,7 @@ TEST(options_of_a_shared_backend_belong_to_the_backend)
     desc.backend_desc.hooks = host_hooks(&h);
     desc.backend_desc.hooks.free = NULL;
     CHECK_EQ(open_it(&desc, &model, &err), QNNRT_OK);
-    CHECK(qnnrt_get_backend(model) == backend);
+    CHECK(qnnrt_get_info(model)->backend == backend);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
     CHECK_EQ(h.allocs, 0);
     CHECK_EQ(h.locks, 0);
@@ -1631,17 +1632,10 @@ TEST(nothing_where_something_is_needed_is_a_wrong_argument)
 
 TEST(calls_on_nothing_answer)
 {
-    size_t count = 7;
     CHECK_EQ(qnnrt_backend_close(NULL), QNNRT_OK);
     CHECK_EQ(qnnrt_close(NULL), QNNRT_OK);
     CHECK(qnnrt_backend_get_info(NULL) == NULL);
-    CHECK(qnnrt_get_backend(NULL) == NULL);
-    CHECK(qnnrt_get_system_path(NULL) != NULL);
-    CHECK_EQ(qnnrt_get_system_path(NULL)[0], 0);
-    CHECK(qnnrt_contexts(NULL, &count) == NULL);
-    CHECK_EQ(count, 0);
-    CHECK(qnnrt_contexts(NULL, NULL) == NULL);
-    CHECK_EQ(qnnrt_pipeline_count(NULL), 0);
+    CHECK(qnnrt_get_info(NULL) == NULL);
     CHECK_EQ(qnnrt_run_destroy(NULL), QNNRT_OK);
     CHECK_EQ(qnnrt_exec(NULL), QNNRT_E_ARG);
 }
@@ -1841,7 +1835,7 @@ TEST(the_first_line_of_a_failed_execute_is_kept_however_many_follow)
     CHECK_EQ(open_it(&desc, &model, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_prepare(model, NULL, &run, &err), QNNRT_OK);
     run->steps[0].execute = noisy_execute;
-    noisy_backend = qnnrt_get_backend(model);
+    noisy_backend = qnnrt_get_info(model)->backend;
     library_logs(noisy_backend, 1, "an error long before");
     for (i = 0; i < sizeof(counts) / sizeof(counts[0]); ++i) {
         char first[64], last[64];
@@ -1886,7 +1880,7 @@ TEST(a_text_that_is_cut_stays_utf8)
     CHECK_EQ(open_it(&desc, &model, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_prepare(model, NULL, &run, &err), QNNRT_OK);
     run->steps[0].execute = noisy_execute;
-    noisy_backend = qnnrt_get_backend(model);
+    noisy_backend = qnnrt_get_info(model)->backend;
     noisy_lines = 12;
     noisy_fails = 1;
     noisy_text = text;
@@ -2094,8 +2088,8 @@ TEST(two_models_share_a_backend_that_stays_open_while_used)
         desc.backend = backend;
         desc.backend_desc.path = NULL;
         CHECK_EQ(open_it(&desc, &models[1], &err), QNNRT_OK);
-        CHECK(qnnrt_get_backend(models[0]) == backend);
-        CHECK(qnnrt_get_backend(models[1]) == backend);
+        CHECK(qnnrt_get_info(models[0])->backend == backend);
+        CHECK(qnnrt_get_info(models[1])->backend == backend);
         CHECK_EQ(fake_stat(1), 1);
         CHECK_EQ(fake_stat(3), 3);
         live = h.live;
@@ -2162,9 +2156,9 @@ TEST(the_backend_that_a_model_opened_outlives_it_for_others_or_the_close_is_refu
     fake_begin("");
     desc.backend_desc.hooks = host_hooks(&h);
     CHECK_EQ(open_it(&desc, &owner, &err), QNNRT_OK);
-    CHECK_EQ(qnnrt_backend_close(qnnrt_get_backend(owner)), QNNRT_E_BUSY);
+    CHECK_EQ(qnnrt_backend_close(qnnrt_get_info(owner)->backend), QNNRT_E_BUSY);
     desc = two_shards();
-    desc.backend = qnnrt_get_backend(owner);
+    desc.backend = qnnrt_get_info(owner)->backend;
     desc.backend_desc.path = NULL;
     CHECK_EQ(open_it(&desc, &guest, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_close(owner), QNNRT_E_BUSY);

@@ -147,7 +147,8 @@ TEST(a_built_model_runs_is_saved_and_opens)
     CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_OK);
     /* B was added first and reads what A writes. */
     CHECK(traced("node A Relu") != 0 && traced("node A Relu") < traced("node B Relu"));
-    info = qnnrt_contexts(built, &count);
+    info = qnnrt_get_info(built)->contexts;
+    count = qnnrt_get_info(built)->context_count;
     CHECK_EQ(count, 1);
     CHECK_STR(info->file, "context 0");
     CHECK_EQ(info->backend_id, 6);
@@ -221,7 +222,7 @@ TEST(several_contexts_are_wired_as_shards)
     qnnrt_context_desc context;
     qnnrt *built;
     const qnnrt_pipeline *pipeline;
-    size_t count, i;
+    size_t i;
     open_backend("", 0);
     b = builder_of(NULL);
     for (i = 0; i < 3; ++i) {
@@ -240,8 +241,8 @@ TEST(several_contexts_are_wired_as_shards)
         add_right(b, i == 1 ? "other" : "rest");
     }
     CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_OK);
-    CHECK_STR(qnnrt_contexts(built, &count)[1].file, "shard 1");
-    CHECK_EQ(count, 3);
+    CHECK_STR(qnnrt_get_info(built)->contexts[1].file, "shard 1");
+    CHECK_EQ(qnnrt_get_info(built)->context_count, 3);
     CHECK_EQ(qnnrt_pipeline_find(built, "decode", &pipeline, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_pipeline_get_info(pipeline)->step_count, 3);
     CHECK_EQ(qnnrt_pipeline_get_info(pipeline)->edge_count, 2);
@@ -1085,7 +1086,6 @@ TEST(a_device_of_its_own_where_one_is_needed)
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
         qnnrt_builder_desc desc;
         qnnrt *built;
-        size_t count;
         const char *second;
         memset(&desc, 0, sizeof(desc));
         if (strncmp(cases[i].knobs, "zero", 4) == 0) continue;      /* the backend's own fails first: see below */
@@ -1099,7 +1099,7 @@ TEST(a_device_of_its_own_where_one_is_needed)
         second = second != NULL ? strstr(second + 1, "options of device") : NULL;
         if (cases[i].options == NULL) CHECK(second == NULL || strncmp(cases[i].knobs, "fail", 4) == 0);
         else CHECK(second != NULL && strncmp(second, cases[i].options, strlen(cases[i].options)) == 0);
-        CHECK_EQ(qnnrt_contexts(built, &count)->soc_model, cases[i].told);
+        CHECK_EQ(qnnrt_get_info(built)->contexts->soc_model, cases[i].told);
         CHECK_EQ(qnnrt_close(built), QNNRT_OK);
         CHECK(close_backend());
     }
@@ -1455,7 +1455,8 @@ TEST(containers_become_graphs)
         qnnrt_builder_dlc(b, container("bc.dlc", "PK\3\4FAKEDLC b c"), NULL);
         add_right(b, "own");
         CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_OK);
-        info = qnnrt_contexts(built, &count);
+        info = qnnrt_get_info(built)->contexts;
+        count = qnnrt_get_info(built)->context_count;
         CHECK_EQ(count, 1);
         CHECK_EQ(info->graph_count, 4);
         CHECK_STR(info->graphs[0].name, "token");
@@ -1466,7 +1467,7 @@ TEST(containers_become_graphs)
         CHECK_EQ(qnnrt_prepare(built, "c", &run, &err), QNNRT_OK);
         CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
         qnnrt_run_destroy(run);
-        CHECK(qnnrt_get_system_path(built)[0] != '\0');
+        CHECK(qnnrt_get_info(built)->system_path[0] != '\0');
         CHECK_EQ(qnnrt_close(built), QNNRT_OK);
         CHECK(close_backend());
     }

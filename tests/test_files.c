@@ -125,7 +125,8 @@ static const char *files_of(const qnnrt *model)
 {
     static char text[4096];
     size_t count, i;
-    const qnnrt_context_info *infos = qnnrt_contexts(model, &count);
+    const qnnrt_context_info *infos = qnnrt_get_info(model)->contexts;
+    count = qnnrt_get_info(model)->context_count;
     text[0] = '\0';
     for (i = 0; i < count; ++i) snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s ", infos[i].file);
     return text;
@@ -418,7 +419,6 @@ static void bad_is_no_foreign(const char *folder, qnnrt_result code, const char 
 {
     qnnrt_desc desc = new_desc();
     qnnrt *model = NULL;
-    size_t count;
     fake_begin("");
     WRITE(folder, "model.bin", ONE);
     for (desc.read = 0; desc.read < 2; ++desc.read) {
@@ -427,10 +427,10 @@ static void bad_is_no_foreign(const char *folder, qnnrt_result code, const char 
         desc.keep_going = 1;
         OPENS(folder, &desc, &model);
         FILES_ARE(model, "bad.bin model.bin ");
-        CHECK(qnnrt_contexts(model, &count)[0].failure != NULL && qnnrt_contexts(model, NULL)[1].failure == NULL && count == 2);
-        CHECK_EQ(qnnrt_contexts(model, NULL)[0].failure->code, code);
-        CHECK_STR(qnnrt_contexts(model, NULL)[0].failure->text, "bad.bin");
-        CHECK_STR(qnnrt_contexts(model, NULL)[0].failure->text, says);
+        CHECK(qnnrt_get_info(model)->contexts[0].failure != NULL && qnnrt_get_info(model)->contexts[1].failure == NULL && qnnrt_get_info(model)->context_count == 2);
+        CHECK_EQ(qnnrt_get_info(model)->contexts[0].failure->code, code);
+        CHECK_STR(qnnrt_get_info(model)->contexts[0].failure->text, "bad.bin");
+        CHECK_STR(qnnrt_get_info(model)->contexts[0].failure->text, says);
         CLOSE(model);
     }
     CHECK(strstr(log_text, "is left out") == NULL);
@@ -665,9 +665,9 @@ TEST(forward_0_to_10_are_in_numeric_order)
     OPENS(folder, &desc, &model);
     FILES_ARE(model, "forward_0.bin forward_1.bin forward_2.bin forward_3.bin forward_4.bin forward_5.bin forward_6.bin "
                      "forward_7.bin forward_8.bin forward_9.bin forward_10.bin ");
-    CHECK_EQ(qnnrt_pipeline_count(model), 1);
-    CHECK(qnnrt_pipeline_get_info(qnnrt_pipeline_get(model, 0))->failure == NULL);
-    CHECK_EQ(qnnrt_pipeline_get_info(qnnrt_pipeline_get(model, 0))->edge_count, 10);
+    CHECK_EQ(qnnrt_get_info(model)->pipeline_count, 1);
+    CHECK(qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[0])->failure == NULL);
+    CHECK_EQ(qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[0])->edge_count, 10);
     CLOSE(model);
 }
 
@@ -885,7 +885,7 @@ TEST(build_ids_that_are_none_are_no_reason_to_refuse)
         qnnrt *model = NULL;
         snprintf(text, sizeof(text), ONE_WITH("build %s\n"), ids[i]);
         TEXT_OPENS(text, &model);
-        CHECK(strcmp(qnnrt_contexts(model, NULL)->build_id, i < 2 ? "" : ids[i]) == 0);
+        CHECK(strcmp(qnnrt_get_info(model)->contexts->build_id, i < 2 ? "" : ids[i]) == 0);
         CLOSE(model);
     }
 }
@@ -916,7 +916,7 @@ TEST(weight_sharing_of_another_backend_is_none_of_ours)
     qnnrt *model = NULL;
     fake_begin("id=3");
     TEXT_OPENS(ONE_WITH("backend 3\n") "shared 5\n", &model);
-    CHECK_EQ(qnnrt_contexts(model, NULL)->graphs[0].shared_weights_bytes, 0);
+    CHECK_EQ(qnnrt_get_info(model)->contexts->graphs[0].shared_weights_bytes, 0);
     CHECK_STR(fake_trace(), "contextCreateFromBinary");
     CLOSE(model);
 }
@@ -939,8 +939,8 @@ TEST(htp_facts_are_read_of_htp_binaries_only)
         desc.inspect = 1;
         OPENS(NULL, &desc, &model);
         free(block.data);
-        g = qnnrt_contexts(model, NULL)->graphs;
-        CHECK_EQ(qnnrt_contexts(model, NULL)->backend_id, id);
+        g = qnnrt_get_info(model)->contexts->graphs;
+        CHECK_EQ(qnnrt_get_info(model)->contexts->backend_id, id);
         CHECK_EQ(g->spill_fill_bytes, id == 6 ? 11 : 0);
         CHECK_EQ(g->vtcm_bytes, id == 6 ? 12 : 0);
         CHECK_EQ(g->optimization_level, id == 6 ? 3 : 0);
@@ -981,8 +981,8 @@ TEST(executorch_head_is_stepped_over)
         if (how == 2) { desc.files = &block.file; desc.file_count = 1; }
         fake_begin("");
         OPENS(folder, &desc, &model);
-        CHECK_EQ(qnnrt_contexts(model, NULL)->blob_bytes, strlen(ONE));
-        CHECK_EQ(qnnrt_contexts(model, NULL)->file_bytes, size);
+        CHECK_EQ(qnnrt_get_info(model)->contexts->blob_bytes, strlen(ONE));
+        CHECK_EQ(qnnrt_get_info(model)->contexts->file_bytes, size);
         free(block.data);
         CLOSE(model);
     }
@@ -1008,8 +1008,8 @@ TEST(context_fingerprint_tells_files_apart)
         if (how == 2) { desc.files = &block.file; desc.file_count = 1; }
         fake_begin("");
         OPENS(folder, &desc, &model);
-        prints[how] = qnnrt_contexts(model, NULL)->fingerprint;
-        CHECK(strcmp(qnnrt_get_folder(model), folder != NULL ? folder : "") == 0);
+        prints[how] = qnnrt_get_info(model)->contexts->fingerprint;
+        CHECK(strcmp(qnnrt_get_info(model)->folder, folder != NULL ? folder : "") == 0);
         free(block.data);
         CLOSE(model);
     }
@@ -1125,7 +1125,7 @@ TEST(files_and_blocks_mixed_keep_their_order_and_names)
     OPENS(NULL, &desc, &model);
     snprintf(expected, sizeof(expected), "%s %s (memory 2) a name that is no path ", paths[0], paths[1]);
     FILES_ARE(model, expected);
-    CHECK_EQ(qnnrt_pipeline_get_info(qnnrt_pipeline_get(model, 0))->edge_count, 3);
+    CHECK_EQ(qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[0])->edge_count, 3);
     CLOSE(model);
 }
 
@@ -1327,7 +1327,7 @@ TEST(metadata_reads_the_same_through_all_struct_versions)
     const qnnrt_context_info *b;
     fake_begin("info=3,ginfo=3,tensor=2");
     TEXT_OPENS(RICH, &best);
-    b = qnnrt_contexts(best, NULL);
+    b = qnnrt_get_info(best)->contexts;
     for (info = 1; info <= 3; ++info)
         for (ginfo = 1; ginfo <= 3; ++ginfo)
             for (tensor = 1; tensor <= 2; ++tensor) {
@@ -1337,7 +1337,7 @@ TEST(metadata_reads_the_same_through_all_struct_versions)
                 snprintf(knobs, sizeof(knobs), "info=%d,ginfo=%d,tensor=%d", info, ginfo, tensor);
                 fake_begin(knobs);
                 TEXT_OPENS(RICH, &model);
-                a = qnnrt_contexts(model, NULL);
+                a = qnnrt_get_info(model)->contexts;
                 TRY(same_table(a, info, ginfo, b, 3, 3));
                 CHECK_EQ(a->graphs[0].inputs[0].vendor_version, tensor);
                 /* What a version lacks reads as nothing. */
@@ -1358,7 +1358,7 @@ TEST(metadata_is_what_the_text_says)
     const qnnrt_tensor_info *in, *t;
     fake_begin("info=3,ginfo=3,tensor=2");
     TEXT_OPENS(RICH, &model);
-    c = qnnrt_contexts(model, NULL);
+    c = qnnrt_get_info(model)->contexts;
     CHECK(strcmp(c->file, "shard.bin") == 0 && strcmp(c->build_id, "v2.50.1.7") == 0);
     CHECK(c->backend_id == 6 && c->core_api.major == 2 && c->core_api.minor == 39 && c->core_api.patch == 3);
     CHECK(c->backend_api.major == 5 && c->backend_api.minor == 50 && c->backend_api.patch == 2);
@@ -1401,7 +1401,7 @@ TEST(metadata_outlives_the_block_it_was_read_from)
     TEXT_OPENS(RICH, &model);              /* text_opens has freed the block */
     CHECK_EQ(fake_live(), before.handles + 4);         /* log, backend, device, context; no system context */
     TEXT_OPENS(RICH, &again);
-    TRY(same_table(qnnrt_contexts(model, NULL), 3, 3, qnnrt_contexts(again, NULL), 3, 3));
+    TRY(same_table(qnnrt_get_info(model)->contexts, 3, 3, qnnrt_get_info(again)->contexts, 3, 3));
     CHECK_EQ(qnnrt_close(again), QNNRT_OK);
     CLOSE(model);
 }
@@ -1415,7 +1415,7 @@ TEST(reading_gives_the_same_table_as_mapping)
     OPENS(folder, &desc, &mapped);
     desc.read = 1;
     OPENS(folder, &desc, &read);
-    TRY(same_table(qnnrt_contexts(mapped, NULL), 3, 3, qnnrt_contexts(read, NULL), 3, 3));
+    TRY(same_table(qnnrt_get_info(mapped)->contexts, 3, 3, qnnrt_get_info(read)->contexts, 3, 3));
     CHECK_EQ(open_fds(), before.fds);
     CHECK_EQ(qnnrt_close(read), QNNRT_OK);
     CLOSE(mapped);
@@ -1475,7 +1475,7 @@ TEST(graph_without_inputs_or_outputs_opens_and_is_refused_at_prepare)
     for (i = 0; i < 3; ++i) {
         qnnrt *model = NULL;
         TEXT_OPENS(texts[i], &model);
-        CHECK_STR(qnnrt_contexts(model, NULL)->graphs[0].unsupported, "no inputs or no outputs");
+        CHECK_STR(qnnrt_get_info(model)->contexts->graphs[0].unsupported, "no inputs or no outputs");
         PREPARE_FAILS(model, NULL, QNNRT_E_UNSUPPORTED, "\"g\"", "no inputs or no outputs");
         CLOSE(model);
     }
@@ -1548,7 +1548,7 @@ TEST(names_of_1024_bytes_are_taken_and_of_1025_refused)
         const char *name;
         long_name(text, kind, 1024);
         TEXT_OPENS(text, &model);
-        g = qnnrt_contexts(model, NULL)->graphs;
+        g = qnnrt_get_info(model)->contexts->graphs;
         name = kind == 0 ? g->name : kind == 1 ? g->inputs[0].name : kind == 2 ? g->outputs[0].name : g->updateables[0].name;
         CHECK_EQ(strlen(name), 1024);
         CLOSE(model);
@@ -1660,19 +1660,19 @@ TEST(hostile_names_are_cleaned_in_unsupported_and_in_failure)
     desc.files = files;
     desc.file_count = 2;
     OPENS(NULL, &desc, &model);
-    info = qnnrt_pipeline_get_info(qnnrt_pipeline_get(model, 0));
+    info = qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[0]);
     CHECK(info->failure != NULL && text_is_clean(info->failure));
     CHECK_STR(info->failure, CLEANED);
     PREPARE_FAILS(model, NULL, QNNRT_E_MISMATCH, CLEANED, "wired");
     CLOSE(model);
     TEXT_OPENS(HEAD "graph g\nin " HOSTILE " 1 0232 1 1 - type=11\nout y 2 0232 1 1 -\n", &model);
-    CHECK_STR(qnnrt_contexts(model, NULL)->graphs[0].unsupported, "is optional");
-    CHECK(text_is_clean(qnnrt_contexts(model, NULL)->graphs[0].unsupported));
+    CHECK_STR(qnnrt_get_info(model)->contexts->graphs[0].unsupported, "is optional");
+    CHECK(text_is_clean(qnnrt_get_info(model)->contexts->graphs[0].unsupported));
     CLOSE(model);
     TEXT_OPENS(HEAD "graph g\nin " HOSTILE " 1 9999 1 1 -\nout y 2 0232 1 1 -\n", &model);
-    CHECK_STR(qnnrt_contexts(model, NULL)->graphs[0].unsupported, "input \"" CLEANED);
-    CHECK_STR(qnnrt_contexts(model, NULL)->graphs[0].unsupported, "(unknown, 0x9999)");
-    CHECK(text_is_clean(qnnrt_contexts(model, NULL)->graphs[0].unsupported));
+    CHECK_STR(qnnrt_get_info(model)->contexts->graphs[0].unsupported, "input \"" CLEANED);
+    CHECK_STR(qnnrt_get_info(model)->contexts->graphs[0].unsupported, "(unknown, 0x9999)");
+    CHECK(text_is_clean(qnnrt_get_info(model)->contexts->graphs[0].unsupported));
     CLOSE(model);
 }
 
@@ -1682,7 +1682,7 @@ TEST(names_with_percent_slash_and_dots_are_harmless)
     qnnrt_run *run = NULL;
     fake_begin("");
     TEXT_OPENS(HEAD "graph %25s%25n%25d/../../etc/passwd\nin ../x%25n 1 0232 1 1 -\nout ../../%25s 2 0232 1 1 -\n", &model);
-    CHECK(strcmp(qnnrt_contexts(model, NULL)->graphs[0].name, "%s%n%d/../../etc/passwd") == 0);
+    CHECK(strcmp(qnnrt_get_info(model)->contexts->graphs[0].name, "%s%n%d/../../etc/passwd") == 0);
     CHECK_EQ(qnnrt_prepare(model, "%s%n%d/../../etc/passwd", &run, &error), QNNRT_OK);
     CHECK(qnnrt_data(run, "../x%n", NULL) != NULL && qnnrt_data(run, "../../%s", NULL) != NULL);
     CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
@@ -1695,7 +1695,7 @@ TEST(names_with_percent_slash_and_dots_are_harmless)
     TEXT_FAILS(HEAD "graph %25s%25n\nin %25n%25s%25d%25c 1 0232 1 0 -\nout y 2 0232 1 1 -\n", QNNRT_E_FORMAT, "\"%s%n\"", "\"%n%s%d%c\"",
                "dimension of 0");
     TEXT_OPENS(HEAD "graph %25s%25n\nin %25n%25s%25d%25c 1 9999 1 1 -\nout y 2 0232 1 1 -\n", &model);
-    CHECK_STR(qnnrt_contexts(model, NULL)->graphs[0].unsupported, "input \"%n%s%d%c\"");
+    CHECK_STR(qnnrt_get_info(model)->contexts->graphs[0].unsupported, "input \"%n%s%d%c\"");
     PREPARE_FAILS(model, NULL, QNNRT_E_UNSUPPORTED, "\"%s%n\"", "\"%n%s%d%c\"");
     CLOSE(model);
 }
@@ -1707,7 +1707,7 @@ TEST(names_in_utf8_are_kept)
     TEXT_FAILS(HEAD "graph g%c3%bc%e4%bd%a0%f0%9f%98%80\nin \xc3\xb6%e2%82%ac 1 0232 1 0 -\nout y 2 0232 1 1 -\n", QNNRT_E_FORMAT,
                "g\xc3\xbc\xe4\xbd\xa0\xf0\x9f\x98\x80", "\xc3\xb6\xe2\x82\xac", "dimension of 0");
     TEXT_OPENS(HEAD "graph g%c3%bc%e4%bd%a0%f0%9f%98%80\nin \xc3\xb6%e2%82%ac 1 9999 1 1 -\nout y 2 0232 1 1 -\n", &model);
-    CHECK_STR(qnnrt_contexts(model, NULL)->graphs[0].unsupported, "\"\xc3\xb6\xe2\x82\xac\"");
+    CHECK_STR(qnnrt_get_info(model)->contexts->graphs[0].unsupported, "\"\xc3\xb6\xe2\x82\xac\"");
     PREPARE_FAILS(model, NULL, QNNRT_E_UNSUPPORTED, "g\xc3\xbc\xe4\xbd\xa0\xf0\x9f\x98\x80", "\xc3\xb6\xe2\x82\xac");
     CLOSE(model);
 }
@@ -1728,12 +1728,12 @@ TEST(names_in_utf8_that_are_cut_stay_utf8)
         snprintf(text, sizeof(text), HEAD "graph %s\nin %s 1 9999 1 1 -\nout y 2 0232 1 1 -\n", name, name);
         TEXT_OPENS(text, &model);
         PREPARE_FAILS(model, NULL, QNNRT_E_UNSUPPORTED, "\xf0\x9f\x98\x80", "0x9999");
-        CHECK(text_is_clean(qnnrt_contexts(model, NULL)->graphs[0].unsupported));
+        CHECK(text_is_clean(qnnrt_get_info(model)->contexts->graphs[0].unsupported));
         CLOSE(model);
         snprintf(text, sizeof(text), HEAD "graph %s\nin %s 1 0232 1 1 - type=11\nout y 2 0232 1 1 -\n", name, name);
         TEXT_OPENS(text, &model);
         PREPARE_FAILS(model, NULL, QNNRT_E_UNSUPPORTED, "\xf0\x9f\x98\x80", "is optional");
-        CHECK(text_is_clean(qnnrt_contexts(model, NULL)->graphs[0].unsupported));
+        CHECK(text_is_clean(qnnrt_get_info(model)->contexts->graphs[0].unsupported));
         CLOSE(model);
     }
 }
@@ -1770,7 +1770,7 @@ TEST(rank_0_is_a_scalar)
     size_t bytes;
     fake_begin("");
     TEXT_OPENS(GRAPH("in s 1 0232 0 -\n"), &model);
-    t = qnnrt_contexts(model, NULL)->graphs[0].inputs;
+    t = qnnrt_get_info(model)->contexts->graphs[0].inputs;
     CHECK(t->rank == 0 && t->count == 1 && t->bytes == 4);
     CHECK_EQ(qnnrt_prepare(model, NULL, &run, &error), QNNRT_OK);
     CHECK(qnnrt_data(run, "s", &bytes) != NULL && bytes == 4);
@@ -1790,8 +1790,8 @@ TEST(rank_8_is_taken_and_rank_9_needs_the_limit)
                "limits.rank");
     limits.rank = 16;
     TEXT_OPENS_WITHIN(&limits, GRAPH("in x 1 0232 9 1 2 1 2 1 2 1 2 3 -\n"), &model);
-    CHECK_EQ(qnnrt_contexts(model, NULL)->graphs[0].inputs[0].count, 48);
-    CHECK_EQ(qnnrt_contexts(model, NULL)->graphs[0].inputs[0].dims[8], 3);
+    CHECK_EQ(qnnrt_get_info(model)->contexts->graphs[0].inputs[0].count, 48);
+    CHECK_EQ(qnnrt_get_info(model)->contexts->graphs[0].inputs[0].dims[8], 3);
     CLOSE(model);
     TEXT_OPENS_WITHIN(&limits, GRAPH("in x 1 0232 16 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 -\n"), &model);
     CLOSE(model);
@@ -1836,7 +1836,7 @@ TEST(tensor_over_4_gib_opens_and_is_refused_at_prepare_by_name)
         const char *name = i == 2 ? "input \"x\"" : "input \"big\"";
         snprintf(text, sizeof(text), GRAPH("%s"), over[i]);
         TEXT_OPENS(text, &model);
-        CHECK_STR(qnnrt_contexts(model, NULL)->graphs[0].unsupported, name);
+        CHECK_STR(qnnrt_get_info(model)->contexts->graphs[0].unsupported, name);
         PREPARE_FAILS(model, NULL, QNNRT_E_UNSUPPORTED, name, "4 GiB");
         CLOSE(model);
     }
@@ -1847,8 +1847,8 @@ TEST(tensor_of_4_gib_less_1_is_supported)
     qnnrt *model = NULL;
     fake_begin("");
     TEXT_OPENS(GRAPH("in big 1 0408 2 65535 65537 s 1 0\n"), &model);
-    CHECK_EQ(qnnrt_contexts(model, NULL)->graphs[0].inputs[0].bytes, 4294967295u);
-    CHECK(qnnrt_contexts(model, NULL)->graphs[0].unsupported == NULL);
+    CHECK_EQ(qnnrt_get_info(model)->contexts->graphs[0].inputs[0].bytes, 4294967295u);
+    CHECK(qnnrt_get_info(model)->contexts->graphs[0].unsupported == NULL);
     CLOSE(model);
 }
 
@@ -1882,7 +1882,7 @@ TEST(dtypes_that_are_known_have_their_bytes)
         const qnnrt_tensor_info *t;
         snprintf(text, sizeof(text), GRAPH("in x 1 %s 2 3 3 -\n"), types[i].code);
         TEXT_OPENS(text, &model);
-        t = qnnrt_contexts(model, NULL)->graphs[0].inputs;
+        t = qnnrt_get_info(model)->contexts->graphs[0].inputs;
         CHECK_EQ(t->bytes, types[i].bytes);
         CHECK_EQ(t->dtype, strtoul(types[i].code, NULL, 16));
         CHECK(strcmp(qnnrt_dtype_name(t->dtype), types[i].name) == 0);
@@ -1907,7 +1907,7 @@ static void dtype_is_not_held(const char *code, unsigned dtype, const char *name
         snprintf(says, sizeof(says), "%s \"x\" has a dtype that this version cannot hold in memory (%s, 0x%04x)", i == 0 ? "input" : "output",
                  name, dtype);
         TEXT_OPENS(text, &model);
-        g = qnnrt_contexts(model, NULL)->graphs;
+        g = qnnrt_get_info(model)->contexts->graphs;
         t = i == 0 ? &g->inputs[1] : &g->outputs[0];
         CHECK(strcmp(t->name, "x") == 0);
         CHECK_EQ(t->dtype, dtype);
@@ -1965,7 +1965,7 @@ TEST(dtypes_of_updateable_tensors_do_not_hinder)
         const qnnrt_graph_info *g;
         snprintf(text, sizeof(text), GRAPH("in a 7 0232 1 1 -\nupd x 1 %s 1 1 -\n"), codes[i]);
         TEXT_OPENS(text, &model);
-        g = qnnrt_contexts(model, NULL)->graphs;
+        g = qnnrt_get_info(model)->contexts->graphs;
         CHECK_EQ(g->updateable_count, 1);
         CHECK_EQ(g->updateables[0].dtype, strtoul(codes[i], NULL, 16));
         CHECK(g->updateables[0].count == 0 && g->updateables[0].bytes == 0);
@@ -2060,7 +2060,7 @@ TEST(axis_with_null_scales_is_refused_and_null_offsets_are_zeros)
     TEXT_FAILS(GRAPH("in x 1 0308 2 2 3 a 1 3 1 0 1 0 1 0 nullscales\n"), QNNRT_E_FORMAT, "\"x\"", "axis 1 of 3 elements");
     TEXT_FAILS(GRAPH("in x 1 0308 2 2 3 w 8 1 3 1 0 1 0 1 0 nullscales\n"), QNNRT_E_FORMAT, "\"x\"", "axis 1 of 3 elements");
     TEXT_OPENS(GRAPH("in x 1 0308 2 2 3 w 8 1 3 1 7 1 7 1 7 nulloffsets\n"), &model);
-    CHECK(qnnrt_contexts(model, NULL)->graphs[0].inputs[0].quant.offsets == NULL);
+    CHECK(qnnrt_get_info(model)->contexts->graphs[0].inputs[0].quant.offsets == NULL);
     CLOSE(model);
 }
 
@@ -2078,7 +2078,7 @@ TEST(encoding_numbers_0_to_13_are_kept_and_3_are_understood)
         if (number < 4) snprintf(text, sizeof(text), GRAPH("in x 1 0408 1 1 %s\n"), words);
         else snprintf(text, sizeof(text), GRAPH("in x 1 0408 1 1 e %u\n"), number < 14 ? number : number == 14 ? 1000u : 0x7FFFFFFEu);
         TEXT_OPENS(text, &model);
-        quant = &qnnrt_contexts(model, NULL)->graphs[0].inputs[0].quant;
+        quant = &qnnrt_get_info(model)->contexts->graphs[0].inputs[0].quant;
         CHECK_EQ(quant->encoding, number == 0 || number == 2   ? QNNRT_ENCODING_PER_TENSOR
                                   : number == 1 || number == 3 ? QNNRT_ENCODING_PER_AXIS : QNNRT_ENCODING_OTHER);
         CHECK_EQ(quant->vendor_encoding, number < 14 ? number : number == 14 ? 1000u : 0x7FFFFFFEu);
@@ -2100,7 +2100,7 @@ TEST(updateable_tensors_are_reported_and_do_not_hinder)
     const qnnrt_graph_info *g;
     fake_begin("");
     TEXT_OPENS(GRAPH("in x 1 0232 1 1 -\nupd a 2 0316 2 8 16 s 0.5 0\nupd b 3 0216 2 16 8 - type=9\n"), &model);
-    g = qnnrt_contexts(model, NULL)->graphs;
+    g = qnnrt_get_info(model)->contexts->graphs;
     CHECK(g->updateable_count == 2 && g->updateables[0].updateable && g->updateables[1].updateable && !g->inputs[0].updateable);
     CHECK(g->updateables[0].bytes == 256 && g->updateables[1].vendor_type == 9 && g->unsupported == NULL);
     CHECK_EQ(qnnrt_prepare(model, NULL, &run, &error), QNNRT_OK);
@@ -2118,7 +2118,7 @@ TEST(optional_tensors_are_reported_and_refused_at_prepare_by_name)
         qnnrt *model = NULL;
         const qnnrt_graph_info *g;
         TEXT_OPENS(texts[i], &model);
-        g = qnnrt_contexts(model, NULL)->graphs;
+        g = qnnrt_get_info(model)->contexts->graphs;
         CHECK(i == 1 ? g->outputs[0].optional : g->inputs[1].optional);
         CHECK_STR(g->unsupported, i == 1 ? "output \"o\" is optional" : "input \"o\" is optional");
         PREPARE_FAILS(model, NULL, QNNRT_E_UNSUPPORTED, "\"o\" is optional", "fwd");
@@ -2133,7 +2133,7 @@ TEST(dynamic_tensors_are_reported_and_refused_at_prepare_by_name)
     const qnnrt_graph_info *g;
     fake_begin("tensor=2");
     TEXT_OPENS(GRAPH("in x 1 0232 2 4 8 - dyn=0,0\nin d 2 0232 2 4 8 - dyn=1,0\n"), &model);
-    g = qnnrt_contexts(model, NULL)->graphs;
+    g = qnnrt_get_info(model)->contexts->graphs;
     CHECK(g->inputs[0].dynamic_dims == NULL && g->inputs[1].dynamic_dims != NULL);
     CHECK(g->inputs[1].dynamic_dims[0] != 0 && g->inputs[1].dynamic_dims[1] == 0);
     CHECK_STR(g->unsupported, "input \"d\" has dynamic dimensions");
@@ -2145,7 +2145,7 @@ TEST(dynamic_tensors_are_reported_and_refused_at_prepare_by_name)
     /* Version 1 has no such field, and what lies there is not read. */
     fake_begin("tensor=1");
     TEXT_OPENS(GRAPH("in d 2 0232 2 4 8 - dyn=1,0\n"), &model);
-    CHECK(qnnrt_contexts(model, NULL)->graphs[0].unsupported == NULL);
+    CHECK(qnnrt_get_info(model)->contexts->graphs[0].unsupported == NULL);
     CLOSE(model);
 }
 
@@ -2355,14 +2355,14 @@ TEST(inspect_makes_no_backend_call_and_prepare_answers_state)
     desc.inspect = 1;
     desc.backend_desc.path = NULL;
     OPENS(folder, &desc, &model);
-    CHECK(qnnrt_get_backend(model) == NULL);
+    CHECK(qnnrt_get_info(model)->backend == NULL);
     CHECK_EQ(fake_live(), before.handles);
     for (line = fake_trace(); *line != '\0'; line = strchr(line, '\n') + 1) {
         CHECK(strncmp(line, "systemContext", 13) == 0);
         if (strchr(line, '\n') == NULL) break;
     }
     CHECK_STR(fake_trace(), "systemContextGetBinaryInfo");
-    CHECK_EQ(qnnrt_contexts(model, NULL)->graph_count, 2);
+    CHECK_EQ(qnnrt_get_info(model)->contexts->graph_count, 2);
     PREPARE_FAILS(model, "prefill", QNNRT_E_STATE, "forward_0.bin", "desc.inspect");
     CLOSE(model);
 }
@@ -2385,8 +2385,8 @@ TEST(inspect_reads_what_no_library_here_would_load)
         desc.file_count = 1;
         desc.inspect = 1;
         OPENS(NULL, &desc, &model);
-        CHECK(qnnrt_contexts(model, NULL)->backend_id == (i == 0 ? 4 : 6) && qnnrt_contexts(model, NULL)->core_api.major == 9);
-        CHECK_EQ(qnnrt_contexts(model, NULL)->graphs[0].shared_weights_bytes, i == 0 ? 0 : 5);
+        CHECK(qnnrt_get_info(model)->contexts->backend_id == (i == 0 ? 4 : 6) && qnnrt_get_info(model)->contexts->core_api.major == 9);
+        CHECK_EQ(qnnrt_get_info(model)->contexts->graphs[0].shared_weights_bytes, i == 0 ? 0 : 5);
         CLOSE(model);
     }
 }
@@ -2467,7 +2467,8 @@ TEST(keep_going_loads_the_others_and_says_why_one_failed)
         fake_begin(bad_shards[b].knobs);
         desc.keep_going = 1;
         OPENS(folder, &desc, &model);
-        infos = qnnrt_contexts(model, &count);
+        infos = qnnrt_get_info(model)->contexts;
+        count = qnnrt_get_info(model)->context_count;
         CHECK_EQ(count, 3);
         CHECK(infos[0].failure == NULL && infos[2].failure == NULL && infos[0].graph_count == 1 && infos[2].graph_count == 1);
         CHECK(infos[1].failure != NULL && infos[1].graph_count == 0);
@@ -2478,10 +2479,10 @@ TEST(keep_going_loads_the_others_and_says_why_one_failed)
         CHECK_STR(log_text, bad_shards[b].says);
         CHECK(strcmp(infos[1].file, "forward_1.bin") == 0 && infos[1].build_id != NULL);
         /* A part of a model does not pass for all of it. */
-        CHECK(qnnrt_pipeline_count(model) > 0);
-        for (i = 0; i < qnnrt_pipeline_count(model); ++i) {
-            CHECK(qnnrt_pipeline_get_info(qnnrt_pipeline_get(model, i))->failure != NULL);
-            CHECK_STR(qnnrt_pipeline_get_info(qnnrt_pipeline_get(model, i))->failure, "forward_1.bin");
+        CHECK(qnnrt_get_info(model)->pipeline_count > 0);
+        for (i = 0; i < qnnrt_get_info(model)->pipeline_count; ++i) {
+            CHECK(qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[i])->failure != NULL);
+            CHECK_STR(qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[i])->failure, "forward_1.bin");
         }
         PREPARE_FAILS(model, "fwd", QNNRT_E_MISMATCH, "forward_1.bin", "wired");
         PREPARE_FAILS(model, NULL, QNNRT_E_MISMATCH, "forward_1.bin", "wired");
@@ -2496,7 +2497,7 @@ TEST(keep_going_loads_the_others_and_says_why_one_failed)
         CLOSE(model);
         fake_reset();
         CHECK_EQ(qnnrt_open(folder, &desc, &model, NULL), QNNRT_OK);
-        CHECK(qnnrt_contexts(model, NULL)[1].failure != NULL);
+        CHECK(qnnrt_get_info(model)->contexts[1].failure != NULL);
         CLOSE(model);
     }
 }
@@ -2506,12 +2507,12 @@ TEST(keep_going_with_nothing_bad_is_a_plain_open)
     qnnrt_desc desc = new_desc();
     qnnrt *model = NULL;
     qnnrt_run *run = NULL;
-    size_t count, i;
+    size_t i;
     fake_begin("");
     desc.keep_going = 1;
     OPENS(three_shards(3, ""), &desc, &model);
-    for (i = 0; i < 3; ++i) CHECK(qnnrt_contexts(model, &count)[i].failure == NULL);
-    CHECK_EQ(count, 3);
+    for (i = 0; i < 3; ++i) CHECK(qnnrt_get_info(model)->contexts[i].failure == NULL);
+    CHECK_EQ(qnnrt_get_info(model)->context_count, 3);
     CHECK_EQ(qnnrt_prepare(model, "fwd", &run, &error), QNNRT_OK);
     CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
     CHECK_EQ(qnnrt_run_destroy(run), QNNRT_OK);
@@ -2535,7 +2536,6 @@ TEST(keep_going_of_files_that_are_missing_keeps_the_io_error)
     qnnrt_file files[2];
     memset(files, 0, sizeof(files));
     qnnrt *model = NULL;
-    size_t count;
     char path[2048];
     fake_begin("");
     memset(files, 0, sizeof(files));
@@ -2547,9 +2547,9 @@ TEST(keep_going_of_files_that_are_missing_keeps_the_io_error)
     desc.file_count = 2;
     desc.keep_going = 1;
     OPENS(NULL, &desc, &model);
-    CHECK(qnnrt_contexts(model, &count)[0].failure != NULL && count == 2);
-    CHECK_EQ(qnnrt_contexts(model, NULL)[0].failure->code, QNNRT_E_IO);
-    CHECK_STR(qnnrt_contexts(model, NULL)[0].failure->text, path);
+    CHECK(qnnrt_get_info(model)->contexts[0].failure != NULL && qnnrt_get_info(model)->context_count == 2);
+    CHECK_EQ(qnnrt_get_info(model)->contexts[0].failure->code, QNNRT_E_IO);
+    CHECK_STR(qnnrt_get_info(model)->contexts[0].failure->text, path);
     CLOSE(model);
 }
 
@@ -2567,11 +2567,10 @@ TEST(keep_going_with_inspect_reads_the_others)
 {
     qnnrt_desc desc = new_desc();
     qnnrt *model = NULL;
-    size_t count;
     fake_begin("");
     desc.keep_going = desc.inspect = 1;
     OPENS(three_shards(0, HEAD "nonsense\n"), &desc, &model);
-    CHECK(qnnrt_contexts(model, &count)[0].failure != NULL && qnnrt_contexts(model, NULL)[1].failure == NULL && count == 3);
+    CHECK(qnnrt_get_info(model)->contexts[0].failure != NULL && qnnrt_get_info(model)->contexts[1].failure == NULL && qnnrt_get_info(model)->context_count == 3);
     PREPARE_FAILS(model, "1/fwd", QNNRT_E_STATE, "forward_1.bin", "desc.inspect");
     PREPARE_FAILS(model, "2/fwd", QNNRT_E_STATE, "forward_2.bin", "desc.inspect");
     CLOSE(model);

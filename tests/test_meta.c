@@ -132,7 +132,7 @@ static void json_opens(int line, const qnnrt_limits *limits, const char *text, s
 #define JSON_OPENS_WITHIN(limits, text, model) TRY(json_opens(__LINE__, limits, text, strlen(text), model))
 
 /* x of an open document. */
-static const qnnrt_tensor_info *x_of(const qnnrt *model) { return &qnnrt_contexts(model, NULL)[0].graphs[0].inputs[1]; }
+static const qnnrt_tensor_info *x_of(const qnnrt *model) { return &qnnrt_get_info(model)->contexts[0].graphs[0].inputs[1]; }
 
 static void x_is(int line, const char *text, const char *want)
 {
@@ -161,7 +161,8 @@ static void must_be_good(const qnnrt *model, const qnnrt_limits *given)
 {
     qnnrt_limits limits;
     size_t count, i;
-    const qnnrt_context_info *infos = qnnrt_contexts(model, &count);
+    const qnnrt_context_info *infos = qnnrt_get_info(model)->contexts;
+    count = qnnrt_get_info(model)->context_count;
     memset(&limits, 0, sizeof(limits));
     if (given != NULL) limits = *given;
     if (limits.rank == 0) limits.rank = 8;
@@ -181,7 +182,8 @@ TEST(flat_document_opens)
     size_t count;
     meta_begin();
     JSON_OPENS(J(DOC), &model);
-    c = qnnrt_contexts(model, &count);
+    c = qnnrt_get_info(model)->contexts;
+    count = qnnrt_get_info(model)->context_count;
     CHECK_EQ(count, 1);
     CHECK(strcmp(c->file, "meta.json") == 0);
     CHECK(strcmp(c->json_file, "meta.json") == 0);
@@ -194,9 +196,9 @@ TEST(flat_document_opens)
     CHECK_EQ(c->graph_count, 1);
     CHECK_EQ(c->graphs[0].input_count, 2);
     CHECK(c->graphs[0].unsupported == NULL);
-    CHECK(strcmp(qnnrt_get_system_path(model), "") == 0);
-    CHECK(qnnrt_get_backend(model) == NULL);
-    CHECK_EQ(qnnrt_pipeline_count(model), 1);
+    CHECK(strcmp(qnnrt_get_info(model)->system_path, "") == 0);
+    CHECK(qnnrt_get_info(model)->backend == NULL);
+    CHECK_EQ(qnnrt_get_info(model)->pipeline_count, 1);
     TRY(must_be_good(model, NULL));
     CLOSE(model);
     CHECK(strcmp(fake_trace(), "") == 0);
@@ -250,7 +252,7 @@ TEST(context_facts_are_read)
                  "{'version':'V2','nativeKChannelSize':256,'nativeVChannelSize':64,'isSafeShareIO':1,'ioTensorSize':131072,'opDataSize':922112,"
                  "'constSize':162512896,'ddrTensorSize':12,'sharedWeightsSize':3000000000},'startOpIndex':18446744073709551615,"
                  "'endOpIndex':-1e400}]}"), &model);
-    c = qnnrt_contexts(model, NULL);
+    c = qnnrt_get_info(model)->contexts;
     CHECK_EQ(c->core_api.major * 10000 + c->core_api.minor * 100 + c->core_api.patch, 23405);
     CHECK_EQ(c->backend_api.major * 10000 + c->backend_api.minor * 100 + c->backend_api.patch, 54500);
     CHECK_EQ(c->blob_version.major * 10000 + c->blob_version.minor * 100 + c->blob_version.patch, 30300);
@@ -271,7 +273,7 @@ TEST(context_facts_are_read)
     CHECK_EQ(c->graphs->shared_weights_bytes, 3000000000u);
     CLOSE(model);
     JSON_OPENS(edit(J(DOC), "'socModel':57", "'contextMetadata':{'dspArch':75},'graphBlobInfo':null"), &model);      /* flat, and none */
-    CHECK_EQ(qnnrt_contexts(model, NULL)->dsp_arch, 75);
+    CHECK_EQ(qnnrt_get_info(model)->contexts->dsp_arch, 75);
     CLOSE(model);
 }
 
@@ -358,7 +360,7 @@ TEST(tensor_types_say_what_a_tensor_is)
         CHECK_EQ(x_of(model)->vendor_type, types[i].type);
         CHECK_EQ(x_of(model)->optional, types[i].optional);
         CHECK_EQ(x_of(model)->updateable, types[i].updateable);
-        CHECK_EQ(qnnrt_contexts(model, NULL)->graphs->unsupported != NULL, types[i].optional);
+        CHECK_EQ(qnnrt_get_info(model)->contexts->graphs->unsupported != NULL, types[i].optional);
         CLOSE(model);
     }
     JSON_FAILS(edit(J(DOC), "'name':'x','type':'QNN_TENSOR_TYPE_APP_WRITE'", "'name':'x','type':'QNN_TENSOR_TYPE_APP_READ'"), QNNRT_E_FORMAT,
@@ -370,7 +372,7 @@ TEST(tensor_types_say_what_a_tensor_is)
     CHECK_EQ(x_of(model)->vendor_type, 0);
     CLOSE(model);
     JSON_OPENS(edit(J(DOC), "QNN_TENSOR_TYPE_APP_READ", "UNKNOWN"), &model);
-    CHECK_EQ(qnnrt_contexts(model, NULL)->graphs->outputs->vendor_type, 1);
+    CHECK_EQ(qnnrt_get_info(model)->contexts->graphs->outputs->vendor_type, 1);
     CLOSE(model);
 }
 
@@ -492,7 +494,7 @@ TEST(dynamic_dimensions_are_told_and_refused_to_run)
          "in \"x\" id 2 dtype 0x0408 rank 3 [2,3,4] count 24 bytes 24 type 0 format 0 version 2 optional 0 updateable 0 dynamic 011 encoding 1 vendor"
          " 0x0 bitwidth 0 3f000000/-3\n");
     JSON_OPENS(with_x(HEADX FIX8 DIMS QUANT ",'isDynamicDimensions':[0,1,0]"), &model);
-    CHECK_STR(qnnrt_contexts(model, NULL)->graphs->unsupported, "input \"x\" has dynamic dimensions");
+    CHECK_STR(qnnrt_get_info(model)->contexts->graphs->unsupported, "input \"x\" has dynamic dimensions");
     CLOSE(model);
     JSON_FAILS(with_x(HEADX FIX8 DIMS QUANT ",'isDynamicDimensions':[0,1]"), QNNRT_E_FORMAT, "input \"x\"", "2 elements for 3 dimensions");
     JSON_FAILS(with_x(HEADX FIX8 DIMS QUANT ",'isDynamicDimensions':[0,1,2]"), QNNRT_E_FORMAT, "input \"x\"", "isDynamicDimensions");
@@ -509,7 +511,7 @@ TEST(formats_other_than_plain_are_told_and_refused_to_run)
         char members[500];
         snprintf(members, sizeof(members), HEADX FIX8 DIMS QUANT ",'dataFormat':%s", formats[i]);
         JSON_OPENS(with_x(members), &model);
-        CHECK_STR(qnnrt_contexts(model, NULL)->graphs->unsupported, "input \"x\" has a data format");
+        CHECK_STR(qnnrt_get_info(model)->contexts->graphs->unsupported, "input \"x\" has a data format");
         CLOSE(model);
     }
 }
@@ -521,7 +523,7 @@ TEST(updateables_are_read)
     meta_begin();
     JSON_OPENS(edit(J(DOC), "'numGraphOutputs'", "'numUpdateableTensors':1,'updateableTensors':[{'id':9,'name':'lora','dataType':'QNN_DATATYPE_FLOAT_32',"
                     "'type':'QNN_TENSOR_TYPE_UPDATEABLE_STATIC','dimensions':[3]}],'numGraphOutputs'"), &model);
-    g = qnnrt_contexts(model, NULL)->graphs;
+    g = qnnrt_get_info(model)->contexts->graphs;
     CHECK_EQ(g->updateable_count, 1);
     CHECK(strcmp(g->updateables[0].name, "lora") == 0);
     CHECK(g->updateables[0].updateable);
@@ -653,7 +655,7 @@ TEST(json_path_opens_through_a_link)
     desc.files = &file;
     desc.file_count = 1;
     OPENS(NULL, &desc, &model);
-    CHECK(strcmp(qnnrt_contexts(model, NULL)->file, other) == 0);
+    CHECK(strcmp(qnnrt_get_info(model)->contexts->file, other) == 0);
     CLOSE(model);
 }
 
@@ -940,7 +942,7 @@ TEST(bytes_over_the_address_space_are_refused)
     /* 4 GiB and more can be told, not run. */
     JSON_OPENS(with_x(HEADX "'dataType':'QNN_DATATYPE_INT_32','dimensions':[32768,32768]"), &model);
     CHECK_EQ(x_of(model)->bytes, UINT64_C(4294967296));
-    CHECK_STR(qnnrt_contexts(model, NULL)->graphs->unsupported, "input \"x\" is 4 GiB or more");
+    CHECK_STR(qnnrt_get_info(model)->contexts->graphs->unsupported, "input \"x\" is 4 GiB or more");
     CLOSE(model);
 }
 
@@ -965,7 +967,7 @@ TEST(unknown_data_types_are_refused_or_told)
         qnnrt *model = NULL;
         snprintf(members, sizeof(members), HEADX "'dataType':%s," DIMS, odd[i]);
         JSON_OPENS(with_x(members), &model);
-        CHECK_STR(qnnrt_contexts(model, NULL)->graphs->unsupported, "input \"x\" has a dtype");
+        CHECK_STR(qnnrt_get_info(model)->contexts->graphs->unsupported, "input \"x\" has a dtype");
         TRY(must_be_good(model, NULL));
         CLOSE(model);
     }
@@ -1112,7 +1114,7 @@ TEST(names_are_data)
         char *doc = edit(edit(J(DOC), "'name':'x'", join3("'name':'", names[i], "'")), "'graphName':'fwd'", join3("'graphName':'", names[i], "'"));
         JSON_OPENS(doc, &model);
         TRY(must_be_good(model, NULL));
-        CHECK_EQ(qnnrt_slot_find(qnnrt_pipeline_get(model, 0), x_of(model)->name, QNNRT_ROLE_INPUT, &slot, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_slot_find(qnnrt_get_info(model)->pipelines[0], x_of(model)->name, QNNRT_ROLE_INPUT, &slot, &err), QNNRT_OK);
         CHECK_EQ(slot, 1);
         CLOSE(model);
         JSON_FAILS(edit(doc, "'dimensions':[2,3,4]", "'dimensions':[2,3,0]"), BAD, "is 0");        /* text_is_clean() looks at it */
@@ -1205,7 +1207,7 @@ static char *json_of(const char *text, int flags, const meta_lies *lies)
     desc.inspect = 1;
     desc.backend_desc.path = NULL;
     if (qnnrt_open(NULL, &desc, &model, &err) != QNNRT_OK) { printf("%s\n", err.text); abort(); }
-    meta_write(&out, qnnrt_contexts(model, NULL), flags, lies);
+    meta_write(&out, qnnrt_get_info(model)->contexts, flags, lies);
     qnnrt_close(model);
     return keep(out.data);
 }
@@ -1222,7 +1224,8 @@ static const char *files_of(const qnnrt *model)
 {
     static char text[4096];
     size_t count, i;
-    const qnnrt_context_info *infos = qnnrt_contexts(model, &count);
+    const qnnrt_context_info *infos = qnnrt_get_info(model)->contexts;
+    count = qnnrt_get_info(model)->context_count;
     text[0] = '\0';
     for (i = 0; i < count; ++i)
         snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s<%s>%d%d ", infos[i].file, infos[i].json_file != NULL ? infos[i].json_file : "",
@@ -1253,7 +1256,7 @@ TEST(scan_pairs_by_name)
         OPENS(folder, &desc, &model);
         snprintf(want, sizeof(want), "%s.bin<>10 %s.bin<%s_json.json>11 ", names[i][0], names[i][1], names[i][1]);
         FILES_ARE(model, want);
-        CHECK_EQ(qnnrt_pipeline_count(model), 1);
+        CHECK_EQ(qnnrt_get_info(model)->pipeline_count, 1);
         CLOSE(model);
         desc.metadata = QNNRT_METADATA_SYSTEM;
         OPENS(folder, &desc, &model);
@@ -1267,7 +1270,7 @@ TEST(scan_pairs_by_name)
         OPENS(folder, &desc, &model);
         snprintf(want, sizeof(want), "%s.bin<%s_json.json>01 %s.bin<%s_json.json>01 ", names[i][0], names[i][0], names[i][1], names[i][1]);
         FILES_ARE(model, want);
-        CHECK(strcmp(qnnrt_get_system_path(model), "") == 0);
+        CHECK(strcmp(qnnrt_get_info(model)->system_path, "") == 0);
         CHECK(strstr(fake_trace(), "systemContext") == NULL);
         CHECK(strstr(fake_trace(), "contextCreateFromBinary") != NULL);
         CLOSE(model);
@@ -1337,8 +1340,8 @@ TEST(folder_of_json_alone_is_inspected)
     fake_begin("");
     OPENS(folder, &desc, &model);
     FILES_ARE(model, "part_2_json.json<part_2_json.json>01 part_10_json.json<part_10_json.json>01 ");
-    CHECK_EQ(qnnrt_pipeline_count(model), 1);
-    CHECK_EQ(qnnrt_pipeline_get_info(qnnrt_pipeline_get(model, 0))->edge_count, 1);
+    CHECK_EQ(qnnrt_get_info(model)->pipeline_count, 1);
+    CHECK_EQ(qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[0])->edge_count, 1);
     CHECK_EQ(qnnrt_prepare(model, NULL, &run, &error), QNNRT_E_STATE);
     CHECK(run == NULL);
     CLOSE(model);
@@ -1557,7 +1560,7 @@ TEST(many_numbers_in_graph_names_are_not_all_tried)
         desc.files = files;
         desc.file_count = 2;
         OPENS(NULL, &desc, &model);
-        CHECK_EQ(qnnrt_pipeline_count(model), 2 * COUNT);
+        CHECK_EQ(qnnrt_get_info(model)->pipeline_count, 2 * COUNT);
         CLOSE(model);
         meta_free(&texts[0]);
         meta_free(&texts[1]);
@@ -1629,7 +1632,7 @@ TEST(system_library_may_be_missing_where_all_have_json)
     OPENS(folder, &desc, &model);
     FILES_ARE(model, "forward_0.bin<forward_0_json.json>01 forward_1.bin<forward_1_json.json>01 ");
     CHECK_STR(log_text, "2 model: metadata comes from JSON alone and is not compared with the binaries");
-    CHECK(strcmp(qnnrt_get_system_path(model), "") == 0);
+    CHECK(strcmp(qnnrt_get_info(model)->system_path, "") == 0);
     CHECK_EQ(qnnrt_prepare(model, NULL, &run, &error), QNNRT_OK);
     CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
     CHECK_EQ(qnnrt_run_destroy(run), QNNRT_OK);
@@ -1677,7 +1680,8 @@ TEST(keep_going_reports_the_json_of_a_shard)
     FAILS(folder, &desc, QNNRT_E_MISMATCH, "forward_1.bin", "forward_1_json.json", "graph \"fwd\"", "output 0 is \"h2\" in", "\"h3\" in", "what helps");
     desc.keep_going = 1;
     OPENS(folder, &desc, &model);
-    infos = qnnrt_contexts(model, &count);
+    infos = qnnrt_get_info(model)->contexts;
+    count = qnnrt_get_info(model)->context_count;
     CHECK_EQ(count, 3);
     CHECK(infos[0].failure == NULL);
     CHECK(infos[1].failure != NULL && infos[1].failure->code == QNNRT_E_MISMATCH);
@@ -1745,17 +1749,17 @@ TEST(both_sources_agree_in_every_form)
             memset(&other, 0, sizeof(other));
             OPENS(NULL, &desc, &model);
             FILES_ARE(model, "shard.bin<shard.json>11 ");
-            meta_put_context(&one, qnnrt_contexts(model, NULL));
+            meta_put_context(&one, qnnrt_get_info(model)->contexts);
             TRY(must_be_good(model, NULL));
             CLOSE(model);
             /* Written, read and written again it is the same, and so is the table. */
             desc.metadata = QNNRT_METADATA_JSON;
             OPENS(NULL, &desc, &model);
-            meta_put_context(&other, qnnrt_contexts(model, NULL));
+            meta_put_context(&other, qnnrt_get_info(model)->contexts);
             if (strcmp(one.data, other.data) != 0) printf("--- the library:\n%s--- the text:\n%s", one.data, other.data);
             CHECK(strcmp(one.data, other.data) == 0);
             meta_free(&other);
-            meta_write(&other, qnnrt_contexts(model, NULL), flags, NULL);
+            meta_write(&other, qnnrt_get_info(model)->contexts, flags, NULL);
             CHECK(strcmp(json, other.data) == 0);
             CLOSE(model);
             meta_free(&one);
@@ -1785,7 +1789,7 @@ TEST(every_difference_is_found_and_named)
         meta_altered altered;
         meta_text json;
         memset(&json, 0, sizeof(json));
-        if (!meta_alter(&pool, qnnrt_contexts(model, NULL), (meta_way)way, &altered)) { printf("    not possible: %s\n", meta_way_names[way]); continue; }
+        if (!meta_alter(&pool, qnnrt_get_info(model)->contexts, (meta_way)way, &altered)) { printf("    not possible: %s\n", meta_way_names[way]); continue; }
         meta_write(&json, &altered.context, way & 3, &altered.lies);
         file.json_path = "shard.json";
         file.json_data = json.data;
@@ -1845,7 +1849,7 @@ TEST(an_encoding_that_the_text_cannot_name_is_taken_from_the_binary)
     desc.files = &file;
     desc.file_count = 1;
     OPENS(NULL, &desc, &model);
-    CHECK_EQ(qnnrt_contexts(model, NULL)->graphs->inputs[5].quant.vendor_encoding, 5);
+    CHECK_EQ(qnnrt_get_info(model)->contexts->graphs->inputs[5].quant.vendor_encoding, 5);
     CLOSE(model);
 }
 
@@ -2130,7 +2134,7 @@ TEST(tables_equal_those_of_an_independent_reader)
         desc.files = &file;
         desc.file_count = 1;
         OPENS(NULL, &desc, &model);
-        meta_put_context(&got, qnnrt_contexts(model, NULL));
+        meta_put_context(&got, qnnrt_get_info(model)->contexts);
         TRY(must_be_good(model, NULL));
         for (line = got.data, at = end + 1; *line != '\0' || at < next; ++lines) {
             size_t a = strcspn(line, "\n"), b = at < next ? strcspn(at, "\n") : 0;

@@ -90,9 +90,9 @@ TEST(json_beside_binaries_is_not_looked_at)
     write_in(folder, "forward_0_json.json", "nonsense");
     write_in(folder, "genie_config.json", "nonsense");
     CHECK_EQ(qnnrt_open(folder, &desc, &model, &err), QNNRT_OK);
-    CHECK(qnnrt_contexts(model, NULL)->json_file == NULL);
-    CHECK_EQ(qnnrt_contexts(model, NULL)->from_json, 0);
-    CHECK_EQ(qnnrt_contexts(model, NULL)->from_system, 1);
+    CHECK(qnnrt_get_info(model)->contexts->json_file == NULL);
+    CHECK_EQ(qnnrt_get_info(model)->contexts->from_json, 0);
+    CHECK_EQ(qnnrt_get_info(model)->contexts->from_system, 1);
     CHECK_EQ(qnnrt_prepare(model, NULL, &run, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_run_destroy(run), QNNRT_OK);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);

@@ -308,8 +308,8 @@ static qnnrt_result what_is_left(qnnrt_error *err)
     desc.keep_going = 1;
     result = qnnrt_open(damaged, &desc, &model, err);
     if (result == QNNRT_OK) {
-        size_t count;
-        if (qnnrt_contexts(model, &count)[1].failure == NULL || count != 3) ++heap.wrong;
+        const qnnrt_info *info = qnnrt_get_info(model);
+        if (info->contexts[1].failure == NULL || info->context_count != 3) ++heap.wrong;
         result = qnnrt_prepare(model, "2/decode", &run, err);
     }
     if (result == QNNRT_OK) result = from_run(qnnrt_exec(run), run, err);
@@ -329,8 +329,8 @@ static qnnrt_result not_wired(qnnrt_error *err)
     result = qnnrt_open(unwired, &desc, &model, err);
     if (result == QNNRT_OK) {
         size_t i, failures = 0;
-        for (i = 0; i < qnnrt_pipeline_count(model); ++i)
-            failures += qnnrt_pipeline_get_info(qnnrt_pipeline_get(model, i))->failure != NULL;
+        for (i = 0; i < qnnrt_get_info(model)->pipeline_count; ++i)
+            failures += qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[i])->failure != NULL;
         if (failures == 0) ++heap.wrong;
         result = qnnrt_prepare(model, "0/decode", &run, err);
     }
@@ -373,7 +373,7 @@ static char *json_of(const char *text)
     desc.inspect = 1;
     desc.system_path = TEST_FAKE_LIB;
     if (qnnrt_open(NULL, &desc, &model, NULL) != QNNRT_OK) abort();
-    meta_write(&out, qnnrt_contexts(model, NULL), 0, NULL);
+    meta_write(&out, qnnrt_get_info(model)->contexts, 0, NULL);
     qnnrt_close(model);
     return out.data;
 }
@@ -416,8 +416,8 @@ static qnnrt_result run_with_json(qnnrt_error *err)
     desc.metadata = json_source;
     if (!json_system) desc.system_path = NULL;
     result = qnnrt_open(json_folder, &desc, &model, err);
-    if (result == QNNRT_OK && qnnrt_contexts(model, NULL)[0].from_json != (json_source != QNNRT_METADATA_SYSTEM)) ++heap.wrong;
-    if (result == QNNRT_OK && qnnrt_contexts(model, NULL)[0].from_system != (json_source != QNNRT_METADATA_JSON && json_system)) ++heap.wrong;
+    if (result == QNNRT_OK && qnnrt_get_info(model)->contexts[0].from_json != (json_source != QNNRT_METADATA_SYSTEM)) ++heap.wrong;
+    if (result == QNNRT_OK && qnnrt_get_info(model)->contexts[0].from_system != (json_source != QNNRT_METADATA_JSON && json_system)) ++heap.wrong;
     if (result == QNNRT_OK) result = qnnrt_prepare(model, "prefill", &run, err);
     if (result == QNNRT_OK) result = from_run(qnnrt_exec(run), run, err);
     qnnrt_run_destroy(run);

@@ -415,30 +415,29 @@ TEST(profile_of_loading_names_the_context)
     desc.profile_level = QNNRT_PROFILE_BASIC;
     fake_begin("");
     OPENS(folder_of_shards(), &desc, &model);
-    events = qnnrt_events(model, &count);
+    events = qnnrt_get_info(model)->events;
+    count = qnnrt_get_info(model)->event_count;
     CHECK(strcmp(table_of(events, count),
                  "0 0 1004 us 7 Accelerator (load binary) time|\n" "0 0 100 us 9 QNN (load binary) time|\n"
                  "1 0 1004 us 7 Accelerator (load binary) time|\n" "1 0 100 us 9 QNN (load binary) time|\n") == 0);
     CHECK_EQ(live_profiles(), 0);
-    CHECK(qnnrt_events(model, NULL) == events);
+    CHECK(qnnrt_get_info(model)->events == events);
     CLOSE(model);
 
     desc.profile_level = QNNRT_PROFILE_OFF;
     fake_begin("");
     OPENS(folder_of_shards(), &desc, &model);
-    CHECK(qnnrt_events(model, &count) == NULL);
-    CHECK_EQ(count, 0);
+    CHECK(qnnrt_get_info(model)->events == NULL);
+    CHECK_EQ(qnnrt_get_info(model)->event_count, 0);
     CHECK(strstr(fake_trace(), "rofile") == NULL);
     CLOSE(model);
-    CHECK(qnnrt_events(NULL, &count) == NULL);
-    CHECK_EQ(count, 0);
+    CHECK(qnnrt_get_info(NULL) == NULL);
 }
 
 TEST(profile_of_loading_that_cannot_be_read_fails_the_open)
 {
     qnnrt_desc desc = new_desc();
     qnnrt *model;
-    size_t count;
     desc.profile_level = QNNRT_PROFILE_BASIC;
     fake_begin("events=endless");
     FAILS(folder_of_shards(), &desc, QNNRT_E_LIMIT, "nested deeper");
@@ -449,10 +448,10 @@ TEST(profile_of_loading_that_cannot_be_read_fails_the_open)
     desc.keep_going = 1;
     fake_begin("fail=profileGetEvents:0x2ee0:1");
     OPENS(folder_of_shards(), &desc, &model);
-    CHECK(qnnrt_contexts(model, &count)[0].failure != NULL);
-    CHECK_STR(qnnrt_contexts(model, &count)[0].failure->text, "profileGetEvents");
-    CHECK_EQ(qnnrt_events(model, &count)[0].step, 1);
-    CHECK_EQ(count, 2);
+    CHECK(qnnrt_get_info(model)->contexts[0].failure != NULL);
+    CHECK_STR(qnnrt_get_info(model)->contexts[0].failure->text, "profileGetEvents");
+    CHECK_EQ(qnnrt_get_info(model)->events[0].step, 1);
+    CHECK_EQ(qnnrt_get_info(model)->event_count, 2);
     CLOSE(model);
     desc.keep_going = 0;
     desc.inspect = 1;
@@ -868,7 +867,7 @@ TEST(profile_and_power_hold_the_lock)
     OPENS(folder_of_shards(), &desc, &model);
     CHECK_EQ(qnnrt_prepare(model, NULL, &run, &error), QNNRT_OK);
     now = locked;
-    CHECK_EQ(qnnrt_power_set(qnnrt_get_backend(model), &power, NULL, &error), QNNRT_OK);
+    CHECK_EQ(qnnrt_power_set(qnnrt_get_info(model)->backend, &power, NULL, &error), QNNRT_OK);
     CHECK_EQ(locked, now + 1);
     CHECK_EQ(qnnrt_run_profile(run, QNNRT_PROFILE_BASIC), QNNRT_OK);
     CHECK_EQ(locked, now + 2);

@@ -58,8 +58,8 @@ static int use(const unsigned char *data, size_t bytes, int inspect)
     memset(&err, 0xFF, sizeof(err));
     result = qnnrt_open(NULL, &desc, &model, &err);
     if (result != QNNRT_OK) return 0;
-    for (i = 0; i < qnnrt_pipeline_count(model) && !inspect; ++i) {
-        const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(qnnrt_pipeline_get(model, i));
+    for (i = 0; i < qnnrt_get_info(model)->pipeline_count && !inspect; ++i) {
+        const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[i]);
         qnnrt_run *run;
         if (qnnrt_prepare(model, info->name, &run, &err) != QNNRT_OK) continue;
         for (slot = 0; slot < info->slot_count; ++slot) {

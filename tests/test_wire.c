@@ -197,14 +197,14 @@ TEST(graphs_of_equal_names_are_one_pipeline)
     shard_graph(&m, "fwd"); in(&m, "h0", HIDDEN); out(&m, "h1", HIDDEN);
     shard_graph(&m, "fwd"); in(&m, "h1", HIDDEN); out(&m, "logits", LOGITS);
     LOAD(&m);
-    CHECK_EQ(qnnrt_pipeline_count(m.model), 1);
+    CHECK_EQ(qnnrt_get_info(m.model)->pipeline_count, 1);
     info = find_info(&m, NULL);
     CHECK(info != NULL);
     CHECK_STR(info->name, "fwd");
     CHECK(info->failure == NULL);
     CHECK(info == find_info(&m, "fwd"));
-    CHECK(info == qnnrt_pipeline_get_info(qnnrt_pipeline_get(m.model, 0)));
-    CHECK(qnnrt_pipeline_get(m.model, 1) == NULL);
+    CHECK(info == qnnrt_pipeline_get_info(qnnrt_get_info(m.model)->pipelines[0]));
+    CHECK_EQ(qnnrt_get_info(m.model)->pipeline_count, 1);
     CHECK_EQ(info->step_count, 3);
     CHECK_EQ(info->steps[2].context, 2);
     CHECK(info->steps[2].model == m.model);
@@ -246,7 +246,7 @@ TEST(graphs_equal_but_for_the_shard_number_are_one_pipeline)
             graph(&m, i == 0 ? "other" : i == 1 ? "more" : "third"); in(&m, "a", KV); out(&m, "b", KV);
         }
         LOAD(&m);
-        CHECK_EQ(qnnrt_pipeline_count(m.model), 4);
+        CHECK_EQ(qnnrt_get_info(m.model)->pipeline_count, 4);
         info = find_info(&m, called[k]);
         CHECK(info != NULL);
         CHECK_EQ(strcmp(info->name, called[k]), 0);
@@ -271,7 +271,7 @@ TEST(two_numbered_pipelines_share_the_shards)
     shard_graph(&m, "ar32_2_of_2"); in(&m, "h", HIDDEN); out(&m, "o", KV);
     graph(&m, "ar1_2_of_2"); in(&m, "h", HIDDEN); out(&m, "o", KV);
     LOAD(&m);
-    CHECK_EQ(qnnrt_pipeline_count(m.model), 2);
+    CHECK_EQ(qnnrt_get_info(m.model)->pipeline_count, 2);
     CHECK(find_info(&m, "ar1") != NULL);
     CHECK(find_info(&m, "ar32") != NULL);
     CHECK_EQ(find_info(&m, "ar32")->step_count, 2);
@@ -288,7 +288,7 @@ TEST(shard_numbers_may_have_leading_zeros)
     graph(&m, "other"); in(&m, "i", KV); out(&m, "o", KV);
     shard_graph(&m, "dec_02_of_02"); in(&m, "h", HIDDEN); out(&m, "o", KV);
     LOAD(&m);
-    CHECK_EQ(qnnrt_pipeline_count(m.model), 2);
+    CHECK_EQ(qnnrt_get_info(m.model)->pipeline_count, 2);
     CHECK(find_info(&m, "dec") != NULL);
     CHECK_EQ(find_info(&m, "dec")->step_count, 2);
     DONE(&m);
@@ -301,7 +301,7 @@ TEST(one_graph_each_is_joined_in_file_order)
     shard_graph(&m, "zeta"); in(&m, "i", KV); out(&m, "h", HIDDEN);
     shard_graph(&m, "alpha"); in(&m, "h", HIDDEN); out(&m, "o", KV);
     LOAD(&m);
-    CHECK_EQ(qnnrt_pipeline_count(m.model), 1);
+    CHECK_EQ(qnnrt_get_info(m.model)->pipeline_count, 1);
     CHECK(find_info(&m, NULL) != NULL);
     CHECK_STR(find_info(&m, NULL)->name, "zeta");
     CHECK_EQ(find_info(&m, "alpha")->step_count, 2);
@@ -312,7 +312,7 @@ TEST(one_graph_each_is_joined_in_file_order)
     graph(&m, "eta"); in(&m, "i", KV); out(&m, "h", HIDDEN);
     shard_graph(&m, "alpha"); in(&m, "h", HIDDEN); out(&m, "o", KV);
     LOAD(&m);
-    CHECK_EQ(qnnrt_pipeline_count(m.model), 3);
+    CHECK_EQ(qnnrt_get_info(m.model)->pipeline_count, 3);
     CHECK_EQ(find_info(&m, "alpha")->step_count, 1);
     DONE(&m);
 }
@@ -326,7 +326,7 @@ TEST(a_graph_that_was_not_joined_keeps_its_name)
     graph(&m, "a"); in(&m, "i", KV); out(&m, "h", HIDDEN);
     shard_graph(&m, "a"); in(&m, "h", HIDDEN); out(&m, "o", KV);
     LOAD(&m);
-    CHECK_EQ(qnnrt_pipeline_count(m.model), 2);
+    CHECK_EQ(qnnrt_get_info(m.model)->pipeline_count, 2);
     CHECK(find_info(&m, "dec") == NULL);
     CHECK_EQ(m.err.code, QNNRT_E_NOT_FOUND);
     CHECK(find_info(&m, "dec_1_of_2") != NULL);
@@ -359,7 +359,8 @@ TEST(a_pipeline_with_a_failed_shard_is_not_a_shorter_one)
                 CHECK(test_write_file(path, m.text[i], i == lost ? 20 : m.used[i]));
             }
             CHECK_EQ(qnnrt_open(folder, &desc, &m.model, &m.err), QNNRT_OK);
-            contexts = qnnrt_contexts(m.model, &count);
+            contexts = qnnrt_get_info(m.model)->contexts;
+            count = qnnrt_get_info(m.model)->context_count;
             CHECK_EQ(count, 3);
             CHECK(contexts[lost].failure != NULL);
             CHECK(contexts[0].failure == NULL);
@@ -396,7 +397,7 @@ TEST(a_language_model_over_four_shards)
         }
     }
     LOAD(&m);
-    CHECK_EQ(qnnrt_pipeline_count(m.model), 2);
+    CHECK_EQ(qnnrt_get_info(m.model)->pipeline_count, 2);
     for (g = 0; g < 2; ++g) {
         const qnnrt_pipeline *p = find(&m, graphs[g]);
         const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(p);
@@ -454,8 +455,8 @@ TEST(equal_names_with_other_facts_are_refused_by_name)
         shard_graph(&m, "fwd"); in(&m, "i", KV); out(&m, "hid", cases[k][0]);
         shard_graph(&m, "fwd"); in(&m, "hid", cases[k][1]); out(&m, "o", KV);
         LOAD(&m);
-        CHECK_EQ(qnnrt_pipeline_count(m.model), 1);
-        failure = qnnrt_pipeline_get_info(qnnrt_pipeline_get(m.model, 0))->failure;
+        CHECK_EQ(qnnrt_get_info(m.model)->pipeline_count, 1);
+        failure = qnnrt_pipeline_get_info(qnnrt_get_info(m.model)->pipelines[0])->failure;
         CHECK_STR(failure, "output \"hid\" of step 0 (s0.bin, graph \"fwd\"), ");
         CHECK_STR(failure, "input \"hid\" of step 1 (s1.bin, graph \"fwd\"), ");
         a = strstr(failure, "\"fwd\"), ") + 8;
@@ -471,7 +472,7 @@ TEST(equal_names_with_other_facts_are_refused_by_name)
         CHECK(find(&m, "fwd") == NULL);
         CHECK_EQ(m.err.code, QNNRT_E_MISMATCH);
         CHECK_STR(m.err.text, failure);
-        p = qnnrt_pipeline_get(m.model, 0);
+        p = qnnrt_get_info(m.model)->pipelines[0];
         {
             qnnrt_run *run;
             qnnrt_plan_desc plan_desc;
@@ -550,7 +551,7 @@ TEST(the_only_pair_is_joined_when_all_shards_use_the_same_names)
     shard_graph(&m, "fwd"); in(&m, "hidden_in", HIDDEN); out(&m, "hidden_out", HIDDEN);
     shard_graph(&m, "fwd"); in(&m, "hidden_in", HIDDEN); out(&m, "logits", LOGITS);
     LOAD(&m);
-    info = qnnrt_pipeline_get_info(qnnrt_pipeline_get(m.model, 0));
+    info = qnnrt_pipeline_get_info(qnnrt_get_info(m.model)->pipelines[0]);
     if (info->failure != NULL) printf("%s\n", info->failure);
     CHECK(info->failure == NULL);
     CHECK_EQ(info->edge_count, 3);
@@ -569,7 +570,7 @@ TEST(two_pairs_or_none_are_refused_with_the_candidates)
     shard_graph(&m, "fwd"); in(&m, "i", TOKENS); out(&m, "left", HIDDEN); out(&m, "right", HIDDEN);
     shard_graph(&m, "fwd"); in(&m, "into", HIDDEN); out(&m, "o", KV);
     LOAD(&m);
-    failure = qnnrt_pipeline_get_info(qnnrt_pipeline_get(m.model, 0))->failure;
+    failure = qnnrt_pipeline_get_info(qnnrt_get_info(m.model)->pipelines[0])->failure;
     CHECK_STR(failure, "2 pairs");
     CHECK_STR(failure, "\"left\"");
     CHECK_STR(failure, "\"right\"");
@@ -582,7 +583,7 @@ TEST(two_pairs_or_none_are_refused_with_the_candidates)
     shard_graph(&m, "fwd"); in(&m, "i", TOKENS); out(&m, "left", HIDDEN);
     shard_graph(&m, "fwd"); in(&m, "into", HIDDEN); in(&m, "also", HIDDEN); out(&m, "o", KV);
     LOAD(&m);
-    failure = qnnrt_pipeline_get_info(qnnrt_pipeline_get(m.model, 0))->failure;
+    failure = qnnrt_pipeline_get_info(qnnrt_get_info(m.model)->pipelines[0])->failure;
     CHECK_STR(failure, "\"left\"");
     CHECK_STR(failure, "\"into\"");
     CHECK_STR(failure, "\"also\"");
@@ -592,7 +593,7 @@ TEST(two_pairs_or_none_are_refused_with_the_candidates)
     shard_graph(&m, "fwd"); in(&m, "i", TOKENS); out(&m, "left", HIDDEN);
     shard_graph(&m, "fwd"); in(&m, "into", KV); out(&m, "o", KV);
     LOAD(&m);
-    failure = qnnrt_pipeline_get_info(qnnrt_pipeline_get(m.model, 0))->failure;
+    failure = qnnrt_pipeline_get_info(qnnrt_get_info(m.model)->pipelines[0])->failure;
     CHECK_STR(failure, "no unmatched output fits");
     CHECK_STR(failure, "\"left\"");
     CHECK_STR(failure, "\"into\"");
@@ -610,7 +611,7 @@ TEST(every_step_needs_an_edge_from_the_one_before)
     shard_graph(&m, "fwd"); in(&m, "x", KV); out(&m, "y", LOGITS);
     shard_graph(&m, "fwd"); in(&m, "h", HIDDEN); in(&m, "y", LOGITS); out(&m, "o", KV);
     LOAD(&m);
-    CHECK_STR(qnnrt_pipeline_get_info(qnnrt_pipeline_get(m.model, 0))->failure, "nothing joins step 0 and step 1");
+    CHECK_STR(qnnrt_pipeline_get_info(qnnrt_get_info(m.model)->pipelines[0])->failure, "nothing joins step 0 and step 1");
     DONE(&m);
 }
 
@@ -808,7 +809,7 @@ TEST(find_lists_what_is_there)
         graph(&m, name); in(&m, "i", KV); out(&m, "o", KV);
     }
     LOAD(&m);
-    CHECK_EQ(qnnrt_pipeline_count(m.model), 12);
+    CHECK_EQ(qnnrt_get_info(m.model)->pipeline_count, 12);
     CHECK_EQ(qnnrt_pipeline_find(m.model, "nope", &p, &m.err), QNNRT_E_NOT_FOUND);
     CHECK(p == NULL);
     CHECK_STR(m.err.text, "nope");
@@ -835,7 +836,7 @@ TEST(a_name_that_means_two_pipelines_is_refused)
     shard_graph(&m, "dec_2_of_2"); in(&m, "h", HIDDEN); out(&m, "o", KV);
     graph(&m, "dec"); in(&m, "h", HIDDEN); out(&m, "o", KV);
     LOAD(&m);
-    CHECK_EQ(qnnrt_pipeline_count(m.model), 2);
+    CHECK_EQ(qnnrt_get_info(m.model)->pipeline_count, 2);
     CHECK_EQ(qnnrt_pipeline_find(m.model, "dec", &p, &m.err), QNNRT_E_ARG);
     CHECK(p == NULL);
     CHECK_EQ(qnnrt_pipeline_find(m.model, "dec_2_of_2", &p, &m.err), QNNRT_OK);
@@ -846,7 +847,7 @@ TEST(a_name_that_means_two_pipelines_is_refused)
     shard_graph(&m, "a1"); in(&m, "h", HIDDEN); out(&m, "h1", HIDDEN); graph(&m, "a2"); in(&m, "h", HIDDEN); out(&m, "h1", HIDDEN);
     shard_graph(&m, "a2"); in(&m, "h1", HIDDEN); out(&m, "o", KV); graph(&m, "a3"); in(&m, "h1", HIDDEN); out(&m, "o", KV);
     LOAD(&m);
-    if (qnnrt_pipeline_count(m.model) == 2) {       /* by number and not by equal names */
+    if (qnnrt_get_info(m.model)->pipeline_count == 2) {       /* by number and not by equal names */
         CHECK_EQ(qnnrt_pipeline_find(m.model, "a2", &p, &m.err), QNNRT_E_ARG);
         CHECK(p == NULL);
     }
@@ -1078,7 +1079,7 @@ TEST(two_models_of_one_backend_make_one_pipeline)
     CHECK_EQ(load(&a, &desc), QNNRT_OK);
     CHECK_EQ(load(&b, &desc), QNNRT_OK);
     CHECK_EQ(qnnrt_backend_close(backend), QNNRT_E_BUSY);
-    CHECK(qnnrt_get_backend(a.model) == backend);
+    CHECK(qnnrt_get_info(a.model)->backend == backend);
     memset(&made, 0, sizeof(made));
     made.steps = steps;
     made.step_count = 2;
@@ -1107,7 +1108,7 @@ TEST(two_models_of_one_backend_make_one_pipeline)
     /* A model's own pipelines are not the caller's. */
     {
         qnnrt_pipeline *theirs;
-        const qnnrt_pipeline *const_theirs = qnnrt_pipeline_get(a.model, 0);
+        const qnnrt_pipeline *const_theirs = qnnrt_get_info(a.model)->pipelines[0];
         memcpy((void *)&theirs, (const void *)&const_theirs, sizeof(theirs));
         CHECK_EQ(qnnrt_pipeline_destroy(theirs), QNNRT_E_ARG);
     }
@@ -1357,7 +1358,7 @@ TEST(random_models_are_wired_as_the_manual_says)
             }
         }
         CHECK_EQ(load(&m, &desc), QNNRT_OK);
-        CHECK_EQ(qnnrt_pipeline_count(m.model), GRAPHS);
+        CHECK_EQ(qnnrt_get_info(m.model)->pipeline_count, GRAPHS);
         for (g = 0; g < GRAPHS; ++g) {
             char name[4];
             const qnnrt_pipeline *p;

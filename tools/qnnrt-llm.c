@@ -718,7 +718,7 @@ static int set_power(tool *t)
     memset(&desc, 0, sizeof(desc));
     if (t->set.power == QNNRT_POWER_CUSTOM) return 1;
     desc.preset = t->set.power;
-    if (qnnrt_power_set(qnnrt_get_backend(t->model), &desc, &report, &err) != QNNRT_OK)
+    if (qnnrt_power_set(qnnrt_get_info(t->model)->backend, &desc, &report, &err) != QNNRT_OK)
         return fail(t, "%s", err.text);
     for (int i = 0; i < QNNRT_POWER_SETTINGS; ++i) {
         if (report.settings[i].answer == QNNRT_POWER_REFUSED)

@@ -78,7 +78,7 @@ typedef struct qnnrt_builder_desc {
     const char  *system_path;    /* libQnnSystem.so for qnnrt_builder_dlc() and, of the model,
                                     qnnrt_run_profile_log() (default NULL: beside the backend, else
                                     searched) */
-    qnnrt_profile_level profile_level;   /* of finalizing, see qnnrt_events() (default 0: off) */
+    qnnrt_profile_level profile_level;   /* of finalizing, see qnnrt_info.events (default 0: off) */
     qnnrt_limits limits;
 } qnnrt_builder_desc;
 
@@ -1943,9 +1943,13 @@ static qnnrt_result qnnrt__compose_model(qnnrt_builder *b, const qnnrt__system *
         result = qnnrt__compose_context_make(b, model, i, system, room);
     qnnrt__hooks_unlock(&b->backend->hooks);
     if (result == QNNRT_OK) result = qnnrt__pipeline_discover(model, b->err);
-    if (result == QNNRT_OK) *out = model;
-    else qnnrt__model_free(model);
-    return result;
+    if (result != QNNRT_OK) {
+        qnnrt__model_free(model);
+        return result;
+    }
+    qnnrt__model_publish(model);
+    *out = model;
+    return QNNRT_OK;
 }
 
 static qnnrt_result qnnrt__compose_finish(qnnrt_builder *b, qnnrt **out)

@@ -143,7 +143,7 @@
    Two models
        A target and its draft share a backend and the memory of a session, each with its own caches:
            qnnrt_desc shared = {0};
-           shared.backend = qnnrt_get_backend(model);
+           shared.backend = qnnrt_get_info(model)->backend;
            qnnrt_open("draft_dir", &shared, &draft_model, &err);
            qnnrt_llm_open(draft_model, NULL, &draft_llm, &err);
            qnnrt_llm *both[2] = { llm, draft_llm };
@@ -375,7 +375,7 @@ typedef struct qnnrt_llm_cache   qnnrt_llm_cache;
    session run one after the other, so all graphs share scratch.
 
    models   [model_count]: a target and its drafts, say; they must outlive it. All on one backend:
-            open the second with qnnrt_desc.backend = qnnrt_get_backend(first), close it before
+            open the second with qnnrt_desc.backend = qnnrt_get_info(first)->backend, close it before
    desc     NULL for the default
 
    Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (a model without tokens, logits or mask: the text says
@@ -1731,7 +1731,7 @@ static void qnnrt_llm__items_more(qnnrt_error *err, size_t left)
 /* The file of a step, without its folder. */
 static const char *qnnrt_llm__items_file(const qnnrt_step_info *step)
 {
-    const char *file = qnnrt_contexts(step->model, NULL)[step->context].file;
+    const char *file = qnnrt_get_info(step->model)->contexts[step->context].file;
     const char *slash = strrchr(file, '/');
     return slash != NULL && slash[1] != '\0' ? slash + 1 : file;
 }
@@ -2113,7 +2113,8 @@ static qnnrt_result qnnrt_llm__group_join(qnnrt_llm__items *work)
 {
     const qnnrt *model = work->llm->model;
     size_t contexts, c, i, g, count = 0, each;
-    const qnnrt_context_info *context = qnnrt_contexts(model, &contexts);
+    const qnnrt_context_info *context = qnnrt_get_info(model)->contexts;
+    contexts = qnnrt_get_info(model)->context_count;
     qnnrt_llm__group_part *parts;
     const void **order;
     for (c = 0; c < contexts; ++c) count += context[c].graph_count;
@@ -2172,8 +2173,9 @@ static qnnrt_result qnnrt_llm__group_pipelines(qnnrt_llm__items *work)
 {
     const qnnrt *model = work->llm->model;
     const qnnrt_llm_desc *desc = work->desc;
-    size_t all = qnnrt_pipeline_count(model), contexts, i, k;
-    const qnnrt_context_info *context = qnnrt_contexts(model, &contexts);
+    size_t all = qnnrt_get_info(model)->pipeline_count, contexts, i, k;
+    const qnnrt_context_info *context = qnnrt_get_info(model)->contexts;
+    contexts = qnnrt_get_info(model)->context_count;
     int joined = contexts == 1;
     size_t count = desc->pipeline_count > 0 ? desc->pipeline_count : all;
     work->graphs = (qnnrt_llm__items_graph *)qnnrt_llm__items_scratch(work, count,
@@ -2186,18 +2188,18 @@ static qnnrt_result qnnrt_llm__group_pipelines(qnnrt_llm__items *work)
                                        "a shard is missing: %s did not load: %s", context[i].file,
                                        context[i].failure->text);
         for (i = 0; i < all; ++i)
-            joined |= qnnrt_pipeline_get_info(qnnrt_pipeline_get(model, i))->step_count == contexts;
+            joined |= qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[i])->step_count == contexts;
         if (!joined && all > 0) return qnnrt_llm__group_join(work);
     }
     for (i = 0; i < count; ++i) {
         qnnrt_llm__items_graph *graph = &work->graphs[i];
         const qnnrt_pipeline_info *info;
-        if (desc->pipeline_count == 0) graph->pipeline = qnnrt_pipeline_get(model, i);
+        if (desc->pipeline_count == 0) graph->pipeline = qnnrt_get_info(model)->pipelines[i];
         else if (desc->pipelines[i] == NULL)
             return qnnrt_llm__fail(work->err, QNNRT_E_ARG, "desc.pipelines[%llu] is NULL",
                                    (unsigned long long)i);
         for (k = 0; k < all && graph->pipeline == NULL; ++k) {
-            const qnnrt_pipeline *p = qnnrt_pipeline_get(model, k);
+            const qnnrt_pipeline *p = qnnrt_get_info(model)->pipelines[k];
             if (strcmp(qnnrt_pipeline_get_info(p)->name, desc->pipelines[i]) == 0)
                 graph->pipeline = p;
         }
@@ -3685,7 +3687,8 @@ static uint64_t qnnrt_llm__roles_fingerprint(const qnnrt_llm__items *work)
 {
     uint64_t hash = UINT64_C(0xCBF29CE484222325);
     size_t g, i, contexts;
-    const qnnrt_context_info *context = qnnrt_contexts(work->llm->model, &contexts);
+    const qnnrt_context_info *context = qnnrt_get_info(work->llm->model)->contexts;
+    contexts = qnnrt_get_info(work->llm->model)->context_count;
     for (i = 0; i < contexts; ++i) {
         uint64_t sizes[3];
         sizes[0] = context[i].file_bytes;
@@ -3799,7 +3802,7 @@ static qnnrt_result qnnrt_llm__roles_name(qnnrt_llm__items *work)
         if (result == QNNRT_OK) result = qnnrt_llm__order_args(work, &work->graphs[g]);
     }
     if (result == QNNRT_OK) result = qnnrt_llm__items_leftover(work);
-    (void)qnnrt_contexts(work->llm->model, &contexts);
+    contexts = qnnrt_get_info(work->llm->model)->context_count;
     work->readers = (size_t *)qnnrt_llm__items_scratch(work, contexts, 2 * sizeof *work->readers);
     if (result == QNNRT_OK && work->readers == NULL) return qnnrt_llm__items_memory(work);
     for (g = 0; g < work->graph_count && result == QNNRT_OK; ++g) {
@@ -3897,7 +3900,7 @@ static qnnrt_result qnnrt_llm__roles_open(qnnrt *model, const qnnrt_llm_desc *de
     size_t g;
     memset(&work, 0, sizeof work);
     with = *desc;
-    if (with.folder == NULL) with.folder = qnnrt_get_folder(model);
+    if (with.folder == NULL) with.folder = qnnrt_get_info(model)->folder;
     work.desc = &with;
     work.err = err;
     work.llm = (qnnrt_llm *)qnnrt_llm__keep(&desc->hooks, &blocks, 1, sizeof *work.llm);
@@ -3998,7 +4001,7 @@ static void qnnrt_llm__describe_graph(const qnnrt_llm__describe_to *to,
         char facts[256], role[64];
         if (t->step != step) {
             step = t->step;
-            contexts = qnnrt_contexts(pipeline->steps[step].model, NULL);
+            contexts = qnnrt_get_info(pipeline->steps[step].model)->contexts;
             qnnrt_llm__describe_line(to, "  step %u: %.300s, graph \"%.300s\"", (unsigned)step,
                                      contexts[pipeline->steps[step].context].file,
                                      pipeline->steps[step].graph->name);

@@ -165,7 +165,9 @@ static int run_diff(tool *t)
     t->model = open_sources(t, NULL, &words[0], 1);
     if (t->model != NULL) t->other = open_sources(t, NULL, &words[1], 1);
     if (t->model == NULL || t->other == NULL) return STATUS_USAGE;
-    const qnnrt_context_info *a = qnnrt_contexts(t->model, &counts[0]), *b = qnnrt_contexts(t->other, &counts[1]);
+    const qnnrt_context_info *a = qnnrt_get_info(t->model)->contexts, *b = qnnrt_get_info(t->other)->contexts;
+    counts[0] = qnnrt_get_info(t->model)->context_count;
+    counts[1] = qnnrt_get_info(t->other)->context_count;
     for (size_t i = 0; i < counts[0] || i < counts[1]; ++i) {
         differ d = {t, text("context %lu", (unsigned long)i)};
         if (i < counts[0] && i < counts[1]) {

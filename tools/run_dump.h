@@ -246,7 +246,8 @@ static void write_dumps(tool *t)
     const char *path = set->json_file;
     size_t count = 0;
     if (path == NULL) return;
-    const qnnrt_context_info *contexts = qnnrt_contexts(t->model, &count);
+    const qnnrt_context_info *contexts = qnnrt_get_info(t->model)->contexts;
+    count = qnnrt_get_info(t->model)->context_count;
     const size_t length = strlen(path);
     const int folder = !is_stdout(path) && (is_folder(path) || path[length - 1] == '/');
     if (count > 1 && !folder) {

@@ -149,7 +149,7 @@ static void draw_bar(flow *f, const qnnrt_pipeline_info *info, size_t step)
 {
     page *p = &f->body;
     const qnnrt_step_info *s = &info->steps[step];
-    const qnnrt_context_info *context = &qnnrt_contexts(s->model, NULL)[s->context];
+    const qnnrt_context_info *context = &qnnrt_get_info(s->model)->contexts[s->context];
     const double width = f->width - 2 * MARGIN;
     const size_t columns = (size_t)((width - 84 - 14) / 7.9);
     char *graph = shown(s->graph->name), *file = step_file(s), *number = text("%lu", (unsigned long)step);

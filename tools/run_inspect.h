@@ -111,7 +111,7 @@ static const char *backend_name(uint32_t id)
 /* Where the facts of a context come from; to be freed. */
 static char *source_text(const qnnrt *model, const qnnrt_context_info *c)
 {
-    const char *path = qnnrt_get_system_path(model), *slash = strrchr(path, '/');
+    const char *path = qnnrt_get_info(model)->system_path, *slash = strrchr(path, '/');
     const char *system = slash != NULL ? slash + 1 : path;
     char *name = shown(c->json_file != NULL ? c->json_file : "JSON"), *made = NULL;
     if (c->from_system && c->from_json) made = text("%s and %s agree", system, name);
@@ -228,9 +228,10 @@ static void say_context(const tool *t, size_t index, const qnnrt_context_info *c
 static void say_model(const tool *t)
 {
     size_t count = 0;
-    const qnnrt_context_info *contexts = qnnrt_contexts(t->model, &count);
+    const qnnrt_context_info *contexts = qnnrt_get_info(t->model)->contexts;
+    count = qnnrt_get_info(t->model)->context_count;
     char *name = shown(model_name(t));
-    const char *path = qnnrt_get_system_path(t->model);
+    const char *path = qnnrt_get_info(t->model)->system_path;
     char *system_path = shown(path[0] != '\0' ? path : "(not needed)");
     say(t, "model     %s, %lu context%s\nsystem    %s\n", name, (unsigned long)count, count == 1 ? "" : "s",
         system_path);

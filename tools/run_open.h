@@ -48,8 +48,9 @@ static const char *model_name(const tool *t)
 static void say_contexts(const tool *t)
 {
     size_t count = 0;
-    const qnnrt_context_info *contexts = qnnrt_contexts(t->model, &count);
-    const char *system_path = qnnrt_get_system_path(t->model);
+    const qnnrt_context_info *contexts = qnnrt_get_info(t->model)->contexts;
+    count = qnnrt_get_info(t->model)->context_count;
+    const char *system_path = qnnrt_get_info(t->model)->system_path;
     char *system_shown = shown(system_path[0] != '\0' ? system_path : "(not needed)");
     say(t, "system    %s\n", system_shown);
     free(system_shown);
@@ -223,10 +224,12 @@ static int open_model(tool *t)
 
     size_t count = 0;
     if (set->profile != QNNRT_PROFILE_OFF) {
-        const qnnrt_profile_event *events = qnnrt_events(t->model, &count);
+        const qnnrt_profile_event *events = qnnrt_get_info(t->model)->events;
+        count = qnnrt_get_info(t->model)->event_count;
         say_events(t, "of loading", "context", events, count);
     }
-    const qnnrt_context_info *contexts = qnnrt_contexts(t->model, &count);
+    const qnnrt_context_info *contexts = qnnrt_get_info(t->model)->contexts;
+    count = qnnrt_get_info(t->model)->context_count;
     for (size_t i = 0; i < count; ++i)
         if (contexts[i].failure != NULL) fail(t, NULL, "%s", contexts[i].failure->text);
     return 1;
@@ -260,8 +263,8 @@ static void add_job(tool *t, const qnnrt_pipeline *pipeline, const char *asked)
 /* A pipeline that is there and could not be wired: its job shows what there is, and fails when planned. */
 static const qnnrt_pipeline *find_unwired(const tool *t, const char *name)
 {
-    for (size_t i = 0; i < qnnrt_pipeline_count(t->model); ++i) {
-        const qnnrt_pipeline *pipeline = qnnrt_pipeline_get(t->model, i);
+    for (size_t i = 0; i < qnnrt_get_info(t->model)->pipeline_count; ++i) {
+        const qnnrt_pipeline *pipeline = qnnrt_get_info(t->model)->pipelines[i];
         if (strcmp(qnnrt_pipeline_get_info(pipeline)->name, name) == 0) return pipeline;
     }
     return NULL;
@@ -270,10 +273,10 @@ static const qnnrt_pipeline *find_unwired(const tool *t, const char *name)
 static int select_jobs(tool *t)
 {
     const settings *set = &t->set;
-    const size_t count = qnnrt_pipeline_count(t->model);
+    const size_t count = qnnrt_get_info(t->model)->pipeline_count;
     t->jobs = room_for(count + set->graph_count, sizeof(*t->jobs));
     if (set->graph_count == 0)
-        for (size_t i = 0; i < count; ++i) add_job(t, qnnrt_pipeline_get(t->model, i), NULL);
+        for (size_t i = 0; i < count; ++i) add_job(t, qnnrt_get_info(t->model)->pipelines[i], NULL);
     for (size_t i = 0; i < set->graph_count; ++i) {
         const qnnrt_pipeline *pipeline = NULL;
         qnnrt_error err;

@@ -115,7 +115,7 @@ static void say_job(const tool *t, const job *j)
     say(t, "\npipeline %s, %lu step%s\n", j->title, (unsigned long)info->step_count, info->step_count == 1 ? "" : "s");
     for (size_t i = 0; i < info->step_count; ++i) {
         const qnnrt_step_info *step = &info->steps[i];
-        char *file = shown(qnnrt_contexts(step->model, NULL)[step->context].file);
+        char *file = shown(qnnrt_get_info(step->model)->contexts[step->context].file);
         char *graph = shown(step->graph->name);
         say(t, "  step %lu  %s  \"%s\"\n", (unsigned long)i, file, graph);
         free(file);

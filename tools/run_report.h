@@ -114,10 +114,11 @@ static void report_model(const tool *t, json *j)
         return;
     }
     size_t count = 0;
-    const qnnrt_context_info *contexts = qnnrt_contexts(t->model, &count);
+    const qnnrt_context_info *contexts = qnnrt_get_info(t->model)->contexts;
+    count = qnnrt_get_info(t->model)->context_count;
     json_open(j, "model", '{', 0);
     json_string(j, "ctx_dir", t->set.ctx_dir);
-    json_string(j, "system", qnnrt_get_system_path(t->model));
+    json_string(j, "system", qnnrt_get_info(t->model)->system_path);
     json_open(j, "contexts", '[', 0);
     for (size_t i = 0; i < count; ++i) {
         const qnnrt_context_info *c = &contexts[i];
@@ -139,7 +140,8 @@ static void report_model(const tool *t, json *j)
     }
     json_close(j);
     if (t->set.profile != QNNRT_PROFILE_OFF) {
-        const qnnrt_profile_event *events = qnnrt_events(t->model, &count);
+        const qnnrt_profile_event *events = qnnrt_get_info(t->model)->events;
+        count = qnnrt_get_info(t->model)->event_count;
         report_events(j, "context", events, count);
     }
     json_close(j);
@@ -257,7 +259,7 @@ static void report(const tool *t, page *p, int results)
             const qnnrt_step_info *step = &from->info->steps[s];
             json_open(j, NULL, '{', 1);
             json_count(j, "context", step->context);
-            json_string(j, "file", qnnrt_contexts(step->model, NULL)[step->context].file);
+            json_string(j, "file", qnnrt_get_info(step->model)->contexts[step->context].file);
             json_string(j, "graph", step->graph->name);
             json_close(j);
         }

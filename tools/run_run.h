@@ -14,8 +14,8 @@ static int is_job_name(const job *j, const char *name)
 
 static int is_pipeline_name(const tool *t, const char *name)
 {
-    for (size_t i = 0; i < qnnrt_pipeline_count(t->model); ++i)
-        if (strcmp(qnnrt_pipeline_get_info(qnnrt_pipeline_get(t->model, i))->name, name) == 0) return 1;
+    for (size_t i = 0; i < qnnrt_get_info(t->model)->pipeline_count; ++i)
+        if (strcmp(qnnrt_pipeline_get_info(qnnrt_get_info(t->model)->pipelines[i])->name, name) == 0) return 1;
     for (size_t i = 0; i < t->job_count; ++i)
         if (is_job_name(&t->jobs[i], name)) return 1;
     return 0;

@@ -155,7 +155,7 @@ static char *human_bytes(uint64_t bytes)
 /* The file of a step without the folders before it, for a label; to be freed. */
 static char *step_file(const qnnrt_step_info *step)
 {
-    const char *file = qnnrt_contexts(step->model, NULL)[step->context].file, *slash = strrchr(file, '/');
+    const char *file = qnnrt_get_info(step->model)->contexts[step->context].file, *slash = strrchr(file, '/');
     return shown(slash != NULL ? slash + 1 : file);
 }
 

@@ -336,7 +336,7 @@ int main(int argc, char **argv)
     }
     if (argc == 2) printf("no backend was named: libQnnRef.so it is, the reference backend\n");
     open_model(c, argv[1], &desc);
-    shared.backend = qnnrt_get_backend(c->model);
+    shared.backend = qnnrt_get_info(c->model)->backend;
     if (draft != NULL) open_model(draft, argv[3], &shared);
     models[0] = c->llm;
     models[1] = contexts[1].llm;

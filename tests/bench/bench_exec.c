@@ -339,12 +339,13 @@ static void measure_open(const char *releases, const char *data_folder, const ch
         desc.backend = backend;
         if (qnnrt_open(folder, &desc, &model, &err) != QNNRT_OK) stop(folder, err.text);
         middle = now_ns();
-        if (qnnrt_prepare(model, qnnrt_pipeline_get_info(qnnrt_pipeline_get(model, 0))->name, &run, &err) != QNNRT_OK)
+        if (qnnrt_prepare(model, qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[0])->name, &run, &err) != QNNRT_OK)
             stop(folder, err.text);
         prepare[i] = (now_ns() - middle) / 1e6;
         open_[i] = (middle - begin) / 1e6;
         metadata[i] = create[i] = 0.0;
-        contexts = qnnrt_contexts(model, &count);
+        contexts = qnnrt_get_info(model)->contexts;
+        count = qnnrt_get_info(model)->context_count;
         for (c = 0; c < count; ++c) {
             metadata[i] += (double)contexts[c].metadata_ns / 1e6;
             create[i] += (double)contexts[c].create_ns / 1e6;

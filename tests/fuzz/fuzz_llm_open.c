@@ -109,10 +109,10 @@ static void play_model(qnnrt *model, const char *config, size_t config_bytes, co
         }
         desc.roles = roles;
     }
-    if (control[0] & 2 && qnnrt_pipeline_count(model) > 0) {
+    if (control[0] & 2 && qnnrt_get_info(model)->pipeline_count > 0) {
         desc.pipeline_count = 1 + (size_t)chance(2);
         for (i = 0; i < desc.pipeline_count; ++i)
-            pipelines[i] = qnnrt_pipeline_get_info(qnnrt_pipeline_get(model, (size_t)chance(qnnrt_pipeline_count(model))))->name;
+            pipelines[i] = qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[(size_t)chance(qnnrt_get_info(model)->pipeline_count)])->name;
         desc.pipelines = pipelines;
     }
     desc.window = control[0] & 4 ? 3 : 0;

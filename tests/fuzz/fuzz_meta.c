@@ -356,7 +356,8 @@ static void play_make(qnnrt *model)
     const qnnrt_pipeline *one[1];
     qnnrt_error err;
     size_t i, contexts;
-    const qnnrt_context_info *infos = qnnrt_contexts(model, &contexts);
+    const qnnrt_context_info *infos = qnnrt_get_info(model)->contexts;
+    contexts = qnnrt_get_info(model)->context_count;
     qnnrt_step_info step;
     qnnrt_pipeline_info look;
     memset(&desc, 0, sizeof(desc));
@@ -400,8 +401,9 @@ static void play_make(qnnrt *model)
 static void play_model(qnnrt *model)
 {
     const qnnrt_pipeline *pipelines[8];
-    size_t count = qnnrt_pipeline_count(model), wired = 0, contexts, c, g, i;
-    const qnnrt_context_info *infos = qnnrt_contexts(model, &contexts);
+    size_t count = qnnrt_get_info(model)->pipeline_count, wired = 0, contexts, c, g, i;
+    const qnnrt_context_info *infos = qnnrt_get_info(model)->contexts;
+    contexts = qnnrt_get_info(model)->context_count;
     qnnrt_error err;
     char name[512];
     MUST(contexts > 0);
@@ -431,7 +433,7 @@ static void play_model(qnnrt *model)
         }
     }
     for (i = 0; i < count; ++i) {
-        const qnnrt_pipeline *p = qnnrt_pipeline_get(model, i), *found = NULL;
+        const qnnrt_pipeline *p = qnnrt_get_info(model)->pipelines[i], *found = NULL;
         qnnrt_slot slot = 0;
         size_t k;
         MUST(p != NULL);
@@ -446,7 +448,6 @@ static void play_model(qnnrt *model)
         }
         if (qnnrt_pipeline_get_info(p)->failure == NULL && wired < 8) pipelines[wired++] = p;
     }
-    MUST(qnnrt_pipeline_get(model, count) == NULL);
     for (i = 0; i < wired && i < 3; ++i) {
         qnnrt_run *run = NULL;
         if (GOOD(qnnrt_prepare(model, qnnrt_pipeline_get_info(pipelines[i])->name, &run, fresh(&err)), run, &err)) {

@@ -68,7 +68,8 @@ static void error_is_good(const qnnrt_error *err, qnnrt_result result)
 static void look(const qnnrt *model)
 {
     size_t count = 0, g, i, k;
-    const qnnrt_context_info *info = qnnrt_contexts(model, &count);
+    const qnnrt_context_info *info = qnnrt_get_info(model)->contexts;
+    count = qnnrt_get_info(model)->context_count;
     MUST(count == 1 && info->graph_count > 0);
     for (g = 0; g < info->graph_count; ++g) {
         const qnnrt_graph_info *graph = &info->graphs[g];
@@ -88,8 +89,8 @@ static void look(const qnnrt *model)
 
 static void execute(qnnrt *model)
 {
-    for (size_t i = 0; i < qnnrt_pipeline_count(model); ++i) {
-        const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(qnnrt_pipeline_get(model, i));
+    for (size_t i = 0; i < qnnrt_get_info(model)->pipeline_count; ++i) {
+        const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[i]);
         qnnrt_run *run;
         qnnrt_error err;
         qnnrt_result result = qnnrt_prepare(model, info->name, &run, &err);

@@ -120,11 +120,11 @@ static void check_again(const qnnrt_context_info *c)
     desc.backend_desc.hooks.alloc = hook_alloc;
     desc.backend_desc.hooks.free = hook_free;
     MUST(GOOD(qnnrt_open(NULL, &desc, &model, fresh(&err)), model, &err));
-    meta_put_context(&other, qnnrt_contexts(model, NULL));
+    meta_put_context(&other, qnnrt_get_info(model)->contexts);
     MUST(strcmp(one.data, other.data) == 0);
     table.file = "a";
     table.err = &err;
-    MUST(qnnrt__table_compare(&table, c, qnnrt_contexts(model, NULL), &sides) == QNNRT_OK);
+    MUST(qnnrt__table_compare(&table, c, qnnrt_get_info(model)->contexts, &sides) == QNNRT_OK);
     MUST(qnnrt_close(model) == QNNRT_OK);
     meta_free(&json);
     meta_free(&one);
@@ -135,11 +135,12 @@ static void check_again(const qnnrt_context_info *c)
 static void play_model(qnnrt *model)
 {
     const qnnrt_pipeline *pipelines[8];
-    size_t count = qnnrt_pipeline_count(model), wired = 0, contexts, c, g, i;
-    const qnnrt_context_info *infos = qnnrt_contexts(model, &contexts);
+    size_t count = qnnrt_get_info(model)->pipeline_count, wired = 0, contexts, c, g, i;
+    const qnnrt_context_info *infos = qnnrt_get_info(model)->contexts;
+    contexts = qnnrt_get_info(model)->context_count;
     qnnrt_error err;
     char name[512];
-    MUST(contexts > 0 && qnnrt_get_backend(model) == NULL && qnnrt_get_system_path(model)[0] == '\0');
+    MUST(contexts > 0 && qnnrt_get_info(model)->backend == NULL && qnnrt_get_info(model)->system_path[0] == '\0');
     for (c = 0; c < contexts; ++c) {
         const char *why = meta_check(&infos[c], &limits);
         if (why != NULL) fprintf(stderr, "fuzz_table: the table has %s\n", why);
@@ -159,12 +160,11 @@ static void play_model(qnnrt *model)
         }
     }
     for (i = 0; i < count; ++i) {
-        const qnnrt_pipeline *p = qnnrt_pipeline_get(model, i);
+        const qnnrt_pipeline *p = qnnrt_get_info(model)->pipelines[i];
         MUST(p != NULL);
         check_pipeline(p);
         if (qnnrt_pipeline_get_info(p)->failure == NULL && wired < 8) pipelines[wired++] = p;
     }
-    MUST(qnnrt_pipeline_get(model, count) == NULL);
     for (i = 0; i < wired; ++i) play_plan(&pipelines[i], 1);
     if (wired > 1) play_plan(pipelines, wired);
     if (wired > 0) {

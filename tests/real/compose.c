@@ -148,7 +148,7 @@ static void builds(const char *library, double most)
     qnnrt_builder *b;
     qnnrt *built, *opened;
     char path[1024];
-    size_t bytes, again, count;
+    size_t bytes, again;
     void *binary;
     CHECK(backend != NULL);
     CHECK_EQ(qnnrt_builder_create(backend, NULL, &b, &err), QNNRT_OK);
@@ -157,7 +157,7 @@ static void builds(const char *library, double most)
     if (qnnrt_builder_finish(b, &built, &err) != QNNRT_OK) printf("%s\n", err.text);
     CHECK(built != NULL);
     memset(lent, 0, sizeof(lent));                /* the library has its own by now */
-    CHECK_EQ(qnnrt_contexts(built, &count)->graph_count, 2);
+    CHECK_EQ(qnnrt_get_info(built)->contexts->graph_count, 2);
     CHECK(error_of(built, "one", 1) < most);
     CHECK(error_of(built, "four", 4) < most);
     snprintf(path, sizeof(path), "%.900s/two.bin", test_tmpdir());
@@ -172,7 +172,7 @@ static void builds(const char *library, double most)
     opened = open_file(backend, path);
     if (opened == NULL) printf("%s\n", err.text);
     CHECK(opened != NULL);
-    CHECK_EQ(qnnrt_contexts(opened, &count)->soc_model, qnnrt_contexts(built, &count)->soc_model);
+    CHECK_EQ(qnnrt_get_info(opened)->contexts->soc_model, qnnrt_get_info(built)->contexts->soc_model);
     CHECK(error_of(opened, "one", 1) < most);
     CHECK(error_of(opened, "four", 4) < most);
     CHECK(error_of(built, "one", 1) < most);      /* the first is still well */
@@ -222,7 +222,8 @@ static void finalizing_is_profiled(const char *library, const char *name)
     add_layer(b, "second", 1, "x", "z");
     if (qnnrt_builder_finish(b, &built, &err) != QNNRT_OK) printf("%s\n", err.text);
     CHECK(built != NULL);
-    events = qnnrt_events(built, &count);
+    events = qnnrt_get_info(built)->events;
+    count = qnnrt_get_info(built)->event_count;
     for (i = 0; i < count; ++i)
         if (events[i].type == 300) {
             CHECK_STR(events[i].name, name);
@@ -289,7 +290,7 @@ TEST(shared_weights_are_smaller_and_not_loaded_here)
     static float large[512 * 512];
     qnnrt_backend *backend;
     char path[2][1024];
-    size_t bytes[2], count, g, i;
+    size_t bytes[2], g, i;
     qnnrt *model;
     int share;
     if (real_no_device()) SKIP("the library runs nothing here");
@@ -333,8 +334,8 @@ TEST(shared_weights_are_smaller_and_not_loaded_here)
     CHECK(bytes[1] < bytes[0] * 3 / 4);
     model = open_file(NULL, path[1]);             /* its metadata reads well */
     CHECK(model != NULL);
-    CHECK_EQ(qnnrt_contexts(model, &count)->graph_count, 2);
-    CHECK(qnnrt_contexts(model, &count)->graphs[0].shared_weights_bytes > 0);
+    CHECK_EQ(qnnrt_get_info(model)->contexts->graph_count, 2);
+    CHECK(qnnrt_get_info(model)->contexts->graphs[0].shared_weights_bytes > 0);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
 #if defined(__x86_64__)
     CHECK(open_file(backend, path[1]) == NULL);
@@ -611,7 +612,7 @@ TEST(containers_of_the_language_model_compose)
     qnnrt_builder_desc desc;
     qnnrt *built = NULL, *known;
     char system[1024], path[1024], made[1024];
-    size_t i, count, sizes[2];
+    size_t i, sizes[2];
     int release;
     if (real_no_device()) SKIP("the library runs nothing here");
     backend = open_library("libQnnHtp.so");
@@ -636,7 +637,7 @@ TEST(containers_of_the_language_model_compose)
     }
     if (qnnrt_builder_finish(b, &built, &err) != QNNRT_OK) printf("%s\n", err.text);
     CHECK(built != NULL);
-    CHECK_STR(qnnrt_contexts(built, &count)->graphs[1].name, graphs[1]);
+    CHECK_STR(qnnrt_get_info(built)->contexts->graphs[1].name, graphs[1]);
     snprintf(made, sizeof(made), "%.900s/llm.bin", test_tmpdir());
     CHECK_EQ(qnnrt_save(built, 0, made, &err), QNNRT_OK);
     if (release >= 2051) {

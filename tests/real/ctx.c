@@ -121,7 +121,7 @@ static void run_model(qnnrt *model, case_files *files, int mode)
     qnnrt_run *run;
     int t, again;
     long before;
-    CHECK_EQ(qnnrt_pipeline_count(model), 1);
+    CHECK_EQ(qnnrt_get_info(model)->pipeline_count, 1);
     REAL_OK(qnnrt_prepare(model, NULL, &run, &err), &err);
     TRY(check_files(run, files));
     for (t = 0; t < files->count; ++t) {
@@ -238,7 +238,7 @@ static void each_folder(int mode)
         }
         REAL_OK(qnnrt_open(mode == BLOCKS ? NULL : folder, &desc, &model, &err), &err);
         blocks_free(blocks, block_count);
-        CHECK_STR(qnnrt_get_system_path(model), test_arg(0));
+        CHECK_STR(qnnrt_get_info(model)->system_path, test_arg(0));
         TRY(run_model(model, &files, mode));
         CHECK_EQ(qnnrt_close(model), QNNRT_OK);
         CHECK_EQ(real_seen.alive, 0);
@@ -268,7 +268,7 @@ static void chain_singly(qnnrt *model, const case_files *files, unsigned char hi
     const unsigned char *from = (const unsigned char *)files->tensors[0].data;
     size_t from_bytes = files->tensors[0].bytes, step, i;
     for (step = 0; step < 3; ++step) {
-        const qnnrt_context_info *context = &qnnrt_contexts(model, NULL)[step];
+        const qnnrt_context_info *context = &qnnrt_get_info(model)->contexts[step];
         const qnnrt_pipeline_info *info;
         qnnrt_error err;
         qnnrt_run *run;
@@ -327,7 +327,7 @@ TEST(chain_of_three)
     CHECK(!files.tensors[0].output && files.tensors[1].output);
     real_desc(&desc, path);
     REAL_OK(qnnrt_open(folder, &desc, &model, &err), &err);
-    CHECK_EQ(qnnrt_pipeline_count(model), 1);
+    CHECK_EQ(qnnrt_get_info(model)->pipeline_count, 1);
     REAL_OK(qnnrt_pipeline_find(model, NULL, &pipeline, &err), &err);
     info = qnnrt_pipeline_get_info(pipeline);
     CHECK_EQ(info->step_count, 3);
@@ -430,8 +430,8 @@ TEST(weight_shared)
     desc.inspect = 1;
     desc.system_path = real_library(system_path, "libQnnSystem.so");
     REAL_OK(qnnrt_open(folder, &desc, &model, &err), &err);
-    CHECK_EQ(qnnrt_contexts(model, NULL)->graph_count, 2);
-    CHECK(qnnrt_contexts(model, NULL)->graphs[0].shared_weights_bytes > 0);
+    CHECK_EQ(qnnrt_get_info(model)->contexts->graph_count, 2);
+    CHECK(qnnrt_get_info(model)->contexts->graphs[0].shared_weights_bytes > 0);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
 }
 
@@ -444,18 +444,18 @@ static void check_mixed(qnnrt *model, const char *prefix)
     qnnrt_run *run;
     qnnrt_error err;
     size_t i, k;
-    for (i = 0; i < qnnrt_pipeline_count(model); ++i) {
-        info = qnnrt_pipeline_get_info(qnnrt_pipeline_get(model, i));
+    for (i = 0; i < qnnrt_get_info(model)->pipeline_count; ++i) {
+        info = qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[i]);
         if (strncmp(info->name, prefix, strlen(prefix)) == 0) break;
     }
-    CHECK(i < qnnrt_pipeline_count(model));
+    CHECK(i < qnnrt_get_info(model)->pipeline_count);
     CHECK(info->failure != NULL);
     CHECK_EQ(qnnrt_pipeline_find(model, info->name, &found, &err), QNNRT_E_MISMATCH);
     printf("  %s\n", err.text);
     CHECK(found == NULL);
     CHECK_STR(err.text, info->failure);
     for (k = 0; k < 2; ++k) {
-        const qnnrt_context_info *context = &qnnrt_contexts(model, NULL)[k];
+        const qnnrt_context_info *context = &qnnrt_get_info(model)->contexts[k];
         for (i = 0; i < context->graph_count; ++i)
             if (strncmp(context->graphs[i].name, prefix, strlen(prefix)) == 0) *(k == 0 ? &from : &to) = &context->graphs[i];
     }
@@ -497,7 +497,7 @@ TEST(mixed_shards)
     desc.inspect = 0;
     REAL_OK(qnnrt_open(folder, &desc, &model, &err), &err);
     TRY(check_mixed(model, "prompt_ar32"));
-    context = qnnrt_contexts(model, NULL);
+    context = qnnrt_get_info(model)->contexts;
     snprintf(name, sizeof name, "0/%s", context->graphs[0].name);
     REAL_OK(qnnrt_prepare(model, name, &run, &err), &err);
     REAL_OK(qnnrt_exec(run), qnnrt_run_error(run));
@@ -585,13 +585,13 @@ TEST(two_backends)
     for (i = 0; i < 2; ++i) {
         const qnnrt_backend_info *info;
         REAL_OK(qnnrt_open(folder, &desc[i], &model[i], &err), &err);
-        info = qnnrt_backend_get_info(qnnrt_get_backend(model[i]));
+        info = qnnrt_backend_get_info(qnnrt_get_info(model[i])->backend);
         printf("  %s, core %u.%u\n", info->build_id, (unsigned)info->core_api.major, (unsigned)info->core_api.minor);
         CHECK_STR(info->path, i == 0 ? path[0] : path[1]);
         REAL_OK(qnnrt_prepare(model[i], NULL, &run[i], &err), &err);
     }
-    CHECK(strcmp(qnnrt_backend_get_info(qnnrt_get_backend(model[0]))->build_id,
-                 qnnrt_backend_get_info(qnnrt_get_backend(model[1]))->build_id) != 0);
+    CHECK(strcmp(qnnrt_backend_get_info(qnnrt_get_info(model[0])->backend)->build_id,
+                 qnnrt_backend_get_info(qnnrt_get_info(model[1])->backend)->build_id) != 0);
     for (k = 0; k < 6; ++k) {
         i = k & 1;
         for (t = 0; t < files.count; ++t) {

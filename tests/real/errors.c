@@ -136,7 +136,7 @@ static int begin_context(void)
         printf("%s\n", err.text);
         return 0;
     }
-    graph = &qnnrt_contexts(model, NULL)->graphs[0];
+    graph = &qnnrt_get_info(model)->contexts->graphs[0];
     raw_from_info(&raw.input, &graph->inputs[0]);
     raw_from_info(&raw.output, &graph->outputs[0]);
     return CALL(RAW_CONTEXT_FROM_BINARY, raw_context_from_binary)(raw.backend, raw.device, NULL, raw.binary, raw.bytes,
@@ -906,7 +906,7 @@ static qnnrt_result input_is_not_bound(void)
     memset(&place, 0, sizeof place);
     memset(&desc, 0, sizeof desc);
     if (open_data("ctx/qairt2.47/mlp_u8", htp(), &model) != QNNRT_OK) return QNNRT_OK;
-    entry.pipeline = qnnrt_pipeline_get(model, 0);
+    entry.pipeline = qnnrt_get_info(model)->pipelines[0];
     if (qnnrt_slot_find(entry.pipeline, "x", QNNRT_ROLE_INPUT, &place.slot, &told->err) != QNNRT_OK) return QNNRT_OK;
     place.buffer = QNNRT_BUFFER_CALLER;
     desc.entries = &entry;

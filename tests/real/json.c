@@ -57,7 +57,8 @@ static const char *with_json(const char *folder, int flags)
         printf("%s\n", err.text);
         return NULL;
     }
-    infos = qnnrt_contexts(model, &count);
+    infos = qnnrt_get_info(model)->contexts;
+    count = qnnrt_get_info(model)->context_count;
     for (i = 0; i < count; ++i) {
         meta_text json;
         memset(&json, 0, sizeof json);
@@ -76,9 +77,10 @@ static const char *with_json(const char *folder, int flags)
 
 static void check_table(const qnnrt *got, const qnnrt *want, const char *what)
 {
-    size_t count, other, i;
-    const qnnrt_context_info *a = qnnrt_contexts(got, &count), *b = qnnrt_contexts(want, &other);
-    CHECK_EQ(count, other);
+    size_t count, i;
+    const qnnrt_context_info *a = qnnrt_get_info(got)->contexts, *b = qnnrt_get_info(want)->contexts;
+    count = qnnrt_get_info(got)->context_count;
+    CHECK_EQ(count, qnnrt_get_info(want)->context_count);
     for (i = 0; i < count; ++i) {
         meta_text one, two;
         memset(&one, 0, sizeof one);
@@ -115,7 +117,8 @@ TEST(json_gives_the_table_of_the_library)
             /* with both */
             look_desc(&json, other_path);
             REAL_OK(qnnrt_open(folder, &json, &model, &err), &err);
-            infos = qnnrt_contexts(model, &count);
+            infos = qnnrt_get_info(model)->contexts;
+            count = qnnrt_get_info(model)->context_count;
             for (k = 0; k < count; ++k) CHECK(infos[k].from_system && infos[k].from_json && infos[k].json_file != NULL);
             TRY(check_table(model, library, folders.path[i]));
             CHECK_EQ(qnnrt_close(model), QNNRT_OK);
@@ -123,7 +126,8 @@ TEST(json_gives_the_table_of_the_library)
             json.system_path = NULL;
             json.metadata = QNNRT_METADATA_JSON;
             REAL_OK(qnnrt_open(folder, &json, &model, &err), &err);
-            infos = qnnrt_contexts(model, &count);
+            infos = qnnrt_get_info(model)->contexts;
+            count = qnnrt_get_info(model)->context_count;
             memset(&limits, 0, sizeof limits);
             limits.rank = 8;
             limits.name_bytes = 1024;
@@ -133,7 +137,7 @@ TEST(json_gives_the_table_of_the_library)
                 CHECK(why == NULL);
                 CHECK(!infos[k].from_system && infos[k].from_json);
             }
-            CHECK(strcmp(qnnrt_get_system_path(model), "") == 0);
+            CHECK(strcmp(qnnrt_get_info(model)->system_path, "") == 0);
             TRY(check_table(model, library, folders.path[i]));
             CHECK_EQ(qnnrt_close(model), QNNRT_OK);
             CHECK_EQ(real_seen.alive, 0);
@@ -159,7 +163,8 @@ TEST(altered_json_is_refused_by_name)
         size_t count, k;
         look_desc(&desc, path);
         REAL_OK(qnnrt_open(folders.path[i], &desc, &library, &err), &err);
-        infos = qnnrt_contexts(library, &count);
+        infos = qnnrt_get_info(library)->contexts;
+        count = qnnrt_get_info(library)->context_count;
         for (k = 0; k < count; ++k) {
             int here = 0;
             for (way = 0; way < META_WAYS; ++way) {
@@ -230,7 +235,8 @@ TEST(altered_tensors_are_refused_each)
         size_t count, k, g, side, t, tried = 0;
         look_desc(&desc, path);
         REAL_OK(qnnrt_open(folders.path[i], &desc, &library, &err), &err);
-        infos = qnnrt_contexts(library, &count);
+        infos = qnnrt_get_info(library)->contexts;
+        count = qnnrt_get_info(library)->context_count;
         for (k = 0; k < count; ++k)
             for (g = 0; g < infos[k].graph_count; ++g)
                 for (side = 0; side < 2; ++side)
@@ -362,7 +368,7 @@ TEST(models_run_with_json_instead_of_the_library)
                 continue;
             }
             REAL_OK(qnnrt_open(folder, &desc, &model, &err), &err);
-            CHECK((strcmp(qnnrt_get_system_path(model), "") == 0) == !both);
+            CHECK((strcmp(qnnrt_get_info(model)->system_path, "") == 0) == !both);
             REAL_OK(qnnrt_prepare(model, NULL, &run, &err), &err);
             TRY(run_files(run, list.path[i]));
             CHECK_EQ(qnnrt_run_destroy(run), QNNRT_OK);

@@ -48,8 +48,8 @@ static int64_t code(const qnnrt_tensor_info *tensor, const void *data, uint64_t 
 static const qnnrt_pipeline *find(const qnnrt *model, const char *prefix)
 {
     size_t i;
-    for (i = 0; i < qnnrt_pipeline_count(model); ++i) {
-        const qnnrt_pipeline *pipeline = qnnrt_pipeline_get(model, i);
+    for (i = 0; i < qnnrt_get_info(model)->pipeline_count; ++i) {
+        const qnnrt_pipeline *pipeline = qnnrt_get_info(model)->pipelines[i];
         if (strncmp(qnnrt_pipeline_get_info(pipeline)->name, prefix, strlen(prefix)) == 0) return pipeline;
     }
     return NULL;
@@ -63,9 +63,9 @@ static void open_model(const char *name, char *path, qnnrt_desc *desc, qnnrt **m
     snprintf(part, sizeof part, "llm/%s", name);
     real_desc(desc, path);
     REAL_OK(qnnrt_open(real_join(folder, test_arg(1), part), desc, model, &err), &err);
-    CHECK_EQ(qnnrt_pipeline_count(*model), 2);
+    CHECK_EQ(qnnrt_get_info(*model)->pipeline_count, 2);
     for (i = 0; i < 2; ++i) {
-        const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(qnnrt_pipeline_get(*model, i));
+        const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(qnnrt_get_info(*model)->pipelines[i]);
         printf("  %s: pipeline %s, %u steps, %u slots, %u edges%s%s\n", name, info->name, (unsigned)info->step_count,
                (unsigned)info->slot_count, (unsigned)info->edge_count, info->failure != NULL ? ": " : "",
                info->failure != NULL ? info->failure : "");
@@ -377,9 +377,9 @@ TEST(wiring)
     desc.system_path = real_library(system_path, "libQnnSystem.so");
     desc.inspect = 1;
     REAL_OK(qnnrt_open(real_join(folder, test_arg(1), "llm/w8a16_four"), &desc, &model, &err), &err);
-    CHECK_EQ(qnnrt_pipeline_count(model), 2);
+    CHECK_EQ(qnnrt_get_info(model)->pipeline_count, 2);
     for (i = 0; i < 2; ++i) {
-        const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(qnnrt_pipeline_get(model, i));
+        const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[i]);
         CHECK(info->failure == NULL);
         CHECK_EQ(info->step_count, 4);
         CHECK_EQ(info->edge_count, 3);

@@ -91,7 +91,8 @@ TEST(htp_basic_detailed_and_optrace)
     int level;
     if (real_no_device()) SKIP("no device");
     TRY(open_htp(MLP, QNNRT_PROFILE_OFF, &model, &run));
-    CHECK(qnnrt_events(model, &count) == NULL);
+    CHECK(qnnrt_get_info(model)->events == NULL);
+    CHECK_EQ(qnnrt_get_info(model)->event_count, 0);
     REAL_OK(qnnrt_exec(run), qnnrt_run_error(run));
     CHECK(qnnrt_data(run, "y", &bytes) != NULL && bytes <= sizeof plain);
     memcpy(plain, qnnrt_data(run, "y", NULL), bytes);
@@ -140,7 +141,8 @@ TEST(htp_every_step_of_a_chain)
     if (real_no_device()) SKIP("no device");
     if (real_library_release() < 2051) return;       /* the chain is newer, and refused */
     TRY(open_htp("ctx/qairt2.51/chain_of_three", QNNRT_PROFILE_BASIC, &model, &run));
-    events = qnnrt_events(model, &loads);
+    events = qnnrt_get_info(model)->events;
+    loads = qnnrt_get_info(model)->event_count;
     show("loading", events, loads);
     TRY(check_events(events, loads, 3));
     for (step = 0; step < 3; ++step) {
@@ -222,7 +224,7 @@ TEST(htp_power_presets_are_all_answered)
     for (preset = QNNRT_POWER_BURST; preset <= QNNRT_POWER_LOW_POWER_SAVER; ++preset) {
         memset(&desc, 0, sizeof desc);
         desc.preset = (qnnrt_power_preset)preset;
-        TRY(power_answers(qnnrt_get_backend(model), &desc, qnnrt_power_preset_name(desc.preset),
+        TRY(power_answers(qnnrt_get_info(model)->backend, &desc, qnnrt_power_preset_name(desc.preset),
                           QNNRT_POWER_APPLIED));
         REAL_OK(qnnrt_exec(run), qnnrt_run_error(run));
     }
@@ -233,9 +235,9 @@ TEST(htp_power_presets_are_all_answered)
     desc.bus.max = 0xA0;
     desc.rpc_latency_us = 100;
     desc.rpc_polling_us = QNNRT_POWER_ZERO;
-    TRY(power_answers(qnnrt_get_backend(model), &desc, "numbers", QNNRT_POWER_APPLIED));
-    REAL_OK(qnnrt_power_set(qnnrt_get_backend(model), NULL, NULL, &err), &err);
-    REAL_OK(qnnrt_power_set(qnnrt_get_backend(model), &desc, NULL, &err), &err);
+    TRY(power_answers(qnnrt_get_info(model)->backend, &desc, "numbers", QNNRT_POWER_APPLIED));
+    REAL_OK(qnnrt_power_set(qnnrt_get_info(model)->backend, NULL, NULL, &err), &err);
+    REAL_OK(qnnrt_power_set(qnnrt_get_info(model)->backend, &desc, NULL, &err), &err);
     TRY(close_all(model, run));                      /* with a vote */
 }
 
@@ -329,7 +331,7 @@ TEST(cpu_has_extended_events_and_no_power)
     desc.files = &file;
     desc.file_count = 1;
     REAL_OK(qnnrt_open(NULL, &desc, &model, &err), &err);
-    qnnrt_events(model, &count);
+    count = qnnrt_get_info(model)->event_count;
     printf("  loading: %u events\n", (unsigned)count);
     CHECK_EQ(count, 0);
     REAL_OK(qnnrt_prepare(model, "two", &run, &err), &err);
@@ -351,8 +353,8 @@ TEST(cpu_has_extended_events_and_no_power)
     CHECK_EQ(qnnrt_run_events(run, &events, &count), QNNRT_E_STATE);
     memset(&power, 0, sizeof power);
     power.preset = QNNRT_POWER_BURST;
-    TRY(power_answers(qnnrt_get_backend(model), &power, "burst", QNNRT_POWER_NOT_AVAILABLE));
-    CHECK_EQ(qnnrt_power_set(qnnrt_get_backend(model), &power, NULL, &err), QNNRT_E_UNSUPPORTED);
+    TRY(power_answers(qnnrt_get_info(model)->backend, &power, "burst", QNNRT_POWER_NOT_AVAILABLE));
+    CHECK_EQ(qnnrt_power_set(qnnrt_get_info(model)->backend, &power, NULL, &err), QNNRT_E_UNSUPPORTED);
     CHECK_EQ(qnnrt_run_destroy(run), QNNRT_OK);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
     CHECK_EQ(real_seen.alive, 0);

@@ -59,7 +59,8 @@ static void put_version(const char *name, qnnrt_version_info v)
 static void put_model(const qnnrt *model)
 {
     size_t count, i, g, t;
-    const qnnrt_context_info *contexts = qnnrt_contexts(model, &count);
+    const qnnrt_context_info *contexts = qnnrt_get_info(model)->contexts;
+    count = qnnrt_get_info(model)->context_count;
     for (i = 0; i < count; ++i) {
         const qnnrt_context_info *c = &contexts[i];
         put(" %s bytes %llu build \"%s\" backend %u", c->file, (unsigned long long)c->file_bytes, c->build_id,
@@ -125,8 +126,8 @@ TEST(table)
             desc.system_path = real_library(path, "libQnnSystem.so");
             desc.inspect = 1;
             REAL_OK(qnnrt_open(folder, &desc, &model, &err), &err);
-            CHECK_STR(qnnrt_get_system_path(model), path);
-            CHECK(qnnrt_get_backend(model) == NULL);
+            CHECK_STR(qnnrt_get_info(model)->system_path, path);
+            CHECK(qnnrt_get_info(model)->backend == NULL);
             put("%s\n", real_short(folder));
             put_model(model);
             CHECK_EQ(qnnrt_close(model), QNNRT_OK);
