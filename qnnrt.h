@@ -1669,6 +1669,21 @@ static void *qnnrt__arena_alloc(qnnrt__arena *arena, uint64_t count, uint64_t by
     return (unsigned char *)chunk + QNNRT__ARENA_HEAD + (size_t)(chunk->used - need);
 }
 
+/* Return an array of at least `need` items: items itself while *room suffices, else a copy with at
+   least twice the room. NULL: no memory. The old array stays in the arena. */
+static void *qnnrt__arena_grow(qnnrt__arena *arena, void *items, size_t count, size_t bytes,
+                               uint64_t need, size_t *room)
+{
+    const uint64_t more = need > (uint64_t)*room * 2 ? need : (uint64_t)*room * 2;
+    void *grown;
+    if (need <= *room) return items;
+    grown = qnnrt__arena_alloc(arena, more, bytes);
+    if (grown == NULL) return NULL;
+    if (count > 0) memcpy(grown, items, count * bytes);
+    *room = (size_t)more;
+    return grown;
+}
+
 /* A copy of `length` bytes with a NUL behind. */
 static char *qnnrt__arena_text(qnnrt__arena *arena, const char *text, size_t length)
 {
@@ -5275,8 +5290,9 @@ typedef struct qnnrt__abi_front {
    1.8, whose table is out of order. */
 typedef struct qnnrt__abi_system_calls {
     qnnrt__abi_code (*create)(qnnrt__abi_handle *out); /*  0 */
-    qnnrt__abi_code (*get_info)(qnnrt__abi_handle system, void *binary, uint64_t bytes,
-        const qnnrt__abi_info **info, uint64_t *info_bytes); /*  1 */
+    /* 1  the vendor's has no const before void and does not write */
+    qnnrt__abi_code (*get_info)(qnnrt__abi_handle system, const void *binary, uint64_t bytes,
+        const qnnrt__abi_info **info, uint64_t *info_bytes);
     qnnrt__abi_slot get_metadata;
     qnnrt__abi_code (*free)(qnnrt__abi_handle system); /*  3 */
     qnnrt__abi_slot unused_4[4];
@@ -5302,10 +5318,15 @@ typedef struct qnnrt__abi_system_provider {       /* vendor: QnnSystemInterface_
     qnnrt__abi_system_calls calls;                /* 32                                           */
 } qnnrt__abi_system_provider;
 
-typedef qnnrt__abi_code (*qnnrt__abi_get_providers)(const qnnrt__abi_provider ***list,
+/* What the two kinds of provider begin with. */
+typedef struct qnnrt__abi_provider_head {
+    uint32_t           backend_id;                /*  0                                           */
+    const char        *name;                      /*  8                                           */
+    qnnrt__abi_version version;                   /* 16                                           */
+} qnnrt__abi_provider_head;
+
+typedef qnnrt__abi_code (*qnnrt__abi_get_providers)(const qnnrt__abi_provider_head ***list,
                                                     uint32_t *count);
-typedef qnnrt__abi_code (*qnnrt__abi_get_system_providers)(const qnnrt__abi_system_provider ***list,
-                                                           uint32_t *count);
 
 #if QNNRT__CAN_CALL
 #define QNNRT__AT(type, field, offset) \
@@ -5343,6 +5364,7 @@ QNNRT__AT(expansion, multipliers, 32); QNNRT__AT(front, core, 16);        QNNRT_
 QNNRT__AT(system_calls, dlc_open, 8 * 8); QNNRT__AT(system_calls, dlc_compose, 10 * 8);
 QNNRT__AT(system_calls, dlc_free, 12 * 8);
 QNNRT__AT(provider, name, 8);      QNNRT__AT(provider, core, 16);         QNNRT__AT(provider, calls, 40);
+QNNRT__AT(provider_head, name, 8); QNNRT__AT(provider_head, version, 16);
 QNNRT__AT(system_provider, version, 16); QNNRT__AT(system_provider, calls, 32);
 QNNRT__AT(calls, backend_create, 1 * 8);  QNNRT__AT(calls, backend_get_api_version, 3 * 8);
 QNNRT__AT(calls, backend_get_build_id, 4 * 8); QNNRT__AT(calls, backend_free, 8 * 8);
@@ -5498,8 +5520,9 @@ static int qnnrt__names_find(int which, const char *text, size_t bytes, uint32_t
 
 /* =====================================================================================
    LIBRARIES                                                                    >>library
-   Finds a vendor library by the rule of the manual, and says which file it really was.
-   Needs: >>os >>err     Knows nothing of: interfaces, providers
+   Finds a vendor library by the rule of the manual, says which file it really was, and
+   chooses among its providers.
+   Needs: >>os >>err >>log >>codes >>abi     Knows nothing of: what a provider's slots do
    ===================================================================================== */
 
 /* The ELF machine of a file: 62 x86-64, 183 aarch64. 0: no ELF file, -1: cannot be read. */
@@ -5590,6 +5613,69 @@ static void qnnrt__library_path(void *symbol, const char *asked, char out[QNNRT_
 {
     if (symbol != NULL && qnnrt__os_path_of(symbol, out)) return;
     if (!qnnrt__os_path_join(out, "", 0, asked)) out[0] = '\0';
+}
+
+/* An interface that a library may have. */
+typedef struct qnnrt__library_interface {
+    const char *symbol;               /* the function that gives its providers */
+    const char *name;                 /* for messages */
+    const char *missing;              /* what a library without the symbol is */
+    const char *room;                 /* of the log line */
+    uint32_t    major, minor;         /* the oldest that is accepted, of this major version */
+} qnnrt__library_interface;
+
+/* Choose the first provider whose version is known. Callers hold the lock. */
+static qnnrt_result qnnrt__library_choose(void *library, const char *path,
+                                          const qnnrt__library_interface *wanted,
+                                          const qnnrt_hooks *hooks, const void **out,
+                                          qnnrt_error *err)
+{
+    qnnrt__abi_get_providers get;
+    const qnnrt__abi_provider_head **list = NULL;
+    uint32_t count = 0, i;
+    qnnrt__abi_code code;
+    void *symbol = qnnrt__os_library_symbol(library, wanted->symbol);
+    if (symbol == NULL)
+        return qnnrt__fail(err, QNNRT_E_LIBRARY, "%s: no symbol %s: %s", path, wanted->symbol,
+                           wanted->missing);
+    memcpy((void *)&get, (const void *)&symbol, sizeof(get));
+    code = get(&list, &count);
+    if (code != 0) {
+        qnnrt__fail(err, QNNRT_E_BACKEND, "%s", path);
+        return qnnrt__codes_explain(err, wanted->symbol, code, -1, 0);
+    }
+    if (list == NULL || count == 0)
+        return qnnrt__fail(err, QNNRT_E_LIBRARY,
+                           "%s offers no provider\n  what helps: a complete library of one release",
+                           path);
+    for (i = 0; i < count; ++i)
+        if (list[i] != NULL && list[i]->version.major == wanted->major &&
+            list[i]->version.minor >= wanted->minor) {
+            if (count > 1)
+                qnnrt__log(hooks, QNNRT_LOG_INFO, wanted->room, 0,
+                           "%s offers %u providers; number %u fits and is taken", path,
+                           (unsigned)count, (unsigned)i);
+            *out = list[i];
+            return QNNRT_OK;
+        }
+    if (list[0] == NULL)
+        return qnnrt__fail(
+            err, QNNRT_E_LIBRARY,
+            "%s offers a null provider\n  what helps: a complete library of one release", path);
+    return qnnrt__fail(err, QNNRT_E_VERSION,
+                       "%s speaks %s %u.%u; %u.%u or a newer %u.x is needed (QAIRT 2.30 or newer)"
+                       "\n  what helps: ship the libraries of such a release",
+                       path, wanted->name, (unsigned)list[0]->version.major,
+                       (unsigned)list[0]->version.minor, (unsigned)wanted->major,
+                       (unsigned)wanted->minor, (unsigned)wanted->major);
+}
+
+/* Return the code for a provider whose table lacks a slot. */
+static qnnrt_result qnnrt__library_lacks(const char *path, const char *slots, qnnrt_error *err)
+{
+    return qnnrt__fail(err, QNNRT_E_LIBRARY,
+                       "%s: its table lacks %s\n  what helps: a complete library of one release",
+                       path, slots);
 }
 
 /* =====================================================================================
@@ -6653,67 +6739,33 @@ static void qnnrt__system_close(qnnrt__system *system)
     system->provider = NULL;
 }
 
-/* Choose the first provider of a version that we know. */
+#define QNNRT__SYSTEM_SYMBOL "QnnSystemInterface_getProviders"
+
 static qnnrt_result qnnrt__system_choose(qnnrt__system *system, const qnnrt_hooks *hooks,
                                          qnnrt_error *err)
 {
-    qnnrt__abi_get_system_providers get;
-    const qnnrt__abi_system_provider **list = NULL;
-    uint32_t count = 0, i;
-    qnnrt__abi_code code;
-    void *symbol = qnnrt__os_library_symbol(system->library, "QnnSystemInterface_getProviders");
-    if (symbol == NULL)
-        return qnnrt__fail(err, QNNRT_E_LIBRARY,
-                           "%s: no symbol QnnSystemInterface_getProviders: this is not a"
-                           " libQnnSystem.so",
-                           system->path);
-    memcpy((void *)&get, (const void *)&symbol, sizeof(get));
-    code = get(&list, &count);
-    if (code != 0) {
-        qnnrt__fail(err, QNNRT_E_BACKEND, "%s", system->path);
-        return qnnrt__codes_explain(err, "QnnSystemInterface_getProviders", code, -1, 0);
-    }
-    if (list == NULL || count == 0)
-        return qnnrt__fail(err, QNNRT_E_LIBRARY,
-                           "%s offers no provider\n  what helps: a complete library of one release",
-                           system->path);
-    for (i = 0; i < count; ++i) {
-        const qnnrt__abi_system_provider *p = list[i];
-        if (p == NULL || p->version.major != QNNRT__ABI_SYSTEM_MAJOR ||
-            p->version.minor < QNNRT__ABI_SYSTEM_MINOR_MIN) continue;
-        if (p->calls.create == NULL || p->calls.get_info == NULL || p->calls.free == NULL)
-            return qnnrt__fail(err, QNNRT_E_LIBRARY,
-                               "%s: its table lacks systemContextCreate, GetBinaryInfo or Free\n  "
-                               "what helps: a complete library of one"
-                               " release",
-                               system->path);
-        system->provider = p;
-        if (count > 1)
-            qnnrt__log(hooks, QNNRT_LOG_INFO, "system", 0,
-                       "%s offers %u providers; number %u fits and is taken", system->path,
-                       (unsigned)count, (unsigned)i);
-        return QNNRT_OK;
-    }
-    if (list[0] == NULL)
-        return qnnrt__fail(
-            err, QNNRT_E_LIBRARY,
-            "%s offers a null provider\n  what helps: a complete library of one release",
-            system->path);
-    return qnnrt__fail(err, QNNRT_E_VERSION,
-                       "%s speaks system interface %u.%u; %d.%d or a newer %d.x is needed"
-                       " (QAIRT 2.30 or newer)\n  what helps: ship the libraries of"
-                           " such a release",
-                       system->path, (unsigned)list[0]->version.major,
-                       (unsigned)list[0]->version.minor, QNNRT__ABI_SYSTEM_MAJOR,
-                       QNNRT__ABI_SYSTEM_MINOR_MIN, QNNRT__ABI_SYSTEM_MAJOR);
+    static const qnnrt__library_interface wanted = {
+        QNNRT__SYSTEM_SYMBOL, "system interface", "this is not a libQnnSystem.so", "system",
+        QNNRT__ABI_SYSTEM_MAJOR, QNNRT__ABI_SYSTEM_MINOR_MIN
+    };
+    const void *chosen;
+    const qnnrt__abi_system_provider *p;
+    qnnrt_result result = qnnrt__library_choose(system->library, system->path, &wanted, hooks,
+                                                &chosen, err);
+    if (result != QNNRT_OK) return result;
+    p = (const qnnrt__abi_system_provider *)chosen;
+    if (p->calls.create == NULL || p->calls.get_info == NULL || p->calls.free == NULL)
+        return qnnrt__library_lacks(system->path, "systemContextCreate, GetBinaryInfo or Free", err);
+    system->provider = p;
+    return QNNRT_OK;
 }
 
 /* Does the backend's library speak the system interface too, as libQnnRef.so does? Then it is opened
    once more, so that each of the two can be closed alone. *empty: it does, and offers nothing. */
 static void *qnnrt__system_in_backend(const char *backend, const qnnrt_hooks *hooks, int *empty)
 {
-    qnnrt__abi_get_system_providers get;
-    const qnnrt__abi_system_provider **list = NULL;
+    qnnrt__abi_get_providers get;
+    const qnnrt__abi_provider_head **list = NULL;
     uint32_t count = 0;
     qnnrt__abi_code code = 0;
     const char *why;
@@ -6721,7 +6773,7 @@ static void *qnnrt__system_in_backend(const char *backend, const qnnrt_hooks *ho
     if (backend == NULL || strchr(backend, '/') == NULL) return NULL;
     library = qnnrt__os_library_open(backend, &why);
     if (library == NULL) return NULL;
-    symbol = qnnrt__os_library_symbol(library, "QnnSystemInterface_getProviders");
+    symbol = qnnrt__os_library_symbol(library, QNNRT__SYSTEM_SYMBOL);
     if (symbol != NULL) {
         memcpy((void *)&get, (const void *)&symbol, sizeof(get));
         qnnrt__hooks_lock(hooks);
@@ -6775,7 +6827,7 @@ static qnnrt_result qnnrt__system_open(const char *path, const char *beside, int
         qnnrt__err_add(err, "\n  (%s has a system interface of its own, which offers no provider)",
                        beside);
     if (result != QNNRT_OK) return result;
-    symbol = qnnrt__os_library_symbol(system->library, "QnnSystemInterface_getProviders");
+    symbol = qnnrt__os_library_symbol(system->library, QNNRT__SYSTEM_SYMBOL);
     qnnrt__library_path(symbol, name, system->path);
     qnnrt__hooks_lock(hooks);
     result = qnnrt__system_choose(system, hooks, err);
@@ -6898,7 +6950,6 @@ static qnnrt_result qnnrt__system_read(const qnnrt__system *system, qnnrt__table
     qnnrt__abi_handle handle = NULL;
     const qnnrt__abi_info *info = NULL;
     uint64_t info_bytes = 0;
-    void *unconst;
     qnnrt_result result;
     uint32_t mark = qnnrt__log_mark(log_slot);
     qnnrt__abi_code code = system->provider->calls.create(&handle);
@@ -6910,9 +6961,7 @@ static qnnrt_result qnnrt__system_read(const qnnrt__system *system, qnnrt__table
                                         : "systemContextCreate",
                                     code, log_slot, mark);
     }
-    /* The interface takes a plain pointer and only reads; the file is mapped read-only. */
-    memcpy((void *)&unconst, (const void *)&binary, sizeof(unconst));
-    code = system->provider->calls.get_info(handle, unconst, bytes, &info, &info_bytes);
+    code = system->provider->calls.get_info(handle, binary, bytes, &info, &info_bytes);
     if (code != 0 || info == NULL) {
         qnnrt__table_fail(table, QNNRT_E_FORMAT, "its metadata cannot be read by %s", system->path);
         qnnrt__codes_explain(table->err,
@@ -8289,57 +8338,23 @@ static const char *qnnrt__backend_lacks(const qnnrt__abi_calls *calls)
     return NULL;
 }
 
-/* Choose among the providers of a library: the first whose interface we know, by its version
-   alone. */
 static qnnrt_result qnnrt__backend_choose(qnnrt_backend *b, const char *name, qnnrt_error *err)
 {
-    qnnrt__abi_get_providers get;
-    const qnnrt__abi_provider **list = NULL;
-    uint32_t count = 0, i;
-    qnnrt__abi_code code;
+    static const qnnrt__library_interface wanted = {
+        "QnnInterface_getProviders", "QNN core interface",
+        "this is not a QNN backend (libQnnHtp.so is; stubs, skels and libQnnSystem.so are not)",
+        "backend", QNNRT__ABI_CORE_MAJOR, QNNRT__ABI_CORE_MINOR_MIN
+    };
     const char *lacks;
-    void *symbol = qnnrt__os_library_symbol(b->library, "QnnInterface_getProviders");
-    qnnrt__library_path(symbol, name, b->path);
-    if (symbol == NULL)
-        return qnnrt__fail(err, QNNRT_E_LIBRARY,
-                           "%s: no symbol QnnInterface_getProviders: this is not a QNN backend"
-                           " (libQnnHtp.so is; stubs, skels and libQnnSystem.so are not)",
-                           b->path);
-    memcpy((void *)&get, (const void *)&symbol, sizeof(get));
-    code = get(&list, &count);
-    if (code != 0) {
-        qnnrt__fail(err, QNNRT_E_BACKEND, "%s", b->path);
-        return qnnrt__codes_explain(err, "QnnInterface_getProviders", code, -1, 0);
-    }
-    if (list == NULL || count == 0)
-        return qnnrt__fail(err, QNNRT_E_LIBRARY,
-                           "%s offers no provider\n  what helps: a complete library of one release",
-                           b->path);
-    for (i = 0; i < count && b->provider == NULL; ++i)
-        if (list[i] != NULL && list[i]->core.major == QNNRT__ABI_CORE_MAJOR &&
-            list[i]->core.minor >= QNNRT__ABI_CORE_MINOR_MIN) b->provider = list[i];
-    if (b->provider == NULL && list[0] == NULL)
-        return qnnrt__fail(
-            err, QNNRT_E_LIBRARY,
-            "%s offers a null provider\n  what helps: a complete library of one release", b->path);
-    if (b->provider == NULL)
-        return qnnrt__fail(err, QNNRT_E_VERSION,
-                           "%s speaks QNN core interface %u.%u; %d.%d or a newer %d.x is needed"
-                           " (QAIRT 2.30 or newer)\n  what helps: ship the libraries of"
-                           " such a release",
-                           b->path, (unsigned)list[0]->core.major, (unsigned)list[0]->core.minor,
-                           QNNRT__ABI_CORE_MAJOR, QNNRT__ABI_CORE_MINOR_MIN, QNNRT__ABI_CORE_MAJOR);
-    if (count > 1)
-        qnnrt__log(&b->hooks, QNNRT_LOG_INFO, "backend", 0,
-                   "%s offers %u providers; number %u fits and is taken", b->path, (unsigned)count,
-                   (unsigned)(i - 1));
+    const void *chosen;
+    qnnrt_result result;
+    qnnrt__library_path(qnnrt__os_library_symbol(b->library, wanted.symbol), name, b->path);
+    result = qnnrt__library_choose(b->library, b->path, &wanted, &b->hooks, &chosen, err);
+    if (result != QNNRT_OK) return result;
+    b->provider = (const qnnrt__abi_provider *)chosen;
     b->calls = &b->provider->calls;
     lacks = qnnrt__backend_lacks(b->calls);
-    if (lacks != NULL)
-        return qnnrt__fail(
-            err, QNNRT_E_LIBRARY,
-            "%s: its table lacks %s\n  what helps: a complete library of one release", b->path,
-            lacks);
+    if (lacks != NULL) return qnnrt__library_lacks(b->path, lacks, err);
     if (b->provider->core.minor > QNNRT__ABI_CORE_MINOR_KNOWN)
         qnnrt__log(&b->hooks, QNNRT_LOG_WARN, "backend", 0,
                    "%s speaks core interface 2.%u, newer than 2.%d, the newest"
@@ -8799,8 +8814,8 @@ static qnnrt_result qnnrt__profile_read(qnnrt_backend *b, qnnrt__abi_handle hand
     const uint64_t *ids = NULL;
     uint32_t most = (uint32_t)(QNNRT__PROFILE_MOST - list->count), left = most;
     qnnrt__abi_code code;
+    qnnrt_profile_event *events;
     qnnrt_result result;
-    size_t need;
     *nodes = NULL;
     *count = 0;
     code = b->calls->profile_get_events(handle, &ids, count);
@@ -8815,16 +8830,12 @@ static qnnrt_result qnnrt__profile_read(qnnrt_backend *b, qnnrt__abi_handle hand
         *count = 0;
         return result;
     }
-    need = list->count + (most - left);
-    if (need > list->room) {
-        size_t room = need > 2 * list->room ? need : 2 * list->room;
-        qnnrt_profile_event *more =
-            (qnnrt_profile_event *)qnnrt__arena_alloc(list->arena, room, sizeof(*more));
-        if (more == NULL) return qnnrt__fail_memory(err, "events");
-        if (list->count > 0) memcpy(more, list->events, list->count * sizeof(*more));
-        list->events = more;
-        list->room = room;
-    }
+    events = (qnnrt_profile_event *)qnnrt__arena_grow(list->arena, list->events, list->count,
+                                                      sizeof(*events),
+                                                      (uint64_t)list->count + (most - left),
+                                                      &list->room);
+    if (events == NULL) return qnnrt__fail_memory(err, "events");
+    list->events = events;
     return qnnrt__profile_append(list, *nodes, *count, 0, "", step, b->info.id)
                ? QNNRT_OK : qnnrt__fail_memory(err, "events");
 }
