@@ -303,12 +303,13 @@ typedef enum qnnrt_result {
     QNNRT_RESULT_FORCE_INT = 0x7FFFFFFF
 } qnnrt_result;
 
-/* Every call that takes one begins by setting it to QNNRT_OK and an empty text. */
+/* Every call that takes one begins by setting it to QNNRT_OK, an empty text and an empty hint. */
 typedef struct qnnrt_error {
     qnnrt_result code;
     uint64_t     vendor_code;   /* full answer of the vendor call, 0: none; its low 16 bits count */
     char         text[2048];    /* UTF-8, never empty after a failure; of control
                                    characters only newlines */
+    char         hint[512];     /* what to do: one sentence on one line, UTF-8; may be empty */
 } qnnrt_error;
 
 /* "QNNRT_E_IO" and "a file or folder cannot be read" for a result; "unknown" for any other
@@ -826,7 +827,7 @@ typedef struct qnnrt_pipeline_info {
     const qnnrt_step_info *steps;
     const qnnrt_slot_info *slots;               /* in the order in which the steps list them */
     const qnnrt_edge_info *edges;
-    const char            *failure;             /* why it could not be wired, or NULL */
+    const qnnrt_error     *failure;             /* why it could not be wired, or NULL */
 } qnnrt_pipeline_info;
 
 /* "input", "output", "edge"; "tensor" for any other number. */
@@ -1766,31 +1767,29 @@ static void qnnrt__err_clean(char *text)
     }
 }
 
-/* Append a text as it is; what does not fit is cut. */
-static void qnnrt__err_text(qnnrt_error *err, const char *text, size_t length)
+/* Append `length` bytes to the text in `to`, which has room for `room` bytes. A text that does not
+   fit is cut between two characters. */
+static void qnnrt__err_append(char *to, size_t room, const char *text, size_t length)
 {
-    size_t used;
-    if (err == NULL) return;
-    used = strlen(err->text);
-    if (length > sizeof(err->text) - 1 - used) {
-        length = sizeof(err->text) - 1 - used;
-        /* not within a character */
+    size_t used = strlen(to);
+    if (length > room - 1 - used) {
+        length = room - 1 - used;
         while (length > 0 && ((unsigned char)text[length] & 0xC0) == 0x80) --length;
     }
-    memcpy(err->text + used, text, length);
-    err->text[used + length] = '\0';
+    memcpy(to + used, text, length);
+    to[used + length] = '\0';
 }
 
-/* Append by a format of ours. What a %s brings may be a name from a file and is cleaned, newlines
-   included, so that no name forges a line; newlines of the format stand. Knows %s %d %u %x %llu %g,
-   with flags and widths, and %%. */
-static void qnnrt__err_vadd(qnnrt_error *err, const char *format, va_list args)
+/* Append to the text in `to` by a format of ours. Arguments of %s may be names from a file, so
+   their control characters, newlines included, become "?": a name cannot forge a line. Newlines of
+   the format stay. Knows %s %d %u %x %llu %g, with flags and widths, and %%. */
+static void qnnrt__err_format(char *to, size_t room, const char *format, va_list args)
 {
-    char piece[sizeof(err->text)], spec[16];
+    char piece[sizeof(((qnnrt_error *)0)->text)], spec[16];
     while (*format != '\0') {
         const char *percent = strchr(format, '%');
         size_t length = percent == NULL ? strlen(format) : (size_t)(percent - format);
-        qnnrt__err_text(err, format, length);
+        qnnrt__err_append(to, room, format, length);
         format += length;
         if (*format == '\0') return;
         for (length = 1; strchr("sduxg%", format[length]) == NULL;) ++length;
@@ -1807,8 +1806,19 @@ static void qnnrt__err_vadd(qnnrt_error *err, const char *format, va_list args)
             snprintf(piece, sizeof(piece), spec, va_arg(args, unsigned long long));
         else snprintf(piece, sizeof(piece), spec, va_arg(args, unsigned));
         qnnrt__err_clean(piece);
-        qnnrt__err_text(err, piece, strlen(piece));
+        qnnrt__err_append(to, room, piece, strlen(piece));
     }
+}
+
+/* Append a text of ours, which is clean, to an error's text as it is. */
+static void qnnrt__err_text(qnnrt_error *err, const char *text, size_t length)
+{
+    if (err != NULL) qnnrt__err_append(err->text, sizeof(err->text), text, length);
+}
+
+static void qnnrt__err_vadd(qnnrt_error *err, const char *format, va_list args)
+{
+    qnnrt__err_format(err->text, sizeof(err->text), format, args);
 }
 
 static void qnnrt__err_add(qnnrt_error *err, const char *format, ...) QNNRT__PRINTF(2, 3);
@@ -1826,10 +1836,10 @@ static void qnnrt__err_clear(qnnrt_error *err)
     if (err == NULL) return;
     err->code = QNNRT_OK;
     err->vendor_code = 0;
-    err->text[0] = '\0';
+    err->text[0] = err->hint[0] = '\0';
 }
 
-/* Fill an error and return its code, so that a failing check is one line. */
+/* Fill an error, without a hint, and return its code, so that a failing check is one line. */
 static qnnrt_result qnnrt__fail(qnnrt_error *err, qnnrt_result code, const char *format, ...)
     QNNRT__PRINTF(3, 4);
 static qnnrt_result qnnrt__fail(qnnrt_error *err, qnnrt_result code, const char *format, ...)
@@ -1839,7 +1849,7 @@ static qnnrt_result qnnrt__fail(qnnrt_error *err, qnnrt_result code, const char 
     qnnrt__err_clear(err);
     err->code = code;
     va_start(args, format);
-    qnnrt__err_vadd(err, format, args);
+    qnnrt__err_format(err->text, sizeof(err->text), format, args);
     va_end(args);
     return code;
 }
@@ -1849,23 +1859,38 @@ static qnnrt_result qnnrt__fail_memory(qnnrt_error *err, const char *what)
     return qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for %s", what);
 }
 
-/* A text without a way out gets the general one of its result. Answers the result. */
-static qnnrt_result qnnrt__err_way_out(qnnrt_error *err, qnnrt_result result)
+/* Set the hint, one imperative sentence, of an error that was just filled, and return `code`:
+
+       return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_IO, "%s is empty", path),
+                          "Copy the file again.");
+
+   The first hint stays: it comes from where most is known. */
+static qnnrt_result qnnrt__hint(qnnrt_error *err, qnnrt_result code, const char *format, ...)
+    QNNRT__PRINTF(3, 4);
+static qnnrt_result qnnrt__hint(qnnrt_error *err, qnnrt_result code, const char *format, ...)
 {
-    const char *fix = result == QNNRT_E_IO     ? "check that it exists and that this process may read it"
-                    : result == QNNRT_E_FORMAT ? "copy the file again from where it was made, and compare"
-                                                 " sizes or hashes; else make it again"
-                    : result == QNNRT_E_LIMIT  ? "if the model is meant to be that large, raise the named"
-                                                 " field of desc.limits; else split it into shards"
-                    : result == QNNRT_E_MISMATCH ? "take all files of the model from one build"
-                    : result == QNNRT_E_MEMORY ? "close what is not needed, or run the model in shards"
-                                               : NULL;
-    const char *line;
-    if (err == NULL || fix == NULL) return result;
-    for (line = strchr(err->text, '\n'); line != NULL; line = strchr(line + 1, '\n'))
-        if (strncmp(line, "\n  what helps", 13) == 0) return result;
-    qnnrt__err_add(err, "\n  what helps: %s", fix);
-    return result;
+    va_list args;
+    if (err == NULL || err->hint[0] != '\0') return code;
+    va_start(args, format);
+    qnnrt__err_format(err->hint, sizeof(err->hint), format, args);
+    va_end(args);
+    return code;
+}
+
+/* Set the general hint of a result where there is none yet. Return the result. */
+static qnnrt_result qnnrt__hint_general(qnnrt_error *err, qnnrt_result result)
+{
+    const char *hint = result == QNNRT_E_IO ? "Check that it exists and that this process may read it."
+                     : result == QNNRT_E_FORMAT
+                         ? "Copy the file again from where it was made and compare sizes or hashes;"
+                           " if it is the same, make it again."
+                     : result == QNNRT_E_LIMIT
+                         ? "If the model is meant to be that large, raise the named field of"
+                           " desc.limits; otherwise split it into shards."
+                     : result == QNNRT_E_MISMATCH ? "Take all files of the model from one build."
+                     : result == QNNRT_E_MEMORY
+                         ? "Close what is not needed, or run the model in shards." : NULL;
+    return hint == NULL ? result : qnnrt__hint(err, result, "%s", hint);
 }
 
 /* =====================================================================================
@@ -2118,70 +2143,70 @@ static const qnnrt_explanation qnnrt__lines_table[] = {
       { "tensor ids, or their number, were taken from another build of the model, such as a JSON "
         "file beside a newer binary",
         "inputs and outputs are swapped, or one is left out" },
-      "take ids, dims and types from the metadata of the very binary that is loaded" },
+      "Take ids, dims and types from the metadata of the very binary that is loaded." },
     { 6004, "QNN_GRAPH_ERROR_INVALID_TENSOR", "clientBuf is null",
       "A tensor was passed without memory.",
       { "the tensor was never bound",
         "its size is 0: a dimension of 0, a dynamic one, or an element type of unknown size" },
-      "bind every input and output; look at the tensor's dims and dtype" },
+      "Bind every input and output; look at the tensor's dims and dtype." },
     { 6004, "QNN_GRAPH_ERROR_INVALID_TENSOR", "dataSize == 0",
       "A tensor was passed with memory of 0 bytes.",
       { "its size was computed as 0: a dimension of 0, a dynamic one, or an element type of "
         "unknown size" },
-      "look at the tensor's dims and dtype; the size is the number of elements times theirs" },
+      "Look at the tensor's dims and dtype; the size is the number of elements times theirs." },
     { 6004, "QNN_GRAPH_ERROR_INVALID_TENSOR", "Tensor ID ... incompatible",
       "A tensor was passed with other dimensions than the graph was built with.",
       { "the shape belongs to another build, or to another batch or sequence length" },
-      "pass the dims that the metadata gives, or none at all" },
+      "Pass the dims that the metadata gives, or none at all." },
     { 6004, "QNN_GRAPH_ERROR_INVALID_TENSOR", "Tensor ID ... mismatch",
       "A tensor was passed with other dimensions than the graph was built with.",
       { "the shape belongs to another build, or to another batch or sequence length" },
-      "pass the dims that the metadata gives, or none at all" },
+      "Pass the dims that the metadata gives, or none at all." },
     { 6004, "QNN_GRAPH_ERROR_INVALID_TENSOR", "Number of tensors mismatch",
       "More or fewer tensors were passed than the graph has.",
       { "an input is given twice or left out, or the list is that of another graph" },
-      "pass each input and output of the metadata once" },
+      "Pass each input and output of the metadata once." },
     { 6004, "QNN_GRAPH_ERROR_INVALID_TENSOR", "No memHandle provided",
       "A tensor claims registered memory and names none.",
       { "its memType is MEMHANDLE while memRegister failed or was never called" },
-      "register the memory and check the answer, or pass plain memory (memType RAW)" },
+      "Register the memory and check the answer, or pass plain memory (memType RAW)." },
     { 6000, "QNN_GRAPH_ERROR_INVALID_ARGUMENT", "No inputs provided",
       "Execute was called without inputs.",
       { "the list of inputs is empty: the metadata was not read, or is another graph's" },
-      "pass every input of the metadata" },
+      "Pass every input of the metadata." },
     { 6000, "QNN_GRAPH_ERROR_INVALID_ARGUMENT", "No outputs provided",
       "Execute was called without outputs.",
       { "the list of outputs is empty: the metadata was not read, or is another graph's" },
-      "pass every output of the metadata" },
+      "Pass every output of the metadata." },
     { 6000, "QNN_GRAPH_ERROR_INVALID_ARGUMENT", "fail to find profile object",
       "The profile handle that was passed does not exist.",
       { "it was freed, or belongs to another backend" },
-      "create a profile on this backend, or pass none" },
+      "Create a profile on this backend, or pass none." },
     { 9000, "QNN_SIGNAL_ERROR_SIGNAL_IN_USE", "signal[ ... doesn't exist",
       "The signal handle that was passed does not exist.",
       { "it was freed, or belongs to another backend" },
-      "create a signal on this backend, or pass none" },
+      "Create a signal on this backend, or pass none." },
     { 6033, "QNN_GRAPH_ERROR_TIMED_OUT", "Execute Aborted due to timeout",
       "The graph did not finish in the time that it was given.",
       { "the NPU is busy with other work, or clocked down",
         "the time-out is shorter than one run of the graph" },
-      "raise the time-out, or the priority and the power settings" },
+      "Raise the time-out, or the priority and the power settings." },
     { 6031, "QNN_GRAPH_ERROR_ABORTED", "Execute Aborted due to user triggered abort",
       "The program itself ended this execute through a signal.",
       { "signalTrigger was called on the signal that execute was given" },
-      "nothing is broken; execute again" },
+      "Nothing is broken; execute again." },
     { 6031, "QNN_GRAPH_ERROR_ABORTED", "VTCM yield re-acquire failure",
       "The graph gave up its fast memory to another one and did not get it back.",
       { "a graph of higher priority, perhaps of another process, holds the VTCM" },
-      "execute again; give contexts that run side by side the same priority" },
+      "Execute again; give contexts that run side by side the same priority." },
     { 1100, "QNN_COMMON_ERROR_GENERAL", "match allocated VTCM pointer",
       "The x86-64 emulator is set up for another NPU generation than this graph's.",
       { "contexts for two generations (v68, v75) are loaded in this process; the last ones run" },
-      "close one model before the other is opened; on a device this does not happen" },
+      "Close one model before the other is opened; on a device this does not happen." },
     { 6023, "QNN_GRAPH_ERROR_GRAPH_NOT_FINALIZED", "was not finalized",
       "The graph is still being built.",
       { "finalize was not called, or failed and its answer was ignored" },
-      "finalize the graph first and check the answer" },
+      "Finalize the graph first and check the answer." },
 
     /* Contexts from binaries. */
 
@@ -2189,74 +2214,74 @@ static const qnnrt_explanation qnnrt__lines_table[] = {
       "The binary was made by a newer release than the library that is to load it.",
       { "the model was compiled with a newer QAIRT than the libraries that are shipped",
         "an older copy of the library was found first, such as the phone's own" },
-      "ship the libraries of the binary's release or newer, or compile with the older release" },
+      "Ship the libraries of the binary's release or newer, or compile with the older release." },
     { 5004, "QNN_CONTEXT_ERROR_BINARY_VERSION", "Can't read future blob",
       "The binary's inner format is newer than the library.",
       { "the model was compiled with a newer QAIRT than the libraries that are shipped" },
-      "ship the libraries of the binary's release or newer, or compile with the older release" },
+      "Ship the libraries of the binary's release or newer, or compile with the older release." },
     { 5004, "QNN_CONTEXT_ERROR_BINARY_VERSION", "Versioning error found in Context Blob",
       "The binary's inner format is not one that the library reads.",
       { "another release made it", "the file is damaged" },
-      "compare the binary's release with the library's; copy the file again" },
+      "Compare the binary's release with the library's; copy the file again." },
     { 1000, "QNN_COMMON_ERROR_NOT_SUPPORTED", "Shared weights buffer isn't supported",
       "Graphs of this binary share their weights, and the x86-64 emulator cannot load that.",
       { "it was compiled with weight sharing; releases 2.50 and 2.51 crash after this line" },
-      "run it on a device, or compile it without weight sharing" },
+      "Run it on a device, or compile it without weight sharing." },
     { 30010, "QNN_SYSTEM_CONTEXT_ERROR_MALFORMED_BINARY", "Serializer failed to get context blob",
       "The file is no whole context binary.",
       { "it was cut short while it was copied or downloaded",
         "it is something else: a Git LFS pointer, a JSON file, a library" },
-      "compare its size with the original and copy it again" },
+      "Compare its size with the original and copy it again." },
     { 30010, "QNN_SYSTEM_CONTEXT_ERROR_MALFORMED_BINARY", "Malformed context blob",
       "The inside of the file is damaged.",
       { "it was changed, or cut short, while it was copied or downloaded" },
-      "compare its size and hash with the original and copy it again" },
+      "Compare its size and hash with the original and copy it again." },
     { 5005, "QNN_CONTEXT_ERROR_CREATE_FROM_BINARY", "Failed to parse qnn htp context binary",
       "The file is no context binary of the HTP.",
       { "it was compiled for another backend (CPU, GPU)", "it is damaged or cut short" },
-      "open it with the backend it was compiled for; compare its size with the original" },
+      "Open it with the backend it was compiled for; compare its size with the original." },
     { 5005, "QNN_CONTEXT_ERROR_CREATE_FROM_BINARY", "[QNN_CPU] Context de-serialization failed",
       "The file is no context binary of the CPU backend.",
       { "it was compiled for another backend, such as the HTP", "it is damaged or cut short" },
-      "open it with the backend it was compiled for; compare its size with the original" },
+      "Open it with the backend it was compiled for; compare its size with the original." },
     { 5000, "QNN_CONTEXT_ERROR_INVALID_ARGUMENT", "invalid binary buffer size passed",
       "A binary of 0 bytes was passed.",
       { "the file is empty, or reading it failed unnoticed" },
-      "check the file and the size that is passed" },
+      "Check the file and the size that is passed." },
     { 5000, "QNN_CONTEXT_ERROR_INVALID_ARGUMENT", "nullptr input parameter",
       "A null pointer was passed where a value is needed.",
       { "the binary was not read, or a handle was not created" },
-      "check the pointers that are passed, and the answers of the calls before" },
+      "Check the pointers that are passed, and the answers of the calls before." },
     { 5005, "QNN_CONTEXT_ERROR_CREATE_FROM_BINARY", "VTCM size ... not supported",
       "The binary wants more fast memory (VTCM) than this chip has.",
       { "it was compiled for a larger chip: 8 MB of VTCM on a part with 4 MB" },
-      "compile it for this chip, or with a smaller vtcm_mb" },
+      "Compile it for this chip, or with a smaller vtcm_mb." },
     { 1002, "QNN_COMMON_ERROR_MEM_ALLOC", "Failed to find available PD",
       "No process domain of the NPU has room for this context.",
       { "the contexts of this process together need more than about 3.6 GB",
         "many small contexts are loaded at one time" },
-      "split the model into shards, load fewer at a time, free before loading" },
+      "Split the model into shards, load fewer at a time, free before loading." },
     { 6003, "QNN_GRAPH_ERROR_INVALID_NAME", "Failed to find graph ... in the context",
       "The context has no graph of this name.",
       { "the name is misspelled, or is that of another build" },
-      "take the names from the metadata (qnnrt-run --inspect)" },
+      "Take the names from the metadata (qnnrt-run --inspect)." },
     { 1005, "QNN_COMMON_ERROR_OPERATION_NOT_PERMITTED",
       "Querying binary size after de-serializing binary is illegal",
       "A context that came from a binary cannot be turned into one again.",
       { "the binary of a loaded context is asked for" },
-      "keep the file that it was loaded from" },
+      "Keep the file that it was loaded from." },
     { 1100, "QNN_COMMON_ERROR_GENERAL", "a deserialized context cannot be modified",
       "A context that came from a binary takes no new graphs.",
       { "graphCreate is called on a loaded context" },
-      "create an empty context for new graphs" },
+      "Create an empty context for new graphs." },
     { 1000, "QNN_COMMON_ERROR_NOT_SUPPORTED", "was finalized already",
       "The graph is finalized; graphs of a binary always are.",
       { "graphFinalize is called twice, or on a loaded graph" },
-      "leave the call out" },
+      "Leave the call out." },
     { 5010, "QNN_CONTEXT_ERROR_INVALID_CONFIG", "Passed invalid priority value",
       "The priority is out of the range that the line gives.",
       { "a number was passed that is none of the vendor's priorities" },
-      "pass one of them: 0 low, 100 normal, 150 normal high, 200 high" },
+      "Pass one of them: 0 low, 100 normal, 150 normal high, 200 high." },
 
     /* Starting a backend and its device. */
 
@@ -2264,91 +2289,91 @@ static const qnnrt_explanation qnnrt__lines_table[] = {
       "The library for real devices found no Qualcomm chip to talk to.",
       { "the aarch64 library runs on a machine without an NPU",
         "/sys/devices/soc0 cannot be read, or names a chip that the library does not know" },
-      "run it on the device; on x86-64 use the x86-64 library, which emulates the NPU" },
+      "Run it on the device; on x86-64 use the x86-64 library, which emulates the NPU." },
     { 4000, "QNN_BACKEND_ERROR_CANNOT_INITIALIZE", "Unsupported SoC model",
       "The library does not serve this chip.",
       { "the Linux libraries serve fewer chips than those for Android" },
-      "use the libraries of this platform, in a release that lists the chip" },
+      "Use the libraries of this platform, in a release that lists the chip." },
     { 14001, "QNN_DEVICE_ERROR_INVALID_CONFIG", "loading stub ... libcdsprpc.so",
       "The system's library that talks to the DSP cannot be opened.",
       { "on Android the app may not see it: its manifest does not ask for it",
         "the machine has no such library, hence no DSP" },
-      "declare <uses-native-library android:name=\"libcdsprpc.so\"/>; never ship a copy of it" },
+      "Declare <uses-native-library android:name=\"libcdsprpc.so\"/>; never ship a copy of it." },
     { 14001, "QNN_DEVICE_ERROR_INVALID_CONFIG", "loading stub",
       "The stub library, the half on this side of the DSP, cannot be opened.",
       { "libQnnHtpV<arch>Stub.so is not beside libQnnHtp.so",
         "a library that it needs is missing" },
-      "ship the stub of the chip's NPU generation, of the same release, beside the backend" },
+      "Ship the stub of the chip's NPU generation, of the same release, beside the backend." },
     { 1008, "QNN_COMMON_ERROR_INCOMPATIBLE_BINARIES", "Failed to reset stub artifact load status",
       "The stub is of another release than the backend.",
       { "an older stub was found first, such as the phone's own copy" },
-      "ship backend, stub and skel from one release, their folder first in the search path" },
+      "Ship backend, stub and skel from one release, their folder first in the search path." },
     { 1008, "QNN_COMMON_ERROR_INCOMPATIBLE_BINARIES", "lib id mismatch",
       "Backend, stub and skel are not of one release.",
       { "an older stub or skel was found first, such as the copy in the phone's system image" },
-      "ship all three from one release and put their folder first in ADSP_LIBRARY_PATH" },
+      "Ship all three from one release and put their folder first in ADSP_LIBRARY_PATH." },
     { 14001, "QNN_DEVICE_ERROR_INVALID_CONFIG", "Unknown rpc status",
       "The DSP refused to open the skel library, the half that runs on it.",
       { "an unsigned process domain is denied to this app (SELinux, mid-range chips)" },
-      "ask the vendor for permission or a signed process domain" },
+      "Ask the vendor for permission or a signed process domain." },
     { 14001, "QNN_DEVICE_ERROR_INVALID_CONFIG", "crc32 failed in cpu",
       "What came back from the DSP is not what the stub expects.",
       { "stub and skel are not of one release" },
-      "ship both from one release and put their folder first in ADSP_LIBRARY_PATH" },
+      "Ship both from one release and put their folder first in ADSP_LIBRARY_PATH." },
     { 14001, "QNN_DEVICE_ERROR_INVALID_CONFIG", "qnn_open failed",
       "The skel library, the half that runs on the DSP, could not be opened there.",
       { "its folder is not in ADSP_LIBRARY_PATH, or ':' stands between folders instead of ';'",
         "the skel is of another release or NPU generation" },
-      "put libQnnHtpV<arch>Skel.so in a folder named in ADSP_LIBRARY_PATH" },
+      "Put libQnnHtpV<arch>Skel.so in a folder named in ADSP_LIBRARY_PATH." },
     { 1009, "QNN_COMMON_ERROR_LOADING_BINARIES", "Failed to load skel",
       "The skel library, the half that runs on the DSP, was not loaded.",
       { "its folder is not in ADSP_LIBRARY_PATH, or ':' stands between folders instead of ';'",
         "the stub could not be opened: see the line before" },
-      "put libQnnHtpV<arch>Skel.so in a folder named in ADSP_LIBRARY_PATH" },
+      "Put libQnnHtpV<arch>Skel.so in a folder named in ADSP_LIBRARY_PATH." },
     { 14001, "QNN_DEVICE_ERROR_INVALID_CONFIG", "loadRemoteSymbols failed",
       "There is no way to the DSP.",
       { "stub or libcdsprpc.so could not be opened: a warning before this line names it" },
-      "log at level 2 (warnings) and look at the first line" },
+      "Log at level 2 (warnings) and look at the first line." },
     { 14001, "QNN_DEVICE_ERROR_INVALID_CONFIG", "Transport layer setup failed",
       "There is no way to the DSP.",
       { "stub, skel or libcdsprpc.so could not be opened: a line before this one names it" },
-      "log at level 2 (warnings) and look at the first line" },
+      "Log at level 2 (warnings) and look at the first line." },
     { 14001, "QNN_DEVICE_ERROR_INVALID_CONFIG", "config socModel",
       "The chip that was asked for is not in the library's list.",
       { "soc_model is misspelled, or newer than the library; release 2.49 refuses all of them" },
-      "leave soc_model 0, or use a release that knows the chip" },
+      "Leave soc_model 0, or use a release that knows the chip." },
     { 14003, "QNN_DEVICE_ERROR_ASSOCIATED_TO_CONTEXT", "There are context still associated",
       "The device is still used by contexts.",
       { "the device is freed before the contexts on it" },
-      "free the contexts first, then the device, then the backend" },
+      "Free the contexts first, then the device, then the backend." },
     { 1100, "QNN_COMMON_ERROR_GENERAL", "Unable to initialize device backend",
       "The device cannot start, because the backend did not.",
       { "backendCreate or logCreate had failed before" },
-      "look at the first line that was logged, not at this one" },
+      "Look at the first line that was logged, not at this one." },
     { 5000, "QNN_CONTEXT_ERROR_INVALID_ARGUMENT", "provider isn't initialized",
       "The context cannot be created, because the backend did not start.",
       { "backendCreate or logCreate had failed before" },
-      "look at the first line that was logged, not at this one" },
+      "Look at the first line that was logged, not at this one." },
     { 4000, "QNN_BACKEND_ERROR_CANNOT_INITIALIZE", "TuningMode must be enabled",
       "The GPU library does not run on x86-64.",
       { "there is no Adreno GPU in this machine" },
-      "run it on a device, or use libQnnHtp.so or libQnnCpu.so" },
+      "Run it on a device, or use libQnnHtp.so or libQnnCpu.so." },
     { 1006, "QNN_COMMON_ERROR_PLATFORM_NOT_SUPPORTED", "Invalid OpenCL driver path",
       "The GPU library found no OpenCL driver.",
       { "there is no Adreno GPU, or libOpenCL.so is not visible to the app" },
-      "on Android declare <uses-native-library android:name=\"libOpenCL.so\"/>" },
+      "On Android declare <uses-native-library android:name=\"libOpenCL.so\"/>." },
     { 1000, "QNN_COMMON_ERROR_NOT_SUPPORTED", "QnnMem API is not supported",
       "This library takes no registered memory.",
       { "the x86-64 emulator has none, whatever its properties say" },
-      "pass plain memory there" },
+      "Pass plain memory there." },
     { 1000, "QNN_COMMON_ERROR_NOT_SUPPORTED", "API not supported",
       "The library does not implement this call.",
       { "it is one that only some backends or platforms have" },
-      "go on without it" },
+      "Go on without it." },
     { 6000, "QNN_GRAPH_ERROR_INVALID_ARGUMENT", "Unknown or unsupported backend ID",
       "libQnnSaver.so was told to stand for a backend that it cannot check options of.",
       { "its option for the backend's id is set while a graph has options of a vendor" },
-      "leave the option for the backend's id out" },
+      "Leave the option for the backend's id out." },
 
     /* Building graphs. */
 
@@ -2357,96 +2382,96 @@ static const qnnrt_explanation qnnrt__lines_table[] = {
       { "without a chip to compile for, the x86-64 library takes v68, which lacks float kernels",
         "the release lacks the kernel: 2.47 and 2.48 that of RmsNorm without beta",
         "there is no operation of this name" },
-      "give it a chip (soc_model 57, or that of the device), a newer release, or another form of the"
-      " operation" },
+      "Give it a chip (soc_model 57, or that of the device), a newer release, or another form of the"
+      " operation." },
     { 1002, "QNN_COMMON_ERROR_MEM_ALLOC", "could not create op",
       "The NPU generation that is compiled for has no kernel for this operation.",
       { "without a chip to compile for, the x86-64 library takes v68, which lacks float kernels",
         "the release lacks the kernel: 2.47 and 2.48 that of RmsNorm without beta",
         "there is no operation of this name" },
-      "give it a chip (soc_model 57, or that of the device), a newer release, or another form of the"
-      " operation" },
+      "Give it a chip (soc_model 57, or that of the device), a newer release, or another form of the"
+      " operation." },
     { 3110, "QNN_OP_PACKAGE_ERROR_VALIDATION_FAILURE", "Unsupported input/output datatypes",
       "The operation exists, but not with these element types.",
       { "types of inputs and outputs do not go together, or the chip lacks this type" },
-      "use a combination that the operation's documentation lists for the chip" },
+      "Use a combination that the operation's documentation lists for the chip." },
     { 6000, "QNN_GRAPH_ERROR_INVALID_ARGUMENT", "Failed to set the params for the op",
       "A parameter of the operation is missing or of a wrong type.",
       { "a required parameter was left out" },
-      "compare the parameters with the operation's definition" },
+      "Compare the parameters with the operation's definition." },
     { 6022, "QNN_GRAPH_ERROR_FINALIZE_FAILED", "Graph has zero node",
       "The graph is empty.",
       { "no node was added, or adding them failed and the answers were ignored" },
-      "add the nodes first, and check each answer" },
+      "Add the nodes first, and check each answer." },
     { 6003, "QNN_GRAPH_ERROR_INVALID_NAME", "Graph name is a duplicate",
       "The context has a graph of this name already.",
       { "a graph is created twice" },
-      "give every graph of a context its own name" },
+      "Give every graph of a context its own name." },
     { 7003, "QNN_TENSOR_ERROR_ALREADY_EXISTS", "already exists in the graph",
       "The graph has a tensor of this name already.",
       { "a tensor that two nodes use is created for each of them" },
-      "create it once and pass it to both" },
+      "Create it once and pass it to both." },
     { 7007, "QNN_TENSOR_ERROR_INCOMPATIBLE_TENSOR_UPDATE", "not found in the updatable tensors",
       "The tensor is a fixed one.",
       { "it was not compiled as updateable" },
-      "compile it as updateable; qnnrt-run --inspect lists those that are" },
+      "Compile it as updateable; qnnrt-run --inspect lists those that are." },
     { 7001, "QNN_TENSOR_ERROR_INVALID_HANDLE", "No tensor provided",
       "A null pointer was passed for a tensor.",
       { "the tensor was not made" },
-      "pass a tensor" },
+      "Pass a tensor." },
     { 7004, "QNN_TENSOR_ERROR_INVALID_TENSOR_PARAM", "tensor datatype ... not supported",
       "The library takes no tensor of this element type.",
       { "4-bit weights are passed as a 4-bit type" },
-      "pass 4-bit weights one per byte, in an 8-bit type with a 4-bit encoding" },
+      "Pass 4-bit weights one per byte, in an 8-bit type with a 4-bit encoding." },
     { 7004, "QNN_TENSOR_ERROR_INVALID_TENSOR_PARAM", "client buffer should be nullptr",
       "An input or output was created with memory of its own.",
       { "only static tensors have data when they are created" },
-      "pass the memory to execute" },
+      "Pass the memory to execute." },
     { 6024, "QNN_GRAPH_ERROR_GRAPH_FINALIZED", "a finalized graph cannot be modified",
       "The graph is finalized and takes no more tensors and nodes.",
       { "something is added after finalize, or to a graph of a binary" },
-      "add everything before finalize" },
+      "Add everything before finalize." },
     { 5007, "QNN_CONTEXT_ERROR_GET_BINARY_FAILED", "buffer size provided is insufficient",
       "The memory passed for the binary is too small.",
       { "the context changed after its size was asked for" },
-      "ask for the size again, and pass as much" },
+      "Ask for the size again, and pass as much." },
 
     /* Op packages, loaders, and lines that mean nothing. */
 
     { 4005, "QNN_BACKEND_ERROR_OP_PACKAGE_NOT_FOUND", "Unable to find the op package init",
       "The library is no op package for the HTP.",
       { "it lacks the function op_pkg_init, which the vendor's C++ template defines" },
-      "build the package from the vendor's template, for this backend" },
+      "Build the package from the vendor's template, for this backend." },
     { 4006, "QNN_BACKEND_ERROR_OP_PACKAGE_IF_PROVIDER_NOT_FOUND", "Symbol lookup failed",
       "The op package lacks the function that was named as its entry.",
       { "the name is misspelled, or the symbol is hidden" },
-      "list its symbols (nm -D) and give the right name" },
+      "List its symbols (nm -D) and give the right name." },
     { 4005, "QNN_BACKEND_ERROR_OP_PACKAGE_NOT_FOUND", "[QNN_CPU] Failed to open library",
       "The op package cannot be opened.",
       { "its path is wrong, it is for another machine, or a library that it needs is missing" },
-      "check the path; the end of the line is the loader's own reason" },
+      "Check the path; the end of the line is the loader's own reason." },
     { 4005, "QNN_BACKEND_ERROR_OP_PACKAGE_NOT_FOUND", "Error attempting to load dynamic library",
       "The op package cannot be opened.",
       { "its path is wrong, it is for another machine, or a library that it needs is missing" },
-      "check the path; the end of the line is the loader's own reason" },
+      "Check the path; the end of the line is the loader's own reason." },
     { 0, "", "unexpected GraphHtpSettings option",
       "Release 2.51 logs this whenever a graph is created; it is harmless.",
-      { NULL }, "nothing is wrong; look at the other lines" },
+      { NULL }, "Nothing is wrong; look at the other lines." },
     { 0, "", "LIBNATIVE: No alternate configuration",
       "The x86-64 library prints this when it is loaded; it is harmless.",
-      { NULL }, "nothing is wrong; look at the other lines" },
+      { NULL }, "Nothing is wrong; look at the other lines." },
     { 0, "", "libc++ ... cannot open shared object file",
       "A library that the vendor's x86-64 library needs is not where it looks.",
       { "libQnnHtp.so was copied without onnxruntime_qnn.libs, the folder beside its own" },
-      "keep both folders of the wheel side by side" },
+      "Keep both folders of the wheel side by side." },
     { 0, "", "libcdsprpc.so ... not found",
       "The system's library that talks to the DSP cannot be opened.",
       { "on Android the app may not see it: its manifest does not ask for it" },
-      "declare <uses-native-library android:name=\"libcdsprpc.so\"/>; never ship a copy of it" },
+      "Declare <uses-native-library android:name=\"libcdsprpc.so\"/>; never ship a copy of it." },
     { 0, "", "libcdsprpc.so ... cannot open shared object file",
       "The system's library that talks to the DSP cannot be opened.",
       { "the machine has no such library, hence no DSP" },
-      "run it on the device" },
+      "Run it on the device." },
 };
 
 enum { QNNRT__LINES_COUNT = sizeof(qnnrt__lines_table) / sizeof(qnnrt__lines_table[0]) };
@@ -2491,16 +2516,16 @@ static const qnnrt_explanation *qnnrt__lines_explain(const char *line)
 
 #ifndef QNNRT_NO_ERROR_TEXT
 /* For codes of which nothing more is known, and remedies that several have. */
-#define QNNRT__CODES_LOG    "the first line that the library logged has the reason"
-#define QNNRT__CODES_REOPEN "close everything on this backend and open it again"
-#define QNNRT__CODES_INFO   "take names, ids, dims and types from the binary's own metadata"
-#define QNNRT__CODES_SKEL   "put libQnnHtpV<arch>Skel.so in a folder named in ADSP_LIBRARY_PATH " \
-                            "(between several: ';', not ':')"
+#define QNNRT__CODES_LOG    "Read the first line that the library logged; it has the reason."
+#define QNNRT__CODES_REOPEN "Close everything on this backend and open it again."
+#define QNNRT__CODES_INFO   "Take names, ids, dims and types from the binary's own metadata."
+#define QNNRT__CODES_SKEL   "Put libQnnHtpV<arch>Skel.so in a folder named in ADSP_LIBRARY_PATH " \
+                            "(between several: ';', not ':')."
 
 /* Ascending. Components give names of their own to codes of 1000 to 1999 and of 30000 to 30999; the
    common name is here, the others are in qnnrt__codes_aliases. */
 static const qnnrt_explanation qnnrt__codes_table[] = {
-    { 0, "QNN_SUCCESS", NULL, "The call succeeded.", { NULL }, "nothing is wrong" },
+    { 0, "QNN_SUCCESS", NULL, "The call succeeded.", { NULL }, "Nothing is wrong." },
 
     /* Common to all. */
 
@@ -2508,27 +2533,27 @@ static const qnnrt_explanation qnnrt__codes_table[] = {
       "The library does not offer this call, option or feature here.",
       { "the x86-64 emulator lacks it: weight-shared contexts, registered memory, signals",
         "an option that this backend or release does not know; properties may claim otherwise" },
-      "go on without it, or use a binary without it; the line logged first says what is missing" },
+      "Go on without it, or use a binary without it; the line logged first says what is missing." },
     { 1002, "QNN_COMMON_ERROR_MEM_ALLOC", NULL,
       "Memory could not be had: that of the NPU's process domain, as a rule, not the phone's.",
       { "the NPU's process domain is full: a context over about 3.6 GB, or too many contexts",
         "on x86-64, a float graph is finalized without a chip to compile for",
         "the process itself is out of memory" },
-      "split into shards, load fewer, free before loading; on x86-64 set soc_model (57)" },
+      "Split into shards, load fewer, free before loading; on x86-64 set soc_model (57)." },
     { 1003, "QNN_COMMON_ERROR_SYSTEM", NULL,
       "A service of the operating system failed.", { NULL }, QNNRT__CODES_LOG },
     { 1004, "QNN_COMMON_ERROR_INVALID_ARGUMENT", NULL,
       "An argument is wrong.",
       { "a null pointer", "a struct in a version that this library does not know" },
-      "check pointers and struct versions against the library's interface version" },
+      "Check pointers and struct versions against the library's interface version." },
     { 1005, "QNN_COMMON_ERROR_OPERATION_NOT_PERMITTED", NULL,
       "The call is not allowed in this state.",
       { "the binary of a context that came from a binary was asked for" },
-      "keep the file that the context was loaded from; else mind the order of calls" },
+      "Keep the file that the context was loaded from; else mind the order of calls." },
     { 1006, "QNN_COMMON_ERROR_PLATFORM_NOT_SUPPORTED", NULL,
       "The library does not run on this machine.",
       { "no chip or driver that it could use", "the GPU library found no OpenCL driver" },
-      "use the backend and the libraries of this platform" },
+      "Use the backend and the libraries of this platform." },
     { 1007, "QNN_COMMON_ERROR_SYSTEM_COMMUNICATION", NULL,
       "The way to the DSP broke and can be opened again.",
       { "the DSP restarted; every handle is dead" }, QNNRT__CODES_REOPEN },
@@ -2536,7 +2561,7 @@ static const qnnrt_explanation qnnrt__codes_table[] = {
       "Libraries were loaded that do not belong together.",
       { "stub and skel of different releases, often an older copy in the phone's system image",
         "the skel was not found" },
-      "ship both from one release and put their folder first in ADSP_LIBRARY_PATH" },
+      "Ship both from one release and put their folder first in ADSP_LIBRARY_PATH." },
     { 1009, "QNN_COMMON_ERROR_LOADING_BINARIES", NULL,
       "A library that the backend needs was not loaded.",
       { "the skel for this NPU is missing, or its folder is not on the DSP's search path",
@@ -2544,7 +2569,7 @@ static const qnnrt_explanation qnnrt__codes_table[] = {
     { 1010, "QNN_COMMON_ERROR_RESOURCE_UNAVAILABLE", NULL,
       "A resource of the device is taken.",
       { "other contexts, perhaps of other processes, hold it" },
-      "free contexts that are not needed and try again" },
+      "Free contexts that are not needed and try again." },
     { 1011, "QNN_COMMON_ERROR_SYSTEM_COMMUNICATION_FATAL", NULL,
       "The way to the DSP broke, and nothing that used it can go on.",
       { "the DSP restarted; every handle is dead" }, QNNRT__CODES_REOPEN },
@@ -2553,17 +2578,17 @@ static const qnnrt_explanation qnnrt__codes_table[] = {
       { "an earlier call had failed, such as backendCreate before deviceCreate",
         "on x86-64, contexts for different NPU generations (v68, v75) are loaded in this process, "
         "and the emulator runs those loaded last only" },
-      "read the line logged first; on x86-64 close one model before the other is opened" },
+      "Read the line logged first; on x86-64 close one model before the other is opened." },
     { 2000, "QNN_PROPERTY_ERROR_UNKNOWN_KEY", NULL,
       "The library does not know this property.",
       { "the key is newer than the library, or names a group" },
-      "take it for a feature that is not there" },
+      "Take it for a feature that is not there." },
 
     /* Op packages. */
 
     { 3000, "QNN_OP_PACKAGE_ERROR_LIBRARY_ALREADY_INITIALIZED", NULL,
       "The op package was started before.",
-      { "it is registered twice" }, "register it once per process" },
+      { "it is registered twice" }, "Register it once per process." },
     { 3001, "QNN_OP_PACKAGE_ERROR_LIBRARY_NOT_INITIALIZED", NULL,
       "The op package was called before it was started.", { NULL }, QNNRT__CODES_LOG },
     { 3002, "QNN_OP_PACKAGE_ERROR_INVALID_HANDLE", NULL,
@@ -2571,15 +2596,15 @@ static const qnnrt_explanation qnnrt__codes_table[] = {
     { 3100, "QNN_OP_PACKAGE_ERROR_INVALID_INFRASTRUCTURE", NULL,
       "The op package cannot use the infrastructure that the backend gave it.",
       { "it was built for another backend or release; the CPU backend gives a null pointer" },
-      "build the package for this backend and release" },
+      "Build the package for this backend and release." },
     { 3101, "QNN_OP_PACKAGE_ERROR_INVALID_INFO", NULL,
       "What the op package says about itself is not valid.", { NULL },
-      "check the package's info structure; " QNNRT__CODES_LOG },
+      "Check the package's info structure. " QNNRT__CODES_LOG },
     { 3110, "QNN_OP_PACKAGE_ERROR_VALIDATION_FAILURE", NULL,
       "The operation is refused with these parameters and element types.",
       { "the backend or the chip does not have it with these types",
         "the DSP side was not loaded: see the first line logged" },
-      "use types that the operation has on this chip; validate before adding" },
+      "Use types that the operation has on this chip; validate before adding." },
     { 3200, "QNN_OP_PACKAGE_ERROR_INVALID_ARGUMENT", NULL,
       "A function of the op package got a wrong argument.", { NULL }, QNNRT__CODES_LOG },
 
@@ -2590,57 +2615,57 @@ static const qnnrt_explanation qnnrt__codes_table[] = {
       { "there is no NPU to talk to: not a Snapdragon, or one that the library does not know",
         "libcdsprpc.so is not visible to the app (Android)",
         "the device node may not be opened by this process" },
-      "run on the device; on Android declare <uses-native-library "
-      "android:name=\"libcdsprpc.so\"/>" },
+      "Run on the device; on Android declare <uses-native-library "
+      "android:name=\"libcdsprpc.so\"/>." },
     { 4002, "QNN_BACKEND_ERROR_TERMINATE_FAILED", NULL,
       "The backend could not free what it held.", { NULL }, QNNRT__CODES_LOG },
     { 4003, "QNN_BACKEND_ERROR_NOT_SUPPORTED", NULL,
-      "The backend does not offer this.", { NULL }, "go on without it; " QNNRT__CODES_LOG },
+      "The backend does not offer this.", { NULL }, "Go on without it. " QNNRT__CODES_LOG },
     { 4004, "QNN_BACKEND_ERROR_INVALID_ARGUMENT", NULL,
       "An argument for the backend is wrong.",
       { "a log handle that was freed or comes from another library", "a null pointer" },
-      "pass handles that this library made, and keep them until it is done" },
+      "Pass handles that this library made, and keep them until it is done." },
     { 4005, "QNN_BACKEND_ERROR_OP_PACKAGE_NOT_FOUND", NULL,
       "The op package cannot be opened.",
       { "its path is wrong, or a library that it needs is missing",
         "on the HTP: it does not export op_pkg_init" },
-      "check the path, and that it was built for this backend" },
+      "Check the path, and that it was built for this backend." },
     { 4006, "QNN_BACKEND_ERROR_OP_PACKAGE_IF_PROVIDER_NOT_FOUND", NULL,
       "The op package lacks the function that was named as its entry.",
       { "the name is misspelled, or the symbol is hidden" },
-      "list its symbols (nm -D) and give the right name" },
+      "List its symbols (nm -D) and give the right name." },
     { 4007, "QNN_BACKEND_ERROR_OP_PACKAGE_REGISTRATION_FAILED", NULL,
       "The op package was not taken.",
       { "it is registered already", "its start failed" },
-      "register it once; else " QNNRT__CODES_LOG },
+      "Register it once. " QNNRT__CODES_LOG },
     { 4008, "QNN_BACKEND_ERROR_OP_PACKAGE_UNSUPPORTED_VERSION", NULL,
       "The op package speaks an interface version that this backend does not.",
       { "it was built with headers of another release" },
-      "build it with the headers of the library's release" },
+      "Build it with the headers of the library's release." },
     { 4009, "QNN_BACKEND_ERROR_OP_PACKAGE_DUPLICATE", NULL,
       "An operation of this package and name is registered already.",
-      { "two packages have the same name" }, "register one of them, or rename it" },
+      { "two packages have the same name" }, "Register one of them, or rename it." },
     { 4010, "QNN_BACKEND_ERROR_INCONSISTENT_CONFIG", NULL,
       "Options of the backend contradict each other or earlier ones.", { NULL },
-      "leave out options one by one; " QNNRT__CODES_LOG },
+      "Leave out options one by one. " QNNRT__CODES_LOG },
     { 4011, "QNN_BACKEND_ERROR_INVALID_HANDLE", NULL,
       "There is no such backend.",
-      { "it was freed before, or never created" }, "free it once, and last of all" },
+      { "it was freed before, or never created" }, "Free it once, and last of all." },
     { 4012, "QNN_BACKEND_ERROR_INVALID_CONFIG", NULL,
       "An option of the backend is not valid.", { NULL },
-      "leave out options one by one; " QNNRT__CODES_LOG },
+      "Leave out options one by one. " QNNRT__CODES_LOG },
     { 4013, "QNN_BACKEND_ERROR_OP_PACKAGE_LOAD_FROM_BUFFER_FAILED", NULL,
       "An op package that was passed as bytes cannot be opened.",
       { "the bytes are no whole library, or one for another architecture" },
-      "pass a complete library built for this machine" },
+      "Pass a complete library built for this machine." },
     { 4950, "QNN_SAVER_ERROR_DUMMY_RETVALUE", NULL,
       "libQnnSaver.so only records calls; it has no real answer to this one.",
       { "a size, a binary or device facts were asked of the recorder" },
-      "expected there; use a real backend for results" },
+      "Expected there; use a real backend for results." },
     { 4951, "QNN_SAVER_ERROR_ALREADY_INSTANTIATED", NULL,
       "libQnnSaver.so records already.",
       { "it is set up after its first use, or twice" },
-      "set it up once, before backendCreate" },
+      "Set it up once, before backendCreate." },
 
     /* Contexts. */
 
@@ -2648,58 +2673,58 @@ static const qnnrt_explanation qnnrt__codes_table[] = {
       "The context was refused.",
       { "made by a newer release than the library, for another chip, or cut short",
         "a null pointer, or a size of 0" },
-      "build it with the library's release or ship newer libraries; copy the file again" },
+      "Build it with the library's release or ship newer libraries; copy the file again." },
     { 5001, "QNN_CONTEXT_ERROR_CTX_DOES_NOT_EXIST", NULL,
       "There is no such context in this backend.",
       { "it was freed, or was never created" }, QNNRT__CODES_REOPEN },
     { 5002, "QNN_CONTEXT_ERROR_INVALID_HANDLE", NULL,
       "The handle is that of no living context or backend.",
       { "it was freed: itself, or with its backend", "creating it had failed" },
-      "check the answer of the call that made it; free in reverse order, once" },
+      "Check the answer of the call that made it; free in reverse order, once." },
     { 5003, "QNN_CONTEXT_ERROR_NOT_FINALIZED", NULL,
       "The context has a graph that is not finalized.",
-      { "its binary was asked for too early" }, "finalize every graph first" },
+      { "its binary was asked for too early" }, "Finalize every graph first." },
     { 5004, "QNN_CONTEXT_ERROR_BINARY_VERSION", NULL,
       "The library does not read binaries of this version.",
       { "made by a newer release than the library, or by a very old one" },
-      "build it with the library's release or ship newer libraries" },
+      "Build it with the library's release or ship newer libraries." },
     { 5005, "QNN_CONTEXT_ERROR_CREATE_FROM_BINARY", NULL,
       "The binary cannot become a context here.",
       { "made for another backend or chip",
         "it asks for more VTCM than the chip has: 8 MB on a part with 4 MB",
         "damaged, or cut short (the CPU backend answers this for it)" },
-      "compile it for this chip and backend, with a vtcm_mb that it has" },
+      "Compile it for this chip and backend, with a vtcm_mb that it has." },
     { 5006, "QNN_CONTEXT_ERROR_GET_BINARY_SIZE_FAILED", NULL,
       "The size of the context's binary could not be told.", { NULL }, QNNRT__CODES_LOG },
     { 5007, "QNN_CONTEXT_ERROR_GET_BINARY_FAILED", NULL,
       "The context's binary could not be written.",
       { "the memory passed for it is too small", "the context has nothing of what was asked for" },
-      "ask for the size directly before and pass as much" },
+      "Ask for the size directly before and pass as much." },
     { 5008, "QNN_CONTEXT_ERROR_BINARY_CONFIGURATION", NULL,
       "The options inside the binary are not valid here.",
       { "it was compiled with options that this chip or release lacks" },
-      "compile it for this chip with the library's release" },
+      "Compile it for this chip with the library's release." },
     { 5009, "QNN_CONTEXT_ERROR_SET_PROFILE", NULL,
       "The profile could not be attached to the context.", { NULL }, QNNRT__CODES_LOG },
     { 5010, "QNN_CONTEXT_ERROR_INVALID_CONFIG", NULL,
       "An option of the context is not valid here.",
       { "an option that this library or platform refuses, such as sharing buffers on x86-64",
         "a value out of range, such as a priority that does not exist" },
-      "try again without the option; " QNNRT__CODES_LOG },
+      "Try again without the option. " QNNRT__CODES_LOG },
     { 5011, "QNN_CONTEXT_ERROR_BINARY_SUBOPTIMAL", NULL,
       "The binary would run, but not as fast as this chip can.",
       { "it was compiled for another chip, or by an older release, and strict checking is on" },
-      "compile it for this chip, or allow binaries that are not optimal" },
+      "Compile it for this chip, or allow binaries that are not optimal." },
     { 5012, "QNN_CONTEXT_ERROR_ABORTED", NULL,
       "The program itself ended this call through a signal.",
-      { "signalTrigger was called" }, "nothing is broken; call again" },
+      { "signalTrigger was called" }, "Nothing is broken; call again." },
     { 5013, "QNN_CONTEXT_ERROR_TIMED_OUT", NULL,
       "The call was not done in the time that its signal gave it.",
-      { "the time-out is too short for a context of this size" }, "raise the time-out" },
+      { "the time-out is too short for a context of this size" }, "Raise the time-out." },
     { 5014, "QNN_CONTEXT_ERROR_INCREMENT_INVALID_BUFFER", NULL,
       "The memory given back is not a piece of a binary that the library handed out.",
       { "it was released twice, or is the caller's own" },
-      "release exactly what was handed out, once" },
+      "Release exactly what was handed out, once." },
 
     /* Graphs. */
 
@@ -2707,7 +2732,7 @@ static const qnnrt_explanation qnnrt__codes_table[] = {
       "An argument for the graph is wrong.",
       { "no inputs or no outputs were passed", "a profile or a context that does not exist",
         "a parameter of an operation is missing" },
-      "check what is passed; " QNNRT__CODES_INFO },
+      "Check what is passed. " QNNRT__CODES_INFO },
     { 6001, "QNN_GRAPH_ERROR_INVALID_HANDLE", NULL,
       "There is no such graph.",
       { "the context of this graph is gone: freed, or lost with its backend or the DSP",
@@ -2720,79 +2745,79 @@ static const qnnrt_explanation qnnrt__codes_table[] = {
       "The name is empty, unknown, or taken.",
       { "graphRetrieve: the context has no graph of this name",
         "graphCreate: it has one already" },
-      "take the names from the metadata (qnnrt-run --inspect); give new graphs new names" },
+      "Take the names from the metadata (qnnrt-run --inspect); give new graphs new names." },
     { 6004, "QNN_GRAPH_ERROR_INVALID_TENSOR", NULL,
       "A tensor that was passed does not fit the graph.",
       { "the set of tensors differs from what the graph was built with: ids, number, dims",
         "a tensor has no memory, or 0 bytes of it" },
-      QNNRT__CODES_INFO ", and bind every one" },
+      QNNRT__CODES_INFO " Bind every one." },
     { 6005, "QNN_GRAPH_ERROR_INVALID_OP_CONFIG", NULL,
       "A node is not described as its operation wants it.",
       { "inputs, parameters or element types that the operation does not have on this chip" },
-      "compare with the operation's definition; validate before adding" },
+      "Compare with the operation's definition; validate before adding." },
     { 6006, "QNN_GRAPH_ERROR_SET_PROFILE", NULL,
       "The profile could not be attached to the graph.", { NULL }, QNNRT__CODES_LOG },
     { 6007, "QNN_GRAPH_ERROR_UNCONNECTED_NODE", NULL,
       "A node was added before the nodes that it depends on.",
-      { "the order of the nodes is wrong" }, "add nodes in the order of the data" },
+      { "the order of the nodes is wrong" }, "Add nodes in the order of the data." },
     { 6020, "QNN_GRAPH_ERROR_CREATE_FAILED", NULL,
       "The graph could not be created with these options.", { NULL },
-      "leave out options one by one; " QNNRT__CODES_LOG },
+      "Leave out options one by one. " QNNRT__CODES_LOG },
     { 6021, "QNN_GRAPH_ERROR_OPTIMIZATION_FAILED", NULL,
       "The compiler could not optimize the graph.", { NULL },
-      "lower the optimization level; " QNNRT__CODES_LOG },
+      "Lower the optimization level. " QNNRT__CODES_LOG },
     { 6022, "QNN_GRAPH_ERROR_FINALIZE_FAILED", NULL,
       "The graph could not be compiled.",
       { "it has no nodes", "an operation has no kernel on the chip" },
-      "check the answers of adding nodes; set the chip (soc_model)" },
+      "Check the answers of adding nodes; set the chip (soc_model)." },
     { 6023, "QNN_GRAPH_ERROR_GRAPH_NOT_FINALIZED", NULL,
       "The graph is executed and is still being built.",
-      { "finalize was not called, or failed" }, "finalize it first and check the answer" },
+      { "finalize was not called, or failed" }, "Finalize it first and check the answer." },
     { 6024, "QNN_GRAPH_ERROR_GRAPH_FINALIZED", NULL,
       "The graph is finalized and takes no changes.",
       { "a tensor, node or option is added too late, or to a graph of a binary" },
-      "add everything before finalize" },
+      "Add everything before finalize." },
     { 6025, "QNN_GRAPH_ERROR_EXECUTION_ASYNC_FIFO_FULL", NULL,
       "Too many asynchronous executes are waiting.",
       { "they are queued faster than the NPU finishes them" },
-      "wait for one, or create the context with a deeper queue" },
+      "Wait for one, or create the context with a deeper queue." },
     { 6030, "QNN_GRAPH_ERROR_SIGNAL_IN_USE", NULL,
       "The signal is in another call.",
-      { "one signal is passed to two calls at a time" }, "one signal per call" },
+      { "one signal is passed to two calls at a time" }, "One signal per call." },
     { 6031, "QNN_GRAPH_ERROR_ABORTED", NULL,
       "The execute was ended before it was done.",
       { "the program triggered its signal", "a graph of higher priority took its memory (VTCM)" },
-      "execute again" },
+      "Execute again." },
     { 6032, "QNN_GRAPH_ERROR_PROFILE_IN_USE", NULL,
       "The profile belongs to another graph.",
-      { "one profile is bound to two graphs" }, "one profile per graph" },
+      { "one profile is bound to two graphs" }, "One profile per graph." },
     { 6033, "QNN_GRAPH_ERROR_TIMED_OUT", NULL,
       "The graph was not done in the time that it was given.",
       { "the NPU is busy or clocked down", "the time-out is shorter than one run" },
-      "raise the time-out, the priority or the power settings" },
+      "Raise the time-out, the priority or the power settings." },
     { 6034, "QNN_GRAPH_ERROR_SUBGRAPH", NULL,
       "The call is for graphs, and this one is a subgraph.",
-      { "a subgraph is executed or retrieved by itself" }, "use the graph that it belongs to" },
+      { "a subgraph is executed or retrieved by itself" }, "Use the graph that it belongs to." },
     { 6035, "QNN_GRAPH_ERROR_DISABLED", NULL,
       "The graph was left out when its context was loaded.",
       { "the option that enables graphs does not name it" },
-      "name it there, or leave the option out" },
+      "Name it there, or leave the option out." },
     { 6036, "QNN_GRAPH_ERROR_DYNAMIC_TENSOR_SHAPE", NULL,
       "A dimension that may change has no valid value, or the graph has none that may.",
       { "dims were passed that the graph was not built for" },
-      "pass dims within what the metadata marks as dynamic" },
+      "Pass dims within what the metadata marks as dynamic." },
     { 6037, "QNN_GRAPH_ERROR_TENSOR_SPARSITY", NULL,
       "A sparse tensor is not described as the graph wants it.", { NULL }, QNNRT__CODES_LOG },
     { 6038, "QNN_GRAPH_ERROR_EARLY_TERMINATION", NULL,
       "An operation ended the execute early; outputs are incomplete.",
       { "the graph has an operation that may stop it, and it did" },
-      "treat the outputs as not computed" },
+      "Treat the outputs as not computed." },
     { 6039, "QNN_GRAPH_ERROR_INVALID_CONTEXT", NULL,
       "The context of this graph is gone.",
       { "it was freed, or lost in a restart of the DSP" }, QNNRT__CODES_REOPEN },
     { 6040, "QNN_GRAPH_ERROR_CYCLE_DETECTED", NULL,
       "The nodes of the graph form a circle.",
-      { "an output feeds a node that it depends on" }, "check the tensors that join the nodes" },
+      { "an output feeds a node that it depends on" }, "Check the tensors that join the nodes." },
     { 6999, "QNN_GRAPH_MAX_ERROR", NULL,
       "The last number for graphs; seen when an execute failed for no reason that has a code.",
       { "the DSP crashed or timed out while executing" }, QNNRT__CODES_REOPEN },
@@ -2801,116 +2826,116 @@ static const qnnrt_explanation qnnrt__codes_table[] = {
 
     { 7001, "QNN_TENSOR_ERROR_INVALID_HANDLE", NULL,
       "The tensor, or the graph or context it is for, does not exist.",
-      { "a null pointer, or a graph that is gone" }, "check the answers of the calls before" },
+      { "a null pointer, or a graph that is gone" }, "Check the answers of the calls before." },
     { 7002, "QNN_TENSOR_ERROR_DOES_NOT_EXIST", NULL,
       "The graph or context has no such tensor.",
       { "an id or name of another graph" }, QNNRT__CODES_INFO },
     { 7003, "QNN_TENSOR_ERROR_ALREADY_EXISTS", NULL,
       "The graph has a tensor of this name already.",
-      { "it is created once for each node that uses it" }, "create it once" },
+      { "it is created once for each node that uses it" }, "Create it once." },
     { 7004, "QNN_TENSOR_ERROR_INVALID_TENSOR_PARAM", NULL,
       "A field of the tensor is not valid.",
       { "an element type that the library does not take, such as a 4-bit one",
         "data in a tensor that is no static one" },
-      "pass 4-bit weights one per byte; leave the memory of inputs and outputs out at creation" },
+      "Pass 4-bit weights one per byte; leave the memory of inputs and outputs out at creation." },
     { 7005, "QNN_TENSOR_ERROR_UNSUPPORTED_TENSOR_PARAM", NULL,
       "A field of the tensor is valid, but not on this backend.",
       { "an element type or encoding that this backend lacks" },
-      "use a type that it has, or another backend" },
+      "Use a type that it has, or another backend." },
     { 7006, "QNN_TENSOR_ERROR_NAME_HASH_COLLISION", NULL,
       "The library takes two names of tensors for the same.",
-      { "their hashes happen to be equal" }, "rename one of them" },
+      { "their hashes happen to be equal" }, "Rename one of them." },
     { 7007, "QNN_TENSOR_ERROR_INCOMPATIBLE_TENSOR_UPDATE", NULL,
       "The tensor cannot be replaced by this one.",
       { "it was not compiled as updateable", "dims, type or encoding differ" },
-      "compile it as updateable and keep its facts" },
+      "Compile it as updateable and keep its facts." },
     { 8000, "QNN_MEM_ERROR_INVALID_ARGUMENT", NULL,
       "An argument for registering memory is wrong.",
       { "a null pointer, a file descriptor that is none, or no descriptors at all" },
-      "check descriptor, shape and context" },
+      "Check descriptor, shape and context." },
     { 8001, "QNN_MEM_ERROR_INVALID_HANDLE", NULL,
       "There is no such registered memory.",
-      { "it was given back, or its context is gone" }, "register it again in this context" },
+      { "it was given back, or its context is gone" }, "Register it again in this context." },
     { 8002, "QNN_MEM_ERROR_ALREADY_REGISTERED", NULL,
       "This memory is registered already.",
       { "two graphs share a buffer, such as prefill and decode, and each registers it" },
-      "register it once and share the handle" },
+      "Register it once and share the handle." },
     { 8003, "QNN_MEM_ERROR_MAPPING", NULL,
       "The memory could not be mapped for the device.",
       { "it is not of the device's allocator (rpcmem, dma-buf)",
         "the address space of the NPU's process domain is full" },
-      "allocate it with rpcmem; register less" },
+      "Allocate it with rpcmem; register less." },
     { 8004, "QNN_MEM_ERROR_INVALID_SHAPE", NULL,
       "The shape or the alignment of the memory does not suit the backend.",
-      { "offset or size are not aligned as it wants" }, "align to pages, or at least to 64 bytes" },
+      { "offset or size are not aligned as it wants" }, "Align to pages, or at least to 64 bytes." },
     { 8005, "QNN_MEM_ERROR_UNSUPPORTED_MEMTYPE", NULL,
       "The backend does not take memory of this kind.",
       { "DMA-BUF, ION or custom memory that this platform lacks" },
-      "use another kind, or plain memory" },
+      "Use another kind, or plain memory." },
 
     /* Signals, errors, logs, profiles, power. */
 
     { 9000, "QNN_SIGNAL_ERROR_SIGNAL_IN_USE", NULL,
       "The signal is in another call, or does not exist.",
       { "one signal is passed to two calls at a time", "its handle is not a signal's" },
-      "one signal per call; free it after the call" },
+      "One signal per call; free it after the call." },
     { 9001, "QNN_SIGNAL_ERROR_SIGNAL_IDLE", NULL,
       "No call is using the signal.",
-      { "it was triggered before the call began, or after it ended" }, "nothing had to be ended" },
+      { "it was triggered before the call began, or after it ended" }, "Nothing had to be ended." },
     { 9002, "QNN_SIGNAL_ERROR_INVALID_ARGUMENT", NULL,
       "An option of the signal is not valid.", { NULL }, QNNRT__CODES_LOG },
     { 9003, "QNN_SIGNAL_ERROR_INVALID_HANDLE", NULL,
       "There is no such signal.",
-      { "it was freed, or belongs to another backend" }, "create it on this backend" },
+      { "it was freed, or belongs to another backend" }, "Create it on this backend." },
     { 9004, "QNN_SIGNAL_ERROR_TIMEOUT", NULL,
       "The time of the signal ran out.",
-      { "the call takes longer than that" }, "raise the time-out" },
+      { "the call takes longer than that" }, "Raise the time-out." },
     { 9005, "QNN_SIGNAL_ERROR_INCOMPATIBLE_SIGNAL_TYPE", NULL,
       "The call takes no signal of this kind.",
       { "a time-out signal where an abort signal is wanted, or the reverse" },
-      "pass the other kind" },
+      "Pass the other kind." },
     { 10000, "QNN_ERROR_INVALID_ARGUMENT", NULL,
       "An argument for asking about an error is wrong.",
-      { "a null pointer" }, "pass a place for the text" },
+      { "a null pointer" }, "Pass a place for the text." },
     { 10001, "QNN_ERROR_INVALID_ERROR_HANDLE", NULL,
       "The library knows no error of this number.",
       { "the number is of a newer release, or is none of QNN's" },
-      "look it up by the line that was logged" },
+      "Look it up by the line that was logged." },
     { 11002, "QNN_LOG_ERROR_INITIALIZATION", NULL,
-      "The log could not be started.", { NULL }, "go on without a log handle" },
+      "The log could not be started.", { NULL }, "Go on without a log handle." },
     { 11003, "QNN_LOG_ERROR_INVALID_ARGUMENT", NULL,
       "An argument for the log is wrong.",
-      { "a level that does not exist: 1 (error) to 5 (debug) do" }, "pass one of them" },
+      { "a level that does not exist: 1 (error) to 5 (debug) do" }, "Pass one of them." },
     { 11004, "QNN_LOG_ERROR_INVALID_HANDLE", NULL,
       "There is no such log.",
-      { "it was freed, or comes from another library" }, "free it once, after the backend" },
+      { "it was freed, or comes from another library" }, "Free it once, after the backend." },
     { 12000, "QNN_PROFILE_ERROR_INVALID_HANDLE", NULL,
       "There is no such profile.",
-      { "it was freed before, or never created" }, "free it once" },
+      { "it was freed before, or never created" }, "Free it once." },
     { 12001, "QNN_PROFILE_ERROR_HANDLE_IN_USE", NULL,
       "The profile is in use.",
-      { "a graph or a call still holds it" }, "free graph or context first" },
+      { "a graph or a call still holds it" }, "Free graph or context first." },
     { 12002, "QNN_PROFILE_ERROR_INCOMPATIBLE_EVENT", NULL,
       "The event has no data of this form.",
       { "the CPU backend has extended events only" },
-      "ask for the plain form first, then for the extended one" },
+      "Ask for the plain form first, then for the extended one." },
     { 13000, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_INVALID_HANDLE_PTR", NULL,
       "A null pointer was passed for a power setting's handle.",
-      { "a null pointer" }, "pass a place for it" },
+      { "a null pointer" }, "Pass a place for it." },
     { 13001, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_INVALID_INPUT", NULL,
       "An argument for power settings is wrong.",
       { "a device or core that is not there", "an id that was not created, or is destroyed" },
-      "use device 0, core 0, and the id that createPowerConfigId gave" },
+      "Use device 0, core 0, and the id that createPowerConfigId gave." },
     { 13002, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_UNSUPPORTED_CONFIG", NULL,
-      "This chip or release does not know this power setting.", { NULL }, "leave it out" },
+      "This chip or release does not know this power setting.", { NULL }, "Leave it out." },
     { 13003, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_TRANSPORT", NULL,
       "A power setting did not reach the DSP.",
       { "the DSP restarted, or was never reached" }, QNNRT__CODES_REOPEN },
     { 13004, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_UNSUPPORTED", NULL,
-      "Power settings are not offered here.", { NULL }, "go on without them" },
+      "Power settings are not offered here.", { NULL }, "Go on without them." },
     { 13005, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_MEM_ALLOC", NULL,
       "Memory for a power setting could not be had.",
-      { "too many settings were created and not destroyed" }, "create one and keep it" },
+      { "too many settings were created and not destroyed" }, "Create one and keep it." },
     { 13006, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_FAILED", NULL,
       "A power setting failed on the DSP.", { NULL }, QNNRT__CODES_LOG },
 
@@ -2918,7 +2943,7 @@ static const qnnrt_explanation qnnrt__codes_table[] = {
 
     { 14000, "QNN_DEVICE_ERROR_INVALID_HANDLE", NULL,
       "There is no such device.",
-      { "it was freed before, or creating it had failed" }, "free it once, before the backend" },
+      { "it was freed before, or creating it had failed" }, "Free it once, before the backend." },
     { 14001, "QNN_DEVICE_ERROR_INVALID_CONFIG", NULL,
       "The device could not be created: an option is wrong, or, far more often, the DSP is not "
       "reached.",
@@ -2926,47 +2951,47 @@ static const qnnrt_explanation qnnrt__codes_table[] = {
         "not accessible",
         "an unsigned process domain is denied",
         "a soc_model that the library does not know" },
-      "check that libQnnHtpV<arch>Stub.so lies beside the backend and the Skel in"
-      " ADSP_LIBRARY_PATH (separator ';')" },
+      "Check that libQnnHtpV<arch>Stub.so lies beside the backend and the Skel in"
+      " ADSP_LIBRARY_PATH (separator ';')." },
     { 14002, "QNN_DEVICE_ERROR_HARDWARE_UNAVAILABLE", NULL,
       "The device cannot be used.",
       { "the library does not serve this chip",
         "it is switched off, restarting, or held by another process" },
-      "use libraries of this platform in a release that lists the chip; else try again later" },
+      "Use libraries of this platform in a release that lists the chip; else try again later." },
     { 14003, "QNN_DEVICE_ERROR_ASSOCIATED_TO_CONTEXT", NULL,
       "Contexts still use the device.",
-      { "it is freed before they are" }, "free contexts, then the device, then the backend" },
+      { "it is freed before they are" }, "Free contexts, then the device, then the backend." },
     { 14004, "QNN_DEVICE_ERROR_ACCESS_DENIED", NULL,
       "This process may not use the device.",
       { "the system's policy (SELinux, permissions) denies it" },
-      "ask the vendor for permission, or run as an app that has it" },
+      "Ask the vendor for permission, or run as an app that has it." },
     { 15000, "QNN_GLOBAL_CONFIG_ERROR_INVALID_CONFIG", NULL,
       "A setting for the whole library is not valid.", { NULL },
-      "leave it out; " QNNRT__CODES_LOG },
+      "Leave it out. " QNNRT__CODES_LOG },
 
     /* libQnnSystem.so. */
 
     { 30000, "QNN_SYSTEM_COMMON_ERROR_INVALID_HANDLE", NULL,
       "There is no such object of libQnnSystem.so.",
       { "it was freed before, or creating it had failed" },
-      "check the answers of the calls before" },
+      "Check the answers of the calls before." },
     { 30001, "QNN_SYSTEM_COMMON_ERROR_INVALID_ARGUMENT", NULL,
       "The library for metadata refused what it was given.",
       { "no bytes at all", "a file that is something else: zeros, JSON, a library" },
-      "check that the file is a context binary and was read completely" },
+      "Check that the file is a context binary and was read completely." },
     { 30002, "QNN_SYSTEM_CONTEXT_ERROR_OPERATION_FAILED", NULL,
       "The library for metadata failed, or the binary is not for this chip.",
       { "a binary of another chip", "it asks for more VTCM than the chip has",
         "of a tensor's footprint: the tensor is not valid" },
-      "compile it for this chip; " QNNRT__CODES_LOG },
+      "Compile it for this chip. " QNNRT__CODES_LOG },
     { 30010, "QNN_SYSTEM_CONTEXT_ERROR_MALFORMED_BINARY", NULL,
       "The file is no whole context binary that this release reads.",
       { "damaged or cut short, or of a release that the library cannot read",
         "the number alone says little: it was seen for unrelated causes too" },
-      "copy the file again and compare its size; use a newer libQnnSystem.so" },
+      "Copy the file again and compare its size; use a newer libQnnSystem.so." },
     { 31000, "QNN_SYSTEM_PROFILE_ERROR_MEM_ALLOC", NULL,
       "Memory for writing profile events could not be had.",
-      { "the process is out of memory" }, "write fewer events at a time" },
+      { "the process is out of memory" }, "Write fewer events at a time." },
 
     /* Answers of FastRPC, the way to the DSP; they stand in log lines. 32 bits. */
 
@@ -2981,11 +3006,11 @@ static const qnnrt_explanation qnnrt__codes_table[] = {
     { 0x80000414u, "", NULL,
       "The DSP denies this process an unsigned process domain.",
       { "the system's policy (SELinux), or a chip of the middle range that does not offer it" },
-      "use a signed process domain, or ask the vendor for permission" },
+      "Use a signed process domain, or ask the vendor for permission." },
     { 0x80000580u, "", NULL,
       "The DSP denies this process an unsigned process domain.",
       { "the system's policy (SELinux), or a chip of the middle range that does not offer it" },
-      "use a signed process domain, or ask the vendor for permission" },
+      "Use a signed process domain, or ask the vendor for permission." },
     { 0x80000600u, "", NULL,
       "The DSP did not open the skel library.",
       { "the skel's folder is not in ADSP_LIBRARY_PATH" }, QNNRT__CODES_SKEL },
@@ -3272,12 +3297,12 @@ static const struct { const char *call; qnnrt_explanation means; } qnnrt__codes_
       "An operator has no kernel.",
       { "the HTP has no kernel for an operator with this type or rank, though validation passed; for"
         " float32 without a chip to compile for it has few" },
-      "float32 graphs on x86-64: soc_model 57; else float16 tensors inside with Cast at the edges,"
-      " rank 4 or less, or another operator" } },
+      "On x86-64 set soc_model 57 for float32 graphs; else use float16 tensors inside with Cast at the edges,"
+      " rank 4 or less, or another operator." } },
     { "systemDlcCreateFromFile", { 1002, "QNN_COMMON_ERROR_MEM_ALLOC", NULL,
       "The file cannot be read.",
       { "the file is damaged or cut short, or a zip archive of something else" },
-      "copy it again from where it was made, and compare sizes or hashes; else convert it again" } }
+      "Copy it again from where it was made, and compare sizes or hashes; else convert it again." } }
 };
 #endif
 
@@ -3307,22 +3332,24 @@ static qnnrt_result qnnrt__codes_explain(qnnrt_error *err, const char *call, uin
         qnnrt__err_add(err, ", in full 0x%llx", (unsigned long long)vendor_code);
     qnnrt__log_copy(log_slot, mark, &part);
     line = qnnrt__codes_first_line(&part);
-    if (line != NULL)
-        qnnrt__err_add(err, "\n  likely cause: %s\n  what helps: %s", line->causes[0], line->fix);
-    if (code != NULL && code->causes[0] != NULL)
-        qnnrt__err_add(err, "\n  %s: %s\n  what helps%s: %s",
-                       line != NULL ? "or, as with this code in general" : "likely cause",
-                       code->causes[0], line != NULL ? " then" : "", code->fix);
-    else if (code != NULL && code->code != 0 && line == NULL)
-        qnnrt__err_add(err, "\n  it means: %s\n  what helps: %s", code->meaning, code->fix);
-    else if (line == NULL)
-        qnnrt__err_add(err, "\n  what helps: %s",
-                       vendor_code == 0 ? "success and nothing to show for it is the library's own"
-                                          " mistake: use another release"
-                                        : "log_level 5 (debug) and the log hook show all that the"
-                                          " library says");
+    if (line != NULL) {
+        qnnrt__err_add(err, "\n  likely cause: %s", line->causes[0]);
+        qnnrt__hint(err, QNNRT_E_BACKEND, "%s", line->fix);
+    }
+    if (code != NULL && code->causes[0] != NULL) {
+        qnnrt__err_add(err, "\n  %s: %s", line != NULL ? "or, as with this code in general"
+                                                       : "likely cause", code->causes[0]);
+        if (line != NULL) qnnrt__err_add(err, "; then: %s", code->fix);
+        qnnrt__hint(err, QNNRT_E_BACKEND, "%s", code->fix);
+    } else if (code != NULL && code->code != 0 && line == NULL) {
+        qnnrt__err_add(err, "\n  it means: %s", code->meaning);
+        qnnrt__hint(err, QNNRT_E_BACKEND, "%s", code->fix);
+    }
     qnnrt__log_report(&part, err);
-    return QNNRT_E_BACKEND;
+    if (vendor_code == 0)       /* success without a result is a mistake of the library */
+        return qnnrt__hint(err, QNNRT_E_BACKEND, "Use another release of the library.");
+    return qnnrt__hint(err, QNNRT_E_BACKEND, "Set log_level to 5 (debug) and the log hook to see"
+                       " all that the library logs.");
 }
 
 /* =====================================================================================
@@ -5544,18 +5571,17 @@ static void qnnrt__library_explain(const char *path, qnnrt_error *err)
     int machine = qnnrt__library_machine(path);
     int own = qnnrt__os_path_of_program(program) ? qnnrt__library_machine(program) : -1;
     if (machine == 0)
-        qnnrt__err_add(err, "\n  what helps: that file is no library; give the path of one");
-    else if (machine > 0 && own > 0 && machine != own)
+        qnnrt__hint(err, QNNRT_E_LIBRARY, "Give the path of a library; this file is not one.");
+    else if (machine > 0 && own > 0 && machine != own) {
         qnnrt__err_add(err,
                        "\n  likely cause: the library is for another architecture (ELF machine %d, "
-                       "this program is %d; 62 is x86-64, 183 aarch64)"
-                       "\n  what helps: take the one that was built for this machine",
+                       "this program is %d; 62 is x86-64, 183 aarch64)",
                        machine, own);
-    else if (machine > 0)
-        qnnrt__err_add(err, "\n  what helps: the file is there; see which library of its own is "
-                            "missing (ldd), and keep the folders"
-                            " of its release together");
-    else qnnrt__err_add(err, "\n  what helps: check the path");
+        qnnrt__hint(err, QNNRT_E_LIBRARY, "Take the library that was built for this machine.");
+    } else if (machine > 0)
+        qnnrt__hint(err, QNNRT_E_LIBRARY, "Run ldd on the file to see which library it needs and"
+                    " does not find, and keep the folders of its release together.");
+    else qnnrt__hint(err, QNNRT_E_LIBRARY, "Check the path.");
 }
 
 /* Open a library by the search rule of the manual. `beside` (may be NULL) is a path whose folder is
@@ -5599,11 +5625,9 @@ static qnnrt_result qnnrt__library_find(const char *name, const char *beside, vo
         if (*library == NULL)
             qnnrt__err_add(err, "\n  %s%s", place == 3 ? "the system's search: " : "", why);
     }
-    if (*library == NULL) {
-        qnnrt__err_add(err, "\n  what helps: give the path of the library, with a slash"
-                            " in it");
-        return QNNRT_E_LIBRARY;
-    }
+    if (*library == NULL)
+        return qnnrt__hint(err, QNNRT_E_LIBRARY,
+                           "Give the path of the library, with a slash in it.");
     qnnrt__err_clear(err);
     return QNNRT_OK;
 }
@@ -5645,9 +5669,8 @@ static qnnrt_result qnnrt__library_choose(void *library, const char *path,
         return qnnrt__codes_explain(err, wanted->symbol, code, -1, 0);
     }
     if (list == NULL || count == 0)
-        return qnnrt__fail(err, QNNRT_E_LIBRARY,
-                           "%s offers no provider\n  what helps: a complete library of one release",
-                           path);
+        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_LIBRARY, "%s offers no provider", path),
+                           "Use a complete library of one release.");
     for (i = 0; i < count; ++i)
         if (list[i] != NULL && list[i]->version.major == wanted->major &&
             list[i]->version.minor >= wanted->minor) {
@@ -5659,23 +5682,20 @@ static qnnrt_result qnnrt__library_choose(void *library, const char *path,
             return QNNRT_OK;
         }
     if (list[0] == NULL)
-        return qnnrt__fail(
-            err, QNNRT_E_LIBRARY,
-            "%s offers a null provider\n  what helps: a complete library of one release", path);
-    return qnnrt__fail(err, QNNRT_E_VERSION,
-                       "%s speaks %s %u.%u; %u.%u or a newer %u.x is needed (QAIRT 2.30 or newer)"
-                       "\n  what helps: ship the libraries of such a release",
-                       path, wanted->name, (unsigned)list[0]->version.major,
-                       (unsigned)list[0]->version.minor, (unsigned)wanted->major,
-                       (unsigned)wanted->minor, (unsigned)wanted->major);
+        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_LIBRARY, "%s offers a null provider", path),
+                           "Use a complete library of one release.");
+    qnnrt__fail(err, QNNRT_E_VERSION,
+                "%s speaks %s %u.%u; %u.%u or a newer %u.x is needed (QAIRT 2.30 or newer)", path,
+                wanted->name, (unsigned)list[0]->version.major, (unsigned)list[0]->version.minor,
+                (unsigned)wanted->major, (unsigned)wanted->minor, (unsigned)wanted->major);
+    return qnnrt__hint(err, QNNRT_E_VERSION, "Ship the libraries of QAIRT 2.30 or newer.");
 }
 
 /* Return the code for a provider whose table lacks a slot. */
 static qnnrt_result qnnrt__library_lacks(const char *path, const char *slots, qnnrt_error *err)
 {
-    return qnnrt__fail(err, QNNRT_E_LIBRARY,
-                       "%s: its table lacks %s\n  what helps: a complete library of one release",
-                       path, slots);
+    return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_LIBRARY, "%s: its table lacks %s", path, slots),
+                       "Use a complete library of one release.");
 }
 
 /* =====================================================================================
@@ -6237,11 +6257,10 @@ static qnnrt_result qnnrt__table_differs(qnnrt__table *table, const char *what, 
     qnnrt__table_fail(table, QNNRT_E_MISMATCH, "%s%s%.200s%s is %.300s in %s and %.300s in %s",
                       what, name[0] != '\0' ? " \"" : "", name, name[0] != '\0' ? "\"" : "", in_one,
                       sides->one, in_other, sides->other);
-    qnnrt__err_add(table->err,
-                   "\n  likely cause: one of the two is of another build of the model"
-                   "\n  what helps: make the JSON again from this binary (qnnrt-run inspect"
-                   " --json_file), or remove it");
-    return QNNRT_E_MISMATCH;
+    qnnrt__err_add(table->err, "\n  likely cause: one of the two is of another build of the model");
+    return qnnrt__hint(table->err, QNNRT_E_MISMATCH,
+                       "Make the JSON again from this binary (qnnrt-run inspect --json_file), or"
+                       " remove it.");
 }
 
 /* more: what the larger of two counts is by, or NULL. */
@@ -8222,12 +8241,12 @@ static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size
     table->graph = NULL;
     if (read.result == QNNRT_E_FORMAT) {
         kind = qnnrt__read_kind(text, bytes, &limits);
-        if (kind != NULL)
-            qnnrt__err_add(table->err,
-                           "\n  it looks like %s\n  what helps: the text that"
-                           " qnnrt-run inspect --json_file, or qnn-context-binary-utility,"
-                           " makes from the binary",
-                           kind);
+        if (kind != NULL) {
+            qnnrt__err_add(table->err, "\n  it looks like %s", kind);
+            qnnrt__hint(table->err, QNNRT_E_FORMAT,
+                        "Take the text that qnnrt-run inspect --json_file, or"
+                        " qnn-context-binary-utility, makes from the binary.");
+        }
     }
     return read.result;
 }
@@ -8888,13 +8907,17 @@ static qnnrt_result qnnrt__profile_events(qnnrt__profile *profile, qnnrt_error *
     qnnrt_result result = QNNRT_OK;
     size_t i;
     if (profile == NULL || profile->state == QNNRT__PROFILE_FRESH ||
-        profile->state == QNNRT__PROFILE_FAILED)
-        return qnnrt__fail(err, QNNRT_E_STATE,
-                           profile == NULL ? "there are no events: profiling is off\n  what helps:"
-                                             " qnnrt_run_profile() before qnnrt_exec()"
-                           : profile->state == QNNRT__PROFILE_FRESH
-                               ? "there are no events yet\n  what helps: qnnrt_exec() first"
-                               : "there are no events: the last exec failed");
+        profile->state == QNNRT__PROFILE_FAILED) {
+        qnnrt__fail(err, QNNRT_E_STATE,
+                    profile == NULL ? "there are no events: profiling is off"
+                    : profile->state == QNNRT__PROFILE_FRESH
+                        ? "there are no events yet" : "there are no events: the last exec failed");
+        if (profile == NULL)
+            qnnrt__hint(err, QNNRT_E_STATE, "Call qnnrt_run_profile() before qnnrt_exec().");
+        else if (profile->state == QNNRT__PROFILE_FRESH)
+            qnnrt__hint(err, QNNRT_E_STATE, "Call qnnrt_exec() first.");
+        return QNNRT_E_STATE;
+    }
     if (profile->state == QNNRT__PROFILE_READ) return QNNRT_OK;
     qnnrt__arena_free(&profile->arena);
     memset(&profile->list, 0, sizeof(profile->list));
@@ -9126,30 +9149,32 @@ static qnnrt_result qnnrt__context_check(const qnnrt__context *context, const qn
         qnnrt__context_release(b->build_id, &lib_major, &lib_minor))
         newer = file_major > lib_major || (file_major == lib_major && file_minor > lib_minor);
     if (info->backend_id != 0 && b->info.id != 0 && info->backend_id != b->info.id &&
-        b->info.id != QNNRT__ABI_BACKEND_SAVER)
-        return qnnrt__fail(
-            err, QNNRT_E_MISMATCH,
-            "%s was compiled for backend %u, and %s is backend %u"
-            " (3 CPU, 4 GPU, 6 HTP, 5391686 Ref)\n  what helps: open it with the library it was compiled for",
-            info->file, (unsigned)info->backend_id, b->path, (unsigned)b->info.id);
-    if (newer)
-        return qnnrt__fail(
-            err, QNNRT_E_VERSION,
-            "%s was made by release %s (core interface %u.%u), newer than the library"
-            " %s, %s (core interface %u.%u)\n  what helps: ship the libraries of its release or "
-            "newer,"
-            " or compile it with the older release",
-            info->file, qnnrt__context_named(info->build_id), (unsigned)info->core_api.major,
-            (unsigned)info->core_api.minor, b->path, qnnrt__context_named(b->build_id),
-            (unsigned)b->info.core_api.major, (unsigned)b->info.core_api.minor);
+        b->info.id != QNNRT__ABI_BACKEND_SAVER) {
+        qnnrt__fail(err, QNNRT_E_MISMATCH, "%s was compiled for backend %u, and %s is backend %u"
+                    " (3 CPU, 4 GPU, 6 HTP, 5391686 Ref)",
+                    info->file, (unsigned)info->backend_id, b->path, (unsigned)b->info.id);
+        return qnnrt__hint(err, QNNRT_E_MISMATCH, "Open it with the library it was compiled for.");
+    }
+    if (newer) {
+        qnnrt__fail(err, QNNRT_E_VERSION,
+                    "%s was made by release %s (core interface %u.%u), newer than the library"
+                    " %s, %s (core interface %u.%u)",
+                    info->file, qnnrt__context_named(info->build_id),
+                    (unsigned)info->core_api.major, (unsigned)info->core_api.minor, b->path,
+                    qnnrt__context_named(b->build_id), (unsigned)b->info.core_api.major,
+                    (unsigned)b->info.core_api.minor);
+        return qnnrt__hint(err, QNNRT_E_VERSION, "Ship the libraries of its release or newer, or"
+                           " compile it with the older release.");
+    }
     graph = qnnrt__htp_shares_weights(info);
-    if (graph != NULL && b->info.id == QNNRT__ABI_BACKEND_HTP)
-        return qnnrt__fail(
-            err, QNNRT_E_UNSUPPORTED,
-            "%s: graph \"%.200s\" shares its weights with other graphs, and the"
-            " x86-64 emulator cannot load that (releases 2.50 and 2.51 crash when asked)"
-            "\n  what helps: run it on a device, or compile it without weight sharing",
-            info->file, graph);
+    if (graph != NULL && b->info.id == QNNRT__ABI_BACKEND_HTP) {
+        qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
+                    "%s: graph \"%.200s\" shares its weights with other graphs, and the"
+                    " x86-64 emulator cannot load that (releases 2.50 and 2.51 crash when asked)",
+                    info->file, graph);
+        return qnnrt__hint(err, QNNRT_E_UNSUPPORTED,
+                           "Run it on a device, or compile it without weight sharing.");
+    }
     return QNNRT_OK;
 }
 
@@ -9400,23 +9425,23 @@ static qnnrt_result qnnrt__scan_complete(const qnnrt__scan *scan, const char *fo
         const qnnrt__scan_file *file = scan->files[i];
         if (part && (file->total != first->total || file->prefix != first->prefix ||
                                 memcmp(file->name, first->name, file->prefix) != 0))
-            return qnnrt__fail(err, QNNRT_E_FORMAT,
-                               "%s holds shards of more than one model: %s and %s"
-                               "\n  what helps: one folder each, or desc.files",
-                               folder, first->name, file->name);
+            return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_FORMAT,
+                                                "%s holds shards of more than one model: %s and %s",
+                                                folder, first->name, file->name),
+                               "Give each model a folder of its own, or use desc.files.");
         if (file->index < base)
             return qnnrt__fail(err, QNNRT_E_FORMAT, "%s: %s: numbering of _<i>_of_<n> begins at 1",
                                folder, file->name);
         if (file->index < base + i)
             return qnnrt__fail(err, QNNRT_E_FORMAT, "%s: %s and %s are the same shard", folder,
                                scan->files[i - 1]->name, file->name);
-        if (file->index > base + i)
-            return qnnrt__fail(err, QNNRT_E_FORMAT,
-                               "%s: shard %llu is missing: %s is there, numbering begins at %llu"
-                               "\n  what helps: put the missing file there, or name files in"
-                               " desc.files",
-                               folder, (unsigned long long)(base + i), file->name,
-                               (unsigned long long)base);
+        if (file->index > base + i) {
+            qnnrt__fail(err, QNNRT_E_FORMAT,
+                        "%s: shard %llu is missing: %s is there, numbering begins at %llu", folder,
+                        (unsigned long long)(base + i), file->name, (unsigned long long)base);
+            return qnnrt__hint(err, QNNRT_E_FORMAT,
+                               "Put the missing file there, or name the files in desc.files.");
+        }
     }
     if (part && first->total != scan->count)
         return qnnrt__fail(err, QNNRT_E_FORMAT, "%s: %s says %llu shards, %u are there", folder,
@@ -9505,11 +9530,10 @@ static qnnrt_result qnnrt__scan_pair(qnnrt__scan *scan, const char *folder, cons
     }
     for (file = scan->texts; file != NULL; file = file->next)
         if (!file->taken && qnnrt__scan_forward(file->name, "_json.json", &index))
-            return qnnrt__fail(
-                err, QNNRT_E_FORMAT,
-                "%s: %s is there and its binary forward_%llu.bin is not\n  what helps:"
-                " copy the folder again, or remove the JSON",
-                folder, file->name, (unsigned long long)index);
+            return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_FORMAT, "%s: %s is there and its"
+                                                " binary forward_%llu.bin is not", folder,
+                                                file->name, (unsigned long long)index),
+                               "Copy the folder again, or remove the JSON.");
     return QNNRT_OK;
 }
 
@@ -9803,10 +9827,8 @@ static qnnrt_result qnnrt__pipeline_unjoined(const qnnrt_pipeline *p, uint32_t s
             qnnrt__err_add(err, "\n  (no unmatched %s)", side == 0 ? "output" : "input");
         if (left > 0) qnnrt__err_add(err, "\n  ... and %u more", (unsigned)left);
     }
-    qnnrt__err_add(
-        err,
-        "\n  what helps: give the edges to qnnrt_pipeline_make(), or call the graphs one by one");
-    return QNNRT_E_MISMATCH;
+    return qnnrt__hint(err, QNNRT_E_MISMATCH,
+                       "Give the edges to qnnrt_pipeline_make(), or call the graphs one by one.");
 }
 
 /* Does an earlier step take this input from the caller? Then so does this one: a mask,
@@ -10177,8 +10199,10 @@ static qnnrt_result qnnrt__pipeline_join(qnnrt__join *join)
     if (result == QNNRT_OK) result = qnnrt__pipeline_wire(p, NULL, &failure);
     if (result == QNNRT_E_MEMORY) return qnnrt__fail_memory(join->err, "pipelines");
     if (result != QNNRT_OK) {
-        p->info.failure = qnnrt__arena_text(&model->arena, failure.text, strlen(failure.text));
-        if (p->info.failure == NULL) return qnnrt__fail_memory(join->err, "pipelines");
+        qnnrt_error *kept = (qnnrt_error *)qnnrt__arena_alloc(&model->arena, 1, sizeof(*kept));
+        if (kept == NULL) return qnnrt__fail_memory(join->err, "pipelines");
+        *kept = failure;
+        p->info.failure = kept;
         qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "pipeline", 0, "\"%s\" is not wired: %s",
                    p->info.name, failure.text);
     }
@@ -10335,10 +10359,10 @@ static void qnnrt__pipeline_list(const qnnrt *model, qnnrt_error *err)
 static qnnrt_result qnnrt__pipeline_unwired(const qnnrt_pipeline *p, qnnrt_error *err)
 {
     qnnrt__fail(err, QNNRT_E_MISMATCH, "pipeline \"%.200s\" could not be wired: ", p->info.name);
-    qnnrt__err_text(err, p->info.failure, strlen(p->info.failure));
-    qnnrt__err_add(err, "\n  what helps: parts of one build; or edges given by hand, with"
-                        " qnnrt_pipeline_make()");
-    return QNNRT_E_MISMATCH;
+    qnnrt__err_text(err, p->info.failure->text, strlen(p->info.failure->text));
+    qnnrt__hint(err, QNNRT_E_MISMATCH, "%s", p->info.failure->hint);
+    return qnnrt__hint(err, QNNRT_E_MISMATCH,
+                       "Take all parts from one build, or give the edges to qnnrt_pipeline_make().");
 }
 
 static qnnrt_result qnnrt__pipeline_find(const qnnrt *model, const char *name,
@@ -10440,9 +10464,8 @@ static qnnrt_result qnnrt__pipeline_slot(const qnnrt_pipeline *p, const char *na
                            p->info.slots[it->slot].address);
             ++shown;
         }
-        qnnrt__err_add(
-            err, "\n  what helps: say its step, as in \"1/name\", or its role (qnnrt_slot_find)");
-        return QNNRT_E_ARG;
+        return qnnrt__hint(err, QNNRT_E_ARG, "Give its step, as in \"1/name\", or its role"
+                           " (qnnrt_slot_find).");
     }
     qnnrt__fail(err, QNNRT_E_NOT_FOUND,
                 "pipeline \"%.160s\" has no %s \"%.200s\"\n  there is:", p->info.name,
@@ -10643,9 +10666,8 @@ static qnnrt_result qnnrt__model_json(const qnnrt *model, const qnnrt__model_sou
     }
     if (result == QNNRT_OK) result = qnnrt__read_json(table, text, bytes, info);
     if (result != QNNRT_OK && source->binary)
-        qnnrt__err_add(table->err,
-                       "\n  what helps: make it again from the binary, remove it, or set"
-                       " desc.metadata to QNNRT_METADATA_SYSTEM");
+        qnnrt__hint(table->err, result, "Make it again from the binary, remove it, or set"
+                    " desc.metadata to QNNRT_METADATA_SYSTEM.");
     if (result == QNNRT_E_FORMAT) qnnrt__model_text_kind(text, bytes, table->err);
     qnnrt__mem_free(&model->hooks, owned);
     return result;
@@ -10734,11 +10756,9 @@ static qnnrt_result qnnrt__model_order(qnnrt *model, qnnrt__scan *scan, const ch
                    "%s has %llu lists \"ctx-bins\": the first one is taken, the others are ignored",
                    path, (unsigned long long)more + 1);
     if (bins.result == QNNRT_OK && why != NULL)
-        bins.result = qnnrt__fail(
-            err, QNNRT_E_FORMAT,
-            "%s: byte %llu: %s\n  what helps: repair or remove it, or name the"
-            " files in desc.files",
-            path, (unsigned long long)at, why);
+        bins.result = qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_FORMAT, "%s: byte %llu: %s", path,
+                                                   (unsigned long long)at, why),
+                                  "Repair or remove it, or name the files in desc.files.");
     qnnrt__mem_free(&model->hooks, text);
     return bins.result;
 }
@@ -10782,10 +10802,10 @@ static qnnrt_result qnnrt__model_metadata(qnnrt *model, qnnrt__context *context,
                                    err);
         info->from_system = result == QNNRT_OK;
     } else if (!json) {
-        return qnnrt__fail(err, QNNRT_E_NOT_FOUND,
-                           "%s has no JSON beside it, and desc.metadata asks for it\n  what helps:"
-                           " make it with qnnrt-run inspect --json_file, as <name>_json.json for a"
-                           " <name>.bin", info->file);
+        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_NOT_FOUND, "%s has no JSON beside it, and"
+                                            " desc.metadata asks for it", info->file),
+                           "Make it with qnnrt-run inspect --json_file, as <name>_json.json for a"
+                           " <name>.bin.");
     }
 #ifndef QNNRT_NO_JSON
     if (result == QNNRT_OK && json) {
@@ -10846,10 +10866,9 @@ static qnnrt_result qnnrt__model_context(qnnrt *model, size_t at, const qnnrt__m
         qnnrt__hooks_unlock(&model->hooks);
     }
     if (result == QNNRT_OK && qnnrt__os_file_changed(&context->file))
-        result = qnnrt__fail(err, QNNRT_E_IO,
-                             "%s changed while it was opened\n  what helps: replace files by "
-                             "rename, or set desc.read",
-                             info->file);
+        result = qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_IO, "%s changed while it was opened",
+                                              info->file),
+                             "Replace files by rename, or set desc.read.");
     qnnrt__context_release_file(context, &model->hooks);
     return result;
 }
@@ -10953,13 +10972,12 @@ static qnnrt_result qnnrt__model_load(qnnrt *model, const char *folder, const qn
         ++at;
     }
     if (at == 0) {      /* every file was foreign; err has the last reason */
-        char last[sizeof(err->text)];
-        memcpy(last, err->text, sizeof(last));
+        const qnnrt_error last = *err;
         qnnrt__fail(err, QNNRT_E_FORMAT,
                     "none of the %u *.bin files in %s is a context binary; the last one: ",
                     (unsigned)count, folder);
-        qnnrt__err_text(err, last, strlen(last));
-        return QNNRT_E_FORMAT;
+        qnnrt__err_text(err, last.text, strlen(last.text));
+        return qnnrt__hint(err, QNNRT_E_FORMAT, "%s", last.hint);
     }
     if (loaded == 0) {
         *err = *model->infos[0].failure;
@@ -11691,13 +11709,13 @@ static qnnrt_result qnnrt__run_check(const qnnrt_run *run, uint32_t step, qnnrt_
     const qnnrt_context_info *context = &info->model->infos[info->context];
     char where[512];
     if (info->model->backend == NULL)
-        return qnnrt__fail(err, QNNRT_E_STATE, "%s was opened with desc.inspect, for reading only"
-                           "\n  what helps: open it without desc.inspect",
-                           context->file);
+        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "%s was opened with desc.inspect,"
+                                            " for reading only", context->file),
+                           "Open it without desc.inspect.");
     if (context->failure != NULL) {
         qnnrt__fail(err, QNNRT_E_STATE, "%s did not load: ", context->file);
         qnnrt__err_text(err, context->failure->text, strlen(context->failure->text));
-        return QNNRT_E_STATE;
+        return qnnrt__hint(err, QNNRT_E_STATE, "%s", context->failure->hint);
     }
     if (info->model->backend != run->backend)
         return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
@@ -11874,11 +11892,11 @@ static qnnrt_result qnnrt__run_unbound(qnnrt_run *run)
 {
     size_t s = 0;
     while (run->slots[s].data != NULL) ++s;
-    return qnnrt__fail(&run->error, QNNRT_E_STATE,
-                       "pipeline \"%.200s\": %s \"%.200s\" was left to the caller and is not bound"
-                       "\n  what helps: qnnrt_bind() it before qnnrt_exec()",
-                       run->pipeline->info.name, qnnrt_role_name(run->pipeline->info.slots[s].role),
-                       run->pipeline->info.slots[s].address);
+    qnnrt__fail(&run->error, QNNRT_E_STATE,
+                "pipeline \"%.200s\": %s \"%.200s\" was left to the caller and is not bound",
+                run->pipeline->info.name, qnnrt_role_name(run->pipeline->info.slots[s].role),
+                run->pipeline->info.slots[s].address);
+    return qnnrt__hint(&run->error, QNNRT_E_STATE, "Call qnnrt_bind() before qnnrt_exec().");
 }
 
 static qnnrt_result qnnrt__run_failed(qnnrt_run *run, const qnnrt__step *step, qnnrt__abi_code code)
@@ -12186,7 +12204,7 @@ QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, q
     if (result == QNNRT_OK) result = qnnrt__pipeline_discover(model, err);
     if (result != QNNRT_OK) {
         qnnrt__model_free(model);
-        return qnnrt__err_way_out(err, result);
+        return qnnrt__hint_general(err, result);
     }
     qnnrt__model_publish(model);
     *out = model;
@@ -12302,7 +12320,7 @@ QNNRT_API qnnrt_result qnnrt_plan_create(const qnnrt_plan_desc *desc, qnnrt_plan
     if (out != NULL) *out = NULL;
     if (desc == NULL || out == NULL)
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_plan_create: desc or out is NULL");
-    return qnnrt__err_way_out(err, qnnrt__place_plan(desc, out, err));
+    return qnnrt__hint_general(err, qnnrt__place_plan(desc, out, err));
 }
 
 QNNRT_API qnnrt_result qnnrt_plan_destroy(qnnrt_plan *plan)
@@ -12334,7 +12352,7 @@ QNNRT_API qnnrt_result qnnrt_mem_create(qnnrt_plan *plan, const qnnrt_mem_desc *
     if (desc->guard && desc->data != NULL)
         return qnnrt__fail(err, QNNRT_E_ARG,
                            "qnnrt_mem_create: guard pages need memory of ours; leave data NULL");
-    return qnnrt__err_way_out(err, qnnrt__place_mem(plan, desc, out, err));
+    return qnnrt__hint_general(err, qnnrt__place_mem(plan, desc, out, err));
 }
 
 QNNRT_API qnnrt_result qnnrt_mem_destroy(qnnrt_mem *mem)
@@ -12420,16 +12438,17 @@ QNNRT_API qnnrt_result qnnrt_prepare(qnnrt *model, const char *name, qnnrt_run *
     result = qnnrt__pipeline_find(model, name, &entry.pipeline, err);
     if (result == QNNRT_OK && model->backend == NULL)
         result =
-            qnnrt__fail(err, QNNRT_E_STATE, "%s was opened with desc.inspect, for reading only"
-                           "\n  what helps: open it without desc.inspect",
-                        model->infos[entry.pipeline->steps[0].context].file);
+            qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE,
+                                         "%s was opened with desc.inspect, for reading only",
+                                         model->infos[entry.pipeline->steps[0].context].file),
+                        "Open it without desc.inspect.");
     if (result == QNNRT_OK) result = qnnrt__place_plan(&plan_desc, &plan, err);
     if (result == QNNRT_OK) result = qnnrt__place_mem(plan, &mem_desc, &mem, err);
     if (result == QNNRT_OK) result = qnnrt__run_create(mem, 0, 1, out, err);
     if (result != QNNRT_OK) {
         qnnrt_mem_destroy(mem);
         qnnrt_plan_destroy(plan);
-        return qnnrt__err_way_out(err, result);
+        return qnnrt__hint_general(err, result);
     }
     (*out)->own_mem = mem;
     (*out)->own_plan = plan;
@@ -12441,7 +12460,7 @@ QNNRT_API const qnnrt_pipeline *qnnrt_run_pipeline(const qnnrt_run *run)
     return run != NULL ? run->pipeline : NULL;
 }
 
-static const qnnrt_error qnnrt__run_none = { QNNRT_E_ARG, 0, "the run is NULL" };
+static const qnnrt_error qnnrt__run_none = { QNNRT_E_ARG, 0, "the run is NULL", "" };
 
 QNNRT_API const qnnrt_error *qnnrt_run_error(const qnnrt_run *run)
 {

@@ -276,6 +276,22 @@ static inline int test_main(const char *suite, int arg_count, const char *usage,
     return test_state.failed > 0;
 }
 
+/* What a failed call tells, as the tools print it: its text, then its hint on a line of its own. The
+   result stays until the next call. */
+#define TEST_TOLD(err) test_told((err).text, sizeof((err).text), (err).hint, sizeof((err).hint))
+static inline const char *test_told(const char *text, size_t text_room, const char *hint,
+                                    size_t hint_room)
+{
+    static char told[4096];
+    size_t length = strlen(hint);
+    if (memchr(text, 0, text_room) == NULL || memchr(hint, 0, hint_room) == NULL) return "(no end)";
+    if (length == 0) return text;
+    if (strchr(hint, '\n') != NULL || hint[length - 1] != '.' || (hint[0] >= 'a' && hint[0] <= 'z'))
+        return "(a hint that is not one sentence)";
+    snprintf(told, sizeof told, "%s\n  hint: %s", text, hint);
+    return told;
+}
+
 /* 8 is the class of floating types; the cast in CHECK_EQ would cut their fraction off. */
 #if defined(__GNUC__) && !defined(__cplusplus)
 #define TEST_NO_FLOAT(x) ((void)sizeof(char[__builtin_classify_type(x) == 8 ? -1 : 1]))

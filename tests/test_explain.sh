@@ -46,7 +46,7 @@ entry() {
         bad "$1" "it says $(head -n 1 "$tmp/err")"
     elif [ "$first" != "$2" ]; then
         bad "$1" "'$first', not '$2'"
-    elif ! grep -q '^  .*\.$' "$tmp/out" || ! grep -q '^  what helps: .' "$tmp/out"; then
+    elif ! grep -q '^  .*\.$' "$tmp/out" || ! grep -q '^  hint: .' "$tmp/out"; then
         bad "$1" "no meaning, or no remedy: $(cat "$tmp/out")"
     else
         good
@@ -126,7 +126,7 @@ done <"$tmp/names"
 explain '11-21 14:05:07.123  5000  6004 E QnnHtp  : <E> Using newer context binary on old SDK'
 entry newer 'line  "Using newer context binary"'
 says newer 'it comes with: 0x1388   5000  QNN_CONTEXT_ERROR_INVALID_ARGUMENT'
-says newer 'what helps: ship the libraries'
+says newer 'hint: Ship the libraries'
 explain Expected Tensor ID: 17 not found in user-provided tensors
 entry words 'line  "Expected Tensor ID ... not found"'
 explain Failed to create context from binary with err 0x138d

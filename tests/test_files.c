@@ -1661,8 +1661,8 @@ TEST(hostile_names_are_cleaned_in_unsupported_and_in_failure)
     desc.file_count = 2;
     OPENS(NULL, &desc, &model);
     info = qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[0]);
-    CHECK(info->failure != NULL && text_is_clean(info->failure));
-    CHECK_STR(info->failure, CLEANED);
+    CHECK(info->failure != NULL && text_is_clean(info->failure->text));
+    CHECK_STR(info->failure->text, CLEANED);
     PREPARE_FAILS(model, NULL, QNNRT_E_MISMATCH, CLEANED, "wired");
     CLOSE(model);
     TEXT_OPENS(HEAD "graph g\nin " HOSTILE " 1 0232 1 1 - type=11\nout y 2 0232 1 1 -\n", &model);
@@ -2482,7 +2482,7 @@ TEST(keep_going_loads_the_others_and_says_why_one_failed)
         CHECK(qnnrt_get_info(model)->pipeline_count > 0);
         for (i = 0; i < qnnrt_get_info(model)->pipeline_count; ++i) {
             CHECK(qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[i])->failure != NULL);
-            CHECK_STR(qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[i])->failure, "forward_1.bin");
+            CHECK_STR(qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[i])->failure->text, "forward_1.bin");
         }
         PREPARE_FAILS(model, "fwd", QNNRT_E_MISMATCH, "forward_1.bin", "wired");
         PREPARE_FAILS(model, NULL, QNNRT_E_MISMATCH, "forward_1.bin", "wired");

@@ -793,7 +793,7 @@ TEST(wrong_document_of_genuine_kinds_is_named)
     for (i = 0; i < sizeof(files) / sizeof(files[0]); ++i) {
         char path[2048];
         snprintf(path, sizeof(path), "%s/json/%s", samples, files[i].file);
-        TRY(path_fails(__LINE__, path, NULL, QNNRT_E_FORMAT, files[i].needle, "what helps"));
+        TRY(path_fails(__LINE__, path, NULL, QNNRT_E_FORMAT, files[i].needle, "\n  hint: "));
     }
 }
 
@@ -1264,7 +1264,7 @@ TEST(scan_pairs_by_name)
         FILES_ARE(model, want);
         CLOSE(model);
         desc.metadata = QNNRT_METADATA_JSON;
-        FAILS(folder, &desc, QNNRT_E_NOT_FOUND, names[i][0], "has no JSON beside it", "what helps");
+        FAILS(folder, &desc, QNNRT_E_NOT_FOUND, names[i][0], "has no JSON beside it", "\n  hint: ");
         write_in(folder, join3(names[i][0], "_json.json", ""), json_of(shard_of(0), META_FLAT | META_COMPACT, NULL));
         fake_begin("");
         OPENS(folder, &desc, &model);
@@ -1301,14 +1301,14 @@ TEST(scan_names_the_text_without_its_binary)
     meta_begin();
     write_in(folder, "forward_0.bin", shard_of(0));
     write_in(folder, "forward_1_json.json", "whatever it is");
-    FAILS(folder, &desc, QNNRT_E_FORMAT, folder, "forward_1_json.json is there", "forward_1.bin is not", "what helps");
+    FAILS(folder, &desc, QNNRT_E_FORMAT, folder, "forward_1_json.json is there", "forward_1.bin is not", "\n  hint: ");
     desc.metadata = QNNRT_METADATA_SYSTEM;      /* then no JSON is in the way */
     OPENS(folder, &desc, &model);
     FILES_ARE(model, "forward_0.bin<>10 ");
     CLOSE(model);
     desc.metadata = QNNRT_METADATA_ALL;
     write_in(folder, "forward_1.bin", shard_of(1));
-    FAILS(folder, &desc, QNNRT_E_FORMAT, "forward_1_json.json", "byte 0", "what helps");      /* now it is read */
+    FAILS(folder, &desc, QNNRT_E_FORMAT, "forward_1_json.json", "byte 0", "\n  hint: ");      /* now it is read */
 }
 
 TEST(json_of_left_out_files_is_not_read)
@@ -1437,12 +1437,12 @@ TEST(genie_config_mistakes_are_named)
         { "{'ctx-bins':['genie_config.json']}", QNNRT_E_NOT_FOUND, "lists \"genie_config.json\"", "no such *.bin" },
         { "{'ctx-bins':['first.bin','first.bin']}", QNNRT_E_FORMAT, "lists \"first.bin\" twice", "" },
         { "{'ctx-bins':['first.bin',7]}", QNNRT_E_FORMAT, "something else than names", "byte " },
-        { "{'ctx-bins':['first.bin'", QNNRT_E_FORMAT, "byte 24", "what helps" },
-        { "{'ctx-bins':['first.bin']} x", QNNRT_E_FORMAT, "byte ", "what helps" },
+        { "{'ctx-bins':['first.bin'", QNNRT_E_FORMAT, "byte 24", "\n  hint: " },
+        { "{'ctx-bins':['first.bin']} x", QNNRT_E_FORMAT, "byte ", "\n  hint: " },
         { "{'ctx-bins':['fir\\u001b[31mst.bin']}", QNNRT_E_NOT_FOUND, "lists \"fir", "no such" },
         { "{'ctx-bins':['first.bin\\u0000.txt']}", QNNRT_E_FORMAT, "holds \"first.bin\"", "\\u0000" },
-        { "", QNNRT_E_FORMAT, "byte 0", "what helps" },
-        { "nonsense", QNNRT_E_FORMAT, "byte 0", "what helps" }
+        { "", QNNRT_E_FORMAT, "byte 0", "\n  hint: " },
+        { "nonsense", QNNRT_E_FORMAT, "byte 0", "\n  hint: " }
     };
     const char *folder;
     char *name = (char *)malloc(2001);
@@ -1677,7 +1677,7 @@ TEST(keep_going_reports_the_json_of_a_shard)
     write_in(folder, "forward_1_json.json", edit(json_of(shard_of(1), 0, NULL), "'h2'", "'h3'"));
     write_in(folder, "forward_2_json.json", "{");
     fake_begin("");
-    FAILS(folder, &desc, QNNRT_E_MISMATCH, "forward_1.bin", "forward_1_json.json", "graph \"fwd\"", "output 0 is \"h2\" in", "\"h3\" in", "what helps");
+    FAILS(folder, &desc, QNNRT_E_MISMATCH, "forward_1.bin", "forward_1_json.json", "graph \"fwd\"", "output 0 is \"h2\" in", "\"h3\" in", "\n  hint: ");
     desc.keep_going = 1;
     OPENS(folder, &desc, &model);
     infos = qnnrt_get_info(model)->contexts;

@@ -456,7 +456,7 @@ TEST(equal_names_with_other_facts_are_refused_by_name)
         shard_graph(&m, "fwd"); in(&m, "hid", cases[k][1]); out(&m, "o", KV);
         LOAD(&m);
         CHECK_EQ(qnnrt_get_info(m.model)->pipeline_count, 1);
-        failure = qnnrt_pipeline_get_info(qnnrt_get_info(m.model)->pipelines[0])->failure;
+        failure = qnnrt_pipeline_get_info(qnnrt_get_info(m.model)->pipelines[0])->failure->text;
         CHECK_STR(failure, "output \"hid\" of step 0 (s0.bin, graph \"fwd\"), ");
         CHECK_STR(failure, "input \"hid\" of step 1 (s1.bin, graph \"fwd\"), ");
         a = strstr(failure, "\"fwd\"), ") + 8;
@@ -552,7 +552,7 @@ TEST(the_only_pair_is_joined_when_all_shards_use_the_same_names)
     shard_graph(&m, "fwd"); in(&m, "hidden_in", HIDDEN); out(&m, "logits", LOGITS);
     LOAD(&m);
     info = qnnrt_pipeline_get_info(qnnrt_get_info(m.model)->pipelines[0]);
-    if (info->failure != NULL) printf("%s\n", info->failure);
+    if (info->failure != NULL) printf("%s\n", info->failure->text);
     CHECK(info->failure == NULL);
     CHECK_EQ(info->edge_count, 3);
     CHECK(edge_of(info, 0, "hidden_out", 1, "hidden_in") != NULL);
@@ -570,12 +570,12 @@ TEST(two_pairs_or_none_are_refused_with_the_candidates)
     shard_graph(&m, "fwd"); in(&m, "i", TOKENS); out(&m, "left", HIDDEN); out(&m, "right", HIDDEN);
     shard_graph(&m, "fwd"); in(&m, "into", HIDDEN); out(&m, "o", KV);
     LOAD(&m);
-    failure = qnnrt_pipeline_get_info(qnnrt_get_info(m.model)->pipelines[0])->failure;
+    failure = qnnrt_pipeline_get_info(qnnrt_get_info(m.model)->pipelines[0])->failure->text;
     CHECK_STR(failure, "2 pairs");
     CHECK_STR(failure, "\"left\"");
     CHECK_STR(failure, "\"right\"");
     CHECK_STR(failure, "\"into\"");
-    CHECK_STR(failure, "qnnrt_pipeline_make");
+    CHECK_STR(qnnrt_pipeline_get_info(qnnrt_get_info(m.model)->pipelines[0])->failure->hint, "qnnrt_pipeline_make");
     CHECK(runs(&m, "1/fwd"));
     DONE(&m);
 
@@ -583,7 +583,7 @@ TEST(two_pairs_or_none_are_refused_with_the_candidates)
     shard_graph(&m, "fwd"); in(&m, "i", TOKENS); out(&m, "left", HIDDEN);
     shard_graph(&m, "fwd"); in(&m, "into", HIDDEN); in(&m, "also", HIDDEN); out(&m, "o", KV);
     LOAD(&m);
-    failure = qnnrt_pipeline_get_info(qnnrt_get_info(m.model)->pipelines[0])->failure;
+    failure = qnnrt_pipeline_get_info(qnnrt_get_info(m.model)->pipelines[0])->failure->text;
     CHECK_STR(failure, "\"left\"");
     CHECK_STR(failure, "\"into\"");
     CHECK_STR(failure, "\"also\"");
@@ -593,7 +593,7 @@ TEST(two_pairs_or_none_are_refused_with_the_candidates)
     shard_graph(&m, "fwd"); in(&m, "i", TOKENS); out(&m, "left", HIDDEN);
     shard_graph(&m, "fwd"); in(&m, "into", KV); out(&m, "o", KV);
     LOAD(&m);
-    failure = qnnrt_pipeline_get_info(qnnrt_get_info(m.model)->pipelines[0])->failure;
+    failure = qnnrt_pipeline_get_info(qnnrt_get_info(m.model)->pipelines[0])->failure->text;
     CHECK_STR(failure, "no unmatched output fits");
     CHECK_STR(failure, "\"left\"");
     CHECK_STR(failure, "\"into\"");
@@ -611,7 +611,7 @@ TEST(every_step_needs_an_edge_from_the_one_before)
     shard_graph(&m, "fwd"); in(&m, "x", KV); out(&m, "y", LOGITS);
     shard_graph(&m, "fwd"); in(&m, "h", HIDDEN); in(&m, "y", LOGITS); out(&m, "o", KV);
     LOAD(&m);
-    CHECK_STR(qnnrt_pipeline_get_info(qnnrt_get_info(m.model)->pipelines[0])->failure, "nothing joins step 0 and step 1");
+    CHECK_STR(qnnrt_pipeline_get_info(qnnrt_get_info(m.model)->pipelines[0])->failure->text, "nothing joins step 0 and step 1");
     DONE(&m);
 }
 

@@ -141,6 +141,9 @@ static int fail(tool *t, const char *format, ...)
     return 0;
 }
 
+/* The hint of an error as a last line, for "%s%s" behind its text. */
+#define HINT(err) ((err).hint[0] != '\0' ? "\n  hint: " : ""), (err).hint
+
 /* =====================================================================================
    OPTIONS                                                                     >>options
    One table for parsing and for --help.
@@ -719,7 +722,7 @@ static int set_power(tool *t)
     if (t->set.power == QNNRT_POWER_CUSTOM) return 1;
     desc.preset = t->set.power;
     if (qnnrt_power_set(qnnrt_get_info(t->model)->backend, &desc, &report, &err) != QNNRT_OK)
-        return fail(t, "%s", err.text);
+        return fail(t, "%s%s%s", err.text, HINT(err));
     for (int i = 0; i < QNNRT_POWER_SETTINGS; ++i) {
         if (report.settings[i].answer == QNNRT_POWER_REFUSED)
             return fail(t, "--perf_profile %s: the backend refused %s with 0x%llx\n  what helps:"
@@ -750,14 +753,14 @@ static int open_model(tool *t)
         desc.backend_desc.hooks.log_user = &t->set.log_level;
     }
     if (qnnrt_open(set->ctx_dir, &desc, &t->model, &err) != QNNRT_OK)
-        return fail(t, "%s%s", err.text, err.code != QNNRT_E_LIBRARY ? "" :
+        return fail(t, "%s%s%s%s", err.text, HINT(err), err.code != QNNRT_E_LIBRARY ? "" :
                     set->describe ? "\n  with this tool: --system_so FILE; of binaries that were made"
                                     " with libQnnRef.so, that library"
                                   : "\n  with this tool: --backend_so FILE, the library that the"
                                     " binaries were made for (libQnnHtp.so, or libQnnRef.so);"
                                     " --system_so FILE");
     llm.rope.theta = set->rope_theta;
-    if (qnnrt_llm_open(t->model, &llm, &t->llm, &err) != QNNRT_OK) return fail(t, "%s", err.text);
+    if (qnnrt_llm_open(t->model, &llm, &t->llm, &err) != QNNRT_OK) return fail(t, "%s%s%s", err.text, HINT(err));
     t->info = qnnrt_llm_get_info(t->llm);
     return 1;
 }
@@ -797,11 +800,11 @@ static int open_session(tool *t)
     desc.kv = t->set.kv;
     desc.clock_ns = clock_ns;
     if (qnnrt_llm_session_create(&t->llm, 1, &desc, &t->session, &err) != QNNRT_OK)
-        return fail(t, "%s%s", err.text, err.code == QNNRT_E_NOT_FOUND
+        return fail(t, "%s%s%s%s", err.text, HINT(err), err.code == QNNRT_E_NOT_FOUND
                     ? "\n  with this tool: --describe shows each tensor" : "");
     t->cache = qnnrt_llm_cache_get(t->session, 0, 0);
     if (qnnrt_llm_sampler_create(t->info->logits, &t->set.sampler, &t->sampler, &err) != QNNRT_OK)
-        return fail(t, "%s", err.text);
+        return fail(t, "%s%s%s", err.text, HINT(err));
     if (t->set.unheard != NULL && !(t->set.sampler.temperature > 0))
         warn("%s changes nothing with --temperature 0, which always takes the most probable token",
              t->set.unheard);
@@ -845,7 +848,7 @@ static int read_step(tool *t, const int32_t *tokens, size_t count)
     }
     if (qnnrt_llm_decode(t->cache, &batch) != QNNRT_OK) {
         free(wanted);
-        return fail(t, "%s", qnnrt_llm_error(t->cache)->text);
+        return fail(t, "%s%s%s", qnnrt_llm_error(t->cache)->text, HINT(*qnnrt_llm_error(t->cache)));
     }
     free(wanted);
     t->used += (uint32_t)count;
@@ -863,8 +866,9 @@ static int32_t next_token(tool *t, size_t row)
     const int32_t token = qnnrt_llm_sample(t->sampler, codes);
     t->sampling += clock_ns(NULL) - begin;
     if (token < 0)
-        fail(t, "%s", codes != NULL ? "the model says nothing: all logits are NaN"
-                                    : qnnrt_llm_error(t->cache)->text);
+        fail(t, "%s%s%s", codes != NULL ? "the model says nothing: all logits are NaN"
+                                        : qnnrt_llm_error(t->cache)->text,
+             HINT(*qnnrt_llm_error(t->cache)));
     return token;
 }
 

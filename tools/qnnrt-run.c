@@ -249,6 +249,9 @@ static void fail(tool *t, job *j, const char *format, ...)
     else free(message);
 }
 
+/* The hint of an error as a last line, for "%s%s" behind its text. */
+#define HINT(err) ((err).hint[0] != '\0' ? "\n  hint: " : ""), (err).hint
+
 static int is_stdout(const char *path)
 {
     return path != NULL && strcmp(path, "-") == 0;
@@ -594,7 +597,7 @@ static void print_help(FILE *out)
           "  qnnrt-run compile A.dlc ...        make a context binary; options: qnnrt-run compile --help\n"
           "      qnnrt-run compile prompt.dlc token.dlc --graph_name prompt,token --output_dir out\n"
           "  qnnrt-run explain [CODE|TEXT ...]  what an error means: a code, a symbol, or a pasted line of a\n"
-          "      qnnrt-run explain 0x1388       log, with causes and what helps; without any: the list of all\n\n"
+          "      qnnrt-run explain 0x1388       log, with causes and what to do; without any: the list of all\n\n"
           "inspect and plan need no backend. They take one folder, or context binaries, or the JSON that\n"
           "qnn-context-binary-utility makes of them (X_json.json belongs to X.bin); with JSON for every\n"
           "binary no library is needed.\n"

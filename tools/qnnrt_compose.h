@@ -492,10 +492,11 @@ static qnnrt_result qnnrt__container_able(const qnnrt__system *system, qnnrt_err
     const qnnrt__abi_system_provider *p = system->provider;
     if (qnnrt__system_is_whole(system) && p->calls.dlc_open != NULL &&
         p->calls.dlc_compose != NULL && p->calls.dlc_free != NULL) return QNNRT_OK;
-    return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
-                       "%s cannot compose .dlc containers (interface %u.%u)"
-                       "\n  what helps: that of QAIRT 2.47 or newer", system->path,
-                       (unsigned)p->version.major, (unsigned)p->version.minor);
+    return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
+                                        "%s cannot compose .dlc containers (interface %u.%u)",
+                                        system->path, (unsigned)p->version.major,
+                                        (unsigned)p->version.minor),
+                       "Use the system library of QAIRT 2.47 or newer.");
 }
 
 static void qnnrt__container_close(qnnrt__container *c, const qnnrt__system *system,
@@ -587,10 +588,12 @@ static qnnrt_result qnnrt__save_check(const qnnrt *model, size_t at, qnnrt_error
                            " is the file it came from, %s", model->infos[at].file);
     if (calls->context_get_binary_size != NULL && calls->context_get_binary != NULL)
         return QNNRT_OK;
-    return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s makes no context binaries: its table lacks %s"
-                       "\n  what helps: a complete library of one release", model->backend->path,
-                       calls->context_get_binary_size == NULL ? "contextGetBinarySize"
-                                                              : "contextGetBinary");
+    return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
+                                        "%s makes no context binaries: its table lacks %s",
+                                        model->backend->path,
+                                        calls->context_get_binary_size == NULL
+                                            ? "contextGetBinarySize" : "contextGetBinary"),
+                       "Use a complete library of one release.");
 }
 
 /* The CPU library, 2.47, reads the memory that outputs were last bound to when it writes a binary,
@@ -734,8 +737,8 @@ QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path
     why = result == QNNRT_OK ? qnnrt__save_file(path, data, size) : NULL;
     qnnrt__mem_free(&model->hooks, data);
     if (why == NULL) return result;
-    return qnnrt__fail(err, QNNRT_E_IO, "cannot write %s: %s\n  what helps: a folder that exists,"
-                       " has room, and that this process may write to", path, why);
+    return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_IO, "cannot write %s: %s", path, why),
+                       "Name a folder that exists, has room, and that this process may write to.");
 }
 
 /* =====================================================================================
@@ -930,7 +933,7 @@ static qnnrt_result qnnrt__build_needs_graph(const qnnrt_builder *b, const char 
 /* =====================================================================================
    TENSOR                                                                         >>tensor
    Checks a tensor's descriptor and records it: kind, shape, data, encoding.
-   Needs: >>dtype >>quant >>abi >>build
+   Needs: >>err >>dtype >>quant >>abi >>build
    Knows nothing of: nodes, vendor calls
    ===================================================================================== */
 
@@ -1094,9 +1097,10 @@ static qnnrt_result qnnrt__tensor_record(const qnnrt_builder *b, const qnnrt_ten
         return qnnrt__build_fail(b, QNNRT_E_ARG, "tensor \"%.200s\" has a dimension of 0",
                                  d->name);
     if (result != QNNRT_OK || bytes > UINT32_MAX)
-        return qnnrt__build_fail(b, QNNRT_E_LIMIT, "tensor \"%.200s\" is 4 GiB or more, past the"
-                                 " vendor's size field\n  what helps: check its dims; split it",
-                                 d->name);
+        return qnnrt__hint(b->err, qnnrt__build_fail(b, QNNRT_E_LIMIT, "tensor \"%.200s\" is 4 GiB"
+                                                     " or more, past the vendor's size field",
+                                                     d->name),
+                           "Check its dims, or split it.");
     if (fixed_data && (d->data == NULL || d->bytes != bytes))
         return qnnrt__build_fail(b, QNNRT_E_ARG, "STATIC tensor \"%.200s\" needs %llu bytes of"
                                  " data, got %llu%s", d->name, (unsigned long long)bytes,
@@ -1382,9 +1386,9 @@ static qnnrt_result qnnrt__node_make(qnnrt_builder *b, const qnnrt_node_desc *d,
     /* Operators have less than 20 parameters; each is compared with each. */
     if (inputs > 1000000 || d->output_count > 1000000 || d->param_count > 1000 ||
         b->graph->nodes.count >= UINT32_MAX - 1)
-        return qnnrt__build_fail(b, QNNRT_E_LIMIT, "more than 1,000,000 inputs or outputs, or"
-                                 " 1,000 parameters\n  what helps: check the counts of the"
-                                 " descriptor");
+        return qnnrt__hint(b->err, qnnrt__build_fail(b, QNNRT_E_LIMIT, "more than 1,000,000"
+                                                     " inputs or outputs, or 1,000 parameters"),
+                           "Check the counts of the descriptor.");
     if (d->param_count > 0 && d->params == NULL)
         return qnnrt__build_fail(b, QNNRT_E_ARG, "params is NULL, and there are %u",
                                  (unsigned)d->param_count);
@@ -2024,9 +2028,10 @@ QNNRT_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend, const qnnrt_
             : calls->graph_finalize == NULL      ? "graphFinalize"
                                                  : NULL;
     if (lacks != NULL)
-        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s cannot build graphs: its table lacks %s"
-                           "\n  what helps: a complete library of one release, of a backend that"
-                           " builds graphs", backend->path, lacks);
+        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s cannot build graphs: its"
+                                            " table lacks %s", backend->path, lacks),
+                           "Use a complete library of one release, of a backend that builds"
+                           " graphs.");
     if (qnnrt__profile_check(desc->profile_level, "qnnrt_builder_create", err) != QNNRT_OK)
         return QNNRT_E_ARG;
     b = (qnnrt_builder *)qnnrt__mem_alloc(&backend->hooks, sizeof(*b));
@@ -2231,7 +2236,7 @@ QNNRT_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *b, const qnnrt_node
     return result;
 }
 
-static const qnnrt_error qnnrt__builder_null = { QNNRT_E_ARG, 0, "the builder is NULL" };
+static const qnnrt_error qnnrt__builder_null = { QNNRT_E_ARG, 0, "the builder is NULL", "" };
 
 QNNRT_API const qnnrt_error *qnnrt_builder_error(const qnnrt_builder *builder)
 {
@@ -2251,7 +2256,7 @@ QNNRT_API qnnrt_result qnnrt_builder_finish(qnnrt_builder *builder, qnnrt **out,
     if (result == QNNRT_OK) result = qnnrt__compose_finish(builder, out);
     if (err != NULL && result != QNNRT_OK) *err = builder->error;
     if (!builder->spent) qnnrt__builder_spend(builder, "finished");
-    return qnnrt__err_way_out(err, result);
+    return qnnrt__hint_general(err, result);
 }
 
 QNNRT_API void qnnrt_builder_destroy(qnnrt_builder *builder)

@@ -647,6 +647,7 @@ static qnnrt_result qnnrt_llm__fail(qnnrt_error *err, qnnrt_result code, const c
     if (err == NULL) return code;
     err->code = code;
     err->vendor_code = 0;
+    err->hint[0] = '\0';
     va_start(args, format);
     vsnprintf(err->text, sizeof err->text, format, args);
     va_end(args);
@@ -664,7 +665,7 @@ static void qnnrt_llm__error_clear(qnnrt_error *err)
     if (err == NULL) return;
     err->code = QNNRT_OK;
     err->vendor_code = 0;
-    err->text[0] = '\0';
+    err->text[0] = err->hint[0] = '\0';
 }
 
 /* Zeroed memory of the hooks, or of malloc() where they have none; NULL when count * size does not
@@ -6839,7 +6840,7 @@ QNNRT_LLM_API qnnrt_llm_cache *qnnrt_llm_cache_get(qnnrt_llm_session *session, s
 
 QNNRT_LLM_API const qnnrt_error *qnnrt_llm_error(const qnnrt_llm_cache *cache)
 {
-    static const qnnrt_error none = { QNNRT_E_ARG, 0, "the cache is NULL" };
+    static const qnnrt_error none = { QNNRT_E_ARG, 0, "the cache is NULL", "" };
     return cache != NULL ? &cache->error : &none;
 }
 

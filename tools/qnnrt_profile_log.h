@@ -98,9 +98,10 @@ static qnnrt_result qnnrt__export_write(const qnnrt__profile *profile,
     /* The genuine libraries answer success even when they could not write. */
     why = qnnrt__os_file_head(path, NULL, 0, &after, &missing);
     if (after > before) return QNNRT_OK;
-    return qnnrt__fail(err, QNNRT_E_IO, "the profile log %.400s was not written: %s\n  what helps:"
-                       " the path of a plain file, in a folder that this process may write to",
-                       path, why != NULL ? why : "it has not grown");
+    qnnrt__fail(err, QNNRT_E_IO, "the profile log %.400s was not written: %s", path,
+                why != NULL ? why : "it has not grown");
+    return qnnrt__hint(err, QNNRT_E_IO, "Give the path of a plain file, in a folder that this"
+                       " process may write to.");
 }
 
 /* Read the events, open a libQnnSystem.so by the usual rules, and write them. */

@@ -172,7 +172,7 @@ static int compile_build(tool *t, const compile_settings *set, const char *path)
     }
     if (result == QNNRT_OK) result = qnnrt_save(model, 0, path, &err);
     if (result != QNNRT_OK)
-        fail(t, NULL, "%s%s", err.text,
+        fail(t, NULL, "%s%s%s%s", err.text, HINT(err),
              result == QNNRT_E_LIBRARY              ? "\n  with this tool: --system_so FILE"
              : (err.vendor_code & 0xFFFF) == 0x1773 ? "\n  with this tool: --graph_name N1,N2"
                                                     : "");
@@ -200,7 +200,7 @@ static int compile(tool *t, int count, char **words)
         if (!make_folders(set.output_dir)) {
             fail(t, NULL, "cannot make the folder %s: %s", set.output_dir, strerror(errno));
         } else if (qnnrt_backend_open(&desc, &t->backend, &err) != QNNRT_OK) {
-            fail(t, NULL, "%s%s", err.text, err.code == QNNRT_E_LIBRARY ? "\n  with this tool: --backend_so FILE" : "");
+            fail(t, NULL, "%s%s%s%s", err.text, HINT(err), err.code == QNNRT_E_LIBRARY ? "\n  with this tool: --backend_so FILE" : "");
         } else {
             char *library = text("%s", qnnrt_backend_get_info(t->backend)->path);
             /* libQnnRef.so alone reads what it writes; libQnnSystem.so was needed for the .dlc. */

@@ -39,7 +39,7 @@ static void explain_one(FILE *out, const qnnrt_explanation *e)
     }
     for (size_t i = 0; i < 4 && e->causes[i] != NULL; ++i)
         fprintf(out, "  %s: %s\n", i == 0 ? "likely cause" : "or", e->causes[i]);
-    fprintf(out, "  what helps: %s\n", e->fix);
+    fprintf(out, "  hint: %s\n", e->fix);
 }
 
 /* The words are one text: a shell takes a pasted line apart. Returns the exit status. */

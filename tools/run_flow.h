@@ -271,7 +271,7 @@ static void draw_flow(flow *f, const qnnrt_pipeline_info *info, const around *al
                  counts[i].count == 1 ? "" : "s");
     svg_text(&f->body, MARGIN, f->y + 35, "meta", 90, about.data);
     f->y += 52;
-    if (info->failure != NULL) draw_failure(f, info->failure);
+    if (info->failure != NULL) draw_failure(f, info->failure->text);
     for (size_t s = 0; s < info->step_count; ++s) {
         draw_between(f, s > 0 ? &all[s - 1].lists[SIDE_OUTPUT] : NULL, &all[s]);
         draw_bar(f, info, s);
@@ -362,7 +362,7 @@ static void dot_pipeline(page *p, const qnnrt_pipeline_info *info, size_t index)
     page_add(p, "  subgraph cluster_%lu {\n    label=\"", (unsigned long)index);
     dot_text(p, name);
     if (info->failure != NULL) {
-        char *failure = shown(info->failure);
+        char *failure = shown(info->failure->text);
         page_text(p, "\\nnot wired: ");
         dot_text(p, failure);
         free(failure);

@@ -195,7 +195,7 @@ static void say_context(const tool *t, size_t index, const qnnrt_context_info *c
     else if (c->failure == NULL) say(t, ", without its binary");
     say(t, "\n");
     if (c->failure != NULL) {
-        say(t, "  failed: %s\n", c->failure->text);
+        say(t, "  failed: %s%s%s\n", c->failure->text, HINT(*c->failure));
     } else {
         char *core = version_text(c->core_api), *api = version_text(c->backend_api);
         char *blob = version_text(c->blob_version);

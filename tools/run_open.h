@@ -191,7 +191,7 @@ static qnnrt *open_sources(tool *t, const char *folder, const char *const *words
     desc.guard = set->guard;
     desc.profile_level = set->profile;
     if (qnnrt_open(folder != NULL ? folder : from.folder, &desc, &model, &err) != QNNRT_OK)
-        fail(t, NULL, "%s%s", err.text, err.code != QNNRT_E_LIBRARY ? "" :
+        fail(t, NULL, "%s%s%s%s", err.text, HINT(err), err.code != QNNRT_E_LIBRARY ? "" :
              set->inspect ? "\n  with this tool: --system_so FILE, or JSON for every binary" : "\n  with this tool: --system_so FILE");
     free_sources(&from);
     return model;
@@ -211,7 +211,7 @@ static int open_model(tool *t)
     }
     if (!set->inspect) {
         if (qnnrt_backend_open(&backend_desc, &t->backend, &err) != QNNRT_OK) {
-            fail(t, NULL, "%s%s", err.text, err.code == QNNRT_E_LIBRARY ? "\n  with this tool: --backend_so FILE" : "");
+            fail(t, NULL, "%s%s%s%s", err.text, HINT(err), err.code == QNNRT_E_LIBRARY ? "\n  with this tool: --backend_so FILE" : "");
             return 0;
         }
         say_backend(t);
@@ -231,7 +231,7 @@ static int open_model(tool *t)
     const qnnrt_context_info *contexts = qnnrt_get_info(t->model)->contexts;
     count = qnnrt_get_info(t->model)->context_count;
     for (size_t i = 0; i < count; ++i)
-        if (contexts[i].failure != NULL) fail(t, NULL, "%s", contexts[i].failure->text);
+        if (contexts[i].failure != NULL) fail(t, NULL, "%s%s%s", contexts[i].failure->text, HINT(*contexts[i].failure));
     return 1;
 }
 
@@ -285,7 +285,7 @@ static int select_jobs(tool *t)
         if (pipeline != NULL)
             add_job(t, pipeline, set->graphs[i]);
         else
-            fail(t, NULL, "--graph: %s", err.text);
+            fail(t, NULL, "--graph: %s%s%s", err.text, HINT(err));
     }
     if (t->job_count == 0 && !t->failed) fail(t, NULL, "the model has no graph that could be run");
     return t->job_count > 0 && (!t->failed || set->keep_going);

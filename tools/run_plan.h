@@ -122,7 +122,7 @@ static void say_job(const tool *t, const job *j)
         free(graph);
     }
     if (info->failure != NULL) {
-        say(t, "  not wired: %s\n", info->failure);
+        say(t, "  not wired: %s%s%s\n", info->failure->text, HINT(*info->failure));
         return;
     }
     if (t->set.command == COMMAND_RUN) say_slots(t, j);
@@ -194,8 +194,8 @@ static void say_blocks(const tool *t, const job *j)
 static void plan_job(tool *t, job *j)
 {
     if (j->info->failure != NULL) {
-        fail(t, j, "pipeline %s is not wired: %s\n  its graphs run alone, as --graph CONTEXT/GRAPH", j->title,
-             j->info->failure);
+        fail(t, j, "pipeline %s is not wired: %s\n  its graphs run alone, as --graph CONTEXT/GRAPH%s%s",
+             j->title, j->info->failure->text, HINT(*j->info->failure));
         return;
     }
     qnnrt_entry_desc entry = {0};
@@ -207,7 +207,7 @@ static void plan_job(tool *t, job *j)
     desc.align = t->set.align;
     const uint64_t begin = now_ns();
     if (qnnrt_plan_create(&desc, &j->plan, &err) != QNNRT_OK) {
-        fail(t, j, "pipeline %s: %s", j->title, err.text);
+        fail(t, j, "pipeline %s: %s%s%s", j->title, err.text, HINT(err));
         return;
     }
     j->prepare_ns = now_ns() - begin;

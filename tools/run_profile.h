@@ -26,7 +26,7 @@ static int set_power(tool *t)
     int refused = 0;
     desc.preset = t->set.power;
     if (qnnrt_power_set(t->backend, &desc, &t->power, &err) != QNNRT_OK) {
-        fail(t, NULL, "%s", err.text);
+        fail(t, NULL, "%s%s%s", err.text, HINT(err));
         return 0;
     }
     say(t, "power     %s:", qnnrt_power_preset_name(desc.preset));
@@ -311,7 +311,7 @@ static int take_events(tool *t, job *j, qnnrt_run *run, uint32_t inference, uint
     if (qnnrt_run_events(run, &events, &count) != QNNRT_OK ||
         (t->set.profile_out != NULL && !is_trace(t->set.profile_out) &&
          qnnrt_run_profile_log(run, t->set.profile_out) != QNNRT_OK)) {
-        fail(t, j, "pipeline %s: %s", j->title, qnnrt_run_error(run)->text);
+        fail(t, j, "pipeline %s: %s%s%s", j->title, qnnrt_run_error(run)->text, HINT(*qnnrt_run_error(run)));
         return 0;
     }
     if (is_trace(t->set.profile_out)) trace_inference(t, j, inference, begin_ns, ns, events, count);

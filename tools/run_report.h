@@ -252,7 +252,7 @@ static void report(const tool *t, page *p, int results)
         json_open(j, NULL, '{', 0);
         json_string(j, "name", from->info->name);
         json_string(j, "asked", from->asked);
-        json_string(j, "failure", from->info->failure);
+        json_string(j, "failure", from->info->failure != NULL ? from->info->failure->text : NULL);
         if (results) json_string(j, "error", from->error);
         json_open(j, "steps", '[', 0);
         for (size_t s = 0; s < from->info->step_count; ++s) {

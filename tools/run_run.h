@@ -58,7 +58,7 @@ static void place_input(tool *t, const input_option *input)
             free(reasons);
             reasons = longer;
             if (is_input_name(j, name)) {
-                fail(t, j, "--input %s: %s", input->text, err.text);
+                fail(t, j, "--input %s: %s%s%s", input->text, err.text, HINT(err));
                 ++placed;
             }
             continue;
@@ -120,7 +120,7 @@ static int load_input(tool *t, job *j, qnnrt_run *run, qnnrt_slot slot)
     if (as_float) {
         const float *values = (const float *)(const void *)data;
         loaded = qnnrt_write_f32_slot(run, slot, 0, values, (size_t)tensor->count) == QNNRT_OK;
-        if (!loaded) fail(t, j, "%s: %s", path, qnnrt_run_error(run)->text);
+        if (!loaded) fail(t, j, "%s: %s%s%s", path, qnnrt_run_error(run)->text, HINT(*qnnrt_run_error(run)));
         j->input_floats[slot] = 1;
     } else if (bytes == native && !wants_float) {
         void *to = qnnrt_data_slot(run, slot, NULL);
@@ -241,7 +241,7 @@ static int write_output(tool *t, job *j, qnnrt_run *run, uint32_t inference, qnn
         values = room_for(count, sizeof(*values));
         bytes = count * sizeof(*values);
         if (qnnrt_read_f32_slot(run, slot, 0, values, count) == QNNRT_OK) data = values;
-        else fail(t, j, "%s: %s", path, qnnrt_run_error(run)->text);
+        else fail(t, j, "%s: %s%s%s", path, qnnrt_run_error(run)->text, HINT(*qnnrt_run_error(run)));
     } else {
         data = qnnrt_data_slot(run, slot, &bytes);
         if (data == NULL) fail(t, j, "%s: the output has no memory", path);
@@ -327,13 +327,13 @@ static void run_job(tool *t, job *j)
     const uint64_t begin = now_ns();
     if (qnnrt_mem_create(j->plan, &mem_desc, &mem, &err) != QNNRT_OK ||
         qnnrt_run_create(mem, 0, &run, &err) != QNNRT_OK) {
-        fail(t, j, "pipeline %s: %s", j->title, err.text);
+        fail(t, j, "pipeline %s: %s%s%s", j->title, err.text, HINT(err));
         goto done;
     }
     j->prepare_ns += now_ns() - begin;
     if (!load_inputs(t, j, run)) goto done;
     if (qnnrt_run_profile(run, set->profile) != QNNRT_OK) {
-        fail(t, j, "pipeline %s: %s", j->title, qnnrt_run_error(run)->text);
+        fail(t, j, "pipeline %s: %s%s%s", j->title, qnnrt_run_error(run)->text, HINT(*qnnrt_run_error(run)));
         goto done;
     }
 
@@ -349,7 +349,8 @@ static void run_job(tool *t, job *j)
             if (set->profile != QNNRT_PROFILE_OFF) good = take_events(t, j, run, n, start, took) && good;
         } else {
             ++j->exec_failed;
-            fail(t, j, "pipeline %s, inference %lu: %s", j->title, (unsigned long)n, qnnrt_run_error(run)->text);
+            fail(t, j, "pipeline %s, inference %lu: %s%s%s", j->title, (unsigned long)n,
+                 qnnrt_run_error(run)->text, HINT(*qnnrt_run_error(run)));
         }
         if (!good && !set->keep_going) break;
     }

@@ -131,7 +131,7 @@ static void check_pipeline(const qnnrt_pipeline *p)
     size_t i;
     MUST(info->name != NULL && info->step_count > 0);
     for (i = 0; i < info->step_count; ++i) MUST(info->steps[i].graph != NULL && info->steps[i].model != NULL);
-    if (info->failure != NULL) { MUST(info->failure[0] != '\0'); text_clean(info->failure, 1); return; }
+    if (info->failure != NULL) { MUST(info->failure->text[0] != 0); text_clean(info->failure->text, 1); return; }
     for (i = 0; i < info->edge_count; ++i) {
         const qnnrt_edge_info *e = &info->edges[i];
         MUST(e->from_step < e->to_step && e->to_step < info->step_count && e->reason != NULL);

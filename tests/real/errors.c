@@ -937,33 +937,33 @@ static const public_case public_cases[] = {
     { "file_is_half", file_is_half, QNNRT_E_FORMAT, 0x753a, { "forward_0.bin", "bytes" }, NULL, 0, 0 },
     { "file_is_zeros", file_is_zeros, QNNRT_E_FORMAT, 0x753a,
       { "forward_0.bin", "systemContextGetBinaryInfo answered 0x753a (QNN_SYSTEM_CONTEXT_ERROR_MALFORMED_BINARY)",
-        "likely cause: damaged or cut short", "what helps: copy the file again" }, NULL, 0, 0 },
-    { "library_is_missing", library_is_missing, QNNRT_E_LIBRARY, 0, { "libQnnNone.so", "No such file", "what helps" }, NULL, 0, 0 },
+        "likely cause: damaged or cut short", "\n  hint: Copy the file again" }, NULL, 0, 0 },
+    { "library_is_missing", library_is_missing, QNNRT_E_LIBRARY, 0, { "libQnnNone.so", "No such file", "\n  hint: " }, NULL, 0, 0 },
     { "library_is_other", library_is_other, QNNRT_E_LIBRARY, 0, { "libQnnSystem.so", "QnnInterface_getProviders" }, NULL, 0, 0 },
-    { "library_is_aarch64", library_is_aarch64, QNNRT_E_LIBRARY, 0, { "libQnnHtp.so", "another architecture", "what helps: take" }, NULL, 0, 0 },
-    { "library_is_alone", library_is_alone, QNNRT_E_LIBRARY, 0, { "libQnnSaver.so", "libc++", "what helps" },
+    { "library_is_aarch64", library_is_aarch64, QNNRT_E_LIBRARY, 0, { "libQnnHtp.so", "another architecture", "\n  hint: Take" }, NULL, 0, 0 },
+    { "library_is_alone", library_is_alone, QNNRT_E_LIBRARY, 0, { "libQnnSaver.so", "libc++", "\n  hint: " },
       "libc++ ... cannot open shared object file", 0, 0 },
     { "file_is_newer", file_is_newer, QNNRT_E_VERSION, 0,
-      { "forward_0.bin was made by release v2.51.0", "newer than the library", "libQnnHtp.so", "what helps: ship the libraries" },
+      { "forward_0.bin was made by release v2.51.0", "newer than the library", "libQnnHtp.so", "\n  hint: Ship the libraries" },
       NULL, 0, 2050 },
     { "name_is_unknown", name_is_unknown, QNNRT_E_NOT_FOUND, 0, { "no such pipeline" }, NULL, 0, 0 },
     { "library_is_cpu", library_is_cpu, QNNRT_E_MISMATCH, 0,
-      { "forward_0.bin was compiled for backend 6", "libQnnCpu.so is backend 3", "what helps: open it with" }, NULL, 0, 0 },
+      { "forward_0.bin was compiled for backend 6", "libQnnCpu.so is backend 3", "\n  hint: Open it with" }, NULL, 0, 0 },
     { "size_is_wrong", size_is_wrong, QNNRT_E_MISMATCH, 0, { "\"x\"", "3" }, NULL, 0, 0 },
     { "file_shares_weights", file_shares_weights, QNNRT_E_UNSUPPORTED, 0,
-      { "forward_0.bin: graph \"", "shares its weights", "what helps: run it on a device" }, NULL, 2051, 0 },
+      { "forward_0.bin: graph \"", "shares its weights", "\n  hint: Run it on a device" }, NULL, 2051, 0 },
     { "chip_is_unknown", chip_is_unknown, QNNRT_E_BACKEND, 0x36b1,
       { "libQnnHtp.so with soc_model 9999", "deviceCreate answered 0x36b1 (QNN_DEVICE_ERROR_INVALID_CONFIG)",
-        "likely cause: soc_model is misspelled", "what helps: leave soc_model 0", "in general: no transport to the DSP",
-        "the library logged first, the likely cause: <E>" }, "config socModel", 0, 0 },
+        "likely cause: soc_model is misspelled", "in general: no transport to the DSP",
+        "the library logged first, the likely cause: <E>", "\n  hint: Leave soc_model 0" }, "config socModel", 0, 0 },
     { "library_is_gpu", library_is_gpu, QNNRT_E_BACKEND, 0xfa0,
       { "libQnnGpu.so: backendCreate answered 0xfa0 (QNN_BACKEND_ERROR_CANNOT_INITIALIZE)",
-        "likely cause: there is no Adreno GPU", "what helps: run it on a device",
-        "the library logged first, the likely cause: GPU ERROR" }, "TuningMode must be enabled", 0, 0 },
+        "likely cause: there is no Adreno GPU",
+        "the library logged first, the likely cause: GPU ERROR", "\n  hint: Run it on a device" }, "TuningMode must be enabled", 0, 0 },
     { "two_generations", two_generations, QNNRT_E_BACKEND, 0x44c,
       { "pipeline \"", "failed: graphExecute answered 0x44c (QNN_COMMON_ERROR_GENERAL)",
-        "likely cause: contexts for two generations", "what helps: close one model", "what helps then: ",
-        "the library logged first, the likely cause: " }, "match allocated VTCM pointer", 2051, 0 },
+        "likely cause: contexts for two generations", "; then: ",
+        "the library logged first, the likely cause: ", "\n  hint: Close one model" }, "match allocated VTCM pointer", 2051, 0 },
     { "input_is_not_bound", input_is_not_bound, QNNRT_E_STATE, 0, { "input \"x\"", "is not bound" }, NULL, 0, 0 },
     { "file_is_over_limit", file_is_over_limit, QNNRT_E_LIMIT, 0, { "forward_0.bin has 45056 bytes", "more than limits.file_bytes" }, NULL, 0, 0 },
 };
@@ -980,7 +980,7 @@ static int public_child(void *data)
 static void check_public(const public_case *c)
 {
     const qnnrt_explanation *entry;
-    const char *at = told->err.text;
+    const char *at = TEST_TOLD(told->err);
     size_t i;
     if (told->result != c->result) printf("  %s: %s\n%.2047s\n", c->name, qnnrt_result_name(told->result), told->err.text);
     CHECK_EQ(told->result, c->result);
@@ -994,7 +994,7 @@ static void check_public(const public_case *c)
     entry = qnnrt_explain(told->err.text);
     if (c->line != NULL) CHECK(entry != NULL && entry->text != NULL && strcmp(entry->text, c->line) == 0);
     else if (c->code != 0) CHECK(entry != NULL && (entry->text != NULL || entry->code == c->code));
-    printf("  %s\n", told->err.text);
+    printf("  %s\n", TEST_TOLD(told->err));
 }
 
 TEST(errors_of_qnnrt_tell_the_whole_story)
@@ -1017,8 +1017,8 @@ TEST(no_device)
 {
     static const public_case none = { "no_device", NULL, QNNRT_E_BACKEND, 0xfa0,
         { "backendCreate answered 0xfa0 (QNN_BACKEND_ERROR_CANNOT_INITIALIZE)", "likely cause: the aarch64 library runs on",
-          "what helps: run it on the device", "in general: there is no NPU",
-          "the library logged first, the likely cause: <E> No Snapdragon SOC detected" }, "No Snapdragon SOC detected", 0, 0 };
+          "in general: there is no NPU",
+          "the library logged first, the likely cause: <E> No Snapdragon SOC detected", "\n  hint: Run it on the device" }, "No Snapdragon SOC detected", 0, 0 };
     memset(&told->err, 0xFF, sizeof told->err);
     told->result = open_small(htp());
     TRY(check_public(&none));

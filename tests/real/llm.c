@@ -68,7 +68,7 @@ static void open_model(const char *name, char *path, qnnrt_desc *desc, qnnrt **m
         const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(qnnrt_get_info(*model)->pipelines[i]);
         printf("  %s: pipeline %s, %u steps, %u slots, %u edges%s%s\n", name, info->name, (unsigned)info->step_count,
                (unsigned)info->slot_count, (unsigned)info->edge_count, info->failure != NULL ? ": " : "",
-               info->failure != NULL ? info->failure : "");
+               info->failure != NULL ? info->failure->text : "");
         CHECK(info->failure == NULL);
     }
 }
