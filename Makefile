@@ -6,6 +6,7 @@
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SUFFIXES:
+.SECONDEXPANSION:
 MAKEFLAGS += --no-print-directory
 
 B      := build
@@ -100,20 +101,40 @@ $(B)/examples/%: examples/%.c $(DEPS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c99 $(OPT) $(WARN) -I. $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LDFLAGS) $(LIBS) -lm
 
-# ref_rules FOLDER, COMPILER AND FLAGS, LINKER FLAGS: how FOLDER/libQnnRef.so, the reference backend, is made
-define ref_rules
-$(1)/ref/%.o: tools/refbackend/%.c $$(wildcard tools/refbackend/*.h) $(B)/.flags
-	$$(call say,CC)
-	@mkdir -p $$(@D)
-	$(Q)$(2) $(WARN) -ffp-contract=off -D_POSIX_C_SOURCE=200809L -fPIC -fvisibility=hidden -c -o $$@ $$<
+# How each configuration compiles. The tools take libQnnRef.so of none, build/libQnnRef.so.
+CC_check    = $(CC) -std=c99 $(if $(filter $(ASAN_O1),$(@F)),-O1,-O0) -g1 $(CPPFLAGS) $(CFLAGS)
+CC_c99      = $(CC) -std=c99 -O2 -g $(CPPFLAGS) $(CFLAGS)
+CC_c++11    = $(CXX) -x c++ -std=c++11 -O1 -g $(CPPFLAGS) $(CXXFLAGS)
+CC_asan     = $(ASAN_CC) -std=c99 $(if $(filter $(ASAN_O1),$(@F)),-O1,-O0) -g $(SANITIZE) $(CPPFLAGS) $(CFLAGS)
+CC_aarch64  = $(AARCH64_CC) -std=c99 -O2 -g
+CC_fuzz     = clang -std=c99 -O1 -g $(SANITIZE) -fsanitize=fuzzer-no-link
+CONFIGS    := check c99 c++11 asan aarch64 fuzz
+# clang with ASan takes seven times as long to compile with -O1. What computes for long has it.
+ASAN_O1    := impl.o llm.o $(addprefix test_,plan quant json llm_sample llm_cells)
 
-$(1)/libQnnRef.so: $(REF:%=$(1)/ref/%.o)
-	$$(call say,LD)
-	$(Q)$(2) -shared -o $$@ $$^ $(3) -lm -pthread
-endef
-$(eval $(call ref_rules,$(B),$$(CC) -std=c99 $(OPT) $$(CPPFLAGS) $$(CFLAGS),$$(LDFLAGS)))
-$(eval $(call ref_rules,$(B)/asan,$$(ASAN_CC) -std=c99 -O1 -g $(SANITIZE),))
-$(eval $(call ref_rules,$(B)/aarch64,$$(AARCH64_CC) -std=c99 $(OPT),))
+# In a recipe: the configuration of build/<config>/<file>, and of build/<config>/<folder>/<file>.
+config      = $(notdir $(@D))
+config_up   = $(notdir $(patsubst %/,%,$(dir $(@D))))
+
+# libQnnRef.so, the reference backend, and libQnnFake.so, which the tests steer.
+CC_ref_build   = $(CC) -std=c99 $(OPT) $(CPPFLAGS) $(CFLAGS)
+CC_ref_check   = $(CC) -std=c99 -O1 $(CPPFLAGS) $(CFLAGS)
+CC_ref_asan    = $(ASAN_CC) -std=c99 -O1 -g $(SANITIZE)
+CC_ref_aarch64 = $(AARCH64_CC) -std=c99 $(OPT)
+CC_ref_fuzz    = $(CC_fuzz)
+REF_DIRS  := $(B) $(foreach c,check asan aarch64 fuzz,$(B)/$c)
+REF_SOS   := $(REF_DIRS:%=%/libQnnRef.so)
+REF_OBJS  := $(foreach d,$(REF_DIRS),$(REF:%=$d/ref/%.o))
+CC_ref     = $(CC_ref_$(patsubst $(notdir $(B)),build,$(notdir $(patsubst %/ref,%,$(@D)))))
+
+$(REF_OBJS): tools/refbackend/$$(basename $$(@F)).c $(wildcard tools/refbackend/*.h) $(B)/.flags
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC_ref) $(WARN) -ffp-contract=off -D_POSIX_C_SOURCE=200809L -fPIC -fvisibility=hidden -c -o $@ $<
+
+$(REF_SOS): $(REF:%=$$(@D)/ref/%.o)
+	$(call say,LD)
+	$(Q)$(CC_ref) -shared -o $@ $^ $(LDFLAGS) -lm -pthread
 
 .PHONY: ref
 ref: $(B)/libQnnRef.so   ## build/libQnnRef.so: the reference backend (tools/refbackend/README.md)
@@ -251,54 +272,90 @@ golden-llm: $(B)/examples/llm/random_model   ## write tests/golden/llm_tokens.tx
 
 # ---- tests ----------------------------------------------------------------------------------------
 
-$(B)/fake/libQnnFake.so: tests/fake/fake_qnn.c $(DEPS)
+FAKE_check   := $(B)/check/fake
+FAKE_c99     := $(B)/fake
+FAKE_c++11   := $(B)/fake
+FAKE_asan    := $(B)/fake
+FAKE_aarch64 := $(B)/aarch64/fake
+FAKE_fuzz    := $(B)/fuzz/fake
+REF_check    := $(B)/check
+REF_c99      := $(B)
+REF_c++11    := $(B)
+REF_asan     := $(B)/asan
+REF_aarch64  := $(B)/aarch64
+REF_fuzz     := $(B)/fuzz
+
+# build/fake serves several configurations; the others have one of their own.
+CC_fake_build = $(CC_c99)
+CC_fake       = $(or $(CC_fake_$(config_up)),$(CC_$(config_up)))
+FAKE_SOS     := $(sort $(foreach c,$(CONFIGS),$(FAKE_$c)/libQnnFake.so))
+$(FAKE_SOS): tests/fake/fake_qnn.c qnnrt.h $(wildcard tests/fake/*.h) $(B)/.flags
 	$(call say,CC)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=c99 $(OPT) -g $(WARN) $(TEST_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) -fPIC -shared -o $@ $< $(LDFLAGS) -ldl -pthread
+	$(Q)$(CC_fake) $(WARN) $(TEST_CPPFLAGS) -fPIC -shared -o $@ $< $(LDFLAGS) -ldl -pthread
 
 $(B)/fake/libOpPackage.so: tests/fake/op_package.c
 	$(call say,CC)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c99 $(OPT) -g $(WARN) $(CPPFLAGS) $(CFLAGS) -fPIC -shared -o $@ $< $(LDFLAGS)
 
-$(B)/aarch64/fake/libQnnFake.so: tests/fake/fake_qnn.c $(DEPS)
+# The implementation of the headers, once for each configuration. A test takes what it does not define itself
+# out of libqnnrt.a; tests/test_own.sh knows which tests define something.
+IMPLS        := $(foreach c,$(CONFIGS),$(B)/$c/impl.o)
+LLMS         := $(IMPLS:impl.o=llm.o)
+NO_JSONS     := $(IMPLS:impl.o=nojson.o)
+ARCHIVES     := $(IMPLS:impl.o=libqnnrt.a)
+IMPL_FLAGS    = $(WARN) $(TEST_CPPFLAGS) $(if $(filter c++11,$(config)),,-x c) -MMD -MP -MT $@ -c
+$(IMPLS): qnnrt.h qnnrt_json.h $(B)/.flags
 	$(call say,CC)
 	@mkdir -p $(@D)
-	$(Q)$(AARCH64_CC) -std=c99 $(OPT) -g $(WARN) $(TEST_CPPFLAGS) -fPIC -shared -o $@ $< -ldl -pthread
-
-# test_rules CONFIG, COMPILER AND FLAGS, FOLDER OF THE FAKE, FLAGS, LINKER FLAGS, FOLDER OF THE REFERENCE: how build/CONFIG/test_x and real_x are made
-define test_rules
-$(B)/$(1)/test_%: tests/test_%.c $(DEPS)
-	$$(call say,$(if $(filter c++%,$(1)),CXX,CC))
-	@mkdir -p $$(@D)
-	$(Q)$(2) $(TEST_WARN) $(TEST_CPPFLAGS) -DTEST_FAKE_LIB='"$(3)/libQnnFake.so"' -DTEST_REF_LIB='"$(6)/libQnnRef.so"' $(4) -o $$@ $$< $(5) $(TEST_LIBS)
-
-$(B)/$(1)/test_ref_op%: tests/test_ref_op%.c $(REF_OPS:%=$(6)/ref/%.o) $(DEPS)
-	$$(call say,CC)
-	@mkdir -p $$(@D)
-	$(Q)$(2) $(TEST_WARN) $(TEST_CPPFLAGS) $(4) -o $$@ $$< $(REF_OPS:%=$(6)/ref/%.o) $(5) $(TEST_LIBS)
-
-$(B)/$(1)/real_%: tests/real/%.c $(DEPS)
-	$$(call say,CC)
-	@mkdir -p $$(@D)
-	$(Q)$(2) $(TEST_WARN) $(TEST_CPPFLAGS) -DTEST_REF_LIB='"$(6)/libQnnRef.so"' -DTEST_OP_PACKAGE='"$(B)/fake/libOpPackage.so"' $(4) -o $$@ $$< $(5) $(TEST_LIBS)
-
-$(B)/$(1)/real_%: tests/real/real_%.c $(DEPS)
-	$$(call say,CC)
-	@mkdir -p $$(@D)
-	$(Q)$(2) $(TEST_WARN) $(TEST_CPPFLAGS) -DTEST_REF_LIB='"$(6)/libQnnRef.so"' $(4) -o $$@ $$< $(5) $(TEST_LIBS)
-endef
-$(eval $(call test_rules,c99,$$(CC) -std=c99 -O2 -g,$(B)/fake,$$(CPPFLAGS) $$(CFLAGS),$$(LDFLAGS),$(B)))
-# Without optimization: clang takes seven times as long to compile with it. Those that compute for long have it.
-ASAN_O1_TESTS ?= plan quant json llm_sample llm_cells oom ref_files
-$(eval $(call test_rules,asan,$$(ASAN_CC) -std=c99 $$(if $$(filter $$*,$$(ASAN_O1_TESTS)),-O1,-O0) -g $(SANITIZE),$(B)/fake,$$(CPPFLAGS) $$(CFLAGS),$$(LDFLAGS),$(B)/asan))
-$(eval $(call test_rules,c++11,$$(CXX) -x c++ -std=c++11 -O1 -g,$(B)/fake,$$(CPPFLAGS) $$(CXXFLAGS),$$(LDFLAGS),$(B)))
-$(eval $(call test_rules,aarch64,$$(AARCH64_CC) -std=c99 -O2 -g,$(B)/aarch64/fake,,,$(B)/aarch64))
-
-$(B)/json_check: tests/json_check.c $(DEPS)
+	$(Q)$(CC_$(config)) $(IMPL_FLAGS) -DQNNRT_COMPOSE -DQNNRT_PROFILE_LOG -DQNNRT_IMPLEMENTATION -o $@ $<
+$(NO_JSONS): qnnrt.h $(B)/.flags
 	$(call say,CC)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=c99 $(OPT) -g $(WARN) $(TEST_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LDFLAGS)
+	$(Q)$(CC_$(config)) $(IMPL_FLAGS) -DQNNRT_NO_JSON -DQNNRT_IMPLEMENTATION -o $@ $<
+$(LLMS): tools/qnnrt_llm.h qnnrt.h qnnrt_json.h $(B)/.flags
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC_$(config)) $(IMPL_FLAGS) -DQNNRT_COMPOSE -DQNNRT_LLM_IMPLEMENTATION -o $@ $<
+$(ARCHIVES): $$(@D)/impl.o $$(@D)/llm.o
+	@rm -f $@ && ar rc $@ $^
+
+# Programs with the implementation: the compiler writes what each includes into <program>.d.
+LIB_DEFS      = -DTEST_FAKE_LIB='"$(FAKE_$(config))/libQnnFake.so"' -DTEST_REF_LIB='"$(REF_$(config))/libQnnRef.so"' \
+                -DTEST_OP_PACKAGE='"$(B)/fake/libOpPackage.so"'
+TEST_BUILD    = $(CC_$(config)) $(TEST_WARN) $(TEST_CPPFLAGS) $(LIB_DEFS) -MMD -MP -MF $@.d -o $@ $< \
+                $(if $(filter c++11,$(config)),-x none) $(filter %.o %.a,$^) $(LDFLAGS) $(TEST_LIBS)
+-include $(wildcard $(foreach c,$(CONFIGS),$(B)/$c/*.d))
+
+REF_OP_TESTS  := $(filter ref_op%,$(TESTS))
+TEST_PROGRAMS := $(foreach c,$(CONFIGS),$(addprefix $(B)/$c/test_,$(filter-out nojson $(REF_OP_TESTS),$(TESTS))))
+$(TEST_PROGRAMS): tests/$$(@F).c $$(@D)/libqnnrt.a $(B)/.flags
+	$(call say,CC)
+	$(Q)$(TEST_BUILD)
+
+# Built without JSON.
+$(CONFIGS:%=$(B)/%/test_nojson): tests/test_nojson.c $$(@D)/nojson.o $(B)/.flags
+	$(call say,CC)
+	$(Q)$(TEST_BUILD)
+
+$(foreach c,$(CONFIGS),$(addprefix $(B)/$c/test_,$(REF_OP_TESTS))): tests/$$(@F).c $(REF_OPS:%=$$(REF_$$(config))/ref/%.o) $(B)/.flags
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(TEST_BUILD)
+
+$(foreach c,$(CONFIGS),$(REAL:%=$(B)/$c/real_%)): tests/real/$$(patsubst real_%,%,$$(@F)).c $$(@D)/libqnnrt.a $(B)/.flags
+	$(call say,CC)
+	$(Q)$(TEST_BUILD)
+
+# Programs that scripts run.
+$(foreach c,$(CONFIGS),$(addprefix $(B)/$c/,ops llm_plain llm_exact)): tests/$$(@F).c $$(@D)/libqnnrt.a $(B)/.flags
+	$(call say,CC)
+	$(Q)$(TEST_BUILD)
+
+$(B)/json_check: tests/json_check.c $(B)/c99/libqnnrt.a $(B)/.flags
+	$(call say,CC)
+	$(Q)$(CC_c99) $(WARN) $(TEST_CPPFLAGS) -o $@ $< $(B)/c99/libqnnrt.a $(LDFLAGS) $(TEST_LIBS)
 
 # tests/fuzz/fuzz_<name>.c, its inputs in tests/fuzz/corpus/<name>/, words for it in <name>.dict. test
 # replays the inputs without libFuzzer; `make fuzz` runs it for real, on a work corpus of its own.
@@ -306,27 +363,15 @@ FUZZERS    := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ       ?= $(FUZZERS)
 TIME       ?= 600
 FUZZ_LEN   ?= 8192
-FUZZ_FLAGS := $(WARN) $(TEST_CPPFLAGS) -g -O1
-$(B)/asan/fuzz_%: tests/fuzz/fuzz_%.c $(DEPS)
+FUZZ_LINK  = $(if $(filter fuzz,$(config)),-fsanitize=fuzzer,-DFUZZ_REPLAY)
+$(foreach c,asan fuzz,$(FUZZERS:%=$(B)/$c/fuzz_%)): tests/fuzz/$$(@F).c $$(@D)/libqnnrt.a $(B)/.flags
 	$(call say,CC)
-	@mkdir -p $(@D)
-	$(Q)$(ASAN_CC) -std=c99 $(SANITIZE) $(FUZZ_FLAGS) -DFUZZ_REPLAY -DTEST_FAKE_LIB='"$(B)/fake/libQnnFake.so"' -DTEST_REF_LIB='"$(B)/asan/libQnnRef.so"' -o $@ $< $(TEST_LIBS)
-
-$(B)/fuzz/libQnnFake.so: tests/fake/fake_qnn.c $(DEPS)
-	$(call say,CLANG)
-	@mkdir -p $(@D)
-	$(Q)clang -std=c99 $(SANITIZE) -fsanitize=fuzzer-no-link $(FUZZ_FLAGS) -fPIC -shared -o $@ $<
-
-$(eval $(call ref_rules,$(B)/fuzz,clang -std=c99 -g -O1 $(SANITIZE) -fsanitize=fuzzer-no-link,))
-
-$(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(B)/fuzz/libQnnFake.so $(B)/fuzz/libQnnRef.so $(DEPS)
-	$(call say,CLANG)
-	$(Q)clang -std=c99 $(SANITIZE) -fsanitize=fuzzer $(FUZZ_FLAGS) -DTEST_FAKE_LIB='"$(B)/fuzz/libQnnFake.so"' -DTEST_REF_LIB='"$(B)/fuzz/libQnnRef.so"' -o $@ $< $(TEST_LIBS)
+	$(Q)$(TEST_BUILD) $(FUZZ_LINK)
 
 fuzz_run = mkdir -p $(B)/fuzz/$(1) && $(B)/fuzz/fuzz_$(1) $(patsubst %,-dict=%,$(wildcard tests/fuzz/$(1).dict)) -max_len=$(FUZZ_LEN) \
            -max_total_time=$(TIME) -print_final_stats=1 -artifact_prefix=$(B)/fuzz/$(1)- $(B)/fuzz/$(1) tests/fuzz/corpus/$(1)
 .PHONY: fuzz
-fuzz: $(FUZZ:%=$(B)/fuzz/fuzz_%)   ## hostile input for TIME seconds (default 600) each, or FUZZ=json alone: needs clang with libFuzzer
+fuzz: $(FUZZ:%=$(B)/fuzz/fuzz_%) $(B)/fuzz/fake/libQnnFake.so $(B)/fuzz/libQnnRef.so   ## hostile input for TIME seconds (default 600) each, or FUZZ=json alone: needs clang with libFuzzer
 	$(foreach f,$(FUZZ),$(call fuzz_run,$f) &&) :
 
 SYMBOL_FLAGS := -std=c99 -O2 -U_FORTIFY_SOURCE -fno-stack-protector -DQNNRT_IMPLEMENTATION -x c
@@ -356,22 +401,6 @@ $(B)/locale/.made:
 OPS_SEEDS  = $(if $(FULL),6,1)
 OPS_CHECK  = $(if $(UPDATE),--update tests/golden/ops.txt,$(if $(FULL),,$(if $(HAVE_PYTHON),--golden tests/golden/ops.txt)))
 OPS_RUN    = $(B)/c99/ops $(B)/libQnnRef.so $(B)/qnn $(if $(HAVE_PYTHON),--oracle $(B)/oracle_ops.txt) $(OPS_CHECK)
-$(B)/c99/ops: tests/ops.c $(DEPS)
-	$(call say,CC)
-	@mkdir -p $(@D)
-	$(Q)$(CC) -std=c99 -O2 -g $(TEST_WARN) $(TEST_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LDFLAGS) $(TEST_LIBS)
-
-# Run what examples/llm/export.c makes: slowly, and in every way (tests/test_llm_export.sh, test_llm_exact.sh).
-$(B)/c99/llm_plain $(B)/c99/llm_exact: $(B)/c99/%: tests/%.c $(DEPS)
-	$(call say,CC)
-	@mkdir -p $(@D)
-	$(Q)$(CC) -std=c99 -O2 -g $(TEST_WARN) $(TEST_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LDFLAGS) $(TEST_LIBS)
-
-$(B)/asan/ops: tests/ops.c $(DEPS)
-	$(call say,CC)
-	@mkdir -p $(@D)
-	$(Q)$(ASAN_CC) -std=c99 -O1 -g $(SANITIZE) $(TEST_WARN) $(TEST_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LDFLAGS) $(TEST_LIBS)
-
 $(B)/oracle_ops.txt: tests/oracle_ops.py $(B)/c99/ops
 	$(Q)$(B)/c99/ops --dump $(B)/ops_cases.txt
 	$(Q)$(PYTHON) $< $(B)/ops_cases.txt > $@
@@ -444,6 +473,14 @@ define make_list
   fi;) \
 } > $(LIST)
 endef
+
+# One configuration without optimization, sanitizer or download.
+CHECK_TESTS = $(if $(T),$(foreach t,$(TESTS),$(if $(findstring $(T),$t),$t)),$(TESTS))
+.PHONY: check
+check: $$(addprefix $(B)/check/test_,$$(CHECK_TESTS)) $(FAKE_check)/libQnnFake.so $(REF_check)/libQnnRef.so \
+    $$(addsuffix .txt,$$(addprefix $(B)/oracle_,$$(filter $$(CHECK_TESTS),$$(ORACLES)))) $(B)/locale/.made   ## the unit tests of the headers in seconds (T=wire: part of a name)
+	@{ :; $(foreach t,$(CHECK_TESTS),echo "test_$t $(LIMIT) $(call oracle_env,$t)$(B)/check/test_$t";) } > $(B)/check.list
+	@sh tests/run.sh $(B)/check.list
 
 .PHONY: test
 test:   ## all tests, ASan and the genuine libraries included (T=part of a label for some)

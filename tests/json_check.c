@@ -4,7 +4,6 @@
 
    One line for each file, "FILE: accept" or "FILE: refuse BYTE: WHY". Exit status 0 when all could be
    read, 2 when none was given.                                                                 */
-#define QNNRT_JSON_IMPLEMENTATION
 #include "../qnnrt_json.h"
 #include "test.h"
 

@@ -13,6 +13,7 @@
 #ifndef LLM_COUNTER_H
 #define LLM_COUNTER_H
 
+#include <stdio.h>
 #include <string.h>
 #include "qnnrt.h"
 

@@ -15,8 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define QNNRT_IMPLEMENTATION
-#define QNNRT_LLM_IMPLEMENTATION
 #include "qnnrt_llm.h"
 
 enum { PROMPTS = 32, MOST = 128, ANSWER = 16 };

@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define QNNRT_IMPLEMENTATION
 #include "qnnrt.h"
 
 enum { SHARDS = 16, TENSORS = 256, UNITS = 512, STEPS = 64, TOKENS = 1024 };

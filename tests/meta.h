@@ -1,8 +1,10 @@
 /* meta.h - metadata of contexts in tests: print it, write it as JSON, copy and alter it, check it
 
-   Include qnnrt.h with its implementation first. C99 and C++11.                                   */
+   Include qnnrt.h first. C99 and C++11.                                                           */
 #ifndef META_H
 #define META_H
+
+#include "../qnnrt_json.h"
 
 #include <stdarg.h>
 #include <stdio.h>

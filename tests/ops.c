@@ -16,16 +16,21 @@
    The table that is printed is kept in tests/golden/ops.txt. Differences stand in it as classes, so
    that it is the same each time. "-" for QNN_FOLDER leaves Qualcomm's libraries out, and "-" for REF_LIBRARY
    compares them with Python. */
-#define QNNRT_IMPLEMENTATION
 #define QNNRT_COMPOSE
 #include "qnnrt.h"
 
 #include <ctype.h>
+#include <dlfcn.h>
+#include <errno.h>
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 /* ---- what the tables are made of -------------------------------------------------------------- */
 

@@ -4,7 +4,6 @@
    can be saved, opened and compared. Its ledger and the allocator of heap.h must be empty in the end. */
 #define QNNRT_COMPOSE
 #define QNNRT_PROFILE_LOG
-#define QNNRT_IMPLEMENTATION
 #include "../qnnrt.h"
 #include "test.h"
 #include "heap.h"

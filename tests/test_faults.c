@@ -3,7 +3,6 @@
    Every fault of tools/refbackend/faults.c is provoked; the text is read for the thing, the place,
    what was expected and the way out; afterwards nothing may be left. The matrix at the end makes
    each call of a whole life answer each code of its group at each of its times. */
-#define QNNRT_IMPLEMENTATION
 #define QNNRT_COMPOSE
 #include "qnnrt.h"
 #include "ref.h"

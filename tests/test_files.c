@@ -2,7 +2,6 @@
 
    Files are text for the fake library (tests/fake/README). Every open that must fail is made twice, with an error
    full of 0xFF and with none; afterwards no handle of the fake, no allocation and no descriptor may be left.    */
-#define QNNRT_IMPLEMENTATION
 #include "../qnnrt.h"
 #include "test.h"
 #include "opens.h"

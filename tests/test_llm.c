@@ -3,7 +3,6 @@
    The model is that of llm_counter.h: it tells which cells it was shown, at which positions. What it
    should have been shown is told by the list of tokens below, which knows no cell, column or stride. */
 #define QNNRT_COMPOSE
-#define QNNRT_IMPLEMENTATION
 #define QNNRT_LLM_IMPLEMENTATION
 #include "qnnrt_llm.h"
 #include "llm_counter.h"

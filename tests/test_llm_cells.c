@@ -2,7 +2,6 @@
 
    Random games against a naive cache (llm_naive.h) cover what operations do to one another; here is
    what they do at their edges, and what is exact: addresses, bytes of states, texts of errors.   */
-#define QNNRT_IMPLEMENTATION
 #define QNNRT_LLM_IMPLEMENTATION
 #include "qnnrt_llm.h"
 #include "llm_naive.h"

@@ -1,6 +1,5 @@
 /* qnnrt_llm.h: its own sine, cosine, exponential and logarithm beside libm, and the tables of cos
    and sin that positions turn queries and keys with. */
-#define QNNRT_IMPLEMENTATION
 #define QNNRT_LLM_IMPLEMENTATION
 #include "qnnrt_llm.h"
 #include <math.h>

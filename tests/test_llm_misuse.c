@@ -4,7 +4,6 @@
    what it was, and nothing is lost or touched that is not ours. Models are those of llm_counter.h, and
    graphs of any shape that compute nothing.                                                            */
 #define QNNRT_COMPOSE
-#define QNNRT_IMPLEMENTATION
 #define QNNRT_LLM_IMPLEMENTATION
 #include "qnnrt_llm.h"
 #include "llm_counter.h"

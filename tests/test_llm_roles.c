@@ -3,7 +3,6 @@
    Models are made up as JSON metadata, in every family of names; what each tensor is meant for is kept
    beside it and compared with what was found. Then genuine metadata: of the sample models here, and with
    QNNRT_SAMPLES of files by others.                                                                    */
-#define QNNRT_IMPLEMENTATION
 #define QNNRT_LLM_IMPLEMENTATION
 #include "qnnrt_llm.h"
 #include "test.h"

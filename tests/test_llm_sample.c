@@ -1,6 +1,5 @@
 /* qnnrt_llm.h: argmax and sampling on logits as they are stored. The tokens of one seed are the same
    in every configuration of this test; distributions are compared with a slow reference in doubles. */
-#define QNNRT_IMPLEMENTATION
 #define QNNRT_LLM_IMPLEMENTATION
 #include "qnnrt_llm.h"
 #include <math.h>

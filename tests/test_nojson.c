@@ -1,6 +1,5 @@
 /* test_nojson.c - built with QNNRT_NO_JSON: metadata comes from libQnnSystem.so, JSON is refused or not looked at */
 #define QNNRT_NO_JSON
-#define QNNRT_IMPLEMENTATION
 #include "../qnnrt.h"
 #include "test.h"
 

@@ -4,7 +4,6 @@
    that failed. It is run with an allocator that refuses allocation 1, then 2, 3 ... (once, and again from
    there on) until it passes. The allocator hands out memory that is full of 0xA5, aligned to 16 and no
    more, knows every block that is out, and looks behind each for writes when it comes back.       */
-#define QNNRT_IMPLEMENTATION
 #include "../qnnrt.h"
 #include "test.h"
 #include "meta.h"

@@ -3,7 +3,6 @@
    Cut short at every byte, 50,000 of random changes, of newer formats, of other backends: refused
    with file and reason before anything is trusted, or opened, prepared and executed.
    tests/test_ref.c asks the library the same without qnnrt.h. */
-#define QNNRT_IMPLEMENTATION
 #define QNNRT_COMPOSE
 #include "qnnrt.h"
 #include "ref.h"

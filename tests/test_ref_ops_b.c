@@ -927,7 +927,7 @@ static void row_norm_one(const char *type, uint32_t dtype, const char *x_shape, 
     out = ops_out(dtype, x_shape);
     bits = 1u << (axis >= 0 ? (uint32_t)axis : x->rank - 1);
     if (axis >= 0 && strcmp(type, "L2Norm") == 0 && ops_pick(2)) {
-        char text[4];
+        char text[16];
         snprintf(text, sizeof text, "%d", axis);
         ops_numbers("axes", REF_U32, text);
     } else if (axis >= 0) {

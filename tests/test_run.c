@@ -2,7 +2,6 @@
 
    The fake library (tests/fake/README) fills byte k of output j with (sum of all input bytes + j + k), so
    what a chain of graphs must give is known, and its trace has the address of every tensor.        */
-#define QNNRT_IMPLEMENTATION
 #include "../qnnrt.h"
 #include "test.h"
 #include <dlfcn.h>

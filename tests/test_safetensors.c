@@ -1,5 +1,4 @@
 /* test_safetensors.c - examples/safetensors.h reads files that may be hostile */
-#define QNNRT_JSON_IMPLEMENTATION
 #include "../qnnrt_json.h"
 #include "../examples/safetensors.h"
 #include "test.h"

@@ -2,7 +2,6 @@
 
    Models are text for the fake library (tests/fake/README). `model` below collects it: shard(), graph(),
    in(), out(); facts are the words of the README behind the id: "0416 3 1 1 8 s 0.5 0".           */
-#define QNNRT_IMPLEMENTATION
 #include "../qnnrt.h"
 #include "test.h"
 #include <dlfcn.h>

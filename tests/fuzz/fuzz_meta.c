@@ -6,10 +6,10 @@
    An input is one to four texts as in tests/fake/README, parted by lines "====", and behind them CONTROL bytes
    that choose calls, limits and failing allocations. Whatever happens, there must be no crash, no leak, no handle
    left in the fake, an error text without control characters, and after success the promises of the header.     */
-#define QNNRT_IMPLEMENTATION
 #include "../../qnnrt.h"
 #define FUZZ_NAME "fuzz_meta"
 #include "fuzz.h"
+#include <dlfcn.h>
 
 #ifndef TEST_FAKE_LIB
 #define TEST_FAKE_LIB "build/fake/libQnnFake.so"

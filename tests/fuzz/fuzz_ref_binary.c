@@ -9,10 +9,10 @@
        bits 3-4   struct versions of the metadata, as QnnRef_control sets them
    What opens is prepared and executed. Whatever happens, there must be no crash, no leak, an empty
    ledger, an error that is filled and clean, and metadata that holds together. */
-#define QNNRT_IMPLEMENTATION
 #include "../../qnnrt.h"
 #define FUZZ_NAME "fuzz_ref_binary"
 #include "fuzz.h"
+#include <dlfcn.h>
 #include "../ref_sign.h"
 
 #ifndef TEST_REF_LIB

@@ -7,7 +7,6 @@
    tests/reference_llm.py) finds most probable behind every byte of it. The files are of release 2.51;
    an older library refuses them. */
 #include "real.h"
-#define QNNRT_LLM_IMPLEMENTATION
 #include "qnnrt_llm.h"
 
 enum { CASES = 3, MOST = 128 };

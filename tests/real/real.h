@@ -10,7 +10,6 @@
 #define REAL_H
 
 #define _DEFAULT_SOURCE 1   /* MAP_ANONYMOUS; tests are built with _POSIX_C_SOURCE alone */
-#define QNNRT_IMPLEMENTATION
 #include "qnnrt.h"
 #include "test.h"
 #include <signal.h>

@@ -6,6 +6,7 @@
    tests/golden/table.txt, so that all releases and the aarch64 library agree with each other.
    QNNRT_TABLE=FILE writes the text there, for looking at it and for renewing the golden one.   */
 #include "real.h"
+#include <stdarg.h>
 
 static char  *text;
 static size_t text_used, text_room;

@@ -225,7 +225,7 @@ int ref_faults_set(const char *text, char *why, size_t bytes)
             ++at;
         for (value = end; value > at && (value[-1] == ' ' || value[-1] == '\t'); )
             *--value = '\0';
-        snprintf(word, sizeof(word), "%s", at);
+        snprintf(word, sizeof(word), "%.*s", (int)sizeof(word) - 1, at);
         value = strchr(at, '=');
         if (*at != '\0') {
             if (value != NULL)

@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""Only the tests listed here compile an implementation of their own; all others link build/<config>/libqnnrt.a.
+
+A test that compiles qnnrt.h takes three times as long to build, and it can see names that no user sees."""
+import glob
+import os
+import re
+import sys
+
+TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+# test: what it defines, and the statics that it calls.
+OWN = {
+    "plan": ("QNNRT", "room >>plan: the packers one by one, beside slow ones"),
+    "quant": ("QNNRT", "rooms >>dtype and >>quant: conversions of single values, beside exact ones"),
+    "json": ("QNNRT_JSON", "decimal conversion: its steps, beside exact ones"),
+    "backend": ("QNNRT", "the callback of a log slot, and a device table of the test's own"),
+    "codes": ("QNNRT", "log slots without a library"),
+    "json_cost": ("QNNRT", "reading one text without a model"),
+    "meta": ("QNNRT", "reading one text without a model"),
+    "profile": ("QNNRT", "the flag of a run that makes an execution careful"),
+    "llm": ("QNNRT_LLM", "the codes of a mask for each encoding"),
+    "llm_cells": ("QNNRT_LLM", "rooms >>cells, >>rows and >>state beside slow ones"),
+    "llm_math": ("QNNRT_LLM", "sine, cosine, exponential and logarithm"),
+    "llm_misuse": ("QNNRT_LLM", "the checksum of a state, to make states that lie"),
+    "llm_roles": ("QNNRT_LLM", "the shapes that roles lead to"),
+    "llm_sample": ("QNNRT_LLM", "sampling, with a given stream of random numbers"),
+}
+
+passed = failed = 0
+
+
+def check(good, message):
+    global passed, failed
+    if good:
+        passed += 1
+    else:
+        failed += 1
+        print("own: " + message)
+
+
+seen = set()
+for path in sorted(glob.glob(os.path.join(TOP, "tests", "test_*.c"))):
+    name = os.path.basename(path)[5:-2]
+    text = open(path).read()
+    defined = re.findall(r"^[ \t]*#[ \t]*define[ \t]+(QNNRT\w*)_IMPLEMENTATION\b", text, re.M)
+    expected = [OWN[name][0]] if name in OWN else []
+    seen.add(name)
+    check(defined == expected, "tests/test_%s.c defines the implementation of %s; the list has %s"
+          % (name, defined or "no header", expected or "no header"))
+for path in sorted(glob.glob(os.path.join(TOP, "tests", "*.h")) + glob.glob(os.path.join(TOP, "tests", "real", "*.[ch]"))):
+    check(re.search(r"^[ \t]*#[ \t]*define[ \t]+QNNRT\w*_IMPLEMENTATION", open(path).read(), re.M) is None,
+          "%s defines an implementation" % os.path.relpath(path, TOP))
+for name in sorted(OWN):
+    check(name in seen, "the list has %s, and there is no tests/test_%s.c" % (name, name))
+
+print("%d passed, %d failed" % (passed, failed))
+sys.exit(failed != 0)
