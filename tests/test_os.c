@@ -2,7 +2,6 @@
 
    The program has open() and read() of its own, which every caller in it meets: they fail with EMFILE or EIO, or read
    less than was asked for, when a test says so.    */
-#define QNNRT_IMPLEMENTATION
 #include "../qnnrt.h"
 #include "test.h"
 #include <fcntl.h>
