@@ -2,7 +2,6 @@
 
    Each text is read in a block of exactly its size, so that the sanitizers find a read past its end.
    slow_json.h is the second opinion on every case and on every beginning of it. */
-#define QNNRT_JSON_IMPLEMENTATION
 #include "../qnnrt_json.h"
 #include "json_cases.h"
 #include "slow_json.h"
