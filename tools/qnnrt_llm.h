@@ -605,6 +605,11 @@ extern "C" {
 #define QNNRT_LLM__HOT
 #endif
 
+/* A turn of a loop that a hostile model could make long. Tests define it, and count them. */
+#ifndef QNNRT_LLM__STEP
+#define QNNRT_LLM__STEP() ((void)0)
+#endif
+
 /* Bytes of the UTF-8 sequence at text that can be shown, 0: it is none, or steers a terminal. */
 static size_t qnnrt_llm__utf8(const unsigned char *text)
 {
@@ -1175,6 +1180,7 @@ static int qnnrt_llm__names_match(const char *pattern, const char *name,
     for (; *pattern != '\0'; ++pattern) {
         uint32_t number;
         const char *from = name;
+        QNNRT_LLM__STEP();
         if (*pattern == '*') {
             for (;; ++name) {
                 const int match = qnnrt_llm__names_match(pattern + 1, name, found);
@@ -1684,6 +1690,7 @@ static void qnnrt_llm__items_sort(const void **items, size_t count,
             items[end] = items[0];
         }
         for (root = start; (child = root * 2 + 1) < end; root = child) {
+            QNNRT_LLM__STEP();
             if (child + 1 < end && order(items[child], items[child + 1]) < 0) ++child;
             if (order(item, items[child]) >= 0) break;
             items[root] = items[child];
@@ -1855,11 +1862,13 @@ static qnnrt_llm__items_entry *qnnrt_llm__items_line(qnnrt_llm__items *work, con
     qnnrt_llm__items_entry *found = NULL;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
+        QNNRT_LLM__STEP();
         if (strcmp(work->table[middle]->line->tensor, text) < 0) low = middle + 1;
         else high = middle;
     }
     for (; low < work->table_count && strcmp(work->table[low]->line->tensor, text) == 0; ++low) {
         qnnrt_llm__items_entry *entry = work->table[low];
+        QNNRT_LLM__STEP();
         if (!(qnnrt_llm__items_ends(entry->line->role) & (output ? QNNRT_LLM__OUT : QNNRT_LLM__IN)))
             continue;
         entry->used = 1;
@@ -2574,9 +2583,11 @@ static qnnrt_result qnnrt_llm__order_list(qnnrt_llm__items *work, qnnrt_llm__ite
 {
     qnnrt_llm__order_numbered *items;
     size_t i, n = 0;
-    for (i = begin; i < end; ++i)
+    for (i = begin; i < end; ++i) {
+        QNNRT_LLM__STEP();
         n += graph->found[i].how == how && (role == QNNRT_LLM_ROLE_UNKNOWN ||
                                             graph->found[i].role == role);
+    }
     *count = n;
     items = (qnnrt_llm__order_numbered *)qnnrt_llm__items_scratch(work, n, sizeof *items);
     *out = (const void **)qnnrt_llm__items_scratch(work, n, sizeof **out);
@@ -2660,9 +2671,12 @@ static qnnrt_result qnnrt_llm__order_inputs(qnnrt_llm__items *work,
     const void **list;
     size_t s, i, n = 0, kept = 0;
     for (s = 0; s < graph->step_count; ++s) {
+        QNNRT_LLM__STEP();
         if (graph->steps[s].context != context) continue;
-        for (i = graph->first[s]; i < graph->first[s + 1]; ++i)
+        for (i = graph->first[s]; i < graph->first[s + 1]; ++i) {
+            QNNRT_LLM__STEP();
             n += graph->tensors[i].role == in || graph->tensors[i].role == out;
+        }
     }
     *items = list = (const void **)qnnrt_llm__items_scratch(work, n, sizeof *list);
     *count = 0;
@@ -2928,6 +2942,7 @@ static int qnnrt_llm__match_partner(const qnnrt_llm__items_graph *graph, size_t 
     size_t i;
     for (i = graph->first[step]; i < graph->first[step + 1]; ++i) {
         const qnnrt_llm_tensor_info *t = &graph->tensors[i];
+        QNNRT_LLM__STEP();
         ++*looks;
         if (t->role == QNNRT_LLM_ROLE_UNKNOWN && t->output == output &&
             qnnrt_llm__items_same_facts(t->tensor, like)) return 1;
@@ -2984,6 +2999,7 @@ static int qnnrt_llm__match_fits(qnnrt_llm__items *work, const qnnrt_llm__match_
     uint32_t last = t->rank > 0 ? t->dims[t->rank - 1] : 0;
     int rows = t->rank >= 2 && t->dims[t->rank - 2] == graph->ar;
     size_t g;
+    QNNRT_LLM__STEP();
     ++*looks;
     if (!(qnnrt_llm__items_ends(choice->role) & (m->t->output ? QNNRT_LLM__OUT : QNNRT_LLM__IN)) ||
         graph->ar == 0) return 0;
@@ -3382,11 +3398,13 @@ static int qnnrt_llm__wires_wired(const qnnrt_pipeline *pipeline, const qnnrt_ed
     size_t e, k;
     if (info->failure != NULL || info->edge_count != count) return 0;
     for (e = 0; e < count; ++e) {
-        for (k = 0; k < count; ++k)
+        for (k = 0; k < count; ++k) {
+            QNNRT_LLM__STEP();
             if (info->edges[k].from_step == edges[e].from_step &&
                 info->edges[k].to_step == edges[e].to_step &&
                 strcmp(info->edges[k].from->name, edges[e].from) == 0 &&
                 strcmp(info->edges[k].to->name, edges[e].to) == 0) break;
+        }
         if (k == count) return 0;
     }
     return 1;
@@ -3517,8 +3535,10 @@ static qnnrt_result qnnrt_llm__wires_slots(qnnrt_llm__items *work, qnnrt_llm__it
                                                 sizeof *to->kv);
     for (i = 0; i < QNNRT_LLM_ROLE_COUNT; ++i) {
         size_t most = 0;
-        for (k = 0; k < graph->count; ++k)
+        for (k = 0; k < graph->count; ++k) {
+            QNNRT_LLM__STEP();
             most += (size_t)graph->tensors[k].role == i && !graph->tensors[k].output;
+        }
         if (qnnrt_llm__layered((qnnrt_llm_role)i)) most = 0;
         to->inputs[i].slots = (qnnrt_slot *)qnnrt_llm__keep(&llm->hooks, &llm->blocks, most,
                                                             sizeof *to->inputs[i].slots);
