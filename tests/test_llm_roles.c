@@ -1246,6 +1246,97 @@ TEST(settings_come_from_the_caller_then_genie_then_ours)
     FAILS(QNNRT_E_IO, "genie_config.json", NULL);
 }
 
+/* A settings file that somebody else writes: at one of the allocations it grows, or it goes. */
+static struct { char path[1200]; unsigned at, count; int goes; } moving;
+
+static void *moving_alloc(void *user, size_t bytes)
+{
+    (void)user;
+    if (++moving.count == moving.at) {
+        FILE *file = moving.goes ? NULL : fopen(moving.path, "ab");
+        if (moving.goes) remove(moving.path);
+        if (file != NULL) { putc(' ', file); fclose(file); }
+    }
+    return malloc(bytes);
+}
+
+static void moving_free(void *user, void *data) { (void)user; free(data); }
+
+TEST(settings_that_change_while_they_are_read)
+{
+    static const char *const names[2] = { "qnnrt.json", "genie_config.json" };
+    spec s = HUB_SPEC;
+    int i;
+    begin(&s);
+    CHECK_EQ(open_model_with(NULL), QNNRT_OK);
+    m.desc.hooks.alloc = moving_alloc;
+    m.desc.hooks.free = moving_free;
+    for (i = 0; i < 4; ++i) {
+        unsigned refused = 0;
+        m.desc.folder = test_tmpdir();
+        snprintf(moving.path, sizeof(moving.path), "%s/%s", m.desc.folder, names[i % 2]);
+        moving.goes = i / 2;
+        for (moving.at = 1; moving.at < 10; ++moving.at) {
+            qnnrt_result result;
+            CHECK(test_write_file(moving.path, "{}", 2));
+            moving.count = 0;
+            result = open_roles();
+            CHECK(result == QNNRT_OK || result == QNNRT_E_IO);
+            if (result == QNNRT_OK) continue;
+            CHECK_STR(m.err.text, names[i % 2]);
+            ++refused;
+        }
+        CHECK_EQ(refused, 1);
+    }
+}
+
+/* What has the name of a settings file and is none is refused, without ever waiting for somebody to write into it. */
+TEST(settings_that_are_no_files)
+{
+    static const char *const names[2] = { "qnnrt.json", "genie_config.json" };
+    spec s = HUB_SPEC;
+    size_t i;
+    begin(&s);
+    CHECK_EQ(open_model_with(NULL), QNNRT_OK);
+    for (i = 0; i < 2; ++i) {
+        const char *folder = test_tmpdir();
+        char path[1200];
+        FILE *file;
+        m.desc.folder = folder;
+        snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
+        CHECK(mkfifo(path, 0600) == 0);
+        FAILS(QNNRT_E_IO, names[i], NULL);
+        remove(path);
+        CHECK(symlink(names[i], path) == 0);                   /* to itself */
+        FAILS(QNNRT_E_IO, names[i], NULL);
+        remove(path);
+        CHECK(symlink("nothing", path) == 0);                   /* is not there */
+        CHECK_EQ(open_roles(), QNNRT_OK);
+        remove(path);
+        CHECK(test_write_file(path, "", 0));
+        FAILS(QNNRT_E_FORMAT, names[i], NULL);
+        /* 16 MiB are read, and one byte more is not. */
+        file = fopen(path, "wb");
+        CHECK(file != NULL);
+        for (size_t k = 0; k < 16777216 - 2; ++k) putc(' ', file);
+        fputs("{}", file);
+        CHECK(fflush(file) == 0);
+        CHECK_EQ(open_roles(), QNNRT_OK);
+        putc(' ', file);
+        CHECK(fclose(file) == 0);
+        FAILS(QNNRT_E_LIMIT, names[i], "16777216");
+    }
+    /* A folder that is a file has no settings in it: that is a mistake of whoever names it. */
+    {
+        char path[1200];
+        snprintf(path, sizeof(path), "%s/file", test_tmpdir());
+        CHECK(test_write_file(path, "{}", 2));
+        m.desc.folder = path;
+        FAILS(QNNRT_E_IO, "file", NULL);
+        m.desc.folder = NULL;
+    }
+}
+
 TEST(settings_that_are_wrong)
 {
     static const int32_t wrong = -5;
@@ -1788,6 +1879,8 @@ TEST_MAIN("llm_roles")
     RUN(contexts_that_are_no_shards);
     RUN(one_name_for_caches_of_several_shards);
     RUN(settings_come_from_the_caller_then_genie_then_ours);
+    RUN(settings_that_change_while_they_are_read);
+    RUN(settings_that_are_no_files);
     RUN(settings_that_are_wrong);
     RUN(settings_that_are_damaged);
     RUN(fingerprints_tell_models_apart);

@@ -581,7 +581,6 @@ QNNRT_LLM_API void qnnrt_llm_sampler_reset(qnnrt_llm_sampler *sampler);
 #endif
 #include "qnnrt_json.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -1541,46 +1540,36 @@ static qnnrt_result qnnrt_llm__settings_text(qnnrt_llm__settings_reader *r,
     return result;
 }
 
-/* A file of the folder, whole, when it is there. */
+/* Read a file of the folder when there is one. */
 static qnnrt_result qnnrt_llm__settings_file(qnnrt_llm__settings_reader *r,
                                              qnnrt_llm__settings *out, int genie,
                                              const char *folder)
 {
     const char *name = genie ? "genie_config.json" : "qnnrt.json";
-    size_t room = strlen(folder) + strlen(name) + 2, bytes = 0;
-    char *path = (char *)qnnrt_llm__keep(r->hooks, r->blocks, room, 1), *text = NULL;
-    qnnrt_result result = QNNRT_OK;
-    FILE *in;
+    const size_t room = strlen(folder) + strlen(name) + 2;
+    char *path = (char *)qnnrt_llm__keep(r->hooks, r->blocks, room, 1), *text;
+    uint64_t bytes, again;
+    qnnrt_result result;
     if (path == NULL) return qnnrt_llm__fail_memory(r->err, "a model's settings");
     snprintf(path, room, "%s/%s", folder, name);
-    errno = 0;
-    in = fopen(path, "rb");
-    if (in == NULL) {
-#ifdef ENOENT
-        if (errno != ENOENT)
-            return qnnrt_llm__fail(r->err, QNNRT_E_IO, "%s: %s", path, strerror(errno));
-#endif
-        return QNNRT_OK;
+    result = qnnrt_file_read(path, NULL, 0, &bytes, r->err);
+    if (result == QNNRT_E_NOT_FOUND) {
+        qnnrt_llm__error_clear(r->err);
+        if (qnnrt_file_read(folder, NULL, 0, &bytes, NULL) != QNNRT_OK) return QNNRT_OK;
+        return qnnrt_llm__fail(r->err, QNNRT_E_IO, "cannot read %s: %s is a file, not a folder", path,
+                               folder);
     }
-    room = 0;
-    do {
-        char *more = (char *)qnnrt_llm__keep(r->hooks, r->blocks, (uint64_t)room * 2 + 65536, 1);
-        if (more == NULL) {
-            result = qnnrt_llm__fail_memory(r->err, "a model's settings");
-            break;
-        }
-        if (bytes > 0) memcpy(more, text, bytes);
-        text = more;
-        room = room * 2 + 65536;
-        bytes += fread(text + bytes, 1, room - bytes, in);
-        if (bytes > QNNRT_LLM__SETTINGS_BYTES)
-            result = qnnrt_llm__fail(r->err, QNNRT_E_LIMIT, "%s: more than %d bytes", path,
-                                     (int)QNNRT_LLM__SETTINGS_BYTES);
-    } while (result == QNNRT_OK && bytes == room);
-    if (result == QNNRT_OK && ferror(in))
-        result = qnnrt_llm__fail(r->err, QNNRT_E_IO, "%s cannot be read", path);
-    fclose(in);
-    return result == QNNRT_OK ? qnnrt_llm__settings_text(r, out, genie, text, bytes) : result;
+    if (result != QNNRT_OK) return result;
+    if (bytes > QNNRT_LLM__SETTINGS_BYTES)
+        return qnnrt_llm__fail(r->err, QNNRT_E_LIMIT, "%s has %llu bytes, more than %d", path,
+                               (unsigned long long)bytes, (int)QNNRT_LLM__SETTINGS_BYTES);
+    text = (char *)qnnrt_llm__keep(r->hooks, r->blocks, bytes, 1);
+    if (text == NULL) return qnnrt_llm__fail_memory(r->err, "a model's settings");
+    result = qnnrt_file_read(path, text, (size_t)bytes, &again, r->err);
+    if (result == QNNRT_E_NOT_FOUND || (result == QNNRT_OK && again != bytes))
+        return qnnrt_llm__fail(r->err, QNNRT_E_IO, "%s changed while it was read", path);
+    if (result != QNNRT_OK) return result;
+    return qnnrt_llm__settings_text(r, out, genie, text, (size_t)bytes);
 }
 
 /* Read the files in desc->folder, which is "" for none. own: qnnrt.json, or what stands for it. */
