@@ -240,7 +240,8 @@
    ROOMS (search for the tag)
        >>config >>os >>size >>sort >>mem >>err >>log >>lines >>codes >>dtype >>quant
        >>plan                                                                       the floor
-       >>abi >>names >>library >>table >>htp >>power >>system >>record >>read_json
+       >>abi >>names >>library >>table >>compare >>htp >>power >>system >>record
+       >>parse >>read_json
        >>backend >>profile >>context                                                the vendor's
        >>scan >>pipeline >>model >>place >>run >>public                             ours
        (qnnrt_compose.h has more)
@@ -5702,7 +5703,7 @@ static qnnrt_result qnnrt__library_lacks(const char *path, const char *slots, qn
    TABLE                                                                          >>table
    What we know of a context, in our own structs and our own memory, checked: whatever
    source filled it, nothing below has to doubt a name, a rank or a size.
-   Needs: >>mem >>err >>log >>sort >>dtype >>quant >>abi >>names
+   Needs: >>mem >>err >>log >>sort >>dtype >>quant >>abi
    Knows nothing of: files, libraries
    ===================================================================================== */
 
@@ -5720,12 +5721,50 @@ typedef struct qnnrt__table {
     qnnrt_error         *err;
 } qnnrt__table;
 
-/* Tensors of one kind of a graph, while they come. */
+/* The lists of tensors that a graph has. */
+typedef enum qnnrt__table_kind {
+    QNNRT__TABLE_INPUTS, QNNRT__TABLE_OUTPUTS, QNNRT__TABLE_UPDATEABLES, QNNRT__TABLE_KINDS
+} qnnrt__table_kind;
+
+/* A list while it is filled. */
 typedef struct qnnrt__table_list {
-    const char        *kind;            /* "input", for messages */
+    qnnrt__table_kind  kind;
     qnnrt_tensor_info *tensors;
     size_t             count, room;
 } qnnrt__table_list;
+
+/* Return what one tensor of a list is called in messages. */
+static const char *qnnrt__table_noun(qnnrt__table_kind kind)
+{
+    static const char *const nouns[] = { "input", "output", "updateable tensor" };
+    return nouns[kind];
+}
+
+/* Return a list of a graph. */
+static const qnnrt_tensor_info *qnnrt__table_get(const qnnrt_graph_info *graph,
+                                                 qnnrt__table_kind kind, size_t *count)
+{
+    if (kind == QNNRT__TABLE_UPDATEABLES) {
+        *count = graph->updateable_count;
+        return graph->updateables;
+    }
+    *count = kind == QNNRT__TABLE_INPUTS ? graph->input_count : graph->output_count;
+    return kind == QNNRT__TABLE_INPUTS ? graph->inputs : graph->outputs;
+}
+
+static void qnnrt__table_set(qnnrt_graph_info *graph, const qnnrt__table_list *list)
+{
+    if (list->kind == QNNRT__TABLE_INPUTS) {
+        graph->inputs = list->tensors;
+        graph->input_count = list->count;
+    } else if (list->kind == QNNRT__TABLE_OUTPUTS) {
+        graph->outputs = list->tensors;
+        graph->output_count = list->count;
+    } else {
+        graph->updateables = list->tensors;
+        graph->updateable_count = list->count;
+    }
+}
 
 static void qnnrt__table_where(qnnrt__table *table)
 {
@@ -5870,12 +5909,12 @@ static qnnrt_result qnnrt__table_quant(qnnrt__table *table, const qnnrt__abi_qua
     why = qnnrt__quant_check(tensor->dtype, quant, tensor->dims, tensor->rank);
     if (why != NULL)
         return qnnrt__table_fail(table, QNNRT_E_FORMAT, "tensor \"%.200s\" (%s): %s", tensor->name,
-                                 qnnrt_dtype_name(tensor->dtype), why);
+                                 qnnrt__dtype_name(tensor->dtype), why);
     why = qnnrt__quant_warn(tensor->dtype, quant);
     if (why != NULL)
         qnnrt__log(&table->arena->hooks, QNNRT_LOG_INFO, "table", 0,
                    "%s: tensor \"%.200s\" (%s): %s", table->file, tensor->name,
-                   qnnrt_dtype_name(tensor->dtype), why);
+                   qnnrt__dtype_name(tensor->dtype), why);
     return QNNRT_OK;
 }
 
@@ -5914,15 +5953,17 @@ static qnnrt_result qnnrt__table_dims(qnnrt__table *table, const uint32_t *dims,
 
 /* Take one tensor of the vendor's metadata. */
 static qnnrt_result qnnrt__table_tensor(qnnrt__table *table, const qnnrt__abi_tensor *from,
-                                        const char *kind, size_t index, qnnrt_tensor_info *tensor)
+                                        qnnrt__table_kind kind, size_t index,
+                                        qnnrt_tensor_info *tensor)
 {
+    const char *noun = qnnrt__table_noun(kind);
     char what[32];
     qnnrt_result result;
     if (from->version != 1 && from->version != 2)
         return qnnrt__table_fail(table, QNNRT_E_FORMAT,
                                  "%s is a tensor of version %u; 1 and 2 are known",
-                                 qnnrt__table_what(kind, &index, what), (unsigned)from->version);
-    result = qnnrt__table_name(table, from->body.name, kind, &index, &tensor->name);
+                                 qnnrt__table_what(noun, &index, what), (unsigned)from->version);
+    result = qnnrt__table_name(table, from->body.name, noun, &index, &tensor->name);
     if (result != QNNRT_OK) return result;
     tensor->id = from->body.id;
     tensor->dtype = from->body.dtype < QNNRT_DTYPE_UNDEFINED ? (qnnrt_dtype)from->body.dtype
@@ -5952,16 +5993,6 @@ static int qnnrt__table_name_order(const void *a, const void *b)
     return strcmp((const char *)a, (const char *)b);
 }
 
-/* A name that occurs twice, or NULL. names is reordered. */
-static const char *qnnrt__table_twice(const void **names, size_t count)
-{
-    size_t i;
-    qnnrt__sort(names, count, qnnrt__table_name_order);
-    for (i = 1; i < count; ++i)
-        if (qnnrt__table_name_order(names[i - 1], names[i]) == 0) return (const char *)names[i];
-    return NULL;
-}
-
 static uint64_t qnnrt__table_hash(const char *name)
 {
     size_t left = strlen(name);
@@ -5976,22 +6007,33 @@ static uint64_t qnnrt__table_hash(const char *name)
     return hash ^ hash >> 32;
 }
 
-/* 1: no name occurs twice, seen in few steps; 0: not seen, so the names must be sorted. */
-static int qnnrt__table_differ_all(const qnnrt_tensor_info *tensors, size_t count)
+/* True if a short look finds that all names differ; 0: they must be sorted. */
+static int qnnrt__table_differ_all(const void *const *names, size_t count)
 {
-    unsigned char slots[512];      /* 1 + the index of the tensor */
+    unsigned char slots[512];      /* 1 + the index of the name */
     const size_t room = sizeof(slots), most_steps = sizeof(slots);
     size_t i, at, steps = 0;
     if (count > room / 4) return 0;
     memset(slots, 0, sizeof(slots));
     for (i = 0; i < count; ++i) {
-        at = (size_t)(qnnrt__table_hash(tensors[i].name) % room);
+        at = (size_t)(qnnrt__table_hash((const char *)names[i]) % room);
         for (; slots[at] != 0; at = (at + 1) % room)
-            if (++steps > most_steps || strcmp(tensors[slots[at] - 1].name, tensors[i].name) == 0)
-                return 0;
+            if (++steps > most_steps ||
+                qnnrt__table_name_order(names[slots[at] - 1], names[i]) == 0) return 0;
         slots[at] = (unsigned char)(i + 1);
     }
     return 1;
+}
+
+/* Return a name that occurs twice, or NULL. names may be reordered. */
+static const char *qnnrt__table_twice(const void **names, size_t count)
+{
+    size_t i;
+    if (qnnrt__table_differ_all(names, count)) return NULL;
+    qnnrt__sort(names, count, qnnrt__table_name_order);
+    for (i = 1; i < count; ++i)
+        if (qnnrt__table_name_order(names[i - 1], names[i]) == 0) return (const char *)names[i];
+    return NULL;
 }
 
 static int qnnrt__table_id_order(const void *a, const void *b)
@@ -6016,22 +6058,20 @@ static qnnrt_result qnnrt__table_ids(qnnrt__table *table, const qnnrt__table_lis
         const qnnrt_tensor_info *other = (const qnnrt_tensor_info *)order[i];
         if (one->id == other->id)
             return qnnrt__table_fail(table, QNNRT_E_FORMAT,
-                                     "%ss \"%.200s\" and \"%.200s\" have one id, %u", list->kind,
-                                     one->name, other->name, (unsigned)one->id);
+                                     "%ss \"%.200s\" and \"%.200s\" have one id, %u",
+                                     qnnrt__table_noun(list->kind), one->name, other->name,
+                                     (unsigned)one->id);
     }
     return QNNRT_OK;
 }
 
-/* Room for more tensors in a list. The ones there are move: nobody points at them yet. */
-static qnnrt_result qnnrt__table_room(qnnrt__table *table, qnnrt__table_list *list, uint64_t room)
+/* Room for `need` tensors in a list. The ones there are move: nobody points at them yet. */
+static qnnrt_result qnnrt__table_room(qnnrt__table *table, qnnrt__table_list *list, uint64_t need)
 {
-    qnnrt_tensor_info *tensors;
-    if (room <= list->room) return QNNRT_OK;
-    tensors = (qnnrt_tensor_info *)qnnrt__arena_alloc(table->arena, room, sizeof(*tensors));
-    if (tensors == NULL) return qnnrt__fail_memory(table->err, "tensors");
-    if (list->count > 0) memcpy(tensors, list->tensors, list->count * sizeof(*tensors));
+    qnnrt_tensor_info *tensors = (qnnrt_tensor_info *)qnnrt__arena_grow(
+        table->arena, list->tensors, list->count, sizeof(*tensors), need, &list->room);
+    if (tensors == NULL && need > 0) return qnnrt__fail_memory(table->err, "tensors");
     list->tensors = tensors;
-    list->room = (size_t)room;
     return QNNRT_OK;
 }
 
@@ -6050,9 +6090,7 @@ static qnnrt_result qnnrt__table_take(qnnrt__table *table, uint32_t count)
 static qnnrt_result qnnrt__table_add(qnnrt__table *table, qnnrt__table_list *list,
                                      const qnnrt__abi_tensor *from)
 {
-    qnnrt_result result = QNNRT_OK;
-    if (list->count == list->room)
-        result = qnnrt__table_room(table, list, list->room == 0 ? 4 : (uint64_t)list->room * 2);
+    qnnrt_result result = qnnrt__table_room(table, list, list->room == 0 ? 4 : list->count + 1);
     if (result == QNNRT_OK)
         result = qnnrt__table_tensor(table, from, list->kind, list->count,
                                      &list->tensors[list->count]);
@@ -6061,50 +6099,46 @@ static qnnrt_result qnnrt__table_add(qnnrt__table *table, qnnrt__table_list *lis
 }
 
 /* A finished list: no name and no id twice. */
-static qnnrt_result qnnrt__table_close(qnnrt__table *table, qnnrt__table_list *list,
-                                       const qnnrt_tensor_info **out, size_t *out_count)
+static qnnrt_result qnnrt__table_close(qnnrt__table *table, const qnnrt__table_list *list,
+                                       qnnrt_graph_info *graph)
 {
     qnnrt__arena_chunk *chunk = table->arena->chunks;
     uint64_t used = chunk != NULL ? chunk->used : 0;
     const void **order =
         (const void **)qnnrt__arena_alloc(table->arena, list->count, sizeof(*order));
     qnnrt_result result = QNNRT_OK;
-    const char *twice = NULL;
+    const char *twice;
     size_t i;
     if (order == NULL) return qnnrt__fail_memory(table->err, "tensors");
     for (i = 0; i < list->count; ++i) order[i] = list->tensors[i].name;
-    if (!qnnrt__table_differ_all(list->tensors, list->count))
-        twice = qnnrt__table_twice(order, list->count);
+    twice = qnnrt__table_twice(order, list->count);
     if (twice != NULL)
         result = qnnrt__table_fail(table, QNNRT_E_FORMAT, "two %ss are named \"%.200s\"",
-                                   list->kind, twice);
+                                   qnnrt__table_noun(list->kind), twice);
     if (result == QNNRT_OK) result = qnnrt__table_ids(table, list, order);
     qnnrt__arena_back(table->arena, chunk, used);
-    *out = list->tensors;
-    *out_count = list->count;
+    qnnrt__table_set(graph, list);
     return result;
 }
 
 /* A whole list of the vendor's. */
 static qnnrt_result qnnrt__table_tensors(qnnrt__table *table, const qnnrt__abi_tensor *from,
-                                         uint32_t count, const char *kind,
-                                         const qnnrt_tensor_info **out, size_t *out_count)
+                                         uint32_t count, qnnrt__table_kind kind,
+                                         qnnrt_graph_info *graph)
 {
     qnnrt__table_list list;
     qnnrt_result result;
     uint32_t i;
-    *out = NULL;
-    *out_count = 0;
     memset(&list, 0, sizeof(list));
     list.kind = kind;
     result = qnnrt__table_take(table, count);
     if (result == QNNRT_OK && count > 0 && from == NULL)
         result = qnnrt__table_fail(table, QNNRT_E_FORMAT, "%u %ss are announced and none is there",
-                                   (unsigned)count, kind);
+                                   (unsigned)count, qnnrt__table_noun(kind));
     if (result == QNNRT_OK) result = qnnrt__table_room(table, &list, count);
     for (i = 0; i < count && result == QNNRT_OK; ++i)
         result = qnnrt__table_add(table, &list, &from[i]);
-    return result == QNNRT_OK ? qnnrt__table_close(table, &list, out, out_count) : result;
+    return result == QNNRT_OK ? qnnrt__table_close(table, &list, graph) : result;
 }
 
 /* No graph name twice. */
@@ -6140,11 +6174,11 @@ static void qnnrt__table_append(char *out, size_t room, const char *format, ...)
 static const char *qnnrt__table_unsupported(qnnrt__arena *arena, const qnnrt_graph_info *graph,
                                             int *no_memory)
 {
-    size_t side, i;
+    size_t i, count;
+    int kind;
     *no_memory = 0;
-    for (side = 0; side < 2; ++side) {
-        const qnnrt_tensor_info *tensors = side == 0 ? graph->inputs : graph->outputs;
-        size_t count = side == 0 ? graph->input_count : graph->output_count;
+    for (kind = QNNRT__TABLE_INPUTS; kind <= QNNRT__TABLE_OUTPUTS; ++kind) {
+        const qnnrt_tensor_info *tensors = qnnrt__table_get(graph, (qnnrt__table_kind)kind, &count);
         for (i = 0; i < count; ++i) {
             const char *why = NULL;
             char text[512];
@@ -6157,11 +6191,11 @@ static const char *qnnrt__table_unsupported(qnnrt__arena *arena, const qnnrt_gra
             else if (tensors[i].bytes > UINT32_MAX)
                 why = "is 4 GiB or more, past the vendor's size field";
             if (why == NULL) continue;
-            snprintf(text, sizeof(text), "%s \"%.200s\" %s", side == 0 ? "input" : "output",
-                     tensors[i].name, why);
+            snprintf(text, sizeof(text), "%s \"%.200s\" %s",
+                     qnnrt__table_noun((qnnrt__table_kind)kind), tensors[i].name, why);
             if (tensors[i].bytes == 0)
                 qnnrt__table_append(text, sizeof(text), " (%s, 0x%04x)",
-                                    qnnrt_dtype_name(tensors[i].dtype), (unsigned)tensors[i].dtype);
+                                    qnnrt__dtype_name(tensors[i].dtype), (unsigned)tensors[i].dtype);
             qnnrt__err_clean(text);
             kept = qnnrt__arena_text(arena, text, strlen(text));
             *no_memory = kept == NULL;
@@ -6173,8 +6207,14 @@ static const char *qnnrt__table_unsupported(qnnrt__arena *arena, const qnnrt_gra
     return NULL;
 }
 
+/* =====================================================================================
+   COMPARE                                                                      >>compare
+   Whether two tensors, or two sources of one context, say the same, and where they differ.
+   Needs: >>err >>dtype >>names >>table     Knows nothing of: where a table came from
+   ===================================================================================== */
+
 /* Bit-exact: equal codes must mean equal numbers. */
-static int qnnrt__table_same_quant(const qnnrt_quant *a, const qnnrt_quant *b)
+static int qnnrt__compare_quant(const qnnrt_quant *a, const qnnrt_quant *b)
 {
     uint32_t i;
     if (a->encoding != b->encoding || a->bitwidth != b->bitwidth) return 0;
@@ -6192,15 +6232,15 @@ static int qnnrt__table_same_quant(const qnnrt_quant *a, const qnnrt_quant *b)
 }
 
 /* What two tensors of one memory must share: dims, dtype, encoding. */
-static int qnnrt__table_same_facts(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
+static int qnnrt__compare_facts(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
 {
     return a->dtype == b->dtype && a->rank == b->rank && a->vendor_format == b->vendor_format &&
            (a->rank == 0 || memcmp(a->dims, b->dims, a->rank * sizeof(uint32_t)) == 0) &&
-           qnnrt__table_same_quant(&a->quant, &b->quant);
+           qnnrt__compare_quant(&a->quant, &b->quant);
 }
 
 /* Where two per-axis encodings differ first, for messages; nothing for others. */
-static const char *qnnrt__table_differ(const qnnrt_quant *a, const qnnrt_quant *b, char *out,
+static const char *qnnrt__compare_first(const qnnrt_quant *a, const qnnrt_quant *b, char *out,
                                        size_t room)
 {
     uint32_t i = 0;
@@ -6220,11 +6260,11 @@ static const char *qnnrt__table_differ(const qnnrt_quant *a, const qnnrt_quant *
 }
 
 /* "ufixed16[1,32,128] scale 0.00012 offset -32768", for messages. */
-static const char *qnnrt__table_facts(const qnnrt_tensor_info *tensor, char *out, size_t room)
+static const char *qnnrt__compare_text(const qnnrt_tensor_info *tensor, char *out, size_t room)
 {
     const qnnrt_quant *quant = &tensor->quant;
     uint32_t i;
-    snprintf(out, room, "%s[", qnnrt_dtype_name(tensor->dtype));
+    snprintf(out, room, "%s[", qnnrt__dtype_name(tensor->dtype));
     for (i = 0; i < tensor->rank; ++i)
         qnnrt__table_append(out, room, "%s%u", i > 0 ? "," : "", (unsigned)tensor->dims[i]);
     qnnrt__table_append(out, room, "]");
@@ -6248,10 +6288,10 @@ static const char *qnnrt__table_facts(const qnnrt_tensor_info *tensor, char *out
 
 #ifndef QNNRT_NO_JSON
 /* What the two sources of a context are called in messages. */
-typedef struct qnnrt__table_sides { const char *one, *other; } qnnrt__table_sides;
+typedef struct qnnrt__compare_sides { const char *one, *other; } qnnrt__compare_sides;
 
-static qnnrt_result qnnrt__table_differs(qnnrt__table *table, const char *what, const char *name,
-                                         const qnnrt__table_sides *sides, const char *in_one,
+static qnnrt_result qnnrt__compare_differs(qnnrt__table *table, const char *what, const char *name,
+                                         const qnnrt__compare_sides *sides, const char *in_one,
                                          const char *in_other)
 {
     qnnrt__table_fail(table, QNNRT_E_MISMATCH, "%s%s%.200s%s is %.300s in %s and %.300s in %s",
@@ -6264,8 +6304,8 @@ static qnnrt_result qnnrt__table_differs(qnnrt__table *table, const char *what, 
 }
 
 /* more: what the larger of two counts is by, or NULL. */
-static qnnrt_result qnnrt__table_differ_count(qnnrt__table *table, const char *what,
-                                              const qnnrt__table_sides *sides, uint64_t one,
+static qnnrt_result qnnrt__compare_count(qnnrt__table *table, const char *what,
+                                              const qnnrt__compare_sides *sides, uint64_t one,
                                               uint64_t other, const char *more)
 {
     char a[300], b[300];
@@ -6273,19 +6313,11 @@ static qnnrt_result qnnrt__table_differ_count(qnnrt__table *table, const char *w
     snprintf(b, sizeof(b), "%llu", (unsigned long long)other);
     if (more != NULL)
         qnnrt__table_append(one > other ? a : b, sizeof(a), " (with \"%.200s\")", more);
-    return qnnrt__table_differs(table, what, "", sides, a, b);
-}
-
-static int qnnrt__table_holds(const qnnrt_tensor_info *tensors, size_t count, const char *name)
-{
-    size_t i;
-    for (i = 0; i < count; ++i)
-        if (strcmp(tensors[i].name, name) == 0) return 1;
-    return 0;
+    return qnnrt__compare_differs(table, what, "", sides, a, b);
 }
 
 /* "of type APP_WRITE", for messages. */
-static void qnnrt__table_type(const qnnrt_tensor_info *tensor, char *out, size_t room)
+static void qnnrt__compare_type(const qnnrt_tensor_info *tensor, char *out, size_t room)
 {
     const char *name = qnnrt__names_of(QNNRT_VENDOR_TENSOR_TYPE, tensor->vendor_type);
     if (name != NULL) snprintf(out, room, "of type %s", name);
@@ -6293,7 +6325,7 @@ static void qnnrt__table_type(const qnnrt_tensor_info *tensor, char *out, size_t
 }
 
 /* Dynamic dimensions of two tensors of one rank. */
-static int qnnrt__table_same_dynamic(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
+static int qnnrt__compare_dynamic(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
 {
     if (a->dynamic_dims == NULL || b->dynamic_dims == NULL)
         return a->dynamic_dims == b->dynamic_dims;
@@ -6301,10 +6333,10 @@ static int qnnrt__table_same_dynamic(const qnnrt_tensor_info *a, const qnnrt_ten
 }
 
 /* One tensor of both sources; their names are equal. */
-static qnnrt_result qnnrt__table_compare_tensor(qnnrt__table *table, const char *kind,
+static qnnrt_result qnnrt__compare_tensor(qnnrt__table *table, const char *kind,
                                                 const qnnrt_tensor_info *a,
                                                 const qnnrt_tensor_info *b,
-                                                const qnnrt__table_sides *sides)
+                                                const qnnrt__compare_sides *sides)
 {
     char one[600], other[600], more[160];
     int unknown = a->quant.encoding == QNNRT_ENCODING_OTHER &&
@@ -6316,15 +6348,15 @@ static qnnrt_result qnnrt__table_compare_tensor(qnnrt__table *table, const char 
         snprintf(other, sizeof(other), "id %u", (unsigned)b->id);
     } else if (a->dtype != b->dtype || a->rank != b->rank || a->vendor_format != b->vendor_format ||
                (a->rank > 0 && memcmp(a->dims, b->dims, a->rank * sizeof(uint32_t)) != 0) ||
-               (!unknown && !qnnrt__table_same_quant(&a->quant, &b->quant))) {
-        qnnrt__table_facts(a, one, sizeof(one));
-        qnnrt__table_facts(b, other, sizeof(other));
+               (!unknown && !qnnrt__compare_quant(&a->quant, &b->quant))) {
+        qnnrt__compare_text(a, one, sizeof(one));
+        qnnrt__compare_text(b, other, sizeof(other));
         qnnrt__table_append(other, sizeof(other), "%s",
-                            qnnrt__table_differ(&a->quant, &b->quant, more, sizeof(more)));
+                            qnnrt__compare_first(&a->quant, &b->quant, more, sizeof(more)));
     } else if (a->vendor_type != b->vendor_type) {
-        qnnrt__table_type(a, one, sizeof(one));
-        qnnrt__table_type(b, other, sizeof(other));
-    } else if (!qnnrt__table_same_dynamic(a, b)) {
+        qnnrt__compare_type(a, one, sizeof(one));
+        qnnrt__compare_type(b, other, sizeof(other));
+    } else if (!qnnrt__compare_dynamic(a, b)) {
         snprintf(one, sizeof(one), "%s",
                  a->dynamic_dims != NULL ? "dynamic" : "of fixed dimensions");
         snprintf(other, sizeof(other), "%s",
@@ -6334,72 +6366,81 @@ static qnnrt_result qnnrt__table_compare_tensor(qnnrt__table *table, const char 
     } else {
         return QNNRT_OK;
     }
-    return qnnrt__table_differs(table, kind, a->name, sides, one, other);
+    return qnnrt__compare_differs(table, kind, a->name, sides, one, other);
 }
 
-/* Has the graph this name in the other direction? */
-static int qnnrt__table_turned(const char *kind, const char *name, const qnnrt_graph_info *graph)
+/* True if the graph has a tensor of this name in the other direction. */
+static int qnnrt__compare_turned(qnnrt__table_kind kind, const char *name,
+                                 const qnnrt_graph_info *graph)
 {
-    if (kind[0] == 'i') return qnnrt__table_holds(graph->outputs, graph->output_count, name);
-    return kind[0] == 'o' && qnnrt__table_holds(graph->inputs, graph->input_count, name);
+    size_t count, i;
+    const qnnrt_tensor_info *tensors;
+    if (kind == QNNRT__TABLE_UPDATEABLES) return 0;
+    tensors = qnnrt__table_get(graph, kind == QNNRT__TABLE_INPUTS ? QNNRT__TABLE_OUTPUTS
+                                                                  : QNNRT__TABLE_INPUTS, &count);
+    for (i = 0; i < count; ++i)
+        if (strcmp(tensors[i].name, name) == 0) return 1;
+    return 0;
 }
 
-/* One list of both sources; the graphs that they belong to are for messages. */
-static qnnrt_result qnnrt__table_compare_list(qnnrt__table *table, const char *kind,
-                                              const qnnrt_tensor_info *a, size_t a_count,
-                                              const qnnrt_tensor_info *b, size_t b_count,
-                                              const qnnrt_graph_info *of_a,
-                                              const qnnrt_graph_info *of_b,
-                                              const qnnrt__table_sides *sides)
+/* Compare one list of two graphs. */
+static qnnrt_result qnnrt__compare_list(qnnrt__table *table, qnnrt__table_kind kind,
+                                        const qnnrt_graph_info *of_a, const qnnrt_graph_info *of_b,
+                                        const qnnrt__compare_sides *sides)
 {
-    const char *here = kind[0] == 'i' ? "an input" : "an output";
-    const char *there = kind[0] == 'i' ? "an output" : "an input";
+    const char *here = kind == QNNRT__TABLE_INPUTS ? "an input" : "an output";
+    const char *there = kind == QNNRT__TABLE_INPUTS ? "an output" : "an input";
+    const char *noun = qnnrt__table_noun(kind);
     char what[64], one[260], other[260];
     qnnrt_result result = QNNRT_OK;
-    size_t i, both = a_count < b_count ? a_count : b_count;
+    size_t a_count, b_count, i;
+    const qnnrt_tensor_info *a = qnnrt__table_get(of_a, kind, &a_count);
+    const qnnrt_tensor_info *b = qnnrt__table_get(of_b, kind, &b_count);
+    const size_t both = a_count < b_count ? a_count : b_count;
     for (i = 0; i < both && strcmp(a[i].name, b[i].name) == 0; ++i) {
-        result = qnnrt__table_compare_tensor(table, kind, &a[i], &b[i], sides);
+        result = qnnrt__compare_tensor(table, noun, &a[i], &b[i], sides);
         if (result != QNNRT_OK) return result;
     }
-    if (i < a_count && qnnrt__table_turned(kind, a[i].name, of_b))
-        return qnnrt__table_differs(table, "tensor", a[i].name, sides, here, there);
-    if (i < b_count && qnnrt__table_turned(kind, b[i].name, of_a))
-        return qnnrt__table_differs(table, "tensor", b[i].name, sides, there, here);
+    if (i < a_count && qnnrt__compare_turned(kind, a[i].name, of_b))
+        return qnnrt__compare_differs(table, "tensor", a[i].name, sides, here, there);
+    if (i < b_count && qnnrt__compare_turned(kind, b[i].name, of_a))
+        return qnnrt__compare_differs(table, "tensor", b[i].name, sides, there, here);
     if (i < both) {
-        snprintf(what, sizeof(what), "%s %u", kind, (unsigned)i);
+        snprintf(what, sizeof(what), "%s %u", noun, (unsigned)i);
         snprintf(one, sizeof(one), "\"%.250s\"", a[i].name);
         snprintf(other, sizeof(other), "\"%.250s\"", b[i].name);
-        return qnnrt__table_differs(table, what, "", sides, one, other);
+        return qnnrt__compare_differs(table, what, "", sides, one, other);
     }
     if (a_count == b_count) return QNNRT_OK;
-    snprintf(what, sizeof(what), "the number of %ss", kind);
-    return qnnrt__table_differ_count(table, what, sides, a_count, b_count,
-                                     a_count > b_count ? a[both].name : b[both].name);
+    snprintf(what, sizeof(what), "the number of %ss", noun);
+    return qnnrt__compare_count(table, what, sides, a_count, b_count,
+                                a_count > b_count ? a[both].name : b[both].name);
 }
 
 /* Two sources of one context must tell the same. Not compared: sizes within blobs, whose units
    differ between releases of the tools; struct versions. */
-static qnnrt_result qnnrt__table_compare(qnnrt__table *table, const qnnrt_context_info *a,
+static qnnrt_result qnnrt__compare(qnnrt__table *table, const qnnrt_context_info *a,
                                          const qnnrt_context_info *b,
-                                         const qnnrt__table_sides *sides)
+                                         const qnnrt__compare_sides *sides)
 {
     qnnrt_result result = QNNRT_OK;
     size_t i, both = a->graph_count < b->graph_count ? a->graph_count : b->graph_count;
+    int kind;
     table->graph = NULL;
     /* Of these, 0 and "" mean "not stated". */
     if (a->backend_id != 0 && b->backend_id != 0 && a->backend_id != b->backend_id)
-        return qnnrt__table_differ_count(table, "the backend id", sides, a->backend_id,
+        return qnnrt__compare_count(table, "the backend id", sides, a->backend_id,
                                          b->backend_id, NULL);
     if (a->build_id[0] != '\0' && b->build_id[0] != '\0' && strcmp(a->build_id, b->build_id) != 0)
-        return qnnrt__table_differs(table, "the build id", "", sides, a->build_id, b->build_id);
+        return qnnrt__compare_differs(table, "the build id", "", sides, a->build_id, b->build_id);
     if (a->blob_bytes != 0 && b->blob_bytes != 0 && a->blob_bytes != b->blob_bytes)
-        return qnnrt__table_differ_count(table, "the size of the context blob", sides,
+        return qnnrt__compare_count(table, "the size of the context blob", sides,
                                          a->blob_bytes, b->blob_bytes, NULL);
     if (a->soc_model != 0 && b->soc_model != 0 && a->soc_model != b->soc_model)
-        return qnnrt__table_differ_count(table, "the SoC model", sides, a->soc_model, b->soc_model,
+        return qnnrt__compare_count(table, "the SoC model", sides, a->soc_model, b->soc_model,
                                          NULL);
     if (a->dsp_arch != 0 && b->dsp_arch != 0 && a->dsp_arch != b->dsp_arch)
-        return qnnrt__table_differ_count(table, "the NPU generation", sides, a->dsp_arch,
+        return qnnrt__compare_count(table, "the NPU generation", sides, a->dsp_arch,
                                          b->dsp_arch, NULL);
     for (i = 0; i < both; ++i)
         if (strcmp(a->graphs[i].name, b->graphs[i].name) != 0) {
@@ -6407,26 +6448,18 @@ static qnnrt_result qnnrt__table_compare(qnnrt__table *table, const qnnrt_contex
             snprintf(what, sizeof(what), "graph %u", (unsigned)i);
             snprintf(name, sizeof(name), "\"%.250s\"", a->graphs[i].name);
             snprintf(second, sizeof(second), "\"%.250s\"", b->graphs[i].name);
-            return qnnrt__table_differs(table, what, "", sides, name, second);
+            return qnnrt__compare_differs(table, what, "", sides, name, second);
         }
     if (a->graph_count != b->graph_count)
-        return qnnrt__table_differ_count(table, "the number of graphs", sides, a->graph_count,
+        return qnnrt__compare_count(table, "the number of graphs", sides, a->graph_count,
                                          b->graph_count,
                                          a->graph_count > both ? a->graphs[both].name
                                                                : b->graphs[both].name);
     for (i = 0; i < both && result == QNNRT_OK; ++i) {
-        const qnnrt_graph_info *one = &a->graphs[i], *other = &b->graphs[i];
-        table->graph = one->name;
-        result = qnnrt__table_compare_list(table, "input", one->inputs, one->input_count,
-                                           other->inputs, other->input_count, one, other, sides);
-        if (result == QNNRT_OK)
-            result = qnnrt__table_compare_list(table, "output", one->outputs, one->output_count,
-                                               other->outputs, other->output_count, one, other,
-                                               sides);
-        if (result == QNNRT_OK)
-            result = qnnrt__table_compare_list(table, "updateable tensor", one->updateables,
-                                               one->updateable_count, other->updateables,
-                                               other->updateable_count, one, other, sides);
+        table->graph = a->graphs[i].name;
+        for (kind = 0; kind < QNNRT__TABLE_KINDS && result == QNNRT_OK; ++kind)
+            result = qnnrt__compare_list(table, (qnnrt__table_kind)kind, &a->graphs[i],
+                                         &b->graphs[i], sides);
     }
     table->graph = NULL;
     return result;
@@ -6870,15 +6903,13 @@ static qnnrt_result qnnrt__system_graph(qnnrt__table *table, const qnnrt__abi_gr
     result = qnnrt__table_name(table, from->name, what, NULL, &graph->name);
     if (result != QNNRT_OK) return result;
     table->graph = graph->name;
-    result = qnnrt__table_tensors(table, from->inputs, from->input_count, "input", &graph->inputs,
-                                  &graph->input_count);
+    result = qnnrt__table_tensors(table, from->inputs, from->input_count, QNNRT__TABLE_INPUTS, graph);
     if (result == QNNRT_OK)
-        result = qnnrt__table_tensors(table, from->outputs, from->output_count, "output",
-                                      &graph->outputs, &graph->output_count);
+        result = qnnrt__table_tensors(table, from->outputs, from->output_count,
+                                      QNNRT__TABLE_OUTPUTS, graph);
     if (result == QNNRT_OK && from->version >= 2)
         result = qnnrt__table_tensors(table, from->updateables, from->updateable_count,
-                                      "updateable tensor", &graph->updateables,
-                                      &graph->updateable_count);
+                                      QNNRT__TABLE_UPDATEABLES, graph);
     if (result != QNNRT_OK) return result;
     if (from->version >= 3 && htp) qnnrt__htp_graph(from->blob, from->blob_bytes, graph);
     graph->unsupported = qnnrt__table_unsupported(table->arena, graph, &no_memory);
@@ -7338,22 +7369,23 @@ static int qnnrt__record_version(qnnrt__record_reader *read, const char *key,
 }
 
 /* =====================================================================================
-   READ JSON                                                                   >>read_json
-   Metadata of a context binary from the text that qnn-context-binary-utility writes, into
-   the table: one pass, nothing in between.
-   Source: genuine files of two releases, and the keys and schemas that the tools contain.
+   TENSORS OF JSON                                                                 >>parse
+   One tensor of the metadata that qnn-context-binary-utility writes as JSON, with its
+   encoding, into a list of the table.
+   Source: genuine files of two releases, and the keys and schemas that the tools contain;
+   what else is accepted is marked with its origin.
    Needs: >>mem >>err >>log >>names >>abi >>table >>record, and qnnrt_json.h
-   Knows nothing of: files, libraries, who else has metadata
+   Knows nothing of: graphs, files, who else has metadata
    ===================================================================================== */
 
-enum { QNNRT__READ_RANK = 32 };       /* dimensions that are read; more are counted and refused */
+enum { QNNRT__PARSE_MOST_DIMS = 32 };       /* dimensions that are read; more are counted and refused */
 
 /* ---- encodings ---- */
 
-enum { QNNRT__READ_DEFINITION, QNNRT__READ_ENCODING, QNNRT__READ_SCALE_OFFSET, QNNRT__READ_AXIS,
-       QNNRT__READ_BW, QNNRT__READ_BW_AXIS, QNNRT__READ_SCALE_OFFSET_2, QNNRT__READ_AXIS_2,
-       QNNRT__READ_BW_2, QNNRT__READ_BW_AXIS_2, QNNRT__READ_SCALE, QNNRT__READ_OFFSET };
-static const qnnrt_json_text qnnrt__read_quant_keys[] = {
+enum { QNNRT__PARSE_Q_DEFINITION, QNNRT__PARSE_Q_ENCODING, QNNRT__PARSE_Q_SCALE_OFFSET, QNNRT__PARSE_Q_AXIS,
+       QNNRT__PARSE_Q_BW, QNNRT__PARSE_Q_BW_AXIS, QNNRT__PARSE_Q_SCALE_OFFSET_2, QNNRT__PARSE_Q_AXIS_2,
+       QNNRT__PARSE_Q_BW_2, QNNRT__PARSE_Q_BW_AXIS_2, QNNRT__PARSE_Q_SCALE, QNNRT__PARSE_Q_OFFSET };
+static const qnnrt_json_text qnnrt__parse_quant_keys[] = {
     QNNRT__KEY("definition"), QNNRT__KEY("quantizationEncoding"), QNNRT__KEY("scaleOffset"),
     QNNRT__KEY("axisScaleOffset"), QNNRT__KEY("bwScaleOffset"), QNNRT__KEY("bwAxisScaleOffset"),
     QNNRT__KEY("scaleOffsetEncoding"), QNNRT__KEY("axisScaleOffsetEncoding"),
@@ -7362,64 +7394,59 @@ static const qnnrt_json_text qnnrt__read_quant_keys[] = {
 };
 
 /* The members of all the encoding objects. */
-enum { QNNRT__READ_E_BITWIDTH, QNNRT__READ_E_AXIS, QNNRT__READ_E_NUM_PAIRS, QNNRT__READ_E_NUM,
-       QNNRT__READ_E_PAIRS, QNNRT__READ_E_SCALES, QNNRT__READ_E_OFFSETS, QNNRT__READ_E_SCALE,
-       QNNRT__READ_E_OFFSET };
-static const qnnrt_json_text qnnrt__read_encoding_keys[] = {
+enum { QNNRT__PARSE_E_BITWIDTH, QNNRT__PARSE_E_AXIS, QNNRT__PARSE_E_NUM_PAIRS, QNNRT__PARSE_E_NUM,
+       QNNRT__PARSE_E_PAIRS, QNNRT__PARSE_E_SCALES, QNNRT__PARSE_E_OFFSETS, QNNRT__PARSE_E_SCALE,
+       QNNRT__PARSE_E_OFFSET };
+static const qnnrt_json_text qnnrt__parse_encoding_keys[] = {
     QNNRT__KEY("bitwidth"), QNNRT__KEY("axis"), QNNRT__KEY("numScaleOffsets"),
     QNNRT__KEY("numElements"), QNNRT__KEY("scaleOffsets"), QNNRT__KEY("scales"),
     QNNRT__KEY("offsets"), QNNRT__KEY("scale"), QNNRT__KEY("offset"), QNNRT__NO_KEY
 };
-static const qnnrt_json_text qnnrt__read_pair_keys[] = {
+static const qnnrt_json_text qnnrt__parse_pair_keys[] = {
     QNNRT__KEY("scale"), QNNRT__KEY("offset"), QNNRT__NO_KEY
 };
 
 /* Scales and offsets of an axis while they come; offsets may be fewer. */
-typedef struct qnnrt__read_axis {
+typedef struct qnnrt__parse_axis {
     float    *scales;
     int32_t  *offsets;
-    uint32_t  scale_count, offset_count, scale_room, offset_room;
+    size_t    scale_count, offset_count, scale_room, offset_room;
     int       no_offsets;              /* "offsets": null */
-} qnnrt__read_axis;
+} qnnrt__parse_axis;
 
-/* Room for one more number of four bytes. */
-static int qnnrt__read_grow(qnnrt__record_reader *read, void *list, uint32_t count, uint32_t *room)
+static int qnnrt__parse_no_memory(qnnrt__record_reader *read)
 {
-    void *old, *more;
-    if (count < *room) return 1;
-    if (count >= 0x40000000u)
-        return qnnrt__record_fail(read, QNNRT_E_LIMIT, "an encoding with more than %u numbers",
-                                  count);
-    more = qnnrt__arena_alloc(read->table->arena, *room == 0 ? 16 : (uint64_t)*room * 2, 4);
-    if (more == NULL)
-        return qnnrt__record_result(read, qnnrt__fail_memory(read->table->err, "encodings"));
-    memcpy((void *)&old, list, sizeof(old));
-    if (count > 0) memcpy(more, old, (size_t)count * 4);
-    memcpy(list, (void *)&more, sizeof(more));
-    *room = *room == 0 ? 16 : *room * 2;
-    return 1;
+    return qnnrt__record_result(read, qnnrt__fail_memory(read->table->err, "encodings"));
 }
 
-static int qnnrt__read_push(qnnrt__record_reader *read, qnnrt__read_axis *axis, int is_scale)
+/* Append the number that was just read. */
+static int qnnrt__parse_push(qnnrt__record_reader *read, qnnrt__parse_axis *axis, int is_scale)
 {
-    int32_t offset = 0;
-    float scale = 0;
-    if (is_scale ? !qnnrt__record_as_f32(read, "scale", &scale)
-                 : !qnnrt__record_as_i32(read, "offset", &offset)) return 0;
+    qnnrt__arena *arena = read->table->arena;
+    float *scales;
+    int32_t *offsets;
+    if ((is_scale ? axis->scale_count : axis->offset_count) >= QNNRT__TABLE_SCALES)
+        return qnnrt__record_fail(read, QNNRT_E_LIMIT, "an encoding with more than %u numbers",
+                                  (unsigned)QNNRT__TABLE_SCALES);
     if (is_scale) {
-        if (!qnnrt__read_grow(read, (void *)&axis->scales, axis->scale_count, &axis->scale_room))
-            return 0;
-        axis->scales[axis->scale_count++] = scale;
-    } else {
-        if (!qnnrt__read_grow(read, (void *)&axis->offsets, axis->offset_count, &axis->offset_room))
-            return 0;
-        axis->offsets[axis->offset_count++] = offset;
+        scales = (float *)qnnrt__arena_grow(arena, axis->scales, axis->scale_count, sizeof(*scales),
+                                            axis->scale_count == 0 ? 16 : axis->scale_count + 1,
+                                            &axis->scale_room);
+        if (scales == NULL) return qnnrt__parse_no_memory(read);
+        axis->scales = scales;
+        return qnnrt__record_as_f32(read, "scale", &scales[axis->scale_count++]);
     }
-    return 1;
+    offsets = (int32_t *)qnnrt__arena_grow(arena, axis->offsets, axis->offset_count,
+                                           sizeof(*offsets),
+                                           axis->offset_count == 0 ? 16 : axis->offset_count + 1,
+                                           &axis->offset_room);
+    if (offsets == NULL) return qnnrt__parse_no_memory(read);
+    axis->offsets = offsets;
+    return qnnrt__record_as_i32(read, "offset", &offsets[axis->offset_count++]);
 }
 
 /* "0.5, -3" or, for all of them in one text, "0.5, -3, 0.25, 0". */
-static int qnnrt__read_pair_text(qnnrt__record_reader *read, qnnrt__read_axis *axis)
+static int qnnrt__parse_pair_text(qnnrt__record_reader *read, qnnrt__parse_axis *axis)
 {
     const qnnrt_json_text whole = read->r.value;
     const char *at = whole.text, *end = at + whole.bytes;
@@ -7434,7 +7461,7 @@ static int qnnrt__read_pair_text(qnnrt__record_reader *read, qnnrt__read_axis *a
         if (at < end && *at++ != ',')
             return qnnrt__record_fail(read, QNNRT_E_FORMAT,
                                       "\"scaleOffsets\": \"scale, offset\" is needed in a text");
-        good = qnnrt__read_push(read, axis, is_scale);
+        good = qnnrt__parse_push(read, axis, is_scale);
         is_scale = !is_scale;
     }
     read->r.value = whole;
@@ -7445,22 +7472,22 @@ static int qnnrt__read_pair_text(qnnrt__record_reader *read, qnnrt__read_axis *a
 }
 
 /* One element of "scaleOffsets": an object, a text, or a list of two. */
-static int qnnrt__read_pair(qnnrt__record_reader *read, qnnrt__read_axis *axis)
+static int qnnrt__parse_pair(qnnrt__record_reader *read, qnnrt__parse_axis *axis)
 {
     qnnrt_json_type type = qnnrt_json_value(&read->r);
     qnnrt__record record;
-    uint32_t scales = axis->scale_count, offsets = axis->offset_count;
+    size_t scales = axis->scale_count, offsets = axis->offset_count;
     int key, number = 0;
-    if (type == QNNRT_JSON_STRING) return qnnrt__read_pair_text(read, axis);
+    if (type == QNNRT_JSON_STRING) return qnnrt__parse_pair_text(read, axis);
     if (type == QNNRT_JSON_OBJECT) {
-        qnnrt__record_begin(&record, qnnrt__read_pair_keys);
+        qnnrt__record_begin(&record, qnnrt__parse_pair_keys);
         while ((key = qnnrt__record_member(read, &record)) >= 0)
-            if (!qnnrt__record_value(read, qnnrt__read_pair_keys[key].text, QNNRT_JSON_NUMBER) ||
-                !qnnrt__read_push(read, axis, key == 0)) return 0;
+            if (!qnnrt__record_value(read, qnnrt__parse_pair_keys[key].text, QNNRT_JSON_NUMBER) ||
+                !qnnrt__parse_push(read, axis, key == 0)) return 0;
     } else if (type == QNNRT_JSON_ARRAY) {
         for (; qnnrt_json_more(&read->r); ++number)
             if (!qnnrt__record_value(read, "scaleOffsets", QNNRT_JSON_NUMBER) ||
-                !qnnrt__read_push(read, axis, number == 0)) return 0;
+                !qnnrt__parse_push(read, axis, number == 0)) return 0;
     } else if (type != QNNRT_JSON_NONE) {
         return qnnrt__record_fail(
             read, QNNRT_E_FORMAT,
@@ -7477,23 +7504,23 @@ static int qnnrt__read_pair(qnnrt__record_reader *read, qnnrt__read_axis *axis)
 }
 
 /* A list of numbers, null for none, or of pairs. */
-static int qnnrt__read_numbers(qnnrt__record_reader *read, const char *key, qnnrt__read_axis *axis,
+static int qnnrt__parse_numbers(qnnrt__record_reader *read, const char *key, qnnrt__parse_axis *axis,
                                int what)
 {
     qnnrt_json_type type = qnnrt_json_value(&read->r);
-    if (what == QNNRT__READ_E_OFFSETS && type == QNNRT_JSON_NULL) return axis->no_offsets = 1;
-    if (what == QNNRT__READ_E_PAIRS && type == QNNRT_JSON_STRING)
-        return qnnrt__read_pair_text(read, axis);
+    if (what == QNNRT__PARSE_E_OFFSETS && type == QNNRT_JSON_NULL) return axis->no_offsets = 1;
+    if (what == QNNRT__PARSE_E_PAIRS && type == QNNRT_JSON_STRING)
+        return qnnrt__parse_pair_text(read, axis);
     if (type != QNNRT_JSON_ARRAY)
         return type == QNNRT_JSON_NONE
                    ? 0
                    : qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is %s; a list is needed", key,
                                         qnnrt__record_type(type));
     while (qnnrt_json_more(&read->r)) {
-        if (what == QNNRT__READ_E_PAIRS) {
-            if (!qnnrt__read_pair(read, axis)) return 0;
+        if (what == QNNRT__PARSE_E_PAIRS) {
+            if (!qnnrt__parse_pair(read, axis)) return 0;
         } else if (!qnnrt__record_value(read, key, QNNRT_JSON_NUMBER) ||
-                   !qnnrt__read_push(read, axis, what == QNNRT__READ_E_SCALES)) {
+                   !qnnrt__parse_push(read, axis, what == QNNRT__PARSE_E_SCALES)) {
             return 0;
         }
     }
@@ -7501,11 +7528,11 @@ static int qnnrt__read_numbers(qnnrt__record_reader *read, const char *key, qnnr
 }
 
 /* An encoding object of any kind into the vendor's struct. */
-static int qnnrt__read_encoding(qnnrt__record_reader *read, uint32_t encoding, const char *what,
+static int qnnrt__parse_encoding(qnnrt__record_reader *read, uint32_t encoding, const char *what,
                                 qnnrt__abi_quantize *out)
 {
     qnnrt__record record;
-    qnnrt__read_axis axis;
+    qnnrt__parse_axis axis;
     uint32_t announced = 0, bitwidth = 0;
     int32_t over = 0, offset = 0;
     float scale = 0;
@@ -7513,20 +7540,20 @@ static int qnnrt__read_encoding(qnnrt__record_reader *read, uint32_t encoding, c
                    encoding == QNNRT__ABI_BW_AXIS_SCALE_OFFSET;
     int key;
     uint64_t needed = encoding == QNNRT__ABI_SCALE_OFFSET || encoding == QNNRT__ABI_BW_SCALE_OFFSET
-                          ? UINT64_C(1) << QNNRT__READ_E_SCALE | UINT64_C(1) << QNNRT__READ_E_OFFSET
-                          : UINT64_C(1) << QNNRT__READ_E_AXIS;
+                          ? UINT64_C(1) << QNNRT__PARSE_E_SCALE | UINT64_C(1) << QNNRT__PARSE_E_OFFSET
+                          : UINT64_C(1) << QNNRT__PARSE_E_AXIS;
     memset(&axis, 0, sizeof(axis));
-    if (bw) needed |= UINT64_C(1) << QNNRT__READ_E_BITWIDTH;
-    if (!qnnrt__record_enter(read, &record, qnnrt__read_encoding_keys, what)) return 0;
+    if (bw) needed |= UINT64_C(1) << QNNRT__PARSE_E_BITWIDTH;
+    if (!qnnrt__record_enter(read, &record, qnnrt__parse_encoding_keys, what)) return 0;
     while ((key = qnnrt__record_member(read, &record)) >= 0) {
-        const char *name = qnnrt__read_encoding_keys[key].text;
-        int good = key == QNNRT__READ_E_BITWIDTH ? qnnrt__record_u32(read, name, &bitwidth)
-                   : key == QNNRT__READ_E_AXIS   ? qnnrt__record_i32(read, name, &over)
-                   : key == QNNRT__READ_E_NUM_PAIRS || key == QNNRT__READ_E_NUM
+        const char *name = qnnrt__parse_encoding_keys[key].text;
+        int good = key == QNNRT__PARSE_E_BITWIDTH ? qnnrt__record_u32(read, name, &bitwidth)
+                   : key == QNNRT__PARSE_E_AXIS   ? qnnrt__record_i32(read, name, &over)
+                   : key == QNNRT__PARSE_E_NUM_PAIRS || key == QNNRT__PARSE_E_NUM
                        ? qnnrt__record_u32(read, name, &announced)
-                   : key == QNNRT__READ_E_SCALE  ? qnnrt__record_f32(read, name, &scale)
-                   : key == QNNRT__READ_E_OFFSET ? qnnrt__record_i32(read, name, &offset)
-                                                 : qnnrt__read_numbers(read, name, &axis, key);
+                   : key == QNNRT__PARSE_E_SCALE  ? qnnrt__record_f32(read, name, &scale)
+                   : key == QNNRT__PARSE_E_OFFSET ? qnnrt__record_i32(read, name, &offset)
+                                                 : qnnrt__parse_numbers(read, name, &axis, key);
         if (!good) return 0;
     }
     if (!qnnrt__record_go_on(read)) return 0;
@@ -7549,12 +7576,12 @@ static int qnnrt__read_encoding(qnnrt__record_reader *read, uint32_t encoding, c
     }
     if (axis.scale_count == 0 ||
         (axis.offset_count != axis.scale_count && axis.offset_count != 0) ||
-        (qnnrt__record_has(&record, QNNRT__READ_E_OFFSETS) && axis.offset_count == 0 &&
+        (qnnrt__record_has(&record, QNNRT__PARSE_E_OFFSETS) && axis.offset_count == 0 &&
          !axis.no_offsets))
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" has %u scales and %u offsets", what,
                                   (unsigned)axis.scale_count, (unsigned)axis.offset_count);
     if ((record.seen &
-         (UINT64_C(1) << QNNRT__READ_E_NUM_PAIRS | UINT64_C(1) << QNNRT__READ_E_NUM)) != 0 &&
+         (UINT64_C(1) << QNNRT__PARSE_E_NUM_PAIRS | UINT64_C(1) << QNNRT__PARSE_E_NUM)) != 0 &&
         announced != axis.scale_count)
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" announces %u scales and has %u",
                                   what, (unsigned)announced, (unsigned)axis.scale_count);
@@ -7562,21 +7589,20 @@ static int qnnrt__read_encoding(qnnrt__record_reader *read, uint32_t encoding, c
     if (encoding == QNNRT__ABI_BW_AXIS_SCALE_OFFSET) {
         out->u.bw_axis.bitwidth = bitwidth;
         out->u.bw_axis.axis = over;
-        out->u.bw_axis.count = axis.scale_count;
+        out->u.bw_axis.count = (uint32_t)axis.scale_count;
         out->u.bw_axis.scales = axis.scales;
         out->u.bw_axis.offsets = axis.offset_count > 0 ? axis.offsets : NULL;
     } else {
         qnnrt__abi_scale_offset *pairs = (qnnrt__abi_scale_offset *)qnnrt__arena_alloc(
             read->table->arena, axis.scale_count, sizeof(*pairs));
-        uint32_t i;
-        if (pairs == NULL)
-            return qnnrt__record_result(read, qnnrt__fail_memory(read->table->err, "encodings"));
+        size_t i;
+        if (pairs == NULL) return qnnrt__parse_no_memory(read);
         for (i = 0; i < axis.scale_count; ++i) {
             pairs[i].scale = axis.scales[i];
             pairs[i].offset = axis.offset_count > 0 ? axis.offsets[i] : 0;
         }
         out->u.axis.axis = over;
-        out->u.axis.count = axis.scale_count;
+        out->u.axis.count = (uint32_t)axis.scale_count;
         out->u.axis.pairs = pairs;
     }
     return 1;
@@ -7584,31 +7610,31 @@ static int qnnrt__read_encoding(qnnrt__record_reader *read, uint32_t encoding, c
 
 /* "quantizeParams". The encoding object may come before the name of the encoding, so what it is is
    taken from its key, and the two must agree. */
-static int qnnrt__read_quant(qnnrt__record_reader *read, const char *what, qnnrt__abi_quantize *out)
+static int qnnrt__parse_quant(qnnrt__record_reader *read, const char *what, qnnrt__abi_quantize *out)
 {
     qnnrt__record record;
     uint32_t definition = QNNRT__ABI_DEFINED, encoding = QNNRT__ABI_UNDEFINED, found;
-    const uint64_t plain = UINT64_C(1) << QNNRT__READ_SCALE | UINT64_C(1) << QNNRT__READ_OFFSET;
+    const uint64_t plain = UINT64_C(1) << QNNRT__PARSE_Q_SCALE | UINT64_C(1) << QNNRT__PARSE_Q_OFFSET;
     float scale = 0;
     int32_t offset = 0;
     int key, good;
     memset(out, 0, sizeof(*out));
     out->encoding = QNNRT__ABI_UNDEFINED;
-    if (!qnnrt__record_enter(read, &record, qnnrt__read_quant_keys, what)) return 0;
+    if (!qnnrt__record_enter(read, &record, qnnrt__parse_quant_keys, what)) return 0;
     while ((key = qnnrt__record_member(read, &record)) >= 0) {
-        const char *name = qnnrt__read_quant_keys[key].text;
-        if (key == QNNRT__READ_DEFINITION)
+        const char *name = qnnrt__parse_quant_keys[key].text;
+        if (key == QNNRT__PARSE_Q_DEFINITION)
             good = qnnrt__record_enum(read, name, QNNRT__NAMES_DEFINITION, QNNRT__ABI_UNDEFINED,
                                       &definition);
-        else if (key == QNNRT__READ_ENCODING)
+        else if (key == QNNRT__PARSE_Q_ENCODING)
             good = qnnrt__record_enum(read, name, QNNRT_VENDOR_ENCODING, QNNRT__ABI_UNKNOWN,
                                       &encoding);
-        else if (key == QNNRT__READ_SCALE) good = qnnrt__record_f32(read, name, &scale);
-        else if (key == QNNRT__READ_OFFSET) good = qnnrt__record_i32(read, name, &offset);
+        else if (key == QNNRT__PARSE_Q_SCALE) good = qnnrt__record_f32(read, name, &scale);
+        else if (key == QNNRT__PARSE_Q_OFFSET) good = qnnrt__record_i32(read, name, &offset);
         else if (out->encoding != QNNRT__ABI_UNDEFINED)
             good = qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" holds two encodings", what);
         else      /* two names for each kind, in the order of the vendor's numbers */
-            good = qnnrt__read_encoding(read, (uint32_t)((key - QNNRT__READ_SCALE_OFFSET) % 4),
+            good = qnnrt__parse_encoding(read, (uint32_t)((key - QNNRT__PARSE_Q_SCALE_OFFSET) % 4),
                                         name, out);
         if (!good) return 0;
     }
@@ -7627,7 +7653,7 @@ static int qnnrt__read_quant(qnnrt__record_reader *read, const char *what, qnnrt
         out->encoding = QNNRT__ABI_UNDEFINED;
         return 1;
     }
-    if (!qnnrt__record_has(&record, QNNRT__READ_ENCODING)) encoding = found;
+    if (!qnnrt__record_has(&record, QNNRT__PARSE_Q_ENCODING)) encoding = found;
     if (encoding != found &&
         (found != QNNRT__ABI_UNDEFINED || encoding <= QNNRT__ABI_BW_AXIS_SCALE_OFFSET))
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" says %s and holds %s", what,
@@ -7645,11 +7671,11 @@ static int qnnrt__read_quant(qnnrt__record_reader *read, const char *what, qnnrt
 
 /* ---- tensors ---- */
 
-enum { QNNRT__READ_T_VERSION, QNNRT__READ_T_ID, QNNRT__READ_T_NAME, QNNRT__READ_T_TYPE,
-       QNNRT__READ_T_FORMAT, QNNRT__READ_T_DTYPE, QNNRT__READ_T_RANK, QNNRT__READ_T_DIMS,
-       QNNRT__READ_T_MEM, QNNRT__READ_T_QUANT, QNNRT__READ_T_DYNAMIC, QNNRT__READ_T_DTYPE_2,
-       QNNRT__READ_T_CURRENT, QNNRT__READ_T_QUANT_2, QNNRT__READ_T_ELEMENT, QNNRT__READ_T_BYTES };
-static const qnnrt_json_text qnnrt__read_tensor_keys[] = {
+enum { QNNRT__PARSE_VERSION, QNNRT__PARSE_ID, QNNRT__PARSE_NAME, QNNRT__PARSE_TYPE,
+       QNNRT__PARSE_FORMAT, QNNRT__PARSE_DTYPE, QNNRT__PARSE_RANK, QNNRT__PARSE_DIMS,
+       QNNRT__PARSE_MEM, QNNRT__PARSE_QUANT, QNNRT__PARSE_DYNAMIC, QNNRT__PARSE_DTYPE_2,
+       QNNRT__PARSE_CURRENT, QNNRT__PARSE_QUANT_2, QNNRT__PARSE_ELEMENT, QNNRT__PARSE_BYTES };
+static const qnnrt_json_text qnnrt__parse_keys[] = {
     QNNRT__KEY("version"), QNNRT__KEY("id"), QNNRT__KEY("name"), QNNRT__KEY("type"),
     QNNRT__KEY("dataFormat"), QNNRT__KEY("dataType"), QNNRT__KEY("rank"), QNNRT__KEY("dimensions"),
     QNNRT__KEY("memType"), QNNRT__KEY("quantizeParams"), QNNRT__KEY("isDynamicDimensions"),
@@ -7657,10 +7683,10 @@ static const qnnrt_json_text qnnrt__read_tensor_keys[] = {
     QNNRT__KEY("bytesPerElement"), QNNRT__KEY("nbytes"), QNNRT__NO_KEY
 };
 
-typedef struct qnnrt__read_dims { uint32_t count, dims[QNNRT__READ_RANK]; } qnnrt__read_dims;
+typedef struct qnnrt__parse_dims { uint32_t count, dims[QNNRT__PARSE_MOST_DIMS]; } qnnrt__parse_dims;
 
-static int qnnrt__read_dimensions(qnnrt__record_reader *read, const char *key,
-                                  qnnrt__read_dims *out)
+static int qnnrt__parse_dimensions(qnnrt__record_reader *read, const char *key,
+                                  qnnrt__parse_dims *out)
 {
     char shown[48];
     out->count = 0;
@@ -7678,7 +7704,7 @@ static int qnnrt__read_dimensions(qnnrt__record_reader *read, const char *key,
                                       type == QNNRT_JSON_NUMBER ? qnnrt__record_shown(read, shown)
                                                               : qnnrt__record_type(type),
                                       (unsigned)UINT32_MAX);
-        if (out->count >= QNNRT__READ_RANK || out->count >= read->table->limits->rank)
+        if (out->count >= QNNRT__PARSE_MOST_DIMS || out->count >= read->table->limits->rank)
             return qnnrt__record_fail(read, QNNRT_E_LIMIT,
                                       "\"%s\" has more than %u dimensions (limits.rank)", key,
                                       (unsigned)out->count);
@@ -7688,8 +7714,8 @@ static int qnnrt__read_dimensions(qnnrt__record_reader *read, const char *key,
 }
 
 /* [false, true] or [0, 1], one for each dimension. */
-static int qnnrt__read_flags(qnnrt__record_reader *read, const char *key,
-                             uint8_t flags[QNNRT__READ_RANK], uint32_t *count)
+static int qnnrt__parse_flags(qnnrt__record_reader *read, const char *key,
+                             uint8_t flags[QNNRT__PARSE_MOST_DIMS], uint32_t *count)
 {
     *count = 0;
     if (qnnrt_json_value(&read->r) == QNNRT_JSON_NULL) return 1;
@@ -7702,7 +7728,7 @@ static int qnnrt__read_flags(qnnrt__record_reader *read, const char *key,
         if (type == QNNRT_JSON_NONE) return 0;
         if (type == QNNRT_JSON_TRUE || type == QNNRT_JSON_FALSE) value = type == QNNRT_JSON_TRUE;
         else if (type == QNNRT_JSON_NUMBER && !qnnrt_json_u64(&read->r.value, &value)) value = 2;
-        if (value > 1 || *count >= QNNRT__READ_RANK)
+        if (value > 1 || *count >= QNNRT__PARSE_MOST_DIMS)
             return qnnrt__record_fail(read, QNNRT_E_FORMAT,
                                       "\"%s\" holds something else than one true or false for each"
                                       " dimension", key);
@@ -7712,15 +7738,15 @@ static int qnnrt__read_flags(qnnrt__record_reader *read, const char *key,
 }
 
 /* What a tensor says of itself besides: looked at when all of it is known. */
-typedef struct qnnrt__read_tensor {
+typedef struct qnnrt__parse_facts {
     qnnrt__abi_tensor abi;
-    qnnrt__read_dims  dims, current;
-    uint8_t           dynamic[QNNRT__READ_RANK];
+    qnnrt__parse_dims  dims, current;
+    uint8_t           dynamic[QNNRT__PARSE_MOST_DIMS];
     uint32_t          rank, dynamic_count, dtype_2;
     uint64_t          element_bytes, bytes;
-} qnnrt__read_tensor;
+} qnnrt__parse_facts;
 
-static int qnnrt__read_tensor_version(qnnrt__record_reader *read, uint32_t *out)
+static int qnnrt__parse_version(qnnrt__record_reader *read, uint32_t *out)
 {
     size_t bytes;
     if (!qnnrt__record_value(read, "version", QNNRT_JSON_STRING)) return 0;
@@ -7729,46 +7755,46 @@ static int qnnrt__read_tensor_version(qnnrt__record_reader *read, uint32_t *out)
     return 1;
 }
 
-static int qnnrt__read_tensor_member(qnnrt__record_reader *read, int key, qnnrt__read_tensor *t)
+static int qnnrt__parse_member(qnnrt__record_reader *read, int key, qnnrt__parse_facts *t)
 {
     static const qnnrt_json_text no_type = QNNRT__KEY("UNKNOWN");
     qnnrt__abi_tensor_body *body = &t->abi.body;
-    const char *name = qnnrt__read_tensor_keys[key].text;
+    const char *name = qnnrt__parse_keys[key].text;
     switch (key) {
-    case QNNRT__READ_T_ID:      return qnnrt__record_u32(read, name, &body->id);
-    case QNNRT__READ_T_NAME:
+    case QNNRT__PARSE_ID:      return qnnrt__record_u32(read, name, &body->id);
+    case QNNRT__PARSE_NAME:
         if (!qnnrt__record_text(read, name, &body->name)) return 0;
         read->name = body->name;
         return 1;
-    case QNNRT__READ_T_TYPE:
+    case QNNRT__PARSE_TYPE:
         /* Utilities write this for a type newer than they are: that of the list stands. */
         if (qnnrt_json_value_is(&read->r, &no_type)) return 1;
         return qnnrt__record_enum(read, name, QNNRT_VENDOR_TENSOR_TYPE, QNNRT__ABI_UNDEFINED,
                                   &body->type);
-    case QNNRT__READ_T_FORMAT:
+    case QNNRT__PARSE_FORMAT:
         return qnnrt__record_enum(read, name, QNNRT_VENDOR_FORMAT, QNNRT__ABI_UNKNOWN,
                                   &body->format);
-    case QNNRT__READ_T_DTYPE:
+    case QNNRT__PARSE_DTYPE:
         return qnnrt__record_enum(read, name, QNNRT_VENDOR_DTYPE, QNNRT__ABI_UNDEFINED,
                                   &body->dtype);
-    case QNNRT__READ_T_DTYPE_2:
+    case QNNRT__PARSE_DTYPE_2:
         return qnnrt__record_enum(read, name, QNNRT_VENDOR_DTYPE, QNNRT__ABI_UNDEFINED,
                                   &t->dtype_2);
-    case QNNRT__READ_T_RANK:    return qnnrt__record_u32(read, name, &t->rank);
-    case QNNRT__READ_T_DIMS:    return qnnrt__read_dimensions(read, name, &t->dims);
-    case QNNRT__READ_T_CURRENT: return qnnrt__read_dimensions(read, name, &t->current);
-    case QNNRT__READ_T_QUANT:
-    case QNNRT__READ_T_QUANT_2: return qnnrt__read_quant(read, name, &body->quantize);
-    case QNNRT__READ_T_DYNAMIC: return qnnrt__read_flags(read, name, t->dynamic, &t->dynamic_count);
-    case QNNRT__READ_T_VERSION: return qnnrt__read_tensor_version(read, &t->abi.version);
-    case QNNRT__READ_T_ELEMENT: return qnnrt__record_u64(read, name, UINT64_MAX, &t->element_bytes);
-    case QNNRT__READ_T_BYTES:   return qnnrt__record_u64(read, name, UINT64_MAX, &t->bytes);
+    case QNNRT__PARSE_RANK:    return qnnrt__record_u32(read, name, &t->rank);
+    case QNNRT__PARSE_DIMS:    return qnnrt__parse_dimensions(read, name, &t->dims);
+    case QNNRT__PARSE_CURRENT: return qnnrt__parse_dimensions(read, name, &t->current);
+    case QNNRT__PARSE_QUANT:
+    case QNNRT__PARSE_QUANT_2: return qnnrt__parse_quant(read, name, &body->quantize);
+    case QNNRT__PARSE_DYNAMIC: return qnnrt__parse_flags(read, name, t->dynamic, &t->dynamic_count);
+    case QNNRT__PARSE_VERSION: return qnnrt__parse_version(read, &t->abi.version);
+    case QNNRT__PARSE_ELEMENT: return qnnrt__record_u64(read, name, UINT64_MAX, &t->element_bytes);
+    case QNNRT__PARSE_BYTES:   return qnnrt__record_u64(read, name, UINT64_MAX, &t->bytes);
     default:                    return qnnrt_json_skip(&read->r);
     }
 }
 
 /* Sizes that the text states are only compared with the computed ones. */
-static void qnnrt__read_warn_bytes(const qnnrt__record_reader *read, const char *key,
+static void qnnrt__parse_warn_bytes(const qnnrt__record_reader *read, const char *key,
                                    uint64_t stated, uint64_t computed,
                                    const qnnrt_tensor_info *tensor)
 {
@@ -7781,39 +7807,39 @@ static void qnnrt__read_warn_bytes(const qnnrt__record_reader *read, const char 
         (unsigned long long)computed);
 }
 
-static int qnnrt__read_tensor_check(qnnrt__record_reader *read, const qnnrt__record *record,
-                                    qnnrt__read_tensor *t, const char *kind)
+static int qnnrt__parse_check(qnnrt__record_reader *read, const qnnrt__record *record,
+                                    qnnrt__parse_facts *t, qnnrt__table_kind kind)
 {
     qnnrt__abi_tensor_body *body = &t->abi.body;
-    const qnnrt__read_dims *dims = &t->dims;
-    if (!qnnrt__record_has(record, QNNRT__READ_T_NAME))
+    const qnnrt__parse_dims *dims = &t->dims;
+    if (!qnnrt__record_has(record, QNNRT__PARSE_NAME))
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it has no \"name\"");
-    if (!qnnrt__record_has(record, QNNRT__READ_T_ID))
+    if (!qnnrt__record_has(record, QNNRT__PARSE_ID))
         return qnnrt__record_fail(read, QNNRT_E_FORMAT,
                                   "it has no \"id\", which the library matches by");
-    if (!qnnrt__record_has(record, QNNRT__READ_T_DTYPE)) {
-        if (!qnnrt__record_has(record, QNNRT__READ_T_DTYPE_2))
+    if (!qnnrt__record_has(record, QNNRT__PARSE_DTYPE)) {
+        if (!qnnrt__record_has(record, QNNRT__PARSE_DTYPE_2))
             return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it has no \"dataType\"");
         body->dtype = t->dtype_2;
-    } else if (qnnrt__record_has(record, QNNRT__READ_T_DTYPE_2) && body->dtype != t->dtype_2) {
+    } else if (qnnrt__record_has(record, QNNRT__PARSE_DTYPE_2) && body->dtype != t->dtype_2) {
         return qnnrt__record_fail(read, QNNRT_E_FORMAT,
                                   "\"dataType\" is 0x%04x and \"data_type\" 0x%04x",
                                   (unsigned)body->dtype, (unsigned)t->dtype_2);
     }
-    if (qnnrt__record_has(record, QNNRT__READ_T_QUANT) &&
-        qnnrt__record_has(record, QNNRT__READ_T_QUANT_2))
+    if (qnnrt__record_has(record, QNNRT__PARSE_QUANT) &&
+        qnnrt__record_has(record, QNNRT__PARSE_QUANT_2))
         return qnnrt__record_fail(read, QNNRT_E_FORMAT,
                                   "\"quantizeParams\" and \"quantization\" are both there");
-    if (qnnrt__record_has(record, QNNRT__READ_T_CURRENT)) {
-        if (qnnrt__record_has(record, QNNRT__READ_T_DIMS) && t->dims.count != t->current.count)
+    if (qnnrt__record_has(record, QNNRT__PARSE_CURRENT)) {
+        if (qnnrt__record_has(record, QNNRT__PARSE_DIMS) && t->dims.count != t->current.count)
             return qnnrt__record_fail(read, QNNRT_E_FORMAT,
                                       "\"dimensions\" has %u and \"currentDimensions\" %u numbers",
                                       (unsigned)t->dims.count, (unsigned)t->current.count);
         dims = &t->current;
-    } else if (!qnnrt__record_has(record, QNNRT__READ_T_DIMS)) {
+    } else if (!qnnrt__record_has(record, QNNRT__PARSE_DIMS)) {
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it has no \"dimensions\"");
     }
-    if (qnnrt__record_has(record, QNNRT__READ_T_RANK) && t->rank != dims->count)
+    if (qnnrt__record_has(record, QNNRT__PARSE_RANK) && t->rank != dims->count)
         return qnnrt__record_fail(read, QNNRT_E_FORMAT,
                                   "\"rank\" is %u and there are %u dimensions", (unsigned)t->rank,
                                   (unsigned)dims->count);
@@ -7821,12 +7847,14 @@ static int qnnrt__read_tensor_check(qnnrt__record_reader *read, const qnnrt__rec
         return qnnrt__record_fail(read, QNNRT_E_FORMAT,
                                   "\"isDynamicDimensions\" has %u elements for %u dimensions",
                                   (unsigned)t->dynamic_count, (unsigned)dims->count);
-    if ((kind[0] == 'i' && body->type == QNNRT__ABI_APP_READ) ||
-        (kind[0] == 'o' && body->type == QNNRT__ABI_APP_WRITE))
+    if ((kind == QNNRT__TABLE_INPUTS && body->type == QNNRT__ABI_APP_READ) ||
+        (kind == QNNRT__TABLE_OUTPUTS && body->type == QNNRT__ABI_APP_WRITE))
         return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                  "it stands among the %ss and its type is %s", kind,
-                                  kind[0] == 'i' ? "QNN_TENSOR_TYPE_APP_READ, that of outputs"
-                                                 : "QNN_TENSOR_TYPE_APP_WRITE, that of inputs");
+                                  "it stands among the %ss and its type is %s",
+                                  qnnrt__table_noun(kind),
+                                  kind == QNNRT__TABLE_INPUTS
+                                    ? "QNN_TENSOR_TYPE_APP_READ, that of outputs"
+                                    : "QNN_TENSOR_TYPE_APP_WRITE, that of inputs");
     body->rank = dims->count;
     body->dims = dims->dims;
     if (t->dynamic_count != 0) {
@@ -7837,65 +7865,73 @@ static int qnnrt__read_tensor_check(qnnrt__record_reader *read, const qnnrt__rec
 }
 
 /* One tensor record. */
-static int qnnrt__read_tensor_record(qnnrt__record_reader *read, qnnrt__table_list *list)
+static int qnnrt__parse_record(qnnrt__record_reader *read, qnnrt__table_list *list)
 {
     qnnrt__record record;
-    qnnrt__read_tensor t;
+    qnnrt__parse_facts t;
+    static const uint32_t types[QNNRT__TABLE_KINDS] = { QNNRT__ABI_APP_WRITE, QNNRT__ABI_APP_READ,
+                                                        QNNRT__ABI_UPDATEABLE_STATIC };
     const qnnrt_tensor_info *made;
     int key;
     memset(&t.abi, 0, sizeof(t.abi));
     t.dims.count = t.current.count = t.rank = t.dynamic_count = t.dtype_2 = 0;
     t.element_bytes = t.bytes = 0;
     t.abi.version = 1;
-    t.abi.body.type = list->kind[0] == 'o' ? QNNRT__ABI_APP_READ
-                      : list->kind[0] == 'i' ? QNNRT__ABI_APP_WRITE : QNNRT__ABI_UPDATEABLE_STATIC;
-    read->kind = list->kind;
+    t.abi.body.type = types[list->kind];
+    read->kind = qnnrt__table_noun(list->kind);
     read->index = list->count;
     read->name = NULL;
-    if (!qnnrt__record_enter(read, &record, qnnrt__read_tensor_keys, list->kind)) return 0;
+    if (!qnnrt__record_enter(read, &record, qnnrt__parse_keys, read->kind)) return 0;
     read->depth = read->r.depth;
     while ((key = qnnrt__record_member(read, &record)) >= 0) {
         read->depth = read->r.depth;      /* one more within "info" */
-        if (!qnnrt__read_tensor_member(read, key, &t)) return 0;
+        if (!qnnrt__parse_member(read, key, &t)) return 0;
     }
     read->depth = 0;
     if (!qnnrt__record_go_on(read)) return 0;
-    if (!qnnrt__read_tensor_check(read, &record, &t, list->kind)) return 0;
+    if (!qnnrt__parse_check(read, &record, &t, list->kind)) return 0;
     if (!qnnrt__record_result(read, qnnrt__table_take(read->table, 1))) return 0;
     if (!qnnrt__record_result(read, qnnrt__table_add(read->table, list, &t.abi))) return 0;
     made = &list->tensors[list->count - 1];
-    if (qnnrt__record_has(&record, QNNRT__READ_T_ELEMENT) && made->count > 0 &&
+    if (qnnrt__record_has(&record, QNNRT__PARSE_ELEMENT) && made->count > 0 &&
         made->bytes >= made->count)
-        qnnrt__read_warn_bytes(read, "bytesPerElement", t.element_bytes, made->bytes / made->count,
+        qnnrt__parse_warn_bytes(read, "bytesPerElement", t.element_bytes, made->bytes / made->count,
                                made);
-    if (qnnrt__record_has(&record, QNNRT__READ_T_BYTES))
-        qnnrt__read_warn_bytes(read, "nbytes", t.bytes, made->bytes, made);
+    if (qnnrt__record_has(&record, QNNRT__PARSE_BYTES))
+        qnnrt__parse_warn_bytes(read, "nbytes", t.bytes, made->bytes, made);
     return 1;
 }
 
 /* Room to begin with for `announced` records. A count from a file reserves no more than the text
    could hold, in all lists together. */
-static uint32_t qnnrt__read_hint(qnnrt__record_reader *read, uint32_t announced)
+static uint32_t qnnrt__parse_hint(qnnrt__record_reader *read, uint32_t announced)
 {
     uint32_t room = announced < read->hints ? announced : read->hints;
     read->hints -= room;
     return room;
 }
 
-/* A list of tensors. announced: what the text says before it, 0: nothing. */
-static int qnnrt__read_tensors(qnnrt__record_reader *read, const char *key, const char *kind,
-                               uint32_t announced, qnnrt__table_list *list)
+/* Read a list of tensors. announced: what the text says before it, 0: nothing. */
+static int qnnrt__parse_list(qnnrt__record_reader *read, const char *key, uint32_t announced,
+                              qnnrt__table_list *list)
 {
-    memset(list, 0, sizeof(*list));
-    list->kind = kind;
     if (!qnnrt__record_value(read, key, QNNRT_JSON_ARRAY)) return 0;
     if (!qnnrt__record_result(read, qnnrt__table_room(read->table, list,
-                                                      qnnrt__read_hint(read, announced))))
+                                                      qnnrt__parse_hint(read, announced))))
         return 0;
     while (qnnrt_json_more(&read->r))
-        if (!qnnrt__read_tensor_record(read, list)) return 0;
+        if (!qnnrt__parse_record(read, list)) return 0;
     return read->r.error == NULL;
 }
+
+/* =====================================================================================
+   READ JSON                                                                   >>read_json
+   Metadata of a context binary from the text that qnn-context-binary-utility writes, into
+   the table: one pass, nothing in between.
+   Source: as in >>parse.
+   Needs: >>mem >>err >>table >>record >>parse, and qnnrt_json.h
+   Knows nothing of: files, libraries, who else has metadata
+   ===================================================================================== */
 
 /* ---- graphs ---- */
 
@@ -7907,6 +7943,16 @@ static const qnnrt_json_text qnnrt__read_graph_keys[] = {
     QNNRT__KEY("numGraphOutputs"), QNNRT__KEY("graphOutputs"), QNNRT__KEY("numUpdateableTensors"),
     QNNRT__KEY("updateableTensors"), QNNRT__KEY("graphBlobInfo"), QNNRT__KEY("graphBlobInfoV2"),
     QNNRT__KEY("inputs"), QNNRT__KEY("outputs"), QNNRT__NO_KEY
+};
+
+/* The list that a key is about, and the key of its count. */
+static const unsigned char qnnrt__read_graph_kinds[] = {
+    0, QNNRT__TABLE_INPUTS, QNNRT__TABLE_INPUTS, QNNRT__TABLE_OUTPUTS, QNNRT__TABLE_OUTPUTS,
+    QNNRT__TABLE_UPDATEABLES, QNNRT__TABLE_UPDATEABLES, 0, 0, QNNRT__TABLE_INPUTS,
+    QNNRT__TABLE_OUTPUTS
+};
+static const int qnnrt__read_graph_counts[QNNRT__TABLE_KINDS] = {
+    QNNRT__READ_G_NUM_IN, QNNRT__READ_G_NUM_OUT, QNNRT__READ_G_NUM_UP
 };
 
 /* Whole numbers of a record, by a list of keys; others are stepped over. null is an empty one. */
@@ -7965,14 +8011,14 @@ static int qnnrt__read_count(qnnrt__record_reader *read, const qnnrt__record *re
 static int qnnrt__read_graph(qnnrt__record_reader *read, size_t index, qnnrt_graph_info *graph)
 {
     qnnrt__record record;
-    qnnrt__table_list lists[3];
+    qnnrt__table_list lists[QNNRT__TABLE_KINDS];
     qnnrt__table *table = read->table;
-    uint32_t stated[3] = { 0, 0, 0 };
+    uint32_t stated[QNNRT__TABLE_KINDS] = { 0, 0, 0 };
     uint32_t depth;
     const char *name = NULL;
-    int key, good = 1, inputs, outputs, no_memory;
+    int key, good = 1, inputs, outputs, no_memory, kind;
     memset(lists, 0, sizeof(lists));
-    lists[0].kind = "input"; lists[1].kind = "output"; lists[2].kind = "updateable tensor";
+    for (kind = 0; kind < QNNRT__TABLE_KINDS; ++kind) lists[kind].kind = (qnnrt__table_kind)kind;
     read->kind = "graph";
     read->index = index;
     read->name = NULL;
@@ -7987,18 +8033,12 @@ static int qnnrt__read_graph(qnnrt__record_reader *read, size_t index, qnnrt_gra
                    qnnrt__record_result(
                        read, qnnrt__table_name(table, name, "a graph", NULL, &graph->name));
             read->name = table->graph = graph->name;
-        } else if (key == QNNRT__READ_G_NUM_IN) {
-            good = qnnrt__record_u32(read, text, &stated[0]);
-        } else if (key == QNNRT__READ_G_NUM_OUT) {
-            good = qnnrt__record_u32(read, text, &stated[1]);
-        } else if (key == QNNRT__READ_G_NUM_UP) {
-            good = qnnrt__record_u32(read, text, &stated[2]);
         } else if (key == QNNRT__READ_G_BLOB || key == QNNRT__READ_G_BLOB_2) {
             good = qnnrt__read_blob(read, text, graph);
+        } else if (key == qnnrt__read_graph_counts[kind = qnnrt__read_graph_kinds[key]]) {
+            good = qnnrt__record_u32(read, text, &stated[kind]);
         } else {
-            int which = key == QNNRT__READ_G_IN || key == QNNRT__READ_G_IN_2     ? 0
-                        : key == QNNRT__READ_G_OUT || key == QNNRT__READ_G_OUT_2 ? 1 : 2;
-            good = qnnrt__read_tensors(read, text, lists[which].kind, stated[which], &lists[which]);
+            good = qnnrt__parse_list(read, text, stated[kind], &lists[kind]);
             read->kind = "graph";
             read->index = index;
             read->name = graph->name;
@@ -8018,16 +8058,10 @@ static int qnnrt__read_graph(qnnrt__record_reader *read, size_t index, qnnrt_gra
     if (inputs == 0 || outputs == 0)
         return qnnrt__record_fail(read, QNNRT_E_FORMAT,
                                   "it has no \"graphInputs\" or no \"graphOutputs\"");
-    if (!qnnrt__read_count(read, &record, QNNRT__READ_G_NUM_IN, stated[0], lists[0].count) ||
-        !qnnrt__read_count(read, &record, QNNRT__READ_G_NUM_OUT, stated[1], lists[1].count) ||
-        !qnnrt__read_count(read, &record, QNNRT__READ_G_NUM_UP, stated[2], lists[2].count) ||
-        !qnnrt__record_result(read, qnnrt__table_close(table, &lists[0], &graph->inputs,
-                                                       &graph->input_count)) ||
-        !qnnrt__record_result(read, qnnrt__table_close(table, &lists[1], &graph->outputs,
-                                                       &graph->output_count)) ||
-        !qnnrt__record_result(read, qnnrt__table_close(table, &lists[2], &graph->updateables,
-                                                       &graph->updateable_count)))
-        return 0;
+    for (kind = 0; kind < QNNRT__TABLE_KINDS; ++kind)
+        if (!qnnrt__read_count(read, &record, qnnrt__read_graph_counts[kind], stated[kind],
+                               lists[kind].count) ||
+            !qnnrt__record_result(read, qnnrt__table_close(table, &lists[kind], graph))) return 0;
     graph->unsupported = qnnrt__table_unsupported(table->arena, graph, &no_memory);
     table->graph = NULL;
     return no_memory ? qnnrt__record_result(read, qnnrt__fail_memory(table->err, "tables")) : 1;
@@ -8038,18 +8072,15 @@ static int qnnrt__read_graphs(qnnrt__record_reader *read, uint32_t announced,
                               qnnrt_context_info *context)
 {
     qnnrt_graph_info *graphs = NULL;
-    size_t count = 0, room = 0, first = qnnrt__read_hint(read, announced);
+    size_t count = 0, room = 0, first = qnnrt__parse_hint(read, announced);
+    if (first == 0) first = 2;
     if (!qnnrt__record_value(read, "graphs", QNNRT_JSON_ARRAY)) return 0;
     while (qnnrt_json_more(&read->r)) {
-        if (count == room) {
-            qnnrt_graph_info *more;
-            room = room != 0 ? room * 2 : first != 0 ? first : 2;
-            more = (qnnrt_graph_info *)qnnrt__arena_alloc(read->table->arena, room, sizeof(*more));
-            if (more == NULL)
-                return qnnrt__record_result(read, qnnrt__fail_memory(read->table->err, "graphs"));
-            if (count > 0) memcpy(more, graphs, count * sizeof(*more));
-            graphs = more;
-        }
+        graphs = (qnnrt_graph_info *)qnnrt__arena_grow(
+            read->table->arena, graphs, count, sizeof(*graphs),
+            count == 0 ? first : (uint64_t)count + 1, &room);
+        if (graphs == NULL)
+            return qnnrt__record_result(read, qnnrt__fail_memory(read->table->err, "graphs"));
         if (!qnnrt__read_graph(read, count, &graphs[count])) return 0;
         ++count;
     }
@@ -9586,7 +9617,7 @@ static qnnrt_result qnnrt__scan_choose(qnnrt__scan *scan, const char *folder, in
    PIPELINE                                                                     >>pipeline
    Graphs in order, and which output feeds which input. Every match has a reason, and what
    does not fit is refused by name: equal bytes with another scale compute fluent nonsense.
-   Needs: >>mem >>err >>log >>sort >>table >>scan (names) >>profile (its struct)
+   Needs: >>mem >>err >>log >>sort >>compare >>scan (names) >>profile (its struct)
           >>context (its struct)
    Knows nothing of: memory, execution
    ===================================================================================== */
@@ -9673,7 +9704,7 @@ static const char *qnnrt__pipeline_say(const qnnrt_pipeline *p, const qnnrt__end
     char where[512], facts[256];
     snprintf(out, room, "%s \"%.160s\" of %s, %s", end->output ? "output" : "input",
              end->tensor->name, qnnrt__pipeline_where(p, end->step, where, sizeof(where)),
-             qnnrt__table_facts(end->tensor, facts, sizeof(facts)));
+             qnnrt__compare_text(end->tensor, facts, sizeof(facts)));
     return out;
 }
 
@@ -9761,12 +9792,12 @@ static qnnrt_result qnnrt__pipeline_by_name(qnnrt_pipeline *p, qnnrt_error *err)
         if (qnnrt__pipeline_begins(p, at)) producer = NULL;
         if (end->output) { producer = end; continue; }
         if (producer == NULL || end->source != NULL) continue;         /* a source: a given edge */
-        if (!qnnrt__table_same_facts(producer->tensor, end->tensor))
+        if (!qnnrt__compare_facts(producer->tensor, end->tensor))
             return qnnrt__fail(
                 err, QNNRT_E_MISMATCH, "%s and %s have one name and do not fit%s",
                 qnnrt__pipeline_say(p, producer, a, sizeof(a)),
                 qnnrt__pipeline_say(p, end, b, sizeof(b)),
-                qnnrt__table_differ(&producer->tensor->quant, &end->tensor->quant, c, sizeof(c)));
+                qnnrt__compare_first(&producer->tensor->quant, &end->tensor->quant, c, sizeof(c)));
         qnnrt__pipeline_connect(producer, end, "equal names");
     }
     return QNNRT_OK;
@@ -9784,7 +9815,7 @@ static void qnnrt__pipeline_share(qnnrt_pipeline *p)
         for (back = at; back-- > first;) {
             qnnrt__end *other = qnnrt__pipeline_end(p, back);
             if (other->output || other->apart || (other->source != NULL && other->source->output) ||
-                !qnnrt__table_same_facts(other->tensor, end->tensor)) continue;
+                !qnnrt__compare_facts(other->tensor, end->tensor)) continue;
             qnnrt__pipeline_connect(other, end, NULL);
             break;
         }
@@ -9839,7 +9870,7 @@ static int qnnrt__pipeline_callers(const qnnrt_pipeline *p, const qnnrt__end *in
     if (!qnnrt__pipeline_named(p, input->tensor->name, &at, &end)) return 0;
     for (; at < end && p->by_name[at]->step < input->step; ++at)
         if (!p->by_name[at]->output && p->by_name[at]->source == NULL &&
-            qnnrt__table_same_facts(p->by_name[at]->tensor, input->tensor)) return 1;
+            qnnrt__compare_facts(p->by_name[at]->tensor, input->tensor)) return 1;
     return 0;
 }
 
@@ -9860,7 +9891,7 @@ static qnnrt_result qnnrt__pipeline_by_shape(qnnrt_pipeline *p, uint32_t step, q
                                (unsigned)(step - 1), (unsigned)step);
         for (i = 0; i < before->output_count; ++i) {
             qnnrt__end *output = &p->outputs[step - 1][i];
-            if (output->readers > 0 || !qnnrt__table_same_facts(output->tensor, input->tensor))
+            if (output->readers > 0 || !qnnrt__compare_facts(output->tensor, input->tensor))
                 continue;
             from = output;
             to = input;
@@ -10020,12 +10051,12 @@ static qnnrt_result qnnrt__pipeline_given(qnnrt_pipeline *p, const qnnrt_pipelin
         if (to->source != NULL)
             return qnnrt__fail(err, QNNRT_E_ARG, "edge %u: input \"%.200s\" has an edge already",
                                (unsigned)e, edge->to);
-        if (!qnnrt__table_same_facts(from->tensor, to->tensor))
+        if (!qnnrt__compare_facts(from->tensor, to->tensor))
             return qnnrt__fail(
                 err, QNNRT_E_MISMATCH, "edge %u: %s and %s do not fit%s", (unsigned)e,
                 qnnrt__pipeline_say(p, from, a, sizeof(a)),
                 qnnrt__pipeline_say(p, to, b, sizeof(b)),
-                qnnrt__table_differ(&from->tensor->quant, &to->tensor->quant, c, sizeof(c)));
+                qnnrt__compare_first(&from->tensor->quant, &to->tensor->quant, c, sizeof(c)));
         qnnrt__pipeline_connect(from, to, "given");
     }
     return QNNRT_OK;
@@ -10515,7 +10546,7 @@ static void qnnrt__pipeline_free(qnnrt_pipeline *p)
    MODEL                                                                          >>model
    The opened folder: loads every file, has its metadata read from the sources there are and
    compared, keeps what there is, frees in reverse.
-   Needs: >>os >>mem >>err >>log >>size >>table >>system >>read_json >>backend >>profile
+   Needs: >>os >>mem >>err >>log >>size >>table >>compare >>system >>read_json >>backend >>profile
           >>context >>scan >>pipeline (its struct)
    Knows nothing of: memory plans, execution
    ===================================================================================== */
@@ -10678,7 +10709,7 @@ static qnnrt_result qnnrt__model_cross_check(qnnrt *model, const qnnrt__model_so
                                              qnnrt__table *table, const qnnrt_context_info *info,
                                              uint32_t tensors_left, uint32_t scales_left)
 {
-    qnnrt__table_sides sides;
+    qnnrt__compare_sides sides;
     qnnrt__arena aside;
     qnnrt_context_info second;
     qnnrt_result result;
@@ -10693,7 +10724,7 @@ static qnnrt_result qnnrt__model_cross_check(qnnrt *model, const qnnrt__model_so
         table->file = info->file;
         sides.one = "the binary";
         sides.other = source->json;
-        result = qnnrt__table_compare(table, info, &second, &sides);
+        result = qnnrt__compare(table, info, &second, &sides);
     }
     qnnrt__arena_free(&aside);
     return result;
@@ -11630,7 +11661,7 @@ static qnnrt_result qnnrt__place_mem(qnnrt_plan *plan, const qnnrt_mem_desc *des
    RUN                                                                              >>run
    Arrays of vendor tensors, filled once; bind changes pointers in them, exec hands them to
    the vendor. Everything that can fail or cost happened before.
-   Needs: >>os >>size >>mem >>err >>log >>codes >>abi >>table >>backend (its struct)
+   Needs: >>os >>size >>mem >>err >>log >>codes >>abi >>compare >>backend (its struct)
           >>profile >>context >>pipeline >>place
    Knows nothing of: folders, metadata sources
    ===================================================================================== */
@@ -12000,7 +12031,7 @@ static qnnrt_result qnnrt__run_no_conversion(const qnnrt_tensor_info *tensor, co
 {
     char facts[256];
     return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "\"%.200s\" (%s) has no conversion to or from %s",
-                       tensor->name, qnnrt__table_facts(tensor, facts, sizeof(facts)), what);
+                       tensor->name, qnnrt__compare_text(tensor, facts, sizeof(facts)), what);
 }
 
 /* =====================================================================================

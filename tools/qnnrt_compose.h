@@ -231,7 +231,7 @@ QNNRT_API qnnrt_result qnnrt_save_memory(qnnrt *model, size_t context, void *dat
    Is a node supported? The vendor is asked, but for what is known to crash it; an answer
    names the node with its tensors.
    Source: measured on CPU 2.47 and HTP 2.47 to 2.51, operator by operator.
-   Needs: >>err >>log >>codes >>dtype >>abi >>table >>backend (its struct)
+   Needs: >>err >>log >>codes >>dtype >>abi >>compare >>backend (its struct)
    Knows nothing of: how a node was described, graphs
    ===================================================================================== */
 
@@ -349,7 +349,7 @@ static void qnnrt__validate_say(qnnrt_error *err, const qnnrt__abi_tensor_body *
     }
     qnnrt__err_add(err, "\"%.60s\" %s", body->name,
                    body->type == QNNRT__ABI_NULL ? "none"
-                                                 : qnnrt__table_facts(&info, facts, sizeof(facts)));
+                                                 : qnnrt__compare_text(&info, facts, sizeof(facts)));
 }
 
 /* All that a node is, for messages. */
