@@ -8,7 +8,10 @@
        3W, 3W + 1       the sum of all positions, and of their squares  keys of layer 0, two dims
        3W + 2           the sum of their squares                        keys of layer 1, one dim
 
-   All numbers are whole and small, so every cell, column and row that is not what it should be shows,
+   With counter_rope 1 or 2 the graphs take cos and sin from the host, with so many columns, and these
+   follow: cos, then sin, of the token's own position.
+
+   All numbers but those are whole and small, so every cell, column and row that is not what it should be shows,
    exactly. Built on libQnnRef.so, in float32, in memory. */
 #ifndef LLM_COUNTER_H
 #define LLM_COUNTER_H
@@ -29,6 +32,7 @@ typedef struct counter_graph {
 
 static qnnrt_builder *counter_b;
 static float counter_one = 1;   /* a weight: with another value it is another model */
+static uint32_t counter_rope;   /* columns of cos and of sin, 0: the host gives none */
 
 static qnnrt_tensor counter_tensor(qnnrt_tensor_kind kind, const char *name, qnnrt_dtype dtype,
                                    uint32_t rank, uint32_t d0, uint32_t d1, uint32_t d2, uint32_t d3)
@@ -174,7 +178,7 @@ static void counter_add(const counter_graph *g)
     const uint32_t ar = g->ar, cl = g->context, w = COUNTER_WORDS;
     const qnnrt_dtype f32 = QNNRT_DTYPE_F32;
     qnnrt_graph_desc desc;
-    qnnrt_tensor ids, positions, mask, hot, p, by, squares, seen, twice, t, k[2], v[2], part[4], logits;
+    qnnrt_tensor ids, positions, mask, hot, p, by, squares, seen, twice, t, k[2], v[2], part[4], turn[2], logits;
     char name[64];
     uint32_t i;
     memset(&desc, 0, sizeof desc);
@@ -262,7 +266,18 @@ static void counter_add(const counter_graph *g)
     counter_join(p, part[0], part[1], g->flat ? 2 : 3);
     t = counter_4(g, COUNTER_INNER, "parts_23", 1, ar, 3);
     counter_join(t, part[2], part[3], g->flat ? 2 : 3);
-    logits = counter_4(g, QNNRT_TENSOR_OUTPUT, "logits", 1, ar, COUNTER_VOCABULARY);
+    if (counter_rope > 0) {
+        turn[0] = counter_4(g, QNNRT_TENSOR_INPUT, "position_ids_cos", 1, ar, counter_rope);
+        turn[1] = counter_4(g, QNNRT_TENSOR_INPUT, "position_ids_sin", 1, ar, counter_rope);
+        for (i = 0; i < 2; ++i) {
+            qnnrt_tensor joined = counter_4(g, COUNTER_INNER, i == 0 ? "parts_23_cos" : "parts_23_cos_sin", 1, ar,
+                                            3 + (i + 1) * counter_rope);
+            counter_join(joined, t, turn[i], g->flat ? 2 : 3);
+            t = joined;
+        }
+    }
+    logits = counter_4(g, QNNRT_TENSOR_OUTPUT, "logits", 1, ar,
+                       COUNTER_VOCABULARY + 2 * counter_rope);
     counter_join(logits, p, t, g->flat ? 2 : 3);
 }
 

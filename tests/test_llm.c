@@ -9,6 +9,7 @@
 #include "test.h"
 #include "control.h"
 #include "counted.h"
+#include <math.h>
 #include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -676,6 +677,74 @@ TEST(sessions_of_one_model_in_several_threads)
     TRY(finish(&s));                        /* nobody is counted who is gone */
 }
 
+/* ---- cos and sin from the host ---- */
+
+enum { TURNED = 20 };                       /* tokens in a batch: three chunks of the prompt's graph */
+
+/* Rows of logits end with cos and sin of their positions, each angle once or twice. */
+static void turned(const float *logits, const int32_t *positions, size_t count)
+{
+    const size_t width = COUNTER_VOCABULARY + 2 * counter_rope;
+    size_t i;
+    uint32_t k;
+    for (i = 0; i < count; ++i)
+        for (k = 0; k < counter_rope; ++k) {
+            const float *row = logits + i * width + COUNTER_VOCABULARY;
+            CHECK(row[k] == (float)cos((double)positions[i]));
+            CHECK(row[counter_rope + k] == (float)sin((double)positions[i]));
+        }
+}
+
+TEST(cos_and_sin_of_every_position_come_from_the_host)
+{
+    static const int32_t far[3] = { 4000, 4001, 4095 }, up[TURNED] = { 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17,
+                                                                      18, 19, 20, 21, 22 };
+    static float logits[TURNED * (COUNTER_VOCABULARY + 4)];
+    int32_t tokens[TURNED];
+    unsigned char wanted[TURNED];
+    int k, flat;
+    memset(tokens, 0, sizeof tokens);
+    memset(wanted, 1, sizeof wanted);
+    for (flat = 0; flat < 2; ++flat) {
+        setup s;
+        counter_graph graphs[3] = { { 8, 28, 0, 0, 0, QNNRT_DTYPE_F32 }, { 3, 28, 0, 0, 0, QNNRT_DTYPE_F32 }, { 1, 28, 0, 0, 0, QNNRT_DTYPE_F32 } };
+        graphs[0].flat = graphs[1].flat = graphs[2].flat = flat;
+        counter_rope = flat == 0 ? 1 : 2;
+        TRY(begin_with(&s, graphs, 3));
+        CHECK(qnnrt_llm_get_info(s.llm)->rope.theta == 10000 && qnnrt_llm_get_info(s.llm)->key_dim == 2);
+        for (k = 0; k < KINDS; ++k) {
+            qnnrt_llm_cache *cache = qnnrt_llm_cache_get(s.sessions[k], 0, 0);
+            qnnrt_llm_batch batch;
+            memset(&batch, 0, sizeof batch);
+            batch.tokens = tokens;
+            batch.wanted = wanted;
+            batch.logits = logits;
+            batch.count = 3;
+            CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_OK);
+            batch.count = TURNED;
+            CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_OK);
+            TRY(turned(logits, up, TURNED));
+            /* Back to position 3, and as far as a text may go: the last row of the tables. */
+            CHECK_EQ(qnnrt_llm_sequence_remove(cache, 0, 3, -1), QNNRT_OK);
+            batch.count = 1;
+            CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_OK);
+            TRY(turned(logits, up, 1));
+            batch.count = 3;
+            batch.positions = far;
+            CHECK_EQ(qnnrt_llm_eval(cache, &batch), QNNRT_OK);
+            TRY(turned(logits, far, 3));
+            batch.count = 1;
+            batch.positions = far + 2;
+            CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_OK);
+            TRY(turned(logits, far + 2, 1));
+            batch.positions = NULL;
+            CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_E_LIMIT);
+        }
+        counter_rope = 0;
+        TRY(finish(&s));
+    }
+}
+
 /* ---- memory ---- */
 
 static void count_from(long nth)              /* -1: none fails */
@@ -872,6 +941,7 @@ TEST_MAIN("test_llm")
     RUN(models_with_one_graph_work);
     RUN(two_models_share_a_session);
     RUN(sessions_of_one_model_in_several_threads);
+    RUN(cos_and_sin_of_every_position_come_from_the_host);
     RUN(decoding_allocates_nothing);
     RUN(every_allocation_may_fail);
     RUN(state_of_a_model_with_other_weights_is_refused);
