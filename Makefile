@@ -556,7 +556,7 @@ bench-json-run: $(PEER_OBJECTS) $(DEPS)
 	    $(PEER_OBJECTS) $(LDFLAGS) -Wl,-z,now $(TEST_LIBS) $(PEER_LIBS)
 	@pin=; if taskset -c 0 true 2>/dev/null; then pin='taskset -c 0'; fi; \
 	if [ -d "$(QNNRT_SAMPLES)/json" ]; then $$pin $(B)/bench/bench_json "$(QNNRT_SAMPLES)/json"; \
-	else echo "bench-json: QNNRT_SAMPLES is not set: the genuine dumps are left out"; $$pin $(B)/bench/bench_json slow; fi
+	else echo "bench-json: QNNRT_SAMPLES is not set: dumps of our own tool"; $$pin $(B)/bench/bench_json tests/data/llm/json; fi
 
 bench-json: bench-json-peers   ## JSON metadata beside yyjson, simdjson and cJSON (QNNRT_SAMPLES=folder with json/)
 	@$(MAKE) bench-json-run

@@ -6,9 +6,8 @@
    and libQnnHtp.so of 2.51. All ways call the same graph with the same memory in one process, in
    alternating rounds; one round is the time of many calls divided by their number.
 
-   Ends with status 1 when an exec allocates, or is more than 5 ns over: over the raw call for the empty
-   function, over the thinnest function around it for libQnnCpu.so (see THIN below). The noise of the
-   same run is allowed on top: how far equal code is apart from itself.                       */
+   Times are printed and never judged: they depend on the machine. "Noise" is how far equal code is
+   apart from itself in the same run. The exit status is 1 when an exec allocates. */
 #define QNNRT_IMPLEMENTATION
 #include "qnnrt.h"
 #include "qnn_raw.h"
@@ -19,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_ROUNDS = 8001, MOST_TENSORS = 64, LIMIT_NS = 5 };
+enum { MOST_ROUNDS = 8001, MOST_TENSORS = 64 };
 
 static long allocations;
 static int  failed;
@@ -64,7 +63,6 @@ static qnnrt *open_memory(const char *backend, const char *system_path, const vo
     qnnrt_desc desc;
     qnnrt_error err;
     qnnrt_file file;
-    memset(&file, 0, sizeof(file));
     qnnrt *model;
     memset(&desc, 0, sizeof desc);
     memset(&file, 0, sizeof file);
@@ -191,14 +189,13 @@ typedef double (*round_function)(const raw_side *raw, qnnrt_run *run, int calls,
 static round_function const rounds_of[WAYS] = { round_own, round_same, round_again, round_thin, round_ours };
 
 static void measure(const char *what, const char *path, qnnrt *model, const char *graph, const void *data, size_t bytes, int calls,
-                    int rounds, int against)
+                    int rounds)
 {
     static double ns[WAYS][MOST_ROUNDS], over[3][MOST_ROUNDS];
     static raw_side raw;
     qnnrt_run *run;
     qnnrt_error err;
     long hook, libc[WAYS] = { 0 };
-    double allowed;
     unsigned seed = 1;
     int r, k, bad = 0;
     if (qnnrt_prepare(model, graph, &run, &err) != QNNRT_OK) stop(what, err.text);
@@ -233,16 +230,13 @@ static void measure(const char *what, const char *path, qnnrt *model, const char
     for (k = 0; k < 3; ++k) qsort(over[k], (size_t)rounds, sizeof over[k][0], by_value);
     printf("%-28s", what);
     for (k = 0; k < WAYS; ++k) if (k != AGAIN) printf(" %8.1f %8.1f", ns[k][0], ns[k][rounds / 2]);
-    printf("  %+6.1f %+6.1f %+6.1f  %6.3f %5ld\n", over[0][rounds / 2], over[1][rounds / 2], over[2][rounds / 2],
-           ns[OURS][rounds / 2] / ns[SAME][rounds / 2], hook);
-    if (hook != 0 || libc[OURS] > libc[SAME]) {
-        printf("  FAILED: %ld allocations through the hook; malloc was called %ld times by qnnrt_exec, %ld times by the same calls raw\n",
-               hook, libc[OURS], libc[SAME]);
-        failed = 1;
-    }
-    allowed = LIMIT_NS + (over[2][rounds / 2] < 0 ? -over[2][rounds / 2] : over[2][rounds / 2]);
-    if (over[against == THIN][rounds / 2] > allowed) {
-        printf("  FAILED: more than %.1f ns over %s\n", allowed, against == THIN ? "the thinnest function" : "raw");
+    printf("  %+6.1f %+6.1f %+6.1f  %6.3f %6.3f %5ld\n", over[0][rounds / 2], over[1][rounds / 2], over[2][rounds / 2],
+           ns[OURS][0] / ns[SAME][0], ns[OURS][rounds / 2] / ns[SAME][rounds / 2], hook);
+    /* Where the vendor's own calls allocate, how often differs from call to call. */
+    if (libc[SAME] != 0)
+        printf("  malloc calls, of the library and its threads too: raw %ld, qnnrt_exec %ld\n", libc[SAME], libc[OURS]);
+    if (hook != 0 || (libc[SAME] == 0 && libc[OURS] != 0)) {
+        printf("  FAILED: %ld allocations through the hook, %ld of malloc\n", hook, libc[OURS]);
         failed = 1;
     }
     raw_end(&raw, path);
@@ -372,11 +366,11 @@ int main(int argc, char **argv)
 
     printf("%-28s %17s %17s %17s %17s  %20s\n", "", "raw, own tensors", "raw, the same", "thinnest function", "qnnrt_exec",
            "paired medians, over");
-    printf("%-28s %8s %8s %8s %8s %8s %8s %8s %8s  %6s %6s %6s  %6s %5s\n", "ns per call", "min", "median", "min", "median", "min",
-           "median", "min", "median", "raw", "thin", "(noise)", "ratio", "alloc");
+    printf("%-28s %8s %8s %8s %8s %8s %8s %8s %8s  %6s %6s %6s  %13s %5s\n", "ns per call", "min", "median", "min", "median", "min",
+           "median", "min", "median", "raw", "thin", "(noise)", "of raw", "alloc");
     model = open_memory(argv[1], argv[1], nothing, sizeof nothing);
-    measure("empty function, 1 in, 1 out", argv[1], model, "small", nothing, sizeof nothing, 100000, 201, SAME);
-    measure("empty function, 40 in, 40 out", argv[1], model, "wide", nothing, sizeof nothing, 100000, 201, SAME);
+    measure("empty function, 1 in, 1 out", argv[1], model, "small", nothing, sizeof nothing, 100000, 201);
+    measure("empty function, 40 in, 40 out", argv[1], model, "wide", nothing, sizeof nothing, 100000, 201);
     qnnrt_close(model);
 
     if (argc == 4) {
@@ -388,7 +382,7 @@ int main(int argc, char **argv)
             void *data = make_relu(cpu, &bytes);
             model = open_memory(cpu, system_path, data, bytes);
             check_relu(model);
-            measure("libQnnCpu.so 2.47, Relu 1x1", cpu, model, "relu", data, bytes, 20, 8001, THIN);
+            measure("libQnnCpu.so 2.47, Relu 1x1", cpu, model, "relu", data, bytes, 20, 8001);
             qnnrt_close(model);
             free(data);
         } else {

@@ -1,19 +1,22 @@
 /* bench_json.c - metadata from JSON: text to checked table, beside yyjson, simdjson and cJSON
 
-       bench_json FOLDER              every FOLDER/ctx_*.json, then texts that are made to be slow
+       bench_json FOLDER...           every dump in these folders, then texts that are made to be slow
        bench_json slow                those texts alone
        bench_json first WAY FILE      ns of the first call in this process, for bench_json itself
 
-   One pass over the text (OURS) or a document tree of a peer that is walked into the same vendor
-   structs and through the same table functions, compared once with ours. Every call gets a fresh copy
-   of the text, with the padding that its library wants; making the copy is timed for nobody, and the
-   table is freed outside of the timed part (a peer's tree within, it being no result). Ways take turns
-   in random order; times are of single calls, minimum and median; a ratio is the peer's time by ours,
-   of the two in one round.
+   A dump is a file ctx_....json where a folder has such files (genuine ones of the vendor's tool), else
+   any ....json (of our own tool: tests/data/llm/json).
 
-   Ends with status 1 when ours needs more than 2 allocations or 0.9 bytes of memory for each byte of a
-   dump, is slower than yyjson in situ, needs more than 0.9 of its time for the first call, or passes
-   25 ns a byte for any text.                                                                     */
+   OURS is one pass over the text. A peer makes its document tree, which is walked into the same vendor
+   structs through the same table functions; its table is compared with ours once. Each call gets a
+   fresh copy of the text with the padding that its library needs. Making the copy and freeing the table
+   are not timed; freeing a peer's tree is, because the tree is no result. Ways take turns in random
+   order. Times are of single calls, minimum and median; a ratio is the peer's time divided by ours, of
+   the two minima, and the median of the ratios within one round. Texts that are made to be slow are
+   compared with a loop that hashes their bytes one by one.
+
+   Times are printed and never judged: they depend on the machine. The exit status is 1 when ours needs
+   more than 2 allocations or more than 0.9 bytes of memory for each byte of a dump. */
 #define QNNRT_IMPLEMENTATION
 #include "qnnrt.h"
 #include "bench_json.h"
@@ -511,7 +514,7 @@ static int skip_way(int way, char *text, size_t bytes)
     }
 }
 
-/* ---- the genuine dumps ---- */
+/* ---- the dumps ---- */
 
 typedef struct sample { char path[1024], label[40]; char *text; size_t bytes; } sample;
 
@@ -533,31 +536,42 @@ static void load(const char *path, sample *s)
 
 static int by_path(const void *a, const void *b) { return strcmp(((const sample *)a)->path, ((const sample *)b)->path); }
 
-static void load_all(const char *folder)
+/* Note every file of a folder that is named <begin>....json. Return how many there are. */
+static size_t find_named(const char *folder, const char *begin)
 {
     DIR *dir = opendir(folder);
     struct dirent *entry;
-    size_t most = 0, i;
+    const size_t before = sample_count;
     if (dir == NULL) stop(folder, "cannot be opened");
     while ((entry = readdir(dir)) != NULL && sample_count < MOST_FILES)
-        if (strncmp(entry->d_name, "ctx_", 4) == 0 && strstr(entry->d_name, ".json") != NULL)
+        if (strncmp(entry->d_name, begin, strlen(begin)) == 0 && strstr(entry->d_name, ".json") != NULL)
             snprintf(samples[sample_count++].path, sizeof(samples[0].path), "%s/%s", folder, entry->d_name);
     closedir(dir);
-    if (sample_count == 0) stop(folder, "holds no ctx_*.json");
+    return sample_count - before;
+}
+
+static void find_all(const char *folder)
+{
+    if (find_named(folder, "ctx_") == 0 && find_named(folder, "") == 0) stop(folder, "holds no *.json");
+}
+
+static void load_all(void)
+{
+    size_t most = 0, i;
     qsort(samples, sample_count, sizeof(samples[0]), by_path);
     for (i = 0; i < sample_count; ++i) {
-        const char *name = strrchr(samples[i].path, '/') + 1;
+        const char *name = strrchr(samples[i].path, '/') + 1, *second = strchr(name, '_');
         load(samples[i].path, &samples[i]);
-        if (strchr(name, '_') != NULL && strchr(strchr(name, '_') + 1, '_') != NULL) name = strchr(strchr(name, '_') + 1, '_') + 1;
+        if (strncmp(name, "ctx_", 4) == 0 && (second = strchr(second + 1, '_')) != NULL) name = second + 1;
         snprintf(samples[i].label, sizeof(samples[i].label), "%.*s", (int)(strlen(name) - 5), name);
         if (samples[i].bytes > most) most = samples[i].bytes;
     }
     fresh = (char *)calloc(most + PAD, 1);
-    if (fresh == NULL) stop(folder, "no memory");
+    if (fresh == NULL) stop("dumps", "no memory");
 #ifdef BENCH_YYJSON
     y_pool_bytes = yyjson_read_max_memory_usage(most, YYJSON_READ_INSITU);
     y_pool = calloc(y_pool_bytes, 1);
-    if (y_pool == NULL) stop(folder, "no memory");
+    if (y_pool == NULL) stop("dumps", "no memory");
 #endif
 }
 
@@ -624,11 +638,11 @@ static void shuffle(int order[WAYS])
     }
 }
 
-/* One line: ns of ours, MB/s, and every way by ours. Answers the median ratio to yyjson, 0 without. */
-static double line(const char *label, double bytes, times *of, size_t rounds)
+/* Print one line: us and MB/s of ours; us of each peer and its ratios to ours. */
+static void line(const char *label, double bytes, times *of, size_t rounds)
 {
     static double ratio[ROUNDS];
-    double to_yyjson = 0;
+    double least = 0;
     int way;
     size_t r;
     times sorted;
@@ -638,21 +652,26 @@ static double line(const char *label, double bytes, times *of, size_t rounds)
         memcpy(sorted.ns, of[way].ns, rounds * sizeof(double));
         qsort(sorted.ns, rounds, sizeof(double), by_value);
         printf(" %8.1f %8.1f", sorted.ns[0] / 1e3, sorted.ns[rounds / 2] / 1e3);
-        if (way == OURS) { printf(" %5.0f", bytes / sorted.ns[rounds / 2] * 1e3); continue; }
+        if (way == OURS) {
+            printf(" %5.0f", bytes / sorted.ns[rounds / 2] * 1e3);
+            least = sorted.ns[0];
+            continue;
+        }
+        printf(" %5.2f", sorted.ns[0] / least);
         for (r = 0; r < rounds; ++r) ratio[r] = of[way].ns[r] / of[OURS].ns[r];
         qsort(ratio, rounds, sizeof(double), by_value);
         printf(" %5.2f", ratio[rounds / 2]);
-        if (way == YYJSON) to_yyjson = ratio[rounds / 2];
     }
     printf("\n");
-    return to_yyjson;
+    fflush(stdout);
 }
 
 static void head(const char *title)
 {
     int way;
-    printf("\n%s\n%-26s", title, "us: min, median, ratio");
-    for (way = 0; way < WAYS; ++way) if (has_way(way)) printf(" %17s %5s", way_names[way], way == OURS ? "MB/s" : "/ours");
+    printf("\n%s\n%-26s", title, "us, ratios: min, median");
+    for (way = 0; way < WAYS; ++way)
+        if (has_way(way)) printf(way == OURS ? " %17s %5s" : " %17s %11s", way_names[way], way == OURS ? "MB/s" : "/ours");
     printf("\n");
 }
 
@@ -660,7 +679,7 @@ static void measure(const char *title, int skip)
 {
     static times one[WAYS], all[WAYS];
     int order[WAYS], way, k;
-    double bytes = 0, ratio;
+    double bytes = 0;
     size_t i, r;
     memset(all, 0, sizeof(all));
     head(title);
@@ -678,11 +697,7 @@ static void measure(const char *title, int skip)
         bytes += (double)samples[i].bytes;
         line(samples[i].label, (double)samples[i].bytes, one, ROUNDS);
     }
-    ratio = line("all together", bytes, all, ROUNDS);
-    if (!skip && has_way(YYJSON) && ratio < 1.0) {
-        printf("  FAILED: slower than yyjson in situ\n");
-        failed = 1;
-    }
+    line("all together", bytes, all, ROUNDS);
 }
 
 static void memory(void)
@@ -719,7 +734,7 @@ static void memory(void)
             printf(" %8ld %5.2f", allocations, allocated / (double)samples[i].bytes);
             sum[way] += allocated;
             if (way == OURS && (allocations > 2 || allocated > 0.9 * (double)samples[i].bytes)) {
-                printf("\n  FAILED: 2 allocations and 0.9 bytes are allowed\n");
+                printf("\n  FAILED: at most 2 allocations and 0.9 bytes a byte are allowed\n");
                 failed = 1;
             }
         }
@@ -789,7 +804,7 @@ static void measure_first(const char *self)
 {
     static times one[WAYS], all[WAYS];
     int order[WAYS], way, k;
-    double bytes = 0, ratio;
+    double bytes = 0;
     size_t i, r;
     memset(all, 0, sizeof(all));
     head("the first call in a fresh process");
@@ -806,11 +821,7 @@ static void measure_first(const char *self)
         bytes += (double)samples[i].bytes;
         line(samples[i].label, (double)samples[i].bytes, one, FIRST_ROUNDS);
     }
-    ratio = line("all together", bytes, all, FIRST_ROUNDS);
-    if (has_way(YYJSON) && 1.0 > 0.9 * ratio) {
-        printf("  FAILED: more than 0.9 of yyjson's time\n");
-        failed = 1;
-    }
+    line("all together", bytes, all, FIRST_ROUNDS);
 }
 
 /* ---- texts that are made to be slow ---- */
@@ -938,10 +949,20 @@ static void make_slow(const slow_text *from, size_t bytes, writer *w)
     w->text[w->used] = '\0';
 }
 
+/* The reference of slow texts: FNV-1a, one multiplication for each byte. */
+static uint32_t hash_bytes(const char *text, size_t bytes)
+{
+    uint32_t hash = 2166136261u;
+    size_t i;
+    for (i = 0; i < bytes; ++i) hash = (hash ^ (unsigned char)text[i]) * 16777619u;
+    return hash;
+}
+
 static void measure_slow(void)
 {
     enum { SIZES = 3, TIMES = 9 };
     static peer_build build;
+    volatile uint32_t sink = 0;
     double worst = 0;
     const char *worst_what = "";
     size_t i, size, t;
@@ -949,17 +970,18 @@ static void measure_slow(void)
     w.room = ((size_t)4 << 20) + 65536;
     w.text = (char *)malloc(w.room + 1);
     if (w.text == NULL) stop("slow", "no memory");
-    printf("\nns a byte of texts that are made to be slow, min and median\n%-28s %12s %12s %12s  %s\n", "", "1 MB", "2 MB", "4 MB",
-           "answer");
+    printf("\ntexts that are made to be slow: ns a byte, min and median; over a hash of the bytes, min and median (4 MB)\n"
+           "%-28s %12s %12s %12s %12s  %s\n", "", "1 MB", "2 MB", "4 MB", "/hash", "answer");
     for (i = 0; i < sizeof(slow_texts) / sizeof(slow_texts[0]); ++i) {
-        double median = 0, first = 0;
+        double ns[TIMES], hash[TIMES], median = 0;
         qnnrt_result result = QNNRT_OK;
         printf("%-28s", slow_texts[i].what);
         for (size = 0; size < SIZES; ++size) {
-            double ns[TIMES];
             make_slow(&slow_texts[i], (size_t)1000000 << size, &w);
             for (t = 0; t < TIMES; ++t) {
-                double began;
+                double began = now_ns();
+                sink += hash_bytes(w.text, w.used);
+                hash[t] = (now_ns() - began) / (double)w.used;
                 build_begin(&build);
                 began = now_ns();
                 result = qnnrt__read_json(&build.table, w.text, w.used, &build.context);
@@ -967,29 +989,31 @@ static void measure_slow(void)
                 qnnrt__arena_free(&build.arena);
             }
             qsort(ns, TIMES, sizeof(double), by_value);
+            qsort(hash, TIMES, sizeof(double), by_value);
             median = ns[TIMES / 2];
-            if (size == 0) first = median;
             printf(" %6.2f %5.2f", ns[0], median);
-            if (median > worst) { worst = median; worst_what = slow_texts[i].what; }
         }
-        printf("  %.60s%s\n", result == QNNRT_OK ? "read" : build.err.text, median > first * 1.5 && median > 5 ? "  GROWS" : "");
-        if (median > 25) { printf("  FAILED: more than 25 ns a byte\n"); failed = 1; }
+        printf(" %6.2f %5.2f  %.60s\n", ns[0] / hash[0], median / hash[TIMES / 2],
+               result == QNNRT_OK ? "read" : build.err.text);
+        if (median / hash[TIMES / 2] > worst) { worst = median / hash[TIMES / 2]; worst_what = slow_texts[i].what; }
     }
-    printf("worst: %.2f ns a byte, %s\n", worst, worst_what);
+    printf("worst: %.2f times the hash, %s\n", worst, worst_what);
     free(w.text);
 }
 
 int main(int argc, char **argv)
 {
     size_t i;
+    int k;
     if (argc == 4 && strcmp(argv[1], "first") == 0) return first_here(atoi(argv[2]), argv[3]);
-    if (argc != 2) { printf("usage: %s FOLDER | slow\n", argv[0]); return 2; }
+    if (argc < 2) { printf("usage: %s FOLDER... | slow\n", argv[0]); return 2; }
 #ifdef BENCH_CJSON
     { cJSON_Hooks hooks; hooks.malloc_fn = c_malloc; hooks.free_fn = free; cJSON_InitHooks(&hooks); }
 #endif
     if (strcmp(argv[1], "slow") != 0) {
         int way;
-        load_all(argv[1]);
+        for (k = 1; k < argc; ++k) find_all(argv[k]);
+        load_all();
         for (way = 0; way < WAYS; ++way) if (!has_way(way)) printf("bench_json: without %s\n", way_names[way]);
         for (i = 0; i < sample_count; ++i) compare(&samples[i]);
         printf("the tables of all are equal for %u dumps\n", (unsigned)sample_count);

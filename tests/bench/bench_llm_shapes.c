@@ -11,7 +11,8 @@
        rest     everything else of a step but the executes and argmax
        argmax   over a plain scan for the largest code
 
-   Ends with status 1 when one is over its bar below, or when a step allocates memory. */
+   and the host's time for a prompt and for the token after it, as it is. Times depend on the machine
+   and are not judged. The exit status is 1 when a step allocates memory, or argmax is wrong. */
 #define QNNRT_COMPOSE
 #define QNNRT_IMPLEMENTATION
 #define QNNRT_LLM_IMPLEMENTATION
@@ -22,8 +23,6 @@
 #include <time.h>
 
 enum { MOST_ROUNDS = 401 };
-
-static const double BAR_ROWS = 1.1, BAR_REST_US = 10.0, BAR_ARGMAX = 1.2;
 
 static int  failed;
 static long allocations, libc_allocations;
@@ -91,13 +90,6 @@ static double least(int figure)
 static void must(qnnrt_result result, const char *what, const qnnrt_llm_cache *cache)
 {
     if (result != QNNRT_OK) stop(what, qnnrt_llm_error(cache)->text);
-}
-
-static void bar(const char *what, double value, double limit)
-{
-    if (value <= limit) return;
-    printf("  FAILED: %s: %.3f, the bar is %.1f\n", what, value, limit);
-    failed = 1;
 }
 
 /* ---- the bare loops -------------------------------------------------------------------------- */
@@ -297,10 +289,10 @@ static void print_figures(long hook, long libc)
     printf("    plain scan         %8.2f %8.2f\n", least(SCAN), middle(SCAN));
     printf("    plain scan, -O3    %8.2f %8.2f\n", least(WIDE_SCAN), middle(WIDE_SCAN));
     printf("  allocations: %ld through the hook, %ld of malloc\n", hook, libc);
-    bar("storing rows, of the bare loop", middle(ACCEPT) / middle(BARE), BAR_ROWS);
-    bar("the rest, us", rest, BAR_REST_US);
-    bar("argmax, of the scan", middle(ARGMAX) / middle(SCAN), BAR_ARGMAX);
-    bar("allocations", (double)(hook + libc), 0);
+    if (hook + libc != 0) {
+        printf("  FAILED: a step allocates memory\n");
+        failed = 1;
+    }
 }
 
 static void measure(const shape *is, qnnrt_backend *backend, size_t wanted)
@@ -343,11 +335,12 @@ static void measure(const shape *is, qnnrt_backend *backend, size_t wanted)
     m = host_now(session);
     must(qnnrt_llm_decode(cache, &batch), "prompt", cache);
     prompt_us = host_us_since(session, m);
-    printf("  us: a prompt of %u tokens %.2f each", (unsigned)start - 1, prompt_us / (start - 1));
+    printf("  us on the host: a prompt of %u tokens %.1f, %.2f each", (unsigned)start - 1, prompt_us,
+           prompt_us / (start - 1));
     batch.count = 1;
     m = host_now(session);
     must(qnnrt_llm_decode(cache, &batch), "first token", cache);
-    printf("; the first token behind it, which moves the cells to another stride, %.1f\n",
+    printf("; the first token after it, which moves the cells to another stride, %.1f\n",
            host_us_since(session, m));
 
     bare_make(&b, is, cache);
