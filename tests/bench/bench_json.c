@@ -141,9 +141,9 @@ int peer_graphs_begin(peer_build *build, uint64_t announced)
 int peer_graph_begin(peer_build *build)
 {
     memset(build->lists, 0, sizeof(build->lists));
-    build->lists[0].kind = "input";
-    build->lists[1].kind = "output";
-    build->lists[2].kind = "updateable tensor";
+    build->lists[0].kind = QNNRT__TABLE_INPUTS;
+    build->lists[1].kind = QNNRT__TABLE_OUTPUTS;
+    build->lists[2].kind = QNNRT__TABLE_UPDATEABLES;
     return build->count < build->room && qnnrt__table_take(&build->table, 1) == QNNRT_OK;
 }
 
@@ -198,9 +198,9 @@ int peer_graph_end(peer_build *build, const peer_graph *from)
     graph->ddr_bytes = from->facts[PEER_DDR];
     graph->shared_weights_bytes = from->facts[PEER_SHARED];
     if (qnnrt__table_name(&build->table, build_text(build, from->name), "a graph", NULL, &graph->name) != QNNRT_OK ||
-        qnnrt__table_close(&build->table, &build->lists[0], &graph->inputs, &graph->input_count) != QNNRT_OK ||
-        qnnrt__table_close(&build->table, &build->lists[1], &graph->outputs, &graph->output_count) != QNNRT_OK ||
-        qnnrt__table_close(&build->table, &build->lists[2], &graph->updateables, &graph->updateable_count) != QNNRT_OK)
+        qnnrt__table_close(&build->table, &build->lists[0], graph) != QNNRT_OK ||
+        qnnrt__table_close(&build->table, &build->lists[1], graph) != QNNRT_OK ||
+        qnnrt__table_close(&build->table, &build->lists[2], graph) != QNNRT_OK)
         return 0;
     graph->unsupported = qnnrt__table_unsupported(&build->arena, graph, &no_memory);
     return !no_memory;
@@ -584,7 +584,7 @@ static void refresh(const sample *s)
 static void compare(const sample *s)
 {
     static peer_build one, other;
-    static const qnnrt__table_sides sides = { "ours", "the peer's" };
+    static const qnnrt__compare_sides sides = { "ours", "the peer's" };
     int way;
     size_t g;
     build_begin(&one);
@@ -595,7 +595,7 @@ static void compare(const sample *s)
         build_begin(&other);
         refresh(s);
         if (!read_way(way, &other, fresh, s->bytes)) stop(way_names[way], "did not read a dump");
-        if (qnnrt__table_compare(&one.table, &one.context, &other.context, &sides) != QNNRT_OK) stop(way_names[way], one.err.text);
+        if (qnnrt__compare(&one.table, &one.context, &other.context, &sides) != QNNRT_OK) stop(way_names[way], one.err.text);
         if (one.context.context_tensor_count != other.context.context_tensor_count ||
             memcmp(&one.context.core_api, &other.context.core_api, sizeof(qnnrt_version_info)) != 0 ||
             memcmp(&one.context.blob_version, &other.context.blob_version, sizeof(qnnrt_version_info)) != 0)
