@@ -93,7 +93,7 @@ TEST(argmax_finds_it_in_every_type_size_and_place)
             row_type(types[t], count);
             for (uint32_t seed = 0; seed < 40; ++seed) {
                 row_mixed(seed);
-                CHECK_EQ(qnnrt_llm__sample_argmax(row.data, types[t], count), argmax_slow());
+                CHECK_EQ(qnnrt_llm__keys_argmax(row.data, types[t], count), argmax_slow());
             }
             /* The one that sticks out, in every place: all others are equal. */
             for (uint32_t at = 0; at < count; at += 1 + count / 50) {
@@ -101,11 +101,11 @@ TEST(argmax_finds_it_in_every_type_size_and_place)
                 for (uint32_t i = 0; i < count; ++i) values[i] = -3;
                 values[at] = -2;
                 row_values(values);
-                CHECK_EQ(qnnrt_llm__sample_argmax(row.data, types[t], count), at);
+                CHECK_EQ(qnnrt_llm__keys_argmax(row.data, types[t], count), at);
                 if (at + 1 < count) {
                     values[count - 1] = -2;
                     row_values(values);
-                    CHECK_EQ(qnnrt_llm__sample_argmax(row.data, types[t], count), at);
+                    CHECK_EQ(qnnrt_llm__keys_argmax(row.data, types[t], count), at);
                 }
             }
         }
@@ -128,7 +128,7 @@ TEST(argmax_knows_all_codes_and_halves)
                 memcpy(row.data, &two[0], bytes);
                 memcpy(row.data + bytes, &two[1], bytes);
                 if (qnnrt_decode_f32(&row.info, row.data, row.real) != QNNRT_OK) abort();
-                CHECK_EQ(qnnrt_llm__sample_argmax(row.data, types[t], 2), argmax_slow());
+                CHECK_EQ(qnnrt_llm__keys_argmax(row.data, types[t], 2), argmax_slow());
             }
         }
     }
@@ -144,13 +144,13 @@ TEST(argmax_is_never_a_nan)
             row_type(types[t], count);
             for (uint32_t i = 0; i < count; ++i) values[i] = i % 2 != 0 ? NAN : -NAN;
             row_values(values);
-            CHECK_EQ(qnnrt_llm__sample_argmax(row.data, types[t], count), UINT32_MAX);
+            CHECK_EQ(qnnrt_llm__keys_argmax(row.data, types[t], count), UINT32_MAX);
             values[count / 3] = -INFINITY;
             row_values(values);
-            CHECK_EQ(qnnrt_llm__sample_argmax(row.data, types[t], count), count / 3);
+            CHECK_EQ(qnnrt_llm__keys_argmax(row.data, types[t], count), count / 3);
             values[count / 2] = -1e4f;
             row_values(values);
-            CHECK_EQ(qnnrt_llm__sample_argmax(row.data, types[t], count), count / 2);
+            CHECK_EQ(qnnrt_llm__keys_argmax(row.data, types[t], count), count / 2);
         }
     }
 }
@@ -160,21 +160,21 @@ TEST(argmax_of_zeros_is_the_first)
     static float values[4] = { -1.0f, -0.0f, 0.0f, -0.0f };
     row_type(QNNRT_DTYPE_F32, 4);
     row_values(values);
-    CHECK_EQ(qnnrt_llm__sample_argmax(row.data, QNNRT_DTYPE_F32, 4), 1);
+    CHECK_EQ(qnnrt_llm__keys_argmax(row.data, QNNRT_DTYPE_F32, 4), 1);
     row_type(QNNRT_DTYPE_F16, 4);
     row_values(values);
-    CHECK_EQ(qnnrt_llm__sample_argmax(row.data, QNNRT_DTYPE_F16, 4), 1);
+    CHECK_EQ(qnnrt_llm__keys_argmax(row.data, QNNRT_DTYPE_F16, 4), 1);
 }
 
 TEST(argmax_of_nothing_is_nothing)
 {
     static const uint16_t codes[4] = { 3, 9, 4, 9 };
-    CHECK_EQ(qnnrt_llm__sample_argmax(codes, QNNRT_DTYPE_U16, 4), 1);
-    CHECK_EQ(qnnrt_llm__sample_argmax(codes, QNNRT_DTYPE_I16, 1), 0);
-    CHECK_EQ(qnnrt_llm__sample_argmax(codes, QNNRT_DTYPE_U16Q, 0), UINT32_MAX);
-    CHECK_EQ(qnnrt_llm__sample_argmax(NULL, QNNRT_DTYPE_U16Q, 4), UINT32_MAX);
-    CHECK_EQ(qnnrt_llm__sample_argmax(codes, QNNRT_DTYPE_U4Q, 4), UINT32_MAX);
-    CHECK_EQ(qnnrt_llm__sample_argmax(codes, QNNRT_DTYPE_F64, 1), UINT32_MAX);
+    CHECK_EQ(qnnrt_llm__keys_argmax(codes, QNNRT_DTYPE_U16, 4), 1);
+    CHECK_EQ(qnnrt_llm__keys_argmax(codes, QNNRT_DTYPE_I16, 1), 0);
+    CHECK_EQ(qnnrt_llm__keys_argmax(codes, QNNRT_DTYPE_U16Q, 0), UINT32_MAX);
+    CHECK_EQ(qnnrt_llm__keys_argmax(NULL, QNNRT_DTYPE_U16Q, 4), UINT32_MAX);
+    CHECK_EQ(qnnrt_llm__keys_argmax(codes, QNNRT_DTYPE_U4Q, 4), UINT32_MAX);
+    CHECK_EQ(qnnrt_llm__keys_argmax(codes, QNNRT_DTYPE_F64, 1), UINT32_MAX);
 }
 
 TEST(argmax_takes_any_address)
@@ -185,7 +185,7 @@ TEST(argmax_takes_any_address)
         row_mixed(11);
         for (uint32_t by = 1; by < 4; ++by) {
             memcpy(shifted + by, row.data, sizeof row.data);
-            CHECK_EQ(qnnrt_llm__sample_argmax(shifted + by, types[t], 5000), argmax_slow());
+            CHECK_EQ(qnnrt_llm__keys_argmax(shifted + by, types[t], 5000), argmax_slow());
         }
     }
 }

@@ -170,7 +170,7 @@
        >>names >>settings >>items >>group >>layout >>order >>match >>wires
        >>roles >>describe                                                           what tensors are
        >>cells >>rows >>state >>mask                                                one cache
-       >>session >>step >>sample >>public                                           running
+       >>session >>step >>keys >>sample >>public                                           running
 */
 #ifndef QNNRT_LLM_H
 #define QNNRT_LLM_H
@@ -609,35 +609,14 @@ extern "C" {
 #define QNNRT_LLM__STEP() ((void)0)
 #endif
 
-/* Bytes of the UTF-8 sequence at text that can be shown, 0: it is none, or steers a terminal. */
-static size_t qnnrt_llm__utf8(const unsigned char *text)
-{
-    uint32_t code = text[0];
-    size_t length, i;
-    if (code < 0x80) return code >= 0x20 && code != 0x7F;
-    length = code >= 0xF0 ? 4 : code >= 0xE0 ? 3 : 2;
-    if (code < 0xC2 || code > 0xF4) return 0;
-    code &= 0x7Fu >> length;
-    for (i = 1; i < length; ++i) {
-        if ((text[i] & 0xC0) != 0x80) return 0;
-        code = code << 6 | (text[i] & 0x3Fu);
-    }
-    if (code < (length == 4 ? 0x10000u : length == 3 ? 0x800u : 0xA0u) || code > 0x10FFFF) return 0;
-    /* Halves of pairs, and what turns or breaks lines or is not seen at all. */
-    if ((code >= 0xD800 && code <= 0xDFFF) || code == 0x061C || code == 0xFEFF ||
-        (code >= 0x200B && code <= 0x200F) || (code >= 0x2028 && code <= 0x202E) ||
-        (code >= 0x2060 && code <= 0x206F)) return 0;
-    return length;
-}
-
-/* Names from files reach terminals and logs through here: none steers one, or forges a line. */
+/* Replace what would steer a terminal or forge a line, in names that come from files. */
 static void qnnrt_llm__clean(char *text)
 {
-    unsigned char *at = (unsigned char *)text;
-    while (*at != 0) {
-        const size_t length = qnnrt_llm__utf8(at);
-        if (length == 0) *at = *at == '\n' ? ' ' : '?';
-        at += length > 0 ? length : 1;
+    while (*text != '\0') {
+        int shown;
+        const size_t length = qnnrt_utf8_length(text, &shown);
+        if (!shown) *text = *text == '\n' ? ' ' : '?';
+        text += shown ? length : 1;
     }
 }
 
@@ -1641,7 +1620,8 @@ typedef struct qnnrt_llm__items {
     qnnrt_llm               *llm;
     const qnnrt_llm_desc    *desc;
     qnnrt_llm__settings      own, genie;
-    qnnrt_llm__items_entry **table;         /* [table_count] by name, then source */
+    qnnrt_llm__items_entry  *entries;       /* [table_count] */
+    const void             **table;         /* [table_count] entries by name, then source */
     size_t                   table_count;
     qnnrt_llm__items_graph  *graphs;
     size_t                   graph_count;
@@ -1799,6 +1779,11 @@ static int qnnrt_llm__items_ends(qnnrt_llm_role role)
     }
 }
 
+static qnnrt_llm__items_entry *qnnrt_llm__items_entry_at(const qnnrt_llm__items *work, size_t at)
+{
+    return &work->entries[(const qnnrt_llm__items_entry *)work->table[at] - work->entries];
+}
+
 static int qnnrt_llm__items_entry_order(const void *a, const void *b)
 {
     const qnnrt_llm__items_entry *x = (const qnnrt_llm__items_entry *)a;
@@ -1813,8 +1798,8 @@ static qnnrt_result qnnrt_llm__items_table(qnnrt_llm__items *work)
     size_t i, k, count = desc->role_count + work->own.role_count;
     qnnrt_llm__items_entry *entries =
         (qnnrt_llm__items_entry *)qnnrt_llm__items_scratch(work, count, sizeof *entries);
-    work->table =
-        (qnnrt_llm__items_entry **)qnnrt_llm__items_scratch(work, count, sizeof *work->table);
+    work->entries = entries;
+    work->table = (const void **)qnnrt_llm__items_scratch(work, count, sizeof *work->table);
     if (entries == NULL || work->table == NULL) return qnnrt_llm__items_memory(work);
     work->table_count = count;
     for (i = 0; i < count; ++i) {
@@ -1827,11 +1812,12 @@ static qnnrt_result qnnrt_llm__items_table(qnnrt_llm__items *work)
                                    "role %llu of the table: it needs a tensor and a role",
                                    (unsigned long long)i);
     }
-    qnnrt_llm__items_sort((const void **)work->table, count, qnnrt_llm__items_entry_order);
+    qnnrt_llm__items_sort(work->table, count, qnnrt_llm__items_entry_order);
     /* Of three lines for one name two are of the same end: near ones tell. */
     for (i = 0; i + 1 < count; ++i)
         for (k = i + 1; k < count && k < i + 3; ++k) {
-            const qnnrt_llm__items_entry *a = work->table[i], *b = work->table[k];
+            const qnnrt_llm__items_entry *a = qnnrt_llm__items_entry_at(work, i);
+            const qnnrt_llm__items_entry *b = qnnrt_llm__items_entry_at(work, k);
             if (a->source == b->source && strcmp(a->line->tensor, b->line->tensor) == 0 &&
                 (qnnrt_llm__items_ends(a->line->role) & qnnrt_llm__items_ends(b->line->role)))
                 return qnnrt_llm__fail(work->err, a->source ? QNNRT_E_FORMAT : QNNRT_E_ARG,
@@ -1852,12 +1838,13 @@ static qnnrt_llm__items_entry *qnnrt_llm__items_line(qnnrt_llm__items *work, con
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         QNNRT_LLM__STEP();
-        if (strcmp(work->table[middle]->line->tensor, text) < 0) low = middle + 1;
+        if (strcmp(qnnrt_llm__items_entry_at(work, middle)->line->tensor, text) < 0) low = middle + 1;
         else high = middle;
     }
-    for (; low < work->table_count && strcmp(work->table[low]->line->tensor, text) == 0; ++low) {
-        qnnrt_llm__items_entry *entry = work->table[low];
+    for (; low < work->table_count; ++low) {
+        qnnrt_llm__items_entry *entry = qnnrt_llm__items_entry_at(work, low);
         QNNRT_LLM__STEP();
+        if (strcmp(entry->line->tensor, text) != 0) break;
         if (!(qnnrt_llm__items_ends(entry->line->role) & (output ? QNNRT_LLM__OUT : QNNRT_LLM__IN)))
             continue;
         entry->used = 1;
@@ -1871,7 +1858,7 @@ static qnnrt_result qnnrt_llm__items_leftover(qnnrt_llm__items *work)
 {
     size_t i, listed = 0, left = 0;
     for (i = 0; i < work->table_count; ++i) {
-        const qnnrt_llm__items_entry *entry = work->table[i];
+        const qnnrt_llm__items_entry *entry = qnnrt_llm__items_entry_at(work, i);
         if (entry->used) continue;
         if (listed++ == 0)
             qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
@@ -2773,9 +2760,15 @@ typedef struct qnnrt_llm__match_puzzle {
     size_t                     unknown_count;
     qnnrt_llm__match_choice   *open;            /* [open_room] those of each graph */
     size_t                     open_room;
-    qnnrt_llm__match_choice  **choices;         /* each once, keys and values first */
+    const void               **choices;         /* of them, each once, keys and values first */
     size_t                     choice_count;
 } qnnrt_llm__match_puzzle;
+
+static qnnrt_llm__match_choice *qnnrt_llm__match_choice_at(const qnnrt_llm__match_puzzle *puzzle,
+                                                           size_t at)
+{
+    return &puzzle->open[(const qnnrt_llm__match_choice *)puzzle->choices[at] - puzzle->open];
+}
 
 static size_t qnnrt_llm__match_context(const qnnrt_llm__match_member *m)
 {
@@ -3088,15 +3081,15 @@ static qnnrt_result qnnrt_llm__match_choices(qnnrt_llm__items *work,
         puzzle->open_room = count * 2;
         puzzle->open = (qnnrt_llm__match_choice *)qnnrt_llm__items_scratch(
             work, puzzle->open_room, sizeof *puzzle->open);
-        puzzle->choices = (qnnrt_llm__match_choice **)qnnrt_llm__items_scratch(
-            work, puzzle->open_room, sizeof *puzzle->choices);
+        puzzle->choices = (const void **)qnnrt_llm__items_scratch(work, puzzle->open_room,
+                                                                  sizeof *puzzle->choices);
         if (puzzle->open == NULL || puzzle->choices == NULL) return qnnrt_llm__items_memory(work);
     }
     memset(puzzle->open, 0, count * sizeof *puzzle->open);
     for (g = 0, count = 0; g < work->graph_count; ++g)
         count += qnnrt_llm__match_open_choices(&work->graphs[g], &puzzle->open[count]);
     for (i = 0; i < count; ++i) puzzle->choices[i] = &puzzle->open[i];
-    qnnrt_llm__items_sort((const void **)puzzle->choices, count, qnnrt_llm__match_choice_order);
+    qnnrt_llm__items_sort(puzzle->choices, count, qnnrt_llm__match_choice_order);
     for (i = 0; i < count; ++i)
         if (i == 0 ||
             qnnrt_llm__match_choice_order(puzzle->choices[kept - 1], puzzle->choices[i]) != 0)
@@ -3111,13 +3104,13 @@ static size_t qnnrt_llm__match_next(qnnrt_llm__items *work, const qnnrt_llm__mat
 {
     size_t context = qnnrt_llm__match_context(u->members[0]), i;
     for (; at < puzzle->choice_count; ++at) {
-        const qnnrt_llm__match_choice *choice = puzzle->choices[at];
+        const qnnrt_llm__match_choice *choice = qnnrt_llm__match_choice_at(puzzle, at);
         if (!qnnrt_llm__layered(choice->role) && choice->context != context) {
             size_t high = puzzle->choice_count;         /* on to those of its own shard */
             if (choice->context > context) return puzzle->choice_count;
             while (at < high) {
                 size_t middle = at + (high - at) / 2;
-                if (puzzle->choices[middle]->context < context) at = middle + 1;
+                if (qnnrt_llm__match_choice_at(puzzle, middle)->context < context) at = middle + 1;
                 else high = middle;
             }
             --at;
@@ -3176,7 +3169,7 @@ static qnnrt_result qnnrt_llm__match_refuse(qnnrt_llm__items *work, qnnrt_llm__m
         for (at = 0; shown < 3; ++at, ++shown) {
             at = qnnrt_llm__match_next(work, puzzle, u, at, &looks);
             if (at == puzzle->choice_count) break;
-            choice = puzzle->choices[at];
+            choice = qnnrt_llm__match_choice_at(puzzle, at);
             used += (size_t)snprintf(
                 line + used, sizeof line - used, "%s%s", shown > 0 ? ", " : "",
                 qnnrt_llm__items_what(work, choice->role, choice->layer, choice->head));
@@ -3215,7 +3208,7 @@ static qnnrt_result qnnrt_llm__match_shapes(qnnrt_llm__items *work)
             for (at = 0; (at = qnnrt_llm__match_next(work, &puzzle, u, at, &looks)) <
                          puzzle.choice_count; ++at) {
                 u->choices += 1;
-                u->last = puzzle.choices[at];
+                u->last = qnnrt_llm__match_choice_at(&puzzle, at);
                 u->last->takers += 1;
             }
             if (looks > QNNRT_LLM__LOOKS)
@@ -6045,52 +6038,50 @@ static qnnrt_result qnnrt_llm__step_decode(qnnrt_llm_cache *cache, const qnnrt_l
 }
 
 /* =====================================================================================
-   SAMPLING                                                                     >>sample
-   From logits to a token, in integers.
-   Needs: >>config >>math     Knows nothing of: models, caches
+   KEYS                                                                           >>keys
+   Logits of any type as integers of the same order, and the largest of them.
+   Needs: >>config     Knows nothing of: models, caches, probabilities
    ===================================================================================== */
 
-/* ---- keys ----
-
-   A key is an integer that is larger where the logit is larger, the same when it is equal, and
+/* A key is an integer that is larger where the logit is larger, the same when it is equal, and
    below all others for a NaN. Most work is done on keys, so that few logits become numbers. */
 
-typedef enum qnnrt_llm__sample_kind {
-    QNNRT_LLM__SAMPLE_CODE8,
-    QNNRT_LLM__SAMPLE_CODE16,
-    QNNRT_LLM__SAMPLE_FLOAT16,
-    QNNRT_LLM__SAMPLE_FLOAT32
-} qnnrt_llm__sample_kind;
+typedef enum qnnrt_llm__keys_kind {
+    QNNRT_LLM__KEYS_CODE8,
+    QNNRT_LLM__KEYS_CODE16,
+    QNNRT_LLM__KEYS_FLOAT16,
+    QNNRT_LLM__KEYS_FLOAT32
+} qnnrt_llm__keys_kind;
 
-typedef struct qnnrt_llm__sample_form {
-    qnnrt_llm__sample_kind kind;
+typedef struct qnnrt_llm__keys_form {
+    qnnrt_llm__keys_kind kind;
     uint32_t bytes;
     uint32_t flip;          /* codes: the sign bit is turned over, to compare as the kernel does */
     uint32_t infinity;      /* FLOAT16: its bits, 0x7C00, or 0x7F80 of bfloat16 */
     int32_t  lowest, highest;   /* keys of numbers, infinities included */
     int32_t  bias;          /* codes: code = key + bias */
-} qnnrt_llm__sample_form;
+} qnnrt_llm__keys_form;
 
 enum {
-    QNNRT_LLM__SAMPLE_BLOCK = 256,         /* keys whose maximum is found at a time */
-    QNNRT_LLM__SAMPLE_NONE  = -0x7FFFFFFF - 1   /* the key of a NaN */
+    QNNRT_LLM__KEYS_BLOCK = 256,         /* keys whose maximum is found at a time */
+    QNNRT_LLM__KEYS_NONE  = -0x7FFFFFFF - 1   /* the key of a NaN */
 };
 
 /* 0 when there is no such form. Integers without an encoding have the same order as codes. */
 QNNRT_LLM__HOT
-static int qnnrt_llm__sample_form_of(qnnrt_dtype dtype, qnnrt_llm__sample_form *form)
+static int qnnrt_llm__keys_form_of(qnnrt_dtype dtype, qnnrt_llm__keys_form *form)
 {
     memset(form, 0, sizeof *form);
     switch ((int)dtype) {
     case QNNRT_DTYPE_U8: case QNNRT_DTYPE_U8Q: case QNNRT_DTYPE_I8: case QNNRT_DTYPE_S8Q:
-        form->kind    = QNNRT_LLM__SAMPLE_CODE8;
+        form->kind    = QNNRT_LLM__KEYS_CODE8;
         form->bytes   = 1;
         form->flip    = dtype == QNNRT_DTYPE_I8 || dtype == QNNRT_DTYPE_S8Q ? 0x80 : 0;
         form->bias    = -(int32_t)form->flip;
         form->highest = 255;
         return 1;
     case QNNRT_DTYPE_U16: case QNNRT_DTYPE_U16Q: case QNNRT_DTYPE_I16: case QNNRT_DTYPE_S16Q:
-        form->kind    = QNNRT_LLM__SAMPLE_CODE16;
+        form->kind    = QNNRT_LLM__KEYS_CODE16;
         form->bytes   = 2;
         form->flip    = dtype == QNNRT_DTYPE_U16 || dtype == QNNRT_DTYPE_U16Q ? 0x8000 : 0;
         form->bias    = (int32_t)form->flip;
@@ -6098,14 +6089,14 @@ static int qnnrt_llm__sample_form_of(qnnrt_dtype dtype, qnnrt_llm__sample_form *
         form->highest = 32767;
         return 1;
     case QNNRT_DTYPE_F16: case QNNRT_DTYPE_BF16:
-        form->kind     = QNNRT_LLM__SAMPLE_FLOAT16;
+        form->kind     = QNNRT_LLM__KEYS_FLOAT16;
         form->bytes    = 2;
         form->infinity = dtype == QNNRT_DTYPE_F16 ? 0x7C00 : 0x7F80;
         form->highest  = (int32_t)form->infinity;
         form->lowest   = -form->highest;
         return 1;
     case QNNRT_DTYPE_F32:
-        form->kind    = QNNRT_LLM__SAMPLE_FLOAT32;
+        form->kind    = QNNRT_LLM__KEYS_FLOAT32;
         form->bytes   = 4;
         form->highest = 0x7F800000;
         form->lowest  = -form->highest;
@@ -6117,7 +6108,7 @@ static int qnnrt_llm__sample_form_of(qnnrt_dtype dtype, qnnrt_llm__sample_form *
 
 /* Sign and magnitude to two's complement, so that both zeros are 0; NaNs below all. Without
    branches, for compilers to make vectors of it. */
-static int16_t qnnrt_llm__sample_key16(uint16_t bits, uint16_t infinity)
+static int16_t qnnrt_llm__keys_of16(uint16_t bits, uint16_t infinity)
 {
     const uint16_t size = (uint16_t)(bits & 0x7FFF);
     const uint16_t sign = (uint16_t)(0 - (bits >> 15));
@@ -6126,7 +6117,7 @@ static int16_t qnnrt_llm__sample_key16(uint16_t bits, uint16_t infinity)
     return (int16_t)(uint16_t)((key & ~nan) | (nan & 0x8000));
 }
 
-static int32_t qnnrt_llm__sample_key32(uint32_t bits)
+static int32_t qnnrt_llm__keys_of32(uint32_t bits)
 {
     const uint32_t size = bits & 0x7FFFFFFF;
     const uint32_t sign = 0 - (bits >> 31);
@@ -6135,33 +6126,33 @@ static int32_t qnnrt_llm__sample_key32(uint32_t bits)
     return (int32_t)((key & ~nan) | (nan & 0x80000000u));
 }
 
-static int32_t qnnrt_llm__sample_key(const qnnrt_llm__sample_form *form, const unsigned char *codes,
+static int32_t qnnrt_llm__keys_of(const qnnrt_llm__keys_form *form, const unsigned char *codes,
                                      uint32_t index)
 {
     const unsigned char *at = codes + (size_t)index * form->bytes;
-    if (form->kind == QNNRT_LLM__SAMPLE_CODE8) {
+    if (form->kind == QNNRT_LLM__KEYS_CODE8) {
         return (int32_t)(*at ^ form->flip);
-    } else if (form->kind == QNNRT_LLM__SAMPLE_FLOAT32) {
+    } else if (form->kind == QNNRT_LLM__KEYS_FLOAT32) {
         uint32_t bits;
         memcpy(&bits, at, sizeof bits);
-        return qnnrt_llm__sample_key32(bits);
+        return qnnrt_llm__keys_of32(bits);
     } else {
         uint16_t bits;
         int16_t key;
         memcpy(&bits, at, sizeof bits);
-        if (form->kind == QNNRT_LLM__SAMPLE_CODE16) return (int16_t)(bits ^ form->flip);
-        key = qnnrt_llm__sample_key16(bits, (uint16_t)form->infinity);
-        return key == -32768 ? (int32_t)QNNRT_LLM__SAMPLE_NONE : key;
+        if (form->kind == QNNRT_LLM__KEYS_CODE16) return (int16_t)(bits ^ form->flip);
+        key = qnnrt_llm__keys_of16(bits, (uint16_t)form->infinity);
+        return key == -32768 ? (int32_t)QNNRT_LLM__KEYS_NONE : key;
     }
 }
 
 /* The largest key of a whole block, one function per kind. The numbers of turns are constant and
    the types as narrow as can be, results included, for compilers to make vectors of all of it:
    gcc -O2 does so on no other terms, clang widens what is returned wider. */
-static unsigned char qnnrt_llm__sample_code8(const unsigned char *at, unsigned char flip)
+static unsigned char qnnrt_llm__keys_code8(const unsigned char *at, unsigned char flip)
 {
     unsigned char most = 0;
-    for (int i = 0; i < QNNRT_LLM__SAMPLE_BLOCK; ++i) {
+    for (int i = 0; i < QNNRT_LLM__KEYS_BLOCK; ++i) {
         const unsigned char key = (unsigned char)(at[i] ^ flip);
         most = key > most ? key : most;
     }
@@ -6169,10 +6160,10 @@ static unsigned char qnnrt_llm__sample_code8(const unsigned char *at, unsigned c
 }
 
 QNNRT_LLM__HOT
-static int16_t qnnrt_llm__sample_code16(const unsigned char *at, uint16_t flip)
+static int16_t qnnrt_llm__keys_code16(const unsigned char *at, uint16_t flip)
 {
     int16_t most = -32768;
-    for (int i = 0; i < QNNRT_LLM__SAMPLE_BLOCK; ++i) {
+    for (int i = 0; i < QNNRT_LLM__KEYS_BLOCK; ++i) {
         uint16_t bits;
         int16_t key;
         memcpy(&bits, at + 2 * i, sizeof bits);
@@ -6182,59 +6173,59 @@ static int16_t qnnrt_llm__sample_code16(const unsigned char *at, uint16_t flip)
     return most;
 }
 
-static int16_t qnnrt_llm__sample_float16(const unsigned char *at, uint16_t infinity)
+static int16_t qnnrt_llm__keys_float16(const unsigned char *at, uint16_t infinity)
 {
     int16_t most = -32768;
-    for (int i = 0; i < QNNRT_LLM__SAMPLE_BLOCK; ++i) {
+    for (int i = 0; i < QNNRT_LLM__KEYS_BLOCK; ++i) {
         uint16_t bits;
         int16_t key;
         memcpy(&bits, at + 2 * i, sizeof bits);
-        key = qnnrt_llm__sample_key16(bits, infinity);
+        key = qnnrt_llm__keys_of16(bits, infinity);
         most = key > most ? key : most;
     }
     return most;
 }
 
-static int32_t qnnrt_llm__sample_float32(const unsigned char *at)
+static int32_t qnnrt_llm__keys_float32(const unsigned char *at)
 {
-    int32_t most = QNNRT_LLM__SAMPLE_NONE;
-    for (int i = 0; i < QNNRT_LLM__SAMPLE_BLOCK; ++i) {
+    int32_t most = QNNRT_LLM__KEYS_NONE;
+    for (int i = 0; i < QNNRT_LLM__KEYS_BLOCK; ++i) {
         uint32_t bits;
         int32_t key;
         memcpy(&bits, at + 4 * i, sizeof bits);
-        key = qnnrt_llm__sample_key32(bits);
+        key = qnnrt_llm__keys_of32(bits);
         most = key > most ? key : most;
     }
     return most;
 }
 
-static int32_t qnnrt_llm__sample_block(const qnnrt_llm__sample_form *form, const unsigned char *at)
+static int32_t qnnrt_llm__keys_block(const qnnrt_llm__keys_form *form, const unsigned char *at)
 {
     int32_t most;
     switch (form->kind) {
-    case QNNRT_LLM__SAMPLE_CODE8:
-        return qnnrt_llm__sample_code8(at, (unsigned char)form->flip);
-    case QNNRT_LLM__SAMPLE_CODE16:
-        return qnnrt_llm__sample_code16(at, (uint16_t)form->flip);
-    case QNNRT_LLM__SAMPLE_FLOAT16:
-        most = qnnrt_llm__sample_float16(at, (uint16_t)form->infinity);
-        return most == -32768 ? (int32_t)QNNRT_LLM__SAMPLE_NONE : most;
+    case QNNRT_LLM__KEYS_CODE8:
+        return qnnrt_llm__keys_code8(at, (unsigned char)form->flip);
+    case QNNRT_LLM__KEYS_CODE16:
+        return qnnrt_llm__keys_code16(at, (uint16_t)form->flip);
+    case QNNRT_LLM__KEYS_FLOAT16:
+        most = qnnrt_llm__keys_float16(at, (uint16_t)form->infinity);
+        return most == -32768 ? (int32_t)QNNRT_LLM__KEYS_NONE : most;
     default:
-        return qnnrt_llm__sample_float32(at);
+        return qnnrt_llm__keys_float32(at);
     }
 }
 
 /* Go on with the search for the largest key: *key and *index change when [begin, end) has a larger
    one. Only the block that has it is looked at twice. */
 QNNRT_LLM__HOT
-static void qnnrt_llm__sample_scan(const qnnrt_llm__sample_form *form, const unsigned char *codes,
+static void qnnrt_llm__keys_scan(const qnnrt_llm__keys_form *form, const unsigned char *codes,
                                    uint32_t begin, uint32_t end, int32_t *key, uint32_t *index)
 {
-    const uint32_t size = QNNRT_LLM__SAMPLE_BLOCK;
+    const uint32_t size = QNNRT_LLM__KEYS_BLOCK;
     uint32_t block = end;
     if (end - begin < size) {
         for (; begin < end; ++begin) {
-            const int32_t one = qnnrt_llm__sample_key(form, codes, begin);
+            const int32_t one = qnnrt_llm__keys_of(form, codes, begin);
             if (one > *key) {
                 *key = one;
                 *index = begin;
@@ -6245,7 +6236,7 @@ static void qnnrt_llm__sample_scan(const qnnrt_llm__sample_form *form, const uns
     while (begin < end) {
         int32_t most;
         if (end - begin < size) begin = end - size;   /* the last one overlaps */
-        most = qnnrt_llm__sample_block(form, codes + (size_t)begin * form->bytes);
+        most = qnnrt_llm__keys_block(form, codes + (size_t)begin * form->bytes);
         if (most > *key) {
             *key = most;
             block = begin;
@@ -6253,7 +6244,7 @@ static void qnnrt_llm__sample_scan(const qnnrt_llm__sample_form *form, const uns
         begin += size;
     }
     if (block == end) return;
-    if (form->kind == QNNRT_LLM__SAMPLE_CODE16) {
+    if (form->kind == QNNRT_LLM__KEYS_CODE16) {
         const uint16_t code = (uint16_t)((uint32_t)*key ^ form->flip);
         uint16_t bits;
         for (;; ++block) {
@@ -6261,7 +6252,7 @@ static void qnnrt_llm__sample_scan(const qnnrt_llm__sample_form *form, const uns
             if (bits == code) break;
         }
     } else {
-        while (qnnrt_llm__sample_key(form, codes, block) != *key) ++block;
+        while (qnnrt_llm__keys_of(form, codes, block) != *key) ++block;
     }
     *index = block;
 }
@@ -6269,15 +6260,21 @@ static void qnnrt_llm__sample_scan(const qnnrt_llm__sample_form *form, const uns
 /* The index of the largest logit, the lowest of equals. A NaN is never it; UINT32_MAX when there is
    nothing else, or no order in this type. */
 QNNRT_LLM__HOT
-static uint32_t qnnrt_llm__sample_argmax(const void *codes, qnnrt_dtype dtype, uint32_t count)
+static uint32_t qnnrt_llm__keys_argmax(const void *codes, qnnrt_dtype dtype, uint32_t count)
 {
-    qnnrt_llm__sample_form form;
-    int32_t key = QNNRT_LLM__SAMPLE_NONE;
+    qnnrt_llm__keys_form form;
+    int32_t key = QNNRT_LLM__KEYS_NONE;
     uint32_t index = UINT32_MAX;
-    if (codes == NULL || !qnnrt_llm__sample_form_of(dtype, &form)) return UINT32_MAX;
-    qnnrt_llm__sample_scan(&form, (const unsigned char *)codes, 0, count, &key, &index);
+    if (codes == NULL || !qnnrt_llm__keys_form_of(dtype, &form)) return UINT32_MAX;
+    qnnrt_llm__keys_scan(&form, (const unsigned char *)codes, 0, count, &key, &index);
     return index;
 }
+
+/* =====================================================================================
+   SAMPLING                                                                     >>sample
+   From logits to a token, in integers.
+   Needs: >>config >>math >>keys     Knows nothing of: models, caches
+   ===================================================================================== */
 
 /* ---- levels and steps ----
 
@@ -6305,7 +6302,7 @@ typedef struct qnnrt_llm__sample_recent {
 
 struct qnnrt_llm_sampler {
     qnnrt_hooks hooks;
-    qnnrt_llm__sample_form form;
+    qnnrt_llm__keys_form form;
     uint32_t vocabulary;
     double   offset;            /* level = key + offset, of codes */
     double   unit;              /* steps of one level; 0: greedy */
@@ -6331,9 +6328,9 @@ static double qnnrt_llm__sample_level(const qnnrt_llm_sampler *s, int32_t key)
 {
     const uint32_t size = (uint32_t)(key < 0 ? -key : key);
     double level;
-    if (s->form.kind == QNNRT_LLM__SAMPLE_CODE8 || s->form.kind == QNNRT_LLM__SAMPLE_CODE16)
+    if (s->form.kind == QNNRT_LLM__KEYS_CODE8 || s->form.kind == QNNRT_LLM__KEYS_CODE16)
         return (double)key + s->offset;
-    if (s->form.kind == QNNRT_LLM__SAMPLE_FLOAT16 && s->form.infinity == 0x7C00) {
+    if (s->form.kind == QNNRT_LLM__KEYS_FLOAT16 && s->form.infinity == 0x7C00) {
         /* Half to float: the exponent's bias grows by 112; what has none is a multiple of 2^-24. */
         if (size < 0x400) {
             level = (double)size / 16777216.0;
@@ -6344,7 +6341,7 @@ static double qnnrt_llm__sample_level(const qnnrt_llm_sampler *s, int32_t key)
             level = (double)value;
         }
     } else {
-        const uint32_t bits = s->form.kind == QNNRT_LLM__SAMPLE_FLOAT32 ? size : size << 16;
+        const uint32_t bits = s->form.kind == QNNRT_LLM__KEYS_FLOAT32 ? size : size << 16;
         float value;
         memcpy(&value, &bits, sizeof value);
         level = (double)value;
@@ -6450,8 +6447,8 @@ static void qnnrt_llm__sample_penalize(qnnrt_llm_sampler *s, const unsigned char
 {
     for (uint32_t i = 0; i < s->distinct; ++i) {
         qnnrt_llm__sample_recent *recent = &s->recent[i];
-        const int32_t key = qnnrt_llm__sample_key(&s->form, codes, recent->token);
-        recent->nan = key == QNNRT_LLM__SAMPLE_NONE;
+        const int32_t key = qnnrt_llm__keys_of(&s->form, codes, recent->token);
+        recent->nan = key == QNNRT_LLM__KEYS_NONE;
         if (recent->nan) continue;
         recent->level = qnnrt_llm__sample_level(s, key);
         recent->level /= recent->level > 0 ? s->penalty : s->inverse;
@@ -6462,15 +6459,15 @@ static void qnnrt_llm__sample_penalize(qnnrt_llm_sampler *s, const unsigned char
 static int64_t qnnrt_llm__sample_top(const qnnrt_llm_sampler *s, const unsigned char *codes,
                                      double *top)
 {
-    int32_t key = QNNRT_LLM__SAMPLE_NONE;
+    int32_t key = QNNRT_LLM__KEYS_NONE;
     uint32_t index = 0, begin = 0;
     int64_t best = -1;
     for (uint32_t i = 0; i < s->distinct; ++i) {
-        qnnrt_llm__sample_scan(&s->form, codes, begin, s->recent[i].token, &key, &index);
+        qnnrt_llm__keys_scan(&s->form, codes, begin, s->recent[i].token, &key, &index);
         begin = s->recent[i].token + 1;
     }
-    qnnrt_llm__sample_scan(&s->form, codes, begin, s->vocabulary, &key, &index);
-    if (key != QNNRT_LLM__SAMPLE_NONE) {
+    qnnrt_llm__keys_scan(&s->form, codes, begin, s->vocabulary, &key, &index);
+    if (key != QNNRT_LLM__KEYS_NONE) {
         best = index;
         *top = qnnrt_llm__sample_level(s, key);
     }
@@ -6491,7 +6488,7 @@ static uint32_t qnnrt_llm__sample_collect(qnnrt_llm_sampler *s, const unsigned c
                                           uint32_t count)
 {
     for (; begin < end; ++begin) {
-        const int32_t key = qnnrt_llm__sample_key(&s->form, codes, begin);
+        const int32_t key = qnnrt_llm__keys_of(&s->form, codes, begin);
         if (key < bound) continue;
         s->ones[count].token   = begin;
         s->ones[count++].steps = qnnrt_llm__sample_steps(s, top, qnnrt_llm__sample_level(s, key));
@@ -6636,10 +6633,10 @@ static qnnrt_result qnnrt_llm__sample_take_logits(qnnrt_llm_sampler *s,
     if (s->vocabulary > 0x7FFFFFFFu)
         return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": a vocabulary of %u is"
                                " more than tokens can number", name, s->vocabulary);
-    if (!qnnrt_llm__sample_form_of(logits->dtype, &s->form))
+    if (!qnnrt_llm__keys_form_of(logits->dtype, &s->form))
         return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": there is no sampling of "
                                "logits as %s", name, qnnrt_dtype_name(logits->dtype));
-    if (s->form.kind == QNNRT_LLM__SAMPLE_FLOAT16 || s->form.kind == QNNRT_LLM__SAMPLE_FLOAT32)
+    if (s->form.kind == QNNRT_LLM__KEYS_FLOAT16 || s->form.kind == QNNRT_LLM__KEYS_FLOAT32)
         return QNNRT_OK;
     if (quant->encoding != QNNRT_ENCODING_PER_TENSOR)
         return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": logits as %s need one"
@@ -6963,7 +6960,7 @@ QNNRT_LLM_API int32_t qnnrt_llm_argmax(qnnrt_llm_cache *cache, size_t row)
     const qnnrt_llm_info *info;
     if (codes == NULL) return -1;
     info = &cache->part->llm->info;
-    return (int32_t)qnnrt_llm__sample_argmax(codes, info->logits->dtype, info->vocabulary);
+    return (int32_t)qnnrt_llm__keys_argmax(codes, info->logits->dtype, info->vocabulary);
 }
 
 /* ---- cache ---- */
