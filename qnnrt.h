@@ -2047,6 +2047,12 @@ static uint32_t qnnrt__log_begin(qnnrt__log_count *count)
     return lines;
 }
 
+/* Return the counts of a slot, so that a call may begin without a look-up; none: for index -1. */
+static qnnrt__log_count *qnnrt__log_counts(int index, qnnrt__log_count *none)
+{
+    return index < 0 ? none : &qnnrt__log_slots[index].count;
+}
+
 static uint32_t qnnrt__log_mark(int index)
 {
     return index < 0 ? 0 : qnnrt__log_begin(&qnnrt__log_slots[index].count);
@@ -7372,19 +7378,28 @@ static int qnnrt__record_version(qnnrt__record_reader *read, const char *key,
    TENSORS OF JSON                                                                 >>parse
    One tensor of the metadata that qnn-context-binary-utility writes as JSON, with its
    encoding, into a list of the table.
-   Source: genuine files of two releases, and the keys and schemas that the tools contain;
-   what else is accepted is marked with its origin.
+   Source: genuine files of two releases, and the keys and schemas that the tools contain.
    Needs: >>mem >>err >>log >>names >>abi >>table >>record, and qnnrt_json.h
    Knows nothing of: graphs, files, who else has metadata
    ===================================================================================== */
 
 enum { QNNRT__PARSE_MOST_DIMS = 32 };       /* dimensions that are read; more are counted and refused */
 
+/* Beside what the utilities write, forms of other programs are read: what follows is the whole list.
+   - "currentDimensions", "bytesPerElement", enumerators as numbers, and lists "scales" and "offsets"
+     of an axis: a public runner's metadata (KwanyoungCho/QNN_backend_implementation). The names are
+     those of the CPU backend's op packages and of the C structs.
+   - "scaleOffsetEncoding" and its kin: the names of the C struct, which two public readers accept.
+   - "data_type" and "quantization", and "inputs" and "outputs" of a graph: the names of converters.
+   - "scale" and "offset" without an object around them, and "nbytes": written by hand.
+   The keys stand last in the lists below. */
+
 /* ---- encodings ---- */
 
-enum { QNNRT__PARSE_Q_DEFINITION, QNNRT__PARSE_Q_ENCODING, QNNRT__PARSE_Q_SCALE_OFFSET, QNNRT__PARSE_Q_AXIS,
-       QNNRT__PARSE_Q_BW, QNNRT__PARSE_Q_BW_AXIS, QNNRT__PARSE_Q_SCALE_OFFSET_2, QNNRT__PARSE_Q_AXIS_2,
-       QNNRT__PARSE_Q_BW_2, QNNRT__PARSE_Q_BW_AXIS_2, QNNRT__PARSE_Q_SCALE, QNNRT__PARSE_Q_OFFSET };
+enum { QNNRT__PARSE_Q_DEFINITION, QNNRT__PARSE_Q_ENCODING, QNNRT__PARSE_Q_SCALE_OFFSET,
+       QNNRT__PARSE_Q_AXIS, QNNRT__PARSE_Q_BW, QNNRT__PARSE_Q_BW_AXIS,
+       QNNRT__PARSE_Q_SCALE_OFFSET_2, QNNRT__PARSE_Q_AXIS_2, QNNRT__PARSE_Q_BW_2,
+       QNNRT__PARSE_Q_BW_AXIS_2, QNNRT__PARSE_Q_SCALE, QNNRT__PARSE_Q_OFFSET };
 static const qnnrt_json_text qnnrt__parse_quant_keys[] = {
     QNNRT__KEY("definition"), QNNRT__KEY("quantizationEncoding"), QNNRT__KEY("scaleOffset"),
     QNNRT__KEY("axisScaleOffset"), QNNRT__KEY("bwScaleOffset"), QNNRT__KEY("bwAxisScaleOffset"),
@@ -11845,8 +11860,8 @@ static qnnrt_result qnnrt__run_create(qnnrt_mem *mem, size_t entry, int alone, q
     run->mem = mem;
     run->backend = p->steps[0].model->backend;
     run->busy = alone ? NULL : &mem->busy[from->group];
-    run->log_count = run->backend != NULL && run->backend->log_slot >= 0
-                   ? &qnnrt__log_slots[run->backend->log_slot].count : &run->no_log;
+    run->log_count = qnnrt__log_counts(run->backend != NULL ? run->backend->log_slot : -1,
+                                       &run->no_log);
     run->steps =
         (qnnrt__step *)qnnrt__arena_alloc(&run->arena, p->info.step_count, sizeof(*run->steps));
     run->slots =
