@@ -146,8 +146,10 @@
    Values
        qnnrt_data() gives the stored bytes in place; codes order like the numbers, so an argmax
        needs no conversion. qnnrt_write_f32() and qnnrt_read_f32() convert by type and encoding,
-       exactly; the same for int32, and with a slot and a first element for one row of many:
-           qnnrt_read_f32_slot(run, logits, (uint64_t)row * vocabulary, values, vocabulary);
+       exactly, and qnnrt_write_i32() and qnnrt_read_i32() do for int32. All take a slot and the first
+       element; a name is turned into a slot once, before a loop:
+           qnnrt_slot logits = qnnrt_run_slot(run, "logits");
+           qnnrt_read_f32(run, logits, (uint64_t)row * vocabulary, values, vocabulary);
 
    Memory
        qnnrt_prepare() plans one pipeline: inputs keep their content between calls and start as the
@@ -996,8 +998,8 @@ QNNRT_API qnnrt_result qnnrt_mem_create(qnnrt_plan *plan, const qnnrt_mem_desc *
                                         qnnrt_mem **out, qnnrt_error *err);
 QNNRT_API qnnrt_result qnnrt_mem_destroy(qnnrt_mem *mem);
 
-/* Back to the beginning, as qnnrt_mem_create() left it: a new conversation. */
-QNNRT_API qnnrt_result qnnrt_mem_clear(qnnrt_mem *mem);
+/* Reset all memory to what it was after qnnrt_mem_create(): a new conversation. NULL is fine. */
+QNNRT_API void qnnrt_mem_clear(qnnrt_mem *mem);
 
 /* A buffer of the plan: its bytes, and (offset may be NULL) where it begins for qnnrt_bind_at(). */
 QNNRT_API void *qnnrt_mem_buffer(const qnnrt_mem *mem, size_t buffer, uint64_t *offset,
@@ -1020,13 +1022,21 @@ QNNRT_API qnnrt_result qnnrt_prepare(qnnrt *model, const char *name, qnnrt_run *
    one time, give the pipeline two entries.
    Returns  QNNRT_OK; QNNRT_E_STATE (opened with desc.inspect, or a shard that did not load);
             QNNRT_E_UNSUPPORTED (steps on two backends); QNNRT_E_ARG; QNNRT_E_MEMORY
-   Frees    qnnrt_run_destroy(), which never fails and takes NULL */
+   Frees    qnnrt_run_destroy() */
 QNNRT_API qnnrt_result qnnrt_run_create(qnnrt_mem *mem, size_t entry, qnnrt_run **out,
                                         qnnrt_error *err);
-QNNRT_API qnnrt_result qnnrt_run_destroy(qnnrt_run *run);
+
+/* Free a run. NULL is fine. */
+QNNRT_API void qnnrt_run_destroy(qnnrt_run *run);
 
 /* The pipeline of a run, for slots and facts. */
 QNNRT_API const qnnrt_pipeline *qnnrt_run_pipeline(const qnnrt_run *run);
+
+/* Return the slot of a tensor, by its name as in qnnrt_slot_find() with QNNRT_ROLE_ANY, or
+   QNNRT_NO_SLOT. A call that is then given QNNRT_NO_SLOT fails with the code and the text of this
+   look-up, so that only one of the two has to be checked:
+       if (qnnrt_write_f32(run, qnnrt_run_slot(run, "x"), 0, x, 4) != QNNRT_OK) ... */
+QNNRT_API qnnrt_slot qnnrt_run_slot(qnnrt_run *run, const char *name);
 
 /* Code and text of the last call on this run that failed; never NULL. */
 QNNRT_API const qnnrt_error *qnnrt_run_error(const qnnrt_run *run);
@@ -1085,10 +1095,10 @@ QNNRT_API qnnrt_result qnnrt_run_profile(qnnrt_run *run, qnnrt_profile_level lev
 QNNRT_API qnnrt_result qnnrt_run_events(qnnrt_run *run, const qnnrt_profile_event **events,
                                         size_t *count);
 
-/* Copy values in or out, converting between the tensor's dtype and float or int32.
+/* Copy values into or out of a slot, converting between the tensor's dtype and float or int32.
 
-   count    values, row-major; by name it must be the tensor's element count
-   begin    by slot: first element, so that one row of many can be had
+   begin    first element, row-major
+   count    of values; begin + count is at most the tensor's element count
 
    float    quantized types by their encoding: written codes are rounded half to even and saturated,
             NaN becomes the code of real zero. Integer types: the value, rounded half to even and
@@ -1096,24 +1106,16 @@ QNNRT_API qnnrt_result qnnrt_run_events(qnnrt_run *run, const qnnrt_profile_even
             even. 4- and 8-bit floats have no fixed layout and are refused
    i32      integer types: the value, saturated. Quantized types: the code itself. Float types:
             refused
-   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND; QNNRT_E_MISMATCH (count); QNNRT_E_UNSUPPORTED (no
+   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND; QNNRT_E_MISMATCH (begin or count); QNNRT_E_UNSUPPORTED (no
             conversion); QNNRT_E_STATE (not bound yet); QNNRT_E_ARG */
-QNNRT_API qnnrt_result qnnrt_write_f32(qnnrt_run *run, const char *name, const float *values,
-                                       size_t count);
-QNNRT_API qnnrt_result qnnrt_read_f32(qnnrt_run *run, const char *name, float *values,
-                                      size_t count);
-QNNRT_API qnnrt_result qnnrt_write_i32(qnnrt_run *run, const char *name, const int32_t *values,
-                                       size_t count);
-QNNRT_API qnnrt_result qnnrt_read_i32(qnnrt_run *run, const char *name, int32_t *values,
-                                      size_t count);
-QNNRT_API qnnrt_result qnnrt_write_f32_slot(qnnrt_run *run, qnnrt_slot slot, uint64_t begin,
-                                            const float *values, size_t count);
-QNNRT_API qnnrt_result qnnrt_read_f32_slot(qnnrt_run *run, qnnrt_slot slot, uint64_t begin,
-                                           float *values, size_t count);
-QNNRT_API qnnrt_result qnnrt_write_i32_slot(qnnrt_run *run, qnnrt_slot slot, uint64_t begin,
-                                            const int32_t *values, size_t count);
-QNNRT_API qnnrt_result qnnrt_read_i32_slot(qnnrt_run *run, qnnrt_slot slot, uint64_t begin,
-                                           int32_t *values, size_t count);
+QNNRT_API qnnrt_result qnnrt_write_f32(qnnrt_run *run, qnnrt_slot slot, uint64_t begin,
+                                       const float *values, size_t count);
+QNNRT_API qnnrt_result qnnrt_read_f32(qnnrt_run *run, qnnrt_slot slot, uint64_t begin,
+                                      float *values, size_t count);
+QNNRT_API qnnrt_result qnnrt_write_i32(qnnrt_run *run, qnnrt_slot slot, uint64_t begin,
+                                       const int32_t *values, size_t count);
+QNNRT_API qnnrt_result qnnrt_read_i32(qnnrt_run *run, qnnrt_slot slot, uint64_t begin,
+                                      int32_t *values, size_t count);
 
 /* Convert float values to and from a tensor's stored form in memory of the caller's, such as the
    content of a file; the same rules. data holds tensor->bytes, values tensor->count.
@@ -11715,6 +11717,7 @@ struct qnnrt_run {
     qnnrt_plan      *own_plan;          /* made by qnnrt_prepare */
     qnnrt_mem       *own_mem;
     qnnrt__profile  *profile;            /* NULL: off */
+    int              unfound;            /* the error is that of a look-up, for QNNRT_NO_SLOT */
     qnnrt_error      error;
 };
 
@@ -11886,9 +11889,18 @@ static qnnrt_result qnnrt__run_create(qnnrt_mem *mem, size_t entry, int alone, q
     return QNNRT_OK;
 }
 
+/* Return where the text of a failure goes. */
+static qnnrt_error *qnnrt__run_err(qnnrt_run *run)
+{
+    run->unfound = 0;
+    return &run->error;
+}
+
+/* Refuse a slot; one that a look-up did not find keeps the text of that look-up. */
 static qnnrt_result qnnrt__run_fail_slot(qnnrt_run *run, qnnrt_slot slot)
 {
-    return qnnrt__fail(&run->error, QNNRT_E_NOT_FOUND,
+    if (slot == QNNRT_NO_SLOT && run->unfound) return run->error.code;
+    return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_NOT_FOUND,
                        "pipeline \"%.200s\" has no slot %d; it has %u", run->pipeline->info.name,
                        (int)slot, (unsigned)run->pipeline->info.slot_count);
 }
@@ -11920,12 +11932,12 @@ static qnnrt_result qnnrt__run_bind(qnnrt_run *run, qnnrt_slot index, void *data
     if (QNNRT__UNLIKELY(!qnnrt__run_has(run, index))) return qnnrt__run_fail_slot(run, index);
     slot = &run->slots[index];
     if (QNNRT__UNLIKELY(data == NULL && bytes > 0))
-        return qnnrt__fail(&run->error, QNNRT_E_ARG,
+        return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG,
                            "pipeline \"%.200s\": \"%.200s\": data is NULL and bytes is %llu; to go"
                            " back to the run's memory give NULL and 0", run->pipeline->info.name,
                            run->pipeline->info.slots[index].address, (unsigned long long)bytes);
     if (QNNRT__UNLIKELY(data != NULL && bytes < slot->bytes))
-        return qnnrt__fail(&run->error, QNNRT_E_MISMATCH,
+        return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_MISMATCH,
                            "pipeline \"%.200s\": \"%.200s\" needs %llu bytes, the block has %llu",
                            run->pipeline->info.name, run->pipeline->info.slots[index].address,
                            (unsigned long long)slot->bytes, (unsigned long long)bytes);
@@ -11938,7 +11950,7 @@ static qnnrt_result qnnrt__run_unbound(qnnrt_run *run)
 {
     size_t s = 0;
     while (run->slots[s].data != NULL) ++s;
-    qnnrt__fail(&run->error, QNNRT_E_STATE,
+    qnnrt__fail(qnnrt__run_err(run), QNNRT_E_STATE,
                 "pipeline \"%.200s\": %s \"%.200s\" was left to the caller and is not bound",
                 run->pipeline->info.name, qnnrt_role_name(run->pipeline->info.slots[s].role),
                 run->pipeline->info.slots[s].address);
@@ -11949,9 +11961,9 @@ static qnnrt_result qnnrt__run_failed(qnnrt_run *run, const qnnrt__step *step, q
 {
     char where[512];
     qnnrt__fail(
-        &run->error, QNNRT_E_BACKEND, "pipeline \"%.200s\": %s failed", run->pipeline->info.name,
+        qnnrt__run_err(run), QNNRT_E_BACKEND, "pipeline \"%.200s\": %s failed", run->pipeline->info.name,
         qnnrt__pipeline_where(run->pipeline, (uint32_t)(step - run->steps), where, sizeof(where)));
-    return qnnrt__codes_explain(&run->error, "graphExecute", code, run->backend->log_slot,
+    return qnnrt__codes_explain(qnnrt__run_err(run), "graphExecute", code, run->backend->log_slot,
                                 run->mark);
 }
 
@@ -11987,14 +11999,14 @@ static qnnrt_result qnnrt__run_profiled(qnnrt_run *run)
 static qnnrt_result qnnrt__run_profile(qnnrt_run *run, qnnrt_profile_level level)
 {
     const qnnrt_pipeline *p = run->pipeline;
-    qnnrt_result result = qnnrt__profile_check(level, "qnnrt_run_profile", &run->error);
+    qnnrt_result result = qnnrt__profile_check(level, "qnnrt_run_profile", qnnrt__run_err(run));
     size_t i;
     if (result != QNNRT_OK) return result;
     qnnrt__profile_stop(run->profile);
     run->profile = NULL;
     if (level != QNNRT_PROFILE_OFF)
         result = qnnrt__profile_start(run->backend, level, p->info.step_count, &run->profile,
-                                      &run->error);
+                                      qnnrt__run_err(run));
     for (i = 0; run->profile != NULL && i < p->info.step_count; ++i)
         run->profile->steps[i].graph = p->steps[i].graph->name;
     qnnrt__run_settle(run);
@@ -12008,7 +12020,7 @@ static QNNRT__NOT_INLINE qnnrt_result qnnrt__run_careful(qnnrt_run *run)
     qnnrt_result result;
     if (run->missing > 0) return qnnrt__run_unbound(run);
     if (run->busy != NULL && !qnnrt__os_try_lock(run->busy))
-        return qnnrt__fail(&run->error, QNNRT_E_BUSY,
+        return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_BUSY,
                            "pipeline \"%.200s\": another run of its group is executing; they share"
                            " memory",
                            run->pipeline->info.name);
@@ -12019,21 +12031,20 @@ static QNNRT__NOT_INLINE qnnrt_result qnnrt__run_careful(qnnrt_run *run)
     return result;
 }
 
-/* What a conversion works on: a bound slot, and a range within it. */
+/* Check what a conversion works on: a bound slot, and a range within it. */
 static qnnrt_result qnnrt__run_range(qnnrt_run *run, qnnrt_slot slot, uint64_t begin,
-                                     uint64_t count, int whole)
+                                     uint64_t count)
 {
     const qnnrt_slot_info *info;
     if (!qnnrt__run_has(run, slot)) return qnnrt__run_fail_slot(run, slot);
     info = &run->pipeline->info.slots[slot];
     if (run->slots[slot].data == NULL)
-        return qnnrt__fail(&run->error, QNNRT_E_STATE,
+        return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_STATE,
                            "pipeline \"%.200s\": \"%.200s\" is not bound", run->pipeline->info.name,
                            info->address);
-    if (whole ? count != info->tensor->count
-              : !qnnrt__size_within(begin, count, info->tensor->count))
+    if (!qnnrt__size_within(begin, count, info->tensor->count))
         return qnnrt__fail(
-            &run->error, QNNRT_E_MISMATCH,
+            qnnrt__run_err(run), QNNRT_E_MISMATCH,
             "pipeline \"%.200s\": \"%.200s\" has %llu elements; %llu from %llu on were"
             " given or asked for",
             run->pipeline->info.name, info->address, (unsigned long long)info->tensor->count,
@@ -12411,14 +12422,13 @@ QNNRT_API qnnrt_result qnnrt_mem_destroy(qnnrt_mem *mem)
     return QNNRT_OK;
 }
 
-QNNRT_API qnnrt_result qnnrt_mem_clear(qnnrt_mem *mem)
+QNNRT_API void qnnrt_mem_clear(qnnrt_mem *mem)
 {
     size_t i;
-    if (mem == NULL) return QNNRT_E_ARG;
+    if (mem == NULL) return;
     for (i = 0; i < mem->plan->info.block_count; ++i)
         memset(mem->data + (size_t)mem->offsets[i], 0, (size_t)mem->plan->blocks[i].bytes);
     qnnrt__place_zero(mem);
-    return QNNRT_OK;
 }
 
 QNNRT_API void *qnnrt_mem_buffer(const qnnrt_mem *mem, size_t buffer, uint64_t *offset,
@@ -12446,11 +12456,11 @@ QNNRT_API qnnrt_result qnnrt_run_create(qnnrt_mem *mem, size_t entry, qnnrt_run 
     return qnnrt__run_create(mem, entry, 0, out, err);
 }
 
-QNNRT_API qnnrt_result qnnrt_run_destroy(qnnrt_run *run)
+QNNRT_API void qnnrt_run_destroy(qnnrt_run *run)
 {
     qnnrt_mem *mem;
     qnnrt_plan *plan;
-    if (run == NULL) return QNNRT_OK;
+    if (run == NULL) return;
     mem = run->own_mem;
     plan = run->own_plan;
     qnnrt__os_count(&run->mem->users, -1);
@@ -12458,7 +12468,6 @@ QNNRT_API qnnrt_result qnnrt_run_destroy(qnnrt_run *run)
     qnnrt__run_free(run);
     if (mem != NULL) qnnrt_mem_destroy(mem);
     if (plan != NULL) qnnrt_plan_destroy(plan);
-    return QNNRT_OK;
 }
 
 QNNRT_API qnnrt_result qnnrt_prepare(qnnrt *model, const char *name, qnnrt_run **out,
@@ -12513,19 +12522,19 @@ QNNRT_API const qnnrt_error *qnnrt_run_error(const qnnrt_run *run)
     return run != NULL ? &run->error : &qnnrt__run_none;
 }
 
-/* A slot by name; its text goes to the run. */
-static qnnrt_result qnnrt__run_named(qnnrt_run *run, const char *name, qnnrt_slot *slot)
+QNNRT_API qnnrt_slot qnnrt_run_slot(qnnrt_run *run, const char *name)
 {
-    if (run == NULL) return QNNRT_E_ARG;
-    if (name == NULL) return qnnrt__fail(&run->error, QNNRT_E_ARG, "the name of a tensor is NULL");
-    return qnnrt__pipeline_slot(run->pipeline, name, QNNRT_ROLE_ANY, slot, &run->error);
+    qnnrt_slot slot = QNNRT_NO_SLOT;
+    if (run == NULL) return slot;
+    if (name == NULL) qnnrt__fail(&run->error, QNNRT_E_ARG, "the name of a tensor is NULL");
+    else qnnrt__pipeline_slot(run->pipeline, name, QNNRT_ROLE_ANY, &slot, &run->error);
+    run->unfound = slot == QNNRT_NO_SLOT;
+    return slot;
 }
 
 QNNRT_API qnnrt_result qnnrt_bind(qnnrt_run *run, const char *name, void *data, size_t bytes)
 {
-    qnnrt_slot slot;
-    qnnrt_result result = qnnrt__run_named(run, name, &slot);
-    return result == QNNRT_OK ? qnnrt__run_bind(run, slot, data, bytes) : result;
+    return qnnrt_bind_slot(run, qnnrt_run_slot(run, name), data, bytes);
 }
 
 QNNRT_API qnnrt_result qnnrt_bind_slot(qnnrt_run *run, qnnrt_slot slot, void *data, size_t bytes)
@@ -12537,10 +12546,10 @@ QNNRT_API qnnrt_result qnnrt_bind_at(qnnrt_run *run, qnnrt_slot slot, const qnnr
                                      uint64_t offset)
 {
     if (run == NULL) return QNNRT_E_ARG;
-    if (mem == NULL) return qnnrt__fail(&run->error, QNNRT_E_ARG, "qnnrt_bind_at: mem is NULL");
+    if (mem == NULL) return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG, "qnnrt_bind_at: mem is NULL");
     if (!qnnrt__run_has(run, slot)) return qnnrt__run_fail_slot(run, slot);
     if (!qnnrt__run_in_buffer(&run->slots[slot], mem, offset))
-        return qnnrt__fail(&run->error, QNNRT_E_ARG,
+        return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG,
                            "pipeline \"%.200s\": \"%.200s\" of %llu bytes at offset %llu does not"
                            " lie within a buffer of the mem", run->pipeline->info.name,
                            run->pipeline->info.slots[slot].address,
@@ -12552,16 +12561,18 @@ QNNRT_API qnnrt_result qnnrt_bind_at(qnnrt_run *run, qnnrt_slot slot, const qnnr
 QNNRT_API void *qnnrt_data_slot(qnnrt_run *run, qnnrt_slot slot, size_t *bytes)
 {
     if (bytes != NULL) *bytes = 0;
-    if (run == NULL || !qnnrt__run_has(run, slot)) return NULL;
+    if (run == NULL) return NULL;
+    if (!qnnrt__run_has(run, slot)) {
+        qnnrt__run_fail_slot(run, slot);
+        return NULL;
+    }
     if (bytes != NULL) *bytes = (size_t)run->slots[slot].bytes;
     return run->slots[slot].data;
 }
 
 QNNRT_API void *qnnrt_data(qnnrt_run *run, const char *name, size_t *bytes)
 {
-    qnnrt_slot slot = QNNRT_NO_SLOT;
-    if (qnnrt__run_named(run, name, &slot) != QNNRT_OK) slot = QNNRT_NO_SLOT;
-    return qnnrt_data_slot(run, slot, bytes);
+    return qnnrt_data_slot(run, qnnrt_run_slot(run, name), bytes);
 }
 
 QNNRT_API qnnrt_result qnnrt_exec(qnnrt_run *run)
@@ -12584,17 +12595,14 @@ QNNRT_API qnnrt_result qnnrt_run_events(qnnrt_run *run, const qnnrt_profile_even
     if (count != NULL) *count = 0;
     if (run == NULL) return QNNRT_E_ARG;
     if (events == NULL || count == NULL)
-        return qnnrt__fail(&run->error, QNNRT_E_ARG, "qnnrt_run_events: events or count is NULL");
-    result = qnnrt__profile_events(run->profile, &run->error);
+        return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG, "qnnrt_run_events: events or count is NULL");
+    result = qnnrt__profile_events(run->profile, qnnrt__run_err(run));
     if (result != QNNRT_OK) return result;
     *events = run->profile->list.events;
     *count = run->profile->list.count;
     return QNNRT_OK;
 }
 
-/* One shape for eight calls: qnnrt_<verb>_<as>(run, name, ...) and qnnrt_<verb>_<as>_slot(run,
-   slot, begin, ...). QNNRT__X(write_f32, const float) makes qnnrt_write_f32 and
-   qnnrt_write_f32_slot. */
 static qnnrt_result qnnrt__run_write_f32(void *data, const qnnrt_tensor_info *t, uint64_t begin,
                                          const float *values, size_t count)
 {
@@ -12623,27 +12631,22 @@ static qnnrt_result qnnrt__run_read_i32(void *data, const qnnrt_tensor_info *t, 
                                  count);
 }
 
+/* One shape for four calls: QNNRT__X(write_f32, const float, "float") defines qnnrt_write_f32(). */
 #define QNNRT__X(verb, type, as) \
-    static qnnrt_result qnnrt__run_values_##verb(qnnrt_run *run, qnnrt_slot slot, uint64_t begin, type *values,      \
-                                                 size_t count, int whole) \
+    QNNRT_API qnnrt_result qnnrt_##verb(qnnrt_run *run, qnnrt_slot slot, uint64_t begin, \
+                                        type *values, size_t count) \
     { \
         const qnnrt_tensor_info *tensor; \
-        qnnrt_result result = qnnrt__run_range(run, slot, begin, count, whole); \
+        qnnrt_result result; \
+        if (run == NULL) return QNNRT_E_ARG; \
+        result = qnnrt__run_range(run, slot, begin, count); \
         if (result != QNNRT_OK) return result; \
-        if (values == NULL && count > 0) return qnnrt__fail(&run->error, QNNRT_E_ARG, "values is NULL");             \
+        if (values == NULL && count > 0) \
+            return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG, "values is NULL"); \
         tensor = run->pipeline->info.slots[slot].tensor; \
         result = qnnrt__run_##verb(run->slots[slot].data, tensor, begin, values, count); \
-        return result == QNNRT_OK ? result : qnnrt__run_no_conversion(tensor, as, &run->error); \
-    } \
-    QNNRT_API qnnrt_result qnnrt_##verb##_slot(qnnrt_run *run, qnnrt_slot slot, uint64_t begin, type *values, size_t count) \
-    { \
-        return run != NULL ? qnnrt__run_values_##verb(run, slot, begin, values, count, 0) : QNNRT_E_ARG;             \
-    } \
-    QNNRT_API qnnrt_result qnnrt_##verb(qnnrt_run *run, const char *name, type *values, size_t count)                \
-    { \
-        qnnrt_slot slot; \
-        qnnrt_result result = qnnrt__run_named(run, name, &slot); \
-        return result == QNNRT_OK ? qnnrt__run_values_##verb(run, slot, 0, values, count, 1) : result;               \
+        return result == QNNRT_OK \
+                   ? result : qnnrt__run_no_conversion(tensor, as, qnnrt__run_err(run)); \
     }
 QNNRT__X(write_f32, const float, "float")
 QNNRT__X(read_f32, float, "float")

@@ -104,7 +104,7 @@ static void fill_mask(const graph *g, uint32_t past)
             int attends = column < g->cells ? column >= g->cells - past : column - g->cells <= row;
             values[column] = attends ? 0.0f : -50.0f;
         }
-        if (qnnrt_write_f32_slot(g->run, g->mask, (uint64_t)row * width, values, width) != QNNRT_OK)
+        if (qnnrt_write_f32(g->run, g->mask, (uint64_t)row * width, values, width) != QNNRT_OK)
             stop(qnnrt_run_error(g->run)->text);
     }
     free(values);
@@ -121,8 +121,8 @@ static void fill_positions(const graph *g, uint32_t past)
             cosine[i] = (float)cos(angle);
             sine[i] = (float)sin(angle);
         }
-        if (qnnrt_write_f32_slot(g->run, g->cosine, (uint64_t)row * HALF, cosine, HALF) != QNNRT_OK ||
-            qnnrt_write_f32_slot(g->run, g->sine, (uint64_t)row * HALF, sine, HALF) != QNNRT_OK)
+        if (qnnrt_write_f32(g->run, g->cosine, (uint64_t)row * HALF, cosine, HALF) != QNNRT_OK ||
+            qnnrt_write_f32(g->run, g->sine, (uint64_t)row * HALF, sine, HALF) != QNNRT_OK)
             stop(qnnrt_run_error(g->run)->text);
     }
 }
@@ -131,7 +131,7 @@ static void fill_positions(const graph *g, uint32_t past)
 static void step(const graph *g, const cache *c, const int32_t *tokens, uint32_t count, uint32_t past)
 {
     if (count > g->ar || past > g->cells) stop("the text is longer than the context");
-    if (qnnrt_write_i32_slot(g->run, g->tokens, 0, tokens, count) != QNNRT_OK) stop(qnnrt_run_error(g->run)->text);
+    if (qnnrt_write_i32(g->run, g->tokens, 0, tokens, count) != QNNRT_OK) stop(qnnrt_run_error(g->run)->text);
     fill_mask(g, past);
     fill_positions(g, past);
     bind_cache(g, c);

@@ -63,7 +63,8 @@ static int run(qnnrt *model, qnnrt_error *err)
     float y[2];
     qnnrt_run *r;
     if (qnnrt_prepare(model, "layer", &r, err) != QNNRT_OK) return 0;
-    if (qnnrt_write_f32(r, "x", x, 4) != QNNRT_OK || qnnrt_exec(r) != QNNRT_OK || qnnrt_read_f32(r, "y", y, 2) != QNNRT_OK) {
+    if (qnnrt_write_f32(r, qnnrt_run_slot(r, "x"), 0, x, 4) != QNNRT_OK || qnnrt_exec(r) != QNNRT_OK ||
+        qnnrt_read_f32(r, qnnrt_run_slot(r, "y"), 0, y, 2) != QNNRT_OK) {
         *err = *qnnrt_run_error(r);
         qnnrt_run_destroy(r);
         return 0;

@@ -126,7 +126,7 @@ static void fill_mask(graph *g, uint32_t past)
         for (column = 0; column < width; ++column)
             values[column] = column < past || (column >= g->cells && column - g->cells <= row)
                                  ? 0.0f : -50.0f;
-        must(g, qnnrt_write_f32_slot(g->run, g->mask, (uint64_t)row * width, values, width));
+        must(g, qnnrt_write_f32(g->run, g->mask, (uint64_t)row * width, values, width));
     }
 }
 
@@ -141,8 +141,8 @@ static void fill_positions(graph *g, uint32_t past)
             cosine[i] = (float)cos(angle);
             sine[i] = (float)sin(angle);
         }
-        must(g, qnnrt_write_f32_slot(g->run, g->cosine, (uint64_t)row * half, cosine, half));
-        must(g, qnnrt_write_f32_slot(g->run, g->sine, (uint64_t)row * half, sine, half));
+        must(g, qnnrt_write_f32(g->run, g->cosine, (uint64_t)row * half, cosine, half));
+        must(g, qnnrt_write_f32(g->run, g->sine, (uint64_t)row * half, sine, half));
     }
 }
 
@@ -152,7 +152,7 @@ static void step(graph *g, const int32_t *tokens, uint32_t count, uint32_t past)
 {
     double begin;
     if (past > g->cells) stop("the text is longer than the model's context");
-    must(g, qnnrt_write_i32_slot(g->run, g->tokens, 0, tokens, count));
+    must(g, qnnrt_write_i32(g->run, g->tokens, 0, tokens, count));
     fill_mask(g, past);
     fill_positions(g, past);
     begin = now();
@@ -184,7 +184,7 @@ static int32_t best(graph *g, uint32_t row, FILE *save)
 {
     float logits[MOST_WORDS];
     uint32_t i, at = 0, n = g->vocabulary;
-    must(g, qnnrt_read_f32_slot(g->run, g->logits, (uint64_t)row * n, logits, n));
+    must(g, qnnrt_read_f32(g->run, g->logits, (uint64_t)row * n, logits, n));
     for (i = 1; i < n; ++i) if (logits[i] > logits[at]) at = i;
     if (save != NULL && fwrite(logits, sizeof(float), n, save) != n) stop("logits are not written");
     return (int32_t)at;

@@ -319,9 +319,9 @@ static inline void life_exec(life *l, qnnrt *model, const char *name, uint32_t r
     if (result != QNNRT_OK) return;
     for (int time = 0; time < 2 && result == QNNRT_OK; ++time) {
         for (size_t i = 0; i < count; ++i) x[i] = time == 0 ? life_input[i] : 1.0f - life_input[i];
-        result = life_stop(l, "write", qnnrt_write_f32(run, "x", x, count));
+        result = life_stop(l, "write", qnnrt_write_f32(run, qnnrt_run_slot(run, "x"), 0, x, count));
         if (result == QNNRT_OK) result = life_stop(l, "exec", qnnrt_exec(run));
-        if (result == QNNRT_OK) result = life_stop(l, "read", qnnrt_read_f32(run, "y", y, count));
+        if (result == QNNRT_OK) result = life_stop(l, "read", qnnrt_read_f32(run, qnnrt_run_slot(run, "y"), 0, y, count));
         life_expected(x, rows, expected);
         for (size_t i = 0; i < count && result == QNNRT_OK; ++i)
             l->wrong |= !(fabs(y[i] - expected[i]) < 1e-5);

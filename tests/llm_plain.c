@@ -209,7 +209,7 @@ static void move_cache(qnnrt_run *run, const tensor *t, uint32_t from, uint32_t 
     const uint32_t d = state.head_dim, cells = (uint32_t)(t->info->count / t->count / d);
     float *const *heads = &state.caches[t->is == KEYS ? 0 : 1][t->first];
     uint32_t h, p, i;
-    if (store) must(run, qnnrt_read_f32_slot(run, t->slot, 0, state.values, t->info->count));
+    if (store) must(run, qnnrt_read_f32(run, t->slot, 0, state.values, t->info->count));
     else memset(state.values, 0, (size_t)t->info->count * sizeof(float));
     for (h = 0; h < t->count; ++h)
         for (p = 0; p < count; ++p)
@@ -219,7 +219,7 @@ static void move_cache(qnnrt_run *run, const tensor *t, uint32_t from, uint32_t 
                                                           : (h * cells + p) * d + i];
                 if (store) *kept = *here; else *here = *kept;
             }
-    if (!store) must(run, qnnrt_write_f32_slot(run, t->slot, 0, state.values, t->info->count));
+    if (!store) must(run, qnnrt_write_f32(run, t->slot, 0, state.values, t->info->count));
 }
 
 static const tensor *tensor_of(const graph *g, uint32_t shard, part is)
@@ -241,11 +241,11 @@ static void fill(const graph *g, uint32_t shard, const tensor *t, const int32_t 
     switch (t->is) {
     case IDS:
         memcpy(whole, ids, count * sizeof *ids);
-        must(run, qnnrt_write_i32_slot(run, t->slot, 0, whole, n));
+        must(run, qnnrt_write_i32(run, t->slot, 0, whole, n));
         return;
     case POSITIONS:
         for (i = 0; i < n; ++i) whole[i] = (int32_t)(past + i < state.context ? past + i : 0);
-        must(run, qnnrt_write_i32_slot(run, t->slot, 0, whole, n));
+        must(run, qnnrt_write_i32(run, t->slot, 0, whole, n));
         return;
     case MASK:                              /* too low for 16 bits: clamped to what masks there */
         for (i = 0; i < n; ++i)
@@ -280,7 +280,7 @@ static void fill(const graph *g, uint32_t shard, const tensor *t, const int32_t 
         memcpy(to, data, (size_t)bytes);
         return;
     }
-    must(run, qnnrt_write_f32_slot(run, t->slot, 0, state.values, t->info->count));
+    must(run, qnnrt_write_f32(run, t->slot, 0, state.values, t->info->count));
 }
 
 /* Run `count` tokens behind `past` others; logits of the last one. */
@@ -297,7 +297,7 @@ static void step(const graph *g, const int32_t *ids, uint32_t count, uint32_t pa
             const tensor *t = &g->out[s][i];
             if (t->is == KEYS || t->is == VALUES) move_cache(g->runs[s], t, past, count, 1);
             if (t->is == LOGITS)
-                must(g->runs[s], qnnrt_read_f32_slot(g->runs[s], t->slot,
+                must(g->runs[s], qnnrt_read_f32(g->runs[s], t->slot,
                                                      (uint64_t)(count - 1) * state.vocabulary,
                                                      logits, state.vocabulary));
         }

@@ -176,9 +176,9 @@ TEST(a_built_model_runs_is_saved_and_opens)
     CHECK_EQ(qnnrt_open(NULL, &desc, &opened, &err), QNNRT_OK);
     for (i = 0; i < 2; ++i) {
         CHECK_EQ(qnnrt_prepare(i == 0 ? built : opened, "layer", &run, &err), QNNRT_OK);
-        CHECK_EQ(qnnrt_write_f32(run, "x", four, 4), QNNRT_OK);
+        CHECK_EQ(qnnrt_write_f32(run, qnnrt_run_slot(run, "x"), 0, four, 4), QNNRT_OK);
         CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
-        CHECK_EQ(qnnrt_read_f32(run, "y", y[i], 4), QNNRT_OK);
+        CHECK_EQ(qnnrt_read_f32(run, qnnrt_run_slot(run, "y"), 0, y[i], 4), QNNRT_OK);
         qnnrt_run_destroy(run);
     }
     CHECK(memcmp(y[0], y[1], sizeof(y[0])) == 0);

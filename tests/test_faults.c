@@ -326,7 +326,7 @@ TEST(a_restart_of_the_subsystem_says_what_to_do_and_is_survived)
     desc.backend_desc.hooks = life_hooks();
     CHECK_EQ(qnnrt_open(folder, &desc, &model, NULL), QNNRT_OK);
     CHECK_EQ(qnnrt_prepare(model, "prefill", &run, NULL), QNNRT_OK);
-    CHECK_EQ(qnnrt_write_f32(run, "x", life_input, LIFE_ROWS * LIFE_WIDTH), QNNRT_OK);
+    CHECK_EQ(qnnrt_write_f32(run, qnnrt_run_slot(run, "x"), 0, life_input, LIFE_ROWS * LIFE_WIDTH), QNNRT_OK);
     CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
     CHECK_EQ(qnnrt_exec(run), QNNRT_E_BACKEND);
     one.err = *qnnrt_run_error(run);
@@ -335,15 +335,15 @@ TEST(a_restart_of_the_subsystem_says_what_to_do_and_is_survived)
     SAYS("Close everything on this backend and open it again");
     CHECK_EQ(qnnrt_exec(run), QNNRT_E_BACKEND);              /* and so it stays */
     CHECK_EQ(qnnrt_run_error(run)->vendor_code, 1011);
-    CHECK_EQ(qnnrt_run_destroy(run), QNNRT_OK);
+    qnnrt_run_destroy(run);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);                  /* what is dead can be freed */
     CHECK(life_left() == NULL);
     CHECK_EQ(qnnrt_open(folder, &desc, &model, NULL), QNNRT_OK);
     CHECK_EQ(qnnrt_prepare(model, "prefill", &run, NULL), QNNRT_OK);
-    CHECK_EQ(qnnrt_write_f32(run, "x", life_input, LIFE_ROWS * LIFE_WIDTH), QNNRT_OK);
+    CHECK_EQ(qnnrt_write_f32(run, qnnrt_run_slot(run, "x"), 0, life_input, LIFE_ROWS * LIFE_WIDTH), QNNRT_OK);
     CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
-    CHECK_EQ(qnnrt_read_f32(run, "y", y, LIFE_ROWS * LIFE_WIDTH), QNNRT_OK);
-    CHECK_EQ(qnnrt_run_destroy(run), QNNRT_OK);
+    CHECK_EQ(qnnrt_read_f32(run, qnnrt_run_slot(run, "y"), 0, y, LIFE_ROWS * LIFE_WIDTH), QNNRT_OK);
+    qnnrt_run_destroy(run);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
     NOTHING_LEFT();
 }
@@ -382,12 +382,12 @@ TEST(a_byte_beyond_an_output_is_found_with_guard_pages_only)
     desc.backend_desc.hooks = life_hooks();
     CHECK_EQ(qnnrt_open(folder, &desc, &model, NULL), QNNRT_OK);
     CHECK_EQ(qnnrt_prepare(model, "prefill", &run, NULL), QNNRT_OK);
-    CHECK_EQ(qnnrt_write_f32(run, "x", life_input, LIFE_ROWS * LIFE_WIDTH), QNNRT_OK);
+    CHECK_EQ(qnnrt_write_f32(run, qnnrt_run_slot(run, "x"), 0, life_input, LIFE_ROWS * LIFE_WIDTH), QNNRT_OK);
     memset(block, 0x5A, sizeof(block));
     CHECK_EQ(qnnrt_bind(run, "y", block, sizeof(block) - 1), QNNRT_OK);
     CHECK_EQ(qnnrt_exec(run), QNNRT_OK);                     /* this much it can't tell */
     CHECK(block[sizeof(block) - 1] != 0x5A);
-    CHECK_EQ(qnnrt_run_destroy(run), QNNRT_OK);
+    qnnrt_run_destroy(run);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
     NOTHING_LEFT();
     CHECK(lives_in_a_child("overwrite=graphExecute:2", 0));
@@ -444,7 +444,7 @@ TEST(a_library_that_keeps_the_binary_is_told_by_its_answer)
     desc.backend_desc.hooks = life_hooks();
     CHECK_EQ(qnnrt_open(NULL, &desc, &model, &one.err), QNNRT_OK);
     CHECK_EQ(qnnrt_prepare(model, "kv", &run, NULL), QNNRT_OK);
-    CHECK_EQ(qnnrt_write_f32(run, "x", life_input, LIFE_WIDTH), QNNRT_OK);
+    CHECK_EQ(qnnrt_write_f32(run, qnnrt_run_slot(run, "x"), 0, life_input, LIFE_WIDTH), QNNRT_OK);
     CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
     first[files[0].bytes - 1] ^= 0x40;
     CHECK_EQ(qnnrt_exec(run), QNNRT_E_BACKEND);
@@ -452,7 +452,7 @@ TEST(a_library_that_keeps_the_binary_is_told_by_its_answer)
     CHECK_EQ(one.err.vendor_code, 6001);
     SAYS("\"kv\"");
     SAYS("graphExecute answered 0x1771");
-    CHECK_EQ(qnnrt_run_destroy(run), QNNRT_OK);
+    qnnrt_run_destroy(run);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
     free(first);
     memcpy((void *)&first, (const void *)&files[1].data, sizeof(first));
@@ -663,7 +663,7 @@ TEST(every_code_of_every_call_of_a_profile)
             desc.backend_desc.hooks = life_hooks();
             CHECK_EQ(qnnrt_open(folder, &desc, &model, NULL), QNNRT_OK);
             CHECK_EQ(qnnrt_prepare(model, "kv", &run, NULL), QNNRT_OK);
-            CHECK_EQ(qnnrt_write_f32(run, "x", life_input, LIFE_WIDTH), QNNRT_OK);
+            CHECK_EQ(qnnrt_write_f32(run, qnnrt_run_slot(run, "x"), 0, life_input, LIFE_WIDTH), QNNRT_OK);
             result = qnnrt_run_profile(run, QNNRT_PROFILE_DETAILED);
             one.err = *qnnrt_run_error(run);
             CHECK_EQ(qnnrt_exec(run), QNNRT_OK);

@@ -82,7 +82,7 @@ static qnnrt_result short_way(qnnrt_error *err)
     result = qnnrt_open(folder, &desc, &model, err);
     if (result == QNNRT_OK) result = qnnrt_prepare(model, "prefill", &run, err);
     if (result == QNNRT_OK) result = from_run(qnnrt_exec(run), run, err);
-    if (result == QNNRT_OK) result = from_run(qnnrt_read_f32(run, "logits", logits, 40), run, err);
+    if (result == QNNRT_OK) result = from_run(qnnrt_read_f32(run, qnnrt_run_slot(run, "logits"), 0, logits, 40), run, err);
     qnnrt_run_destroy(run);
     closed = qnnrt_close(model);
     return result != QNNRT_OK ? result : closed;
@@ -135,7 +135,7 @@ static qnnrt_result long_way(qnnrt_error *err)
         for (k = 0; k < bytes; ++k) zero += tokens[k] == 0;
         if (zero != bytes) ++heap.wrong;                       /* 0xA5 of the allocator must not shine through */
         result = from_run(qnnrt_exec(runs[i]), runs[i], err);
-        if (result == QNNRT_OK) result = from_run(qnnrt_read_f32(runs[i], "logits", logits, i == 0 ? 40 : 5), runs[i], err);
+        if (result == QNNRT_OK) result = from_run(qnnrt_read_f32(runs[i], qnnrt_run_slot(runs[i], "logits"), 0, logits, i == 0 ? 40 : 5), runs[i], err);
     }
     qnnrt_run_destroy(runs[1]);
     qnnrt_run_destroy(runs[0]);

@@ -5335,11 +5335,11 @@ static qnnrt_result qnnrt_llm__session_says(const qnnrt_llm__run *run, qnnrt_llm
         for (k = 0; k < 2 && top > 0; ++k) {
             int32_t back = 0;
             float real = 0;
-            qnnrt_result result = qnnrt_write_i32_slot(run->run, in->slots[i], 0, &numbers[k], 1);
+            qnnrt_result result = qnnrt_write_i32(run->run, in->slots[i], 0, &numbers[k], 1);
             if (result == QNNRT_OK)
-                result = qnnrt_read_i32_slot(run->run, in->slots[i], 0, &back, 1);
+                result = qnnrt_read_i32(run->run, in->slots[i], 0, &back, 1);
             if (result == QNNRT_OK)
-                result = qnnrt_read_f32_slot(run->run, in->slots[i], 0, &real, 1);
+                result = qnnrt_read_f32(run->run, in->slots[i], 0, &real, 1);
             if (result != QNNRT_OK) {
                 if (err != NULL) *err = *qnnrt_run_error(run->run);
                 return result;
@@ -5771,7 +5771,7 @@ static qnnrt_result qnnrt_llm__step_numbers(qnnrt_llm_cache *cache, const qnnrt_
         const qnnrt_llm__number *number = &run->numbers[i];
         const int32_t *values = number->positions ? cache->positions : cache->tokens;
         if (number->to != NULL) memcpy(number->to, values, ar * sizeof *values);
-        else result = qnnrt_write_i32_slot(run->run, number->slot, 0, values, ar);
+        else result = qnnrt_write_i32(run->run, number->slot, 0, values, ar);
     }
     if (result != QNNRT_OK) cache->error = *qnnrt_run_error(run->run);
     return result;
@@ -5979,7 +5979,7 @@ static qnnrt_result qnnrt_llm__step_give(qnnrt_llm_cache *cache, const qnnrt_llm
             memcpy((unsigned char *)batch->codes + *given * run->logits_bytes,
                    run->logits + r * run->logits_bytes, run->logits_bytes);
         if (batch->logits != NULL) {
-            qnnrt_result result = qnnrt_read_f32_slot(
+            qnnrt_result result = qnnrt_read_f32(
                 run->run, run->graph->logits, (uint64_t)r * info->vocabulary,
                 batch->logits + *given * info->vocabulary, info->vocabulary);
             if (result != QNNRT_OK) {
@@ -6947,7 +6947,7 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_logits(qnnrt_llm_cache *cache, size_t row, 
     if (at < 0) return cache != NULL ? cache->error.code : QNNRT_E_ARG;
     if (values == NULL) return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "values is NULL");
     run = cache->session->stepped_run;
-    result = qnnrt_read_f32_slot(run->run, run->graph->logits, (uint64_t)at * vocabulary, values,
+    result = qnnrt_read_f32(run->run, run->graph->logits, (uint64_t)at * vocabulary, values,
                                  vocabulary);
     if (result != QNNRT_OK) cache->error = *qnnrt_run_error(run->run);
     return result;

@@ -119,7 +119,7 @@ static int load_input(tool *t, job *j, qnnrt_run *run, qnnrt_slot slot)
                                      : bytes == floats && bytes != native && takes_float_file(tensor);
     if (as_float) {
         const float *values = (const float *)(const void *)data;
-        loaded = qnnrt_write_f32_slot(run, slot, 0, values, (size_t)tensor->count) == QNNRT_OK;
+        loaded = qnnrt_write_f32(run, slot, 0, values, (size_t)tensor->count) == QNNRT_OK;
         if (!loaded) fail(t, j, "%s: %s%s%s", path, qnnrt_run_error(run)->text, HINT(*qnnrt_run_error(run)));
         j->input_floats[slot] = 1;
     } else if (bytes == native && !wants_float) {
@@ -240,7 +240,7 @@ static int write_output(tool *t, job *j, qnnrt_run *run, uint32_t inference, qnn
     if (form == FORM_FLOAT) {
         values = room_for(count, sizeof(*values));
         bytes = count * sizeof(*values);
-        if (qnnrt_read_f32_slot(run, slot, 0, values, count) == QNNRT_OK) data = values;
+        if (qnnrt_read_f32(run, slot, 0, values, count) == QNNRT_OK) data = values;
         else fail(t, j, "%s: %s%s%s", path, qnnrt_run_error(run)->text, HINT(*qnnrt_run_error(run)));
     } else {
         data = qnnrt_data_slot(run, slot, &bytes);

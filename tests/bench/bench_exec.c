@@ -299,8 +299,8 @@ static void check_relu(qnnrt *model)
     if (qnnrt_prepare(model, "relu", &run, &err) != QNNRT_OK) stop("relu", err.text);
     for (i = 0; i < 3; ++i) {
         float got = -1.0f, want = values[i] > 0.0f ? values[i] : 0.0f;
-        if (qnnrt_write_f32(run, "x", &values[i], 1) != QNNRT_OK || qnnrt_exec(run) != QNNRT_OK ||
-            qnnrt_read_f32(run, "y", &got, 1) != QNNRT_OK) stop("relu", qnnrt_run_error(run)->text);
+        if (qnnrt_write_f32(run, qnnrt_run_slot(run, "x"), 0, &values[i], 1) != QNNRT_OK || qnnrt_exec(run) != QNNRT_OK ||
+            qnnrt_read_f32(run, qnnrt_run_slot(run, "y"), 0, &got, 1) != QNNRT_OK) stop("relu", qnnrt_run_error(run)->text);
         if (got < want || got > want) stop("relu", "a wrong value");
     }
     qnnrt_run_destroy(run);

@@ -217,10 +217,10 @@ static void play_values(qnnrt_run *run, qnnrt_slot slot, const qnnrt_tensor_info
         memcpy(&floats[i], &bits, sizeof(bits));
         ints[i] = (int32_t)bits;
     }
-    results[0] = qnnrt_write_f32_slot(run, slot, begin, floats, count);
-    results[1] = qnnrt_read_f32_slot(run, slot, begin, floats, count);
-    results[2] = qnnrt_write_i32_slot(run, slot, begin, ints, count);
-    results[3] = qnnrt_read_i32_slot(run, slot, begin, ints, count);
+    results[0] = qnnrt_write_f32(run, slot, begin, floats, count);
+    results[1] = qnnrt_read_f32(run, slot, begin, floats, count);
+    results[2] = qnnrt_write_i32(run, slot, begin, ints, count);
+    results[3] = qnnrt_read_i32(run, slot, begin, ints, count);
     for (i = 0; i < 4; ++i) {
         if (!inside) MUST(results[i] == QNNRT_E_MISMATCH);
         else MUST(results[i] == QNNRT_OK || results[i] == QNNRT_E_UNSUPPORTED || results[i] == QNNRT_E_ARG);
@@ -275,7 +275,7 @@ static void play_run(qnnrt_run *run, int kept)
     for (s = 0; s < most; ++s) {
         if (own[s] != NULL && chance(2)) qnnrt_bind_slot(run, (qnnrt_slot)s, NULL, 0);
     }
-    MUST(qnnrt_run_destroy(run) == QNNRT_OK);
+    qnnrt_run_destroy(run);
     for (s = 0; s < most; ++s) free(own[s]);
 }
 
@@ -336,7 +336,7 @@ static void play_plan(const qnnrt_pipeline *const *pipelines, size_t count)
         for (i = 0; i < desc.entry_count; ++i) {
             if (!GOOD(qnnrt_run_create(mem, i, &run, fresh(&err)), run, &err)) continue;
             MUST(qnnrt_mem_destroy(mem) == QNNRT_E_BUSY);
-            if (outside) MUST(qnnrt_run_destroy(run) == QNNRT_OK);       /* places may overlap: no promise about content */
+            if (outside) qnnrt_run_destroy(run);       /* places may overlap: no promise about content */
             else play_run(run, !entries[i].reuse_inputs);
         }
         MUST(qnnrt_mem_destroy(mem) == QNNRT_OK);

@@ -105,7 +105,7 @@ static void execute(qnnrt *model)
         }
         result = qnnrt_exec(run);
         if (result != QNNRT_OK) error_is_good(qnnrt_run_error(run), result);
-        MUST(qnnrt_run_destroy(run) == QNNRT_OK);
+        qnnrt_run_destroy(run);
     }
 }
 

@@ -112,8 +112,8 @@ static double error_of(qnnrt *model, const char *name, uint32_t rows)
     size_t i;
     for (i = 0; i < rows * IN; ++i) x[i] = number(&seed);
     if (qnnrt_prepare(model, name, &run, &err) != QNNRT_OK) { printf("%s\n", err.text); return 1e9; }
-    if (qnnrt_write_f32(run, "x", x, rows * IN) != QNNRT_OK || qnnrt_exec(run) != QNNRT_OK ||
-        qnnrt_read_f32(run, "y", y, rows * OUT) != QNNRT_OK) { printf("%s\n", qnnrt_run_error(run)->text); return 1e9; }
+    if (qnnrt_write_f32(run, qnnrt_run_slot(run, "x"), 0, x, rows * IN) != QNNRT_OK || qnnrt_exec(run) != QNNRT_OK ||
+        qnnrt_read_f32(run, qnnrt_run_slot(run, "y"), 0, y, rows * OUT) != QNNRT_OK) { printf("%s\n", qnnrt_run_error(run)->text); return 1e9; }
     qnnrt_run_destroy(run);
     reference(x, rows, weights, 1, expected);
     for (i = 0; i < rows * OUT; ++i) {
@@ -274,9 +274,9 @@ TEST(two_contexts_are_shards)
     for (i = 0; i < IN; ++i) x[i] = number(&seed);
     CHECK_EQ(qnnrt_prepare(built, NULL, &run, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_pipeline_get_info(qnnrt_run_pipeline(run))->edge_count, 1);
-    CHECK_EQ(qnnrt_write_f32(run, "x", x, IN), QNNRT_OK);
+    CHECK_EQ(qnnrt_write_f32(run, qnnrt_run_slot(run, "x"), 0, x, IN), QNNRT_OK);
     CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
-    CHECK_EQ(qnnrt_read_f32(run, "y", y, OUT), QNNRT_OK);
+    CHECK_EQ(qnnrt_read_f32(run, qnnrt_run_slot(run, "y"), 0, y, OUT), QNNRT_OK);
     reference(x, 1, weights, 1, expected);
     for (i = 0; i < OUT; ++i) CHECK(fabs((double)y[i] - 2 * (double)expected[i]) < 0.05);
     qnnrt_run_destroy(run);
@@ -422,9 +422,9 @@ static void encodes(qnnrt_backend *backend, enum coding coding, qnnrt_dtype acti
     CHECK(built != NULL);
     for (i = 0; i < 2 * IN; ++i) x[i] = number(&seed);
     CHECK_EQ(qnnrt_prepare(built, "g", &run, &err), QNNRT_OK);
-    CHECK_EQ(qnnrt_write_f32(run, "x", x, 2 * IN), QNNRT_OK);
+    CHECK_EQ(qnnrt_write_f32(run, qnnrt_run_slot(run, "x"), 0, x, 2 * IN), QNNRT_OK);
     CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
-    CHECK_EQ(qnnrt_read_f32(run, "y", y, 2 * OUT), QNNRT_OK);
+    CHECK_EQ(qnnrt_read_f32(run, qnnrt_run_slot(run, "y"), 0, y, 2 * OUT), QNNRT_OK);
     reference(x, 2, real, 0, expected);
     for (i = 0; i < 2 * OUT; ++i) {
         const double off = fabs((double)y[i] - (double)expected[i]);
@@ -553,9 +553,9 @@ TEST(an_op_package_of_the_cpu_computes)
     if (qnnrt_builder_finish(b, &built, &err) != QNNRT_OK) printf("%s\n", err.text);
     CHECK(built != NULL);
     CHECK_EQ(qnnrt_prepare(built, "line", &run, &err), QNNRT_OK);
-    CHECK_EQ(qnnrt_write_f32(run, "x", in, 4), QNNRT_OK);
+    CHECK_EQ(qnnrt_write_f32(run, qnnrt_run_slot(run, "x"), 0, in, 4), QNNRT_OK);
     CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
-    CHECK_EQ(qnnrt_read_f32(run, "y", out, 4), QNNRT_OK);
+    CHECK_EQ(qnnrt_read_f32(run, qnnrt_run_slot(run, "y"), 0, out, 4), QNNRT_OK);
     CHECK(fabs((double)out[0] - 4) < 1e-6 && fabs((double)out[3] - 13) < 1e-6);
     qnnrt_run_destroy(run);
     CHECK_EQ(qnnrt_close(built), QNNRT_OK);
