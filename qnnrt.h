@@ -240,8 +240,8 @@
        effect).
 
    ROOMS (search for the tag)
-       >>config >>os >>size >>sort >>mem >>err >>log >>lines >>codes >>dtype >>quant
-       >>plan                                                                       the floor
+       >>config >>os >>size >>sort >>mem >>err >>log >>lines >>codes >>dtype >>float
+       >>encoding >>quant >>plan                                                    the floor
        >>abi >>names >>library >>table >>compare >>htp >>power >>system >>record
        >>parse >>read_json
        >>backend >>profile >>context                                                the vendor's
@@ -3492,107 +3492,34 @@ static qnnrt_result qnnrt__dtype_bytes(qnnrt_dtype dtype, const uint32_t *dims, 
 }
 
 /* =====================================================================================
-   QUANTIZATION                                                                  >>quant
-   Converts between stored elements and float or int32: real = (code + offset) * scale.
-   Needs: >>dtype     Knows nothing of: tensors, backends, files
+   FLOATS                                                                         >>float
+   The bits of float32, and half, bfloat16 and double to and from it: rounded to nearest, ties to
+   even, in every rounding mode and with flush-to-zero.
+   Needs: nothing     Knows nothing of: encodings, tensors
    ===================================================================================== */
 
-/* What is promised, whatever the rounding mode, flush-to-zero or -ffast-math:
-
-     read_f32   fixed and integer types give the float nearest to the exact value, ties to even
-     write_f32  fixed types give clamp(round_half_even(x / scale) - offset) of exact arithmetic
-
-   Two ways lead there. The exact one works on integers only and is never wrong. The fast one
-   uses the floating-point unit, and only after qnnrt__quant_env_plain() has seen that it rounds
-   to nearest and keeps denormals, and only while |code + offset| <= 2^24, which holds for every
-   8- and 16-bit tensor met in practice. Both may raise the sticky flags (inexact, underflow).
-
-   Why the fast write is exact. Let t = x / scale, from 24-bit mantissas X and S. If t is not
-   halfway between two integers it is at least 2^-25 away from any such point: with
-   t = X * 2^e / S and an odd m, |t - m/2| is a non-zero integer over 2S (e >= -1), or over
-   2D with D = S * 2^(-e-1) (e < -1), where D > 2^24 only pushes the numerator up with it.
-   x * (1 / scale) in double is off by less than 2^-52 * |t| <= 2^-28. Snapping that to a grid of
-   2^-26 therefore makes every true tie an exact tie again and moves nothing across one; the
-   second addition then rounds to an integer, ties to even, in hardware.
-
-   Elements are little-endian, as the host is. Stored bytes may have any alignment.          */
-
-#define QNNRT__QUANT_SNAP   100663296.0             /* 1.5 * 2^26: leaves multiples of 2^-26   */
-#define QNNRT__QUANT_ROUND  6755399340392448.0      /* 1.5 * 2^52 - SNAP: leaves integers      */
-#define QNNRT__QUANT_EXACT  ((int64_t)1 << 24)      /* up to here the fast way is proven       */
-
-/* Wider temporaries (x87) or re-ordered sums would round twice or not at all. */
-#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || \
-    (defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0 && __FLT_EVAL_METHOD__ != 1)
-#define QNNRT__QUANT_FAST_WRITE 0
-#else
-#define QNNRT__QUANT_FAST_WRITE 1
-#endif
-
-/* How an element lies in memory. */
-typedef struct qnnrt__quant_form {
-    qnnrt__dtype_kind kind;
-    uint32_t bits;      /* of the storage                                                     */
-    int      fixed;     /* the type carries codes, not values                                 */
-    int      narrow;    /* only the low bits of the storage are used                          */
-    uint64_t mask;      /* the used bits                                                      */
-    uint64_t sign;      /* the top used bit, 0 when unsigned                                  */
-    int64_t  min, max;  /* range of a code; max of uint64 is cut to INT64_MAX                 */
-    uint64_t total;     /* elements in the tensor                                             */
-    uint64_t bytes;     /* bytes of the tensor                                                */
-} qnnrt__quant_form;
-
-/* One scale and offset, ready for a run of elements. */
-typedef struct qnnrt__quant_map {
-    float    scale;
-    int32_t  offset;
-    double   inv;       /* 1 / scale, set for the fast way only                               */
-    double   lo, hi;    /* clamp for x / scale, set for the fast way only                     */
-    int      fast;      /* the hardware gives the exact result                                */
-} qnnrt__quant_map;
-
-static uint32_t qnnrt__quant_f32_bits(float x)
+static uint32_t qnnrt__float_bits(float x)
 {
     uint32_t b;
     memcpy(&b, &x, sizeof(b));
     return b;
 }
 
-/* 1 when the unit rounds to nearest even and keeps denormals, asked through volatiles so that
-   the answer is the machine's and not the compiler's. */
-static int qnnrt__quant_env_plain(void)
+/* Return mant / 2^shift, rounded half to even. */
+static uint64_t qnnrt__float_shift_even(uint64_t mant, uint32_t shift)
 {
-    volatile float one = 1.0f, tiny = 1.0f / 1073741824.0f, denormal, half = 0.5f, up, down, kept;
-    const uint32_t denormal_bits = 0x00400000u;
-    float f;
-
-    memcpy(&f, &denormal_bits, sizeof(f));
-    denormal = f;
-    up   = one + tiny;
-    down = one - tiny;
-    kept = denormal * half;     /* 0 when inputs or results are flushed */
-    f = kept;
-    return up == 1.0f && down == 1.0f && qnnrt__quant_f32_bits(f) == 0x00200000u;
-}
-
-/* ---- exact, on integers ------------------------------------------------------------------ */
-
-/* mant / 2^shift, rounded half to even. */
-static uint64_t qnnrt__quant_shift_even(uint64_t mant, uint32_t shift)
-{
-    uint64_t q, rest, half;
     if (shift == 0)
         return mant;
     if (shift > 64)
         return 0;
-    q    = shift == 64 ? 0 : mant >> shift;
-    rest = shift == 64 ? mant : mant & (((uint64_t)1 << shift) - 1u);
-    half = (uint64_t)1 << (shift - 1u);
+    const uint64_t q    = shift == 64 ? 0 : mant >> shift;
+    const uint64_t rest = shift == 64 ? mant : mant & (((uint64_t)1 << shift) - 1u);
+    const uint64_t half = (uint64_t)1 << (shift - 1u);
     return q + (rest > half || (rest == half && (q & 1u) != 0) ? 1u : 0u);
 }
 
-/* The position of the highest set bit; mant is not 0. */
-static int qnnrt__quant_top_bit(uint64_t mant)
+/* Return the position of the highest set bit; mant is not 0. */
+static int qnnrt__float_top_bit(uint64_t mant)
 {
     int top = 0;
     for (int step = 32; step > 0; step /= 2) {
@@ -3604,30 +3531,30 @@ static int qnnrt__quant_top_bit(uint64_t mant)
     return top;
 }
 
-/* The bits of the float nearest to +-mant * 2^exp; 0 has no sign. */
-static uint32_t qnnrt__quant_f32_pack(int negative, uint64_t mant, int exp)
+/* Return the bits of the float nearest to +-mant * 2^exp; 0 has no sign. */
+static uint32_t qnnrt__float_pack(int negative, uint64_t mant, int exp)
 {
-    int top, last;
     uint64_t q;
 
     if (mant == 0)
         return 0;
-    top  = exp + qnnrt__quant_top_bit(mant);
-    last = top < -126 ? -149 : top - 23;        /* the weight of the result's lowest bit */
+    const int top  = exp + qnnrt__float_top_bit(mant);
+    const int last = top < -126 ? -149 : top - 23;      /* the weight of the result's lowest bit */
     if (top > 127)
         q = 0x7F800000u;
     else if (last <= exp)
         q = mant << (exp - last);
     else
-        q = qnnrt__quant_shift_even(mant, (uint32_t)(last - exp));
+        q = qnnrt__float_shift_even(mant, (uint32_t)(last - exp));
     /* The leading bit adds itself to the exponent field, and so does a carry out of rounding. */
     if (top <= 127 && top >= -126)
         q += (uint64_t)(uint32_t)(top + 126) << 23;
     return (uint32_t)q | (negative ? 0x80000000u : 0u);
 }
 
-/* Split a positive finite float, leading bit at 23: |x| = mant * 2^exp; mant 0 for zero. */
-static uint32_t qnnrt__quant_f32_split(uint32_t bits, int *exp)
+/* Split a positive float, leading bit at 23: |x| = mant * 2^exp; mant is 0 for zero, exp is 105 for
+   infinity and NaN. */
+static uint32_t qnnrt__float_split(uint32_t bits, int *exp)
 {
     const uint32_t field = (bits >> 23) & 0xFFu;
     uint32_t mant = bits & 0x007FFFFFu;
@@ -3638,233 +3565,17 @@ static uint32_t qnnrt__quant_f32_split(uint32_t bits, int *exp)
     }
     *exp = -149;
     if (mant != 0) {
-        const int lift = 23 - qnnrt__quant_top_bit(mant);
+        const int lift = 23 - qnnrt__float_top_bit(mant);
         mant <<= lift;
         *exp -= lift;
     }
     return mant;
 }
 
-/* The bits of (code + offset) * scale; any 32-bit code, any offset, the scale is valid. */
-static uint32_t qnnrt__quant_real_exact(int64_t code, int32_t offset, float scale)
-{
-    const int64_t steps = code + offset;
-    const uint64_t size = steps < 0 ? 0u - (uint64_t)steps : (uint64_t)steps;
-    int exp;
-    const uint32_t mant = qnnrt__quant_f32_split(qnnrt__quant_f32_bits(scale), &exp);
-    return qnnrt__quant_f32_pack(steps < 0, size * mant, exp);      /* 34 + 24 bits at most */
-}
+/* ---- many elements, of any alignment ---- */
 
-/* The code of x, all in integers: floor(2 |x| / scale) and what is left of it tell the rest. */
-static int64_t qnnrt__quant_code_exact(uint32_t x, float scale, int32_t offset,
-                                       int64_t min, int64_t max)
-{
-    const uint32_t size = x & 0x7FFFFFFFu;
-    int64_t code = 0;
-    int exp_x, exp_s;
-
-    if (size == 0x7F800000u) {
-        return (x >> 31) != 0 ? min : max;
-    } else if (size < 0x7F800000u && size != 0) {
-        const uint64_t mx = qnnrt__quant_f32_split(size, &exp_x);
-        const uint64_t ms = qnnrt__quant_f32_split(qnnrt__quant_f32_bits(scale), &exp_s);
-        const int exp = exp_x - exp_s;          /* 2^(exp-1) < |x| / scale < 2^(exp+1) */
-        if (exp > 35)
-            return (x >> 31) != 0 ? min : max;
-        if (exp >= -1) {
-            const uint64_t num = mx << (exp + 1);
-            const uint64_t twice = num / ms;
-            const uint64_t whole = twice >> 1;
-            const int up = (twice & 1u) != 0 && (num % ms != 0 || (whole & 1u) != 0);
-            code = (int64_t)(whole + (up ? 1u : 0u));
-            if ((x >> 31) != 0)
-                code = -code;
-        }
-    }
-    code -= offset;
-    return code < min ? min : code > max ? max : code;
-}
-
-/* |x| rounded half to even; UINT64_MAX from 2^64 on, 0 for NaN. */
-static uint64_t qnnrt__quant_round(uint32_t x)
-{
-    int exp;
-    uint64_t mant;
-    if ((x & 0x7FFFFFFFu) > 0x7F800000u)
-        return 0;
-    mant = qnnrt__quant_f32_split(x & 0x7FFFFFFFu, &exp);       /* infinity splits to 2^128 */
-    if (exp > 40)
-        return UINT64_MAX;
-    return exp >= 0 ? mant << exp : qnnrt__quant_shift_even(mant, (uint32_t)-exp);
-}
-
-/* ---- one element ------------------------------------------------------------------------- */
-
-/* The element as two's complement in 64 bits. Storage wider than the used bits is read by its
-   low bits, so sign-extended and zero-padded codes mean the same. */
-static uint64_t qnnrt__quant_get(const unsigned char *src, const qnnrt__quant_form *form,
-                                 size_t index)
-{
-    uint64_t raw;
-    if (form->bits == 8) {
-        raw = src[index];
-    } else if (form->bits == 16) {
-        uint16_t v;
-        memcpy(&v, src + 2 * index, sizeof(v));
-        raw = v;
-    } else if (form->bits == 32) {
-        uint32_t v;
-        memcpy(&v, src + 4 * index, sizeof(v));
-        raw = v;
-    } else if (form->bits == 64) {
-        memcpy(&raw, src + 8 * index, sizeof(raw));
-    } else if (form->bits == 4) {
-        raw = (uint64_t)src[index >> 1] >> (4 * (index & 1u));
-    } else {
-        raw = (uint64_t)src[index >> 2] >> (2 * (index & 3u));
-    }
-    return ((raw & form->mask) ^ form->sign) - form->sign;
-}
-
-/* Store the low bits; a packed neighbour keeps its value. */
-static void qnnrt__quant_put(unsigned char *dst, const qnnrt__quant_form *form, size_t index,
-                             uint64_t raw)
-{
-    if (form->bits == 8) {
-        dst[index] = (unsigned char)raw;
-    } else if (form->bits == 16) {
-        const uint16_t v = (uint16_t)raw;
-        memcpy(dst + 2 * index, &v, sizeof(v));
-    } else if (form->bits == 32) {
-        const uint32_t v = (uint32_t)raw;
-        memcpy(dst + 4 * index, &v, sizeof(v));
-    } else if (form->bits == 64) {
-        memcpy(dst + 8 * index, &raw, sizeof(raw));
-    } else {
-        const unsigned per_byte = 8u / form->bits;
-        const unsigned shift = (unsigned)(index % per_byte) * form->bits;
-        const unsigned field = ((1u << form->bits) - 1u) << shift;
-        unsigned char *byte = dst + index / per_byte;
-        *byte = (unsigned char)((*byte & ~field) | (((unsigned)raw << shift) & field));
-    }
-}
-
-/* The code of x without its offset, by the proof at the top of the room. The NaN test is on the
-   bits, and signed, because SSE2 and NEON compare those in one step. */
-static inline int32_t qnnrt__quant_steps_fast(uint32_t bits, double inv, double lo, double hi)
-{
-    const uint32_t b = (int32_t)(bits & 0x7FFFFFFFu) > 0x7F800000 ? 0u : bits;
-    float x;
-    double t;
-    uint64_t r;
-
-    memcpy(&x, &b, sizeof(x));
-    t = (double)x * inv;
-    t = t > lo ? t : lo;
-    t = t < hi ? t : hi;
-    t = (t + QNNRT__QUANT_SNAP) + QNNRT__QUANT_ROUND;
-    memcpy(&r, &t, sizeof(r));
-    return (int32_t)(uint32_t)r;
-}
-
-/* ---- tight loops: one type, one scale ----------------------------------------------------- */
-
-/* Each loop is flat and free of branches so that compilers turn it into vector code; `restrict`
-   is not C++, so they are left to check for overlap themselves. */
-
-static void qnnrt__quant_read_u8(const unsigned char *src, unsigned char *dst, size_t n,
-                                 int32_t offset, float scale)
-{
-    for (size_t i = 0; i < n; ++i) {
-        const float f = (float)((int32_t)src[i] + offset) * scale;
-        memcpy(dst + 4 * i, &f, sizeof(f));
-    }
-}
-
-static void qnnrt__quant_read_s8(const unsigned char *src, unsigned char *dst, size_t n,
-                                 int32_t offset, float scale)
-{
-    for (size_t i = 0; i < n; ++i) {
-        const float f = (float)((int32_t)(int8_t)src[i] + offset) * scale;
-        memcpy(dst + 4 * i, &f, sizeof(f));
-    }
-}
-
-static void qnnrt__quant_read_u16(const unsigned char *src, unsigned char *dst, size_t n,
-                                  int32_t offset, float scale)
-{
-    for (size_t i = 0; i < n; ++i) {
-        uint16_t c;
-        float f;
-        memcpy(&c, src + 2 * i, sizeof(c));
-        f = (float)((int32_t)c + offset) * scale;
-        memcpy(dst + 4 * i, &f, sizeof(f));
-    }
-}
-
-static void qnnrt__quant_read_s16(const unsigned char *src, unsigned char *dst, size_t n,
-                                  int32_t offset, float scale)
-{
-    for (size_t i = 0; i < n; ++i) {
-        int16_t c;
-        float f;
-        memcpy(&c, src + 2 * i, sizeof(c));
-        f = (float)((int32_t)c + offset) * scale;
-        memcpy(dst + 4 * i, &f, sizeof(f));
-    }
-}
-
-/* Signed and unsigned codes have the same low bits, so one loop writes both. */
-static void qnnrt__quant_write_8(unsigned char *dst, const unsigned char *src, size_t n,
-                                 const qnnrt__quant_map *map)
-{
-    const double inv = map->inv, lo = map->lo, hi = map->hi;
-    const int32_t offset = map->offset;
-    for (size_t i = 0; i < n; ++i) {
-        uint32_t b;
-        memcpy(&b, src + 4 * i, sizeof(b));
-        dst[i] = (unsigned char)(uint32_t)(qnnrt__quant_steps_fast(b, inv, lo, hi) - offset);
-    }
-}
-
-static void qnnrt__quant_write_16(unsigned char *dst, const unsigned char *src, size_t n,
-                                  const qnnrt__quant_map *map)
-{
-    const double inv = map->inv, lo = map->lo, hi = map->hi;
-    const int32_t offset = map->offset;
-    for (size_t i = 0; i < n; ++i) {
-        uint32_t b;
-        uint16_t c;
-        memcpy(&b, src + 4 * i, sizeof(b));
-        c = (uint16_t)(uint32_t)(qnnrt__quant_steps_fast(b, inv, lo, hi) - offset);
-        memcpy(dst + 2 * i, &c, sizeof(c));
-    }
-}
-
-/* For 32-bit integers no division came before, so x needs no snapping: one addition rounds it. */
-static void qnnrt__quant_write_32(unsigned char *dst, const unsigned char *src, size_t n,
-                                  double lo, double hi)
-{
-    for (size_t i = 0; i < n; ++i) {
-        uint32_t b, v;
-        float x;
-        double t;
-        uint64_t r;
-        memcpy(&b, src + 4 * i, sizeof(b));
-        b = (int32_t)(b & 0x7FFFFFFFu) > 0x7F800000 ? 0u : b;
-        memcpy(&x, &b, sizeof(x));
-        t = (double)x;
-        t = t > lo ? t : lo;
-        t = t < hi ? t : hi;
-        t += QNNRT__QUANT_SNAP + QNNRT__QUANT_ROUND;
-        memcpy(&r, &t, sizeof(r));
-        v = (uint32_t)r;
-        memcpy(dst + 4 * i, &v, sizeof(v));
-    }
-}
-
-/* Only exact float steps: a power of two times a small integer, which no mode can disturb. */
-static void qnnrt__quant_read_f16(const unsigned char *src, unsigned char *dst, size_t n)
+/* Only exact float steps: a power of two times a small integer, the same in every mode. */
+static void qnnrt__float_read_f16(const unsigned char *src, unsigned char *dst, size_t n)
 {
     for (size_t i = 0; i < n; ++i) {
         uint16_t h;
@@ -3884,7 +3595,7 @@ static void qnnrt__quant_read_f16(const unsigned char *src, unsigned char *dst, 
     }
 }
 
-static void qnnrt__quant_write_f16(unsigned char *dst, const unsigned char *src, size_t n)
+static void qnnrt__float_write_f16(unsigned char *dst, const unsigned char *src, size_t n)
 {
     for (size_t i = 0; i < n; ++i) {
         uint32_t b, size, small, up, h;
@@ -3909,7 +3620,7 @@ static void qnnrt__quant_write_f16(unsigned char *dst, const unsigned char *src,
     }
 }
 
-static void qnnrt__quant_read_bf16(const unsigned char *src, unsigned char *dst, size_t n)
+static void qnnrt__float_read_bf16(const unsigned char *src, unsigned char *dst, size_t n)
 {
     for (size_t i = 0; i < n; ++i) {
         uint16_t h;
@@ -3921,7 +3632,7 @@ static void qnnrt__quant_read_bf16(const unsigned char *src, unsigned char *dst,
     }
 }
 
-static void qnnrt__quant_write_bf16(unsigned char *dst, const unsigned char *src, size_t n)
+static void qnnrt__float_write_bf16(unsigned char *dst, const unsigned char *src, size_t n)
 {
     for (size_t i = 0; i < n; ++i) {
         uint32_t b, r;
@@ -3934,7 +3645,7 @@ static void qnnrt__quant_write_bf16(unsigned char *dst, const unsigned char *src
     }
 }
 
-static void qnnrt__quant_read_f64(const unsigned char *src, unsigned char *dst, size_t n)
+static void qnnrt__float_read_f64(const unsigned char *src, unsigned char *dst, size_t n)
 {
     for (size_t i = 0; i < n; ++i) {
         uint64_t d, mant;
@@ -3948,13 +3659,13 @@ static void qnnrt__quant_read_f64(const unsigned char *src, unsigned char *dst, 
         else if (field == 0)
             b = 0;                              /* denormal doubles are far below any float */
         else
-            b = qnnrt__quant_f32_pack(0, mant | 0x0010000000000000u, field - 1075);
+            b = qnnrt__float_pack(0, mant | 0x0010000000000000u, field - 1075);
         b |= (uint32_t)(d >> 63) << 31;
         memcpy(dst + 4 * i, &b, sizeof(b));
     }
 }
 
-static void qnnrt__quant_write_f64(unsigned char *dst, const unsigned char *src, size_t n)
+static void qnnrt__float_write_f64(unsigned char *dst, const unsigned char *src, size_t n)
 {
     for (size_t i = 0; i < n; ++i) {
         uint32_t b, size, mant;
@@ -3962,7 +3673,7 @@ static void qnnrt__quant_write_f64(unsigned char *dst, const unsigned char *src,
         int exp;
         memcpy(&b, src + 4 * i, sizeof(b));
         size = b & 0x7FFFFFFFu;
-        mant = qnnrt__quant_f32_split(size, &exp);
+        mant = qnnrt__float_split(size, &exp);
         if (size == 0)
             d = 0;
         else if (size >= 0x7F800000u)
@@ -3975,107 +3686,413 @@ static void qnnrt__quant_write_f64(unsigned char *dst, const unsigned char *src,
     }
 }
 
-/* ---- shapes, scales and checks ------------------------------------------------------------ */
+/* =====================================================================================
+   ENCODINGS                                                                  >>encoding
+   What makes an encoding right for a type and a shape, and which codes it has.
+   Needs: >>dtype >>float     Knows nothing of: how elements are stored, backends, files
+   ===================================================================================== */
 
-/* Positive, finite, and 1 / scale finite as a float, which cuts at 2^-128; on the bits, so
-   that flush-to-zero cannot change the verdict. */
-static int qnnrt__quant_scale_ok(float scale)
+/* Return 1 for a scale that is positive and finite and whose 1 / scale is finite as a float, which
+   excludes 2^-128 and below. It looks at the bits, so flush-to-zero does not change the answer. */
+static int qnnrt__encoding_scale_ok(float scale)
 {
-    const uint32_t b = qnnrt__quant_f32_bits(scale);
+    const uint32_t b = qnnrt__float_bits(scale);
     return b > 0x00200000u && b < 0x7F800000u;
 }
 
-/* Why the encoding cannot be used with this type and shape, or NULL. An encoding on a type that
-   carries values is never used and so never wrong; see qnnrt__quant_warn(). */
-static const char *qnnrt__quant_check(qnnrt_dtype dtype, const qnnrt_quant *quant,
-                                      const uint32_t *dims, uint32_t rank)
+static const char *qnnrt__encoding_check_axis(const qnnrt_tensor_info *tensor)
 {
-    const qnnrt__dtype_info *info = qnnrt__dtype_find(dtype);
+    const qnnrt_quant *quant = &tensor->quant;
+    if (tensor->dims == NULL || quant->axis < 0 || (uint32_t)quant->axis >= tensor->rank)
+        return "axis is outside the rank";
+    if (quant->count != tensor->dims[quant->axis])
+        return "number of scales differs from the size of the axis";
+    if (quant->scales == NULL)
+        return "scales of the axis are missing";
+    for (uint32_t i = 0; i < quant->count; ++i)
+        if (!qnnrt__encoding_scale_ok(quant->scales[i]))
+            return "a scale of the axis is not positive and finite, or its 1/scale is infinite";
+    return NULL;
+}
+
+/* Return why the encoding cannot be used with the tensor's type and shape, or NULL. An encoding on
+   a type that carries values is never used and is accepted; see qnnrt__encoding_warn(). */
+static const char *qnnrt__encoding_check(const qnnrt_tensor_info *tensor)
+{
+    const qnnrt__dtype_info *info = qnnrt__dtype_find(tensor->dtype);
     if (info == NULL)
         return "unknown data type";
-    if (quant == NULL || !qnnrt__dtype_kind_is_fixed(info->kind))
+    if (!qnnrt__dtype_kind_is_fixed(info->kind))
         return NULL;
-    if (quant->bitwidth > info->bits)
+    if (tensor->quant.bitwidth > info->bits)
         return "bitwidth exceeds the bits of the type";
 
-    switch (quant->encoding) {
+    switch (tensor->quant.encoding) {
     case QNNRT_ENCODING_NONE:
     case QNNRT_ENCODING_OTHER:
         return NULL;
     case QNNRT_ENCODING_PER_TENSOR:
-        return qnnrt__quant_scale_ok(quant->scale) ? NULL
+        return qnnrt__encoding_scale_ok(tensor->quant.scale) ? NULL
              : "scale is not positive and finite, or so small that 1/scale is infinite";
     case QNNRT_ENCODING_PER_AXIS:
-        if (dims == NULL || quant->axis < 0 || (uint32_t)quant->axis >= rank)
-            return "axis is outside the rank";
-        if (quant->count != dims[quant->axis])
-            return "number of scales differs from the size of the axis";
-        if (quant->scales == NULL)
-            return "scales of the axis are missing";
-        for (uint32_t i = 0; i < quant->count; ++i)
-            if (!qnnrt__quant_scale_ok(quant->scales[i]))
-                return "a scale of the axis is not positive and finite, or its 1/scale is infinite";
-        return NULL;
+        return qnnrt__encoding_check_axis(tensor);
     }
     return "unknown encoding";
 }
 
-static void qnnrt__quant_range(const qnnrt__dtype_info *info, uint32_t used,
-                               int64_t *min, int64_t *max)
+/* Find the range of codes of `used` bits; that of uint64 is cut to INT64_MAX. */
+static void qnnrt__encoding_range(const qnnrt__dtype_info *info, uint32_t used,
+                                  int64_t *min, int64_t *max)
 {
     const int is_signed = info->kind == QNNRT__DTYPE_INT || info->kind == QNNRT__DTYPE_SFIXED;
-    if (used > 63) {
-        *min = is_signed ? INT64_MIN : 0;
-        *max = INT64_MAX;
-    } else {
-        const int64_t span = is_signed ? (int64_t)1 << (used - 1u) : (int64_t)1 << used;
-        *min = is_signed ? -span : 0;
-        *max = span - 1;
-    }
+    *min = 0;
+    *max = INT64_MAX;
+    if (used < 64)
+        *max = ((int64_t)1 << (used - (is_signed ? 1u : 0u))) - 1;
+    if (is_signed)
+        *min = -*max - 1;
 }
 
-/* What is legal and still worth a line in the log, or NULL; assumes qnnrt__quant_check() passed. */
-static const char *qnnrt__quant_warn(qnnrt_dtype dtype, const qnnrt_quant *quant)
+/* Return what is legal and still deserves a line in the log, or NULL. The encoding has passed
+   qnnrt__encoding_check(). */
+static const char *qnnrt__encoding_warn(const qnnrt_tensor_info *tensor)
 {
-    const qnnrt__dtype_info *info = qnnrt__dtype_find(dtype);
-    const int none = quant == NULL || quant->encoding == QNNRT_ENCODING_NONE;
-    uint32_t count = 0;
-    int64_t min, max;
+    const qnnrt__dtype_info *info = qnnrt__dtype_find(tensor->dtype);
+    const qnnrt_quant *quant = &tensor->quant;
+    const int per_axis = quant->encoding == QNNRT_ENCODING_PER_AXIS;
 
     if (info == NULL)
         return NULL;
     if (!qnnrt__dtype_kind_is_fixed(info->kind))
-        return none ? NULL : "encoding on a type that has none";
-    if (none)
+        return quant->encoding == QNNRT_ENCODING_NONE ? NULL : "encoding on a type that has none";
+    if (quant->encoding == QNNRT_ENCODING_NONE)
         return "fixed-point type without an encoding";
-    if (quant->encoding == QNNRT_ENCODING_PER_TENSOR)
-        count = 1;
-    else if (quant->encoding == QNNRT_ENCODING_PER_AXIS)
-        count = quant->offsets != NULL ? quant->count : 0;
-    else
+    if (quant->encoding != QNNRT_ENCODING_PER_TENSOR && !per_axis)
         return "encoding is not converted to float";
 
-    qnnrt__quant_range(info, quant->bitwidth != 0 ? quant->bitwidth : info->bits, &min, &max);
+    int64_t min, max;
+    const uint32_t count = !per_axis ? 1 : quant->offsets != NULL ? quant->count : 0;
+    qnnrt__encoding_range(info, quant->bitwidth != 0 ? quant->bitwidth : info->bits, &min, &max);
     for (uint32_t i = 0; i < count; ++i) {
-        const int64_t zero = -(int64_t)(quant->encoding == QNNRT_ENCODING_PER_AXIS
-                                            ? quant->offsets[i] : quant->offset);
+        const int64_t zero = -(int64_t)(per_axis ? quant->offsets[i] : quant->offset);
         if (zero < min || zero > max)
-            return "offset is outside the codes, real zero saturates";
+            return "offset is outside the codes, so that real zero saturates";
     }
     return NULL;
 }
 
-/* Resolve type and shape and see that [begin, begin + count) lies inside. */
-static qnnrt_result qnnrt__quant_open(qnnrt_dtype dtype, const qnnrt_quant *quant,
-                                      const uint32_t *dims, uint32_t rank,
-                                      uint64_t begin, uint64_t count, qnnrt__quant_form *form)
+/* =====================================================================================
+   QUANTIZATION                                                                  >>quant
+   Converts between stored elements and float or int32: real = (code + offset) * scale.
+   Needs: >>dtype >>float >>encoding     Knows nothing of: backends, files
+   ===================================================================================== */
+
+/* The result is the same in every rounding mode, with flush-to-zero and with -ffast-math:
+
+     read_f32   fixed and integer types give the float nearest to the exact value, ties to even
+     write_f32  fixed types give clamp(round_half_even(x / scale) - offset) of exact arithmetic
+
+   Elements are converted on integers, which is always exact, or by the floating-point unit, which
+   is faster. The unit is used only after qnnrt__quant_unit_is_plain() has seen that it rounds to
+   nearest and keeps denormals, and only while |code + offset| <= 2^24, which holds for tensors of
+   8 and 16 bits with usual offsets. Both ways may raise the sticky flags (inexact, underflow).
+
+   Why writing by the unit is exact. Let t = x / scale, from 24-bit mantissas X and S. If t is not
+   halfway between two integers it is at least 2^-25 away from any such point: with
+   t = X * 2^e / S and an odd m, |t - m/2| is a non-zero integer over 2S (e >= -1), or over
+   2D with D = S * 2^(-e-1) (e < -1), where D > 2^24 only raises the numerator with it.
+   x * (1 / scale) in double is off by less than 2^-52 * |t| <= 2^-28. Snapping that to a grid of
+   2^-26 therefore makes every true tie an exact tie again and moves nothing across one; the
+   second addition then rounds to an integer, ties to even, in hardware. Integer types have the
+   scale 1: x itself lies on the grid wherever a tie is near, up to 2^32.
+
+   Elements are little-endian, as the host is. Stored bytes may have any alignment. */
+
+#define QNNRT__QUANT_SNAP   100663296.0             /* 1.5 * 2^26: leaves multiples of 2^-26   */
+#define QNNRT__QUANT_ROUND  6755399340392448.0      /* 1.5 * 2^52 - SNAP: leaves integers      */
+#define QNNRT__QUANT_EXACT  ((int64_t)1 << 24)      /* the largest |code + offset| of the unit */
+
+/* Wider temporaries (x87) or re-ordered sums would round twice or not at all. */
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || \
+    (defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0 && __FLT_EVAL_METHOD__ != 1)
+#define QNNRT__QUANT_UNIT_WRITES 0
+#else
+#define QNNRT__QUANT_UNIT_WRITES 1
+#endif
+
+/* How elements lie in memory, and the scale of those that are being converted. */
+typedef struct qnnrt__quant_form {
+    qnnrt__dtype_kind kind;
+    uint32_t bits;      /* of the storage                                                     */
+    int      fixed;     /* the type carries codes, not values                                 */
+    uint64_t mask;      /* the used bits                                                      */
+    uint64_t sign;      /* the top used bit, 0 when unsigned                                  */
+    int64_t  min, max;  /* range of a code; max of uint64 is cut to INT64_MAX                 */
+    uint64_t total;     /* elements in the tensor                                             */
+    uint64_t bytes;     /* bytes of the tensor                                                */
+    int      plain;     /* the unit rounds to nearest and keeps denormals                     */
+    /* set by qnnrt__quant_run() */
+    float    scale;     /* 1 for integer types, whose offset is 0                             */
+    int32_t  offset;
+    uint32_t mant;      /* scale = mant * 2^exp                                               */
+    int      exp;
+    int      by_unit;   /* the unit is exact: |code + offset| <= QNNRT__QUANT_EXACT           */
+} qnnrt__quant_form;
+
+/* Return 1 when the unit rounds to nearest even and keeps denormals. It computes with volatiles, so
+   the answer is the machine's and not the compiler's. */
+static int qnnrt__quant_unit_is_plain(void)
 {
-    const qnnrt__dtype_info *info = qnnrt__dtype_find(dtype);
+    volatile float one = 1.0f, tiny = 1.0f / 1073741824.0f, denormal, half = 0.5f, up, down, kept;
+    const uint32_t denormal_bits = 0x00400000u;
+    float f;
+
+    memcpy(&f, &denormal_bits, sizeof(f));
+    denormal = f;
+    up   = one + tiny;
+    down = one - tiny;
+    kept = denormal * half;     /* 0 when inputs or results are flushed */
+    f = kept;
+    return up == 1.0f && down == 1.0f && qnnrt__float_bits(f) == 0x00200000u;
+}
+
+/* ---- on integers ------------------------------------------------------------------------- */
+
+/* Return the bits of the real value of an element. */
+static uint32_t qnnrt__quant_real(uint64_t element, const qnnrt__quant_form *form)
+{
+    const uint64_t steps = element + (uint64_t)(int64_t)form->offset;
+    const int negative = (steps >> 63) != 0 && (form->fixed || form->sign != 0);
+    const uint64_t size = negative ? 0u - steps : steps;
+    /* Codes have 34 bits at most after the offset is added; wider elements have the scale 1. */
+    return qnnrt__float_pack(negative, size * form->mant, form->exp);
+}
+
+/* Return round_half_even(|x| / scale), UINT64_MAX for more than any type holds, 0 for NaN. */
+static uint64_t qnnrt__quant_steps(uint32_t x, const qnnrt__quant_form *form)
+{
+    const uint32_t size = x & 0x7FFFFFFFu;
+    int exp;
+    const uint64_t mant = qnnrt__float_split(size, &exp);
+
+    if (size >= 0x7F800000u)
+        return size == 0x7F800000u ? UINT64_MAX : 0;
+    if (!form->fixed && exp >= 0)
+        return exp > 40 ? UINT64_MAX : mant << exp;
+    if (!form->fixed)
+        return qnnrt__float_shift_even(mant, (uint32_t)-exp);
+    exp -= form->exp;                       /* 2^(exp-1) < |x| / scale < 2^(exp+1) */
+    if (exp > 35)
+        return UINT64_MAX;
+    if (exp < -1 || mant == 0)
+        return 0;
+    const uint64_t num = mant << (exp + 1);
+    const uint64_t twice = num / form->mant;        /* floor(2 |x| / scale) */
+    const uint64_t whole = twice >> 1;
+    const int up = (twice & 1u) != 0 && (num % form->mant != 0 || (whole & 1u) != 0);
+    return whole + (up ? 1u : 0u);
+}
+
+/* Return the element that stores x. */
+static uint64_t qnnrt__quant_code(uint32_t x, const qnnrt__quant_form *form)
+{
+    const int negative = (x >> 31) != 0;
+    uint64_t size = qnnrt__quant_steps(x, form);
+
+    if (!form->fixed) {
+        const uint64_t most = negative ? form->sign : form->mask ^ form->sign;
+        size = size < most ? size : most;
+        return negative ? 0u - size : size;
+    }
+    const int64_t steps = (int64_t)(size >> 40 != 0 ? (uint64_t)1 << 40 : size);
+    const int64_t code = (negative ? -steps : steps) - form->offset;
+    return (uint64_t)(code < form->min ? form->min : code > form->max ? form->max : code);
+}
+
+/* ---- one element ------------------------------------------------------------------------- */
+
+/* Return an element as two's complement in 64 bits. Storage wider than the used bits is read by its
+   low bits, so that sign-extended and zero-padded codes mean the same. */
+static uint64_t qnnrt__quant_get(const unsigned char *src, const qnnrt__quant_form *form,
+                                 size_t index)
+{
+    uint64_t raw;
+    if (form->bits == 8) {
+        raw = src[index];
+    } else if (form->bits == 16) {
+        uint16_t v;
+        memcpy(&v, src + 2 * index, sizeof(v));
+        raw = v;
+    } else if (form->bits == 32) {
+        uint32_t v;
+        memcpy(&v, src + 4 * index, sizeof(v));
+        raw = v;
+    } else if (form->bits == 64) {
+        memcpy(&raw, src + 8 * index, sizeof(raw));
+    } else if (form->bits == 4) {
+        raw = (uint64_t)src[index >> 1] >> (4 * (index & 1u));
+    } else {
+        raw = (uint64_t)src[index >> 2] >> (2 * (index & 3u));
+    }
+    return ((raw & form->mask) ^ form->sign) - form->sign;
+}
+
+/* Store the low bits of an element; its neighbours in the byte keep their value. */
+static void qnnrt__quant_put(unsigned char *dst, const qnnrt__quant_form *form, size_t index,
+                             uint64_t raw)
+{
+    if (form->bits == 8) {
+        dst[index] = (unsigned char)raw;
+    } else if (form->bits == 16) {
+        const uint16_t v = (uint16_t)raw;
+        memcpy(dst + 2 * index, &v, sizeof(v));
+    } else if (form->bits == 32) {
+        const uint32_t v = (uint32_t)raw;
+        memcpy(dst + 4 * index, &v, sizeof(v));
+    } else if (form->bits == 64) {
+        memcpy(dst + 8 * index, &raw, sizeof(raw));
+    } else {
+        const unsigned per_byte = 8u / form->bits;
+        const unsigned shift = (unsigned)(index % per_byte) * form->bits;
+        const unsigned field = ((1u << form->bits) - 1u) << shift;
+        unsigned char *byte = dst + index / per_byte;
+        *byte = (unsigned char)((*byte & ~field) | (((unsigned)raw << shift) & field));
+    }
+}
+
+/* ---- many elements: one type, one scale ---------------------------------------------------- */
+
+/* Loops are flat and free of branches so that compilers turn them into vector code; `restrict` is
+   not C++, so they check for overlap themselves. */
+
+static void qnnrt__quant_read_run(const unsigned char *src, const qnnrt__quant_form *form,
+                                  size_t index, unsigned char *dst, size_t n)
+{
+    const unsigned char *at = src + index * (form->bits / 8u);
+    const int whole = form->mask == UINT64_MAX >> (64u - form->bits);
+    const uint32_t sign = (uint32_t)form->sign;
+    const int32_t offset = (int32_t)((uint32_t)form->offset - sign);
+    const float scale = form->scale;
+    /* With the top bit flipped a signed code is unsigned, and larger by that bit. */
+    if (form->by_unit && whole && form->bits == 8) {
+        for (size_t i = 0; i < n; ++i) {
+            const float f = (float)((int32_t)(at[i] ^ sign) + offset) * scale;
+            memcpy(dst + 4 * i, &f, sizeof(f));
+        }
+        return;
+    }
+    if (form->by_unit && whole && form->bits == 16) {
+        for (size_t i = 0; i < n; ++i) {
+            uint16_t c;
+            memcpy(&c, at + 2 * i, sizeof(c));
+            const float f = (float)((int32_t)(c ^ sign) + offset) * scale;
+            memcpy(dst + 4 * i, &f, sizeof(f));
+        }
+        return;
+    }
+    if (form->plain && form->kind == QNNRT__DTYPE_INT && form->bits == 32) {
+        for (size_t i = 0; i < n; ++i) {
+            int32_t v;
+            memcpy(&v, at + 4 * i, sizeof(v));
+            const float f = (float)v;
+            memcpy(dst + 4 * i, &f, sizeof(f));
+        }
+        return;
+    }
+    for (size_t i = 0; i < n; ++i) {
+        const uint64_t element = qnnrt__quant_get(src, form, index + i);
+        uint32_t b;
+        if (form->kind == QNNRT__DTYPE_BOOL)
+            b = element != 0 ? 0x3F800000u : 0u;
+        else if (form->by_unit)
+            b = qnnrt__float_bits((float)((int32_t)(int64_t)element + form->offset) * scale);
+        else
+            b = qnnrt__quant_real(element, form);
+        memcpy(dst + 4 * i, &b, sizeof(b));
+    }
+}
+
+/* Return the code of x, by the proof at the top of the room. The NaN test is on the bits, and
+   signed, because SSE2 and NEON compare those in one step. */
+static inline uint32_t qnnrt__quant_code_by_unit(uint32_t bits, double inv, double lo, double hi,
+                                                 int32_t offset)
+{
+    const uint32_t b = (int32_t)(bits & 0x7FFFFFFFu) > 0x7F800000 ? 0u : bits;
+    float x;
+    double t;
+    uint64_t r;
+
+    memcpy(&x, &b, sizeof(x));
+    t = (double)x * inv;
+    t = t > lo ? t : lo;
+    t = t < hi ? t : hi;
+    t = (t + QNNRT__QUANT_SNAP) + QNNRT__QUANT_ROUND;
+    memcpy(&r, &t, sizeof(r));
+    return (uint32_t)r - (uint32_t)offset;
+}
+
+static void qnnrt__quant_write_run(unsigned char *dst, const qnnrt__quant_form *form,
+                                   size_t index, const unsigned char *src, size_t n)
+{
+    const int by_unit = QNNRT__QUANT_UNIT_WRITES && form->plain &&
+                        (form->by_unit || (!form->fixed && form->bits == 32));
+    const double inv = by_unit ? 1.0 / (double)form->scale : 0.0;
+    const double lo = (double)(form->min + form->offset), hi = (double)(form->max + form->offset);
+    const int32_t offset = form->offset;
+    unsigned char *at = dst + index * (form->bits / 8u);
+    /* Signed and unsigned codes have the same low bits, so one loop writes both. */
+    if (by_unit && form->bits == 8) {
+        for (size_t i = 0; i < n; ++i) {
+            uint32_t b;
+            memcpy(&b, src + 4 * i, sizeof(b));
+            at[i] = (unsigned char)qnnrt__quant_code_by_unit(b, inv, lo, hi, offset);
+        }
+        return;
+    }
+    if (by_unit && form->bits == 16) {
+        for (size_t i = 0; i < n; ++i) {
+            uint32_t b;
+            memcpy(&b, src + 4 * i, sizeof(b));
+            const uint16_t c = (uint16_t)qnnrt__quant_code_by_unit(b, inv, lo, hi, offset);
+            memcpy(at + 2 * i, &c, sizeof(c));
+        }
+        return;
+    }
+    if (by_unit && form->bits == 32) {
+        for (size_t i = 0; i < n; ++i) {
+            uint32_t b;
+            memcpy(&b, src + 4 * i, sizeof(b));
+            b = qnnrt__quant_code_by_unit(b, inv, lo, hi, offset);
+            memcpy(at + 4 * i, &b, sizeof(b));
+        }
+        return;
+    }
+    for (size_t i = 0; i < n; ++i) {
+        uint32_t b;
+        uint64_t element;
+        memcpy(&b, src + 4 * i, sizeof(b));
+        if (form->kind == QNNRT__DTYPE_BOOL)
+            element = (b & 0x7FFFFFFFu) != 0;
+        else if (by_unit)
+            element = qnnrt__quant_code_by_unit(b, inv, lo, hi, offset);
+        else
+            element = qnnrt__quant_code(b, form);
+        qnnrt__quant_put(dst, form, index + i, element);
+    }
+}
+
+/* ---- shapes ------------------------------------------------------------------------------- */
+
+/* Find how a tensor's elements lie in memory and check that [begin, begin + count) is inside. */
+static qnnrt_result qnnrt__quant_open(const qnnrt_tensor_info *tensor, uint64_t begin,
+                                      uint64_t count, qnnrt__quant_form *form)
+{
+    const qnnrt__dtype_info *info = qnnrt__dtype_find(tensor->dtype);
     uint32_t used;
-    qnnrt_result result;
 
     memset(form, 0, sizeof(*form));
-    result = qnnrt__dtype_bytes(dtype, dims, rank, &form->total, &form->bytes);
+    const qnnrt_result result = qnnrt__dtype_bytes(tensor->dtype, tensor->dims, tensor->rank,
+                                                   &form->total, &form->bytes);
     if (result != QNNRT_OK)
         return result;
     if (begin > form->total || count > form->total - begin)
@@ -4083,252 +4100,105 @@ static qnnrt_result qnnrt__quant_open(qnnrt_dtype dtype, const qnnrt_quant *quan
 
     form->kind  = info->kind;
     form->bits  = info->bits;
-    form->fixed = info->kind == QNNRT__DTYPE_SFIXED || info->kind == QNNRT__DTYPE_UFIXED;
-    used = form->fixed && quant != NULL && quant->bitwidth != 0 ? quant->bitwidth : info->bits;
+    form->fixed = qnnrt__dtype_kind_is_fixed(info->kind);
+    used = form->fixed && tensor->quant.bitwidth != 0 ? tensor->quant.bitwidth : info->bits;
     if (used > info->bits)
         return QNNRT_E_ARG;
-    form->narrow = used != info->bits;
-    form->mask   = UINT64_MAX >> (64u - used);
+    form->mask  = UINT64_MAX >> (64u - used);
     if (info->kind == QNNRT__DTYPE_INT || info->kind == QNNRT__DTYPE_SFIXED)
         form->sign = (uint64_t)1 << (used - 1u);
-    qnnrt__quant_range(info, used, &form->min, &form->max);
+    qnnrt__encoding_range(info, used, &form->min, &form->max);
     return QNNRT_OK;
 }
 
-/* Whether float access has a meaning: fixed types need an encoding that is understood here. */
-static qnnrt_result qnnrt__quant_ready_f32(qnnrt_dtype dtype, const qnnrt_quant *quant,
-                                           const uint32_t *dims, uint32_t rank)
+/* Return QNNRT_OK when float access has a meaning: a fixed-point type has an encoding that is
+   converted here. */
+static qnnrt_result qnnrt__quant_has_values(const qnnrt_tensor_info *tensor)
 {
-    if (dtype == QNNRT_DTYPE_F4 || dtype == QNNRT_DTYPE_F8)
+    const qnnrt_encoding encoding = tensor->quant.encoding;
+    if (tensor->dtype == QNNRT_DTYPE_F4 || tensor->dtype == QNNRT_DTYPE_F8)
         return QNNRT_E_UNSUPPORTED;
-    if (!qnnrt__dtype_is_fixed(dtype))
+    if (!qnnrt__dtype_is_fixed(tensor->dtype))
         return QNNRT_OK;
-    if (quant == NULL || (quant->encoding != QNNRT_ENCODING_PER_TENSOR &&
-                          quant->encoding != QNNRT_ENCODING_PER_AXIS))
+    if (encoding != QNNRT_ENCODING_PER_TENSOR && encoding != QNNRT_ENCODING_PER_AXIS)
         return QNNRT_E_UNSUPPORTED;
-    return qnnrt__quant_check(dtype, quant, dims, rank) == NULL ? QNNRT_OK : QNNRT_E_ARG;
+    return qnnrt__encoding_check(tensor) == NULL ? QNNRT_OK : QNNRT_E_ARG;
 }
 
-/* How many of the elements from index on share a scale, at most left, and that scale. Integers
-   are codes of scale 1 and offset 0. */
-static size_t qnnrt__quant_run(const qnnrt__quant_form *form, const qnnrt_quant *quant,
-                               const uint32_t *dims, uint32_t rank, size_t index, size_t left,
-                               float *scale, int32_t *offset)
+/* Return how many of the elements from index on, at most left, share a scale, and set it. */
+static size_t qnnrt__quant_run(const qnnrt_tensor_info *tensor, qnnrt__quant_form *form,
+                               size_t index, size_t left)
 {
-    uint64_t inner = 1, rest;
-    uint32_t at;
-
-    *scale  = 1.0f;
-    *offset = 0;
-    if (!form->fixed || quant == NULL)
-        return left;
-    if (quant->encoding != QNNRT_ENCODING_PER_AXIS) {
-        *scale  = quant->scale;
-        *offset = quant->offset;
-        return left;
+    const qnnrt_quant *quant = &tensor->quant;
+    form->scale = 1.0f;
+    form->mant  = 1;
+    if (form->fixed && quant->encoding == QNNRT_ENCODING_PER_AXIS) {
+        uint64_t inner = 1;
+        for (uint32_t i = (uint32_t)quant->axis + 1u; i < tensor->rank; ++i)
+            inner *= tensor->dims[i];           /* a part of form->total, which was checked */
+        const uint32_t at = (uint32_t)((index / inner) % tensor->dims[quant->axis]);
+        const uint64_t rest = inner - index % inner;
+        left = rest < left ? (size_t)rest : left;
+        form->scale  = quant->scales[at];
+        form->offset = quant->offsets != NULL ? quant->offsets[at] : 0;
+    } else if (form->fixed) {
+        form->scale  = quant->scale;
+        form->offset = quant->offset;
     }
-    for (uint32_t i = (uint32_t)quant->axis + 1u; i < rank; ++i)
-        inner *= dims[i];                       /* a part of form->total, which was checked */
-    at   = (uint32_t)((index / inner) % dims[quant->axis]);
-    rest = inner - index % inner;
-    *scale  = quant->scales[at];
-    *offset = quant->offsets != NULL ? quant->offsets[at] : 0;
-    return rest < left ? (size_t)rest : left;
-}
-
-static void qnnrt__quant_map_read(qnnrt__quant_map *map, const qnnrt__quant_form *form, int plain)
-{
-    const int64_t lo = form->min + map->offset, hi = form->max + map->offset;
+    if (form->fixed)
+        form->mant = qnnrt__float_split(qnnrt__float_bits(form->scale), &form->exp);
     /* An integer up to 2^24 times 1 is exact in any mode, so only real scales need a plain unit. */
-    map->fast = (plain || !form->fixed) && lo >= -QNNRT__QUANT_EXACT && hi <= QNNRT__QUANT_EXACT;
-}
-
-static void qnnrt__quant_map_write(qnnrt__quant_map *map, const qnnrt__quant_form *form, int plain)
-{
-    const int64_t lo = form->min + map->offset, hi = form->max + map->offset;
-    map->fast = QNNRT__QUANT_FAST_WRITE && plain &&
-                lo >= -QNNRT__QUANT_EXACT && hi <= QNNRT__QUANT_EXACT;
-    if (map->fast) {
-        map->inv = 1.0 / (double)map->scale;
-        map->lo  = (double)lo;
-        map->hi  = (double)hi;
-    }
-}
-
-/* ---- runs of codes ------------------------------------------------------------------------ */
-
-static void qnnrt__quant_read_run(const unsigned char *src, const qnnrt__quant_form *form,
-                                  size_t index, const qnnrt__quant_map *map,
-                                  unsigned char *dst, size_t n)
-{
-    const unsigned char *at = src + index * (form->bits / 8u);
-    if (map->fast && !form->narrow && form->bits == 8) {
-        if (form->sign != 0)
-            qnnrt__quant_read_s8(at, dst, n, map->offset, map->scale);
-        else
-            qnnrt__quant_read_u8(at, dst, n, map->offset, map->scale);
-        return;
-    }
-    if (map->fast && !form->narrow && form->bits == 16) {
-        if (form->sign != 0)
-            qnnrt__quant_read_s16(at, dst, n, map->offset, map->scale);
-        else
-            qnnrt__quant_read_u16(at, dst, n, map->offset, map->scale);
-        return;
-    }
-    for (size_t i = 0; i < n; ++i) {
-        const int64_t code = (int64_t)qnnrt__quant_get(src, form, index + i);
-        uint32_t b;
-        if (map->fast)
-            b = qnnrt__quant_f32_bits((float)((int32_t)code + map->offset) * map->scale);
-        else
-            b = qnnrt__quant_real_exact(code, map->offset, map->scale);
-        memcpy(dst + 4 * i, &b, sizeof(b));
-    }
-}
-
-static void qnnrt__quant_write_run(unsigned char *dst, const qnnrt__quant_form *form,
-                                   size_t index, const qnnrt__quant_map *map,
-                                   const unsigned char *src, size_t n)
-{
-    unsigned char *at = dst + index * (form->bits / 8u);
-    if (map->fast && form->bits == 8) {
-        qnnrt__quant_write_8(at, src, n, map);
-        return;
-    }
-    if (map->fast && form->bits == 16) {
-        qnnrt__quant_write_16(at, src, n, map);
-        return;
-    }
-    for (size_t i = 0; i < n; ++i) {
-        uint32_t b;
-        int64_t code;
-        memcpy(&b, src + 4 * i, sizeof(b));
-        if (map->fast)
-            code = qnnrt__quant_steps_fast(b, map->inv, map->lo, map->hi) - map->offset;
-        else
-            code = qnnrt__quant_code_exact(b, map->scale, map->offset, form->min, form->max);
-        qnnrt__quant_put(dst, form, index + i, (uint64_t)code);
-    }
-}
-
-/* 32- and 64-bit integers and booleans, which have no scale. */
-static void qnnrt__quant_read_whole(const unsigned char *src, const qnnrt__quant_form *form,
-                                    size_t index, unsigned char *dst, size_t n, int plain)
-{
-    if (form->kind == QNNRT__DTYPE_INT && form->bits == 32 && plain) {
-        for (size_t i = 0; i < n; ++i) {
-            int32_t v;
-            float f;
-            memcpy(&v, src + 4 * (index + i), sizeof(v));
-            f = (float)v;
-            memcpy(dst + 4 * i, &f, sizeof(f));
-        }
-        return;
-    }
-    for (size_t i = 0; i < n; ++i) {
-        const uint64_t raw = qnnrt__quant_get(src, form, index + i);
-        const int negative = form->sign != 0 && (raw >> 63) != 0;
-        uint32_t b;
-        if (form->kind == QNNRT__DTYPE_BOOL)
-            b = raw != 0 ? 0x3F800000u : 0u;
-        else
-            b = qnnrt__quant_f32_pack(negative, negative ? 0u - raw : raw, 0);
-        memcpy(dst + 4 * i, &b, sizeof(b));
-    }
-}
-
-static void qnnrt__quant_write_whole(unsigned char *dst, const qnnrt__quant_form *form,
-                                     size_t index, const unsigned char *src, size_t n, int plain)
-{
-    if (QNNRT__QUANT_FAST_WRITE && plain && form->bits == 32) {
-        qnnrt__quant_write_32(dst + 4 * index, src, n, (double)form->min, (double)form->max);
-        return;
-    }
-    for (size_t i = 0; i < n; ++i) {
-        uint32_t b;
-        uint64_t size, most;
-        memcpy(&b, src + 4 * i, sizeof(b));
-        if (form->kind == QNNRT__DTYPE_BOOL) {
-            dst[index + i] = (b & 0x7FFFFFFFu) != 0 ? 1 : 0;
-            continue;
-        }
-        /* The largest magnitude on x's side of zero: sign is 2^(bits-1), mask 2^bits - 1. */
-        most = (b >> 31) != 0 ? form->sign : form->sign != 0 ? form->sign - 1u : form->mask;
-        size = qnnrt__quant_round(b);
-        size = size < most ? size : most;
-        qnnrt__quant_put(dst, form, index + i, (b >> 31) != 0 ? 0u - size : size);
-    }
+    form->by_unit = (form->plain || !form->fixed) && form->kind != QNNRT__DTYPE_BOOL &&
+                    form->min + form->offset >= -QNNRT__QUANT_EXACT &&
+                    form->max + form->offset <= QNNRT__QUANT_EXACT;
+    return left;
 }
 
 /* ---- entry points -------------------------------------------------------------------------- */
 
-/* Whether values can be converted, and the form to do it with. */
-static qnnrt_result qnnrt__quant_open_f32(const void *stored, qnnrt_dtype dtype,
-                                          const qnnrt_quant *quant, const uint32_t *dims,
-                                          uint32_t rank, size_t begin, const void *values,
-                                          size_t count, qnnrt__quant_form *form)
-{
-    qnnrt_result result = qnnrt__quant_open(dtype, quant, dims, rank, begin, count, form);
-    if (result == QNNRT_OK)
-        result = qnnrt__quant_ready_f32(dtype, quant, dims, rank);
-    if (result != QNNRT_OK)
-        return result;
-    return count != 0 && (stored == NULL || values == NULL) ? QNNRT_E_ARG : QNNRT_OK;
-}
-
 /* Convert count stored elements, from index begin on in row-major order, to float.
 
    src      the tensor's first byte, any alignment
-   quant    its encoding; NULL is the same as QNNRT_ENCODING_NONE; ignored for types of values
-   dims     rank sizes, outermost first
    dst      receives count floats; must not overlap src
 
    Every type gives the float nearest to the exact value, ties to even. bool8 gives 0 or 1.
-   NaN stays NaN, and comes out quiet except from float32, which is copied.
+   NaN stays NaN and becomes quiet, except from float32, which is copied.
    Returns  QNNRT_OK
             QNNRT_E_ARG          begin + count is outside the shape, or the encoding is
-                                 inconsistent (qnnrt__quant_check() says why)
+                                 inconsistent (qnnrt__encoding_check() says why)
             QNNRT_E_UNSUPPORTED  unknown type, string, float4, float8, or a fixed-point type
                                  whose encoding is absent or of another kind
-            QNNRT_E_LIMIT        the shape is larger than the address space                  */
-static qnnrt_result qnnrt__quant_read_f32(const void *src, qnnrt_dtype dtype,
-                                          const qnnrt_quant *quant, const uint32_t *dims,
-                                          uint32_t rank, size_t begin, float *dst, size_t count)
+            QNNRT_E_LIMIT        the shape is larger than the address space */
+static qnnrt_result qnnrt__quant_read_f32(const qnnrt_tensor_info *tensor, const void *src,
+                                          size_t begin, float *dst, size_t count)
 {
     const unsigned char *from = (const unsigned char *)src;
     unsigned char *to = (unsigned char *)dst;
     qnnrt__quant_form form;
-    const qnnrt_result result = qnnrt__quant_open_f32(src, dtype, quant, dims, rank, begin, dst,
-                                                      count, &form);
-    int plain;
-
+    qnnrt_result result = qnnrt__quant_open(tensor, begin, count, &form);
+    if (result == QNNRT_OK)
+        result = qnnrt__quant_has_values(tensor);
     if (result != QNNRT_OK || count == 0)
         return result;
+    if (src == NULL || dst == NULL)
+        return QNNRT_E_ARG;
+
     if (form.kind == QNNRT__DTYPE_FLOAT) {
         from += begin * (form.bits / 8u);
-        if (dtype == QNNRT_DTYPE_F32)
+        if (tensor->dtype == QNNRT_DTYPE_F32)
             memcpy(to, from, count * 4u);
-        else if (dtype == QNNRT_DTYPE_F16)
-            qnnrt__quant_read_f16(from, to, count);
-        else if (dtype == QNNRT_DTYPE_BF16)
-            qnnrt__quant_read_bf16(from, to, count);
+        else if (tensor->dtype == QNNRT_DTYPE_F16)
+            qnnrt__float_read_f16(from, to, count);
+        else if (tensor->dtype == QNNRT_DTYPE_BF16)
+            qnnrt__float_read_bf16(from, to, count);
         else
-            qnnrt__quant_read_f64(from, to, count);
+            qnnrt__float_read_f64(from, to, count);
         return QNNRT_OK;
     }
-    plain = qnnrt__quant_env_plain();
-    if (!form.fixed && (form.bits > 16 || form.kind == QNNRT__DTYPE_BOOL)) {
-        qnnrt__quant_read_whole(from, &form, begin, to, count, plain);
-        return QNNRT_OK;
-    }
-    for (size_t done = 0; done < count; ) {
-        qnnrt__quant_map map;
-        const size_t n = qnnrt__quant_run(&form, quant, dims, rank, begin + done, count - done,
-                                          &map.scale, &map.offset);
-        qnnrt__quant_map_read(&map, &form, plain);
-        qnnrt__quant_read_run(from, &form, begin + done, &map, to + 4u * done, n);
-        done += n;
+    form.plain = qnnrt__quant_unit_is_plain();
+    for (size_t done = 0, n; done < count; done += n) {
+        n = qnnrt__quant_run(tensor, &form, begin + done, count - done);
+        qnnrt__quant_read_run(from, &form, begin + done, to + 4u * done, n);
     }
     return QNNRT_OK;
 }
@@ -4340,78 +4210,59 @@ static qnnrt_result qnnrt__quant_read_f32(const void *src, qnnrt_dtype dtype,
    stores the code of real zero, infinities the ends. Integers are rounded half to even and
    clamped, NaN gives 0. bool8 stores x != 0, so NaN gives 1. Half and bfloat16 round to nearest
    even, overflow to infinity, and keep NaN as a quiet NaN. Packed neighbours keep their value.
-   Returns  as qnnrt__quant_read_f32()                                                        */
-static qnnrt_result qnnrt__quant_write_f32(void *dst, qnnrt_dtype dtype, const qnnrt_quant *quant,
-                                           const uint32_t *dims, uint32_t rank, size_t begin,
+   Returns  as qnnrt__quant_read_f32() */
+static qnnrt_result qnnrt__quant_write_f32(const qnnrt_tensor_info *tensor, void *dst, size_t begin,
                                            const float *src, size_t count)
 {
     const unsigned char *from = (const unsigned char *)src;
     unsigned char *to = (unsigned char *)dst;
     qnnrt__quant_form form;
-    const qnnrt_result result = qnnrt__quant_open_f32(dst, dtype, quant, dims, rank, begin, src,
-                                                      count, &form);
-    int plain;
-
+    qnnrt_result result = qnnrt__quant_open(tensor, begin, count, &form);
+    if (result == QNNRT_OK)
+        result = qnnrt__quant_has_values(tensor);
     if (result != QNNRT_OK || count == 0)
         return result;
+    if (src == NULL || dst == NULL)
+        return QNNRT_E_ARG;
+
     if (form.kind == QNNRT__DTYPE_FLOAT) {
         to += begin * (form.bits / 8u);
-        if (dtype == QNNRT_DTYPE_F32)
+        if (tensor->dtype == QNNRT_DTYPE_F32)
             memcpy(to, from, count * 4u);
-        else if (dtype == QNNRT_DTYPE_F16)
-            qnnrt__quant_write_f16(to, from, count);
-        else if (dtype == QNNRT_DTYPE_BF16)
-            qnnrt__quant_write_bf16(to, from, count);
+        else if (tensor->dtype == QNNRT_DTYPE_F16)
+            qnnrt__float_write_f16(to, from, count);
+        else if (tensor->dtype == QNNRT_DTYPE_BF16)
+            qnnrt__float_write_bf16(to, from, count);
         else
-            qnnrt__quant_write_f64(to, from, count);
+            qnnrt__float_write_f64(to, from, count);
         return QNNRT_OK;
     }
-    plain = qnnrt__quant_env_plain();
-    if (!form.fixed && (form.bits > 16 || form.kind == QNNRT__DTYPE_BOOL)) {
-        qnnrt__quant_write_whole(to, &form, begin, from, count, plain);
-        return QNNRT_OK;
-    }
-    for (size_t done = 0; done < count; ) {
-        qnnrt__quant_map map;
-        const size_t n = qnnrt__quant_run(&form, quant, dims, rank, begin + done, count - done,
-                                          &map.scale, &map.offset);
-        qnnrt__quant_map_write(&map, &form, plain);
-        qnnrt__quant_write_run(to, &form, begin + done, &map, from + 4u * done, n);
-        done += n;
+    form.plain = qnnrt__quant_unit_is_plain();
+    for (size_t done = 0, n; done < count; done += n) {
+        n = qnnrt__quant_run(tensor, &form, begin + done, count - done);
+        qnnrt__quant_write_run(to, &form, begin + done, from + 4u * done, n);
     }
     return QNNRT_OK;
 }
 
-/* Whether integers can be moved, and the form to do it with. */
-static qnnrt_result qnnrt__quant_open_i32(const void *stored, qnnrt_dtype dtype,
-                                          const qnnrt_quant *quant, const uint32_t *dims,
-                                          uint32_t rank, size_t begin, const void *values,
-                                          size_t count, qnnrt__quant_form *form)
-{
-    const qnnrt_result result = qnnrt__quant_open(dtype, quant, dims, rank, begin, count, form);
-    if (result != QNNRT_OK)
-        return result;
-    if (form->kind == QNNRT__DTYPE_FLOAT)
-        return QNNRT_E_UNSUPPORTED;
-    return count != 0 && (stored == NULL || values == NULL) ? QNNRT_E_ARG : QNNRT_OK;
-}
-
-/* Copy count stored integers, or the raw codes of a fixed-point type, clamped to int32.
-
-   Parameters and results as qnnrt__quant_read_f32(), except that only .bitwidth of the encoding
-   matters, its kind does not, and that every float type is QNNRT_E_UNSUPPORTED.              */
-static qnnrt_result qnnrt__quant_read_i32(const void *src, qnnrt_dtype dtype,
-                                          const qnnrt_quant *quant, const uint32_t *dims,
-                                          uint32_t rank, size_t begin, int32_t *dst, size_t count)
+/* Copy count stored integers, or the raw codes of a fixed-point type, clamped to int32. Only
+   .bitwidth of the encoding matters.
+   Returns  as qnnrt__quant_read_f32(); QNNRT_E_UNSUPPORTED for every float type */
+static qnnrt_result qnnrt__quant_read_i32(const qnnrt_tensor_info *tensor, const void *src,
+                                          size_t begin, int32_t *dst, size_t count)
 {
     const unsigned char *from = (const unsigned char *)src;
     unsigned char *to = (unsigned char *)dst;
     qnnrt__quant_form form;
-    const qnnrt_result result = qnnrt__quant_open_i32(src, dtype, quant, dims, rank, begin, dst,
-                                                      count, &form);
+    const qnnrt_result result = qnnrt__quant_open(tensor, begin, count, &form);
+    if (result == QNNRT_OK && form.kind == QNNRT__DTYPE_FLOAT)
+        return QNNRT_E_UNSUPPORTED;
     if (result != QNNRT_OK || count == 0)
         return result;
-    if (form.bits == 32 && form.sign != 0 && !form.narrow) {
+    if (src == NULL || dst == NULL)
+        return QNNRT_E_ARG;
+
+    if (form.min == INT32_MIN) {
         memcpy(to, from + begin * 4u, count * 4u);
         return QNNRT_OK;
     }
@@ -4432,26 +4283,28 @@ static qnnrt_result qnnrt__quant_read_i32(const void *src, qnnrt_dtype dtype,
 
 /* Store count integers, or raw codes of a fixed-point type, clamped to the type or bitwidth;
    bool8 stores v != 0. The reverse of qnnrt__quant_read_i32(). */
-static qnnrt_result qnnrt__quant_write_i32(void *dst, qnnrt_dtype dtype, const qnnrt_quant *quant,
-                                           const uint32_t *dims, uint32_t rank, size_t begin,
+static qnnrt_result qnnrt__quant_write_i32(const qnnrt_tensor_info *tensor, void *dst, size_t begin,
                                            const int32_t *src, size_t count)
 {
     const unsigned char *from = (const unsigned char *)src;
     unsigned char *to = (unsigned char *)dst;
     qnnrt__quant_form form;
-    const qnnrt_result result = qnnrt__quant_open_i32(dst, dtype, quant, dims, rank, begin, src,
-                                                      count, &form);
+    const qnnrt_result result = qnnrt__quant_open(tensor, begin, count, &form);
+    if (result == QNNRT_OK && form.kind == QNNRT__DTYPE_FLOAT)
+        return QNNRT_E_UNSUPPORTED;
     if (result != QNNRT_OK || count == 0)
         return result;
-    if (form.bits == 32 && form.sign != 0 && !form.narrow) {
+    if (src == NULL || dst == NULL)
+        return QNNRT_E_ARG;
+
+    if (form.min == INT32_MIN) {
         memcpy(to + begin * 4u, from, count * 4u);
         return QNNRT_OK;
     }
     for (size_t i = 0; i < count; ++i) {
         int32_t v;
-        int64_t code;
         memcpy(&v, from + 4u * i, sizeof(v));
-        code = v < form.min ? form.min : v > form.max ? form.max : v;
+        int64_t code = v < form.min ? form.min : v > form.max ? form.max : v;
         if (form.kind == QNNRT__DTYPE_BOOL)
             code = v != 0;
         qnnrt__quant_put(to, &form, begin + i, (uint64_t)code);
@@ -4462,55 +4315,45 @@ static qnnrt_result qnnrt__quant_write_i32(void *dst, qnnrt_dtype dtype, const q
 /* Fill a whole tensor with real zero: the clamped -offset for fixed types, along the axis too,
    and zero bytes for everything else, fixed types without encoding included. Unused bits of a
    packed last byte become 0.
-   Returns  as qnnrt__quant_read_f32(), except that float4 and float8 work                    */
-static qnnrt_result qnnrt__quant_fill_zero(void *dst, qnnrt_dtype dtype, const qnnrt_quant *quant,
-                                           const uint32_t *dims, uint32_t rank)
+   Returns  as qnnrt__quant_read_f32(), except that float4 and float8 work */
+static qnnrt_result qnnrt__quant_fill_zero(const qnnrt_tensor_info *tensor, void *dst)
 {
     unsigned char *to = (unsigned char *)dst;
     qnnrt__quant_form form;
-    size_t total, bytes;
-    qnnrt_result result = qnnrt__quant_open(dtype, quant, dims, rank, 0, 0, &form);
+    qnnrt_result result = qnnrt__quant_open(tensor, 0, 0, &form);
     if (result != QNNRT_OK)
         return result;
     if (dst == NULL)
         return QNNRT_E_ARG;
-    total = (size_t)form.total;
-    bytes = (size_t)form.bytes;
-    if (!form.fixed || quant == NULL || quant->encoding == QNNRT_ENCODING_NONE) {
+    const size_t total = (size_t)form.total, bytes = (size_t)form.bytes;
+    if (!form.fixed || tensor->quant.encoding == QNNRT_ENCODING_NONE) {
         memset(to, 0, bytes);
         return QNNRT_OK;
     }
-    result = qnnrt__quant_ready_f32(dtype, quant, dims, rank);
+    result = qnnrt__quant_has_values(tensor);
     if (result != QNNRT_OK)
         return result;
 
+    const size_t unit = form.bits / 8u;
     to[bytes - 1u] = 0;
-    for (size_t done = 0; done < total; ) {
-        float scale;
-        int32_t offset;
-        const size_t n = qnnrt__quant_run(&form, quant, dims, rank, done, total - done,
-                                          &scale, &offset);
-        const int64_t zero = -(int64_t)offset;
-        const int64_t code = zero < form.min ? form.min : zero > form.max ? form.max : zero;
-        const size_t unit = form.bits < 8 ? 1u : form.bits / 8u;
-        size_t set = 0;
-
-        /* Runs are set by copying what is set already; packed ones are short enough to walk. */
-        if (form.bits < 8) {
-            for (; set < n; ++set)
-                qnnrt__quant_put(to, &form, done + set, (uint64_t)code);
-        } else {
-            qnnrt__quant_put(to, &form, done, (uint64_t)code);
-            for (set = 1; set < n; ) {
-                const size_t more = set < n - set ? set : n - set;
-                memcpy(to + (done + set) * unit, to + done * unit, more * unit);
-                set += more;
-            }
+    for (size_t done = 0, n; done < total; done += n) {
+        n = qnnrt__quant_run(tensor, &form, done, total - done);
+        const uint64_t zero = qnnrt__quant_code(0, &form);
+        /* Packed runs are short enough to walk; others are set by copying what is set already. */
+        if (unit == 0) {
+            for (size_t i = 0; i < n; ++i)
+                qnnrt__quant_put(to, &form, done + i, zero);
+            continue;
         }
-        done += n;
+        qnnrt__quant_put(to, &form, done, zero);
+        for (size_t set = 1, more; set < n; set += more) {
+            more = set < n - set ? set : n - set;
+            memcpy(to + (done + set) * unit, to + done * unit, more * unit);
+        }
     }
     return QNNRT_OK;
 }
+
 /* =====================================================================================
    PLAN                                                                          >>plan
    Places blocks of memory, each with a size and a lifetime, so that blocks that are never
@@ -5711,7 +5554,7 @@ static qnnrt_result qnnrt__library_lacks(const char *path, const char *slots, qn
    TABLE                                                                          >>table
    What we know of a context, in our own structs and our own memory, checked: whatever
    source filled it, nothing below has to doubt a name, a rank or a size.
-   Needs: >>mem >>err >>log >>sort >>dtype >>quant >>abi
+   Needs: >>mem >>err >>log >>sort >>dtype >>encoding >>abi
    Knows nothing of: files, libraries
    ===================================================================================== */
 
@@ -5914,11 +5757,11 @@ static qnnrt_result qnnrt__table_quant(qnnrt__table *table, const qnnrt__abi_qua
     }
     if (!copied) return qnnrt__fail_memory(table->err, "encodings");
     if (tensor->bytes == 0) return QNNRT_OK;
-    why = qnnrt__quant_check(tensor->dtype, quant, tensor->dims, tensor->rank);
+    why = qnnrt__encoding_check(tensor);
     if (why != NULL)
         return qnnrt__table_fail(table, QNNRT_E_FORMAT, "tensor \"%.200s\" (%s): %s", tensor->name,
                                  qnnrt__dtype_name(tensor->dtype), why);
-    why = qnnrt__quant_warn(tensor->dtype, quant);
+    why = qnnrt__encoding_warn(tensor);
     if (why != NULL)
         qnnrt__log(&table->arena->hooks, QNNRT_LOG_INFO, "table", 0,
                    "%s: tensor \"%.200s\" (%s): %s", table->file, tensor->name,
@@ -11643,7 +11486,7 @@ static void qnnrt__place_zero(qnnrt_mem *mem)
                        (t->quant.encoding == QNNRT_ENCODING_PER_TENSOR && t->quant.offset == 0);
             /* zero bytes it is already */
             if (info->slots[s].role == QNNRT_ROLE_INPUT && at != NULL && !zero)
-                qnnrt__quant_fill_zero(at, t->dtype, &t->quant, t->dims, t->rank);
+                qnnrt__quant_fill_zero(t, at);
         }
     }
 }
@@ -12606,29 +12449,25 @@ QNNRT_API qnnrt_result qnnrt_run_events(qnnrt_run *run, const qnnrt_profile_even
 static qnnrt_result qnnrt__run_write_f32(void *data, const qnnrt_tensor_info *t, uint64_t begin,
                                          const float *values, size_t count)
 {
-    return qnnrt__quant_write_f32(data, t->dtype, &t->quant, t->dims, t->rank, (size_t)begin,
-                                  values, count);
+    return qnnrt__quant_write_f32(t, data, (size_t)begin, values, count);
 }
 
 static qnnrt_result qnnrt__run_read_f32(void *data, const qnnrt_tensor_info *t, uint64_t begin,
                                         float *values, size_t count)
 {
-    return qnnrt__quant_read_f32(data, t->dtype, &t->quant, t->dims, t->rank, (size_t)begin, values,
-                                 count);
+    return qnnrt__quant_read_f32(t, data, (size_t)begin, values, count);
 }
 
 static qnnrt_result qnnrt__run_write_i32(void *data, const qnnrt_tensor_info *t, uint64_t begin,
                                          const int32_t *values, size_t count)
 {
-    return qnnrt__quant_write_i32(data, t->dtype, &t->quant, t->dims, t->rank, (size_t)begin,
-                                  values, count);
+    return qnnrt__quant_write_i32(t, data, (size_t)begin, values, count);
 }
 
 static qnnrt_result qnnrt__run_read_i32(void *data, const qnnrt_tensor_info *t, uint64_t begin,
                                         int32_t *values, size_t count)
 {
-    return qnnrt__quant_read_i32(data, t->dtype, &t->quant, t->dims, t->rank, (size_t)begin, values,
-                                 count);
+    return qnnrt__quant_read_i32(t, data, (size_t)begin, values, count);
 }
 
 /* One shape for four calls: QNNRT__X(write_f32, const float, "float") defines qnnrt_write_f32(). */
@@ -12667,8 +12506,7 @@ QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const v
                                         float *values)
 {
     if (tensor == NULL || values == NULL || data == NULL) return QNNRT_E_ARG;
-    return qnnrt__quant_read_f32(data, tensor->dtype, &tensor->quant, tensor->dims, tensor->rank, 0,
-                                 values, (size_t)tensor->count);
+    return qnnrt__quant_read_f32(tensor, data, 0, values, (size_t)tensor->count);
 }
 
 #ifdef QNNRT_PROFILE_LOG

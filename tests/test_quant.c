@@ -1,4 +1,4 @@
-/* test_quant.c - rooms >>dtype and >>quant through their statics.
+/* test_quant.c - rooms >>dtype, >>float, >>encoding and >>quant through their statics.
 
    The references here share no code and no method with the header: values are compared as
    integers times powers of two, quotients are found bit by bit, and a float result is right when
@@ -122,6 +122,65 @@ static qnnrt_quant per_tensor(float scale, int32_t offset)
     q.scale = scale;
     q.offset = offset;
     return q;
+}
+
+/* The functions under test, with a tensor of these facts; quant NULL: no encoding. */
+static qnnrt_tensor_info as_tensor(qnnrt_dtype dtype, const qnnrt_quant *quant, const uint32_t *dims, uint32_t rank)
+{
+    qnnrt_tensor_info tensor;
+    memset(&tensor, 0, sizeof(tensor));
+    tensor.dtype = dtype;
+    tensor.dims = dims;
+    tensor.rank = rank;
+    if (quant != NULL)
+        tensor.quant = *quant;
+    return tensor;
+}
+
+static qnnrt_result write_f32(void *dst, qnnrt_dtype dtype, const qnnrt_quant *quant, const uint32_t *dims, uint32_t rank,
+                              size_t begin, const float *src, size_t count)
+{
+    const qnnrt_tensor_info tensor = as_tensor(dtype, quant, dims, rank);
+    return qnnrt__quant_write_f32(&tensor, dst, begin, src, count);
+}
+
+static qnnrt_result read_f32(const void *src, qnnrt_dtype dtype, const qnnrt_quant *quant, const uint32_t *dims,
+                             uint32_t rank, size_t begin, float *dst, size_t count)
+{
+    const qnnrt_tensor_info tensor = as_tensor(dtype, quant, dims, rank);
+    return qnnrt__quant_read_f32(&tensor, src, begin, dst, count);
+}
+
+static qnnrt_result write_i32(void *dst, qnnrt_dtype dtype, const qnnrt_quant *quant, const uint32_t *dims, uint32_t rank,
+                              size_t begin, const int32_t *src, size_t count)
+{
+    const qnnrt_tensor_info tensor = as_tensor(dtype, quant, dims, rank);
+    return qnnrt__quant_write_i32(&tensor, dst, begin, src, count);
+}
+
+static qnnrt_result read_i32(const void *src, qnnrt_dtype dtype, const qnnrt_quant *quant, const uint32_t *dims,
+                             uint32_t rank, size_t begin, int32_t *dst, size_t count)
+{
+    const qnnrt_tensor_info tensor = as_tensor(dtype, quant, dims, rank);
+    return qnnrt__quant_read_i32(&tensor, src, begin, dst, count);
+}
+
+static qnnrt_result fill_zero(void *dst, qnnrt_dtype dtype, const qnnrt_quant *quant, const uint32_t *dims, uint32_t rank)
+{
+    const qnnrt_tensor_info tensor = as_tensor(dtype, quant, dims, rank);
+    return qnnrt__quant_fill_zero(&tensor, dst);
+}
+
+static const char *check_encoding(qnnrt_dtype dtype, const qnnrt_quant *quant, const uint32_t *dims, uint32_t rank)
+{
+    const qnnrt_tensor_info tensor = as_tensor(dtype, quant, dims, rank);
+    return qnnrt__encoding_check(&tensor);
+}
+
+static const char *warn_encoding(qnnrt_dtype dtype, const qnnrt_quant *quant)
+{
+    const qnnrt_tensor_info tensor = as_tensor(dtype, quant, NULL, 0);
+    return qnnrt__encoding_warn(&tensor);
 }
 
 typedef struct fixed_type {
@@ -250,15 +309,15 @@ TEST(quant_every_code_dequantizes_exactly_and_returns)
                 const qnnrt_quant q = per_tensor(as_float(scales[s]), offsets[o]);
                 for (uint32_t i = 0; i < n; ++i)
                     whole[i] = (int32_t)(t->min + i);
-                CHECK_EQ(qnnrt__quant_write_i32(store, t->dtype, &q, &n, 1, 0, whole, n), QNNRT_OK);
-                CHECK_EQ(qnnrt__quant_read_f32(store, t->dtype, &q, &n, 1, 0, real, n), QNNRT_OK);
+                CHECK_EQ(write_i32(store, t->dtype, &q, &n, 1, 0, whole, n), QNNRT_OK);
+                CHECK_EQ(read_f32(store, t->dtype, &q, &n, 1, 0, real, n), QNNRT_OK);
                 for (uint32_t i = 0; i < n; ++i) {
                     CHECK_EQ(raw_code(store, t, i), t->min + i);
                     CHECK(ref_real(as_bits(real[i]), t->min + i, offsets[o], scales[s]));
                 }
                 memset(store, 0x5A, sizeof(store));
-                CHECK_EQ(qnnrt__quant_write_f32(store, t->dtype, &q, &n, 1, 0, real, n), QNNRT_OK);
-                CHECK_EQ(qnnrt__quant_read_i32(store, t->dtype, &q, &n, 1, 0, whole, n), QNNRT_OK);
+                CHECK_EQ(write_f32(store, t->dtype, &q, &n, 1, 0, real, n), QNNRT_OK);
+                CHECK_EQ(read_i32(store, t->dtype, &q, &n, 1, 0, whole, n), QNNRT_OK);
                 for (uint32_t i = 0; i < n; ++i)
                     CHECK_EQ(whole[i], t->min + i);
             }
@@ -309,8 +368,8 @@ static void check_against_reference(uint32_t rounds)
         for (uint32_t i = 0; i < n; ++i)
             x[i] = hard_value(t, scale, offset);
         memcpy(real, x, sizeof(x));
-        CHECK_EQ(qnnrt__quant_write_f32(store, t->dtype, &q, &n, 1, 0, real, n), QNNRT_OK);
-        CHECK_EQ(qnnrt__quant_read_f32(store, t->dtype, &q, &n, 1, 0, real, n), QNNRT_OK);
+        CHECK_EQ(write_f32(store, t->dtype, &q, &n, 1, 0, real, n), QNNRT_OK);
+        CHECK_EQ(read_f32(store, t->dtype, &q, &n, 1, 0, real, n), QNNRT_OK);
         for (uint32_t i = 0; i < n; ++i) {
             const int64_t code = raw_code(store, t, i);
             CHECK_EQ(code, ref_code(x[i], scale, offset, t->min, t->max));
@@ -335,7 +394,7 @@ TEST(quant_exact_ties_go_to_even)
         uint32_t ties = 0;
         for (uint32_t i = 0; i < n; ++i)
             real[i] = ((float)i - 32767.5f) * short_scales[s];
-        CHECK_EQ(qnnrt__quant_write_f32(store, t->dtype, &q, &n, 1, 0, real, n), QNNRT_OK);
+        CHECK_EQ(write_f32(store, t->dtype, &q, &n, 1, 0, real, n), QNNRT_OK);
         for (uint32_t i = 0; i < n; ++i) {
             const int64_t up = (int64_t)i + 1;
             CHECK_EQ(raw_code(store, t, i),
@@ -356,7 +415,7 @@ TEST(quant_special_values_are_as_documented)
     const uint32_t n = 6;
     qnnrt_quant q = per_tensor(0.1f, -100);
     memcpy(real, in, sizeof(in));
-    CHECK_EQ(qnnrt__quant_write_f32(store, QNNRT_DTYPE_U8Q, &q, &n, 1, 0, real, n), QNNRT_OK);
+    CHECK_EQ(write_f32(store, QNNRT_DTYPE_U8Q, &q, &n, 1, 0, real, n), QNNRT_OK);
     CHECK_EQ(store[0], 100);
     CHECK_EQ(store[1], 255);
     CHECK_EQ(store[2], 0);
@@ -364,12 +423,12 @@ TEST(quant_special_values_are_as_documented)
     CHECK_EQ(store[4], 100);
     CHECK_EQ(store[5], 100);
     q.offset = 100;             /* real zero lies below the codes */
-    CHECK_EQ(qnnrt__quant_write_f32(store, QNNRT_DTYPE_U8Q, &q, &n, 1, 0, real, n), QNNRT_OK);
+    CHECK_EQ(write_f32(store, QNNRT_DTYPE_U8Q, &q, &n, 1, 0, real, n), QNNRT_OK);
     CHECK_EQ(store[0], 0);
-    CHECK_EQ(qnnrt__quant_read_f32(store, QNNRT_DTYPE_U8Q, &q, &n, 1, 0, real, n), QNNRT_OK);
+    CHECK_EQ(read_f32(store, QNNRT_DTYPE_U8Q, &q, &n, 1, 0, real, n), QNNRT_OK);
     q.offset = -1;
     store[0] = 1;
-    CHECK_EQ(qnnrt__quant_read_f32(store, QNNRT_DTYPE_U8Q, &q, &n, 1, 0, real, n), QNNRT_OK);
+    CHECK_EQ(read_f32(store, QNNRT_DTYPE_U8Q, &q, &n, 1, 0, real, n), QNNRT_OK);
     CHECK_EQ(as_bits(real[0]), 0);
 }
 
@@ -388,7 +447,7 @@ TEST(quant_every_length_and_misalignment_works)
     for (size_t k = 0; k < sizeof(types) / sizeof(types[0]); ++k) {
         const size_t size = qnnrt__dtype_find(types[k])->bits / 8;
         const uint32_t dim = 80;
-        CHECK_EQ(qnnrt__quant_write_f32(expect, types[k], &q, &dim, 1, 0, src, 80), QNNRT_OK);
+        CHECK_EQ(write_f32(expect, types[k], &q, &dim, 1, 0, src, 80), QNNRT_OK);
         for (uint32_t n = 0; n <= 70; ++n) {
             for (uint32_t mis = 0; mis < 16; ++mis) {
                 /* Only the memory is misaligned; the pointer is formed without a typed access. */
@@ -396,12 +455,12 @@ TEST(quant_every_length_and_misalignment_works)
                 memset(a, 0xA5, sizeof(a));
                 memset(c, 0xA5, sizeof(c));
                 memcpy(b + mis, src + 3, 4 * n);
-                CHECK_EQ(qnnrt__quant_write_f32(a + mis, types[k], &q, &dim, 1, 3, from, n),
+                CHECK_EQ(write_f32(a + mis, types[k], &q, &dim, 1, 3, from, n),
                          QNNRT_OK);
                 CHECK(memcmp(a + mis + 3 * size, expect + 3 * size, n * size) == 0);
                 CHECK_EQ(a[mis + 3 * size + n * size], 0xA5);
                 CHECK_EQ(a[mis + 3 * size - 1], 0xA5);
-                CHECK_EQ(qnnrt__quant_read_f32(a + mis, types[k], &q, &dim, 1, 3, to, n), QNNRT_OK);
+                CHECK_EQ(read_f32(a + mis, types[k], &q, &dim, 1, 3, to, n), QNNRT_OK);
                 memcpy(back, c + 15 - mis, 4 * n);
                 for (uint32_t i = 0; i < n; ++i)
                     CHECK_EQ(as_bits(back[i]), as_bits(src[i + 3]));
@@ -444,13 +503,13 @@ TEST(quant_every_axis_uses_its_own_scale)
                 /* In two parts, cut anywhere. */
                 {
                     const uint32_t cut = rng() % total;
-                    CHECK_EQ(qnnrt__quant_write_f32(store, types[k], &q, dims, 4, cut, real + cut,
-                                                    total - cut), QNNRT_OK);
-                    CHECK_EQ(qnnrt__quant_write_f32(store, types[k], &q, dims, 4, 0, real, cut),
+                    CHECK_EQ(write_f32(store, types[k], &q, dims, 4, cut, real + cut,
+                                       total - cut), QNNRT_OK);
+                    CHECK_EQ(write_f32(store, types[k], &q, dims, 4, 0, real, cut),
                              QNNRT_OK);
-                    CHECK_EQ(qnnrt__quant_read_f32(store, types[k], &q, dims, 4, cut, real + cut,
-                                                   total - cut), QNNRT_OK);
-                    CHECK_EQ(qnnrt__quant_read_f32(store, types[k], &q, dims, 4, 0, real, cut),
+                    CHECK_EQ(read_f32(store, types[k], &q, dims, 4, cut, real + cut,
+                                      total - cut), QNNRT_OK);
+                    CHECK_EQ(read_f32(store, types[k], &q, dims, 4, 0, real, cut),
                              QNNRT_OK);
                 }
                 for (uint32_t i = 0; i < total; ++i) {
@@ -462,7 +521,7 @@ TEST(quant_every_axis_uses_its_own_scale)
                     CHECK(ref_real(as_bits(real[i]), code, off, as_bits(s[at])));
                 }
                 memset(store, 0x77, 1024);
-                CHECK_EQ(qnnrt__quant_fill_zero(store, types[k], &q, dims, 4), QNNRT_OK);
+                CHECK_EQ(fill_zero(store, types[k], &q, dims, 4), QNNRT_OK);
                 for (uint32_t i = 0; i < total; ++i) {
                     const int64_t z = with ? -(int64_t)o[i / inner[axis] % dims[axis]] : 0;
                     CHECK_EQ(raw_code(store, forms[k], i), z > forms[k]->max ? forms[k]->max : z);
@@ -481,11 +540,11 @@ TEST(quant_packed_neighbours_keep_their_value)
     const qnnrt_quant q = per_tensor(0.5f, -1);
     store[0] = 0xE4;
     store[1] = 0x1B;
-    CHECK_EQ(qnnrt__quant_read_i32(store, QNNRT_DTYPE_U4, NULL, &dim, 1, 0, whole, 4), QNNRT_OK);
+    CHECK_EQ(read_i32(store, QNNRT_DTYPE_U4, NULL, &dim, 1, 0, whole, 4), QNNRT_OK);
     CHECK(whole[0] == 4 && whole[1] == 14 && whole[2] == 11 && whole[3] == 1);
-    CHECK_EQ(qnnrt__quant_read_i32(store, QNNRT_DTYPE_I4, NULL, &dim, 1, 0, whole, 4), QNNRT_OK);
+    CHECK_EQ(read_i32(store, QNNRT_DTYPE_I4, NULL, &dim, 1, 0, whole, 4), QNNRT_OK);
     CHECK(whole[0] == 4 && whole[1] == -2 && whole[2] == -5 && whole[3] == 1);
-    CHECK_EQ(qnnrt__quant_read_i32(store, QNNRT_DTYPE_U2, NULL, &dim, 1, 0, whole, 5), QNNRT_OK);
+    CHECK_EQ(read_i32(store, QNNRT_DTYPE_U2, NULL, &dim, 1, 0, whole, 5), QNNRT_OK);
     CHECK(whole[0] == 0 && whole[1] == 1 && whole[2] == 2 && whole[3] == 3 && whole[4] == 3);
     for (size_t k = 0; k < 4; ++k) {
         const fixed_type *t = &fixed_types[4 + k];
@@ -502,10 +561,10 @@ TEST(quant_packed_neighbours_keep_their_value)
                     real[i] = (float)whole[i] * 0.5f;
                 }
                 if (as_int)
-                    CHECK_EQ(qnnrt__quant_write_i32(store, ints[k], NULL, &dim, 1, begin, whole, n),
+                    CHECK_EQ(write_i32(store, ints[k], NULL, &dim, 1, begin, whole, n),
                              QNNRT_OK);
                 else
-                    CHECK_EQ(qnnrt__quant_write_f32(store, t->dtype, &q, &dim, 1, begin, real, n),
+                    CHECK_EQ(write_f32(store, t->dtype, &q, &dim, 1, begin, real, n),
                              QNNRT_OK);
                 for (uint32_t i = 0; i < dim; ++i) {
                     int64_t want = before[i];
@@ -527,27 +586,27 @@ TEST(quant_bitwidth_narrows_the_codes)
     const float in[6] = { -100.0f, -8.0f, -1.0f, 0.0f, 7.0f, 100.0f };
     q.bitwidth = 4;
     memcpy(real, in, sizeof(in));
-    CHECK_EQ(qnnrt__quant_write_f32(store, QNNRT_DTYPE_S8Q, &q, &n, 1, 0, real, n), QNNRT_OK);
+    CHECK_EQ(write_f32(store, QNNRT_DTYPE_S8Q, &q, &n, 1, 0, real, n), QNNRT_OK);
     CHECK(store[0] == 0xF8 && store[1] == 0xF8 && store[2] == 0xFF);
     CHECK(store[4] == 7 && store[5] == 7);
     store[1] = 0x08;            /* padded with zeros instead of the sign */
-    CHECK_EQ(qnnrt__quant_read_f32(store, QNNRT_DTYPE_S8Q, &q, &n, 1, 0, real, n), QNNRT_OK);
+    CHECK_EQ(read_f32(store, QNNRT_DTYPE_S8Q, &q, &n, 1, 0, real, n), QNNRT_OK);
     CHECK(real[0] == -8.0f && real[1] == -8.0f && real[2] == -1.0f && real[5] == 7.0f);
-    CHECK_EQ(qnnrt__quant_read_i32(store, QNNRT_DTYPE_S8Q, &q, &n, 1, 0, whole, n), QNNRT_OK);
+    CHECK_EQ(read_i32(store, QNNRT_DTYPE_S8Q, &q, &n, 1, 0, whole, n), QNNRT_OK);
     CHECK(whole[0] == -8 && whole[1] == -8 && whole[2] == -1 && whole[5] == 7);
     whole[0] = 99;
-    CHECK_EQ(qnnrt__quant_write_i32(store, QNNRT_DTYPE_U16Q, &q, &n, 1, 0, whole, n), QNNRT_OK);
+    CHECK_EQ(write_i32(store, QNNRT_DTYPE_U16Q, &q, &n, 1, 0, whole, n), QNNRT_OK);
     CHECK_EQ(raw_code(store, &fixed_types[2], 0), 15);
     CHECK_EQ(raw_code(store, &fixed_types[2], 1), 0);
     q.offset = -99;
-    CHECK_EQ(qnnrt__quant_fill_zero(store, QNNRT_DTYPE_S8Q, &q, &n, 1), QNNRT_OK);
+    CHECK_EQ(fill_zero(store, QNNRT_DTYPE_S8Q, &q, &n, 1), QNNRT_OK);
     CHECK(store[0] == 7 && store[5] == 7);
     q.bitwidth = 32;
-    CHECK(qnnrt__quant_check(QNNRT_DTYPE_S32Q, &q, &n, 1) == NULL);
+    CHECK(check_encoding(QNNRT_DTYPE_S32Q, &q, &n, 1) == NULL);
     q.bitwidth = 33;
-    CHECK_STR(qnnrt__quant_check(QNNRT_DTYPE_S32Q, &q, &n, 1), "bitwidth");
-    CHECK_EQ(qnnrt__quant_read_i32(store, QNNRT_DTYPE_S32Q, &q, &n, 1, 0, whole, n), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt__quant_read_f32(store, QNNRT_DTYPE_S32Q, &q, &n, 1, 0, real, n), QNNRT_E_ARG);
+    CHECK_STR(check_encoding(QNNRT_DTYPE_S32Q, &q, &n, 1), "bitwidth");
+    CHECK_EQ(read_i32(store, QNNRT_DTYPE_S32Q, &q, &n, 1, 0, whole, n), QNNRT_E_ARG);
+    CHECK_EQ(read_f32(store, QNNRT_DTYPE_S32Q, &q, &n, 1, 0, real, n), QNNRT_E_ARG);
 }
 
 /* ---- floats -------------------------------------------------------------------------------- */
@@ -571,7 +630,7 @@ static void check_half_midpoints(void)
                                  (b + 1) | 0x80000000u };
         uint16_t out[6];
         memcpy(real, in, sizeof(in));
-        CHECK_EQ(qnnrt__quant_write_f32(store, QNNRT_DTYPE_F16, NULL, &n, 1, 0, real, n), QNNRT_OK);
+        CHECK_EQ(write_f32(store, QNNRT_DTYPE_F16, NULL, &n, 1, 0, real, n), QNNRT_OK);
         memcpy(out, store, sizeof(out));
         CHECK_EQ(out[0], h);
         CHECK_EQ(out[1], even);
@@ -590,7 +649,7 @@ TEST(quant_every_half_converts_both_ways)
     const uint32_t n = 65536;
     for (uint32_t h = 0; h < n; ++h)
         halves[h] = (uint16_t)h;
-    CHECK_EQ(qnnrt__quant_read_f32(halves, QNNRT_DTYPE_F16, NULL, &n, 1, 0, real, n), QNNRT_OK);
+    CHECK_EQ(read_f32(halves, QNNRT_DTYPE_F16, NULL, &n, 1, 0, real, n), QNNRT_OK);
     for (uint32_t h = 0; h < n; ++h) {
         const uint32_t b = as_bits(real[h]);
         CHECK_EQ(b >> 31, h >> 15);
@@ -605,7 +664,7 @@ TEST(quant_every_half_converts_both_ways)
             CHECK_EQ(ref_cmp(m, e, ref_half(h & 0x7FFFu), -24), 0);
         }
     }
-    CHECK_EQ(qnnrt__quant_write_f32(halves, QNNRT_DTYPE_F16, NULL, &n, 1, 0, real, n), QNNRT_OK);
+    CHECK_EQ(write_f32(halves, QNNRT_DTYPE_F16, NULL, &n, 1, 0, real, n), QNNRT_OK);
     for (uint32_t h = 0; h < n; ++h)
         CHECK_EQ(halves[h], (h & 0x7FFFu) > 0x7C00u ? h | 0x0200u : h);
     check_half_midpoints();
@@ -627,9 +686,9 @@ TEST(quant_half_extremes_are_ieee)
     for (size_t i = 0; i < sizeof(c) / sizeof(c[0]); ++i) {
         uint16_t h = 0, bf = 0;
         memcpy(real, &c[i].f, 4);
-        CHECK_EQ(qnnrt__quant_write_f32(store, QNNRT_DTYPE_F16, NULL, &n, 1, 0, real, 1), QNNRT_OK);
+        CHECK_EQ(write_f32(store, QNNRT_DTYPE_F16, NULL, &n, 1, 0, real, 1), QNNRT_OK);
         memcpy(&h, store, sizeof(h));
-        CHECK_EQ(qnnrt__quant_write_f32(store, QNNRT_DTYPE_BF16, NULL, &n, 1, 0, real, 1),
+        CHECK_EQ(write_f32(store, QNNRT_DTYPE_BF16, NULL, &n, 1, 0, real, 1),
                  QNNRT_OK);
         memcpy(&bf, store, sizeof(bf));
         CHECK_EQ(h, c[i].h);
@@ -642,10 +701,10 @@ TEST(quant_every_bfloat_returns_and_rounds_to_even)
     const uint32_t n = 65536, one = 1;
     for (uint32_t h = 0; h < n; ++h)
         halves[h] = (uint16_t)h;
-    CHECK_EQ(qnnrt__quant_read_f32(halves, QNNRT_DTYPE_BF16, NULL, &n, 1, 0, real, n), QNNRT_OK);
+    CHECK_EQ(read_f32(halves, QNNRT_DTYPE_BF16, NULL, &n, 1, 0, real, n), QNNRT_OK);
     for (uint32_t h = 0; h < n; ++h)
         CHECK_EQ(as_bits(real[h]), (h & 0x7FFFu) > 0x7F80u ? (h | 0x40u) << 16 : h << 16);
-    CHECK_EQ(qnnrt__quant_write_f32(halves, QNNRT_DTYPE_BF16, NULL, &n, 1, 0, real, n), QNNRT_OK);
+    CHECK_EQ(write_f32(halves, QNNRT_DTYPE_BF16, NULL, &n, 1, 0, real, n), QNNRT_OK);
     for (uint32_t h = 0; h < n; ++h)
         CHECK_EQ(halves[h], (h & 0x7FFFu) > 0x7F80u ? h | 0x40u : h);
     for (uint32_t h = 0; h < 0x7F80u; ++h) {
@@ -654,7 +713,7 @@ TEST(quant_every_bfloat_returns_and_rounds_to_even)
         for (int i = 0; i < 3; ++i) {
             uint16_t out;
             memcpy(real, &in[i], 4);
-            CHECK_EQ(qnnrt__quant_write_f32(store, QNNRT_DTYPE_BF16, NULL, &one, 1, 0, real, 1),
+            CHECK_EQ(write_f32(store, QNNRT_DTYPE_BF16, NULL, &one, 1, 0, real, 1),
                      QNNRT_OK);
             memcpy(&out, store, sizeof(out));
             CHECK_EQ(out, want[i]);
@@ -669,8 +728,8 @@ static void check_doubles(uint32_t rounds)
         uint32_t b = rng();
         uint64_t d = 0;
         float f = as_float(b), back;
-        CHECK_EQ(qnnrt__quant_write_f32(&d, QNNRT_DTYPE_F64, NULL, &n, 1, 0, &f, 1), QNNRT_OK);
-        CHECK_EQ(qnnrt__quant_read_f32(&d, QNNRT_DTYPE_F64, NULL, &n, 1, 0, &back, 1), QNNRT_OK);
+        CHECK_EQ(write_f32(&d, QNNRT_DTYPE_F64, NULL, &n, 1, 0, &f, 1), QNNRT_OK);
+        CHECK_EQ(read_f32(&d, QNNRT_DTYPE_F64, NULL, &n, 1, 0, &back, 1), QNNRT_OK);
         CHECK_EQ(as_bits(back), (b & 0x7FFFFFFFu) > 0x7F800000u ? b | 0x00400000u : b);
         /* Any double near the range of float, denormal results and ties among them. */
         d = ((uint64_t)rng() << 32 | rng()) & 0x800FFFFFFFFFFFFFu;
@@ -679,7 +738,7 @@ static void check_doubles(uint32_t rounds)
         if (rng() % 2)
             d |= 0x10000000u;
         d |= (uint64_t)(1023 - 152 + rng() % 285) << 52;
-        CHECK_EQ(qnnrt__quant_read_f32(&d, QNNRT_DTYPE_F64, NULL, &n, 1, 0, &back, 1), QNNRT_OK);
+        CHECK_EQ(read_f32(&d, QNNRT_DTYPE_F64, NULL, &n, 1, 0, &back, 1), QNNRT_OK);
         {
             const uint64_t m = (d & 0xFFFFFFFFFFFFFu) | 0x10000000000000u;
             const int e = (int)(d >> 52 & 2047) - 1075;
@@ -701,7 +760,7 @@ TEST(quant_doubles_round_to_the_nearest_float)
     const uint32_t n = 1;
     for (size_t i = 0; i < sizeof(c) / sizeof(c[0]); ++i) {
         float f;
-        CHECK_EQ(qnnrt__quant_read_f32(&c[i].d, QNNRT_DTYPE_F64, NULL, &n, 1, 0, &f, 1), QNNRT_OK);
+        CHECK_EQ(read_f32(&c[i].d, QNNRT_DTYPE_F64, NULL, &n, 1, 0, &f, 1), QNNRT_OK);
         CHECK_EQ(as_bits(f), c[i].f);
     }
     check_doubles(200000);
@@ -712,8 +771,8 @@ TEST(quant_float32_is_copied_bit_for_bit)
     const uint32_t n = 4, in[4] = { 0x7F800001u, 0xFFFFFFFFu, 0x80000000u, 0x00000001u };
     uint32_t out[4];
     memcpy(real, in, sizeof(in));
-    CHECK_EQ(qnnrt__quant_write_f32(store, QNNRT_DTYPE_F32, NULL, &n, 1, 0, real, 4), QNNRT_OK);
-    CHECK_EQ(qnnrt__quant_read_f32(store, QNNRT_DTYPE_F32, NULL, &n, 1, 0, real, 4), QNNRT_OK);
+    CHECK_EQ(write_f32(store, QNNRT_DTYPE_F32, NULL, &n, 1, 0, real, 4), QNNRT_OK);
+    CHECK_EQ(read_f32(store, QNNRT_DTYPE_F32, NULL, &n, 1, 0, real, 4), QNNRT_OK);
     memcpy(out, real, sizeof(out));
     CHECK(memcmp(in, out, sizeof(in)) == 0);
 }
@@ -739,7 +798,7 @@ static void check_integers(uint32_t rounds)
         float f;
 
         /* Read: the nearest float. */
-        CHECK_EQ(qnnrt__quant_read_f32(&raw, types[k].dtype, NULL, &n, 1, 0, &f, 1), QNNRT_OK);
+        CHECK_EQ(read_f32(&raw, types[k].dtype, NULL, &n, 1, 0, &f, 1), QNNRT_OK);
         size = negative ? (~raw & mask) + 1 : raw;
         CHECK(ref_nearest(as_bits(f), negative, size, 0));
 
@@ -748,7 +807,7 @@ static void check_integers(uint32_t rounds)
         if (rng() % 4 == 0)
             b &= 0xFFFF0000u;
         memcpy(&f, &b, 4);
-        CHECK_EQ(qnnrt__quant_write_f32(&got, types[k].dtype, NULL, &n, 1, 0, &f, 1), QNNRT_OK);
+        CHECK_EQ(write_f32(&got, types[k].dtype, NULL, &n, 1, 0, &f, 1), QNNRT_OK);
         negative = (int)(b >> 31);
         most = negative ? (types[k].sign ? (uint64_t)1 << (bits - 1) : 0)
                         : (types[k].sign ? mask >> 1 : mask);
@@ -798,20 +857,20 @@ TEST(quant_i32_access_clamps_and_keeps_values)
     };
     const uint64_t big[2] = { UINT64_MAX, (uint64_t)1 << 63 };
     for (size_t k = 0; k < sizeof(c) / sizeof(c[0]); ++k) {
-        CHECK_EQ(qnnrt__quant_write_i32(store, c[k].dtype, NULL, &n, 1, 0, in, 4), QNNRT_OK);
-        CHECK_EQ(qnnrt__quant_read_i32(store, c[k].dtype, NULL, &n, 1, 0, whole, 4), QNNRT_OK);
+        CHECK_EQ(write_i32(store, c[k].dtype, NULL, &n, 1, 0, in, 4), QNNRT_OK);
+        CHECK_EQ(read_i32(store, c[k].dtype, NULL, &n, 1, 0, whole, 4), QNNRT_OK);
         for (int i = 0; i < 4; ++i)
             CHECK_EQ(whole[i], c[k].want[i]);
     }
-    CHECK_EQ(qnnrt__quant_read_i32(big, QNNRT_DTYPE_U64, NULL, &n, 1, 0, whole, 2), QNNRT_OK);
+    CHECK_EQ(read_i32(big, QNNRT_DTYPE_U64, NULL, &n, 1, 0, whole, 2), QNNRT_OK);
     CHECK(whole[0] == INT32_MAX && whole[1] == INT32_MAX);
-    CHECK_EQ(qnnrt__quant_read_i32(big, QNNRT_DTYPE_I64, NULL, &n, 1, 0, whole, 2), QNNRT_OK);
+    CHECK_EQ(read_i32(big, QNNRT_DTYPE_I64, NULL, &n, 1, 0, whole, 2), QNNRT_OK);
     CHECK(whole[0] == -1 && whole[1] == INT32_MIN);
-    CHECK_EQ(qnnrt__quant_read_i32(store, QNNRT_DTYPE_F32, NULL, &n, 1, 0, whole, 4),
+    CHECK_EQ(read_i32(store, QNNRT_DTYPE_F32, NULL, &n, 1, 0, whole, 4),
              QNNRT_E_UNSUPPORTED);
-    CHECK_EQ(qnnrt__quant_write_i32(store, QNNRT_DTYPE_F16, NULL, &n, 1, 0, in, 4),
+    CHECK_EQ(write_i32(store, QNNRT_DTYPE_F16, NULL, &n, 1, 0, in, 4),
              QNNRT_E_UNSUPPORTED);
-    CHECK_EQ(qnnrt__quant_write_i32(store, QNNRT_DTYPE_F8, NULL, &n, 1, 0, in, 4),
+    CHECK_EQ(write_i32(store, QNNRT_DTYPE_F8, NULL, &n, 1, 0, in, 4),
              QNNRT_E_UNSUPPORTED);
 }
 
@@ -819,13 +878,13 @@ TEST(quant_bool_is_zero_or_not)
 {
     const uint32_t n = 6, in[6] = { 0, 0x80000000u, 1, 0x7FC00000u, 0x3F800000u, 0xFF800000u };
     memcpy(real, in, sizeof(in));
-    CHECK_EQ(qnnrt__quant_write_f32(store, QNNRT_DTYPE_BOOL8, NULL, &n, 1, 0, real, n), QNNRT_OK);
+    CHECK_EQ(write_f32(store, QNNRT_DTYPE_BOOL8, NULL, &n, 1, 0, real, n), QNNRT_OK);
     CHECK(store[0] == 0 && store[1] == 0 && store[2] == 1);
     CHECK(store[3] == 1 && store[4] == 1 && store[5] == 1);
     store[5] = 0xFE;
-    CHECK_EQ(qnnrt__quant_read_f32(store, QNNRT_DTYPE_BOOL8, NULL, &n, 1, 0, real, n), QNNRT_OK);
+    CHECK_EQ(read_f32(store, QNNRT_DTYPE_BOOL8, NULL, &n, 1, 0, real, n), QNNRT_OK);
     CHECK(real[0] == 0.0f && real[2] == 1.0f && real[5] == 1.0f);
-    CHECK_EQ(qnnrt__quant_read_i32(store, QNNRT_DTYPE_BOOL8, NULL, &n, 1, 0, whole, n), QNNRT_OK);
+    CHECK_EQ(read_i32(store, QNNRT_DTYPE_BOOL8, NULL, &n, 1, 0, whole, n), QNNRT_OK);
     CHECK(whole[0] == 0 && whole[5] == 1);
 }
 
@@ -893,7 +952,7 @@ TEST(quant_zero_fill_writes_real_zero)
                 int64_t z = -(int64_t)offsets[o];
                 z = z < t->min ? t->min : z > t->max ? t->max : z;
                 memset(store, 0xEE, 256);
-                CHECK_EQ(qnnrt__quant_fill_zero(store, t->dtype, &q, &n, 1), QNNRT_OK);
+                CHECK_EQ(fill_zero(store, t->dtype, &q, &n, 1), QNNRT_OK);
                 for (uint32_t i = 0; i < n; ++i)
                     CHECK_EQ(raw_code(store, t, i), z);
                 CHECK_EQ(store[bytes], 0xEE);
@@ -906,14 +965,14 @@ TEST(quant_zero_fill_writes_real_zero)
         const uint32_t n = 9;
         qnnrt_quant q = per_tensor(1.0f, -7);
         memset(store, 0xEE, 256);
-        CHECK_EQ(qnnrt__quant_fill_zero(store, QNNRT_DTYPE_F16, &q, &n, 1), QNNRT_OK);
+        CHECK_EQ(fill_zero(store, QNNRT_DTYPE_F16, &q, &n, 1), QNNRT_OK);
         CHECK(store[0] == 0 && store[17] == 0 && store[18] == 0xEE);
-        CHECK_EQ(qnnrt__quant_fill_zero(store, QNNRT_DTYPE_U8Q, NULL, &n, 1), QNNRT_OK);
+        CHECK_EQ(fill_zero(store, QNNRT_DTYPE_U8Q, NULL, &n, 1), QNNRT_OK);
         CHECK_EQ(store[0], 0);
         q.encoding = QNNRT_ENCODING_OTHER;
-        CHECK_EQ(qnnrt__quant_fill_zero(store, QNNRT_DTYPE_U8Q, &q, &n, 1), QNNRT_E_UNSUPPORTED);
-        CHECK_EQ(qnnrt__quant_fill_zero(store, QNNRT_DTYPE_STRING, &q, &n, 1), QNNRT_E_UNSUPPORTED);
-        CHECK_EQ(qnnrt__quant_fill_zero(NULL, QNNRT_DTYPE_U8Q, NULL, &n, 1), QNNRT_E_ARG);
+        CHECK_EQ(fill_zero(store, QNNRT_DTYPE_U8Q, &q, &n, 1), QNNRT_E_UNSUPPORTED);
+        CHECK_EQ(fill_zero(store, QNNRT_DTYPE_STRING, &q, &n, 1), QNNRT_E_UNSUPPORTED);
+        CHECK_EQ(fill_zero(NULL, QNNRT_DTYPE_U8Q, NULL, &n, 1), QNNRT_E_ARG);
     }
 }
 
@@ -923,30 +982,30 @@ TEST(quant_access_outside_the_shape_is_refused)
     const qnnrt_quant q = per_tensor(1.0f, 0);
     qnnrt_quant other = q;
     other.encoding = QNNRT_ENCODING_OTHER;
-    CHECK_EQ(qnnrt__quant_read_f32(store, QNNRT_DTYPE_U8Q, &q, dims, 2, 0, real, 12), QNNRT_OK);
-    CHECK_EQ(qnnrt__quant_read_f32(store, QNNRT_DTYPE_U8Q, &q, dims, 2, 12, real, 0), QNNRT_OK);
-    CHECK_EQ(qnnrt__quant_read_f32(store, QNNRT_DTYPE_U8Q, &q, dims, 2, 1, real, 12), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt__quant_read_f32(store, QNNRT_DTYPE_U8Q, &q, dims, 2, 13, real, 0), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt__quant_write_f32(store, QNNRT_DTYPE_U8Q, &q, dims, 2, SIZE_MAX, real, 2),
+    CHECK_EQ(read_f32(store, QNNRT_DTYPE_U8Q, &q, dims, 2, 0, real, 12), QNNRT_OK);
+    CHECK_EQ(read_f32(store, QNNRT_DTYPE_U8Q, &q, dims, 2, 12, real, 0), QNNRT_OK);
+    CHECK_EQ(read_f32(store, QNNRT_DTYPE_U8Q, &q, dims, 2, 1, real, 12), QNNRT_E_ARG);
+    CHECK_EQ(read_f32(store, QNNRT_DTYPE_U8Q, &q, dims, 2, 13, real, 0), QNNRT_E_ARG);
+    CHECK_EQ(write_f32(store, QNNRT_DTYPE_U8Q, &q, dims, 2, SIZE_MAX, real, 2),
              QNNRT_E_ARG);
-    CHECK_EQ(qnnrt__quant_write_f32(store, QNNRT_DTYPE_U8Q, &q, dims, 2, 2, real, SIZE_MAX),
+    CHECK_EQ(write_f32(store, QNNRT_DTYPE_U8Q, &q, dims, 2, 2, real, SIZE_MAX),
              QNNRT_E_ARG);
-    CHECK_EQ(qnnrt__quant_write_i32(store, QNNRT_DTYPE_I32, &q, dims, 2, 11, whole, 2),
+    CHECK_EQ(write_i32(store, QNNRT_DTYPE_I32, &q, dims, 2, 11, whole, 2),
              QNNRT_E_ARG);
-    CHECK_EQ(qnnrt__quant_read_i32(NULL, QNNRT_DTYPE_I32, &q, dims, 2, 0, whole, 2), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt__quant_write_f32(store, QNNRT_DTYPE_F32, &q, dims, 2, 0, NULL, 2), QNNRT_E_ARG);
-    CHECK_EQ(qnnrt__quant_read_f32(store, QNNRT_DTYPE_F32, NULL, NULL, 0, 0, real, 1), QNNRT_OK);
-    CHECK_EQ(qnnrt__quant_read_f32(store, QNNRT_DTYPE_U8Q, &other, dims, 2, 0, real, 1),
+    CHECK_EQ(read_i32(NULL, QNNRT_DTYPE_I32, &q, dims, 2, 0, whole, 2), QNNRT_E_ARG);
+    CHECK_EQ(write_f32(store, QNNRT_DTYPE_F32, &q, dims, 2, 0, NULL, 2), QNNRT_E_ARG);
+    CHECK_EQ(read_f32(store, QNNRT_DTYPE_F32, NULL, NULL, 0, 0, real, 1), QNNRT_OK);
+    CHECK_EQ(read_f32(store, QNNRT_DTYPE_U8Q, &other, dims, 2, 0, real, 1),
              QNNRT_E_UNSUPPORTED);
-    CHECK_EQ(qnnrt__quant_read_f32(store, QNNRT_DTYPE_U8Q, NULL, dims, 2, 0, real, 1),
+    CHECK_EQ(read_f32(store, QNNRT_DTYPE_U8Q, NULL, dims, 2, 0, real, 1),
              QNNRT_E_UNSUPPORTED);
-    CHECK_EQ(qnnrt__quant_read_f32(store, QNNRT_DTYPE_F4, NULL, dims, 2, 0, real, 1),
+    CHECK_EQ(read_f32(store, QNNRT_DTYPE_F4, NULL, dims, 2, 0, real, 1),
              QNNRT_E_UNSUPPORTED);
-    CHECK_EQ(qnnrt__quant_write_f32(store, QNNRT_DTYPE_F8, NULL, dims, 2, 0, real, 1),
+    CHECK_EQ(write_f32(store, QNNRT_DTYPE_F8, NULL, dims, 2, 0, real, 1),
              QNNRT_E_UNSUPPORTED);
-    CHECK_EQ(qnnrt__quant_read_f32(store, QNNRT_DTYPE_STRING, NULL, dims, 2, 0, real, 1),
+    CHECK_EQ(read_f32(store, QNNRT_DTYPE_STRING, NULL, dims, 2, 0, real, 1),
              QNNRT_E_UNSUPPORTED);
-    CHECK_EQ(qnnrt__quant_read_i32(store, QNNRT_DTYPE_U8Q, &other, dims, 2, 0, whole, 1), QNNRT_OK);
+    CHECK_EQ(read_i32(store, QNNRT_DTYPE_U8Q, &other, dims, 2, 0, whole, 1), QNNRT_OK);
 }
 
 TEST(quant_check_names_what_is_wrong)
@@ -957,62 +1016,62 @@ TEST(quant_check_names_what_is_wrong)
     const float s[3] = { 1.0f, 0.5f, 0.25f };
     float broken[3] = { 1.0f, 0.0f, 1.0f };
     qnnrt_quant q = per_tensor(1.0f, 0), a;
-    CHECK(qnnrt__quant_check(QNNRT_DTYPE_U8Q, &q, dims, 2) == NULL);
-    CHECK(qnnrt__quant_check(QNNRT_DTYPE_U8Q, NULL, dims, 2) == NULL);
+    CHECK(check_encoding(QNNRT_DTYPE_U8Q, &q, dims, 2) == NULL);
+    CHECK(check_encoding(QNNRT_DTYPE_U8Q, NULL, dims, 2) == NULL);
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); ++i) {
         q.scale = as_float(bad[i]);
-        CHECK_STR(qnnrt__quant_check(QNNRT_DTYPE_U8Q, &q, dims, 2), "scale");
-        CHECK(qnnrt__quant_check(QNNRT_DTYPE_F32, &q, dims, 2) == NULL);
-        CHECK_EQ(qnnrt__quant_write_f32(store, QNNRT_DTYPE_U8Q, &q, dims, 2, 0, real, 1),
+        CHECK_STR(check_encoding(QNNRT_DTYPE_U8Q, &q, dims, 2), "scale");
+        CHECK(check_encoding(QNNRT_DTYPE_F32, &q, dims, 2) == NULL);
+        CHECK_EQ(write_f32(store, QNNRT_DTYPE_U8Q, &q, dims, 2, 0, real, 1),
                  QNNRT_E_ARG);
-        CHECK_EQ(qnnrt__quant_fill_zero(store, QNNRT_DTYPE_U8Q, &q, dims, 2), QNNRT_E_ARG);
+        CHECK_EQ(fill_zero(store, QNNRT_DTYPE_U8Q, &q, dims, 2), QNNRT_E_ARG);
     }
     q.scale = as_float(0x00200001u);
-    CHECK(qnnrt__quant_check(QNNRT_DTYPE_U8Q, &q, dims, 2) == NULL);
+    CHECK(check_encoding(QNNRT_DTYPE_U8Q, &q, dims, 2) == NULL);
     q.scale = FLT_MAX;
-    CHECK(qnnrt__quant_check(QNNRT_DTYPE_U8Q, &q, dims, 2) == NULL);
+    CHECK(check_encoding(QNNRT_DTYPE_U8Q, &q, dims, 2) == NULL);
 
     memset(&a, 0, sizeof(a));
     a.encoding = QNNRT_ENCODING_PER_AXIS;
     a.axis = 1;
     a.count = 3;
     a.scales = s;
-    CHECK(qnnrt__quant_check(QNNRT_DTYPE_S8Q, &a, dims, 2) == NULL);
+    CHECK(check_encoding(QNNRT_DTYPE_S8Q, &a, dims, 2) == NULL);
     a.axis = 2;
-    CHECK_STR(qnnrt__quant_check(QNNRT_DTYPE_S8Q, &a, dims, 2), "axis is outside");
+    CHECK_STR(check_encoding(QNNRT_DTYPE_S8Q, &a, dims, 2), "axis is outside");
     a.axis = -1;
-    CHECK_STR(qnnrt__quant_check(QNNRT_DTYPE_S8Q, &a, dims, 2), "axis is outside");
+    CHECK_STR(check_encoding(QNNRT_DTYPE_S8Q, &a, dims, 2), "axis is outside");
     a.axis = 0;
-    CHECK_STR(qnnrt__quant_check(QNNRT_DTYPE_S8Q, &a, dims, 2), "number of scales");
+    CHECK_STR(check_encoding(QNNRT_DTYPE_S8Q, &a, dims, 2), "number of scales");
     a.axis = 1;
     a.scales = NULL;
-    CHECK_STR(qnnrt__quant_check(QNNRT_DTYPE_S8Q, &a, dims, 2), "missing");
+    CHECK_STR(check_encoding(QNNRT_DTYPE_S8Q, &a, dims, 2), "missing");
     a.scales = broken;
-    CHECK_STR(qnnrt__quant_check(QNNRT_DTYPE_S8Q, &a, dims, 2), "a scale of the axis");
-    CHECK_STR(qnnrt__quant_check((qnnrt_dtype)0x77, &a, dims, 2), "unknown data type");
+    CHECK_STR(check_encoding(QNNRT_DTYPE_S8Q, &a, dims, 2), "a scale of the axis");
+    CHECK_STR(check_encoding((qnnrt_dtype)0x77, &a, dims, 2), "unknown data type");
 }
 
 TEST(quant_warn_names_what_is_odd)
 {
     const int32_t offsets[3] = { 0, -128, 1 };
     qnnrt_quant q = per_tensor(1.0f, -128), a;
-    CHECK(qnnrt__quant_warn(QNNRT_DTYPE_U8Q, &q) == NULL);
-    CHECK_STR(qnnrt__quant_warn(QNNRT_DTYPE_F32, &q), "has none");
-    CHECK(qnnrt__quant_warn(QNNRT_DTYPE_F32, NULL) == NULL);
-    CHECK_STR(qnnrt__quant_warn(QNNRT_DTYPE_U8Q, NULL), "without an encoding");
-    CHECK_STR(qnnrt__quant_warn(QNNRT_DTYPE_S8Q, &q), "saturates");
+    CHECK(warn_encoding(QNNRT_DTYPE_U8Q, &q) == NULL);
+    CHECK_STR(warn_encoding(QNNRT_DTYPE_F32, &q), "has none");
+    CHECK(warn_encoding(QNNRT_DTYPE_F32, NULL) == NULL);
+    CHECK_STR(warn_encoding(QNNRT_DTYPE_U8Q, NULL), "without an encoding");
+    CHECK_STR(warn_encoding(QNNRT_DTYPE_S8Q, &q), "saturates");
     q.offset = 127;
-    CHECK(qnnrt__quant_warn(QNNRT_DTYPE_S8Q, &q) == NULL);
+    CHECK(warn_encoding(QNNRT_DTYPE_S8Q, &q) == NULL);
     q.bitwidth = 4;
-    CHECK_STR(qnnrt__quant_warn(QNNRT_DTYPE_S8Q, &q), "saturates");
+    CHECK_STR(warn_encoding(QNNRT_DTYPE_S8Q, &q), "saturates");
     q.encoding = QNNRT_ENCODING_OTHER;
-    CHECK_STR(qnnrt__quant_warn(QNNRT_DTYPE_S8Q, &q), "not converted");
+    CHECK_STR(warn_encoding(QNNRT_DTYPE_S8Q, &q), "not converted");
     memset(&a, 0, sizeof(a));
     a.encoding = QNNRT_ENCODING_PER_AXIS;
     a.count = 3;
-    CHECK(qnnrt__quant_warn(QNNRT_DTYPE_U8Q, &a) == NULL);
+    CHECK(warn_encoding(QNNRT_DTYPE_U8Q, &a) == NULL);
     a.offsets = offsets;
-    CHECK_STR(qnnrt__quant_warn(QNNRT_DTYPE_U8Q, &a), "saturates");
+    CHECK_STR(warn_encoding(QNNRT_DTYPE_U8Q, &a), "saturates");
 }
 
 /* Lines of oracle_quant.py: type, scale bits, offset, x bits, code. */
@@ -1039,7 +1098,7 @@ TEST(quant_agrees_with_exact_fractions)
             if (strcmp(qnnrt__dtype_name(t->dtype), name) == 0) {
                 const qnnrt_quant q = per_tensor(as_float(scale), offset);
                 memcpy(real, &x, 4);
-                CHECK_EQ(qnnrt__quant_write_f32(store, t->dtype, &q, &n, 1, 1, real, 1), QNNRT_OK);
+                CHECK_EQ(write_f32(store, t->dtype, &q, &n, 1, 1, real, 1), QNNRT_OK);
                 CHECK_EQ(raw_code(store, t, 1), code);
                 ++lines;
             }

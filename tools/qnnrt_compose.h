@@ -933,7 +933,7 @@ static qnnrt_result qnnrt__build_needs_graph(const qnnrt_builder *b, const char 
 /* =====================================================================================
    TENSOR                                                                         >>tensor
    Checks a tensor's descriptor and records it: kind, shape, data, encoding.
-   Needs: >>err >>dtype >>quant >>abi >>build
+   Needs: >>err >>dtype >>encoding >>abi >>build
    Knows nothing of: nodes, vendor calls
    ===================================================================================== */
 
@@ -975,7 +975,7 @@ static const char *qnnrt__tensor_blocks_wrong(const qnnrt_tensor_desc *d)
     channels = d->dims[from->axis];
     blocks = d->dims[from->block_axis] / from->block;
     for (i = 0; i < channels * (expansion ? 1 : blocks); ++i)
-        if (!qnnrt__quant_scale_ok(from->scales[i])) return "a scale is not positive and finite";
+        if (!qnnrt__encoding_scale_ok(from->scales[i])) return "a scale is not positive and finite";
     for (i = 0; expansion && i < channels * blocks; ++i)
         if (from->multipliers[i] < 1 || from->multipliers[i] > 15)
             return "a multiplier is not in 1 to 15";
@@ -1023,6 +1023,12 @@ static qnnrt_result qnnrt__tensor_quant(const qnnrt_builder *b, const qnnrt_tens
     const int narrow = from->bitwidth != 0 && from->bitwidth != info->bits;
     const char *why = NULL;
     int copied = 1;
+    qnnrt_tensor_info tensor;
+    memset(&tensor, 0, sizeof(tensor));
+    tensor.dtype = d->dtype;
+    tensor.rank = d->rank;
+    tensor.dims = d->dims;
+    tensor.quant = *from;
     to->definition = to->encoding = QNNRT__ABI_UNDEFINED;
     if (!fixed && from->encoding == QNNRT_ENCODING_NONE && d->blocks == NULL) return QNNRT_OK;
     if (!fixed) why = "its type carries values and takes no encoding";
@@ -1030,7 +1036,7 @@ static qnnrt_result qnnrt__tensor_quant(const qnnrt_builder *b, const qnnrt_tens
     else if (from->encoding != QNNRT_ENCODING_PER_TENSOR &&
              from->encoding != QNNRT_ENCODING_PER_AXIS)
         why = "its type needs an encoding: quant with PER_TENSOR or PER_AXIS, or blocks";
-    else why = qnnrt__quant_check(d->dtype, from, d->dims, d->rank);
+    else why = qnnrt__encoding_check(&tensor);
     if (why != NULL)
         return qnnrt__build_fail(b, QNNRT_E_ARG, "tensor \"%.200s\" (%s): %s", d->name,
                                  info->name, why);
