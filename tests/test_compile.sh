@@ -22,14 +22,16 @@ ends help 0 "--graph_name N1,N2" --help
 ends nothing 2 "takes .dlc containers" --output_dir "$out/o"
 ends no_folder 2 "--output_dir" "$out/a.dlc"
 ends unknown 2 "unknown option --frobnicate" "$out/a.dlc" --frobnicate
+ends other_verb 2 "--guard is not an option of compile" "$out/a.dlc" --guard
+ends near 2 "hint: Use --weight_sharing." "$out/a.dlc" --weight_shared
 ends no_value 2 "--soc_model needs a value" "$out/a.dlc" --output_dir "$out/o" --soc_model
 ends no_number 2 "from 1 to 3" "$out/a.dlc" --output_dir "$out/o" --optimization_level 4
 ends flag_value 2 "takes no value" "$out/a.dlc" --output_dir "$out/o" --fp16=1
 ends path 2 "a name, not a path" "$out/a.dlc" --output_dir "$out/o" --binary_file x/y
 ends many_names 2 "more names than" "$out/a.dlc" --output_dir "$out/o" --graph_name p,q
-ends no_library 1 "--backend_so FILE" "$out/a.dlc" --output_dir "$out/o" --backend libNoSuch.so
+ends no_library 1 "hint: Name the library with --backend_so FILE" "$out/a.dlc" --output_dir "$out/o" --backend libNoSuch.so
 ends no_container 1 "/no/such.dlc" /no/such.dlc --output_dir "$out/o" --backend "$fake" --system_so "$fake"
-ends equal_names 1 "with this tool: --graph_name" "$out/a.dlc" "$out/a.dlc" --output_dir "$out/o" --backend "$fake" --system_so "$fake"
+ends equal_names 1 "hint: Name the graphs with --graph_name" "$out/a.dlc" "$out/a.dlc" --output_dir "$out/o" --backend "$fake" --system_so "$fake"
 ends folder_is_file 1 "cannot make the folder $out/a.dlc: Not a directory" "$out/a.dlc" --output_dir "$out/a.dlc" --backend "$fake" \
     --system_so "$fake"
 ends no_zip 1 "no .dlc container" "$fake" --output_dir "$out/o" --backend "$fake" --system_so "$fake"

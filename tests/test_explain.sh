@@ -56,15 +56,17 @@ entry() {
 # says NAME TEXT: the last one printed it
 says() { if grep -qF -- "$2" "$tmp/out"; then good; else bad "$1" "no '$2' in: $(cat "$tmp/out")"; fi; }
 
-# unknown NAME TEXT WORD ...: refused in one line on standard error that holds the text
+# unknown NAME TEXT HINT WORD ...: refused in a line on standard error that holds the text, and a hint
 unknown() {
-    name=$1 text=$2
-    shift 2
+    name=$1 text=$2 hint=$3
+    shift 3
     explain "$@"
     if [ $status -ne 1 ] || [ -s "$tmp/out" ]; then
         bad "$name" "status $status: $(head -n 1 "$tmp/out")"
-    elif [ "$(wc -l <"$tmp/err")" -ne 1 ] || ! grep -qF -- "$text" "$tmp/err"; then
+    elif [ "$(wc -l <"$tmp/err")" -ne 2 ] || ! head -n 1 "$tmp/err" | grep -qF -- "$text"; then
         bad "$name" "no '$text' in: $(cat "$tmp/err")"
+    elif ! tail -n 1 "$tmp/err" | grep '^hint: ' | grep -qF -- "$hint"; then
+        bad "$name" "no hint with '$hint' in: $(cat "$tmp/err")"
     else
         good
     fi
@@ -141,11 +143,11 @@ entry first_of_several 'line  "clientBuf is null"'
 
 # ---- what is unknown ------------------------------------------------------------------------------------
 
-unknown number '"64999"' 64999
-unknown without_0x 'but 0x1388' 1388
-unknown text '"no such thing"' no such thing
-unknown empty 'explain' ''
-unknown control '\x1B[2J' "$(printf '\033[2J')"
+unknown number '"64999"' explain 64999
+unknown without_0x '"1388"' 0x1388 1388
+unknown text '"no such thing"' explain no such thing
+unknown empty '""' explain ''
+unknown control '\x1B[2J' explain "$(printf '\033[2J')"
 
 "$tool" --help >"$tmp/out" 2>&1
 says help 'qnnrt-run explain'

@@ -38,21 +38,24 @@ check eight_shards "make_eight_shards.py failed" python3 "$tests/make_eight_shar
 
 # ---- wrong usage ------------------------------------------------------------------------------------
 
-wrong inspect_nothing "inspect takes a folder, or files" inspect
-wrong plan_nothing "plan takes a folder, or files" plan
-wrong command_later 'unexpected argument "inspect": a command is the first word' --json inspect
-wrong inspect_input "inspect runs nothing" inspect "$eight" --input x=y
-wrong plan_output "plan runs nothing" plan "$eight" --output_dir x
-wrong inspect_ctx_dir "exclude each other" inspect "$eight" --ctx_dir "$eight"
+wrong inspect_nothing "inspect takes" inspect
+wrong plan_nothing "plan takes" plan
+wrong command_later 'unexpected argument "inspect"' --json inspect
+hinted command_later_hint 'first word'
+wrong inspect_input "inspect runs nothing: it does not take --input" inspect "$eight" --input x=y
+wrong plan_output "plan runs nothing: it does not take --output_dir" plan "$eight" --output_dir x
+wrong inspect_ctx_dir "--ctx_dir" inspect "$eight" --ctx_dir "$eight"
 wrong metadata_word "--metadata takes all, system or json" inspect "$eight" --metadata both
-wrong unified_alone "--unified is a form of --json_file" inspect "$eight" --unified
-wrong plan_dot "plan takes --svg" plan "$eight" --dot "$tmp/x"
-wrong two_documents "two documents" inspect "$eight" --json_file - --svg -
-wrong json_and_svg "two documents" inspect "$eight" --json --svg -
+wrong unified_alone "--unified needs --json_file" inspect "$eight" --unified
+wrong plan_dot "--dot is not an option of plan" plan "$eight" --dot "$tmp/x"
+hinted plan_dot_hint --svg
+wrong two_documents "--json_file - and --svg -" inspect "$eight" --json_file - --svg -
+wrong json_and_svg "--json and --svg -" inspect "$eight" --json --svg -
 wrong diff_one "--diff takes two models" inspect --diff "$eight"
 wrong diff_three "--diff takes two models" --diff "$eight" "$eight" "$eight"
 wrong diff_svg "--diff prints differences" --diff "$eight" "$eight" --svg "$tmp/x"
-wrong diff_plan "--diff goes with inspect" plan --diff "$eight" "$eight"
+wrong diff_plan "--diff is not an option of plan" plan --diff "$eight" "$eight"
+hinted diff_plan_hint "inspect --diff"
 for option in json_file dot svg metadata; do wrong "needs_$option" "--$option needs a value" inspect "$eight" "--$option"; done
 for option in unified diff; do wrong "takes_none_$option" "--$option takes no value" inspect "$eight" "--$option=1"; done
 
@@ -170,7 +173,8 @@ says no_binary out 'forward_0_json.json  without its binary, made by'
 cp "$tool" "$tmp/x.bin"
 run inspect "$tmp/x.bin" --system_so /none.so
 is no_system 1
-says no_system err "  with this tool: --system_so FILE, or JSON for every binary"
+says no_system err /none.so
+hinted no_system --system_so
 : >"$tmp/empty.json"
 run inspect "$tmp/empty.json"
 is empty_json 1
@@ -196,7 +200,7 @@ is json_file_pipe 0
 check json_file_pipe "the pipe is still there" test -f "$tmp/links/forward_2_json.json"
 run inspect "$eight/forward_0_json.json" --json_file "$tmp/none/x.json"
 is json_file_nowhere 1
-says json_file_nowhere err 'cannot create'
+says json_file_nowhere err "$tmp/none/x.json"
 run inspect "$eight/forward_0_json.json" --svg /dev/full
 is svg_full 1
 says svg_full err 'cannot write /dev/full'

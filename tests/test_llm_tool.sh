@@ -94,9 +94,12 @@ done
 for option in numbers describe version help; do wrong "value_for_$option" "--$option takes no value" "--$option=1"; done
 wrong unknown 'unknown option --nonsense' --nonsense
 wrong half_a_name 'unknown option --temp' --temp 1
+hinted half_a_name_hint 'Use --temperature.'
+wrong near 'unknown option --max-gen' --max-gen=1
+hinted near_hint 'Use --max_gen.'
 wrong bare_word '"model"' model
 wrong dashes '"--"' --
-wrong nothing '--ctx_dir is needed'
+wrong nothing '--ctx_dir'
 wrong two_prompts 'exclude each other' --ctx_dir x --prompt a --tokens b
 wrong numbers_and_prompt '--numbers is about standard input' --ctx_dir x --numbers --prompt a
 wrong describe_runs_nothing '--describe runs nothing' --ctx_dir x --describe --stats s
@@ -112,7 +115,9 @@ done
 for value in -1 18446744073709551616; do wrong "seed_$value" --seed --seed=$value; done
 wrong kv 'smart_mask or shift_pointer' --kv smart
 for value in 0 0.5 -1 x; do wrong "rope_theta_$value" --rope_theta --rope_theta=$value; done
-wrong perf_profile 'burst, balanced' --perf_profile fast
+for word in burst balanced power_saver; do wrong "perf_profile_$word" "$word" --perf_profile fast; done
+wrong perf_profile_near '"balancd"' --perf_profile balancd
+hinted perf_profile_near_hint '--perf_profile balanced'
 wrong perf_profile_word '"fast"' --perf_profile fast
 for value in 0 6 all; do wrong "log_level_$value" --log_level --log_level $value; done
 
@@ -186,14 +191,16 @@ for list in '65 256 66' '65 -1' '65 99999999999999999999' '65 6x' '1,2' '7 1.0';
     *) failed "tokens_$list" 'token 2 is "' ;;
     esac
 done
-says tokens_help err 'what helps: numbers with blanks between them'
+hinted tokens_help '--prompt TEXT'
 llm --tokens '65 66'
-failed tokens_no_file '--tokens takes the name of a file'
+failed tokens_no_file '65 66'
+hinted tokens_no_file_hint '--tokens FILE'
 printf '65 6\0007' >"$tmp/tokens"
 llm --tokens "$tmp/tokens"
 failed tokens_nul 'token 2 is "6?7"'
 llm --prompt_file "$tmp/none"
-failed no_prompt_file "cannot open $tmp/none"
+failed no_prompt_file "$tmp/none"
+hinted no_prompt_file_hint '--prompt_file FILE'
 llm --prompt_file "$tmp"
 failed prompt_is_folder "$tmp"
 llm --prompt x --stats "$tmp/none/stats"
@@ -203,9 +210,11 @@ failed no_dump "cannot write $tmp/none/logits"
 run --ctx_dir "$tmp/none" --backend_so "$ref" --prompt x
 failed no_folder "$tmp/none"
 run --ctx_dir "$tmp/model" --backend_so "$tmp/none.so" --prompt x
-failed no_backend '--backend_so FILE'
+failed no_backend "$tmp/none.so"
+hinted no_backend_hint '--backend_so FILE'
 run --ctx_dir "$tmp/model" --describe
-failed describe_no_library 'made with libQnnRef.so, that library'
+failed describe_no_library libQnnSystem.so
+hinted describe_no_library_hint libQnnRef.so
 mkdir "$tmp/part"
 cp "$tmp/model/forward_1.bin" "$tmp/part/forward_0.bin"
 llm_with part --prompt x
@@ -419,8 +428,8 @@ if [ -n "$python" ]; then
     check padded "no model with more tokens" $python "$tests/pad_model.py" "$data/llm/model" "$tmp/padded" 300
     made more "$tmp/padded" --type f32
     llm_with more --prompt x
-    failed no_bytes 'the model has 300 tokens, which are no bytes'
-    says no_bytes err examples/llm/chat.py
+    failed no_bytes 'the model has 300 tokens'
+    hinted no_bytes_hint examples/llm/chat.py
     echo "$numbers" >"$tmp/tokens"
     llm_with more --tokens "$tmp/tokens" --max_gen 64
     wrote more "$wanted "

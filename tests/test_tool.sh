@@ -84,11 +84,28 @@ wrong unknown_with_value '--nonsense' --nonsense=1
 wrong prefix_of_a_name '--ctx' --ctx x
 wrong one_dash '"-h"' -h
 wrong bare_word '"model"' model
-wrong command_typo 'unknown command "inspekt": there are inspect, plan, compile and explain' inspekt model
-wrong bare_folder ': to run it, --ctx_dir /;' /
+wrong command_typo '"inspekt"' inspekt model
+hinted command_typo_hint 'qnnrt-run inspect'
+wrong command_unknown '"frobnicate"' frobnicate model
+for word in run inspect plan compile explain; do says "command_unknown_$word" err " $word"; done
+wrong bare_folder '"/"' /
+hinted bare_folder_hint 'qnnrt-run --ctx_dir /,'
+# The nearest option that is known is named, for every kind of mistake.
+for pair in ctxdir:ctx_dir backend-so:backend_so ouput_dir:output_dir grpah:graph num:num_inferences sytem_library:system_library; do
+    wrong "near_${pair%:*}" "unknown option --${pair%:*}" "--${pair%:*}=1"
+    hinted "near_${pair%:*}_hint" "Use --${pair#*:}."
+done
+hinted_help() { hinted "$1" 'qnnrt-run --help'; }
+wrong near_none '--frobnicate' --frobnicate
+hinted_help near_none_hint
+wrong near_word '"detaled"' --ctx_dir x --profiling_level detaled
+hinted near_word_hint '--profiling_level detailed'
+wrong one_dash_hint '"-help"' -help
+hinted one_dash_hint 'Use --help.'
 wrong two_dashes '"--"' --
 wrong nothing --ctx_dir
 wrong both --retrieve_context --ctx_dir x --retrieve_context y
+says both err --ctx_dir
 for value in 0 3 -8 +8 0x10 8x 2097152 ' 8' 99999999999999999999 4294967304; do wrong "align_$value" '--align' --align "$value"; done
 for value in -1 1000001 x 1.5 1e3 18446744073709551617; do wrong "inferences_$value" '--num_inferences' "--num_inferences=$value"; done
 for value in 0 65536 v75 -1; do wrong "soc_$value" '--soc_model' "--soc_model=$value"; done

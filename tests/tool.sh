@@ -61,7 +61,7 @@ says() { check "$1" "no '$3' in $2: $(head -n 3 "$tmp/$2")" grep -qF -- "$3" "$t
 lacks() { check "$1" "'$3' in $2" sh -c '! grep -qF -- "$1" "$2"' - "$3" "$tmp/$2"; }
 silent() { check "$1" "$2 holds $(head -n 1 "$tmp/$2")" test ! -s "$tmp/$2"; }
 
-# wrong NAME TEXT ARGUMENT ...: a usage error in one line that names the option
+# wrong NAME TEXT ARGUMENT ...: a usage error in one line that has the text, and a hint in another
 wrong() {
     name=$1 text=$2
     shift 2
@@ -70,14 +70,17 @@ wrong() {
         bad "$name" "status $status, not 2"
     elif [ -s "$tmp/out" ]; then
         bad "$name" "printed to standard output"
-    elif [ "$(wc -l <"$tmp/err")" -ne 1 ]; then
-        bad "$name" "not one line: $(cat "$tmp/err")"
-    elif ! grep -q "^${tool##*/}: .*try --help\$" "$tmp/err" || ! grep -qF -- "$text" "$tmp/err"; then
+    elif [ "$(wc -l <"$tmp/err")" -ne 2 ] || ! sed -n 2p "$tmp/err" | grep -q '^hint: [A-Z].*\.$'; then
+        bad "$name" "not a line and a hint: $(cat "$tmp/err")"
+    elif ! head -n 1 "$tmp/err" | grep "^${tool##*/}: " | grep -qF -- "$text"; then
         bad "$name" "no '$text' in: $(cat "$tmp/err")"
     else
         good
     fi
 }
+
+# hinted NAME TEXT: the last line of standard error is a hint that has the text
+hinted() { check "$1" "no hint with '$2': $(tail -n 2 "$tmp/err")" sh -c 'tail -n 1 "$1" | grep "^hint: " | grep -qF -- "$2"' - "$tmp/err" "$2"; }
 
 # finish: the sum, and whether all was good
 finish() {

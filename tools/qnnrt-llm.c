@@ -1,17 +1,17 @@
-/* qnnrt-llm - let a language model that was compiled for QNN write
+/* qnnrt-llm - let a language model that was compiled for QNN write text
 
        cc -std=c99 -O2 -I. -o qnnrt-llm tools/qnnrt-llm.c -ldl
        qnnrt-llm --ctx_dir DIR --backend_so libQnnHtp.so --prompt "Once upon a time" --max_gen 100
        qnnrt-llm --ctx_dir DIR --system_so libQnnSystem.so --describe
 
-   Everything about the model goes through the public half of qnnrt_llm.h. `qnnrt-llm --help` lists
-   the options.
+   Everything about the model goes through the public functions of qnnrt_llm.h. `qnnrt-llm --help`
+   lists the options.
 
-   Standard output gets the text, piece by piece as it comes, and nothing else; warnings, errors and
-   the figures at the end go to standard error. Vendor libraries print to descriptor 1, so for them
-   that is standard error, too: the own output leaves through a private copy.
+   Standard output gets the text, piece by piece as it is written, and nothing else. Warnings, errors
+   and the figures at the end go to standard error.
 
-   ROOMS    >>text >>options >>tokens >>clock >>stats >>open >>write >>talk >>main              */
+   ROOMS    >>text >>options >>tokens >>clock >>stats >>open >>write >>talk >>main
+            cli.h: messages, files, options, help                                                */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
@@ -21,30 +21,26 @@
 #include "qnnrt_json.h"
 #include "qnnrt_llm.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
+#define CLI_NAME "qnnrt-llm"
+#include "cli.h"
 
-enum { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2, STATUS_INTERRUPTED = 130 };
+#include <time.h>
+
+enum { STATUS_INTERRUPTED = 130 };
 
 typedef struct settings {
     const char     *ctx_dir, *backend, *system;
     const char     *prompt, *prompt_file, *tokens_file, *stats, *dump_logits;
-    uint64_t        max_gen;           /* UINT64_MAX: as many as fit */
+    uint64_t        max_gen;           /* UINT64_MAX: as many as fit     */
     int64_t         seq_len;
     int             seq_len_given, describe, numbers;
-    qnnrt_llm_sampler_desc sampler;
-    const char     *unheard;           /* an option that only drawing listens to, or NULL */
-    qnnrt_llm_kv    kv;
-    double          rope_theta;        /* 0: as the files say */
-    qnnrt_power_preset power;          /* QNNRT_POWER_CUSTOM: none */
-    qnnrt_log_level log_level;         /* 0: no log */
+    double          temperature, top_p, min_p, penalty;    /* 0: the sampler's default */
+    uint32_t        top_k;
+    uint64_t        seed;
+    int             kv;                /* a qnnrt_llm_kv                 */
+    double          rope_theta;        /* 0: as the files say            */
+    qnnrt_power_preset power;          /* QNNRT_POWER_CUSTOM: none       */
+    qnnrt_log_level log_level;         /* 0: no log                      */
 } settings;
 
 typedef struct token_list {
@@ -80,370 +76,171 @@ typedef struct tool {
 
 /* =====================================================================================
    TEXT                                                                           >>text
-   Memory that cannot fail, and messages.
+   Warnings and failures.
    ===================================================================================== */
 
-/* A list with room for one item more: itself, or a longer copy of it. */
-static void *room_for_more(void *items, size_t count, size_t *room, size_t size)
-{
-    void *longer;
-    if (count < *room) return items;
-    *room = *room != 0 ? 2 * *room : 256;
-    longer = *room <= SIZE_MAX / size ? realloc(items, *room * size) : NULL;
-    if (longer == NULL) {
-        fputs("qnnrt-llm: out of memory\n", stderr);
-        exit(STATUS_FAILED);
-    }
-    return longer;
-}
-
-static void say(const char *format, va_list list, const char *end)
-{
-    fputs("qnnrt-llm: ", stderr);
-    vfprintf(stderr, format, list);
-    fputs(end, stderr);
-}
-
-#if defined(__GNUC__)
-__attribute__((format(printf, 1, 2)))
-#endif
-static int usage(const char *format, ...)
+CLI_FORMAT(1, 2) static void warn(const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    say(format, list, "; try --help\n");
+    char *message = cli_text_list(format, list);
     va_end(list);
-    return STATUS_USAGE;
+    cli_message(message, NULL);
+    free(message);
 }
 
-#if defined(__GNUC__)
-__attribute__((format(printf, 1, 2)))
-#endif
-static void warn(const char *format, ...)
+/* Report a failure and its hint (NULL: none). Returns 0, so that the caller can. */
+CLI_FORMAT(3, 4) static int fail(tool *t, const char *hint, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    say(format, list, "\n");
+    char *message = cli_text_list(format, list);
     va_end(list);
-}
-
-/* Returns 0, so that the caller can. */
-#if defined(__GNUC__)
-__attribute__((format(printf, 2, 3)))
-#endif
-static int fail(tool *t, const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    say(format, list, "\n");
-    va_end(list);
+    cli_message(message, hint);
+    free(message);
     t->failed = 1;
     return 0;
 }
 
-/* The hint of an error as a last line, for "%s%s" behind its text. */
-#define HINT(err) ((err).hint[0] != '\0' ? "\n  hint: " : ""), (err).hint
+static int fail_error(tool *t, const qnnrt_error *err)
+{
+    return fail(t, err->hint, "%s", err->text);
+}
 
 /* =====================================================================================
    OPTIONS                                                                     >>options
-   One table for parsing and for --help.
+   One table for the command line and for --help.
    ===================================================================================== */
 
-typedef enum option_id {
-    OPTION_CTX_DIR, OPTION_BACKEND, OPTION_SYSTEM, OPTION_PROMPT, OPTION_PROMPT_FILE, OPTION_TOKENS,
-    OPTION_NUMBERS, OPTION_MAX_GEN, OPTION_SEQ_LEN, OPTION_TEMPERATURE, OPTION_TOP_K, OPTION_TOP_P,
-    OPTION_MIN_P, OPTION_PENALTY, OPTION_SEED, OPTION_KV, OPTION_ROPE_THETA, OPTION_PERF_PROFILE, OPTION_STATS,
-    OPTION_DUMP_LOGITS, OPTION_DESCRIBE, OPTION_LOG_LEVEL, OPTION_VERSION, OPTION_HELP
-} option_id;
+static const char *const kv_words[] = {"smart_mask", "shift_pointer", NULL};
 
-typedef struct option {
-    option_id   id;
-    const char *name, *value;          /* value NULL: takes none */
-    const char *help;                  /* lines */
-} option;
+/* Read --seq_len: a whole number, which may be negative. */
+static int take_seq_len(void *at, const cli_option *o, const char *value)
+{
+    settings *set = (settings *)at;
+    uint64_t number = 0;
+    if (!cli_number(value + (value[0] == '-'), INT32_MAX, &number))
+        return cli_wrong_value(o, value, "a number up to 2147483647");
+    set->seq_len = value[0] == '-' ? -(int64_t)number : (int64_t)number;
+    set->seq_len_given = 1;
+    return STATUS_OK;
+}
 
-static const option options[] = {
-    {OPTION_CTX_DIR, "ctx_dir", "DIR",
-     "folder of context binaries: all shards of one model. Its qnnrt.json may\n"
-     "hold a role table, RoPE and end tokens, its genie_config.json the latter"},
-    {OPTION_BACKEND, "backend_so", "FILE",
-     "backend library, that of the binaries: libQnnHtp.so, or libQnnRef.so for\n"
-     "those made with it (default: libQnnHtp.so beside this program, else by\n"
-     "the system's search)"},
-    {OPTION_SYSTEM, "system_so", "FILE",
-     "libQnnSystem.so (default: the one beside the backend library, else by the\n"
-     "system's search; not needed with libQnnRef.so, which is both)"},
-    {OPTION_PROMPT, "prompt", "TEXT", "what the model goes on with, where its tokens are bytes"},
-    {OPTION_PROMPT_FILE, "prompt_file", "FILE",
-     "the same from a file, to its last byte; - for standard input"},
-    {OPTION_TOKENS, "tokens", "FILE",
-     "the prompt as numbers of tokens with blanks between them; - for standard\n"
-     "input. The answer comes as numbers, too. Nothing is added before them"},
-    {OPTION_NUMBERS, "numbers", NULL,
-     "lines of standard input are numbers of tokens, and so are the answers,\n"
-     "even where there are 256 tokens. Nothing is added before them"},
-    {OPTION_MAX_GEN, "max_gen", "N",
-     "most tokens to write, for each prompt (default: as many as fit; 0: only\n"
-     "let the model read the prompt)"},
-    {OPTION_SEQ_LEN, "seq_len", "N",
-     "most tokens of a text, prompt included (default, and for 0 or less: as\n"
-     "many as the model remembers)"},
-    {OPTION_TEMPERATURE, "temperature", "T",
-     "0: always the most probable token (default); 1: as probable as the model\n"
-     "says; more is more random"},
-    {OPTION_TOP_K, "top_k", "N", "draw among the N most probable tokens (default 0: all)"},
-    {OPTION_TOP_P, "top_p", "P",
-     "draw among the fewest whose probability adds up to P (default 1: all)"},
-    {OPTION_MIN_P, "min_p", "P",
-     "draw among those at least P times as probable as the first (default 0)"},
-    {OPTION_PENALTY, "repetition_penalty", "P",
-     "logits of the last 64 tokens are divided by P when positive, multiplied\n"
-     "when negative (default 1: none)"},
-    {OPTION_SEED, "seed", "N",
-     "where drawing begins: the same tokens on every machine (default 0)"},
-    {OPTION_KV, "kv", "smart_mask|shift_pointer",
-     "how keys and values are kept (default smart_mask); same text"},
-    {OPTION_ROPE_THETA, "rope_theta", "THETA",
-     "base of the angles of positions, where the model takes them from here\n"
-     "(default: as the files say, else 10000)"},
-    {OPTION_PERF_PROFILE, "perf_profile", "NAME",
-     "power preset of the NPU: burst, sustained_high_performance,\n"
-     "high_performance, balanced, low_balanced, high_power_saver, power_saver,\n"
-     "low_power_saver (default: none is set)"},
-    {OPTION_STATS, "stats", "FILE",
-     "write times and counts as JSON: ExecuTorch's keys, percentiles of the\n"
-     "latency of a token, time in and outside of the backend, memory"},
-    {OPTION_DUMP_LOGITS, "dump_logits", "FILE",
-     "write a row of float32 logits for each token that the model reads,\n"
-     "prompts included"},
-    {OPTION_DESCRIBE, "describe", NULL,
-     "print what each tensor is for, and why, and end. Needs no backend, only\n"
-     "--system_so, or the JSON of each binary (forward_0_json.json) in its place"},
-    {OPTION_LOG_LEVEL, "log_level", "LEVEL",
-     "print log lines up to this level to standard error (default: none):\n"
-     "1 error, 2 warn, 3 info, 4 verbose, 5 debug; by number or name"},
-    {OPTION_VERSION, "version", NULL, "print the version"},
-    {OPTION_HELP, "help", NULL, "print this"}
+#define FIELD(member) .field = offsetof(settings, member)
+
+static const cli_option options[] = {
+    {.name = "ctx_dir", .value = "DIR", .kind = CLI_TEXT, FIELD(ctx_dir),
+     .help = "folder of context binaries: all shards of one model. Its qnnrt.json may hold a role "
+             "table, RoPE and end tokens; its genie_config.json may hold RoPE and end tokens"},
+    {.name = "backend_so", .value = "FILE", .kind = CLI_TEXT, FIELD(backend),
+     .help = "backend library that the binaries were made for: libQnnHtp.so, or libQnnRef.so for "
+             "binaries made with it (default: libQnnHtp.so beside this program, else by the "
+             "system's search)"},
+    {.name = "system_so", .value = "FILE", .kind = CLI_TEXT, FIELD(system),
+     .help = "libQnnSystem.so, which reads context binaries (default: the one beside the backend "
+             "library, else by the system's search). It is not needed with libQnnRef.so"},
+    {.name = "prompt", .value = "TEXT", .kind = CLI_TEXT, FIELD(prompt), .empty = 1,
+     .help = "text that the model continues, if its tokens are bytes"},
+    {.name = "prompt_file", .value = "FILE", .kind = CLI_TEXT, FIELD(prompt_file),
+     .help = "the same text from a file, to its last byte; - for standard input"},
+    {.name = "tokens", .value = "FILE", .kind = CLI_TEXT, FIELD(tokens_file),
+     .help = "the prompt as token numbers, separated by blanks; - for standard input. The answer is "
+             "written as numbers, too. Nothing is put before them"},
+    {.name = "numbers", .kind = CLI_FLAG, FIELD(numbers),
+     .help = "read token numbers from the lines of standard input and write numbers, even for a "
+             "model with 256 tokens. Nothing is put before them"},
+    {.name = "max_gen", .value = "N", .kind = CLI_U64, .most = INT32_MAX, FIELD(max_gen),
+     .help = "most tokens to write for each prompt (default: as many as fit; 0: only let the model "
+             "read the prompt)"},
+    {.name = "seq_len", .value = "N", .kind = CLI_OWN, .take = take_seq_len,
+     .help = "most tokens of a text, prompt included (default, and for 0 or less: as many as the "
+             "model remembers)"},
+    {.name = "temperature", .value = "T", .kind = CLI_REAL, .top = 1000, FIELD(temperature),
+     .help = "0: always choose the most probable token (default); 1: choose by the model's "
+             "probabilities; a higher value makes the choice more random"},
+    {.name = "top_k", .value = "N", .kind = CLI_U32, .most = INT32_MAX, FIELD(top_k),
+     .help = "choose among the N most probable tokens (default 0: all)"},
+    {.name = "top_p", .value = "P", .kind = CLI_REAL, .top = 1, .above = 1, FIELD(top_p),
+     .help = "choose among the fewest tokens whose probabilities add up to P (default 1: all)"},
+    {.name = "min_p", .value = "P", .kind = CLI_REAL, .top = 1, FIELD(min_p),
+     .help = "choose among tokens at least P times as probable as the most probable one (default 0)"},
+    {.name = "repetition_penalty", .value = "P", .kind = CLI_REAL, .top = 1000, .above = 1,
+     FIELD(penalty),
+     .help = "divide the logits of the last 64 tokens by P if they are positive, multiply them if "
+             "they are negative (default 1: no change)"},
+    {.name = "seed", .value = "N", .kind = CLI_U64, .most = UINT64_MAX, FIELD(seed),
+     .help = "start of the random numbers: the same seed chooses the same tokens on every machine "
+             "(default 0)"},
+    {.name = "kv", .value = "smart_mask|shift_pointer", .kind = CLI_WORD, .words = kv_words, FIELD(kv),
+     .help = "how keys and values are stored (default smart_mask); the text is the same"},
+    {.name = "rope_theta", .value = "THETA", .kind = CLI_REAL, .bottom = 1, .top = 1e30,
+     FIELD(rope_theta),
+     .help = "base of the angles of positions, for models that get the angles from outside "
+             "(default: as the files say, else 10000)"},
+    {.name = "perf_profile", .value = "NAME", .kind = CLI_POWER, FIELD(power),
+     .help = "power preset of the NPU: burst, sustained_high_performance, high_performance, "
+             "balanced, low_balanced, high_power_saver, power_saver or low_power_saver (default: "
+             "no preset is set)"},
+    {.name = "stats", .value = "FILE", .kind = CLI_TEXT, FIELD(stats),
+     .help = "write times and counts as JSON: ExecuTorch's keys, percentiles of the latency of a "
+             "token, time inside and outside of the backend, memory"},
+    {.name = "dump_logits", .value = "FILE", .kind = CLI_TEXT, FIELD(dump_logits),
+     .help = "write a row of float32 logits for each token that the model reads, prompts included"},
+    {.name = "describe", .kind = CLI_FLAG, FIELD(describe),
+     .help = "print what each tensor is for, and why, and end. This needs no backend, only "
+             "--system_so, or the JSON of each binary (forward_0_json.json) instead"},
+    {.name = "log_level", .value = "LEVEL", .kind = CLI_LEVEL, FIELD(log_level),
+     .help = "print log lines up to this level to standard error: 1 error, 2 warn, 3 info, "
+             "4 verbose, 5 debug; by number or name (default: no log)"},
+    {.name = "version", .kind = CLI_VERSION, .help = "print the version"},
+    {.name = "help", .kind = CLI_HELP, .help = "print this help"}
 };
 
-enum { OPTION_COUNT = sizeof(options) / sizeof(options[0]) };
+static const char *const examples[] = {
+    "--ctx_dir model_dir --prompt 'Once upon a time' --max_gen 100", "--ctx_dir model_dir --describe",
+    NULL};
 
-static void print_help(FILE *out)
-{
-    fputs("Let a language model that was compiled for QNN write.\n\n"
-          "  qnnrt-llm --ctx_dir DIR [--prompt TEXT | --prompt_file FILE | --tokens FILE] [options]\n"
-          "      qnnrt-llm --ctx_dir model_dir --prompt 'Once upon a time' --max_gen 100\n"
-          "      qnnrt-llm --ctx_dir model_dir --describe\n\n"
-          "Without a prompt each line of standard input is one, and what was said before is\n"
-          "remembered: an empty line lets the model go on, /reset forgets, /quit or the end of the\n"
-          "input ends. Ctrl-C ends, too, with the figures; a second one at once.\n"
-          "Where there are 256 tokens, they are bytes (--numbers: they are not). Of other models\n"
-          "tokens go in and come out as numbers, each prompt and each answer a line;\n"
-          "examples/llm/chat.py has a tokenizer for both ends.\n"
-          "An option's value follows as the next word or after '='.\n\n", out);
-    for (size_t i = 0; i < OPTION_COUNT; ++i) {
-        const option *o = &options[i];
-        fprintf(out, "  --%s%s%s\n        ", o->name, o->value != NULL ? " " : "",
-                o->value != NULL ? o->value : "");
-        for (const char *c = o->help; *c != '\0'; ++c) {
-            fputc(*c, out);
-            if (*c == '\n') fputs("        ", out);
-        }
-        fputc('\n', out);
-    }
-    fputs("\nExit status: 0 all succeeded, 1 something failed, 2 wrong usage, 130 after Ctrl-C.\n", out);
-}
+static const cli_program program = {
+    .summary = "Let a language model that was compiled for QNN write text.",
+    .usage = "--ctx_dir DIR [--prompt TEXT | --prompt_file FILE | --tokens FILE] [options]",
+    .examples = examples,
+    .notes = "Without a prompt, each line of standard input is a prompt in one conversation: an "
+             "empty line lets the model continue, /reset forgets all that was said, and /quit or "
+             "the end of the input ends the program. When the model's memory is full, the oldest "
+             "turns are dropped, and a message says so. Ctrl-C ends the program, too, after it has "
+             "printed its figures; a second Ctrl-C ends it at once. A model with 256 tokens reads "
+             "and writes bytes, unless --numbers is given. Other models read and write token "
+             "numbers, a line for each prompt and each answer; examples/llm/chat.py puts a "
+             "tokenizer at both ends.",
+    .statuses = "Exit status: 0 everything succeeded, 1 something failed, 2 wrong usage, 130 after "
+                "Ctrl-C.",
+    .options = options, .option_count = sizeof(options) / sizeof(options[0])
+};
 
-/* Digits only, at most `most`. */
-static int parse_whole(const char *s, uint64_t most, uint64_t *out)
-{
-    uint64_t value = 0;
-    if (*s == '\0') return 0;
-    for (; *s != '\0'; ++s) {
-        const uint64_t digit = (uint64_t)(*s - '0');
-        if (*s < '0' || *s > '9' || digit > most || value > (most - digit) / 10) return 0;
-        value = value * 10 + digit;
-    }
-    *out = value;
-    return 1;
-}
-
-/* A number as JSON has it, whatever the locale, or without the 0 before the point. */
-static int parse_real(const char *s, double *out)
-{
-    char whole[64];
-    qnnrt_json_text number;
-    memset(&number, 0, sizeof(number));
-    if (s[0] == '.' && strlen(s) + 2 <= sizeof(whole)) {
-        snprintf(whole, sizeof(whole), "0%s", s);
-        s = whole;
-    }
-    number.text = s;
-    number.bytes = strlen(s);
-    return qnnrt_json_f64(&number, out);
-}
-
-/* Index of a word in a list that ends with NULL, or -1. */
-static int parse_word(const char *s, const char *const *words)
-{
-    for (int i = 0; words[i] != NULL; ++i)
-        if (strcmp(s, words[i]) == 0) return i;
-    return -1;
-}
-
-static int parse_power(settings *set, const char *value)
-{
-    const char *known;
-    int preset = QNNRT_POWER_CUSTOM + 1;
-    while ((known = qnnrt_power_preset_name((qnnrt_power_preset)preset)) != NULL &&
-           strcmp(known, value) != 0) ++preset;
-    if (known == NULL)
-        return usage("--perf_profile takes a preset (burst, balanced, power_saver or another one"
-                     " that --help lists), not \"%s\"", value);
-    set->power = (qnnrt_power_preset)preset;
-    return STATUS_OK;
-}
-
-/* A number of the sampler's, from 0 up to `most`. */
-static int parse_share(const option *o, const char *value, double most, const char *range, float *out)
-{
-    double real = 0;
-    if (!parse_real(value, &real) || !(real >= 0 && real <= most))
-        return usage("--%s takes a number %s, not \"%s\"", o->name, range, value);
-    *out = (float)real;
-    return STATUS_OK;
-}
-
-/* The same above 0, which would be the sampler's default. */
-static int parse_part(const option *o, const char *value, double most, const char *range, float *out)
-{
-    const int status = parse_share(o, value, most, range, out);
-    if (status != STATUS_OK || *out > 0) return status;
-    return usage("--%s takes a number %s, not \"%s\"", o->name, range, value);
-}
-
-static int parse_option(settings *set, const option *o, const char *value)
-{
-    static const char *const levels[] = {"error", "warn", "info", "verbose", "debug", NULL};
-    static const char *const ways[] = {"smart_mask", "shift_pointer", NULL};
-    uint64_t number = 0;
-    int word;
-    switch (o->id) {
-    case OPTION_CTX_DIR:     set->ctx_dir = value; break;
-    case OPTION_BACKEND:     set->backend = value; break;
-    case OPTION_SYSTEM:      set->system = value; break;
-    case OPTION_PROMPT:      set->prompt = value; break;
-    case OPTION_PROMPT_FILE: set->prompt_file = value; break;
-    case OPTION_TOKENS:      set->tokens_file = value; break;
-    case OPTION_STATS:       set->stats = value; break;
-    case OPTION_DUMP_LOGITS: set->dump_logits = value; break;
-    case OPTION_DESCRIBE:    set->describe = 1; break;
-    case OPTION_NUMBERS:     set->numbers = 1; break;
-    case OPTION_MAX_GEN:
-        if (!parse_whole(value, INT32_MAX, &set->max_gen))
-            return usage("--max_gen takes a number from 0 to 2147483647, not \"%s\"", value);
-        break;
-    case OPTION_SEQ_LEN:
-        if (!parse_whole(value + (value[0] == '-'), INT32_MAX, &number))
-            return usage("--seq_len takes a number up to 2147483647, not \"%s\"", value);
-        set->seq_len = value[0] == '-' ? -(int64_t)number : (int64_t)number;
-        set->seq_len_given = 1;
-        break;
-    case OPTION_TEMPERATURE:
-        return parse_share(o, value, 1000, "from 0 to 1000", &set->sampler.temperature);
-    case OPTION_TOP_K:
-        if (!parse_whole(value, INT32_MAX, &number))
-            return usage("--top_k takes a number from 0 to 2147483647, not \"%s\"", value);
-        set->sampler.top_k = (uint32_t)number;
-        set->unheard = "--top_k";
-        break;
-    case OPTION_TOP_P:
-        set->unheard = "--top_p";
-        return parse_part(o, value, 1, "above 0, up to 1", &set->sampler.top_p);
-    case OPTION_MIN_P:
-        set->unheard = "--min_p";
-        return parse_share(o, value, 1, "from 0 to 1", &set->sampler.min_p);
-    case OPTION_PENALTY:
-        return parse_part(o, value, 1000, "above 0, up to 1000", &set->sampler.repetition_penalty);
-    case OPTION_SEED:
-        if (!parse_whole(value, UINT64_MAX, &set->sampler.seed))
-            return usage("--seed takes a number from 0 to 18446744073709551615, not \"%s\"", value);
-        set->unheard = "--seed";
-        break;
-    case OPTION_KV:
-        word = parse_word(value, ways);
-        if (word < 0) return usage("--kv takes smart_mask or shift_pointer, not \"%s\"", value);
-        set->kv = (qnnrt_llm_kv)word;
-        break;
-    case OPTION_ROPE_THETA:
-        if (!parse_real(value, &set->rope_theta) || !(set->rope_theta >= 1 && set->rope_theta <= 1e30))
-            return usage("--rope_theta takes a number from 1 to 1e30, not \"%s\"", value);
-        break;
-    case OPTION_PERF_PROFILE:
-        return parse_power(set, value);
-    case OPTION_LOG_LEVEL:
-        word = parse_word(value, levels);
-        if (word >= 0) number = (uint64_t)word + 1;
-        else if (!parse_whole(value, 5, &number) || number == 0)
-            return usage("--log_level takes error, warn, info, verbose, debug or 1 to 5, not \"%s\"",
-                         value);
-        set->log_level = (qnnrt_log_level)number;
-        break;
-    case OPTION_VERSION:
-    case OPTION_HELP:
-        break;                                   /* the caller's */
-    }
-    return STATUS_OK;
-}
-
+/* Check options that depend on each other. */
 static int check_options(const settings *set)
 {
     const int prompts = (set->prompt != NULL) + (set->prompt_file != NULL) + (set->tokens_file != NULL);
-    if (set->ctx_dir == NULL) return usage("--ctx_dir is needed");
-    if (prompts > 1) return usage("--prompt, --prompt_file and --tokens exclude each other");
+    if (set->ctx_dir == NULL)
+        return cli_usage("Name the folder of the model with --ctx_dir DIR.", "--ctx_dir is missing");
+    if (prompts > 1)
+        return cli_usage("Use one of them.", "--prompt, --prompt_file and --tokens exclude each other");
     if (set->numbers && prompts > 0)
-        return usage("--numbers is about standard input: it goes with no other prompt");
+        return cli_usage("Use --tokens FILE for a prompt of numbers.",
+                         "--numbers is about standard input: it excludes --prompt, --prompt_file and"
+                         " --tokens");
     if (set->describe && (prompts > 0 || set->stats != NULL || set->dump_logits != NULL))
-        return usage("--describe runs nothing: it goes with neither a prompt nor --stats nor"
-                     " --dump_logits");
+        return cli_usage("Leave it out.", "--describe runs nothing: it does not take %s",
+                         prompts > 0 ? "a prompt" : set->stats != NULL ? "--stats" : "--dump_logits");
     return STATUS_OK;
 }
 
-/* Returns STATUS_OK, or STATUS_USAGE after a message. *answered: --help or --version has answered. */
-static int parse_options(tool *t, int argc, char **argv, int *answered)
+/* Return an option that changes nothing without a temperature, or NULL. */
+static const char *unused_option(const settings *set)
 {
-    int seen[OPTION_COUNT] = {0};
-    t->set.max_gen = UINT64_MAX;
-    t->set.power = QNNRT_POWER_CUSTOM;
-    for (int i = 1; i < argc; ++i) {
-        const char *word = argv[i];
-        if (strncmp(word, "--", 2) != 0 || word[2] == '\0')
-            return usage("unexpected argument \"%s\"", word);
-        const size_t length = strcspn(word + 2, "=");
-        const char *value = word[2 + length] == '=' ? word + 2 + length + 1 : NULL;
-        size_t n = 0;
-        while (n < OPTION_COUNT && (strncmp(word + 2, options[n].name, length) != 0 ||
-                                    options[n].name[length] != '\0')) ++n;
-        if (n == OPTION_COUNT) return usage("unknown option --%.*s", (int)length, word + 2);
-        const option *o = &options[n];
-        if (o->value == NULL && value != NULL) return usage("--%s takes no value", o->name);
-        if (o->value != NULL && value == NULL && i + 1 < argc && strncmp(argv[i + 1], "--", 2) != 0)
-            value = argv[++i];
-        /* An empty prompt is a value, if only a wrong one. */
-        if (o->value != NULL && (value == NULL || (value[0] == '\0' && o->id != OPTION_PROMPT)))
-            return usage("--%s needs a value: --%s %s", o->name, o->name, o->value);
-        if (seen[n] && o->value != NULL) return usage("--%s is given twice", o->name);
-        seen[n] = 1;
-        if (o->id == OPTION_HELP || o->id == OPTION_VERSION) {
-            if (o->id == OPTION_HELP) print_help(t->out);
-            else fprintf(t->out, "qnnrt-llm %s\n", qnnrt_version());
-            *answered = 1;
-            return STATUS_OK;
-        }
-        const int status = parse_option(&t->set, o, value);
-        if (status != STATUS_OK) return status;
-    }
-    return check_options(&t->set);
+    if (set->temperature > 0) return NULL;
+    return set->top_k != 0 ? "--top_k" : set->top_p > 0 ? "--top_p" : set->min_p > 0 ? "--min_p"
+           : set->seed != 0 ? "--seed" : NULL;
 }
 
 /* =====================================================================================
@@ -453,7 +250,7 @@ static int parse_options(tool *t, int argc, char **argv, int *answered)
 
 static void add_token(token_list *list, int32_t token)
 {
-    list->items = room_for_more(list->items, list->count, &list->room, sizeof(*list->items));
+    list->items = cli_grow(list->items, list->count, &list->room, sizeof(*list->items));
     list->items[list->count++] = token;
 }
 
@@ -461,9 +258,8 @@ static void add_token(token_list *list, int32_t token)
 static int take_bytes(tool *t, const char *text, size_t bytes, token_list *list)
 {
     if (!t->bytes)
-        return fail(t, "the model has %lu tokens, which are no bytes: give their numbers with --tokens"
-                    " FILE, or one line of them after the other without a prompt\n  what helps:"
-                    " examples/llm/chat.py, which has a tokenizer", (unsigned long)t->info->vocabulary);
+        return fail(t, "Use --tokens FILE, or examples/llm/chat.py, which has a tokenizer.",
+                    "the model has %lu tokens, so its tokens are not bytes", (unsigned long)t->info->vocabulary);
     for (size_t i = 0; i < bytes; ++i) add_token(list, (unsigned char)text[i]);
     return 1;
 }
@@ -485,42 +281,32 @@ static int take_numbers(tool *t, const char *text, size_t bytes, token_list *lis
             ++at;
         }
         word[length] = '\0';
-        if (!parse_whole(word, UINT64_MAX, &token))
-            return fail(t, "token %lu is \"%s\", which is no number from 0 to %lu\n  what helps:"
-                        " numbers with blanks between them; %s", (unsigned long)list->count + 1, word,
-                        (unsigned long)t->info->vocabulary - 1, t->info->vocabulary == 256
-                        ? "of bytes also --prompt TEXT" : "examples/llm/chat.py has a tokenizer");
+        if (!cli_number(word, UINT64_MAX, &token))
+            return fail(t, t->info->vocabulary == 256
+                           ? "Separate the numbers by blanks, or use --prompt TEXT."
+                           : "Separate the numbers by blanks, or use the tokenizer of examples/llm/chat.py.",
+                        "token %lu is \"%s\", not a number from 0 to %lu",
+                        (unsigned long)list->count + 1, word, (unsigned long)t->info->vocabulary - 1);
         if (token >= t->info->vocabulary)
-            return fail(t, "token %lu is %s: out of range, the vocabulary has 0 to %lu",
+            return fail(t, NULL, "token %lu is %s: out of range, the vocabulary has 0 to %lu",
                         (unsigned long)list->count + 1, word, (unsigned long)t->info->vocabulary - 1);
         add_token(list, (int32_t)token);
     }
     return 1;
 }
 
-/* All of a file, or of standard input. NULL after a message. */
+/* Read a whole file, or standard input. NULL after a message. */
 static char *read_all(tool *t, const char *path, size_t *bytes)
 {
-    FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
-    char *data = NULL;
-    size_t room = 0, got = 1;
-    int wrong;
-    *bytes = 0;
-    if (file == NULL) {
-        fail(t, "cannot open %s: %s\n  what helps: %s takes the name of a file", path, strerror(errno),
-             t->set.tokens_file != NULL ? "--tokens" : "--prompt_file");
-        return NULL;
-    }
-    while (got > 0) {
-        data = room_for_more(data, *bytes, &room, 1);
-        got = fread(data + *bytes, 1, room - *bytes, file);
-        *bytes += got;
-    }
-    wrong = ferror(file);
-    if (file != stdin) fclose(file);
-    if (!wrong) return data;
-    fail(t, "cannot read %s: %s", path, strerror(errno));
-    free(data);
+    enum { MOST = 1 << 28 };                     /* more than any model remembers */
+    char *data = cli_read_file(path, MOST, bytes);
+    if (data != NULL) return data;
+    char *shown = cli_shown(path);
+    const char *option = t->set.tokens_file != NULL ? "tokens" : "prompt_file";
+    char *hint = cli_text("Name a file with --%s FILE.", option);
+    fail(t, hint, "cannot read %s: %s", shown, strerror(errno));
+    free(shown);
+    free(hint);
     return NULL;
 }
 
@@ -690,7 +476,7 @@ static void write_stats(tool *t)
     stat_count(&j, "seq_len", t->limit);
     qnnrt_json_write_close(&j);
     good = qnnrt_json_write_end(&j);
-    if (fclose(t->stats) != 0 || !good) fail(t, "cannot write %s: %s", t->set.stats, strerror(errno));
+    if (fclose(t->stats) != 0 || !good) fail(t, NULL, "cannot write %s: %s", t->set.stats, strerror(errno));
     t->stats = NULL;
 }
 
@@ -698,19 +484,6 @@ static void write_stats(tool *t)
    OPEN                                                                           >>open
    The model, what its tensors are for, and a session with its cache.
    ===================================================================================== */
-
-static void print_log_line(void *user, qnnrt_log_level level, const char *room, uint64_t vendor_code,
-                           const char *line)
-{
-    static const char *const names[] = {"default", "error", "warn", "info", "verbose", "debug"};
-    char code[32] = "";
-    if (level > *(const qnnrt_log_level *)user) return;   /* qnnrt's own come at every level */
-    if (vendor_code != 0) snprintf(code, sizeof(code), " (0x%llx)", (unsigned long long)vendor_code);
-    /* One call, so that lines of the vendor's threads do not mix. */
-    fprintf(stderr, "qnnrt-llm: log %s %s: %s%s\n",
-            level >= 0 && level <= QNNRT_LOG_DEBUG ? names[level] : "?", room != NULL ? room : "",
-            line != NULL ? line : "", code);
-}
 
 /* A refusal is a failure: times would be those of other clocks. A backend without clocks is none. */
 static int set_power(tool *t)
@@ -722,12 +495,11 @@ static int set_power(tool *t)
     if (t->set.power == QNNRT_POWER_CUSTOM) return 1;
     desc.preset = t->set.power;
     if (qnnrt_power_set(qnnrt_get_info(t->model)->backend, &desc, &report, &err) != QNNRT_OK)
-        return fail(t, "%s%s%s", err.text, HINT(err));
+        return fail_error(t, &err);
     for (int i = 0; i < QNNRT_POWER_SETTINGS; ++i) {
         if (report.settings[i].answer == QNNRT_POWER_REFUSED)
-            return fail(t, "--perf_profile %s: the backend refused %s with 0x%llx\n  what helps:"
-                        " another profile, or none", qnnrt_power_preset_name(desc.preset),
-                        report.settings[i].name,
+            return fail(t, "Use another profile, or none.", "--perf_profile %s: the backend refused %s"
+                        " with 0x%llx", qnnrt_power_preset_name(desc.preset), report.settings[i].name,
                         (unsigned long long)(report.settings[i].vendor_code & 0xFFFF));
         if (report.settings[i].answer == QNNRT_POWER_NOT_AVAILABLE)
             warn("--perf_profile %s: this backend has no %s to set",
@@ -749,18 +521,17 @@ static int open_model(tool *t)
     desc.inspect = set->describe;
     desc.backend_desc.log_level = set->log_level;
     if (set->log_level != QNNRT_LOG_DEFAULT) {
-        desc.backend_desc.hooks.log = print_log_line;
+        desc.backend_desc.hooks.log = cli_log;
         desc.backend_desc.hooks.log_user = &t->set.log_level;
     }
     if (qnnrt_open(set->ctx_dir, &desc, &t->model, &err) != QNNRT_OK)
-        return fail(t, "%s%s%s%s", err.text, HINT(err), err.code != QNNRT_E_LIBRARY ? "" :
-                    set->describe ? "\n  with this tool: --system_so FILE; of binaries that were made"
-                                    " with libQnnRef.so, that library"
-                                  : "\n  with this tool: --backend_so FILE, the library that the"
-                                    " binaries were made for (libQnnHtp.so, or libQnnRef.so);"
-                                    " --system_so FILE");
+        return fail(t, err.code != QNNRT_E_LIBRARY ? err.hint : set->describe
+                       ? "Name libQnnSystem.so with --system_so FILE; for binaries made with libQnnRef.so,"
+                         " name that library."
+                       : "Name the library that the binaries were made for with --backend_so FILE,"
+                         " libQnnHtp.so or libQnnRef.so.", "%s", err.text);
     llm.rope.theta = set->rope_theta;
-    if (qnnrt_llm_open(t->model, &llm, &t->llm, &err) != QNNRT_OK) return fail(t, "%s%s%s", err.text, HINT(err));
+    if (qnnrt_llm_open(t->model, &llm, &t->llm, &err) != QNNRT_OK) return fail_error(t, &err);
     t->info = qnnrt_llm_get_info(t->llm);
     return 1;
 }
@@ -784,30 +555,38 @@ static int open_files(tool *t)
 {
     const settings *set = &t->set;
     if (set->stats != NULL && (t->stats = fopen(set->stats, "w")) == NULL)
-        return fail(t, "cannot write %s: %s", set->stats, strerror(errno));
+        return fail(t, NULL, "cannot write %s: %s", set->stats, strerror(errno));
     if (set->dump_logits == NULL) return 1;
     t->dump = fopen(set->dump_logits, "wb");
-    if (t->dump == NULL) return fail(t, "cannot write %s: %s", set->dump_logits, strerror(errno));
+    if (t->dump == NULL) return fail(t, NULL, "cannot write %s: %s", set->dump_logits, strerror(errno));
     t->rows = calloc((size_t)t->info->ar * t->info->vocabulary, sizeof(*t->rows));
-    return t->rows != NULL || fail(t, "no memory for logits");
+    return t->rows != NULL || fail(t, NULL, "no memory for logits");
 }
 
 static int open_session(tool *t)
 {
     qnnrt_llm_session_desc desc;
+    qnnrt_llm_sampler_desc sampling;
     qnnrt_error err;
     memset(&desc, 0, sizeof(desc));
-    desc.kv = t->set.kv;
+    memset(&sampling, 0, sizeof(sampling));
+    desc.kv = (qnnrt_llm_kv)t->set.kv;
     desc.clock_ns = clock_ns;
     if (qnnrt_llm_session_create(&t->llm, 1, &desc, &t->session, &err) != QNNRT_OK)
-        return fail(t, "%s%s%s%s", err.text, HINT(err), err.code == QNNRT_E_NOT_FOUND
-                    ? "\n  with this tool: --describe shows each tensor" : "");
+        return fail(t, err.code == QNNRT_E_NOT_FOUND ? "Look at each tensor with --describe." : err.hint,
+                    "%s", err.text);
     t->cache = qnnrt_llm_cache_get(t->session, 0, 0);
-    if (qnnrt_llm_sampler_create(t->info->logits, &t->set.sampler, &t->sampler, &err) != QNNRT_OK)
-        return fail(t, "%s%s%s", err.text, HINT(err));
-    if (t->set.unheard != NULL && !(t->set.sampler.temperature > 0))
+    sampling.temperature = (float)t->set.temperature;
+    sampling.top_k = t->set.top_k;
+    sampling.top_p = (float)t->set.top_p;
+    sampling.min_p = (float)t->set.min_p;
+    sampling.repetition_penalty = (float)t->set.penalty;
+    sampling.seed = t->set.seed;
+    if (qnnrt_llm_sampler_create(t->info->logits, &sampling, &t->sampler, &err) != QNNRT_OK)
+        return fail_error(t, &err);
+    if (unused_option(&t->set) != NULL)
         warn("%s changes nothing with --temperature 0, which always takes the most probable token",
-             t->set.unheard);
+             unused_option(&t->set));
     if (t->info->rope.theta != 0 && strcmp(t->info->rope_source, "the default") == 0)
         warn("no file says how positions turn this model's queries and keys: RoPE theta is taken for"
              " %g; --rope_theta gives another", t->info->rope.theta);
@@ -840,7 +619,7 @@ static int read_step(tool *t, const int32_t *tokens, size_t count)
     batch.count = count;
     if (t->dump != NULL) {
         wanted = count > 1 ? malloc(count) : NULL;
-        if (count > 1 && wanted == NULL) return fail(t, "no memory for a step");
+        if (count > 1 && wanted == NULL) return fail(t, NULL, "no memory for a step");
         if (wanted != NULL) memset(wanted, 1, count);
         batch.wanted = wanted != NULL ? wanted : all;
         batch.logits = t->rows;
@@ -848,13 +627,13 @@ static int read_step(tool *t, const int32_t *tokens, size_t count)
     }
     if (qnnrt_llm_decode(t->cache, &batch) != QNNRT_OK) {
         free(wanted);
-        return fail(t, "%s%s%s", qnnrt_llm_error(t->cache)->text, HINT(*qnnrt_llm_error(t->cache)));
+        return fail_error(t, qnnrt_llm_error(t->cache));
     }
     free(wanted);
     t->used += (uint32_t)count;
     for (size_t i = 0; i < count; ++i) qnnrt_llm_sampler_accept(t->sampler, tokens[i]);
     if (values > 0 && fwrite(t->rows, sizeof(*t->rows), values, t->dump) != values)
-        return fail(t, "cannot write %s: %s", t->set.dump_logits, strerror(errno));
+        return fail(t, NULL, "cannot write %s: %s", t->set.dump_logits, strerror(errno));
     return 1;
 }
 
@@ -865,10 +644,10 @@ static int32_t next_token(tool *t, size_t row)
     const void *codes = qnnrt_llm_codes(t->cache, row);
     const int32_t token = qnnrt_llm_sample(t->sampler, codes);
     t->sampling += clock_ns(NULL) - begin;
-    if (token < 0)
-        fail(t, "%s%s%s", codes != NULL ? "the model says nothing: all logits are NaN"
-                                        : qnnrt_llm_error(t->cache)->text,
-             HINT(*qnnrt_llm_error(t->cache)));
+    if (token < 0) {
+        if (codes == NULL) fail_error(t, qnnrt_llm_error(t->cache));
+        else fail(t, NULL, "the model returned NaN for all logits");
+    }
     return token;
 }
 
@@ -902,18 +681,18 @@ static int prompt_fits(tool *t, size_t count)
     const uint64_t cells = t->info->cells;
     const uint64_t room = (most < cells ? most : cells) - t->used;
     const uint64_t written = t->pending >= 0;    /* the first of the prompt, and no new one */
-    if (count == 0) return fail(t, "the prompt is empty, and there is no text yet to go on with");
+    if (count == 0) return fail(t, NULL, "the prompt is empty, and there is no text to continue");
     if (count <= room) return 1;
     if (count == written)
-        return fail(t, "nothing more fits: %llu of %llu tokens are taken\n  what helps: /reset, which"
-                    " forgets them", (unsigned long long)(t->used + written),
+        return fail(t, "Write /reset, which forgets them.", "nothing more fits: %llu of %llu tokens are taken",
+                    (unsigned long long)(t->used + written),
                     (unsigned long long)t->limit);
-    return fail(t, "the prompt has %llu tokens, and there is room for %llu: %llu of %llu are taken%s%s",
+    return fail(t, t->used != 0 ? "Write /reset, which forgets those." : NULL,
+                "the prompt has %llu tokens, and there is room for %llu: %llu of %llu are taken%s",
                 (unsigned long long)(count - written),
                 (unsigned long long)(room > written ? room - written : 0),
                 (unsigned long long)(t->used + written), (unsigned long long)t->limit,
-                t->set.max_gen != 0 && room > written ? ", and one is for the answer" : "",
-                t->used != 0 ? "\n  what helps: /reset, which forgets those" : "");
+                t->set.max_gen != 0 && room > written ? ", and one is for the answer" : "");
 }
 
 /* Let the model answer a prompt that fits. 0 after a message; the text may then end anywhere. */
@@ -939,7 +718,7 @@ static int answer(tool *t, const token_list *prompt)
         ++t->generated;
         if (t->first_token == 0) t->first_token = now;
         if (written++ > 0) {
-            t->latencies = room_for_more(t->latencies, t->latency_count, &t->latency_room,
+            t->latencies = cli_grow(t->latencies, t->latency_count, &t->latency_room,
                                          sizeof(*t->latencies));
             t->latencies[t->latency_count++] = now - since;
         }
@@ -958,7 +737,7 @@ static int answer(tool *t, const token_list *prompt)
     t->inference_end = clock_ns(NULL);
     fputc('\n', t->out);
     fflush(t->out);
-    if (ferror(t->out)) return fail(t, "cannot write to standard output");
+    if (ferror(t->out)) return fail(t, NULL, "cannot write to standard output");
     return strcmp(t->stopped, "failed") != 0;
 }
 
@@ -1020,17 +799,6 @@ static void talk(tool *t)
    MAIN                                                                           >>main
    ===================================================================================== */
 
-/* Take descriptor 1 for this program, and give everyone else standard error in its place. */
-static FILE *take_stdout(void)
-{
-    int own;
-    for (int fd = 0; fd <= 2; ++fd)              /* else the next file that is opened would be there */
-        if (fcntl(fd, F_GETFD) == -1 && errno == EBADF && open("/dev/null", O_RDWR) != fd) return NULL;
-    own = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-    if (own == -1 || dup2(STDERR_FILENO, STDOUT_FILENO) == -1) return NULL;
-    return fdopen(own, "w");
-}
-
 static void run(tool *t)
 {
     token_list prompt = {NULL, 0, 0};
@@ -1058,11 +826,11 @@ static void close_all(tool *t)
 {
     if (t->stats != NULL && t->session != NULL) write_stats(t);
     if (t->stats != NULL) fclose(t->stats);
-    if (t->dump != NULL && fclose(t->dump) != 0) fail(t, "cannot write %s", t->set.dump_logits);
+    if (t->dump != NULL && fclose(t->dump) != 0) fail(t, NULL, "cannot write %s", t->set.dump_logits);
     qnnrt_llm_sampler_destroy(t->sampler);
     qnnrt_llm_session_destroy(t->session);
     qnnrt_llm_close(t->llm);
-    if (qnnrt_close(t->model) != QNNRT_OK) fail(t, "the model could not be closed cleanly");
+    if (qnnrt_close(t->model) != QNNRT_OK) fail(t, "Add --log_level error for the library's messages.", "closing the model failed");
     free(t->rows);
     free(t->latencies);
 }
@@ -1070,23 +838,23 @@ static void close_all(tool *t)
 int main(int argc, char **argv)
 {
     tool t;
-    int answered = 0, status, good;
+    cli_parsed parsed;
     memset(&t, 0, sizeof(t));
-    t.out = take_stdout();
+    t.out = cli_take_stdout();
     if (t.out == NULL) {
-        fprintf(stderr, "qnnrt-llm: cannot copy standard output: %s\n", strerror(errno));
+        perror(CLI_NAME ": cannot copy standard output");
         return STATUS_FAILED;
     }
-    status = parse_options(&t, argc, argv, &answered);
-    if (status == STATUS_OK && !answered) {
+    cli_catch_signals();
+    t.set.max_gen = UINT64_MAX;
+    t.set.power = QNNRT_POWER_CUSTOM;
+    int status = cli_parse(&program, argc, argv, &t.set, t.out, &parsed);
+    if (status == STATUS_OK && !parsed.answered) status = check_options(&t.set);
+    if (status == STATUS_OK && !parsed.answered) {
         run(&t);
         close_all(&t);
     }
-    good = !ferror(t.out);
-    if (fclose(t.out) != 0 || !good) {
-        if (!t.failed) fprintf(stderr, "qnnrt-llm: cannot write to standard output\n");
-        t.failed = 1;
-    }
+    if (!cli_close_stdout(t.out)) t.failed = 1;
     if (status != STATUS_OK) return status;
     return t.failed ? STATUS_FAILED : interrupted ? STATUS_INTERRUPTED : STATUS_OK;
 }

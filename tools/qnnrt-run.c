@@ -1,27 +1,26 @@
-/* qnnrt-run - show what is in QNN context binaries, how they are wired and planned, run them, make them
+/* qnnrt-run - show, plan, run and compile QNN models, and explain error codes
 
        cc -std=c99 -O2 -I. -o qnnrt-run tools/qnnrt-run.c -ldl
        qnnrt-run inspect DIR --svg pipeline.svg
        qnnrt-run plan DIR --svg memory.svg
-       qnnrt-run --ctx_dir DIR --backend_so libQnnHtp.so --input x=x.raw --output_dir OUT
+       qnnrt-run run DIR --backend_so libQnnHtp.so --input x=x.raw --output_dir OUT
+       qnnrt-run compile A.dlc --output_dir OUT
+       qnnrt-run explain 0x1388
 
-   Everything goes through the public halves of qnnrt.h and qnnrt_json.h. `qnnrt-run --help` lists the options.
+   It uses only the public functions of qnnrt.h and qnnrt_json.h. `qnnrt-run --help` lists the
+   options; each verb has its own --help.
 
-   Standard output belongs to this program alone: vendor libraries print to descriptor 1 when they are
-   loaded, when they finalize and on errors, so for them descriptor 1 is standard error. The own output
-   leaves through a private copy of the descriptor.
-
-   Names in context binaries may be hostile: shown() turns control characters into \xNN, JSON is
+   Names in context binaries may be hostile: cli_shown() turns control characters into \xNN, JSON is
    escaped, and a name becomes a file name only after safe_name().
 
-   ROOMS    >>text >>page >>json >>options >>main
-            run_profile.h: >>power >>profile      run_open.h: >>open >>select
-            run_plan.h: >>plan                    run_run.h: >>inputs >>outputs >>run
-            run_inspect.h: >>facts >>inspect      run_report.h: >>report
-            run_dump.h: >>dump                    run_diff.h: >>diff
-            run_svg.h: >>svg >>groups             run_flow.h: >>flow >>dot
-            run_arena.h: >>arena                  run_explain.h: >>explain
-            run_compile.h: >>compile                                                               */
+   ROOMS    >>text >>options >>verbs >>main             cli.h: messages, files, options, help
+            run_page.h: >>page >>json             run_profile.h: >>power >>profile
+            run_open.h: >>open >>select           run_plan.h: >>plan
+            run_run.h: >>inputs >>outputs >>run   run_inspect.h: >>facts >>inspect
+            run_report.h: >>report                run_dump.h: >>dump
+            run_diff.h: >>diff                    run_svg.h: >>svg >>groups
+            run_flow.h: >>flow >>dot              run_arena.h: >>arena
+            run_explain.h: >>explain              run_compile.h: >>compile                       */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
@@ -31,48 +30,48 @@
 #include "qnnrt.h"
 #include "qnnrt_json.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
+#define CLI_NAME "qnnrt-run"
+#include "cli.h"
 
-enum { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
+#include <math.h>
+#include <strings.h>
+#include <time.h>
 
 typedef enum command { COMMAND_RUN = 0, COMMAND_INSPECT, COMMAND_PLAN } command;
 
 typedef enum number_form { FORM_NATIVE = 0, FORM_FLOAT, FORM_BOTH } number_form;
 
-/* ------------------------------------------------------------------------------ what there is -- */
+/* ---- what the command line says, and what becomes of it ---- */
 
-typedef struct input_option {          /* --input [GRAPH:]NAME=FILE */
-    const char *text;                  /* as given                  */
-    char       *name;                  /* what stands before the last '=', GRAPH: included */
+typedef struct input_option {          /* --input [GRAPH:]NAME=FILE                        */
+    const char *text;                  /* as on the command line                           */
+    char       *name;                  /* the part before the last '=', GRAPH: included    */
     const char *file;
 } input_option;
+
+typedef struct compile_settings {
+    const char *names, *binary_file;   /* --graph_name, --binary_file                      */
+    uint32_t    arch, vtcm, level, hvx;
+    int         fp16, share;
+} compile_settings;
 
 typedef struct settings {
     command         command;
     const char     *ctx_dir, *backend, *system, *plan_out, *output_dir, *json_file, *dot, *svg;
-    const char    **contexts;          /* [context_count] */
-    const char    **graphs;            /* [graph_count]   */
-    input_option   *inputs;            /* [input_count]   */
-    size_t          context_count, graph_count, input_count;
-    qnnrt_log_level log_level;         /* 0: no log       */
-    qnnrt_metadata  metadata;
+    const char     *profile_out;
+    cli_list        files;             /* operands, and values of --retrieve_context       */
+    cli_list        graphs, input_texts;
+    input_option   *inputs;            /* [input_count], of .input_texts                   */
+    size_t          input_count;
+    qnnrt_log_level log_level;         /* 0: no log                                        */
+    int             metadata;          /* a qnnrt_metadata                                 */
     uint32_t        align, soc_model, inferences;
     int             inspect, diff, unified;
-    number_form     input_form, output_form;
+    int             input_form, output_form;     /* a number_form                          */
     int             keep_going, read, guard, json;
-    qnnrt_profile_level profile;
-    qnnrt_power_preset  power;         /* QNNRT_POWER_CUSTOM: none */
-    const char     *profile_out;
+    int             profile;           /* a qnnrt_profile_level                            */
+    qnnrt_power_preset power;          /* QNNRT_POWER_CUSTOM: none                         */
+    compile_settings compile;
 } settings;
 
 typedef struct output_file {
@@ -131,147 +130,62 @@ typedef struct tool {
 
 /* =====================================================================================
    TEXT                                                                           >>text
-   Memory that cannot fail, formatted text, messages, names made fit to be shown.
+   Failures, lines for people, and file names.
    ===================================================================================== */
 
-static void *room_for(size_t count, size_t size)
-{
-    void *data = calloc(count != 0 ? count : 1, size);
-    if (data == NULL) {
-        fputs("qnnrt-run: out of memory\n", stderr);
-        exit(STATUS_FAILED);
-    }
-    return data;
-}
-
-/* A list with room for one item more: itself, or a longer copy, and then it is freed. */
-static void *room_for_more(void *items, size_t count, size_t *room, size_t size)
-{
-    if (count < *room) return items;
-    *room = *room != 0 ? 2 * *room : 16;
-    void *longer = room_for(*room, size);
-    if (count != 0) memcpy(longer, items, count * size);
-    free(items);
-    return longer;
-}
-
-static char *text_of(const char *format, va_list list)
-{
-    va_list again;
-    va_copy(again, list);
-    const int length = vsnprintf(NULL, 0, format, again);
-    va_end(again);
-    const size_t bytes = length > 0 ? (size_t)length + 1 : 1;
-    char *text = room_for(bytes, 1);
-    vsnprintf(text, bytes, format, list);
-    return text;
-}
-
-static char *text(const char *format, ...)
+/* Report a failure and its hint (NULL: none), and keep the first one of the job and of the tool for
+   --json. j may be NULL. */
+CLI_FORMAT(4, 5) static void fail(tool *t, job *j, const char *hint, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    char *made = text_of(format, list);
-    va_end(list);
-    return made;
-}
-
-/* Length of the valid UTF-8 sequence at s, or 0: overlong forms, surrogates and stray bytes are not. */
-static size_t utf8_length(const char *s)
-{
-    const unsigned char *p = (const unsigned char *)s;
-    if (p[0] < 0x80) return 1;
-    size_t length = 0;
-    unsigned low = 0x80, high = 0xBF;            /* what the second byte may be */
-    if (p[0] >= 0xC2 && p[0] <= 0xDF) length = 2;
-    else if (p[0] >= 0xE0 && p[0] <= 0xEF) length = 3;
-    else if (p[0] >= 0xF0 && p[0] <= 0xF4) length = 4;
-    else return 0;
-    if (p[0] == 0xE0) low = 0xA0;
-    if (p[0] == 0xED) high = 0x9F;
-    if (p[0] == 0xF0) low = 0x90;
-    if (p[0] == 0xF4) high = 0x8F;
-    if (p[1] < low || p[1] > high) return 0;
-    for (size_t i = 2; i < length; ++i)
-        if ((p[i] & 0xC0) != 0x80) return 0;
-    return length;
-}
-
-/* Control characters, C1 ones (U+0080 to U+009F) included. */
-static int is_control(const char *s, size_t length)
-{
-    const unsigned char *p = (const unsigned char *)s;
-    return (length == 1 && (p[0] < 0x20 || p[0] == 0x7F)) || (length == 2 && p[0] == 0xC2 && p[1] < 0xA0);
-}
-
-/* Characters that turn or break lines in viewers, or that nobody sees: U+061C, U+200B to 200F, 2028 to 202E,
-   2060 to 206F, FEFF; and FFFE, FFFF, which are no characters. */
-static int is_unseen(const char *s, size_t length)
-{
-    const unsigned char *p = (const unsigned char *)s;
-    if (length == 2) return p[0] == 0xD8 && p[1] == 0x9C;
-    if (length != 3) return 0;
-    if (p[0] == 0xEF) return (p[1] == 0xBB && p[2] == 0xBF) || (p[1] == 0xBF && p[2] >= 0xBE);
-    if (p[0] != 0xE2) return 0;
-    if (p[1] == 0x80) return (p[2] >= 0x8B && p[2] <= 0x8F) || (p[2] >= 0xA8 && p[2] <= 0xAE);
-    return p[1] == 0x81 && p[2] >= 0xA0 && p[2] <= 0xAF;
-}
-
-/* A name as it may be shown on a terminal: valid UTF-8, everything else as \xNN. To be freed. */
-static char *shown(const char *name)
-{
-    char *made = room_for(4 * strlen(name) + 1, 1);
-    char *to = made;
-    while (*name != '\0') {
-        size_t length = utf8_length(name);
-        const int as_is = length != 0 && !is_control(name, length) && !is_unseen(name, length);
-        if (length == 0) length = 1;
-        for (size_t i = 0; i < length; ++i, ++name) {
-            if (as_is) *to++ = *name;
-            else to += sprintf(to, "\\x%02X", (unsigned)(unsigned char)*name);
-        }
-    }
-    return made;
-}
-
-/* Report a failure on standard error, and keep the first one of the job and of the tool for --json. */
-static void fail(tool *t, job *j, const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    char *message = text_of(format, list);
+    char *message = cli_text_list(format, list);
     va_end(list);
     fflush(t->out);
-    fprintf(stderr, "qnnrt-run: %s\n", message);
+    cli_message(message, hint);
     t->failed = 1;
-    if (t->error == NULL) t->error = text("%s", message);
+    if (t->error == NULL) t->error = cli_text("%s", message);
     if (j != NULL && j->error == NULL) j->error = message;
     else free(message);
 }
-
-/* The hint of an error as a last line, for "%s%s" behind its text. */
-#define HINT(err) ((err).hint[0] != '\0' ? "\n  hint: " : ""), (err).hint
 
 static int is_stdout(const char *path)
 {
     return path != NULL && strcmp(path, "-") == 0;
 }
 
-/* Documents that were asked for on standard output. */
-static int documents_on_stdout(const settings *set)
+/* Count the documents that are to be written to standard output. names: the options, or NULL. */
+static int documents_on_stdout(const settings *set, const char *names[6])
 {
-    return (set->json != 0) + is_stdout(set->plan_out) + is_stdout(set->json_file) + is_stdout(set->dot) +
-           is_stdout(set->svg) + is_stdout(set->profile_out);
+    const struct { const char *name; int wanted; } documents[6] = {
+        {"--json", set->json}, {"--bind_plan_out -", is_stdout(set->plan_out)},
+        {"--json_file -", is_stdout(set->json_file)}, {"--dot -", is_stdout(set->dot)},
+        {"--svg -", is_stdout(set->svg)}, {"--profile_out -", is_stdout(set->profile_out)}
+    };
+    int count = 0;
+    for (size_t i = 0; i < 6; ++i) {
+        if (!documents[i].wanted) continue;
+        if (names != NULL) names[count] = documents[i].name;
+        ++count;
+    }
+    return count;
 }
 
-/* A line for people; with a document on standard output there are none. */
+/* Print a line for people. With a document on standard output there are none. */
 static void say(const tool *t, const char *format, ...)
 {
-    if (documents_on_stdout(&t->set) > 0) return;
+    if (documents_on_stdout(&t->set, NULL) > 0) return;
     va_list list;
     va_start(list, format);
     vfprintf(t->out, format, list);
     va_end(list);
+}
+
+/* Print an error that is a finding, not a failure, and its hint. */
+static void say_error(const tool *t, const char *what, const qnnrt_error *err)
+{
+    say(t, "  %s: %s\n", what, err->text);
+    if (err->hint[0] != '\0') say(t, "  hint: %s\n", err->hint);
 }
 
 static uint64_t now_ns(void)
@@ -314,7 +228,7 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
     base[length] = '\0';
 
     for (unsigned number = 0;; ++number) {
-        char *made = number == 0 ? text("%s%s", base, suffix) : text("%s_%u%s", base, number, suffix);
+        char *made = number == 0 ? cli_text("%s%s", base, suffix) : cli_text("%s_%u%s", base, number, suffix);
         size_t i = 0;
         while (i < count && (used[i] == NULL || strcasecmp(used[i], made) != 0)) ++i;
         if (i == count) return made;
@@ -322,561 +236,7 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
     }
 }
 
-/* =====================================================================================
-   PAGE                                                                           >>page
-   Text that grows, and files: what is not a pipe is written aside and renamed.
-   ===================================================================================== */
-
-static void page_bytes(page *p, const char *data, size_t bytes)
-{
-    if (bytes >= p->room - p->used) {
-        const size_t room = 2 * (p->room + bytes) + 256;
-        char *longer = room_for(room, 1);
-        if (p->used != 0) memcpy(longer, p->data, p->used);
-        free(p->data);
-        p->data = longer;
-        p->room = room;
-    }
-    memcpy(p->data + p->used, data, bytes);
-    p->used += bytes;
-    p->data[p->used] = '\0';
-}
-
-static void page_text(page *p, const char *s)
-{
-    page_bytes(p, s, strlen(s));
-}
-
-static void page_add(page *p, const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    char *made = text_of(format, list);
-    va_end(list);
-    page_text(p, made);
-    free(made);
-}
-
-static int is_folder(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
-/* What is there and is no plain file (a pipe, /dev/null, a link) is written to as it is. */
-static int is_special(const char *path)
-{
-    struct stat status;
-    return lstat(path, &status) == 0 && !S_ISREG(status.st_mode);
-}
-
-/* Write a whole file. replace: what stands there in the way, a link or a pipe too, since its name is not
-   the caller's but was made from one in a file. j may be NULL. 0 after a message. */
-static int write_file(tool *t, job *j, const char *path, const void *data, size_t bytes, int replace)
-{
-    const int direct = !replace && is_special(path);
-    char *aside = direct ? text("%s", path) : text("%s.%ld.tmp", path, (long)getpid());
-    char *name = shown(path);
-    const int fd = open(aside, O_WRONLY | O_CREAT | O_CLOEXEC | (direct ? O_TRUNC : O_EXCL), 0666);
-    FILE *file = fd >= 0 ? fdopen(fd, "wb") : NULL;
-    int good = 0;
-    if (file == NULL) {
-        fail(t, j, "cannot create %s: %s", name, strerror(errno));
-        if (fd >= 0) close(fd);
-    } else {
-        errno = 0;
-        good = fwrite(data, 1, bytes, file) == bytes;
-        good = fclose(file) == 0 && good;        /* a full disk may show only now */
-        good = good && (direct || rename(aside, path) == 0);
-        if (!good) fail(t, j, "cannot write %s: %s", name, strerror(errno));
-    }
-    if (!good && !direct && fd >= 0) unlink(aside);
-    free(aside);
-    free(name);
-    return good;
-}
-
-/* A page into a file, or to standard output for "-". */
-static int write_page(tool *t, const char *path, const page *p, int replace)
-{
-    if (strcmp(path, "-") != 0) return write_file(t, NULL, path, p->data, p->used, replace);
-    fwrite(p->data, 1, p->used, t->out);         /* main() looks at its errors */
-    return 1;
-}
-
-/* The same, with a line that says so. */
-static void write_named(tool *t, const char *path, const page *p, int replace)
-{
-    if (!write_page(t, path, p, replace) || is_stdout(path)) return;
-    char *name = shown(path);
-    say(t, "wrote     %s\n", name);
-    free(name);
-}
-
-/* =====================================================================================
-   JSON                                                                           >>json
-   Members of a document in one call each. NULL for a key: an element of a list.
-   ===================================================================================== */
-
-static int json_to_page(void *user, const char *data, size_t bytes)
-{
-    page_bytes(user, data, bytes);
-    return 1;
-}
-
-static void json_key(json *j, const char *key)
-{
-    if (key != NULL) qnnrt_json_write_key(j, key);
-}
-
-/* flat: it and what is in it stand on one line. */
-static void json_open(json *j, const char *key, char bracket, int flat)
-{
-    json_key(j, key);
-    if (bracket == '{') qnnrt_json_write_object(j, flat);
-    else qnnrt_json_write_array(j, flat);
-}
-
-static void json_close(json *j)
-{
-    qnnrt_json_write_close(j);
-}
-
-static void json_string(json *j, const char *key, const char *value)
-{
-    json_key(j, key);
-    qnnrt_json_write_string(j, value);
-}
-
-static void json_count(json *j, const char *key, uint64_t value)
-{
-    json_key(j, key);
-    qnnrt_json_write_u64(j, value);
-}
-
-static void json_int(json *j, const char *key, int32_t value)
-{
-    json_key(j, key);
-    qnnrt_json_write_i64(j, value);
-}
-
-static void json_float(json *j, const char *key, float value)
-{
-    json_key(j, key);
-    if (isfinite(value)) qnnrt_json_write_f32(j, value);
-    else qnnrt_json_write_null(j);
-}
-
-static void json_bool(json *j, const char *key, int value)
-{
-    json_key(j, key);
-    qnnrt_json_write_bool(j, value);
-}
-
-static char *version_text(qnnrt_version_info version)
-{
-    return text("%lu.%lu.%lu", (unsigned long)version.major, (unsigned long)version.minor,
-                (unsigned long)version.patch);
-}
-
-static void json_version(json *j, const char *key, qnnrt_version_info version)
-{
-    char *value = version_text(version);
-    json_string(j, key, value);
-    free(value);
-}
-
-/* =====================================================================================
-   OPTIONS                                                                     >>options
-   One table for parsing and for --help.
-   ===================================================================================== */
-
-typedef enum option_id {
-    OPTION_CTX_DIR, OPTION_RETRIEVE_CONTEXT, OPTION_BACKEND, OPTION_SYSTEM, OPTION_LOG_LEVEL, OPTION_ALIGN,
-    OPTION_BIND_PLAN_OUT, OPTION_GRAPH, OPTION_INPUT, OPTION_INPUT_DATA_TYPE, OPTION_OUTPUT_DIR,
-    OPTION_OUTPUT_DATA_TYPE, OPTION_NUM_INFERENCES, OPTION_INSPECT, OPTION_KEEP_GOING, OPTION_READ, OPTION_GUARD,
-    OPTION_SOC_MODEL, OPTION_JSON, OPTION_METADATA, OPTION_JSON_FILE, OPTION_UNIFIED, OPTION_DIFF, OPTION_DOT,
-    OPTION_SVG, OPTION_PROFILING_LEVEL, OPTION_PROFILE_OUT, OPTION_PERF_PROFILE, OPTION_VERSION, OPTION_HELP
-} option_id;
-
-typedef struct option {
-    option_id   id;
-    const char *name, *alias;          /* alias may be NULL             */
-    const char *value;                 /* NULL: takes none              */
-    int         repeatable;
-    const char *help;                  /* lines                         */
-} option;
-
-/* The first word of the command line; without one of these it is the long way, to run. */
-static const struct { const char *word; command command; } commands[] = {
-    {"inspect", COMMAND_INSPECT},
-    {"plan", COMMAND_PLAN}
-};
-
-enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };
-
-static const option options[] = {
-    {OPTION_CTX_DIR, "ctx_dir", NULL, "DIR", 0, "folder of context binaries"},
-    {OPTION_RETRIEVE_CONTEXT, "retrieve_context", NULL, "FILE", 1,
-     "a context binary, instead of --ctx_dir; repeat it for shards, in order"},
-    {OPTION_BACKEND, "backend_so", "backend", "FILE", 0,
-     "backend library, that of the binaries: libQnnHtp.so, or libQnnRef.so for\nthose made with it (default: libQnnHtp.so beside this program, else\nby the "
-     "system's search; what was loaded is printed)"},
-    {OPTION_SYSTEM, "system_so", "system_library", "FILE", 0,
-     "libQnnSystem.so (default: the one beside the backend library, else\nby the system's search; not needed with JSON for every binary, nor\nwith libQnnRef.so, which is both)"},
-    {OPTION_SOC_MODEL, "soc_model", NULL, "N", 0,
-     "chip that the HTP device is to be, such as 57 (default: the library's)"},
-    {OPTION_GRAPH, "graph", NULL, "NAME", 1,
-     "pipeline to run; also GRAPH or CONTEXT/GRAPH, such as 0/prefill\n(default: all pipelines; may be repeated)"},
-    {OPTION_INPUT, "input", NULL, "[GRAPH:]NAME=FILE", 1,
-     "content of an input; FILE is what follows the last '='. Without\nGRAPH: for every pipeline that has it. "
-     "Inputs not given are zero"},
-    {OPTION_INPUT_DATA_TYPE, "input_data_type", NULL, "native|float", 0,
-     "what input files hold: the tensor's own type, or float32 values\n(default native; a quantized or half tensor "
-     "then takes a float32\nfile too, if the size tells the two apart)"},
-    {OPTION_NUM_INFERENCES, "num_inferences", NULL, "N", 0,
-     "times to run each pipeline (default 1; 0: show and plan only)"},
-    {OPTION_OUTPUT_DIR, "output_dir", NULL, "DIR", 0,
-     "write outputs to DIR/GRAPH/TENSOR.raw, or with several inferences\nto DIR/Result_N/GRAPH/TENSOR.raw "
-     "(default: written nowhere)"},
-    {OPTION_OUTPUT_DATA_TYPE, "output_data_type", NULL, "native|float|both", 0,
-     "what is written: the tensor's own type, float32 values, or\nTENSOR.raw in float32 and TENSOR_native.raw "
-     "(default native)"},
-    {OPTION_BIND_PLAN_OUT, "bind_plan_out", NULL, "FILE", 0,
-     "write steps, slots, edges and memory plan as JSON; - for standard\noutput, which then holds nothing else"},
-    {OPTION_JSON, "json", NULL, NULL, 0,
-     "the result as JSON instead of tables: that of --bind_plan_out with\ntimes and files"},
-    {OPTION_PROFILING_LEVEL, "profiling_level", NULL, "off|basic|detailed|optrace", 0,
-     "print what the library measures while loading and in the last\ninference: totals, with detailed each node too; optrace (HTP)\n"
-     "switches its trace on for --profile_out (default off)"},
-    {OPTION_PROFILE_OUT, "profile_out", NULL, "FILE", 0,
-     "write the profile of every inference: FILE.json for chrome://tracing\nand Perfetto, - for standard output, else the "
-     "log that the SDK's\nqnn-profile-viewer reads"},
-    {OPTION_PERF_PROFILE, "perf_profile", NULL, "NAME", 0,
-     "power preset of the NPU: burst, sustained_high_performance,\nhigh_performance, balanced, low_balanced, high_power_saver,\n"
-     "power_saver, low_power_saver (default: none is set)"},
-    {OPTION_ALIGN, "align", NULL, "N", 0, "alignment of tensors in bytes, a power of two (default 64)"},
-    {OPTION_GUARD, "guard", NULL, NULL, 0, "inaccessible pages behind every tensor"},
-    {OPTION_READ, "read", NULL, NULL, 0, "read files into memory instead of mapping them"},
-    {OPTION_INSPECT, "inspect", NULL, NULL, 0,
-     "open no backend and run nothing: show the files, their wiring and\nplan; see also qnnrt-run inspect"},
-    {OPTION_METADATA, "metadata", NULL, "all|system|json", 0,
-     "where graphs and tensors are read from: libQnnSystem.so, the JSON\nbesides the binaries, or all there is, "
-     "which must then agree (default)"},
-    {OPTION_JSON_FILE, "json_file", NULL, "FILE", 0,
-     "write the metadata as qnn-context-binary-utility does; - for standard\noutput; of several binaries FILE is a "
-     "folder and gets one file for each"},
-    {OPTION_UNIFIED, "unified", NULL, NULL, 0, "--json_file in the flat form of --unified_qairt_format"},
-    {OPTION_DIFF, "diff", NULL, NULL, 0,
-     "compare two models, each a folder or a file: one line per difference;\nexit status 0 equal, 1 different, "
-     "2 could not be compared"},
-    {OPTION_SVG, "svg", NULL, "FILE", 0,
-     "draw the pipelines, or with plan the memory, as a picture for a\nbrowser; - for standard output"},
-    {OPTION_DOT, "dot", NULL, "FILE", 0, "draw the pipelines for Graphviz; - for standard output"},
-    {OPTION_KEEP_GOING, "keep_going", NULL, NULL, 0, "go on after a shard, a pipeline or an inference that failed"},
-    {OPTION_LOG_LEVEL, "log_level", NULL, "LEVEL", 0,
-     "print log lines up to this level to standard error (default: none):\n1 error, 2 warn, 3 info, 4 verbose, "
-     "5 debug; by number or name"},
-    {OPTION_VERSION, "version", NULL, NULL, 0, "print the version"},
-    {OPTION_HELP, "help", NULL, NULL, 0, "print this"}
-};
-
-enum { OPTION_COUNT = sizeof(options) / sizeof(options[0]) };
-
-static void print_help(FILE *out)
-{
-    fputs("Show what is in QNN context binaries, how they are wired and planned, run them and make them.\n\n"
-          "  qnnrt-run inspect FILE|DIR ...     what is in there: contexts, graphs, tensors, wiring\n"
-          "      qnnrt-run inspect model_dir --svg pipeline.svg\n"
-          "      qnnrt-run inspect model_dir --json_file metadata/\n"
-          "      qnnrt-run inspect --diff old_dir new_dir\n"
-          "  qnnrt-run plan FILE|DIR ...        how much memory it takes, and what lies where\n"
-          "      qnnrt-run plan model_dir --svg memory.svg\n"
-          "  qnnrt-run (--ctx_dir DIR | --retrieve_context FILE ...) [options]        run it\n"
-          "      qnnrt-run --ctx_dir model_dir --input x=x.raw --output_dir out\n"
-          "  qnnrt-run compile A.dlc ...        make a context binary; options: qnnrt-run compile --help\n"
-          "      qnnrt-run compile prompt.dlc token.dlc --graph_name prompt,token --output_dir out\n"
-          "  qnnrt-run explain [CODE|TEXT ...]  what an error means: a code, a symbol, or a pasted line of a\n"
-          "      qnnrt-run explain 0x1388       log, with causes and what to do; without any: the list of all\n\n"
-          "inspect and plan need no backend. They take one folder, or context binaries, or the JSON that\n"
-          "qnn-context-binary-utility makes of them (X_json.json belongs to X.bin); with JSON for every\n"
-          "binary no library is needed.\n"
-          "An option's value follows as the next word or after '='.\n\n", out);
-    for (size_t i = 0; i < OPTION_COUNT; ++i) {
-        const option *o = &options[i];
-        fprintf(out, "  --%s%s%s", o->name, o->value != NULL ? " " : "", o->value != NULL ? o->value : "");
-        if (o->alias != NULL) fprintf(out, ", --%s %s", o->alias, o->value);
-        fputs("\n        ", out);
-        for (const char *c = o->help; *c != '\0'; ++c) {
-            fputc(*c, out);
-            if (*c == '\n') fputs("        ", out);
-        }
-        fputc('\n', out);
-    }
-    fputs("\nExit status: 0 all succeeded, 1 something failed, 2 wrong usage. A pipeline that cannot be wired\n"
-          "is a failure when it is to be run or planned, and a finding for inspect.\n", out);
-}
-
-static int usage(const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    char *message = text_of(format, list);
-    va_end(list);
-    fprintf(stderr, "qnnrt-run: %s; try --help\n", message);
-    free(message);
-    return STATUS_USAGE;
-}
-
-/* Digits only: no sign, no space, no 0x. */
-static int parse_number(const char *s, uint32_t least, uint32_t most, uint32_t *out)
-{
-    uint64_t value = 0;
-    if (*s == '\0') return 0;
-    for (; *s != '\0'; ++s) {
-        if (*s < '0' || *s > '9') return 0;
-        value = value * 10 + (uint64_t)(*s - '0');
-        if (value > most) return 0;
-    }
-    *out = (uint32_t)value;
-    return value >= least;
-}
-
-/* Index of a word in a list that ends with NULL, or -1. */
-static int parse_word(const char *s, const char *const *words)
-{
-    for (int i = 0; words[i] != NULL; ++i)
-        if (strcmp(s, words[i]) == 0) return i;
-    return -1;
-}
-
-static int parse_input(settings *set, const char *value)
-{
-    const char *equals = strrchr(value, '=');
-    if (equals == NULL || equals == value || equals[1] == '\0')
-        return usage("--input takes [GRAPH:]NAME=FILE, not \"%s\"", value);
-    input_option *input = &set->inputs[set->input_count++];
-    input->text = value;
-    input->name = text("%.*s", (int)(equals - value), value);
-    input->file = equals + 1;
-    return STATUS_OK;
-}
-
-/* A preset by its name. */
-static int parse_power(settings *set, const char *name, const char *value)
-{
-    int preset = QNNRT_POWER_CUSTOM + 1;
-    const char *known;
-    while ((known = qnnrt_power_preset_name((qnnrt_power_preset)preset)) != NULL && strcmp(known, value) != 0) ++preset;
-    if (known != NULL) {
-        set->power = (qnnrt_power_preset)preset;
-        return STATUS_OK;
-    }
-    char *names = text("%s", qnnrt_power_preset_name(QNNRT_POWER_BURST));
-    for (int i = QNNRT_POWER_BURST + 1; i < preset; ++i) {
-        char *longer = text("%s%s%s", names, i + 1 < preset ? ", " : " or ", qnnrt_power_preset_name((qnnrt_power_preset)i));
-        free(names);
-        names = longer;
-    }
-    const int status = usage("--%s takes %s, not \"%s\"", name, names, value);
-    free(names);
-    return status;
-}
-
-static int parse_option(settings *set, const option *o, const char *name, const char *value)
-{
-    static const char *const profiles[] = {"off", "basic", "detailed", "optrace", NULL};
-    static const char *const levels[] = {"error", "warn", "info", "verbose", "debug", NULL};
-    static const char *const forms[] = {"native", "float", "both", NULL};
-    static const char *const sources[] = {"all", "system", "json", NULL};
-    uint32_t number = 0;
-    int word = 0;
-    switch (o->id) {
-    case OPTION_CTX_DIR:          set->ctx_dir = value; break;
-    case OPTION_RETRIEVE_CONTEXT: set->contexts[set->context_count++] = value; break;
-    case OPTION_BACKEND:          set->backend = value; break;
-    case OPTION_SYSTEM:           set->system = value; break;
-    case OPTION_BIND_PLAN_OUT:    set->plan_out = value; break;
-    case OPTION_GRAPH:            set->graphs[set->graph_count++] = value; break;
-    case OPTION_INPUT:            return parse_input(set, value);
-    case OPTION_OUTPUT_DIR:       set->output_dir = value; break;
-    case OPTION_INSPECT:          set->inspect = 1; break;
-    case OPTION_KEEP_GOING:       set->keep_going = 1; break;
-    case OPTION_READ:             set->read = 1; break;
-    case OPTION_GUARD:            set->guard = 1; break;
-    case OPTION_JSON:             set->json = 1; break;
-    case OPTION_JSON_FILE:        set->json_file = value; break;
-    case OPTION_UNIFIED:          set->unified = 1; break;
-    case OPTION_DIFF:             set->diff = 1; break;
-    case OPTION_DOT:              set->dot = value; break;
-    case OPTION_SVG:              set->svg = value; break;
-    case OPTION_PROFILE_OUT:      set->profile_out = value; break;
-    case OPTION_PERF_PROFILE:     return parse_power(set, name, value);
-    case OPTION_PROFILING_LEVEL:
-        word = parse_word(value, profiles);
-        if (word < 0) return usage("--%s takes off, basic, detailed or optrace, not \"%s\"", name, value);
-        set->profile = (qnnrt_profile_level)word;
-        break;
-    case OPTION_METADATA:
-        word = parse_word(value, sources);
-        if (word < 0) return usage("--%s takes all, system or json, not \"%s\"", name, value);
-        set->metadata = (qnnrt_metadata)word;
-        break;
-    case OPTION_LOG_LEVEL:
-        word = parse_word(value, levels);
-        if (word >= 0) number = (uint32_t)word + 1;
-        else if (!parse_number(value, 1, 5, &number))
-            return usage("--%s takes error, warn, info, verbose, debug or 1 to 5, not \"%s\"", name, value);
-        set->log_level = (qnnrt_log_level)number;
-        break;
-    case OPTION_ALIGN:
-        if (!parse_number(value, 1, 1u << 20, &number) || (number & (number - 1)) != 0)
-            return usage("--%s takes a power of two from 1 to 1048576, not \"%s\"", name, value);
-        set->align = number;
-        break;
-    case OPTION_SOC_MODEL:
-        if (!parse_number(value, 1, 65535, &number))
-            return usage("--%s takes a number from 1 to 65535, not \"%s\"", name, value);
-        set->soc_model = number;
-        break;
-    case OPTION_NUM_INFERENCES:
-        if (!parse_number(value, 0, 1000000, &number))
-            return usage("--%s takes a number from 0 to 1000000, not \"%s\"", name, value);
-        set->inferences = number;
-        break;
-    case OPTION_INPUT_DATA_TYPE:
-        word = parse_word(value, forms);
-        if (word < 0 || word == FORM_BOTH) return usage("--%s takes native or float, not \"%s\"", name, value);
-        set->input_form = (number_form)word;
-        break;
-    case OPTION_OUTPUT_DATA_TYPE:
-        word = parse_word(value, forms);
-        if (word < 0) return usage("--%s takes native, float or both, not \"%s\"", name, value);
-        set->output_form = (number_form)word;
-        break;
-    case OPTION_VERSION:
-    case OPTION_HELP:
-        break;                                   /* the caller's */
-    }
-    return STATUS_OK;
-}
-
-/* What goes with what. */
-static int check_options(settings *set)
-{
-    static const char *const words[] = {"--inspect", "inspect", "plan"};
-    const char *word = words[set->command];
-    const int shows = set->command != COMMAND_RUN || set->inspect;
-    if (set->diff) {
-        if (set->command == COMMAND_PLAN) return usage("--diff goes with inspect, not with plan");
-        if (set->ctx_dir != NULL || set->context_count != 2)
-            return usage("--diff takes two models: --diff A B, each a folder or a file");
-        if (documents_on_stdout(set) > 0 || set->json_file != NULL || set->plan_out != NULL || set->dot != NULL ||
-            set->svg != NULL)
-            return usage("--diff prints differences and nothing else");
-    }
-    if (set->ctx_dir != NULL && set->context_count > 0)
-        return usage("--ctx_dir and --retrieve_context exclude each other");
-    if (set->ctx_dir == NULL && set->context_count == 0)
-        return set->command == COMMAND_RUN ? usage("--ctx_dir or --retrieve_context is needed")
-                                           : usage("%s takes a folder, or files", word);
-    if (shows && (set->input_count > 0 || set->output_dir != NULL))
-        return usage("%s runs nothing: it goes with neither --input nor --output_dir", word);
-    if (shows && (set->profile != QNNRT_PROFILE_OFF || set->power != QNNRT_POWER_CUSTOM))
-        return usage("%s runs nothing: it goes with neither --profiling_level nor --perf_profile", word);
-    if (set->profile_out != NULL && set->profile == QNNRT_PROFILE_OFF)
-        return usage("--profile_out needs --profiling_level basic, detailed or optrace");
-    if (shows || set->diff) set->inspect = 1;
-    if (set->inspect) set->inferences = 0;
-    if (set->unified && set->json_file == NULL) return usage("--unified is a form of --json_file");
-    if (set->dot != NULL && set->command == COMMAND_PLAN)
-        return usage("--dot draws pipelines: it goes with inspect; plan takes --svg");
-    if (set->json && is_stdout(set->plan_out))
-        return usage("--json and --bind_plan_out - both want standard output");
-    if (documents_on_stdout(set) > 1) return usage("two documents for standard output: write all but one to files");
-    return STATUS_OK;
-}
-
-/* A word that stands alone, where a command was not given. */
-static int wrong_operand(const char *word, int first)
-{
-    if (access(word, F_OK) == 0)
-        return usage("unexpected argument \"%s\": to run it, --%s %s; to look at it, inspect or plan before it", word,
-                     is_folder(word) ? "ctx_dir" : "retrieve_context", word);
-    if (first) return usage("unknown command \"%s\": there are inspect, plan, compile and explain", word);
-    return usage("unexpected argument \"%s\": a command is the first word", word);
-}
-
-/* Returns STATUS_OK, or STATUS_USAGE after a message. *answered is set when --help or --version has answered. */
-static int parse_options(tool *t, int argc, char **argv, int *answered)
-{
-    settings *set = &t->set;
-    const size_t most = (size_t)argc + 1;
-    set->contexts = room_for(most, sizeof(*set->contexts));
-    set->graphs = room_for(most, sizeof(*set->graphs));
-    set->inputs = room_for(most, sizeof(*set->inputs));
-    set->inferences = 1;
-    int seen[OPTION_COUNT] = {0};
-    int begin = 1;
-    for (size_t c = 0; argc > 1 && c < COMMAND_COUNT; ++c) {
-        if (strcmp(argv[1], commands[c].word) != 0) continue;
-        set->command = commands[c].command;
-        begin = 2;
-    }
-    const char *operand = NULL;                  /* the first one */
-
-    for (int i = begin; i < argc; ++i) {
-        const char *word = argv[i];
-        if (strncmp(word, "--", 2) != 0) {
-            if (word[0] == '\0') return usage("unexpected argument \"%s\"", word);
-            if (word[0] == '-' && word[1] != '\0') return usage("unknown option \"%s\": options begin with \"--\"", word);
-            if (operand == NULL) operand = word;
-            set->contexts[set->context_count++] = word;
-            continue;
-        }
-        if (word[2] == '\0') return usage("unexpected argument \"%s\"", word);
-        const size_t length = strcspn(word + 2, "=");
-        const char *value = word[2 + length] == '=' ? word + 2 + length + 1 : NULL;
-        char *name = text("%.*s", (int)length, word + 2);
-        size_t n = 0;
-        while (n < OPTION_COUNT && strcmp(name, options[n].name) != 0 &&
-               (options[n].alias == NULL || strcmp(name, options[n].alias) != 0)) ++n;
-
-        int status = STATUS_OK;
-        if (n == OPTION_COUNT) {
-            status = usage("unknown option --%s", name);
-        } else if (options[n].value == NULL && value != NULL) {
-            status = usage("--%s takes no value", name);
-        } else if (options[n].value != NULL) {
-            if (value == NULL && i + 1 < argc && strncmp(argv[i + 1], "--", 2) != 0) value = argv[++i];
-            if (value == NULL || value[0] == '\0')
-                status = usage("--%s needs a value: --%s %s", name, name, options[n].value);
-            else if (seen[n] && !options[n].repeatable)
-                status = usage("--%s is given twice", options[n].name);
-        }
-        if (status == STATUS_OK) {
-            seen[n] = 1;
-            status = parse_option(set, &options[n], name, value);
-        }
-        free(name);
-        if (status != STATUS_OK) return status;
-        if (options[n].id == OPTION_HELP || options[n].id == OPTION_VERSION) {
-            if (options[n].id == OPTION_HELP) print_help(t->out);
-            else fprintf(t->out, "qnnrt-run %s\n", qnnrt_version());
-            *answered = 1;
-            return STATUS_OK;
-        }
-    }
-    if (operand != NULL && set->command == COMMAND_RUN && !set->diff)
-        return wrong_operand(operand, operand == argv[1]);
-    const int status = check_options(set);
-    if (status == STATUS_OK && set->command != COMMAND_RUN && set->context_count == 1 && is_folder(set->contexts[0])) {
-        set->ctx_dir = set->contexts[0];
-        set->context_count = 0;
-    }
-    return status;
-}
-
+#include "run_page.h"
 #include "run_profile.h"
 #include "run_open.h"
 #include "run_plan.h"
@@ -892,22 +252,281 @@ static int parse_options(tool *t, int argc, char **argv, int *answered)
 #include "run_compile.h"
 
 /* =====================================================================================
-   MAIN                                                                           >>main
+   OPTIONS                                                                     >>options
+   All options of all verbs in one table. A verb lists some of them in its help.
    ===================================================================================== */
 
-/* Take descriptor 1 for this program, and give everyone else standard error in its place. */
-static FILE *take_stdout(void)
+enum { VERB_RUN = 1, VERB_INSPECT = 2, VERB_PLAN = 4, VERB_COMPILE = 8,
+       VERBS_LOOK = VERB_INSPECT | VERB_PLAN, VERBS_MODEL = VERB_RUN | VERBS_LOOK };
+
+static const char *const profile_words[] = {"off", "basic", "detailed", "optrace", NULL};
+static const char *const metadata_words[] = {"all", "system", "json", NULL};
+static const char *const form_words[] = {"native", "float", "both", NULL};
+static const char *const input_form_words[] = {"native", "float", NULL};
+
+/* Read --align: a power of two. */
+static int take_align(void *at, const cli_option *o, const char *value)
 {
-    for (int fd = 0; fd <= 2; ++fd)              /* else the next file that is opened would be in their place */
-        if (fcntl(fd, F_GETFD) == -1 && errno == EBADF && open("/dev/null", O_RDWR) != fd) return NULL;
-    const int own = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-    if (own == -1 || dup2(STDERR_FILENO, STDOUT_FILENO) == -1) return NULL;
-    return fdopen(own, "w");
+    uint64_t number = 0;
+    settings *set = at;
+    if (!cli_number(value, 1u << 20, &number) || number == 0 || (number & (number - 1)) != 0)
+        return cli_wrong_value(o, value, "a power of two from 1 to 1048576");
+    set->align = (uint32_t)number;
+    return STATUS_OK;
 }
 
-static void run_model(tool *t)
+#define FIELD(member) .field = offsetof(settings, member)
+
+static const cli_option options[] = {
+    {.name = "ctx_dir", .value = "DIR", .kind = CLI_TEXT, FIELD(ctx_dir), .verbs = VERB_RUN,
+     .help = "folder of context binaries"},
+    {.name = "retrieve_context", .value = "FILE", .kind = CLI_LIST, FIELD(files), .verbs = VERB_RUN,
+     .help = "a context binary, instead of --ctx_dir; repeat the option for shards, in their order"},
+    {.name = "backend_so", .alias = "backend", .value = "FILE", .kind = CLI_TEXT, FIELD(backend),
+     .verbs = VERB_RUN,
+     .help = "backend library that the binaries were made for: libQnnHtp.so, or libQnnRef.so for "
+             "binaries made with it (default: libQnnHtp.so beside this program, else by the "
+             "system's search). The first line of the output names the library that was loaded"},
+    {.name = "system_so", .alias = "system_library", .value = "FILE", .kind = CLI_TEXT, FIELD(system),
+     .verbs = VERBS_MODEL,
+     .help = "libQnnSystem.so, which reads context binaries (default: the one beside the backend "
+             "library, else by the system's search). It is not needed when every binary has its "
+             "JSON. For binaries made with libQnnRef.so, name that library"},
+    {.name = "soc_model", .value = "N", .kind = CLI_U32, .least = 1, .most = 65535, FIELD(soc_model),
+     .verbs = VERB_RUN,
+     .help = "chip that the HTP device is created for, such as 57 for SM8650 (default: the "
+             "library's choice)"},
+    {.name = "graph", .value = "NAME", .kind = CLI_LIST, FIELD(graphs), .verbs = VERBS_MODEL,
+     .help = "pipeline, or GRAPH or CONTEXT/GRAPH, such as 0/prefill (default: all pipelines); "
+             "repeat the option for several"},
+    {.name = "input", .value = "[GRAPH:]NAME=FILE", .kind = CLI_LIST, FIELD(input_texts),
+     .verbs = VERB_RUN,
+     .help = "content of an input; FILE is the part after the last '='. Without GRAPH: it is for "
+             "every pipeline that has this input. Inputs without a file are zero"},
+    {.name = "input_data_type", .value = "native|float", .kind = CLI_WORD, .words = input_form_words,
+     FIELD(input_form), .verbs = VERB_RUN,
+     .help = "what input files hold: the tensor's own type, or float32 values (default native; a "
+             "quantized or half-precision tensor then takes a float32 file too, if the sizes "
+             "differ)"},
+    {.name = "num_inferences", .value = "N", .kind = CLI_U32, .most = 1000000, FIELD(inferences),
+     .verbs = VERB_RUN, .help = "how often to run each pipeline (default 1; 0: only show and plan)"},
+    {.name = "output_dir", .value = "DIR", .kind = CLI_TEXT, FIELD(output_dir), .verbs = VERB_RUN,
+     .help = "write outputs to DIR/GRAPH/TENSOR.raw, or with several inferences to "
+             "DIR/Result_N/GRAPH/TENSOR.raw (default: outputs are not written)"},
+    {.name = "output_data_type", .value = "native|float|both", .kind = CLI_WORD, .words = form_words,
+     FIELD(output_form), .verbs = VERB_RUN,
+     .help = "what output files hold: the tensor's own type, float32 values, or both as "
+             "TENSOR_native.raw and TENSOR.raw (default native)"},
+    {.name = "bind_plan_out", .value = "FILE", .kind = CLI_TEXT, FIELD(plan_out), .verbs = VERBS_MODEL,
+     .help = "write steps, slots, edges and the memory plan as JSON; - for standard output, which "
+             "then holds nothing else"},
+    {.name = "json", .kind = CLI_FLAG, FIELD(json), .verbs = VERBS_MODEL,
+     .help = "print the result as JSON instead of tables: the document of --bind_plan_out with "
+             "times and files"},
+    {.name = "profiling_level", .value = "off|basic|detailed|optrace", .kind = CLI_WORD,
+     .words = profile_words, FIELD(profile), .verbs = VERB_RUN,
+     .help = "print what the library measures while it loads and in the last inference: totals "
+             "with basic, every node too with detailed; optrace (HTP) adds its trace to "
+             "--profile_out (default off)"},
+    {.name = "profile_out", .value = "FILE", .kind = CLI_TEXT, FIELD(profile_out), .verbs = VERB_RUN,
+     .help = "write the profile of every inference: FILE.json for chrome://tracing and Perfetto, "
+             "- for standard output, any other name for the log that the SDK's qnn-profile-viewer "
+             "reads"},
+    {.name = "perf_profile", .value = "NAME", .kind = CLI_POWER, FIELD(power), .verbs = VERB_RUN,
+     .help = "power preset of the NPU: burst, sustained_high_performance, high_performance, "
+             "balanced, low_balanced, high_power_saver, power_saver or low_power_saver (default: "
+             "no preset is set)"},
+    {.name = "align", .value = "N", .kind = CLI_OWN, .take = take_align,
+     .verbs = VERB_RUN | VERB_PLAN,
+     .help = "alignment of tensors in bytes, a power of two (default 64)"},
+    {.name = "guard", .kind = CLI_FLAG, FIELD(guard), .verbs = VERB_RUN,
+     .help = "put inaccessible pages around every tensor; when the backend reads or writes there, "
+             "a message names the tensor and the program ends"},
+    {.name = "read", .kind = CLI_FLAG, FIELD(read), .verbs = VERBS_MODEL,
+     .help = "read files into memory instead of mapping them"},
+    {.name = "inspect", .kind = CLI_FLAG, FIELD(inspect), .verbs = VERB_RUN,
+     .help = "open no backend and run nothing: show the files, their wiring and the memory plan; "
+             "see also qnnrt-run inspect"},
+    {.name = "metadata", .value = "all|system|json", .kind = CLI_WORD, .words = metadata_words,
+     FIELD(metadata), .verbs = VERBS_MODEL,
+     .help = "where to read graphs and tensors from: libQnnSystem.so, the JSON beside the "
+             "binaries, or both where both exist; then they must agree (default all)"},
+    {.name = "json_file", .value = "FILE", .kind = CLI_TEXT, FIELD(json_file), .verbs = VERBS_MODEL,
+     .help = "write the metadata as qnn-context-binary-utility does; - for standard output. For "
+             "several binaries, FILE is a folder, which gets one file for each"},
+    {.name = "unified", .kind = CLI_FLAG, FIELD(unified), .verbs = VERBS_MODEL,
+     .help = "write --json_file in the flat form of --unified_qairt_format"},
+    {.name = "diff", .kind = CLI_FLAG, FIELD(diff), .verbs = VERB_INSPECT,
+     .help = "compare two models, each a folder or a file, and print a line for each difference; "
+             "exit status 0: equal, 1: different, 2: a model could not be opened"},
+    {.name = "svg", .value = "FILE", .kind = CLI_TEXT, FIELD(svg), .verbs = VERBS_MODEL,
+     .help = "draw the pipelines, or with plan the memory, as a picture for a browser; - for "
+             "standard output"},
+    {.name = "dot", .value = "FILE", .kind = CLI_TEXT, FIELD(dot), .verbs = VERB_RUN | VERB_INSPECT,
+     .help = "draw the pipelines for Graphviz; - for standard output"},
+    {.name = "keep_going", .kind = CLI_FLAG, FIELD(keep_going), .verbs = VERBS_MODEL,
+     .help = "continue after a shard, a pipeline or an inference has failed"},
+
+    {.name = "output_dir", .value = "DIR", .kind = CLI_TEXT, FIELD(output_dir), .verbs = VERB_COMPILE,
+     .help = "folder for the files; it is created if it does not exist"},
+    {.name = "graph_name", .value = "N1,N2", .kind = CLI_TEXT, FIELD(compile.names),
+     .verbs = VERB_COMPILE,
+     .help = "names of the graphs, in the order of the containers (default: the names in the "
+             "containers); an empty name keeps the container's name: N1,,N3"},
+    {.name = "binary_file", .value = "NAME", .kind = CLI_TEXT, FIELD(compile.binary_file),
+     .verbs = VERB_COMPILE,
+     .help = "name of the binary without .bin (default: the name of the first container)"},
+    {.name = "backend_so", .alias = "backend", .value = "FILE", .kind = CLI_TEXT, FIELD(backend),
+     .verbs = VERB_COMPILE,
+     .help = "library that compiles, and that will run the binary (default: libQnnHtp.so beside "
+             "this program, else by the system's search)"},
+    {.name = "system_so", .value = "FILE", .kind = CLI_TEXT, FIELD(system), .verbs = VERB_COMPILE,
+     .help = "libQnnSystem.so, which reads .dlc (default: the one beside the backend library). "
+             "With libQnnRef.so it must be named"},
+    {.name = "soc_model", .value = "N", .kind = CLI_U32, .least = 1, .most = 65535, FIELD(soc_model),
+     .verbs = VERB_COMPILE,
+     .help = "HTP: chip to compile for, such as 57 for SM8650 (default on x86-64: 57)"},
+    {.name = "dsp_arch", .value = "N", .kind = CLI_U32, .least = 1, .most = 65535,
+     FIELD(compile.arch), .verbs = VERB_COMPILE,
+     .help = "HTP: NPU generation, such as 75 (default: that of the chip)"},
+    {.name = "fp16", .kind = CLI_FLAG, FIELD(compile.fp16), .verbs = VERB_COMPILE,
+     .help = "HTP: compute float32 graphs in half precision"},
+    {.name = "optimization_level", .value = "N", .kind = CLI_U32, .least = 1, .most = 3,
+     FIELD(compile.level), .verbs = VERB_COMPILE,
+     .help = "HTP: 1 to 3 (default: the library's choice)"},
+    {.name = "vtcm_mib", .value = "N", .kind = CLI_U32, .least = 1, .most = 1024,
+     FIELD(compile.vtcm), .verbs = VERB_COMPILE,
+     .help = "HTP: fast memory that a graph may use, in MiB (default: the library's choice)"},
+    {.name = "hvx_threads", .value = "N", .kind = CLI_U32, .least = 1, .most = 64,
+     FIELD(compile.hvx), .verbs = VERB_COMPILE,
+     .help = "HTP: vector threads of a graph (default: the library's choice)"},
+    {.name = "weight_sharing", .kind = CLI_FLAG, FIELD(compile.share), .verbs = VERB_COMPILE,
+     .help = "HTP: store weights that graphs have in common once. Such a file runs on a device, "
+             "but not on the x86-64 emulator"},
+
+    {.name = "log_level", .value = "LEVEL", .kind = CLI_LEVEL, FIELD(log_level),
+     .verbs = VERBS_MODEL | VERB_COMPILE,
+     .help = "print log lines up to this level to standard error: 1 error, 2 warn, 3 info, "
+             "4 verbose, 5 debug; by number or name (default: no log)"},
+    {.name = "version", .kind = CLI_VERSION, .help = "print the version"},
+    {.name = "help", .kind = CLI_HELP, .help = "print this help"}
+};
+
+/* True if the verb only looks at models. */
+static int only_looks(const settings *set)
 {
-    if (!open_model(t) || !select_jobs(t)) return;
+    return set->command != COMMAND_RUN || set->inspect;
+}
+
+/* Take "[GRAPH:]NAME=FILE" apart. */
+static int check_inputs(settings *set)
+{
+    set->inputs = cli_alloc(set->input_texts.count, sizeof(*set->inputs));
+    for (size_t i = 0; i < set->input_texts.count; ++i) {
+        const char *text = set->input_texts.items[i], *equals = strrchr(text, '=');
+        if (equals == NULL || equals == text || equals[1] == '\0')
+            return cli_usage("Write --input NAME=FILE.", "--input takes [GRAPH:]NAME=FILE, not \"%s\"",
+                             text);
+        input_option *input = &set->inputs[set->input_count++];
+        input->text = text;
+        input->name = cli_text("%.*s", (int)(equals - text), text);
+        input->file = equals + 1;
+    }
+    return STATUS_OK;
+}
+
+static int check_diff(const settings *set)
+{
+    if (set->command == COMMAND_PLAN)
+        return cli_usage("Use qnnrt-run inspect --diff A B.", "--diff is not an option of plan");
+    if (set->ctx_dir != NULL || set->files.count != 2)
+        return cli_usage("Use qnnrt-run inspect --diff A B.",
+                         "--diff takes two models, each a folder or a file");
+    if (documents_on_stdout(set, NULL) > 0 || set->json_file != NULL || set->plan_out != NULL ||
+        set->dot != NULL || set->svg != NULL)
+        return cli_usage("Leave out the options that write documents.",
+                         "--diff prints differences and nothing else");
+    return STATUS_OK;
+}
+
+/* Check a word that is neither an option nor a verb. */
+static int check_operand(const char *word, int first)
+{
+    static const char *const names[] = {"run", "inspect", "plan", "compile", "explain"};
+    cli_near near = {word, strlen(word), NULL, 0};
+    char *shown = cli_shown(word), *hint = NULL;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); ++i) cli_near_try(&near, names[i]);
+    if (access(word, F_OK) == 0)
+        hint = cli_text("Run it with qnnrt-run --%s %s, or look at it with qnnrt-run inspect %s.",
+                        cli_is_folder(word) ? "ctx_dir" : "retrieve_context", shown, shown);
+    else if (first && near.best != NULL)
+        hint = cli_text("Use qnnrt-run %s.", near.best);
+    if (first && access(word, F_OK) != 0)
+        cli_usage(hint, "unknown verb \"%s\": known are run, inspect, plan, compile and explain", shown);
+    else if (near.best != NULL && near.distance == 0)
+        cli_usage("Write the verb as the first word.", "unexpected argument \"%s\"", shown);
+    else
+        cli_usage(hint, "unexpected argument \"%s\"", shown);
+    free(shown);
+    free(hint);
+    return STATUS_USAGE;
+}
+
+/* Check options that depend on each other, for run, inspect and plan. */
+static int check_model(settings *set, const cli_parsed *parsed, int first)
+{
+    static const char *const words[] = {"--inspect", "inspect", "plan"};
+    const char *word = words[set->command], *documents[6];
+    int status = check_inputs(set);
+    if (status != STATUS_OK) return status;
+    if (parsed->operand != NULL && !parsed->named && !set->diff) return check_operand(parsed->operand, first);
+    if (set->diff) status = check_diff(set);
+    if (status != STATUS_OK) return status;
+    if (set->ctx_dir != NULL && set->files.count > 0)
+        return cli_usage("Name the model once.", "--ctx_dir excludes --retrieve_context and other files");
+    if (set->ctx_dir == NULL && set->files.count == 0)
+        return set->command != COMMAND_RUN ? cli_usage(NULL, "%s takes a folder or files", word)
+               : cli_usage("Name the model with --ctx_dir DIR.",
+                           "the model is missing: --ctx_dir or --retrieve_context");
+    if (only_looks(set)) {
+        const char *given = set->input_count > 0                       ? "--input"
+                            : set->output_dir != NULL                  ? "--output_dir"
+                            : set->profile != QNNRT_PROFILE_OFF        ? "--profiling_level"
+                            : set->power != QNNRT_POWER_CUSTOM         ? "--perf_profile"
+                                                                       : NULL;
+        if (given != NULL)
+            return cli_usage("Use it with qnnrt-run run.", "%s runs nothing: it does not take %s", word,
+                             given);
+    }
+    if (set->profile_out != NULL && set->profile == QNNRT_PROFILE_OFF)
+        return cli_usage("Add --profiling_level basic, detailed or optrace.",
+                         "--profile_out needs --profiling_level");
+    if (only_looks(set) || set->diff) set->inspect = 1;
+    if (set->inspect) set->inferences = 0;
+    if (set->unified && set->json_file == NULL)
+        return cli_usage("Add --json_file FILE.", "--unified needs --json_file");
+    if (set->dot != NULL && set->command == COMMAND_PLAN)
+        return cli_usage("Use --svg.", "--dot is not an option of plan");
+    if (documents_on_stdout(set, documents) > 1)
+        return cli_usage("Write one of them to a file.", "%s and %s both write to standard output",
+                         documents[0], documents[1]);
+    if (parsed->operand != NULL && set->files.count == 1 && cli_is_folder(set->files.items[0])) {
+        set->ctx_dir = set->files.items[0];
+        set->files.count = 0;
+    }
+    return STATUS_OK;
+}
+
+/* =====================================================================================
+   VERBS                                                                         >>verbs
+   What each verb does. Each returns the exit status; t->failed counts as well.
+   ===================================================================================== */
+
+static int verb_run(void *user)
+{
+    tool *t = user;
+    if (t->set.diff) return run_diff(t);
+    if (!open_model(t) || !select_jobs(t)) return STATUS_OK;
     for (size_t i = 0; i < t->job_count; ++i) {
         plan_job(t, &t->jobs[i]);
         say_job(t, &t->jobs[i]);
@@ -916,25 +535,28 @@ static void run_model(tool *t)
     write_dumps(t);
     write_flow(t);
     write_dot(t);
-    if (t->failed && !t->set.keep_going) return;
+    if (t->failed && !t->set.keep_going) return STATUS_OK;
 
     const int failed_before = t->failed;
     t->failed = 0;
     for (size_t i = 0; i < t->set.input_count; ++i) place_input(t, &t->set.inputs[i]);
     const int inputs_placed = !t->failed;
     t->failed |= failed_before;
-    if (!inputs_placed) return;                  /* a wrong name is a wrong command, even with --keep_going */
+    if (!inputs_placed) return STATUS_OK;        /* a wrong name is a wrong command, even with --keep_going */
 
     name_files(t);
     begin_profile(t);
     for (size_t i = 0; i < t->job_count && t->set.inferences > 0 && (!t->failed || t->set.keep_going); ++i)
         if (t->jobs[i].plan != NULL) run_job(t, &t->jobs[i]);
     end_profile(t);
+    return STATUS_OK;
 }
 
-static void run_inspect(tool *t)
+static int verb_inspect(void *user)
 {
-    if (!open_model(t)) return;
+    tool *t = user;
+    if (t->set.diff) return run_diff(t);
+    if (!open_model(t)) return STATUS_OK;
     say_model(t);
     if (select_jobs(t))
         for (size_t i = 0; i < t->job_count; ++i) say_job(t, &t->jobs[i]);
@@ -942,11 +564,13 @@ static void run_inspect(tool *t)
     write_dumps(t);
     write_flow(t);
     write_dot(t);
+    return STATUS_OK;
 }
 
-static void run_plan(tool *t)
+static int verb_plan(void *user)
 {
-    if (!open_model(t) || !select_jobs(t)) return;
+    tool *t = user;
+    if (!open_model(t) || !select_jobs(t)) return STATUS_OK;
     for (size_t i = 0; i < t->job_count; ++i) {
         plan_job(t, &t->jobs[i]);
         say_job(t, &t->jobs[i]);
@@ -955,49 +579,97 @@ static void run_plan(tool *t)
     write_report(t, t->set.plan_out, 0);
     write_dumps(t);
     write_arena(t);
+    return STATUS_OK;
 }
 
-/* Returns the exit status. */
-static int run_all(tool *t)
+static const char *const run_examples[] = {
+    "run model_dir --backend_so libQnnHtp.so --input x=x.raw --output_dir out",
+    "--ctx_dir model_dir --input x=x.raw --output_dir out", NULL};
+static const char *const inspect_examples[] = {
+    "inspect model_dir --svg pipeline.svg", "inspect model_dir --json_file metadata/",
+    "inspect --diff old_dir new_dir", NULL};
+static const char *const plan_examples[] = {"plan model_dir --svg memory.svg", NULL};
+static const char *const compile_examples[] = {
+    "compile prompt.dlc token.dlc --graph_name prompt,token --output_dir out --soc_model 57", NULL};
+static const char *const explain_examples[] = {"explain 0x1388", NULL};
+
+#define LOOK_NOTES \
+    "It takes one folder, or context binaries, or the JSON that qnn-context-binary-utility makes of " \
+    "them (X_json.json belongs to X.bin). It opens no backend; with JSON for every binary it needs " \
+    "no library at all."
+
+static const cli_verb verbs[] = {
+    {.name = "run", .usage = "DIR|FILE ... [options]", .examples = run_examples,
+     .summary = "Run the pipelines of a model. The word run may be left out when --ctx_dir or "
+                "--retrieve_context names the model.",
+     .lists = VERB_RUN, .takes = VERBS_MODEL, .run = verb_run},
+    {.name = "inspect", .usage = "FILE|DIR ... [options]", .examples = inspect_examples,
+     .summary = "Show contexts, graphs, tensors, and how the graphs are wired.",
+     .notes = LOOK_NOTES, .lists = VERB_INSPECT, .takes = VERBS_MODEL, .run = verb_inspect},
+    {.name = "plan", .usage = "FILE|DIR ... [options]", .examples = plan_examples,
+     .summary = "Show how much memory the tensors take, and where each one lies.",
+     .notes = LOOK_NOTES, .lists = VERB_PLAN, .takes = VERBS_MODEL, .run = verb_plan},
+    {.name = "compile", .usage = "A.dlc ... --output_dir DIR [options]", .examples = compile_examples,
+     .summary = "Compile .dlc containers into one context binary with all their graphs, DIR/A.bin, "
+                "and write its metadata to DIR/A_json.json.",
+     .lists = VERB_COMPILE, .takes = VERB_COMPILE, .run = verb_compile},
+    {.name = "explain", .usage = "[CODE|SYMBOL|LINE]", .examples = explain_examples,
+     .summary = "Explain an error: a code, its symbol, or a pasted line of a log, with likely "
+                "causes and a remedy. Without a word it lists all that it knows.",
+     .raw = 1, .run = verb_explain}
+};
+
+static const cli_program program = {
+    .summary = "Show, plan, run and compile models for QNN, and explain error codes.",
+    .notes = "Each verb has its own help: qnnrt-run VERB --help.",
+    .statuses = "Exit status: 0 everything succeeded, 1 something failed, 2 wrong usage. A pipeline "
+                "that cannot be wired is a failure for run and plan, and a finding for inspect.",
+    .verbs = verbs, .verb_count = sizeof(verbs) / sizeof(verbs[0]),
+    .options = options, .option_count = sizeof(options) / sizeof(options[0]),
+    .operands = 1, .operand_field = offsetof(settings, files)
+};
+
+/* =====================================================================================
+   MAIN                                                                           >>main
+   ===================================================================================== */
+
+/* Check the options and do what the verb says. Returns the exit status; t->failed counts as well. */
+static int perform(tool *t, const cli_parsed *parsed, int first)
 {
-    if (t->set.diff) return run_diff(t);
-    switch (t->set.command) {
-    case COMMAND_RUN:     run_model(t); break;
-    case COMMAND_INSPECT: run_inspect(t); break;
-    case COMMAND_PLAN:    run_plan(t); break;
+    int status = STATUS_OK;
+    const unsigned lists = parsed->verb->lists;
+    if ((lists & VERBS_MODEL) != 0) {
+        t->set.command = lists == VERB_INSPECT ? COMMAND_INSPECT : lists == VERB_PLAN ? COMMAND_PLAN : COMMAND_RUN;
+        status = check_model(&t->set, parsed, first);
     }
-    write_report(t, t->set.json ? "-" : NULL, 1);
-    return STATUS_OK;                            /* t->failed decides */
+    if (status != STATUS_OK) return status;
+    status = parsed->verb->run(t);
+    if ((lists & VERBS_MODEL) != 0 && !t->set.diff) write_report(t, t->set.json ? "-" : NULL, 1);
+    close_all(t);
+    return status;
 }
 
 int main(int argc, char **argv)
 {
     tool t;
-    int answered = 0;
+    cli_parsed parsed;
     memset(&t, 0, sizeof(t));
-    t.out = take_stdout();
+    t.out = cli_take_stdout();
     if (t.out == NULL) {
-        fprintf(stderr, "qnnrt-run: cannot copy standard output: %s\n", strerror(errno));
+        perror(CLI_NAME ": cannot copy standard output");
         return STATUS_FAILED;
     }
-    const int explains = argc > 1 && strcmp(argv[1], "explain") == 0;
-    const int compiles = argc > 1 && strcmp(argv[1], "compile") == 0;
-    int status = explains ? explain(t.out, argc - 2, argv + 2) : compiles ? compile(&t, argc - 2, argv + 2)
-                          : parse_options(&t, argc, argv, &answered);
-    answered |= explains || compiles;
-    if (status == STATUS_OK && !answered) {
-        status = run_all(&t);
-        close_all(&t);
-    }
+    cli_catch_signals();
+    t.set.inferences = 1;
+    int status = cli_parse(&program, argc, argv, &t.set, t.out, &parsed);
+    if (status == STATUS_OK && !parsed.answered)
+        status = perform(&t, &parsed, parsed.operand != NULL && parsed.operand == argv[1]);
     for (size_t i = 0; i < t.set.input_count; ++i) free(t.set.inputs[i].name);
-    free((void *)t.set.contexts);
-    free((void *)t.set.graphs);
     free(t.set.inputs);
+    free((void *)t.set.files.items);
+    free((void *)t.set.graphs.items);
+    free((void *)t.set.input_texts.items);
     free(t.error);
-    const int good = !ferror(t.out);
-    if (fclose(t.out) != 0 || !good) {
-        fprintf(stderr, "qnnrt-run: cannot write to standard output\n");
-        if (status == STATUS_OK) return STATUS_FAILED;
-    }
+    if (!cli_close_stdout(t.out) && status == STATUS_OK) status = STATUS_FAILED;
     return status != STATUS_OK ? status : t.failed ? STATUS_FAILED : STATUS_OK;
 }

@@ -30,7 +30,7 @@ static char *tick_text(uint64_t bytes)
     double value = (double)bytes;
     size_t unit = 0;
     for (; value >= 1024 && unit < 6; ++unit) value /= 1024;
-    return bytes == 0 ? text("0") : text("%.4g %s", value, units[unit]);
+    return bytes == 0 ? cli_text("0") : cli_text("%.4g %s", value, units[unit]);
 }
 
 static double arena_y(const qnnrt_plan_info *plan, double bottom, uint64_t offset)
@@ -49,20 +49,20 @@ static void draw_block(page *p, const job *j, const qnnrt_plan_block *block, dou
     char *name = block_name(j, block), *bytes = human_bytes(block->bytes), *exact = grouped(block->bytes);
     char *offset = grouped(block->offset);
     const char *kept = block->kept ? ", kept between calls" : "";
-    char *title = text("%s\n%s%s, %s bytes at %s, steps %lu to %lu", name, kind, kept, exact, offset,
+    char *title = cli_text("%s\n%s%s, %s bytes at %s, steps %lu to %lu", name, kind, kept, exact, offset,
                        (unsigned long)block->first, (unsigned long)block->last);
     /* What keeps its content stays taken after its last step. */
     const size_t left = j->info->step_count > block->last + 1u ? j->info->step_count - block->last - 1 : 0;
     if (block->kept && left > 0)
         svg_box(p, "rest", x + width, top + inset, column * (double)left - 1, height - 2 * inset, 0);
-    char *style = text("block %s%s", inset > 0 ? "" : "thin ", kind);
+    char *style = cli_text("block %s%s", inset > 0 ? "" : "thin ", kind);
     svg_card(p, style, x + 1, top + inset, width - 2 > 0.5 ? width - 2 : 0.5, height - 2 * inset, height >= 8 ? 2 : 0);
     free(style);
     svg_title(p, title);
     if (height >= 14 && (columns_in(name) <= columns || columns >= 10)) {
         const int two = height >= 34 && columns_in(bytes) <= columns;
         const double middle = top + height / 2;
-        style = text("%s t-%s", height >= 17 ? "bold" : "tiny", kind);
+        style = cli_text("%s t-%s", height >= 17 ? "bold" : "tiny", kind);
         svg_text(p, x + 8, two ? middle - 3 : middle + (height >= 17 ? 4 : 3.5), style, columns, name);
         if (two) svg_text(p, x + 8, middle + 12, "meta", columns, bytes);
         free(style);
@@ -95,7 +95,7 @@ static void draw_axes(page *p, const job *j, double column, double top, double b
         if (s % every != 0) continue;
         const qnnrt_step_info *step = &j->info->steps[s];
         char *file = step_file(step);
-        char *number = text("%lu", (unsigned long)s), *both = text("%s  %s", number, file);
+        char *number = cli_text("%lu", (unsigned long)s), *both = cli_text("%s  %s", number, file);
         const int fits = (double)columns_in(both) * 6.8 + 8 < column;
         svg_text(p, x + column / 2, bottom + 17, "meta mid", fits ? 100 : 6, fits ? both : number);
         free(file);
@@ -162,13 +162,13 @@ static void draw_legend(page *p, const job *j, double y)
 static double draw_arena(page *p, const job *j, double y)
 {
     const qnnrt_plan_info *plan = j->plan_info;
-    char *name = shown(j->info->name);
+    char *name = cli_shown(j->info->name);
     svg_text(p, MARGIN, y + 16, "h1", (ARENA_WIDTH - 2 * MARGIN) * 10 / 93, name);
     free(name);
     if (plan == NULL) {
-        char *line = text("%.*s", (int)strcspn(j->error != NULL ? j->error : "no plan", "\n"),
+        char *line = cli_text("%.*s", (int)strcspn(j->error != NULL ? j->error : "no plan", "\n"),
                           j->error != NULL ? j->error : "no plan");
-        char *reason = shown(line);
+        char *reason = cli_shown(line);
         svg_text(p, MARGIN, y + 35, "meta t-bad", (size_t)((ARENA_WIDTH - 2 * MARGIN) * 10 / 68), reason);
         free(line);
         free(reason);

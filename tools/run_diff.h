@@ -16,7 +16,7 @@ static void differs(const differ *d, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    char *what = text_of(format, list);
+    char *what = cli_text_list(format, list);
     va_end(list);
     say(d->t, "%s: %s\n", d->where, what);
     d->t->different = 1;
@@ -51,14 +51,14 @@ static void diff_axis(const differ *d, const qnnrt_quant *a, const qnnrt_quant *
 static char *vendor_text(qnnrt_vendor_enum which, uint32_t value)
 {
     const char *name = qnnrt_vendor_name(which, value);
-    return name != NULL ? text("%s", name) : text("0x%lx", (unsigned long)value);
+    return name != NULL ? cli_text("%s", name) : cli_text("0x%lx", (unsigned long)value);
 }
 
 static char *dynamic_text(const qnnrt_tensor_info *tensor)
 {
-    char *made = text("%s", tensor->dynamic_dims == NULL ? "none" : "");
+    char *made = cli_text("%s", tensor->dynamic_dims == NULL ? "none" : "");
     for (uint32_t i = 0; tensor->dynamic_dims != NULL && i < tensor->rank; ++i) {
-        char *longer = text("%s%c", made, tensor->dynamic_dims[i] != 0 ? '1' : '0');
+        char *longer = cli_text("%s%c", made, tensor->dynamic_dims[i] != 0 ? '1' : '0');
         free(made);
         made = longer;
     }
@@ -67,7 +67,7 @@ static char *dynamic_text(const qnnrt_tensor_info *tensor)
 
 static void diff_tensor(const differ *d, const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
 {
-    diff_texts(d, "id", text("%lu", (unsigned long)a->id), text("%lu", (unsigned long)b->id));
+    diff_texts(d, "id", cli_text("%lu", (unsigned long)a->id), cli_text("%lu", (unsigned long)b->id));
     diff_texts(d, "dtype", vendor_text(QNNRT_VENDOR_DTYPE, (uint32_t)a->dtype),
                vendor_text(QNNRT_VENDOR_DTYPE, (uint32_t)b->dtype));
     diff_texts(d, "dims", dims_text(a), dims_text(b));
@@ -103,7 +103,7 @@ static int compare_named(const void *a, const void *b)
 /* things are `count` structs of `size` bytes, which begin with their name. */
 static named *by_name(const void *things, size_t count, size_t size)
 {
-    named *list = room_for(count, sizeof(*list));
+    named *list = cli_alloc(count, sizeof(*list));
     for (size_t i = 0; i < count; ++i) {
         list[i].thing = (const char *)things + i * size;
         memcpy((void *)&list[i].name, list[i].thing, sizeof(list[i].name));
@@ -123,8 +123,8 @@ static void diff_lists(const differ *d, const char *kind, size_t size, const voi
     size_t i = 0, k = 0, only = 0, moved = 0;
     while (i < a_count || k < b_count) {
         const int order = i == a_count ? 1 : k == b_count ? -1 : strcmp(left[i].name, right[k].name);
-        char *name = shown(order <= 0 ? left[i].name : right[k].name);
-        differ inner = {d->t, text("%s, %s \"%s\"", d->where, kind, name)};
+        char *name = cli_shown(order <= 0 ? left[i].name : right[k].name);
+        differ inner = {d->t, cli_text("%s, %s \"%s\"", d->where, kind, name)};
         if (order == 0) {
             moved += left[i].place != right[k].place;
             pair(&inner, left[i].thing, right[k].thing);
@@ -160,7 +160,7 @@ static void diff_graph_pair(const differ *d, const void *a, const void *b)
 
 static int run_diff(tool *t)
 {
-    const char *const *words = t->set.contexts;
+    const char *const *words = t->set.files.items;
     size_t counts[2] = {0, 0};
     t->model = open_sources(t, NULL, &words[0], 1);
     if (t->model != NULL) t->other = open_sources(t, NULL, &words[1], 1);
@@ -169,13 +169,13 @@ static int run_diff(tool *t)
     counts[0] = qnnrt_get_info(t->model)->context_count;
     counts[1] = qnnrt_get_info(t->other)->context_count;
     for (size_t i = 0; i < counts[0] || i < counts[1]; ++i) {
-        differ d = {t, text("context %lu", (unsigned long)i)};
+        differ d = {t, cli_text("context %lu", (unsigned long)i)};
         if (i < counts[0] && i < counts[1]) {
             diff_facts(&d, context_facts, CONTEXT_FACTS, &a[i], &b[i]);
             diff_lists(&d, "graph", sizeof(qnnrt_graph_info), a[i].graphs, a[i].graph_count, b[i].graphs,
                        b[i].graph_count, diff_graph_pair);
         } else {
-            char *file = shown(i < counts[0] ? a[i].file : b[i].file);
+            char *file = cli_shown(i < counts[0] ? a[i].file : b[i].file);
             differs(&d, "%s, only in the %s model", file, i < counts[0] ? "first" : "second");
             free(file);
         }

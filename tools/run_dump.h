@@ -31,7 +31,7 @@ static void dump_close(dump *d)
 static void dump_enum(dump *d, const char *key, const char *prefix, qnnrt_vendor_enum which, uint32_t value)
 {
     const char *name = qnnrt_vendor_name(which, value);
-    char *whole = name != NULL ? text("%s%s", prefix, name) : text("UNKNOWN");
+    char *whole = name != NULL ? cli_text("%s%s", prefix, name) : cli_text("UNKNOWN");
     json_string(&d->j, key, whole);
     free(whole);
 }
@@ -237,7 +237,7 @@ static char *dump_name(const char *file)
         length -= tail;
         break;
     }
-    return text("%.*s_json.json", (int)length, name);
+    return cli_text("%.*s_json.json", (int)length, name);
 }
 
 static void write_dumps(tool *t)
@@ -249,29 +249,29 @@ static void write_dumps(tool *t)
     const qnnrt_context_info *contexts = qnnrt_get_info(t->model)->contexts;
     count = qnnrt_get_info(t->model)->context_count;
     const size_t length = strlen(path);
-    const int folder = !is_stdout(path) && (is_folder(path) || path[length - 1] == '/');
+    const int folder = !is_stdout(path) && (cli_is_folder(path) || path[length - 1] == '/');
     if (count > 1 && !folder) {
-        fail(t, NULL, "--json_file %s: the model has %lu contexts: name a folder, as %s/, for one file each", path,
+        fail(t, NULL, NULL, "--json_file %s: the model has %lu contexts: name a folder, as %s/, for one file each", path,
              (unsigned long)count, is_stdout(path) ? "metadata" : path);
         return;
     }
-    if (folder && !make_folders(path)) {
-        fail(t, NULL, "cannot make the folder %s: %s", path, strerror(errno));
+    if (folder && !cli_make_folders(path)) {
+        fail(t, NULL, NULL, "cannot make the folder %s: %s", path, strerror(errno));
         return;
     }
-    char **names = room_for(count, sizeof(*names));
+    char **names = cli_alloc(count, sizeof(*names));
     for (size_t i = 0; i < count; ++i) {
         size_t same = 0;
         names[i] = dump_name(contexts[i].file);
         while (same < i && strcmp(names[same], names[i]) != 0) ++same;
         if (contexts[i].failure != NULL) continue;      /* reported */
         if (folder && same < i) {
-            fail(t, NULL, "--json_file: contexts %lu and %lu would both be written to %s", (unsigned long)same,
+            fail(t, NULL, NULL, "--json_file: contexts %lu and %lu would both be written to %s", (unsigned long)same,
                  (unsigned long)i, names[i]);
             continue;
         }
         page p = {NULL, 0, 0};
-        char *to = folder ? text("%s%s%s", path, path[length - 1] == '/' ? "" : "/", names[i]) : text("%s", path);
+        char *to = folder ? cli_text("%s%s%s", path, path[length - 1] == '/' ? "" : "/", names[i]) : cli_text("%s", path);
         dump_context(&p, &contexts[i], set->unified);
         write_named(t, to, &p, folder);
         free(p.data);

@@ -42,33 +42,33 @@ static void explain_one(FILE *out, const qnnrt_explanation *e)
     fprintf(out, "  hint: %s\n", e->fix);
 }
 
-/* The words are one text: a shell takes a pasted line apart. Returns the exit status. */
-static int explain(FILE *out, int count, char **words)
+/* Join the words: a shell takes a pasted line apart. Returns the exit status. */
+static int verb_explain(void *user)
 {
-    if (count == 0) {
-        explain_all(out);
+    tool *t = user;
+    const cli_list *words = &t->set.files;
+    if (words->count == 0) {
+        explain_all(t->out);
         return STATUS_OK;
     }
-    if (count == 1 && strcmp(words[0], "--help") == 0) {
-        print_help(out);
-        return STATUS_OK;
-    }
-    char *all = text("%s", words[0]);
-    for (int i = 1; i < count; ++i) {
-        char *longer = text("%s %s", all, words[i]);
+    char *all = cli_text("%s", words->items[0]);
+    for (size_t i = 1; i < words->count; ++i) {
+        char *longer = cli_text("%s %s", all, words->items[i]);
         free(all);
         all = longer;
     }
     const qnnrt_explanation *found = qnnrt_explain(all);
     if (found != NULL) {
-        explain_one(out, found);
+        explain_one(t->out, found);
     } else {
-        char *hex = text("0x%s", all), *name = shown(all);
-        if (qnnrt_explain(hex) != NULL) fprintf(stderr, "qnnrt-run: there is no code %s, but 0x%s\n", name, name);
-        else fprintf(stderr, "qnnrt-run: nothing is known about \"%s\"; \"qnnrt-run explain\" lists what is\n", name);
+        char *hex = cli_text("0x%s", all), *name = cli_shown(all);
+        char *hint = qnnrt_explain(hex) != NULL ? cli_text("Write 0x%s.", name)
+                                                : cli_text("Run qnnrt-run explain for the list.");
+        fail(t, NULL, hint, "\"%s\" is not a known code, symbol or line", name);
         free(name);
         free(hex);
+        free(hint);
     }
     free(all);
-    return found != NULL ? STATUS_OK : STATUS_FAILED;
+    return STATUS_OK;
 }

@@ -52,7 +52,7 @@ static void entry_title(page *p, const item *items, size_t count)
     enum { LISTED = 40 };
     page s = {NULL, 0, 0};
     for (size_t i = 0; i < count && i < LISTED; ++i) {
-        char *name = shown(items[i].tensor->name), *shape = shape_text(items[i].tensor);
+        char *name = cli_shown(items[i].tensor->name), *shape = shape_text(items[i].tensor);
         char *encoding = encoding_text(&items[i].tensor->quant), *bytes = human_bytes(items[i].tensor->bytes);
         page_add(&s, "%s%s  %s  %s", i > 0 ? "\n" : "", name, shape, bytes);
         if (items[i].tensor->quant.encoding != QNNRT_ENCODING_NONE) page_add(&s, "  %s", encoding);
@@ -77,32 +77,32 @@ static void draw_entry(page *p, double x, double y, const item *items, size_t co
     page_text(p, "<g class=\"entry\">\n");
     entry_title(p, items, count);
     if (count > 1) {
-        times = text("\xC3\x97 %lu", (unsigned long)count);
+        times = cli_text("\xC3\x97 %lu", (unsigned long)count);
         svg_text(p, x + CARD_WIDTH - 26, y, "bold end", 12, times);
         room -= columns_in(times) + 2;
     }
     svg_text(p, x, y, joined && which != SIDE_EDGE ? "bold t-edge" : "bold", room, name);
     if (which == SIDE_EDGE && strcmp(first->edge->to->name, first->edge->from->name) != 0) {
-        char *to = group_name(items, count, 1), *line = text("\xE2\x86\x92 %s", to);
+        char *to = group_name(items, count, 1), *line = cli_text("\xE2\x86\x92 %s", to);
         svg_text(p, x, y += 14.5, "bold", (size_t)NAME_COLUMNS, line);
         free(to);
         free(line);
     }
-    char *line = text("%s, %s%s", shape, bytes, count > 1 ? " each" : "");
+    char *line = cli_text("%s, %s%s", shape, bytes, count > 1 ? " each" : "");
     svg_text(p, x, y += 14.5, "meta", META_COLUMNS, line);
     free(line);
     if (which == SIDE_EDGE && first->tensor->quant.encoding != QNNRT_ENCODING_NONE) {
-        char *encoding = count > 1 ? text("%s", "quantized, see each") : encoding_text(&first->tensor->quant);
+        char *encoding = count > 1 ? cli_text("%s", "quantized, see each") : encoding_text(&first->tensor->quant);
         svg_text(p, x, y += 14.5, "meta", META_COLUMNS, encoding);
         free(encoding);
     }
     if (which == SIDE_EDGE) {
-        char *reason = shown(first->edge->reason), *why = text("wired: %s", reason);
+        char *reason = cli_shown(first->edge->reason), *why = cli_text("wired: %s", reason);
         svg_text(p, x, y += 14.5, "meta t-edge", META_COLUMNS, why);
         free(reason);
         free(why);
     } else if (first->note != NULL) {
-        char *note = shown(first->note);
+        char *note = cli_shown(first->note);
         svg_text(p, x, y += 14.5, "meta t-edge", META_COLUMNS, note);
         free(note);
     }
@@ -121,9 +121,9 @@ static void draw_card(page *p, double x, double y, const item_list *list, side w
     for (size_t i = 0; which != SIDE_EDGE && i < list->count; ++i) joined += list->items[i].edge != NULL;
     char *bytes = human_bytes(list->bytes);
     const char *far = which == SIDE_INPUT ? "from earlier steps" : "for later steps";
-    char *head = joined < list->count ? text("%lu %s%s", all, side_names[which], all == 1 ? "" : "s")
-                                      : text("%lu %s", all, far);
-    char *style = text("head t-%s", side_names[which]), *end = text("head end t-%s", side_names[which]);
+    char *head = joined < list->count ? cli_text("%lu %s%s", all, side_names[which], all == 1 ? "" : "s")
+                                      : cli_text("%lu %s", all, far);
+    char *style = cli_text("head t-%s", side_names[which]), *end = cli_text("head end t-%s", side_names[which]);
     svg_card(p, side_names[which], x, y, CARD_WIDTH, height, 6);
     svg_text(p, x + 13, y + 19, style, 24, head);
     svg_text(p, x + CARD_WIDTH - 13, y + 19, end, 14, bytes);
@@ -134,7 +134,7 @@ static void draw_card(page *p, double x, double y, const item_list *list, side w
         at += 7 + 14.5 * (double)entry_lines(&list->items[begin], which);
     }
     if (shown_groups(list) < list->group_count) {
-        char *more = text("and %lu more", (unsigned long)(list->count - list->groups[shown_groups(list)]));
+        char *more = cli_text("and %lu more", (unsigned long)(list->count - list->groups[shown_groups(list)]));
         svg_text(p, x + 13, at + 13, "meta", 30, more);
         free(more);
     }
@@ -152,7 +152,7 @@ static void draw_bar(flow *f, const qnnrt_pipeline_info *info, size_t step)
     const qnnrt_context_info *context = &qnnrt_get_info(s->model)->contexts[s->context];
     const double width = f->width - 2 * MARGIN;
     const size_t columns = (size_t)((width - 84 - 14) / 7.9);
-    char *graph = shown(s->graph->name), *file = step_file(s), *number = text("%lu", (unsigned long)step);
+    char *graph = cli_shown(s->graph->name), *file = step_file(s), *number = cli_text("%lu", (unsigned long)step);
     page facts = {NULL, 0, 0}, title = {NULL, 0, 0};
     page_text(&facts, file);
     page_add(&title, "%s\n%s", graph, file);
@@ -221,10 +221,10 @@ static void draw_failure(flow *f, const char *failure)
     page lines = {NULL, 0, 0};
     double y = f->y + 19;
     size_t rows = 0;
-    char *rest = text("not wired: %s", failure), *at = rest;
+    char *rest = cli_text("not wired: %s", failure), *at = rest;
     while (*at != '\0' && rows < 12) {
         size_t length = strcspn(at, "\n");
-        char *line = text("%.*s", (int)length, at), *fit = shown(line);
+        char *line = cli_text("%.*s", (int)length, at), *fit = cli_shown(line);
         while (columns_in(fit) > columns) {      /* back to the last blank, or cut */
             size_t cut = length - 1;
             while (cut > columns / 2 && at[cut] != ' ') --cut;
@@ -232,8 +232,8 @@ static void draw_failure(flow *f, const char *failure)
             length = cut > 0 ? cut : 1;
             free(line);
             free(fit);
-            line = text("%.*s", (int)length, at);
-            fit = shown(line);
+            line = cli_text("%.*s", (int)length, at);
+            fit = cli_shown(line);
             if (length <= columns / 2) break;
         }
         svg_text(&lines, MARGIN + 13, y, "meta t-bad", columns, fit);
@@ -255,7 +255,7 @@ static void draw_failure(flow *f, const char *failure)
 static void draw_flow(flow *f, const qnnrt_pipeline_info *info, const around *all)
 {
     const size_t columns = (size_t)((f->width - 2 * MARGIN) / 9.3);
-    char *name = shown(info->name);
+    char *name = cli_shown(info->name);
     size_t inputs = 0, outputs = 0;
     for (size_t i = 0; i < info->slot_count; ++i) {
         inputs += info->slots[i].role == QNNRT_ROLE_INPUT;
@@ -283,7 +283,7 @@ static void draw_flow(flow *f, const qnnrt_pipeline_info *info, const around *al
 
 static around *look_at(const qnnrt_pipeline_info *info)
 {
-    around *all = room_for(info->step_count, sizeof(*all));
+    around *all = cli_alloc(info->step_count, sizeof(*all));
     for (size_t s = 0; s < info->step_count; ++s) look_around(info, s, &all[s]);
     return all;
 }
@@ -300,7 +300,7 @@ static void write_flow(tool *t)
     flow f = {{NULL, 0, 0}, MARGIN, 0, {0, 0, 0}};
     int used[SIDES] = {0, 1, 0}, x = MARGIN;
     if (t->set.svg == NULL) return;
-    around **all = room_for(t->job_count, sizeof(*all));
+    around **all = cli_alloc(t->job_count, sizeof(*all));
     for (size_t i = 0; i < t->job_count; ++i) {  /* which columns there are between bars */
         const qnnrt_pipeline_info *info = t->jobs[i].info;
         all[i] = look_at(info);
@@ -357,12 +357,12 @@ static void dot_label(page *p, const item *items, size_t count)
 static void dot_pipeline(page *p, const qnnrt_pipeline_info *info, size_t index)
 {
     static const char *const colors[SIDES] = {"#dbe9f6", "#fde3c4", "#d5edd3"};
-    char *name = shown(info->name);
+    char *name = cli_shown(info->name);
     around *all = look_at(info);
     page_add(p, "  subgraph cluster_%lu {\n    label=\"", (unsigned long)index);
     dot_text(p, name);
     if (info->failure != NULL) {
-        char *failure = shown(info->failure->text);
+        char *failure = cli_shown(info->failure->text);
         page_text(p, "\\nnot wired: ");
         dot_text(p, failure);
         free(failure);
@@ -370,8 +370,8 @@ static void dot_pipeline(page *p, const qnnrt_pipeline_info *info, size_t index)
     page_text(p, "\";\n");
     for (size_t s = 0; s < info->step_count; ++s) {
         const qnnrt_step_info *step = &info->steps[s];
-        char *file = step_file(step), *graph = shown(step->graph->name);
-        char *node = text("p%lu_s%lu", (unsigned long)index, (unsigned long)s);
+        char *file = step_file(step), *graph = cli_shown(step->graph->name);
+        char *node = cli_text("p%lu_s%lu", (unsigned long)index, (unsigned long)s);
         page_add(p, "    %s [fillcolor=\"#24344d\", fontcolor=white, label=\"step %lu\\n", node, (unsigned long)s);
         dot_text(p, graph);
         page_text(p, "\\n");

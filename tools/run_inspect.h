@@ -75,9 +75,9 @@ static qnnrt_version_info fact_version(const fact *f, const void *base)
 /* Fit to be shown; to be freed. */
 static char *fact_text(const fact *f, const void *base)
 {
-    if (f->kind == FACT_TEXT) return shown(fact_string(f, base));
+    if (f->kind == FACT_TEXT) return cli_shown(fact_string(f, base));
     if (f->kind == FACT_VERSION) return version_text(fact_version(f, base));
-    return text("%llu", (unsigned long long)fact_number(f, base));
+    return cli_text("%llu", (unsigned long long)fact_number(f, base));
 }
 
 static void report_facts(json *j, const fact *facts, size_t count, const void *base)
@@ -113,11 +113,11 @@ static char *source_text(const qnnrt *model, const qnnrt_context_info *c)
 {
     const char *path = qnnrt_get_info(model)->system_path, *slash = strrchr(path, '/');
     const char *system = slash != NULL ? slash + 1 : path;
-    char *name = shown(c->json_file != NULL ? c->json_file : "JSON"), *made = NULL;
-    if (c->from_system && c->from_json) made = text("%s and %s agree", system, name);
-    else if (c->from_json) made = text("%s", name);
-    else if (c->from_system) made = text("%s", system);
-    else made = text("none");
+    char *name = cli_shown(c->json_file != NULL ? c->json_file : "JSON"), *made = NULL;
+    if (c->from_system && c->from_json) made = cli_text("%s and %s agree", system, name);
+    else if (c->from_json) made = cli_text("%s", name);
+    else if (c->from_system) made = cli_text("%s", system);
+    else made = cli_text("none");
     free(name);
     return made;
 }
@@ -132,7 +132,7 @@ static char *grouped(uint64_t value)
         if (i > 0 && (count - i) % 3 == 0) out[used++] = ',';
         out[used++] = digits[i];
     }
-    return text("%.*s", (int)used, out);
+    return cli_text("%.*s", (int)used, out);
 }
 
 /* =====================================================================================
@@ -149,17 +149,17 @@ static void say_tensors(const tool *t, const qnnrt_graph_info *g)
         {g->updateables, g->updateable_count, "updateable"}
     };
     const size_t rows = g->input_count + g->output_count + g->updateable_count;
-    char *(*cells)[COLUMNS] = room_for(rows, sizeof(*cells));
+    char *(*cells)[COLUMNS] = cli_alloc(rows, sizeof(*cells));
     size_t r = 0;
     for (size_t k = 0; k < 3; ++k) {
         for (size_t i = 0; i < lists[k].count; ++i, ++r) {
             const qnnrt_tensor_info *tensor = &lists[k].list[i];
-            cells[r][0] = shown(tensor->name);
-            cells[r][1] = text("%s", lists[k].role);
-            cells[r][2] = text("%lu", (unsigned long)tensor->id);
-            cells[r][3] = text("%s", qnnrt_dtype_name(tensor->dtype));
+            cells[r][0] = cli_shown(tensor->name);
+            cells[r][1] = cli_text("%s", lists[k].role);
+            cells[r][2] = cli_text("%lu", (unsigned long)tensor->id);
+            cells[r][3] = cli_text("%s", qnnrt_dtype_name(tensor->dtype));
             cells[r][4] = dims_text(tensor);
-            cells[r][5] = text("%llu", (unsigned long long)tensor->bytes);
+            cells[r][5] = cli_text("%llu", (unsigned long long)tensor->bytes);
             cells[r][6] = encoding_text(&tensor->quant);
         }
     }
@@ -169,7 +169,7 @@ static void say_tensors(const tool *t, const qnnrt_graph_info *g)
 
 static void say_graph(const tool *t, const qnnrt_graph_info *g)
 {
-    char *name = shown(g->name);
+    char *name = cli_shown(g->name);
     int written = 0;
     say(t, "  graph \"%s\", %lu input%s, %lu output%s\n", name, (unsigned long)g->input_count,
         g->input_count == 1 ? "" : "s", (unsigned long)g->output_count, g->output_count == 1 ? "" : "s");
@@ -188,14 +188,14 @@ static void say_graph(const tool *t, const qnnrt_graph_info *g)
 
 static void say_context(const tool *t, size_t index, const qnnrt_context_info *c)
 {
-    char *file = shown(c->file), *source = source_text(t->model, c), *build = shown(c->build_id != NULL ? c->build_id : "");
+    char *file = cli_shown(c->file), *source = source_text(t->model, c), *build = cli_shown(c->build_id != NULL ? c->build_id : "");
     char *bytes = grouped(c->file_bytes), *blob_bytes = grouped(c->blob_bytes);
     say(t, "\ncontext %lu  %s", (unsigned long)index, file);
     if (c->file_bytes != 0) say(t, ", %s bytes", bytes);
     else if (c->failure == NULL) say(t, ", without its binary");
     say(t, "\n");
     if (c->failure != NULL) {
-        say(t, "  failed: %s%s%s\n", c->failure->text, HINT(*c->failure));
+        say_error(t, "failed", c->failure);
     } else {
         char *core = version_text(c->core_api), *api = version_text(c->backend_api);
         char *blob = version_text(c->blob_version);
@@ -230,9 +230,9 @@ static void say_model(const tool *t)
     size_t count = 0;
     const qnnrt_context_info *contexts = qnnrt_get_info(t->model)->contexts;
     count = qnnrt_get_info(t->model)->context_count;
-    char *name = shown(model_name(t));
+    char *name = cli_shown(model_name(t));
     const char *path = qnnrt_get_info(t->model)->system_path;
-    char *system_path = shown(path[0] != '\0' ? path : "(not needed)");
+    char *system_path = cli_shown(path[0] != '\0' ? path : "(not needed)");
     say(t, "model     %s, %lu context%s\nsystem    %s\n", name, (unsigned long)count, count == 1 ? "" : "s",
         system_path);
     free(name);

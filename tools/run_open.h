@@ -7,16 +7,24 @@
    The backend first, so that its path is known even when the model cannot be opened.
    ===================================================================================== */
 
-static void print_log_line(void *user, qnnrt_log_level level, const char *room, uint64_t vendor_code,
-                           const char *line)
+#define LOG_HINT "Add --log_level error for the library's messages."
+
+/* Fill how the backend is opened. */
+static void backend_options(tool *t, qnnrt_backend_desc *desc)
 {
-    static const char *const names[] = {"default", "error", "warn", "info", "verbose", "debug"};
-    char code[32] = "";
-    if (level > *(const qnnrt_log_level *)user) return;   /* qnnrt's own come at every level */
-    if (vendor_code != 0) snprintf(code, sizeof(code), " (0x%llx)", (unsigned long long)vendor_code);
-    /* One call, so that lines of the vendor's threads do not mix. */
-    fprintf(stderr, "qnnrt-run: log %s %s: %s%s\n", level >= 0 && level <= QNNRT_LOG_DEBUG ? names[level] : "?",
-            room != NULL ? room : "", line != NULL ? line : "", code);
+    memset(desc, 0, sizeof(*desc));
+    desc->path = t->set.backend;
+    desc->log_level = t->set.log_level;
+    desc->soc_model = t->set.soc_model;
+    if (t->set.log_level == QNNRT_LOG_DEFAULT) return;
+    desc->hooks.log = cli_log;
+    desc->hooks.log_user = &t->set.log_level;
+}
+
+static void fail_backend(tool *t, const qnnrt_error *err)
+{
+    fail(t, NULL, err->code == QNNRT_E_LIBRARY ? "Name the library with --backend_so FILE." : err->hint,
+         "%s", err->text);
 }
 
 static void say_version(const tool *t, const char *before, qnnrt_version_info version)
@@ -28,7 +36,7 @@ static void say_version(const tool *t, const char *before, qnnrt_version_info ve
 static void say_backend(const tool *t)
 {
     const qnnrt_backend_info *info = qnnrt_backend_get_info(t->backend);
-    char *path = shown(info->path), *provider = shown(info->provider), *build = shown(info->build_id);
+    char *path = cli_shown(info->path), *provider = cli_shown(info->provider), *build = cli_shown(info->build_id);
     say(t, "backend   %s\n          provider %s, build %s", path, provider[0] != '\0' ? provider : "(not named)",
         build[0] != '\0' ? build : "(not named)");
     say_version(t, ", core API ", info->core_api);
@@ -42,7 +50,7 @@ static void say_backend(const tool *t)
 static const char *model_name(const tool *t)
 {
     const settings *set = &t->set;
-    return set->ctx_dir != NULL ? set->ctx_dir : set->context_count == 1 ? set->contexts[0] : "files given one by one";
+    return set->ctx_dir != NULL ? set->ctx_dir : set->files.count == 1 ? set->files.items[0] : "files given one by one";
 }
 
 static void say_contexts(const tool *t)
@@ -51,14 +59,14 @@ static void say_contexts(const tool *t)
     const qnnrt_context_info *contexts = qnnrt_get_info(t->model)->contexts;
     count = qnnrt_get_info(t->model)->context_count;
     const char *system_path = qnnrt_get_info(t->model)->system_path;
-    char *system_shown = shown(system_path[0] != '\0' ? system_path : "(not needed)");
+    char *system_shown = cli_shown(system_path[0] != '\0' ? system_path : "(not needed)");
     say(t, "system    %s\n", system_shown);
     free(system_shown);
     say(t, "model     %s, %lu context%s\n", model_name(t),
         (unsigned long)count, count == 1 ? "" : "s");
     for (size_t i = 0; i < count; ++i) {
         const qnnrt_context_info *c = &contexts[i];
-        char *file = shown(c->file), *build = shown(c->build_id != NULL ? c->build_id : "");
+        char *file = cli_shown(c->file), *build = cli_shown(c->build_id != NULL ? c->build_id : "");
         say(t, "  %lu  %s", (unsigned long)i, file);
         if (c->file_bytes != 0 || c->failure != NULL) say(t, "  %llu bytes", (unsigned long long)c->file_bytes);
         else say(t, "  without its binary");
@@ -86,16 +94,19 @@ typedef struct sources {
     char      **siblings;              /* [count] paths that were made, or NULL */
 } sources;
 
-/* Is it named X.json, or does it begin with '{', after a byte order mark and blanks? No binary does. */
+/* True if a file is named X.json, or begins with '{' after a byte order mark and blanks, which no
+   context binary does. */
 static int is_json_file(const char *path)
 {
     const size_t length = strlen(path);
+    char head[64];
+    size_t bytes = 0;
     if (length > 5 && strcmp(path + length - 5, ".json") == 0) return 1;
-    unsigned char head[64];
-    FILE *file = fopen(path, "rb");
-    if (file == NULL) return 0;                  /* opening it reports why */
-    const size_t bytes = fread(head, 1, sizeof(head), file);
-    fclose(file);
+    if (cli_is_special(path)) return 0;          /* opening it reports why */
+    const int fd = cli_open(path);
+    if (fd < 0) return 0;
+    if (cli_read(fd, head, sizeof(head), &bytes) != 0) bytes = 0;
+    close(fd);
     size_t at = bytes >= 3 && memcmp(head, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
     while (at < bytes && strchr(" \t\r\n", head[at]) != NULL && head[at] != '\0') ++at;
     return at < bytes && head[at] == '{';
@@ -106,20 +117,20 @@ static char *json_sibling(const char *path)
 {
     const size_t length = strlen(path);
     if (length <= 4 || strcmp(path + length - 4, ".bin") != 0) return NULL;
-    return text("%.*s_json.json", (int)(length - 4), path);
+    return cli_text("%.*s_json.json", (int)(length - 4), path);
 }
 
 /* One folder, or files: a binary X.bin and X_json.json are one context, given both or lying beside. */
 static void find_sources(const settings *set, const char *const *words, size_t count, sources *from)
 {
     memset(from, 0, sizeof(*from));
-    from->files = room_for(count, sizeof(*from->files));
-    from->siblings = room_for(count, sizeof(*from->siblings));
-    if (count == 1 && is_folder(words[0])) {
+    from->files = cli_alloc(count, sizeof(*from->files));
+    from->siblings = cli_alloc(count, sizeof(*from->siblings));
+    if (count == 1 && cli_is_folder(words[0])) {
         from->folder = words[0];
         return;
     }
-    char *taken = room_for(count, 1);
+    char *taken = cli_alloc(count, 1);
     for (size_t i = 0; i < count; ++i) {         /* which JSON belongs to a binary that is given too */
         char *sibling = json_sibling(words[i]);
         for (size_t k = 0; sibling != NULL && k < count; ++k)
@@ -162,12 +173,12 @@ static qnnrt *open_sources(tool *t, const char *folder, const char *const *words
     qnnrt_desc desc = {0};
     for (size_t i = 0; i < count; ++i) {         /* before a library is looked for in vain */
         if (access(words[i], R_OK) == 0) continue;
-        fail(t, NULL, "cannot open %s: %s", words[i], strerror(errno));
+        fail(t, NULL, "Check the name.", "cannot open %s: %s", words[i], strerror(errno));
         return NULL;
     }
     for (size_t i = 0; count > 1 && i < count; ++i) {
-        if (!is_folder(words[i])) continue;
-        fail(t, NULL, "%s is a folder among %lu arguments\n  what helps: give one folder alone, or files", words[i],
+        if (!cli_is_folder(words[i])) continue;
+        fail(t, NULL, "Name one folder alone, or files.", "%s is a folder among %lu arguments", words[i],
              (unsigned long)count);
         return NULL;
     }
@@ -177,22 +188,23 @@ static qnnrt *open_sources(tool *t, const char *folder, const char *const *words
         desc.inspect = 1;
         desc.backend_desc.path = set->backend;        /* its folder is where libQnnSystem.so is looked for */
         if (set->log_level != QNNRT_LOG_DEFAULT) {
-            desc.backend_desc.hooks.log = print_log_line;
+            desc.backend_desc.hooks.log = cli_log;
             desc.backend_desc.hooks.log_user = &t->set.log_level;
         }
     }
     desc.system_path = set->system;
     desc.files = from.count != 0 ? from.files : NULL;
     desc.file_count = from.count;
-    desc.metadata = set->metadata;
+    desc.metadata = (qnnrt_metadata)set->metadata;
     desc.align = set->align;
     desc.keep_going = set->keep_going;
     desc.read = set->read;
     desc.guard = set->guard;
-    desc.profile_level = set->profile;
+    desc.profile_level = (qnnrt_profile_level)set->profile;
     if (qnnrt_open(folder != NULL ? folder : from.folder, &desc, &model, &err) != QNNRT_OK)
-        fail(t, NULL, "%s%s%s%s", err.text, HINT(err), err.code != QNNRT_E_LIBRARY ? "" :
-             set->inspect ? "\n  with this tool: --system_so FILE, or JSON for every binary" : "\n  with this tool: --system_so FILE");
+        fail(t, NULL, err.code != QNNRT_E_LIBRARY ? err.hint :
+             set->inspect ? "Name the library with --system_so FILE, or add JSON for every binary."
+                          : "Name the library with --system_so FILE.", "%s", err.text);
     free_sources(&from);
     return model;
 }
@@ -201,24 +213,18 @@ static int open_model(tool *t)
 {
     const settings *set = &t->set;
     qnnrt_error err;
-    qnnrt_backend_desc backend_desc = {0};
-    backend_desc.path = set->backend;
-    backend_desc.log_level = set->log_level;
-    backend_desc.soc_model = set->soc_model;
-    if (set->log_level != QNNRT_LOG_DEFAULT) {
-        backend_desc.hooks.log = print_log_line;
-        backend_desc.hooks.log_user = &t->set.log_level;
-    }
+    qnnrt_backend_desc backend_desc;
+    backend_options(t, &backend_desc);
     if (!set->inspect) {
         if (qnnrt_backend_open(&backend_desc, &t->backend, &err) != QNNRT_OK) {
-            fail(t, NULL, "%s%s%s%s", err.text, HINT(err), err.code == QNNRT_E_LIBRARY ? "\n  with this tool: --backend_so FILE" : "");
+            fail_backend(t, &err);
             return 0;
         }
         say_backend(t);
         if (set->power != QNNRT_POWER_CUSTOM && !set_power(t)) return 0;
     }
 
-    t->model = open_sources(t, set->ctx_dir, set->contexts, set->context_count);
+    t->model = open_sources(t, set->ctx_dir, set->files.items, set->files.count);
     if (t->model == NULL) return 0;
     if (set->command != COMMAND_INSPECT) say_contexts(t);
 
@@ -231,7 +237,8 @@ static int open_model(tool *t)
     const qnnrt_context_info *contexts = qnnrt_get_info(t->model)->contexts;
     count = qnnrt_get_info(t->model)->context_count;
     for (size_t i = 0; i < count; ++i)
-        if (contexts[i].failure != NULL) fail(t, NULL, "%s%s%s", contexts[i].failure->text, HINT(*contexts[i].failure));
+        if (contexts[i].failure != NULL)
+            fail(t, NULL, contexts[i].failure->hint, "%s", contexts[i].failure->text);
     return 1;
 }
 
@@ -248,16 +255,16 @@ static void add_job(tool *t, const qnnrt_pipeline *pipeline, const char *asked)
     j->pipeline = pipeline;
     j->info = qnnrt_pipeline_get_info(pipeline);
     j->asked = asked;
-    char *name = shown(j->info->name);
+    char *name = cli_shown(j->info->name);
     const int renamed = asked != NULL && strcmp(asked, j->info->name) != 0;
-    j->title = renamed ? text("\"%s\" (%s)", name, asked) : text("\"%s\"", name);
+    j->title = renamed ? cli_text("\"%s\" (%s)", name, asked) : cli_text("\"%s\"", name);
     free(name);
     const size_t slots = j->info->slot_count;
-    j->blocks = room_for(slots, sizeof(*j->blocks));
-    j->input_files = room_for(slots, sizeof(*j->input_files));
-    j->input_floats = room_for(slots, sizeof(*j->input_floats));
-    j->files = room_for(slots, sizeof(*j->files));
-    j->native_files = room_for(slots, sizeof(*j->native_files));
+    j->blocks = cli_alloc(slots, sizeof(*j->blocks));
+    j->input_files = cli_alloc(slots, sizeof(*j->input_files));
+    j->input_floats = cli_alloc(slots, sizeof(*j->input_floats));
+    j->files = cli_alloc(slots, sizeof(*j->files));
+    j->native_files = cli_alloc(slots, sizeof(*j->native_files));
 }
 
 /* A pipeline that is there and could not be wired: its job shows what there is, and fails when planned. */
@@ -274,20 +281,20 @@ static int select_jobs(tool *t)
 {
     const settings *set = &t->set;
     const size_t count = qnnrt_get_info(t->model)->pipeline_count;
-    t->jobs = room_for(count + set->graph_count, sizeof(*t->jobs));
-    if (set->graph_count == 0)
+    t->jobs = cli_alloc(count + set->graphs.count, sizeof(*t->jobs));
+    if (set->graphs.count == 0)
         for (size_t i = 0; i < count; ++i) add_job(t, qnnrt_get_info(t->model)->pipelines[i], NULL);
-    for (size_t i = 0; i < set->graph_count; ++i) {
+    for (size_t i = 0; i < set->graphs.count; ++i) {
         const qnnrt_pipeline *pipeline = NULL;
         qnnrt_error err;
-        if (qnnrt_pipeline_find(t->model, set->graphs[i], &pipeline, &err) != QNNRT_OK)
-            pipeline = find_unwired(t, set->graphs[i]);
+        if (qnnrt_pipeline_find(t->model, set->graphs.items[i], &pipeline, &err) != QNNRT_OK)
+            pipeline = find_unwired(t, set->graphs.items[i]);
         if (pipeline != NULL)
-            add_job(t, pipeline, set->graphs[i]);
+            add_job(t, pipeline, set->graphs.items[i]);
         else
-            fail(t, NULL, "--graph: %s%s%s", err.text, HINT(err));
+            fail(t, NULL, err.hint, "--graph: %s", err.text);
     }
-    if (t->job_count == 0 && !t->failed) fail(t, NULL, "the model has no graph that could be run");
+    if (t->job_count == 0 && !t->failed) fail(t, NULL, NULL, "the model has no graph that could be run");
     return t->job_count > 0 && (!t->failed || set->keep_going);
 }
 
@@ -324,8 +331,8 @@ static void close_all(tool *t)
     qnnrt_close(t->other);
     const qnnrt_result model = qnnrt_close(t->model);
     if (model != QNNRT_OK)
-        fail(t, NULL, "closing the model: %s (--log_level error shows more)", qnnrt_result_name(model));
+        fail(t, NULL, LOG_HINT, "closing the model failed: %s", qnnrt_result_name(model));
     const qnnrt_result backend = qnnrt_backend_close(t->backend);
     if (backend != QNNRT_OK)
-        fail(t, NULL, "closing the backend: %s (--log_level error shows more)", qnnrt_result_name(backend));
+        fail(t, NULL, LOG_HINT, "closing the backend failed: %s", qnnrt_result_name(backend));
 }

@@ -46,9 +46,9 @@ static void say_table(const tool *t, const char *const titles[COLUMNS], const ch
 
 static char *dims_text(const qnnrt_tensor_info *tensor)
 {
-    char *made = text("%s", tensor->rank == 0 ? "scalar" : "");
+    char *made = cli_text("%s", tensor->rank == 0 ? "scalar" : "");
     for (uint32_t d = 0; d < tensor->rank; ++d) {
-        char *longer = text("%s%s%lu", made, d > 0 ? "x" : "", (unsigned long)tensor->dims[d]);
+        char *longer = cli_text("%s%s%lu", made, d > 0 ? "x" : "", (unsigned long)tensor->dims[d]);
         free(made);
         made = longer;
     }
@@ -59,11 +59,11 @@ static char *dims_text(const qnnrt_tensor_info *tensor)
 static char *float_text(float value)
 {
     for (int digits = 1; digits < 9; ++digits) {
-        char *made = text("%.*g", digits, (double)value);
+        char *made = cli_text("%.*g", digits, (double)value);
         if (strtof(made, NULL) == value) return made;
         free(made);
     }
-    return text("%.9g", (double)value);
+    return cli_text("%.9g", (double)value);
 }
 
 static char *encoding_text(const qnnrt_quant *quant)
@@ -75,15 +75,15 @@ static char *encoding_text(const qnnrt_quant *quant)
         break;
     case QNNRT_ENCODING_PER_TENSOR:
         scale = float_text(quant->scale);
-        made = text("scale %s, offset %ld%s", scale, (long)quant->offset, bits);
+        made = cli_text("scale %s, offset %ld%s", scale, (long)quant->offset, bits);
         free(scale);
         return made;
     case QNNRT_ENCODING_PER_AXIS:
-        return text("axis %ld, %lu scales%s", (long)quant->axis, (unsigned long)quant->count, bits);
+        return cli_text("axis %ld, %lu scales%s", (long)quant->axis, (unsigned long)quant->count, bits);
     case QNNRT_ENCODING_OTHER:
-        return text("vendor's 0x%lx%s", (unsigned long)quant->vendor_encoding, bits);
+        return cli_text("vendor's 0x%lx%s", (unsigned long)quant->vendor_encoding, bits);
     }
-    return text("-");
+    return cli_text("-");
 }
 
 static void say_slots(const tool *t, const job *j)
@@ -91,19 +91,19 @@ static void say_slots(const tool *t, const job *j)
     static const char *const titles[COLUMNS] = {"tensor", "role", "dims", "dtype", "encoding", "bytes", "offset",
                                                 "steps"};
     const size_t count = j->info->slot_count;
-    char *(*cells)[COLUMNS] = room_for(count, sizeof(*cells));
+    char *(*cells)[COLUMNS] = cli_alloc(count, sizeof(*cells));
     for (size_t i = 0; i < count; ++i) {
         const qnnrt_slot_info *slot = &j->info->slots[i];
         const qnnrt_tensor_info *tensor = slot->tensor;
-        cells[i][0] = shown(slot->address);
-        cells[i][1] = text("%s", role_name(slot->role));
+        cells[i][0] = cli_shown(slot->address);
+        cells[i][1] = cli_text("%s", role_name(slot->role));
         cells[i][2] = dims_text(tensor);
-        cells[i][3] = text("%s", qnnrt_dtype_name(tensor->dtype));
+        cells[i][3] = cli_text("%s", qnnrt_dtype_name(tensor->dtype));
         cells[i][4] = encoding_text(&tensor->quant);
-        cells[i][5] = text("%llu", (unsigned long long)tensor->bytes);
-        cells[i][6] = j->blocks[i] != NULL ? text("%llu", (unsigned long long)j->blocks[i]->offset) : text("-");
+        cells[i][5] = cli_text("%llu", (unsigned long long)tensor->bytes);
+        cells[i][6] = j->blocks[i] != NULL ? cli_text("%llu", (unsigned long long)j->blocks[i]->offset) : cli_text("-");
         const unsigned long first = slot->first, last = slot->last;
-        cells[i][7] = first == last ? text("%lu", first) : text("%lu-%lu", first, last);
+        cells[i][7] = first == last ? cli_text("%lu", first) : cli_text("%lu-%lu", first, last);
     }
     say_table(t, titles, "     rr", cells, count);
     free(cells);
@@ -115,20 +115,20 @@ static void say_job(const tool *t, const job *j)
     say(t, "\npipeline %s, %lu step%s\n", j->title, (unsigned long)info->step_count, info->step_count == 1 ? "" : "s");
     for (size_t i = 0; i < info->step_count; ++i) {
         const qnnrt_step_info *step = &info->steps[i];
-        char *file = shown(qnnrt_get_info(step->model)->contexts[step->context].file);
-        char *graph = shown(step->graph->name);
+        char *file = cli_shown(qnnrt_get_info(step->model)->contexts[step->context].file);
+        char *graph = cli_shown(step->graph->name);
         say(t, "  step %lu  %s  \"%s\"\n", (unsigned long)i, file, graph);
         free(file);
         free(graph);
     }
     if (info->failure != NULL) {
-        say(t, "  not wired: %s%s%s\n", info->failure->text, HINT(*info->failure));
+        say_error(t, "not wired", info->failure);
         return;
     }
     if (t->set.command == COMMAND_RUN) say_slots(t, j);
     for (size_t i = 0; i < info->edge_count; ++i) {
         const qnnrt_edge_info *edge = &info->edges[i];
-        char *from = shown(edge->from->name), *to = shown(edge->to->name);
+        char *from = cli_shown(edge->from->name), *to = cli_shown(edge->to->name);
         say(t, "  step %lu \"%s\" -> step %lu \"%s\": %s\n", (unsigned long)edge->from_step, from,
             (unsigned long)edge->to_step, to, edge->reason);
         free(from);
@@ -151,7 +151,7 @@ static int compare_blocks(const void *a, const void *b)
 /* The rectangles of a plan from the bottom up. To be freed. */
 static const qnnrt_plan_block **sorted_blocks(const qnnrt_plan_info *plan)
 {
-    const qnnrt_plan_block **list = room_for(plan->block_count, sizeof(*list));
+    const qnnrt_plan_block **list = cli_alloc(plan->block_count, sizeof(*list));
     for (size_t i = 0; i < plan->block_count; ++i) list[i] = &plan->blocks[i];
     qsort((void *)list, plan->block_count, sizeof(*list), compare_blocks);
     return list;
@@ -165,8 +165,8 @@ static const char *block_kind(const job *j, const qnnrt_plan_block *block)
 
 static char *block_name(const job *j, const qnnrt_plan_block *block)
 {
-    if (block->entry == QNNRT_NO_ENTRY) return text("buffer %ld", (long)block->slot);
-    return shown(j->info->slots[block->slot].address);
+    if (block->entry == QNNRT_NO_ENTRY) return cli_text("buffer %ld", (long)block->slot);
+    return cli_shown(j->info->slots[block->slot].address);
 }
 
 static void say_blocks(const tool *t, const job *j)
@@ -174,16 +174,16 @@ static void say_blocks(const tool *t, const job *j)
     static const char *const titles[COLUMNS] = {"offset", "bytes", "steps", "kind", "kept", "tensor", NULL};
     if (j->plan_info == NULL) return;
     const size_t count = j->plan_info->block_count;
-    char *(*cells)[COLUMNS] = room_for(count, sizeof(*cells));
+    char *(*cells)[COLUMNS] = cli_alloc(count, sizeof(*cells));
     const qnnrt_plan_block **blocks = sorted_blocks(j->plan_info);
     for (size_t i = 0; i < count; ++i) {
         const qnnrt_plan_block *block = blocks[i];
         const unsigned long first = block->first, last = block->last;
-        cells[i][0] = text("%llu", (unsigned long long)block->offset);
-        cells[i][1] = text("%llu", (unsigned long long)block->bytes);
-        cells[i][2] = first == last ? text("%lu", first) : text("%lu-%lu", first, last);
-        cells[i][3] = text("%s", block_kind(j, block));
-        cells[i][4] = text("%s", block->kept ? "kept" : "-");
+        cells[i][0] = cli_text("%llu", (unsigned long long)block->offset);
+        cells[i][1] = cli_text("%llu", (unsigned long long)block->bytes);
+        cells[i][2] = first == last ? cli_text("%lu", first) : cli_text("%lu-%lu", first, last);
+        cells[i][3] = cli_text("%s", block_kind(j, block));
+        cells[i][4] = cli_text("%s", block->kept ? "kept" : "-");
         cells[i][5] = block_name(j, block);
     }
     say_table(t, titles, "rr", cells, count);
@@ -194,8 +194,9 @@ static void say_blocks(const tool *t, const job *j)
 static void plan_job(tool *t, job *j)
 {
     if (j->info->failure != NULL) {
-        fail(t, j, "pipeline %s is not wired: %s\n  its graphs run alone, as --graph CONTEXT/GRAPH%s%s",
-             j->title, j->info->failure->text, HINT(*j->info->failure));
+        const qnnrt_error *err = j->info->failure;
+        fail(t, j, err->hint[0] != '\0' ? err->hint : "Run its graphs alone, with --graph CONTEXT/GRAPH.",
+             "pipeline %s is not wired: %s", j->title, err->text);
         return;
     }
     qnnrt_entry_desc entry = {0};
@@ -207,7 +208,7 @@ static void plan_job(tool *t, job *j)
     desc.align = t->set.align;
     const uint64_t begin = now_ns();
     if (qnnrt_plan_create(&desc, &j->plan, &err) != QNNRT_OK) {
-        fail(t, j, "pipeline %s: %s%s%s", j->title, err.text, HINT(err));
+        fail(t, j, err.hint, "pipeline %s: %s", j->title, err.text);
         return;
     }
     j->prepare_ns = now_ns() - begin;

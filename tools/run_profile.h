@@ -26,7 +26,7 @@ static int set_power(tool *t)
     int refused = 0;
     desc.preset = t->set.power;
     if (qnnrt_power_set(t->backend, &desc, &t->power, &err) != QNNRT_OK) {
-        fail(t, NULL, "%s%s%s", err.text, HINT(err));
+        fail(t, NULL, err.hint, "%s", err.text);
         return 0;
     }
     say(t, "power     %s:", qnnrt_power_preset_name(desc.preset));
@@ -42,8 +42,8 @@ static int set_power(tool *t)
         const qnnrt_power_setting *setting = &t->power.settings[i];
         if (setting->answer != QNNRT_POWER_REFUSED) continue;
         const char *symbol = qnnrt_vendor_code_name(setting->vendor_code);
-        fail(t, NULL, "--perf_profile %s: the backend refused %s with 0x%llx (%s)\n  what helps: another profile, or"
-             " none", qnnrt_power_preset_name(desc.preset), setting->name,
+        fail(t, NULL, "Use another profile, or none.", "--perf_profile %s: the backend refused %s with 0x%llx (%s)",
+             qnnrt_power_preset_name(desc.preset), setting->name,
              (unsigned long long)(setting->vendor_code & 0xFFFF), symbol != NULL ? symbol : "no symbol known");
     }
     return !refused || t->set.keep_going;
@@ -74,17 +74,22 @@ static void report_power(const tool *t, json *j)
    --profiling_level: a table for people, members for --json, a trace for browsers.
    ===================================================================================== */
 
-/* A whole number without a point. To be freed. */
+static int is_whole(double value)
+{
+    return fabs(value) < 9e15 && (double)(int64_t)value >= value && (double)(int64_t)value <= value;
+}
+
+/* Print a whole number without a point. The caller frees it. */
 static char *value_text(double value)
 {
-    return text(fabs(value) < 9e15 && floor(value) >= value ? "%.0f" : "%.9g", value);
+    return cli_text(is_whole(value) ? "%.0f" : "%.9g", value);
 }
 
 static void json_value(json *j, const char *key, double value)
 {
     json_key(j, key);
     if (!isfinite(value)) qnnrt_json_write_null(j);
-    else if (fabs(value) < 9e15 && floor(value) >= value) qnnrt_json_write_i64(j, (int64_t)value);
+    else if (is_whole(value)) qnnrt_json_write_i64(j, (int64_t)value);
     else qnnrt_json_write_f64(j, value);
 }
 
@@ -98,7 +103,7 @@ static void say_events(const tool *t, const char *title, const char *what, const
         return;
     }
     for (size_t i = 0; i < count; ++i) {
-        char *name = shown(events[i].name);
+        char *name = cli_shown(events[i].name);
         const size_t length = strlen(name) + 2 * events[i].depth;
         if (length > width) width = length < 60 ? length : 60;
         free(name);
@@ -106,11 +111,11 @@ static void say_events(const tool *t, const char *title, const char *what, const
     say(t, "  profile   %s\n    %-7s %16s %-6s  %-*s  node\n", title, what, "value", "unit", (int)width, "name");
     for (size_t i = 0; i < count; ++i) {
         const qnnrt_profile_event *e = &events[i];
-        char *name = shown(e->name), *node = shown(e->node), *value = value_text(e->value);
+        char *name = cli_shown(e->name), *node = cli_shown(e->node), *value = value_text(e->value);
         const size_t indent = 2 * e->depth, left = width > indent ? width - indent : 0;
         if (e->vendor_code != 0) {
             free(name);
-            name = text("(not told: 0x%lx)", (unsigned long)e->vendor_code);
+            name = cli_text("(not told: 0x%lx)", (unsigned long)e->vendor_code);
         }
         say(t, "    %-7lu %16s %-6s  %*s%-*s", (unsigned long)e->step, value, e->unit_name, (int)indent, "",
             node[0] != '\0' ? (int)left : 0, name);
@@ -124,11 +129,11 @@ static void say_events(const tool *t, const char *title, const char *what, const
 /* The events of the last inference outlive its run. */
 static void keep_events(job *j, const qnnrt_profile_event *events, size_t count)
 {
-    j->events = room_for(count, sizeof(*j->events));
+    j->events = cli_alloc(count, sizeof(*j->events));
     for (size_t i = 0; i < count; ++i) {
         j->events[i] = events[i];
-        j->events[i].name = text("%s", events[i].name);
-        j->events[i].node = text("%s", events[i].node);
+        j->events[i].name = cli_text("%s", events[i].name);
+        j->events[i].node = cli_text("%s", events[i].node);
     }
     j->event_count = count;
 }
@@ -218,12 +223,12 @@ static double trace_step(json *j, const job *of, const qnnrt_profile_event *even
         if (events[i].type == 400 && strcmp(events[i].unit_name, "us") == 0) whole = events[i].value;
         if (events[i].type == 404 && events[i].value > 0) all += events[i].value;
     }
-    char *name = text("step %lu, %s", (unsigned long)events[0].step, of->info->steps[events[0].step].graph->name);
+    char *name = cli_text("step %lu, %s", (unsigned long)events[0].step, of->info->steps[events[0].step].graph->name);
     trace_bar(j, TRACK_STEPS, name, begin_us, whole);
     free(name);
     for (size_t i = 0; i < count; ++i) {
         if (events[i].type == 404) continue;
-        char *key = text("%lu %s, %s", (unsigned long)i, events[i].name, events[i].unit_name);
+        char *key = cli_text("%lu %s, %s", (unsigned long)i, events[i].name, events[i].unit_name);
         json_value(j, key, events[i].value);
         free(key);
     }
@@ -286,14 +291,20 @@ static void write_trace(tool *t)
 
 /* ---- of an inference ---- */
 
+static void fail_run(tool *t, job *j, const qnnrt_run *run)
+{
+    const qnnrt_error *err = qnnrt_run_error(run);
+    fail(t, j, err->hint, "pipeline %s: %s", j->title, err->text);
+}
+
 /* Before the first run: a log of an earlier program is not added to. */
 static void begin_profile(tool *t)
 {
     const char *path = t->set.profile_out;
     if (path == NULL) return;
     if (is_trace(path)) trace_begin(t);
-    else if (!is_special(path) && unlink(path) != 0 && errno != ENOENT)
-        fail(t, NULL, "cannot replace %s: %s", path, strerror(errno));
+    else if (!cli_is_special(path) && unlink(path) != 0 && errno != ENOENT)
+        fail(t, NULL, NULL, "cannot replace %s: %s", path, strerror(errno));
 }
 
 static void end_profile(tool *t)
@@ -311,7 +322,7 @@ static int take_events(tool *t, job *j, qnnrt_run *run, uint32_t inference, uint
     if (qnnrt_run_events(run, &events, &count) != QNNRT_OK ||
         (t->set.profile_out != NULL && !is_trace(t->set.profile_out) &&
          qnnrt_run_profile_log(run, t->set.profile_out) != QNNRT_OK)) {
-        fail(t, j, "pipeline %s: %s%s%s", j->title, qnnrt_run_error(run)->text, HINT(*qnnrt_run_error(run)));
+        fail_run(t, j, run);
         return 0;
     }
     if (is_trace(t->set.profile_out)) trace_inference(t, j, inference, begin_ns, ns, events, count);

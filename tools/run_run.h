@@ -35,7 +35,7 @@ static void place_input(tool *t, const input_option *input)
     char *graph = NULL;
     const char *colon = strchr(name, ':');
     if (colon != NULL) {
-        graph = text("%.*s", (int)(colon - name), name);
+        graph = cli_text("%.*s", (int)(colon - name), name);
         if (is_pipeline_name(t, graph)) {
             name = colon + 1;
         } else {
@@ -45,7 +45,7 @@ static void place_input(tool *t, const input_option *input)
     }
 
     size_t asked = 0, placed = 0;
-    char *reasons = text("%s", "");
+    char *reasons = cli_text("%s", "");
     for (size_t i = 0; i < t->job_count; ++i) {
         job *j = &t->jobs[i];
         qnnrt_slot slot = QNNRT_NO_SLOT;
@@ -54,24 +54,24 @@ static void place_input(tool *t, const input_option *input)
         ++asked;
         if (j->info->failure != NULL) continue;  /* reported, and without slots */
         if (qnnrt_slot_find(j->pipeline, name, QNNRT_ROLE_INPUT, &slot, &err) != QNNRT_OK) {
-            char *longer = text("%s%s%s", reasons, reasons[0] != '\0' ? "; " : "", err.text);
+            char *longer = cli_text("%s%s%s", reasons, reasons[0] != '\0' ? "; " : "", err.text);
             free(reasons);
             reasons = longer;
             if (is_input_name(j, name)) {
-                fail(t, j, "--input %s: %s%s%s", input->text, err.text, HINT(err));
+                fail(t, j, err.hint, "--input %s: %s", input->text, err.text);
                 ++placed;
             }
             continue;
         }
         ++placed;
         if (j->input_files[slot] != NULL)
-            fail(t, j, "--input %s: this input is given twice, by %s too", input->text, j->input_files[slot]);
+            fail(t, j, NULL, "--input %s: this input is given twice, by %s too", input->text, j->input_files[slot]);
         j->input_files[slot] = input->file;
     }
     if (asked == 0)
-        fail(t, NULL, "--input %s: pipeline \"%s\" is not among those of --graph", input->text, graph);
+        fail(t, NULL, NULL, "--input %s: pipeline \"%s\" is not among those of --graph", input->text, graph);
     else if (placed == 0)
-        fail(t, NULL, "--input %s: %s", input->text, reasons[0] != '\0' ? reasons : "no pipeline can run");
+        fail(t, NULL, NULL, "--input %s: %s", input->text, reasons[0] != '\0' ? reasons : "no pipeline can run");
     free(reasons);
     free(graph);
 }
@@ -84,23 +84,16 @@ static int takes_float_file(const qnnrt_tensor_info *tensor)
 }
 
 /* Read all of a file, or `most` bytes and one more. Returns NULL after a message. */
-static unsigned char *read_file(tool *t, job *j, const char *path, size_t most, size_t *bytes)
+static char *read_input(tool *t, job *j, const char *path, size_t most, size_t *bytes)
 {
-    FILE *file = fopen(path, "rb");
-    if (file == NULL) {
-        fail(t, j, "cannot open %s: %s", path, strerror(errno));
-        return NULL;
-    }
-    unsigned char *data = room_for(most + 1, 1);
-    errno = 0;
-    *bytes = fread(data, 1, most + 1, file);
-    if (ferror(file)) {
-        fail(t, j, "cannot read %s: %s", path, strerror(errno));
-        free(data);
-        data = NULL;
-    }
-    fclose(file);
-    return data;
+    const int fd = cli_open(path);
+    char *data = cli_alloc(most + 1, 1);
+    const int good = fd >= 0 && cli_read(fd, data, most + 1, bytes) == 0;
+    if (!good) fail(t, j, NULL, "cannot read %s: %s", path, strerror(errno));
+    if (fd >= 0) close(fd);
+    if (good) return data;
+    free(data);
+    return NULL;
 }
 
 static int load_input(tool *t, job *j, qnnrt_run *run, qnnrt_slot slot)
@@ -111,7 +104,7 @@ static int load_input(tool *t, job *j, qnnrt_run *run, qnnrt_slot slot)
     const size_t most = native > floats ? native : floats;
     int loaded = 0;
     size_t bytes = 0;
-    unsigned char *data = read_file(t, j, path, most, &bytes);
+    char *data = read_input(t, j, path, most, &bytes);
     if (data == NULL) return 0;
 
     const int wants_float = t->set.input_form == FORM_FLOAT;
@@ -120,19 +113,19 @@ static int load_input(tool *t, job *j, qnnrt_run *run, qnnrt_slot slot)
     if (as_float) {
         const float *values = (const float *)(const void *)data;
         loaded = qnnrt_write_f32(run, slot, 0, values, (size_t)tensor->count) == QNNRT_OK;
-        if (!loaded) fail(t, j, "%s: %s%s%s", path, qnnrt_run_error(run)->text, HINT(*qnnrt_run_error(run)));
+        if (!loaded) fail(t, j, qnnrt_run_error(run)->hint, "%s: %s", path, qnnrt_run_error(run)->text);
         j->input_floats[slot] = 1;
     } else if (bytes == native && !wants_float) {
         void *to = qnnrt_data_slot(run, slot, NULL);
         loaded = to != NULL;
         if (loaded) memcpy(to, data, native);
-        else fail(t, j, "%s: the input has no memory", path);
+        else fail(t, j, NULL, "%s: the input has no memory", path);
     } else {
         struct stat status;
-        char *name = shown(j->info->slots[slot].address), *dims = dims_text(tensor);
+        char *name = cli_shown(j->info->slots[slot].address), *dims = dims_text(tensor);
         unsigned long long found = bytes;
         if (stat(path, &status) == 0 && S_ISREG(status.st_mode)) found = (unsigned long long)status.st_size;
-        fail(t, j, "%s has %llu bytes; input \"%s\" (%s %s) takes %llu bytes native%s or %llu bytes float32%s", path,
+        fail(t, j, NULL, "%s has %llu bytes; input \"%s\" (%s %s) takes %llu bytes native%s or %llu bytes float32%s", path,
              found, name, qnnrt_dtype_name(tensor->dtype), dims, (unsigned long long)native,
              wants_float ? " (not with --input_data_type float)" : "", (unsigned long long)floats,
              wants_float || takes_float_file(tensor) ? "" : " (with --input_data_type float)");
@@ -154,7 +147,7 @@ static int load_inputs(tool *t, job *j, qnnrt_run *run)
             continue;
         }
         if (!load_input(t, j, run, (qnnrt_slot)i)) return 0;
-        char *name = shown(j->info->slots[i].address);
+        char *name = cli_shown(j->info->slots[i].address);
         say(t, "  input     \"%s\" from %s, %s\n", name, j->input_files[i], j->input_floats[i] ? "float32" : "native");
         free(name);
     }
@@ -162,7 +155,7 @@ static int load_inputs(tool *t, job *j, qnnrt_run *run)
     say(t, "  inputs not given hold the code of real zero:");
     for (size_t i = 0, listed = 0; i < j->info->slot_count && listed < LISTED; ++i) {
         if (j->info->slots[i].role != QNNRT_ROLE_INPUT || j->input_files[i] != NULL) continue;
-        char *name = shown(j->info->slots[i].address);
+        char *name = cli_shown(j->info->slots[i].address);
         say(t, "%s \"%s\"", listed++ > 0 ? "," : "", name);
         free(name);
     }
@@ -179,12 +172,12 @@ static int load_inputs(tool *t, job *j, qnnrt_run *run)
 /* Names for the folders of jobs and the files of outputs, before anything is written. */
 static void name_files(tool *t)
 {
-    char **folders = room_for(t->job_count, sizeof(*folders));
+    char **folders = cli_alloc(t->job_count, sizeof(*folders));
     for (size_t i = 0; i < t->job_count; ++i) {
         job *j = &t->jobs[i];
         j->folder = folders[i] = safe_name(j->info->name, "", folders, i);
         const size_t slots = j->info->slot_count;
-        char **used = room_for(2 * slots, sizeof(*used));
+        char **used = cli_alloc(2 * slots, sizeof(*used));
         for (size_t s = 0; s < slots; ++s)
             if (j->info->slots[s].role == QNNRT_ROLE_OUTPUT)
                 j->files[s] = used[s] = safe_name(j->info->slots[s].tensor->name, ".raw", used, slots);
@@ -198,31 +191,9 @@ static void name_files(tool *t)
     free(folders);
 }
 
-/* Like mkdir -p. */
-static int make_folders(const char *path)
-{
-    char *part = text("%s", path);
-    struct stat there;
-    int made = 1;
-    for (char *c = part + 1; made && part[0] != '\0'; ++c) {
-        const char kept = *c;
-        if (kept != '/' && kept != '\0') continue;
-        *c = '\0';
-        made = mkdir(part, 0777) == 0;
-        if (!made && errno == EEXIST) {
-            made = stat(part, &there) == 0 && S_ISDIR(there.st_mode);
-            if (!made) errno = ENOTDIR;
-        }
-        *c = kept;
-        if (kept == '\0') break;
-    }
-    free(part);
-    return made;
-}
-
 static void note_file(job *j, uint32_t inference, qnnrt_slot slot, number_form form, uint64_t bytes, char *path)
 {
-    j->written = room_for_more(j->written, j->written_count, &j->written_room, sizeof(*j->written));
+    j->written = cli_grow(j->written, j->written_count, &j->written_room, sizeof(*j->written));
     const output_file file = {inference, slot, form, bytes, path};
     j->written[j->written_count++] = file;
 }
@@ -236,15 +207,15 @@ static int write_output(tool *t, job *j, qnnrt_run *run, uint32_t inference, qnn
     const void *data = NULL;
     size_t bytes = 0;
     int written = 0;
-    char *path = text("%s/%s", folder, name);
+    char *path = cli_text("%s/%s", folder, name);
     if (form == FORM_FLOAT) {
-        values = room_for(count, sizeof(*values));
+        values = cli_alloc(count, sizeof(*values));
         bytes = count * sizeof(*values);
         if (qnnrt_read_f32(run, slot, 0, values, count) == QNNRT_OK) data = values;
-        else fail(t, j, "%s: %s%s%s", path, qnnrt_run_error(run)->text, HINT(*qnnrt_run_error(run)));
+        else fail(t, j, qnnrt_run_error(run)->hint, "%s: %s", path, qnnrt_run_error(run)->text);
     } else {
         data = qnnrt_data_slot(run, slot, &bytes);
-        if (data == NULL) fail(t, j, "%s: the output has no memory", path);
+        if (data == NULL) fail(t, j, NULL, "%s: the output has no memory", path);
     }
     if (data != NULL) written = write_file(t, j, path, data, bytes, 1);
     if (written) note_file(j, inference, slot, form, bytes, path);
@@ -258,10 +229,10 @@ static int write_outputs(tool *t, job *j, qnnrt_run *run, uint32_t inference)
     const settings *set = &t->set;
     if (set->output_dir == NULL) return 1;
     char *folder = set->inferences > 1
-                       ? text("%s/Result_%lu/%s", set->output_dir, (unsigned long)inference, j->folder)
-                       : text("%s/%s", set->output_dir, j->folder);
-    int good = make_folders(folder);
-    if (!good) fail(t, j, "cannot make the folder %s: %s", folder, strerror(errno));
+                       ? cli_text("%s/Result_%lu/%s", set->output_dir, (unsigned long)inference, j->folder)
+                       : cli_text("%s/%s", set->output_dir, j->folder);
+    int good = cli_make_folders(folder);
+    if (!good) fail(t, j, NULL, "cannot make the folder %s: %s", folder, strerror(errno));
     for (size_t i = 0; good && i < j->info->slot_count; ++i) {
         if (j->files[i] == NULL) continue;
         const number_form first = set->output_form == FORM_NATIVE ? FORM_NATIVE : FORM_FLOAT;
@@ -288,7 +259,7 @@ static int compare_ns(const void *a, const void *b)
 static void min_and_median(const job *j, uint64_t *min, uint64_t *median)
 {
     const size_t count = j->exec_count;
-    uint64_t *sorted = room_for(count, sizeof(*sorted));
+    uint64_t *sorted = cli_alloc(count, sizeof(*sorted));
     memcpy(sorted, j->exec_ns, count * sizeof(*sorted));
     qsort(sorted, count, sizeof(*sorted), compare_ns);
     *min = sorted[0];
@@ -327,17 +298,17 @@ static void run_job(tool *t, job *j)
     const uint64_t begin = now_ns();
     if (qnnrt_mem_create(j->plan, &mem_desc, &mem, &err) != QNNRT_OK ||
         qnnrt_run_create(mem, 0, &run, &err) != QNNRT_OK) {
-        fail(t, j, "pipeline %s: %s%s%s", j->title, err.text, HINT(err));
+        fail(t, j, err.hint, "pipeline %s: %s", j->title, err.text);
         goto done;
     }
     j->prepare_ns += now_ns() - begin;
     if (!load_inputs(t, j, run)) goto done;
-    if (qnnrt_run_profile(run, set->profile) != QNNRT_OK) {
-        fail(t, j, "pipeline %s: %s%s%s", j->title, qnnrt_run_error(run)->text, HINT(*qnnrt_run_error(run)));
+    if (qnnrt_run_profile(run, (qnnrt_profile_level)set->profile) != QNNRT_OK) {
+        fail_run(t, j, run);
         goto done;
     }
 
-    j->exec_ns = room_for(set->inferences, sizeof(*j->exec_ns));
+    j->exec_ns = cli_alloc(set->inferences, sizeof(*j->exec_ns));
     for (uint32_t n = 0; n < set->inferences; ++n) {
         const uint64_t start = now_ns();
         const qnnrt_result result = qnnrt_exec(run);
@@ -349,8 +320,8 @@ static void run_job(tool *t, job *j)
             if (set->profile != QNNRT_PROFILE_OFF) good = take_events(t, j, run, n, start, took) && good;
         } else {
             ++j->exec_failed;
-            fail(t, j, "pipeline %s, inference %lu: %s%s%s", j->title, (unsigned long)n,
-                 qnnrt_run_error(run)->text, HINT(*qnnrt_run_error(run)));
+            fail(t, j, qnnrt_run_error(run)->hint, "pipeline %s, inference %lu: %s", j->title, (unsigned long)n,
+                 qnnrt_run_error(run)->text);
         }
         if (!good && !set->keep_going) break;
     }

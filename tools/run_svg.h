@@ -1,6 +1,6 @@
 /* run_svg.h - a part of qnnrt-run.c: what both pictures and the graph for Graphviz share
 
-   Names may be hostile: shown() first, then the escapes of the format; a text is cut to the columns
+   Names may be hostile: cli_shown() first, then the escapes of the format; a text is cut to the columns
    that its place has, and the whole of it is in the <title> that a browser shows on hover. A picture
    is one file without scripts, and it loads nothing.
 
@@ -24,21 +24,21 @@ static size_t columns_in(const char *s)
 {
     size_t columns = 0;
     while (*s != '\0') {
-        const size_t length = utf8_length(s);
+        const size_t length = qnnrt_utf8_length(s, NULL);
         columns += columns_of(s, length);
         s += length != 0 ? length : 1;
     }
     return columns;
 }
 
-/* Cut in the middle, where names of tensors differ least. `s` is shown() text; to be freed. */
+/* Cut in the middle, where names of tensors differ least. `s` is cli_shown() text; to be freed. */
 static char *shortened(const char *s, size_t columns)
 {
-    if (columns_in(s) <= columns) return text("%s", s);
+    if (columns_in(s) <= columns) return cli_text("%s", s);
     const size_t room = columns > 1 ? columns - 1 : 0, head = room * 3 / 5;
     size_t used = 0, at = 0, tail = strlen(s), back = 0;
     while (s[at] != '\0') {
-        const size_t length = utf8_length(s + at), width = columns_of(s + at, length);
+        const size_t length = qnnrt_utf8_length(s + at, NULL), width = columns_of(s + at, length);
         if (used + width > head) break;
         used += width;
         at += length != 0 ? length : 1;
@@ -51,14 +51,14 @@ static char *shortened(const char *s, size_t columns)
         back += width;
         tail = begin;
     }
-    return text("%.*s\xE2\x80\xA6%s", (int)at, s, s + tail);
+    return cli_text("%.*s\xE2\x80\xA6%s", (int)at, s, s + tail);
 }
 
-/* shown() text as XML. */
+/* cli_shown() text as XML. */
 static void xml_text(page *p, const char *s)
 {
     while (*s != '\0') {
-        const size_t length = utf8_length(s);
+        const size_t length = qnnrt_utf8_length(s, NULL);
         if (*s == '<') page_text(p, "&lt;");
         else if (*s == '>') page_text(p, "&gt;");
         else if (*s == '&') page_text(p, "&amp;");
@@ -69,7 +69,7 @@ static void xml_text(page *p, const char *s)
     }
 }
 
-/* One line of at most `columns`; style names classes of the sheet below. `s` is shown() text. */
+/* One line of at most `columns`; style names classes of the sheet below. `s` is cli_shown() text. */
 static void svg_text(page *p, double x, double y, const char *style, size_t columns, const char *s)
 {
     char *fitted = shortened(s, columns);
@@ -144,19 +144,19 @@ static char *human_bytes(uint64_t bytes)
     double value = (double)bytes / 1024;
     size_t unit = 0;
     if (bytes < 10000) {
-        char *number = grouped(bytes), *made = text("%s byte%s", number, bytes == 1 ? "" : "s");
+        char *number = grouped(bytes), *made = cli_text("%s byte%s", number, bytes == 1 ? "" : "s");
         free(number);
         return made;
     }
     for (; value >= 1023.95 && unit < 5; ++unit) value /= 1024;
-    return text("%.1f %s", value, units[unit]);
+    return cli_text("%.1f %s", value, units[unit]);
 }
 
 /* The file of a step without the folders before it, for a label; to be freed. */
 static char *step_file(const qnnrt_step_info *step)
 {
     const char *file = qnnrt_get_info(step->model)->contexts[step->context].file, *slash = strrchr(file, '/');
-    return shown(slash != NULL ? slash + 1 : file);
+    return cli_shown(slash != NULL ? slash + 1 : file);
 }
 
 /* =====================================================================================
@@ -189,7 +189,7 @@ enum { NUMBERS = 8 };                  /* of a name that may differ within a gro
 /* A name with its first numbers as '#'. */
 static char *skeleton(const char *name)
 {
-    char *made = room_for(strlen(name) + 1, 1), *to = made;
+    char *made = cli_alloc(strlen(name) + 1, 1), *to = made;
     for (int numbers = 0; *name != '\0';) {
         if (*name >= '0' && *name <= '9' && numbers < NUMBERS) {
             ++numbers;
@@ -204,10 +204,10 @@ static char *skeleton(const char *name)
 
 static void add_item(item_list *list, const qnnrt_tensor_info *tensor, const qnnrt_edge_info *edge, char *note)
 {
-    list->items = room_for_more(list->items, list->count, &list->room, sizeof(*list->items));
-    char *from = skeleton(tensor->name), *to = edge != NULL ? skeleton(edge->to->name) : text("%s", "");
+    list->items = cli_grow(list->items, list->count, &list->room, sizeof(*list->items));
+    char *from = skeleton(tensor->name), *to = edge != NULL ? skeleton(edge->to->name) : cli_text("%s", "");
     char *dims = dims_text(tensor);
-    const item made = {tensor, edge, note, text("%s|%s|%s|%x|%s|%s", from, to, dims, (unsigned)tensor->dtype,
+    const item made = {tensor, edge, note, cli_text("%s|%s|%s|%x|%s|%s", from, to, dims, (unsigned)tensor->dtype,
                        note != NULL ? note : "", edge != NULL ? edge->reason : ""), list->count};
     list->items[list->count++] = made;
     list->bytes += tensor->bytes;
@@ -228,7 +228,7 @@ static void group_items(item_list *list)
 {
     enum { FEWEST = 2 };
     item *items = list->items;
-    size_t *place = room_for(list->count, sizeof(*place));
+    size_t *place = cli_alloc(list->count, sizeof(*place));
     if (list->count > 1) qsort(items, list->count, sizeof(*items), compare_keys);
     for (size_t i = 0, next = 0; i < list->count; i = next) {
         next = i + 1;
@@ -236,10 +236,10 @@ static void group_items(item_list *list)
         for (size_t k = i; next - i >= FEWEST && k < next; ++k) place[k] = items[i].place + 1;
     }
     /* place: 0, or one more than the place of the group's first. */
-    size_t *order = room_for(list->count, sizeof(*order));
-    item *sorted = room_for(list->count, sizeof(*sorted));
+    size_t *order = cli_alloc(list->count, sizeof(*order));
+    item *sorted = cli_alloc(list->count, sizeof(*sorted));
     for (size_t i = 0; i < list->count; ++i) order[items[i].place] = i;
-    list->groups = room_for(list->count + 1, sizeof(*list->groups));
+    list->groups = cli_alloc(list->count + 1, sizeof(*list->groups));
     size_t used = 0;
     for (size_t p = 0; p < list->count; ++p) {
         const size_t i = order[p];
@@ -273,7 +273,7 @@ static const char *item_name(const item *i, int to)
     return to && i->edge != NULL ? i->edge->to->name : i->tensor->name;
 }
 
-/* "past_key_[8..11]_in" for a group, shown(). */
+/* "past_key_[8..11]_in" for a group, cli_shown(). */
 static char *group_name(const item *items, size_t count, int to)
 {
     page p = {NULL, 0, 0};
@@ -303,7 +303,7 @@ static char *group_name(const item *items, size_t count, int to)
         else page_add(&p, "[%llu..%llu]", (unsigned long long)least, (unsigned long long)most);
         ++number;
     }
-    char *made = shown(p.data != NULL ? p.data : "");
+    char *made = cli_shown(p.data != NULL ? p.data : "");
     free(p.data);
     return made;
 }
@@ -321,10 +321,10 @@ static int is_of(const qnnrt_tensor_info *tensor, const qnnrt_tensor_info *list,
 static void look_around(const qnnrt_pipeline_info *info, size_t step, around *out)
 {
     const qnnrt_graph_info *g = info->steps[step].graph;
-    const qnnrt_edge_info **into = room_for(g->input_count, sizeof(*into));
-    const qnnrt_edge_info **from = room_for(g->output_count, sizeof(*from));
-    int *near = room_for(g->output_count, sizeof(*near));        /* 1: the next step reads it */
-    char **readers = room_for(g->output_count, sizeof(*readers));
+    const qnnrt_edge_info **into = cli_alloc(g->input_count, sizeof(*into));
+    const qnnrt_edge_info **from = cli_alloc(g->output_count, sizeof(*from));
+    int *near = cli_alloc(g->output_count, sizeof(*near));        /* 1: the next step reads it */
+    char **readers = cli_alloc(g->output_count, sizeof(*readers));
     memset(out, 0, sizeof(*out));
     for (size_t e = 0; e < info->edge_count; ++e) {
         const qnnrt_edge_info *edge = &info->edges[e];
@@ -333,8 +333,8 @@ static void look_around(const qnnrt_pipeline_info *info, size_t step, around *ou
         const size_t at = (size_t)(edge->from - g->outputs);
         from[at] = edge;
         if (edge->to_step == step + 1) near[at] = 1;
-        char *longer = readers[at] == NULL ? text("to step %lu", (unsigned long)edge->to_step)
-                                           : text("%s, %lu", readers[at], (unsigned long)edge->to_step);
+        char *longer = readers[at] == NULL ? cli_text("to step %lu", (unsigned long)edge->to_step)
+                                           : cli_text("%s, %lu", readers[at], (unsigned long)edge->to_step);
         free(readers[at]);
         readers[at] = longer;
     }
@@ -347,7 +347,7 @@ static void look_around(const qnnrt_pipeline_info *info, size_t step, around *ou
             add_item(&out->lists[SIDE_EDGE], edge->from, edge, NULL);
         else
             add_item(&out->lists[SIDE_INPUT], tensor, edge,
-                     text("from step %lu: %s", (unsigned long)edge->from_step, edge->reason));
+                     cli_text("from step %lu: %s", (unsigned long)edge->from_step, edge->reason));
     }
     for (size_t i = 0; i < g->output_count; ++i) {
         if (from[i] == NULL) {

@@ -1,0 +1,150 @@
+/* cli.h - what the command-line programs of qnnrt share: messages, files, options and help
+
+       #define CLI_NAME "qnnrt-run"      the name of the program in its messages
+       #include "qnnrt.h"                with its implementation
+       #include "cli.h"
+
+   A program describes its options in a table of cli_option and its verbs, if it has any, in a table
+   of cli_verb. cli_parse() reads the command line into the program's settings by these tables; the
+   same tables print the help and find the nearest known word for an unknown one.
+
+   Messages go to standard error, one line each; the hint, if there is one, is the last line.
+   Standard output belongs to the program alone: see cli_take_stdout().
+
+   ROOMS    >>text >>message        cli_files.h: >>stdout >>signals >>read >>write
+            cli_options.h: >>words >>tables >>help >>parse                                       */
+#ifndef CLI_H
+#define CLI_H
+
+#ifndef _POSIX_C_SOURCE
+#error "cli.h uses POSIX: define _POSIX_C_SOURCE as 200809L before the first #include"
+#endif
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
+
+#if defined(__GNUC__)
+#define CLI_FORMAT(text, values) __attribute__((format(printf, text, values)))
+#else
+#define CLI_FORMAT(text, values)
+#endif
+
+/* =====================================================================================
+   TEXT                                                                           >>text
+   Memory that cannot fail, formatted text, names that are safe to show on a terminal.
+   ===================================================================================== */
+
+/* Return zeroed memory for count items; without memory the program ends. */
+static inline void *cli_alloc(size_t count, size_t size)
+{
+    void *data = calloc(count != 0 ? count : 1, size);
+    if (data == NULL) {
+        fputs(CLI_NAME ": out of memory\n", stderr);
+        exit(STATUS_FAILED);
+    }
+    return data;
+}
+
+/* Return a list with room for one more item: the list itself, or a longer copy of it. */
+static inline void *cli_grow(void *items, size_t count, size_t *room, size_t size)
+{
+    if (count < *room) return items;
+    *room = *room != 0 ? 2 * *room : 16;
+    void *longer = cli_alloc(*room, size);
+    if (count != 0) memcpy(longer, items, count * size);
+    free(items);
+    return longer;
+}
+
+/* Format a text. The caller frees it. */
+static inline char *cli_text_list(const char *format, va_list list)
+{
+    va_list again;
+    va_copy(again, list);
+    const int length = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    const size_t bytes = length > 0 ? (size_t)length + 1 : 1;
+    char *text = (char *)cli_alloc(bytes, 1);
+    vsnprintf(text, bytes, format, list);
+    return text;
+}
+
+CLI_FORMAT(1, 2) static inline char *cli_text(const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    char *text = cli_text_list(format, list);
+    va_end(list);
+    return text;
+}
+
+/* Return a name in a form that is safe on a terminal: valid UTF-8, and \xNN for all other bytes.
+   The caller frees it. */
+static inline char *cli_shown(const char *name)
+{
+    char *made = (char *)cli_alloc(4 * strlen(name) + 1, 1);
+    char *to = made;
+    while (*name != '\0') {
+        int plain = 0;
+        size_t length = qnnrt_utf8_length(name, &plain);
+        if (length == 0) length = 1;
+        for (size_t i = 0; i < length; ++i, ++name) {
+            if (plain) *to++ = *name;
+            else to += sprintf(to, "\\x%02X", (unsigned)(unsigned char)*name);
+        }
+    }
+    return made;
+}
+
+/* =====================================================================================
+   MESSAGE                                                                     >>message
+   One line that says what failed, and the hint as the last line.
+   ===================================================================================== */
+
+/* Print a message, and the hint if there is one. */
+static inline void cli_message(const char *message, const char *hint)
+{
+    const int hinted = hint != NULL && hint[0] != '\0';
+    /* One call, so that lines of the vendor's threads do not come between. */
+    fprintf(stderr, CLI_NAME ": %s\n%s%s%s", message, hinted ? "hint: " : "", hinted ? hint : "",
+            hinted ? "\n" : "");
+}
+
+/* Report wrong usage. hint NULL: refer to --help. Returns STATUS_USAGE. */
+CLI_FORMAT(2, 3) static inline int cli_usage(const char *hint, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    char *message = cli_text_list(format, list);
+    va_end(list);
+    cli_message(message, hint != NULL ? hint : "Run " CLI_NAME " --help.");
+    free(message);
+    return STATUS_USAGE;
+}
+
+/* Print a log line of the library. user: the qnnrt_log_level that is wanted, because qnnrt's own
+   lines come at every level. */
+static inline void cli_log(void *user, qnnrt_log_level level, const char *room,
+                           uint64_t vendor_code, const char *line)
+{
+    static const char *const names[] = {"default", "error", "warn", "info", "verbose", "debug"};
+    char code[32] = "";
+    if (level > *(const qnnrt_log_level *)user) return;
+    if (vendor_code != 0)
+        snprintf(code, sizeof(code), " (0x%llx)", (unsigned long long)vendor_code);
+    fprintf(stderr, CLI_NAME ": log %s %s: %s%s\n",
+            level >= 0 && level <= QNNRT_LOG_DEBUG ? names[level] : "?", room != NULL ? room : "",
+            line != NULL ? line : "", code);
+}
+
+#include "cli_files.h"
+#include "cli_options.h"
+
+#endif /* CLI_H */

@@ -1,0 +1,279 @@
+/* cli_files.h - a part of cli.h: standard output, and files that are read and written with care
+
+   ROOMS    >>stdout >>signals >>read >>write                                                    */
+#ifndef CLI_FILES_H
+#define CLI_FILES_H
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* =====================================================================================
+   STDOUT                                                                       >>stdout
+   Vendor libraries print to descriptor 1 when they load, on errors and at the end.
+   ===================================================================================== */
+
+/* Take descriptor 1 for this program, and let it be standard error for all libraries. NULL: errno
+   says why. */
+static inline FILE *cli_take_stdout(void)
+{
+    for (int fd = 0; fd <= 2; ++fd)              /* the next file that is opened must not land here */
+        if (fcntl(fd, F_GETFD) == -1 && errno == EBADF && open("/dev/null", O_RDWR) != fd)
+            return NULL;
+    const int own = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    if (own == -1 || dup2(STDERR_FILENO, STDOUT_FILENO) == -1) return NULL;
+    return fdopen(own, "w");
+}
+
+/* Close what cli_take_stdout() returned. 0 after a message. */
+static inline int cli_close_stdout(FILE *out)
+{
+    const int good = !ferror(out);
+    if (fclose(out) == 0 && good) return 1;
+    cli_message("cannot write to standard output", NULL);
+    return 0;
+}
+
+/* =====================================================================================
+   SIGNALS                                                                     >>signals
+   SIGINT, SIGTERM and SIGHUP remove the files that are being written aside.
+   ===================================================================================== */
+
+enum { CLI_ASIDES = 8 };
+
+static char *volatile        cli_asides[CLI_ASIDES];       /* paths, or NULL */
+static volatile sig_atomic_t cli_held;                     /* depth of cli_hold()         */
+static volatile sig_atomic_t cli_signal;                   /* what came since, or 0       */
+
+/* Remove the files that are being written aside, and end as this signal does. */
+static inline void cli_end(int number)
+{
+    for (size_t i = 0; i < CLI_ASIDES; ++i)
+        if (cli_asides[i] != NULL) unlink(cli_asides[i]);
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+/* Handle a signal: now, or at cli_release(). */
+static inline void cli_on_signal(int number)
+{
+    if (cli_held > 0) cli_signal = number;
+    else cli_end(number);
+}
+
+static inline void cli_catch(int number, void (*handler)(int))
+{
+    struct sigaction action, before;
+    if (sigaction(number, NULL, &before) == 0 && before.sa_handler == SIG_IGN) return;  /* nohup */
+    memset(&action, 0, sizeof(action));
+    action.sa_handler = handler;
+    action.sa_flags = SA_NODEFER;
+    sigemptyset(&action.sa_mask);
+    sigaction(number, &action, NULL);
+}
+
+static inline void cli_catch_signals(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); ++i)
+        cli_catch(numbers[i], cli_on_signal);
+}
+
+/* Let signals wait until cli_release(): between the two a file may exist under a name that the
+   handler does not know. */
+static inline void cli_hold(void) { cli_held = cli_held + 1; }
+
+static inline void cli_release(void)
+{
+    cli_held = cli_held - 1;
+    if (cli_held == 0 && cli_signal != 0) cli_end(cli_signal);
+}
+
+/* =====================================================================================
+   READ                                                                           >>read
+   Files that do not make the program wait, or fill its memory.
+   ===================================================================================== */
+
+/* Open a file without waiting: a pipe that nobody writes to is an empty file. -1: errno says
+   why. */
+static inline int cli_open(const char *path)
+{
+    struct stat status;
+    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0 || fstat(fd, &status) != 0 || !S_ISDIR(status.st_mode)) return fd;
+    close(fd);
+    errno = EISDIR;
+    return -1;
+}
+
+/* Read up to `most` bytes. -1: errno says why. */
+static inline int cli_read(int fd, char *to, size_t most, size_t *bytes)
+{
+    *bytes = 0;
+    while (*bytes < most) {
+        const ssize_t got = read(fd, to + *bytes, most - *bytes);
+        if (got > 0) *bytes += (size_t)got;
+        else if (got == 0) return 0;
+        else if (errno == EAGAIN || errno == EWOULDBLOCK)         /* somebody writes: wait for it */
+            fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+        else if (errno != EINTR) return -1;
+    }
+    return 0;
+}
+
+/* Read a whole file, or standard input for "-", of at most `most` bytes. The caller frees it; a 0
+   follows the last byte. NULL: errno says why, EFBIG for a longer file. */
+static inline char *cli_read_file(const char *path, size_t most, size_t *bytes)
+{
+    const int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : cli_open(path);
+    char *data = NULL;
+    size_t room = 0, got = 0;
+    int result = fd < 0 ? -1 : 0;
+    *bytes = 0;
+    while (result == 0 && *bytes == room) {      /* full: there may be more */
+        if (*bytes > most) {
+            errno = EFBIG;
+            result = -1;
+            break;
+        }
+        const size_t longer = room != 0 ? 2 * room : 65536;
+        char *copy = (char *)cli_alloc(longer + 1, 1);
+        if (*bytes != 0) memcpy(copy, data, *bytes);
+        free(data);
+        data = copy;
+        room = longer;
+        result = cli_read(fd, data + *bytes, room - *bytes, &got);
+        *bytes += got;
+    }
+    if (result == 0 && *bytes > most) {
+        errno = EFBIG;
+        result = -1;
+    }
+    const int why = errno;
+    if (fd >= 0) close(fd);
+    if (result == 0) {
+        data[*bytes] = '\0';
+        return data;
+    }
+    free(data);
+    errno = why;
+    return NULL;
+}
+
+/* =====================================================================================
+   WRITE                                                                         >>write
+   Files are written aside and renamed: a reader sees the old file or the whole new one.
+   ===================================================================================== */
+
+typedef struct cli_file {
+    FILE *file;                        /* write here                              */
+    char *path;
+    char *aside;                       /* where it is until cli_commit(), or NULL */
+} cli_file;
+
+static inline int cli_is_folder(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* True if the path exists and is not a plain file: a pipe, /dev/null or a link keeps its kind. */
+static inline int cli_is_special(const char *path)
+{
+    struct stat status;
+    return lstat(path, &status) == 0 && !S_ISREG(status.st_mode);
+}
+
+/* Forget a file that was written aside. */
+static inline void cli_forget(cli_file *f)
+{
+    for (size_t i = 0; i < CLI_ASIDES; ++i)
+        if (f->aside != NULL && cli_asides[i] == f->aside) cli_asides[i] = NULL;
+    free(f->aside);
+    free(f->path);
+    memset(f, 0, sizeof(*f));
+}
+
+/* Create a file. replace: a link or a pipe at this path is replaced, because its name was made from
+   one in a model; else it is written to as it is. 0: errno says why. */
+static inline int cli_create(cli_file *f, const char *path, int replace)
+{
+    const int direct = !replace && cli_is_special(path);
+    f->file = NULL;
+    f->path = cli_text("%s", path);
+    f->aside = direct ? NULL : cli_text("%s.%ld.tmp", path, (long)getpid());
+    cli_hold();
+    const int fd = open(direct ? path : f->aside,
+                        O_WRONLY | O_CREAT | O_CLOEXEC | (direct ? O_TRUNC : O_EXCL), 0666);
+    for (size_t i = 0; fd >= 0 && !direct && i < CLI_ASIDES; ++i) {
+        if (cli_asides[i] != NULL) continue;
+        cli_asides[i] = f->aside;
+        break;
+    }
+    cli_release();
+    if (fd >= 0) f->file = fdopen(fd, "wb");
+    if (f->file != NULL) return 1;
+    const int why = errno;
+    if (fd >= 0) {
+        close(fd);
+        if (!direct) unlink(f->aside);
+    }
+    cli_forget(f);
+    errno = why;
+    return 0;
+}
+
+/* Close a file and let it appear; `good` 0: remove it. 0: errno says why, and nothing is left. */
+static inline int cli_finish(cli_file *f, int good)
+{
+    int why = errno;
+    if (good && ferror(f->file)) good = 0;
+    if (!good && why == 0) why = EIO;
+    if (fclose(f->file) != 0 && good) {          /* a full disk may show only now */
+        why = errno;
+        good = 0;
+    }
+    cli_hold();
+    if (good && f->aside != NULL && rename(f->aside, f->path) != 0) {
+        why = errno;
+        good = 0;
+    }
+    if (!good && f->aside != NULL) unlink(f->aside);
+    cli_forget(f);
+    cli_release();
+    errno = why;
+    return good;
+}
+
+/* Write a whole file. 0: errno says why. */
+static inline int cli_write_file(const char *path, const void *data, size_t bytes, int replace)
+{
+    cli_file f;
+    if (!cli_create(&f, path, replace)) return 0;
+    errno = 0;
+    return cli_finish(&f, fwrite(data, 1, bytes, f.file) == bytes);
+}
+
+/* Make a folder and those above it. 0: errno says why. */
+static inline int cli_make_folders(const char *path)
+{
+    char *part = cli_text("%s", path);
+    int made = 1;
+    for (char *c = part + 1; made && part[0] != '\0'; ++c) {
+        const char kept = *c;
+        if (kept != '/' && kept != '\0') continue;
+        *c = '\0';
+        made = mkdir(part, 0777) == 0;
+        if (!made && errno == EEXIST) {
+            made = cli_is_folder(part);
+            if (!made) errno = ENOTDIR;
+        }
+        *c = kept;
+        if (kept == '\0') break;
+    }
+    free(part);
+    return made;
+}
+
+#endif /* CLI_FILES_H */

@@ -1,0 +1,139 @@
+/* run_page.h - a part of qnnrt-run.c: text that grows, files, and JSON documents
+
+   ROOMS    >>page >>json                                                                        */
+
+/* =====================================================================================
+   PAGE                                                                           >>page
+   Text that grows, and the files that it is written to.
+   ===================================================================================== */
+
+static void page_bytes(page *p, const char *data, size_t bytes)
+{
+    if (bytes >= p->room - p->used) {
+        const size_t room = 2 * (p->room + bytes) + 256;
+        char *longer = cli_alloc(room, 1);
+        if (p->used != 0) memcpy(longer, p->data, p->used);
+        free(p->data);
+        p->data = longer;
+        p->room = room;
+    }
+    memcpy(p->data + p->used, data, bytes);
+    p->used += bytes;
+    p->data[p->used] = '\0';
+}
+
+static void page_text(page *p, const char *s)
+{
+    page_bytes(p, s, strlen(s));
+}
+
+static void page_add(page *p, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    char *made = cli_text_list(format, list);
+    va_end(list);
+    page_text(p, made);
+    free(made);
+}
+
+/* Write a whole file. replace: see cli_create(). j may be NULL. 0 after a message. */
+static int write_file(tool *t, job *j, const char *path, const void *data, size_t bytes, int replace)
+{
+    if (cli_write_file(path, data, bytes, replace)) return 1;
+    const int why = errno;
+    char *name = cli_shown(path);
+    fail(t, j, NULL, "cannot write %s: %s", name, strerror(why));
+    free(name);
+    return 0;
+}
+
+/* Write a page to a file, or to standard output for "-". */
+static int write_page(tool *t, const char *path, const page *p, int replace)
+{
+    if (strcmp(path, "-") != 0) return write_file(t, NULL, path, p->data, p->used, replace);
+    fwrite(p->data, 1, p->used, t->out);         /* main() checks it for errors */
+    return 1;
+}
+
+/* Write a page to a file, and say so. */
+static void write_named(tool *t, const char *path, const page *p, int replace)
+{
+    if (!write_page(t, path, p, replace) || is_stdout(path)) return;
+    char *name = cli_shown(path);
+    say(t, "wrote     %s\n", name);
+    free(name);
+}
+
+/* =====================================================================================
+   JSON                                                                           >>json
+   Members of a document, one call for each. A NULL key: the element of a list.
+   ===================================================================================== */
+
+static int json_to_page(void *user, const char *data, size_t bytes)
+{
+    page_bytes(user, data, bytes);
+    return 1;
+}
+
+static void json_key(json *j, const char *key)
+{
+    if (key != NULL) qnnrt_json_write_key(j, key);
+}
+
+/* Open an object or a list. flat: it stands on one line, with all that is in it. */
+static void json_open(json *j, const char *key, char bracket, int flat)
+{
+    json_key(j, key);
+    if (bracket == '{') qnnrt_json_write_object(j, flat);
+    else qnnrt_json_write_array(j, flat);
+}
+
+static void json_close(json *j)
+{
+    qnnrt_json_write_close(j);
+}
+
+static void json_string(json *j, const char *key, const char *value)
+{
+    json_key(j, key);
+    qnnrt_json_write_string(j, value);
+}
+
+static void json_count(json *j, const char *key, uint64_t value)
+{
+    json_key(j, key);
+    qnnrt_json_write_u64(j, value);
+}
+
+static void json_int(json *j, const char *key, int32_t value)
+{
+    json_key(j, key);
+    qnnrt_json_write_i64(j, value);
+}
+
+static void json_float(json *j, const char *key, float value)
+{
+    json_key(j, key);
+    if (isfinite(value)) qnnrt_json_write_f32(j, value);
+    else qnnrt_json_write_null(j);
+}
+
+static void json_bool(json *j, const char *key, int value)
+{
+    json_key(j, key);
+    qnnrt_json_write_bool(j, value);
+}
+
+static char *version_text(qnnrt_version_info version)
+{
+    return cli_text("%lu.%lu.%lu", (unsigned long)version.major, (unsigned long)version.minor,
+                (unsigned long)version.patch);
+}
+
+static void json_version(json *j, const char *key, qnnrt_version_info version)
+{
+    char *value = version_text(version);
+    json_string(j, key, value);
+    free(value);
+}
