@@ -4,49 +4,51 @@
        #define QNNRT_IMPLEMENTATION                 #include "qnnrt.h"
        #include "qnnrt.h"
    Link with -ldl. Qualcomm's libraries are opened at run time; see "Finding the libraries".
-   qnnrt_json.h lies beside this file (QNNRT_NO_JSON: it is not needed).
+   Keep qnnrt_json.h beside this file, or define QNNRT_NO_JSON.
 
        qnnrt *model; qnnrt_run *run; qnnrt_error err; size_t bytes;
        qnnrt_desc desc = {0};                          // every 0 is a default
        desc.backend_desc.path = "libs/libQnnHtp.so";   // or NULL: beside the program, then searched
        if (qnnrt_open("model_dir", &desc, &model, &err) != QNNRT_OK) { puts(err.text); return 1; }
-       // NULL: the only pipeline; of several, its name
+       // NULL: the model's only pipeline; of several, give the name
        if (qnnrt_prepare(model, NULL, &run, &err) != QNNRT_OK) { puts(err.text); return 1; }
        if (qnnrt_bind(run, "input_ids", tokens, sizeof tokens) != QNNRT_OK ||      // no copy
            qnnrt_exec(run) != QNNRT_OK) { puts(qnnrt_run_error(run)->text); return 1; }
        const uint16_t *logits = (const uint16_t *)qnnrt_data(run, "logits", &bytes);
        qnnrt_run_destroy(run); qnnrt_close(model);
 
-   Trust    Files and the names in them may be hostile. What the caller passes, and the vendor
-            library it names, are trusted; the vendor parses the bytes as well, after our checks.
-            Links in a folder are followed. A mapped file that others can write to may change
-            between the metadata and the load: set desc.read, or replace files by rename.
-   Memory   One allocator hook; nothing else allocates. Executing allocates nothing.
-   Threads  None are created. A model may be read from any thread; a run belongs to one at a time.
-   Globals  One table of log slots (the vendor's log callback has no user pointer). No output and no
-            abort.
-   Not yet  Optional inputs, dynamic dimensions and special data formats are reported and refused
-            when prepared; tensors are under 4 GiB; no memory registered with the device; Linux and
-            Android, 64-bit. qnnrt_open() uses about 40 KB of stack.
+   Trust    Files and the names in them may be hostile. The caller's arguments, and the vendor
+            library that he names, are trusted. The vendor parses the bytes too, after our checks.
+            Symbolic links in a folder are followed. If others can write to a mapped file, it can
+            change between the metadata and the load: set desc.read, or replace files by rename.
+   Memory   One allocator hook; nothing else allocates. qnnrt_exec() allocates nothing.
+   Threads  None are created. Any thread may read a model; one thread at a time uses a run.
+   Globals  One table of log slots, because the vendor's log callback has no user pointer. Nothing
+            is printed, nothing aborts.
+   Not yet  Optional inputs, dynamic dimensions and special data formats are reported, and refused
+            by qnnrt_prepare(). A tensor is smaller than 4 GiB. No memory is registered with the
+            device. Linux and Android, 64-bit. qnnrt_open() uses at most 16 KB of stack.
+   Versions Before 1.0 nothing is promised about binary compatibility: compile the header and its
+            users together. HISTORY at the end lists what changed, with replacements.
 
    WORDS
        backend    an opened library that runs graphs, with its device and its log: the vendor's
-                  (HTP: the NPU), or libQnnRef.so of this project, the reference for any CPU. A
-                  context binary belongs to the one that it was made with
-       model      an opened folder: contexts, their graphs, and pipelines. Never changes after open
-       context    one loaded context binary, a compiled model file; one of several is called a shard
+                  (HTP: the NPU) or libQnnRef.so of this project, the reference for any CPU. A
+                  context binary belongs to the backend that made it
+       model      an opened folder: contexts, their graphs, and pipelines. It never changes
+       context    one loaded context binary, a compiled model file; one of several is a shard
        graph      one callable function of a context, such as "prefill" and "decode"
        tensor     an input or output: name, id, dtype, dims (row-major), encoding, bytes
        encoding   how the stored integers of a quantized tensor, its codes, become real numbers:
                   real = (code + offset) * scale
        pipeline   graphs in order, wired: an output of one is an input of a later one. Each graph is
-                  a step, counted from 0; one graph alone is a pipeline of one step
-       slot       one place in memory that a pipeline reads or writes; found by name once, used by
-                  number
+                  a step, counted from 0; a single graph is a pipeline of one step
+       slot       one place in memory that a pipeline reads or writes; found by name once, then used
+                  by its handle
        edge       a slot that one step writes and later steps read. Both ends are one memory: no
                   copy
        plan       offsets for the slots of one or more pipelines, from sizes and lifetimes. Its
-                  entries are pipelines, its blocks what got an offset
+                  entries are pipelines; its blocks are what got an offset
        group      entries that never execute at the same time, and therefore share scratch: the
                   memory of edges and outputs
        buffer     a named block that keeps its content between calls (a KV cache); slots are placed
@@ -55,13 +57,14 @@
        run        an entry of a plan made executable: arrays filled, ready to bind and exec
 
    BUILD OPTIONS, defined before the header is first included
-       QNNRT_STATIC           every function is static (default: external). In a shared object
-                              define this, or QNNRT_API with hidden visibility, or two copies meet
+       QNNRT_STATIC           makes every function static (default: external). In a shared object
+                              define this, or QNNRT_API with hidden visibility; otherwise two copies
+                              of the library can meet
        QNNRT_API              replaces the storage and export prefix of all functions
                               Both hold for qnnrt_json.h too, unless that was included before
-       QNNRT_LOG_SLOTS        backends that can log at one time, 1 to 16 (default 8)
+       QNNRT_LOG_SLOTS        number of backends that can log at the same time, 1 to 16 (default 8)
        QNNRT_NO_ERROR_TEXT    drops what is known about vendor codes and log lines (59 KB)
-       QNNRT_NO_JSON          metadata comes from libQnnSystem.so only; qnnrt_json.h is not needed.
+       QNNRT_NO_JSON          reads metadata from libQnnSystem.so only; qnnrt_json.h is not needed.
                               JSON that desc.files names is then refused
        QNNRT_COMPOSE          adds graph building (default: off), with qnnrt_compose.h
        QNNRT_PROFILE_LOG      adds qnnrt_run_profile_log() (default: off), with
@@ -70,52 +73,52 @@
    MANUAL
 
    Opening a folder
-       qnnrt_open() takes a folder and finds the context binaries in it, in this order of names:
+       qnnrt_open() takes a folder and finds the context binaries in it. It looks for these kinds
+       of names, and uses only the files of the first kind that it finds:
            "ctx-bins" of genie_config.json shards in that order; plain names of files in the folder
-           forward_<i>.bin                 shards 0 .. n-1 of one model, numeric order, no gaps
+           forward_<i>.bin                 shards 0 .. n-1 of one model, in numeric order, no gaps
            <anything>_<i>_of_<n>.bin       shards 1 .. n of one model
-           *.bin                           what is a context binary, in natural order; files that
-                                           are something else are skipped, with a line in the log
-       Only the files of the first kind that is there are used. Instead of a folder, desc.files
-       names files or memory blocks. A file may begin with ExecuTorch's 256-byte header.
-       With desc.keep_going a shard that fails is reported in its qnnrt_context_info and the rest
-       loads.
+           *.bin                           every context binary, in natural order; other files are
+                                           skipped with a line in the log
+       Instead of a folder, desc.files names files or memory blocks. A file may begin with
+       ExecuTorch's 256-byte header. With desc.keep_going a shard that fails is reported in its
+       qnnrt_context_info, and the others load.
 
    Metadata
-       What graphs and tensors there are, with ids, dims and encodings, is in the binary, and
-       libQnnSystem.so reads it. Where that library is not at hand, the text that the SDK's
-       qnn-context-binary-utility prints serves as well: <name>_json.json beside <name>.bin
-       (forward_0_json.json for forward_0.bin), or desc.files[i].json_path. Without the SDK the text
-       is made by
+       The binary itself says which graphs and tensors it has, with ids, dims and encodings, and
+       libQnnSystem.so reads that. Without that library, use the text that the SDK's
+       qnn-context-binary-utility prints: <name>_json.json beside <name>.bin (forward_0_json.json
+       for forward_0.bin), or desc.files[i].json_path. Without the SDK, this makes the text:
            qnnrt-run inspect model_dir --json_file model_dir/
-       Either source stands alone. When both are there they must tell the same: a graph, tensor, id,
-       direction, dtype, dimension or encoding (float32 bit by bit) that differs is an error with
-       both values, because text of another build fails late and says little. desc.metadata chooses
-       one. Other *.json in the folder is not looked at. A tensor whose type the text gives as
-       "UNKNOWN" (old utilities) is APP_WRITE among inputs and APP_READ among outputs.
+       One source is enough. If both are there, they must agree: a graph, tensor, id, direction,
+       dtype, dimension or encoding (float32 bit by bit) that differs is an error with both values,
+       because metadata of another build fails late and without a reason. desc.metadata chooses one
+       source. Other *.json files in the folder are ignored. A tensor whose type is "UNKNOWN" in the
+       text (old utilities) counts as APP_WRITE among inputs and as APP_READ among outputs.
 
    Building graphs
-       With QNNRT_COMPOSE, graphs are made in C, or taken from .dlc containers, and become a model
-       to run and to save. Manual and declarations: qnnrt_compose.h, which lies in tools/ or beside
-       this file.
+       With QNNRT_COMPOSE, graphs are built in C or taken from .dlc containers, on any backend, and
+       become a model to run and to save. Manual and declarations: qnnrt_compose.h, which lies in
+       tools/ or beside this file.
 
    Looking inside
-       desc.inspect reads without a backend. What are my tensors called?
-           const qnnrt_pipeline_info *p = qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[0]);
+       desc.inspect reads without a backend. This prints the tensors of the first pipeline:
+           const qnnrt_info *m = qnnrt_get_info(model);
+           const qnnrt_pipeline_info *p = qnnrt_pipeline_get_info(m->pipelines[0]);
            for (i = 0; i < p->slot_count; ++i)
                printf("%s %s %s\n", qnnrt_role_name(p->slots[i].role), p->slots[i].address,
                       qnnrt_dtype_name(p->slots[i].tensor->dtype));
        The tool qnnrt-run (tools/ of the project) prints all of it without a line of code.
 
    Finding the libraries
-       A path with a slash is opened as it is. A bare name (default: libQnnHtp.so) is looked for in
-       the folder of the running program, in the folder of the shared object that holds this code,
-       then by the system's search. Never in the current folder, never in the model's folder: the
-       system's search is left out when LD_LIBRARY_PATH has an empty element, which means the
-       current folder. libQnnSystem.so: explicit, else the backend library itself where it
-       speaks that interface too (libQnnRef.so does), else beside it, else the same search. What
-       was really loaded is in qnnrt_backend_info.path. Core interfaces 2.23 to 2.40 are known
-       by measurement; older ones are refused, newer minors accepted with a log line.
+       A path with a slash is opened as it is. A bare name (default: libQnnHtp.so) is searched in
+       the folder of the running program, then in the folder of the shared object that holds this
+       code, then by the system. It is never searched in the current folder or in the model's
+       folder: if LD_LIBRARY_PATH has an empty element, which means the current folder, the system's
+       search is left out. libQnnSystem.so: the given path; else the backend library itself if it
+       has that interface too (libQnnRef.so has); else the file beside it; else the same search.
+       qnnrt_backend_info.path is the path that was loaded. Core interfaces 2.23 to 2.40 were
+       measured; older ones are refused, newer minor versions are accepted with a log line.
 
    Sharing a backend
        Two models on one library share a backend, and with it its log and its lock:
@@ -123,39 +126,40 @@
            desc.backend = backend;     // desc.backend_desc is then not used
            qnnrt_open("a", &desc, &a, &err);
            qnnrt_open("b", &desc, &b, &err);
-       Close both models, then qnnrt_backend_close(). Pipelines over several models need it. On the
-       x86-64 emulator, models for different NPU generations (v68, v75) cannot be loaded at one
-       time: those loaded first fail to execute (0x44c).
+       Close both models, then call qnnrt_backend_close(). A pipeline over several models needs a
+       shared backend. On the x86-64 emulator, models for different NPU generations (v68, v75)
+       cannot be loaded at the same time: the one loaded first fails to execute (0x44c).
 
    Pipelines and wiring
-       Graphs of several shards are one pipeline when their names are equal, or equal but for the
-       shard number, or when every context has exactly one graph (then: file order). A pipeline is
-       named like its first graph, without a trailing "_1_of_<n>". Edges, for every input of a step:
-           1. the nearest earlier output of the same name; unequal dims, dtype or encoding fail the
-              wiring
-           2. without one, and where no edge leads from a step to the next: the only unmatched
-              output and the only unmatched input of these two that fit each other (inputs that an
-              earlier step takes from the caller, a mask say, are the caller's)
-       Every step after the first needs an edge from the one before. What does not fit is refused by
-       name: a wrong scale over a cut computes fluent nonsense, so it is never guessed. A pipeline
-       that cannot be wired does not fail the open: its single graphs stay callable as
-       "<context>/<graph>" ("2/decode_3_of_4"), and qnnrt_pipeline_make() takes explicit edges.
-       Inputs of one name and equal facts are one slot, unless qnnrt_pipeline_make() is told to keep
+       Graphs of several shards form one pipeline if their names are equal, or equal except for the
+       shard number, or if every context has exactly one graph (then: file order). A pipeline has
+       the name of its first graph, without a trailing "_1_of_<n>". Each input of a step is wired by
+       the first rule that fits:
+           1. the nearest earlier output of the same name; if dims, dtype or encoding differ, the
+              wiring fails
+           2. if no edge leads from a step to the next one: the only unmatched output and the only
+              unmatched input of these two that fit each other (an input that an earlier step takes
+              from the caller, such as a mask, stays the caller's)
+       Every step after the first needs an edge from the step before it. What does not fit is
+       refused by name and never guessed, because a wrong scale over a cut computes fluent nonsense.
+       If a pipeline cannot be wired, the open succeeds all the same: its single graphs stay
+       callable as "<context>/<graph>" ("2/decode_3_of_4"), and qnnrt_pipeline_make() takes explicit
+       edges. Inputs of one name with equal facts are one slot, unless qnnrt_pipeline_make() keeps
        them apart. A name that means several slots is addressed with its step: "2/output_0".
 
    Values
-       qnnrt_data() gives the stored bytes in place; codes order like the numbers, so an argmax
+       qnnrt_data() gives the stored bytes in place. Codes order like the numbers, so an argmax
        needs no conversion. qnnrt_write_f32() and qnnrt_read_f32() convert by type and encoding,
-       exactly, and qnnrt_write_i32() and qnnrt_read_i32() do for int32. All take a slot and the first
-       element; a name is turned into a slot once, before a loop:
+       exactly; qnnrt_write_i32() and qnnrt_read_i32() do so for int32. All take a slot and the
+       first element; look a name up once, before a loop:
            qnnrt_slot logits = qnnrt_run_slot(run, "logits");
            qnnrt_read_f32(run, logits, (uint64_t)row * vocabulary, values, vocabulary);
 
    Memory
        qnnrt_prepare() plans one pipeline: inputs keep their content between calls and start as the
-       code of real zero; edges and outputs share what they can. A tensor may live in your memory
-       instead (qnnrt_bind). For prefill, decode and a draft model over one arena, with caches that
-       stay:
+       code of real zero; edges and outputs share memory where they can. A tensor may live in your
+       memory instead (qnnrt_bind). For prefill, decode and a draft model over one arena, with
+       caches that stay:
            entries[0].pipeline = prefill; entries[0].group = 1;      // never at the same time
            entries[1].pipeline = decode;  entries[1].group = 1;
            buffers[0].name = "cache";     buffers[0].bytes = cache_bytes;
@@ -168,76 +172,76 @@
            qnnrt_run_create(mem, 1, &decode_run, &err);
            qnnrt_mem_buffer(mem, 0, &cache_offset, NULL);
            qnnrt_bind_at(decode_run, key_in, mem, cache_offset + moved);   // moved: your bytes
-       The whole of it is examples/02_prefill_decode.c. desc.guard gives every tensor pages of its
-       own with an inaccessible one behind its last byte, so that an overrun by the caller or the
+       examples/02_prefill_decode.c is the whole program. desc.guard gives every tensor pages of its
+       own with an inaccessible page after its last byte, so that an overrun by the caller or the
        backend faults at once; tensors are then aligned to their elements only.
 
    Profiling
-       Where does the time go? What the library itself measures, as a table:
+       The library's own measurements, as a table:
            qnnrt_run_profile(run, QNNRT_PROFILE_DETAILED);
            qnnrt_exec(run);
            qnnrt_run_events(run, &events, &count);
            for (i = 0; i < count; ++i)
                printf("%g %s %s\n", events[i].value, events[i].unit_name, events[i].name);
-       HTP tells cycles of nodes, CPU microseconds; which events there are differs by backend,
-       release and device: look for what you need, and expect it to be missing. desc.profile_level
-       does the same for loading, see qnnrt_info.events. With QNNRT_PROFILE_LOG,
-       qnnrt_run_profile_log() writes the file that the vendor's viewer reads. On the x86-64 emulator
-       "VTCM acquire" and "power on" are no real
-       times.
+       HTP reports cycles of nodes, CPU microseconds. Backend, release and device decide which
+       events exist: look for what you need, and expect it to be missing. desc.profile_level does
+       the same for loading, see qnnrt_info.events. With QNNRT_PROFILE_LOG,
+       qnnrt_run_profile_log() writes the file that the vendor's viewer reads. On the x86-64
+       emulator "VTCM acquire" and "power on" are not real times.
 
    Power
-       On a device an NPU that nobody votes for clocks low:
+       On a device, an NPU without votes runs at low clocks:
            qnnrt_power_desc power = {0};
            qnnrt_power_report report;
            power.preset = QNNRT_POWER_BURST;
            qnnrt_power_set(qnnrt_get_info(model)->backend, &power, &report, &err);
-       report has an answer for each setting: applied, refused with a code, not available (CPU). A
-       preset's numbers can be replaced one by one. Vote low again, or with NULL not at all, between
-       bursts of work: a vote for high clocks costs power as long as the backend is open.
+       report has an answer for each setting: applied, refused with a code, not available (CPU).
+       Single numbers of a preset can be replaced. Between bursts of work vote low, or take the vote
+       back with NULL: a vote for high clocks costs power as long as the backend is open.
 
    Errors
        Calls that open or make things take a qnnrt_error, which may be NULL. Calls on a run keep it
        in the run: qnnrt_run_error(). The text is complete: what was tried, on which file, graph and
-       tensor, what was expected and found, the vendor's code with its symbol, likely cause and fix,
-       and the first error that the library logged meanwhile (the first one is the cause; later ones
-       are echoes). Closing and destroying give a result only; the log hook has the reason.
-       qnnrt_explain() looks up a code, a symbol or a line of a log; from a shell:
+       tensor, what was expected and found, the vendor's code with its symbol, the likely cause, and
+       the first error that the library logged meanwhile (the first is the cause, later ones are
+       echoes). err.hint says what to do about it, in one sentence, or is empty. Closing and
+       destroying give a result only; the log hook gets the reason. qnnrt_explain() looks up a code,
+       a symbol or a line of a log; from a shell:
            qnnrt-run explain 0x1388
 
    Closing
-       Runs, then mems, plans, made pipelines, models, backends: whatever uses another goes first.
-       QNNRT_E_BUSY means that something still does, and nothing was freed. (From qnnrt_exec() it
-       means that another run of the group is executing.) When the DSP has restarted (vendor codes
-       1007, 1011), close everything and open it again.
+       Destroy runs, then mems, plans, made pipelines, models, backends: users before what they use.
+       QNNRT_E_BUSY means that something is still in use, and nothing was freed. (From qnnrt_exec()
+       it means that another run of the group is executing.) After a restart of the DSP (vendor
+       codes 1007, 1011), close everything and open it again.
 
    Threads
-       One thread at a time per backend is always safe, and needs no hook. With several, give
+       One thread at a time per backend is always safe and needs no hook. For several threads, give
        hooks.lock and hooks.unlock: two releases of the x86 emulator (2.47, 2.48) return wrong
-       results, without an error, when two threads are inside at once. Runs, plans and mems of a
-       model may be made and destroyed on any threads; never close what another thread still uses.
+       results, without an error, when two threads are inside at once. Any thread may make and
+       destroy runs, plans and mems of a model; never close what another thread still uses.
 
    A log on Android
-       A log callback replaces the library's own output in logcat. To have it there:
+       A log callback replaces the library's own output in logcat. This brings it back:
            static void to_logcat(void *user, qnnrt_log_level level, const char *part, uint64_t code,
                                  const char *text)
            { __android_log_write(ANDROID_LOG_INFO, part, text); }
            desc.backend_desc.hooks.log = to_logcat;
 
    On a phone
-       Ship from one release: libQnnHtp.so, libQnnSystem.so, and for each NPU generation XX (68,
-       69, 73, 75, 79, 81) libQnnHtpVXXStub.so and libQnnHtpVXXSkel.so. Set ADSP_LIBRARY_PATH to
-       the folder of the skel before opening (several folders: ';', not ':'). Have libraries
-       unpacked at install (useLegacyPackaging) and declare <uses-native-library
-       android:name="libcdsprpc.so" android:required="false"/>; do not ship that one. The README
-       has the whole checklist.
+       Ship these files of one release: libQnnHtp.so, libQnnSystem.so, and for each NPU generation
+       XX (68, 69, 73, 75, 79, 81) libQnnHtpVXXStub.so and libQnnHtpVXXSkel.so. Set
+       ADSP_LIBRARY_PATH to the folder of the skel before opening (separate folders with ';', not
+       ':'). Have libraries unpacked at install (useLegacyPackaging), and declare
+       <uses-native-library android:name="libcdsprpc.so" android:required="false"/>; do not ship
+       that one. The README has the whole checklist.
 
    Unproven on device
        All of this ran on Qualcomm's genuine x86-64 libraries of five releases (2.47 to 2.51), in
-       which an emulator stands for the NPU. Until a transcript from a phone is here these are
-       unproven: execution on a real NPU, weight-shared contexts, behaviour after a restart of the
-       DSP, building graphs there, and what power presets do (the emulator accepts all, to no
-       effect).
+       which an emulator stands for the NPU. Until there is a transcript from a phone, these are
+       unproven: execution on a real NPU, weight-shared contexts, what happens after a restart of
+       the DSP, building graphs there, and what power presets do (the emulator accepts all and
+       changes nothing).
 
    ROOMS (search for the tag)
        >>config >>os >>size >>sort >>mem >>err >>log >>lines >>codes >>dtype >>float
