@@ -1,21 +1,21 @@
-/* qnnrt_json.h - v0.1.0 - read and write JSON in C99, strictly, without memory of its own
+/* qnnrt_json.h - v0.2.0 - read and write JSON in C99, strictly, without allocating memory
 
    In one C or C++ file:                        Everywhere else:
        #define QNNRT_JSON_IMPLEMENTATION            #include "qnnrt_json.h"
        #include "qnnrt_json.h"
-   Nothing to link. The file that implements qnnrt.h implements this one too, so a program with both
-   defines QNNRT_JSON_IMPLEMENTATION nowhere.
+   There is nothing to link. The file that implements qnnrt.h implements this header too: a program
+   that uses both does not define QNNRT_JSON_IMPLEMENTATION.
 
        // {"name": "a", "scales": [0.5, 0.25], "more": {...}}
        qnnrt_json_reader r;
        qnnrt_json_begin(&r, text, bytes, NULL);
        if (qnnrt_json_value(&r) != QNNRT_JSON_OBJECT) return 0;
-       while (qnnrt_json_more(&r)) {                                 // one member after the other
+       while (qnnrt_json_more(&r)) {                                 // for each member
            if (!qnnrt_json_is(&r.key, "scales") || qnnrt_json_value(&r) != QNNRT_JSON_ARRAY) {
-               qnnrt_json_skip(&r);                                  // whatever it is
+               qnnrt_json_skip(&r);                                  // of any type
                continue;
            }
-           while (qnnrt_json_more(&r)) {                             // one element after the other
+           while (qnnrt_json_more(&r)) {                             // for each element
                float scale;
                if (qnnrt_json_value(&r) != QNNRT_JSON_NUMBER) return 0;
                if (!qnnrt_json_f32(&r.value, &scale)) return 0;
@@ -24,24 +24,24 @@
        }
        if (!qnnrt_json_end(&r)) printf("byte %u: %s\n", (unsigned)r.error_at, r.error);
 
-   Reading  pulls one value after the other out of the caller's text, which is only read, needs no
-            NUL behind it, and stays where it is: strings and numbers are pieces of it. No memory is
-            allocated and nothing is recursive; open brackets are bits in the reader. One pass, so
-            time is linear in the text, whatever is in it.
-   Strict   RFC 8259 and nothing else: no comments, no trailing commas, no leading zeros, no NaN;
-            UTF-8 is checked; half a surrogate pair is refused, in keys and values, read or skipped.
-            A byte order mark of UTF-8 before the text is stepped over. Equal keys in one object
-            are both delivered: what they mean is for the caller to say.
-   Numbers  float32 and float64 are rounded once, half to even, from the exact decimal value: no
-            locale, no libm, no rounding mode. Written numbers are the shortest that read back
-            equal.
-   Trust    The text may be hostile. Its size and depth are limited (64 MiB, 64 brackets).
-   Threads  No globals. A reader or writer belongs to one thread at a time.
-   Limits   Fast paths need GCC or Clang and a little-endian machine; others compile to plain loops.
+   Reading  Each call reads one value from the caller's text. The text is not changed, needs no NUL
+            at its end, and must stay in memory: strings and numbers point into it. No memory is
+            allocated and no function is recursive; the reader keeps one bit for each open bracket.
+            The text is read once, so the time is linear in its size for every content.
+   Strict   RFC 8259 and nothing more: no comments, no trailing commas, no leading zeros, no NaN.
+            UTF-8 is checked. Half a surrogate pair is an error in keys and values, read or skipped.
+            A UTF-8 byte order mark before the text is skipped. Equal keys in one object are all
+            delivered; the caller decides what they mean.
+   Numbers  float32 and float64 are rounded once, half to even, from the exact decimal value, in any
+            locale and rounding mode and without libm. Written numbers have the fewest digits that
+            read back as the same number.
+   Trust    The text may be hostile. Its size and depth are limited (64 MiB, 64 open brackets).
+   Threads  There are no globals. One thread at a time uses a reader or a writer.
+   Limits   The fast paths need GCC or Clang and a little-endian machine; otherwise plain loops run.
 
    BUILD OPTIONS, defined before this file is first included
        QNNRT_JSON_STATIC      every function is static (default: external)
-       QNNRT_JSON_API         replaces the storage and export prefix of all functions
+       QNNRT_JSON_API         replaces the storage class and export attribute of all functions
 
    ROOMS (search for the tag)
        >>config >>text >>reader >>number >>decimal >>writer
@@ -73,90 +73,96 @@ extern "C" {
 /* ----------------------------------------------------------------------------------- reading -- */
 
 typedef enum qnnrt_json_type {
-    QNNRT_JSON_NONE = 0,            /* no value: see reader.error */
+    QNNRT_JSON_NONE = 0,            /* no value, see reader.error */
     QNNRT_JSON_NULL, QNNRT_JSON_FALSE, QNNRT_JSON_TRUE,
     QNNRT_JSON_NUMBER, QNNRT_JSON_STRING, QNNRT_JSON_ARRAY, QNNRT_JSON_OBJECT
 } qnnrt_json_type;
 
-/* A piece of the caller's text: a string without its quotes, a number as it is written. */
+/* A part of the caller's text: a string without its quotes, or a number as written. */
 typedef struct qnnrt_json_text {
     const char *text;
     size_t      bytes;
-    int         escaped;            /* 1: it has escapes; see qnnrt_json_copy() */
+    int         escaped;            /* 1: contains escapes, see qnnrt_json_copy() */
 } qnnrt_json_text;
 
-/* A literal as such a text, to initialize constants: QNNRT_JSON_TEXT("id") is { "id", 2, 0 }. */
+/* Initializer of a qnnrt_json_text: QNNRT_JSON_TEXT("id") is { "id", 2, 0 }. */
 #define QNNRT_JSON_TEXT(literal) { literal, sizeof(literal) - 1, 0 }
 
 typedef struct qnnrt_json_limits {
     size_t   bytes;                 /* of the text (default 0: 64 MiB) */
-    uint32_t depth;                 /* brackets open at a time (default 0: 64; at most 1,024) */
+    uint32_t depth;                 /* open brackets (default 0: 64; at most 1,024) */
 } qnnrt_json_limits;
 
 enum { QNNRT_JSON_DEPTH = 1024 };
 
 typedef struct qnnrt_json_reader {
-    qnnrt_json_text key, value;     /* of the last member, the last string or number */
+    qnnrt_json_text key, value;     /* key of the last member; last string or number */
     qnnrt_json_type type;           /* of the last value */
-    uint32_t        depth;          /* brackets that are open */
-    const char     *error;          /* NULL, or what is wrong; the first error stays */
-    size_t          error_at;       /* at which byte of the text, from 0 */
+    uint32_t        depth;          /* number of open brackets */
+    const char     *error;          /* NULL, or the first error */
+    size_t          error_at;       /* offset of the error in the text, in bytes */
     /* private */
     const unsigned char *begin, *at, *end;
     uint32_t max_depth;
-    int      state;                 /* a value is due, a bracket was opened, a value was read */
+    int      state;                 /* what may come next: QNNRT_JSON__DUE, ... */
     uint64_t objects[QNNRT_JSON_DEPTH / 64];   /* bit d: the bracket at depth d is a brace */
 } qnnrt_json_reader;
 
-/* Begin to read a text. It is borrowed until the reading ends; limits may be NULL. */
+/* Begin to read a text. The text must stay valid until the reading ends. limits may be NULL. */
 QNNRT_JSON_API void qnnrt_json_begin(qnnrt_json_reader *reader, const char *text, size_t bytes,
                                      const qnnrt_json_limits *limits);
 
-/* Read the value that stands next: the document itself, or after qnnrt_json_more(), once. Of an
-   array or object only the opening bracket: go through it with qnnrt_json_more(), to its end.
-   Returns its type, QNNRT_JSON_NONE when there is none (reader.error). */
+/* Read the next value: the document, or the value that qnnrt_json_more() found. Call it once for
+   each value. For an array or object it reads the opening bracket; read the content with
+   qnnrt_json_more() until that returns 0.
+   Returns the type of the value, or QNNRT_JSON_NONE after an error (see reader.error). */
 QNNRT_JSON_API qnnrt_json_type qnnrt_json_value(qnnrt_json_reader *reader);
 
-/* Is the next value a string that is written as `expected`, a text without escapes? 1: it was read,
-   as by qnnrt_json_value() and faster. 0: nothing was read; nor is when expected->text is NULL. */
+/* Read the next value if it is the string `expected`, a text without escapes. This is faster than
+   qnnrt_json_value().
+   Returns 1 when the string was read; 0 when the next value is another one, which was not read, or
+   when expected->text is NULL. */
 QNNRT_JSON_API int qnnrt_json_value_is(qnnrt_json_reader *reader, const qnnrt_json_text *expected);
 
-/* Is the next value a whole number from 0 to 10^19 - 1, without fraction and exponent? 1: it was
-   read, and *out has it. 0: nothing was read, and *out is 0; it may still be a number. */
+/* Read the next value if it is a whole number from 0 to 10^19 - 1 without fraction and exponent.
+   Returns 1 when *out received it; 0 when nothing was read and *out is 0. The value may then still
+   be another kind of number. */
 QNNRT_JSON_API int qnnrt_json_value_u64(qnnrt_json_reader *reader, uint64_t *out);
 
-/* Is there one more element or member in the innermost open array or object? 1: the next
-   qnnrt_json_value() reads it (of an object, reader.key is its name, until a name within the value
-   is read). 0: the bracket was closed and the one around it is the innermost, or an error. Each
-   value must be read, if only by qnnrt_json_skip(), before the next one is asked for. */
+/* Go to the next element or member of the innermost open array or object.
+   Returns 1 when there is one: read it with qnnrt_json_value() or qnnrt_json_skip() before the next
+   call. In an object, reader.key is its key until a key within the value is read.
+   Returns 0 after an error, or when the closing bracket was read; then the array or object around
+   it is the innermost one. */
 QNNRT_JSON_API int qnnrt_json_more(qnnrt_json_reader *reader);
 
-/* The same, faster when the name of the next member is `expected`, a text without escapes: then it
-   answers 2. */
+/* Do the same as qnnrt_json_more(), but faster when the key of the next member is `expected`, a
+   text without escapes. Returns 2 in that case. */
 QNNRT_JSON_API int qnnrt_json_more_as(qnnrt_json_reader *reader, const qnnrt_json_text *expected);
 
-/* Be behind a value: the one that is due, with all that is in it; or the one that
-   qnnrt_json_value() has just read, when it is not what was looked for. 0 when it is wrong
-   (reader.error). */
+/* Skip a value with all its content: the next one; or, after qnnrt_json_value(), the rest of the
+   one that was read. Returns 0 after an error (see reader.error). */
 QNNRT_JSON_API int qnnrt_json_skip(qnnrt_json_reader *reader);
 
-/* Read what is left of the innermost open bracket, and close it. 0 when it is wrong. */
+/* Skip the rest of the innermost open array or object, with its closing bracket. Returns 0 after an
+   error. */
 QNNRT_JSON_API int qnnrt_json_leave(qnnrt_json_reader *reader);
 
-/* 1 when the document was read to its end without an error and nothing but blanks follows. */
+/* Return 1 when the document was read to its end without an error, and only blanks follow it. */
 QNNRT_JSON_API int qnnrt_json_end(qnnrt_json_reader *reader);
 
-/* Is a string equal to a literal? Escapes count as what they mean. */
+/* Return 1 when a string equals a literal. Escapes are resolved before the comparison. */
 QNNRT_JSON_API int qnnrt_json_is(const qnnrt_json_text *text, const char *literal);
 
-/* Write a string with its escapes resolved, and a NUL behind. out holds text->bytes + 1: it never
-   grows. Returns the bytes written, without that NUL; \u0000 is a byte like others, so strlen(out)
-   is less where a string has one. */
+/* Copy a string to `out` with its escapes resolved, and end it with a NUL. out must have room for
+   text->bytes + 1 bytes, which is always enough. Returns the number of bytes without that NUL. The
+   escape \u0000 becomes a NUL byte, so strlen(out) is smaller in that case. */
 QNNRT_JSON_API size_t qnnrt_json_copy(const qnnrt_json_text *text, char *out);
 
-/* The value of a number. 1: *out has it. 0: not a number (integers: a fraction, an exponent, or out
-   of range; floats: it rounds to infinity, which is then in *out); *out is 0.
-   Cost: floats about 25 ns, some microseconds for hundreds of digits. */
+/* Convert a number. Returns 1 when *out received it; 0 when the text is not a number or does not
+   fit, and *out is 0. For integers a fraction, an exponent and a value out of range do not fit. For
+   floats a value that rounds to infinity does not fit; *out is that infinity.
+   Cost: a float about 25 ns, some microseconds with hundreds of digits. */
 QNNRT_JSON_API int qnnrt_json_u64(const qnnrt_json_text *number, uint64_t *out);
 QNNRT_JSON_API int qnnrt_json_i64(const qnnrt_json_text *number, int64_t *out);
 QNNRT_JSON_API int qnnrt_json_f64(const qnnrt_json_text *number, double *out);
@@ -167,7 +173,7 @@ QNNRT_JSON_API int qnnrt_json_f32(const qnnrt_json_text *number, float *out);
 enum { QNNRT_JSON_BUFFER = 4096 };
 
 typedef struct qnnrt_json_writer {
-    const char *error;              /* NULL, or the first mistake: nothing is written after it */
+    const char *error;              /* NULL, or the first error; nothing is written after it */
     /* private */
     int     (*write)(void *user, const char *text, size_t bytes);
     void     *user;
@@ -177,31 +183,32 @@ typedef struct qnnrt_json_writer {
     char      buffer[QNNRT_JSON_BUFFER];
 } qnnrt_json_writer;
 
-/* Begin a document. `write` gets pieces of it and returns 1 when it took them. indent: blanks for
-   each level; 0: everything on one line.
+/* Begin to write a document. `write` receives its text in pieces and returns 1 when it accepted a
+   piece. indent: spaces for each level; 0: everything on one line.
 
-   The document is valid by construction: a key outside an object, a value without a key, a float
-   that is not finite, an open bracket at the end, and more than one value are mistakes of the
-   program that writer.error names; nothing is written after the first. */
+   The writer cannot produce an invalid document. These are errors of the program: a key outside an
+   object, a value without a key, a float that is not finite, an open bracket at the end, more than
+   one document. writer.error names the first one, and nothing is written after it. */
 QNNRT_JSON_API void qnnrt_json_write_begin(qnnrt_json_writer *writer,
                                            int (*write)(void *user, const char *text, size_t bytes),
                                            void *user, uint32_t indent);
-/* 1 when the document is complete and `write` took all of it. A newline ends it. */
+/* End the document with a newline. Returns 1 when it is complete and `write` accepted all of it. */
 QNNRT_JSON_API int qnnrt_json_write_end(qnnrt_json_writer *writer);
 
-/* Open an array or object. one_line: it and what is in it stand on one line. */
+/* Open an array or object. one_line: 1 writes it and its content on one line. */
 QNNRT_JSON_API void qnnrt_json_write_array(qnnrt_json_writer *writer, int one_line);
 QNNRT_JSON_API void qnnrt_json_write_object(qnnrt_json_writer *writer, int one_line);
 QNNRT_JSON_API void qnnrt_json_write_close(qnnrt_json_writer *writer);
 
-/* The name of the next member. Text need not be valid: what is no UTF-8 becomes U+FFFD, and all
-   control characters are escaped. */
+/* Write the key of the next member. The text may be any bytes: each byte that is not valid UTF-8
+   becomes U+FFFD. Control characters and characters that change the direction of a text, break
+   lines or are invisible (U+061C, U+200B-200F, U+2028-202E, U+2060-206F, U+FEFF) are escaped. */
 QNNRT_JSON_API void qnnrt_json_write_key(qnnrt_json_writer *writer, const char *key);
-/* The same for a value; NULL is written as null. */
+/* Write a string value by the same rules. NULL is written as null. */
 QNNRT_JSON_API void qnnrt_json_write_string(qnnrt_json_writer *writer, const char *text);
 QNNRT_JSON_API void qnnrt_json_write_u64(qnnrt_json_writer *writer, uint64_t value);
 QNNRT_JSON_API void qnnrt_json_write_i64(qnnrt_json_writer *writer, int64_t value);
-/* The shortest digits that read back as the same float64 (f32: float32); 1 as "1.0". */
+/* Write the fewest digits that read back as the same float64 (f32: float32); 1 is written "1.0". */
 QNNRT_JSON_API void qnnrt_json_write_f64(qnnrt_json_writer *writer, double value);
 QNNRT_JSON_API void qnnrt_json_write_f32(qnnrt_json_writer *writer, float value);
 QNNRT_JSON_API void qnnrt_json_write_bool(qnnrt_json_writer *writer, int value);
@@ -218,21 +225,21 @@ QNNRT_JSON_API void qnnrt_json_write_null(qnnrt_json_writer *writer);
 
 /* =====================================================================================
    CONFIGURATION                                                                 >>config
-   What the compiler and the machine offer.
+   The features of the compiler and the machine.
    Needs: nothing     Knows nothing of: everything below
    ===================================================================================== */
 
 #include <string.h>
 
 #if defined(__GNUC__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#define QNNRT_JSON__WORDS 1        /* eight bytes at a time; the first one is the lowest */
+#define QNNRT_JSON__WORDS 1        /* read eight bytes at a time; the first one is the lowest */
 #else
 #define QNNRT_JSON__WORDS 0
 #endif
 
 #if QNNRT_JSON__WORDS && defined(__SSE2__)
 #include <emmintrin.h>
-#define QNNRT_JSON__SSE2 1         /* sixteen at a time, on every x86-64 */
+#define QNNRT_JSON__SSE2 1         /* read sixteen at a time; every x86-64 can do it */
 #else
 #define QNNRT_JSON__SSE2 0
 #endif
@@ -255,7 +262,7 @@ extern "C" {
 
 /* =====================================================================================
    TEXT                                                                            >>text
-   Blanks and strings: where they end. Every function gets `end` and never looks there.
+   Finds the ends of blanks, strings and numbers. No function reads the byte at `end`.
    Needs: >>config     Knows nothing of: values, brackets
    ===================================================================================== */
 
@@ -269,7 +276,7 @@ static QNNRT_JSON__INLINE uint64_t qnnrt_json__word(const unsigned char *at)
     return word;
 }
 
-/* Number of bytes before the lowest byte that is not 0; word is not 0. */
+/* Return the number of bytes before the lowest byte that is not 0. word is not 0. */
 static QNNRT_JSON__INLINE size_t qnnrt_json__lowest(uint64_t word)
 {
     return (size_t)__builtin_ctzll(word) / 8;
@@ -277,7 +284,7 @@ static QNNRT_JSON__INLINE size_t qnnrt_json__lowest(uint64_t word)
 #endif
 
 #if QNNRT_JSON__SSE2
-/* Bit i: byte i of 16 is c. */
+/* Return bit i set for each byte i of 16 that equals c. */
 static QNNRT_JSON__INLINE uint32_t qnnrt_json__equal16(const unsigned char *at, char c)
 {
     return (uint32_t)_mm_movemask_epi8(
@@ -285,7 +292,7 @@ static QNNRT_JSON__INLINE uint32_t qnnrt_json__equal16(const unsigned char *at, 
 }
 #endif
 
-/* memcmp() == 0 without a call, for texts of a few words. */
+/* Return 1 when two texts are equal. For texts of a few words this is faster than memcmp(). */
 static QNNRT_JSON__INLINE int qnnrt_json__equal(const unsigned char *a, const char *b, size_t bytes)
 {
 #if QNNRT_JSON__WORDS
@@ -309,14 +316,14 @@ static QNNRT_JSON__INLINE int qnnrt_json__blank(unsigned char c)
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
-/* Step over blanks. In a printed document these are a newline and then spaces, many of them. */
+/* Skip blanks. In an indented document these are a newline and many spaces. */
 static QNNRT_JSON__INLINE const unsigned char *qnnrt_json__blanks(const unsigned char *at,
                                                                   const unsigned char *end)
 {
     while (at < end && *at <= ' ' && qnnrt_json__blank(*at)) {
         ++at;
 #if QNNRT_JSON__SSE2
-        while (end - at >= 32) {      /* few indents are longer, so one branch is right for most */
+        while (end - at >= 32) {      /* few indents are longer, so the branch predicts well */
             uint32_t other = ~(qnnrt_json__equal16(at, ' ') |
                                qnnrt_json__equal16(at + 16, ' ') << 16);
             if (other != 0) { at += __builtin_ctz(other); break; }
@@ -333,7 +340,7 @@ static QNNRT_JSON__INLINE const unsigned char *qnnrt_json__blanks(const unsigned
     return at;
 }
 
-/* The same behind a colon, where one space is most likely. */
+/* Skip blanks after a colon, where one space is the most common case. */
 static QNNRT_JSON__INLINE const unsigned char *qnnrt_json__gap(const unsigned char *at,
                                                                const unsigned char *end)
 {
@@ -341,10 +348,11 @@ static QNNRT_JSON__INLINE const unsigned char *qnnrt_json__gap(const unsigned ch
     return qnnrt_json__blanks(at, end);
 }
 
-/* Bytes of the UTF-8 sequence at `at`, which begins at 0x80 or above; 0 when it is not valid. */
+/* Return the length of the UTF-8 sequence at `at`, 0 when it is not valid. Its first byte is 0x80
+   or above. */
 static size_t qnnrt_json__utf8(const unsigned char *at, const unsigned char *end)
 {
-    unsigned char low = 0x80, high = 0xBF;       /* what the second byte may be */
+    unsigned char low = 0x80, high = 0xBF;       /* range of the second byte */
     size_t length = at[0] >= 0xF0 ? 4 : at[0] >= 0xE0 ? 3 : 2, i;
     if (at[0] < 0xC2 || at[0] > 0xF4 || (size_t)(end - at) < length) return 0;
     if (at[0] == 0xE0) low = 0xA0;               /* overlong */
@@ -357,7 +365,7 @@ static size_t qnnrt_json__utf8(const unsigned char *at, const unsigned char *end
     return length;
 }
 
-/* Value of four hexadecimal digits, or -1. */
+/* Return the value of four hexadecimal digits, or -1. */
 static int32_t qnnrt_json__hex4(const unsigned char *at, const unsigned char *end)
 {
     int32_t value = 0;
@@ -373,8 +381,8 @@ static int32_t qnnrt_json__hex4(const unsigned char *at, const unsigned char *en
     return value;
 }
 
-/* Bytes of the escape at `at`, which is a backslash; 0 and *why when it is wrong. *code receives
-   the character that it means. */
+/* Return the length of the escape at `at`, which is a backslash, and set *code to its character.
+   Return 0 and set *why when the escape is not valid. */
 static size_t qnnrt_json__escape(const unsigned char *at, const unsigned char *end, uint32_t *code,
                                  const char **why)
 {
@@ -400,8 +408,8 @@ static size_t qnnrt_json__escape(const unsigned char *at, const unsigned char *e
     return 12;
 }
 
-/* From behind the opening quote to the closing one. NULL and *why when the string is wrong; *stop
-   is the quote, or the byte that is wrong. */
+/* Find the closing quote of a string; `at` is the byte after the opening one. Return NULL and set
+   *why when the string is not valid. *stop is the quote, or the invalid byte. */
 static const unsigned char *qnnrt_json__string(const unsigned char *at, const unsigned char *end,
                                                int *escaped, const unsigned char **stop,
                                                const char **why)
@@ -410,12 +418,12 @@ static const unsigned char *qnnrt_json__string(const unsigned char *at, const un
         size_t length;
         uint32_t code;
 #if QNNRT_JSON__WORDS
-        while (end - at >= 8) {      /* the top bit of every byte that is not plain */
+        while (end - at >= 8) {      /* odd: the top bit of each byte that ends a plain run */
             uint64_t word = qnnrt_json__word(at);
             uint64_t quote = word ^ QNNRT_JSON__EACH('"'), slash = word ^ QNNRT_JSON__EACH('\\');
             uint64_t odd = ((word - QNNRT_JSON__EACH(0x20)) | (quote - QNNRT_JSON__EACH(1)) |
                             (slash - QNNRT_JSON__EACH(1)) | word) & QNNRT_JSON__EACH(0x80);
-            /* A borrow can only mark bytes above the first odd one, which is the one looked for. */
+            /* A borrow can only mark bytes above the first odd one, and the first one counts. */
             if (odd != 0) { at += qnnrt_json__lowest(odd); break; }
             at += 8;
         }
@@ -441,14 +449,15 @@ static const unsigned char *qnnrt_json__string(const unsigned char *at, const un
     }
 }
 
-static QNNRT_JSON__INLINE const unsigned char *qnnrt_json__behind_digits(const unsigned char *at,
+static QNNRT_JSON__INLINE const unsigned char *qnnrt_json__skip_digits(const unsigned char *at,
                                                                          const unsigned char *end)
 {
     while (at < end && (unsigned char)(*at - '0') <= 9) ++at;
     return at;
 }
 
-/* From the first byte of a number to behind its last; NULL when it is none, *stop is where. */
+/* Return the end of the number at `at`, or NULL when it is not valid; then *stop is the invalid
+   byte. */
 static QNNRT_JSON__INLINE const unsigned char *qnnrt_json__number(const unsigned char *at,
                                                                   const unsigned char *end,
                                                                   const unsigned char **stop)
@@ -456,18 +465,18 @@ static QNNRT_JSON__INLINE const unsigned char *qnnrt_json__number(const unsigned
     const unsigned char *from;
     if (at < end && *at == '-') ++at;
     from = at;
-    *stop = at = qnnrt_json__behind_digits(at, end);
+    *stop = at = qnnrt_json__skip_digits(at, end);
     if (at == from) return NULL;
     if (*from == '0' && at - from > 1) { *stop = from + 1; return NULL; }
     if (at < end && *at == '.') {
         from = at + 1;
-        *stop = at = qnnrt_json__behind_digits(from, end);
+        *stop = at = qnnrt_json__skip_digits(from, end);
         if (at == from) return NULL;
     }
     if (at < end && (*at == 'e' || *at == 'E')) {
         from = at + 1;
         if (from < end && (*from == '+' || *from == '-')) ++from;
-        *stop = at = qnnrt_json__behind_digits(from, end);
+        *stop = at = qnnrt_json__skip_digits(from, end);
         if (at == from) return NULL;
     }
     return at;
@@ -475,15 +484,16 @@ static QNNRT_JSON__INLINE const unsigned char *qnnrt_json__number(const unsigned
 
 /* =====================================================================================
    READER                                                                        >>reader
-   One value after the other. The state between calls: the place, how deep it is, which of
-   the open brackets are braces, and what may come next.
-   Needs: >>config >>text     Knows nothing of: what numbers are worth
+   Reads one value per call. Between calls it keeps the position, the depth, which of the
+   open brackets are braces, and what may come next.
+   Needs: >>config >>text     Knows nothing of: the values of numbers
    ===================================================================================== */
 
-/* What may come next: a value; a value (or name) or the closing bracket; a comma or that. */
+/* What may come next. DUE: a value. OPENED: a value, a key or the closing bracket. READ: a comma or
+   the closing bracket. */
 enum { QNNRT_JSON__DUE, QNNRT_JSON__OPENED, QNNRT_JSON__READ };
 
-/* The first error stays, and the text ends there: every later call finds nothing more. */
+/* Keep the first error and end the text there, so that later calls read nothing. */
 static QNNRT_JSON__APART int qnnrt_json__fail(qnnrt_json_reader *r, const unsigned char *at,
                                               const char *why)
 {
@@ -506,7 +516,7 @@ QNNRT_JSON_API void qnnrt_json_begin(qnnrt_json_reader *r, const char *text, siz
     r->end = r->at + (text != NULL ? bytes : 0);
     r->max_depth = depth < QNNRT_JSON_DEPTH ? depth : (uint32_t)QNNRT_JSON_DEPTH;
     if (bytes > most) {
-        qnnrt_json__fail(r, r->begin, "the text is over the limit of bytes");
+        qnnrt_json__fail(r, r->begin, "the text is longer than the limit");
         return;
     }
     bytes = (size_t)(r->end - r->at);
@@ -546,7 +556,7 @@ QNNRT_JSON_API qnnrt_json_type qnnrt_json_value(qnnrt_json_reader *r)
     const char *why;
     if (QNNRT_JSON__UNLIKELY(r->state != QNNRT_JSON__DUE || at == r->end)) {
         qnnrt_json__fail(r, at,
-                         r->state != QNNRT_JSON__DUE ? "a value was asked for where none is due"
+                         r->state != QNNRT_JSON__DUE ? "no value is due here"
                                                      : "the text ends where a value was expected");
         return QNNRT_JSON_NONE;
     }
@@ -574,7 +584,7 @@ QNNRT_JSON_API qnnrt_json_type qnnrt_json_value(qnnrt_json_reader *r)
     after = qnnrt_json__number(at, r->end, &stop);
     if (after == NULL) {
         qnnrt_json__fail(r, stop, stop == r->end ? "the text ends within a number"
-                                                 : "a number is written wrongly");
+                                                 : "an invalid number");
         return QNNRT_JSON_NONE;
     }
     r->value.text = (const char *)at;
@@ -584,7 +594,7 @@ QNNRT_JSON_API qnnrt_json_type qnnrt_json_value(qnnrt_json_reader *r)
     return r->type = QNNRT_JSON_NUMBER;
 }
 
-/* Does the expected text stand at `at`, with the closing quote behind it? */
+/* Return 1 when the expected text and a closing quote are at `at`. */
 static QNNRT_JSON__INLINE int qnnrt_json__stands(const unsigned char *at, const unsigned char *end,
                                                  const qnnrt_json_text *expected)
 {
@@ -628,8 +638,8 @@ QNNRT_JSON_API int qnnrt_json_value_u64(qnnrt_json_reader *r, uint64_t *out)
     return 1;
 }
 
-/* The name of a member, at `at`, and its colon; 2 when the name is the expected one, which then
-   need not be searched for its end. */
+/* Read the key of a member, at `at`, and its colon. Return 2 when the key is the expected one: its
+   length is known, so its end is not searched. */
 static QNNRT_JSON__INLINE int qnnrt_json__key(qnnrt_json_reader *r, const unsigned char *at,
                                               const qnnrt_json_text *expected)
 {
@@ -639,7 +649,7 @@ static QNNRT_JSON__INLINE int qnnrt_json__key(qnnrt_json_reader *r, const unsign
     if (QNNRT_JSON__UNLIKELY(at == r->end))
         return qnnrt_json__fail(r, at, "the text ends within an object");
     if (QNNRT_JSON__UNLIKELY(*at != '"'))
-        return qnnrt_json__fail(r, at, "a name in quotes was expected");
+        return qnnrt_json__fail(r, at, "a key in quotes was expected");
     ++at;
     r->key.escaped = 0;
     if (expected != NULL && qnnrt_json__stands(at, r->end, expected)) {
@@ -667,7 +677,7 @@ static QNNRT_JSON__INLINE int qnnrt_json__go_on(qnnrt_json_reader *r,
     int object;
     if (r->depth == 0) return 0;
     if (QNNRT_JSON__UNLIKELY(r->state == QNNRT_JSON__DUE))
-        return qnnrt_json__fail(r, r->at, "the value that is due was not read");
+        return qnnrt_json__fail(r, r->at, "the last value was not read");
     object = (int)(r->objects[level / 64] >> (level % 64) & 1);
     at = qnnrt_json__blanks(r->at, r->end);
     if (QNNRT_JSON__UNLIKELY(at == r->end))
@@ -700,7 +710,7 @@ QNNRT_JSON_API int qnnrt_json_more_as(qnnrt_json_reader *r, const qnnrt_json_tex
     return qnnrt_json__go_on(r, expected);
 }
 
-/* Read on until no more than `depth` brackets are open. */
+/* Skip values until at most `depth` brackets are open. */
 static int qnnrt_json__until(qnnrt_json_reader *r, uint32_t depth)
 {
     while (r->depth > depth && r->error == NULL)
@@ -728,14 +738,14 @@ QNNRT_JSON_API int qnnrt_json_end(qnnrt_json_reader *r)
 {
     const unsigned char *at;
     if (r->error != NULL) return 0;
-    if (r->depth > 0) return qnnrt_json__fail(r, r->at, "the document goes on");
+    if (r->depth > 0) return qnnrt_json__fail(r, r->at, "the document was not read to its end");
     if (r->type == QNNRT_JSON_NONE) return qnnrt_json__fail(r, r->at, "nothing was read");
     at = qnnrt_json__blanks(r->at, r->end);
-    if (at != r->end) return qnnrt_json__fail(r, at, "something follows the document");
+    if (at != r->end) return qnnrt_json__fail(r, at, "there is text after the document");
     return 1;
 }
 
-/* UTF-8 of a character; answers its bytes. */
+/* Write the UTF-8 sequence of a character and return its length. */
 static size_t qnnrt_json__encode(uint32_t code, unsigned char out[4])
 {
     size_t length = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4, i;
@@ -745,8 +755,8 @@ static size_t qnnrt_json__encode(uint32_t code, unsigned char out[4])
     return length;
 }
 
-/* The next character of a string as bytes; *at moves on. Strings of a reader are valid, so a wrong
-   escape (in a text that the caller made) stands for itself. */
+/* Write the next character of a string, advance *at, and return the number of bytes. Strings of a
+   reader are valid; an invalid escape, in a text that the caller made, is copied as it is. */
 static size_t qnnrt_json__next(const unsigned char **at, const unsigned char *end,
                                unsigned char out[4])
 {
@@ -804,14 +814,15 @@ QNNRT_JSON_API size_t qnnrt_json_copy(const qnnrt_json_text *text, char *out)
 
 /* =====================================================================================
    NUMBER                                                                        >>number
-   From decimal digits to binary, exactly. A number is w * 10^e with at most 19 digits in w
-   (all that a word holds), and a flag when more follow. Three ways, each only where the one
-   before cannot decide:
-     1. |e| <= 27: 5^e fits a word, so product and quotient are exact integers of two words;
-     2. a table of powers rounded to 64 bits: an answer with a known error, taken when no
-        rounding boundary lies within that error;
-     3. long integers, compared with that boundary: exact for anything. Digits beyond the 800th
-        cannot decide (767 are enough for float64) and count as "something more".
+   Converts decimal digits to binary, exactly. A number is w * 10^e, where w has at most 19
+   digits (as many as a word holds) and a flag tells that more follow. There are three ways;
+   the next one is used when the one before cannot decide:
+     1. |e| <= 27: 5^e fits in a word, so product and quotient are exact integers of two
+        words.
+     2. A table of powers, rounded to 64 bits: the result has a known error, and is used when
+        no rounding boundary is within that error.
+     3. Long integers, compared with that boundary: exact for every number. Digits after the
+        800th (767 are enough for float64) only count as "more".
    Needs: >>config     Knows nothing of: readers
    ===================================================================================== */
 
@@ -819,13 +830,13 @@ QNNRT_JSON_API size_t qnnrt_json_copy(const qnnrt_json_text *text, char *out)
 typedef struct qnnrt_json__decimal {
     uint64_t w;
     int64_t  exponent;
-    int      more;                          /* digits that are not 0 follow those in w */
+    int      more;                          /* 1: digits other than 0 follow those in w */
     int      negative;
-    const unsigned char *digits, *end;      /* of all, a point may be within; with more: from the
-                                               first not 0 */
+    const unsigned char *digits, *end;      /* all digits, maybe with a point; with .more from the
+                                               first that is not 0 */
 } qnnrt_json__decimal;
 
-/* m * 2^exponent; the top bit of m is set, or m is 0. sticky: or a little more. */
+/* m * 2^exponent; the top bit of m is set, or m is 0. sticky: the true value is a little larger. */
 typedef struct qnnrt_json__binary {
     uint64_t m;
     int64_t  exponent;
@@ -834,7 +845,7 @@ typedef struct qnnrt_json__binary {
 
 enum { QNNRT_JSON__DIGITS_MAX = 800 };
 
-/* Take a number apart; 0 when it is none. */
+/* Split a number into its parts. Return 0 when the text is not a number. */
 static int qnnrt_json__take(const qnnrt_json_text *number, qnnrt_json__decimal *d)
 {
     const unsigned char *at = (const unsigned char *)number->text, *end, *start, *point = NULL;
@@ -851,7 +862,7 @@ static int qnnrt_json__take(const qnnrt_json_text *number, qnnrt_json__decimal *
             point = at;
         } else if (digits < 19) {
             d->w = d->w * 10 + digit;
-            digits += d->w != 0;             /* zeros in front count for nothing */
+            digits += d->w != 0;             /* leading zeros are not counted */
         } else {
             d->more |= digit != 0;
             d->exponent += 1;
@@ -877,7 +888,7 @@ static int qnnrt_json__take(const qnnrt_json_text *number, qnnrt_json__decimal *
     return 1;
 }
 
-/* The product of two words; answers its upper word. */
+/* Multiply two words. Return the upper word of the product; *low is the lower one. */
 static QNNRT_JSON__INLINE uint64_t qnnrt_json__multiply(uint64_t a, uint64_t b, uint64_t *low)
 {
     uint64_t a0 = a & 0xFFFFFFFFu, a1 = a >> 32, b0 = b & 0xFFFFFFFFu, b1 = b >> 32;
@@ -887,8 +898,9 @@ static QNNRT_JSON__INLINE uint64_t qnnrt_json__multiply(uint64_t a, uint64_t b, 
     return a1 * b1 + (p01 >> 32) + (p10 >> 32) + (middle >> 32);
 }
 
-/* (high * 2^64) / d for high < d, d with its top bit set: the quotient, and whether something is
-   left. Schoolbook division with digits of 32 bits (Knuth, volume 2, 4.3.1, algorithm D). */
+/* Divide high * 2^64 by d, where high < d and the top bit of d is set. Return the quotient; *left
+   tells that there is a remainder. This is long division with digits of 32 bits (Knuth, volume 2,
+   4.3.1, algorithm D). */
 static uint64_t qnnrt_json__divide(uint64_t high, uint64_t d, int *left)
 {
     uint64_t d1 = d >> 32, d0 = d & 0xFFFFFFFFu, quotient = 0, rest = high;
@@ -900,14 +912,15 @@ static uint64_t qnnrt_json__divide(uint64_t high, uint64_t d, int *left)
             r += d1;
             if (r > 0xFFFFFFFFu) break;
         }
-        rest = (rest << 32) - q * d;         /* the true value is below d: what wraps cancels */
+        rest = (rest << 32) - q * d;         /* the result is below d, so overflows cancel out */
         quotient = quotient << 32 | q;
     }
     *left = rest != 0;
     return quotient;
 }
 
-static int qnnrt_json__zeros(uint64_t word)      /* above the top bit; word is not 0 */
+/* Count the zero bits above the top bit of a word that is not 0. */
+static int qnnrt_json__zeros(uint64_t word)
 {
 #if defined(__GNUC__)
     return __builtin_clzll(word);
@@ -925,7 +938,8 @@ static void qnnrt_json__normalize(qnnrt_json__binary *b)
     b->exponent -= zeros;
 }
 
-static uint64_t qnnrt_json__five(int power)      /* 5^power, 0 to 27 */
+/* Return 5^power, for 0 to 27. */
+static uint64_t qnnrt_json__five(int power)
 {
     static const uint64_t powers[28] = {
         UINT64_C(1), UINT64_C(5), UINT64_C(25), UINT64_C(125), UINT64_C(625), UINT64_C(3125),
@@ -940,7 +954,7 @@ static uint64_t qnnrt_json__five(int power)      /* 5^power, 0 to 27 */
     return powers[power];
 }
 
-/* Way 1. w is not 0. */
+/* Convert w * 10^exponent by way 1. w is not 0. */
 static void qnnrt_json__exact(uint64_t w, int exponent, qnnrt_json__binary *out)
 {
     uint64_t high, low, d;
@@ -963,7 +977,7 @@ static void qnnrt_json__exact(uint64_t w, int exponent, qnnrt_json__binary *out)
     zeros = qnnrt_json__zeros(d);
     out->exponent += zeros;
     d <<= zeros;
-    /* w / d is between 1/2 and 2; of 1 and a fraction, 63 bits of the fraction are kept. */
+    /* w / d is between 1/2 and 2. From 1 on, 63 bits of the fraction are kept. */
     if (w < d) {
         out->m = qnnrt_json__divide(w, d, &left);
         out->exponent -= 64;
@@ -993,9 +1007,9 @@ static const struct { uint64_t m; int32_t exponent; } qnnrt_json__powers[] = {
     { UINT64_C(0xF24A01A73CF2DCD0),   563 }, { UINT64_C(0xC3B8358109E84F07),   626 }
 };
 
-/* Round to `bits` bits of a format whose smallest exponent of a whole unit is `least` (float64: 53
-   and -1074). Answers the significand, *exponent the power of two of its last bit. error: how far m
-   may be off, in its last bit; 0 in *sure when a boundary lies within it. */
+/* Round to `bits` bits of a format whose smallest unit is 2^least (float64: 53 and -1074). Return
+   the significand and set *exponent to the power of two of its last bit. error: the largest error
+   of m, in units of its last bit; *sure is 0 when a rounding boundary is within that error. */
 static uint64_t qnnrt_json__round(const qnnrt_json__binary *b, int bits, int64_t least,
                                   uint64_t error, int64_t *exponent, int *sure)
 {
@@ -1004,7 +1018,7 @@ static uint64_t qnnrt_json__round(const qnnrt_json__binary *b, int bits, int64_t
     if (b->exponent + shift < least) shift = least - b->exponent;
     *exponent = b->exponent + shift;
     *sure = 1;
-    if (shift > 64) {                    /* below half of the smallest unit, surely */
+    if (shift > 64) {                    /* below half of the smallest unit */
         if (shift == 65 && error != 0 && b->m > UINT64_MAX - error) *sure = 0;
         return 0;
     }
@@ -1017,12 +1031,12 @@ static uint64_t qnnrt_json__round(const qnnrt_json__binary *b, int bits, int64_t
     return kept;
 }
 
-/* Long integers for way 3, and for printing: little-endian digits of 32 bits. The largest is
-   10^1143 or so, times a few words. */
+/* Long integers for way 3 and for printing: digits of 32 bits, the lowest first. The largest is
+   about 10^1143, times a few words. */
 enum { QNNRT_JSON__LIMBS = 160 };
 typedef struct qnnrt_json__big { uint32_t count, limb[QNNRT_JSON__LIMBS]; } qnnrt_json__big;
 
-/* n = n * factor + plus. */
+/* Compute n = n * factor + plus. */
 static void qnnrt_json__big_times(qnnrt_json__big *n, uint32_t factor, uint32_t plus)
 {
     uint64_t carry = plus;
@@ -1035,13 +1049,15 @@ static void qnnrt_json__big_times(qnnrt_json__big *n, uint32_t factor, uint32_t 
     if (carry != 0 && n->count < QNNRT_JSON__LIMBS) n->limb[n->count++] = (uint32_t)carry;
 }
 
-static void qnnrt_json__big_power(qnnrt_json__big *n, uint32_t power)      /* n = n * 5^power */
+/* Compute n = n * 5^power. */
+static void qnnrt_json__big_power(qnnrt_json__big *n, uint32_t power)
 {
     for (; power >= 13; power -= 13) qnnrt_json__big_times(n, 1220703125u, 0);
     qnnrt_json__big_times(n, (uint32_t)qnnrt_json__five((int)power), 0);
 }
 
-static void qnnrt_json__big_shift(qnnrt_json__big *n, uint32_t bits)       /* n = n * 2^bits */
+/* Compute n = n * 2^bits. */
+static void qnnrt_json__big_shift(qnnrt_json__big *n, uint32_t bits)
 {
     uint32_t words = bits / 32, i;
     if (n->count == 0) return;
@@ -1054,6 +1070,7 @@ static void qnnrt_json__big_shift(qnnrt_json__big *n, uint32_t bits)       /* n 
     qnnrt_json__big_times(n, 1u << bits % 32, 0);
 }
 
+/* Return -1, 0 or 1 for a < b, a == b, a > b. */
 static int qnnrt_json__big_compare(const qnnrt_json__big *a, const qnnrt_json__big *b)
 {
     uint32_t i;
@@ -1063,7 +1080,8 @@ static int qnnrt_json__big_compare(const qnnrt_json__big *a, const qnnrt_json__b
     return 0;
 }
 
-static void qnnrt_json__big_minus(qnnrt_json__big *a, const qnnrt_json__big *b)      /* a >= b */
+/* Compute a = a - b, for a >= b. */
+static void qnnrt_json__big_minus(qnnrt_json__big *a, const qnnrt_json__big *b)
 {
     int64_t borrow = 0;
     uint32_t i;
@@ -1075,7 +1093,8 @@ static void qnnrt_json__big_minus(qnnrt_json__big *a, const qnnrt_json__big *b) 
     while (a->count > 0 && a->limb[a->count - 1] == 0) --a->count;
 }
 
-/* All digits of a number as an integer; answers its power of ten. What is cut off goes to *more. */
+/* Convert all digits of a number to an integer and return its power of ten. *more: 1 when digits
+   other than 0 were left out. */
 static int64_t qnnrt_json__big_digits(const qnnrt_json__decimal *d, qnnrt_json__big *n, int *more)
 {
     const unsigned char *at;
@@ -1094,7 +1113,7 @@ static int64_t qnnrt_json__big_digits(const qnnrt_json__decimal *d, qnnrt_json__
         if (*at == '.') continue;
         piece = piece * 10 + (uint32_t)(*at - '0');
         scale *= 10;
-        if (++digits > 19) --exponent;           /* it belongs to the last digit, not to the 19th */
+        if (++digits > 19) --exponent;           /* d->exponent belongs to the 19th digit */
         if (scale == 1000000000u) { qnnrt_json__big_times(n, scale, piece); piece = 0; scale = 1; }
     }
     qnnrt_json__big_times(n, scale, piece);
@@ -1102,7 +1121,8 @@ static int64_t qnnrt_json__big_digits(const qnnrt_json__decimal *d, qnnrt_json__
     return exponent;
 }
 
-/* Way 3: is the number below (negative), at (0) or above h * 2^power? The two are close. */
+/* Compare the number with h * 2^power by way 3. Return a negative number, 0 or a positive one. The
+   two are close to each other. */
 static QNNRT_JSON__APART int qnnrt_json__against(const qnnrt_json__decimal *d, uint64_t h,
                                                  int64_t power)
 {
@@ -1115,14 +1135,14 @@ static QNNRT_JSON__APART int qnnrt_json__against(const qnnrt_json__decimal *d, u
     if (boundary.limb[1] == 0) boundary.count = 1;
     if (exponent >= 0) qnnrt_json__big_power(&n, (uint32_t)exponent);
     else qnnrt_json__big_power(&boundary, (uint32_t)-exponent);
-    power -= exponent;                       /* of 10^exponent, 2^exponent is left */
+    power -= exponent;                       /* 10^exponent is 5^exponent * 2^exponent */
     if (power > 0) qnnrt_json__big_shift(&boundary, (uint32_t)power);
     else qnnrt_json__big_shift(&n, (uint32_t)-power);
     order = qnnrt_json__big_compare(&n, &boundary);
     return order != 0 ? order : more;
 }
 
-/* b = b * m * 2^exponent, cut to 64 bits; both have their top bit set. */
+/* Compute b = b * m * 2^exponent, truncated to 64 bits. The top bits of b->m and m are set. */
 static void qnnrt_json__scale(qnnrt_json__binary *b, uint64_t m, int64_t exponent)
 {
     uint64_t low;
@@ -1131,9 +1151,10 @@ static void qnnrt_json__scale(qnnrt_json__binary *b, uint64_t m, int64_t exponen
     qnnrt_json__normalize(b);
 }
 
-/* Significand and exponent of the nearest number with `bits` bits. The error of way 2, in the last
-   of 64 bits: the table 1/2 and cutting 1, doubled by normalizing: 3; cutting 1 more, doubled: 8.
-   With digits that w does not hold, of which it has at least 10^18: 16 more, doubled twice. */
+/* Return the significand and set *exponent of the nearest number with `bits` bits. The error of way
+   2, in units of the last of 64 bits: 1/2 for the table and 1 for truncation, doubled by
+   normalizing: 3. One more truncation, doubled: 8. Digits that w does not hold (w is at least
+   10^18) add 16, doubled twice. */
 static uint64_t qnnrt_json__nearest(const qnnrt_json__decimal *d, int bits, int64_t least,
                                     int64_t *exponent)
 {
@@ -1141,13 +1162,13 @@ static uint64_t qnnrt_json__nearest(const qnnrt_json__decimal *d, int bits, int6
     uint64_t kept;
     int sure, step, rest, side;
     *exponent = least;
-    if (d->w == 0 || d->exponent < -363) return 0;              /* 10^19 of them: under 2^-1075 */
+    if (d->w == 0 || d->exponent < -363) return 0;              /* 10^19 * 10^-364 < 2^-1075 */
     if (d->exponent > 309) { *exponent = 4000; return 1; }
     if (!d->more && d->exponent >= -27 && d->exponent <= 27) {
         qnnrt_json__exact(d->w, (int)d->exponent, &b);
         return qnnrt_json__round(&b, bits, least, 0, exponent, &sure);
     }
-    step = (int)(d->exponent + 27 * 14) / 27;               /* of the table; rounded down */
+    step = (int)(d->exponent + 27 * 14) / 27;               /* index in the table, rounded down */
     rest = (int)d->exponent - 27 * (step - 14);
     b.m = d->w;
     b.exponent = d->exponent;
@@ -1160,14 +1181,14 @@ static uint64_t qnnrt_json__nearest(const qnnrt_json__decimal *d, int bits, int6
     qnnrt_json__scale(&b, five.m, five.exponent);
     kept = qnnrt_json__round(&b, bits, least, d->more ? 80 : 8, exponent, &sure);
     if (sure) return kept;
-    /* Only the boundary half a unit above `kept` is that near. */
+    /* The only boundary that near is half a unit above `kept`. */
     kept = *exponent - b.exponent >= 64 ? 0 : b.m >> (*exponent - b.exponent);
     side = qnnrt_json__against(d, kept * 2 + 1, *exponent - 1);
     return kept + (uint64_t)(side > 0 || (side == 0 && (kept & 1) != 0));
 }
 
-/* The bits of the nearest float: `bits` of significand, the first of them not stored, and above them
-   the exponent, counted from 1 at `least`; `top` stands for infinity. */
+/* Return the bits of the nearest float: `bits` bits of significand, of which the first is not
+   stored, and above them the exponent, which is 1 at `least`; the exponent `top` means infinity. */
 static QNNRT_JSON__INLINE uint64_t qnnrt_json__pack(const qnnrt_json__decimal *d, int bits,
                                                     int64_t least, uint64_t top)
 {
@@ -1207,7 +1228,7 @@ QNNRT_JSON_API int qnnrt_json_f32(const qnnrt_json_text *number, float *out)
     uint32_t bits;
     *out = 0;
     if (!qnnrt_json__take(number, &d)) return 0;
-    if (d.exponent == 0 && d.w > 0 && d.w < (UINT64_C(1) << 24)) {      /* exact as it is */
+    if (d.exponent == 0 && d.w > 0 && d.w < (UINT64_C(1) << 24)) {      /* exact in float32 */
         *out = d.negative ? -(float)d.w : (float)d.w;
         return 1;
     }
@@ -1216,7 +1237,8 @@ QNNRT_JSON_API int qnnrt_json_f32(const qnnrt_json_text *number, float *out)
     return (bits >> 23 & 0xFF) != 0xFF;
 }
 
-/* Digits only, no sign; 0 when there are others or the value passes `most`. */
+/* Convert digits without a sign. Return 0 when another character is there or the value is above
+   `most`. */
 static int qnnrt_json__integer(const char *at, size_t bytes, uint64_t most, uint64_t *out)
 {
     uint64_t value = 0;
@@ -1252,15 +1274,15 @@ QNNRT_JSON_API int qnnrt_json_i64(const qnnrt_json_text *number, int64_t *out)
 
 /* =====================================================================================
    DECIMAL                                                                      >>decimal
-   From binary to the fewest decimal digits that read back as the same number: the exact
-   digits from long integers, cut ever later until reading them gives the number again.
+   Finds the fewest decimal digits that read back as the same number: it computes the exact
+   digits with long integers and rounds them after 1, 2, 3, ... digits until they do.
    Needs: >>config >>number     Knows nothing of: writers
    ===================================================================================== */
 
 enum { QNNRT_JSON__PRINTED = 17 };
 
-/* The first 18 digits of m * 2^exponent (m is not 0), and whether something follows them in *more.
-   *point: the decimal point stands behind that many of them. */
+/* Compute the first 18 digits of m * 2^exponent; m is not 0. *more: 1 when digits other than 0
+   follow. *point: number of digits before the decimal point. */
 static void qnnrt_json__digits(uint64_t m, int exponent,
                                unsigned char digits[QNNRT_JSON__PRINTED + 1], int *point, int *more)
 {
@@ -1292,8 +1314,8 @@ static void qnnrt_json__digits(uint64_t m, int exponent,
     *point = power + 1;
 }
 
-/* The first `count` of the digits, rounded (above: upwards); a carry out of the front moves the
-   point. */
+/* Round to the first `count` digits (above: always up). When a carry adds a digit in front, *point
+   moves by one. */
 static void qnnrt_json__cut(const unsigned char *digits, int more, int count, int above,
                             qnnrt_json__decimal *d, int *point)
 {
@@ -1313,8 +1335,8 @@ static int qnnrt_json__same(const qnnrt_json__decimal *d, int single, uint64_t b
     return (single ? (uint64_t)qnnrt_json__f32_bits(d) : qnnrt_json__f64_bits(d)) == bits;
 }
 
-/* A float as text of at most 26 bytes, without a NUL; answers them. The value is finite.
-   Plain from 1e-6 to below 1e21, else with an exponent, as the vendor's writer does it. */
+/* Write a finite float as text without a NUL and return its length, at most 26 bytes. From 1e-6 to
+   below 1e21 the text is plain; other values have an exponent, as in the vendor's writer. */
 static size_t qnnrt_json__print(uint64_t m, int exponent, int single, uint64_t bits, int negative,
                                 char out[32])
 {
@@ -1331,8 +1353,8 @@ static size_t qnnrt_json__print(uint64_t m, int exponent, int single, uint64_t b
         qnnrt_json__cut(exact, more, count, 0, &d, &point);
         if (qnnrt_json__same(&d, single, bits)) break;
         if ((m & (m - 1)) != 0) continue;
-        /* Below a power of two floats lie closer than above it: there the nearest digits may be too
-           far off, and others that are farther off, on the other side, are not. */
+        /* Floats below a power of two are closer to each other than those above it: the nearest
+           digits may read back as the float below while the next ones above read back as this. */
         point = first_point;
         qnnrt_json__cut(exact, more, count, 1, &d, &point);
         if (qnnrt_json__same(&d, single, bits)) break;
@@ -1367,7 +1389,7 @@ static size_t qnnrt_json__print(uint64_t m, int exponent, int single, uint64_t b
 
 /* =====================================================================================
    WRITER                                                                        >>writer
-   Puts the commas, quotes and line breaks; refuses what would make no document.
+   Writes commas, quotes and line breaks; refuses calls that would make the document invalid.
    Needs: >>config >>text >>decimal     Knows nothing of: readers
    ===================================================================================== */
 
@@ -1397,7 +1419,7 @@ static void qnnrt_json__newline(qnnrt_json_writer *w)
     while (blanks-- > 0) qnnrt_json__put(w, " ", 1);
 }
 
-/* What stands before a value or a key: 0 when none may stand here. */
+/* Write the comma and blanks before a value or a key. Return 0 when neither is allowed here. */
 static int qnnrt_json__before(qnnrt_json_writer *w, int key)
 {
     int object = w->depth > 0 &&
@@ -1469,7 +1491,7 @@ static void qnnrt_json__write_open(qnnrt_json_writer *w, const char *bracket, in
     uint64_t bit = UINT64_C(1) << (w->depth % 64);
     if (!qnnrt_json__before(w, 0)) return;
     if (w->depth >= QNNRT_JSON_DEPTH) {
-        w->error = "more open brackets than a reader takes";
+        w->error = "more open brackets than a reader accepts";
         return;
     }
     if (object) w->objects[w->depth / 64] |= bit;
@@ -1494,7 +1516,7 @@ QNNRT_JSON_API void qnnrt_json_write_close(qnnrt_json_writer *w)
 {
     int object, line;
     if (w->error != NULL) return;
-    if (w->depth == 0) { w->error = "a closing bracket that nothing opened"; return; }
+    if (w->depth == 0) { w->error = "a closing bracket without an opening one"; return; }
     if (w->key) { w->error = "a key without a value"; return; }
     object = (int)(w->objects[(w->depth - 1) / 64] >> ((w->depth - 1) % 64) & 1);
     line = w->line_depth != 0;

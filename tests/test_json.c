@@ -308,7 +308,7 @@ TEST(json_with_a_nul_is_refused)
     };
     ALL_REFUSED(cases);
     CHECK(!skipped(T("{}\0"), NULL));                                       /* trailing_nul */
-    CHECK_STR(r.error, "something follows the document");
+    CHECK_STR(r.error, "there is text after the document");
     CHECK_EQ(r.error_at, 2);
     CHECK(!skipped(T("1\0\0\0"), NULL));
     CHECK_EQ(r.error_at, 1);
@@ -397,7 +397,7 @@ TEST(json_utf16_is_refused)      /* utf16 */
         CHECK(!walked(cases[i].text, cases[i].bytes));
     }
     TRY(refused("utf16_be_no_mark", T("\0{\0}"), 0, "a value was expected"));
-    TRY(refused("utf16_le_no_mark", T("{\0}\0"), 1, "a name in quotes was expected"));
+    TRY(refused("utf16_le_no_mark", T("{\0}\0"), 1, "a key in quotes was expected"));
     TRY(refused("utf16_one_byte", T("\xFF"), 0, "a value was expected"));
 }
 
@@ -554,25 +554,25 @@ TEST(json_strings_are_compared_by_what_they_mean)
 
 static const wrong wrong_numbers[] = {
     { "scale_plus", T("+1"), 0, "a value was expected" },
-    { "dim_leading_zero", T("01"), 1, "a number is written wrongly" },
-    { "dim_zeros", T("00"), 1, "a number is written wrongly" },
-    { "dim_minus_zero_one", T("-01"), 2, "a number is written wrongly" },
+    { "dim_leading_zero", T("01"), 1, "an invalid number" },
+    { "dim_zeros", T("00"), 1, "an invalid number" },
+    { "dim_minus_zero_one", T("-01"), 2, "an invalid number" },
     { "dim_hex", T("[0x1]"), 2, "a comma or ] was expected" },
     { "scale_no_digit", T(".5"), 0, "a value was expected" },
-    { "scale_point_only", T("[1.]"), 3, "a number is written wrongly" },
-    { "scale_point_e", T("[1.e5]"), 3, "a number is written wrongly" },
-    { "scale_e_only", T("[1e]"), 3, "a number is written wrongly" },
-    { "scale_e_sign_only", T("[1e+]"), 4, "a number is written wrongly" },
+    { "scale_point_only", T("[1.]"), 3, "an invalid number" },
+    { "scale_point_e", T("[1.e5]"), 3, "an invalid number" },
+    { "scale_e_only", T("[1e]"), 3, "an invalid number" },
+    { "scale_e_sign_only", T("[1e+]"), 4, "an invalid number" },
     { "scale_e_point", T("[1e5.0]"), 4, "a comma or ] was expected" },
     { "scale_e_twice", T("[1e5e5]"), 4, "a comma or ] was expected" },
-    { "scale_minus", T("[-]"), 2, "a number is written wrongly" },
-    { "scale_minus_twice", T("--1"), 1, "a number is written wrongly" },
-    { "scale_minus_point", T("-.5"), 1, "a number is written wrongly" },
-    { "scale_minus_blank", T("- 1"), 1, "a number is written wrongly" },
+    { "scale_minus", T("[-]"), 2, "an invalid number" },
+    { "scale_minus_twice", T("--1"), 1, "an invalid number" },
+    { "scale_minus_point", T("-.5"), 1, "an invalid number" },
+    { "scale_minus_blank", T("- 1"), 1, "an invalid number" },
     { "scale_nan", T("NaN"), 0, "a value was expected" },
     { "scale_nan_small", T("nan"), 0, "a value was expected" },
     { "scale_infinity", T("Infinity"), 0, "a value was expected" },
-    { "scale_minus_infinity", T("-Infinity"), 1, "a number is written wrongly" },
+    { "scale_minus_infinity", T("-Infinity"), 1, "an invalid number" },
     { "scale_comma", T("[\"a\",0,5,]"), 9, "a comma before a closing bracket" },
     { "scale_underscore", T("[1_000]"), 2, "a comma or ] was expected" },
     { "scale_suffix", T("[1f]"), 2, "a comma or ] was expected" },
@@ -585,7 +585,7 @@ TEST(json_wrong_numbers_are_refused)
     ALL_REFUSED(wrong_numbers);
     CHECK(!skipped(T("0,5"), NULL));                   /* scale 0,5 as the document: a zero, and more */
     CHECK_EQ(r.error_at, 1);
-    CHECK_STR(r.error, "something follows the document");
+    CHECK_STR(r.error, "there is text after the document");
     for (i = 0; i < sizeof(wrong_numbers) / sizeof(wrong_numbers[0]); ++i) {
         qnnrt_json_text t = number(wrong_numbers[i].text);
         uint64_t u = 7;
@@ -684,7 +684,7 @@ TEST(json_extensions_are_refused)
         { "comma_object", T("{\"a\":1,}"), 7, "a comma before a closing bracket" },
         { "comma_only", T("[,]"), 1, "a value was expected" },
         { "comma_first", T("[,1]"), 1, "a value was expected" },
-        { "comma_first_object", T("{,\"a\":1}"), 1, "a name in quotes was expected" },
+        { "comma_first_object", T("{,\"a\":1}"), 1, "a key in quotes was expected" },
         { "comma_twice", T("[1,,2]"), 3, "a value was expected" },
         { "comma_none", T("[1 2]"), 3, "a comma or ] was expected" },
         { "comma_none_object", T("{\"a\":1 \"b\":2}"), 7, "a comma or } was expected" },
@@ -693,13 +693,13 @@ TEST(json_extensions_are_refused)
         { "colon_twice", T("{\"a\"::1}"), 5, "a value was expected" },
         { "colon_in_array", T("[\"a\":1]"), 4, "a comma or ] was expected" },
         { "value_none", T("{\"a\":}"), 5, "a value was expected" },
-        { "value_only", T("{1}"), 1, "a name in quotes was expected" },
-        { "key_bare", T("{a:1}"), 1, "a name in quotes was expected" },
-        { "key_number", T("{1:1}"), 1, "a name in quotes was expected" },
-        { "key_second_bare", T("{\"a\":1,b:1}"), 7, "a name in quotes was expected" },
+        { "value_only", T("{1}"), 1, "a key in quotes was expected" },
+        { "key_bare", T("{a:1}"), 1, "a key in quotes was expected" },
+        { "key_number", T("{1:1}"), 1, "a key in quotes was expected" },
+        { "key_second_bare", T("{\"a\":1,b:1}"), 7, "a key in quotes was expected" },
         { "quotes_single", T("['a']"), 1, "a value was expected" },
-        { "quotes_single_key", T("{'a':1}"), 1, "a name in quotes was expected" },
-        { "comment_line", T("[1] // x\n"), 4, "something follows the document" },
+        { "quotes_single_key", T("{'a':1}"), 1, "a key in quotes was expected" },
+        { "comment_line", T("[1] // x\n"), 4, "there is text after the document" },
         { "comment_in", T("[1, /* x */ 2]"), 4, "a value was expected" },
         { "comment_hash", T("# x\n1"), 0, "a value was expected" },
         { "bracket_wrong", T("[1}"), 2, "a comma or ] was expected" },
@@ -717,7 +717,7 @@ TEST(json_extensions_are_refused)
     };
     size_t i;
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
-        if (strstr(cases[i].why, "follows") == NULL)
+        if (strstr(cases[i].why, "after the document") == NULL)
             TRY(refused(cases[i].name, cases[i].text, cases[i].bytes, cases[i].at, cases[i].why));
         CHECK(agrees(cases[i].text, cases[i].bytes));
     }
@@ -734,7 +734,7 @@ TEST(json_a_second_document_is_refused)
     size_t i;
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
         CHECK(!skipped(at_page_end(cases[i].text, cases[i].bytes), cases[i].bytes, NULL));
-        CHECK_STR(r.error, "something follows the document");
+        CHECK_STR(r.error, "there is text after the document");
         CHECK_EQ(r.error_at, cases[i].at);
         CHECK(!walked(cases[i].text, cases[i].bytes));
         CHECK(agrees(cases[i].text, cases[i].bytes));
@@ -1002,12 +1002,12 @@ TEST(json_text_over_the_limit_of_bytes_is_refused)
     limits.bytes = 4;
     CHECK(skipped(T("[12]"), &limits));
     CHECK(!skipped(T("[12] "), &limits));
-    CHECK_STR(r.error, "the text is over the limit of bytes");
+    CHECK_STR(r.error, "the text is longer than the limit");
     CHECK_EQ(r.error_at, 0);
     qnnrt_json_begin(&r, nothing, ((size_t)64 << 20) + 1, NULL);       /* 64 MiB, and not one of them is looked at */
-    CHECK_STR(r.error, "the text is over the limit of bytes");
+    CHECK_STR(r.error, "the text is longer than the limit");
     CHECK(!qnnrt_json_skip(&r) && !qnnrt_json_more(&r) && !qnnrt_json_leave(&r) && !qnnrt_json_end(&r));
-    CHECK_STR(r.error, "the text is over the limit of bytes");
+    CHECK_STR(r.error, "the text is longer than the limit");
     limits.bytes = SIZE_MAX;
     CHECK(skipped(T("[12] "), &limits));
 }
@@ -1057,7 +1057,7 @@ TEST(json_values_are_told_with_their_depth_and_text)
     CHECK(!qnnrt_json_more(&r));
     CHECK_EQ(r.depth, 2);
     CHECK(!qnnrt_json_end(&r));                        /* too early: an error like any other */
-    CHECK_STR(r.error, "the document goes on");
+    CHECK_STR(r.error, "the document was not read to its end");
     CHECK(!qnnrt_json_more(&r));
     CHECK_EQ(r.depth, 2);
     qnnrt_json_begin(&r, T("{\"\\u0061\": \"\\n\", \"b\": \"c\"}"), NULL);
@@ -1100,13 +1100,13 @@ TEST(json_calls_that_are_not_due_are_named)
     CHECK(qnnrt_json_more(&r));
     CHECK_EQ(qnnrt_json_value(&r), QNNRT_JSON_NUMBER);
     CHECK_EQ(qnnrt_json_value(&r), QNNRT_JSON_NONE);
-    CHECK_STR(r.error, "a value was asked for where none is due");
+    CHECK_STR(r.error, "no value is due here");
     CHECK_EQ(r.error_at, 3);
 
     qnnrt_json_begin(&r, T("[1]"), NULL);                   /* without qnnrt_json_more() */
     CHECK_EQ(qnnrt_json_value(&r), QNNRT_JSON_ARRAY);
     CHECK_EQ(qnnrt_json_value(&r), QNNRT_JSON_NONE);
-    CHECK_STR(r.error, "a value was asked for where none is due");
+    CHECK_STR(r.error, "no value is due here");
 
     qnnrt_json_begin(&r, T("{\"a\":1}"), NULL);
     CHECK_EQ(qnnrt_json_value(&r), QNNRT_JSON_OBJECT);
@@ -1116,14 +1116,14 @@ TEST(json_calls_that_are_not_due_are_named)
     qnnrt_json_begin(&r, T("1 2"), NULL);                   /* a second document */
     CHECK(qnnrt_json_skip(&r));
     CHECK(qnnrt_json_skip(&r) && !qnnrt_json_end(&r));
-    CHECK_STR(r.error, "something follows the document");
+    CHECK_STR(r.error, "there is text after the document");
     CHECK_EQ(r.error_at, 2);
 
     qnnrt_json_begin(&r, T("{\"a\":,\"b\":1}"), NULL);      /* a value left out: the comma is no help */
     CHECK_EQ(qnnrt_json_value(&r), QNNRT_JSON_OBJECT);
     CHECK(qnnrt_json_more(&r));
     CHECK(!qnnrt_json_more(&r));
-    CHECK_STR(r.error, "the value that is due was not read");
+    CHECK_STR(r.error, "the last value was not read");
 
     qnnrt_json_begin(&r, T("[]"), NULL);                    /* at depth 0 there is no more */
     CHECK(!qnnrt_json_more(&r) && r.error == NULL);
@@ -1468,12 +1468,12 @@ TEST(json_writer_names_every_mistake_and_stops)
     MISTAKE("a member without a key");
     begin(0);
     qnnrt_json_write_close(&w);
-    MISTAKE("a closing bracket that nothing opened");
+    MISTAKE("a closing bracket without an opening one");
     begin(0);
     qnnrt_json_write_array(&w, 0);
     qnnrt_json_write_close(&w);
     qnnrt_json_write_close(&w);
-    MISTAKE("a closing bracket that nothing opened");
+    MISTAKE("a closing bracket without an opening one");
     begin(0);
     qnnrt_json_write_array(&w, 0);
     CHECK(!qnnrt_json_write_end(&w));
@@ -1522,7 +1522,7 @@ TEST(json_writer_opens_as_many_brackets_as_a_reader_can)
         CHECK(w.error == NULL);
         qnnrt_json_write_array(&w, 0);
     }
-    MISTAKE("more open brackets than a reader takes");
+    MISTAKE("more open brackets than a reader accepts");
 }
 
 TEST(json_writer_stops_when_the_text_is_not_taken)
