@@ -1439,6 +1439,20 @@ static int qnnrt_json__before(qnnrt_json_writer *w, int key)
 
 static void qnnrt_json__after(qnnrt_json_writer *w) { if (w->depth == 0) w->done = 1; }
 
+/* Return the code of a character of `length` bytes when it must be escaped, else 0: controls, and
+   what turns or breaks lines in viewers or is invisible. All of them have at most three bytes. */
+static uint32_t qnnrt_json__hidden(const unsigned char *at, size_t length)
+{
+    uint32_t code = length == 1 ? at[0]
+                  : length == 2 ? (at[0] & 0x1Fu) << 6 | (at[1] & 0x3Fu)
+                  : length == 3 ? (at[0] & 0x0Fu) << 12 | (at[1] & 0x3Fu) << 6 | (at[2] & 0x3Fu)
+                                : 0u;
+    int hidden = code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0x061C || code == 0xFEFF ||
+                 (code >= 0x200B && code <= 0x200F) || (code >= 0x2028 && code <= 0x202E) ||
+                 (code >= 0x2060 && code <= 0x206F);
+    return hidden ? code : 0;
+}
+
 static void qnnrt_json__quoted(qnnrt_json_writer *w, const char *text)
 {
     const unsigned char *at = (const unsigned char *)text, *end = at + strlen(text);
@@ -1446,15 +1460,13 @@ static void qnnrt_json__quoted(qnnrt_json_writer *w, const char *text)
     qnnrt_json__put(w, "\"", 1);
     while (at < end) {
         size_t length = *at < 0x80 ? 1 : qnnrt_json__utf8(at, end);
-        uint32_t control = length == 1 && (*at < 0x20 || *at == 0x7F) ? *at
-                         : length == 2 && *at == 0xC2 && at[1] < 0xA0 ? at[1] : 0u;
+        uint32_t code = qnnrt_json__hidden(at, length);
         if (length == 0) {
             qnnrt_json__put(w, "\\ufffd", 6);
             length = 1;
-        } else if (control != 0) {
-            char escape[6] = { '\\', 'u', '0', '0', '0', '0' };
-            escape[4] = hex[control >> 4];
-            escape[5] = hex[control & 15];
+        } else if (code != 0) {
+            char escape[6] = { '\\', 'u', hex[code >> 12], hex[code >> 8 & 15], hex[code >> 4 & 15],
+                               hex[code & 15] };
             qnnrt_json__put(w, escape, 6);
         } else {
             if (*at == '"' || *at == '\\') qnnrt_json__put(w, "\\", 1);

@@ -1598,6 +1598,49 @@ TEST(json_written_strings_are_valid_whatever_they_hold)
     for (used = 0; used < sink.used - 1; ++used) CHECK((unsigned char)sink.text[used] >= 0x20 && (unsigned char)sink.text[used] < 0x7F);
 }
 
+/* UTF-8 of a character, with a NUL. */
+static void utf8_of(uint32_t code, char text[5])
+{
+    const size_t length = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    static const unsigned char first[5] = { 0, 0, 0xC0, 0xE0, 0xF0 };
+    size_t i;
+    for (i = length; i-- > 1; code >>= 6) text[i] = (char)(0x80 | (code & 0x3F));
+    text[0] = (char)(first[length] | code);
+    text[length] = '\0';
+}
+
+TEST(json_written_characters_that_are_not_seen_are_escaped)
+{
+    static const uint32_t hidden[][2] = {
+        { 0x01, 0x1F }, { 0x7F, 0x9F }, { 0x61C, 0x61C }, { 0x200B, 0x200F }, { 0x2028, 0x202E },
+        { 0x2060, 0x206F }, { 0xFEFF, 0xFEFF }
+    };
+    uint32_t code;
+    size_t i;
+    for (code = 1; code <= 0x10FFFF; code += code < 0x20000 ? 1 : 0xFFF) {
+        char text[5], want[16];
+        int hide = 0;
+        if (code >= 0xD800 && code <= 0xDFFF) continue;
+        for (i = 0; i < sizeof(hidden) / sizeof(hidden[0]); ++i)
+            hide |= code >= hidden[i][0] && code <= hidden[i][1];
+        utf8_of(code, text);
+        if (hide) snprintf(want, sizeof(want), "\"\\u%04x\"\n", (unsigned)code);
+        else snprintf(want, sizeof(want), "\"%s%s\"\n", code == '"' || code == '\\' ? "\\" : "", text);
+        begin(0);
+        qnnrt_json_write_string(&w, text);
+        WRITTEN(want);
+        qnnrt_json_begin(&r, sink.text, sink.used, NULL);
+        CHECK_EQ(qnnrt_json_value(&r), QNNRT_JSON_STRING);
+        CHECK(qnnrt_json_is(&r.value, text));
+    }
+    begin(0);
+    qnnrt_json_write_object(&w, 0);
+    qnnrt_json_write_key(&w, "a\xE2\x80\xAE" "b\xD8\x9C");
+    qnnrt_json_write_string(&w, "\xE2\x81\xA6x\xE2\x81\xA9\xEF\xBB\xBF");
+    qnnrt_json_write_close(&w);
+    WRITTEN("{\"a\\u202eb\\u061c\": \"\\u2066x\\u2069\\ufeff\"}\n");
+}
+
 TEST(json_written_strings_pass_the_buffers_border_at_any_place)
 {
     size_t length, i;
@@ -1864,6 +1907,7 @@ TEST_MAIN("json")
     RUN(json_writer_opens_as_many_brackets_as_a_reader_can);
     RUN(json_writer_stops_when_the_text_is_not_taken);
     RUN(json_written_strings_are_valid_whatever_they_hold);
+    RUN(json_written_characters_that_are_not_seen_are_escaped);
     RUN(json_written_strings_pass_the_buffers_border_at_any_place);
     RUN(json_written_numbers_are_short_and_exact);
     RUN(json_written_floats_read_back_with_every_bit);
