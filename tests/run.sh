@@ -1,35 +1,22 @@
 #!/bin/sh
-# Run the programs of a list one after the other, one line for each, and sum up.
+# Run the programs of a list, one line for each, and sum up.
 #
-#   tests/run.sh LIST [PART]      only labels that contain PART
+#   tests/run.sh LIST
 #
 # A line of LIST is one of
-#   label seconds command ...         the command is a line for sh; seconds is its time limit
-#   label seconds,anycore command ... the same, not bound to one core
-#   label skip reason ...             counts as one skipped test
+#   label seconds goals command ...          the command is a line for sh; seconds is its time limit
+#   label seconds,anycore goals command ...  the same, not bound to one core
+#   label skip goals reason ...              counts as one skipped test
 #   # comment
+# Goals are what was built for it; they mean nothing here (tests/list.sh, tests/suite.sh).
 # A program says "N passed, N failed" or "N passed, N failed, N skipped" in its last such line.
 # One that crashes, takes too long or says nothing of the kind is one failure. Its output goes to
 # build/log/<label>.log and is shown when something failed. With QNNRT_REQUIRE_ALL=1 a skipped
-# test is a failure. The other programs run on one core: the vendor's emulator spins for its
-# second thread.
+# test is a failure. TEST_JOBS programs (default: one for each core) run at a time, each bound to one
+# core: the vendor's emulator spins for its second thread.
 set -u
 LC_ALL=C
 export LC_ALL
-
-list=${1:?usage: tests/run.sh LIST [PART]}
-part=${2-}
-logs=build/log
-pass=0 fail=0 skip=0
-
-pin=
-if command -v taskset >/dev/null 2>&1; then
-    # The first core that this process may use; it need not be 0 in a container.
-    core=$(taskset -cp $$ 2>/dev/null | sed -n 's/.*: *\([0-9][0-9]*\).*/\1/p')
-    if [ -n "$core" ] && taskset -c "$core" true 2>/dev/null; then pin="taskset -c $core"; fi
-fi
-have_timeout=
-if timeout -k 1 5 true 2>/dev/null; then have_timeout=1; fi
 
 # Hundredths of a second since some moment.
 now() {
@@ -48,24 +35,20 @@ line() {
     printf '%-4s  %-32s %-36s %4d.%d s\n' "$1" "$2" "$text" $(($6 / 100)) $(($6 / 10 % 10))
 }
 
-child=
-trap 'if [ -n "$child" ]; then kill "$child" 2>/dev/null; fi; exit 130' INT TERM HUP
-
-while read -r label limit command <&3; do
-    case $label in '' | '#'*) continue ;; esac
-    case $label in *"$part"*) ;; *) continue ;; esac
-
+# one LABEL LIMIT COMMAND: run it; its lines, and "passed failed skipped" in $results
+one() {
+    label=$1 limit=$2 command=$3
     if [ "$limit" = skip ]; then
         if [ "${QNNRT_REQUIRE_ALL-}" = 1 ]; then
-            fail=$((fail + 1))
+            echo "0 1 0" >>"$results"
             line FAIL "$label" 0 1 0 0
             printf '      skipped, but QNNRT_REQUIRE_ALL=1: %s\n' "$command"
         else
-            skip=$((skip + 1))
+            echo "0 0 1" >>"$results"
             line skip "$label" 0 0 1 0
             printf '      %s\n' "$command"
         fi
-        continue
+        return
     fi
 
     prefix=$pin
@@ -104,7 +87,7 @@ while read -r label limit command <&3; do
         why="${why:+$why; }skipped $s, but QNNRT_REQUIRE_ALL=1"
         f=$((f + s)) s=0
     fi
-    pass=$((pass + p)) fail=$((fail + f)) skip=$((skip + s))
+    echo "$p $f $s" >>"$results"
 
     if [ "$f" -gt 0 ]; then
         line FAIL "$label" "$p" "$f" "$s" "$took"
@@ -115,15 +98,73 @@ while read -r label limit command <&3; do
         line ok "$label" "$p" "$f" "$s" "$took"
         if [ "$s" -gt 0 ]; then grep -a ': skipped: ' "$log" | head -n 8 | sed 's/^/      /'; fi
     fi
-done 3<"$list"
+}
 
-if [ $((pass + fail + skip)) -eq 0 ]; then
+# worker CORE: take one line of the list after the other that no other worker has taken
+worker() {
+    pin=
+    if [ -n "$1" ] && taskset -c "$1" true 2>/dev/null; then pin="taskset -c $1"; fi
+    child=
+    trap 'if [ -n "$child" ]; then kill "$child" 2>/dev/null; fi; exit 130' INT TERM HUP
+    number=0
+    while read -r label limit goals command <&3; do
+        case $label in '' | '#'*) continue ;; esac
+        number=$((number + 1))
+        mkdir "$taken/$number" 2>/dev/null || continue
+        # What it says comes out in one piece.
+        one "$label" "$limit" "$command" >"$taken/$number/out"
+        cat "$taken/$number/out"
+    done 3<"$list"
+}
+
+list=${1:?usage: tests/run.sh LIST}
+logs=${B:-build}/log
+mkdir -p "$logs"
+taken=$(mktemp -d "$logs/taken.XXXXXX") || exit 1
+results=$taken/results
+: >"$results"
+trap 'rm -rf "$taken"' EXIT
+
+have_timeout=
+if timeout -k 1 5 true 2>/dev/null; then have_timeout=1; fi
+
+# The cores that this process may use, one word each; they need not begin with 0 in a container.
+cores=
+if command -v taskset >/dev/null 2>&1; then
+    for range in $(taskset -cp $$ 2>/dev/null | sed -n 's/.*: *//p' | tr ',' ' '); do
+        core=${range%-*}
+        while [ "$core" -le "${range#*-}" ]; do
+            cores="$cores $core"
+            core=$((core + 1))
+        done
+    done
+fi
+# shellcheck disable=SC2086  # split into words
+set -- $cores
+count=${TEST_JOBS:-$#}
+if [ "$count" -lt 1 ]; then count=1; fi
+
+workers=
+trap 'for worker in $workers; do kill "$worker" 2>/dev/null; done; exit 130' INT TERM HUP
+number=0
+while [ $number -lt "$count" ]; do
+    core=${1-}
+    if [ $# -gt 0 ]; then shift; fi
+    worker "$core" &
+    workers="$workers $!"
+    number=$((number + 1))
+done
+wait
+
+# shellcheck disable=SC2046  # three words
+set -- $(awk '{ p += $1; f += $2; s += $3 } END { print p + 0, f + 0, s + 0 }' "$results")
+if [ $(($1 + $2 + $3)) -eq 0 ]; then
     echo "nothing was run"
-    fail=1
+    set -- 0 1 0
 fi
-if [ $skip -gt 0 ]; then
-    echo "$pass passed, $fail failed, $skip skipped"
+if [ "$3" -gt 0 ]; then
+    echo "$1 passed, $2 failed, $3 skipped"
 else
-    echo "$pass passed, $fail failed"
+    echo "$1 passed, $2 failed"
 fi
-[ $fail -eq 0 ]
+[ "$2" -eq 0 ]

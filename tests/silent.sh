@@ -1,16 +1,26 @@
 #!/bin/sh
 # Compile each header alone in every combination that must be silent, each counted as one test.
 #
-#   tests/silent.sh HEADER.h MACRO ... [HEADER.h MACRO ...]
+#   tests/silent.sh [--all]
 #
-# MACRO: each build option of the header before it once, as NAME or NAME=VALUE; NAME+OTHER: with
-# another one that it needs.
+# What is crossed: every language standard with the declarations and with the implementation, at -O0;
+# every build option (below) with C99 and C++11, at -O0; and the whole implementation (with all that
+# build options add) at -O0, -O1, -O2, -O3, -Os and with LTO, in C99 and C++11: these find what depends
+# on optimization. clang's warnings do not depend on it: -O0 and -O3, or all of them with --all.
 # Compilers: $GCC $GXX $CLANG $CLANGXX $AARCH64_CC $AARCH64_CXX (default: their usual names).
 # One that is absent counts as one skipped test of a header (a failure with QNNRT_REQUIRE_ALL=1).
 # Works in build/silent; as many compilers at a time as there are cores.
 set -u
 LC_ALL=C
 export LC_ALL
+
+# Each build option of the headers once: NAME or NAME=VALUE, NAME+OTHER with another one that it needs.
+config_macros='QNNRT_STATIC QNNRT_API=extern QNNRT_LOG_SLOTS=1 QNNRT_NO_ERROR_TEXT QNNRT_NO_JSON QNNRT_COMPOSE
+    QNNRT_PROFILE_LOG'
+json_macros='QNNRT_JSON_STATIC QNNRT_JSON_API=extern'
+llm_macros='QNNRT_LLM_API=extern QNNRT_STATIC+QNNRT_IMPLEMENTATION QNNRT_NO_JSON+QNNRT_IMPLEMENTATION'
+# What adds code.
+additions='-DQNNRT_COMPOSE -DQNNRT_PROFILE_LOG'
 
 if [ "${1-}" = --one ]; then
     # Internal: tests/silent.sh --one "NUMBER|LABEL|COMMAND"
@@ -26,7 +36,8 @@ if [ "${1-}" = --one ]; then
     exit 0
 fi
 
-: "${1:?usage: tests/silent.sh HEADER.h MACRO ... [HEADER.h MACRO ...]}"
+all=
+if [ "${1-}" = --all ]; then all=1; fi
 warn='-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror'
 gcc=${GCC:-gcc} gxx=${GXX:-g++} clang=${CLANG:-clang} clangxx=${CLANGXX:-clang++}
 arm=${AARCH64_CC:-aarch64-linux-gnu-gcc} armxx=${AARCH64_CXX:-aarch64-linux-gnu-g++}
@@ -50,11 +61,13 @@ skip() {
 
 has() { command -v "$1" >/dev/null 2>&1; }
 
-# job COMPILER STANDARD SOURCE FLAGS
+# job COMPILER STANDARD SOURCE FLAGS [link]
 job() {
     count=$((count + 1))
+    end=-c
+    if [ -n "${5-}" ]; then end='-fPIC -shared'; fi
     case $2 in *++*) language='-x c++' ;; *) language='-x c' ;; esac
-    echo "$count|$1 $2 $3 $4|$1 -std=$2 $warn -I. -O1 $4 $language -c $dir/$3.c" >>"$jobs"
+    echo "$count|$1 $2 $3 $4|$1 -std=$2 $warn -I. -Itools $4 $language $end $dir/$3.c" >>"$jobs"
 }
 
 # check HEADER.h MACRO ...: write its sources and put its jobs on the list
@@ -79,18 +92,29 @@ check() {
             continue
         fi
         for source in $name.decl $name.impl; do
-            for std in c99 c11 gnu17; do job "$cc" $std $source ''; done
-            for std in c++11 c++17; do job "$cxx" $std $source ''; done
+            for std in c99 c11 gnu17; do job "$cc" $std $source -O0; done
+            for std in c++11 c++17; do job "$cxx" $std $source -O0; done
         done
         for source in $name.stdio $name.again; do
-            job "$cc" c99 $source ''
-            job "$cxx" c++11 $source ''
+            job "$cc" c99 $source -O0
+            job "$cxx" c++11 $source -O0
         done
         for macro in $macros; do
             flags=-D$(echo "$macro" | sed 's/+/ -D/g')
-            job "$cc" c99 $name.impl "$flags"
-            job "$cxx" c++11 $name.impl "$flags"
+            job "$cc" c99 $name.impl "-O0 $flags"
+            job "$cxx" c++11 $name.impl "-O0 $flags"
         done
+        levels='-O0 -O1 -O2 -O3 -Os'
+        if [ "$cc" = "$clang" ] && [ -z "$all" ]; then levels='-O0 -O3'; fi
+        for level in $levels; do
+            job "$cc" c99 $name.impl "$level $additions"
+            job "$cxx" c++11 $name.impl "$level $additions"
+        done
+        # With LTO it is the linker that warns.
+        if [ "$cc" = "$gcc" ] || [ -n "$all" ]; then
+            job "$cc" c99 $name.impl "-O2 -flto $additions" link
+            job "$cxx" c++11 $name.impl "-O2 -flto $additions" link
+        fi
     done
 
     # A name that the header does not know would test nothing.
@@ -100,7 +124,7 @@ check() {
             passed=$((passed + 1))
         else
             failed=$((failed + 1))
-            echo "silent: failed: $header does not know $macro (CONFIG_MACROS in the Makefile)"
+            echo "silent: failed: $header does not know $macro"
         fi
     done
 
@@ -112,7 +136,7 @@ check() {
         if ! has "$cc"; then
             continue   # said above
         elif echo "$try" | $cc -m32 -x $language -c - -o "$dir/probe.o" 2>/dev/null; then
-            job "$cc" "$std" $name.impl "-m32 $after"
+            job "$cc" "$std" $name.impl "-O1 -m32 $after"
         else
             skip "$cc -m32 does not work (on Debian: gcc-12-multilib, g++-12-multilib)"
         fi
@@ -120,27 +144,20 @@ check() {
     for pair in "$arm c99" "$armxx c++11"; do
         cc=${pair% *} std=${pair#* }
         if has "$cc"; then
-            job "$cc" "$std" $name.decl ''
-            job "$cc" "$std" $name.impl ''
+            job "$cc" "$std" $name.decl -O1
+            job "$cc" "$std" $name.impl -O1
         else
             skip "$cc is not installed"
         fi
     done
 }
 
-# An argument that ends in .h begins a header.
-words=
-for word in "$@"; do
-    case $word in
-    *.h)
-        # shellcheck disable=SC2086  # several words
-        if [ -n "$words" ]; then check $words; fi
-        words=$word ;;
-    *) words="$words $word" ;;
-    esac
-done
-# shellcheck disable=SC2086
-check $words
+# shellcheck disable=SC2086  # several words
+{
+    check qnnrt.h $config_macros
+    check qnnrt_json.h $json_macros
+    check tools/qnnrt_llm.h $llm_macros
+}
 
 # Line by line through xargs; -0 keeps it from reading quotes in the commands.
 tr '\n' '\0' <"$jobs" | xargs -0 -P "$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)" -n 1 sh "$0" --one

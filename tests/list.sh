@@ -1,0 +1,182 @@
+#!/bin/sh
+# Write a list of tests for tests/run.sh.
+#
+#   tests/list.sh KIND [PART]     KIND: check, test, all or oom; PART: only labels that contain it
+#
+# check is the unit tests in the configuration "check"; test is what `make test` runs; all adds the
+# configurations m32 and aarch64 and more releases; oom is the tests in which every allocation fails.
+# A line is "label seconds goals command": goals are what make has to build first, joined by commas,
+# or "-". Read from the environment: what the Makefile exports (B, LIMIT, PYTHON, TEST_RELEASES, ...).
+set -u
+LC_ALL=C
+export LC_ALL
+
+kind=${1:?usage: tests/list.sh KIND [PART]}
+part=${2-}
+B=${B:-build} PYTHON=${PYTHON:-python3} CC=${CC:-cc}
+limit=${LIMIT:-120} limit_slow=${LIMIT_SLOW:-300} limit_real=${LIMIT_REAL:-600}
+arm_cc=${AARCH64_CC:-aarch64-linux-gnu-gcc} arm_root=${AARCH64_SYSROOT:-/usr/aarch64-linux-gnu}
+qemu=${QEMU:-qemu-aarch64-static}
+oom_tests='oom compose llm_roles'
+asan_env=UBSAN_OPTIONS=print_stacktrace=1
+
+python=
+if command -v "$PYTHON" >/dev/null 2>&1; then python=1; fi
+all=
+if [ "$kind" = all ]; then all=1; fi
+
+# put SECONDS LABEL LIMIT GOALS COMMAND: with the seconds in front, for sort
+put() {
+    case $2 in *"$part"*) printf '%s %s %s %s %s\n' "$@" ;; esac
+}
+skip() { put 0 "$1" skip "$2" "$3"; }
+
+# Whether a word is in a list that is joined by commas.
+has() { case ,$2, in *,"$1",*) return 0 ;; esac; return 1; }
+
+# goals CONFIG NEEDS PROGRAM: what the needs of a test are in this configuration
+goals() {
+    list=$3
+    for word in $(echo "$2" | tr ',' ' '); do
+        case $word in
+        - | c++ | oracle) continue ;;
+        qnn) if [ ! -f "$B/qnn/2.51/.stamp" ]; then list=$list,qnn; fi; continue ;;
+        fake) case $1 in check | aarch64 | m32) word=$1/fake/libQnnFake.so ;; *) word=fake/libQnnFake.so ;; esac ;;
+        ref) case $1 in c99 | c++11 | script) word=libQnnRef.so ;; *) word=$1/libQnnRef.so ;; esac ;;
+        locale) word=locale/.made ;;
+        all) list=$list,all; continue ;;
+        esac
+        list=$list,$B/$word
+    done
+    if has oracle "$2" && [ -n "$python" ]; then list=$list,$B/oracle_$name.txt; fi
+    list=${list#,}
+    echo "${list:--}"
+}
+
+# before CONFIG NEEDS: what stands before the command
+before() {
+    if has oracle "$2" && [ -n "$python" ]; then printf 'QNNRT_ORACLE=%s/oracle_%s.txt ' "$B" "$name"; fi
+    if has locale "$2"; then printf 'LOCPATH=%s/locale ' "$B"; fi
+    case $1 in
+    asan) printf '%s ' "$asan_env" ;;
+    aarch64) printf '%s -L %s ' "$qemu" "$arm_root" ;;
+    esac
+}
+
+# unit CONFIG FACTOR LIMIT: one unit test in one configuration, FACTOR times as long as it takes there
+unit() {
+    label=$1/test_$name
+    if [ "$1" = check ]; then label=test_$name; fi
+    put $(($2 * seconds)) "$label" "$3" "$(goals "$1" "$needs" "$B/$1/test_$name")" "$(before "$1" "$needs")$B/$1/test_$name"
+}
+
+# Reasons not to run a configuration; empty: it runs.
+no_arm=
+for program in "$arm_cc" "$qemu"; do
+    command -v "$program" >/dev/null 2>&1 || no_arm="$program is not installed"
+done
+if [ -z "$no_arm" ] && [ ! -d "$arm_root" ]; then no_arm="there is no $arm_root"; fi
+no_m32=
+if [ -n "$all" ]; then
+    mkdir -p "$B"
+    if ! echo 'int main(void) { return 0; }' | $CC -m32 -x c - -o "$B/probe32" 2>/dev/null; then
+        no_m32="$CC -m32 does not work (on Debian: gcc-12-multilib)"
+    fi
+fi
+
+# A genuine test on each release, ASan on the newest.
+fetch="say 'make qnn-libs' (needs python3 with pip, and a network)"
+real() {
+    base=${name#real/}
+    for release in ${TEST_RELEASES-2.47 2.51}; do
+        folder=$B/qnn/$release
+        if [ -f "$folder/.stamp" ]; then
+            put "$seconds" "real_$base@$release" "$limit_real" "$(goals c99 "$needs" "$B/c99/real_$base")" \
+                "$B/c99/real_$base $folder/onnxruntime_qnn tests/data"
+        else
+            skip "real_$base@$release" qnn "$folder is missing: $fetch"
+        fi
+    done
+    if [ -f "$B/qnn/2.51/.stamp" ]; then
+        put $((2 * seconds)) "asan/real_$base@2.51" "$limit_real" "$(goals asan "$needs" "$B/asan/real_$base")" \
+            "ASAN_OPTIONS=detect_leaks=0 $asan_env $B/asan/real_$base $B/qnn/2.51/onnxruntime_qnn tests/data"
+    fi
+    if [ -z "$all" ] || [ -n "$no_arm" ]; then return; fi
+    folder=$B/qnn/2.51-aarch64
+    if [ -f "$folder/.stamp" ]; then
+        put $((5 * seconds)) "aarch64/real_$base@2.51" "$limit_real" "$(goals aarch64 "$needs" "$B/aarch64/real_$base")" \
+            "QNNRT_NO_DEVICE=1 $qemu -L $arm_root -E LD_LIBRARY_PATH=$folder/onnxruntime_qnn $B/aarch64/real_$base $folder/onnxruntime_qnn tests/data"
+    else
+        skip "aarch64/real_$base@2.51" qnn-aarch64 "$folder is missing: say 'make qnn-libs QNN_RELEASES=aarch64'"
+    fi
+}
+
+# The tests that are no program of their own.
+others() {
+    make="MAKEFLAGS= MAKELEVEL= ${MAKE:-make} -o $B/.flags"
+    summary='echo "1 passed, 0 failed"'
+    # Compilers run on all cores there.
+    put 200 silent 1200,anycore - "sh tests/silent.sh${all:+ --all}"
+    put 2 symbols 60 "symbols-programs" "sh tests/symbols.sh qnnrt.h $B/symbols/qnnrt.o $B/symbols/qnnrt_static.o $B/symbols/qnnrt_hidden.o $B/qnnrt-run"
+    put 5 make-host "$limit_slow" "$B/examples/host/host,$B/examples/llm/export,$B/libQnnRef.so" "$make host && $summary"
+    oracle=
+    if [ -n "$python" ]; then oracle="--oracle $B/oracle_ops.txt"; fi
+    put 40 asan/ops "$limit_slow" "$B/asan/ops,$B/asan/libQnnRef.so${oracle:+,$B/oracle_ops.txt}" \
+        "$asan_env $B/asan/ops $B/asan/libQnnRef.so - $oracle"
+    if [ -f "$B/qnn/2.47/.stamp" ] && [ -f "$B/qnn/2.51/.stamp" ]; then
+        put 40 ops "$limit_real" "$B/c99/ops,$B/libQnnRef.so${oracle:+,$B/oracle_ops.txt}" \
+            "$B/c99/ops $B/libQnnRef.so $B/qnn $oracle${oracle:+ --golden tests/golden/ops.txt}"
+    else
+        skip ops qnn "$B/qnn/2.47 or 2.51 is missing: $fetch"
+    fi
+    if [ -f "$B/qnn/2.51/.stamp" ]; then
+        put 15 make-run@2.51 "$limit_slow" all "$make run && $make run BACKEND=htp && $summary"
+        put 10 make-llm@2.51 "$limit_slow" all "$make llm && $make llm BACKEND=htp && $summary"
+    fi
+    if [ -n "$all" ] && [ -z "$no_arm" ]; then
+        put 100 aarch64/make-run "$limit_real" all \
+            "$make run && $make run-aarch64 | grep -F '$B/run/ref: the same bytes' && $summary"
+    fi
+}
+
+{
+    while read -r name seconds needs about; do
+        case $name in
+        '' | '#'*) continue ;;
+        real/*) case $kind in test | all) real ;; esac; continue ;;
+        fuzz/*)
+            case $kind in test | all)
+                put $((2 * seconds)) "asan/fuzz_${name#fuzz/}" "$limit_slow" "$(goals asan "$needs" "$B/asan/fuzz_${name#fuzz/}")" \
+                    "$asan_env $B/asan/fuzz_${name#fuzz/} tests/fuzz/corpus/${name#fuzz/}/*" ;;
+            esac
+            continue ;;
+        *.sh | *.py)
+            case $kind in test | all) ;; *) continue ;; esac
+            case $name in
+            *.sh) put "$seconds" "script/$name" "$limit_slow" "$(goals script "$needs" '')" "sh tests/$name" ;;
+            *)
+                if [ -n "$python" ]; then
+                    put "$seconds" "script/$name" "$limit" "$(goals script "$needs" '')" "$PYTHON tests/$name"
+                else
+                    skip "script/$name" - "$PYTHON is missing"
+                fi ;;
+            esac
+            continue ;;
+        esac
+        case $kind in
+        check) unit check 1 "$limit" ;;
+        oom) case " $oom_tests " in *" $name "*) unit asan 4 "$limit_slow" ;; esac ;;
+        *)
+            unit c99 1 "$limit"
+            if has c++ "$needs"; then unit c++11 1 "$limit"; fi
+            unit asan 4 "$limit_slow"
+            if [ -n "$all" ]; then
+                if [ -z "$no_m32" ]; then unit m32 1 "$limit"; fi
+                if [ -z "$no_arm" ]; then unit aarch64 10 "$limit_slow"; fi
+            fi ;;
+        esac
+    done <tests/index
+    case $kind in test | all) others ;; esac
+    if [ -n "$all" ] && [ -n "$no_m32" ]; then skip m32 - "$no_m32"; fi
+    if [ -n "$all" ] && [ -n "$no_arm" ]; then skip aarch64 - "$no_arm"; fi
+} | sort -s -k1,1nr | sed 's/^[0-9]* //'

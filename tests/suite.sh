@@ -1,0 +1,36 @@
+#!/bin/sh
+# Write a list of tests, build what they need, and run them.
+#
+#   tests/suite.sh KIND [PART]    as tests/list.sh
+#
+# MAKE (default make) builds, on all cores unless its flags say otherwise; as many tests run at a time
+# as there are cores (TEST_JOBS). The environment is what the Makefile exports.
+set -u
+kind=${1:?usage: tests/suite.sh KIND [PART]}
+part=${2-}
+B=${B:-build} make=${MAKE:-make}
+cores=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
+list=$B/$kind.list
+mkdir -p "$B"
+
+# Goals of all lines, once each; only "qnn" and "qnn-aarch64" are no goals of the Makefile.
+wanted() { awk '$3 != "-" { gsub(",", "\n", $3); print $3 }' "$list" | sort -u; }
+
+sh tests/list.sh "$kind" "$part" >"$list" || exit 1
+for group in qnn qnn-aarch64; do
+    if wanted | grep -qx "$group"; then
+        case $group in qnn) releases=${TEST_RELEASES-2.47 2.51} ;; *) releases=aarch64 ;; esac
+        $make qnn-libs QNN_RELEASES="$releases" || true
+        sh tests/list.sh "$kind" "$part" >"$list" || exit 1
+    fi
+done
+
+jobs=-j$cores
+case " ${MAKEFLAGS-} " in *' -j'* | *--jobserver*) jobs= ;; esac
+goals=$(wanted | grep -vx 'qnn\|qnn-aarch64' | tr '\n' ' ')
+# shellcheck disable=SC2086  # several words
+if [ -n "$goals" ] && ! $make -k $jobs $goals; then
+    { echo "build 10 - echo 'not everything was built: see the messages above'; exit 1"; cat "$list"; } >"$list.new"
+    mv "$list.new" "$list"
+fi
+exec sh tests/run.sh "$list"
