@@ -739,6 +739,14 @@ static int flip_child(void *data)
     return same ? SAME : OTHER;
 }
 
+/* True if a line "    #0 0x5512 in qnnrt_open path:line" names a function of ours. Paths do not count. */
+static int frame_is_ours(const char *line)
+{
+    const char *at = strstr(line, " 0x");
+    at = at != NULL ? strchr(at + 1, ' ') : NULL;
+    return at != NULL && strncmp(at, " in qnnrt", 9) == 0;
+}
+
 /* A sanitizer's report is ours when one of its first two frames is. */
 static int report_is_ours(const char *log)
 {
@@ -750,7 +758,7 @@ static int report_is_ours(const char *log)
         if (strstr(line, "runtime error:") != NULL) ours = 1;      /* only our code has these checks */
         if (strstr(line, "    #0 ") == NULL && strstr(line, "    #1 ") == NULL) continue;
         ++frames;
-        if (strstr(line, "qnnrt") != NULL) ours = 1;
+        if (frame_is_ours(line)) ours = 1;
     }
     free(text);
     return ours;
@@ -773,6 +781,16 @@ static void damage_begin(damage *d, case_files *files, unsigned char **whole)
     CHECK(*whole != NULL && d->whole > 4096);
     snprintf(d->folder, sizeof d->folder, "%s", test_tmpdir());
     d->files = files;
+}
+
+TEST(frames_are_ours_by_function_not_by_path)
+{
+    CHECK(frame_is_ours("    #0 0x55c1 in qnnrt__table_fill /src/qnnrt.h:7012:9"));
+    CHECK(frame_is_ours("    #1 0x55c1 in qnnrt_open (/x/build/asan/real_ctx+0x1f)"));
+    CHECK(!frame_is_ours("    #0 0x7f02 in free (/home/u/qnnrt/build/asan/real_ctx+0x1f)"));
+    CHECK(!frame_is_ours("    #1 0x7f02  (/home/u/qnnrt/build/qnn/2.51/onnxruntime_qnn/libQnnHtp.so+0x9d)"));
+    CHECK(!frame_is_ours("    #1 0x7f02  (/home/made in qnnrt/libQnnHtp.so+0x9d)"));
+    CHECK(!frame_is_ours("    #0 malloc in qnnrt"));
 }
 
 TEST(cut_short)
@@ -888,6 +906,7 @@ TEST_MAIN_ARGS("real_ctx", 2, "RELEASE_FOLDER DATA_FOLDER")
         return;
     }
     if (real_library_release() == 0) { printf("libQnnHtp.so does not open\n"); test_state.failed++; return; }
+    RUN(frames_are_ours_by_function_not_by_path);
     RUN(cut_short);          /* children first: see real.h */
     RUN(flipped_head);
     RUN(flipped_any);

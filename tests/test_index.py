@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""tests/index names every test, every oracle, and every room of the headers, and nothing that is not there."""
+import glob
+import os
+import re
+import sys
+
+TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+passed = failed = 0
+
+
+def check(good, message):
+    global passed, failed
+    if good:
+        passed += 1
+    else:
+        failed += 1
+        print("index: " + message)
+
+
+def names(pattern, begin, end):
+    return [os.path.basename(path)[len(begin):-len(end) or None] for path in glob.glob(os.path.join(TOP, pattern))]
+
+
+there = set(names("tests/test_*.c", "test_", ".c")) | set(names("tests/test_*.sh", "", "")) | set(names("tests/test_*.py", "", ""))
+there |= set("real/" + name for name in names("tests/real/*.c", "", ".c"))
+there |= set("fuzz/" + name for name in names("tests/fuzz/fuzz_*.c", "fuzz_", ".c"))
+
+listed, rooms, oracles = [], {"": set(), "llm": set()}, set()
+for line in open(os.path.join(TOP, "tests", "index")):
+    if line.startswith("#") or not line.strip():
+        continue
+    words = line.split(None, 3)
+    check(len(words) == 4 and words[1].isdigit(), "a line has no four columns: %s" % line.strip())
+    listed.append(words[0])
+    if "oracle" in words[2].split(","):
+        oracles.add(words[0])
+    which = "llm" if words[3].startswith("llm:") else ""
+    rooms[which] |= set(re.findall(r">>(\w+)", words[3]))
+
+check(len(listed) == len(set(listed)), "a test has two lines")
+for name in sorted(there - set(listed)):
+    check(False, "%s is in tests/ and has no line" % name)
+for name in sorted(set(listed) - there):
+    check(False, "%s has a line and is not in tests/" % name)
+check(oracles == set(names("tests/oracle_*.py", "oracle_", ".py")) - {"ops"}, "oracles are %s" % sorted(oracles))
+
+for which, headers in (("", ("qnnrt.h", "tools/qnnrt_compose.h", "tools/qnnrt_profile_log.h")), ("llm", ("tools/qnnrt_llm.h",))):
+    found = set()
+    for header in headers:
+        text = open(os.path.join(TOP, header)).read()
+        found |= set(re.findall(r"^/\* =+\n   [^\n]*?>>(\w+)$", text, re.M))
+    for room in sorted(found - rooms[which]):
+        check(False, "room >>%s of %s is in no line" % (room, headers[0]))
+    for room in sorted(rooms[which] - found):
+        check(False, "room >>%s is in a line, and not in %s" % (room, headers[0]))
+    check(len(found) > 10, "%s has %d rooms" % (headers[0], len(found)))
+
+print("%d passed, %d failed" % (passed, failed))
+sys.exit(failed != 0)
