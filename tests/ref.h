@@ -103,6 +103,14 @@ static inline const char *ref_ask(const char *command)
     return answer;
 }
 
+/* Milliseconds that rules have delayed calls, in all. */
+static inline unsigned long long ref_delayed_ms(void)
+{
+    unsigned long long ms = 0;
+    if (sscanf(ref_ask("counters"), "allocations %*u delayed_ms %llu", &ms) != 1) exit(1);
+    return ms;
+}
+
 /* The calls of any library that has these interfaces. */
 static inline void ref_slots_of(ref_api *api)
 {

@@ -13,7 +13,7 @@
                           getProviders
            ledger         what is alive and what was misused; "" when all is well
            trace on|off   keep the trace in memory or stop;  trace clear;  trace: the lines
-           counters       "allocations N" since the library was loaded
+           counters       "allocations N delayed_ms N" since the library was loaded
            graph NAME     "nodes N tensors N data N arena N scratch N" of the first living graph of
                           that name
 
@@ -22,6 +22,7 @@
    Knows nothing of: how anything works */
 #include "ref.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -110,6 +111,8 @@ static const char *h(const void *handle)
 
 static const char *t(const char *text) { return text != NULL ? text : "NULL"; }
 
+static uint64_t delayed_ms;              /* by rules, in all calls; under the lock */
+
 /* Take the lock, count, ask the rules. 1: the call is to be made. */
 static int begin(ref_call *call, int slot)
 {
@@ -124,8 +127,9 @@ static int begin(ref_call *call, int slot)
         pause.tv_sec = call->wish.delay_ms / 1000;
         pause.tv_nsec = (long)(call->wish.delay_ms % 1000) * 1000000;
         ref_unlock();
-        nanosleep(&pause, NULL);
+        while (nanosleep(&pause, &pause) != 0 && errno == EINTR) { }
         ref_lock();
+        delayed_ms += call->wish.delay_ms;
     }
     return (call->wish.code == Q_OK && !call->wish.null) || frees(call->name);
 }
@@ -871,8 +875,9 @@ REF_EXPORT int QnnRef_control(const char *command, char *answer, size_t bytes)
     else if (strcmp(command, "trace clear") == 0)
         ref_trace_clear();
     else if (strcmp(command, "counters") == 0)
-        length = (size_t)snprintf(answer, bytes, "allocations %llu",
-                                  (unsigned long long)ref_allocations());
+        length = (size_t)snprintf(answer, bytes, "allocations %llu delayed_ms %llu",
+                                  (unsigned long long)ref_allocations(),
+                                  (unsigned long long)delayed_ms);
     else if (strncmp(command, "graph ", 6) == 0)
         length = graph_tell(command + 6, answer, bytes);
     else
