@@ -244,12 +244,13 @@
        changes nothing).
 
    ROOMS (search for the tag)
-       >>config >>os >>size >>sort >>mem >>err >>log >>lines >>codes >>dtype >>float
-       >>encoding >>quant >>plan                                                    the floor
+       >>config >>os >>size >>sort >>mem >>err >>log >>codes >>dtype >>float >>encoding
+       >>quant >>plan                                                               the floor
        >>abi >>names >>library >>table >>compare >>htp >>power >>system >>record
        >>parse >>read_json
        >>backend >>profile >>context                                                the vendor's
        >>scan >>pipeline >>model >>place >>run >>public                             ours
+       >>vendor_codes >>vendor_lines                                                the data
        (qnnrt_compose.h has more)
 */
 #ifndef QNNRT_H
@@ -2118,1005 +2119,80 @@ static void qnnrt__log_report(const qnnrt__log_part *part, qnnrt_error *err)
 }
 
 /* =====================================================================================
-   LOG LINES                                                                      >>lines
-   What the vendor's libraries log when something is wrong, and what it turned out to be.
-   An answer says little (0x1388 has five causes); the first line logged says which it is.
-   Source: provoking each on the genuine libraries (tests/real/errors.c) and field reports.
-   Needs: >>config     Knows nothing of: codes in a text, errors, who asks
+   VENDOR CODES                                                                   >>codes
+   Explains answers and log lines of the vendor: symbol, meaning, causes, what to do. An
+   answer says little (0x1388 has five causes); the first line that was logged tells which
+   one it is. The entries come from tools/vendor/vendor.txt, see >>vendor_codes.
+   Needs: >>err >>log     Knows nothing of: who called
    ===================================================================================== */
 
 #ifndef QNNRT_NO_ERROR_TEXT
-/* Letters of either case count as the same. */
-static char qnnrt__lines_lower(char c)
+/* Other symbols of a code, with a blank between them. */
+typedef struct qnnrt__codes_alias { uint32_t code; const char *symbols; } qnnrt__codes_alias;
+
+/* What a code means after one call of the vendor's, where that is something else. */
+typedef struct qnnrt__codes_call { const char *call; qnnrt_explanation means; } qnnrt__codes_call;
+
+typedef struct qnnrt__codes_data {
+    const qnnrt_explanation  *codes;    size_t code_count;      /* ascending */
+    const qnnrt_explanation  *lines;    size_t line_count;      /* the first that matches counts */
+    const qnnrt__codes_alias *aliases;  size_t alias_count;
+    const qnnrt__codes_call  *calls;    size_t call_count;
+} qnnrt__codes_data;
+
+/* Return the data at the end of this file. */
+static const qnnrt__codes_data *qnnrt__codes_get_data(void);
+
+static char qnnrt__codes_lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-/* Where `length` characters of `piece` begin in the line at `text`, whatever their case; NULL when
-   they do not before its end. */
-static const char *qnnrt__lines_find(const char *text, const char *piece, size_t length)
+/* Find `length` characters of `piece`, in either case, in the line at `text`. Return where they
+   begin, or NULL. */
+static const char *qnnrt__codes_find(const char *text, const char *piece, size_t length)
 {
     for (; *text != '\0' && *text != '\n'; ++text) {
         size_t i = 0;
         while (i < length && text[i] != '\0' &&
-               qnnrt__lines_lower(text[i]) == qnnrt__lines_lower(piece[i])) ++i;
+               qnnrt__codes_lower(text[i]) == qnnrt__codes_lower(piece[i])) ++i;
         if (i == length) return text;
     }
     return NULL;
 }
 
-/* Looked through from the top, and the first that matches counts: what says more stands before what
-   says less. " ... " stands for numbers and names that differ. */
-static const qnnrt_explanation qnnrt__lines_table[] = {
-
-    /* Executing. */
-
-    { 6004, "QNN_GRAPH_ERROR_INVALID_TENSOR", "Expected Tensor ID ... not found",
-      "The graph has a tensor with this id, and none of those passed to it has.",
-      { "tensor ids, or their number, were taken from another build of the model, such as a JSON "
-        "file beside a newer binary",
-        "inputs and outputs are swapped, or one is left out" },
-      "Take ids, dims and types from the metadata of the very binary that is loaded." },
-    { 6004, "QNN_GRAPH_ERROR_INVALID_TENSOR", "clientBuf is null",
-      "A tensor was passed without memory.",
-      { "the tensor was never bound",
-        "its size is 0: a dimension of 0, a dynamic one, or an element type of unknown size" },
-      "Bind every input and output; look at the tensor's dims and dtype." },
-    { 6004, "QNN_GRAPH_ERROR_INVALID_TENSOR", "dataSize == 0",
-      "A tensor was passed with memory of 0 bytes.",
-      { "its size was computed as 0: a dimension of 0, a dynamic one, or an element type of "
-        "unknown size" },
-      "Look at the tensor's dims and dtype; the size is the number of elements times theirs." },
-    { 6004, "QNN_GRAPH_ERROR_INVALID_TENSOR", "Tensor ID ... incompatible",
-      "A tensor was passed with other dimensions than the graph was built with.",
-      { "the shape belongs to another build, or to another batch or sequence length" },
-      "Pass the dims that the metadata gives, or none at all." },
-    { 6004, "QNN_GRAPH_ERROR_INVALID_TENSOR", "Tensor ID ... mismatch",
-      "A tensor was passed with other dimensions than the graph was built with.",
-      { "the shape belongs to another build, or to another batch or sequence length" },
-      "Pass the dims that the metadata gives, or none at all." },
-    { 6004, "QNN_GRAPH_ERROR_INVALID_TENSOR", "Number of tensors mismatch",
-      "More or fewer tensors were passed than the graph has.",
-      { "an input is given twice or left out, or the list is that of another graph" },
-      "Pass each input and output of the metadata once." },
-    { 6004, "QNN_GRAPH_ERROR_INVALID_TENSOR", "No memHandle provided",
-      "A tensor claims registered memory and names none.",
-      { "its memType is MEMHANDLE while memRegister failed or was never called" },
-      "Register the memory and check the answer, or pass plain memory (memType RAW)." },
-    { 6000, "QNN_GRAPH_ERROR_INVALID_ARGUMENT", "No inputs provided",
-      "Execute was called without inputs.",
-      { "the list of inputs is empty: the metadata was not read, or is another graph's" },
-      "Pass every input of the metadata." },
-    { 6000, "QNN_GRAPH_ERROR_INVALID_ARGUMENT", "No outputs provided",
-      "Execute was called without outputs.",
-      { "the list of outputs is empty: the metadata was not read, or is another graph's" },
-      "Pass every output of the metadata." },
-    { 6000, "QNN_GRAPH_ERROR_INVALID_ARGUMENT", "fail to find profile object",
-      "The profile handle that was passed does not exist.",
-      { "it was freed, or belongs to another backend" },
-      "Create a profile on this backend, or pass none." },
-    { 9000, "QNN_SIGNAL_ERROR_SIGNAL_IN_USE", "signal[ ... doesn't exist",
-      "The signal handle that was passed does not exist.",
-      { "it was freed, or belongs to another backend" },
-      "Create a signal on this backend, or pass none." },
-    { 6033, "QNN_GRAPH_ERROR_TIMED_OUT", "Execute Aborted due to timeout",
-      "The graph did not finish in the time that it was given.",
-      { "the NPU is busy with other work, or clocked down",
-        "the time-out is shorter than one run of the graph" },
-      "Raise the time-out, or the priority and the power settings." },
-    { 6031, "QNN_GRAPH_ERROR_ABORTED", "Execute Aborted due to user triggered abort",
-      "The program itself ended this execute through a signal.",
-      { "signalTrigger was called on the signal that execute was given" },
-      "Nothing is broken; execute again." },
-    { 6031, "QNN_GRAPH_ERROR_ABORTED", "VTCM yield re-acquire failure",
-      "The graph gave up its fast memory to another one and did not get it back.",
-      { "a graph of higher priority, perhaps of another process, holds the VTCM" },
-      "Execute again; give contexts that run side by side the same priority." },
-    { 1100, "QNN_COMMON_ERROR_GENERAL", "match allocated VTCM pointer",
-      "The x86-64 emulator is set up for another NPU generation than this graph's.",
-      { "contexts for two generations (v68, v75) are loaded in this process; the last ones run" },
-      "Close one model before the other is opened; on a device this does not happen." },
-    { 6023, "QNN_GRAPH_ERROR_GRAPH_NOT_FINALIZED", "was not finalized",
-      "The graph is still being built.",
-      { "finalize was not called, or failed and its answer was ignored" },
-      "Finalize the graph first and check the answer." },
-
-    /* Contexts from binaries. */
-
-    { 5000, "QNN_CONTEXT_ERROR_INVALID_ARGUMENT", "Using newer context binary",
-      "The binary was made by a newer release than the library that is to load it.",
-      { "the model was compiled with a newer QAIRT than the libraries that are shipped",
-        "an older copy of the library was found first, such as the phone's own" },
-      "Ship the libraries of the binary's release or newer, or compile with the older release." },
-    { 5004, "QNN_CONTEXT_ERROR_BINARY_VERSION", "Can't read future blob",
-      "The binary's inner format is newer than the library.",
-      { "the model was compiled with a newer QAIRT than the libraries that are shipped" },
-      "Ship the libraries of the binary's release or newer, or compile with the older release." },
-    { 5004, "QNN_CONTEXT_ERROR_BINARY_VERSION", "Versioning error found in Context Blob",
-      "The binary's inner format is not one that the library reads.",
-      { "another release made it", "the file is damaged" },
-      "Compare the binary's release with the library's; copy the file again." },
-    { 1000, "QNN_COMMON_ERROR_NOT_SUPPORTED", "Shared weights buffer isn't supported",
-      "Graphs of this binary share their weights, and the x86-64 emulator cannot load that.",
-      { "it was compiled with weight sharing; releases 2.50 and 2.51 crash after this line" },
-      "Run it on a device, or compile it without weight sharing." },
-    { 30010, "QNN_SYSTEM_CONTEXT_ERROR_MALFORMED_BINARY", "Serializer failed to get context blob",
-      "The file is no whole context binary.",
-      { "it was cut short while it was copied or downloaded",
-        "it is something else: a Git LFS pointer, a JSON file, a library" },
-      "Compare its size with the original and copy it again." },
-    { 30010, "QNN_SYSTEM_CONTEXT_ERROR_MALFORMED_BINARY", "Malformed context blob",
-      "The inside of the file is damaged.",
-      { "it was changed, or cut short, while it was copied or downloaded" },
-      "Compare its size and hash with the original and copy it again." },
-    { 5005, "QNN_CONTEXT_ERROR_CREATE_FROM_BINARY", "Failed to parse qnn htp context binary",
-      "The file is no context binary of the HTP.",
-      { "it was compiled for another backend (CPU, GPU)", "it is damaged or cut short" },
-      "Open it with the backend it was compiled for; compare its size with the original." },
-    { 5005, "QNN_CONTEXT_ERROR_CREATE_FROM_BINARY", "[QNN_CPU] Context de-serialization failed",
-      "The file is no context binary of the CPU backend.",
-      { "it was compiled for another backend, such as the HTP", "it is damaged or cut short" },
-      "Open it with the backend it was compiled for; compare its size with the original." },
-    { 5000, "QNN_CONTEXT_ERROR_INVALID_ARGUMENT", "invalid binary buffer size passed",
-      "A binary of 0 bytes was passed.",
-      { "the file is empty, or reading it failed unnoticed" },
-      "Check the file and the size that is passed." },
-    { 5000, "QNN_CONTEXT_ERROR_INVALID_ARGUMENT", "nullptr input parameter",
-      "A null pointer was passed where a value is needed.",
-      { "the binary was not read, or a handle was not created" },
-      "Check the pointers that are passed, and the answers of the calls before." },
-    { 5005, "QNN_CONTEXT_ERROR_CREATE_FROM_BINARY", "VTCM size ... not supported",
-      "The binary wants more fast memory (VTCM) than this chip has.",
-      { "it was compiled for a larger chip: 8 MB of VTCM on a part with 4 MB" },
-      "Compile it for this chip, or with a smaller vtcm_mb." },
-    { 1002, "QNN_COMMON_ERROR_MEM_ALLOC", "Failed to find available PD",
-      "No process domain of the NPU has room for this context.",
-      { "the contexts of this process together need more than about 3.6 GB",
-        "many small contexts are loaded at one time" },
-      "Split the model into shards, load fewer at a time, free before loading." },
-    { 6003, "QNN_GRAPH_ERROR_INVALID_NAME", "Failed to find graph ... in the context",
-      "The context has no graph of this name.",
-      { "the name is misspelled, or is that of another build" },
-      "Take the names from the metadata (qnnrt-run --inspect)." },
-    { 1005, "QNN_COMMON_ERROR_OPERATION_NOT_PERMITTED",
-      "Querying binary size after de-serializing binary is illegal",
-      "A context that came from a binary cannot be turned into one again.",
-      { "the binary of a loaded context is asked for" },
-      "Keep the file that it was loaded from." },
-    { 1100, "QNN_COMMON_ERROR_GENERAL", "a deserialized context cannot be modified",
-      "A context that came from a binary takes no new graphs.",
-      { "graphCreate is called on a loaded context" },
-      "Create an empty context for new graphs." },
-    { 1000, "QNN_COMMON_ERROR_NOT_SUPPORTED", "was finalized already",
-      "The graph is finalized; graphs of a binary always are.",
-      { "graphFinalize is called twice, or on a loaded graph" },
-      "Leave the call out." },
-    { 5010, "QNN_CONTEXT_ERROR_INVALID_CONFIG", "Passed invalid priority value",
-      "The priority is out of the range that the line gives.",
-      { "a number was passed that is none of the vendor's priorities" },
-      "Pass one of them: 0 low, 100 normal, 150 normal high, 200 high." },
-
-    /* Starting a backend and its device. */
-
-    { 4000, "QNN_BACKEND_ERROR_CANNOT_INITIALIZE", "No Snapdragon SOC detected",
-      "The library for real devices found no Qualcomm chip to talk to.",
-      { "the aarch64 library runs on a machine without an NPU",
-        "/sys/devices/soc0 cannot be read, or names a chip that the library does not know" },
-      "Run it on the device; on x86-64 use the x86-64 library, which emulates the NPU." },
-    { 4000, "QNN_BACKEND_ERROR_CANNOT_INITIALIZE", "Unsupported SoC model",
-      "The library does not serve this chip.",
-      { "the Linux libraries serve fewer chips than those for Android" },
-      "Use the libraries of this platform, in a release that lists the chip." },
-    { 14001, "QNN_DEVICE_ERROR_INVALID_CONFIG", "loading stub ... libcdsprpc.so",
-      "The system's library that talks to the DSP cannot be opened.",
-      { "on Android the app may not see it: its manifest does not ask for it",
-        "the machine has no such library, hence no DSP" },
-      "Declare <uses-native-library android:name=\"libcdsprpc.so\"/>; never ship a copy of it." },
-    { 14001, "QNN_DEVICE_ERROR_INVALID_CONFIG", "loading stub",
-      "The stub library, the half on this side of the DSP, cannot be opened.",
-      { "libQnnHtpV<arch>Stub.so is not beside libQnnHtp.so",
-        "a library that it needs is missing" },
-      "Ship the stub of the chip's NPU generation, of the same release, beside the backend." },
-    { 1008, "QNN_COMMON_ERROR_INCOMPATIBLE_BINARIES", "Failed to reset stub artifact load status",
-      "The stub is of another release than the backend.",
-      { "an older stub was found first, such as the phone's own copy" },
-      "Ship backend, stub and skel from one release, their folder first in the search path." },
-    { 1008, "QNN_COMMON_ERROR_INCOMPATIBLE_BINARIES", "lib id mismatch",
-      "Backend, stub and skel are not of one release.",
-      { "an older stub or skel was found first, such as the copy in the phone's system image" },
-      "Ship all three from one release and put their folder first in ADSP_LIBRARY_PATH." },
-    { 14001, "QNN_DEVICE_ERROR_INVALID_CONFIG", "Unknown rpc status",
-      "The DSP refused to open the skel library, the half that runs on it.",
-      { "an unsigned process domain is denied to this app (SELinux, mid-range chips)" },
-      "Ask the vendor for permission or a signed process domain." },
-    { 14001, "QNN_DEVICE_ERROR_INVALID_CONFIG", "crc32 failed in cpu",
-      "What came back from the DSP is not what the stub expects.",
-      { "stub and skel are not of one release" },
-      "Ship both from one release and put their folder first in ADSP_LIBRARY_PATH." },
-    { 14001, "QNN_DEVICE_ERROR_INVALID_CONFIG", "qnn_open failed",
-      "The skel library, the half that runs on the DSP, could not be opened there.",
-      { "its folder is not in ADSP_LIBRARY_PATH, or ':' stands between folders instead of ';'",
-        "the skel is of another release or NPU generation" },
-      "Put libQnnHtpV<arch>Skel.so in a folder named in ADSP_LIBRARY_PATH." },
-    { 1009, "QNN_COMMON_ERROR_LOADING_BINARIES", "Failed to load skel",
-      "The skel library, the half that runs on the DSP, was not loaded.",
-      { "its folder is not in ADSP_LIBRARY_PATH, or ':' stands between folders instead of ';'",
-        "the stub could not be opened: see the line before" },
-      "Put libQnnHtpV<arch>Skel.so in a folder named in ADSP_LIBRARY_PATH." },
-    { 14001, "QNN_DEVICE_ERROR_INVALID_CONFIG", "loadRemoteSymbols failed",
-      "There is no way to the DSP.",
-      { "stub or libcdsprpc.so could not be opened: a warning before this line names it" },
-      "Log at level 2 (warnings) and look at the first line." },
-    { 14001, "QNN_DEVICE_ERROR_INVALID_CONFIG", "Transport layer setup failed",
-      "There is no way to the DSP.",
-      { "stub, skel or libcdsprpc.so could not be opened: a line before this one names it" },
-      "Log at level 2 (warnings) and look at the first line." },
-    { 14001, "QNN_DEVICE_ERROR_INVALID_CONFIG", "config socModel",
-      "The chip that was asked for is not in the library's list.",
-      { "soc_model is misspelled, or newer than the library; release 2.49 refuses all of them" },
-      "Leave soc_model 0, or use a release that knows the chip." },
-    { 14003, "QNN_DEVICE_ERROR_ASSOCIATED_TO_CONTEXT", "There are context still associated",
-      "The device is still used by contexts.",
-      { "the device is freed before the contexts on it" },
-      "Free the contexts first, then the device, then the backend." },
-    { 1100, "QNN_COMMON_ERROR_GENERAL", "Unable to initialize device backend",
-      "The device cannot start, because the backend did not.",
-      { "backendCreate or logCreate had failed before" },
-      "Look at the first line that was logged, not at this one." },
-    { 5000, "QNN_CONTEXT_ERROR_INVALID_ARGUMENT", "provider isn't initialized",
-      "The context cannot be created, because the backend did not start.",
-      { "backendCreate or logCreate had failed before" },
-      "Look at the first line that was logged, not at this one." },
-    { 4000, "QNN_BACKEND_ERROR_CANNOT_INITIALIZE", "TuningMode must be enabled",
-      "The GPU library does not run on x86-64.",
-      { "there is no Adreno GPU in this machine" },
-      "Run it on a device, or use libQnnHtp.so or libQnnCpu.so." },
-    { 1006, "QNN_COMMON_ERROR_PLATFORM_NOT_SUPPORTED", "Invalid OpenCL driver path",
-      "The GPU library found no OpenCL driver.",
-      { "there is no Adreno GPU, or libOpenCL.so is not visible to the app" },
-      "On Android declare <uses-native-library android:name=\"libOpenCL.so\"/>." },
-    { 1000, "QNN_COMMON_ERROR_NOT_SUPPORTED", "QnnMem API is not supported",
-      "This library takes no registered memory.",
-      { "the x86-64 emulator has none, whatever its properties say" },
-      "Pass plain memory there." },
-    { 1000, "QNN_COMMON_ERROR_NOT_SUPPORTED", "API not supported",
-      "The library does not implement this call.",
-      { "it is one that only some backends or platforms have" },
-      "Go on without it." },
-    { 6000, "QNN_GRAPH_ERROR_INVALID_ARGUMENT", "Unknown or unsupported backend ID",
-      "libQnnSaver.so was told to stand for a backend that it cannot check options of.",
-      { "its option for the backend's id is set while a graph has options of a vendor" },
-      "Leave the option for the backend's id out." },
-
-    /* Building graphs. */
-
-    { 1002, "QNN_COMMON_ERROR_MEM_ALLOC", "no properties registered for",
-      "The NPU generation that is compiled for has no kernel for this operation.",
-      { "without a chip to compile for, the x86-64 library takes v68, which lacks float kernels",
-        "the release lacks the kernel: 2.47 and 2.48 that of RmsNorm without beta",
-        "there is no operation of this name" },
-      "Give it a chip (soc_model 57, or that of the device), a newer release, or another form of the"
-      " operation." },
-    { 1002, "QNN_COMMON_ERROR_MEM_ALLOC", "could not create op",
-      "The NPU generation that is compiled for has no kernel for this operation.",
-      { "without a chip to compile for, the x86-64 library takes v68, which lacks float kernels",
-        "the release lacks the kernel: 2.47 and 2.48 that of RmsNorm without beta",
-        "there is no operation of this name" },
-      "Give it a chip (soc_model 57, or that of the device), a newer release, or another form of the"
-      " operation." },
-    { 3110, "QNN_OP_PACKAGE_ERROR_VALIDATION_FAILURE", "Unsupported input/output datatypes",
-      "The operation exists, but not with these element types.",
-      { "types of inputs and outputs do not go together, or the chip lacks this type" },
-      "Use a combination that the operation's documentation lists for the chip." },
-    { 6000, "QNN_GRAPH_ERROR_INVALID_ARGUMENT", "Failed to set the params for the op",
-      "A parameter of the operation is missing or of a wrong type.",
-      { "a required parameter was left out" },
-      "Compare the parameters with the operation's definition." },
-    { 6022, "QNN_GRAPH_ERROR_FINALIZE_FAILED", "Graph has zero node",
-      "The graph is empty.",
-      { "no node was added, or adding them failed and the answers were ignored" },
-      "Add the nodes first, and check each answer." },
-    { 6003, "QNN_GRAPH_ERROR_INVALID_NAME", "Graph name is a duplicate",
-      "The context has a graph of this name already.",
-      { "a graph is created twice" },
-      "Give every graph of a context its own name." },
-    { 7003, "QNN_TENSOR_ERROR_ALREADY_EXISTS", "already exists in the graph",
-      "The graph has a tensor of this name already.",
-      { "a tensor that two nodes use is created for each of them" },
-      "Create it once and pass it to both." },
-    { 7007, "QNN_TENSOR_ERROR_INCOMPATIBLE_TENSOR_UPDATE", "not found in the updatable tensors",
-      "The tensor is a fixed one.",
-      { "it was not compiled as updateable" },
-      "Compile it as updateable; qnnrt-run --inspect lists those that are." },
-    { 7001, "QNN_TENSOR_ERROR_INVALID_HANDLE", "No tensor provided",
-      "A null pointer was passed for a tensor.",
-      { "the tensor was not made" },
-      "Pass a tensor." },
-    { 7004, "QNN_TENSOR_ERROR_INVALID_TENSOR_PARAM", "tensor datatype ... not supported",
-      "The library takes no tensor of this element type.",
-      { "4-bit weights are passed as a 4-bit type" },
-      "Pass 4-bit weights one per byte, in an 8-bit type with a 4-bit encoding." },
-    { 7004, "QNN_TENSOR_ERROR_INVALID_TENSOR_PARAM", "client buffer should be nullptr",
-      "An input or output was created with memory of its own.",
-      { "only static tensors have data when they are created" },
-      "Pass the memory to execute." },
-    { 6024, "QNN_GRAPH_ERROR_GRAPH_FINALIZED", "a finalized graph cannot be modified",
-      "The graph is finalized and takes no more tensors and nodes.",
-      { "something is added after finalize, or to a graph of a binary" },
-      "Add everything before finalize." },
-    { 5007, "QNN_CONTEXT_ERROR_GET_BINARY_FAILED", "buffer size provided is insufficient",
-      "The memory passed for the binary is too small.",
-      { "the context changed after its size was asked for" },
-      "Ask for the size again, and pass as much." },
-
-    /* Op packages, loaders, and lines that mean nothing. */
-
-    { 4005, "QNN_BACKEND_ERROR_OP_PACKAGE_NOT_FOUND", "Unable to find the op package init",
-      "The library is no op package for the HTP.",
-      { "it lacks the function op_pkg_init, which the vendor's C++ template defines" },
-      "Build the package from the vendor's template, for this backend." },
-    { 4006, "QNN_BACKEND_ERROR_OP_PACKAGE_IF_PROVIDER_NOT_FOUND", "Symbol lookup failed",
-      "The op package lacks the function that was named as its entry.",
-      { "the name is misspelled, or the symbol is hidden" },
-      "List its symbols (nm -D) and give the right name." },
-    { 4005, "QNN_BACKEND_ERROR_OP_PACKAGE_NOT_FOUND", "[QNN_CPU] Failed to open library",
-      "The op package cannot be opened.",
-      { "its path is wrong, it is for another machine, or a library that it needs is missing" },
-      "Check the path; the end of the line is the loader's own reason." },
-    { 4005, "QNN_BACKEND_ERROR_OP_PACKAGE_NOT_FOUND", "Error attempting to load dynamic library",
-      "The op package cannot be opened.",
-      { "its path is wrong, it is for another machine, or a library that it needs is missing" },
-      "Check the path; the end of the line is the loader's own reason." },
-    { 0, "", "unexpected GraphHtpSettings option",
-      "Release 2.51 logs this whenever a graph is created; it is harmless.",
-      { NULL }, "Nothing is wrong; look at the other lines." },
-    { 0, "", "LIBNATIVE: No alternate configuration",
-      "The x86-64 library prints this when it is loaded; it is harmless.",
-      { NULL }, "Nothing is wrong; look at the other lines." },
-    { 0, "", "libc++ ... cannot open shared object file",
-      "A library that the vendor's x86-64 library needs is not where it looks.",
-      { "libQnnHtp.so was copied without onnxruntime_qnn.libs, the folder beside its own" },
-      "Keep both folders of the wheel side by side." },
-    { 0, "", "libcdsprpc.so ... not found",
-      "The system's library that talks to the DSP cannot be opened.",
-      { "on Android the app may not see it: its manifest does not ask for it" },
-      "Declare <uses-native-library android:name=\"libcdsprpc.so\"/>; never ship a copy of it." },
-    { 0, "", "libcdsprpc.so ... cannot open shared object file",
-      "The system's library that talks to the DSP cannot be opened.",
-      { "the machine has no such library, hence no DSP" },
-      "Run it on the device." },
-};
-
-enum { QNNRT__LINES_COUNT = sizeof(qnnrt__lines_table) / sizeof(qnnrt__lines_table[0]) };
-
-/* Are the pieces of a pattern in the line at `text`, one behind the other? */
-static int qnnrt__lines_match(const char *text, const char *pattern)
+/* True if the line at `text` has all pieces of a pattern, in this order. */
+static int qnnrt__codes_match(const char *text, const char *pattern)
 {
     static const char gap[] = " ... ";
     for (;;) {
-        const char *end = qnnrt__lines_find(pattern, gap, sizeof(gap) - 1);
+        const char *end = qnnrt__codes_find(pattern, gap, sizeof(gap) - 1);
         const size_t length = end != NULL ? (size_t)(end - pattern) : strlen(pattern);
-        text = qnnrt__lines_find(text, pattern, length);
+        text = qnnrt__codes_find(text, pattern, length);
         if (text == NULL) return 0;
         if (end == NULL) return 1;
         text += length;
         pattern = end + sizeof(gap) - 1;
     }
 }
-#endif
 
-/* The entry of one line, which ends with its text or a newline; NULL when it is not known. */
-static const qnnrt_explanation *qnnrt__lines_explain(const char *line)
-{
-#ifndef QNNRT_NO_ERROR_TEXT
-    size_t i;
-    for (i = 0; i < QNNRT__LINES_COUNT; ++i)
-        if (qnnrt__lines_match(line, qnnrt__lines_table[i].text)) return &qnnrt__lines_table[i];
-#endif
-    (void)line;
-    return NULL;
-}
-
-/* =====================================================================================
-   VENDOR CODES                                                                   >>codes
-   The one place where answers of the vendor become words: for every code its symbol,
-   what it means, what caused it where people met it, and what to do.
-   Source: enumerators of the public API headers up to core 2.37, and what releases 2.47
-   to 2.51 name beyond them; causes from field reports and from provoking them on the
-   genuine libraries (tests/real/errors.c).
-   Needs: >>err >>log >>lines     Knows nothing of: who called
-   ===================================================================================== */
-
-#ifndef QNNRT_NO_ERROR_TEXT
-/* For codes of which nothing more is known, and remedies that several have. */
-#define QNNRT__CODES_LOG    "Read the first line that the library logged; it has the reason."
-#define QNNRT__CODES_REOPEN "Close everything on this backend and open it again."
-#define QNNRT__CODES_INFO   "Take names, ids, dims and types from the binary's own metadata."
-#define QNNRT__CODES_SKEL   "Put libQnnHtpV<arch>Skel.so in a folder named in ADSP_LIBRARY_PATH " \
-                            "(between several: ';', not ':')."
-
-/* Ascending. Components give names of their own to codes of 1000 to 1999 and of 30000 to 30999; the
-   common name is here, the others are in qnnrt__codes_aliases. */
-static const qnnrt_explanation qnnrt__codes_table[] = {
-    { 0, "QNN_SUCCESS", NULL, "The call succeeded.", { NULL }, "Nothing is wrong." },
-
-    /* Common to all. */
-
-    { 1000, "QNN_COMMON_ERROR_NOT_SUPPORTED", NULL,
-      "The library does not offer this call, option or feature here.",
-      { "the x86-64 emulator lacks it: weight-shared contexts, registered memory, signals",
-        "an option that this backend or release does not know; properties may claim otherwise" },
-      "Go on without it, or use a binary without it; the line logged first says what is missing." },
-    { 1002, "QNN_COMMON_ERROR_MEM_ALLOC", NULL,
-      "Memory could not be had: that of the NPU's process domain, as a rule, not the phone's.",
-      { "the NPU's process domain is full: a context over about 3.6 GB, or too many contexts",
-        "on x86-64, a float graph is finalized without a chip to compile for",
-        "the process itself is out of memory" },
-      "Split into shards, load fewer, free before loading; on x86-64 set soc_model (57)." },
-    { 1003, "QNN_COMMON_ERROR_SYSTEM", NULL,
-      "A service of the operating system failed.", { NULL }, QNNRT__CODES_LOG },
-    { 1004, "QNN_COMMON_ERROR_INVALID_ARGUMENT", NULL,
-      "An argument is wrong.",
-      { "a null pointer", "a struct in a version that this library does not know" },
-      "Check pointers and struct versions against the library's interface version." },
-    { 1005, "QNN_COMMON_ERROR_OPERATION_NOT_PERMITTED", NULL,
-      "The call is not allowed in this state.",
-      { "the binary of a context that came from a binary was asked for" },
-      "Keep the file that the context was loaded from; else mind the order of calls." },
-    { 1006, "QNN_COMMON_ERROR_PLATFORM_NOT_SUPPORTED", NULL,
-      "The library does not run on this machine.",
-      { "no chip or driver that it could use", "the GPU library found no OpenCL driver" },
-      "Use the backend and the libraries of this platform." },
-    { 1007, "QNN_COMMON_ERROR_SYSTEM_COMMUNICATION", NULL,
-      "The way to the DSP broke and can be opened again.",
-      { "the DSP restarted; every handle is dead" }, QNNRT__CODES_REOPEN },
-    { 1008, "QNN_COMMON_ERROR_INCOMPATIBLE_BINARIES", NULL,
-      "Libraries were loaded that do not belong together.",
-      { "stub and skel of different releases, often an older copy in the phone's system image",
-        "the skel was not found" },
-      "Ship both from one release and put their folder first in ADSP_LIBRARY_PATH." },
-    { 1009, "QNN_COMMON_ERROR_LOADING_BINARIES", NULL,
-      "A library that the backend needs was not loaded.",
-      { "the skel for this NPU is missing, or its folder is not on the DSP's search path",
-        "':' stands between the folders of ADSP_LIBRARY_PATH" }, QNNRT__CODES_SKEL },
-    { 1010, "QNN_COMMON_ERROR_RESOURCE_UNAVAILABLE", NULL,
-      "A resource of the device is taken.",
-      { "other contexts, perhaps of other processes, hold it" },
-      "Free contexts that are not needed and try again." },
-    { 1011, "QNN_COMMON_ERROR_SYSTEM_COMMUNICATION_FATAL", NULL,
-      "The way to the DSP broke, and nothing that used it can go on.",
-      { "the DSP restarted; every handle is dead" }, QNNRT__CODES_REOPEN },
-    { 1100, "QNN_COMMON_ERROR_GENERAL", NULL,
-      "The call failed inside the library.",
-      { "an earlier call had failed, such as backendCreate before deviceCreate",
-        "on x86-64, contexts for different NPU generations (v68, v75) are loaded in this process, "
-        "and the emulator runs those loaded last only" },
-      "Read the line logged first; on x86-64 close one model before the other is opened." },
-    { 2000, "QNN_PROPERTY_ERROR_UNKNOWN_KEY", NULL,
-      "The library does not know this property.",
-      { "the key is newer than the library, or names a group" },
-      "Take it for a feature that is not there." },
-
-    /* Op packages. */
-
-    { 3000, "QNN_OP_PACKAGE_ERROR_LIBRARY_ALREADY_INITIALIZED", NULL,
-      "The op package was started before.",
-      { "it is registered twice" }, "Register it once per process." },
-    { 3001, "QNN_OP_PACKAGE_ERROR_LIBRARY_NOT_INITIALIZED", NULL,
-      "The op package was called before it was started.", { NULL }, QNNRT__CODES_LOG },
-    { 3002, "QNN_OP_PACKAGE_ERROR_INVALID_HANDLE", NULL,
-      "The op package does not know this handle.", { NULL }, QNNRT__CODES_LOG },
-    { 3100, "QNN_OP_PACKAGE_ERROR_INVALID_INFRASTRUCTURE", NULL,
-      "The op package cannot use the infrastructure that the backend gave it.",
-      { "it was built for another backend or release; the CPU backend gives a null pointer" },
-      "Build the package for this backend and release." },
-    { 3101, "QNN_OP_PACKAGE_ERROR_INVALID_INFO", NULL,
-      "What the op package says about itself is not valid.", { NULL },
-      "Check the package's info structure. " QNNRT__CODES_LOG },
-    { 3110, "QNN_OP_PACKAGE_ERROR_VALIDATION_FAILURE", NULL,
-      "The operation is refused with these parameters and element types.",
-      { "the backend or the chip does not have it with these types",
-        "the DSP side was not loaded: see the first line logged" },
-      "Use types that the operation has on this chip; validate before adding." },
-    { 3200, "QNN_OP_PACKAGE_ERROR_INVALID_ARGUMENT", NULL,
-      "A function of the op package got a wrong argument.", { NULL }, QNNRT__CODES_LOG },
-
-    /* Backends. */
-
-    { 4000, "QNN_BACKEND_ERROR_CANNOT_INITIALIZE", NULL,
-      "The backend cannot start.",
-      { "there is no NPU to talk to: not a Snapdragon, or one that the library does not know",
-        "libcdsprpc.so is not visible to the app (Android)",
-        "the device node may not be opened by this process" },
-      "Run on the device; on Android declare <uses-native-library "
-      "android:name=\"libcdsprpc.so\"/>." },
-    { 4002, "QNN_BACKEND_ERROR_TERMINATE_FAILED", NULL,
-      "The backend could not free what it held.", { NULL }, QNNRT__CODES_LOG },
-    { 4003, "QNN_BACKEND_ERROR_NOT_SUPPORTED", NULL,
-      "The backend does not offer this.", { NULL }, "Go on without it. " QNNRT__CODES_LOG },
-    { 4004, "QNN_BACKEND_ERROR_INVALID_ARGUMENT", NULL,
-      "An argument for the backend is wrong.",
-      { "a log handle that was freed or comes from another library", "a null pointer" },
-      "Pass handles that this library made, and keep them until it is done." },
-    { 4005, "QNN_BACKEND_ERROR_OP_PACKAGE_NOT_FOUND", NULL,
-      "The op package cannot be opened.",
-      { "its path is wrong, or a library that it needs is missing",
-        "on the HTP: it does not export op_pkg_init" },
-      "Check the path, and that it was built for this backend." },
-    { 4006, "QNN_BACKEND_ERROR_OP_PACKAGE_IF_PROVIDER_NOT_FOUND", NULL,
-      "The op package lacks the function that was named as its entry.",
-      { "the name is misspelled, or the symbol is hidden" },
-      "List its symbols (nm -D) and give the right name." },
-    { 4007, "QNN_BACKEND_ERROR_OP_PACKAGE_REGISTRATION_FAILED", NULL,
-      "The op package was not taken.",
-      { "it is registered already", "its start failed" },
-      "Register it once. " QNNRT__CODES_LOG },
-    { 4008, "QNN_BACKEND_ERROR_OP_PACKAGE_UNSUPPORTED_VERSION", NULL,
-      "The op package speaks an interface version that this backend does not.",
-      { "it was built with headers of another release" },
-      "Build it with the headers of the library's release." },
-    { 4009, "QNN_BACKEND_ERROR_OP_PACKAGE_DUPLICATE", NULL,
-      "An operation of this package and name is registered already.",
-      { "two packages have the same name" }, "Register one of them, or rename it." },
-    { 4010, "QNN_BACKEND_ERROR_INCONSISTENT_CONFIG", NULL,
-      "Options of the backend contradict each other or earlier ones.", { NULL },
-      "Leave out options one by one. " QNNRT__CODES_LOG },
-    { 4011, "QNN_BACKEND_ERROR_INVALID_HANDLE", NULL,
-      "There is no such backend.",
-      { "it was freed before, or never created" }, "Free it once, and last of all." },
-    { 4012, "QNN_BACKEND_ERROR_INVALID_CONFIG", NULL,
-      "An option of the backend is not valid.", { NULL },
-      "Leave out options one by one. " QNNRT__CODES_LOG },
-    { 4013, "QNN_BACKEND_ERROR_OP_PACKAGE_LOAD_FROM_BUFFER_FAILED", NULL,
-      "An op package that was passed as bytes cannot be opened.",
-      { "the bytes are no whole library, or one for another architecture" },
-      "Pass a complete library built for this machine." },
-    { 4950, "QNN_SAVER_ERROR_DUMMY_RETVALUE", NULL,
-      "libQnnSaver.so only records calls; it has no real answer to this one.",
-      { "a size, a binary or device facts were asked of the recorder" },
-      "Expected there; use a real backend for results." },
-    { 4951, "QNN_SAVER_ERROR_ALREADY_INSTANTIATED", NULL,
-      "libQnnSaver.so records already.",
-      { "it is set up after its first use, or twice" },
-      "Set it up once, before backendCreate." },
-
-    /* Contexts. */
-
-    { 5000, "QNN_CONTEXT_ERROR_INVALID_ARGUMENT", NULL,
-      "The context was refused.",
-      { "made by a newer release than the library, for another chip, or cut short",
-        "a null pointer, or a size of 0" },
-      "Build it with the library's release or ship newer libraries; copy the file again." },
-    { 5001, "QNN_CONTEXT_ERROR_CTX_DOES_NOT_EXIST", NULL,
-      "There is no such context in this backend.",
-      { "it was freed, or was never created" }, QNNRT__CODES_REOPEN },
-    { 5002, "QNN_CONTEXT_ERROR_INVALID_HANDLE", NULL,
-      "The handle is that of no living context or backend.",
-      { "it was freed: itself, or with its backend", "creating it had failed" },
-      "Check the answer of the call that made it; free in reverse order, once." },
-    { 5003, "QNN_CONTEXT_ERROR_NOT_FINALIZED", NULL,
-      "The context has a graph that is not finalized.",
-      { "its binary was asked for too early" }, "Finalize every graph first." },
-    { 5004, "QNN_CONTEXT_ERROR_BINARY_VERSION", NULL,
-      "The library does not read binaries of this version.",
-      { "made by a newer release than the library, or by a very old one" },
-      "Build it with the library's release or ship newer libraries." },
-    { 5005, "QNN_CONTEXT_ERROR_CREATE_FROM_BINARY", NULL,
-      "The binary cannot become a context here.",
-      { "made for another backend or chip",
-        "it asks for more VTCM than the chip has: 8 MB on a part with 4 MB",
-        "damaged, or cut short (the CPU backend answers this for it)" },
-      "Compile it for this chip and backend, with a vtcm_mb that it has." },
-    { 5006, "QNN_CONTEXT_ERROR_GET_BINARY_SIZE_FAILED", NULL,
-      "The size of the context's binary could not be told.", { NULL }, QNNRT__CODES_LOG },
-    { 5007, "QNN_CONTEXT_ERROR_GET_BINARY_FAILED", NULL,
-      "The context's binary could not be written.",
-      { "the memory passed for it is too small", "the context has nothing of what was asked for" },
-      "Ask for the size directly before and pass as much." },
-    { 5008, "QNN_CONTEXT_ERROR_BINARY_CONFIGURATION", NULL,
-      "The options inside the binary are not valid here.",
-      { "it was compiled with options that this chip or release lacks" },
-      "Compile it for this chip with the library's release." },
-    { 5009, "QNN_CONTEXT_ERROR_SET_PROFILE", NULL,
-      "The profile could not be attached to the context.", { NULL }, QNNRT__CODES_LOG },
-    { 5010, "QNN_CONTEXT_ERROR_INVALID_CONFIG", NULL,
-      "An option of the context is not valid here.",
-      { "an option that this library or platform refuses, such as sharing buffers on x86-64",
-        "a value out of range, such as a priority that does not exist" },
-      "Try again without the option. " QNNRT__CODES_LOG },
-    { 5011, "QNN_CONTEXT_ERROR_BINARY_SUBOPTIMAL", NULL,
-      "The binary would run, but not as fast as this chip can.",
-      { "it was compiled for another chip, or by an older release, and strict checking is on" },
-      "Compile it for this chip, or allow binaries that are not optimal." },
-    { 5012, "QNN_CONTEXT_ERROR_ABORTED", NULL,
-      "The program itself ended this call through a signal.",
-      { "signalTrigger was called" }, "Nothing is broken; call again." },
-    { 5013, "QNN_CONTEXT_ERROR_TIMED_OUT", NULL,
-      "The call was not done in the time that its signal gave it.",
-      { "the time-out is too short for a context of this size" }, "Raise the time-out." },
-    { 5014, "QNN_CONTEXT_ERROR_INCREMENT_INVALID_BUFFER", NULL,
-      "The memory given back is not a piece of a binary that the library handed out.",
-      { "it was released twice, or is the caller's own" },
-      "Release exactly what was handed out, once." },
-
-    /* Graphs. */
-
-    { 6000, "QNN_GRAPH_ERROR_INVALID_ARGUMENT", NULL,
-      "An argument for the graph is wrong.",
-      { "no inputs or no outputs were passed", "a profile or a context that does not exist",
-        "a parameter of an operation is missing" },
-      "Check what is passed. " QNNRT__CODES_INFO },
-    { 6001, "QNN_GRAPH_ERROR_INVALID_HANDLE", NULL,
-      "There is no such graph.",
-      { "the context of this graph is gone: freed, or lost with its backend or the DSP",
-        "graphRetrieve had failed" },
-      QNNRT__CODES_REOPEN },
-    { 6002, "QNN_GRAPH_ERROR_GRAPH_DOES_NOT_EXIST", NULL,
-      "The context has no graph of this name.",
-      { "the name is misspelled, or is that of another build" }, QNNRT__CODES_INFO },
-    { 6003, "QNN_GRAPH_ERROR_INVALID_NAME", NULL,
-      "The name is empty, unknown, or taken.",
-      { "graphRetrieve: the context has no graph of this name",
-        "graphCreate: it has one already" },
-      "Take the names from the metadata (qnnrt-run --inspect); give new graphs new names." },
-    { 6004, "QNN_GRAPH_ERROR_INVALID_TENSOR", NULL,
-      "A tensor that was passed does not fit the graph.",
-      { "the set of tensors differs from what the graph was built with: ids, number, dims",
-        "a tensor has no memory, or 0 bytes of it" },
-      QNNRT__CODES_INFO " Bind every one." },
-    { 6005, "QNN_GRAPH_ERROR_INVALID_OP_CONFIG", NULL,
-      "A node is not described as its operation wants it.",
-      { "inputs, parameters or element types that the operation does not have on this chip" },
-      "Compare with the operation's definition; validate before adding." },
-    { 6006, "QNN_GRAPH_ERROR_SET_PROFILE", NULL,
-      "The profile could not be attached to the graph.", { NULL }, QNNRT__CODES_LOG },
-    { 6007, "QNN_GRAPH_ERROR_UNCONNECTED_NODE", NULL,
-      "A node was added before the nodes that it depends on.",
-      { "the order of the nodes is wrong" }, "Add nodes in the order of the data." },
-    { 6020, "QNN_GRAPH_ERROR_CREATE_FAILED", NULL,
-      "The graph could not be created with these options.", { NULL },
-      "Leave out options one by one. " QNNRT__CODES_LOG },
-    { 6021, "QNN_GRAPH_ERROR_OPTIMIZATION_FAILED", NULL,
-      "The compiler could not optimize the graph.", { NULL },
-      "Lower the optimization level. " QNNRT__CODES_LOG },
-    { 6022, "QNN_GRAPH_ERROR_FINALIZE_FAILED", NULL,
-      "The graph could not be compiled.",
-      { "it has no nodes", "an operation has no kernel on the chip" },
-      "Check the answers of adding nodes; set the chip (soc_model)." },
-    { 6023, "QNN_GRAPH_ERROR_GRAPH_NOT_FINALIZED", NULL,
-      "The graph is executed and is still being built.",
-      { "finalize was not called, or failed" }, "Finalize it first and check the answer." },
-    { 6024, "QNN_GRAPH_ERROR_GRAPH_FINALIZED", NULL,
-      "The graph is finalized and takes no changes.",
-      { "a tensor, node or option is added too late, or to a graph of a binary" },
-      "Add everything before finalize." },
-    { 6025, "QNN_GRAPH_ERROR_EXECUTION_ASYNC_FIFO_FULL", NULL,
-      "Too many asynchronous executes are waiting.",
-      { "they are queued faster than the NPU finishes them" },
-      "Wait for one, or create the context with a deeper queue." },
-    { 6030, "QNN_GRAPH_ERROR_SIGNAL_IN_USE", NULL,
-      "The signal is in another call.",
-      { "one signal is passed to two calls at a time" }, "One signal per call." },
-    { 6031, "QNN_GRAPH_ERROR_ABORTED", NULL,
-      "The execute was ended before it was done.",
-      { "the program triggered its signal", "a graph of higher priority took its memory (VTCM)" },
-      "Execute again." },
-    { 6032, "QNN_GRAPH_ERROR_PROFILE_IN_USE", NULL,
-      "The profile belongs to another graph.",
-      { "one profile is bound to two graphs" }, "One profile per graph." },
-    { 6033, "QNN_GRAPH_ERROR_TIMED_OUT", NULL,
-      "The graph was not done in the time that it was given.",
-      { "the NPU is busy or clocked down", "the time-out is shorter than one run" },
-      "Raise the time-out, the priority or the power settings." },
-    { 6034, "QNN_GRAPH_ERROR_SUBGRAPH", NULL,
-      "The call is for graphs, and this one is a subgraph.",
-      { "a subgraph is executed or retrieved by itself" }, "Use the graph that it belongs to." },
-    { 6035, "QNN_GRAPH_ERROR_DISABLED", NULL,
-      "The graph was left out when its context was loaded.",
-      { "the option that enables graphs does not name it" },
-      "Name it there, or leave the option out." },
-    { 6036, "QNN_GRAPH_ERROR_DYNAMIC_TENSOR_SHAPE", NULL,
-      "A dimension that may change has no valid value, or the graph has none that may.",
-      { "dims were passed that the graph was not built for" },
-      "Pass dims within what the metadata marks as dynamic." },
-    { 6037, "QNN_GRAPH_ERROR_TENSOR_SPARSITY", NULL,
-      "A sparse tensor is not described as the graph wants it.", { NULL }, QNNRT__CODES_LOG },
-    { 6038, "QNN_GRAPH_ERROR_EARLY_TERMINATION", NULL,
-      "An operation ended the execute early; outputs are incomplete.",
-      { "the graph has an operation that may stop it, and it did" },
-      "Treat the outputs as not computed." },
-    { 6039, "QNN_GRAPH_ERROR_INVALID_CONTEXT", NULL,
-      "The context of this graph is gone.",
-      { "it was freed, or lost in a restart of the DSP" }, QNNRT__CODES_REOPEN },
-    { 6040, "QNN_GRAPH_ERROR_CYCLE_DETECTED", NULL,
-      "The nodes of the graph form a circle.",
-      { "an output feeds a node that it depends on" }, "Check the tensors that join the nodes." },
-    { 6999, "QNN_GRAPH_MAX_ERROR", NULL,
-      "The last number for graphs; seen when an execute failed for no reason that has a code.",
-      { "the DSP crashed or timed out while executing" }, QNNRT__CODES_REOPEN },
-
-    /* Tensors and memory. */
-
-    { 7001, "QNN_TENSOR_ERROR_INVALID_HANDLE", NULL,
-      "The tensor, or the graph or context it is for, does not exist.",
-      { "a null pointer, or a graph that is gone" }, "Check the answers of the calls before." },
-    { 7002, "QNN_TENSOR_ERROR_DOES_NOT_EXIST", NULL,
-      "The graph or context has no such tensor.",
-      { "an id or name of another graph" }, QNNRT__CODES_INFO },
-    { 7003, "QNN_TENSOR_ERROR_ALREADY_EXISTS", NULL,
-      "The graph has a tensor of this name already.",
-      { "it is created once for each node that uses it" }, "Create it once." },
-    { 7004, "QNN_TENSOR_ERROR_INVALID_TENSOR_PARAM", NULL,
-      "A field of the tensor is not valid.",
-      { "an element type that the library does not take, such as a 4-bit one",
-        "data in a tensor that is no static one" },
-      "Pass 4-bit weights one per byte; leave the memory of inputs and outputs out at creation." },
-    { 7005, "QNN_TENSOR_ERROR_UNSUPPORTED_TENSOR_PARAM", NULL,
-      "A field of the tensor is valid, but not on this backend.",
-      { "an element type or encoding that this backend lacks" },
-      "Use a type that it has, or another backend." },
-    { 7006, "QNN_TENSOR_ERROR_NAME_HASH_COLLISION", NULL,
-      "The library takes two names of tensors for the same.",
-      { "their hashes happen to be equal" }, "Rename one of them." },
-    { 7007, "QNN_TENSOR_ERROR_INCOMPATIBLE_TENSOR_UPDATE", NULL,
-      "The tensor cannot be replaced by this one.",
-      { "it was not compiled as updateable", "dims, type or encoding differ" },
-      "Compile it as updateable and keep its facts." },
-    { 8000, "QNN_MEM_ERROR_INVALID_ARGUMENT", NULL,
-      "An argument for registering memory is wrong.",
-      { "a null pointer, a file descriptor that is none, or no descriptors at all" },
-      "Check descriptor, shape and context." },
-    { 8001, "QNN_MEM_ERROR_INVALID_HANDLE", NULL,
-      "There is no such registered memory.",
-      { "it was given back, or its context is gone" }, "Register it again in this context." },
-    { 8002, "QNN_MEM_ERROR_ALREADY_REGISTERED", NULL,
-      "This memory is registered already.",
-      { "two graphs share a buffer, such as prefill and decode, and each registers it" },
-      "Register it once and share the handle." },
-    { 8003, "QNN_MEM_ERROR_MAPPING", NULL,
-      "The memory could not be mapped for the device.",
-      { "it is not of the device's allocator (rpcmem, dma-buf)",
-        "the address space of the NPU's process domain is full" },
-      "Allocate it with rpcmem; register less." },
-    { 8004, "QNN_MEM_ERROR_INVALID_SHAPE", NULL,
-      "The shape or the alignment of the memory does not suit the backend.",
-      { "offset or size are not aligned as it wants" }, "Align to pages, or at least to 64 bytes." },
-    { 8005, "QNN_MEM_ERROR_UNSUPPORTED_MEMTYPE", NULL,
-      "The backend does not take memory of this kind.",
-      { "DMA-BUF, ION or custom memory that this platform lacks" },
-      "Use another kind, or plain memory." },
-
-    /* Signals, errors, logs, profiles, power. */
-
-    { 9000, "QNN_SIGNAL_ERROR_SIGNAL_IN_USE", NULL,
-      "The signal is in another call, or does not exist.",
-      { "one signal is passed to two calls at a time", "its handle is not a signal's" },
-      "One signal per call; free it after the call." },
-    { 9001, "QNN_SIGNAL_ERROR_SIGNAL_IDLE", NULL,
-      "No call is using the signal.",
-      { "it was triggered before the call began, or after it ended" }, "Nothing had to be ended." },
-    { 9002, "QNN_SIGNAL_ERROR_INVALID_ARGUMENT", NULL,
-      "An option of the signal is not valid.", { NULL }, QNNRT__CODES_LOG },
-    { 9003, "QNN_SIGNAL_ERROR_INVALID_HANDLE", NULL,
-      "There is no such signal.",
-      { "it was freed, or belongs to another backend" }, "Create it on this backend." },
-    { 9004, "QNN_SIGNAL_ERROR_TIMEOUT", NULL,
-      "The time of the signal ran out.",
-      { "the call takes longer than that" }, "Raise the time-out." },
-    { 9005, "QNN_SIGNAL_ERROR_INCOMPATIBLE_SIGNAL_TYPE", NULL,
-      "The call takes no signal of this kind.",
-      { "a time-out signal where an abort signal is wanted, or the reverse" },
-      "Pass the other kind." },
-    { 10000, "QNN_ERROR_INVALID_ARGUMENT", NULL,
-      "An argument for asking about an error is wrong.",
-      { "a null pointer" }, "Pass a place for the text." },
-    { 10001, "QNN_ERROR_INVALID_ERROR_HANDLE", NULL,
-      "The library knows no error of this number.",
-      { "the number is of a newer release, or is none of QNN's" },
-      "Look it up by the line that was logged." },
-    { 11002, "QNN_LOG_ERROR_INITIALIZATION", NULL,
-      "The log could not be started.", { NULL }, "Go on without a log handle." },
-    { 11003, "QNN_LOG_ERROR_INVALID_ARGUMENT", NULL,
-      "An argument for the log is wrong.",
-      { "a level that does not exist: 1 (error) to 5 (debug) do" }, "Pass one of them." },
-    { 11004, "QNN_LOG_ERROR_INVALID_HANDLE", NULL,
-      "There is no such log.",
-      { "it was freed, or comes from another library" }, "Free it once, after the backend." },
-    { 12000, "QNN_PROFILE_ERROR_INVALID_HANDLE", NULL,
-      "There is no such profile.",
-      { "it was freed before, or never created" }, "Free it once." },
-    { 12001, "QNN_PROFILE_ERROR_HANDLE_IN_USE", NULL,
-      "The profile is in use.",
-      { "a graph or a call still holds it" }, "Free graph or context first." },
-    { 12002, "QNN_PROFILE_ERROR_INCOMPATIBLE_EVENT", NULL,
-      "The event has no data of this form.",
-      { "the CPU backend has extended events only" },
-      "Ask for the plain form first, then for the extended one." },
-    { 13000, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_INVALID_HANDLE_PTR", NULL,
-      "A null pointer was passed for a power setting's handle.",
-      { "a null pointer" }, "Pass a place for it." },
-    { 13001, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_INVALID_INPUT", NULL,
-      "An argument for power settings is wrong.",
-      { "a device or core that is not there", "an id that was not created, or is destroyed" },
-      "Use device 0, core 0, and the id that createPowerConfigId gave." },
-    { 13002, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_UNSUPPORTED_CONFIG", NULL,
-      "This chip or release does not know this power setting.", { NULL }, "Leave it out." },
-    { 13003, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_TRANSPORT", NULL,
-      "A power setting did not reach the DSP.",
-      { "the DSP restarted, or was never reached" }, QNNRT__CODES_REOPEN },
-    { 13004, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_UNSUPPORTED", NULL,
-      "Power settings are not offered here.", { NULL }, "Go on without them." },
-    { 13005, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_MEM_ALLOC", NULL,
-      "Memory for a power setting could not be had.",
-      { "too many settings were created and not destroyed" }, "Create one and keep it." },
-    { 13006, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_FAILED", NULL,
-      "A power setting failed on the DSP.", { NULL }, QNNRT__CODES_LOG },
-
-    /* Devices and settings. */
-
-    { 14000, "QNN_DEVICE_ERROR_INVALID_HANDLE", NULL,
-      "There is no such device.",
-      { "it was freed before, or creating it had failed" }, "Free it once, before the backend." },
-    { 14001, "QNN_DEVICE_ERROR_INVALID_CONFIG", NULL,
-      "The device could not be created: an option is wrong, or, far more often, the DSP is not "
-      "reached.",
-      { "no transport to the DSP: stub or skel missing or not on the search path, or the driver is "
-        "not accessible",
-        "an unsigned process domain is denied",
-        "a soc_model that the library does not know" },
-      "Check that libQnnHtpV<arch>Stub.so lies beside the backend and the Skel in"
-      " ADSP_LIBRARY_PATH (separator ';')." },
-    { 14002, "QNN_DEVICE_ERROR_HARDWARE_UNAVAILABLE", NULL,
-      "The device cannot be used.",
-      { "the library does not serve this chip",
-        "it is switched off, restarting, or held by another process" },
-      "Use libraries of this platform in a release that lists the chip; else try again later." },
-    { 14003, "QNN_DEVICE_ERROR_ASSOCIATED_TO_CONTEXT", NULL,
-      "Contexts still use the device.",
-      { "it is freed before they are" }, "Free contexts, then the device, then the backend." },
-    { 14004, "QNN_DEVICE_ERROR_ACCESS_DENIED", NULL,
-      "This process may not use the device.",
-      { "the system's policy (SELinux, permissions) denies it" },
-      "Ask the vendor for permission, or run as an app that has it." },
-    { 15000, "QNN_GLOBAL_CONFIG_ERROR_INVALID_CONFIG", NULL,
-      "A setting for the whole library is not valid.", { NULL },
-      "Leave it out. " QNNRT__CODES_LOG },
-
-    /* libQnnSystem.so. */
-
-    { 30000, "QNN_SYSTEM_COMMON_ERROR_INVALID_HANDLE", NULL,
-      "There is no such object of libQnnSystem.so.",
-      { "it was freed before, or creating it had failed" },
-      "Check the answers of the calls before." },
-    { 30001, "QNN_SYSTEM_COMMON_ERROR_INVALID_ARGUMENT", NULL,
-      "The library for metadata refused what it was given.",
-      { "no bytes at all", "a file that is something else: zeros, JSON, a library" },
-      "Check that the file is a context binary and was read completely." },
-    { 30002, "QNN_SYSTEM_CONTEXT_ERROR_OPERATION_FAILED", NULL,
-      "The library for metadata failed, or the binary is not for this chip.",
-      { "a binary of another chip", "it asks for more VTCM than the chip has",
-        "of a tensor's footprint: the tensor is not valid" },
-      "Compile it for this chip. " QNNRT__CODES_LOG },
-    { 30010, "QNN_SYSTEM_CONTEXT_ERROR_MALFORMED_BINARY", NULL,
-      "The file is no whole context binary that this release reads.",
-      { "damaged or cut short, or of a release that the library cannot read",
-        "the number alone says little: it was seen for unrelated causes too" },
-      "Copy the file again and compare its size; use a newer libQnnSystem.so." },
-    { 31000, "QNN_SYSTEM_PROFILE_ERROR_MEM_ALLOC", NULL,
-      "Memory for writing profile events could not be had.",
-      { "the process is out of memory" }, "Write fewer events at a time." },
-
-    /* Answers of FastRPC, the way to the DSP; they stand in log lines. 32 bits. */
-
-    { 0x80000406u, "", NULL,
-      "The DSP found no library of the name that it was to open.",
-      { "the skel's folder is not in ADSP_LIBRARY_PATH, or ':' stands between folders",
-        "no skel for this NPU generation was shipped" }, QNNRT__CODES_SKEL },
-    { 0x8000040Du, "", NULL,
-      "The DSP did not open the skel library.",
-      { "it is not on the DSP's search path, or not of the backend's release" },
-      QNNRT__CODES_SKEL },
-    { 0x80000414u, "", NULL,
-      "The DSP denies this process an unsigned process domain.",
-      { "the system's policy (SELinux), or a chip of the middle range that does not offer it" },
-      "Use a signed process domain, or ask the vendor for permission." },
-    { 0x80000580u, "", NULL,
-      "The DSP denies this process an unsigned process domain.",
-      { "the system's policy (SELinux), or a chip of the middle range that does not offer it" },
-      "Use a signed process domain, or ask the vendor for permission." },
-    { 0x80000600u, "", NULL,
-      "The DSP did not open the skel library.",
-      { "the skel's folder is not in ADSP_LIBRARY_PATH" }, QNNRT__CODES_SKEL },
-};
-
-typedef struct qnnrt__codes_alias { uint32_t code; const char *symbol; } qnnrt__codes_alias;
-
-/* Other names of codes above. */
-static const qnnrt__codes_alias qnnrt__codes_aliases[] = {
-    {     0, "QNN_PROPERTY_NO_ERROR" },
-    {     0, "QNN_PROPERTY_SUPPORTED" },
-    {     0, "QNN_OP_PACKAGE_NO_ERROR" },
-    {     0, "QNN_BACKEND_NO_ERROR" },
-    {     0, "QNN_CONTEXT_NO_ERROR" },
-    {     0, "QNN_GRAPH_NO_ERROR" },
-    {     0, "QNN_TENSOR_NO_ERROR" },
-    {     0, "QNN_MEM_NO_ERROR" },
-    {     0, "QNN_SIGNAL_NO_ERROR" },
-    {     0, "QNN_ERROR_NO_ERROR" },
-    {     0, "QNN_LOG_NO_ERROR" },
-    {     0, "QNN_PROFILE_NO_ERROR" },
-    {     0, "QNN_HTP_PERF_INFRASTRUCTURE_NO_ERROR" },
-    {     0, "QNN_DEVICE_NO_ERROR" },
-    {     0, "QNN_GLOBAL_CONFIG_NO_ERROR" },
-    {     0, "QNN_SYSTEM_COMMON_NO_ERROR" },
-    {     0, "QNN_SYSTEM_CONTEXT_NO_ERROR" },
-    {     0, "QNN_SYSTEM_DLC_NO_ERROR" },
-    {     0, "QNN_SYSTEM_TENSOR_NO_ERROR" },
-    {     0, "QNN_SYSTEM_PROFILE_NO_ERROR" },
-    {     0, "QNN_INTERFACE_NO_ERROR" },
-    {     0, "QNN_SYSTEM_INTERFACE_NO_ERROR" },
-    {  1000, "QNN_PROPERTY_NOT_SUPPORTED" },
-    {  1000, "QNN_OP_PACKAGE_ERROR_UNSUPPORTED_FEATURE" },
-    {  1000, "QNN_CONTEXT_ERROR_UNSUPPORTED_FEATURE" },
-    {  1000, "QNN_GRAPH_ERROR_UNSUPPORTED_FEATURE" },
-    {  1000, "QNN_TENSOR_ERROR_UNSUPPORTED_FEATURE" },
-    {  1000, "QNN_MEM_ERROR_NOT_SUPPORTED" },
-    {  1000, "QNN_SIGNAL_ERROR_UNSUPPORTED" },
-    {  1000, "QNN_PROFILE_ERROR_UNSUPPORTED" },
-    {  1000, "QNN_DEVICE_ERROR_UNSUPPORTED_FEATURE" },
-    {  1000, "QNN_SYSTEM_COMMON_ERROR_UNSUPPORTED_FEATURE" },
-    {  1000, "QNN_SYSTEM_CONTEXT_ERROR_UNSUPPORTED_FEATURE" },
-    {  1000, "QNN_SYSTEM_DLC_ERROR_UNSUPPORTED_FEATURE" },
-    {  1000, "QNN_SYSTEM_TENSOR_ERROR_UNSUPPORTED_FEATURE" },
-    {  1000, "QNN_SYSTEM_PROFILE_ERROR_UNSUPPORTED_FEATURE" },
-    {  1000, "QNN_INTERFACE_ERROR_NOT_SUPPORTED" },
-    {  1000, "QNN_SYSTEM_INTERFACE_ERROR_NOT_SUPPORTED" },
-    {  1002, "QNN_BACKEND_ERROR_MEM_ALLOC" },
-    {  1002, "QNN_CONTEXT_ERROR_MEM_ALLOC" },
-    {  1002, "QNN_GRAPH_ERROR_MEM_ALLOC" },
-    {  1002, "QNN_SIGNAL_ERROR_MEM_ALLOC" },
-    {  1002, "QNN_LOG_ERROR_MEM_ALLOC" },
-    {  1002, "QNN_PROFILE_ERROR_MEM_ALLOC" },
-    {  1002, "QNN_DEVICE_ERROR_MEM_ALLOC" },
-    {  1004, "QNN_PROFILE_ERROR_INVALID_ARGUMENT" },
-    {  1004, "QNN_DEVICE_ERROR_INVALID_ARGUMENT" },
-    {  1004, "QNN_INTERFACE_ERROR_INVALID_PARAMETER" },
-    {  1004, "QNN_SYSTEM_INTERFACE_ERROR_INVALID_PARAMETER" },
-    {  1006, "QNN_BACKEND_ERROR_UNSUPPORTED_PLATFORM" },
-    {  1100, "QNN_OP_PACKAGE_ERROR_GENERAL" },
-    {  1100, "QNN_GRAPH_ERROR_GENERAL" },
-    { 30000, "QNN_SYSTEM_CONTEXT_ERROR_INVALID_HANDLE" },
-    { 30000, "QNN_SYSTEM_DLC_ERROR_INVALID_HANDLE" },
-    { 30000, "QNN_SYSTEM_PROFILE_ERROR_INVALID_HANDLE" },
-    { 30001, "QNN_SYSTEM_CONTEXT_ERROR_INVALID_ARGUMENT" },
-    { 30001, "QNN_SYSTEM_DLC_ERROR_INVALID_ARGUMENT" },
-    { 30001, "QNN_SYSTEM_TENSOR_ERROR_INVALID_ARGUMENT" },
-    { 30001, "QNN_SYSTEM_PROFILE_ERROR_INVALID_ARGUMENT" },
-    { 30002, "QNN_SYSTEM_DLC_ERROR_OPERATION_FAILED" },
-    { 30002, "QNN_SYSTEM_TENSOR_ERROR_INVALID_TENSOR" },
-    { 30010, "QNN_SYSTEM_DLC_ERROR_MALFORMED_BINARY" },
-};
-
-enum {
-    QNNRT__CODES_COUNT   = sizeof(qnnrt__codes_table) / sizeof(qnnrt__codes_table[0]),
-    QNNRT__CODES_ALIASES = sizeof(qnnrt__codes_aliases) / sizeof(qnnrt__codes_aliases[0])
-};
-
-/* The entry of exactly this number. */
+/* Return the entry of exactly this number, or NULL. */
 static const qnnrt_explanation *qnnrt__codes_entry(uint32_t code)
 {
+    const qnnrt__codes_data *data = qnnrt__codes_get_data();
     size_t i = 0;
-    while (i < QNNRT__CODES_COUNT && qnnrt__codes_table[i].code != code) ++i;
-    return i < QNNRT__CODES_COUNT ? &qnnrt__codes_table[i] : NULL;
+    while (i < data->code_count && data->codes[i].code != code) ++i;
+    return i < data->code_count ? &data->codes[i] : NULL;
 }
 
+/* True for letters, digits and underscores. */
 static int qnnrt__codes_in_word(char c)
 {
-    c = qnnrt__lines_lower(c);
+    c = qnnrt__codes_lower(c);
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* Bytes of the letters, digits and underscores that stand at `text`. */
+/* Return the length of the word that begins at `text`; 0 when none begins there. */
 static size_t qnnrt__codes_word(const char *text)
 {
     size_t length = 0;
@@ -3126,10 +2202,10 @@ static size_t qnnrt__codes_word(const char *text)
 
 static int qnnrt__codes_is_hex(const char *word, size_t length)
 {
-    return length > 2 && word[0] == '0' && qnnrt__lines_lower(word[1]) == 'x';
+    return length > 2 && word[0] == '0' && qnnrt__codes_lower(word[1]) == 'x';
 }
 
-/* A word of digits, or of 0x and hexadecimal ones, as a number; 0 when it is something else. */
+/* Read a word of decimal digits, or of 0x and hexadecimal digits. Return 0 for any other word. */
 static int qnnrt__codes_number(const char *word, size_t length, uint64_t *value)
 {
     const int hex = qnnrt__codes_is_hex(word, length);
@@ -3137,7 +2213,7 @@ static int qnnrt__codes_number(const char *word, size_t length, uint64_t *value)
     *value = 0;
     if (length == 0 || length - i > 16) return 0;
     for (; i < length; ++i) {
-        const char c = qnnrt__lines_lower(word[i]);
+        const char c = qnnrt__codes_lower(word[i]);
         if (c >= '0' && c <= '9') *value = *value * (hex ? 16 : 10) + (uint64_t)(c - '0');
         else if (hex && c >= 'a' && c <= 'f') *value = *value * 16 + (uint64_t)(c - 'a') + 10;
         else return 0;
@@ -3145,46 +2221,49 @@ static int qnnrt__codes_number(const char *word, size_t length, uint64_t *value)
     return 1;
 }
 
-static int qnnrt__codes_same(const char *word, size_t length, const char *symbol)
+/* True if a word is one of those in a text, in either case. */
+static int qnnrt__codes_among(const char *word, size_t length, const char *words)
 {
-    size_t i = 0;
-    while (i < length && symbol[i] != '\0' &&
-           qnnrt__lines_lower(word[i]) == qnnrt__lines_lower(symbol[i])) ++i;
-    return i == length && length > 0 && symbol[i] == '\0';
-}
-
-/* The entry of a symbol or of another name for it. */
-static const qnnrt_explanation *qnnrt__codes_symbol(const char *word, size_t length)
-{
-    size_t i;
-    for (i = 0; i < QNNRT__CODES_COUNT; ++i)
-        if (qnnrt__codes_same(word, length, qnnrt__codes_table[i].symbol))
-            return &qnnrt__codes_table[i];
-    for (i = 0; i < QNNRT__CODES_ALIASES; ++i)
-        if (qnnrt__codes_same(word, length, qnnrt__codes_aliases[i].symbol))
-            return qnnrt__codes_entry(qnnrt__codes_aliases[i].code);
-    return NULL;
-}
-
-/* Does the text before a number say that it is a code? A time or an id is not taken for one. */
-static int qnnrt__codes_is_named(const char *line, const char *number)
-{
-    static const char *const names[] = { "err", "error", "code", "status", "failed", "answered",
-                                         "initialize", "with", "result" };
-    const char *end = number, *word;
-    size_t i;
-    while (end > line && strchr(" :=(", end[-1]) != NULL) --end;
-    for (word = end; word > line && qnnrt__codes_in_word(word[-1]); --word) {}
-    for (i = 0; i < sizeof(names) / sizeof(names[0]); ++i)
-        if (qnnrt__codes_same(word, (size_t)(end - word), names[i])) return 1;
+    while (*words != '\0') {
+        const size_t next = qnnrt__codes_word(words);
+        size_t i = 0;
+        while (i < length && i < next &&
+               qnnrt__codes_lower(word[i]) == qnnrt__codes_lower(words[i])) ++i;
+        if (i == length && i == next) return 1;
+        words += next + (words[next] == ' ');
+    }
     return 0;
 }
 
-/* What to look for in a line, in this order. A pointer has more bits than a code and is none. */
+/* Return the entry of a symbol, or of another name for it, or NULL. */
+static const qnnrt_explanation *qnnrt__codes_symbol(const char *word, size_t length)
+{
+    const qnnrt__codes_data *data = qnnrt__codes_get_data();
+    size_t i;
+    if (length == 0 || qnnrt__codes_lower(word[0]) != 'q') return NULL;      /* all begin with QNN_ */
+    for (i = 0; i < data->code_count; ++i)
+        if (qnnrt__codes_among(word, length, data->codes[i].symbol)) return &data->codes[i];
+    for (i = 0; i < data->alias_count; ++i)
+        if (qnnrt__codes_among(word, length, data->aliases[i].symbols))
+            return qnnrt__codes_entry(data->aliases[i].code);
+    return NULL;
+}
+
+/* True if the word before a number says that it is a code, and not a time or an id. */
+static int qnnrt__codes_is_named(const char *line, const char *number)
+{
+    const char *end = number, *word;
+    while (end > line && strchr(" :=(", end[-1]) != NULL) --end;
+    for (word = end; word > line && qnnrt__codes_in_word(word[-1]); --word) {}
+    return qnnrt__codes_among(word, (size_t)(end - word),
+                              "err error code status failed answered initialize with result");
+}
+
+/* What to look for in a line, in this order. A number of more than 32 bits is a pointer. */
 enum { QNNRT__CODES_RPC, QNNRT__CODES_SYMBOL, QNNRT__CODES_HEX, QNNRT__CODES_DECIMAL,
        QNNRT__CODES_KINDS };
 
-/* The first word of a line that is a code of this kind. */
+/* Return the entry of the first word of a line that is a code of this kind, or NULL. */
 static const qnnrt_explanation *qnnrt__codes_in_line(const char *line, int kind)
 {
     const char *at = line;
@@ -3217,17 +2296,25 @@ static const char *qnnrt__codes_next_line(const char *text)
 }
 #endif
 
-/* The entry of a line that was logged: what FastRPC answered says most, then the known lines. */
+/* Return the entry of a line that was logged, or NULL. An answer of FastRPC says more than the line
+   around it. */
 static const qnnrt_explanation *qnnrt__codes_of_line(const char *line)
 {
-    const qnnrt_explanation *found = NULL;
 #ifndef QNNRT_NO_ERROR_TEXT
-    found = qnnrt__codes_in_line(line, QNNRT__CODES_RPC);
+    const qnnrt__codes_data *data = qnnrt__codes_get_data();
+    const qnnrt_explanation *found = qnnrt__codes_in_line(line, QNNRT__CODES_RPC);
+    size_t i;
+    for (i = 0; i < data->line_count && found == NULL; ++i)
+        if (qnnrt__codes_match(line, data->lines[i].text)) found = &data->lines[i];
+    return found;
+#else
+    (void)line;
+    return NULL;
 #endif
-    return found != NULL ? found : qnnrt__lines_explain(line);
 }
 
-/* An answer of FastRPC counts whole, any other by its low 16 bits; success is all 0. */
+/* All 32 bits of an answer of FastRPC count, and the low 16 bits of any other. Success has no bit
+   set. */
 QNNRT_API const qnnrt_explanation *qnnrt_explain_code(uint64_t vendor_code)
 {
 #ifndef QNNRT_NO_ERROR_TEXT
@@ -3269,9 +2356,10 @@ QNNRT_API const qnnrt_explanation *qnnrt_explain(const char *text)
 QNNRT_API const qnnrt_explanation *qnnrt_explanation_get(size_t index)
 {
 #ifndef QNNRT_NO_ERROR_TEXT
-    if (index < QNNRT__CODES_COUNT) return &qnnrt__codes_table[index];
-    index -= QNNRT__CODES_COUNT;
-    return index < QNNRT__LINES_COUNT ? &qnnrt__lines_table[index] : NULL;
+    const qnnrt__codes_data *data = qnnrt__codes_get_data();
+    if (index < data->code_count) return &data->codes[index];
+    index -= data->code_count;
+    return index < data->line_count ? &data->lines[index] : NULL;
 #else
     (void)index;
     return NULL;
@@ -3284,9 +2372,9 @@ QNNRT_API const char *qnnrt_vendor_code_name(uint64_t vendor_code)
     return found != NULL && found->symbol[0] != '\0' ? found->symbol : NULL;
 }
 
-/* The line that tells the cause: the first error, later ones are echoes; or a warning before it
-   that is known, because a missing stub is only warned of. Harmless lines are known by their having
-   no cause. */
+/* Choose the line that tells the cause and return its entry, or NULL. It is the first error, because
+   later ones are echoes, or a known warning before it, because the libraries only warn of a missing
+   stub. Harmless lines have an entry without causes. */
 static const qnnrt_explanation *qnnrt__codes_first_line(qnnrt__log_part *part)
 {
     uint32_t i;
@@ -3303,41 +2391,30 @@ static const qnnrt_explanation *qnnrt__codes_first_line(qnnrt__log_part *part)
     return NULL;
 }
 
-#if defined(QNNRT_COMPOSE) && !defined(QNNRT_NO_ERROR_TEXT)
-/* The code of missing memory, where it has nothing to do with memory. */
-static const struct { const char *call; qnnrt_explanation means; } qnnrt__codes_no_memory[] = {
-    { "graphFinalize", { 1002, "QNN_COMMON_ERROR_MEM_ALLOC", NULL,
-      "An operator has no kernel.",
-      { "the HTP has no kernel for an operator with this type or rank, though validation passed; for"
-        " float32 without a chip to compile for it has few" },
-      "On x86-64 set soc_model 57 for float32 graphs; else use float16 tensors inside with Cast at the edges,"
-      " rank 4 or less, or another operator." } },
-    { "systemDlcCreateFromFile", { 1002, "QNN_COMMON_ERROR_MEM_ALLOC", NULL,
-      "The file cannot be read.",
-      { "the file is damaged or cut short, or a zip archive of something else" },
-      "Copy it again from where it was made, and compare sizes or hashes; else convert it again." } }
-};
+/* Return the entry of what a call answered, or NULL. An answer whose low half alone is 0 is not a
+   success. */
+static const qnnrt_explanation *qnnrt__codes_of_call(const char *call, uint64_t vendor_code)
+{
+    const qnnrt_explanation *code = qnnrt_explain_code(vendor_code);
+#ifndef QNNRT_NO_ERROR_TEXT
+    const qnnrt__codes_data *data = qnnrt__codes_get_data();
+    size_t i;
+    for (i = 0; i < data->call_count && code != NULL; ++i)
+        if (code->code == data->calls[i].means.code && strcmp(call, data->calls[i].call) == 0)
+            return &data->calls[i].means;
 #endif
+    (void)call;
+    return code != NULL && code->code == 0 && vendor_code != 0 ? NULL : code;
+}
 
-/* Append code, symbol, cause, fix and the library's own lines to an error that says what was
-   attempted. */
+/* Complete an error whose text says what was attempted: append what the call answered, the likely
+   cause and the library's own lines, and set the hint. */
 static qnnrt_result qnnrt__codes_explain(qnnrt_error *err, const char *call, uint64_t vendor_code,
                                          int log_slot, uint32_t mark)
 {
-    const qnnrt_explanation *code = qnnrt_explain_code(vendor_code), *line;
+    const qnnrt_explanation *code = qnnrt__codes_of_call(call, vendor_code), *line;
     qnnrt__log_part part;
-#if defined(QNNRT_COMPOSE) && !defined(QNNRT_NO_ERROR_TEXT)
-    size_t i;
-#endif
     if (err == NULL) return QNNRT_E_BACKEND;
-#if defined(QNNRT_COMPOSE) && !defined(QNNRT_NO_ERROR_TEXT)
-    for (i = 0; i < sizeof(qnnrt__codes_no_memory) / sizeof(qnnrt__codes_no_memory[0]); ++i)
-        if (code != NULL && code->code == qnnrt__codes_no_memory[i].means.code &&
-            strcmp(call, qnnrt__codes_no_memory[i].call) == 0)
-            code = &qnnrt__codes_no_memory[i].means;
-#endif
-    /* An answer whose low half is 0 is no success. */
-    if (code != NULL && code->code == 0 && vendor_code != 0) code = NULL;
     err->vendor_code = vendor_code;
     qnnrt__err_add(err, ": %s answered 0x%x (%s)", call, (unsigned)(vendor_code & 0xFFFF),
                    code != NULL && code->symbol[0] != '\0' ? code->symbol : "no symbol known");
@@ -3350,12 +2427,12 @@ static qnnrt_result qnnrt__codes_explain(qnnrt_error *err, const char *call, uin
         qnnrt__hint(err, QNNRT_E_BACKEND, "%s", line->fix);
     }
     if (code != NULL && code->causes[0] != NULL) {
-        qnnrt__err_add(err, "\n  %s: %s", line != NULL ? "or, as with this code in general"
+        qnnrt__err_add(err, "\n  %s: %s", line != NULL ? "other cause of this code"
                                                        : "likely cause", code->causes[0]);
-        if (line != NULL) qnnrt__err_add(err, "; then: %s", code->fix);
+        if (line != NULL) qnnrt__err_add(err, "; in that case: %s", code->fix);
         qnnrt__hint(err, QNNRT_E_BACKEND, "%s", code->fix);
     } else if (code != NULL && code->code != 0 && line == NULL) {
-        qnnrt__err_add(err, "\n  it means: %s", code->meaning);
+        qnnrt__err_add(err, "\n  meaning: %s", code->meaning);
         qnnrt__hint(err, QNNRT_E_BACKEND, "%s", code->fix);
     }
     qnnrt__log_report(&part, err);
@@ -5293,102 +4370,40 @@ static qnnrt_version_info qnnrt__abi_public_version(qnnrt__abi_version from)
 
 /* =====================================================================================
    VENDOR NAMES                                                                    >>names
-   The vendor's enumerators as text, for metadata that is text.
-   Source: names and numbers of the public API headers up to core 2.37.
+   Turns the vendor's enumerators into text and back, for metadata that is text. The names
+   come from tools/vendor/vendor.txt, see >>vendor_lines.
    Needs: >>config     Knows nothing of: tensors, JSON
    ===================================================================================== */
 
 typedef struct qnnrt__names_entry { uint32_t value; const char *name; } qnnrt__names_entry;
 
-/* Each list ends with NULL. The first of several names for one number is the one to write. */
-static const qnnrt__names_entry qnnrt__names_dtypes[] = {
-    { 0x0002, "INT_2"          }, { 0x0004, "INT_4"          }, { 0x0008, "INT_8"           },
-    { 0x0016, "INT_16"         }, { 0x0032, "INT_32"         }, { 0x0064, "INT_64"          },
-    { 0x0102, "UINT_2"         }, { 0x0104, "UINT_4"         }, { 0x0108, "UINT_8"          },
-    { 0x0116, "UINT_16"        }, { 0x0132, "UINT_32"        }, { 0x0164, "UINT_64"         },
-    { 0x0204, "FLOAT_4"        }, { 0x0208, "FLOAT_8"        }, { 0x0216, "FLOAT_16"        },
-    { 0x0226, "BFLOAT_16"      }, { 0x0232, "FLOAT_32"       }, { 0x0264, "FLOAT_64"        },
-    { 0x0302, "SFIXED_POINT_2" }, { 0x0304, "SFIXED_POINT_4" }, { 0x0308, "SFIXED_POINT_8"  },
-    { 0x0316, "SFIXED_POINT_16"}, { 0x0332, "SFIXED_POINT_32"}, { 0x0402, "UFIXED_POINT_2"  },
-    { 0x0404, "UFIXED_POINT_4" }, { 0x0408, "UFIXED_POINT_8" }, { 0x0416, "UFIXED_POINT_16" },
-    { 0x0432, "UFIXED_POINT_32"}, { 0x0508, "BOOL_8"         }, { 0x0608, "STRING"          },
-    { 0x7FFFFFFF, "UNDEFINED"  }, { 0, NULL }
-};
-
-static const qnnrt__names_entry qnnrt__names_types[] = {
-    {  0, "APP_WRITE" },            {  1, "APP_READ" },            {  2, "APP_READWRITE" },
-    {  3, "NATIVE" },               {  4, "STATIC" },              {  5, "NULL" },
-    {  6, "UPDATEABLE_STATIC" },    {  7, "UPDATEABLE_NATIVE" },   {  8, "UPDATEABLE_APP_WRITE" },
-    {  9, "UPDATEABLE_APP_READ" },  { 10, "UPDATEABLE_APP_READWRITE" },
-    { 11, "OPTIONAL_APP_WRITE" },   { 12, "OPTIONAL_APP_READ" },
-    { 13, "OPTIONAL_APP_READWRITE" }, { 0x7FFFFFFF, "UNDEFINED" }, { 0, NULL }
-};
-
-static const qnnrt__names_entry qnnrt__names_formats[] = {
-    {  0, "FLAT_BUFFER" }, {  0, "DENSE" }, {  1, "SPARSE" }, {  2, "CODEBOOK" }, {  3, "MX" },
-    {  4, "UBWC_RGBA8888" },        {  5, "UBWC_NV12" },           {  6, "UBWC_NV12_Y" },
-    {  7, "UBWC_NV12_UV" },         {  8, "HMX_WEIGHT_LAYOUT" },   {  9, "UBWC_NV124R" },
-    { 10, "UBWC_NV124R_Y" },        { 11, "UBWC_NV124R_UV" },      { 12, "UBWC_P010" },
-    { 13, "UBWC_P010_Y" },          { 14, "UBWC_P010_UV" },        { 15, "UBWC_P016" },
-    { 16, "UBWC_P016_Y" },          { 17, "UBWC_P016_UV" },        { 18, "UBWC_TP10" },
-    { 19, "UBWC_TP10_Y" },          { 20, "UBWC_TP10_UV" },        { 21, "UBWC_TBAYER10_1X1" },
-    { 22, "UBWC_TBAYER10_2X2" },    { 23, "UBWC_TBAYER10_3X3" },   { 24, "UBWC_TBAYER10_4X4" },
-    { 25, "UBWC_BAYER16_10BPS_1X1" }, { 26, "UBWC_BAYER16_10BPS_2X2" },
-    { 27, "UBWC_BAYER16_10BPS_4X4" }, { 28, "UBWC_BAYER16_12BPS_1X1" },
-    { 29, "UBWC_BAYER16_12BPS_2X2" }, { 30, "UBWC_BAYER16_12BPS_4X4" },
-    { 31, "UBWC_BAYER16_14BPS_1X1" }, { 32, "UBWC_BAYER16_14BPS_2X2" },
-    { 33, "UBWC_BAYER16_14BPS_4X4" }, { 34, "UBWC_BAYER16_16BPS_1X1" },
-    { 35, "UBWC_BAYER16_16BPS_2X2" }, { 36, "UBWC_BAYER16_16BPS_4X4" },
-    { 37, "BATCH_ALIGNED_256" },    { 0, NULL }
-};
-
-static const qnnrt__names_entry qnnrt__names_encodings[] = {
-    {  0, "SCALE_OFFSET" },         {  1, "AXIS_SCALE_OFFSET" },   {  2, "BW_SCALE_OFFSET" },
-    {  3, "BW_AXIS_SCALE_OFFSET" }, {  4, "BLOCK" },               {  5, "BLOCKWISE_EXPANSION" },
-    {  6, "VECTOR" },               {  7, "FLOAT_BLOCK" },
-    {  8, "BW_AXIS_SCALE_OFFSET_MAPPED" },                         {  9, "BW_BLOCK_MAPPED" },
-    { 10, "BW_BLOCKWISE_EXPANSION_MAPPED" },                       { 11, "BW_FLOAT_BLOCK" },
-    { 12, "MICROSCALING" },         { 13, "ARRAY_OF" },
-    { 0x7FFFFFFF, "UNDEFINED" },    { 0, NULL }
-};
-
-static const qnnrt__names_entry qnnrt__names_definitions[] = {
-    { 0, "IMPL_GENERATED" }, { 1, "DEFINED" }, { 0x7FFFFFFF, "UNDEFINED" }, { 0, NULL }
-};
-
-typedef struct qnnrt__names_list {
-    const char               *prefix;
-    const qnnrt__names_entry *entries;
-} qnnrt__names_list;
-
-/* Lists of our own, behind those of qnnrt_vendor_enum. */
+/* Lists of our own, after those of qnnrt_vendor_enum. */
 enum { QNNRT__NAMES_DEFINITION = QNNRT_VENDOR_ENCODING + 1, QNNRT__NAMES_LISTS };
 
-static const qnnrt__names_list qnnrt__names_lists[] = {
-    { "QNN_DATATYPE_",              qnnrt__names_dtypes      },
-    { "QNN_TENSOR_TYPE_",           qnnrt__names_types       },
-    { "QNN_TENSOR_DATA_FORMAT_",    qnnrt__names_formats     },
-    { "QNN_QUANTIZATION_ENCODING_", qnnrt__names_encodings   },
-    { "QNN_DEFINITION_",            qnnrt__names_definitions }
-};
+/* Return a list, which ends with a NULL, from the end of this file. The first of several names of a
+   number is the one to write. */
+static const qnnrt__names_entry *qnnrt__names_get(int which);
 
-/* The name behind its list's prefix, or NULL. */
+/* Return the name of a number, without its list's prefix, or NULL. */
 static const char *qnnrt__names_of(int which, uint32_t value)
 {
-    const qnnrt__names_entry *entry = qnnrt__names_lists[which].entries;
+    const qnnrt__names_entry *entry = qnnrt__names_get(which);
     while (entry->name != NULL && entry->value != value) ++entry;
     return entry->name;
 }
 
 #ifndef QNNRT_NO_JSON
-/* The number of a name of `bytes` bytes, with its prefix; 0 when it is not in the list. */
+/* Find the number of a name of `bytes` bytes, with its list's prefix. Return 0 when the list does not
+   have it. */
 static int qnnrt__names_find(int which, const char *text, size_t bytes, uint32_t *value)
 {
-    const qnnrt__names_list *list = &qnnrt__names_lists[which];
-    const qnnrt__names_entry *entry = list->entries;
-    size_t prefix = strlen(list->prefix);
+    static const char *const prefixes[] = { "QNN_DATATYPE_", "QNN_TENSOR_TYPE_",
+                                            "QNN_TENSOR_DATA_FORMAT_", "QNN_QUANTIZATION_ENCODING_",
+                                            "QNN_DEFINITION_" };
+    const qnnrt__names_entry *entry = qnnrt__names_get(which);
+    const size_t prefix = strlen(prefixes[which]);
     *value = 0;
-    if (bytes <= prefix || memcmp(text, list->prefix, prefix) != 0) return 0;
+    if (bytes <= prefix || memcmp(text, prefixes[which], prefix) != 0) return 0;
     text += prefix;
     bytes -= prefix;
     for (; entry->name != NULL; ++entry)
@@ -12523,6 +11538,818 @@ QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const v
 #ifdef __cplusplus
 }
 #endif
+
+
+/* ---- vendor data: `make vendor` writes all from here to its end, see tools/vendor ---- */
+
+/* =====================================================================================
+   VENDOR CODES                                                           >>vendor_codes
+   Symbols, meanings, causes and hints of the vendor's codes.
+   Needs: >>codes     Knows nothing of: who looks something up
+   ===================================================================================== */
+
+#ifndef QNNRT_NO_ERROR_TEXT
+/* Texts of several entries. */
+static const char qnnrt__vendor_cdsprpc[] = "Declare <uses-native-library"
+      " android:name=\"libcdsprpc.so\"/> in the app's manifest, and never ship a copy of it.";
+static const char qnnrt__vendor_check_the[] = "Check the path, and read the loader's reason at the"
+      " end of the line.";
+static const char qnnrt__vendor_code_1000[] = "QNN_COMMON_ERROR_NOT_SUPPORTED";
+static const char qnnrt__vendor_code_1002[] = "QNN_COMMON_ERROR_MEM_ALLOC";
+static const char qnnrt__vendor_code_1008[] = "QNN_COMMON_ERROR_INCOMPATIBLE_BINARIES";
+static const char qnnrt__vendor_code_1100[] = "QNN_COMMON_ERROR_GENERAL";
+static const char qnnrt__vendor_code_14001[] = "QNN_DEVICE_ERROR_INVALID_CONFIG";
+static const char qnnrt__vendor_code_30010[] = "QNN_SYSTEM_CONTEXT_ERROR_MALFORMED_BINARY";
+static const char qnnrt__vendor_code_4000[] = "QNN_BACKEND_ERROR_CANNOT_INITIALIZE";
+static const char qnnrt__vendor_code_4005[] = "QNN_BACKEND_ERROR_OP_PACKAGE_NOT_FOUND";
+static const char qnnrt__vendor_code_5000[] = "QNN_CONTEXT_ERROR_INVALID_ARGUMENT";
+static const char qnnrt__vendor_code_5004[] = "QNN_CONTEXT_ERROR_BINARY_VERSION";
+static const char qnnrt__vendor_code_5005[] = "QNN_CONTEXT_ERROR_CREATE_FROM_BINARY";
+static const char qnnrt__vendor_code_6000[] = "QNN_GRAPH_ERROR_INVALID_ARGUMENT";
+static const char qnnrt__vendor_code_6004[] = "QNN_GRAPH_ERROR_INVALID_TENSOR";
+static const char qnnrt__vendor_code_7004[] = "QNN_TENSOR_ERROR_INVALID_TENSOR_PARAM";
+static const char qnnrt__vendor_entry[] = "List the symbols of the package (nm -D) and pass the"
+      " right name.";
+static const char qnnrt__vendor_freed[] = "it was freed earlier, or it was never created";
+static const char qnnrt__vendor_freedorother[] = "it was freed, or it belongs to another backend";
+static const char qnnrt__vendor_generations[] = "contexts for two NPU generations (v68, v75) are"
+      " loaded in this process, and the x86-64 emulator runs only those loaded last";
+static const char qnnrt__vendor_its_folder[] = "its folder is not in ADSP_LIBRARY_PATH, or the"
+      " folders are separated by ':'";
+static const char qnnrt__vendor_its_size[] = "its size is 0: a dimension is 0 or dynamic, or the"
+      " element type has no known size";
+static const char qnnrt__vendor_log[] = "Read the first line that the library logged: it gives the"
+      " reason.";
+static const char qnnrt__vendor_metadata[] = "Take names, ids, dims and types from the metadata of"
+      " the binary itself.";
+static const char qnnrt__vendor_no_chip[] = "no chip was set, and the x86-64 library then compiles"
+      " for v68, which lacks float kernels";
+static const char qnnrt__vendor_nullpointer[] = "a null pointer was passed";
+static const char qnnrt__vendor_on_android[] = "on Android the app cannot see it, because its"
+      " manifest does not declare it";
+static const char qnnrt__vendor_onerelease[] = "Ship backend, stub and skel of one release, and put"
+      " their folder first in ADSP_LIBRARY_PATH.";
+static const char qnnrt__vendor_open_it[] = "Open it with the backend it was compiled for, or"
+      " compare its size with the original.";
+static const char qnnrt__vendor_options[] = "Leave out the options one by one, and read the first"
+      " line that the library logged.";
+static const char qnnrt__vendor_release[] = "Ship the libraries of the binary's release or newer,"
+      " or compile the model with the older release.";
+static const char qnnrt__vendor_reopen[] = "Close everything on this backend and open it again.";
+static const char qnnrt__vendor_set_a[] = "Set a chip (soc_model 57, or that of the device), or use"
+      " a newer release or another form of the operation.";
+static const char qnnrt__vendor_skel[] = "Put libQnnHtpV<arch>Skel.so into a folder of"
+      " ADSP_LIBRARY_PATH (separate folders by ';', not by ':').";
+static const char qnnrt__vendor_the_dimensions[] = "The dimensions of a tensor differ from those"
+      " the graph was built with.";
+static const char qnnrt__vendor_the_dsp[] = "The DSP does not allow this process an unsigned"
+      " process domain.";
+static const char qnnrt__vendor_the_model[] = "the model was compiled with a newer QAIRT than that"
+      " of the shipped libraries";
+static const char qnnrt__vendor_the_npu[] = "The NPU generation that is compiled for has no kernel"
+      " for this operation.";
+static const char qnnrt__vendor_the_op[] = "The op package cannot be opened.";
+static const char qnnrt__vendor_the_op_package[] = "The op package does not export the function"
+      " that was given as its entry.";
+static const char qnnrt__vendor_the_path[] = "the path is wrong, the package is for another"
+      " machine, or it needs a library that is missing";
+static const char qnnrt__vendor_the_release[] = "the release lacks the kernel: 2.47 and 2.48 lack"
+      " that of RmsNorm without beta";
+static const char qnnrt__vendor_the_shape[] = "the shape is that of another build, batch or"
+      " sequence length";
+static const char qnnrt__vendor_the_system[] = "The system's library that connects to the DSP"
+      " cannot be opened.";
+static const char qnnrt__vendor_unsignedpd[] = "the system does not allow it (SELinux), or the chip"
+      " is a mid-range one that does not offer it";
+static const char qnnrt__vendor_use_a[] = "Use a signed process domain, or ask the vendor for"
+      " permission.";
+
+static const qnnrt_explanation qnnrt__vendor_codes[] = {
+    { 0, "QNN_SUCCESS", NULL, "The call succeeded.", { NULL }, "Go on: nothing is wrong." },
+    { 1000, qnnrt__vendor_code_1000, NULL, "The library does not offer this call, option or feature"
+      " here.", { "the x86-64 emulator lacks it: weight-shared contexts, registered memory,"
+      " signals", "this backend or release does not know the option, even if its properties list"
+      " it" }, "Go on without it, or use a binary that does not need it; the first line that was"
+      " logged names what is missing." },
+    { 1002, qnnrt__vendor_code_1002, NULL, "An allocation failed, usually in the NPU's process"
+      " domain and not in the phone's memory.", { "the NPU's process domain is full: one context"
+      " needs more than about 3.6 GB, or there are too many", "on x86-64, a float graph is"
+      " finalized without a chip to compile for", "the process itself is out of memory" },
+      "Split the model into shards, load fewer of them, or free contexts first; on x86-64 set"
+      " soc_model (57)." },
+    { 1003, "QNN_COMMON_ERROR_SYSTEM", NULL, "A service of the operating system failed.",
+      { NULL }, qnnrt__vendor_log },
+    { 1004, "QNN_COMMON_ERROR_INVALID_ARGUMENT", NULL, "An argument is wrong.",
+      { qnnrt__vendor_nullpointer, "the library does not know this version of a struct" },
+      "Check pointers, and compare struct versions with the library's interface version." },
+    { 1005, "QNN_COMMON_ERROR_OPERATION_NOT_PERMITTED", NULL, "The call is not allowed in this"
+      " state.", { "the binary was requested of a context that was itself loaded from a binary" },
+      "Keep the file that the context was loaded from, or check the order of the calls." },
+    { 1006, "QNN_COMMON_ERROR_PLATFORM_NOT_SUPPORTED", NULL, "The library does not run on this"
+      " machine.", { "the machine has no chip or driver that the library can use",
+      "the GPU library found no OpenCL driver" }, "Use the backend and the libraries of this"
+      " platform." },
+    { 1007, "QNN_COMMON_ERROR_SYSTEM_COMMUNICATION", NULL, "The connection to the DSP broke; it can"
+      " be opened again.", { "the DSP restarted, and all handles became invalid" },
+      qnnrt__vendor_reopen },
+    { 1008, qnnrt__vendor_code_1008, NULL, "The libraries that were loaded do not belong together.",
+      { "stub and skel are of different releases; often the older one is in the phone's system"
+      " image", "the skel was not found" }, qnnrt__vendor_onerelease },
+    { 1009, "QNN_COMMON_ERROR_LOADING_BINARIES", NULL, "A library that the backend needs was not"
+      " loaded.", { "the skel for this NPU is missing, or its folder is not on the DSP's search"
+      " path", "the folders of ADSP_LIBRARY_PATH are separated by ':'" }, qnnrt__vendor_skel },
+    { 1010, "QNN_COMMON_ERROR_RESOURCE_UNAVAILABLE", NULL, "A resource of the device is in use.",
+      { "other contexts hold it, perhaps those of another process" }, "Free the contexts that are"
+      " not needed and try again." },
+    { 1011, "QNN_COMMON_ERROR_SYSTEM_COMMUNICATION_FATAL", NULL, "The connection to the DSP broke,"
+      " and everything that used it is lost.", { "the DSP restarted, and all handles became"
+      " invalid" }, qnnrt__vendor_reopen },
+    { 1100, qnnrt__vendor_code_1100, NULL, "The call failed inside the library.",
+      { "an earlier call failed, such as backendCreate before deviceCreate",
+      qnnrt__vendor_generations }, "Read the first line that was logged; on x86-64 close one model"
+      " before you open another." },
+    { 2000, "QNN_PROPERTY_ERROR_UNKNOWN_KEY", NULL, "The library does not know this property.",
+      { "the key is newer than the library, or it names a group" }, "Assume that the feature does"
+      " not exist." },
+    { 3000, "QNN_OP_PACKAGE_ERROR_LIBRARY_ALREADY_INITIALIZED", NULL, "The op package was"
+      " initialized before.", { "it is registered twice" }, "Register it once per process." },
+    { 3001, "QNN_OP_PACKAGE_ERROR_LIBRARY_NOT_INITIALIZED", NULL, "The op package was called before"
+      " it was initialized.", { NULL }, qnnrt__vendor_log },
+    { 3002, "QNN_OP_PACKAGE_ERROR_INVALID_HANDLE", NULL, "The op package does not know this"
+      " handle.", { NULL }, qnnrt__vendor_log },
+    { 3100, "QNN_OP_PACKAGE_ERROR_INVALID_INFRASTRUCTURE", NULL, "The op package cannot use the"
+      " infrastructure that the backend gave it.", { "it was built for another backend or release;"
+      " the CPU backend passes a null pointer" }, "Build the package for this backend and"
+      " release." },
+    { 3101, "QNN_OP_PACKAGE_ERROR_INVALID_INFO", NULL, "The op package describes itself with an"
+      " invalid info structure.", { NULL }, "Check the package's info structure, and read the first"
+      " line that the library logged." },
+    { 3110, "QNN_OP_PACKAGE_ERROR_VALIDATION_FAILURE", NULL, "The operation is not valid with these"
+      " parameters and element types.", { "the backend or the chip does not offer it with these"
+      " types", "the DSP part was not loaded; the first line that was logged says so" },
+      "Use types that the operation has on this chip, and validate it before you add it." },
+    { 3200, "QNN_OP_PACKAGE_ERROR_INVALID_ARGUMENT", NULL, "A function of the op package got a"
+      " wrong argument.", { NULL }, qnnrt__vendor_log },
+    { 4000, qnnrt__vendor_code_4000, NULL, "The backend cannot start.", { "there is no NPU: the"
+      " machine has no Snapdragon, or one that the library does not know", "the app cannot see"
+      " libcdsprpc.so (Android)", "this process may not open the device node" },
+      "Run it on the device; on Android declare <uses-native-library"
+      " android:name=\"libcdsprpc.so\"/> in the manifest." },
+    { 4002, "QNN_BACKEND_ERROR_TERMINATE_FAILED", NULL, "The backend could not free what it held.",
+      { NULL }, qnnrt__vendor_log },
+    { 4003, "QNN_BACKEND_ERROR_NOT_SUPPORTED", NULL, "The backend does not offer this.",
+      { NULL }, "Go on without it, or read the first line that the library logged." },
+    { 4004, "QNN_BACKEND_ERROR_INVALID_ARGUMENT", NULL, "An argument for the backend is wrong.",
+      { "a log handle was freed, or it comes from another library", qnnrt__vendor_nullpointer },
+      "Pass handles that this library made, and keep them until the backend is freed." },
+    { 4005, qnnrt__vendor_code_4005, NULL, qnnrt__vendor_the_op, { "the path is wrong, or the"
+      " package needs a library that is missing", "the HTP needs the symbol op_pkg_init, and the"
+      " package does not export it" }, "Check its path, and check that it was built for this"
+      " backend." },
+    { 4006, "QNN_BACKEND_ERROR_OP_PACKAGE_IF_PROVIDER_NOT_FOUND",
+      NULL, qnnrt__vendor_the_op_package, { "the name is misspelled, or the symbol is hidden" },
+      qnnrt__vendor_entry },
+    { 4007, "QNN_BACKEND_ERROR_OP_PACKAGE_REGISTRATION_FAILED", NULL, "The op package could not be"
+      " registered.", { "it is registered already", "its initialization failed" },
+      "Register it once, or read the first line that the library logged." },
+    { 4008, "QNN_BACKEND_ERROR_OP_PACKAGE_UNSUPPORTED_VERSION", NULL, "The backend does not support"
+      " the interface version of the op package.", { "it was built with headers of another"
+      " release" }, "Build it with the headers of the library's release." },
+    { 4009, "QNN_BACKEND_ERROR_OP_PACKAGE_DUPLICATE", NULL, "An operation with this package and"
+      " name is registered already.", { "two packages have the same name" }, "Register one of them,"
+      " or rename it." },
+    { 4010, "QNN_BACKEND_ERROR_INCONSISTENT_CONFIG", NULL, "Options of the backend contradict each"
+      " other or earlier ones.", { NULL }, qnnrt__vendor_options },
+    { 4011, "QNN_BACKEND_ERROR_INVALID_HANDLE", NULL, "There is no such backend.",
+      { qnnrt__vendor_freed }, "Free it once, after everything else." },
+    { 4012, "QNN_BACKEND_ERROR_INVALID_CONFIG", NULL, "An option of the backend is not valid.",
+      { NULL }, qnnrt__vendor_options },
+    { 4013, "QNN_BACKEND_ERROR_OP_PACKAGE_LOAD_FROM_BUFFER_FAILED", NULL, "An op package that was"
+      " passed as bytes cannot be opened.", { "the bytes are not a complete library, or it is for"
+      " another architecture" }, "Pass a complete library that was built for this machine." },
+    { 4950, "QNN_SAVER_ERROR_DUMMY_RETVALUE", NULL, "libQnnSaver.so only records calls, and it has"
+      " no real answer to this one.", { "the program asked the recorder for a size, a binary or"
+      " facts about the device" }, "Use a real backend to get results." },
+    { 4951, "QNN_SAVER_ERROR_ALREADY_INSTANTIATED", NULL, "libQnnSaver.so is recording already.",
+      { "it was configured after its first use, or twice" }, "Configure it once, before"
+      " backendCreate." },
+    { 5000, qnnrt__vendor_code_5000, NULL, "The library refused the context.",
+      { "made by a newer release than the library, for another chip, or cut short",
+      "a null pointer or a size of 0 was passed" }, "Build it with the library's release or ship"
+      " newer libraries, or copy the file again." },
+    { 5001, "QNN_CONTEXT_ERROR_CTX_DOES_NOT_EXIST", NULL, "There is no such context in this"
+      " backend.", { qnnrt__vendor_freed }, qnnrt__vendor_reopen },
+    { 5002, "QNN_CONTEXT_ERROR_INVALID_HANDLE", NULL, "The handle does not belong to a living"
+      " context or backend.", { "it was freed, or its backend was", "the call that should have"
+      " created it failed" }, "Check the result of the call that made it, and free each handle"
+      " once, in reverse order." },
+    { 5003, "QNN_CONTEXT_ERROR_NOT_FINALIZED", NULL, "The context has a graph that is not"
+      " finalized.", { "the binary was requested too early" }, "Finalize every graph first." },
+    { 5004, qnnrt__vendor_code_5004, NULL, "The library does not read binaries of this version.",
+      { "made by a newer release than the library, or by a very old one" }, "Build it with the"
+      " library's release, or ship newer libraries." },
+    { 5005, qnnrt__vendor_code_5005, NULL, "The library cannot create a context from this binary"
+      " here.", { "it was compiled for another backend or chip", "it needs more VTCM than the chip"
+      " has: 8 MB on a chip with 4 MB", "it is damaged or cut short (the CPU backend gives this"
+      " code for that)" }, "Compile it for this chip and backend, with a vtcm_mb that the chip"
+      " has." },
+    { 5006, "QNN_CONTEXT_ERROR_GET_BINARY_SIZE_FAILED", NULL, "The library could not compute the"
+      " size of the context's binary.", { NULL }, qnnrt__vendor_log },
+    { 5007, "QNN_CONTEXT_ERROR_GET_BINARY_FAILED", NULL, "The library could not write the context's"
+      " binary.", { "the memory passed for it is too small", "the context does not hold what was"
+      " requested" }, "Ask for the size right before, and pass that much memory." },
+    { 5008, "QNN_CONTEXT_ERROR_BINARY_CONFIGURATION", NULL, "The options inside the binary are not"
+      " valid here.", { "it was compiled with options that this chip or release lacks" },
+      "Compile it for this chip with the library's release." },
+    { 5009, "QNN_CONTEXT_ERROR_SET_PROFILE", NULL, "The library could not attach the profile to the"
+      " context.", { NULL }, qnnrt__vendor_log },
+    { 5010, "QNN_CONTEXT_ERROR_INVALID_CONFIG", NULL, "An option of the context is not valid here.",
+      { "this library or platform refuses the option, as x86-64 refuses shared buffers",
+      "a value is out of range, such as a priority that does not exist" }, "Try again without the"
+      " option, or read the first line that the library logged." },
+    { 5011, "QNN_CONTEXT_ERROR_BINARY_SUBOPTIMAL", NULL, "The binary would run, but slower than"
+      " this chip can.", { "it was compiled for another chip or by an older release, and strict"
+      " checking is on" }, "Compile it for this chip, or allow binaries that are not optimal." },
+    { 5012, "QNN_CONTEXT_ERROR_ABORTED", NULL, "The program itself stopped this call through a"
+      " signal.", { "the program called signalTrigger" }, "Call again: nothing is broken." },
+    { 5013, "QNN_CONTEXT_ERROR_TIMED_OUT", NULL, "The call did not finish within the time of its"
+      " signal.", { "the time-out is too short for a context of this size" }, "Raise the"
+      " time-out." },
+    { 5014, "QNN_CONTEXT_ERROR_INCREMENT_INVALID_BUFFER", NULL, "The memory that was released is"
+      " not a piece of a binary that the library gave out.", { "it was released twice, or the"
+      " library never gave it out" }, "Release exactly what the library gave out, and release it"
+      " once." },
+    { 6000, qnnrt__vendor_code_6000, NULL, "An argument for the graph is wrong.",
+      { "the list of inputs or of outputs is empty", "a profile or a context does not exist",
+      "a parameter of an operation is missing" }, "Check the arguments, and take names, ids, dims"
+      " and types from the metadata of the binary itself." },
+    { 6001, "QNN_GRAPH_ERROR_INVALID_HANDLE", NULL, "There is no such graph.",
+      { "the context of this graph was freed, or was lost with its backend or the DSP",
+      "graphRetrieve failed earlier" }, qnnrt__vendor_reopen },
+    { 6002, "QNN_GRAPH_ERROR_GRAPH_DOES_NOT_EXIST", NULL, "The context has no graph of this name.",
+      { "the name is misspelled, or it is from another build" }, qnnrt__vendor_metadata },
+    { 6003, "QNN_GRAPH_ERROR_INVALID_NAME", NULL, "The name is empty, unknown, or in use.",
+      { "in graphRetrieve: the context has no graph of this name", "in graphCreate: the context has"
+      " a graph of this name already" }, "Take the names from the metadata (qnnrt-run inspect), and"
+      " give new graphs new names." },
+    { 6004, qnnrt__vendor_code_6004, NULL, "A tensor that was passed does not fit the graph.",
+      { "the tensors differ from those the graph was built with, in ids, number or dims",
+      "a tensor has no memory, or 0 bytes of it" }, "Bind every tensor, with names, ids, dims and"
+      " types from the metadata of the binary itself." },
+    { 6005, "QNN_GRAPH_ERROR_INVALID_OP_CONFIG", NULL, "The description of a node does not fit its"
+      " operation.", { "the operation does not have these inputs, parameters or element types on"
+      " this chip" }, "Compare it with the operation's definition, and validate it before you add"
+      " it." },
+    { 6006, "QNN_GRAPH_ERROR_SET_PROFILE", NULL, "The library could not attach the profile to the"
+      " graph.", { NULL }, qnnrt__vendor_log },
+    { 6007, "QNN_GRAPH_ERROR_UNCONNECTED_NODE", NULL, "A node was added before the nodes that it"
+      " depends on.", { "the nodes are in the wrong order" }, "Add the nodes in the order of the"
+      " data." },
+    { 6020, "QNN_GRAPH_ERROR_CREATE_FAILED", NULL, "The library could not create the graph with"
+      " these options.", { NULL }, qnnrt__vendor_options },
+    { 6021, "QNN_GRAPH_ERROR_OPTIMIZATION_FAILED", NULL, "The compiler could not optimize the"
+      " graph.", { NULL }, "Lower the optimization level, or read the first line that the library"
+      " logged." },
+    { 6022, "QNN_GRAPH_ERROR_FINALIZE_FAILED", NULL, "The library could not compile the graph.",
+      { "it has no nodes", "an operation has no kernel on the chip" }, "Check the results of adding"
+      " nodes, and set the chip (soc_model)." },
+    { 6023, "QNN_GRAPH_ERROR_GRAPH_NOT_FINALIZED", NULL, "The graph was executed before it was"
+      " finalized.", { "finalize was not called, or it failed" }, "Finalize it first and check the"
+      " result." },
+    { 6024, "QNN_GRAPH_ERROR_GRAPH_FINALIZED", NULL, "The graph is finalized and can no longer be"
+      " changed.", { "a tensor, node or option was added too late, or to a graph of a binary" },
+      "Add everything before finalize." },
+    { 6025, "QNN_GRAPH_ERROR_EXECUTION_ASYNC_FIFO_FULL", NULL, "Too many asynchronous executes are"
+      " waiting.", { "they are queued faster than the NPU finishes them" }, "Wait for one, or"
+      " create the context with a deeper queue." },
+    { 6030, "QNN_GRAPH_ERROR_SIGNAL_IN_USE", NULL, "Another call uses the signal.",
+      { "one signal is passed to two calls at a time" }, "Use one signal per call." },
+    { 6031, "QNN_GRAPH_ERROR_ABORTED", NULL, "The execute was stopped before it finished.",
+      { "the program triggered its signal", "a graph of higher priority took its memory (VTCM)" },
+      "Execute again." },
+    { 6032, "QNN_GRAPH_ERROR_PROFILE_IN_USE", NULL, "The profile belongs to another graph.",
+      { "one profile is bound to two graphs" }, "Use one profile per graph." },
+    { 6033, "QNN_GRAPH_ERROR_TIMED_OUT", NULL, "The graph did not finish within its time-out.",
+      { "the NPU is busy, or runs at a low clock", "the time-out is shorter than one run" },
+      "Raise the time-out, the priority or the power settings." },
+    { 6034, "QNN_GRAPH_ERROR_SUBGRAPH", NULL, "The call is for graphs, and this one is a subgraph.",
+      { "the program executed or retrieved a subgraph by itself" }, "Use the graph that it belongs"
+      " to." },
+    { 6035, "QNN_GRAPH_ERROR_DISABLED", NULL, "The graph was left out when its context was loaded.",
+      { "the option that enables graphs does not name it" }, "Name it when you load the context, or"
+      " leave the option out." },
+    { 6036, "QNN_GRAPH_ERROR_DYNAMIC_TENSOR_SHAPE", NULL, "A dynamic dimension has no valid value,"
+      " or the graph has no dynamic dimension.", { "the dims that were passed are not those the"
+      " graph was built for" }, "Change only those dims that the metadata marks as dynamic." },
+    { 6037, "QNN_GRAPH_ERROR_TENSOR_SPARSITY", NULL, "The description of a sparse tensor does not"
+      " fit the graph.", { NULL }, qnnrt__vendor_log },
+    { 6038, "QNN_GRAPH_ERROR_EARLY_TERMINATION", NULL, "An operation stopped the execute early, and"
+      " the outputs are incomplete.", { "the graph has an operation that may stop it, and it did" },
+      "Treat the outputs as not computed." },
+    { 6039, "QNN_GRAPH_ERROR_INVALID_CONTEXT", NULL, "The context of this graph no longer exists.",
+      { "it was freed, or was lost when the DSP restarted" }, qnnrt__vendor_reopen },
+    { 6040, "QNN_GRAPH_ERROR_CYCLE_DETECTED", NULL, "The nodes of the graph form a cycle.",
+      { "an output feeds a node that it depends on" }, "Check the tensors that join the nodes." },
+    { 6999, "QNN_GRAPH_MAX_ERROR", NULL, "The highest number for graphs; it was seen when an"
+      " execute failed for a reason without a code.", { "the DSP crashed or timed out during the"
+      " execute" }, qnnrt__vendor_reopen },
+    { 7001, "QNN_TENSOR_ERROR_INVALID_HANDLE", NULL, "The tensor does not exist, or its graph or"
+      " context does not.", { "a null pointer, or a graph that was freed, was passed" },
+      "Check the results of the calls before." },
+    { 7002, "QNN_TENSOR_ERROR_DOES_NOT_EXIST", NULL, "The graph or context has no such tensor.",
+      { "the id or name is from another graph" }, qnnrt__vendor_metadata },
+    { 7003, "QNN_TENSOR_ERROR_ALREADY_EXISTS", NULL, "The graph has a tensor of this name already.",
+      { "the program creates it once for each node that uses it" }, "Create it once." },
+    { 7004, qnnrt__vendor_code_7004, NULL, "A field of the tensor is not valid.",
+      { "the library does not accept the element type, such as a 4-bit one", "a tensor that is not"
+      " static has data" }, "Pass 4-bit weights one per byte, and create inputs and outputs without"
+      " memory." },
+    { 7005, "QNN_TENSOR_ERROR_UNSUPPORTED_TENSOR_PARAM", NULL, "A field of the tensor is valid, but"
+      " this backend does not support it.", { "this backend lacks the element type or the"
+      " encoding" }, "Use a type that it supports, or another backend." },
+    { 7006, "QNN_TENSOR_ERROR_NAME_HASH_COLLISION", NULL, "The library cannot tell the names of two"
+      " tensors apart.", { "the hashes of the two names are equal" }, "Rename one of them." },
+    { 7007, "QNN_TENSOR_ERROR_INCOMPATIBLE_TENSOR_UPDATE", NULL, "This tensor cannot replace the"
+      " other one.", { "it was not compiled as updateable", "dims, type or encoding differ" },
+      "Compile it as updateable, and keep its dims, type and encoding." },
+    { 8000, "QNN_MEM_ERROR_INVALID_ARGUMENT", NULL, "An argument for registering memory is wrong.",
+      { "a null pointer, an invalid file descriptor, or no descriptor at all was passed" },
+      "Check the descriptor, the shape and the context." },
+    { 8001, "QNN_MEM_ERROR_INVALID_HANDLE", NULL, "There is no such registered memory.",
+      { "it was released, or its context was freed" }, "Register it again in this context." },
+    { 8002, "QNN_MEM_ERROR_ALREADY_REGISTERED", NULL, "This memory is registered already.",
+      { "two graphs, such as prefill and decode, share a buffer and each registers it" },
+      "Register it once and share the handle." },
+    { 8003, "QNN_MEM_ERROR_MAPPING", NULL, "The library could not map the memory for the device.",
+      { "it does not come from the device's allocator (rpcmem, dma-buf)", "the address space of the"
+      " NPU's process domain is full" }, "Allocate it with rpcmem, or register less of it." },
+    { 8004, "QNN_MEM_ERROR_INVALID_SHAPE", NULL, "The shape or the alignment of the memory does not"
+      " fit the backend.", { "the offset or the size is not aligned as the backend needs it" },
+      "Align it to pages, or at least to 64 bytes." },
+    { 8005, "QNN_MEM_ERROR_UNSUPPORTED_MEMTYPE", NULL, "The backend does not accept memory of this"
+      " kind.", { "this platform lacks DMA-BUF, ION or custom memory" }, "Use another kind, or"
+      " plain memory." },
+    { 9000, "QNN_SIGNAL_ERROR_SIGNAL_IN_USE", NULL, "Another call uses the signal, or it does not"
+      " exist.", { "one signal is passed to two calls at a time", "the handle does not belong to a"
+      " signal" }, "Use one signal per call, and free it after the call." },
+    { 9001, "QNN_SIGNAL_ERROR_SIGNAL_IDLE", NULL, "No call uses the signal.",
+      { "it was triggered before the call began, or after it ended" }, "Ignore it: there was"
+      " nothing to stop." },
+    { 9002, "QNN_SIGNAL_ERROR_INVALID_ARGUMENT", NULL, "An option of the signal is not valid.",
+      { NULL }, qnnrt__vendor_log },
+    { 9003, "QNN_SIGNAL_ERROR_INVALID_HANDLE", NULL, "There is no such signal.",
+      { qnnrt__vendor_freedorother }, "Create it on this backend." },
+    { 9004, "QNN_SIGNAL_ERROR_TIMEOUT", NULL, "The time-out of the signal passed.",
+      { "the call takes longer" }, "Raise the time-out." },
+    { 9005, "QNN_SIGNAL_ERROR_INCOMPATIBLE_SIGNAL_TYPE", NULL, "The call does not accept a signal"
+      " of this kind.", { "a time-out signal was passed instead of an abort signal, or the"
+      " reverse" }, "Pass the other kind." },
+    { 10000, "QNN_ERROR_INVALID_ARGUMENT", NULL, "An argument of a call for error texts is wrong.",
+      { qnnrt__vendor_nullpointer }, "Pass a pointer that receives the text." },
+    { 10001, "QNN_ERROR_INVALID_ERROR_HANDLE", NULL, "The library does not know an error of this"
+      " number.", { "the number is of a newer release, or it is not a QNN error" },
+      "Look it up by the line that was logged." },
+    { 11002, "QNN_LOG_ERROR_INITIALIZATION", NULL, "The log could not start.",
+      { NULL }, "Go on without a log handle." },
+    { 11003, "QNN_LOG_ERROR_INVALID_ARGUMENT", NULL, "An argument for the log is wrong.",
+      { "the level does not exist" }, "Pass a level from 1 (error) to 5 (debug)." },
+    { 11004, "QNN_LOG_ERROR_INVALID_HANDLE", NULL, "There is no such log.", { "it was freed, or it"
+      " comes from another library" }, "Free it once, after the backend." },
+    { 12000, "QNN_PROFILE_ERROR_INVALID_HANDLE", NULL, "There is no such profile.",
+      { qnnrt__vendor_freed }, "Free it once." },
+    { 12001, "QNN_PROFILE_ERROR_HANDLE_IN_USE", NULL, "The profile is in use.",
+      { "a graph or a call still uses it" }, "Free the graph or the context first." },
+    { 12002, "QNN_PROFILE_ERROR_INCOMPATIBLE_EVENT", NULL, "The event has no data of this form.",
+      { "the CPU backend has extended events only" }, "Ask for the plain form first, then for the"
+      " extended one." },
+    { 13000, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_INVALID_HANDLE_PTR", NULL, "A null pointer was"
+      " passed for the handle of a power setting.", { qnnrt__vendor_nullpointer },
+      "Pass a pointer that receives the handle." },
+    { 13001, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_INVALID_INPUT", NULL, "An argument for power"
+      " settings is wrong.", { "the device or the core does not exist", "the id was never created,"
+      " or it was destroyed" }, "Use device 0, core 0, and the id from createPowerConfigId." },
+    { 13002, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_UNSUPPORTED_CONFIG", NULL, "This chip or release"
+      " does not know this power setting.", { NULL }, "Leave it out." },
+    { 13003, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_TRANSPORT", NULL, "A power setting did not reach"
+      " the DSP.", { "the DSP restarted, or it was never reached" }, qnnrt__vendor_reopen },
+    { 13004, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_UNSUPPORTED", NULL, "This platform does not offer"
+      " power settings.", { NULL }, "Go on without them." },
+    { 13005, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_MEM_ALLOC", NULL, "The allocation of a power"
+      " setting failed.", { "too many settings were created and not destroyed" },
+      "Create one setting and keep it." },
+    { 13006, "QNN_HTP_PERF_INFRASTRUCTURE_ERROR_FAILED", NULL, "A power setting failed on the DSP.",
+      { NULL }, qnnrt__vendor_log },
+    { 14000, "QNN_DEVICE_ERROR_INVALID_HANDLE", NULL, "There is no such device.",
+      { qnnrt__vendor_freed }, "Free it once, before the backend." },
+    { 14001, qnnrt__vendor_code_14001, NULL, "The library could not create the device: an option is"
+      " wrong or, far more often, it cannot reach the DSP.", { "no transport to the DSP: the stub"
+      " or the skel is missing or not on the search path, or this process cannot open the driver",
+      "the system does not allow an unsigned process domain", "the library does not know this"
+      " soc_model" }, "Check that libQnnHtpV<arch>Stub.so is beside the backend and the Skel in"
+      " ADSP_LIBRARY_PATH (separate folders by ';')." },
+    { 14002, "QNN_DEVICE_ERROR_HARDWARE_UNAVAILABLE", NULL, "The device cannot be used.",
+      { "the library does not support this chip", "it is switched off, is restarting, or another"
+      " process holds it" }, "Use libraries of this platform, in a release that lists the chip, or"
+      " try again later." },
+    { 14003, "QNN_DEVICE_ERROR_ASSOCIATED_TO_CONTEXT", NULL, "Contexts still use the device.",
+      { "the device was freed before its contexts" }, "Free the contexts first, then the device,"
+      " then the backend." },
+    { 14004, "QNN_DEVICE_ERROR_ACCESS_DENIED", NULL, "This process may not use the device.",
+      { "the system's policy (SELinux, permissions) denies it" }, "Ask the vendor for permission,"
+      " or run as an app that has it." },
+    { 15000, "QNN_GLOBAL_CONFIG_ERROR_INVALID_CONFIG", NULL, "A setting for the whole library is"
+      " not valid.", { NULL }, "Leave it out, or read the first line that the library logged." },
+    { 30000, "QNN_SYSTEM_COMMON_ERROR_INVALID_HANDLE", NULL, "There is no such object of"
+      " libQnnSystem.so.", { qnnrt__vendor_freed }, "Check the results of the calls before." },
+    { 30001, "QNN_SYSTEM_COMMON_ERROR_INVALID_ARGUMENT", NULL, "libQnnSystem.so refused its"
+      " arguments.", { "the file is empty", "the file is something else: zeros, JSON, a library" },
+      "Check that the file is a context binary and was read completely." },
+    { 30002, "QNN_SYSTEM_CONTEXT_ERROR_OPERATION_FAILED", NULL, "libQnnSystem.so failed, or the"
+      " binary is not for this chip.", { "the binary is for another chip", "the binary needs more"
+      " VTCM than the chip has", "when the size of a tensor was requested: the tensor is not"
+      " valid" }, "Compile it for this chip, or read the first line that the library logged." },
+    { 30010, qnnrt__vendor_code_30010, NULL, "The file is not a complete context binary that this"
+      " release reads.", { "damaged or cut short, or made by a release that the library cannot"
+      " read", "unrelated: this code was also seen for other reasons" }, "Copy the file again and"
+      " compare its size, or use a newer libQnnSystem.so." },
+    { 31000, "QNN_SYSTEM_PROFILE_ERROR_MEM_ALLOC", NULL, "An allocation for writing profile events"
+      " failed.", { "the process is out of memory" }, "Write fewer events at a time." },
+    { 0x80000406u, "", NULL, "The DSP did not find the library that it should open.",
+      { "the skel's folder is not in ADSP_LIBRARY_PATH, or its folders are separated by ':'",
+      "the skel for this NPU generation was not shipped" }, qnnrt__vendor_skel },
+    { 0x8000040Du, "", NULL, "The DSP did not open the skel library.", { "the skel is not on the"
+      " DSP's search path, or it is not of the backend's release" }, qnnrt__vendor_skel },
+    { 0x80000414u, "", NULL, qnnrt__vendor_the_dsp, { qnnrt__vendor_unsignedpd },
+      qnnrt__vendor_use_a },
+    { 0x80000580u, "", NULL, qnnrt__vendor_the_dsp, { qnnrt__vendor_unsignedpd },
+      qnnrt__vendor_use_a },
+    { 0x80000600u, "", NULL, "The DSP did not open the skel library.", { "the skel's folder is not"
+      " in ADSP_LIBRARY_PATH" }, qnnrt__vendor_skel },
+};
+
+static const qnnrt__codes_alias qnnrt__vendor_aliases[] = {
+    { 0, "QNN_PROPERTY_NO_ERROR QNN_PROPERTY_SUPPORTED QNN_OP_PACKAGE_NO_ERROR"
+      " QNN_BACKEND_NO_ERROR QNN_CONTEXT_NO_ERROR QNN_GRAPH_NO_ERROR QNN_TENSOR_NO_ERROR"
+      " QNN_MEM_NO_ERROR QNN_SIGNAL_NO_ERROR QNN_ERROR_NO_ERROR QNN_LOG_NO_ERROR"
+      " QNN_PROFILE_NO_ERROR QNN_HTP_PERF_INFRASTRUCTURE_NO_ERROR QNN_DEVICE_NO_ERROR"
+      " QNN_GLOBAL_CONFIG_NO_ERROR QNN_SYSTEM_COMMON_NO_ERROR QNN_SYSTEM_CONTEXT_NO_ERROR"
+      " QNN_SYSTEM_DLC_NO_ERROR QNN_SYSTEM_TENSOR_NO_ERROR QNN_SYSTEM_PROFILE_NO_ERROR"
+      " QNN_INTERFACE_NO_ERROR QNN_SYSTEM_INTERFACE_NO_ERROR" },
+    { 1000, "QNN_PROPERTY_NOT_SUPPORTED QNN_OP_PACKAGE_ERROR_UNSUPPORTED_FEATURE"
+      " QNN_CONTEXT_ERROR_UNSUPPORTED_FEATURE QNN_GRAPH_ERROR_UNSUPPORTED_FEATURE"
+      " QNN_TENSOR_ERROR_UNSUPPORTED_FEATURE QNN_MEM_ERROR_NOT_SUPPORTED"
+      " QNN_SIGNAL_ERROR_UNSUPPORTED QNN_PROFILE_ERROR_UNSUPPORTED"
+      " QNN_DEVICE_ERROR_UNSUPPORTED_FEATURE QNN_SYSTEM_COMMON_ERROR_UNSUPPORTED_FEATURE"
+      " QNN_SYSTEM_CONTEXT_ERROR_UNSUPPORTED_FEATURE QNN_SYSTEM_DLC_ERROR_UNSUPPORTED_FEATURE"
+      " QNN_SYSTEM_TENSOR_ERROR_UNSUPPORTED_FEATURE QNN_SYSTEM_PROFILE_ERROR_UNSUPPORTED_FEATURE"
+      " QNN_INTERFACE_ERROR_NOT_SUPPORTED QNN_SYSTEM_INTERFACE_ERROR_NOT_SUPPORTED" },
+    { 1002, "QNN_BACKEND_ERROR_MEM_ALLOC QNN_CONTEXT_ERROR_MEM_ALLOC QNN_GRAPH_ERROR_MEM_ALLOC"
+      " QNN_SIGNAL_ERROR_MEM_ALLOC QNN_LOG_ERROR_MEM_ALLOC QNN_PROFILE_ERROR_MEM_ALLOC"
+      " QNN_DEVICE_ERROR_MEM_ALLOC" },
+    { 1004, "QNN_PROFILE_ERROR_INVALID_ARGUMENT QNN_DEVICE_ERROR_INVALID_ARGUMENT"
+      " QNN_INTERFACE_ERROR_INVALID_PARAMETER QNN_SYSTEM_INTERFACE_ERROR_INVALID_PARAMETER" },
+    { 1006, "QNN_BACKEND_ERROR_UNSUPPORTED_PLATFORM" },
+    { 1100, "QNN_OP_PACKAGE_ERROR_GENERAL QNN_GRAPH_ERROR_GENERAL" },
+    { 30000, "QNN_SYSTEM_CONTEXT_ERROR_INVALID_HANDLE QNN_SYSTEM_DLC_ERROR_INVALID_HANDLE"
+      " QNN_SYSTEM_PROFILE_ERROR_INVALID_HANDLE" },
+    { 30001, "QNN_SYSTEM_CONTEXT_ERROR_INVALID_ARGUMENT QNN_SYSTEM_DLC_ERROR_INVALID_ARGUMENT"
+      " QNN_SYSTEM_TENSOR_ERROR_INVALID_ARGUMENT QNN_SYSTEM_PROFILE_ERROR_INVALID_ARGUMENT" },
+    { 30002, "QNN_SYSTEM_DLC_ERROR_OPERATION_FAILED QNN_SYSTEM_TENSOR_ERROR_INVALID_TENSOR" },
+    { 30010, "QNN_SYSTEM_DLC_ERROR_MALFORMED_BINARY" },
+};
+#endif
+
+/* =====================================================================================
+   VENDOR LINES AND NAMES                                                 >>vendor_lines
+   Lines that the vendor's libraries log, and the vendor's enumerators as text.
+   Needs: >>codes >>names >>vendor_codes     Knows nothing of: who looks something up
+   ===================================================================================== */
+
+#ifndef QNNRT_NO_ERROR_TEXT
+static const qnnrt_explanation qnnrt__vendor_lines[] = {
+    { 6004, qnnrt__vendor_code_6004, "Expected Tensor ID ... not found", "The graph has a tensor"
+      " with this id, but it was not among those passed.", { "the ids or their number are from"
+      " another build of the model, such as a JSON file beside a newer binary",
+      "inputs and outputs are swapped, or one is left out" }, "Take ids, dims and types from the"
+      " metadata of the binary itself." },
+    { 6004, qnnrt__vendor_code_6004, "clientBuf is null", "A tensor was passed without memory.",
+      { "the tensor was never bound", qnnrt__vendor_its_size }, "Bind every input and output, and"
+      " check the tensor's dims and dtype." },
+    { 6004, qnnrt__vendor_code_6004, "dataSize == 0", "A tensor was passed with memory of 0 bytes.",
+      { qnnrt__vendor_its_size }, "Check the tensor's dims and dtype: the size is the number of"
+      " elements times that of one." },
+    { 6004, qnnrt__vendor_code_6004, "Tensor ID ... incompatible", qnnrt__vendor_the_dimensions,
+      { qnnrt__vendor_the_shape }, "Pass the dims that the metadata gives, or none at all." },
+    { 6004, qnnrt__vendor_code_6004, "Tensor ID ... mismatch", qnnrt__vendor_the_dimensions,
+      { qnnrt__vendor_the_shape }, "Pass the dims that the metadata gives, or none at all." },
+    { 6004, qnnrt__vendor_code_6004, "Number of tensors mismatch", "The number of tensors that was"
+      " passed is not that of the graph.", { "an input is given twice or left out, or the list is"
+      " that of another graph" }, "Pass each input and output of the metadata once." },
+    { 6004, qnnrt__vendor_code_6004, "No memHandle provided", "A tensor says that its memory is"
+      " registered, but gives no handle.", { "its memType is MEMHANDLE, but memRegister failed or"
+      " was never called" }, "Register the memory and check the result, or pass plain memory"
+      " (memType RAW)." },
+    { 6000, qnnrt__vendor_code_6000, "No inputs provided", "Execute was called without inputs.",
+      { "the list of inputs is empty: the metadata was not read, or it is that of another graph" },
+      "Pass every input of the metadata." },
+    { 6000, qnnrt__vendor_code_6000, "No outputs provided", "Execute was called without outputs.",
+      { "the list of outputs is empty: the metadata was not read, or it is that of another"
+      " graph" }, "Pass every output of the metadata." },
+    { 6000, qnnrt__vendor_code_6000, "fail to find profile object", "The profile handle that was"
+      " passed does not exist.", { qnnrt__vendor_freedorother }, "Create a profile on this backend,"
+      " or pass none." },
+    { 9000, "QNN_SIGNAL_ERROR_SIGNAL_IN_USE", "signal[ ... doesn't exist", "The signal handle that"
+      " was passed does not exist.", { qnnrt__vendor_freedorother }, "Create a signal on this"
+      " backend, or pass none." },
+    { 6033, "QNN_GRAPH_ERROR_TIMED_OUT", "Execute Aborted due to timeout", "The graph did not"
+      " finish within its time-out.", { "the NPU is busy with other work, or runs at a low clock",
+      "the time-out is shorter than one run of the graph" }, "Raise the time-out, or the priority"
+      " and the power settings." },
+    { 6031, "QNN_GRAPH_ERROR_ABORTED", "Execute Aborted due to user triggered abort",
+      "The program itself stopped this execute through a signal.", { "signalTrigger was called on"
+      " the signal that was passed to execute" }, "Execute again: nothing is broken." },
+    { 6031, "QNN_GRAPH_ERROR_ABORTED", "VTCM yield re-acquire failure", "The graph gave its fast"
+      " memory (VTCM) to another graph and did not get it back.", { "a graph of higher priority,"
+      " perhaps of another process, holds the VTCM" }, "Execute again, and give contexts that run"
+      " side by side the same priority." },
+    { 1100, qnnrt__vendor_code_1100, "match allocated VTCM pointer", "The x86-64 emulator is set up"
+      " for another NPU generation than that of this graph.", { qnnrt__vendor_generations },
+      "Close one model before you open the other; a device does not need this." },
+    { 6023, "QNN_GRAPH_ERROR_GRAPH_NOT_FINALIZED", "was not finalized", "The graph is not"
+      " finalized.", { "finalize was not called, or it failed and the result was ignored" },
+      "Finalize the graph first and check the result." },
+    { 5000, qnnrt__vendor_code_5000, "Using newer context binary", "A newer release than that of"
+      " the library made the binary.", { qnnrt__vendor_the_model, "an older copy of the library was"
+      " found first, such as the phone's own" }, qnnrt__vendor_release },
+    { 5004, qnnrt__vendor_code_5004, "Can't read future blob", "The inner format of the binary is"
+      " newer than the library.", { qnnrt__vendor_the_model }, qnnrt__vendor_release },
+    { 5004, qnnrt__vendor_code_5004, "Versioning error found in Context Blob",
+      "The library does not read the inner format of the binary.", { "another release made it",
+      "the file is damaged" }, "Compare the binary's release with the library's, or copy the file"
+      " again." },
+    { 1000, qnnrt__vendor_code_1000, "Shared weights buffer isn't supported", "Graphs of this"
+      " binary share their weights, and the x86-64 emulator cannot load that.",
+      { "it was compiled with weight sharing; releases 2.50 and 2.51 crash after this line" },
+      "Run it on a device, or compile it without weight sharing." },
+    { 30010, qnnrt__vendor_code_30010, "Serializer failed to get context blob",
+      "The file is not a complete context binary.", { "it was cut short while it was copied or"
+      " downloaded", "it is something else: a Git LFS pointer, a JSON file, a library" },
+      "Compare its size with the original and copy it again." },
+    { 30010, qnnrt__vendor_code_30010, "Malformed context blob", "The content of the file is"
+      " damaged.", { "it was changed or cut short while it was copied or downloaded" },
+      "Compare its size and hash with the original, and copy it again." },
+    { 5005, qnnrt__vendor_code_5005, "Failed to parse qnn htp context binary",
+      "The file is not a context binary of the HTP.", { "it was compiled for another backend (CPU,"
+      " GPU)", "it is damaged or cut short" }, qnnrt__vendor_open_it },
+    { 5005, qnnrt__vendor_code_5005, "[QNN_CPU] Context de-serialization failed",
+      "The file is not a context binary of the CPU backend.", { "it was compiled for another"
+      " backend, such as the HTP", "it is damaged or cut short" }, qnnrt__vendor_open_it },
+    { 5000, qnnrt__vendor_code_5000, "invalid binary buffer size passed", "A binary of 0 bytes was"
+      " passed.", { "the file is empty, or reading it failed and nobody checked" },
+      "Check the file and the size that is passed." },
+    { 5000, qnnrt__vendor_code_5000, "nullptr input parameter", "A null pointer was passed where a"
+      " value is needed.", { "the binary was not read, or a handle was not created" },
+      "Check the pointers that are passed, and the results of the calls before." },
+    { 5005, qnnrt__vendor_code_5005, "VTCM size ... not supported", "The binary needs more fast"
+      " memory (VTCM) than this chip has.", { "it was compiled for a larger chip: 8 MB of VTCM on a"
+      " chip with 4 MB" }, "Compile it for this chip, or with a smaller vtcm_mb." },
+    { 1002, qnnrt__vendor_code_1002, "Failed to find available PD", "The NPU has no process domain"
+      " with room for this context.", { "the contexts of this process together need more than about"
+      " 3.6 GB", "many small contexts are loaded at the same time" }, "Split the model into shards,"
+      " load fewer at a time, or free contexts first." },
+    { 6003, "QNN_GRAPH_ERROR_INVALID_NAME", "Failed to find graph ... in the context",
+      "The context has no graph of this name.", { "the name is misspelled, or it is from another"
+      " build" }, "Take the names from the metadata (qnnrt-run inspect)." },
+    { 1005, "QNN_COMMON_ERROR_OPERATION_NOT_PERMITTED", "Querying binary size after de-serializing"
+      " binary is illegal", "A context that was loaded from a binary cannot be written as one"
+      " again.", { "the binary of a loaded context was requested" }, "Keep the file that it was"
+      " loaded from." },
+    { 1100, qnnrt__vendor_code_1100, "a deserialized context cannot be modified",
+      "A context that was loaded from a binary does not accept new graphs.",
+      { "graphCreate was called on a loaded context" }, "Create an empty context for new graphs." },
+    { 1000, qnnrt__vendor_code_1000, "was finalized already", "The graph is finalized; graphs of a"
+      " binary always are.", { "graphFinalize was called twice, or on a loaded graph" },
+      "Leave the call out." },
+    { 5010, "QNN_CONTEXT_ERROR_INVALID_CONFIG", "Passed invalid priority value",
+      "The priority is outside the range that the line gives.", { "the number is not one of the"
+      " vendor's priorities" }, "Pass one of these: 0 low, 100 normal, 150 normal high, 200"
+      " high." },
+    { 4000, qnnrt__vendor_code_4000, "No Snapdragon SOC detected", "The library for real devices"
+      " did not find a Qualcomm chip.", { "the aarch64 library runs on a machine without an NPU",
+      "/sys/devices/soc0 cannot be read, or it names a chip that the library does not know" },
+      "Run it on the device, or use the x86-64 library, which emulates the NPU." },
+    { 4000, qnnrt__vendor_code_4000, "Unsupported SoC model", "The library does not support this"
+      " chip.", { "the Linux libraries support fewer chips than those for Android" },
+      "Use the libraries of this platform, in a release that lists the chip." },
+    { 14001, qnnrt__vendor_code_14001, "loading stub ... libcdsprpc.so", qnnrt__vendor_the_system,
+      { qnnrt__vendor_on_android, "the machine has no such library, because it has no DSP" },
+      qnnrt__vendor_cdsprpc },
+    { 14001, qnnrt__vendor_code_14001, "loading stub", "The stub library, the CPU's side of the"
+      " connection to the DSP, cannot be opened.", { "libQnnHtpV<arch>Stub.so is not beside"
+      " libQnnHtp.so", "it needs a library that is missing" }, "Ship the stub of the chip's NPU"
+      " generation, of the same release, beside the backend." },
+    { 1008, qnnrt__vendor_code_1008, "Failed to reset stub artifact load status",
+      "The stub is of another release than the backend.", { "an older stub was found first, such as"
+      " the phone's own copy" }, qnnrt__vendor_onerelease },
+    { 1008, qnnrt__vendor_code_1008, "lib id mismatch", "Backend, stub and skel are not of one"
+      " release.", { "an older stub or skel was found first, such as the copy in the phone's system"
+      " image" }, qnnrt__vendor_onerelease },
+    { 14001, qnnrt__vendor_code_14001, "Unknown rpc status", "The DSP refused to open the skel"
+      " library, which runs on it.", { "this app may not use an unsigned process domain (SELinux,"
+      " mid-range chips)" }, "Ask the vendor for permission or a signed process domain." },
+    { 14001, qnnrt__vendor_code_14001, "crc32 failed in cpu", "The data that came back from the DSP"
+      " is not what the stub expects.", { "stub and skel are not of one release" },
+      qnnrt__vendor_onerelease },
+    { 14001, qnnrt__vendor_code_14001, "qnn_open failed", "The DSP could not open the skel library,"
+      " which runs on it.", { qnnrt__vendor_its_folder, "the skel is of another release or NPU"
+      " generation" }, qnnrt__vendor_skel },
+    { 1009, "QNN_COMMON_ERROR_LOADING_BINARIES", "Failed to load skel", "The DSP did not load the"
+      " skel library, which runs on it.", { qnnrt__vendor_its_folder, "the stub could not be"
+      " opened; the line before says so" }, qnnrt__vendor_skel },
+    { 14001, qnnrt__vendor_code_14001, "loadRemoteSymbols failed", "The library cannot reach the"
+      " DSP.", { "the stub or libcdsprpc.so could not be opened; a warning before this line names"
+      " it" }, "Set log_level to 2 (warnings) and read the first line." },
+    { 14001, qnnrt__vendor_code_14001, "Transport layer setup failed", "The library cannot reach"
+      " the DSP.", { "the stub, the skel or libcdsprpc.so could not be opened; a line before this"
+      " one names it" }, "Set log_level to 2 (warnings) and read the first line." },
+    { 14001, qnnrt__vendor_code_14001, "config socModel", "The library does not know the chip that"
+      " was requested.", { "soc_model is misspelled, or newer than the library; release 2.49"
+      " refuses every value" }, "Leave soc_model 0, or use a release that knows the chip." },
+    { 14003, "QNN_DEVICE_ERROR_ASSOCIATED_TO_CONTEXT", "There are context still associated",
+      "Contexts still use the device.", { "the device was freed before its contexts" },
+      "Free the contexts first, then the device, then the backend." },
+    { 1100, qnnrt__vendor_code_1100, "Unable to initialize device backend", "The device cannot"
+      " start, because the backend did not.", { "backendCreate or logCreate failed before" },
+      "Read the first line that the library logged, not this one." },
+    { 5000, qnnrt__vendor_code_5000, "provider isn't initialized", "The library cannot create the"
+      " context, because the backend did not start.", { "backendCreate or logCreate failed"
+      " before" }, "Read the first line that the library logged, not this one." },
+    { 4000, qnnrt__vendor_code_4000, "TuningMode must be enabled", "The GPU library does not run on"
+      " x86-64.", { "there is no Adreno GPU in this machine" }, "Run it on a device, or use"
+      " libQnnHtp.so or libQnnCpu.so." },
+    { 1006, "QNN_COMMON_ERROR_PLATFORM_NOT_SUPPORTED", "Invalid OpenCL driver path",
+      "The GPU library did not find an OpenCL driver.", { "there is no Adreno GPU, or the app"
+      " cannot see libOpenCL.so" }, "Declare <uses-native-library android:name=\"libOpenCL.so\"/>"
+      " in the app's manifest (Android)." },
+    { 1000, qnnrt__vendor_code_1000, "QnnMem API is not supported", "This library does not accept"
+      " registered memory.", { "the x86-64 emulator does not support it, although its properties"
+      " say so" }, "Pass plain memory." },
+    { 1000, qnnrt__vendor_code_1000, "API not supported", "The library does not implement this"
+      " call.", { "only some backends or platforms have it" }, "Go on without it." },
+    { 6000, qnnrt__vendor_code_6000, "Unknown or unsupported backend ID", "libQnnSaver.so cannot"
+      " check the options of the backend that it was told to record for.", { "the option is set"
+      " while a graph has options of a vendor" }, "Leave out the option that sets the backend's"
+      " id." },
+    { 1002, qnnrt__vendor_code_1002, "no properties registered for", qnnrt__vendor_the_npu,
+      { qnnrt__vendor_no_chip, qnnrt__vendor_the_release, "there is no operation of this name" },
+      qnnrt__vendor_set_a },
+    { 1002, qnnrt__vendor_code_1002, "could not create op", qnnrt__vendor_the_npu,
+      { qnnrt__vendor_no_chip, qnnrt__vendor_the_release, "there is no operation of this name" },
+      qnnrt__vendor_set_a },
+    { 3110, "QNN_OP_PACKAGE_ERROR_VALIDATION_FAILURE", "Unsupported input/output datatypes",
+      "The operation exists, but not with these element types.", { "the types of inputs and outputs"
+      " do not fit together, or the chip lacks one of them" }, "Use a combination that the"
+      " operation's documentation lists for the chip." },
+    { 6000, qnnrt__vendor_code_6000, "Failed to set the params for the op", "A parameter of the"
+      " operation is missing, or it has a wrong type.", { "a required parameter was left out" },
+      "Compare the parameters with the operation's definition." },
+    { 6022, "QNN_GRAPH_ERROR_FINALIZE_FAILED", "Graph has zero node", "The graph is empty.",
+      { "no node was added, or adding them failed and the results were ignored" },
+      "Add the nodes first, and check each result." },
+    { 6003, "QNN_GRAPH_ERROR_INVALID_NAME", "Graph name is a duplicate", "The context has a graph"
+      " of this name already.", { "a graph was created twice" }, "Give every graph of a context its"
+      " own name." },
+    { 7003, "QNN_TENSOR_ERROR_ALREADY_EXISTS", "already exists in the graph", "The graph has a"
+      " tensor of this name already.", { "a tensor that two nodes use was created for each of"
+      " them" }, "Create it once and pass it to both nodes." },
+    { 7007, "QNN_TENSOR_ERROR_INCOMPATIBLE_TENSOR_UPDATE", "not found in the updatable tensors",
+      "The tensor cannot be replaced.", { "it was not compiled as updateable" },
+      "Compile it as updateable; qnnrt-run inspect lists the updateable ones." },
+    { 7001, "QNN_TENSOR_ERROR_INVALID_HANDLE", "No tensor provided", "A null pointer was passed for"
+      " a tensor.", { "the tensor was not created" }, "Pass a tensor." },
+    { 7004, qnnrt__vendor_code_7004, "tensor datatype ... not supported", "The library does not"
+      " accept a tensor of this element type.", { "4-bit weights were passed as a 4-bit type" },
+      "Pass 4-bit weights one per byte, in an 8-bit type with a 4-bit encoding." },
+    { 7004, qnnrt__vendor_code_7004, "client buffer should be nullptr", "An input or output was"
+      " created with memory of its own.", { "only static tensors have data when they are created" },
+      "Pass the memory to execute." },
+    { 6024, "QNN_GRAPH_ERROR_GRAPH_FINALIZED", "a finalized graph cannot be modified",
+      "The graph is finalized and does not accept more tensors or nodes.", { "something was added"
+      " after finalize, or to a graph of a binary" }, "Add everything before finalize." },
+    { 5007, "QNN_CONTEXT_ERROR_GET_BINARY_FAILED", "buffer size provided is insufficient",
+      "The memory passed for the binary is too small.", { "the context changed after its size was"
+      " requested" }, "Ask for the size again, and pass that much memory." },
+    { 4005, qnnrt__vendor_code_4005, "Unable to find the op package init", "The library is not an"
+      " op package for the HTP.", { "it lacks the function op_pkg_init, which the vendor's C++"
+      " template defines" }, "Build the package from the vendor's template, for this backend." },
+    { 4006, "QNN_BACKEND_ERROR_OP_PACKAGE_IF_PROVIDER_NOT_FOUND", "Symbol lookup failed",
+      qnnrt__vendor_the_op_package, { "the name is misspelled, or the symbol is hidden" },
+      qnnrt__vendor_entry },
+    { 4005, qnnrt__vendor_code_4005, "[QNN_CPU] Failed to open library", qnnrt__vendor_the_op,
+      { qnnrt__vendor_the_path }, qnnrt__vendor_check_the },
+    { 4005, qnnrt__vendor_code_4005, "Error attempting to load dynamic library",
+      qnnrt__vendor_the_op, { qnnrt__vendor_the_path }, qnnrt__vendor_check_the },
+    { 0, "", "unexpected GraphHtpSettings option", "Release 2.51 logs this whenever a graph is"
+      " created; it is harmless.", { NULL }, "Ignore this line and read the others." },
+    { 0, "", "LIBNATIVE: No alternate configuration", "The x86-64 library prints this when it is"
+      " loaded; it is harmless.", { NULL }, "Ignore this line and read the others." },
+    { 0, "", "libc++ ... cannot open shared object file", "The vendor's x86-64 library did not find"
+      " a library that it needs.", { "libQnnHtp.so was copied without onnxruntime_qnn.libs, the"
+      " folder beside its own" }, "Keep both folders of the wheel side by side." },
+    { 0, "", "libcdsprpc.so ... not found", qnnrt__vendor_the_system, { qnnrt__vendor_on_android },
+      qnnrt__vendor_cdsprpc },
+    { 0, "", "libcdsprpc.so ... cannot open shared object file", qnnrt__vendor_the_system,
+      { "the machine has no such library, because it has no DSP" }, "Run it on the device." },
+};
+
+#ifdef QNNRT_COMPOSE
+static const qnnrt__codes_call qnnrt__vendor_calls[] = {
+    { "graphFinalize", { 1002, qnnrt__vendor_code_1002, NULL, "An operation has no kernel.",
+      { "the HTP has no kernel for an operation with this type or rank, though validation passed;"
+      " without a chip it has few for float32" }, "On x86-64 set soc_model 57 for float32 graphs;"
+      " otherwise use float16 tensors inside with Cast at the edges, rank 4 or less, or another"
+      " operation." } },
+    { "systemDlcCreateFromFile", { 1002, qnnrt__vendor_code_1002, NULL, "The file cannot be read.",
+      { "the file is damaged or cut short, or it is a zip archive of something else" },
+      "Copy it again from where it was made and compare sizes or hashes, or convert it again." } },
+};
+#endif
+
+static const qnnrt__codes_data *qnnrt__codes_get_data(void)
+{
+    static const qnnrt__codes_data data = {
+        qnnrt__vendor_codes, sizeof(qnnrt__vendor_codes) / sizeof(qnnrt__vendor_codes[0]),
+        qnnrt__vendor_lines, sizeof(qnnrt__vendor_lines) / sizeof(qnnrt__vendor_lines[0]),
+        qnnrt__vendor_aliases, sizeof(qnnrt__vendor_aliases) / sizeof(qnnrt__vendor_aliases[0]),
+#ifdef QNNRT_COMPOSE
+        qnnrt__vendor_calls, sizeof(qnnrt__vendor_calls) / sizeof(qnnrt__vendor_calls[0])
+#else
+        NULL, 0
+#endif
+    };
+    return &data;
+}
+#endif
+
+static const qnnrt__names_entry qnnrt__vendor_dtypes[] = {
+    { 0x0002, "INT_2" }, { 0x0004, "INT_4" }, { 0x0008, "INT_8" }, { 0x0016, "INT_16" },
+    { 0x0032, "INT_32" }, { 0x0064, "INT_64" }, { 0x0102, "UINT_2" }, { 0x0104, "UINT_4" },
+    { 0x0108, "UINT_8" }, { 0x0116, "UINT_16" }, { 0x0132, "UINT_32" }, { 0x0164, "UINT_64" },
+    { 0x0204, "FLOAT_4" }, { 0x0208, "FLOAT_8" }, { 0x0216, "FLOAT_16" }, { 0x0226, "BFLOAT_16" },
+    { 0x0232, "FLOAT_32" }, { 0x0264, "FLOAT_64" }, { 0x0302, "SFIXED_POINT_2" },
+    { 0x0304, "SFIXED_POINT_4" }, { 0x0308, "SFIXED_POINT_8" }, { 0x0316, "SFIXED_POINT_16" },
+    { 0x0332, "SFIXED_POINT_32" }, { 0x0402, "UFIXED_POINT_2" }, { 0x0404, "UFIXED_POINT_4" },
+    { 0x0408, "UFIXED_POINT_8" }, { 0x0416, "UFIXED_POINT_16" }, { 0x0432, "UFIXED_POINT_32" },
+    { 0x0508, "BOOL_8" }, { 0x0608, "STRING" }, { 0x7FFFFFFF, "UNDEFINED" }, { 0, NULL }
+};
+
+static const qnnrt__names_entry qnnrt__vendor_types[] = {
+    { 0, "APP_WRITE" }, { 1, "APP_READ" }, { 2, "APP_READWRITE" }, { 3, "NATIVE" }, { 4, "STATIC" },
+    { 5, "NULL" }, { 6, "UPDATEABLE_STATIC" }, { 7, "UPDATEABLE_NATIVE" },
+    { 8, "UPDATEABLE_APP_WRITE" }, { 9, "UPDATEABLE_APP_READ" }, { 10, "UPDATEABLE_APP_READWRITE" },
+    { 11, "OPTIONAL_APP_WRITE" }, { 12, "OPTIONAL_APP_READ" }, { 13, "OPTIONAL_APP_READWRITE" },
+    { 0x7FFFFFFF, "UNDEFINED" }, { 0, NULL }
+};
+
+static const qnnrt__names_entry qnnrt__vendor_formats[] = {
+    { 0, "FLAT_BUFFER" }, { 0, "DENSE" }, { 1, "SPARSE" }, { 2, "CODEBOOK" }, { 3, "MX" },
+    { 4, "UBWC_RGBA8888" }, { 5, "UBWC_NV12" }, { 6, "UBWC_NV12_Y" }, { 7, "UBWC_NV12_UV" },
+    { 8, "HMX_WEIGHT_LAYOUT" }, { 9, "UBWC_NV124R" }, { 10, "UBWC_NV124R_Y" },
+    { 11, "UBWC_NV124R_UV" }, { 12, "UBWC_P010" }, { 13, "UBWC_P010_Y" }, { 14, "UBWC_P010_UV" },
+    { 15, "UBWC_P016" }, { 16, "UBWC_P016_Y" }, { 17, "UBWC_P016_UV" }, { 18, "UBWC_TP10" },
+    { 19, "UBWC_TP10_Y" }, { 20, "UBWC_TP10_UV" }, { 21, "UBWC_TBAYER10_1X1" },
+    { 22, "UBWC_TBAYER10_2X2" }, { 23, "UBWC_TBAYER10_3X3" }, { 24, "UBWC_TBAYER10_4X4" },
+    { 25, "UBWC_BAYER16_10BPS_1X1" }, { 26, "UBWC_BAYER16_10BPS_2X2" },
+    { 27, "UBWC_BAYER16_10BPS_4X4" }, { 28, "UBWC_BAYER16_12BPS_1X1" },
+    { 29, "UBWC_BAYER16_12BPS_2X2" }, { 30, "UBWC_BAYER16_12BPS_4X4" },
+    { 31, "UBWC_BAYER16_14BPS_1X1" }, { 32, "UBWC_BAYER16_14BPS_2X2" },
+    { 33, "UBWC_BAYER16_14BPS_4X4" }, { 34, "UBWC_BAYER16_16BPS_1X1" },
+    { 35, "UBWC_BAYER16_16BPS_2X2" }, { 36, "UBWC_BAYER16_16BPS_4X4" }, { 37, "BATCH_ALIGNED_256" },
+    { 0, NULL }
+};
+
+static const qnnrt__names_entry qnnrt__vendor_encodings[] = {
+    { 0, "SCALE_OFFSET" }, { 1, "AXIS_SCALE_OFFSET" }, { 2, "BW_SCALE_OFFSET" },
+    { 3, "BW_AXIS_SCALE_OFFSET" }, { 4, "BLOCK" }, { 5, "BLOCKWISE_EXPANSION" }, { 6, "VECTOR" },
+    { 7, "FLOAT_BLOCK" }, { 8, "BW_AXIS_SCALE_OFFSET_MAPPED" }, { 9, "BW_BLOCK_MAPPED" },
+    { 10, "BW_BLOCKWISE_EXPANSION_MAPPED" }, { 11, "BW_FLOAT_BLOCK" }, { 12, "MICROSCALING" },
+    { 13, "ARRAY_OF" }, { 0x7FFFFFFF, "UNDEFINED" }, { 0, NULL }
+};
+
+static const qnnrt__names_entry qnnrt__vendor_definitions[] = {
+    { 0, "IMPL_GENERATED" }, { 1, "DEFINED" }, { 0x7FFFFFFF, "UNDEFINED" }, { 0, NULL }
+};
+
+static const qnnrt__names_entry *qnnrt__names_get(int which)
+{
+    static const qnnrt__names_entry *const lists[] = {
+        qnnrt__vendor_dtypes, qnnrt__vendor_types, qnnrt__vendor_formats,
+        qnnrt__vendor_encodings, qnnrt__vendor_definitions
+    };
+    return lists[which];
+}
+
+/* ---- end of vendor data ---- */
 
 #endif /* QNNRT__IMPL_ONCE */
 #endif /* QNNRT_IMPLEMENTATION */

@@ -329,8 +329,8 @@ TEST(a_restart_of_the_subsystem_says_what_to_do_and_is_survived)
     CHECK_EQ(qnnrt_exec(run), QNNRT_E_BACKEND);
     one.err = *qnnrt_run_error(run);
     CHECK_EQ(one.err.vendor_code, 1011);
-    SAYS("the DSP restarted; every handle is dead");
-    SAYS("Close everything on this backend and open it again");
+    SAYS(qnnrt_explain_code(1011)->causes[0]);
+    SAYS(qnnrt_explain_code(1011)->fix);
     CHECK_EQ(qnnrt_exec(run), QNNRT_E_BACKEND);              /* and so it stays */
     CHECK_EQ(qnnrt_run_error(run)->vendor_code, 1011);
     qnnrt_run_destroy(run);

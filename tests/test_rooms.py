@@ -8,7 +8,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 passed = failed = 0
 
 # What does not carry its room's name in its own, as far as the first underscore.
-QNNRT = {"arena": "mem", "fail": "err", "hint": "err", "end": "pipeline", "join": "pipeline", "spot": "place", "entry": "place", "step": "run",
+QNNRT = {"arena": "mem", "fail": "err", "hint": "err", "vendor": "vendor_codes", "end": "pipeline", "join": "pipeline", "spot": "place", "entry": "place", "step": "run",
          "hooks": "mem", "assert": "config", "read": "read_json"}
 LLM = {"clean": "config", "fail": "config", "error": "config", "alloc": "config", "free": "config", "count": "config",
        "kv": "shape", "ends": "shape", "slots": "shape", "graph": "shape", "layered": "shape", "keep": "shape", "drop": "shape",

@@ -1,0 +1,298 @@
+#!/usr/bin/env python3
+"""Write the last part of qnnrt.h, the vendor's codes, log lines and names, from vendor.txt.
+
+    make_vendor.py            write it (make vendor)
+    make_vendor.py --check    only compare; status 1 when qnnrt.h has something else
+
+vendor.txt says how to add an entry."""
+import os
+import re
+import sys
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+TABLE = os.path.join(FOLDER, "vendor.txt")
+HEADER = os.path.join(os.path.dirname(os.path.dirname(FOLDER)), "qnnrt.h")
+BEGIN = "/* ---- vendor data: `make vendor` writes all from here to its end, see tools/vendor ---- */\n"
+END = "/* ---- end of vendor data ---- */\n"
+NAMES = ["dtype", "type", "format", "encoding", "definition"]
+WIDTH = 100
+
+BANNER = """
+/* =====================================================================================
+   %s>>%s
+   %s
+   Needs: %s     Knows nothing of: who looks something up
+   ===================================================================================== */
+"""
+
+
+class Mistake(Exception):
+    pass
+
+
+def check_text(text, most, what):
+    if not text or len(text) > most or not all(" " <= c <= "~" for c in text):
+        raise Mistake("%s must have 1 to %d characters of ASCII: \"%s\"" % (what, most, text))
+    return text
+
+
+def sentence(text, most, what):
+    check_text(text, most, what)
+    if not text.endswith(".") or re.match(r"[a-z]+\b(?!\.)", text):
+        raise Mistake("%s must begin with a capital and end with a full stop: \"%s\"" % (what, text))
+    return text
+
+
+def causes(fields):
+    for cause in fields:
+        check_text(cause, 200, "a cause")
+        if cause.endswith("."):
+            raise Mistake("a cause is a clause, without a full stop: \"%s\"" % cause)
+    if len(fields) > 3:
+        raise Mistake("more than 3 causes")
+    return fields
+
+
+class Table:
+    """The entries of vendor.txt."""
+
+    def __init__(self, path):
+        self.texts = {}                                    # name: text
+        self.codes = []                                    # (number, symbols, meaning, hint, causes)
+        self.lines = []                                    # (number, pieces, meaning, hint, causes)
+        self.calls = []                                    # (function, number, meaning, hint, causes)
+        self.names = dict((kind, []) for kind in NAMES)    # (number as written, name)
+        for at, line in enumerate(open(path, encoding="utf-8"), 1):
+            line = line.rstrip("\n")
+            if not line or line.startswith("#"):
+                continue
+            try:
+                self.add([self.expand(field) for field in line.split(" | ")])
+            except (Mistake, IndexError, ValueError) as error:
+                raise Mistake("%s:%d: %s" % (path, at, error))
+        symbols = [symbol for code in self.codes for symbol in code[1]]
+        for symbol in symbols:
+            if symbols.count(symbol) > 1:
+                raise Mistake("%s: the symbol %s occurs twice" % (path, symbol))
+        self.symbol = dict((code[0], code[1][0] if code[1] else "") for code in self.codes)
+        for number in [entry[0] for entry in self.lines] + [entry[1] for entry in self.calls]:
+            if number not in self.symbol:
+                raise Mistake("%s: a line or call has the code %d, which has no entry" % (path, number))
+
+    def expand(self, field):
+        if not re.fullmatch(r"\$[a-z]+", field):
+            return field
+        if field[1:] not in self.texts:
+            raise Mistake("%s is not defined above" % field)
+        return self.texts[field[1:]]
+
+    def add(self, fields):
+        kind = fields[0]
+        if kind == "text":
+            self.texts[fields[1]] = check_text(fields[2], 200, "a text")
+        elif kind in self.names:
+            int(fields[1], 0)
+            self.names[kind].append((fields[1], check_text(fields[2], 64, "a name")))
+        elif kind == "code":
+            number = int(fields[1], 0)
+            if self.codes and number <= self.codes[-1][0]:
+                raise Mistake("codes ascend")
+            symbols = [] if fields[2] == "-" else fields[2].split()
+            for symbol in symbols:
+                check_text(symbol, 64, "a symbol")
+                if not symbol.startswith("QNN_"):
+                    raise Mistake("a symbol begins with QNN_: \"%s\"" % symbol)
+            self.codes.append((number, symbols, sentence(fields[3], 160, "a meaning"), sentence(fields[4], 200, "a hint"),
+                               causes(fields[5:])))
+        elif kind == "line":
+            self.lines.append((int(fields[1], 0), check_text(fields[2], 80, "a line"), sentence(fields[3], 160, "a meaning"),
+                               sentence(fields[4], 200, "a hint"), causes(fields[5:])))
+        elif kind == "call":
+            self.calls.append((fields[1], int(fields[2], 0), sentence(fields[3], 160, "a meaning"),
+                               sentence(fields[4], 200, "a hint"), causes(fields[5:])))
+        else:
+            raise Mistake("\"%s\" is not a kind of entry" % kind)
+
+
+class Writer:
+    """C text. A long string that is used more than once becomes an array with a name of its own."""
+
+    def __init__(self, table, strings):
+        self.out = []
+        self.shared = {}
+        named = dict((text, name) for name, text in table.texts.items())
+        named.update((symbol, "code_%d" % number) for number, symbol in table.symbol.items())
+        for text in sorted(set(strings)):
+            if (strings.count(text) - 1) * len(text) < 60:
+                continue
+            words = re.findall(r"[a-z0-9]+", text.lower())
+            count = 2
+            name = named.get(text, "_".join(words[:count]))
+            while name in self.shared.values() or (text not in named and name in table.texts):
+                count += 1
+                name = "_".join(words[:count])
+            self.shared[text] = name
+
+    def line(self, text=""):
+        self.out.append(text)
+
+    def put(self, text):
+        """A piece that stays whole: on this line, or on the next when it does not fit."""
+        if len(self.out[-1]) + 1 + len(text) > WIDTH and self.out[-1].strip():
+            self.out.append("      " + text)
+        else:
+            self.out[-1] += ("" if self.out[-1].endswith(" ") else " ") + text
+
+    def string(self, before, text, behind):
+        """A literal with what surrounds it, cut between words where a line ends."""
+        escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+        if text in self.shared:
+            return self.put(before + "qnnrt__vendor_" + self.shared[text] + behind)
+        while True:
+            room = WIDTH - len(self.out[-1]) - 1 - len(before) - 2
+            if len(escaped) + len(behind) <= room:
+                return self.put('%s"%s"%s' % (before, escaped, behind))
+            cut = escaped.rfind(" ", 0, room + 1) if room >= 20 else -1
+            if cut <= 0:
+                self.out.append("      ")
+                continue
+            self.put('%s"%s"' % (before, escaped[:cut]))
+            escaped, before = escaped[cut:], ""
+            self.out.append("      ")
+
+    def explanation(self, number, symbol, text, meaning, hint, why, begin="{", end=" },"):
+        self.out.append("    ")
+        self.string("%s %s, " % (begin, number), symbol, ",")
+        if text:
+            self.string("", text, ",")
+        self.string("" if text else "NULL, ", meaning, ",")
+        for at, cause in enumerate(why):
+            self.string("{ " if at == 0 else "", cause, "," if at + 1 < len(why) else " },")
+        self.string("" if why else "{ NULL }, ", hint, end)
+
+    def name_table(self, kind, names):
+        self.line()
+        self.line("static const qnnrt__names_entry qnnrt__vendor_%ss[] = {" % kind)
+        self.out.append("   ")
+        for number, name in names:
+            self.put_entry('{ %s, "%s" },' % (number, name))
+        self.put_entry("{ 0, NULL }")
+        self.line("};")
+
+    def put_entry(self, text):
+        if len(self.out[-1]) + 1 + len(text) > WIDTH:
+            self.out.append("   ")
+        self.out[-1] += " " + text
+
+
+def number_text(number):
+    return "0x%Xu" % number if number > 0xFFFF else "%d" % number
+
+
+def generate(table):
+    used = []
+    for number, symbols, meaning, hint, why in table.codes:
+        used += symbols[:1] + [meaning, hint] + why
+    for number, pieces, meaning, hint, why in table.lines:
+        used += [table.symbol[number], pieces, meaning, hint] + why
+    for call, number, meaning, hint, why in table.calls:
+        used += [table.symbol[number], meaning, hint] + why
+    w = Writer(table, used)
+    title = lambda text, tag: text + " " * (83 - len(text) - len(tag))
+    w.line((BANNER % (title("VENDOR CODES", "vendor_codes"), "vendor_codes",
+                      "Symbols, meanings, causes and hints of the vendor's codes.", ">>codes")).strip("\n"))
+    w.line()
+    w.line("#ifndef QNNRT_NO_ERROR_TEXT")
+    w.line("/* Texts of several entries. */")
+    for text in sorted(w.shared, key=lambda text: w.shared[text]):
+        name = w.shared.pop(text)
+        w.out.append("static const char")
+        w.string("qnnrt__vendor_%s[] = " % name, text, ";")
+        w.shared[text] = name
+    w.line()
+    w.line("static const qnnrt_explanation qnnrt__vendor_codes[] = {")
+    for number, symbols, meaning, hint, why in table.codes:
+        w.explanation(number_text(number), symbols[0] if symbols else "", None, meaning, hint, why)
+    w.line("};")
+    w.line()
+    w.line("static const qnnrt__codes_alias qnnrt__vendor_aliases[] = {")
+    for number, symbols, meaning, hint, why in table.codes:
+        if len(symbols) > 1:
+            w.out.append("    ")
+            w.string("{ %s, " % number_text(number), " ".join(symbols[1:]), " },")
+    w.line("};")
+    w.line("#endif")
+    w.line((BANNER % (title("VENDOR LINES AND NAMES", "vendor_lines"), "vendor_lines",
+                      "Lines that the vendor's libraries log, and the vendor's enumerators as text.",
+                      ">>codes >>names >>vendor_codes")).rstrip("\n"))
+    w.line()
+    w.line("#ifndef QNNRT_NO_ERROR_TEXT")
+    w.line("static const qnnrt_explanation qnnrt__vendor_lines[] = {")
+    for number, pieces, meaning, hint, why in table.lines:
+        w.explanation(number_text(number), table.symbol[number] if number else "", pieces, meaning, hint, why)
+    w.line("};")
+    w.line()
+    w.line("#ifdef QNNRT_COMPOSE")
+    w.line("static const qnnrt__codes_call qnnrt__vendor_calls[] = {")
+    for call, number, meaning, hint, why in table.calls:
+        w.explanation(number_text(number), table.symbol[number], None, meaning, hint, why, '{ "%s", {' % call, " } },")
+    w.line("};")
+    w.line("#endif")
+    w.line()
+    w.line("static const qnnrt__codes_data *qnnrt__codes_get_data(void)")
+    w.line("{")
+    w.line("    static const qnnrt__codes_data data = {")
+    w.line("        qnnrt__vendor_codes, sizeof(qnnrt__vendor_codes) / sizeof(qnnrt__vendor_codes[0]),")
+    w.line("        qnnrt__vendor_lines, sizeof(qnnrt__vendor_lines) / sizeof(qnnrt__vendor_lines[0]),")
+    w.line("        qnnrt__vendor_aliases, sizeof(qnnrt__vendor_aliases) / sizeof(qnnrt__vendor_aliases[0]),")
+    w.line("#ifdef QNNRT_COMPOSE")
+    w.line("        qnnrt__vendor_calls, sizeof(qnnrt__vendor_calls) / sizeof(qnnrt__vendor_calls[0])")
+    w.line("#else")
+    w.line("        NULL, 0")
+    w.line("#endif")
+    w.line("    };")
+    w.line("    return &data;")
+    w.line("}")
+    w.line("#endif")
+    for kind in NAMES:
+        w.name_table(kind, table.names[kind])
+    w.line()
+    w.line("static const qnnrt__names_entry *qnnrt__names_get(int which)")
+    w.line("{")
+    w.line("    static const qnnrt__names_entry *const lists[] = {")
+    w.line("        " + ", ".join("qnnrt__vendor_%ss" % kind for kind in NAMES[:3]) + ",")
+    w.line("        " + ", ".join("qnnrt__vendor_%ss" % kind for kind in NAMES[3:]))
+    w.line("    };")
+    w.line("    return lists[which];")
+    w.line("}")
+    return "\n".join(line.rstrip() for line in w.out) + "\n"
+
+
+def main(words):
+    if words not in ([], ["--check"]):
+        print(__doc__)
+        return 2
+    try:
+        table = Table(TABLE)
+    except Mistake as error:
+        print("make_vendor: %s" % error)
+        return 1
+    text = open(HEADER, encoding="utf-8").read()
+    if text.count(BEGIN) != 1 or text.count(END) != 1:
+        print("make_vendor: %s lacks the comments that the vendor data stands between" % HEADER)
+        return 1
+    begin, end = text.index(BEGIN) + len(BEGIN), text.index(END)
+    new = text[:begin] + "\n" + generate(table) + "\n" + text[end:]
+    if words == ["--check"]:
+        if new != text:
+            print("make_vendor: qnnrt.h is not what vendor.txt makes; run `make vendor`")
+            return 1
+        print("%d codes, %d lines: qnnrt.h is current" % (len(table.codes), len(table.lines)))
+        return 0
+    if new != text:
+        open(HEADER, "w", encoding="utf-8").write(new)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
