@@ -393,6 +393,11 @@ oom:
 help-tests:
 	@sed -n '/^# test  /,$$p' tests/index
 
+.PHONY: vendor
+## vendor: write the vendor's codes, log lines and names into qnnrt.h, from tools/vendor/vendor.txt
+vendor:
+	@$(PYTHON) tools/vendor/make_vendor.py
+
 .PHONY: silent symbols symbols-programs
 ## silent: compile each header alone in every combination that must give no warning
 silent:
