@@ -1,11 +1,12 @@
 /* qnnrt_compose.h - part of qnnrt.h v0.1.0 - build graphs in C, on any backend, and save them
 
-   It lies beside qnnrt.h, or in tools/ below it, and is never included by itself:
+   qnnrt.h includes this file when QNNRT_COMPOSE is defined, and finds it in tools/ below itself
+   or beside itself. Never include it alone:
        #define QNNRT_COMPOSE
        #define QNNRT_IMPLEMENTATION                 // in one file
        #include "qnnrt.h"
-   Graphs become a model to run, to save as a context binary, or both. Here y = relu(x); all
-   descriptors begin as {0}:
+   Graphs become a model to run, to save as a context binary, or both. This builds y = relu(x);
+   all descriptors begin as {0}:
        backend_desc.path = "build/libQnnRef.so";
        if (qnnrt_backend_open(&backend_desc, &backend, &err) != QNNRT_OK) puts(err.text);
        qnnrt_builder_create(backend, NULL, &b, &err);
@@ -17,24 +18,24 @@
        node.inputs = &x;    node.input_count = 1;
        node.outputs = &y;   node.output_count = 1;
        qnnrt_builder_node(b, &node);
-       // x and y are qnnrt_tensor. Of all calls so far, the first error is told here:
+       // x and y are qnnrt_tensor. Finish returns the first error of all calls so far:
        if (qnnrt_builder_finish(b, &model, &err) != QNNRT_OK) puts(err.text);
        qnnrt_save(model, 0, "layer.bin", &err);      // context 0
-       qnnrt_prepare(model, "layer", &run, &err);    // like an opened one; qnnrt_close() it
-   What can be wrong without the library is refused before it is asked, and its own refusals
-   name the node with its tensors. The whole of it is examples/03_compose.c. Several graphs in a
-   context, several contexts (shards, wired like opened ones), weights by axis and by block, op
-   packages: see the declarations. Operators, the order of their inputs and their parameters are
-   those of Qualcomm's operator documentation; qnnrt_builder_supports() asks the library about
-   one of them before it is added.
-   A .dlc container, which is what converters write, becomes graphs with qnnrt_builder_dlc(), or
-   without a line of code:
+       qnnrt_prepare(model, "layer", &run, &err);    // like an opened model; qnnrt_close() it
+   The whole program is examples/03_compose.c.
+   The builder checks what it can before it calls the library. An error of the library names the
+   node with its tensors. The declarations show more: several graphs in a context, several
+   contexts (shards, wired like opened ones), weights by axis and by block, op packages.
+   Qualcomm's operator documentation lists the operators, the order of their inputs and their
+   parameters; qnnrt_builder_supports() asks the library about a node before it is added.
+   Converters write .dlc containers. qnnrt_builder_dlc() makes graphs of one; so does, without a
+   line of code,
        qnnrt-run compile prompt.dlc token.dlc --graph_name prompt,token --output_dir out
-   It is read by the vendor's libQnnSystem.so; libQnnRef.so, which reads none, needs that one
-   named in builder_desc.system_path (--system_so).
+   The vendor's libQnnSystem.so reads containers. libQnnRef.so reads none, so with it name that
+   library in builder_desc.system_path (--system_so).
    HTP: on x86-64 graphs are compiled for SM8650 (57) unless soc_model of the backend or of the
    builder names a chip, because float graphs need one. FLOAT_16 tensors have more kernels than
-   FLOAT_32. With weight_sharing of a context the file is smaller, and x86-64 cannot load it.
+   FLOAT_32. With weight_sharing of a context the file is smaller, but x86-64 cannot load it.
 
    ROOMS (search for the tag), below those of qnnrt.h
        >>validate >>container >>save >>build >>tensor >>node >>device >>compose >>builder
@@ -48,23 +49,24 @@
 #error "qnnrt_compose.h and qnnrt.h must be of one version"
 #endif
 
-/* Build graphs in C, on any backend, and get a model like an opened one, to run or to save.
+/* Build graphs in C, on any backend. The result is a model like an opened one.
 
        create -> [context] -> graph -> tensor, node, ... -> [graph -> ...] -> finish
        (or create -> dlc, ... -> finish)
 
-   What is added is recorded and checked against everything before it; the vendor is asked by
-   qnnrt_builder_finish() and qnnrt_builder_supports() only. The first error sticks: later calls do
-   nothing, and finish reports it with the node or tensor it belongs to. Descriptors and all that
-   they point to may go when a call returns, except for tensors' data with .borrow.
-   Threads  one builder by one thread at a time; what asks the vendor: one call per backend
+   Each call records what it adds and checks it against everything before. Only
+   qnnrt_builder_finish() and qnnrt_builder_supports() call the vendor. After the first error later
+   calls do nothing, and finish returns that error with the node or tensor it belongs to.
+   Descriptors and all that they point to may be freed when a call returns, except for tensors' data
+   with .borrow.
+   Threads  one builder by one thread at a time; calls to the vendor: one per backend
    Cost     static data is in memory twice or more until finish returns: ours and the library's */
 
 typedef struct qnnrt_builder qnnrt_builder;
 
-typedef int32_t qnnrt_tensor;                   /* a tensor of the graph being built. Negative: it
-                                                   was not made, an error stuck */
-#define QNNRT_NO_TENSOR ((qnnrt_tensor)0)       /* stands for an optional input that is left out */
+typedef int32_t qnnrt_tensor;                   /* a tensor of the graph being built; negative:
+                                                   not made, see qnnrt_builder_error() */
+#define QNNRT_NO_TENSOR ((qnnrt_tensor)0)       /* stands for an omitted optional input */
 
 typedef enum qnnrt_priority {
     QNNRT_PRIORITY_DEFAULT = 0, QNNRT_PRIORITY_LOW, QNNRT_PRIORITY_NORMAL,
@@ -72,8 +74,8 @@ typedef enum qnnrt_priority {
 } qnnrt_priority;
 
 typedef struct qnnrt_builder_desc {
-    uint32_t     soc_model;      /* HTP: chip to compile for (default 0: that of the backend; on the
-                                    x86-64 emulator, when the backend names none, 57, SM8650) */
+    uint32_t     soc_model;      /* HTP: chip to compile for (default 0: that of the backend; when
+                                    it names none, 57, SM8650, on the x86-64 emulator) */
     uint32_t     dsp_arch;       /* HTP: NPU generation, such as 75 (default 0: that of the chip) */
     const char  *system_path;    /* libQnnSystem.so for qnnrt_builder_dlc() and, of the model,
                                     qnnrt_run_profile_log() (default NULL: beside the backend, else
@@ -93,7 +95,7 @@ typedef struct qnnrt_context_desc {
 typedef struct qnnrt_graph_desc {
     const char    *name;                 /* unique within the context */
     qnnrt_priority priority;
-    uint32_t       vtcm_mib;             /* from here: HTP, ignored by others. (default 0: the
+    uint32_t       vtcm_mib;             /* from here: HTP, ignored by others (default 0: the
                                             library's own) */
     uint32_t       optimization_level;   /* 1 to 3 (default 0: the library's own) */
     uint32_t       hvx_threads;          /* (default 0: the library's own) */
@@ -187,36 +189,37 @@ QNNRT_API void qnnrt_builder_node(qnnrt_builder *builder, const qnnrt_node_desc 
 QNNRT_API void qnnrt_builder_dlc(qnnrt_builder *builder, const char *path,
                                  const qnnrt_graph_desc *desc);
 
-/* Is this node, with these types and shapes, supported here? Nothing is added, no error sticks.
+/* Ask the library whether it supports this node, with these types and shapes. Nothing is added, and
+   an error does not stop the builder.
    Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (err has the vendor's reason); QNNRT_E_ARG, ... (a
-            descriptor that qnnrt_builder_node() would refuse); the error that stuck before */
+            descriptor that qnnrt_builder_node() would refuse); the builder's first error */
 QNNRT_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *builder, const qnnrt_node_desc *desc,
                                               qnnrt_error *err);
 
-/* The error that stuck, or QNNRT_OK and an empty text. Valid until finish or destroy. */
+/* Return the builder's first error, or QNNRT_OK with an empty text; valid until finish or destroy. */
 QNNRT_API const qnnrt_error *qnnrt_builder_error(const qnnrt_builder *builder);
 
-/* Check the graphs as a whole, give them to the vendor, finalize them, and become a model: wired,
+/* Check the graphs as a whole, give them to the vendor, finalize them, and return a model: wired,
    found, prepared and run like an opened one. The builder is spent, whatever the result.
-   Returns  QNNRT_OK; what stuck; QNNRT_E_ARG (an input that nothing defines, a cycle, a tensor
-            written twice, an empty graph); QNNRT_E_UNSUPPORTED (a node that the vendor refuses: err
-            has the reason); QNNRT_E_BACKEND; QNNRT_E_LIMIT; QNNRT_E_MEMORY; with .dlc containers
-            also QNNRT_E_LIBRARY, QNNRT_E_VERSION (of libQnnSystem.so) and QNNRT_E_FORMAT
+   Returns  QNNRT_OK; the builder's first error; QNNRT_E_ARG (an input that no node writes, a
+            cycle, a tensor written twice, an empty graph); QNNRT_E_UNSUPPORTED (a node that the
+            vendor refuses: err has the reason); QNNRT_E_BACKEND; QNNRT_E_LIMIT; QNNRT_E_MEMORY;
+            with .dlc containers also QNNRT_E_LIBRARY, QNNRT_E_VERSION (of libQnnSystem.so) and QNNRT_E_FORMAT
    Frees    qnnrt_close() */
 QNNRT_API qnnrt_result qnnrt_builder_finish(qnnrt_builder *builder, qnnrt **out, qnnrt_error *err);
 
-/* Give up a builder. NULL and a spent one are fine: calls on a spent builder are errors until its
-   backend is closed, for which 2.4 KB of it stay until then. */
+/* Free a builder; NULL and a spent one are allowed. Calls on a spent builder are errors until its
+   backend is closed; 3 KB of it stay until then. */
 QNNRT_API void qnnrt_builder_destroy(qnnrt_builder *builder);
 
-/* Write context `context` of a built model as a context binary; written aside and renamed.
+/* Write context `context` of a built model to a context binary. It is written aside and renamed.
    Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (a model that was opened, not built: its file is the
             binary); QNNRT_E_ARG; QNNRT_E_IO; QNNRT_E_BACKEND; QNNRT_E_MEMORY
-   Cost     the binary in memory once; on the CPU backend each graph is executed once as well */
+   Cost     the binary is in memory once; on the CPU backend each graph is executed once */
 QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path, qnnrt_error *err);
 
-/* The same, into memory of the caller's. data NULL: only *bytes is set.
-   Returns  as qnnrt_save(); QNNRT_E_MISMATCH when capacity is too small (*bytes has the need) */
+/* Write the binary into memory of the caller. data NULL: only *bytes is set.
+   Returns  as qnnrt_save(); QNNRT_E_MISMATCH when capacity is too small (*bytes is the need) */
 QNNRT_API qnnrt_result qnnrt_save_memory(qnnrt *model, size_t context, void *data, size_t capacity,
                                          size_t *bytes, qnnrt_error *err);
 
@@ -228,26 +231,27 @@ QNNRT_API qnnrt_result qnnrt_save_memory(qnnrt *model, size_t context, void *dat
 
 /* =====================================================================================
    VALIDATE                                                                     >>validate
-   Is a node supported? The vendor is asked, but for what is known to crash it; an answer
-   names the node with its tensors.
+   Asks the vendor whether it supports a node, except where the question would crash it. An
+   error names the node with its tensors.
    Source: measured on CPU 2.47 and HTP 2.47 to 2.51, operator by operator.
    Needs: >>err >>log >>codes >>dtype >>abi >>compare >>backend (its struct)
    Knows nothing of: how a node was described, graphs
    ===================================================================================== */
 
-/* "node "fc" (FullyConnected)", for messages. */
+/* Write a node's name and type, as in: node "fc" (FullyConnected). */
 static const char *qnnrt__validate_what(const qnnrt__abi_op *op, char out[480])
 {
     snprintf(out, 480, "node \"%.200s\" (%.200s)", op->name, op->type);
     return out;
 }
 
-/* Operators whose validator on the CPU backend crashes at types that it does not have, or at a
-   parameter that is missing, by what it was seen to take: of several rows for one operator one must
-   fit. Lists end with 0. out: of the last output; none: the type of the first input. */
+/* What an operator takes whose validator on the CPU backend crashes at other types, or when a
+   parameter is missing. An operator with several rows takes what fits one of them. Lists end with
+   0. */
 typedef struct qnnrt__validate_row {
     const char *type;
-    uint16_t    in[5], out[3];
+    uint16_t    in[5];              /* types of the first input */
+    uint16_t    out[3];             /* types of the last output; empty: that of the first input */
     const char *params[3];
 } qnnrt__validate_row;
 
@@ -297,14 +301,14 @@ static const char *qnnrt__validate_crashes_cpu(const qnnrt__abi_op *op, char out
         if (split != NULL &&
             (split->type == 0 || split->u.tensor.body.dtype != QNNRT_DTYPE_U32 ||
              *(const uint32_t *)split->u.tensor.body.buffer.data == 0))
-            return "its parameter \"split_index\" is no uint32 tensor, or begins with 0";
+            return "its parameter \"split_index\" is not a uint32 tensor, or begins with 0";
         if (qnnrt__validate_has(row->in, in) &&
             (row->out[0] == 0 ? last == in : qnnrt__validate_has(row->out, last))) return NULL;
     }
     return known ? "it does not have this operator with these types" : NULL;
 }
 
-/* What would crash the library instead of being refused, in words; NULL: ask it. */
+/* Return what would crash the library instead of being refused, or NULL when it can be asked. */
 static const char *qnnrt__validate_crashes(const qnnrt_backend *b, const qnnrt__abi_op *op,
                                            char out[160])
 {
@@ -317,18 +321,18 @@ static const char *qnnrt__validate_crashes(const qnnrt_backend *b, const qnnrt__
         const int by_blocks = quant->encoding >= QNNRT__ABI_BLOCK;
         if (quant->definition != QNNRT__ABI_DEFINED) continue;
         if (cpu && by_blocks && strcmp(op->type, "Conv2d") == 0)
-            return "it takes no weights with a scale per block";
+            return "it does not take weights with a scale per block";
         if (htp && quant->encoding == QNNRT__ABI_BLOCK && strcmp(op->type, "MatMul") == 0)
-            return "it takes no weights with a scale per block: use FullyConnected or Conv2d";
+            return "it does not take weights with a scale per block";
         if (htp && !by_blocks && quant->encoding % 2 == QNNRT__ABI_AXIS_SCALE_OFFSET &&
             strcmp(op->type, "MatMul") == 0 &&
             qnnrt__dtype_is_fixed((qnnrt_dtype)op->inputs[0].body.dtype))
-            return "it takes no weights with a scale per channel: use FullyConnected or Conv2d";
+            return "it does not take weights with a scale per channel";
     }
     return cpu ? qnnrt__validate_crashes_cpu(op, out) : NULL;
 }
 
-/* Type and dims of a tensor, for messages. */
+/* Append a tensor's name, type, dims and encoding to an error. */
 static void qnnrt__validate_say(qnnrt_error *err, const qnnrt__abi_tensor_body *body)
 {
     const qnnrt__abi_quantize *quant = &body->quantize;
@@ -347,12 +351,11 @@ static void qnnrt__validate_say(qnnrt_error *err, const qnnrt__abi_tensor_body *
             info.quant.offset = quant->u.scale_offset.offset;
         }
     }
-    qnnrt__err_add(err, "\"%.60s\" %s", body->name,
-                   body->type == QNNRT__ABI_NULL ? "none"
-                                                 : qnnrt__compare_text(&info, facts, sizeof(facts)));
+    qnnrt__compare_text(&info, facts, sizeof(facts));
+    qnnrt__err_add(err, "\"%.60s\" %s", body->name, body->type == QNNRT__ABI_NULL ? "none" : facts);
 }
 
-/* All that a node is, for messages. */
+/* Append the tensors and parameters of a node to an error. */
 static void qnnrt__validate_describe(qnnrt_error *err, const qnnrt__abi_op *op)
 {
     uint32_t i;
@@ -375,7 +378,7 @@ static void qnnrt__validate_describe(qnnrt_error *err, const qnnrt__abi_op *op)
     }
 }
 
-/* Callers hold the lock. graph: its name, for messages. */
+/* Ask the vendor about a node. The caller holds the lock; graph is a name for the error. */
 static qnnrt_result qnnrt__validate(qnnrt_backend *b, const qnnrt__abi_op *op, const char *graph,
                                     qnnrt_error *err)
 {
@@ -391,8 +394,10 @@ static qnnrt_result qnnrt__validate(qnnrt_backend *b, const qnnrt__abi_op *op, c
                 qnnrt__validate_what(op, what),
                 b->provider_name[0] != '\0' ? b->provider_name : b->path);
     if (crashes != NULL)
-        qnnrt__err_add(err, ": %s (it was not asked: that would crash it)", crashes);
+        qnnrt__err_add(err, ": %s (the library was not called: this node would crash it)", crashes);
     qnnrt__validate_describe(err, op);
+    if (crashes != NULL && b->info.id == QNNRT__ABI_BACKEND_HTP)
+        return qnnrt__hint(err, QNNRT_E_UNSUPPORTED, "Use FullyConnected or Conv2d.");
     if (crashes != NULL) return QNNRT_E_UNSUPPORTED;
     qnnrt__err_add(err, "\n  ");
     qnnrt__codes_explain(err, "backendValidateOpConfig", code, b->log_slot, b->mark);
@@ -403,8 +408,8 @@ static qnnrt_result qnnrt__validate(qnnrt_backend *b, const qnnrt__abi_op *op, c
    CONTAINER                                                                   >>container
    Graphs of a .dlc file, composed into a context by libQnnSystem.so, which calls the
    backend through the table that it is given.
-   Source: signatures from public headers (core 2.29 to 2.37); that the struct by value has
-   the callee's own size, seen on releases 2.47 to 2.51.
+   Source: signatures from public headers (core 2.29 to 2.37). The struct by value has the
+   callee's own size: seen on releases 2.47 to 2.51.
    Needs: >>mem >>err >>log >>codes >>abi >>system >>backend (its struct)
    Knows nothing of: builders, tensors
    ===================================================================================== */
@@ -415,11 +420,11 @@ typedef struct qnnrt__container_graph {
     qnnrt__abi_handle              handle;
 } qnnrt__container_graph;
 
-/* What libQnnSystem.so gets for a context, so that our graphCreate knows for whom it works. */
+/* libQnnSystem.so gets a pointer to this as its context handle, and hands it to our graphCreate. */
 typedef struct qnnrt__container {
     qnnrt__abi_handle        context;
     const qnnrt__abi_calls  *calls;
-    const char              *name;         /* of its only graph; NULL: names as in the file */
+    const char              *name;         /* of the only graph; NULL: names of the file */
     const void             **configs;      /* of its graphs; NULL: the library's own */
     qnnrt__arena            *arena;
     qnnrt__container_graph  *first, **last;
@@ -458,13 +463,15 @@ static qnnrt__abi_code qnnrt__container_graph_create(qnnrt__abi_handle context, 
     return 0;
 }
 
-/* Composing needs nothing else of a context; what takes one must not see ours. */
+/* Stands for every other call that takes a context: composing needs none of them, and none of them
+   may see our handle. */
 static qnnrt__abi_code qnnrt__container_refuse(void) { return QNNRT__ABI_NOT_SUPPORTED; }
 
-/* The backend's table for dlc_compose: as many slots as its version has (append-only, so the
-   known ones of a newer one), then for each spare slot a cell of its own. On x86-64 the callee
-   finds its last two arguments behind the size that it knows, among these, and writes its answer
-   to the cells; elsewhere the struct goes by reference and the arguments are where they belong. */
+/* Copy the backend's table for dlc_compose: as many slots as its version has, or as many as are
+   known of a newer one, because tables only grow. Every slot after them points to a cell of its
+   own. On x86-64 the callee looks for its last two arguments after the table of the size that it
+   knows, so it takes two of these pointers and writes its answer to their cells. Elsewhere the
+   struct goes by reference and the arguments are in their place. */
 static void qnnrt__container_table(const qnnrt__abi_provider *provider, qnnrt__abi_front *to,
                                    uint64_t cells[QNNRT__ABI_FRONT_SLOTS])
 {
@@ -486,7 +493,7 @@ static void qnnrt__container_table(const qnnrt__abi_provider *provider, qnnrt__a
     for (i = sizes[row].slots; i < QNNRT__ABI_FRONT_SLOTS; ++i) to->u.slots[i] = &cells[i];
 }
 
-/* Does a system library have what is needed here? */
+/* Check that a system library has the calls that containers need. */
 static qnnrt_result qnnrt__container_able(const qnnrt__system *system, qnnrt_error *err)
 {
     const qnnrt__abi_system_provider *p = system->provider;
@@ -505,12 +512,13 @@ static void qnnrt__container_close(qnnrt__container *c, const qnnrt__system *sys
     qnnrt__abi_code code = c->dlc != NULL ? system->provider->calls.dlc_free(c->dlc) : 0;
     c->dlc = NULL;
     if (code != 0)
-        qnnrt__log(hooks, QNNRT_LOG_WARN, "container", code, "systemDlcFree answered 0x%x",
+        qnnrt__log(hooks, QNNRT_LOG_WARN, "container", code, "systemDlcFree returned 0x%x",
                    (unsigned)(code & 0xFFFF));
 }
 
-/* Compose a file's graphs into c->context: c->graphs describes them, c->first has their handles, in
-   one order; to be closed in any case. asked: " with fp16", for messages. Callers hold the lock. */
+/* Compose a file's graphs into c->context. c->graphs describes them and c->first has their handles,
+   in the same order. asked: the options, as in " with fp16", for errors. The caller holds the lock
+   and calls qnnrt__container_close() whatever the result. */
 static qnnrt_result qnnrt__container_compose(qnnrt__container *c, const qnnrt__system *system,
                                              qnnrt_backend *b, const char *path, const char *asked,
                                              qnnrt_error *err)
@@ -527,7 +535,7 @@ static qnnrt_result qnnrt__container_compose(qnnrt__container *c, const qnnrt__s
     code = calls->dlc_open(NULL, path, &c->dlc);
     if (code != 0 || c->dlc == NULL) {
         c->dlc = NULL;
-        qnnrt__fail(err, QNNRT_E_FORMAT, "%s cannot be read by %s", path, system->path);
+        qnnrt__fail(err, QNNRT_E_FORMAT, "%s: %s cannot read this container", path, system->path);
         qnnrt__codes_explain(err, code == 0 ? "systemDlcCreateFromFile (without a handle)"
                                             : "systemDlcCreateFromFile", code, -1, 0);
         return QNNRT_E_FORMAT;
@@ -540,20 +548,20 @@ static qnnrt_result qnnrt__container_compose(qnnrt__container *c, const qnnrt__s
         }
     if (c->no_memory) return qnnrt__fail_memory(err, "graphs");
     if (c->several)
-        return qnnrt__fail(err, QNNRT_E_ARG, "%s holds several graphs, and one name, \"%.200s\", is"
-                                             " given for them", path, c->name);
-    if (code != 0 && c->refused != NULL) {       /* its own answer says nothing of that one */
-        qnnrt__fail(err, QNNRT_E_BACKEND, "graph \"%.200s\" of %s cannot be created%s", c->refused,
+        return qnnrt__fail(err, QNNRT_E_ARG, "%s holds several graphs, and graph_desc.name gives"
+                                             " one name, \"%.200s\"", path, c->name);
+    if (code != 0 && c->refused != NULL) {       /* the code does not name that graph */
+        qnnrt__fail(err, QNNRT_E_BACKEND, "cannot create graph \"%.200s\" of %s%s", c->refused,
                     path, asked);
         return qnnrt__codes_explain(err, "graphCreate", c->refused_code, b->log_slot, b->mark);
     }
     if (code != 0) {
-        qnnrt__fail(err, QNNRT_E_BACKEND, "the graphs of %s cannot be composed%s", path, asked);
+        qnnrt__fail(err, QNNRT_E_BACKEND, "cannot compose the graphs of %s%s", path, asked);
         return qnnrt__codes_explain(err, "systemDlcComposeGraphs", code, b->log_slot, b->mark);
     }
     if (c->graphs == NULL || c->count == 0 || c->count != c->made)
         return qnnrt__fail(err, QNNRT_E_FORMAT,
-                           "%s: %u graphs were made of it, and %u are described", path,
+                           "%s: %u graphs created, but %u described", path,
                            (unsigned)c->made, c->graphs != NULL ? (unsigned)c->count : 0u);
     return QNNRT_OK;
 }
@@ -566,14 +574,14 @@ static qnnrt_result qnnrt__container_compose(qnnrt__container *c, const qnnrt__s
    Knows nothing of: builders
    ===================================================================================== */
 
-/* An answer about a binary: fine, or an error. */
+/* Turn what the vendor returned about a binary into a result: its code, and a size in 1 to most. */
 static qnnrt_result qnnrt__save_answer(const qnnrt *model, size_t at, const char *call,
                                        qnnrt__abi_code code, uint64_t bytes, uint64_t most,
                                        qnnrt_error *err)
 {
     if (code == 0 && bytes > 0 && bytes <= most) return QNNRT_OK;
-    qnnrt__fail(err, QNNRT_E_BACKEND, "context \"%.200s\" cannot be saved%s", model->infos[at].file,
-                code == 0 ? " (the size that was answered is absurd)" : "");
+    qnnrt__fail(err, QNNRT_E_BACKEND, "cannot save context \"%.200s\"%s", model->infos[at].file,
+                code == 0 ? ": its size is 0, or larger than the room for it" : "");
     return qnnrt__codes_explain(err, call, code, model->backend->log_slot, model->backend->mark);
 }
 
@@ -581,24 +589,25 @@ static qnnrt_result qnnrt__save_check(const qnnrt *model, size_t at, qnnrt_error
 {
     const qnnrt__abi_calls *calls = model->backend != NULL ? model->backend->calls : NULL;
     if (at >= model->context_count)
-        return qnnrt__fail(err, QNNRT_E_ARG, "the model has %u contexts, there is no %u",
-                           (unsigned)model->context_count, (unsigned)at);
+        return qnnrt__fail(err, QNNRT_E_ARG, "context %u does not exist, the model has %u",
+                           (unsigned)at, (unsigned)model->context_count);
     if (!model->built)
-        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "the model was opened, not built: its binary"
-                           " is the file it came from, %s", model->infos[at].file);
+        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "the model was opened, not built; its binary"
+                           " is the file that was opened, %s", model->infos[at].file);
     if (calls->context_get_binary_size != NULL && calls->context_get_binary != NULL)
         return QNNRT_OK;
     return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
-                                        "%s makes no context binaries: its table lacks %s",
+                                        "%s cannot write context binaries: its table lacks %s",
                                         model->backend->path,
                                         calls->context_get_binary_size == NULL
                                             ? "contextGetBinarySize" : "contextGetBinary"),
                        "Use a complete library of one release.");
 }
 
-/* The CPU library, 2.47, reads the memory that outputs were last bound to when it writes a binary,
-   and whose run that was may be destroyed: bind all of them, by running each graph once, to memory
-   that lives until qnnrt__save_unbind(). What this version cannot run was never bound. */
+/* Execute each graph of a context once, on the CPU backend. When that library (2.47) writes a
+   binary, it reads the memory that outputs were last bound to, and the run that owned that memory
+   may be destroyed. The runs made here live until qnnrt__save_unbind(). A graph that this version
+   cannot run was never bound and is skipped. */
 static qnnrt_result qnnrt__save_bind(qnnrt *model, size_t at, qnnrt_run ***runs, qnnrt_error *err)
 {
     const qnnrt_context_info *info = &model->infos[at];
@@ -607,11 +616,11 @@ static qnnrt_result qnnrt__save_bind(qnnrt *model, size_t at, qnnrt_run ***runs,
     *runs = NULL;
     if (model->backend->info.id != QNNRT__ABI_BACKEND_CPU) return QNNRT_OK;
     *runs = (qnnrt_run **)qnnrt__mem_alloc(&model->hooks, info->graph_count * sizeof(**runs));
-    if (*runs == NULL) return qnnrt__fail_memory(err, "what is saved");
+    if (*runs == NULL) return qnnrt__fail_memory(err, "saving");
     for (g = 0; g < info->graph_count && result == QNNRT_OK; ++g) {
         const size_t room = strlen(info->graphs[g].name) + 24;
         char *name = (char *)qnnrt__mem_raw(&model->hooks, room);
-        if (name == NULL) return qnnrt__fail_memory(err, "what is saved");
+        if (name == NULL) return qnnrt__fail_memory(err, "saving");
         snprintf(name, room, "%u/%s", (unsigned)at, info->graphs[g].name);
         result = qnnrt_prepare(model, name, &(*runs)[g], err);
         qnnrt__mem_free(&model->hooks, name);
@@ -629,8 +638,8 @@ static void qnnrt__save_unbind(qnnrt *model, size_t at, qnnrt_run **runs)
     qnnrt__mem_free(&model->hooks, runs);
 }
 
-/* The binary of a context, into `data` of `capacity` bytes, or into memory of its own size that
-   *own receives. Neither: only *bytes is set, to the size. */
+/* Write the binary of a context into `data` of `capacity` bytes; or, with `own`, into new memory
+   that *own receives. With neither only *bytes is set. */
 static qnnrt_result qnnrt__save(qnnrt *model, size_t at, void *data, uint64_t capacity, void **own,
                                 uint64_t *bytes, qnnrt_error *err)
 {
@@ -659,11 +668,11 @@ static qnnrt_result qnnrt__save(qnnrt *model, size_t at, void *data, uint64_t ca
                                  " \"%.200s\"", (unsigned long long)need, name);
     }
     if (result == QNNRT_OK && data != NULL && capacity < need)
-        result = qnnrt__fail(err, QNNRT_E_MISMATCH, "context \"%.200s\" takes %llu bytes, and there"
-                             " is room for %llu", name, (unsigned long long)need,
+        result = qnnrt__fail(err, QNNRT_E_MISMATCH, "context \"%.200s\" takes %llu bytes, but the"
+                             " memory has %llu", name, (unsigned long long)need,
                              (unsigned long long)capacity);
     if (result == QNNRT_OK && data != NULL) {
-        /* No more than were measured: HTP and CPU fill the room up and answer its size. */
+        /* Pass the size that it wants: HTP and CPU fill all the room and return its size. */
         b->mark = qnnrt__log_mark(b->log_slot);
         code = b->calls->context_get_binary(model->contexts[at].handle, data, need, &got);
         result = qnnrt__save_answer(model, at, "contextGetBinary", code, got, need, err);
@@ -674,8 +683,8 @@ static qnnrt_result qnnrt__save(qnnrt *model, size_t at, void *data, uint64_t ca
     return result;
 }
 
-/* Write a file beside its place and rename it: whoever opens it sees the old one or all of the new
-   one. What is at path, a link too, is replaced. */
+/* Write a file beside its place and rename it, so that a reader sees the old file or the whole new
+   one. Whatever is at path, also a link, is replaced. Return NULL, or why not. */
 static const char *qnnrt__save_file(const char *path, const void *data, uint64_t bytes)
 {
     char aside[QNNRT__PATH_MAX], suffix[48];
@@ -700,7 +709,7 @@ static const char *qnnrt__save_file(const char *path, const void *data, uint64_t
         ptrdiff_t put = write(fd, (const unsigned char *)data + done,
                               left > 0x40000000u ? 0x40000000u : (size_t)left);
         if (put > 0) done += (uint64_t)put;
-        else if (put == 0 || errno != EINTR) why = put == 0 ? "nothing more can be written"
+        else if (put == 0 || errno != EINTR) why = put == 0 ? "cannot write more"
                                                             : strerror(errno);
     }
     if (why == NULL && sync != NULL && sync(fd) != 0 && errno != EINVAL) why = strerror(errno);
@@ -738,13 +747,13 @@ QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path
     qnnrt__mem_free(&model->hooks, data);
     if (why == NULL) return result;
     return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_IO, "cannot write %s: %s", path, why),
-                       "Name a folder that exists, has room, and that this process may write to.");
+                       "Choose a folder that exists, has room, and is writable.");
 }
 
 /* =====================================================================================
    BUILD                                                                           >>build
-   What is recorded of a builder: contexts, graphs, tensors and nodes in the vendor's structs;
-   lists, sets of names, errors that name graph and node.
+   What a builder records: contexts, graphs, tensors and nodes in the vendor's structs; lists,
+   sets of names, errors that name graph and node.
    Needs: >>mem >>err >>codes >>abi >>table >>backend (its struct) >>validate
    Knows nothing of: what makes a tensor or a node right, vendor calls
    ===================================================================================== */
@@ -758,19 +767,19 @@ typedef struct qnnrt__build_names {
 } qnnrt__build_names;
 
 typedef struct qnnrt__build_tensor {
-    qnnrt__abi_tensor abi;              /* as the vendor gets it, and where it writes the id */
-    uint32_t          writer;           /* 1 + index of the node that writes it, 0: none so far */
+    qnnrt__abi_tensor abi;              /* the vendor gets it and writes the id to it */
+    uint32_t          writer;           /* 1 + index of the node that writes it, 0: none yet */
 } qnnrt__build_tensor;
 
 typedef struct qnnrt__build_node {
-    qnnrt__abi_op           op;         /* but for inputs, outputs and the tensors in params */
+    qnnrt__abi_op           op;         /* without inputs, outputs and tensors of params */
     qnnrt__build_tensor **inputs, **outputs;
     qnnrt__build_tensor **param_tensors; /* [param_count] NULL: a scalar */
 } qnnrt__build_node;
 
 typedef struct qnnrt__build_graph {
-    qnnrt_graph_desc    desc;           /* .name copied; of a container NULL: as in the file */
-    const char         *dlc;            /* path of a container; NULL: tensors and nodes */
+    qnnrt_graph_desc    desc;           /* .name is a copy; NULL: names of the container */
+    const char         *dlc;            /* path of a container, or NULL */
     qnnrt_tensor        first;          /* handle of tensors.items[0] */
     qnnrt__build_list   tensors, nodes;
     uint32_t            input_count, output_count;
@@ -782,30 +791,30 @@ typedef struct qnnrt__build_context {
     qnnrt__build_names   names;
 } qnnrt__build_context;
 
-/* Once spent, of this only shell, backend, spent and error count, until the backend is closed. */
+/* Of a spent builder only shell, backend, spent and error are used, until the backend is closed. */
 struct qnnrt_builder {
     qnnrt__backend_shell    shell;      /* first */
     qnnrt_backend          *backend;
     int                     spent;
-    qnnrt_error             error;      /* the one that stuck */
+    qnnrt_error             error;      /* the first one, which stays */
     qnnrt__arena            arena;
-    qnnrt_error            *err;        /* where errors go and what is recorded: error and arena, */
-    qnnrt__arena           *into;       /* but for a question its own, which adds nothing */
+    qnnrt_error            *err;        /* where errors and memory come from: error and arena, or */
+    qnnrt__arena           *into;       /* those of qnnrt_builder_supports(), which adds nothing */
     qnnrt_limits            limits;
     uint32_t                soc_model, dsp_arch;
     qnnrt_profile_level     profile_level;
     const char             *system_path;
     qnnrt__build_list       contexts;
-    qnnrt__build_context   *context;    /* the ones that are being filled */
+    qnnrt__build_context   *context;    /* the context and the graph that are being filled */
     qnnrt__build_graph     *graph;
-    const qnnrt__abi_op    *op;         /* the node that errors are about, NULL: none */
+    const qnnrt__abi_op    *op;         /* the node that errors are about, or NULL */
     qnnrt__build_names      tensor_names, node_names;     /* of the graph */
-    qnnrt_tensor            handles;    /* the last one given out */
-    uint32_t                most_ends;  /* inputs and outputs of a node */
-    int                     containers; /* one was added */
+    qnnrt_tensor            handles;    /* the last one returned */
+    uint32_t                most_ends;  /* the most inputs and outputs of a node together */
+    int                     containers; /* 1: a container was added */
     int                     device_asked;
-    qnnrt__abi_handle       device;     /* NULL: that of the backend */
-    uint32_t                device_soc; /* what it was made for, 0: not stated */
+    qnnrt__abi_handle       device;     /* NULL: that of the backend is used */
+    uint32_t                device_soc; /* the chip that it is made for, 0: none named */
 };
 
 static void *qnnrt__build_alloc(const qnnrt_builder *b, uint64_t count, uint64_t bytes)
@@ -813,10 +822,10 @@ static void *qnnrt__build_alloc(const qnnrt_builder *b, uint64_t count, uint64_t
     return qnnrt__arena_alloc(b->into, count, bytes);
 }
 
-/* Is what is recorded now to be part of the graph? */
+/* Return 1 while what is recorded becomes part of the graph, 0 in qnnrt_builder_supports(). */
 static int qnnrt__build_keeps(const qnnrt_builder *b) { return b->into == &b->arena; }
 
-/* An error that begins with the graph and the node. */
+/* Fill an error whose text begins with the graph and the node. */
 static qnnrt_result qnnrt__build_fail(const qnnrt_builder *b, qnnrt_result code,
                                       const char *format, ...) QNNRT__PRINTF(3, 4);
 static qnnrt_result qnnrt__build_fail(const qnnrt_builder *b, qnnrt_result code,
@@ -835,8 +844,8 @@ static qnnrt_result qnnrt__build_fail(const qnnrt_builder *b, qnnrt_result code,
     return code;
 }
 
-/* What a vendor call answered, behind what was attempted; code 0: success, and no handle. Callers
-   hold the lock. */
+/* Append what a vendor call returned to an error that says what was tried; code 0: success without
+   a handle. The caller holds the lock. */
 static qnnrt_result qnnrt__build_explain(const qnnrt_builder *b, const char *call,
                                          qnnrt__abi_code code)
 {
@@ -864,10 +873,10 @@ static int qnnrt__build_push(const qnnrt_builder *b, qnnrt__build_list *list, vo
     return 1;
 }
 
-/* Where a name is, or the free slot for it. */
+/* Return the slot of a name, or the free slot for it. */
 static size_t qnnrt__build_name_slot(const qnnrt__build_names *names, const char *name)
 {
-    /* Mixed once more: the low bits alone of that hash say little about the end of a name. */
+    /* Mixed once more: the low bits of that hash hardly depend on the end of a name. */
     const uint64_t hash = qnnrt__table_hash(name) * UINT64_C(0xBF58476D1CE4E5B9);
     size_t at = (size_t)(hash >> 32) & (names->room - 1);
     while (names->slots[at] != NULL && strcmp(names->slots[at], name) != 0)
@@ -880,7 +889,7 @@ static int qnnrt__build_taken(const qnnrt__build_names *names, const char *name)
     return names->room > 0 && names->slots[qnnrt__build_name_slot(names, name)] != NULL;
 }
 
-/* 0: no memory. The name is kept, not copied. */
+/* Add a name, which is not copied, to a set. Return 0 when memory is out. */
 static int qnnrt__build_take(const qnnrt_builder *b, qnnrt__build_names *names,
                              const char *name)
 {
@@ -901,7 +910,7 @@ static int qnnrt__build_take(const qnnrt_builder *b, qnnrt__build_names *names,
     return 1;
 }
 
-/* A copy of a name. what: whose it is, for messages. */
+/* Copy a name. what: the thing that has it, for errors. */
 static qnnrt_result qnnrt__build_name(const qnnrt_builder *b, const char *name, const char *what,
                                       const char **out)
 {
@@ -926,8 +935,8 @@ static void *qnnrt__build_copy(const qnnrt_builder *b, const void *data, uint64_
 static qnnrt_result qnnrt__build_needs_graph(const qnnrt_builder *b, const char *what)
 {
     if (b->graph != NULL && b->graph->dlc == NULL) return QNNRT_OK;
-    return qnnrt__build_fail(b, QNNRT_E_STATE, "%s needs a graph: call qnnrt_builder_graph()"
-                             " first", what);
+    return qnnrt__hint(b->err, qnnrt__build_fail(b, QNNRT_E_STATE, "%s needs a graph", what),
+                       "Call qnnrt_builder_graph() first.");
 }
 
 /* =====================================================================================
@@ -937,7 +946,7 @@ static qnnrt_result qnnrt__build_needs_graph(const qnnrt_builder *b, const char 
    Knows nothing of: nodes, vendor calls
    ===================================================================================== */
 
-/* The vendor's pairs from scales and offsets, which may be NULL. */
+/* Make the vendor's pairs of scales and offsets, which may be NULL; NULL when memory is out. */
 static qnnrt__abi_scale_offset *qnnrt__tensor_pairs(const qnnrt_builder *b, const float *scales,
                                                     const int32_t *offsets, uint64_t count)
 {
@@ -951,13 +960,13 @@ static qnnrt__abi_scale_offset *qnnrt__tensor_pairs(const qnnrt_builder *b, cons
     return pairs;
 }
 
-/* Why a block encoding is not one, or NULL. */
+/* Return what is wrong with a block encoding, or NULL. */
 static const char *qnnrt__tensor_blocks_wrong(const qnnrt_tensor_desc *d)
 {
     const qnnrt_blocks *from = d->blocks;
     const int expansion = from->form == QNNRT_BLOCK_EXPANSION;
     uint64_t channels, blocks, i;
-    if (d->quant.encoding != QNNRT_ENCODING_NONE) return "both quant and blocks are given";
+    if (d->quant.encoding != QNNRT_ENCODING_NONE) return "both quant and blocks are set";
     if (!expansion && from->form != QNNRT_BLOCK_PLAIN)
         return "blocks.form is neither EXPANSION nor PLAIN";
     if (expansion && qnnrt__dtype_find(d->dtype)->bits != 8)
@@ -978,11 +987,11 @@ static const char *qnnrt__tensor_blocks_wrong(const qnnrt_tensor_desc *d)
         if (!qnnrt__encoding_scale_ok(from->scales[i])) return "a scale is not positive and finite";
     for (i = 0; expansion && i < channels * blocks; ++i)
         if (from->multipliers[i] < 1 || from->multipliers[i] > 15)
-            return "a multiplier is not in 1 to 15";
+            return "a multiplier is outside 1 to 15";
     return NULL;
 }
 
-/* The vendor's form of checked blocks. 0: no memory. */
+/* Write checked blocks in the vendor's form. Return 0 when memory is out. */
 static int qnnrt__tensor_blocks(const qnnrt_builder *b, const qnnrt_tensor_desc *d,
                                 qnnrt__abi_quantize *to)
 {
@@ -1013,7 +1022,7 @@ static int qnnrt__tensor_blocks(const qnnrt_builder *b, const qnnrt_tensor_desc 
     }
 }
 
-/* Check an encoding and put it into the vendor's form. */
+/* Check an encoding and write it in the vendor's form. */
 static qnnrt_result qnnrt__tensor_quant(const qnnrt_builder *b, const qnnrt_tensor_desc *d,
                                         qnnrt__abi_quantize *to)
 {
@@ -1031,7 +1040,7 @@ static qnnrt_result qnnrt__tensor_quant(const qnnrt_builder *b, const qnnrt_tens
     tensor.quant = *from;
     to->definition = to->encoding = QNNRT__ABI_UNDEFINED;
     if (!fixed && from->encoding == QNNRT_ENCODING_NONE && d->blocks == NULL) return QNNRT_OK;
-    if (!fixed) why = "its type carries values and takes no encoding";
+    if (!fixed) why = "its type carries values, so it takes no encoding";
     else if (d->blocks != NULL) why = qnnrt__tensor_blocks_wrong(d);
     else if (from->encoding != QNNRT_ENCODING_PER_TENSOR &&
              from->encoding != QNNRT_ENCODING_PER_AXIS)
@@ -1073,13 +1082,13 @@ static qnnrt_result qnnrt__tensor_quant(const qnnrt_builder *b, const qnnrt_tens
     return copied ? QNNRT_OK : qnnrt__build_no_memory(b);
 }
 
-/* [kind]; the first stands for none. */
+/* The vendor's type of each qnnrt_tensor_kind, which begin at 1. */
 static const uint32_t qnnrt__tensor_kinds[] = {
     QNNRT__ABI_UNDEFINED, QNNRT__ABI_APP_WRITE, QNNRT__ABI_APP_READ, QNNRT__ABI_NATIVE,
     QNNRT__ABI_STATIC, QNNRT__ABI_OPTIONAL_APP_WRITE
 };
 
-/* Check a descriptor and record it in the vendor's form; the name is copied already. */
+/* Check a descriptor and record it in the vendor's form. Its name is a copy already. */
 static qnnrt_result qnnrt__tensor_record(const qnnrt_builder *b, const qnnrt_tensor_desc *d,
                                          qnnrt__build_tensor **out)
 {
@@ -1090,11 +1099,11 @@ static qnnrt_result qnnrt__tensor_record(const qnnrt_builder *b, const qnnrt_ten
     qnnrt_result result;
     *out = NULL;
     if ((int)d->kind < QNNRT_TENSOR_INPUT || (int)d->kind > QNNRT_TENSOR_OPTIONAL_INPUT)
-        return qnnrt__build_fail(b, QNNRT_E_ARG, "tensor \"%.200s\": kind %d is none of"
+        return qnnrt__build_fail(b, QNNRT_E_ARG, "tensor \"%.200s\": kind %d is not a"
                                  " qnnrt_tensor_kind", d->name, (int)d->kind);
     if (d->rank < 1 || d->rank > 8)
-        return qnnrt__build_fail(b, QNNRT_E_ARG, "tensor \"%.200s\" has rank %u; 1 to 8 can be"
-                                 " built (a scalar is [1])", d->name, (unsigned)d->rank);
+        return qnnrt__build_fail(b, QNNRT_E_ARG, "tensor \"%.200s\" has rank %u, expected 1"
+                                 " to 8 (a scalar is [1])", d->name, (unsigned)d->rank);
     result = qnnrt__dtype_bytes(d->dtype, d->dims, d->rank, &count, &bytes);
     if (result == QNNRT_E_UNSUPPORTED)
         return qnnrt__build_fail(b, QNNRT_E_ARG, "tensor \"%.200s\": dtype 0x%x is unknown or has"
@@ -1127,7 +1136,7 @@ static qnnrt_result qnnrt__tensor_record(const qnnrt_builder *b, const qnnrt_ten
     result = qnnrt__tensor_quant(b, d, &body->quantize);
     if (result != QNNRT_OK) return result;
     if (fixed_data) {
-        /* The interface takes a plain pointer and only reads. */
+        /* The interface declares a plain pointer, and only reads. */
         if (d->borrow) memcpy((void *)&body->buffer.data, (const void *)&d->data, sizeof(void *));
         else body->buffer.data = qnnrt__build_copy(b, d->data, bytes);
         if (body->buffer.data == NULL) return qnnrt__build_no_memory(b);
@@ -1137,7 +1146,7 @@ static qnnrt_result qnnrt__tensor_record(const qnnrt_builder *b, const qnnrt_ten
     return QNNRT_OK;
 }
 
-/* 0: an input of the graph, 1: an output, -1: neither. */
+/* Return 0 for an input of the graph, 1 for an output, -1 for other tensors. */
 static int qnnrt__tensor_side_of(const qnnrt__abi_tensor *tensor)
 {
     const uint32_t type = tensor->body.type;
@@ -1145,7 +1154,7 @@ static int qnnrt__tensor_side_of(const qnnrt__abi_tensor *tensor)
     return type == QNNRT__ABI_APP_READ ? 1 : -1;
 }
 
-/* Make a recorded tensor one of the graph's. */
+/* Add a recorded tensor to the graph. */
 static qnnrt_result qnnrt__tensor_add(qnnrt_builder *b, qnnrt__build_tensor *tensor)
 {
     const char *name = tensor->abi.body.name;
@@ -1170,7 +1179,7 @@ static qnnrt_result qnnrt__tensor_add(qnnrt_builder *b, qnnrt__build_tensor *ten
    Knows nothing of: vendor calls
    ===================================================================================== */
 
-/* A tensor of the graph from its handle, or NULL. */
+/* Return the tensor of a handle, or NULL. */
 static qnnrt__build_tensor *qnnrt__tensor_find(const qnnrt_builder *b, qnnrt_tensor handle)
 {
     const qnnrt__build_graph *graph = b->graph;
@@ -1179,7 +1188,7 @@ static qnnrt__build_tensor *qnnrt__tensor_find(const qnnrt_builder *b, qnnrt_ten
     return (qnnrt__build_tensor *)graph->tensors.items[handle - graph->first];
 }
 
-/* Tensors of a node from their handles. */
+/* Find the tensors of one side of a node from their handles. */
 static qnnrt_result qnnrt__node_ends(const qnnrt_builder *b, const qnnrt_tensor *handles,
                                      size_t count, int output, qnnrt__build_tensor ***out)
 {
@@ -1188,7 +1197,7 @@ static qnnrt_result qnnrt__node_ends(const qnnrt_builder *b, const qnnrt_tensor 
     *out = (qnnrt__build_tensor **)qnnrt__build_alloc(b, count, sizeof(**out));
     if (*out == NULL) return qnnrt__build_no_memory(b);
     if (count > 0 && handles == NULL)
-        return qnnrt__build_fail(b, QNNRT_E_ARG, "%ss is NULL, and there are %u", side,
+        return qnnrt__build_fail(b, QNNRT_E_ARG, "%ss is NULL, but %s_count is %u", side, side,
                                  (unsigned)count);
     for (i = 0; i < count; ++i) {
         const qnnrt_tensor handle = handles[i];
@@ -1197,12 +1206,12 @@ static qnnrt_result qnnrt__node_ends(const qnnrt_builder *b, const qnnrt_tensor 
         if (handle == QNNRT_NO_TENSOR && !output) continue;
         tensor = qnnrt__tensor_find(b, handle);
         if (tensor == NULL)
-            return qnnrt__build_fail(b, QNNRT_E_ARG, "%s %u is no tensor of this graph (handle"
+            return qnnrt__build_fail(b, QNNRT_E_ARG, "%s %u is not a tensor of this graph (handle"
                                      " %d)", side, (unsigned)i, (int)handle);
         type = tensor->abi.body.type;
         if (output && type != QNNRT__ABI_NATIVE && type != QNNRT__ABI_APP_READ)
-            return qnnrt__build_fail(b, QNNRT_E_ARG, "output %u is \"%.200s\", which is %s; nodes"
-                                     " write tensors of the kinds INNER and OUTPUT", (unsigned)i,
+            return qnnrt__build_fail(b, QNNRT_E_ARG, "output %u is \"%.200s\", which is %s; a node"
+                                     " writes tensors of kind INNER or OUTPUT", (unsigned)i,
                                      tensor->abi.body.name,
                                      type == QNNRT__ABI_STATIC ? "STATIC" : "an input");
         (*out)[i] = tensor;
@@ -1210,7 +1219,8 @@ static qnnrt_result qnnrt__node_ends(const qnnrt_builder *b, const qnnrt_tensor 
     return QNNRT_OK;
 }
 
-/* Put a scalar into the vendor's form; 0 when its type cannot hold the value or cannot be one. */
+/* Write a scalar in the vendor's form. Return 0 when its type cannot hold the value, or cannot be
+   that of a scalar. */
 static int qnnrt__node_scalar(const qnnrt_param_desc *d, qnnrt__abi_param *to)
 {
     const qnnrt__dtype_info *info = qnnrt__dtype_find(d->dtype);
@@ -1240,7 +1250,7 @@ static int qnnrt__node_scalar(const qnnrt_param_desc *d, qnnrt__abi_param *to)
     return 1;
 }
 
-/* The tensor of a parameter's own, recorded as "<node>/<parameter>". */
+/* Record the data of a parameter as a STATIC tensor named "<node>/<parameter>". */
 static qnnrt_result qnnrt__node_own(qnnrt_builder *b, const qnnrt_param_desc *d,
                                     const qnnrt__build_node *node, qnnrt__build_tensor **out)
 {
@@ -1259,12 +1269,12 @@ static qnnrt_result qnnrt__node_own(qnnrt_builder *b, const qnnrt_param_desc *d,
     memcpy(own.dims, d->dims, sizeof(own.dims));
     own.data = d->data;
     if (d->rank <= 8) qnnrt__dtype_bytes(d->dtype, own.dims, own.rank, &count, &bytes);
-    own.bytes = (size_t)bytes;         /* 0 for what is refused now */
+    own.bytes = (size_t)bytes;         /* 0 where qnnrt__tensor_record() will refuse it */
     result = qnnrt__tensor_record(b, &own, out);
     return result == QNNRT_OK && qnnrt__build_keeps(b) ? qnnrt__tensor_add(b, *out) : result;
 }
 
-/* One parameter: a scalar, a tensor of its own, or one of the graph's. */
+/* Record a parameter: a scalar, data, or a tensor of the graph. */
 static qnnrt_result qnnrt__node_param(qnnrt_builder *b, const qnnrt_param_desc *d,
                                       qnnrt__build_node *node, size_t at)
 {
@@ -1289,7 +1299,7 @@ static qnnrt_result qnnrt__node_param(qnnrt_builder *b, const qnnrt_param_desc *
         node->param_tensors[at] = tensor;
         if (tensor != NULL && tensor->abi.body.type == QNNRT__ABI_STATIC) return QNNRT_OK;
         if (tensor == NULL)
-            return qnnrt__build_fail(b, QNNRT_E_ARG, "parameter \"%.200s\" is no tensor of this"
+            return qnnrt__build_fail(b, QNNRT_E_ARG, "parameter \"%.200s\" is not a tensor of this"
                                      " graph (handle %d)", d->name, (int)d->tensor);
         return qnnrt__build_fail(b, QNNRT_E_ARG, "parameter \"%.200s\" is tensor \"%.200s\","
                                  " which is not STATIC", d->name, tensor->abi.body.name);
@@ -1298,11 +1308,11 @@ static qnnrt_result qnnrt__node_param(qnnrt_builder *b, const qnnrt_param_desc *
         return qnnrt__build_fail(b, QNNRT_E_ARG, "parameter \"%.200s\" has rank %u and no data",
                                  d->name, (unsigned)d->rank);
     if (qnnrt__node_scalar(d, param)) return QNNRT_OK;
-    return qnnrt__build_fail(b, QNNRT_E_ARG, "parameter \"%.200s\": %g is no value for a scalar"
+    return qnnrt__build_fail(b, QNNRT_E_ARG, "parameter \"%.200s\": %g is not a value of a scalar"
                              " of type %s", d->name, d->value, qnnrt__dtype_name(d->dtype));
 }
 
-/* A name for a node without one: its type and number. */
+/* Make a name for a node that has none, of its type and number. Return NULL: out of memory. */
 static const char *qnnrt__node_number(const qnnrt_builder *b, const char *type)
 {
     const size_t room = strlen(type) + 24;
@@ -1314,7 +1324,7 @@ static const char *qnnrt__node_number(const qnnrt_builder *b, const char *type)
     return name;
 }
 
-/* A tensor that stands for an input that is left out before one that is not. */
+/* Record the tensor that stands for an omitted input with inputs after it. */
 static qnnrt_result qnnrt__node_none(qnnrt_builder *b, const qnnrt__build_node *node,
                                      size_t at)
 {
@@ -1335,7 +1345,7 @@ static qnnrt_result qnnrt__node_none(qnnrt_builder *b, const qnnrt__build_node *
     return qnnrt__build_keeps(b) ? qnnrt__tensor_add(b, none) : QNNRT_OK;
 }
 
-/* Type, package and name of a node. */
+/* Check and copy type, package and name of a node. */
 static qnnrt_result qnnrt__node_names(const qnnrt_builder *b, const qnnrt_node_desc *d,
                                       qnnrt__abi_op *op)
 {
@@ -1355,7 +1365,7 @@ static qnnrt_result qnnrt__node_names(const qnnrt_builder *b, const qnnrt_node_d
     return QNNRT_OK;
 }
 
-/* The node that comes next becomes the writer of its outputs. */
+/* Make the node, which is added next, the writer of its outputs. */
 static qnnrt_result qnnrt__node_write(const qnnrt_builder *b, const qnnrt__build_node *node)
 {
     const qnnrt__build_list *nodes = &b->graph->nodes;
@@ -1389,14 +1399,14 @@ static qnnrt_result qnnrt__node_make(qnnrt_builder *b, const qnnrt_node_desc *d,
     if (result != QNNRT_OK) return result;
     b->op = &node->op;
     if (d->output_count == 0) return qnnrt__build_fail(b, QNNRT_E_ARG, "it has no output");
-    /* Operators have less than 20 parameters; each is compared with each. */
+    /* Operators have fewer than 20 parameters; the name of each is compared with each. */
     if (inputs > 1000000 || d->output_count > 1000000 || d->param_count > 1000 ||
         b->graph->nodes.count >= UINT32_MAX - 1)
         return qnnrt__hint(b->err, qnnrt__build_fail(b, QNNRT_E_LIMIT, "more than 1,000,000"
                                                      " inputs or outputs, or 1,000 parameters"),
                            "Check the counts of the descriptor.");
     if (d->param_count > 0 && d->params == NULL)
-        return qnnrt__build_fail(b, QNNRT_E_ARG, "params is NULL, and there are %u",
+        return qnnrt__build_fail(b, QNNRT_E_ARG, "params is NULL, but param_count is %u",
                                  (unsigned)d->param_count);
     while (inputs > 0 && d->inputs != NULL && d->inputs[inputs - 1] == QNNRT_NO_TENSOR) --inputs;
     result = qnnrt__node_ends(b, d->inputs, inputs, 0, &node->inputs);
@@ -1428,7 +1438,7 @@ static qnnrt_result qnnrt__node_cycle(const qnnrt_builder *b, const uint32_t *st
 {
     const qnnrt__build_list *nodes = &b->graph->nodes;
     size_t i, shown = 0;
-    qnnrt__build_fail(b, QNNRT_E_ARG, "nodes wait for each other: ");
+    qnnrt__build_fail(b, QNNRT_E_ARG, "the nodes form a cycle: ");
     for (i = depth; i-- > from && shown < 16; ++shown)
         qnnrt__err_add(b->err, "\"%.80s\" -> ",
                        ((qnnrt__build_node *)nodes->items[stack[i]])->op.name);
@@ -1439,23 +1449,24 @@ static qnnrt_result qnnrt__node_cycle(const qnnrt_builder *b, const uint32_t *st
     return QNNRT_E_ARG;
 }
 
-/* Is every tensor that is read or promised written? Put the nodes in an order in which each comes
-   after those that feed it; nodes that are in such an order keep it. */
+/* Put the nodes in an order in which each comes after those that feed it; nodes that are in such an
+   order keep it. Refuse cycles, and tensors that are read, or are outputs of the graph, and that no
+   node writes. */
 static qnnrt_result qnnrt__node_order(qnnrt_builder *b)
 {
     qnnrt__build_list *nodes = &b->graph->nodes;
     qnnrt__build_list *tensors = &b->graph->tensors;
     const size_t count = nodes->count;
-    unsigned char *state;                   /* 1: being placed, 2: placed */
-    uint32_t *stack, *next;                 /* next: the input to be looked at */
+    unsigned char *state;                   /* 0, 1: on the stack, 2: placed */
+    uint32_t *stack, *next;                 /* next: which input is followed next */
     void **order;
     size_t i, depth = 0, placed = 0;
     if (count == 0) return qnnrt__build_fail(b, QNNRT_E_ARG, "it has no nodes");
     for (i = 0; i < tensors->count; ++i) {
         const qnnrt__build_tensor *tensor = (const qnnrt__build_tensor *)tensors->items[i];
         if (tensor->abi.body.type == QNNRT__ABI_APP_READ && tensor->writer == 0)
-            return qnnrt__build_fail(b, QNNRT_E_ARG, "OUTPUT tensor \"%.200s\" is written by no"
-                                     " node", tensor->abi.body.name);
+            return qnnrt__build_fail(b, QNNRT_E_ARG, "no node writes OUTPUT tensor \"%.200s\"",
+                                     tensor->abi.body.name);
     }
     state = (unsigned char *)qnnrt__build_alloc(b, count, 1);
     stack = (uint32_t *)qnnrt__build_alloc(b, count, sizeof(*stack));
@@ -1481,9 +1492,8 @@ static qnnrt_result qnnrt__node_order(qnnrt_builder *b)
             input = node->inputs[next[at]++];
             if (input->writer == 0 && input->abi.body.type == QNNRT__ABI_NATIVE) {
                 b->op = &node->op;
-                return qnnrt__build_fail(b, QNNRT_E_ARG, "input %u, \"%.200s\", is written by no"
-                                         " node", (unsigned)(next[at] - 1),
-                                         input->abi.body.name);
+                return qnnrt__build_fail(b, QNNRT_E_ARG, "no node writes input %u, \"%.200s\"",
+                                         (unsigned)(next[at] - 1), input->abi.body.name);
             }
             if (input->writer == 0 || state[input->writer - 1] == 2) continue;
             from = input->writer - 1;
@@ -1499,7 +1509,7 @@ static qnnrt_result qnnrt__node_order(qnnrt_builder *b)
     return QNNRT_OK;
 }
 
-/* The vendor's form of a node. room: [inputs + outputs] */
+/* Return the vendor's form of a node; its tensors are copied to room, [inputs + outputs]. */
 static qnnrt__abi_op qnnrt__node_op(const qnnrt__build_node *node, qnnrt__abi_tensor *room)
 {
     qnnrt__abi_op op = node->op;
@@ -1522,13 +1532,13 @@ static qnnrt__abi_op qnnrt__node_op(const qnnrt__build_node *node, qnnrt__abi_te
    Knows nothing of: tensors, nodes
    ===================================================================================== */
 
-/* Options from a field of a descriptor, none where it is 0: the priority, which is the interface's,
-   and those of the HTP. */
+/* How a field of a descriptor becomes an option, where it is not 0: the priority, which every
+   backend takes, and options of the HTP. */
 typedef struct qnnrt__device_option {
     const char *name;
     size_t      field;
     uint32_t    option;
-    uint32_t    form;             /* PRIORITY, NUMBER, else the type of what follows as a float */
+    uint32_t    form;             /* PRIORITY, NUMBER, or the first word, which a float follows */
 } qnnrt__device_option;
 enum { QNNRT__DEVICE_NUMBER = 0, QNNRT__DEVICE_LEVEL = 3, QNNRT__DEVICE_PRIORITY = 100 };
 #define QNNRT__DEVICE_OPTION(desc, field, option, form) \
@@ -1547,17 +1557,17 @@ static const qnnrt__device_option qnnrt__device_graph_options[] = {
     QNNRT__DEVICE_OPTION(qnnrt_graph_desc, hvx_threads, 6, NUMBER), { NULL, 0, 0, 0 }
 };
 #undef QNNRT__DEVICE_OPTION
-enum { QNNRT__DEVICE_OPTIONS = 5 };      /* the most that a descriptor has */
+enum { QNNRT__DEVICE_OPTIONS = 5 };      /* the most options of a descriptor */
 
 typedef struct qnnrt__device_configs {
-    const void           **asked;            /* ends with NULL. NULL: nothing is asked for */
+    const void           **asked;            /* ends with NULL; NULL: no option is set */
     const void            *list[QNNRT__DEVICE_OPTIONS + 1];
     qnnrt__abi_config      configs[QNNRT__DEVICE_OPTIONS];
     qnnrt__abi_htp_config  htp[QNNRT__DEVICE_OPTIONS];
-    char                   text[160];        /* " with priority, fp16", for messages */
+    char                   text[160];        /* for errors, as in " with priority, fp16" */
 } qnnrt__device_configs;
 
-/* What a descriptor asks for. */
+/* Collect the options that a descriptor sets. */
 static void qnnrt__device_configure(const qnnrt_builder *b, const void *desc,
                                     const qnnrt__device_option *option,
                                     qnnrt__device_configs *to)
@@ -1591,8 +1601,9 @@ static void qnnrt__device_configure(const qnnrt_builder *b, const void *desc,
     }
 }
 
-/* Return the chip to compile for on the emulator when none is asked for, because float graphs need
-   one: that of an NPU generation, 0 for any. Return 0 on a device, which knows what it is. */
+/* Return the chip to compile for on the emulator when the caller names none, because float graphs
+   need one: a chip of the NPU generation dsp_arch (0: any). Return 0 on a device, which knows its
+   own chip. */
 static uint32_t qnnrt__device_chip(uint32_t dsp_arch)
 {
 #if defined(__x86_64__) || defined(_M_X64)
@@ -1606,8 +1617,8 @@ static uint32_t qnnrt__device_chip(uint32_t dsp_arch)
     return 0;
 }
 
-/* The option that names an NPU generation: (device, generation), two words, so that each layout
-   needs its own image. 5.49 has the old one. */
+/* Fill the option that names an NPU generation: two words, device and generation. Each of the two
+   layouts needs its own image; 5.49 has the old one. */
 static void qnnrt__device_arch_config(uint32_t dsp_arch, uint32_t htp_minor, qnnrt__htp_soc *arch,
                                       qnnrt__abi_device_config *config)
 {
@@ -1619,7 +1630,7 @@ static void qnnrt__device_arch_config(uint32_t dsp_arch, uint32_t htp_minor, qnn
     config->custom = arch;
 }
 
-/* Make a device of a chip and an NPU generation; 0 leaves either out. */
+/* Create a device for a chip and an NPU generation; 0 leaves either out. */
 static qnnrt_result qnnrt__device_make(qnnrt_builder *b, uint32_t soc_model,
                                        uint32_t dsp_arch)
 {
@@ -1645,12 +1656,12 @@ static qnnrt_result qnnrt__device_make(qnnrt_builder *b, uint32_t soc_model,
     if (code == 0 && b->device != NULL) return QNNRT_OK;
     b->device = NULL;
     qnnrt__fail(b->err, QNNRT_E_BACKEND, "cannot create a device of soc_model %u, dsp_arch %u (0:"
-                " not asked for) on %s", (unsigned)soc_model, (unsigned)dsp_arch, backend->path);
+                " not named) on %s", (unsigned)soc_model, (unsigned)dsp_arch, backend->path);
     return qnnrt__build_explain(b, "deviceCreate", code);
 }
 
-/* The device that contexts are made on: an own one where chip or generation are asked for, or where
-   float graphs need one; else the backend's. Callers hold the lock. */
+/* Choose the device that contexts are made on: one of the builder's own where chip or generation
+   are named, or where float graphs need one; else the backend's. The caller holds the lock. */
 static qnnrt_result qnnrt__device_choose(qnnrt_builder *b)
 {
     qnnrt_backend *backend = b->backend;
@@ -1661,7 +1672,7 @@ static qnnrt_result qnnrt__device_choose(qnnrt_builder *b)
     if (backend->info.id != QNNRT__ABI_BACKEND_HTP || backend->device == NULL) return QNNRT_OK;
     if (guess != 0) {
         if (qnnrt__device_make(b, guess, b->dsp_arch) == QNNRT_OK) return QNNRT_OK;
-        qnnrt__log(&backend->hooks, QNNRT_LOG_WARN, "compose", b->err->vendor_code, "going on"
+        qnnrt__log(&backend->hooks, QNNRT_LOG_WARN, "compose", b->err->vendor_code, "continuing"
                    " without a chip; float graphs may not compile: %s", b->err->text);
         qnnrt__err_clear(b->err);
     }
@@ -1673,19 +1684,19 @@ static qnnrt_result qnnrt__device_choose(qnnrt_builder *b)
 
 /* =====================================================================================
    COMPOSE                                                                       >>compose
-   Hands what was recorded over to the vendor, and makes a model of what it answers.
+   Gives what was recorded to the vendor and makes a model of what it returns.
    Needs: >>os >>mem >>err >>log >>abi >>table >>system >>backend (its struct) >>profile
           >>context >>pipeline >>model >>validate >>container >>build >>tensor >>node >>device
    Knows nothing of: memory plans, execution
    ===================================================================================== */
 
-/* A graph that is finalized. */
+/* A finalized graph. */
 typedef struct qnnrt__compose_made {
     qnnrt_graph_info  info;
     qnnrt__abi_handle handle;
 } qnnrt__compose_made;
 
-/* Finalize a graph, and keep what was measured meanwhile. */
+/* Finalize a graph, and keep the events of that. */
 static qnnrt_result qnnrt__compose_finalize(qnnrt_builder *b, qnnrt *model,
                                             const qnnrt__context *context, const char *name,
                                             qnnrt__abi_handle graph)
@@ -1706,11 +1717,11 @@ static qnnrt_result qnnrt__compose_finalize(qnnrt_builder *b, qnnrt *model,
         result = qnnrt__profile_read(backend, profile, at, &model->events, &nodes, &count, b->err);
     qnnrt__profile_close(backend, profile);
     if (code == 0) return result;
-    qnnrt__fail(b->err, QNNRT_E_BACKEND, "graph \"%.200s\" cannot be finalized", name);
+    qnnrt__fail(b->err, QNNRT_E_BACKEND, "cannot finalize graph \"%.200s\"", name);
     return qnnrt__build_explain(b, "graphFinalize", code);
 }
 
-/* Finalize a graph and copy what it is into the model's memory. */
+/* Finalize a graph and copy its description into the model. */
 static qnnrt_result qnnrt__compose_keep(qnnrt_builder *b, qnnrt *model,
                                         const qnnrt__context *context,
                                         const qnnrt__abi_graph_info *from, qnnrt__abi_handle handle,
@@ -1728,7 +1739,7 @@ static qnnrt_result qnnrt__compose_keep(qnnrt_builder *b, qnnrt *model,
                                b->backend->info.id == QNNRT__ABI_BACKEND_HTP, &one->info);
 }
 
-/* The tensors of one side, in order, as metadata has them. */
+/* Collect the tensors of one side, in order, as metadata lists them. */
 static qnnrt__abi_tensor *qnnrt__compose_side(const qnnrt_builder *b,
                                               const qnnrt__build_list *from, int side,
                                               uint32_t count)
@@ -1742,7 +1753,7 @@ static qnnrt__abi_tensor *qnnrt__compose_side(const qnnrt_builder *b,
     return list;
 }
 
-/* Give the tensors and nodes of a graph to the vendor. Callers hold the lock. */
+/* Give the tensors and nodes of a graph to the vendor. The caller holds the lock. */
 static qnnrt_result qnnrt__compose_fill(qnnrt_builder *b, qnnrt__abi_handle handle,
                                         qnnrt__abi_tensor *room)
 {
@@ -1756,9 +1767,8 @@ static qnnrt_result qnnrt__compose_fill(qnnrt_builder *b, qnnrt__abi_handle hand
         backend->mark = qnnrt__log_mark(backend->log_slot);
         code = calls->tensor_create(handle, &tensor->abi);
         if (code == 0) continue;
-        qnnrt__build_fail(b, QNNRT_E_BACKEND, "tensor ");
+        qnnrt__build_fail(b, QNNRT_E_BACKEND, "the library refuses tensor ");
         qnnrt__validate_say(b->err, &tensor->abi.body);
-        qnnrt__err_add(b->err, " is refused");
         return qnnrt__build_explain(b, "tensorCreateGraphTensor", code);
     }
     for (i = 0; i < graph->nodes.count; ++i) {
@@ -1770,7 +1780,7 @@ static qnnrt_result qnnrt__compose_fill(qnnrt_builder *b, qnnrt__abi_handle hand
         code = calls->graph_add_node(handle, op);
         if (code == 0) continue;
         b->op = &node->op;
-        qnnrt__build_fail(b, QNNRT_E_BACKEND, "it passed validation and is refused");
+        qnnrt__build_fail(b, QNNRT_E_BACKEND, "the library refuses it after validating it");
         qnnrt__validate_describe(b->err, &op);
         qnnrt__err_add(b->err, "\n  ");
         return qnnrt__build_explain(b, "graphAddNode", code);
@@ -1778,7 +1788,7 @@ static qnnrt_result qnnrt__compose_fill(qnnrt_builder *b, qnnrt__abi_handle hand
     return QNNRT_OK;
 }
 
-/* A graph: made, filled, finalized. Callers hold the lock. */
+/* Create, fill and finalize a graph. The caller holds the lock. */
 static qnnrt_result qnnrt__compose_graph_make(qnnrt_builder *b, qnnrt *model,
                                               const qnnrt__context *context,
                                               qnnrt__build_list *made, qnnrt__abi_tensor *room)
@@ -1794,7 +1804,7 @@ static qnnrt_result qnnrt__compose_graph_make(qnnrt_builder *b, qnnrt *model,
     backend->mark = qnnrt__log_mark(backend->log_slot);
     code = backend->calls->graph_create(context->handle, graph->desc.name, configs.asked, &handle);
     if (code != 0 || handle == NULL) {
-        qnnrt__build_fail(b, QNNRT_E_BACKEND, "cannot be created%s", configs.text);
+        qnnrt__build_fail(b, QNNRT_E_BACKEND, "cannot create it%s", configs.text);
         return qnnrt__build_explain(b, "graphCreate", code);
     }
     result = qnnrt__compose_fill(b, handle, room);
@@ -1810,7 +1820,7 @@ static qnnrt_result qnnrt__compose_graph_make(qnnrt_builder *b, qnnrt *model,
     return qnnrt__compose_keep(b, model, context, &info, handle, made);
 }
 
-/* The graphs of a container. Callers hold the lock. */
+/* Create and finalize the graphs of a container. The caller holds the lock. */
 static qnnrt_result qnnrt__compose_container(qnnrt_builder *b, qnnrt *model,
                                              const qnnrt__system *system,
                                              const qnnrt__context *context, qnnrt__build_list *made)
@@ -1839,7 +1849,7 @@ static qnnrt_result qnnrt__compose_container(qnnrt_builder *b, qnnrt *model,
     return result;
 }
 
-/* One context with its graphs. Callers hold the lock. */
+/* Create a context with its graphs. The caller holds the lock. */
 static qnnrt_result qnnrt__compose_context_make(qnnrt_builder *b, qnnrt *model, size_t at,
                                                 const qnnrt__system *system,
                                                 qnnrt__abi_tensor *room)
@@ -1874,7 +1884,7 @@ static qnnrt_result qnnrt__compose_context_make(qnnrt_builder *b, qnnrt *model, 
                                           configs.asked, &context->handle);
     if (code != 0 || context->handle == NULL) {
         context->handle = NULL;
-        qnnrt__fail(b->err, QNNRT_E_BACKEND, "context \"%.200s\" cannot be created%s", info->file,
+        qnnrt__fail(b->err, QNNRT_E_BACKEND, "cannot create context \"%.200s\"%s", info->file,
                     configs.text);
         return qnnrt__build_explain(b, "contextCreate", code);
     }
@@ -1900,15 +1910,14 @@ static qnnrt_result qnnrt__compose_context_make(qnnrt_builder *b, qnnrt *model, 
     return QNNRT_OK;
 }
 
-/* Everything that needs no vendor: each graph as a whole. */
+/* Check each graph as a whole; this needs no vendor. */
 static qnnrt_result qnnrt__compose_check(qnnrt_builder *b)
 {
     qnnrt_result result = QNNRT_OK;
     size_t c, g;
     b->graph = NULL;
     if (b->contexts.count == 0)
-        return qnnrt__build_fail(b, QNNRT_E_ARG, "there is nothing to build: the builder has no"
-                                 " graph");
+        return qnnrt__build_fail(b, QNNRT_E_ARG, "the builder has no graph");
     for (c = 0; c < b->contexts.count; ++c) {
         const qnnrt__build_context *context =
             (const qnnrt__build_context *)b->contexts.items[c];
@@ -1925,7 +1934,7 @@ static qnnrt_result qnnrt__compose_check(qnnrt_builder *b)
     return QNNRT_OK;
 }
 
-/* The model of checked graphs. system: for containers. */
+/* Make the model of checked graphs. system serves containers. */
 static qnnrt_result qnnrt__compose_model(qnnrt_builder *b, const qnnrt__system *system, qnnrt **out)
 {
     const size_t count = b->contexts.count;
@@ -1982,19 +1991,19 @@ static qnnrt_result qnnrt__compose_finish(qnnrt_builder *b, qnnrt **out)
 
 /* =====================================================================================
    BUILDER                                                                       >>builder
-   Public functions of a builder.
+   The public functions of a builder.
    Needs: >>os >>mem >>err >>abi >>backend >>profile >>context >>model >>validate >>build
           >>tensor >>node >>device >>compose
    Knows nothing of: memory plans, execution
    ===================================================================================== */
 
-/* May something be recorded? */
+/* Return 1 while the builder takes more. */
 static int qnnrt__builder_going(const qnnrt_builder *b)
 {
     return b != NULL && !b->spent && b->error.code == QNNRT_OK;
 }
 
-/* Only the shell stays, for calls that come too late. */
+/* Free all but the shell, which turns later calls into errors. */
 static void qnnrt__builder_spend(qnnrt_builder *b, const char *how)
 {
     qnnrt_backend *backend = b->backend;
@@ -2008,7 +2017,8 @@ static void qnnrt__builder_spend(qnnrt_builder *b, const char *how)
     b->graph = NULL;
     b->op = NULL;
     b->spent = 1;
-    qnnrt__fail(&b->error, QNNRT_E_STATE, "this builder was %s; create another", how);
+    qnnrt__hint(&b->error, qnnrt__fail(&b->error, QNNRT_E_STATE, "this builder was %s", how),
+                "Create another one.");
     qnnrt__os_count(&backend->users, -1);
 }
 
@@ -2083,11 +2093,11 @@ QNNRT_API void qnnrt_builder_context(qnnrt_builder *b, const qnnrt_context_desc 
     if (context->desc.name == NULL) context->desc.name = name;
     if (qnnrt__build_name(b, context->desc.name, "a context", &context->desc.name) == QNNRT_OK &&
         (unsigned)context->desc.priority > (unsigned)QNNRT_PRIORITY_HIGH)
-        qnnrt__build_fail(b, QNNRT_E_ARG, "context \"%.200s\": priority %d is none of"
+        qnnrt__build_fail(b, QNNRT_E_ARG, "context \"%.200s\": priority %d is not a"
                           " qnnrt_priority", context->desc.name, (int)context->desc.priority);
 }
 
-/* A graph that begins, of nodes or of a container. */
+/* Begin a graph of nodes, or those of a container. */
 static void qnnrt__builder_begin(qnnrt_builder *b, const qnnrt_graph_desc *desc, const char *dlc)
 {
     qnnrt__build_graph *graph;
@@ -2112,10 +2122,10 @@ static void qnnrt__builder_begin(qnnrt_builder *b, const qnnrt_graph_desc *desc,
     memset(&b->tensor_names, 0, sizeof(b->tensor_names));
     memset(&b->node_names, 0, sizeof(b->node_names));
     if ((unsigned)desc->priority > (unsigned)QNNRT_PRIORITY_HIGH)
-        qnnrt__build_fail(b, QNNRT_E_ARG, "priority %d is none of qnnrt_priority",
+        qnnrt__build_fail(b, QNNRT_E_ARG, "priority %d is not a qnnrt_priority",
                           (int)desc->priority);
     else if (desc->optimization_level > 3)
-        qnnrt__build_fail(b, QNNRT_E_ARG, "optimization_level %u; 1 to 3 are known",
+        qnnrt__build_fail(b, QNNRT_E_ARG, "optimization_level %u, expected 1 to 3",
                           (unsigned)desc->optimization_level);
     else if ((graph->desc.name != NULL &&
               !qnnrt__build_take(b, &b->context->names, graph->desc.name)) ||
@@ -2155,9 +2165,9 @@ QNNRT_API void qnnrt_builder_dlc(qnnrt_builder *b, const char *path,
     else if (bytes < 4 || memcmp(head, "PK\3\4", 4) != 0) {
         if (bytes > sizeof(head)) bytes = sizeof(head);
         kind = qnnrt__context_looks_right(head, bytes)
-                   ? "a context binary: it is compiled already, open it"
+                   ? "a context binary, which is compiled: open it"
                    : qnnrt__context_kind(head, bytes);
-        qnnrt__fail(&b->error, QNNRT_E_FORMAT, "%s is no .dlc container (a zip archive)", path);
+        qnnrt__fail(&b->error, QNNRT_E_FORMAT, "%s is not a .dlc container (a zip archive)", path);
         if (kind != NULL) qnnrt__err_add(&b->error, "\n  it looks like %s", kind);
     }
     if (b->error.code != QNNRT_OK) return;
@@ -2229,7 +2239,7 @@ QNNRT_API qnnrt_result qnnrt_builder_supports(qnnrt_builder *b, const qnnrt_node
         else {
             op = qnnrt__node_op(node, room);
             qnnrt__hooks_lock(&b->backend->hooks);
-            result = qnnrt__device_choose(b);           /* validators ask the newest device */
+            result = qnnrt__device_choose(b);           /* validators use the newest device */
             if (result == QNNRT_OK)
                 result = qnnrt__validate(b->backend, &op, b->graph->desc.name, err);
             qnnrt__hooks_unlock(&b->backend->hooks);
