@@ -277,7 +277,7 @@ TEST(what_cannot_be_is_refused_by_name)
     qnnrt_llm_rope rope = plain;
 
     CHECK_EQ(refuse(&plain, &info, 16, 5, 8), QNNRT_E_ARG);
-    CHECK_STR(err.text, "8 positions of 16 values and 5 angles");
+    CHECK_STR(err.text, "16 values in a row, expected 5 or 10 for 5 angles (8 positions)");
     CHECK_STR(err.text, "tensor \"cos\"");
     CHECK_EQ(refuse(&plain, &info, 16, 0, 8), QNNRT_E_ARG);
     CHECK_EQ(refuse(&plain, &info, 16, 16, 0), QNNRT_E_ARG);
@@ -305,7 +305,7 @@ TEST(what_cannot_be_is_refused_by_name)
     rope.low_frequency = 4;
     rope.high_frequency = 4;
     CHECK_EQ(refuse(&rope, &info, 16, 16, 8), QNNRT_E_ARG);
-    CHECK_STR(err.text, "rope.low_frequency is 4 and rope.high_frequency 4");
+    CHECK_STR(err.text, "rope.low_frequency is 4 and rope.high_frequency is 4");
     rope.low_frequency = -1;
     CHECK_EQ(refuse(&rope, &info, 16, 16, 8), QNNRT_E_ARG);
     rope = plain;

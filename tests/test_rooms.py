@@ -10,7 +10,7 @@ passed = failed = 0
 # What does not carry its room's name in its own, as far as the first underscore.
 QNNRT = {"arena": "mem", "fail": "err", "hint": "err", "vendor": "vendor_codes", "end": "pipeline", "join": "pipeline", "spot": "place", "entry": "place", "step": "run",
          "hooks": "mem", "assert": "config", "read": "read_json"}
-LLM = {"clean": "config", "fail": "config", "error": "config", "alloc": "config", "free": "config", "count": "config",
+LLM = {"clean": "config", "fail": "config", "error": "config", "alloc": "config", "free": "config", "count": "config", "hint": "config",
        "kv": "shape", "ends": "shape", "slots": "shape", "graph": "shape", "layered": "shape", "keep": "shape", "drop": "shape",
        "facts": "shape", "same": "shape", "store": "rows", "table": "session", "feed": "session", "run": "session", "part": "session",
        "wants": "session", "number": "session", "fresh": "rows"}

@@ -24,56 +24,57 @@
        if (qnnrt_llm_error(cache)->code != QNNRT_OK) puts(qnnrt_llm_error(cache)->text);
        qnnrt_llm_session_destroy(session); qnnrt_llm_close(llm); qnnrt_close(model);
 
-   Uses     the public names of qnnrt.h and qnnrt_json.h, and libc; no libm, no POSIX
-   Trust    Files may be hostile: their names, JSON, and saved states. The caller is trusted.
-   Memory   One allocator hook; nothing else allocates. Decoding and sampling allocate nothing.
-   Threads  None are created. A qnnrt_llm may be read from any thread, and sessions of it may be made
-            and destroyed on any threads. A session with all its caches belongs to one thread at a
-            time. Close a qnnrt_llm when no other thread uses it.
-   Globals  None but constant tables. No output and no abort.
-   Not here Tokenizers and chat templates: tokens are numbers. Models that take embeddings in place
-            of tokens, caches that a graph updates in place, encoders, adapters. Positions of a
-            stored text cannot be moved where keys are stored turned by them: in nearly all models.
+   Uses     Public names of qnnrt.h and qnnrt_json.h, and libc; no libm, no POSIX
+   Trust    Names in files, JSON and saved states may be hostile. The caller is trusted.
+   Memory   One allocator hook serves every allocation. Decoding and sampling allocate nothing.
+   Threads  The header creates none. Any thread may read a qnnrt_llm, and make or destroy sessions
+            of it. A session with all its caches belongs to one thread at a time. Close a qnnrt_llm
+            when no other thread uses it.
+   Globals  Constant tables only. The header prints nothing and never aborts.
+   Missing  Tokenizers and chat templates: tokens are numbers. Models that take embeddings instead
+            of tokens. Caches that a graph updates in place. Encoders and adapters. Moving the
+            positions of a stored text, where keys are stored rotated by them (nearly all models).
 
    WORDS
-       step          here: one call of a model's graphs, all shards, on some tokens
+       step          one call of a model's graphs, of all shards, on some tokens
        AR            tokens that a graph takes per call: 1 to decode, 32 or 128 for prompts
-       context       most tokens that can take part in one step: cells + AR. The mask's width
-       cell          room for the key and value of one token in all layers and heads
-       cache         cells with their memory and what is in them. Each belongs to one model of a
-                     session; a model may have several
-       sequence      a numbered text, 0 to 63, in a cache. A cell may belong to several sequences:
-                     a common prompt is stored once
-       position      of a token in its text, from 0: what turns queries and keys (RoPE)
+       context       largest number of tokens in one step, cells + AR: the width of the mask
+       cell          room for the key and value of one token, in all layers and heads
+       cache         cells, their memory and what they hold. A cache belongs to one model of a
+                     session; a model may have several caches
+       sequence      a text in a cache, numbered from 0 to 63. A cell may belong to several
+                     sequences, so that a common prompt is stored once
+       position      the place of a token in its text, from 0. RoPE rotates queries and keys by it
        role          what a tensor is for
-       row           the place of a token in a batch or a step, from 0; its logits are about what
-                     follows it
-       smart mask    cells stay where they are; new ones are copied to a free place, the mask says
-                     which count
-       shift pointer the tensors move along the cells instead: where the layout allows, new rows are
-                     computed in their place and never copied. Takes more memory
+       row           the place of a token in a batch or a step, from 0. Its logits predict the token
+                     that follows it
+       smart mask    cells stay where they are. New ones are copied to a free place, and the mask
+                     selects the cells that count
+       shift pointer the tensors move along the cells instead. Where the layout allows it, graphs
+                     compute new rows in their final place. Nothing is copied, but it takes more
+                     memory
 
-   BUILD OPTIONS, defined before the header is first included
+   BUILD OPTIONS, to define before the header is first included
        QNNRT_LLM_API    replaces the storage and export prefix of all functions (default: QNNRT_API)
-       Those of qnnrt.h hold here too:
-       QNNRT_STATIC     every function is static: both implementations and all calls in one file
-       QNNRT_API        prefix of all functions, with hidden visibility in a shared object, say
-       QNNRT_NO_JSON    qnnrt.h does without qnnrt_json.h. This header does not: it brings it along
+       The options of qnnrt.h work here too:
+       QNNRT_STATIC     makes every function static: both implementations and all calls in one file
+       QNNRT_API        sets the prefix of all functions, for example for hidden visibility
+       QNNRT_NO_JSON    builds qnnrt.h without qnnrt_json.h. This header includes it all the same
 
    MANUAL
 
    Opening and describing
-       qnnrt_llm_open() finds out what each tensor of an opened model is for, wires the shards
-       accordingly and derives the rest: tokens per call, context, layers, heads, vocabulary. What
-       was found, and why, line by line; print(user, text) is yours:
+       qnnrt_llm_open() finds out what each tensor of an opened model is for, wires the shards and
+       derives tokens per call, context, layers, heads and vocabulary. To print line by line what
+       it found, and why, with your print(user, text):
            qnnrt_llm_describe(llm, print, stdout);
-       This needs no backend (qnnrt_desc.inspect), and works with one shard of a model. The same as
-       data: qnnrt_llm_get_info().
+       This needs no backend (qnnrt_desc.inspect) and works with a single shard of a model.
+       qnnrt_llm_get_info() returns the same as data.
 
    Role tables
-       Roles come from names that exporters give, and from the shapes of all graphs together where
-       only one candidate is left. What is ambiguous is refused with its candidates. Then a table
-       says it, in the folder's qnnrt.json
+       Roles come from the names that exporters give, and from the shapes of all graphs together
+       where only one candidate remains. An ambiguous model is refused with a list of candidates.
+       A role table then decides, in the folder's qnnrt.json
            "llm": { "roles": { "output_1": "key_out 0", "2/output_7": "value_out 11 3" } }
        or from the program:
            static const qnnrt_llm_role_desc table[] = {
@@ -86,30 +87,33 @@
 
    Prompts and decoding
        qnnrt_llm_decode() takes a prompt of any length, or one token, and keeps it in the cache: all
-       of it or, after an error, none. It cannot be broken off; to stop in between, hand in less:
+       of it or, after an error, nothing. It cannot be interrupted; to be able to stop, decode the
+       prompt in parts:
            for (i = 0; i < prompt_count; i += batch.count) {
                batch.tokens = prompt + i;
                batch.count = prompt_count - i < info->ar ? prompt_count - i : info->ar;
                if (stop_asked || qnnrt_llm_decode(cache, &batch) != QNNRT_OK) break;
            }
-       Logits of the last chunk's rows: qnnrt_llm_codes() in place and as stored, qnnrt_llm_logits()
-       as numbers, qnnrt_llm_argmax(). Those of more rows, of all chunks:
+       Three functions read the logits of the last chunk's rows: qnnrt_llm_codes() in place and as
+       stored, qnnrt_llm_logits() as numbers, qnnrt_llm_argmax() the most probable token. To get
+       logits of other rows, of all chunks:
            batch.wanted = wanted;                      // [count], not 0 where logits are wanted
            batch.logits = logits;                      // as many rows of info->vocabulary
            qnnrt_llm_decode(cache, &batch);
 
    Sampling
-       A sampler draws from logits as stored. Same seed, same logits: same tokens, everywhere.
+       A sampler draws tokens from logits as stored. The same seed and the same logits give the same
+       tokens on every machine that computes double as double (32-bit x86: with SSE2).
            qnnrt_llm_sampler_desc how = {0};           // {0} is greedy
            how.temperature = 0.8f; how.top_k = 40; how.top_p = 0.95f; how.seed = 1;
            qnnrt_llm_sampler_create(info->logits, &how, &sampler, &err);
            next = qnnrt_llm_sample(sampler, qnnrt_llm_codes(cache, row));
            qnnrt_llm_sampler_accept(sampler, next);    // for the repetition penalty
-       One sampler for each text: it remembers what became part of it.
+       Make one sampler for each text: it remembers the tokens of its text.
 
    Several sequences
-       Two answers to one prompt: it is computed and stored once, as sequence 0; then both grow in
-       one step. Bit s of batch.sequences is sequence s.
+       Two answers to one prompt: compute and store the prompt once, as sequence 0, copy it, and
+       continue both in one step. Bit s of batch.sequences is sequence s.
            qnnrt_llm_decode(cache, &batch);
            qnnrt_llm_sequence_copy(cache, 0, 1, -1, -1);
            int32_t  both[2] = { first, second };
@@ -117,31 +121,32 @@
            batch.tokens = both; batch.sequences = of; batch.count = 2;
            qnnrt_llm_decode(cache, &batch);
            first = qnnrt_llm_argmax(cache, 0); second = qnnrt_llm_argmax(cache, 1);
-       Back to position 100, or an end of it:
+       To go back to position 100, and to end a sequence:
            qnnrt_llm_sequence_remove(cache, 0, 100, -1);
            qnnrt_llm_sequence_remove(cache, 1, -1, -1);
 
    Drafts
-       qnnrt_llm_eval() computes and keeps nothing, qnnrt_llm_accept() keeps what proved right. The
-       first token is certain, the others are guesses, of a smaller model, say:
+       qnnrt_llm_eval() computes tokens and keeps none; qnnrt_llm_accept() keeps those that proved
+       right. The first token is certain, the others are guesses, for example of a smaller model:
            batch.tokens = draft; batch.count = draft_count;
            qnnrt_llm_eval(cache, &batch);
            for (kept = 1; kept < draft_count; ++kept)
                if (qnnrt_llm_argmax(cache, kept - 1) != draft[kept]) break;
            next = qnnrt_llm_argmax(cache, kept - 1);
            qnnrt_llm_accept(cache, NULL, kept);
-       A tree of guesses: batch.parents, and the rows of one path to qnnrt_llm_accept().
+       For a tree of guesses set batch.parents, and give the rows of one path to qnnrt_llm_accept().
 
    Saving
-       What is in a cache as bytes, for this model in any process:
+       A state holds the content of a cache as bytes, for this model in any process:
            bytes = qnnrt_llm_state_bytes(cache);
            data = malloc(bytes);
            qnnrt_llm_state_save(cache, data, bytes, NULL);
            qnnrt_llm_state_restore(cache, data, bytes);
-       A state of another model, a damaged or a cut one is refused, and the cache stays as it was.
+       A state of another model, or one that is damaged or cut short, is refused, and the cache
+       stays as it was.
 
    Two models
-       A target and its draft share a backend and the memory of a session, each with its own caches:
+       A target and its draft share a backend and the memory of a session; each has its own caches:
            qnnrt_desc shared = {0};
            shared.backend = qnnrt_get_info(model)->backend;
            qnnrt_open("draft_dir", &shared, &draft_model, &err);
@@ -150,27 +155,28 @@
            qnnrt_llm_session_create(both, 2, NULL, &session, &err);
            cache = qnnrt_llm_cache_get(session, 0, 0);
            draft_cache = qnnrt_llm_cache_get(session, 1, 0);
-       Close in this order: session, both qnnrt_llm, the draft's model, the target's.
+       Close in this order: session, both qnnrt_llm, the draft's model, the target's model.
 
    RoPE, bos and eos
-       From the caller, else genie_config.json, else qnnrt.json, each as a whole; theta is 10000
-       when nobody tells, and qnnrt_llm_info.rope_source then says "the default". A wrong theta
-       makes fluent nonsense: look at it once.
+       They come from the caller, else from genie_config.json, else from qnnrt.json. RoPE is taken
+       from one of them as a whole. Without any, theta is 10000 and qnnrt_llm_info.rope_source says
+       "the default". A wrong theta gives fluent nonsense: check it once.
 
-   What fails and why
-       Opening: NOT_FOUND (a shard or a role is missing), MISMATCH (ambiguous; or graphs that do not
-       fit each other), UNSUPPORTED (a layout). The text names tensors, shards and candidates.
-       Running: qnnrt_llm_error(cache). LIMIT: the context is full; remove what is old and compute
-       the rest again, or begin a new text (qnnrt_llm_clear()). ARG: a batch that cannot be. STATE:
-       no eval to accept from. BACKEND: the vendor's answer, see "Errors" in qnnrt.h. After each of
-       them the cache is what it was, and the next call may succeed.
+   Errors
+       Opening fails with NOT_FOUND (a shard or a role is missing), MISMATCH (ambiguous roles, or
+       graphs that do not fit together) or UNSUPPORTED (a layout). The text names tensors, shards
+       and candidates; err.hint says what to do.
+       Running fails with LIMIT (the context is full: remove old tokens and compute the rest again,
+       or begin a new text with qnnrt_llm_clear()), ARG (an invalid batch), STATE (no eval to accept
+       from) or BACKEND (the vendor's answer, see "Errors" in qnnrt.h). qnnrt_llm_error(cache)
+       returns the error. The cache is then as it was before, and the next call may succeed.
 
    ROOMS (search for the tag)
        >>config >>shape >>math >>rope                                               the floor
        >>names >>settings >>items >>group >>layout >>order >>match >>wires
        >>roles >>describe                                                           what tensors are
        >>cells >>rows >>state >>mask                                                one cache
-       >>session >>step >>keys >>sample >>public                                           running
+       >>session >>step >>keys >>sample >>public                                    running
 */
 #ifndef QNNRT_LLM_H
 #define QNNRT_LLM_H
@@ -195,7 +201,7 @@ extern "C" {
 
 /* ------------------------------------------------------------------------------------- roles -- */
 
-/* X(NAME, text, layer) layer: 1 when it is one of a layer. The texts are those of role tables. */
+/* X(NAME, text, layer) layer: 1 for roles that each layer has. Role tables use these texts. */
 #define QNNRT_LLM_ROLES(X) \
     X(UNKNOWN,     "unknown",     0) \
     X(TOKENS,      "tokens",      0)   /* in  [.., AR] ids                                      */ \
@@ -203,14 +209,14 @@ extern "C" {
     X(ROPE_COS,    "rope_cos",    0)   /* in or edge [.., AR, n], n: head_dim / 2 or head_dim   */ \
     X(ROPE_SIN,    "rope_sin",    0) \
     X(MASK,        "mask",        0)   /* in  [.., AR, context]                                 */ \
-    X(WINDOW_MASK, "window_mask", 0)   /* in  the same, of layers with a sliding window         */ \
+    X(WINDOW_MASK, "window_mask", 0)   /* in  the same, for layers with a sliding window        */ \
     X(KEY_IN,      "key_in",      1)   /* in  pieces of cells: qnnrt_llm_info.layout           */ \
     X(VALUE_IN,    "value_in",    1) \
-    X(KEY_OUT,     "key_out",     1)   /* out of the new tokens, or of the whole context        */ \
+    X(KEY_OUT,     "key_out",     1)   /* out for the new tokens, or for the whole context      */ \
     X(VALUE_OUT,   "value_out",   1) \
-    X(HIDDEN,      "hidden",      0)   /* out of a shard and in of the next [.., AR, width]     */ \
+    X(HIDDEN,      "hidden",      0)   /* out of a shard, in of the next one [.., AR, width]    */ \
     X(LOGITS,      "logits",      0)   /* out [.., AR, vocabulary]                              */ \
-    X(UNUSED,      "unused",      0)   /* an output that nobody needs                           */
+    X(UNUSED,      "unused",      0)   /* an output that nothing reads                          */
 
 typedef enum qnnrt_llm_role {
 #define QNNRT_LLM_X(name, text, layer) QNNRT_LLM_ROLE_##name,
@@ -219,28 +225,28 @@ typedef enum qnnrt_llm_role {
     QNNRT_LLM_ROLE_COUNT
 } qnnrt_llm_role;
 
-/* "tokens", "key_in", ...; "unknown" for any other number. */
+/* Return "tokens", "key_in", ...; "unknown" for any other number. */
 QNNRT_LLM_API const char *qnnrt_llm_role_name(qnnrt_llm_role role);
 
 /* One line of a role table. */
 typedef struct qnnrt_llm_role_desc {
     const char    *tensor;        /* its name, or "<context>/<name>" where shards use one name for
-                                     different things; the same in all graphs */
+                                     different tensors; the same in all graphs */
     qnnrt_llm_role role;
     uint32_t       layer;         /* of keys and values, from 0 */
-    uint32_t       head;          /* of caches that are one tensor per head (default 0) */
+    uint32_t       head;          /* where a cache has one tensor per head (default 0) */
 } qnnrt_llm_role_desc;
 
-/* How positions turn queries and keys, where the graphs take cos and sin from the caller. */
+/* How positions rotate queries and keys, where graphs take cos and sin as inputs. */
 typedef enum qnnrt_llm_rope_scaling {
     QNNRT_LLM_ROPE_PLAIN = 0,     /* angle(position, i) = position * theta ^ (-i / n), n angles */
     QNNRT_LLM_ROPE_LINEAR,        /* ... / factor */
-    QNNRT_LLM_ROPE_LLAMA3         /* long waves divided by factor, short ones not, between the two
-                                     smoothly: Llama 3.1's config "rope_type": "llama3" */
+    QNNRT_LLM_ROPE_LLAMA3         /* divides low frequencies by factor, keeps high ones, blends the
+                                     others: "rope_type": "llama3" of Llama 3.1's config */
 } qnnrt_llm_rope_scaling;
 
 typedef struct qnnrt_llm_rope {
-    double                 theta;              /* (default 0: of the files, else 10000) */
+    double                 theta;              /* (default 0: from the files, else 10000) */
     qnnrt_llm_rope_scaling scaling;
     double                 factor;             /* LINEAR, LLAMA3 (default 0: 1; LLAMA3: 8) */
     double                 low_frequency;      /* LLAMA3 (default 0: 1) */
@@ -249,67 +255,67 @@ typedef struct qnnrt_llm_rope {
 } qnnrt_llm_rope;
 
 typedef struct qnnrt_llm_desc {
-    const char                *folder;         /* its qnnrt.json and genie_config.json are read when
-                                                  they are there (default NULL: the model's own
-                                                  folder; "": no file is read) */
+    const char                *folder;         /* with qnnrt.json and genie_config.json, both
+                                                  optional (default NULL: the model's own folder;
+                                                  "": read no file) */
     const char                *config;         /* text of a qnnrt.json, instead of the folder's */
     size_t                     config_bytes;
-    const qnnrt_llm_role_desc *roles;          /* goes before those of qnnrt.json, and both before
-                                                  any name or shape */
+    const qnnrt_llm_role_desc *roles;          /* override those of qnnrt.json; both override names
+                                                  and shapes */
     size_t                     role_count;
-    const char *const         *pipelines;      /* names of those to be used (default NULL: all of
-                                                  the model) */
+    const char *const         *pipelines;      /* names of those to use (default NULL: all) */
     size_t                     pipeline_count;
-    qnnrt_llm_rope             rope;           /* with a theta it goes before that of files, as a
-                                                  whole; without, all of it is 0 */
-    const int32_t             *eos;            /* tokens that end a text (default NULL: of files) */
-    size_t                     eos_count;
-    const int32_t             *bos;            /* the token that begins a text (default NULL: of
+    qnnrt_llm_rope             rope;           /* with a theta it replaces that of the files as a
+                                                  whole; without a theta all fields must be 0 */
+    const int32_t             *eos;            /* tokens that end a text (default NULL: from the
                                                   files) */
-    uint32_t                   window;         /* of WINDOW_MASK: tokens that each one sees, with
-                                                  itself (default 0: of files) */
-    float                      masked;         /* what the mask adds where nobody may look (default
-                                                  0: the lowest code of a quantized mask; -10000 of
-                                                  a float one) */
+    size_t                     eos_count;
+    const int32_t             *bos;            /* the token that begins a text (default NULL: from
+                                                  the files) */
+    uint32_t                   window;         /* for WINDOW_MASK: tokens that each token attends
+                                                  to, itself included (default 0: from the files) */
+    float                      masked;         /* value of the mask where attention is forbidden
+                                                  (default 0: the lowest code of a quantized mask,
+                                                  -10000 of a float mask) */
     qnnrt_hooks                hooks;          /* alloc and free are used */
 } qnnrt_llm_desc;
 
 typedef struct qnnrt_llm_tensor_info {
     const qnnrt_tensor_info *tensor;
-    uint32_t                 step;             /* of the pipeline: the shard */
+    uint32_t                 step;             /* of the pipeline: index of the shard */
     int                      output;
     qnnrt_llm_role           role;
     uint32_t                 layer, head;
     const char              *reason;           /* "role table", "named past_key_<l>_in", ... */
 } qnnrt_llm_tensor_info;
 
-typedef struct qnnrt_llm_graph_info {          /* one pipeline: a graph of every shard */
+typedef struct qnnrt_llm_graph_info {          /* one pipeline: one graph of every shard */
     const char                  *name;
-    uint32_t                     ar, context;  /* cells that it reads: context - ar */
+    uint32_t                     ar, context;  /* it reads context - ar cells */
     size_t                       tensor_count;
     const qnnrt_llm_tensor_info *tensors;      /* shard by shard, inputs before outputs */
 } qnnrt_llm_graph_info;
 
 typedef struct qnnrt_llm_info {
-    uint32_t                    ar;            /* most tokens per step: of the largest graph */
-    uint32_t                    context;       /* most tokens in one step, of any graph */
-    uint32_t                    cells;         /* that a cache has: the largest context - ar */
-    uint32_t                    layers;        /* that have keys and values here */
+    uint32_t                    ar;            /* largest number of tokens per step */
+    uint32_t                    context;       /* largest context of any graph */
+    uint32_t                    cells;         /* of a cache: the largest context - ar */
+    uint32_t                    layers;        /* with keys and values in this model or part */
     uint32_t                    heads;         /* of keys and values, in a layer */
-    uint32_t                    key_dim, value_dim;   /* of a head; of layer 0 where they differ */
-    uint32_t                    vocabulary;    /* 0: these graphs give no logits */
+    uint32_t                    key_dim, value_dim;   /* of a head in the first layer */
+    uint32_t                    vocabulary;    /* 0: the graphs have no logits */
     const qnnrt_tensor_info    *logits;        /* of the first graph, NULL: none */
-    size_t                      logits_bytes;  /* of those of one token, as stored */
+    size_t                      logits_bytes;  /* of one token's logits, as stored */
     qnnrt_dtype                 cache_dtype;   /* UNDEFINED: no cache */
-    const char                 *layout;        /* words: "one tensor per layer, keys transposed" */
-    qnnrt_llm_rope              rope;          /* as used; theta 0: graphs take no cos and sin */
+    const char                 *layout;        /* such as "one tensor per layer, keys transposed" */
+    qnnrt_llm_rope              rope;          /* in use; theta 0: graphs take no cos and sin */
     const char                 *rope_source;   /* "the caller", "genie_config.json", "qnnrt.json",
                                                   "the default" */
     const int32_t              *eos;
     size_t                      eos_count;
     int32_t                     bos;           /* -1: none */
     uint32_t                    window;        /* 0: none */
-    uint64_t                    fingerprint;   /* of the model, for saved states */
+    uint64_t                    fingerprint;   /* of the model, written into saved states */
     size_t                      graph_count;
     const qnnrt_llm_graph_info *graphs;        /* by ar, then context, ascending */
 } qnnrt_llm_info;
@@ -318,37 +324,39 @@ typedef struct qnnrt_llm qnnrt_llm;
 
 /* Find out what each tensor of a model is for, and wire its shards accordingly.
 
-   Every tensor gets its role from the first of these that knows it: the caller's table; the object
+   A tensor gets its role from the first of these that knows it: the caller's table; the object
    "llm" of qnnrt.json; the names that exporters give (Qualcomm's hub and Genie, ExecuTorch, mllm,
-   ONNX Runtime); shapes of prefill and decode graph together, when only one candidate is left.
-   Nothing is guessed: what remains unknown among the inputs, or has two candidates, is an error
-   that lists them. A part of a model (one shard) can be opened to look at; running needs all of it.
+   ONNX Runtime); the shapes of all graphs together, when only one candidate remains. Nothing is
+   guessed: an input that stays unknown, or a tensor with two candidates, is an error that lists
+   them. A part of a model (one shard) can be opened to inspect it; running needs the whole model.
 
        "llm": { "roles": { "output_1": "key_out 0", "2/output_7": "value_out 11 3" },
                 "rope": { "theta": 500000, "scaling": "llama3", "factor": 8, "low_frequency": 1,
                           "high_frequency": 4, "original_context": 8192 },
                 "bos": 1, "eos": [2, 3], "window": 4096 }
 
-   model    must outlive it; opened with desc.inspect too
-   desc     NULL for the default; may live on the stack, all is copied
+   model    must outlive *out; may be opened with desc.inspect
+   desc     NULL for the default; may live on the stack, everything is copied
+   out      receives the language model, or NULL on failure
 
-   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (no such pipeline or tensor; a role that is missing);
-            QNNRT_E_MISMATCH (ambiguous, or graphs that disagree: of one cache, of a cut between
-            shards, of types); QNNRT_E_FORMAT (JSON); QNNRT_E_UNSUPPORTED (a layout that this
-            version cannot run); QNNRT_E_IO, QNNRT_E_LIMIT, QNNRT_E_MEMORY, QNNRT_E_ARG
-   Frees    qnnrt_llm_close(): QNNRT_E_BUSY while a session uses it. NULL is fine */
+   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (no such pipeline or tensor, or a role is missing);
+            QNNRT_E_MISMATCH (roles are ambiguous, or graphs disagree about a cache, a cut between
+            shards or a type); QNNRT_E_FORMAT (JSON); QNNRT_E_UNSUPPORTED (a layout that this
+            version does not run); QNNRT_E_IO, QNNRT_E_LIMIT, QNNRT_E_MEMORY, QNNRT_E_ARG
+   Frees    qnnrt_llm_close(), which returns QNNRT_E_BUSY while a session uses it; NULL is allowed
+   Threads  any */
 QNNRT_LLM_API qnnrt_result qnnrt_llm_open(qnnrt *model, const qnnrt_llm_desc *desc, qnnrt_llm **out,
                                           qnnrt_error *err);
 QNNRT_LLM_API qnnrt_result qnnrt_llm_close(qnnrt_llm *llm);
 
-/* Facts, valid until qnnrt_llm_close(). NULL for NULL. */
+/* Return the facts about a model, valid until qnnrt_llm_close(); NULL for NULL. */
 QNNRT_LLM_API const qnnrt_llm_info *qnnrt_llm_get_info(const qnnrt_llm *llm);
 
-/* Whether a token ends a text. */
+/* Return 1 if the token ends a text, else 0. */
 QNNRT_LLM_API int qnnrt_llm_is_eos(const qnnrt_llm *llm, int32_t token);
 
-/* Tell in words what was found, line by line without newlines: the model, every tensor of every
-   graph with its role and why, the cuts. */
+/* Call line() with each line of a description, without newlines: the model, every tensor of every
+   graph with its role and the reason, the cuts between shards. */
 QNNRT_LLM_API void qnnrt_llm_describe(const qnnrt_llm *llm,
                                       void (*line)(void *user, const char *text), void *user);
 
@@ -362,109 +370,115 @@ typedef enum qnnrt_llm_kv {
 typedef struct qnnrt_llm_session_desc {
     size_t        caches;          /* of each model (default 0: 1) */
     qnnrt_llm_kv  kv;              /* (default 0: smart mask) */
-    uint32_t      positions;       /* a text may have (default 0: the model's context) */
-    uint64_t    (*clock_ns)(void *user);   /* monotonic, for .exec_ns and .host_ns below (default
-                                              NULL: none) */
+    uint32_t      positions;       /* limit of a text's length (default 0: the model's context) */
+    uint64_t    (*clock_ns)(void *user);   /* monotonic clock for .exec_ns and .host_ns below
+                                              (default NULL: none) */
     void         *clock_user;
 } qnnrt_llm_session_desc;
 
 typedef struct qnnrt_llm_session qnnrt_llm_session;
 typedef struct qnnrt_llm_cache   qnnrt_llm_cache;
 
-/* Make models ready to run: one memory for the graphs of all of them, and their caches. Steps of a
-   session run one after the other, so all graphs share scratch.
+/* Make models ready to run: allocate their caches, and one memory for the graphs of all of them.
+   The steps of a session run one after the other, so all graphs share their scratch memory.
 
-   models   [model_count]: a target and its drafts, say; they must outlive it. All on one backend:
-            open the second with qnnrt_desc.backend = qnnrt_get_info(first)->backend, close it before
+   models   [model_count], for example a target and its draft; they must outlive the session. All
+            use one backend: open the second with desc.backend = qnnrt_get_info(first)->backend and
+            close it before the first
    desc     NULL for the default
+   out      receives the session, or NULL on failure
 
-   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (a model without tokens, logits or mask: the text says
-            which); QNNRT_E_UNSUPPORTED (shift pointer with a model that keeps no cells; a
-            mask of a type that cannot mask); what qnnrt_plan_create(), qnnrt_mem_create() and qnnrt_run_create() answer
-   Frees    qnnrt_llm_session_destroy(); NULL is fine */
+   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (a model without tokens, logits or mask, named in the
+            text); QNNRT_E_UNSUPPORTED (shift pointer with a model without cells, or a mask of a
+            type that has no value to forbid attention); the errors of qnnrt_plan_create(),
+            qnnrt_mem_create() and qnnrt_run_create()
+   Frees    qnnrt_llm_session_destroy(); NULL is allowed
+   Threads  any; sessions of one backend run as in "Threads" of qnnrt.h */
 QNNRT_LLM_API qnnrt_result qnnrt_llm_session_create(qnnrt_llm *const *models, size_t model_count,
                                                     const qnnrt_llm_session_desc *desc,
                                                     qnnrt_llm_session **out, qnnrt_error *err);
 QNNRT_LLM_API void qnnrt_llm_session_destroy(qnnrt_llm_session *session);
 
 typedef struct qnnrt_llm_session_info {
-    uint64_t arena_bytes;          /* of everything that graphs read and write, caches included */
-    uint64_t naive_bytes;          /* one buffer for every tensor */
+    uint64_t arena_bytes;          /* of all tensors of graphs, caches included */
+    uint64_t naive_bytes;          /* the same with a buffer of its own for every tensor */
     uint64_t cache_bytes;          /* of one cache of the first model */
-    uint64_t steps, executes;      /* so far; executes: of graphs, one per shard */
+    uint64_t steps, executes;      /* so far; an execute runs one graph: one per shard and step */
     uint64_t exec_ns, host_ns;     /* time inside and outside of qnnrt_exec(), with a clock */
 } qnnrt_llm_session_info;
+
+/* Return sizes and counts of a session; all 0 for NULL. */
 QNNRT_LLM_API qnnrt_llm_session_info qnnrt_llm_session_get_info(const qnnrt_llm_session *session);
 
-/* Cache `index` of model `model` of a session; NULL when there is none such. */
+/* Return cache `index` of model `model` of a session; NULL if the session has no such cache. */
 QNNRT_LLM_API qnnrt_llm_cache *qnnrt_llm_cache_get(qnnrt_llm_session *session, size_t model,
                                                    size_t index);
 
-/* Code and text of the last call on this cache that failed, QNNRT_OK when none has; never NULL. A
-   call that succeeds leaves it as it was. */
+/* Return the error of the last call on this cache that failed, with code QNNRT_OK if none has
+   failed; never NULL. A call that succeeds does not change it. */
 QNNRT_LLM_API const qnnrt_error *qnnrt_llm_error(const qnnrt_llm_cache *cache);
 
 /* -------------------------------------------------------------------------------------- step -- */
 
 enum { QNNRT_LLM_SEQUENCES = 64 };     /* in one cache */
 
-/* Tokens to be computed. {0} with tokens and count continues sequence 0. */
+/* Tokens to compute. {0} with tokens and count continues sequence 0. */
 typedef struct qnnrt_llm_batch {
     const int32_t       *tokens;       /* [count] */
     size_t               count;
-    uint32_t             sequence;     /* that all of them continue */
-    const uint64_t      *sequences;    /* [count] or for each token those that it belongs to, bit s
-                                          for sequence s; several must hold the same text so far
+    uint32_t             sequence;     /* that all tokens continue */
+    const uint64_t      *sequences;    /* [count] sequences of each token, bit s for sequence s. If
+                                          it has several, they must hold the same text so far
                                           (default NULL: .sequence) */
-    const int32_t       *positions;    /* [count] each higher than all that its sequences hold; gaps
-                                          are allowed (default NULL: the next one, or that behind
-                                          its parent) */
-    const int32_t       *parents;      /* [count] a tree of drafts: the token of this batch that
-                                          each one follows, -1: what the cache holds (default NULL:
-                                          it follows all earlier ones of its sequences) */
-    const unsigned char *wanted;       /* [count] not 0: logits are wanted (default NULL: of the
-                                          last only). Ignored without .logits and .codes */
-    float               *logits;       /* [wanted][vocabulary] receives them, or NULL */
-    void                *codes;        /* the same as stored, or NULL */
+    const int32_t       *positions;    /* [count] each above all positions that its sequences hold;
+                                          gaps are allowed (default NULL: the next position, or the
+                                          one after its parent) */
+    const int32_t       *parents;      /* [count] a tree of drafts: index in this batch of the token
+                                          that each one follows, -1: the end of what the cache holds
+                                          (default NULL: all earlier tokens of its sequences) */
+    const unsigned char *wanted;       /* [count] not 0: this token's logits are wanted (default
+                                          NULL: the last token's). Ignored without .logits and
+                                          .codes */
+    float               *logits;       /* [wanted][vocabulary] receives logits, or NULL */
+    void                *codes;        /* receives the same as stored, or NULL */
 } qnnrt_llm_batch;
 
-/* Compute a batch of any length, in chunks, and keep its tokens in the cache. Either all of it
-   happens or none: after a failure the cache is what it was.
+/* Compute a batch of any length, in chunks, and keep its tokens in the cache: all of them or, after
+   a failure, none.
 
-   Returns  QNNRT_OK; QNNRT_E_ARG (empty, a token out of range, a sequence, position or parent that
-            cannot be, a token of sequences that hold different texts); QNNRT_E_LIMIT (the context
-            is full: qnnrt_llm_sequence_remove() and qnnrt_llm_clear() make room); QNNRT_E_BACKEND
-            and what else qnnrt_exec() answers. Text: qnnrt_llm_error()
-   Cost     one pipeline execution per chunk, of the smallest graph that takes all that is left, or
-            the largest; and the copying of new keys and values. When the graph changes, the cells
-            in use are moved between strides. It cannot be broken off: to stop in between, or to
-            show progress, hand in qnnrt_llm_info.ar tokens at a time */
+   Returns  QNNRT_OK; QNNRT_E_ARG (empty batch, token out of range, invalid sequence, position or
+            parent, a token of sequences that hold different texts); QNNRT_E_LIMIT (the context is
+            full: qnnrt_llm_sequence_remove() and qnnrt_llm_clear() make room); QNNRT_E_BACKEND and
+            the other errors of qnnrt_exec(). Text: qnnrt_llm_error()
+   Threads  one thread per session at a time
+   Cost     executes one pipeline per chunk, the smallest that takes all remaining tokens, else the
+            largest, and copies new keys and values. When the graph changes, the cells in use move
+            from one stride to another. To stop early or to show progress, decode
+            qnnrt_llm_info.ar tokens at a time */
 QNNRT_LLM_API qnnrt_result qnnrt_llm_decode(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch);
 
-/* The first half of it, for drafts: compute some tokens in one step and keep none. The cache does
-   not change. Also for the very last token of a full context.
-   Returns  as qnnrt_llm_decode(); QNNRT_E_LIMIT for more than qnnrt_llm_cache_info.at_once tokens,
-            of which qnnrt_llm_decode() makes several steps */
+/* Compute tokens in one step and keep none, for drafts and for the last token of a full context.
+   The cache does not change.
+   Returns  as qnnrt_llm_decode(); QNNRT_E_LIMIT for more tokens than qnnrt_llm_cache_info.at_once */
 QNNRT_LLM_API qnnrt_result qnnrt_llm_eval(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch);
 
-/* The second half: keep some tokens of the batch that qnnrt_llm_eval() computed last in this
-   session, once.
+/* Keep tokens of the batch that qnnrt_llm_eval() computed last in this session. This works once per
+   eval. The logits stay available, under the indices of the batch.
 
-   rows     [count] ascending indices into that batch (NULL: the first `count`). None is fine
-   Returns  QNNRT_OK; QNNRT_E_STATE (nothing to be kept: no eval, or since then another step or a
-            change of this cache); QNNRT_E_ARG; QNNRT_E_LIMIT (no cells left). Logits stay where
-            they are, under the indices of the batch */
+   rows     [count] ascending indices into that batch (NULL: the first `count`); count may be 0
+   Returns  QNNRT_OK; QNNRT_E_STATE (no eval, or another step or a change of this cache since then);
+            QNNRT_E_ARG; QNNRT_E_LIMIT (too few free cells) */
 QNNRT_LLM_API qnnrt_result qnnrt_llm_accept(qnnrt_llm_cache *cache, const uint32_t *rows,
                                             size_t count);
 
-/* What the model says about what follows token `row` of the last batch, valid until the next step
-   of the session. After a batch of several chunks only rows of the last chunk can be asked for
-   (use batch.wanted for others).
+/* Return the logits that predict what follows token `row` of the last batch, valid until the next
+   step of the session. After a batch of several chunks this works for rows of the last chunk; use
+   batch.wanted for the others.
 
-   codes    as stored, qnnrt_llm_info.logits tells the type; NULL when there are none
-   logits   as numbers, values [vocabulary]; QNNRT_E_ARG when there are none
-   argmax   the most probable token; the lowest of equals; -1 when there are no logits
-   Why there are none says qnnrt_llm_error() */
+   codes    as stored, of the type of qnnrt_llm_info.logits; NULL on failure
+   logits   as numbers, into values [vocabulary]; QNNRT_E_STATE or QNNRT_E_ARG on failure
+   argmax   the most probable token, the lowest of equals; -1 on failure
+   qnnrt_llm_error() has the error. */
 QNNRT_LLM_API const void *qnnrt_llm_codes(qnnrt_llm_cache *cache, size_t row);
 QNNRT_LLM_API qnnrt_result qnnrt_llm_logits(qnnrt_llm_cache *cache, size_t row, float *values);
 QNNRT_LLM_API int32_t qnnrt_llm_argmax(qnnrt_llm_cache *cache, size_t row);
@@ -472,27 +486,29 @@ QNNRT_LLM_API int32_t qnnrt_llm_argmax(qnnrt_llm_cache *cache, size_t row);
 /* ------------------------------------------------------------------------------------- cache -- */
 
 typedef struct qnnrt_llm_cache_info {
-    uint32_t cells, used;          /* all there are, and those in use */
-    uint32_t end;                  /* one behind the last in use: what a graph has to read */
-    uint32_t at_once;              /* most tokens that qnnrt_llm_eval() takes now: graphs for many
+    uint32_t cells, used;          /* all cells, and those in use */
+    uint32_t end;                  /* index after the last cell in use: graphs must read so many */
+    uint32_t at_once;              /* most tokens that qnnrt_llm_eval() takes now. Graphs for many
                                       tokens read fewer cells */
 } qnnrt_llm_cache_info;
+
+/* Return counts of a cache; all 0 for NULL. */
 QNNRT_LLM_API qnnrt_llm_cache_info qnnrt_llm_cache_get_info(const qnnrt_llm_cache *cache);
 
-/* Sequences, with llama.cpp's meaning. A range is [begin, end) of positions; a negative begin is 0,
-   a negative end is infinity. sequence -1: every one.
+/* Change the sequences of a cache; names and meaning are llama.cpp's. A range of positions is
+   [begin, end); a negative begin means 0, a negative end means infinity.
 
-   clear     forget everything (a new text). The memory stays as it is: nobody looks at it
-   remove    take cells out of a sequence: rewind, truncate, or a hole in the middle. Cells that
-             belong to none are free
-   copy      cells of `from` belong to `to` as well; nothing is copied
-   keep      all sequences but this one are removed
-   shift     add delta to positions. QNNRT_E_UNSUPPORTED for keys that are stored turned by their
-             positions (RoPE), unless nothing would change: that is so with every model that is told
-             positions
-   first, last   the lowest and the highest position of a sequence, -1: it is empty
+   clear     free all cells, for a new text. The memory keeps its bytes, which nothing reads
+   remove    take cells out of a sequence (-1: of every sequence): rewind, truncate or make a hole.
+             Cells that belong to no sequence are free
+   copy      add the cells of `from` to sequence `to`; no memory is copied
+   keep      remove all other sequences
+   shift     add delta to positions. QNNRT_E_UNSUPPORTED where keys are stored rotated by their
+             positions (RoPE), as in every model that takes positions, unless no cell would change
+   first, last   return the lowest and highest position of a sequence, -1: it is empty
 
-   Returns   QNNRT_OK, QNNRT_E_ARG (a sequence that cannot be), QNNRT_E_UNSUPPORTED */
+   Returns   QNNRT_OK; QNNRT_E_ARG (no such sequence, or a position would be too high);
+             QNNRT_E_UNSUPPORTED */
 QNNRT_LLM_API void         qnnrt_llm_clear(qnnrt_llm_cache *cache);
 QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_remove(qnnrt_llm_cache *cache, int sequence,
                                                      int32_t begin, int32_t end);
@@ -504,20 +520,21 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_shift(qnnrt_llm_cache *cache, int 
 QNNRT_LLM_API int32_t      qnnrt_llm_sequence_first(const qnnrt_llm_cache *cache, int sequence);
 QNNRT_LLM_API int32_t      qnnrt_llm_sequence_last(const qnnrt_llm_cache *cache, int sequence);
 
-/* Copy all cells of another cache of the same model, of any session; what was there is forgotten.
-   Returns   QNNRT_OK; QNNRT_E_ARG (another model); QNNRT_E_LIMIT (too few cells). Then nothing
-             has changed */
+/* Replace the content of a cache by that of another one of the same model, of any session.
+   Returns   QNNRT_OK; QNNRT_E_ARG (another model); QNNRT_E_LIMIT (too few cells, or positions are
+             too high here). On failure nothing has changed */
 QNNRT_LLM_API qnnrt_result qnnrt_llm_cache_copy(qnnrt_llm_cache *to, const qnnrt_llm_cache *from);
 
-/* Save what is in a cache, and bring it back: in this process or another one, with the other way of
-   keeping cells, after other graphs. All sequences come back under their numbers, and what was
-   there is forgotten. A checksum covers all of it; a state of another model is refused by its
-   fingerprint, and any refusal leaves the cache as it was.
+/* Write the content of a cache into memory, and restore it: in this process or another one, with
+   smart mask or shift pointer. All sequences come back under their numbers; the former content of
+   the cache is lost. A checksum covers the whole state, and a fingerprint refuses states of other
+   models. On failure the cache is as it was.
 
-   bytes     how much qnnrt_llm_state_save() will write now
-   Returns   QNNRT_OK; QNNRT_E_ARG (too little room); QNNRT_E_FORMAT (damaged, cut short, or no
-             state); QNNRT_E_MISMATCH (of another model); QNNRT_E_LIMIT (more cells or higher
-             positions than there are) */
+   state_bytes   return the number of bytes that qnnrt_llm_state_save() would write now
+   capacity      bytes of data; *bytes (may be NULL) receives the number written, 0 on failure
+   Returns       QNNRT_OK; QNNRT_E_ARG (capacity is too small); QNNRT_E_FORMAT (damaged, cut short,
+                 or not a state); QNNRT_E_MISMATCH (of another model); QNNRT_E_LIMIT (more cells or
+                 higher positions than the cache takes) */
 QNNRT_LLM_API size_t       qnnrt_llm_state_bytes(const qnnrt_llm_cache *cache);
 QNNRT_LLM_API qnnrt_result qnnrt_llm_state_save(qnnrt_llm_cache *cache, void *data, size_t capacity,
                                                 size_t *bytes);
@@ -529,37 +546,40 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_state_restore(qnnrt_llm_cache *cache, const
 /* {0} is greedy. The order: repetition penalty, temperature, top-k, top-p, min-p, draw. */
 typedef struct qnnrt_llm_sampler_desc {
     float    temperature;          /* (default 0: greedy, the most probable token) */
-    uint32_t top_k;                /* so many most probable ones (default 0: all) */
-    float    top_p;                /* the fewest whose probability adds up to it (default 0: 1) */
-    float    min_p;                /* at least so probable, relative to the first (default 0) */
-    float    repetition_penalty;   /* (default 0: 1, none) logits of recent tokens are divided by it
-                                      when positive, multiplied when negative */
-    uint32_t repetition_last;      /* how many tokens are recent (default 0: 64) */
-    uint64_t seed;                 /* any number, 0 too */
+    uint32_t top_k;                /* keep so many of the most probable tokens (default 0: all) */
+    float    top_p;                /* keep the fewest most probable tokens whose probabilities add
+                                      up to it (default 0: 1, all) */
+    float    min_p;                /* keep tokens with at least this fraction of the highest
+                                      probability (default 0: all) */
+    float    repetition_penalty;   /* divides positive logits of recent tokens, and multiplies
+                                      negative ones (default 0: 1, none) */
+    uint32_t repetition_last;      /* number of recent tokens (default 0: 64) */
+    uint64_t seed;                 /* any number, including 0 */
     qnnrt_hooks hooks;             /* alloc and free are used */
 } qnnrt_llm_sampler_desc;
 
 typedef struct qnnrt_llm_sampler qnnrt_llm_sampler;
 
-/* Make a sampler for logits of this type, encoding and vocabulary: qnnrt_llm_info.logits. It works
-   on codes in integers, so the same seed gives the same tokens on every machine.
-   Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (a type of logits); QNNRT_E_ARG (the text says which);
-            QNNRT_E_MEMORY
-   Frees    qnnrt_llm_sampler_destroy(); NULL is fine */
+/* Make a sampler for logits of this type, encoding and vocabulary (qnnrt_llm_info.logits). It
+   computes in integers, so that the same seed gives the same tokens on every machine.
+   Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (a type or encoding of logits); QNNRT_E_ARG (a field of
+            desc, named in the text); QNNRT_E_MEMORY
+   Frees    qnnrt_llm_sampler_destroy(); NULL is allowed
+   Threads  one thread per sampler at a time */
 QNNRT_LLM_API qnnrt_result qnnrt_llm_sampler_create(const qnnrt_tensor_info *logits,
                                                     const qnnrt_llm_sampler_desc *desc,
                                                     qnnrt_llm_sampler **out, qnnrt_error *err);
 QNNRT_LLM_API void qnnrt_llm_sampler_destroy(qnnrt_llm_sampler *sampler);
 
-/* Draw a token by one row of logits as stored (qnnrt_llm_codes()); -1 for NULL, and when all of
-   them are NaN. The lower of equal tokens counts as the more probable one. */
+/* Draw a token from one row of logits as stored (qnnrt_llm_codes()). Return -1 for NULL, and if all
+   logits are NaN. Of tokens with equal logits the lower one counts as more probable. */
 QNNRT_LLM_API int32_t qnnrt_llm_sample(qnnrt_llm_sampler *sampler, const void *codes);
 
-/* Tell the sampler what became part of the text, for the repetition penalty: tokens that were drawn,
-   and those of a prompt if it is to count. */
+/* Add a token to the recent ones, for the repetition penalty: each token that was drawn, and those
+   of a prompt if it should count. */
 QNNRT_LLM_API void qnnrt_llm_sampler_accept(qnnrt_llm_sampler *sampler, int32_t token);
 
-/* Back to the seed, and nothing recent. */
+/* Go back to the seed, and forget recent tokens. */
 QNNRT_LLM_API void qnnrt_llm_sampler_reset(qnnrt_llm_sampler *sampler);
 
 #ifdef __cplusplus
@@ -572,7 +592,7 @@ QNNRT_LLM_API void qnnrt_llm_sampler_reset(qnnrt_llm_sampler *sampler);
 #ifndef QNNRT_LLM__IMPL_ONCE
 #define QNNRT_LLM__IMPL_ONCE
 
-/* qnnrt.h brings the functions of qnnrt_json.h along, unless QNNRT_NO_JSON told it not to. */
+/* qnnrt.h includes the functions of qnnrt_json.h, unless QNNRT_NO_JSON is defined. */
 #if !defined(QNNRT_JSON_API) && !defined(QNNRT_JSON_STATIC)
 #define QNNRT_JSON_API QNNRT_API
 #endif
@@ -592,19 +612,19 @@ extern "C" {
 
 /* =====================================================================================
    CONFIGURATION                                                                 >>config
-   Errors and memory: what every room needs.
+   Errors, memory and counts, for every room.
    Needs: nothing     Knows nothing of: language models
    ===================================================================================== */
 
-/* Before functions that every token runs through: compilers put them side by side. After an execute no
-   code is in the processor's caches, and each page of it has to be found anew. */
+/* Marks functions that every token runs through. Compilers put them side by side: after an execute
+   none of this code is in the processor's caches, and each of its pages has to be loaded again. */
 #if defined(__GNUC__)
 #define QNNRT_LLM__HOT __attribute__((hot))
 #else
 #define QNNRT_LLM__HOT
 #endif
 
-/* A turn of a loop that a hostile model could make long. Tests define it, and count them. */
+/* Marks each turn of loops that a hostile model could make long. Tests define it to count them. */
 #ifndef QNNRT_LLM__STEP
 #define QNNRT_LLM__STEP() ((void)0)
 #endif
@@ -620,7 +640,7 @@ static void qnnrt_llm__clean(char *text)
     }
 }
 
-/* Write an error's code and text, of one line; both may be cut, neither is lost. err may be NULL */
+/* Fill an error, without a hint, and return its code. The text may be cut. err may be NULL. */
 #if defined(__GNUC__)
 __attribute__((cold, format(printf, 3, 4)))
 #endif
@@ -638,9 +658,24 @@ static qnnrt_result qnnrt_llm__fail(qnnrt_error *err, qnnrt_result code, const c
     return code;
 }
 
+/* Set the hint, one imperative sentence, of an error that was just filled, and return `code`. */
+#if defined(__GNUC__)
+__attribute__((cold, format(printf, 3, 4)))
+#endif
+static qnnrt_result qnnrt_llm__hint(qnnrt_error *err, qnnrt_result code, const char *format, ...)
+{
+    va_list args;
+    if (err == NULL) return code;
+    va_start(args, format);
+    vsnprintf(err->hint, sizeof err->hint, format, args);
+    va_end(args);
+    qnnrt_llm__clean(err->hint);
+    return code;
+}
+
 static qnnrt_result qnnrt_llm__fail_memory(qnnrt_error *err, const char *what)
 {
-    return qnnrt_llm__fail(err, QNNRT_E_MEMORY, "no memory for %s", what);
+    return qnnrt_llm__fail(err, QNNRT_E_MEMORY, "out of memory for %s", what);
 }
 
 static void qnnrt_llm__error_clear(qnnrt_error *err)
@@ -651,8 +686,8 @@ static void qnnrt_llm__error_clear(qnnrt_error *err)
     err->text[0] = err->hint[0] = '\0';
 }
 
-/* Zeroed memory of the hooks, or of malloc() where they have none; NULL when count * size does not
-   fit. */
+/* Allocate zeroed memory from the hooks, or from malloc() if they have none. Return NULL if
+   count * size is too large. */
 static void *qnnrt_llm__alloc(const qnnrt_hooks *hooks, uint64_t count, size_t size)
 {
     void *data;
@@ -673,7 +708,7 @@ static void qnnrt_llm__free(const qnnrt_hooks *hooks, void *data)
     else free(data);
 }
 
-/* Count users from any thread; returns how many there are then. by 0: only return it. */
+/* Add `by` to a count of users, from any thread, and return the new count. */
 static uint32_t qnnrt_llm__count(uint32_t *users, int by)
 {
     return __sync_add_and_fetch(users, (uint32_t)by);
@@ -681,46 +716,46 @@ static uint32_t qnnrt_llm__count(uint32_t *users, int by)
 
 /* =====================================================================================
    SHAPE                                                                          >>shape
-   What is known about a language model: the result of >>roles, the basis of all below.
+   Facts about a language model: >>roles fills them, all rooms below it use them.
    Needs: >>config     Knows nothing of: names, memory of caches, steps
    ===================================================================================== */
 
-/* One tensor of keys or values, as all graphs of the model have it. It holds [outer][cells][inner]
-   elements: of a cell there are `outer` pieces of `inner` elements each.
+/* One tensor of keys or values, the same in all graphs of the model. It holds
+   [outer][cells][inner] elements: each cell has `outer` pieces of `inner` elements.
 
        keys   [heads, 1, head_dim, cells]      outer = heads * head_dim, inner = 1
        values [heads, 1, cells, head_dim]      outer = heads, inner = head_dim
        keys   [1, head_dim, cells], one head   outer = head_dim, inner = 1                     */
 typedef struct qnnrt_llm__kv {
     qnnrt_llm_role role;                /* KEY_IN or VALUE_IN */
-    uint32_t       layer, head;         /* head: of a cache per head, else 0 */
+    uint32_t       layer, head;         /* head: 0 if a tensor holds all heads */
     uint32_t       outer, inner;
     uint32_t       element;             /* bytes of one element */
-    const qnnrt_tensor_info *tensor;    /* of the first graph: type and encoding are those of all */
+    const qnnrt_tensor_info *tensor;    /* of the first graph; all have its type and encoding */
 } qnnrt_llm__kv;
 
-/* Where a graph has it. */
+/* The two ends of it in a graph. */
 typedef struct qnnrt_llm__ends {
-    qnnrt_slot in;                      /* [outer][graph.cells][inner]; NO_SLOT: ar == context, and
+    qnnrt_slot in;                      /* [outer][graph.cells][inner]; NO_SLOT: ar == context, so
                                            the graph reads no cache */
     qnnrt_slot out;                     /* [outer][out_cells][inner] */
-    uint32_t   out_cells;               /* ar, or context: the whole cache comes out */
-    uint32_t   out_first;               /* cell of `out` with the first new token: 0, or
+    uint32_t   out_cells;               /* ar, or context if the output is the whole cache */
+    uint32_t   out_first;               /* cell of `out` with the first new token: 0 or
                                            out_cells - ar */
 } qnnrt_llm__ends;
 
-typedef struct qnnrt_llm__slots {       /* several when shards name one thing differently */
+typedef struct qnnrt_llm__slots {       /* several if shards name one input differently */
     qnnrt_slot *slots;
     size_t      count;
 } qnnrt_llm__slots;
 
 typedef struct qnnrt_llm__graph {
     const qnnrt_pipeline *pipeline;
-    qnnrt_pipeline       *made;         /* NULL: it belongs to the model */
+    qnnrt_pipeline       *made;         /* the same if made here, NULL if it is the model's */
     const char           *name;
     uint32_t              ar, context, cells;   /* cells = context - ar */
     qnnrt_llm__slots      inputs[QNNRT_LLM_ROLE_COUNT];   /* TOKENS, POSITIONS, ROPE_COS, ROPE_SIN,
-                                                             MASK, WINDOW_MASK: from the caller */
+                                                             MASK, WINDOW_MASK: the host fills */
     qnnrt_slot            logits;       /* NO_SLOT: none */
     qnnrt_llm__ends      *kv;           /* [llm.kv_count] */
 } qnnrt_llm__graph;
@@ -732,12 +767,12 @@ struct qnnrt_llm {
     qnnrt_llm__graph *graphs;           /* [info.graph_count], as info.graphs */
     qnnrt_llm__kv    *kv;               /* [kv_count] by layer, keys before values, head */
     size_t            kv_count;
-    float             masked;           /* desc.masked, 0: by type */
-    void             *blocks;           /* list of what was allocated for it */
-    uint32_t          sessions;         /* that use it, counted from any thread */
+    float             masked;           /* desc.masked, 0: depends on the type */
+    void             *blocks;           /* list of its allocations */
+    uint32_t          sessions;         /* that use it; any thread changes it */
 };
 
-/* Is it a role that each layer has? */
+/* Return 1 for a role that each layer has. */
 static int qnnrt_llm__layered(qnnrt_llm_role role)
 {
     static const unsigned char layered[] = {
@@ -748,10 +783,10 @@ static int qnnrt_llm__layered(qnnrt_llm_role role)
     return (size_t)role < sizeof layered && layered[role];
 }
 
-/* Memory that lives as long as a model, or as the search for its roles: a list of blocks. */
+/* Allocate memory that lives as long as a list of blocks: a model, or the search for its roles. */
 static void *qnnrt_llm__keep(const qnnrt_hooks *hooks, void **blocks, uint64_t count, size_t size)
 {
-    enum { HEAD = 16 };                 /* the block before, and what follows stays aligned */
+    enum { HEAD = 16 };                 /* holds a pointer to the next block, keeps alignment */
     unsigned char *block;
     if (size != 0 && count > (uint64_t)SIZE_MAX / 4 / size) return NULL;
     block = (unsigned char *)qnnrt_llm__alloc(hooks, count * size + HEAD, 1);
@@ -819,26 +854,26 @@ static const char *qnnrt_llm__facts(const qnnrt_tensor_info *tensor, char *out, 
 
 /* =====================================================================================
    MATHEMATICS                                                                    >>math
-   Sine, cosine, exponential and logarithm, the same on every machine; no libm.
+   Sine, cosine, exponential and logarithm with the same bits on every machine, without libm.
    Needs: nothing     Knows nothing of: models
    ===================================================================================== */
 
-/* A compiler may fuse a product and the addition behind it into one operation, which rounds once
-   instead of twice. So that no bit depends on that, every product here that something is added to
-   is exact, or is divided first.                                                                 */
+/* A compiler may fuse a product and the addition after it into one operation, which rounds once
+   instead of twice. Therefore every product here that is added to something is exact, or is divided
+   first. Results also depend on double having no excess precision (32-bit x86: build with SSE2). */
 
-/* pi / 2 in three pieces of at most 29 bits, and log(2) in two of 31: times a number of 23 bits
-   they are exact. */
+/* pi / 2 in three pieces of at most 29 bits, and log(2) in two of 31 bits. Their products with a
+   number of 23 bits are exact. */
 #define QNNRT_LLM__HALF_PI_1 1.570796325802803
 #define QNNRT_LLM__HALF_PI_2 9.920935739593517e-10
 #define QNNRT_LLM__HALF_PI_3 5.721188722588272e-18
 #define QNNRT_LLM__LOG_2_1   0.6931471801362932
 #define QNNRT_LLM__LOG_2_2   4.2365213637554633e-10
 
-/* sin(x + quarters * pi / 2), |x| up to 1e7. The error is below 1e-15. */
+/* Return sin(x + quarters * pi / 2) for |x| up to 1e7, with an error below 1e-15. */
 static double qnnrt_llm__math_turn(double x, int64_t quarters)
 {
-    /* The nearest multiple of pi / 2 by eighths of a turn: x * (4 / pi) cut towards 0, halved. */
+    /* Find the nearest multiple of pi / 2 from eighths of a turn: cut x * (4 / pi), then halve. */
     const int64_t eighths = (int64_t)(x * 1.2732395447351628);
     const int64_t nearest = (eighths + (eighths < 0 ? -1 : 1)) / 2;
     const double k = (double)nearest;
@@ -847,7 +882,7 @@ static double qnnrt_llm__math_turn(double x, int64_t quarters)
     const double square = r * r;
     const int64_t quarter = (nearest + quarters) & 3;
     double sum = 1.0;
-    /* The power series from its far end, |r| < 0.79: the first term left out is below 1e-17. */
+    /* Sum the power series from its far end. As |r| < 0.79, the first missing term is < 1e-17. */
     if ((quarter & 1) != 0) {
         for (int n = 16; n > 0; n -= 2) sum = 1.0 - square * sum / (double)(n * (n - 1));
     } else {
@@ -860,7 +895,7 @@ static double qnnrt_llm__math_turn(double x, int64_t quarters)
 static double qnnrt_llm__math_sin(double x) { return qnnrt_llm__math_turn(x, 0); }
 static double qnnrt_llm__math_cos(double x) { return qnnrt_llm__math_turn(x, 1); }
 
-/* e ^ x with a relative error below 1e-15; x is cut to -700 ... 700. */
+/* Return e ^ x with a relative error below 1e-15. x is clamped to -700 ... 700. */
 static double qnnrt_llm__math_exp(double x)
 {
     double k, r, power, sum = 1.0;
@@ -877,7 +912,7 @@ static double qnnrt_llm__math_exp(double x)
     return power * sum;
 }
 
-/* The natural logarithm of a normal number above 0. */
+/* Return the natural logarithm of a normal number above 0. */
 static double qnnrt_llm__math_log(double x)
 {
     double m, s, square, sum = 1.0, k;
@@ -900,23 +935,23 @@ static double qnnrt_llm__math_log(double x)
 
 /* =====================================================================================
    ROTARY POSITIONS                                                               >>rope
-   Tables of cos and sin by position, in the codes of the tensors that take them.
+   Tables of cos and sin by position, in the type of the tensors that take them.
    Needs: >>config >>math     Knows nothing of: graphs, caches
    ===================================================================================== */
 
-/* Angles are exact enough up to here, see >>math. */
+/* The largest angle that >>math computes exactly. */
 #define QNNRT_LLM__ROPE_ANGLE 1e7
 
 static const char *const qnnrt_llm__rope_words[] = { "plain", "linear", "llama3" };
 
-/* What a position is multiplied with, for angle i of n. */
+/* Return the factor from a position to angle i of n. */
 static double qnnrt_llm__rope_frequency(const qnnrt_llm_rope *rope, uint32_t i, uint32_t n)
 {
     const double f = qnnrt_llm__math_exp(-(double)i / (double)n * qnnrt_llm__math_log(rope->theta));
     double turns, smooth, width;
     if (rope->scaling == QNNRT_LLM_ROPE_PLAIN) return f;
     if (rope->scaling == QNNRT_LLM_ROPE_LINEAR) return f / rope->factor;
-    /* How often it turns within the context that the model was trained with first. */
+    /* Full turns within the context that the model was first trained with. */
     turns = (double)rope->original_context * f / 6.283185307179586;
     if (turns >= rope->high_frequency) return f;
     if (turns <= rope->low_frequency) return f / rope->factor;
@@ -925,7 +960,7 @@ static double qnnrt_llm__rope_frequency(const qnnrt_llm_rope *rope, uint32_t i, 
     return f * (width - smooth) / width / rope->factor + f * smooth / width;
 }
 
-/* The struct with its defaults, when all of it makes sense; else `wrong`, and `source` is told. */
+/* Fill in the defaults and check all fields. Return `wrong` for a bad one; the text names `source`. */
 static qnnrt_result qnnrt_llm__rope_resolve(qnnrt_llm_rope *rope, const char *source,
                                             qnnrt_result wrong, qnnrt_error *err)
 {
@@ -935,10 +970,10 @@ static qnnrt_result qnnrt_llm__rope_resolve(qnnrt_llm_rope *rope, const char *so
     if (rope->low_frequency == 0) rope->low_frequency = 1.0;
     if (rope->high_frequency == 0) rope->high_frequency = 4.0;
     if (rope->original_context == 0) rope->original_context = 8192;
-    /* Written so that a NaN is refused too. */
+    /* These conditions refuse a NaN too. */
     if ((int)rope->scaling < 0 || (int)rope->scaling > (int)QNNRT_LLM_ROPE_LLAMA3)
-        return qnnrt_llm__fail(err, wrong, "%s: rope.scaling is %d, which is none", source,
-                               (int)rope->scaling);
+        return qnnrt_llm__fail(err, wrong, "%s: rope.scaling is %d, expected 0 to %d", source,
+                               (int)rope->scaling, (int)QNNRT_LLM_ROPE_LLAMA3);
     if (!(rope->theta >= 1.0 && rope->theta <= 1e30))
         return qnnrt_llm__fail(err, wrong, "%s: rope.theta is %g, expected 1 to 1e30", source,
                                rope->theta);
@@ -948,20 +983,19 @@ static qnnrt_result qnnrt_llm__rope_resolve(qnnrt_llm_rope *rope, const char *so
     if (llama3 && !(rope->low_frequency > 0 && rope->high_frequency > rope->low_frequency &&
                     rope->high_frequency <= 1e30))
         return qnnrt_llm__fail(err, wrong, "%s: rope.low_frequency is %g and rope.high_frequency"
-                               " %g, expected 0 < low < high <= 1e30", source, rope->low_frequency,
+                               " is %g, expected 0 < low < high <= 1e30", source, rope->low_frequency,
                                rope->high_frequency);
     return QNNRT_OK;
 }
 
-/* Rows of cos (sine: sin) for positions 0 ... positions - 1 as `tensor` stores them: nearest codes.
+/* Make a table of cos (sine: sin) for positions 0 ... positions - 1, as `tensor` stores values.
 
    width     values of a row: the tensor's last dimension
-   angles    that differ: width, or width / 2 and the row holds them twice, the halves alike
-   out       receives [positions][width] elements, for qnnrt_llm__free()
+   angles    different angles of a row: width, or width / 2 if the row holds each angle twice
+   out       receives [positions][width] elements; free with qnnrt_llm__free()
 
-   Returns   QNNRT_OK; QNNRT_E_ARG (rope, figures that cannot be); QNNRT_E_LIMIT (angles so large
-             that they are no longer exact); QNNRT_E_UNSUPPORTED (how the tensor stores values);
-             QNNRT_E_MEMORY */
+   Returns   QNNRT_OK; QNNRT_E_ARG (invalid rope or sizes); QNNRT_E_LIMIT (angles too large to be
+             exact); QNNRT_E_UNSUPPORTED (how the tensor stores values); QNNRT_E_MEMORY */
 static qnnrt_result qnnrt_llm__rope_table(const qnnrt_hooks *hooks, const qnnrt_llm_rope *desc,
                                           const qnnrt_tensor_info *tensor, uint32_t width,
                                           uint32_t angles, int sine, uint32_t positions,
@@ -979,32 +1013,31 @@ static qnnrt_result qnnrt_llm__rope_table(const qnnrt_hooks *hooks, const qnnrt_
     *out = NULL;
     if (result != QNNRT_OK) return result;
     if (angles == 0 || positions == 0 || (width != angles && width != (uint64_t)angles * 2))
-        return qnnrt_llm__fail(err, QNNRT_E_ARG, "tensor \"%s\": %u positions of %u values and %u "
-                               "angles: expected as many angles as values, or half as many",
-                               tensor->name, positions, width, angles);
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "tensor \"%s\" has %u values in a row, expected %u"
+                               " or %u for %u angles (%u positions)", tensor->name, width, angles,
+                               angles * 2, angles, positions);
     element = tensor->count != 0 ? tensor->bytes / tensor->count : 0;
     if (element == 0 || element > 8 || tensor->bytes != element * tensor->count ||
         (tensor->quant.encoding != QNNRT_ENCODING_NONE &&
          tensor->quant.encoding != QNNRT_ENCODING_PER_TENSOR))
-        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": cos and sin as %s in this "
-                               "encoding are not supported", tensor->name,
-                               qnnrt_dtype_name(tensor->dtype));
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": cannot store cos and sin as %s in"
+                               " this encoding", tensor->name, qnnrt_dtype_name(tensor->dtype));
 
-    /* A few thousand values at a time go through floats. */
+    /* Convert a few thousand values at a time. */
     rows = width < 4096 ? 4096 / width : 1;
     if (rows > positions) rows = positions;
     frequencies = (double *)qnnrt_llm__alloc(hooks, angles, sizeof *frequencies);
     values = (float *)qnnrt_llm__alloc(hooks, (uint64_t)rows * width, sizeof *values);
     table = (unsigned char *)qnnrt_llm__alloc(hooks, (uint64_t)positions * width, (size_t)element);
     if (frequencies == NULL || values == NULL || table == NULL) {
-        result = qnnrt_llm__fail_memory(err, "a table of cos and sin");
+        result = qnnrt_llm__fail_memory(err, "tables of cos and sin");
         goto done;
     }
     for (uint32_t i = 0; i < angles; ++i) {
         frequencies[i] = qnnrt_llm__rope_frequency(&rope, i, angles);
         if (frequencies[i] * (double)(positions - 1) > QNNRT_LLM__ROPE_ANGLE) {
-            result = qnnrt_llm__fail(err, QNNRT_E_LIMIT, "tensor \"%s\": position %u turns by more "
-                                     "than %g", tensor->name, positions - 1, QNNRT_LLM__ROPE_ANGLE);
+            result = qnnrt_llm__fail(err, QNNRT_E_LIMIT, "tensor \"%s\": the angle of position %u is above"
+                                     " %g", tensor->name, positions - 1, QNNRT_LLM__ROPE_ANGLE);
             goto done;
         }
     }
@@ -1027,7 +1060,7 @@ static qnnrt_result qnnrt_llm__rope_table(const qnnrt_hooks *hooks, const qnnrt_
         piece.bytes = piece.count * element;
         result = qnnrt_encode_f32(&piece, values, table + (size_t)done * width * (size_t)element);
         if (result != QNNRT_OK) {
-            qnnrt_llm__fail(err, result, "tensor \"%s\": cos and sin cannot be stored as %s",
+            qnnrt_llm__fail(err, result, "tensor \"%s\": cannot store cos and sin as %s",
                             tensor->name, qnnrt_dtype_name(tensor->dtype));
             goto done;
         }
@@ -1043,20 +1076,20 @@ done:
 
 /* =====================================================================================
    NAMES                                                                         >>names
-   What exporters call the tensors of a language model: patterns, and arithmetic on them.
+   Patterns of the names that exporters give to tensors of a language model.
    Needs: >>config     Knows nothing of: shapes, JSON
    ===================================================================================== */
 
 enum { QNNRT_LLM__IN = 1, QNNRT_LLM__OUT = 2, QNNRT_LLM__INOUT = 3 };
 
 enum {
-    QNNRT_LLM__NAMED = 0,       /* the name tells everything */
-    QNNRT_LLM__ARGS,            /* a cache input: which one follows from <j>, see >>order */
-    QNNRT_LLM__ORDERED          /* a cache output: which one follows from the order of <o> */
+    QNNRT_LLM__NAMED = 0,       /* the name gives role, layer and head */
+    QNNRT_LLM__ARGS,            /* a cache input; <j> gives layer and head, see >>order */
+    QNNRT_LLM__ORDERED          /* a cache output; the order of <o> gives layer and head */
 };
 
 typedef struct qnnrt_llm__names_found {
-    qnnrt_llm_role role;        /* UNKNOWN: no pattern */
+    qnnrt_llm_role role;        /* UNKNOWN: no pattern matches */
     int            how;
     uint32_t       layer, head;
     uint32_t       place;       /* <i> */
@@ -1065,11 +1098,11 @@ typedef struct qnnrt_llm__names_found {
 } qnnrt_llm__names_found;
 
 /* In a pattern <l> is a layer, <h> a head, <i> and <j> numbers of an input and of an argument, <n>
-   any number, <o> a number behind an underscore that may be missing (0), <k> a number behind an
-   underscore or @, and * any text. The first pattern that matches counts.
-   From the 7th byte on, a text is the pattern; all of it is the reason that is told. */
+   any number, <o> an underscore and a number or nothing (0), <k> an underscore or @ and a number,
+   and * any text. The first pattern that matches counts. The pattern begins at the 7th byte of a
+   text; the whole text is the reason that qnnrt_llm_tensor_info shows. */
 static const struct qnnrt_llm__names_pattern {
-    int            ends;        /* inputs, outputs, both */
+    int            ends;        /* QNNRT_LLM__IN, OUT or INOUT */
     qnnrt_llm_role role;
     int            how;
     const char    *text;
@@ -1106,7 +1139,7 @@ static const struct qnnrt_llm__names_pattern {
     QNNRT_LLM_X(IN,    VALUE_IN,    NAMED, "past_value_<l>")
     QNNRT_LLM_X(OUT,   KEY_OUT,     NAMED, "present_key_<l>")
     QNNRT_LLM_X(OUT,   VALUE_OUT,   NAMED, "present_value_<l>")
-    /* ONNX, as exported for ONNX Runtime; converters turn dots into underscores */
+    /* ONNX Runtime; converters replace dots by underscores */
     QNNRT_LLM_X(IN,    KEY_IN,      NAMED, "past_key_values_<l>_key")
     QNNRT_LLM_X(IN,    VALUE_IN,    NAMED, "past_key_values_<l>_value")
     QNNRT_LLM_X(OUT,   KEY_OUT,     NAMED, "present_<l>_key")
@@ -1137,7 +1170,7 @@ static const struct qnnrt_llm__names_pattern {
 #undef QNNRT_LLM_X
 };
 
-/* Digits that make a number of 32 bits; 0: none, or too many. */
+/* Read digits as a number of 32 bits and step over them. Return 0 if there are none or too many. */
 static int qnnrt_llm__names_number(const char **text, uint32_t *out)
 {
     uint64_t value = 0;
@@ -1150,8 +1183,8 @@ static int qnnrt_llm__names_number(const char **text, uint32_t *out)
     return 1;
 }
 
-/* 1: they match, 0: they do not, -1: nor would they if an earlier * took more of the name. Calls
-   itself once for each * and <o> of a pattern, and looks at no part of a name twice for a *.  */
+/* Return 1 if a name matches, 0 if not, and -1 if it would not match either when an earlier * took
+   more of it: so each * looks at every byte once. Calls itself for each * and <o> of a pattern. */
 static int qnnrt_llm__names_match(const char *pattern, const char *name,
                                   qnnrt_llm__names_found *found)
 {
@@ -1191,6 +1224,7 @@ static int qnnrt_llm__names_match(const char *pattern, const char *name,
     return *name == '\0';
 }
 
+/* Find the first pattern that matches a name. */
 static void qnnrt_llm__names_find(const char *name, int output, qnnrt_llm__names_found *found)
 {
     size_t i;
@@ -1209,44 +1243,44 @@ static void qnnrt_llm__names_find(const char *name, int output, qnnrt_llm__names
 
 /* =====================================================================================
    SETTINGS                                                                   >>settings
-   qnnrt.json and genie_config.json: role table, RoPE, bos and eos, window.
+   Reads qnnrt.json and genie_config.json: role table, RoPE, bos and eos, window.
    Needs: >>config >>shape >>rope >>names     Knows nothing of: graphs, tensors
    ===================================================================================== */
 
-typedef struct qnnrt_llm__settings {            /* what one file says */
+typedef struct qnnrt_llm__settings {            /* of one file */
     qnnrt_llm_role_desc *roles;                 /* in the order of the file */
     size_t               role_count, role_room;
-    qnnrt_llm_rope       rope;                  /* theta 0: nothing */
-    char                 rope_type[64];         /* of Genie, one that is not known; or empty */
+    qnnrt_llm_rope       rope;                  /* theta 0: not in the file */
+    char                 rope_type[64];         /* an unknown type of Genie, or empty */
     int32_t             *eos;
     size_t               eos_count, eos_room;
-    int32_t              bos;                   /* -1: none, or nothing */
-    uint32_t             window;                /* 0: nothing */
+    int32_t              bos;                   /* -1: none, or not in the file */
+    uint32_t             window;                /* 0: not in the file */
 } qnnrt_llm__settings;
 
 typedef struct qnnrt_llm__settings_reader {
     qnnrt_json_reader    json;
     const char          *file;                  /* for messages */
-    int                  genie;                 /* it is a genie_config.json: most is not for us */
+    int                  genie;                 /* 1: genie_config.json, with other members too */
     const qnnrt_hooks   *hooks;
-    void               **blocks;                /* where all of it is kept */
+    void               **blocks;                /* own the settings */
     qnnrt_llm__settings *settings;
     qnnrt_error         *err;
     uint32_t             seen;                  /* bit k: member k of the table below */
-    qnnrt_llm_rope       backend;               /* of Genie, as older files have it: counts when the
-                                                   model has none */
-    qnnrt_llm_rope      *rope;                  /* which of the two is read */
+    qnnrt_llm_rope       backend;               /* of Genie's backend, where older files have it;
+                                                   used if the model has none */
+    qnnrt_llm_rope      *rope;                  /* the one that is being read */
 } qnnrt_llm__settings_reader;
 
 enum { QNNRT_LLM__SETTINGS_BYTES = 16777216, QNNRT_LLM__SETTINGS_EOS = 4096 };
 
-/* Where in the files something of use stands: objects ... */
+/* Objects of the files that are read ... */
 enum {
     QNNRT_LLM__AT_OWN, QNNRT_LLM__AT_LLM, QNNRT_LLM__AT_ROLES, QNNRT_LLM__AT_ROPE,
     QNNRT_LLM__AT_GENIE, QNNRT_LLM__AT_DIALOG, QNNRT_LLM__AT_CONTEXT, QNNRT_LLM__AT_ENGINE,
     QNNRT_LLM__AT_MODEL, QNNRT_LLM__AT_ENCODING, QNNRT_LLM__AT_BACKEND, QNNRT_LLM__AT_HTP,
     QNNRT_LLM__AT_GENIE_SCALING,
-    /* ... and the values in them. */
+    /* ... and values in them. */
     QNNRT_LLM__AT_BOS, QNNRT_LLM__AT_EOS, QNNRT_LLM__AT_WINDOW, QNNRT_LLM__AT_THETA,
     QNNRT_LLM__AT_SCALING, QNNRT_LLM__AT_FACTOR, QNNRT_LLM__AT_LOW, QNNRT_LLM__AT_HIGH,
     QNNRT_LLM__AT_ORIGINAL
@@ -1291,6 +1325,7 @@ qnnrt_llm__settings_members[] = {
 enum { QNNRT_LLM__SETTINGS_MEMBERS = sizeof qnnrt_llm__settings_members /
                                      sizeof qnnrt_llm__settings_members[0] };
 
+/* Fail at the value that was read last, or with the reader's own error. */
 static qnnrt_result qnnrt_llm__settings_wrong(qnnrt_llm__settings_reader *r, const char *what)
 {
     char name[80];
@@ -1302,37 +1337,38 @@ static qnnrt_result qnnrt_llm__settings_wrong(qnnrt_llm__settings_reader *r, con
     return qnnrt_llm__fail(r->err, QNNRT_E_FORMAT, "%s: \"%s\": %s", r->file, name, what);
 }
 
-/* A number that is more than zero. */
+/* Read a number above 0. */
 static qnnrt_result qnnrt_llm__settings_real(qnnrt_llm__settings_reader *r, double *out)
 {
     if (qnnrt_json_value(&r->json) != QNNRT_JSON_NUMBER ||
         !qnnrt_json_f64(&r->json.value, out) || !(*out > 0))
-        return qnnrt_llm__settings_wrong(r, "a number above 0 is needed");
+        return qnnrt_llm__settings_wrong(r, "expected a number above 0");
     return QNNRT_OK;
 }
 
+/* Read a whole number above 0. */
 static qnnrt_result qnnrt_llm__settings_count(qnnrt_llm__settings_reader *r, uint32_t *out)
 {
     uint64_t value;
     if (qnnrt_json_value(&r->json) != QNNRT_JSON_NUMBER ||
         !qnnrt_json_u64(&r->json.value, &value) || value == 0 || value > INT32_MAX)
-        return qnnrt_llm__settings_wrong(r, "a whole number from 1 to 2147483647 is needed");
+        return qnnrt_llm__settings_wrong(r, "expected a whole number from 1 to 2147483647");
     *out = (uint32_t)value;
     return QNNRT_OK;
 }
 
-/* The token that was just read; -1 means none. */
+/* Take the value that was read as a token; -1 means none. */
 static qnnrt_result qnnrt_llm__settings_token(qnnrt_llm__settings_reader *r, int32_t *out)
 {
     int64_t value;
     if (r->json.type != QNNRT_JSON_NUMBER || !qnnrt_json_i64(&r->json.value, &value) ||
         value < -1 || value > INT32_MAX)
-        return qnnrt_llm__settings_wrong(r, "a token is a whole number, and -1 is none");
+        return qnnrt_llm__settings_wrong(r, "expected a token: a whole number, or -1 for none");
     *out = (int32_t)value;
     return QNNRT_OK;
 }
 
-/* Room for one more in a list that doubles. */
+/* Make room for one more element in a list, by doubling it. Return the list, or NULL. */
 static void *qnnrt_llm__settings_grow(qnnrt_llm__settings_reader *r, void *list, size_t count,
                                       size_t *room, size_t size)
 {
@@ -1345,7 +1381,7 @@ static void *qnnrt_llm__settings_grow(qnnrt_llm__settings_reader *r, void *list,
     return more;
 }
 
-/* A token or a list of them. */
+/* Read a token or a list of tokens. */
 static qnnrt_result qnnrt_llm__settings_eos(qnnrt_llm__settings_reader *r)
 {
     qnnrt_llm__settings *s = r->settings;
@@ -1359,7 +1395,7 @@ static qnnrt_result qnnrt_llm__settings_eos(qnnrt_llm__settings_reader *r)
         if (token >= 0) {
             if (s->eos_count >= QNNRT_LLM__SETTINGS_EOS)
                 return qnnrt_llm__fail(r->err, QNNRT_E_LIMIT,
-                                       "%s: more than %d tokens that end a text", r->file,
+                                       "%s: more than %d eos tokens", r->file,
                                        (int)QNNRT_LLM__SETTINGS_EOS);
             eos = (int32_t *)qnnrt_llm__settings_grow(r, s->eos, s->eos_count, &s->eos_room,
                                                       sizeof *eos);
@@ -1372,7 +1408,7 @@ static qnnrt_result qnnrt_llm__settings_eos(qnnrt_llm__settings_reader *r)
     return QNNRT_OK;
 }
 
-/* One member of "roles": "output_7": "value_out 11 3". */
+/* Read a member of "roles", such as "output_7": "value_out 11 3". */
 static qnnrt_result qnnrt_llm__settings_role(qnnrt_llm__settings_reader *r)
 {
     qnnrt_llm__settings *s = r->settings;
@@ -1383,7 +1419,7 @@ static qnnrt_result qnnrt_llm__settings_role(qnnrt_llm__settings_reader *r)
     uint32_t numbers[2] = { 0, 0 };
     int role, count = 0, good;
     if (qnnrt_json_value(&r->json) != QNNRT_JSON_STRING || r->json.value.bytes >= sizeof text)
-        return qnnrt_llm__settings_wrong(r, "a role is needed, such as \"mask\" or \"key_in 0\"");
+        return qnnrt_llm__settings_wrong(r, "expected a role, such as \"mask\" or \"key_in 0\"");
     good = qnnrt_json_copy(&r->json.value, text) == strlen(text);
     while (*at != '\0' && *at != ' ') ++at;
     for (role = 1; role < (int)QNNRT_LLM_ROLE_COUNT; ++role) {
@@ -1396,17 +1432,18 @@ static qnnrt_result qnnrt_llm__settings_role(qnnrt_llm__settings_reader *r)
     }
     if (!good || *at != '\0' || role == (int)QNNRT_LLM_ROLE_COUNT ||
         (count > 0) != qnnrt_llm__layered((qnnrt_llm_role)role))
-        return qnnrt_llm__settings_wrong(
-            r, "no such role; there are tokens, positions, rope_cos, rope_sin, mask, window_mask,"
-               " hidden, logits and unused, and with a layer and perhaps a head behind, such as"
-               " \"key_in 0\": key_in, key_out, value_in and value_out");
+        return qnnrt_llm__hint(
+            r->err, qnnrt_llm__settings_wrong(r, "unknown role"),
+            "Use tokens, positions, rope_cos, rope_sin, mask, window_mask, hidden, logits or unused;"
+            " or, with a layer and optionally a head as in \"key_in 0\", key_in, key_out, value_in"
+            " or value_out.");
     list = (qnnrt_llm_role_desc *)qnnrt_llm__settings_grow(r, s->roles, s->role_count,
                                                            &s->role_room, sizeof *list);
     name = (char *)qnnrt_llm__keep(r->hooks, r->blocks, (uint64_t)key.bytes + 1, 1);
     if (list == NULL || name == NULL) return qnnrt_llm__fail_memory(r->err, "a model's settings");
     s->roles = list;
     if (qnnrt_json_copy(&key, name) != strlen(name))
-        return qnnrt_llm__settings_wrong(r, "a name with a NUL in it");
+        return qnnrt_llm__settings_wrong(r, "the name contains a NUL");
     list += s->role_count++;
     list->tensor = name;
     list->role = (qnnrt_llm_role)role;
@@ -1415,26 +1452,27 @@ static qnnrt_result qnnrt_llm__settings_role(qnnrt_llm__settings_reader *r)
     return QNNRT_OK;
 }
 
-/* Genie has "default" for "plain", and may have words that are newer than this. */
+/* Read a type of RoPE scaling. Genie says "default" for "plain"; unknown types of Genie are kept. */
 static qnnrt_result qnnrt_llm__settings_scaling(qnnrt_llm__settings_reader *r)
 {
     const qnnrt_json_text *word = &r->json.value;
     int i;
     if (qnnrt_json_value(&r->json) != QNNRT_JSON_STRING)
-        return qnnrt_llm__settings_wrong(r, "a name is needed");
+        return qnnrt_llm__settings_wrong(r, "expected a string");
     for (i = 0; i <= (int)QNNRT_LLM_ROPE_LLAMA3; ++i)
         if (qnnrt_json_is(word, r->genie && i == 0 ? "default" : qnnrt_llm__rope_words[i])) {
             r->rope->scaling = (qnnrt_llm_rope_scaling)i;
             return QNNRT_OK;
         }
     if (!r->genie)
-        return qnnrt_llm__settings_wrong(r, "\"plain\", \"linear\" or \"llama3\" is needed");
+        return qnnrt_llm__settings_wrong(r, "expected \"plain\", \"linear\" or \"llama3\"");
     if (word->bytes >= sizeof r->settings->rope_type)
-        return qnnrt_llm__settings_wrong(r, "a name is needed");
-    qnnrt_json_copy(word, r->settings->rope_type);      /* refused when nobody else tells */
+        return qnnrt_llm__settings_wrong(r, "the string is too long");
+    qnnrt_json_copy(word, r->settings->rope_type);      /* refused if this rope is used */
     return QNNRT_OK;
 }
 
+/* Read the value of a known member. */
 static qnnrt_result qnnrt_llm__settings_value(qnnrt_llm__settings_reader *r, int what)
 {
     qnnrt_llm_rope *rope = r->rope;
@@ -1454,9 +1492,9 @@ static qnnrt_result qnnrt_llm__settings_value(qnnrt_llm__settings_reader *r, int
     }
 }
 
-/* Each object lies in another one of the table, so this calls itself seven times at most. Of
-   qnnrt.json "llm" is ours: what is not known there is wrong. In a genie_config.json it is skipped,
-   and so is a list of engines (a target and its draft): it tells of no single one. */
+/* Read an object. It calls itself for objects inside, at most seven deep. Unknown members are an
+   error in the object "llm" of qnnrt.json, and skipped in a genie_config.json; so is a list of
+   engines (a target and its draft), which does not belong to one model. */
 static qnnrt_result qnnrt_llm__settings_object(qnnrt_llm__settings_reader *r, int in)
 {
     const struct qnnrt_llm__settings_member *members = qnnrt_llm__settings_members;
@@ -1464,7 +1502,7 @@ static qnnrt_result qnnrt_llm__settings_object(qnnrt_llm__settings_reader *r, in
     if (in == QNNRT_LLM__AT_ENCODING) r->rope = &r->settings->rope;
     if (in == QNNRT_LLM__AT_HTP) r->rope = &r->backend;
     if (qnnrt_json_value(&r->json) != QNNRT_JSON_OBJECT) {
-        if (!r->genie) return qnnrt_llm__settings_wrong(r, "an object is needed");
+        if (!r->genie) return qnnrt_llm__settings_wrong(r, "expected an object");
         qnnrt_json_skip(&r->json);
         return QNNRT_OK;
     }
@@ -1478,17 +1516,16 @@ static qnnrt_result qnnrt_llm__settings_object(qnnrt_llm__settings_reader *r, in
                (members[k].in != in || !qnnrt_json_is(&r->json.key, members[k].key))) ++k;
         if (k == QNNRT_LLM__SETTINGS_MEMBERS) {
             if (in == QNNRT_LLM__AT_LLM || in == QNNRT_LLM__AT_ROPE)
-                return qnnrt_llm__settings_wrong(r, in == QNNRT_LLM__AT_LLM
-                                                        ? "not known in \"llm\", which has roles,"
-                                                          " rope, bos, eos and window"
-                                                        : "not known in \"rope\", which has theta,"
-                                                          " scaling, factor, low_frequency,"
-                                                          " high_frequency and original_context");
+                return qnnrt_llm__hint(r->err, qnnrt_llm__settings_wrong(r, "unknown member"), "%s",
+                                       in == QNNRT_LLM__AT_LLM
+                                           ? "Use roles, rope, bos, eos and window in \"llm\"."
+                                           : "Use theta, scaling, factor, low_frequency,"
+                                             " high_frequency and original_context in \"rope\".");
             qnnrt_json_skip(&r->json);
             continue;
         }
         if (!r->genie && (r->seen >> k & 1) != 0)
-            return qnnrt_llm__settings_wrong(r, "is there twice");
+            return qnnrt_llm__settings_wrong(r, "this member occurs twice");
         r->seen |= (uint32_t)1 << k;
         result = members[k].is < QNNRT_LLM__AT_BOS
                      ? qnnrt_llm__settings_object(r, members[k].is)
@@ -1496,10 +1533,11 @@ static qnnrt_result qnnrt_llm__settings_object(qnnrt_llm__settings_reader *r, in
     }
     if (in == QNNRT_LLM__AT_ROPE && result == QNNRT_OK && r->json.error == NULL &&
         r->settings->rope.theta == 0)
-        result = qnnrt_llm__fail(r->err, QNNRT_E_FORMAT, "%s: \"rope\" has no \"theta\"", r->file);
+        result = qnnrt_llm__fail(r->err, QNNRT_E_FORMAT, "%s: \"rope\" lacks \"theta\"", r->file);
     return result;
 }
 
+/* Read the text of a file. */
 static qnnrt_result qnnrt_llm__settings_text(qnnrt_llm__settings_reader *r,
                                              qnnrt_llm__settings *out, int genie, const char *text,
                                              size_t bytes)
@@ -1515,11 +1553,11 @@ static qnnrt_result qnnrt_llm__settings_text(qnnrt_llm__settings_reader *r,
     result = qnnrt_llm__settings_object(r, genie ? QNNRT_LLM__AT_GENIE : QNNRT_LLM__AT_OWN);
     if (!(out->rope.theta > 0)) out->rope = r->backend;
     if (result == QNNRT_OK && !qnnrt_json_end(&r->json))
-        result = qnnrt_llm__settings_wrong(r, "text behind the document");
+        result = qnnrt_llm__settings_wrong(r, "text after the end of the document");
     return result;
 }
 
-/* Read a file of the folder when there is one. */
+/* Read a file of the folder if it exists. */
 static qnnrt_result qnnrt_llm__settings_file(qnnrt_llm__settings_reader *r,
                                              qnnrt_llm__settings *out, int genie,
                                              const char *folder)
@@ -1535,8 +1573,8 @@ static qnnrt_result qnnrt_llm__settings_file(qnnrt_llm__settings_reader *r,
     if (result == QNNRT_E_NOT_FOUND) {
         qnnrt_llm__error_clear(r->err);
         if (qnnrt_file_read(folder, NULL, 0, &bytes, NULL) != QNNRT_OK) return QNNRT_OK;
-        return qnnrt_llm__fail(r->err, QNNRT_E_IO, "cannot read %s: %s is a file, not a folder", path,
-                               folder);
+        return qnnrt_llm__fail(r->err, QNNRT_E_IO, "cannot read %s: %s is a file, not a folder",
+                               path, folder);
     }
     if (result != QNNRT_OK) return result;
     if (bytes > QNNRT_LLM__SETTINGS_BYTES)
@@ -1551,7 +1589,7 @@ static qnnrt_result qnnrt_llm__settings_file(qnnrt_llm__settings_reader *r,
     return qnnrt_llm__settings_text(r, out, genie, text, (size_t)bytes);
 }
 
-/* Read the files in desc->folder, which is "" for none. own: qnnrt.json, or what stands for it. */
+/* Read both files of desc->folder ("": none). own: from qnnrt.json, or from desc->config. */
 static qnnrt_result qnnrt_llm__settings_read(const qnnrt_llm_desc *desc, qnnrt_llm__settings *own,
                                              qnnrt_llm__settings *genie, const qnnrt_hooks *hooks,
                                              void **blocks, qnnrt_error *err)
@@ -1575,25 +1613,25 @@ static qnnrt_result qnnrt_llm__settings_read(const qnnrt_llm_desc *desc, qnnrt_l
 
 /* =====================================================================================
    ITEMS                                                                         >>items
-   The tensors of all graphs while their roles are looked for: what the role table and names say
-   of each by itself, and the tokens per call that those of a graph agree on.
+   Tensors of all graphs during the search for their roles: the role that the role table or the name
+   gives to a tensor, and the number of tokens per call on which the tensors of a graph agree.
    Needs: >>config >>shape >>settings >>names     Knows nothing of: shapes of caches, wiring
    ===================================================================================== */
 
-/* One key or value of a graph: both its ends. */
+/* A key or value of a graph, with both its ends. */
 typedef struct qnnrt_llm__items_pair {
     qnnrt_llm_role               role;      /* KEY_IN or VALUE_IN */
     uint32_t                     layer, head;
     const qnnrt_llm_tensor_info *in, *out;  /* either may be NULL */
 } qnnrt_llm__items_pair;
 
-/* What a step has. */
+/* One tensor of each role in a step. */
 typedef struct qnnrt_llm__items_has {
     const qnnrt_llm_tensor_info *of[QNNRT_LLM_ROLE_COUNT][2];      /* [role][output] */
 } qnnrt_llm__items_has;
 
 typedef struct qnnrt_llm__items_graph {
-    const qnnrt_pipeline   *pipeline;       /* as found; NULL: put together here */
+    const qnnrt_pipeline   *pipeline;       /* of the model; NULL: joined here */
     qnnrt_pipeline         *made;
     const char             *name;
     const qnnrt_step_info  *steps;
@@ -1604,15 +1642,15 @@ typedef struct qnnrt_llm__items_graph {
     size_t                 *first;          /* [step_count + 1] index of a step's first tensor */
     qnnrt_llm__items_pair  *pairs;          /* by layer, keys before values, head */
     size_t                  pair_count;
-    qnnrt_llm__items_has   *has;            /* [step_count], and of all steps together; while
-                                               shapes are looked at */
+    qnnrt_llm__items_has   *has;            /* [step_count + 1], the last for all steps together;
+                                               only >>match uses it */
     uint32_t                ar;
-    uint32_t                context;        /* 0: not known yet */
+    uint32_t                context;        /* 0: still unknown */
 } qnnrt_llm__items_graph;
 
 typedef struct qnnrt_llm__items_entry {     /* a line of a role table */
     const qnnrt_llm_role_desc *line;
-    int                        source;      /* 0 the caller, 1 qnnrt.json */
+    int                        source;      /* 0: the caller, 1: qnnrt.json */
     int                        used;
 } qnnrt_llm__items_entry;
 
@@ -1625,8 +1663,8 @@ typedef struct qnnrt_llm__items {
     size_t                   table_count;
     qnnrt_llm__items_graph  *graphs;
     size_t                   graph_count;
-    size_t                  *readers;       /* [contexts][2] keys, values: no graph before this one
-                                               reads any in that context */
+    size_t                  *readers;       /* [contexts][2] keys, values: the first graph that may
+                                               read any in that context */
     void                    *scratch;       /* list of blocks */
     char                    *address;       /* "<context>/<name>" or "<step>/<name>" */
     size_t                   address_room;
@@ -1645,7 +1683,7 @@ static qnnrt_result qnnrt_llm__items_memory(qnnrt_llm__items *work)
     return qnnrt_llm__fail_memory(work->err, "the roles of a model's tensors");
 }
 
-/* Sort pointers in place; qsort() may allocate behind the hooks' back. */
+/* Sort pointers in place, without memory; qsort() may allocate without the hooks. */
 static void qnnrt_llm__items_sort(const void **items, size_t count,
                                   int (*order)(const void *a, const void *b))
 {
@@ -1670,8 +1708,8 @@ static void qnnrt_llm__items_sort(const void **items, size_t count,
 
 /* ---- texts ---- */
 
-/* Add a line, which begins with a newline, to an error while there is room for it and for "and <n>
-   more"; 0: there was none. */
+/* Append a line, which begins with a newline, to an error if there is room for it and for
+   "and <n> more". Return 0 if there is not. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif
@@ -1696,6 +1734,7 @@ static int qnnrt_llm__items_add(qnnrt_error *err, const char *format, ...)
     return 0;
 }
 
+/* Append "and <n> more" unless nothing is left. */
 static void qnnrt_llm__items_more(qnnrt_error *err, size_t left)
 {
     size_t used;
@@ -1705,7 +1744,7 @@ static void qnnrt_llm__items_more(qnnrt_error *err, size_t left)
              (unsigned long long)left);
 }
 
-/* The file of a step, without its folder. */
+/* Return the file of a step without its folder. */
 static const char *qnnrt_llm__items_file(const qnnrt_step_info *step)
 {
     const char *file = qnnrt_get_info(step->model)->contexts[step->context].file;
@@ -1713,13 +1752,13 @@ static const char *qnnrt_llm__items_file(const qnnrt_step_info *step)
     return slash != NULL && slash[1] != '\0' ? slash + 1 : file;
 }
 
-/* Room for one of the texts that a message is made of: used in turn, valid for three more. */
+/* Return a buffer for a part of a message. It stays valid until this was called three more times. */
 static char *qnnrt_llm__items_text(qnnrt_llm__items *work)
 {
     return work->texts[work->text++ % (sizeof work->texts / sizeof work->texts[0])];
 }
 
-/* 'input "x" of step 1 (forward_1.bin, graph "decode"), ufixed8[1,4]' */
+/* Return 'input "x" of step 1 (forward_1.bin, graph "decode"), ufixed8[1,4]'. */
 static const char *qnnrt_llm__items_say(qnnrt_llm__items *work, const qnnrt_llm__items_graph *graph,
                                         const qnnrt_llm_tensor_info *t)
 {
@@ -1732,7 +1771,7 @@ static const char *qnnrt_llm__items_say(qnnrt_llm__items *work, const qnnrt_llm_
     return out;
 }
 
-/* "key_in of layer 3, head 1" */
+/* Return "key_in of layer 3, head 1". */
 static const char *qnnrt_llm__items_what(qnnrt_llm__items *work, qnnrt_llm_role role,
                                          uint32_t layer, uint32_t head)
 {
@@ -1745,7 +1784,7 @@ static const char *qnnrt_llm__items_what(qnnrt_llm__items *work, qnnrt_llm_role 
     return out;
 }
 
-/* An error of a graph: its name comes first. */
+/* Fill an error about a graph. Its name comes first. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 4, 5)))
 #endif
@@ -1761,9 +1800,16 @@ static qnnrt_result qnnrt_llm__items_fail(qnnrt_llm__items *work,
     return qnnrt_llm__fail(work->err, code, "\"%.100s\": %s", graph->name, text);
 }
 
+/* Add the general hint for roles that cannot be found. */
+static qnnrt_result qnnrt_llm__items_hint(qnnrt_llm__items *work, qnnrt_result result)
+{
+    return qnnrt_llm__hint(work->err, result, "Add a role table, in qnnrt.json {\"llm\": {\"roles\":"
+                           " {\"NAME\": \"key_out 0\"}}} or in desc.roles.");
+}
+
 /* ---- the role table ---- */
 
-/* Which ends a role can be of. */
+/* Return the ends that a role can have. */
 static int qnnrt_llm__items_ends(qnnrt_llm_role role)
 {
     switch (role) {
@@ -1792,6 +1838,7 @@ static int qnnrt_llm__items_entry_order(const void *a, const void *b)
     return order != 0 ? order : x->source - y->source;
 }
 
+/* Collect and sort the role tables of the caller and of qnnrt.json. */
 static qnnrt_result qnnrt_llm__items_table(qnnrt_llm__items *work)
 {
     const qnnrt_llm_desc *desc = work->desc;
@@ -1809,11 +1856,11 @@ static qnnrt_result qnnrt_llm__items_table(qnnrt_llm__items *work)
         work->table[i] = &entries[i];
         if (entries[i].line->tensor == NULL || qnnrt_llm__items_ends(entries[i].line->role) == 0)
             return qnnrt_llm__fail(work->err, QNNRT_E_ARG,
-                                   "role %llu of the table: it needs a tensor and a role",
+                                   "line %llu of the role table lacks a tensor or a role",
                                    (unsigned long long)i);
     }
     qnnrt_llm__items_sort(work->table, count, qnnrt_llm__items_entry_order);
-    /* Of three lines for one name two are of the same end: near ones tell. */
+    /* Of three lines for one name two have the same end, so only neighbours are compared. */
     for (i = 0; i + 1 < count; ++i)
         for (k = i + 1; k < count && k < i + 3; ++k) {
             const qnnrt_llm__items_entry *a = qnnrt_llm__items_entry_at(work, i);
@@ -1821,7 +1868,7 @@ static qnnrt_result qnnrt_llm__items_table(qnnrt_llm__items *work)
             if (a->source == b->source && strcmp(a->line->tensor, b->line->tensor) == 0 &&
                 (qnnrt_llm__items_ends(a->line->role) & qnnrt_llm__items_ends(b->line->role)))
                 return qnnrt_llm__fail(work->err, a->source ? QNNRT_E_FORMAT : QNNRT_E_ARG,
-                                       "the role table%s has \"%.200s\" twice, as %s and as %s",
+                                       "the role table%s lists \"%.200s\" twice, as %s and as %s",
                                        a->source ? " of qnnrt.json" : "", a->line->tensor,
                                        qnnrt_llm_role_name(a->line->role),
                                        qnnrt_llm_role_name(b->line->role));
@@ -1829,7 +1876,7 @@ static qnnrt_result qnnrt_llm__items_table(qnnrt_llm__items *work)
     return QNNRT_OK;
 }
 
-/* The line of the table for a text, that of the caller first. */
+/* Find the line of the table for a name. The caller's line comes first. */
 static qnnrt_llm__items_entry *qnnrt_llm__items_line(qnnrt_llm__items *work, const char *text,
                                                      int output)
 {
@@ -1853,7 +1900,7 @@ static qnnrt_llm__items_entry *qnnrt_llm__items_line(qnnrt_llm__items *work, con
     return found;
 }
 
-/* Lines of the role table that were of no use. */
+/* Refuse lines of the role table that match no tensor. */
 static qnnrt_result qnnrt_llm__items_leftover(qnnrt_llm__items *work)
 {
     size_t i, listed = 0, left = 0;
@@ -1862,7 +1909,7 @@ static qnnrt_result qnnrt_llm__items_leftover(qnnrt_llm__items *work)
         if (entry->used) continue;
         if (listed++ == 0)
             qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
-                            "a role table names what is not there:");
+                            "the model has no such tensors of the role table:");
         if (left > 0 || !qnnrt_llm__items_add(work->err, "\n  %s \"%.200s\" as %s%s",
                                               qnnrt_llm__items_ends(entry->line->role) ==
                                                       QNNRT_LLM__IN ? "input" :
@@ -1876,7 +1923,7 @@ static qnnrt_result qnnrt_llm__items_leftover(qnnrt_llm__items *work)
     return listed > 0 ? QNNRT_E_NOT_FOUND : QNNRT_OK;
 }
 
-/* Is there room for the address of a tensor? */
+/* Write the address of a tensor into work->address. Return 0 without memory. */
 static int qnnrt_llm__items_address(qnnrt_llm__items *work, size_t number, const char *name)
 {
     size_t need = strlen(name) + 24;
@@ -1892,6 +1939,7 @@ static int qnnrt_llm__items_address(qnnrt_llm__items *work, size_t number, const
 
 /* ---- a tensor by itself: table, then name ---- */
 
+/* Find the role of a tensor from the role table, else from its name. */
 static qnnrt_result qnnrt_llm__items_first(qnnrt_llm__items *work, size_t context,
                                            const qnnrt_tensor_info *tensor, int output,
                                            qnnrt_llm__names_found *found)
@@ -1916,6 +1964,7 @@ static qnnrt_result qnnrt_llm__items_first(qnnrt_llm__items *work, size_t contex
     return QNNRT_OK;
 }
 
+/* List the tensors of a graph, each with the role that table or name give it. */
 static qnnrt_result qnnrt_llm__items_graph_begin(qnnrt_llm__items *work,
                                                  qnnrt_llm__items_graph *graph)
 {
@@ -1957,7 +2006,7 @@ static qnnrt_result qnnrt_llm__items_graph_begin(qnnrt_llm__items *work,
 
 /* ---- AR and context ---- */
 
-/* Tokens per call as this tensor has it; 0: it does not tell. *context: of a mask, else 0. */
+/* Return the tokens per call that a tensor's shape gives, 0: none. *context: of a mask, else 0. */
 static uint32_t qnnrt_llm__items_ar(const qnnrt_llm_tensor_info *t, uint32_t *context)
 {
     const qnnrt_tensor_info *tensor = t->tensor;
@@ -1975,7 +2024,7 @@ static uint32_t qnnrt_llm__items_ar(const qnnrt_llm_tensor_info *t, uint32_t *co
     }
 }
 
-/* The tokens per call that all of a graph's tensors agree on, and the width of its masks. */
+/* Set a graph's tokens per call and context. All its tensors must agree on them. */
 static qnnrt_result qnnrt_llm__items_measure(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph)
 {
     const qnnrt_llm_tensor_info *first = NULL, *mask = NULL;
@@ -1987,13 +2036,13 @@ static qnnrt_result qnnrt_llm__items_measure(qnnrt_llm__items *work, qnnrt_llm__
         if ((ar == 0 || context == 0) && (t->role == QNNRT_LLM_ROLE_MASK ||
                                           t->role == QNNRT_LLM_ROLE_WINDOW_MASK))
             return qnnrt_llm__items_fail(work, graph, QNNRT_E_UNSUPPORTED,
-                                         "%s: a mask is of tokens by context",
+                                         "%s: expected a mask of tokens by context",
                                          qnnrt_llm__items_say(work, graph, t));
         if (ar == 0) continue;
         if (first == NULL) { first = t; graph->ar = ar; }
         if (ar != graph->ar)
             return qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH,
-                                         "%s is for %u tokens per call, %s for %u",
+                                         "%s takes %u tokens per call, but %s takes %u",
                                          qnnrt_llm__items_say(work, graph, first),
                                          (unsigned)graph->ar, qnnrt_llm__items_say(work, graph, t),
                                          (unsigned)ar);
@@ -2001,29 +2050,30 @@ static qnnrt_result qnnrt_llm__items_measure(qnnrt_llm__items *work, qnnrt_llm__
         if (mask == NULL) { mask = t; graph->context = context; }
         if (t->tensor->count != (uint64_t)ar * context)
             return qnnrt_llm__items_fail(work, graph, QNNRT_E_UNSUPPORTED,
-                                         "%s: a mask has one row for each token",
+                                         "%s: expected a mask with one row for each token",
                                          qnnrt_llm__items_say(work, graph, t));
         if (context != graph->context)
             return qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH,
-                                         "%s and %s are of different width",
+                                         "the masks %s and %s differ in width",
                                          qnnrt_llm__items_say(work, graph, mask),
                                          qnnrt_llm__items_say(work, graph, t));
     }
     if (mask != NULL && graph->context < graph->ar)
         return qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH,
-                                     "%s is narrower than the %u tokens per call",
+                                     "%s has a context below its %u tokens per call",
                                      qnnrt_llm__items_say(work, graph, mask), (unsigned)graph->ar);
     return QNNRT_OK;
 }
 
 /* ---- comparisons ---- */
 
+/* Return 1 for a role of values. */
 static int qnnrt_llm__items_value(qnnrt_llm_role role)
 {
     return role == QNNRT_LLM_ROLE_VALUE_IN || role == QNNRT_LLM_ROLE_VALUE_OUT;
 }
 
-/* A key or value of this role, without its ends. */
+/* Return the pair of a role, with both ends empty. */
 static qnnrt_llm__items_pair qnnrt_llm__items_pair_of(qnnrt_llm_role role, uint32_t layer,
                                                       uint32_t head)
 {
@@ -2035,7 +2085,7 @@ static qnnrt_llm__items_pair qnnrt_llm__items_pair_of(qnnrt_llm_role role, uint3
     return pair;
 }
 
-/* By layer, keys before values, head. */
+/* Compare pairs by layer, keys before values, then head. */
 static int qnnrt_llm__items_pair_order(const qnnrt_llm__items_pair *a,
                                        const qnnrt_llm__items_pair *b)
 {
@@ -2044,7 +2094,7 @@ static int qnnrt_llm__items_pair_order(const qnnrt_llm__items_pair *a,
     return a->head < b->head ? -1 : a->head > b->head;
 }
 
-/* Equal dims, type and encoding. */
+/* Return 1 for equal dims, type and encoding. */
 static int qnnrt_llm__items_same_facts(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
 {
     return a->dtype == b->dtype && a->rank == b->rank && a->vendor_format == b->vendor_format &&
@@ -2054,8 +2104,8 @@ static int qnnrt_llm__items_same_facts(const qnnrt_tensor_info *a, const qnnrt_t
 
 /* =====================================================================================
    GROUP                                                                         >>group
-   Which graphs there are: the pipelines of the model, or shards that nothing joined, by tokens per
-   call.
+   Chooses the graphs: the pipelines of the model or, if no names join its shards, graphs of all
+   shards with equal tokens per call.
    Needs: >>config >>names >>items     Knows nothing of: caches, wiring
    ===================================================================================== */
 
@@ -2065,7 +2115,7 @@ typedef struct qnnrt_llm__group_part {
     uint32_t                ar;
 } qnnrt_llm__group_part;
 
-/* Tokens per call of a graph by itself, 0: nothing tells. */
+/* Find the tokens per call of a single graph; 0: no tensor gives them. */
 static qnnrt_result qnnrt_llm__group_part_ar(qnnrt_llm__items *work, qnnrt_llm__group_part *part)
 {
     const qnnrt_graph_info *g = part->graph;
@@ -2094,7 +2144,7 @@ static int qnnrt_llm__group_part_order(const void *a, const void *b)
     return x->ar < y->ar ? -1 : x->ar > y->ar;
 }
 
-/* Join graphs of all contexts whose names say nothing: those for as many tokens per call. */
+/* Join graphs of all contexts by their tokens per call, as their names do not join them. */
 static qnnrt_result qnnrt_llm__group_join(qnnrt_llm__items *work)
 {
     const qnnrt *model = work->llm->model;
@@ -2128,13 +2178,14 @@ static qnnrt_result qnnrt_llm__group_join(qnnrt_llm__items *work)
             i % each != 0 ? (const qnnrt_llm__group_part *)order[i - 1] : NULL;
         if (count == each * contexts && part->context == i / each && part->ar == same->ar &&
             part->ar != 0 && (last == NULL || part->ar != last->ar)) continue;
-        return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
-                               "the graphs of %u contexts are not joined by their names, nor by"
-                               " tokens per call: there is one too many or too few, or none tells,"
-                               " at \"%.200s\" of %.200s (%u tokens per call); desc.pipelines can"
-                               " choose from what names join", (unsigned)contexts,
-                               part->graph->name, context[part->context].file,
-                               (unsigned)part->ar);
+        return qnnrt_llm__hint(
+            work->err, qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
+                                       "cannot join the graphs of %u contexts: neither their names"
+                                       " nor their tokens per call match at \"%.200s\" of %.200s (%u"
+                                       " tokens per call)", (unsigned)contexts, part->graph->name,
+                                       context[part->context].file, (unsigned)part->ar),
+            "Choose with desc.pipelines from the pipelines that names join, or remove the contexts"
+            " that are not shards of this model.");
     }
     for (g = 0; g < each; ++g) {
         qnnrt_llm__items_graph *graph = &work->graphs[g];
@@ -2155,6 +2206,7 @@ static qnnrt_result qnnrt_llm__group_join(qnnrt_llm__items *work)
     return QNNRT_OK;
 }
 
+/* List the graphs of the model: desc.pipelines, else all pipelines, else joined graphs. */
 static qnnrt_result qnnrt_llm__group_pipelines(qnnrt_llm__items *work)
 {
     const qnnrt *model = work->llm->model;
@@ -2171,7 +2223,7 @@ static qnnrt_result qnnrt_llm__group_pipelines(qnnrt_llm__items *work)
         for (i = 0; i < contexts; ++i)
             if (context[i].failure != NULL)
                 return qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
-                                       "a shard is missing: %s did not load: %s", context[i].file,
+                                       "a shard is missing, %s did not load: %s", context[i].file,
                                        context[i].failure->text);
         for (i = 0; i < all; ++i)
             joined |= qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[i])->step_count == contexts;
@@ -2196,7 +2248,7 @@ static qnnrt_result qnnrt_llm__group_pipelines(qnnrt_llm__items *work)
         }
         for (k = 0; k < i && desc->pipeline_count > 0; ++k)
             if (work->graphs[k].pipeline == graph->pipeline)
-                return qnnrt_llm__fail(work->err, QNNRT_E_ARG, "pipeline \"%.200s\" is given twice",
+                return qnnrt_llm__fail(work->err, QNNRT_E_ARG, "desc.pipelines lists \"%.200s\" twice",
                                        desc->pipelines[i]);
         info = qnnrt_pipeline_get_info(graph->pipeline);
         graph->name = info->name;
@@ -2209,10 +2261,11 @@ static qnnrt_result qnnrt_llm__group_pipelines(qnnrt_llm__items *work)
 
 /* =====================================================================================
    LAYOUT                                                                       >>layout
-   Keys and values with both their ends, the same in all graphs: axis of the cells, layers, types.
+   Pairs the ends of keys and values and compares all graphs: axis of the cells, layers, types.
    Needs: >>config >>shape >>items     Knows nothing of: names, wiring
    ===================================================================================== */
 
+/* Compare tensors of keys and values as their pairs, inputs before outputs. */
 static int qnnrt_llm__layout_order(const void *a, const void *b)
 {
     const qnnrt_llm_tensor_info *x = (const qnnrt_llm_tensor_info *)a;
@@ -2247,7 +2300,7 @@ static qnnrt_result qnnrt_llm__layout_pairs(qnnrt_llm__items *work, qnnrt_llm__i
         if (i > 0 && t->role == list[i - 1]->role && t->layer == list[i - 1]->layer &&
             t->head == list[i - 1]->head)
             return qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH,
-                                         "%s is there twice: %s (%s) and %s (%s)",
+                                         "two tensors are %s: %s (%s) and %s (%s)",
                                          qnnrt_llm__items_what(work, t->role, t->layer, t->head),
                                          qnnrt_llm__items_say(work, graph, list[i - 1]),
                                          list[i - 1]->reason, qnnrt_llm__items_say(work, graph, t),
@@ -2262,8 +2315,8 @@ static qnnrt_result qnnrt_llm__layout_pairs(qnnrt_llm__items *work, qnnrt_llm__i
     return QNNRT_OK;
 }
 
-/* May `axis` be the one of the cells, as this graph has it? A context that is not known follows
-   from the cells. *in_place: it would be, with an output of as many cells as the input. */
+/* Return 1 if `axis` can be the axis of the cells in this graph. An unknown context follows from the
+   cells. Set *in_place if it would be, with an output of as many cells as the input. */
 static int qnnrt_llm__layout_axis_fits(const qnnrt_llm__items_graph *graph,
                                       const qnnrt_llm__items_pair *pair, uint32_t axis,
                                       int *in_place)
@@ -2287,7 +2340,7 @@ static int qnnrt_llm__layout_axis_fits(const qnnrt_llm__items_graph *graph,
     return 0;
 }
 
-/* All dims but that of the cells, of either end. */
+/* Return 1 if all dims of two pairs are equal, except that of the cells. */
 static int qnnrt_llm__layout_same_rest(const qnnrt_llm__items_pair *a,
                                       const qnnrt_llm__items_pair *b, uint32_t axis)
 {
@@ -2300,7 +2353,7 @@ static int qnnrt_llm__layout_same_rest(const qnnrt_llm__items_pair *a,
     return 1;
 }
 
-/* Find the axis of the cells of key or value k: the only one that fits in every graph. */
+/* Find the axis of the cells of key or value k: the only one that every graph allows. */
 static qnnrt_result qnnrt_llm__layout_axis(qnnrt_llm__items *work, size_t k, uint32_t *out)
 {
     const qnnrt_llm__items_graph *first = &work->graphs[0];
@@ -2333,18 +2386,18 @@ static qnnrt_result qnnrt_llm__layout_axis(qnnrt_llm__items *work, size_t k, uin
     what = qnnrt_llm__items_what(work, pair->role, pair->layer, pair->head);
     if (fits == 0 && in_place)
         return qnnrt_llm__fail(work->err, QNNRT_E_UNSUPPORTED,
-                               "%s: %s comes out with as many cells as went in: a cache that graphs"
-                               " update in place is not known here", what,
+                               "%s: the output of %s has as many cells as its input; caches that"
+                               " graphs update in place are not supported", what,
                                qnnrt_llm__items_say(work, first, t));
-    qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH, "%s: %s in the layout", what,
-                    fits == 0 ? "no axis can be that of the cells, or graphs disagree"
-                              : "which axis is that of the cells cannot be told");
+    qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH, "%s: %s", what,
+                    fits == 0 ? "no axis holds the cells in all graphs"
+                              : "several axes can hold the cells");
     for (g = 0; g < work->graph_count; ++g) {
         const qnnrt_llm__items_graph *graph = &work->graphs[g];
         const qnnrt_llm__items_pair *p = &graph->pairs[k];
         if (!qnnrt_llm__items_add(work->err, "\n  %u tokens per call, context %u%s:",
                                   (unsigned)graph->ar, (unsigned)graph->context,
-                                  graph->context == 0 ? " (no mask tells it)" : "")) break;
+                                  graph->context == 0 ? " (no mask)" : "")) break;
         if (p->in != NULL)
             qnnrt_llm__items_add(work->err, "\n    %s",
                                  qnnrt_llm__items_say(work, graph, p->in));
@@ -2355,7 +2408,7 @@ static qnnrt_result qnnrt_llm__layout_axis(qnnrt_llm__items *work, size_t k, uin
     return QNNRT_E_MISMATCH;
 }
 
-/* Every key and value with both its ends, the same ones in every graph. */
+/* Refuse keys and values that lack an end, or that some graphs lack. */
 static qnnrt_result qnnrt_llm__layout_agree(qnnrt_llm__items *work)
 {
     const qnnrt_llm__items_graph *first = &work->graphs[0];
@@ -2372,7 +2425,7 @@ static qnnrt_result qnnrt_llm__layout_agree(qnnrt_llm__items *work)
                                                             : QNNRT_LLM_ROLE_VALUE_OUT;
             else if (pair->in != NULL || reads == 0) continue;
             return qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
-                                   "\"%.100s\" has no %s; it has %s", graph->name,
+                                   "\"%.100s\" lacks %s, but has %s", graph->name,
                                    qnnrt_llm__items_what(work, lacks, pair->layer, pair->head),
                                    qnnrt_llm__items_say(work, graph, pair->in != NULL
                                                                          ? pair->in : pair->out));
@@ -2383,10 +2436,10 @@ static qnnrt_result qnnrt_llm__layout_agree(qnnrt_llm__items *work)
             const int order = a == NULL ? 1 : b == NULL ? -1 : qnnrt_llm__items_pair_order(a, b);
             const int other = order > 0;
             if (order == 0) continue;
-            /* The lower one of two that differ is what the other graph lacks. */
+            /* Of two that differ, the other graph lacks the lower one. */
             if (other) a = b;
             return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
-                                   "graphs disagree: \"%.100s\" has %s, \"%.100s\" has not",
+                                   "graphs disagree: \"%.100s\" has %s, \"%.100s\" lacks it",
                                    other ? graph->name : first->name,
                                    qnnrt_llm__items_what(work, a->role, a->layer, a->head),
                                    other ? first->name : graph->name);
@@ -2395,7 +2448,7 @@ static qnnrt_result qnnrt_llm__layout_agree(qnnrt_llm__items *work)
     return QNNRT_OK;
 }
 
-/* Each layer has as many keys as values, with heads from 0. */
+/* Check that each layer has as many keys as values, and heads from 0 without gaps. */
 static qnnrt_result qnnrt_llm__layout_layers(qnnrt_llm__items *work)
 {
     const qnnrt_llm__items_graph *graph = &work->graphs[0];
@@ -2407,21 +2460,21 @@ static qnnrt_result qnnrt_llm__layout_layers(qnnrt_llm__items *work)
             int value = graph->pairs[k].role == QNNRT_LLM_ROLE_VALUE_IN;
             if (graph->pairs[k].head != heads[value]++)
                 return qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
-                                       "layer %u has %s of head %u, and none of head %u",
+                                       "layer %u has %s of head %u, but not of head %u",
                                        (unsigned)layer, value ? "values" : "keys",
                                        (unsigned)graph->pairs[k].head,
                                        (unsigned)(heads[value] - 1));
         }
         if (heads[0] != heads[1])
             return qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
-                                   "layer %u has %u tensors of keys and %u of values",
+                                   "layer %u has %u tensors of keys, but %u of values",
                                    (unsigned)layer, (unsigned)heads[0], (unsigned)heads[1]);
         work->llm->info.layers += 1;
     }
     return QNNRT_OK;
 }
 
-/* One type for the whole cache, and one encoding for all that is one tensor of it. */
+/* Check that the cache has one type, and each of its tensors one encoding in all graphs. */
 static qnnrt_result qnnrt_llm__layout_types(qnnrt_llm__items *work)
 {
     const qnnrt_llm_tensor_info *first = NULL;
@@ -2442,19 +2495,19 @@ static qnnrt_result qnnrt_llm__layout_types(qnnrt_llm__items *work)
                 element = t->tensor->count > 0 ? t->tensor->bytes / t->tensor->count : 0;
                 if (t->tensor->dtype != first->tensor->dtype)
                     return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
-                                           "keys and values of different types: %s and %s",
+                                           "keys and values differ in type: %s and %s",
                                            qnnrt_llm__items_say(work, first_graph, first),
                                            qnnrt_llm__items_say(work, graph, t));
                 if ((element != 1 && element != 2 && element != 4) ||
                     t->tensor->count > UINT32_MAX || t->tensor->vendor_format != 0 ||
                     t->tensor->bytes != t->tensor->count * element)
                     return qnnrt_llm__fail(work->err, QNNRT_E_UNSUPPORTED,
-                                           "%s: keys and values are plain tensors with elements of"
-                                           " 1, 2 or 4 bytes",
+                                           "%s: expected keys and values as plain tensors with"
+                                           " elements of 1, 2 or 4 bytes",
                                            qnnrt_llm__items_say(work, graph, t));
                 if (!qnnrt_llm__same_quant(&t->tensor->quant, &same->tensor->quant))
                     return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
-                                           "the same cache in different encodings: %s and %s",
+                                           "the encodings of one cache differ: %s and %s",
                                            qnnrt_llm__items_say(work, same_graph, same),
                                            qnnrt_llm__items_say(work, graph, t));
             }
@@ -2462,7 +2515,7 @@ static qnnrt_result qnnrt_llm__layout_types(qnnrt_llm__items *work)
     return QNNRT_OK;
 }
 
-/* Fill llm.kv, and the contexts that no mask tells. */
+/* Fill llm.kv, and the contexts of graphs without a mask. */
 static qnnrt_result qnnrt_llm__layout_deliver(qnnrt_llm__items *work)
 {
     qnnrt_llm *llm = work->llm;
@@ -2487,7 +2540,7 @@ static qnnrt_result qnnrt_llm__layout_deliver(qnnrt_llm__items *work)
         kv->element = (uint32_t)(tensor->bytes / tensor->count);
         kv->outer = kv->inner = 1;
         last = tensor->rank > 1 ? axis == tensor->rank - 1 ? axis - 1 : tensor->rank - 1 : axis;
-        for (i = 0; i < tensor->rank; ++i) {        /* no product is over count */
+        for (i = 0; i < tensor->rank; ++i) {        /* no product exceeds tensor->count */
             if (i == axis) continue;
             if (i < axis) kv->outer *= tensor->dims[i];
             else kv->inner *= tensor->dims[i];
@@ -2507,13 +2560,13 @@ static qnnrt_result qnnrt_llm__layout_deliver(qnnrt_llm__items *work)
                 graph->context = graph->ar + (in != NULL ? in->tensor->dims[axis] : 0);
             if (in != NULL && in->tensor->dims[axis] != graph->context - graph->ar)
                 return qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH,
-                                             "%s has other cells than %u",
+                                             "%s: expected %u cells",
                                              qnnrt_llm__items_say(work, graph, in),
                                              (unsigned)(graph->context - graph->ar));
             if (in == NULL && graph->context != graph->ar)
                 return qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
-                                       "\"%.100s\" reads no cache, and its context %u is more than"
-                                       " its %u tokens per call", graph->name,
+                                       "\"%.100s\" reads no cache, but its context %u is above its"
+                                       " %u tokens per call", graph->name,
                                        (unsigned)graph->context, (unsigned)graph->ar);
         }
         llm->info.cache_dtype = tensor->dtype;
@@ -2525,12 +2578,12 @@ static qnnrt_result qnnrt_llm__layout_deliver(qnnrt_llm__items *work)
 
 /* =====================================================================================
    ORDER                                                                         >>order
-   ExecuTorch: numbers instead of names. Which cache a tensor is follows from its number, and from
-   its place among its like.
+   Layers and heads of ExecuTorch's caches, which follow from numbers in the names of inputs and from
+   the order of outputs.
    Needs: >>config >>names >>items >>layout     Knows nothing of: shapes, wiring
    ===================================================================================== */
 
-/* An input that is known by its <j>, or an output that is known by its place among its like. */
+/* An input identified by its <j>, or an output identified by its order. */
 typedef struct qnnrt_llm__order_numbered {
     qnnrt_llm_tensor_info  *t;
     qnnrt_llm__names_found *found;
@@ -2551,8 +2604,7 @@ static int qnnrt_llm__order_by_place(const void *a, const void *b)
     return x->found->place < y->found->place ? -1 : x->found->place > y->found->place;
 }
 
-/* Tensors of a graph between two indices that are known by their numbers, as pointers. role
-   UNKNOWN: any. */
+/* List the tensors from begin to end that numbers of this kind identify. role UNKNOWN: of any role. */
 static qnnrt_result qnnrt_llm__order_list(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph,
                                           size_t begin, size_t end, int how, qnnrt_llm_role role,
                                           const void ***out, size_t *count)
@@ -2579,9 +2631,9 @@ static qnnrt_result qnnrt_llm__order_list(qnnrt_llm__items *work, qnnrt_llm__ite
     return QNNRT_OK;
 }
 
-/* Inputs input_<i>_args_<j>: <j> counts the keys of all layers and heads, then the values. A shard
-   lists the values of a layer, then its keys, then those of the next: runs as long as a layer has
-   tensors. This holds for a shard alone, too. */
+/* Find role, layer and head of inputs input_<i>_args_<j>. <j> counts the keys of all layers and heads,
+   then the values. By <i>, a shard lists the values of a layer, then its keys, then the next layer:
+   the length of such a run is the number of heads. This works for a single shard too. */
 static qnnrt_result qnnrt_llm__order_args(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph)
 {
     const void **items;
@@ -2603,12 +2655,12 @@ static qnnrt_result qnnrt_llm__order_args(qnnrt_llm__items *work, qnnrt_llm__ite
         t->role = i < half ? QNNRT_LLM_ROLE_KEY_IN : QNNRT_LLM_ROLE_VALUE_IN;
         t->reason = i < half ? "named input_<i>_args_<j><k>, <j> of a key"
                              : "named input_<i>_args_<j><k>, <j> of a value";
-        t->layer = i < half ? number : number - distance;      /* until the heads are known */
+        t->layer = i < half ? number : number - distance;      /* replaced below */
     }
     if (i < count)
         return qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH,
-                                     "the numbers of its %u inputs input_<i>_args_<j> are not those"
-                                     " of as many values as keys: see %s", (unsigned)count,
+                                     "the numbers of %u inputs input_<i>_args_<j> do not give as many"
+                                     " values as keys: see %s", (unsigned)count,
                                      qnnrt_llm__items_say(work, graph, QNNRT_LLM_X(i)->t));
     qnnrt_llm__items_sort(items, count, qnnrt_llm__order_by_place);
     for (i = 0; i < count; i = run) {
@@ -2618,9 +2670,9 @@ static qnnrt_result qnnrt_llm__order_args(qnnrt_llm__items *work, qnnrt_llm__ite
         if (heads == 0) heads = run - i;
         if (run - i != heads)
             return qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH,
-                                         "caches input_<i>_args_<j> come %u of a kind after each"
-                                         " other, then %u, at %s: how many heads a layer has cannot"
-                                         " be told", (unsigned)heads, (unsigned)(run - i),
+                                         "unknown number of heads: %u inputs input_<i>_args_<j> of one"
+                                         " kind follow each other, but %u from %s",
+                                         (unsigned)heads, (unsigned)(run - i),
                                          qnnrt_llm__items_say(work, graph, t));
     }
     for (i = 0; i < count; ++i) {
@@ -2630,15 +2682,15 @@ static qnnrt_result qnnrt_llm__order_args(qnnrt_llm__items *work, qnnrt_llm__ite
         t->head = number % (uint32_t)heads;
         if (i % heads != 0 && t->layer != QNNRT_LLM_X(i - 1)->t->layer)
             return qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH,
-                                         "caches input_<i>_args_<j> are not in order at %s",
+                                         "the inputs input_<i>_args_<j> are out of order at %s",
                                          qnnrt_llm__items_say(work, graph, t));
     }
 #undef QNNRT_LLM_X
     return QNNRT_OK;
 }
 
-/* The inputs of one role of a graph in a context, by layer and head; open: without those whose
-   output is known. */
+/* List the inputs of a role in one context of a graph, by layer and head; open: only those whose
+   output is unknown. */
 static qnnrt_result qnnrt_llm__order_inputs(qnnrt_llm__items *work,
                                             const qnnrt_llm__items_graph *graph, size_t context,
                                             qnnrt_llm_role in, qnnrt_llm_role out, int open,
@@ -2676,8 +2728,9 @@ static qnnrt_result qnnrt_llm__order_inputs(qnnrt_llm__items *work,
     return QNNRT_OK;
 }
 
-/* Outputs that are known by their order: those of a shard, by number, are its caches by layer and
-   head. A graph that reads no cache takes them from another one of the same shard. */
+/* Find layer and head of outputs that their order identifies: the outputs of a shard, by number, are
+   its caches by layer and head. For a graph that reads no cache, another graph of the same shard
+   gives the caches. */
 static qnnrt_result qnnrt_llm__order_ordered(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph,
                                              qnnrt_llm_role in, qnnrt_llm_role out)
 {
@@ -2708,12 +2761,10 @@ static qnnrt_result qnnrt_llm__order_ordered(qnnrt_llm__items *work, qnnrt_llm__
                 i > 0 ? (const qnnrt_llm__order_numbered *)items[i - 1] : NULL;
             if (count != inputs ||
                 (last != NULL && last->found->number == item->found->number))
-                return qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH,
-                                             "%s: %u outputs of this kind are not the %s of %u"
-                                             " inputs; a role table has to name them",
-                                             qnnrt_llm__items_say(work, graph, item->t),
-                                             (unsigned)count, qnnrt_llm_role_name(out),
-                                             (unsigned)inputs);
+                return qnnrt_llm__items_hint(work, qnnrt_llm__items_fail(
+                    work, graph, QNNRT_E_MISMATCH, "%s: %u outputs of this kind, expected the %s of %u"
+                    " inputs", qnnrt_llm__items_say(work, graph, item->t), (unsigned)count,
+                    qnnrt_llm_role_name(out), (unsigned)inputs));
             item->t->role = out;
             item->t->layer = ((const qnnrt_llm_tensor_info *)caches[i])->layer;
             item->t->head = ((const qnnrt_llm_tensor_info *)caches[i])->head;
@@ -2725,28 +2776,28 @@ static qnnrt_result qnnrt_llm__order_ordered(qnnrt_llm__items *work, qnnrt_llm__
 
 /* =====================================================================================
    MATCH                                                                         >>match
-   Roles by shape: what only one candidate is left for, looking at all graphs together. What
-   remains is refused with its candidates.
+   Finds roles by shape, where all graphs together leave one candidate. Refuses the other tensors
+   with their candidates.
    Needs: >>config >>shape >>names (which ends) >>items >>layout     Knows nothing of: wiring
    ===================================================================================== */
 
-enum { QNNRT_LLM__LOOKS = 20000000 };       /* comparisons in one search: well under a second */
+enum { QNNRT_LLM__LOOKS = 20000000 };       /* most comparisons in one search: half a second */
 
-/* A role that may still be missing, and how many tensors would do. */
+/* A role that may be missing, and the number of tensors that fit it. */
 typedef struct qnnrt_llm__match_choice {
     qnnrt_llm_role role;
     uint32_t       layer, head;
-    size_t         context;             /* of roles that each shard has, which are no caches; head
-                                           is 1 of the output HIDDEN */
+    size_t         context;             /* of the shard, except for caches. head is 1 for the output
+                                           HIDDEN */
     size_t         takers;
 } qnnrt_llm__match_choice;
 
-typedef struct qnnrt_llm__match_member {        /* an unknown tensor of a graph */
+typedef struct qnnrt_llm__match_member {        /* a tensor of a graph without a role */
     qnnrt_llm__items_graph *graph;
     qnnrt_llm_tensor_info  *t;
 } qnnrt_llm__match_member;
 
-/* A tensor that is unknown in all graphs that have it: equal context, end and name. */
+/* A tensor without a role in all graphs that have it: equal context, end and name. */
 typedef struct qnnrt_llm__match_unknown {
     const qnnrt_llm__match_member **members;
     size_t                          count;
@@ -2754,13 +2805,13 @@ typedef struct qnnrt_llm__match_unknown {
     qnnrt_llm__match_choice        *last;
 } qnnrt_llm__match_unknown;
 
-/* All that is unknown, and all that is missing. */
+/* All tensors without a role, and all roles that may be missing. */
 typedef struct qnnrt_llm__match_puzzle {
     qnnrt_llm__match_unknown  *unknown;
     size_t                     unknown_count;
-    qnnrt_llm__match_choice   *open;            /* [open_room] those of each graph */
+    qnnrt_llm__match_choice   *open;            /* [open_room] choices of all graphs */
     size_t                     open_room;
-    const void               **choices;         /* of them, each once, keys and values first */
+    const void               **choices;         /* each of them once, keys and values first */
     size_t                     choice_count;
 } qnnrt_llm__match_puzzle;
 
@@ -2800,7 +2851,7 @@ static int qnnrt_llm__match_choice_order(const void *a, const void *b)
     return x->head < y->head ? -1 : x->head > y->head;
 }
 
-/* The key or value of a graph, NULL: it has not. */
+/* Find the key or value of a choice in a graph; NULL if it has none. */
 static const qnnrt_llm__items_pair *qnnrt_llm__match_pair_of(const qnnrt_llm__items_graph *graph,
                                                              const qnnrt_llm__match_choice *choice)
 {
@@ -2818,8 +2869,8 @@ static const qnnrt_llm__items_pair *qnnrt_llm__match_pair_of(const qnnrt_llm__it
     return NULL;
 }
 
-/* May these be the two ends of a key or value? They differ in one axis at most, and it comes out
-   with the new cells or with all. */
+/* Return 1 if these can be the two ends of a key or value: they differ in one axis at most, and the
+   output has the new cells or all cells. */
 static int qnnrt_llm__match_ends_fit(const qnnrt_tensor_info *in, const qnnrt_tensor_info *out,
                                      uint32_t ar)
 {
@@ -2834,13 +2885,14 @@ static int qnnrt_llm__match_ends_fit(const qnnrt_tensor_info *in, const qnnrt_te
     return differ <= 1 && good;
 }
 
+/* Return 1 for a type that can hold tokens. */
 static int qnnrt_llm__match_integer(const qnnrt_tensor_info *t)
 {
     return t->dtype == QNNRT_DTYPE_I32 || t->dtype == QNNRT_DTYPE_I64 ||
            t->dtype == QNNRT_DTYPE_U32 || t->dtype == QNNRT_DTYPE_U64;
 }
 
-/* What a step has, and what the steps of a graph have together (behind the last). */
+/* Note a tensor of each role among the tensors from begin to end. */
 static void qnnrt_llm__match_summary(const qnnrt_llm__items_graph *graph, size_t begin, size_t end,
                                      const qnnrt_llm_tensor_info *has[QNNRT_LLM_ROLE_COUNT][2])
 {
@@ -2852,6 +2904,7 @@ static void qnnrt_llm__match_summary(const qnnrt_llm__items_graph *graph, size_t
     }
 }
 
+/* Note the roles of each step of a graph, and after the last of all steps together. */
 static qnnrt_result qnnrt_llm__match_summaries(qnnrt_llm__items *work,
                                                qnnrt_llm__items_graph *graph)
 {
@@ -2866,7 +2919,7 @@ static qnnrt_result qnnrt_llm__match_summaries(qnnrt_llm__items *work,
     return QNNRT_OK;
 }
 
-/* The choices that a graph leaves open; out NULL: only count them. */
+/* List the roles that may be missing in a graph, and return their number. out may be NULL. */
 static size_t qnnrt_llm__match_open_choices(const qnnrt_llm__items_graph *graph,
                                             qnnrt_llm__match_choice *out)
 {
@@ -2917,7 +2970,7 @@ static size_t qnnrt_llm__match_open_choices(const qnnrt_llm__items_graph *graph,
     return n;
 }
 
-/* Is there an unknown tensor with these facts in a step? */
+/* Return 1 if a step has a tensor without a role and with these facts. */
 static int qnnrt_llm__match_partner(const qnnrt_llm__items_graph *graph, size_t step, int output,
                                     const qnnrt_tensor_info *like, uint64_t *looks)
 {
@@ -2932,7 +2985,7 @@ static int qnnrt_llm__match_partner(const qnnrt_llm__items_graph *graph, size_t 
     return 0;
 }
 
-/* Could the hidden state go in or come out here? */
+/* Return 1 if a tensor can be the hidden state. */
 static int qnnrt_llm__match_hidden_fits(const qnnrt_llm__match_member *m, int output,
                                         uint64_t *looks)
 {
@@ -2946,14 +2999,14 @@ static int qnnrt_llm__match_hidden_fits(const qnnrt_llm__match_member *m, int ou
         return other != NULL ? qnnrt_llm__items_same_facts(other->tensor, t)
                              : qnnrt_llm__match_partner(graph, neighbour, !output, t, looks);
     }
-    /* An end of the model, or of a part of it: as wide as what comes out at the other side. */
+    /* At an end of the model or of a part, it is as wide as at the other side of the step. */
     other = graph->has[s].of[QNNRT_LLM_ROLE_HIDDEN][!output];
     if (t->rank < 2 || t->dims[t->rank - 2] != graph->ar ||
         t->count != (uint64_t)graph->ar * t->dims[t->rank - 1]) return 0;
     return other == NULL || other->tensor->count == t->count;
 }
 
-/* Does a width go with the caches? Of a mask: cells + AR; of cos and sin: head_dim or half. */
+/* Return 1 if a width fits the caches. mask: cells + AR; else cos or sin: head_dim or half of it. */
 static int qnnrt_llm__match_width_fits(const qnnrt_llm__items_graph *graph, uint32_t width,
                                        int mask)
 {
@@ -2970,7 +3023,7 @@ static int qnnrt_llm__match_width_fits(const qnnrt_llm__items_graph *graph, uint
     return 0;
 }
 
-/* Does an unknown tensor of a graph fit a choice? */
+/* Return 1 if a tensor fits a choice. Count comparisons in *looks. */
 static int qnnrt_llm__match_fits(qnnrt_llm__items *work, const qnnrt_llm__match_member *m,
                                  const qnnrt_llm__match_choice *choice, uint64_t *looks)
 {
@@ -2992,7 +3045,7 @@ static int qnnrt_llm__match_fits(qnnrt_llm__items *work, const qnnrt_llm__match_
                 ++*looks;
                 pair = qnnrt_llm__match_pair_of(&work->graphs[g], choice);
                 if (pair == NULL) continue;
-                /* This graph reads no cache: another one tells all but the cells. */
+                /* This graph reads no cache: another one gives all but the cells. */
                 other = m->t->output ? pair->in : pair->out;
                 return other != NULL && other->tensor->dtype == t->dtype &&
                        other->tensor->rank == t->rank &&
@@ -3028,7 +3081,7 @@ static int qnnrt_llm__match_fits(qnnrt_llm__items *work, const qnnrt_llm__match_
     }
 }
 
-/* Collect what is unknown, by context, end and name. */
+/* Collect the tensors without a role, by context, end and name. */
 static qnnrt_result qnnrt_llm__match_collect(qnnrt_llm__items *work,
                                              qnnrt_llm__match_puzzle *puzzle)
 {
@@ -3066,7 +3119,7 @@ static qnnrt_result qnnrt_llm__match_collect(qnnrt_llm__items *work,
     return QNNRT_OK;
 }
 
-/* Collect what is missing, each choice once. */
+/* Collect the roles that may be missing, each once. */
 static qnnrt_result qnnrt_llm__match_choices(qnnrt_llm__items *work,
                                              qnnrt_llm__match_puzzle *puzzle)
 {
@@ -3077,7 +3130,7 @@ static qnnrt_result qnnrt_llm__match_choices(qnnrt_llm__items *work,
         if (result == QNNRT_OK) count += qnnrt_llm__match_open_choices(&work->graphs[g], NULL);
     }
     if (result != QNNRT_OK) return result;
-    if (puzzle->choices == NULL || count > puzzle->open_room) {     /* seldom in a second round */
+    if (puzzle->choices == NULL || count > puzzle->open_room) {
         puzzle->open_room = count * 2;
         puzzle->open = (qnnrt_llm__match_choice *)qnnrt_llm__items_scratch(
             work, puzzle->open_room, sizeof *puzzle->open);
@@ -3098,7 +3151,7 @@ static qnnrt_result qnnrt_llm__match_choices(qnnrt_llm__items *work,
     return QNNRT_OK;
 }
 
-/* The first choice from `at` on that an unknown tensor fits in all graphs; choice_count: none. */
+/* Find the first choice from `at` on that a tensor fits in all graphs; choice_count: none. */
 static size_t qnnrt_llm__match_next(qnnrt_llm__items *work, const qnnrt_llm__match_puzzle *puzzle,
                                     const qnnrt_llm__match_unknown *u, size_t at, uint64_t *looks)
 {
@@ -3106,7 +3159,7 @@ static size_t qnnrt_llm__match_next(qnnrt_llm__items *work, const qnnrt_llm__mat
     for (; at < puzzle->choice_count; ++at) {
         const qnnrt_llm__match_choice *choice = qnnrt_llm__match_choice_at(puzzle, at);
         if (!qnnrt_llm__layered(choice->role) && choice->context != context) {
-            size_t high = puzzle->choice_count;         /* on to those of its own shard */
+            size_t high = puzzle->choice_count;         /* go on to those of its own shard */
             if (choice->context > context) return puzzle->choice_count;
             while (at < high) {
                 size_t middle = at + (high - at) / 2;
@@ -3124,7 +3177,7 @@ static size_t qnnrt_llm__match_next(qnnrt_llm__items *work, const qnnrt_llm__mat
     return at;
 }
 
-/* The order of the first graph that has them. */
+/* Compare by order in the first graph. */
 static int qnnrt_llm__match_unknown_order(const void *a, const void *b)
 {
     const qnnrt_llm__match_member *x = ((const qnnrt_llm__match_unknown *)a)->members[0];
@@ -3132,7 +3185,7 @@ static int qnnrt_llm__match_unknown_order(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Refuse what remains: inputs, and outputs that could be something. Other outputs are nobody's. */
+/* Refuse inputs without a role, and outputs that fit one. Other outputs are unused. */
 static qnnrt_result qnnrt_llm__match_refuse(qnnrt_llm__items *work, qnnrt_llm__match_puzzle *puzzle)
 {
     size_t k, i, listed = 0, left = 0;
@@ -3152,15 +3205,14 @@ static qnnrt_result qnnrt_llm__match_refuse(qnnrt_llm__items *work, qnnrt_llm__m
         if (m->t->output && u->choices == 0) {
             for (i = 0; i < u->count; ++i) {
                 u->members[i]->t->role = QNNRT_LLM_ROLE_UNUSED;
-                u->members[i]->t->reason = "it fits nothing that is missing";
+                u->members[i]->t->reason = "it fits no missing role";
             }
             continue;
         }
         if (listed++ == 0)
-            qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
-                            "what these tensors are for cannot be told from names and shapes; a"
-                            " role table has to say it (in qnnrt.json: {\"llm\": {\"roles\":"
-                            " {\"NAME\": \"key_out 0\"}}}):");
+            qnnrt_llm__items_hint(work, qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
+                                                        "names and shapes do not give the roles of"
+                                                        " these tensors:"));
         if (left > 0) { ++left; continue; }
         used = (size_t)snprintf(line, sizeof line, "\n  %s \"%.100s\" of step %u, %.100s: ",
                                 m->t->output ? "output" : "input", m->t->tensor->name,
@@ -3179,16 +3231,16 @@ static qnnrt_result qnnrt_llm__match_refuse(qnnrt_llm__items *work, qnnrt_llm__m
             snprintf(line + used, sizeof line - used, " or %llu more",
                      (unsigned long long)(u->choices - shown));
         else if (u->choices == 1)
-            snprintf(line + used, sizeof line - used, ", which %llu other%s could be",
-                     (unsigned long long)(u->last->takers - 1), u->last->takers == 2 ? "" : "s");
+            snprintf(line + used, sizeof line - used, ", which %llu other%s too",
+                     (unsigned long long)(u->last->takers - 1), u->last->takers == 2 ? " fits" : "s fit");
         if (!qnnrt_llm__items_add(work->err, "%s", line)) ++left;
     }
     qnnrt_llm__items_more(work->err, left);
     return listed > 0 ? QNNRT_E_MISMATCH : QNNRT_OK;
 }
 
-/* Give what is unknown the role that is left for it: the only one that fits its shape and encoding
-   in all graphs, and that nothing else fits. One that is found may decide another. */
+/* Give each tensor the role that is the only one to fit it in all graphs, if no other tensor fits
+   that role. Each role that is found may decide another one, so this repeats. */
 static qnnrt_result qnnrt_llm__match_shapes(qnnrt_llm__items *work)
 {
     qnnrt_llm__match_puzzle puzzle;
@@ -3198,7 +3250,7 @@ static qnnrt_result qnnrt_llm__match_shapes(qnnrt_llm__items *work)
     memset(&puzzle, 0, sizeof puzzle);
     result = qnnrt_llm__match_collect(work, &puzzle);
     if (result != QNNRT_OK || puzzle.unknown_count == 0) return result;
-    do {                /* each round but the last leaves fewer; `looks` ends it in any case */
+    do {                /* each round but the last finds a role; `looks` limits the work */
         result = qnnrt_llm__match_choices(work, &puzzle);
         if (result != QNNRT_OK) return result;
         for (k = 0; k < puzzle.unknown_count; ++k) {
@@ -3212,12 +3264,10 @@ static qnnrt_result qnnrt_llm__match_shapes(qnnrt_llm__items *work)
                 u->last->takers += 1;
             }
             if (looks > QNNRT_LLM__LOOKS)
-                return qnnrt_llm__fail(work->err, QNNRT_E_LIMIT,
-                                       "%llu tensors whose names say nothing, and %llu roles that"
-                                       " they could have, are too many to look for what fits: a"
-                                       " role table has to say it",
-                                       (unsigned long long)puzzle.unknown_count,
-                                       (unsigned long long)puzzle.choice_count);
+                return qnnrt_llm__items_hint(work, qnnrt_llm__fail(
+                    work->err, QNNRT_E_LIMIT, "too many tensors without a known name to compare"
+                    " shapes: %llu tensors, %llu roles", (unsigned long long)puzzle.unknown_count,
+                    (unsigned long long)puzzle.choice_count));
         }
         for (k = 0, found = 0; k < puzzle.unknown_count; ++k) {
             qnnrt_llm__match_unknown *u = &puzzle.unknown[k];
@@ -3228,7 +3278,7 @@ static qnnrt_result qnnrt_llm__match_shapes(qnnrt_llm__items *work)
                 t->role = u->last->role;
                 t->layer = u->last->layer;
                 t->head = qnnrt_llm__layered(t->role) ? u->last->head : 0;
-                t->reason = "nothing else fits its shape";
+                t->reason = "only this role fits its shape";
             }
         }
         for (g = 0; g < work->graph_count && found > 0; ++g) {
@@ -3242,7 +3292,7 @@ static qnnrt_result qnnrt_llm__match_shapes(qnnrt_llm__items *work)
 
 /* =====================================================================================
    WIRES                                                                         >>wires
-   Edges between shards as roles demand them, and the slots of what has a role.
+   Makes the edges between shards that roles demand, and finds the slots of tensors with a role.
    Needs: >>config >>shape >>items     Knows nothing of: how roles were found
    ===================================================================================== */
 
@@ -3251,7 +3301,7 @@ typedef struct qnnrt_llm__wires_cuts {
     const qnnrt_llm_tensor_info *hidden, *hidden_in, *cos, *sin;
 } qnnrt_llm__wires_cuts;
 
-/* A role of one tensor per step and end is not there twice; logits are there once. */
+/* Refuse two tensors of one role and end in a step, and logits in several steps. */
 static qnnrt_result qnnrt_llm__wires_once(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph)
 {
     const qnnrt_llm_tensor_info *seen[QNNRT_LLM_ROLE_COUNT][2], *logits = NULL;
@@ -3278,13 +3328,14 @@ static qnnrt_result qnnrt_llm__wires_once(qnnrt_llm__items *work, qnnrt_llm__ite
     return QNNRT_OK;
 }
 
+/* Fill an edge between two tensors with equal facts. */
 static qnnrt_result qnnrt_llm__wires_edge(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph,
                                           const qnnrt_llm_tensor_info *from,
                                           const qnnrt_llm_tensor_info *to, qnnrt_edge_desc *edge)
 {
     if (!qnnrt_llm__items_same_facts(from->tensor, to->tensor))
         return qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH,
-                                     "the cut between steps %u and %u (%s) does not fit: %s and %s",
+                                     "the cut between steps %u and %u (%s) has different tensors: %s and %s",
                                      (unsigned)from->step, (unsigned)to->step,
                                      qnnrt_llm_role_name(to->role),
                                      qnnrt_llm__items_say(work, graph, from),
@@ -3296,7 +3347,7 @@ static qnnrt_result qnnrt_llm__wires_edge(qnnrt_llm__items *work, qnnrt_llm__ite
     return QNNRT_OK;
 }
 
-/* Does a cut lack a shard? Where names differ over it, its layers must follow each other. */
+/* Refuse a cut that lacks a shard: if names differ at it, the layers must follow each other. */
 static qnnrt_result qnnrt_llm__wires_gap(qnnrt_llm__items *work,
                                          const qnnrt_llm__items_graph *graph,
                                          const qnnrt_llm_tensor_info *from,
@@ -3316,13 +3367,12 @@ static qnnrt_result qnnrt_llm__wires_gap(qnnrt_llm__items *work,
             next = graph->tensors[i].layer;
     if (!before || next == UINT32_MAX || next <= last || next - last == 1) return QNNRT_OK;
     return qnnrt_llm__items_fail(work, graph, QNNRT_E_NOT_FOUND,
-                                 "a shard is missing: layers %u to %u are not there, between %s and"
-                                 " %s", (unsigned)(last + 1), (unsigned)(next - 1),
+                                 "a shard is missing, with layers %u to %u between %s and %s", (unsigned)(last + 1), (unsigned)(next - 1),
                                  qnnrt_llm__items_say(work, graph, from),
                                  qnnrt_llm__items_say(work, graph, to));
 }
 
-/* The edges that roles demand. */
+/* List the edges that roles demand. */
 static qnnrt_result qnnrt_llm__wires_edges(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph,
                                            qnnrt_edge_desc *edges, size_t *count)
 {
@@ -3344,13 +3394,15 @@ static qnnrt_result qnnrt_llm__wires_edges(qnnrt_llm__items *work, qnnrt_llm__it
         const qnnrt_llm_tensor_info *to = cuts[s].hidden_in;
         if (s > 0 && (to == NULL || cuts[s - 1].hidden == NULL)) {
             size_t k = to == NULL ? s : s - 1;
-            return qnnrt_llm__items_fail(work, graph, QNNRT_E_NOT_FOUND,
-                                         "step %u (%.100s, graph \"%.100s\") %s: it is no shard of"
-                                         " this model, or a role table has to name it", (unsigned)k,
+            qnnrt_llm__items_fail(work, graph, QNNRT_E_NOT_FOUND,
+                                         "step %u (%.100s, graph \"%.100s\") %s", (unsigned)k,
                                          qnnrt_llm__items_file(&graph->steps[k]),
                                          graph->steps[k].graph->name,
-                                         to == NULL ? "takes no hidden state from the one before"
-                                                    : "gives no hidden state to the next one");
+                                         to == NULL ? "lacks an input for the hidden state"
+                                                    : "lacks an output for the hidden state");
+            return qnnrt_llm__hint(work->err, QNNRT_E_NOT_FOUND, "Remove the file if it is not a"
+                                   " shard of this model, or name its tensor as hidden in a role"
+                                   " table.");
         }
         for (i = graph->first[s]; i < graph->first[s + 1] && s > 0; ++i) {
             const qnnrt_llm_tensor_info *t = &graph->tensors[i], *from = NULL;
@@ -3372,7 +3424,7 @@ static qnnrt_result qnnrt_llm__wires_edges(qnnrt_llm__items *work, qnnrt_llm__it
     return QNNRT_OK;
 }
 
-/* Is a pipeline wired with these edges and no others? */
+/* Return 1 if a pipeline has these edges and no others. */
 static int qnnrt_llm__wires_wired(const qnnrt_pipeline *pipeline, const qnnrt_edge_desc *edges,
                                   size_t count)
 {
@@ -3400,8 +3452,8 @@ static int qnnrt_llm__wires_name_order(const void *a, const void *b)
     return order != 0 ? order : x < y ? -1 : x > y;
 }
 
-/* Inputs that have one name in several steps and are not one thing: caches of shards that all count
-   from 0, or different roles. */
+/* List inputs that share a name in several steps but not their content: different roles, or caches
+   of shards that each count layers from 0. */
 static qnnrt_result qnnrt_llm__wires_apart(qnnrt_llm__items *work,
                                            const qnnrt_llm__items_graph *graph,
                                            qnnrt_apart_desc **out, size_t *count)
@@ -3431,7 +3483,7 @@ static qnnrt_result qnnrt_llm__wires_apart(qnnrt_llm__items *work,
     return QNNRT_OK;
 }
 
-/* Take the pipeline as it was found where its edges are right, else make one. */
+/* Use the pipeline of the model if its edges are right, else make one. */
 static qnnrt_result qnnrt_llm__wires_wire(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph)
 {
     qnnrt_pipeline_desc desc;
@@ -3469,6 +3521,7 @@ static qnnrt_result qnnrt_llm__wires_wire(qnnrt_llm__items *work, qnnrt_llm__ite
 
 /* ---- slots ---- */
 
+/* Find the slot of a tensor. */
 static qnnrt_result qnnrt_llm__wires_slot(qnnrt_llm__items *work, const qnnrt_pipeline *pipeline,
                                           const qnnrt_llm_tensor_info *t, qnnrt_slot *out)
 {
@@ -3478,14 +3531,14 @@ static qnnrt_result qnnrt_llm__wires_slot(qnnrt_llm__items *work, const qnnrt_pi
                            t->output ? QNNRT_ROLE_OUTPUT : QNNRT_ROLE_INPUT, out, work->err);
 }
 
-/* Is this input filled by the caller, or by an earlier shard? */
+/* Return 1 for an input that the caller fills, not an earlier shard. */
 static int qnnrt_llm__wires_from_caller(const qnnrt_llm__items_graph *graph,
                                         const qnnrt_llm_tensor_info *t, const unsigned char *fed)
 {
     return !t->output && !fed[t - graph->tensors];
 }
 
-/* Mark the inputs that edges feed. */
+/* Mark the inputs that edges fill. */
 static qnnrt_result qnnrt_llm__wires_fed(qnnrt_llm__items *work,
                                          const qnnrt_llm__items_graph *graph, unsigned char **out)
 {
@@ -3501,7 +3554,7 @@ static qnnrt_result qnnrt_llm__wires_fed(qnnrt_llm__items *work,
     return QNNRT_OK;
 }
 
-/* Fill the slots of a graph: each once, also where several steps read it. */
+/* Fill the slots of a graph, each once even if several steps read it. */
 static qnnrt_result qnnrt_llm__wires_slots(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph,
                                            qnnrt_llm__graph *to)
 {
@@ -3558,11 +3611,12 @@ static qnnrt_result qnnrt_llm__wires_slots(qnnrt_llm__items *work, qnnrt_llm__it
 
 /* =====================================================================================
    ROLES                                                                         >>roles
-   Gives every tensor its role, and the model its figures.
+   Opens a language model: gives every tensor its role, and derives the facts about the model.
    Needs: >>config >>shape >>rope >>settings >>items >>group >>layout >>order >>match >>wires
    Knows nothing of: memory of caches, steps
    ===================================================================================== */
 
+/* Take vocabulary, type and encoding from the logits of a graph. */
 static qnnrt_result qnnrt_llm__roles_logits(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph)
 {
     qnnrt_llm_info *info = &work->llm->info;
@@ -3573,7 +3627,7 @@ static qnnrt_result qnnrt_llm__roles_logits(qnnrt_llm__items *work, qnnrt_llm__i
         if (t->role != QNNRT_LLM_ROLE_LOGITS) continue;
         if (last == 0 || t->tensor->count != (uint64_t)last * graph->ar)
             return qnnrt_llm__items_fail(work, graph, QNNRT_E_UNSUPPORTED,
-                                         "%s are no logits of each of its %u tokens per call",
+                                         "%s: expected logits of each of %u tokens per call",
                                          qnnrt_llm__items_say(work, graph, t), (unsigned)graph->ar);
         if (info->logits == NULL) {
             info->logits = t->tensor;
@@ -3582,14 +3636,15 @@ static qnnrt_result qnnrt_llm__roles_logits(qnnrt_llm__items *work, qnnrt_llm__i
         } else if (last != info->vocabulary || t->tensor->dtype != info->logits->dtype ||
                    !qnnrt_llm__same_quant(&t->tensor->quant, &info->logits->quant))
             return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
-                                   "graphs disagree on logits: \"%.100s\" has %s, another one %s",
+                                   "graphs disagree on logits: \"%.100s\" has %s, unlike \"%s\" of another"
+                                   " graph",
                                    graph->name, qnnrt_llm__items_say(work, graph, t),
                                    info->logits->name);
     }
     return QNNRT_OK;
 }
 
-/* cos and sin: one angle per pair of elements, or each angle twice. *taken: from the caller. */
+/* Check cos and sin: an angle per pair of elements, or each twice. *taken: the host gives them. */
 static qnnrt_result qnnrt_llm__roles_angles(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph,
                                             int *taken)
 {
@@ -3603,8 +3658,8 @@ static qnnrt_result qnnrt_llm__roles_angles(qnnrt_llm__items *work, qnnrt_llm__i
         if (t->tensor->count != (uint64_t)n * graph->ar ||
             (dim != 0 && n != dim && (uint64_t)n * 2 != dim))
             return qnnrt_llm__items_fail(work, graph, QNNRT_E_UNSUPPORTED,
-                                         "%s: %s has %u or half as many angles for each of its %u"
-                                         " tokens per call", qnnrt_llm__items_say(work, graph, t),
+                                         "%s: expected %s with %u angles or half as many for each of"
+                                         " %u tokens per call", qnnrt_llm__items_say(work, graph, t),
                                          qnnrt_llm_role_name(t->role), (unsigned)dim,
                                          (unsigned)graph->ar);
         given |= t->output;
@@ -3613,7 +3668,7 @@ static qnnrt_result qnnrt_llm__roles_angles(qnnrt_llm__items *work, qnnrt_llm__i
     return QNNRT_OK;
 }
 
-/* RoPE, bos, eos and window: the caller, genie_config.json, qnnrt.json, defaults. */
+/* Take RoPE, bos, eos and window from the caller, genie_config.json, qnnrt.json or defaults. */
 static qnnrt_result qnnrt_llm__roles_settings(qnnrt_llm__items *work, int angles)
 {
     const qnnrt_llm_desc *desc = work->desc;
@@ -3634,9 +3689,11 @@ static qnnrt_result qnnrt_llm__roles_settings(qnnrt_llm__items *work, int angles
                             : own->rope.theta > 0 ? "qnnrt.json" : "the default";
         wrong = QNNRT_E_FORMAT;
         if (angles && genie->rope.theta > 0 && genie->rope_type[0] != '\0')
-            return qnnrt_llm__fail(work->err, QNNRT_E_UNSUPPORTED,
-                                   "genie_config.json: rope-type \"%s\": known are default, linear"
-                                   " and llama3; desc.rope would go before it", genie->rope_type);
+            return qnnrt_llm__hint(
+                work->err, qnnrt_llm__fail(work->err, QNNRT_E_UNSUPPORTED,
+                                           "genie_config.json: rope-type \"%s\", expected default,"
+                                           " linear or llama3", genie->rope_type),
+                "Set desc.rope to what the model was trained with.");
     }
     result = qnnrt_llm__rope_resolve(&info->rope, info->rope_source, wrong, work->err);
     if (result != QNNRT_OK) return result;
@@ -3646,18 +3703,19 @@ static qnnrt_result qnnrt_llm__roles_settings(qnnrt_llm__items *work, int angles
     for (i = 0; i < count; ++i) {
         copy[i] = eos[i];
         if (eos[i] < 0)
-            return qnnrt_llm__fail(work->err, QNNRT_E_ARG, "desc.eos: %d is no token", (int)eos[i]);
+            return qnnrt_llm__fail(work->err, QNNRT_E_ARG, "desc.eos: %d is not a token", (int)eos[i]);
     }
     info->eos = copy;
     info->eos_count = count;
     if (desc->bos != NULL && *desc->bos < 0)
-        return qnnrt_llm__fail(work->err, QNNRT_E_ARG, "desc.bos: %d is no token",
+        return qnnrt_llm__fail(work->err, QNNRT_E_ARG, "desc.bos: %d is not a token",
                                (int)*desc->bos);
     info->bos = desc->bos != NULL ? *desc->bos : genie->bos >= 0 ? genie->bos : own->bos;
     info->window = desc->window > 0 ? desc->window : own->window;
     return QNNRT_OK;
 }
 
+/* Continue a hash (FNV-1a). */
 static uint64_t qnnrt_llm__roles_hash(uint64_t hash, const void *data, size_t bytes)
 {
     const unsigned char *at = (const unsigned char *)data;
@@ -3685,7 +3743,7 @@ static uint64_t qnnrt_llm__roles_hash_tensor(uint64_t hash, const qnnrt_tensor_i
     return qnnrt_llm__roles_hash(hash, t->quant.offsets, t->quant.count * sizeof *t->quant.offsets);
 }
 
-/* FNV-1a over what is known about the contexts and tensors, and what became of it. */
+/* Return a hash of all contexts, tensors and roles. */
 static uint64_t qnnrt_llm__roles_fingerprint(const qnnrt_llm__items *work)
 {
     uint64_t hash = UINT64_C(0xCBF29CE484222325);
@@ -3698,7 +3756,7 @@ static uint64_t qnnrt_llm__roles_fingerprint(const qnnrt_llm__items *work)
         sizes[1] = context[i].blob_bytes;
         sizes[2] = context[i].fingerprint;
         hash = qnnrt_llm__roles_hash(hash, sizes, sizeof sizes);
-        if (context[i].build_id != NULL)        /* a shard that did not load has none */
+        if (context[i].build_id != NULL)        /* NULL: the shard did not load */
             hash = qnnrt_llm__roles_hash(hash, context[i].build_id,
                                          strlen(context[i].build_id) + 1);
     }
@@ -3717,7 +3775,7 @@ static uint64_t qnnrt_llm__roles_fingerprint(const qnnrt_llm__items *work)
     return hash;
 }
 
-/* The layout in words. */
+/* Write the layout in words. */
 static qnnrt_result qnnrt_llm__roles_layout(qnnrt_llm__items *work)
 {
     qnnrt_llm *llm = work->llm;
@@ -3752,7 +3810,7 @@ static int qnnrt_llm__roles_graph_order(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* Move what was found into the model. */
+/* Move the graphs into the model. */
 static qnnrt_result qnnrt_llm__roles_deliver(qnnrt_llm__items *work)
 {
     qnnrt_llm *llm = work->llm;
@@ -3769,10 +3827,12 @@ static qnnrt_result qnnrt_llm__roles_deliver(qnnrt_llm__items *work)
         qnnrt_llm__items_graph *from = &work->graphs[g];
         qnnrt_llm__graph *to = &llm->graphs[g];
         if (g > 0 && from->ar == from[-1].ar && from->context == from[-1].context)
-            return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
-                                   "\"%.200s\" and \"%.200s\" are both for %u tokens per call and a"
-                                   " context of %u: desc.pipelines has to choose", from[-1].name,
-                                   from->name, (unsigned)from->ar, (unsigned)from->context);
+            return qnnrt_llm__hint(
+                work->err, qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
+                                           "\"%.200s\" and \"%.200s\" both take %u tokens per call"
+                                           " with a context of %u", from[-1].name, from->name,
+                                           (unsigned)from->ar, (unsigned)from->context),
+                "Choose one with desc.pipelines.");
         to->pipeline = from->pipeline;
         to->name = from->name;
         to->ar = from->ar;
@@ -3788,14 +3848,14 @@ static qnnrt_result qnnrt_llm__roles_deliver(qnnrt_llm__items *work)
         if (to->ar > llm->info.ar) llm->info.ar = to->ar;
         if (to->context > llm->info.context) llm->info.context = to->context;
         if (to->cells > llm->info.cells) llm->info.cells = to->cells;
-        to->made = from->made;              /* from here the model's */
+        to->made = from->made;              /* from here on owned by the model */
         from->made = NULL;
         llm->info.graph_count = g + 1;
     }
     return qnnrt_llm__roles_layout(work);
 }
 
-/* What the table and names tell of every tensor, ExecuTorch's numbers included. */
+/* Give roles by table, names and ExecuTorch's numbers, and measure all graphs. */
 static qnnrt_result qnnrt_llm__roles_name(qnnrt_llm__items *work)
 {
     qnnrt_result result = QNNRT_OK;
@@ -3822,6 +3882,7 @@ static qnnrt_result qnnrt_llm__roles_name(qnnrt_llm__items *work)
     return result;
 }
 
+/* Wire all graphs. */
 static qnnrt_result qnnrt_llm__roles_wire(qnnrt_llm__items *work)
 {
     qnnrt_result result = QNNRT_OK;
@@ -3831,13 +3892,13 @@ static qnnrt_result qnnrt_llm__roles_wire(qnnrt_llm__items *work)
         if (result == QNNRT_OK) result = qnnrt_llm__wires_wire(work, &work->graphs[g]);
         if (result == QNNRT_OK && work->graphs[g].ar == 0)
             result = qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
-                                     "\"%.200s\": nothing tells how many tokens it takes per call",
+                                     "\"%.200s\": unknown number of tokens per call",
                                      work->graphs[g].name);
     }
     return result;
 }
 
-/* Graphs by AR, then context. */
+/* Sort graphs by AR, then context. */
 static qnnrt_result qnnrt_llm__roles_sort(qnnrt_llm__items *work)
 {
     size_t i;
@@ -3853,6 +3914,7 @@ static qnnrt_result qnnrt_llm__roles_sort(qnnrt_llm__items *work)
     return QNNRT_OK;
 }
 
+/* Find everything, in this order. */
 static qnnrt_result qnnrt_llm__roles_find(qnnrt_llm__items *work)
 {
     qnnrt_llm *llm = work->llm;
@@ -3883,16 +3945,17 @@ static qnnrt_result qnnrt_llm__roles_find(qnnrt_llm__items *work)
     return result;
 }
 
-/* What a model allocated, and itself. */
+/* Free a model. */
 static void qnnrt_llm__roles_free(qnnrt_llm *llm)
 {
     qnnrt_hooks hooks = llm->hooks;
-    void *blocks = llm->blocks;         /* llm lies in one of them */
+    void *blocks = llm->blocks;         /* one of them holds llm */
     size_t g;
     for (g = 0; g < llm->info.graph_count; ++g) qnnrt_pipeline_destroy(llm->graphs[g].made);
     qnnrt_llm__drop(&hooks, &blocks);
 }
 
+/* Make a language model of an opened model. */
 static qnnrt_result qnnrt_llm__roles_open(qnnrt *model, const qnnrt_llm_desc *desc, qnnrt_llm **out,
                                           qnnrt_error *err)
 {
@@ -3924,8 +3987,8 @@ static qnnrt_result qnnrt_llm__roles_open(qnnrt *model, const qnnrt_llm_desc *de
 
 /* =====================================================================================
    DESCRIBE                                                                   >>describe
-   Tells it in words.
-   Needs: >>shape >>rope (its words)     Knows nothing of: how it was found out
+   Describes a language model in lines of text.
+   Needs: >>shape >>rope (its words)     Knows nothing of: how roles were found
    ===================================================================================== */
 
 typedef struct qnnrt_llm__describe_to {
