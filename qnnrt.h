@@ -796,10 +796,6 @@ QNNRT_API const qnnrt_info *qnnrt_get_info(const qnnrt *model);
 
 /* ---------------------------------------------------------------------------------- pipeline -- */
 
-typedef int32_t qnnrt_slot;                     /* index into qnnrt_pipeline_info.slots; that of
-                                                   another pipeline is not detected */
-#define QNNRT_NO_SLOT ((qnnrt_slot)-1)
-
 typedef enum qnnrt_role {
     QNNRT_ROLE_ANY = 0,                         /* for look-ups */
     QNNRT_ROLE_INPUT,                           /* from the caller, read by one or more steps */
@@ -814,6 +810,11 @@ typedef struct qnnrt_slot_info {
     const char              *address;           /* shortest text that finds it, with its role:
                                                    "logits", "2/hidden" */
 } qnnrt_slot_info;
+
+/* A slot is named by its description, one of qnnrt_pipeline_info.slots: slot->tensor->count. Calls
+   that take a slot of another pipeline answer QNNRT_E_ARG. */
+typedef const qnnrt_slot_info *qnnrt_slot;
+#define QNNRT_NO_SLOT ((qnnrt_slot)0)
 
 typedef struct qnnrt_edge_info {
     uint32_t                 from_step, to_step;
@@ -954,8 +955,8 @@ typedef struct qnnrt_plan_desc {
 
 typedef struct qnnrt_plan_block {               /* one rectangle of the plan */
     uint64_t   offset, bytes;
-    size_t     entry;                           /* QNNRT_NO_ENTRY: a buffer */
-    qnnrt_slot slot;                            /* of a buffer: its index */
+    size_t     entry;                           /* QNNRT_NO_ENTRY: a buffer, blocks[i] is buffer i */
+    qnnrt_slot slot;                            /* QNNRT_NO_SLOT: a buffer */
     uint32_t   first, last;                     /* steps in which it is alive, counted through its
                                                    group */
     int        kept;                            /* 1: keeps its content between calls */
@@ -8514,7 +8515,7 @@ typedef struct qnnrt__end {
     const char *reason;             /* input fed by an output: why */
     uint32_t   readers;             /* output: inputs that it feeds; first input: others that share
                                        its value */
-    qnnrt_slot slot;
+    size_t     slot;                /* index into the pipeline's slots */
 } qnnrt__end;
 
 struct qnnrt_pipeline {
@@ -8624,7 +8625,6 @@ static qnnrt_result qnnrt__pipeline_ends(qnnrt_pipeline *p, qnnrt_error *err)
             end->step = (uint32_t)step;
             end->index = (uint32_t)index;
             end->output = output;
-            end->slot = QNNRT_NO_SLOT;
             p->by_name[at++] = end;
         }
     }
@@ -8795,7 +8795,7 @@ static qnnrt__end *qnnrt__pipeline_tensor(const qnnrt_pipeline *p, size_t step, 
 static void qnnrt__pipeline_begin_slot(qnnrt_pipeline *p, qnnrt__end *end)
 {
     qnnrt_slot_info *slot = &p->slots[p->info.slot_count];
-    end->slot = (qnnrt_slot)p->info.slot_count++;
+    end->slot = p->info.slot_count++;
     slot->tensor = end->tensor;
     slot->role = !end->output ? QNNRT_ROLE_INPUT : end->readers > 0 ? QNNRT_ROLE_EDGE : QNNRT_ROLE_OUTPUT;
     slot->first = slot->last = end->step;
@@ -8813,7 +8813,7 @@ static void qnnrt__pipeline_join_slot(qnnrt_pipeline *p, qnnrt__end *end, qnnrt_
     edge->to_step = end->step;
     edge->from = end->source->tensor;
     edge->to = end->tensor;
-    edge->slot = end->slot;
+    edge->slot = &p->slots[end->slot];
     edge->reason = end->reason;
 }
 
@@ -9327,9 +9327,9 @@ static int qnnrt__pipeline_means(const qnnrt_pipeline *p, size_t begin, size_t e
             const qnnrt__end *it = p->by_name[at];
             if (step >= 0 && it->step != (uint32_t)step) continue;
             if (pass == 0 && it->source != NULL) continue;
-            if (role != QNNRT_ROLE_ANY && p->info.slots[it->slot].role != role) continue;
-            if (found != 0 && it->slot != *slot) return 2;
-            *slot = it->slot;
+            if (role != QNNRT_ROLE_ANY && p->slots[it->slot].role != role) continue;
+            if (found != 0 && *slot != &p->slots[it->slot]) return 2;
+            *slot = &p->slots[it->slot];
             found = 1;
         }
     return found;
@@ -9341,6 +9341,40 @@ QNNRT_API const char *qnnrt_role_name(qnnrt_role role)
            : role == QNNRT_ROLE_OUTPUT ? "output"
            : role == QNNRT_ROLE_EDGE   ? "edge"
                                        : "tensor";
+}
+
+/* Return the index of a slot, or slot_count when it is not one of this pipeline. */
+static size_t qnnrt__pipeline_index(const qnnrt_pipeline *p, qnnrt_slot slot)
+{
+    const size_t at = (size_t)((uintptr_t)slot - (uintptr_t)p->slots) / sizeof(*slot);
+    return at < p->info.slot_count ? at : p->info.slot_count;
+}
+
+/* Find the pipeline of the same models that a slot belongs to, or NULL. */
+static const qnnrt_pipeline *qnnrt__pipeline_owner(const qnnrt_pipeline *p, qnnrt_slot slot)
+{
+    size_t step, i;
+    for (step = 0; step < p->info.step_count; ++step) {
+        const qnnrt *model = p->steps[step].model;
+        for (i = 0; i < model->pipeline_count + model->single_count; ++i)
+            if (qnnrt__pipeline_index(model->pipelines[i], slot) <
+                model->pipelines[i]->info.slot_count) return model->pipelines[i];
+    }
+    return NULL;
+}
+
+/* Refuse a slot that is not one of a pipeline. where: what begins the text, "place 3: ". */
+static qnnrt_result qnnrt__pipeline_foreign(const qnnrt_pipeline *p, qnnrt_slot slot,
+                                            const char *where, qnnrt_error *err)
+{
+    const qnnrt_pipeline *owner = qnnrt__pipeline_owner(p, slot);
+    qnnrt__fail(err, QNNRT_E_ARG, "%spipeline \"%.200s\" does not have this slot", where,
+                p->info.name);
+    if (owner != NULL)
+        qnnrt__err_add(err, "; it is \"%.160s\" of pipeline \"%.160s\"", slot->address,
+                       owner->info.name);
+    return qnnrt__hint(err, QNNRT_E_ARG,
+                       "Find the slot with qnnrt_slot_find() in the pipeline that it is used for.");
 }
 
 static qnnrt_result qnnrt__pipeline_slot(const qnnrt_pipeline *p, const char *name, qnnrt_role role,
@@ -10136,36 +10170,40 @@ static qnnrt_result qnnrt__place_check_entry(const qnnrt_plan_desc *desc, size_t
 static qnnrt_result qnnrt__place_take(qnnrt_plan *plan, const qnnrt_plan_desc *desc,
                                       qnnrt_error *err)
 {
-    size_t i;
+    size_t i, slot;
     for (i = 0; i < desc->place_count; ++i) {
         const qnnrt_place_desc *place = &desc->places[i];
         const qnnrt_pipeline_info *info;
+        char where[32];
         qnnrt__spot *spot;
         if (place->entry >= plan->entry_count)
             return qnnrt__fail(err, QNNRT_E_ARG, "place %u: there is no entry %llu", (unsigned)i,
                                (unsigned long long)place->entry);
         info = &plan->entries[place->entry].pipeline->info;
-        if (place->slot < 0 || (size_t)place->slot >= info->slot_count)
-            return qnnrt__fail(err, QNNRT_E_ARG, "place %u: pipeline \"%.200s\" has no slot %d",
-                               (unsigned)i, info->name, (int)place->slot);
-        spot = &plan->entries[place->entry].spots[place->slot];
+        slot = qnnrt__pipeline_index(plan->entries[place->entry].pipeline, place->slot);
+        if (slot >= info->slot_count) {
+            snprintf(where, sizeof(where), "place %u: ", (unsigned)i);
+            return qnnrt__pipeline_foreign(plan->entries[place->entry].pipeline, place->slot, where,
+                                           err);
+        }
+        spot = &plan->entries[place->entry].spots[slot];
         if (spot->kind != QNNRT__SPOT_NONE)
             return qnnrt__fail(err, QNNRT_E_ARG,
                                "place %u: \"%.200s\" of entry %u has a place already",
-                               (unsigned)i, info->slots[place->slot].address,
+                               (unsigned)i, place->slot->address,
                                (unsigned)place->entry);
         if (place->buffer == QNNRT_BUFFER_CALLER) { spot->kind = QNNRT__SPOT_CALLER; continue; }
         if (place->buffer >= plan->buffer_count)
             return qnnrt__fail(err, QNNRT_E_ARG, "place %u: there is no buffer %u", (unsigned)i,
                                (unsigned)place->buffer);
-        if (!qnnrt__size_within(place->offset, info->slots[place->slot].tensor->bytes,
+        if (!qnnrt__size_within(place->offset, place->slot->tensor->bytes,
                                 desc->buffers[place->buffer].bytes))
             return qnnrt__fail(
                 err, QNNRT_E_ARG,
                 "place %u: \"%.200s\" of %llu bytes at offset %llu does not lie within buffer %u"
                 " \"%.100s\" of %llu bytes",
-                (unsigned)i, info->slots[place->slot].address,
-                (unsigned long long)info->slots[place->slot].tensor->bytes,
+                (unsigned)i, place->slot->address,
+                (unsigned long long)place->slot->tensor->bytes,
                 (unsigned long long)place->offset, (unsigned)place->buffer,
                 desc->buffers[place->buffer].name != NULL ? desc->buffers[place->buffer].name : "",
                 (unsigned long long)desc->buffers[place->buffer].bytes);
@@ -10201,7 +10239,7 @@ static void qnnrt__place_blocks(qnnrt_plan *plan, const qnnrt_plan_desc *desc)
     for (i = 0; i < plan->buffer_count; ++i) {
         plan->blocks[i].bytes = desc->buffers[i].bytes;
         plan->blocks[i].entry = QNNRT_NO_ENTRY;
-        plan->blocks[i].slot = (qnnrt_slot)i;
+        plan->blocks[i].slot = QNNRT_NO_SLOT;
         plan->blocks[i].kept = 1;
         plan->aligns[i] =
             desc->buffers[i].align != 0 ? desc->buffers[i].align : (uint32_t)plan->info.align;
@@ -10219,7 +10257,7 @@ static void qnnrt__place_blocks(qnnrt_plan *plan, const qnnrt_plan_desc *desc)
             b = &plan->blocks[block];
             b->bytes = slot->tensor->bytes;
             b->entry = e;
-            b->slot = (qnnrt_slot)s;
+            b->slot = slot;
             b->kept = slot->role == QNNRT_ROLE_INPUT && !desc->entries[e].reuse_inputs;
             /* An input is there from the start, an output until the end. */
             b->first = entry->begin + (slot->role == QNNRT_ROLE_INPUT ? 0 : slot->first);
@@ -10427,8 +10465,7 @@ static uint64_t qnnrt__place_guard_align(const qnnrt_plan *plan, size_t block)
     const qnnrt_plan_block *b = &plan->blocks[block];
     uint32_t bits;
     if (b->entry == QNNRT_NO_ENTRY) return plan->aligns[block];
-    bits = qnnrt__dtype_find(plan->entries[b->entry].pipeline->info.slots[b->slot].tensor->dtype)
-               ->bits;
+    bits = qnnrt__dtype_find(b->slot->tensor->dtype)->bits;
     return bits <= 8 ? 1 : bits / 8;
 }
 
@@ -10761,15 +10798,19 @@ static qnnrt_error *qnnrt__run_err(qnnrt_run *run)
 /* Refuse a slot; one that a look-up did not find keeps the text of that look-up. */
 static qnnrt_result qnnrt__run_fail_slot(qnnrt_run *run, qnnrt_slot slot)
 {
+    const qnnrt_pipeline *p = run->pipeline;
     if (slot == QNNRT_NO_SLOT && run->unfound) return run->error.code;
-    return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_NOT_FOUND,
-                       "pipeline \"%.200s\" has no slot %d; it has %u", run->pipeline->info.name,
-                       (int)slot, (unsigned)run->pipeline->info.slot_count);
+    if (slot == QNNRT_NO_SLOT)
+        return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_NOT_FOUND,
+                           "pipeline \"%.200s\": no slot is given (QNNRT_NO_SLOT)", p->info.name);
+    return qnnrt__pipeline_foreign(p, slot, "", qnnrt__run_err(run));
 }
 
-static int qnnrt__run_has(const qnnrt_run *run, qnnrt_slot slot)
+/* Return what a run keeps about a slot, or NULL. */
+static qnnrt__run_slot *qnnrt__run_find(const qnnrt_run *run, qnnrt_slot slot)
 {
-    return slot >= 0 && (size_t)slot < run->pipeline->info.slot_count;
+    const size_t at = qnnrt__pipeline_index(run->pipeline, slot);
+    return QNNRT__UNLIKELY(at >= run->pipeline->info.slot_count) ? NULL : &run->slots[at];
 }
 
 /* Does a slot at this offset lie within one buffer? The one it was in last is asked first, so that
@@ -10788,20 +10829,19 @@ static int qnnrt__run_in_buffer(qnnrt__run_slot *slot, const qnnrt_mem *mem, uin
     return 0;
 }
 
-static qnnrt_result qnnrt__run_bind(qnnrt_run *run, qnnrt_slot index, void *data, uint64_t bytes)
+static qnnrt_result qnnrt__run_bind(qnnrt_run *run, qnnrt_slot which, void *data, uint64_t bytes)
 {
-    qnnrt__run_slot *slot;
-    if (QNNRT__UNLIKELY(!qnnrt__run_has(run, index))) return qnnrt__run_fail_slot(run, index);
-    slot = &run->slots[index];
+    qnnrt__run_slot *slot = qnnrt__run_find(run, which);
+    if (QNNRT__UNLIKELY(slot == NULL)) return qnnrt__run_fail_slot(run, which);
     if (QNNRT__UNLIKELY(data == NULL && bytes > 0))
         return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG,
                            "pipeline \"%.200s\": \"%.200s\": data is NULL and bytes is %llu; to go"
                            " back to the run's memory give NULL and 0", run->pipeline->info.name,
-                           run->pipeline->info.slots[index].address, (unsigned long long)bytes);
+                           which->address, (unsigned long long)bytes);
     if (QNNRT__UNLIKELY(data != NULL && bytes < slot->bytes))
         return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_MISMATCH,
                            "pipeline \"%.200s\": \"%.200s\" needs %llu bytes, the block has %llu",
-                           run->pipeline->info.name, run->pipeline->info.slots[index].address,
+                           run->pipeline->info.name, which->address,
                            (unsigned long long)slot->bytes, (unsigned long long)bytes);
     qnnrt__run_point(run, slot, data != NULL ? data : slot->own);
     return QNNRT_OK;
@@ -10893,24 +10933,24 @@ static QNNRT__NOT_INLINE qnnrt_result qnnrt__run_careful(qnnrt_run *run)
     return result;
 }
 
-/* Check what a conversion works on: a bound slot, and a range within it. */
+/* Find what a conversion works on: the memory of a bound slot, of which count elements from begin on
+   are converted. */
 static qnnrt_result qnnrt__run_range(qnnrt_run *run, qnnrt_slot slot, uint64_t begin,
-                                     uint64_t count)
+                                     uint64_t count, void **data)
 {
-    const qnnrt_slot_info *info;
-    if (!qnnrt__run_has(run, slot)) return qnnrt__run_fail_slot(run, slot);
-    info = &run->pipeline->info.slots[slot];
-    if (run->slots[slot].data == NULL)
+    const qnnrt__run_slot *found = qnnrt__run_find(run, slot);
+    if (found == NULL) return qnnrt__run_fail_slot(run, slot);
+    *data = found->data;
+    if (found->data == NULL)
         return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_STATE,
                            "pipeline \"%.200s\": \"%.200s\" is not bound", run->pipeline->info.name,
-                           info->address);
-    if (!qnnrt__size_within(begin, count, info->tensor->count))
-        return qnnrt__fail(
-            qnnrt__run_err(run), QNNRT_E_MISMATCH,
-            "pipeline \"%.200s\": \"%.200s\" has %llu elements; %llu from %llu on were"
-            " given or asked for",
-            run->pipeline->info.name, info->address, (unsigned long long)info->tensor->count,
-            (unsigned long long)count, (unsigned long long)begin);
+                           slot->address);
+    if (!qnnrt__size_within(begin, count, slot->tensor->count))
+        return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_MISMATCH,
+                           "pipeline \"%.200s\": \"%.200s\" has %llu elements; %llu elements from"
+                           " element %llu on do not lie within it", run->pipeline->info.name,
+                           slot->address, (unsigned long long)slot->tensor->count,
+                           (unsigned long long)count, (unsigned long long)begin);
     return QNNRT_OK;
 }
 
@@ -11407,29 +11447,34 @@ QNNRT_API qnnrt_result qnnrt_bind_slot(qnnrt_run *run, qnnrt_slot slot, void *da
 QNNRT_API qnnrt_result qnnrt_bind_at(qnnrt_run *run, qnnrt_slot slot, const qnnrt_mem *mem,
                                      uint64_t offset)
 {
+    qnnrt__run_slot *found;
     if (run == NULL) return QNNRT_E_ARG;
-    if (mem == NULL) return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG, "qnnrt_bind_at: mem is NULL");
-    if (!qnnrt__run_has(run, slot)) return qnnrt__run_fail_slot(run, slot);
-    if (!qnnrt__run_in_buffer(&run->slots[slot], mem, offset))
+    if (mem == NULL)
+        return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG, "qnnrt_bind_at: mem is NULL");
+    found = qnnrt__run_find(run, slot);
+    if (found == NULL) return qnnrt__run_fail_slot(run, slot);
+    if (!qnnrt__run_in_buffer(found, mem, offset))
         return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG,
                            "pipeline \"%.200s\": \"%.200s\" of %llu bytes at offset %llu does not"
                            " lie within a buffer of the mem", run->pipeline->info.name,
-                           run->pipeline->info.slots[slot].address,
-                           (unsigned long long)run->slots[slot].bytes, (unsigned long long)offset);
-    qnnrt__run_point(run, &run->slots[slot], mem->data + (size_t)offset);
+                           slot->address, (unsigned long long)found->bytes,
+                           (unsigned long long)offset);
+    qnnrt__run_point(run, found, mem->data + (size_t)offset);
     return QNNRT_OK;
 }
 
 QNNRT_API void *qnnrt_data_slot(qnnrt_run *run, qnnrt_slot slot, size_t *bytes)
 {
+    const qnnrt__run_slot *found;
     if (bytes != NULL) *bytes = 0;
     if (run == NULL) return NULL;
-    if (!qnnrt__run_has(run, slot)) {
+    found = qnnrt__run_find(run, slot);
+    if (found == NULL) {
         qnnrt__run_fail_slot(run, slot);
         return NULL;
     }
-    if (bytes != NULL) *bytes = (size_t)run->slots[slot].bytes;
-    return run->slots[slot].data;
+    if (bytes != NULL) *bytes = (size_t)found->bytes;
+    return found->data;
 }
 
 QNNRT_API void *qnnrt_data(qnnrt_run *run, const char *name, size_t *bytes)
@@ -11494,17 +11539,16 @@ static qnnrt_result qnnrt__run_read_i32(void *data, const qnnrt_tensor_info *t, 
     QNNRT_API qnnrt_result qnnrt_##verb(qnnrt_run *run, qnnrt_slot slot, uint64_t begin, \
                                         type *values, size_t count) \
     { \
-        const qnnrt_tensor_info *tensor; \
+        void *data; \
         qnnrt_result result; \
         if (run == NULL) return QNNRT_E_ARG; \
-        result = qnnrt__run_range(run, slot, begin, count); \
+        result = qnnrt__run_range(run, slot, begin, count, &data); \
         if (result != QNNRT_OK) return result; \
         if (values == NULL && count > 0) \
             return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG, "values is NULL"); \
-        tensor = run->pipeline->info.slots[slot].tensor; \
-        result = qnnrt__run_##verb(run->slots[slot].data, tensor, begin, values, count); \
+        result = qnnrt__run_##verb(data, slot->tensor, begin, values, count); \
         return result == QNNRT_OK \
-                   ? result : qnnrt__run_no_conversion(tensor, as, qnnrt__run_err(run)); \
+                   ? result : qnnrt__run_no_conversion(slot->tensor, as, qnnrt__run_err(run)); \
     }
 QNNRT__X(write_f32, const float, "float")
 QNNRT__X(read_f32, float, "float")

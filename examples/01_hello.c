@@ -42,7 +42,7 @@ int main(int argc, char **argv)
     for (i = 0; ok && i < info->slot_count; ++i) {
         float first;
         if (info->slots[i].role != QNNRT_ROLE_OUTPUT) continue;
-        if (qnnrt_read_f32(run, (qnnrt_slot)i, 0, &first, 1) == QNNRT_OK)
+        if (qnnrt_read_f32(run, &info->slots[i], 0, &first, 1) == QNNRT_OK)
             printf("%s (%s, %llu elements): %g ...\n", info->slots[i].address, qnnrt_dtype_name(info->slots[i].tensor->dtype),
                    (unsigned long long)info->slots[i].tensor->count, (double)first);
     }

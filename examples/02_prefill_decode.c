@@ -56,7 +56,6 @@ static qnnrt_slot find(const qnnrt_pipeline *p, qnnrt_role role, const char *for
 
 static void describe(graph *g, const qnnrt_pipeline *p)
 {
-    const qnnrt_slot_info *slots = qnnrt_pipeline_get_info(p)->slots;
     const qnnrt_tensor_info *mask, *logits;
     int l;
     g->tokens = find(p, QNNRT_ROLE_INPUT, "input_ids", 0);
@@ -70,8 +69,8 @@ static void describe(graph *g, const qnnrt_pipeline *p)
         g->key_out[l] = find(p, QNNRT_ROLE_OUTPUT, "past_key_%d_out", l);
         g->value_out[l] = find(p, QNNRT_ROLE_OUTPUT, "past_value_%d_out", l);
     }
-    mask = slots[g->mask].tensor;                                     /* [1, 1, ar, context length] */
-    logits = slots[g->logits].tensor;                                 /* [1, ar, vocabulary] */
+    mask = g->mask->tensor;                                     /* [1, 1, ar, context length] */
+    logits = g->logits->tensor;                                 /* [1, ar, vocabulary] */
     g->ar = mask->dims[mask->rank - 2];
     g->cells = mask->dims[mask->rank - 1] - g->ar;
     g->vocabulary = logits->dims[logits->rank - 1];
@@ -201,8 +200,7 @@ static void prepare(engine *e, qnnrt *target, qnnrt *draft)
     for (s = 0; s < SEQUENCES; ++s)
         for (k = 0; k < CACHES; ++k) {
             const graph *g_k = &e->graphs[k == TARGET_CACHE ? TARGET : DRAFT_TOKEN];
-            const qnnrt_tensor_info *key = qnnrt_pipeline_get_info(entries[k == TARGET_CACHE ? TARGET : DRAFT_TOKEN].pipeline)
-                                               ->slots[g_k->key_in[0]].tensor;   /* [heads, 1, head_dim, cells] of bytes */
+            const qnnrt_tensor_info *key = g_k->key_in[0]->tensor;     /* [heads, 1, head_dim, cells] of bytes */
             cache *c = &e->caches[s][k];
             c->heads = key->dims[0];
             c->head_dim = key->dims[2];

@@ -78,14 +78,12 @@ static const char *first_of(const qnnrt *model, const char *a, const char *b)
 static void prepare(graph *g, qnnrt *model, const char *name)
 {
     const qnnrt_pipeline *p;
-    const qnnrt_slot_info *slots;
     const qnnrt_tensor_info *mask, *key, *logits;
     qnnrt_error err;
     char tensor[64];
 
     if (qnnrt_prepare(model, name, &g->run, &err) != QNNRT_OK) stop(err.text);
     p = qnnrt_run_pipeline(g->run);
-    slots = qnnrt_pipeline_get_info(p)->slots;
     g->tokens = find(p, QNNRT_ROLE_INPUT, "input_ids");
     g->mask = find(p, QNNRT_ROLE_INPUT, "attention_mask");
     g->cosine = find(p, QNNRT_ROLE_INPUT, "position_ids_cos");
@@ -103,9 +101,9 @@ static void prepare(graph *g, qnnrt *model, const char *name)
         g->value_out[l] = find(p, QNNRT_ROLE_OUTPUT, tensor);
     }
     if (g->layers == 0) stop("there is no input past_key_0_in");
-    mask = slots[g->mask].tensor;               /* [1, 1, ar, context length] */
-    key = slots[g->key_in[0]].tensor;           /* [heads, 1, head_dim, cells] */
-    logits = slots[g->logits].tensor;           /* [1, ar, vocabulary] */
+    mask = g->mask->tensor;               /* [1, 1, ar, context length] */
+    key = g->key_in[0]->tensor;           /* [heads, 1, head_dim, cells] */
+    logits = g->logits->tensor;           /* [1, ar, vocabulary] */
     if (mask->rank != 4 || key->rank != 4 || logits->rank != 3 || key->dtype != QNNRT_DTYPE_U8Q ||
         mask->dims[3] > MOST_TOKENS || key->dims[2] > 2 * MOST_HALF || logits->dims[2] > MOST_WORDS)
         stop("the tensors are not those of a model that 05_make_model makes");

@@ -139,7 +139,7 @@ static void find_tensors(const qnnrt_pipeline_info *pipeline, int outputs, tenso
         if (pipeline->slots[i].role != role) continue;
         if (*count == TENSORS) stop("too many tensors: ", info->name);
         t->info = info;
-        t->slot = (qnnrt_slot)i;
+        t->slot = &pipeline->slots[i];
         t->is = begins(info->name, "input_") && strcmp(info->name, "input_ids") != 0
                     ? executorch_part(info->name, t)
                 : begins(info->name, "output_") ? executorch_part(info->name, t)

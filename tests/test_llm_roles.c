@@ -358,24 +358,24 @@ static void slots_as_meant(const spec *s)
             CHECK_EQ(ends->out_first, whole ? graph->context - graph->ar : 0);
             CHECK((ends->in == QNNRT_NO_SLOT) == (graph->cells == 0));
             if (ends->in != QNNRT_NO_SLOT) {
-                CHECK_EQ(info->slots[ends->in].role, QNNRT_ROLE_INPUT);
-                CHECK_EQ(info->slots[ends->in].tensor->count, (uint64_t)kv->outer * kv->inner * graph->cells);
-                CHECK(!used[ends->in]++);
+                CHECK_EQ(ends->in->role, QNNRT_ROLE_INPUT);
+                CHECK_EQ(ends->in->tensor->count, (uint64_t)kv->outer * kv->inner * graph->cells);
+                CHECK(!used[ends->in - info->slots]++);
             }
-            CHECK_EQ(info->slots[ends->out].role, QNNRT_ROLE_OUTPUT);
-            CHECK_EQ(info->slots[ends->out].tensor->count, (uint64_t)kv->outer * kv->inner * ends->out_cells);
-            CHECK(!used[ends->out]++);
+            CHECK_EQ(ends->out->role, QNNRT_ROLE_OUTPUT);
+            CHECK_EQ(ends->out->tensor->count, (uint64_t)kv->outer * kv->inner * ends->out_cells);
+            CHECK(!used[ends->out - info->slots]++);
             if (k > 0) CHECK(kv->layer > kv[-1].layer || (kv->layer == kv[-1].layer && (kv->role > kv[-1].role ||
                              (kv->role == kv[-1].role && kv->head == kv[-1].head + 1))));
         }
-        CHECK(graph->logits != QNNRT_NO_SLOT && info->slots[graph->logits].tensor->dims[2] == s->vocabulary);
+        CHECK(graph->logits != QNNRT_NO_SLOT && graph->logits->tensor->dims[2] == s->vocabulary);
         CHECK_EQ(graph->inputs[QNNRT_LLM_ROLE_TOKENS].count, 1);
         CHECK(graph->inputs[QNNRT_LLM_ROLE_MASK].count >= 1);
         CHECK_EQ(graph->inputs[QNNRT_LLM_ROLE_HIDDEN].count, 0);
         for (i = 0; i < QNNRT_LLM_ROLE_COUNT; ++i)
             for (k = 0; k < graph->inputs[i].count; ++k) {
-                CHECK_EQ(info->slots[graph->inputs[i].slots[k]].role, QNNRT_ROLE_INPUT);
-                CHECK(!used[graph->inputs[i].slots[k]]++);
+                CHECK_EQ(graph->inputs[i].slots[k]->role, QNNRT_ROLE_INPUT);
+                CHECK(!used[graph->inputs[i].slots[k] - info->slots]++);
             }
         /* All that the caller has to fill is among them. */
         for (i = 0; i < info->slot_count; ++i) if (info->slots[i].role == QNNRT_ROLE_INPUT) CHECK(used[i]);
@@ -1027,7 +1027,7 @@ TEST(a_shard_is_missing)
     CHECK_EQ(open_roles(), QNNRT_OK);
     TRY(all_as_meant());
     CHECK_EQ(qnnrt_llm_get_info(m.llm)->vocabulary, 0);
-    CHECK_EQ(m.llm->graphs[0].logits, QNNRT_NO_SLOT);
+    CHECK(m.llm->graphs[0].logits == QNNRT_NO_SLOT);
     begin(&s);
     move_shards(0, 1, 3);
     m.shards = 3;
@@ -1649,13 +1649,13 @@ static void holds(void)
             uint64_t piece = (uint64_t)llm->kv[k].outer * llm->kv[k].inner;
             const qnnrt_llm__ends *ends = &graph->kv[k];
             CHECK((ends->in == QNNRT_NO_SLOT) == (graph->cells == 0));
-            if (ends->in != QNNRT_NO_SLOT) CHECK(!used[ends->in]++ && info->slots[ends->in].tensor->count == piece * graph->cells);
+            if (ends->in != QNNRT_NO_SLOT) CHECK(!used[ends->in - info->slots]++ && ends->in->tensor->count == piece * graph->cells);
             CHECK(ends->out_cells == graph->ar || ends->out_cells == graph->context);
-            CHECK(!used[ends->out]++ && info->slots[ends->out].tensor->count == piece * ends->out_cells);
-            CHECK(info->slots[ends->out].tensor->bytes == piece * ends->out_cells * llm->kv[k].element);
+            CHECK(!used[ends->out - info->slots]++ && ends->out->tensor->count == piece * ends->out_cells);
+            CHECK(ends->out->tensor->bytes == piece * ends->out_cells * llm->kv[k].element);
         }
         for (i = 0; i < QNNRT_LLM_ROLE_COUNT; ++i)
-            for (k = 0; k < graph->inputs[i].count; ++k) CHECK(!used[graph->inputs[i].slots[k]]++);
+            for (k = 0; k < graph->inputs[i].count; ++k) CHECK(!used[graph->inputs[i].slots[k] - info->slots]++);
         for (i = 0; i < info->slot_count; ++i) if (info->slots[i].role == QNNRT_ROLE_INPUT) CHECK(used[i]);
         for (i = 0; i < llm->info.graphs[g].tensor_count; ++i) {
             const qnnrt_llm_tensor_info *t = &llm->info.graphs[g].tensors[i];

@@ -63,7 +63,7 @@ static int use(const unsigned char *data, size_t bytes, int inspect)
         if (qnnrt_prepare(model, info->name, &run, &err) != QNNRT_OK) continue;
         for (slot = 0; slot < info->slot_count; ++slot) {
             size_t size = 0;
-            void *at = qnnrt_data_slot(run, (qnnrt_slot)slot, &size);
+            void *at = qnnrt_data_slot(run, &info->slots[slot], &size);
             if (at != NULL) memset(at, (int)slot, size);
         }
         qnnrt_exec(run);

@@ -337,7 +337,7 @@ static const char *plan_wrong(const qnnrt_plan_info *info, const uint32_t *group
     size_t i, k;
     for (i = 0; i < info->block_count; ++i) {
         const qnnrt_plan_block *a = &info->blocks[i];
-        uint64_t align = a->entry == SIZE_MAX ? aligns[1 + a->slot] : aligns[0];
+        uint64_t align = a->entry == SIZE_MAX ? aligns[1 + i] : aligns[0];
         if (a->offset % align != 0) return "a block is not aligned";
         if (a->offset > info->peak || a->bytes > info->peak - a->offset) return "a block passes the peak";
         if (a->last < a->first) return "a lifetime runs backwards";
@@ -363,7 +363,7 @@ static const char *lifetime_wrong(const qnnrt_plan_block *b, const qnnrt_entry_d
     size_t e;
     if (b->entry == SIZE_MAX) return NULL;
     info = qnnrt_pipeline_get_info(entries[b->entry].pipeline);
-    slot = &info->slots[b->slot];
+    slot = b->slot;
     for (e = 0; e < b->entry; ++e)
         if (entries[e].group != 0 && entries[e].group == entries[b->entry].group)
             begin += (uint32_t)qnnrt_pipeline_get_info(entries[e].pipeline)->step_count;
@@ -431,7 +431,7 @@ TEST(plans_hold_what_they_promise)
                     for (i = 0; i < info->block_count; ++i) {
                         CHECK_EQ(info->blocks[i].offset, other->blocks[i].offset);
                         CHECK_EQ(info->blocks[i].kept, info->blocks[i].entry == SIZE_MAX ||
-                                 (!reuse && qnnrt_pipeline_get_info(entries[info->blocks[i].entry].pipeline)->slots[info->blocks[i].slot].role ==
+                                 (!reuse && info->blocks[i].slot->role ==
                                   QNNRT_ROLE_INPUT));
                     }
                     CHECK_EQ(qnnrt_plan_destroy(again), QNNRT_OK);
@@ -442,7 +442,7 @@ TEST(plans_hold_what_they_promise)
                         size_t s;
                         CHECK(run != NULL);
                         for (s = 0; s < qnnrt_pipeline_get_info(entries[i].pipeline)->slot_count; ++s)
-                            CHECK_EQ((uintptr_t)qnnrt_data_slot(run, (qnnrt_slot)s, NULL) % aligns[0], 0);
+                            CHECK_EQ((uintptr_t)qnnrt_data_slot(run, &qnnrt_pipeline_get_info(entries[i].pipeline)->slots[s], NULL) % aligns[0], 0);
                         if (!reuse) LLM_RIGHT(run, i % 2 == 0 ? 8 : 1);
                         qnnrt_run_destroy(run);
                     }
@@ -694,10 +694,12 @@ TEST(wrong_plans_say_what_is_wrong)
     place.entry = 1;
     REFUSED(QNNRT_E_ARG, "place 0");
     place.entry = 0;
-    place.slot = -1;
+    place.slot = QNNRT_NO_SLOT;
     REFUSED(QNNRT_E_ARG, "place 0");
-    place.slot = (qnnrt_slot)qnnrt_pipeline_get_info(p)->slot_count;
+    place.slot = qnnrt_pipeline_get_info(p)->slots + qnnrt_pipeline_get_info(p)->slot_count;
     REFUSED(QNNRT_E_ARG, "place 0");
+    place.slot = slot_of(pipeline_of(model, "2/prefill"), "h2");
+    REFUSED(QNNRT_E_ARG, "pipeline \"2/prefill\"");
     place.slot = slot_of(p, "k0_in");
     place.buffer = 1;
     REFUSED(QNNRT_E_ARG, "place 0");
@@ -807,7 +809,7 @@ TEST(a_slot_left_to_the_caller_must_be_bound)
     /* All of them: nothing is planned, and nothing is called before the last is bound. */
     desc.place_count = qnnrt_pipeline_get_info(p)->slot_count;
     for (i = 0; i < desc.place_count; ++i) {
-        place[i].slot = (qnnrt_slot)i;
+        place[i].slot = &qnnrt_pipeline_get_info(p)->slots[i];
         place[i].buffer = QNNRT_BUFFER_CALLER;
     }
     CHECK_EQ(qnnrt_plan_create(&desc, &plan, NULL), QNNRT_OK);
@@ -825,7 +827,7 @@ TEST(a_slot_left_to_the_caller_must_be_bound)
         memset(room, 3, desc.place_count * 256);
         for (i = 0; i < desc.place_count; ++i) {
             CHECK_EQ(qnnrt_exec(run), QNNRT_E_STATE);
-            CHECK_EQ(qnnrt_bind_slot(run, (qnnrt_slot)i, room + 256 * i, 256), QNNRT_OK);
+            CHECK_EQ(qnnrt_bind_slot(run, place[i].slot, room + 256 * i, 256), QNNRT_OK);
         }
         CHECK_EQ(fake_calls(), 0);
         LLM_RIGHT(run, 1);
@@ -953,6 +955,8 @@ TEST(a_cache_moves_by_its_pointer_and_two_sequences_take_turns)
         CHECK(qnnrt_data_slot(run, in, NULL) == (unsigned char *)qnnrt_mem_buffer(mem, 0, NULL, NULL) + bytes - WINDOW);
         CHECK(before != qnnrt_data_slot(run, in, NULL));
         before = qnnrt_data_slot(run, in, NULL);
+        CHECK_EQ(qnnrt_bind_at(run, QNNRT_NO_SLOT, mem, begin), QNNRT_E_NOT_FOUND);
+        CHECK_EQ(qnnrt_bind_at(run, qnnrt_pipeline_get_info(qnnrt_run_pipeline(run))->slots - 1, mem, begin), QNNRT_E_ARG);
         CHECK_EQ(qnnrt_bind_at(run, in, mem, begin + bytes - WINDOW + 1), QNNRT_E_ARG);
         CHECK_STR(qnnrt_run_error(run)->text, "128 bytes");
         CHECK_STR(qnnrt_run_error(run)->text, "within a buffer");
@@ -978,8 +982,11 @@ TEST(binding_checks_sizes_and_returns_to_own_memory)
     unsigned char block[512];
     void *own;
     const qnnrt_pipeline *p;
-    size_t bytes;
-    qnnrt_slot slot;
+    size_t bytes, k;
+    qnnrt_step_desc step;
+    qnnrt_pipeline_desc made_desc;
+    qnnrt_pipeline *made;
+    qnnrt_slot slots[5];
     fake_begin("");
     model = open_llm();
     CHECK(model != NULL);
@@ -1020,18 +1027,39 @@ TEST(binding_checks_sizes_and_returns_to_own_memory)
     CHECK_EQ(qnnrt_bind(run, "", block, 512), QNNRT_E_NOT_FOUND);
     CHECK(qnnrt_data(run, "nope", &bytes) == NULL);
     CHECK_EQ(bytes, 0);
-    for (slot = -1;; slot = 1 << 30) {
+    /* No slot; slots of other pipelines, of this model and of a made one; one behind the last. */
+    memset(&step, 0, sizeof(step));
+    memset(&made_desc, 0, sizeof(made_desc));
+    step.model = model;
+    step.graph = "decode";
+    made_desc.steps = &step;
+    made_desc.step_count = 1;
+    CHECK_EQ(qnnrt_pipeline_make(&made_desc, &made, NULL), QNNRT_OK);
+    slots[0] = QNNRT_NO_SLOT;
+    slots[1] = slot_of(pipeline_of(model, "prefill"), "k0_in");
+    slots[2] = slot_of(pipeline_of(model, "0/decode"), "k0_in");
+    slots[3] = slot_of(made, "k0_in");
+    slots[4] = qnnrt_pipeline_get_info(p)->slots + qnnrt_pipeline_get_info(p)->slot_count;
+    for (k = 0; k < 5; ++k) {
+        const qnnrt_result code = k == 0 ? QNNRT_E_NOT_FOUND : QNNRT_E_ARG;
         float f = 0;
         int32_t i = 0;
-        CHECK(qnnrt_data_slot(run, slot, &bytes) == NULL);
+        CHECK_EQ(qnnrt_bind(run, "k0_in", block, 0), QNNRT_E_MISMATCH);      /* the text before */
+        CHECK(qnnrt_data_slot(run, slots[k], &bytes) == NULL);
         CHECK_EQ(bytes, 0);
-        CHECK_EQ(qnnrt_bind_slot(run, slot, block, 512), QNNRT_E_NOT_FOUND);
-        CHECK(qnnrt_run_error(run)->text[0] != '\0');
-        CHECK_EQ(qnnrt_bind_slot(run, slot, NULL, 0), QNNRT_E_NOT_FOUND);
-        CHECK_EQ(qnnrt_read_f32(run, slot, 0, &f, 1), QNNRT_E_NOT_FOUND);
-        CHECK_EQ(qnnrt_write_i32(run, slot, 0, &i, 1), QNNRT_E_NOT_FOUND);
-        if (slot > 0) break;
+        CHECK_EQ(qnnrt_run_error(run)->code, code);
+        CHECK_EQ(qnnrt_bind_slot(run, slots[k], block, 512), code);
+        CHECK_STR(qnnrt_run_error(run)->text, "\"decode\"");
+        if (k == 1) CHECK_STR(qnnrt_run_error(run)->text, "\"k0_in\" of pipeline \"prefill\"");
+        if (k == 2) CHECK_STR(qnnrt_run_error(run)->text, "\"k0_in\" of pipeline \"0/decode\"");
+        CHECK_EQ(qnnrt_bind_slot(run, slots[k], NULL, 0), code);
+        CHECK_EQ(qnnrt_read_f32(run, slots[k], 0, &f, 1), code);
+        CHECK_EQ(qnnrt_write_f32(run, slots[k], 0, &f, 1), code);
+        CHECK_EQ(qnnrt_read_i32(run, slots[k], 0, &i, 1), code);
+        CHECK_EQ(qnnrt_write_i32(run, slots[k], 0, &i, 1), code);
     }
+    CHECK_EQ(qnnrt_pipeline_destroy(made), QNNRT_OK);
+    LLM_RIGHT(run, 1);
     qnnrt_run_destroy(run);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
     LEDGER_EMPTY();
@@ -1113,7 +1141,7 @@ TEST(inputs_can_be_recycled)
                 size_t i;
                 for (i = 0; i < info->slot_count; ++i)
                     if (info->slots[i].role == QNNRT_ROLE_INPUT) {
-                        void *at = qnnrt_data_slot(run, (qnnrt_slot)i, &bytes);
+                        void *at = qnnrt_data_slot(run, &info->slots[i], &bytes);
                         memset(at, (int)(17 * i + s), bytes);
                     }
                 LLM_RIGHT(run, 8);
@@ -1161,7 +1189,7 @@ TEST(typed_access_on_every_dtype)
         CHECK(model != NULL);
         CHECK_EQ(qnnrt_prepare(model, NULL, &run, NULL), QNNRT_OK);
         in = slot_of(qnnrt_run_pipeline(run), "x");
-        tensor = qnnrt_pipeline_get_info(qnnrt_run_pipeline(run))->slots[in].tensor;
+        tensor = in->tensor;
         if (qnnrt_write_f32(run, qnnrt_run_slot(run, "x"), 0, given, 4) != (f ? QNNRT_OK : no)) printf("%s: %s\n", types[k].facts, qnnrt_run_error(run)->text);
         CHECK_EQ(qnnrt_write_f32(run, qnnrt_run_slot(run, "x"), 0, given, 4), f ? QNNRT_OK : no);
         if (!f) CHECK_STR(qnnrt_run_error(run)->text, "\"x\"");
@@ -1261,7 +1289,7 @@ TEST(guard_pages_catch_one_byte_too_many)
     CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
     for (s = 0; s < info->slot_count; ++s) {
         size_t bytes;
-        unsigned char *at = (unsigned char *)qnnrt_data_slot(run, (qnnrt_slot)s, &bytes);
+        unsigned char *at = (unsigned char *)qnnrt_data_slot(run, &info->slots[s], &bytes);
         CHECK(at != NULL);
         CHECK_EQ(dies(0, at + bytes - 1, run), 0);
         CHECK_EQ(dies(0, at + bytes, run), 1);
@@ -1837,7 +1865,7 @@ TEST(a_slot_that_was_not_found_keeps_the_text_of_its_look_up)
     CHECK_STR(qnnrt_run_error(run)->text, "\"one_of_some_length\"");
 
     slot = qnnrt_run_slot(run, "first");
-    CHECK_EQ(slot, QNNRT_NO_SLOT);
+    CHECK(slot == QNNRT_NO_SLOT);
     CHECK_EQ(qnnrt_run_error(run)->code, QNNRT_E_NOT_FOUND);
     CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
     CHECK_EQ(qnnrt_write_f32(run, slot, 0, values, 4), QNNRT_E_NOT_FOUND);
@@ -1858,7 +1886,7 @@ TEST(a_slot_that_was_not_found_keeps_the_text_of_its_look_up)
     CHECK_EQ(qnnrt_run_profile(run, (qnnrt_profile_level)99), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_write_i32(run, slot, 0, codes, 4), QNNRT_E_NOT_FOUND);
     CHECK(strstr(qnnrt_run_error(run)->text, "\"second\"") == NULL);
-    CHECK_EQ(qnnrt_run_slot(NULL, "x"), QNNRT_NO_SLOT);
+    CHECK(qnnrt_run_slot(NULL, "x") == QNNRT_NO_SLOT);
     qnnrt_run_destroy(run);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
     LEDGER_EMPTY();
@@ -1943,7 +1971,7 @@ TEST(null_is_an_error_or_a_documented_nothing)
     CHECK_EQ(qnnrt_prepare(model, "decode", &run, NULL), QNNRT_OK);
     p = qnnrt_run_pipeline(run);
     slot = slot_of(p, "cos");
-    tensor = qnnrt_pipeline_get_info(p)->slots[slot].tensor;
+    tensor = slot->tensor;
 
     CHECK_EQ(qnnrt_open(NULL, NULL, &none, NULL), QNNRT_E_ARG);
     CHECK(none == NULL);
@@ -1960,7 +1988,7 @@ TEST(null_is_an_error_or_a_documented_nothing)
     CHECK(qnnrt_get_info(model)->contexts != NULL);
     CHECK(qnnrt_pipeline_get_info(NULL) == NULL);
     CHECK_EQ(qnnrt_slot_find(NULL, "cos", QNNRT_ROLE_ANY, &slot, &err), QNNRT_E_ARG);
-    CHECK_EQ(slot, QNNRT_NO_SLOT);
+    CHECK(slot == QNNRT_NO_SLOT);
     CHECK(err.text[0] != '\0');
     CHECK_EQ(qnnrt_slot_find(p, NULL, QNNRT_ROLE_ANY, &slot, NULL), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_slot_find(p, "cos", QNNRT_ROLE_ANY, NULL, &err), QNNRT_E_ARG);

@@ -3562,7 +3562,7 @@ static qnnrt_result qnnrt_llm__wires_slots(qnnrt_llm__items *work, qnnrt_llm__it
     const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(graph->pipeline);
     unsigned char *seen = (unsigned char *)qnnrt_llm__items_scratch(work, info->slot_count, 1);
     unsigned char *fed;
-    size_t i, k;
+    size_t i, k, at;
     qnnrt_result result = qnnrt_llm__wires_fed(work, graph, &fed);
     if (result != QNNRT_OK) return result;
     to->logits = QNNRT_NO_SLOT;
@@ -3589,8 +3589,9 @@ static qnnrt_result qnnrt_llm__wires_slots(qnnrt_llm__items *work, qnnrt_llm__it
         result = qnnrt_llm__wires_slot(work, graph->pipeline, t, &slot);
         if (result != QNNRT_OK) return result;
         if (t->output) { to->logits = slot; continue; }
-        if (!seen[slot] && !qnnrt_llm__layered(t->role)) list->slots[list->count++] = slot;
-        seen[slot] = 1;
+        at = (size_t)(slot - info->slots);
+        if (!seen[at] && !qnnrt_llm__layered(t->role)) list->slots[list->count++] = slot;
+        seen[at] = 1;
     }
     for (k = 0; k < llm->kv_count; ++k) {
         const qnnrt_llm__items_pair *pair = &graph->pairs[k];
@@ -5134,12 +5135,6 @@ static int qnnrt_llm__session_in_place(const qnnrt_llm__kv *kv, const qnnrt_llm_
     return kv->outer == 1 && ends->out_cells == graph->ar && ends->out_first == 0;
 }
 
-static const qnnrt_tensor_info *qnnrt_llm__session_tensor(const qnnrt_llm__graph *graph,
-                                                          qnnrt_slot slot)
-{
-    return qnnrt_pipeline_get_info(graph->pipeline)->slots[slot].tensor;
-}
-
 static int qnnrt_llm__session_alike(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
 {
     return a->dtype == b->dtype && a->count == b->count && a->bytes == b->bytes &&
@@ -5258,10 +5253,10 @@ static void qnnrt_llm__session_want(const qnnrt_llm_session *session, qnnrt_llm_
             const qnnrt_tensor_info *first;
             size_t alike = 1;
             if (in->count < 2) continue;
-            first = qnnrt_llm__session_tensor(graph, in->slots[0]);
+            first = in->slots[0]->tensor;
             while (alike < in->count &&
                    qnnrt_llm__session_alike(first,
-                                            qnnrt_llm__session_tensor(graph, in->slots[alike])))
+                                            in->slots[alike]->tensor))
                 ++alike;
             if (alike < in->count) continue;
             if (wants->buffers != NULL) {
@@ -5410,10 +5405,9 @@ static qnnrt_result qnnrt_llm__session_says(const qnnrt_llm__run *run, qnnrt_llm
             if (back != numbers[k] || (k == 0 && real != 1.0f))
                 return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "graph \"%s\": \"%s\" takes %s up"
                                        " to %lu, and as %s it cannot say %ld", run->graph->name,
-                                       qnnrt_llm__session_tensor(run->graph, in->slots[i])->name,
+                                       in->slots[i]->tensor->name,
                                        qnnrt_llm_role_name(role), (unsigned long)top,
-                                       qnnrt_dtype_name(qnnrt_llm__session_tensor(
-                                           run->graph, in->slots[i])->dtype), (long)numbers[k]);
+                                       qnnrt_dtype_name(in->slots[i]->tensor->dtype), (long)numbers[k]);
         }
     return QNNRT_OK;
 }
@@ -5458,7 +5452,7 @@ static qnnrt_result qnnrt_llm__session_run(qnnrt_llm_session *session, qnnrt_llm
             qnnrt_llm__number *number = &run->numbers[run->number_count++];
             number->slot = in->slots[i];
             number->positions = which;
-            if (qnnrt_llm__session_tensor(graph, in->slots[i])->dtype == QNNRT_DTYPE_I32)
+            if (in->slots[i]->tensor->dtype == QNNRT_DTYPE_I32)
                 number->to = (int32_t *)qnnrt_data_slot(run->run, in->slots[i], NULL);
         }
     }
@@ -5467,7 +5461,7 @@ static qnnrt_result qnnrt_llm__session_run(qnnrt_llm_session *session, qnnrt_llm
         for (i = 0; i < in->count; ++i) {
             qnnrt_llm__feed *feed = &run->feeds[run->feed_count];
             const void *rows;
-            tensor = qnnrt_llm__session_tensor(graph, in->slots[i]);
+            tensor = in->slots[i]->tensor;
             result = qnnrt_llm__session_table(session, part, tensor, which, &rows, err);
             if (result != QNNRT_OK) return result;
             feed->table = (const unsigned char *)rows;
@@ -5481,7 +5475,7 @@ static qnnrt_result qnnrt_llm__session_run(qnnrt_llm_session *session, qnnrt_llm
         const qnnrt_llm__slots *in = &graph->inputs[masks[which]];
         for (i = 0; i < in->count; ++i) {
             qnnrt_llm__mask *mask = &run->masks[run->mask_count];
-            tensor = qnnrt_llm__session_tensor(graph, in->slots[i]);
+            tensor = in->slots[i]->tensor;
             result = qnnrt_llm__mask_codes_of(tensor, llm->masked, &mask->codes, err);
             if (result != QNNRT_OK) return result;
             mask->data = qnnrt_data_slot(run->run, in->slots[i], NULL);
@@ -5490,7 +5484,7 @@ static qnnrt_result qnnrt_llm__session_run(qnnrt_llm_session *session, qnnrt_llm
             if (k == run->mask_count) ++run->mask_count;
         }
     }
-    tensor = qnnrt_llm__session_tensor(graph, graph->logits);
+    tensor = graph->logits->tensor;
     run->logits = (const unsigned char *)qnnrt_data_slot(run->run, graph->logits, NULL);
     run->logits_bytes = (size_t)(tensor->bytes / graph->ar);
     for (k = 0; k < llm->kv_count; ++k)

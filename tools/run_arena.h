@@ -40,7 +40,7 @@ static double arena_y(const qnnrt_plan_info *plan, double bottom, uint64_t offse
 
 static void draw_block(page *p, const job *j, const qnnrt_plan_block *block, double column, double bottom)
 {
-    const char *kind = block_kind(j, block);
+    const char *kind = block_kind(block);
     const double x = PLOT_LEFT + column * block->first, width = column * (block->last - block->first + 1);
     const double top = arena_y(j->plan_info, bottom, block->offset + block->bytes);
     const double height = arena_y(j->plan_info, bottom, block->offset) - top;
@@ -150,7 +150,7 @@ static void draw_legend(page *p, const job *j, double y)
         for (size_t b = 0; b < j->plan_info->block_count; ++b) {
             const qnnrt_plan_block *block = &j->plan_info->blocks[b];
             const int kept = block->kept != 0;
-            there |= strcmp(block_kind(j, block), kinds[k].kind) == 0 && kept == kinds[k].kept;
+            there |= strcmp(block_kind(block), kinds[k].kind) == 0 && kept == kinds[k].kept;
             rest |= kept && block->last + 1u < j->info->step_count;
         }
         if (there) x = draw_key(p, x, y, kinds[k].kind, kinds[k].label);

@@ -157,16 +157,16 @@ static const qnnrt_plan_block **sorted_blocks(const qnnrt_plan_info *plan)
     return list;
 }
 
-static const char *block_kind(const job *j, const qnnrt_plan_block *block)
+static const char *block_kind(const qnnrt_plan_block *block)
 {
     if (block->entry == QNNRT_NO_ENTRY) return "buffer";
-    return role_name(j->info->slots[block->slot].role);
+    return role_name(block->slot->role);
 }
 
 static char *block_name(const job *j, const qnnrt_plan_block *block)
 {
-    if (block->entry == QNNRT_NO_ENTRY) return cli_text("buffer %ld", (long)block->slot);
-    return cli_shown(j->info->slots[block->slot].address);
+    if (block->entry == QNNRT_NO_ENTRY) return cli_text("buffer %lu", (unsigned long)(block - j->plan_info->blocks));
+    return cli_shown(block->slot->address);
 }
 
 static void say_blocks(const tool *t, const job *j)
@@ -182,7 +182,7 @@ static void say_blocks(const tool *t, const job *j)
         cells[i][0] = cli_text("%llu", (unsigned long long)block->offset);
         cells[i][1] = cli_text("%llu", (unsigned long long)block->bytes);
         cells[i][2] = first == last ? cli_text("%lu", first) : cli_text("%lu-%lu", first, last);
-        cells[i][3] = cli_text("%s", block_kind(j, block));
+        cells[i][3] = cli_text("%s", block_kind(block));
         cells[i][4] = cli_text("%s", block->kept ? "kept" : "-");
         cells[i][5] = block_name(j, block);
     }
@@ -215,7 +215,6 @@ static void plan_job(tool *t, job *j)
     j->plan_info = qnnrt_plan_get_info(j->plan);
     for (size_t b = 0; b < j->plan_info->block_count; ++b) {
         const qnnrt_plan_block *block = &j->plan_info->blocks[b];
-        if (block->entry == 0 && block->slot >= 0 && (size_t)block->slot < j->info->slot_count)
-            j->blocks[block->slot] = block;
+        if (block->entry == 0) j->blocks[block->slot - j->info->slots] = block;
     }
 }

@@ -185,7 +185,7 @@ static void report_edges(json *j, const qnnrt_pipeline_info *info)
         json_string(j, "from", edge->from->name);
         json_count(j, "to_step", edge->to_step);
         json_string(j, "to", edge->to->name);
-        json_int(j, "slot", edge->slot);
+        json_count(j, "slot", (size_t)(edge->slot - info->slots));
         json_string(j, "reason", edge->reason);
         json_close(j);
     }
@@ -224,7 +224,7 @@ static void report_results(json *j, const job *from)
         const output_file *file = &from->written[i];
         json_open(j, NULL, '{', 1);
         json_count(j, "inference", file->inference);
-        json_int(j, "slot", file->slot);
+        json_count(j, "slot", (size_t)(file->slot - from->info->slots));
         json_string(j, "data_type", file->form == FORM_FLOAT ? "float" : "native");
         json_count(j, "bytes", file->bytes);
         json_string(j, "file", file->path);

@@ -64,9 +64,9 @@ static void place_input(tool *t, const input_option *input)
             continue;
         }
         ++placed;
-        if (j->input_files[slot] != NULL)
-            fail(t, j, NULL, "--input %s: this input is given twice, by %s too", input->text, j->input_files[slot]);
-        j->input_files[slot] = input->file;
+        if (j->input_files[slot - j->info->slots] != NULL)
+            fail(t, j, NULL, "--input %s: this input is given twice, by %s too", input->text, j->input_files[slot - j->info->slots]);
+        j->input_files[slot - j->info->slots] = input->file;
     }
     if (asked == 0)
         fail(t, NULL, NULL, "--input %s: pipeline \"%s\" is not among those of --graph", input->text, graph);
@@ -98,8 +98,8 @@ static char *read_input(tool *t, job *j, const char *path, size_t most, size_t *
 
 static int load_input(tool *t, job *j, qnnrt_run *run, qnnrt_slot slot)
 {
-    const qnnrt_tensor_info *tensor = j->info->slots[slot].tensor;
-    const char *path = j->input_files[slot];
+    const qnnrt_tensor_info *tensor = slot->tensor;
+    const char *path = j->input_files[slot - j->info->slots];
     const size_t native = (size_t)tensor->bytes, floats = (size_t)tensor->count * sizeof(float);
     const size_t most = native > floats ? native : floats;
     int loaded = 0;
@@ -114,7 +114,7 @@ static int load_input(tool *t, job *j, qnnrt_run *run, qnnrt_slot slot)
         const float *values = (const float *)(const void *)data;
         loaded = qnnrt_write_f32(run, slot, 0, values, (size_t)tensor->count) == QNNRT_OK;
         if (!loaded) fail(t, j, qnnrt_run_error(run)->hint, "%s: %s", path, qnnrt_run_error(run)->text);
-        j->input_floats[slot] = 1;
+        j->input_floats[slot - j->info->slots] = 1;
     } else if (bytes == native && !wants_float) {
         void *to = qnnrt_data_slot(run, slot, NULL);
         loaded = to != NULL;
@@ -122,7 +122,7 @@ static int load_input(tool *t, job *j, qnnrt_run *run, qnnrt_slot slot)
         else fail(t, j, NULL, "%s: the input has no memory", path);
     } else {
         struct stat status;
-        char *name = cli_shown(j->info->slots[slot].address), *dims = dims_text(tensor);
+        char *name = cli_shown(slot->address), *dims = dims_text(tensor);
         unsigned long long found = bytes;
         if (stat(path, &status) == 0 && S_ISREG(status.st_mode)) found = (unsigned long long)status.st_size;
         fail(t, j, NULL, "%s has %llu bytes; input \"%s\" (%s %s) takes %llu bytes native%s or %llu bytes float32%s", path,
@@ -146,7 +146,7 @@ static int load_inputs(tool *t, job *j, qnnrt_run *run)
             ++zero;
             continue;
         }
-        if (!load_input(t, j, run, (qnnrt_slot)i)) return 0;
+        if (!load_input(t, j, run, &j->info->slots[i])) return 0;
         char *name = cli_shown(j->info->slots[i].address);
         say(t, "  input     \"%s\" from %s, %s\n", name, j->input_files[i], j->input_floats[i] ? "float32" : "native");
         free(name);
@@ -201,7 +201,7 @@ static void note_file(job *j, uint32_t inference, qnnrt_slot slot, number_form f
 static int write_output(tool *t, job *j, qnnrt_run *run, uint32_t inference, qnnrt_slot slot, number_form form,
                         const char *folder, const char *name)
 {
-    const qnnrt_tensor_info *tensor = j->info->slots[slot].tensor;
+    const qnnrt_tensor_info *tensor = slot->tensor;
     const size_t count = (size_t)tensor->count;
     float *values = NULL;
     const void *data = NULL;
@@ -238,8 +238,8 @@ static int write_outputs(tool *t, job *j, qnnrt_run *run, uint32_t inference)
         const number_form first = set->output_form == FORM_NATIVE ? FORM_NATIVE : FORM_FLOAT;
         /* The native file first: it is there even for a type that has no float form. */
         if (set->output_form == FORM_BOTH)
-            good = write_output(t, j, run, inference, (qnnrt_slot)i, FORM_NATIVE, folder, j->native_files[i]);
-        good = write_output(t, j, run, inference, (qnnrt_slot)i, first, folder, j->files[i]) && good;
+            good = write_output(t, j, run, inference, &j->info->slots[i], FORM_NATIVE, folder, j->native_files[i]);
+        good = write_output(t, j, run, inference, &j->info->slots[i], first, folder, j->files[i]) && good;
     }
     free(folder);
     return good;

@@ -135,7 +135,7 @@ static void raw_begin(raw_side *raw, const char *what, const char *path, qnnrt_r
         t->v.quant.defined = t->v.quant.encoding = RAW_UNDEFINED;
         t->v.rank = info->slots[s].tensor->rank;
         t->v.dims = info->slots[s].tensor->dims;
-        t->v.data = qnnrt_data_slot(run, (qnnrt_slot)s, NULL);
+        t->v.data = qnnrt_data_slot(run, &info->slots[s], NULL);
         t->v.data_size = (uint32_t)info->slots[s].tensor->bytes;
     }
 }

@@ -17,8 +17,8 @@ enum { CONTROL = 8, DOCUMENTS = 6, SEPARATOR = 0x1E };
 static const qnnrt_tensor_info *tensor_of(const qnnrt_llm__graph *graph, qnnrt_slot slot)
 {
     const qnnrt_pipeline_info *info = qnnrt_pipeline_get_info(graph->pipeline);
-    MUST(slot >= 0 && (size_t)slot < info->slot_count && info->slots[slot].tensor != NULL);
-    return info->slots[slot].tensor;
+    MUST(slot >= info->slots && slot < info->slots + info->slot_count && slot->tensor != NULL);
+    return slot->tensor;
 }
 
 static void check_inputs(const qnnrt_llm *llm, const qnnrt_llm__graph *graph)

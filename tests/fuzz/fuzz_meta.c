@@ -136,16 +136,16 @@ static void check_pipeline(const qnnrt_pipeline *p)
         const qnnrt_edge_info *e = &info->edges[i];
         MUST(e->from_step < e->to_step && e->to_step < info->step_count && e->reason != NULL);
         MUST(same_facts(e->from, e->to));
-        MUST(e->slot >= 0 && (size_t)e->slot < info->slot_count);
-        MUST(info->slots[e->slot].role == QNNRT_ROLE_EDGE && info->slots[e->slot].tensor == e->from);
-        MUST(info->slots[e->slot].first == e->from_step && info->slots[e->slot].last >= e->to_step);
+        MUST(e->slot >= info->slots && e->slot < info->slots + info->slot_count);
+        MUST(e->slot->role == QNNRT_ROLE_EDGE && e->slot->tensor == e->from);
+        MUST(e->slot->first == e->from_step && e->slot->last >= e->to_step);
     }
     for (i = 0; i < info->slot_count && i < 200; ++i) {
         const qnnrt_slot_info *s = &info->slots[i];
-        qnnrt_slot found = 12345;
+        qnnrt_slot found = (qnnrt_slot)p;
         MUST(s->tensor != NULL && s->first <= s->last && s->last < info->step_count && s->address != NULL);
         (void)GOOD(qnnrt_slot_find(p, s->address, s->role, &found, fresh(&err)), found != QNNRT_NO_SLOT ? s : NULL, &err);
-        MUST(found == (qnnrt_slot)i);
+        MUST(found == s);
     }
 }
 
@@ -244,14 +244,14 @@ static void play_run(qnnrt_run *run, int kept)
             own[s] = malloc((size_t)t->bytes);
             MUST(own[s] != NULL);
             memset(own[s], 0x11, (size_t)t->bytes);
-            MUST(qnnrt_bind_slot(run, (qnnrt_slot)s, own[s], (size_t)t->bytes - 1) == QNNRT_E_MISMATCH);
-            MUST(qnnrt_bind_slot(run, (qnnrt_slot)s, own[s], (size_t)t->bytes) == QNNRT_OK);
+            MUST(qnnrt_bind_slot(run, &info->slots[s], own[s], (size_t)t->bytes - 1) == QNNRT_E_MISMATCH);
+            MUST(qnnrt_bind_slot(run, &info->slots[s], own[s], (size_t)t->bytes) == QNNRT_OK);
         }
-        data = qnnrt_data_slot(run, (qnnrt_slot)s, &bytes);
+        data = qnnrt_data_slot(run, &info->slots[s], &bytes);
         if (data == NULL) { MUST(bytes == t->bytes); continue; }
         MUST(bytes == t->bytes);
         if (chance(2)) memset(data, (int)chance(256), bytes);
-        play_values(run, (qnnrt_slot)s, t);
+        play_values(run, &info->slots[s], t);
     }
     for (s = 0; s < 4; ++s) {
         some_name(info, name, sizeof(name));
@@ -259,13 +259,13 @@ static void play_run(qnnrt_run *run, int kept)
         qnnrt_bind(run, name, NULL, 0);
     }
     for (s = 0; s < most; ++s) {
-        void *data = qnnrt_data_slot(run, (qnnrt_slot)s, &bytes);
+        void *data = qnnrt_data_slot(run, &info->slots[s], &bytes);
         before[s] = data != NULL ? sum_of(data, bytes) : 0;
     }
     result = qnnrt_exec(run);
     if (result != QNNRT_OK) text_clean(qnnrt_run_error(run)->text, 1);
     for (s = 0; s < most && result == QNNRT_OK; ++s) {
-        const unsigned char *data = (const unsigned char *)qnnrt_data_slot(run, (qnnrt_slot)s, &bytes);
+        const unsigned char *data = (const unsigned char *)qnnrt_data_slot(run, &info->slots[s], &bytes);
         MUST(data != NULL);
         if (info->slots[s].role == QNNRT_ROLE_INPUT && kept) MUST(sum_of(data, bytes) == before[s]);
         /* The fake writes a staircase; a neighbour that shares the memory would break it. */
@@ -273,7 +273,7 @@ static void play_run(qnnrt_run *run, int kept)
             for (k = 1; k < bytes; ++k) MUST(data[k] == (unsigned char)(data[0] + k));
     }
     for (s = 0; s < most; ++s) {
-        if (own[s] != NULL && chance(2)) qnnrt_bind_slot(run, (qnnrt_slot)s, NULL, 0);
+        if (own[s] != NULL && chance(2)) qnnrt_bind_slot(run, &info->slots[s], NULL, 0);
     }
     qnnrt_run_destroy(run);
     for (s = 0; s < most; ++s) free(own[s]);
@@ -316,7 +316,8 @@ static void play_plan(const qnnrt_pipeline *const *pipelines, size_t count)
     desc.place_count = (size_t)chance(7);
     for (i = 0; i < desc.place_count; ++i) {
         places[i].entry = (size_t)chance(desc.entry_count);
-        places[i].slot = (qnnrt_slot)chance(qnnrt_pipeline_get_info(entries[places[i].entry].pipeline)->slot_count + 1);
+        places[i].slot = qnnrt_pipeline_get_info(entries[places[i].entry].pipeline)->slots;
+        places[i].slot += chance(qnnrt_pipeline_get_info(entries[places[i].entry].pipeline)->slot_count + 1);
         places[i].buffer = chance(3) ? (size_t)chance(desc.buffer_count) : QNNRT_BUFFER_CALLER;
         places[i].offset = chance(4) ? chance(1000) : UINT64_MAX - chance(1000);
         outside |= places[i].buffer != QNNRT_BUFFER_CALLER;
@@ -443,7 +444,7 @@ static void play_model(qnnrt *model)
             qnnrt_role role = (qnnrt_role)chance(5);
             int ok = GOOD(qnnrt_slot_find(p, some_name(qnnrt_pipeline_get_info(p), name, sizeof(name)), role, &slot, fresh(&err)),
                           slot != QNNRT_NO_SLOT ? name : NULL, &err);
-            if (ok) MUST((size_t)slot < qnnrt_pipeline_get_info(p)->slot_count);
+            if (ok) MUST((size_t)(slot - qnnrt_pipeline_get_info(p)->slots) < qnnrt_pipeline_get_info(p)->slot_count);
             slot = 0;
         }
         if (qnnrt_pipeline_get_info(p)->failure == NULL && wired < 8) pipelines[wired++] = p;

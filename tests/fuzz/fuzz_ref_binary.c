@@ -97,7 +97,7 @@ static void execute(qnnrt *model)
         if (result != QNNRT_OK) { error_is_good(&err, result); continue; }
         for (size_t slot = 0; slot < info->slot_count; ++slot) {
             size_t size = 0;
-            unsigned char *at = (unsigned char *)qnnrt_data_slot(run, (qnnrt_slot)slot, &size);
+            unsigned char *at = (unsigned char *)qnnrt_data_slot(run, &info->slots[slot], &size);
             if (at == NULL) continue;
             if (info->slots[slot].role == QNNRT_ROLE_INPUT)
                 for (size_t k = 0; k < size; ++k) at[k] = (unsigned char)(k * 37 + slot);

@@ -33,16 +33,16 @@ static void check_pipeline(const qnnrt_pipeline *p)
         MUST(e->from->quant.encoding == e->to->quant.encoding);
         if (e->from->quant.encoding == QNNRT_ENCODING_PER_TENSOR)
             MUST(meta_bits(e->from->quant.scale) == meta_bits(e->to->quant.scale) && e->from->quant.offset == e->to->quant.offset);
-        MUST(e->slot >= 0 && (size_t)e->slot < info->slot_count);
-        MUST(info->slots[e->slot].role == QNNRT_ROLE_EDGE && info->slots[e->slot].tensor == e->from);
-        MUST(info->slots[e->slot].first == e->from_step && info->slots[e->slot].last >= e->to_step);
+        MUST(e->slot >= info->slots && e->slot < info->slots + info->slot_count);
+        MUST(e->slot->role == QNNRT_ROLE_EDGE && e->slot->tensor == e->from);
+        MUST(e->slot->first == e->from_step && e->slot->last >= e->to_step);
     }
     for (i = 0; i < info->slot_count && i < 100; ++i) {
         const qnnrt_slot_info *s = &info->slots[i];
-        qnnrt_slot found = 12345;
+        qnnrt_slot found = (qnnrt_slot)p;
         MUST(s->tensor != NULL && s->first <= s->last && s->last < info->step_count && s->address != NULL);
         (void)GOOD(qnnrt_slot_find(p, s->address, s->role, &found, fresh(&err)), found != QNNRT_NO_SLOT ? s : NULL, &err);
-        MUST(found == (qnnrt_slot)i);
+        MUST(found == s);
     }
 }
 
@@ -56,8 +56,9 @@ static void check_plan(const qnnrt_plan *plan, const qnnrt_plan_desc *desc)
         MUST(a->bytes > 0 && a->offset <= info->peak && a->bytes <= info->peak - a->offset);
         MUST(a->first <= a->last && a->entry < desc->entry_count);
         MUST(a->offset % (desc->align != 0 ? desc->align : 64) == 0);
-        MUST((size_t)a->slot < qnnrt_pipeline_get_info(desc->entries[a->entry].pipeline)->slot_count);
-        MUST(a->bytes >= qnnrt_pipeline_get_info(desc->entries[a->entry].pipeline)->slots[a->slot].tensor->bytes);
+        MUST((size_t)(a->slot - qnnrt_pipeline_get_info(desc->entries[a->entry].pipeline)->slots) <
+             qnnrt_pipeline_get_info(desc->entries[a->entry].pipeline)->slot_count);
+        MUST(a->bytes >= a->slot->tensor->bytes);
         for (k = 0; k < i; ++k) {
             const qnnrt_plan_block *b = &info->blocks[k];
             uint32_t ga = desc->entries[a->entry].group, gb = desc->entries[b->entry].group;

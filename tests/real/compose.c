@@ -587,7 +587,7 @@ static uint64_t outputs_of(qnnrt *model, const char *name)
     if (qnnrt_prepare(model, name, &run, &err) != QNNRT_OK) { printf("%s\n", err.text); return 0; }
     info = qnnrt_pipeline_get_info(qnnrt_run_pipeline(run));
     for (s = 0; s < info->slot_count; ++s) {
-        unsigned char *data = (unsigned char *)qnnrt_data_slot(run, (qnnrt_slot)s, &bytes);
+        unsigned char *data = (unsigned char *)qnnrt_data_slot(run, &info->slots[s], &bytes);
         uint32_t seed = (uint32_t)strlen(info->slots[s].address);      /* by name: the order may differ */
         if (info->slots[s].role != QNNRT_ROLE_INPUT) continue;
         if (info->slots[s].tensor->dtype == QNNRT_DTYPE_I32) for (k = 0; k < bytes; ++k) data[k] = k % 4 == 0 ? (unsigned char)(65 + k) : 0;
@@ -595,7 +595,7 @@ static uint64_t outputs_of(qnnrt *model, const char *name)
     }
     if (qnnrt_exec(run) != QNNRT_OK) { printf("%s\n", qnnrt_run_error(run)->text); hash = 0; }
     for (s = 0; s < info->slot_count && hash != 0; ++s) {
-        const unsigned char *data = (const unsigned char *)qnnrt_data_slot(run, (qnnrt_slot)s, &bytes);
+        const unsigned char *data = (const unsigned char *)qnnrt_data_slot(run, &info->slots[s], &bytes);
         if (info->slots[s].role != QNNRT_ROLE_OUTPUT) continue;
         for (k = 0; k < bytes; ++k) hash = (hash ^ data[k]) * 0x100000001b3u;
     }

@@ -74,7 +74,7 @@ static void check_files(qnnrt_run *run, const case_files *files)
         REAL_OK(qnnrt_slot_find(qnnrt_run_pipeline(run), file->name,
                                 file->output ? QNNRT_ROLE_OUTPUT : QNNRT_ROLE_INPUT, &slot, &err), &err);
         CHECK(file->data != NULL);
-        CHECK_EQ(info->slots[slot].tensor->bytes, file->bytes);
+        CHECK_EQ(slot->tensor->bytes, file->bytes);
     }
 }
 
@@ -282,7 +282,7 @@ static void chain_singly(qnnrt *model, const case_files *files, unsigned char hi
         for (i = 0; i < 2; ++i) {
             if (info->slots[i].role != QNNRT_ROLE_INPUT) continue;
             CHECK_EQ(info->slots[i].tensor->bytes, from_bytes);
-            memcpy(qnnrt_data_slot(run, (qnnrt_slot)i, NULL), from, from_bytes);
+            memcpy(qnnrt_data_slot(run, &info->slots[i], NULL), from, from_bytes);
         }
         REAL_OK(qnnrt_exec(run), qnnrt_run_error(run));
         for (i = 0; i < 2; ++i) {
@@ -290,7 +290,7 @@ static void chain_singly(qnnrt *model, const case_files *files, unsigned char hi
             if (info->slots[i].role != QNNRT_ROLE_OUTPUT) continue;
             from_bytes = (size_t)info->slots[i].tensor->bytes;
             CHECK(from_bytes <= 4096);
-            memcpy(to, qnnrt_data_slot(run, (qnnrt_slot)i, NULL), from_bytes);
+            memcpy(to, qnnrt_data_slot(run, &info->slots[i], NULL), from_bytes);
             if (step < 2) hidden_bytes[step] = from_bytes;
             from = to;
         }
@@ -355,7 +355,7 @@ TEST(chain_of_three)
     REAL_OK(qnnrt_run_create(mem, 0, &run, &err), &err);
     for (i = 0; i < info->slot_count; ++i) {
         size_t bytes;
-        const unsigned char *at = (const unsigned char *)qnnrt_data_slot(run, (qnnrt_slot)i, &bytes);
+        const unsigned char *at = (const unsigned char *)qnnrt_data_slot(run, &info->slots[i], &bytes);
         CHECK(at >= (unsigned char *)mem_desc.data && at + bytes <= (unsigned char *)mem_desc.data + mem_desc.bytes);
         ++blocks_in;
     }
@@ -372,7 +372,7 @@ TEST(chain_of_three)
         CHECK_EQ(edge->to_step, i + 1);
         CHECK_STR(edge->reason, "the only pair that fits");
         CHECK(strcmp(edge->from->name, edge->to->name) != 0);
-        CHECK_EQ(info->slots[edge->slot].role, QNNRT_ROLE_EDGE);
+        CHECK_EQ(edge->slot->role, QNNRT_ROLE_EDGE);
         CHECK(qnnrt_data(run, from, NULL) != NULL);
         CHECK(qnnrt_data(run, from, NULL) == qnnrt_data(run, to, NULL));
         CHECK(qnnrt_data(run, from, NULL) == qnnrt_data_slot(run, edge->slot, NULL));
@@ -385,7 +385,7 @@ TEST(chain_of_three)
     TRY(chain_singly(model, &files, hidden, hidden_bytes, logits));
     CHECK(memcmp(logits, files.tensors[1].data, files.tensors[1].bytes) == 0);
     for (i = 0; i < 2; ++i) {
-        CHECK_EQ(info->slots[info->edges[i].slot].tensor->bytes, hidden_bytes[i]);
+        CHECK_EQ(info->edges[i].slot->tensor->bytes, hidden_bytes[i]);
         REAL_OK(qnnrt_bind_slot(run, info->edges[i].slot, own[i], sizeof own[i]), qnnrt_run_error(run));
     }
     memset(qnnrt_data(run, "logits", NULL), 0, files.tensors[1].bytes);

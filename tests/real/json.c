@@ -319,7 +319,7 @@ static void run_files(qnnrt_run *run, const char *folder)
             if (slot->role != (side == 0 ? QNNRT_ROLE_INPUT : QNNRT_ROLE_OUTPUT)) continue;
             snprintf(path, sizeof path, "%.900s/%.200s%s.raw", folder, slot->tensor->name, side == 0 ? "" : ".expected");
             file = (unsigned char *)test_read_file(path, &size);
-            data = (unsigned char *)qnnrt_data_slot(run, (qnnrt_slot)s, &bytes);
+            data = (unsigned char *)qnnrt_data_slot(run, slot, &bytes);
             CHECK(file != NULL && data != NULL);
             CHECK_EQ(size, bytes);
             if (side == 0) memcpy(data, file, bytes);

@@ -102,7 +102,7 @@ static void compare(qnnrt *one, qnnrt *four, const char *prefix)
             if (info[k]->slots[i].role == QNNRT_ROLE_OUTPUT) ++outputs[k];
             if (info[k]->slots[i].role != QNNRT_ROLE_INPUT) continue;
             ++inputs[k];
-            fill(info[k]->slots[i].tensor, qnnrt_data_slot(run[k], (qnnrt_slot)i, NULL));
+            fill(info[k]->slots[i].tensor, qnnrt_data_slot(run[k], &info[k]->slots[i], NULL));
         }
     }
     CHECK_EQ(info[0]->step_count, 1);
@@ -131,8 +131,8 @@ static void compare(qnnrt *one, qnnrt *four, const char *prefix)
         int is_logits = strcmp(tensor->name, "logits") == 0;
         if (info[0]->slots[i].role == QNNRT_ROLE_EDGE) continue;
         REAL_OK(qnnrt_slot_find(pipelines[1], tensor->name, info[0]->slots[i].role, &other, &err), &err);
-        CHECK(same_facts(tensor, info[1]->slots[other].tensor));
-        a = qnnrt_data_slot(run[0], (qnnrt_slot)i, NULL);
+        CHECK(same_facts(tensor, other->tensor));
+        a = qnnrt_data_slot(run[0], &info[0]->slots[i], NULL);
         b = qnnrt_data_slot(run[1], other, NULL);
         if (info[0]->slots[i].role == QNNRT_ROLE_INPUT) {
             CHECK(memcmp(a, b, tensor->bytes) == 0);      /* kept, and the same for both */
@@ -199,7 +199,7 @@ TEST(float_io)
         REAL_OK(qnnrt_prepare(model, info->name, &run, &err), &err);
         for (i = 0; i < info->slot_count; ++i)
             if (info->slots[i].role == QNNRT_ROLE_INPUT)
-                fill(info->slots[i].tensor, qnnrt_data_slot(run, (qnnrt_slot)i, NULL));
+                fill(info->slots[i].tensor, qnnrt_data_slot(run, &info->slots[i], NULL));
         REAL_OK(qnnrt_exec(run), qnnrt_run_error(run));
         logits = (const float *)qnnrt_data(run, "logits", &bytes);
         CHECK(logits != NULL);
