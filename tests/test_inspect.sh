@@ -375,7 +375,8 @@ fi
 # ---- the pictures of the README --------------------------------------------------------------------
 
 # Every line of the README that makes a picture makes the one that is there.
-grep -oE '^    build/qnnrt-run (inspect|plan) .*--svg [^ ]+$' "$tests/../README.md" >"$tmp/lines"
+ctx=$(sed -n 's/^    ctx=\([^;]*\);.*/\1/p' "$tests/../README.md" | head -n 1)
+grep -oE '^    build/qnnrt-run (inspect|plan) .*--svg [^ ]+$' "$tests/../README.md" | sed "s|\$ctx|$ctx|" >"$tmp/lines"
 check readme_lines "$(wc -l <"$tmp/lines") lines in README.md, not 4" test "$(wc -l <"$tmp/lines")" -eq 4
 while read -r _ command model rest; do
     case $rest in *system_so*) if [ ! -e "$system" ]; then skip readme_picture "$system is missing"; continue; fi ;; esac

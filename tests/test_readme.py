@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The C snippets of README.md and of the header's first screen compile and link."""
+"""The C programs of README.md and of the headers' first screens compile; those of README.md print what it says."""
 import os
 import re
 import shutil
@@ -27,9 +27,46 @@ def check(name, source, flags):
         print("readme: %s: does not compile:\n%s" % (name, run.stderr[:2000]))
 
 
+def prints(name, source, model, make, wanted):
+    """Compile a program of the README, make the folder that it opens in another place, run it, compare what it prints."""
+    global passed, failed
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "snippet.c")
+        made = os.path.join(folder, "model")
+        os.mkdir(made)
+        with open(path, "w") as out:
+            out.write(source.replace('"%s"' % model, '"%s"' % made))
+        program = os.path.join(folder, "a.out")
+        try:
+            subprocess.run([made if word == "MODEL" else word for word in make], cwd=TOP, check=True, capture_output=True, text=True)
+            subprocess.run(CC.split() + ["-std=c99", "-I.", "-Itools", path, "-o", program, "-ldl"],
+                           cwd=TOP, check=True, capture_output=True, text=True)
+            found = subprocess.run([program], cwd=TOP, capture_output=True, text=True, check=True).stdout
+        except (OSError, subprocess.CalledProcessError) as error:
+            found = "%s\n%s" % (error, getattr(error, "stderr", ""))
+    if found.strip() == wanted.strip():
+        passed += 1
+    else:
+        failed += 1
+        print("readme: %s prints\n%s\n  instead of\n%s" % (name, found, wanted))
+
+
 readme = open(os.path.join(TOP, "README.md")).read()
-for number, snippet in enumerate(re.findall(r"```c\n(.*?)```", readme, re.S)):
+snippets = re.findall(r"```c\n(.*?)```", readme, re.S)
+for number, snippet in enumerate(snippets):
     check("README.md snippet %d" % number, snippet, [])
+
+# The line that each program prints stands below it.
+outputs = re.findall(r"\./a\.out` prints\n\n    ([^\n]+)\n", readme)
+if len(snippets) != 2 or len(outputs) != 2:
+    failed += 1
+    print("readme: README.md has %d programs and %d outputs of them, not 2 and 2" % (len(snippets), len(outputs)))
+else:
+    prints("the first program", snippets[0], "build/run/ref/model",
+           ["build/examples/05_make_model", "tests/data/llm/model", "MODEL"], outputs[0])
+    prints("the second program", snippets[1], "build/llm-run/ref/model",
+           ["build/examples/llm/export", "tests/data/llm/model", "MODEL", "--type", "w8a16", "--shards", "4",
+            "--backend_so", "build/libQnnRef.so"], outputs[1])
 
 def first_screen(path, last):
     """The program on a header's first screen."""
