@@ -5082,7 +5082,7 @@ static const char *qnnrt__table_unsupported(qnnrt__arena *arena, const qnnrt_gra
 /* =====================================================================================
    COMPARE                                                                      >>compare
    Whether two tensors, or two sources of one context, say the same, and where they differ.
-   Needs: >>err >>dtype >>names >>table     Knows nothing of: where a table came from
+   Needs: >>err >>dtype >>abi >>names >>table     Knows nothing of: where a table came from
    ===================================================================================== */
 
 /* Bit-exact: equal codes must mean equal numbers. */
@@ -5909,7 +5909,7 @@ static qnnrt_result qnnrt__system_read(const qnnrt__system *system, qnnrt__table
    name the place. A record comes as {"version", "info": {...}}, or flat: an object "info"
    counts as part of the record around it. Keys come in any order; unknown ones are stepped
    over, and one that is there twice is refused.
-   Needs: >>mem >>err >>names >>table, and qnnrt_json.h
+   Needs: >>mem >>err >>abi >>names >>table, and qnnrt_json.h
    Knows nothing of: what the members mean
    ===================================================================================== */
 
@@ -8498,7 +8498,7 @@ static qnnrt_result qnnrt__scan_choose(qnnrt__scan *scan, const char *folder, in
    PIPELINE                                                                     >>pipeline
    Graphs in order, and which output feeds which input. Every match has a reason, and what
    does not fit is refused by name: equal bytes with another scale compute fluent nonsense.
-   Needs: >>mem >>err >>log >>sort >>compare >>scan (names) >>profile (its struct)
+   Needs: >>os >>mem >>err >>log >>sort >>compare >>scan (names) >>profile (its struct)
           >>context (its struct)
    Knows nothing of: memory, execution
    ===================================================================================== */

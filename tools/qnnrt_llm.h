@@ -772,6 +772,16 @@ struct qnnrt_llm {
     uint32_t          sessions;         /* that use it; any thread changes it */
 };
 
+QNNRT_LLM_API const char *qnnrt_llm_role_name(qnnrt_llm_role role)
+{
+    static const char *const names[] = {
+#define QNNRT_LLM_X(name, text, layer) text,
+        QNNRT_LLM_ROLES(QNNRT_LLM_X)
+#undef QNNRT_LLM_X
+    };
+    return (size_t)role < sizeof names / sizeof names[0] ? names[role] : names[0];
+}
+
 /* Return 1 for a role that each layer has. */
 static int qnnrt_llm__layered(qnnrt_llm_role role)
 {
@@ -2106,7 +2116,7 @@ static int qnnrt_llm__items_same_facts(const qnnrt_tensor_info *a, const qnnrt_t
    GROUP                                                                         >>group
    Chooses the graphs: the pipelines of the model or, if no names join its shards, graphs of all
    shards with equal tokens per call.
-   Needs: >>config >>names >>items     Knows nothing of: caches, wiring
+   Needs: >>config >>shape >>names >>items     Knows nothing of: caches, wiring
    ===================================================================================== */
 
 typedef struct qnnrt_llm__group_part {
@@ -2580,7 +2590,7 @@ static qnnrt_result qnnrt_llm__layout_deliver(qnnrt_llm__items *work)
    ORDER                                                                         >>order
    Layers and heads of ExecuTorch's caches, which follow from numbers in the names of inputs and from
    the order of outputs.
-   Needs: >>config >>names >>items >>layout     Knows nothing of: shapes, wiring
+   Needs: >>config >>shape >>names >>items >>layout     Knows nothing of: shapes, wiring
    ===================================================================================== */
 
 /* An input identified by its <j>, or an output identified by its order. */
@@ -6773,16 +6783,6 @@ done:
    Checks arguments and calls the rooms above.
    Needs: every room above     Knows nothing of: anything more
    ===================================================================================== */
-
-QNNRT_LLM_API const char *qnnrt_llm_role_name(qnnrt_llm_role role)
-{
-    static const char *const names[] = {
-#define QNNRT_LLM_X(name, text, layer) text,
-        QNNRT_LLM_ROLES(QNNRT_LLM_X)
-#undef QNNRT_LLM_X
-    };
-    return (size_t)role < sizeof names / sizeof names[0] ? names[role] : names[0];
-}
 
 QNNRT_LLM_API qnnrt_result qnnrt_llm_open(qnnrt *model, const qnnrt_llm_desc *desc, qnnrt_llm **out,
                                           qnnrt_error *err)
