@@ -121,7 +121,7 @@ static inline const char *life_left(void)
                  (unsigned long long)life_fds(), (unsigned long long)life_watch.fds);
     else if (life_watch.locked || life_watch.lock_misused)
         snprintf(text, sizeof(text), "the lock was held, taken or given back twice");
-    else if (strstr(life_watch.log, "is no handle of this library") != NULL
+    else if (strstr(life_watch.log, "is not a handle of this library") != NULL
              || strstr(life_watch.log, "was freed") != NULL)
         snprintf(text, sizeof(text), "a call on a handle that is none: %.500s", life_watch.log);
     else if (life_watch.unclean)

@@ -9,7 +9,6 @@
 #include "heap.h"
 #include <math.h>
 #include <sys/stat.h>
-#include <time.h>
 
 static qnnrt_error err;                  /* of the last call that takes one */
 static qnnrt_backend *backend;
@@ -1591,14 +1590,14 @@ TEST(every_allocation_may_fail)
     without_text = 0;
 }
 
-/* 100,000 tensors and nodes in the worst order; the last output is missing, so the vendor is not asked. */
+/* 200,000 tensors and nodes in the worst order; the last output is missing, so the vendor is not called.
+   With a search for each it would be 4 x 10^10 steps, and the runner's limit of time would end the program. */
 TEST(large_graphs_take_their_time_in_proportion)
 {
-    enum { NODES = 100000 };
+    enum { NODES = 200000 };
     qnnrt_builder *b;
     qnnrt *built;
     qnnrt_tensor *t = (qnnrt_tensor *)malloc((NODES + 1) * sizeof(*t));
-    const clock_t began = clock();
     qnnrt_backend_desc desc;
     qnnrt_backend *own;
     size_t i;
@@ -1618,7 +1617,6 @@ TEST(large_graphs_take_their_time_in_proportion)
     CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_E_ARG);
     CHECK_STR(err.text, "\"loop\" -> \"loop\"");
     free(t);
-    CHECK(clock() - began < 10 * CLOCKS_PER_SEC);
     CHECK_EQ(qnnrt_backend_close(own), QNNRT_OK);
 }
 

@@ -297,7 +297,7 @@ TEST(tensors_are_refused_with_the_reason)
     t = tensor("t", Q_NATIVE, 0x232, 2, dims_w);
     CHECK_EQ(ref.graph_tensor(w.graph, &t), 0);
     CHECK_EQ(ref.graph_tensor(w.graph, &t), Q_TENSOR_EXISTS);
-    CHECK_STR(ref_lines, "tensor \"t\" in graph \"main\" already");
+    CHECK_STR(ref_lines, "tensor \"t\" already exists in graph \"main\"");
     CHECK_EQ(ref.graph_tensor(w.graph, NULL), Q_TENSOR_HANDLE);
     TRY(world_close(&w));
 }
@@ -360,19 +360,19 @@ TEST(nodes_are_refused_with_the_reason)
     op.v1.params = &param;
     op.v1.param_count = 1;
     CHECK_EQ(ref.add_node(w.graph, op), Q_GRAPH_OP);
-    CHECK_STR(ref_lines, "type 0x0608, which no scalar has");
+    CHECK_STR(ref_lines, "type 0x0608, which a scalar cannot have");
     CHECK_EQ(ref.validate(w.backend, op), Q_OP_REFUSED);
     op = node(NULL, "Relu", &x, 1, &y);
     CHECK_EQ(ref.add_node(w.graph, op), Q_GRAPH_OP);
     op = node("a", "Relu", NULL, 1, &y);
     CHECK_EQ(ref.add_node(w.graph, op), Q_GRAPH_OP);
-    CHECK_STR(ref_lines, "announced and NULL");
+    CHECK_STR(ref_lines, "declared, but the list is NULL");
 
     CHECK_EQ(ref.add_node(w.graph, node("a", "Relu", &x, 1, &y)), 0);
     CHECK_EQ(ref.add_node(w.graph, node("a", "Relu", &x, 1, &n)), Q_GRAPH_OP);
-    CHECK_STR(ref_lines, "node \"a\" in graph \"main\" already");
+    CHECK_STR(ref_lines, "node \"a\" already exists in graph \"main\"");
     CHECK_EQ(ref.add_node(w.graph, node("b", "Relu", &x, 1, &y)), Q_GRAPH_TENSOR);
-    CHECK_STR(ref_lines, "\"y\" is written by node \"a\" already");
+    CHECK_STR(ref_lines, "\"y\" is already written by node \"a\"");
     TRY(world_close(&w));
 }
 
@@ -437,7 +437,7 @@ TEST(calls_in_the_wrong_order_are_told_in_words)
           "graph \"main\" is not finalized");
     TELLS(ref.graph_create(w.context, "main", NULL, &again), Q_GRAPH_NAME, "main");
     CHECK_EQ(ref.finalize(w.graph, NULL, NULL), 0);
-    TELLS(ref.finalize(w.graph, NULL, NULL), Q_NOT_SUPPORTED, "graph \"main\" is finalized");
+    TELLS(ref.finalize(w.graph, NULL, NULL), Q_NOT_SUPPORTED, "graph \"main\" is already finalized");
     TELLS(ref.graph_tensor(w.graph, &late), Q_GRAPH_FINALIZED, "graph \"main\" is finalized");
     TELLS(ref.add_node(w.graph, node("late", "Relu", &x, 1, &y)), Q_GRAPH_FINALIZED,
           "graph \"main\" is finalized");
@@ -567,18 +567,18 @@ TEST(an_execute_checks_what_it_is_given)
     CHECK_STR(ref_lines, words);                                                        \
     in[0] = x; out = y; ref_line_bytes = 0
     in[0] = x; out = y;
-    in[0].v.u.buffer.bytes = 63;      REFUSED("input \"x\": 63 bytes were given, expected are 64");
-    in[0].v.u.buffer.bytes = 128;     REFUSED("128 bytes were given");
-    out.v.u.buffer.bytes = 16;        REFUSED("output \"y\": 16 bytes were given, expected are 32");
+    in[0].v.u.buffer.bytes = 63;      REFUSED("input \"x\": 63 bytes given, expected 64");
+    in[0].v.u.buffer.bytes = 128;     REFUSED("128 bytes given");
+    out.v.u.buffer.bytes = 16;        REFUSED("output \"y\": 16 bytes given, expected 32");
     in[0].v.u.buffer.data = NULL;     REFUSED("\"x\": its data is NULL");
     out.v.u.buffer.data = NULL;       REFUSED("\"y\": its data is NULL");
-    in[0].v.id = 77;                  REFUSED("id 77, which is no input");
-    in[0].v.id = y.v.id;              REFUSED("which is no input");
-    out.v.id = x.v.id;                REFUSED("which is no output");
+    in[0].v.id = 77;                  REFUSED("id 77, which is not an input");
+    in[0].v.id = y.v.id;              REFUSED("which is not an input");
+    out.v.id = x.v.id;                REFUSED("which is not an output");
     in[0].v.dims = dims_y;            REFUSED("is [2, 8], not [2, 4]");
     in[0].v.dtype = 0x132;            REFUSED("is FLOAT_32, not UINT_32");
     in[0].v.mem_type = 5;             REFUSED("memory type 5");
-    in[0].v.mem_type = 1;             REFUSED("is no handle of this library");
+    in[0].v.mem_type = 1;             REFUSED("is not a handle of this library");
     in[0].version = 3;                REFUSED("struct version 3");
     CHECK_EQ(ref.execute(w.graph, in, 0, &out, 1, NULL, NULL), Q_GRAPH_TENSOR);
     CHECK_STR(ref_lines, "input \"x\" of graph \"main\" is missing: 0 of 1");
@@ -897,11 +897,11 @@ static uint64_t script_end(script *s)
     return bytes;
 }
 
-/* A node with all its tensors as outputs and a million inputs, one with very many parameters. */
+/* A node with all its tensors as outputs and a million inputs, one with very many parameters. With
+   a search for each it would be 10^11 steps, and the runner's limit of time would end the program. */
 TEST(a_binary_of_megabytes_is_refused_in_a_moment)
 {
     enum { OUTPUTS = 100000, INPUTS = 1000000, PARAMETERS = 100000 };
-    const clock_t began = clock();
     q_handle context = NULL;
     script s;
     uint32_t i;
@@ -935,9 +935,8 @@ TEST(a_binary_of_megabytes_is_refused_in_a_moment)
     }
     CHECK_EQ(ref.load(w.backend, w.device, NULL, s.data, script_end(&s), &context, NULL),
              Q_CONTEXT_FROM_BINARY);
-    CHECK_STR(ref_lines, "100000 parameters, no operator more than 64");
+    CHECK_STR(ref_lines, "node \"n\" has 100000 parameters; operators have at most 64");
     free(s.data);
-    CHECK(clock() - began < 20 * CLOCKS_PER_SEC);
     TRY(world_close(&w));
 }
 
@@ -1114,9 +1113,9 @@ TEST(unknown_freed_and_foreign_handles_are_refused)
     x = with_data(x, input, sizeof(input));
     y = with_data(y, output, sizeof(output));
     CHECK_EQ(ref.backend_create(bogus, NULL, &out), Q_BACKEND_ARGUMENT);
-    CHECK_STR(ref_lines, "is no handle of this library; a log is expected");
+    CHECK_STR(ref_lines, "is not a handle of this library; expected a log");
     CHECK_EQ(ref.backend_create(w.device, NULL, &out), Q_BACKEND_ARGUMENT);
-    CHECK_STR(ref_lines, "; a log is expected");
+    CHECK_STR(ref_lines, "; expected a log");
     CHECK_EQ(ref.context_create(NULL, NULL, NULL, &out), Q_CONTEXT_HANDLE);
     CHECK_EQ(ref.context_create(w.backend, bogus, NULL, &out), Q_CONTEXT_ARGUMENT);
     CHECK_EQ(ref.context_create(w.backend, NULL, NULL, NULL), Q_CONTEXT_ARGUMENT);
@@ -1229,7 +1228,7 @@ TEST(configs_that_are_known_are_taken_and_others_refused)
         CHECK_EQ(ref.context_create(w.backend, w.device, list, &out), 0);
         CHECK_EQ(ref.context_free(out, NULL), 0);
     }
-    CHECK_STR(ref_lines, "vendor's own context option is ignored");
+    CHECK_STR(ref_lines, "vendor-specific context option is ignored");
     config.option = 11;
     CHECK_EQ(ref.context_create(w.backend, w.device, list, &out), Q_CONTEXT_CONFIG);
     config.option = 1;
@@ -1519,7 +1518,7 @@ TEST(registered_memory_is_used_in_place_and_checked)
     CHECK_EQ(ref.mem_register(w.context, descriptors, 1, &more), Q_MEM_ARGUMENT);
     places[0].shared.fd = -1;
     CHECK_EQ(ref.mem_register(w.context, descriptors, 1, &more), Q_MEM_ARGUMENT);
-    CHECK_STR(ref_lines, "no open descriptor");
+    CHECK_STR(ref_lines, "not an open file descriptor");
     places[0].type = 0;
     CHECK_EQ(ref.mem_register(w.context, descriptors, 1, &more), Q_MEM_TYPE);
     one = descriptors[0];

@@ -104,7 +104,7 @@ TEST(a_file_cut_short_anywhere_is_refused_with_the_reason)
         if (opened || err.code != QNNRT_E_FORMAT || !refused_well())
             printf("%u bytes: %s\n", (unsigned)bytes, opened ? "opened" : err.text);
         CHECK(!opened && err.code == QNNRT_E_FORMAT && refused_well());
-        if (bytes >= 64 && bytes % 8 != 0) CHECK_STR(err.text, "cut short: its head announces");
+        if (bytes >= 64 && bytes % 8 != 0) CHECK_STR(err.text, "cut short: its header declares");
     }
     CHECK(use(shards[0], shard_bytes[0], 0));
     NOTHING_LEFT();

@@ -273,14 +273,14 @@ TEST(shared_checks_name_what_is_wrong)
     ref_tensor *a = &ops.tensors[0], *p;
     add_begin(REF_F32); ops.node.in_count = 1; TRY(ops_refused("1 inputs, ElementWiseAdd has 2"));
     add_begin(REF_F32); ops.in[1] = NULL;
-        TRY(ops_refused("input 1 is absent, ElementWiseAdd needs it"));
+        TRY(ops_refused("input 1 is absent, but ElementWiseAdd needs it"));
     add_begin(REF_F32); ops.node.out_count = 0; TRY(ops_refused("0 outputs, ElementWiseAdd has 1"));
     add_begin(REF_F32); a->dtype = 0x264; TRY(ops_refused("input 0 \"t0\" has data type 0x264"));
     add_begin(REF_F32); a->rank = 0; TRY(ops_refused("input 0 \"t0\" has rank 0, expected 1 to 8"));
     add_begin(REF_F32); a->rank = 9; TRY(ops_refused("has rank 9"));
     add_begin(REF_F32); a->dims[1] = 0; TRY(ops_refused("has 0 in dimension 1"));
     add_begin(REF_F32); a->count = 7;
-        TRY(ops_refused("says it has 7 elements, its dimensions make 6"));
+        TRY(ops_refused("declares 7 elements, its dimensions give 6"));
     add_begin(REF_F32); a->dims[0] = a->dims[1] = 0xFFFFFFFFu;
         TRY(ops_refused("has more than 140737488355328 bytes"));
     add_begin(REF_F32); a->fixed = 1; a->data = NULL; TRY(ops_refused("is static and has no data"));
@@ -548,7 +548,7 @@ static void two_begin(const char *type, uint32_t a, const char *a_shape, uint32_
 TEST(binary_refusals_say_why)
 {
     two_begin("ElementWiseAdd", REF_F32, "2,3", REF_F32, "2,4", REF_F32, "2,3");
-        TRY(ops_refused("input 1 \"t1\" is [2, 4]: its dimension 1 does not go with the 3 of the"
+        TRY(ops_refused("input 1 \"t1\" is [2, 4]: its dimension 1 does not match the 3 of the"
                         " inputs before it"));
     two_begin("ElementWiseAdd", REF_F32, "2,3", REF_F32, "3", REF_F32, "3");
         TRY(ops_refused("output 0 \"t2\" is [3], expected [2, 3]"));
@@ -577,7 +577,7 @@ TEST(binary_refusals_say_why)
         TRY(ops_refused("input 2 \"t3\" is FLOAT_16, expected FLOAT_32"));
     two_begin("ElementWiseSelect", REF_BOOL, "3", REF_F32, "3", REF_F32, "3");
     ops_in(REF_F32, "2");
-        TRY(ops_refused("input 2 \"t3\" is [2]: its dimension 0 does not go with the 3"));
+        TRY(ops_refused("input 2 \"t3\" is [2]: its dimension 0 does not match the 3"));
     two_begin("ElementWiseSelect", REF_F32, "3", REF_F32, "3", REF_F32, "3");
     ops_in(REF_F32, "3");
         TRY(ops_refused("input 0 \"t0\" is FLOAT_32, ElementWiseSelect takes BOOL_8"));
@@ -1264,7 +1264,7 @@ TEST(shape_refusals_say_why)
     shape_begin("Concat", "2,3", "2,6"); ops_in(REF_F32, "2"); value("axis", 1);
         TRY(ops_refused("input \"t2\" is [2], expected [2, 3]"));
     shape_begin("Concat", "2,3", "2,6"); ops_in_absent(); value("axis", 1);
-        TRY(ops_refused("input 1 is absent, Concat needs it"));
+        TRY(ops_refused("input 1 is absent, but Concat needs it"));
     shape_begin("Concat", "2,3", "2,3"); value("axis", 2);
         TRY(ops_refused("parameter \"axis\" is 2, expected 0 to 1"));
     shape_begin("Concat", "2,3", "2,3"); TRY(ops_refused("parameter \"axis\" is missing"));
@@ -1679,11 +1679,11 @@ TEST(index_refusals_say_why)
     index_begin("GatherElements", "4,3", "1,2", "0,0", "1,3"); value("axis", 0);
         TRY(ops_refused("is [1, 3], expected [1, 2]"));
     index_begin("GatherNd", "4,3", "1,3", "0,0,0", "1");
-        TRY(ops_refused("has 3 indices per row behind 0 batch dimensions"));
+        TRY(ops_refused("has 3 indices per row after 0 batch dimensions"));
     index_begin("GatherNd", "4,3", "3,1", "0,0,0", "3"); value("batch_dims", 1);
         TRY(ops_refused("batch dimension 0 is 4 in input 0 \"t0\" and 3 in input 1"));
     index_begin("GatherNd", "4,3", "3,1", "0,0,0", "3"); value("batch_dims", 7);
-        TRY(ops_refused("behind 7 batch dimensions"));
+        TRY(ops_refused("after 7 batch dimensions"));
     index_begin("GatherNd", "4,3", "3,1", "0,0,0", "3");
         TRY(ops_refused("is [3], expected [3, 3]"));
     index_begin("ScatterNd", "4,3", "1,1", "0", "4,3"); ops_in(REF_F32, "3");

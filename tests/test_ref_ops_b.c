@@ -226,7 +226,7 @@ TEST(matmul_refuses_what_is_wrong_and_says_why)
                     " symmetric"));
     b = matmul_begin(REF_U16Q, "3,4", REF_S8Q, "4,6", "3,6");
     ops_encode_channels(b, 1, 1.0);
-    TRY(ops_refused("which only a static tensor can"));
+    TRY(ops_refused("which only a static tensor can have"));
     b->fixed = 1;
     TRY(ops_refused("MatMul takes next to FLOAT_16 alone (the NPU library crashes): use"
                     " FullyConnected or Conv2d"));
@@ -356,7 +356,7 @@ TEST(fully_connected_refuses_what_is_wrong_and_says_why)
     w = linear_begin(REF_U16Q, "2,8", REF_S8Q, "4,8", "2,4");
     ops_encode_channels(w, 0, 1.0);
     w->fixed = 0;
-    TRY(ops_refused("has one scale per channel, which only a static tensor can"));
+    TRY(ops_refused("has one scale per channel, which only a static tensor can have"));
     w = linear_begin(REF_U16Q, "2,8", REF_S8Q, "4,8", "2,4");
     ops_encode(w, REF_QUANT_PER_TENSOR, 1, 0.1f, 0);
     bias = ops_in(REF_I32, "4");
@@ -515,7 +515,7 @@ TEST(convolutions_refuse_what_is_wrong_and_say_why)
                      "1,6,6,8", "1", "1,1,1,1", NULL, NULL, 1));
     TRY(conv_refused("pad_amount \"t4\" is [1, 2], expected [2, 2]", "Conv2d", "1,6,6,4", "3,3,4,8",
                      "1,6,6,8", "1,1", "1,1", NULL, NULL, 1));
-    TRY(conv_refused("stride 0 and dilation 1 along the width: each is at least 1", "Conv2d",
+    TRY(conv_refused("stride 0 and dilation 1 along the width: each must be at least 1", "Conv2d",
                      "1,6,6,4", "3,3,4,8", "1,6,6,8", "1,0", "1,1,1,1", NULL, NULL, 1));
     TRY(conv_refused("stride 1 and dilation 0 along the height", "Conv2d", "1,6,6,4", "3,3,4,8",
                      "1,6,6,8", "1,1", "1,1,1,1", "0,1", NULL, 1));
@@ -1075,9 +1075,9 @@ TEST(norms_refuse_what_is_wrong_and_say_why)
     ops_in(REF_F32, "8");
     TRY(ops_refused("input 0 \"t0\" is [2, 8], expected at least rank 3: [batch, ..., channels]"));
     ops_scalar("mode", REF_U32, 1);
-    TRY(ops_refused("mode 1: no library computes another one than 0 (MU_SIGMA)"));
+    TRY(ops_refused("mode 1: libraries only compute mode 0 (MU_SIGMA)"));
     ops.params[0].name = "region";
-    TRY(ops_refused("region 1: no library computes another one than 0 (ACROSS_SPATIAL)"));
+    TRY(ops_refused("region 1: libraries only compute region 0 (ACROSS_SPATIAL)"));
     ops.node.param_count = 0;
     ops_scalar("normalize_variance", REF_BOOL, 0);
     TRY(ops_refused("normalize_variance 0 is not computed here: pass 1"));

@@ -52,11 +52,11 @@ int ref_priority_known(uint32_t priority)
 static const struct { q_code code; const char *text; } messages[] = {
     { Q_OK, "QNN_SUCCESS" },
     { Q_NOT_SUPPORTED, "QNN_COMMON_ERROR_NOT_SUPPORTED: this backend does not have the feature" },
-    { Q_MEMORY, "QNN_COMMON_ERROR_MEM_ALLOC: memory could not be had" },
+    { Q_MEMORY, "QNN_COMMON_ERROR_MEM_ALLOC: out of memory" },
     { Q_ARGUMENT, "QNN_COMMON_ERROR_INVALID_ARGUMENT: an argument is wrong" },
-    { Q_NOT_PERMITTED, "QNN_COMMON_ERROR_OPERATION_NOT_PERMITTED: not now" },
+    { Q_NOT_PERMITTED, "QNN_COMMON_ERROR_OPERATION_NOT_PERMITTED: the call is not allowed now" },
     { Q_DEVICE_LOST, "QNN_COMMON_ERROR_SYSTEM_COMMUNICATION_FATAL: the subsystem restarted" },
-    { Q_GENERAL, "QNN_COMMON_ERROR_GENERAL: something went wrong" },
+    { Q_GENERAL, "QNN_COMMON_ERROR_GENERAL: a general error" },
     { Q_UNKNOWN_KEY, "QNN_PROPERTY_ERROR_UNKNOWN_KEY: the key is not known" },
     { Q_OP_REFUSED, "QNN_OP_PACKAGE_ERROR_VALIDATION_FAILURE: the operator is refused" },
     { Q_BACKEND_CANNOT_INITIALIZE,
@@ -79,7 +79,7 @@ static const struct { q_code code; const char *text; } messages[] = {
     { Q_GRAPH_OP, "QNN_GRAPH_ERROR_INVALID_OP_CONFIG: a node is wrong" },
     { Q_GRAPH_FINALIZE, "QNN_GRAPH_ERROR_FINALIZE_FAILED: the graph cannot be finalized" },
     { Q_GRAPH_NOT_FINALIZED, "QNN_GRAPH_ERROR_GRAPH_NOT_FINALIZED: finalize it first" },
-    { Q_GRAPH_FINALIZED, "QNN_GRAPH_ERROR_GRAPH_FINALIZED: it is finalized already" },
+    { Q_GRAPH_FINALIZED, "QNN_GRAPH_ERROR_GRAPH_FINALIZED: it is already finalized" },
     { Q_TENSOR_HANDLE, "QNN_TENSOR_ERROR_INVALID_HANDLE: there is no tensor" },
     { Q_TENSOR_EXISTS, "QNN_TENSOR_ERROR_ALREADY_EXISTS: the name is taken" },
     { Q_TENSOR_PARAM, "QNN_TENSOR_ERROR_INVALID_TENSOR_PARAM: a field of the tensor is wrong" },
@@ -115,7 +115,7 @@ static const struct { q_code code; const char *text; } messages[] = {
 q_code ref_error_message(ref_call *call, q_code code, const char **out)
 {
     if (out == NULL)
-        return ref_fail(call, Q_ERROR_ARGUMENT, "no place for the message");
+        return ref_fail(call, Q_ERROR_ARGUMENT, "the pointer for the message is NULL");
     *out = NULL;
     for (size_t i = 0; i < sizeof(messages) / sizeof(messages[0]); ++i)
         if (messages[i].code == (code & 0xFFFF))
@@ -161,7 +161,7 @@ q_code ref_backend_create(ref_call *call, q_handle log_handle, const q_config **
     if (!log_get(call, log_handle, Q_BACKEND_ARGUMENT, &log))
         return call->code;
     if (out == NULL)
-        return ref_fail(call, Q_BACKEND_ARGUMENT, "no place for the handle");
+        return ref_fail(call, Q_BACKEND_ARGUMENT, "the pointer for the handle is NULL");
     code = backend_configs(call, configs);
     if (code != Q_OK)
         return code;
@@ -205,7 +205,7 @@ q_code ref_backend_operations(ref_call *call, q_handle handle, uint32_t *count,
         return call->code;
     call->log = backend->log;
     if (count == NULL || out == NULL)
-        return ref_fail(call, Q_BACKEND_ARGUMENT, "no place for the list");
+        return ref_fail(call, Q_BACKEND_ARGUMENT, "the pointer for the list is NULL");
     for (; n < MOST && (op = ref_op_get(n)) != NULL; ++n) {
         names[n].package = REF_PACKAGE;
         names[n].name = op->type;
@@ -260,7 +260,7 @@ q_code ref_backend_free(ref_call *call, q_handle handle)
 q_code ref_signal_none(ref_call *call, q_handle signal)
 {
     return signal == NULL ? Q_OK : ref_fail(call, Q_SIGNAL_HANDLE,
-                                            "0x%llx is no signal; this backend has none",
+                                            "0x%llx is not a signal; this backend has no signals",
                                             (unsigned long long)(uintptr_t)signal);
 }
 
@@ -280,7 +280,7 @@ q_code ref_device_info(ref_call *call, q_handle handle, const q_platform_info **
     if (!log_get(call, handle, Q_ARGUMENT, &log))
         return call->code;
     if (out == NULL)
-        return ref_fail(call, Q_ARGUMENT, "no place for the information");
+        return ref_fail(call, Q_ARGUMENT, "the pointer for the information is NULL");
     *out = ref_platform();
     return Q_OK;
 }
@@ -290,8 +290,9 @@ q_code ref_device_info_free(ref_call *call, q_handle handle, const q_platform_in
     ref_log *log;
     if (!log_get(call, handle, Q_ARGUMENT, &log))
         return call->code;
-    return info == ref_platform() ? Q_OK : ref_fail(call, Q_ARGUMENT,
-                                                    "this is not what deviceGetPlatformInfo gave");
+    if (info != ref_platform())
+        return ref_fail(call, Q_ARGUMENT, "the pointer is not from deviceGetPlatformInfo");
+    return Q_OK;
 }
 
 q_code ref_device_info_of(ref_call *call, q_handle handle, const q_platform_info **out)
@@ -301,7 +302,7 @@ q_code ref_device_info_of(ref_call *call, q_handle handle, const q_platform_info
         return call->code;
     call->log = device->log;
     if (out == NULL)
-        return ref_fail(call, Q_ARGUMENT, "no place for the information");
+        return ref_fail(call, Q_ARGUMENT, "the pointer for the information is NULL");
     *out = ref_platform();
     return Q_OK;
 }
@@ -313,7 +314,7 @@ static q_code device_configs(ref_call *call, const q_config **configs)
             return ref_fail(call, Q_DEVICE_CONFIG, "device option %u is not known",
                             (unsigned)(*configs)->option);
         ref_log_write(call, Q_LOG_INFO, "%s: a %s is ignored", call->name,
-                      (*configs)->option == 0 ? "vendor's own option (SoC, arch)" :
+                      (*configs)->option == 0 ? "vendor-specific option (SoC, arch)" :
                           "choice of devices");
     }
     return Q_OK;
@@ -328,7 +329,7 @@ q_code ref_device_create(ref_call *call, q_handle log_handle, const q_config **c
     if (!log_get(call, log_handle, Q_ARGUMENT, &log))
         return call->code;
     if (out == NULL)
-        return ref_fail(call, Q_ARGUMENT, "no place for the handle");
+        return ref_fail(call, Q_ARGUMENT, "the pointer for the handle is NULL");
     code = device_configs(call, configs);
     if (code != Q_OK)
         return code;
@@ -397,7 +398,7 @@ q_code ref_power_create(ref_call *call, uint32_t device, uint32_t core, uint32_t
     if (code != Q_OK)
         return code;
     if (id == NULL)
-        return ref_fail(call, Q_POWER_POINTER, "no place for the id");
+        return ref_fail(call, Q_POWER_POINTER, "the pointer for the id is NULL");
     p = ref_ledger_make(call, REF_POWER, sizeof(*p));
     if (p == NULL)
         return call->code;

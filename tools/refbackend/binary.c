@@ -485,12 +485,12 @@ static int head_check(const unsigned char *data, uint64_t bytes, ref_why *why, q
     uint64_t size, sum, described, offset, length;
     *code = Q_CONTEXT_FROM_BINARY;
     if (bytes >= sizeof(magic) && memcmp(data, magic, sizeof(magic)) != 0)
-        return ref_refuse(why, "this is no context binary of libQnnRef.so%s",
+        return ref_refuse(why, "this is not a context binary of libQnnRef.so%s",
                           bytes >= sizeof(vendor) && memcmp(data, vendor, sizeof(vendor)) == 0
                               ? ", but of another backend: open it with the library it was made for"
                               : "");
     if (bytes < HEAD)
-        return ref_refuse(why, "%llu bytes are no context binary; its head has %d",
+        return ref_refuse(why, "%llu bytes are too few for a context binary; its header has %d",
                           (unsigned long long)bytes, (int)HEAD);
     memcpy(&format, data + 8, 4);
     memcpy(&reserved, data + 12, 4);
@@ -505,14 +505,15 @@ static int head_check(const unsigned char *data, uint64_t bytes, ref_why *why, q
                           (unsigned)format, (int)FORMAT);
     }
     if (size != bytes)
-        return ref_refuse(why, "the binary is %s: its head announces %llu bytes, there are %llu",
+        return ref_refuse(why, "the binary is %s: its header declares %llu bytes, found %llu",
                           bytes < size ? "cut short" : "too long", (unsigned long long)size,
                           (unsigned long long)bytes);
     if (reserved != 0 || sum != ref_hash(data + SUMMED_FROM, bytes - SUMMED_FROM))
-        return ref_refuse(why, "the binary is damaged: its checksum does not fit");
+        return ref_refuse(why, "the binary is damaged: its checksum does not match");
     if (described > bytes - HEAD || offset != ref_rounded(HEAD + described) || offset > bytes
         || length != bytes - offset)
-        return ref_refuse(why, "the binary is damaged: its parts do not add up to %llu bytes",
+        return ref_refuse(why,
+                          "the binary is damaged: its parts do not add up to %llu bytes",
                           (unsigned long long)bytes);
     return 1;
 }
@@ -539,7 +540,7 @@ ref_model *ref_binary_read(const void *data, uint64_t bytes, int use, ref_why *w
     model->file_bytes = bytes;
     *code = read_description(&s, model, start + offset, bytes - offset, use, why);
     if (*code == Q_OK && (s.bad || s.at != s.end)) {
-        ref_refuse(why, "the binary is damaged: its description does not fit at byte %llu",
+        ref_refuse(why, "the binary is damaged: its description is not valid at byte %llu",
                    (unsigned long long)(s.at - start));
         *code = Q_CONTEXT_FROM_BINARY;
     }

@@ -14,7 +14,7 @@ static q_code configs_check(ref_call *call, const q_config **configs, ref_contex
         const q_config *config = *configs;
         switch (config->option) {
         case 0:
-            ref_log_write(call, Q_LOG_INFO, "%s: a vendor's own context option is ignored",
+            ref_log_write(call, Q_LOG_INFO, "%s: a vendor-specific context option is ignored",
                           call->name);
             break;
         case 1:
@@ -85,7 +85,7 @@ q_code ref_context_create(ref_call *call, q_handle backend_handle, q_handle devi
     if (backend == NULL)
         return call->code;
     if (out == NULL)
-        return ref_fail(call, Q_CONTEXT_ARGUMENT, "no place for the handle");
+        return ref_fail(call, Q_CONTEXT_ARGUMENT, "the pointer for the handle is NULL");
     context = ref_alloc(sizeof(*context));
     if (context == NULL || (context->model = ref_model_new()) == NULL) {
         discard(context);
@@ -137,7 +137,7 @@ q_code ref_context_size(ref_call *call, q_handle handle, uint64_t *bytes)
     if (context == NULL)
         return call->code;
     if (bytes == NULL)
-        return ref_fail(call, Q_CONTEXT_ARGUMENT, "no place for the size");
+        return ref_fail(call, Q_CONTEXT_ARGUMENT, "the pointer for the size is NULL");
     code = writable(call, context);
     if (code == Q_OK)
         *bytes = ref_binary_write(context->model, NULL);
@@ -153,8 +153,8 @@ q_code ref_context_binary(ref_call *call, q_handle handle, void *data, uint64_t 
     if (context == NULL)
         return call->code;
     if (data == NULL || written == NULL)
-        return ref_fail(call, Q_CONTEXT_ARGUMENT, "no place for the %s", data == NULL ? "binary" :
-                        "size");
+        return ref_fail(call, Q_CONTEXT_ARGUMENT, "the pointer for the %s is NULL",
+                        data == NULL ? "binary" : "size");
     code = writable(call, context);
     if (code != Q_OK)
         return code;
@@ -182,8 +182,8 @@ q_code ref_context_load(ref_call *call, q_handle backend_handle, q_handle device
     if (backend == NULL)
         return call->code;
     if (data == NULL || bytes == 0 || out == NULL)
-        return ref_fail(call, Q_CONTEXT_ARGUMENT, out == NULL ? "no place for the handle" :
-                        "the binary is empty");
+        return ref_fail(call, Q_CONTEXT_ARGUMENT,
+                        out == NULL ? "the pointer for the handle is NULL" : "the binary is empty");
     code = ref_profile_get(call, profile_handle, backend, &profile);
     if (code != Q_OK)
         return code;

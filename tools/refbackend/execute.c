@@ -26,7 +26,7 @@ static q_code configs_check(ref_call *call, const q_config **configs, uint32_t *
         const q_config *config = *configs;
         switch (config->option) {
         case 0:
-            ref_log_write(call, Q_LOG_INFO, "%s: a vendor's own graph option is ignored",
+            ref_log_write(call, Q_LOG_INFO, "%s: a vendor-specific graph option is ignored",
                           call->name);
             break;
         case 3:
@@ -77,7 +77,7 @@ q_code ref_graph_create(ref_call *call, q_handle handle, const char *name,
         return call->code;
     call->log = context->backend->log;
     if (out == NULL)
-        return ref_fail(call, Q_GRAPH_ARGUMENT, "no place for the handle");
+        return ref_fail(call, Q_GRAPH_ARGUMENT, "the pointer for the handle is NULL");
     if (context->from_binary)
         return ref_fail(call, Q_GENERAL, "context %u came from a binary and takes no new graph",
                         (unsigned)context->head.number);
@@ -112,7 +112,7 @@ q_code ref_graph_retrieve(ref_call *call, q_handle handle, const char *name, q_h
         return call->code;
     call->log = context->backend->log;
     if (out == NULL)
-        return ref_fail(call, Q_GRAPH_ARGUMENT, "no place for the handle");
+        return ref_fail(call, Q_GRAPH_ARGUMENT, "the pointer for the handle is NULL");
     body = name != NULL ? ref_model_find(context->model, name) : NULL;
     if (body == NULL)
         return ref_fail(call, Q_GRAPH_NAME, "there is no graph \"%s\" in context %u",
@@ -224,12 +224,12 @@ static q_code op_check(const q_op *op, ref_why *why)
     if ((op->v1.input_count > 0 && op->v1.inputs == NULL) || (op->v1.output_count > 0
                                                               && op->v1.outputs == NULL)
         || (op->v1.param_count > 0 && op->v1.params == NULL)) {
-        ref_refuse(why, "node \"%s\": a list is announced and NULL", op->v1.name);
+        ref_refuse(why, "node \"%s\": elements declared, but the list is NULL", op->v1.name);
         return Q_GRAPH_OP;
     }
     if (op->v1.input_count > 10000 || op->v1.output_count > 10000 || op->v1.param_count > 1000) {
         ref_refuse(why, "node \"%s\" has %u inputs, %u outputs and %u parameters; at most 10000,"
-                   " 10000 and 1000 are taken", op->v1.name, (unsigned)op->v1.input_count,
+                   " 10000 and 1000 are allowed", op->v1.name, (unsigned)op->v1.input_count,
                    (unsigned)op->v1.output_count, (unsigned)op->v1.param_count);
         return Q_GRAPH_OP;
     }
@@ -375,7 +375,7 @@ q_code ref_backend_validate(ref_call *call, q_handle handle, const q_op *op)
         if (param->kind == Q_PARAM_TENSOR) {
             params[i].tensor = loose_tensor(&param->u.tensor, &arena, &why, &code);
             if (params[i].tensor != NULL && !params[i].tensor->fixed) {
-                ref_refuse(&why, "node \"%s\": parameter \"%s\" is no STATIC tensor with data",
+                ref_refuse(&why, "node \"%s\": parameter \"%s\" is not a STATIC tensor with data",
                            op->v1.name, param->name);
                 code = Q_OP_REFUSED;
             }
@@ -437,7 +437,7 @@ q_code ref_graph_finalize(ref_call *call, q_handle handle, q_handle profile_hand
     if (code != Q_OK)
         return code;
     if (body->finalized)
-        return ref_fail(call, Q_NOT_SUPPORTED, "graph \"%s\" is finalized already", body->name);
+        return ref_fail(call, Q_NOT_SUPPORTED, "graph \"%s\" is already finalized", body->name);
     warn_of_unused(call, body);
     code = ref_body_finalize(body, &why);
     if (code != Q_OK)
@@ -461,7 +461,7 @@ static void *memory_of(ref_call *call, const ref_graph *graph, const char *what,
         if (given->v.u.buffer.data == NULL)
             ref_fail(call, Q_GRAPH_TENSOR, "%s \"%s\": its data is NULL", what, name);
         else if (given->v.u.buffer.bytes != value->bytes)
-            ref_fail(call, Q_GRAPH_TENSOR, "%s \"%s\": %u bytes were given, expected are %llu",
+            ref_fail(call, Q_GRAPH_TENSOR, "%s \"%s\": %u bytes given, expected %llu",
                      what, name,
                      (unsigned)given->v.u.buffer.bytes, (unsigned long long)value->bytes);
         else
@@ -507,7 +507,7 @@ static q_code bind(ref_call *call, const ref_graph *graph, const q_tensor *tenso
     const int expected = outputs ? body->output_count : body->input_count;
     ref_why why;
     if (count > 0 && tensors == NULL)
-        return ref_fail(call, Q_GRAPH_ARGUMENT, "%u %ss are announced and the list is NULL",
+        return ref_fail(call, Q_GRAPH_ARGUMENT, "%u %ss declared, but the list is NULL",
                         (unsigned)count, what);
     for (uint32_t i = 0; i < count; ++i) {
         const q_tensor *given = &tensors[i];
@@ -518,7 +518,8 @@ static q_code bind(ref_call *call, const ref_graph *graph, const q_tensor *tenso
         value = ref_body_value(body, given->v.id);
         if (value == NULL || (outputs ? !ref_type_is_output(value->type)
                               : !ref_type_is_input(value->type)))
-            return ref_fail(call, Q_GRAPH_TENSOR, "%s %u has id %u, which is no %s of graph \"%s\"",
+            return ref_fail(call, Q_GRAPH_TENSOR,
+                            "%s %u has id %u, which is not an %s of graph \"%s\"",
                             what, (unsigned)i, (unsigned)given->v.id, what, body->name);
         if (value->seen == body->executes)
             return ref_fail(call, Q_GRAPH_TENSOR, "%s \"%s\" is given twice", what,
@@ -537,7 +538,7 @@ static q_code bind(ref_call *call, const ref_graph *graph, const q_tensor *tenso
         if ((outputs ? ref_type_is_output(value->type) : ref_type_is_input(value->type))
             && value->seen != body->executes)
             return ref_fail(call, Q_GRAPH_TENSOR,
-                            "%s \"%s\" of graph \"%s\" is missing: %u of %d were given", what,
+                            "%s \"%s\" of graph \"%s\" is missing: %u of %d given", what,
                             value->view.name, body->name, (unsigned)count, expected);
     }
     return Q_OK;

@@ -231,7 +231,7 @@ int ref_faults_set(const char *text, char *why, size_t bytes)
             if (value != NULL)
                 *value++ = '\0';
             if (value == NULL || !set_one(&next, at, value)) {
-                snprintf(why, bytes, "\"%s\" is no rule; see tools/refbackend/README.md", word);
+                snprintf(why, bytes, "\"%s\" is not a rule; see tools/refbackend/README.md", word);
                 return 0;
             }
         }

@@ -213,7 +213,7 @@ static q_code backendGetApiVersion(q_versions *out)
     q_code code = Q_OK;
     if (begin(&call, AT_backendGetApiVersion)) {
         if (out == NULL) {
-            code = ref_fail(&call, Q_BACKEND_ARGUMENT, "no place for the version");
+            code = ref_fail(&call, Q_BACKEND_ARGUMENT, "the pointer for the version is NULL");
         } else {
             out->core = ref_fault.core;
             out->backend = ref_fault.backend;
@@ -228,7 +228,7 @@ static q_code backendGetBuildId(const char **out)
     q_code code = Q_OK;
     const int go = begin(&call, AT_backendGetBuildId);
     if (out == NULL)
-        code = ref_fail(&call, Q_BACKEND_ARGUMENT, "no place for the text");
+        code = ref_fail(&call, Q_BACKEND_ARGUMENT, "the pointer for the text is NULL");
     else
         *out = go ? ref_fault.build : NULL;
     return end(&call, code);
@@ -643,7 +643,7 @@ static q_code deviceGetInfrastructure(q_infrastructure **out)
     q_code code = Q_OK;
     const int go = begin(&call, AT_deviceGetInfrastructure);
     if (out == NULL)
-        code = ref_fail(&call, Q_ARGUMENT, "no place for the infrastructure");
+        code = ref_fail(&call, Q_ARGUMENT, "the pointer for the infrastructure is NULL");
     else
         *out = go ? &infrastructure : NULL;
     return end(&call, code);
@@ -705,8 +705,8 @@ static q_code systemTensorGetMemoryFootprint(q_tensor tensor, uint64_t *bytes)
         if (code == Q_OK)
             *bytes = facts.bytes;
         else
-            code = ref_fail(&call, Q_SYSTEM_ARGUMENT, "%s", bytes == NULL ? "no place for the size"
-                            : why.text);
+            code = ref_fail(&call, Q_SYSTEM_ARGUMENT, "%s",
+                            bytes == NULL ? "the pointer for the size is NULL" : why.text);
         ref_arena_free(&arena);
     }
     return end(&call, code);

@@ -119,7 +119,7 @@ static void *find(ref_call *call, ref_kind kind, const void *handle, q_code code
         return NULL;
     }
     if (value >> (INDEX_BITS + SERIAL_BITS) != HANDLE_MARK >> (INDEX_BITS + SERIAL_BITS)) {
-        ref_fail(call, code, "0x%llx is no handle of this library; a %s is expected",
+        ref_fail(call, code, "0x%llx is not a handle of this library; expected a %s",
                  (unsigned long long)value, name);
         return NULL;
     }
@@ -130,7 +130,7 @@ static void *find(ref_call *call, ref_kind kind, const void *handle, q_code code
         return NULL;
     }
     if (object->kind != kind) {
-        ref_fail(call, code, "0x%llx is %s %u; a %s is expected", (unsigned long long)value,
+        ref_fail(call, code, "0x%llx is %s %u; expected a %s", (unsigned long long)value,
                  ref_kind_name(object->kind), (unsigned)object->number, name);
         return NULL;
     }

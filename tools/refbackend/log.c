@@ -67,7 +67,7 @@ q_code ref_log_create(ref_call *call, q_log_callback callback, uint32_t level, q
 {
     ref_log *log;
     if (out == NULL)
-        return ref_fail(call, Q_LOG_ARGUMENT, "no place for the handle");
+        return ref_fail(call, Q_LOG_ARGUMENT, "the pointer for the handle is NULL");
     if (level < Q_LOG_ERROR || level > Q_LOG_DEBUG)
         return ref_fail(call, Q_LOG_ARGUMENT, "level %u; 1 to 5 are known", (unsigned)level);
     log = ref_ledger_make(call, REF_LOG, sizeof(*log));

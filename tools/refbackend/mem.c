@@ -63,7 +63,7 @@ static q_code map(ref_call *call, ref_mem *mem, int fd)
     ref_mem *other;
     void *memory;
     if (fstat(fd, &facts) != 0)
-        return ref_fail(call, Q_MEM_ARGUMENT, "%d is no open descriptor", fd);
+        return ref_fail(call, Q_MEM_ARGUMENT, "%d is not an open file descriptor", fd);
     mem->device = (uint64_t)facts.st_dev;
     mem->inode = (uint64_t)facts.st_ino;
     if (facts.st_size <= 0 || mem->offset > (uint64_t)facts.st_size
@@ -72,7 +72,8 @@ static q_code map(ref_call *call, ref_mem *mem, int fd)
                         (unsigned long long)mem->bytes,
                         (unsigned long long)mem->offset, (long long)facts.st_size);
     if (mem->offset % ref_type_bytes(mem->dtype) != 0)
-        return ref_fail(call, Q_MEM_ARGUMENT, "offset %llu is no multiple of an element's %u bytes",
+        return ref_fail(call, Q_MEM_ARGUMENT,
+                        "offset %llu is not a multiple of the element size, %u bytes",
                         (unsigned long long)mem->offset, (unsigned)ref_type_bytes(mem->dtype));
     for (size_t i = 0; (other = ref_ledger_at(REF_MEM, i)) != NULL; ++i)
         if (other->context == mem->context && other->device == mem->device
@@ -81,7 +82,7 @@ static q_code map(ref_call *call, ref_mem *mem, int fd)
             && other->rank == mem->rank
             && memcmp(other->dims, mem->dims, sizeof(mem->dims)) == 0)
             return ref_fail(call, Q_MEM_REGISTERED, "this memory, offset, type and shape are"
-                            " registered with context %u already: memory %u",
+                            " already registered with context %u: memory %u",
                             (unsigned)mem->context->head.number, (unsigned)other->head.number);
     mem->map_bytes = (uint64_t)facts.st_size;
     memory = mmap(NULL, (size_t)mem->map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -137,7 +138,8 @@ q_code ref_mem_register(ref_call *call, q_handle handle, const q_mem_descriptor 
     call->log = context->backend->log;
     if (descriptors == NULL || count == 0 || out == NULL)
         return ref_fail(call, Q_MEM_ARGUMENT, "%u descriptors, %s", (unsigned)count,
-                        out == NULL ? "no place for the handles" : "and the list is needed");
+                        out == NULL ? "the pointer for the handles is NULL"
+                                    : "expected a list of at least one");
     for (; i < count && code == Q_OK; ++i)
         code = register_one(call, context, &descriptors[i], &out[i]);
     if (code == Q_OK)

@@ -128,7 +128,7 @@ ref_body *ref_model_graph(ref_model *model, const char *name, ref_why *why, q_co
         return NULL;
     }
     if (name_known(&model->body_names, name)) {
-        ref_refuse(why, "there is a graph \"%s\" in this context already", name);
+        ref_refuse(why, "graph \"%s\" already exists in this context", name);
         return NULL;
     }
     *code = Q_MEMORY;
@@ -226,7 +226,7 @@ q_code ref_body_tensor(ref_body *body, const ref_made *made, ref_value **out, re
     q_code code;
     ref_refuse(why, "no memory for a tensor");
     if (made->name != NULL && name_known(&body->value_names, made->name)) {
-        ref_refuse(why, "there is a tensor \"%s\" in graph \"%s\" already", made->name, body->name);
+        ref_refuse(why, "tensor \"%s\" already exists in graph \"%s\"", made->name, body->name);
         return Q_TENSOR_EXISTS;
     }
     list = list_room(body->values, body->value_count, sizeof(*list));
@@ -302,7 +302,7 @@ static q_code ends_check(const ref_body *body, const ref_plan_step *step, ref_wh
             ref_refuse(why, "node \"%s\": \"%s\" is two of its outputs", step->name,
                        value->view.name);
         else if (value->writer != REF_NONE)
-            ref_refuse(why, "node \"%s\": output \"%s\" is written by node \"%s\" already",
+            ref_refuse(why, "node \"%s\": output \"%s\" is already written by node \"%s\"",
                        step->name, value->view.name, body->steps[value->writer]->view.name);
         else {
             value->writer = WRITER_NOW;
@@ -334,14 +334,14 @@ static q_code step_check(const ref_body *body, const ref_plan_step *step, ref_wh
         return Q_GRAPH_OP;
     }
     if (name_known(&body->step_names, step->name)) {
-        ref_refuse(why, "there is a node \"%s\" in graph \"%s\" already", step->name, body->name);
+        ref_refuse(why, "node \"%s\" already exists in graph \"%s\"", step->name, body->name);
         return Q_GRAPH_OP;
     }
     code = ends_check(body, step, why);
     if (code != Q_OK)
         return code;
     if (step->argument_count > ARGUMENTS_MOST) {
-        ref_refuse(why, "node \"%s\" has %u parameters, no operator more than %d", step->name,
+        ref_refuse(why, "node \"%s\" has %u parameters; operators have at most %d", step->name,
                    (unsigned)step->argument_count, (int)ARGUMENTS_MOST);
         return Q_GRAPH_OP;
     }
@@ -361,7 +361,8 @@ static q_code step_check(const ref_body *body, const ref_plan_step *step, ref_wh
             return Q_GRAPH_OP;
         }
         if (argument->value == REF_NONE && !ref_scalar(argument->dtype, argument->bits, &ignored)) {
-            ref_refuse(why, "node \"%s\": parameter \"%s\" has type 0x%04x, which no scalar has",
+            ref_refuse(why,
+                       "node \"%s\": parameter \"%s\" has type 0x%04x, which a scalar cannot have",
                        step->name, argument->name, (unsigned)argument->dtype);
             return Q_GRAPH_OP;
         }

@@ -36,8 +36,8 @@ static int broadcast_dims(const ref_node *node, uint32_t *rank, uint32_t dims[RE
                 continue;
             if (dims[i + shift] != 1) {
                 char text[REF_SHAPE_TEXT];
-                return ref_refuse(why, "input %u \"%s\" is %s: its dimension %u does not go with"
-                                  " the %u of the inputs before it; equal, or 1 on one side, was"
+                return ref_refuse(why, "input %u \"%s\" is %s: its dimension %u does not match"
+                                  " the %u of the inputs before it; expected equal dimensions,"
                                   " expected", (unsigned)k, t->name, ref_shape_text(t, text),
                                   (unsigned)i, (unsigned)dims[i + shift]);
             }

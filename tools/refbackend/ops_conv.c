@@ -59,7 +59,8 @@ static int conv_read(const ref_node *node, conv_form *f, ref_why *why)
         const conv_axis axis = { x->dims[1 + i], out, w->dims[i], stride[i], dilation[i],
                                  pad[2 * i], pad[2 * i + 1], extra[i] };
         if (axis.stride == 0 || axis.dilation == 0)
-            return ref_refuse(why, "stride %llu and dilation %llu along the %s: each is at least 1",
+            return ref_refuse(why,
+                              "stride %llu and dilation %llu along the %s: each must be at least 1",
                               (unsigned long long)axis.stride, (unsigned long long)axis.dilation,
                               i == 0 ? "height" : "width");
         f->axis[i] = axis;

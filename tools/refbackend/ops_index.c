@@ -132,7 +132,7 @@ static int check_elements(const ref_tensor *data, const ref_tensor *indices, dou
         fits = i == (uint32_t)axis || indices->dims[i] <= data->dims[i];
     if (!fits)
         return ref_refuse(why, "input 1 \"%s\" is %s, expected the rank of input 0 \"%s\" %s and,"
-                          " but for axis %u, no larger dimension", indices->name,
+                          " except for axis %u, no larger dimension", indices->name,
                           ref_shape_text(indices, a), data->name, ref_shape_text(data, b),
                           (unsigned)axis);
     return check_fixed_indices(indices, "input 1", 1, &data->dims[(uint32_t)axis], why);
@@ -200,7 +200,7 @@ static int check_slices(const ref_tensor *data, const ref_tensor *indices, uint3
     if (!check_index_type(indices, "input 1", why))
         return 0;
     if (batch >= indices->rank || batch > data->rank || k > data->rank - batch)
-        return ref_refuse(why, "input 1 \"%s\" has %u indices per row behind %u batch dimensions,"
+        return ref_refuse(why, "input 1 \"%s\" has %u indices per row after %u batch dimensions,"
                           " input 0 \"%s\" has rank %u", indices->name, (unsigned)k,
                           (unsigned)batch, data->name, (unsigned)data->rank);
     for (uint32_t i = 0; i < batch; ++i)

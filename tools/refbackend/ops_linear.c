@@ -239,7 +239,7 @@ int ref_check_weight(const ref_tensor *x, const ref_tensor *w, uint32_t axis, ui
     if (q->form != REF_QUANT_PER_TENSOR) {
         if (!w->fixed)
             return ref_refuse(why, "input 1 \"%s\" has one scale per channel, which only a static"
-                              " tensor can", w->name);
+                              " tensor can have", w->name);
         if (q->axis != axis)
             return ref_refuse(why, "input 1 \"%s\" has its scales along axis %u, expected axis %u,"
                               " the outputs", w->name, (unsigned)q->axis, (unsigned)axis);
@@ -358,7 +358,7 @@ static int matmul_check(const ref_node *node, ref_why *why)
             return 0;
         if (q->form > REF_QUANT_PER_TENSOR)
             return ref_refuse(why, "input 1 \"%s\" has one scale per channel, which only a static"
-                              " tensor can", b->name);
+                              " tensor can have", b->name);
         if (ref_is_quantized(b->dtype) && bits_of(b->dtype) == 16 &&
             (q->offsets != NULL ? q->offsets[0] : 0) != symmetric_offset(b->dtype))
             return ref_refuse(why, "input 1 \"%s\" has offset %ld, expected %ld: 16-bit codes of a"

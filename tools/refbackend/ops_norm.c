@@ -302,11 +302,11 @@ static int instance_check(const ref_node *node, ref_why *why)
     const double mode = ref_param_value(node, "mode", INSTANCE_MODE_MU_SIGMA);
     const double region = ref_param_value(node, "region", INSTANCE_REGION_ACROSS_SPATIAL);
     if (mode != INSTANCE_MODE_MU_SIGMA)
-        return ref_refuse(why, "mode %.0f: no library computes another one than 0 (MU_SIGMA)",
+        return ref_refuse(why, "mode %.0f: libraries only compute mode 0 (MU_SIGMA)",
                           mode);
     if (region != INSTANCE_REGION_ACROSS_SPATIAL)
         return ref_refuse(why,
-                          "region %.0f: no library computes another one than 0 (ACROSS_SPATIAL)",
+                          "region %.0f: libraries only compute region 0 (ACROSS_SPATIAL)",
                           region);
     if (ref_param_value(node, "normalize_variance", 1.0) != 1.0)
         return ref_refuse(why, "normalize_variance 0 is not computed here: pass 1");

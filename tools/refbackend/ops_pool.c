@@ -63,12 +63,13 @@ static int pool_check(const ref_node *node, ref_why *why)
         uint64_t rest, out;
         if (a->filter == 0 || a->stride == 0)
             return ref_refuse(why,
-                              "filter_size %llu and stride %llu along the %s: each is at least 1",
+                              "filter_size %llu and stride %llu along the %s: each must be at"
+                              " least 1",
                               (unsigned long long)a->filter, (unsigned long long)a->stride,
                               axis_names[i]);
         if (a->pad_before >= a->filter || a->pad_after >= a->filter)
             return ref_refuse(why, "padding of %llu and %llu along the %s, expected less than the"
-                              " filter's %llu: a window would see nothing else",
+                              " filter's %llu: a window could contain only padding",
                               (unsigned long long)a->pad_before, (unsigned long long)a->pad_after,
                               axis_names[i], (unsigned long long)a->filter);
         if (a->filter > padded)

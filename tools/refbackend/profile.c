@@ -19,7 +19,7 @@ q_code ref_profile_create(ref_call *call, q_handle handle, uint32_t level, q_han
         return call->code;
     call->log = backend->log;
     if (out == NULL || level < 1 || level > 2)
-        return ref_fail(call, Q_ARGUMENT, out == NULL ? "no place for the handle"
+        return ref_fail(call, Q_ARGUMENT, out == NULL ? "the pointer for the handle is NULL"
                         : "level %u; 1 basic and 2 detailed are known", (unsigned)level);
     profile = ref_ledger_make(call, REF_PROFILE, sizeof(*profile));
     if (profile == NULL)
@@ -127,7 +127,7 @@ q_code ref_profile_events(ref_call *call, q_handle handle, const uint64_t **ids,
         return call->code;
     call->log = profile->backend->log;
     if (ids == NULL || count == NULL)
-        return ref_fail(call, Q_ARGUMENT, "no place for the list");
+        return ref_fail(call, Q_ARGUMENT, "the pointer for the list is NULL");
     children(profile, REF_NONE, ids, count);
     return Q_OK;
 }
@@ -154,7 +154,7 @@ q_code ref_profile_sub(ref_call *call, uint64_t id, const uint64_t **ids, uint32
     if (event == NULL)
         return call->code;
     if (ids == NULL || count == NULL)
-        return ref_fail(call, Q_ARGUMENT, "no place for the list");
+        return ref_fail(call, Q_ARGUMENT, "the pointer for the list is NULL");
     children(profile, (int)(event - profile->events), ids, count);
     return Q_OK;
 }
@@ -166,7 +166,7 @@ q_code ref_profile_data(ref_call *call, uint64_t id, q_event *out)
     if (event == NULL)
         return call->code;
     if (out == NULL)
-        return ref_fail(call, Q_ARGUMENT, "no place for the event");
+        return ref_fail(call, Q_ARGUMENT, "the pointer for the event is NULL");
     memset(out, 0, sizeof(*out));
     out->type = event->type;
     out->unit = event->unit;
@@ -182,7 +182,7 @@ q_code ref_profile_extended(ref_call *call, uint64_t id, q_extended_event *out)
     if (event == NULL)
         return call->code;
     if (out == NULL)
-        return ref_fail(call, Q_ARGUMENT, "no place for the event");
+        return ref_fail(call, Q_ARGUMENT, "the pointer for the event is NULL");
     memset(out, 0, sizeof(*out));
     out->version = 1;
     out->v1.type = event->type;

@@ -246,7 +246,7 @@ static int check_tensor(const ref_tensor *t, const char *what, uint32_t index, r
     const size_t bytes = ref_type_bytes(t->dtype);
     uint64_t count = 1;
     if (bytes == 0)
-        return ref_refuse(why, "%s %u \"%s\" has data type 0x%x, which no operator here knows",
+        return ref_refuse(why, "%s %u \"%s\" has data type 0x%x, which no operator here supports",
                           what, (unsigned)index, t->name, (unsigned)t->dtype);
     if (t->rank < 1 || t->rank > REF_RANK)
         return ref_refuse(why, "%s %u \"%s\" has rank %u, expected 1 to %d", what, (unsigned)index,
@@ -254,7 +254,7 @@ static int check_tensor(const ref_tensor *t, const char *what, uint32_t index, r
     for (uint32_t i = 0; i < t->rank; ++i) {
         if (t->dims[i] == 0)
             return ref_refuse(why,
-                              "%s %u \"%s\" has 0 in dimension %u: every dimension is at least 1",
+                              "%s %u \"%s\" has 0 in dimension %u: all must be at least 1",
                               what, (unsigned)index, t->name, (unsigned)i);
         if (t->dims[i] > most / bytes / count)
             return ref_refuse(why, "%s %u \"%s\" has more than %llu bytes", what, (unsigned)index,
@@ -262,7 +262,7 @@ static int check_tensor(const ref_tensor *t, const char *what, uint32_t index, r
         count *= t->dims[i];
     }
     if (count != t->count)
-        return ref_refuse(why, "%s %u \"%s\" says it has %llu elements, its dimensions make %llu",
+        return ref_refuse(why, "%s %u \"%s\" declares %llu elements, its dimensions give %llu",
                           what, (unsigned)index, t->name, (unsigned long long)t->count,
                           (unsigned long long)count);
     if (t->fixed && t->data == NULL)
@@ -354,13 +354,13 @@ int ref_op_check(const ref_node *node, ref_why *why)
     for (uint32_t i = 0; i < node->in_count; ++i) {
         /* Any number of inputs means that each is there: Concat has no optional ones. */
         if (node->in[i] == NULL && (i < op->in_least || op->in_most == 255))
-            return ref_refuse(why, "input %u is absent, %s needs it", (unsigned)i, op->type);
+            return ref_refuse(why, "input %u is absent, but %s needs it", (unsigned)i, op->type);
         if (node->in[i] != NULL && !check_tensor(node->in[i], "input", i, why))
             return 0;
     }
     for (uint32_t i = 0; i < node->out_count; ++i) {
         if (node->out[i] == NULL)
-            return ref_refuse(why, "output %u is absent, %s needs it", (unsigned)i, op->type);
+            return ref_refuse(why, "output %u is absent, but %s needs it", (unsigned)i, op->type);
         if (!check_tensor(node->out[i], "output", i, why))
             return 0;
     }

@@ -16,7 +16,7 @@ q_code ref_system_create(ref_call *call, q_handle *out)
 {
     ref_system *system;
     if (out == NULL)
-        return ref_fail(call, Q_SYSTEM_ARGUMENT, "no place for the handle");
+        return ref_fail(call, Q_SYSTEM_ARGUMENT, "the pointer for the handle is NULL");
     system = ref_ledger_make(call, REF_SYSTEM, sizeof(*system));
     if (system == NULL)
         return call->code;
@@ -117,8 +117,9 @@ q_code ref_system_info(ref_call *call, q_handle handle, const void *data, uint64
     if (system == NULL)
         return call->code;
     if (data == NULL || bytes == 0 || out == NULL)
-        return ref_fail(call, Q_SYSTEM_ARGUMENT, out == NULL ? "no place for the information" :
-                        "the binary is empty");
+        return ref_fail(call, Q_SYSTEM_ARGUMENT,
+                        out == NULL ? "the pointer for the information is NULL"
+                                    : "the binary is empty");
     empty(system);
     system->model = ref_binary_read(data, bytes, REF_BINARY_TELL, &why, &code);
     if (system->model == NULL)

@@ -272,7 +272,8 @@ q_code ref_made_from(const q_tensor *from, ref_arena *arena, ref_made *made, ref
         return code;
     for (uint32_t i = 0; from->version == 2 && from->v.dynamic != NULL && i < made->rank; ++i) {
         if (from->v.dynamic[i] != 0) {
-            ref_refuse(why, "tensor \"%s\": dimension %u is dynamic; only fixed ones are known",
+            ref_refuse(why,
+                       "tensor \"%s\": dimension %u is dynamic; only fixed ones are supported",
                        made->name, (unsigned)i);
             return Q_NOT_SUPPORTED;
         }
@@ -281,7 +282,7 @@ q_code ref_made_from(const q_tensor *from, ref_arena *arena, ref_made *made, ref
         if (from->v.mem_type != Q_MEM_RAW || from->v.u.buffer.data == NULL
             || from->v.u.buffer.bytes != made->bytes) {
             ref_refuse(why, "static tensor \"%s\": its data is expected as %llu bytes of plain"
-                       " memory, found are %u%s", made->name, (unsigned long long)made->bytes,
+                       " memory, found %u%s", made->name, (unsigned long long)made->bytes,
                        (unsigned)from->v.u.buffer.bytes,
                        from->v.u.buffer.data == NULL ? " at NULL" : "");
             return Q_TENSOR_PARAM;
@@ -398,7 +399,7 @@ static q_code quant_fill(const ref_made *made, ref_arena *arena, ref_value *valu
     case Q_ENC_SCALE_OFFSET:
     case Q_ENC_BW:
         if (e->count != 1 || e->offsets == NULL) {
-            ref_refuse(why, "tensor \"%s\": %u scales; one is expected", made->name,
+            ref_refuse(why, "tensor \"%s\": %u scales, expected one", made->name,
                        (unsigned)e->count);
             return Q_TENSOR_PARAM;
         }
@@ -407,7 +408,7 @@ static q_code quant_fill(const ref_made *made, ref_arena *arena, ref_value *valu
     case Q_ENC_AXIS:
     case Q_ENC_BW_AXIS:
         if (e->axis < 0 || (uint32_t)e->axis >= made->rank || made->dims[e->axis] != e->count) {
-            ref_refuse(why, "tensor \"%s\": %u scales along axis %d; one is expected for each index"
+            ref_refuse(why, "tensor \"%s\": %u scales along axis %d, expected one for each index"
                        " of an axis", made->name, (unsigned)e->count, (int)e->axis);
             return Q_TENSOR_PARAM;
         }
@@ -434,7 +435,7 @@ static q_code quant_fill(const ref_made *made, ref_arena *arena, ref_value *valu
     }
     for (uint32_t i = 0; code == Q_OK && i < q->count; ++i) {
         if (!(q->scales[i] > 0.0f) || isinf(q->scales[i])) {
-            ref_refuse(why, "tensor \"%s\": scale %u is %g; scales are above 0", made->name,
+            ref_refuse(why, "tensor \"%s\": scale %u is %g; scales must be above 0", made->name,
                        (unsigned)i, (double)q->scales[i]);
             return Q_TENSOR_PARAM;
         }
