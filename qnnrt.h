@@ -3893,8 +3893,8 @@ static qnnrt_result qnnrt__plan_pack(qnnrt__plan_item *items, size_t count, void
 
 /* =====================================================================================
    VENDOR INTERFACE                                                                 >>abi
-   The structs and slots of the vendor's C interface that we touch: facts (order, names of
-   ours, offsets, values), in own declarations, each offset asserted.
+   The structs and slots of the vendor's C interface that are used here: facts (order, offsets,
+   values) in declarations and names of our own, with an assertion for each offset.
    Source: measured with compilers from six public header sets (core API 2.7 to 2.37) and
    run against the genuine libraries of core 2.36 to 2.40. Everything here is the same from
    core 2.23 on, the oldest we accept; older ones have other strides (tensors of 120 bytes).
@@ -3918,7 +3918,7 @@ enum {
     QNNRT__ABI_DEFINED = 1                        /* vendor: QNN_DEFINITION_DEFINED               */
 };
 #define QNNRT__ABI_UNDEFINED 0x7FFFFFFFu
-#define QNNRT__ABI_UNKNOWN   0x7FFFFFFEu          /* ours: a text that names none we know         */
+#define QNNRT__ABI_UNKNOWN   0x7FFFFFFEu          /* ours: a text with a name that is not known   */
 
 enum {                                            /* vendor: Qnn_TensorType_t                     */
     QNNRT__ABI_APP_WRITE = 0, QNNRT__ABI_APP_READ = 1, QNNRT__ABI_NATIVE = 3,
@@ -3964,8 +3964,8 @@ typedef struct qnnrt__abi_quantize {              /* vendor: Qnn_QuantizeParams_
 
 typedef struct qnnrt__abi_client_buffer { void *data; uint32_t bytes; } qnnrt__abi_client_buffer;
 
-/* Version 1 and 2 of a tensor share the front; version 2 has three more fields. The library's
-   stride is that of version 2 whatever the version of an element. */
+/* Versions 1 and 2 of a tensor begin with the same fields; version 2 has three more. In lists the
+   library uses the size of version 2 for both. */
 typedef struct qnnrt__abi_tensor_body {           /* vendor: Qnn_TensorV1_t, Qnn_TensorV2_t       */
     uint32_t    id;                               /*   0                                          */
     const char *name;                             /*   8                                          */
@@ -4238,8 +4238,8 @@ typedef struct qnnrt__abi_provider {              /* vendor: QnnInterface_t     
 } qnnrt__abi_provider;
 
 /* A provider as dlc_compose takes it: by value, with the size that the callee was built with, which
-   differs from release to release. On x86-64 the last two arguments are therefore looked for right
-   behind that size, which for us is among the spare slots; see qnnrt__container_table(). */
+   differs from release to release. On x86-64 the callee therefore looks for the last two arguments
+   directly after that size, which is among the spare slots here; see qnnrt__container_table(). */
 enum { QNNRT__ABI_FRONT_SLOTS = 128 };
 typedef struct qnnrt__abi_front {
     uint32_t           backend_id;                /*  0                                           */
@@ -4248,8 +4248,8 @@ typedef struct qnnrt__abi_front {
     union { qnnrt__abi_calls calls; void *slots[QNNRT__ABI_FRONT_SLOTS]; } u;    /* 40            */
 } qnnrt__abi_front;
 
-/* 0 to 3 are the same in every version seen (1.1 to 1.15). The others exist from 1.5 on, but for
-   1.8, whose table is out of order. */
+/* 0 to 3 are the same in every version seen (1.1 to 1.15). The others exist from 1.5 on, except in
+   1.8, whose table has another order. */
 typedef struct qnnrt__abi_system_calls {
     qnnrt__abi_code (*create)(qnnrt__abi_handle *out); /*  0 */
     /* 1  the vendor's has no const before void and does not write */
@@ -4425,7 +4425,8 @@ static int qnnrt__names_find(int which, const char *text, size_t bytes, uint32_t
    Needs: >>os >>err >>log >>codes >>abi     Knows nothing of: what a provider's slots do
    ===================================================================================== */
 
-/* The ELF machine of a file: 62 x86-64, 183 aarch64. 0: no ELF file, -1: cannot be read. */
+/* Return the ELF machine of a file: 62 is x86-64, 183 aarch64. 0: it is not an ELF file; -1: it
+   cannot be read. */
 static int qnnrt__library_machine(const char *path)
 {
     unsigned char head[20];
@@ -4436,8 +4437,8 @@ static int qnnrt__library_machine(const char *path)
     return head[18] | head[19] << 8;
 }
 
-/* What the loader does not say, or says misleadingly: a file of another architecture is "not
-   found". */
+/* Add what the loader omits or reports wrongly: it says "not found" of a file of another
+   architecture. */
 static void qnnrt__library_explain(const char *path, qnnrt_error *err)
 {
     char program[QNNRT__PATH_MAX];
@@ -4458,7 +4459,7 @@ static void qnnrt__library_explain(const char *path, qnnrt_error *err)
 }
 
 /* Open a library by the search rule of the manual. `beside` (may be NULL) is a path whose folder is
-   tried first. The caller of this function closes it. An error names every place that was tried. */
+   tried first. The caller closes the library. An error names every place that was tried. */
 static qnnrt_result qnnrt__library_find(const char *name, const char *beside, void **library,
                                         qnnrt_error *err)
 {
@@ -4484,13 +4485,13 @@ static qnnrt_result qnnrt__library_find(const char *name, const char *beside, vo
             length = qnnrt__os_dir_length(from);
             if (length == 0) continue;
         }
-        if (place == 2 && from[0] != '/') continue;      /* relative to where the program was
-                                                            started: no place of ours */
+        /* A relative path depends on the folder in which the program was started. */
+        if (place == 2 && from[0] != '/') continue;
         if (!qnnrt__os_path_join(at, from, length, name)) continue;
         if (strcmp(at, tried) == 0) continue;
         if (place == 3 && qnnrt__os_search_is_unsafe()) {
-            qnnrt__err_add(err, "\n  not the system's search: LD_LIBRARY_PATH has an empty "
-                                "element, which is the current folder");
+            qnnrt__err_add(err, "\n  skipped the system's search: LD_LIBRARY_PATH has an empty"
+                                " element, which means the current folder");
             continue;
         }
         memcpy(tried, at, sizeof(tried));
@@ -4505,18 +4506,18 @@ static qnnrt_result qnnrt__library_find(const char *name, const char *beside, vo
     return QNNRT_OK;
 }
 
-/* The path that was really loaded: that of the shared object which holds a symbol of it. */
+/* Write the path of the shared object that holds a symbol: this one was really loaded. */
 static void qnnrt__library_path(void *symbol, const char *asked, char out[QNNRT__PATH_MAX])
 {
     if (symbol != NULL && qnnrt__os_path_of(symbol, out)) return;
     if (!qnnrt__os_path_join(out, "", 0, asked)) out[0] = '\0';
 }
 
-/* An interface that a library may have. */
+/* An interface that a vendor library may have. */
 typedef struct qnnrt__library_interface {
     const char *symbol;               /* the function that gives its providers */
     const char *name;                 /* for messages */
-    const char *missing;              /* what a library without the symbol is */
+    const char *missing;              /* what it means that a library lacks the symbol */
     const char *room;                 /* of the log line */
     uint32_t    major, minor;         /* the oldest that is accepted, of this major version */
 } qnnrt__library_interface;
@@ -4549,7 +4550,7 @@ static qnnrt_result qnnrt__library_choose(void *library, const char *path,
             list[i]->version.minor >= wanted->minor) {
             if (count > 1)
                 qnnrt__log(hooks, QNNRT_LOG_INFO, wanted->room, 0,
-                           "%s offers %u providers; number %u fits and is taken", path,
+                           "%s offers %u providers; number %u fits and is used", path,
                            (unsigned)count, (unsigned)i);
             *out = list[i];
             return QNNRT_OK;
@@ -4573,23 +4574,23 @@ static qnnrt_result qnnrt__library_lacks(const char *path, const char *slots, qn
 
 /* =====================================================================================
    TABLE                                                                          >>table
-   What we know of a context, in our own structs and our own memory, checked: whatever
-   source filled it, nothing below has to doubt a name, a rank or a size.
+   The facts about a context, checked, in structs and memory of our own. Whichever source
+   fills it, the rooms below can rely on its names, ranks and sizes.
    Needs: >>mem >>err >>log >>sort >>dtype >>encoding >>abi
    Knows nothing of: files, libraries
    ===================================================================================== */
 
 #define QNNRT__TABLE_SCALES 67108864u      /* of per-axis encodings in one model: half a GiB */
 
-/* A context while it is filled; becomes the public view when done. */
+/* A context while its facts are filled in; the result is the public view. */
 typedef struct qnnrt__table {
     qnnrt__arena        *arena;
     const qnnrt_limits  *limits;
     const char          *file;          /* for messages */
-    const char          *graph;         /* for messages: the one being filled, or NULL */
-    uint32_t            *tensors_left;  /* of limits.tensors, for the model as a whole */
-    uint32_t            *scales_left;   /* of QNNRT__TABLE_SCALES, likewise */
-    int                  names_kept;    /* names are in the arena already */
+    const char          *graph;         /* for messages: the graph being filled, or NULL */
+    uint32_t            *tensors_left;  /* of limits.tensors, for the whole model */
+    uint32_t            *scales_left;   /* of QNNRT__TABLE_SCALES, for the whole model */
+    int                  names_kept;    /* 1: names are in the arena already */
     qnnrt_error         *err;
 } qnnrt__table;
 
@@ -4644,7 +4645,7 @@ static void qnnrt__table_where(qnnrt__table *table)
     if (table->graph != NULL) qnnrt__err_add(table->err, "graph \"%.200s\": ", table->graph);
 }
 
-/* An error that begins with the file and the graph. */
+/* Fill an error whose text begins with the file and the graph. */
 static qnnrt_result qnnrt__table_fail(qnnrt__table *table, qnnrt_result code, const char *format,
                                       ...) QNNRT__PRINTF(3, 4);
 static qnnrt_result qnnrt__table_fail(qnnrt__table *table, qnnrt_result code, const char *format,
@@ -4661,14 +4662,15 @@ static qnnrt_result qnnrt__table_fail(qnnrt__table *table, qnnrt_result code, co
     return code;
 }
 
-/* "a graph", or "input 3" with an index. */
+/* Write "a graph", or "input 3" with an index. */
 static const char *qnnrt__table_what(const char *kind, const size_t *index, char out[32])
 {
     snprintf(out, 32, index != NULL ? "%s %u" : "%s", kind, index != NULL ? (unsigned)*index : 0u);
     return out;
 }
 
-/* Copy a name; absent, empty and endless ones are refused. kind, index: whose it is, see above. */
+/* Copy a name. NULL, empty and too long names are refused. kind, index: what has the name, see
+   above. */
 static qnnrt_result qnnrt__table_name(qnnrt__table *table, const char *name, const char *kind,
                                       const size_t *index, const char **out)
 {
@@ -4688,7 +4690,7 @@ static qnnrt_result qnnrt__table_name(qnnrt__table *table, const char *name, con
     return *out != NULL ? QNNRT_OK : qnnrt__fail_memory(table->err, "names");
 }
 
-/* Split an array of (scale, offset) pairs into two, because conversion loops read one at a time. */
+/* Split an array of (scale, offset) pairs into two arrays: conversion loops read one at a time. */
 static int qnnrt__table_pairs(qnnrt__table *table, const qnnrt__abi_scale_offset *pairs,
                               qnnrt_quant *quant)
 {
@@ -4705,6 +4707,7 @@ static int qnnrt__table_pairs(qnnrt__table *table, const qnnrt__abi_scale_offset
     return 1;
 }
 
+/* Copy the scales and the offsets, which may be NULL, of an axis. */
 static int qnnrt__table_copy_axis(qnnrt__table *table, const float *from_scales,
                                   const int32_t *from_offsets, qnnrt_quant *quant)
 {
@@ -4722,8 +4725,7 @@ static int qnnrt__table_copy_axis(qnnrt__table *table, const float *from_scales,
     return 1;
 }
 
-/* Take an encoding. Its count is compared with the dimension before anything of that size is
-   read. */
+/* Copy an encoding. Its count is compared with the dimension before that many scales are read. */
 static qnnrt_result qnnrt__table_quant(qnnrt__table *table, const qnnrt__abi_quantize *from,
                                        qnnrt_tensor_info *tensor)
 {
@@ -4767,7 +4769,7 @@ static qnnrt_result qnnrt__table_quant(qnnrt__table *table, const qnnrt__abi_qua
                                      " %u elements",
                                      tensor->name, values == NULL ? 0u : (unsigned)quant->count,
                                      (int)quant->axis, (unsigned)tensor->dims[quant->axis]);
-        /* Many tensors may share one long list in the file, and each gets a copy of its own. */
+        /* Many tensors may share one long list in the file, but each gets its own copy. */
         if (quant->count > *table->scales_left)
             return qnnrt__table_fail(table, QNNRT_E_LIMIT, "more than %u scales in all encodings",
                                      (unsigned)QNNRT__TABLE_SCALES);
@@ -4790,6 +4792,7 @@ static qnnrt_result qnnrt__table_quant(qnnrt__table *table, const qnnrt__abi_qua
     return QNNRT_OK;
 }
 
+/* Copy the dimensions and compute count and bytes. */
 static qnnrt_result qnnrt__table_dims(qnnrt__table *table, const uint32_t *dims,
                                       qnnrt_tensor_info *tensor)
 {
@@ -4801,7 +4804,7 @@ static qnnrt_result qnnrt__table_dims(qnnrt__table *table, const uint32_t *dims,
             tensor->name, (unsigned)tensor->rank, (unsigned)table->limits->rank);
     if (tensor->rank > 0 && dims == NULL)
         return qnnrt__table_fail(table, QNNRT_E_FORMAT,
-                                 "tensor \"%.200s\" has rank %u and no dimensions", tensor->name,
+                                 "tensor \"%.200s\" has rank %u but no dimensions", tensor->name,
                                  (unsigned)tensor->rank);
     copy = (uint32_t *)qnnrt__arena_alloc(table->arena, tensor->rank, sizeof(uint32_t));
     if (copy == NULL) return qnnrt__fail_memory(table->err, "dimensions");
@@ -4810,20 +4813,20 @@ static qnnrt_result qnnrt__table_dims(qnnrt__table *table, const uint32_t *dims,
     result = qnnrt__dtype_bytes(tensor->dtype, tensor->dims, tensor->rank, &tensor->count,
                                 &tensor->bytes);
     for (i = 0; i < tensor->rank; ++i)
-        if (tensor->dims[i] == 0) result = QNNRT_E_ARG;      /* also where the type has no size */
+        if (tensor->dims[i] == 0) result = QNNRT_E_ARG;      /* also if the type has no size */
     if (result == QNNRT_E_ARG)
         return qnnrt__table_fail(table, QNNRT_E_FORMAT, "tensor \"%.200s\" has a dimension of 0",
                                  tensor->name);
     if (result == QNNRT_E_LIMIT)
         return qnnrt__table_fail(table, QNNRT_E_LIMIT,
-                                 "tensor \"%.200s\": the product of its dimensions passes the"
+                                 "tensor \"%.200s\": the product of its dimensions exceeds the"
                                  " address space",
                                  tensor->name);
-    return QNNRT_OK;      /* a type without a size: count and bytes are 0, and
-                             qnnrt__table_unsupported says so */
+    /* A type without a size has count and bytes 0, which qnnrt__table_unsupported() reports. */
+    return QNNRT_OK;
 }
 
-/* Take one tensor of the vendor's metadata. */
+/* Copy one tensor of the vendor's metadata. */
 static qnnrt_result qnnrt__table_tensor(qnnrt__table *table, const qnnrt__abi_tensor *from,
                                         qnnrt__table_kind kind, size_t index,
                                         qnnrt_tensor_info *tensor)
@@ -4865,6 +4868,7 @@ static int qnnrt__table_name_order(const void *a, const void *b)
     return strcmp((const char *)a, (const char *)b);
 }
 
+/* Return a hash of a name. */
 static uint64_t qnnrt__table_hash(const char *name)
 {
     size_t left = strlen(name);
@@ -4879,7 +4883,7 @@ static uint64_t qnnrt__table_hash(const char *name)
     return hash ^ hash >> 32;
 }
 
-/* True if a short look finds that all names differ; 0: they must be sorted. */
+/* Return 1 if all names differ, as far as a few steps can tell; 0: sort them to know. */
 static int qnnrt__table_differ_all(const void *const *names, size_t count)
 {
     unsigned char slots[512];      /* 1 + the index of the name */
@@ -4916,7 +4920,8 @@ static int qnnrt__table_id_order(const void *a, const void *b)
     return (uintptr_t)a < (uintptr_t)b ? -1 : (uintptr_t)a > (uintptr_t)b;
 }
 
-/* The vendor matches by id, so two of one kind must not share one. order is room for pointers. */
+/* Check that no two tensors of a list have the same id: the vendor matches by it. order has room
+   for one pointer per tensor. */
 static qnnrt_result qnnrt__table_ids(qnnrt__table *table, const qnnrt__table_list *list,
                                      const void **order)
 {
@@ -4930,14 +4935,14 @@ static qnnrt_result qnnrt__table_ids(qnnrt__table *table, const qnnrt__table_lis
         const qnnrt_tensor_info *other = (const qnnrt_tensor_info *)order[i];
         if (one->id == other->id)
             return qnnrt__table_fail(table, QNNRT_E_FORMAT,
-                                     "%ss \"%.200s\" and \"%.200s\" have one id, %u",
+                                     "%ss \"%.200s\" and \"%.200s\" have the same id, %u",
                                      qnnrt__table_noun(list->kind), one->name, other->name,
                                      (unsigned)one->id);
     }
     return QNNRT_OK;
 }
 
-/* Room for `need` tensors in a list. The ones there are move: nobody points at them yet. */
+/* Make room for `need` tensors in a list. Its tensors move: no pointer to them exists yet. */
 static qnnrt_result qnnrt__table_room(qnnrt__table *table, qnnrt__table_list *list, uint64_t need)
 {
     qnnrt_tensor_info *tensors = (qnnrt_tensor_info *)qnnrt__arena_grow(
@@ -4947,18 +4952,18 @@ static qnnrt_result qnnrt__table_room(qnnrt__table *table, qnnrt__table_list *li
     return QNNRT_OK;
 }
 
-/* Take graphs and tensors off what limits.tensors leaves. */
+/* Count graphs and tensors against limits.tensors. */
 static qnnrt_result qnnrt__table_take(qnnrt__table *table, uint32_t count)
 {
     if (count > *table->tensors_left)
         return qnnrt__table_fail(table, QNNRT_E_LIMIT,
-                                 "%u more make more than %u graphs and tensors (limits.tensors)",
+                                 "%u more would exceed %u graphs and tensors (limits.tensors)",
                                  (unsigned)count, (unsigned)table->limits->tensors);
     *table->tensors_left -= count;
     return QNNRT_OK;
 }
 
-/* One tensor more, which was taken off the limit. */
+/* Append a tensor, which was counted against the limit before. */
 static qnnrt_result qnnrt__table_add(qnnrt__table *table, qnnrt__table_list *list,
                                      const qnnrt__abi_tensor *from)
 {
@@ -4970,7 +4975,7 @@ static qnnrt_result qnnrt__table_add(qnnrt__table *table, qnnrt__table_list *lis
     return result;
 }
 
-/* A finished list: no name and no id twice. */
+/* Finish a list: check that names and ids differ, and give it to the graph. */
 static qnnrt_result qnnrt__table_close(qnnrt__table *table, const qnnrt__table_list *list,
                                        qnnrt_graph_info *graph)
 {
@@ -4993,7 +4998,7 @@ static qnnrt_result qnnrt__table_close(qnnrt__table *table, const qnnrt__table_l
     return result;
 }
 
-/* A whole list of the vendor's. */
+/* Copy a list of the vendor's metadata into a graph. */
 static qnnrt_result qnnrt__table_tensors(qnnrt__table *table, const qnnrt__abi_tensor *from,
                                          uint32_t count, qnnrt__table_kind kind,
                                          qnnrt_graph_info *graph)
@@ -5005,7 +5010,7 @@ static qnnrt_result qnnrt__table_tensors(qnnrt__table *table, const qnnrt__abi_t
     list.kind = kind;
     result = qnnrt__table_take(table, count);
     if (result == QNNRT_OK && count > 0 && from == NULL)
-        result = qnnrt__table_fail(table, QNNRT_E_FORMAT, "%u %ss are announced and none is there",
+        result = qnnrt__table_fail(table, QNNRT_E_FORMAT, "%u %ss declared, but the list is missing",
                                    (unsigned)count, qnnrt__table_noun(kind));
     if (result == QNNRT_OK) result = qnnrt__table_room(table, &list, count);
     for (i = 0; i < count && result == QNNRT_OK; ++i)
@@ -5013,7 +5018,7 @@ static qnnrt_result qnnrt__table_tensors(qnnrt__table *table, const qnnrt__abi_t
     return result == QNNRT_OK ? qnnrt__table_close(table, &list, graph) : result;
 }
 
-/* No graph name twice. */
+/* Check that the names of graphs differ. */
 static qnnrt_result qnnrt__table_graph_names(qnnrt__table *table, const qnnrt_graph_info *graphs,
                                              size_t count)
 {
@@ -5030,7 +5035,7 @@ static qnnrt_result qnnrt__table_graph_names(qnnrt__table *table, const qnnrt_gr
     return qnnrt__table_fail(table, QNNRT_E_FORMAT, "two graphs are named \"%.200s\"", twice);
 }
 
-/* snprintf behind what is there; what does not fit is cut. */
+/* Append to a text by a format; what does not fit is cut. */
 static void qnnrt__table_append(char *out, size_t room, const char *format, ...)
     QNNRT__PRINTF(3, 4);
 static void qnnrt__table_append(char *out, size_t room, const char *format, ...)
@@ -5042,7 +5047,7 @@ static void qnnrt__table_append(char *out, size_t room, const char *format, ...)
     va_end(args);
 }
 
-/* Why a graph that reads well cannot be run by this version, or NULL. */
+/* Return why this version cannot run a graph whose metadata is valid, or NULL. */
 static const char *qnnrt__table_unsupported(qnnrt__arena *arena, const qnnrt_graph_info *graph,
                                             int *no_memory)
 {
@@ -5061,7 +5066,7 @@ static const char *qnnrt__table_unsupported(qnnrt__arena *arena, const qnnrt_gra
             else if (tensors[i].vendor_format != 0)
                 why = "has a data format other than plain row-major";
             else if (tensors[i].bytes > UINT32_MAX)
-                why = "is 4 GiB or more, past the vendor's size field";
+                why = "has 4 GiB or more, which the vendor's size field cannot hold";
             if (why == NULL) continue;
             snprintf(text, sizeof(text), "%s \"%.200s\" %s",
                      qnnrt__table_noun((qnnrt__table_kind)kind), tensors[i].name, why);
@@ -5081,11 +5086,11 @@ static const char *qnnrt__table_unsupported(qnnrt__arena *arena, const qnnrt_gra
 
 /* =====================================================================================
    COMPARE                                                                      >>compare
-   Whether two tensors, or two sources of one context, say the same, and where they differ.
+   Compares two tensors, or two sources of one context, and tells where they differ.
    Needs: >>err >>dtype >>abi >>names >>table     Knows nothing of: where a table came from
    ===================================================================================== */
 
-/* Bit-exact: equal codes must mean equal numbers. */
+/* Return 1 if equal codes mean equal numbers, bit for bit. */
 static int qnnrt__compare_quant(const qnnrt_quant *a, const qnnrt_quant *b)
 {
     uint32_t i;
@@ -5103,7 +5108,7 @@ static int qnnrt__compare_quant(const qnnrt_quant *a, const qnnrt_quant *b)
     return 1;
 }
 
-/* What two tensors of one memory must share: dims, dtype, encoding. */
+/* Return 1 if two tensors can share memory: same dimensions, dtype, format and encoding. */
 static int qnnrt__compare_facts(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
 {
     return a->dtype == b->dtype && a->rank == b->rank && a->vendor_format == b->vendor_format &&
@@ -5111,7 +5116,7 @@ static int qnnrt__compare_facts(const qnnrt_tensor_info *a, const qnnrt_tensor_i
            qnnrt__compare_quant(&a->quant, &b->quant);
 }
 
-/* Where two per-axis encodings differ first, for messages; nothing for others. */
+/* Write where two per-axis encodings first differ; "" for other encodings. */
 static const char *qnnrt__compare_first(const qnnrt_quant *a, const qnnrt_quant *b, char *out,
                                        size_t room)
 {
@@ -5131,7 +5136,7 @@ static const char *qnnrt__compare_first(const qnnrt_quant *a, const qnnrt_quant 
     return out;
 }
 
-/* "ufixed16[1,32,128] scale 0.00012 offset -32768", for messages. */
+/* Write a tensor as "ufixed16[1,32,128] scale 0.00012 offset -32768". */
 static const char *qnnrt__compare_text(const qnnrt_tensor_info *tensor, char *out, size_t room)
 {
     const qnnrt_quant *quant = &tensor->quant;
@@ -5162,6 +5167,7 @@ static const char *qnnrt__compare_text(const qnnrt_tensor_info *tensor, char *ou
 /* What the two sources of a context are called in messages. */
 typedef struct qnnrt__compare_sides { const char *one, *other; } qnnrt__compare_sides;
 
+/* Report a fact that differs. name: of a tensor, or "". */
 static qnnrt_result qnnrt__compare_differs(qnnrt__table *table, const char *what, const char *name,
                                          const qnnrt__compare_sides *sides, const char *in_one,
                                          const char *in_other)
@@ -5169,13 +5175,13 @@ static qnnrt_result qnnrt__compare_differs(qnnrt__table *table, const char *what
     qnnrt__table_fail(table, QNNRT_E_MISMATCH, "%s%s%.200s%s is %.300s in %s and %.300s in %s",
                       what, name[0] != '\0' ? " \"" : "", name, name[0] != '\0' ? "\"" : "", in_one,
                       sides->one, in_other, sides->other);
-    qnnrt__err_add(table->err, "\n  likely cause: one of the two is of another build of the model");
+    qnnrt__err_add(table->err, "\n  likely cause: one of the two is from another build of the model");
     return qnnrt__hint(table->err, QNNRT_E_MISMATCH,
                        "Make the JSON again from this binary (qnnrt-run inspect --json_file), or"
                        " remove it.");
 }
 
-/* more: what the larger of two counts is by, or NULL. */
+/* Report two numbers that differ. more: what only the source with the larger one has, or NULL. */
 static qnnrt_result qnnrt__compare_count(qnnrt__table *table, const char *what,
                                               const qnnrt__compare_sides *sides, uint64_t one,
                                               uint64_t other, const char *more)
@@ -5188,7 +5194,7 @@ static qnnrt_result qnnrt__compare_count(qnnrt__table *table, const char *what,
     return qnnrt__compare_differs(table, what, "", sides, a, b);
 }
 
-/* "of type APP_WRITE", for messages. */
+/* Write "of type APP_WRITE". */
 static void qnnrt__compare_type(const qnnrt_tensor_info *tensor, char *out, size_t room)
 {
     const char *name = qnnrt__names_of(QNNRT_VENDOR_TENSOR_TYPE, tensor->vendor_type);
@@ -5196,7 +5202,7 @@ static void qnnrt__compare_type(const qnnrt_tensor_info *tensor, char *out, size
     else snprintf(out, room, "of type %u", (unsigned)tensor->vendor_type);
 }
 
-/* Dynamic dimensions of two tensors of one rank. */
+/* Return 1 if two tensors of the same rank have the same dynamic dimensions. */
 static int qnnrt__compare_dynamic(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
 {
     if (a->dynamic_dims == NULL || b->dynamic_dims == NULL)
@@ -5204,7 +5210,7 @@ static int qnnrt__compare_dynamic(const qnnrt_tensor_info *a, const qnnrt_tensor
     return memcmp(a->dynamic_dims, b->dynamic_dims, a->rank) == 0;
 }
 
-/* One tensor of both sources; their names are equal. */
+/* Compare one tensor of both sources; the names are equal. */
 static qnnrt_result qnnrt__compare_tensor(qnnrt__table *table, const char *kind,
                                                 const qnnrt_tensor_info *a,
                                                 const qnnrt_tensor_info *b,
@@ -5289,8 +5295,8 @@ static qnnrt_result qnnrt__compare_list(qnnrt__table *table, qnnrt__table_kind k
                                 a_count > b_count ? a[both].name : b[both].name);
 }
 
-/* Two sources of one context must tell the same. Not compared: sizes within blobs, whose units
-   differ between releases of the tools; struct versions. */
+/* Compare two sources of one context. Not compared are sizes within blobs, whose units differ
+   between releases of the tools, and struct versions. */
 static qnnrt_result qnnrt__compare(qnnrt__table *table, const qnnrt_context_info *a,
                                          const qnnrt_context_info *b,
                                          const qnnrt__compare_sides *sides)
@@ -5299,7 +5305,7 @@ static qnnrt_result qnnrt__compare(qnnrt__table *table, const qnnrt_context_info
     size_t i, both = a->graph_count < b->graph_count ? a->graph_count : b->graph_count;
     int kind;
     table->graph = NULL;
-    /* Of these, 0 and "" mean "not stated". */
+    /* 0 and "" mean that a source does not state the fact. */
     if (a->backend_id != 0 && b->backend_id != 0 && a->backend_id != b->backend_id)
         return qnnrt__compare_count(table, "the backend id", sides, a->backend_id,
                                          b->backend_id, NULL);
@@ -5350,8 +5356,8 @@ static qnnrt_result qnnrt__compare(qnnrt__table *table, const qnnrt_context_info
 static uint32_t qnnrt__htp_u32(const unsigned char *at) { uint32_t v; memcpy(&v, at, 4); return v; }
 static uint64_t qnnrt__htp_u64(const unsigned char *at) { uint64_t v; memcpy(&v, at, 8); return v; }
 
-/* Facts of a graph from its blob. Each part begins with its version; an unknown one ends the
-   reading. */
+/* Read facts of a graph from its blob. Each part begins with its version; an unknown version ends
+   the reading. */
 static void qnnrt__htp_graph(const unsigned char *blob, uint32_t bytes, qnnrt_graph_info *graph)
 {
     uint32_t at = 0;
@@ -5376,7 +5382,7 @@ static void qnnrt__htp_graph(const unsigned char *blob, uint32_t bytes, qnnrt_gr
     }
 }
 
-/* The NPU generation from the context's metadata: version 1, then the number. */
+/* Return the NPU generation from the context's metadata: version 1, then the number. */
 static uint32_t qnnrt__htp_arch(const unsigned char *metadata, uint32_t bytes)
 {
     return metadata != NULL && bytes >= 8 && qnnrt__htp_u32(metadata) == 1
@@ -5384,8 +5390,8 @@ static uint32_t qnnrt__htp_arch(const unsigned char *metadata, uint32_t bytes)
                : 0;
 }
 
-/* What the emulator for x86-64 cannot load: weights shared between graphs. 2.47 to 2.49 answer
-   0x3e8, 2.50 and 2.51 crash, so the question is never put. The name of the graph, or NULL. */
+/* Return the name of a graph that shares weights, or NULL. The emulator for x86-64 cannot load such
+   a context: 2.47 to 2.49 return 0x3e8, 2.50 and 2.51 crash, so it is never called with one. */
 static const char *qnnrt__htp_shares_weights(const qnnrt_context_info *context)
 {
 #if defined(__x86_64__) || defined(_M_X64)
@@ -5398,8 +5404,8 @@ static const char *qnnrt__htp_shares_weights(const qnnrt_context_info *context)
     return NULL;
 }
 
-/* The device option that names a chip. Its payload moved from byte 4 to byte 8 with HTP API 5.47
-   (and 5.49 has it at 4 again); for one word an image that has it in both places satisfies either layout. */
+/* The device option that names a chip. Its payload moved from byte 4 to byte 8 with HTP API 5.47,
+   and back with 5.49; a struct that has it in both places suits either layout. */
 typedef struct qnnrt__htp_soc { uint32_t option, at_4, at_8, at_12; } qnnrt__htp_soc;
 
 static void qnnrt__htp_soc_config(uint32_t soc_model, qnnrt__htp_soc *soc,
@@ -5415,15 +5421,15 @@ static void qnnrt__htp_soc_config(uint32_t soc_model, qnnrt__htp_soc *soc,
    POWER                                                                          >>power
    Votes for clocks and voltages of the NPU, through the HTP's infrastructure: one id for
    each backend, created by the first vote, changed by later ones, destroyed at the end.
-   Source of the presets: ONNX Runtime's QNN provider (corners, sleep latency, clocks), but
-   LiteRT's "sustained"; ExecuTorch (RPC latency and polling).
+   Source of the presets: ONNX Runtime's QNN provider (corners, sleep latency, clocks),
+   LiteRT ("sustained"), ExecuTorch (RPC latency and polling).
    Needs: >>err >>log >>codes >>abi     Knows nothing of: contexts, what is executed
    ===================================================================================== */
 
 typedef struct qnnrt__power {
     const qnnrt_hooks               *hooks;
     int                              log_slot;
-    const qnnrt__abi_infrastructure *infrastructure;   /* NULL: nothing was voted for */
+    const qnnrt__abi_infrastructure *infrastructure;   /* NULL: there was no vote */
     uint32_t                         id;               /* a large number, never an index */
     int                              polling;          /* 1: a polling time is set */
 } qnnrt__power;
@@ -5482,12 +5488,13 @@ static qnnrt_result qnnrt__power_check(const qnnrt_power_desc *desc, qnnrt_error
     if (result == QNNRT_OK && desc->preset == QNNRT_POWER_CUSTOM && desc->dcvs == 0 &&
         desc->sleep_latency_us == 0 && desc->bus.max == 0 && desc->core.max == 0 &&
         desc->rpc_latency_us == 0 && desc->rpc_polling_us == 0)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: the desc asks for nothing\n  what"
-                           " helps: set a preset or a number; NULL takes the vote back");
+        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_ARG,
+                                            "qnnrt_power_set: the desc asks for nothing"),
+                           "Set a preset or a number, or pass NULL to take the vote back.");
     return result;
 }
 
-/* The desc with what its preset gives filled in. */
+/* Return the desc with the values of its preset in the fields that are 0. */
 static qnnrt_power_desc qnnrt__power_resolve(const qnnrt_power_desc *desc)
 {
     const qnnrt__power_values *preset = &qnnrt__power_presets[desc->preset];
@@ -5506,7 +5513,7 @@ static uint32_t qnnrt__power_number(uint32_t value)
     return value == QNNRT_POWER_ZERO ? 0 : value;
 }
 
-/* The vendor's config of one setting. 0: not asked for. */
+/* Fill the vendor's config of one setting. 0: the desc does not ask for it. */
 static int qnnrt__power_config(const qnnrt__power *p, const qnnrt_power_desc *desc, int setting,
                                qnnrt__abi_power_config *to)
 {
@@ -5520,8 +5527,8 @@ static int qnnrt__power_config(const qnnrt__power *p, const qnnrt_power_desc *de
     if (setting == QNNRT__POWER_POLLING) {
         to->option = QNNRT__ABI_POWER_RPC_POLLING;
         to->u.us = qnnrt__power_number(desc->rpc_polling_us);
-        /* A preset that does not poll ends the polling of the one before; else it asks for nothing,
-           as older NPUs know no polling. */
+        /* A preset that does not poll ends the polling of the one before; otherwise it sends nothing,
+           because older NPUs do not know this setting. */
         return desc->rpc_polling_us != 0 || (p->polling && desc->preset != QNNRT_POWER_CUSTOM);
     }
     to->option = QNNRT__ABI_POWER_DCVS_V3;
@@ -5542,7 +5549,7 @@ static int qnnrt__power_config(const qnnrt__power *p, const qnnrt_power_desc *de
     return dcvs->set_dcvs || dcvs->set_sleep_latency || dcvs->set_bus || dcvs->set_core;
 }
 
-/* The infrastructure, where its layout is the one we know. 0 and NULL: there is none. */
+/* Find the infrastructure, if its layout is known. 0 and NULL: there is none. */
 static qnnrt__abi_code qnnrt__power_find(const qnnrt__abi_provider *provider,
                                          const qnnrt__abi_infrastructure **out)
 {
@@ -5579,14 +5586,14 @@ static qnnrt__abi_code qnnrt__power_release(qnnrt__power *p)
     memset(&none, 0, sizeof(none));
     none.rpc_polling_us = QNNRT_POWER_ZERO;
     if (p->polling && qnnrt__power_config(p, &none, QNNRT__POWER_POLLING, &config))
-        code = qnnrt__power_send(p, &config);      /* of the process, so it would outlive the id */
+        code = qnnrt__power_send(p, &config);      /* polling is per process and outlives the id */
     last = p->infrastructure->destroy_id(p->id);
     p->infrastructure = NULL;
     p->polling = 0;
     return code != 0 ? code : last;
 }
 
-/* Vote, setting by setting, so that each has an answer of its own. Callers hold the lock. */
+/* Vote for each setting by itself, so that each gets its own answer. Callers hold the lock. */
 static qnnrt_result qnnrt__power_set(qnnrt__power *p, const qnnrt__abi_provider *provider,
                                      const qnnrt_power_desc *desc, qnnrt_power_report *report,
                                      int strict, qnnrt_error *err)
@@ -5631,10 +5638,10 @@ static qnnrt_result qnnrt__power_set(qnnrt__power *p, const qnnrt__abi_provider 
                    setting->vendor_code != 0 ? "refused" : "not available on this backend");
         if (!strict || result != QNNRT_OK) continue;
         if (setting->vendor_code == 0) {
-            result = qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
-                                 "%s cannot be set: this backend has no power settings\n  what"
-                                 " helps: give a report, and the call tells so without failing",
-                                 names[i]);
+            qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
+                        "cannot set %s: this backend has no power settings", names[i]);
+            result = qnnrt__hint(err, QNNRT_E_UNSUPPORTED,
+                                 "Pass a report; then the call does not fail for this reason.");
             continue;
         }
         qnnrt__fail(err, QNNRT_E_BACKEND, "%s was refused", names[i]);
@@ -5684,8 +5691,9 @@ static qnnrt_result qnnrt__system_choose(qnnrt__system *system, const qnnrt_hook
     return QNNRT_OK;
 }
 
-/* Does the backend's library speak the system interface too, as libQnnRef.so does? Then it is opened
-   once more, so that each of the two can be closed alone. *empty: it does, and offers nothing. */
+/* Open the backend's library once more if it has a system interface too, as libQnnRef.so has:
+   each of the two can then be closed alone. NULL: it has none. *empty: it has one without
+   providers. */
 static void *qnnrt__system_in_backend(const char *backend, const qnnrt_hooks *hooks, int *empty)
 {
     qnnrt__abi_get_providers get;
@@ -5703,14 +5711,15 @@ static void *qnnrt__system_in_backend(const char *backend, const qnnrt_hooks *ho
         qnnrt__hooks_lock(hooks);
         code = get(&list, &count);
         qnnrt__hooks_unlock(hooks);
-        if (code != 0 || (list != NULL && count != 0)) return library;   /* its refusal is told */
+        /* An error code is reported when the library is used. */
+        if (code != 0 || (list != NULL && count != 0)) return library;
         *empty = 1;
     }
     qnnrt__os_library_close(library);
     return NULL;
 }
 
-/* libQnnSystem.so in the folder of the backend. */
+/* Open libQnnSystem.so in the folder of the backend. */
 static void *qnnrt__system_beside(const char *backend, const char *name)
 {
     char at[QNNRT__PATH_MAX];
@@ -5720,12 +5729,12 @@ static void *qnnrt__system_beside(const char *backend, const char *name)
     return qnnrt__os_library_open(at, &why);
 }
 
-/* When a backend's own system interface is wanted: never (it knows neither .dlc nor logs), before
-   all else, or behind what lies beside it (the backend is not loaded, and may be large). */
+/* When to use a backend's own system interface: never (it knows neither .dlc nor logs), first, or
+   only if no libQnnSystem.so lies beside it (the backend is not loaded, and may be large). */
 enum { QNNRT__SYSTEM_OWN_NEVER, QNNRT__SYSTEM_OWN_FIRST, QNNRT__SYSTEM_OWN_SECOND };
 
-/* Open the system library: the one of that path, else the backend's own or libQnnSystem.so, found by
-   the same rules. beside is the path of the backend. */
+/* Open the system library: that of `path`, or without one the backend's own or libQnnSystem.so,
+   which is found by the rule of the manual. beside is the path of the backend. */
 static qnnrt_result qnnrt__system_open(const char *path, const char *beside, int own,
                                        const qnnrt_hooks *hooks, qnnrt__system *system,
                                        qnnrt_error *err)
@@ -5748,7 +5757,7 @@ static qnnrt_result qnnrt__system_open(const char *path, const char *beside, int
     if (system->library == NULL)
         result = qnnrt__library_find(name, path == NULL ? beside : NULL, &system->library, err);
     if (result != QNNRT_OK && empty)
-        qnnrt__err_add(err, "\n  (%s has a system interface of its own, which offers no provider)",
+        qnnrt__err_add(err, "\n  (%s has its own system interface, but it offers no provider)",
                        beside);
     if (result != QNNRT_OK) return result;
     symbol = qnnrt__os_library_symbol(system->library, QNNRT__SYSTEM_SYMBOL);
@@ -5760,7 +5769,7 @@ static qnnrt_result qnnrt__system_open(const char *path, const char *beside, int
     return result;
 }
 
-/* One graph of the vendor's list. */
+/* Copy one graph of the vendor's list. */
 static qnnrt_result qnnrt__system_graph(qnnrt__table *table, const qnnrt__abi_graph_info *from,
                                         size_t index, int htp, qnnrt_graph_info *graph)
 {
@@ -5789,7 +5798,7 @@ static qnnrt_result qnnrt__system_graph(qnnrt__table *table, const qnnrt__abi_gr
     return no_memory ? qnnrt__fail_memory(table->err, "tables") : QNNRT_OK;
 }
 
-/* Facts of the context, then its graphs. */
+/* Copy the facts of the context, then its graphs. */
 static qnnrt_result qnnrt__system_copy(qnnrt__table *table, const qnnrt__abi_info *info,
                                        qnnrt_context_info *context)
 {
@@ -5822,17 +5831,17 @@ static qnnrt_result qnnrt__system_copy(qnnrt__table *table, const qnnrt__abi_inf
                                  "binary information of version %u; 1 to 3 are known",
                                  (unsigned)info->version);
     }
-    /* backend id and the two versions lie at one place in all three. */
+    /* The backend id and the two versions have the same offsets in all three versions. */
     context->backend_id = info->u.v1.backend_id;
     context->core_api = qnnrt__abi_public_version(info->u.v1.core);
     context->backend_api = qnnrt__abi_public_version(info->u.v1.backend);
     context->build_id = qnnrt__arena_text(table->arena, build != NULL ? build : "",
                                           build != NULL ? strlen(build) : 0);
-    if (count == 0) return qnnrt__table_fail(table, QNNRT_E_FORMAT, "it holds no graph");
+    if (count == 0) return qnnrt__table_fail(table, QNNRT_E_FORMAT, "it has no graphs");
     result = qnnrt__table_take(table, count);
     if (result != QNNRT_OK) return result;
     if (graphs == NULL)
-        return qnnrt__table_fail(table, QNNRT_E_FORMAT, "%u graphs are announced and none is there",
+        return qnnrt__table_fail(table, QNNRT_E_FORMAT, "%u graphs declared, but the list is missing",
                                  (unsigned)count);
     copies = (qnnrt_graph_info *)qnnrt__arena_alloc(table->arena, count, sizeof(*copies));
     if (copies == NULL || context->build_id == NULL)
@@ -5857,14 +5866,14 @@ static int qnnrt__system_is_whole(const qnnrt__system *system)
 }
 #endif
 
-/* Does it belong to a backend, and read that one's binaries only? */
+/* Return 1 if it belongs to a backend: it then reads the binaries of that backend only. */
 static int qnnrt__system_is_own(const qnnrt__system *system)
 {
     return qnnrt__os_library_symbol(system->library, "QnnInterface_getProviders") != NULL;
 }
 
-/* Read the metadata of one binary. Everything is copied, so the vendor's handle is freed on the way
-   out. log_slot: where its lines arrive, -1: nowhere. */
+/* Read the metadata of one binary. Everything is copied, so the vendor's handle is freed before the
+   return. log_slot: where the library logs, -1: nowhere. */
 static qnnrt_result qnnrt__system_read(const qnnrt__system *system, qnnrt__table *table,
                                        const unsigned char *binary, uint64_t bytes, int log_slot,
                                        qnnrt_context_info *context)
@@ -5885,7 +5894,7 @@ static qnnrt_result qnnrt__system_read(const qnnrt__system *system, qnnrt__table
     }
     code = system->provider->calls.get_info(handle, binary, bytes, &info, &info_bytes);
     if (code != 0 || info == NULL) {
-        qnnrt__table_fail(table, QNNRT_E_FORMAT, "its metadata cannot be read by %s", system->path);
+        qnnrt__table_fail(table, QNNRT_E_FORMAT, "%s cannot read its metadata", system->path);
         qnnrt__codes_explain(table->err,
                              info == NULL && code == 0
                                  ? "systemContextGetBinaryInfo (without information)"
@@ -5898,22 +5907,22 @@ static qnnrt_result qnnrt__system_read(const qnnrt__system *system, qnnrt__table
     code = system->provider->calls.free(handle);
     if (code != 0)
         qnnrt__log(&table->arena->hooks, QNNRT_LOG_WARN, "system", code,
-                   "systemContextFree answered 0x%x; going on", (unsigned)(code & 0xFFFF));
+                   "systemContextFree answered 0x%x; continuing", (unsigned)(code & 0xFFFF));
     return result;
 }
 
 #ifndef QNNRT_NO_JSON
 /* =====================================================================================
    RECORDS                                                                        >>record
-   Members and values out of a JSON text, each of the type that is wanted, and errors that
-   name the place. A record comes as {"version", "info": {...}}, or flat: an object "info"
-   counts as part of the record around it. Keys come in any order; unknown ones are stepped
-   over, and one that is there twice is refused.
+   Reads members and values of a JSON text, checks their types, and names the place in
+   errors. A record is {"version", "info": {...}} or flat: an object "info" counts as part
+   of the record around it. Keys have any order; unknown keys are skipped, and a key that
+   occurs twice is refused.
    Needs: >>mem >>err >>abi >>names >>table, and qnnrt_json.h
    Knows nothing of: what the members mean
    ===================================================================================== */
 
-/* Keys are looked for in lists: QNNRT__KEY("id") is { "id", 2, 0 }. */
+/* An entry of a list of keys: QNNRT__KEY("id") is { "id", 2, 0 }. */
 #define QNNRT__KEY(key) QNNRT_JSON_TEXT(key)
 #define QNNRT__NO_KEY   { NULL, 0, 0 }
 
@@ -5923,31 +5932,31 @@ typedef struct qnnrt__record_reader {
     qnnrt_result      result;         /* the first failure */
     const char       *kind;           /* what is being read: "graph", "input", or NULL */
     size_t            index;          /* its number */
-    const char       *name;           /* its name, once it was read */
+    const char       *name;           /* its name, once that is read */
     uint32_t          depth;          /* of brackets around its members */
-    uint32_t          hints;          /* records that announced counts may still reserve room for */
-    qnnrt_json_text   enum_text[QNNRT__NAMES_LISTS];   /* the last enumerator of each list: */
-    uint32_t          enum_value[QNNRT__NAMES_LISTS];  /* the next is often the same */
+    uint32_t          hints;          /* records for which declared counts may still reserve room */
+    qnnrt_json_text   enum_text[QNNRT__NAMES_LISTS];   /* the last enumerator of each list; */
+    uint32_t          enum_value[QNNRT__NAMES_LISTS];  /* the next one is often the same */
 } qnnrt__record_reader;
 
 /* A record: its members, and those of an object "info" in it. */
 typedef struct qnnrt__record {
-    const qnnrt_json_text *keys;      /* in the order of files, which is faster; ends with NULL */
+    const qnnrt_json_text *keys;      /* in the order of files, which is fastest; ends with NULL */
     uint64_t               seen;
-    uint32_t               next;      /* where the next key probably is: files have one order */
-    int                    within;    /* in "info" */
+    uint32_t               next;      /* the key that probably follows: files keep one order */
+    int                    within;    /* 1: in "info" */
     int                    had_info;
 } qnnrt__record;
 
-/* A failure of the reader, or of what the text means; place and name come before it. The name may
-   stand behind the member that is wrong, so it is looked for. */
+/* Add the kind and name of what is being read to an error. The name may follow the member that is
+   wrong, so it is searched for. */
 static void qnnrt__record_place(qnnrt__record_reader *read)
 {
     qnnrt_json_reader ahead = read->r;
     char what[300];
     what[0] = '\0';
     if (read->kind == NULL) return;
-    if (read->name != NULL && read->name == read->table->graph) return;      /* is there already */
+    if (read->name != NULL && read->name == read->table->graph) return;      /* already added */
     if (read->name == NULL && read->depth > 0 && ahead.depth >= read->depth &&
         ahead.error == NULL) {
         const char *key = strcmp(read->kind, "graph") == 0 ? "graphName" : "name";
@@ -5966,6 +5975,7 @@ static void qnnrt__record_place(qnnrt__record_reader *read)
     else qnnrt__err_add(read->table->err, "%u: ", (unsigned)read->index);
 }
 
+/* Fill an error with place and byte; the first one stays. Return 0. */
 static int qnnrt__record_fail(qnnrt__record_reader *read, qnnrt_result code, const char *format,
                               ...) QNNRT__PRINTF(3, 4);
 static int qnnrt__record_fail(qnnrt__record_reader *read, qnnrt_result code, const char *format,
@@ -5985,7 +5995,7 @@ static int qnnrt__record_fail(qnnrt__record_reader *read, qnnrt_result code, con
     return 0;
 }
 
-/* Keep what the table said. */
+/* Keep a result of the table. Return 1 for QNNRT_OK. */
 static int qnnrt__record_result(qnnrt__record_reader *read, qnnrt_result result)
 {
     if (read->result == QNNRT_OK) read->result = result;
@@ -5997,7 +6007,7 @@ static int qnnrt__record_go_on(const qnnrt__record_reader *read)
     return read->result == QNNRT_OK && read->r.error == NULL;
 }
 
-/* "a number", for messages. */
+/* Return "a number" and the like, for messages. */
 static const char *qnnrt__record_type(qnnrt_json_type type)
 {
     static const char *const names[] = { "nothing", "null", "false", "true", "a number", "text",
@@ -6005,17 +6015,17 @@ static const char *qnnrt__record_type(qnnrt_json_type type)
     return names[(unsigned)type < 8 ? (unsigned)type : 0];
 }
 
-/* The next value, which must be of a type. */
+/* Read the next value, which must have this type. */
 static int qnnrt__record_value(qnnrt__record_reader *read, const char *key, qnnrt_json_type type)
 {
     qnnrt_json_type found = qnnrt_json_value(&read->r);
     if (found == type) return 1;
     if (found == QNNRT_JSON_NONE) return 0;
-    return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is %s; %s is needed", key,
+    return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is %s; expected %s", key,
                               qnnrt__record_type(found), qnnrt__record_type(type));
 }
 
-/* Begin a record whose opening bracket was read. */
+/* Begin a record after its opening bracket. */
 static void qnnrt__record_begin(qnnrt__record *record, const qnnrt_json_text *keys)
 {
     memset(record, 0, sizeof(*record));
@@ -6029,20 +6039,20 @@ static int qnnrt__record_enter(qnnrt__record_reader *read, qnnrt__record *record
     return qnnrt__record_value(read, what, QNNRT_JSON_OBJECT);
 }
 
-/* Was the key there? */
+/* Return 1 if the record has the key. */
 static int qnnrt__record_has(const qnnrt__record *record, int key)
 {
     return (record->seen >> key & 1) != 0;
 }
 
-/* The place of a key in a list, or -1. */
+/* Return the index of a key in a list, or -1. */
 static int qnnrt__record_find(const qnnrt_json_text *keys, const qnnrt_json_text *key)
 {
     char plain[256];
     const char *text = key->text;
     size_t bytes = key->bytes;
     int i;
-    if (key->escaped) {      /* at most six bytes for one, so this holds any known key */
+    if (key->escaped) {      /* an escape has at most six bytes, so any known key fits */
         if (bytes >= sizeof(plain)) return -1;
         bytes = qnnrt_json_copy(key, plain);
         text = plain;
@@ -6052,8 +6062,8 @@ static int qnnrt__record_find(const qnnrt_json_text *keys, const qnnrt_json_text
     return -1;
 }
 
-/* The next member of a record that has a known key: its number, or -1 at the end or after a
-   failure. One rule for keys that occur twice: refused. */
+/* Find the next member with a known key. Return the key's index, or -1 at the end and after a
+   failure. */
 static int qnnrt__record_member(qnnrt__record_reader *read, qnnrt__record *record)
 {
     while (qnnrt__record_go_on(read)) {
@@ -6066,7 +6076,7 @@ static int qnnrt__record_member(qnnrt__record_reader *read, qnnrt__record *recor
         }
         if (more == 1 && !record->within && qnnrt_json_is(&read->r.key, "info")) {
             if (record->had_info)
-                qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"info\" is there twice");
+                qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"info\" occurs twice");
             else if (qnnrt__record_value(read, "info", QNNRT_JSON_OBJECT))
                 record->within = record->had_info = 1;
             continue;
@@ -6077,7 +6087,7 @@ static int qnnrt__record_member(qnnrt__record_reader *read, qnnrt__record *recor
             continue;
         }
         if (qnnrt__record_has(record, key)) {
-            qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is there twice",
+            qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" occurs twice",
                                record->keys[key].text);
             return -1;
         }
@@ -6088,7 +6098,7 @@ static int qnnrt__record_member(qnnrt__record_reader *read, qnnrt__record *recor
     return -1;
 }
 
-/* A number as the text has it, for messages. */
+/* Write the value that was just read as it stands in the text. */
 static const char *qnnrt__record_shown(const qnnrt__record_reader *read, char out[48])
 {
     size_t length = read->r.value.bytes < 40 ? read->r.value.bytes : 40;
@@ -6109,7 +6119,7 @@ static int qnnrt__record_u64(qnnrt__record_reader *read, const char *key, uint64
     }
     if (whole && *out <= most) return 1;
     return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                              "\"%s\" is %s; a whole number from 0 to %llu is needed", key,
+                              "\"%s\" is %s; expected a whole number from 0 to %llu", key,
                               qnnrt__record_shown(read, shown), (unsigned long long)most);
 }
 
@@ -6121,7 +6131,7 @@ static int qnnrt__record_u32(qnnrt__record_reader *read, const char *key, uint32
     return good;
 }
 
-/* The number that was just read, as a whole number of 32 bits with a sign. */
+/* Convert the number that was just read to a whole number of 32 bits with a sign. */
 static int qnnrt__record_as_i32(qnnrt__record_reader *read, const char *key, int32_t *out)
 {
     char shown[48];
@@ -6132,7 +6142,7 @@ static int qnnrt__record_as_i32(qnnrt__record_reader *read, const char *key, int
         return 1;
     }
     return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                              "\"%s\" is %s; a whole number of 32 bits is needed", key,
+                              "\"%s\" is %s; expected a whole number of 32 bits", key,
                               qnnrt__record_shown(read, shown));
 }
 
@@ -6143,7 +6153,7 @@ static int qnnrt__record_i32(qnnrt__record_reader *read, const char *key, int32_
            qnnrt__record_as_i32(read, key, out);
 }
 
-/* The number that was just read, as a float. Whether it serves as a scale: see the table. */
+/* Convert the number that was just read to a float. >>table checks whether it can be a scale. */
 static int qnnrt__record_as_f32(qnnrt__record_reader *read, const char *key, float *out)
 {
     char shown[48];
@@ -6159,7 +6169,7 @@ static int qnnrt__record_f32(qnnrt__record_reader *read, const char *key, float 
            qnnrt__record_as_f32(read, key, out);
 }
 
-/* A text into the table's memory. */
+/* Read a text into the table's memory. */
 static int qnnrt__record_text(qnnrt__record_reader *read, const char *key, const char **out)
 {
     uint64_t most = (uint64_t)read->table->limits->name_bytes;
@@ -6167,7 +6177,7 @@ static int qnnrt__record_text(qnnrt__record_reader *read, const char *key, const
     char *copy;
     *out = NULL;
     if (!qnnrt__record_value(read, key, QNNRT_JSON_STRING)) return 0;
-    /* An escape makes at most six bytes of one. */
+    /* An escape has at most six bytes for one. */
     if (read->r.value.bytes > (read->r.value.escaped ? most * 6 : most))
         return qnnrt__record_fail(read, QNNRT_E_LIMIT,
                                   "\"%s\" is longer than %u bytes (limits.name_bytes)", key,
@@ -6177,14 +6187,14 @@ static int qnnrt__record_text(qnnrt__record_reader *read, const char *key, const
         return qnnrt__record_result(read, qnnrt__fail_memory(read->table->err, "names"));
     bytes = qnnrt_json_copy(&read->r.value, copy);
     if (strlen(copy) != bytes)
-        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" holds \\u0000, which no name has",
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" contains \\u0000; a name cannot",
                                   key);
     *out = copy;
     return 1;
 }
 
-/* An enumerator by name or number. The names that the tools print for what they do not know pass as
-   `unknown`; with that as QNNRT__ABI_UNDEFINED they are refused. */
+/* Read an enumerator by name or number. A name that is not in the list gives `unknown`; if that is
+   QNNRT__ABI_UNDEFINED, it is refused. */
 static int qnnrt__record_enum(qnnrt__record_reader *read, const char *key, int which,
                               uint32_t unknown, uint32_t *out)
 {
@@ -6214,12 +6224,12 @@ static int qnnrt__record_enum(qnnrt__record_reader *read, const char *key, int w
     }
     if (type == QNNRT_JSON_NONE) return 0;
     return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                              "\"%s\" is %s; the name or number of an enumerator is needed", key,
+                              "\"%s\" is %s; expected the name or number of an enumerator", key,
                               type == QNNRT_JSON_NUMBER ? qnnrt__record_shown(read, shown)
                                                       : qnnrt__record_type(type));
 }
 
-/* "2.34.0"; what is behind the third number is ignored. */
+/* Read a version, "2.34.0"; what follows the third number is ignored. */
 static int qnnrt__record_version(qnnrt__record_reader *read, const char *key,
                                  qnnrt_version_info *out)
 {
@@ -6249,7 +6259,7 @@ static int qnnrt__record_version(qnnrt__record_reader *read, const char *key,
    Knows nothing of: graphs, files, who else has metadata
    ===================================================================================== */
 
-enum { QNNRT__PARSE_MOST_DIMS = 32 };       /* dimensions that are read; more are counted and refused */
+enum { QNNRT__PARSE_MOST_DIMS = 32 };       /* a list with more dimensions is refused */
 
 /* Beside what the utilities write, forms of other programs are read: what follows is the whole list.
    - "currentDimensions", "bytesPerElement", enumerators as numbers, and lists "scales" and "offsets"
@@ -6274,7 +6284,7 @@ static const qnnrt_json_text qnnrt__parse_quant_keys[] = {
     QNNRT__KEY("scale"), QNNRT__KEY("offset"), QNNRT__NO_KEY
 };
 
-/* The members of all the encoding objects. */
+/* The members of encoding objects of any kind. */
 enum { QNNRT__PARSE_E_BITWIDTH, QNNRT__PARSE_E_AXIS, QNNRT__PARSE_E_NUM_PAIRS, QNNRT__PARSE_E_NUM,
        QNNRT__PARSE_E_PAIRS, QNNRT__PARSE_E_SCALES, QNNRT__PARSE_E_OFFSETS, QNNRT__PARSE_E_SCALE,
        QNNRT__PARSE_E_OFFSET };
@@ -6287,7 +6297,7 @@ static const qnnrt_json_text qnnrt__parse_pair_keys[] = {
     QNNRT__KEY("scale"), QNNRT__KEY("offset"), QNNRT__NO_KEY
 };
 
-/* Scales and offsets of an axis while they come; offsets may be fewer. */
+/* Scales and offsets of an axis while they are read; there may be fewer offsets. */
 typedef struct qnnrt__parse_axis {
     float    *scales;
     int32_t  *offsets;
@@ -6326,7 +6336,7 @@ static int qnnrt__parse_push(qnnrt__record_reader *read, qnnrt__parse_axis *axis
     return qnnrt__record_as_i32(read, "offset", &offsets[axis->offset_count++]);
 }
 
-/* "0.5, -3" or, for all of them in one text, "0.5, -3, 0.25, 0". */
+/* Read pairs from a text: "0.5, -3", or all in one, "0.5, -3, 0.25, 0". */
 static int qnnrt__parse_pair_text(qnnrt__record_reader *read, qnnrt__parse_axis *axis)
 {
     const qnnrt_json_text whole = read->r.value;
@@ -6341,18 +6351,18 @@ static int qnnrt__parse_pair_text(qnnrt__record_reader *read, qnnrt__parse_axis 
         while (at < end && *at == ' ') ++at;
         if (at < end && *at++ != ',')
             return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                      "\"scaleOffsets\": \"scale, offset\" is needed in a text");
+                                      "\"scaleOffsets\": a text must have the form \"scale, offset\"");
         good = qnnrt__parse_push(read, axis, is_scale);
         is_scale = !is_scale;
     }
     read->r.value = whole;
     if (good && (!is_scale || whole.bytes == 0 || end[-1] == ','))
         return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                  "\"scaleOffsets\": a text without scale and offset");
+                                  "\"scaleOffsets\": a text lacks a scale or an offset");
     return good;
 }
 
-/* One element of "scaleOffsets": an object, a text, or a list of two. */
+/* Read one element of "scaleOffsets": an object, a text, or a list of two numbers. */
 static int qnnrt__parse_pair(qnnrt__record_reader *read, qnnrt__parse_axis *axis)
 {
     qnnrt_json_type type = qnnrt_json_value(&read->r);
@@ -6372,8 +6382,7 @@ static int qnnrt__parse_pair(qnnrt__record_reader *read, qnnrt__parse_axis *axis
     } else if (type != QNNRT_JSON_NONE) {
         return qnnrt__record_fail(
             read, QNNRT_E_FORMAT,
-            "\"scaleOffsets\" holds %s; objects, texts \"scale, offset\" or pairs"
-            " are understood",
+            "\"scaleOffsets\" contains %s; expected objects, texts \"scale, offset\" or pairs",
             qnnrt__record_type(type));
     }
     if (!qnnrt__record_go_on(read)) return 0;
@@ -6384,7 +6393,7 @@ static int qnnrt__parse_pair(qnnrt__record_reader *read, qnnrt__parse_axis *axis
     return 1;
 }
 
-/* A list of numbers, null for none, or of pairs. */
+/* Read a list of numbers or pairs; offsets may be null. */
 static int qnnrt__parse_numbers(qnnrt__record_reader *read, const char *key, qnnrt__parse_axis *axis,
                                int what)
 {
@@ -6395,7 +6404,7 @@ static int qnnrt__parse_numbers(qnnrt__record_reader *read, const char *key, qnn
     if (type != QNNRT_JSON_ARRAY)
         return type == QNNRT_JSON_NONE
                    ? 0
-                   : qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is %s; a list is needed", key,
+                   : qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is %s; expected a list", key,
                                         qnnrt__record_type(type));
     while (qnnrt_json_more(&read->r)) {
         if (what == QNNRT__PARSE_E_PAIRS) {
@@ -6408,13 +6417,13 @@ static int qnnrt__parse_numbers(qnnrt__record_reader *read, const char *key, qnn
     return read->r.error == NULL;
 }
 
-/* An encoding object of any kind into the vendor's struct. */
+/* Read an encoding object of any kind into the vendor's struct. */
 static int qnnrt__parse_encoding(qnnrt__record_reader *read, uint32_t encoding, const char *what,
                                 qnnrt__abi_quantize *out)
 {
     qnnrt__record record;
     qnnrt__parse_axis axis;
-    uint32_t announced = 0, bitwidth = 0;
+    uint32_t declared = 0, bitwidth = 0;
     int32_t over = 0, offset = 0;
     float scale = 0;
     const int bw = encoding == QNNRT__ABI_BW_SCALE_OFFSET ||
@@ -6431,7 +6440,7 @@ static int qnnrt__parse_encoding(qnnrt__record_reader *read, uint32_t encoding, 
         int good = key == QNNRT__PARSE_E_BITWIDTH ? qnnrt__record_u32(read, name, &bitwidth)
                    : key == QNNRT__PARSE_E_AXIS   ? qnnrt__record_i32(read, name, &over)
                    : key == QNNRT__PARSE_E_NUM_PAIRS || key == QNNRT__PARSE_E_NUM
-                       ? qnnrt__record_u32(read, name, &announced)
+                       ? qnnrt__record_u32(read, name, &declared)
                    : key == QNNRT__PARSE_E_SCALE  ? qnnrt__record_f32(read, name, &scale)
                    : key == QNNRT__PARSE_E_OFFSET ? qnnrt__record_i32(read, name, &offset)
                                                  : qnnrt__parse_numbers(read, name, &axis, key);
@@ -6463,10 +6472,10 @@ static int qnnrt__parse_encoding(qnnrt__record_reader *read, uint32_t encoding, 
                                   (unsigned)axis.scale_count, (unsigned)axis.offset_count);
     if ((record.seen &
          (UINT64_C(1) << QNNRT__PARSE_E_NUM_PAIRS | UINT64_C(1) << QNNRT__PARSE_E_NUM)) != 0 &&
-        announced != axis.scale_count)
-        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" announces %u scales and has %u",
-                                  what, (unsigned)announced, (unsigned)axis.scale_count);
-    /* The vendor has pairs for one kind and two lists for the other; files may have either. */
+        declared != axis.scale_count)
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" declares %u scales but has %u",
+                                  what, (unsigned)declared, (unsigned)axis.scale_count);
+    /* The vendor's structs have pairs for one kind and two lists for the other; files mix them. */
     if (encoding == QNNRT__ABI_BW_AXIS_SCALE_OFFSET) {
         out->u.bw_axis.bitwidth = bitwidth;
         out->u.bw_axis.axis = over;
@@ -6489,8 +6498,8 @@ static int qnnrt__parse_encoding(qnnrt__record_reader *read, uint32_t encoding, 
     return 1;
 }
 
-/* "quantizeParams". The encoding object may come before the name of the encoding, so what it is is
-   taken from its key, and the two must agree. */
+/* Read "quantizeParams". The encoding object may precede the name of the encoding, so its key tells
+   its kind; the two must agree. */
 static int qnnrt__parse_quant(qnnrt__record_reader *read, const char *what, qnnrt__abi_quantize *out)
 {
     qnnrt__record record;
@@ -6513,7 +6522,7 @@ static int qnnrt__parse_quant(qnnrt__record_reader *read, const char *what, qnnr
         else if (key == QNNRT__PARSE_Q_SCALE) good = qnnrt__record_f32(read, name, &scale);
         else if (key == QNNRT__PARSE_Q_OFFSET) good = qnnrt__record_i32(read, name, &offset);
         else if (out->encoding != QNNRT__ABI_UNDEFINED)
-            good = qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" holds two encodings", what);
+            good = qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" has two encodings", what);
         else      /* two names for each kind, in the order of the vendor's numbers */
             good = qnnrt__parse_encoding(read, (uint32_t)((key - QNNRT__PARSE_Q_SCALE_OFFSET) % 4),
                                         name, out);
@@ -6522,8 +6531,8 @@ static int qnnrt__parse_quant(qnnrt__record_reader *read, const char *what, qnnr
     if (!qnnrt__record_go_on(read)) return 0;
     found = out->encoding;
     if ((record.seen & plain) != 0 && found != QNNRT__ABI_UNDEFINED)
-        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" holds two encodings", what);
-    if ((record.seen & plain) != 0) {      /* without an object around */
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" has two encodings", what);
+    if ((record.seen & plain) != 0) {      /* without an object around them */
         if ((record.seen & plain) != plain)
             return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" lacks scale or offset", what);
         found = QNNRT__ABI_SCALE_OFFSET;
@@ -6537,8 +6546,8 @@ static int qnnrt__parse_quant(qnnrt__record_reader *read, const char *what, qnnr
     if (!qnnrt__record_has(&record, QNNRT__PARSE_Q_ENCODING)) encoding = found;
     if (encoding != found &&
         (found != QNNRT__ABI_UNDEFINED || encoding <= QNNRT__ABI_BW_AXIS_SCALE_OFFSET))
-        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" says %s and holds %s", what,
-                                  encoding == QNNRT__ABI_UNDEFINED ? "that there is no encoding"
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" names %s but contains %s", what,
+                                  encoding == QNNRT__ABI_UNDEFINED ? "no encoding"
                                   : qnnrt__names_of(QNNRT_VENDOR_ENCODING, encoding) != NULL
                                     ? qnnrt__names_of(QNNRT_VENDOR_ENCODING, encoding)
                                     : "an unknown encoding",
@@ -6580,8 +6589,8 @@ static int qnnrt__parse_dimensions(qnnrt__record_reader *read, const char *key,
         if (!whole && type == QNNRT_JSON_NUMBER) whole = qnnrt_json_u64(&read->r.value, &value);
         if (!whole || value == 0 || value > UINT32_MAX)
             return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                      "dimension %u in \"%s\" is %s; a whole number from 1 to %u is"
-                                      " needed", (unsigned)out->count, key,
+                                      "dimension %u in \"%s\" is %s; expected a whole number from 1 to"
+                                      " %u", (unsigned)out->count, key,
                                       type == QNNRT_JSON_NUMBER ? qnnrt__record_shown(read, shown)
                                                               : qnnrt__record_type(type),
                                       (unsigned)UINT32_MAX);
@@ -6594,7 +6603,7 @@ static int qnnrt__parse_dimensions(qnnrt__record_reader *read, const char *key,
     return read->r.error == NULL;
 }
 
-/* [false, true] or [0, 1], one for each dimension. */
+/* Read one flag for each dimension: [false, true] or [0, 1]. */
 static int qnnrt__parse_flags(qnnrt__record_reader *read, const char *key,
                              uint8_t flags[QNNRT__PARSE_MOST_DIMS], uint32_t *count)
 {
@@ -6602,7 +6611,7 @@ static int qnnrt__parse_flags(qnnrt__record_reader *read, const char *key,
     if (qnnrt_json_value(&read->r) == QNNRT_JSON_NULL) return 1;
     if (read->r.type != QNNRT_JSON_ARRAY)
         return read->r.type == QNNRT_JSON_NONE
-                   ? 0 : qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is no list", key);
+                   ? 0 : qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is not a list", key);
     while (qnnrt_json_more(&read->r)) {
         uint64_t value = 2;
         qnnrt_json_type type = qnnrt_json_value(&read->r);
@@ -6611,14 +6620,13 @@ static int qnnrt__parse_flags(qnnrt__record_reader *read, const char *key,
         else if (type == QNNRT_JSON_NUMBER && !qnnrt_json_u64(&read->r.value, &value)) value = 2;
         if (value > 1 || *count >= QNNRT__PARSE_MOST_DIMS)
             return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                      "\"%s\" holds something else than one true or false for each"
-                                      " dimension", key);
+                                      "\"%s\" must have one true or false for each dimension", key);
         flags[(*count)++] = (uint8_t)value;
     }
     return read->r.error == NULL;
 }
 
-/* What a tensor says of itself besides: looked at when all of it is known. */
+/* What a record of a tensor says; it is checked when all of it is known. */
 typedef struct qnnrt__parse_facts {
     qnnrt__abi_tensor abi;
     qnnrt__parse_dims  dims, current;
@@ -6648,7 +6656,7 @@ static int qnnrt__parse_member(qnnrt__record_reader *read, int key, qnnrt__parse
         read->name = body->name;
         return 1;
     case QNNRT__PARSE_TYPE:
-        /* Utilities write this for a type newer than they are: that of the list stands. */
+        /* Utilities write this for a type that is newer than they are; the list's type is kept. */
         if (qnnrt_json_value_is(&read->r, &no_type)) return 1;
         return qnnrt__record_enum(read, name, QNNRT_VENDOR_TENSOR_TYPE, QNNRT__ABI_UNDEFINED,
                                   &body->type);
@@ -6674,7 +6682,7 @@ static int qnnrt__parse_member(qnnrt__record_reader *read, int key, qnnrt__parse
     }
 }
 
-/* Sizes that the text states are only compared with the computed ones. */
+/* Compare a stated size with the computed one, which is used. */
 static void qnnrt__parse_warn_bytes(const qnnrt__record_reader *read, const char *key,
                                    uint64_t stated, uint64_t computed,
                                    const qnnrt_tensor_info *tensor)
@@ -6682,8 +6690,7 @@ static void qnnrt__parse_warn_bytes(const qnnrt__record_reader *read, const char
     if (stated == computed) return;
     qnnrt__log(
         &read->table->arena->hooks, QNNRT_LOG_WARN, "read_json", 0,
-        "%s: tensor \"%.200s\": \"%s\" is %llu, from dtype and dimensions it is %llu, which is"
-        " taken",
+        "%s: tensor \"%.200s\": \"%s\" is %llu; using %llu, from dtype and dimensions",
         read->table->file, tensor->name, key, (unsigned long long)stated,
         (unsigned long long)computed);
 }
@@ -6697,7 +6704,7 @@ static int qnnrt__parse_check(qnnrt__record_reader *read, const qnnrt__record *r
         return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it has no \"name\"");
     if (!qnnrt__record_has(record, QNNRT__PARSE_ID))
         return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                  "it has no \"id\", which the library matches by");
+                                  "it has no \"id\", by which the library matches");
     if (!qnnrt__record_has(record, QNNRT__PARSE_DTYPE)) {
         if (!qnnrt__record_has(record, QNNRT__PARSE_DTYPE_2))
             return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it has no \"dataType\"");
@@ -6710,11 +6717,11 @@ static int qnnrt__parse_check(qnnrt__record_reader *read, const qnnrt__record *r
     if (qnnrt__record_has(record, QNNRT__PARSE_QUANT) &&
         qnnrt__record_has(record, QNNRT__PARSE_QUANT_2))
         return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                  "\"quantizeParams\" and \"quantization\" are both there");
+                                  "it has both \"quantizeParams\" and \"quantization\"");
     if (qnnrt__record_has(record, QNNRT__PARSE_CURRENT)) {
         if (qnnrt__record_has(record, QNNRT__PARSE_DIMS) && t->dims.count != t->current.count)
             return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                      "\"dimensions\" has %u and \"currentDimensions\" %u numbers",
+                                      "\"dimensions\" has %u numbers, \"currentDimensions\" %u",
                                       (unsigned)t->dims.count, (unsigned)t->current.count);
         dims = &t->current;
     } else if (!qnnrt__record_has(record, QNNRT__PARSE_DIMS)) {
@@ -6722,7 +6729,7 @@ static int qnnrt__parse_check(qnnrt__record_reader *read, const qnnrt__record *r
     }
     if (qnnrt__record_has(record, QNNRT__PARSE_RANK) && t->rank != dims->count)
         return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                  "\"rank\" is %u and there are %u dimensions", (unsigned)t->rank,
+                                  "\"rank\" is %u, but it has %u dimensions", (unsigned)t->rank,
                                   (unsigned)dims->count);
     if (t->dynamic_count != 0 && t->dynamic_count != dims->count)
         return qnnrt__record_fail(read, QNNRT_E_FORMAT,
@@ -6731,7 +6738,7 @@ static int qnnrt__parse_check(qnnrt__record_reader *read, const qnnrt__record *r
     if ((kind == QNNRT__TABLE_INPUTS && body->type == QNNRT__ABI_APP_READ) ||
         (kind == QNNRT__TABLE_OUTPUTS && body->type == QNNRT__ABI_APP_WRITE))
         return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                  "it stands among the %ss and its type is %s",
+                                  "it is in the list of %ss, but its type is %s",
                                   qnnrt__table_noun(kind),
                                   kind == QNNRT__TABLE_INPUTS
                                     ? "QNN_TENSOR_TYPE_APP_READ, that of outputs"
@@ -6745,7 +6752,7 @@ static int qnnrt__parse_check(qnnrt__record_reader *read, const qnnrt__record *r
     return 1;
 }
 
-/* One tensor record. */
+/* Read one tensor. */
 static int qnnrt__parse_record(qnnrt__record_reader *read, qnnrt__table_list *list)
 {
     qnnrt__record record;
@@ -6765,7 +6772,7 @@ static int qnnrt__parse_record(qnnrt__record_reader *read, qnnrt__table_list *li
     if (!qnnrt__record_enter(read, &record, qnnrt__parse_keys, read->kind)) return 0;
     read->depth = read->r.depth;
     while ((key = qnnrt__record_member(read, &record)) >= 0) {
-        read->depth = read->r.depth;      /* one more within "info" */
+        read->depth = read->r.depth;      /* one deeper in "info" */
         if (!qnnrt__parse_member(read, key, &t)) return 0;
     }
     read->depth = 0;
@@ -6783,22 +6790,22 @@ static int qnnrt__parse_record(qnnrt__record_reader *read, qnnrt__table_list *li
     return 1;
 }
 
-/* Room to begin with for `announced` records. A count from a file reserves no more than the text
-   could hold, in all lists together. */
-static uint32_t qnnrt__parse_hint(qnnrt__record_reader *read, uint32_t announced)
+/* Return for how many of `declared` records to make room at once. In all lists together a count
+   from a file reserves no more than the text could hold. */
+static uint32_t qnnrt__parse_hint(qnnrt__record_reader *read, uint32_t declared)
 {
-    uint32_t room = announced < read->hints ? announced : read->hints;
+    uint32_t room = declared < read->hints ? declared : read->hints;
     read->hints -= room;
     return room;
 }
 
-/* Read a list of tensors. announced: what the text says before it, 0: nothing. */
-static int qnnrt__parse_list(qnnrt__record_reader *read, const char *key, uint32_t announced,
+/* Read a list of tensors. declared: the count that the text gives before the list, or 0. */
+static int qnnrt__parse_list(qnnrt__record_reader *read, const char *key, uint32_t declared,
                               qnnrt__table_list *list)
 {
     if (!qnnrt__record_value(read, key, QNNRT_JSON_ARRAY)) return 0;
     if (!qnnrt__record_result(read, qnnrt__table_room(read->table, list,
-                                                      qnnrt__parse_hint(read, announced))))
+                                                      qnnrt__parse_hint(read, declared))))
         return 0;
     while (qnnrt_json_more(&read->r))
         if (!qnnrt__parse_record(read, list)) return 0;
@@ -6826,7 +6833,7 @@ static const qnnrt_json_text qnnrt__read_graph_keys[] = {
     QNNRT__KEY("inputs"), QNNRT__KEY("outputs"), QNNRT__NO_KEY
 };
 
-/* The list that a key is about, and the key of its count. */
+/* For each key of a graph the list that it belongs to; for each list the key of its count. */
 static const unsigned char qnnrt__read_graph_kinds[] = {
     0, QNNRT__TABLE_INPUTS, QNNRT__TABLE_INPUTS, QNNRT__TABLE_OUTPUTS, QNNRT__TABLE_OUTPUTS,
     QNNRT__TABLE_UPDATEABLES, QNNRT__TABLE_UPDATEABLES, 0, 0, QNNRT__TABLE_INPUTS,
@@ -6836,7 +6843,7 @@ static const int qnnrt__read_graph_counts[QNNRT__TABLE_KINDS] = {
     QNNRT__READ_G_NUM_IN, QNNRT__READ_G_NUM_OUT, QNNRT__READ_G_NUM_UP
 };
 
-/* Whole numbers of a record, by a list of keys; others are stepped over. null is an empty one. */
+/* Read the whole numbers of a record that have a known key. null counts as an empty record. */
 static int qnnrt__read_facts(qnnrt__record_reader *read, const char *what,
                              const qnnrt_json_text *keys, uint64_t *const *values)
 {
@@ -6846,7 +6853,7 @@ static int qnnrt__read_facts(qnnrt__record_reader *read, const char *what,
     if (qnnrt_json_value(&read->r) == QNNRT_JSON_NULL) return 1;
     if (read->r.type == QNNRT_JSON_NONE) return 0;
     if (read->r.type != QNNRT_JSON_OBJECT)
-        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is %s; an object is needed", what,
+        return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is %s; expected an object", what,
                                   qnnrt__record_type(read->r.type));
     while ((key = qnnrt__record_member(read, &record)) >= 0)
         if (!qnnrt__record_u64(read, keys[key].text, UINT64_MAX, values[key])) return 0;
@@ -6875,7 +6882,7 @@ static int qnnrt__read_blob(qnnrt__record_reader *read, const char *what, qnnrt_
     graph->dlbc = (uint32_t)dlbc;
     graph->hvx_threads = (uint32_t)hvx;
     graph->safe_share_io = (uint32_t)safe;
-    /* The tool prints MiB; a number that large is bytes, as in the binary. */
+    /* The tool prints MiB; a number of 65,536 or more is in bytes, as in the binary. */
     if (vtcm != 0) graph->vtcm_bytes = vtcm < 65536 ? vtcm << 20 : vtcm;
     return 1;
 }
@@ -6885,7 +6892,7 @@ static int qnnrt__read_count(qnnrt__record_reader *read, const qnnrt__record *re
                              uint32_t stated, uint64_t there)
 {
     if (!qnnrt__record_has(record, key) || stated == there) return 1;
-    return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is %u and %llu are there",
+    return qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" is %u, but the list has %llu",
                               record->keys[key].text, (unsigned)stated, (unsigned long long)there);
 }
 
@@ -6935,7 +6942,7 @@ static int qnnrt__read_graph(qnnrt__record_reader *read, size_t index, qnnrt_gra
               qnnrt__record_has(&record, QNNRT__READ_G_OUT_2);
     if (inputs > 1 || outputs > 1)
         return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                  "it has two lists of inputs, or of outputs");
+                                  "it has two lists of inputs or of outputs");
     if (inputs == 0 || outputs == 0)
         return qnnrt__record_fail(read, QNNRT_E_FORMAT,
                                   "it has no \"graphInputs\" or no \"graphOutputs\"");
@@ -6948,12 +6955,12 @@ static int qnnrt__read_graph(qnnrt__record_reader *read, size_t index, qnnrt_gra
     return no_memory ? qnnrt__record_result(read, qnnrt__fail_memory(table->err, "tables")) : 1;
 }
 
-/* The list of graphs; graphs move while it grows. */
-static int qnnrt__read_graphs(qnnrt__record_reader *read, uint32_t announced,
+/* Read the list of graphs; graphs move while it grows. */
+static int qnnrt__read_graphs(qnnrt__record_reader *read, uint32_t declared,
                               qnnrt_context_info *context)
 {
     qnnrt_graph_info *graphs = NULL;
-    size_t count = 0, room = 0, first = qnnrt__parse_hint(read, announced);
+    size_t count = 0, room = 0, first = qnnrt__parse_hint(read, declared);
     if (first == 0) first = 2;
     if (!qnnrt__record_value(read, "graphs", QNNRT_JSON_ARRAY)) return 0;
     while (qnnrt_json_more(&read->r)) {
@@ -6967,7 +6974,7 @@ static int qnnrt__read_graphs(qnnrt__record_reader *read, uint32_t announced,
     }
     read->kind = NULL;
     if (read->r.error != NULL) return 0;
-    if (count == 0) return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it holds no graph");
+    if (count == 0) return qnnrt__record_fail(read, QNNRT_E_FORMAT, "it has no graphs");
     context->graphs = graphs;
     context->graph_count = count;
     return qnnrt__record_result(read, qnnrt__table_graph_names(read->table, graphs, count));
@@ -6987,7 +6994,7 @@ static const qnnrt_json_text qnnrt__read_context_keys[] = {
     QNNRT__KEY("graphs"), QNNRT__KEY("contextMetadata"), QNNRT__KEY("socModel"), QNNRT__NO_KEY
 };
 
-/* {"artifact_type": "CONTEXT_BINARY_INFO", ...} */
+/* Check the header: {"artifact_type": "CONTEXT_BINARY_INFO", ...}. */
 static int qnnrt__read_header(qnnrt__record_reader *read)
 {
     static const qnnrt_json_text keys[] = { QNNRT__KEY("artifact_type"), QNNRT__NO_KEY };
@@ -6999,13 +7006,13 @@ static int qnnrt__read_header(qnnrt__record_reader *read)
         if (!qnnrt_json_is(&read->r.value, "CONTEXT_BINARY_INFO") &&
             !qnnrt_json_is(&read->r.value, "CONTEXT_BINARY_INFO_UNIFIED"))
             return qnnrt__record_fail(read, QNNRT_E_FORMAT,
-                                      "its header says \"%s\"; CONTEXT_BINARY_INFO is needed",
+                                      "its header has \"%s\"; expected CONTEXT_BINARY_INFO",
                                       qnnrt__record_shown(read, shown));
     }
     return qnnrt__record_go_on(read);
 }
 
-/* A list that is counted only. */
+/* Count the elements of a list. */
 static int qnnrt__read_length(qnnrt__record_reader *read, const char *key, uint64_t *length)
 {
     *length = 0;
@@ -7040,13 +7047,13 @@ static int qnnrt__read_context_member(qnnrt__record_reader *read, int key, uint3
     case QNNRT__READ_C_SOC:          return qnnrt__record_u32(read, name, &context->soc_model);
     case QNNRT__READ_C_METADATA:
         if (!qnnrt__read_facts(read, name, metadata, values)) return 0;
-        context->dsp_arch = arch <= UINT32_MAX ? (uint32_t)arch : 0;      /* not stated */
+        context->dsp_arch = arch <= UINT32_MAX ? (uint32_t)arch : 0;
         return 1;
     default: return qnnrt_json_skip(&read->r);
     }
 }
 
-/* What a JSON file is that is no metadata, by keys that only its kind has at the root. */
+/* Return what a JSON file is that is not metadata, by keys that only its kind has, or NULL. */
 static const char *qnnrt__read_kind(const char *text, size_t bytes, const qnnrt_json_limits *limits)
 {
     static const qnnrt_json_text keys[] = {
@@ -7091,7 +7098,7 @@ static const char *qnnrt__read_kind(const char *text, size_t bytes, const qnnrt_
             if (!qnnrt_json_skip(&r)) return NULL;
             continue;
         }
-        /* The HTP backend's configuration has this key too: look into its first element. */
+        /* The HTP backend's configuration has this key too: its first element tells. */
         for (step = 0; step < 2; ++step)
             if (qnnrt_json_value(&r) != (step == 0 ? QNNRT_JSON_ARRAY : QNNRT_JSON_OBJECT) ||
                 (step == 0 && !qnnrt_json_more(&r))) return NULL;
@@ -7104,7 +7111,7 @@ static const char *qnnrt__read_kind(const char *text, size_t bytes, const qnnrt_
     return NULL;
 }
 
-/* Read metadata. text is only read; all that is kept is copied. */
+/* Read metadata. Everything is copied from text. */
 static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size_t bytes,
                                      qnnrt_context_info *context)
 {
@@ -7131,12 +7138,12 @@ static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size
         while ((key = qnnrt__record_member(&read, &record)) >= 0)
             if (!qnnrt__read_context_member(&read, key, &num_graphs, &tensors, context)) break;
     } else if (read.r.error == NULL) {
-        qnnrt__record_fail(&read, QNNRT_E_FORMAT, "it is %s; metadata is an object",
+        qnnrt__record_fail(&read, QNNRT_E_FORMAT, "it is %s; expected an object",
                            qnnrt__record_type(read.r.type));
     }
     if (qnnrt__record_go_on(&read) && context->graphs == NULL)
         qnnrt__record_fail(&read, QNNRT_E_FORMAT,
-                           "it has no list \"graphs\": this is no metadata of a context binary");
+                           "it has no list \"graphs\": this is not the metadata of a context binary");
     if (qnnrt__record_go_on(&read))
         qnnrt__read_count(&read, &record, QNNRT__READ_C_NUM_GRAPHS, num_graphs,
                           context->graph_count);
@@ -7163,10 +7170,10 @@ static qnnrt_result qnnrt__read_json(qnnrt__table *table, const char *text, size
     return read.result;
 }
 
-/* The names in "ctx-bins" of a Genie configuration, wherever in it. `visit` gets each as a text
-   that may have escapes, and answers 1 to go on. *why: what is wrong with the text, or NULL; 0
-   names when there is no such list. The first list that is not empty counts; *more: others behind
-   it. */
+/* Visit the names in "ctx-bins" of a Genie configuration, at any depth, and return their number; 0:
+   there is no such list. `visit` gets each name as a text that may have escapes, and returns 1 to
+   continue. *why: what is wrong with the text, or NULL. The first list that is not empty counts;
+   *more is the number of others after it. */
 static size_t qnnrt__read_bins(const char *text, size_t bytes, size_t json_bytes,
                                int (*visit)(void *user, const qnnrt_json_text *name), void *user,
                                size_t *more, const char **why, size_t *at)
@@ -7188,7 +7195,7 @@ static size_t qnnrt__read_bins(const char *text, size_t bytes, size_t json_bytes
         if (names > 0) { *more += 1; continue; }
         while (qnnrt_json_more(&r)) {
             if (qnnrt_json_value(&r) != QNNRT_JSON_STRING) {
-                *why = "\"ctx-bins\" holds something else than names";
+                *why = "\"ctx-bins\" must contain only names";
                 *at = (size_t)(r.at - r.begin);
                 return 0;
             }
@@ -7205,15 +7212,15 @@ static size_t qnnrt__read_bins(const char *text, size_t bytes, size_t json_bytes
 
 /* =====================================================================================
    BACKEND                                                                      >>backend
-   A vendor library in use: found, loaded, its provider chosen; log, backend and device
-   created in that order and freed in reverse.
+   A vendor library in use: it is found and loaded and its provider chosen; log, backend and
+   device are created in this order and freed in reverse.
    Needs: >>os >>mem >>err >>log >>codes >>abi >>library >>htp >>power
    Knows nothing of: files, graphs
    ===================================================================================== */
 
 #ifdef QNNRT_COMPOSE
-/* The head of a block that is freed with the backend: builders, so that calls on one that was
-   finished or destroyed are errors instead of crashes. */
+/* The head of a block that is freed with the backend. Builders are such blocks, so that calls on a
+   finished or destroyed builder are errors and not crashes. */
 typedef struct qnnrt__backend_shell { struct qnnrt__backend_shell *next; } qnnrt__backend_shell;
 #endif
 
@@ -7242,7 +7249,7 @@ struct qnnrt_backend {
 };
 
 
-/* Defaults and rules of the hooks in one place. */
+/* Check the hooks and fill in the defaults. */
 static qnnrt_result qnnrt__backend_hooks(const qnnrt_hooks *from, qnnrt_hooks *to, qnnrt_error *err)
 {
     *to = *from;
@@ -7257,7 +7264,7 @@ static qnnrt_result qnnrt__backend_hooks(const qnnrt_hooks *from, qnnrt_hooks *t
     return QNNRT_OK;
 }
 
-/* The name of a slot that we cannot do without and that is NULL, or NULL. */
+/* Return the name of a required slot that is NULL, or NULL. */
 static const char *qnnrt__backend_lacks(const qnnrt__abi_calls *calls)
 {
     if (calls->backend_create == NULL) return "backendCreate";
@@ -7288,14 +7295,14 @@ static qnnrt_result qnnrt__backend_choose(qnnrt_backend *b, const char *name, qn
     if (lacks != NULL) return qnnrt__library_lacks(b->path, lacks, err);
     if (b->provider->core.minor > QNNRT__ABI_CORE_MINOR_KNOWN)
         qnnrt__log(&b->hooks, QNNRT_LOG_WARN, "backend", 0,
-                   "%s speaks core interface 2.%u, newer than 2.%d, the newest"
-                   " measured; tables are append-only, so it is used",
+                   "%s has core interface 2.%u, newer than the newest that was measured, 2.%d;"
+                   " tables only grow, so it is used",
                    b->path, (unsigned)b->provider->core.minor, QNNRT__ABI_CORE_MINOR_KNOWN);
     return QNNRT_OK;
 }
 
-/* A log is wanted, not needed: a library that fails here usually fails at backendCreate too, and
-   the line that tells why is logged now, so failure is noted and the next call decides. */
+/* Create the log. It is optional: a library that fails here usually fails at backendCreate too, but
+   logs the reason now, so a failure is logged and the next call decides. */
 static void qnnrt__backend_create_log(qnnrt_backend *b, qnnrt_log_level level)
 {
     qnnrt__abi_code code;
@@ -7304,23 +7311,24 @@ static void qnnrt__backend_create_log(qnnrt_backend *b, qnnrt_log_level level)
     b->mark = qnnrt__log_mark(b->log_slot);
     if (b->log_slot < 0) {
         qnnrt__log(&b->hooks, QNNRT_LOG_WARN, "backend", 0,
-                   "no log slot left (QNNRT_LOG_SLOTS is %d): the library's"
-                   " lines will be missing in errors",
+                   "no log slot is left (QNNRT_LOG_SLOTS is %d): errors will lack the library's"
+                   " lines",
                    QNNRT_LOG_SLOTS);
         return;
     }
     if (b->calls->log_create == NULL || b->calls->log_free == NULL) return;
-    /* At least warnings: the line that explains a missing stub is one. */
+    /* At least warnings, because the line that explains a missing stub is one. */
     code = b->calls->log_create(qnnrt__log_callback_of(b->log_slot),
                                 level < QNNRT_LOG_WARN ? (uint32_t)QNNRT_LOG_WARN : (uint32_t)level,
                                 &b->log);
     if (code != 0) b->log = NULL;
     if (code != 0 && (code & 0xFFFF) != QNNRT__ABI_NOT_SUPPORTED)
         qnnrt__log(&b->hooks, QNNRT_LOG_WARN, "backend", code,
-                   "logCreate answered 0x%x; going on without", (unsigned)(code & 0xFFFF));
+                   "logCreate answered 0x%x; continuing without", (unsigned)(code & 0xFFFF));
     b->info.has_log = b->log != NULL;
 }
 
+/* Create the backend and its device. */
 static qnnrt_result qnnrt__backend_create(qnnrt_backend *b, uint32_t soc_model, qnnrt_error *err)
 {
     qnnrt__htp_soc soc;
@@ -7340,14 +7348,14 @@ static qnnrt_result qnnrt__backend_create(qnnrt_backend *b, uint32_t soc_model, 
     }
     if (b->calls->device_create == NULL || b->calls->device_free == NULL) return QNNRT_OK;
     code = b->calls->device_create(b->log, configs[0] != NULL ? configs : NULL, &b->device);
-    /* CPU has no device */
+    /* CPU has no device. */
     if ((code & 0xFFFF) == QNNRT__ABI_NOT_SUPPORTED) { b->device = NULL; return QNNRT_OK; }
     if (code != 0 || b->device == NULL) {
         b->device = NULL;
         qnnrt__fail(err, QNNRT_E_BACKEND, "cannot create a device on %s", b->path);
         if (soc_model != 0)
-            qnnrt__err_add(err, " with soc_model %u (a chip that the library does not know? 0 leaves"
-                                " the choice to it)", (unsigned)soc_model);
+            qnnrt__err_add(err, " with soc_model %u (the library may not know this chip; with 0 it"
+                                " chooses one)", (unsigned)soc_model);
         return qnnrt__codes_explain(err,
                                     code == 0 ? "deviceCreate (without a handle)" : "deviceCreate",
                                     code, b->log_slot, b->mark);
@@ -7357,7 +7365,7 @@ static qnnrt_result qnnrt__backend_create(qnnrt_backend *b, uint32_t soc_model, 
 }
 
 #ifdef QNNRT_COMPOSE
-/* Free another device than the backend's own. Callers hold the lock. */
+/* Free a device other than the backend's own. Callers hold the lock. */
 static qnnrt_result qnnrt__backend_free_device(qnnrt_backend *b, qnnrt__abi_handle device)
 {
     qnnrt__abi_code code = b->calls->device_free(device);
@@ -7368,6 +7376,7 @@ static qnnrt_result qnnrt__backend_free_device(qnnrt_backend *b, qnnrt__abi_hand
 }
 #endif
 
+/* Fill the public facts. */
 static void qnnrt__backend_describe(qnnrt_backend *b)
 {
     const char *build = NULL;
@@ -7384,8 +7393,8 @@ static void qnnrt__backend_describe(qnnrt_backend *b)
     b->info.backend_api = qnnrt__abi_public_version(b->provider->backend);
 }
 
-/* Free whatever is there, in reverse order. The vendor's refusals are logged and the first is
-   answered. */
+/* Free what exists, in reverse order. Errors of the vendor are logged, and the result is
+   QNNRT_E_BACKEND then. */
 static qnnrt_result qnnrt__backend_free(qnnrt_backend *b)
 {
     qnnrt_hooks hooks = b->hooks;
@@ -7406,7 +7415,7 @@ static qnnrt_result qnnrt__backend_free(qnnrt_backend *b)
         if (codes[i] == 0) continue;
         result = QNNRT_E_BACKEND;
         qnnrt__log(&hooks, QNNRT_LOG_ERROR, "backend", codes[i],
-                   "%s answered 0x%x while closing %s", calls[i], (unsigned)(codes[i] & 0xFFFF),
+                   "%s answered 0x%x while %s was closed", calls[i], (unsigned)(codes[i] & 0xFFFF),
                    b->path);
     }
 #ifdef QNNRT_COMPOSE
@@ -7416,8 +7425,8 @@ static qnnrt_result qnnrt__backend_free(qnnrt_backend *b)
         b->shells = next;
     }
 #endif
-    /* A library that never came to life is of no use to anyone; one that ran may have threads that
-       outlive us. */
+    /* A library whose backend was never created can be unloaded; another one may have threads that are
+       still running. */
     if (b->library != NULL && (b->unload || b->backend == NULL))
         qnnrt__os_library_close(b->library);
     qnnrt__mem_free(&hooks, b);
@@ -7482,7 +7491,7 @@ static qnnrt_result qnnrt__backend_open(const qnnrt_backend_desc *desc, qnnrt_ba
    Knows nothing of: pipelines, files of models
    ===================================================================================== */
 
-/* A library in disorder must not keep us busy for ever. */
+/* Limits, because a broken library could return events without end. */
 enum { QNNRT__PROFILE_DEEPEST = 8, QNNRT__PROFILE_MOST = 1048576, QNNRT__PROFILE_NAME = 1024 };
 
 typedef struct qnnrt__profile_list {           /* a table that grows */
@@ -7495,7 +7504,7 @@ typedef struct qnnrt__profile_step {
     qnnrt__abi_handle      handle;
     const char            *graph;
     uint64_t               begin_ns, end_ns;   /* of the last execute */
-    qnnrt__abi_event_node *events;             /* of the last execute, once they were asked for */
+    qnnrt__abi_event_node *events;             /* of the last execute, once they were read */
     uint32_t               count;
 } qnnrt__profile_step;
 
@@ -7503,7 +7512,7 @@ typedef enum qnnrt__profile_state {
     QNNRT__PROFILE_FRESH = 0,                  /* no exec yet */
     QNNRT__PROFILE_FAILED,
     QNNRT__PROFILE_DONE,                       /* the library has events */
-    QNNRT__PROFILE_READ                        /* and we have them too */
+    QNNRT__PROFILE_READ                        /* they are in the table too */
 } qnnrt__profile_state;
 
 typedef struct qnnrt__profile {                /* of a run */
@@ -7537,7 +7546,7 @@ static void qnnrt__profile_close(qnnrt_backend *b, qnnrt__abi_handle handle)
                    (unsigned)(code & 0xFFFF));
 }
 
-/* One vendor handle. Callers hold the lock, here and below. */
+/* Create one vendor handle. Callers hold the lock, here and below. */
 static qnnrt_result qnnrt__profile_open(qnnrt_backend *b, qnnrt_profile_level level,
                                         qnnrt__abi_handle *out, qnnrt_error *err)
 {
@@ -7552,7 +7561,7 @@ static qnnrt_result qnnrt__profile_open(qnnrt_backend *b, qnnrt_profile_level le
         calls->profile_get_events == NULL ||
         (calls->profile_get_event == NULL && calls->profile_get_extended_event == NULL) ||
         (level == QNNRT_PROFILE_OPTRACE && calls->profile_set_config == NULL))
-        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s has no calls for %s profiles", b->path,
+        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s has no functions for %s profiles", b->path,
                            name);
     code = calls->profile_create(b->backend, level == QNNRT_PROFILE_BASIC
                                                  ? QNNRT__ABI_PROFILE_BASIC
@@ -7570,19 +7579,19 @@ static qnnrt_result qnnrt__profile_open(qnnrt_backend *b, qnnrt_profile_level le
     qnnrt__profile_close(b, *out);
     *out = NULL;
     if ((code & 0xFFFF) == QNNRT__ABI_NOT_SUPPORTED) {
-        qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s has no %s profiles: %s answered 0x%x\n  what"
-                    " helps: %s", b->path, name, call, (unsigned)(code & 0xFFFF),
-                    level == QNNRT_PROFILE_OPTRACE ? "level detailed; traces are HTP's"
-                                                   : "profile on another backend");
+        qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s has no %s profiles: %s answered 0x%x", b->path,
+                    name, call, (unsigned)(code & 0xFFFF));
         if (err != NULL) err->vendor_code = code;
-        return QNNRT_E_UNSUPPORTED;
+        return qnnrt__hint(err, QNNRT_E_UNSUPPORTED, level == QNNRT_PROFILE_OPTRACE
+                               ? "Use the level detailed; only HTP has traces."
+                               : "Profile on another backend.");
     }
-    qnnrt__fail(err, QNNRT_E_BACKEND, "%s: %s profiles cannot be had", b->path, name);
+    qnnrt__fail(err, QNNRT_E_BACKEND, "%s: cannot create a %s profile", b->path, name);
     return qnnrt__codes_explain(err, code != 0 ? call : "profileCreate (without a handle)", code,
                                 b->log_slot, mark);
 }
 
-/* Data of one event: plain, else extended (CPU knows that only), else none and the code. */
+/* Read one event: plain, or extended, which is all that CPU knows; otherwise keep the code. */
 static void qnnrt__profile_event(const qnnrt__abi_calls *calls, uint64_t id,
                                  qnnrt__abi_event_node *to)
 {
@@ -7605,7 +7614,7 @@ static void qnnrt__profile_event(const qnnrt__abi_calls *calls, uint64_t id,
     to->code = code != 0 ? (uint32_t)(code & 0xFFFF) : (uint32_t)QNNRT__ABI_NOT_SUPPORTED;
 }
 
-/* The events of one level and all below. */
+/* Read the events of one level and all below. */
 static qnnrt_result qnnrt__profile_nodes(const qnnrt__abi_calls *calls, qnnrt__arena *arena,
                                          const uint64_t *ids, uint32_t count, int depth,
                                          uint32_t *left, qnnrt__abi_event_node **out,
@@ -7622,11 +7631,11 @@ static qnnrt_result qnnrt__profile_nodes(const qnnrt__abi_calls *calls, qnnrt__a
                            "the profile's events are nested deeper than %d levels",
                            (int)QNNRT__PROFILE_DEEPEST);
     if (ids == NULL)
-        return qnnrt__fail(err, QNNRT_E_BACKEND, "the profile announces %u events and gives none",
+        return qnnrt__fail(err, QNNRT_E_BACKEND, "the profile declares %u events, but the list is missing",
                            (unsigned)count);
     *left -= count;
     *out = nodes = (qnnrt__abi_event_node *)qnnrt__arena_alloc(arena, count, sizeof(*nodes));
-    /* A library may use one list for all answers. */
+    /* The next call may reuse the library's list. */
     kept = (uint64_t *)qnnrt__arena_alloc(arena, count, sizeof(*kept));
     if (nodes == NULL || kept == NULL) return qnnrt__fail_memory(err, "events");
     memcpy(kept, ids, count * sizeof(*kept));
@@ -7639,7 +7648,7 @@ static qnnrt_result qnnrt__profile_nodes(const qnnrt__abi_calls *calls, qnnrt__a
         if (calls->profile_get_sub_events != NULL)
             code = calls->profile_get_sub_events(kept[i], &below, &below_count);
         if (code != 0 && (code & 0xFFFF) != QNNRT__ABI_NOT_SUPPORTED) {
-            qnnrt__fail(err, QNNRT_E_BACKEND, "the profile's events cannot be read");
+            qnnrt__fail(err, QNNRT_E_BACKEND, "could not read the profile's events");
             return qnnrt__codes_explain(err, "profileGetSubEvents", code, -1, 0);
         }
         if (code != 0 || below_count == 0) continue;
@@ -7671,12 +7680,12 @@ static double qnnrt__profile_value(const qnnrt__abi_event_extended *from)
     case QNNRT_DTYPE_U8:
     case QNNRT_DTYPE_BOOL8: return (double)from->v1.value.scalar.u.u8;
     case QNNRT_DTYPE_I8: return (double)from->v1.value.scalar.u.i8;
-    default: return 0;                         /* an object of the vendor's tools */
+    default: return 0;                         /* an object for the vendor's tools */
     }
 }
 
-/* The length of `text` without what follows a node's name in an event's: " (cycles)", then
-   ":OpId_17" or " OpId_2" (*id is set). */
+/* Return the length of the node's name at the begin of an event's name. After it come " (cycles)",
+   or ":OpId_17" or " OpId_2" (*id is set) before that. */
 static size_t qnnrt__profile_node_length(const char *text, size_t length, int *id)
 {
     size_t at = length;
@@ -7692,19 +7701,19 @@ static size_t qnnrt__profile_node_length(const char *text, size_t length, int *i
     return at - 6;
 }
 
-/* A copy of the node's name in an event of type 404. */
+/* Copy the node's name from the name of an event of type 404. */
 static const char *qnnrt__profile_node(const char *name, uint32_t backend_id, qnnrt__arena *arena)
 {
     int id;
     size_t length = qnnrt__profile_node_length(name, strlen(name), &id);
     if (!id && backend_id == QNNRT__ABI_BACKEND_CPU && name[0] == '_' && length > 1) {
-        ++name;                                /* CPU puts one before every name */
+        ++name;                                /* CPU puts "_" before every name */
         --length;
     }
     return qnnrt__arena_text(arena, name, length);
 }
 
-/* Append a level and all below it to the table. `node` is of the event above. */
+/* Append a level and all below it to the table. `node` belongs to the event above. */
 static int qnnrt__profile_append(qnnrt__profile_list *list, const qnnrt__abi_event_node *from,
                                  uint32_t count, uint32_t depth, const char *node, size_t step,
                                  uint32_t backend_id)
@@ -7736,8 +7745,8 @@ static int qnnrt__profile_append(qnnrt__profile_list *list, const qnnrt__abi_eve
     return 1;
 }
 
-/* Read the events of a handle to the end of the list; their vendor form is left in *nodes, its
-   names belong to the handle. */
+/* Append the events of a handle to the list. *nodes receives them in the vendor's form, whose names
+   belong to the handle. */
 static qnnrt_result qnnrt__profile_read(qnnrt_backend *b, qnnrt__abi_handle handle, size_t step,
                                         qnnrt__profile_list *list, qnnrt__abi_event_node **nodes,
                                         uint32_t *count, qnnrt_error *err)
@@ -7752,7 +7761,7 @@ static qnnrt_result qnnrt__profile_read(qnnrt_backend *b, qnnrt__abi_handle hand
     code = b->calls->profile_get_events(handle, &ids, count);
     if (code != 0) {
         *count = 0;
-        qnnrt__fail(err, QNNRT_E_BACKEND, "%s: the profile's events cannot be had", b->path);
+        qnnrt__fail(err, QNNRT_E_BACKEND, "%s: could not read the profile's events", b->path);
         return qnnrt__codes_explain(err, "profileGetEvents", code, -1, 0);
     }
     if (*count == 0) return QNNRT_OK;
@@ -7786,7 +7795,7 @@ static void qnnrt__profile_stop(qnnrt__profile *profile)
     qnnrt__mem_free(&hooks, profile);
 }
 
-/* Handles for the steps of a run; the caller names their graphs. */
+/* Create a handle for each step of a run; the caller names their graphs. */
 static qnnrt_result qnnrt__profile_start(qnnrt_backend *b, qnnrt_profile_level level, size_t steps,
                                          qnnrt__profile **out, qnnrt_error *err)
 {
@@ -7847,7 +7856,7 @@ static qnnrt_result qnnrt__profile_events(qnnrt__profile *profile, qnnrt_error *
 
 /* =====================================================================================
    CONTEXT                                                                      >>context
-   One context binary: its bytes, its facts, its life on the backend.
+   One context binary: loads its bytes, checks it, creates it on the backend and frees it.
    Source of the ExecuTorch head: its public runtime sources (u32 0x5678ABCD, u64 signature,
    u64 size, padding to 256 bytes, little-endian).
    Needs: >>os >>size >>mem >>err >>log >>codes >>abi >>htp >>backend (its struct) >>profile
@@ -7855,9 +7864,9 @@ static qnnrt_result qnnrt__profile_events(qnnrt__profile *profile, qnnrt_error *
    ===================================================================================== */
 
 typedef struct qnnrt__context {
-    qnnrt__os_file       file;          /* fd -1 and no data once created */
+    qnnrt__os_file       file;          /* fd -1 and no map once created */
     void                *owned;         /* with desc.read: the bytes */
-    const unsigned char *binary;        /* within the file, behind a head */
+    const unsigned char *binary;        /* in the file, after a head */
     uint64_t             bytes;
     qnnrt__abi_handle    handle;
     qnnrt__abi_handle   *graphs;        /* [info->graph_count] */
@@ -7874,16 +7883,16 @@ static void qnnrt__context_release_file(qnnrt__context *context, const qnnrt_hoo
     context->binary = NULL;
 }
 
-/* Do the first bytes look like what every context binary seen so far begins with? A hint for
-   messages and for telling foreign files from damaged ones, never a reason to refuse: the layout is
-   undocumented. */
+/* Return 1 if the first bytes are those of every context binary seen so far. This helps messages to
+   tell foreign files from damaged ones; it is never a reason to refuse, as the layout is not
+   documented. */
 static int qnnrt__context_looks_right(const unsigned char *data, uint64_t bytes)
 {
     static const unsigned char begin[16] = { 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 1 };
     return bytes >= sizeof(begin) && memcmp(data, begin, sizeof(begin)) == 0;
 }
 
-/* What a file that is no context binary seems to be. */
+/* Return what a file that is not a context binary seems to be, or NULL. */
 static const char *qnnrt__context_kind(const unsigned char *data, uint64_t bytes)
 {
     uint64_t i = 0;
@@ -7903,8 +7912,8 @@ static const char *qnnrt__context_kind(const unsigned char *data, uint64_t bytes
     return NULL;
 }
 
-/* Append what the file's head says, for the reader of an error. own: it was read by a backend's own
-   system interface, which knows its own binaries better than we do, and no others. */
+/* Append to an error what the file's head tells. own: a backend's own system interface read the
+   file; it knows its own binaries better than this code does, and no others. */
 static void qnnrt__context_explain(const unsigned char *data, uint64_t bytes, int own,
                                    qnnrt_error *err)
 {
@@ -7926,14 +7935,14 @@ static void qnnrt__context_explain(const unsigned char *data, uint64_t bytes, in
     memcpy(&size, data + 32, 8);
     if (offset <= UINT64_MAX - size && offset + size > bytes)
         qnnrt__err_add(err,
-                       "\n  its head announces %llu bytes, the file has %llu: it was cut short",
+                       "\n  its head declares %llu bytes, but the file has %llu: it was cut short",
                        (unsigned long long)(offset + size), (unsigned long long)bytes);
     else
         qnnrt__err_add(err, "\n  its head and size agree; bytes within it are damaged, or the "
                             "library is too old for it");
 }
 
-/* Step over ExecuTorch's head, if there is one. */
+/* Skip ExecuTorch's head, if there is one. */
 static qnnrt_result qnnrt__context_skip_head(qnnrt__context *context, qnnrt_error *err)
 {
     static const unsigned char magic[4] = { 0xCD, 0xAB, 0x78, 0x56 };
@@ -7948,21 +7957,21 @@ static qnnrt_result qnnrt__context_skip_head(qnnrt__context *context, qnnrt_erro
     if (!qnnrt__size_within(QNNRT__CONTEXT_HEAD, size, context->bytes))
         return qnnrt__fail(
             err, QNNRT_E_FORMAT,
-            "%s: its ExecuTorch header announces a binary of %llu bytes; %llu follow",
+            "%s: its ExecuTorch header declares a binary of %llu bytes, but %llu follow",
             context->info->file, (unsigned long long)size,
             (unsigned long long)(context->bytes - QNNRT__CONTEXT_HEAD));
     if (size < QNNRT__CONTEXT_LEAST)
         return qnnrt__fail(
             err, QNNRT_E_FORMAT,
-            "%s: its ExecuTorch header announces %llu bytes; a context binary has at least %d",
+            "%s: its ExecuTorch header declares %llu bytes; a context binary has at least %d",
             context->info->file, (unsigned long long)size, QNNRT__CONTEXT_LEAST);
     context->binary += QNNRT__CONTEXT_HEAD;
     context->bytes = size;
     return QNNRT_OK;
 }
 
-/* A binary's size and 64 pieces of it, evenly spread, in a number (FNV-1a of 64-bit words): a look
-   at all bytes would cost what a load costs. */
+/* Return a hash (FNV-1a of 64-bit words) of a binary's size and of 64 pieces of it, evenly
+   spread: to read all bytes would cost as much as to load them. */
 static uint64_t qnnrt__context_fingerprint(const unsigned char *data, uint64_t bytes)
 {
     enum { PIECES = 64, PIECE = 256 };
@@ -7981,7 +7990,7 @@ static uint64_t qnnrt__context_fingerprint(const unsigned char *data, uint64_t b
     return sum;
 }
 
-/* Bring the bytes of a binary into reach. path NULL: data is the caller's. */
+/* Map or read the bytes of a binary. path NULL: the data is the caller's. */
 static qnnrt_result qnnrt__context_load(qnnrt__context *context, const char *path,
                                         const qnnrt_file *block, int read_it,
                                         const qnnrt_limits *limits, const qnnrt_hooks *hooks,
@@ -8023,7 +8032,7 @@ static qnnrt_result qnnrt__context_load(qnnrt__context *context, const char *pat
     return qnnrt__context_skip_head(context, err);
 }
 
-/* Release of an SDK from a build id, "v2.51.0.260929181845" -> 2.51. 0 when it has none. */
+/* Read the release from a build id, "v2.51.0.260929181845" -> 2.51. 0: it has none. */
 static int qnnrt__context_release(const char *build_id, uint32_t *major, uint32_t *minor)
 {
     const char *at = build_id;
@@ -8047,7 +8056,7 @@ static const char *qnnrt__context_named(const char *build_id)
     return build_id[0] != '\0' ? build_id : "(unnamed)";
 }
 
-/* What the vendor does not check, or answers with a code that says nothing, before it is asked. */
+/* Check what the vendor does not check, or reports with a code that does not tell the cause. */
 static qnnrt_result qnnrt__context_check(const qnnrt__context *context, const qnnrt_backend *b,
                                          qnnrt_error *err)
 {
@@ -8090,7 +8099,7 @@ static qnnrt_result qnnrt__context_check(const qnnrt__context *context, const qn
     return QNNRT_OK;
 }
 
-/* Where the events of loading go. */
+/* Where to put the events of loading. */
 typedef struct qnnrt__context_profile {
     qnnrt_profile_level  level;
     size_t               index;         /* of the context */
@@ -8123,8 +8132,8 @@ static qnnrt_result qnnrt__context_create(qnnrt__context *context, qnnrt_backend
         result = qnnrt__profile_read(b, events, profile->index, profile->list, &nodes, &count, err);
     qnnrt__profile_close(b, events);
     if (code != 0 || context->handle == NULL) {
-        context->handle = NULL;     /* after a failure it is not usable, whatever it holds */
-        qnnrt__fail(err, QNNRT_E_BACKEND, "%s cannot be loaded by %s", context->info->file,
+        context->handle = NULL;     /* after a failure it may hold anything */
+        qnnrt__fail(err, QNNRT_E_BACKEND, "%s: %s cannot load it", context->info->file,
                     b->path);
         return qnnrt__codes_explain(err,
                                     code == 0 ? "contextCreateFromBinary (without a handle)"
@@ -8138,7 +8147,7 @@ static qnnrt_result qnnrt__context_create(qnnrt__context *context, qnnrt_backend
         if (code == 0 && context->graphs[i] != NULL) continue;
         context->graphs[i] = NULL;
         qnnrt__fail(err, QNNRT_E_BACKEND,
-                    "%s: graph \"%.200s\" is in the metadata and cannot be had",
+                    "%s: the metadata lists graph \"%.200s\", but the library does not return it",
                     context->info->file, context->info->graphs[i].name);
         return qnnrt__codes_explain(
             err, code == 0 ? "graphRetrieve (without a handle)" : "graphRetrieve", code,
@@ -8156,7 +8165,7 @@ static qnnrt_result qnnrt__context_create(qnnrt__context *context, qnnrt_backend
     return QNNRT_OK;
 }
 
-/* Graphs die with their context. */
+/* Free the context, and its graphs with it. */
 static qnnrt_result qnnrt__context_free(qnnrt__context *context, qnnrt_backend *b)
 {
     qnnrt__abi_code code;

@@ -725,17 +725,17 @@ static META_UNUSED int meta_alter(meta_pool *pool, const qnnrt_context_info *fro
     case META_COUNT_INPUTS:
         out->lies.inputs = (uint32_t)g->input_count + 1;
         out->code = QNNRT_E_FORMAT;
-        meta_need(out, 1, "\"numGraphInputs\" is %u and %u are there", (unsigned)out->lies.inputs, (unsigned)g->input_count);
+        meta_need(out, 1, "\"numGraphInputs\" is %u, but the list has %u", (unsigned)out->lies.inputs, (unsigned)g->input_count);
         return 1;
     case META_COUNT_OUTPUTS:
         out->lies.outputs = (uint32_t)g->output_count + 1;
         out->code = QNNRT_E_FORMAT;
-        meta_need(out, 1, "\"numGraphOutputs\" is %u and %u are there", (unsigned)out->lies.outputs, (unsigned)g->output_count);
+        meta_need(out, 1, "\"numGraphOutputs\" is %u, but the list has %u", (unsigned)out->lies.outputs, (unsigned)g->output_count);
         return 1;
     case META_COUNT_GRAPHS:
         out->lies.graphs = (uint32_t)from->graph_count + 1;
         out->code = QNNRT_E_FORMAT;
-        meta_need(out, 0, "\"numGraphs\" is %u and %u are there", (unsigned)out->lies.graphs, (unsigned)from->graph_count);
+        meta_need(out, 0, "\"numGraphs\" is %u, but the list has %u", (unsigned)out->lies.graphs, (unsigned)from->graph_count);
         return 1;
     case META_INPUT_MISSING:
         if (g->input_count < 2) return 0;

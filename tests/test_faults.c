@@ -161,7 +161,7 @@ TEST(versions_that_cannot_be_spoken_are_told_with_both_numbers)
     SAYS("system interface 1.1");
     TRY(lives("core=2.23"));
     TRY(lives("core=2.99"));
-    CHECK_STR(life_watch.log, "newer than 2.");
+    CHECK_STR(life_watch.log, "core interface 2.99");
     TRY(lives("system=1.99; backend_api=77.7"));
 }
 
@@ -191,7 +191,7 @@ TEST(providers_that_are_not_there_are_told)
     /* A backend without a system interface of its own: another is looked for, unless it is named. */
     TRY(stops("system_providers=0", "open", QNNRT_E_LIBRARY, 0));
     SAYS("cannot find the library libQnnSystem.so");
-    SAYS("a system interface of its own, which offers no provider");
+    SAYS("offers no provider");
     TRY(lives(""));
     named_system = TEST_REF_LIB;
     open_stops("system_providers=0", "open", QNNRT_E_LIBRARY, 0);
@@ -201,7 +201,7 @@ TEST(providers_that_are_not_there_are_told)
     CHECK(test_state.state == TEST_RUNNING);
     SAYS("offers no provider");
     TRY(lives("providers=2; system_providers=2"));
-    CHECK_STR(life_watch.log, "offers 2 providers; number 1 fits");
+    CHECK_STR(life_watch.log, "offers 2 providers; number 1 ");
 }
 
 TEST(names_of_the_library_may_be_missing_or_hostile)
@@ -265,10 +265,10 @@ TEST(metadata_that_lies_is_refused_with_file_and_place)
     SAYS("limits.tensors");
     TRY(stops("pointers=graphs", "open", QNNRT_E_FORMAT, 0));
     SAYS("forward_0.bin");
-    SAYS("2 graphs are announced and none is there");
+    SAYS("2 graphs declared");
     TRY(stops("pointers=inputs", "open", QNNRT_E_FORMAT, 0));
     SAYS("prefill");
-    SAYS("1 inputs are announced and none is there");
+    SAYS("1 inputs declared");
     TRY(stops("pointers=name", "open", QNNRT_E_FORMAT, 0));
     SAYS("forward_0.bin");
     SAYS("graph 0 has no name");

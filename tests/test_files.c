@@ -444,7 +444,7 @@ TEST(short_and_refused_files_beside_a_good_one_are_errors)
         { "63 of a good one",     ONE,         63, QNNRT_E_FORMAT, "has 63 bytes" },
         { "dimension of 0",       HEAD "graph fwd\nin x 1 0232 1 0 -\nout y 2 0232 1 1 -\n", 0, QNNRT_E_FORMAT, "dimension of 0" },
         { "no graph",             HEAD, 0, QNNRT_E_FORMAT, "no graph" },
-        { "two of one id",        HEAD "graph fwd\nin a 1 0232 1 1 -\nin b 1 0232 1 1 -\nout y 2 0232 1 1 -\n", 0, QNNRT_E_FORMAT, "have one id" },
+        { "two of one id",        HEAD "graph fwd\nin a 1 0232 1 1 -\nin b 1 0232 1 1 -\nout y 2 0232 1 1 -\n", 0, QNNRT_E_FORMAT, " id, 1" },
         { "rank 9",               HEAD "graph fwd\nin x 1 0232 9 1 1 1 1 1 1 1 1 1 -\nout y 2 0232 1 1 -\n", 0, QNNRT_E_LIMIT, "rank 9" },
         { "newer",                HEAD "build v9.9\ngraph fwd\nin x 1 0232 1 1 -\nout y 2 0232 1 1 -\n", 0, QNNRT_E_VERSION, "v9.9" },
         { "another backend",      HEAD "backend 3\ngraph fwd\nin x 1 0232 1 1 -\nout y 2 0232 1 1 -\n", 0, QNNRT_E_MISMATCH, "backend 3" }
@@ -1441,9 +1441,9 @@ TEST(counts_that_are_absurd_are_refused_before_anything_is_read)
     fake_begin("");
     TEXT_FAILS(ONE "lie numgraphs 4294967295\n", QNNRT_E_LIMIT, "shard.bin", "4294967295 more");
     TEXT_FAILS(ONE "lie numgraphs 1000001\n", QNNRT_E_LIMIT, "shard.bin", "1000001 more");
-    TEXT_FAILS(ONE "lie numinputs 4294967295\n", QNNRT_E_LIMIT, "shard.bin", "graph \"fwd\"", "more than 1000000 graphs and tensors");
-    TEXT_FAILS(ONE "lie numoutputs 4294967295\n", QNNRT_E_LIMIT, "shard.bin", "graph \"fwd\"", "more than 1000000 graphs and tensors");
-    TEXT_FAILS(ONE "lie numupd 4294967295\n", QNNRT_E_LIMIT, "shard.bin", "graph \"fwd\"", "more than 1000000 graphs and tensors");
+    TEXT_FAILS(ONE "lie numinputs 4294967295\n", QNNRT_E_LIMIT, "shard.bin", "graph \"fwd\"", "exceed 1000000 graphs and tensors");
+    TEXT_FAILS(ONE "lie numoutputs 4294967295\n", QNNRT_E_LIMIT, "shard.bin", "graph \"fwd\"", "exceed 1000000 graphs and tensors");
+    TEXT_FAILS(ONE "lie numupd 4294967295\n", QNNRT_E_LIMIT, "shard.bin", "graph \"fwd\"", "exceed 1000000 graphs and tensors");
     TEXT_FAILS(ONE "lie numoutputs 1000000\n", QNNRT_E_LIMIT, "limits.tensors");
     TEXT_FAILS(ONE "lie numgraphs 0\n", QNNRT_E_FORMAT, "shard.bin", "no graph");
     TEXT_IS_FINE(ONE "lie numctx 4294967295\n");
@@ -1452,10 +1452,10 @@ TEST(counts_that_are_absurd_are_refused_before_anything_is_read)
 TEST(arrays_that_are_null_are_refused_with_their_count)
 {
     fake_begin("");
-    TEXT_FAILS(ONE "lie nullgraphs\n", QNNRT_E_FORMAT, "shard.bin", "1 graphs are announced");
-    TEXT_FAILS(ONE "lie nullinputs\n", QNNRT_E_FORMAT, "shard.bin", "graph \"fwd\"", "1 inputs are announced");
-    TEXT_FAILS(ONE "lie nulloutputs\n", QNNRT_E_FORMAT, "shard.bin", "graph \"fwd\"", "1 outputs are announced");
-    TEXT_FAILS(ONE "lie numupd 3\nlie nullupd\n", QNNRT_E_FORMAT, "shard.bin", "3 updateable tensors are announced");
+    TEXT_FAILS(ONE "lie nullgraphs\n", QNNRT_E_FORMAT, "shard.bin", "1 graphs declared");
+    TEXT_FAILS(ONE "lie nullinputs\n", QNNRT_E_FORMAT, "shard.bin", "graph \"fwd\"", "1 inputs declared");
+    TEXT_FAILS(ONE "lie nulloutputs\n", QNNRT_E_FORMAT, "shard.bin", "graph \"fwd\"", "1 outputs declared");
+    TEXT_FAILS(ONE "lie numupd 3\nlie nullupd\n", QNNRT_E_FORMAT, "shard.bin", "3 updateable tensors declared");
     TEXT_IS_FINE(ONE "lie nullupd\n");
     TEXT_IS_FINE(ONE "ctxtensor c 5 0232 1 1 -\nlie nullctx\n");
 }
@@ -1503,11 +1503,11 @@ TEST(duplicate_tensor_ids_are_refused_by_name)
 {
     fake_begin("");
     TEXT_FAILS(GRAPH("in a 1 0232 1 1 -\nin b 1 0232 1 1 -\n"), QNNRT_E_FORMAT, "shard.bin", "graph \"fwd\"",
-               "inputs \"a\" and \"b\" have one id, 1");
+               "inputs \"a\" and \"b\" have the same id, 1");
     TEXT_FAILS(GRAPH("out a 7 0232 1 1 -\nout b 7 0232 1 1 -\nin c 1 0232 1 1 -\n"), QNNRT_E_FORMAT, "shard.bin", "graph \"fwd\"",
-               "outputs \"a\" and \"b\" have one id, 7");
+               "outputs \"a\" and \"b\" have the same id, 7");
     TEXT_FAILS(GRAPH("in x 5 0232 1 1 -\nin a 4294967295 0232 1 1 -\nin y 0 0232 1 1 -\nin b 4294967295 0232 1 1 -\nin z 6 0232 1 1 -\n"),
-               QNNRT_E_FORMAT, "inputs \"a\" and \"b\" have one id, 4294967295");
+               QNNRT_E_FORMAT, "inputs \"a\" and \"b\" have the same id, 4294967295");
     /* Of one kind and of one graph only. */
     TEXT_IS_FINE(GRAPH("in a 1 0232 1 1 -\nin b 2 0232 1 1 -\nout c 1 0232 1 1 -\n") "graph other\nin d 1 0232 1 1 -\nout e 2 0232 1 1 -\n");
 }
@@ -1853,7 +1853,7 @@ TEST(tensor_of_4_gib_less_1_is_supported)
 
 TEST(product_past_the_address_space_is_refused_by_name)
 {
-    static const char says[] = "\"x\": the product of its dimensions passes the address space";
+    static const char says[] = "\"x\": the product of its dimensions";
     fake_begin("");
     TEXT_FAILS(GRAPH("in x 1 0408 4 65536 65536 65536 65536 s 1 0\n"), QNNRT_E_LIMIT, "shard.bin", "graph \"fwd\"", says);
     TEXT_FAILS(GRAPH("in x 1 0264 2 4294967295 4294967295 -\n"), QNNRT_E_LIMIT, says);
@@ -2316,11 +2316,11 @@ TEST(limit_tensors_counts_all_of_one_model)
     TEXT_OPENS_WITHIN(&limits, text, &model);
     CLOSE(model);
     limits.tensors = 6;
-    TEXT_FAILS_WITHIN(&limits, text, QNNRT_E_LIMIT, "shard.bin", "graph \"b\"", "more than 6 graphs and tensors", "limits.tensors");
+    TEXT_FAILS_WITHIN(&limits, text, QNNRT_E_LIMIT, "shard.bin", "graph \"b\"", "exceed 6 graphs and tensors", "limits.tensors");
     limits.tensors = 4;
-    TEXT_FAILS_WITHIN(&limits, text, QNNRT_E_LIMIT, "shard.bin", "graph \"a\"", "more than 4 graphs and tensors", "limits.tensors");
+    TEXT_FAILS_WITHIN(&limits, text, QNNRT_E_LIMIT, "shard.bin", "graph \"a\"", "exceed 4 graphs and tensors", "limits.tensors");
     limits.tensors = 1;
-    TEXT_FAILS_WITHIN(&limits, text, QNNRT_E_LIMIT, "shard.bin", "more than", "limits.tensors");
+    TEXT_FAILS_WITHIN(&limits, text, QNNRT_E_LIMIT, "shard.bin", "2 more would exceed 1 ", "limits.tensors");
     /* Of one model: the second context has what the first one left. */
     memset(files, 0, sizeof(files));
     files[0].path = "first.bin";
@@ -2333,9 +2333,9 @@ TEST(limit_tensors_counts_all_of_one_model)
     OPENS(NULL, &desc, &model);
     CLOSE(model);
     desc.limits.tensors = 13;
-    FAILS(NULL, &desc, QNNRT_E_LIMIT, "second.bin", "graph \"b\"", "more than 13 graphs and tensors", "limits.tensors");
+    FAILS(NULL, &desc, QNNRT_E_LIMIT, "second.bin", "graph \"b\"", "exceed 13 graphs and tensors", "limits.tensors");
     desc.limits.tensors = 8;
-    FAILS(NULL, &desc, QNNRT_E_LIMIT, "second.bin", "more than", "limits.tensors");
+    FAILS(NULL, &desc, QNNRT_E_LIMIT, "second.bin", "exceed 8 ", "limits.tensors");
     /* And the next model begins anew. */
     desc.limits.tensors = 14;
     OPENS(NULL, &desc, &model);

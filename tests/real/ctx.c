@@ -699,7 +699,7 @@ static int cut_child(void *data)
         least = d->bytes < 64;
         if (strstr(err.text, least ? "a context binary has at least" : "it was cut short") == NULL) return BAD_ERROR;
         snprintf(path, sizeof path, "%u bytes", (unsigned)d->bytes);
-        if (!least) snprintf(path, sizeof path, "announces %u bytes, the file has %u", (unsigned)d->whole, (unsigned)d->bytes);
+        if (!least) snprintf(path, sizeof path, "declares %u bytes, but the file has %u", (unsigned)d->whole, (unsigned)d->bytes);
         if (strstr(err.text, path) == NULL) return BAD_ERROR;
     }
     return REFUSED - QNNRT_E_FORMAT;
