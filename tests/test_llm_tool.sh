@@ -224,6 +224,15 @@ mkdir "$tmp/first"
 cp "$tmp/model/forward_0.bin" "$tmp/first/"
 llm_with first --prompt x
 failed first_half '--describe'
+# A disk that is full shows as a limit of 0 bytes: the message names the file, and nothing is left.
+mkdir "$tmp/full_disk"
+for option in stats dump_logits; do
+    (trap '' XFSZ; ulimit -f 0; "$tool" --ctx_dir "$tmp/model" --backend_so "$ref" --prompt x --max_gen 40 \
+        --$option "$tmp/full_disk/made" </dev/null 2>&1; echo "status $?") | tr -d '\000' >"$tmp/err"
+    says full_disk_$option err "status 1"
+    says full_disk_$option err "$tmp/full_disk/made"
+    equal full_disk_${option}_leftovers '' "$(ls -A "$tmp/full_disk")"
+done
 if [ -e /dev/full ]; then
     "$tool" --ctx_dir "$tmp/model" --backend_so "$ref" --prompt x >/dev/full 2>"$tmp/err"
     status=$?
@@ -241,6 +250,7 @@ export QNNREF_FAULTS
 llm --prompt "$prompt" --max_gen 20 --stats "$tmp/stats"
 unset QNNREF_FAULTS
 is execute_fails 1
+equal execute_fails_leftovers '' "$(find "$tmp" -name '*.tmp')"
 says execute_fails err 0x1770
 equal execute_fails "$(cut 4)" "$(cat "$tmp/out")"
 says execute_fails stats '"stopped": "failed"'
@@ -394,22 +404,43 @@ for seed in 1 2; do
     fed "$prompt\n/reset\n$prompt\n" --max_gen 20 --temperature 1.2 --seed $seed
     equal reset_seed_$seed "$(head -n 1 "$tmp/out")" "$(tail -n 1 "$tmp/out")"
 done
-# A line that cannot be is refused, and the others go on as if it had not been.
-fed "$prompt\n$(printf '%127s' x)\n Amen, and\n" --max_gen 20
+# A line that cannot be answered is refused, and the others are answered as if it had not been.
+fed "$prompt\n$(printf '%128s' x)\n Amen, and\n" --max_gen 20
 is refused_line 1
-says refused_line err 'the prompt has 127 tokens, and there is room for 84: 43 of 128 are taken'
-says refused_line err '/reset'
+says refused_line err 'the prompt has 128 tokens, and there is room for 126'
 equal refused_line "$(cut 20)||" "$(head -n 2 "$tmp/out" | tr '\n' '|')"
 equal behind_refused_line "$(printf '%.12s' "$later")" "$(sed -n 3p "$tmp/out" | head -c 12)"
 fed "$prompt\n\n\n" --max_gen 20
 wrote empty_line_goes_on "$(cut 20)
 $(cut 40 | tail -c 20)
 $(cut 60 | tail -c 20)"
-fed "$prompt\n\nand\n/reset\n$prompt\n"
-is full 1
-says full err 'nothing more fits: 128 of 128 tokens are taken'
-says full err 'the prompt has 3 tokens, and there is room for 0: 128 of 128 are taken'
+# A full conversation goes on without its oldest tokens: by default an answer fills it. Of the 127 that
+# were read stay those before which 1 + 4 of the prompt and 31 of an answer fit.
+fed "$prompt\n and\n\n/reset\n$prompt\n"
+is full 0
+equal full_lines 4 "$(wc -l <"$tmp/out")"
 equal full "$(head -n 1 "$tmp/out")" "$(tail -n 1 "$tmp/out")"
+says full err 'dropped the oldest 36 of 127 tokens, from 1 of 1 turns'
+says full_again err 'dropped the oldest 92 of 127 tokens, from 1 of 2 turns'
+equal full_messages 2 "$(grep -c 'dropped the oldest' "$tmp/err")"
+cp "$tmp/out" "$tmp/full"
+kept=$(printf '%s%s' "$prompt" "$(head -n 1 "$tmp/full")" | tail -c 92)
+llm --prompt "$kept and"
+wrote full_second_answer "$(sed -n 2p "$tmp/full")"
+# Whole turns go first; an answer that is limited needs less room.
+fed "$prompt\n and\n said\n the\n of\n" --max_gen 20
+is full_turns 0
+equal full_turns_lines 5 "$(wc -l <"$tmp/out")"
+says full_turns err 'dropped the oldest 43 of 115 tokens, from 1 of 4 turns'
+kept=" and$(sed -n 2p "$tmp/out") said$(sed -n 3p "$tmp/out") the$(sed -n 4p "$tmp/out") of"
+wanted_line=$(sed -n 5p "$tmp/out")
+llm --prompt "$kept" --max_gen 20
+wrote full_turns_answer "$wanted_line"
+# A prompt that needs all of the text leaves nothing of the conversation.
+fed "$prompt\n$(printf '%126s' x)\n" --max_gen 20
+is full_of_prompt 0
+says full_of_prompt err 'dropped the oldest 42 of 42 tokens, from 1 of 1 turns'
+equal full_of_prompt_lines 2 "$(wc -l <"$tmp/out")"
 fed '' --max_gen 5 --stats "$tmp/stats"
 is no_lines 0
 silent no_lines out
@@ -470,6 +501,46 @@ else
     skip more "python3 is missing"
 fi
 
+# ---- terminals ------------------------------------------------------------------------------------
+
+# At a high temperature the model writes bytes of every kind. A file gets them as they are; on a terminal
+# those that it would obey are visible.
+if [ -n "$python" ]; then
+    llm --prompt "$prompt" --max_gen 100 --temperature 1000 --seed 6
+    is any_bytes 0
+    cp "$tmp/out" "$tmp/any"
+    check any_bytes "no ESC and no BEL in a file" $python -c 'import sys
+data = open(sys.argv[1], "rb").read()
+assert b"\x1b" in data or b"\x07" in data' "$tmp/any"
+    $python - "$tmp/any" "$tool" --ctx_dir "$tmp/model" --backend_so "$ref" --prompt "$prompt" --max_gen 100 \
+        --temperature 1000 --seed 6 >"$tmp/python" 2>&1 <<'end'
+import os, pty, re, sys
+raw = open(sys.argv[1], "rb").read()
+child, fd = pty.fork()
+if child == 0:
+    os.dup2(os.open("/dev/null", os.O_WRONLY), 2)
+    os.execv(sys.argv[2], sys.argv[2:])
+shown = b""
+while True:
+    try:
+        part = os.read(fd, 65536)
+    except OSError:
+        break
+    if not part:
+        break
+    shown += part
+assert os.waitpid(child, 0)[1] == 0, "it failed"
+shown = shown.replace(b"\r\n", b"\n")
+text = shown.decode("utf-8")
+bad = re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]", text)
+assert bad is None, "on the terminal: %r" % bad.group()
+assert re.sub(rb"\\x([0-9A-F]{2})", lambda m: bytes([int(m.group(1), 16)]), shown) == raw, "%r, not %r" % (shown, raw)
+end
+    check terminal "$(tail -n 1 "$tmp/python")" test ! -s "$tmp/python"
+else
+    skip terminal "python3 is missing"
+fi
+
 # ---- Ctrl-C -----------------------------------------------------------------------------------------
 
 # begun NAME FILE: waits until a file holds something
@@ -513,6 +584,24 @@ is interrupt_line 130
 equal interrupt_line "$(cut 2)" "$(cat "$tmp/out")"
 says interrupt_line stats '"stopped": "interrupted"'
 equal interrupt_line_count 2 "$(field generated_tokens)"
+
+# What is written aside appears when it is whole, and not at all when a signal ends the program.
+for signal in TERM HUP; do
+    rm -f "$tmp/rows" "$tmp/stats"
+    : >"$tmp/out"
+    unset QNNREF_LEDGER
+    "$tool" --ctx_dir "$tmp/model" --backend_so "$ref" --prompt "$prompt" --stats "$tmp/stats" --dump_logits "$tmp/rows" \
+        >"$tmp/out" 2>"$tmp/err" </dev/null &
+    child=$!
+    begun aside_$signal "$tmp/out"
+    equal aside_$signal 2 "$(find "$tmp" -name '*.tmp' | wc -l | tr -d ' ')"
+    check aside_$signal "the file is there before it is whole" test ! -e "$tmp/rows"
+    kill -$signal $child
+    wait $child 2>/dev/null
+    status=$?
+    check aside_${signal}_status "status $status, not that of a signal" test "$status" -gt 128
+    equal aside_${signal}_leftovers '' "$(find "$tmp" -name '*.tmp' -o -name rows -o -name stats)"
+done
 
 # While calls of the backend take long: the first is remembered (it wakes the first shard only), the
 # second ends it in the second shard.

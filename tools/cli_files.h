@@ -64,8 +64,7 @@ static inline void cli_on_signal(int number)
 
 static inline void cli_catch(int number, void (*handler)(int))
 {
-    struct sigaction action, before;
-    if (sigaction(number, NULL, &before) == 0 && before.sa_handler == SIG_IGN) return;  /* nohup */
+    struct sigaction action;
     memset(&action, 0, sizeof(action));
     action.sa_handler = handler;
     action.sa_flags = SA_NODEFER;
@@ -73,11 +72,14 @@ static inline void cli_catch(int number, void (*handler)(int))
     sigaction(number, &action, NULL);
 }
 
+/* Catch the signals that end a program, except those that the caller has it ignore, as nohup does. */
 static inline void cli_catch_signals(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction before;
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); ++i)
-        cli_catch(numbers[i], cli_on_signal);
+        if (sigaction(numbers[i], NULL, &before) != 0 || before.sa_handler != SIG_IGN)
+            cli_catch(numbers[i], cli_on_signal);
 }
 
 /* Let signals wait until cli_release(): between the two a file may exist under a name that the

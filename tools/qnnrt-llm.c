@@ -10,8 +10,9 @@
    Standard output gets the text, piece by piece as it is written, and nothing else. Warnings, errors
    and the figures at the end go to standard error.
 
-   ROOMS    >>text >>options >>tokens >>clock >>stats >>open >>write >>talk >>main
-            cli.h: messages, files, options, help                                                */
+   ROOMS    >>text >>options >>open >>main        cli.h: messages, files, options, help
+            llm_text.h: >>tokens >>terminal      llm_stats.h: >>clock >>stats
+            llm_talk.h: >>write >>room >>talk                                                    */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
@@ -60,9 +61,15 @@ typedef struct tool {
     const qnnrt_llm_info *info;
     int                bytes;          /* 1: a token is a byte. 0: tokens are numbers, in and out */
     uint32_t           limit;          /* tokens of a text, those of the prompt included */
-    uint32_t           used;           /* tokens that the model has seen */
-    int32_t            pending;        /* written, and not yet seen by the model; -1: none */
-    FILE              *dump, *stats;
+    token_list         said;           /* tokens that the model has read                        */
+    int                begun;          /* 1: the first of them is the model's begin token       */
+    size_t            *turns;          /* [turn_count] where turns of a conversation begin      */
+    size_t             turn_count, turn_room;
+    int32_t            pending;        /* written, and not yet read by the model; -1: none      */
+    int                terminal;       /* 1: standard output is a terminal                      */
+    char               held[5];        /* [held_count] bytes of a character that is not complete */
+    size_t             held_count;
+    cli_file           dump, stats;
     float             *rows;           /* [ar][vocabulary] for the dump */
 
     /* What happened, for >>stats. Times are of clock_ns(), 0: not yet. */
@@ -243,242 +250,8 @@ static const char *unused_option(const settings *set)
            : set->seed != 0 ? "--seed" : NULL;
 }
 
-/* =====================================================================================
-   TOKENS                                                                       >>tokens
-   Bytes or numbers become tokens, and tokens become either.
-   ===================================================================================== */
-
-static void add_token(token_list *list, int32_t token)
-{
-    list->items = cli_grow(list->items, list->count, &list->room, sizeof(*list->items));
-    list->items[list->count++] = token;
-}
-
-/* 0 after a message. */
-static int take_bytes(tool *t, const char *text, size_t bytes, token_list *list)
-{
-    if (!t->bytes)
-        return fail(t, "Use --tokens FILE, or examples/llm/chat.py, which has a tokenizer.",
-                    "the model has %lu tokens, so its tokens are not bytes", (unsigned long)t->info->vocabulary);
-    for (size_t i = 0; i < bytes; ++i) add_token(list, (unsigned char)text[i]);
-    return 1;
-}
-
-static int take_numbers(tool *t, const char *text, size_t bytes, token_list *list)
-{
-    size_t at = 0;
-    while (at < bytes) {
-        char word[24];
-        size_t length = 0;
-        uint64_t token = 0;
-        if (strchr(" \t\r\n\v\f", text[at]) != NULL && text[at] != '\0') {
-            ++at;
-            continue;
-        }
-        while (at < bytes && length + 1 < sizeof(word) &&
-               (text[at] == '\0' || strchr(" \t\r\n\v\f", text[at]) == NULL)) {
-            word[length++] = text[at] >= ' ' && text[at] <= '~' ? text[at] : '?';
-            ++at;
-        }
-        word[length] = '\0';
-        if (!cli_number(word, UINT64_MAX, &token))
-            return fail(t, t->info->vocabulary == 256
-                           ? "Separate the numbers by blanks, or use --prompt TEXT."
-                           : "Separate the numbers by blanks, or use the tokenizer of examples/llm/chat.py.",
-                        "token %lu is \"%s\", not a number from 0 to %lu",
-                        (unsigned long)list->count + 1, word, (unsigned long)t->info->vocabulary - 1);
-        if (token >= t->info->vocabulary)
-            return fail(t, NULL, "token %lu is %s: out of range, the vocabulary has 0 to %lu",
-                        (unsigned long)list->count + 1, word, (unsigned long)t->info->vocabulary - 1);
-        add_token(list, (int32_t)token);
-    }
-    return 1;
-}
-
-/* Read a whole file, or standard input. NULL after a message. */
-static char *read_all(tool *t, const char *path, size_t *bytes)
-{
-    enum { MOST = 1 << 28 };                     /* more than any model remembers */
-    char *data = cli_read_file(path, MOST, bytes);
-    if (data != NULL) return data;
-    char *shown = cli_shown(path);
-    const char *option = t->set.tokens_file != NULL ? "tokens" : "prompt_file";
-    char *hint = cli_text("Name a file with --%s FILE.", option);
-    fail(t, hint, "cannot read %s: %s", shown, strerror(errno));
-    free(shown);
-    free(hint);
-    return NULL;
-}
-
-/* What was asked with an option. 0 after a message. */
-static int take_prompt(tool *t, token_list *list)
-{
-    const settings *set = &t->set;
-    const char *path = set->prompt_file != NULL ? set->prompt_file : set->tokens_file;
-    size_t bytes = 0;
-    char *data;
-    int good;
-    if (set->tokens_file == NULL && t->info->bos >= 0) add_token(list, t->info->bos);
-    if (set->prompt != NULL) return take_bytes(t, set->prompt, strlen(set->prompt), list);
-    data = read_all(t, path, &bytes);
-    if (data == NULL) return 0;
-    good = set->tokens_file != NULL ? take_numbers(t, data, bytes, list)
-                                    : take_bytes(t, data, bytes, list);
-    free(data);
-    return good;
-}
-
-/* The blank comes with the number: a reader knows at once that no digit follows. */
-static void put_token(tool *t, int32_t token)
-{
-    if (t->bytes) fputc(token, t->out);
-    else fprintf(t->out, "%ld ", (long)token);
-    fflush(t->out);
-}
-
-/* =====================================================================================
-   CLOCK                                                                         >>clock
-   Time, and Ctrl-C.
-   ===================================================================================== */
-
-static uint64_t clock_ns(void *user)
-{
-    struct timespec now = {0, 0};
-    (void)user;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-static double ms(uint64_t ns) { return (double)ns / 1e6; }
-
-static volatile sig_atomic_t interrupted;
-
-static void on_interrupt(int number)
-{
-    (void)number;
-    interrupted = 1;
-}
-
-/* The first Ctrl-C sets the flag and breaks off waiting for a line; the second has its usual effect. */
-static void catch_interrupt(void)
-{
-    struct sigaction action;
-    memset(&action, 0, sizeof(action));
-    action.sa_handler = on_interrupt;
-    action.sa_flags = (int)SA_RESETHAND;
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-}
-
-/* =====================================================================================
-   STATS                                                                         >>stats
-   How long it took.
-   ===================================================================================== */
-
-static int by_size(const void *a, const void *b)
-{
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* The smallest latency that `percent` of all do not exceed. */
-static double percentile(const tool *t, size_t percent)
-{
-    const size_t rank = (t->latency_count * percent + 99) / 100;
-    return t->latency_count != 0 ? ms(t->latencies[rank > 0 ? rank - 1 : 0]) : 0;
-}
-
-static void say_stats(const tool *t)
-{
-    const qnnrt_llm_session_info info = qnnrt_llm_session_get_info(t->session);
-    const double total = ms(info.exec_ns + info.host_ns);
-    char latency[96] = "";
-    double writing = 0;
-    for (size_t i = 0; i < t->latency_count; ++i) writing += ms(t->latencies[i]);
-    if (t->latency_count != 0)
-        snprintf(latency, sizeof(latency), ", each behind the first in %.3f ms, 99 %% of them within"
-                 " %.3f ms", writing / (double)t->latency_count, percentile(t, 99));
-    warn("loaded in %.1f ms; prompts of %llu token%s, %s %.1f ms",
-         ms(t->load_end - t->load_begin), (unsigned long long)t->prompt_tokens,
-         t->prompt_tokens == 1 ? "" : "s",
-         t->first_token != 0 ? "the first answer began after" : "the first was read in",
-         ms((t->first_token != 0 ? t->first_token : t->prompt_end) - t->inference_begin));
-    warn("%llu token%s written%s; %.1f %% of the time in the backend",
-         (unsigned long long)t->generated, t->generated == 1 ? "" : "s", latency,
-         total > 0 ? 100 * ms(info.exec_ns) / total : 0.0);
-}
-
-static int write_piece(void *user, const char *text, size_t bytes)
-{
-    return fwrite(text, 1, bytes, (FILE *)user) == bytes;
-}
-
-static void stat_count(qnnrt_json_writer *j, const char *key, uint64_t value)
-{
-    qnnrt_json_write_key(j, key);
-    qnnrt_json_write_u64(j, value);
-}
-
-static void stat_real(qnnrt_json_writer *j, const char *key, double value)
-{
-    qnnrt_json_write_key(j, key);
-    qnnrt_json_write_f64(j, value);
-}
-
-static void write_stats(tool *t)
-{
-    const qnnrt_llm_session_info info = qnnrt_llm_session_get_info(t->session);
-    const uint64_t now = clock_ns(NULL);
-    uint64_t wall_ns;
-    struct timespec wall = {0, 0};
-    qnnrt_json_writer j;
-    int good;
-    struct { const char *key; uint64_t ns; } times[] = {
-        {"model_load_start_ms", t->load_begin}, {"model_load_end_ms", t->load_end},
-        {"inference_start_ms", t->inference_begin}, {"inference_end_ms", t->inference_end},
-        {"prompt_eval_end_ms", t->prompt_end}, {"first_token_ms", t->first_token}
-    };
-
-    clock_gettime(CLOCK_REALTIME, &wall);
-    wall_ns = (uint64_t)wall.tv_sec * 1000000000u + (uint64_t)wall.tv_nsec;
-    qnnrt_json_write_begin(&j, write_piece, t->stats, 2);
-    qnnrt_json_write_object(&j, 0);
-    /* ExecuTorch's, in its order: times in ms since 1970, 0 for what never happened. */
-    stat_count(&j, "prompt_tokens", t->prompt_tokens);
-    stat_count(&j, "generated_tokens", t->generated);
-    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); ++i) {
-        const uint64_t ns = wall_ns - (now - times[i].ns);
-        stat_count(&j, times[i].key, times[i].ns != 0 ? ns / 1000000u : 0);
-    }
-    stat_count(&j, "aggregate_sampling_time_ms", t->sampling / 1000000u);
-    stat_count(&j, "SCALING_FACTOR_UNITS_PER_SECOND", 1000);
-    /* Ours. */
-    qnnrt_json_write_key(&j, "stopped");
-    qnnrt_json_write_string(&j, t->stopped);
-    qnnrt_json_write_key(&j, "token_latency_ms");
-    qnnrt_json_write_object(&j, 1);
-    stat_count(&j, "count", t->latency_count);
-    stat_real(&j, "p50", percentile(t, 50));
-    stat_real(&j, "p90", percentile(t, 90));
-    stat_real(&j, "p99", percentile(t, 99));
-    stat_real(&j, "max", percentile(t, 100));
-    qnnrt_json_write_close(&j);
-    stat_real(&j, "load_ms", ms(t->load_end - t->load_begin));
-    stat_real(&j, "prompt_ms", ms(t->prompt_end - t->inference_begin));
-    stat_real(&j, "sampling_ms", ms(t->sampling));
-    stat_real(&j, "backend_ms", ms(info.exec_ns));
-    stat_real(&j, "host_ms", ms(info.host_ns));
-    stat_count(&j, "steps", info.steps);
-    stat_count(&j, "executes", info.executes);
-    stat_count(&j, "arena_bytes", info.arena_bytes);
-    stat_count(&j, "naive_bytes", info.naive_bytes);
-    stat_count(&j, "cache_bytes", info.cache_bytes);
-    stat_count(&j, "seq_len", t->limit);
-    qnnrt_json_write_close(&j);
-    good = qnnrt_json_write_end(&j);
-    if (fclose(t->stats) != 0 || !good) fail(t, NULL, "cannot write %s: %s", t->set.stats, strerror(errno));
-    t->stats = NULL;
-}
+#include "llm_text.h"
+#include "llm_stats.h"
 
 /* =====================================================================================
    OPEN                                                                           >>open
@@ -551,16 +324,26 @@ static void choose_limit(tool *t)
          set->seq_len <= 0 ? "not above 0" : "too much", (unsigned long)most);
 }
 
+static int open_file(tool *t, cli_file *file, const char *path)
+{
+    if (path == NULL || cli_create(file, path, 0)) return 1;
+    return fail(t, NULL, "cannot write %s: %s", path, strerror(errno));
+}
+
 static int open_files(tool *t)
 {
     const settings *set = &t->set;
-    if (set->stats != NULL && (t->stats = fopen(set->stats, "w")) == NULL)
-        return fail(t, NULL, "cannot write %s: %s", set->stats, strerror(errno));
+    if (!open_file(t, &t->stats, set->stats) || !open_file(t, &t->dump, set->dump_logits)) return 0;
     if (set->dump_logits == NULL) return 1;
-    t->dump = fopen(set->dump_logits, "wb");
-    if (t->dump == NULL) return fail(t, NULL, "cannot write %s: %s", set->dump_logits, strerror(errno));
     t->rows = calloc((size_t)t->info->ar * t->info->vocabulary, sizeof(*t->rows));
     return t->rows != NULL || fail(t, NULL, "no memory for logits");
+}
+
+/* Close a file and let it appear, or remove it when not all is written. */
+static void close_file(tool *t, cli_file *file, const char *path, int good)
+{
+    if (file->file != NULL && !cli_finish(file, good))
+        fail(t, NULL, "cannot write %s: %s", path, strerror(errno));
 }
 
 static int open_session(tool *t)
@@ -602,198 +385,7 @@ static void describe_line(void *user, const char *text)
     fprintf((FILE *)user, "%s\n", text);
 }
 
-/* =====================================================================================
-   WRITE                                                                         >>write
-   A prompt goes in, an answer comes out.
-   ===================================================================================== */
-
-/* Let the model read some tokens, at most as many as one step takes. 0 after a message. */
-static int read_step(tool *t, const int32_t *tokens, size_t count)
-{
-    static const unsigned char all[1] = {1};
-    unsigned char *wanted = NULL;
-    qnnrt_llm_batch batch;
-    size_t values = 0;
-    memset(&batch, 0, sizeof(batch));
-    batch.tokens = tokens;
-    batch.count = count;
-    if (t->dump != NULL) {
-        wanted = count > 1 ? malloc(count) : NULL;
-        if (count > 1 && wanted == NULL) return fail(t, NULL, "no memory for a step");
-        if (wanted != NULL) memset(wanted, 1, count);
-        batch.wanted = wanted != NULL ? wanted : all;
-        batch.logits = t->rows;
-        values = count * t->info->vocabulary;
-    }
-    if (qnnrt_llm_decode(t->cache, &batch) != QNNRT_OK) {
-        free(wanted);
-        return fail_error(t, qnnrt_llm_error(t->cache));
-    }
-    free(wanted);
-    t->used += (uint32_t)count;
-    for (size_t i = 0; i < count; ++i) qnnrt_llm_sampler_accept(t->sampler, tokens[i]);
-    if (values > 0 && fwrite(t->rows, sizeof(*t->rows), values, t->dump) != values)
-        return fail(t, NULL, "cannot write %s: %s", t->set.dump_logits, strerror(errno));
-    return 1;
-}
-
-/* The token behind row `row` of the last step, -1 after a message. */
-static int32_t next_token(tool *t, size_t row)
-{
-    const uint64_t begin = clock_ns(NULL);
-    const void *codes = qnnrt_llm_codes(t->cache, row);
-    const int32_t token = qnnrt_llm_sample(t->sampler, codes);
-    t->sampling += clock_ns(NULL) - begin;
-    if (token < 0) {
-        if (codes == NULL) fail_error(t, qnnrt_llm_error(t->cache));
-        else fail(t, NULL, "the model returned NaN for all logits");
-    }
-    return token;
-}
-
-/* Read a prompt, in steps that Ctrl-C can come between. *last receives the row of the last token. */
-static int read_prompt(tool *t, const token_list *prompt, size_t *last)
-{
-    const size_t most = t->info->ar;
-    size_t at = 0;
-    while (at < prompt->count) {
-        const size_t count = prompt->count - at < most ? prompt->count - at : most;
-        if (interrupted) return 0;
-        if (!read_step(t, prompt->items + at, count)) return 0;
-        at += count;
-        *last = count - 1;
-    }
-    return 1;
-}
-
-/* Why nothing more is written behind this many tokens, NULL: go on. The last token is not read. */
-static const char *stop_reason(const tool *t, uint64_t written)
-{
-    if (interrupted) return "interrupted";
-    if (written >= t->set.max_gen) return "max_gen";
-    return t->used + 1 >= t->limit ? "seq_len" : NULL;
-}
-
-/* Does a prompt fit behind what is there, with an answer? 0 after a message, and nothing changed. */
-static int prompt_fits(tool *t, size_t count)
-{
-    const uint64_t most = (uint64_t)t->limit - (t->set.max_gen != 0);
-    const uint64_t cells = t->info->cells;
-    const uint64_t room = (most < cells ? most : cells) - t->used;
-    const uint64_t written = t->pending >= 0;    /* the first of the prompt, and no new one */
-    if (count == 0) return fail(t, NULL, "the prompt is empty, and there is no text to continue");
-    if (count <= room) return 1;
-    if (count == written)
-        return fail(t, "Write /reset, which forgets them.", "nothing more fits: %llu of %llu tokens are taken",
-                    (unsigned long long)(t->used + written),
-                    (unsigned long long)t->limit);
-    return fail(t, t->used != 0 ? "Write /reset, which forgets those." : NULL,
-                "the prompt has %llu tokens, and there is room for %llu: %llu of %llu are taken%s",
-                (unsigned long long)(count - written),
-                (unsigned long long)(room > written ? room - written : 0),
-                (unsigned long long)(t->used + written), (unsigned long long)t->limit,
-                t->set.max_gen != 0 && room > written ? ", and one is for the answer" : "");
-}
-
-/* Let the model answer a prompt that fits. 0 after a message; the text may then end anywhere. */
-static int answer(tool *t, const token_list *prompt)
-{
-    uint64_t written = 0, since = clock_ns(NULL);
-    size_t last = 0;
-    if (t->inference_begin == 0) t->inference_begin = since;
-    t->prompt_tokens += prompt->count - (t->pending >= 0);
-    t->pending = -1;
-    t->stopped = t->set.max_gen == 0 ? "max_gen" : NULL;
-    if (!read_prompt(t, prompt, &last)) t->stopped = t->failed ? "failed" : "interrupted";
-    since = clock_ns(NULL);
-    if (t->prompt_end == 0) t->prompt_end = since;
-    while (t->stopped == NULL) {
-        const int32_t token = next_token(t, last);
-        const uint64_t now = clock_ns(NULL);
-        if (token < 0) {
-            t->stopped = "failed";
-            break;
-        }
-        t->pending = token;
-        ++t->generated;
-        if (t->first_token == 0) t->first_token = now;
-        if (written++ > 0) {
-            t->latencies = cli_grow(t->latencies, t->latency_count, &t->latency_room,
-                                         sizeof(*t->latencies));
-            t->latencies[t->latency_count++] = now - since;
-        }
-        since = now;
-        if (qnnrt_llm_is_eos(t->llm, token)) {
-            t->stopped = "end token";
-            break;
-        }
-        put_token(t, token);
-        t->stopped = stop_reason(t, written);
-        if (t->stopped != NULL) break;
-        if (!read_step(t, &token, 1)) t->stopped = "failed";
-        t->pending = -1;
-        last = 0;
-    }
-    t->inference_end = clock_ns(NULL);
-    fputc('\n', t->out);
-    fflush(t->out);
-    if (ferror(t->out)) return fail(t, NULL, "cannot write to standard output");
-    return strcmp(t->stopped, "failed") != 0;
-}
-
-/* =====================================================================================
-   TALK                                                                           >>talk
-   Line by line, with what was said before.
-   ===================================================================================== */
-
-static void forget(tool *t)
-{
-    qnnrt_llm_clear(t->cache);
-    qnnrt_llm_sampler_reset(t->sampler);
-    t->used = 0;
-    t->pending = -1;
-}
-
-/* Each line but the two commands gets an answer that ends with a newline, if only that. */
-static void talk(tool *t)
-{
-    const int shown = isatty(STDIN_FILENO);
-    char *line = NULL;
-    size_t room = 0;
-    token_list prompt = {NULL, 0, 0};
-    for (;;) {
-        ssize_t bytes;
-        int good = 1;
-        if (shown) fputs("> ", stderr);
-        bytes = interrupted ? -1 : getline(&line, &room, stdin);
-        if (bytes < 0) {
-            if (shown) fputc('\n', stderr);
-            break;
-        }
-        if (bytes > 0 && line[bytes - 1] == '\n') line[--bytes] = '\0';
-        if (strcmp(line, "/quit") == 0) break;
-        if (strcmp(line, "/reset") == 0) {
-            forget(t);
-            continue;
-        }
-        prompt.count = 0;
-        if (t->pending >= 0) add_token(&prompt, t->pending);
-        if (t->bytes && t->used == 0 && prompt.count == 0 && t->info->bos >= 0)
-            add_token(&prompt, t->info->bos);
-        good = t->bytes ? take_bytes(t, line, (size_t)bytes, &prompt)
-                        : take_numbers(t, line, (size_t)bytes, &prompt);
-        if (!good || !prompt_fits(t, prompt.count)) {
-            fputc('\n', t->out);
-            fflush(t->out);
-            continue;
-        }
-        if (!answer(t, &prompt) || interrupted) break;
-    }
-    if (interrupted) t->stopped = "interrupted";
-    else if (t->stopped == NULL || strcmp(t->stopped, "failed") != 0) t->stopped = "end of input";
-    free(prompt.items);
-    free(line);
-}
+#include "llm_talk.h"
 
 /* =====================================================================================
    MAIN                                                                           >>main
@@ -812,9 +404,9 @@ static void run(tool *t)
     }
     if (!set_power(t) || !open_session(t) || !open_files(t)) return;
     t->load_end = clock_ns(NULL);
-    catch_interrupt();
+    cli_catch(SIGINT, on_interrupt);
     if (set->prompt == NULL && set->prompt_file == NULL && set->tokens_file == NULL) talk(t);
-    else if (take_prompt(t, &prompt) && prompt_fits(t, prompt.count)) answer(t, &prompt);
+    else if (take_prompt(t, &prompt) && prompt_fits(t, prompt.count, 0)) answer(t, &prompt, 0);
     free(prompt.items);
     if (t->inference_begin == 0) return;
     if (t->latency_count > 1)
@@ -824,13 +416,14 @@ static void run(tool *t)
 
 static void close_all(tool *t)
 {
-    if (t->stats != NULL && t->session != NULL) write_stats(t);
-    if (t->stats != NULL) fclose(t->stats);
-    if (t->dump != NULL && fclose(t->dump) != 0) fail(t, NULL, "cannot write %s", t->set.dump_logits);
+    if (t->stats.file != NULL) close_file(t, &t->stats, t->set.stats, write_stats(t));
+    close_file(t, &t->dump, t->set.dump_logits, 1);
     qnnrt_llm_sampler_destroy(t->sampler);
     qnnrt_llm_session_destroy(t->session);
     qnnrt_llm_close(t->llm);
     if (qnnrt_close(t->model) != QNNRT_OK) fail(t, "Add --log_level error for the library's messages.", "closing the model failed");
+    free(t->said.items);
+    free(t->turns);
     free(t->rows);
     free(t->latencies);
 }
@@ -846,6 +439,7 @@ int main(int argc, char **argv)
         return STATUS_FAILED;
     }
     cli_catch_signals();
+    t.terminal = isatty(fileno(t.out));
     t.set.max_gen = UINT64_MAX;
     t.set.power = QNNRT_POWER_CUSTOM;
     int status = cli_parse(&program, argc, argv, &t.set, t.out, &parsed);
