@@ -628,23 +628,23 @@ TEST(llm_state_cut_short_at_every_byte_is_refused)
 TEST(llm_state_refusals_have_names)
 {
     static const struct { int at; unsigned char value; qnnrt_result result; const char *text; } cases[] = {
-        {   0, 'Q',  QNNRT_E_FORMAT,   "these 112 bytes are no saved state" },
+        {   0, 'Q',  QNNRT_E_FORMAT,   "112 bytes" },
         {   8, 2,    QNNRT_E_FORMAT,   "state: version 2, expected 1" },
         {  11, 1,    QNNRT_E_FORMAT,   "state: version 16777217, expected 1" },
         {  24, 111,  QNNRT_E_FORMAT,   "state: 112 bytes, expected 111" },
         {  31, 0x80, QNNRT_E_FORMAT,   "state: 112 bytes, expected 9223372036854775920" },
-        {  16, 0x11, QNNRT_E_MISMATCH, "of another model, fingerprint fedcba9876543211, expected fedcba9876543210" },
+        {  16, 0x11, QNNRT_E_MISMATCH, "fingerprint fedcba9876543211 of another model, expected fedcba9876543210" },
         {  36, 3,    QNNRT_E_MISMATCH, "state: 3 tensors of keys and values, expected 2" },
-        {  12, 10,   QNNRT_E_LIMIT,    "state: 10 cells, this cache has 9" },
-        {  15, 0xFF, QNNRT_E_LIMIT,    "state: 4278190082 cells, this cache has 9" },
-        {  12, 3,    QNNRT_E_FORMAT,   "state: 112 bytes do not hold 3 cells" },
-        {  32, 1,    QNNRT_E_FORMAT,   "state: 112 bytes do not hold 2 cells" },
-        {  40, 3,    QNNRT_E_MISMATCH, "state: tensor 0 of keys and values has another shape" },
-        {  56, 4,    QNNRT_E_MISMATCH, "state: tensor 1 of keys and values has another shape" },
-        {  60, 1,    QNNRT_E_MISMATCH, "state: tensor 1 of keys and values has another shape" },
+        {  12, 10,   QNNRT_E_LIMIT,    "state: 10 cells, expected at most 9" },
+        {  15, 0xFF, QNNRT_E_LIMIT,    "state: 4278190082 cells, expected at most 9" },
+        {  12, 3,    QNNRT_E_FORMAT,   "state: 112 bytes are the wrong size for 3 cells" },
+        {  32, 1,    QNNRT_E_FORMAT,   "state: 112 bytes are the wrong size for 2 cells" },
+        {  40, 3,    QNNRT_E_MISMATCH, "tensor 0 of keys and values" },
+        {  56, 4,    QNNRT_E_MISMATCH, "tensor 1 of keys and values" },
+        {  60, 1,    QNNRT_E_MISMATCH, "tensor 1 of keys and values" },
         {  67, 0x80, QNNRT_E_FORMAT,   "state: cell 0 has a negative position" },
-        {  71, 0x02, QNNRT_E_LIMIT,    "state: cell 1 has position 33686276; a text has at most 33554432 here" },
-        {  72, 0,    QNNRT_E_FORMAT,   "state: cell 0 belongs to no sequence" }
+        {  71, 0x02, QNNRT_E_LIMIT,    "state: cell 1 has position 33686276, expected below 33554432" },
+        {  72, 0,    QNNRT_E_FORMAT,   "state: cell 0 has no sequence" }
     };
     size_t i;
     cache c;
@@ -661,7 +661,7 @@ TEST(llm_state_refusals_have_names)
     {
         unsigned char *data = state_copy(sizeof(state_expected));
         data[104] ^= 1;
-        expect_refused(&c, data, sizeof(state_expected), QNNRT_E_FORMAT, "state: damaged, its checksum differs");
+        expect_refused(&c, data, sizeof(state_expected), QNNRT_E_FORMAT, "checksum");
         data[104] ^= 1;
         CHECK_EQ(qnnrt_llm__state_restore(&c.cells, &c.store, FINGERPRINT, 0x01020304, data,
                                           sizeof(state_expected), NULL), QNNRT_E_LIMIT);
@@ -699,7 +699,7 @@ TEST(llm_state_with_more_cells_than_a_row_has_makes_the_rows_longer)
     cache_small(&to, 14, 14, 0);
     CHECK_EQ(restore(&to, data, bytes), QNNRT_E_LIMIT);
     CHECK_EQ(qnnrt_llm__state_copy(&to.cells, &to.store, &c.cells, &c.store, &error), QNNRT_E_LIMIT);
-    CHECK_STR(error.text, "cache: 15 cells do not fit into 14");
+    CHECK_STR(error.text, "cache: 15 cells, expected at most 14");
     CHECK_EQ(to.cells.used, 0);
     cache_end(&to);
     cache_end(&c);

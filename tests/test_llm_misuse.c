@@ -381,7 +381,7 @@ TEST(drafts_of_other_sequences)
         batch.parents = parents;
         batch.sequences = apart;
         CHECK_EQ(qnnrt_llm_eval(cache, &batch), QNNRT_E_ARG);
-        CHECK_STR(qnnrt_llm_error(cache)->text, "token 1 of the batch follows 0");
+        CHECK_STR(qnnrt_llm_error(cache)->text, "token 1 of the batch has sequences that its parent 0 lacks");
         CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_E_ARG);
         batch.sequences = within;
         CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_OK);

@@ -1387,7 +1387,7 @@ TEST(settings_that_are_wrong)
     FAILS(QNNRT_E_ARG, "desc.bos", NULL);
     m.desc.bos = NULL;
     m.desc.masked = 1;
-    FAILS(QNNRT_E_ARG, "a mask that adds more than 0", NULL);
+    FAILS(QNNRT_E_ARG, "a mask above 0", NULL);
 }
 
 /* A text cut anywhere, or with any byte changed, is read or refused. */

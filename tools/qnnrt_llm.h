@@ -459,7 +459,8 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_decode(qnnrt_llm_cache *cache, const qnnrt_
 
 /* Compute tokens in one step and keep none, for drafts and for the last token of a full context.
    The cache does not change.
-   Returns  as qnnrt_llm_decode(); QNNRT_E_LIMIT for more tokens than qnnrt_llm_cache_info.at_once */
+   Returns  as qnnrt_llm_decode(); QNNRT_E_LIMIT for more tokens than .at_once of
+            qnnrt_llm_cache_info */
 QNNRT_LLM_API qnnrt_result qnnrt_llm_eval(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch);
 
 /* Keep tokens of the batch that qnnrt_llm_eval() computed last in this session. This works once per
@@ -970,7 +971,8 @@ static double qnnrt_llm__rope_frequency(const qnnrt_llm_rope *rope, uint32_t i, 
     return f * (width - smooth) / width / rope->factor + f * smooth / width;
 }
 
-/* Fill in the defaults and check all fields. Return `wrong` for a bad one; the text names `source`. */
+/* Fill in the defaults and check all fields. Return `wrong` for a bad one; the text names
+   `source`. */
 static qnnrt_result qnnrt_llm__rope_resolve(qnnrt_llm_rope *rope, const char *source,
                                             qnnrt_result wrong, qnnrt_error *err)
 {
@@ -992,8 +994,8 @@ static qnnrt_result qnnrt_llm__rope_resolve(qnnrt_llm_rope *rope, const char *so
                                rope->factor);
     if (llama3 && !(rope->low_frequency > 0 && rope->high_frequency > rope->low_frequency &&
                     rope->high_frequency <= 1e30))
-        return qnnrt_llm__fail(err, wrong, "%s: rope.low_frequency is %g and rope.high_frequency"
-                               " is %g, expected 0 < low < high <= 1e30", source, rope->low_frequency,
+        return qnnrt_llm__fail(err, wrong, "%s: rope.low_frequency is %g and rope.high_frequency is"
+                               " %g, expected 0 < low < high <= 1e30", source, rope->low_frequency,
                                rope->high_frequency);
     return QNNRT_OK;
 }
@@ -1030,8 +1032,9 @@ static qnnrt_result qnnrt_llm__rope_table(const qnnrt_hooks *hooks, const qnnrt_
     if (element == 0 || element > 8 || tensor->bytes != element * tensor->count ||
         (tensor->quant.encoding != QNNRT_ENCODING_NONE &&
          tensor->quant.encoding != QNNRT_ENCODING_PER_TENSOR))
-        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": cannot store cos and sin as %s in"
-                               " this encoding", tensor->name, qnnrt_dtype_name(tensor->dtype));
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": cannot store cos and sin"
+                               " as %s in this encoding", tensor->name,
+                               qnnrt_dtype_name(tensor->dtype));
 
     /* Convert a few thousand values at a time. */
     rows = width < 4096 ? 4096 / width : 1;
@@ -1046,8 +1049,9 @@ static qnnrt_result qnnrt_llm__rope_table(const qnnrt_hooks *hooks, const qnnrt_
     for (uint32_t i = 0; i < angles; ++i) {
         frequencies[i] = qnnrt_llm__rope_frequency(&rope, i, angles);
         if (frequencies[i] * (double)(positions - 1) > QNNRT_LLM__ROPE_ANGLE) {
-            result = qnnrt_llm__fail(err, QNNRT_E_LIMIT, "tensor \"%s\": the angle of position %u is above"
-                                     " %g", tensor->name, positions - 1, QNNRT_LLM__ROPE_ANGLE);
+            result = qnnrt_llm__fail(err, QNNRT_E_LIMIT, "tensor \"%s\": the angle of position %u"
+                                     " is above %g", tensor->name, positions - 1,
+                                     QNNRT_LLM__ROPE_ANGLE);
             goto done;
         }
     }
@@ -1442,11 +1446,10 @@ static qnnrt_result qnnrt_llm__settings_role(qnnrt_llm__settings_reader *r)
     }
     if (!good || *at != '\0' || role == (int)QNNRT_LLM_ROLE_COUNT ||
         (count > 0) != qnnrt_llm__layered((qnnrt_llm_role)role))
-        return qnnrt_llm__hint(
-            r->err, qnnrt_llm__settings_wrong(r, "unknown role"),
-            "Use tokens, positions, rope_cos, rope_sin, mask, window_mask, hidden, logits or unused;"
-            " or, with a layer and optionally a head as in \"key_in 0\", key_in, key_out, value_in"
-            " or value_out.");
+        return qnnrt_llm__hint(r->err, qnnrt_llm__settings_wrong(r, "unknown role"),
+                               "Use tokens, positions, rope_cos, rope_sin, mask, window_mask,"
+                               " hidden, logits or unused; or, with a layer and optionally a head"
+                               " as in \"key_in 0\", key_in, key_out, value_in or value_out.");
     list = (qnnrt_llm_role_desc *)qnnrt_llm__settings_grow(r, s->roles, s->role_count,
                                                            &s->role_room, sizeof *list);
     name = (char *)qnnrt_llm__keep(r->hooks, r->blocks, (uint64_t)key.bytes + 1, 1);
@@ -1462,7 +1465,8 @@ static qnnrt_result qnnrt_llm__settings_role(qnnrt_llm__settings_reader *r)
     return QNNRT_OK;
 }
 
-/* Read a type of RoPE scaling. Genie says "default" for "plain"; unknown types of Genie are kept. */
+/* Read a type of RoPE scaling. Genie says "default" for "plain"; unknown types of Genie are
+   kept. */
 static qnnrt_result qnnrt_llm__settings_scaling(qnnrt_llm__settings_reader *r)
 {
     const qnnrt_json_text *word = &r->json.value;
@@ -1762,7 +1766,8 @@ static const char *qnnrt_llm__items_file(const qnnrt_step_info *step)
     return slash != NULL && slash[1] != '\0' ? slash + 1 : file;
 }
 
-/* Return a buffer for a part of a message. It stays valid until this was called three more times. */
+/* Return a buffer for a part of a message. It stays valid until this was called three more
+   times. */
 static char *qnnrt_llm__items_text(qnnrt_llm__items *work)
 {
     return work->texts[work->text++ % (sizeof work->texts / sizeof work->texts[0])];
@@ -1813,8 +1818,8 @@ static qnnrt_result qnnrt_llm__items_fail(qnnrt_llm__items *work,
 /* Add the general hint for roles that cannot be found. */
 static qnnrt_result qnnrt_llm__items_hint(qnnrt_llm__items *work, qnnrt_result result)
 {
-    return qnnrt_llm__hint(work->err, result, "Add a role table, in qnnrt.json {\"llm\": {\"roles\":"
-                           " {\"NAME\": \"key_out 0\"}}} or in desc.roles.");
+    return qnnrt_llm__hint(work->err, result, "Add a role table, in qnnrt.json {\"llm\":"
+                           " {\"roles\": {\"NAME\": \"key_out 0\"}}} or in desc.roles.");
 }
 
 /* ---- the role table ---- */
@@ -1895,7 +1900,8 @@ static qnnrt_llm__items_entry *qnnrt_llm__items_line(qnnrt_llm__items *work, con
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         QNNRT_LLM__STEP();
-        if (strcmp(qnnrt_llm__items_entry_at(work, middle)->line->tensor, text) < 0) low = middle + 1;
+        if (strcmp(qnnrt_llm__items_entry_at(work, middle)->line->tensor, text) < 0)
+            low = middle + 1;
         else high = middle;
     }
     for (; low < work->table_count; ++low) {
@@ -2188,14 +2194,15 @@ static qnnrt_result qnnrt_llm__group_join(qnnrt_llm__items *work)
             i % each != 0 ? (const qnnrt_llm__group_part *)order[i - 1] : NULL;
         if (count == each * contexts && part->context == i / each && part->ar == same->ar &&
             part->ar != 0 && (last == NULL || part->ar != last->ar)) continue;
-        return qnnrt_llm__hint(
-            work->err, qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
-                                       "cannot join the graphs of %u contexts: neither their names"
-                                       " nor their tokens per call match at \"%.200s\" of %.200s (%u"
-                                       " tokens per call)", (unsigned)contexts, part->graph->name,
-                                       context[part->context].file, (unsigned)part->ar),
-            "Choose with desc.pipelines from the pipelines that names join, or remove the contexts"
-            " that are not shards of this model.");
+        return qnnrt_llm__hint(work->err,
+                               qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
+                                               "cannot join the graphs of %u contexts: neither"
+                                               " their names nor their tokens per call match at"
+                                               " \"%.200s\" of %.200s (%u tokens per call)",
+                                               (unsigned)contexts, part->graph->name,
+                                               context[part->context].file, (unsigned)part->ar),
+                               "Choose with desc.pipelines from the pipelines that names join, or"
+                               " remove the contexts that are not shards of this model.");
     }
     for (g = 0; g < each; ++g) {
         qnnrt_llm__items_graph *graph = &work->graphs[g];
@@ -2236,7 +2243,8 @@ static qnnrt_result qnnrt_llm__group_pipelines(qnnrt_llm__items *work)
                                        "a shard is missing, %s did not load: %s", context[i].file,
                                        context[i].failure->text);
         for (i = 0; i < all; ++i)
-            joined |= qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[i])->step_count == contexts;
+            joined |= qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[i])->step_count ==
+                      contexts;
         if (!joined && all > 0) return qnnrt_llm__group_join(work);
     }
     for (i = 0; i < count; ++i) {
@@ -2258,8 +2266,8 @@ static qnnrt_result qnnrt_llm__group_pipelines(qnnrt_llm__items *work)
         }
         for (k = 0; k < i && desc->pipeline_count > 0; ++k)
             if (work->graphs[k].pipeline == graph->pipeline)
-                return qnnrt_llm__fail(work->err, QNNRT_E_ARG, "desc.pipelines lists \"%.200s\" twice",
-                                       desc->pipelines[i]);
+                return qnnrt_llm__fail(work->err, QNNRT_E_ARG, "desc.pipelines lists \"%.200s\""
+                                       " twice", desc->pipelines[i]);
         info = qnnrt_pipeline_get_info(graph->pipeline);
         graph->name = info->name;
         graph->steps = info->steps;
@@ -2325,8 +2333,8 @@ static qnnrt_result qnnrt_llm__layout_pairs(qnnrt_llm__items *work, qnnrt_llm__i
     return QNNRT_OK;
 }
 
-/* Return 1 if `axis` can be the axis of the cells in this graph. An unknown context follows from the
-   cells. Set *in_place if it would be, with an output of as many cells as the input. */
+/* Return 1 if `axis` can be the axis of the cells in this graph. An unknown context follows from
+   the cells. Set *in_place if it would be, with an output of as many cells as the input. */
 static int qnnrt_llm__layout_axis_fits(const qnnrt_llm__items_graph *graph,
                                       const qnnrt_llm__items_pair *pair, uint32_t axis,
                                       int *in_place)
@@ -2588,8 +2596,8 @@ static qnnrt_result qnnrt_llm__layout_deliver(qnnrt_llm__items *work)
 
 /* =====================================================================================
    ORDER                                                                         >>order
-   Layers and heads of ExecuTorch's caches, which follow from numbers in the names of inputs and from
-   the order of outputs.
+   Layers and heads of ExecuTorch's caches, which follow from numbers in the names of inputs
+   and from the order of outputs.
    Needs: >>config >>shape >>names >>items >>layout     Knows nothing of: shapes, wiring
    ===================================================================================== */
 
@@ -2614,7 +2622,8 @@ static int qnnrt_llm__order_by_place(const void *a, const void *b)
     return x->found->place < y->found->place ? -1 : x->found->place > y->found->place;
 }
 
-/* List the tensors from begin to end that numbers of this kind identify. role UNKNOWN: of any role. */
+/* List the tensors from begin to end that numbers of this kind identify. role UNKNOWN: of any
+   role. */
 static qnnrt_result qnnrt_llm__order_list(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph,
                                           size_t begin, size_t end, int how, qnnrt_llm_role role,
                                           const void ***out, size_t *count)
@@ -2641,9 +2650,9 @@ static qnnrt_result qnnrt_llm__order_list(qnnrt_llm__items *work, qnnrt_llm__ite
     return QNNRT_OK;
 }
 
-/* Find role, layer and head of inputs input_<i>_args_<j>. <j> counts the keys of all layers and heads,
-   then the values. By <i>, a shard lists the values of a layer, then its keys, then the next layer:
-   the length of such a run is the number of heads. This works for a single shard too. */
+/* Find role, layer and head of inputs input_<i>_args_<j>. <j> counts the keys of all layers and
+   heads, then the values. By <i>, a shard lists the values of a layer, then its keys, then the next
+   layer: the length of such a run is the number of heads. This works for a single shard too. */
 static qnnrt_result qnnrt_llm__order_args(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph)
 {
     const void **items;
@@ -2668,9 +2677,9 @@ static qnnrt_result qnnrt_llm__order_args(qnnrt_llm__items *work, qnnrt_llm__ite
         t->layer = i < half ? number : number - distance;      /* replaced below */
     }
     if (i < count)
-        return qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH,
-                                     "the numbers of %u inputs input_<i>_args_<j> do not give as many"
-                                     " values as keys: see %s", (unsigned)count,
+        return qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH, "the numbers of %u inputs"
+                                     " input_<i>_args_<j> do not give as many values as keys: see"
+                                     " %s", (unsigned)count,
                                      qnnrt_llm__items_say(work, graph, QNNRT_LLM_X(i)->t));
     qnnrt_llm__items_sort(items, count, qnnrt_llm__order_by_place);
     for (i = 0; i < count; i = run) {
@@ -2679,11 +2688,10 @@ static qnnrt_result qnnrt_llm__order_args(qnnrt_llm__items *work, qnnrt_llm__ite
                       QNNRT_LLM_X(run)->t->role == t->role;) ++run;
         if (heads == 0) heads = run - i;
         if (run - i != heads)
-            return qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH,
-                                         "unknown number of heads: %u inputs input_<i>_args_<j> of one"
-                                         " kind follow each other, but %u from %s",
-                                         (unsigned)heads, (unsigned)(run - i),
-                                         qnnrt_llm__items_say(work, graph, t));
+            return qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH, "unknown number of heads:"
+                                         " %u inputs input_<i>_args_<j> of one kind follow each"
+                                         " other, but %u from %s", (unsigned)heads,
+                                         (unsigned)(run - i), qnnrt_llm__items_say(work, graph, t));
     }
     for (i = 0; i < count; ++i) {
         qnnrt_llm_tensor_info *t = QNNRT_LLM_X(i)->t;
@@ -2738,9 +2746,9 @@ static qnnrt_result qnnrt_llm__order_inputs(qnnrt_llm__items *work,
     return QNNRT_OK;
 }
 
-/* Find layer and head of outputs that their order identifies: the outputs of a shard, by number, are
-   its caches by layer and head. For a graph that reads no cache, another graph of the same shard
-   gives the caches. */
+/* Find layer and head of outputs that their order identifies: the outputs of a shard, by number,
+   are its caches by layer and head. For a graph that reads no cache, another graph of the same
+   shard gives the caches. */
 static qnnrt_result qnnrt_llm__order_ordered(qnnrt_llm__items *work, qnnrt_llm__items_graph *graph,
                                              qnnrt_llm_role in, qnnrt_llm_role out)
 {
@@ -2770,11 +2778,13 @@ static qnnrt_result qnnrt_llm__order_ordered(qnnrt_llm__items *work, qnnrt_llm__
             const qnnrt_llm__order_numbered *last =
                 i > 0 ? (const qnnrt_llm__order_numbered *)items[i - 1] : NULL;
             if (count != inputs ||
-                (last != NULL && last->found->number == item->found->number))
-                return qnnrt_llm__items_hint(work, qnnrt_llm__items_fail(
-                    work, graph, QNNRT_E_MISMATCH, "%s: %u outputs of this kind, expected the %s of %u"
-                    " inputs", qnnrt_llm__items_say(work, graph, item->t), (unsigned)count,
-                    qnnrt_llm_role_name(out), (unsigned)inputs));
+                (last != NULL && last->found->number == item->found->number)) {
+                const char *say = qnnrt_llm__items_say(work, graph, item->t);
+                qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH, "%s: %u outputs of this kind,"
+                                      " expected the %s of %u inputs", say, (unsigned)count,
+                                      qnnrt_llm_role_name(out), (unsigned)inputs);
+                return qnnrt_llm__items_hint(work, QNNRT_E_MISMATCH);
+            }
             item->t->role = out;
             item->t->layer = ((const qnnrt_llm_tensor_info *)caches[i])->layer;
             item->t->head = ((const qnnrt_llm_tensor_info *)caches[i])->head;
@@ -3016,7 +3026,8 @@ static int qnnrt_llm__match_hidden_fits(const qnnrt_llm__match_member *m, int ou
     return other == NULL || other->tensor->count == t->count;
 }
 
-/* Return 1 if a width fits the caches. mask: cells + AR; else cos or sin: head_dim or half of it. */
+/* Return 1 if a width fits the caches. mask: cells + AR; else cos or sin: head_dim or half of
+   it. */
 static int qnnrt_llm__match_width_fits(const qnnrt_llm__items_graph *graph, uint32_t width,
                                        int mask)
 {
@@ -3242,7 +3253,8 @@ static qnnrt_result qnnrt_llm__match_refuse(qnnrt_llm__items *work, qnnrt_llm__m
                      (unsigned long long)(u->choices - shown));
         else if (u->choices == 1)
             snprintf(line + used, sizeof line - used, ", which %llu other%s too",
-                     (unsigned long long)(u->last->takers - 1), u->last->takers == 2 ? " fits" : "s fit");
+                     (unsigned long long)(u->last->takers - 1),
+                     u->last->takers == 2 ? " fits" : "s fit");
         if (!qnnrt_llm__items_add(work->err, "%s", line)) ++left;
     }
     qnnrt_llm__items_more(work->err, left);
@@ -3344,8 +3356,8 @@ static qnnrt_result qnnrt_llm__wires_edge(qnnrt_llm__items *work, qnnrt_llm__ite
                                           const qnnrt_llm_tensor_info *to, qnnrt_edge_desc *edge)
 {
     if (!qnnrt_llm__items_same_facts(from->tensor, to->tensor))
-        return qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH,
-                                     "the cut between steps %u and %u (%s) has different tensors: %s and %s",
+        return qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH, "the cut between steps %u and"
+                                     " %u (%s) has different tensors: %s and %s",
                                      (unsigned)from->step, (unsigned)to->step,
                                      qnnrt_llm_role_name(to->role),
                                      qnnrt_llm__items_say(work, graph, from),
@@ -3376,9 +3388,9 @@ static qnnrt_result qnnrt_llm__wires_gap(qnnrt_llm__items *work,
         if (qnnrt_llm__layered(graph->tensors[i].role) && graph->tensors[i].layer < next)
             next = graph->tensors[i].layer;
     if (!before || next == UINT32_MAX || next <= last || next - last == 1) return QNNRT_OK;
-    return qnnrt_llm__items_fail(work, graph, QNNRT_E_NOT_FOUND,
-                                 "a shard is missing, with layers %u to %u between %s and %s", (unsigned)(last + 1), (unsigned)(next - 1),
-                                 qnnrt_llm__items_say(work, graph, from),
+    return qnnrt_llm__items_fail(work, graph, QNNRT_E_NOT_FOUND, "a shard is missing, with layers"
+                                 " %u to %u between %s and %s", (unsigned)(last + 1),
+                                 (unsigned)(next - 1), qnnrt_llm__items_say(work, graph, from),
                                  qnnrt_llm__items_say(work, graph, to));
 }
 
@@ -3646,9 +3658,8 @@ static qnnrt_result qnnrt_llm__roles_logits(qnnrt_llm__items *work, qnnrt_llm__i
             info->logits_bytes = (size_t)(t->tensor->bytes / graph->ar);
         } else if (last != info->vocabulary || t->tensor->dtype != info->logits->dtype ||
                    !qnnrt_llm__same_quant(&t->tensor->quant, &info->logits->quant))
-            return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
-                                   "graphs disagree on logits: \"%.100s\" has %s, unlike \"%s\" of another"
-                                   " graph",
+            return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH, "graphs disagree on logits:"
+                                   " \"%.100s\" has %s, unlike \"%s\" of another graph",
                                    graph->name, qnnrt_llm__items_say(work, graph, t),
                                    info->logits->name);
     }
@@ -3668,9 +3679,9 @@ static qnnrt_result qnnrt_llm__roles_angles(qnnrt_llm__items *work, qnnrt_llm__i
         if (t->role != QNNRT_LLM_ROLE_ROPE_COS && t->role != QNNRT_LLM_ROLE_ROPE_SIN) continue;
         if (t->tensor->count != (uint64_t)n * graph->ar ||
             (dim != 0 && n != dim && (uint64_t)n * 2 != dim))
-            return qnnrt_llm__items_fail(work, graph, QNNRT_E_UNSUPPORTED,
-                                         "%s: expected %s with %u angles or half as many for each of"
-                                         " %u tokens per call", qnnrt_llm__items_say(work, graph, t),
+            return qnnrt_llm__items_fail(work, graph, QNNRT_E_UNSUPPORTED, "%s: expected %s with %u"
+                                         " angles or half as many for each of %u tokens per call",
+                                         qnnrt_llm__items_say(work, graph, t),
                                          qnnrt_llm_role_name(t->role), (unsigned)dim,
                                          (unsigned)graph->ar);
         given |= t->output;
@@ -3714,7 +3725,8 @@ static qnnrt_result qnnrt_llm__roles_settings(qnnrt_llm__items *work, int angles
     for (i = 0; i < count; ++i) {
         copy[i] = eos[i];
         if (eos[i] < 0)
-            return qnnrt_llm__fail(work->err, QNNRT_E_ARG, "desc.eos: %d is not a token", (int)eos[i]);
+            return qnnrt_llm__fail(work->err, QNNRT_E_ARG, "desc.eos: %d is not a token",
+                                   (int)eos[i]);
     }
     info->eos = copy;
     info->eos_count = count;
@@ -4117,23 +4129,24 @@ static void qnnrt_llm__describe(const qnnrt_llm *llm, void (*line)(void *user, c
 
 /* =====================================================================================
    CELLS                                                                         >>cells
-   Which cells are used, by whom, at which position. Sequences.
+   Keeps track of the cells in use, their positions and their sequences.
    Needs: >>config     Knows nothing of: tensors, memory of keys and values
    ===================================================================================== */
 
 typedef struct qnnrt_llm__cells {
-    uint32_t  count;                    /* all there are */
-    uint32_t  used;                     /* those with a sequence */
-    uint32_t  end;                      /* one behind the last in use */
+    uint32_t  count;                    /* of all cells */
+    uint32_t  used;                     /* cells with a sequence */
+    uint32_t  end;                      /* index after the last cell in use */
     int32_t  *positions;                /* [count] */
     uint64_t *sequences;                /* [count] bit s: sequence s; 0: free */
-    uint32_t  members[QNNRT_LLM_SEQUENCES];   /* cells of each sequence */
+    uint32_t  members[QNNRT_LLM_SEQUENCES];   /* number of cells of each sequence */
     int32_t   last[QNNRT_LLM_SEQUENCES];      /* its highest position, -1: empty */
 } qnnrt_llm__cells;
 
-/* Sequences are 0 to 63 and cells below count, everywhere here: whoever calls has looked. What is
-   in the struct is exact after every call. */
+/* In this room sequences are 0 to 63 and cells are below count: callers check that. The struct is
+   exact after every call. */
 
+/* Free all cells. */
 static void qnnrt_llm__cells_clear(qnnrt_llm__cells *cells)
 {
     int s;
@@ -4152,7 +4165,7 @@ static void qnnrt_llm__cells_free(qnnrt_llm__cells *cells, const qnnrt_hooks *ho
     memset(cells, 0, sizeof(*cells));
 }
 
-/* All free; 0 when there is no memory, and then there is nothing to be freed. */
+/* Make `count` free cells. Return 0 without memory; then nothing has to be freed. */
 static int qnnrt_llm__cells_make(qnnrt_llm__cells *cells, const qnnrt_hooks *hooks, uint32_t count)
 {
     memset(cells, 0, sizeof(*cells));
@@ -4167,19 +4180,19 @@ static int qnnrt_llm__cells_make(qnnrt_llm__cells *cells, const qnnrt_hooks *hoo
     return 1;
 }
 
-/* The n lowest free cells, ascending; 0 when there are too few. */
+/* Find the n lowest free cells, ascending. Return 0 if there are fewer. */
 QNNRT_LLM__HOT
 static int qnnrt_llm__cells_find(const qnnrt_llm__cells *cells, uint32_t n, uint32_t *out)
 {
     uint32_t cell = 0, found = 0;
     if (n > cells->count - cells->used) return 0;
-    if (cells->used == cells->end) cell = cells->end;          /* no holes */
+    if (cells->used == cells->end) cell = cells->end;          /* without holes */
     for (; found < n; ++cell)
         if (cell >= cells->end || cells->sequences[cell] == 0) out[found++] = cell;
     return 1;
 }
 
-/* The sequences in bits gain a cell at this position. */
+/* Add a cell at this position to the sequences in bits. */
 static void qnnrt_llm__cells_join(qnnrt_llm__cells *cells, uint64_t bits, int32_t position)
 {
     int s;
@@ -4190,7 +4203,7 @@ static void qnnrt_llm__cells_join(qnnrt_llm__cells *cells, uint64_t bits, int32_
     }
 }
 
-/* A free cell takes a token. position >= 0, sequences not 0. */
+/* Put a token into a free cell. position >= 0, sequences not 0. */
 QNNRT_LLM__HOT
 static void qnnrt_llm__cells_set(qnnrt_llm__cells *cells, uint32_t cell, int32_t position,
                                  uint64_t sequences)
@@ -4202,8 +4215,8 @@ static void qnnrt_llm__cells_set(qnnrt_llm__cells *cells, uint32_t cell, int32_t
     qnnrt_llm__cells_join(cells, sequences, position);
 }
 
-/* The sequences in bits lose a cell. Returns those that lose their last position with it: for
-   _settle(), which must follow. */
+/* Take a cell out of the sequences in bits. Return those that lose their last position with it, for
+   qnnrt_llm__cells_settle(), which must follow. */
 static uint64_t qnnrt_llm__cells_leave(qnnrt_llm__cells *cells, uint32_t cell, uint64_t bits)
 {
     uint64_t stale = 0;
@@ -4220,9 +4233,8 @@ static uint64_t qnnrt_llm__cells_leave(qnnrt_llm__cells *cells, uint32_t cell, u
     return stale;
 }
 
-/* After changes: find the end, and the last positions of the sequences in stale, anew. None of them
-   is above `most`: where one is found there, nothing else is looked at. Texts that were cut have it
-   in their last cell. */
+/* Find the end and the last positions of the sequences in stale again, after changes. None of them
+   is above `most`, so the search stops at a cell with that position. */
 static void qnnrt_llm__cells_settle(qnnrt_llm__cells *cells, uint64_t stale, int32_t most)
 {
     const uint64_t *const sequences = cells->sequences;
@@ -4240,24 +4252,24 @@ static void qnnrt_llm__cells_settle(qnnrt_llm__cells *cells, uint64_t stale, int
     }
 }
 
-/* Free one cell, whoever it belongs to. */
+/* Free a cell. */
 static void qnnrt_llm__cells_unset(qnnrt_llm__cells *cells, uint32_t cell)
 {
     qnnrt_llm__cells_settle(cells, qnnrt_llm__cells_leave(cells, cell, ~(uint64_t)0), INT32_MAX);
 }
 
-/* Whether a cell in use belongs to one of the sequences in bits and lies in [begin, end), where
-   negative numbers mean 0 and infinity: unlike llama.cpp's largest number, infinity is behind every
-   position. */
+/* Return 1 if a cell belongs to one of the sequences in bits and lies in [begin, end). A negative
+   begin means 0, a negative end means infinity: unlike llama.cpp's largest number, infinity is
+   above every position. */
 static int qnnrt_llm__cells_within(const qnnrt_llm__cells *cells, uint32_t cell, uint64_t bits,
                                    int32_t begin, int32_t end)
 {
-    const int32_t position = cells->positions[cell];           /* decides most often */
+    const int32_t position = cells->positions[cell];           /* most often decides alone */
     return position >= begin && (end < 0 || position < end) &&
            (cells->sequences[cell] & bits) != 0;
 }
 
-/* sequence -1: every one. */
+/* Take the cells of [begin, end) out of a sequence, -1: out of all sequences. */
 static void qnnrt_llm__cells_remove(qnnrt_llm__cells *cells, int sequence, int32_t begin,
                                     int32_t end)
 {
@@ -4266,10 +4278,11 @@ static void qnnrt_llm__cells_remove(qnnrt_llm__cells *cells, int sequence, int32
     for (cell = 0; cell < cells->end; ++cell)
         if (qnnrt_llm__cells_within(cells, cell, bits, begin, end))
             stale |= qnnrt_llm__cells_leave(cells, cell, bits);
-    /* Who lost the last position has nothing left at begin or behind it. */
+    /* A sequence that lost its last position has no cell left from begin on. */
     qnnrt_llm__cells_settle(cells, stale, begin > 0 ? begin - 1 : -1);
 }
 
+/* Add the cells of [begin, end) of a sequence to another one. */
 static void qnnrt_llm__cells_copy(qnnrt_llm__cells *cells, int from, int to, int32_t begin,
                                   int32_t end)
 {
@@ -4283,6 +4296,7 @@ static void qnnrt_llm__cells_copy(qnnrt_llm__cells *cells, int from, int to, int
     }
 }
 
+/* Remove all other sequences. */
 static void qnnrt_llm__cells_keep(qnnrt_llm__cells *cells, int sequence)
 {
     uint64_t others = ~((uint64_t)1 << sequence), stale = 0;
@@ -4292,7 +4306,7 @@ static void qnnrt_llm__cells_keep(qnnrt_llm__cells *cells, int sequence)
     qnnrt_llm__cells_settle(cells, stale, INT32_MAX);
 }
 
-/* The highest position of a sequence in [begin, end), -1: there is none. */
+/* Return the highest position of a sequence in [begin, end); -1 if it has none. */
 static int32_t qnnrt_llm__cells_highest(const qnnrt_llm__cells *cells, int sequence, int32_t begin,
                                         int32_t end)
 {
@@ -4305,12 +4319,12 @@ static int32_t qnnrt_llm__cells_highest(const qnnrt_llm__cells *cells, int seque
     return highest;
 }
 
-/* Add delta to positions. A cell has one, so all sequences that share it move; one that would come
-   before 0 is free afterwards.
+/* Add delta to positions. A cell has one position, so all sequences that share it move. A cell
+   whose position would fall below 0 becomes free.
 
-   turned   keys were stored turned by their position, and nobody turns them back
-   Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (turned, and something would change); QNNRT_E_ARG (a
-            position would be too large). Then nothing has changed */
+   turned   1 if keys are stored rotated by their position
+   Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (turned, and a cell would change); QNNRT_E_ARG (a position
+            would be too large). On failure nothing has changed */
 static qnnrt_result qnnrt_llm__cells_shift(qnnrt_llm__cells *cells, int sequence, int32_t begin,
                                            int32_t end, int32_t delta, int turned)
 {
@@ -4332,7 +4346,7 @@ static qnnrt_result qnnrt_llm__cells_shift(qnnrt_llm__cells *cells, int sequence
     return QNNRT_OK;
 }
 
-/* The lowest position of a sequence, and the highest; -1: it is empty. */
+/* Return the lowest (first) or the highest (last) position of a sequence; -1 if it is empty. */
 static int32_t qnnrt_llm__cells_first(const qnnrt_llm__cells *cells, int sequence)
 {
     int32_t first = -1;
@@ -4351,7 +4365,7 @@ static int32_t qnnrt_llm__cells_last(const qnnrt_llm__cells *cells, int sequence
 
 /* =====================================================================================
    ROWS                                                                           >>rows
-   The memory of keys and values: copying new ones in, moving, changing strides.
+   The memory of keys and values: copies new ones in, moves cells, changes strides.
    Needs: >>config >>shape     Knows nothing of: sequences, graphs
    ===================================================================================== */
 
@@ -4359,27 +4373,27 @@ static int32_t qnnrt_llm__cells_last(const qnnrt_llm__cells *cells, int sequence
 
        ((lead + o) * stride + c) * inner
 
-   of range k. With smart mask (lead 0) a graph reads the range from its beginning; with shift
-   pointer (lead 1) its tensor begins `moved` cells behind that, wherever the window is, so that
-   cell c is in column c - moved + stride of it: cells keep their addresses while the window moves.
+   of range k. With smart mask (lead 0) a graph reads the range from its beginning. With shift
+   pointer (lead 1) its tensor begins `moved` cells later, so that cell c is in its column
+   c - moved + stride: cells keep their addresses while the tensor moves along them.
 */
 typedef struct qnnrt_llm__store {
     const qnnrt_llm__kv *kv;            /* [kv_count] */
     size_t               kv_count;
     unsigned char       *data;
     uint64_t            *ranges;        /* [kv_count] offset of each tensor's range in data */
-    uint32_t             stride;        /* cells in a row, as they lie now: of the graph that ran */
+    uint32_t             stride;        /* cells in a row now: those of the graph that ran last */
     uint32_t             lead;
 } qnnrt_llm__store;
 
-/* a * b, 0 when it is more than memory can have. */
+/* Return a * b; 0 if no memory is that large. */
 static uint64_t qnnrt_llm__rows_times(uint64_t a, uint64_t b)
 {
     return b != 0 && a > (uint64_t)SIZE_MAX / 2 / b ? 0 : a * b;
 }
 
-/* Bytes of one tensor's range: rows of the most cells, and behind them the cells that a step
-   computes in place. 0: there is no such memory. */
+/* Return the bytes of one tensor's range: rows of cells_most cells, then the cells that a step
+   computes in place. Return 0 if no memory is that large. */
 static uint64_t qnnrt_llm__rows_bytes(const qnnrt_llm__kv *kv, uint32_t cells_most,
                                       uint32_t ar_most, uint32_t lead)
 {
@@ -4389,12 +4403,13 @@ static uint64_t qnnrt_llm__rows_bytes(const qnnrt_llm__kv *kv, uint32_t cells_mo
     return qnnrt_llm__rows_times(cells + ar_most, piece);
 }
 
-/* Bytes of one cell in one row. */
+/* Return the bytes of one cell in one row. */
 static size_t qnnrt_llm__rows_piece(const qnnrt_llm__kv *kv)
 {
     return (size_t)kv->inner * kv->element;
 }
 
+/* Return the address of a cell in a row of tensor k. */
 static unsigned char *qnnrt_llm__rows_at(const qnnrt_llm__store *store, size_t k, uint32_t row,
                                          uint32_t cell)
 {
@@ -4402,14 +4417,14 @@ static unsigned char *qnnrt_llm__rows_at(const qnnrt_llm__store *store, size_t k
     return store->data + (size_t)store->ranges[k] + cells * qnnrt_llm__rows_piece(&store->kv[k]);
 }
 
-/* Copy count pieces that begin some bytes apart. Sizes that keys and values have are known to the
-   compiler, so that no function is called: a decoding step lives on these loops. */
+/* Copy `count` pieces that begin a step apart. The usual sizes are constants for the compiler,
+   which then calls no function: decoding spends its time in these loops. */
 QNNRT_LLM__HOT
 static void qnnrt_llm__rows_spread(unsigned char *to, size_t to_step, const unsigned char *from,
                                    size_t from_step, size_t bytes, size_t count)
 {
     size_t i;
-    if (bytes == 1) {       /* most of all, quantized keys: the switch jumps by a table in memory */
+    if (bytes == 1) {       /* quantized keys, the most frequent: avoid the switch's jump table */
         for (i = 0; i < count; ++i, to += to_step, from += from_step) *to = *from;
         return;
     }
@@ -4441,16 +4456,16 @@ static void qnnrt_llm__rows_spread(unsigned char *to, size_t to_step, const unsi
     }
 }
 
-/* Where new cells of a tensor come from, and all else that storing them takes: a step reads a list of
-   these and nothing more. */
+/* Where new cells of a tensor come from, and everything needed to store them: a step reads a list
+   of these and nothing else. */
 typedef struct qnnrt_llm__fresh {
     const unsigned char *from;          /* new cell 0 */
-    size_t               from_step;     /* bytes to its next piece */
-    size_t               range;         /* of the tensor in a store */
-    uint32_t             piece, outer;  /* bytes of a piece, and how many */
+    size_t               from_step;     /* bytes from one piece of a cell to the next */
+    size_t               range;         /* offset of the tensor in a store */
+    uint32_t             piece, outer;  /* bytes of a piece, and pieces of a cell */
 } qnnrt_llm__fresh;
 
-/* Those of [outer][out_cells][inner] from cell `first` on. */
+/* Describe the new cells in [outer][out_cells][inner], from cell `first` on. */
 static qnnrt_llm__fresh qnnrt_llm__rows_fresh(const qnnrt_llm__store *store, size_t k,
                                               const void *out, uint32_t out_cells, uint32_t first)
 {
@@ -4464,7 +4479,7 @@ static qnnrt_llm__fresh qnnrt_llm__rows_fresh(const qnnrt_llm__store *store, siz
     return fresh;
 }
 
-/* Cells cell .. cell + count - 1 take what new cells row .. row + count - 1 have. */
+/* Copy new cells row .. row + count - 1 to cells cell .. cell + count - 1. */
 static void qnnrt_llm__rows_store(const qnnrt_llm__store *store, const qnnrt_llm__fresh *fresh,
                                   uint32_t row, uint32_t cell, uint32_t count)
 {
@@ -4474,8 +4489,8 @@ static void qnnrt_llm__rows_store(const qnnrt_llm__store *store, const qnnrt_llm
                            count * piece, fresh->outer);
 }
 
-/* Cells cell .. cell + count - 1 of tensor k take what cells from .. of [outer][out_cells][inner]
-   have; and the other way round. */
+/* Copy `count` cells of [outer][out_cells][inner], from cell `from` on, to cells of tensor k from
+   cell `cell` on. */
 static void qnnrt_llm__rows_put(const qnnrt_llm__store *store, size_t k, const void *out,
                                 uint32_t out_cells, uint32_t from, uint32_t cell, uint32_t count)
 {
@@ -4483,6 +4498,7 @@ static void qnnrt_llm__rows_put(const qnnrt_llm__store *store, size_t k, const v
     qnnrt_llm__rows_store(store, &fresh, 0, cell, count);
 }
 
+/* Copy the other way round. */
 static void qnnrt_llm__rows_get(const qnnrt_llm__store *store, size_t k, void *out,
                                 uint32_t out_cells, uint32_t from, uint32_t cell, uint32_t count)
 {
@@ -4493,9 +4509,9 @@ static void qnnrt_llm__rows_get(const qnnrt_llm__store *store, size_t k, void *o
                            count * piece, kv->outer);
 }
 
-/* Change the stride of all tensors, in place. Cells below end move with it; end is at most either
-   stride. A row ends before the next one begins, with both strides: the nearest to where all move
-   goes first. */
+/* Change the stride of all tensors in place. Cells below end move; end is at most either stride.
+   Rows move in the order in which none overwrites another: towards the front the first one first,
+   towards the back the last one first. */
 QNNRT_LLM__HOT
 static void qnnrt_llm__rows_arrange(qnnrt_llm__store *store, uint32_t stride, uint32_t end)
 {
@@ -4508,7 +4524,7 @@ static void qnnrt_llm__rows_arrange(qnnrt_llm__store *store, uint32_t stride, ui
         const uint32_t outer = store->kv[k].outer;
         const size_t piece = qnnrt_llm__rows_piece(&store->kv[k]), bytes = end * piece;
         unsigned char *data = store->data + (size_t)store->ranges[k];
-        for (i = lead == 0; i < outer; ++i) {          /* without a lead, row 0 is where it was */
+        for (i = lead == 0; i < outer; ++i) {          /* without a lead, row 0 stays */
             row = lead + (stride < before ? i : outer - 1 - i + (lead == 0));
             memmove(data + (size_t)row * stride * piece, data + (size_t)row * before * piece,
                     bytes);
@@ -4516,7 +4532,7 @@ static void qnnrt_llm__rows_arrange(qnnrt_llm__store *store, uint32_t stride, ui
     }
 }
 
-/* Cells from .. from + count - 1 of all tensors move to `to`; the two may overlap. */
+/* Move cells from .. from + count - 1 of all tensors to `to`; the two may overlap. */
 static void qnnrt_llm__rows_move(const qnnrt_llm__store *store, uint32_t from, uint32_t to,
                                  uint32_t count)
 {
@@ -4536,8 +4552,8 @@ static void qnnrt_llm__rows_move(const qnnrt_llm__store *store, uint32_t from, u
     }
 }
 
-/* Cells below end of all tensors become those of another store of the same model, whatever the
-   strides and leads of both. */
+/* Copy the cells below end of all tensors from another store of the same model, with any stride and
+   lead. */
 static void qnnrt_llm__rows_copy(const qnnrt_llm__store *to, const qnnrt_llm__store *from,
                                  uint32_t end)
 {
@@ -4550,8 +4566,8 @@ static void qnnrt_llm__rows_copy(const qnnrt_llm__store *to, const qnnrt_llm__st
     }
 }
 
-/* Fill `bytes` of tensor k's range, a multiple of its element, with one element. What is copied from
-   stays short, so that it is read from the processor's caches. */
+/* Fill `bytes` of tensor k's range, a multiple of its element, with one element. The source of each
+   copy stays short, so that the processor's caches hold it. */
 static void qnnrt_llm__rows_fill(const qnnrt_llm__store *store, size_t k, uint64_t bytes,
                                  const void *zero)
 {
@@ -4567,7 +4583,7 @@ static void qnnrt_llm__rows_fill(const qnnrt_llm__store *store, size_t k, uint64
 
 /* =====================================================================================
    STATE                                                                         >>state
-   A cache as bytes, and back.
+   Writes a cache as bytes, and restores it.
    Needs: >>config >>shape >>cells >>rows     Knows nothing of: graphs
    ===================================================================================== */
 
@@ -4581,32 +4597,34 @@ static void qnnrt_llm__rows_fill(const qnnrt_llm__store *store, size_t k, uint64
       32  4   zero
       36  4   t: tensors of keys and values
       40  12t of each: outer, inner, bytes of an element
-          4n  of each cell, in the order in which they lie: position, >= 0
-          8n  sequences, bit s for sequence s, at least one
+          4n  of each cell, in the order of cells: position, >= 0
+          8n  of each cell: sequences, bit s for sequence s, at least one
               of each tensor: [outer][n][inner] elements
           8   checksum of everything before it
 
-   Neither holes nor strides are in it. The checksum is FNV-1a's step on words of 8 bytes, with a
-   larger factor and the upper half folded into the lower; four of them run side by side, each on
-   every fourth word (zeros behind the end), and are joined, with the length, by the same step.
-   Each step is one to one: damage within one word never goes unnoticed.                       */
+   A state has neither holes nor strides. The checksum is FNV-1a's step on words of 8 bytes, with a
+   larger factor and the upper half folded into the lower one. Four sums run side by side, each on
+   every fourth word (zeros after the end); the same step joins them with the length. Each step is
+   one to one, so that it detects all damage within one word.                                  */
 enum { QNNRT_LLM__STATE_HEAD = 40, QNNRT_LLM__STATE_TENSOR = 12, QNNRT_LLM__STATE_CELL = 12,
        QNNRT_LLM__STATE_SUM = 8, QNNRT_LLM__STATE_VERSION = 1 };
 
 static const char qnnrt_llm__state_magic[8] = { 'q', 'n', 'n', 'r', 't', '-', 'k', 'v' };
 
+/* Write a number. */
 static void qnnrt_llm__state_put(unsigned char *at, uint64_t value, int bytes)
 {
     int i;
     for (i = 0; i < bytes; ++i) at[i] = (unsigned char)(value >> (8 * i));
 }
 
+/* Read a number. */
 static uint32_t qnnrt_llm__state_u32(const unsigned char *at)
 {
     return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
-/* In one expression: compilers make one load of it. */
+/* Read a number. Compilers make one load of a single expression. */
 static uint64_t qnnrt_llm__state_u64(const unsigned char *at)
 {
     return at[0] | (uint64_t)at[1] << 8 | (uint64_t)at[2] << 16 | (uint64_t)at[3] << 24 |
@@ -4620,6 +4638,7 @@ static uint64_t qnnrt_llm__state_mix(uint64_t sum, uint64_t word)
     return sum ^ sum >> 32;
 }
 
+/* Return the checksum. */
 static uint64_t qnnrt_llm__state_sum(const unsigned char *data, size_t bytes)
 {
     uint64_t a = UINT64_C(0xCBF29CE484222325), b = a + 1, c = a + 2, d = a + 3;
@@ -4643,7 +4662,7 @@ static uint64_t qnnrt_llm__state_sum(const unsigned char *data, size_t bytes)
     return qnnrt_llm__state_mix(a, d);
 }
 
-/* Bytes of a state with so many cells; 0 when no memory holds them. */
+/* Return the bytes of a state with so many cells; 0 if no memory is that large. */
 static size_t qnnrt_llm__state_size(const qnnrt_llm__store *store, uint32_t cells)
 {
     const uint64_t most = (uint64_t)SIZE_MAX / 2;
@@ -4662,13 +4681,13 @@ static size_t qnnrt_llm__state_size(const qnnrt_llm__store *store, uint32_t cell
     return size > most ? 0 : (size_t)size;
 }
 
-/* What a state of this cache takes now. */
+/* Return the bytes of a state of this cache. */
 static size_t qnnrt_llm__state_bytes(const qnnrt_llm__cells *cells, const qnnrt_llm__store *store)
 {
     return qnnrt_llm__state_size(store, cells->used);
 }
 
-/* Save it into data, which has room for qnnrt_llm__state_bytes(). */
+/* Write a state into data, which has room for qnnrt_llm__state_bytes(). */
 static void qnnrt_llm__state_save(const qnnrt_llm__cells *cells, const qnnrt_llm__store *store,
                                   uint64_t fingerprint, void *data)
 {
@@ -4697,7 +4716,7 @@ static void qnnrt_llm__state_save(const qnnrt_llm__cells *cells, const qnnrt_llm
     }
     at += (size_t)n * QNNRT_LLM__STATE_CELL;
     for (k = 0; k < store->kv_count; ++k) {
-        for (cell = to = 0; to < n; cell += count) {       /* one run of cells after the other */
+        for (cell = to = 0; to < n; cell += count) {       /* copy runs of cells */
             for (count = 0; cell < cells->end && cells->sequences[cell] == 0; ++cell) {}
             while (cell + count < cells->end && cells->sequences[cell + count] != 0) ++count;
             qnnrt_llm__rows_get(store, k, at, n, to, cell, count);
@@ -4708,7 +4727,7 @@ static void qnnrt_llm__state_save(const qnnrt_llm__cells *cells, const qnnrt_llm
     qnnrt_llm__state_put(at, qnnrt_llm__state_sum(head, bytes - QNNRT_LLM__STATE_SUM), 8);
 }
 
-/* The cells in a state: positions below `positions`, and a sequence for each. */
+/* Check the cells of a state: positions are below `positions`, and each has a sequence. */
 static qnnrt_result qnnrt_llm__state_cells(const unsigned char *at, uint32_t n, uint32_t positions,
                                            qnnrt_error *err)
 {
@@ -4719,17 +4738,17 @@ static qnnrt_result qnnrt_llm__state_cells(const unsigned char *at, uint32_t n, 
             return qnnrt_llm__fail(err, QNNRT_E_FORMAT, "state: cell %u has a negative position",
                                    (unsigned)i);
         if (position >= positions)
-            return qnnrt_llm__fail(err, QNNRT_E_LIMIT, "state: cell %u has position %u; a text has "
-                                   "at most %u here", (unsigned)i, (unsigned)position,
+            return qnnrt_llm__fail(err, QNNRT_E_LIMIT, "state: cell %u has position %u, expected"
+                                   " below %u", (unsigned)i, (unsigned)position,
                                    (unsigned)positions);
         if (qnnrt_llm__state_u64(at + (size_t)n * 4 + (size_t)i * 8) == 0)
-            return qnnrt_llm__fail(err, QNNRT_E_FORMAT, "state: cell %u belongs to no sequence",
+            return qnnrt_llm__fail(err, QNNRT_E_FORMAT, "state: cell %u has no sequence",
                                    (unsigned)i);
     }
     return QNNRT_OK;
 }
 
-/* Whether a state is whole, and of this model and a cache like this one. */
+/* Check that a state is whole and fits this model and cache. */
 static qnnrt_result qnnrt_llm__state_check(const qnnrt_llm__cells *cells,
                                            const qnnrt_llm__store *store, uint64_t fingerprint,
                                            uint32_t positions, const unsigned char *data,
@@ -4740,7 +4759,7 @@ static qnnrt_result qnnrt_llm__state_check(const qnnrt_llm__cells *cells,
     size_t k;
     if (bytes < QNNRT_LLM__STATE_HEAD + QNNRT_LLM__STATE_SUM ||
         memcmp(data, qnnrt_llm__state_magic, sizeof(qnnrt_llm__state_magic)) != 0)
-        return qnnrt_llm__fail(err, QNNRT_E_FORMAT, "these %llu bytes are no saved state",
+        return qnnrt_llm__fail(err, QNNRT_E_FORMAT, "state: not a saved state (%llu bytes)",
                                (unsigned long long)bytes);
     if (qnnrt_llm__state_u32(data + 8) != QNNRT_LLM__STATE_VERSION)
         return qnnrt_llm__fail(err, QNNRT_E_FORMAT, "state: version %u, expected %d",
@@ -4751,10 +4770,10 @@ static qnnrt_result qnnrt_llm__state_check(const qnnrt_llm__cells *cells,
                                (unsigned long long)qnnrt_llm__state_u64(data + 24));
     if (qnnrt_llm__state_sum(data, bytes - QNNRT_LLM__STATE_SUM) !=
         qnnrt_llm__state_u64(data + bytes - QNNRT_LLM__STATE_SUM))
-        return qnnrt_llm__fail(err, QNNRT_E_FORMAT, "state: damaged, its checksum differs");
+        return qnnrt_llm__fail(err, QNNRT_E_FORMAT, "state: wrong checksum");
     if (qnnrt_llm__state_u64(data + 16) != fingerprint)
         return qnnrt_llm__fail(err, QNNRT_E_MISMATCH,
-                               "state: of another model, fingerprint %016llx, expected %016llx",
+                               "state: fingerprint %016llx of another model, expected %016llx",
                                (unsigned long long)qnnrt_llm__state_u64(data + 16),
                                (unsigned long long)fingerprint);
     if (qnnrt_llm__state_u32(data + 36) != store->kv_count)
@@ -4764,27 +4783,28 @@ static qnnrt_result qnnrt_llm__state_check(const qnnrt_llm__cells *cells,
                                (unsigned long long)store->kv_count);
     n = qnnrt_llm__state_u32(data + 12);
     if (n > cells->count)
-        return qnnrt_llm__fail(err, QNNRT_E_LIMIT, "state: %u cells, this cache has %u",
+        return qnnrt_llm__fail(err, QNNRT_E_LIMIT, "state: %u cells, expected at most %u",
                                (unsigned)n, (unsigned)cells->count);
     if (bytes != qnnrt_llm__state_size(store, n) || qnnrt_llm__state_u32(data + 32) != 0)
-        return qnnrt_llm__fail(err, QNNRT_E_FORMAT, "state: %llu bytes do not hold %u cells",
-                               (unsigned long long)bytes, (unsigned)n);
+        return qnnrt_llm__fail(err, QNNRT_E_FORMAT, "state: %llu bytes are the wrong size for %u"
+                               " cells", (unsigned long long)bytes, (unsigned)n);
     for (k = 0; k < store->kv_count; ++k, at += QNNRT_LLM__STATE_TENSOR)
         if (qnnrt_llm__state_u32(at) != store->kv[k].outer ||
             qnnrt_llm__state_u32(at + 4) != store->kv[k].inner ||
             qnnrt_llm__state_u32(at + 8) != store->kv[k].element)
             return qnnrt_llm__fail(err, QNNRT_E_MISMATCH,
-                                   "state: tensor %llu of keys and values has another shape",
+                                   "state: shape of tensor %llu of keys and values differs",
                                    (unsigned long long)k);
     return qnnrt_llm__state_cells(at, n, positions, err);
 }
 
-/* Put a state in place of what is in a cache, cells packed to its front. Where the present stride
-   is too small for them, it becomes cells->count: the ranges have room for that.
+/* Replace the content of a cache by a state, with all cells at the front. If the stride is too
+   small for them, it becomes cells->count, for which the ranges have room.
 
-   positions   a text may have
-   Returns     QNNRT_OK; QNNRT_E_FORMAT (no state, or damaged); QNNRT_E_MISMATCH (of another model);
-               QNNRT_E_LIMIT (more cells or higher positions than there are): nothing has changed */
+   positions   limit of a text's length
+   Returns     QNNRT_OK; QNNRT_E_FORMAT (not a state, or damaged); QNNRT_E_MISMATCH (of another
+               model); QNNRT_E_LIMIT (too many cells, or too high positions). On failure nothing
+               has changed */
 static qnnrt_result qnnrt_llm__state_restore(qnnrt_llm__cells *cells, qnnrt_llm__store *store,
                                              uint64_t fingerprint, uint32_t positions,
                                              const void *data, size_t bytes, qnnrt_error *err)
@@ -4810,8 +4830,8 @@ static qnnrt_result qnnrt_llm__state_restore(qnnrt_llm__cells *cells, qnnrt_llm_
     return QNNRT_OK;
 }
 
-/* A cache becomes like another one of the same model, holes included. QNNRT_E_LIMIT: it has too few
-   cells, and nothing has changed. */
+/* Copy another cache of the same model, holes included. Return QNNRT_E_LIMIT, with nothing changed,
+   if this one has too few cells. */
 static qnnrt_result qnnrt_llm__state_copy(qnnrt_llm__cells *cells, qnnrt_llm__store *store,
                                           const qnnrt_llm__cells *from_cells,
                                           const qnnrt_llm__store *from, qnnrt_error *err)
@@ -4819,7 +4839,7 @@ static qnnrt_result qnnrt_llm__state_copy(qnnrt_llm__cells *cells, qnnrt_llm__st
     const uint32_t end = from_cells->end;
     if (cells == from_cells) return QNNRT_OK;
     if (end > cells->count)
-        return qnnrt_llm__fail(err, QNNRT_E_LIMIT, "cache: %u cells do not fit into %u",
+        return qnnrt_llm__fail(err, QNNRT_E_LIMIT, "cache: %u cells, expected at most %u",
                                (unsigned)end, (unsigned)cells->count);
     qnnrt_llm__cells_clear(cells);
     memcpy(cells->positions, from_cells->positions, end * sizeof(*cells->positions));
@@ -4835,26 +4855,26 @@ static qnnrt_result qnnrt_llm__state_copy(qnnrt_llm__cells *cells, qnnrt_llm__st
 
 /* =====================================================================================
    MASK                                                                           >>mask
-   Who may look at whom, in the codes of the mask.
+   Fills attention masks: which cells and new tokens each token may attend to.
    Needs: >>config >>cells     Knows nothing of: caches, graphs
    ===================================================================================== */
 
-/* How a mask says yes and no, as bits of its elements. */
+/* The two values of a mask, as bits of its elements. */
 typedef struct qnnrt_llm__mask_codes {
     uint32_t element;                   /* bytes of one: 1, 2 or 4 */
     uint32_t attend, masked;
 } qnnrt_llm__mask_codes;
 
-/* A mask in memory that nobody else writes. The past of its first row attends to the columns from
-   begin to end and to no others; equal: that is not known. */
+/* A mask in memory that only this room writes. The past of its first row attends to the columns
+   from begin to end and to no others; begin == end: unknown. */
 typedef struct qnnrt_llm__mask {
     void                 *data;
     qnnrt_llm__mask_codes codes;
-    uint32_t              window;       /* tokens that each one sees, with itself; 0: all */
+    uint32_t              window;       /* tokens that each one attends to, with itself; 0: all */
     uint32_t              begin, end;
 } qnnrt_llm__mask;
 
-/* Who asks: the tokens of one call. */
+/* The tokens of one call. */
 typedef struct qnnrt_llm__mask_rows {
     uint32_t        count;
     const int32_t  *positions;          /* [count] */
@@ -4862,14 +4882,14 @@ typedef struct qnnrt_llm__mask_rows {
     const int32_t  *parents;            /* [count] or NULL */
 } qnnrt_llm__mask_rows;
 
-/* The mask of one call: [ar][context], of which the last ar columns are the new tokens, and the
-   others cells, cell 0 in column `first`: not before column 0 for any cell in use. */
+/* The mask of one call: [ar][context]. The last ar columns are the new tokens, the others are
+   cells, cell 0 in column `first`. All cells in use are in columns from 0 on. */
 typedef struct qnnrt_llm__mask_form {
     uint32_t ar, context;
     int64_t  first;
 } qnnrt_llm__mask_form;
 
-/* The bits that `value` has in a tensor of this type and encoding. */
+/* Find the bits of `value` in a tensor of this type and encoding. */
 static qnnrt_result qnnrt_llm__mask_encode(const qnnrt_tensor_info *tensor, float value,
                                            uint32_t *bits)
 {
@@ -4890,9 +4910,9 @@ static qnnrt_result qnnrt_llm__mask_encode(const qnnrt_tensor_info *tensor, floa
     return QNNRT_OK;
 }
 
-/* Yes is 0, no is `masked`, or with masked 0 the lowest that the type can say: all codes of a
-   quantized mask are meant to be used, -10000 is what half precision can still add to a score. A
-   mask of truth values says 1 and 0. */
+/* Find the two values of a mask. Attention is allowed by 0 and forbidden by `masked`; if that is 0,
+   by the lowest code of a quantized mask, or by -10000, which half precision can still add to a
+   score. Masks of truth values have 1 and 0. */
 static qnnrt_result qnnrt_llm__mask_codes_of(const qnnrt_tensor_info *tensor, float masked,
                                              qnnrt_llm__mask_codes *codes, qnnrt_error *err)
 {
@@ -4901,16 +4921,16 @@ static qnnrt_result qnnrt_llm__mask_codes_of(const qnnrt_tensor_info *tensor, fl
     int truth = 0;
     qnnrt_result result;
     if (bytes != 1 && bytes != 2 && bytes != 4)
-        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "mask \"%s\" is %s: elements of 1, 2 or 4"
-                               " bytes are known", tensor->name, qnnrt_dtype_name(tensor->dtype));
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "mask \"%s\" is %s, expected elements of"
+                               " 1, 2 or 4 bytes", tensor->name, qnnrt_dtype_name(tensor->dtype));
     switch (tensor->dtype) {
     case QNNRT_DTYPE_F32: case QNNRT_DTYPE_F16: case QNNRT_DTYPE_BF16:
         if (masked == 0.0f) masked = -10000.0f;
         break;
     case QNNRT_DTYPE_U8Q: case QNNRT_DTYPE_U16Q: case QNNRT_DTYPE_S8Q: case QNNRT_DTYPE_S16Q:
         if (quant->encoding != QNNRT_ENCODING_PER_TENSOR)
-            return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED,
-                                   "mask \"%s\" has no encoding of one scale", tensor->name);
+            return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "mask \"%s\": expected an encoding"
+                                   " with one scale", tensor->name);
         if (masked == 0.0f) masked = -3.0e38f;
         break;
     case QNNRT_DTYPE_BOOL8: case QNNRT_DTYPE_U8: case QNNRT_DTYPE_I8: case QNNRT_DTYPE_I32:
@@ -4918,23 +4938,24 @@ static qnnrt_result qnnrt_llm__mask_codes_of(const qnnrt_tensor_info *tensor, fl
         truth = 1;
         break;
     default:
-        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "mask \"%s\" is %s, which cannot say who"
-                               " is masked", tensor->name, qnnrt_dtype_name(tensor->dtype));
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "mask \"%s\" has the unsupported type %s",
+                               tensor->name, qnnrt_dtype_name(tensor->dtype));
     }
     codes->element = (uint32_t)bytes;
     result = qnnrt_llm__mask_encode(tensor, truth ? 1.0f : 0.0f, &codes->attend);
     if (result == QNNRT_OK)
         result = qnnrt_llm__mask_encode(tensor, truth ? 0.0f : masked, &codes->masked);
     if (result != QNNRT_OK)
-        return qnnrt_llm__fail(err, result, "mask \"%s\" cannot be written as numbers",
+        return qnnrt_llm__fail(err, result, "mask \"%s\": cannot convert numbers to its type",
                                tensor->name);
     if (codes->attend == codes->masked)
-        return qnnrt_llm__fail(err, QNNRT_E_MISMATCH, "mask \"%s\" has no code for less than 0"
-                               " (scale %g, offset %d), so it cannot mask; is it a mask?",
-                               tensor->name, (double)quant->scale, (int)quant->offset);
+        return qnnrt_llm__fail(err, QNNRT_E_MISMATCH, "mask \"%s\" has no code below 0 to forbid"
+                               " attention (scale %g, offset %d)", tensor->name,
+                               (double)quant->scale, (int)quant->offset);
     return QNNRT_OK;
 }
 
+/* Fill elements from begin to end of a row. */
 QNNRT_LLM__HOT
 static void qnnrt_llm__mask_fill(void *row, uint32_t element, uint32_t begin, uint32_t end,
                                  uint32_t code)
@@ -4951,12 +4972,13 @@ static void qnnrt_llm__mask_fill(void *row, uint32_t element, uint32_t begin, ui
     }
 }
 
+/* Return 1 if a token at position `from` may attend to one at position `to`. */
 static int qnnrt_llm__mask_sees(const qnnrt_llm__mask *mask, int32_t from, int32_t to)
 {
     return to <= from && (mask->window == 0 || (int64_t)from - to < (int64_t)mask->window);
 }
 
-/* All cells belong to each of these sequences and come before `position`: the usual case. */
+/* Return 1 if all cells belong to this one sequence and are at most at `position`, as usual. */
 static int qnnrt_llm__mask_all(const qnnrt_llm__cells *cells, uint64_t sequences, int32_t position)
 {
     uint32_t s;
@@ -4965,8 +4987,8 @@ static int qnnrt_llm__mask_all(const qnnrt_llm__cells *cells, uint64_t sequences
     return cells->members[s] == cells->end && cells->last[s] <= position;
 }
 
-/* The past of one row. In the first row what attends already stays: with a text that grows token by
-   token, a mask of one row gains a column each time. */
+/* Fill the past of one row. In the first row, columns that attend already stay: while a text grows
+   token by token, a mask of one row gains one column each time. */
 static void qnnrt_llm__mask_past(const qnnrt_llm__mask_form *form, qnnrt_llm__mask *mask,
                                  const qnnrt_llm__cells *cells,
                                  const qnnrt_llm__mask_rows *rows, uint32_t i, void *row)
@@ -5008,8 +5030,8 @@ static void qnnrt_llm__mask_past(const qnnrt_llm__mask_form *form, qnnrt_llm__ma
     }
 }
 
-/* Fill [ar][context]. Rows behind the tokens see nothing but themselves, so that what they compute
-   is finite; nobody looks at them. */
+/* Fill a mask. Rows after the last token attend only to themselves, so that their results, which
+   are not used, are finite. */
 QNNRT_LLM__HOT
 static void qnnrt_llm__mask_write(const qnnrt_llm__mask_form *form, qnnrt_llm__mask *mask,
                                   const qnnrt_llm__cells *cells, const qnnrt_llm__mask_rows *rows)
@@ -5024,7 +5046,7 @@ static void qnnrt_llm__mask_write(const qnnrt_llm__mask_form *form, qnnrt_llm__m
         if (i >= rows->count) {
             qnnrt_llm__mask_fill(row, element, 0, form->context, codes->masked);
         } else {
-            /* What the row above sees, this one sees too, when nothing lies between them. */
+            /* Copy the row above if both attend to the same cells. */
             if (i > 0 && mask->window == 0 && rows->sequences[i] == rows->sequences[i - 1] &&
                 qnnrt_llm__mask_all(cells, rows->sequences[i], rows->positions[i - 1]) &&
                 rows->positions[i] >= rows->positions[i - 1])
@@ -5051,13 +5073,13 @@ static void qnnrt_llm__mask_write(const qnnrt_llm__mask_form *form, qnnrt_llm__m
 
 /* =====================================================================================
    SESSION                                                                     >>session
-   Plan, memory and runs of one or more models, and their caches.
+   Makes plan, memory, runs and caches of one or more models.
    Needs: >>config >>shape >>rope >>cells >>rows >>mask     Knows nothing of: steps
    ===================================================================================== */
 
 enum { QNNRT_LLM__ALIGN = 64 };
 
-/* cos or sin of all positions, as a tensor stores them. */
+/* cos or sin of all positions, as tensors store them. */
 typedef struct qnnrt_llm__table {
     const qnnrt_tensor_info *tensor;    /* type and encoding */
     uint32_t                 width;     /* elements of a row */
@@ -5065,26 +5087,26 @@ typedef struct qnnrt_llm__table {
     void                    *rows;      /* [positions][width] */
 } qnnrt_llm__table;
 
-typedef struct qnnrt_llm__feed {        /* rows of a table go to a tensor */
+typedef struct qnnrt_llm__feed {        /* a tensor that takes rows of a table */
     const unsigned char *table;
     unsigned char       *to;
     size_t               bytes;         /* of a row */
 } qnnrt_llm__feed;
 
 typedef struct qnnrt_llm__number {      /* an input of tokens or positions */
-    int32_t    *to;                     /* NULL: not of this type, to be written through the slot */
+    int32_t    *to;                     /* NULL: of another type, written through the slot */
     qnnrt_slot  slot;
     int         positions;
 } qnnrt_llm__number;
 
-/* A graph ready to run, with everything that a step touches looked up: after an execute nothing is in
-   the processor's caches, and a line of memory costs more than many instructions. */
+/* A graph ready to run, with copies of everything that a step reads: after an execute the
+   processor's caches are empty, and loading a line of memory costs more than many instructions. */
 typedef struct qnnrt_llm__run {
     qnnrt_run              *run;
     const qnnrt_llm__graph *graph;
-    size_t                  executes;   /* that a step makes, one per shard */
-    const qnnrt_llm_cache  *bound;      /* the cache that its tensors lie in now, */
-    uint32_t                bound_end;  /* with shift pointer: at this end */
+    size_t                  executes;   /* per step, one for each shard */
+    const qnnrt_llm_cache  *bound;      /* cache to which its tensors are bound now ... */
+    uint32_t                bound_end;  /* ... with shift pointer: at this end */
     qnnrt_llm__number      *numbers;    /* [number_count] */
     size_t                  number_count;
     qnnrt_llm__feed        *feeds;      /* [feed_count] cos and sin */
@@ -5093,15 +5115,15 @@ typedef struct qnnrt_llm__run {
     size_t                  mask_count;
     const unsigned char    *logits;
     size_t                  logits_bytes;   /* of a row */
-    qnnrt_llm__fresh       *fresh;      /* [kv_count] from NULL: computed in their place */
+    qnnrt_llm__fresh       *fresh;      /* [kv_count]; from NULL: computed in place */
 } qnnrt_llm__run;
 
-typedef struct qnnrt_llm__part {        /* of a session: one model */
+typedef struct qnnrt_llm__part {        /* one model of a session */
     qnnrt_llm        *llm;
     qnnrt_llm__run   *runs;             /* [llm->info.graph_count] */
     qnnrt_llm__table *tables;
     size_t            table_count;
-    uint64_t         *ranges;           /* [kv_count] within a buffer */
+    uint64_t         *ranges;           /* [kv_count] offsets within a buffer */
     uint64_t         *range_bytes;      /* [kv_count] */
     uint64_t          buffer_bytes;     /* of one cache */
     qnnrt_llm_cache  *caches;           /* [session.desc.caches] */
@@ -5115,11 +5137,11 @@ struct qnnrt_llm_cache {
     qnnrt_llm__store     store;
     uint64_t             offset;        /* of the buffer in the session's mem */
     qnnrt_error          error;
-    /* What the last step of this cache was about, [info.ar] each: */
+    /* The rows of this cache's last step, [info.ar] each: */
     int32_t             *tokens, *positions, *parents;
     uint64_t            *sequences;
-    uint32_t            *places;        /* cells for it */
-    uint32_t            *added;         /* [cells] by the batch so far, to be taken back */
+    uint32_t            *places;        /* cells for them */
+    uint32_t            *added;         /* [cells] filled by the batch so far, freed on failure */
 };
 
 struct qnnrt_llm_session {
@@ -5131,27 +5153,29 @@ struct qnnrt_llm_session {
     qnnrt_mem              *mem;
     qnnrt_llm_session_info  info;
     /* The last step: */
-    const qnnrt_llm_cache  *stepped;    /* NULL: none, or it failed */
+    const qnnrt_llm_cache  *stepped;    /* its cache; NULL: none, or it failed */
     const qnnrt_llm__run   *stepped_run;
-    size_t                  stepped_first;   /* of the batch: the token in row 0 */
-    uint32_t                stepped_count, stepped_end;   /* end: of the cells then */
-    int                     pending;    /* not accepted yet */
+    size_t                  stepped_first;   /* index in the batch of the token in row 0 */
+    uint32_t                stepped_count, stepped_end;   /* end: of the cells at that time */
+    int                     pending;    /* 1: may be accepted */
 };
 
-/* Only new rows of a tensor that is one row of cells can be computed where they are to stay. */
+/* Return 1 if a graph can compute new cells in their final place: a tensor with one row of
+   cells. */
 static int qnnrt_llm__session_in_place(const qnnrt_llm__kv *kv, const qnnrt_llm__graph *graph,
                                        const qnnrt_llm__ends *ends)
 {
     return kv->outer == 1 && ends->out_cells == graph->ar && ends->out_first == 0;
 }
 
+/* Return 1 if two tensors can share memory and content. */
 static int qnnrt_llm__session_alike(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
 {
     return a->dtype == b->dtype && a->count == b->count && a->bytes == b->bytes &&
            qnnrt_llm__same_quant(&a->quant, &b->quant);
 }
 
-/* What running needs, and a part of a model lacks. */
+/* Check that a model has everything that running needs; a part of a model does not. */
 static qnnrt_result qnnrt_llm__session_check(const qnnrt_llm *llm, qnnrt_error *err)
 {
     size_t g;
@@ -5164,27 +5188,28 @@ static qnnrt_result qnnrt_llm__session_check(const qnnrt_llm *llm, qnnrt_error *
             in[QNNRT_LLM_ROLE_MASK].count + in[QNNRT_LLM_ROLE_WINDOW_MASK].count == 0
                 ? "an attention mask" : NULL;
         if (lacks != NULL)
-            return qnnrt_llm__fail(err, QNNRT_E_NOT_FOUND, "graph \"%s\" has not got %s: is this a"
-                                   " part of a model? qnnrt_llm_describe() shows what each tensor"
-                                   " is taken for; a role table can say otherwise",
-                                   graph->name, lacks);
+            return qnnrt_llm__hint(
+                err, qnnrt_llm__fail(err, QNNRT_E_NOT_FOUND, "graph \"%s\" lacks %s", graph->name,
+                                     lacks),
+                "Open all shards of the model; if they are all open, look at the roles that"
+                " qnnrt_llm_describe() lists and correct them with a role table.");
         if (in[QNNRT_LLM_ROLE_HIDDEN].count > 0)
             return qnnrt_llm__fail(err, QNNRT_E_NOT_FOUND, "graph \"%s\" takes a hidden state"
-                                   " (embeddings) from the caller, which nobody gives here",
-                                   graph->name);
+                                   " (embeddings) as input; expected token ids", graph->name);
         if (llm->kv_count == 0 && graph->cells > 0)
             return qnnrt_llm__fail(err, QNNRT_E_NOT_FOUND, "graph \"%s\" takes no keys and values,"
-                                   " and its mask has room for %u tokens before its %u",
+                                   " but its mask has %u columns before its %u tokens",
                                    graph->name, (unsigned)graph->cells, (unsigned)graph->ar);
         if (in[QNNRT_LLM_ROLE_WINDOW_MASK].count > 0 && llm->info.window == 0)
-            return qnnrt_llm__fail(err, QNNRT_E_NOT_FOUND, "graph \"%s\" has a mask for a sliding"
-                                   " window, and nobody says how long it is: set desc.window, or"
-                                   " \"window\" in qnnrt.json", graph->name);
+            return qnnrt_llm__hint(
+                err, qnnrt_llm__fail(err, QNNRT_E_NOT_FOUND, "graph \"%s\" has a mask for a sliding"
+                                     " window of unknown length", graph->name),
+                "Set desc.window, or \"window\" in qnnrt.json.");
     }
     return QNNRT_OK;
 }
 
-/* The caches of a model within one buffer. */
+/* Lay out the tensors of one cache within a buffer. */
 static qnnrt_result qnnrt_llm__session_ranges(qnnrt_llm__part *part, uint32_t lead,
                                               qnnrt_error *err)
 {
@@ -5192,11 +5217,12 @@ static qnnrt_result qnnrt_llm__session_ranges(qnnrt_llm__part *part, uint32_t le
     size_t k;
     for (k = 0; k < llm->kv_count; ++k) {
         uint64_t bytes = qnnrt_llm__rows_bytes(&llm->kv[k], llm->info.cells, llm->info.ar, lead);
-        if (llm->info.cells == 0)               /* nothing is kept: the buffer is there, no more */
+        if (llm->info.cells == 0)               /* nothing is kept, but the buffer exists */
             bytes = llm->kv[k].element;
         if (bytes == 0 || qnnrt_llm__rows_piece(&llm->kv[k]) > UINT32_MAX ||
             bytes > UINT64_MAX / 2 - part->buffer_bytes - QNNRT_LLM__ALIGN)
-            return qnnrt_llm__fail(err, QNNRT_E_LIMIT, "the cache is too large to address");
+            return qnnrt_llm__fail(err, QNNRT_E_LIMIT, "the cache is larger than the address"
+                                   " space");
         part->ranges[k] = part->buffer_bytes;
         part->range_bytes[k] = bytes;
         part->buffer_bytes += (bytes + QNNRT_LLM__ALIGN - 1) / QNNRT_LLM__ALIGN * QNNRT_LLM__ALIGN;
@@ -5204,13 +5230,14 @@ static qnnrt_result qnnrt_llm__session_ranges(qnnrt_llm__part *part, uint32_t le
     return QNNRT_OK;
 }
 
-typedef struct qnnrt_llm__wants {       /* of the plan, while it is counted and written */
+typedef struct qnnrt_llm__wants {       /* descriptors of the plan */
     qnnrt_entry_desc  *entries;
     qnnrt_buffer_desc *buffers;
     qnnrt_place_desc  *places;
     size_t             entry_count, buffer_count, place_count;
 } qnnrt_llm__wants;
 
+/* Add a place to the plan. */
 static void qnnrt_llm__session_place(qnnrt_llm__wants *wants, size_t entry, qnnrt_slot slot,
                                      size_t buffer, uint64_t offset)
 {
@@ -5224,9 +5251,8 @@ static void qnnrt_llm__session_place(qnnrt_llm__wants *wants, size_t entry, qnnr
     ++wants->place_count;
 }
 
-/* What a model asks of the plan: its graphs, its caches, and one memory for what shards call by
-   several names. Keys and values are bound by the steps, to the cache that they are about. Called
-   twice: to count, and to write. */
+/* Add a model to the plan: its graphs, its caches, and one buffer for inputs that shards name
+   differently. Steps bind keys and values to their cache. Called twice, to count and to write. */
 static void qnnrt_llm__session_want(const qnnrt_llm_session *session, qnnrt_llm__part *part,
                                     qnnrt_llm__wants *wants)
 {
@@ -5281,6 +5307,7 @@ static void qnnrt_llm__session_want(const qnnrt_llm_session *session, qnnrt_llm_
     }
 }
 
+/* Make the plan and the memory. */
 static qnnrt_result qnnrt_llm__session_plan(qnnrt_llm_session *session, qnnrt_error *err)
 {
     qnnrt_llm__wants wants;
@@ -5320,6 +5347,7 @@ done:
     return result;
 }
 
+/* Make a cache. */
 static qnnrt_result qnnrt_llm__session_cache(qnnrt_llm_session *session, qnnrt_llm__part *part,
                                              size_t index, qnnrt_error *err)
 {
@@ -5348,20 +5376,21 @@ static qnnrt_result qnnrt_llm__session_cache(qnnrt_llm_session *session, qnnrt_l
         cache->positions == NULL || cache->parents == NULL || cache->sequences == NULL ||
         cache->places == NULL || cache->added == NULL)
         return qnnrt_llm__fail_memory(err, "a cache");
-    /* Masked cells still weigh a little: they must not hold huge numbers. Zero bytes they are. */
+    /* Masked cells still have a small weight, so they must hold 0. Memory begins as zero bytes. */
     for (k = 0; k < part->llm->kv_count; ++k) {
         const qnnrt_tensor_info *tensor = part->llm->kv[k].tensor;
         uint32_t zero = 0;
         qnnrt_result result = qnnrt_llm__mask_encode(tensor, 0.0f, &zero);
         if (result != QNNRT_OK)
-            return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "cache tensor \"%s\" is %s, which has"
-                                   " no code for 0", tensor->name, qnnrt_dtype_name(tensor->dtype));
+            return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "cache tensor \"%s\" is %s, which"
+                                   " cannot represent 0", tensor->name,
+                                   qnnrt_dtype_name(tensor->dtype));
         if (zero != 0) qnnrt_llm__rows_fill(&cache->store, k, part->range_bytes[k], &zero);
     }
     return QNNRT_OK;
 }
 
-/* The table that a cos or sin tensor takes rows of: one for all of a type, encoding and width. */
+/* Find or make the table for a cos or sin tensor: one per type, encoding and width. */
 static qnnrt_result qnnrt_llm__session_table(qnnrt_llm_session *session, qnnrt_llm__part *part,
                                              const qnnrt_tensor_info *tensor, int sine,
                                              const void **rows, qnnrt_error *err)
@@ -5390,8 +5419,8 @@ static qnnrt_result qnnrt_llm__session_table(qnnrt_llm_session *session, qnnrt_l
     return result;
 }
 
-/* Whether tensors of a role can say all numbers from 0 to `top`: what a type has no code for would be
-   cut to its largest, and be another token or position. */
+/* Check that tensors of a role can hold all numbers from 0 to `top`: a number that a type cannot
+   hold would become another token or position. */
 static qnnrt_result qnnrt_llm__session_says(const qnnrt_llm__run *run, qnnrt_llm_role role,
                                             uint32_t top, qnnrt_error *err)
 {
@@ -5414,14 +5443,16 @@ static qnnrt_result qnnrt_llm__session_says(const qnnrt_llm__run *run, qnnrt_llm
             }
             if (back != numbers[k] || (k == 0 && real != 1.0f))
                 return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "graph \"%s\": \"%s\" takes %s up"
-                                       " to %lu, and as %s it cannot say %ld", run->graph->name,
+                                       " to %lu, but type %s cannot hold %ld", run->graph->name,
                                        in->slots[i]->tensor->name,
                                        qnnrt_llm_role_name(role), (unsigned long)top,
-                                       qnnrt_dtype_name(in->slots[i]->tensor->dtype), (long)numbers[k]);
+                                       qnnrt_dtype_name(in->slots[i]->tensor->dtype),
+                                       (long)numbers[k]);
         }
     return QNNRT_OK;
 }
 
+/* Make a graph ready to run. */
 static qnnrt_result qnnrt_llm__session_run(qnnrt_llm_session *session, qnnrt_llm__part *part,
                                            size_t index, qnnrt_error *err)
 {
@@ -5506,7 +5537,7 @@ static qnnrt_result qnnrt_llm__session_run(qnnrt_llm_session *session, qnnrt_llm
     return QNNRT_OK;
 }
 
-/* One buffer for every tensor of every graph: what it would take without a plan. */
+/* Return the bytes of all tensors with a buffer for each, as without a plan. */
 static uint64_t qnnrt_llm__session_naive(const qnnrt_llm *llm)
 {
     uint64_t bytes = 0;
@@ -5556,6 +5587,7 @@ static void qnnrt_llm__session_free(qnnrt_llm_session *session)
     qnnrt_llm__free(&hooks, session);
 }
 
+/* Add a model to a session. */
 static qnnrt_result qnnrt_llm__session_part(qnnrt_llm_session *session, qnnrt_llm__part *part,
                                             qnnrt_llm *llm, qnnrt_error *err)
 {
@@ -5567,8 +5599,8 @@ static qnnrt_result qnnrt_llm__session_part(qnnrt_llm_session *session, qnnrt_ll
     result = qnnrt_llm__session_check(llm, err);
     if (result != QNNRT_OK) return result;
     if (session->desc.kv == QNNRT_LLM_SHIFT_POINTER && llm->info.cells == 0)
-        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "shift pointer: the graphs take a whole"
-                               " context at once, and there are no cells to move along");
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "shift pointer needs cells, but the graphs"
+                               " take their whole context at once");
     for (g = 0; g < llm->info.graph_count; ++g)
         tables += llm->graphs[g].inputs[QNNRT_LLM_ROLE_ROPE_COS].count +
                   llm->graphs[g].inputs[QNNRT_LLM_ROLE_ROPE_SIN].count;
@@ -5586,6 +5618,7 @@ static qnnrt_result qnnrt_llm__session_part(qnnrt_llm_session *session, qnnrt_ll
     return qnnrt_llm__session_ranges(part, session->desc.kv == QNNRT_LLM_SHIFT_POINTER, err);
 }
 
+/* Make everything that a session has. */
 static qnnrt_result qnnrt_llm__session_make(qnnrt_llm_session *session, qnnrt_llm *const *models,
                                             qnnrt_error *err)
 {
@@ -5613,48 +5646,49 @@ static qnnrt_result qnnrt_llm__session_make(qnnrt_llm_session *session, qnnrt_ll
 
 /* =====================================================================================
    STEP                                                                           >>step
-   One call after the other: fill, execute, keep.
+   Runs steps: fills the inputs, executes, keeps new tokens.
    Needs: >>config >>shape >>cells >>rows >>mask >>session     Knows nothing of: sampling
    ===================================================================================== */
 
 #define QNNRT_LLM__FAIL(cache, ...) qnnrt_llm__fail(&(cache)->error, __VA_ARGS__)
 
-/* ---- what is asked for ---- */
+/* ---- checking a batch ---- */
 
-/* The whole batch, before anything happens. */
+/* Check a whole batch before anything changes. */
 QNNRT_LLM__HOT
 static qnnrt_result qnnrt_llm__step_check(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch)
 {
     const qnnrt_llm_info *info = &cache->part->llm->info;
     size_t i;
     if (batch->count == 0 || batch->tokens == NULL)
-        return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "the batch has no tokens: a text begins with at"
-                               " least one (its bos token, say)");
+        return qnnrt_llm__hint(&cache->error,
+                               QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "the batch has no tokens"),
+                               "Begin a text with at least one token, for example bos.");
     if (batch->sequences == NULL && batch->sequence >= QNNRT_LLM_SEQUENCES)
-        return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "sequence %u: a cache has 0 to %d",
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "sequence %u, expected 0 to %d",
                                (unsigned)batch->sequence, QNNRT_LLM_SEQUENCES - 1);
     if (batch->parents != NULL && batch->count > info->ar)
-        return QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "a tree of %lu drafts: the largest graph takes"
-                               " %u tokens at once", (unsigned long)batch->count,
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "a tree of %lu drafts, expected at most %u,"
+                               " which the largest graph takes", (unsigned long)batch->count,
                                (unsigned)info->ar);
     for (i = 0; i < batch->count; ++i) {
         if (batch->tokens[i] < 0 || (uint32_t)batch->tokens[i] >= info->vocabulary)
-            return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "token %ld at place %lu of the batch: the"
-                                   " vocabulary has 0 to %lu", (long)batch->tokens[i],
-                                   (unsigned long)i, (unsigned long)info->vocabulary - 1);
+            return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "token %ld at place %lu of the batch,"
+                                   " expected 0 to %lu", (long)batch->tokens[i], (unsigned long)i,
+                                   (unsigned long)info->vocabulary - 1);
         if (batch->sequences != NULL && batch->sequences[i] == 0)
-            return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "token %lu of the batch belongs to no"
-                                   " sequence", (unsigned long)i);
+            return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "token %lu of the batch has no sequence",
+                                   (unsigned long)i);
         if (batch->parents != NULL &&
             (batch->parents[i] < -1 || batch->parents[i] >= (int32_t)i))
-            return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "token %lu of the batch follows %ld: it can"
-                                   " follow an earlier one, or -1, what the cache holds",
+            return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "token %lu of the batch has parent %ld,"
+                                   " expected an earlier token, or -1 for the cache",
                                    (unsigned long)i, (long)batch->parents[i]);
     }
     return QNNRT_OK;
 }
 
-/* The highest position of any of these sequences, -1: all are empty. */
+/* Return the highest position of any of these sequences; -1 if all are empty. */
 static int32_t qnnrt_llm__step_last(const qnnrt_llm__cells *cells, uint64_t sequences)
 {
     int32_t last = -1;
@@ -5664,8 +5698,8 @@ static int32_t qnnrt_llm__step_last(const qnnrt_llm__cells *cells, uint64_t sequ
     return last;
 }
 
-/* Whether sequences that a token belongs to hold the same cells, and the same rows before `row`: a
-   mix of two texts makes no sense, and no backend would complain. */
+/* Return 1 if these sequences hold the same cells, and the same rows before `row`. A token of
+   several sequences must not see a mix of texts, which no backend would notice. */
 static int qnnrt_llm__step_coupled(const qnnrt_llm_cache *cache, uint64_t sequences, uint32_t row)
 {
     const qnnrt_llm__cells *cells = &cache->cells;
@@ -5680,13 +5714,13 @@ static int qnnrt_llm__step_coupled(const qnnrt_llm_cache *cache, uint64_t sequen
     return 1;
 }
 
-/* Rows are about to be written over: what they were computed for cannot be accepted any more. */
+/* Refuse to accept the last eval from now on, as its rows or its cache change. */
 static void qnnrt_llm__step_forget(qnnrt_llm_cache *cache)
 {
     if (cache->session->stepped == cache) cache->session->pending = 0;
 }
 
-/* Token `i` of the batch becomes row `row` of the step: where in its text it stands. */
+/* Make token `i` of the batch row `row` of the step, and find its position. */
 QNNRT_LLM__HOT
 static qnnrt_result qnnrt_llm__step_row(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch,
                                         size_t i, uint32_t row)
@@ -5696,22 +5730,24 @@ static qnnrt_result qnnrt_llm__step_row(qnnrt_llm_cache *cache, const qnnrt_llm_
     int32_t before = -1, position;
     uint32_t j;
     if (!qnnrt_llm__step_coupled(cache, sequences, row))
-        return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "token %lu of the batch belongs to sequences that"
-                               " hold different texts: copy one to the other before, or give it"
-                               " once for each", (unsigned long)i);
+        return qnnrt_llm__hint(&cache->error,
+                               QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "token %lu of the batch has"
+                                               " sequences with different texts", (unsigned long)i),
+                               "Copy one sequence to the other first, or pass the token once for"
+                               " each sequence.");
     cache->tokens[row] = batch->tokens[i];
     cache->sequences[row] = sequences;
     cache->parents[row] = batch->parents != NULL ? batch->parents[i] : -1;
     if (batch->parents != NULL && batch->parents[i] >= 0) {
         if ((sequences & ~cache->sequences[batch->parents[i]]) != 0)
-            return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "token %lu of the batch follows %ld, which"
-                                   " does not belong to all of its sequences", (unsigned long)i,
+            return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "token %lu of the batch has sequences that"
+                                   " its parent %ld lacks", (unsigned long)i,
                                    (long)batch->parents[i]);
         before = cache->positions[batch->parents[i]];
     } else {
         before = qnnrt_llm__step_last(&cache->cells, sequences);
         if (batch->parents == NULL && row > 0 && cache->sequences[row - 1] == sequences) {
-            before = cache->positions[row - 1];      /* rose from row to row so far */
+            before = cache->positions[row - 1];      /* positions rise from row to row */
         } else if (batch->parents == NULL) {
             for (j = 0; j < row; ++j)
                 if ((cache->sequences[j] & sequences) != 0 && cache->positions[j] > before)
@@ -5722,22 +5758,22 @@ static qnnrt_result qnnrt_llm__step_row(qnnrt_llm_cache *cache, const qnnrt_llm_
     if (batch->positions != NULL) {
         position = batch->positions[i];
         if (position <= before)
-            return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "position %ld of token %lu of the batch:"
-                                   " what it follows reaches to %ld already; remove that first",
+            return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "position %ld of token %lu of the batch,"
+                                   " expected above %ld, the highest before it",
                                    (long)position, (unsigned long)i, (long)before);
     }
     if ((uint32_t)position >= cache->session->desc.positions)
-        return QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "position %ld: a text has at most %lu here"
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "position %ld, expected below %lu"
                                " (desc.positions of the session)", (long)position,
                                (unsigned long)cache->session->desc.positions);
     cache->positions[row] = position;
     return QNNRT_OK;
 }
 
-/* ---- with which graph ---- */
+/* ---- choosing a graph ---- */
 
-/* The smallest graph that takes `count` tokens at once behind `end` cells, else the largest that
-   takes some; NULL: none does. Of equals the one with the shorter context, which is faster. */
+/* Find the smallest graph that takes `count` tokens after `end` cells, else the largest that takes
+   fewer; NULL if no graph does. Of equal ones take the shorter context, which is faster. */
 QNNRT_LLM__HOT
 static qnnrt_llm__run *qnnrt_llm__step_choose(const qnnrt_llm_cache *cache, size_t count,
                                               uint32_t end)
@@ -5755,7 +5791,7 @@ static qnnrt_llm__run *qnnrt_llm__step_choose(const qnnrt_llm_cache *cache, size
     return best;
 }
 
-/* Fill the holes, from the end. */
+/* Fill holes with cells from the end. */
 static void qnnrt_llm__step_compact(qnnrt_llm_cache *cache)
 {
     qnnrt_llm__cells *cells = &cache->cells;
@@ -5771,8 +5807,8 @@ static void qnnrt_llm__step_compact(qnnrt_llm_cache *cache)
     }
 }
 
-/* The graph for `count` tokens. Before the first of a batch, cells are brought together when that
-   lets a larger graph do it, or new rows stay where they are computed. */
+/* Find the graph for `count` tokens, before the first step of a batch. First remove holes between
+   cells if that allows a larger graph, or makes room to compute new cells in place. */
 QNNRT_LLM__HOT
 static qnnrt_llm__run *qnnrt_llm__step_graph(qnnrt_llm_cache *cache, size_t count)
 {
@@ -5789,6 +5825,7 @@ static qnnrt_llm__run *qnnrt_llm__step_graph(qnnrt_llm_cache *cache, size_t coun
 
 /* ---- one call ---- */
 
+/* Return the address of a cell in the first row of tensor k. */
 static unsigned char *qnnrt_llm__step_cell(const qnnrt_llm_cache *cache, size_t k, uint32_t cell)
 {
     const qnnrt_llm__store *store = &cache->store;
@@ -5797,7 +5834,7 @@ static unsigned char *qnnrt_llm__step_cell(const qnnrt_llm_cache *cache, size_t 
            ((uint64_t)store->lead * store->stride + cell) * kv->inner * kv->element;
 }
 
-/* Let the graph read this cache. */
+/* Bind a graph to this cache. */
 static qnnrt_result qnnrt_llm__step_bind(qnnrt_llm_cache *cache, qnnrt_llm__run *run)
 {
     const qnnrt_llm__graph *graph = run->graph;
@@ -5829,6 +5866,7 @@ static qnnrt_result qnnrt_llm__step_bind(qnnrt_llm_cache *cache, qnnrt_llm__run 
     return QNNRT_OK;
 }
 
+/* Write tokens and positions. */
 static qnnrt_result qnnrt_llm__step_numbers(qnnrt_llm_cache *cache, const qnnrt_llm__run *run)
 {
     const uint32_t ar = run->graph->ar;
@@ -5844,7 +5882,7 @@ static qnnrt_result qnnrt_llm__step_numbers(qnnrt_llm_cache *cache, const qnnrt_
     return result;
 }
 
-/* Everything but keys and values. Rows behind the tokens are token 0 at position 0. */
+/* Fill all inputs except keys and values. Rows after the last token are token 0 at position 0. */
 static qnnrt_result qnnrt_llm__step_fill(qnnrt_llm_cache *cache, qnnrt_llm__run *run,
                                          uint32_t count, const int32_t *parents)
 {
@@ -5874,7 +5912,7 @@ static qnnrt_result qnnrt_llm__step_fill(qnnrt_llm_cache *cache, qnnrt_llm__run 
     return QNNRT_OK;
 }
 
-/* Compute `count` rows that are filled in. */
+/* Fill the inputs for `count` rows and execute. */
 QNNRT_LLM__HOT
 static qnnrt_result qnnrt_llm__step_run(qnnrt_llm_cache *cache, qnnrt_llm__run *run,
                                         size_t first, uint32_t count, const int32_t *parents)
@@ -5908,10 +5946,10 @@ static qnnrt_result qnnrt_llm__step_run(qnnrt_llm_cache *cache, qnnrt_llm__run *
     return QNNRT_OK;
 }
 
-/* ---- keeping ---- */
+/* ---- keeping tokens ---- */
 
-/* Make rows of cells long enough for `cells` of them: the step read fewer than there are now. What
-   was computed in its place, behind the end, moves first: the cells before it would run over it. */
+/* Make rows of cells long enough for `cells` cells, more than the step read. New cells that were
+   computed in place, after the end, move first: moving the others would overwrite them. */
 static void qnnrt_llm__step_widen(qnnrt_llm_cache *cache, uint32_t cells)
 {
     const qnnrt_llm_session *session = cache->session;
@@ -5930,7 +5968,7 @@ static void qnnrt_llm__step_widen(qnnrt_llm_cache *cache, uint32_t cells)
     qnnrt_llm__rows_arrange(store, stride, cache->cells.end);
 }
 
-/* New keys and values of rows[i] (NULL: of row i) go to cells places[i], which ascend. */
+/* Store new keys and values of rows[i] (NULL: row i) in cells places[i], which ascend. */
 static void qnnrt_llm__step_keep(qnnrt_llm_cache *cache, const uint32_t *rows, uint32_t count)
 {
     const qnnrt_llm__run *run = cache->session->stepped_run;
@@ -5950,7 +5988,7 @@ static void qnnrt_llm__step_keep(qnnrt_llm_cache *cache, const uint32_t *rows, u
                 qnnrt_llm__rows_store(&cache->store, fresh, row, places[i], n);
                 continue;
             }
-            /* Computed in their place, behind the end; those after refused drafts move up. */
+            /* Computed in place, after the end; those after a refused draft move up. */
             if (places[i] == end + row) continue;
             for (j = 0; j < n; ++j)
                 qnnrt_llm__rows_put(&cache->store, k, qnnrt_llm__step_cell(cache, k, end),
@@ -5965,7 +6003,7 @@ static void qnnrt_llm__step_keep(qnnrt_llm_cache *cache, const uint32_t *rows, u
     cache->session->pending = 0;
 }
 
-/* Cells for `count` tokens: with shift pointer those where they were computed, if there are. */
+/* Find cells for `count` tokens: with shift pointer those computed in place, if there is room. */
 static int qnnrt_llm__step_places(qnnrt_llm_cache *cache, uint32_t count)
 {
     const qnnrt_llm__cells *cells = &cache->cells;
@@ -5977,6 +6015,7 @@ static int qnnrt_llm__step_places(qnnrt_llm_cache *cache, uint32_t count)
     return 1;
 }
 
+/* Keep rows of the last step. */
 QNNRT_LLM__HOT
 static qnnrt_result qnnrt_llm__step_accept(qnnrt_llm_cache *cache, const uint32_t *rows,
                                            size_t count)
@@ -5984,26 +6023,29 @@ static qnnrt_result qnnrt_llm__step_accept(qnnrt_llm_cache *cache, const uint32_
     const qnnrt_llm_session *session = cache->session;
     size_t i;
     if (session->stepped != cache || !session->pending)
-        return QNNRT_LLM__FAIL(cache, QNNRT_E_STATE, "nothing to accept: the last step of the"
-                               " session was not a qnnrt_llm_eval() of this cache, or it was"
-                               " accepted, or the cache has changed since");
+        return qnnrt_llm__hint(
+            &cache->error, QNNRT_LLM__FAIL(cache, QNNRT_E_STATE, "nothing to accept: the last step"
+                                           " was not an eval of this cache, was accepted already,"
+                                           " or the cache has changed since"),
+            "Call qnnrt_llm_eval() directly before qnnrt_llm_accept().");
     if (count > session->stepped_count)
-        return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "%lu rows to accept of a batch of %u",
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "%lu rows to accept, expected at most %u",
                                (unsigned long)count, (unsigned)session->stepped_count);
     for (i = 0; rows != NULL && i < count; ++i)
         if (rows[i] >= session->stepped_count || (i > 0 && rows[i] <= rows[i - 1]))
-            return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "row %u to accept, in place %lu: rows are"
-                                   " ascending and under %u", (unsigned)rows[i],
+            return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "row %u to accept at place %lu, expected"
+                                   " ascending rows below %u", (unsigned)rows[i],
                                    (unsigned long)i, (unsigned)session->stepped_count);
     if (!qnnrt_llm__step_places(cache, (uint32_t)count))
         return QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "the context is full: %u of %u cells are in"
-                               " use, and %lu more tokens are to be kept",
+                               " use, %lu more tokens to keep",
                                (unsigned)cache->cells.used, (unsigned)cache->cells.count,
                                (unsigned long)count);
     qnnrt_llm__step_keep(cache, rows, (uint32_t)count);
     return QNNRT_OK;
 }
 
+/* Compute a batch in one step. */
 static qnnrt_result qnnrt_llm__step_eval(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch)
 {
     const qnnrt_llm_info *info = &cache->part->llm->info;
@@ -6012,8 +6054,9 @@ static qnnrt_result qnnrt_llm__step_eval(qnnrt_llm_cache *cache, const qnnrt_llm
     qnnrt_result result = qnnrt_llm__step_check(cache, batch);
     if (result != QNNRT_OK) return result;
     if (batch->count > info->ar)
-        return QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "%lu tokens at once: the largest graph takes"
-                               " %u", (unsigned long)batch->count, (unsigned)info->ar);
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "%lu tokens at once, expected at most %u,"
+                               " which the largest graph takes", (unsigned long)batch->count,
+                               (unsigned)info->ar);
     qnnrt_llm__step_forget(cache);
     for (i = 0; i < batch->count; ++i) {
         result = qnnrt_llm__step_row(cache, batch, i, i);
@@ -6021,16 +6064,19 @@ static qnnrt_result qnnrt_llm__step_eval(qnnrt_llm_cache *cache, const qnnrt_llm
     }
     run = qnnrt_llm__step_graph(cache, batch->count);
     if (run == NULL || run->graph->ar < batch->count)
-        return QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "%lu tokens at once, behind %u in the cache:"
-                               " there the largest graph takes %u (qnnrt_llm_cache_info.at_once);"
-                               " qnnrt_llm_decode() makes several steps",
-                               (unsigned long)batch->count, (unsigned)cache->cells.used,
-                               run != NULL ? (unsigned)run->graph->ar : 0u);
+        return qnnrt_llm__hint(&cache->error,
+                               QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "%lu tokens at once after %u"
+                                               " in the cache, expected at most %u",
+                                               (unsigned long)batch->count,
+                                               (unsigned)cache->cells.used,
+                                               run != NULL ? (unsigned)run->graph->ar : 0u),
+                               "Pass at most qnnrt_llm_cache_info.at_once tokens, or call"
+                               " qnnrt_llm_decode().");
     return qnnrt_llm__step_run(cache, run, 0, (uint32_t)batch->count,
                                batch->parents != NULL ? cache->parents : NULL);
 }
 
-/* Logits of the rows that the batch wants, to where it wants them. */
+/* Copy the wanted logits of a chunk into the batch's buffers. */
 QNNRT_LLM__HOT
 static qnnrt_result qnnrt_llm__step_give(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch,
                                          size_t first, uint32_t count, size_t *given)
@@ -6059,6 +6105,7 @@ static qnnrt_result qnnrt_llm__step_give(qnnrt_llm_cache *cache, const qnnrt_llm
     return QNNRT_OK;
 }
 
+/* Compute and keep a batch, in chunks. */
 static qnnrt_result qnnrt_llm__step_decode(qnnrt_llm_cache *cache, const qnnrt_llm_batch *batch)
 {
     qnnrt_llm__cells *cells = &cache->cells;
@@ -6068,18 +6115,18 @@ static qnnrt_result qnnrt_llm__step_decode(qnnrt_llm_cache *cache, const qnnrt_l
     if (result != QNNRT_OK) return result;
     if (batch->count > cells->count - cells->used)
         return QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "the context is full: %u of %u cells are in"
-                               " use, and the batch has %lu tokens", (unsigned)cells->used,
+                               " use, the batch has %lu tokens", (unsigned)cells->used,
                                (unsigned)cells->count, (unsigned long)batch->count);
     qnnrt_llm__step_forget(cache);
     for (done = 0; done < batch->count; done += count) {
-        /* Cells of this batch must stay where they are, to be taken back after a failure. */
+        /* Cells of this batch must not move, so that a failure can free them again. */
         qnnrt_llm__run *run = done == 0 ? qnnrt_llm__step_graph(cache, batch->count)
                                         : qnnrt_llm__step_choose(cache, batch->count - done,
                                                                  cells->end);
         result = QNNRT_OK;
         if (run == NULL || (batch->parents != NULL && run->graph->ar < batch->count)) {
-            result = QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "no graph takes %lu tokens behind %u"
-                                     " others", (unsigned long)(batch->count - done),
+            result = QNNRT_LLM__FAIL(cache, QNNRT_E_LIMIT, "no graph takes %lu tokens after %u"
+                                     " in the cache", (unsigned long)(batch->count - done),
                                      (unsigned)cells->used);
             break;
         }
@@ -6096,7 +6143,7 @@ static qnnrt_result qnnrt_llm__step_decode(qnnrt_llm_cache *cache, const qnnrt_l
         if (result != QNNRT_OK) break;
         for (i = 0; i < count; ++i) cache->added[added++] = cache->places[i];
     }
-    /* All or nothing: cells of earlier chunks are given back. */
+    /* All or nothing: free the cells of earlier chunks. */
     if (result != QNNRT_OK) {
         while (added > 0) qnnrt_llm__cells_unset(cells, cache->added[--added]);
         if (cache->session->stepped == cache) cache->session->stepped = NULL;
@@ -6106,12 +6153,12 @@ static qnnrt_result qnnrt_llm__step_decode(qnnrt_llm_cache *cache, const qnnrt_l
 
 /* =====================================================================================
    KEYS                                                                           >>keys
-   Logits of any type as integers of the same order, and the largest of them.
+   Converts logits of any type to integers with the same order, and finds the largest.
    Needs: >>config     Knows nothing of: models, caches, probabilities
    ===================================================================================== */
 
-/* A key is an integer that is larger where the logit is larger, the same when it is equal, and
-   below all others for a NaN. Most work is done on keys, so that few logits become numbers. */
+/* A key is an integer that is larger for a larger logit, equal for an equal one, and the lowest for
+   a NaN. Most work is done on keys, so that few logits have to become numbers. */
 
 typedef enum qnnrt_llm__keys_kind {
     QNNRT_LLM__KEYS_CODE8,
@@ -6123,18 +6170,19 @@ typedef enum qnnrt_llm__keys_kind {
 typedef struct qnnrt_llm__keys_form {
     qnnrt_llm__keys_kind kind;
     uint32_t bytes;
-    uint32_t flip;          /* codes: the sign bit is turned over, to compare as the kernel does */
-    uint32_t infinity;      /* FLOAT16: its bits, 0x7C00, or 0x7F80 of bfloat16 */
+    uint32_t flip;          /* codes: the sign bit, inverted before comparing */
+    uint32_t infinity;      /* FLOAT16: its bits, 0x7C00, or 0x7F80 for bfloat16 */
     int32_t  lowest, highest;   /* keys of numbers, infinities included */
     int32_t  bias;          /* codes: code = key + bias */
 } qnnrt_llm__keys_form;
 
 enum {
-    QNNRT_LLM__KEYS_BLOCK = 256,         /* keys whose maximum is found at a time */
+    QNNRT_LLM__KEYS_BLOCK = 256,         /* keys per search for a maximum */
     QNNRT_LLM__KEYS_NONE  = -0x7FFFFFFF - 1   /* the key of a NaN */
 };
 
-/* 0 when there is no such form. Integers without an encoding have the same order as codes. */
+/* Find the form of a type. Return 0 if it has none. Integers without an encoding compare as
+   codes. */
 QNNRT_LLM__HOT
 static int qnnrt_llm__keys_form_of(qnnrt_dtype dtype, qnnrt_llm__keys_form *form)
 {
@@ -6173,8 +6221,8 @@ static int qnnrt_llm__keys_form_of(qnnrt_dtype dtype, qnnrt_llm__keys_form *form
     }
 }
 
-/* Sign and magnitude to two's complement, so that both zeros are 0; NaNs below all. Without
-   branches, for compilers to make vectors of it. */
+/* Convert sign and magnitude to two's complement, so that both zeros are 0 and NaNs are lowest.
+   Without branches, so that compilers can vectorize it. */
 static int16_t qnnrt_llm__keys_of16(uint16_t bits, uint16_t infinity)
 {
     const uint16_t size = (uint16_t)(bits & 0x7FFF);
@@ -6193,6 +6241,7 @@ static int32_t qnnrt_llm__keys_of32(uint32_t bits)
     return (int32_t)((key & ~nan) | (nan & 0x80000000u));
 }
 
+/* Return the key of one logit. */
 static int32_t qnnrt_llm__keys_of(const qnnrt_llm__keys_form *form, const unsigned char *codes,
                                      uint32_t index)
 {
@@ -6213,9 +6262,9 @@ static int32_t qnnrt_llm__keys_of(const qnnrt_llm__keys_form *form, const unsign
     }
 }
 
-/* The largest key of a whole block, one function per kind. The numbers of turns are constant and
-   the types as narrow as can be, results included, for compilers to make vectors of all of it:
-   gcc -O2 does so on no other terms, clang widens what is returned wider. */
+/* Return the largest key of a whole block, with one function per kind. Compilers vectorize these
+   loops because the number of turns is constant and all types, results included, are as narrow as
+   possible: gcc -O2 requires that, and clang widens everything if the result is wider. */
 static unsigned char qnnrt_llm__keys_code8(const unsigned char *at, unsigned char flip)
 {
     unsigned char most = 0;
@@ -6266,6 +6315,7 @@ static int32_t qnnrt_llm__keys_float32(const unsigned char *at)
     return most;
 }
 
+/* Return the largest key of a block of any kind. */
 static int32_t qnnrt_llm__keys_block(const qnnrt_llm__keys_form *form, const unsigned char *at)
 {
     int32_t most;
@@ -6282,8 +6332,8 @@ static int32_t qnnrt_llm__keys_block(const qnnrt_llm__keys_form *form, const uns
     }
 }
 
-/* Go on with the search for the largest key: *key and *index change when [begin, end) has a larger
-   one. Only the block that has it is looked at twice. */
+/* Continue the search for the largest key in [begin, end): change *key and *index if it has a
+   larger one. Only the block that holds it is read twice. */
 QNNRT_LLM__HOT
 static void qnnrt_llm__keys_scan(const qnnrt_llm__keys_form *form, const unsigned char *codes,
                                    uint32_t begin, uint32_t end, int32_t *key, uint32_t *index)
@@ -6302,7 +6352,7 @@ static void qnnrt_llm__keys_scan(const qnnrt_llm__keys_form *form, const unsigne
     }
     while (begin < end) {
         int32_t most;
-        if (end - begin < size) begin = end - size;   /* the last one overlaps */
+        if (end - begin < size) begin = end - size;   /* the last block overlaps */
         most = qnnrt_llm__keys_block(form, codes + (size_t)begin * form->bytes);
         if (most > *key) {
             *key = most;
@@ -6324,8 +6374,8 @@ static void qnnrt_llm__keys_scan(const qnnrt_llm__keys_form *form, const unsigne
     *index = block;
 }
 
-/* The index of the largest logit, the lowest of equals. A NaN is never it; UINT32_MAX when there is
-   nothing else, or no order in this type. */
+/* Return the index of the largest logit, the lowest of equals, ignoring NaNs; UINT32_MAX if there
+   is none, or if the type has no form. */
 QNNRT_LLM__HOT
 static uint32_t qnnrt_llm__keys_argmax(const void *codes, qnnrt_dtype dtype, uint32_t count)
 {
@@ -6339,22 +6389,22 @@ static uint32_t qnnrt_llm__keys_argmax(const void *codes, qnnrt_dtype dtype, uin
 
 /* =====================================================================================
    SAMPLING                                                                     >>sample
-   From logits to a token, in integers.
+   Draws tokens from logits, in integers.
    Needs: >>config >>math >>keys     Knows nothing of: models, caches
    ===================================================================================== */
 
 /* ---- levels and steps ----
 
-   A level is a logit as a number: of codes (code + offset), which counts in scales, of floats the
-   float itself. Both are exact. How far a token lies below the best one, divided by the
-   temperature, is counted in steps of 2^-20, cut towards 0: from there on all is done in integers.
-   Nothing is drawn that lies 23 or more below: it would be once in 10^10 draws.
+   A level is a logit as a number: for codes (code + offset), in units of the scale, for floats the
+   float itself. Both are exact. The distance of a token from the best one, divided by the
+   temperature, is counted in steps of 2^-20 and cut towards 0. Everything after that is computed in
+   integers. A token 23 or more below the best one is never drawn; its probability is below 10^-10.
 
-   No sum has a product in it that is not exact (see >>math): all machines count the same steps. */
+   Every product in a sum is exact (see >>math), so all machines count the same steps. */
 
 enum {
-    QNNRT_LLM__SAMPLE_STEPS = 23 << 20,    /* so many and more: never drawn */
-    QNNRT_LLM__SAMPLE_BINS  = 23 << 4      /* by the upper bits of the steps */
+    QNNRT_LLM__SAMPLE_STEPS = 23 << 20,    /* tokens with so many steps are never drawn */
+    QNNRT_LLM__SAMPLE_BINS  = 23 << 4      /* values of the upper bits of steps */
 };
 
 typedef struct qnnrt_llm__sample_one {
@@ -6362,9 +6412,9 @@ typedef struct qnnrt_llm__sample_one {
 } qnnrt_llm__sample_one;
 
 typedef struct qnnrt_llm__sample_recent {
-    uint32_t token, times;      /* times: among the recent ones */
-    int      nan;               /* its logit is none ... */
-    double   level;             /* ... after the penalty: both while a token is being drawn */
+    uint32_t token, times;      /* times: occurrences among the recent tokens */
+    int      nan;               /* 1: its logit is a NaN; else ... */
+    double   level;             /* ... after the penalty. Both are set while drawing */
 } qnnrt_llm__sample_recent;
 
 struct qnnrt_llm_sampler {
@@ -6372,25 +6422,25 @@ struct qnnrt_llm_sampler {
     qnnrt_llm__keys_form form;
     uint32_t vocabulary;
     double   offset;            /* level = key + offset, of codes */
-    double   unit;              /* steps of one level; 0: greedy */
+    double   unit;              /* steps per level; 0: greedy */
     uint32_t top_k;             /* 0: all */
-    uint64_t top_p, min_p;      /* in 2^-32; 0: without */
+    uint64_t top_p, min_p;      /* in 2^-32; 0: off */
     double   penalty, inverse;  /* inverse: 1 / penalty */
     uint64_t seed, state;
 
-    /* With a penalty: the last tokens, oldest at next when full; each of them once, in order. */
+    /* With a penalty: the last tokens, the oldest at `next` if full; and each once, sorted. */
     uint32_t *ring;
     uint32_t  room, held, next, distinct;
     qnnrt_llm__sample_recent *recent;
 
     /* Unless greedy. */
-    qnnrt_llm__sample_one *ones;           /* [vocabulary] those that may be drawn, by token */
+    qnnrt_llm__sample_one *ones;           /* [vocabulary] the candidates, by token */
     uint64_t bins[QNNRT_LLM__SAMPLE_BINS];
-    uint64_t high[QNNRT_LLM__SAMPLE_BINS]; /* e ^ -steps by bits 16 and up, in 2^-32 */
-    uint64_t middle[256], low[256];        /* by bits 8 to 15, and 0 to 7, in 2^-31 */
+    uint64_t high[QNNRT_LLM__SAMPLE_BINS]; /* e ^ -steps for bits 16 and up, in 2^-32 */
+    uint64_t middle[256], low[256];        /* for bits 8 to 15 and bits 0 to 7, in 2^-31 */
 };
 
-/* Of a key that is no NaN's. */
+/* Return the level of a key that is not a NaN's. */
 static double qnnrt_llm__sample_level(const qnnrt_llm_sampler *s, int32_t key)
 {
     const uint32_t size = (uint32_t)(key < 0 ? -key : key);
@@ -6398,7 +6448,7 @@ static double qnnrt_llm__sample_level(const qnnrt_llm_sampler *s, int32_t key)
     if (s->form.kind == QNNRT_LLM__KEYS_CODE8 || s->form.kind == QNNRT_LLM__KEYS_CODE16)
         return (double)key + s->offset;
     if (s->form.kind == QNNRT_LLM__KEYS_FLOAT16 && s->form.infinity == 0x7C00) {
-        /* Half to float: the exponent's bias grows by 112; what has none is a multiple of 2^-24. */
+        /* Half to float: add 112 to the exponent; subnormals are multiples of 2^-24. */
         if (size < 0x400) {
             level = (double)size / 16777216.0;
         } else {
@@ -6416,6 +6466,7 @@ static double qnnrt_llm__sample_level(const qnnrt_llm_sampler *s, int32_t key)
     return key < 0 ? -level : level;
 }
 
+/* Return the steps from the best level down to a level. */
 static uint32_t qnnrt_llm__sample_steps(const qnnrt_llm_sampler *s, double top, double level)
 {
     const uint32_t most = QNNRT_LLM__SAMPLE_STEPS;
@@ -6425,7 +6476,7 @@ static uint32_t qnnrt_llm__sample_steps(const qnnrt_llm_sampler *s, double top, 
     return steps < (double)most ? (uint32_t)steps : most;
 }
 
-/* The lowest key that can be drawn beside this top; all above it can be. */
+/* Find the lowest key that can be drawn if `top` is the best level. */
 static int32_t qnnrt_llm__sample_bound(const qnnrt_llm_sampler *s, double top)
 {
     int64_t low = s->form.lowest, high = (int64_t)s->form.highest + 1;
@@ -6440,7 +6491,7 @@ static int32_t qnnrt_llm__sample_bound(const qnnrt_llm_sampler *s, double top)
     return (int32_t)low;
 }
 
-/* e ^ -steps in 2^-32, at most 2^32. */
+/* Return e ^ -steps in 2^-32, at most 2^32. */
 static uint64_t qnnrt_llm__sample_weight(const qnnrt_llm_sampler *s, uint32_t steps)
 {
     const uint64_t half = (uint64_t)1 << 30;
@@ -6450,7 +6501,7 @@ static uint64_t qnnrt_llm__sample_weight(const qnnrt_llm_sampler *s, uint32_t st
 
 /* ---- choosing ---- */
 
-/* The next of Steele, Lea and Flood's SplitMix64: every seed is a good one. */
+/* Return the next number of SplitMix64 (Steele, Lea and Flood), which works with every seed. */
 static uint64_t qnnrt_llm__sample_random(uint64_t *state)
 {
     uint64_t z = *state += 0x9E3779B97F4A7C15u;
@@ -6459,7 +6510,7 @@ static uint64_t qnnrt_llm__sample_random(uint64_t *state)
     return z ^ (z >> 31);
 }
 
-/* The upper half of a * b. */
+/* Return the upper half of a * b. */
 static uint64_t qnnrt_llm__sample_times(uint64_t a, uint64_t b)
 {
     const uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
@@ -6468,16 +6519,17 @@ static uint64_t qnnrt_llm__sample_times(uint64_t a, uint64_t b)
     return a1 * b1 + (middle >> 32) + (other >> 32);
 }
 
+/* Return the sum of the weights of all candidates. */
 static uint64_t qnnrt_llm__sample_sum(const qnnrt_llm_sampler *s, uint32_t count)
 {
-    uint64_t sum = 0;      /* below 2^63, as there are fewer than 2^31 of at most 2^32 */
+    uint64_t sum = 0;      /* below 2^63: fewer than 2^31 weights of at most 2^32 */
     for (uint32_t i = 0; i < count; ++i) sum += qnnrt_llm__sample_weight(s, s->ones[i].steps);
     return sum;
 }
 
-/* Keep the fewest best of the candidates whose weights add up to `want` or more, the lower token of
-   equals first; not weighted: the best `want` of them. Where the cut lies is found by the upper
-   bits of the steps first, then among those that share them by the next, and once more. */
+/* Keep the fewest best candidates whose weights add up to `want` or more, of equals the lower token
+   first; without `weighted` keep the best `want` candidates. Find the cut by the upper bits of the
+   steps, then by the middle bits, then by the lower bits. */
 static uint32_t qnnrt_llm__sample_best(qnnrt_llm_sampler *s, uint32_t count, int weighted,
                                        uint64_t want)
 {
@@ -6508,8 +6560,8 @@ static uint32_t qnnrt_llm__sample_best(qnnrt_llm_sampler *s, uint32_t count, int
     return kept;
 }
 
-/* What the penalty makes of the recent tokens' logits. Dividing by the inverse rather than
-   multiplying leaves no product for a compiler to fuse with what follows. */
+/* Apply the penalty to the levels of recent tokens. It divides by the inverse instead of
+   multiplying, so that a compiler has no product to fuse with a sum. */
 static void qnnrt_llm__sample_penalize(qnnrt_llm_sampler *s, const unsigned char *codes)
 {
     for (uint32_t i = 0; i < s->distinct; ++i) {
@@ -6522,7 +6574,7 @@ static void qnnrt_llm__sample_penalize(qnnrt_llm_sampler *s, const unsigned char
     }
 }
 
-/* The best token and its level, -1: all are NaN. */
+/* Find the best token and its level. Return -1 if all logits are NaN. */
 static int64_t qnnrt_llm__sample_top(const qnnrt_llm_sampler *s, const unsigned char *codes,
                                      double *top)
 {
@@ -6549,7 +6601,7 @@ static int64_t qnnrt_llm__sample_top(const qnnrt_llm_sampler *s, const unsigned 
     return best;
 }
 
-/* Add the tokens of [begin, end) that can be drawn to the candidates, and count all. */
+/* Add the tokens of [begin, end) that can be drawn to the candidates. Return the new count. */
 static uint32_t qnnrt_llm__sample_collect(qnnrt_llm_sampler *s, const unsigned char *codes,
                                           uint32_t begin, uint32_t end, int32_t bound, double top,
                                           uint32_t count)
@@ -6563,6 +6615,7 @@ static uint32_t qnnrt_llm__sample_collect(qnnrt_llm_sampler *s, const unsigned c
     return count;
 }
 
+/* Draw a token. */
 static int32_t qnnrt_llm__sample_draw(qnnrt_llm_sampler *s, const unsigned char *codes)
 {
     double top = 0;
@@ -6607,12 +6660,12 @@ static int32_t qnnrt_llm__sample_draw(qnnrt_llm_sampler *s, const unsigned char 
         if (at < weight) return (int32_t)s->ones[i].token;
         at -= weight;
     }
-    return (int32_t)best;      /* not reached: `at` is below the sum */
+    return (int32_t)best;      /* unreachable: `at` is below the sum */
 }
 
 /* ---- recent tokens ---- */
 
-/* Where a token is among the distinct ones, or would be. */
+/* Return the index of a token among the distinct recent ones, or where it would be. */
 static uint32_t qnnrt_llm__sample_find(const qnnrt_llm_sampler *s, uint32_t token)
 {
     uint32_t low = 0, high = s->distinct;
@@ -6624,6 +6677,7 @@ static uint32_t qnnrt_llm__sample_find(const qnnrt_llm_sampler *s, uint32_t toke
     return low;
 }
 
+/* Add a recent token; if the ring is full, forget the oldest. */
 static void qnnrt_llm__sample_remember(qnnrt_llm_sampler *s, uint32_t token)
 {
     qnnrt_llm__sample_recent *recent;
@@ -6649,13 +6703,14 @@ static void qnnrt_llm__sample_remember(qnnrt_llm_sampler *s, uint32_t token)
     ++recent->times;
 }
 
+/* Go back to the seed, and forget recent tokens. */
 static void qnnrt_llm__sample_reset(qnnrt_llm_sampler *s)
 {
     s->state = s->seed;
     s->held = s->next = s->distinct = 0;
 }
 
-/* ---- making one ---- */
+/* ---- making a sampler ---- */
 
 static void qnnrt_llm__sample_free(qnnrt_llm_sampler *s)
 {
@@ -6668,7 +6723,7 @@ static void qnnrt_llm__sample_free(qnnrt_llm_sampler *s)
     qnnrt_llm__free(&hooks, s);
 }
 
-/* Whether a sampler can be made of this; a comparison with a NaN is false. */
+/* Check a descriptor. The conditions refuse a NaN too. */
 static qnnrt_result qnnrt_llm__sample_check(const qnnrt_llm_sampler_desc *desc, qnnrt_error *err)
 {
     const struct { const char *name, *range; float value, high; } fields[] = {
@@ -6682,10 +6737,11 @@ static qnnrt_result qnnrt_llm__sample_check(const qnnrt_llm_sampler_desc *desc, 
             return qnnrt_llm__fail(err, QNNRT_E_ARG, "%s is %g, expected %s", fields[i].name,
                                    (double)fields[i].value, fields[i].range);
     if ((desc->hooks.alloc == NULL) != (desc->hooks.free == NULL))
-        return qnnrt_llm__fail(err, QNNRT_E_ARG, "hooks: alloc and free are given both or none");
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "hooks: expected both alloc and free, or neither");
     return QNNRT_OK;
 }
 
+/* Take type, encoding and vocabulary of the logits. */
 static qnnrt_result qnnrt_llm__sample_take_logits(qnnrt_llm_sampler *s,
                                                   const qnnrt_tensor_info *logits, double *scale,
                                                   qnnrt_error *err)
@@ -6694,35 +6750,37 @@ static qnnrt_result qnnrt_llm__sample_take_logits(qnnrt_llm_sampler *s,
     const qnnrt_quant *quant = &logits->quant;
     *scale = 1.0;
     if (logits->rank == 0 || logits->dims == NULL || logits->dims[logits->rank - 1] == 0)
-        return qnnrt_llm__fail(err, QNNRT_E_ARG, "tensor \"%s\" has no dimension for a vocabulary",
-                               name);
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "tensor \"%s\" lacks a dimension for the"
+                               " vocabulary", name);
     s->vocabulary = logits->dims[logits->rank - 1];
     if (s->vocabulary > 0x7FFFFFFFu)
-        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": a vocabulary of %u is"
-                               " more than tokens can number", name, s->vocabulary);
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": vocabulary %u, expected at"
+                               " most 2147483647", name, s->vocabulary);
     if (!qnnrt_llm__keys_form_of(logits->dtype, &s->form))
-        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": there is no sampling of "
-                               "logits as %s", name, qnnrt_dtype_name(logits->dtype));
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": cannot sample from logits"
+                               " of type %s", name, qnnrt_dtype_name(logits->dtype));
     if (s->form.kind == QNNRT_LLM__KEYS_FLOAT16 || s->form.kind == QNNRT_LLM__KEYS_FLOAT32)
         return QNNRT_OK;
     if (quant->encoding != QNNRT_ENCODING_PER_TENSOR)
-        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": logits as %s need one"
-                               " scale and offset", name, qnnrt_dtype_name(logits->dtype));
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": expected an encoding with"
+                               " one scale for logits of type %s", name,
+                               qnnrt_dtype_name(logits->dtype));
     if (quant->bitwidth != 0 && quant->bitwidth != s->form.bytes * 8)
-        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": there is no sampling of "
-                               "logits that use %u bits of %u", name, quant->bitwidth,
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": cannot sample from logits"
+                               " with %u bits of %u", name, quant->bitwidth,
                                s->form.bytes * 8);
     if (!(quant->scale > 0 && quant->scale <= 3.4e38f))
-        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": the scale of its logits"
-                               " is %g, expected a number above 0", name, (double)quant->scale);
+        return qnnrt_llm__fail(err, QNNRT_E_UNSUPPORTED, "tensor \"%s\": scale %g, expected a"
+                               " number above 0", name, (double)quant->scale);
     *scale = (double)quant->scale;
     s->offset = (double)s->form.bias + (double)quant->offset;
     return QNNRT_OK;
 }
 
-/* The nearest multiple of 1 / one, a power of two. */
+/* Return x in units of 1 / one, a power of two, rounded to nearest. */
 static uint64_t qnnrt_llm__sample_fixed(double x, double one) { return (uint64_t)(x * one + 0.5); }
 
+/* Make a sampler. */
 static qnnrt_result qnnrt_llm__sample_make(const qnnrt_tensor_info *logits,
                                            const qnnrt_llm_sampler_desc *desc,
                                            qnnrt_llm_sampler **out, qnnrt_error *err)
@@ -6802,13 +6860,13 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_open(qnnrt *model, const qnnrt_llm_desc *de
         desc->masked != desc->masked)
         return qnnrt_llm__fail(err, QNNRT_E_ARG,
                                "qnnrt_llm_open: desc has a count without a list, one of alloc and"
-                               " free, or a mask that adds more than 0");
+                               " free, or a mask above 0");
     if (desc->rope.theta == 0 &&
         (desc->rope.scaling != QNNRT_LLM_ROPE_PLAIN || desc->rope.factor != 0 ||
          desc->rope.low_frequency != 0 || desc->rope.high_frequency != 0 ||
          desc->rope.original_context != 0))
-        return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_open: desc.rope has no theta: the rest"
-                               " of it would be of no effect");
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_open: desc.rope has no theta, but other"
+                               " values");
     return qnnrt_llm__roles_open(model, desc, out, err);
 }
 
@@ -6853,8 +6911,8 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_session_create(qnnrt_llm *const *models, si
         return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_session_create: out is NULL");
     *out = NULL;
     if (models == NULL || model_count == 0 || model_count > 1024)
-        return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_session_create: a session has 1 to 1024"
-                               " models");
+        return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_session_create: models is NULL, or"
+                               " model_count is not 1 to 1024");
     for (i = 0; i < model_count; ++i)
         if (models[i] == NULL)
             return qnnrt_llm__fail(err, QNNRT_E_ARG, "qnnrt_llm_session_create: model %lu is NULL",
@@ -6909,7 +6967,7 @@ QNNRT_LLM_API const qnnrt_error *qnnrt_llm_error(const qnnrt_llm_cache *cache)
 
 /* ---- step ---- */
 
-/* Time of the host is what a call takes, less what it spends in qnnrt_exec(). */
+/* Measure the host's time: that of a call, less the time inside qnnrt_exec(). */
 static uint64_t qnnrt_llm__public_begin(qnnrt_llm_session *session)
 {
     if (session->desc.clock_ns == NULL) return 0;
@@ -6963,7 +7021,7 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_accept(qnnrt_llm_cache *cache, const uint32
     return result;
 }
 
-/* The row of the last step that token `row` of the batch was in, or -1. */
+/* Return the row of the last step that holds token `row` of the batch, or -1. */
 QNNRT_LLM__HOT
 static int64_t qnnrt_llm__public_row(qnnrt_llm_cache *cache, size_t row)
 {
@@ -6971,15 +7029,17 @@ static int64_t qnnrt_llm__public_row(qnnrt_llm_cache *cache, size_t row)
     if (cache == NULL) return -1;
     session = cache->session;
     if (session->stepped != cache) {
-        QNNRT_LLM__FAIL(cache, QNNRT_E_STATE, "no logits: the last step of the session was not one"
-                        " of this cache, or it failed");
+        QNNRT_LLM__FAIL(cache, QNNRT_E_STATE, "no logits: the last step of the session failed, or"
+                        " was of another cache");
         return -1;
     }
     if (row < session->stepped_first || row - session->stepped_first >= session->stepped_count) {
-        QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "no logits of token %lu: of the last batch those of %lu"
-                        " to %lu are here; batch.wanted gives others", (unsigned long)row,
+        QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "no logits of token %lu, expected %lu to %lu, the last"
+                        " chunk of the batch", (unsigned long)row,
                         (unsigned long)session->stepped_first,
                         (unsigned long)(session->stepped_first + session->stepped_count - 1));
+        qnnrt_llm__hint(&cache->error, QNNRT_E_ARG, "Set batch.wanted to get logits of other"
+                        " tokens.");
         return -1;
     }
     return (int64_t)(row - session->stepped_first);
@@ -7036,18 +7096,19 @@ QNNRT_LLM_API qnnrt_llm_cache_info qnnrt_llm_cache_get_info(const qnnrt_llm_cach
     return info;
 }
 
-/* What was computed for the cache as it was cannot be accepted any more. */
+/* Note that a cache changes. */
 static void qnnrt_llm__public_change(qnnrt_llm_cache *cache)
 {
     qnnrt_llm__step_forget(cache);
 }
 
+/* Check the number of a sequence. */
 static qnnrt_result qnnrt_llm__public_sequence(qnnrt_llm_cache *cache, int sequence, int lowest)
 {
     if (cache == NULL) return QNNRT_E_ARG;
     if (sequence < lowest || sequence >= QNNRT_LLM_SEQUENCES)
-        return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "sequence %d: a cache has 0 to %d", sequence,
-                               QNNRT_LLM_SEQUENCES - 1);
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "sequence %d, expected %d to %d", sequence,
+                               lowest, QNNRT_LLM_SEQUENCES - 1);
     return QNNRT_OK;
 }
 
@@ -7088,22 +7149,25 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_sequence_keep(qnnrt_llm_cache *cache, int s
     return QNNRT_OK;
 }
 
-/* A model that is told positions stores keys turned by them: other positions would need other
-   keys. */
+/* Return 1 for a model that takes positions: it stores keys rotated by them, so that other
+   positions would need other keys. */
 static int qnnrt_llm__public_turned(const qnnrt_llm_cache *cache)
 {
     const qnnrt_llm__slots *in = cache->part->llm->graphs[0].inputs;
     return in[QNNRT_LLM_ROLE_POSITIONS].count + in[QNNRT_LLM_ROLE_ROPE_COS].count > 0;
 }
 
+/* Finish a change of positions. */
 static qnnrt_result qnnrt_llm__public_moved(qnnrt_llm_cache *cache, qnnrt_result result)
 {
     if (result == QNNRT_E_UNSUPPORTED)
-        return QNNRT_LLM__FAIL(cache, result, "positions cannot be changed: keys are stored turned"
-                               " by them (RoPE), as %s; remove those cells and compute their tokens"
-                               " again", qnnrt_dtype_name(cache->part->llm->info.cache_dtype));
+        return qnnrt_llm__hint(
+            &cache->error, QNNRT_LLM__FAIL(cache, result, "cannot change positions: keys are stored"
+                                           " rotated by them (RoPE), as %s",
+                                           qnnrt_dtype_name(cache->part->llm->info.cache_dtype)),
+            "Remove those cells and compute their tokens again.");
     if (result != QNNRT_OK)
-        return QNNRT_LLM__FAIL(cache, result, "a text has at most %lu positions here (desc.positions"
+        return QNNRT_LLM__FAIL(cache, result, "a position would be at or above %lu (desc.positions"
                                " of the session)", (unsigned long)cache->session->desc.positions);
     qnnrt_llm__public_change(cache);
     return QNNRT_OK;
@@ -7140,11 +7204,11 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_cache_copy(qnnrt_llm_cache *to, const qnnrt
     int32_t last;
     if (to == NULL || from == NULL) return QNNRT_E_ARG;
     if (to->part->llm != from->part->llm)
-        return QNNRT_LLM__FAIL(to, QNNRT_E_ARG, "the cache to be copied is one of another model");
+        return QNNRT_LLM__FAIL(to, QNNRT_E_ARG, "cannot copy a cache of another model");
     last = qnnrt_llm__step_last(&from->cells, ~(uint64_t)0);
     if (last >= 0 && (uint32_t)last >= to->session->desc.positions)
-        return QNNRT_LLM__FAIL(to, QNNRT_E_LIMIT, "the cache to be copied has position %ld; a text"
-                               " has at most %lu here (desc.positions of the session)", (long)last,
+        return QNNRT_LLM__FAIL(to, QNNRT_E_LIMIT, "the other cache has position %ld, expected below"
+                               " %lu (desc.positions of the session)", (long)last,
                                (unsigned long)to->session->desc.positions);
     qnnrt_llm__public_change(to);
     return qnnrt_llm__state_copy(&to->cells, &to->store, &from->cells, &from->store, &to->error);
@@ -7165,8 +7229,8 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_state_save(qnnrt_llm_cache *cache, void *da
     if (cache == NULL) return QNNRT_E_ARG;
     needed = qnnrt_llm__state_bytes(&cache->cells, &cache->store);
     if (data == NULL || capacity < needed)
-        return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "the state takes %lu bytes, and there is room"
-                               " for %lu", (unsigned long)needed,
+        return QNNRT_LLM__FAIL(cache, QNNRT_E_ARG, "the state takes %lu bytes, but capacity is"
+                               " %lu", (unsigned long)needed,
                                (unsigned long)(data != NULL ? capacity : 0));
     qnnrt_llm__state_save(&cache->cells, &cache->store, cache->part->llm->info.fingerprint, data);
     if (bytes != NULL) *bytes = needed;
