@@ -8,6 +8,8 @@
 #include "test.h"
 #include "heap.h"
 #include <math.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 static qnnrt_error err;                  /* of the last call that takes one */
@@ -296,6 +298,49 @@ TEST(parameters_arrive_as_given)
         CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_OK);
         CHECK(traced(scalars[i].line) != 0);
         CHECK(traced("node Op_0 Op") != 0);
+        CHECK_EQ(qnnrt_close(built), QNNRT_OK);
+        CHECK(close_backend());
+    }
+}
+
+/* Two shards whose cut has one scale on one side and one scale per channel on the other, all equal: the shards
+   are not joined, and the text has both encodings. */
+TEST(per_axis_against_per_tensor_is_not_joined)
+{
+    static const float scales[4] = { 0.5f, 0.5f, 0.5f, 0.5f };
+    int axis;                              /* bit i: the cut on side i has an encoding per axis */
+    for (axis = 0; axis < 4; ++axis) {
+        const int joined = axis == 0 || axis == 3;
+        const qnnrt_pipeline *pipeline = NULL;
+        qnnrt_builder *b;
+        qnnrt *built;
+        int i;
+        open_backend("", 0);
+        b = builder_of(NULL);
+        for (i = 0; i < 2; ++i) {
+            qnnrt_tensor_desc cut = tensor_desc("cut", i == 0 ? QNNRT_TENSOR_OUTPUT : QNNRT_TENSOR_INPUT);
+            qnnrt_tensor tensor, other;
+            cut.dtype = QNNRT_DTYPE_S8Q;
+            cut.quant.encoding = axis >> i & 1 ? QNNRT_ENCODING_PER_AXIS : QNNRT_ENCODING_PER_TENSOR;
+            cut.quant.scale = 0.5f;
+            if (axis >> i & 1) {
+                cut.quant.count = 4;
+                cut.quant.scales = scales;
+            }
+            qnnrt_builder_context(b, NULL);
+            add_graph(b, "decode");
+            tensor = qnnrt_builder_tensor(b, &cut);
+            other = add_tensor(b, i == 0 ? "x" : "y", i == 0 ? QNNRT_TENSOR_INPUT : QNNRT_TENSOR_OUTPUT);
+            add_node(b, NULL, "Relu", i == 0 ? other : tensor, QNNRT_NO_TENSOR, i == 0 ? tensor : other);
+        }
+        CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_pipeline_find(built, "decode", &pipeline, &err), joined ? QNNRT_OK : QNNRT_E_MISMATCH);
+        CHECK_EQ(pipeline != NULL, joined);
+        if (!joined) {
+            CHECK_STR(err.text, "\"cut\"");
+            CHECK_STR(err.text, "scale 0.5");
+            CHECK_STR(err.text, "4 scales");
+        }
         CHECK_EQ(qnnrt_close(built), QNNRT_OK);
         CHECK(close_backend());
     }
@@ -798,6 +843,32 @@ TEST(limits_hold)
         add_right(b, which == 1 ? "graph" : "g");
         CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_E_LIMIT);
         CHECK_STR(err.text, words[which]);
+        CHECK(close_backend());
+    }
+}
+
+/* A graph with x, h and y: three tensors to record; of the model, the graph with x and y. */
+TEST(exactly_the_limits_are_built)
+{
+    uint32_t contexts, i;
+    for (contexts = 1; contexts <= 3; ++contexts) {
+        qnnrt_builder_desc desc;
+        qnnrt_builder *b;
+        qnnrt *built;
+        memset(&desc, 0, sizeof(desc));
+        desc.limits.tensors = 3 * contexts;
+        desc.limits.files = contexts;
+        desc.limits.name_bytes = 9;              /* "context 0" */
+        open_backend("", 0);
+        b = builder_of(&desc);
+        for (i = 0; i < contexts; ++i) {
+            qnnrt_builder_context(b, NULL);
+            add_right(b, "g");
+        }
+        if (qnnrt_builder_finish(b, &built, &err) != QNNRT_OK) printf("%s\n", err.text);
+        CHECK(built != NULL);
+        if (built != NULL) CHECK_EQ(qnnrt_get_info(built)->context_count, contexts);
+        CHECK_EQ(qnnrt_close(built), QNNRT_OK);
         CHECK(close_backend());
     }
 }
@@ -1351,6 +1422,53 @@ TEST(saving_leaves_nothing_half_done)
     CHECK(close_backend());
 }
 
+/* A write that ends early, as on a full disk: the file that was there stays whole, and nothing else is left. */
+TEST(saving_to_a_full_disk_keeps_the_old_file)
+{
+    static const char old[] = "the old file";
+    const char *folder = test_tmpdir();
+    struct rlimit most, before;
+    char path[1200], *data;
+    qnnrt_builder *b;
+    qnnrt *built;
+    qnnrt_result result;
+    DIR *dir;
+    struct dirent *entry;
+    size_t length, files = 0;
+    rlim_t room;
+    open_backend("", 0);
+    b = builder_of(NULL);
+    add_right(b, "g");
+    CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_OK);
+    snprintf(path, sizeof(path), "%s/out.bin", folder);
+    CHECK(test_write_file(path, old, sizeof(old)));
+    CHECK_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+    for (room = 0; room <= 40; room += 40) {
+        void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+        fflush(stdout);
+        most = before;
+        most.rlim_cur = room;
+        if (setrlimit(RLIMIT_FSIZE, &most) != 0) abort();
+        result = qnnrt_save(built, 0, path, &err);
+        if (setrlimit(RLIMIT_FSIZE, &before) != 0) abort();
+        signal(SIGXFSZ, handler);
+        CHECK_EQ(result, QNNRT_E_IO);
+        CHECK_STR(err.text, path);
+        CHECK_STR(err.text, strerror(EFBIG));
+        CHECK_STR(err.hint, "has room");
+    }
+    data = (char *)test_read_file(path, &length);
+    CHECK(length == sizeof(old) && memcmp(data, old, sizeof(old)) == 0);
+    free(data);
+    dir = opendir(folder);
+    while ((entry = readdir(dir)) != NULL) files += entry->d_name[0] != '.';
+    closedir(dir);
+    CHECK_EQ(files, 1);
+    CHECK_EQ(qnnrt_save(built, 0, path, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_close(built), QNNRT_OK);
+    CHECK(close_backend());
+}
+
 /* The CPU library reads what outputs were last bound to: no binary is asked for unless all were. */
 TEST(saving_on_the_cpu_runs_each_graph_first)
 {
@@ -1626,6 +1744,7 @@ TEST_MAIN("compose")
     RUN(order_is_kept_where_it_can_be);
     RUN(several_contexts_are_wired_as_shards);
     RUN(parameters_arrive_as_given);
+    RUN(per_axis_against_per_tensor_is_not_joined);
     RUN(encodings_arrive_as_given);
     RUN(mistakes_are_refused_in_words);
     RUN(an_output_must_be_written);
@@ -1633,6 +1752,7 @@ TEST_MAIN("compose")
     RUN(a_spent_builder_says_so);
     RUN(null_arguments_are_refused);
     RUN(limits_hold);
+    RUN(exactly_the_limits_are_built);
     RUN(supports_asks_and_adds_nothing);
     RUN(a_refused_node_stops_the_build);
     RUN(what_crashes_is_not_asked);
@@ -1645,6 +1765,7 @@ TEST_MAIN("compose")
     RUN(a_backend_that_cannot_build_is_unsupported);
     RUN(finalize_tells_the_real_cause);
     RUN(saving_leaves_nothing_half_done);
+    RUN(saving_to_a_full_disk_keeps_the_old_file);
     RUN(the_system_library_is_the_one_that_was_named);
     RUN(saving_on_the_cpu_runs_each_graph_first);
     RUN(containers_become_graphs);
