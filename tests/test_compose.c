@@ -216,6 +216,118 @@ TEST(order_is_kept_where_it_can_be)
     CHECK(close_backend());
 }
 
+TEST(nodes_without_a_name_get_a_free_one)
+{
+    qnnrt_builder *b;
+    qnnrt_tensor x, h, y;
+    qnnrt_tensor ends[3];
+    qnnrt_node_desc node;
+    qnnrt *built;
+    open_backend("", 0);
+    b = builder_of(NULL);
+    add_graph(b, "g");
+    x = add_tensor(b, "x", QNNRT_TENSOR_INPUT);
+    h = add_tensor(b, "h", QNNRT_TENSOR_INNER);
+    y = add_tensor(b, "y", QNNRT_TENSOR_OUTPUT);
+    add_node(b, "Relu_1", "Relu", x, QNNRT_NO_TENSOR, h);
+    ends[0] = ends[2] = h;
+    ends[1] = QNNRT_NO_TENSOR;
+    memset(&node, 0, sizeof(node));
+    node.type = "Relu";
+    node.inputs = ends;
+    node.input_count = 3;
+    node.outputs = &y;
+    node.output_count = 1;
+    CHECK_EQ(qnnrt_builder_supports(b, &node, &err), QNNRT_OK);
+    qnnrt_builder_node(b, &node);
+    CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_OK);
+    CHECK(traced("node Relu_1 Relu\n") != 0 && traced("node Relu_2 Relu\n") != 0);
+    CHECK_EQ(qnnrt_close(built), QNNRT_OK);
+    CHECK(close_backend());
+}
+
+/* Computed by libQnnRef.so: w = code * scale of the row * multiplier of its block of 16. */
+TEST(weights_by_blocks_compute_what_they_say)
+{
+    static const float scales[2] = { 0.5f, 0.25f };
+    static const uint8_t multipliers[4] = { 1, 2, 3, 15 };
+    signed char codes[2][32];
+    uint16_t x[32];
+    const uint16_t *y;
+    qnnrt_backend_desc backend_desc;
+    qnnrt_backend *ref = NULL;
+    qnnrt_graph_desc graph;
+    qnnrt_tensor_desc t;
+    qnnrt_blocks blocks;
+    qnnrt_builder *b;
+    qnnrt_tensor in, w, out;
+    qnnrt *built = NULL;
+    qnnrt_run *run = NULL;
+    size_t bytes = 0, i, k;
+    memset(&backend_desc, 0, sizeof(backend_desc));
+    memset(&graph, 0, sizeof(graph));
+    memset(&blocks, 0, sizeof(blocks));
+    backend_desc.path = TEST_REF_LIB;
+    CHECK_EQ(qnnrt_backend_open(&backend_desc, &ref, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_builder_create(ref, NULL, &b, &err), QNNRT_OK);
+    graph.name = "g";
+    qnnrt_builder_graph(b, &graph);
+    memset(&t, 0, sizeof(t));
+    t.name = "x";
+    t.kind = QNNRT_TENSOR_INPUT;
+    t.dtype = QNNRT_DTYPE_U16Q;
+    t.rank = 2;
+    t.dims[0] = 1;
+    t.dims[1] = 32;
+    t.quant.encoding = QNNRT_ENCODING_PER_TENSOR;
+    t.quant.scale = 1.0f;
+    t.quant.offset = -32768;
+    in = qnnrt_builder_tensor(b, &t);
+    t.name = "y";
+    t.kind = QNNRT_TENSOR_OUTPUT;
+    t.dims[1] = 2;
+    t.quant.scale = 0.25f;
+    out = qnnrt_builder_tensor(b, &t);
+    blocks.form = QNNRT_BLOCK_EXPANSION;
+    blocks.block_axis = 1;
+    blocks.block = 16;
+    blocks.scales = scales;
+    blocks.multipliers = multipliers;
+    memset(&t, 0, sizeof(t));
+    t.name = "w";
+    t.kind = QNNRT_TENSOR_STATIC;
+    t.dtype = QNNRT_DTYPE_S8Q;
+    t.rank = 2;
+    t.dims[0] = 2;
+    t.dims[1] = 32;
+    t.blocks = &blocks;
+    t.data = codes;
+    t.bytes = sizeof(codes);
+    for (i = 0; i < 2; ++i)
+        for (k = 0; k < 32; ++k) codes[i][k] = (signed char)((int)((i * 5 + k * 3) % 15) - 7);
+    w = qnnrt_builder_tensor(b, &t);
+    memset(&blocks, 0, sizeof(blocks));                 /* copied */
+    add_node(b, "fc", "FullyConnected", in, w, out);
+    if (qnnrt_builder_finish(b, &built, &err) != QNNRT_OK) printf("%s\n", err.text);
+    CHECK(built != NULL);
+    if (built == NULL) return;
+    CHECK_EQ(qnnrt_prepare(built, "g", &run, &err), QNNRT_OK);
+    for (k = 0; k < 32; ++k) x[k] = (uint16_t)(32768 + (int)(k % 7) - 3);
+    CHECK_EQ(qnnrt_bind(run, "x", x, sizeof(x)), QNNRT_OK);
+    CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+    y = (const uint16_t *)qnnrt_data(run, "y", &bytes);
+    CHECK_EQ(bytes, 4);
+    for (i = 0; i < 2; ++i) {
+        double sum = 0;
+        for (k = 0; k < 32; ++k)
+            sum += ((double)x[k] - 32768) * codes[i][k] * scales[i] * multipliers[i * 2 + k / 16];
+        CHECK_EQ(y[i], 32768 + (long)(sum * 4));
+    }
+    qnnrt_run_destroy(run);
+    CHECK_EQ(qnnrt_close(built), QNNRT_OK);
+    CHECK_EQ(qnnrt_backend_close(ref), QNNRT_OK);
+}
+
 TEST(several_contexts_are_wired_as_shards)
 {
     qnnrt_builder *b;
@@ -485,6 +597,9 @@ BLOCKED(blocks_form, k.form = (qnnrt_block_form)3)
 BLOCKED(blocks_wide, t.dtype = QNNRT_DTYPE_S16Q; t.bytes = 16)
 BLOCKED(blocks_axis, k.axis = 2)
 BLOCKED(blocks_block_axis, k.block_axis = 0)
+BLOCKED(blocks_axis_negative, k.axis = -1)
+BLOCKED(blocks_block_axis_negative, k.block_axis = -1)
+BLOCKED(blocks_block_axis_behind, k.block_axis = 2)
 BLOCKED(blocks_zero, k.block = 0)
 BLOCKED(blocks_divide, k.block = 3)
 BLOCKED(blocks_no_scales, k.scales = NULL)
@@ -563,8 +678,22 @@ static void null_inputs(qnnrt_builder *b)
     node.output_count = 1;
     qnnrt_builder_node(b, &node);
 }
+static void many_outputs(qnnrt_builder *b) { outputs(b, (const qnnrt_tensor *)&heap, 1000001); }
+static void many_inputs(qnnrt_builder *b)
+{
+    qnnrt_node_desc node;
+    memset(&node, 0, sizeof(node));
+    node.name = "n";
+    node.type = "Op";
+    node.inputs = (const qnnrt_tensor *)&heap;
+    node.input_count = 1000001;
+    node.outputs = &h_;
+    node.output_count = 1;
+    qnnrt_builder_node(b, &node);
+}
 static void null_params(qnnrt_builder *b) { with_param(b, NULL, 1); }
 static void unnamed_param(qnnrt_builder *b) { qnnrt_param_desc p; memset(&p, 0, sizeof(p)); with_param(b, &p, 1); }
+static void empty_param(qnnrt_builder *b) { qnnrt_param_desc p; memset(&p, 0, sizeof(p)); p.name = ""; with_param(b, &p, 1); }
 static void two_params(qnnrt_builder *b)
 {
     qnnrt_param_desc p[2];
@@ -588,6 +717,11 @@ static void u32_negative(qnnrt_builder *b) { scalar(b, QNNRT_DTYPE_U32, -1); }
 static void u32_fraction(qnnrt_builder *b) { scalar(b, QNNRT_DTYPE_U32, 1.5); }
 static void u32_large(qnnrt_builder *b) { scalar(b, QNNRT_DTYPE_U32, 4294967296.0); }
 static void i32_large(qnnrt_builder *b) { scalar(b, QNNRT_DTYPE_I32, 2147483648.0); }
+static void i32_fraction(qnnrt_builder *b) { scalar(b, QNNRT_DTYPE_I32, -0.5); }
+static void f64_nan(qnnrt_builder *b) { scalar(b, QNNRT_DTYPE_F64, NAN); }
+static void bool_half(qnnrt_builder *b) { scalar(b, QNNRT_DTYPE_BOOL8, 0.5); }
+static void packed_scalar(qnnrt_builder *b) { scalar(b, QNNRT_DTYPE_U4, 1); }
+static void unknown_scalar(qnnrt_builder *b) { scalar(b, (qnnrt_dtype)0x999, 1); }
 static void i8_small(qnnrt_builder *b) { scalar(b, QNNRT_DTYPE_I8, -129); }
 static void u64_large(qnnrt_builder *b) { scalar(b, QNNRT_DTYPE_U64, 18446744073709551616.0); }
 static void bool_2(qnnrt_builder *b) { scalar(b, QNNRT_DTYPE_BOOL8, 2); }
@@ -619,6 +753,22 @@ static void cycle(qnnrt_builder *b)
     add_node(b, "two", "Op", h_, l, y_);
     add_node(b, "three", "Op", y_, l, k);
 }
+static void long_cycle(qnnrt_builder *b)
+{
+    qnnrt_tensor from = add_tensor(b, "t0", QNNRT_TENSOR_INNER), to;
+    const qnnrt_tensor first = from;
+    char name[24];
+    int i;
+    for (i = 1; i <= 20; ++i, from = to) {
+        snprintf(name, sizeof(name), "t%d", i);
+        to = i == 20 ? first : add_tensor(b, name, QNNRT_TENSOR_INNER);
+        snprintf(name, sizeof(name), "n%d", i);
+        add_node(b, name, "Op", from, x_, to);
+    }
+    add_node(b, "last", "Op", first, x_, y_);
+}
+static void dlc_empty(qnnrt_builder *b) { qnnrt_builder_dlc(b, "", NULL); }
+static void dlc_binary(qnnrt_builder *b) { qnnrt_builder_dlc(b, "tests/data/ctx/qairt2.51/mlp_u8/forward_0.bin", NULL); }
 static void dlc_null(qnnrt_builder *b) { qnnrt_builder_dlc(b, NULL, NULL); }
 static void dlc_absent(qnnrt_builder *b) { qnnrt_builder_dlc(b, "/no/such.dlc", NULL); }
 static void dlc_folder(qnnrt_builder *b) { qnnrt_builder_dlc(b, "/", NULL); }
@@ -635,7 +785,8 @@ static const struct mistake { const char *what; void (*make)(qnnrt_builder *); q
     M(scale_nan, ARG, "scale"), M(scale_infinite, ARG, "scale"), M(bitwidth_9, ARG, "bitwidth"), M(axis_behind, ARG, "axis is outside"),
     M(axis_negative, ARG, "axis is outside"), M(axis_count, ARG, "number of scales"), M(axis_no_scales, ARG, "missing"),
     M(axis_scale_negative, ARG, "a scale of the axis"), M(blocks_and_quant, ARG, "both quant and blocks"), M(blocks_form, ARG, "blocks.form"),
-    M(blocks_wide, ARG, "one per byte"), M(blocks_axis, ARG, "blocks.axis"), M(blocks_block_axis, ARG, "blocks.block_axis"), M(blocks_zero, ARG, "does not divide"),
+    M(blocks_wide, ARG, "one per byte"), M(blocks_axis, ARG, "blocks.axis"), M(blocks_block_axis, ARG, "blocks.block_axis"), M(blocks_axis_negative, ARG, "blocks.axis"),
+    M(blocks_block_axis_negative, ARG, "blocks.block_axis"), M(blocks_block_axis_behind, ARG, "blocks.block_axis"), M(blocks_zero, ARG, "does not divide"),
     M(blocks_divide, ARG, "does not divide"), M(blocks_no_scales, ARG, "blocks.scales"), M(blocks_scale, ARG, "not positive"),
     M(blocks_no_multipliers, ARG, "blocks.multipliers"), M(blocks_multiplier_0, ARG, "1 to 15"), M(blocks_multiplier_16, ARG, "1 to 15"),
     M(blocks_plain_multipliers, ARG, "EXPANSION"), M(blocks_of_floats, ARG, "no encoding"),
@@ -651,9 +802,11 @@ static const struct mistake { const char *what; void (*make)(qnnrt_builder *); q
     M(written_twice, ARG, "\"h\"", "written twice", "\"m\""), M(no_outputs, ARG, "no output"), M(null_outputs, ARG, "outputs is NULL"),
     M(one_output_twice, ARG, "\"h\"", "written twice"), M(null_inputs, ARG, "inputs is NULL"), M(null_params, ARG, "params is NULL"),
     M(unnamed_param, ARG, "parameter 0 has no name"), M(two_params, ARG, "two parameters are named \"p\""),
-    M(many_params, LIMIT, "1,000 parameters", "counts of the descriptor"), M(long_param, LIMIT, "a parameter has a name of 1025 bytes", "limits.name_bytes"),
+    M(empty_param, ARG, "parameter 0 has no name"),
+    M(many_outputs, LIMIT, "1,000,000"), M(many_inputs, LIMIT, "1,000,000"), M(many_params, LIMIT, "1,000 parameters", "counts of the descriptor"), M(long_param, LIMIT, "a parameter has a name of 1025 bytes", "limits.name_bytes"),
     M(u32_negative, ARG, "node \"n\"", "\"p\"", "-1 is "), M(u32_fraction, ARG, "1.5", "uint32"), M(u32_large, ARG, "uint32"),
-    M(i32_large, ARG, "int32"), M(i8_small, ARG, "int8"), M(u64_large, ARG, "uint64"), M(bool_2, ARG, "bool8"), M(f32_large, ARG, "float32"),
+    M(i32_large, ARG, "int32"), M(i8_small, ARG, "int8"), M(i32_fraction, ARG, "-0.5", "int32"), M(f64_nan, ARG, "float64"),
+    M(bool_half, ARG, "0.5", "bool8"), M(packed_scalar, ARG, "uint4"), M(unknown_scalar, ARG, "unknown"), M(u64_large, ARG, "uint64"), M(bool_2, ARG, "bool8"), M(f32_large, ARG, "float32"),
     M(f32_nan, ARG, "float32"), M(untyped_scalar, ARG, "undefined"), M(half_scalar, ARG, "float16"), M(param_both, ARG, "both data and a tensor"),
     M(param_rank_alone, ARG, "rank 1 and no data"), M(param_input, ARG, "\"x\"", "not STATIC"), M(param_foreign, ARG, "parameter \"p\"", "tensor of this graph (handle 77)"),
     M(param_rank_9, ARG, "node \"n\" (Op): tensor", "\"n/p\"", "rank 9"),
@@ -662,6 +815,7 @@ static const struct mistake { const char *what; void (*make)(qnnrt_builder *); q
     M(param_taken, ARG, "node \"n\" (Op): two tensors", "two tensors are named \"n/p\""), M(nothing, ARG, "graph \"g\"", "no nodes"),
     M(h_unwritten, ARG, "input 1", "\"h\"", "node \"n\" (Op): no node writes"), M(itself, ARG, "cycle", "\"n\" -> \"n\""),
     M(cycle, ARG, "\"one\" -> \"two\"", "\"two\" -> \"three\"", "\"three\" -> \"one\""),
+    M(long_cycle, ARG, "cycle", "\"n2\" -> \"n3\"", "(4 more) -> "), M(dlc_empty, ARG, "NULL or empty"), M(dlc_binary, FORMAT, "a context binary"),
     M(dlc_null, ARG, "NULL or empty"), M(dlc_absent, IO, "/no/such.dlc"), M(dlc_folder, IO, "folder"), M(dlc_other, FORMAT, ".dlc", "ELF")
 #undef M
 };
@@ -940,6 +1094,106 @@ TEST(a_refused_node_stops_the_build)
 }
 
 /* What makes the CPU's or the HTP's library crash is answered by us. */
+/* Of many tensors and parameters the text has the first few. */
+TEST(a_refused_node_is_described_in_short)
+{
+    static const uint32_t list[1] = { 3 };
+    static const char *const knobs[] = { "", "name=" };        /* a provider without a name: the library's path */
+    size_t which, i;
+    for (which = 0; which < 2; ++which) {
+        qnnrt_param_desc params[9];
+        qnnrt_tensor in[7], out[5];
+        qnnrt_node_desc node;
+        char name[9][8];
+        qnnrt_builder *b;
+        open_backend(knobs[which], 0);
+        b = builder_of(NULL);
+        add_graph(b, "g");
+        memset(&node, 0, sizeof(node));
+        memset(params, 0, sizeof(params));
+        for (i = 0; i < 7; ++i) {
+            snprintf(name[0], sizeof(name[0]), "x%u", (unsigned)i);
+            in[i] = i == 1 ? QNNRT_NO_TENSOR : add_tensor(b, name[0], QNNRT_TENSOR_INPUT);
+        }
+        for (i = 0; i < 5; ++i) {
+            snprintf(name[0], sizeof(name[0]), "y%u", (unsigned)i);
+            out[i] = add_tensor(b, name[0], QNNRT_TENSOR_OUTPUT);
+        }
+        for (i = 0; i < 9; ++i) {
+            snprintf(name[i], sizeof(name[i]), "p%u", (unsigned)i);
+            params[i].name = name[i];
+            params[i].dtype = QNNRT_DTYPE_U32;
+            params[i].data = i % 2 ? list : NULL;
+            params[i].rank = params[i].dims[0] = i % 2;
+        }
+        node.type = "Refused";
+        node.name = "bad";
+        node.inputs = in;
+        node.input_count = 7;
+        node.outputs = out;
+        node.output_count = 5;
+        node.params = params;
+        node.param_count = 9;
+        CHECK_EQ(qnnrt_builder_supports(b, &node, &err), QNNRT_E_UNSUPPORTED);
+        CHECK_STR(err.text, which == 0 ? "FAKE_QTI" : "libQnnFake.so");
+        CHECK_STR(err.text, "of \"x0\" float32[4], \"bad/no input 1\" none, \"x2\"");
+        CHECK_STR(err.text, "\"x5\" float32[4], ...");
+        CHECK_STR(err.text, "to \"y0\" float32[4], \"y1\"");
+        CHECK_STR(err.text, "with p0 (uint32), p1 (uint32 tensor), p2 (uint32)");
+        CHECK_STR(err.text, "p7");
+        CHECK(strstr(err.text, "x6") == NULL && strstr(err.text, "y4") == NULL && strstr(err.text, "p8") == NULL);
+        qnnrt_builder_destroy(b);
+        CHECK(close_backend());
+    }
+}
+
+/* The CPU library reads the first split index without looking at what it is. */
+TEST(a_split_that_crashes_is_not_asked)
+{
+    static const uint32_t one[1] = { 1 }, zero[1] = { 0 };
+    static const struct { qnnrt_dtype dtype; const uint32_t *data; const char *package; int right; } cases[] = {
+        { QNNRT_DTYPE_U32, one, NULL, 1 },  { QNNRT_DTYPE_U32, zero, NULL, 0 }, { QNNRT_DTYPE_I32, one, NULL, 0 },
+        { QNNRT_DTYPE_U32, NULL, NULL, 0 }, { QNNRT_DTYPE_U32, zero, "qti.aisw", 0 }, { QNNRT_DTYPE_U32, zero, "my.package", 1 }
+    };
+    size_t i, inputs;
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+        for (inputs = 0; inputs < 2; ++inputs) {
+            const int right = cases[i].right && (inputs == 1 || cases[i].package != NULL);
+            qnnrt_param_desc params[2];
+            qnnrt_node_desc node;
+            qnnrt_tensor in, out;
+            qnnrt_builder *b;
+            open_backend("id=3", 0);
+            b = builder_of(NULL);
+            add_graph(b, "g");
+            in = add_tensor(b, "x", QNNRT_TENSOR_INPUT);
+            out = add_tensor(b, "y", QNNRT_TENSOR_OUTPUT);
+            memset(&node, 0, sizeof(node));
+            memset(params, 0, sizeof(params));
+            params[0].name = "axis";
+            params[0].dtype = QNNRT_DTYPE_U32;
+            params[1].name = "split_index";
+            params[1].dtype = cases[i].dtype;
+            params[1].data = cases[i].data;
+            params[1].rank = params[1].dims[0] = cases[i].data != NULL;
+            node.type = "Split";
+            node.package = cases[i].package;
+            node.inputs = &in;
+            node.input_count = inputs;
+            node.outputs = &out;
+            node.output_count = 1;
+            node.params = params;
+            node.param_count = 2;
+            CHECK_EQ(qnnrt_builder_supports(b, &node, &err), right ? QNNRT_OK : QNNRT_E_UNSUPPORTED);
+            CHECK_EQ(traced("Validate") != 0, right);
+            if (!cases[i].right) CHECK_STR(err.text, "\"split_index\"");
+            else if (!right) CHECK_STR(err.text, "with these types");
+            qnnrt_builder_destroy(b);
+            CHECK(close_backend());
+        }
+    }
+}
+
 TEST(what_crashes_is_not_asked)
 {
     static const uint32_t ok[1] = { 1 }, zero[1] = { 0 };
@@ -1143,6 +1397,7 @@ TEST(a_device_of_its_own_where_one_is_needed)
         { "", 57, 57, 0, NULL, 57 },
         { "", 57, 69, 0, "options of device 0:0,45,45,0\n", 69 },
         { "", 57, 0, 73, "options of device 0:0,39,39,0 0:1,0,0,49\n", 57 },
+        { "", 0, 0, 99, "options of device 0:1,0,0,63\n", 0 },       /* a generation whose chips are not known */
         { "backendapi=5.43", 57, 0, 73, "options of device 0:0,39,39,0 0:1,0,49,0\n", 57 },
         { "backendapi=5.49", 57, 0, 73, "options of device 0:0,39,39,0 0:1,0,49,0\n", 57 },
         { "id=3", 0, 57, 75, NULL, 0 },
@@ -1422,6 +1677,58 @@ TEST(saving_leaves_nothing_half_done)
     CHECK(close_backend());
 }
 
+/* The name of the file aside is taken when another process with this number left one. */
+TEST(saving_steps_aside_for_a_file_that_is_there)
+{
+    static char far[6000];
+    const char *folder = test_tmpdir();
+    char path[1200], left[1300], *data;
+    qnnrt_builder *b;
+    qnnrt *built;
+    size_t length;
+    open_backend("", 0);
+    b = builder_of(NULL);
+    add_right(b, "g");
+    CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_OK);
+    snprintf(path, sizeof(path), "%s/out.bin", folder);
+    snprintf(left, sizeof(left), "%s.%ld-0.part", path, (long)getpid());
+    CHECK(test_write_file(left, "left", 4));
+    CHECK_EQ(qnnrt_save(built, 0, path, &err), QNNRT_OK);
+    data = (char *)test_read_file(left, &length);
+    CHECK(length == 4 && memcmp(data, "left", 4) == 0);
+    free(data);
+    data = (char *)test_read_file(path, &length);
+    CHECK(length > 10 && memcmp(data, "FAKEQNN 1\n", 10) == 0);
+    free(data);
+    memset(far, 'a', sizeof(far) - 1);
+    CHECK_EQ(qnnrt_save(built, 0, far, &err), QNNRT_E_IO);
+    CHECK_STR(err.text, strerror(ENAMETOOLONG));
+    CHECK_EQ(qnnrt_close(built), QNNRT_OK);
+    CHECK(close_backend());
+}
+
+/* An optional input cannot be run here, so its graph is not run before it is saved. */
+TEST(saving_on_the_cpu_skips_what_cannot_run)
+{
+    qnnrt_builder *b;
+    qnnrt *built;
+    qnnrt_tensor x, y, maybe;
+    size_t bytes = 0;
+    open_backend("id=3", 0);
+    b = builder_of(NULL);
+    add_graph(b, "g");
+    x = add_tensor(b, "x", QNNRT_TENSOR_INPUT);
+    maybe = add_tensor(b, "maybe", QNNRT_TENSOR_OPTIONAL_INPUT);
+    y = add_tensor(b, "y", QNNRT_TENSOR_OUTPUT);
+    add_node(b, "n", "Op", x, maybe, y);
+    CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_save_memory(built, 0, NULL, 0, &bytes, &err), QNNRT_OK);
+    CHECK(bytes > 0 && err.text[0] == '\0');
+    CHECK(traced("graphExecute") == 0);
+    CHECK_EQ(qnnrt_close(built), QNNRT_OK);
+    CHECK(close_backend());
+}
+
 /* A write that ends early, as on a full disk: the file that was there stays whole, and nothing else is left. */
 TEST(saving_to_a_full_disk_keeps_the_old_file)
 {
@@ -1602,6 +1909,8 @@ TEST(bad_containers_are_refused_in_words)
         { "sysapi=1.2", "PK\3\4FAKEDLC a", NULL, QNNRT_E_UNSUPPORTED, "interface 1.2" },
         { "sysapi=1.8", "PK\3\4FAKEDLC a", NULL, QNNRT_E_UNSUPPORTED, "interface 1.8" },
         { "null=systemDlcFree", "PK\3\4FAKEDLC a", NULL, QNNRT_E_UNSUPPORTED, "cannot compose" },
+        { "null=systemDlcComposeGraphs", "PK\3\4FAKEDLC a", NULL, QNNRT_E_UNSUPPORTED, "cannot compose" },
+        { "null=systemDlcCreateFromFile", "PK\3\4FAKEDLC a", NULL, QNNRT_E_UNSUPPORTED, "cannot compose" },
         { "zero=systemDlcCreateFromFile", "PK\3\4FAKEDLC a", NULL, QNNRT_E_FORMAT, "without a handle" },
         { "zero=systemDlcComposeGraphs", "PK\3\4FAKEDLC a", NULL, QNNRT_E_FORMAT, "1 graphs created, but 0 described" },
         { "fail=systemDlcCreateFromFile:0x7531", "PK\3\4FAKEDLC a", NULL, QNNRT_E_FORMAT, "0x7531" },
@@ -1742,6 +2051,8 @@ TEST_MAIN("compose")
 {
     RUN(a_built_model_runs_is_saved_and_opens);
     RUN(order_is_kept_where_it_can_be);
+    RUN(nodes_without_a_name_get_a_free_one);
+    RUN(weights_by_blocks_compute_what_they_say);
     RUN(several_contexts_are_wired_as_shards);
     RUN(parameters_arrive_as_given);
     RUN(per_axis_against_per_tensor_is_not_joined);
@@ -1755,6 +2066,8 @@ TEST_MAIN("compose")
     RUN(exactly_the_limits_are_built);
     RUN(supports_asks_and_adds_nothing);
     RUN(a_refused_node_stops_the_build);
+    RUN(a_refused_node_is_described_in_short);
+    RUN(a_split_that_crashes_is_not_asked);
     RUN(what_crashes_is_not_asked);
     RUN(weights_that_crash_a_matmul_are_not_asked_for);
     RUN(options_go_to_the_htp);
@@ -1765,6 +2078,8 @@ TEST_MAIN("compose")
     RUN(a_backend_that_cannot_build_is_unsupported);
     RUN(finalize_tells_the_real_cause);
     RUN(saving_leaves_nothing_half_done);
+    RUN(saving_steps_aside_for_a_file_that_is_there);
+    RUN(saving_on_the_cpu_skips_what_cannot_run);
     RUN(saving_to_a_full_disk_keeps_the_old_file);
     RUN(the_system_library_is_the_one_that_was_named);
     RUN(saving_on_the_cpu_runs_each_graph_first);

@@ -746,7 +746,7 @@ QNNRT_API qnnrt_result qnnrt_save(qnnrt *model, size_t context, const char *path
     why = result == QNNRT_OK ? qnnrt__save_file(path, data, size) : NULL;
     qnnrt__mem_free(&model->hooks, data);
     if (why == NULL) return result;
-    return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_IO, "cannot write %s: %s", path, why),
+    return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_IO, "cannot write %.1000s: %s", path, why),
                        "Choose a folder that exists, has room, and is writable.");
 }
 
