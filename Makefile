@@ -393,6 +393,11 @@ oom:
 help-tests:
 	@sed -n '/^# test  /,$$p' tests/index
 
+.PHONY: api
+## api: what became of the public functions of 0.1
+api:
+	@$(PYTHON) tests/test_api.py
+
 .PHONY: vendor
 ## vendor: write the vendor's codes, log lines and names into qnnrt.h, from tools/vendor/vendor.txt
 vendor:

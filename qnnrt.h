@@ -1,4 +1,4 @@
-/* qnnrt.h - v0.1.0 - open a folder of Qualcomm QNN context binaries and run it; C99, no SDK
+/* qnnrt.h - v0.2.0 - open a folder of Qualcomm QNN context binaries and run it; C99, no SDK
 
    In one C or C++ file:                        Everywhere else:
        #define QNNRT_IMPLEMENTATION                 #include "qnnrt.h"
@@ -170,8 +170,8 @@
            qnnrt_mem_create(plan, NULL, &mem, &err);
            qnnrt_run_create(mem, 0, &prefill_run, &err);
            qnnrt_run_create(mem, 1, &decode_run, &err);
-           qnnrt_mem_buffer(mem, 0, &cache_offset, NULL);
-           qnnrt_bind_at(decode_run, key_in, mem, cache_offset + moved);   // moved: your bytes
+           cache = &qnnrt_mem_get_info(mem)->buffers[0];
+           qnnrt_bind_at(decode_run, key_in, mem, cache->offset + moved);  // moved: your bytes
        examples/02_prefill_decode.c is the whole program. desc.guard gives every tensor pages of its
        own with an inaccessible page after its last byte, so that an overrun by the caller or the
        backend faults at once; tensors are then aligned to their elements only.
@@ -264,7 +264,7 @@
 #include <stdint.h>
 
 #define QNNRT_VERSION_MAJOR 0
-#define QNNRT_VERSION_MINOR 1
+#define QNNRT_VERSION_MINOR 2
 #define QNNRT_VERSION_PATCH 0
 
 #ifndef QNNRT_API
@@ -355,7 +355,7 @@ QNNRT_API const qnnrt_explanation *qnnrt_explain_code(uint64_t vendor_code);
 QNNRT_API const qnnrt_explanation *qnnrt_explain(const char *text);
 QNNRT_API const qnnrt_explanation *qnnrt_explanation_get(size_t index);
 
-/* Version of the implementation that was linked, "0.1.0". */
+/* Return the version of the implementation that is linked, "0.2.0". */
 QNNRT_API const char *qnnrt_version(void);
 
 /* Return the length of the UTF-8 character at text, which ends with a NUL; 0 when it is not valid.
@@ -541,6 +541,17 @@ typedef enum qnnrt_vendor_enum {
 /* The vendor's name for a number, without what all of its enum begin with: "FLOAT_32", "APP_READ",
    "FLAT_BUFFER", "SCALE_OFFSET". NULL when the number is not known. */
 QNNRT_API const char *qnnrt_vendor_name(qnnrt_vendor_enum which, uint32_t value);
+
+/* Return 1 if two encodings are equal, bit for bit: equal codes then mean equal numbers. */
+QNNRT_API int qnnrt_quant_equal(const qnnrt_quant *a, const qnnrt_quant *b);
+
+/* Write dtype, dims and encoding of a tensor, as error texts have them:
+   "ufixed16[1,32,128] scale 0.00012 offset -32768".
+
+   text     receives the text, cut to room - 1 bytes; 256 bytes are enough up to 8 dimensions
+
+   Returns  text */
+QNNRT_API const char *qnnrt_tensor_text(const qnnrt_tensor_info *tensor, char *text, size_t room);
 
 /* ----------------------------------------------------------------------------------- backend -- */
 
@@ -1007,9 +1018,19 @@ QNNRT_API qnnrt_result qnnrt_mem_destroy(qnnrt_mem *mem);
 /* Reset all memory to what it was after qnnrt_mem_create(): a new conversation. NULL is fine. */
 QNNRT_API void qnnrt_mem_clear(qnnrt_mem *mem);
 
-/* A buffer of the plan: its bytes, and (offset may be NULL) where it begins for qnnrt_bind_at(). */
-QNNRT_API void *qnnrt_mem_buffer(const qnnrt_mem *mem, size_t buffer, uint64_t *offset,
-                                 uint64_t *bytes);
+typedef struct qnnrt_buffer_info {
+    void    *data;
+    uint64_t bytes;
+    uint64_t offset;                            /* where it begins, for qnnrt_bind_at() */
+} qnnrt_buffer_info;
+
+typedef struct qnnrt_mem_info {
+    size_t                   buffer_count;
+    const qnnrt_buffer_info *buffers;           /* those of the plan, in their order */
+} qnnrt_mem_info;
+
+/* Return the facts about a mem, NULL for NULL. Valid as long as the mem. */
+QNNRT_API const qnnrt_mem_info *qnnrt_mem_get_info(const qnnrt_mem *mem);
 
 /* -------------------------------------------------------------------------------------- run  -- */
 
@@ -1063,7 +1084,7 @@ QNNRT_API const qnnrt_error *qnnrt_run_error(const qnnrt_run *run);
 QNNRT_API qnnrt_result qnnrt_bind(qnnrt_run *run, const char *name, void *data, size_t bytes);
 QNNRT_API qnnrt_result qnnrt_bind_slot(qnnrt_run *run, qnnrt_slot slot, void *data, size_t bytes);
 
-/* Let a tensor live within a buffer, at `offset` of its mem (see qnnrt_mem_buffer): moving caches,
+/* Let a tensor live within a buffer, at `offset` of its mem (see qnnrt_buffer_info): moving caches,
    double buffers, sequences. The mem may be another than the run's own and must outlive the
    binding.
    Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (no such slot); QNNRT_E_ARG when the tensor would not lie
@@ -10134,6 +10155,8 @@ struct qnnrt_mem {
     void          *map;                /* pages of our own with guards, or NULL */
     size_t         map_bytes;
     uint64_t      *offsets;            /* [block] */
+    qnnrt_buffer_info *buffers;        /* [buffer] */
+    qnnrt_mem_info info;
     int           *busy;               /* [group] */
     uint32_t       users;              /* runs */
 };
@@ -10433,6 +10456,7 @@ static void qnnrt__place_free_mem(qnnrt_mem *mem)
     if (mem->map != NULL) qnnrt__os_pages_free(mem->map, mem->map_bytes);
     qnnrt__mem_free(&hooks, mem->owned);
     qnnrt__mem_free(&hooks, mem->offsets);
+    qnnrt__mem_free(&hooks, mem->buffers);
     qnnrt__mem_free(&hooks, mem->busy);
     qnnrt__mem_free(&hooks, mem);
 }
@@ -10557,6 +10581,19 @@ static void qnnrt__place_zero(qnnrt_mem *mem)
     }
 }
 
+/* Fill in the public view of a mem. */
+static void qnnrt__place_publish(qnnrt_mem *mem)
+{
+    size_t i;
+    for (i = 0; i < mem->plan->buffer_count; ++i) {
+        mem->buffers[i].data = mem->data + (size_t)mem->offsets[i];
+        mem->buffers[i].bytes = mem->plan->blocks[i].bytes;
+        mem->buffers[i].offset = mem->offsets[i];
+    }
+    mem->info.buffers = mem->buffers;
+    mem->info.buffer_count = mem->plan->buffer_count;
+}
+
 static qnnrt_result qnnrt__place_mem(qnnrt_plan *plan, const qnnrt_mem_desc *desc, qnnrt_mem **out,
                                      qnnrt_error *err)
 {
@@ -10567,9 +10604,11 @@ static qnnrt_result qnnrt__place_mem(qnnrt_plan *plan, const qnnrt_mem_desc *des
     mem->plan = plan;
     mem->offsets = (uint64_t *)qnnrt__mem_alloc(&mem->hooks, (uint64_t)plan->info.block_count *
                                                                  sizeof(*mem->offsets));
+    mem->buffers = (qnnrt_buffer_info *)qnnrt__mem_alloc(
+        &mem->hooks, (uint64_t)plan->buffer_count * sizeof(*mem->buffers));
     mem->busy = (int *)qnnrt__mem_alloc(&mem->hooks,
                                         ((uint64_t)plan->group_count + 1) * sizeof(*mem->busy));
-    if (mem->offsets == NULL || mem->busy == NULL)
+    if (mem->offsets == NULL || mem->buffers == NULL || mem->busy == NULL)
         result = qnnrt__fail_memory(err, "memory of a plan");
     else if (desc->guard) result = qnnrt__place_guard(mem, err);
     else result = qnnrt__place_arena(mem, desc, err);
@@ -10577,6 +10616,7 @@ static qnnrt_result qnnrt__place_mem(qnnrt_plan *plan, const qnnrt_mem_desc *des
         qnnrt__place_free_mem(mem);
         return result;
     }
+    qnnrt__place_publish(mem);
     qnnrt__place_zero(mem);
     qnnrt__os_count(&plan->users, 1);
     *out = mem;
@@ -10827,10 +10867,11 @@ static qnnrt__run_slot *qnnrt__run_find(const qnnrt_run *run, qnnrt_slot slot)
    a cache that moves costs one comparison. */
 static int qnnrt__run_in_buffer(qnnrt__run_slot *slot, const qnnrt_mem *mem, uint64_t offset)
 {
-    size_t count = mem->plan->buffer_count, i, at = slot->buffer < count ? slot->buffer : 0;
+    size_t count = mem->info.buffer_count, i, at = slot->buffer < count ? slot->buffer : 0;
     for (i = 0; i < count; ++i) {
-        uint64_t begin = mem->offsets[at], bytes = mem->plan->blocks[at].bytes;
-        if (offset >= begin && qnnrt__size_within(offset - begin, slot->bytes, bytes)) {
+        const qnnrt_buffer_info *buffer = &mem->buffers[at];
+        if (offset >= buffer->offset &&
+            qnnrt__size_within(offset - buffer->offset, slot->bytes, buffer->bytes)) {
             slot->buffer = at;
             return 1;
         }
@@ -11029,6 +11070,18 @@ QNNRT_API const char *qnnrt_result_text(qnnrt_result result)
 }
 
 QNNRT_API const char *qnnrt_dtype_name(qnnrt_dtype dtype) { return qnnrt__dtype_name(dtype); }
+
+QNNRT_API int qnnrt_quant_equal(const qnnrt_quant *a, const qnnrt_quant *b)
+{
+    return a != NULL && b != NULL && qnnrt__compare_quant(a, b);
+}
+
+QNNRT_API const char *qnnrt_tensor_text(const qnnrt_tensor_info *tensor, char *text, size_t room)
+{
+    if (text == NULL || room == 0) return "";
+    text[0] = '\0';
+    return tensor != NULL ? qnnrt__compare_text(tensor, text, room) : text;
+}
 
 QNNRT_API const char *qnnrt_vendor_name(qnnrt_vendor_enum which, uint32_t value)
 {
@@ -11343,13 +11396,9 @@ QNNRT_API void qnnrt_mem_clear(qnnrt_mem *mem)
     qnnrt__place_zero(mem);
 }
 
-QNNRT_API void *qnnrt_mem_buffer(const qnnrt_mem *mem, size_t buffer, uint64_t *offset,
-                                 uint64_t *bytes)
+QNNRT_API const qnnrt_mem_info *qnnrt_mem_get_info(const qnnrt_mem *mem)
 {
-    int there = mem != NULL && buffer < mem->plan->buffer_count;
-    if (offset != NULL) *offset = there ? mem->offsets[buffer] : 0;
-    if (bytes != NULL) *bytes = there ? mem->plan->blocks[buffer].bytes : 0;
-    return there ? mem->data + (size_t)mem->offsets[buffer] : NULL;
+    return mem != NULL ? &mem->info : NULL;
 }
 
 /* ---- run ---- */
@@ -12413,8 +12462,27 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
    LICENSE.
 
    HISTORY
-   next    Added: graphs are built in C (QNNRT_COMPOSE), from .dlc containers too, and saved;
+   0.2.0   Added: graphs are built in C (QNNRT_COMPOSE), from .dlc containers too, and saved;
            qnnrt_backend_register_ops(); qnnrt_run_profile() and desc.profile_level;
-           qnnrt_power_set().
+           qnnrt_power_set(); qnnrt_error.hint; qnnrt_quant_equal(), qnnrt_tensor_text(),
+           qnnrt_utf8_length(), qnnrt_file_read().
+           Changed: a slot of another pipeline is refused with QNNRT_E_ARG.
+           API: qnnrt_get_info(model) replaces qnnrt_contexts(), qnnrt_events(),
+           qnnrt_get_backend(), qnnrt_get_folder(), qnnrt_get_system_path(),
+           qnnrt_pipeline_count() and qnnrt_pipeline_get().
+           API: desc.backend_desc.path, .log_level, .soc_model, .unload and .hooks replace
+           desc.backend_path, .log_level, .soc_model, .unload and .hooks. With desc.backend they
+           are not used; they had to be zero.
+           API: qnnrt_write_f32(), qnnrt_read_f32(), qnnrt_write_i32() and qnnrt_read_i32() take a
+           slot and a first element, as their companions with _slot did, which are gone. For a name
+           give qnnrt_run_slot(run, name) and 0.
+           API: qnnrt_slot points to the description of the slot: slot->tensor instead of
+           info->slots[slot].tensor, &info->slots[i] instead of i. QNNRT_NO_SLOT is a null pointer.
+           Blocks of buffers in a plan have no slot; block i is buffer i.
+           API: qnnrt_mem_get_info(mem)->buffers[i] replaces qnnrt_mem_buffer().
+           API: qnnrt_run_destroy() and qnnrt_mem_clear() return nothing.
+           API: what helps is in qnnrt_error.hint and no longer the end of qnnrt_error.text.
+           API: qnnrt_run_profile_log() needs QNNRT_PROFILE_LOG and tools/qnnrt_profile_log.h.
+           `make api` lists the functions of 0.1 and what became of each.
    0.1.0   First version: open, wire, plan, bind and execute folders of context binaries.
    ------------------------------------------------------------------------------------------------ */

@@ -231,7 +231,8 @@ static void prepare(engine *e, qnnrt *target, qnnrt *draft)
         for (k = 0; k < CACHES; ++k) {
             cache *c = &e->caches[s][k];
             c->mem = e->mem;
-            c->data = (unsigned char *)qnnrt_mem_buffer(e->mem, (size_t)(s * CACHES + k), &c->offset, NULL);
+            c->data = (unsigned char *)qnnrt_mem_get_info(e->mem)->buffers[s * CACHES + k].data;
+            c->offset = qnnrt_mem_get_info(e->mem)->buffers[s * CACHES + k].offset;
             /* A masked cell still takes part with exp(-50): it must not hold a huge number. */
             memset(c->data, c->zero, (size_t)c->range * 2 * LAYERS);
         }

@@ -521,7 +521,7 @@ TEST(buffers_and_kept_inputs_keep_their_content)
     qnnrt_mem *mem;
     qnnrt_run *prefill, *decode;
     unsigned char *kv, *tokens;
-    uint64_t offset, bytes;
+    const qnnrt_buffer_info *held;
     qnnrt *model;
     int i, k;
     fake_begin("");
@@ -550,27 +550,27 @@ TEST(buffers_and_kept_inputs_keep_their_content)
     prefill = run_of(mem, 0);
     decode = run_of(mem, 1);
     CHECK(prefill != NULL && decode != NULL);
-    kv = (unsigned char *)qnnrt_mem_buffer(mem, 0, &offset, &bytes);
-    CHECK_EQ(bytes, 128);
-    CHECK_EQ(qnnrt_plan_get_info(plan)->blocks[0].offset, offset);
+    CHECK_EQ(qnnrt_mem_get_info(mem)->buffer_count, 2);
+    held = qnnrt_mem_get_info(mem)->buffers;
+    kv = (unsigned char *)held[0].data;
+    CHECK_EQ(held[0].bytes, 128);
+    CHECK_EQ(held[1].bytes, 333);
+    CHECK_EQ(qnnrt_plan_get_info(plan)->blocks[0].offset, held[0].offset);
     CHECK(kv == qnnrt_data(prefill, "k0_in", NULL));
     CHECK(kv == qnnrt_data(decode, "k0_in", NULL));
     CHECK_EQ(kv[0], 128);
-    CHECK(qnnrt_mem_buffer(mem, 2, &offset, &bytes) == NULL);
-    CHECK_EQ(bytes, 0);
-    CHECK(qnnrt_mem_buffer(mem, 1, NULL, NULL) != NULL);
-    CHECK(qnnrt_mem_buffer(NULL, 0, NULL, NULL) == NULL);
-    CHECK_EQ(((unsigned char *)qnnrt_mem_buffer(mem, 1, NULL, NULL))[332], 0);
+    CHECK(qnnrt_mem_get_info(NULL) == NULL);
+    CHECK_EQ(((unsigned char *)held[1].data)[332], 0);
     tokens = (unsigned char *)qnnrt_data(decode, "tokens", NULL);
     for (i = 0; i < 4; ++i) tokens[i] = (unsigned char)(200 + i);
     for (i = 0; i < 128; ++i) kv[i] = (unsigned char)i;
-    memset(qnnrt_mem_buffer(mem, 1, NULL, NULL), 0x3C, 333);
+    memset(held[1].data, 0x3C, 333);
     for (k = 0; k < 5; ++k) {
         LLM_RIGHT(prefill, 8);
         LLM_RIGHT(decode, 1);
         for (i = 0; i < 4; ++i) CHECK_EQ(tokens[i], 200 + i);
         for (i = 0; i < 128; ++i) CHECK_EQ(kv[i], i);
-        for (i = 0; i < 333; ++i) CHECK_EQ(((unsigned char *)qnnrt_mem_buffer(mem, 1, NULL, NULL))[i], 0x3C);
+        for (i = 0; i < 333; ++i) CHECK_EQ(((unsigned char *)held[1].data)[i], 0x3C);
     }
     CHECK_EQ(qnnrt_plan_destroy(plan), QNNRT_E_BUSY);
     CHECK_EQ(qnnrt_mem_destroy(mem), QNNRT_E_BUSY);
@@ -876,7 +876,7 @@ TEST(places_may_overlap)
     mem = memory_of(plan);
     run = run_of(mem, 0);
     CHECK(run != NULL);
-    base = (unsigned char *)qnnrt_mem_buffer(mem, 0, NULL, NULL);
+    base = (unsigned char *)qnnrt_mem_get_info(mem)->buffers[0].data;
     CHECK(qnnrt_data(run, "k0_in", NULL) == base);
     CHECK(qnnrt_data(run, "k1_in", NULL) == base + 71);
     CHECK(qnnrt_data(run, "k0_out", NULL) == base + 192);
@@ -927,7 +927,7 @@ TEST(a_cache_moves_by_its_pointer_and_two_sequences_take_turns)
     mem = memory_of(plan);
     run = run_of(mem, 0);
     CHECK(run != NULL);
-    for (i = 0; i < 2; ++i) qnnrt_mem_buffer(mem, (size_t)i, &offsets[i], NULL);
+    for (i = 0; i < 2; ++i) offsets[i] = qnnrt_mem_get_info(mem)->buffers[i].offset;
     memset(naive, 0, sizeof(naive));
     for (call = 0; call < CALLS; ++call) {
         int sequence = (call * 7 / 3) % 2;
@@ -944,15 +944,14 @@ TEST(a_cache_moves_by_its_pointer_and_two_sequences_take_turns)
         memmove(naive[sequence], naive[sequence] + ROW, WINDOW - ROW);
         memcpy(naive[sequence] + WINDOW - ROW, row, ROW);
         at[sequence] += ROW;
-        CHECK(memcmp((unsigned char *)qnnrt_mem_buffer(mem, (size_t)sequence, NULL, NULL) + at[sequence], naive[sequence], WINDOW) == 0);
+        CHECK(memcmp((unsigned char *)qnnrt_mem_get_info(mem)->buffers[sequence].data + at[sequence], naive[sequence], WINDOW) == 0);
     }
     CHECK(at[0] > 100 && at[1] > 100);
     {   /* within one buffer, or not at all */
         void *before = qnnrt_data_slot(run, in, NULL);
-        uint64_t begin, bytes;
-        CHECK(qnnrt_mem_buffer(mem, 0, &begin, &bytes) != NULL);
+        const uint64_t begin = qnnrt_mem_get_info(mem)->buffers[0].offset, bytes = qnnrt_mem_get_info(mem)->buffers[0].bytes;
         CHECK_EQ(qnnrt_bind_at(run, in, mem, begin + bytes - WINDOW), QNNRT_OK);
-        CHECK(qnnrt_data_slot(run, in, NULL) == (unsigned char *)qnnrt_mem_buffer(mem, 0, NULL, NULL) + bytes - WINDOW);
+        CHECK(qnnrt_data_slot(run, in, NULL) == (unsigned char *)qnnrt_mem_get_info(mem)->buffers[0].data + bytes - WINDOW);
         CHECK(before != qnnrt_data_slot(run, in, NULL));
         before = qnnrt_data_slot(run, in, NULL);
         CHECK_EQ(qnnrt_bind_at(run, QNNRT_NO_SLOT, mem, begin), QNNRT_E_NOT_FOUND);
@@ -1343,7 +1342,7 @@ TEST(guard_and_buffers)
         CHECK_EQ(qnnrt_mem_create(plan, &mem_desc, &mem, &err), QNNRT_OK);
         run = run_of(mem, 0);
         CHECK(run != NULL);
-        at = (unsigned char *)qnnrt_mem_buffer(mem, 0, NULL, NULL);
+        at = (unsigned char *)qnnrt_mem_get_info(mem)->buffers[0].data;
         CHECK(qnnrt_data(run, "k2_in", NULL) == at + 72);
         LLM_RIGHT(run, 1);
         CHECK_EQ((uintptr_t)at % (aligns[k] != 0 ? aligns[k] : 64), 0);
@@ -1924,7 +1923,7 @@ TEST(cleared_memory_is_as_it_was_made)
     CHECK_EQ(qnnrt_plan_create(&plan_desc, &plan, NULL), QNNRT_OK);
     CHECK_EQ(qnnrt_mem_create(plan, NULL, &mem, NULL), QNNRT_OK);
     CHECK_EQ(qnnrt_run_create(mem, 0, &run, NULL), QNNRT_OK);
-    held = (unsigned char *)qnnrt_mem_buffer(mem, 0, NULL, NULL);
+    held = (unsigned char *)qnnrt_mem_get_info(mem)->buffers[0].data;
     x = (unsigned char *)qnnrt_data(run, "x", NULL);
     z = (unsigned char *)qnnrt_data(run, "z", NULL);
     CHECK(x == held + 8);
@@ -1945,6 +1944,76 @@ TEST(cleared_memory_is_as_it_was_made)
     LEDGER_EMPTY();
 }
 
+/* What error texts say about a tensor, cut wherever the room ends; equal encodings, and those that differ in one member. */
+TEST(tensors_are_described_and_encodings_compared)
+{
+    static const float scales[3] = { 0.5f, 0.25f, 2 }, others[3] = { 0.5f, 0.25f, 4 };
+    static const int32_t offsets[3] = { 1, 0, -2 }, nothing[3] = { 0, 0, 0 };
+    static const uint32_t dims[3] = { 1, 32, 3 };
+    static const char full[] = "ufixed16[1,32,3] 3 scales over axis 2, 0.5 offset 1 to 2 offset -2";
+    qnnrt_tensor_info t;
+    qnnrt_quant a, b;
+    char text[128];
+    size_t room;
+    memset(&t, 0, sizeof(t));
+    t.dtype = QNNRT_DTYPE_U16Q;
+    t.rank = 3;
+    t.dims = dims;
+    t.quant.encoding = QNNRT_ENCODING_PER_AXIS;
+    t.quant.axis = 2;
+    t.quant.count = 3;
+    t.quant.scales = scales;
+    t.quant.offsets = offsets;
+    for (room = 1; room <= sizeof(text); ++room) {
+        memset(text, '?', sizeof(text));
+        CHECK(qnnrt_tensor_text(&t, text, room) == text);
+        CHECK_EQ(strlen(text), room <= sizeof(full) ? room - 1 : sizeof(full) - 1);
+        CHECK(memcmp(text, full, strlen(text)) == 0);
+        if (room < sizeof(text)) CHECK_EQ(text[sizeof(text) - 1], '?');
+    }
+    CHECK_EQ(qnnrt_tensor_text(&t, text, 0)[0], 0);
+    CHECK_EQ(qnnrt_tensor_text(&t, NULL, 9)[0], 0);
+    CHECK_EQ(qnnrt_tensor_text(NULL, text, 9)[0], 0);
+
+    a = b = t.quant;
+    CHECK(qnnrt_quant_equal(&a, &a) && qnnrt_quant_equal(&a, &b));
+    CHECK(!qnnrt_quant_equal(&a, NULL) && !qnnrt_quant_equal(NULL, &b));
+    b.scales = others;
+    CHECK(!qnnrt_quant_equal(&a, &b));
+    b = a;
+    b.offsets = nothing;
+    CHECK(!qnnrt_quant_equal(&a, &b));
+    a.offsets = NULL;
+    CHECK(qnnrt_quant_equal(&a, &b) && qnnrt_quant_equal(&b, &a));
+    b.offsets = offsets;
+    CHECK(!qnnrt_quant_equal(&a, &b) && !qnnrt_quant_equal(&b, &a));
+    b = a;
+    b.axis = 1;
+    CHECK(!qnnrt_quant_equal(&a, &b));
+    b = a;
+    b.count = 2;
+    CHECK(!qnnrt_quant_equal(&a, &b));
+    b = a;
+    b.bitwidth = 4;
+    CHECK(!qnnrt_quant_equal(&a, &b));
+    memset(&a, 0, sizeof(a));
+    b = a;
+    CHECK(qnnrt_quant_equal(&a, &b));
+    b.encoding = QNNRT_ENCODING_PER_TENSOR;
+    CHECK(!qnnrt_quant_equal(&a, &b));
+    a = b;
+    a.scale = 0.0f;
+    b.scale = -0.0f;
+    CHECK(!qnnrt_quant_equal(&a, &b));                                      /* bit for bit */
+    b = a;
+    b.offset = 1;
+    CHECK(!qnnrt_quant_equal(&a, &b));
+    a.encoding = b.encoding = QNNRT_ENCODING_OTHER;
+    CHECK(qnnrt_quant_equal(&a, &b));
+    b.vendor_encoding = 9;
+    CHECK(!qnnrt_quant_equal(&a, &b));
+}
+
 TEST(null_is_an_error_or_a_documented_nothing)
 {
     qnnrt *model, *none;
@@ -1962,7 +2031,6 @@ TEST(null_is_an_error_or_a_documented_nothing)
     int32_t codes[8];
     unsigned char data[64];
     size_t count = 7;
-    uint64_t number = 7;
     const int unknown = 9;
     qnnrt_role role;
     fake_begin("");
@@ -2015,8 +2083,7 @@ TEST(null_is_an_error_or_a_documented_nothing)
     CHECK_EQ(qnnrt_mem_create(plan, NULL, &mem, NULL), QNNRT_OK);
     CHECK_EQ(qnnrt_mem_create(plan2, NULL, &mem2, NULL), QNNRT_OK);
     CHECK_EQ(qnnrt_mem_destroy(NULL), QNNRT_OK);
-    CHECK(qnnrt_mem_buffer(NULL, 0, &number, &number) == NULL);
-    CHECK_EQ(number, 0);
+    CHECK(qnnrt_mem_get_info(NULL) == NULL);
     CHECK_EQ(qnnrt_run_create(NULL, 0, &other, &err), QNNRT_E_ARG);
     CHECK(other == NULL);
     CHECK_EQ(qnnrt_run_create(mem, 0, NULL, &err), QNNRT_E_ARG);
@@ -2115,5 +2182,6 @@ TEST_MAIN("run")
     RUN(two_runs_of_one_pipeline_do_not_disturb_each_other);
     RUN(a_slot_that_was_not_found_keeps_the_text_of_its_look_up);
     RUN(cleared_memory_is_as_it_was_made);
+    RUN(tensors_are_described_and_encodings_compared);
     RUN(null_is_an_error_or_a_documented_nothing);
 }

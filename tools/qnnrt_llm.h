@@ -5363,9 +5363,12 @@ static qnnrt_result qnnrt_llm__session_cache(qnnrt_llm_session *session, qnnrt_l
     cache->store.ranges = part->ranges;
     cache->store.stride = cells;
     cache->store.lead = session->desc.kv == QNNRT_LLM_SHIFT_POINTER;
-    if (part->llm->kv_count > 0)
-        cache->store.data = (unsigned char *)qnnrt_mem_buffer(
-            session->mem, part->first_buffer + index, &cache->offset, NULL);
+    if (part->llm->kv_count > 0) {
+        const qnnrt_buffer_info *buffer =
+            &qnnrt_mem_get_info(session->mem)->buffers[part->first_buffer + index];
+        cache->store.data = (unsigned char *)buffer->data;
+        cache->offset = buffer->offset;
+    }
     cache->tokens = (int32_t *)qnnrt_llm__alloc(hooks, info->ar, sizeof(int32_t));
     cache->positions = (int32_t *)qnnrt_llm__alloc(hooks, info->ar, sizeof(int32_t));
     cache->parents = (int32_t *)qnnrt_llm__alloc(hooks, info->ar, sizeof(int32_t));

@@ -328,8 +328,8 @@ static void play_plan(const qnnrt_pipeline *const *pipelines, size_t count)
     if (GOOD(qnnrt_mem_create(plan, &mem_desc, &mem, fresh(&err)), mem, &err)) {
         MUST(qnnrt_plan_destroy(plan) == QNNRT_E_BUSY);
         for (i = 0; i < desc.buffer_count; ++i) {
-            uint64_t offset, bytes;
-            void *data = qnnrt_mem_buffer(mem, i, &offset, &bytes);
+            const uint64_t bytes = qnnrt_mem_get_info(mem)->buffers[i].bytes;
+            void *data = qnnrt_mem_get_info(mem)->buffers[i].data;
             MUST(data != NULL && bytes == buffers[i].bytes);
             MUST(((uintptr_t)data & ((buffers[i].align != 0 ? buffers[i].align : 1) - 1)) == 0);
             memset(data, 0x77, (size_t)bytes);

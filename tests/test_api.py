@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+"""Print what became of the public functions of 0.1, and check that tests/golden/api_0.1.txt tells of every function.
+
+The list has one function a line: its name, its fate (kept, changed, merged, removed, new) and, behind it, the replacement or
+the change. "changed" and "kept" functions are declared in a header, "removed" and "merged" ones in none, and every function that a
+header declares is in the list."""
+import os
+import re
+import sys
+
+TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+HEADERS = ("qnnrt.h", "qnnrt_json.h", "tools/qnnrt_compose.h", "tools/qnnrt_profile_log.h", "tools/qnnrt_llm.h")
+DECLARATION = re.compile(r"^QNNRT(?:_JSON|_LLM)?_API\s[^;{}]*?\b(qnnrt_\w+)\s*\([^;{}]*\)\s*;", re.M)
+FATES = ("kept", "changed", "merged", "removed", "new")
+
+
+def declared():
+    names = {}
+    for header in HEADERS:
+        with open(os.path.join(TOP, header)) as file:
+            text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
+        for name in DECLARATION.findall(text):
+            names[name] = header
+    return names
+
+
+def listed():
+    fates = {}
+    with open(os.path.join(TOP, "tests/golden/api_0.1.txt")) as file:
+        for line in file:
+            if line.strip() and not line.startswith("#"):
+                name, fate, about = (line.rstrip("\n").split(None, 2) + [""])[:3]
+                fates[name] = (fate, about)
+    return fates
+
+
+def wrong(names, fates):
+    for name, (fate, about) in sorted(fates.items()):
+        if fate not in FATES:
+            yield "%s: %s is no fate" % (name, fate)
+        elif (name in names) != (fate in ("kept", "changed", "new")):
+            yield "%s is %s, and %s" % (name, fate, "a header declares it" if name in names else "no header declares it")
+        if fate in ("changed", "merged", "removed") and not about:
+            yield "%s is %s: the list does not say what to use or what changed" % (name, fate)
+        for other in re.findall(r"\b(qnnrt_\w+)\(", about):
+            if other not in names:
+                yield "%s: %s(), its replacement, is not declared" % (name, other)
+    for name in sorted(set(names) - set(fates)):
+        yield "%s of %s is not in the list" % (name, names[name])
+
+
+def main():
+    names, fates = declared(), listed()
+    faults = list(wrong(names, fates))
+    for fate in FATES[1:]:
+        for name in sorted(n for n in fates if fates[n][0] == fate):
+            print("%-8s %-28s %s" % (fate, name, fates[name][1]))
+    before = sum(fate != "new" for fate, _ in fates.values())
+    print("%d functions before, %d now: %s" % (before, len(names), ", ".join(
+        "%d %s" % (sum(f == fate for f, _ in fates.values()), fate) for fate in FATES)))
+    for fault in faults:
+        print("api: " + fault)
+    print("%d passed, %d failed" % (len(names), len(faults)))
+    return 1 if faults else 0
+
+
+sys.exit(main())
