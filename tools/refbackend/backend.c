@@ -1,7 +1,7 @@
 /* backend.c - backend, device, power, properties and messages of the interface
 
-   The device is the CPU this runs on: one device with one core. Power settings are checked and
-   remembered as handles, and change nothing.
+   The device is the CPU that runs the program: one device with one core. Power settings are checked
+   and kept as handles, but have no effect.
    Knows nothing of: contexts, graphs */
 #include "ref.h"
 
@@ -10,7 +10,8 @@
 
 /* ---- properties ----------------------------------------------------------------------------- */
 
-/* What the calls really do. Known keys that are in no row are not supported; others are unknown. */
+/* The properties that calls here implement. Known keys without a row are not supported; other keys
+   are unknown. */
 static const struct { uint32_t first, last, supported; } properties[] = {
     {    1,    1, 1 }, {  101,  101, 1 }, {  105,  108, 0 },
     {  201,  202, 1 }, {  205,  210, 1 }, {  211,  216, 0 }, {  217,  217, 1 }, {  218,  220, 0 },
@@ -125,7 +126,7 @@ q_code ref_error_message(ref_call *call, q_code code, const char **out)
 
 /* ---- backend -------------------------------------------------------------------------------- */
 
-/* A log may be NULL. 0: the handle is none of a log. */
+/* Look up a log; its handle may be NULL. Return 0 when the handle is not that of a log. */
 static int log_get(ref_call *call, q_handle handle, q_code code, ref_log **log)
 {
     *log = handle != NULL ? ref_ledger_get(call, REF_LOG, handle, code) : NULL;
@@ -222,7 +223,7 @@ q_code ref_backend_free(ref_call *call, q_handle handle)
     if (backend == NULL)
         return call->code;
     call->log = backend->log;
-    /* contexts go with it, as in the genuine libraries */
+    /* contexts are freed with it, as in the genuine libraries */
     for (size_t i = 0; ; ) {
         ref_context *context = ref_ledger_at(REF_CONTEXT, i);
         if (context == NULL)
@@ -256,7 +257,7 @@ q_code ref_backend_free(ref_call *call, q_handle handle)
     return Q_OK;
 }
 
-/* There are no signals: whoever passes one has invented it. */
+/* Refuse every signal handle: this backend makes none. */
 q_code ref_signal_none(ref_call *call, q_handle signal)
 {
     return signal == NULL ? Q_OK : ref_fail(call, Q_SIGNAL_HANDLE,
@@ -369,7 +370,7 @@ q_code ref_device_free(ref_call *call, q_handle handle)
 
 /* ---- power ---------------------------------------------------------------------------------- */
 
-/* Ids are large and far apart, as the genuine ones are: nobody can use them as an index. */
+/* Ids are large and far apart, like the genuine ones, so that nobody uses them as an index. */
 typedef struct power { ref_object head; uint32_t id; } power;
 
 static power *power_find(uint32_t id)
@@ -428,8 +429,8 @@ static int corner_known(uint32_t corner)
     return 0;
 }
 
-/* The words of DCVS_V3 are: context, set and enable, mode, set and latency, set and sleep, then
-   twice set and three corners. */
+/* The words of DCVS_V3: context, set and enable, mode, set and latency, set and sleep, then twice
+   set and three corners. */
 static q_code dcvs_check(ref_call *call, const uint32_t *words, uint32_t id)
 {
     static const uint32_t modes[] = { 1, 2, 4, 8, 16, 32 };

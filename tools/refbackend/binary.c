@@ -196,7 +196,7 @@ uint64_t ref_binary_write(const ref_model *model, unsigned char *out)
 typedef struct source {
     const unsigned char *at, *end;
     int         bad;
-    ref_arena   arena;                   /* for arrays, until the model has copied them */
+    ref_arena   arena;                   /* holds arrays until the model has copied them */
 } source;
 
 static const void *get(source *s, uint64_t bytes)
@@ -239,7 +239,7 @@ static const char *get_text(source *s)
     return at;
 }
 
-/* An array, aligned. */
+/* Copy an array to aligned memory. */
 static void *get_array(source *s, uint64_t count, size_t element)
 {
     const void *at = count <= UINT32_MAX ? get(s, count * element) : NULL;
@@ -256,7 +256,7 @@ static void *get_array(source *s, uint64_t count, size_t element)
     return memcpy(copy, at, (size_t)count * element);
 }
 
-/* A count of things that take at least so many bytes each. */
+/* Read a count of elements that take at least `least` bytes each. */
 static uint32_t get_count(source *s, uint32_t least)
 {
     const uint32_t count = get_u32(s);
@@ -272,7 +272,7 @@ static void get_version(source *s, q_version *version)
     version->patch = get_u32(s);
 }
 
-/* Index of a tensor, or REF_NONE where that is allowed. */
+/* Read the index of a tensor, or REF_NONE where that is allowed. */
 static int get_index(source *s, int count, int absent_too)
 {
     const uint32_t plus_one = get_u32(s);
@@ -281,7 +281,7 @@ static int get_index(source *s, int count, int absent_too)
     return s->bad ? 0 : (int)plus_one - 1;
 }
 
-/* The arrays go to the model's memory: the encoding of a tensor refers to them. */
+/* Copy the arrays to the model's memory: the encoding of a tensor refers to them. */
 static void get_encoding(source *s, ref_encoding *e, uint32_t rank, ref_arena *arena)
 {
     source own = *s;
@@ -461,7 +461,7 @@ static q_code read_description(source *s, ref_model *model, const unsigned char 
         }
         end = offset + size;
         expected = ref_rounded(end);
-        /* Told about only, a model needs no data but its sizes. */
+        /* A model that is only described needs the sizes of its data, not the data. */
         if (ref_model_datum(model, data + offset, size, 0, use != REF_BINARY_RUN) == REF_NONE) {
             ref_refuse(why, "no memory for %llu bytes of data", (unsigned long long)size);
             return Q_MEMORY;
@@ -477,7 +477,7 @@ static q_code read_description(source *s, ref_model *model, const unsigned char 
     return code;
 }
 
-/* Size, kind, format and checksum. 0: why says what is wrong. */
+/* Check size, kind, format and checksum. Return 0 when why says what is wrong. */
 static int head_check(const unsigned char *data, uint64_t bytes, ref_why *why, q_code *code)
 {
     static const unsigned char vendor[16] = { 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 1 };

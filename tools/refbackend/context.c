@@ -40,7 +40,7 @@ static q_code configs_check(ref_call *call, const q_config **configs, ref_contex
     return Q_OK;
 }
 
-/* Backend and device of a new context. NULL: the call has failed. */
+/* Look up backend and device of a new context. Return NULL when the call has failed. */
 static ref_backend *owners_get(ref_call *call, q_handle backend_handle, q_handle device_handle,
                                ref_device **device)
 {
@@ -225,7 +225,7 @@ int ref_context_kept(const ref_context *context)
     const size_t bytes = (size_t)((uintptr_t)context->kept + context->kept_bytes - start);
     if (context->kept == NULL)
         return 1;
-    /* Fails, and does nothing else, where a page is not mapped. */
+    /* This call fails, without other effects, when a page is not mapped. */
     return msync((void *)start, bytes, MS_ASYNC) == 0
         && ref_hash(context->kept, context->kept_bytes) == context->kept_hash;
 }

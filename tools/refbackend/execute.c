@@ -1,8 +1,8 @@
 /* execute.c - the graph calls of the interface: create, tensors, nodes, finalize, execute
 
-   Execute checks all that the genuine libraries ignore: sizes, dimensions, types, duplicates,
-   overlaps. Inputs are read where they are, outputs written where they belong; only memory that
-   cannot be computed in (odd addresses, an output over an input) gets a copy, made once and kept.
+   Execute checks what the genuine libraries ignore: sizes, dimensions, types, duplicates, overlaps.
+   Inputs and outputs are used in place. Only memory that cannot be used directly (odd addresses, an
+   output over an input) gets a copy, which is made once and kept.
    Locks  an execute holds the graph's own lock, and the common one only while it binds
    Knows nothing of: files, how operators compute */
 #include "ref.h"
@@ -157,7 +157,7 @@ q_code ref_graph_tensor(ref_call *call, q_handle handle, q_tensor *tensor)
     return Q_OK;
 }
 
-/* Do the facts of a tensor that a caller passes agree with the tensor of its id? */
+/* Check that a tensor that a caller passes agrees with the tensor of its id. */
 static int facts_agree(const q_tensor *given, const ref_value *value, ref_why *why)
 {
     const ref_tensor *view = &value->view;
@@ -300,7 +300,7 @@ q_code ref_graph_node(ref_call *call, q_handle handle, const q_op *op)
     return code == Q_OK ? code : ref_fail(call, code, "%s", why.text);
 }
 
-/* A tensor of a validation: it belongs to no graph, and its data stays the caller's. */
+/* Make a tensor for a validation: it belongs to no graph, and its data stays with the caller. */
 static const ref_tensor *loose_tensor(const q_tensor *given, ref_arena *arena, ref_why *why,
                                       q_code *code)
 {
@@ -498,7 +498,7 @@ static void *memory_of(ref_call *call, const ref_graph *graph, const char *what,
     return mem->data;
 }
 
-/* Inputs or outputs of one execute: value->caller is where the caller's bytes are. */
+/* Bind inputs or outputs of one execute: set value->caller to the caller's bytes. */
 static q_code bind(ref_call *call, const ref_graph *graph, const q_tensor *tensors, uint32_t count,
                    int outputs)
 {
@@ -628,7 +628,7 @@ static void tell(ref_profile *profile, const ref_body *body, uint64_t ns)
     ref_profile_add(profile, REF_NONE, 400, Q_UNIT_MICROSEC, ns / 1000, "QNN (execute) time");
 }
 
-/* The byte behind output 0 of the call: a fault. */
+/* Change the byte after output 0 of the call: a fault. */
 static void overwrite(const ref_body *body, const q_tensor *outputs, uint32_t count)
 {
     const ref_value *value = count > 0 ? ref_body_value(body, outputs[0].v.id) : NULL;
@@ -667,7 +667,8 @@ q_code ref_graph_execute(ref_call *call, q_handle handle, const q_tensor *inputs
     if (code != Q_OK)
         return code;
     ++graph->context->executing;
-    /* Whoever holds the graph may ask for the common lock; the other way round nobody waits. */
+    /* A thread that holds the graph's lock may wait for the common lock, never the other way
+       round. */
     ref_unlock();
     pthread_mutex_lock(&body->lock);
     ref_lock();

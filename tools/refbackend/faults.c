@@ -1,20 +1,20 @@
-/* faults.c - what libQnnRef.so does wrong on demand
+/* faults.c - faults of libQnnRef.so on demand
 
-   Asked for by the environment variable QNNREF_FAULTS, which both getProviders functions read, or
-   by QnnRef_control("faults TEXT", ...). A word that is unknown makes getProviders fail with 1004,
-   with a line on stderr; nothing is ignored. Rules are separated by ';' or line ends; F is the name
-   of a slot, such as graphExecute; :N means its Nth call since the rules were set, without it every
-   call.
+   Rules come from the environment variable QNNREF_FAULTS, which both getProviders functions read,
+   or from QnnRef_control("faults TEXT", ...). A rule that is not known makes getProviders fail with
+   1004 and print a line to stderr; no rule is ignored. Rules are separated by ';' or line ends. F
+   is the name of a slot, such as graphExecute; :N means its Nth call since the rules were set,
+   without :N every call.
 
-       fail=F[:N]:CODE            the call answers CODE (0x1770, 6000) and does nothing; a free
-                                  frees all the same, and a failing create leaves a bogus handle
-       null=F[:N]                 it answers 0 and gives NULL (or no ids, no info); graphExecute
-                                  computes nothing, and outputs stay as they are
-       delay=F[:N]:20ms           it waits first
-       overwrite=graphExecute[:N] the byte behind output 0 is changed
-       restart=graphExecute[:N]   "subsystem restart": it answers 0x3f3, and so does every later
-                                  call on a handle made before, but for those that free
-       no_slot=F                  that slot is NULL
+       fail=F[:N]:CODE            the call returns CODE (0x1770, 6000) without effect; calls that
+                                  free do free, and a create sets a bogus handle
+       null=F[:N]                 the call returns 0 and sets NULL (no ids, no info); graphExecute
+                                  computes nothing and leaves the outputs unchanged
+       delay=F[:N]:20ms           the call waits first
+       overwrite=graphExecute[:N] the byte after output 0 is changed
+       restart=graphExecute[:N]   "subsystem restart": the call returns 0x3f3, and so does every
+                                  later call on a handle made before, except calls that free
+       no_slot=F                  the slot is NULL
        core=2.23  backend_api=1.0  system=1.2   versions; slots that a version lacks are NULL
        build=TEXT  name=TEXT      null for a NULL pointer
        id=6                       backendId of the provider
@@ -24,14 +24,14 @@
        info=v1|v2|v3  graphs=v1|v2|v3  tensors=v1|v2    struct versions of metadata
        counts=graphs|inputs       a number in metadata is absurd
        pointers=graphs|inputs|name   a list or name in metadata is NULL
-       log_thread=hostile         graphExecute and contextCreateFromBinary log hard lines from
+       log_thread=hostile         graphExecute and contextCreateFromBinary log hostile lines from
                                   another thread
-       log_late=1                 logFree sends such lines after it has freed
-       keep_binary=1              a loaded context goes on reading the caller's bytes; execute
-                                  answers 0x1771 once they have changed or are unmapped
+       log_late=1                 logFree sends such lines after it has freed the log
+       keep_binary=1              a loaded context keeps reading the caller's bytes; execute
+                                  returns 0x1771 when they were changed or unmapped
 
-   A missing symbol needs another library: any that is not this one.
-   Knows nothing of: how the faults are carried out */
+   To test a missing symbol, use any other library.
+   Knows nothing of: how the calls apply the faults */
 #include "ref.h"
 
 #include <stdlib.h>
@@ -61,7 +61,7 @@ static void defaults(rules *r)
     memset(r, 0, sizeof(*r));
     r->faults.core = core;
     r->faults.backend = backend;
-    r->faults.system.major = 0;          /* follows core unless told */
+    r->faults.system.major = 0;          /* follows core unless given */
     r->faults.build = REF_BUILD;
     r->faults.name = REF_PROVIDER;
     r->faults.backend_id = REF_BACKEND_ID;
@@ -114,7 +114,7 @@ static int read_lie(const char *word, int known, int *out)
     return 0;
 }
 
-/* F, F:N, F:VALUE or F:N:VALUE; value tells how the last one ends ("ms"), NULL: there is none. */
+/* Read F, F:N, F:VALUE or F:N:VALUE. suffix: how VALUE ends ("ms"), NULL: no VALUE. */
 static int read_rule(rules *r, int what, char *text, const char *suffix)
 {
     char *parts[3] = { text, NULL, NULL };
@@ -197,7 +197,7 @@ static int set_one(rules *r, const char *key, char *value)
     return 0;
 }
 
-/* What the system interface of a core version is, where it is known. */
+/* Set the version of the system interface that goes with a core version. */
 static void follow(ref_faults *f)
 {
     if (f->system.major != 0)
@@ -209,7 +209,7 @@ static void follow(ref_faults *f)
 
 int ref_faults_set(const char *text, char *why, size_t bytes)
 {
-    static rules next;                   /* under the lock; too large for a stack */
+    static rules next;                   /* used under the lock; too large for a stack */
     char *at;
     defaults(&next);
     if (strlen(text) >= sizeof(next.words)) {
@@ -239,7 +239,7 @@ int ref_faults_set(const char *text, char *why, size_t bytes)
     }
     follow(&next.faults);
     current = next;
-    /* build and name point into the words: of this copy. */
+    /* Let build and name point into the words of this copy. */
     if (next.faults.build != NULL && next.faults.build >= next.words
         && next.faults.build < next.words + TEXT)
         current.faults.build = current.words + (next.faults.build - next.words);

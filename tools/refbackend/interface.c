@@ -1,25 +1,25 @@
-/* interface.c - the tables of libQnnRef.so, its three exported symbols, and what every call begins
-   and ends with
+/* interface.c - the tables of libQnnRef.so, its three exported symbols, and the begin and end of
+   every call
 
        QnnInterface_getProviders          the core interface, by default 2.40 with all 72 slots
        QnnSystemInterface_getProviders    the system interface, by default 1.12: a folder of Ref
                                           binaries needs no other library
        QnnRef_control                     int QnnRef_control(const char *command, char *answer,
-                                          size_t bytes): writes the answer, cut to bytes with its
-                                          zero, and returns its length, or -1
+                                          size_t bytes): writes the answer, cut to `bytes` with
+                                          its NUL, and returns its length, or -1
 
-           faults TEXT    set the rules of faults.c and count from 0; no text: none. Answer: "", or
-                          why not, then -1. Versions, slots and providers are those of the next
-                          getProviders
-           ledger         what is alive and what was misused; "" when all is well
-           trace on|off   keep the trace in memory or stop;  trace clear;  trace: the lines
+           faults TEXT    set the rules of faults.c and count calls from 0; without TEXT remove all
+                          rules. Answer: "", or the reason with -1. Versions, slots and providers
+                          change with the next getProviders
+           ledger         what is alive and what was misused; "" when there is nothing to report
+           trace on|off   begin or stop to keep the trace in memory;  trace clear;  trace: the lines
            counters       "allocations N delayed_ms N" since the library was loaded
-           graph NAME     "nodes N tensors N data N arena N scratch N" of the first living graph of
-                          that name
+           graph NAME     "nodes N tensors N data N arena N scratch N" of the first living graph
+                          with that name
 
-   A call that a rule makes fail does nothing, but frees free. What the library cannot do answers
-   1000 and says so in the log.
-   Knows nothing of: how anything works */
+   A call that fails by a rule has no effect, except that calls which free do free. A call for a
+   feature that the library does not have returns 1000 and logs it.
+   Knows nothing of: the work of the calls */
 #include "ref.h"
 
 #include <errno.h>
@@ -29,7 +29,8 @@
 
 #define REF_EXPORT __attribute__((visibility("default")))
 
-/* Every slot, in the order of its table: HAS has a function of that name, LACKS answers 1000. */
+/* Every slot in the order of its table. HAS: a function of that name; LACKS: the call returns
+   1000. */
 #define CORE_SLOTS(HAS, LACKS)                                                                     \
     HAS(propertyHasCapability) HAS(backendCreate) HAS(backendSetConfig)                            \
     HAS(backendGetApiVersion) HAS(backendGetBuildId) HAS(backendRegisterOpPackage)                 \
@@ -97,7 +98,7 @@ static int frees(const char *name)
         || strstr(name, "destroy") != NULL;
 }
 
-/* A handle for the trace; several may stand in one line. */
+/* Return the name of a handle for the trace. One line may use several. */
 static const char *h(const void *handle)
 {
     static char texts[8][40];
@@ -111,9 +112,9 @@ static const char *h(const void *handle)
 
 static const char *t(const char *text) { return text != NULL ? text : "NULL"; }
 
-static uint64_t delayed_ms;              /* by rules, in all calls; under the lock */
+static uint64_t delayed_ms;              /* by rules, in all calls; used under the lock */
 
-/* Take the lock, count, ask the rules. 1: the call is to be made. */
+/* Take the lock, count the call and apply the rules. Return 1 when the call has to be made. */
 static int begin(ref_call *call, int slot)
 {
     call->name = slot_names[slot];
@@ -134,7 +135,7 @@ static int begin(ref_call *call, int slot)
     return (call->wish.code == Q_OK && !call->wish.null) || frees(call->name);
 }
 
-/* The arguments of the call, for the trace. */
+/* Note the arguments of the call for the trace. */
 static void note(ref_call *call, const char *format, ...)
 {
     va_list args;
@@ -160,7 +161,7 @@ static q_code end(ref_call *call, q_code code)
     return code;
 }
 
-/* The out parameter of a call that makes something: NULL or bogus when a rule says so. */
+/* End a call that makes an object: *out is NULL or a bogus handle when a rule says so. */
 static q_code made(ref_call *call, q_code code, q_handle *out)
 {
     if (out != NULL && call->wish.null)
@@ -614,7 +615,7 @@ static q_code setPowerConfig(uint32_t id, const q_power_config **configs)
     ref_call call;
     const int go = begin(&call, AT_setPowerConfig);
     size_t used = (size_t)snprintf(call.arguments, sizeof(call.arguments), "%u", (unsigned)id);
-    /* Each option with its words, so that a trace shows what a preset asks for. */
+    /* Note each option with its words, so that a trace shows what a preset asks for. */
     for (const q_power_config **c = configs; c != NULL && *c != NULL && ref_trace_wanted(); ++c) {
         const int dcvs = (*c)->option == Q_POWER_DCVS_V3 || (*c)->option == Q_POWER_DCVS_V3_EXP;
         for (int i = 0; i < (dcvs ? 16 : 1) && used < sizeof(call.arguments); ++i)
@@ -700,7 +701,7 @@ static q_code systemTensorGetMemoryFootprint(q_tensor tensor, uint64_t *bytes)
     ref_made facts;
     ref_why why;
     if (begin(&call, AT_systemTensorGetMemoryFootprint)) {
-        tensor.v.type = Q_NATIVE;                            /* its data does not matter */
+        tensor.v.type = Q_NATIVE;                            /* the data is not needed */
         code = bytes == NULL ? Q_SYSTEM_ARGUMENT : ref_made_from(&tensor, &arena, &facts, &why);
         if (code == Q_OK)
             *bytes = facts.bytes;
@@ -722,13 +723,13 @@ static q_code unsupported(int slot)
                : Q_OK);
 }
 
-/* Their arguments are never looked at, so one function type serves. */
+/* They do not use their arguments, so all have one function type. */
 #define NOTHING(name)
 #define UNSUPPORTED(name) static q_code none_##name(void) { return unsupported(AT_##name); }
 CORE_SLOTS(NOTHING, UNSUPPORTED)
 SYSTEM_SLOTS(NOTHING, UNSUPPORTED)
 
-/* NULL is no config and fine; a SoC means nothing here. */
+/* NULL means no config; a SoC has no effect here. */
 static q_code globalConfigSet(const void *configs)
 {
     ref_call call;
@@ -741,8 +742,8 @@ static q_code globalConfigSet(const void *configs)
 
 /* ---- providers ------------------------------------------------------------------------------ */
 
-/* A provider object is handed over by value to systemDlcComposeGraphs, in the size of the caller's
-   release: core 2.40 has three slots more than are known. They are NULL here, and there. */
+/* systemDlcComposeGraphs takes a provider by value, in the size of the caller's release, which may
+   have more slots than core 2.40. Slots that are not known are NULL. */
 enum { UNKNOWN_SLOTS = 24 };
 typedef struct core_object { q_core_provider known; q_slot unknown[UNKNOWN_SLOTS]; } core_object;
 
@@ -751,7 +752,7 @@ typedef struct core_object { q_core_provider known; q_slot unknown[UNKNOWN_SLOTS
 static const q_slot core_slots[] = { CORE_SLOTS(OURS, NONE) };
 static const q_slot system_slots[] = { SYSTEM_SLOTS(OURS, NONE) };
 
-/* Slots of a core version. */
+/* Return the number of slots of a core version. */
 static int core_length(uint32_t minor)
 {
     static const struct { uint32_t minor; int slots; } steps[] = {
@@ -766,7 +767,7 @@ static int core_length(uint32_t minor)
 
 static int system_length(uint32_t minor) { return minor >= 12 ? 27 : minor >= 5 ? 16 : 4; }
 
-/* Fill the slots of a table: NULL for those that the version lacks or a rule takes away. */
+/* Fill the slots of a table. Slots that the version lacks or a rule removes are NULL. */
 static void slots_fill(q_slot *to, const q_slot *from, int length, int count, int first)
 {
     for (int i = 0; i < count; ++i) {

@@ -1,8 +1,8 @@
 /* ledger.c - every living handle of libQnnRef.so, its one lock, and the count of allocations
 
-   A handle is a number: 0x0EF0 above, then a serial that no handle had before, then the index in
-   the table. So stale and invented ones are recognised, and whoever dereferences one crashes at
-   once.
+   A handle is a number: 0x0EF0 in the upper bits, then a serial number that no handle had before,
+   then the index in the table. So stale and invented handles are recognized, and a program that
+   dereferences one crashes at once.
 
    Environment  QNNREF_LEDGER=strict: at unload, a ledger that is not empty is printed to stderr and
                 the process ends with status 99
@@ -186,7 +186,7 @@ void ref_ledger_misuse(ref_call *call, const char *format, ...)
         strcat(misuse, "\n");
 }
 
-/* Logs and system contexts live on this side of the fence. */
+/* Logs and system contexts are not part of the subsystem: they survive its restart. */
 void ref_ledger_restart(void)
 {
     for (size_t i = 0; i < table_room; ++i)

@@ -1,7 +1,7 @@
 /* log.c - lines to the callbacks of logCreate, and the two faults that send lines at a bad time
 
-   A line goes to the log of the object a call is about, or to all logs while no object is known.
-   Knows nothing of: what is said */
+   A line goes to the log of the object that a call is for, or to all logs when no object is known.
+   Knows nothing of: the content of lines */
 #include "ref.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ static uint64_t stamp(void)
 
 uint64_t ref_now_ns(void) { return stamp(); }
 
-/* Without a callback the library prints by itself, as the genuine ones do. */
+/* Without a callback the library prints the line, as the genuine ones do. */
 static void print(const char *format, uint32_t level, uint64_t time, va_list args)
 {
     (void)level; (void)time;
@@ -90,8 +90,8 @@ q_code ref_log_level(ref_call *call, q_handle handle, uint32_t level)
     return Q_OK;
 }
 
-/* All that a callback may find hard: long, broken as UTF-8, directives and control characters in
-   text. Format and arguments agree, so a callback that formats them is right to do so. */
+/* Send lines that are hard to handle: long ones, broken UTF-8, directives and control characters in
+   the text. Format and arguments agree, so a callback may format them. */
 static void *hostile(void *argument)
 {
     static char wide[5000];

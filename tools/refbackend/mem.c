@@ -1,7 +1,7 @@
 /* mem.c - memory registered by descriptor: memRegister, memDeRegister
 
-   A registration belongs to one context and has one shape and type; the same memory may be
-   registered again with another shape or another context, the same twice is refused. ION and
+   A registration belongs to one context and has one shape and type. The same memory may be
+   registered again with another shape or context; an equal registration is refused. ION and
    DMA_BUF begin at offset 0 of the descriptor, CUSTOM (HTP's shared buffer) at an offset of its
    own. The descriptor is mapped here, so it may be closed after the call.
    Knows nothing of: graphs */
@@ -144,7 +144,7 @@ q_code ref_mem_register(ref_call *call, q_handle handle, const q_mem_descriptor 
         code = register_one(call, context, &descriptors[i], &out[i]);
     if (code == Q_OK)
         return Q_OK;
-    while (--i > 0)                                          /* the last one failed: none stays */
+    while (--i > 0)                                   /* the last one failed: undo the others */
         ref_mem_drop(ref_ledger_get(call, REF_MEM, out[i - 1], Q_MEM_HANDLE));
     call->code = code;
     return code;

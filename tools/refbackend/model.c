@@ -1,9 +1,9 @@
 /* model.c - graphs, tensors, nodes and weights of one context, without handles
 
-   A graph is built by the same functions from calls and from a file, so a file can hold nothing
-   that calls could not make. Finalizing orders the nodes (each after the writers of its inputs),
-   and places the intermediate tensors in one arena by first fit over their lifetimes, with the
-   scratch of all nodes behind.
+   Calls and files build a graph with the same functions, so a file cannot contain anything that
+   calls could not make. Finalizing orders the nodes (each after the writers of its inputs), and
+   places the intermediate tensors in one arena by first fit over their lifetimes; the scratch
+   memory of the nodes follows them.
    Knows nothing of: handles, vendor structs, bytes of a file */
 #include "ref.h"
 
@@ -27,7 +27,7 @@ static int name_known(const ref_names *names, const char *name)
     return names->room > 0 && names->table[name_slot(names, name)] != NULL;
 }
 
-/* The name must be new, and live as long as the set. 0: no memory. */
+/* Add a name, which must be new and live as long as the set. Return 0 when there is no memory. */
 static int name_add(ref_names *names, const char *name)
 {
     if (names->used * 2 >= names->room) {
@@ -50,7 +50,8 @@ static int name_add(ref_names *names, const char *name)
 
 /* ---- lists ---------------------------------------------------------------------------------- */
 
-/* Room for one more element; lists grow at powers of two. NULL: no memory. */
+/* Make room for one more element; lists grow at powers of two. Return NULL when there is no
+   memory. */
 static void *list_room(void *list, int count, size_t element)
 {
     const size_t n = (size_t)count;
@@ -193,7 +194,7 @@ ref_value *ref_body_value(const ref_body *body, uint32_t id)
     return index != REF_NONE ? body->values[index] : NULL;
 }
 
-/* Equal data of the model, compared as it is stored: with narrow bits extended. */
+/* Find equal data in the model. Data is compared as stored, with narrow bits extended. */
 static int datum_find(const ref_model *model, const ref_value *value, const void *stored,
                       uint64_t hash)
 {
@@ -284,8 +285,8 @@ static const char *role_of(uint32_t type)
 enum { ARGUMENTS_MOST = 64, WRITER_NOW = REF_NONE - 1 };
 typedef char writer_now_is_no_step[WRITER_NOW < 0 ? 1 : -1];
 
-/* One writer, nothing written that must not be. Outputs that passed are marked meanwhile: a file
-   may have very many. */
+/* Check that each output has one writer and may be written. Outputs that passed are marked
+   meanwhile, because a file may have very many. */
 static q_code ends_check(const ref_body *body, const ref_plan_step *step, ref_why *why)
 {
     q_code code = Q_GRAPH_TENSOR;
@@ -325,7 +326,7 @@ static q_code ends_check(const ref_body *body, const ref_plan_step *step, ref_wh
     return code;
 }
 
-/* The rules that hold for every operator. */
+/* Check the rules that hold for every operator. */
 static q_code step_check(const ref_body *body, const ref_plan_step *step, ref_why *why)
 {
     q_code code;
@@ -370,7 +371,8 @@ static q_code step_check(const ref_body *body, const ref_plan_step *step, ref_wh
     return Q_OK;
 }
 
-/* The step with all that points into the model, so that a refused one leaves nothing behind. */
+/* Make the step with everything that points into the model, so that a refused step leaves nothing
+   in it. */
 static ref_step *step_make(ref_body *body, const ref_plan_step *from)
 {
     ref_arena *arena = &body->model->arena;
@@ -451,14 +453,14 @@ q_code ref_body_node(ref_body *body, const ref_plan_step *from, ref_why *why)
 
 /* ---- finalize ------------------------------------------------------------------------------- */
 
-/* Each step after the writers of its inputs, else in the order in which they were added: a walk in
-   depth first order with a stack of its own. */
+/* Order the steps: each after the writers of its inputs, otherwise as they were added. The walk is
+   depth first, with its own stack. */
 static q_code order_steps(ref_body *body, ref_why *why)
 {
     const size_t n = (size_t)body->step_count;
     int *stack = ref_alloc(n * sizeof(int)), placed = 0;
-    uint32_t *next = ref_alloc(n * sizeof(uint32_t));        /* input to look at */
-    unsigned char *state = ref_alloc(n);                     /* 1: on the stack, 2: placed */
+    uint32_t *next = ref_alloc(n * sizeof(uint32_t));        /* next input to visit */
+    unsigned char *state = ref_alloc(n);                     /* 1: on the stack, 2: ordered */
     q_code code = stack != NULL && next != NULL && state != NULL ? Q_OK : Q_MEMORY;
     if (code != Q_OK)
         ref_refuse(why, "no memory to order the nodes");
@@ -503,7 +505,7 @@ static q_code order_steps(ref_body *body, ref_why *why)
     return code;
 }
 
-/* First fit among what lives now; live is sorted by offset. */
+/* Place a value by first fit among the living ones; live is sorted by offset. */
 static int place(ref_value **live, int count, ref_value *value)
 {
     uint64_t at = 0;

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The first nine are the numbers of ElementWiseNeuron's parameter. */
+/* The first nine values are those of ElementWiseNeuron's parameter. */
 enum { ELU, GELU, HARD_SIGMOID, HARD_SWISH, RELU, RELU_MIN_MAX, SIGMOID, SOFTPLUS, TANH, NEURONS,
        RELU1 = NEURONS, RELU6 };
 
@@ -41,13 +41,13 @@ static float between(float x, float least, float most)
     return x < least ? least : x > most ? most : x;
 }
 
-/* log(1 + exp(beta x)) / beta, and x itself once that is as good. */
+/* Compute log(1 + exp(beta x)) / beta, or x where the two are equal in float32. */
 static float softplus(float x, float beta, float threshold)
 {
     return beta * x > threshold ? x : log1pf(expf(beta * x)) / beta;
 }
 
-/* Whole lanes, which is what compilers turn into vectors; scratch ends with one. */
+/* Work on whole lanes, which compilers turn into vectors; scratch ends with a whole lane. */
 enum { LANES = 16 };
 #define EACH(expression)                                                                           \
     for (uint64_t i = 0; i < count; i += LANES)                                                    \
@@ -65,7 +65,7 @@ static void activate(const ref_node *node, uint32_t function, float *v, uint64_t
     const float threshold = (float)ref_param_value(node, "threshold", 20.0);
     switch (function) {
     case ELU:          EACH(x > 0.0f ? x : alpha * expm1f(x)) break;
-    /* x/2 * (1 + erf(x / sqrt 2)); erfc does not lose the small values of the left side. */
+    /* Compute x/2 * (1 + erf(x / sqrt 2)); erfc keeps the small values of the left side. */
     case GELU:         EACH(0.5f * x * erfcf(x * -0.70710678f)) break;
     case HARD_SIGMOID: EACH(between(alpha * x + beta, 0.0f, 1.0f)) break;
     case HARD_SWISH:   EACH(x * between(x + 3.0f, 0.0f, 6.0f) / 6.0f) break;
@@ -140,7 +140,8 @@ static int prelu_check(const ref_node *node, ref_why *why)
     return ref_expect_like(node->out[0], "output 0", x, why);
 }
 
-/* A chunk of x, then alpha's values. Where x is large enough to have them, so is this sum. */
+/* A chunk of x, then the values of alpha. The sum does not overflow, since x has as many values as
+   alpha. */
 static size_t prelu_scratch(const ref_node *node)
 {
     return (REF_CHUNK + (size_t)node->in[1]->count) * sizeof(float);

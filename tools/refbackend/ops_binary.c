@@ -1,7 +1,7 @@
-/* ops_binary.c - two tensors element by element, and ElementWiseSelect; broadcasting is numpy's
+/* ops_binary.c - two tensors element by element, and ElementWiseSelect; broadcasting as in numpy
 
-   Real numbers (float, quantized) are computed in float32, INT_32 and UINT_32 in 64 bits of which
-   the low 32 are kept, BOOL_8 in the same 64 bits */
+   Real numbers (float, quantized) are computed in float32. INT_32 and UINT_32 are computed in 64
+   bits, of which the low 32 are kept; BOOL_8 in 64 bits as well */
 #include "ref_op.h"
 
 #include <math.h>
@@ -11,14 +11,14 @@
 
 enum { OPERANDS = 3 };
 
-/* The output's dimensions, neighbours joined where no operand minds; steps in elements, 0:
+/* The output's dimensions, with neighbors joined where all operands allow it; steps in elements, 0:
    broadcast. */
 typedef struct grid {
     uint32_t rank, operands;
     uint64_t dims[REF_RANK], steps[OPERANDS][REF_RANK];
 } grid;
 
-/* The shape that the inputs have together; 0: they have none. */
+/* Compute the common shape of the inputs. Return 0 when they have none. */
 static int broadcast_dims(const ref_node *node, uint32_t *rank, uint32_t dims[REF_RANK],
                           ref_why *why)
 {
@@ -55,7 +55,7 @@ static grid grid_of(const ref_node *node)
     g.operands = node->in_count;
     for (uint32_t k = 0; k < g.operands; ++k)
         next[k] = 1;
-    /* From the last dimension to the first; the grid is filled from its last place as well. */
+    /* Go from the last dimension to the first; the grid is filled from its end as well. */
     uint32_t at = REF_RANK;
     for (uint32_t i = out->rank; i-- > 0;) {
         uint64_t step[OPERANDS];
@@ -89,7 +89,7 @@ static grid grid_of(const ref_node *node)
     return g;
 }
 
-/* What a stretch of at most REF_CHUNK elements of the output needs; run() has one per operand in
+/* The values that at most REF_CHUNK elements of the output need; run() has one per operand in
    scratch. */
 typedef union chunk { float reals[REF_CHUNK]; int64_t integers[REF_CHUNK]; } chunk;
 
@@ -144,11 +144,11 @@ static void load_chunk(const ref_tensor *t, uint64_t first, uint64_t step, uint6
     }
 }
 
-/* Compute a stretch: from chunks[0] ... into the chunk behind the operands'. Fewer than count when
-   the data of the next element is impossible. */
+/* Compute count elements from chunks[0], ... into the chunk after those of the operands. Stop early
+   when the data of the next element is not possible. */
 typedef uint64_t (*stretch_fn)(uint32_t operation, chunk *chunks, uint64_t count);
 
-/* Elements of the output that were computed. */
+/* Return the number of elements of the output that were computed. */
 static uint64_t grid_run(const ref_node *node, uint32_t operation, stretch_fn compute, int integers,
                          void *scratch)
 {
@@ -191,8 +191,8 @@ static uint64_t grid_run(const ref_node *node, uint32_t operation, stretch_fn co
 
 enum { INTEGER = REF_T_I32 | REF_T_U32, NUMBER = REF_T_REAL | INTEGER, ANY = NUMBER | REF_T_BOOL };
 
-/* In the order of the numbers of ElementWiseBinary's parameter:
-   name, operator, types, whether BOOL_8 comes out */
+/* In the order of the values of ElementWiseBinary's parameter: name, operator, types, 1 when the
+   output is BOOL_8 */
 #define OPERATIONS(X)                                                           \
     X(ADD,                "ElementWiseAdd",               NUMBER,     0)        \
     X(AND,                "ElementWiseAnd",               REF_T_BOOL, 1)        \
@@ -228,7 +228,7 @@ static const struct {
 static const ref_param_spec binary_params[] = { { "operation", REF_U32, REF_REQUIRED },
                                                 { NULL, 0, 0 } };
 
-/* ElementWiseBinary has it as a parameter, the others in their name. */
+/* Return the operation: a parameter of ElementWiseBinary, part of the name of the others. */
 static uint32_t operation_of(const ref_node *node)
 {
     uint32_t i = 0;
@@ -239,7 +239,7 @@ static uint32_t operation_of(const ref_node *node)
     return i;
 }
 
-/* a or b where one is NaN: NaN, as numpy has it. */
+/* Return NaN where a or b is NaN, as numpy does. */
 static float largest(float a, float b)  { return a >= b || a != a ? a : b; }
 static float smallest(float a, float b) { return a <= b || a != a ? a : b; }
 
@@ -282,13 +282,13 @@ static uint64_t binary_reals(uint32_t operation, chunk *chunks, uint64_t count)
         z[i] = (expression);                                                                       \
     }
 
-/* The low 32 bits of a product are right whatever is lost above 64. */
+/* The low 32 bits of a product are right even when bits above 64 are lost. */
 static int64_t product(int64_t a, int64_t b)
 {
     return (int64_t)((uint64_t)a * (uint64_t)b & UINT32_MAX);
 }
 
-/* The sign of b. */
+/* The result has the sign of b. */
 static int64_t floor_mod(int64_t a, int64_t b)
 {
     const int64_t m = a % b;

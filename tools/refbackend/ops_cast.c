@@ -1,11 +1,11 @@
-/* ops_cast.c - one type becomes another, element by element
+/* ops_cast.c - operators that convert one type to another, element by element
 
-   Cast        numbers of plain types: a float becomes the integer towards 0, cut to what the type
-               holds (NaN: 0); an integer too wide for the other type loses its upper bits; BOOL_8
-               is whether it is not 0
+   Cast        numbers of plain types: a float is rounded towards 0 and limited to the range of the
+               integer type (NaN: 0); an integer that is too wide loses its upper bits; BOOL_8 is 1
+               for every number that is not 0
    Quantize    float to fixed-point
    Dequantize  fixed-point to float
-   Convert     fixed-point to another type or encoding, from float, to float */
+   Convert     fixed-point to another type or encoding, or from or to float */
 #include "ref_op.h"
 
 #include <math.h>
@@ -89,8 +89,7 @@ static void store_integers(const ref_tensor *t, uint64_t first, uint64_t count,
     }
 }
 
-/* What an integer type holds, as floats: the least value exactly, and the first one past the
-   largest. */
+/* The range of an integer type as floats: the least value, and the first one above the largest. */
 static int64_t whole(float value, uint32_t dtype)
 {
     const int is_signed =

@@ -15,8 +15,8 @@ typedef struct conv_form {
     uint64_t  batch, group, in_channels, out_channels;
 } conv_form;
 
-/* The whole numbers of a parameter of shape [2], or [2, 2] (rank 2); they stay as they are when it
-   is absent. */
+/* Read the whole numbers of a parameter of shape [2] or [2, 2] (rank 2). They stay unchanged when
+   it is absent. */
 static int read_numbers(const ref_node *node, const char *name, uint32_t rank, uint64_t *numbers,
                         ref_why *why)
 {
@@ -31,7 +31,7 @@ static int read_numbers(const ref_node *node, const char *name, uint32_t rank, u
     return 1;
 }
 
-/* Everything but .out, which the operators compute. Refuses what needs no look at the operator. */
+/* Fill everything except .out, which the operators compute, and check what is common to them. */
 static int conv_read(const ref_node *node, conv_form *f, ref_why *why)
 {
     const ref_tensor *x = node->in[0], *w = node->in[1];
@@ -68,7 +68,7 @@ static int conv_read(const ref_node *node, conv_form *f, ref_why *why)
     return 1;
 }
 
-/* Shape and type of the output, encodings of weight and bias. */
+/* Check shape and type of the output, and the encodings of weight and bias. */
 static int conv_check_rest(const ref_node *node, const conv_form *f, const uint64_t out[2],
                            uint32_t sum_axis, ref_why *why)
 {
@@ -87,7 +87,7 @@ static int conv_check_rest(const ref_node *node, const conv_form *f, const uint6
                           why);
 }
 
-/* Output size of a convolution along both axes. */
+/* Compute the output size of a convolution along both axes. */
 static int conv_size(const conv_form *f, uint64_t out[2], ref_why *why)
 {
     for (int i = 0; i < 2; ++i) {
@@ -120,7 +120,7 @@ static int check_groups(const ref_node *node, const conv_form *f, ref_why *why)
     return 1;
 }
 
-/* Where tap k of output o reads along an axis; 0: in the padding. */
+/* Compute where tap k of output o reads along an axis. Return 0 when that is in the padding. */
 static int tap_at(const conv_axis *a, uint64_t o, uint64_t k, uint64_t *at)
 {
     const uint64_t position = o * a->stride + k * a->dilation;
@@ -164,7 +164,7 @@ static size_t conv2d_scratch(const ref_node *node)
     return (chunk * (patch + w->dims[3]) + w->dims[3]) * sizeof(float) + ref_product_scratch(patch);
 }
 
-/* The patch of one group for output pixel (oy, ox), padding 0. */
+/* Copy the patch of one group for output pixel (oy, ox); padding is 0. */
 static void conv2d_patch(const ref_tensor *x, const conv_form *f, uint64_t batch, uint64_t oy,
                          uint64_t ox, uint64_t group, float *patch)
 {
@@ -178,7 +178,7 @@ static void conv2d_patch(const ref_tensor *x, const conv_form *f, uint64_t batch
             continue;
         }
         y = (batch * v->in + y) * h->in;
-        /* Taps that lie side by side in x are read at once. */
+        /* Read neighboring taps of x at once. */
         if (h->dilation == 1 && f->group == 1 && left >= h->pad_before &&
             left - h->pad_before + h->kernel <= h->in) {
             ref_load(x, (y + left - h->pad_before) * f->in_channels, row, patch);
@@ -322,7 +322,7 @@ static size_t transpose_conv_scratch(const ref_node *node)
         * sizeof(float);
 }
 
-/* sums [outputs] += pixel [inputs] times the weights of one tap. */
+/* Compute sums [outputs] += pixel [inputs] times the weights of one tap. */
 static void spread(const float *pixel, const float *weights, const conv_form *f, float *sums)
 {
     const size_t inputs = (size_t)(f->in_channels / f->group);

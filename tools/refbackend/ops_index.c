@@ -1,7 +1,7 @@
 /* ops_index.c - elements by their index; data of any type, indices INT_32 or UINT_32
 
-   Indices do not wrap: one below 0 or past the end is refused, by check() where the indices are
-   static, else by run(). ScatterNd and ScatterElements compute reductions in float32 and round
+   Indices do not wrap: an index below 0 or past the end is refused, by check() when the indices are
+   static, otherwise by run(). ScatterNd and ScatterElements compute reductions in float32 and round
    once */
 #include "ref_op.h"
 
@@ -23,7 +23,7 @@ static int check_index_type(const ref_tensor *indices, const char *what, ref_why
                       ref_type_name(indices->dtype));
 }
 
-/* All indices, each last dimension's worth of k of them belonging to dims[0] ... dims[k - 1]. */
+/* Check all indices. Each row of k indices belongs to dims[0] ... dims[k - 1]. */
 static int indices_fit(const ref_tensor *indices, const char *what, uint32_t k,
                        const uint32_t *dims, ref_why *why)
 {
@@ -37,14 +37,14 @@ static int indices_fit(const ref_tensor *indices, const char *what, uint32_t k,
     return 1;
 }
 
-/* In check(): what is known already. */
+/* Check the indices in check() when they are static. */
 static int check_fixed_indices(const ref_tensor *indices, const char *what, uint32_t k,
                                const uint32_t *dims, ref_why *why)
 {
     return !indices->fixed || indices_fit(indices, what, k, dims, why);
 }
 
-/* Elements per index of the dimensions before axis. */
+/* Return the number of elements per index of the dimensions before axis. */
 static uint64_t row_of(const ref_tensor *t, uint32_t axis)
 {
     uint64_t row = 1;
@@ -119,7 +119,7 @@ static int gather_run(const ref_node *node, void *scratch, ref_why *why)
 static const ref_param_spec elements_params[] = { { "axis", REF_U32, REF_REQUIRED },
                                                   { NULL, 0, 0 } };
 
-/* indices may be shorter than data along the other axes; then the places past its end are left
+/* indices may be shorter than data along the other axes; then the places after its end are left
    out. */
 static int check_elements(const ref_tensor *data, const ref_tensor *indices, double axis,
                           ref_why *why)
@@ -138,7 +138,7 @@ static int check_elements(const ref_tensor *data, const ref_tensor *indices, dou
     return check_fixed_indices(indices, "input 1", 1, &data->dims[(uint32_t)axis], why);
 }
 
-/* The place in data that element i of indices means. */
+/* Return the place in data that element i of indices refers to. */
 static uint64_t element_place(const ref_tensor *data, const ref_tensor *indices, uint32_t axis,
                               uint64_t i)
 {
@@ -176,8 +176,8 @@ static int elements_run(const ref_node *node, void *scratch, ref_why *why)
 
 static const ref_param_spec nd_params[] = { { "batch_dims", REF_U32, 0 }, { NULL, 0, 0 } };
 
-/* Where the slice of data begins that row number `row` of indices names; batch dimensions stand
-   before it. */
+/* Return the begin of the slice of data that row `row` of indices names, after the batch
+   dimensions. */
 static uint64_t slice_place(const ref_tensor *data, const ref_tensor *indices, uint32_t batch,
                             uint64_t row)
 {
@@ -191,7 +191,7 @@ static uint64_t slice_place(const ref_tensor *data, const ref_tensor *indices, u
     return place * row_of(data, batch + k);
 }
 
-/* The shape of what indices takes out of data, or puts into it. */
+/* Compute the shape of what indices reads from data, or writes to it. */
 static int check_slices(const ref_tensor *data, const ref_tensor *indices, uint32_t batch,
                         const ref_tensor *slices, const char *what, ref_why *why)
 {
@@ -271,8 +271,7 @@ static int check_scatter(const ref_node *node, uint32_t most, ref_why *why)
            ref_expect_shape(out, "output 0", data->rank, data->dims, why);
 }
 
-/* Reductions of real numbers go through float32 of the whole tensor, others through the output
-   itself. */
+/* Reductions of real numbers use float32 for the whole tensor, others use the output. */
 static int is_real(const ref_node *node)
 {
     return reduction_of(node) != SET && node->in[0]->dtype != REF_I32;
@@ -304,7 +303,7 @@ static void scatter_begin(const ref_node *node, float *chunk, float *reals)
         ref_move(node->out[0], 0, data, 0, data->count, chunk);
 }
 
-/* Elements [from, from + count) of the updates reach the places from `to` on. */
+/* Write elements [from, from + count) of the updates to the places from `to` on. */
 static void scatter_piece(const ref_node *node, uint64_t to, uint64_t from, uint64_t count,
                           float *chunk, float *reals)
 {
@@ -425,7 +424,7 @@ static void put_value(const ref_tensor *t, uint64_t at, double value)
         ref_store(t, at, 1, &real);
 }
 
-/* An index that is none of the classes is no place to read from: its row is off everywhere. */
+/* An index that is not one of the classes is valid: its row has the off value everywhere. */
 static int one_hot_run(const ref_node *node, void *scratch, ref_why *why)
 {
     const ref_tensor *indices = node->in[0], *out = node->out[0];
@@ -464,7 +463,7 @@ static size_t non_zero_scratch(const ref_node *node)
     return REF_CHUNK * sizeof(float);
 }
 
-/* INT_32 and UINT_32 that are not 0 are not 0 as floats either. */
+/* An INT_32 or UINT_32 that is not 0 is not 0 as a float either. */
 static int non_zero_run(const ref_node *node, void *scratch, ref_why *why)
 {
     const ref_tensor *x = node->in[0];

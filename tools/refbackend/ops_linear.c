@@ -1,4 +1,4 @@
-/* ops_linear.c - MatMul, FullyConnected, and the product of matrices that convolutions use too */
+/* ops_linear.c - MatMul, FullyConnected, and the matrix product that convolutions use too */
 #include "ref_linear.h"
 
 #include <string.h>
@@ -56,7 +56,7 @@ static void decode(const ref_tensor *tensor, uint64_t first, uint64_t step, size
                    size_t columns, float *values)
 {
     const ref_quant *q = &tensor->quant;
-    /* Along an axis all offsets are the same: ref_check_weight() lets nothing else through. */
+    /* All offsets along an axis are equal: ref_check_weight() refuses others. */
     const float offset =
         q->form != REF_QUANT_NONE && q->offsets != NULL ? (float)q->offsets[0] : 0.0f;
     const void *from = (const char *)tensor->data + first * ref_type_bytes(tensor->dtype);
@@ -77,7 +77,7 @@ static void decode(const ref_tensor *tensor, uint64_t first, uint64_t step, size
     }
 }
 
-/* Block-wise scales go into the values: rows of a panel, or the one column of a dot product. */
+/* Multiply values by block-wise scales: rows of a panel, or the column of a dot product. */
 static void scale_blocks(const ref_matrix *m, size_t column, size_t columns, float *values)
 {
     const ref_quant *q = &m->tensor->quant;
@@ -114,7 +114,7 @@ static void add_product(float *restrict sums, const float *restrict x, const flo
                       (x2 * w[2 * LANES + lane] + x3 * w[3 * LANES + lane]);
 }
 
-/* sums = one row of x times a panel of rows times LANES. */
+/* Compute sums = one row of x times a panel of rows times LANES. */
 static void product_panel(const float *x, const float *panel, size_t rows, float *sums)
 {
     memset(sums, 0, LANES * sizeof *sums);
@@ -172,7 +172,7 @@ void ref_product(const float *x, size_t count, const ref_matrix *m, float *out, 
         }
         return;
     }
-    /* Of the last panel a few lanes may stay as they were; their sums are not taken. */
+    /* Some lanes of the last panel may keep old values; their sums are not used. */
     for (size_t c = 0; c < m->columns; c += LANES) {
         const size_t columns = m->columns - c < LANES ? m->columns - c : LANES;
         float sums[LANES], scales[LANES];
@@ -196,7 +196,7 @@ static int bits_of(uint32_t dtype)
     return (int)ref_type_bytes(dtype) * 8;
 }
 
-/* The zero point at which codes are symmetric. */
+/* Return the zero point at which codes are symmetric. */
 static int32_t symmetric_offset(uint32_t dtype)
 {
     return dtype == REF_U8Q ? -128 : dtype == REF_U16Q ? -32768 : 0;
@@ -250,7 +250,7 @@ int ref_check_weight(const ref_tensor *x, const ref_tensor *w, uint32_t axis, ui
     if (q->form == REF_QUANT_BLOCKS && q->block_axis != sum_axis)
         return ref_refuse(why, "input 1 \"%s\" has its blocks along axis %u, expected axis %u",
                           w->name, (unsigned)q->block_axis, (unsigned)sum_axis);
-    /* Genuine libraries take any zero point and compute right numbers with these alone. */
+    /* Genuine libraries accept every zero point, but compute right numbers with these only. */
     if (q->form == REF_QUANT_PER_TENSOR && w->dtype == REF_U8Q)
         return 1;
     for (uint32_t i = 0; i < q->count; ++i) {
@@ -289,7 +289,7 @@ int ref_check_bias(const ref_tensor *x, const ref_tensor *w, const ref_tensor *b
     return 1;
 }
 
-/* Adds the bias, which lies in values, to rows of out. */
+/* Add the bias, which is in values, to rows of out. */
 static void add_bias(const float *bias, size_t columns, float *out, size_t rows)
 {
     for (size_t i = 0; i < rows; ++i)
@@ -351,7 +351,7 @@ static int matmul_check(const ref_node *node, ref_why *why)
         !ref_expect_type(node->out[0], "output", a->dtype, why))
         return 0;
 
-    /* The second operand is as often an activation: its 8-bit codes may lie as they like. */
+    /* The second operand may be an activation: its 8-bit codes may have any zero point. */
     if (!b->fixed || b->quant.form <= REF_QUANT_PER_TENSOR) {
         const ref_quant *q = &b->quant;
         if (!check_weight_type(a, b, why))
@@ -443,7 +443,7 @@ static int matmul_run(const ref_node *node, void *scratch, ref_why *why)
 
 /* ---- FullyConnected -------------------------------------------------------------------------- */
 
-/* weight is [outputs, K]: a matrix of K rows, read along its columns. */
+/* weight is [outputs, K]: a matrix of K rows that is read along its columns. */
 static int fully_connected_check(const ref_node *node, ref_why *why)
 {
     const ref_tensor *x = node->in[0], *w = node->in[1];

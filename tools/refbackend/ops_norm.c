@@ -8,8 +8,8 @@
 
 /* ---- what they share ------------------------------------------------------------------------- */
 
-/* The elements of x that belong together: those that differ along some axes only. Around walks the
-   other axes, along walks these; both in the order of the axes. */
+/* The elements of x that are normalized together: those that differ along some axes only. `along`
+   walks these axes, `around` the others, both in the order of the axes. */
 typedef struct norm_walk {
     uint32_t around_rank, along_rank;
     uint64_t around_dims[REF_RANK], around_steps[REF_RANK], along_dims[REF_RANK],
@@ -52,14 +52,14 @@ static uint64_t walk_at(uint32_t rank, const uint64_t *dims, const uint64_t *ste
     return at;
 }
 
-/* Whether the elements of a row lie side by side, which most norms have. */
+/* Return 1 when the elements of a row are contiguous, as in most norms. */
 static int walk_is_packed(const norm_walk *w)
 {
     return w->along_rank > 0 && w->along_steps[w->along_rank - 1] == 1 &&
            w->along_steps[0] * w->along_dims[0] == w->along;
 }
 
-/* Row number around of x, gathered into values; and back into out. */
+/* Copy row `around` of x to values, or values to that row of out. */
 static void row_load(const ref_tensor *x, const norm_walk *w, uint64_t around, float *values)
 {
     const uint64_t at = walk_at(w->around_rank, w->around_dims, w->around_steps, around);
@@ -89,7 +89,7 @@ static int check_same(const ref_node *node, ref_why *why)
     return ref_expect_like(node->out[0], "output", node->in[0], why);
 }
 
-/* Axes of a tensor parameter as bits. */
+/* Read the axes of a tensor parameter as bits. */
 static int axes_read(const ref_node *node, const char *name, uint32_t *bits, ref_why *why)
 {
     const ref_param *param = ref_param_find(node, name);
@@ -128,9 +128,9 @@ static int epsilon_check(const ref_node *node, ref_why *why)
     return 1;
 }
 
-/* gamma (input 1) and beta (input 2) have one value per element of a row; either may be absent.
-   Next to quantized activations gamma has as many bits or less, beta may have 32. u16_gamma:
-   whether libraries compute a UFIXED_POINT_16 gamma right. */
+/* Check gamma (input 1) and beta (input 2): one value per element of a row; either may be absent.
+   With quantized activations gamma has at most as many bits, beta may have 32. u16_gamma: 1 when
+   libraries compute a UFIXED_POINT_16 gamma right. */
 static int gain_check(const ref_node *node, uint32_t rank, const uint32_t *dims, int u16_gamma,
                       ref_why *why)
 {
@@ -187,7 +187,7 @@ static double row_mean(const float *values, uint64_t count)
     return sum / (double)count;
 }
 
-/* Mean of the squares of the distances from mean. */
+/* Compute the mean of the squared distances from the mean. */
 static double row_variance(const float *values, uint64_t count, double mean)
 {
     double sum = 0.0;
@@ -196,7 +196,7 @@ static double row_variance(const float *values, uint64_t count, double mean)
     return sum / (double)count;
 }
 
-/* Around mean with variance as they are, around 0 with variance 1. */
+/* Normalize values with this mean and variance to mean 0 and variance 1. */
 static void row_normalize(float *values, uint64_t count, double mean, double variance,
                           double epsilon)
 {
@@ -273,7 +273,7 @@ static int image_check(const ref_node *node, ref_why *why)
     return 1;
 }
 
-/* Mean and variance are folded into weight and bias already: y = x * weight + bias. */
+/* Weight and bias already contain mean and variance: y = x * weight + bias. */
 static size_t batchnorm_scratch(const ref_node *node)
 {
     return 3 * (size_t)node->in[0]->dims[node->in[0]->rank - 1] * sizeof(float);
@@ -323,7 +323,7 @@ static int group_check(const ref_node *node, ref_why *why)
     return image_check(node, why) && epsilon_check(node, why) && channel_gain_check(node, why);
 }
 
-/* A batch as [positions, channels], in parts of part channels: one for InstanceNorm. */
+/* Normalize a batch of [positions, channels] in parts of `part` channels; InstanceNorm has 1. */
 typedef struct image_form { uint64_t batches, positions, channels, part; } image_form;
 
 static image_form image_read(const ref_node *node)
@@ -407,7 +407,7 @@ static size_t l2_scratch(const ref_node *node)
     return l2_walk(node).along * sizeof(float);
 }
 
-/* x / sqrt(max(sum of squares, epsilon)). */
+/* Compute x / sqrt(max(sum of squares, epsilon)). */
 static int l2_run(const ref_node *node, void *scratch, ref_why *why)
 {
     const double epsilon = ref_param_value(node, "epsilon", 1e-12);

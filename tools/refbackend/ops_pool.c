@@ -97,7 +97,7 @@ static int pool_check(const ref_node *node, ref_why *why)
            ref_expect_type(node->out[0], "output", x->dtype, why);
 }
 
-/* The elements of the input under window o: [*begin, *end), never empty. */
+/* Compute the elements of the input under window o: [*begin, *end), never empty. */
 static void window_at(const pool_axis *a, uint64_t o, uint64_t *begin, uint64_t *end)
 {
     const uint64_t from = o * a->stride, to = from + a->filter;
@@ -152,7 +152,8 @@ static int pool_run(const ref_node *node, void *scratch, ref_why *why)
 
 /* ---- resizing -------------------------------------------------------------------------------- */
 
-/* One spatial axis. Positions are exact fractions, so that no rounding picks another neighbour. */
+/* One spatial axis. Positions are exact fractions, so that rounding cannot choose another
+   neighbor. */
 typedef struct resize_axis { uint64_t in, out; int align, centers; } resize_axis;
 
 static void resize_read(const ref_node *node, resize_axis axes[2])
@@ -199,7 +200,7 @@ static int resize_nearest_check(const ref_node *node, ref_why *why)
     return 1;
 }
 
-/* Where output o lies between the inputs *low and *high: *part of the way. */
+/* Compute the position of output o between the inputs *low and *high; *part is the fraction. */
 static void between(const resize_axis *a, uint64_t o, uint64_t *low, uint64_t *high, float *part)
 {
     uint64_t number = o * a->in, below = a->out;
@@ -251,8 +252,8 @@ static int resize_bilinear_run(const ref_node *node, void *scratch, ref_why *why
     return 1;
 }
 
-/* The input nearest to output o: rounded, halves up, where corners are aligned; cut off everywhere
-   else. */
+/* Return the input nearest to output o: rounded, halves up, with aligned corners; truncated
+   otherwise. */
 static uint64_t nearest_at(const resize_axis *a, uint64_t o)
 {
     if (a->align)

@@ -12,7 +12,7 @@ static int is_int32(const ref_tensor *t)
     return t->dtype == REF_I32;
 }
 
-/* Elements [first, first + count), exactly. */
+/* Read elements [first, first + count) exactly. */
 static void load_exact(const ref_tensor *x, uint64_t first, uint64_t count, double *values)
 {
     float some[64];
@@ -29,7 +29,7 @@ static void load_exact(const ref_tensor *x, uint64_t first, uint64_t count, doub
     }
 }
 
-/* What a wrapping operation left, as the int32 with the same bits. */
+/* Return the int32 with the same bits as the result of an operation that wraps. */
 static int32_t wrapped(uint32_t bits)
 {
     int32_t value;
@@ -54,7 +54,7 @@ static int axis_check(const ref_node *node, ref_why *why)
     return 1;
 }
 
-/* The shape of x without the axes in bits, or with 1 in their place. */
+/* Compute the shape of x without the axes in bits, or with 1 in their place. */
 static int check_reduced(const ref_node *node, uint32_t bits, ref_why *why)
 {
     const ref_tensor *x = node->in[0];
@@ -108,7 +108,7 @@ static int reduce_check(const ref_node *node, ref_why *why)
            ref_expect_type(node->out[0], "output", node->in[0]->dtype, why);
 }
 
-/* One sum per element of the output. */
+/* Compute one sum per element of the output. */
 static size_t reduce_scratch(const ref_node *node)
 {
     return node->out[0]->count * sizeof(double);
@@ -139,7 +139,7 @@ static void reduce_int(reduce_kind kind, int32_t value, int32_t *sum)
     }
 }
 
-/* One pass over the input in its own order; each element goes into the sum of its output. */
+/* Read the input once in its order and add each element to the sum of its output. */
 static int reduce_run(const ref_node *node, void *scratch, ref_why *why)
 {
     const ref_tensor *x = node->in[0], *out = node->out[0];
@@ -211,7 +211,7 @@ static int arg_check(const ref_node *node, ref_why *why)
            check_indices(node->out[0], "output", why);
 }
 
-/* Of equal elements the first; NaN is never chosen unless there is nothing else. */
+/* Return the first of equal elements. NaN is chosen only when all elements are NaN. */
 static int arg_run(const ref_node *node, void *scratch, ref_why *why)
 {
     const ref_tensor *x = node->in[0];
@@ -261,8 +261,8 @@ static int topk_check(const ref_node *node, ref_why *why)
     return 1;
 }
 
-/* Whether element a goes before element b: the larger first, of equal ones the lower index, NaN
-   last. */
+/* Return 1 when element a goes before element b: the larger first, the lower index of equal ones,
+   NaN last. */
 static int goes_before(const double *values, uint32_t a, uint32_t b)
 {
     if (isnan(values[a]) != isnan(values[b]))
@@ -270,7 +270,7 @@ static int goes_before(const double *values, uint32_t a, uint32_t b)
     return values[a] > values[b] || (!(values[a] < values[b]) && a < b);
 }
 
-/* heap[0] goes behind all others. Let the element at root sink to its place. */
+/* Move the element at root down to its place; heap[0] is the one that goes last. */
 static void heap_sink(const double *values, uint32_t *heap, uint64_t count, uint64_t root)
 {
     for (;;) {
@@ -301,7 +301,7 @@ static int topk_run(const ref_node *node, void *scratch, ref_why *why)
     double *values = (double *)scratch;
     (void)why;
     for (uint64_t row = 0; row < x->count / width; ++row) {
-        /* The best k so far are a heap in the place of the answer, which is then sorted there. */
+        /* The best k so far are a heap in the output, which is then sorted there. */
         uint32_t *heap = (uint32_t *)node->out[1]->data + row * k;
         load_exact(x, row * width, width, values);
         for (uint64_t i = 0; i < width; ++i)

@@ -1,8 +1,7 @@
-/* ops_shape.c - elements move, values stay: any type
+/* ops_shape.c - operators that move elements and keep their values, for every type
 
-   Concat, Split, Pack, StridedSlice and Pad requantize when encodings differ. The others copy codes
-   as they are, and so both sides must have one encoding: the genuine libraries copy without a
-   word */
+   Concat, Split, Pack, StridedSlice and Pad requantize when encodings differ. The others copy
+   codes, so both sides must have the same encoding; the genuine libraries do not check that */
 #include "ref_op.h"
 
 #include <string.h>
@@ -11,7 +10,7 @@
 
 enum { COPY_RANK = 2 * REF_RANK };
 
-/* A walk over from, in the order in which elements of to follow each other; steps in elements. */
+/* A walk over from in the order of the elements of to; steps in elements. */
 typedef struct walk {
     uint32_t rank;
     uint64_t dims[COPY_RANK];
@@ -23,7 +22,7 @@ static void walk_add(walk *w, uint64_t dim, int64_t step)
     const uint32_t last = w->rank - 1;
     if (dim == 1)
         return;
-    /* Joined with the one before where that goes on as this one ends. */
+    /* Join a dimension with the one before where the two are contiguous. */
     if (w->rank > 0 && w->steps[last] == step * (int64_t)dim) {
         w->dims[last] *= dim;
         w->steps[last] = step;
@@ -33,7 +32,7 @@ static void walk_add(walk *w, uint64_t dim, int64_t step)
     w->steps[w->rank++] = step;
 }
 
-/* Steps of a packed tensor. */
+/* Compute the steps of a packed tensor. */
 static void steps_of(const ref_tensor *t, int64_t steps[REF_RANK])
 {
     int64_t step = 1;
@@ -82,7 +81,7 @@ static void walk_copy(const walk *w, const ref_tensor *to, const ref_tensor *fro
     }
 }
 
-/* Where type and encoding are one, and no scale is tied to a place. */
+/* Check that both have one type and encoding, with one scale for the whole tensor. */
 static int check_plain_copy(const ref_node *node, ref_why *why)
 {
     const ref_tensor *x = node->in[0];
@@ -94,7 +93,7 @@ static int check_plain_copy(const ref_node *node, ref_why *why)
     return 1;
 }
 
-/* Where codes may be turned into those of another encoding of the same type. */
+/* Check that codes can be converted to another encoding of the same type. */
 static int check_requantized(const ref_node *node, ref_why *why)
 {
     const uint32_t dtype = node->in[0]->dtype;
@@ -109,7 +108,7 @@ static int check_requantized(const ref_node *node, ref_why *why)
     return 1;
 }
 
-/* A parameter tensor of exactly these dimensions; columns 0: of rank 1. */
+/* Check a parameter tensor for exactly these dimensions; columns 0: rank 1. */
 static int expect_table(const ref_param *param, uint32_t rows, uint32_t columns, ref_why *why)
 {
     const uint32_t dims[2] = { rows, columns };
@@ -149,7 +148,7 @@ static const ref_param_spec expand_params[] = {
 };
 static const ref_param_spec squeeze_params[] = { { "axes", REF_U32, REF_TENSOR }, { NULL, 0, 0 } };
 
-/* Bit i: axis i of a shape of this rank is named by the parameter. */
+/* Return bit i set for each axis i that the parameter names. */
 static int axes_mask(const ref_param *axes, uint32_t rank, uint32_t *mask, ref_why *why)
 {
     *mask = 0;
@@ -270,7 +269,7 @@ static uint64_t row_of(const ref_tensor *t, uint32_t axis)
     return row;
 }
 
-/* The parts side by side in each row of the whole, in or out of it. */
+/* Copy the parts, which are next to each other in each row of the whole, to it or from it. */
 static void parts_move(const ref_tensor *whole, const ref_tensor *const *parts, uint32_t count,
                        uint32_t axis, int into_whole, float *chunk)
 {
@@ -372,7 +371,7 @@ static int split_check(const ref_node *node, ref_why *why)
     return 1;
 }
 
-/* one has a dimension of count at axis, the others are slices of it. */
+/* One tensor has a dimension of count at axis, the others are its slices. */
 static int check_packed(const ref_node *node, const ref_tensor *one, const char *one_what,
                         const ref_tensor *const *slices, const char *slice_what, uint32_t count,
                         ref_why *why)
@@ -415,14 +414,14 @@ static const ref_param_spec slice_params[] = { { "ranges", REF_I32, REF_REQUIRED
                                                { "new_axes_mask", REF_U32, 0 },
                                                { NULL, 0, 0 } };
 
-/* Bit row of a mask. */
+/* Return bit `row` of a mask. */
 static int mask_bit(const ref_node *node, const char *name, uint32_t row)
 {
     return (int)((uint32_t)ref_param_value(node, name, 0) >> row & 1u);
 }
 
-/* Rows of ranges are axes of the input, and new axes between them. Fills the walk and the output's
-   shape. */
+/* Fill the walk and the output's shape. Rows of ranges are axes of the input and new axes between
+   them. */
 static int slice_plan(const ref_node *node, walk *w, uint32_t *rank, uint32_t dims[REF_RANK],
                       ref_why *why)
 {
@@ -517,7 +516,7 @@ static int slice_check(const ref_node *node, ref_why *why)
            check_requantized(node, why);
 }
 
-/* Codes of the input lie in the output's memory already. */
+/* Convert the codes of the input, which are already in the output's memory. */
 static void requantize_in_place(const ref_tensor *to, const ref_tensor *from, float *chunk)
 {
     ref_tensor codes = *to;
@@ -622,7 +621,7 @@ static int pad_check(const ref_node *node, ref_why *why)
     return ref_expect_shape(node->out[0], "output 0", x->rank, dims, why);
 }
 
-/* Where index i of a padded axis comes from; -1: from nowhere. */
+/* Return the index of the input for index i of a padded axis, -1: the constant. */
 static int64_t pad_source(uint32_t scheme, int64_t i, int64_t before, int64_t dim)
 {
     i -= before;
@@ -645,7 +644,8 @@ static int pad_run(const ref_node *node, void *scratch, ref_why *why)
     uint64_t index[REF_RANK] = { 0 }, to = 0;
     const float value = (float)ref_param_value(node, "pad_constant_value", 0);
     int64_t steps[REF_RANK];
-    /* The constant as one element of the output; 32-bit integers do not go by way of a float. */
+    /* Write the constant as one element of the output; 32-bit integers are not converted to
+       float. */
     union { uint64_t u64; float f32; int32_t i32; uint32_t u32; uint16_t u16; uint8_t u8; } code;
     ref_tensor constant = *y;
     (void)why;
@@ -691,7 +691,8 @@ static const ref_param_spec block_params[] = {
     { "block_size", REF_U32, REF_REQUIRED | REF_TENSOR }, { "mode", REF_U32, 0 }, { NULL, 0, 0 }
 };
 
-/* The one with more channels is deep, the other wide; *bh and *bw get the block. */
+/* Check the shapes: the tensor with more channels is deep, the other wide. *bh and *bw get the
+   block. */
 static int check_blocks(const ref_node *node, const ref_tensor *deep, const ref_tensor *wide,
                         uint32_t *bh, uint32_t *bw, ref_why *why)
 {
@@ -827,7 +828,7 @@ static int shuffle_run(const ref_node *node, void *scratch, ref_why *why)
 
 /* ---- table ----------------------------------------------------------------------------------- */
 
-/* Types 0: every one. */
+/* Types 0: all types. */
 const ref_op ref_ops_shape[] = {
     { "Reshape", 0, 1, 1, 1, 1, NULL, reshape_check, NULL, whole_run },
     { "ExpandDims", 0, 1, 1, 1, 1, expand_params, expand_check, NULL, whole_run },

@@ -7,7 +7,7 @@
 
 enum { WITH_INTEGER = REF_T_REAL | REF_T_I32 };
 
-/* In the order of the numbers of ElementWiseUnary's parameter: name, operator, types */
+/* In the order of the values of ElementWiseUnary's parameter: name, operator, types */
 #define OPERATIONS(X)                                        \
     X(ABS,        "ElementWiseAbs",        WITH_INTEGER)     \
     X(ASIN,       "ElementWiseAsin",       REF_T_REAL)       \
@@ -37,7 +37,7 @@ static const struct { const char *type; uint32_t types; } operations[OPERATION_C
 static const ref_param_spec unary_params[] = { { "operation", REF_U32, REF_REQUIRED },
                                                { NULL, 0, 0 } };
 
-/* ElementWiseUnary has it as a parameter, the others in their name. */
+/* Return the operation: a parameter of ElementWiseUnary, part of the name of the others. */
 static uint32_t operation_of(const ref_node *node)
 {
     uint32_t i = 0;
@@ -48,7 +48,7 @@ static uint32_t operation_of(const ref_node *node)
     return i;
 }
 
-/* Halves to even, without the process's rounding mode. inf - inf compares as no half. */
+/* Round halves to even in every rounding mode of the process. inf - inf is not equal to a half. */
 static float round_even(float x)
 {
     const float below = floorf(x), rest = x - below;
@@ -61,7 +61,7 @@ static float sign_of(float x)
     return x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : x;
 }
 
-/* Whole lanes, which is what compilers turn into vectors; scratch ends with one. */
+/* Work on whole lanes, which compilers turn into vectors; scratch ends with a whole lane. */
 enum { LANES = 16 };
 #define EACH(expression)                                                                           \
     for (uint64_t i = 0; i < count; i += LANES)                                                    \
@@ -96,7 +96,7 @@ static void unary_integers(uint32_t operation, const int32_t *x, int32_t *y, uin
 {
     for (uint64_t i = 0; i < count; ++i) {
         const int32_t sign = (x[i] > 0) - (x[i] < 0);
-        /* The negative of the least one is itself. */
+        /* The negative of the least value is the value itself. */
         const int32_t negative = (int32_t)(0u - (uint32_t)x[i]);
         y[i] = operation == SIGN ? sign : operation == NEG || sign < 0 ? negative : x[i];
     }

@@ -1,8 +1,8 @@
-/* profile.c - events of the last call that was given a profile handle
+/* profile.c - events of the last call with a profile handle
 
-   An event id is the number of its profile, shifted, plus its index plus 1. Ids, and the lists of
-   them, hold until the next call with the same handle, which replaces all events, or until it is
-   freed; the memory is kept, so executes stop allocating after the first.
+   An event id is the number of its profile, shifted, plus its index plus 1. Ids and lists of ids
+   are valid until the next call with the same handle, which replaces all events, or until the
+   handle is freed. The memory is kept, so only the first execute allocates.
    Knows nothing of: what is measured */
 #include "ref.h"
 
@@ -106,8 +106,8 @@ static uint64_t id_of(const ref_profile *profile, int index)
     return (uint64_t)profile->head.number << ID_SHIFT | (uint64_t)(index + 1);
 }
 
-/* Ids of the events under one. Each list has a place of its own, behind those of earlier parents,
-   so asking for one leaves the others as they are. */
+/* Return the ids of the events below one. Each list has its own place after those of earlier
+   parents, so that one request does not change the others. */
 static void children(ref_profile *profile, int parent, const uint64_t **ids, uint32_t *count)
 {
     uint64_t *list = profile->ids;

@@ -1,9 +1,8 @@
 /* qnn_abi.h - the vendor's binary interface as libQnnRef.so implements it
 
    Written from the notes on the binary interface (core API 2.23 to 2.40, where no struct changed
-   its size), and not from qnnrt.h: where the two disagree a test fails, and that is the use of a
-   second declaration. Facts only: names, numbers, orders, offsets; every offset that matters is
-   asserted.
+   its size), and not from qnnrt.h: the second declaration exists so that tests fail where the two
+   disagree. Facts only: names, numbers, orders, offsets; every offset that is used is asserted.
 
    Target: LP64, little-endian.
    Knows nothing of: libQnnRef.so itself */
@@ -93,7 +92,7 @@ typedef struct q_quant {
 typedef struct q_buffer { void *data; uint32_t bytes; } q_buffer;
 
 typedef struct q_tensor {
-    uint32_t version;                    /* 1: the object ends before dynamic, 2: all of it */
+    uint32_t version;                    /* 1: the struct ends before dynamic, 2: all of it */
     struct {
         uint32_t    id;
         const char *name;
@@ -121,7 +120,7 @@ typedef struct q_param {
     union { q_scalar scalar; q_tensor tensor; } u;
 } q_param;
 
-typedef struct q_op {                    /* handed over by value */
+typedef struct q_op {                    /* passed by value */
     uint32_t version;
     struct {
         const char *name, *package, *type;
@@ -136,7 +135,7 @@ typedef struct q_op {                    /* handed over by value */
 
 typedef struct q_op_name { const char *package, *name, *target; } q_op_name;
 
-/* A config of a backend, context, graph, device, profile or signal: option, 8 bytes behind it. */
+/* A config of a backend, context, graph, device, profile or signal: an option and 8 bytes. */
 typedef struct q_config {
     uint32_t option;
     union { void *custom; uint32_t word; uint64_t wide; uint8_t flag; const char *text;
@@ -176,7 +175,7 @@ typedef struct q_platform_info {
     struct { uint32_t count; q_device_info *devices; } v1;
 } q_platform_info;
 
-/* The perf infrastructure of HTP, behind the pointer that deviceGetInfrastructure gives. */
+/* The perf infrastructure of HTP: deviceGetInfrastructure returns a pointer to it. */
 enum { Q_POWER_DCVS_V3 = 1, Q_POWER_RPC_LATENCY, Q_POWER_RPC_POLLING, Q_POWER_HMX_TIMEOUT,
        Q_POWER_HMX_V2,
        Q_POWER_ADAPTIVE_POLLING, Q_POWER_DDR, Q_POWER_CENG, Q_POWER_DCVS_V3_EXP, Q_POWER_CENG_EXP };
@@ -216,7 +215,7 @@ typedef struct q_binary_info {
             uint32_t tensor_count; q_tensor *tensors; uint32_t graph_count; q_graph_info *graphs;
             q_platform_info *platform;
         } v1;
-        struct {                         /* 3: no extension of 2, everything behind soc moves */
+        struct {                         /* 3: does not extend 2, everything after soc moves */
             uint32_t backend_id; const char *build_id; q_version core, backend; const char *soc;
             q_version blob_version; uint64_t blob_bytes;
             uint32_t tensor_count; q_tensor *tensors; uint32_t graph_count; q_graph_info *graphs;

@@ -1,6 +1,6 @@
 /* ref.h - what the files of libQnnRef.so share, except operators
 
-   Layers, each calls only downwards:
+   Layers; each one calls only those below it:
 
      interface.c   the two provider objects; every slot: begin, call, end
      backend.c     backend, device, power, properties, messages
@@ -15,8 +15,8 @@
      trace.c log.c faults.c ledger.c    the floor
      ref_op.h      operators (ref_op.c, ops_*.c): know nothing of this file
 
-   Handles are numbers that are never used twice and never an address. One lock, ref_lock(), guards
-   all that is shared; execute gives it up while it computes. */
+   Handles are numbers that are never used twice and never are an address. One lock, ref_lock(),
+   guards everything that is shared; execute releases it while it computes. */
 #ifndef REF_H
 #define REF_H
 
@@ -32,7 +32,7 @@ enum { REF_BACKEND_ID = 0x524546 };      /* "REF"; the vendor's numbers are 0 to
 enum { REF_NONE = -1 };
 enum { REF_NAME_MOST = 4096 };           /* bytes of a name */
 enum { REF_ALIGN = 64 };                 /* of every block of tensor data */
-/* Bytes up to the next multiple of it. */
+/* Round up to the next multiple of REF_ALIGN. */
 static inline uint64_t ref_rounded(uint64_t bytes)
 {
     return (bytes + REF_ALIGN - 1) / REF_ALIGN * REF_ALIGN;
@@ -52,7 +52,7 @@ typedef struct ref_object {
     ref_kind kind;
     uint32_t number;                     /* of its kind, from 1: "context 2" in logs and traces */
     uint32_t index;                      /* in the table */
-    int      dead;                       /* a "subsystem restart" took it */
+    int      dead;                       /* 1: dead after a "subsystem restart" */
     uint64_t handle;
 } ref_object;
 
@@ -66,28 +66,30 @@ void  ref_free(void *block);
 uint64_t ref_allocations(void);
 
 const char *ref_kind_name(ref_kind kind);
-/* Enter an object, with a new handle. 0: no memory. */
+/* Add an object with a new handle. Return 0 when there is no memory. */
 int   ref_ledger_add(ref_object *object, ref_kind kind);
-/* Memory for an object, zeroed and entered. NULL: there is none, and the call has failed. */
+/* Allocate a zeroed object and add it. Return NULL when there is no memory and the call has
+   failed. */
 void *ref_ledger_make(ref_call *call, ref_kind kind, size_t bytes);
 void  ref_ledger_remove(ref_object *object);
-/* The object of a handle, or NULL: then the call has failed with this code, and a line says why. */
+/* Return the object of a handle. NULL: the call has failed with this code, and a log line says
+   why. */
 void *ref_ledger_get(ref_call *call, ref_kind kind, const void *handle, q_code code);
-/* The same for the argument of a free function, which may have been through a restart. */
+/* Do the same for the argument of a free function: objects that a restart killed are allowed. */
 void *ref_ledger_get_dead(ref_call *call, ref_kind kind, const void *handle, q_code code);
-/* "context 2" for a handle, "?" for one that is not alive. */
+/* Write "context 2" for a handle, "?" for one that is not alive. */
 void  ref_ledger_name(const void *handle, char *text, size_t bytes);
-/* The n-th living object of a kind, or NULL. */
+/* Return the n-th living object of a kind, or NULL. */
 void *ref_ledger_at(ref_kind kind, size_t n);
-/* Something that is allowed, works, and is wrong: it stands in the report. */
+/* Note a call that is allowed and works, but is wrong: the report lists it. */
 void  ref_ledger_misuse(ref_call *call, const char *format, ...);
 void  ref_ledger_restart(void);
-/* What is alive, and misuse; "" when all is well. */
+/* Write what is alive and what was misused; "" when there is nothing to report. */
 size_t ref_ledger_report(char *text, size_t bytes);
 
 /* ---- trace.c, interface.c -------------------------------------------------------------------- */
 
-/* What the rules want of a call. */
+/* What the rules demand of a call. */
 typedef struct ref_wish {
     q_code   code;                       /* 0: none */
     int      null, overwrite, restart, no_slot;
@@ -98,9 +100,9 @@ typedef struct ref_wish {
 struct ref_call {
     const char *name;
     q_code      code;
-    ref_log    *log;                     /* who hears of it; NULL: all */
+    ref_log    *log;                     /* receives its lines; NULL: all logs */
     ref_wish    wish;
-    char        arguments[400], made[40];/* for the trace; made: the object that came out */
+    char        arguments[400], made[40];/* for the trace; made: the object that the call made */
 };
 
 int  ref_slot_find(const char *name);                /* REF_NONE: no such slot */
@@ -128,7 +130,7 @@ void ref_log_v(ref_call *call, uint32_t level, const char *format, va_list args)
 q_code ref_log_create(ref_call *call, q_log_callback callback, uint32_t level, q_handle *out);
 q_code ref_log_level(ref_call *call, q_handle log, uint32_t level);
 q_code ref_log_free(ref_call *call, q_handle log);
-void ref_log_hostile(void);              /* lines from another thread, now */
+void ref_log_hostile(void);              /* send lines from another thread, now */
 
 /* ---- faults.c -------------------------------------------------------------------------------- */
 
@@ -147,17 +149,18 @@ typedef struct ref_faults {
 
 extern ref_faults ref_fault;             /* read it under the lock */
 
-/* Replace all rules. 0: a word is unknown, why names it; the rules stay as they were. */
+/* Replace all rules. Return 0 when a word is not known: why names it, and the rules stay
+   unchanged. */
 int  ref_faults_set(const char *text, char *why, size_t bytes);
-/* Look at QNNREF_FAULTS, at most once per value. 0: it is wrong. */
+/* Read QNNREF_FAULTS, once per value. Return 0 when it is not valid. */
 int  ref_faults_environment(void);
-uint64_t ref_faults_serial(void);        /* changes whenever rules are set; never 0 after that */
+uint64_t ref_faults_serial(void);        /* number of the current rules; 0: none were set yet */
 void ref_faults_ask(int slot, uint64_t nth, ref_wish *wish);
 uint64_t ref_faults_count(int slot);     /* count a call of the slot */
 
 /* ---- tensor.c -------------------------------------------------------------------------------- */
 
-/* The vendor's encoding as it was given, owned. */
+/* The vendor's encoding as given; the arrays are owned. */
 typedef struct ref_encoding {
     uint32_t  definition, encoding, bits;
     int32_t   axis;
@@ -172,7 +175,7 @@ typedef struct ref_encoding {
 typedef struct ref_model ref_model;
 
 typedef struct ref_value {
-    ref_tensor   view;                   /* what operators see */
+    ref_tensor   view;                   /* what operators receive */
     uint32_t     id, type, format;
     ref_encoding encoding;
     int          datum;                  /* STATIC: index in the model's data, else REF_NONE */
@@ -180,12 +183,12 @@ typedef struct ref_value {
     int          writer;                 /* step, REF_NONE: none */
     int          last;                   /* position in the order of its last reader or writer */
     uint64_t     offset;                 /* in the arena of its graph */
-    void        *staging;                /* used where the caller's memory cannot be computed in */
-    void        *caller;                 /* during an execute: where an output goes in the end */
+    void        *staging;                /* used when the caller's memory cannot be */
+    void        *caller;                 /* during an execute: the destination of an output */
     uint64_t     seen;                   /* number of the execute that bound it */
 } ref_value;
 
-/* What makes a tensor, from a caller's struct or from a file; arrays are borrowed. */
+/* The description of a tensor, from a caller's struct or from a file; arrays are borrowed. */
 typedef struct ref_made {
     const char     *name;
     uint32_t        type, format, dtype, rank;
@@ -208,12 +211,12 @@ int  ref_type_is_input(uint32_t type);
 int  ref_type_is_output(uint32_t type);
 /* Read the vendor's struct. Arrays of the encoding are copied into the arena. */
 q_code ref_made_from(const q_tensor *from, ref_arena *arena, ref_made *made, ref_why *why);
-/* Check and fill a tensor, but for its data and id. */
+/* Check and fill a tensor, except its data and id. */
 q_code ref_value_fill(const ref_made *made, ref_arena *arena, ref_value *value, ref_why *why);
-/* Static data as operators want it: a copy with bits under 8 extended, into out. */
+/* Copy static data to out as operators read it: values of less than 8 bits are extended. */
 void ref_value_extend(const ref_value *value, const void *data, void *out);
-/* The other way: a vendor struct that borrows from the value; arena is for its arrays. 0: no
-   memory. */
+/* Fill a vendor struct from a value; it borrows from the value, and arena holds its arrays. Return
+   0 when there is no memory. */
 int  ref_value_tell(const ref_value *value, uint32_t version, ref_arena *arena, q_tensor *out);
 
 /* ---- model.c --------------------------------------------------------------------------------- */
@@ -221,7 +224,7 @@ int  ref_value_tell(const ref_value *value, uint32_t version, ref_arena *arena, 
 typedef struct ref_argument {            /* a parameter of a step */
     const char *name;
     uint32_t    dtype;                   /* of a scalar */
-    uint64_t    bits;                    /* of a scalar: its 8 bytes as they came */
+    uint64_t    bits;                    /* of a scalar: its 8 bytes as given */
     int         value;                   /* of a tensor: index, else REF_NONE */
 } ref_argument;
 
@@ -262,7 +265,7 @@ struct ref_model {
     ref_datum  *data;
     int         data_count;
     uint32_t    next_id;
-    /* told by the file it was read from */
+    /* as stated by the file it was read from */
     char        build[64];
     q_version   core, backend;
     uint64_t    file_bytes;
@@ -273,12 +276,12 @@ void ref_model_free(ref_model *model);
 ref_body *ref_model_graph(ref_model *model, const char *name, ref_why *why, q_code *code);
 ref_body *ref_model_find(const ref_model *model, const char *name);
 uint64_t ref_hash(const void *data, uint64_t bytes);
-/* Add data of static tensors; borrow: no copy is made. REF_NONE: no memory. */
+/* Add data of static tensors; borrow: 1 makes no copy. Return REF_NONE when there is no memory. */
 int  ref_model_datum(ref_model *model, const void *data, uint64_t bytes, uint64_t hash, int borrow);
 
 /* Add a tensor with its data; its id is the model's next. */
 q_code ref_body_tensor(ref_body *body, const ref_made *made, ref_value **out, ref_why *why);
-/* Of the tensor with this id; REF_NONE, or NULL: there is none. */
+/* Find the tensor with this id. Return REF_NONE or NULL when there is none. */
 int  ref_body_index(const ref_body *body, uint32_t id);
 ref_value *ref_body_value(const ref_body *body, uint32_t id);
 /* Add a node whose values are indices of the body. */
@@ -290,16 +293,16 @@ typedef struct ref_plan_step {
 } ref_plan_step;
 q_code ref_body_node(ref_body *body, const ref_plan_step *step, ref_why *why);
 q_code ref_body_finalize(ref_body *body, ref_why *why);
-/* A scalar's value; 0: its type is none that a scalar has. */
+/* Read a scalar's value. Return 0 when a scalar cannot have its type. */
 int ref_scalar(uint32_t dtype, uint64_t bits, double *value);
 
 /* ---- binary.c -------------------------------------------------------------------------------- */
 
-/* With out NULL: the size only. */
+/* Write a model and return its size; out NULL: only return the size. */
 uint64_t ref_binary_write(const ref_model *model, unsigned char *out);
 enum { REF_BINARY_TELL, REF_BINARY_RUN };
-/* A model that can be told about, or run. NULL: why says what is wrong with the bytes, *code is
-   that of contextCreateFromBinary. */
+/* Read a model to describe it, or to run it. Return NULL when the bytes are not valid: why says
+   how, and *code is the result for contextCreateFromBinary. */
 ref_model *ref_binary_read(const void *data, uint64_t bytes, int use, ref_why *why, q_code *code);
 
 /* ---- objects of the interface ---------------------------------------------------------------- */
@@ -313,7 +316,7 @@ typedef struct ref_context {
     ref_device  *device;
     ref_model   *model;
     int          from_binary;
-    int          executing;              /* calls that compute in it just now */
+    int          executing;              /* calls that are computing in it */
     /* fault keep_binary: the caller's bytes, read at execute */
     const void  *kept;
     uint64_t     kept_bytes, kept_hash;
@@ -365,7 +368,7 @@ q_code ref_device_info_free(ref_call *call, q_handle log, const q_platform_info 
 q_code ref_device_create(ref_call *call, q_handle log, const q_config **configs, q_handle *out);
 q_code ref_device_config(ref_call *call, q_handle device, const q_config **configs);
 q_code ref_device_free(ref_call *call, q_handle device);
-q_code ref_signal_none(ref_call *call, q_handle signal);     /* there are none: NULL is right */
+q_code ref_signal_none(ref_call *call, q_handle signal);     /* there are none: NULL is valid */
 q_code ref_error_message(ref_call *call, q_code code, const char **out);
 q_code ref_power_create(ref_call *call, uint32_t device, uint32_t core, uint32_t *id);
 q_code ref_power_destroy(ref_call *call, uint32_t id);
@@ -387,7 +390,7 @@ q_code ref_context_load(ref_call *call, q_handle backend, q_handle device, const
 q_code ref_context_check(ref_call *call, q_handle backend, const void *data, uint64_t bytes);
 q_code ref_context_free(ref_call *call, q_handle context, q_handle profile);
 void   ref_context_drop(ref_context *context);
-/* Fault keep_binary: are the caller's bytes still there, and the same? */
+/* Fault keep_binary: return 1 when the caller's bytes are still mapped and unchanged. */
 int    ref_context_kept(const ref_context *context);
 
 /* execute.c */
@@ -418,11 +421,12 @@ q_code ref_profile_data(ref_call *call, uint64_t event, q_event *out);
 q_code ref_profile_extended(ref_call *call, uint64_t event, q_extended_event *out);
 q_code ref_profile_free(ref_call *call, q_handle profile);
 void   ref_profile_drop(ref_profile *profile);
-/* NULL handle: *out is NULL and all is well. backend: whose profile it must be. */
+/* Look up a profile. A NULL handle is valid: *out is NULL. backend: the profile must belong to
+   it. */
 q_code ref_profile_get(ref_call *call, q_handle handle, const ref_backend *backend,
                        ref_profile **out);
 void   ref_profile_clear(ref_profile *profile);
-/* Index of the new event, REF_NONE: no memory. NULL profile: nothing happens. */
+/* Add an event. Return its index, or REF_NONE when there is no memory. profile NULL: do nothing. */
 int    ref_profile_add(ref_profile *profile, int parent, uint32_t type, uint32_t unit,
                        uint64_t value, const char *name);
 uint64_t ref_now_ns(void);

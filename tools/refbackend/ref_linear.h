@@ -7,8 +7,8 @@
 
 #include "ref_op.h"
 
-/* A weight tensor, or a part of it, seen as a matrix of rows (summed over) and columns (outputs).
-   One of the two steps is 1. */
+/* A weight tensor, or a part of it, as a matrix of rows (summed over) and columns (outputs). One of
+   the two steps is 1. */
 typedef struct ref_matrix {
     const ref_tensor *tensor;
     uint64_t          first;             /* element of row 0, column 0 */
@@ -17,21 +17,21 @@ typedef struct ref_matrix {
     uint32_t          channel;           /* of column 0, along the axis of the scales */
 } ref_matrix;
 
-/* Bytes that ref_product() needs. */
+/* Return the number of bytes that ref_product() needs. */
 size_t ref_product_scratch(size_t rows);
-/* out[i * out_step + c] = sum over r of x[i * rows + r] * matrix[r][c], for i < count. */
+/* Compute out[i * out_step + c] = sum over r of x[i * rows + r] * matrix[r][c], for i < count. */
 void ref_product(const float *x, size_t count, const ref_matrix *matrix, float *out,
                  size_t out_step, void *scratch);
 
-/* How many of count rows of x to take at once: enough that decoding the weights is a small part of
-   the work, few enough that the rows stay in the cache. */
+/* Return how many of count rows of x to process at once: so many that decoding the weights is a
+   small part of the work, so few that the rows stay in the cache. */
 size_t ref_product_chunk(size_t count, size_t rows);
 
-/* Weights that every library computes right next to x: channels lie along axis, sums run along
+/* Check that all libraries compute these weights right with x: channels are along axis, sums along
    sum_axis (sum_axis = axis: block-wise scales are refused). */
 int ref_check_weight(const ref_tensor *x, const ref_tensor *weight, uint32_t axis,
                      uint32_t sum_axis, ref_why *why);
-/* bias may be NULL; weight is what it is added to. */
+/* Check a bias, which may be NULL; weight is the weight of the same node. */
 int ref_check_bias(const ref_tensor *x, const ref_tensor *weight, const ref_tensor *bias,
                    uint32_t channels, ref_why *why);
 

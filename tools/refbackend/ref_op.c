@@ -191,7 +191,7 @@ int ref_expect_same_encoding(const ref_tensor *tensor, const char *what, const r
                       as_what, as->name);
 }
 
-/* Offsets of 8- and 16-bit codes stay where float32 holds every integer. */
+/* Offsets of 8- and 16-bit codes must be integers that float32 holds exactly. */
 enum { OFFSET_MOST = 1 << 24 };
 
 static int check_quant(const ref_tensor *t, const char *what, uint32_t index, ref_why *why)
@@ -240,7 +240,7 @@ static int check_quant(const ref_tensor *t, const char *what, uint32_t index, re
 
 static int check_tensor(const ref_tensor *t, const char *what, uint32_t index, ref_why *why)
 {
-    /* Operators may multiply a size by some small number without a thought. */
+    /* The limit lets operators multiply a size by a small number without overflow. */
     const uint64_t most =
         PTRDIFF_MAX < ((int64_t)1 << 47) ? (uint64_t)PTRDIFF_MAX / 16 : (uint64_t)1 << 47;
     const size_t bytes = ref_type_bytes(t->dtype);
@@ -352,7 +352,8 @@ int ref_op_check(const ref_node *node, ref_why *why)
         !check_number("outputs", node->out_count, op->out_least, op->out_most, op->type, why))
         return 0;
     for (uint32_t i = 0; i < node->in_count; ++i) {
-        /* Any number of inputs means that each is there: Concat has no optional ones. */
+        /* An operator with any number of inputs needs all of them: Concat has no optional
+           inputs. */
         if (node->in[i] == NULL && (i < op->in_least || op->in_most == 255))
             return ref_refuse(why, "input %u is absent, but %s needs it", (unsigned)i, op->type);
         if (node->in[i] != NULL && !check_tensor(node->in[i], "input", i, why))
@@ -401,9 +402,9 @@ int64_t ref_param_at(const ref_param *param, uint64_t i)
 
 /* ---- float16 --------------------------------------------------------------------------------- */
 
-/* Both without float32 subnormals, which a process may have turned off, and without branches: all
-   cases are computed, masks take one. Numbers below 2^31 are kept signed, which vectors compare
-   faster. */
+/* Both directions avoid float32 subnormals, which a process may have turned off, and branches: all
+   cases are computed and masks choose one. Numbers below 2^31 are signed, because vectors compare
+   those faster. */
 static uint32_t pick(int first, uint32_t a, uint32_t b)
 {
     const uint32_t mask = 0u - (uint32_t)first;
@@ -423,10 +424,10 @@ float ref_f16_to_f32(uint16_t half)
     return value;
 }
 
-/* inline: without the word gcc makes calls of it, and no vectors where it is used in a loop. */
+/* Without inline gcc makes calls of it, and no vectors in loops that use it. */
 static inline uint16_t to_half(float value)
 {
-    const float sum = fabsf(value) + 0.5f;           /* below 2^-14: the last bit is worth 2^-24 */
+    const float sum = fabsf(value) + 0.5f;           /* below 2^-14 the last bit is 2^-24 */
     uint32_t bits, small, half;
     int32_t rest;
     memcpy(&bits, &value, sizeof bits);
@@ -445,7 +446,7 @@ uint16_t ref_f32_to_f16(float value) { return to_half(value); }
 /* Elements that share one scale. */
 typedef struct piece { uint64_t first, count; float scale; int32_t offset; } piece;
 
-/* The piece of [first, end) that begins at first. */
+/* Return the piece of [first, end) that begins at first. */
 static piece piece_at(const ref_tensor *t, uint64_t first, uint64_t end)
 {
     const ref_quant *q = &t->quant;
@@ -474,7 +475,7 @@ static piece piece_at(const ref_tensor *t, uint64_t first, uint64_t end)
     return p;
 }
 
-/* Loops over LANES elements are what compilers turn into vectors without being told to try hard. */
+/* Compilers turn loops over LANES elements into vectors at -O2. */
 enum { LANES = 16 };
 
 #define LOAD(name, type)                                                                           \
@@ -565,9 +566,9 @@ void ref_load(const ref_tensor *tensor, uint64_t first, uint64_t count, float *v
     }
 }
 
-/* The quotient is cut to the codes there are before it becomes an integer; least and most are
-   integers that float32 holds, so cutting first and rounding after gives what the other order
-   would. */
+/* The quotient is limited to the range of codes before it becomes an integer. least and most are
+   integers that float32 holds exactly, so limiting before rounding gives the same result as
+   after. */
 static int32_t nearest_code(float quotient, float least, float most)
 {
     int32_t code;
@@ -617,7 +618,7 @@ static void store_f16(void *data, piece p, const float *values)
         halves[i] = to_half(values[i]);
 }
 
-/* For 32- and 64-bit codes, and integers: the same in double. */
+/* Do the same in double, for 32- and 64-bit codes and integers. */
 static double nearest(double q)
 {
     return q < 0.0 ? -floor(0.5 - q) : floor(q + 0.5);

@@ -1,13 +1,13 @@
-/* ref_op.h - what an operator of libQnnRef.so is, and what it is given to work with
+/* ref_op.h - what an operator of libQnnRef.so is, and what it works with
 
-   An operator is three functions over plain views of tensors: check() says whether a node makes
-   sense and why not, in words; scratch() says how much memory run() needs; run() computes. It knows
-   no handle, no context, no vendor struct, no file. One file per family (ops_*.c) exports one
-   table; ref_op.c joins the tables, has the checks that all operators share, and moves values
-   between storage and float.
+   An operator is three functions over plain views of tensors: check() tells whether a node is
+   valid, and the reason when it is not; scratch() tells how much memory run() needs; run()
+   computes. It knows nothing of handles, contexts, vendor structs and files. One file per family
+   (ops_*.c) exports one table. ref_op.c joins the tables, has the checks that all operators share,
+   and converts values between storage and float.
 
-   Meaning  what the operator's documentation says, not what some library makes of it. Where the
-            genuine libraries differ, tests/ops_known.h has the difference by name
+   Meaning  that of the operator's documentation, not of one library. tests/ops_known.h lists the
+            known differences of the genuine libraries
    Numbers  real = (code + offset) * scale. Quantized operators compute in float32 over real values
             and round once, at the end: to nearest, halves away from zero, saturated. int32 is
             computed in int32 (overflow wraps). float16 is computed in float32 and rounded once,
@@ -31,9 +31,9 @@ enum {                                   /* vendor: Qnn_DataType_t */
 
 /* How codes become real numbers. scales and offsets have one element (PER_TENSOR), one per index of
    axis (PER_AXIS), or one per channel and block (BLOCKS: element e of axis block_axis belongs to
-   block e / block; index = channel * (dims[block_axis] / block) + block number). Whatever the
-   vendor's encoding was, it was turned into one of these when the tensor was made; bits under 8
-   were sign-extended then. */
+   block e / block; index = channel * (dims[block_axis] / block) + block number). Every vendor
+   encoding is converted to one of these when the tensor is made; values of less than 8 bits are
+   sign-extended then. */
 typedef enum { REF_QUANT_NONE = 0, REF_QUANT_PER_TENSOR, REF_QUANT_PER_AXIS,
                REF_QUANT_BLOCKS } ref_quant_form;
 
@@ -51,7 +51,7 @@ typedef struct ref_tensor {
     uint32_t    rank, dims[REF_RANK];    /* rank 1 to 8, all dims > 0 */
     uint64_t    count;                   /* elements */
     ref_quant   quant;
-    int         fixed;                   /* STATIC: data is there from check() on */
+    int         fixed;                   /* STATIC: data is valid from check() on */
     void       *data;                    /* packed row-major, aligned for its type; set in run() */
 } ref_tensor;
 
@@ -59,7 +59,7 @@ typedef struct ref_param {
     const char       *name;
     uint32_t          dtype;             /* of a scalar */
     double            value;             /* of a scalar: exact for every 32-bit type */
-    const ref_tensor *tensor;            /* not NULL: a tensor, always .fixed */
+    const ref_tensor *tensor;            /* not NULL: a tensor, always with .fixed */
 } ref_param;
 
 typedef struct ref_op ref_op;
@@ -73,12 +73,12 @@ typedef struct ref_node {
     uint32_t           in_count, out_count, param_count;
 } ref_node;
 
-/* Why a node is refused, in words for the one who built it. */
+/* The reason why a node is refused, for the person who built it. */
 typedef struct ref_why { char text[512]; } ref_why;
-/* Write it and answer 0. */
+/* Write the reason and return 0. */
 int ref_refuse(ref_why *why, const char *format, ...);
 
-/* A parameter as the operator declares it; check_common() has seen to name, kind and type before
+/* A parameter as the operator declares it; check_common() checks name, kind and type before
    check(). */
 enum { REF_REQUIRED = 1, REF_TENSOR = 2 };
 typedef struct ref_param_spec {
@@ -87,7 +87,7 @@ typedef struct ref_param_spec {
     int         flags;
 } ref_param_spec;
 
-/* One bit per activation type that an operator takes as its first input. */
+/* One bit per type that an operator accepts as its first input. */
 enum {
     REF_T_F32 = 1, REF_T_F16 = 2, REF_T_U8Q = 4, REF_T_U16Q = 8, REF_T_S8Q = 16, REF_T_S16Q = 32,
         REF_T_I32 = 64,
@@ -96,23 +96,24 @@ enum {
     REF_T_QUANT = REF_T_U8Q | REF_T_U16Q | REF_T_S8Q | REF_T_S16Q,
     REF_T_REAL = REF_T_FLOAT | REF_T_QUANT
 };
-uint32_t ref_type_bit(uint32_t dtype);   /* 0: no such bit */
+uint32_t ref_type_bit(uint32_t dtype);   /* 0: no bit */
 
 struct ref_op {
     const char           *type;          /* "MatMul" */
-    uint32_t              types;         /* REF_T_...: of input 0; 0: check() sees to it */
+    uint32_t              types;         /* REF_T_...: of input 0; 0: check() checks it */
     uint8_t               in_least, in_most, out_least, out_most;     /* 255: any number */
     const ref_param_spec *params;        /* ends with name NULL; NULL: none */
-    /* 1: fine, and run() will neither fail nor read or write out of bounds, whatever the data
-       (indices that come at run time are run()'s to check). 0: why says what is wrong, expected and
-       found. */
+    /* Return 1 when the node is valid: then run() neither fails nor reads or writes out of bounds
+       with any data, except that it checks indices of run time itself. Return 0 when not: why says
+       what is wrong, expected and found. */
     int    (*check)(const ref_node *node, ref_why *why);
     size_t (*scratch)(const ref_node *node);     /* bytes for run(); NULL: none */
-    /* 1: done. 0: the data is impossible, such as an index past the end; why says which. */
+    /* Return 1 when done, 0 when the data is not possible, such as an index past the end; why says
+       which. */
     int    (*run)(const ref_node *node, void *scratch, ref_why *why);
 };
 
-/* Tables of the families, each ends with type NULL. */
+/* Tables of the families; each ends with type NULL. */
 extern const ref_op ref_ops_binary[], ref_ops_unary[], ref_ops_activation[], ref_ops_linear[],
     ref_ops_conv[],
                     ref_ops_pool[], ref_ops_norm[], ref_ops_reduce[], ref_ops_shape[],
@@ -120,18 +121,19 @@ extern const ref_op ref_ops_binary[], ref_ops_unary[], ref_ops_activation[], ref
                     ref_ops_cast[];
 
 const ref_op *ref_op_find(const char *type);
-const ref_op *ref_op_get(size_t index);                               /* NULL behind the last */
-/* What all operators share: counts, parameter names and types, quantized tensors have an encoding,
-   type of input 0; then the operator's own check(). */
+const ref_op *ref_op_get(size_t index);                               /* NULL after the last */
+/* Check what all operators share: counts, parameter names and types, encodings of quantized
+   tensors, the type of input 0; then call the operator's check(). */
 int ref_op_check(const ref_node *node, ref_why *why);
 
 const ref_param *ref_param_find(const ref_node *node, const char *name);
 double ref_param_value(const ref_node *node, const char *name, double otherwise);
-/* Element i of a UINT_32 or INT_32 tensor parameter. */
+/* Return element i of a UINT_32 or INT_32 tensor parameter. */
 int64_t ref_param_at(const ref_param *param, uint64_t i);
 
-/* Elements [first, first + count) as real numbers, and back. Encodings of every form; BOOL is 0 and
-   1; integers as they are (float32 holds 24 bits: integer operators read the data itself). */
+/* Convert elements [first, first + count) to real numbers, and back, with every form of encoding.
+   BOOL is 0 and 1; integers keep their value (float32 holds 24 bits: integer operators read the
+   data itself). */
 void ref_load(const ref_tensor *tensor, uint64_t first, uint64_t count, float *values);
 void ref_store(const ref_tensor *tensor, uint64_t first, uint64_t count, const float *values);
 
@@ -140,25 +142,24 @@ const char *ref_type_name(uint32_t dtype);                            /* "UFIXED
 int      ref_is_quantized(uint32_t dtype);
 int      ref_same_shape(const ref_tensor *a, const ref_tensor *b);
 int      ref_same_encoding(const ref_tensor *a, const ref_tensor *b); /* dtype and quant */
-/* "[1, 32, 128]" into text; returns text. */
+/* Write "[1, 32, 128]" to text and return text. */
 enum { REF_SHAPE_TEXT = 120 };
 const char *ref_shape_text(const ref_tensor *tensor, char text[REF_SHAPE_TEXT]);
-/* A check most operators need: out must have this dtype/shape. */
+/* Check that out has this dtype or shape, as most operators need. */
 int ref_expect_shape(const ref_tensor *tensor, const char *what, uint32_t rank,
                      const uint32_t *dims, ref_why *why);
 int ref_expect_type(const ref_tensor *tensor, const char *what, uint32_t dtype, ref_why *why);
 int ref_expect_like(const ref_tensor *tensor, const char *what, const ref_tensor *as, ref_why *why);
-/* For operators that move elements: no scale is tied to a place, and (where codes are copied as
-   they are) both tensors mean the same by a code. */
+/* For operators that move elements: check that each tensor has one scale, and that both have the
+   same encoding where codes are copied. */
 int ref_expect_per_tensor(const ref_tensor *tensor, const char *what, ref_why *why);
 int ref_expect_same_encoding(const ref_tensor *tensor, const char *what, const ref_tensor *as,
                              const char *as_what, ref_why *why);
 
-/* Elements of from become elements of to, which has the same dtype: bytes as they are when the
-   encodings are equal, else by way of chunk. Nothing else may be known of from and to; they may be
-   the same memory. */
+/* Convert elements of from to elements of to, which has the same dtype: copy bytes when the
+   encodings are equal, otherwise convert through chunk. from and to may be the same memory. */
 enum { REF_CHUNK = 1024 };
-size_t ref_chunk_scratch(const ref_node *node);  /* scratch() of who needs one chunk */
+size_t ref_chunk_scratch(const ref_node *node);  /* scratch() of operators that need one chunk */
 void ref_move(const ref_tensor *to, uint64_t to_first, const ref_tensor *from, uint64_t from_first,
               uint64_t count, float chunk[REF_CHUNK]);
 

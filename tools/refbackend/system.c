@@ -1,6 +1,6 @@
 /* system.c - the system interface: what a context binary of libQnnRef.so holds
 
-   Strings and arrays belong to the system context and go with it, or with the next question to it.
+   Strings and arrays belong to the system context and are valid until it is freed or used again.
    Knows nothing of: backends, contexts that run */
 #include "ref.h"
 
@@ -31,7 +31,7 @@ static void empty(ref_system *system)
     ref_arena_free(&system->arena);
 }
 
-/* Inputs or outputs of a graph. 0: no memory. */
+/* Describe inputs or outputs of a graph. Return 0 when there is no memory. */
 static int tensors_tell(ref_arena *arena, const ref_body *body, int outputs, uint32_t *count,
                         q_tensor **out)
 {
@@ -85,7 +85,7 @@ static q_binary_info *info_tell(ref_arena *arena, const ref_model *model)
     if (ref_fault.pointers == REF_LIE_GRAPHS)
         graphs = NULL;
     info->version = ref_fault.info;
-    /* Up to soc the versions agree. */
+    /* The versions are equal up to soc. */
     info->u.v3.backend_id = REF_BACKEND_ID;
     info->u.v3.build_id = model->build;
     info->u.v3.core = model->core;

@@ -1,11 +1,11 @@
-/* tensor.c - one tensor of libQnnRef.so: from the vendor's struct to what operators see, and back
+/* tensor.c - one tensor of libQnnRef.so: from the vendor's struct to the operators' view, and back
 
-   Encodings  SCALE_OFFSET, AXIS, BW and BW_AXIS as they are. BLOCK: blocks along one axis, channels
-              along another, the rest whole; scales are channel-major, as measured on the genuine
-              library. BLOCKWISE_EXPANSION: scale = channel's scale times its block's integer.
-              Others are refused
-   Bits       with a bit width of less than the type's, only the low bits of a byte count; static
-              data is extended when it is stored, so operators see plain numbers
+   Encodings  SCALE_OFFSET, AXIS, BW and BW_AXIS as given. BLOCK: blocks along one axis, channels
+              along another, the other axes whole; scales are channel-major, as measured on the
+              genuine library. BLOCKWISE_EXPANSION: scale = channel's scale times its block's
+              integer. Others are refused
+   Bits       when the bit width is smaller than the type, only the low bits of a byte count; static
+              data is extended when it is stored, so operators read plain numbers
    Knows nothing of: graphs, nodes, handles */
 #include "ref.h"
 
@@ -94,7 +94,7 @@ static q_code pairs_copy(const q_scale_offset *pairs, uint64_t count, const char
     return Q_OK;
 }
 
-/* Pairs that an encoding of blocks has; 0: a block size does not fit. */
+/* Return the number of pairs that an encoding of blocks has, 0 when a block size is not valid. */
 static uint64_t block_pairs(const uint32_t *sizes, const uint32_t *dims, uint32_t rank)
 {
     uint64_t pairs = 1;
@@ -144,7 +144,7 @@ static q_code encoding_copy(const q_quant *from, const ref_made *made, ref_arena
 {
     memset(out, 0, sizeof(*out));
     out->definition = out->encoding = Q_UNDEFINED;
-    /* Types without an encoding carry whatever their maker left there. */
+    /* Types without an encoding may have any content there. */
     if (from->definition != 1 || !ref_is_quantized(made->dtype))
         return Q_OK;
     out->definition = 1;
@@ -294,9 +294,9 @@ q_code ref_made_from(const q_tensor *from, ref_arena *arena, ref_made *made, ref
 
 /* ---- what operators see --------------------------------------------------------------------- */
 
-/* Scales of all channels and blocks, in the order of ref_quant. BLOCK may have only one axis that
-   is cut: then one of length 1 stands for the channels. Scales that many channels share are not
-   known: their table would be far larger than what a file says of it. */
+/* Compute the scales of all channels and blocks in the order of ref_quant. When BLOCK cuts one axis
+   only, an axis of length 1 stands for the channels. Scales that many channels share are not
+   supported: their table would be much larger than its description in a file. */
 static q_code blocks_fill(const ref_made *made, ref_arena *arena, ref_value *value, ref_why *why)
 {
     const ref_encoding *e = &value->encoding;

@@ -1,10 +1,10 @@
 /* trace.c - one line per call: name(arguments) -> code
 
-   To the file that QNNREF_TRACE names, and into memory once QnnRef_control("trace on", ...) was
-   said. Arguments are named by kind and number ("context 1"), so that two runs of one program give
-   one text; the names and order of the calls are those of the lines that libQnnSaver.so writes
+   Lines go to the file that QNNREF_TRACE names, and to memory after QnnRef_control("trace on",
+   ...). Arguments are named by kind and number ("context 1"), so that two runs of one program give
+   the same text; names and order of the calls are those that libQnnSaver.so writes
    ("interface.x(...)").
-   Knows nothing of: what the calls do */
+   Knows nothing of: the work of the calls */
 #include "ref.h"
 
 #include <stdlib.h>
@@ -63,7 +63,7 @@ void ref_trace_line(const ref_call *call)
     size_t length = (size_t)snprintf(line, sizeof(line), "%s(%s) -> 0x%llx%s%s\n", call->name,
                                      call->arguments, (unsigned long long)call->code,
                                      call->made[0] != '\0' ? " " : "", call->made);
-    /* Names come from a caller: whatever would break a line becomes a dot. */
+    /* Names come from a caller: characters that would break a line become dots. */
     for (size_t i = 0; i + 1 < length; ++i)
         if ((unsigned char)line[i] < ' ')
             line[i] = '.';
