@@ -5,6 +5,7 @@
 #include "../qnnrt.h"
 #include "test.h"
 #include "opens.h"
+#include <fcntl.h>
 #include <math.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -2342,6 +2343,83 @@ TEST(limit_tensors_counts_all_of_one_model)
     CLOSE(model);
 }
 
+/* ---- files that change ---------------------------------------------------------------------- */
+
+static struct {
+    char     path[4096];
+    unsigned locks, at;             /* locks taken; the one that changes the file, 0: none */
+    int      how;                   /* 0: a byte more, 1: another byte in a comment, 2: another time */
+} changing;
+
+/* Held around each call into the library: the file is open and mapped or read when a context is created. */
+static void change_lock(void *user)
+{
+    int fd;
+    (void)user;
+    if (++changing.locks != changing.at) return;
+    fd = open(changing.path, O_RDWR);
+    if (fd < 0) abort();
+    if (changing.how == 2) {
+        static const struct timespec times[2] = { { 1, 5 }, { 1, 7 } };
+        if (futimens(fd, times) != 0) abort();
+    } else if (pwrite(fd, "#", 1, changing.how == 0 ? (off_t)strlen(ONE) : 20) != 1) abort();
+    close(fd);
+}
+
+static void change_unlock(void *user) { (void)user; }
+
+/* Open, with the file changed while lock `at` is taken. */
+static void change_begin(unsigned at, int how, int read_it, qnnrt_desc *desc)
+{
+    static const struct timespec times[2] = { { 1000, 1 }, { 1000, 1 } };
+    *desc = new_desc();
+    desc->backend_desc.hooks.lock = change_lock;
+    desc->backend_desc.hooks.unlock = change_unlock;
+    desc->read = read_it;
+    changing.locks = 0;
+    changing.at = at;
+    changing.how = how;
+    if (!test_write_file(changing.path, ONE, strlen(ONE)) || utimensat(AT_FDCWD, changing.path, times, 0) != 0) abort();
+}
+
+TEST(a_file_that_changed_while_it_was_opened_is_refused)
+{
+    qnnrt_desc desc;
+    qnnrt *model = NULL;
+    const char *folder = test_tmpdir();
+    unsigned at, last;
+    int how, read_it;
+    snprintf(changing.path, sizeof(changing.path), "%s/forward_0.bin", folder);
+    fake_begin("");
+    change_begin(0, 0, 0, &desc);
+    OPENS(folder, &desc, &model);
+    last = changing.locks;                     /* the last one before the close creates the context */
+    CLOSE(model);
+    CHECK(last >= 3);
+    for (how = 0; how < 3; ++how)
+        for (read_it = 0; read_it < 2; ++read_it)
+            for (at = 1; at <= last; ++at) {
+                qnnrt_result result;
+                change_begin(at, how, read_it, &desc);
+                memset(&error, 0xFF, sizeof(error));
+                model = (qnnrt *)&error;
+                result = qnnrt_open(folder, &desc, &model, &error);
+                if (at == last) {
+                    CHECK_EQ(result, QNNRT_E_IO);
+                    CHECK(model == NULL);
+                    CHECK_STR(error.text, "forward_0.bin");
+                    CHECK_STR(error.text, "changed");
+                    CHECK_STR(error.hint, "desc.read");
+                    CHECK_EQ(qnnrt_open(folder, (change_begin(at, how, read_it, &desc), &desc), &model, NULL), QNNRT_E_IO);
+                } else if (result == QNNRT_OK) CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+                TRY(nothing_left());
+            }
+    /* A change after that does not matter. */
+    change_begin(last + 1, 1, 0, &desc);
+    OPENS(folder, &desc, &model);
+    CLOSE(model);
+}
+
 /* ---- inspect -------------------------------------------------------------------------------- */
 
 TEST(inspect_makes_no_backend_call_and_prepare_answers_state)
@@ -2696,6 +2774,7 @@ TEST_MAIN("files")
     RUN(limit_files_holds_at_its_edge);
     RUN(limit_files_is_256_by_default);
     RUN(limit_tensors_counts_all_of_one_model);
+    RUN(a_file_that_changed_while_it_was_opened_is_refused);
     RUN(inspect_makes_no_backend_call_and_prepare_answers_state);
     RUN(inspect_reads_what_no_library_here_would_load);
     RUN(inspect_of_damaged_files_fails_like_an_open);

@@ -1767,6 +1767,62 @@ TEST(both_sources_agree_in_every_form)
         }
 }
 
+/* One tensor in the binary, and the same with one fact changed in the JSON; both facts are named. */
+TEST(encodings_and_dynamic_dims_of_two_sources_are_compared)
+{
+    static const struct { const char *binary, *json, *in_binary, *in_json; } pairs[] = {
+        { "0408 2 4 3 s 0.5 -3", "0408 2 4 3 -",                       "ufixed8[4,3] scale 0.5 offset -3 in", "ufixed8[4,3] in" },
+        { "0408 2 4 3 -", "0408 2 4 3 s 0.5 -3",                       "ufixed8[4,3] in", "scale 0.5 offset -3 in" },
+        { "0408 2 4 3 s 0.5 -3", "0408 2 4 3 s 0.5 -4",                "scale 0.5 offset -3 in", "scale 0.5 offset -4 in" },
+        { "0408 2 4 3 s 0.5 -3", "0408 2 4 3 s 0.25 -3",               "scale 0.5 offset -3 in", "scale 0.25 offset -3 in" },
+        { "0408 2 4 3 a 1 3 0.5 -3 0.5 -3 0.5 -3", "0408 2 4 3 s 0.5 -3", "3 scales over axis 1, 0.5 offset -3 to 0.5", "ufixed8[4,3] scale 0.5 offset -3 in" },
+        { "0408 2 4 3 s 0.5 -3", "0408 2 4 3 a 1 3 0.5 -3 0.5 -3 0.5 -3", "ufixed8[4,3] scale 0.5 offset -3 in", "3 scales over axis 1" },
+        { "0408 2 3 3 a 0 3 1 0 2 0 3 0", "0408 2 3 3 a 1 3 1 0 2 0 3 0", "over axis 0", "over axis 1" },
+        { "0408 2 4 3 a 1 3 1 0 2 0 3 0", "0408 2 4 3 a 1 3 1 0 2 7 3 0", "2 offset 0", "2 offset 7" },
+        { "0408 2 4 3 a 1 3 1 0 2 0 3 0", "0408 2 4 3 a 1 3 1 0 2 0 4 0", "3 offset 0", "4 offset 0" },
+        { "0308 2 4 3 w 4 1 3 1 0 2 0 3 0", "0308 2 4 3 a 1 3 1 0 2 0 3 0", "bitwidth 4 in", "3 offset 0 in" },
+        { "0308 2 4 3 w 4 1 3 1 0 2 0 3 0", "0308 2 4 3 w 3 1 3 1 0 2 0 3 0", "bitwidth 4 in", "bitwidth 3 in" },
+        { "0308 2 4 3 b 4 0.5 0", "0308 2 4 3 s 0.5 0",                "bitwidth 4 in", "scale 0.5 offset 0 in" },
+        { "0308 2 4 3 e 5", "0308 2 4 3 s 0.5 0",                      "encoding 5 in", "scale 0.5 offset 0 in" },
+        { "0308 2 4 3 e 5", "0308 2 4 3 e 6",                          "encoding 5 in", "encoding 6 in" },
+        { "0232 2 4 3 - dyn=1,0", "0232 2 4 3 - dyn=0,1",              "\"x\" is dynamic in", "dynamic in other dimensions in" },
+        { "0232 2 4 3 - dyn=1,0", "0232 2 4 3 -",                      "\"x\" is dynamic in", "of fixed dimensions in" },
+        { "0232 2 4 3 -", "0232 2 4 3 - dyn=1,1",                      "of fixed dimensions in", "dynamic in shard.json" }
+    };
+    size_t i;
+    meta_begin();
+    for (i = 0; i < sizeof(pairs) / sizeof(pairs[0]); ++i) {
+        qnnrt_desc desc = new_desc();
+        qnnrt_file file;
+        qnnrt *model = NULL;
+        char one[512], other[512];
+        fake_begin("tensor=2");
+        /* Of one size, which is a fact too. */
+        snprintf(one, sizeof(one), HEAD "graph fwd\nin x 1 %s\nout y 2 0232 1 1 -\n#%*s\n", pairs[i].binary,
+                 64 - (int)strlen(pairs[i].binary), "");
+        snprintf(other, sizeof(other), HEAD "graph fwd\nin x 1 %s\nout y 2 0232 1 1 -\n#%*s\n", pairs[i].json,
+                 64 - (int)strlen(pairs[i].json), "");
+        memset(&file, 0, sizeof(file));
+        file.path = "shard.bin";
+        file.data = one;
+        file.bytes = strlen(one);
+        file.json_path = "shard.json";
+        file.json_data = json_of(one, 0, NULL);
+        file.json_bytes = strlen(file.json_data);
+        desc.files = &file;
+        desc.file_count = 1;
+        fake_begin("tensor=2");
+        OPENS(NULL, &desc, &model);
+        CLOSE(model);
+        file.json_data = json_of(other, 0, NULL);
+        file.json_bytes = strlen(file.json_data);
+        fake_begin("tensor=2");
+        fails(__LINE__, NULL, &desc, QNNRT_E_MISMATCH, "shard.bin", "graph \"fwd\"", "input \"x\" is ", "the binary", pairs[i].in_binary,
+              pairs[i].in_json, "shard.json", (const char *)NULL);
+        if (test_state.state == TEST_FAILED) { printf("    pair %u\n", (unsigned)i); return; }
+    }
+}
+
 TEST(every_difference_is_found_and_named)
 {
     qnnrt_desc desc = new_desc(), look = new_desc();
@@ -2222,6 +2278,7 @@ TEST_MAIN("meta")
     RUN(keep_going_reports_the_json_of_a_shard);
     RUN(shards_that_do_not_fit_are_named);
     RUN(both_sources_agree_in_every_form);
+    RUN(encodings_and_dynamic_dims_of_two_sources_are_compared);
     RUN(every_difference_is_found_and_named);
     RUN(unstated_facts_are_not_compared);
     RUN(an_encoding_that_the_text_cannot_name_is_taken_from_the_binary);
