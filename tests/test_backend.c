@@ -674,6 +674,40 @@ TEST(a_missing_system_library_is_refused)
     TRY(fails_desc("", &desc, QNNRT_E_LIBRARY, "libqnnrt-test-absent.so", "the system's search", "\n  hint: "));
 }
 
+/* An empty element means the current folder, from which no library may come. */
+TEST(an_empty_element_of_ld_library_path_stops_the_systems_search)
+{
+    static const char *const unsafe[] = { ":", "::", ":/nowhere", "/nowhere:", "/nowhere::/elsewhere", ";/nowhere", "/nowhere;",
+                                          "/nowhere;;/elsewhere", "/a:/b:/c:" };
+    static const char *const safe[] = { NULL, "", "/nowhere", "/nowhere:/elsewhere", "/nowhere;/elsewhere", "/a:/b:/c" };
+    const char *set = getenv("LD_LIBRARY_PATH");
+    char kept[4096];
+    size_t i;
+    snprintf(kept, sizeof(kept), "%s", set != NULL ? set : "");
+    for (i = 0; i < sizeof(unsafe) / sizeof(unsafe[0]) + sizeof(safe) / sizeof(safe[0]); ++i) {
+        const size_t begin = sizeof(unsafe) / sizeof(unsafe[0]);
+        const char *value = i < begin ? unsafe[i] : safe[i - begin];
+        qnnrt_backend *backend = NULL;
+        qnnrt_backend_desc desc;
+        qnnrt_error err;
+        qnnrt_result result;
+        memset(&desc, 0, sizeof(desc));
+        memset(&err, 0xFF, sizeof(err));
+        desc.path = "libqnnrt-test-absent.so";
+        if (value != NULL) setenv("LD_LIBRARY_PATH", value, 1);
+        else unsetenv("LD_LIBRARY_PATH");
+        result = qnnrt_backend_open(&desc, &backend, &err);
+        if (set != NULL) setenv("LD_LIBRARY_PATH", kept, 1);
+        else unsetenv("LD_LIBRARY_PATH");
+        CHECK_EQ(result, QNNRT_E_LIBRARY);
+        TRY(check_error(&err, QNNRT_E_LIBRARY));
+        CHECK_STR(err.text, "libqnnrt-test-absent.so");
+        if ((strstr(err.text, "LD_LIBRARY_PATH") != NULL) != (i < begin)) printf("    %s: %s\n", value != NULL ? value : "(unset)", err.text);
+        CHECK_EQ(strstr(err.text, "LD_LIBRARY_PATH") != NULL, i < begin);
+        CHECK_EQ(strstr(err.text, "libqnnrt-test-absent.so: cannot open shared object file") != NULL, 1);      /* of the other places */
+    }
+}
+
 TEST(the_system_library_is_taken_from_beside_the_backend)
 {
     char dir[4096], backend_path[4096], system_path[4096];
@@ -2437,6 +2471,7 @@ TEST_MAIN("backend")
     RUN(an_empty_path_of_a_library_is_a_wrong_argument);
     RUN(a_path_of_a_library_that_is_too_long_is_refused);
     RUN(a_missing_system_library_is_refused);
+    RUN(an_empty_element_of_ld_library_path_stops_the_systems_search);
     RUN(the_system_library_is_taken_from_beside_the_backend);
     RUN(a_backend_that_speaks_the_system_interface_needs_no_system_library);
     RUN(a_system_library_of_another_release_than_the_backend_is_fine);

@@ -4,6 +4,7 @@
    less than was asked for, when a test says so.    */
 #include "../qnnrt.h"
 #include "test.h"
+#include "opens.h"
 #include <fcntl.h>
 #include <stdarg.h>
 #include <sys/socket.h>
@@ -18,6 +19,8 @@ static struct {
     unsigned read_good;
     size_t   read_most;             /* bytes that one read() gives, 0: all */
     int      interrupt;             /* this many calls fail with EINTR first */
+    unsigned cut;                   /* after this many reads the file ends, 0: where it ends */
+    char     fifo[1100];            /* is opened in place of a model's file, "": none */
     unsigned opens, reads;
 } os;
 
@@ -31,6 +34,7 @@ extern int open(const char *path, int flags, ...)
     ++os.opens;
     if (os.interrupt > 0) { --os.interrupt; errno = EINTR; return -1; }
     if (os.open_errno != 0) { errno = os.open_errno; return -1; }
+    if (os.fifo[0] != '\0' && strstr(path, "forward_0") != NULL) path = os.fifo;
     return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
 }
 
@@ -38,6 +42,7 @@ extern ssize_t read(int fd, void *data, size_t bytes)
 {
     if (os.interrupt > 0) { --os.interrupt; errno = EINTR; return -1; }
     if (os.read_errno != 0 && os.reads >= os.read_good) { errno = os.read_errno; return -1; }
+    if (os.cut > 0 && os.reads >= os.cut) { os.reads = 0; return 0; }
     ++os.reads;
     if (os.read_most != 0 && bytes > os.read_most) bytes = os.read_most;
     return (ssize_t)syscall(SYS_read, fd, data, bytes);
@@ -52,8 +57,6 @@ static const char *file_of(const char *text)
 }
 
 static void os_plain(void) { memset(&os, 0, sizeof(os)); }
-
-static qnnrt_error error;
 
 static void fill(void) { memset(&error, 0xFF, sizeof(error)); }
 
@@ -194,6 +197,121 @@ TEST(file_read_reports_emfile_and_eio_and_gives_the_descriptor_back)
     CHECK_EQ(next, fd);
 }
 
+/* ---- models ---------------------------------------------------------------------------------- */
+
+#define ONE "FAKEQNN 1\n# a context binary has at least 64 bytes, and so has this one by this line\n" \
+            "graph fwd\nin ids 1 0032 2 1 4 -\nout logits 2 0232 2 1 8 -\n"
+
+/* A folder with a binary. */
+static const char *folder_of_one(char path[4096])
+{
+    const char *folder = test_tmpdir();
+    snprintf(path, 4096, "%s/forward_0.bin", folder);
+    return test_write_file(path, ONE, strlen(ONE)) ? folder : "";
+}
+
+/* No file of the model can be opened, or read: the error names it, nothing stays open. */
+TEST(open_reports_emfile_and_eio_with_the_name_of_the_file)
+{
+    char path[4096], json[4096];
+    const char *folder = folder_of_one(path);
+    qnnrt_desc desc = new_desc();
+    qnnrt_file file;
+    qnnrt *model = NULL;
+    os_plain();
+    fake_begin("");
+    OPENS(folder, &desc, &model);                     /* the library is loaded from here on */
+    CLOSE(model);
+    os.open_errno = EMFILE;
+    FAILS(folder, &desc, QNNRT_E_IO, path, strerror(EMFILE));
+    os_plain();
+    desc.read = 1;
+    os.read_errno = EIO;
+    FAILS(folder, &desc, QNNRT_E_IO, path, strerror(EIO));
+    os_plain();
+    os.read_most = 7;                                 /* the first piece is good */
+    os.read_errno = EIO;
+    os.read_good = 1;
+    memset(&error, 0xFF, sizeof(error));
+    CHECK_EQ(qnnrt_open(folder, &desc, &model, &error), QNNRT_E_IO);
+    CHECK_STR(error.text, path);
+    TRY(nothing_left());
+    os_plain();
+    snprintf(json, sizeof(json), "%s/forward_0_json.json", folder);
+    CHECK(test_write_file(json, "{}", 2));
+    memset(&file, 0, sizeof(file));
+    file.path = path;
+    file.json_path = json;
+    desc.files = &file;
+    desc.file_count = 1;
+    desc.metadata = QNNRT_METADATA_JSON;
+    desc.read = 0;
+    os.read_errno = EIO;
+    FAILS(NULL, &desc, QNNRT_E_IO, json, strerror(EIO));
+    os_plain();
+}
+
+TEST(open_survives_short_reads_and_interruptions)
+{
+    char path[4096];
+    const char *folder = folder_of_one(path);
+    qnnrt_desc desc = new_desc();
+    qnnrt *model = NULL;
+    os_plain();
+    fake_begin("");
+    desc.read = 1;
+    os.read_most = 5;
+    OPENS(folder, &desc, &model);
+    CHECK_EQ(qnnrt_get_info(model)->contexts->graph_count, 1);
+    CHECK_EQ(os.reads, (strlen(ONE) + 4) / 5);
+    CLOSE(model);
+    os_plain();
+    os.interrupt = 3;
+    OPENS(folder, &desc, &model);
+    CHECK_EQ(os.interrupt, 0);
+    CLOSE(model);
+}
+
+/* A file that another process cuts short while it is read. */
+TEST(a_file_cut_short_while_it_is_read_is_an_io_error)
+{
+    char path[4096], text[16];
+    const char *folder = folder_of_one(path);
+    qnnrt_desc desc = new_desc();
+    uint64_t bytes = 7;
+    os_plain();
+    fake_begin("");
+    desc.read = 1;
+    os.read_most = 5;
+    os.cut = 2;
+    FAILS(folder, &desc, QNNRT_E_IO, path, "shorter");
+    os.cut = 1;
+    fill();
+    CHECK_EQ(qnnrt_file_read(path, text, sizeof(text), &bytes, &error), QNNRT_E_IO);
+    CHECK_STR(error.text, path);
+    CHECK_EQ(bytes, 0);
+    os_plain();
+}
+
+/* A file becomes a FIFO after it was looked at: it is opened without waiting, and refused. */
+TEST(a_file_replaced_while_it_is_opened_is_refused)
+{
+    char path[4096];
+    const char *folder = folder_of_one(path);
+    qnnrt_desc desc = new_desc();
+    uint64_t bytes = 7;
+    os_plain();
+    fake_begin("");
+    snprintf(os.fifo, sizeof(os.fifo), "%s/fifo", test_tmpdir());
+    CHECK_EQ(mkfifo(os.fifo, 0600), 0);
+    FAILS(folder, &desc, QNNRT_E_IO, path, "replaced");
+    fill();
+    CHECK_EQ(qnnrt_file_read(path, NULL, 0, &bytes, &error), QNNRT_E_IO);
+    CHECK_STR(error.text, "replaced");
+    CHECK_EQ(bytes, 0);
+    os_plain();
+}
+
 /* The character of a code, as UTF-8 of `length` bytes, which may be too many. */
 static void utf8_put(uint32_t code, int length, char out[5])
 {
@@ -256,4 +374,8 @@ TEST_MAIN("os")
     RUN(file_read_refuses_folders_fifos_sockets_and_devices_without_opening_them);
     RUN(file_read_survives_short_reads_and_interruptions);
     RUN(file_read_reports_emfile_and_eio_and_gives_the_descriptor_back);
+    RUN(open_reports_emfile_and_eio_with_the_name_of_the_file);
+    RUN(open_survives_short_reads_and_interruptions);
+    RUN(a_file_cut_short_while_it_is_read_is_an_io_error);
+    RUN(a_file_replaced_while_it_is_opened_is_refused);
 }
