@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""Compare the names of tests in a revision with those of the working tree: which went, which came.
+
+    python3 tests/names.py REVISION
+
+Names are those of TEST(...) in C, and the first word of each check in scripts (check, run, is, says, ...), wherever
+they stand: a test that moved to another file is still there. Exit status 1 when one went."""
+import os
+import re
+import subprocess
+import sys
+
+TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+# Functions of tests/tool.sh and of single scripts whose first argument is a name.
+CALL = re.compile(r"(?:^|[;&|({]|\bthen|\bdo|\belse|\btry)\s*(?:check|is|says|lacks|silent|wrong|skip|bad|ends|made|same|json|says_it|"
+                  r"lacks_line|refused|good|equal|finds)\s+([a-z][a-z0-9_]{2,})\b", re.M)
+
+
+def names(path, text):
+    if path.endswith((".c", ".h")):
+        return set(re.findall(r"^\s*TEST\((\w+)\)", text, re.M))
+    if path.endswith(".sh"):
+        return set(CALL.findall(text))
+    return set()
+
+
+def git(*words):
+    return subprocess.run(["git", "-C", TOP] + list(words), capture_output=True, text=True, errors="replace", check=True).stdout
+
+
+def main():
+    if len(sys.argv) != 2:
+        print(__doc__)
+        return 2
+    revision = sys.argv[1]
+    before, after = {}, {}
+    for path in git("ls-tree", "-r", "--name-only", revision, "tests").split("\n"):
+        if path.endswith((".c", ".h", ".sh")):
+            for name in names(path, git("show", "%s:%s" % (revision, path))):
+                before.setdefault(name, path)
+    for folder, _, files in os.walk(os.path.join(TOP, "tests")):
+        for file in files:
+            path = os.path.join(folder, file)
+            if path.endswith((".c", ".h", ".sh")):
+                with open(path, errors="replace") as source:
+                    for name in names(path, source.read()):
+                        after.setdefault(name, os.path.relpath(path, TOP))
+    went = sorted(set(before) - set(after))
+    came = sorted(set(after) - set(before))
+    for name in went:
+        print("went: %s (%s)" % (name, before[name]))
+    for name in came:
+        print("came: %s (%s)" % (name, after[name]))
+    moved = sum(1 for name in before if name in after and before[name] != after[name])
+    print("%d names at %s, %d now: %d went, %d came, %d moved" % (len(before), revision, len(after), len(went), len(came), moved))
+    return len(went) != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
