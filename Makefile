@@ -240,7 +240,8 @@ CC_asan     = $(ASAN_CC) -std=c99 $(OPT_TEST) -g $(SANITIZE) $(CPPFLAGS) $(CFLAG
 CC_m32      = $(CC) -std=c99 -m32 -msse2 -mfpmath=sse -O1 -g $(M32_HEADERS) $(CPPFLAGS) $(CFLAGS)
 CC_aarch64  = $(AARCH64_CC) -std=c99 -O2 -g
 CC_fuzz     = clang -std=c99 -O1 -g $(SANITIZE) -fsanitize=fuzzer-no-link
-CONFIGS    := check c99 c++11 asan m32 aarch64 fuzz
+CC_tsan     = $(CC) -std=c99 -O1 -g -fsanitize=thread $(CPPFLAGS) $(CFLAGS)
+CONFIGS    := check c99 c++11 asan m32 aarch64 fuzz tsan
 # Debian's gcc-12-multilib has no 32-bit asm/; the one for 64 bits serves.
 M32_HEADERS = $(eval M32_HEADERS := -idirafter /usr/include/$$(shell $$(CC) -print-multiarch))$(M32_HEADERS)
 
@@ -252,7 +253,7 @@ SLOW       := impl.o llm.o $(addprefix test_,plan quant json llm_sample llm_cell
 config      = $(firstword $(subst /, ,$(patsubst $(B)/%,%,$@)))
 
 # libQnnRef.so, the reference backend: build/libQnnRef.so, and one for each configuration that needs its own.
-REF_DIRS   := $(B) $(addprefix $(B)/,check asan m32 aarch64 fuzz)
+REF_DIRS   := $(B) $(addprefix $(B)/,check asan m32 aarch64 fuzz tsan)
 REF_FLAGS  := -ffp-contract=off -D_POSIX_C_SOURCE=200809L -fPIC -fvisibility=hidden
 REF_OPT     = $(if $(filter check asan,$(config)),-O1)
 REF_BUILD   = $(or $(CC_$(config)),$(CC) -std=c99 $(OPT) $(CPPFLAGS) $(CFLAGS)) $(REF_OPT)
@@ -334,7 +335,7 @@ $(foreach t,$(REAL),$(call IN_EACH,real_$t)): tests/real/$$(subst real_,,$$(@F))
 	$(Q)$(TEST_BUILD)
 
 # Run by scripts.
-$(foreach t,ops llm_plain llm_exact,$(call IN_EACH,$t)): tests/$$(@F).c $$(@D)/libqnnrt.a $(B)/.flags
+$(foreach t,ops llm_plain llm_exact tsan,$(call IN_EACH,$t)): tests/$$(@F).c $$(@D)/libqnnrt.a $(B)/.flags
 	$(call say,CC)
 	$(Q)$(TEST_BUILD)
 
@@ -402,6 +403,12 @@ api:
 ## vendor: write the vendor's codes, log lines and names into qnnrt.h, from tools/vendor/vendor.txt
 vendor:
 	@$(PYTHON) tools/vendor/make_vendor.py
+
+.PHONY: tsan
+## tsan: the headers and libQnnRef.so from many threads at a time, with ThreadSanitizer (ROUNDS=12)
+ROUNDS ?= 12
+tsan: $(B)/tsan/tsan $(B)/tsan/libQnnRef.so
+	$(B)/tsan/tsan $(ROUNDS)
 
 .PHONY: silent symbols symbols-programs
 ## silent: compile each header alone in every combination that must give no warning

@@ -133,6 +133,7 @@ others() {
         put 15 make-run@2.51 "$limit_slow" all "$make run && $make run BACKEND=htp && $summary"
         put 10 make-llm@2.51 "$limit_slow" all "$make llm && $make llm BACKEND=htp && $summary"
     fi
+    if [ -n "$all" ]; then put 60 tsan "$limit_slow" "$B/tsan/tsan,$B/tsan/libQnnRef.so" "$B/tsan/tsan"; fi
     if [ -n "$all" ] && [ -z "$no_arm" ]; then
         put 100 aarch64/make-run "$limit_real" all \
             "$make run && $make run-aarch64 | grep -F '$B/run/ref: the same bytes' && $summary"

@@ -16,8 +16,6 @@
 
    Results are compared with those of the slow way: a race that TSan does not see may show there. */
 #define QNNRT_COMPOSE
-#define QNNRT_IMPLEMENTATION
-#define QNNRT_LLM_IMPLEMENTATION
 #include "qnnrt_llm.h"
 #include "ref.h"
 #include "life.h"
