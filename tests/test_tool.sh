@@ -257,6 +257,23 @@ equal several "Result_0 Result_1 Result_2" "$(ls "$tmp/o7" | tr '\n' ' ' | sed '
 check several_are_equal "differ" cmp "$tmp/o7/Result_0/first/y.raw" "$tmp/o7/Result_2/first/y.raw"
 says several out '3 inferences'
 
+# Nothing waits for a pipe that nobody writes to.
+mkfifo "$tmp/pipe"
+fake --ctx_dir "$tmp/m" --graph first --input a="$tmp/pipe"
+is input_is_a_pipe 1
+says input_is_a_pipe err "$tmp/pipe has 0 bytes"
+fake --retrieve_context "$tmp/pipe"
+is model_is_a_pipe 1
+says model_is_a_pipe err "$tmp/pipe"
+run inspect "$tmp/pipe"
+is inspect_of_a_pipe 1
+says inspect_of_a_pipe err "$tmp/pipe"
+(cat "$tmp/native" >"$tmp/pipe") &
+fake --ctx_dir "$tmp/m" $one --output_dir "$tmp/o2" --input a="$tmp/pipe"
+wait $!
+is input_through_a_pipe 0
+equal input_through_a_pipe '10 11 12 13' "$(bytes "$tmp/o2/first/y.raw")"
+
 if [ -c /dev/full ]; then
     "$tool" --help >/dev/full 2>"$tmp/err"
     equal full_standard_output 1 $?
@@ -269,6 +286,28 @@ fi
     --output_dir "$tmp/o8" </dev/null 2>&1; echo "status $?") | cat >"$tmp/err"
 says full_output err "status 1"
 says full_output err y.raw
+equal full_output_leftovers '' "$(find "$tmp/o8" -type f)"
+mkdir "$tmp/full_disk"
+# full NAME FILE ARGUMENT ...: no byte can be written: the message names the file, and nothing is left
+full() {
+    name=full_$1 file=$2
+    shift 2
+    (trap '' XFSZ; ulimit -f 0; "$tool" "$@" --system_so "$fake" </dev/null 2>&1; echo "status $?") | cat >"$tmp/err"
+    says "$name" err "status 1"
+    says "$name" err "cannot write"
+    says "$name" err "$tmp/full_disk/$file"
+    equal "${name}_leftovers" '' "$(find "$tmp/full_disk" -type f)"
+}
+for option in json_file svg dot; do
+    full $option made inspect "$tmp/m" --$option "$tmp/full_disk/made"
+done
+full json_files folder/forward_0_json.json inspect "$tmp/m" --json_file "$tmp/full_disk/folder/"
+full plan_svg made plan "$tmp/m" --svg "$tmp/full_disk/made"
+full bind_plan made --ctx_dir "$tmp/m" --backend_so "$fake" --bind_plan_out "$tmp/full_disk/made"
+full trace made.json --ctx_dir "$tmp/m" --backend_so "$fake" --profiling_level basic --profile_out "$tmp/full_disk/made.json"
+full profile_log made --ctx_dir "$tmp/m" --backend_so "$fake" --profiling_level basic --profile_out "$tmp/full_disk/made"
+printf 'PK\003\004FAKEDLC a' >"$tmp/a.dlc"
+full compile a.bin compile "$tmp/a.dlc" --output_dir "$tmp/full_disk" --backend_so "$fake"
 mkdir -p "$tmp/o9/first"
 echo mine >"$tmp/victim"
 ln -s "$tmp/victim" "$tmp/o9/first/y.raw"
@@ -352,9 +391,21 @@ QNNFAKE=overrun=1
 export QNNFAKE
 fake --ctx_dir "$tmp/m" --graph first
 is overrun_unseen 0
-(ulimit -c 0 && fake --ctx_dir "$tmp/m" --graph first --guard && exit $status) 2>/dev/null
-check guard_stops_an_overrun "it went on" test $? -ne 0
+fake --ctx_dir "$tmp/m" --graph first --guard --bind_plan_out "$tmp/plan"
+is guard_stops_an_overrun 1
+says guard_names_the_pipeline err 'pipeline "first"'
+says guard_names_the_tensor err 'output "y" (4 bytes)'
+says guard_names_the_side err 'byte 0 after the end of'
+hinted guard_hint 'backend library'
+equal guard_lines 2 "$(wc -l <"$tmp/err")"
+QNNFAKE=overrun=2
+fake --ctx_dir "$tmp/m" --graph first --guard
+is guard_stops_an_underrun 1
+says guard_names_the_tensor_before err 'output "y" (4 bytes)'
+says guard_names_the_side_before err 'before the beginning of'
 unset QNNFAKE
+fake --ctx_dir "$tmp/m" --guard --num_inferences 2
+is guard_without_a_fault 0
 
 # ---- hostile names ----------------------------------------------------------------------------------
 

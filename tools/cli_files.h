@@ -46,11 +46,16 @@ static char *volatile        cli_asides[CLI_ASIDES];       /* paths, or NULL */
 static volatile sig_atomic_t cli_held;                     /* depth of cli_hold()         */
 static volatile sig_atomic_t cli_signal;                   /* what came since, or 0       */
 
-/* Remove the files that are being written aside, and end as this signal does. */
-static inline void cli_end(int number)
+static inline void cli_remove_asides(void)
 {
     for (size_t i = 0; i < CLI_ASIDES; ++i)
         if (cli_asides[i] != NULL) unlink(cli_asides[i]);
+}
+
+/* Remove the files that are being written aside, and end as this signal does. */
+static inline void cli_end(int number)
+{
+    cli_remove_asides();
     signal(number, SIG_DFL);
     raise(number);
 }

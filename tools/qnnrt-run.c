@@ -16,11 +16,12 @@
    ROOMS    >>text >>options >>verbs >>main             cli.h: messages, files, options, help
             run_page.h: >>page >>json             run_profile.h: >>power >>profile
             run_open.h: >>open >>select           run_plan.h: >>plan
-            run_run.h: >>inputs >>outputs >>run   run_inspect.h: >>facts >>inspect
-            run_report.h: >>report                run_dump.h: >>dump
-            run_diff.h: >>diff                    run_svg.h: >>svg >>groups
-            run_flow.h: >>flow >>dot              run_arena.h: >>arena
-            run_explain.h: >>explain              run_compile.h: >>compile                       */
+            run_guard.h: >>guard                  run_run.h: >>inputs >>outputs >>run
+            run_inspect.h: >>facts >>inspect      run_report.h: >>report
+            run_dump.h: >>dump                    run_diff.h: >>diff
+            run_svg.h: >>svg >>groups             run_flow.h: >>flow >>dot
+            run_arena.h: >>arena                  run_explain.h: >>explain
+            run_compile.h: >>compile                                                             */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
@@ -126,6 +127,7 @@ typedef struct tool {
     page           trace;              /* for --profile_out, written by trace_writer */
     json           trace_writer;
     uint64_t       trace_begin_ns;
+    cli_file       log;                /* for --profile_out, written by the library */
 } tool;
 
 /* =====================================================================================
@@ -240,6 +242,7 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
 #include "run_profile.h"
 #include "run_open.h"
 #include "run_plan.h"
+#include "run_guard.h"
 #include "run_run.h"
 #include "run_inspect.h"
 #include "run_report.h"

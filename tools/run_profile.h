@@ -297,21 +297,49 @@ static void fail_run(tool *t, job *j, const qnnrt_run *run)
     fail(t, j, err->hint, "pipeline %s: %s", j->title, err->text);
 }
 
-/* Before the first run: a log of an earlier program is not added to. */
+/* Return where the library writes its log: aside, or the special file that was named. */
+static const char *log_path(const tool *t)
+{
+    return t->log.aside != NULL ? t->log.aside : t->set.profile_out;
+}
+
+static uint64_t log_bytes(const tool *t)
+{
+    struct stat status;
+    return stat(log_path(t), &status) == 0 && S_ISREG(status.st_mode) ? (uint64_t)status.st_size : 0;
+}
+
+/* Prepare --profile_out before the first inference. */
 static void begin_profile(tool *t)
 {
     const char *path = t->set.profile_out;
     if (path == NULL) return;
     if (is_trace(path)) trace_begin(t);
-    else if (!cli_is_special(path) && unlink(path) != 0 && errno != ENOENT)
-        fail(t, NULL, NULL, "cannot replace %s: %s", path, strerror(errno));
+    else if (!cli_create(&t->log, path, 0)) fail(t, NULL, NULL, "cannot write %s: %s", path, strerror(errno));
+    else if (t->log.aside != NULL) unlink(t->log.aside);         /* the library creates it and appends */
 }
 
 static void end_profile(tool *t)
 {
-    if (t->set.profile_out == NULL) return;
-    if (is_trace(t->set.profile_out)) write_trace(t);
-    else if (access(t->set.profile_out, F_OK) == 0) say(t, "wrote     %s\n", t->set.profile_out);
+    const char *path = t->set.profile_out;
+    if (path == NULL) return;
+    if (is_trace(path)) {
+        write_trace(t);
+    } else if (t->log.file != NULL) {
+        const int written = t->log.aside == NULL || log_bytes(t) > 0;
+        if (cli_finish(&t->log, written)) say(t, "wrote     %s\n", path);
+        else if (written) fail(t, NULL, NULL, "cannot write %s: %s", path, strerror(errno));
+    }
+}
+
+/* Let the library add an inference to its log. 0 after a message. */
+static int write_log(tool *t, job *j, qnnrt_run *run)
+{
+    if (t->log.file == NULL) return 1;           /* reported */
+    if (qnnrt_run_profile_log(run, log_path(t)) == QNNRT_OK) return 1;
+    fail(t, j, qnnrt_run_error(run)->hint, "cannot write %s: %s", t->set.profile_out,
+         qnnrt_run_error(run)->text);
+    return 0;
 }
 
 /* Take the events of an inference that succeeded. 0 after a message. */
@@ -319,12 +347,11 @@ static int take_events(tool *t, job *j, qnnrt_run *run, uint32_t inference, uint
 {
     const qnnrt_profile_event *events = NULL;
     size_t count = 0;
-    if (qnnrt_run_events(run, &events, &count) != QNNRT_OK ||
-        (t->set.profile_out != NULL && !is_trace(t->set.profile_out) &&
-         qnnrt_run_profile_log(run, t->set.profile_out) != QNNRT_OK)) {
+    if (qnnrt_run_events(run, &events, &count) != QNNRT_OK) {
         fail_run(t, j, run);
         return 0;
     }
+    if (t->set.profile_out != NULL && !is_trace(t->set.profile_out) && !write_log(t, j, run)) return 0;
     if (is_trace(t->set.profile_out)) trace_inference(t, j, inference, begin_ns, ns, events, count);
     free_events(j);
     keep_events(j, events, count);

@@ -302,6 +302,7 @@ static void run_job(tool *t, job *j)
         goto done;
     }
     j->prepare_ns += now_ns() - begin;
+    if (set->guard) guard_begin(j, run);
     if (!load_inputs(t, j, run)) goto done;
     if (qnnrt_run_profile(run, (qnnrt_profile_level)set->profile) != QNNRT_OK) {
         fail_run(t, j, run);
@@ -330,6 +331,7 @@ static void run_job(tool *t, job *j)
         say_events(t, "of the last inference", "step", j->events, j->event_count);
 
 done:
+    guard_end();
     qnnrt_run_destroy(run);
     qnnrt_mem_destroy(mem);
 }
