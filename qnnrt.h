@@ -396,7 +396,7 @@ typedef enum qnnrt_log_level {     /* the vendor's own numbers */
    log           callable from any thread, the vendor's included; must copy what it keeps. part is
                  "vendor" or a room of this file; text is one line without a newline; vendor_code is
                  0 when there is none. Our own lines come at every level, the vendor's up to
-                 log_level. A line may still arrive while the backend is being closed.
+                 log_level. A line may arrive while the backend is being closed, but not later.
 
    lock, unlock  both or none. Held around every call into the vendor libraries but their loading; a
                  plain mutex will do. The other hooks may be called with it held and must not take
@@ -1195,7 +1195,8 @@ QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const v
    ===================================================================================== */
 
 #ifndef QNNRT_NO_JSON
-/* Its functions are as visible as ours, unless it was told otherwise or is declared already. */
+/* Its functions are as visible as ours, unless these macros are defined or it is included
+   already. */
 #if !defined(QNNRT_JSON_API) && !defined(QNNRT_JSON_STATIC)
 #define QNNRT_JSON_API QNNRT_API
 #endif
@@ -1224,8 +1225,7 @@ QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const v
 #error "define QNNRT_COMPOSE and QNNRT_PROFILE_LOG before qnnrt.h is first included"
 #endif
 
-/* qnnrt__assert_<name> shows up in the compiler's message: typedef char qnnrt__assert_x[(cond) ? 1
-   : -1] */
+/* The compiler's message names qnnrt__assert_<name>. */
 #define QNNRT__STATIC_ASSERT(name, cond) typedef char qnnrt__assert_##name[(cond) ? 1 : -1]
 
 #if defined(__GNUC__) || defined(__clang__)
@@ -1238,8 +1238,17 @@ QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const v
 #define QNNRT__NOT_INLINE
 #endif
 
-/* QNN exists for 64-bit little-endian programs. Elsewhere everything compiles and a call says
-   so. */
+/* In a build with AddressSanitizer, room >>mem makes more and smaller allocations. */
+#ifdef __SANITIZE_ADDRESS__
+#define QNNRT__ASAN
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define QNNRT__ASAN
+#endif
+#endif
+
+/* QNN exists for 64-bit little-endian programs. Elsewhere everything compiles, but opening a
+   backend returns QNNRT_E_UNSUPPORTED. */
 #if UINTPTR_MAX > 0xFFFFFFFFu && \
     (!defined(__BYTE_ORDER__) || __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
 #define QNNRT__CAN_CALL 1
@@ -1249,10 +1258,10 @@ QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const v
 
 /* =====================================================================================
    OPERATING SYSTEM                                                                  >>os
-   Files, folders, pages, libraries, a clock and a spin lock: the only room with system
-   headers, so that another system is one room's work. Nothing here is newer than Android
-   API 21. Plain -std=c99 hides much of POSIX when <stdio.h> came first, so what may be
-   hidden (clock_gettime, readlink, dladdr) is looked up in the running program by name.
+   Files, folders, pages, libraries, a clock and a spin lock. It is the only room with system
+   headers, so a port to another system changes one room. Nothing here is newer than Android
+   API 21. With -std=c99, <stdio.h> hides much of POSIX, so functions that may be hidden
+   (clock_gettime, readlink, dladdr) are looked up in the running program by name.
    Needs: >>config     Knows nothing of: errors, allocators, QNN
    ===================================================================================== */
 
@@ -1260,13 +1269,14 @@ QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const v
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 
 #ifndef __linux__
-#error "this version of qnnrt knows Linux and Android; another system is the work of room >>os"
+#error "qnnrt supports Linux and Android; room >>os is what another system needs"
 #endif
 
 #ifdef __cplusplus
@@ -1279,8 +1289,9 @@ extern "C" {
 
 enum { QNNRT__PATH_MAX = 4096 };
 
-/* A function of the running program or its libraries by name; NULL where there is none. dlsym gives
-   an object pointer, which ISO C cannot cast to a function: callers copy it with memcpy. */
+/* Find a function of the running program or its libraries by name. Return NULL if there is none.
+   ISO C cannot cast the object pointer that dlsym gives to a function, so callers copy it with
+   memcpy. */
 static void *qnnrt__os_find(const char *symbol)
 {
     void *self = dlopen(NULL, RTLD_NOW);
@@ -1289,10 +1300,10 @@ static void *qnnrt__os_find(const char *symbol)
     return found;
 }
 
-/* Nanoseconds of a monotonic clock; 0 where there is none. */
+/* Return the nanoseconds of a monotonic clock, or 0 if there is none. */
 static uint64_t qnnrt__os_clock_ns(void)
 {
-    struct { long sec, nsec; } now = { 0, 0 };     /* the layout behind the plain symbol name */
+    struct { long sec, nsec; } now = { 0, 0 };     /* the layout of the plain symbol */
     int (*get)(int, void *) = NULL;
     void *found = qnnrt__os_find("clock_gettime");
     memcpy((void *)&get, (const void *)&found, sizeof(get));
@@ -1300,14 +1311,14 @@ static uint64_t qnnrt__os_clock_ns(void)
     return (uint64_t)now.sec * 1000000000u + (uint64_t)now.nsec;
 }
 
-/* Length of the directory part of a path, with its last slash; 0 when it has none. */
+/* Return the length of the folder part of a path, with its last slash; 0 when it has none. */
 static size_t qnnrt__os_dir_length(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash == NULL ? 0 : (size_t)(slash - path) + 1;
 }
 
-/* out = first `dir_length` bytes of dir, then name. 0 when it does not fit. */
+/* Join the first `dir_length` bytes of dir and a name. Return 0 when they do not fit. */
 static int qnnrt__os_path_join(char out[QNNRT__PATH_MAX], const char *dir, size_t dir_length,
                                const char *name)
 {
@@ -1320,7 +1331,7 @@ static int qnnrt__os_path_join(char out[QNNRT__PATH_MAX], const char *dir, size_
     return 1;
 }
 
-/* Path of the shared object (or program) that contains an address; 0 when unknown. */
+/* Find the path of the library or program that contains an address. Return 0 when it is unknown. */
 static int qnnrt__os_path_of(const void *address, char out[QNNRT__PATH_MAX])
 {
     /* Dl_info */
@@ -1333,7 +1344,7 @@ static int qnnrt__os_path_of(const void *address, char out[QNNRT__PATH_MAX])
     return qnnrt__os_path_join(out, "", 0, info.file);
 }
 
-/* Path of the running program; 0 when unknown. */
+/* Find the path of the running program. Return 0 when it is unknown. */
 static int qnnrt__os_path_of_program(char out[QNNRT__PATH_MAX])
 {
     ptrdiff_t (*read_link)(const char *, char *, size_t) = NULL;
@@ -1346,7 +1357,7 @@ static int qnnrt__os_path_of_program(char out[QNNRT__PATH_MAX])
     return 1;
 }
 
-/* Any address in this code, for qnnrt__os_path_of. */
+/* Find the path of the library or program that contains this code. */
 static int qnnrt__os_path_of_self(char out[QNNRT__PATH_MAX])
 {
     int (*self)(char *) = qnnrt__os_path_of_program;
@@ -1355,19 +1366,20 @@ static int qnnrt__os_path_of_self(char out[QNNRT__PATH_MAX])
     return qnnrt__os_path_of(address, out);
 }
 
-/* The content of a file, read-only. */
+/* A file that is open for reading. */
 typedef struct qnnrt__os_file {
     void    *map;         /* all of it, or NULL */
     uint64_t bytes;
     int      fd;          /* -1: none */
     int      missing;     /* nothing has this path */
-    int      strange;     /* something else than a file: a folder, a FIFO, a socket */
-    struct stat facts;    /* when it was opened */
+    int      strange;     /* not a regular file: a folder, a FIFO, a socket */
+    struct stat facts;    /* of the file when it was opened */
 } qnnrt__os_file;
 
-/* Open a regular file and learn its size. NULL on success, else what went wrong (errno's text or
-   ours). Opened once and asked by descriptor, so that the file measured is the file mapped;
-   O_NONBLOCK keeps a FIFO from hanging the caller. */
+/* Open a regular file and find its size. Return NULL, or a text that says what failed. Anything
+   else is refused and not even opened, because opening alone can have effects; O_NONBLOCK keeps a
+   FIFO that takes the path in between from hanging the caller. fstat makes sure that the size is
+   that of the file that was opened. */
 static const char *qnnrt__os_file_open(const char *path, qnnrt__os_file *file)
 {
     memset(file, 0, sizeof(*file));
@@ -1378,8 +1390,7 @@ static const char *qnnrt__os_file_open(const char *path, qnnrt__os_file *file)
     }
     file->strange = !S_ISREG(file->facts.st_mode);
     if (S_ISDIR(file->facts.st_mode)) return "it is a folder";
-    if (file->strange) return "it is not a regular file"; /* not opened: opening alone can have
-                                                             effects */
+    if (file->strange) return "it is not a regular file";
     do file->fd = open(path, O_RDONLY | O_NONBLOCK | QNNRT__O_CLOEXEC);
     while (file->fd < 0 && errno == EINTR);
     if (file->fd < 0) return strerror(errno);
@@ -1389,8 +1400,9 @@ static const char *qnnrt__os_file_open(const char *path, qnnrt__os_file *file)
     return NULL;
 }
 
-/* Was it written to since it was opened? Sizes and times tell of accidents; who writes twice within
-   one tick of the clock is not seen, and only reading instead of mapping is proof against that. */
+/* True if the file was written to since it was opened, by its size and times. A second write
+   within one tick of the file system's clock is not seen; only reading instead of mapping
+   excludes that. */
 static int qnnrt__os_file_changed(const qnnrt__os_file *file)
 {
     struct stat now;
@@ -1398,11 +1410,12 @@ static int qnnrt__os_file_changed(const qnnrt__os_file *file)
                  end = offsetof(struct stat, st_ctime) + 2 * sizeof(long);
     if (file->fd < 0) return 0;
     if (fstat(file->fd, &now) != 0 || now.st_size != file->facts.st_size) return 1;
-    /* Modification and change with their nanoseconds stand side by side; plain C99 has no names for
-       the latter. */
+    /* The times of modification and change stand side by side; C99 has no names for their
+       nanoseconds. */
     return memcmp((const char *)&now + begin, (const char *)&file->facts + begin, end - begin) != 0;
 }
 
+/* Map the whole file. Return NULL, or a text that says what failed. */
 static const char *qnnrt__os_file_map(qnnrt__os_file *file)
 {
     void *at;
@@ -1413,7 +1426,8 @@ static const char *qnnrt__os_file_map(qnnrt__os_file *file)
     return NULL;
 }
 
-/* Read the first bytes of the file: all of them, or what `into` has room for. */
+/* Read the first bytes of the file: all of them, or as many as `into` has room for. Return NULL, or
+   a text that says what failed. */
 static const char *qnnrt__os_file_read(const qnnrt__os_file *file, void *into, uint64_t room)
 {
     const uint64_t bytes = file->bytes < room ? file->bytes : room;
@@ -1438,7 +1452,8 @@ static void qnnrt__os_file_close(qnnrt__os_file *file)
     file->fd = -1;
 }
 
-/* Read the first bytes of a file by its path, and learn its size. */
+/* Read the first bytes of the file at a path, and find its size. Return NULL, or a text that says
+   what failed. */
 static const char *qnnrt__os_file_head(const char *path, void *into, uint64_t room, uint64_t *bytes,
                                        int *missing)
 {
@@ -1451,8 +1466,8 @@ static const char *qnnrt__os_file_head(const char *path, void *into, uint64_t ro
     return why;
 }
 
-/* Call `visit` for every entry of a folder until it returns non-zero; *stopped receives that
-   value. */
+/* Call `visit` for every entry of a folder until it returns a value other than 0, which *stopped
+   receives. Return NULL, or a text that says what failed. */
 static const char *qnnrt__os_folder(const char *path, int (*visit)(void *user, const char *name),
                                     void *user, int *stopped)
 {
@@ -1477,13 +1492,14 @@ static size_t qnnrt__os_page_bytes(void)
     return bytes > 0 ? (size_t)bytes : 4096;
 }
 
-/* Zeroed pages, or NULL. */
+/* Return zeroed pages, or NULL. */
 static void *qnnrt__os_pages(size_t bytes)
 {
     void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | QNNRT__MAP_ANON, -1, 0);
     return at == MAP_FAILED ? NULL : at;
 }
 
+/* Forbid every access to pages. Return 0 when the system refuses. */
 static int qnnrt__os_pages_forbid(void *at, size_t bytes)
 {
     return mprotect(at, bytes, PROT_NONE) == 0;
@@ -1491,9 +1507,9 @@ static int qnnrt__os_pages_forbid(void *at, size_t bytes)
 
 static void qnnrt__os_pages_free(void *at, size_t bytes) { munmap(at, bytes); }
 
-/* RTLD_NOW: what is missing is missing now, not in the middle of a run. RTLD_LOCAL: two releases
-   can live in one process. NULL on failure with the loader's words in *why, valid until the next
-   call on this thread. */
+/* Open a library. RTLD_NOW reports a missing symbol now and not in the middle of a run; RTLD_LOCAL
+   lets two releases live in one process. On failure return NULL, with the loader's text in *why,
+   which is valid until the next call on this thread. */
 static void *qnnrt__os_library_open(const char *path, const char **why)
 {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -1505,8 +1521,8 @@ static void *qnnrt__os_library_open(const char *path, const char **why)
     return library;
 }
 
-/* Would the system's search look into the current folder? An empty element of LD_LIBRARY_PATH means
-   that. */
+/* True if the system searches the current folder for libraries, because LD_LIBRARY_PATH has an
+   empty element. */
 static int qnnrt__os_search_is_unsafe(void)
 {
     const char *path = getenv("LD_LIBRARY_PATH");
@@ -1525,24 +1541,27 @@ static void *qnnrt__os_library_symbol(void *library, const char *name)
 
 static void qnnrt__os_library_close(void *library) { dlclose(library); }
 
-/* A spin lock for a few instructions; the vendor may log from several of its threads. */
+/* Let another thread run. */
+static void qnnrt__os_yield(void) { (void)sched_yield(); }
+
+/* Take a spin lock, for a few instructions: the vendor may log from several of its threads. */
 static void qnnrt__os_lock(int *lock)
 {
-    while (__sync_lock_test_and_set(lock, 1) != 0) { }
+    while (__sync_lock_test_and_set(lock, 1) != 0) qnnrt__os_yield();
 }
 
 static void qnnrt__os_unlock(int *lock) { __sync_lock_release(lock); }
 
-/* 1 when the lock was free and is ours now. */
+/* Take the lock if it is free. Return 0 when it is not. */
 static int qnnrt__os_try_lock(int *lock) { return __sync_lock_test_and_set(lock, 1) == 0; }
 
-/* Count users from any thread. */
+/* Change a count of users, on any thread. */
 static void qnnrt__os_count(uint32_t *users, int by)
 {
     (void)__sync_fetch_and_add(users, (uint32_t)by);
 }
 
-/* A number that other threads change, as it is at some moment. */
+/* Read a number that other threads may change at the same time. */
 static uint32_t qnnrt__os_load(const uint32_t *number)
 {
     return __atomic_load_n(number, __ATOMIC_RELAXED);
@@ -1578,7 +1597,7 @@ static int qnnrt__size_power_of_two(uint64_t value)
     return value != 0 && (value & (value - 1)) == 0;
 }
 
-/* value rounded up to a multiple of align, a power of two. */
+/* Round a value up to a multiple of align, a power of two. */
 static int qnnrt__size_align(uint64_t value, uint64_t align, uint64_t *out)
 {
     int fits = value <= UINT64_MAX - (align - 1);
@@ -1586,7 +1605,7 @@ static int qnnrt__size_align(uint64_t value, uint64_t align, uint64_t *out)
     return fits;
 }
 
-/* Does [offset, offset + bytes) lie within [0, room)? */
+/* True if [offset, offset + bytes) is within [0, room). */
 static int qnnrt__size_within(uint64_t offset, uint64_t bytes, uint64_t room)
 {
     return offset <= room && bytes <= room - offset;
@@ -1594,9 +1613,9 @@ static int qnnrt__size_within(uint64_t offset, uint64_t bytes, uint64_t room)
 
 /* =====================================================================================
    SORT                                                                            >>sort
-   Pointers in order. A heap sort: no worst case, no recursion, no allocation (libc's qsort
-   promises none of these).
-   Needs: >>config     Knows nothing of: what is pointed at
+   Sorts pointers by heap sort: always n log n steps, without recursion or allocation (libc's
+   qsort promises none of these).
+   Needs: >>config     Knows nothing of: what the pointers point at
    ===================================================================================== */
 
 typedef int (*qnnrt__sort_compare)(const void *a, const void *b);
@@ -1627,8 +1646,8 @@ static void qnnrt__sort(const void **items, size_t count, qnnrt__sort_compare co
 
 /* =====================================================================================
    MEMORY                                                                           >>mem
-   The allocator and lock hooks, and an arena: many small things that are freed together. A model's
-   tables live in one arena, so closing it cannot forget anything.
+   The allocator and lock hooks, and arenas: many small objects that are freed together. All
+   tables of a model live in one arena, so closing it frees all of them.
    Needs: >>config >>size     Knows nothing of: what is stored
    ===================================================================================== */
 
@@ -1639,13 +1658,15 @@ static void *qnnrt__mem_default_alloc(void *user, size_t bytes)
 }
 static void qnnrt__mem_default_free(void *user, void *data) { (void)user; free(data); }
 
-/* Memory aligned to 16 as the hook promises, with whatever is in it; NULL when there is none. */
+/* Allocate memory, aligned to 16 as the hook promises, and leave its content undefined. Return NULL
+   when there is none. */
 static void *qnnrt__mem_raw(const qnnrt_hooks *hooks, uint64_t bytes)
 {
     return bytes > SIZE_MAX / 2 ? NULL
                                 : (hooks->alloc)(hooks->alloc_user, bytes == 0 ? 1 : (size_t)bytes);
 }
 
+/* Allocate zeroed memory. Return NULL when there is none. */
 static void *qnnrt__mem_alloc(const qnnrt_hooks *hooks, uint64_t bytes)
 {
     void *data = qnnrt__mem_raw(hooks, bytes);
@@ -1677,10 +1698,15 @@ typedef struct qnnrt__arena {
     qnnrt__arena_chunk *chunks;           /* newest first */
 } qnnrt__arena;
 
-enum { QNNRT__ARENA_ALIGN = 16, QNNRT__ARENA_HEAD = 32, QNNRT__ARENA_CHUNK = 16384 };
+enum { QNNRT__ARENA_HEAD = 32 };
+#ifndef QNNRT__ASAN
+enum { QNNRT__ARENA_ALIGN = 16, QNNRT__ARENA_CHUNK = 16384 };
+#else       /* each object is an allocation of its own, so that no slack hides an overrun */
+enum { QNNRT__ARENA_ALIGN = 1, QNNRT__ARENA_CHUNK = 0 };
+#endif
 QNNRT__STATIC_ASSERT(arena_head, sizeof(qnnrt__arena_chunk) <= QNNRT__ARENA_HEAD);
 
-/* count * bytes, zeroed; NULL when there is none or the product does not fit. */
+/* Return count * bytes of zeroed memory, or NULL when there is none or the product does not fit. */
 static void *qnnrt__arena_alloc(qnnrt__arena *arena, uint64_t count, uint64_t bytes)
 {
     qnnrt__arena_chunk *chunk = arena->chunks;
@@ -1715,7 +1741,7 @@ static void *qnnrt__arena_grow(qnnrt__arena *arena, void *items, size_t count, s
     return grown;
 }
 
-/* A copy of `length` bytes with a NUL behind. */
+/* Return a copy of `length` bytes with a NUL after them, or NULL. */
 static char *qnnrt__arena_text(qnnrt__arena *arena, const char *text, size_t length)
 {
     char *copy = (char *)qnnrt__arena_alloc(arena, (uint64_t)length + 1, 1);
@@ -1724,11 +1750,12 @@ static char *qnnrt__arena_text(qnnrt__arena *arena, const char *text, size_t len
 }
 
 #ifndef QNNRT_NO_JSON
-/* Have one chunk with room for `bytes`, so that what is known to come takes one allocation. 0: no
-   memory. */
+/* Make room for `bytes` in one chunk, so that what is known to come takes one allocation. Return 0
+   when there is no memory. */
 static int qnnrt__arena_reserve(qnnrt__arena *arena, uint64_t bytes)
 {
     qnnrt__arena_chunk *chunk = arena->chunks;
+    if (QNNRT__ARENA_CHUNK == 0) return 1;
     if (chunk != NULL && bytes <= chunk->room - chunk->used) return 1;
     if (bytes > UINT64_MAX - QNNRT__ARENA_HEAD) return 0;
     chunk = (qnnrt__arena_chunk *)qnnrt__mem_alloc(&arena->hooks, bytes + QNNRT__ARENA_HEAD);
@@ -1740,12 +1767,13 @@ static int qnnrt__arena_reserve(qnnrt__arena *arena, uint64_t bytes)
 }
 #endif
 
-/* Give back the newest allocations: those since `used` bytes of `chunk` were taken. What lies in
-   newer chunks stays until all is freed. */
+/* Give back the newest allocations: those made since `used` bytes of `chunk` were in use.
+   Allocations in newer chunks stay until the arena is freed. */
 static void qnnrt__arena_back(qnnrt__arena *arena, qnnrt__arena_chunk *chunk, uint64_t used)
 {
     if (chunk == NULL || arena->chunks != chunk) return;
-    memset((unsigned char *)chunk + QNNRT__ARENA_HEAD + (size_t)used, 0, (size_t)(chunk->used - used));
+    memset((unsigned char *)chunk + QNNRT__ARENA_HEAD + (size_t)used, 0,
+           (size_t)(chunk->used - used));
     chunk->used = used;
 }
 
@@ -1760,12 +1788,13 @@ static void qnnrt__arena_free(qnnrt__arena *arena)
 
 /* =====================================================================================
    ERRORS                                                                           >>err
-   Texts are made in one place, so that they are cut, terminated and cleaned in one place.
-   Needs: >>config     Knows nothing of: vendor codes, who asks
+   Fills in errors. All texts are cut, terminated and cleaned here.
+   Needs: >>config     Knows nothing of: vendor codes, callers
    ===================================================================================== */
 
-/* Return the length of the UTF-8 character at text, 0 when it is not valid. *shown: 0 for what steers
-   a terminal, turns or breaks lines in viewers, or is not seen at all. */
+/* Return the length of the UTF-8 character at text, 0 when it is not valid. *shown is 0 for
+   characters that control a terminal, change the direction of text, break lines, or are
+   invisible. */
 static size_t qnnrt__err_utf8(const char *text, int *shown)
 {
     const unsigned char *at = (const unsigned char *)text;
@@ -1786,7 +1815,8 @@ static size_t qnnrt__err_utf8(const char *text, int *shown)
     return length;
 }
 
-/* Names from files reach terminals and logs through here: nothing that steers one passes. */
+/* Replace each byte that is not part of a visible character by "?". Names from files reach
+   terminals and logs only through here. */
 static void qnnrt__err_clean(char *text)
 {
     while (*text != '\0') {
@@ -1840,12 +1870,13 @@ static void qnnrt__err_format(char *to, size_t room, const char *format, va_list
     }
 }
 
-/* Append a text of ours, which is clean, to an error's text as it is. */
+/* Append a text that is clean already to an error's text. */
 static void qnnrt__err_text(qnnrt_error *err, const char *text, size_t length)
 {
     if (err != NULL) qnnrt__err_append(err->text, sizeof(err->text), text, length);
 }
 
+/* Append to an error's text by a format, see qnnrt__err_format(). */
 static void qnnrt__err_vadd(qnnrt_error *err, const char *format, va_list args)
 {
     qnnrt__err_format(err->text, sizeof(err->text), format, args);
@@ -1894,7 +1925,7 @@ static qnnrt_result qnnrt__fail_memory(qnnrt_error *err, const char *what)
        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_IO, "%s is empty", path),
                           "Copy the file again.");
 
-   The first hint stays: it comes from where most is known. */
+   The first hint stays, because it comes from the function that knows most. */
 static qnnrt_result qnnrt__hint(qnnrt_error *err, qnnrt_result code, const char *format, ...)
     QNNRT__PRINTF(3, 4);
 static qnnrt_result qnnrt__hint(qnnrt_error *err, qnnrt_result code, const char *format, ...)
@@ -1910,7 +1941,8 @@ static qnnrt_result qnnrt__hint(qnnrt_error *err, qnnrt_result code, const char 
 /* Set the general hint of a result where there is none yet. Return the result. */
 static qnnrt_result qnnrt__hint_general(qnnrt_error *err, qnnrt_result result)
 {
-    const char *hint = result == QNNRT_E_IO ? "Check that it exists and that this process may read it."
+    const char *hint = result == QNNRT_E_IO
+                         ? "Check that it exists and that this process may read it."
                      : result == QNNRT_E_FORMAT
                          ? "Copy the file again from where it was made and compare sizes or hashes;"
                            " if it is the same, make it again."
@@ -1925,13 +1957,13 @@ static qnnrt_result qnnrt__hint_general(qnnrt_error *err, qnnrt_result result)
 
 /* =====================================================================================
    LOG                                                                              >>log
-   Lines of the vendor and of our own to the host's hook, and the last of the vendor's kept
-   for error texts. The vendor's callback gets (format, level, time, va_list) and no user
-   pointer, so each backend takes a slot of a static table, with a callback of its own.
+   Passes lines of the vendor and of our own to the host's hook, and keeps the vendor's last
+   lines for error texts. The vendor's callback gets (format, level, time, va_list) and no
+   user pointer, so each backend takes a slot of a static table, with a callback of its own.
    Needs: >>config >>os >>err     Knows nothing of: backends, codes
    ===================================================================================== */
 
-/* Kept of each call: its first lines, of which one tells the cause, and its last ones. */
+/* The first lines of a call are kept, one of them tells the cause, and its last ones. */
 enum { QNNRT__LOG_FIRST = 8, QNNRT__LOG_LAST = 16, QNNRT__LOG_LINES = 24, QNNRT__LOG_CHARS = 256,
        QNNRT__LOG_SHOWN = 7 };
 
@@ -1942,12 +1974,15 @@ typedef struct qnnrt__log_line {
 
 typedef struct qnnrt__log_count {
     uint32_t lines;                             /* errors and warnings since the process began */
-    uint32_t begin;                             /* as it was when the last call began */
+    uint32_t begin;                             /* number of lines when the last call began */
 } qnnrt__log_count;
 
+enum { QNNRT__LOG_FREE, QNNRT__LOG_OPEN, QNNRT__LOG_CLOSING };
+
 typedef struct qnnrt__log_slot {
-    int             lock;
-    int             used;
+    int             lock;                       /* guards what follows, except count */
+    int             state;                      /* QNNRT__LOG_OPEN ... */
+    unsigned        calls;                      /* of the hook, on any thread, that are under way */
     qnnrt_hooks     hooks;
     qnnrt_log_level level;
     qnnrt__log_count count;
@@ -1956,7 +1991,7 @@ typedef struct qnnrt__log_slot {
 
 static qnnrt__log_slot qnnrt__log_slots[QNNRT_LOG_SLOTS];
 
-/* A line of our own to the host's hook. */
+/* Pass a line of our own to the host's hook. */
 static void qnnrt__log(const qnnrt_hooks *hooks, qnnrt_log_level level, const char *room,
                        uint64_t vendor_code, const char *format, ...) QNNRT__PRINTF(5, 6);
 static void qnnrt__log(const qnnrt_hooks *hooks, qnnrt_log_level level, const char *room,
@@ -1972,7 +2007,7 @@ static void qnnrt__log(const qnnrt_hooks *hooks, qnnrt_log_level level, const ch
     (hooks->log)(hooks->log_user, level, room, vendor_code, line);
 }
 
-/* Where line `number` is kept, when the call under way began with line `begin`. */
+/* Return where line `number` is kept, when the current call began with line `begin`. */
 static uint32_t qnnrt__log_place(uint32_t number, uint32_t begin)
 {
     uint32_t at = number - begin;
@@ -1980,15 +2015,15 @@ static uint32_t qnnrt__log_place(uint32_t number, uint32_t begin)
                                  : QNNRT__LOG_FIRST + (at - QNNRT__LOG_FIRST) % QNNRT__LOG_LAST;
 }
 
-/* One line of the vendor. The format is the vendor library's, which is trusted; what it prints may
-   quote a file and is cleaned. Runs on any thread, and may still run after the slot was given
-   back. */
+/* Keep one line of the vendor and pass it on. The format comes from the vendor's library, which is
+   trusted; its arguments may come from a file, so the line is cleaned. Runs on any thread, and may
+   run when the slot is closed already. */
 static void qnnrt__log_take(qnnrt__log_slot *slot, const char *format, uint32_t level, va_list args)
 {
     char line[QNNRT__LOG_CHARS], *text = line;
     qnnrt_hooks hooks;
     size_t length;
-    int used, pass;
+    int pass = 0;
     if (format == NULL) return;
     vsnprintf(line, sizeof(line), format, args);
     length = strlen(line);
@@ -1997,30 +2032,36 @@ static void qnnrt__log_take(qnnrt__log_slot *slot, const char *format, uint32_t 
     while (*text == ' ') ++text;
     qnnrt__err_clean(text);
     if (level > QNNRT_LOG_DEBUG) level = QNNRT_LOG_DEBUG;
-    if (level < QNNRT_LOG_ERROR) level = QNNRT_LOG_WARN;     /* shown, and not taken for a cause */
+    if (level < QNNRT_LOG_ERROR) level = QNNRT_LOG_WARN;     /* shown, but never the likely cause */
     qnnrt__os_lock(&slot->lock);
-    used = slot->used;
     hooks = slot->hooks;
-    pass = level <= (uint32_t)slot->level;
-    if (used && text[0] != '\0' && level <= QNNRT_LOG_WARN) {
-        uint32_t number = slot->count.lines;
-        qnnrt__log_line *kept =
-            &slot->lines[qnnrt__log_place(number, qnnrt__os_load(&slot->count.begin))];
-        kept->level = level;
-        kept->number = number;
-        memcpy(kept->text, text, strlen(text) + 1);
-        qnnrt__os_store(&slot->count.lines, number + 1);
+    if (slot->state == QNNRT__LOG_OPEN) {
+        pass = level <= (uint32_t)slot->level && hooks.log != NULL;
+        slot->calls += pass ? 1 : 0;
+        if (text[0] != '\0' && level <= QNNRT_LOG_WARN) {
+            uint32_t number = slot->count.lines;
+            qnnrt__log_line *kept =
+                &slot->lines[qnnrt__log_place(number, qnnrt__os_load(&slot->count.begin))];
+            kept->level = level;
+            kept->number = number;
+            memcpy(kept->text, text, strlen(text) + 1);
+            qnnrt__os_store(&slot->count.lines, number + 1);
+        }
     }
     qnnrt__os_unlock(&slot->lock);
-    if (used && pass && hooks.log != NULL)
-        (hooks.log)(hooks.log_user, (qnnrt_log_level)level, "vendor", 0, text);
+    if (!pass) return;
+    (hooks.log)(hooks.log_user, (qnnrt_log_level)level, "vendor", 0, text);
+    qnnrt__os_lock(&slot->lock);
+    --slot->calls;
+    qnnrt__os_unlock(&slot->lock);
 }
 
 /* One callback per slot: qnnrt__log_call_3 knows that it is number 3. */
 #define QNNRT__LOG_CALLS(X)                                                                        \
     X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
 #define QNNRT__X(n) \
-    static void qnnrt__log_call_##n(const char *format, uint32_t level, uint64_t time, va_list args)   \
+    static void qnnrt__log_call_##n(const char *format, uint32_t level, uint64_t time, \
+                                    va_list args) \
     { \
         (void)time; \
         qnnrt__log_take(&qnnrt__log_slots[(n) < QNNRT_LOG_SLOTS ? (n) : 0], format, level, args); \
@@ -2039,7 +2080,8 @@ static qnnrt__log_callback qnnrt__log_callback_of(int slot)
     return calls[slot];
 }
 
-/* A free slot, or -1 when as many backends as QNNRT_LOG_SLOTS are open: they run without a log. */
+/* Take a free slot. Return -1 when QNNRT_LOG_SLOTS backends are open: one more runs without a
+   log. */
 static int qnnrt__log_open(const qnnrt_hooks *hooks, qnnrt_log_level level)
 {
     int i;
@@ -2047,9 +2089,9 @@ static int qnnrt__log_open(const qnnrt_hooks *hooks, qnnrt_log_level level)
         qnnrt__log_slot *slot = &qnnrt__log_slots[i];
         int mine;
         qnnrt__os_lock(&slot->lock);
-        mine = !slot->used;
+        mine = slot->state == QNNRT__LOG_FREE;
         if (mine) {
-            slot->used = 1;
+            slot->state = QNNRT__LOG_OPEN;
             slot->hooks = *hooks;
             slot->level = level;
         }
@@ -2059,16 +2101,24 @@ static int qnnrt__log_open(const qnnrt_hooks *hooks, qnnrt_log_level level)
     return -1;
 }
 
+/* Give a slot back. Wait for calls of the hook on other threads: the host may free what the hook
+   uses as soon as its backend is closed. */
 static void qnnrt__log_close(int index)
 {
+    qnnrt__log_slot *slot = &qnnrt__log_slots[index < 0 ? 0 : index];
+    int state = QNNRT__LOG_CLOSING;
     if (index < 0) return;
-    qnnrt__os_lock(&qnnrt__log_slots[index].lock);
-    qnnrt__log_slots[index].used = 0;
-    qnnrt__os_unlock(&qnnrt__log_slots[index].lock);
+    while (state != QNNRT__LOG_FREE) {
+        qnnrt__os_lock(&slot->lock);
+        if (slot->calls == 0) state = QNNRT__LOG_FREE;
+        slot->state = state;
+        qnnrt__os_unlock(&slot->lock);
+        if (state != QNNRT__LOG_FREE) qnnrt__os_yield();
+    }
 }
 
-/* A call begins: lines from the answered number on belong to it. With two calls at a time on one
-   backend, which the manual does not allow without locks, lines may be missed but never mixed up. */
+/* Begin a call: lines from the returned number on belong to it. When two calls run on one backend
+   at a time, which needs locks by the manual, lines may be missed but never mixed up. */
 static uint32_t qnnrt__log_begin(qnnrt__log_count *count)
 {
     uint32_t lines = qnnrt__os_load(&count->lines);
@@ -2076,7 +2126,8 @@ static uint32_t qnnrt__log_begin(qnnrt__log_count *count)
     return lines;
 }
 
-/* Return the counts of a slot, so that a call may begin without a look-up; none: for index -1. */
+/* Return the counts of a slot, so that a call may begin without a look-up. For index -1 return
+   `none`. */
 static qnnrt__log_count *qnnrt__log_counts(int index, qnnrt__log_count *none)
 {
     return index < 0 ? none : &qnnrt__log_slots[index].count;
@@ -2092,25 +2143,26 @@ typedef struct qnnrt__log_part {
     qnnrt__log_line lines[QNNRT__LOG_LINES];
     uint32_t        count;
     uint32_t        gap;                        /* lines are missing before this one; 0: none are */
-    uint32_t        first;                      /* the one to be shown first */
-    int             likely;                     /* and it is the likely cause */
+    uint32_t        first;                      /* the one to show first */
+    int             likely;                     /* true if that one is the likely cause */
 } qnnrt__log_part;
 
-/* The first error is the likely cause, else the first warning stands in its place. */
+/* Copy what the vendor logged since a mark. The first error is the likely cause; without an error
+   the first warning is shown first. */
 static void qnnrt__log_copy(int index, uint32_t mark, qnnrt__log_part *part)
 {
     qnnrt__log_slot *slot = &qnnrt__log_slots[index < 0 ? 0 : index];
-    uint32_t number, behind, begin;
+    uint32_t number, end, begin;
     part->count = part->gap = part->first = 0;
     part->likely = 0;
     if (index < 0) return;
     qnnrt__os_lock(&slot->lock);
-    behind = slot->count.lines;
+    end = slot->count.lines;
     begin = qnnrt__os_load(&slot->count.begin);
-    for (number = mark; number != behind; ++number) {
+    for (number = mark; number != end; ++number) {
         const qnnrt__log_line *line;
-        if (number - mark == QNNRT__LOG_FIRST && behind - number > QNNRT__LOG_LAST) {
-            number = behind - QNNRT__LOG_LAST;
+        if (number - mark == QNNRT__LOG_FIRST && end - number > QNNRT__LOG_LAST) {
+            number = end - QNNRT__LOG_LAST;
             part->gap = part->count;
         }
         line = &slot->lines[qnnrt__log_place(number, begin)];
@@ -2124,7 +2176,7 @@ static void qnnrt__log_copy(int index, uint32_t mark, qnnrt__log_part *part)
     if (!part->likely) part->first = 0;
 }
 
-/* Append the line to be shown first, then the last ones; what lies between is left out. */
+/* Append the line to show first, then the last ones, to an error. Lines in between are left out. */
 static void qnnrt__log_report(const qnnrt__log_part *part, qnnrt_error *err)
 {
     uint32_t i = 0;
@@ -2394,9 +2446,9 @@ QNNRT_API const char *qnnrt_vendor_code_name(uint64_t vendor_code)
     return found != NULL && found->symbol[0] != '\0' ? found->symbol : NULL;
 }
 
-/* Choose the line that tells the cause and return its entry, or NULL. It is the first error, because
-   later ones are echoes, or a known warning before it, because the libraries only warn of a missing
-   stub. Harmless lines have an entry without causes. */
+/* Choose the line that tells the cause and return its entry, or NULL. It is the first error,
+   because later ones are echoes, or a known warning before it, because the libraries only warn of a
+   missing stub. Harmless lines have an entry without causes. */
 static const qnnrt_explanation *qnnrt__codes_first_line(qnnrt__log_part *part)
 {
     uint32_t i;

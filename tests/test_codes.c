@@ -7,6 +7,8 @@
 #define QNNRT_IMPLEMENTATION
 #include "qnnrt.h"
 #include "test.h"
+#include <pthread.h>
+#include <sched.h>
 
 typedef struct known_code { unsigned long long code; const char *symbol; } known_code;
 
@@ -671,6 +673,76 @@ TEST(a_long_line_is_looked_through_once)
     free(text);
 }
 
+/* ---- lines from other threads ------------------------------------------------------------------ */
+
+enum { LOG_THREADS = 3, LOG_ROUNDS = 200 };
+
+typedef struct log_host { int closed, lines, late; } log_host;
+
+static struct { qnnrt__log_callback call; int done; } logger;
+
+static void host_line(void *user, qnnrt_log_level level, const char *part, uint64_t code, const char *text)
+{
+    log_host *host = (log_host *)user;
+    (void)level;
+    (void)part;
+    (void)code;
+    (void)text;
+    __atomic_add_fetch(&host->lines, 1, __ATOMIC_RELAXED);
+    sched_yield();                                              /* a close comes in between */
+    if (__atomic_load_n(&host->closed, __ATOMIC_ACQUIRE)) __atomic_add_fetch(&host->late, 1, __ATOMIC_RELAXED);
+}
+
+static void log_call(qnnrt__log_callback call, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    call(format, 1, 0, args);
+    va_end(args);
+}
+
+static void *log_from_thread(void *user)
+{
+    unsigned n = 0;
+    (void)user;
+    while (!__atomic_load_n(&logger.done, __ATOMIC_ACQUIRE)) log_call(logger.call, "line %u of \033[31m%s", n++, "a thread");
+    return NULL;
+}
+
+/* The vendor logs from its own threads for as long as it likes. The hook is not called once the slot is closed, and
+   what a call copies is in order. */
+TEST(lines_of_other_threads_end_with_the_slot)
+{
+    qnnrt_hooks hooks = { NULL, NULL, NULL, host_line, NULL, NULL, NULL, NULL };
+    pthread_t threads[LOG_THREADS];
+    int i, k, late = 0, lines = 0;
+    memset(&logger, 0, sizeof(logger));
+    logger.call = qnnrt__log_callback_of(0);
+    for (i = 0; i < LOG_THREADS; ++i) CHECK_EQ(pthread_create(&threads[i], NULL, log_from_thread, NULL), 0);
+    for (k = 0; k < LOG_ROUNDS; ++k) {
+        log_host *host = (log_host *)calloc(1, sizeof(*host));
+        qnnrt__log_part part;
+        uint32_t mark;
+        int slot;
+        hooks.log_user = host;
+        slot = qnnrt__log_open(&hooks, QNNRT_LOG_ERROR);
+        mark = qnnrt__log_mark(slot);
+        while (__atomic_load_n(&host->lines, __ATOMIC_RELAXED) < 2 * LOG_THREADS) sched_yield();
+        qnnrt__log_copy(slot, mark, &part);
+        for (i = 1; i < (int)part.count; ++i) late += part.lines[i].number <= part.lines[i - 1].number;
+        qnnrt__log_close(slot);
+        __atomic_store_n(&host->closed, 1, __ATOMIC_RELEASE);
+        sched_yield();
+        lines += slot == 0 && part.count > 0;
+        late += __atomic_load_n(&host->late, __ATOMIC_ACQUIRE);
+        free(host);
+    }
+    __atomic_store_n(&logger.done, 1, __ATOMIC_RELEASE);
+    for (i = 0; i < LOG_THREADS; ++i) CHECK_EQ(pthread_join(threads[i], NULL), 0);
+    CHECK_EQ(lines, LOG_ROUNDS);
+    CHECK_EQ(late, 0);
+}
+
 TEST_MAIN("codes")
 {
     RUN(every_code_is_found_by_number_and_by_symbol);
@@ -688,4 +760,5 @@ TEST_MAIN("codes")
     RUN(a_warning_alone_is_shown_as_one);
     RUN(a_text_that_is_full_keeps_cause_and_fix);
     RUN(a_long_line_is_looked_through_once);
+    RUN(lines_of_other_threads_end_with_the_slot);
 }
