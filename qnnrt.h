@@ -2660,11 +2660,9 @@ static uint32_t qnnrt__float_bits(float x)
     return b;
 }
 
-/* Return mant / 2^shift, rounded half to even. */
+/* Return mant / 2^shift, rounded half to even; shift is not 0. */
 static uint64_t qnnrt__float_shift_even(uint64_t mant, uint32_t shift)
 {
-    if (shift == 0)
-        return mant;
     if (shift > 64)
         return 0;
     const uint64_t q    = shift == 64 ? 0 : mant >> shift;

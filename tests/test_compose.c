@@ -932,6 +932,39 @@ TEST(a_spent_builder_says_so)
     }
 }
 
+TEST(finalizing_is_measured_when_asked)
+{
+    qnnrt_builder_desc desc;
+    qnnrt_builder *b = (qnnrt_builder *)&heap;
+    int level;
+    memset(&desc, 0, sizeof(desc));
+    for (level = 0; level <= 2; ++level) {
+        qnnrt *built;
+        desc.profile_level = (qnnrt_profile_level)level;
+        open_backend("", 0);
+        b = builder_of(&desc);
+        add_right(b, "g");
+        CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_OK);
+        CHECK_EQ(traced("profileCreate") != 0, level > 0);
+        CHECK_EQ(traced("profileGetEvents") != 0, level > 0);
+        CHECK_EQ(qnnrt_close(built), QNNRT_OK);
+        CHECK(close_backend());
+    }
+    open_backend("fail=profileCreate:0x2711", 0);
+    b = builder_of(&desc);
+    add_right(b, "g");
+    {
+        qnnrt *built;
+        CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_E_BACKEND);
+        CHECK(built == NULL && err.vendor_code == 0x2711);
+    }
+    desc.profile_level = (qnnrt_profile_level)77;
+    CHECK_EQ(qnnrt_builder_create(backend, &desc, &b, &err), QNNRT_E_ARG);
+    CHECK_STR(err.text, "77");
+    CHECK(b == NULL);
+    CHECK(close_backend());
+}
+
 TEST(null_arguments_are_refused)
 {
     qnnrt_builder *b = NULL;
@@ -1471,6 +1504,9 @@ static qnnrt_result life(qnnrt_error *error)
     static const uint32_t axes[1] = { 0 };
     static const float scales[4] = { 1, 2, 3, 4 };
     static const signed char codes[4] = { 1, 2, 3, 4 };
+    static const int32_t offsets[4] = { 0, -1, 0, 1 };
+    static const uint8_t multipliers[2] = { 1, 2 };
+    static const uint32_t split[2] = { 2, 2 };
     qnnrt_backend_desc backend_desc;
     qnnrt_backend *own = NULL;
     qnnrt_builder *b = NULL;
@@ -1494,7 +1530,8 @@ static qnnrt_result life(qnnrt_error *error)
         qnnrt_param_desc param;
         qnnrt_node_desc node;
         qnnrt_tensor_desc t = tensor_desc("w", QNNRT_TENSOR_STATIC);
-        qnnrt_tensor ends[2], y;
+        qnnrt_blocks blocks;
+        qnnrt_tensor ends[6], y;
         memset(&param, 0, sizeof(param));
         memset(&node, 0, sizeof(node));
         if (i > 0) qnnrt_builder_context(b, NULL);
@@ -1507,6 +1544,27 @@ static qnnrt_result life(qnnrt_error *error)
         t.quant.scales = scales;
         ends[1] = qnnrt_builder_tensor(b, &t);
         ends[0] = add_tensor(b, "z", QNNRT_TENSOR_INPUT);
+        ends[2] = QNNRT_NO_TENSOR;
+        t.name = "narrow";
+        t.quant.bitwidth = 4;
+        t.quant.offsets = offsets;
+        ends[3] = qnnrt_builder_tensor(b, &t);
+        memset(&blocks, 0, sizeof(blocks));
+        memset(&t.quant, 0, sizeof(t.quant));
+        blocks.form = QNNRT_BLOCK_EXPANSION;
+        blocks.block_axis = 1;
+        blocks.block = 2;
+        blocks.scales = scales;
+        blocks.multipliers = multipliers;
+        t.name = "expanded";
+        t.rank = 2;
+        memcpy(t.dims, split, sizeof(split));
+        t.blocks = &blocks;
+        ends[4] = qnnrt_builder_tensor(b, &t);
+        blocks.form = QNNRT_BLOCK_PLAIN;
+        blocks.multipliers = NULL;
+        t.name = "plain";
+        ends[5] = qnnrt_builder_tensor(b, &t);
         y = add_tensor(b, "v", QNNRT_TENSOR_OUTPUT);
         param.name = "axes";
         param.dtype = QNNRT_DTYPE_U32;
@@ -1514,7 +1572,7 @@ static qnnrt_result life(qnnrt_error *error)
         param.rank = param.dims[0] = 1;
         node.type = "Op";
         node.inputs = ends;
-        node.input_count = 2;
+        node.input_count = 6;
         node.outputs = &y;
         node.output_count = 1;
         node.params = &param;
@@ -2061,6 +2119,7 @@ TEST_MAIN("compose")
     RUN(an_output_must_be_written);
     RUN(the_first_error_sticks);
     RUN(a_spent_builder_says_so);
+    RUN(finalizing_is_measured_when_asked);
     RUN(null_arguments_are_refused);
     RUN(limits_hold);
     RUN(exactly_the_limits_are_built);

@@ -285,6 +285,9 @@ TEST(quant_bytes_are_checked_and_packed)
     d[0] = 0x80000000u;
     CHECK_EQ(qnnrt__dtype_bytes(QNNRT_DTYPE_I8, d, 1, &n, &bytes),
              sizeof(size_t) > 4 ? QNNRT_OK : QNNRT_E_LIMIT);
+    d[1] = 0x80000000u;
+    d[2] = 2;       /* 2^63: 64 bits hold it, half the address space does not */
+    CHECK_EQ(qnnrt__dtype_bytes(QNNRT_DTYPE_I8, d, 3, &n, &bytes), QNNRT_E_LIMIT);
     d[0] = 0x7FFFFFFFu;
     CHECK_EQ(qnnrt__dtype_bytes(QNNRT_DTYPE_I8, d, 1, &n, &bytes), QNNRT_OK);
     CHECK_EQ(qnnrt__dtype_bytes(QNNRT_DTYPE_STRING, d, 1, &n, &bytes), QNNRT_E_UNSUPPORTED);
@@ -992,6 +995,13 @@ TEST(quant_access_outside_the_shape_is_refused)
              QNNRT_E_ARG);
     CHECK_EQ(write_i32(store, QNNRT_DTYPE_I32, &q, dims, 2, 11, whole, 2),
              QNNRT_E_ARG);
+    CHECK_EQ(read_i32(store, QNNRT_DTYPE_I32, &q, dims, 2, 0, NULL, 2), QNNRT_E_ARG);
+    CHECK_EQ(read_i32(store, QNNRT_DTYPE_I32, &q, dims, 2, 0, NULL, 0), QNNRT_OK);
+    CHECK_EQ(write_i32(NULL, QNNRT_DTYPE_I32, &q, dims, 2, 0, whole, 2), QNNRT_E_ARG);
+    CHECK_EQ(write_i32(store, QNNRT_DTYPE_I32, &q, dims, 2, 0, NULL, 2), QNNRT_E_ARG);
+    CHECK_EQ(read_f32(NULL, QNNRT_DTYPE_U8Q, &q, dims, 2, 0, real, 2), QNNRT_E_ARG);
+    CHECK_EQ(read_f32(store, QNNRT_DTYPE_U8Q, &q, dims, 2, 0, NULL, 2), QNNRT_E_ARG);
+    CHECK_EQ(write_f32(NULL, QNNRT_DTYPE_U8Q, &q, dims, 2, 0, real, 2), QNNRT_E_ARG);
     CHECK_EQ(read_i32(NULL, QNNRT_DTYPE_I32, &q, dims, 2, 0, whole, 2), QNNRT_E_ARG);
     CHECK_EQ(write_f32(store, QNNRT_DTYPE_F32, &q, dims, 2, 0, NULL, 2), QNNRT_E_ARG);
     CHECK_EQ(read_f32(store, QNNRT_DTYPE_F32, NULL, NULL, 0, 0, real, 1), QNNRT_OK);
@@ -1049,6 +1059,12 @@ TEST(quant_check_names_what_is_wrong)
     a.scales = broken;
     CHECK_STR(check_encoding(QNNRT_DTYPE_S8Q, &a, dims, 2), "a scale of the axis");
     CHECK_STR(check_encoding((qnnrt_dtype)0x77, &a, dims, 2), "unknown data type");
+    CHECK_STR(check_encoding(QNNRT_DTYPE_S8Q, &a, NULL, 2), "axis is outside");
+    a.encoding = (qnnrt_encoding)99;
+    CHECK_STR(check_encoding(QNNRT_DTYPE_S8Q, &a, dims, 2), "unknown encoding");
+    a.encoding = QNNRT_ENCODING_OTHER;
+    CHECK(check_encoding(QNNRT_DTYPE_S8Q, &a, dims, 2) == NULL);
+    CHECK(warn_encoding((qnnrt_dtype)0x77, &a) == NULL);
 }
 
 TEST(quant_warn_names_what_is_odd)
