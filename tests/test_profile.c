@@ -385,11 +385,11 @@ TEST(profile_that_cannot_be_had_is_an_error)
     NOT_HAD("fail=profileSetConfig:0x3e8", QNNRT_PROFILE_OPTRACE, QNNRT_E_UNSUPPORTED, "level detailed");
     NOT_HAD("fail=profileSetConfig:0x2ee4", QNNRT_PROFILE_OPTRACE, QNNRT_E_BACKEND, "profileSetConfig answered 0x2ee4");
     NOT_HAD("null=profileSetConfig", QNNRT_PROFILE_OPTRACE, QNNRT_E_UNSUPPORTED, "no functions for optrace profiles");
-    NOT_HAD("null=profileCreate", QNNRT_PROFILE_BASIC, QNNRT_E_UNSUPPORTED, "no calls for basic profiles");
-    NOT_HAD("null=profileFree", QNNRT_PROFILE_BASIC, QNNRT_E_UNSUPPORTED, "no calls for basic profiles");
-    NOT_HAD("null=profileGetEvents", QNNRT_PROFILE_BASIC, QNNRT_E_UNSUPPORTED, "no calls for basic profiles");
+    NOT_HAD("null=profileCreate", QNNRT_PROFILE_BASIC, QNNRT_E_UNSUPPORTED, "no functions for basic profiles");
+    NOT_HAD("null=profileFree", QNNRT_PROFILE_BASIC, QNNRT_E_UNSUPPORTED, "no functions for basic profiles");
+    NOT_HAD("null=profileGetEvents", QNNRT_PROFILE_BASIC, QNNRT_E_UNSUPPORTED, "no functions for basic profiles");
     NOT_HAD("null=profileGetEventData,null=profileGetExtendedEventData", QNNRT_PROFILE_BASIC, QNNRT_E_UNSUPPORTED,
-            "no calls for basic profiles");
+            "no functions for basic profiles");
     NOT_HAD("", (qnnrt_profile_level)4, QNNRT_E_ARG, "profile level 4; 0 to 3 are known");
     NOT_HAD("", (qnnrt_profile_level)-1, QNNRT_E_ARG, "profile level -1");
 }
