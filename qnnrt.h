@@ -249,7 +249,8 @@
        >>abi >>names >>library >>table >>compare >>htp >>power >>system >>record
        >>parse >>read_json
        >>backend >>profile >>context                                                the vendor's
-       >>scan >>pipeline >>model >>place >>run >>public                             ours
+       >>model >>scan >>wiring >>slot >>pipeline >>metadata >>open >>place >>run
+       >>public                                                                     ours
        >>vendor_codes >>vendor_lines                                                the data
        (qnnrt_compose.h has more)
 */
@@ -8250,6 +8251,127 @@ static qnnrt_result qnnrt__context_free(qnnrt__context *context, qnnrt_backend *
 }
 
 /* =====================================================================================
+   MODEL                                                                       >>model
+   What a model consists of, and how it ends: everything that was opened or built.
+   Needs: >>os >>mem >>table >>backend >>profile >>context
+   Knows nothing of: where contexts come from, pipelines
+   ===================================================================================== */
+
+struct qnnrt {
+    qnnrt            *self;             /* how a const view of a model reaches what is counted in it */
+    qnnrt_info        info;             /* the public view of what follows */
+    qnnrt_hooks       hooks;
+    qnnrt_limits      limits;
+    qnnrt_backend    *backend;          /* NULL after desc.inspect */
+    int               own_backend;
+    int               guard;
+    uint32_t          align;
+    uint32_t          users;            /* made pipelines, plans, runs */
+    uint32_t          tensors_left, scales_left;      /* what limits leave, while opening */
+    qnnrt__arena      arena;
+    qnnrt__context   *contexts;
+    qnnrt_context_info *infos;          /* [context_count], the public view */
+    size_t            context_count;
+    qnnrt_pipeline  **pipelines;        /* [pipeline_count] joined, then [single_count] single
+                                           graphs */
+    size_t            pipeline_count, single_count;
+    qnnrt__profile_list events;         /* of loading */
+#ifdef QNNRT_COMPOSE
+    int               built;            /* by a builder, not opened */
+    void             *device;           /* of a built model's contexts, NULL: that of the backend */
+#endif
+    char              system_path[QNNRT__PATH_MAX];
+    const char       *folder;           /* NULL: not from a folder */
+};
+
+#define QNNRT__MODEL_FILES 256u
+
+static void qnnrt__model_limits(const qnnrt_limits *from, qnnrt_limits *to)
+{
+    *to = *from;
+    if (to->file_bytes == 0) to->file_bytes = (uint64_t)64 << 30;
+    if (to->arena_bytes == 0) to->arena_bytes = (uint64_t)4 << 30;
+    if (to->files == 0) to->files = QNNRT__MODEL_FILES;
+    if (to->tensors == 0) to->tensors = 1000000;
+    if (to->name_bytes == 0) to->name_bytes = 1024;
+    if (to->rank == 0) to->rank = 8;
+    if (to->json_bytes == 0) to->json_bytes = (uint64_t)64 << 20;
+    if (to->json_bytes > SIZE_MAX / 2) to->json_bytes = SIZE_MAX / 2;      /* text is in memory */
+}
+
+/* An empty model, NULL without memory. */
+static qnnrt *qnnrt__model_new(const qnnrt_hooks *hooks, const qnnrt_limits *limits)
+{
+    qnnrt *model = (qnnrt *)qnnrt__mem_alloc(hooks, sizeof(*model));
+    if (model == NULL) return NULL;
+    model->self = model;
+    model->hooks = model->arena.hooks = *hooks;
+    model->events.arena = &model->arena;
+    model->align = 64;
+    qnnrt__model_limits(limits, &model->limits);
+    model->tensors_left = model->limits.tensors;
+    model->scales_left = QNNRT__TABLE_SCALES;
+    return model;
+}
+
+/* Everything that a model holds, whatever of it is there. */
+static qnnrt_result qnnrt__model_free(qnnrt *model)
+{
+    qnnrt_hooks hooks = model->hooks;
+    qnnrt_result result = QNNRT_OK, freed;
+    size_t i = model->context_count;
+    qnnrt__hooks_lock(&hooks);
+    while (model->contexts != NULL && i-- > 0) {
+        freed = qnnrt__context_free(&model->contexts[i], model->backend);
+        if (freed != QNNRT_OK) result = freed;
+    }
+#ifdef QNNRT_COMPOSE
+    if (model->device != NULL) {
+        freed = qnnrt__backend_free_device(model->backend, model->device);
+        if (freed != QNNRT_OK) result = freed;
+    }
+#endif
+    qnnrt__hooks_unlock(&hooks);
+    if (model->backend != NULL) qnnrt__os_count(&model->backend->users, -1);
+    if (model->own_backend) {
+        freed = qnnrt__backend_free(model->backend);
+        if (freed != QNNRT_OK) result = freed;
+    }
+    qnnrt__arena_free(&model->arena);
+    qnnrt__mem_free(&hooks, model);
+    return result;
+}
+
+/* Fill in the public view of a model that is complete. */
+static void qnnrt__model_publish(qnnrt *model)
+{
+    qnnrt_info *info = &model->info;
+    info->folder = model->folder != NULL ? model->folder : "";
+    info->system_path = model->system_path;
+    info->backend = model->backend;
+    info->contexts = model->infos;
+    info->context_count = model->context_count;
+    info->events = model->events.events;
+    info->event_count = model->events.count;
+    info->pipelines = (const qnnrt_pipeline *const *)model->pipelines;
+    info->pipeline_count = model->pipeline_count;
+}
+
+/* Where the metadata of one of its files is kept. */
+static qnnrt__table qnnrt__model_table(qnnrt *model, const char *file, qnnrt_error *err)
+{
+    qnnrt__table table;
+    memset(&table, 0, sizeof(table));
+    table.arena = &model->arena;
+    table.limits = &model->limits;
+    table.file = file;
+    table.tensors_left = &model->tensors_left;
+    table.scales_left = &model->scales_left;
+    table.err = err;
+    return table;
+}
+
+/* =====================================================================================
    SCAN                                                                            >>scan
    Which files of a folder are the model, in which order, and which JSON belongs to which.
    Names only: nothing is opened here, and no name is followed out of the folder.
@@ -8575,15 +8697,14 @@ static qnnrt_result qnnrt__scan_choose(qnnrt__scan *scan, const char *folder, in
 }
 
 /* =====================================================================================
-   PIPELINE                                                                     >>pipeline
-   Graphs in order, and which output feeds which input. Every match has a reason, and what
-   does not fit is refused by name: equal bytes with another scale compute fluent nonsense.
-   Needs: >>os >>mem >>err >>log >>sort >>compare >>scan (names) >>profile (its struct)
-          >>context (its struct)
-   Knows nothing of: memory, execution
+   WIRING                                                                     >>wiring
+   Which output feeds which input. Every match has a reason, and what does not fit is refused by
+   name: equal bytes with another scale compute fluent nonsense.
+   Needs: >>mem >>err >>sort >>compare >>model
+   Knows nothing of: slots, memory, execution
    ===================================================================================== */
 
-#define QNNRT__PIPELINE_LOOKS 20000000u       /* comparisons or look-ups in a search: a few seconds at most */
+#define QNNRT__WIRING_LOOKS 20000000u       /* comparisons or look-ups in a search: a few seconds at most */
 
 /* One end of a slot: a tensor of a step. */
 typedef struct qnnrt__end {
@@ -8600,6 +8721,7 @@ typedef struct qnnrt__end {
 } qnnrt__end;
 
 struct qnnrt_pipeline {
+    qnnrt_pipeline       *self;         /* as in a model */
     qnnrt__arena         *arena;        /* of the model, or own */
     qnnrt__arena          own_arena;
     int                   made;         /* by qnnrt_pipeline_make: owned by the caller */
@@ -8613,33 +8735,7 @@ struct qnnrt_pipeline {
     size_t                end_count;
 };
 
-struct qnnrt {
-    qnnrt_info        info;             /* the public view of what follows */
-    qnnrt_hooks       hooks;
-    qnnrt_limits      limits;
-    qnnrt_backend    *backend;          /* NULL after desc.inspect */
-    int               own_backend;
-    int               guard;
-    uint32_t          align;
-    uint32_t          users;            /* made pipelines, plans, runs */
-    uint32_t          tensors_left, scales_left;      /* what limits leave, while opening */
-    qnnrt__arena      arena;
-    qnnrt__context   *contexts;
-    qnnrt_context_info *infos;          /* [context_count], the public view */
-    size_t            context_count;
-    qnnrt_pipeline  **pipelines;        /* [pipeline_count] joined, then [single_count] single
-                                           graphs */
-    size_t            pipeline_count, single_count;
-    qnnrt__profile_list events;         /* of loading */
-#ifdef QNNRT_COMPOSE
-    int               built;            /* by a builder, not opened */
-    void             *device;           /* of a built model's contexts, NULL: that of the backend */
-#endif
-    char              system_path[QNNRT__PATH_MAX];
-    const char       *folder;           /* NULL: not from a folder */
-};
-
-static int qnnrt__pipeline_order(const void *a, const void *b)
+static int qnnrt__wiring_order(const void *a, const void *b)
 {
     const qnnrt__end *x = (const qnnrt__end *)a, *y = (const qnnrt__end *)b;
     int order = strcmp(x->tensor->name, y->tensor->name);
@@ -8649,7 +8745,7 @@ static int qnnrt__pipeline_order(const void *a, const void *b)
 }
 
 /* "step 1 (forward_1.bin, graph "decode")" */
-static const char *qnnrt__pipeline_where(const qnnrt_pipeline *p, uint32_t step, char *out,
+static const char *qnnrt__wiring_where(const qnnrt_pipeline *p, uint32_t step, char *out,
                                          size_t room)
 {
     const qnnrt_step_info *info = &p->steps[step];
@@ -8659,17 +8755,17 @@ static const char *qnnrt__pipeline_where(const qnnrt_pipeline *p, uint32_t step,
 }
 
 /* 'output "hidden" of step 0 (…), float32[1,32,128]' */
-static const char *qnnrt__pipeline_say(const qnnrt_pipeline *p, const qnnrt__end *end, char *out,
+static const char *qnnrt__wiring_say(const qnnrt_pipeline *p, const qnnrt__end *end, char *out,
                                        size_t room)
 {
     char where[512], facts[256];
     snprintf(out, room, "%s \"%.160s\" of %s, %s", end->output ? "output" : "input",
-             end->tensor->name, qnnrt__pipeline_where(p, end->step, where, sizeof(where)),
+             end->tensor->name, qnnrt__wiring_where(p, end->step, where, sizeof(where)),
              qnnrt__compare_text(end->tensor, facts, sizeof(facts)));
     return out;
 }
 
-static void qnnrt__pipeline_connect(qnnrt__end *from, qnnrt__end *to, const char *reason)
+static void qnnrt__wiring_connect(qnnrt__end *from, qnnrt__end *to, const char *reason)
 {
     to->source = from;
     to->reason = reason;
@@ -8677,7 +8773,7 @@ static void qnnrt__pipeline_connect(qnnrt__end *from, qnnrt__end *to, const char
 }
 
 /* Lay out one end for every tensor of every step. */
-static qnnrt_result qnnrt__pipeline_ends(qnnrt_pipeline *p, qnnrt_error *err)
+static qnnrt_result qnnrt__wiring_ends(qnnrt_pipeline *p, qnnrt_error *err)
 {
     size_t step, i, at = 0;
     size_t steps = p->info.step_count;
@@ -8709,12 +8805,12 @@ static qnnrt_result qnnrt__pipeline_ends(qnnrt_pipeline *p, qnnrt_error *err)
             p->by_name[at++] = end;
         }
     }
-    qnnrt__sort((const void **)p->by_name, p->end_count, qnnrt__pipeline_order);
+    qnnrt__sort((const void **)p->by_name, p->end_count, qnnrt__wiring_order);
     return QNNRT_OK;
 }
 
 /* The ends of one name: [*begin, *end) of by_name. 0 when there are none. */
-static int qnnrt__pipeline_named(const qnnrt_pipeline *p, const char *name, size_t *begin,
+static int qnnrt__wiring_named(const qnnrt_pipeline *p, const char *name, size_t *begin,
                                  size_t *end)
 {
     size_t low = 0, high = p->end_count;
@@ -8729,60 +8825,60 @@ static int qnnrt__pipeline_named(const qnnrt_pipeline *p, const char *name, size
 }
 
 /* by_name is const for everyone but the wiring. */
-static qnnrt__end *qnnrt__pipeline_end(const qnnrt_pipeline *p, size_t at)
+static qnnrt__end *qnnrt__wiring_end(const qnnrt_pipeline *p, size_t at)
 {
     const qnnrt__end *end = p->by_name[at];
     return end->output ? &p->outputs[end->step][end->index] : &p->inputs[end->step][end->index];
 }
 
 /* Does a name begin at this place of by_name? */
-static int qnnrt__pipeline_begins(const qnnrt_pipeline *p, size_t at)
+static int qnnrt__wiring_begins(const qnnrt_pipeline *p, size_t at)
 {
     return at == 0 || strcmp(p->by_name[at - 1]->tensor->name, p->by_name[at]->tensor->name) != 0;
 }
 
 /* Rule 1. Ends of a name come in the order of steps, so the last output seen is the nearest. */
-static qnnrt_result qnnrt__pipeline_by_name(qnnrt_pipeline *p, qnnrt_error *err)
+static qnnrt_result qnnrt__wiring_by_name(qnnrt_pipeline *p, qnnrt_error *err)
 {
     size_t at;
     qnnrt__end *producer = NULL;
     for (at = 0; at < p->end_count; ++at) {
-        qnnrt__end *end = qnnrt__pipeline_end(p, at);
+        qnnrt__end *end = qnnrt__wiring_end(p, at);
         char a[1024], b[1024], c[160];
-        if (qnnrt__pipeline_begins(p, at)) producer = NULL;
+        if (qnnrt__wiring_begins(p, at)) producer = NULL;
         if (end->output) { producer = end; continue; }
         if (producer == NULL || end->source != NULL) continue;         /* a source: a given edge */
         if (!qnnrt__compare_facts(producer->tensor, end->tensor))
             return qnnrt__fail(
                 err, QNNRT_E_MISMATCH, "%s and %s have one name and do not fit%s",
-                qnnrt__pipeline_say(p, producer, a, sizeof(a)),
-                qnnrt__pipeline_say(p, end, b, sizeof(b)),
+                qnnrt__wiring_say(p, producer, a, sizeof(a)),
+                qnnrt__wiring_say(p, end, b, sizeof(b)),
                 qnnrt__compare_first(&producer->tensor->quant, &end->tensor->quant, c, sizeof(c)));
-        qnnrt__pipeline_connect(producer, end, "equal names");
+        qnnrt__wiring_connect(producer, end, "equal names");
     }
     return QNNRT_OK;
 }
 
 /* Inputs of one name and equal facts that no edge feeds are one value. */
-static void qnnrt__pipeline_share(qnnrt_pipeline *p)
+static void qnnrt__wiring_share(qnnrt_pipeline *p)
 {
     size_t at, first = 0, back;
     for (at = 0; at < p->end_count; ++at) {
-        qnnrt__end *end = qnnrt__pipeline_end(p, at);
-        if (qnnrt__pipeline_begins(p, at)) first = at;
+        qnnrt__end *end = qnnrt__wiring_end(p, at);
+        if (qnnrt__wiring_begins(p, at)) first = at;
         if (end->output || end->apart || end->source != NULL) continue;
         /* The nearest earlier one; a name occurs at most twice per step, so this is short. */
         for (back = at; back-- > first;) {
-            qnnrt__end *other = qnnrt__pipeline_end(p, back);
+            qnnrt__end *other = qnnrt__wiring_end(p, back);
             if (other->output || other->apart || (other->source != NULL && other->source->output) ||
                 !qnnrt__compare_facts(other->tensor, end->tensor)) continue;
-            qnnrt__pipeline_connect(other, end, NULL);
+            qnnrt__wiring_connect(other, end, NULL);
             break;
         }
     }
 }
 
-static int qnnrt__pipeline_joined(const qnnrt_pipeline *p, uint32_t step)
+static int qnnrt__wiring_joined(const qnnrt_pipeline *p, uint32_t step)
 {
     size_t i;
     for (i = 0; i < p->steps[step].graph->input_count; ++i) {
@@ -8793,13 +8889,13 @@ static int qnnrt__pipeline_joined(const qnnrt_pipeline *p, uint32_t step)
 }
 
 /* Why nothing joins two steps: both sides' candidates, as many as a reader can use. */
-static qnnrt_result qnnrt__pipeline_unjoined(const qnnrt_pipeline *p, uint32_t step, uint64_t pairs,
+static qnnrt_result qnnrt__wiring_unjoined(const qnnrt_pipeline *p, uint32_t step, uint64_t pairs,
                                              qnnrt_error *err)
 {
     char a[1024], where[512];
     int side;
     qnnrt__fail(err, QNNRT_E_MISMATCH, "nothing joins step %u and %s: ", (unsigned)(step - 1),
-                qnnrt__pipeline_where(p, step, where, sizeof(where)));
+                qnnrt__wiring_where(p, step, where, sizeof(where)));
     qnnrt__err_add(
         err,
         pairs == 0 ? "no unmatched output fits an unmatched input"
@@ -8812,7 +8908,7 @@ static qnnrt_result qnnrt__pipeline_unjoined(const qnnrt_pipeline *p, uint32_t s
             const qnnrt__end *end = side == 0 ? &p->outputs[step - 1][i] : &p->inputs[step][i];
             if (end->source != NULL || end->readers > 0) continue;
             if (++shown > 3) { ++left; continue; }
-            qnnrt__err_add(err, "\n  %s", qnnrt__pipeline_say(p, end, a, sizeof(a)));
+            qnnrt__err_add(err, "\n  %s", qnnrt__wiring_say(p, end, a, sizeof(a)));
         }
         if (shown == 0)
             qnnrt__err_add(err, "\n  (no unmatched %s)", side == 0 ? "output" : "input");
@@ -8824,10 +8920,10 @@ static qnnrt_result qnnrt__pipeline_unjoined(const qnnrt_pipeline *p, uint32_t s
 
 /* Does an earlier step take this input from the caller? Then so does this one: a mask,
    positions. */
-static int qnnrt__pipeline_callers(const qnnrt_pipeline *p, const qnnrt__end *input)
+static int qnnrt__wiring_callers(const qnnrt_pipeline *p, const qnnrt__end *input)
 {
     size_t at, end;
-    if (!qnnrt__pipeline_named(p, input->tensor->name, &at, &end)) return 0;
+    if (!qnnrt__wiring_named(p, input->tensor->name, &at, &end)) return 0;
     for (; at < end && p->by_name[at]->step < input->step; ++at)
         if (!p->by_name[at]->output && p->by_name[at]->source == NULL &&
             qnnrt__compare_facts(p->by_name[at]->tensor, input->tensor)) return 1;
@@ -8835,7 +8931,7 @@ static int qnnrt__pipeline_callers(const qnnrt_pipeline *p, const qnnrt__end *in
 }
 
 /* Rule 2, for two neighbours that no edge joins. */
-static qnnrt_result qnnrt__pipeline_by_shape(qnnrt_pipeline *p, uint32_t step, qnnrt_error *err)
+static qnnrt_result qnnrt__wiring_by_shape(qnnrt_pipeline *p, uint32_t step, qnnrt_error *err)
 {
     const qnnrt_graph_info *before = p->steps[step - 1].graph, *after = p->steps[step].graph;
     qnnrt__end *from = NULL, *to = NULL;
@@ -8843,9 +8939,9 @@ static qnnrt_result qnnrt__pipeline_by_shape(qnnrt_pipeline *p, uint32_t step, q
     size_t i, k;
     for (k = 0; k < after->input_count && pairs <= 1000; ++k) {
         qnnrt__end *input = &p->inputs[step][k];
-        if (input->source != NULL || qnnrt__pipeline_callers(p, input)) continue;
+        if (input->source != NULL || qnnrt__wiring_callers(p, input)) continue;
         looks += (uint64_t)before->output_count * (1 + (uint64_t)input->tensor->quant.count);
-        if (looks > QNNRT__PIPELINE_LOOKS)
+        if (looks > QNNRT__WIRING_LOOKS)
             return qnnrt__fail(err, QNNRT_E_LIMIT,
                                "steps %u and %u have too many tensors to look for a pair that fits",
                                (unsigned)(step - 1), (unsigned)step);
@@ -8858,13 +8954,83 @@ static qnnrt_result qnnrt__pipeline_by_shape(qnnrt_pipeline *p, uint32_t step, q
             ++pairs;
         }
     }
-    if (pairs != 1) return qnnrt__pipeline_unjoined(p, step, pairs, err);
-    qnnrt__pipeline_connect(from, to, "the only pair that fits");
+    if (pairs != 1) return qnnrt__wiring_unjoined(p, step, pairs, err);
+    qnnrt__wiring_connect(from, to, "the only pair that fits");
     return QNNRT_OK;
 }
 
+/* Take the edges that the caller gave. */
+static qnnrt_result qnnrt__wiring_given(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
+                                          qnnrt_error *err)
+{
+    size_t e, i;
+    for (e = 0; e < desc->edge_count; ++e) {
+        const qnnrt_edge_desc *edge = &desc->edges[e];
+        qnnrt__end *from = NULL, *to = NULL;
+        char a[1024], b[1024], c[160];
+        if (edge->from == NULL || edge->to == NULL || edge->to_step >= desc->step_count ||
+            edge->from_step >= edge->to_step)
+            return qnnrt__fail(err, QNNRT_E_ARG,
+                               "edge %u: it needs two names and leads from a step to a later one",
+                               (unsigned)e);
+        for (i = 0; i < p->steps[edge->from_step].graph->output_count; ++i)
+            if (strcmp(p->outputs[edge->from_step][i].tensor->name, edge->from) == 0)
+                from = &p->outputs[edge->from_step][i];
+        for (i = 0; i < p->steps[edge->to_step].graph->input_count; ++i)
+            if (strcmp(p->inputs[edge->to_step][i].tensor->name, edge->to) == 0)
+                to = &p->inputs[edge->to_step][i];
+        if (from == NULL || to == NULL)
+            return qnnrt__fail(
+                err, QNNRT_E_NOT_FOUND, "edge %u: %s has no %s \"%.200s\"", (unsigned)e,
+                qnnrt__wiring_where(p, (uint32_t)(from == NULL ? edge->from_step : edge->to_step),
+                                      a, sizeof(a)),
+                from == NULL ? "output" : "input", from == NULL ? edge->from : edge->to);
+        if (to->source != NULL)
+            return qnnrt__fail(err, QNNRT_E_ARG, "edge %u: input \"%.200s\" has an edge already",
+                               (unsigned)e, edge->to);
+        if (!qnnrt__compare_facts(from->tensor, to->tensor))
+            return qnnrt__fail(
+                err, QNNRT_E_MISMATCH, "edge %u: %s and %s do not fit%s", (unsigned)e,
+                qnnrt__wiring_say(p, from, a, sizeof(a)),
+                qnnrt__wiring_say(p, to, b, sizeof(b)),
+                qnnrt__compare_first(&from->tensor->quant, &to->tensor->quant, c, sizeof(c)));
+        qnnrt__wiring_connect(from, to, "given");
+    }
+    return QNNRT_OK;
+}
+
+/* Mark the inputs that are to be slots of their own. */
+static qnnrt_result qnnrt__wiring_apart(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
+                                          qnnrt_error *err)
+{
+    size_t i;
+    for (i = 0; i < desc->apart_count; ++i) {
+        const qnnrt_apart_desc *apart = &desc->apart[i];
+        size_t at = 0, end = 0;
+        char where[512];
+        if (apart->input == NULL || apart->step >= desc->step_count)
+            return qnnrt__fail(err, QNNRT_E_ARG, "apart %u: it needs a step and a name", (unsigned)i);
+        qnnrt__wiring_named(p, apart->input, &at, &end);
+        while (at < end && (p->by_name[at]->output || p->by_name[at]->step != apart->step)) ++at;
+        if (at == end)
+            return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "apart %u: %s has no input \"%.200s\"",
+                               (unsigned)i,
+                               qnnrt__wiring_where(p, (uint32_t)apart->step, where, sizeof(where)),
+                               apart->input);
+        qnnrt__wiring_end(p, at)->apart = 1;
+    }
+    return QNNRT_OK;
+}
+
+/* =====================================================================================
+   SLOTS                                                                        >>slot
+   Numbers the values that flow through a wired pipeline, and finds them by name.
+   Needs: >>mem >>err >>scan >>model >>wiring
+   Knows nothing of: memory, execution
+   ===================================================================================== */
+
 /* Tensor i of a step, inputs first; NULL behind the last. */
-static qnnrt__end *qnnrt__pipeline_tensor(const qnnrt_pipeline *p, size_t step, size_t i)
+static qnnrt__end *qnnrt__slot_tensor(const qnnrt_pipeline *p, size_t step, size_t i)
 {
     const qnnrt_graph_info *graph = p->steps[step].graph;
     if (i < graph->input_count) return &p->inputs[step][i];
@@ -8873,7 +9039,7 @@ static qnnrt__end *qnnrt__pipeline_tensor(const qnnrt_pipeline *p, size_t step, 
 }
 
 /* A slot begins with an end that has no source. */
-static void qnnrt__pipeline_begin_slot(qnnrt_pipeline *p, qnnrt__end *end)
+static void qnnrt__slot_begin(qnnrt_pipeline *p, qnnrt__end *end)
 {
     qnnrt_slot_info *slot = &p->slots[p->info.slot_count];
     end->slot = p->info.slot_count++;
@@ -8883,7 +9049,7 @@ static void qnnrt__pipeline_begin_slot(qnnrt_pipeline *p, qnnrt__end *end)
 }
 
 /* An end with a source belongs to the slot of that; fed by an output, it is an edge. */
-static void qnnrt__pipeline_join_slot(qnnrt_pipeline *p, qnnrt__end *end, qnnrt_edge_info *edges)
+static void qnnrt__slot_join(qnnrt_pipeline *p, qnnrt__end *end, qnnrt_edge_info *edges)
 {
     qnnrt_edge_info *edge;
     end->slot = end->source->slot;
@@ -8899,7 +9065,7 @@ static void qnnrt__pipeline_join_slot(qnnrt_pipeline *p, qnnrt__end *end, qnnrt_
 }
 
 /* Number the slots in the order in which steps list their tensors, and describe them. */
-static qnnrt_result qnnrt__pipeline_number(qnnrt_pipeline *p, qnnrt_error *err)
+static qnnrt_result qnnrt__slot_number(qnnrt_pipeline *p, qnnrt_error *err)
 {
     size_t slots = 0, edge_count = 0, at, step, i;
     qnnrt_edge_info *edges;
@@ -8917,16 +9083,16 @@ static qnnrt_result qnnrt__pipeline_number(qnnrt_pipeline *p, qnnrt_error *err)
     p->info.slots = p->slots;
     p->info.edges = edges;
     for (step = 0; step < p->info.step_count; ++step)
-        for (i = 0; (end = qnnrt__pipeline_tensor(p, step, i)) != NULL; ++i) {
-            if (end->source == NULL) qnnrt__pipeline_begin_slot(p, end);
-            else qnnrt__pipeline_join_slot(p, end, edges);
+        for (i = 0; (end = qnnrt__slot_tensor(p, step, i)) != NULL; ++i) {
+            if (end->source == NULL) qnnrt__slot_begin(p, end);
+            else qnnrt__slot_join(p, end, edges);
         }
     return QNNRT_OK;
 }
 
 /* An input whose source is another input may in turn have a source; slots are numbered from the
    root. */
-static void qnnrt__pipeline_flatten(qnnrt_pipeline *p)
+static void qnnrt__slot_flatten(qnnrt_pipeline *p)
 {
     size_t step, i;
     for (step = 0; step < p->info.step_count; ++step)
@@ -8938,7 +9104,7 @@ static void qnnrt__pipeline_flatten(qnnrt_pipeline *p)
 }
 
 /* "<step>/<name>": the step, and the name behind. 0 when text is not of that form. */
-static int qnnrt__pipeline_qualified(const char *text, uint64_t *step, const char **name)
+static int qnnrt__slot_qualified(const char *text, uint64_t *step, const char **name)
 {
     *name = text;
     if (!qnnrt__scan_number(name, step) || **name != '/') return 0;
@@ -8948,7 +9114,7 @@ static int qnnrt__pipeline_qualified(const char *text, uint64_t *step, const cha
 
 /* The shortest text that, with its role, finds each slot: its name where that means one slot, else
    "<step>/<name>". */
-static qnnrt_result qnnrt__pipeline_address(qnnrt_pipeline *p, qnnrt_error *err)
+static qnnrt_result qnnrt__slot_address(qnnrt_pipeline *p, qnnrt_error *err)
 {
     size_t begin, end, at;
     uint64_t step;
@@ -8956,7 +9122,7 @@ static qnnrt_result qnnrt__pipeline_address(qnnrt_pipeline *p, qnnrt_error *err)
     for (begin = 0; begin < p->end_count; begin = end) {
         const char *name = p->by_name[begin]->tensor->name;
         size_t slots[QNNRT_ROLE_EDGE + 1] = { 0, 0, 0, 0 };
-        int like_address = qnnrt__pipeline_qualified(name, &step, &rest);
+        int like_address = qnnrt__slot_qualified(name, &step, &rest);
         /* Slots of each role that this name means; an edge may end here under another name than it
            began. */
         for (end = begin; end < p->end_count && strcmp(p->by_name[end]->tensor->name, name) == 0;
@@ -8982,68 +9148,119 @@ static qnnrt_result qnnrt__pipeline_address(qnnrt_pipeline *p, qnnrt_error *err)
     return QNNRT_OK;
 }
 
-/* Take the edges that the caller gave. */
-static qnnrt_result qnnrt__pipeline_given(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
-                                          qnnrt_error *err)
+/* The slot that ends [begin, end) of by_name mean, of a role and a step (-1: any). 0: none, 1: one,
+   2: several. At a step, a slot that begins there goes before one that only passes through. */
+static int qnnrt__slot_means(const qnnrt_pipeline *p, size_t begin, size_t end, qnnrt_role role,
+                                 int64_t step, qnnrt_slot *slot)
 {
-    size_t e, i;
-    for (e = 0; e < desc->edge_count; ++e) {
-        const qnnrt_edge_desc *edge = &desc->edges[e];
-        qnnrt__end *from = NULL, *to = NULL;
-        char a[1024], b[1024], c[160];
-        if (edge->from == NULL || edge->to == NULL || edge->to_step >= desc->step_count ||
-            edge->from_step >= edge->to_step)
-            return qnnrt__fail(err, QNNRT_E_ARG,
-                               "edge %u: it needs two names and leads from a step to a later one",
-                               (unsigned)e);
-        for (i = 0; i < p->steps[edge->from_step].graph->output_count; ++i)
-            if (strcmp(p->outputs[edge->from_step][i].tensor->name, edge->from) == 0)
-                from = &p->outputs[edge->from_step][i];
-        for (i = 0; i < p->steps[edge->to_step].graph->input_count; ++i)
-            if (strcmp(p->inputs[edge->to_step][i].tensor->name, edge->to) == 0)
-                to = &p->inputs[edge->to_step][i];
-        if (from == NULL || to == NULL)
-            return qnnrt__fail(
-                err, QNNRT_E_NOT_FOUND, "edge %u: %s has no %s \"%.200s\"", (unsigned)e,
-                qnnrt__pipeline_where(p, (uint32_t)(from == NULL ? edge->from_step : edge->to_step),
-                                      a, sizeof(a)),
-                from == NULL ? "output" : "input", from == NULL ? edge->from : edge->to);
-        if (to->source != NULL)
-            return qnnrt__fail(err, QNNRT_E_ARG, "edge %u: input \"%.200s\" has an edge already",
-                               (unsigned)e, edge->to);
-        if (!qnnrt__compare_facts(from->tensor, to->tensor))
-            return qnnrt__fail(
-                err, QNNRT_E_MISMATCH, "edge %u: %s and %s do not fit%s", (unsigned)e,
-                qnnrt__pipeline_say(p, from, a, sizeof(a)),
-                qnnrt__pipeline_say(p, to, b, sizeof(b)),
-                qnnrt__compare_first(&from->tensor->quant, &to->tensor->quant, c, sizeof(c)));
-        qnnrt__pipeline_connect(from, to, "given");
-    }
-    return QNNRT_OK;
+    int found = 0, pass;
+    size_t at;
+    for (pass = step >= 0 ? 0 : 1; pass < 2 && found == 0; ++pass)
+        for (at = begin; at < end; ++at) {
+            const qnnrt__end *it = p->by_name[at];
+            if (step >= 0 && it->step != (uint32_t)step) continue;
+            if (pass == 0 && it->source != NULL) continue;
+            if (role != QNNRT_ROLE_ANY && p->slots[it->slot].role != role) continue;
+            if (found != 0 && *slot != &p->slots[it->slot]) return 2;
+            *slot = &p->slots[it->slot];
+            found = 1;
+        }
+    return found;
 }
 
-/* Mark the inputs that are to be slots of their own. */
-static qnnrt_result qnnrt__pipeline_apart(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
-                                          qnnrt_error *err)
+QNNRT_API const char *qnnrt_role_name(qnnrt_role role)
 {
-    size_t i;
-    for (i = 0; i < desc->apart_count; ++i) {
-        const qnnrt_apart_desc *apart = &desc->apart[i];
-        size_t at = 0, end = 0;
-        char where[512];
-        if (apart->input == NULL || apart->step >= desc->step_count)
-            return qnnrt__fail(err, QNNRT_E_ARG, "apart %u: it needs a step and a name", (unsigned)i);
-        qnnrt__pipeline_named(p, apart->input, &at, &end);
-        while (at < end && (p->by_name[at]->output || p->by_name[at]->step != apart->step)) ++at;
-        if (at == end)
-            return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "apart %u: %s has no input \"%.200s\"",
-                               (unsigned)i,
-                               qnnrt__pipeline_where(p, (uint32_t)apart->step, where, sizeof(where)),
-                               apart->input);
-        qnnrt__pipeline_end(p, at)->apart = 1;
-    }
-    return QNNRT_OK;
+    return role == QNNRT_ROLE_INPUT    ? "input"
+           : role == QNNRT_ROLE_OUTPUT ? "output"
+           : role == QNNRT_ROLE_EDGE   ? "edge"
+                                       : "tensor";
 }
+
+/* Return the index of a slot, or slot_count when it is not one of this pipeline. */
+static size_t qnnrt__slot_index(const qnnrt_pipeline *p, qnnrt_slot slot)
+{
+    const size_t at = (size_t)((uintptr_t)slot - (uintptr_t)p->slots) / sizeof(*slot);
+    return at < p->info.slot_count ? at : p->info.slot_count;
+}
+
+/* Find the pipeline of the same models that a slot belongs to, or NULL. */
+static const qnnrt_pipeline *qnnrt__slot_owner(const qnnrt_pipeline *p, qnnrt_slot slot)
+{
+    size_t step, i;
+    for (step = 0; step < p->info.step_count; ++step) {
+        const qnnrt *model = p->steps[step].model;
+        for (i = 0; i < model->pipeline_count + model->single_count; ++i)
+            if (qnnrt__slot_index(model->pipelines[i], slot) <
+                model->pipelines[i]->info.slot_count) return model->pipelines[i];
+    }
+    return NULL;
+}
+
+/* Refuse a slot that is not one of a pipeline. where: what begins the text, "place 3: ". */
+static qnnrt_result qnnrt__slot_foreign(const qnnrt_pipeline *p, qnnrt_slot slot,
+                                            const char *where, qnnrt_error *err)
+{
+    const qnnrt_pipeline *owner = qnnrt__slot_owner(p, slot);
+    qnnrt__fail(err, QNNRT_E_ARG, "%spipeline \"%.200s\" does not have this slot", where,
+                p->info.name);
+    if (owner != NULL)
+        qnnrt__err_add(err, "; it is \"%.160s\" of pipeline \"%.160s\"", slot->address,
+                       owner->info.name);
+    return qnnrt__hint(err, QNNRT_E_ARG,
+                       "Find the slot with qnnrt_slot_find() in the pipeline that it is used for.");
+}
+
+static qnnrt_result qnnrt__slot_find(const qnnrt_pipeline *p, const char *name, qnnrt_role role,
+                                         qnnrt_slot *out, qnnrt_error *err)
+{
+    size_t begin, end, begin2, end2, i, shown = 0;
+    const char *rest;
+    uint64_t step;
+    qnnrt_slot slot2 = QNNRT_NO_SLOT;
+    int found = 0, found2;
+    if (qnnrt__wiring_named(p, name, &begin, &end))
+        found = qnnrt__slot_means(p, begin, end, role, -1, out);
+    /* A tensor may be named like an address. The address goes first, so that every address finds
+       its slot; the tensor has an address of its own. */
+    if (qnnrt__slot_qualified(name, &step, &rest) &&
+        qnnrt__wiring_named(p, rest, &begin2, &end2)) {
+        found2 = qnnrt__slot_means(p, begin2, end2, role, (int64_t)step, &slot2);
+        if (found2 != 0) { found = found2; begin = begin2; end = end2; *out = slot2; }
+    }
+    if (found == 1) return QNNRT_OK;
+    *out = QNNRT_NO_SLOT;
+    if (found == 2) {
+        qnnrt__fail(err, QNNRT_E_ARG,
+                    "pipeline \"%.160s\": \"%.200s\" means several tensors:", p->info.name, name);
+        for (i = begin; i < end && shown < 6; ++i) {
+            const qnnrt__end *it = p->by_name[i];
+            if (it->source != NULL ||
+                (role != QNNRT_ROLE_ANY && p->info.slots[it->slot].role != role))
+                continue;
+            qnnrt__err_add(err, "\n  %s \"%.200s\"", qnnrt_role_name(p->info.slots[it->slot].role),
+                           p->info.slots[it->slot].address);
+            ++shown;
+        }
+        return qnnrt__hint(err, QNNRT_E_ARG, "Give its step, as in \"1/name\", or its role"
+                           " (qnnrt_slot_find).");
+    }
+    qnnrt__fail(err, QNNRT_E_NOT_FOUND,
+                "pipeline \"%.160s\" has no %s \"%.200s\"\n  there is:", p->info.name,
+                qnnrt_role_name(role), name);
+    for (i = 0; i < p->info.slot_count; ++i) {
+        if (role != QNNRT_ROLE_ANY && p->info.slots[i].role != role) continue;
+        if (++shown <= 10) qnnrt__err_add(err, " \"%.80s\"", p->info.slots[i].address);
+    }
+    if (shown > 10) qnnrt__err_add(err, " and %u more", (unsigned)(shown - 10));
+    return QNNRT_E_NOT_FOUND;
+}
+
+/* =====================================================================================
+   PIPELINE                                                                 >>pipeline
+   Graphs in order: those that belong together by their names, and those that the caller joins.
+   Needs: >>os >>mem >>err >>log >>sort >>scan >>model >>wiring >>slot
+   Knows nothing of: memory, execution
+   ===================================================================================== */
 
 /* Wire a pipeline whose steps are set. desc may be NULL: rules only. */
 static qnnrt_result qnnrt__pipeline_wire(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
@@ -9051,27 +9268,28 @@ static qnnrt_result qnnrt__pipeline_wire(qnnrt_pipeline *p, const qnnrt_pipeline
 {
     int rules = desc == NULL || !desc->edges_only;
     uint32_t step;
-    qnnrt_result result = qnnrt__pipeline_ends(p, err);
-    if (result == QNNRT_OK && desc != NULL) result = qnnrt__pipeline_given(p, desc, err);
-    if (result == QNNRT_OK && desc != NULL) result = qnnrt__pipeline_apart(p, desc, err);
-    if (result == QNNRT_OK && rules) result = qnnrt__pipeline_by_name(p, err);
+    qnnrt_result result = qnnrt__wiring_ends(p, err);
+    if (result == QNNRT_OK && desc != NULL) result = qnnrt__wiring_given(p, desc, err);
+    if (result == QNNRT_OK && desc != NULL) result = qnnrt__wiring_apart(p, desc, err);
+    if (result == QNNRT_OK && rules) result = qnnrt__wiring_by_name(p, err);
     for (step = 1; step < p->info.step_count && result == QNNRT_OK; ++step) {
-        if (qnnrt__pipeline_joined(p, step)) continue;
-        result = rules ? qnnrt__pipeline_by_shape(p, step, err)
-                       : qnnrt__pipeline_unjoined(p, step, 0, err);
+        if (qnnrt__wiring_joined(p, step)) continue;
+        result = rules ? qnnrt__wiring_by_shape(p, step, err)
+                       : qnnrt__wiring_unjoined(p, step, 0, err);
     }
     if (result != QNNRT_OK) return result;
-    qnnrt__pipeline_share(p);
-    qnnrt__pipeline_flatten(p);
-    result = qnnrt__pipeline_number(p, err);
+    qnnrt__wiring_share(p);
+    qnnrt__slot_flatten(p);
+    result = qnnrt__slot_number(p, err);
     if (result != QNNRT_OK) return result;
-    return qnnrt__pipeline_address(p, err);
+    return qnnrt__slot_address(p, err);
 }
 
 static qnnrt_pipeline *qnnrt__pipeline_new(qnnrt__arena *arena, size_t steps)
 {
     qnnrt_pipeline *p = (qnnrt_pipeline *)qnnrt__arena_alloc(arena, 1, sizeof(*p));
     if (p == NULL) return NULL;
+    p->self = p;
     p->arena = arena;
     p->steps = (qnnrt_step_info *)qnnrt__arena_alloc(arena, steps, sizeof(*p->steps));
     p->info.steps = p->steps;
@@ -9079,7 +9297,77 @@ static qnnrt_pipeline *qnnrt__pipeline_new(qnnrt__arena *arena, size_t steps)
     return p->steps != NULL ? p : NULL;
 }
 
-/* ---- which graphs of a model belong together ---- */
+/* Take the steps of a description. */
+static qnnrt_result qnnrt__pipeline_steps(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
+                                          qnnrt_error *err)
+{
+    size_t i, g;
+    for (i = 0; i < desc->step_count; ++i) {
+        const qnnrt_step_desc *step = &desc->steps[i];
+        const qnnrt_context_info *context;
+        if (step->model == NULL || step->graph == NULL ||
+            step->context >= step->model->context_count)
+            return qnnrt__fail(
+                err, QNNRT_E_ARG,
+                "step %u: it needs a model, one of its contexts and the name of a graph",
+                (unsigned)i);
+        context = &step->model->infos[step->context];
+        for (g = 0; g < context->graph_count && strcmp(context->graphs[g].name, step->graph) != 0;)
+            ++g;
+        if (g == context->graph_count)
+            return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "step %u: %s has no graph \"%.200s\"",
+                               (unsigned)i, context->file, step->graph);
+        p->steps[i].model = step->model;
+        p->steps[i].context = step->context;
+        p->steps[i].graph = &context->graphs[g];
+    }
+    return QNNRT_OK;
+}
+
+/* Count a user of the models of a pipeline, or with -1 one less. */
+static void qnnrt__pipeline_hold_models(const qnnrt_pipeline *p, int by)
+{
+    size_t step;
+    for (step = 0; step < p->info.step_count; ++step)
+        qnnrt__os_count(&p->steps[step].model->self->users, by);
+}
+
+static void qnnrt__pipeline_free(qnnrt_pipeline *p)
+{
+    qnnrt__arena arena = p->own_arena;      /* p lives in it */
+    qnnrt__arena_free(&arena);
+}
+
+/* Make a pipeline of a description whose pointers were checked. */
+static qnnrt_result qnnrt__pipeline_make(const qnnrt_pipeline_desc *desc, qnnrt_pipeline **out,
+                                         qnnrt_error *err)
+{
+    qnnrt__arena arena;
+    qnnrt_pipeline *p;
+    qnnrt_result result;
+    const char *name;
+    memset(&arena, 0, sizeof(arena));
+    arena.hooks = desc->steps[0].model->hooks;
+    p = qnnrt__pipeline_new(&arena, desc->step_count);
+    result =
+        p != NULL ? qnnrt__pipeline_steps(p, desc, err) : qnnrt__fail_memory(err, "a pipeline");
+    if (result == QNNRT_OK) {
+        name = desc->name != NULL ? desc->name : p->steps[0].graph->name;
+        p->info.name = qnnrt__arena_text(&arena, name, strlen(name));
+        result = p->info.name != NULL ? qnnrt__pipeline_wire(p, desc, err)
+                                      : qnnrt__fail_memory(err, "a pipeline");
+    }
+    if (result != QNNRT_OK) {
+        qnnrt__arena_free(&arena);
+        return result;
+    }
+    p->made = 1;
+    p->own_arena = arena;
+    p->arena = &p->own_arena;
+    qnnrt__pipeline_hold_models(p, 1);
+    *out = p;
+    return QNNRT_OK;
+}
 
 static int qnnrt__pipeline_graph_order(const void *a, const void *b)
 {
@@ -9272,7 +9560,7 @@ static qnnrt_result qnnrt__pipeline_join_begin(qnnrt__join *join, qnnrt__arena *
         for (g = 0; g < count; ++g) join->sorted[k][g] = &model->infos[k].graphs[g];
         qnnrt__sort((const void **)join->sorted[k], count, qnnrt__pipeline_graph_order);
     }
-    if ((uint64_t)graphs * contexts > QNNRT__PIPELINE_LOOKS)
+    if ((uint64_t)graphs * contexts > QNNRT__WIRING_LOOKS)
         return qnnrt__fail(join->err, QNNRT_E_LIMIT,
                            "%u graphs in %u contexts: too many to look for pipelines",
                            (unsigned)graphs, (unsigned)contexts);
@@ -9396,237 +9684,23 @@ static qnnrt_result qnnrt__pipeline_find(const qnnrt *model, const char *name,
     return QNNRT_OK;
 }
 
-/* The slot that ends [begin, end) of by_name mean, of a role and a step (-1: any). 0: none, 1: one,
-   2: several. At a step, a slot that begins there goes before one that only passes through. */
-static int qnnrt__pipeline_means(const qnnrt_pipeline *p, size_t begin, size_t end, qnnrt_role role,
-                                 int64_t step, qnnrt_slot *slot)
-{
-    int found = 0, pass;
-    size_t at;
-    for (pass = step >= 0 ? 0 : 1; pass < 2 && found == 0; ++pass)
-        for (at = begin; at < end; ++at) {
-            const qnnrt__end *it = p->by_name[at];
-            if (step >= 0 && it->step != (uint32_t)step) continue;
-            if (pass == 0 && it->source != NULL) continue;
-            if (role != QNNRT_ROLE_ANY && p->slots[it->slot].role != role) continue;
-            if (found != 0 && *slot != &p->slots[it->slot]) return 2;
-            *slot = &p->slots[it->slot];
-            found = 1;
-        }
-    return found;
-}
-
-QNNRT_API const char *qnnrt_role_name(qnnrt_role role)
-{
-    return role == QNNRT_ROLE_INPUT    ? "input"
-           : role == QNNRT_ROLE_OUTPUT ? "output"
-           : role == QNNRT_ROLE_EDGE   ? "edge"
-                                       : "tensor";
-}
-
-/* Return the index of a slot, or slot_count when it is not one of this pipeline. */
-static size_t qnnrt__pipeline_index(const qnnrt_pipeline *p, qnnrt_slot slot)
-{
-    const size_t at = (size_t)((uintptr_t)slot - (uintptr_t)p->slots) / sizeof(*slot);
-    return at < p->info.slot_count ? at : p->info.slot_count;
-}
-
-/* Find the pipeline of the same models that a slot belongs to, or NULL. */
-static const qnnrt_pipeline *qnnrt__pipeline_owner(const qnnrt_pipeline *p, qnnrt_slot slot)
-{
-    size_t step, i;
-    for (step = 0; step < p->info.step_count; ++step) {
-        const qnnrt *model = p->steps[step].model;
-        for (i = 0; i < model->pipeline_count + model->single_count; ++i)
-            if (qnnrt__pipeline_index(model->pipelines[i], slot) <
-                model->pipelines[i]->info.slot_count) return model->pipelines[i];
-    }
-    return NULL;
-}
-
-/* Refuse a slot that is not one of a pipeline. where: what begins the text, "place 3: ". */
-static qnnrt_result qnnrt__pipeline_foreign(const qnnrt_pipeline *p, qnnrt_slot slot,
-                                            const char *where, qnnrt_error *err)
-{
-    const qnnrt_pipeline *owner = qnnrt__pipeline_owner(p, slot);
-    qnnrt__fail(err, QNNRT_E_ARG, "%spipeline \"%.200s\" does not have this slot", where,
-                p->info.name);
-    if (owner != NULL)
-        qnnrt__err_add(err, "; it is \"%.160s\" of pipeline \"%.160s\"", slot->address,
-                       owner->info.name);
-    return qnnrt__hint(err, QNNRT_E_ARG,
-                       "Find the slot with qnnrt_slot_find() in the pipeline that it is used for.");
-}
-
-static qnnrt_result qnnrt__pipeline_slot(const qnnrt_pipeline *p, const char *name, qnnrt_role role,
-                                         qnnrt_slot *out, qnnrt_error *err)
-{
-    size_t begin, end, begin2, end2, i, shown = 0;
-    const char *rest;
-    uint64_t step;
-    qnnrt_slot slot2 = QNNRT_NO_SLOT;
-    int found = 0, found2;
-    if (qnnrt__pipeline_named(p, name, &begin, &end))
-        found = qnnrt__pipeline_means(p, begin, end, role, -1, out);
-    /* A tensor may be named like an address. The address goes first, so that every address finds
-       its slot; the tensor has an address of its own. */
-    if (qnnrt__pipeline_qualified(name, &step, &rest) &&
-        qnnrt__pipeline_named(p, rest, &begin2, &end2)) {
-        found2 = qnnrt__pipeline_means(p, begin2, end2, role, (int64_t)step, &slot2);
-        if (found2 != 0) { found = found2; begin = begin2; end = end2; *out = slot2; }
-    }
-    if (found == 1) return QNNRT_OK;
-    *out = QNNRT_NO_SLOT;
-    if (found == 2) {
-        qnnrt__fail(err, QNNRT_E_ARG,
-                    "pipeline \"%.160s\": \"%.200s\" means several tensors:", p->info.name, name);
-        for (i = begin; i < end && shown < 6; ++i) {
-            const qnnrt__end *it = p->by_name[i];
-            if (it->source != NULL ||
-                (role != QNNRT_ROLE_ANY && p->info.slots[it->slot].role != role))
-                continue;
-            qnnrt__err_add(err, "\n  %s \"%.200s\"", qnnrt_role_name(p->info.slots[it->slot].role),
-                           p->info.slots[it->slot].address);
-            ++shown;
-        }
-        return qnnrt__hint(err, QNNRT_E_ARG, "Give its step, as in \"1/name\", or its role"
-                           " (qnnrt_slot_find).");
-    }
-    qnnrt__fail(err, QNNRT_E_NOT_FOUND,
-                "pipeline \"%.160s\" has no %s \"%.200s\"\n  there is:", p->info.name,
-                qnnrt_role_name(role), name);
-    for (i = 0; i < p->info.slot_count; ++i) {
-        if (role != QNNRT_ROLE_ANY && p->info.slots[i].role != role) continue;
-        if (++shown <= 10) qnnrt__err_add(err, " \"%.80s\"", p->info.slots[i].address);
-    }
-    if (shown > 10) qnnrt__err_add(err, " and %u more", (unsigned)(shown - 10));
-    return QNNRT_E_NOT_FOUND;
-}
-
-/* Take the steps of a description. */
-static qnnrt_result qnnrt__pipeline_steps(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
-                                          qnnrt_error *err)
-{
-    size_t i, g;
-    for (i = 0; i < desc->step_count; ++i) {
-        const qnnrt_step_desc *step = &desc->steps[i];
-        const qnnrt_context_info *context;
-        if (step->model == NULL || step->graph == NULL ||
-            step->context >= step->model->context_count)
-            return qnnrt__fail(
-                err, QNNRT_E_ARG,
-                "step %u: it needs a model, one of its contexts and the name of a graph",
-                (unsigned)i);
-        context = &step->model->infos[step->context];
-        for (g = 0; g < context->graph_count && strcmp(context->graphs[g].name, step->graph) != 0;)
-            ++g;
-        if (g == context->graph_count)
-            return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "step %u: %s has no graph \"%.200s\"",
-                               (unsigned)i, context->file, step->graph);
-        p->steps[i].model = step->model;
-        p->steps[i].context = step->context;
-        p->steps[i].graph = &context->graphs[g];
-    }
-    return QNNRT_OK;
-}
-
-static void qnnrt__pipeline_free(qnnrt_pipeline *p)
-{
-    qnnrt__arena arena = p->own_arena;      /* p lives in it */
-    qnnrt__arena_free(&arena);
-}
-
 /* =====================================================================================
-   MODEL                                                                          >>model
-   The opened folder: loads every file, has its metadata read from the sources there are and
-   compared, keeps what there is, frees in reverse.
-   Needs: >>os >>mem >>err >>log >>size >>table >>compare >>system >>read_json >>backend >>profile
-          >>context >>scan >>pipeline (its struct)
-   Knows nothing of: memory plans, execution
+   METADATA                                                                 >>metadata
+   Graphs and tensors of one context, from the sources that are there; two must say the same.
+   Needs: >>os >>mem >>err >>table >>compare >>system >>read_json >>backend >>context >>model
+   Knows nothing of: folders, pipelines
    ===================================================================================== */
 
-#define QNNRT__MODEL_FILES 256u
-
-static void qnnrt__model_limits(const qnnrt_limits *from, qnnrt_limits *to)
-{
-    *to = *from;
-    if (to->file_bytes == 0) to->file_bytes = (uint64_t)64 << 30;
-    if (to->arena_bytes == 0) to->arena_bytes = (uint64_t)4 << 30;
-    if (to->files == 0) to->files = QNNRT__MODEL_FILES;
-    if (to->tensors == 0) to->tensors = 1000000;
-    if (to->name_bytes == 0) to->name_bytes = 1024;
-    if (to->rank == 0) to->rank = 8;
-    if (to->json_bytes == 0) to->json_bytes = (uint64_t)64 << 20;
-    if (to->json_bytes > SIZE_MAX / 2) to->json_bytes = SIZE_MAX / 2;      /* text is in memory */
-}
-
-/* An empty model, NULL without memory. */
-static qnnrt *qnnrt__model_new(const qnnrt_hooks *hooks, const qnnrt_limits *limits)
-{
-    qnnrt *model = (qnnrt *)qnnrt__mem_alloc(hooks, sizeof(*model));
-    if (model == NULL) return NULL;
-    model->hooks = model->arena.hooks = *hooks;
-    model->events.arena = &model->arena;
-    model->align = 64;
-    qnnrt__model_limits(limits, &model->limits);
-    model->tensors_left = model->limits.tensors;
-    model->scales_left = QNNRT__TABLE_SCALES;
-    return model;
-}
-
-/* Everything that a model holds, whatever of it is there. */
-static qnnrt_result qnnrt__model_free(qnnrt *model)
-{
-    qnnrt_hooks hooks = model->hooks;
-    qnnrt_result result = QNNRT_OK, freed;
-    size_t i = model->context_count;
-    qnnrt__hooks_lock(&hooks);
-    while (model->contexts != NULL && i-- > 0) {
-        freed = qnnrt__context_free(&model->contexts[i], model->backend);
-        if (freed != QNNRT_OK) result = freed;
-    }
-#ifdef QNNRT_COMPOSE
-    if (model->device != NULL) {
-        freed = qnnrt__backend_free_device(model->backend, model->device);
-        if (freed != QNNRT_OK) result = freed;
-    }
-#endif
-    qnnrt__hooks_unlock(&hooks);
-    if (model->backend != NULL) qnnrt__os_count(&model->backend->users, -1);
-    if (model->own_backend) {
-        freed = qnnrt__backend_free(model->backend);
-        if (freed != QNNRT_OK) result = freed;
-    }
-    qnnrt__arena_free(&model->arena);
-    qnnrt__mem_free(&hooks, model);
-    return result;
-}
-
-/* Fill in the public view of a model that is complete. */
-static void qnnrt__model_publish(qnnrt *model)
-{
-    qnnrt_info *info = &model->info;
-    info->folder = model->folder != NULL ? model->folder : "";
-    info->system_path = model->system_path;
-    info->backend = model->backend;
-    info->contexts = model->infos;
-    info->context_count = model->context_count;
-    info->events = model->events.events;
-    info->event_count = model->events.count;
-    info->pipelines = (const qnnrt_pipeline *const *)model->pipelines;
-    info->pipeline_count = model->pipeline_count;
-}
-
 /* Where one context comes from. */
-typedef struct qnnrt__model_source {
+typedef struct qnnrt__metadata_source {
     const qnnrt_file *block;            /* of desc.files, or NULL */
     const char       *json;             /* name of its JSON, or NULL */
     int               binary;           /* there is one: a path or data */
     char              path[QNNRT__PATH_MAX], json_path[QNNRT__PATH_MAX];
-} qnnrt__model_source;
+} qnnrt__metadata_source;
 
 #ifndef QNNRT_NO_JSON
-static qnnrt_result qnnrt__model_text_limit(const qnnrt *model, const char *name, uint64_t bytes,
+static qnnrt_result qnnrt__metadata_text_limit(const qnnrt *model, const char *name, uint64_t bytes,
                                             qnnrt_error *err)
 {
     return qnnrt__fail(err, QNNRT_E_LIMIT,
@@ -9635,7 +9709,7 @@ static qnnrt_result qnnrt__model_text_limit(const qnnrt *model, const char *name
 }
 
 /* Say what was given as JSON when it is something else. */
-static void qnnrt__model_text_kind(const char *text, size_t bytes, qnnrt_error *err)
+static void qnnrt__metadata_text_kind(const char *text, size_t bytes, qnnrt_error *err)
 {
     const unsigned char *data = (const unsigned char *)text;
     const char *kind = qnnrt__context_looks_right(data, bytes)
@@ -9648,7 +9722,7 @@ static void qnnrt__model_text_kind(const char *text, size_t bytes, qnnrt_error *
 }
 
 /* A text file into memory: read, not mapped, so that nobody changes it meanwhile. */
-static qnnrt_result qnnrt__model_text(const qnnrt *model, const char *path, void **owned,
+static qnnrt_result qnnrt__metadata_text(const qnnrt *model, const char *path, void **owned,
                                       size_t *bytes, qnnrt_error *err)
 {
     qnnrt__os_file file;
@@ -9657,7 +9731,7 @@ static qnnrt_result qnnrt__model_text(const qnnrt *model, const char *path, void
     *owned = NULL;
     *bytes = 0;
     if (why == NULL && file.bytes > model->limits.json_bytes)
-        result = qnnrt__model_text_limit(model, path, file.bytes, err);
+        result = qnnrt__metadata_text_limit(model, path, file.bytes, err);
     else if (why == NULL && (*owned = qnnrt__mem_raw(&model->hooks, file.bytes)) == NULL)
         result = qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for the %llu bytes of %s",
                              (unsigned long long)file.bytes, path);
@@ -9674,7 +9748,7 @@ static qnnrt_result qnnrt__model_text(const qnnrt *model, const char *path, void
 }
 
 /* Read the JSON of a context into the table's memory. */
-static qnnrt_result qnnrt__model_json(const qnnrt *model, const qnnrt__model_source *source,
+static qnnrt_result qnnrt__metadata_json(const qnnrt *model, const qnnrt__metadata_source *source,
                                       qnnrt__table *table, qnnrt_context_info *info)
 {
     const qnnrt_file *block = source->block;
@@ -9684,22 +9758,22 @@ static qnnrt_result qnnrt__model_json(const qnnrt *model, const qnnrt__model_sou
     qnnrt_result result = QNNRT_OK;
     table->file = source->json;
     if (text == NULL) {
-        result = qnnrt__model_text(model, source->json_path, &owned, &bytes, table->err);
+        result = qnnrt__metadata_text(model, source->json_path, &owned, &bytes, table->err);
         text = (const char *)owned;
     } else if (bytes > model->limits.json_bytes) {
-        result = qnnrt__model_text_limit(model, source->json, bytes, table->err);
+        result = qnnrt__metadata_text_limit(model, source->json, bytes, table->err);
     }
     if (result == QNNRT_OK) result = qnnrt__read_json(table, text, bytes, info);
     if (result != QNNRT_OK && source->binary)
         qnnrt__hint(table->err, result, "Make it again from the binary, remove it, or set"
                     " desc.metadata to QNNRT_METADATA_SYSTEM.");
-    if (result == QNNRT_E_FORMAT) qnnrt__model_text_kind(text, bytes, table->err);
+    if (result == QNNRT_E_FORMAT) qnnrt__metadata_text_kind(text, bytes, table->err);
     qnnrt__mem_free(&model->hooks, owned);
     return result;
 }
 
 /* Both sources are there: read the JSON aside and compare. */
-static qnnrt_result qnnrt__model_cross_check(qnnrt *model, const qnnrt__model_source *source,
+static qnnrt_result qnnrt__metadata_cross_check(qnnrt *model, const qnnrt__metadata_source *source,
                                              qnnrt__table *table, const qnnrt_context_info *info,
                                              uint32_t tensors_left, uint32_t scales_left)
 {
@@ -9713,7 +9787,7 @@ static qnnrt_result qnnrt__model_cross_check(qnnrt *model, const qnnrt__model_so
     table->arena = &aside;
     table->tensors_left = &tensors_left;      /* the same tensors, counted once */
     table->scales_left = &scales_left;
-    result = qnnrt__model_json(model, source, table, &second);
+    result = qnnrt__metadata_json(model, source, table, &second);
     if (result == QNNRT_OK) {
         table->file = info->file;
         sides.one = "the binary";
@@ -9723,89 +9797,11 @@ static qnnrt_result qnnrt__model_cross_check(qnnrt *model, const qnnrt__model_so
     qnnrt__arena_free(&aside);
     return result;
 }
-
-typedef struct qnnrt__model_bins {
-    qnnrt__scan  *scan;
-    const char   *folder;
-    uint32_t      most;             /* limits.files */
-    qnnrt_result  result;
-    qnnrt_error  *err;
-} qnnrt__model_bins;
-
-static int qnnrt__model_bin(void *user, const qnnrt_json_text *name)
-{
-    qnnrt__model_bins *bins = (qnnrt__model_bins *)user;
-    char plain[1024];
-    if (name->bytes >= sizeof(plain))
-        bins->result = qnnrt__fail(bins->err, QNNRT_E_FORMAT,
-                                   "%s/genie_config.json: \"ctx-bins\" holds a name of %u bytes",
-                                   bins->folder, (unsigned)name->bytes);
-    else if (bins->scan->listed >= bins->most)      /* each name is looked for among all files */
-        bins->result = qnnrt__fail(bins->err, QNNRT_E_LIMIT,
-                                   "%s/genie_config.json lists more than %u context binaries"
-                                   " (limits.files)", bins->folder, (unsigned)bins->most);
-    else if (qnnrt_json_copy(name, plain) != strlen(plain))
-        bins->result = qnnrt__fail(bins->err, QNNRT_E_FORMAT,
-                                   "%s/genie_config.json: \"ctx-bins\" holds \"%.200s\" and then"
-                                   " \\u0000, which no name has", bins->folder, plain);
-    else bins->result = qnnrt__scan_list(bins->scan, bins->folder, plain, bins->err);
-    return bins->result == QNNRT_OK;
-}
-
-/* A bundle's genie_config.json says which binaries are the model, in which order. */
-static qnnrt_result qnnrt__model_order(qnnrt *model, qnnrt__scan *scan, const char *folder,
-                                       qnnrt_error *err)
-{
-    char path[QNNRT__PATH_MAX];
-    qnnrt__model_bins bins;
-    void *text;
-    size_t bytes, more, at;
-    const char *why;
-    bins.scan = scan;
-    bins.folder = folder;
-    bins.most = model->limits.files;
-    bins.err = err;
-    bins.result = QNNRT_E_ARG;
-    if (!qnnrt__os_path_join(path, folder, strlen(folder), "genie_config.json"))
-        return qnnrt__fail(err, QNNRT_E_ARG, "the path of %.200s is longer than %d bytes", folder,
-                           QNNRT__PATH_MAX);
-    bins.result = qnnrt__model_text(model, path, &text, &bytes, err);
-    if (bins.result != QNNRT_OK) return bins.result;
-    if (qnnrt__read_bins((const char *)text, bytes, (size_t)model->limits.json_bytes,
-                         qnnrt__model_bin, &bins, &more, &why, &at) == 0 &&
-        why == NULL)
-        qnnrt__log(&model->hooks, QNNRT_LOG_INFO, "model", 0,
-                   "%s has no \"ctx-bins\": names decide which files are the model", path);
-    if (bins.result == QNNRT_OK && why == NULL && more > 0)
-        qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "model", 0,
-                   "%s has %llu lists \"ctx-bins\": the first one is taken, the others are ignored",
-                   path, (unsigned long long)more + 1);
-    if (bins.result == QNNRT_OK && why != NULL)
-        bins.result = qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_FORMAT, "%s: byte %llu: %s", path,
-                                                   (unsigned long long)at, why),
-                                  "Repair or remove it, or name the files in desc.files.");
-    qnnrt__mem_free(&model->hooks, text);
-    return bins.result;
-}
 #endif
 
-/* Where the metadata of one of its files is kept. */
-static qnnrt__table qnnrt__model_table(qnnrt *model, const char *file, qnnrt_error *err)
-{
-    qnnrt__table table;
-    memset(&table, 0, sizeof(table));
-    table.arena = &model->arena;
-    table.limits = &model->limits;
-    table.file = file;
-    table.tensors_left = &model->tensors_left;
-    table.scales_left = &model->scales_left;
-    table.err = err;
-    return table;
-}
-
 /* Graphs and tensors of one context from the sources there are. */
-static qnnrt_result qnnrt__model_metadata(qnnrt *model, qnnrt__context *context,
-                                          const qnnrt__model_source *source,
+static qnnrt_result qnnrt__metadata_read(qnnrt *model, qnnrt__context *context,
+                                          const qnnrt__metadata_source *source,
                                           const qnnrt__system *system, qnnrt_metadata which,
                                           qnnrt_error *err)
 {
@@ -9836,9 +9832,9 @@ static qnnrt_result qnnrt__model_metadata(qnnrt *model, qnnrt__context *context,
     if (result == QNNRT_OK && json) {
         info->json_file = qnnrt__arena_text(&model->arena, source->json, strlen(source->json));
         if (info->json_file == NULL) return qnnrt__fail_memory(err, "names");
-        result = info->from_system ? qnnrt__model_cross_check(model, source, &table, info,
+        result = info->from_system ? qnnrt__metadata_cross_check(model, source, &table, info,
                                                               tensors_left, scales_left)
-                                   : qnnrt__model_json(model, source, &table, info);
+                                   : qnnrt__metadata_json(model, source, &table, info);
         info->from_json = result == QNNRT_OK;
     }
     if (result == QNNRT_OK && source->binary && info->blob_bytes > context->bytes)
@@ -9855,8 +9851,82 @@ static qnnrt_result qnnrt__model_metadata(qnnrt *model, qnnrt__context *context,
     return result;
 }
 
+/* =====================================================================================
+   OPEN                                                                         >>open
+   Opens a folder or a list of files: chooses files, loads each, and joins their graphs.
+   Needs: >>os >>size >>mem >>err >>log >>system >>read_json >>backend >>profile >>context >>scan >>pipeline
+          >>model >>metadata
+   Knows nothing of: memory plans, execution
+   ===================================================================================== */
+
+#ifndef QNNRT_NO_JSON
+typedef struct qnnrt__open_bins {
+    qnnrt__scan  *scan;
+    const char   *folder;
+    uint32_t      most;             /* limits.files */
+    qnnrt_result  result;
+    qnnrt_error  *err;
+} qnnrt__open_bins;
+
+static int qnnrt__open_bin(void *user, const qnnrt_json_text *name)
+{
+    qnnrt__open_bins *bins = (qnnrt__open_bins *)user;
+    char plain[1024];
+    if (name->bytes >= sizeof(plain))
+        bins->result = qnnrt__fail(bins->err, QNNRT_E_FORMAT,
+                                   "%s/genie_config.json: \"ctx-bins\" holds a name of %u bytes",
+                                   bins->folder, (unsigned)name->bytes);
+    else if (bins->scan->listed >= bins->most)      /* each name is looked for among all files */
+        bins->result = qnnrt__fail(bins->err, QNNRT_E_LIMIT,
+                                   "%s/genie_config.json lists more than %u context binaries"
+                                   " (limits.files)", bins->folder, (unsigned)bins->most);
+    else if (qnnrt_json_copy(name, plain) != strlen(plain))
+        bins->result = qnnrt__fail(bins->err, QNNRT_E_FORMAT,
+                                   "%s/genie_config.json: \"ctx-bins\" holds \"%.200s\" and then"
+                                   " \\u0000, which no name has", bins->folder, plain);
+    else bins->result = qnnrt__scan_list(bins->scan, bins->folder, plain, bins->err);
+    return bins->result == QNNRT_OK;
+}
+
+/* A bundle's genie_config.json says which binaries are the model, in which order. */
+static qnnrt_result qnnrt__open_order(qnnrt *model, qnnrt__scan *scan, const char *folder,
+                                       qnnrt_error *err)
+{
+    char path[QNNRT__PATH_MAX];
+    qnnrt__open_bins bins;
+    void *text;
+    size_t bytes, more, at;
+    const char *why;
+    bins.scan = scan;
+    bins.folder = folder;
+    bins.most = model->limits.files;
+    bins.err = err;
+    bins.result = QNNRT_E_ARG;
+    if (!qnnrt__os_path_join(path, folder, strlen(folder), "genie_config.json"))
+        return qnnrt__fail(err, QNNRT_E_ARG, "the path of %.200s is longer than %d bytes", folder,
+                           QNNRT__PATH_MAX);
+    bins.result = qnnrt__metadata_text(model, path, &text, &bytes, err);
+    if (bins.result != QNNRT_OK) return bins.result;
+    if (qnnrt__read_bins((const char *)text, bytes, (size_t)model->limits.json_bytes,
+                         qnnrt__open_bin, &bins, &more, &why, &at) == 0 &&
+        why == NULL)
+        qnnrt__log(&model->hooks, QNNRT_LOG_INFO, "model", 0,
+                   "%s has no \"ctx-bins\": names decide which files are the model", path);
+    if (bins.result == QNNRT_OK && why == NULL && more > 0)
+        qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "model", 0,
+                   "%s has %llu lists \"ctx-bins\": the first one is taken, the others are ignored",
+                   path, (unsigned long long)more + 1);
+    if (bins.result == QNNRT_OK && why != NULL)
+        bins.result = qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_FORMAT, "%s: byte %llu: %s", path,
+                                                   (unsigned long long)at, why),
+                                  "Repair or remove it, or name the files in desc.files.");
+    qnnrt__mem_free(&model->hooks, text);
+    return bins.result;
+}
+#endif
+
 /* One file: bytes, metadata, context. Leaves no mapping behind. */
-static qnnrt_result qnnrt__model_context(qnnrt *model, size_t at, const qnnrt__model_source *source,
+static qnnrt_result qnnrt__open_context(qnnrt *model, size_t at, const qnnrt__metadata_source *source,
                                          const qnnrt_desc *desc, const qnnrt__system *system,
                                          int *foreign, qnnrt_error *err)
 {
@@ -9872,7 +9942,7 @@ static qnnrt_result qnnrt__model_context(qnnrt *model, size_t at, const qnnrt__m
         result = qnnrt__context_load(context, source->path, source->block, desc->read,
                                      &model->limits, &model->hooks, err);
     if (result == QNNRT_OK)
-        result = qnnrt__model_metadata(model, context, source, system, desc->metadata, err);
+        result = qnnrt__metadata_read(model, context, source, system, desc->metadata, err);
     info->metadata_ns = qnnrt__os_clock_ns() - began;
     /* Something else than a context binary, as opposed to a damaged one: no file at all, or content
        that the vendor refused and that does not begin like one. Empty files and broken links are
@@ -9899,7 +9969,7 @@ static qnnrt_result qnnrt__model_context(qnnrt *model, size_t at, const qnnrt__m
 }
 
 /* With desc.keep_going: remember why and go on. */
-static qnnrt_result qnnrt__model_failed(qnnrt *model, size_t at, const qnnrt_error *why,
+static qnnrt_result qnnrt__open_failed(qnnrt *model, size_t at, const qnnrt_error *why,
                                         qnnrt_error *err)
 {
     qnnrt_error *kept = (qnnrt_error *)qnnrt__arena_alloc(&model->arena, 1, sizeof(*kept));
@@ -9917,9 +9987,9 @@ static qnnrt_result qnnrt__model_failed(qnnrt *model, size_t at, const qnnrt_err
 }
 
 /* Fill in where context i comes from. *name: what it is called in messages. */
-static qnnrt_result qnnrt__model_find(qnnrt *model, size_t i, const char *folder,
+static qnnrt_result qnnrt__open_find(qnnrt *model, size_t i, const char *folder,
                                       const qnnrt__scan *scan, const qnnrt_desc *desc,
-                                      qnnrt__model_source *source, const char **name,
+                                      qnnrt__metadata_source *source, const char **name,
                                       qnnrt_error *err)
 {
     const qnnrt_file *file = folder == NULL ? &desc->files[i] : NULL;
@@ -9956,13 +10026,13 @@ static qnnrt_result qnnrt__model_find(qnnrt *model, size_t i, const char *folder
 }
 
 /* Load all files in order. "Any *.bin" of a scan may contain files that are something else. */
-static qnnrt_result qnnrt__model_load(qnnrt *model, const char *folder, const qnnrt__scan *scan,
+static qnnrt_result qnnrt__open_load(qnnrt *model, const char *folder, const qnnrt__scan *scan,
                                       const qnnrt_desc *desc, const qnnrt__system *system,
                                       qnnrt_error *err)
 {
     size_t count = folder != NULL ? scan->count : desc->file_count, i, at = 0, loaded = 0;
     qnnrt_result result = QNNRT_OK;
-    qnnrt__model_source source;
+    qnnrt__metadata_source source;
     qnnrt_error own;
     if (err == NULL) err = &own;         /* keep_going keeps texts, whether the caller wants them or
                                             not */
@@ -9977,11 +10047,11 @@ static qnnrt_result qnnrt__model_load(qnnrt *model, const char *folder, const qn
     for (i = 0; i < count; ++i) {
         const char *name;
         int foreign;
-        result = qnnrt__model_find(model, i, folder, scan, desc, &source, &name, err);
+        result = qnnrt__open_find(model, i, folder, scan, desc, &source, &name, err);
         if (result != QNNRT_OK) return result;
         model->infos[at].file = qnnrt__arena_text(&model->arena, name, strlen(name));
         if (model->infos[at].file == NULL) return qnnrt__fail_memory(err, "names");
-        result = qnnrt__model_context(model, at, &source, desc, system, &foreign, err);
+        result = qnnrt__open_context(model, at, &source, desc, system, &foreign, err);
         model->context_count = at + 1;
         if (result != QNNRT_OK && foreign && folder != NULL && scan->kind == QNNRT__SCAN_ANY) {
             qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "model", 0, "%s is left out: %s", name,
@@ -9993,7 +10063,7 @@ static qnnrt_result qnnrt__model_load(qnnrt *model, const char *folder, const qn
         }
         if (result == QNNRT_OK) ++loaded;
         else if (!desc->keep_going || result == QNNRT_E_MEMORY) return result;
-        else if ((result = qnnrt__model_failed(model, at, err, err)) != QNNRT_OK) return result;
+        else if ((result = qnnrt__open_failed(model, at, err, err)) != QNNRT_OK) return result;
         ++at;
     }
     if (at == 0) {      /* every file was foreign; err has the last reason */
@@ -10012,7 +10082,7 @@ static qnnrt_result qnnrt__model_load(qnnrt *model, const char *folder, const qn
     return QNNRT_OK;
 }
 
-static qnnrt_result qnnrt__model_check(const char *ctx_dir, const qnnrt_desc *desc,
+static qnnrt_result qnnrt__open_check(const char *ctx_dir, const qnnrt_desc *desc,
                                        qnnrt_error *err)
 {
     uint32_t most = QNNRT__MODEL_FILES;
@@ -10067,7 +10137,7 @@ static qnnrt_result qnnrt__model_check(const char *ctx_dir, const qnnrt_desc *de
     return qnnrt__profile_check(desc->profile_level, "qnnrt_open", err);
 }
 
-static qnnrt_result qnnrt__model_backend(qnnrt *model, const qnnrt_desc *desc, qnnrt_error *err)
+static qnnrt_result qnnrt__open_backend(qnnrt *model, const qnnrt_desc *desc, qnnrt_error *err)
 {
     qnnrt_result result;
     if (desc->inspect) return QNNRT_OK;
@@ -10082,7 +10152,7 @@ static qnnrt_result qnnrt__model_backend(qnnrt *model, const qnnrt_desc *desc, q
 }
 
 /* Which files of the folder. */
-static qnnrt_result qnnrt__model_scan(qnnrt *model, qnnrt__scan *scan, const char *folder,
+static qnnrt_result qnnrt__open_scan(qnnrt *model, qnnrt__scan *scan, const char *folder,
                                       const qnnrt_desc *desc, qnnrt_error *err)
 {
     qnnrt_result result;
@@ -10094,7 +10164,7 @@ static qnnrt_result qnnrt__model_scan(qnnrt *model, qnnrt__scan *scan, const cha
         scan->texts = NULL;
     }
     if (result == QNNRT_OK && scan->genie && scan->count > 0)
-        result = qnnrt__model_order(model, scan, folder, err);
+        result = qnnrt__open_order(model, scan, folder, err);
 #else
     scan->text_count = 0;      /* as if none were there */
     scan->texts = NULL;
@@ -10105,7 +10175,7 @@ static qnnrt_result qnnrt__model_scan(qnnrt *model, qnnrt__scan *scan, const cha
 }
 
 /* Can a file of desc.files, NULL for none, be opened? */
-static qnnrt_result qnnrt__model_there(const char *path, qnnrt_error *err)
+static qnnrt_result qnnrt__open_there(const char *path, qnnrt_error *err)
 {
     const char *why;
     uint64_t bytes;
@@ -10117,7 +10187,7 @@ static qnnrt_result qnnrt__model_there(const char *path, qnnrt_error *err)
 
 /* Open the system library, if metadata is to come from it. It may be missing only where no path was
    given and every context has JSON. */
-static qnnrt_result qnnrt__model_system(qnnrt *model, const qnnrt__scan *scan,
+static qnnrt_result qnnrt__open_system(qnnrt *model, const qnnrt__scan *scan,
                                         const qnnrt_desc *desc, qnnrt__system *system,
                                         qnnrt_error *err)
 {
@@ -10152,20 +10222,64 @@ static qnnrt_result qnnrt__model_system(qnnrt *model, const qnnrt__scan *scan,
     for (i = 0; i < count && desc->files != NULL; ++i) {      /* a wrong name is the nearer cause */
         const qnnrt_file *file = &desc->files[i];
         qnnrt_result there = QNNRT_OK;
-        if (file->data == NULL) there = qnnrt__model_there(file->path, err);
+        if (file->data == NULL) there = qnnrt__open_there(file->path, err);
         if (there == QNNRT_OK && file->json_data == NULL && desc->metadata == QNNRT_METADATA_ALL)
-            there = qnnrt__model_there(file->json_path, err);
+            there = qnnrt__open_there(file->json_path, err);
         if (there != QNNRT_OK) return there;
     }
     if (err != NULL) *err = own;
     return result;
 }
 
+/* Open a model; desc is complete and out is set to NULL. */
+static qnnrt_result qnnrt__open(const char *ctx_dir, const qnnrt_desc *desc, qnnrt **out,
+                                qnnrt_error *err)
+{
+    qnnrt_hooks hooks;
+    qnnrt__scan scan;
+    qnnrt__system system;
+    qnnrt *model;
+    qnnrt_result result;
+    memset(&scan, 0, sizeof(scan));
+    memset(&system, 0, sizeof(system));
+    result = qnnrt__open_check(ctx_dir, desc, err);
+    if (result == QNNRT_OK)
+        result = qnnrt__backend_hooks(desc->backend != NULL ? &desc->backend->hooks
+                                                            : &desc->backend_desc.hooks,
+                                      &hooks, err);
+    if (result != QNNRT_OK) return result;
+    model = qnnrt__model_new(&hooks, &desc->limits);
+    if (model == NULL) return qnnrt__fail_memory(err, "a model");
+    model->guard = desc->guard;
+    if (desc->align != 0) model->align = desc->align;
+    if (ctx_dir != NULL) result = qnnrt__open_scan(model, &scan, ctx_dir, desc, err);
+    if (result == QNNRT_OK && ctx_dir != NULL) {
+        model->folder = qnnrt__arena_text(&model->arena, ctx_dir, strlen(ctx_dir));
+        if (model->folder == NULL) result = qnnrt__fail_memory(err, "a path");
+    }
+    if (result == QNNRT_OK) result = qnnrt__open_backend(model, desc, err);
+    if (result == QNNRT_OK) result = qnnrt__open_system(model, &scan, desc, &system, err);
+    if (result == QNNRT_OK) {
+        memcpy(model->system_path, system.path, sizeof(system.path));
+        result = qnnrt__open_load(model, ctx_dir, &scan, desc, &system, err);
+        if (desc->backend == NULL && desc->backend_desc.unload) qnnrt__system_close(&system);
+    }
+    if (result == QNNRT_OK) result = qnnrt__pipeline_discover(model, err);
+    if (result != QNNRT_OK) {
+        qnnrt__model_free(model);
+        return qnnrt__hint_general(err, result);
+    }
+    qnnrt__model_publish(model);
+    *out = model;
+    return QNNRT_OK;
+}
+
 /* =====================================================================================
    PLACE                                                                          >>place
    Slots of pipelines become blocks with lifetimes, the plan gives them offsets, and a mem
    gives them addresses.
-   Needs: >>os >>size >>mem >>err >>dtype >>quant >>plan >>pipeline
+   Needs: >>os >>size >>mem >>err >>dtype >>quant >>plan >>model >>wiring >>slot
+          >>pipeline
    Knows nothing of: vendor calls
    ===================================================================================== */
 
@@ -10211,24 +10325,11 @@ struct qnnrt_mem {
     uint32_t       users;              /* runs */
 };
 
-/* A pipeline keeps its models from closing. const is the caller's view; the counts are ours. */
-static void qnnrt__place_hold_models(const qnnrt_pipeline *p, int by)
-{
-    size_t step;
-    for (step = 0; step < p->info.step_count; ++step) {
-        qnnrt *model;
-        memcpy((void *)&model, (const void *)&p->steps[step].model, sizeof(model));
-        qnnrt__os_count(&model->users, by);
-    }
-}
-
-/* Whatever uses a pipeline keeps it, and its models. */
+/* Count a user of a pipeline, or with -1 one less; it keeps the pipeline and its models. */
 static void qnnrt__place_hold(const qnnrt_pipeline *pipeline, int by)
 {
-    qnnrt_pipeline *p;
-    memcpy((void *)&p, (const void *)&pipeline, sizeof(p));
-    qnnrt__os_count(&p->users, by);
-    qnnrt__place_hold_models(p, by);
+    qnnrt__os_count(&pipeline->self->users, by);
+    qnnrt__pipeline_hold_models(pipeline, by);
 }
 
 static qnnrt_result qnnrt__place_check_entry(const qnnrt_plan_desc *desc, size_t e,
@@ -10243,7 +10344,7 @@ static qnnrt_result qnnrt__place_check_entry(const qnnrt_plan_desc *desc, size_t
         if (p->steps[step].graph->unsupported != NULL) {
             char where[512];
             return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s cannot be run by this version: %s",
-                               qnnrt__pipeline_where(p, (uint32_t)step, where, sizeof(where)),
+                               qnnrt__wiring_where(p, (uint32_t)step, where, sizeof(where)),
                                p->steps[step].graph->unsupported);
         }
     return QNNRT_OK;
@@ -10263,10 +10364,10 @@ static qnnrt_result qnnrt__place_take(qnnrt_plan *plan, const qnnrt_plan_desc *d
             return qnnrt__fail(err, QNNRT_E_ARG, "place %u: there is no entry %llu", (unsigned)i,
                                (unsigned long long)place->entry);
         info = &plan->entries[place->entry].pipeline->info;
-        slot = qnnrt__pipeline_index(plan->entries[place->entry].pipeline, place->slot);
+        slot = qnnrt__slot_index(plan->entries[place->entry].pipeline, place->slot);
         if (slot >= info->slot_count) {
             snprintf(where, sizeof(where), "place %u: ", (unsigned)i);
-            return qnnrt__pipeline_foreign(plan->entries[place->entry].pipeline, place->slot, where,
+            return qnnrt__slot_foreign(plan->entries[place->entry].pipeline, place->slot, where,
                                            err);
         }
         spot = &plan->entries[place->entry].spots[slot];
@@ -10447,6 +10548,14 @@ static void qnnrt__place_free_plan(qnnrt_plan *plan)
     qnnrt_hooks hooks = plan->arena.hooks;
     qnnrt__arena_free(&plan->arena);
     qnnrt__mem_free(&hooks, plan);
+}
+
+/* Free a plan that nothing uses. */
+static void qnnrt__place_drop_plan(qnnrt_plan *plan)
+{
+    size_t e;
+    for (e = 0; e < plan->entry_count; ++e) qnnrt__place_hold(plan->entries[e].pipeline, -1);
+    qnnrt__place_free_plan(plan);
 }
 
 static qnnrt_result qnnrt__place_plan(const qnnrt_plan_desc *desc, qnnrt_plan **out,
@@ -10673,12 +10782,19 @@ static qnnrt_result qnnrt__place_mem(qnnrt_plan *plan, const qnnrt_mem_desc *des
     return QNNRT_OK;
 }
 
+/* Free a mem that no run uses. */
+static void qnnrt__place_drop_mem(qnnrt_mem *mem)
+{
+    qnnrt__os_count(&mem->plan->users, -1);
+    qnnrt__place_free_mem(mem);
+}
+
 /* =====================================================================================
    RUN                                                                              >>run
    Arrays of vendor tensors, filled once; bind changes pointers in them, exec hands them to
    the vendor. Everything that can fail or cost happened before.
    Needs: >>os >>size >>mem >>err >>log >>codes >>abi >>compare >>backend (its struct)
-          >>profile >>context >>pipeline >>place
+          >>profile >>context >>model >>wiring >>slot >>pipeline >>place
    Knows nothing of: folders, metadata sources
    ===================================================================================== */
 
@@ -10768,7 +10884,7 @@ static qnnrt_result qnnrt__run_check(const qnnrt_run *run, uint32_t step, qnnrt_
     if (info->model->backend != run->backend)
         return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
                            "%s is on another backend than step 0; one pipeline runs on one backend",
-                           qnnrt__pipeline_where(run->pipeline, step, where, sizeof(where)));
+                           qnnrt__wiring_where(run->pipeline, step, where, sizeof(where)));
     return QNNRT_OK;
 }
 
@@ -10888,6 +11004,55 @@ static qnnrt_result qnnrt__run_create(qnnrt_mem *mem, size_t entry, int alone, q
     return QNNRT_OK;
 }
 
+/* Free a run, and what qnnrt_prepare() made for it. */
+static void qnnrt__run_drop(qnnrt_run *run)
+{
+    qnnrt_mem *mem = run->own_mem;
+    qnnrt_plan *plan = run->own_plan;
+    qnnrt__os_count(&run->mem->users, -1);
+    qnnrt__place_hold(run->pipeline, -1);
+    qnnrt__run_free(run);
+    if (mem != NULL) qnnrt__place_drop_mem(mem);
+    if (plan != NULL) qnnrt__place_drop_plan(plan);
+}
+
+/* Plan a pipeline alone, make its memory and its run. */
+static qnnrt_result qnnrt__run_prepare(const qnnrt *model, const char *name, qnnrt_run **out,
+                                       qnnrt_error *err)
+{
+    qnnrt_entry_desc entry;
+    qnnrt_plan_desc plan_desc;
+    qnnrt_mem_desc mem_desc;
+    qnnrt_plan *plan = NULL;
+    qnnrt_mem *mem = NULL;
+    qnnrt_result result;
+    memset(&entry, 0, sizeof(entry));
+    memset(&plan_desc, 0, sizeof(plan_desc));
+    memset(&mem_desc, 0, sizeof(mem_desc));
+    plan_desc.entries = &entry;
+    plan_desc.entry_count = 1;
+    plan_desc.align = model->align;
+    mem_desc.guard = model->guard;
+    result = qnnrt__pipeline_find(model, name, &entry.pipeline, err);
+    if (result == QNNRT_OK && model->backend == NULL)
+        result =
+            qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE,
+                                         "%s was opened with desc.inspect, for reading only",
+                                         model->infos[entry.pipeline->steps[0].context].file),
+                        "Open it without desc.inspect.");
+    if (result == QNNRT_OK) result = qnnrt__place_plan(&plan_desc, &plan, err);
+    if (result == QNNRT_OK) result = qnnrt__place_mem(plan, &mem_desc, &mem, err);
+    if (result == QNNRT_OK) result = qnnrt__run_create(mem, 0, 1, out, err);
+    if (result != QNNRT_OK) {
+        if (mem != NULL) qnnrt__place_drop_mem(mem);
+        if (plan != NULL) qnnrt__place_drop_plan(plan);
+        return qnnrt__hint_general(err, result);
+    }
+    (*out)->own_mem = mem;
+    (*out)->own_plan = plan;
+    return QNNRT_OK;
+}
+
 /* Return where the text of a failure goes. */
 static qnnrt_error *qnnrt__run_err(qnnrt_run *run)
 {
@@ -10903,13 +11068,13 @@ static qnnrt_result qnnrt__run_fail_slot(qnnrt_run *run, qnnrt_slot slot)
     if (slot == QNNRT_NO_SLOT)
         return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_NOT_FOUND,
                            "pipeline \"%.200s\": no slot is given (QNNRT_NO_SLOT)", p->info.name);
-    return qnnrt__pipeline_foreign(p, slot, "", qnnrt__run_err(run));
+    return qnnrt__slot_foreign(p, slot, "", qnnrt__run_err(run));
 }
 
 /* Return what a run keeps about a slot, or NULL. */
 static qnnrt__run_slot *qnnrt__run_find(const qnnrt_run *run, qnnrt_slot slot)
 {
-    const size_t at = qnnrt__pipeline_index(run->pipeline, slot);
+    const size_t at = qnnrt__slot_index(run->pipeline, slot);
     return QNNRT__UNLIKELY(at >= run->pipeline->info.slot_count) ? NULL : &run->slots[at];
 }
 
@@ -10965,7 +11130,7 @@ static qnnrt_result qnnrt__run_failed(qnnrt_run *run, const qnnrt__step *step, q
     char where[512];
     qnnrt__fail(
         qnnrt__run_err(run), QNNRT_E_BACKEND, "pipeline \"%.200s\": %s failed", run->pipeline->info.name,
-        qnnrt__pipeline_where(run->pipeline, (uint32_t)(step - run->steps), where, sizeof(where)));
+        qnnrt__wiring_where(run->pipeline, (uint32_t)(step - run->steps), where, sizeof(where)));
     return qnnrt__codes_explain(qnnrt__run_err(run), "graphExecute", code, run->backend->log_slot,
                                 run->mark);
 }
@@ -11239,48 +11404,11 @@ QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, q
                                   qnnrt_error *err)
 {
     qnnrt_desc defaults;
-    qnnrt_hooks hooks;
-    qnnrt__scan scan;
-    qnnrt__system system;
-    qnnrt *model;
-    qnnrt_result result;
     memset(&defaults, 0, sizeof(defaults));
-    memset(&scan, 0, sizeof(scan));
-    memset(&system, 0, sizeof(system));
     qnnrt__err_clear(err);
     if (out == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: out is NULL");
     *out = NULL;
-    if (desc == NULL) desc = &defaults;
-    result = qnnrt__model_check(ctx_dir, desc, err);
-    if (result == QNNRT_OK)
-        result = qnnrt__backend_hooks(desc->backend != NULL ? &desc->backend->hooks
-                                                            : &desc->backend_desc.hooks,
-                                      &hooks, err);
-    if (result != QNNRT_OK) return result;
-    model = qnnrt__model_new(&hooks, &desc->limits);
-    if (model == NULL) return qnnrt__fail_memory(err, "a model");
-    model->guard = desc->guard;
-    if (desc->align != 0) model->align = desc->align;
-    if (ctx_dir != NULL) result = qnnrt__model_scan(model, &scan, ctx_dir, desc, err);
-    if (result == QNNRT_OK && ctx_dir != NULL) {
-        model->folder = qnnrt__arena_text(&model->arena, ctx_dir, strlen(ctx_dir));
-        if (model->folder == NULL) result = qnnrt__fail_memory(err, "a path");
-    }
-    if (result == QNNRT_OK) result = qnnrt__model_backend(model, desc, err);
-    if (result == QNNRT_OK) result = qnnrt__model_system(model, &scan, desc, &system, err);
-    if (result == QNNRT_OK) {
-        memcpy(model->system_path, system.path, sizeof(system.path));
-        result = qnnrt__model_load(model, ctx_dir, &scan, desc, &system, err);
-        if (desc->backend == NULL && desc->backend_desc.unload) qnnrt__system_close(&system);
-    }
-    if (result == QNNRT_OK) result = qnnrt__pipeline_discover(model, err);
-    if (result != QNNRT_OK) {
-        qnnrt__model_free(model);
-        return qnnrt__hint_general(err, result);
-    }
-    qnnrt__model_publish(model);
-    *out = model;
-    return QNNRT_OK;
+    return qnnrt__open(ctx_dir, desc != NULL ? desc : &defaults, out, err);
 }
 
 QNNRT_API qnnrt_result qnnrt_close(qnnrt *model)
@@ -11319,10 +11447,6 @@ QNNRT_API qnnrt_result qnnrt_pipeline_find(const qnnrt *model, const char *name,
 QNNRT_API qnnrt_result qnnrt_pipeline_make(const qnnrt_pipeline_desc *desc, qnnrt_pipeline **out,
                                            qnnrt_error *err)
 {
-    qnnrt__arena arena;
-    qnnrt_pipeline *p;
-    qnnrt_result result;
-    const char *name;
     qnnrt__err_clear(err);
     if (out != NULL) *out = NULL;
     if (desc == NULL || out == NULL || desc->steps == NULL || desc->step_count == 0 ||
@@ -11334,27 +11458,7 @@ QNNRT_API qnnrt_result qnnrt_pipeline_make(const qnnrt_pipeline_desc *desc, qnnr
     if (desc->step_count > 65535 || desc->edge_count > 10000000)
         return qnnrt__fail(err, QNNRT_E_LIMIT,
                            "a pipeline of more than 65,535 steps or 10,000,000 edges");
-    memset(&arena, 0, sizeof(arena));
-    arena.hooks = desc->steps[0].model->hooks;
-    p = qnnrt__pipeline_new(&arena, desc->step_count);
-    result =
-        p != NULL ? qnnrt__pipeline_steps(p, desc, err) : qnnrt__fail_memory(err, "a pipeline");
-    if (result == QNNRT_OK) {
-        name = desc->name != NULL ? desc->name : p->steps[0].graph->name;
-        p->info.name = qnnrt__arena_text(&arena, name, strlen(name));
-        result = p->info.name != NULL ? qnnrt__pipeline_wire(p, desc, err)
-                                      : qnnrt__fail_memory(err, "a pipeline");
-    }
-    if (result != QNNRT_OK) {
-        qnnrt__arena_free(&arena);
-        return result;
-    }
-    p->made = 1;
-    p->own_arena = arena;
-    p->arena = &p->own_arena;
-    qnnrt__place_hold_models(p, 1);
-    *out = p;
-    return QNNRT_OK;
+    return qnnrt__pipeline_make(desc, out, err);
 }
 
 QNNRT_API qnnrt_result qnnrt_pipeline_destroy(qnnrt_pipeline *pipeline)
@@ -11364,7 +11468,7 @@ QNNRT_API qnnrt_result qnnrt_pipeline_destroy(qnnrt_pipeline *pipeline)
     if (qnnrt__os_load(&pipeline->users) > 0)
         return qnnrt__public_busy(&pipeline->steps[0].model->hooks, "a made pipeline",
                                   pipeline->users);
-    qnnrt__place_hold_models(pipeline, -1);
+    qnnrt__pipeline_hold_models(pipeline, -1);
     qnnrt__pipeline_free(pipeline);
     return QNNRT_OK;
 }
@@ -11380,7 +11484,7 @@ QNNRT_API qnnrt_result qnnrt_slot_find(const qnnrt_pipeline *pipeline, const cha
             err, QNNRT_E_ARG,
             "qnnrt_slot_find: pipeline, name or out is NULL, or the role is unknown");
     if (pipeline->info.failure != NULL) return qnnrt__pipeline_unwired(pipeline, err);
-    return qnnrt__pipeline_slot(pipeline, name, role, out, err);
+    return qnnrt__slot_find(pipeline, name, role, out, err);
 }
 
 /* ---- plan and mem ---- */
@@ -11397,12 +11501,10 @@ QNNRT_API qnnrt_result qnnrt_plan_create(const qnnrt_plan_desc *desc, qnnrt_plan
 
 QNNRT_API qnnrt_result qnnrt_plan_destroy(qnnrt_plan *plan)
 {
-    size_t e;
     if (plan == NULL) return QNNRT_OK;
     if (qnnrt__os_load(&plan->users) > 0)
         return qnnrt__public_busy(&plan->arena.hooks, "a plan", plan->users);
-    for (e = 0; e < plan->entry_count; ++e) qnnrt__place_hold(plan->entries[e].pipeline, -1);
-    qnnrt__place_free_plan(plan);
+    qnnrt__place_drop_plan(plan);
     return QNNRT_OK;
 }
 
@@ -11432,8 +11534,7 @@ QNNRT_API qnnrt_result qnnrt_mem_destroy(qnnrt_mem *mem)
     if (mem == NULL) return QNNRT_OK;
     if (qnnrt__os_load(&mem->users) > 0)
         return qnnrt__public_busy(&mem->hooks, "a mem", mem->users);
-    qnnrt__os_count(&mem->plan->users, -1);
-    qnnrt__place_free_mem(mem);
+    qnnrt__place_drop_mem(mem);
     return QNNRT_OK;
 }
 
@@ -11469,56 +11570,17 @@ QNNRT_API qnnrt_result qnnrt_run_create(qnnrt_mem *mem, size_t entry, qnnrt_run 
 
 QNNRT_API void qnnrt_run_destroy(qnnrt_run *run)
 {
-    qnnrt_mem *mem;
-    qnnrt_plan *plan;
-    if (run == NULL) return;
-    mem = run->own_mem;
-    plan = run->own_plan;
-    qnnrt__os_count(&run->mem->users, -1);
-    qnnrt__place_hold(run->pipeline, -1);
-    qnnrt__run_free(run);
-    if (mem != NULL) qnnrt_mem_destroy(mem);
-    if (plan != NULL) qnnrt_plan_destroy(plan);
+    if (run != NULL) qnnrt__run_drop(run);
 }
 
 QNNRT_API qnnrt_result qnnrt_prepare(qnnrt *model, const char *name, qnnrt_run **out,
                                      qnnrt_error *err)
 {
-    qnnrt_entry_desc entry;
-    qnnrt_plan_desc plan_desc;
-    qnnrt_mem_desc mem_desc;
-    qnnrt_plan *plan = NULL;
-    qnnrt_mem *mem = NULL;
-    qnnrt_result result;
     qnnrt__err_clear(err);
     if (out != NULL) *out = NULL;
     if (model == NULL || out == NULL)
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_prepare: model or out is NULL");
-    memset(&entry, 0, sizeof(entry));
-    memset(&plan_desc, 0, sizeof(plan_desc));
-    memset(&mem_desc, 0, sizeof(mem_desc));
-    plan_desc.entries = &entry;
-    plan_desc.entry_count = 1;
-    plan_desc.align = model->align;
-    mem_desc.guard = model->guard;
-    result = qnnrt__pipeline_find(model, name, &entry.pipeline, err);
-    if (result == QNNRT_OK && model->backend == NULL)
-        result =
-            qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE,
-                                         "%s was opened with desc.inspect, for reading only",
-                                         model->infos[entry.pipeline->steps[0].context].file),
-                        "Open it without desc.inspect.");
-    if (result == QNNRT_OK) result = qnnrt__place_plan(&plan_desc, &plan, err);
-    if (result == QNNRT_OK) result = qnnrt__place_mem(plan, &mem_desc, &mem, err);
-    if (result == QNNRT_OK) result = qnnrt__run_create(mem, 0, 1, out, err);
-    if (result != QNNRT_OK) {
-        qnnrt_mem_destroy(mem);
-        qnnrt_plan_destroy(plan);
-        return qnnrt__hint_general(err, result);
-    }
-    (*out)->own_mem = mem;
-    (*out)->own_plan = plan;
-    return QNNRT_OK;
+    return qnnrt__run_prepare(model, name, out, err);
 }
 
 QNNRT_API const qnnrt_pipeline *qnnrt_run_pipeline(const qnnrt_run *run)
@@ -11538,7 +11600,7 @@ QNNRT_API qnnrt_slot qnnrt_run_slot(qnnrt_run *run, const char *name)
     qnnrt_slot slot = QNNRT_NO_SLOT;
     if (run == NULL) return slot;
     if (name == NULL) qnnrt__fail(&run->error, QNNRT_E_ARG, "the name of a tensor is NULL");
-    else qnnrt__pipeline_slot(run->pipeline, name, QNNRT_ROLE_ANY, &slot, &run->error);
+    else qnnrt__slot_find(run->pipeline, name, QNNRT_ROLE_ANY, &slot, &run->error);
     run->unfound = slot == QNNRT_NO_SLOT;
     return slot;
 }

@@ -34,7 +34,7 @@ QNNRT_API qnnrt_result qnnrt_run_profile_log(qnnrt_run *run, const char *path);
    EXPORT                                                                       >>export
    Writes the events of a run through libQnnSystem.so as the log of the vendor's viewer.
    Needs: >>os >>err >>mem >>codes >>abi >>system >>backend (its struct) >>profile
-          >>pipeline (its struct) >>run (its struct) >>public
+          >>wiring (its struct) >>run (its struct) >>public
    Knows nothing of: how events were read
    ===================================================================================== */
 
