@@ -11710,7 +11710,7 @@ static qnnrt_result qnnrt__run_read_i32(void *data, const qnnrt_tensor_info *t, 
     QNNRT_API qnnrt_result qnnrt_##verb(qnnrt_run *run, qnnrt_slot slot, uint64_t begin, \
                                         type *values, size_t count) \
     { \
-        void *data; \
+        void *data = NULL; \
         qnnrt_result result; \
         if (run == NULL) return QNNRT_E_ARG; \
         result = qnnrt__run_range(run, slot, begin, count, &data); \
