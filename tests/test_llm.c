@@ -677,6 +677,112 @@ TEST(sessions_of_one_model_in_several_threads)
     TRY(finish(&s));                        /* nobody is counted who is gone */
 }
 
+/* ---- logits ---- */
+
+/* Every way to logits gives the same: stored, as numbers, of wanted rows, and the best of them. */
+TEST(logits_by_every_way)
+{
+    static const int32_t tokens[12] = { 1, 2, 3, 4, 5, 0, 1, 1, 1, 2, 2, 4 };
+    static const unsigned char wanted[12] = { 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 1, 1 };
+    static float logits[12 * COUNTER_VOCABULARY], codes[12 * COUNTER_VOCABULARY], row[COUNTER_VOCABULARY];
+    setup s;
+    int k;
+    TRY(begin_with(&s, pair, 2));
+    for (k = 0; k < KINDS; ++k) {
+        qnnrt_llm_cache *cache = qnnrt_llm_cache_get(s.sessions[k], 0, 0);
+        qnnrt_llm_batch batch;
+        size_t i, given = 0;
+        memset(&batch, 0, sizeof batch);
+        memset(codes, 0, sizeof codes);
+        batch.tokens = tokens;
+        batch.count = 12;
+        batch.wanted = wanted;
+        batch.logits = logits;
+        CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_OK);
+        qnnrt_llm_clear(cache);
+        batch.logits = NULL;
+        batch.codes = codes;
+        CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_OK);
+        CHECK(memcmp(logits, codes, 4 * COUNTER_VOCABULARY * sizeof *logits) == 0);
+        CHECK(codes[4 * COUNTER_VOCABULARY] == 0);
+        /* Of 8 and 4 tokens the first chunk's logits are gone. */
+        for (i = 0; i < 12; ++i) {
+            const float *at = (const float *)qnnrt_llm_codes(cache, i);
+            CHECK_EQ(at != NULL, i >= 8);
+            if (i < 8) {
+                CHECK_EQ(qnnrt_llm_error(cache)->code, QNNRT_E_ARG);
+                CHECK_STR(qnnrt_llm_error(cache)->text, "8 to 11");
+                CHECK_EQ(qnnrt_llm_argmax(cache, i), -1);
+                CHECK_EQ(qnnrt_llm_logits(cache, i, row), QNNRT_E_ARG);
+            } else {
+                uint32_t v, best = 0;
+                CHECK_EQ(qnnrt_llm_logits(cache, i, row), QNNRT_OK);
+                CHECK(memcmp(row, at, sizeof row) == 0);
+                for (v = 1; v < COUNTER_VOCABULARY; ++v) if (row[v] > row[best]) best = v;
+                CHECK_EQ(qnnrt_llm_argmax(cache, i), best);
+            }
+            if (wanted[i] != 0 && at != NULL)
+                CHECK(memcmp(logits + given * COUNTER_VOCABULARY, at, sizeof row) == 0);
+            given += wanted[i] != 0;
+        }
+        CHECK(qnnrt_llm_codes(cache, 12) == NULL);
+        /* Without `wanted`: of the last one. An eval gives them too. */
+        qnnrt_llm_clear(cache);
+        batch.wanted = NULL;
+        batch.logits = row;
+        batch.count = 3;
+        CHECK_EQ(qnnrt_llm_eval(cache, &batch), QNNRT_OK);
+        CHECK(memcmp(row, codes, sizeof row) == 0 && memcmp(row, qnnrt_llm_codes(cache, 2), sizeof row) == 0);
+        CHECK_EQ(qnnrt_llm_eval(cache, NULL), QNNRT_E_ARG);
+        /* A text may hold two equal tokens, and a batch one that ends it. */
+        CHECK(!qnnrt_llm_is_eos(s.llm, tokens[0]));
+    }
+    TRY(finish(&s));
+}
+
+/* A graph for many tokens reads fewer cells: behind those it is no longer there. */
+TEST(graphs_that_read_fewer_cells_drop_out)
+{
+    static const counter_graph graphs[2] = { { 8, 12, 0, 0, 0, QNNRT_DTYPE_F32 }, { 1, 40, 0, 0, 0, QNNRT_DTYPE_F32 } };
+    static const int32_t tokens[39] = { 0 }, parents[3] = { -1, 0, 0 };
+    static unsigned char state[1u << 16];
+    setup s;
+    int k;
+    TRY(begin_with(&s, graphs, 2));
+    for (k = 0; k < KINDS; ++k) {
+        qnnrt_llm_cache *cache = qnnrt_llm_cache_get(s.sessions[k], 0, 0);
+        qnnrt_llm_batch batch;
+        float logits[COUNTER_VOCABULARY];
+        memset(&batch, 0, sizeof batch);
+        CHECK_EQ(qnnrt_llm_cache_get_info(cache).at_once, 8);
+        CHECK_EQ(gives(cache, tokens, 4), QNNRT_OK);
+        CHECK_EQ(qnnrt_llm_cache_get_info(cache).at_once, 8);
+        CHECK_EQ(gives(cache, tokens, 1), QNNRT_OK);
+        CHECK_EQ(qnnrt_llm_cache_get_info(cache).at_once, 1);
+        batch.tokens = tokens;
+        batch.count = 3;
+        CHECK_EQ(qnnrt_llm_eval(cache, &batch), QNNRT_E_LIMIT);
+        CHECK_STR(qnnrt_llm_error(cache)->text, "3 tokens");
+        CHECK_STR(qnnrt_llm_error(cache)->hint, "qnnrt_llm_decode()");
+        batch.parents = parents;
+        CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_E_LIMIT);
+        CHECK_STR(qnnrt_llm_error(cache)->text, "3 tokens");
+        CHECK_EQ(qnnrt_llm_cache_get_info(cache).used, 5);
+        /* Token by token all of it fits, and room that is made brings the large graph back. */
+        CHECK_EQ(gives(cache, tokens, 34), QNNRT_OK);
+        CHECK_EQ(qnnrt_llm_logits(cache, 33, logits), QNNRT_OK);
+        CHECK(logits[0] == 39);
+        CHECK_EQ(qnnrt_llm_state_save(cache, state, sizeof state, NULL), QNNRT_OK);
+        CHECK_EQ(qnnrt_llm_sequence_remove(cache, 0, 2, 38), QNNRT_OK);
+        CHECK_EQ(qnnrt_llm_eval(cache, &batch), QNNRT_OK);
+        CHECK_EQ(qnnrt_llm_logits(cache, 2, logits), QNNRT_OK);
+        CHECK(logits[0] == 5 && logits[COUNTER_WORDS] == 0 + 1 + 38 + 39 + 40);
+        CHECK_EQ(qnnrt_llm_sequence_remove(cache, 0, 3, -1), QNNRT_OK);
+        CHECK_EQ(qnnrt_llm_cache_copy(cache, NULL), QNNRT_E_ARG);
+    }
+    TRY(finish(&s));
+}
+
 /* ---- cos and sin from the host ---- */
 
 enum { TURNED = 20 };                       /* tokens in a batch: three chunks of the prompt's graph */
@@ -899,6 +1005,14 @@ TEST(masks_say_no_in_their_own_codes)
         { QNNRT_DTYPE_U8Q, 1, 0.2f, 0, 0, QNNRT_E_MISMATCH, 0, 0 },
         { QNNRT_DTYPE_S8Q, 1, 0.5f, -127, 0, QNNRT_OK, 127, 0x80 },
         { QNNRT_DTYPE_F32, 4, 0, 0, 0, QNNRT_OK, 0, 0xC61C4000u },
+        { QNNRT_DTYPE_F32, 4, 0, 0, -5, QNNRT_OK, 0, 0xC0A00000u },
+        { QNNRT_DTYPE_BF16, 2, 0, 0, -2, QNNRT_OK, 0, 0xC000 },
+        { QNNRT_DTYPE_I8, 1, 0, 0, 0, QNNRT_OK, 1, 0 },
+        { QNNRT_DTYPE_I16, 2, 0, 0, 0, QNNRT_OK, 1, 0 },
+        { QNNRT_DTYPE_U16, 2, 0, 0, 0, QNNRT_OK, 1, 0 },
+        { QNNRT_DTYPE_U32, 4, 0, 0, 0, QNNRT_OK, 1, 0 },
+        { QNNRT_DTYPE_U8Q, 1, 0, 0, 0, QNNRT_E_UNSUPPORTED, 0, 0 },
+        { QNNRT_DTYPE_U8Q, 1, -1.0f, 0, 0, QNNRT_E_ARG, 0, 0 },
         { QNNRT_DTYPE_F16, 2, 0, 0, 0, QNNRT_OK, 0, 0xF0E2 },
         { QNNRT_DTYPE_BOOL8, 1, 0, 0, 0, QNNRT_OK, 1, 0 },
         { QNNRT_DTYPE_I64, 8, 0, 0, 0, QNNRT_E_UNSUPPORTED, 0, 0 },
@@ -941,6 +1055,8 @@ TEST_MAIN("test_llm")
     RUN(models_with_one_graph_work);
     RUN(two_models_share_a_session);
     RUN(sessions_of_one_model_in_several_threads);
+    RUN(logits_by_every_way);
+    RUN(graphs_that_read_fewer_cells_drop_out);
     RUN(cos_and_sin_of_every_position_come_from_the_host);
     RUN(decoding_allocates_nothing);
     RUN(every_allocation_may_fail);

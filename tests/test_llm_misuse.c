@@ -11,6 +11,7 @@ static unsigned long long searched;         /* steps of searches, while a model 
 #include "llm_counter.h"
 #include "test.h"
 #include "control.h"
+#include <math.h>
 
 #define TEST_SAY(text) do { printf("%s\n", text); CHECK(0); } while (0)
 
@@ -253,6 +254,7 @@ TEST(every_call_with_nothing)
     CHECK_EQ(qnnrt_llm_session_create(&llm, 1, NULL, &session, NULL), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_llm_session_create(&llm, SIZE_MAX, NULL, &session, &said), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_llm_session_create(&llm, 1, NULL, NULL, &said), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_llm_session_create(&llm, 0, NULL, &session, &said), QNNRT_E_ARG);
     qnnrt_llm_session_destroy(NULL);
     CHECK(qnnrt_llm_cache_get(NULL, 0, 0) == NULL);
     CHECK_EQ(qnnrt_llm_error(NULL)->code, QNNRT_E_ARG);
@@ -334,7 +336,9 @@ TEST(garbage_in_a_batch)
         CHECK_EQ(qnnrt_llm_sequence_copy(cache, 0, 64, 0, -1), QNNRT_E_ARG);
         CHECK_EQ(qnnrt_llm_sequence_keep(cache, -1), QNNRT_E_ARG);
         CHECK_EQ(qnnrt_llm_sequence_first(cache, INT32_MAX), -1);
+        CHECK_EQ(qnnrt_llm_sequence_first(cache, -1), -1);
         CHECK_EQ(qnnrt_llm_sequence_last(cache, -1), -1);
+        CHECK_EQ(qnnrt_llm_sequence_last(cache, 64), -1);
         CHECK_EQ(qnnrt_llm_state_restore(cache, NULL, 100), QNNRT_E_ARG);
         CHECK_EQ(qnnrt_llm_state_restore(cache, states[0], 0), QNNRT_E_FORMAT);
         CHECK_EQ(qnnrt_llm_state_save(cache, states[1], before - 1, &i), QNNRT_E_ARG);
@@ -787,6 +791,16 @@ TEST(garbage_in_descs)
     REFUSED(QNNRT_E_NOT_FOUND);
     llm.masked = 1;
     REFUSED(QNNRT_E_ARG);
+    llm.masked = (float)NAN;
+    REFUSED(QNNRT_E_ARG);
+    llm.rope.factor = 2;
+    REFUSED(QNNRT_E_ARG);
+    llm.rope.low_frequency = 2;
+    REFUSED(QNNRT_E_ARG);
+    llm.rope.high_frequency = 2;
+    REFUSED(QNNRT_E_ARG);
+    llm.rope.original_context = 2;
+    REFUSED(QNNRT_E_ARG);
     llm.eos = minus;
     llm.eos_count = 1;
     REFUSED(QNNRT_E_ARG);
@@ -1028,11 +1042,122 @@ TEST(masks_of_other_ranks)
     }
 }
 
+/* What a part of a model lacks to be run is named. */
+TEST(parts_of_a_model_are_not_run)
+{
+    static const shape parts[3][8] = {
+        { { "g", "inputs_embeds", 0, F32, { 1, 2, 8 }, 0 }, { "g", "attention_mask", 0, F32, { 1, 1, 2, 2 }, 0 }, { "g", "logits", 1, F32, { 1, 2, 5 }, 0 } },
+        { { "g", "input_ids", 0, I32, { 1, 2 }, 0 }, { "g", "attention_mask", 0, F32, { 1, 1, 2, 2 }, 0 }, { "g", "hidden_states", 1, F32, { 1, 2, 8 }, 0 } },
+        { { "g", "input_ids", 0, I32, { 1, 2 }, 0 }, { "g", "logits", 1, F32, { 1, 2, 5 }, 0 } }
+    };
+    static const size_t counts[3] = { 3, 3, 2 };
+    static const char *const lacks[3] = { "an input for tokens", "an output with logits", "an attention mask" };
+    static const qnnrt_llm_role_desc window = { "attention_mask", QNNRT_LLM_ROLE_WINDOW_MASK, 0, 0 };
+    static const shape sliding[] = { { "g", "input_ids", 0, I32, { 1, 2 }, 0 }, { "g", "attention_mask", 0, F32, { 1, 1, 2, 2 }, 0 }, { "g", "logits", 1, F32, { 1, 2, 5 }, 0 } };
+    qnnrt_llm_desc desc;
+    setup s;
+    int i, k;
+    for (i = 0; i < 3; ++i) {
+        TRY(begin(&s, parts[i], counts[i], NULL, 0));
+        if (s.llm == NULL) TEST_SAY(said.text);
+        for (k = 0; k < KINDS; ++k) {
+            CHECK_EQ(s.results[k], QNNRT_E_NOT_FOUND);
+            CHECK(s.sessions[k] == NULL);
+            CHECK_STR(s.errors[k].text, "\"g\"");
+            CHECK_STR(s.errors[k].text, lacks[i]);
+            CHECK_STR(s.errors[k].hint, "role table");
+        }
+        TRY(finish(&s));
+    }
+    memset(&desc, 0, sizeof desc);
+    desc.roles = &window;
+    desc.role_count = 1;
+    TRY(begin(&s, sliding, 3, &desc, 0));
+    for (k = 0; k < KINDS; ++k) {
+        CHECK_EQ(s.results[k], QNNRT_E_NOT_FOUND);
+        CHECK_STR(s.errors[k].hint, "desc.window");
+    }
+    TRY(finish(&s));
+}
+
+/* Caches begin with the code of 0, which is not a zero byte where the encoding has an offset. */
+TEST(caches_begin_with_the_code_of_zero)
+{
+    static const int32_t tokens[3] = { 0 };
+    static const shape shapes[] = {
+        { "g", "input_ids", 0, I32, { 1, 1 }, 0 }, { "g", "attention_mask", 0, F32, { 1, 1, 1, 12 }, 0 }, { "g", "logits", 1, F32, { 1, 1, 5 }, 0 },
+        { "g", "past_key_0_in", 0, QNNRT_DTYPE_U8Q, { 1, 1, 4, 11 }, 0.5f }, { "g", "past_value_0_in", 0, QNNRT_DTYPE_U8Q, { 1, 1, 11, 4 }, 0.25f },
+        { "g", "past_key_0_out", 1, QNNRT_DTYPE_U8Q, { 1, 1, 4, 1 }, 0.5f }, { "g", "past_value_0_out", 1, QNNRT_DTYPE_U8Q, { 1, 1, 1, 4 }, 0.25f }
+    };
+    setup s;
+    int k;
+    TRY(begin(&s, shapes, sizeof shapes / sizeof shapes[0], NULL, 0));
+    for (k = 0; k < KINDS; ++k) {
+        qnnrt_llm_cache *cache;
+        const unsigned char *data;
+        size_t row, cell;
+        if (s.sessions[k] == NULL) TEST_SAY(s.errors[k].text);
+        cache = qnnrt_llm_cache_get(s.sessions[k], 0, 0);
+        data = cache->store.data + cache->store.ranges[0];
+        for (row = 0; row < 4; ++row)
+            for (cell = 0; cell < 11; ++cell) CHECK_EQ(data[row * 11 + cell], 100);
+        data = cache->store.data + cache->store.ranges[1];
+        for (cell = 0; cell < 44; ++cell) CHECK_EQ(data[cell], 100);
+        {
+            qnnrt_llm_batch batch = batch_of(tokens, 3);
+            CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_OK);
+        }
+    }
+    TRY(finish(&s));
+}
+
+/* Graphs that say too little, and so much that no search may go on. */
+TEST(metadata_that_says_too_little_or_too_much)
+{
+    enum { LAYERS = 2600 };
+    words w = { NULL, 0, 0 };
+    char name[64];
+    unsigned i, side;
+    put(&w, "%s", HEAD "{\"graphName\":\"g\",\"graphInputs\":[", 0);
+    tensor(&w, "past_key_0_in", 1, "FLOAT_32\",\"dimensions\":[1,4,8]");
+    tensor(&w, "past_value_0_in", 2, "FLOAT_32\",\"dimensions\":[1,8,4]");
+    put(&w, "%s", "],\"graphOutputs\":[", 0);
+    tensor(&w, "past_key_0_out", 3, "FLOAT_32\",\"dimensions\":[1,4,1]");
+    tensor(&w, "past_value_0_out", 4, "FLOAT_32\",\"dimensions\":[1,1,4]");
+    put(&w, "%s", "]}]}", 0);
+    CHECK_EQ(steps_of(&w), QNNRT_E_NOT_FOUND);
+    CHECK_STR(said.text, "\"g\"");
+    CHECK_STR(said.text, "tokens per call");
+    w.used = 0;
+    put(&w, "%s", HEAD "{\"graphName\":\"g\",\"graphInputs\":[", 0);
+    tensor(&w, "input_ids", 1, "INT_32\",\"dimensions\":[1,1]");
+    tensor(&w, "attention_mask", 2, "FLOAT_32\",\"dimensions\":[1,9]");
+    for (i = 0; i < LAYERS; ++i)
+        for (side = 0; side < 2; ++side) {
+            snprintf(name, sizeof name, "past_%s_%u_in", side ? "value" : "key", i);
+            tensor(&w, name, 3 + 2 * i + side, "FLOAT_32\",\"dimensions\":[1,4,8]");
+        }
+    put(&w, "%s", "],\"graphOutputs\":[", 0);
+    for (i = 0; i < 2 * LAYERS; ++i) {
+        snprintf(name, sizeof name, "output_%u", i);
+        tensor(&w, name, 3 + 2 * LAYERS + i, "FLOAT_32\",\"dimensions\":[1,4,1]");
+    }
+    put(&w, "%s", "]}]}", 0);
+    CHECK_EQ(steps_of(&w), QNNRT_E_LIMIT);
+    CHECK_STR(said.text, "5200 tensors");
+    CHECK_STR(said.hint, "role table");
+    CHECK(searched < 25000000);
+    free(w.data);
+}
+
 TEST_MAIN("llm_misuse")
 {
     RUN(metadata_made_to_take_long);
     RUN(names_that_steer_terminals);
     RUN(masks_of_other_ranks);
+    RUN(parts_of_a_model_are_not_run);
+    RUN(caches_begin_with_the_code_of_zero);
+    RUN(metadata_that_says_too_little_or_too_much);
     RUN(accept_after_a_refused_eval);
     RUN(accept_after_a_change);
     RUN(every_call_with_nothing);

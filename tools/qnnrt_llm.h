@@ -2598,7 +2598,7 @@ static qnnrt_result qnnrt_llm__layout_deliver(qnnrt_llm__items *work)
    ORDER                                                                         >>order
    Layers and heads of ExecuTorch's caches, which follow from numbers in the names of inputs
    and from the order of outputs.
-   Needs: >>config >>shape >>names >>items >>layout     Knows nothing of: shapes, wiring
+   Needs: >>config >>shape >>names >>items >>layout     Knows nothing of: shapes of tensors, wiring
    ===================================================================================== */
 
 /* An input identified by its <j>, or an output identified by its order. */
@@ -6658,12 +6658,13 @@ static int32_t qnnrt_llm__sample_draw(qnnrt_llm_sampler *s, const unsigned char 
     }
     at = qnnrt_llm__sample_times(qnnrt_llm__sample_random(&s->state),
                                  qnnrt_llm__sample_sum(s, count));
-    for (uint32_t i = 0; i < count; ++i) {
-        const uint64_t weight = qnnrt_llm__sample_weight(s, s->ones[i].steps);
-        if (at < weight) return (int32_t)s->ones[i].token;
+    /* `at` is below the sum, so the loop ends at the last candidate at the latest. */
+    for (begin = 0; begin + 1 < count; ++begin) {
+        const uint64_t weight = qnnrt_llm__sample_weight(s, s->ones[begin].steps);
+        if (at < weight) break;
         at -= weight;
     }
-    return (int32_t)best;      /* unreachable: `at` is below the sum */
+    return (int32_t)s->ones[begin].token;
 }
 
 /* ---- recent tokens ---- */
@@ -6842,7 +6843,7 @@ done:
 /* =====================================================================================
    PUBLIC                                                                       >>public
    Checks arguments and calls the rooms above.
-   Needs: every room above     Knows nothing of: anything more
+   Needs: every room above     Knows nothing of: how they work
    ===================================================================================== */
 
 QNNRT_LLM_API qnnrt_result qnnrt_llm_open(qnnrt *model, const qnnrt_llm_desc *desc, qnnrt_llm **out,
