@@ -1,4 +1,4 @@
-/* qnnrt_llm.h - v0.1.0 - language models on qnnrt.h: roles, KV cache, masks, decoding, sampling
+/* qnnrt_llm.h - v0.2.0 - language models on qnnrt.h: roles, KV cache, masks, decoding, sampling
 
    In one C or C++ file:                        Everywhere else:
        #define QNNRT_IMPLEMENTATION                 #include "qnnrt_llm.h"
@@ -184,11 +184,11 @@
 #include "qnnrt.h"
 
 #define QNNRT_LLM_VERSION_MAJOR 0
-#define QNNRT_LLM_VERSION_MINOR 1
+#define QNNRT_LLM_VERSION_MINOR 2
 #define QNNRT_LLM_VERSION_PATCH 0
 
-#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR < 1
-#error "this qnnrt_llm.h goes with qnnrt.h 0.1 or newer, below 1.0"
+#if QNNRT_VERSION_MAJOR != 0 || QNNRT_VERSION_MINOR < 2
+#error "this qnnrt_llm.h needs qnnrt.h 0.2 or newer, below 1.0"
 #endif
 
 #ifndef QNNRT_LLM_API
@@ -822,45 +822,6 @@ static char *qnnrt_llm__keep_text(const qnnrt_hooks *hooks, void **blocks, const
     char *copy = (char *)qnnrt_llm__keep(hooks, blocks, (uint64_t)bytes + 1, 1);
     if (copy != NULL) memcpy(copy, text, bytes);
     return copy;
-}
-
-/* Equal encodings, bit by bit. */
-static int qnnrt_llm__same_quant(const qnnrt_quant *a, const qnnrt_quant *b)
-{
-    uint32_t i;
-    if (a->encoding != b->encoding || a->bitwidth != b->bitwidth) return 0;
-    if (a->encoding == QNNRT_ENCODING_PER_TENSOR)
-        return a->offset == b->offset && memcmp(&a->scale, &b->scale, sizeof a->scale) == 0;
-    if (a->encoding == QNNRT_ENCODING_OTHER) return a->vendor_encoding == b->vendor_encoding;
-    if (a->encoding != QNNRT_ENCODING_PER_AXIS) return 1;
-    if (a->axis != b->axis || a->count != b->count ||
-        memcmp(a->scales, b->scales, a->count * sizeof *a->scales) != 0) return 0;
-    for (i = 0; i < a->count; ++i)
-        if ((a->offsets != NULL ? a->offsets[i] : 0) != (b->offsets != NULL ? b->offsets[i] : 0))
-            return 0;
-    return 1;
-}
-
-/* "ufixed8[4,1,128,3968] scale 0.142929912 offset -128" */
-static const char *qnnrt_llm__facts(const qnnrt_tensor_info *tensor, char *out, size_t room)
-{
-    char dims[160];
-    size_t used = 0;
-    uint32_t i;
-    dims[0] = '\0';
-    for (i = 0; i < tensor->rank && used < sizeof dims - 16; ++i)
-        used += (size_t)snprintf(dims + used, sizeof dims - used, "%s%u", i > 0 ? "," : "",
-                                 (unsigned)tensor->dims[i]);
-    snprintf(out, room, "%s[%s%s]", qnnrt_dtype_name(tensor->dtype), dims,
-             i < tensor->rank ? ",..." : "");
-    used = strlen(out);
-    if (tensor->quant.encoding == QNNRT_ENCODING_PER_TENSOR && used < room)
-        snprintf(out + used, room - used, " scale %.9g offset %d", (double)tensor->quant.scale,
-                 (int)tensor->quant.offset);
-    else if (tensor->quant.encoding == QNNRT_ENCODING_PER_AXIS && used < room)
-        snprintf(out + used, room - used, " %u scales on axis %d", (unsigned)tensor->quant.count,
-                 (int)tensor->quant.axis);
-    return out;
 }
 
 /* =====================================================================================
@@ -1782,7 +1743,7 @@ static const char *qnnrt_llm__items_say(qnnrt_llm__items *work, const qnnrt_llm_
     snprintf(out, sizeof work->texts[0], "%s \"%.100s\" of step %u (%.80s, graph \"%.80s\"), %s",
              t->output ? "output" : "input", t->tensor->name, (unsigned)t->step,
              qnnrt_llm__items_file(step), step->graph->name,
-             qnnrt_llm__facts(t->tensor, facts, sizeof facts));
+             qnnrt_tensor_text(t->tensor, facts, sizeof facts));
     return out;
 }
 
@@ -2114,8 +2075,8 @@ static int qnnrt_llm__items_pair_order(const qnnrt_llm__items_pair *a,
 static int qnnrt_llm__items_same_facts(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
 {
     return a->dtype == b->dtype && a->rank == b->rank && a->vendor_format == b->vendor_format &&
-           memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0 &&
-           qnnrt_llm__same_quant(&a->quant, &b->quant);
+           (a->rank == 0 || memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0) &&
+           qnnrt_quant_equal(&a->quant, &b->quant);
 }
 
 /* =====================================================================================
@@ -2523,7 +2484,7 @@ static qnnrt_result qnnrt_llm__layout_types(qnnrt_llm__items *work)
                                            "%s: expected keys and values as plain tensors with"
                                            " elements of 1, 2 or 4 bytes",
                                            qnnrt_llm__items_say(work, graph, t));
-                if (!qnnrt_llm__same_quant(&t->tensor->quant, &same->tensor->quant))
+                if (!qnnrt_quant_equal(&t->tensor->quant, &same->tensor->quant))
                     return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH,
                                            "the encodings of one cache differ: %s and %s",
                                            qnnrt_llm__items_say(work, same_graph, same),
@@ -2896,7 +2857,7 @@ static int qnnrt_llm__match_ends_fit(const qnnrt_tensor_info *in, const qnnrt_te
 {
     uint32_t i, differ = 0, good = 0;
     if (in->dtype != out->dtype || in->rank != out->rank ||
-        !qnnrt_llm__same_quant(&in->quant, &out->quant)) return 0;
+        !qnnrt_quant_equal(&in->quant, &out->quant)) return 0;
     for (i = 0; i < in->rank; ++i) {
         if (in->dims[i] != out->dims[i]) ++differ;
         else if (out->dims[i] != ar) continue;
@@ -3070,7 +3031,7 @@ static int qnnrt_llm__match_fits(qnnrt_llm__items *work, const qnnrt_llm__match_
                 other = m->t->output ? pair->in : pair->out;
                 return other != NULL && other->tensor->dtype == t->dtype &&
                        other->tensor->rank == t->rank &&
-                       qnnrt_llm__same_quant(&other->tensor->quant, &t->quant);
+                       qnnrt_quant_equal(&other->tensor->quant, &t->quant);
             }
         if (pair == NULL || (m->t->output ? pair->out : pair->in) != NULL) return 0;
         other = m->t->output ? pair->in : pair->out;
@@ -3238,7 +3199,7 @@ static qnnrt_result qnnrt_llm__match_refuse(qnnrt_llm__items *work, qnnrt_llm__m
         used = (size_t)snprintf(line, sizeof line, "\n  %s \"%.100s\" of step %u, %.100s: ",
                                 m->t->output ? "output" : "input", m->t->tensor->name,
                                 (unsigned)m->t->step,
-                                qnnrt_llm__facts(m->t->tensor, facts, sizeof facts));
+                                qnnrt_tensor_text(m->t->tensor, facts, sizeof facts));
         for (at = 0; shown < 3; ++at, ++shown) {
             at = qnnrt_llm__match_next(work, puzzle, u, at, &looks);
             if (at == puzzle->choice_count) break;
@@ -3657,7 +3618,7 @@ static qnnrt_result qnnrt_llm__roles_logits(qnnrt_llm__items *work, qnnrt_llm__i
             info->vocabulary = last;
             info->logits_bytes = (size_t)(t->tensor->bytes / graph->ar);
         } else if (last != info->vocabulary || t->tensor->dtype != info->logits->dtype ||
-                   !qnnrt_llm__same_quant(&t->tensor->quant, &info->logits->quant))
+                   !qnnrt_quant_equal(&t->tensor->quant, &info->logits->quant))
             return qnnrt_llm__fail(work->err, QNNRT_E_MISMATCH, "graphs disagree on logits:"
                                    " \"%.100s\" has %s, unlike \"%s\" of another graph",
                                    graph->name, qnnrt_llm__items_say(work, graph, t),
@@ -4104,7 +4065,7 @@ static void qnnrt_llm__describe_graph(const qnnrt_llm__describe_to *to,
             snprintf(role, sizeof role, "%s %u", qnnrt_llm_role_name(t->role), (unsigned)t->layer);
         qnnrt_llm__describe_line(to, "    %-3s %-*.300s  %-16s %s (%s)", t->output ? "out" : "in",
                                  (int)name, t->tensor->name, role,
-                                 qnnrt_llm__facts(t->tensor, facts, sizeof facts), t->reason);
+                                 qnnrt_tensor_text(t->tensor, facts, sizeof facts), t->reason);
     }
     for (e = 0; e < pipeline->edge_count; ++e)
         qnnrt_llm__describe_line(to, "  cut %u to %u: \"%.200s\" is \"%.200s\" (%s)",
@@ -5172,7 +5133,7 @@ static int qnnrt_llm__session_in_place(const qnnrt_llm__kv *kv, const qnnrt_llm_
 static int qnnrt_llm__session_alike(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
 {
     return a->dtype == b->dtype && a->count == b->count && a->bytes == b->bytes &&
-           qnnrt_llm__same_quant(&a->quant, &b->quant);
+           qnnrt_quant_equal(&a->quant, &b->quant);
 }
 
 /* Check that a model has everything that running needs; a part of a model does not. */
@@ -5406,7 +5367,7 @@ static qnnrt_result qnnrt_llm__session_table(qnnrt_llm_session *session, qnnrt_l
     for (i = 0; i < part->table_count; ++i) {
         table = &part->tables[i];
         if (table->sine == sine && table->width == width && table->tensor->dtype == tensor->dtype &&
-            qnnrt_llm__same_quant(&table->tensor->quant, &tensor->quant)) {
+            qnnrt_quant_equal(&table->tensor->quant, &tensor->quant)) {
             *rows = table->rows;
             return QNNRT_OK;
         }
@@ -7302,6 +7263,8 @@ QNNRT_LLM_API void qnnrt_llm_sampler_reset(qnnrt_llm_sampler *sampler)
    LICENSE.
 
    HISTORY
-   0.2.0   Removed: qnnrt_llm_sequence_divide(), which every model that takes positions refused.
+   0.2.0   Errors carry hints (qnnrt_error.hint). Settings are read from regular files only, at
+           most 16 MiB. Several threads may make sessions of one model.
+           Removed: qnnrt_llm_sequence_divide(), which every model that takes positions refused.
    0.1.0   First version.
    --------------------------------------------------------------------------------------------- */
