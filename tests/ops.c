@@ -3,19 +3,18 @@
        ops REF_LIBRARY QNN_FOLDER [--oracle FILE] [--golden FILE | --update FILE] [--seeds N] [--only PART]
        ops --dump FILE [--seeds N] [--only PART]
 
-   Every line of ops_cases.h is an operator in one variant. For each of its types, a graph of that one
-   node is built through the public calls of compose, with shapes and data that a seed decides, and run
-   on each library. What Ref computes is compared with what every other library computes, and with
-   what tests/oracle_ops.py computes from the dumped inputs (--dump, then --oracle), which shares no
-   code with any of them.
+   Every line of ops_cases.h is an operator in one variant. For each of its types, the public calls of
+   compose build a graph of that one node, with shapes and data from a seed, and each library runs it.
+   Ref's result is compared with that of every other library, and with that of tests/oracle_ops.py on
+   the dumped inputs (--dump, then --oracle), which shares no code with any of them.
 
-   Each library runs in a child process, which goes on behind the case that killed it: a crash, a
-   refusal and a case that takes too long are results like others. Whatever is not agreement within the
-   tolerance must be in ops_known.h by name, and everything in there must still happen.
+   Each library runs in a child process. After a case that ended the process, another child continues
+   with the next case: a crash, a refusal and a hang are results like others. Every result outside the
+   tolerance must be listed in ops_known.h by name, and every entry there must still happen.
 
-   The table that is printed is kept in tests/golden/ops.txt. Differences stand in it as classes, so
-   that it is the same each time. "-" for QNN_FOLDER leaves Qualcomm's libraries out, and "-" for REF_LIBRARY
-   compares them with Python. */
+   tests/golden/ops.txt keeps the printed table. It lists differences as classes, so that it is the
+   same in every run. "-" for QNN_FOLDER leaves Qualcomm's libraries out; "-" for REF_LIBRARY compares
+   them with Python. */
 #define QNNRT_COMPOSE
 #include "qnnrt.h"
 
@@ -34,7 +33,7 @@
 
 /* ---- what the tables are made of -------------------------------------------------------------- */
 
-/* Tensors of a case, one token each, in the operator's order; outputs the same:
+/* Tensors of a case, one token each, in the operator's order, inputs and outputs:
 
        NAME[dims]        of the case's type; dims are expressions in + - * / (floored) ( ), numbers and
                          letters. A seed gives a to z a size of 1 to 4, A to Z one of 5 to 16
@@ -45,10 +44,10 @@
        ...:s8/0          a scale per index of axis 0. s4 is 4 bits, one per byte, and s4/0 likewise
        ...:x16/0/1       4 bits, a scale per index of axis 0, and a multiplier per 16 along axis 1
        ...:k16/0/1       the same with a scale for each block
-       ...{-1,2}         real values in this range, and its encoding. Inputs have {-1,1.5} otherwise, or
-                         {-20,20} of int32; outputs the encoding of input 0
-       ...=(1,2,3)       these values, again and again
-       ...#              no value twice
+       ...{-1,2}         real values in this range, and its encoding. Without it inputs have {-1,1.5}, or
+                         {-20,20} for int32, and outputs the encoding of input 0
+       ...=(1,2,3)       these values, repeated
+       ...#              all values are different
        ...!              static
        -                 an optional input that is left out
 
@@ -61,13 +60,13 @@ typedef struct ops_case {
     const char *tolerance;               /* "": that of the type. "exact", or "f32:3e-4 u16:4" */
 } ops_case;
 
-typedef enum ops_what {                  /* what a library made of a case */
+typedef enum ops_what {                  /* the result of a case on a library */
     OPS_DONE = 0, OPS_REFUSED, OPS_EXEC_FAILED, OPS_CRASHED, OPS_HUNG,
-    OPS_DIFFERS                          /* done, and beyond the tolerance */
+    OPS_DIFFERS                          /* done, but outside the tolerance */
 } ops_what;
 
-/* A library may differ like this. Lists have spaces between their names; "*" is all. Each operator of the
-   list must do so, in one of the variants and types at least. */
+/* A known difference of a library. Lists have spaces between their names; "*" is all. Each operator of the
+   list must show it, in at least one of the variants and types. */
 typedef struct ops_known {
     const char *name;
     const char *backends;                /* "Cpu Htp Htp-2.47" */
@@ -82,7 +81,7 @@ typedef struct ops_known {
 
 enum { CASES = sizeof ops_cases / sizeof ops_cases[0], KNOWN = sizeof ops_knowns / sizeof ops_knowns[0] };
 
-/* Ref is the first: the others are compared with it. */
+/* Ref is the first; the others are compared with it. */
 enum { REF = 0, HTP = 2, BACKENDS = 4, ORACLE = BACKENDS };
 static const char *const backend_names[BACKENDS + 1] = { "Ref", "Cpu-2.47", "Htp-2.47", "Htp-2.51", "Python" };
 static const char *const backend_files[BACKENDS] = {
@@ -96,7 +95,7 @@ typedef struct ops_type {
     int         quantized;
     int32_t     low, high;               /* codes of random data */
     double      tolerance;               /* relative to the largest value, or in codes */
-    double      oracle;                  /* the same for what Python computed in double precision */
+    double      oracle;                  /* the same for the values that Python computes in double precision */
 } ops_type;
 
 static const ops_type types[] = {
@@ -148,19 +147,19 @@ typedef struct ops_result {
     ops_what       what;
     uint32_t       code;
     uint32_t       bytes;
-    unsigned char *data;                 /* of all outputs, one behind the other */
-    char           text[400];            /* why not, in one line */
+    unsigned char *data;                 /* of all outputs, one after the other */
+    char           text[400];            /* the reason for a refusal, in one line */
 } ops_result;
 
-typedef struct ops_job {                 /* what there is to do */
+typedef struct ops_job {                 /* the work */
     const ops_case *row;
     const ops_type *type;
     uint32_t        seed;
-    unsigned        number;              /* among all of this number of seeds, whatever --only says */
+    unsigned        number;              /* among all cases of this number of seeds, with any --only */
     ops_result      results[BACKENDS + 1];
     double          difference[BACKENDS + 1], ratio[BACKENDS + 1];     /* ratio: to the tolerance */
     int             is_float[BACKENDS + 1], exact[BACKENDS + 1];
-    int             known[BACKENDS + 1];                               /* -1: not, index of ops_knowns */
+    int             known[BACKENDS + 1];                               /* index of ops_knowns, -1: not known */
 } ops_job;
 
 static void die(const char *format, ...)
@@ -181,7 +180,7 @@ static void *make(size_t count, size_t size)
     return data;
 }
 
-/* Is `name` one of a list with spaces between? "*" is any. Answers its place from 1 on, or 0. */
+/* Return the place of `name` in a list with spaces between names, from 1 on, or 0. "*" is any name. */
 static int listed(const char *list, const char *name)
 {
     size_t length = strlen(name);
@@ -292,7 +291,7 @@ static void expect(const ops_graph *g, const char **at, char character)
     ++*at;
 }
 
-/* "a,B,4" up to the closing bracket. */
+/* Read "a,B,4" up to the closing bracket. */
 static uint32_t dims_read(const ops_graph *g, const char **at, uint32_t dims[RANK])
 {
     uint32_t rank = 0;
@@ -308,8 +307,8 @@ static uint32_t dims_read(const ops_graph *g, const char **at, uint32_t dims[RAN
     return rank;
 }
 
-/* One scale for a range of real values, and where it begins. Symmetric ranges of 8 and 16 bits get the offset that
-   the vendor asks for, -128 and -32768. */
+/* Choose one scale and offset for a range of real values. Symmetric ranges of 8 and 16 bits get the offset
+   that the vendor requires, -128 and -32768. */
 static void encode_range(ops_tensor *t)
 {
     qnnrt_quant *quant = &t->desc.quant;
@@ -325,7 +324,7 @@ static void encode_range(ops_tensor *t)
     }
 }
 
-/* A scale per index of an axis: of various sizes, up to that of the range. */
+/* Choose a scale per index of an axis: different ones, up to that of the range. */
 static void encode_axis(const ops_graph *g, ops_tensor *t, uint32_t axis)
 {
     qnnrt_quant *quant = &t->desc.quant;
@@ -398,7 +397,7 @@ static uint16_t half_of(double value)
     return half;
 }
 
-/* Store a number as element i: the value of float and integer types, the code of quantized ones. */
+/* Store a number as element i: a value of float and integer types, a code of quantized types. */
 static void put(ops_tensor *t, uint32_t i, double value)
 {
     unsigned char *to = t->data + (size_t)i * t->type->bytes;
@@ -431,7 +430,7 @@ static double get(const ops_type *type, const unsigned char *data, uint32_t i)
     }
 }
 
-/* The number that put() wants, of a real one. */
+/* Convert a real number to the number that put() expects. */
 static double code_of(const ops_tensor *t, uint32_t i, double real)
 {
     const qnnrt_quant *quant = &t->desc.quant;
@@ -483,7 +482,7 @@ static void fill(const ops_graph *g, ops_tensor *t, const char *values, int dist
     t->desc.data = t->data;
 }
 
-/* One token of the columns in and out. */
+/* Read one token of the columns in and out. */
 static void tensor_read(ops_graph *g, ops_tensor *t, const char *at, int output)
 {
     const char *values = NULL;
@@ -594,7 +593,7 @@ static void param_read(const ops_graph *g, ops_param *p, const char *at)
     if (*at != '\0') bad(g, at, "end of the value expected");
 }
 
-/* Cut a column at its spaces: the next token, or 0. */
+/* Split a column at its spaces: read the next token, or return 0. */
 static int token(const char **at, char text[256])
 {
     size_t length;
@@ -741,7 +740,7 @@ static int read_all(int from, void *data, size_t bytes, int *hung)
     return 1;
 }
 
-/* Runs the jobs from `first` on and tells of each: head, text, outputs. Never returns. */
+/* Run the jobs from `first` on and write for each one: head, text, outputs. Never returns. */
 static void child(const char *library, ops_job *jobs, size_t first, size_t count, int to)
 {
     static ops_graph g;
@@ -754,8 +753,8 @@ static void child(const char *library, ops_job *jobs, size_t first, size_t count
     memset(&result, 0, sizeof result);
     desc.path = library;
     desc.log_level = QNNRT_LOG_ERROR;
-    /* The device of the backend decides the NPU generation of the emulator, not one that is made beside it later:
-       without this, u16 x u16 is refused and 16-bit results are those of generation 68. */
+    /* The device of the backend decides the NPU generation of the emulator; a device that is made later does
+       not. Without this, u16 x u16 is refused and 16-bit results are those of generation 68. */
     if (strstr(library, "Htp") != NULL) desc.soc_model = 57;
     if (qnnrt_backend_open(&desc, &backend, &err) != QNNRT_OK) {
         failed(&result, OPS_REFUSED, &err);
@@ -771,7 +770,7 @@ static void child(const char *library, ops_job *jobs, size_t first, size_t count
         free(result.data);
         graph_free(&g);
     }
-    _exit(0);                            /* without the library's own end: its threads are in the way */
+    _exit(0);                            /* without the library's destructors: its threads prevent them */
 }
 
 static void backend_run(const char *library, int which, ops_job *jobs, size_t count)
@@ -851,7 +850,7 @@ static void dump_tensor(FILE *file, const char *what, const ops_tensor *t)
     putc('\n', file);
 }
 
-/* All cases as text, for tests/oracle_ops.py. */
+/* Write all cases as text for tests/oracle_ops.py. */
 static void dump(const char *path, const ops_job *jobs, size_t count)
 {
     static ops_graph g;
@@ -880,7 +879,7 @@ static void dump(const char *path, const ops_job *jobs, size_t count)
 
 static int hex_digit(int c) { return c >= 'a' ? c - 'a' + 10 : c - '0'; }
 
-/* Lines "number hex", the outputs one behind the other; what is not there was not computed. */
+/* Read lines "number hex", with the outputs one after the other. Cases without a line were not computed. */
 static void oracle_read(const char *path, ops_job *jobs, size_t count)
 {
     FILE *file = fopen(path, "r");
@@ -912,8 +911,8 @@ static void oracle_read(const char *path, ops_job *jobs, size_t count)
 
 /* ---- comparing ----------------------------------------------------------------------------------- */
 
-/* The tolerance of an output: that of its type, or what the line of the table says. The HTP library computes float32
-   in half precision, even where it only moves data. */
+/* Return the tolerance of an output: that of its type, or that in the line of the table. The HTP library
+   computes float32 in half precision, even when it only moves data. */
 static double tolerance_of(const ops_case *row, const ops_type *type, int which)
 {
     char text[256];
@@ -929,7 +928,7 @@ static double tolerance_of(const ops_case *row, const ops_type *type, int which)
     return which == ORACLE ? type->oracle : type->tolerance;
 }
 
-/* How far `got` is from what Ref computed, in values of the largest one or in codes. */
+/* Return the distance of `got` from Ref's result, relative to the largest value or in codes. */
 static double distance(const ops_type *type, const unsigned char *want, const unsigned char *got, uint32_t count)
 {
     int is_float = type->dtype == QNNRT_DTYPE_F32 || type->dtype == QNNRT_DTYPE_F16;
@@ -1012,7 +1011,7 @@ static void outcome_text(const ops_job *job, int which, char text[64])
     case OPS_EXEC_FAILED: snprintf(text, 64, "fails 0x%x", result->code); return;
     case OPS_CRASHED: snprintf(text, 64, "crash"); return;
     case OPS_HUNG: snprintf(text, 64, "hangs"); return;
-    case OPS_DIFFERS: snprintf(text, 64, "differs"); return;       /* how far may be a matter of what lay in memory */
+    case OPS_DIFFERS: snprintf(text, 64, "differs"); return;       /* the distance may depend on the content of memory */
     default: break;
     }
     if (job->is_float[which] && !job->exact[which]) {
@@ -1044,7 +1043,8 @@ static void say(ops_text *text, const char *format, ...)
     if (n > 0) text->length += (size_t)n < text->room - text->length ? (size_t)n : text->room - text->length - 1;
 }
 
-/* One operator in one type on one library: the largest difference of the variants that agree, and how many do. */
+/* Write one operator in one type on one library: the number of variants that agree, and their largest
+   difference. */
 static void cell(const ops_job *jobs, size_t count, const char *op, const ops_type *type, int which, char text[64])
 {
     const ops_job *worst = NULL, *other = NULL;
@@ -1075,7 +1075,7 @@ static void cell(const ops_job *jobs, size_t count, const char *op, const ops_ty
     }
 }
 
-/* Where one known difference was seen on one library: "operator variant (types), ...", or how often. */
+/* Write where one known difference was seen on one library: "operator variant (types), ...", or how often. */
 static void where(ops_text *text, const ops_job *jobs, size_t count, int known, int which)
 {
     size_t i, column = 0, seen = 0;

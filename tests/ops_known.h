@@ -1,29 +1,29 @@
 /* ops_known.h - where Qualcomm's libraries differ from what an operator is documented to do, by name
 
-   What a library refuses stands here too: with its code, or with 0 where compose refuses for it, because the
-   question alone would kill the process. Lines of one name follow each other. */
-#define NO_F16      "the CPU library has no float16: it moves such values by Cast, Convert and Dequantize alone"
-#define NO_U16      "the CPU library has no 16-bit codes, but in Quantize, Dequantize and Convert"
-#define WOULD_CRASH "its validator would crash on these types: compose does not ask it"
-#define NO_U8       "not in 8 bits on the CPU library"
-#define WRONG_U8    "taken in 8 bits by the CPU library, without an error, and wrong"
+   Refusals of a library are listed too: with its code, or with 0 where compose refuses instead of the library,
+   because the call would end the process. Lines of one name follow each other. */
+#define NO_F16      "the CPU library has no float16, except in Cast, Convert and Dequantize"
+#define NO_U16      "the CPU library has no 16-bit codes, except in Quantize, Dequantize and Convert"
+#define WOULD_CRASH "its validator would crash on these types: compose does not call it"
+#define NO_U8       "the CPU library does not have it in 8 bits"
+#define WRONG_U8    "the CPU library accepts 8 bits without an error and computes wrong values"
 #define RAW_U8      "codes are copied as they are, as if the output had the encoding of the input"
-#define NO_I32      "not in int32 there"
+#define NO_I32      "not supported in int32"
 
 static const ops_known ops_knowns[] = {
 /* ---- libQnnCpu.so ---- */
 { "cpu-no-f16", "Cpu", OPS_REFUSED, 0xC26, "*", "*", "f16", NO_F16 },
 { "cpu-no-u16", "Cpu", OPS_REFUSED, 0xC26, "*", "*", "u16", NO_U16 },
 { "cpu-no-signed", "Cpu", OPS_REFUSED, 0xC26, "*", "*", "s8 s16",
-  "the CPU library computes with no signed codes" },
+  "the CPU library does not compute with signed codes" },
 { "cpu-would-crash", "Cpu", OPS_REFUSED, 0, "Split StridedSlice Argmax Argmin TopK ResizeBilinear ResizeNearestNeighbor", "*",
   "f16 u16 s8 s16", WOULD_CRASH },
 { "cpu-blocks", "Cpu", OPS_REFUSED, 0, "Conv2d", "blocks", "u8 u16",
-  "block-wise weights would crash it: compose does not ask it" },
+  "block-wise weights would crash it: compose does not call it" },
 { "cpu-blocks", "Cpu", OPS_DIFFERS, 0, "FullyConnected", "blocks blocks32", "u8", "" },
 { "cpu-channels", "Cpu", OPS_DIFFERS, 0, "FullyConnected", "s8_axis s4_axis", "u8",
-  "scales per channel are taken and not used: as if there were one" },
-{ "cpu-weights", "Cpu", OPS_REFUSED, 0xC26, "MatMul", "s8 s4 blocks", "u8", "MatMul takes u8 with u8 alone" },
+  "scales per channel are accepted, but one scale is used for all" },
+{ "cpu-weights", "Cpu", OPS_REFUSED, 0xC26, "MatMul", "s8 s4 blocks", "u8", "MatMul accepts u8 with u8 only" },
 { "cpu-needs-bias", "Cpu", OPS_REFUSED, 0x1770, "Conv2d DepthWiseConv2d", "no_bias 1x1_s8_axis", "u8",
   "quantized convolutions need a bias" },
 { "cpu-epsilon", "Cpu", OPS_DIFFERS, 0, "RmsNorm", "large_eps", "f32",
@@ -36,38 +36,38 @@ static const ops_known ops_knowns[] = {
   "Gelu ElementWiseNeuron ElementWiseUnary ElementWiseFloorDiv CumulativeSum Relu", "*", "u8", WRONG_U8 },
 { "cpu-raw-u8", "Cpu", OPS_DIFFERS, 0, "ReduceMax StridedSlice", "encoding", "u8", RAW_U8 },
 { "cpu-count-pads", "Cpu", OPS_DIFFERS, 0, "PoolAvg2d", "count_pads", "u8",
-  "count_pad_for_edges is not looked at in 8 bits" },
+  "count_pad_for_edges is ignored in 8 bits" },
 { "cpu-convert", "Cpu", OPS_DIFFERS, 0, "Convert", "*", "*",
-  "offsets of unsigned codes are taken with the wrong sign" },
+  "offsets of unsigned codes are used with the wrong sign" },
 { "cpu-scatter-add", "Cpu", OPS_DIFFERS, 0, "ScatterNd", "add", "u8",
-  "data and updates are added in codes: 1 off, and so beyond 2 codes here" },
+  "data and updates are added as codes: 1 off, which is more than 2 codes here" },
 { "cpu-scatter", "Cpu", OPS_DIFFERS, 0, "ScatterElements", "*", "f32 u8 i32",
-  "does not scatter along the axis that it is given" },
+  "does not scatter along the given axis" },
 { "cpu-symmetric", "Cpu", OPS_DIFFERS, 0, "Pad", "symmetric", "f32 u8",
   "MIRROR_SYMMETRIC returns zero bytes" },
 { "cpu-softmax-axis", "Cpu", OPS_DIFFERS, 0, "Softmax", "axis1", "u8",
   "in 8 bits an axis other than the last is wrong" },
 { "cpu-no-relu1", "Cpu", OPS_REFUSED, 0xFA5, "Relu1", "*", "*", "unknown to the CPU library" },
 { "cpu-cast-large", "Cpu", OPS_DIFFERS, 0, "Cast", "large_to_i32", "f32",
-  "what is too large for int32 becomes its least number" },
+  "values that are too large for int32 become its least number" },
 { "cpu-rank5", "Cpu", OPS_CRASHED, 0, "ElementWiseAdd", "rank5", "u8 i32",
   "broadcast over axes in the middle aborts the process while it runs" },
-{ "cpu-conv-mixed", "Cpu", OPS_DIFFERS, 0, "Conv2d", "mixed", "u8", "strides, pads, dilation and groups at a time are wrong in 8 bits" },
-{ "cpu-axes", "Cpu", OPS_REFUSED, 0x1770, "L2Norm", "axes", "f32 u8", "wants axis instead of axes" },
-{ "cpu-beta", "Cpu", OPS_REFUSED, 0x2AFB, "LogSoftmax", "beta", "f32", "takes no beta but 1" },
+{ "cpu-conv-mixed", "Cpu", OPS_DIFFERS, 0, "Conv2d", "mixed", "u8", "strides, pads, dilation and groups together are wrong in 8 bits" },
+{ "cpu-axes", "Cpu", OPS_REFUSED, 0x1770, "L2Norm", "axes", "f32 u8", "needs axis instead of axes" },
+{ "cpu-beta", "Cpu", OPS_REFUSED, 0x2AFB, "LogSoftmax", "beta", "f32", "accepts only beta 1" },
 { "cpu-ceil", "Cpu", OPS_REFUSED, 0x1770, "PoolMax2d", "ceil", "f32 u8", "a window over the edge is refused" },
 { "cpu-no-i32", "Cpu", OPS_REFUSED, 0xC26, "ReduceMax ElementWiseUnary", "*", "i32", NO_I32 },
 
 /* ---- both ---- */
 { "softmax-offset", "Cpu Htp", OPS_DIFFERS, 0, "Softmax", "signed_range", "u8",
-  "in 8 bits the offset of the output is taken as 0, whatever it is" },
+  "in 8 bits the offset of the output is always used as 0" },
 
 /* ---- libQnnHtp.so ---- */
-{ "htp-no-beta", "Htp-2.47", OPS_REFUSED, 0x3EA, "RmsNorm", "no_beta", "*", "2.47 wants all three inputs" },
+{ "htp-no-beta", "Htp-2.47", OPS_REFUSED, 0x3EA, "RmsNorm", "no_beta", "*", "2.47 needs all three inputs" },
 { "htp-beta", "Htp", OPS_DIFFERS, 0, "RmsNorm", "gamma_beta", "f32 f16",
-  "beta is taken and not added, in floating point" },
+  "in floating point beta is accepted, but not added" },
 { "htp-rows", "Htp", OPS_DIFFERS, 0, "RmsNorm", "many_rows gamma_beta", "f32 f16 u8",
-  "of 64 rows of 5 values those behind the sixteenth are garbage, but in 16 bits" },
+  "of 64 rows of 5 values those after the sixteenth are garbage, except in 16 bits" },
 { "htp-blocks", "Htp-2.47", OPS_REFUSED, 0x3EA, "MatMul", "blocks", "u8 u16",
   "2.47 has no MatMul with block-wise weights" },
 { "htp-channels", "Htp-2.51", OPS_REFUSED, 0xC26, "Conv2d", "1x1_s8_axis s8_axis s4_axis", "f16",
@@ -76,37 +76,37 @@ static const ops_known ops_knowns[] = {
 { "htp-keep-dims", "Htp", OPS_REFUSED, 0xC26, "FullyConnected", "keep_dims", "*",
   "the result has two dimensions, or is refused" },
 { "htp-last-axis", "Htp", OPS_REFUSED, 0xC26, "Softmax LayerNorm RmsNorm", "axis1 two_axes", "*",
-  "the last axis alone" },
+  "only the last axis" },
 { "htp-no-i32", "Htp", OPS_REFUSED, 0xC26, "ElementWiseNeg ElementWiseSign ElementWiseUnary Argmin NonZero", "*", "i32", NO_I32 },
 { "htp-no-i32", "Htp-2.47", OPS_REFUSED, 0xC26, "ReduceMax", "*", "i32", "" },
-{ "htp-no-b8", "Htp", OPS_REFUSED, 0xC26, "StridedSlice", "*", "b8", "not for bool8 there" },
-{ "htp-unary", "Htp", OPS_REFUSED, 0xC26, "ElementWiseUnary", "asin reciprocal", "*", "not for the HTP library" },
-{ "htp-scatter", "Htp", OPS_REFUSED, 0xC26, "ScatterElements", "add maximum", "f32", "in floating point it only replaces" },
-{ "htp-non-zero", "Htp", OPS_REFUSED, 0xC26, "NonZero", "*", "f32", "not of float32" },
+{ "htp-no-b8", "Htp", OPS_REFUSED, 0xC26, "StridedSlice", "*", "b8", "not supported for bool8" },
+{ "htp-unary", "Htp", OPS_REFUSED, 0xC26, "ElementWiseUnary", "asin reciprocal", "*", "not supported by the HTP library" },
+{ "htp-scatter", "Htp", OPS_REFUSED, 0xC26, "ScatterElements", "add maximum", "f32", "in floating point it replaces only" },
+{ "htp-non-zero", "Htp", OPS_REFUSED, 0xC26, "NonZero", "*", "f32", "not supported for float32" },
 { "htp-no-reduce", "Htp", OPS_REFUSED, 0xC26, "ReduceProd ReduceSumSquare", "*", "*",
   "unknown to the HTP library" },
 { "htp-arg-type", "Htp", OPS_REFUSED, 0xC26, "Argmax", "unsigned", "f32",
-  "of floating point the index is INT_32 alone" },
+  "in floating point the index must be INT_32" },
 { "htp-gather-axis1", "Htp", OPS_DIFFERS, 0, "Gather", "axis1", "f32 f16",
-  "in floating point garbage from the second row before the axis on" },
+  "in floating point garbage from the second row before the axis" },
 { "htp-overflow", "Htp", OPS_DIFFERS, 0, "ElementWiseAdd ElementWiseMultiply", "overflow", "i32",
-  "int32 stops at its ends instead of wrapping around" },
+  "int32 saturates instead of wrapping" },
 { "htp-s8-shift", "Htp", OPS_DIFFERS, 0, "Gather Softmax", "rows last", "s8",
   "results of signed 8-bit codes are 128 off" },
 { "htp-cast-half", "Htp", OPS_DIFFERS, 0, "Cast", "large_to_f16 half_to_even", "f32",
-  "float16 is rounded half away from zero, and what is too large becomes NaN" },
+  "float16 is rounded half away from zero, and values that are too large become NaN" },
 { "htp-cast-bool", "Htp", OPS_DIFFERS, 0, "Cast", "to_b8", "*",
-  "the value itself is stored, 2 or 0 for -1, and not whether it is 0" },
+  "the value is stored, 2, or 0 for -1, instead of 1 for values that are not 0" },
 { "htp-floor-div", "Htp", OPS_DIFFERS, 0, "ElementWiseFloorDiv", "plain", "f32 f16",
-  "broadcast in floating point: wrong behind the first row" },
+  "broadcast in floating point: wrong after the first row" },
 { "htp-softplus", "Htp", OPS_DIFFERS, 0, "ElementWiseNeuron", "softplus", "u16",
-  "an approximation: some 200 codes from the value" },
+  "an approximation: about 200 codes from the value" },
 { "htp-cumulative", "Htp", OPS_DIFFERS, 0, "CumulativeSum", "last", "u16",
-  "every step of the sum is rounded: errors add up" },
+  "every step of the sum is rounded, and errors add up" },
 { "htp-cumulative-f32", "Htp", OPS_REFUSED, 0x3EA, "CumulativeSum", "reverse first", "f32",
-  "in floating point the plain sum along the last axis alone" },
+  "in floating point only the plain sum along the last axis" },
 { "htp-pad-f32", "Htp", OPS_DIFFERS, 0, "Pad", "zero constant", "f32",
-  "columns of the input stand where padding should" },
+  "columns of the input are in the place of padding" },
 { "htp-pad-edge", "Htp", OPS_DIFFERS, 0, "Pad", "edge", "f32 f16",
   "EDGE does not repeat the edge in floating point" }
 };

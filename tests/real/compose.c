@@ -16,7 +16,7 @@ static qnnrt_backend *open_library(const char *name)
     return backend;
 }
 
-/* Numbers in -1 to 1, the same ones everywhere. */
+/* Return numbers from -1 to 1, the same ones everywhere. */
 static float number(uint32_t *seed)
 {
     *seed = *seed * 1664525u + 1013904223u;
@@ -90,7 +90,7 @@ static void add_layer(qnnrt_builder *b, const char *graph, uint32_t rows, const 
     y = qnnrt_builder_tensor(b, &t);
     t = tensor_desc("h", QNNRT_TENSOR_INNER, rows, OUT);
     h = qnnrt_builder_tensor(b, &t);
-    add_node(b, "Relu", h, QNNRT_NO_TENSOR, y);      /* before what feeds it */
+    add_node(b, "Relu", h, QNNRT_NO_TENSOR, y);      /* before its input */
     t = tensor_desc(in, QNNRT_TENSOR_INPUT, rows, IN);
     x = qnnrt_builder_tensor(b, &t);
     t = tensor_desc("w", QNNRT_TENSOR_STATIC, OUT, IN);
@@ -102,7 +102,7 @@ static void add_layer(qnnrt_builder *b, const char *graph, uint32_t rows, const 
     add_node(b, "FullyConnected", x, w, h);
 }
 
-/* Largest error of a pipeline, as a part of the largest value. */
+/* Return the largest error of a pipeline, relative to the largest value. */
 static double error_of(qnnrt *model, const char *name, uint32_t rows)
 {
     float x[MOST * IN], y[MOST * OUT], expected[MOST * OUT];
@@ -141,7 +141,7 @@ static qnnrt *open_file(qnnrt_backend *backend, const char *path)
     return model;
 }
 
-/* Two graphs in a context: built, run, saved, opened, run. */
+/* Two graphs in a context are built, run, saved, opened and run. */
 static void builds(const char *library, double most)
 {
     qnnrt_backend *backend = open_library(library);
@@ -156,7 +156,7 @@ static void builds(const char *library, double most)
     add_layer(b, "four", 4, "x", "y");
     if (qnnrt_builder_finish(b, &built, &err) != QNNRT_OK) printf("%s\n", err.text);
     CHECK(built != NULL);
-    memset(lent, 0, sizeof(lent));                /* the library has its own by now */
+    memset(lent, 0, sizeof(lent));                /* the library has a copy now */
     CHECK_EQ(qnnrt_get_info(built)->contexts->graph_count, 2);
     CHECK(error_of(built, "one", 1) < most);
     CHECK(error_of(built, "four", 4) < most);
@@ -165,7 +165,7 @@ static void builds(const char *library, double most)
     CHECK_EQ(qnnrt_save_memory(built, 0, NULL, 0, &bytes, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_save_memory(built, 0, NULL, 0, &again, &err), QNNRT_OK);
     CHECK_EQ(bytes, again);
-    binary = malloc(bytes + 4096);                /* room to spare, which libraries would fill up */
+    binary = malloc(bytes + 4096);                /* more room than needed, which libraries would fill */
     CHECK_EQ(qnnrt_save_memory(built, 0, binary, bytes + 4096, &again, &err), QNNRT_OK);
     free(binary);
     CHECK_EQ(bytes, again);
@@ -175,7 +175,7 @@ static void builds(const char *library, double most)
     CHECK_EQ(qnnrt_get_info(opened)->contexts->soc_model, qnnrt_get_info(built)->contexts->soc_model);
     CHECK(error_of(opened, "one", 1) < most);
     CHECK(error_of(opened, "four", 4) < most);
-    CHECK(error_of(built, "one", 1) < most);      /* the first is still well */
+    CHECK(error_of(built, "one", 1) < most);      /* the first still works */
     CHECK_EQ(qnnrt_save(opened, 0, path, &err), QNNRT_E_UNSUPPORTED);
     CHECK_EQ(qnnrt_close(opened), QNNRT_OK);
     CHECK_EQ(qnnrt_close(built), QNNRT_OK);
@@ -188,7 +188,7 @@ TEST(the_htp_builds_runs_and_restores)
     TRY(builds("libQnnHtp.so", 5e-3));            /* float32 on a chip is computed in half precision */
 }
 
-/* 2.47 alone has it. */
+/* Only 2.47 has it. */
 static int has_cpu(void)
 {
     char path[1024];
@@ -201,7 +201,7 @@ TEST(the_cpu_builds_runs_and_restores)
     TRY(builds("libQnnCpu.so", 1e-5));
 }
 
-/* What finalizing took, one event of type 300 for each graph. */
+/* Finalizing gives one event of type 300 for each graph. */
 static void finalizing_is_profiled(const char *library, const char *name)
 {
     qnnrt_backend *backend = open_library(library);
@@ -284,7 +284,8 @@ TEST(two_contexts_are_shards)
     CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
 }
 
-/* Shared weights: a smaller file that reads well; the emulator crashes on it, so we refuse. */
+/* Shared weights give a smaller file, whose metadata can be read. The emulator crashes on it, so qnnrt.h
+   refuses it. */
 TEST(shared_weights_are_smaller_and_not_loaded_here)
 {
     static float large[512 * 512];
@@ -332,7 +333,7 @@ TEST(shared_weights_are_smaller_and_not_loaded_here)
         CHECK_EQ(qnnrt_close(built), QNNRT_OK);
     }
     CHECK(bytes[1] < bytes[0] * 3 / 4);
-    model = open_file(NULL, path[1]);             /* its metadata reads well */
+    model = open_file(NULL, path[1]);             /* its metadata can be read */
     CHECK(model != NULL);
     CHECK_EQ(qnnrt_get_info(model)->contexts->graph_count, 2);
     CHECK(qnnrt_get_info(model)->contexts->graphs[0].shared_weights_bytes > 0);
@@ -500,7 +501,7 @@ TEST(supports_tells_what_the_library_says)
     if (!real_exists(real_library(path, "libQnnCpu.so"))) return;
     CHECK_EQ(asks("libQnnCpu.so", "MatMul", QNNRT_DTYPE_F32), QNNRT_OK);
     CHECK_EQ(asks("libQnnCpu.so", "MatMul", QNNRT_DTYPE_F16), QNNRT_E_UNSUPPORTED);
-    CHECK_EQ(asks("libQnnCpu.so", "Argmax", QNNRT_DTYPE_F16), QNNRT_E_UNSUPPORTED);      /* crashes when asked */
+    CHECK_EQ(asks("libQnnCpu.so", "Argmax", QNNRT_DTYPE_F16), QNNRT_E_UNSUPPORTED);      /* crashes when called */
 }
 
 /* tests/fake/op_package.c, which is made for the CPU library: y = 3 x + 1. */
@@ -577,7 +578,7 @@ TEST(an_op_package_that_is_not_there_is_named)
 
 /* ---- containers ---------------------------------------------------------------------------------------------- */
 
-/* Fill all inputs with one sequence of bytes that is in range for each type, run, and hash the outputs. */
+/* Fill all inputs with one sequence of bytes that is valid for each type, run, and hash the outputs. */
 static uint64_t outputs_of(qnnrt *model, const char *name)
 {
     const qnnrt_pipeline_info *info;
@@ -629,7 +630,7 @@ TEST(containers_of_the_language_model_compose)
         graph.optimization_level = 3;
         qnnrt_builder_dlc(b, real_join(path, test_arg(1), files[i]), &graph);
     }
-    if (release < 2049) {                         /* its RmsNorm wants a beta, which these graphs have not */
+    if (release < 2049) {                         /* its RmsNorm needs a beta, which these graphs do not have */
         CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_E_BACKEND);
         CHECK_STR(err.text, "cannot finalize graph \"prompt_ar32_cl128_1_of_1\"");
         CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);

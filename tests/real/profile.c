@@ -2,9 +2,9 @@
 
        real_profile RELEASE_FOLDER DATA_FOLDER [part of a test's name]
 
-   Which events there are, how they are named and of which nodes they are; that outputs are the same with
-   and without; what libQnnSystem.so writes for the vendor's viewer; and what the answers to the power
-   presets are. libQnnCpu.so is that of RELEASE_FOLDER, or of 2.47 beside it.                        */
+   Checked are the events, their names and nodes; that outputs are the same with and without profiling;
+   the log that libQnnSystem.so writes for the vendor's viewer; and the answers to the power presets.
+   libQnnCpu.so is that of RELEASE_FOLDER, or of 2.47 beside it. */
 #define QNNRT_PROFILE_LOG
 #include "real.h"
 #include "../bench/qnn_raw.h"
@@ -45,7 +45,7 @@ static void show(const char *what, const qnnrt_profile_event *events, size_t cou
                events[i].node);
 }
 
-/* The first event of this type and step, NULL when there is none. */
+/* Find the first event of this type and step, or return NULL. */
 static const qnnrt_profile_event *find(const qnnrt_profile_event *events, size_t count,
                                        uint32_t type, size_t step)
 {
@@ -64,7 +64,7 @@ static const qnnrt_profile_event *find_node(const qnnrt_profile_event *events, s
     return NULL;
 }
 
-/* What holds for all of them. */
+/* Check what is true for all events. */
 static void check_events(const qnnrt_profile_event *events, size_t count, size_t steps)
 {
     size_t i;
@@ -184,7 +184,7 @@ TEST(htp_log_for_the_viewer)
     printf("  %u bytes, then %u\n", (unsigned)bytes, (unsigned)longer);
     free(again);
     CHECK(longer > bytes + 500);
-    /* The library answers success here, too: what was not written is our finding. */
+    /* The library returns success here, too: qnnrt.h notices that the file was not written. */
     CHECK_EQ(qnnrt_run_profile_log(run, real_join(below, path, "below_a_file.log")), QNNRT_E_IO);
     CHECK_STR(qnnrt_run_error(run)->text, "was not written");
     CHECK_EQ(qnnrt_run_profile_log(run, test_tmpdir()), QNNRT_E_IO);
@@ -257,7 +257,7 @@ static const raw_slot *cpu_slots(const char *path)
 
 #define CPU(index, type) ((type)slots[index])
 
-/* A context binary of libQnnCpu.so: x, a Relu "first", a Relu "_second", y. */
+/* Make a context binary of libQnnCpu.so: x, a Relu "first", a Relu "_second", y. */
 static void cpu_binary(const char *path, void **data, uint64_t *written)
 {
     static const uint32_t dims[2] = { 1, 4 };

@@ -40,7 +40,7 @@ static inline int real_no_device(void)
     return value != NULL && strcmp(value, "1") == 0;
 }
 
-/* Paths. Each call has its own buffer, as large as the caller says it is: 1024 bytes. */
+/* Paths. Each call writes to a buffer of the caller, of 1024 bytes. */
 static inline const char *real_join(char *path, const char *folder, const char *name)
 {
     snprintf(path, 1024, "%.700s/%.300s", folder, name);
@@ -52,7 +52,8 @@ static inline const char *real_library(char *path, const char *name)
     return real_join(path, test_arg(0), name);
 }
 
-/* The library of another release, which lies beside: build/qnn/<release>/onnxruntime_qnn/<name>. */
+/* Write the path of the library of another release beside this one:
+   build/qnn/<release>/onnxruntime_qnn/<name>. */
 static inline const char *real_sibling(char *path, const char *release, const char *name)
 {
     char folder[1024];
@@ -72,7 +73,7 @@ static inline const char *real_sibling(char *path, const char *release, const ch
 
 static inline int real_exists(const char *path) { return access(path, R_OK) == 0; }
 
-/* "v2.51.0.260929181845" -> 2051; 0 when it is no release. */
+/* Return 2051 for "v2.51.0.260929181845", 0 when the text is not a release. */
 static inline int real_release(const char *build_id)
 {
     unsigned major = 0, minor = 0;
@@ -85,7 +86,7 @@ static inline int real_compare(const void *a, const void *b)
     return strcmp((const char *)a, (const char *)b);
 }
 
-/* Names in a folder that end in `end`, as paths, in the order of strcmp. */
+/* List the names in a folder that end in `end`, as paths, in the order of strcmp. */
 static inline void real_scan(real_list *list, const char *folder, const char *end)
 {
     struct dirent *entry;
@@ -101,7 +102,7 @@ static inline void real_scan(real_list *list, const char *folder, const char *en
     qsort(list->path[first], (size_t)(list->count - first), sizeof list->path[0], real_compare);
 }
 
-/* Every folder below DATA_FOLDER/<part> that has a forward_0.bin. */
+/* List every folder below DATA_FOLDER/<part> that has a forward_0.bin. */
 static inline void real_folders(real_list *list, const char *part)
 {
     real_list *outer = (real_list *)calloc(2, sizeof *outer), *inner = outer + 1;
@@ -127,7 +128,7 @@ static inline void real_folders(real_list *list, const char *part)
     free(outer);
 }
 
-/* "ctx/qairt2.51/mlp_u8" of a path below DATA_FOLDER. */
+/* Return the part of a path below DATA_FOLDER: "ctx/qairt2.51/mlp_u8". */
 static inline const char *real_short(const char *path)
 {
     size_t size = strlen(test_arg(1));
@@ -138,8 +139,8 @@ static inline const char *real_short(const char *path)
 
 static struct {
     long allocations, alive;     /* of our allocator hook                                */
-    int  errors;                 /* lines of the vendor's at level "error"               */
-    int  newer;                  /* of these, the vendor's own refusal of a newer binary */
+    int  errors;                 /* lines of the vendor at level "error" */
+    int  newer;                  /* of these, refusals of a newer binary by the vendor */
     int  print;
     char first[512];
 } real_seen;
@@ -159,7 +160,7 @@ static inline void real_free(void *user, void *data)
     free(data);
 }
 
-/* The vendor may log on its own threads; what is counted here comes on the caller's. */
+/* The vendor may log on its own threads; the lines counted here come on the caller's. */
 static inline void real_log(void *user, qnnrt_log_level level, const char *room, uint64_t code, const char *text)
 {
     (void)user;
@@ -170,7 +171,8 @@ static inline void real_log(void *user, qnnrt_log_level level, const char *room,
     if (strstr(text, "newer context binary") != NULL) real_seen.newer++;
 }
 
-/* The genuine HTP library of RELEASE_FOLDER, and our hooks. The path must outlive the description. */
+/* Describe the genuine HTP library of RELEASE_FOLDER, with our hooks. The path must outlive the
+   description. */
 static inline void real_desc(qnnrt_desc *desc, char *path)
 {
     memset(desc, 0, sizeof *desc);
@@ -199,7 +201,7 @@ enum { REAL_CRASH = 256, REAL_HANG = 512, REAL_OURS = 70 };
 #if defined(__x86_64__)
 extern char __executable_start, etext;
 
-/* A crash inside this program's own code is ours, one in a library is not. */
+/* A crash inside this program's own code is ours; a crash in a library is not. */
 static inline void real_crashed(int number, siginfo_t *info, void *context)
 {
     uintptr_t at;
@@ -212,8 +214,8 @@ static inline void real_crashed(int number, siginfo_t *info, void *context)
 }
 #endif
 
-/* Run body(data) in a child: its exit status, or REAL_CRASH + signal, or REAL_HANG. REAL_OURS is a
-   crash within our own code. What the child and its libraries print goes to `log`, if given. */
+/* Run body(data) in a child. Return its exit status, or REAL_CRASH + signal, or REAL_HANG; REAL_OURS is a
+   crash within our own code. Output of the child and its libraries goes to `log`, if given. */
 static inline int real_fork(int (*body)(void *data), void *data, unsigned seconds, const char *log)
 {
     pid_t child;
@@ -244,7 +246,7 @@ static inline int real_fork(int (*body)(void *data), void *data, unsigned second
     return WTERMSIG(status) == SIGALRM ? REAL_HANG : REAL_CRASH + WTERMSIG(status);
 }
 
-/* Release of the library in RELEASE_FOLDER, by opening it in a child; 0 when it does not open. */
+/* Return the release of the library in RELEASE_FOLDER by opening it in a child, 0 when it does not open. */
 static inline int real_release_child(void *data)
 {
     qnnrt_backend_desc desc;

@@ -3,13 +3,13 @@
 
        real_ref_trace RELEASE_FOLDER DATA_FOLDER [part of a test's name]
 
-   Two pieces of work through qnnrt.h: build and save; then open, prepare, execute, close. A third
-   one through the tables, with what qnnrt.h cannot ask of a recorder: profiles, and a graph that is
-   executed where it was built. Calls, their order, the contexts they are about, and the names of
-   graphs, tensors and nodes must be equal, but for what the table says.
-   Each runs in a child of its own: both libraries write when their process ends in order.
+   Two parts of the work use qnnrt.h: build and save; then open, prepare, execute, close. A third
+   part uses the tables for what qnnrt.h cannot do on a recorder: profiles, and a graph that is
+   executed where it was built. Calls, their order, their contexts, and the names of graphs, tensors
+   and nodes must be equal, except for the rows of the table. Each part runs in its own child,
+   because both libraries write their record when their process exits.
 
-   A file is refused by libraries that it was not made for before its bytes are trusted. */
+   Libraries refuse a file of another backend before they trust its bytes. */
 #define QNNRT_COMPOSE
 #include "real.h"
 #include "ref.h"
@@ -19,7 +19,7 @@
 typedef enum work_part { BUILD, OPEN, TABLES, PARTS } work_part;
 enum { IN_BUILD = 1 << BUILD, IN_OPEN = 1 << OPEN, IN_ALL = (1 << PARTS) - 1 };
 
-/* Calls that are not compared: the parts of the work in which each library has them, and why. */
+/* Calls that are not compared: the parts of the work in which each library makes them, and the reason. */
 static const struct { const char *call; int ref, saver; const char *why; } differences[] = {
     { "logCreate", IN_BUILD | IN_OPEN, IN_ALL, "the Saver frames every recording with it" },
     { "logFree",   IN_BUILD | IN_OPEN, IN_ALL, "the same" },
@@ -60,7 +60,7 @@ static q_tensor tensor(const char *name, uint32_t type, void *data, size_t bytes
     return t;
 }
 
-/* 0, or the number of the call that failed; the Saver answers DUMMY to what it cannot do. */
+/* 0, or the number of the call that failed. The Saver returns DUMMY for what it cannot do. */
 static int by_tables(const ref_api *q)
 {
     enum { DUMMY = 0x1356 };
@@ -141,7 +141,7 @@ static int work_child(void *data)
     const work *w = (const work *)data;
     static life l;
     if (chdir(w->folder) != 0) return 1;
-    setenv("QNNREF_FAULTS", "core=2.23", 1);     /* files that every release takes */
+    setenv("QNNREF_FAULTS", "core=2.23", 1);     /* files that every release accepts */
     setenv("QNNREF_LEDGER", "strict", 1);
     if (!w->on_saver) setenv("QNNREF_TRACE", "trace.txt", 1);
     if (w->part == TABLES) return tables_child(w->on_saver ? w->saver : w->ref_library);
@@ -152,7 +152,7 @@ static int work_child(void *data)
     if (w->part == OPEN) life_open(&l);
     else life_make(&l);
     printf("%s: %s\n", l.stage, l.stage[0] != '\0' ? l.err.text : "");
-    /* The Saver computes nothing, and makes no binaries. */
+    /* The Saver does not compute and makes no binaries. */
     if (strcmp(l.stage, w->on_saver && w->part == BUILD ? "save" : "") != 0 || (l.wrong && !w->on_saver))
         return 2;
     if (l.closed != QNNRT_OK) return 3;
@@ -174,7 +174,7 @@ static void add_call(calls *c, const char *name, int length, const char *context
              about[0] != '\0' ? " " : "", about);
 }
 
-/* Text between `from` and `until`, after `before`. */
+/* Copy the text between `from` and `until`, after `before`. */
 static const char *cut(char out[80], const char *text, const char *before, char until)
 {
     const char *at = strstr(text, before);
@@ -243,7 +243,7 @@ static void read_recording(char *text, calls *c)
     }
 }
 
-/* Do the work on one of the two, and read what was written about it. */
+/* Do the work on one of the two libraries, and read its record. */
 static void run_one(work *w, calls *c)
 {
     char path[PATH_MAX + 64], *text;
@@ -295,7 +295,7 @@ static void compare(work_part part, int least)
             CHECK(0);
         }
     CHECK(ours.count >= least);
-    /* A row of the table that is no difference any more should go. */
+    /* Fail for a row of the table that is not a difference any more. */
     for (int i = 0; i < DIFFERENCES; ++i) {
         CHECK_EQ(ours.seen[i] > 0, differences[i].ref >> part & 1);
         CHECK_EQ(genuine.seen[i] > 0, differences[i].saver >> part & 1);
@@ -306,7 +306,7 @@ TEST(building_and_saving_makes_the_same_calls) { compare(BUILD, 50); }
 TEST(opening_and_executing_makes_the_same_calls) { compare(OPEN, 18); }
 TEST(profiles_and_executing_what_was_built_make_the_same_calls) { compare(TABLES, 21); }
 
-/* One file, a backend, and what gives the metadata. */
+/* Open one file on a backend, with this source of metadata. */
 typedef struct mixed {
     char        file[PATH_MAX], backend[PATH_MAX + 32], system[PATH_MAX + 32];
     qnnrt_error err;

@@ -2,10 +2,10 @@
 
        real_saver RELEASE_FOLDER DATA_FOLDER [part of a test's name]
 
-   The recorder is a backend like the others: it writes every call as a line of C into
-   saver_output/saver_output.c below the current folder, and answers success. It runs in a child of
-   its own, since that folder is the child's. Executes write nothing. It frames every recording with
-   logCreate and logFree, whether they were called or not: these two prove nothing here.      */
+   The recorder is a backend that writes every call as a line of C to saver_output/saver_output.c
+   below the current folder, and returns success. It runs in a child with a folder of its own.
+   Executes write nothing. Every record begins with logCreate and ends with logFree, even when they
+   were not called, so these two calls are not checked here. */
 #include "real.h"
 #include <limits.h>
 
@@ -37,7 +37,7 @@ static int saver_child(void *data)
     exit(0);           /* the recorder closes its files when the process ends in order */
 }
 
-/* Names of the calls in saver_output.c, each behind "interface.", with a blank between them. */
+/* Read the names of the calls in saver_output.c, each after "interface.", with a blank between them. */
 static void calls_of(const char *folder, char *calls, size_t size)
 {
     char path[PATH_MAX + 64], *text, *at;
@@ -92,7 +92,7 @@ TEST(one_context)
                         " graphExecute contextFree deviceFree backendFree") == 0);
 }
 
-/* Opened in a child as well: the recorder writes from the first call on. */
+/* Open in a child as well: the recorder writes from the first call on. */
 static int release_child(void *data)
 {
     const saver_case *c = (const saver_case *)data;
@@ -115,7 +115,7 @@ static int saver_release(void)
     return 2000 + real_fork(release_child, &c, 60, NULL);
 }
 
-/* Three shards: created in order, executed in order, freed in reverse. */
+/* Three shards are created in order, executed in order and freed in reverse. */
 TEST(three_contexts)
 {
     char calls[4096], *at;

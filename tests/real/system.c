@@ -2,9 +2,9 @@
 
        real_system RELEASE_FOLDER DATA_FOLDER [part of a test's name]
 
-   The whole table, every field of contexts, graphs and tensors, as one text. It must equal
-   tests/golden/table.txt, so that all releases and the aarch64 library agree with each other.
-   QNNRT_TABLE=FILE writes the text there, for looking at it and for renewing the golden one.   */
+   The whole table, with every field of contexts, graphs and tensors, is written as one text. It must
+   equal tests/golden/table.txt, so all releases and the aarch64 library agree with each other.
+   QNNRT_TABLE=FILE also writes the text to FILE, to read it or to update the golden file. */
 #include "real.h"
 #include <stdarg.h>
 
@@ -88,7 +88,7 @@ static void put_model(const qnnrt *model)
     }
 }
 
-/* The first line in which two texts differ. */
+/* Print the first line in which two texts differ. */
 static void show_difference(const char *got, const char *want)
 {
     int line = 1;
@@ -146,7 +146,7 @@ TEST(table)
     free(text);
 }
 
-/* Read and mapped, the metadata is the same; a model opened for inspection cannot run. */
+/* Metadata is the same for files that are read and mapped. A model opened for inspection cannot run. */
 TEST(inspect_only)
 {
     char folder[1024], path[1024];
