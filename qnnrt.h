@@ -288,7 +288,7 @@ extern "C" {
 
 /* ------------------------------------------------------------------------ results and errors -- */
 
-/* X(name, value, meaning): one list for the enum and for qnnrt_result_name(). */
+/* X(name, value, meaning): one list for the enum, qnnrt_result_name() and qnnrt_result_text(). */
 #define QNNRT_RESULTS(X) \
     X(OK,             0, "success") \
     X(E_ARG,         -1, "a wrong argument") \
@@ -296,7 +296,7 @@ extern "C" {
     X(E_IO,          -3, "a file or folder cannot be read") \
     X(E_FORMAT,      -4, "not a context binary, or a damaged one") \
     X(E_LIBRARY,     -5, "a vendor library cannot be opened or is not one") \
-    X(E_VERSION,     -6, "releases that do not go together") \
+    X(E_VERSION,     -6, "releases that do not fit together") \
     X(E_NOT_FOUND,   -7, "no such file, graph, tensor or slot") \
     X(E_MISMATCH,    -8, "sizes, types or encodings that do not fit") \
     X(E_UNSUPPORTED, -9, "valid, but this version or this machine cannot run it") \
@@ -312,46 +312,47 @@ typedef enum qnnrt_result {
     QNNRT_RESULT_FORCE_INT = 0x7FFFFFFF
 } qnnrt_result;
 
-/* Every call that takes one begins by setting it to QNNRT_OK, an empty text and an empty hint. */
+/* What failed, and what to do. Every call that takes one first sets it to QNNRT_OK, an empty text
+   and an empty hint. */
 typedef struct qnnrt_error {
     qnnrt_result code;
-    uint64_t     vendor_code;   /* full answer of the vendor call, 0: none; its low 16 bits count */
-    char         text[2048];    /* UTF-8, never empty after a failure; of control
-                                   characters only newlines */
+    uint64_t     vendor_code;   /* what the vendor call returned, 0: no such call; the low 16 bits
+                                   are the code */
+    char         text[2048];    /* UTF-8, never empty after a failure; newlines are the only control
+                                   characters in it */
     char         hint[512];     /* what to do: one sentence on one line, UTF-8; may be empty */
 } qnnrt_error;
 
-/* "QNNRT_E_IO" and "a file or folder cannot be read" for a result; "unknown" for any other
+/* Return "QNNRT_E_IO", or "a file or folder cannot be read", for a result; "unknown" for any other
    number. */
 QNNRT_API const char *qnnrt_result_name(qnnrt_result result);
 QNNRT_API const char *qnnrt_result_text(qnnrt_result result);
 
-/* "QNN_CONTEXT_ERROR_INVALID_ARGUMENT" for a vendor code (the low 16 bits count), "QNN_SUCCESS" for
-   0, or NULL when unknown or built with QNNRT_NO_ERROR_TEXT. */
+/* Return "QNN_CONTEXT_ERROR_INVALID_ARGUMENT" for a vendor code (the low 16 bits count),
+   "QNN_SUCCESS" for 0, or NULL if it is unknown or QNNRT_NO_ERROR_TEXT is defined. */
 QNNRT_API const char *qnnrt_vendor_code_name(uint64_t vendor_code);
 
-/* What is known about an answer of the vendor's libraries, or about a line that they log. All of it
-   is constant. */
+/* What is known about a code that the vendor's libraries return, or about a line that they log. All
+   of it is constant. */
 typedef struct qnnrt_explanation {
-    uint32_t    code;        /* low 16 bits of the answer; whole for FastRPC's, such as 0x80000406.
-                                Of a line: the answer that it comes with, or 0 */
-    const char *symbol;      /* "QNN_CONTEXT_ERROR_INVALID_ARGUMENT", "" when there is none */
-    const char *text;        /* the pieces of a line that lead here, with " ... " between them;
-                                NULL: the entry of a code */
+    uint32_t    code;        /* its low 16 bits; all 32 for FastRPC, such as 0x80000406. Of a line:
+                                the code that comes with it, or 0 */
+    const char *symbol;      /* "QNN_CONTEXT_ERROR_INVALID_ARGUMENT", or "" */
+    const char *text;        /* the pieces of a line that are recognized, joined by " ... "; NULL:
+                                this is the entry of a code */
     const char *meaning;     /* one sentence */
-    const char *causes[4];   /* most likely first, three at most, and a NULL behind the last; none:
-                                nothing more is known */
-    const char *fix;
+    const char *causes[4];   /* at most three, the most likely first, then NULL */
+    const char *fix;         /* what to do: one imperative sentence */
 } qnnrt_explanation;
 
-/* What a vendor code, or a text that has to do with one, means; NULL when it is not known or built
-   with QNNRT_NO_ERROR_TEXT.
+/* Return what is known about a vendor code, or about a text; NULL if nothing is known or
+   QNNRT_NO_ERROR_TEXT is defined.
 
-   text    a decimal or hexadecimal code ("5000", "0x1388"), a symbol, or what was logged, pasted
-           as it is: of several lines the first that is known counts. Case does not matter
+   text    a decimal or hexadecimal code ("5000", "0x1388"), a symbol, or lines of a log, pasted as
+           they are: the first known line counts. Upper and lower case are equal
 
-   qnnrt_explanation_get() gives all entries, those of codes first and ascending, then those of
-   lines; NULL behind the last. */
+   qnnrt_explanation_get() returns all entries: those of codes in ascending order, then those of
+   lines, then NULL. */
 QNNRT_API const qnnrt_explanation *qnnrt_explain_code(uint64_t vendor_code);
 QNNRT_API const qnnrt_explanation *qnnrt_explain(const char *text);
 QNNRT_API const qnnrt_explanation *qnnrt_explanation_get(size_t index);
@@ -359,20 +360,18 @@ QNNRT_API const qnnrt_explanation *qnnrt_explanation_get(size_t index);
 /* Return the version of the implementation that is linked, "0.2.0". */
 QNNRT_API const char *qnnrt_version(void);
 
-/* Return the length of the UTF-8 character at text, which ends with a NUL; 0 when it is not valid.
-   *shown (may be NULL) is 0 for what is not valid, and for characters that steer a terminal, turn or
-   break lines or are not seen: do not print them as they are. */
+/* Return the number of bytes of the UTF-8 character at text, a string; 0 if it is not valid.
+   *shown (may be NULL) receives 0 for what is not valid, and for characters that control a terminal,
+   change the direction of text, break lines or are invisible: do not print these as they are. */
 QNNRT_API size_t qnnrt_utf8_length(const char *text, int *shown);
 
-/* Read the beginning of a regular file, or all of it, without ever waiting: a folder, a FIFO, a
-   device or a socket is refused and not opened. What reads settings or tokens beside a model uses
-   it too.
+/* Read the beginning of a regular file, or all of it. The call never waits: a folder, a FIFO, a
+   device or a socket is refused and not opened. Use it for settings or tokens beside a model.
 
-   data     receives the first `room` bytes, or all when the file has fewer; may be NULL when room
-            is 0
+   data     receives the first `room` bytes, or all if the file has fewer; may be NULL if room is 0
    bytes    receives the size of the file, which may be more than room; 0 on failure
 
-   To read a whole file: ask for its size with room 0, compare it with a limit, allocate, read, and
+   To read a whole file: get its size with room 0, compare it with a limit, allocate, read, and
    compare *bytes with the size again.
    Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (nothing has this path); QNNRT_E_IO (text says why);
             QNNRT_E_ARG */
@@ -381,8 +380,8 @@ QNNRT_API qnnrt_result qnnrt_file_read(const char *path, void *data, size_t room
 
 /* ------------------------------------------------------------------------------------- hooks -- */
 
-typedef enum qnnrt_log_level {     /* the vendor's own numbers */
-    QNNRT_LOG_DEFAULT = 0,         /* means QNNRT_LOG_WARN     */
+typedef enum qnnrt_log_level {     /* the vendor's numbers */
+    QNNRT_LOG_DEFAULT = 0,         /* means QNNRT_LOG_WARN */
     QNNRT_LOG_ERROR   = 1,
     QNNRT_LOG_WARN    = 2,
     QNNRT_LOG_INFO    = 3,
@@ -392,18 +391,17 @@ typedef enum qnnrt_log_level {     /* the vendor's own numbers */
 
 /* Functions of the host. They belong to a backend, and everything opened on it uses them.
 
-   alloc, free   both or none. alloc returns at least 16-byte aligned memory or NULL; free gets what
-                 alloc returned, never NULL. Called on the threads of the caller only.
-   log           callable from any thread, the vendor's included; must copy what it keeps. part is
-                 "vendor" or a room of this file; text is one line without a newline; vendor_code is
-                 0 when there is none. Our own lines come at every level, the vendor's up to
-                 log_level. A line may arrive while the backend is being closed, but not later.
+   alloc, free   both or none. alloc returns memory aligned to 16 bytes or more, or NULL; free gets
+                 what alloc returned, never NULL. They are called on the caller's threads only.
+   log           may be called from any thread, the vendor's included; must copy what it keeps. part
+                 is "vendor" or a room of this file; text is one line without a newline; vendor_code
+                 may be 0. Lines of qnnrt come at every level, the vendor's up to log_level. A line may arrive while the backend is being closed, but not later.
 
-   lock, unlock  both or none. Held around every call into the vendor libraries but their loading; a
-                 plain mutex will do. The other hooks may be called with it held and must not take
-                 it.
+   lock, unlock  both or none. The lock is held during every call of a vendor library, except while
+                 the library is loaded; a plain mutex is enough. Other hooks may be called while it
+                 is held, and must not take it.
 
-   No hook may call qnnrt, throw or longjmp: what it interrupts would leak, or stay locked. */
+   A hook must not call qnnrt, throw or longjmp: the interrupted call would leak, or keep the lock. */
 typedef struct qnnrt_hooks {
     void *(*alloc)(void *user, size_t bytes);             /* default: malloc */
     void  (*free)(void *user, void *data);                /* default: free   */
@@ -416,7 +414,7 @@ typedef struct qnnrt_hooks {
     void   *lock_user;
 } qnnrt_hooks;
 
-/* Refusal comes before trouble: what is over a limit answers QNNRT_E_LIMIT. */
+/* A call that meets more than one of these returns QNNRT_E_LIMIT. */
 typedef struct qnnrt_limits {
     uint64_t file_bytes;    /* one context binary or container (default 0: 64 GiB) */
     uint64_t arena_bytes;   /* memory of one plan (default 0: 4 GiB) */
@@ -430,8 +428,8 @@ typedef struct qnnrt_limits {
 
 /* ----------------------------------------------------------------------- facts about a model -- */
 
-/* Element types, by the vendor's own numbers: high byte = class, low byte = bits as decimal digits
-   (but BF16). */
+/* Element types, by the vendor's numbers: the high byte is the class, the low byte the bits as decimal
+   digits (except in BF16). */
 typedef enum qnnrt_dtype {
     QNNRT_DTYPE_I2  = 0x0002, QNNRT_DTYPE_I4  = 0x0004, QNNRT_DTYPE_I8  = 0x0008,
     QNNRT_DTYPE_I16 = 0x0016, QNNRT_DTYPE_I32 = 0x0032, QNNRT_DTYPE_I64 = 0x0064,
@@ -451,17 +449,17 @@ typedef enum qnnrt_encoding {
     QNNRT_ENCODING_NONE = 0,
     QNNRT_ENCODING_PER_TENSOR,     /* one scale and offset                       */
     QNNRT_ENCODING_PER_AXIS,       /* one scale and offset per index of an axis  */
-    QNNRT_ENCODING_OTHER           /* runs, but has no float access: see vendor_encoding */
+    QNNRT_ENCODING_OTHER           /* runs, but without float access: see vendor_encoding */
 } qnnrt_encoding;
 
 /* How codes become real numbers: real = (code + offset) * scale. */
 typedef struct qnnrt_quant {
     qnnrt_encoding encoding;
-    uint32_t       bitwidth;          /* bits of the storage in use, 0: all. One code per element,
-                                         not packed */
+    uint32_t       bitwidth;          /* bits of the storage that are used, 0: all. Each element has
+                                         its own bytes: codes are not packed */
     float          scale;             /* PER_TENSOR */
     int32_t        offset;            /* PER_TENSOR */
-    int32_t        axis;              /* PER_AXIS: the dimension that scales and offsets run over */
+    int32_t        axis;              /* PER_AXIS: the dimension that the scales belong to */
     uint32_t       count;             /* PER_AXIS: dims[axis] */
     const float   *scales;            /* [count] */
     const int32_t *offsets;           /* [count], or NULL: all 0 */
@@ -470,17 +468,17 @@ typedef struct qnnrt_quant {
 
 typedef struct qnnrt_tensor_info {
     const char    *name;
-    uint32_t       id;              /* what the vendor matches by */
+    uint32_t       id;              /* by which the vendor finds the tensor */
     qnnrt_dtype    dtype;
     uint32_t       rank;            /* 0: a scalar */
     const uint32_t *dims;           /* [rank], row-major */
     uint64_t       count;           /* elements */
-    uint64_t       bytes;           /* elements as stored; types under 8 bits are packed */
+    uint64_t       bytes;           /* of all elements as stored; types below 8 bits are packed */
     qnnrt_quant    quant;
     uint32_t       vendor_type;     /* Qnn_TensorType_t */
     uint32_t       vendor_format;   /* Qnn_TensorDataFormat_t, 0: plain */
-    uint32_t       vendor_version;  /* 1 or 2: struct version in which the metadata came */
-    const uint8_t *dynamic_dims;    /* [rank] non-zero: may change per call; NULL when none may */
+    uint32_t       vendor_version;  /* 1 or 2: version of the struct that the metadata has */
+    const uint8_t *dynamic_dims;    /* [rank] not 0: may change per call; NULL: no dimension may */
     int            optional;        /* an optional input or output */
     int            updateable;      /* may be replaced after compilation (LoRA) */
 } qnnrt_tensor_info;
@@ -490,7 +488,7 @@ typedef struct qnnrt_graph_info {
     size_t                   input_count, output_count, updateable_count;
     const qnnrt_tensor_info *inputs, *outputs, *updateables;
     const char              *unsupported;          /* why qnnrt_prepare() will refuse it, or NULL */
-    uint64_t                 spill_fill_bytes;     /* from here: HTP, 0 when not in the file */
+    uint64_t                 spill_fill_bytes;     /* this and all below: HTP; 0: not in the file */
     uint64_t                 vtcm_bytes;
     uint64_t                 shared_weights_bytes; /* not 0: its weights are shared with other
                                                       graphs */
@@ -505,14 +503,14 @@ typedef struct qnnrt_graph_info {
 typedef struct qnnrt_version_info { uint32_t major, minor, patch; } qnnrt_version_info;
 
 typedef struct qnnrt_context_info {
-    const char             *file;          /* name within the folder, or as given; of JSON alone: its
-                                              name */
-    const char             *json_file;     /* NULL: without JSON */
-    int                     from_system;   /* 1: libQnnSystem.so gave the facts below */
-    int                     from_json;     /* 1: the JSON gave them, or said the same */
-    uint64_t                file_bytes;    /* 0: JSON alone */
-    const char             *build_id;      /* of the SDK that made it, "v2.51.0.260929181845"; may
-                                              be "" */
+    const char             *file;          /* name in the folder, or as given; the JSON's name if
+                                              there is no binary */
+    const char             *json_file;     /* NULL: no JSON */
+    int                     from_system;   /* 1: the facts below come from libQnnSystem.so */
+    int                     from_json;     /* 1: they come from the JSON, or equal it */
+    uint64_t                file_bytes;    /* 0: there is no binary */
+    const char             *build_id;      /* of the SDK that made it, "v2.51.0.260929181845", or
+                                              "" */
     uint32_t                backend_id;    /* 3 CPU, 4 GPU, 6 HTP, 5391686 Ref */
     qnnrt_version_info      core_api, backend_api, blob_version;
     uint64_t                blob_bytes;
@@ -522,14 +520,15 @@ typedef struct qnnrt_context_info {
     size_t                  graph_count;
     const qnnrt_graph_info *graphs;
     uint32_t                context_tensor_count;
-    uint64_t                metadata_ns, create_ns;   /* time that reading and creating took */
+    uint64_t                metadata_ns, create_ns;   /* time of reading and of creating */
     const qnnrt_error      *failure;       /* NULL, or with desc.keep_going why it did not load */
-    uint64_t                fingerprint;   /* of the binary: its size and 64 pieces of it, so other
-                                              weights in an equal graph show. No protection. 0: JSON
-                                              alone, or built here */
+    uint64_t                fingerprint;   /* of the binary, from its size and 64 pieces: other
+                                              weights in an equal graph give another one. It protects
+                                              against mistakes, not against attacks. 0: there is no
+                                              binary, or the context was built here */
 } qnnrt_context_info;
 
-/* "ufixed16", "float32", ...; "unknown" for other numbers. */
+/* Return "ufixed16", "float32", ...; "unknown" for other numbers. */
 QNNRT_API const char *qnnrt_dtype_name(qnnrt_dtype dtype);
 
 typedef enum qnnrt_vendor_enum {
@@ -539,8 +538,8 @@ typedef enum qnnrt_vendor_enum {
     QNNRT_VENDOR_ENCODING          /* of qnnrt_quant.vendor_encoding         */
 } qnnrt_vendor_enum;
 
-/* The vendor's name for a number, without what all of its enum begin with: "FLOAT_32", "APP_READ",
-   "FLAT_BUFFER", "SCALE_OFFSET". NULL when the number is not known. */
+/* Return the vendor's name of a number, without the prefix of its enum: "FLOAT_32", "APP_READ",
+   "FLAT_BUFFER", "SCALE_OFFSET"; NULL if the number is not known. */
 QNNRT_API const char *qnnrt_vendor_name(qnnrt_vendor_enum which, uint32_t value);
 
 /* Return 1 if two encodings are equal, bit for bit: equal codes then mean equal numbers. */
@@ -563,21 +562,20 @@ typedef struct qnnrt_backend_desc {
     const char     *path;        /* library to open (default NULL: "libQnnHtp.so"), see "Finding the
                                     libraries" */
     qnnrt_log_level log_level;   /* of the library (default 0: warnings and errors) */
-    uint32_t        soc_model;   /* HTP: the chip that the device is to be (default 0: the library's
-                                    own) */
-    int             unload;      /* 1: dlclose when closed (default 0: stay loaded, some crash on
-                                    unload) */
+    uint32_t        soc_model;   /* HTP: the chip of the device (default 0: the library chooses) */
+    int             unload;      /* 1: dlclose the library when the backend is closed (default 0: it
+                                    stays loaded, because some libraries crash on unload) */
     qnnrt_hooks     hooks;
 } qnnrt_backend_desc;
 
 typedef struct qnnrt_backend_info {
-    const char        *path;           /* what was really loaded                            */
-    const char        *provider;       /* "HTP_QTI_AISW"; "" when it gives none             */
-    const char        *build_id;       /* "v2.51.0.260929181845"; "" when it gives none     */
+    const char        *path;           /* of the library that was loaded                    */
+    const char        *provider;       /* "HTP_QTI_AISW", or ""                             */
+    const char        *build_id;       /* "v2.51.0.260929181845", or ""                     */
     uint32_t           id;             /* 6: HTP, 3: CPU                                    */
     qnnrt_version_info core_api, backend_api;
-    int                has_log;        /* 0: it has none, or no log slot was left           */
-    int                has_device;     /* 0: it has none, as CPU                            */
+    int                has_log;        /* 0: it has no log, or all log slots were in use    */
+    int                has_device;     /* 0: it has no device, such as CPU                  */
     uint64_t           open_ns;
 } qnnrt_backend_info;
 
@@ -596,29 +594,30 @@ QNNRT_API qnnrt_result qnnrt_backend_open(const qnnrt_backend_desc *desc, qnnrt_
 
 /* Free device, backend and log, in that order. NULL is fine.
    Returns  QNNRT_OK; QNNRT_E_BUSY while a model or a builder uses it (nothing is freed);
-            QNNRT_E_BACKEND when the vendor refused to free something (all else is freed; the log
-            hook has the code) */
+            QNNRT_E_BACKEND if the vendor refused to free something (everything else is freed; the
+            log hook gets the code) */
 QNNRT_API qnnrt_result qnnrt_backend_close(qnnrt_backend *backend);
 
-/* Facts about an open backend, valid until it is closed. */
+/* Return the facts about an open backend, NULL for NULL. Valid until it is closed. */
 QNNRT_API const qnnrt_backend_info *qnnrt_backend_get_info(const qnnrt_backend *backend);
 
-/* Make the operators of an op package known: before a binary that uses them is opened, or a graph
-   with them is built. They stay until the backend is closed.
+/* Register the operators of an op package: do so before opening a binary that uses them, or building
+   a graph with them. They stay until the backend is closed.
 
    path      the package's library for this backend
-   provider  the function that it exports as its entry, such as "MyPackageInterfaceProvider"
-   target    HTP: "CPU" for x86-64, "HTP" for a device (default NULL: the library's own choice)
+   provider  the function that the package exports as its entry, "MyPackageInterfaceProvider"
+   target    HTP: "CPU" for x86-64, "HTP" for a device (default NULL: the library chooses)
 
    Returns   QNNRT_OK; QNNRT_E_ARG; QNNRT_E_UNSUPPORTED (a backend without op packages);
-             QNNRT_E_BACKEND (text: no such library, no such function, or registered before) */
+             QNNRT_E_BACKEND (the text says: no such library, no such function, or registered
+             already) */
 QNNRT_API qnnrt_result qnnrt_backend_register_ops(qnnrt_backend *backend, const char *path,
                                                   const char *provider, const char *target,
                                                   qnnrt_error *err);
 
 /* ------------------------------------------------------------------------------------- power -- */
 
-/* How the NPU is clocked: votes of this process, which the system may overrule. */
+/* Votes of this process for the clocks of the NPU. The system may overrule them. */
 typedef enum qnnrt_power_preset {
     QNNRT_POWER_CUSTOM = 0,                 /* only what the numbers of the desc ask for */
     QNNRT_POWER_BURST, QNNRT_POWER_SUSTAINED_HIGH_PERFORMANCE, QNNRT_POWER_HIGH_PERFORMANCE,
@@ -626,30 +625,29 @@ typedef enum qnnrt_power_preset {
     QNNRT_POWER_HIGH_POWER_SAVER, QNNRT_POWER_POWER_SAVER, QNNRT_POWER_LOW_POWER_SAVER
 } qnnrt_power_preset;
 
-/* Voltage corners by the vendor's numbers: 0x20 least, 0x30 SVS2, 0x40 SVS, 0x50 SVS+, 0x60 NOM,
-   0x70 NOM+, 0x80 TURBO, 0x90 TURBO+, 0x92 to 0x95 TURBO L2 to L5, 0xA0 most. */
+/* Voltage corners by the vendor's numbers: 0x20 lowest, 0x30 SVS2, 0x40 SVS, 0x50 SVS+, 0x60 NOM,
+   0x70 NOM+, 0x80 TURBO, 0x90 TURBO+, 0x92 to 0x95 TURBO L2 to L5, 0xA0 highest. */
 typedef struct qnnrt_power_corners { uint32_t min, target, max; } qnnrt_power_corners;
 
-#define QNNRT_POWER_ZERO 0xFFFFFFFFu            /* the number 0, where 0 means the default */
+#define QNNRT_POWER_ZERO 0xFFFFFFFFu            /* means 0 in a field whose 0 means the default */
 
 typedef struct qnnrt_power_desc {
-    qnnrt_power_preset  preset;             /* gives what is not set below */
+    qnnrt_power_preset  preset;             /* sets what is 0 below */
     int                 dcvs;               /* clocks follow the load: 1 yes, -1 no (default 0: the
                                                preset's) */
-    uint32_t            sleep_latency_us;   /* time to wake up that is accepted (default 0: the
-                                               preset's) */
+    uint32_t            sleep_latency_us;   /* longest time to wake up (default 0: the preset's) */
     qnnrt_power_corners bus, core;          /* (default all 0: the preset's) */
     uint32_t            rpc_latency_us;     /* of a call to the DSP (default 0: the preset's) */
-    uint32_t            rpc_polling_us;     /* poll so long for an answer instead of sleeping, at
-                                               most 9999, QNNRT_POWER_ZERO: never (default 0: the
-                                               preset's). Holds for the whole process */
+    uint32_t            rpc_polling_us;     /* time to poll for an answer before sleeping, at most
+                                               9999; QNNRT_POWER_ZERO: never poll (default 0: the
+                                               preset's). For the whole process */
 } qnnrt_power_desc;
 
 typedef enum qnnrt_power_answer {
     QNNRT_POWER_NOT_ASKED = 0,
     QNNRT_POWER_APPLIED,
     QNNRT_POWER_REFUSED,                    /* vendor_code says why */
-    QNNRT_POWER_NOT_AVAILABLE               /* this backend has no such thing, as CPU */
+    QNNRT_POWER_NOT_AVAILABLE               /* the backend does not have this setting, such as CPU */
 } qnnrt_power_answer;
 
 typedef struct qnnrt_power_setting {
@@ -664,11 +662,11 @@ typedef struct qnnrt_power_report {
     qnnrt_power_setting settings[QNNRT_POWER_SETTINGS];
 } qnnrt_power_report;
 
-/* Vote for a power state; another call changes the vote. NULL for desc takes it back, and so does
+/* Vote for a power state. Another call changes the vote; NULL for desc takes it back, and so does
    closing the backend.
 
-   report   receives the answer to each setting. With one, settings that were refused or are not
-            available are no failure of the call; NULL: they are
+   report   receives the answer to each setting; refused and unavailable settings are then not a
+            failure of the call. May be NULL; then they are
 
    Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (not available, and report is NULL); QNNRT_E_BACKEND
             (refused, and report is NULL; or the vote could not be taken back); QNNRT_E_ARG
@@ -676,7 +674,8 @@ typedef struct qnnrt_power_report {
 QNNRT_API qnnrt_result qnnrt_power_set(qnnrt_backend *backend, const qnnrt_power_desc *desc,
                                        qnnrt_power_report *report, qnnrt_error *err);
 
-/* "burst", "sustained_high_performance", ...; NULL for QNNRT_POWER_CUSTOM and other numbers. */
+/* Return "burst", "sustained_high_performance", ...; NULL for QNNRT_POWER_CUSTOM and for other
+   numbers. */
 QNNRT_API const char *qnnrt_power_preset_name(qnnrt_power_preset preset);
 
 /* ----------------------------------------------------------------------------------- profile -- */
@@ -684,21 +683,21 @@ QNNRT_API const char *qnnrt_power_preset_name(qnnrt_power_preset preset);
 typedef enum qnnrt_profile_level {
     QNNRT_PROFILE_OFF = 0,
     QNNRT_PROFILE_BASIC,                    /* totals */
-    QNNRT_PROFILE_DETAILED,                 /* and each node */
-    QNNRT_PROFILE_OPTRACE                   /* HTP: and its trace, for qnnrt_run_profile_log() */
+    QNNRT_PROFILE_DETAILED,                 /* totals and each node */
+    QNNRT_PROFILE_OPTRACE                   /* HTP: also its trace, for qnnrt_run_profile_log() */
 } qnnrt_profile_level;
 
 typedef struct qnnrt_profile_event {
-    const char *name;                       /* as the library has it, "QNN (execute) time", cut at
-                                               1,024 bytes; may be "" */
-    const char *node;                       /* the node that it is about, "" when about none */
+    const char *name;                       /* from the library, "QNN (execute) time", cut at 1,024
+                                               bytes; may be "" */
+    const char *node;                       /* the node that was measured, or "" */
     uint32_t    type, unit;                 /* vendor's numbers: 400 an execute, 404 a node, ... */
     const char *unit_name;                  /* "us", "bytes", "cycles", "count"; "" for others */
     double      value;                      /* whole numbers are exact up to 2^53 */
-    uint64_t    time;                       /* when, in us; 0: not told */
-    uint32_t    depth;                      /* 0, or below the nearest event before it that has a
-                                               smaller depth */
-    uint32_t    vendor_code;                /* not 0: the library did not tell what it is */
+    uint64_t    time;                       /* when it was measured, in us; 0: not known */
+    uint32_t    depth;                      /* 0: on its own; else the event is a part of the nearest
+                                               event before it with a smaller depth */
+    uint32_t    vendor_code;                /* not 0: the library could not describe the event */
     size_t      step;                       /* of the pipeline; of qnnrt_info.events: the context */
 } qnnrt_profile_event;
 
@@ -707,27 +706,29 @@ typedef struct qnnrt_profile_event {
 typedef struct qnnrt_file {
     const char *path;    /* a file; symbolic links are followed. With .data: its name in messages,
                             may be NULL */
-    const void *data;    /* or a context binary in memory, needed only during qnnrt_open() */
+    const void *data;    /* or a context binary in memory, used only during qnnrt_open() */
     size_t      bytes;   /* of data */
-    const char *json_path;   /* its metadata as JSON (default NULL: none). With desc.inspect a JSON may
-                                stand alone. With .json_data: its name in messages, may be NULL */
-    const char *json_data;   /* or that text in memory, needed only during qnnrt_open() */
+    const char *json_path;   /* its metadata as JSON (default NULL: none). With desc.inspect, JSON
+                                alone is enough. With .json_data: its name in messages, may be
+                                NULL */
+    const char *json_data;   /* or that text in memory, used only during qnnrt_open() */
     size_t      json_bytes;  /* of json_data */
 } qnnrt_file;
 
 typedef enum qnnrt_metadata {
-    QNNRT_METADATA_ALL = 0,   /* every source there is; two must tell the same. Where all files have
-                                 JSON, libQnnSystem.so may be missing (the log says so) */
-    QNNRT_METADATA_SYSTEM,    /* libQnnSystem.so only: JSON is not looked at, nor is it missed or in the
-                                 way. The order in genie_config.json is no metadata and counts */
+    QNNRT_METADATA_ALL = 0,   /* every source that exists; two must agree. If all files have JSON,
+                                 libQnnSystem.so may be missing (with a line in the log) */
+    QNNRT_METADATA_SYSTEM,    /* libQnnSystem.so only: JSON files are ignored, except the order of
+                                 shards in genie_config.json */
     QNNRT_METADATA_JSON       /* JSON only: libQnnSystem.so is not opened */
 } qnnrt_metadata;
 
 typedef struct qnnrt_desc {
     qnnrt_backend    *backend;       /* an open one to share (default NULL: the model opens its own
-                                        by .backend_desc) */
-    const char       *system_path;   /* (default NULL: the backend's own system interface where it
-                                        has one, else libQnnSystem.so beside it, else searched) */
+                                        with .backend_desc) */
+    const char       *system_path;   /* libQnnSystem.so (default NULL: the backend library itself if
+                                        it has that interface, else the one beside it, else
+                                        searched) */
     const qnnrt_file *files;         /* instead of ctx_dir: [file_count], in shard order */
     size_t            file_count;
     uint32_t          align;         /* of tensors that qnnrt_prepare places, a power of two
@@ -736,13 +737,13 @@ typedef struct qnnrt_desc {
     qnnrt_metadata    metadata;      /* where graphs and tensors are taken from (default 0: all) */
     int               keep_going;    /* 1: load what loads, see qnnrt_context_info.failure */
     int               read;          /* 1: read files into memory instead of mapping them */
-    int               guard;         /* 1: qnnrt_prepare puts guard pages behind every tensor */
+    int               guard;         /* 1: qnnrt_prepare puts a guard page after every tensor */
     qnnrt_limits      limits;
     qnnrt_profile_level profile_level;   /* of loading, see qnnrt_info.events (default 0: off) */
-    qnnrt_backend_desc  backend_desc;    /* how the model opens its own backend; .unload holds for
-                                            libQnnSystem.so too. Not used when .backend is set. With
-                                            .inspect only .path (libQnnSystem.so is looked for
-                                            beside it), .unload and .hooks are used */
+    qnnrt_backend_desc  backend_desc;    /* how the model opens its own backend; .unload also holds
+                                            for libQnnSystem.so. Not used when .backend is set. With
+                                            .inspect only .unload, .hooks and .path are used (the
+                                            folder of .path is searched for libQnnSystem.so) */
 } qnnrt_desc;
 
 /* Open a folder of context binaries (see "Opening a folder") and create every context on the
@@ -754,23 +755,23 @@ typedef struct qnnrt_desc {
 
    Returns  QNNRT_OK
             QNNRT_E_ARG          the arguments (folder and files, backend and its options, align)
-            QNNRT_E_NOT_FOUND    no *.bin in the folder, one that genie_config.json lists is not
-                                 there, or no JSON where desc.metadata asks for it
-            QNNRT_E_IO           folder or file cannot be read, or changed meanwhile
-            QNNRT_E_FORMAT       no context binary, a damaged one, wrong JSON, or missing shards
-            QNNRT_E_LIBRARY      a vendor library is missing or is none
+            QNNRT_E_NOT_FOUND    no *.bin in the folder; a file that genie_config.json lists is
+                                 missing; or JSON is missing and desc.metadata requires it
+            QNNRT_E_IO           folder or file cannot be read, or changed during the call
+            QNNRT_E_FORMAT       not a context binary, a damaged one, wrong JSON, or missing shards
+            QNNRT_E_LIBRARY      a vendor library is missing, or the file is not one
             QNNRT_E_VERSION      library too old, or a binary newer than the library
             QNNRT_E_MISMATCH     a binary for another backend, or JSON that differs from it
             QNNRT_E_UNSUPPORTED  weights shared between graphs, on x86-64; a 32-bit program;
-                                 QNNRT_METADATA_JSON in one built with QNNRT_NO_JSON
+                                 QNNRT_METADATA_JSON in a program built with QNNRT_NO_JSON
             QNNRT_E_BACKEND      a vendor call failed
-            QNNRT_E_LIMIT        over desc.limits
+            QNNRT_E_LIMIT        more than desc.limits allows
             QNNRT_E_MEMORY
-            err.text names the file. A mapped file that another process cuts short while this call
-            runs ends the program (SIGBUS): replace files by rename, or set desc.read
+            err.text names the file. If another process cuts a mapped file short during this call,
+            the program ends (SIGBUS): replace files by rename, or set desc.read
    Frees    qnnrt_close()
    Threads  one call per backend at a time
-   Cost     maps each file, reads the metadata (0.1 ms), and blocks until the device has taken it */
+   Cost     maps each file, reads the metadata (0.1 ms), and blocks until the device has loaded it */
 QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, qnnrt **out,
                                   qnnrt_error *err);
 
@@ -794,13 +795,13 @@ typedef struct qnnrt_info {
     size_t                        context_count;
     const qnnrt_context_info     *contexts;     /* in shard order; one with .failure has no graphs */
     size_t                        event_count;
-    const qnnrt_profile_event    *events;       /* what the library measured, with
-                                                   desc.profile_level, while it loaded the contexts
-                                                   or finalized the graphs of a built model */
+    const qnnrt_profile_event    *events;       /* with desc.profile_level: what the library
+                                                   measured while it loaded the contexts, or
+                                                   finalized the graphs of a built model */
     size_t                        pipeline_count;
-    const qnnrt_pipeline *const  *pipelines;    /* one per joined group of graphs, then every graph
-                                                   that nothing joins. Those with
-                                                   qnnrt_pipeline_info.failure cannot be prepared */
+    const qnnrt_pipeline *const  *pipelines;    /* one per joined group of graphs, then every single
+                                                   graph. One with qnnrt_pipeline_info.failure cannot
+                                                   be prepared */
 } qnnrt_info;
 
 /* Return the facts about a model, NULL for NULL. */
@@ -816,15 +817,15 @@ typedef enum qnnrt_role {
 } qnnrt_role;
 
 typedef struct qnnrt_slot_info {
-    const qnnrt_tensor_info *tensor;            /* as the step .first states it */
+    const qnnrt_tensor_info *tensor;            /* as step .first describes it */
     qnnrt_role               role;
     uint32_t                 first, last;       /* steps between which the value is needed */
-    const char              *address;           /* shortest text that finds it, with its role:
+    const char              *address;           /* shortest name that finds it, given its role:
                                                    "logits", "2/hidden" */
 } qnnrt_slot_info;
 
-/* A slot is named by its description, one of qnnrt_pipeline_info.slots: slot->tensor->count. Calls
-   that take a slot of another pipeline answer QNNRT_E_ARG. */
+/* A slot is the address of its description in qnnrt_pipeline_info.slots, so its facts are at hand:
+   slot->tensor->count. A call that is given a slot of another pipeline returns QNNRT_E_ARG. */
 typedef const qnnrt_slot_info *qnnrt_slot;
 #define QNNRT_NO_SLOT ((qnnrt_slot)0)
 
@@ -842,8 +843,8 @@ typedef struct qnnrt_step_info {
 } qnnrt_step_info;
 
 typedef struct qnnrt_pipeline_info {
-    const char            *name;                /* that finds it; of a single graph
-                                                   "<context>/<graph>" */
+    const char            *name;                /* for qnnrt_pipeline_find(); "<context>/<graph>" of
+                                                   a single graph */
     size_t                 step_count, slot_count, edge_count;
     const qnnrt_step_info *steps;
     const qnnrt_slot_info *slots;               /* in the order in which the steps list them */
@@ -851,7 +852,7 @@ typedef struct qnnrt_pipeline_info {
     const qnnrt_error     *failure;             /* why it could not be wired, or NULL */
 } qnnrt_pipeline_info;
 
-/* "input", "output", "edge"; "tensor" for any other number. */
+/* Return "input", "output", "edge"; "tensor" for any other number. */
 QNNRT_API const char *qnnrt_role_name(qnnrt_role role);
 
 /* Return the facts about a pipeline, NULL for NULL. Valid as long as the pipeline. */
@@ -861,10 +862,10 @@ QNNRT_API const qnnrt_pipeline_info *qnnrt_pipeline_get_info(const qnnrt_pipelin
 
    name     of a pipeline, or of a graph that belongs to one pipeline only, or "<context>/<graph>"
             for a single graph; NULL when the model has exactly one pipeline
-   out      belongs to the model
+   out      receives the pipeline, which belongs to the model
 
-   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (the text lists what is there); QNNRT_E_ARG when the name
-            means several; QNNRT_E_MISMATCH when it could not be wired (the text says why) */
+   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (the text lists the names that exist); QNNRT_E_ARG if the
+            name means several; QNNRT_E_MISMATCH if it could not be wired (the text says why) */
 QNNRT_API qnnrt_result qnnrt_pipeline_find(const qnnrt *model, const char *name,
                                            const qnnrt_pipeline **out, qnnrt_error *err);
 
@@ -891,34 +892,35 @@ typedef struct qnnrt_pipeline_desc {
     const char            *name;                /* (default NULL: that of the first graph) */
     const qnnrt_step_desc *steps;
     size_t                 step_count;
-    const qnnrt_edge_desc *edges;               /* taken first */
+    const qnnrt_edge_desc *edges;               /* used before the rules of "Pipelines and wiring" */
     size_t                 edge_count;
-    int                    edges_only;          /* 1: no more edges by rule (default 0: rules for
-                                                   the rest) */
-    const qnnrt_apart_desc *apart;              /* inputs that are slots of their own, whatever other
-                                                   steps call theirs: the caches of shards that all
-                                                   count from 0 */
+    int                    edges_only;          /* 1: only the given edges (default 0: the rules
+                                                   wire the other inputs) */
+    const qnnrt_apart_desc *apart;              /* inputs that are slots of their own, even if other
+                                                   steps have inputs of the same name: the caches of
+                                                   shards that all count from 0 */
     size_t                 apart_count;
 } qnnrt_pipeline_desc;
 
 /* Wire graphs of one or several models by hand. Given edges are checked like found ones: dims,
    dtype and encoding must be equal. The descriptor and its strings are copied.
-   Returns  QNNRT_OK; QNNRT_E_ARG, QNNRT_E_NOT_FOUND (text: which step, edge or input); QNNRT_E_MISMATCH
-            (does not fit, or a step without an edge from the one before); QNNRT_E_LIMIT;
-            QNNRT_E_MEMORY
+   Returns  QNNRT_OK; QNNRT_E_ARG, QNNRT_E_NOT_FOUND (the text names the step, edge or input);
+            QNNRT_E_MISMATCH (two tensors do not fit, or a step has no edge from the step before it);
+            QNNRT_E_LIMIT; QNNRT_E_MEMORY
    Frees    qnnrt_pipeline_destroy(), before the models are closed */
 QNNRT_API qnnrt_result qnnrt_pipeline_make(const qnnrt_pipeline_desc *desc, qnnrt_pipeline **out,
                                            qnnrt_error *err);
-/* QNNRT_E_BUSY while a plan uses it, QNNRT_E_ARG for a pipeline that belongs to a model. NULL is
-   fine. */
+
+/* Free a pipeline that was made. NULL is fine.
+   Returns  QNNRT_OK; QNNRT_E_BUSY while a plan uses it; QNNRT_E_ARG for a pipeline of a model */
 QNNRT_API qnnrt_result qnnrt_pipeline_destroy(qnnrt_pipeline *pipeline);
 
-/* Find a slot by the name of a tensor, or by "<step>/<tensor>" (which goes before a tensor
-   literally named so). An edge is found by the names of both its ends. role narrows the search: an
-   input and an output may have one name.
+/* Find a slot by the name of a tensor, or by "<step>/<tensor>" (which is tried before a tensor of
+   exactly that name). The names of both ends of an edge find it. role narrows the search, because an
+   input and an output may have the same name.
    Returns  QNNRT_OK; QNNRT_E_MISMATCH (the pipeline could not be wired); QNNRT_E_NOT_FOUND (the
-            text lists what is there); QNNRT_E_ARG when the name means several slots (the text lists
-            their addresses) */
+            text lists the names that exist); QNNRT_E_ARG if the name means several slots (the text
+            lists their addresses) */
 QNNRT_API qnnrt_result qnnrt_slot_find(const qnnrt_pipeline *pipeline, const char *name,
                                        qnnrt_role role, qnnrt_slot *out, qnnrt_error *err);
 
@@ -926,15 +928,15 @@ QNNRT_API qnnrt_result qnnrt_slot_find(const qnnrt_pipeline *pipeline, const cha
 
 typedef struct qnnrt_plan qnnrt_plan;
 
-typedef struct qnnrt_entry_desc {               /* one pipeline of a plan; may occur twice for two
-                                                   runs */
+typedef struct qnnrt_entry_desc {               /* a pipeline of a plan; list it twice for two runs
+                                                   at the same time */
     const qnnrt_pipeline *pipeline;
-    uint32_t group;                             /* entries of one group never run at the same
-                                                   time and share scratch; exec answers
-                                                   QNNRT_E_BUSY when they do (default 0: alone) */
-    int      reuse_inputs;                      /* 1: memory of an input is recycled after its
-                                                   last use, so each input must be written before
-                                                   each exec (default 0: kept) */
+    uint32_t group;                             /* entries of one group share scratch and must not
+                                                   run at the same time: qnnrt_exec() then returns
+                                                   QNNRT_E_BUSY (default 0: a group of its own) */
+    int      reuse_inputs;                      /* 1: the memory of an input is used again after its
+                                                   last step, so write each input before each exec
+                                                   (default 0: inputs keep their content) */
 } qnnrt_entry_desc;
 
 typedef struct qnnrt_buffer_desc {              /* keeps its content as long as the mem lives */
@@ -943,7 +945,7 @@ typedef struct qnnrt_buffer_desc {              /* keeps its content as long as 
     uint32_t    align;                          /* (default 0: that of the plan) */
 } qnnrt_buffer_desc;
 
-#define QNNRT_BUFFER_CALLER ((size_t)-1)        /* no memory is planned: must be bound before exec */
+#define QNNRT_BUFFER_CALLER ((size_t)-1)        /* no memory is planned: bind the slot before exec */
 #define QNNRT_NO_ENTRY      ((size_t)-1)        /* qnnrt_plan_block.entry of a buffer */
 
 typedef struct qnnrt_place_desc {               /* where a slot of an entry lives, instead of
@@ -959,8 +961,7 @@ typedef struct qnnrt_plan_desc {
     size_t                   entry_count;
     const qnnrt_buffer_desc *buffers;
     size_t                   buffer_count;
-    const qnnrt_place_desc  *places;            /* several slots may share a buffer and overlap in
-                                                   it */
+    const qnnrt_place_desc  *places;            /* several slots may share a buffer, and overlap */
     size_t                   place_count;
     uint32_t                 align;             /* of every block, a power of two (default 0: 64) */
 } qnnrt_plan_desc;
@@ -975,15 +976,16 @@ typedef struct qnnrt_plan_block {               /* one rectangle of the plan */
 } qnnrt_plan_block;
 
 typedef struct qnnrt_plan_info {
-    uint64_t                peak;               /* bytes needed */
-    uint64_t                bound;              /* no plan can need less */
-    uint64_t                naive;              /* one block after another */
+    uint64_t                peak;               /* bytes that the plan needs */
+    uint64_t                bound;              /* bytes that every plan needs */
+    uint64_t                naive;              /* bytes of all blocks one after another */
     size_t                  align, block_count;
     const qnnrt_plan_block *blocks;
 } qnnrt_plan_info;
 
-/* Plan memory for pipelines; touches none. Hooks and limits are those of the first entry's model.
-   Returns  QNNRT_OK; QNNRT_E_ARG (text says which entry, buffer or place); QNNRT_E_MISMATCH (a
+/* Plan memory for pipelines, without touching any memory. Hooks and limits are those of the model of
+   the first entry.
+   Returns  QNNRT_OK; QNNRT_E_ARG (the text names the entry, buffer or place); QNNRT_E_MISMATCH (a
             pipeline that could not be wired); QNNRT_E_UNSUPPORTED (a graph that cannot run);
             QNNRT_E_LIMIT; QNNRT_E_MEMORY
    Frees    qnnrt_plan_destroy(): QNNRT_E_BUSY while a mem uses it
@@ -999,19 +1001,20 @@ QNNRT_API const qnnrt_plan_info *qnnrt_plan_get_info(const qnnrt_plan *plan);
 typedef struct qnnrt_mem qnnrt_mem;
 
 typedef struct qnnrt_mem_desc {
-    void  *data;       /* the caller's block, aligned as the plan, borrowed (default NULL: ours) */
+    void  *data;       /* the caller's block, aligned as the plan, borrowed until the mem is
+                          destroyed (default NULL: the mem allocates its own) */
     size_t bytes;      /* of data, at least the plan's peak */
-    int    guard;      /* 1: every block on pages of its own with a guard page behind, nothing
-                          shared */
+    int    guard;      /* 1: every block has pages of its own and a guard page after them; nothing
+                          is shared */
 } qnnrt_mem_desc;
 
-/* Make the memory of a plan. All of it starts as zero bytes (a caller's block too); then every
+/* Create the memory of a plan. All of it is set to zero bytes (a caller's block too); then every
    input that has memory gets the code of real zero, in the order of entries and slots.
-   desc     NULL for the default
+   desc     options; NULL for the defaults
    Returns  QNNRT_OK; QNNRT_E_ARG (a caller's block that is too small or misaligned: the text has
-            both sizes); QNNRT_E_LIMIT (guard pages past the address space); QNNRT_E_MEMORY
-   Frees    qnnrt_mem_destroy(): QNNRT_E_BUSY while a run made on it lives; a qnnrt_bind_at() of
-            other runs is not counted */
+            both values); QNNRT_E_LIMIT (guard pages beyond the address space); QNNRT_E_MEMORY
+   Frees    qnnrt_mem_destroy(): QNNRT_E_BUSY while a run that was created on it exists; a
+            qnnrt_bind_at() of other runs is not counted */
 QNNRT_API qnnrt_result qnnrt_mem_create(qnnrt_plan *plan, const qnnrt_mem_desc *desc,
                                         qnnrt_mem **out, qnnrt_error *err);
 QNNRT_API qnnrt_result qnnrt_mem_destroy(qnnrt_mem *mem);
@@ -1037,17 +1040,18 @@ QNNRT_API const qnnrt_mem_info *qnnrt_mem_get_info(const qnnrt_mem *mem);
 
 typedef struct qnnrt_run qnnrt_run;
 
-/* The short way: find a pipeline, plan it alone, make its memory and its run.
+/* Find a pipeline, plan it alone, and create its memory and its run: the short way.
    name     as in qnnrt_pipeline_find()
-   Returns  QNNRT_OK; what qnnrt_pipeline_find(), qnnrt_plan_create() and qnnrt_run_create() answer
+   Returns  QNNRT_OK; what qnnrt_pipeline_find(), qnnrt_plan_create(), qnnrt_mem_create() and
+            qnnrt_run_create() return
    Frees    qnnrt_run_destroy() frees all of it
    Threads  any */
 QNNRT_API qnnrt_result qnnrt_prepare(qnnrt *model, const char *name, qnnrt_run **out,
                                      qnnrt_error *err);
 
-/* The long way: make entry `entry` of the plan of `mem` executable. Runs of one entry, and of one
-   group, share memory: exec answers QNNRT_E_BUSY when another one is inside. For runs that go on at
-   one time, give the pipeline two entries.
+/* Make entry `entry` of the plan of `mem` executable: the long way. Runs of one entry, or of one
+   group, share memory: qnnrt_exec() returns QNNRT_E_BUSY while another one executes. To execute a
+   pipeline twice at the same time, list it as two entries.
    Returns  QNNRT_OK; QNNRT_E_STATE (opened with desc.inspect, or a shard that did not load);
             QNNRT_E_UNSUPPORTED (steps on two backends); QNNRT_E_ARG; QNNRT_E_MEMORY
    Frees    qnnrt_run_destroy() */
@@ -1057,26 +1061,25 @@ QNNRT_API qnnrt_result qnnrt_run_create(qnnrt_mem *mem, size_t entry, qnnrt_run 
 /* Free a run. NULL is fine. */
 QNNRT_API void qnnrt_run_destroy(qnnrt_run *run);
 
-/* The pipeline of a run, for slots and facts. */
+/* Return the pipeline of a run, NULL for NULL. */
 QNNRT_API const qnnrt_pipeline *qnnrt_run_pipeline(const qnnrt_run *run);
 
-/* Return the slot of a tensor, by its name as in qnnrt_slot_find() with QNNRT_ROLE_ANY, or
+/* Return the slot of a tensor by its name, as qnnrt_slot_find() does with QNNRT_ROLE_ANY, or
    QNNRT_NO_SLOT. A call that is then given QNNRT_NO_SLOT fails with the code and the text of this
-   look-up, so that only one of the two has to be checked:
+   look-up, so only one of the two needs a check:
        if (qnnrt_write_f32(run, qnnrt_run_slot(run, "x"), 0, x, 4) != QNNRT_OK) ... */
 QNNRT_API qnnrt_slot qnnrt_run_slot(qnnrt_run *run, const char *name);
 
-/* Code and text of the last call on this run that failed; never NULL. */
+/* Return the error of the last call on this run that failed; never NULL. */
 QNNRT_API const qnnrt_error *qnnrt_run_error(const qnnrt_run *run);
 
 /* Let a tensor live in the caller's memory: inputs are read from it, outputs written to it, no
    copy.
 
    name     as in qnnrt_slot_find()
-   data     borrowed until bound anew or the run is destroyed; any alignment; inputs are only read.
-            NULL: back to the run's memory
-   bytes    at least qnnrt_tensor_info.bytes; a larger block is fine, only the tensor's bytes are
-            used
+   data     borrowed until the tensor is bound again or the run is destroyed; any alignment; inputs
+            are only read. NULL: bind the run's own memory again
+   bytes    of data, at least qnnrt_tensor_info.bytes; further bytes are not used
    Blocks of tensors of one step must not overlap unless all are inputs; this is not checked.
 
    Returns  QNNRT_OK; QNNRT_E_NOT_FOUND, QNNRT_E_ARG as in qnnrt_slot_find(); QNNRT_E_MISMATCH (the
@@ -1085,41 +1088,41 @@ QNNRT_API const qnnrt_error *qnnrt_run_error(const qnnrt_run *run);
 QNNRT_API qnnrt_result qnnrt_bind(qnnrt_run *run, const char *name, void *data, size_t bytes);
 QNNRT_API qnnrt_result qnnrt_bind_slot(qnnrt_run *run, qnnrt_slot slot, void *data, size_t bytes);
 
-/* Let a tensor live within a buffer, at `offset` of its mem (see qnnrt_buffer_info): moving caches,
-   double buffers, sequences. The mem may be another than the run's own and must outlive the
+/* Let a tensor live within a buffer, at `offset` of its mem (see qnnrt_buffer_info): for moving
+   caches, double buffers and sequences. The mem need not be the run's own, and must outlive the
    binding.
-   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (no such slot); QNNRT_E_ARG when the tensor would not lie
-            within one buffer
+   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (no such slot); QNNRT_E_ARG if the tensor would not lie within
+            one buffer
    Cost     a few stores */
 QNNRT_API qnnrt_result qnnrt_bind_at(qnnrt_run *run, qnnrt_slot slot, const qnnrt_mem *mem,
                                      uint64_t offset);
 
-/* Where a tensor lives now: its address and (bytes may be NULL) its size; NULL when there is none
-   such (text in qnnrt_run_error) or it still has to be bound. Outputs are valid until the next exec
-   of a run that shares their scratch. The memory of an edge is used again within the call: bind an
-   edge to memory of yours to look at it. */
+/* Return the address of a tensor's memory; bytes (may be NULL) receives its size. NULL: there is no
+   such tensor, or it is not bound yet (qnnrt_run_error() has the text). Outputs are valid until the
+   next exec of a run that shares their scratch. The memory of an edge is used again during the exec:
+   to look at an edge, bind it to memory of your own. */
 QNNRT_API void *qnnrt_data(qnnrt_run *run, const char *name, size_t *bytes);
 QNNRT_API void *qnnrt_data_slot(qnnrt_run *run, qnnrt_slot slot, size_t *bytes);
 
-/* Run every step of the pipeline, in order, and return when the last has finished.
+/* Execute every step of the pipeline, in order, and return when the last one has finished.
    Returns  QNNRT_OK; QNNRT_E_STATE (a required bind is missing); QNNRT_E_BUSY (another run of the
-            group is inside); QNNRT_E_BACKEND (text: step, graph, vendor code). After a failure
-            outputs are undefined
+            group is executing); QNNRT_E_BACKEND (the text names step, graph and vendor code). After a
+            failure outputs are undefined
    Threads  one thread per run; per backend as in "Threads" above
    Cost     calls the vendor once per step; allocates, copies and looks up nothing */
 QNNRT_API qnnrt_result qnnrt_exec(qnnrt_run *run);
 
-/* From now on have every exec profiled, or with QNNRT_PROFILE_OFF no more. Drops earlier events.
-   Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (the backend has no profiles, or none of that level; as
-            after every failure, profiling is off); QNNRT_E_BACKEND; QNNRT_E_MEMORY; QNNRT_E_ARG
-   Cost     off: none, exec is the same code. On: what the library takes for it */
+/* Profile every exec from now on, or stop with QNNRT_PROFILE_OFF. Drops earlier events.
+   Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (the backend has no profiles, or none of this level);
+            QNNRT_E_BACKEND; QNNRT_E_MEMORY; QNNRT_E_ARG. After a failure profiling is off
+   Cost     off: none, exec is the same code. On: what the library needs */
 QNNRT_API qnnrt_result qnnrt_run_profile(qnnrt_run *run, qnnrt_profile_level level);
 
-/* The events of the last exec, step by step, valid until the next exec, qnnrt_run_profile() or the
-   end of the run. They are asked for with the first of these calls after an exec.
-   Returns  QNNRT_OK; QNNRT_E_STATE (profiling is off, or no exec since, or it failed);
+/* Get the events of the last exec, step by step, valid until the next exec, qnnrt_run_profile() or
+   the end of the run. The first of these calls after an exec reads them from the library.
+   Returns  QNNRT_OK; QNNRT_E_STATE (profiling is off, there was no exec since, or it failed);
             QNNRT_E_BACKEND; QNNRT_E_LIMIT (more than 1,048,576, or nested deeper than 8);
-            QNNRT_E_MEMORY; QNNRT_E_ARG. Then *events is NULL and *count 0 */
+            QNNRT_E_MEMORY; QNNRT_E_ARG. After a failure *events is NULL and *count 0 */
 QNNRT_API qnnrt_result qnnrt_run_events(qnnrt_run *run, const qnnrt_profile_event **events,
                                         size_t *count);
 
@@ -1128,11 +1131,11 @@ QNNRT_API qnnrt_result qnnrt_run_events(qnnrt_run *run, const qnnrt_profile_even
    begin    first element, row-major
    count    of values; begin + count is at most the tensor's element count
 
-   float    quantized types by their encoding: written codes are rounded half to even and saturated,
-            NaN becomes the code of real zero. Integer types: the value, rounded half to even and
-            saturated, NaN becomes 0; bool8: 1 for all but 0 (NaN too). Half types: rounded half to
-            even. 4- and 8-bit floats have no fixed layout and are refused
-   i32      integer types: the value, saturated. Quantized types: the code itself. Float types:
+   float    quantized types: converted by their encoding; codes are rounded half to even and
+            saturated, NaN becomes the code of real zero. Integer types: the value, rounded half to
+            even and saturated, NaN becomes 0; bool8: 0 for 0, else 1 (also for NaN). 16-bit floats:
+            rounded half to even. 4- and 8-bit floats are refused: their layout is not fixed
+   int32    integer types: the value, saturated. Quantized types: the code itself. Float types are
             refused
    Returns  QNNRT_OK; QNNRT_E_NOT_FOUND; QNNRT_E_MISMATCH (begin or count); QNNRT_E_UNSUPPORTED (no
             conversion); QNNRT_E_STATE (not bound yet); QNNRT_E_ARG */
@@ -1145,9 +1148,13 @@ QNNRT_API qnnrt_result qnnrt_write_i32(qnnrt_run *run, qnnrt_slot slot, uint64_t
 QNNRT_API qnnrt_result qnnrt_read_i32(qnnrt_run *run, qnnrt_slot slot, uint64_t begin,
                                       int32_t *values, size_t count);
 
-/* Convert float values to and from a tensor's stored form in memory of the caller's, such as the
-   content of a file; the same rules. data holds tensor->bytes, values tensor->count.
-   QNNRT_E_UNSUPPORTED, QNNRT_E_ARG as above. */
+/* Convert float values to and from the stored form of a tensor in the caller's memory, such as the
+   content of a file, by the same rules.
+
+   values   [tensor->count]
+   data     [tensor->bytes]
+
+   Returns  QNNRT_OK; QNNRT_E_UNSUPPORTED (no conversion); QNNRT_E_ARG */
 QNNRT_API qnnrt_result qnnrt_encode_f32(const qnnrt_tensor_info *tensor, const float *values,
                                         void *data);
 QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const void *data,
