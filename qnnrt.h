@@ -361,8 +361,8 @@ QNNRT_API const qnnrt_explanation *qnnrt_explanation_get(size_t index);
 QNNRT_API const char *qnnrt_version(void);
 
 /* Return the number of bytes of the UTF-8 character at text, a string; 0 if it is not valid.
-   *shown (may be NULL) receives 0 for what is not valid, and for characters that control a terminal,
-   change the direction of text, break lines or are invisible: do not print these as they are. */
+   *shown (may be NULL) receives 0 for what is not valid, and for characters that control a
+   terminal, change the direction of text, break lines or are invisible: do not print these. */
 QNNRT_API size_t qnnrt_utf8_length(const char *text, int *shown);
 
 /* Read the beginning of a regular file, or all of it. The call never waits: a folder, a FIFO, a
@@ -395,13 +395,14 @@ typedef enum qnnrt_log_level {     /* the vendor's numbers */
                  what alloc returned, never NULL. They are called on the caller's threads only.
    log           may be called from any thread, the vendor's included; must copy what it keeps. part
                  is "vendor" or a room of this file; text is one line without a newline; vendor_code
-                 may be 0. Lines of qnnrt come at every level, the vendor's up to log_level. A line may arrive while the backend is being closed, but not later.
+                 may be 0. Lines of qnnrt come at every level, the vendor's up to log_level. A line
+                 may arrive while the backend is being closed, but not later.
 
    lock, unlock  both or none. The lock is held during every call of a vendor library, except while
                  the library is loaded; a plain mutex is enough. Other hooks may be called while it
                  is held, and must not take it.
 
-   A hook must not call qnnrt, throw or longjmp: the interrupted call would leak, or keep the lock. */
+   A hook must not call qnnrt, throw or longjmp: the call would leak memory, or keep the lock. */
 typedef struct qnnrt_hooks {
     void *(*alloc)(void *user, size_t bytes);             /* default: malloc */
     void  (*free)(void *user, void *data);                /* default: free   */
@@ -428,8 +429,8 @@ typedef struct qnnrt_limits {
 
 /* ----------------------------------------------------------------------- facts about a model -- */
 
-/* Element types, by the vendor's numbers: the high byte is the class, the low byte the bits as decimal
-   digits (except in BF16). */
+/* Element types, by the vendor's numbers: the high byte is the class, the low byte the number of bits
+   as decimal digits (except in BF16). */
 typedef enum qnnrt_dtype {
     QNNRT_DTYPE_I2  = 0x0002, QNNRT_DTYPE_I4  = 0x0004, QNNRT_DTYPE_I8  = 0x0008,
     QNNRT_DTYPE_I16 = 0x0016, QNNRT_DTYPE_I32 = 0x0032, QNNRT_DTYPE_I64 = 0x0064,
@@ -523,9 +524,9 @@ typedef struct qnnrt_context_info {
     uint64_t                metadata_ns, create_ns;   /* time of reading and of creating */
     const qnnrt_error      *failure;       /* NULL, or with desc.keep_going why it did not load */
     uint64_t                fingerprint;   /* of the binary, from its size and 64 pieces: other
-                                              weights in an equal graph give another one. It protects
-                                              against mistakes, not against attacks. 0: there is no
-                                              binary, or the context was built here */
+                                              weights in an equal graph give another one. It finds
+                                              mistakes, not attacks. 0: there is no binary, or the
+                                              context was built here */
 } qnnrt_context_info;
 
 /* Return "ufixed16", "float32", ...; "unknown" for other numbers. */
@@ -601,8 +602,8 @@ QNNRT_API qnnrt_result qnnrt_backend_close(qnnrt_backend *backend);
 /* Return the facts about an open backend, NULL for NULL. Valid until it is closed. */
 QNNRT_API const qnnrt_backend_info *qnnrt_backend_get_info(const qnnrt_backend *backend);
 
-/* Register the operators of an op package: do so before opening a binary that uses them, or building
-   a graph with them. They stay until the backend is closed.
+/* Register the operators of an op package, before opening a binary or building a graph that uses
+   them. They stay until the backend is closed.
 
    path      the package's library for this backend
    provider  the function that the package exports as its entry, "MyPackageInterfaceProvider"
@@ -647,7 +648,7 @@ typedef enum qnnrt_power_answer {
     QNNRT_POWER_NOT_ASKED = 0,
     QNNRT_POWER_APPLIED,
     QNNRT_POWER_REFUSED,                    /* vendor_code says why */
-    QNNRT_POWER_NOT_AVAILABLE               /* the backend does not have this setting, such as CPU */
+    QNNRT_POWER_NOT_AVAILABLE               /* the backend has no such setting, such as CPU */
 } qnnrt_power_answer;
 
 typedef struct qnnrt_power_setting {
@@ -695,8 +696,8 @@ typedef struct qnnrt_profile_event {
     const char *unit_name;                  /* "us", "bytes", "cycles", "count"; "" for others */
     double      value;                      /* whole numbers are exact up to 2^53 */
     uint64_t    time;                       /* when it was measured, in us; 0: not known */
-    uint32_t    depth;                      /* 0: on its own; else the event is a part of the nearest
-                                               event before it with a smaller depth */
+    uint32_t    depth;                      /* 0, or more: the event is a part of the nearest event
+                                               before it with a smaller depth */
     uint32_t    vendor_code;                /* not 0: the library could not describe the event */
     size_t      step;                       /* of the pipeline; of qnnrt_info.events: the context */
 } qnnrt_profile_event;
@@ -771,7 +772,7 @@ typedef struct qnnrt_desc {
             the program ends (SIGBUS): replace files by rename, or set desc.read
    Frees    qnnrt_close()
    Threads  one call per backend at a time
-   Cost     maps each file, reads the metadata (0.1 ms), and blocks until the device has loaded it */
+   Cost     maps each file, reads the metadata (0.1 ms), blocks until the device has loaded it */
 QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, qnnrt **out,
                                   qnnrt_error *err);
 
@@ -800,8 +801,8 @@ typedef struct qnnrt_info {
                                                    finalized the graphs of a built model */
     size_t                        pipeline_count;
     const qnnrt_pipeline *const  *pipelines;    /* one per joined group of graphs, then every single
-                                                   graph. One with qnnrt_pipeline_info.failure cannot
-                                                   be prepared */
+                                                   graph. A pipeline with
+                                                   qnnrt_pipeline_info.failure cannot be prepared */
 } qnnrt_info;
 
 /* Return the facts about a model, NULL for NULL. */
@@ -905,7 +906,7 @@ typedef struct qnnrt_pipeline_desc {
 /* Wire graphs of one or several models by hand. Given edges are checked like found ones: dims,
    dtype and encoding must be equal. The descriptor and its strings are copied.
    Returns  QNNRT_OK; QNNRT_E_ARG, QNNRT_E_NOT_FOUND (the text names the step, edge or input);
-            QNNRT_E_MISMATCH (two tensors do not fit, or a step has no edge from the step before it);
+            QNNRT_E_MISMATCH (two tensors do not fit, or a step has no edge from the one before it);
             QNNRT_E_LIMIT; QNNRT_E_MEMORY
    Frees    qnnrt_pipeline_destroy(), before the models are closed */
 QNNRT_API qnnrt_result qnnrt_pipeline_make(const qnnrt_pipeline_desc *desc, qnnrt_pipeline **out,
@@ -916,8 +917,8 @@ QNNRT_API qnnrt_result qnnrt_pipeline_make(const qnnrt_pipeline_desc *desc, qnnr
 QNNRT_API qnnrt_result qnnrt_pipeline_destroy(qnnrt_pipeline *pipeline);
 
 /* Find a slot by the name of a tensor, or by "<step>/<tensor>" (which is tried before a tensor of
-   exactly that name). The names of both ends of an edge find it. role narrows the search, because an
-   input and an output may have the same name.
+   exactly that name). The names of both ends of an edge find it. role narrows the search: an input
+   and an output may have the same name.
    Returns  QNNRT_OK; QNNRT_E_MISMATCH (the pipeline could not be wired); QNNRT_E_NOT_FOUND (the
             text lists the names that exist); QNNRT_E_ARG if the name means several slots (the text
             lists their addresses) */
@@ -983,8 +984,8 @@ typedef struct qnnrt_plan_info {
     const qnnrt_plan_block *blocks;
 } qnnrt_plan_info;
 
-/* Plan memory for pipelines, without touching any memory. Hooks and limits are those of the model of
-   the first entry.
+/* Plan memory for pipelines, without touching any. Hooks and limits are those of the model of the
+   first entry.
    Returns  QNNRT_OK; QNNRT_E_ARG (the text names the entry, buffer or place); QNNRT_E_MISMATCH (a
             pipeline that could not be wired); QNNRT_E_UNSUPPORTED (a graph that cannot run);
             QNNRT_E_LIMIT; QNNRT_E_MEMORY
@@ -1091,23 +1092,23 @@ QNNRT_API qnnrt_result qnnrt_bind_slot(qnnrt_run *run, qnnrt_slot slot, void *da
 /* Let a tensor live within a buffer, at `offset` of its mem (see qnnrt_buffer_info): for moving
    caches, double buffers and sequences. The mem need not be the run's own, and must outlive the
    binding.
-   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (no such slot); QNNRT_E_ARG if the tensor would not lie within
-            one buffer
+   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (no such slot); QNNRT_E_ARG if the tensor would not lie
+            within one buffer
    Cost     a few stores */
 QNNRT_API qnnrt_result qnnrt_bind_at(qnnrt_run *run, qnnrt_slot slot, const qnnrt_mem *mem,
                                      uint64_t offset);
 
 /* Return the address of a tensor's memory; bytes (may be NULL) receives its size. NULL: there is no
    such tensor, or it is not bound yet (qnnrt_run_error() has the text). Outputs are valid until the
-   next exec of a run that shares their scratch. The memory of an edge is used again during the exec:
-   to look at an edge, bind it to memory of your own. */
+   next exec of a run that shares their scratch. The memory of an edge is used again during the
+   exec: to look at an edge, bind it to memory of your own. */
 QNNRT_API void *qnnrt_data(qnnrt_run *run, const char *name, size_t *bytes);
 QNNRT_API void *qnnrt_data_slot(qnnrt_run *run, qnnrt_slot slot, size_t *bytes);
 
 /* Execute every step of the pipeline, in order, and return when the last one has finished.
    Returns  QNNRT_OK; QNNRT_E_STATE (a required bind is missing); QNNRT_E_BUSY (another run of the
-            group is executing); QNNRT_E_BACKEND (the text names step, graph and vendor code). After a
-            failure outputs are undefined
+            group is executing); QNNRT_E_BACKEND (the text names step, graph and vendor code).
+            After a failure outputs are undefined
    Threads  one thread per run; per backend as in "Threads" above
    Cost     calls the vendor once per step; allocates, copies and looks up nothing */
 QNNRT_API qnnrt_result qnnrt_exec(qnnrt_run *run);
