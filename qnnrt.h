@@ -4042,7 +4042,10 @@ typedef struct qnnrt__abi_quantize {              /* vendor: Qnn_QuantizeParams_
     } u;
 } qnnrt__abi_quantize;
 
-typedef struct qnnrt__abi_client_buffer { void *data; uint32_t bytes; } qnnrt__abi_client_buffer;
+typedef struct qnnrt__abi_client_buffer {      /* vendor: void *, also for static data, which it reads */
+    const void *data;
+    uint32_t    bytes;
+} qnnrt__abi_client_buffer;
 
 /* Versions 1 and 2 of a tensor begin with the same fields; version 2 has three more. In lists the
    library uses the size of version 2 for both. */
@@ -10817,7 +10820,7 @@ typedef struct qnnrt__step {
 typedef struct qnnrt__run_slot {
     void       *data;                   /* where it lives now; NULL: to be bound */
     void       *own;                    /* in the run's memory; NULL: the caller's */
-    void     ***ends;                   /* [end_count] the pointers in the vendor's tensors */
+    const void ***ends;                 /* [end_count] the pointers in the vendor's tensors */
     uint32_t    end_count;
     uint64_t    bytes;
     size_t      buffer;                 /* of qnnrt_bind_at, the last */
@@ -10922,7 +10925,8 @@ static qnnrt_result qnnrt__run_gather(qnnrt_run *run, qnnrt_error *err)
     for (at = 0; at < p->end_count; ++at) run->slots[p->by_name[at]->slot].end_count += 1;
     for (s = 0; s < p->info.slot_count; ++s) {
         qnnrt__run_slot *slot = &run->slots[s];
-        slot->ends = (void ***)qnnrt__arena_alloc(&run->arena, slot->end_count, sizeof(void **));
+        slot->ends = (const void ***)qnnrt__arena_alloc(&run->arena, slot->end_count,
+                                                         sizeof(*slot->ends));
         if (slot->ends == NULL) return qnnrt__fail_memory(err, "a run");
         slot->end_count = 0;
     }

@@ -1136,9 +1136,7 @@ static qnnrt_result qnnrt__tensor_record(const qnnrt_builder *b, const qnnrt_ten
     result = qnnrt__tensor_quant(b, d, &body->quantize);
     if (result != QNNRT_OK) return result;
     if (fixed_data) {
-        /* The interface declares a plain pointer, and only reads. */
-        if (d->borrow) memcpy((void *)&body->buffer.data, (const void *)&d->data, sizeof(void *));
-        else body->buffer.data = qnnrt__build_copy(b, d->data, bytes);
+        body->buffer.data = d->borrow ? d->data : qnnrt__build_copy(b, d->data, bytes);
         if (body->buffer.data == NULL) return qnnrt__build_no_memory(b);
         body->buffer.bytes = (uint32_t)bytes;
     }
