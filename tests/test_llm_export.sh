@@ -138,18 +138,21 @@ run --help
 is help 0
 says help out 'OUT_DIR exists'
 silent help err
-refused unknown_option 2 'what is this: --shard' "$trained" --shard 2
-refused option_without_value 2 'nothing stands behind --shards' "$trained" --shards
-refused no_number 2 'a number from 0 to 16384' "$trained" --shards -1
-refused unknown_naming 2 'hub or executorch is expected behind --naming' "$trained" --naming hubb
-refused unknown_type 2 'f32 or w8a16 is expected behind --type' "$trained" --type f16
-refused third_folder 2 'what is this: more' "$trained" more
-refused more_shards_than_layers 1 '4 layers cannot be cut into 5 shards' "$trained" --shards 5
-refused no_shards 1 '4 layers cannot be cut into 0 shards' "$trained" --shards 0
-refused no_graphs 1 'neither a prefill nor a decode graph' "$trained" --prefill 0 --decode 0
-refused longer_context 1 'config.json has a context of 128' "$trained" --context 129
-refused no_room 1 'needs a context of more than that' "$trained" --prefill 128
-refused no_backend 1 '--backend_so LIB' "$trained" --backend_so /no/such.so
+refused unknown_option 2 'unknown option --shard' "$trained" --shard 2
+hinted unknown_option '--shards'
+refused option_without_value 2 '--shards needs a value' "$trained" --shards
+refused no_number 2 '--shards takes a number from 0 to 16384' "$trained" --shards -1
+refused unknown_naming 2 '--naming takes hub or executorch' "$trained" --naming hubb
+hinted unknown_naming '--naming hub.'
+refused unknown_type 2 '--type takes w8a16 or f32' "$trained" --type f16
+refused third_folder 2 'got 3 folders' "$trained" more
+refused more_shards_than_layers 1 '4 layers into 5 shards' "$trained" --shards 5
+refused no_shards 1 '4 layers into 0 shards' "$trained" --shards 0
+refused no_graphs 1 'neither a prefill graph nor a decode graph' "$trained" --prefill 0 --decode 0
+refused longer_context 1 'config.json has, a context of 128' "$trained" --context 129
+refused no_room 1 '128 tokens needs a context of more than 128, got 128' "$trained" --prefill 128
+refused no_backend 1 '/no/such.so' "$trained" --backend_so /no/such.so
+hinted no_backend '--backend_so LIB'
 refused ranges_of_fewer_layers 1 'there must be a range' "$deep" --ranges "$trained/ranges.json"
 refused ranges_of_more_layers 1 'there must be a range' "$trained" --ranges "$data/llm/deep_ranges.json"
 refused no_ranges 1 'ranges.json cannot be opened' "$deep"
@@ -181,7 +184,18 @@ refused biases 1 'has biases' "$tmp/model"
 touch "$tmp/made/forward_2.bin"
 run "$trained" "$tmp/made" --shards 2
 is rest_of_a_longer_model 1
-says rest_of_a_longer_model err 'forward_2.bin is there, of another model'
+says rest_of_a_longer_model err "$tmp/made/forward_2.bin"
+hinted rest_of_a_longer_model Remove
+# A full disk: the message names the file, and nothing is left.
+rm -rf "$tmp/made/"*
+(trap '' XFSZ; ulimit -f 0; "$tool" "$trained" "$tmp/made" --type f32 </dev/null 2>&1; echo "status $?") | cat >"$tmp/err"
+says full_disk err 'status 1'
+says full_disk err "$tmp/made/forward_0.bin"
+check full_disk "something was left: $(ls "$tmp/made")" sh -c 'test -z "$(ls -A "$1")"' - "$tmp/made"
+(trap '' XFSZ; ulimit -f 0; "$build/examples/llm/random_model" "$tmp/made" 1 1 2>&1; echo "status $?") | cat >"$tmp/err"
+says full_disk_random err 'status 1'
+says full_disk_random err "$tmp/made/config.json"
+check full_disk_random "something was left: $(ls "$tmp/made")" sh -c 'test -z "$(ls -A "$1")"' - "$tmp/made"
 
 if [ -f "$release/libQnnHtp.so" ]; then
     made htp_w8a16_4 "$trained" --shards 4 --backend_so "$release/libQnnHtp.so"

@@ -1,15 +1,15 @@
-/* What an inference engine needs, seen from an engine: this one has its own tokenizer and sampler,
-   and batches as llama.cpp has them, and leaves the model to qnnrt_llm.h.
+/* An inference engine on qnnrt_llm.h: it has its own tokenizer, its own sampler, and batches like those
+   of llama.cpp; qnnrt_llm.h runs the model.
 
        host FOLDER [BACKEND_LIBRARY [DRAFT_FOLDER]]
 
    FOLDER holds a language model whose tokens are bytes: tests/data/llm/w8a16_one for libQnnHtp.so
    of 2.51, or what examples/llm/export.c makes. DRAFT_FOLDER is a second one, to draft for it.
-   After tokenizer, sampler and batches come five uses: perplexity, a text that goes on, several
-   texts in one batch, speculative decoding, saving and rewinding. What must be true of each is
-   checked; the status is 1 when something is not.
+   After tokenizer, sampler and batches come five uses: perplexity, a text that is continued, several
+   texts in one batch, speculative decoding, saving and rewinding. The program checks what must be
+   true of each; the exit status is 1 when a check fails.
 
-   Without BACKEND_LIBRARY graphs run on libQnnRef.so, the reference backend. Link with -lm. */
+   Without BACKEND_LIBRARY the graphs run on libQnnRef.so, the reference backend. Link with -lm. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,13 +20,24 @@
 #include "qnnrt.h"
 #include "tools/qnnrt_llm.h"
 
-/* Tokens of a text or batch; texts in one batch; tokens that follow a prompt, alone and together;
-   tokens that are drafted; those that a sampler chooses from. */
-enum { MOST = 96, TEXTS = 3, ALONE = 48, TOGETHER = 16, DRAFTS = 6, TOP_K = 40 };
+enum {
+    MOST = 96,                                  /* most tokens of a text or of a batch          */
+    TEXTS = 3,                                  /* texts in one batch                           */
+    ALONE = 48, TOGETHER = 16,                  /* tokens to write, in one text and in several  */
+    DRAFTS = 6,                                 /* most tokens that are drafted                 */
+    TOP_K = 40                                  /* tokens that a sampler chooses from           */
+};
 
-static int broken;                              /* promises, for the status */
+static int broken;                              /* 1: a check has failed                        */
 
 static void stop(const char *why) { fprintf(stderr, "host: %s\n", why); exit(1); }
+
+static void stop_error(const qnnrt_error *err)
+{
+    fprintf(stderr, "host: %s\n", err->text);
+    if (err->hint[0] != '\0') fprintf(stderr, "hint: %s\n", err->hint);
+    exit(1);
+}
 
 static void promise(int kept, const char *what)
 {
@@ -66,7 +77,7 @@ static int same(const text *a, const text *b, int count)
     return memcmp(a->token, b->token, (size_t)count * sizeof a->token[0]) == 0;
 }
 
-/* ---- its own sampler, on numbers: temperature and top-k -------------------------------------- */
+/* ---- the engine's own sampler: temperature and top-k ----------------------------------------- */
 
 typedef struct sampler { float temperature; int top_k; uint64_t state; } sampler;
 
@@ -98,18 +109,18 @@ typedef struct context {
     qnnrt_llm       *llm;
     qnnrt_llm_cache *cache;
     float           *logits;                    /* [MOST][vocabulary] of the last batch */
-    const float     *row[MOST];                 /* what follows token i of it; NULL: not wanted */
+    const float     *row[MOST];                 /* logits after its token i; NULL: not wanted   */
 } context;
 
-typedef struct batch {                          /* as engines have it */
+typedef struct batch {                          /* in the form of engines */
     int     count;
     int32_t token[MOST], pos[MOST], seq_count[MOST], seq_id[MOST][TEXTS];
-    unsigned char logits[MOST];                 /* 1: wanted of what follows this token */
+    unsigned char logits[MOST];                 /* 1: the logits after this token are wanted */
 } batch;
 
 static void must(const context *c, qnnrt_result result)
 {
-    if (result != QNNRT_OK) stop(qnnrt_llm_error(c->cache)->text);
+    if (result != QNNRT_OK) stop_error(qnnrt_llm_error(c->cache));
 }
 
 static void add(batch *b, int32_t token, int pos, int seq, int wanted)
@@ -122,8 +133,9 @@ static void add(batch *b, int32_t token, int pos, int seq, int wanted)
     b->logits[b->count++] = (unsigned char)wanted;
 }
 
-/* Lists of sequences become sets of bits, all else is handed on. `call` is qnnrt_llm_decode, which
-   takes any length and keeps it, or qnnrt_llm_eval, which keeps nothing until qnnrt_llm_accept. */
+/* Compute a batch. Lists of sequences become sets of bits; the rest has the same form. `call` is
+   qnnrt_llm_decode, which takes any length and keeps all tokens, or qnnrt_llm_eval, which keeps none
+   before qnnrt_llm_accept. */
 static void compute(context *c, const batch *b,
                     qnnrt_result (*call)(qnnrt_llm_cache *, const qnnrt_llm_batch *))
 {
@@ -141,9 +153,9 @@ static void compute(context *c, const batch *b,
     must(c, call(c->cache, &to));
 }
 
-/* ---- one text: how well it is foreseen, how it goes on --------------------------------------- */
+/* ---- one text: its perplexity, and its continuation ------------------------------------------ */
 
-/* exp of the mean of -log p(token | those before it): one batch, the logits of all its rows. */
+/* Return exp of the mean of -log p(token | tokens before it), from the logits of one batch. */
 static double perplexity(context *c, const text *t)
 {
     batch b = {0};
@@ -161,8 +173,8 @@ static double perplexity(context *c, const text *t)
     return exp(nats / (t->count - 1));
 }
 
-/* Only what the cache does not hold is computed: a whole prompt first, then token by token; after
-   a rewind what was taken out. */
+/* Continue a text until it has `total` tokens. Tokens that the cache holds are not computed again:
+   first comes the whole prompt, then one token at a time, and after a rewind what was removed. */
 static void go_on(context *c, int seq, text *t, int total, sampler *s)
 {
     for (; t->count < total; ++t->count) {
@@ -187,7 +199,7 @@ static void several(context *c, const text *prompt, const text *plain)
     const int have = prompt->count, end = have + TOGETHER;
     int i, s;
     qnnrt_llm_clear(c->cache);
-    for (i = 0; i < have; ++i) {                /* of sequences 0 and 1, and then of 2 as well */
+    for (i = 0; i < have; ++i) {                /* in sequences 0 and 1; 2 becomes a copy */
         add(&b, prompt->token[i], i, 0, i + 1 == have);
         b.seq_id[i][b.seq_count[i]++] = 1;
     }
@@ -208,8 +220,8 @@ static void several(context *c, const text *prompt, const text *plain)
     promise(same(&t[2], plain, end), "the greedy one is what it is alone");
     promise(qnnrt_llm_cache_get_info(c->cache).used == (uint32_t)(end - 1 + 2 * (TOGETHER - 1)),
             "the prompt is stored once");
-    must(c, qnnrt_llm_sequence_remove(c->cache, 0, -1, -1));    /* one is given up, */
-    must(c, qnnrt_llm_sequence_keep(c->cache, 1));              /* one is chosen */
+    must(c, qnnrt_llm_sequence_remove(c->cache, 0, -1, -1));    /* drop one text */
+    must(c, qnnrt_llm_sequence_keep(c->cache, 1));              /* keep only one  */
     go_on(c, 1, &t[1], end + TOGETHER, samplers[1]);
     show("  seed 2 alone", &t[1], have);
     promise(qnnrt_llm_cache_get_info(c->cache).used == (uint32_t)(end + TOGETHER - 1),
@@ -218,8 +230,8 @@ static void several(context *c, const text *prompt, const text *plain)
 
 /* ---- speculative decoding -------------------------------------------------------------------- */
 
-/* Append up to `most` drafts: what followed the longest equal ending, or with `draft` what that
-   model would say, once it has forgotten what it drafted in vain. */
+/* Append up to `most` drafts: the tokens that followed the longest equal ending earlier in the text,
+   or, with `draft`, the tokens that this model chooses after it has removed its rejected drafts. */
 static void propose(context *draft, text *t, int most)
 {
     int at, n, from = 0, longest = 1;
@@ -235,8 +247,8 @@ static void propose(context *draft, text *t, int most)
     for (n = 0; from > 0 && n < most; ++n) t->token[t->count++] = t->token[from + n];
 }
 
-/* Drafts are computed at once, behind the last token. Those that the target chooses too are kept;
-   after them comes what it would have said instead. */
+/* Write a text with drafts. They are computed in one batch, after the last token. Drafts that the
+   target chooses too are kept; the next token is the target's own choice. */
 static void speculate(context *c, context *draft, const text *prompt, const text *plain)
 {
     text t = *prompt;
@@ -278,9 +290,9 @@ static void save_and_rewind(context *c, const text *prompt, const text *plain)
     go_on(c, 0, &t, t.count + ALONE / 2, NULL);
     size = qnnrt_llm_state_bytes(c->cache);
     state = (char *)malloc(size);
-    if (state == NULL || file == NULL) stop("there is no memory or no file for a state");
+    if (state == NULL || file == NULL) stop("no memory or no file for a state");
     must(c, qnnrt_llm_state_save(c->cache, state, size, &size));
-    if (fwrite(state, 1, size, file) != size) stop("the state is not written");
+    if (fwrite(state, 1, size, file) != size) stop("cannot write the state");
     printf("state of %d tokens: %lu bytes\n", t.count - 1, (unsigned long)size);
 
     qnnrt_llm_clear(c->cache);
@@ -305,15 +317,15 @@ static void open_model(context *c, const char *folder, const qnnrt_desc *desc)
 {
     qnnrt_error err;
     if (qnnrt_open(folder, desc, &c->model, &err) != QNNRT_OK ||
-        qnnrt_llm_open(c->model, NULL, &c->llm, &err) != QNNRT_OK) stop(err.text);
+        qnnrt_llm_open(c->model, NULL, &c->llm, &err) != QNNRT_OK) stop_error(&err);
     if (qnnrt_llm_get_info(c->llm)->vocabulary != tokens.vocabulary)
-        stop("this engine's tokens are bytes, those of the model are not");
+        stop("this engine's tokens are bytes, but the model's tokens are not");
     if (qnnrt_llm_get_info(c->llm)->cells < MOST) stop("the model remembers too few tokens");
     c->logits = (float *)malloc(MOST * tokens.vocabulary * sizeof(float));
-    if (c->logits == NULL) stop("there is no memory for logits");
+    if (c->logits == NULL) stop("no memory for logits");
 }
 
-static void close_model(context *c)             /* of zeros: nothing */
+static void close_model(context *c)             /* does nothing for zeros */
 {
     qnnrt_llm_close(c->llm);
     qnnrt_close(c->model);
@@ -322,7 +334,7 @@ static void close_model(context *c)             /* of zeros: nothing */
 
 int main(int argc, char **argv)
 {
-    static context contexts[2];                 /* the target, and who drafts for it */
+    static context contexts[2];                 /* the target, and the model that drafts for it */
     context *c = &contexts[0], *draft = argc > 3 ? &contexts[1] : NULL;
     qnnrt_desc desc = { .backend_desc.path = argc > 2 ? argv[2] : "libQnnRef.so" }, shared = {0};
     qnnrt_llm *models[2];
@@ -334,14 +346,14 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: host FOLDER [BACKEND_LIBRARY [DRAFT_FOLDER]]\n");
         return 2;
     }
-    if (argc == 2) printf("no backend was named: libQnnRef.so it is, the reference backend\n");
+    if (argc == 2) printf("no backend was named: using libQnnRef.so, the reference backend\n");
     open_model(c, argv[1], &desc);
     shared.backend = qnnrt_get_info(c->model)->backend;
     if (draft != NULL) open_model(draft, argv[3], &shared);
     models[0] = c->llm;
     models[1] = contexts[1].llm;
     if (qnnrt_llm_session_create(models, draft != NULL ? 2 : 1, NULL, &session, &err) != QNNRT_OK)
-        stop(err.text);                         /* one memory for the graphs of both */
+        stop_error(&err);                       /* the graphs of both share one memory */
     c->cache = qnnrt_llm_cache_get(session, 0, 0);
     if (draft != NULL) draft->cache = qnnrt_llm_cache_get(session, 1, 0);
 

@@ -1,23 +1,11 @@
 /* Export a Llama as a folder of context binaries, as the two families of exporters do.
 
-       export MODEL_DIR OUT_DIR [--option VALUE ...]
-
-       --backend_so LIB     whom it is made for (default: libQnnRef.so, the reference backend)
-       --shards N           contexts, with equal runs of layers; the table of embeddings is in the
-                            first, the head in the last (default 1)
-       --naming hub|executorch      (default hub)
-       --type f32|w8a16     float32 throughout, or codes: activations of 16 bits, weights and
-                            caches of 8 (default w8a16)
-       --prefill N          tokens that the prefill graph takes per call (default 32, 0: no graph)
-       --decode N           the same for the decode graph (default 1)
-       --context N          tokens that are remembered, with the new ones (default: as config.json
-                            says)
-       --ranges FILE        of w8a16: what activations reach (default: MODEL_DIR/ranges.json)
+       export MODEL_DIR OUT_DIR [--option VALUE ...]        export --help lists the options
 
    MODEL_DIR holds config.json and model.safetensors of a Llama with Hugging Face's names, such as
    tests/data/llm/model, and ranges.json as tests/make_ranges.py writes it. OUT_DIR, which must
-   exist, gets forward_0.bin, forward_1.bin, ..., and qnnrt.json with the theta of its positions. Each
-   binary has a prefill and a decode graph:
+   exist, gets forward_0.bin, forward_1.bin, ..., and qnnrt.json with the theta of its positions.
+   Each binary has a prefill graph and a decode graph:
 
        hub          prompt_ar32_cl128_1_of_2 and token_ar1_cl128_1_of_2; a tensor for the keys of
                     a layer and one for its values; the caller computes cosines and sines
@@ -25,6 +13,7 @@
                     positions, and the first shard has cosines and sines for all
 
    Link with -lm. */
+#define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,106 +22,114 @@
 #define QNNRT_COMPOSE
 #include "qnnrt.h"
 
+#define CLI_NAME "export"
+#include "tools/cli.h"
+
 static void stop(const char *text)
 {
-    fprintf(stderr, "export: %s\n", text);
+    cli_message(text, NULL);
+    exit(1);
+}
+
+static void stop_error(const qnnrt_error *err)
+{
+    cli_message(err->text, err->hint);
     exit(1);
 }
 
 #include "../llm_layers.h"
 
-typedef struct options {
+/* ---- options --------------------------------------------------------------------------------- */
+
+typedef struct settings {
+    cli_list    folders;                        /* MODEL_DIR and OUT_DIR */
     const char *model, *out, *backend, *ranges;
-    const char *naming, *type;
+    int         naming, type;                   /* indexes of the words below */
     uint32_t    shards, prefill, decode, context;
-} options;
+} settings;
 
-static const char forms[] =
-    "usage: export MODEL_DIR OUT_DIR [--backend_so LIB] [--shards N] [--naming hub|executorch] "
-    "[--type f32|w8a16] [--prefill N] [--decode N] [--context N] [--ranges FILE]\n"
-    "  MODEL_DIR has config.json and model.safetensors, OUT_DIR exists\n";
+enum { HUB, EXECUTORCH, W8A16 = 0, F32 };
+static const char *const namings[] = { "hub", "executorch", NULL };
+static const char *const types[] = { "w8a16", "f32", NULL };
 
-static int usage(const char *what, const char *which)
+#define FIELD(member) .field = offsetof(settings, member)
+#define COUNT CLI_U32, .most = 1u << 14
+
+static const cli_option options[] = {
+    { .name = "backend_so", .value = "LIB", .kind = CLI_TEXT, FIELD(backend),
+      .help = "library that builds the binaries, and that will run them (default: libQnnRef.so, "
+              "the reference backend)" },
+    { .name = "shards", .value = "N", .kind = COUNT, FIELD(shards),
+      .help = "binaries to make, each with an equal run of layers; the first one has the table of "
+              "embeddings, the last one the head (default 1)" },
+    { .name = "naming", .value = "hub|executorch", .kind = CLI_WORD, .words = namings,
+      FIELD(naming), .help = "names of graphs and tensors (default hub)" },
+    { .name = "type", .value = "w8a16|f32", .kind = CLI_WORD, .words = types, FIELD(type),
+      .help = "w8a16: quantized, with activations of 16 bits, and weights and caches of 8 "
+              "(default); f32: float32 throughout" },
+    { .name = "prefill", .value = "N", .kind = COUNT, FIELD(prefill),
+      .help = "tokens that the prefill graph takes in a call (default 32; 0: no such graph)" },
+    { .name = "decode", .value = "N", .kind = COUNT, FIELD(decode),
+      .help = "tokens that the decode graph takes in a call (default 1; 0: no such graph)" },
+    { .name = "context", .value = "N", .kind = COUNT, FIELD(context),
+      .help = "tokens that the model remembers, the new ones included (default: as config.json "
+              "says)" },
+    { .name = "ranges", .value = "FILE", .kind = CLI_TEXT, FIELD(ranges),
+      .help = "for w8a16: the range of each activation (default: MODEL_DIR/ranges.json)" },
+    { .name = "help", .kind = CLI_HELP, .help = "print this help" }
+};
+
+static const char *const examples[] = { "tests/data/llm/model out --shards 4", NULL };
+
+static const cli_program program = {
+    .summary = "Export a Llama as a folder of QNN context binaries.",
+    .usage = "MODEL_DIR OUT_DIR [options]", .examples = examples,
+    .notes = "MODEL_DIR has config.json, model.safetensors and ranges.json. OUT_DIR exists; it gets "
+             "forward_0.bin, forward_1.bin, ... and qnnrt.json.",
+    .statuses = "Exit status: 0 the folder is written, 1 something failed, 2 wrong usage.",
+    .options = options, .option_count = sizeof(options) / sizeof(options[0]),
+    .operands = 1, .operand_field = offsetof(settings, folders)
+};
+
+/* Read the command line; end the program when there is nothing to do. */
+static void read_options(settings *o, int argc, char **argv)
 {
-    fprintf(stderr, "export: %s%s\n%s", what, which, forms);
-    exit(2);
-}
-
-static uint32_t whole(const char *option, const char *text)
-{
-    char *end;
-    unsigned long n = strtoul(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || n > 1u << 14)
-        usage("a number from 0 to 16384 is expected behind ", option);
-    return (uint32_t)n;
-}
-
-static const char *one_of(const char *option, const char *text, const char *a, const char *b)
-{
-    char what[96];
-    snprintf(what, sizeof what, "%s or %s is expected behind ", a, b);
-    if (strcmp(text, a) != 0 && strcmp(text, b) != 0) usage(what, option);
-    return text;
-}
-
-static void read_options(options *o, int argc, char **argv)
-{
-    int i;
+    cli_parsed parsed;
+    int status;
     o->backend = "libQnnRef.so";
-    o->naming = "hub";
-    o->type = "w8a16";
     o->shards = 1;
     o->prefill = 32;
     o->decode = 1;
-    for (i = 1; i < argc; ++i) {
-        const char *option = argv[i], *text;
-        if (strncmp(option, "--", 2) != 0) {
-            if (o->model == NULL) o->model = option;
-            else if (o->out == NULL) o->out = option;
-            else usage("what is this: ", option);
-            continue;
-        }
-        if (strcmp(option, "--help") == 0) {
-            fputs(forms, stdout);
-            exit(0);
-        }
-        if (i + 1 == argc) usage("nothing stands behind ", option);
-        text = argv[++i];
-        if (strcmp(option, "--backend_so") == 0) o->backend = text;
-        else if (strcmp(option, "--ranges") == 0) o->ranges = text;
-        else if (strcmp(option, "--naming") == 0)
-            o->naming = one_of(option, text, "hub", "executorch");
-        else if (strcmp(option, "--type") == 0) o->type = one_of(option, text, "f32", "w8a16");
-        else if (strcmp(option, "--shards") == 0) o->shards = whole(option, text);
-        else if (strcmp(option, "--prefill") == 0) o->prefill = whole(option, text);
-        else if (strcmp(option, "--decode") == 0) o->decode = whole(option, text);
-        else if (strcmp(option, "--context") == 0) o->context = whole(option, text);
-        else usage("what is this: ", option);
-    }
-    if (o->out == NULL) usage("MODEL_DIR and OUT_DIR are missing", "");
+    status = cli_parse(&program, argc, argv, o, stdout, &parsed);
+    if (status == STATUS_OK && !parsed.answered && o->folders.count != 2)
+        status = cli_usage(NULL, "MODEL_DIR and OUT_DIR are needed, got %lu folders",
+                           (unsigned long)o->folders.count);
+    if (status != STATUS_OK || parsed.answered) exit(status);
+    o->model = o->folders.items[0];
+    o->out = o->folders.items[1];
 }
 
-/* What was read must fit what was asked for. */
-static void check_options(options *o, llm_config *is)
+/* Check that the options fit what config.json says. */
+static void check_options(settings *o, llm_config *is)
 {
     const uint32_t most = o->prefill > o->decode ? o->prefill : o->decode;
     char error[256];
     if (o->context == 0) o->context = is->context;
-    snprintf(error, sizeof error, "%u tokens are asked for, config.json has a context of %u",
+    snprintf(error, sizeof error, "--context %u is more than config.json has, a context of %u",
              (unsigned)o->context, (unsigned)is->context);
     if (o->context > is->context) stop(error);
-    snprintf(error, sizeof error, "a graph of %u tokens needs a context of more than that, not %u",
-             (unsigned)most, (unsigned)o->context);
-    if (most == 0) stop("with neither a prefill nor a decode graph there is nothing to make");
+    snprintf(error, sizeof error, "a graph of %u tokens needs a context of more than %u, got %u",
+             (unsigned)most, (unsigned)most, (unsigned)o->context);
+    if (most == 0) stop("neither a prefill graph nor a decode graph is to be made");
     if (most >= o->context) stop(error);
-    snprintf(error, sizeof error, "%u layers cannot be cut into %u shards", (unsigned)is->layers,
+    snprintf(error, sizeof error, "cannot cut %u layers into %u shards", (unsigned)is->layers,
              (unsigned)o->shards);
     if (o->shards == 0 || o->shards > is->layers) stop(error);
     is->context = o->context;
 }
 
-/* Shards 0 to n - 1, each with its graphs. */
-static void build(llm_maker *m, const options *o)
+/* Describe all shards, each with its graphs. */
+static void build(llm_maker *m, const settings *o)
 {
     const uint32_t n = o->shards, tokens[2] = { o->prefill, o->decode };
     uint32_t i, g;
@@ -165,28 +162,26 @@ static void build(llm_maker *m, const options *o)
     }
 }
 
-/* Of a longer model that lay here, the rest would be taken for more shards. */
-static void refuse_more(const options *o)
+/* Refuse a folder with a longer model: its last shards would be read as shards of this one. */
+static void refuse_more(const settings *o)
 {
     char path[512], error[640];
-    FILE *file;
     snprintf(path, sizeof path, "%s/forward_%u.bin", o->out, (unsigned)o->shards);
-    snprintf(error, sizeof error, "%s is there, of another model: remove it first", path);
-    if ((file = fopen(path, "rb")) != NULL) stop(error);
+    if (access(path, F_OK) != 0) return;
+    snprintf(error, sizeof error, "%s belongs to another model", path);
+    cli_message(error, "Remove it first.");
+    exit(1);
 }
 
-/* What no tensor tells and runtimes have to know: qnnrt_llm.h looks for it here. */
-static void write_settings(const llm_maker *m, const options *o)
+/* Write what is in no tensor and runtimes have to know; qnnrt_llm.h looks for it in this file. */
+static void write_settings(const llm_maker *m, const settings *o)
 {
-    char path[512];
-    FILE *file;
-    int failed;
+    char path[512], text[128], error[640];
     snprintf(path, sizeof path, "%s/qnnrt.json", o->out);
-    file = fopen(path, "w");
-    if (file == NULL) stop("qnnrt.json cannot be made in OUT_DIR");
-    fprintf(file, "{ \"llm\": { \"rope\": { \"theta\": %.17g } } }\n", m->is.theta);
-    failed = ferror(file);
-    if (fclose(file) != 0 || failed) stop("qnnrt.json cannot be written");
+    snprintf(text, sizeof text, "{ \"llm\": { \"rope\": { \"theta\": %.17g } } }\n", m->is.theta);
+    if (cli_write_file(path, text, strlen(text), 0)) return;
+    snprintf(error, sizeof error, "cannot write %s: %s", path, strerror(errno));
+    stop(error);
 }
 
 int main(int argc, char **argv)
@@ -198,7 +193,7 @@ int main(int argc, char **argv)
     safetensors weights;
     static llm_maker m;
     static llm_ranges ranges;
-    options o = {0};
+    settings o = {0};
     char path[512];
     uint32_t i;
 
@@ -206,8 +201,8 @@ int main(int argc, char **argv)
     llm_read_config(o.model, &m.is);
     check_options(&o, &m.is);
     refuse_more(&o);
-    m.names = strcmp(o.naming, "hub") == 0 ? LLM_HUB : LLM_EXECUTORCH;
-    if (strcmp(o.type, "w8a16") == 0) {
+    m.names = o.naming == HUB ? LLM_HUB : LLM_EXECUTORCH;
+    if (o.type == W8A16) {
         snprintf(path, sizeof path, "%s/ranges.json", o.model);
         llm_read_ranges(o.ranges != NULL ? o.ranges : path, &m.is, &ranges);
         m.ranges = &ranges;
@@ -217,22 +212,26 @@ int main(int argc, char **argv)
 
     backend_desc.path = o.backend;
     if (qnnrt_backend_open(&backend_desc, &backend, &err) != QNNRT_OK) {
-        fprintf(stderr, "export: %s\n  with this program: --backend_so LIB\n", err.text);
+        cli_message(err.text, "Name the library with --backend_so LIB.");
         return 1;
     }
-    if (qnnrt_builder_create(backend, NULL, &m.builder, &err) != QNNRT_OK) stop(err.text);
+    if (qnnrt_builder_create(backend, NULL, &m.builder, &err) != QNNRT_OK) stop_error(&err);
     build(&m, &o);
-    if (qnnrt_builder_finish(m.builder, &model, &err) != QNNRT_OK) stop(err.text);
+    if (qnnrt_builder_finish(m.builder, &model, &err) != QNNRT_OK) stop_error(&err);
+    cli_catch_signals();
     for (i = 0; i < o.shards; ++i) {
         snprintf(path, sizeof path, "%s/forward_%u.bin", o.out, (unsigned)i);
-        if (qnnrt_save(model, i, path, &err) != QNNRT_OK) stop(err.text);
+        cli_hold();                             /* a signal does not leave half a file */
+        if (qnnrt_save(model, i, path, &err) != QNNRT_OK) stop_error(&err);
+        cli_release();
     }
     write_settings(&m, &o);
     printf("%u layers, %s, %s names, %u context binar%s in %s, built with %s\n",
-           (unsigned)m.is.layers, o.type, o.naming, (unsigned)o.shards,
+           (unsigned)m.is.layers, types[o.type], namings[o.naming], (unsigned)o.shards,
            o.shards == 1 ? "y" : "ies", o.out, qnnrt_backend_get_info(backend)->path);
     qnnrt_close(model);
     qnnrt_backend_close(backend);
     safetensors_free(&weights);
+    free((void *)o.folders.items);
     return 0;
 }

@@ -3,9 +3,9 @@
        random_model OUT_DIR LAYERS SEED [KV_HEADS [tied]]
 
    OUT_DIR, which must exist, gets config.json and model.safetensors for export.c: 64 wide, 4 heads
-   of 16 for KV_HEADS (default 2) of keys and values, 256 tokens, a context of 136; "tied": the
-   table of embeddings is the head, too. The same arguments make the same bytes, everywhere. What
-   the model writes is noise, but with clear winners. */
+   of 16 for KV_HEADS (default 2) of keys and values, 256 tokens, a context of 136. "tied": the table
+   of embeddings is the head, too. The same arguments make the same bytes on every machine. The model
+   writes noise, but its most probable token is clear. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,10 +16,12 @@ enum { WIDTH = 64, HEADS = 4, HEAD_DIM = 16, INNER = 160, VOCABULARY = 256,
 
 typedef struct writer {
     FILE    *file;
+    char     path[512];
     uint32_t layers, kv_heads;
     int      tied;
-    int      body;                      /* 0: the header is written, 1: the values */
-    uint64_t bytes, state;              /* of values so far; of the random numbers */
+    int      body;                      /* 0: write the header, 1: write the values     */
+    uint64_t bytes;                     /* of values so far                             */
+    uint64_t state;                     /* of the random numbers                        */
 } writer;
 
 static void stop(const char *text)
@@ -28,22 +30,25 @@ static void stop(const char *text)
     exit(1);
 }
 
-static FILE *create(const char *folder, const char *name)
+static void create(writer *w, const char *folder, const char *name)
 {
-    char path[512];
-    FILE *file;
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    if ((file = fopen(path, "wb")) == NULL) stop("a file cannot be made in OUT_DIR");
-    return file;
+    snprintf(w->path, sizeof w->path, "%s/%s", folder, name);
+    if ((w->file = fopen(w->path, "wb")) != NULL) return;
+    fprintf(stderr, "random_model: cannot write %s\n", w->path);
+    exit(1);
 }
 
-static void finish(FILE *file)
+/* Close the file, or remove it when it is not whole. */
+static void finish(writer *w, int good)
 {
-    const int failed = ferror(file);
-    if (fclose(file) != 0 || failed) stop("a file cannot be written");
+    good = good && !ferror(w->file);
+    if (fclose(w->file) == 0 && good) return;
+    remove(w->path);
+    fprintf(stderr, "random_model: cannot write %s\n", w->path);
+    exit(1);
 }
 
-/* From -1 to 1, by the generator that is called splitmix64. */
+/* Return a number from -1 to 1, by the generator splitmix64. */
 static float uniform(writer *w)
 {
     uint64_t z = w->state += 0x9E3779B97F4A7C15u;
@@ -53,7 +58,7 @@ static float uniform(writer *w)
     return (float)(int32_t)(z >> 40) / 8388608.0f - 1;
 }
 
-/* A matrix (columns > 0) or a vector, around `middle` by at most `by`. */
+/* Write a matrix (columns > 0) or a vector of numbers from middle - by to middle + by. */
 static void tensor(writer *w, const char *name, uint32_t rows, uint32_t columns, float middle,
                    float by)
 {
@@ -74,8 +79,8 @@ static void tensor(writer *w, const char *name, uint32_t rows, uint32_t columns,
     w->bytes += count * sizeof(float);
 }
 
-/* Uniform numbers up to 1.7 / sqrt(columns) keep the size of a row that is multiplied by them.
-   0.22 is that of 64 columns, 0.14 of 160. */
+/* Write a layer. Uniform numbers up to 1.7 / sqrt(columns) keep the size of a row that is multiplied
+   by them: 0.22 for 64 columns, 0.14 for 160. */
 static void layer(writer *w, uint32_t number)
 {
     const struct { const char *name; uint32_t rows, columns; float middle, by; } parts[] = {
@@ -128,13 +133,13 @@ int main(int argc, char **argv)
     if (argc > 4) kv_heads = strtoul(argv[4], &ends[2], 10);
     if (*ends[0] != '\0' || *ends[1] != '\0' || *ends[2] != '\0' || layers < 1 ||
         layers > MOST_LAYERS || kv_heads < 1 || kv_heads > HEADS || HEADS % kv_heads != 0)
-        stop("LAYERS is a number from 1 to 128, SEED another one, KV_HEADS is 1, 2 or 4");
+        stop("LAYERS must be a number from 1 to 128, SEED a number, and KV_HEADS 1, 2 or 4");
     w.layers = (uint32_t)layers;
     w.kv_heads = (uint32_t)kv_heads;
     w.tied = argc == 6;
     w.state = seed;
 
-    w.file = create(argv[1], "config.json");
+    create(&w, argv[1], "config.json");
     fprintf(w.file, "{\n \"model_type\": \"llama\",\n \"vocab_size\": %d,\n \"hidden_size\": %d,\n"
             " \"num_hidden_layers\": %lu,\n \"num_attention_heads\": %d,\n"
             " \"num_key_value_heads\": %lu,\n \"head_dim\": %d,\n \"intermediate_size\": %d,\n"
@@ -142,21 +147,21 @@ int main(int argc, char **argv)
             " \"max_position_embeddings\": %d,\n \"tie_word_embeddings\": %s\n}\n",
             VOCABULARY, WIDTH, layers, HEADS, kv_heads, HEAD_DIM, INNER, CONTEXT,
             w.tied ? "true" : "false");
-    finish(w.file);
+    finish(&w, 1);
 
-    w.file = create(argv[1], "model.safetensors");
+    create(&w, argv[1], "model.safetensors");
     memset(size, 0, sizeof size);
-    fwrite(size, 1, sizeof size, w.file);           /* known when the header is written */
+    fwrite(size, 1, sizeof size, w.file);           /* known after the header is written */
     model(&w);
     fprintf(w.file, "}");
-    if ((at = ftell(w.file)) < 0) stop("a file cannot be written");
+    if ((at = ftell(w.file)) < 0) finish(&w, 0);
     header = (uint64_t)at - sizeof size;
     for (; header % 8 != 0; ++header) fputc(' ', w.file);
     w.body = 1;
     model(&w);
     for (i = 0; i < 8; ++i) size[i] = (unsigned char)(header >> 8 * i);
-    if (fseek(w.file, 0, SEEK_SET) != 0) stop("a file cannot be written");
+    if (fseek(w.file, 0, SEEK_SET) != 0) finish(&w, 0);
     fwrite(size, 1, sizeof size, w.file);
-    finish(w.file);
+    finish(&w, 1);
     return 0;
 }
