@@ -1066,6 +1066,148 @@ TEST(json_values_are_told_with_their_depth_and_text)
     CHECK(qnnrt_json_more(&r) && r.key.escaped == 0 && qnnrt_json_value(&r) == QNNRT_JSON_STRING && r.value.escaped == 0);
 }
 
+/* A reader within an array whose first element is `value`, at the end of a page. */
+static void before_value(const char *value)
+{
+    static char text[200];
+    const int bytes = snprintf(text, sizeof(text), "[%s", value);
+    memset(&r, 0xFF, sizeof(r));
+    qnnrt_json_begin(&r, at_page_end(text, (size_t)bytes), (size_t)bytes, NULL);
+    if (qnnrt_json_value(&r) != QNNRT_JSON_ARRAY) abort();
+}
+
+static qnnrt_json_text text_of(const char *text)
+{
+    qnnrt_json_text t;
+    t.text = text;
+    t.bytes = text != NULL ? strlen(text) : 0;
+    t.escaped = 0;
+    return t;
+}
+
+TEST(json_value_is_reads_the_expected_string_and_nothing_else)
+{
+    static const char letters[] = "QNN_TENSOR_DATA_FORMAT_FLAT_BUFFER";
+    static const struct { const char *value, *expected; } others[] = {
+        { "\"ab\"]", "a" }, { "\"ab\"]", "abc" }, { "\"ab\"]", "ac" }, { "\"ab\"]", "b" }, { "\"ab\"]", "" },
+        { "\"\"]", "a" }, { "7]", "7" }, { "null]", "null" }, { "\"a", "a" }, { "\"", "" }, { "\"abcdefgh", "abcdefgh" },
+        { "\"\\u0061\"]", "a" }, { "[\"a\"]]", "a" }, { "\"abcdefgX\"]", "abcdefgh" }, { "\"Xbcdefgh\"]", "abcdefgh" },
+        { "\"abcdefghijklmnopX\"]", "abcdefghijklmnopq" }, { "\"abcdefgXijklmnopq\"]", "abcdefghijklmnopq" }
+    };
+    qnnrt_json_text expected;
+    char value[100], name[50];
+    size_t i, length;
+    for (length = 0; length < sizeof(letters); ++length) {         /* of every length, with a blank or not */
+        memcpy(name, letters, length);
+        name[length] = '\0';
+        snprintf(value, sizeof(value), "%s\"%s\" ]", length % 2 == 0 ? " " : "", name);
+        before_value(value);
+        CHECK(qnnrt_json_more(&r));
+        expected = text_of(name);
+        CHECK_EQ(qnnrt_json_value_is(&r, &expected), 1);
+        CHECK_EQ(r.type, QNNRT_JSON_STRING);
+        CHECK(r.value.bytes == length && memcmp(r.value.text, name, length) == 0 && !r.value.escaped);
+        CHECK_EQ(qnnrt_json_value_is(&r, &expected), 0);            /* it is read, none is due */
+        CHECK(!qnnrt_json_more(&r) && qnnrt_json_end(&r));
+        CHECK_EQ(qnnrt_json_value_is(&r, &expected), 0);            /* the text is at its end */
+        CHECK(r.error == NULL);
+    }
+    for (i = 0; i < sizeof(others) / sizeof(others[0]); ++i) {
+        before_value(others[i].value);
+        CHECK(qnnrt_json_more(&r));
+        expected = text_of(others[i].expected);
+        CHECK_EQ(qnnrt_json_value_is(&r, &expected), 0);
+        CHECK(r.error == NULL);
+        expected = text_of(NULL);
+        CHECK_EQ(qnnrt_json_value_is(&r, &expected), 0);
+        (void)qnnrt_json_value(&r);                                 /* nothing was read: it is still due */
+        CHECK(r.error == NULL || strchr(others[i].value, ']') == NULL);
+    }
+    qnnrt_json_begin(&r, "", 0, NULL);
+    expected = text_of("");
+    CHECK_EQ(qnnrt_json_value_is(&r, &expected), 0);
+}
+
+TEST(json_value_u64_reads_plain_whole_numbers_and_nothing_else)
+{
+    static const struct { const char *value; uint64_t number; } right[] = {
+        { "0", 0 }, { " 7 ", 7 }, { "10", 10 }, { "4294967295", 4294967295u }, { "9007199254740993", UINT64_C(9007199254740993) },
+        { "1000000000000000000", UINT64_C(1000000000000000000) }, { "9999999999999999999", UINT64_C(9999999999999999999) }
+    };
+    static const char *const others[] = {
+        "10000000000000000000", "00", "01", "-1", "-", "1.0", "1.", "1e3", "1E3", "0.5", "0e1", "+1", "\"1\"", "null", "[1", "x"
+    };
+    uint64_t number;
+    size_t i, cut;
+    for (i = 0; i < sizeof(right) / sizeof(right[0]); ++i)
+        for (cut = 0; cut < 2; ++cut) {                             /* the text ends after it, or goes on */
+            char value[60];
+            snprintf(value, sizeof(value), "%s%s", right[i].value, cut == 0 ? "" : "]");
+            before_value(value);
+            CHECK(qnnrt_json_more(&r));
+            number = 77;
+            CHECK_EQ(qnnrt_json_value_u64(&r, &number), 1);
+            CHECK(number == right[i].number);
+            CHECK_EQ(r.type, QNNRT_JSON_NUMBER);
+            CHECK(qnnrt_json_u64(&r.value, &number) && number == right[i].number && !r.value.escaped);
+            number = 77;
+            CHECK_EQ(qnnrt_json_value_u64(&r, &number), 0);         /* it is read, none is due */
+            CHECK_EQ(number, 0);
+            CHECK(!qnnrt_json_more(&r));
+            CHECK_EQ(qnnrt_json_end(&r), cut);
+        }
+    for (i = 0; i < sizeof(others) / sizeof(others[0]); ++i) {
+        before_value(others[i]);
+        CHECK(qnnrt_json_more(&r));
+        number = 77;
+        CHECK_EQ(qnnrt_json_value_u64(&r, &number), 0);
+        CHECK_EQ(number, 0);
+        CHECK(r.error == NULL && r.type == QNNRT_JSON_ARRAY);       /* nothing was read */
+    }
+}
+
+TEST(json_more_as_says_2_for_the_expected_key_only)
+{
+    static const char *const keys[] = { "", "a", "id", "name", "dataType", "dimensions", "quantizationEncoding" };
+    enum { KEYS = sizeof(keys) / sizeof(keys[0]) };
+    char text[100];
+    size_t i, k;
+    for (i = 0; i < KEYS; ++i)
+        for (k = 0; k < KEYS; ++k) {
+            const qnnrt_json_text expected = text_of(keys[k]);
+            const int bytes = snprintf(text, sizeof(text), "{\"%s\" : 7, \"%s\": 8}", keys[i], keys[i]);
+            int member;
+            qnnrt_json_begin(&r, at_page_end(text, (size_t)bytes), (size_t)bytes, NULL);
+            CHECK_EQ(qnnrt_json_value(&r), QNNRT_JSON_OBJECT);
+            for (member = 0; member < 2; ++member) {
+                CHECK_EQ(qnnrt_json_more_as(&r, &expected), i == k ? 2 : 1);
+                CHECK(r.key.bytes == strlen(keys[i]) && qnnrt_json_is(&r.key, keys[i]));
+                CHECK_EQ(qnnrt_json_value(&r), QNNRT_JSON_NUMBER);
+            }
+            CHECK_EQ(qnnrt_json_more_as(&r, &expected), 0);
+            CHECK(qnnrt_json_end(&r));
+        }
+    {
+        const qnnrt_json_text none = text_of(NULL), name = text_of("a");
+        static const char *const ends[] = { "{\"a", "{\"a\"", "{\"a\" ", "{\"a\" 7" };
+        qnnrt_json_begin(&r, T("{\"a\":[7]}"), NULL);
+        CHECK_EQ(qnnrt_json_value(&r), QNNRT_JSON_OBJECT);
+        CHECK_EQ(qnnrt_json_more_as(&r, &none), 1);
+        CHECK_EQ(qnnrt_json_value(&r), QNNRT_JSON_ARRAY);
+        CHECK_EQ(qnnrt_json_more_as(&r, &name), 1);                 /* an element has no key */
+        for (i = 0; i < sizeof(ends) / sizeof(ends[0]); ++i) {
+            qnnrt_json_begin(&r, at_page_end(ends[i], strlen(ends[i])), strlen(ends[i]), NULL);
+            CHECK_EQ(qnnrt_json_value(&r), QNNRT_JSON_OBJECT);
+            CHECK_EQ(qnnrt_json_more_as(&r, &name), 0);
+            CHECK(r.error != NULL);
+        }
+        qnnrt_json_begin(&r, T("{\"\\u0061\":7}"), NULL);           /* escapes are not the same text */
+        CHECK_EQ(qnnrt_json_value(&r), QNNRT_JSON_OBJECT);
+        CHECK_EQ(qnnrt_json_more_as(&r, &name), 1);
+        CHECK(qnnrt_json_is(&r.key, "a"));
+    }
+}
+
 TEST(json_leave_reads_the_rest_and_closes)
 {
     static const char text[] = "[[1, [2, {\"a\": [3]}], 4], {\"b\": [5, 6], \"c\": 7}, 8]";
@@ -1895,6 +2037,9 @@ TEST_MAIN("json")
     RUN(json_text_over_the_limit_of_bytes_is_refused);
     RUN(json_text_of_64_mib_is_read);
     RUN(json_values_are_told_with_their_depth_and_text);
+    RUN(json_value_is_reads_the_expected_string_and_nothing_else);
+    RUN(json_value_u64_reads_plain_whole_numbers_and_nothing_else);
+    RUN(json_more_as_says_2_for_the_expected_key_only);
     RUN(json_leave_reads_the_rest_and_closes);
     RUN(json_calls_that_are_not_due_are_named);
     RUN(json_the_first_error_stays);
