@@ -1903,6 +1903,28 @@ TEST(the_first_line_of_a_failed_execute_is_kept_however_many_follow)
     LEDGER_EMPTY();
 }
 
+/* Without hooks that lock and without a profile, qnnrt_exec() goes straight to the library. */
+TEST(a_run_is_careful_only_while_it_is_profiled)
+{
+    qnnrt_desc desc = one_shard();
+    qnnrt_error err;
+    qnnrt *model;
+    qnnrt_run *run;
+    fake_begin("");
+    CHECK_EQ(open_it(&desc, &model, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_prepare(model, NULL, &run, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+    CHECK_EQ(run->careful, 0);
+    CHECK_EQ(qnnrt_run_profile(run, QNNRT_PROFILE_BASIC), QNNRT_OK);
+    CHECK_EQ(run->careful, 1);
+    CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+    CHECK_EQ(qnnrt_run_profile(run, QNNRT_PROFILE_OFF), QNNRT_OK);
+    CHECK_EQ(run->careful, 0);
+    qnnrt_run_destroy(run);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    LEDGER_EMPTY();
+}
+
 TEST(a_text_that_is_cut_stays_utf8)
 {
     static char text[400];
@@ -2528,6 +2550,7 @@ TEST_MAIN("backend")
     RUN(lines_of_any_content_are_cleaned_and_cut);
     RUN(lines_after_the_close_reach_nobody);
     RUN(the_first_line_of_a_failed_execute_is_kept_however_many_follow);
+    RUN(a_run_is_careful_only_while_it_is_profiled);
     RUN(a_text_that_is_cut_stays_utf8);
     RUN(lines_in_an_error_belong_to_the_call_that_failed);
     RUN(two_backends_do_not_mix_their_lines);

@@ -3,7 +3,7 @@
 #include "../qnnrt.h"
 #include "test.h"
 
-static long   allocations;
+static long   allocations, live;
 static double allocated;
 
 static void *count_alloc(void *user, size_t bytes)
@@ -11,9 +11,10 @@ static void *count_alloc(void *user, size_t bytes)
     (void)user;
     ++allocations;
     allocated += (double)bytes;
+    ++live;
     return malloc(bytes);
 }
-static void count_free(void *user, void *data) { (void)user; free(data); }
+static void count_free(void *user, void *data) { (void)user; --live; free(data); }
 
 /* A document as the vendor's tool prints it: indents, full names of enumerators, scale and offset. */
 static size_t print_dump(char *out, size_t room, unsigned tensors)
@@ -38,43 +39,48 @@ static size_t print_dump(char *out, size_t room, unsigned tensors)
                                    "                    \"graphOutputs\": []\n                }\n            }\n        ]\n    }\n}\n");
 }
 
-static void check_cost(unsigned tensors)
+/* Read a document into a table; every allocation is counted and given back. */
+static qnnrt_result read_counted(const char *file, const char *text, size_t bytes, qnnrt_error *err)
 {
-    enum { ROOM = 4 << 20 };
-    char *text = (char *)malloc(ROOM);
-    size_t bytes = print_dump(text, ROOM, tensors);
     qnnrt_limits limits;
     uint32_t tensors_left = 1000000, scales_left = QNNRT__TABLE_SCALES;
     qnnrt__arena arena;
     qnnrt__table table;
     qnnrt_context_info context;
-    qnnrt_error err;
     qnnrt_result result;
     memset(&limits, 0, sizeof(limits));
     memset(&arena, 0, sizeof(arena));
     memset(&table, 0, sizeof(table));
     memset(&context, 0, sizeof(context));
-    memset(&err, 0, sizeof(err));
-    limits.tensors = 1000000;
-    limits.name_bytes = 1024;
-    limits.rank = 8;
-    limits.json_bytes = ROOM;
+    memset(err, 0, sizeof(*err));
+    qnnrt__model_limits(&limits, &limits);
     arena.hooks.alloc = count_alloc;
     arena.hooks.free = count_free;
     table.arena = &arena;
     table.limits = &limits;
-    table.file = "cost.json";
+    table.file = file;
     table.tensors_left = &tensors_left;
     table.scales_left = &scales_left;
-    table.err = &err;
-    allocations = 0;
+    table.err = err;
+    allocations = live = 0;
     allocated = 0;
     result = qnnrt__read_json(&table, text, bytes, &context);
     qnnrt__arena_free(&arena);
+    return result;
+}
+
+static void check_cost(unsigned tensors)
+{
+    enum { ROOM = 4 << 20 };
+    char *text = (char *)malloc(ROOM);
+    size_t bytes = print_dump(text, ROOM, tensors);
+    qnnrt_error err;
+    const qnnrt_result result = read_counted("cost.json", text, bytes, &err);
     free(text);
     CHECK_STR(err.text, "");
     CHECK_EQ(result, QNNRT_OK);
     CHECK_EQ(allocations, 1);
+    CHECK_EQ(live, 0);
     CHECK(allocated <= 0.9 * (double)bytes);
 }
 
@@ -86,4 +92,32 @@ TEST(json_table_takes_one_allocation_and_less_than_its_text)
     TRY(check_cost(2000));
 }
 
-TEST_MAIN("json_cost") { RUN(json_table_takes_one_allocation_and_less_than_its_text); }
+TEST(text_to_table_takes_at_most_two_allocations)
+{
+    static const char *const names[] = { "ctx_qairt2.45.0_sd15_text_encoder.json", "ctx_qairt2.45.0_sd15_unet.json",
+                                         "ctx_qairt2.45.0_qwen3-0.6b_fp32io_58in.json",
+                                         "ctx_qairt2.45.0_qwen2.5-7b_genie_part3of6.json" };
+    const char *samples = test_getenv("QNNRT_SAMPLES");
+    size_t i;
+    if (samples == NULL) SKIP("QNNRT_SAMPLES is not set");
+    for (i = 0; i < sizeof(names) / sizeof(names[0]); ++i) {
+        qnnrt_error err;
+        char path[2048];
+        size_t bytes;
+        char *text;
+        snprintf(path, sizeof(path), "%s/json/%s", samples, names[i]);
+        text = (char *)test_read_file(path, &bytes);
+        CHECK(text != NULL);
+        CHECK_EQ(read_counted(names[i], text, bytes, &err), QNNRT_OK);
+        printf("  %s: %u bytes, %u allocations, %.0f bytes\n", names[i], (unsigned)bytes, (unsigned)allocations, allocated);
+        free(text);
+        CHECK(allocations <= 2);
+        CHECK_EQ(live, 0);
+    }
+}
+
+TEST_MAIN("json_cost")
+{
+    RUN(json_table_takes_one_allocation_and_less_than_its_text);
+    RUN(text_to_table_takes_at_most_two_allocations);
+}

@@ -3,7 +3,6 @@
    Texts are written with ' for " (J() turns them). Every open that must fail is made twice, with an error full of
    0xFF and with none; afterwards no handle of the fake, no allocation and no descriptor may be left. Class numbers
    are those of the project's list of faults. With QNNRT_SAMPLES genuine files are looked at, too.               */
-#define QNNRT_IMPLEMENTATION
 #include "../qnnrt.h"
 #include "test.h"
 #include "opens.h"
@@ -2118,48 +2117,6 @@ TEST(axis_count_huge_reserves_nothing)
     CHECK(alloc_bytes < 64 * 1024);
 }
 
-TEST(text_to_table_takes_at_most_two_allocations)
-{
-    static const char *const names[] = { "ctx_qairt2.45.0_sd15_text_encoder.json", "ctx_qairt2.45.0_sd15_unet.json", "ctx_qairt2.45.0_qwen3-0.6b_fp32io_58in.json",
-                                         "ctx_qairt2.45.0_qwen2.5-7b_genie_part3of6.json" };
-    const char *samples = test_getenv("QNNRT_SAMPLES");
-    size_t i;
-    meta_begin();
-    if (samples == NULL) SKIP("QNNRT_SAMPLES is not set");
-    for (i = 0; i < sizeof(names) / sizeof(names[0]); ++i) {
-        qnnrt__arena arena;
-        qnnrt__table table;
-        qnnrt_context_info info;
-        qnnrt_desc desc = json_desc();
-        qnnrt_limits limits;
-        uint32_t tensors = 1000000, scales = 1000000;
-        char path[2048];
-        size_t bytes;
-        char *text;
-        snprintf(path, sizeof(path), "%s/json/%s", samples, names[i]);
-        text = (char *)test_read_file(path, &bytes);
-        CHECK(text != NULL);
-        memset(&arena, 0, sizeof(arena));
-        memset(&table, 0, sizeof(table));
-        memset(&info, 0, sizeof(info));
-        memset(&limits, 0, sizeof(limits));
-        arena.hooks = desc.backend_desc.hooks;
-        qnnrt__model_limits(&limits, &limits);
-        table.arena = &arena;
-        table.limits = &limits;
-        table.file = names[i];
-        table.tensors_left = &tensors;
-        table.scales_left = &scales;
-        allocations = alloc_bytes = 0;
-        CHECK_EQ(qnnrt__read_json(&table, text, bytes, &info), QNNRT_OK);
-        printf("  %s: %u bytes, %u allocations, %u bytes\n", names[i], (unsigned)bytes, (unsigned)allocations, (unsigned)alloc_bytes);
-        qnnrt__arena_free(&arena);
-        free(text);
-        CHECK(allocations <= 2);
-    }
-    TRY(nothing_left());
-}
-
 /* ---- an independent reader: tests/oracle_meta.py ------------------------------------------------------- */
 
 /* Its output: "file <path>", then the lines of meta.h. */
@@ -2286,7 +2243,6 @@ TEST_MAIN("meta")
     RUN(dump_with_any_bit_flipped_is_refused_or_good);
     RUN(announced_counts_reserve_little);
     RUN(axis_count_huge_reserves_nothing);
-    RUN(text_to_table_takes_at_most_two_allocations);
     RUN(tables_equal_those_of_an_independent_reader);
     meta_drop(&pool);
 }
