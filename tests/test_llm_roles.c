@@ -671,6 +671,21 @@ TEST(tables_that_are_wrong)
     roles[0].tensor = "input_ids";              /* there, but no output */
     roles[0].role = QNNRT_LLM_ROLE_KEY_OUT;
     FAILS(QNNRT_E_NOT_FOUND, "output \"input_ids\" as key_out", NULL);
+    {                                                           /* more than a text can list */
+        static char names[200][16];
+        unsigned n;
+        for (n = 0; n < 200; ++n) {
+            snprintf(names[n], sizeof(names[n]), "absent_%u", n);
+            memset(&m.roles[n], 0, sizeof(m.roles[n]));
+            m.roles[n].tensor = names[n];
+            m.roles[n].role = n % 3 == 0 ? QNNRT_LLM_ROLE_HIDDEN : QNNRT_LLM_ROLE_MASK;
+        }
+        m.desc.roles = m.roles;
+        m.desc.role_count = 200;
+        FAILS(QNNRT_E_NOT_FOUND, "tensor \"absent_0\" as hidden", " more");
+        m.desc.roles = roles;
+        m.desc.role_count = 2;
+    }
     roles[0].tensor = "7/logits";
     FAILS(QNNRT_E_NOT_FOUND, "7/logits", NULL);
     roles[0].tensor = "logits";
@@ -881,6 +896,12 @@ TEST(graphs_of_several_sizes)
         CHECK_EQ(qnnrt_llm_get_info(m.llm)->graph_count, 1);
     }
     {
+        static const char *const names[2] = { "ar1_cl128", "ar1_cl128" };
+        m.desc.pipelines = names;
+        m.desc.pipeline_count = 2;
+        FAILS(QNNRT_E_ARG, "\"ar1_cl128\" twice", NULL);
+    }
+    {
         static const char *const names[2] = { "again", "none" };
         m.desc.pipelines = names;
         m.desc.pipeline_count = 2;
@@ -924,6 +945,56 @@ TEST(without_a_mask_the_cells_tell_the_context)
     CHECK_EQ(m.llm->graphs[0].context, 128);
     CHECK_EQ(m.llm->graphs[1].context, 128);
     CHECK_EQ(m.llm->graphs[1].cells, 96);
+    /* Caches of one graph that differ in cells, and no mask that could decide. */
+    i = at_name(&m.parts[0][0], "past_key_values_3_value", 0);
+    m.parts[0][0].dims[i][2] = 95;
+    i = at_name(&m.parts[0][0], "present_3_value", 1);
+    m.parts[0][0].dims[i][2] = 32;
+    qnnrt_close(m.model);
+    m.model = NULL;
+    FAILS(QNNRT_E_MISMATCH, "value_in of layer 3", "past_key_values_3_value");
+}
+
+/* A graph takes no cache, though its mask has room for one. */
+TEST(graphs_that_lack_a_cache)
+{
+    spec s = HUB_SPEC;
+    size_t k, at;
+    char name[64], other[64];
+    begin(&s);
+    for (k = 0; k < 8; ++k) {                /* the inputs of its caches become outputs that nothing misses */
+        part *p = &m.parts[0][0];
+        snprintf(name, sizeof(name), "past_%s_%u_in", k % 2 ? "value" : "key", (unsigned)k / 2);
+        at = at_name(p, name, 0);
+        for (; at + 1 < p->inputs + p->outputs; ++at) {
+            memcpy(p->names[at], p->names[at + 1], sizeof(p->names[at]));
+            memcpy(p->dims[at], p->dims[at + 1], sizeof(p->dims[at]));
+            p->tensors[at] = p->tensors[at + 1];
+            p->tensors[at].name = p->names[at];
+            p->tensors[at].dims = p->dims[at];
+            p->wants[at] = p->wants[at + 1];
+        }
+        p->inputs -= 1;
+    }
+    FAILS(QNNRT_E_NOT_FOUND, "\"ar32_cl128\"", "context 128");
+    /* It has no room for one, and outputs are named by nothing: another graph tells what they are. */
+    s.ar[0] = s.context[0] = 128;
+    begin(&s);
+    for (k = 0; k < 8; ++k) {
+        snprintf(name, sizeof(name), "past_%s_%u_out", k % 2 ? "value" : "key", (unsigned)k / 2);
+        snprintf(other, sizeof(other), "cache_%u", (unsigned)k);
+        rename_in_all(name, other, 1);
+    }
+    TRY(works(&s));
+    /* With one encoding for all of them nothing tells them apart. */
+    s.cache = F32;
+    begin(&s);
+    for (k = 0; k < 8; ++k) {
+        snprintf(name, sizeof(name), "past_%s_%u_out", k % 2 ? "value" : "key", (unsigned)k / 2);
+        snprintf(other, sizeof(other), "cache_%u", (unsigned)k);
+        rename_in_all(name, other, 1);
+    }
+    FAILS(QNNRT_E_MISMATCH, "output \"cache_0\"", "role table");
 }
 
 TEST(layouts_and_types_that_disagree)
@@ -969,6 +1040,11 @@ TEST(layouts_and_types_that_disagree)
     snprintf(p->names[at_name(p, "past_key_3_in", 0)], 72, "past_key_4_in");
     snprintf(p->names[at_name(p, "past_key_3_out", 1)], 72, "past_key_4_out");
     FAILS(QNNRT_E_MISMATCH, "graphs disagree: \"ar32_cl128\" has key_in of layer 3, \"ar1_cl128\" lacks", NULL);
+    begin(&s);
+    p = &m.parts[0][0];                                      /* the other way round, and more of them */
+    snprintf(p->names[at_name(p, "past_key_3_in", 0)], 72, "past_key_4_in");
+    snprintf(p->names[at_name(p, "past_key_3_out", 1)], 72, "past_key_4_out");
+    FAILS(QNNRT_E_MISMATCH, "graphs disagree: \"ar1_cl128\" has key_in of layer 3, \"ar32_cl128\" lacks", NULL);
     begin(&s);
     rename_in_all("past_key_3_in", "past_key_4_in", 0);
     rename_in_all("past_key_3_out", "past_key_4_out", 1);
@@ -1236,6 +1312,7 @@ TEST(settings_come_from_the_caller_then_genie_then_ours)
     CHECK(qnnrt_llm_get_info(m.llm)->rope.theta == 7 && qnnrt_llm_get_info(m.llm)->rope.scaling == QNNRT_LLM_ROPE_PLAIN);
     CHECK(test_write_file(path, other, strlen(other)));
     FAILS(QNNRT_E_UNSUPPORTED, "rope-type \"qwen2vl-mrope\"", "genie_config.json");
+    CHECK_STR(m.err.hint, "desc.rope");
     m.desc.rope.theta = 6;
     CHECK_EQ(open_roles(), QNNRT_OK);
     m.desc.rope.theta = 0;
@@ -1353,6 +1430,8 @@ TEST(settings_that_are_wrong)
         { "{\"llm\": {\"roles\": {\"a\": \"key_in 1 \"}}}", "unknown role" }, { "{\"llm\": {\"roles\": {\"a\": \"mask\\u0000\"}}}", "unknown role" },
         { "{\"llm\": {\"roles\": {\"a\\u0000\": \"mask\"}}}", "NUL" },
         { "{\"llm\": {\"roles\": {\"logits\": \"logits\", \"logits\": \"hidden\"}}}", "of qnnrt.json lists \"logits\" twice" },
+        { "{\"llm\": {\"bos\": 2147483648}}", "a token: a whole number" }, { "{\"llm\": {\"0123456789012345678901234567890123456789012345678901234567890123456789012345\": 1}}", "\"0123456789012345678901234567890123456789012345678901234567890123456789\"" },
+        { "{\"llm\": {\"roles\": {\"a\": \"mask                                                              \"}}}", "expected a role" },
         { "{\"llm\": {\"rope\": {}}}", "lacks \"theta\"" }, { "{\"llm\": {\"rope\": {\"theta\": 0}}}", "a number above 0" },
         { "{\"llm\": {\"rope\": {\"theta\": 1e999}}}", "a number above 0" }, { "{\"llm\": {\"rope\": {\"theta\": \"1\"}}}", "a number above 0" },
         { "{\"llm\": {\"rope\": {\"theta\": 1, \"scaling\": \"yarn\"}}}", "\"plain\", \"linear\" or \"llama3\"" },
@@ -1465,6 +1544,70 @@ TEST(describe_tells_all_of_it)
     CHECK_STR(qnnrt_llm_role_name(QNNRT_LLM_ROLE_KEY_IN), "key_in");
     for (beyond = -1; beyond < 100; beyond += 101 - (beyond < 0) * 2)
         CHECK_STR(qnnrt_llm_role_name((qnnrt_llm_role)beyond), "unknown");
+}
+
+/* Everything that only some models have: settings, heads of two sizes, a part without logits. */
+TEST(describe_tells_what_settings_say)
+{
+    static char many[4096];
+    spec s = HUB_SPEC;
+    meta_text text = { NULL, 0, 0 };
+    size_t used, g, i;
+    begin(&s);
+    for (g = 0; g < 2; ++g)                                     /* values are half as wide as keys */
+        for (i = 0; i < m.parts[0][g].inputs + m.parts[0][g].outputs; ++i)
+            if (strncmp(m.parts[0][g].names[i], "past_value_", 11) == 0) m.parts[0][g].dims[i][3] = 16;
+    used = (size_t)snprintf(many, sizeof(many), "{\"llm\": {\"rope\": {\"theta\": 500000, \"scaling\": \"llama3\", \"factor\": 32,"
+                            " \"original_context\": 4096}, \"bos\": 7, \"window\": 96, \"eos\": [5, 6");
+    for (i = 100; i < 200; ++i) used += (size_t)snprintf(many + used, sizeof(many) - used, ", %u", (unsigned)i);
+    snprintf(many + used, sizeof(many) - used, "]}}");
+    config(many);
+    CHECK_EQ(open_model_with(NULL), QNNRT_OK);
+    if (open_roles() != QNNRT_OK) printf("    %s\n", m.err.text);
+    CHECK(m.llm != NULL);
+    CHECK_EQ(qnnrt_llm_get_info(m.llm)->value_dim, 16);
+    CHECK_EQ(qnnrt_llm_get_info(m.llm)->eos_count, 102);
+    qnnrt_llm_describe(m.llm, keep_line, &text);
+    CHECK_STR(text.data, "head_dim 32");
+    CHECK_STR(text.data, "\nhead_dim of values 16\n");
+    CHECK_STR(text.data, "\nRoPE theta 500000, llama3, from qnnrt.json\n");
+    CHECK_STR(text.data, "\nRoPE factor 32, frequencies 1 to 4, original context 4096\n");
+    CHECK_STR(text.data, "\nbos 7\n");
+    CHECK_STR(text.data, "\neos 5, 6, 100, 101, ");
+    CHECK_STR(text.data, ", ...\n");
+    CHECK_STR(text.data, "\nwindow 96\n");
+    CHECK_STR(text.data, "\nfingerprint ");
+    meta_free(&text);
+    config("{\"llm\": {\"eos\": 5}}");
+    CHECK_EQ(open_roles(), QNNRT_OK);
+    qnnrt_llm_describe(m.llm, keep_line, &text);
+    CHECK_STR(text.data, "\nRoPE theta 10000, plain, from the default\neos 5\nfingerprint ");
+    meta_free(&text);
+    s.shards = 2;
+    begin(&s);
+    m.shards = 1;
+    CHECK_EQ(open_model_with(NULL), QNNRT_OK);
+    CHECK_EQ(open_roles(), QNNRT_OK);
+    qnnrt_llm_describe(m.llm, keep_line, &text);
+    CHECK_STR(text.data, "2 layers, ");
+    CHECK_STR(text.data, "\nno logits: a part of a model\n");
+    CHECK_STR(text.data, "\neos none\n");
+    meta_free(&text);
+    /* Without keys and values there is no layout to tell. */
+    s = HUB_SPEC;
+    s.layers = 0;
+    s.ar[0] = s.context[0] = 32;
+    s.graphs = 1;
+    begin(&s);
+    {
+        part *p = &m.parts[0][0];
+        tensor(p, 1, ROLE(UNUSED), F32, 0, "more", 1, 3, 0, 0, 0);
+    }
+    CHECK_EQ(open_model_with(NULL), QNNRT_OK);
+    CHECK_EQ(open_roles(), QNNRT_OK);
+    qnnrt_llm_describe(m.llm, keep_line, &text);
+    CHECK_STR(text.data, "0 layers, 0 heads of keys and values, head_dim 0, no cache\n");
+    meta_free(&text);
 }
 
 TEST(wrong_arguments)
@@ -1875,6 +2018,7 @@ TEST_MAIN("llm_roles")
     RUN(the_axis_of_the_cells_is_told_by_other_graphs);
     RUN(graphs_of_several_sizes);
     RUN(without_a_mask_the_cells_tell_the_context);
+    RUN(graphs_that_lack_a_cache);
     RUN(layouts_and_types_that_disagree);
     RUN(a_shard_is_missing);
     RUN(encodings_over_a_cut);
@@ -1888,6 +2032,7 @@ TEST_MAIN("llm_roles")
     RUN(settings_that_are_damaged);
     RUN(fingerprints_tell_models_apart);
     RUN(describe_tells_all_of_it);
+    RUN(describe_tells_what_settings_say);
     RUN(wrong_arguments);
     RUN(no_memory);
     RUN(many_tensors_take_no_long_time);

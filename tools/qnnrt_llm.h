@@ -2537,11 +2537,6 @@ static qnnrt_result qnnrt_llm__layout_deliver(qnnrt_llm__items *work)
             const qnnrt_llm_tensor_info *in = graph->pairs[k].in;
             if (graph->context == 0)
                 graph->context = graph->ar + (in != NULL ? in->tensor->dims[axis] : 0);
-            if (in != NULL && in->tensor->dims[axis] != graph->context - graph->ar)
-                return qnnrt_llm__items_fail(work, graph, QNNRT_E_MISMATCH,
-                                             "%s: expected %u cells",
-                                             qnnrt_llm__items_say(work, graph, in),
-                                             (unsigned)(graph->context - graph->ar));
             if (in == NULL && graph->context != graph->ar)
                 return qnnrt_llm__fail(work->err, QNNRT_E_NOT_FOUND,
                                        "\"%.100s\" reads no cache, but its context %u is above its"
