@@ -990,8 +990,9 @@ typedef struct qnnrt_plan_info {
             pipeline that could not be wired); QNNRT_E_UNSUPPORTED (a graph that cannot run);
             QNNRT_E_LIMIT; QNNRT_E_MEMORY
    Frees    qnnrt_plan_destroy(): QNNRT_E_BUSY while a mem uses it
-   Cost     deterministic; usually far under 1 ms. Where the lower bound cannot be met it searches
-            on: up to 0.1 s for a few hundred scratch tensors, 2 s for 100,000 */
+   Cost     deterministic; n log n in entries and tensors, usually far under 1 ms. Where the lower
+            bound cannot be met it searches on: up to 0.1 s for a group of a few hundred scratch
+            tensors, 2 s for 100,000, and about as long for any number of groups */
 QNNRT_API qnnrt_result qnnrt_plan_create(const qnnrt_plan_desc *desc, qnnrt_plan **out,
                                          qnnrt_error *err);
 QNNRT_API qnnrt_result qnnrt_plan_destroy(qnnrt_plan *plan);
@@ -1245,6 +1246,11 @@ QNNRT_API qnnrt_result qnnrt_decode_f32(const qnnrt_tensor_info *tensor, const v
 #define QNNRT__PRINTF(text, first)
 #define QNNRT__UNLIKELY(x)           (x)
 #define QNNRT__NOT_INLINE
+#endif
+
+/* Tests count the steps of what must take time in proportion to its input. */
+#ifndef QNNRT__STEP
+#define QNNRT__STEP() ((void)0)
 #endif
 
 /* In a build with AddressSanitizer, room >>mem makes more and smaller allocations. */
@@ -3908,7 +3914,7 @@ static qnnrt_result qnnrt__plan_start(qnnrt__plan_work *w)
 /* Improve the stacked plan by sweeps and searches. The best rule comes first, measured on public
    sets of 150 to 450 blocks, and each may work half as long as the one before. Few blocks have
    few orders, so they get fewer looks, and planning a small model takes less than 0.1 s. */
-static void qnnrt__plan_improve(qnnrt__plan_work *w, qnnrt__plan_sums *sums)
+static void qnnrt__plan_improve(qnnrt__plan_work *w, qnnrt__plan_sums *sums, uint64_t *left)
 {
     static const qnnrt__plan_rule rules[] = {
         QNNRT__PLAN_BY_LENGTH, QNNRT__PLAN_BY_START, QNNRT__PLAN_BY_SIZE
@@ -3922,8 +3928,10 @@ static void qnnrt__plan_improve(qnnrt__plan_work *w, qnnrt__plan_sums *sums)
         (void)qnnrt__plan_sweep(w);
         qnnrt__plan_mirror(w);
     }
-    for (size_t r = 0; r < sizeof(rules) / sizeof(rules[0]); ++r)
-        qnnrt__plan_search(w, rules[r], sums->bound, looks >> r);
+    for (size_t r = 0; r < sizeof(rules) / sizeof(rules[0]); ++r) {
+        qnnrt__plan_search(w, rules[r], sums->bound, looks >> r < *left ? looks >> r : *left);
+        *left -= w->looks < *left ? w->looks : *left;
+    }
 }
 
 /* Give each block an offset, so that blocks alive in the same step never overlap.
@@ -3932,6 +3940,7 @@ static void qnnrt__plan_improve(qnnrt__plan_work *w, qnnrt__plan_sums *sums)
    scratch  qnnrt__plan_scratch(count) bytes, aligned to 8, contents do not matter;
             may be NULL when count is 0
    sums     receives the totals, zeroes on failure
+   left     looks that the searches may take; what they take is subtracted
 
    Returns  QNNRT_OK
             QNNRT_E_ARG    NULL, scratch not aligned to 8, an alignment that is not a
@@ -3939,7 +3948,7 @@ static void qnnrt__plan_improve(qnnrt__plan_work *w, qnnrt__plan_sums *sums)
             QNNRT_E_LIMIT  the rounded sizes together pass 2^62 bytes, or 2^32 - 2 blocks
    Cost     see the top of the room */
 static qnnrt_result qnnrt__plan_pack(qnnrt__plan_item *items, size_t count, void *scratch,
-                                     qnnrt__plan_sums *sums)
+                                     qnnrt__plan_sums *sums, uint64_t *left)
 {
     qnnrt__plan_work w;
     qnnrt_result result;
@@ -3966,7 +3975,7 @@ static qnnrt_result qnnrt__plan_pack(qnnrt__plan_item *items, size_t count, void
         return result;
     qnnrt__plan_stack(&w);
     sums->naive = w.best;
-    qnnrt__plan_improve(&w, sums);
+    qnnrt__plan_improve(&w, sums, left);
     sums->peak = w.best;
     return QNNRT_OK;
 }
@@ -10289,7 +10298,7 @@ static qnnrt_result qnnrt__open(const char *ctx_dir, const qnnrt_desc *desc, qnn
    PLACE                                                                          >>place
    Slots of pipelines become blocks with lifetimes, the plan gives them offsets, and a mem
    gives them addresses.
-   Needs: >>os >>size >>mem >>err >>dtype >>quant >>plan >>model >>wiring >>slot
+   Needs: >>os >>size >>sort >>mem >>err >>dtype >>quant >>plan >>model >>wiring >>slot
           >>pipeline
    Knows nothing of: vendor calls
    ===================================================================================== */
@@ -10306,6 +10315,7 @@ typedef struct qnnrt__entry {
     const qnnrt_pipeline *pipeline;
     uint32_t     group;                /* 0: alone; else 1.. as renumbered */
     uint32_t     begin;                /* its first step on the time line of its group */
+    size_t       before;               /* the entry of its group before it, QNNRT_NO_ENTRY: none */
     qnnrt__spot *spots;                /* [slot] */
 } qnnrt__entry;
 
@@ -10409,22 +10419,41 @@ static qnnrt_result qnnrt__place_take(qnnrt_plan *plan, const qnnrt_plan_desc *d
     return QNNRT_OK;
 }
 
-/* Pipelines of a group stand one behind the other on a time line: their scratch never lives at one
-   time. */
-static void qnnrt__place_groups(qnnrt_plan *plan, const qnnrt_plan_desc *desc)
+static int qnnrt__place_group_order(const void *a, const void *b)
 {
-    size_t e, f;
+    const qnnrt_entry_desc *x = (const qnnrt_entry_desc *)a, *y = (const qnnrt_entry_desc *)b;
+    QNNRT__STEP();
+    if (x->group != y->group) return x->group < y->group ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+/* Put the pipelines of each group one after the other on a time line, so that their scratch never
+   lives at one time. Groups are numbered in the order of their first entries. */
+static qnnrt_result qnnrt__place_groups(qnnrt_plan *plan, const qnnrt_plan_desc *desc,
+                                        qnnrt_error *err)
+{
+    const qnnrt_entry_desc **order = (const qnnrt_entry_desc **)qnnrt__mem_alloc(
+        &plan->arena.hooks, (uint64_t)plan->entry_count * sizeof(*order));
+    size_t e;
+    if (order == NULL) return qnnrt__fail_memory(err, "a plan");
+    for (e = 0; e < plan->entry_count; ++e) order[e] = &desc->entries[e];
+    qnnrt__sort((const void **)order, plan->entry_count, qnnrt__place_group_order);
+    for (e = 0; e < plan->entry_count; ++e) {
+        const int first = e == 0 || order[e]->group == 0 || order[e]->group != order[e - 1]->group;
+        plan->entries[order[e] - desc->entries].before =
+            first ? QNNRT_NO_ENTRY : (size_t)(order[e - 1] - desc->entries);
+    }
+    qnnrt__mem_free(&plan->arena.hooks, (void *)order);
     for (e = 0; e < plan->entry_count; ++e) {
         qnnrt__entry *entry = &plan->entries[e];
+        const qnnrt__entry *before =
+            entry->before != QNNRT_NO_ENTRY ? &plan->entries[entry->before] : NULL;
         entry->pipeline = desc->entries[e].pipeline;
-        for (f = 0; f < e && desc->entries[e].group != 0; ++f)
-            if (desc->entries[f].group == desc->entries[e].group) {
-                entry->group = plan->entries[f].group;
-                entry->begin =
-                    plan->entries[f].begin + (uint32_t)plan->entries[f].pipeline->info.step_count;
-            }
-        if (entry->group == 0) entry->group = (uint32_t)++plan->group_count;
+        entry->group = before != NULL ? before->group : (uint32_t)++plan->group_count;
+        entry->begin = before != NULL
+                           ? before->begin + (uint32_t)before->pipeline->info.step_count : 0;
     }
+    return QNNRT_OK;
 }
 
 /* One block for every slot that has no place yet. */
@@ -10464,34 +10493,60 @@ static void qnnrt__place_blocks(qnnrt_plan *plan, const qnnrt_plan_desc *desc)
     plan->info.block_count = block;
 }
 
-/* Pack the blocks of one region (0: what keeps its content; g: scratch of group g) on top of what
-   is there. */
-static qnnrt_result qnnrt__place_region(qnnrt_plan *plan, uint32_t region, qnnrt__plan_item *items,
-                                        void *scratch)
+/* What packs the blocks of a plan. A region is what shares memory over time: 0 is what keeps its
+   content, g the scratch of group g. */
+typedef struct qnnrt__place_regions {
+    size_t           *starts;          /* [group_count + 2] region -> its first place in blocks */
+    size_t           *blocks;          /* [block_count] by region, then as in the plan */
+    qnnrt__plan_item *items;           /* [block_count] */
+    void             *scratch;
+    uint64_t          looks;           /* that the searches of all regions may still take */
+} qnnrt__place_regions;
+
+static uint32_t qnnrt__place_region_of(const qnnrt_plan *plan, size_t block)
 {
+    const qnnrt_plan_block *b = &plan->blocks[block];
+    QNNRT__STEP();
+    return b->kept ? 0 : plan->entries[b->entry].group;
+}
+
+/* Sort the blocks by region: count them, add up, distribute. */
+static void qnnrt__place_sort(const qnnrt_plan *plan, qnnrt__place_regions *regions)
+{
+    size_t i, *starts = regions->starts;
+    for (i = 0; i < plan->info.block_count; ++i) ++starts[qnnrt__place_region_of(plan, i) + 1];
+    for (i = 0; i <= plan->group_count; ++i) starts[i + 1] += starts[i];
+    for (i = 0; i < plan->info.block_count; ++i)
+        regions->blocks[starts[qnnrt__place_region_of(plan, i)]++] = i;
+    for (i = plan->group_count + 1; i > 0; --i) starts[i] = starts[i - 1];
+    starts[0] = 0;
+}
+
+/* Pack the blocks of one region on top of what is there. */
+static qnnrt_result qnnrt__place_region(qnnrt_plan *plan, uint32_t region,
+                                        qnnrt__place_regions *regions)
+{
+    const size_t *blocks = regions->blocks + regions->starts[region];
+    const size_t count = regions->starts[region + 1] - regions->starts[region];
+    qnnrt__plan_item *items = regions->items;
     qnnrt__plan_sums sums;
     qnnrt_result result;
     uint64_t base, align = 1, gap;
-    size_t i, count = 0;
-    for (i = 0; i < plan->info.block_count; ++i) {
-        const qnnrt_plan_block *b = &plan->blocks[i];
-        if ((b->kept ? 0 : plan->entries[b->entry].group) != region) continue;
-        if (plan->aligns[i] > align) align = plan->aligns[i];
-        items[count].bytes = b->bytes;
-        items[count].align = plan->aligns[i];
-        items[count].first = region == 0 ? 0 : b->first;
-        items[count].last = region == 0 ? 0 : b->last;
-        ++count;
+    size_t i;
+    for (i = 0; i < count; ++i) {
+        const qnnrt_plan_block *b = &plan->blocks[blocks[i]];
+        QNNRT__STEP();
+        if (plan->aligns[blocks[i]] > align) align = plan->aligns[blocks[i]];
+        items[i].bytes = b->bytes;
+        items[i].align = plan->aligns[blocks[i]];
+        items[i].first = region == 0 ? 0 : b->first;
+        items[i].last = region == 0 ? 0 : b->last;
     }
-    result = qnnrt__plan_pack(items, count, scratch, &sums);
+    result = qnnrt__plan_pack(items, count, regions->scratch, &sums, &regions->looks);
     if (result != QNNRT_OK) return result;
     if (!qnnrt__size_align(plan->info.peak, align, &base)) return QNNRT_E_LIMIT;
     gap = base - plan->info.peak;
-    for (i = 0, count = 0; i < plan->info.block_count; ++i) {
-        qnnrt_plan_block *b = &plan->blocks[i];
-        if ((b->kept ? 0 : plan->entries[b->entry].group) != region) continue;
-        b->offset = base + items[count++].offset;
-    }
+    for (i = 0; i < count; ++i) plan->blocks[blocks[i]].offset = base + items[i].offset;
     if (!qnnrt__size_add(base, sums.peak, &plan->info.peak) ||
         !qnnrt__size_add(plan->info.bound, sums.bound, &plan->info.bound) ||
         !qnnrt__size_add(plan->info.naive, gap, &plan->info.naive) ||
@@ -10501,23 +10556,34 @@ static qnnrt_result qnnrt__place_region(qnnrt_plan *plan, uint32_t region, qnnrt
 
 static qnnrt_result qnnrt__place_offsets(qnnrt_plan *plan, qnnrt_error *err)
 {
-    size_t count = plan->info.block_count;
-    qnnrt__plan_item *items =
-        (qnnrt__plan_item *)qnnrt__mem_alloc(&plan->arena.hooks, (uint64_t)count * sizeof(*items));
-    size_t need = qnnrt__plan_scratch(count);
-    void *scratch = need < SIZE_MAX ? qnnrt__mem_alloc(&plan->arena.hooks, need) : NULL;
-    qnnrt_result result =
-        items != NULL && scratch != NULL ? QNNRT_OK : qnnrt__fail_memory(err, "planning");
+    const size_t count = plan->info.block_count, need = qnnrt__plan_scratch(count);
+    const qnnrt_hooks *hooks = &plan->arena.hooks;
+    qnnrt__place_regions regions;
+    qnnrt_result result = QNNRT_OK;
     uint32_t region;
     size_t i;
+    regions.looks = QNNRT__PLAN_LOOKS << 4;      /* half a second on a desktop CPU */
+    regions.starts = (size_t *)qnnrt__mem_alloc(
+        hooks, ((uint64_t)plan->group_count + 2) * sizeof(*regions.starts));
+    regions.blocks =
+        (size_t *)qnnrt__mem_alloc(hooks, (uint64_t)count * sizeof(*regions.blocks));
+    regions.items =
+        (qnnrt__plan_item *)qnnrt__mem_alloc(hooks, (uint64_t)count * sizeof(*regions.items));
+    regions.scratch = need < SIZE_MAX ? qnnrt__mem_alloc(hooks, need) : NULL;
+    if (regions.starts == NULL || regions.blocks == NULL || regions.items == NULL ||
+        regions.scratch == NULL)
+        result = qnnrt__fail_memory(err, "planning");
+    else qnnrt__place_sort(plan, &regions);
     for (i = 0; i < count; ++i)
         if (plan->aligns[i] > plan->info.align) plan->info.align = plan->aligns[i];
     for (region = 0; region <= plan->group_count && result == QNNRT_OK; ++region) {
-        result = qnnrt__place_region(plan, region, items, scratch);
+        result = qnnrt__place_region(plan, region, &regions);
         if (result != QNNRT_OK) qnnrt__fail(err, result, "the sizes of the plan pass 2^62 bytes");
     }
-    qnnrt__mem_free(&plan->arena.hooks, scratch);
-    qnnrt__mem_free(&plan->arena.hooks, items);
+    qnnrt__mem_free(hooks, regions.scratch);
+    qnnrt__mem_free(hooks, regions.items);
+    qnnrt__mem_free(hooks, regions.blocks);
+    qnnrt__mem_free(hooks, regions.starts);
     if (result == QNNRT_OK && plan->info.peak > plan->limits.arena_bytes)
         return qnnrt__fail(
             err, QNNRT_E_LIMIT, "the plan needs %llu bytes, more than limits.arena_bytes (%llu)",
@@ -10603,8 +10669,8 @@ static qnnrt_result qnnrt__place_plan(const qnnrt_plan_desc *desc, qnnrt_plan **
         return qnnrt__fail_memory(err, "a plan");
     }
     plan->info.blocks = plan->blocks;
-    qnnrt__place_groups(plan, desc);
-    result = qnnrt__place_take(plan, desc, err);
+    result = qnnrt__place_groups(plan, desc, err);
+    if (result == QNNRT_OK) result = qnnrt__place_take(plan, desc, err);
     if (result == QNNRT_OK) {
         qnnrt__place_blocks(plan, desc);
         result = qnnrt__place_offsets(plan, err);
@@ -12608,5 +12674,6 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            API: what helps is in qnnrt_error.hint and no longer the end of qnnrt_error.text.
            API: qnnrt_run_profile_log() needs QNNRT_PROFILE_LOG and tools/qnnrt_profile_log.h.
            `make api` lists the functions of 0.1 and what became of each.
+           Fixed: the time of qnnrt_plan_create() grew with the square of the entries.
    0.1.0   First version: open, wire, plan, bind and execute folders of context binaries.
    ------------------------------------------------------------------------------------------------ */

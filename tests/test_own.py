@@ -12,6 +12,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # test: what it defines, and the statics that it calls.
 OWN = {
     "plan": ("QNNRT", "room >>plan: the packers one by one, beside slow ones"),
+    "place": ("QNNRT", "counts the steps of plans of many entries"),
     "quant": ("QNNRT", "rooms >>dtype and >>quant: conversions of single values, beside exact ones"),
     "json": ("QNNRT_JSON", "decimal conversion: its steps, beside exact ones"),
     "backend": ("QNNRT", "the callback of a log slot, a device table and an execute of the test's own, the flag of a careful run"),
