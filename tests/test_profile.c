@@ -264,6 +264,70 @@ TEST(profile_scalars_of_every_kind_are_numbers)
     FINISH(&p);
 }
 
+TEST(profile_scalars_of_more_kinds_are_numbers)
+{
+    prepared p;
+    const qnnrt_profile_event *events;
+    size_t count;
+    fake_begin("events=scalars2");
+    PREPARE(&p);
+    CHECK_EQ(qnnrt_run_profile(p.run, QNNRT_PROFILE_DETAILED), QNNRT_OK);
+    CHECK_EQ(qnnrt_exec(p.run), QNNRT_OK);
+    CHECK_EQ(qnnrt_run_events(p.run, &events, &count), QNNRT_OK);
+    CHECK_EQ(count, 11);
+    CHECK(events[0].value == -5000000000.0);
+    CHECK(events[1].value == 4294967295.0);
+    CHECK(events[2].value == -2);
+    CHECK(events[3].value == 255);
+    CHECK(events[4].value == 1);
+    FINISH(&p);
+}
+
+/* What follows a node's name is cut off, and nothing else. */
+TEST(profile_names_of_nodes_lose_only_what_the_library_added)
+{
+    static const char *const names[][3] = {      /* of the output, as a text has it; of the event; of the node */
+        { "a:OpId_17", "a:OpId_17", "a" },           { "b%20OpId_2%20(cycles)", "b OpId_2 (cycles)", "b" },
+        { "c%20(us)", "c (us)", "c" },               { "d(cycles)", "d(cycles)", "d(cycles)" },
+        { "e%20(CYCLES)", "e (CYCLES)", "e (CYCLES)" }, { "f%20()", "f ()", "f" },
+        { "g)", "g)", "g)" },                        { "h:OpId_", "h:OpId_", "h:OpId_" },
+        { "i-OpId_3", "i-OpId_3", "i-OpId_3" },      { "OpId_4", "OpId_4", "OpId_4" },
+        { ":OpId_5", ":OpId_5", "" },                { "j:OpId_6)", "j:OpId_6)", "j:OpId_6)" },
+        { "k:opId_7", "k:opId_7", "k:opId_7" },      { "x123", "x123", "x123" },
+        { "%20(cycles)", " (cycles)", "" },          { "(cycles)", "(cycles)", "(cycles)" },
+        { "cycles)", "cycles)", "cycles)" },         { "_", "_", "_" },
+        { "m:OpId_8%20(cycles", "m:OpId_8 (cycles", "m:OpId_8 (cycles" }, { "_n", "_n", "_n" }
+    };
+    enum { NAMES = sizeof(names) / sizeof(names[0]) };
+    const char *folder = test_tmpdir();
+    const qnnrt_profile_event *events;
+    qnnrt_desc desc = new_desc();
+    prepared p;
+    char path[1200], text[4096];
+    size_t count, i, used;
+    fake_begin("events=bare");
+    used = (size_t)snprintf(text, sizeof(text), "FAKEQNN 1\n# a context binary has at least 64 bytes\ngraph main\nin x 1 0108 1 4 -\n");
+    for (i = 0; i < NAMES; ++i)
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "out %s %u 0108 1 4 -\n", names[i][0], (unsigned)i + 2);
+    snprintf(path, sizeof(path), "%s/forward_0.bin", folder);
+    CHECK(test_write_file(path, text, used));
+    p.model = NULL;
+    p.run = NULL;
+    OPENS(folder, &desc, &p.model);
+    CHECK_EQ(qnnrt_prepare(p.model, NULL, &p.run, &error), QNNRT_OK);
+    CHECK_EQ(qnnrt_run_profile(p.run, QNNRT_PROFILE_DETAILED), QNNRT_OK);
+    CHECK_EQ(qnnrt_exec(p.run), QNNRT_OK);
+    CHECK_EQ(qnnrt_run_events(p.run, &events, &count), QNNRT_OK);
+    CHECK_EQ(count, NAMES + 4);
+    for (i = 0; i < NAMES; ++i) {
+        const qnnrt_profile_event *e = &events[i + 3];
+        if (strcmp(e->name, names[i][1]) != 0 || strcmp(e->node, names[i][2]) != 0) printf("    \"%s\" is of \"%s\"\n", e->name, e->node);
+        CHECK(strcmp(e->name, names[i][1]) == 0);
+        CHECK(strcmp(e->node, names[i][2]) == 0);
+    }
+    FINISH(&p);
+}
+
 /* What it answers when the library is in disorder, and that nothing is lost. */
 static void disorder(int line, const char *knobs, qnnrt_result code, const char *needle)
 {
@@ -888,6 +952,8 @@ TEST_MAIN("profile")
     RUN(profile_tries_plain_events_first_and_extended_ones_next);
     RUN(profile_plain_events_are_enough);
     RUN(profile_scalars_of_every_kind_are_numbers);
+    RUN(profile_scalars_of_more_kinds_are_numbers);
+    RUN(profile_names_of_nodes_lose_only_what_the_library_added);
     RUN(profile_a_library_in_disorder_is_not_followed_for_ever);
     RUN(profile_odd_events_stay_in_the_table);
     RUN(profile_an_exec_that_failed_has_no_events);

@@ -1431,7 +1431,7 @@ static void profile_use(struct object *o, const struct graph *graph)
             event_add(o, o->events_count, 5001, 3, 4, "", "Wait", " (cycles)");
         for (def = graph->out.first; def != NULL; def = def->next)
             event_add(o, parent, 404, 3, def->id, events_are("cpu") ? "_" : "", def->name,
-                      events_are("cpu") ? "" : ":OpId_17 (cycles)");
+                      events_are("cpu") || events_are("bare") ? "" : ":OpId_17 (cycles)");
     }
     event_add(o, 0, 400, 1, counts.executes, "", events_are("cpu") ? "GRAPH_EXECUTE" : "QNN (execute) time", "");
 }
@@ -1511,7 +1511,7 @@ static qerr profile_get_event(uint64_t id, struct event *out)
     if (code != 0)
         return code;
     if (out == NULL || (e == NULL && id >> 8 != ENDLESS >> 8) || events_are("cpu") || events_are("scalars")
-        || events_are("version"))
+        || events_are("scalars2") || events_are("version"))
         return E_PROFILE_EVENT;
     memset(out, 0, sizeof(*out));
     if (e == NULL)
@@ -1539,6 +1539,14 @@ static qerr profile_get_extended_event(uint64_t id, struct extended_event *out)
     out->v1.name = events_are("nullnames") ? NULL : e->name;
     out->v1.dtype = 0x0164;
     out->v1.value.u = e->value;
+    if (events_are("scalars2"))
+        switch (id & 0xFFFF) {
+        case 1: out->v1.dtype = 0x0064; out->v1.value.u = (uint64_t)0 - 5000000000u; break;
+        case 2: out->v1.dtype = 0x0132; out->v1.value.u = 4294967295u; break;
+        case 3: out->v1.dtype = 0x0016; out->v1.value.h = 65534; break;
+        case 4: out->v1.dtype = 0x0108; out->v1.value.b = -1; break;
+        default: out->v1.dtype = 0x0508; out->v1.value.b = 1; break;
+        }
     if (!events_are("scalars"))
         return 0;
     switch (id & 0xFFFF) {               /* kinds in turn */
