@@ -2343,6 +2343,31 @@ TEST(limit_tensors_counts_all_of_one_model)
     CLOSE(model);
 }
 
+/* The blob of a graph and the context's metadata are read as far as they are known. */
+TEST(blobs_of_unknown_versions_and_sizes_are_read_as_far_as_they_are_known)
+{
+    static const struct { const char *lie; uint64_t spill, io; uint32_t arch; } cases[] = {
+        { "", 11, 13, 75 },                   { "lie blob1 2\n", 0, 0, 75 },            { "lie blob1 3\n", 0, 0, 75 },
+        { "lie blob2 3\n", 11, 0, 75 },       { "lie blobbytes 111\n", 11, 0, 75 },     { "lie blobbytes 40\n", 11, 0, 75 },
+        { "lie blobbytes 39\n", 0, 0, 75 },   { "lie blobbytes 0\n", 0, 0, 75 },        { "lie blobbytes 4\n", 0, 0, 75 },
+        { "lie archversion 2\n", 11, 13, 0 }, { "lie archversion 0\n", 11, 13, 0 }
+    };
+    size_t i;
+    fake_begin("");
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+        char text[1024];
+        qnnrt *model = NULL;
+        const qnnrt_context_info *c;
+        snprintf(text, sizeof(text), HEAD "arch 75\ngraph fwd\nspill 11\nio 13\n%sin ids 1 0032 2 1 4 -\nout logits 2 0232 2 1 8 -\n", cases[i].lie);
+        TEXT_OPENS(text, &model);
+        c = qnnrt_get_info(model)->contexts;
+        CHECK_EQ(c->graphs[0].spill_fill_bytes, cases[i].spill);
+        CHECK_EQ(c->graphs[0].io_bytes, cases[i].io);
+        CHECK_EQ(c->dsp_arch, cases[i].arch);
+        CLOSE(model);
+    }
+}
+
 /* ---- files that change ---------------------------------------------------------------------- */
 
 static struct {
@@ -2774,6 +2799,7 @@ TEST_MAIN("files")
     RUN(limit_files_holds_at_its_edge);
     RUN(limit_files_is_256_by_default);
     RUN(limit_tensors_counts_all_of_one_model);
+    RUN(blobs_of_unknown_versions_and_sizes_are_read_as_far_as_they_are_known);
     RUN(a_file_that_changed_while_it_was_opened_is_refused);
     RUN(inspect_makes_no_backend_call_and_prepare_answers_state);
     RUN(inspect_reads_what_no_library_here_would_load);

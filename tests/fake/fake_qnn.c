@@ -770,6 +770,8 @@ struct graph {
     int                built, finalized;
     uint32_t           nodes;
     struct graph_blob  blob;
+    int                lie_blob;
+    uint32_t           blob_bytes;
 };
 
 struct model {
@@ -778,7 +780,8 @@ struct model {
     uint32_t           backend_id, soc, arch, graphs_count, graphs_told;
     const char        *build;
     struct version     core, backend, blob;
-    int                has_arch, lie_graphs, null_graphs;
+    int                has_arch, lie_graphs, null_graphs, lie_arch;
+    uint32_t           arch_version;
     struct graph      *graphs, **graphs_last;
     struct tensor_list ctx;
     uint64_t           text_size;
@@ -1059,6 +1062,18 @@ static int parse_lie(struct model *model, struct graph *graph, char **rest)
         model->null_graphs = 1;
         return 1;
     }
+    if (strcmp(what, "archversion") == 0) {
+        model->lie_arch = 1;
+        return next_u32(rest, &model->arch_version);
+    }
+    if (graph != NULL && strcmp(what, "blob1") == 0)
+        return next_u32(rest, &graph->blob.v1.version);
+    if (graph != NULL && strcmp(what, "blob2") == 0)
+        return next_u32(rest, &graph->blob.v2.version);
+    if (graph != NULL && strcmp(what, "blobbytes") == 0) {
+        graph->lie_blob = 1;
+        return next_u32(rest, &graph->blob_bytes);
+    }
     if (strcmp(what, "numctx") == 0 || strcmp(what, "nullctx") == 0)
         list = &model->ctx;
     else if (graph == NULL)
@@ -1249,8 +1264,11 @@ static int publish_graph(struct model *model, struct graph *graph, struct graph_
     info->version = knobs.ginfo;
     info->v.name = graph->null_name ? NULL : graph->name;
     if (graph->has_blob) {
-        info->v.blob_size = sizeof(graph->blob);
-        info->v.blob = &graph->blob;
+        info->v.blob_size = graph->lie_blob ? graph->blob_bytes : (uint32_t)sizeof(graph->blob);
+        if (info->v.blob_size > sizeof(graph->blob)
+            || (info->v.blob = model_alloc(model, info->v.blob_size)) == NULL)
+            return 0;
+        memcpy(info->v.blob, &graph->blob, info->v.blob_size);
     }
     if (knobs.ginfo == 1)
         poison(info, offsetof(struct graph_info, v.updateable_count), sizeof(*info));
@@ -1324,7 +1342,7 @@ static struct binary_info *publish(struct model *model)
         struct metadata *metadata = model_alloc(model, sizeof(*metadata));
         if (metadata == NULL)
             return NULL;
-        metadata->version = 1;
+        metadata->version = model->lie_arch ? model->arch_version : 1;
         metadata->arch = model->arch;
         info->u.v3.metadata_size = sizeof(*metadata);
         info->u.v3.metadata = metadata;
