@@ -293,6 +293,17 @@ for path in sys.argv[1:]:
     text = open(path, encoding="utf-8", newline="").read()
     found = re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\ufffe\uffff]", text)
     assert not found, "%s: %r" % (path, found)'
+run inspect "$tmp/hostile.json" --json
+is hostile_json 0
+cp "$tmp/out" "$tmp/h.json"
+run inspect "$tmp/hostile.json" --json_file "$tmp/h_file.json"
+is hostile_json_file 0
+# U+FFFE and U+FFFF are no characters, but no terminal obeys them.
+python hostile_json "$(printf '%s' "$controls" | sed 's/.ufffe.uffff]/]/')" "$tmp/h.json" "$tmp/h_file.json"
+python hostile_json_names 'import json, sys
+graph = lambda d: d["model"]["contexts"][0]["metadata"]["graphs"][0]
+names = [t["name"] for t in graph(json.load(open(sys.argv[1], encoding="utf-8")))["inputs"]]
+assert "\u202egnp.exe" in names and "\x1b[31mred\x1b[0m\x07" in names, names' "$tmp/h.json"
 run inspect "$tmp/hostile.json" --svg "$tmp/h.svg" --dot "$tmp/h.dot"
 is hostile 0
 python hostile "$controls" "$tmp/out" "$tmp/h.dot" "$tmp/h.svg"

@@ -68,7 +68,7 @@ is none 0
 says none out 'the library gives no events'
 fake fail=profileGetEventData:0x2ee1:6,fail=profileGetExtendedEventData:0x2ee3 --profiling_level basic
 is not_told 0
-says not_told out '(not told: 0x2ee3)'
+says not_told out '0x2ee3)'
 
 # ---- what cannot be had -----------------------------------------------------------------------------
 

@@ -450,6 +450,34 @@ static inline int cli_parse_option(const cli_program *p, int argc, char **argv, 
     return cli_store(o, value, settings);
 }
 
+static inline int cli_is_verb(const cli_program *p, const char *word)
+{
+    for (size_t v = 0; v < p->verb_count; ++v)
+        if (strcmp(word, p->verbs[v].name) == 0) return 1;
+    return 0;
+}
+
+/* Report a word that is not a verb, or not the first word. Returns STATUS_USAGE. */
+static inline int cli_unknown_verb(const cli_program *p, const char *word, int first)
+{
+    cli_near near = {word, strlen(word), NULL, 0};
+    const char **names = (const char **)cli_alloc(p->verb_count + 1, sizeof(*names));
+    for (size_t v = 0; v < p->verb_count; ++v) {
+        names[v] = p->verbs[v].name;
+        cli_near_try(&near, names[v]);
+    }
+    char *shown = cli_shown(word), *all = cli_join(names), *hint = NULL;
+    if (first && near.best != NULL) hint = cli_text("Use " CLI_NAME " %s.", near.best);
+    if (first) cli_usage(hint, "unknown verb \"%s\": expected %s", shown, all);
+    else cli_usage(cli_is_verb(p, word) ? "Write the verb as the first word." : NULL,
+                   "unexpected argument \"%s\"", shown);
+    free((void *)names);
+    free(shown);
+    free(all);
+    free(hint);
+    return STATUS_USAGE;
+}
+
 /* Read a word that is not an option. */
 static inline int cli_parse_operand(const cli_program *p, const char *word, void *settings,
                                     cli_parsed *parsed)

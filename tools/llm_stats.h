@@ -28,7 +28,7 @@ static void on_interrupt(int number)
 
 /* =====================================================================================
    STATS                                                                         >>stats
-   How long it took.
+   Times and counts, for people and as JSON.
    ===================================================================================== */
 
 static int by_size(const void *a, const void *b)
@@ -37,7 +37,7 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The smallest latency that `percent` of all do not exceed. */
+/* Return the smallest latency that `percent` of all latencies do not exceed. */
 static double percentile(const tool *t, size_t percent)
 {
     const size_t rank = (t->latency_count * percent + 99) / 100;
@@ -116,7 +116,7 @@ static int write_stats(tool *t)
     wall_ns = (uint64_t)wall.tv_sec * 1000000000u + (uint64_t)wall.tv_nsec;
     qnnrt_json_write_begin(&j, write_piece, t->stats.file, 2);
     qnnrt_json_write_object(&j, 0);
-    /* ExecuTorch's, in its order: times in ms since 1970, 0 for what never happened. */
+    /* ExecuTorch's keys, in its order: times in ms since 1970, 0 for what did not happen. */
     stat_count(&j, "prompt_tokens", t->prompt_tokens);
     stat_count(&j, "generated_tokens", t->generated);
     for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); ++i) {
@@ -125,7 +125,7 @@ static int write_stats(tool *t)
     }
     stat_count(&j, "aggregate_sampling_time_ms", t->sampling / 1000000u);
     stat_count(&j, "SCALING_FACTOR_UNITS_PER_SECOND", 1000);
-    /* Ours. */
+    /* Our own keys. */
     qnnrt_json_write_key(&j, "stopped");
     qnnrt_json_write_string(&j, t->stopped);
     qnnrt_json_write_key(&j, "token_latency_ms");

@@ -51,7 +51,7 @@ typedef struct token_list {
 
 typedef struct tool {
     settings           set;
-    FILE              *out;            /* the own standard output */
+    FILE              *out;            /* standard output of this program alone */
     int                failed;
     qnnrt             *model;
     qnnrt_llm         *llm;
@@ -72,11 +72,11 @@ typedef struct tool {
     cli_file           dump, stats;
     float             *rows;           /* [ar][vocabulary] for the dump */
 
-    /* What happened, for >>stats. Times are of clock_ns(), 0: not yet. */
+    /* For >>stats. Times are of clock_ns(); 0: it has not happened. */
     uint64_t load_begin, load_end, inference_begin, prompt_end, first_token, inference_end;
     uint64_t sampling;
     uint64_t prompt_tokens, generated;
-    uint64_t *latencies;               /* [latency_count] of the generated tokens behind the first */
+    uint64_t *latencies;               /* [latency_count] of the generated tokens after the first */
     size_t    latency_count, latency_room;
     const char *stopped;
 } tool;
@@ -255,10 +255,11 @@ static const char *unused_option(const settings *set)
 
 /* =====================================================================================
    OPEN                                                                           >>open
-   The model, what its tensors are for, and a session with its cache.
+   Open the model, its session and its cache.
    ===================================================================================== */
 
-/* A refusal is a failure: times would be those of other clocks. A backend without clocks is none. */
+/* Set the power preset. A refusal is a failure, because times would be measured with other clocks;
+   a backend without clocks is not. */
 static int set_power(tool *t)
 {
     qnnrt_power_desc desc;
@@ -309,7 +310,7 @@ static int open_model(tool *t)
     return 1;
 }
 
-/* Most tokens of a text. The last one is written and never read, so it needs no cell. */
+/* Choose the most tokens of a text. The last one is written but not read, so it needs no cell. */
 static void choose_limit(tool *t)
 {
     const settings *set = &t->set;

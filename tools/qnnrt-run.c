@@ -13,15 +13,15 @@
    Names in context binaries may be hostile: cli_shown() turns control characters into \xNN, JSON is
    escaped, and a name becomes a file name only after safe_name().
 
-   ROOMS    >>text >>options >>verbs >>main             cli.h: messages, files, options, help
+   ROOMS    >>text >>verbs >>main                 cli.h: messages, files, options, help
+            run_options.h: >>options              run_compile.h: >>compile
             run_page.h: >>page >>json             run_profile.h: >>power >>profile
             run_open.h: >>open >>select           run_plan.h: >>plan
             run_guard.h: >>guard                  run_run.h: >>inputs >>outputs >>run
             run_inspect.h: >>facts >>inspect      run_report.h: >>report
             run_dump.h: >>dump                    run_diff.h: >>diff
             run_svg.h: >>svg >>groups             run_flow.h: >>flow >>dot
-            run_arena.h: >>arena                  run_explain.h: >>explain
-            run_compile.h: >>compile                                                             */
+            run_arena.h: >>arena                  run_explain.h: >>explain                       */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
@@ -42,7 +42,7 @@ typedef enum command { COMMAND_RUN = 0, COMMAND_INSPECT, COMMAND_PLAN } command;
 
 typedef enum number_form { FORM_NATIVE = 0, FORM_FLOAT, FORM_BOTH } number_form;
 
-/* ---- what the command line says, and what becomes of it ---- */
+/* ---- the command line, and what is known about each pipeline ---- */
 
 typedef struct input_option {          /* --input [GRAPH:]NAME=FILE                        */
     const char *text;                  /* as on the command line                           */
@@ -83,7 +83,7 @@ typedef struct output_file {
     char       *path;
 } output_file;
 
-typedef struct job {                   /* one pipeline that was asked for */
+typedef struct job {                   /* one pipeline that is to run */
     const qnnrt_pipeline      *pipeline;
     const qnnrt_pipeline_info *info;
     const char                *asked;          /* the text of --graph, or NULL                     */
@@ -116,7 +116,7 @@ typedef qnnrt_json_writer json;
 
 typedef struct tool {
     settings       set;
-    FILE          *out;                /* the own standard output            */
+    FILE          *out;                /* standard output of this program    */
     int            failed, different;
     char          *error;              /* the first one, or NULL             */
     qnnrt_backend *backend;
@@ -156,7 +156,7 @@ static int is_stdout(const char *path)
     return path != NULL && strcmp(path, "-") == 0;
 }
 
-/* Count the documents that are to be written to standard output. names: the options, or NULL. */
+/* Count the documents for standard output. names receives their options; it may be NULL. */
 static int documents_on_stdout(const settings *set, const char *names[6])
 {
     const struct { const char *name; int wanted; } documents[6] = {
@@ -213,11 +213,12 @@ static const char *role_name(qnnrt_role role)
     return "any";
 }
 
-/* Make a file name of a name from a context binary: [A-Za-z0-9._-] only, not empty, no leading dot, and
-   none of used[count], whatever the case (storage cards ignore it). To be freed. */
+/* Make a file name from a name in a context binary: only [A-Za-z0-9._-], not empty, without a leading
+   dot, and different from used[count] also if case is ignored, as on storage cards. The caller frees
+   it. */
 static char *safe_name(const char *name, const char *suffix, char *const *used, size_t count)
 {
-    enum { LONGEST = 180 };                      /* leaves room for suffixes below the usual 255 */
+    enum { LONGEST = 180 };                      /* with suffixes it stays below the usual 255 */
     char base[LONGEST + 1];
     size_t length = 0;
     for (; name[length] != '\0' && length < LONGEST; ++length) {
@@ -253,272 +254,7 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
 #include "run_arena.h"
 #include "run_explain.h"
 #include "run_compile.h"
-
-/* =====================================================================================
-   OPTIONS                                                                     >>options
-   All options of all verbs in one table. A verb lists some of them in its help.
-   ===================================================================================== */
-
-enum { VERB_RUN = 1, VERB_INSPECT = 2, VERB_PLAN = 4, VERB_COMPILE = 8,
-       VERBS_LOOK = VERB_INSPECT | VERB_PLAN, VERBS_MODEL = VERB_RUN | VERBS_LOOK };
-
-static const char *const profile_words[] = {"off", "basic", "detailed", "optrace", NULL};
-static const char *const metadata_words[] = {"all", "system", "json", NULL};
-static const char *const form_words[] = {"native", "float", "both", NULL};
-static const char *const input_form_words[] = {"native", "float", NULL};
-
-/* Read --align: a power of two. */
-static int take_align(void *at, const cli_option *o, const char *value)
-{
-    uint64_t number = 0;
-    settings *set = at;
-    if (!cli_number(value, 1u << 20, &number) || number == 0 || (number & (number - 1)) != 0)
-        return cli_wrong_value(o, value, "a power of two from 1 to 1048576");
-    set->align = (uint32_t)number;
-    return STATUS_OK;
-}
-
-#define FIELD(member) .field = offsetof(settings, member)
-
-static const cli_option options[] = {
-    {.name = "ctx_dir", .value = "DIR", .kind = CLI_TEXT, FIELD(ctx_dir), .verbs = VERB_RUN,
-     .help = "folder of context binaries"},
-    {.name = "retrieve_context", .value = "FILE", .kind = CLI_LIST, FIELD(files), .verbs = VERB_RUN,
-     .help = "a context binary, instead of --ctx_dir; repeat the option for shards, in their order"},
-    {.name = "backend_so", .alias = "backend", .value = "FILE", .kind = CLI_TEXT, FIELD(backend),
-     .verbs = VERB_RUN,
-     .help = "backend library that the binaries were made for: libQnnHtp.so, or libQnnRef.so for "
-             "binaries made with it (default: libQnnHtp.so beside this program, else by the "
-             "system's search). The first line of the output names the library that was loaded"},
-    {.name = "system_so", .alias = "system_library", .value = "FILE", .kind = CLI_TEXT, FIELD(system),
-     .verbs = VERBS_MODEL,
-     .help = "libQnnSystem.so, which reads context binaries (default: the one beside the backend "
-             "library, else by the system's search). It is not needed when every binary has its "
-             "JSON. For binaries made with libQnnRef.so, name that library"},
-    {.name = "soc_model", .value = "N", .kind = CLI_U32, .least = 1, .most = 65535, FIELD(soc_model),
-     .verbs = VERB_RUN,
-     .help = "chip that the HTP device is created for, such as 57 for SM8650 (default: the "
-             "library's choice)"},
-    {.name = "graph", .value = "NAME", .kind = CLI_LIST, FIELD(graphs), .verbs = VERBS_MODEL,
-     .help = "pipeline, or GRAPH or CONTEXT/GRAPH, such as 0/prefill (default: all pipelines); "
-             "repeat the option for several"},
-    {.name = "input", .value = "[GRAPH:]NAME=FILE", .kind = CLI_LIST, FIELD(input_texts),
-     .verbs = VERB_RUN,
-     .help = "content of an input; FILE is the part after the last '='. Without GRAPH: it is for "
-             "every pipeline that has this input. Inputs without a file are zero"},
-    {.name = "input_data_type", .value = "native|float", .kind = CLI_WORD, .words = input_form_words,
-     FIELD(input_form), .verbs = VERB_RUN,
-     .help = "what input files hold: the tensor's own type, or float32 values (default native; a "
-             "quantized or half-precision tensor then takes a float32 file too, if the sizes "
-             "differ)"},
-    {.name = "num_inferences", .value = "N", .kind = CLI_U32, .most = 1000000, FIELD(inferences),
-     .verbs = VERB_RUN, .help = "how often to run each pipeline (default 1; 0: only show and plan)"},
-    {.name = "output_dir", .value = "DIR", .kind = CLI_TEXT, FIELD(output_dir), .verbs = VERB_RUN,
-     .help = "write outputs to DIR/GRAPH/TENSOR.raw, or with several inferences to "
-             "DIR/Result_N/GRAPH/TENSOR.raw (default: outputs are not written)"},
-    {.name = "output_data_type", .value = "native|float|both", .kind = CLI_WORD, .words = form_words,
-     FIELD(output_form), .verbs = VERB_RUN,
-     .help = "what output files hold: the tensor's own type, float32 values, or both as "
-             "TENSOR_native.raw and TENSOR.raw (default native)"},
-    {.name = "bind_plan_out", .value = "FILE", .kind = CLI_TEXT, FIELD(plan_out), .verbs = VERBS_MODEL,
-     .help = "write steps, slots, edges and the memory plan as JSON; - for standard output, which "
-             "then holds nothing else"},
-    {.name = "json", .kind = CLI_FLAG, FIELD(json), .verbs = VERBS_MODEL,
-     .help = "print the result as JSON instead of tables: the document of --bind_plan_out with "
-             "times and files"},
-    {.name = "profiling_level", .value = "off|basic|detailed|optrace", .kind = CLI_WORD,
-     .words = profile_words, FIELD(profile), .verbs = VERB_RUN,
-     .help = "print what the library measures while it loads and in the last inference: totals "
-             "with basic, every node too with detailed; optrace (HTP) adds its trace to "
-             "--profile_out (default off)"},
-    {.name = "profile_out", .value = "FILE", .kind = CLI_TEXT, FIELD(profile_out), .verbs = VERB_RUN,
-     .help = "write the profile of every inference: FILE.json for chrome://tracing and Perfetto, "
-             "- for standard output, any other name for the log that the SDK's qnn-profile-viewer "
-             "reads"},
-    {.name = "perf_profile", .value = "NAME", .kind = CLI_POWER, FIELD(power), .verbs = VERB_RUN,
-     .help = "power preset of the NPU: burst, sustained_high_performance, high_performance, "
-             "balanced, low_balanced, high_power_saver, power_saver or low_power_saver (default: "
-             "no preset is set)"},
-    {.name = "align", .value = "N", .kind = CLI_OWN, .take = take_align,
-     .verbs = VERB_RUN | VERB_PLAN,
-     .help = "alignment of tensors in bytes, a power of two (default 64)"},
-    {.name = "guard", .kind = CLI_FLAG, FIELD(guard), .verbs = VERB_RUN,
-     .help = "put inaccessible pages around every tensor; when the backend reads or writes there, "
-             "a message names the tensor and the program ends"},
-    {.name = "read", .kind = CLI_FLAG, FIELD(read), .verbs = VERBS_MODEL,
-     .help = "read files into memory instead of mapping them"},
-    {.name = "inspect", .kind = CLI_FLAG, FIELD(inspect), .verbs = VERB_RUN,
-     .help = "open no backend and run nothing: show the files, their wiring and the memory plan; "
-             "see also qnnrt-run inspect"},
-    {.name = "metadata", .value = "all|system|json", .kind = CLI_WORD, .words = metadata_words,
-     FIELD(metadata), .verbs = VERBS_MODEL,
-     .help = "where to read graphs and tensors from: libQnnSystem.so, the JSON beside the "
-             "binaries, or both where both exist; then they must agree (default all)"},
-    {.name = "json_file", .value = "FILE", .kind = CLI_TEXT, FIELD(json_file), .verbs = VERBS_MODEL,
-     .help = "write the metadata as qnn-context-binary-utility does; - for standard output. For "
-             "several binaries, FILE is a folder, which gets one file for each"},
-    {.name = "unified", .kind = CLI_FLAG, FIELD(unified), .verbs = VERBS_MODEL,
-     .help = "write --json_file in the flat form of --unified_qairt_format"},
-    {.name = "diff", .kind = CLI_FLAG, FIELD(diff), .verbs = VERB_INSPECT,
-     .help = "compare two models, each a folder or a file, and print a line for each difference; "
-             "exit status 0: equal, 1: different, 2: a model could not be opened"},
-    {.name = "svg", .value = "FILE", .kind = CLI_TEXT, FIELD(svg), .verbs = VERBS_MODEL,
-     .help = "draw the pipelines, or with plan the memory, as a picture for a browser; - for "
-             "standard output"},
-    {.name = "dot", .value = "FILE", .kind = CLI_TEXT, FIELD(dot), .verbs = VERB_RUN | VERB_INSPECT,
-     .help = "draw the pipelines for Graphviz; - for standard output"},
-    {.name = "keep_going", .kind = CLI_FLAG, FIELD(keep_going), .verbs = VERBS_MODEL,
-     .help = "continue after a shard, a pipeline or an inference has failed"},
-
-    {.name = "output_dir", .value = "DIR", .kind = CLI_TEXT, FIELD(output_dir), .verbs = VERB_COMPILE,
-     .help = "folder for the files; it is created if it does not exist"},
-    {.name = "graph_name", .value = "N1,N2", .kind = CLI_TEXT, FIELD(compile.names),
-     .verbs = VERB_COMPILE,
-     .help = "names of the graphs, in the order of the containers (default: the names in the "
-             "containers); an empty name keeps the container's name: N1,,N3"},
-    {.name = "binary_file", .value = "NAME", .kind = CLI_TEXT, FIELD(compile.binary_file),
-     .verbs = VERB_COMPILE,
-     .help = "name of the binary without .bin (default: the name of the first container)"},
-    {.name = "backend_so", .alias = "backend", .value = "FILE", .kind = CLI_TEXT, FIELD(backend),
-     .verbs = VERB_COMPILE,
-     .help = "library that compiles, and that will run the binary (default: libQnnHtp.so beside "
-             "this program, else by the system's search)"},
-    {.name = "system_so", .value = "FILE", .kind = CLI_TEXT, FIELD(system), .verbs = VERB_COMPILE,
-     .help = "libQnnSystem.so, which reads .dlc (default: the one beside the backend library). "
-             "With libQnnRef.so it must be named"},
-    {.name = "soc_model", .value = "N", .kind = CLI_U32, .least = 1, .most = 65535, FIELD(soc_model),
-     .verbs = VERB_COMPILE,
-     .help = "HTP: chip to compile for, such as 57 for SM8650 (default on x86-64: 57)"},
-    {.name = "dsp_arch", .value = "N", .kind = CLI_U32, .least = 1, .most = 65535,
-     FIELD(compile.arch), .verbs = VERB_COMPILE,
-     .help = "HTP: NPU generation, such as 75 (default: that of the chip)"},
-    {.name = "fp16", .kind = CLI_FLAG, FIELD(compile.fp16), .verbs = VERB_COMPILE,
-     .help = "HTP: compute float32 graphs in half precision"},
-    {.name = "optimization_level", .value = "N", .kind = CLI_U32, .least = 1, .most = 3,
-     FIELD(compile.level), .verbs = VERB_COMPILE,
-     .help = "HTP: 1 to 3 (default: the library's choice)"},
-    {.name = "vtcm_mib", .value = "N", .kind = CLI_U32, .least = 1, .most = 1024,
-     FIELD(compile.vtcm), .verbs = VERB_COMPILE,
-     .help = "HTP: fast memory that a graph may use, in MiB (default: the library's choice)"},
-    {.name = "hvx_threads", .value = "N", .kind = CLI_U32, .least = 1, .most = 64,
-     FIELD(compile.hvx), .verbs = VERB_COMPILE,
-     .help = "HTP: vector threads of a graph (default: the library's choice)"},
-    {.name = "weight_sharing", .kind = CLI_FLAG, FIELD(compile.share), .verbs = VERB_COMPILE,
-     .help = "HTP: store weights that graphs have in common once. Such a file runs on a device, "
-             "but not on the x86-64 emulator"},
-
-    {.name = "log_level", .value = "LEVEL", .kind = CLI_LEVEL, FIELD(log_level),
-     .verbs = VERBS_MODEL | VERB_COMPILE,
-     .help = "print log lines up to this level to standard error: 1 error, 2 warn, 3 info, "
-             "4 verbose, 5 debug; by number or name (default: no log)"},
-    {.name = "version", .kind = CLI_VERSION, .help = "print the version"},
-    {.name = "help", .kind = CLI_HELP, .help = "print this help"}
-};
-
-/* True if the verb only looks at models. */
-static int only_looks(const settings *set)
-{
-    return set->command != COMMAND_RUN || set->inspect;
-}
-
-/* Take "[GRAPH:]NAME=FILE" apart. */
-static int check_inputs(settings *set)
-{
-    set->inputs = cli_alloc(set->input_texts.count, sizeof(*set->inputs));
-    for (size_t i = 0; i < set->input_texts.count; ++i) {
-        const char *text = set->input_texts.items[i], *equals = strrchr(text, '=');
-        if (equals == NULL || equals == text || equals[1] == '\0')
-            return cli_usage("Write --input NAME=FILE.", "--input takes [GRAPH:]NAME=FILE, not \"%s\"",
-                             text);
-        input_option *input = &set->inputs[set->input_count++];
-        input->text = text;
-        input->name = cli_text("%.*s", (int)(equals - text), text);
-        input->file = equals + 1;
-    }
-    return STATUS_OK;
-}
-
-static int check_diff(const settings *set)
-{
-    if (set->command == COMMAND_PLAN)
-        return cli_usage("Use qnnrt-run inspect --diff A B.", "--diff is not an option of plan");
-    if (set->ctx_dir != NULL || set->files.count != 2)
-        return cli_usage("Use qnnrt-run inspect --diff A B.",
-                         "--diff takes two models, each a folder or a file");
-    if (documents_on_stdout(set, NULL) > 0 || set->json_file != NULL || set->plan_out != NULL ||
-        set->dot != NULL || set->svg != NULL)
-        return cli_usage("Leave out the options that write documents.",
-                         "--diff prints differences and nothing else");
-    return STATUS_OK;
-}
-
-/* Check a word that is neither an option nor a verb. */
-static int check_operand(const char *word, int first)
-{
-    static const char *const names[] = {"run", "inspect", "plan", "compile", "explain"};
-    cli_near near = {word, strlen(word), NULL, 0};
-    char *shown = cli_shown(word), *hint = NULL;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); ++i) cli_near_try(&near, names[i]);
-    if (access(word, F_OK) == 0)
-        hint = cli_text("Run it with qnnrt-run --%s %s, or look at it with qnnrt-run inspect %s.",
-                        cli_is_folder(word) ? "ctx_dir" : "retrieve_context", shown, shown);
-    else if (first && near.best != NULL)
-        hint = cli_text("Use qnnrt-run %s.", near.best);
-    if (first && access(word, F_OK) != 0)
-        cli_usage(hint, "unknown verb \"%s\": known are run, inspect, plan, compile and explain", shown);
-    else if (near.best != NULL && near.distance == 0)
-        cli_usage("Write the verb as the first word.", "unexpected argument \"%s\"", shown);
-    else
-        cli_usage(hint, "unexpected argument \"%s\"", shown);
-    free(shown);
-    free(hint);
-    return STATUS_USAGE;
-}
-
-/* Check options that depend on each other, for run, inspect and plan. */
-static int check_model(settings *set, const cli_parsed *parsed, int first)
-{
-    static const char *const words[] = {"--inspect", "inspect", "plan"};
-    const char *word = words[set->command], *documents[6];
-    int status = check_inputs(set);
-    if (status != STATUS_OK) return status;
-    if (parsed->operand != NULL && !parsed->named && !set->diff) return check_operand(parsed->operand, first);
-    if (set->diff) status = check_diff(set);
-    if (status != STATUS_OK) return status;
-    if (set->ctx_dir != NULL && set->files.count > 0)
-        return cli_usage("Name the model once.", "--ctx_dir excludes --retrieve_context and other files");
-    if (set->ctx_dir == NULL && set->files.count == 0)
-        return set->command != COMMAND_RUN ? cli_usage(NULL, "%s takes a folder or files", word)
-               : cli_usage("Name the model with --ctx_dir DIR.",
-                           "the model is missing: --ctx_dir or --retrieve_context");
-    if (only_looks(set)) {
-        const char *given = set->input_count > 0                       ? "--input"
-                            : set->output_dir != NULL                  ? "--output_dir"
-                            : set->profile != QNNRT_PROFILE_OFF        ? "--profiling_level"
-                            : set->power != QNNRT_POWER_CUSTOM         ? "--perf_profile"
-                                                                       : NULL;
-        if (given != NULL)
-            return cli_usage("Use it with qnnrt-run run.", "%s runs nothing: it does not take %s", word,
-                             given);
-    }
-    if (set->profile_out != NULL && set->profile == QNNRT_PROFILE_OFF)
-        return cli_usage("Add --profiling_level basic, detailed or optrace.",
-                         "--profile_out needs --profiling_level");
-    if (only_looks(set) || set->diff) set->inspect = 1;
-    if (set->inspect) set->inferences = 0;
-    if (set->unified && set->json_file == NULL)
-        return cli_usage("Add --json_file FILE.", "--unified needs --json_file");
-    if (set->dot != NULL && set->command == COMMAND_PLAN)
-        return cli_usage("Use --svg.", "--dot is not an option of plan");
-    if (documents_on_stdout(set, documents) > 1)
-        return cli_usage("Write one of them to a file.", "%s and %s both write to standard output",
-                         documents[0], documents[1]);
-    if (parsed->operand != NULL && set->files.count == 1 && cli_is_folder(set->files.items[0])) {
-        set->ctx_dir = set->files.items[0];
-        set->files.count = 0;
-    }
-    return STATUS_OK;
-}
+#include "run_options.h"
 
 /* =====================================================================================
    VERBS                                                                         >>verbs
@@ -545,7 +281,7 @@ static int verb_run(void *user)
     for (size_t i = 0; i < t->set.input_count; ++i) place_input(t, &t->set.inputs[i]);
     const int inputs_placed = !t->failed;
     t->failed |= failed_before;
-    if (!inputs_placed) return STATUS_OK;        /* a wrong name is a wrong command, even with --keep_going */
+    if (!inputs_placed) return STATUS_OK;        /* a wrong name is wrong usage, also with --keep_going */
 
     name_files(t);
     begin_profile(t);
@@ -636,18 +372,32 @@ static const cli_program program = {
    MAIN                                                                           >>main
    ===================================================================================== */
 
+/* Report a word where the program expects a verb or an option. Returns STATUS_USAGE. */
+static int wrong_operand(const char *word, int first)
+{
+    if (access(word, F_OK) != 0 || cli_is_verb(&program, word))
+        return cli_unknown_verb(&program, word, first);
+    char *shown = cli_shown(word);
+    char *hint = cli_text("Run it with qnnrt-run --%s %s, or look at it with qnnrt-run inspect %s.",
+                          cli_is_folder(word) ? "ctx_dir" : "retrieve_context", shown, shown);
+    cli_usage(hint, "unexpected argument \"%s\"", shown);
+    free(shown);
+    free(hint);
+    return STATUS_USAGE;
+}
+
 /* Check the options and do what the verb says. Returns the exit status; t->failed counts as well. */
 static int perform(tool *t, const cli_parsed *parsed, int first)
 {
     int status = STATUS_OK;
     const unsigned lists = parsed->verb->lists;
-    if ((lists & VERBS_MODEL) != 0) {
-        t->set.command = lists == VERB_INSPECT ? COMMAND_INSPECT : lists == VERB_PLAN ? COMMAND_PLAN : COMMAND_RUN;
-        status = check_model(&t->set, parsed, first);
-    }
+    const int model = (lists & VERBS_MODEL) != 0;
+    if (parsed->operand != NULL && !parsed->named && !t->set.diff) return wrong_operand(parsed->operand, first);
+    t->set.command = lists == VERB_INSPECT ? COMMAND_INSPECT : lists == VERB_PLAN ? COMMAND_PLAN : COMMAND_RUN;
+    if (model) status = check_model(&t->set, parsed);
     if (status != STATUS_OK) return status;
     status = parsed->verb->run(t);
-    if ((lists & VERBS_MODEL) != 0 && !t->set.diff) write_report(t, t->set.json ? "-" : NULL, 1);
+    if (model && !t->set.diff) write_report(t, t->set.json ? "-" : NULL, 1);
     close_all(t);
     return status;
 }

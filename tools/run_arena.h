@@ -4,18 +4,18 @@
 
 /* =====================================================================================
    ARENA                                                                           >>arena
-   A plan: steps to the right, offsets upwards, a rectangle for each block.
+   A memory plan: steps to the right, offsets upwards, a rectangle for each block.
    ===================================================================================== */
 
 enum { ARENA_WIDTH = 960, PLOT_LEFT = 104, PLOT_WIDTH = 690 };
 
-/* Higher for many blocks. */
+/* Return the height of the plot: more for many blocks. */
 static double plot_height(const qnnrt_plan_info *plan)
 {
     return plan->block_count <= 24 ? 400 : 600;
 }
 
-/* Distance of the marks of the axis: a power of two, at most seven of them. */
+/* Return the distance of the axis marks: a power of two that gives at most seven marks. */
 static uint64_t tick_of(uint64_t peak)
 {
     uint64_t tick = 1;
@@ -23,7 +23,7 @@ static uint64_t tick_of(uint64_t peak)
     return tick;
 }
 
-/* "1.5 KiB": exact, as ticks are powers of two. To be freed. */
+/* Return "1.5 KiB"; it is exact, because ticks are powers of two. The caller frees it. */
 static char *tick_text(uint64_t bytes)
 {
     static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
@@ -51,7 +51,7 @@ static void draw_block(page *p, const job *j, const qnnrt_plan_block *block, dou
     const char *kept = block->kept ? ", kept between calls" : "";
     char *title = cli_text("%s\n%s%s, %s bytes at %s, steps %lu to %lu", name, kind, kept, exact, offset,
                        (unsigned long)block->first, (unsigned long)block->last);
-    /* What keeps its content stays taken after its last step. */
+    /* A block that keeps its content stays in use after its last step. */
     const size_t left = j->info->step_count > block->last + 1u ? j->info->step_count - block->last - 1 : 0;
     if (block->kept && left > 0)
         svg_box(p, "rest", x + width, top + inset, column * (double)left - 1, height - 2 * inset, 0);
@@ -88,7 +88,7 @@ static void draw_axes(page *p, const job *j, double column, double top, double b
         free(label);
         if (plan->peak - at < tick) break;
     }
-    const size_t every = (size_t)(34 / column) + 1;      /* numbers that do not touch */
+    const size_t every = (size_t)(34 / column) + 1;      /* so that numbers do not touch */
     for (size_t s = 0; s < steps; ++s) {
         const double x = PLOT_LEFT + column * (double)s;
         if (s > 0 && column >= 4) page_add(p, "<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/>\n", x, top, bottom);
@@ -109,7 +109,7 @@ static void draw_axes(page *p, const job *j, double column, double top, double b
     page_text(p, "offset in the arena</text>\n");
 }
 
-/* Peak and bound, with their labels at the right; one line when they are equal. */
+/* Draw peak and bound with their labels at the right; one line if they are equal. */
 static void draw_limits(page *p, const qnnrt_plan_info *plan, double bottom)
 {
     const double right = PLOT_LEFT + PLOT_WIDTH, peak = arena_y(plan, bottom, plan->peak);
@@ -129,7 +129,7 @@ static void draw_limits(page *p, const qnnrt_plan_info *plan, double bottom)
     free(bound_bytes);
 }
 
-/* One colour of the legend; returns where the next one begins. */
+/* Draw one colour of the legend. Return where the next one begins. */
 static double draw_key(page *p, double x, double y, const char *style, const char *label)
 {
     svg_box(p, style, x + 0.5, y - 10.5, 14, 12, 2);
@@ -144,7 +144,7 @@ static void draw_legend(page *p, const job *j, double y)
         {"output", "output", 0}, {"buffer", "buffer", 1}
     };
     double x = PLOT_LEFT;
-    int rest = 0;                                /* does a block stay after its last step? */
+    int rest = 0;                                /* 1: a block stays after its last step */
     for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); ++k) {
         int there = 0;
         for (size_t b = 0; b < j->plan_info->block_count; ++b) {
@@ -158,7 +158,7 @@ static void draw_legend(page *p, const job *j, double y)
     if (rest) draw_key(p, x, y, "rest", "kept after its last use");
 }
 
-/* One panel; returns the y below it. */
+/* Draw the plan of one pipeline. Return the y below it. */
 static double draw_arena(page *p, const job *j, double y)
 {
     const qnnrt_plan_info *plan = j->plan_info;

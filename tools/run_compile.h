@@ -1,19 +1,19 @@
-/* run_compile.h - qnnrt-run compile: .dlc containers become one context binary; a part of qnnrt-run.c
+/* run_compile.h - a part of qnnrt-run.c: compile .dlc containers into one context binary
 
    ROOM     >>compile                                                                          */
 
 /* =====================================================================================
    COMPILE                                                                     >>compile
-   What it made is then shown by the same code as any other file.
+   The new binary is shown by the same code as any other file.
    ===================================================================================== */
 
-/* What --graph_name says. */
+/* The value of --graph_name. */
 typedef struct compile_names {
     char        *words;                /* the text that the names point into             */
     const char **names;                /* [number of containers], NULL: as in the file   */
 } compile_names;
 
-/* Take "N1,N2" apart. Returns STATUS_OK, or STATUS_USAGE after a message. */
+/* Split "N1,N2". Returns STATUS_OK, or STATUS_USAGE after a message. */
 static int compile_split(const settings *set, compile_names *out)
 {
     size_t count = 0;
@@ -31,7 +31,7 @@ static int compile_split(const settings *set, compile_names *out)
     return STATUS_OK;
 }
 
-/* Returns STATUS_OK, or STATUS_USAGE after a message. */
+/* Check options that depend on each other. Returns STATUS_OK, or STATUS_USAGE after a message. */
 static int check_compile(const settings *set)
 {
     if (set->files.count == 0)
@@ -64,7 +64,7 @@ static char *compile_path(const settings *set)
     return cli_text("%s%s%.*s.bin", set->output_dir, slash, (int)length, name);
 }
 
-/* Build and save. 0 after a message. */
+/* Build the binary and save it. 0 after a message. */
 static int compile_build(tool *t, const compile_names *names, const char *path)
 {
     const settings *set = &t->set;
@@ -91,7 +91,7 @@ static int compile_build(tool *t, const compile_names *names, const char *path)
         }
         result = qnnrt_builder_finish(builder, &model, &err);
     }
-    cli_hold();                                  /* the library writes aside, too */
+    cli_hold();                                  /* a signal does not leave half a file */
     if (result == QNNRT_OK) result = qnnrt_save(model, 0, path, &err);
     cli_release();
     if (result != QNNRT_OK)
@@ -99,18 +99,18 @@ static int compile_build(tool *t, const compile_names *names, const char *path)
                       : (err.vendor_code & 0xFFFF) == 0x1773 ? "Name the graphs with --graph_name N1,N2."
                                                              : err.hint, "%s", err.text);
     if (qnnrt_close(model) != QNNRT_OK)
-        fail(t, NULL, LOG_HINT, "closing what was built failed");
+        fail(t, NULL, LOG_HINT, "closing the built model failed");
     return result == QNNRT_OK;
 }
 
-/* Show what was made, and write its metadata. */
+/* Show the new binary and write its metadata. */
 static void compile_show(tool *t, const char *path, const char *library)
 {
-    /* libQnnRef.so alone reads what it writes; libQnnSystem.so was needed for the .dlc. */
+    /* Only libQnnRef.so reads its own binaries; libQnnSystem.so has read the .dlc. */
     const int own = qnnrt_backend_get_info(t->backend)->id == 0x524546;
     t->set.command = COMMAND_INSPECT;
     t->set.inspect = 1;
-    t->set.backend = library;                    /* libQnnSystem.so is looked for beside it */
+    t->set.backend = library;                    /* libQnnSystem.so is searched for beside it */
     if (own) t->set.system = library;
     t->set.metadata = QNNRT_METADATA_SYSTEM;
     t->set.json_file = t->set.output_dir;
@@ -132,7 +132,7 @@ static int verb_compile(void *user)
     if (status == STATUS_OK) status = compile_split(&t->set, &names);
     char *path = status == STATUS_OK ? compile_path(&t->set) : NULL, *library = NULL;
     backend_options(t, &desc);
-    desc.soc_model = 0;                          /* the builder's */
+    desc.soc_model = 0;                          /* the builder has it */
     if (status != STATUS_OK) {
     } else if (!cli_make_folders(t->set.output_dir)) {
         fail(t, NULL, NULL, "cannot make the folder %s: %s", t->set.output_dir, strerror(errno));

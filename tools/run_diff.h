@@ -4,7 +4,8 @@
 
 /* =====================================================================================
    DIFF                                                                           >>diff
-   Two models: contexts in order, graphs and tensors by name. One line per difference.
+   Two models: contexts are compared in their order, graphs and tensors by name. One line for each
+   difference.
    ===================================================================================== */
 
 typedef struct differ {
@@ -23,7 +24,7 @@ static void differs(const differ *d, const char *format, ...)
     free(what);
 }
 
-/* Both texts are freed. */
+/* Compare two texts and free them. */
 static void diff_texts(const differ *d, const char *label, char *a, char *b)
 {
     if (strcmp(a, b) != 0) differs(d, "%s %s -> %s", label, a[0] != '\0' ? a : "\"\"", b[0] != '\0' ? b : "\"\"");
@@ -44,7 +45,7 @@ static void diff_axis(const differ *d, const qnnrt_quant *a, const qnnrt_quant *
         if (memcmp(&a->scales[i], &b->scales[i], sizeof(float)) == 0 && x == y) continue;
         differs(d, "encoding at index %lu: scale %.9g, offset %ld -> scale %.9g, offset %ld", (unsigned long)i,
                 (double)a->scales[i], (long)x, (double)b->scales[i], (long)y);
-        return;                                  /* the first one is enough */
+        return;                                  /* the first difference is enough */
     }
 }
 
@@ -85,7 +86,7 @@ static void diff_tensor(const differ *d, const qnnrt_tensor_info *a, const qnnrt
         diff_axis(d, &a->quant, &b->quant);
 }
 
-/* ---- lists, by name ---- */
+/* ---- lists are compared by name ---- */
 
 typedef struct named {
     const char *name;
@@ -100,7 +101,7 @@ static int compare_named(const void *a, const void *b)
     return order != 0 ? order : (x->place > y->place) - (x->place < y->place);
 }
 
-/* things are `count` structs of `size` bytes, which begin with their name. */
+/* Sort `count` structs of `size` bytes that begin with their name. The caller frees the list. */
 static named *by_name(const void *things, size_t count, size_t size)
 {
     named *list = cli_alloc(count, sizeof(*list));
@@ -115,7 +116,7 @@ static named *by_name(const void *things, size_t count, size_t size)
 
 typedef void (*diff_pair)(const differ *d, const void *a, const void *b);
 
-/* What is in one list only; what both have goes to `pair`; and whether the order is the same. */
+/* Report what is in one list only, call `pair` for what both have, and report another order. */
 static void diff_lists(const differ *d, const char *kind, size_t size, const void *a, size_t a_count, const void *b,
                        size_t b_count, diff_pair pair)
 {

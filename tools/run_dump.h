@@ -4,8 +4,8 @@
 
 /* =====================================================================================
    DUMP                                                                           >>dump
-   --json_file: what qnn-context-binary-utility writes, by the keys and in the order of its
-   files. Left out is what qnnrt does not keep: numbers of operations, the platform.
+   --json_file: the keys and the order are those of qnn-context-binary-utility. Numbers of operations
+   and the platform are missing, because qnnrt does not keep them.
    ===================================================================================== */
 
 typedef struct dump {
@@ -13,7 +13,7 @@ typedef struct dump {
     int  unified;                      /* flat: no "info" around the content of a record */
 } dump;
 
-/* A record: {"version": ..., "info": {...}}; flat: {"version": ..., ...}. */
+/* Open a record: {"version": ..., "info": {...}}; flat: {"version": ..., ...}. */
 static void dump_open(dump *d, const char *key, const char *version)
 {
     json_open(&d->j, key, '{', 0);
@@ -27,7 +27,7 @@ static void dump_close(dump *d)
     json_close(&d->j);
 }
 
-/* "QNN_DATATYPE_" and the name; what has none is written as the genuine tool does. */
+/* Write a name after its prefix, such as "QNN_DATATYPE_"; without a name, UNKNOWN as the SDK's tool. */
 static void dump_enum(dump *d, const char *key, const char *prefix, qnnrt_vendor_enum which, uint32_t value)
 {
     const char *name = qnnrt_vendor_name(which, value);
@@ -36,7 +36,7 @@ static void dump_enum(dump *d, const char *key, const char *prefix, qnnrt_vendor
     free(whole);
 }
 
-/* A float as the genuine tool prints it: widened to double. */
+/* Write a float as the SDK's tool does: widened to double. */
 static void dump_float(dump *d, const char *key, float value)
 {
     json_key(&d->j, key);
@@ -89,7 +89,7 @@ static void dump_encoding(dump *d, const qnnrt_quant *quant)
         }
         json_close(j);
         break;
-    default:                                     /* its content is not read, only its name */
+    default:                                     /* qnnrt reads its name only, not its content */
         break;
     }
 }
@@ -132,7 +132,7 @@ static void dump_tensors(dump *d, const char *count_key, const char *key, const 
     json_close(&d->j);
 }
 
-/* The blobs of HTP: 40 bytes of the first version, 72 of the second. */
+/* Write the two blobs of HTP: version 1 has 40 bytes, version 2 has 72. */
 static void dump_graph_blob(dump *d, const qnnrt_graph_info *g)
 {
     json *j = &d->j;
@@ -223,7 +223,7 @@ static void dump_context(page *p, const qnnrt_context_info *c, int unified)
     qnnrt_json_write_end(j);
 }
 
-/* "forward_0_json.json" for forward_0.bin, with or without folders before it, and for itself. The name is
+/* Return "forward_0_json.json" for forward_0.bin and for itself, without folders. The name is
    that of a file that was opened. To be freed. */
 static char *dump_name(const char *file)
 {

@@ -4,10 +4,10 @@
 
 /* =====================================================================================
    EXPLAIN                                                                     >>explain
-   qnnrt-run explain: what is known about a vendor code or a line of a log.
+   qnnrt-run explain: a vendor code or a line of a log, its likely causes and a remedy.
    ===================================================================================== */
 
-/* "0x1388    5000  QNN_CONTEXT_ERROR_INVALID_ARGUMENT" */
+/* Print "0x1388    5000  QNN_CONTEXT_ERROR_INVALID_ARGUMENT". */
 static void say_code(FILE *out, const qnnrt_explanation *e)
 {
     fprintf(out, "0x%04x  %5u  %s", (unsigned)e->code, (unsigned)e->code,
@@ -42,7 +42,7 @@ static void explain_one(FILE *out, const qnnrt_explanation *e)
     fprintf(out, "  hint: %s\n", e->fix);
 }
 
-/* Join the words: a shell takes a pasted line apart. Returns the exit status. */
+/* Explain the words as one text, because a shell splits a pasted line. */
 static int verb_explain(void *user)
 {
     tool *t = user;

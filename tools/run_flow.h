@@ -4,8 +4,8 @@
 
 /* =====================================================================================
    FLOW                                                                             >>flow
-   Pipelines from top to bottom: a bar for each step; above it what it takes, below it what
-   it gives, between two bars what goes from one to the other.
+   Pipelines from top to bottom: a bar for each step, its inputs above it, its outputs below it, and
+   its edges between the bars.
    ===================================================================================== */
 
 enum { CARD_WIDTH = 296, CARD_GAP = 16, CARD_LINES = 14, BAR_HEIGHT = 50, ARROW = 24, LEAST_WIDTH = 640 };
@@ -16,7 +16,7 @@ typedef struct flow {
     int    columns[SIDES];             /* x of the column of each side      */
 } flow;
 
-/* Lines of one entry of a card. */
+/* Return the number of lines of one entry of a card. */
 static size_t entry_lines(const item *first, side which)
 {
     if (which != SIDE_EDGE) return first->note != NULL ? 3 : 2;
@@ -46,7 +46,7 @@ static void arrow(page *p, double x, double from, double to)
     page_add(p, "<path class=\"tip\" d=\"M%.1f %.1fl-4.5 -8h9z\"/>\n", x, to);
 }
 
-/* The whole of a group, for hover. */
+/* Write all tensors of a group as the text that a browser shows on hover. */
 static void entry_title(page *p, const item *items, size_t count)
 {
     enum { LISTED = 40 };
@@ -180,7 +180,8 @@ static void draw_bar(flow *f, const qnnrt_pipeline_info *info, size_t step)
     free(title.data);
 }
 
-/* What lies between two bars, above the first (above NULL), or below the last (below NULL). */
+/* Draw what lies between two bars; above the first one (outputs NULL); below the last one (below
+   NULL). */
 static void draw_between(flow *f, const item_list *outputs, const around *below)
 {
     static const item_list none = {NULL, 0, 0, NULL, 0, 0};
@@ -213,7 +214,7 @@ static void draw_between(flow *f, const item_list *outputs, const around *below)
     f->y = bottom;
 }
 
-/* A text of several lines, cut at blanks. */
+/* Draw why a pipeline is not wired, in several lines. */
 static void draw_failure(flow *f, const char *failure)
 {
     const double width = f->width - 2 * MARGIN;
@@ -225,7 +226,7 @@ static void draw_failure(flow *f, const char *failure)
     while (*at != '\0' && rows < 12) {
         size_t length = strcspn(at, "\n");
         char *line = cli_text("%.*s", (int)length, at), *fit = cli_shown(line);
-        while (columns_in(fit) > columns) {      /* back to the last blank, or cut */
+        while (columns_in(fit) > columns) {      /* cut at the last blank, or anywhere */
             size_t cut = length - 1;
             while (cut > columns / 2 && at[cut] != ' ') --cut;
             while (cut > 1 && ((unsigned char)at[cut] & 0xC0) == 0x80) --cut;
@@ -301,7 +302,7 @@ static void write_flow(tool *t)
     int used[SIDES] = {0, 1, 0}, x = MARGIN;
     if (t->set.svg == NULL) return;
     around **all = cli_alloc(t->job_count, sizeof(*all));
-    for (size_t i = 0; i < t->job_count; ++i) {  /* which columns there are between bars */
+    for (size_t i = 0; i < t->job_count; ++i) {  /* which columns have cards */
         const qnnrt_pipeline_info *info = t->jobs[i].info;
         all[i] = look_at(info);
         for (size_t s = 0; s < info->step_count; ++s) {
@@ -332,7 +333,7 @@ static void write_flow(tool *t)
    The same pipelines for Graphviz.
    ===================================================================================== */
 
-/* Within quotes. Graphviz knows escapes and entities there: both are taken from the name. */
+/* Write a text within quotes, where Graphviz reads escapes and entities. */
 static void dot_text(page *p, const char *s)
 {
     for (; *s != '\0'; ++s) {
@@ -342,7 +343,7 @@ static void dot_text(page *p, const char *s)
     }
 }
 
-/* The label of a group of tensors. */
+/* Write the label of a group of tensors. */
 static void dot_label(page *p, const item *items, size_t count)
 {
     char *name = group_name(items, count, 0), *shape = shape_text(items[0].tensor);

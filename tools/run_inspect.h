@@ -72,7 +72,7 @@ static qnnrt_version_info fact_version(const fact *f, const void *base)
     return value;
 }
 
-/* Fit to be shown; to be freed. */
+/* Return a fact as text that is safe to print. The caller frees it. */
 static char *fact_text(const fact *f, const void *base)
 {
     if (f->kind == FACT_TEXT) return cli_shown(fact_string(f, base));
@@ -89,7 +89,7 @@ static void report_facts(json *j, const fact *facts, size_t count, const void *b
     }
 }
 
-/* Chips by the vendor's numbers, as public projects list them. */
+/* Return the name of a chip by the vendor's number, as public projects list them, or NULL. */
 static const char *soc_name(uint32_t model)
 {
     static const struct { uint32_t model; const char *name; } socs[] = {
@@ -108,7 +108,7 @@ static const char *backend_name(uint32_t id)
     return id == 3 ? "CPU" : id == 4 ? "GPU" : id == 6 ? "HTP" : id == 0x524546 ? "Ref" : "unknown";
 }
 
-/* Where the facts of a context come from; to be freed. */
+/* Return where the facts of a context come from. The caller frees it. */
 static char *source_text(const qnnrt *model, const qnnrt_context_info *c)
 {
     const char *path = qnnrt_get_info(model)->system_path, *slash = strrchr(path, '/');
@@ -122,7 +122,7 @@ static char *source_text(const qnnrt *model, const qnnrt_context_info *c)
     return made;
 }
 
-/* "1,234,567", to be freed. */
+/* Return "1,234,567". The caller frees it. */
 static char *grouped(uint64_t value)
 {
     char digits[24], out[32];
@@ -174,7 +174,7 @@ static void say_graph(const tool *t, const qnnrt_graph_info *g)
     say(t, "  graph \"%s\", %lu input%s, %lu output%s\n", name, (unsigned long)g->input_count,
         g->input_count == 1 ? "" : "s", (unsigned long)g->output_count, g->output_count == 1 ? "" : "s");
     free(name);
-    for (size_t i = 0; i < GRAPH_FACTS; ++i) {   /* 0: not in the file, or nothing to say */
+    for (size_t i = 0; i < GRAPH_FACTS; ++i) {   /* 0: not in the file, or not used */
         const fact *f = &graph_facts[i];
         if (fact_number(f, g) == 0) continue;
         char *value = grouped(fact_number(f, g));

@@ -4,12 +4,12 @@
 
 /* =====================================================================================
    OPEN                                                                           >>open
-   The backend first, so that its path is known even when the model cannot be opened.
+   The backend is opened first, so that its path is known even if the model cannot be opened.
    ===================================================================================== */
 
 #define LOG_HINT "Add --log_level error for the library's messages."
 
-/* Fill how the backend is opened. */
+/* Fill the options of the backend. */
 static void backend_options(tool *t, qnnrt_backend_desc *desc)
 {
     memset(desc, 0, sizeof(*desc));
@@ -85,13 +85,13 @@ static void say_contexts(const tool *t)
     }
 }
 
-/* ---- what stands on the command line becomes a folder, or files with their JSON ---- */
+/* ---- the words of the command line become a folder, or files with their JSON ---- */
 
 typedef struct sources {
     const char *folder;                /* NULL: files */
     qnnrt_file *files;
     size_t      count;
-    char      **siblings;              /* [count] paths that were made, or NULL */
+    char      **siblings;              /* [count] names of JSON files, or NULL     */
 } sources;
 
 /* True if a file is named X.json, or begins with '{' after a byte order mark and blanks, which no
@@ -112,7 +112,8 @@ static int is_json_file(const char *path)
     return at < bytes && head[at] == '{';
 }
 
-/* The name of the JSON that belongs to X.bin; NULL for another name. To be freed. */
+/* Return the name of the JSON that belongs to X.bin, or NULL for another name. The caller frees
+   it. */
 static char *json_sibling(const char *path)
 {
     const size_t length = strlen(path);
@@ -120,7 +121,8 @@ static char *json_sibling(const char *path)
     return cli_text("%.*s_json.json", (int)(length - 4), path);
 }
 
-/* One folder, or files: a binary X.bin and X_json.json are one context, given both or lying beside. */
+/* Find one folder, or files. A binary X.bin and its X_json.json are one context, whether both are
+   named or X_json.json only lies beside it. */
 static void find_sources(const settings *set, const char *const *words, size_t count, sources *from)
 {
     memset(from, 0, sizeof(*from));
@@ -131,7 +133,7 @@ static void find_sources(const settings *set, const char *const *words, size_t c
         return;
     }
     char *taken = cli_alloc(count, 1);
-    for (size_t i = 0; i < count; ++i) {         /* which JSON belongs to a binary that is given too */
+    for (size_t i = 0; i < count; ++i) {         /* JSON of a binary that is named too */
         char *sibling = json_sibling(words[i]);
         for (size_t k = 0; sibling != NULL && k < count; ++k)
             if (strcmp(words[k], sibling) == 0) taken[k] = 1;
@@ -171,7 +173,7 @@ static qnnrt *open_sources(tool *t, const char *folder, const char *const *words
     qnnrt *model = NULL;
     sources from;
     qnnrt_desc desc = {0};
-    for (size_t i = 0; i < count; ++i) {         /* before a library is looked for in vain */
+    for (size_t i = 0; i < count; ++i) {         /* before a library is searched for */
         if (access(words[i], R_OK) == 0) continue;
         fail(t, NULL, "Check the name.", "cannot open %s: %s", words[i], strerror(errno));
         return NULL;
@@ -186,7 +188,7 @@ static qnnrt *open_sources(tool *t, const char *folder, const char *const *words
     desc.backend = t->backend;
     if (set->inspect) {
         desc.inspect = 1;
-        desc.backend_desc.path = set->backend;        /* its folder is where libQnnSystem.so is looked for */
+        desc.backend_desc.path = set->backend;        /* libQnnSystem.so is searched for beside it */
         if (set->log_level != QNNRT_LOG_DEFAULT) {
             desc.backend_desc.hooks.log = cli_log;
             desc.backend_desc.hooks.log_user = &t->set.log_level;
@@ -244,12 +246,12 @@ static int open_model(tool *t)
 
 /* =====================================================================================
    SELECT                                                                       >>select
-   From --graph, or from nothing, to jobs.
+   The pipelines that --graph names, or all, become jobs.
    ===================================================================================== */
 
 static void add_job(tool *t, const qnnrt_pipeline *pipeline, const char *asked)
 {
-    for (size_t i = 0; asked != NULL && i < t->job_count; ++i)      /* all of a model are there once */
+    for (size_t i = 0; asked != NULL && i < t->job_count; ++i)      /* each pipeline runs once */
         if (t->jobs[i].pipeline == pipeline) return;
     job *j = &t->jobs[t->job_count++];
     j->pipeline = pipeline;
@@ -267,7 +269,7 @@ static void add_job(tool *t, const qnnrt_pipeline *pipeline, const char *asked)
     j->native_files = cli_alloc(slots, sizeof(*j->native_files));
 }
 
-/* A pipeline that is there and could not be wired: its job shows what there is, and fails when planned. */
+/* Return a pipeline that is not wired: its job shows its graphs, and fails when it is planned. */
 static const qnnrt_pipeline *find_unwired(const tool *t, const char *name)
 {
     for (size_t i = 0; i < qnnrt_get_info(t->model)->pipeline_count; ++i) {
@@ -294,7 +296,7 @@ static int select_jobs(tool *t)
         else
             fail(t, NULL, err.hint, "--graph: %s", err.text);
     }
-    if (t->job_count == 0 && !t->failed) fail(t, NULL, NULL, "the model has no graph that could be run");
+    if (t->job_count == 0 && !t->failed) fail(t, NULL, NULL, "the model has no graph that can run");
     return t->job_count > 0 && (!t->failed || set->keep_going);
 }
 

@@ -4,10 +4,10 @@
 
 /* =====================================================================================
    PLAN                                                                           >>plan
-   Plan each job's memory, and show how the job looks.
+   Plan each job's memory, and print its tensors, edges and blocks.
    ===================================================================================== */
 
-/* Columns as wide as their widest cell; numbers to the right. Cells are freed. */
+/* Most columns of a table. */
 enum { COLUMNS = 8 };
 
 static size_t width_of(const char *s)
@@ -18,7 +18,8 @@ static size_t width_of(const char *s)
     return width;
 }
 
-/* titles end with NULL or fill all columns; right: an 'r' at the columns of numbers. */
+/* Print a table with columns as wide as their widest cell, and free the cells. titles end with NULL
+   or fill all columns; right has an 'r' for each column that is aligned to the right. */
 static void say_table(const tool *t, const char *const titles[COLUMNS], const char *right, char *(*cells)[COLUMNS],
                       size_t rows)
 {
@@ -55,7 +56,7 @@ static char *dims_text(const qnnrt_tensor_info *tensor)
     return made;
 }
 
-/* The fewest digits that are this float; to be freed. */
+/* Return the fewest digits that mean this float. The caller frees it. */
 static char *float_text(float value)
 {
     for (int digits = 1; digits < 9; ++digits) {
@@ -148,7 +149,7 @@ static int compare_blocks(const void *a, const void *b)
     return ((*x)->first > (*y)->first) - ((*x)->first < (*y)->first);
 }
 
-/* The rectangles of a plan from the bottom up. To be freed. */
+/* Return the blocks of a plan, sorted by offset. The caller frees the list. */
 static const qnnrt_plan_block **sorted_blocks(const qnnrt_plan_info *plan)
 {
     const qnnrt_plan_block **list = cli_alloc(plan->block_count, sizeof(*list));

@@ -1,10 +1,10 @@
-/* run_profile.h - part of qnnrt-run.c: power presets, and tables and traces of what a library measured
+/* run_profile.h - a part of qnnrt-run.c: power presets, and what the library measures
 
    ROOMS    >>power >>profile                                                                     */
 
 /* =====================================================================================
    POWER                                                                         >>power
-   --perf_profile: the vote, and each answer to it.
+   --perf_profile: the preset, and the backend's answer to each of its settings.
    ===================================================================================== */
 
 static const char *answer_name(qnnrt_power_answer answer)
@@ -18,7 +18,8 @@ static const char *answer_name(qnnrt_power_answer answer)
     return "not asked for";
 }
 
-/* A refusal is a failure: times would be those of other clocks. A backend without clocks is none. */
+/* Set the power preset. A refusal is a failure, because times would be measured with other clocks;
+   a backend without clocks is not. */
 static int set_power(tool *t)
 {
     qnnrt_power_desc desc = {0};
@@ -71,7 +72,7 @@ static void report_power(const tool *t, json *j)
 
 /* =====================================================================================
    PROFILE                                                                     >>profile
-   --profiling_level: a table for people, members for --json, a trace for browsers.
+   --profiling_level: a table for people, JSON for --json, a trace for browsers.
    ===================================================================================== */
 
 static int is_whole(double value)
@@ -93,7 +94,7 @@ static void json_value(json *j, const char *key, double value)
     else qnnrt_json_write_f64(j, value);
 }
 
-/* what: of which the step of an event is a number, "step" or "context". */
+/* Print events as a table. what: what the step of an event counts, "step" or "context". */
 static void say_events(const tool *t, const char *title, const char *what, const qnnrt_profile_event *events,
                        size_t count)
 {
@@ -115,7 +116,7 @@ static void say_events(const tool *t, const char *title, const char *what, const
         const size_t indent = 2 * e->depth, left = width > indent ? width - indent : 0;
         if (e->vendor_code != 0) {
             free(name);
-            name = cli_text("(not told: 0x%lx)", (unsigned long)e->vendor_code);
+            name = cli_text("(not available: 0x%lx)", (unsigned long)e->vendor_code);
         }
         say(t, "    %-7lu %16s %-6s  %*s%-*s", (unsigned long)e->step, value, e->unit_name, (int)indent, "",
             node[0] != '\0' ? (int)left : 0, name);
@@ -126,7 +127,7 @@ static void say_events(const tool *t, const char *title, const char *what, const
     }
 }
 
-/* The events of the last inference outlive its run. */
+/* Copy the events of the last inference, which are printed after its run has ended. */
 static void keep_events(job *j, const qnnrt_profile_event *events, size_t count)
 {
     j->events = cli_alloc(count, sizeof(*j->events));
@@ -174,7 +175,7 @@ static void report_events(json *j, const char *what, const qnnrt_profile_event *
 
 enum { TRACK_INFERENCES = 1, TRACK_STEPS, TRACK_NODES };
 
-/* --profile_out of this name is a trace of ours, any other the vendor's log. */
+/* True if --profile_out asks for a trace; any other name is for the vendor's log. */
 static int is_trace(const char *path)
 {
     const size_t length = path != NULL ? strlen(path) : 0;
@@ -194,7 +195,7 @@ static void trace_track(json *j, int track, const char *name)
     json_close(j);
 }
 
-/* A bar; its args are left open. */
+/* Open a bar and its args. */
 static void trace_bar(json *j, int track, const char *name, double begin_us, double us)
 {
     json_open(j, NULL, '{', 1);
@@ -254,7 +255,7 @@ static void trace_begin(tool *t)
     json_string(j, "displayTimeUnit", "ns");
     json_open(j, "otherData", '{', 0);
     json_string(j, "qnnrt", qnnrt_version());
-    json_string(j, "note", "Times of inferences are measured. Steps stand one behind the other and have the library's"
+    json_string(j, "note", "Times of inferences are measured. Steps follow one after the other and have the library's"
                            " lengths; nodes measured in cycles share them in proportion, in the library's order.");
     json_close(j);
     json_open(j, "traceEvents", '[', 0);

@@ -83,7 +83,7 @@ static void report_tensors(json *j, const char *key, const qnnrt_tensor_info *te
     json_close(j);
 }
 
-/* What --json of inspect says of a context, besides what all say. */
+/* Write what only --json of inspect has of a context. */
 static void report_metadata(json *j, const qnnrt_context_info *c)
 {
     json_string(j, "json_file", c->json_file);
@@ -192,7 +192,7 @@ static void report_edges(json *j, const qnnrt_pipeline_info *info)
     json_close(j);
 }
 
-/* What --json has and --bind_plan_out has not. */
+/* Write what --json has and --bind_plan_out does not have. */
 static void report_results(json *j, const job *from)
 {
     json_open(j, "inputs", '[', 0);

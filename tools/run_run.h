@@ -4,7 +4,7 @@
 
 /* =====================================================================================
    INPUTS                                                                       >>inputs
-   Which file goes into which slot, and reading it.
+   Find the slot of each file, and read the file into it.
    ===================================================================================== */
 
 static int is_job_name(const job *j, const char *name)
@@ -21,7 +21,7 @@ static int is_pipeline_name(const tool *t, const char *name)
     return 0;
 }
 
-/* Is it the name of an input at all? Then a look-up that failed has found several. */
+/* True if an input has this name. Then a look-up that failed has found several. */
 static int is_input_name(const job *j, const char *name)
 {
     for (size_t i = 0; i < j->info->slot_count; ++i)
@@ -52,7 +52,7 @@ static void place_input(tool *t, const input_option *input)
         qnnrt_error err;
         if (graph != NULL && !is_job_name(j, graph)) continue;
         ++asked;
-        if (j->info->failure != NULL) continue;  /* reported, and without slots */
+        if (j->info->failure != NULL) continue;  /* it is reported, and has no slots */
         if (qnnrt_slot_find(j->pipeline, name, QNNRT_ROLE_INPUT, &slot, &err) != QNNRT_OK) {
             char *longer = cli_text("%s%s%s", reasons, reasons[0] != '\0' ? "; " : "", err.text);
             free(reasons);
@@ -76,14 +76,14 @@ static void place_input(tool *t, const input_option *input)
     free(graph);
 }
 
-/* Types for which a float32 file is a convenience, not a change of meaning. */
+/* True for types that take a float32 file without being asked: their values are real numbers. */
 static int takes_float_file(const qnnrt_tensor_info *tensor)
 {
     return tensor->quant.encoding == QNNRT_ENCODING_PER_TENSOR || tensor->quant.encoding == QNNRT_ENCODING_PER_AXIS ||
            tensor->dtype == QNNRT_DTYPE_F16 || tensor->dtype == QNNRT_DTYPE_BF16;
 }
 
-/* Read all of a file, or `most` bytes and one more. Returns NULL after a message. */
+/* Read a file, but at most `most` bytes and one more. NULL after a message. */
 static char *read_input(tool *t, job *j, const char *path, size_t most, size_t *bytes)
 {
     const int fd = cli_open(path);
@@ -166,10 +166,10 @@ static int load_inputs(tool *t, job *j, qnnrt_run *run)
 
 /* =====================================================================================
    OUTPUTS                                                                     >>outputs
-   File names, folders, and writing.
+   Name the files of outputs and write them.
    ===================================================================================== */
 
-/* Names for the folders of jobs and the files of outputs, before anything is written. */
+/* Choose the names of folders and output files before any is written. */
 static void name_files(tool *t)
 {
     char **folders = cli_alloc(t->job_count, sizeof(*folders));
@@ -181,7 +181,7 @@ static void name_files(tool *t)
         for (size_t s = 0; s < slots; ++s)
             if (j->info->slots[s].role == QNNRT_ROLE_OUTPUT)
                 j->files[s] = used[s] = safe_name(j->info->slots[s].tensor->name, ".raw", used, slots);
-        /* After all others, so that a tensor called x_native keeps its name beside one called x. */
+        /* After all others: a tensor called x_native keeps its name beside a tensor called x. */
         for (size_t s = 0; s < slots && t->set.output_form == FORM_BOTH; ++s)
             if (j->files[s] != NULL)
                 j->native_files[s] = used[slots + s] =
@@ -236,7 +236,7 @@ static int write_outputs(tool *t, job *j, qnnrt_run *run, uint32_t inference)
     for (size_t i = 0; good && i < j->info->slot_count; ++i) {
         if (j->files[i] == NULL) continue;
         const number_form first = set->output_form == FORM_NATIVE ? FORM_NATIVE : FORM_FLOAT;
-        /* The native file first: it is there even for a type that has no float form. */
+        /* The native file first, because a type may have no float form. */
         if (set->output_form == FORM_BOTH)
             good = write_output(t, j, run, inference, &j->info->slots[i], FORM_NATIVE, folder, j->native_files[i]);
         good = write_output(t, j, run, inference, &j->info->slots[i], first, folder, j->files[i]) && good;
@@ -247,7 +247,7 @@ static int write_outputs(tool *t, job *j, qnnrt_run *run, uint32_t inference)
 
 /* =====================================================================================
    RUN                                                                             >>run
-   Memory, inputs, inferences, outputs of one job.
+   Run one job: memory, inputs, inferences, outputs.
    ===================================================================================== */
 
 static int compare_ns(const void *a, const void *b)
@@ -278,7 +278,7 @@ static void say_result(const tool *t, const job *j)
     }
     if (j->exec_failed > 0) say(t, ", %lu failed", (unsigned long)j->exec_failed);
     say(t, "\n");
-    /* Files of one inference stand for those of all: they differ in Result_<n> only. */
+    /* List the files of one inference: those of the others differ in Result_<n> only. */
     for (size_t i = 0; i < j->written_count && j->written[i].inference == j->written[0].inference; ++i)
         say(t, "  output    %s, %llu bytes, %s\n", j->written[i].path, (unsigned long long)j->written[i].bytes,
             j->written[i].form == FORM_FLOAT ? "float32" : "native");

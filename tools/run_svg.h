@@ -8,12 +8,12 @@
 
 /* =====================================================================================
    SVG                                                                             >>svg
-   Texts that fit their place, frame and style of both pictures.
+   Texts that fit their place; frame and style of both pictures.
    ===================================================================================== */
 
 enum { MARGIN = 24 };
 
-/* A text whose place is `columns` wide, at 0.6 of the font size each: other scripts count twice. */
+/* Return the columns of a character, each 0.6 of the font size wide: not ASCII counts twice. */
 static size_t columns_of(const char *s, size_t length)
 {
     (void)s;
@@ -31,7 +31,8 @@ static size_t columns_in(const char *s)
     return columns;
 }
 
-/* Cut in the middle, where names of tensors differ least. `s` is cli_shown() text; to be freed. */
+/* Shorten a text in the middle, where names of tensors differ least. `s` comes from cli_shown(). The
+   caller frees the result. */
 static char *shortened(const char *s, size_t columns)
 {
     if (columns_in(s) <= columns) return cli_text("%s", s);
@@ -43,7 +44,7 @@ static char *shortened(const char *s, size_t columns)
         used += width;
         at += length != 0 ? length : 1;
     }
-    while (tail > at) {                          /* one character back */
+    while (tail > at) {                          /* go back one character */
         size_t begin = tail - 1;
         while (begin > at && ((unsigned char)s[begin] & 0xC0) == 0x80) --begin;
         const size_t width = columns_of(s + begin, tail - begin);
@@ -54,7 +55,7 @@ static char *shortened(const char *s, size_t columns)
     return cli_text("%.*s\xE2\x80\xA6%s", (int)at, s, s + tail);
 }
 
-/* cli_shown() text as XML. */
+/* Write text from cli_shown() as XML. */
 static void xml_text(page *p, const char *s)
 {
     while (*s != '\0') {
@@ -69,7 +70,8 @@ static void xml_text(page *p, const char *s)
     }
 }
 
-/* One line of at most `columns`; style names classes of the sheet below. `s` is cli_shown() text. */
+/* Write one line of at most `columns`. style: classes of the style sheet below; `s` comes from
+   cli_shown(). */
 static void svg_text(page *p, double x, double y, const char *style, size_t columns, const char *s)
 {
     char *fitted = shortened(s, columns);
@@ -79,7 +81,7 @@ static void svg_text(page *p, double x, double y, const char *style, size_t colu
     free(fitted);
 }
 
-/* A rectangle; round: radius of its corners. */
+/* Draw a rectangle. round: radius of its corners. */
 static void svg_box(page *p, const char *style, double x, double y, double width, double height, double round)
 {
     page_add(p, "<rect class=\"%s\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\"", style, x, y, width, height);
@@ -87,7 +89,7 @@ static void svg_box(page *p, const char *style, double x, double y, double width
     page_text(p, "/>\n");
 }
 
-/* A box with texts in it: to be closed with "</g>\n". */
+/* Open a box with texts in it; close it with "</g>\n". */
 static void svg_card(page *p, const char *style, double x, double y, double width, double height, double round)
 {
     page_text(p, "<g class=\"card\">\n");
@@ -137,7 +139,7 @@ static void svg_write(tool *t, const char *path, const page *body, double width,
     free(p.data);
 }
 
-/* "1,856 bytes", "26.8 MiB"; to be freed. */
+/* Return "1,856 bytes" or "26.8 MiB". The caller frees it. */
 static char *human_bytes(uint64_t bytes)
 {
     static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
@@ -152,7 +154,7 @@ static char *human_bytes(uint64_t bytes)
     return cli_text("%.1f %s", value, units[unit]);
 }
 
-/* The file of a step without the folders before it, for a label; to be freed. */
+/* Return the file name of a step without folders, for a label. The caller frees it. */
 static char *step_file(const qnnrt_step_info *step)
 {
     const char *file = qnnrt_get_info(step->model)->contexts[step->context].file, *slash = strrchr(file, '/');
@@ -161,7 +163,7 @@ static char *step_file(const qnnrt_step_info *step)
 
 /* =====================================================================================
    GROUPS                                                                         >>groups
-   What enters and leaves each step; tensors whose names differ by numbers are one line.
+   Inputs and outputs of each step; tensors whose names differ only by numbers are one line.
    ===================================================================================== */
 
 typedef enum side { SIDE_INPUT, SIDE_EDGE, SIDE_OUTPUT, SIDES } side;
@@ -170,7 +172,7 @@ static const char *const side_names[SIDES] = {"input", "edge", "output"};
 
 typedef struct item {                  /* a tensor at a step */
     const qnnrt_tensor_info *tensor;
-    const qnnrt_edge_info   *edge;     /* that begins or ends there, or NULL */
+    const qnnrt_edge_info   *edge;     /* the edge that begins or ends here, or NULL */
     char                    *note;     /* "from step 0", or NULL             */
     char                    *key;      /* equal keys are one group           */
     size_t                   place;
@@ -179,14 +181,14 @@ typedef struct item {                  /* a tensor at a step */
 typedef struct item_list {
     item  *items;
     size_t count, room;
-    size_t *groups;                    /* [group_count + 1] where each begins, once grouped */
+    size_t *groups;                    /* [group_count + 1] where each begins, after group_items() */
     size_t group_count;
     uint64_t bytes;
 } item_list;
 
-enum { NUMBERS = 8 };                  /* of a name that may differ within a group */
+enum { NUMBERS = 8 };                  /* numbers of a name that may differ within a group */
 
-/* A name with its first numbers as '#'. */
+/* Return a name with '#' for its first numbers. The caller frees it. */
 static char *skeleton(const char *name)
 {
     char *made = cli_alloc(strlen(name) + 1, 1), *to = made;
@@ -223,7 +225,7 @@ static int compare_keys(const void *a, const void *b)
     return order != 0 ? order : (x->place > y->place) - (x->place < y->place);
 }
 
-/* Bring groups of two and more together, at the place of their first; all others stay alone. */
+/* Put equal items together, at the place of the first one. */
 static void group_items(item_list *list)
 {
     enum { FEWEST = 2 };
@@ -273,7 +275,7 @@ static const char *item_name(const item *i, int to)
     return to && i->edge != NULL ? i->edge->to->name : i->tensor->name;
 }
 
-/* "past_key_[8..11]_in" for a group, cli_shown(). */
+/* Return "past_key_[8..11]_in" for a group, safe to print. The caller frees it. */
 static char *group_name(const item *items, size_t count, int to)
 {
     page p = {NULL, 0, 0};
@@ -312,7 +314,7 @@ static char *group_name(const item *items, size_t count, int to)
    [2] to the caller or a later step. */
 typedef struct around { item_list lists[SIDES]; } around;
 
-/* Is it one of this list? The addresses tell, however long it is. */
+/* True if a tensor lies in this list, by its address. */
 static int is_of(const qnnrt_tensor_info *tensor, const qnnrt_tensor_info *list, size_t count)
 {
     return count != 0 && (uintptr_t)tensor >= (uintptr_t)list && (uintptr_t)tensor <= (uintptr_t)&list[count - 1];
@@ -365,7 +367,7 @@ static void look_around(const qnnrt_pipeline_info *info, size_t step, around *ou
     free(readers);
 }
 
-/* "1x8x48 ufixed16", with a times sign. To be freed. */
+/* Return "1x8x48 ufixed16", with times signs. The caller frees it. */
 static char *shape_text(const qnnrt_tensor_info *tensor)
 {
     page p = {NULL, 0, 0};
