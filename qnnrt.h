@@ -3987,6 +3987,7 @@ static qnnrt_result qnnrt__plan_pack(qnnrt__plan_item *items, size_t count, void
    Source: measured with compilers from six public header sets (core API 2.7 to 2.37) and
    run against the genuine libraries of core 2.36 to 2.40. Everything here is the same from
    core 2.23 on, the oldest we accept; older ones have other strides (tensors of 120 bytes).
+   What the libraries do beyond their interface is in tools/vendor/TRAPS.md.
    Target: LP64, little-endian (aarch64 Android and Linux, x86-64 Linux).
    Needs: >>config     Knows nothing of: what the values mean to us
    ===================================================================================== */
