@@ -2757,7 +2757,10 @@ static qnnrt_result qnnrt_llm__order_ordered(qnnrt_llm__items *work, qnnrt_llm__
    Needs: >>config >>shape >>names (which ends) >>items >>layout     Knows nothing of: wiring
    ===================================================================================== */
 
-enum { QNNRT_LLM__LOOKS = 20000000 };       /* most comparisons in one search: half a second */
+/* The most comparisons in one search, which take about a second. A test makes it smaller. */
+#ifndef QNNRT_LLM__LOOKS
+#define QNNRT_LLM__LOOKS 20000000
+#endif
 
 /* A role that may be missing, and the number of tensors that fit it. */
 typedef struct qnnrt_llm__match_choice {
