@@ -22,7 +22,7 @@ static struct {
     char     log[1 << 16];               /* "level part: text\n" each, the vendor's lines too */
     size_t   log_used;
     unsigned lines;
-    int      unclean;                    /* a line had a byte or level that a line must not have */
+    int      unclean;                    /* 1: a line had a byte or level that is not allowed */
     int      locked, lock_misused;
     int64_t  blocks;                     /* of the allocator */
     uint64_t fds;
@@ -108,7 +108,7 @@ static inline void life_begin(const char *faults)
     life_watch.fds = life_fds();
 }
 
-/* What is left behind, in words; NULL: nothing. */
+/* Describe what is left behind. Return NULL when there is nothing. */
 static inline const char *life_left(void)
 {
     static char text[600];
@@ -137,7 +137,7 @@ static inline const char *life_left(void)
         CHECK(left_ == NULL);                                                                      \
     } while (0)
 
-/* Valid UTF-8, nothing that steers a terminal, and lines broken by us only: two spaces follow. */
+/* Return 1 for valid UTF-8 without control characters, except newlines that two spaces follow. */
 static inline int life_text_clean(const char *text)
 {
     const unsigned char *at = (const unsigned char *)text;
@@ -256,7 +256,7 @@ static inline qnnrt_result life_build(qnnrt_backend *backend, qnnrt **out, qnnrt
     return qnnrt_builder_finish(b, out, err);
 }
 
-/* What the model answers to an input, the slow way. */
+/* Compute the model's output for an input in the slow way. */
 static inline void life_expected(const float *x, uint32_t rows, double *y)
 {
     for (uint32_t r = 0; r < rows; ++r) {
@@ -279,12 +279,12 @@ typedef struct life {
     const char  *folder;
     const char  *library, *system;       /* backend; NULL: its own system interface */
     int          guard;
-    int          go_on;                  /* after a context that could not be saved */
+    int          go_on;                  /* 1: continue after a context that could not be saved */
     const char  *stage;                  /* where it stopped, "" when it came to its end */
     qnnrt_result result;                 /* of that stage */
-    qnnrt_result closed;                 /* the first answer of a close that was not OK */
+    qnnrt_result closed;                 /* the first result of a close other than QNNRT_OK */
     qnnrt_error  err;
-    int          wrong;                  /* 1: all is well, and the numbers are not */
+    int          wrong;                  /* 1: all calls succeeded, but the numbers are wrong */
 } life;
 
 static inline const char *life_file(const life *l, int shard)
@@ -308,7 +308,7 @@ static inline void life_closed(life *l, qnnrt_result result)
     if (l->closed == QNNRT_OK) l->closed = result;
 }
 
-/* Execute twice, on other numbers each time, so that an execute that did nothing shows. */
+/* Execute twice with different numbers, so that an execute without effect is found. */
 static inline void life_exec(life *l, qnnrt *model, const char *name, uint32_t rows)
 {
     float x[LIFE_ROWS * LIFE_WIDTH], y[LIFE_ROWS * LIFE_WIDTH];
@@ -362,7 +362,7 @@ static inline void life_make(life *l)
     life_closed(l, qnnrt_backend_close(backend));
 }
 
-/* How many files the folder has: no half of one may stay. */
+/* Count the files in the folder: no part of a file may stay. */
 static inline int life_files(const life *l)
 {
     struct dirent *entry;

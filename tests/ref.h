@@ -94,7 +94,7 @@ static inline void ref_logged(const char *format, uint32_t level, uint64_t time,
     pthread_mutex_unlock(&ref_lines_lock);
 }
 
-/* The answer to a command, in one buffer. */
+/* Return the answer to a command, in one static buffer. */
 static inline const char *ref_ask(const char *command)
 {
     static char answer[65536];
@@ -103,7 +103,7 @@ static inline const char *ref_ask(const char *command)
     return answer;
 }
 
-/* Milliseconds that rules have delayed calls, in all. */
+/* Return the milliseconds that rules have delayed calls, in total. */
 static inline unsigned long long ref_delayed_ms(void)
 {
     unsigned long long ms = 0;
@@ -111,7 +111,7 @@ static inline unsigned long long ref_delayed_ms(void)
     return ms;
 }
 
-/* The calls of any library that has these interfaces. */
+/* Take the calls of any library that has these interfaces. */
 static inline void ref_slots_of(ref_api *api)
 {
     const q_core_provider **core = NULL;
@@ -157,7 +157,7 @@ static inline void ref_open(void)
     ref_slots();
 }
 
-/* Set the rules and take the tables anew. */
+/* Set the rules and read the tables again. */
 static inline void ref_begin(const char *faults)
 {
     char command[1024];

@@ -36,7 +36,7 @@ static struct {
 
 static uint32_t ops_seed = 1;
 
-/* A whole number in [0, below). */
+/* Return a whole number in [0, below). */
 static inline uint32_t ops_pick(uint32_t below)
 {
     ops_seed ^= ops_seed << 13;
@@ -56,7 +56,7 @@ static inline void ops_end(void)
         free(ops.blocks[--ops.block_count]);
 }
 
-/* Memory of exactly this size, so that ASan sees the first byte beyond. */
+/* Allocate exactly this size, so that ASan finds the first byte after it. */
 static inline void *ops_alloc(size_t bytes)
 {
     void *block = calloc(1, bytes > 0 ? bytes : 1);
@@ -107,7 +107,7 @@ static inline ref_tensor *ops_in(uint32_t dtype, const char *shape)
     return t;
 }
 
-/* An optional input that is absent. */
+/* Add an optional input that is absent. */
 static inline void ops_in_absent(void)
 {
     ops.in[ops.node.in_count++] = NULL;
@@ -129,7 +129,7 @@ static inline void ops_scalar(const char *name, uint32_t dtype, double value)
     p->value = value;
 }
 
-/* A tensor of UINT_32 (or INT_32), "1,1,0,2". */
+/* Make a tensor of UINT_32 (or INT_32) from "1,1,0,2". */
 static inline ref_tensor *ops_numbers(const char *name, uint32_t dtype, const char *numbers)
 {
     ref_param *p = &ops.params[ops.node.param_count++];
@@ -159,7 +159,7 @@ static inline double ops_half(uint16_t half)
     return sign * (exponent == 0 ? ldexp(fraction, -14) : ldexp(1.0 + fraction, exponent - 15));
 }
 
-/* Index of element i into scales. */
+/* Return the index of element i into scales. */
 static inline uint32_t ops_scale_index(const ref_tensor *t, uint64_t i)
 {
     uint32_t at[REF_RANK];
@@ -210,7 +210,7 @@ static inline void ops_code_range(uint32_t dtype, double *least, double *most)
     *most = is_signed ? ldexp(1.0, (int)bits - 1) - 1.0 : ldexp(1.0, (int)bits) - 1.0;
 }
 
-/* count scales and offsets, all the same for now. */
+/* Make count scales and offsets, all equal. */
 static inline void ops_encode(ref_tensor *t, ref_quant_form form, uint32_t count, float scale,
                               int32_t offset)
 {
@@ -226,7 +226,7 @@ static inline void ops_encode(ref_tensor *t, ref_quant_form form, uint32_t count
     t->quant.offsets = offsets;
 }
 
-/* One scale and one offset for [low, high], 0 among the codes. */
+/* Set one scale and one offset for [low, high], with a code for 0. */
 static inline void ops_encode_range(ref_tensor *t, double low, double high)
 {
     double least, most, scale;
@@ -237,8 +237,7 @@ static inline void ops_encode_range(ref_tensor *t, double low, double high)
     ops_encode(t, REF_QUANT_PER_TENSOR, 1, (float)scale, (int32_t)floor(low / scale - least + 0.5));
 }
 
-/* Scales that differ from channel to channel: for weights in [-high, high], zero points
-   symmetric. */
+/* Set different scales for the channels of weights in [-high, high], with symmetric zero points. */
 static inline void ops_encode_channels(ref_tensor *t, uint32_t axis, double high)
 {
     const int32_t offset = t->dtype == REF_U8Q ? -128 : t->dtype == REF_U16Q ? -32768 : 0;
@@ -261,7 +260,7 @@ static inline void ops_encode_blocks(ref_tensor *t, uint32_t axis, uint32_t bloc
         ((float *)(uintptr_t)t->quant.scales)[i] = (float)(high * ops_uniform(0.3, 1.0) / 7.0);
 }
 
-/* Any value of floats in [low, high], any code of the others: all of them, or those of 4 bits. */
+/* Fill with random floats in [low, high], or with random codes: all of them, or those of 4 bits. */
 static inline void ops_fill(ref_tensor *t, double low, double high)
 {
     double least, most;
@@ -291,7 +290,7 @@ static inline void ops_fill(ref_tensor *t, double low, double high)
     }
 }
 
-/* An encoding for [low, high], where the type has one, and contents. */
+/* Set an encoding for [low, high], if the type has one, and random content. */
 static inline void ops_random(ref_tensor *t, double low, double high)
 {
     if (ref_is_quantized(t->dtype)) ops_encode_range(t, low, high);
@@ -300,7 +299,7 @@ static inline void ops_random(ref_tensor *t, double low, double high)
 
 /* ---- running and comparing ------------------------------------------------------------------- */
 
-/* check() and run() alone. */
+/* Call check() and run() only. */
 static inline void ops_run_node(void)
 {
     ref_why why;
@@ -318,7 +317,8 @@ static inline void ops_run_node(void)
     }
 }
 
-/* Within one code, and that seldom; floats within a few of the last bits of the largest. */
+/* Compare: codes may differ by one, and seldom; floats by a few of the last bits of the largest
+   value. */
 static inline void ops_compare(const ref_tensor *t, const double *expected)
 {
     double largest = 0.0, least, most;
@@ -368,8 +368,8 @@ static inline void ops_compare(const ref_tensor *t, const double *expected)
     }
 }
 
-/* Encode the first output for what is expected when it has no encoding yet; a little of it is cut
-   off. */
+/* Choose an encoding for the first output from the expected values when it has none yet; it
+   saturates a few of them. */
 static inline void ops_run(const double *expected)
 {
     ref_tensor *t = (ref_tensor *)(uintptr_t)ops.out[0];
@@ -385,7 +385,7 @@ static inline void ops_run(const double *expected)
     ops_compare(t, expected);
 }
 
-/* Outputs without an encoding get some. */
+/* Outputs without an encoding get one. */
 static inline void ops_refused(const char *words)
 {
     ref_why why;

@@ -1,13 +1,13 @@
 /* slow_json.h - a JSON reader that is slow and obviously right
 
-   It takes a text byte by byte, one function for each kind of value, each calling the next, and makes
-   a list of events: brackets, names, strings as they are meant, numbers as they are written. Written
-   on its own from RFC 8259 and the manual of qnnrt_json.h, it shares nothing with that file;
-   tests/test_json.c and tests/fuzz/fuzz_json.c compare the two. It has the manual's rules:
-   lone surrogates are wrong, a UTF-8 byte order mark is stepped over, 64 brackets may be open.
+   It reads a text byte by byte, with one recursive function for each kind of value, and makes a list
+   of events: brackets, names, strings with escapes resolved, numbers as written. It was written from
+   RFC 8259 and the manual of qnnrt_json.h and shares nothing with that file; tests/test_json.c,
+   tests/test_json_cases.c and tests/fuzz/fuzz_json.c compare the two. It has the manual's rules: lone
+   surrogates are errors, a UTF-8 byte order mark is skipped, 64 brackets may be open.
 
-   Where a text is wrong is said as there: the byte that cannot follow what stands before it, of
-   escapes and UTF-8 sequences the first byte, of words too.                                    */
+   The place of an error is defined as there: the byte that cannot follow what stands before it; of
+   escapes, UTF-8 sequences and words their first byte. */
 #ifndef SLOW_JSON_H
 #define SLOW_JSON_H
 
@@ -61,7 +61,7 @@ typedef struct slow {
 
 static int slow_bad(slow *s, size_t at) { s->bad = 1; s->wrong = at; return 0; }
 
-/* The byte that stands `ahead` of here, -1 behind the end. */
+/* Return the byte `ahead` bytes further, -1 after the end. */
 static int slow_peek(const slow *s, size_t ahead)
 {
     return s->size - s->at > ahead ? s->text[s->at + ahead] : -1;
@@ -78,7 +78,7 @@ static void slow_blanks(slow *s)
 
 static int slow_digit(int c) { return c >= '0' && c <= '9'; }
 
-/* Four digits behind \u, -1 when they are not there. */
+/* Return the value of the four digits after \u, -1 when they are missing. */
 static long slow_hex(const slow *s, size_t ahead)
 {
     long value = 0;
@@ -108,7 +108,7 @@ static void slow_encode(list *l, long c)
     list_byte(l, (int)(0x80 + c % 64));
 }
 
-/* A sequence of UTF-8: its code, decoded first and judged then. -1 when it is none. */
+/* Decode a UTF-8 sequence, then check its code. Return -1 when it is not valid. */
 static long slow_sequence(const slow *s, size_t *length)
 {
     int head = slow_peek(s, 0);

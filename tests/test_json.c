@@ -1,9 +1,9 @@
 /* test_json.c - the reader and the writer of qnnrt_json.h
 
-   Wrong texts are read in three ways (skipped, walked through, as a member that is skipped), each
-   time from a copy that ends where an inaccessible page begins. slow_json.h is the second opinion;
-   QNNRT_ORACLE names the table of oracle_json.py. Nothing is timed: that 5 MB are read at all within
-   the runner's limit shows that the time is not quadratic.                                       */
+   Wrong texts are read in three ways (skipped, read value by value, skipped as a member), each time
+   from a copy that ends where an inaccessible page begins. slow_json.h is the second opinion;
+   QNNRT_ORACLE names the table of oracle_json.py. Nothing is timed: a quadratic reader would need
+   hours for 5 MB, and the runner's limit would end it. */
 #ifndef _DEFAULT_SOURCE
 #define _DEFAULT_SOURCE 1       /* MAP_ANONYMOUS */
 #endif
@@ -35,7 +35,7 @@ static uint64_t rng(void)
 static unsigned char *page_end;
 static size_t page_bytes;
 
-/* A copy that ends at an inaccessible page; the one before is gone. */
+/* Return a copy that ends at an inaccessible page. It replaces the one before. */
 static const char *at_page_end(const char *text, size_t bytes)
 {
     if (page_end == NULL) {
@@ -56,7 +56,7 @@ static const char *at_page_end(const char *text, size_t bytes)
 
 static qnnrt_json_reader r;
 
-/* Skip a document; 1 when it is right. */
+/* Skip a document. Return 1 when it is right. */
 static int skipped(const char *text, size_t bytes, const qnnrt_json_limits *limits)
 {
     memset(&r, 0xFF, sizeof(r));
@@ -64,7 +64,7 @@ static int skipped(const char *text, size_t bytes, const qnnrt_json_limits *limi
     return qnnrt_json_skip(&r) && qnnrt_json_end(&r);
 }
 
-/* Go through all of it, copying strings and converting numbers. */
+/* Read all of a document, copy its strings and convert its numbers. */
 static int walked(const char *text, size_t bytes)
 {
     memset(&r, 0xFF, sizeof(r));
@@ -96,7 +96,8 @@ static int walked(const char *text, size_t bytes)
     }
 }
 
-/* Where it is wrong, and why: however it is read, and whether it is the value of a skipped member. */
+/* Check byte and reason of the error: with every way of reading, and as the value of a skipped
+   member. */
 static void refused(const char *name, const char *text, size_t bytes, size_t at, const char *why)
 {
     char *member = (char *)malloc(bytes + 5);
@@ -143,7 +144,7 @@ static void accepted(const char *text, size_t bytes)
     CHECK(walked(at_page_end(text, bytes), bytes));
 }
 
-/* The same verdict as the slow reader's, at the same byte. */
+/* Return 1 when the verdict and the byte are those of the slow reader. */
 static int agrees(const char *text, size_t bytes)
 {
     slow s;
@@ -157,7 +158,7 @@ static int agrees(const char *text, size_t bytes)
     return same;
 }
 
-/* `count` times a piece between two others; the caller frees it. */
+/* Make `count` pieces between two others. The caller frees the text. */
 static char *repeated(const char *before, const char *piece, size_t count, const char *after, size_t *bytes)
 {
     const size_t head = strlen(before), body = strlen(piece), tail = strlen(after);
@@ -223,7 +224,7 @@ TEST(json_without_a_value_is_refused)
     qnnrt_json_begin(&r, NULL, 0, NULL);
     CHECK_EQ(qnnrt_json_value(&r), QNNRT_JSON_NONE);
     CHECK_STR(r.error, "the text ends where a value was expected");
-    qnnrt_json_begin(&r, NULL, 100, NULL);      /* NULL is an empty text, whatever its size */
+    qnnrt_json_begin(&r, NULL, 100, NULL);      /* NULL is an empty text for every size */
     CHECK(!qnnrt_json_skip(&r));
     CHECK_EQ(r.error_at, 0);
 }
@@ -966,7 +967,7 @@ TEST(json_every_flipped_bit_and_changed_byte_gives_the_slow_readers_verdict)
             text[i] = (char)c;
             CHECK(agrees(text, bytes));
         }
-        memcpy(text, one_of_all, i);                               /* without it, and twice */
+        memcpy(text, one_of_all, i);                               /* removed, and doubled */
         memcpy(text + i, one_of_all + i + 1, bytes - i - 1);
         CHECK(agrees(text, bytes - 1));
         memcpy(text, one_of_all, i + 1);
@@ -1004,7 +1005,7 @@ TEST(json_text_over_the_limit_of_bytes_is_refused)
     CHECK(!skipped(T("[12] "), &limits));
     CHECK_STR(r.error, "the text is longer than the limit");
     CHECK_EQ(r.error_at, 0);
-    qnnrt_json_begin(&r, nothing, ((size_t)64 << 20) + 1, NULL);       /* 64 MiB, and not one of them is looked at */
+    qnnrt_json_begin(&r, nothing, ((size_t)64 << 20) + 1, NULL);       /* 64 MiB, none of which is read */
     CHECK_STR(r.error, "the text is longer than the limit");
     CHECK(!qnnrt_json_skip(&r) && !qnnrt_json_more(&r) && !qnnrt_json_leave(&r) && !qnnrt_json_end(&r));
     CHECK_STR(r.error, "the text is longer than the limit");
@@ -1478,7 +1479,7 @@ static void begin(uint32_t indent)
         CHECK_EQ(sink.used, strlen(want)); \
     } while (0)
 
-/* After a mistake: it is named, and whatever is called then, nothing is written and it stays. */
+/* Check an error of the program: it is named, later calls write nothing, and it stays. */
 #define MISTAKE(want) \
     do { \
         const size_t before = sink.used; \
@@ -1499,7 +1500,7 @@ static void begin(uint32_t indent)
         CHECK_EQ(sink.used, before); \
     } while (0)
 
-/* An object with some of everything, closed. */
+/* Write an object with some of everything, and close it. */
 static void write_some(void)
 {
     qnnrt_json_write_object(&w, 0);
@@ -1686,7 +1687,7 @@ TEST(json_writer_stops_when_the_text_is_not_taken)
         CHECK(sink.used <= (fail_at - 1) * QNNRT_JSON_BUFFER);
         MISTAKE("the text could not be written");
     }
-    /* A mistake behind the first full buffer: the next one is not written. */
+    /* After an error behind the first full buffer, the next buffer is not written. */
     begin(0);
     qnnrt_json_write_array(&w, 0);
     for (i = 0; i < 500; ++i) qnnrt_json_write_string(&w, "0123456789");
@@ -1817,7 +1818,7 @@ static const struct { float value; const char *text; } printed32[] = {
     { 3.1415927f, "3.1415927" }, { 1e-6f, "0.000001" }, { 1e-7f, "1e-7" }, { 9.8607613e-32f, "9.8607613e-32" },
 };
 
-/* Each as text of its own: 1 when all are as they must be. */
+/* Write each number as a document. Return 1 when all are right. */
 static int printed_right(void)
 {
     size_t i;
@@ -1854,7 +1855,7 @@ TEST(json_written_numbers_are_short_and_exact)
     WRITTEN("[0, 18446744073709551615, 0, -9223372036854775808, 9223372036854775807, -10]\n");
 }
 
-/* 1 when a float is read back from its text with every bit, by us and by the C library. */
+/* Return 1 when our reader and the C library read a float back from its text with every bit. */
 static int reads_back(uint64_t bits, int single)
 {
     qnnrt_json_text t;

@@ -16,7 +16,8 @@ static void *count_alloc(void *user, size_t bytes)
 }
 static void count_free(void *user, void *data) { (void)user; --live; free(data); }
 
-/* A document as the vendor's tool prints it: indents, full names of enumerators, scale and offset. */
+/* Write a document as the vendor's tool prints it: indents, full names of enumerators, scale and
+   offset. */
 static size_t print_dump(char *out, size_t room, unsigned tensors)
 {
     static const char indent[] = "                                ";

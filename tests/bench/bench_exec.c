@@ -26,7 +26,7 @@ static int  failed;
 static void *count_alloc(void *user, size_t bytes) { (void)user; ++allocations; return malloc(bytes); }
 static void count_free(void *user, void *data) { (void)user; free(data); }
 
-/* malloc and its kin are counted too, whoever calls them. */
+/* malloc, calloc and realloc are counted too, for every caller. */
 #if defined(__GLIBC__)
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
@@ -78,7 +78,7 @@ static qnnrt *open_memory(const char *backend, const char *system_path, const vo
     return model;
 }
 
-/* The provider's table, found as a program without qnnrt does. */
+/* Find the provider's table as a program without qnnrt does. */
 static const raw_slot *raw_open(const char *path)
 {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL), *symbol;
@@ -100,8 +100,8 @@ static const raw_slot *raw_open(const char *path)
               qnnrt would have them
        SAME   the vendor's function with the very graph and tensors of the run
        AGAIN  the same once more: how far equal code is apart, the noise
-       THIN   through a function that does nothing but call it: what any function in between costs. Behind
-              a vendor call that sleeps and wakes threads that is 10 to 25 ns, its code being cold each time
+       THIN   the same through a function that only calls it: the cost of any function in between. After a
+              vendor call that sleeps and wakes threads that is 10 to 25 ns, because its code is cold
        OURS   qnnrt_exec() */
 enum { OWN, SAME, AGAIN, THIN, OURS, WAYS };
 
@@ -147,8 +147,8 @@ static void raw_end(raw_side *raw, const char *path)
     CALL(slots, RAW_BACKEND_FREE, raw_free)(raw->backend);
 }
 
-/* A function for each way, so that none runs code which another has warmed up; `last` keeps the compiler
-   from merging those that are equal. */
+/* Each way has its own function, so that none runs code that another one has warmed up; `last`
+   keeps the compiler from merging equal functions. */
 static volatile int last;
 
 #if defined(__clang__)
@@ -204,7 +204,7 @@ static void measure(const char *what, const char *path, qnnrt *model, const char
     hook = allocations;
     for (r = -3; r < rounds; ++r) {          /* the first rounds warm up */
         int order[WAYS];
-        for (k = 0; k < WAYS; ++k) {         /* what ran before matters: any order, all equally often */
+        for (k = 0; k < WAYS; ++k) {         /* the way before has an effect: use every order equally often */
             int other;
             seed = seed * 1664525u + 1013904223u;
             other = (int)((seed >> 16) % (unsigned)(k + 1));
@@ -221,7 +221,7 @@ static void measure(const char *what, const char *path, qnnrt *model, const char
     }
     if (bad) stop(what, "an execute failed");
     hook = allocations - hook;
-    for (r = 0; r < rounds; ++r) {           /* neighbours in time see the same machine */
+    for (r = 0; r < rounds; ++r) {           /* compare times that were measured next to each other */
         over[0][r] = ns[OURS][r] - ns[SAME][r];
         over[1][r] = ns[OURS][r] - ns[THIN][r];
         over[2][r] = ns[AGAIN][r] - ns[SAME][r];
@@ -232,7 +232,7 @@ static void measure(const char *what, const char *path, qnnrt *model, const char
     for (k = 0; k < WAYS; ++k) if (k != AGAIN) printf(" %8.1f %8.1f", ns[k][0], ns[k][rounds / 2]);
     printf("  %+6.1f %+6.1f %+6.1f  %6.3f %6.3f %5ld\n", over[0][rounds / 2], over[1][rounds / 2], over[2][rounds / 2],
            ns[OURS][0] / ns[SAME][0], ns[OURS][rounds / 2] / ns[SAME][rounds / 2], hook);
-    /* Where the vendor's own calls allocate, how often differs from call to call. */
+    /* The vendor's own calls may allocate, not equally often in each call. */
     if (libc[SAME] != 0)
         printf("  malloc calls, of the library and its threads too: raw %ld, qnnrt_exec %ld\n", libc[SAME], libc[OURS]);
     if (hook != 0 || (libc[SAME] == 0 && libc[OURS] != 0)) {
@@ -243,7 +243,7 @@ static void measure(const char *what, const char *path, qnnrt *model, const char
     qnnrt_run_destroy(run);
 }
 
-/* A context binary of libQnnCpu.so that holds one Relu over one float. */
+/* Make a context binary of libQnnCpu.so with one Relu of one float. */
 static void *make_relu(const char *path, size_t *bytes)
 {
     static const uint32_t dims[2] = { 1, 1 };
@@ -289,7 +289,7 @@ static void *make_relu(const char *path, size_t *bytes)
     return data;
 }
 
-/* Does the model compute what the vendor would? */
+/* Check that the model computes the same as the vendor. */
 static void check_relu(qnnrt *model)
 {
     static const float values[3] = { -2.5f, 0.0f, 3.25f };
@@ -306,7 +306,7 @@ static void check_relu(qnnrt *model)
     qnnrt_run_destroy(run);
 }
 
-/* Milliseconds of qnnrt_open and qnnrt_prepare, `times` times over one open backend. */
+/* Print milliseconds of qnnrt_open and qnnrt_prepare, measured TIMES times on one open backend. */
 static void measure_open(const char *releases, const char *data_folder, const char *part)
 {
     enum { TIMES = 15 };

@@ -234,7 +234,7 @@ static const char *const peer_facts[PEER_FACTS] = {
 };
 #endif
 
-/* yyjson's pool is one block that is there before; it counts as allocated. */
+/* yyjson's pool is one block that is allocated before; it is counted. */
 static size_t y_pool_bytes;
 
 /* ---- yyjson: members are asked for in the order of the file, by its iterator that goes on from the
@@ -472,7 +472,7 @@ static int has_way(int way)
     }
 }
 
-/* text has PAD bytes of zeros behind it. */
+/* Read a text, which PAD zero bytes follow. */
 static int read_way(int way, peer_build *build, char *text, size_t bytes)
 {
     (void)build; (void)text; (void)bytes;
@@ -492,7 +492,7 @@ static int read_way(int way, peer_build *build, char *text, size_t bytes)
     }
 }
 
-/* The text is read to its end, and nothing kept. */
+/* Read the text to its end and keep nothing. */
 static int skip_way(int way, char *text, size_t bytes)
 {
     qnnrt_json_reader r;
@@ -580,7 +580,7 @@ static void refresh(const sample *s)
     memcpy(fresh, s->text, s->bytes + PAD);
 }
 
-/* All ways make the same table. */
+/* Check that all ways make the same table. */
 static void compare(const sample *s)
 {
     static peer_build one, other;
@@ -749,7 +749,7 @@ static void memory(void)
 
 /* ---- the first call in a process ---- */
 
-/* In the child: the text is in memory and touched, the clock was read once. */
+/* In the child: load the text, read the clock once, then measure. */
 static int first_here(int way, const char *path)
 {
     static peer_build build;
@@ -763,7 +763,7 @@ static int first_here(int way, const char *path)
 #ifdef BENCH_YYJSON
     if (way == YYJSON_POOL) {
         y_pool_bytes = yyjson_read_max_memory_usage(s.bytes, YYJSON_READ_INSITU);
-        y_pool = malloc(y_pool_bytes);           /* not touched: pages are part of the cost */
+        y_pool = malloc(y_pool_bytes);           /* its pages are not touched: they are part of the cost */
     }
 #endif
     build_begin(&build);
@@ -920,7 +920,7 @@ static void make_slow(const slow_text *from, size_t bytes, writer *w)
     put(w, from->begin);
     for (i = 1; w->used < bytes; ++i) {
         const unsigned long number = (unsigned long)(uint32_t)(i * (from->repeat > 1000 ? from->repeat : 1));
-        if (from->part == NULL && from->repeat < 1000) {         /* 1.00...01 of that many digits, halfway but for the last */
+        if (from->part == NULL && from->repeat < 1000) {         /* 1.00...01 with that many digits: halfway except for the last digit */
             put(w, ",1.000000178813934326171875");
             put_many(w, "0", from->repeat - 26);
             put(w, "1");

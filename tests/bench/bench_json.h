@@ -38,7 +38,7 @@ typedef struct peer_context {
 
 typedef struct peer_build peer_build;
 
-/* In this order; each answers 1, or 0 when the table refused it. */
+/* Called in this order. Each returns 1, or 0 when the table refused the content. */
 int peer_graphs_begin(peer_build *build, uint64_t announced);
 int peer_graph_begin(peer_build *build);
 int peer_list_begin(peer_build *build, int list, uint64_t announced);
@@ -46,7 +46,7 @@ int peer_tensor_add(peer_build *build, const peer_tensor *tensor);
 int peer_graph_end(peer_build *build, const peer_graph *graph);
 int peer_context_end(peer_build *build, const peer_context *context);
 
-/* bench_simdjson.cpp. text has room for simdjson's padding behind it. */
+/* In bench_simdjson.cpp. text has room for simdjson's padding after it. */
 int    simdjson_read(peer_build *build, const char *text, size_t bytes, size_t room);
 int    simdjson_skip(const char *text, size_t bytes, size_t room);      /* its DOM parser */
 size_t simdjson_padding(void);

@@ -134,7 +134,7 @@ static void measure(const shape *s)
                     s->bare(store.data + store.ranges[k] + cell * piece, out + k * out_bytes, s->outer,
                             s->count);
             if (round >= 0) (ours ? ours_us : bare_us)[round] = now_us() - begin;
-            /* What was written is what had to be, of either one. */
+            /* Check that both wrote the right bytes. */
             for (k = 0; k < s->tensors; k += s->tensors - 1)
                 for (i = 0; i < s->outer; i += s->outer > 1 ? s->outer - 1 : 1) {
                     at = store.data + store.ranges[k] + (i * s->stride + cell) * piece;

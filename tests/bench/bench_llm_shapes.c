@@ -35,7 +35,7 @@ static void *count_alloc(void *user, size_t bytes)
 }
 static void count_free(void *user, void *data) { (void)user; free(data); }
 
-/* malloc and its kin are counted too, whoever calls them. */
+/* malloc, calloc and realloc are counted too, for every caller. */
 #if defined(__GLIBC__)
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
@@ -94,8 +94,8 @@ static void must(qnnrt_result result, const char *what, const qnnrt_llm_cache *c
 
 /* ---- the bare loops -------------------------------------------------------------------------- */
 
-/* Where one token's keys and values come from and where they go, as one would have them who wrote
-   the loop for this model. It is the very memory of the cache: what is compared is the code. */
+/* Sources and destinations of one token's keys and values, as in a loop written for this model. The
+   memory is that of the cache, so only the code is compared. */
 typedef struct bare {
     unsigned char      **to;              /* [tensors] cell 0 */
     const unsigned char **from;           /* [tensors] */
@@ -111,7 +111,7 @@ static void *room(size_t bytes)
     return data;
 }
 
-/* After a step of the graph that decodes, whose stride and outputs these are. */
+/* Fill it after a step of the decode graph, with the stride and the outputs of that graph. */
 static void bare_make(bare *b, const shape *is, const qnnrt_llm_cache *cache)
 {
     const qnnrt_llm__store *store = &cache->store;
@@ -161,7 +161,7 @@ static uint16_t scan(const uint16_t *codes, size_t count)
     return most;
 }
 
-/* The same loop as -O3 makes it, eight codes at a time where the compiler knows how. */
+/* The same loop compiled with -O3: eight codes at a time where the compiler can. */
 #if defined(__GNUC__) && !defined(__clang__)
 __attribute__((optimize("O3")))
 #endif
@@ -179,7 +179,7 @@ static volatile uint16_t sink;
 
 static void round_of_argmax(qnnrt_llm_cache *cache, size_t vocabulary, unsigned seed, size_t r)
 {
-    /* The codes are ours to change: what a model would have computed. */
+    /* Write random codes in place of those that a model computes. */
     uint16_t *codes = (uint16_t *)(uintptr_t)qnnrt_llm_codes(cache, 0);
     size_t i, k, best = 0;
     int32_t got = -1;
@@ -199,7 +199,7 @@ static void round_of_argmax(qnnrt_llm_cache *cache, size_t vocabulary, unsigned 
     if ((size_t)got != best) stop("qnnrt_llm_argmax", "is wrong");
 }
 
-/* Time of the host: without what is spent in qnnrt_exec(). */
+/* Time of the host: all time except that in qnnrt_exec(). */
 typedef struct moment { uint64_t ns, exec_ns; } moment;
 
 static moment host_now(const qnnrt_llm_session *session)
@@ -216,8 +216,9 @@ static double host_us_since(const qnnrt_llm_session *session, moment m)
     return (double)(ns - (qnnrt_llm_session_get_info(session).exec_ns - m.exec_ns)) / 1e3;
 }
 
-/* Each round: a step of which nothing is kept; one in halves, its rows stored by the bare loop too,
-   once to have the memory in the caches for both, then in changing order; a whole one; argmax. */
+/* Each round: a step of which nothing is kept; a step in two halves, whose rows the bare loop
+   stores too, once to load the memory into the processor's caches, then in changing order; a whole
+   step; argmax. */
 static void measure_rounds(const shape *is, qnnrt_llm_session *session, qnnrt_llm_cache *cache,
                            const bare *b, uint32_t start)
 {

@@ -75,7 +75,7 @@ static void put_block(bytes *to, unsigned field, const void *data, size_t length
 
 static void put_text(bytes *to, unsigned field, const char *text) { put_block(to, field, text, strlen(text)); }
 
-/* A message within a message; frees the inner one. */
+/* Add a message within a message, and free the inner one. */
 static void put_message(bytes *to, unsigned field, bytes *inner)
 {
     put_block(to, field, inner->data, inner->length);
@@ -108,7 +108,7 @@ static float random_value(net *n)
     return (float)(n->random >> 8) / 8388608.0f - 1;
 }
 
-/* Data of a picture in the order of ONNX. */
+/* Copy data of a picture to the order of ONNX. */
 static void picture_data(const tensor *t, const float *from, float *to, int back)
 {
     uint32_t n, h, w, c;
@@ -197,7 +197,7 @@ static int output(net *n, uint32_t rank, const uint32_t *dims, int picture)
     return id;
 }
 
-/* Weights, one set of values in the order of each world. */
+/* Add weights: the same values in the order of QNN and of ONNX. */
 static int weight(net *n, uint32_t rank, const uint32_t *dims, float size, float middle)
 {
     uint32_t count = 1, i;
@@ -229,7 +229,8 @@ static int weight(net *n, uint32_t rank, const uint32_t *dims, float size, float
     return id;
 }
 
-/* The same node in both. Parameters of QNN come as descriptors; attributes of ONNX as a message. */
+/* Add the same node to both. Parameters of QNN are descriptors, attributes of ONNX are a
+   message. */
 static void qnn_node(net *n, const char *type, int a, int b, int c, int out, const qnnrt_param_desc *params, size_t count)
 {
     qnnrt_node_desc node;
@@ -346,8 +347,8 @@ static void concat(net *n, int a, int b, uint32_t axis, int out)
     onnx_node(n, "Concat", n->tensors[a].name, n->tensors[b].name, NULL, n->tensors[out].name, &attributes);
 }
 
-/* ONNX has no such node in the operator sets that all of its releases know: five small ones are fused or not, as
-   ONNX Runtime likes. */
+/* ONNX has no such node in the operator sets that all releases support: use five small nodes, which
+   ONNX Runtime may fuse. */
 static void rms_norm(net *n, int x, uint32_t width, int out)
 {
     static const uint32_t axes[1] = { 1 };
@@ -406,7 +407,8 @@ static void conv2d(net *n)
     onnx_node(n, "Conv", n->tensors[x].name, n->tensors[w].name, n->tensors[b].name, n->tensors[y].name, &attributes);
 }
 
-/* tokens new positions behind 128 old ones; 4 heads of 64, and a gated MLP of 768. */
+/* A decoder layer with `tokens` new positions after 128 old ones; 4 heads of 64, and a gated MLP of
+   768. */
 static void decoder(net *n, uint32_t tokens)
 {
     enum { PAST = 128, HEADS = 4, HEAD = 64, WIDTH = HEADS * HEAD, MLP = 768 };
@@ -599,7 +601,7 @@ static void engine_exec(engine *e, const net *n)
                e->values + n->in_count), "run");
 }
 
-/* How far an engine's first output is from Ref's, to the largest value. */
+/* Return the distance of an engine's first output from Ref's, relative to the largest value. */
 static double apart(const engine *ref, const engine *other, const net *n)
 {
     const tensor *t = &n->tensors[n->out[0]];
@@ -648,7 +650,7 @@ static void bench(const char *name, double flops, void (*workload)(net *), qnnrt
             if (!(d < 1e-4)) stop("%s: %s differs from Ref by %.1e of the largest value", name, engine_names[i], d);
         }
     }
-    for (;; calls *= 2) {                                  /* so many calls a round that the slowest takes 2 ms */
+    for (;; calls *= 2) {                                  /* as many calls a round as the slowest engine makes in 2 ms */
         double start = now_us();
         for (k = 0; k < calls; ++k) engine_exec(&engines[REF], &nets[REF]);
         if (now_us() - start > 2000) break;

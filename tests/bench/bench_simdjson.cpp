@@ -43,7 +43,7 @@ static peer_text text_at(object &from, const char *key)
 
 static uint64_t number_at(object &from, const char *key) { return from[key].get_uint64(); }
 
-/* Members of a record are asked for in the order of the file, which is its fast way. */
+/* Members of a record are read in the order of the file, which is fast in simdjson. */
 static bool read_tensor(peer_build *build, value at)
 {
     peer_tensor t;

@@ -49,7 +49,8 @@ static uint32_t graph_number(raw_handle graph)
     return g;
 }
 
-/* FNV-1a over the tensor's own bytes: its data_size may be larger. Types of 1, 2 and 4 bytes. */
+/* Compute FNV-1a over the tensor's own bytes: data_size may be larger. Types have 1, 2 or 4
+   bytes. */
 static uint32_t hash_logits(const raw_tensor *outputs, uint32_t output_count)
 {
     uint32_t i, d, hash = 2166136261u;
@@ -127,7 +128,7 @@ raw_code QnnInterface_getProviders(const raw_provider ***list, uint32_t *list_co
             fprintf(stderr, "llm_proxy: %s has not one provider\n", path);
             return 1;
         }
-        /* How long the table of a later version is, is not known here. */
+        /* The length of the table of a later version is not known here. */
         if (theirs[0]->core.major != 2 || theirs[0]->core.minor > LAST_MINOR) {
             fprintf(stderr, "llm_proxy: %s has core API %u.%u; at most 2.%u is known\n", path,
                     (unsigned)theirs[0]->core.major, (unsigned)theirs[0]->core.minor,

@@ -38,7 +38,7 @@ static void *symbol_of(void *library, const char *path, const char *name)
     return symbol;
 }
 
-/* Memory for every tensor, keys and values at their zero point, and where the known names lie. */
+/* Allocate every tensor, fill keys and values with their zero point, and note the known names. */
 static void bind(graph *g, const raw_graph_info *info, const raw_provider *api, raw_handle context)
 {
     uint32_t i, d, layer;
@@ -83,7 +83,7 @@ static void bind(graph *g, const raw_graph_info *info, const raw_provider *api, 
     g->cells = g->context - g->ar;
 }
 
-/* Columns [0, past) and the triangle of the new tokens. */
+/* Fill the mask: columns [0, past) and the triangle of the new tokens. */
 static void fill_mask(graph *g, uint32_t past, uint32_t count)
 {
     uint32_t row, column;
@@ -93,7 +93,8 @@ static void fill_mask(graph *g, uint32_t past, uint32_t count)
                 g->mask[row * g->context + column] = 65535;
 }
 
-/* The first `count` new keys and values of `from` go behind `past` others in the inputs of `to`. */
+/* Copy the first `count` new keys and values of `from` after `past` others in the inputs of
+   `to`. */
 static void keep(const graph *from, const graph *to, uint32_t count, uint32_t past)
 {
     const size_t d = to->head_dim, rows = to->heads * d;
@@ -108,7 +109,7 @@ static void keep(const graph *from, const graph *to, uint32_t count, uint32_t pa
     }
 }
 
-/* Run `count` tokens behind `past` others; the most probable next one. */
+/* Run `count` tokens after `past` others and return the most probable next one. */
 static int32_t step(graph *g, const int32_t *tokens, uint32_t count, uint32_t past)
 {
     const size_t half = g->head_dim / 2;

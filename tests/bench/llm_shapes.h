@@ -45,7 +45,7 @@ static qnnrt_quant shape_code(float scale, int32_t offset)
     return quant;
 }
 
-/* A tensor of up to four dims, of which a 0 is none; integers have no encoding. */
+/* Add a tensor of up to four dims; a 0 ends them. Integers have no encoding. */
 static qnnrt_tensor shape_tensor(const shape_maker *m, qnnrt_tensor_kind kind, const char *name,
                                  qnnrt_dtype dtype, const uint32_t dims[4])
 {
@@ -80,7 +80,7 @@ static void shape_node(const shape_maker *m, const char *type, const qnnrt_tenso
     qnnrt_builder_node(m->builder, &node);
 }
 
-/* The first dims[axis] columns or rows of what comes in. */
+/* Add a slice: the first dims[axis] columns or rows of the input. */
 static void shape_slice(const shape_maker *m, qnnrt_tensor in, qnnrt_tensor out,
                         const uint32_t dims[4])
 {
@@ -102,7 +102,7 @@ static void shape_slice(const shape_maker *m, qnnrt_tensor in, qnnrt_tensor out,
     shape_node(m, "StridedSlice", &in, 1, out, &param);
 }
 
-/* Rows of a table, one for each number that comes in. */
+/* Add a look-up: one row of a table for each number of the input. */
 static void shape_rows(const shape_maker *m, const char *table, uint32_t rows, uint32_t width,
                        qnnrt_tensor numbers, qnnrt_tensor out)
 {
@@ -116,7 +116,7 @@ static void shape_rows(const shape_maker *m, const char *table, uint32_t rows, u
     shape_node(m, "Gather", in, 2, out, &param);
 }
 
-/* "output_<node>_0", "output_<node>_1_0", ...: how ExecuTorch counts nodes of one kind. */
+/* Write "output_<node>_0", "output_<node>_1_0", ...: ExecuTorch's names of nodes of one kind. */
 static const char *shape_node_name(char text[96], const char *node, uint32_t number)
 {
     if (number == 0) snprintf(text, 96, "output_%s_0", node);
@@ -124,7 +124,7 @@ static const char *shape_node_name(char text[96], const char *node, uint32_t num
     return text;
 }
 
-/* The cache of a layer, or of one head of it, in and out. */
+/* Add the cache of a layer, or of one head of it: input and output. */
 static void shape_cache(shape_maker *m, uint32_t layer, uint32_t head, int values)
 {
     const shape *is = m->is;
@@ -167,7 +167,7 @@ static void shape_mask(shape_maker *m)
                  m->is->executorch ? executorch : hub);
 }
 
-/* cos and sin: computed by ExecuTorch's first shard, inputs of all other shards. */
+/* Add cos and sin: outputs of ExecuTorch's first shard, inputs of all other shards. */
 static void shape_rope(shape_maker *m)
 {
     const shape *is = m->is;
@@ -192,8 +192,8 @@ static void shape_rope(shape_maker *m)
     }
 }
 
-/* A layer's caches, values before keys as both exporters list them. What all layers of a shard
-   share stands where ExecuTorch uses it first. */
+/* Add a layer's caches, values before keys as both exporters list them. Inputs that all layers of a
+   shard share are added where ExecuTorch uses them first. */
 static void shape_layer(shape_maker *m, uint32_t layer, int first)
 {
     const uint32_t heads = m->is->executorch ? m->is->heads : 1;
@@ -204,7 +204,7 @@ static void shape_layer(shape_maker *m, uint32_t layer, int first)
     if (first) shape_mask(m);
 }
 
-/* The first or the last shard's own: tokens to hidden, or hidden to hidden or logits. */
+/* Add the ends of a shard: tokens to hidden, hidden to hidden, or hidden to logits. */
 static void shape_ends(shape_maker *m, qnnrt_tensor hidden)
 {
     const shape *is = m->is;
@@ -269,7 +269,7 @@ static void shape_graph(shape_maker *m)
     shape_ends(m, begin);
 }
 
-/* Compose the model on a backend; QNNRT_OK and *out, or what the builder found wrong. */
+/* Compose the model on a backend. Return QNNRT_OK and *out, or the builder's error. */
 static qnnrt_result shape_make(const shape *is, qnnrt_backend *backend, qnnrt **out,
                                qnnrt_error *err)
 {

@@ -50,7 +50,7 @@ typedef struct raw_graph_info {
 } raw_graph_info;
 
 typedef struct raw_binary_info {
-    uint32_t version;                     /* 3; others have the graphs elsewhere */
+    uint32_t version;                     /* 3; other versions have the graphs in another place */
     struct {
         uint32_t        backend_id;
         const char     *build_id;

@@ -1,13 +1,14 @@
-/* fuzz.h - what every fuzz target shares: a promise that must hold, and the replay of files
+/* fuzz.h - shared by all fuzz targets: promises that must hold, and the replay of files
 
-   A target defines FUZZ_NAME, includes this, defines play(), and nothing else:
+   A target defines FUZZ_NAME, includes this file, defines play() and ends with FUZZ_TARGET:
+
        #define FUZZ_NAME "fuzz_json"
        #include "fuzz.h"
        static void play(const unsigned char *data, size_t size) { ... MUST(...); ... }
        FUZZ_TARGET
 
-   With libFuzzer (clang -fsanitize=fuzzer) that is a target; with -DFUZZ_REPLAY, and any C99 compiler,
-   a program that plays the files it is given. Its last line is "N passed, N failed".           */
+   With libFuzzer (clang -fsanitize=fuzzer) this is a target. With -DFUZZ_REPLAY and any C99 compiler
+   it is a program that plays the files given as arguments. Its last line is "N passed, N failed". */
 #ifndef FUZZ_H
 #define FUZZ_H
 
@@ -17,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is not so: says which promise, and dies, so that libFuzzer keeps the input. */
+/* Print the broken promise and abort, so that libFuzzer keeps the input. */
 #define MUST(cond) \
     do { \
         if (!(cond)) { \
@@ -36,7 +37,7 @@ static int fuzz_replay(int argc, char **argv, void (*one)(const unsigned char *d
         size_t size = file != NULL ? fread(data, 1, sizeof(data), file) : 0;
         if (file == NULL) { printf(FUZZ_NAME ": cannot read %s\n", argv[i]); ++failed; continue; }
         fclose(file);
-        fprintf(stderr, FUZZ_NAME ": %s\n", argv[i]);      /* a crash names its file: this is the last line */
+        fprintf(stderr, FUZZ_NAME ": %s\n", argv[i]);      /* after a crash, this last line names the file */
         one(data, size);
         ++passed;
     }

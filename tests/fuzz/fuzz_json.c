@@ -1,9 +1,9 @@
-/* fuzz_json.c - arbitrary bytes through the JSON reader, and what it read through the writer
+/* fuzz_json.c - arbitrary bytes through the JSON reader, and the result through the writer
 
-   The slow reader of slow_json.h, written on its own, makes a list of events. The header's reader must
-   come to the same list and the same verdict, down to the byte that is wrong; so must skipping and
-   any mixture of calls. Calls at random may never find a wrong document right. A right document is
-   written again and read again.                                                                */
+   The slow reader of slow_json.h, which shares no code, makes a list of events. The header's reader
+   must give the same list and the same verdict at the same byte; so must skipping and any mixture of
+   calls. Random calls must never find a wrong document right. A right document is written and read
+   again. */
 #define QNNRT_JSON_IMPLEMENTATION
 #include "../../qnnrt_json.h"
 #define FUZZ_NAME "fuzz_json"
@@ -20,9 +20,9 @@ static unsigned chance(unsigned below)
     return (unsigned)(chance_state >> 33) % below;
 }
 
-static int has_nul;                              /* of the document: a string has \u0000 */
+static int has_nul;                              /* 1: a string of the document has \u0000 */
 
-/* A string as it is meant; comparing with it must agree. */
+/* Note a string with its escapes resolved; comparing with it must agree. */
 static void walk_text(list *l, int kind, const qnnrt_json_text *t)
 {
     char *copy = (char *)malloc(t->bytes + 1), *other = (char *)malloc(t->bytes + 2);
@@ -31,7 +31,7 @@ static void walk_text(list *l, int kind, const qnnrt_json_text *t)
     bytes = qnnrt_json_copy(t, copy);
     MUST(bytes <= t->bytes && copy[bytes] == 0);
     MUST(t->escaped == (t->bytes > 0 && memchr(t->text, '\\', t->bytes) != NULL));
-    if (strlen(copy) < bytes) {                  /* \u0000: no literal is equal, and the writer has no way */
+    if (strlen(copy) < bytes) {                  /* \u0000: no literal is equal, and the writer cannot write it */
         MUST(t->escaped && !qnnrt_json_is(t, copy));
         has_nul = 1;
         list_text(l, kind, copy, bytes);
@@ -56,7 +56,7 @@ static void walk_text(list *l, int kind, const qnnrt_json_text *t)
     free(other);
 }
 
-/* What a number is worth, so that two ways of writing it are equal. */
+/* Note the value of a number, so that two spellings of it are equal. */
 static void walk_number(list *l, const qnnrt_json_text *t)
 {
     uint64_t u;
@@ -68,8 +68,8 @@ static void walk_number(list *l, const qnnrt_json_text *t)
     else list_byte(l, 'n');
 }
 
-/* worth: numbers by value, and those too large for float64 as null. Brackets are on a stack here, as
-   in a program without recursion. */
+/* Note all events. worth: numbers by value, and numbers too large for float64 as null. A stack
+   keeps the brackets, so that nothing is recursive. */
 static int walk(qnnrt_json_reader *r, list *l, int worth)
 {
     char close[SLOW_DEPTH + 1];
@@ -117,7 +117,7 @@ static void wander(qnnrt_json_reader *r)
     }
 }
 
-/* As one should, but for a slip now and then. The first error stays. */
+/* Write as a program should, except for an error now and then. The first error stays. */
 static int stumble(qnnrt_json_reader *r)
 {
     int i, due = 1;
@@ -188,7 +188,7 @@ static void write_again(const list *events, list *out, uint32_t indent)
 
 static void play(const unsigned char *data, size_t size)
 {
-    char *text = (char *)malloc(size);       /* of this size: a byte read behind it is seen */
+    char *text = (char *)malloc(size);       /* of exactly this size, so that a read past its end is found */
     list events = { NULL, 0, 0 }, worth = { NULL, 0, 0 }, written = { NULL, 0, 0 }, again = { NULL, 0, 0 };
     qnnrt_json_reader r;
     slow s;
@@ -212,7 +212,7 @@ static void play(const unsigned char *data, size_t size)
     wander(&r);
     MUST(qnnrt_json_end(&r) == good && (good || r.error_at == s.wrong));
     qnnrt_json_begin(&r, text, size, NULL);
-    MUST(!stumble(&r) || good);          /* whatever is called: a wrong document has no right end */
+    MUST(!stumble(&r) || good);          /* with any calls, a wrong document never ends right */
 
     if (good && !has_nul) {
         qnnrt_json_begin(&r, text, size, NULL);

@@ -41,7 +41,7 @@ static void check_inputs(const qnnrt_llm *llm, const qnnrt_llm__graph *graph)
                 MUST(llm->info.rope.theta > 0);
                 break;
             case QNNRT_LLM_ROLE_HIDDEN: break;
-            default: MUST(role == QNNRT_LLM_ROLE_COUNT);        /* no other role is filled by the caller */
+            default: MUST(role == QNNRT_LLM_ROLE_COUNT);        /* the caller fills no other role */
             }
         }
 }
@@ -122,12 +122,12 @@ static void play_model(qnnrt *model, const char *config, size_t config_bytes, co
     if (!GOOD(qnnrt_llm_open(model, &desc, &llm, fresh(&err)), llm, &err)) return;
     check_model(llm);
     qnnrt_llm_describe(llm, line, NULL);
-    /* Opened to be inspected, so nothing can run: refused, whatever the sizes are. */
+    /* A model opened for inspection cannot run: it is refused for all sizes. */
     MUST(!GOOD(qnnrt_llm_session_create(&llm, 1, NULL, &session, fresh(&err)), session, &err));
     MUST(qnnrt_llm_close(llm) == QNNRT_OK);
 }
 
-/* A folder with this genie_config.json, "" where there is none. */
+/* Make a folder with this genie_config.json, "": without one. */
 static const char *folder_with(const char *text, size_t bytes)
 {
     static char folder[64], path[96];
@@ -160,7 +160,7 @@ static void play(const unsigned char *data, size_t size)
         size_t end = at;
         while (end < text && !(count + 1 < DOCUMENTS && data[end] == SEPARATOR)) ++end;
         if (at > end) at = end;
-        /* Its end is the end of its memory, so that reading on is seen. */
+        /* The copy ends where its memory ends, so that a read past it is found. */
         texts[count] = (char *)malloc(end > at ? end - at : 1);
         MUST(texts[count] != NULL);
         memcpy(texts[count], data + at, end - at);

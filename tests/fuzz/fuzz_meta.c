@@ -59,8 +59,9 @@ static void ledger_empty(void)
     MUST(alloc_live == 0 && alloc_bytes == 0 && !locked);
 }
 
-/* The fake tells any count that the text wants, also one beyond what is there. A vendor library that points to
-   less than it counts cannot be survived by anyone, so such lines are made comments unless the number is far above every limit. */
+/* The fake returns any count in the text, also one larger than its list. No program can survive a
+   vendor library whose list is shorter than its count, so such lines become comments unless the
+   number is far above every limit. */
 static void defuse(char *text, size_t size)
 {
     static const char *const words[2] = { "lie", "rank=" };
@@ -82,7 +83,7 @@ static void defuse(char *text, size_t size)
 
 static qnnrt_limits limits;
 
-__extension__ typedef unsigned __int128 wide;      /* no product of it wraps here before it is looked at */
+__extension__ typedef unsigned __int128 wide;      /* no product of it wraps before it is checked */
 
 static void check_tensor(const qnnrt_tensor_info *t)
 {
@@ -91,7 +92,7 @@ static void check_tensor(const qnnrt_tensor_info *t)
     MUST(t->name != NULL && t->name[0] != '\0' && strlen(t->name) <= limits.name_bytes);
     MUST(t->rank <= limits.rank && (t->rank == 0 || t->dims != NULL));
     for (i = 0; i < t->rank; ++i) MUST(t->dims[i] > 0);
-    /* A type without a size is told and never run. */
+    /* A type without a size is reported and never run. */
     if (t->bytes == 0) {
         const char *name = qnnrt_dtype_name(t->dtype);
         MUST(t->count == 0 && (strcmp(name, "unknown") == 0 || strcmp(name, "string") == 0 || strcmp(name, "undefined") == 0));
@@ -149,7 +150,7 @@ static void check_pipeline(const qnnrt_pipeline *p)
     }
 }
 
-/* Names that are there, nearly there, and not there. */
+/* Look up names that exist, that nearly exist, and that do not exist. */
 static const char *some_name(const qnnrt_pipeline_info *info, char *out, size_t room)
 {
     const char *name = "nothing";
@@ -202,7 +203,7 @@ static uint64_t sum_of(const void *data, size_t bytes)
     return hash;
 }
 
-/* Values in and out of one slot, also ranges that are not there. */
+/* Write and read values of one slot, also ranges that do not exist. */
 static void play_values(qnnrt_run *run, qnnrt_slot slot, const qnnrt_tensor_info *t)
 {
     float floats[VALUES];
@@ -268,7 +269,7 @@ static void play_run(qnnrt_run *run, int kept)
         const unsigned char *data = (const unsigned char *)qnnrt_data_slot(run, &info->slots[s], &bytes);
         MUST(data != NULL);
         if (info->slots[s].role == QNNRT_ROLE_INPUT && kept) MUST(sum_of(data, bytes) == before[s]);
-        /* The fake writes a staircase; a neighbour that shares the memory would break it. */
+        /* The fake writes a staircase; another tensor in the same memory would break it. */
         if (info->slots[s].role == QNNRT_ROLE_OUTPUT)
             for (k = 1; k < bytes; ++k) MUST(data[k] == (unsigned char)(data[0] + k));
     }
@@ -279,7 +280,7 @@ static void play_run(qnnrt_run *run, int kept)
     for (s = 0; s < most; ++s) free(own[s]);
 }
 
-/* A plan of one to three entries, with buffers and places; its memory; a run of each entry. */
+/* Make a plan of one to three entries, with buffers and places; its memory; a run of each entry. */
 static void play_plan(const qnnrt_pipeline *const *pipelines, size_t count)
 {
     qnnrt_entry_desc entries[3];
@@ -424,7 +425,7 @@ static void play_model(qnnrt *model)
             }
             if (graph->unsupported != NULL) text_clean(graph->unsupported, 0);
             for (i = 0; i < graph->updateable_count; ++i) check_tensor(&graph->updateables[i]);
-            /* Every graph can be had alone. */
+            /* Every graph can be found alone. */
             if (strlen(graph->name) < 300 && g < 8) {
                 const qnnrt_pipeline *single = NULL;
                 snprintf(name, sizeof(name), "%u/%s", (unsigned)c, graph->name);
@@ -480,7 +481,7 @@ static void play(const unsigned char *data, size_t size)
         MUST(blocks[count] != NULL);
         memcpy(blocks[count], data + at, end - at);
         defuse((char *)blocks[count], end - at);
-        /* Its end is the end of its memory, so that reading on is seen. */
+        /* The copy ends where its memory ends, so that a read past it is found. */
         files[count].bytes = end - at;
         files[count].data = blocks[count] = (unsigned char *)realloc(blocks[count], end - at > 0 ? end - at : 1);
         files[count].path = count % 2 == 0 ? "a\x1b[31m.bin" : NULL;

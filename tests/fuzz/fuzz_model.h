@@ -9,7 +9,7 @@
 static unsigned char control[CONTROL];
 static uint64_t      chance_state;
 
-/* A number below `below`, from the control bytes; further ones follow from them. */
+/* Return a number below `below` from the control bytes, and from a generator after their end. */
 static uint64_t chance(uint64_t below)
 {
     chance_state = chance_state * 6364136223846793005u + 1442695040888963407u;
@@ -40,7 +40,7 @@ static void *hook_alloc(void *user, size_t bytes)
     block = (uint64_t *)malloc(bytes + 16);
     if (block == NULL) return NULL;
     block[0] = bytes;
-    memset(block + 2, 0xA5, bytes);       /* nobody promised zeros */
+    memset(block + 2, 0xA5, bytes);       /* memory is not zeroed */
     ++alloc_live;
     alloc_bytes += bytes;
     alloc_sum += bytes;
@@ -74,7 +74,7 @@ static qnnrt_error *fresh(qnnrt_error *err)
     return err;
 }
 
-/* Answers 1 for success. A failure must have a text, and nothing in *out. */
+/* Return 1 for success. A failure must have a text, and *out must be NULL. */
 static int good(qnnrt_result result, const void *out, const qnnrt_error *err)
 {
     if (err != NULL) {
@@ -88,7 +88,7 @@ static int good(qnnrt_result result, const void *out, const qnnrt_error *err)
     return result == QNNRT_OK;
 }
 
-/* The call first, then what it left in out. */
+/* Evaluate the call first, then the content of out. */
 static qnnrt_result answer;
 #define GOOD(call, out, err) (answer = (call), good(answer, (out), (err)))
 

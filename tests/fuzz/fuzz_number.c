@@ -1,11 +1,10 @@
 /* fuzz_number.c - numbers against exact arithmetic: read, printed, and read again
 
    The text is the input. A float that is read must be the nearest to the decimal, ties to even: the
-   decimal is compared with the points halfway to both neighbours, by long integers multiplied
-   crosswise. They are of this file, in base 10^9, and share nothing with the header. The floats that
-   were read, their neighbours, and the last eight bytes of the input are printed: the text must be
-   a number that is nearest to that float, with no digit more than any such number has, and among
-   those of its length the closest.                                                             */
+   decimal is compared with the points halfway to both neighbors, by long integers in base 10^9 that
+   share nothing with the header. The floats that were read, their neighbors, and the last eight
+   bytes of the input are printed: the text must be a number that is nearest to that float, with as
+   few digits as such a number can have, and the closest one of its length. */
 #define QNNRT_JSON_IMPLEMENTATION
 #include "../../qnnrt_json.h"
 #define FUZZ_NAME "fuzz_number"
@@ -64,7 +63,8 @@ static int big_compare(const big *a, const big *b)
 
 typedef struct decimal { big digits; int64_t exponent; int negative; } decimal;    /* digits * 10^exponent */
 
-/* A number of JSON, by the grammar; 0 when it is none. Exponents stop at 10^15. */
+/* Read a JSON number by the grammar. Return 0 when it is not one. Exponents are limited to
+   10^15. */
 static int decimal_read(decimal *d, const unsigned char *at, size_t size)
 {
     static unsigned char digits[DIGITS_MOST];
@@ -109,7 +109,8 @@ static void decimal_of(decimal *d, uint64_t digits, int64_t exponent)
     d->negative = 0;
 }
 
-/* |decimal| against m * 2^q. Far beyond float64 either way no long integers are needed: -1200 <= q. */
+/* Compare |decimal| with m * 2^q. Far outside of float64 no long integers are needed: -1200 <=
+   q. */
 static int decimal_compare(const decimal *d, uint64_t m, int64_t q)
 {
     static big a, b;
@@ -131,7 +132,7 @@ static const format f64_format = { 53, 11 }, f32_format = { 24, 8 };
 
 static uint64_t format_infinity(const format *f) { return ((UINT64_C(1) << f->field) - 1) << (f->bits - 1); }
 
-/* bits without a sign: m * 2^q. Of infinity, what would follow the largest. */
+/* Split bits without a sign into m * 2^q. Infinity gives the number after the largest. */
 static uint64_t format_split(const format *f, uint64_t bits, int64_t *q)
 {
     uint64_t field = bits >> (f->bits - 1), m = bits & ((UINT64_C(1) << (f->bits - 1)) - 1);
@@ -140,14 +141,15 @@ static uint64_t format_split(const format *f, uint64_t bits, int64_t *q)
     return field > 0 ? m | UINT64_C(1) << (f->bits - 1) : m;
 }
 
-/* Is this the nearest to the decimal? Between the points halfway to its neighbours, or at one and even. */
+/* Return 1 when this is the nearest to the decimal: between the points halfway to its neighbors, or
+   at one of them and even. */
 static int format_nearest(const format *f, const decimal *d, uint64_t bits)
 {
     int64_t q, below;
     uint64_t m = format_split(f, bits, &q), under;
     int side;
     if (bits != 0) {
-        under = format_split(f, bits - 1, &below);                    /* the last one of a smaller power? */
+        under = format_split(f, bits - 1, &below);                    /* the last one of a smaller power */
         MUST(below == q ? under == m - 1 : below == q - 1 && under == 2 * m - 1);
         side = below == q ? decimal_compare(d, 2 * m - 1, q - 1) : decimal_compare(d, 4 * m - 1, q - 2);
         if (side < 0 || (side == 0 && (bits & 1) != 0)) return 0;
@@ -202,7 +204,7 @@ static void print_check(const format *f, uint64_t bits)      /* with its sign */
     MUST(ok && back == bits);
     if ((bits & ~sign) == 0) return;
 
-    /* Its digits without zeros around: digits * 10^exponent. */
+    /* Split it into digits without zeros at either end: digits * 10^exponent. */
     for (i = d.negative ? 1 : 0; i < p.used && p.text[i] != 'e'; ++i) {
         if (p.text[i] == '.') { point = 1; continue; }
         if (digits > UINT64_C(100000000000000000)) MUST(p.text[i] == '0');
@@ -214,14 +216,15 @@ static void print_check(const format *f, uint64_t bits)      /* with its sign */
     MUST(digits < UINT64_C(100000000000000000));
     bits &= ~sign;
     m = format_split(f, bits, &q);
-    /* No fewer digits: one digit less leaves two candidates. */
+    /* Check that fewer digits are not enough: with one digit less there are two candidates. */
     if (digits >= 10) {
         decimal_of(&d, digits / 10, exponent + 1);
         MUST(!format_nearest(f, &d, bits));
         decimal_of(&d, digits / 10 + 1, exponent + 1);
         MUST(!format_nearest(f, &d, bits));
     }
-    /* None closer: a neighbour of as many digits is farther off, or is another float. */
+    /* Check that it is the closest: a neighbor with as many digits is farther away, or is another
+       float. */
     decimal_of(&d, digits + 1, exponent);
     if (format_nearest(f, &d, bits)) {
         decimal_of(&d, digits * 10 + 5, exponent - 1);
@@ -236,7 +239,7 @@ static void print_check(const format *f, uint64_t bits)      /* with its sign */
 
 /* ---- integers ---------------------------------------------------------------------------------- */
 
-/* Digits without zeros in front against a limit, as text. */
+/* Compare digits without leading zeros with a limit, as text. */
 static int whole_fits(const char *text, size_t bytes, const char *most)
 {
     size_t i;
@@ -277,7 +280,7 @@ static void around(const format *f, uint64_t bits)
 static void play(const unsigned char *data, size_t size)
 {
     static decimal d;
-    char *text = (char *)malloc(size);       /* of this size: a byte read behind it is seen */
+    char *text = (char *)malloc(size);       /* of exactly this size, so that a read past its end is found */
     qnnrt_json_text t;
     uint64_t bits64 = 0;
     uint32_t bits32 = 0;

@@ -64,7 +64,7 @@ static void error_is_good(const qnnrt_error *err, qnnrt_result result)
              || (*at == '\n' && at[1] == ' ' && at[2] == ' '));
 }
 
-/* What metadata says must hold together: whoever reads it believes it. */
+/* Check that the metadata is consistent, because callers rely on it. */
 static void look(const qnnrt *model)
 {
     size_t count = 0, g, i, k;

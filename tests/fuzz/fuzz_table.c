@@ -91,7 +91,8 @@ static void play_plan(const qnnrt_pipeline *const *pipelines, size_t count)
     MUST(qnnrt_plan_destroy(plan) == QNNRT_OK);
 }
 
-/* What is written from a table reads back as this table, and the comparison of two sources agrees. */
+/* Check that JSON written from a table reads back as this table, and that the comparison of the two
+   agrees. */
 static void check_again(const qnnrt_context_info *c)
 {
     qnnrt_desc desc;
@@ -174,7 +175,7 @@ static void play_model(qnnrt *model)
     }
 }
 
-/* The other reader of JSON: names in "ctx-bins". */
+/* Read the names in "ctx-bins", with the other user of the JSON reader. */
 static int bin_seen(void *user, const qnnrt_json_text *name)
 {
     char *copy = (char *)malloc(name->bytes + 1);
@@ -208,7 +209,7 @@ static void play(const unsigned char *data, size_t size)
     while (count < DOCUMENTS && (at < text || count == 0)) {
         size_t end = at;
         while (end < text && !(count + 1 < DOCUMENTS && data[end] == SEPARATOR)) ++end;
-        /* Its end is the end of its memory, so that reading on is seen. */
+        /* The copy ends where its memory ends, so that a read past it is found. */
         texts[count] = (char *)malloc(end > at ? end - at : 1);
         MUST(texts[count] != NULL);
         memcpy(texts[count], data + at, end - at);
