@@ -475,7 +475,7 @@ TEST(batches_that_cannot_be_are_refused)
     CHECK_STR(qnnrt_llm_error(cache)->text, "0 of 23 cells are in use, the batch has 24 tokens");
     tokens[1] = COUNTER_VOCABULARY;
     CHECK_EQ(gives(cache, tokens, 2), QNNRT_E_ARG);
-    CHECK_STR(qnnrt_llm_error(cache)->text, "token 21 at place 1");
+    CHECK_STR(qnnrt_llm_error(cache)->text, "token 21 at place 1 of the batch, expected 0 to 20");
     tokens[1] = -1;
     CHECK_EQ(gives(cache, tokens, 2), QNNRT_E_ARG);
     CHECK_STR(qnnrt_llm_error(cache)->text, "token -1 at place 1");
@@ -484,7 +484,7 @@ TEST(batches_that_cannot_be_are_refused)
     batch.count = 2;
     batch.sequence = QNNRT_LLM_SEQUENCES;
     CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_E_ARG);
-    CHECK_STR(qnnrt_llm_error(cache)->text, "sequence 64");
+    CHECK_STR(qnnrt_llm_error(cache)->text, "sequence 64, expected 0 to 63");
     batch.sequence = 0;
     batch.sequences = sequences;
     CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_E_ARG);
@@ -502,7 +502,7 @@ TEST(batches_that_cannot_be_are_refused)
     batch.parents = parents;
     parents[1] = 1;
     CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_E_ARG);
-    CHECK_STR(qnnrt_llm_error(cache)->text, "token 1 of the batch has parent 1");
+    CHECK_STR(qnnrt_llm_error(cache)->text, "token 1 of the batch has parent 1,");
     parents[1] = -2;
     CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_E_ARG);
     batch.count = 9;
@@ -536,6 +536,39 @@ TEST(batches_that_cannot_be_are_refused)
     CHECK_EQ(qnnrt_llm_sequence_shift(cache, 0, 2, -1, -2), QNNRT_E_UNSUPPORTED);
     CHECK_STR(qnnrt_llm_error(cache)->text, "RoPE");
     CHECK_EQ(qnnrt_llm_close(s.llm), QNNRT_E_BUSY);
+    TRY(finish(&s));
+}
+
+/* A batch whose second chunk is refused leaves nothing of the first: no cells, no logits, nothing to accept. */
+TEST(second_chunk_that_is_refused)
+{
+    static const int32_t tokens[12] = { 0 }, positions[12] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 3, 10, 11 };
+    setup s;
+    int k;
+    TRY(begin_with(&s, pair, 2));
+    for (k = 0; k < KINDS; ++k) {
+        qnnrt_llm_cache *cache = qnnrt_llm_cache_get(s.sessions[k], 0, 0);
+        qnnrt_llm_batch batch;
+        memset(&batch, 0, sizeof batch);
+        batch.tokens = tokens;
+        batch.positions = positions;
+        batch.count = 12;
+        CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_E_ARG);
+        CHECK_STR(qnnrt_llm_error(cache)->text, "position 3 of token 9 of the batch, expected above 8");
+        CHECK(qnnrt_llm_codes(cache, 0) == NULL && qnnrt_llm_argmax(cache, 7) == -1);
+        CHECK_EQ(qnnrt_llm_error(cache)->code, QNNRT_E_STATE);
+        CHECK_EQ(qnnrt_llm_accept(cache, NULL, 1), QNNRT_E_STATE);
+        CHECK_EQ(qnnrt_llm_cache_get_info(cache).used, 0);
+        CHECK_EQ(qnnrt_llm_cache_get_info(cache).end, 0);
+        CHECK_EQ(qnnrt_llm_sequence_last(cache, 0), -1);
+        /* What another cache computed is not touched by it. */
+        batch.positions = NULL;
+        batch.count = 2;
+        CHECK_EQ(qnnrt_llm_eval(qnnrt_llm_cache_get(s.sessions[k], 0, 1), &batch), QNNRT_OK);
+        batch.count = 0;
+        CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_E_ARG);
+        CHECK(qnnrt_llm_codes(qnnrt_llm_cache_get(s.sessions[k], 0, 1), 1) != NULL);
+    }
     TRY(finish(&s));
 }
 
@@ -779,6 +812,44 @@ TEST(graphs_that_read_fewer_cells_drop_out)
         CHECK(logits[0] == 5 && logits[COUNTER_WORDS] == 0 + 1 + 38 + 39 + 40);
         CHECK_EQ(qnnrt_llm_sequence_remove(cache, 0, 3, -1), QNNRT_OK);
         CHECK_EQ(qnnrt_llm_cache_copy(cache, NULL), QNNRT_E_ARG);
+    }
+    TRY(finish(&s));
+}
+
+/* Holes are closed before a step only where that helps: with shift pointer, to compute new cells in place. */
+TEST(holes_are_closed_where_that_helps)
+{
+    static const int32_t tokens[16] = { 0 }, parents[8] = { -1, 0, 1, 1, 0, -1, 5, 6 };
+    setup s;
+    int k;
+    TRY(begin_with(&s, pair, 2));
+    for (k = 0; k < KINDS; ++k) {
+        qnnrt_llm_cache *cache = qnnrt_llm_cache_get(s.sessions[k], 0, 0);
+        qnnrt_llm_batch batch;
+        float logits[COUNTER_VOCABULARY];
+        memset(&batch, 0, sizeof batch);
+        batch.tokens = tokens;
+        batch.count = 8;
+        CHECK_EQ(gives(cache, tokens, 16), QNNRT_OK);
+        CHECK_EQ(qnnrt_llm_sequence_remove(cache, 0, 3, 5), QNNRT_OK);
+        CHECK_EQ(qnnrt_llm_cache_get_info(cache).end, 16);
+        CHECK_EQ(qnnrt_llm_eval(cache, &batch), QNNRT_OK);
+        CHECK_EQ(qnnrt_llm_cache_get_info(cache).end, k == 0 ? 16 : 14);
+        CHECK_EQ(qnnrt_llm_cache_get_info(cache).used, 14);
+        CHECK_EQ(qnnrt_llm_logits(cache, 7, logits), QNNRT_OK);
+        CHECK(logits[0] == 22);
+        /* With room for it behind the end, cells stay. */
+        qnnrt_llm_clear(cache);
+        CHECK_EQ(gives(cache, tokens, 15), QNNRT_OK);
+        CHECK_EQ(qnnrt_llm_sequence_remove(cache, 0, 3, 5), QNNRT_OK);
+        CHECK_EQ(qnnrt_llm_eval(cache, &batch), QNNRT_OK);
+        CHECK_EQ(qnnrt_llm_cache_get_info(cache).end, 15);
+        /* As many drafts as the largest graph takes. */
+        qnnrt_llm_clear(cache);
+        batch.parents = parents;
+        CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_OK);
+        CHECK_EQ(qnnrt_llm_logits(cache, 3, logits), QNNRT_OK);
+        CHECK(logits[0] == 3);
     }
     TRY(finish(&s));
 }
@@ -1051,12 +1122,14 @@ TEST_MAIN("test_llm")
     RUN(random_lives_with_caches_in_other_types);
     RUN(failed_step_changes_nothing);
     RUN(batches_that_cannot_be_are_refused);
+    RUN(second_chunk_that_is_refused);
     RUN(full_context_computes_one_more);
     RUN(models_with_one_graph_work);
     RUN(two_models_share_a_session);
     RUN(sessions_of_one_model_in_several_threads);
     RUN(logits_by_every_way);
     RUN(graphs_that_read_fewer_cells_drop_out);
+    RUN(holes_are_closed_where_that_helps);
     RUN(cos_and_sin_of_every_position_come_from_the_host);
     RUN(decoding_allocates_nothing);
     RUN(every_allocation_may_fail);
