@@ -160,7 +160,8 @@ is json_file_stdout 0
 same json_file_stdout "$tmp/out" "$tmp/one.json"
 run inspect "$eight" --json_file "$tmp/many.json"
 is json_file_many 1
-says json_file_many err 'name a folder'
+says json_file_many err '8 contexts'
+hinted json_file_many_hint "$tmp/many.json/"
 check json_file_many "a file was made" test ! -e "$tmp/many.json"
 run inspect "$eight" "$eight"
 is two_folders 1

@@ -18,7 +18,8 @@
    says why. */
 static inline FILE *cli_take_stdout(void)
 {
-    for (int fd = 0; fd <= 2; ++fd)              /* the next file that is opened must not land here */
+    /* the next file that is opened must not land here */
+    for (int fd = 0; fd <= 2; ++fd)
         if (fcntl(fd, F_GETFD) == -1 && errno == EBADF && open("/dev/null", O_RDWR) != fd)
             return NULL;
     const int own = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
@@ -77,7 +78,8 @@ static inline void cli_catch(int number, void (*handler)(int))
     sigaction(number, &action, NULL);
 }
 
-/* Catch the signals that end a program, except those that the caller has it ignore, as nohup does. */
+/* Catch the signals that end a program, except those that the caller has it ignore, as nohup
+   does. */
 static inline void cli_catch_signals(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};

@@ -1,4 +1,4 @@
-/* cli_options.h - a part of cli.h: options and verbs in tables, which are parsed and printed as help
+/* cli_options.h - a part of cli.h: tables of options and verbs, parsed and printed as help
 
    ROOMS    >>words >>tables >>help >>parse                                                      */
 #ifndef CLI_OPTIONS_H
@@ -292,7 +292,8 @@ static inline const cli_verb *cli_verb_of(const cli_program *p, const char *name
 {
     for (size_t v = 0; v < p->verb_count; ++v)
         for (size_t i = 0; i < p->option_count; ++i)
-            if ((p->options[i].verbs & p->verbs[v].lists) != 0 && cli_named(&p->options[i], name, bytes))
+            if ((p->options[i].verbs & p->verbs[v].lists) != 0 &&
+                cli_named(&p->options[i], name, bytes))
                 return &p->verbs[v];
     return NULL;
 }

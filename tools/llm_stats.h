@@ -19,7 +19,8 @@ static double ms(uint64_t ns) { return (double)ns / 1e6; }
 
 static volatile sig_atomic_t interrupted;
 
-/* Remember the first Ctrl-C, which also ends waiting for a line. The second one ends the program. */
+/* Remember the first Ctrl-C, which also ends waiting for a line. The second one ends the
+   program. */
 static void on_interrupt(int number)
 {
     if (interrupted) cli_on_signal(number);
@@ -52,7 +53,8 @@ static void say_stats(const tool *t)
     double writing = 0;
     for (size_t i = 0; i < t->latency_count; ++i) writing += ms(t->latencies[i]);
     if (t->latency_count != 0)
-        snprintf(latency, sizeof(latency), ", each behind the first in %.3f ms, 99 %% of them within"
+        snprintf(latency, sizeof(latency),
+                 ", each behind the first in %.3f ms, 99 %% of them within"
                  " %.3f ms", writing / (double)t->latency_count, percentile(t, 99));
     warn("loaded in %.1f ms; prompts of %llu token%s, %s %.1f ms",
          ms(t->load_end - t->load_begin), (unsigned long long)t->prompt_tokens,

@@ -1,6 +1,6 @@
 /* llm_text.h - a part of qnnrt-llm.c: tokens that come in and go out
 
-   ROOMS    >>tokens >>terminal                                                                            */
+   ROOMS    >>tokens >>terminal                                                                  */
 
 /* =====================================================================================
    TOKENS                                                                       >>tokens
@@ -18,7 +18,8 @@ static int take_bytes(tool *t, const char *text, size_t bytes, token_list *list)
 {
     if (!t->bytes)
         return fail(t, "Use --tokens FILE, or examples/llm/chat.py, which has a tokenizer.",
-                    "the model has %lu tokens, so its tokens are not bytes", (unsigned long)t->info->vocabulary);
+                    "the model has %lu tokens, so its tokens are not bytes",
+                    (unsigned long)t->info->vocabulary);
     for (size_t i = 0; i < bytes; ++i) add_token(list, (unsigned char)text[i]);
     return 1;
 }
@@ -44,12 +45,14 @@ static int take_numbers(tool *t, const char *text, size_t bytes, token_list *lis
         if (!cli_number(word, UINT64_MAX, &token))
             return fail(t, t->info->vocabulary == 256
                            ? "Separate the numbers by blanks, or use --prompt TEXT."
-                           : "Separate the numbers by blanks, or use the tokenizer of examples/llm/chat.py.",
+                           : "Separate the numbers by blanks, or use examples/llm/chat.py.",
                         "token %lu is \"%s\", not a number from 0 to %lu",
-                        (unsigned long)list->count + 1, word, (unsigned long)t->info->vocabulary - 1);
+                        (unsigned long)list->count + 1, word,
+                        (unsigned long)t->info->vocabulary - 1);
         if (token >= t->info->vocabulary)
             return fail(t, NULL, "token %lu is %s: out of range, the vocabulary has 0 to %lu",
-                        (unsigned long)list->count + 1, word, (unsigned long)t->info->vocabulary - 1);
+                        (unsigned long)list->count + 1, word,
+                        (unsigned long)t->info->vocabulary - 1);
         add_token(list, (int32_t)token);
     }
     return 1;

@@ -7,8 +7,8 @@
    Everything about the model goes through the public functions of qnnrt_llm.h. `qnnrt-llm --help`
    lists the options.
 
-   Standard output gets the text, piece by piece as it is written, and nothing else. Warnings, errors
-   and the figures at the end go to standard error.
+   Standard output gets the text, piece by piece as it is written, and nothing else. Warnings,
+   errors and the figures at the end go to standard error.
 
    ROOMS    >>text >>options >>open >>main        cli.h: messages, files, options, help
             llm_text.h: >>tokens >>terminal      llm_stats.h: >>clock >>stats
@@ -151,8 +151,8 @@ static const cli_option options[] = {
     {.name = "prompt_file", .value = "FILE", .kind = CLI_TEXT, FIELD(prompt_file),
      .help = "the same text from a file, to its last byte; - for standard input"},
     {.name = "tokens", .value = "FILE", .kind = CLI_TEXT, FIELD(tokens_file),
-     .help = "the prompt as token numbers, separated by blanks; - for standard input. The answer is "
-             "written as numbers, too. Nothing is put before them"},
+     .help = "the prompt as token numbers, separated by blanks; - for standard input. The answer "
+             "is written as numbers, too. Nothing is put before them"},
     {.name = "numbers", .kind = CLI_FLAG, FIELD(numbers),
      .help = "read token numbers from the lines of standard input and write numbers, even for a "
              "model with 256 tokens. Nothing is put before them"},
@@ -170,7 +170,8 @@ static const cli_option options[] = {
     {.name = "top_p", .value = "P", .kind = CLI_REAL, .top = 1, .above = 1, FIELD(top_p),
      .help = "choose among the fewest tokens whose probabilities add up to P (default 1: all)"},
     {.name = "min_p", .value = "P", .kind = CLI_REAL, .top = 1, FIELD(min_p),
-     .help = "choose among tokens at least P times as probable as the most probable one (default 0)"},
+     .help = "choose among tokens at least P times as probable as the most probable one (default "
+             "0)"},
     {.name = "repetition_penalty", .value = "P", .kind = CLI_REAL, .top = 1000, .above = 1,
      FIELD(penalty),
      .help = "divide the logits of the last 64 tokens by P if they are positive, multiply them if "
@@ -178,7 +179,8 @@ static const cli_option options[] = {
     {.name = "seed", .value = "N", .kind = CLI_U64, .most = UINT64_MAX, FIELD(seed),
      .help = "start of the random numbers: the same seed chooses the same tokens on every machine "
              "(default 0)"},
-    {.name = "kv", .value = "smart_mask|shift_pointer", .kind = CLI_WORD, .words = kv_words, FIELD(kv),
+    {.name = "kv", .value = "smart_mask|shift_pointer", .kind = CLI_WORD, .words = kv_words,
+     FIELD(kv),
      .help = "how keys and values are stored (default smart_mask); the text is the same"},
     {.name = "rope_theta", .value = "THETA", .kind = CLI_REAL, .bottom = 1, .top = 1e30,
      FIELD(rope_theta),
@@ -204,7 +206,8 @@ static const cli_option options[] = {
 };
 
 static const char *const examples[] = {
-    "--ctx_dir model_dir --prompt 'Once upon a time' --max_gen 100", "--ctx_dir model_dir --describe",
+    "--ctx_dir model_dir --prompt 'Once upon a time' --max_gen 100",
+        "--ctx_dir model_dir --describe",
     NULL};
 
 static const cli_program program = {
@@ -227,18 +230,22 @@ static const cli_program program = {
 /* Check options that depend on each other. */
 static int check_options(const settings *set)
 {
-    const int prompts = (set->prompt != NULL) + (set->prompt_file != NULL) + (set->tokens_file != NULL);
+    const int prompts = (set->prompt != NULL) + (set->prompt_file != NULL) +
+        (set->tokens_file != NULL);
     if (set->ctx_dir == NULL)
-        return cli_usage("Name the folder of the model with --ctx_dir DIR.", "--ctx_dir is missing");
+        return cli_usage("Name the folder of the model with --ctx_dir DIR.",
+                         "--ctx_dir is missing");
     if (prompts > 1)
-        return cli_usage("Use one of them.", "--prompt, --prompt_file and --tokens exclude each other");
+        return cli_usage("Use one of them.",
+                         "--prompt, --prompt_file and --tokens exclude each other");
     if (set->numbers && prompts > 0)
         return cli_usage("Use --tokens FILE for a prompt of numbers.",
-                         "--numbers is about standard input: it excludes --prompt, --prompt_file and"
-                         " --tokens");
+                         "--numbers is about standard input: it excludes --prompt, --prompt_file"
+                         " and --tokens");
     if (set->describe && (prompts > 0 || set->stats != NULL || set->dump_logits != NULL))
         return cli_usage("Leave it out.", "--describe runs nothing: it does not take %s",
-                         prompts > 0 ? "a prompt" : set->stats != NULL ? "--stats" : "--dump_logits");
+                         prompts > 0 ? "a prompt" : set->stats != NULL ? "--stats"
+                         : "--dump_logits");
     return STATUS_OK;
 }
 
@@ -272,8 +279,10 @@ static int set_power(tool *t)
         return fail_error(t, &err);
     for (int i = 0; i < QNNRT_POWER_SETTINGS; ++i) {
         if (report.settings[i].answer == QNNRT_POWER_REFUSED)
-            return fail(t, "Use another profile, or none.", "--perf_profile %s: the backend refused %s"
-                        " with 0x%llx", qnnrt_power_preset_name(desc.preset), report.settings[i].name,
+            return fail(t, "Use another profile, or none.",
+                        "--perf_profile %s: the backend refused %s"
+                        " with 0x%llx", qnnrt_power_preset_name(desc.preset),
+                        report.settings[i].name,
                         (unsigned long long)(report.settings[i].vendor_code & 0xFFFF));
         if (report.settings[i].answer == QNNRT_POWER_NOT_AVAILABLE)
             warn("--perf_profile %s: this backend has no %s to set",
@@ -300,8 +309,8 @@ static int open_model(tool *t)
     }
     if (qnnrt_open(set->ctx_dir, &desc, &t->model, &err) != QNNRT_OK)
         return fail(t, err.code != QNNRT_E_LIBRARY ? err.hint : set->describe
-                       ? "Name libQnnSystem.so with --system_so FILE; for binaries made with libQnnRef.so,"
-                         " name that library."
+                       ? "Name libQnnSystem.so with --system_so FILE; for binaries made with"
+                         " libQnnRef.so, name that library."
                        : "Name the library that the binaries were made for with --backend_so FILE,"
                          " libQnnHtp.so or libQnnRef.so.", "%s", err.text);
     llm.rope.theta = set->rope_theta;
@@ -357,7 +366,8 @@ static int open_session(tool *t)
     desc.kv = (qnnrt_llm_kv)t->set.kv;
     desc.clock_ns = clock_ns;
     if (qnnrt_llm_session_create(&t->llm, 1, &desc, &t->session, &err) != QNNRT_OK)
-        return fail(t, err.code == QNNRT_E_NOT_FOUND ? "Look at each tensor with --describe." : err.hint,
+        return fail(t, err.code == QNNRT_E_NOT_FOUND ? "Look at each tensor with --describe."
+                    : err.hint,
                     "%s", err.text);
     t->cache = qnnrt_llm_cache_get(t->session, 0, 0);
     sampling.temperature = (float)t->set.temperature;
@@ -372,8 +382,8 @@ static int open_session(tool *t)
         warn("%s changes nothing with --temperature 0, which always takes the most probable token",
              unused_option(&t->set));
     if (t->info->rope.theta != 0 && strcmp(t->info->rope_source, "the default") == 0)
-        warn("no file says how positions turn this model's queries and keys: RoPE theta is taken for"
-             " %g; --rope_theta gives another", t->info->rope.theta);
+        warn("no file says how positions turn this model's queries and keys: RoPE theta is taken"
+             " for %g; --rope_theta gives another", t->info->rope.theta);
     if (t->set.rope_theta != 0 && t->info->rope.theta == 0)
         warn("--rope_theta changes nothing: the angles of positions are in this model's graphs");
     t->bytes = t->info->vocabulary == 256 && t->set.tokens_file == NULL && !t->set.numbers;
@@ -422,7 +432,8 @@ static void close_all(tool *t)
     qnnrt_llm_sampler_destroy(t->sampler);
     qnnrt_llm_session_destroy(t->session);
     qnnrt_llm_close(t->llm);
-    if (qnnrt_close(t->model) != QNNRT_OK) fail(t, "Add --log_level error for the library's messages.", "closing the model failed");
+    if (qnnrt_close(t->model) != QNNRT_OK)
+        fail(t, "Add --log_level error for the library's messages.", "closing the model failed");
     free(t->said.items);
     free(t->turns);
     free(t->rows);

@@ -86,24 +86,24 @@ typedef struct output_file {
 typedef struct job {                   /* one pipeline that is to run */
     const qnnrt_pipeline      *pipeline;
     const qnnrt_pipeline_info *info;
-    const char                *asked;          /* the text of --graph, or NULL                     */
-    char                      *title;          /* for messages: the name, and what was asked for   */
-    qnnrt_plan                *plan;           /* NULL: cannot run, .error says why                */
+    const char                *asked;          /* the text of --graph, or NULL */
+    char                      *title;          /* for messages: the name, and what was asked for */
+    qnnrt_plan                *plan;           /* NULL: cannot run, .error says why */
     const qnnrt_plan_info     *plan_info;
-    const qnnrt_plan_block   **blocks;         /* [slot_count], NULL: not planned                  */
-    const char               **input_files;    /* [slot_count], NULL: not given                    */
-    int                       *input_floats;   /* [slot_count], 1: the file was float32            */
-    char                      *folder;         /* file name made of the pipeline's name            */
-    char                     **files;          /* [slot_count] <tensor>.raw of each output         */
-    char                     **native_files;   /* [slot_count] <tensor>_native.raw, with "both"    */
+    const qnnrt_plan_block   **blocks;         /* [slot_count], NULL: not planned */
+    const char               **input_files;    /* [slot_count], NULL: not given */
+    int                       *input_floats;   /* [slot_count], 1: the file was float32 */
+    char                      *folder;         /* file name made of the pipeline's name */
+    char                     **files;          /* [slot_count] <tensor>.raw of each output */
+    char                     **native_files;   /* [slot_count] <tensor>_native.raw, with "both" */
     output_file               *written;
     size_t                     written_count, written_room;
     uint64_t                   prepare_ns;
-    uint64_t                  *exec_ns;        /* [exec_count] of the inferences that succeeded    */
+    uint64_t                  *exec_ns;        /* [exec_count] of the inferences that succeeded */
     size_t                     exec_count, exec_failed;
-    qnnrt_profile_event       *events;         /* [event_count] of the last inference              */
+    qnnrt_profile_event       *events;         /* [event_count] of the last inference */
     size_t                     event_count;
-    char                      *error;          /* the first one, or NULL                           */
+    char                      *error;          /* the first one, or NULL */
 } job;
 
 /* Text that grows. */
@@ -213,9 +213,9 @@ static const char *role_name(qnnrt_role role)
     return "any";
 }
 
-/* Make a file name from a name in a context binary: only [A-Za-z0-9._-], not empty, without a leading
-   dot, and different from used[count] also if case is ignored, as on storage cards. The caller frees
-   it. */
+/* Make a file name from a name in a context binary: only [A-Za-z0-9._-], not empty, without a
+   leading dot, and different from used[count] also if case is ignored, as on storage cards. The
+   caller frees it. */
 static char *safe_name(const char *name, const char *suffix, char *const *used, size_t count)
 {
     enum { LONGEST = 180 };                      /* with suffixes it stays below the usual 255 */
@@ -223,7 +223,8 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
     size_t length = 0;
     for (; name[length] != '\0' && length < LONGEST; ++length) {
         const char c = name[length];
-        const int plain = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+        const int plain = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+            (c >= '0' && c <= '9') ||
                           c == '_' || c == '-' || (c == '.' && length > 0);
         base[length] = plain ? c : '_';
     }
@@ -231,7 +232,8 @@ static char *safe_name(const char *name, const char *suffix, char *const *used, 
     base[length] = '\0';
 
     for (unsigned number = 0;; ++number) {
-        char *made = number == 0 ? cli_text("%s%s", base, suffix) : cli_text("%s_%u%s", base, number, suffix);
+        char *made = number == 0 ? cli_text("%s%s", base, suffix)
+            : cli_text("%s_%u%s", base, number, suffix);
         size_t i = 0;
         while (i < count && (used[i] == NULL || strcasecmp(used[i], made) != 0)) ++i;
         if (i == count) return made;
@@ -281,11 +283,13 @@ static int verb_run(void *user)
     for (size_t i = 0; i < t->set.input_count; ++i) place_input(t, &t->set.inputs[i]);
     const int inputs_placed = !t->failed;
     t->failed |= failed_before;
-    if (!inputs_placed) return STATUS_OK;        /* a wrong name is wrong usage, also with --keep_going */
+    /* a wrong name is wrong usage, also with --keep_going */
+    if (!inputs_placed) return STATUS_OK;
 
     name_files(t);
     begin_profile(t);
-    for (size_t i = 0; i < t->job_count && t->set.inferences > 0 && (!t->failed || t->set.keep_going); ++i)
+    for (size_t i = 0; i < t->job_count && t->set.inferences > 0 &&
+         (!t->failed || t->set.keep_going); ++i)
         if (t->jobs[i].plan != NULL) run_job(t, &t->jobs[i]);
     end_profile(t);
     return STATUS_OK;
@@ -333,9 +337,9 @@ static const char *const compile_examples[] = {
 static const char *const explain_examples[] = {"explain 0x1388", NULL};
 
 #define LOOK_NOTES \
-    "It takes one folder, or context binaries, or the JSON that qnn-context-binary-utility makes of " \
-    "them (X_json.json belongs to X.bin). It opens no backend; with JSON for every binary it needs " \
-    "no library at all."
+    "It takes one folder, or context binaries, or the JSON that qnn-context-binary-utility makes " \
+    "of them (X_json.json belongs to X.bin). It opens no backend; with JSON for every binary it " \
+    "needs no library at all."
 
 static const cli_verb verbs[] = {
     {.name = "run", .usage = "DIR|FILE ... [options]", .examples = run_examples,
@@ -348,7 +352,8 @@ static const cli_verb verbs[] = {
     {.name = "plan", .usage = "FILE|DIR ... [options]", .examples = plan_examples,
      .summary = "Show how much memory the tensors take, and where each one lies.",
      .notes = LOOK_NOTES, .lists = VERB_PLAN, .takes = VERBS_MODEL, .run = verb_plan},
-    {.name = "compile", .usage = "A.dlc ... --output_dir DIR [options]", .examples = compile_examples,
+    {.name = "compile", .usage = "A.dlc ... --output_dir DIR [options]",
+     .examples = compile_examples,
      .summary = "Compile .dlc containers into one context binary with all their graphs, DIR/A.bin, "
                 "and write its metadata to DIR/A_json.json.",
      .lists = VERB_COMPILE, .takes = VERB_COMPILE, .run = verb_compile},
@@ -361,8 +366,9 @@ static const cli_verb verbs[] = {
 static const cli_program program = {
     .summary = "Show, plan, run and compile models for QNN, and explain error codes.",
     .notes = "Each verb has its own help: qnnrt-run VERB --help.",
-    .statuses = "Exit status: 0 everything succeeded, 1 something failed, 2 wrong usage. A pipeline "
-                "that cannot be wired is a failure for run and plan, and a finding for inspect.",
+    .statuses = "Exit status: 0 everything succeeded, 1 something failed, 2 wrong usage. A "
+                "pipeline that cannot be wired is a failure for run and plan, and a finding for "
+                "inspect.",
     .verbs = verbs, .verb_count = sizeof(verbs) / sizeof(verbs[0]),
     .options = options, .option_count = sizeof(options) / sizeof(options[0]),
     .operands = 1, .operand_field = offsetof(settings, files)
@@ -386,14 +392,17 @@ static int wrong_operand(const char *word, int first)
     return STATUS_USAGE;
 }
 
-/* Check the options and do what the verb says. Returns the exit status; t->failed counts as well. */
+/* Check the options and do what the verb says. Returns the exit status; t->failed counts as
+   well. */
 static int perform(tool *t, const cli_parsed *parsed, int first)
 {
     int status = STATUS_OK;
     const unsigned lists = parsed->verb->lists;
     const int model = (lists & VERBS_MODEL) != 0;
-    if (parsed->operand != NULL && !parsed->named && !t->set.diff) return wrong_operand(parsed->operand, first);
-    t->set.command = lists == VERB_INSPECT ? COMMAND_INSPECT : lists == VERB_PLAN ? COMMAND_PLAN : COMMAND_RUN;
+    if (parsed->operand != NULL && !parsed->named && !t->set.diff)
+        return wrong_operand(parsed->operand, first);
+    t->set.command = lists == VERB_INSPECT ? COMMAND_INSPECT : lists == VERB_PLAN ? COMMAND_PLAN
+        : COMMAND_RUN;
     if (model) status = check_model(&t->set, parsed);
     if (status != STATUS_OK) return status;
     status = parsed->verb->run(t);

@@ -38,32 +38,40 @@ static double arena_y(const qnnrt_plan_info *plan, double bottom, uint64_t offse
     return bottom - (double)offset / (double)(plan->peak != 0 ? plan->peak : 1) * plot_height(plan);
 }
 
-static void draw_block(page *p, const job *j, const qnnrt_plan_block *block, double column, double bottom)
+static void draw_block(page *p, const job *j, const qnnrt_plan_block *block, double column,
+                       double bottom)
 {
     const char *kind = block_kind(block);
-    const double x = PLOT_LEFT + column * block->first, width = column * (block->last - block->first + 1);
+    const double x = PLOT_LEFT + column * block->first,
+        width = column * (block->last - block->first + 1);
     const double top = arena_y(j->plan_info, bottom, block->offset + block->bytes);
     const double height = arena_y(j->plan_info, bottom, block->offset) - top;
     const double inset = height >= 3 ? 0.5 : 0;
     const size_t columns = width > 16 ? (size_t)((width - 14) / (height >= 17 ? 7.3 : 6.1)) : 0;
-    char *name = block_name(j, block), *bytes = human_bytes(block->bytes), *exact = grouped(block->bytes);
+    char *name = block_name(j, block), *bytes = human_bytes(block->bytes),
+        *exact = grouped(block->bytes);
     char *offset = grouped(block->offset);
     const char *kept = block->kept ? ", kept between calls" : "";
-    char *title = cli_text("%s\n%s%s, %s bytes at %s, steps %lu to %lu", name, kind, kept, exact, offset,
+    char *title = cli_text("%s\n%s%s, %s bytes at %s, steps %lu to %lu", name, kind, kept, exact,
+                           offset,
                        (unsigned long)block->first, (unsigned long)block->last);
     /* A block that keeps its content stays in use after its last step. */
-    const size_t left = j->info->step_count > block->last + 1u ? j->info->step_count - block->last - 1 : 0;
+    const size_t left = j->info->step_count > block->last + 1u
+        ? j->info->step_count - block->last - 1 : 0;
     if (block->kept && left > 0)
-        svg_box(p, "rest", x + width, top + inset, column * (double)left - 1, height - 2 * inset, 0);
+        svg_box(p, "rest", x + width, top + inset, column * (double)left - 1, height - 2 * inset,
+                0);
     char *style = cli_text("block %s%s", inset > 0 ? "" : "thin ", kind);
-    svg_card(p, style, x + 1, top + inset, width - 2 > 0.5 ? width - 2 : 0.5, height - 2 * inset, height >= 8 ? 2 : 0);
+    svg_card(p, style, x + 1, top + inset, width - 2 > 0.5 ? width - 2 : 0.5, height - 2 * inset,
+             height >= 8 ? 2 : 0);
     free(style);
     svg_title(p, title);
     if (height >= 14 && (columns_in(name) <= columns || columns >= 10)) {
         const int two = height >= 34 && columns_in(bytes) <= columns;
         const double middle = top + height / 2;
         style = cli_text("%s t-%s", height >= 17 ? "bold" : "tiny", kind);
-        svg_text(p, x + 8, two ? middle - 3 : middle + (height >= 17 ? 4 : 3.5), style, columns, name);
+        svg_text(p, x + 8, two ? middle - 3 : middle + (height >= 17 ? 4 : 3.5), style, columns,
+                 name);
         if (two) svg_text(p, x + 8, middle + 12, "meta", columns, bytes);
         free(style);
     }
@@ -83,7 +91,8 @@ static void draw_axes(page *p, const job *j, double column, double top, double b
     for (uint64_t at = 0; at <= plan->peak; at += tick) {
         const double y = arena_y(plan, bottom, at);
         char *label = tick_text(at);
-        page_add(p, "<path class=\"grid\" d=\"M%d %.1fH%d\"/>\n", PLOT_LEFT, y, PLOT_LEFT + PLOT_WIDTH);
+        page_add(p, "<path class=\"grid\" d=\"M%d %.1fH%d\"/>\n", PLOT_LEFT, y, PLOT_LEFT +
+                 PLOT_WIDTH);
         svg_text(p, PLOT_LEFT - 8, y + 4, "meta end", 10, label);
         free(label);
         if (plan->peak - at < tick) break;
@@ -91,7 +100,8 @@ static void draw_axes(page *p, const job *j, double column, double top, double b
     const size_t every = (size_t)(34 / column) + 1;      /* so that numbers do not touch */
     for (size_t s = 0; s < steps; ++s) {
         const double x = PLOT_LEFT + column * (double)s;
-        if (s > 0 && column >= 4) page_add(p, "<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/>\n", x, top, bottom);
+        if (s > 0 && column >= 4)
+            page_add(p, "<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/>\n", x, top, bottom);
         if (s % every != 0) continue;
         const qnnrt_step_info *step = &j->info->steps[s];
         char *file = step_file(step);
@@ -102,10 +112,12 @@ static void draw_axes(page *p, const job *j, double column, double top, double b
         free(number);
         free(both);
     }
-    page_add(p, "<path class=\"axis\" fill=\"none\" d=\"M%d %.1fV%.1fH%d\"/>\n", PLOT_LEFT, top, bottom,
+    page_add(p, "<path class=\"axis\" fill=\"none\" d=\"M%d %.1fV%.1fH%d\"/>\n", PLOT_LEFT, top,
+             bottom,
              PLOT_LEFT + PLOT_WIDTH);
     svg_text(p, PLOT_LEFT + PLOT_WIDTH / 2.0, bottom + 35, "meta mid", 60, "step of the pipeline");
-    page_add(p, "<text class=\"meta mid\" transform=\"translate(22 %.1f) rotate(-90)\">", (top + bottom) / 2);
+    page_add(p, "<text class=\"meta mid\" transform=\"translate(22 %.1f) rotate(-90)\">",
+             (top + bottom) / 2);
     page_text(p, "offset in the arena</text>\n");
 }
 
@@ -116,9 +128,11 @@ static void draw_limits(page *p, const qnnrt_plan_info *plan, double bottom)
     const double bound = arena_y(plan, bottom, plan->bound);
     const int equal = plan->peak == plan->bound;
     char *peak_bytes = human_bytes(plan->peak), *bound_bytes = human_bytes(plan->bound);
-    if (!equal) page_add(p, "<path class=\"peak\" d=\"M%d %.1fH%.1f\"/>\n", PLOT_LEFT, peak, right + 8);
+    if (!equal)
+        page_add(p, "<path class=\"peak\" d=\"M%d %.1fH%.1f\"/>\n", PLOT_LEFT, peak, right + 8);
     page_add(p, "<path class=\"bound\" d=\"M%d %.1fH%.1f\"/>\n", PLOT_LEFT, bound, right + 8);
-    svg_text(p, right + 14, peak + 4, equal ? "head t-bad" : "head", 20, equal ? "peak = lower bound" : "peak");
+    svg_text(p, right + 14, peak + 4, equal ? "head t-bad" : "head", 20, equal
+             ? "peak = lower bound" : "peak");
     svg_text(p, right + 14, peak + 19, "meta", 20, peak_bytes);
     if (!equal) {
         const double y = bound > peak + 34 ? bound : peak + 34;
@@ -140,7 +154,8 @@ static double draw_key(page *p, double x, double y, const char *style, const cha
 static void draw_legend(page *p, const job *j, double y)
 {
     static const struct { const char *kind, *label; int kept; } kinds[] = {
-        {"input", "input, stays between calls", 1}, {"input", "input", 0}, {"edge", "edge between steps", 0},
+        {"input", "input, stays between calls", 1}, {"input", "input", 0},
+            {"edge", "edge between steps", 0},
         {"output", "output", 0}, {"buffer", "buffer", 1}
     };
     double x = PLOT_LEFT;
@@ -169,7 +184,8 @@ static double draw_arena(page *p, const job *j, double y)
         char *line = cli_text("%.*s", (int)strcspn(j->error != NULL ? j->error : "no plan", "\n"),
                           j->error != NULL ? j->error : "no plan");
         char *reason = cli_shown(line);
-        svg_text(p, MARGIN, y + 35, "meta t-bad", (size_t)((ARENA_WIDTH - 2 * MARGIN) * 10 / 68), reason);
+        svg_text(p, MARGIN, y + 35, "meta t-bad", (size_t)((ARENA_WIDTH - 2 * MARGIN) * 10 / 68),
+                 reason);
         free(line);
         free(reason);
         return y + 60;
@@ -177,12 +193,15 @@ static double draw_arena(page *p, const job *j, double y)
     const size_t steps = j->info->step_count;
     const double column = (double)PLOT_WIDTH / (double)(steps != 0 ? steps : 1);
     const double top = y + 92, bottom = top + plot_height(plan);
-    char *peak = human_bytes(plan->peak), *bound = human_bytes(plan->bound), *naive = human_bytes(plan->naive);
+    char *peak = human_bytes(plan->peak), *bound = human_bytes(plan->bound),
+        *naive = human_bytes(plan->naive);
     size_t thin = 0;
     for (size_t b = 0; b < plan->block_count; ++b)
-        thin += (double)plan->blocks[b].bytes / (double)(plan->peak != 0 ? plan->peak : 1) * plot_height(plan) < 1;
+        thin += (double)plan->blocks[b].bytes / (double)(plan->peak != 0 ? plan->peak
+                                                         : 1) * plot_height(plan) < 1;
     page about = {NULL, 0, 0};
-    page_add(&about, "memory plan: %lu block%s in %s; lower bound %s, one after another %s", (unsigned long)plan->block_count,
+    page_add(&about, "memory plan: %lu block%s in %s; lower bound %s, one after another %s",
+             (unsigned long)plan->block_count,
              plan->block_count == 1 ? "" : "s", peak, bound, naive);
     if (thin > 0) page_add(&about, "; %lu of them under 1 px high", (unsigned long)thin);
     svg_text(p, MARGIN, y + 35, "meta", (size_t)((ARENA_WIDTH - 2 * MARGIN) * 10 / 68), about.data);
@@ -204,7 +223,8 @@ static void write_arena(tool *t)
     page body = {NULL, 0, 0};
     double y = MARGIN;
     if (t->set.svg == NULL) return;
-    for (size_t i = 0; i < t->job_count; ++i) y = draw_arena(&body, &t->jobs[i], i > 0 ? y + 36 : y);
+    for (size_t i = 0; i < t->job_count; ++i)
+        y = draw_arena(&body, &t->jobs[i], i > 0 ? y + 36 : y);
     svg_write(t, t->set.svg, &body, ARENA_WIDTH, y + MARGIN - 8);
     free(body.data);
 }

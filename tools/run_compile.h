@@ -23,7 +23,8 @@ static int compile_split(const settings *set, compile_names *out)
         char *comma = strchr(word, ',');
         if (comma != NULL) *comma++ = '\0';
         if (count == set->files.count)
-            return cli_usage("Name each container once.", "--graph_name has more names than there are"
+            return cli_usage("Name each container once.",
+                             "--graph_name has more names than there are"
                              " containers (%lu)", (unsigned long)set->files.count);
         out->names[count++] = word[0] != '\0' ? word : NULL;
         word = comma;
@@ -95,8 +96,10 @@ static int compile_build(tool *t, const compile_names *names, const char *path)
     if (result == QNNRT_OK) result = qnnrt_save(model, 0, path, &err);
     cli_release();
     if (result != QNNRT_OK)
-        fail(t, NULL, result == QNNRT_E_LIBRARY              ? "Name the library with --system_so FILE."
-                      : (err.vendor_code & 0xFFFF) == 0x1773 ? "Name the graphs with --graph_name N1,N2."
+        fail(t, NULL, result == QNNRT_E_LIBRARY
+             ? "Name the library with --system_so FILE."
+                      : (err.vendor_code & 0xFFFF) == 0x1773
+                      ? "Name the graphs with --graph_name N1,N2."
                                                              : err.hint, "%s", err.text);
     if (qnnrt_close(model) != QNNRT_OK)
         fail(t, NULL, LOG_HINT, "closing the built model failed");

@@ -27,12 +27,14 @@ static void differs(const differ *d, const char *format, ...)
 /* Compare two texts and free them. */
 static void diff_texts(const differ *d, const char *label, char *a, char *b)
 {
-    if (strcmp(a, b) != 0) differs(d, "%s %s -> %s", label, a[0] != '\0' ? a : "\"\"", b[0] != '\0' ? b : "\"\"");
+    if (strcmp(a, b) != 0)
+        differs(d, "%s %s -> %s", label, a[0] != '\0' ? a : "\"\"", b[0] != '\0' ? b : "\"\"");
     free(a);
     free(b);
 }
 
-static void diff_facts(const differ *d, const fact *facts, size_t count, const void *a, const void *b)
+static void diff_facts(const differ *d, const fact *facts, size_t count, const void *a,
+                       const void *b)
 {
     for (size_t i = 0; i < count; ++i)
         diff_texts(d, facts[i].label, fact_text(&facts[i], a), fact_text(&facts[i], b));
@@ -41,9 +43,11 @@ static void diff_facts(const differ *d, const fact *facts, size_t count, const v
 static void diff_axis(const differ *d, const qnnrt_quant *a, const qnnrt_quant *b)
 {
     for (uint32_t i = 0; i < a->count; ++i) {
-        const int32_t x = a->offsets != NULL ? a->offsets[i] : 0, y = b->offsets != NULL ? b->offsets[i] : 0;
+        const int32_t x = a->offsets != NULL ? a->offsets[i] : 0, y = b->offsets != NULL
+            ? b->offsets[i] : 0;
         if (memcmp(&a->scales[i], &b->scales[i], sizeof(float)) == 0 && x == y) continue;
-        differs(d, "encoding at index %lu: scale %.9g, offset %ld -> scale %.9g, offset %ld", (unsigned long)i,
+        differs(d, "encoding at index %lu: scale %.9g, offset %ld -> scale %.9g, offset %ld",
+                (unsigned long)i,
                 (double)a->scales[i], (long)x, (double)b->scales[i], (long)y);
         return;                                  /* the first difference is enough */
     }
@@ -68,7 +72,8 @@ static char *dynamic_text(const qnnrt_tensor_info *tensor)
 
 static void diff_tensor(const differ *d, const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
 {
-    diff_texts(d, "id", cli_text("%lu", (unsigned long)a->id), cli_text("%lu", (unsigned long)b->id));
+    diff_texts(d, "id", cli_text("%lu", (unsigned long)a->id),
+               cli_text("%lu", (unsigned long)b->id));
     diff_texts(d, "dtype", vendor_text(QNNRT_VENDOR_DTYPE, (uint32_t)a->dtype),
                vendor_text(QNNRT_VENDOR_DTYPE, (uint32_t)b->dtype));
     diff_texts(d, "dims", dims_text(a), dims_text(b));
@@ -80,7 +85,8 @@ static void diff_tensor(const differ *d, const qnnrt_tensor_info *a, const qnnrt
     diff_texts(d, "encoding", encoding_text(&a->quant), encoding_text(&b->quant));
     if (a->quant.encoding != b->quant.encoding) return;
     if (a->quant.encoding != QNNRT_ENCODING_NONE)
-        diff_texts(d, "kind of encoding", vendor_text(QNNRT_VENDOR_ENCODING, a->quant.vendor_encoding),
+        diff_texts(d, "kind of encoding", vendor_text(QNNRT_VENDOR_ENCODING,
+                                                      a->quant.vendor_encoding),
                    vendor_text(QNNRT_VENDOR_ENCODING, b->quant.vendor_encoding));
     if (a->quant.encoding == QNNRT_ENCODING_PER_AXIS && a->quant.count == b->quant.count)
         diff_axis(d, &a->quant, &b->quant);
@@ -117,13 +123,15 @@ static named *by_name(const void *things, size_t count, size_t size)
 typedef void (*diff_pair)(const differ *d, const void *a, const void *b);
 
 /* Report what is in one list only, call `pair` for what both have, and report another order. */
-static void diff_lists(const differ *d, const char *kind, size_t size, const void *a, size_t a_count, const void *b,
+static void diff_lists(const differ *d, const char *kind, size_t size, const void *a,
+                       size_t a_count, const void *b,
                        size_t b_count, diff_pair pair)
 {
     named *left = by_name(a, a_count, size), *right = by_name(b, b_count, size);
     size_t i = 0, k = 0, only = 0, moved = 0;
     while (i < a_count || k < b_count) {
-        const int order = i == a_count ? 1 : k == b_count ? -1 : strcmp(left[i].name, right[k].name);
+        const int order = i == a_count ? 1 : k == b_count ? -1
+            : strcmp(left[i].name, right[k].name);
         char *name = cli_shown(order <= 0 ? left[i].name : right[k].name);
         differ inner = {d->t, cli_text("%s, %s \"%s\"", d->where, kind, name)};
         if (order == 0) {
@@ -153,8 +161,10 @@ static void diff_graph_pair(const differ *d, const void *a, const void *b)
     const qnnrt_graph_info *x = a, *y = b;
     const size_t size = sizeof(qnnrt_tensor_info);
     diff_facts(d, graph_facts, GRAPH_FACTS, x, y);
-    diff_lists(d, "input", size, x->inputs, x->input_count, y->inputs, y->input_count, diff_tensor_pair);
-    diff_lists(d, "output", size, x->outputs, x->output_count, y->outputs, y->output_count, diff_tensor_pair);
+    diff_lists(d, "input", size, x->inputs, x->input_count, y->inputs, y->input_count,
+               diff_tensor_pair);
+    diff_lists(d, "output", size, x->outputs, x->output_count, y->outputs, y->output_count,
+               diff_tensor_pair);
     diff_lists(d, "updateable tensor", size, x->updateables, x->updateable_count, y->updateables,
                y->updateable_count, diff_tensor_pair);
 }
@@ -166,14 +176,16 @@ static int run_diff(tool *t)
     t->model = open_sources(t, NULL, &words[0], 1);
     if (t->model != NULL) t->other = open_sources(t, NULL, &words[1], 1);
     if (t->model == NULL || t->other == NULL) return STATUS_USAGE;
-    const qnnrt_context_info *a = qnnrt_get_info(t->model)->contexts, *b = qnnrt_get_info(t->other)->contexts;
+    const qnnrt_context_info *a = qnnrt_get_info(t->model)->contexts,
+        *b = qnnrt_get_info(t->other)->contexts;
     counts[0] = qnnrt_get_info(t->model)->context_count;
     counts[1] = qnnrt_get_info(t->other)->context_count;
     for (size_t i = 0; i < counts[0] || i < counts[1]; ++i) {
         differ d = {t, cli_text("context %lu", (unsigned long)i)};
         if (i < counts[0] && i < counts[1]) {
             diff_facts(&d, context_facts, CONTEXT_FACTS, &a[i], &b[i]);
-            diff_lists(&d, "graph", sizeof(qnnrt_graph_info), a[i].graphs, a[i].graph_count, b[i].graphs,
+            diff_lists(&d, "graph", sizeof(qnnrt_graph_info), a[i].graphs, a[i].graph_count,
+                       b[i].graphs,
                        b[i].graph_count, diff_graph_pair);
         } else {
             char *file = cli_shown(i < counts[0] ? a[i].file : b[i].file);

@@ -4,8 +4,8 @@
 
 /* =====================================================================================
    DUMP                                                                           >>dump
-   --json_file: the keys and the order are those of qnn-context-binary-utility. Numbers of operations
-   and the platform are missing, because qnnrt does not keep them.
+   --json_file: the keys and the order are those of qnn-context-binary-utility. Numbers of
+   operations and the platform are missing, because qnnrt does not keep them.
    ===================================================================================== */
 
 typedef struct dump {
@@ -27,8 +27,10 @@ static void dump_close(dump *d)
     json_close(&d->j);
 }
 
-/* Write a name after its prefix, such as "QNN_DATATYPE_"; without a name, UNKNOWN as the SDK's tool. */
-static void dump_enum(dump *d, const char *key, const char *prefix, qnnrt_vendor_enum which, uint32_t value)
+/* Write a name after its prefix, such as "QNN_DATATYPE_"; without a name, UNKNOWN as the SDK's
+   tool. */
+static void dump_enum(dump *d, const char *key, const char *prefix, qnnrt_vendor_enum which,
+                      uint32_t value)
 {
     const char *name = qnnrt_vendor_name(which, value);
     char *whole = name != NULL ? cli_text("%s%s", prefix, name) : cli_text("UNKNOWN");
@@ -44,7 +46,8 @@ static void dump_float(dump *d, const char *key, float value)
     else qnnrt_json_write_null(&d->j);
 }
 
-enum { ENCODING_SCALE_OFFSET = 0, ENCODING_AXIS = 1, ENCODING_BW = 2, ENCODING_BW_AXIS = 3 };   /* the vendor's */
+/* the vendor's */
+enum { ENCODING_SCALE_OFFSET = 0, ENCODING_AXIS = 1, ENCODING_BW = 2, ENCODING_BW_AXIS = 3 };
 
 static void dump_encoding(dump *d, const qnnrt_quant *quant)
 {
@@ -52,7 +55,8 @@ static void dump_encoding(dump *d, const qnnrt_quant *quant)
     switch (quant->vendor_encoding) {
     case ENCODING_SCALE_OFFSET:
     case ENCODING_BW:
-        json_open(j, quant->vendor_encoding == ENCODING_BW ? "bwScaleOffset" : "scaleOffset", '{', 0);
+        json_open(j, quant->vendor_encoding == ENCODING_BW ? "bwScaleOffset" : "scaleOffset", '{',
+                  0);
         if (quant->vendor_encoding == ENCODING_BW) json_count(j, "bitwidth", quant->bitwidth);
         dump_float(d, "scale", quant->scale);
         json_int(j, "offset", quant->offset);
@@ -98,11 +102,13 @@ static void dump_tensor(dump *d, const qnnrt_tensor_info *tensor)
 {
     json *j = &d->j;
     const int defined = tensor->quant.encoding != QNNRT_ENCODING_NONE;
-    dump_open(d, NULL, tensor->vendor_version == 1 ? "QNN_TENSOR_VERSION_1" : "QNN_TENSOR_VERSION_2");
+    dump_open(d, NULL, tensor->vendor_version == 1 ? "QNN_TENSOR_VERSION_1"
+              : "QNN_TENSOR_VERSION_2");
     json_count(j, "id", tensor->id);
     json_string(j, "name", tensor->name);
     dump_enum(d, "type", "QNN_TENSOR_TYPE_", QNNRT_VENDOR_TENSOR_TYPE, tensor->vendor_type);
-    dump_enum(d, "dataFormat", "QNN_TENSOR_DATA_FORMAT_", QNNRT_VENDOR_FORMAT, tensor->vendor_format);
+    dump_enum(d, "dataFormat", "QNN_TENSOR_DATA_FORMAT_", QNNRT_VENDOR_FORMAT,
+              tensor->vendor_format);
     dump_enum(d, "dataType", "QNN_DATATYPE_", QNNRT_VENDOR_DTYPE, (uint32_t)tensor->dtype);
     json_count(j, "rank", tensor->rank);
     json_open(j, "dimensions", '[', 0);
@@ -117,13 +123,15 @@ static void dump_tensor(dump *d, const qnnrt_tensor_info *tensor)
     json_close(j);
     if (tensor->dynamic_dims != NULL) {
         json_open(j, "isDynamicDimensions", '[', 0);
-        for (uint32_t i = 0; i < tensor->rank; ++i) json_count(j, NULL, tensor->dynamic_dims[i] != 0);
+        for (uint32_t i = 0; i < tensor->rank; ++i)
+            json_count(j, NULL, tensor->dynamic_dims[i] != 0);
         json_close(j);
     }
     dump_close(d);
 }
 
-static void dump_tensors(dump *d, const char *count_key, const char *key, const qnnrt_tensor_info *tensors,
+static void dump_tensors(dump *d, const char *count_key, const char *key,
+                         const qnnrt_tensor_info *tensors,
                          size_t count)
 {
     json_count(&d->j, count_key, count);
@@ -140,7 +148,9 @@ static void dump_graph_blob(dump *d, const qnnrt_graph_info *g)
     dump_open(d, "graphBlobInfo", "QNN_SYSTEM_CONTEXT_HTP_GRAPH_INFO_BLOB_VERSION_V1");
     json_count(j, "spillFillBufferSize", g->spill_fill_bytes);
     json_count(j, "optimizationLevel", g->optimization_level);
-    json_count(j, "vtcmSize", g->vtcm_bytes % (1u << 20) == 0 ? g->vtcm_bytes >> 20 : g->vtcm_bytes);   /* MiB */
+    /* MiB */
+    json_count(j, "vtcmSize", g->vtcm_bytes % (1u << 20) == 0 ? g->vtcm_bytes >> 20
+               : g->vtcm_bytes);
     json_count(j, "htpDlbc", g->dlbc);
     json_count(j, "numHvxThreads", g->hvx_threads);
     dump_close(d);
@@ -163,7 +173,8 @@ static void dump_graph(dump *d, const qnnrt_graph_info *g, int htp)
     json_string(&d->j, "graphName", g->name);
     dump_tensors(d, "numGraphInputs", "graphInputs", g->inputs, g->input_count);
     dump_tensors(d, "numGraphOutputs", "graphOutputs", g->outputs, g->output_count);
-    dump_tensors(d, "numUpdateableTensors", "updateableTensors", g->updateables, g->updateable_count);
+    dump_tensors(d, "numUpdateableTensors", "updateableTensors", g->updateables,
+                 g->updateable_count);
     if (htp) dump_graph_blob(d, g);
     dump_close(d);
 }
@@ -175,7 +186,8 @@ static void dump_header(dump *d)
     };
     json *j = &d->j;
     json_open(j, "header", '{', 0);
-    json_string(j, "artifact_type", d->unified ? "CONTEXT_BINARY_INFO_UNIFIED" : "CONTEXT_BINARY_INFO");
+    json_string(j, "artifact_type", d->unified ? "CONTEXT_BINARY_INFO_UNIFIED"
+                : "CONTEXT_BINARY_INFO");
     for (size_t i = 0; i < 2; ++i) {
         json_open(j, versions[i].key, '{', 0);
         json_count(j, "major", versions[i].major);
@@ -251,8 +263,11 @@ static void write_dumps(tool *t)
     const size_t length = strlen(path);
     const int folder = !is_stdout(path) && (cli_is_folder(path) || path[length - 1] == '/');
     if (count > 1 && !folder) {
-        fail(t, NULL, NULL, "--json_file %s: the model has %lu contexts: name a folder, as %s/, for one file each", path,
-             (unsigned long)count, is_stdout(path) ? "metadata" : path);
+        char *hint = cli_text("Name a folder, as %s/, for one file each.",
+                              is_stdout(path) ? "metadata" : path);
+        fail(t, NULL, hint, "--json_file %s: the model has %lu contexts, but this is one file", path,
+             (unsigned long)count);
+        free(hint);
         return;
     }
     if (folder && !cli_make_folders(path)) {
@@ -266,12 +281,14 @@ static void write_dumps(tool *t)
         while (same < i && strcmp(names[same], names[i]) != 0) ++same;
         if (contexts[i].failure != NULL) continue;      /* reported */
         if (folder && same < i) {
-            fail(t, NULL, NULL, "--json_file: contexts %lu and %lu would both be written to %s", (unsigned long)same,
+            fail(t, NULL, NULL, "--json_file: contexts %lu and %lu would both be written to %s",
+                 (unsigned long)same,
                  (unsigned long)i, names[i]);
             continue;
         }
         page p = {NULL, 0, 0};
-        char *to = folder ? cli_text("%s%s%s", path, path[length - 1] == '/' ? "" : "/", names[i]) : cli_text("%s", path);
+        char *to = folder ? cli_text("%s%s%s", path, path[length - 1] == '/' ? "" : "/", names[i])
+            : cli_text("%s", path);
         dump_context(&p, &contexts[i], set->unified);
         write_named(t, to, &p, folder);
         free(p.data);

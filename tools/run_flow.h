@@ -8,7 +8,8 @@
    its edges between the bars.
    ===================================================================================== */
 
-enum { CARD_WIDTH = 296, CARD_GAP = 16, CARD_LINES = 14, BAR_HEIGHT = 50, ARROW = 24, LEAST_WIDTH = 640 };
+enum { CARD_WIDTH = 296, CARD_GAP = 16, CARD_LINES = 14, BAR_HEIGHT = 50, ARROW = 24,
+       LEAST_WIDTH = 640 };
 
 typedef struct flow {
     page   body;
@@ -53,7 +54,8 @@ static void entry_title(page *p, const item *items, size_t count)
     page s = {NULL, 0, 0};
     for (size_t i = 0; i < count && i < LISTED; ++i) {
         char *name = cli_shown(items[i].tensor->name), *shape = shape_text(items[i].tensor);
-        char *encoding = encoding_text(&items[i].tensor->quant), *bytes = human_bytes(items[i].tensor->bytes);
+        char *encoding = encoding_text(&items[i].tensor->quant),
+            *bytes = human_bytes(items[i].tensor->bytes);
         page_add(&s, "%s%s  %s  %s", i > 0 ? "\n" : "", name, shape, bytes);
         if (items[i].tensor->quant.encoding != QNNRT_ENCODING_NONE) page_add(&s, "  %s", encoding);
         free(name);
@@ -92,7 +94,8 @@ static void draw_entry(page *p, double x, double y, const item *items, size_t co
     svg_text(p, x, y += 14.5, "meta", META_COLUMNS, line);
     free(line);
     if (which == SIDE_EDGE && first->tensor->quant.encoding != QNNRT_ENCODING_NONE) {
-        char *encoding = count > 1 ? cli_text("%s", "quantized, see each") : encoding_text(&first->tensor->quant);
+        char *encoding = count > 1 ? cli_text("%s", "quantized, see each")
+            : encoding_text(&first->tensor->quant);
         svg_text(p, x, y += 14.5, "meta", META_COLUMNS, encoding);
         free(encoding);
     }
@@ -118,12 +121,15 @@ static void draw_card(page *p, double x, double y, const item_list *list, side w
     const double height = card_height(list, which);
     const unsigned long all = (unsigned long)list->count;
     size_t joined = 0;                           /* edges over more than one step */
-    for (size_t i = 0; which != SIDE_EDGE && i < list->count; ++i) joined += list->items[i].edge != NULL;
+    for (size_t i = 0; which != SIDE_EDGE && i < list->count; ++i)
+        joined += list->items[i].edge != NULL;
     char *bytes = human_bytes(list->bytes);
     const char *far = which == SIDE_INPUT ? "from earlier steps" : "for later steps";
-    char *head = joined < list->count ? cli_text("%lu %s%s", all, side_names[which], all == 1 ? "" : "s")
+    char *head = joined < list->count ? cli_text("%lu %s%s", all, side_names[which], all == 1 ? ""
+                                                 : "s")
                                       : cli_text("%lu %s", all, far);
-    char *style = cli_text("head t-%s", side_names[which]), *end = cli_text("head end t-%s", side_names[which]);
+    char *style = cli_text("head t-%s", side_names[which]),
+        *end = cli_text("head end t-%s", side_names[which]);
     svg_card(p, side_names[which], x, y, CARD_WIDTH, height, 6);
     svg_text(p, x + 13, y + 19, style, 24, head);
     svg_text(p, x + CARD_WIDTH - 13, y + 19, end, 14, bytes);
@@ -134,7 +140,8 @@ static void draw_card(page *p, double x, double y, const item_list *list, side w
         at += 7 + 14.5 * (double)entry_lines(&list->items[begin], which);
     }
     if (shown_groups(list) < list->group_count) {
-        char *more = cli_text("and %lu more", (unsigned long)(list->count - list->groups[shown_groups(list)]));
+        char *more = cli_text("and %lu more",
+                              (unsigned long)(list->count - list->groups[shown_groups(list)]));
         svg_text(p, x + 13, at + 13, "meta", 30, more);
         free(more);
     }
@@ -152,7 +159,8 @@ static void draw_bar(flow *f, const qnnrt_pipeline_info *info, size_t step)
     const qnnrt_context_info *context = &qnnrt_get_info(s->model)->contexts[s->context];
     const double width = f->width - 2 * MARGIN;
     const size_t columns = (size_t)((width - 84 - 14) / 7.9);
-    char *graph = cli_shown(s->graph->name), *file = step_file(s), *number = cli_text("%lu", (unsigned long)step);
+    char *graph = cli_shown(s->graph->name), *file = step_file(s),
+        *number = cli_text("%lu", (unsigned long)step);
     page facts = {NULL, 0, 0}, title = {NULL, 0, 0};
     page_text(&facts, file);
     page_add(&title, "%s\n%s", graph, file);
@@ -203,7 +211,8 @@ static void draw_between(flow *f, const item_list *outputs, const around *below)
     const int alone = outputs == NULL || below == NULL;
     for (size_t s = 0; s < SIDES; ++s) {
         if (heights[s] <= 0) continue;
-        const double x = alone ? (f->width - CARD_WIDTH) / 2 : f->columns[s], middle = x + CARD_WIDTH / 2.0;
+        const double x = alone ? (f->width - CARD_WIDTH) / 2 : f->columns[s], middle = x +
+            CARD_WIDTH / 2.0;
         const double y = s == SIDE_INPUT    ? first + tallest - heights[s]
                          : s == SIDE_OUTPUT ? first
                                             : first + (tallest - heights[s]) / 2;
@@ -265,10 +274,12 @@ static void draw_flow(flow *f, const qnnrt_pipeline_info *info, const around *al
     svg_text(&f->body, MARGIN, f->y + 16, "h1", columns, name);
     page about = {NULL, 0, 0};
     const struct { const char *what; size_t count; } counts[] = {
-        {"step", info->step_count}, {"input", inputs}, {"edge", info->edge_count}, {"output", outputs}
+        {"step", info->step_count}, {"input", inputs}, {"edge", info->edge_count},
+            {"output", outputs}
     };
     for (size_t i = 0; i < (info->failure != NULL ? 1u : 4u); ++i)
-        page_add(&about, "%s%lu %s%s", i == 0 ? "pipeline: " : ", ", (unsigned long)counts[i].count, counts[i].what,
+        page_add(&about, "%s%lu %s%s", i == 0 ? "pipeline: " : ", ", (unsigned long)counts[i].count,
+                 counts[i].what,
                  counts[i].count == 1 ? "" : "s");
     svg_text(&f->body, MARGIN, f->y + 35, "meta", 90, about.data);
     f->y += 52;
@@ -307,7 +318,8 @@ static void write_flow(tool *t)
         all[i] = look_at(info);
         for (size_t s = 0; s < info->step_count; ++s) {
             if (s > 0 && all[i][s].lists[SIDE_INPUT].count > 0) used[SIDE_INPUT] = 1;
-            if (s + 1 < info->step_count && all[i][s].lists[SIDE_OUTPUT].count > 0) used[SIDE_OUTPUT] = 1;
+            if (s + 1 < info->step_count && all[i][s].lists[SIDE_OUTPUT].count > 0)
+                used[SIDE_OUTPUT] = 1;
         }
     }
     const int columns = used[SIDE_INPUT] + used[SIDE_EDGE] + used[SIDE_OUTPUT];
@@ -373,7 +385,8 @@ static void dot_pipeline(page *p, const qnnrt_pipeline_info *info, size_t index)
         const qnnrt_step_info *step = &info->steps[s];
         char *file = step_file(step), *graph = cli_shown(step->graph->name);
         char *node = cli_text("p%lu_s%lu", (unsigned long)index, (unsigned long)s);
-        page_add(p, "    %s [fillcolor=\"#24344d\", fontcolor=white, label=\"step %lu\\n", node, (unsigned long)s);
+        page_add(p, "    %s [fillcolor=\"#24344d\", fontcolor=white, label=\"step %lu\\n", node,
+                 (unsigned long)s);
         dot_text(p, graph);
         page_text(p, "\\n");
         dot_text(p, file);
@@ -384,19 +397,23 @@ static void dot_pipeline(page *p, const qnnrt_pipeline_info *info, size_t index)
                 const item *items = &list->items[list->groups[g]];
                 const size_t count = list->groups[g + 1] - list->groups[g];
                 const qnnrt_edge_info *edge = items[0].edge;
-                if (k == SIDE_OUTPUT && edge != NULL) continue;          /* drawn where it is read */
+                /* drawn where it is read */
+                if (k == SIDE_OUTPUT && edge != NULL) continue;
                 if (edge != NULL) {
-                    page_add(p, "    p%lu_s%lu -> %s [label=\"", (unsigned long)index, (unsigned long)edge->from_step,
+                    page_add(p, "    p%lu_s%lu -> %s [label=\"", (unsigned long)index,
+                             (unsigned long)edge->from_step,
                              node);
                     dot_label(p, items, count);
                     page_text(p, "\"];\n");
                     continue;
                 }
-                page_add(p, "    %s_%s%lu [fillcolor=\"%s\", label=\"", node, side_names[k], (unsigned long)g,
+                page_add(p, "    %s_%s%lu [fillcolor=\"%s\", label=\"", node, side_names[k],
+                         (unsigned long)g,
                          colors[k]);
                 dot_label(p, items, count);
                 page_text(p, "\"];\n");
-                if (k == SIDE_INPUT) page_add(p, "    %s_input%lu -> %s;\n", node, (unsigned long)g, node);
+                if (k == SIDE_INPUT)
+                    page_add(p, "    %s_input%lu -> %s;\n", node, (unsigned long)g, node);
                 else page_add(p, "    %s -> %s_output%lu;\n", node, node, (unsigned long)g);
             }
         }

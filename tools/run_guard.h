@@ -51,7 +51,8 @@ static const guarded_tensor *guard_find(uintptr_t address, uintptr_t *distance)
     for (size_t i = 0; i < guard.count; ++i) {
         const guarded_tensor *tensor = &guard.tensors[i];
         if (address >= tensor->begin && address < tensor->end) continue;
-        const uintptr_t away = address >= tensor->end ? address - tensor->end : tensor->begin - 1 - address;
+        const uintptr_t away = address >= tensor->end ? address - tensor->end
+            : tensor->begin - 1 - address;
         if (away >= guard.reach || (found != NULL && away >= *distance)) continue;
         found = tensor;
         *distance = away;
@@ -96,7 +97,8 @@ static void guard_begin(const job *j, qnnrt_run *run)
         char *name = cli_shown(j->info->slots[i].address);
         tensor->begin = (uintptr_t)data;
         tensor->end = tensor->begin + bytes;
-        tensor->name = cli_text("%s \"%s\" (%lu bytes) of pipeline %s", role_name(j->info->slots[i].role), name,
+        tensor->name = cli_text("%s \"%s\" (%lu bytes) of pipeline %s",
+                                role_name(j->info->slots[i].role), name,
                                 (unsigned long)bytes, j->title);
         free(name);
     }

@@ -84,7 +84,8 @@ static void report_facts(json *j, const fact *facts, size_t count, const void *b
 {
     for (size_t i = 0; i < count; ++i) {
         if (facts[i].kind == FACT_TEXT) json_string(j, facts[i].key, fact_string(&facts[i], base));
-        else if (facts[i].kind == FACT_VERSION) json_version(j, facts[i].key, fact_version(&facts[i], base));
+        else if (facts[i].kind == FACT_VERSION)
+            json_version(j, facts[i].key, fact_version(&facts[i], base));
         else json_count(j, facts[i].key, fact_number(&facts[i], base));
     }
 }
@@ -93,9 +94,12 @@ static void report_facts(json *j, const fact *facts, size_t count, const void *b
 static const char *soc_name(uint32_t model)
 {
     static const struct { uint32_t model; const char *name; } socs[] = {
-        {30, "SM8350"}, {36, "SM8450"}, {39, "SA8295"}, {42, "SM8475"}, {43, "SM8550"}, {45, "SXR1230P"},
-        {46, "SSG2115P"}, {52, "SA8255"}, {53, "SXR2230P"}, {57, "SM8650"}, {58, "SSG2125P"}, {60, "SC8380XP"},
-        {69, "SM8750"}, {75, "SXR2330P"}, {77, "QCS9100"}, {82, "QCS8300"}, {87, "SM8850"}, {95, "SAR2230P"},
+        {30, "SM8350"}, {36, "SM8450"}, {39, "SA8295"}, {42, "SM8475"}, {43, "SM8550"},
+            {45, "SXR1230P"},
+        {46, "SSG2115P"}, {52, "SA8255"}, {53, "SXR2230P"}, {57, "SM8650"}, {58, "SSG2125P"},
+        {60, "SC8380XP"},
+        {69, "SM8750"}, {75, "SXR2330P"}, {77, "QCS9100"}, {82, "QCS8300"}, {87, "SM8850"},
+        {95, "SAR2230P"},
         {96, "SW6100"}, {97, "SM8845"}
     };
     for (size_t i = 0; i < sizeof(socs) / sizeof(socs[0]); ++i)
@@ -142,7 +146,8 @@ static char *grouped(uint64_t value)
 
 static void say_tensors(const tool *t, const qnnrt_graph_info *g)
 {
-    static const char *const titles[COLUMNS] = {"tensor", "role", "id", "dtype", "dims", "bytes", "encoding", NULL};
+    static const char *const titles[COLUMNS] = {"tensor", "role", "id", "dtype", "dims", "bytes",
+                                                "encoding", NULL};
     const struct { const qnnrt_tensor_info *list; size_t count; const char *role; } lists[] = {
         {g->inputs, g->input_count, "input"},
         {g->outputs, g->output_count, "output"},
@@ -172,7 +177,8 @@ static void say_graph(const tool *t, const qnnrt_graph_info *g)
     char *name = cli_shown(g->name);
     int written = 0;
     say(t, "  graph \"%s\", %lu input%s, %lu output%s\n", name, (unsigned long)g->input_count,
-        g->input_count == 1 ? "" : "s", (unsigned long)g->output_count, g->output_count == 1 ? "" : "s");
+        g->input_count == 1 ? "" : "s", (unsigned long)g->output_count, g->output_count == 1 ? ""
+        : "s");
     free(name);
     for (size_t i = 0; i < GRAPH_FACTS; ++i) {   /* 0: not in the file, or not used */
         const fact *f = &graph_facts[i];
@@ -188,7 +194,8 @@ static void say_graph(const tool *t, const qnnrt_graph_info *g)
 
 static void say_context(const tool *t, size_t index, const qnnrt_context_info *c)
 {
-    char *file = cli_shown(c->file), *source = source_text(t->model, c), *build = cli_shown(c->build_id != NULL ? c->build_id : "");
+    char *file = cli_shown(c->file), *source = source_text(t->model, c),
+        *build = cli_shown(c->build_id != NULL ? c->build_id : "");
     char *bytes = grouped(c->file_bytes), *blob_bytes = grouped(c->blob_bytes);
     say(t, "\ncontext %lu  %s", (unsigned long)index, file);
     if (c->file_bytes != 0) say(t, ", %s bytes", bytes);
@@ -202,7 +209,8 @@ static void say_context(const tool *t, size_t index, const qnnrt_context_info *c
         const char *soc = soc_name(c->soc_model);
         say(t, "  metadata    %s\n", source);
         say(t, "  build id    %s\n", build[0] != '\0' ? build : "(not stated)");
-        say(t, "  backend     %lu (%s), core API %s, backend API %s\n", (unsigned long)c->backend_id,
+        say(t, "  backend     %lu (%s), core API %s, backend API %s\n",
+            (unsigned long)c->backend_id,
             backend_name(c->backend_id), core, api);
         say(t, "  blob        version %s, %s bytes\n", blob, blob_bytes);
         say(t, "  chip        ");
@@ -212,7 +220,8 @@ static void say_context(const tool *t, size_t index, const qnnrt_context_info *c
         if (c->dsp_arch != 0) say(t, ", NPU v%lu", (unsigned long)c->dsp_arch);
         say(t, "\n");
         if (c->context_tensor_count != 0)
-            say(t, "  tensors of the context itself: %lu\n", (unsigned long)c->context_tensor_count);
+            say(t, "  tensors of the context itself: %lu\n",
+                (unsigned long)c->context_tensor_count);
         for (size_t g = 0; g < c->graph_count; ++g) say_graph(t, &c->graphs[g]);
         free(core);
         free(api);
@@ -233,7 +242,8 @@ static void say_model(const tool *t)
     char *name = cli_shown(model_name(t));
     const char *path = qnnrt_get_info(t->model)->system_path;
     char *system_path = cli_shown(path[0] != '\0' ? path : "(not needed)");
-    say(t, "model     %s, %lu context%s\nsystem    %s\n", name, (unsigned long)count, count == 1 ? "" : "s",
+    say(t, "model     %s, %lu context%s\nsystem    %s\n", name, (unsigned long)count, count == 1
+        ? "" : "s",
         system_path);
     free(name);
     free(system_path);

@@ -23,7 +23,8 @@ static void backend_options(tool *t, qnnrt_backend_desc *desc)
 
 static void fail_backend(tool *t, const qnnrt_error *err)
 {
-    fail(t, NULL, err->code == QNNRT_E_LIBRARY ? "Name the library with --backend_so FILE." : err->hint,
+    fail(t, NULL, err->code == QNNRT_E_LIBRARY ? "Name the library with --backend_so FILE."
+         : err->hint,
          "%s", err->text);
 }
 
@@ -36,8 +37,10 @@ static void say_version(const tool *t, const char *before, qnnrt_version_info ve
 static void say_backend(const tool *t)
 {
     const qnnrt_backend_info *info = qnnrt_backend_get_info(t->backend);
-    char *path = cli_shown(info->path), *provider = cli_shown(info->provider), *build = cli_shown(info->build_id);
-    say(t, "backend   %s\n          provider %s, build %s", path, provider[0] != '\0' ? provider : "(not named)",
+    char *path = cli_shown(info->path), *provider = cli_shown(info->provider),
+        *build = cli_shown(info->build_id);
+    say(t, "backend   %s\n          provider %s, build %s", path, provider[0] != '\0' ? provider
+        : "(not named)",
         build[0] != '\0' ? build : "(not named)");
     say_version(t, ", core API ", info->core_api);
     say_version(t, ", backend API ", info->backend_api);
@@ -50,7 +53,8 @@ static void say_backend(const tool *t)
 static const char *model_name(const tool *t)
 {
     const settings *set = &t->set;
-    return set->ctx_dir != NULL ? set->ctx_dir : set->files.count == 1 ? set->files.items[0] : "files given one by one";
+    return set->ctx_dir != NULL ? set->ctx_dir : set->files.count == 1 ? set->files.items[0]
+        : "files given one by one";
 }
 
 static void say_contexts(const tool *t)
@@ -68,7 +72,8 @@ static void say_contexts(const tool *t)
         const qnnrt_context_info *c = &contexts[i];
         char *file = cli_shown(c->file), *build = cli_shown(c->build_id != NULL ? c->build_id : "");
         say(t, "  %lu  %s", (unsigned long)i, file);
-        if (c->file_bytes != 0 || c->failure != NULL) say(t, "  %llu bytes", (unsigned long long)c->file_bytes);
+        if (c->file_bytes != 0 || c->failure != NULL)
+            say(t, "  %llu bytes", (unsigned long long)c->file_bytes);
         else say(t, "  without its binary");
         if (c->failure != NULL) {
             say(t, ", failed\n");
@@ -180,7 +185,8 @@ static qnnrt *open_sources(tool *t, const char *folder, const char *const *words
     }
     for (size_t i = 0; count > 1 && i < count; ++i) {
         if (!cli_is_folder(words[i])) continue;
-        fail(t, NULL, "Name one folder alone, or files.", "%s is a folder among %lu arguments", words[i],
+        fail(t, NULL, "Name one folder alone, or files.", "%s is a folder among %lu arguments",
+             words[i],
              (unsigned long)count);
         return NULL;
     }
@@ -188,7 +194,8 @@ static qnnrt *open_sources(tool *t, const char *folder, const char *const *words
     desc.backend = t->backend;
     if (set->inspect) {
         desc.inspect = 1;
-        desc.backend_desc.path = set->backend;        /* libQnnSystem.so is searched for beside it */
+        /* libQnnSystem.so is searched for beside it */
+        desc.backend_desc.path = set->backend;
         if (set->log_level != QNNRT_LOG_DEFAULT) {
             desc.backend_desc.hooks.log = cli_log;
             desc.backend_desc.hooks.log_user = &t->set.log_level;

@@ -1,4 +1,4 @@
-/* run_options.h - a part of qnnrt-run.c: the options of all verbs, and which of them exclude each other
+/* run_options.h - a part of qnnrt-run.c: the options of all verbs, and which exclude each other
 
    ROOM     >>options                                                                            */
 
@@ -32,18 +32,21 @@ static const cli_option options[] = {
     {.name = "ctx_dir", .value = "DIR", .kind = CLI_TEXT, FIELD(ctx_dir), .verbs = VERB_RUN,
      .help = "folder of context binaries"},
     {.name = "retrieve_context", .value = "FILE", .kind = CLI_LIST, FIELD(files), .verbs = VERB_RUN,
-     .help = "a context binary, instead of --ctx_dir; repeat the option for shards, in their order"},
+     .help = "a context binary, instead of --ctx_dir; repeat the option for shards, in their "
+             "order"},
     {.name = "backend_so", .alias = "backend", .value = "FILE", .kind = CLI_TEXT, FIELD(backend),
      .verbs = VERB_RUN,
      .help = "backend library that the binaries were made for: libQnnHtp.so, or libQnnRef.so for "
              "binaries made with it (default: libQnnHtp.so beside this program, else by the "
              "system's search). The first line of the output names the library that was loaded"},
-    {.name = "system_so", .alias = "system_library", .value = "FILE", .kind = CLI_TEXT, FIELD(system),
+    {.name = "system_so", .alias = "system_library", .value = "FILE", .kind = CLI_TEXT,
+     FIELD(system),
      .verbs = VERBS_MODEL,
      .help = "libQnnSystem.so, which reads context binaries (default: the one beside the backend "
              "library, else by the system's search). It is not needed when every binary has its "
              "JSON. For binaries made with libQnnRef.so, name that library"},
-    {.name = "soc_model", .value = "N", .kind = CLI_U32, .least = 1, .most = 65535, FIELD(soc_model),
+    {.name = "soc_model", .value = "N", .kind = CLI_U32, .least = 1, .most = 65535,
+     FIELD(soc_model),
      .verbs = VERB_RUN,
      .help = "chip that the HTP device is created for, such as 57 for SM8650 (default: the "
              "library's choice)"},
@@ -54,21 +57,25 @@ static const cli_option options[] = {
      .verbs = VERB_RUN,
      .help = "content of an input; FILE is the part after the last '='. Without GRAPH: it is for "
              "every pipeline that has this input. Inputs without a file are zero"},
-    {.name = "input_data_type", .value = "native|float", .kind = CLI_WORD, .words = input_form_words,
+    {.name = "input_data_type", .value = "native|float", .kind = CLI_WORD,
+     .words = input_form_words,
      FIELD(input_form), .verbs = VERB_RUN,
      .help = "what input files hold: the tensor's own type, or float32 values (default native; a "
              "quantized or half-precision tensor then takes a float32 file too, if the sizes "
              "differ)"},
     {.name = "num_inferences", .value = "N", .kind = CLI_U32, .most = 1000000, FIELD(inferences),
-     .verbs = VERB_RUN, .help = "how often to run each pipeline (default 1; 0: only show and plan)"},
+     .verbs = VERB_RUN,
+     .help = "how often to run each pipeline (default 1; 0: only show and plan)"},
     {.name = "output_dir", .value = "DIR", .kind = CLI_TEXT, FIELD(output_dir), .verbs = VERB_RUN,
      .help = "write outputs to DIR/GRAPH/TENSOR.raw, or with several inferences to "
              "DIR/Result_N/GRAPH/TENSOR.raw (default: outputs are not written)"},
-    {.name = "output_data_type", .value = "native|float|both", .kind = CLI_WORD, .words = form_words,
+    {.name = "output_data_type", .value = "native|float|both", .kind = CLI_WORD,
+     .words = form_words,
      FIELD(output_form), .verbs = VERB_RUN,
      .help = "what output files hold: the tensor's own type, float32 values, or both as "
              "TENSOR_native.raw and TENSOR.raw (default native)"},
-    {.name = "bind_plan_out", .value = "FILE", .kind = CLI_TEXT, FIELD(plan_out), .verbs = VERBS_MODEL,
+    {.name = "bind_plan_out", .value = "FILE", .kind = CLI_TEXT, FIELD(plan_out),
+     .verbs = VERBS_MODEL,
      .help = "write steps, slots, edges and the memory plan as JSON; - for standard output, which "
              "then holds nothing else"},
     {.name = "json", .kind = CLI_FLAG, FIELD(json), .verbs = VERBS_MODEL,
@@ -79,7 +86,8 @@ static const cli_option options[] = {
      .help = "print what the library measures while it loads and in the last inference: totals "
              "with basic, every node too with detailed; optrace (HTP) adds its trace to "
              "--profile_out (default off)"},
-    {.name = "profile_out", .value = "FILE", .kind = CLI_TEXT, FIELD(profile_out), .verbs = VERB_RUN,
+    {.name = "profile_out", .value = "FILE", .kind = CLI_TEXT, FIELD(profile_out),
+     .verbs = VERB_RUN,
      .help = "write the profile of every inference: FILE.json for chrome://tracing and Perfetto, "
              "- for standard output, any other name for the log that the SDK's qnn-profile-viewer "
              "reads"},
@@ -118,7 +126,8 @@ static const cli_option options[] = {
     {.name = "keep_going", .kind = CLI_FLAG, FIELD(keep_going), .verbs = VERBS_MODEL,
      .help = "continue after a shard, a pipeline or an inference has failed"},
 
-    {.name = "output_dir", .value = "DIR", .kind = CLI_TEXT, FIELD(output_dir), .verbs = VERB_COMPILE,
+    {.name = "output_dir", .value = "DIR", .kind = CLI_TEXT, FIELD(output_dir),
+     .verbs = VERB_COMPILE,
      .help = "folder for the files; it is created if it does not exist"},
     {.name = "graph_name", .value = "N1,N2", .kind = CLI_TEXT, FIELD(compile.names),
      .verbs = VERB_COMPILE,
@@ -134,7 +143,8 @@ static const cli_option options[] = {
     {.name = "system_so", .value = "FILE", .kind = CLI_TEXT, FIELD(system), .verbs = VERB_COMPILE,
      .help = "libQnnSystem.so, which reads .dlc (default: the one beside the backend library). "
              "With libQnnRef.so it must be named"},
-    {.name = "soc_model", .value = "N", .kind = CLI_U32, .least = 1, .most = 65535, FIELD(soc_model),
+    {.name = "soc_model", .value = "N", .kind = CLI_U32, .least = 1, .most = 65535,
+     FIELD(soc_model),
      .verbs = VERB_COMPILE,
      .help = "HTP: chip to compile for, such as 57 for SM8650 (default on x86-64: 57)"},
     {.name = "dsp_arch", .value = "N", .kind = CLI_U32, .least = 1, .most = 65535,
@@ -176,7 +186,8 @@ static int check_inputs(settings *set)
     for (size_t i = 0; i < set->input_texts.count; ++i) {
         const char *text = set->input_texts.items[i], *equals = strrchr(text, '=');
         if (equals == NULL || equals == text || equals[1] == '\0')
-            return cli_usage("Write --input NAME=FILE.", "--input takes [GRAPH:]NAME=FILE, not \"%s\"",
+            return cli_usage("Write --input NAME=FILE.",
+                             "--input takes [GRAPH:]NAME=FILE, not \"%s\"",
                              text);
         input_option *input = &set->inputs[set->input_count++];
         input->text = text;
@@ -210,7 +221,8 @@ static int check_model(settings *set, const cli_parsed *parsed)
     if (set->diff) status = check_diff(set);
     if (status != STATUS_OK) return status;
     if (set->ctx_dir != NULL && set->files.count > 0)
-        return cli_usage("Name the model once.", "--ctx_dir excludes --retrieve_context and other files");
+        return cli_usage("Name the model once.",
+                         "--ctx_dir excludes --retrieve_context and other files");
     if (set->ctx_dir == NULL && set->files.count == 0)
         return set->command != COMMAND_RUN ? cli_usage(NULL, "%s takes a folder or files", word)
                : cli_usage("Name the model with --ctx_dir DIR.",
@@ -222,7 +234,8 @@ static int check_model(settings *set, const cli_parsed *parsed)
                             : set->power != QNNRT_POWER_CUSTOM         ? "--perf_profile"
                                                                        : NULL;
         if (given != NULL)
-            return cli_usage("Use it with qnnrt-run run.", "%s runs nothing: it does not take %s", word,
+            return cli_usage("Use it with qnnrt-run run.", "%s runs nothing: it does not take %s",
+                             word,
                              given);
     }
     if (set->profile_out != NULL && set->profile == QNNRT_PROFILE_OFF)

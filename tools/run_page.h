@@ -38,7 +38,8 @@ static void page_add(page *p, const char *format, ...)
 }
 
 /* Write a whole file. replace: see cli_create(). j may be NULL. 0 after a message. */
-static int write_file(tool *t, job *j, const char *path, const void *data, size_t bytes, int replace)
+static int write_file(tool *t, job *j, const char *path, const void *data, size_t bytes,
+                      int replace)
 {
     if (cli_write_file(path, data, bytes, replace)) return 1;
     const int why = errno;

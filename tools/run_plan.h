@@ -20,7 +20,8 @@ static size_t width_of(const char *s)
 
 /* Print a table with columns as wide as their widest cell, and free the cells. titles end with NULL
    or fill all columns; right has an 'r' for each column that is aligned to the right. */
-static void say_table(const tool *t, const char *const titles[COLUMNS], const char *right, char *(*cells)[COLUMNS],
+static void say_table(const tool *t, const char *const titles[COLUMNS], const char *right,
+                      char *(*cells)[COLUMNS],
                       size_t rows)
 {
     size_t widths[COLUMNS], columns = 0;
@@ -70,7 +71,8 @@ static char *float_text(float value)
 static char *encoding_text(const qnnrt_quant *quant)
 {
     char bits[32] = "", *scale = NULL, *made = NULL;
-    if (quant->bitwidth != 0) snprintf(bits, sizeof(bits), ", %lu bits", (unsigned long)quant->bitwidth);
+    if (quant->bitwidth != 0)
+        snprintf(bits, sizeof(bits), ", %lu bits", (unsigned long)quant->bitwidth);
     switch (quant->encoding) {
     case QNNRT_ENCODING_NONE:
         break;
@@ -80,7 +82,8 @@ static char *encoding_text(const qnnrt_quant *quant)
         free(scale);
         return made;
     case QNNRT_ENCODING_PER_AXIS:
-        return cli_text("axis %ld, %lu scales%s", (long)quant->axis, (unsigned long)quant->count, bits);
+        return cli_text("axis %ld, %lu scales%s", (long)quant->axis, (unsigned long)quant->count,
+                        bits);
     case QNNRT_ENCODING_OTHER:
         return cli_text("vendor's 0x%lx%s", (unsigned long)quant->vendor_encoding, bits);
     }
@@ -89,7 +92,8 @@ static char *encoding_text(const qnnrt_quant *quant)
 
 static void say_slots(const tool *t, const job *j)
 {
-    static const char *const titles[COLUMNS] = {"tensor", "role", "dims", "dtype", "encoding", "bytes", "offset",
+    static const char *const titles[COLUMNS] = {"tensor", "role", "dims", "dtype", "encoding",
+                                                "bytes", "offset",
                                                 "steps"};
     const size_t count = j->info->slot_count;
     char *(*cells)[COLUMNS] = cli_alloc(count, sizeof(*cells));
@@ -102,7 +106,9 @@ static void say_slots(const tool *t, const job *j)
         cells[i][3] = cli_text("%s", qnnrt_dtype_name(tensor->dtype));
         cells[i][4] = encoding_text(&tensor->quant);
         cells[i][5] = cli_text("%llu", (unsigned long long)tensor->bytes);
-        cells[i][6] = j->blocks[i] != NULL ? cli_text("%llu", (unsigned long long)j->blocks[i]->offset) : cli_text("-");
+        cells[i][6] = j->blocks[i] != NULL ? cli_text("%llu",
+                                                      (unsigned long long)j->blocks[i]->offset)
+                                                      : cli_text("-");
         const unsigned long first = slot->first, last = slot->last;
         cells[i][7] = first == last ? cli_text("%lu", first) : cli_text("%lu-%lu", first, last);
     }
@@ -113,7 +119,8 @@ static void say_slots(const tool *t, const job *j)
 static void say_job(const tool *t, const job *j)
 {
     const qnnrt_pipeline_info *info = j->info;
-    say(t, "\npipeline %s, %lu step%s\n", j->title, (unsigned long)info->step_count, info->step_count == 1 ? "" : "s");
+    say(t, "\npipeline %s, %lu step%s\n", j->title, (unsigned long)info->step_count,
+        info->step_count == 1 ? "" : "s");
     for (size_t i = 0; i < info->step_count; ++i) {
         const qnnrt_step_info *step = &info->steps[i];
         char *file = cli_shown(qnnrt_get_info(step->model)->contexts[step->context].file);
@@ -166,13 +173,15 @@ static const char *block_kind(const qnnrt_plan_block *block)
 
 static char *block_name(const job *j, const qnnrt_plan_block *block)
 {
-    if (block->entry == QNNRT_NO_ENTRY) return cli_text("buffer %lu", (unsigned long)(block - j->plan_info->blocks));
+    if (block->entry == QNNRT_NO_ENTRY)
+        return cli_text("buffer %lu", (unsigned long)(block - j->plan_info->blocks));
     return cli_shown(block->slot->address);
 }
 
 static void say_blocks(const tool *t, const job *j)
 {
-    static const char *const titles[COLUMNS] = {"offset", "bytes", "steps", "kind", "kept", "tensor", NULL};
+    static const char *const titles[COLUMNS] = {"offset", "bytes", "steps", "kind", "kept",
+                                                "tensor", NULL};
     if (j->plan_info == NULL) return;
     const size_t count = j->plan_info->block_count;
     char *(*cells)[COLUMNS] = cli_alloc(count, sizeof(*cells));
@@ -196,7 +205,8 @@ static void plan_job(tool *t, job *j)
 {
     if (j->info->failure != NULL) {
         const qnnrt_error *err = j->info->failure;
-        fail(t, j, err->hint[0] != '\0' ? err->hint : "Run its graphs alone, with --graph CONTEXT/GRAPH.",
+        fail(t, j, err->hint[0] != '\0' ? err->hint
+             : "Run its graphs alone, with --graph CONTEXT/GRAPH.",
              "pipeline %s is not wired: %s", j->title, err->text);
         return;
     }

@@ -36,16 +36,19 @@ static int set_power(tool *t)
         if (setting->answer == QNNRT_POWER_NOT_ASKED) continue;
         say(t, "%s %s %s", said++ > 0 ? "," : "", setting->name, answer_name(setting->answer));
         if (setting->answer == QNNRT_POWER_REFUSED) refused = 1;
-        if (setting->vendor_code != 0) say(t, " (0x%llx)", (unsigned long long)(setting->vendor_code & 0xFFFF));
+        if (setting->vendor_code != 0)
+            say(t, " (0x%llx)", (unsigned long long)(setting->vendor_code & 0xFFFF));
     }
     say(t, "\n");
     for (int i = 0; refused && i < QNNRT_POWER_SETTINGS; ++i) {
         const qnnrt_power_setting *setting = &t->power.settings[i];
         if (setting->answer != QNNRT_POWER_REFUSED) continue;
         const char *symbol = qnnrt_vendor_code_name(setting->vendor_code);
-        fail(t, NULL, "Use another profile, or none.", "--perf_profile %s: the backend refused %s with 0x%llx (%s)",
+        fail(t, NULL, "Use another profile, or none.",
+             "--perf_profile %s: the backend refused %s with 0x%llx (%s)",
              qnnrt_power_preset_name(desc.preset), setting->name,
-             (unsigned long long)(setting->vendor_code & 0xFFFF), symbol != NULL ? symbol : "no symbol known");
+             (unsigned long long)(setting->vendor_code & 0xFFFF), symbol != NULL ? symbol
+             : "no symbol known");
     }
     return !refused || t->set.keep_going;
 }
@@ -95,7 +98,8 @@ static void json_value(json *j, const char *key, double value)
 }
 
 /* Print events as a table. what: what the step of an event counts, "step" or "context". */
-static void say_events(const tool *t, const char *title, const char *what, const qnnrt_profile_event *events,
+static void say_events(const tool *t, const char *title, const char *what,
+                       const qnnrt_profile_event *events,
                        size_t count)
 {
     size_t width = strlen("name");
@@ -109,7 +113,8 @@ static void say_events(const tool *t, const char *title, const char *what, const
         if (length > width) width = length < 60 ? length : 60;
         free(name);
     }
-    say(t, "  profile   %s\n    %-7s %16s %-6s  %-*s  node\n", title, what, "value", "unit", (int)width, "name");
+    say(t, "  profile   %s\n    %-7s %16s %-6s  %-*s  node\n", title, what, "value", "unit",
+        (int)width, "name");
     for (size_t i = 0; i < count; ++i) {
         const qnnrt_profile_event *e = &events[i];
         char *name = cli_shown(e->name), *node = cli_shown(e->node), *value = value_text(e->value);
@@ -118,7 +123,8 @@ static void say_events(const tool *t, const char *title, const char *what, const
             free(name);
             name = cli_text("(not available: 0x%lx)", (unsigned long)e->vendor_code);
         }
-        say(t, "    %-7lu %16s %-6s  %*s%-*s", (unsigned long)e->step, value, e->unit_name, (int)indent, "",
+        say(t, "    %-7lu %16s %-6s  %*s%-*s", (unsigned long)e->step, value, e->unit_name,
+            (int)indent, "",
             node[0] != '\0' ? (int)left : 0, name);
         say(t, node[0] != '\0' ? "  %s\n" : "\n", node);
         free(value);
@@ -150,7 +156,8 @@ static void free_events(job *j)
     j->event_count = 0;
 }
 
-static void report_events(json *j, const char *what, const qnnrt_profile_event *events, size_t count)
+static void report_events(json *j, const char *what, const qnnrt_profile_event *events,
+                          size_t count)
 {
     json_open(j, "events", '[', 0);
     for (size_t i = 0; i < count; ++i) {
@@ -214,17 +221,20 @@ static void trace_bar_end(json *j)
     json_close(j);
 }
 
-/* One step: its bar has the length of the event of the whole execute (type 400), and nodes that were
-   measured in cycles share it in proportion. Where they begin the library does not tell: they stand in
-   its order. */
-static double trace_step(json *j, const job *of, const qnnrt_profile_event *events, size_t count, double begin_us)
+/* One step: its bar has the length of the event of the whole execute (type 400), and nodes that
+   were measured in cycles share it in proportion. Where they begin the library does not tell: they
+   stand in its order. */
+static double trace_step(json *j, const job *of, const qnnrt_profile_event *events, size_t count,
+                         double begin_us)
 {
     double whole = 0, all = 0, at = begin_us;
     for (size_t i = 0; i < count; ++i) {
-        if (events[i].type == 400 && strcmp(events[i].unit_name, "us") == 0) whole = events[i].value;
+        if (events[i].type == 400 && strcmp(events[i].unit_name, "us") == 0)
+            whole = events[i].value;
         if (events[i].type == 404 && events[i].value > 0) all += events[i].value;
     }
-    char *name = cli_text("step %lu, %s", (unsigned long)events[0].step, of->info->steps[events[0].step].graph->name);
+    char *name = cli_text("step %lu, %s", (unsigned long)events[0].step,
+                          of->info->steps[events[0].step].graph->name);
     trace_bar(j, TRACK_STEPS, name, begin_us, whole);
     free(name);
     for (size_t i = 0; i < count; ++i) {
@@ -255,8 +265,9 @@ static void trace_begin(tool *t)
     json_string(j, "displayTimeUnit", "ns");
     json_open(j, "otherData", '{', 0);
     json_string(j, "qnnrt", qnnrt_version());
-    json_string(j, "note", "Times of inferences are measured. Steps follow one after the other and have the library's"
-                           " lengths; nodes measured in cycles share them in proportion, in the library's order.");
+    json_string(j, "note", "Times of inferences are measured. Steps follow one after the other and"
+                           " have the library's lengths; nodes measured in cycles share them in"
+                           " proportion, in the library's order.");
     json_close(j);
     json_open(j, "traceEvents", '[', 0);
     trace_track(j, TRACK_INFERENCES, "inferences");
@@ -265,7 +276,8 @@ static void trace_begin(tool *t)
     t->trace_begin_ns = now_ns();
 }
 
-static void trace_inference(tool *t, const job *of, uint32_t inference, uint64_t begin_ns, uint64_t ns,
+static void trace_inference(tool *t, const job *of, uint32_t inference, uint64_t begin_ns,
+                            uint64_t ns,
                             const qnnrt_profile_event *events, size_t count)
 {
     json *j = &t->trace_writer;
@@ -307,7 +319,8 @@ static const char *log_path(const tool *t)
 static uint64_t log_bytes(const tool *t)
 {
     struct stat status;
-    return stat(log_path(t), &status) == 0 && S_ISREG(status.st_mode) ? (uint64_t)status.st_size : 0;
+    return stat(log_path(t), &status) == 0 && S_ISREG(status.st_mode) ? (uint64_t)status.st_size
+        : 0;
 }
 
 /* Prepare --profile_out before the first inference. */
@@ -316,8 +329,10 @@ static void begin_profile(tool *t)
     const char *path = t->set.profile_out;
     if (path == NULL) return;
     if (is_trace(path)) trace_begin(t);
-    else if (!cli_create(&t->log, path, 0)) fail(t, NULL, NULL, "cannot write %s: %s", path, strerror(errno));
-    else if (t->log.aside != NULL) unlink(t->log.aside);         /* the library creates it and appends */
+    else if (!cli_create(&t->log, path, 0))
+        fail(t, NULL, NULL, "cannot write %s: %s", path, strerror(errno));
+    /* the library creates it and appends */
+    else if (t->log.aside != NULL) unlink(t->log.aside);
 }
 
 static void end_profile(tool *t)
@@ -344,7 +359,8 @@ static int write_log(tool *t, job *j, qnnrt_run *run)
 }
 
 /* Take the events of an inference that succeeded. 0 after a message. */
-static int take_events(tool *t, job *j, qnnrt_run *run, uint32_t inference, uint64_t begin_ns, uint64_t ns)
+static int take_events(tool *t, job *j, qnnrt_run *run, uint32_t inference, uint64_t begin_ns,
+                       uint64_t ns)
 {
     const qnnrt_profile_event *events = NULL;
     size_t count = 0;
@@ -352,7 +368,8 @@ static int take_events(tool *t, job *j, qnnrt_run *run, uint32_t inference, uint
         fail_run(t, j, run);
         return 0;
     }
-    if (t->set.profile_out != NULL && !is_trace(t->set.profile_out) && !write_log(t, j, run)) return 0;
+    if (t->set.profile_out != NULL && !is_trace(t->set.profile_out) && !write_log(t, j, run))
+        return 0;
     if (is_trace(t->set.profile_out)) trace_inference(t, j, inference, begin_ns, ns, events, count);
     free_events(j);
     keep_events(j, events, count);

@@ -44,7 +44,8 @@ static void report_quant(json *j, const qnnrt_quant *quant)
         for (uint32_t i = 0; i < quant->count; ++i) json_float(j, NULL, quant->scales[i]);
         json_close(j);
         json_open(j, "offsets", '[', 1);
-        for (uint32_t i = 0; i < quant->count; ++i) json_int(j, NULL, quant->offsets != NULL ? quant->offsets[i] : 0);
+        for (uint32_t i = 0; i < quant->count; ++i)
+            json_int(j, NULL, quant->offsets != NULL ? quant->offsets[i] : 0);
         json_close(j);
     } else {
         json_string(j, "encoding", "other");
@@ -68,7 +69,8 @@ static void report_tensors(json *j, const char *key, const qnnrt_tensor_info *te
         json_close(j);
         if (tensor->dynamic_dims != NULL) {
             json_open(j, "dynamic_dims", '[', 1);
-            for (uint32_t d = 0; d < tensor->rank; ++d) json_bool(j, NULL, tensor->dynamic_dims[d] != 0);
+            for (uint32_t d = 0; d < tensor->rank; ++d)
+                json_bool(j, NULL, tensor->dynamic_dims[d] != 0);
             json_close(j);
         }
         json_count(j, "count", tensor->count);
@@ -201,7 +203,8 @@ static void report_results(json *j, const job *from)
         json_open(j, NULL, '{', 1);
         json_count(j, "slot", i);
         json_string(j, "file", from->input_files[i]);
-        json_string(j, "data_type", from->input_files[i] == NULL ? NULL : from->input_floats[i] ? "float" : "native");
+        json_string(j, "data_type", from->input_files[i] == NULL ? NULL : from->input_floats[i]
+                    ? "float" : "native");
         json_close(j);
     }
     json_close(j);
@@ -277,7 +280,8 @@ static void report(const tool *t, page *p, int results)
             json_string(j, "plan", NULL);
         }
         if (results) report_results(j, from);
-        if (results && t->set.profile != QNNRT_PROFILE_OFF) report_events(j, "step", from->events, from->event_count);
+        if (results && t->set.profile != QNNRT_PROFILE_OFF)
+            report_events(j, "step", from->events, from->event_count);
         json_close(j);
     }
     json_close(j);

@@ -15,7 +15,8 @@ static int is_job_name(const job *j, const char *name)
 static int is_pipeline_name(const tool *t, const char *name)
 {
     for (size_t i = 0; i < qnnrt_get_info(t->model)->pipeline_count; ++i)
-        if (strcmp(qnnrt_pipeline_get_info(qnnrt_get_info(t->model)->pipelines[i])->name, name) == 0) return 1;
+        if (strcmp(qnnrt_pipeline_get_info(qnnrt_get_info(t->model)->pipelines[i])->name,
+                   name) == 0) return 1;
     for (size_t i = 0; i < t->job_count; ++i)
         if (is_job_name(&t->jobs[i], name)) return 1;
     return 0;
@@ -25,7 +26,8 @@ static int is_pipeline_name(const tool *t, const char *name)
 static int is_input_name(const job *j, const char *name)
 {
     for (size_t i = 0; i < j->info->slot_count; ++i)
-        if (j->info->slots[i].role == QNNRT_ROLE_INPUT && strcmp(j->info->slots[i].tensor->name, name) == 0) return 1;
+        if (j->info->slots[i].role == QNNRT_ROLE_INPUT &&
+            strcmp(j->info->slots[i].tensor->name, name) == 0) return 1;
     return 0;
 }
 
@@ -65,13 +67,16 @@ static void place_input(tool *t, const input_option *input)
         }
         ++placed;
         if (j->input_files[slot - j->info->slots] != NULL)
-            fail(t, j, NULL, "--input %s: this input is given twice, by %s too", input->text, j->input_files[slot - j->info->slots]);
+            fail(t, j, NULL, "--input %s: this input is given twice, by %s too", input->text,
+                 j->input_files[slot - j->info->slots]);
         j->input_files[slot - j->info->slots] = input->file;
     }
     if (asked == 0)
-        fail(t, NULL, NULL, "--input %s: pipeline \"%s\" is not among those of --graph", input->text, graph);
+        fail(t, NULL, NULL, "--input %s: pipeline \"%s\" is not among those of --graph",
+             input->text, graph);
     else if (placed == 0)
-        fail(t, NULL, NULL, "--input %s: %s", input->text, reasons[0] != '\0' ? reasons : "no pipeline can run");
+        fail(t, NULL, NULL, "--input %s: %s", input->text, reasons[0] != '\0' ? reasons
+             : "no pipeline can run");
     free(reasons);
     free(graph);
 }
@@ -79,7 +84,8 @@ static void place_input(tool *t, const input_option *input)
 /* True for types that take a float32 file without being asked: their values are real numbers. */
 static int takes_float_file(const qnnrt_tensor_info *tensor)
 {
-    return tensor->quant.encoding == QNNRT_ENCODING_PER_TENSOR || tensor->quant.encoding == QNNRT_ENCODING_PER_AXIS ||
+    return tensor->quant.encoding == QNNRT_ENCODING_PER_TENSOR ||
+        tensor->quant.encoding == QNNRT_ENCODING_PER_AXIS ||
            tensor->dtype == QNNRT_DTYPE_F16 || tensor->dtype == QNNRT_DTYPE_BF16;
 }
 
@@ -109,11 +115,13 @@ static int load_input(tool *t, job *j, qnnrt_run *run, qnnrt_slot slot)
 
     const int wants_float = t->set.input_form == FORM_FLOAT;
     const int as_float = wants_float ? bytes == floats
-                                     : bytes == floats && bytes != native && takes_float_file(tensor);
+                                     : bytes == floats && bytes != native &&
+                                     takes_float_file(tensor);
     if (as_float) {
         const float *values = (const float *)(const void *)data;
         loaded = qnnrt_write_f32(run, slot, 0, values, (size_t)tensor->count) == QNNRT_OK;
-        if (!loaded) fail(t, j, qnnrt_run_error(run)->hint, "%s: %s", path, qnnrt_run_error(run)->text);
+        if (!loaded)
+            fail(t, j, qnnrt_run_error(run)->hint, "%s: %s", path, qnnrt_run_error(run)->text);
         j->input_floats[slot - j->info->slots] = 1;
     } else if (bytes == native && !wants_float) {
         void *to = qnnrt_data_slot(run, slot, NULL);
@@ -124,8 +132,10 @@ static int load_input(tool *t, job *j, qnnrt_run *run, qnnrt_slot slot)
         struct stat status;
         char *name = cli_shown(slot->address), *dims = dims_text(tensor);
         unsigned long long found = bytes;
-        if (stat(path, &status) == 0 && S_ISREG(status.st_mode)) found = (unsigned long long)status.st_size;
-        fail(t, j, NULL, "%s has %llu bytes; input \"%s\" (%s %s) takes %llu bytes native%s or %llu bytes float32%s", path,
+        if (stat(path, &status) == 0 && S_ISREG(status.st_mode))
+            found = (unsigned long long)status.st_size;
+        fail(t, j, NULL, "%s has %llu bytes; input \"%s\" (%s %s) takes %llu bytes native%s or %llu"
+             " bytes float32%s", path,
              found, name, qnnrt_dtype_name(tensor->dtype), dims, (unsigned long long)native,
              wants_float ? " (not with --input_data_type float)" : "", (unsigned long long)floats,
              wants_float || takes_float_file(tensor) ? "" : " (with --input_data_type float)");
@@ -148,7 +158,8 @@ static int load_inputs(tool *t, job *j, qnnrt_run *run)
         }
         if (!load_input(t, j, run, &j->info->slots[i])) return 0;
         char *name = cli_shown(j->info->slots[i].address);
-        say(t, "  input     \"%s\" from %s, %s\n", name, j->input_files[i], j->input_floats[i] ? "float32" : "native");
+        say(t, "  input     \"%s\" from %s, %s\n", name, j->input_files[i], j->input_floats[i]
+            ? "float32" : "native");
         free(name);
     }
     if (zero == 0) return 1;
@@ -180,7 +191,8 @@ static void name_files(tool *t)
         char **used = cli_alloc(2 * slots, sizeof(*used));
         for (size_t s = 0; s < slots; ++s)
             if (j->info->slots[s].role == QNNRT_ROLE_OUTPUT)
-                j->files[s] = used[s] = safe_name(j->info->slots[s].tensor->name, ".raw", used, slots);
+                j->files[s] = used[s] = safe_name(j->info->slots[s].tensor->name, ".raw", used,
+                                                  slots);
         /* After all others: a tensor called x_native keeps its name beside a tensor called x. */
         for (size_t s = 0; s < slots && t->set.output_form == FORM_BOTH; ++s)
             if (j->files[s] != NULL)
@@ -191,14 +203,16 @@ static void name_files(tool *t)
     free(folders);
 }
 
-static void note_file(job *j, uint32_t inference, qnnrt_slot slot, number_form form, uint64_t bytes, char *path)
+static void note_file(job *j, uint32_t inference, qnnrt_slot slot, number_form form, uint64_t bytes,
+                      char *path)
 {
     j->written = cli_grow(j->written, j->written_count, &j->written_room, sizeof(*j->written));
     const output_file file = {inference, slot, form, bytes, path};
     j->written[j->written_count++] = file;
 }
 
-static int write_output(tool *t, job *j, qnnrt_run *run, uint32_t inference, qnnrt_slot slot, number_form form,
+static int write_output(tool *t, job *j, qnnrt_run *run, uint32_t inference, qnnrt_slot slot,
+                        number_form form,
                         const char *folder, const char *name)
 {
     const qnnrt_tensor_info *tensor = slot->tensor;
@@ -229,7 +243,8 @@ static int write_outputs(tool *t, job *j, qnnrt_run *run, uint32_t inference)
     const settings *set = &t->set;
     if (set->output_dir == NULL) return 1;
     char *folder = set->inferences > 1
-                       ? cli_text("%s/Result_%lu/%s", set->output_dir, (unsigned long)inference, j->folder)
+                       ? cli_text("%s/Result_%lu/%s", set->output_dir, (unsigned long)inference,
+                                  j->folder)
                        : cli_text("%s/%s", set->output_dir, j->folder);
     int good = cli_make_folders(folder);
     if (!good) fail(t, j, NULL, "cannot make the folder %s: %s", folder, strerror(errno));
@@ -238,8 +253,10 @@ static int write_outputs(tool *t, job *j, qnnrt_run *run, uint32_t inference)
         const number_form first = set->output_form == FORM_NATIVE ? FORM_NATIVE : FORM_FLOAT;
         /* The native file first, because a type may have no float form. */
         if (set->output_form == FORM_BOTH)
-            good = write_output(t, j, run, inference, &j->info->slots[i], FORM_NATIVE, folder, j->native_files[i]);
-        good = write_output(t, j, run, inference, &j->info->slots[i], first, folder, j->files[i]) && good;
+            good = write_output(t, j, run, inference, &j->info->slots[i], FORM_NATIVE, folder,
+                                j->native_files[i]);
+        good = write_output(t, j, run, inference, &j->info->slots[i], first, folder, j->files[i]) &&
+            good;
     }
     free(folder);
     return good;
@@ -279,10 +296,13 @@ static void say_result(const tool *t, const job *j)
     if (j->exec_failed > 0) say(t, ", %lu failed", (unsigned long)j->exec_failed);
     say(t, "\n");
     /* List the files of one inference: those of the others differ in Result_<n> only. */
-    for (size_t i = 0; i < j->written_count && j->written[i].inference == j->written[0].inference; ++i)
-        say(t, "  output    %s, %llu bytes, %s\n", j->written[i].path, (unsigned long long)j->written[i].bytes,
+    for (size_t i = 0; i < j->written_count &&
+         j->written[i].inference == j->written[0].inference; ++i)
+        say(t, "  output    %s, %llu bytes, %s\n", j->written[i].path,
+            (unsigned long long)j->written[i].bytes,
             j->written[i].form == FORM_FLOAT ? "float32" : "native");
-    if (j->exec_count > 1 && j->written_count > 0) say(t, "            likewise for every other inference\n");
+    if (j->exec_count > 1 && j->written_count > 0)
+        say(t, "            likewise for every other inference\n");
 }
 
 static void run_job(tool *t, job *j)
@@ -318,10 +338,12 @@ static void run_job(tool *t, job *j)
         if (good) {
             j->exec_ns[j->exec_count++] = took;
             good = write_outputs(t, j, run, n);
-            if (set->profile != QNNRT_PROFILE_OFF) good = take_events(t, j, run, n, start, took) && good;
+            if (set->profile != QNNRT_PROFILE_OFF)
+                good = take_events(t, j, run, n, start, took) && good;
         } else {
             ++j->exec_failed;
-            fail(t, j, qnnrt_run_error(run)->hint, "pipeline %s, inference %lu: %s", j->title, (unsigned long)n,
+            fail(t, j, qnnrt_run_error(run)->hint, "pipeline %s, inference %lu: %s", j->title,
+                 (unsigned long)n,
                  qnnrt_run_error(run)->text);
         }
         if (!good && !set->keep_going) break;

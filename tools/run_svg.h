@@ -1,8 +1,8 @@
 /* run_svg.h - a part of qnnrt-run.c: what both pictures and the graph for Graphviz share
 
-   Names may be hostile: cli_shown() first, then the escapes of the format; a text is cut to the columns
-   that its place has, and the whole of it is in the <title> that a browser shows on hover. A picture
-   is one file without scripts, and it loads nothing.
+   Names may be hostile: cli_shown() first, then the escapes of the format. A text is cut to the
+   columns of its place, and the whole text is in the <title> that a browser shows on hover. A
+   picture is one file without scripts, and it loads nothing.
 
    ROOMS    >>svg >>groups                                                                       */
 
@@ -31,8 +31,8 @@ static size_t columns_in(const char *s)
     return columns;
 }
 
-/* Shorten a text in the middle, where names of tensors differ least. `s` comes from cli_shown(). The
-   caller frees the result. */
+/* Shorten a text in the middle, where names of tensors differ least. `s` comes from cli_shown().
+   The caller frees the result. */
 static char *shortened(const char *s, size_t columns)
 {
     if (columns_in(s) <= columns) return cli_text("%s", s);
@@ -82,15 +82,18 @@ static void svg_text(page *p, double x, double y, const char *style, size_t colu
 }
 
 /* Draw a rectangle. round: radius of its corners. */
-static void svg_box(page *p, const char *style, double x, double y, double width, double height, double round)
+static void svg_box(page *p, const char *style, double x, double y, double width, double height,
+                    double round)
 {
-    page_add(p, "<rect class=\"%s\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\"", style, x, y, width, height);
+    page_add(p, "<rect class=\"%s\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\"", style, x,
+             y, width, height);
     if (round > 0) page_add(p, " rx=\"%.0f\"", round);
     page_text(p, "/>\n");
 }
 
 /* Open a box with texts in it; close it with "</g>\n". */
-static void svg_card(page *p, const char *style, double x, double y, double width, double height, double round)
+static void svg_card(page *p, const char *style, double x, double y, double width, double height,
+                     double round)
 {
     page_text(p, "<g class=\"card\">\n");
     svg_box(p, style, x, y, width, height, round);
@@ -106,7 +109,8 @@ static void svg_title(page *p, const char *s)
 static void svg_write(tool *t, const char *path, const page *body, double width, double height)
 {
     page p = {NULL, 0, 0};
-    page_add(&p, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\"", width, height);
+    page_add(&p, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\"", width,
+             height);
     page_add(&p, " viewBox=\"0 0 %.0f %.0f\">\n", width, height);
     page_text(&p,
         "<style>\n"
@@ -132,7 +136,8 @@ static void svg_write(tool *t, const char *path, const page *body, double width,
         ".peak { stroke: #1d2733; stroke-width: 1.5 }\n"
         ".bound { stroke: #c9433a; stroke-width: 1.5; stroke-dasharray: 6 4 }\n"
         "</style>\n");
-    page_add(&p, "<rect class=\"paper\" width=\"%.0f\" height=\"%.0f\" fill=\"#ffffff\"/>\n", width, height);
+    page_add(&p, "<rect class=\"paper\" width=\"%.0f\" height=\"%.0f\" fill=\"#ffffff\"/>\n", width,
+             height);
     page_bytes(&p, body->data != NULL ? body->data : "", body->used);
     page_text(&p, "</svg>\n");
     write_named(t, path, &p, 0);
@@ -157,7 +162,8 @@ static char *human_bytes(uint64_t bytes)
 /* Return the file name of a step without folders, for a label. The caller frees it. */
 static char *step_file(const qnnrt_step_info *step)
 {
-    const char *file = qnnrt_get_info(step->model)->contexts[step->context].file, *slash = strrchr(file, '/');
+    const char *file = qnnrt_get_info(step->model)->contexts[step->context].file,
+        *slash = strrchr(file, '/');
     return cli_shown(slash != NULL ? slash + 1 : file);
 }
 
@@ -181,7 +187,8 @@ typedef struct item {                  /* a tensor at a step */
 typedef struct item_list {
     item  *items;
     size_t count, room;
-    size_t *groups;                    /* [group_count + 1] where each begins, after group_items() */
+    /* [group_count + 1] where each begins, after group_items() */
+    size_t *groups;
     size_t group_count;
     uint64_t bytes;
 } item_list;
@@ -204,12 +211,15 @@ static char *skeleton(const char *name)
     return made;
 }
 
-static void add_item(item_list *list, const qnnrt_tensor_info *tensor, const qnnrt_edge_info *edge, char *note)
+static void add_item(item_list *list, const qnnrt_tensor_info *tensor, const qnnrt_edge_info *edge,
+                     char *note)
 {
     list->items = cli_grow(list->items, list->count, &list->room, sizeof(*list->items));
-    char *from = skeleton(tensor->name), *to = edge != NULL ? skeleton(edge->to->name) : cli_text("%s", "");
+    char *from = skeleton(tensor->name), *to = edge != NULL ? skeleton(edge->to->name)
+        : cli_text("%s", "");
     char *dims = dims_text(tensor);
-    const item made = {tensor, edge, note, cli_text("%s|%s|%s|%x|%s|%s", from, to, dims, (unsigned)tensor->dtype,
+    const item made = {tensor, edge, note, cli_text("%s|%s|%s|%x|%s|%s", from, to, dims,
+                                                    (unsigned)tensor->dtype,
                        note != NULL ? note : "", edge != NULL ? edge->reason : ""), list->count};
     list->items[list->count++] = made;
     list->bytes += tensor->bytes;
@@ -245,7 +255,8 @@ static void group_items(item_list *list)
     size_t used = 0;
     for (size_t p = 0; p < list->count; ++p) {
         const size_t i = order[p];
-        if (place[i] != 0 && place[i] - 1 != p) continue;        /* within a group that came before */
+        /* within a group that came before */
+        if (place[i] != 0 && place[i] - 1 != p) continue;
         list->groups[list->group_count++] = used;
         sorted[used++] = items[i];
         for (size_t k = i + 1; place[i] != 0 && k < list->count && place[k] == place[i]; ++k)
@@ -310,14 +321,15 @@ static char *group_name(const item *items, size_t count, int to)
     return made;
 }
 
-/* What is around a step of a pipeline: [0] from the caller or an earlier step, [1] from the step before,
-   [2] to the caller or a later step. */
+/* What is around a step of a pipeline: [0] from the caller or an earlier step, [1] from the step
+   before, [2] to the caller or a later step. */
 typedef struct around { item_list lists[SIDES]; } around;
 
 /* True if a tensor lies in this list, by its address. */
 static int is_of(const qnnrt_tensor_info *tensor, const qnnrt_tensor_info *list, size_t count)
 {
-    return count != 0 && (uintptr_t)tensor >= (uintptr_t)list && (uintptr_t)tensor <= (uintptr_t)&list[count - 1];
+    return count != 0 && (uintptr_t)tensor >= (uintptr_t)list &&
+        (uintptr_t)tensor <= (uintptr_t)&list[count - 1];
 }
 
 static void look_around(const qnnrt_pipeline_info *info, size_t step, around *out)
@@ -330,13 +342,15 @@ static void look_around(const qnnrt_pipeline_info *info, size_t step, around *ou
     memset(out, 0, sizeof(*out));
     for (size_t e = 0; e < info->edge_count; ++e) {
         const qnnrt_edge_info *edge = &info->edges[e];
-        if (edge->to_step == step && is_of(edge->to, g->inputs, g->input_count)) into[edge->to - g->inputs] = edge;
+        if (edge->to_step == step && is_of(edge->to, g->inputs, g->input_count))
+            into[edge->to - g->inputs] = edge;
         if (edge->from_step != step || !is_of(edge->from, g->outputs, g->output_count)) continue;
         const size_t at = (size_t)(edge->from - g->outputs);
         from[at] = edge;
         if (edge->to_step == step + 1) near[at] = 1;
         char *longer = readers[at] == NULL ? cli_text("to step %lu", (unsigned long)edge->to_step)
-                                           : cli_text("%s, %lu", readers[at], (unsigned long)edge->to_step);
+                                           : cli_text("%s, %lu", readers[at],
+                                                      (unsigned long)edge->to_step);
         free(readers[at]);
         readers[at] = longer;
     }

@@ -1,13 +1,13 @@
-/* An inference engine on qnnrt_llm.h: it has its own tokenizer, its own sampler, and batches like those
-   of llama.cpp; qnnrt_llm.h runs the model.
+/* An inference engine on qnnrt_llm.h: it has its own tokenizer, its own sampler, and batches like
+   those of llama.cpp; qnnrt_llm.h runs the model.
 
        host FOLDER [BACKEND_LIBRARY [DRAFT_FOLDER]]
 
    FOLDER holds a language model whose tokens are bytes: tests/data/llm/w8a16_one for libQnnHtp.so
    of 2.51, or what examples/llm/export.c makes. DRAFT_FOLDER is a second one, to draft for it.
-   After tokenizer, sampler and batches come five uses: perplexity, a text that is continued, several
-   texts in one batch, speculative decoding, saving and rewinding. The program checks what must be
-   true of each; the exit status is 1 when a check fails.
+   After tokenizer, sampler and batches come five uses: perplexity, a text that is continued,
+   several texts in one batch, speculative decoding, saving and rewinding. The program checks what
+   must be true of each; the exit status is 1 when a check fails.
 
    Without BACKEND_LIBRARY the graphs run on libQnnRef.so, the reference backend. Link with -lm. */
 #include <math.h>
@@ -134,8 +134,8 @@ static void add(batch *b, int32_t token, int pos, int seq, int wanted)
 }
 
 /* Compute a batch. Lists of sequences become sets of bits; the rest has the same form. `call` is
-   qnnrt_llm_decode, which takes any length and keeps all tokens, or qnnrt_llm_eval, which keeps none
-   before qnnrt_llm_accept. */
+   qnnrt_llm_decode, which takes any length and keeps all tokens, or qnnrt_llm_eval, which keeps
+   none before qnnrt_llm_accept. */
 static void compute(context *c, const batch *b,
                     qnnrt_result (*call)(qnnrt_llm_cache *, const qnnrt_llm_batch *))
 {
@@ -230,8 +230,9 @@ static void several(context *c, const text *prompt, const text *plain)
 
 /* ---- speculative decoding -------------------------------------------------------------------- */
 
-/* Append up to `most` drafts: the tokens that followed the longest equal ending earlier in the text,
-   or, with `draft`, the tokens that this model chooses after it has removed its rejected drafts. */
+/* Append up to `most` drafts: the tokens that followed the longest equal ending earlier in the
+   text, or, with `draft`, the tokens that this model chooses after it has removed its rejected
+   drafts. */
 static void propose(context *draft, text *t, int most)
 {
     int at, n, from = 0, longest = 1;

@@ -3,9 +3,9 @@
        random_model OUT_DIR LAYERS SEED [KV_HEADS [tied]]
 
    OUT_DIR, which must exist, gets config.json and model.safetensors for export.c: 64 wide, 4 heads
-   of 16 for KV_HEADS (default 2) of keys and values, 256 tokens, a context of 136. "tied": the table
-   of embeddings is the head, too. The same arguments make the same bytes on every machine. The model
-   writes noise, but its most probable token is clear. */
+   of 16 for KV_HEADS (default 2) of keys and values, 256 tokens, a context of 136. "tied": the
+   table of embeddings is the head, too. The same arguments make the same bytes on every machine.
+   The model writes noise, but its most probable token is clear. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,8 +79,8 @@ static void tensor(writer *w, const char *name, uint32_t rows, uint32_t columns,
     w->bytes += count * sizeof(float);
 }
 
-/* Write a layer. Uniform numbers up to 1.7 / sqrt(columns) keep the size of a row that is multiplied
-   by them: 0.22 for 64 columns, 0.14 for 160. */
+/* Write a layer. Uniform numbers up to 1.7 / sqrt(columns) keep the size of a row that is
+   multiplied by them: 0.22 for 64 columns, 0.14 for 160. */
 static void layer(writer *w, uint32_t number)
 {
     const struct { const char *name; uint32_t rows, columns; float middle, by; } parts[] = {
