@@ -2497,7 +2497,7 @@ static const qnnrt_explanation *qnnrt__codes_of_call(const char *call, uint64_t 
 }
 
 /* Complete an error whose text says what was attempted: append what the call answered, the likely
-   cause and the library's own lines, and set the hint. */
+   cause and the library's own lines, and set the hint. vendor_code 0: it gave no handle. */
 static qnnrt_result qnnrt__codes_explain(qnnrt_error *err, const char *call, uint64_t vendor_code,
                                          int log_slot, uint32_t mark)
 {
@@ -2505,7 +2505,9 @@ static qnnrt_result qnnrt__codes_explain(qnnrt_error *err, const char *call, uin
     qnnrt__log_part part;
     if (err == NULL) return QNNRT_E_BACKEND;
     err->vendor_code = vendor_code;
-    qnnrt__err_add(err, ": %s answered 0x%x (%s)", call, (unsigned)(vendor_code & 0xFFFF),
+    qnnrt__err_add(err, ": %s%s answered 0x%x (%s)", call,
+                   vendor_code == 0 && strchr(call, '(') == NULL ? " (without a handle)" : "",
+                   (unsigned)(vendor_code & 0xFFFF),
                    code != NULL && code->symbol[0] != '\0' ? code->symbol : "no symbol known");
     if (vendor_code > 0xFFFF)
         qnnrt__err_add(err, ", in full 0x%llx", (unsigned long long)vendor_code);
@@ -5979,19 +5981,14 @@ static qnnrt_result qnnrt__system_read(const qnnrt__system *system, qnnrt__table
     qnnrt__abi_code code = system->provider->calls.create(&handle);
     if (code != 0 || handle == NULL) {
         qnnrt__table_fail(table, QNNRT_E_BACKEND, "cannot read metadata through %s", system->path);
-        return qnnrt__codes_explain(table->err,
-                                    handle == NULL && code == 0
-                                        ? "systemContextCreate (without a handle)"
-                                        : "systemContextCreate",
-                                    code, log_slot, mark);
+        return qnnrt__codes_explain(table->err, "systemContextCreate", code, log_slot, mark);
     }
     code = system->provider->calls.get_info(handle, binary, bytes, &info, &info_bytes);
     if (code != 0 || info == NULL) {
         qnnrt__table_fail(table, QNNRT_E_FORMAT, "%s cannot read its metadata", system->path);
         qnnrt__codes_explain(table->err,
-                             info == NULL && code == 0
-                                 ? "systemContextGetBinaryInfo (without information)"
-                                 : "systemContextGetBinaryInfo",
+                             code == 0 ? "systemContextGetBinaryInfo (without information)"
+                                       : "systemContextGetBinaryInfo",
                              code, log_slot, mark);
         result = QNNRT_E_FORMAT;
     } else {
@@ -7431,9 +7428,7 @@ static qnnrt_result qnnrt__backend_create(qnnrt_backend *b, uint32_t soc_model, 
     if (code != 0 || b->backend == NULL) {
         b->backend = NULL;
         qnnrt__fail(err, QNNRT_E_BACKEND, "cannot start the backend of %s", b->path);
-        return qnnrt__codes_explain(
-            err, code == 0 ? "backendCreate (without a handle)" : "backendCreate", code,
-            b->log_slot, b->mark);
+        return qnnrt__codes_explain(err, "backendCreate", code, b->log_slot, b->mark);
     }
     if (soc_model != 0 && b->provider->backend_id == QNNRT__ABI_BACKEND_HTP) {
         qnnrt__htp_soc_config(soc_model, &soc, &config);
@@ -7449,9 +7444,7 @@ static qnnrt_result qnnrt__backend_create(qnnrt_backend *b, uint32_t soc_model, 
         if (soc_model != 0)
             qnnrt__err_add(err, " with soc_model %u (the library may not know this chip; with 0 it"
                                 " chooses one)", (unsigned)soc_model);
-        return qnnrt__codes_explain(err,
-                                    code == 0 ? "deviceCreate (without a handle)" : "deviceCreate",
-                                    code, b->log_slot, b->mark);
+        return qnnrt__codes_explain(err, "deviceCreate", code, b->log_slot, b->mark);
     }
     b->info.has_device = 1;
     return QNNRT_OK;
@@ -7680,8 +7673,7 @@ static qnnrt_result qnnrt__profile_open(qnnrt_backend *b, qnnrt_profile_level le
                                : "Profile on another backend.");
     }
     qnnrt__fail(err, QNNRT_E_BACKEND, "%s: cannot create a %s profile", b->path, name);
-    return qnnrt__codes_explain(err, code != 0 ? call : "profileCreate (without a handle)", code,
-                                b->log_slot, mark);
+    return qnnrt__codes_explain(err, call, code, b->log_slot, mark);
 }
 
 /* Read one event: plain, or extended, which is all that CPU knows; otherwise keep the code. */
@@ -8228,10 +8220,7 @@ static qnnrt_result qnnrt__context_create(qnnrt__context *context, qnnrt_backend
         context->handle = NULL;     /* after a failure it may hold anything */
         qnnrt__fail(err, QNNRT_E_BACKEND, "%s: %s cannot load it", context->info->file,
                     b->path);
-        return qnnrt__codes_explain(err,
-                                    code == 0 ? "contextCreateFromBinary (without a handle)"
-                                              : "contextCreateFromBinary",
-                                    code, b->log_slot, b->mark);
+        return qnnrt__codes_explain(err, "contextCreateFromBinary", code, b->log_slot, b->mark);
     }
     if (result != QNNRT_OK) return result;
     for (i = 0; i < context->info->graph_count; ++i) {
@@ -8242,9 +8231,7 @@ static qnnrt_result qnnrt__context_create(qnnrt__context *context, qnnrt_backend
         qnnrt__fail(err, QNNRT_E_BACKEND,
                     "%s: the metadata lists graph \"%.200s\", but the library does not return it",
                     context->info->file, context->info->graphs[i].name);
-        return qnnrt__codes_explain(
-            err, code == 0 ? "graphRetrieve (without a handle)" : "graphRetrieve", code,
-            b->log_slot, b->mark);
+        return qnnrt__codes_explain(err, "graphRetrieve", code, b->log_slot, b->mark);
     }
 #if defined(__x86_64__) || defined(_M_X64)
     if (b->dsp_arch != 0 && context->info->dsp_arch != 0 && b->dsp_arch != context->info->dsp_arch)

@@ -536,8 +536,7 @@ static qnnrt_result qnnrt__container_compose(qnnrt__container *c, const qnnrt__s
     if (code != 0 || c->dlc == NULL) {
         c->dlc = NULL;
         qnnrt__fail(err, QNNRT_E_FORMAT, "%s: %s cannot read this container", path, system->path);
-        qnnrt__codes_explain(err, code == 0 ? "systemDlcCreateFromFile (without a handle)"
-                                            : "systemDlcCreateFromFile", code, -1, 0);
+        qnnrt__codes_explain(err, "systemDlcCreateFromFile", code, -1, 0);
         return QNNRT_E_FORMAT;
     }
     code = calls->dlc_compose(c->dlc, NULL, 0, b->backend, c, table, 3, &c->graphs, &c->count);
@@ -849,9 +848,7 @@ static qnnrt_result qnnrt__build_fail(const qnnrt_builder *b, qnnrt_result code,
 static qnnrt_result qnnrt__build_explain(const qnnrt_builder *b, const char *call,
                                          qnnrt__abi_code code)
 {
-    char text[64];
-    snprintf(text, sizeof(text), "%s%s", call, code == 0 ? " (without a handle)" : "");
-    return qnnrt__codes_explain(b->err, text, code, b->backend->log_slot, b->backend->mark);
+    return qnnrt__codes_explain(b->err, call, code, b->backend->log_slot, b->backend->mark);
 }
 
 static qnnrt_result qnnrt__build_no_memory(const qnnrt_builder *b)
