@@ -1,0 +1,288 @@
+/* test_os_lies.c - room >>os when the system fails: fstat, mmap, readdir, sysconf, and functions that are not there
+
+   The program has functions of its own of these names, which every caller in it meets; they call the system's unless a
+   test says otherwise. */
+#include "../qnnrt.h"
+#include "test.h"
+#include "opens.h"
+#include <sys/mman.h>
+
+#define NEXT ((void *)-1L)                /* RTLD_NEXT, which POSIX does not name */
+
+/* AddressSanitizer calls dlsym() itself, before anything of this program may run. */
+#if defined(__SANITIZE_ADDRESS__)
+#define OWN_DLSYM 0
+#elif !defined(__has_feature)
+#define OWN_DLSYM 1
+#elif __has_feature(address_sanitizer)
+#define OWN_DLSYM 0
+#else
+#define OWN_DLSYM 1
+#endif
+
+static struct {
+    int         fstat_errno;        /* of the fstat() after `fstat_good` good ones, 0: none */
+    int         fstat_good;
+    int         negative;           /* files have a negative size */
+    int         mmap_errno;         /* of every mmap() of a file (anonymous: of pages), 0: none */
+    int         anonymous;
+    int         readdir_errno;
+    int         no_page_size;
+    const char *symbol;             /* what dlsym() gives `instead` for */
+    void       *instead;
+} lies;
+
+static void truth(void) { memset(&lies, 0, sizeof(lies)); }
+
+static void real_one(const char *name, void *function)
+{
+    void *found = dlsym(NEXT, name);
+    if (found == NULL) abort();
+    memcpy(function, (const void *)&found, sizeof(found));
+}
+
+extern int fstat(int fd, struct stat *facts)
+{
+    static int (*real)(int, struct stat *);
+    int result;
+    if (real == NULL) real_one("fstat", (void *)&real);
+    if (lies.fstat_errno != 0 && lies.fstat_good-- <= 0) { errno = lies.fstat_errno; return -1; }
+    result = real(fd, facts);
+    if (result == 0 && lies.negative) facts->st_size = -1;
+    return result;
+}
+
+extern void *mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
+{
+    static void *(*real)(void *, size_t, int, int, int, off_t);
+    if (real == NULL) real_one("mmap", (void *)&real);
+    if (lies.mmap_errno != 0 && (fd < 0) == lies.anonymous) { errno = lies.mmap_errno; return MAP_FAILED; }
+    return real(at, bytes, protection, flags, fd, offset);
+}
+
+extern struct dirent *readdir(DIR *folder)
+{
+    static struct dirent *(*real)(DIR *);
+    if (real == NULL) real_one("readdir", (void *)&real);
+    if (lies.readdir_errno != 0) { errno = lies.readdir_errno; return NULL; }
+    return real(folder);
+}
+
+extern long sysconf(int name)
+{
+    static long (*real)(int);
+    if (real == NULL) real_one("sysconf", (void *)&real);
+    return lies.no_page_size && name == _SC_PAGESIZE ? -1 : real(name);
+}
+
+#if OWN_DLSYM
+extern void *dlvsym(void *library, const char *name, const char *version);
+
+extern void *dlsym(void *library, const char *name)
+{
+    static const char *const versions[] = { "GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17", "GLIBC_2.0" };
+    static void *(*real)(void *, const char *);
+    size_t i;
+    for (i = 0; real == NULL && i < sizeof(versions) / sizeof(versions[0]); ++i) {
+        void *found = dlvsym(NEXT, "dlsym", versions[i]);
+        memcpy((void *)&real, (const void *)&found, sizeof(real));
+    }
+    if (real == NULL) abort();
+    if (lies.symbol != NULL && strcmp(lies.symbol, name) == 0) return lies.instead;
+    return real(library, name);
+}
+#endif
+
+#define ONE "FAKEQNN 1\ngraph fwd\nin x 1 0408 2 1 4 s 0.5 -3\nout y 2 0408 2 1 4 s 0.5 -3\n"
+
+static const char *folder_of_one(char path[4096])
+{
+    const char *folder = test_tmpdir();
+    snprintf(path, 4096, "%s/forward_0.bin", folder);
+    return test_write_file(path, ONE, strlen(ONE)) ? folder : "";
+}
+
+TEST(fstat_that_fails_is_an_io_error)
+{
+    char path[4096];
+    const char *folder = folder_of_one(path);
+    qnnrt_desc desc = new_desc();
+    qnnrt *model = NULL;
+    uint64_t bytes = 7;
+    truth();
+    fake_begin("");
+    lies.fstat_errno = EIO;
+    CHECK_EQ(qnnrt_file_read(path, NULL, 0, &bytes, &error), QNNRT_E_IO);
+    CHECK_STR(error.text, strerror(EIO));
+    CHECK_EQ(bytes, 0);
+    truth();
+    lies.negative = 1;                                /* no system does that; it must not become 2^64 */
+    CHECK_EQ(qnnrt_file_read(path, NULL, 0, &bytes, &error), QNNRT_OK);
+    CHECK_EQ(bytes, 0);
+    truth();
+    lies.fstat_errno = EIO;
+    lies.fstat_good = 1;                              /* it fails when the file is looked at again */
+    CHECK_EQ(qnnrt_file_read(path, NULL, 0, &bytes, &error), QNNRT_OK);
+    lies.fstat_good = 1;
+    memset(&error, 0xFF, sizeof(error));
+    CHECK_EQ(qnnrt_open(folder, &desc, &model, &error), QNNRT_E_IO);
+    CHECK(model == NULL);
+    CHECK_STR(error.text, "forward_0.bin changed");
+    truth();
+    TRY(nothing_left());
+}
+
+TEST(mmap_that_fails_is_an_io_error_of_a_file_and_missing_memory_of_pages)
+{
+    char path[4096];
+    const char *folder = folder_of_one(path);
+    qnnrt_desc desc = new_desc();
+    qnnrt *model = NULL;
+    qnnrt_run *run = NULL;
+    truth();
+    fake_begin("");
+    OPENS(folder, &desc, &model);
+    CLOSE(model);
+    lies.mmap_errno = ENOMEM;                         /* no mappings are left */
+    FAILS(folder, &desc, QNNRT_E_IO, path, strerror(ENOMEM));
+    truth();
+    desc.guard = 1;
+    OPENS(folder, &desc, &model);
+    lies.mmap_errno = ENOMEM;
+    lies.anonymous = 1;
+    CHECK_EQ(qnnrt_prepare(model, NULL, &run, &error), QNNRT_E_MEMORY);
+    CHECK(run == NULL);
+    truth();
+    lies.no_page_size = 1;                            /* 4096 is taken */
+    CHECK_EQ(qnnrt_prepare(model, NULL, &run, &error), QNNRT_OK);
+    CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+    qnnrt_run_destroy(run);
+    truth();
+    CLOSE(model);
+}
+
+TEST(readdir_that_fails_is_an_io_error)
+{
+    char path[4096];
+    const char *folder = folder_of_one(path);
+    qnnrt_desc desc = new_desc();
+    qnnrt *model = NULL;
+    truth();
+    fake_begin("");
+    lies.readdir_errno = EIO;
+    memset(&error, 0xFF, sizeof(error));
+    CHECK_EQ(qnnrt_open(folder, &desc, &model, &error), QNNRT_E_IO);
+    CHECK(model == NULL);
+    truth();
+    CHECK_STR(error.text, folder);
+    CHECK_STR(error.text, strerror(EIO));
+    TRY(nothing_left());
+}
+
+/* A name without a slash is looked for in every place; those that are not known are left out. */
+static void is_nowhere(const char *name)
+{
+    qnnrt_backend_desc desc;
+    qnnrt_backend *backend = NULL;
+    memset(&desc, 0, sizeof(desc));
+    memset(&error, 0xFF, sizeof(error));
+    desc.path = name;
+    CHECK_EQ(qnnrt_backend_open(&desc, &backend, &error), QNNRT_E_LIBRARY);
+    CHECK(backend == NULL);
+    CHECK_STR(error.text, "libqnnrt-test-absent");
+    CHECK(text_is_clean(error.text) && error.hint[0] != '\0');
+}
+
+TEST(a_name_too_long_for_a_path_is_nowhere)
+{
+    char name[6000];
+    truth();
+    memset(name, 'n', sizeof(name));
+    memcpy(name, "libqnnrt-test-absent", 20);
+    name[sizeof(name) - 1] = '\0';
+    TRY(is_nowhere(name));
+}
+
+#if OWN_DLSYM
+typedef struct dl_facts { const char *file; void *base; const char *symbol; void *address; } dl_facts;
+
+static int dladdr_fails(const void *address, void *facts) { (void)address; (void)facts; return 0; }
+static int dladdr_knows_no_file(const void *address, void *facts)
+{
+    (void)address;
+    ((dl_facts *)facts)->file = NULL;
+    return 1;
+}
+static int dladdr_knows_a_name(const void *address, void *facts)
+{
+    (void)address;
+    ((dl_facts *)facts)->file = "a_program";
+    return 1;
+}
+static ptrdiff_t readlink_fails(const char *path, char *out, size_t bytes)
+{
+    (void)path;
+    (void)out;
+    (void)bytes;
+    return -1;
+}
+static int clock_fails(int clock, void *now) { (void)clock; (void)now; return -1; }
+
+static void lie_about(const char *symbol, int (*instead)(const void *, void *))
+{
+    truth();
+    lies.symbol = symbol;
+    memcpy((void *)&lies.instead, (const void *)&instead, sizeof(lies.instead));
+}
+
+TEST(places_that_the_system_does_not_tell_are_not_searched)
+{
+    ptrdiff_t (*link)(const char *, char *, size_t) = readlink_fails;
+    lie_about("dladdr", NULL);
+    TRY(is_nowhere("libqnnrt-test-absent.so"));
+    lie_about("dladdr", dladdr_fails);
+    TRY(is_nowhere("libqnnrt-test-absent.so"));
+    lie_about("dladdr", dladdr_knows_no_file);
+    TRY(is_nowhere("libqnnrt-test-absent.so"));
+    lie_about("dladdr", dladdr_knows_a_name);
+    TRY(is_nowhere("libqnnrt-test-absent.so"));
+    CHECK(strstr(error.text, "a_program") == NULL);
+    lie_about("readlink", NULL);
+    TRY(is_nowhere("libqnnrt-test-absent.so"));
+    memcpy((void *)&lies.instead, (const void *)&link, sizeof(lies.instead));
+    TRY(is_nowhere("libqnnrt-test-absent.so"));
+    truth();
+}
+
+TEST(without_a_clock_times_are_zero)
+{
+    char path[4096];
+    const char *folder = folder_of_one(path);
+    int (*clock)(int, void *) = clock_fails;
+    qnnrt_desc desc = new_desc();
+    qnnrt *model = NULL;
+    int k;
+    fake_begin("");
+    for (k = 0; k < 2; ++k) {
+        lie_about("clock_gettime", NULL);
+        if (k == 1) memcpy((void *)&lies.instead, (const void *)&clock, sizeof(lies.instead));
+        OPENS(folder, &desc, &model);
+        CHECK_EQ(qnnrt_get_info(model)->contexts->metadata_ns, 0);
+        CHECK_EQ(qnnrt_get_info(model)->contexts->create_ns, 0);
+        CLOSE(model);
+    }
+    truth();
+}
+#endif
+
+TEST_MAIN("os_lies")
+{
+    RUN(a_name_too_long_for_a_path_is_nowhere);
+    RUN(fstat_that_fails_is_an_io_error);
+    RUN(mmap_that_fails_is_an_io_error_of_a_file_and_missing_memory_of_pages);
+    RUN(readdir_that_fails_is_an_io_error);
+#if OWN_DLSYM
+    RUN(places_that_the_system_does_not_tell_are_not_searched);
+    RUN(without_a_clock_times_are_zero);
+#endif
+}
