@@ -844,6 +844,28 @@ TEST(holes_are_closed_where_that_helps)
         CHECK_EQ(qnnrt_llm_sequence_remove(cache, 0, 3, 5), QNNRT_OK);
         CHECK_EQ(qnnrt_llm_eval(cache, &batch), QNNRT_OK);
         CHECK_EQ(qnnrt_llm_cache_get_info(cache).end, 15);
+        /* A new token takes the lowest hole, or the end, where it is computed. */
+        CHECK_EQ(gives(cache, tokens, 1), QNNRT_OK);
+        CHECK_EQ(qnnrt_llm_cache_get_info(cache).end, k == 0 ? 15 : 16);
+        CHECK_EQ(qnnrt_llm_cache_get_info(cache).used, 14);
+        /* Rows that a step does not need are token 0 at position 0, whatever was in them. */
+        {
+            const qnnrt_llm__run *run = &cache->part->runs[1];
+            const int32_t ones[8] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+            uint32_t i;
+            CHECK(run->graph->ar == 8 && run->number_count == 2 && run->numbers[0].to != NULL);
+            batch.tokens = ones;
+            CHECK_EQ(qnnrt_llm_eval(cache, &batch), QNNRT_OK);
+            CHECK(run->numbers[0].to[7] == 1 && run->numbers[1].to[7] == 23);
+            batch.count = 3;
+            CHECK_EQ(qnnrt_llm_eval(cache, &batch), QNNRT_OK);
+            for (i = 0; i < 8; ++i) {
+                CHECK_EQ(run->numbers[0].to[i], i < 3 ? 1 : 0);
+                CHECK_EQ(run->numbers[1].to[i], i < 3 ? 16 + (int)i : 0);
+            }
+            batch.tokens = tokens;
+            batch.count = 8;
+        }
         /* As many drafts as the largest graph takes. */
         qnnrt_llm_clear(cache);
         batch.parents = parents;
