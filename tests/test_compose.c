@@ -373,7 +373,7 @@ TEST(parameters_arrive_as_given)
         { QNNRT_DTYPE_I64, -9223372036854775808.0, "scalar p 64 8000000000000000\n" },
         { QNNRT_DTYPE_U8, 255, "scalar p 108 ff\n" },       { QNNRT_DTYPE_I8, -128, "scalar p 8 ffffffffffffff80\n" }
     };
-    size_t i;
+    size_t i, k;
     for (i = 0; i < sizeof(scalars) / sizeof(scalars[0]); ++i) {
         qnnrt_builder *b;
         qnnrt_tensor in[3], out;
@@ -395,8 +395,8 @@ TEST(parameters_arrive_as_given)
         params[1].name = "axes";
         params[1].dtype = QNNRT_DTYPE_U32;
         params[1].data = axes;
-        params[1].rank = 1;
-        params[1].dims[0] = 2;
+        params[1].rank = 8;
+        for (k = 0; k < 8; ++k) params[1].dims[k] = k == 7 ? 2 : 1;
         params[2].name = "w";
         params[2].tensor = in[2];
         node.type = "Op";
@@ -767,6 +767,13 @@ static void long_cycle(qnnrt_builder *b)
     }
     add_node(b, "last", "Op", first, x_, y_);
 }
+static void cycle_behind(qnnrt_builder *b)      /* the first node only reads from the cycle */
+{
+    const qnnrt_tensor k = add_tensor(b, "k", QNNRT_TENSOR_INNER);
+    add_node(b, "reader", "Op", k, x_, y_);
+    add_node(b, "one", "Op", h_, x_, k);
+    add_node(b, "two", "Op", k, x_, h_);
+}
 static void dlc_empty(qnnrt_builder *b) { qnnrt_builder_dlc(b, "", NULL); }
 static void dlc_binary(qnnrt_builder *b) { qnnrt_builder_dlc(b, "tests/data/ctx/qairt2.51/mlp_u8/forward_0.bin", NULL); }
 static void dlc_null(qnnrt_builder *b) { qnnrt_builder_dlc(b, NULL, NULL); }
@@ -815,6 +822,7 @@ static const struct mistake { const char *what; void (*make)(qnnrt_builder *); q
     M(param_taken, ARG, "node \"n\" (Op): two tensors", "two tensors are named \"n/p\""), M(nothing, ARG, "graph \"g\"", "no nodes"),
     M(h_unwritten, ARG, "input 1", "\"h\"", "node \"n\" (Op): no node writes"), M(itself, ARG, "cycle", "\"n\" -> \"n\""),
     M(cycle, ARG, "\"one\" -> \"two\"", "\"two\" -> \"three\"", "\"three\" -> \"one\""),
+    M(cycle_behind, ARG, "form a cycle: \"two\" -> \"one\" -> \"two\""),
     M(long_cycle, ARG, "cycle", "\"n2\" -> \"n3\"", "(4 more) -> "), M(dlc_empty, ARG, "NULL or empty"), M(dlc_binary, FORMAT, "a context binary"),
     M(dlc_null, ARG, "NULL or empty"), M(dlc_absent, IO, "/no/such.dlc"), M(dlc_folder, IO, "folder"), M(dlc_other, FORMAT, ".dlc", "ELF")
 #undef M
@@ -846,6 +854,7 @@ TEST(mistakes_are_refused_in_words)
         CHECK(built == NULL);
         CHECK(traced("contextCreate") == 0 && traced("Validate") == 0);      /* the vendor was not asked */
         for (k = 0; k < 3 && m->words[k] != NULL; ++k) CHECK_STR(TEST_TOLD(err), m->words[k]);
+        CHECK_EQ(strstr(err.text, " more) -> ") != NULL, strcmp(m->what, "long_cycle") == 0);
         CHECK(close_backend());
     }
 }
@@ -1010,13 +1019,15 @@ TEST(limits_hold)
     qnnrt_builder *b;
     qnnrt *built;
     int which;
-    for (which = 0; which < 4; ++which) {
-        static const char *const words[] = { "limits.tensors", "limits.name_bytes", "limits.files", "limits.tensors" };
+    for (which = 0; which < 5; ++which) {
+        static const char *const words[] = { "limits.tensors", "limits.name_bytes", "limits.files", "limits.tensors",
+                                             "more than 4 tensors (limits.tensors)" };
         memset(&desc, 0, sizeof(desc));
         if (which == 0) desc.limits.tensors = 2;
         if (which == 1) desc.limits.name_bytes = 4;
         if (which == 2) desc.limits.files = 1;
         if (which == 3) desc.limits.tensors = 4;      /* recorded in full, too many with the graphs */
+        if (which == 4) desc.limits.tensors = 4;      /* inner tensors, which only the builder counts */
         open_backend("", 0);
         b = builder_of(&desc);
         if (which == 2) {
@@ -1028,6 +1039,10 @@ TEST(limits_hold)
             qnnrt_builder_context(b, NULL);
         }
         add_right(b, which == 1 ? "graph" : "g");
+        if (which == 4) {
+            CHECK_EQ(add_tensor(b, "i", QNNRT_TENSOR_INNER), 4);
+            CHECK(add_tensor(b, "j", QNNRT_TENSOR_INNER) < 0);
+        }
         CHECK_EQ(qnnrt_builder_finish(b, &built, &err), QNNRT_E_LIMIT);
         CHECK_STR(err.text, words[which]);
         CHECK(close_backend());
@@ -1052,7 +1067,9 @@ TEST(exactly_the_limits_are_built)
             qnnrt_builder_context(b, NULL);
             add_right(b, "g");
         }
+        memset(&err, 0xFF, sizeof(err));
         if (qnnrt_builder_finish(b, &built, &err) != QNNRT_OK) printf("%s\n", err.text);
+        CHECK(err.code == QNNRT_OK && err.text[0] == '\0' && err.hint[0] == '\0');
         CHECK(built != NULL);
         if (built != NULL) CHECK_EQ(qnnrt_get_info(built)->context_count, contexts);
         CHECK_EQ(qnnrt_close(built), QNNRT_OK);
@@ -1245,6 +1262,8 @@ TEST(what_crashes_is_not_asked)
         { "id=3", "ResizeBilinear", QNNRT_DTYPE_F16, QNNRT_DTYPE_F16, "axis", NULL, "with these types" },
         { "id=3", "ResizeBilinear", QNNRT_DTYPE_F32, QNNRT_DTYPE_F16, "axis", NULL, "with these types" },
         { "id=3", "ResizeBilinear", QNNRT_DTYPE_F32, QNNRT_DTYPE_F32, "axis", NULL, NULL },
+        { "id=3", "ResizeNearestNeighbor", QNNRT_DTYPE_F32, QNNRT_DTYPE_F16, "axis", NULL, "with these types" },
+        { "id=3", "ResizeNearestNeighbor", QNNRT_DTYPE_F32, QNNRT_DTYPE_F32, "axis", NULL, NULL },
         { "id=3", "Relu", QNNRT_DTYPE_F16, QNNRT_DTYPE_F16, "axis", NULL, NULL },
         { "id=6", "Argmax", QNNRT_DTYPE_F16, QNNRT_DTYPE_I32, "axis", NULL, NULL },
         { "id=3", "StridedSlice", QNNRT_DTYPE_F32, QNNRT_DTYPE_F32, "ranges", ok, NULL },
@@ -1315,6 +1334,7 @@ TEST(weights_that_crash_a_matmul_are_not_asked_for)
         if (t.dtype == QNNRT_DTYPE_U8Q) {
             t.quant.encoding = QNNRT_ENCODING_PER_TENSOR;
             t.quant.scale = 1;
+            t.quant.offset = -7;
         }
         in[0] = qnnrt_builder_tensor(b, &t);
         memset(&t, 0, sizeof(t));
@@ -1349,6 +1369,9 @@ TEST(weights_that_crash_a_matmul_are_not_asked_for)
         if ((result == QNNRT_OK) != (cases[i].word == NULL)) printf("case %u: %s\n", (unsigned)i, err.text);
         CHECK_EQ(result, cases[i].word == NULL ? QNNRT_OK : QNNRT_E_UNSUPPORTED);
         CHECK_EQ(traced("Validate") != 0, cases[i].word == NULL);
+        if (cases[i].word != NULL && cases[i].knobs[3] == '6') CHECK_STR(err.hint, "Use FullyConnected or Conv2d.");
+        if (cases[i].word != NULL && t.dtype == QNNRT_DTYPE_S8Q && cases[i].x == QNNRT_DTYPE_U8Q)
+            CHECK_STR(err.text, "\"x\" ufixed8[4] scale 1 offset -7");
         if (cases[i].word != NULL) CHECK_STR(err.text, cases[i].word);
         qnnrt_builder_destroy(b);
         CHECK(close_backend());
@@ -1724,6 +1747,9 @@ TEST(saving_leaves_nothing_half_done)
     snprintf(path, sizeof(path), "%s/good.bin", folder);
     CHECK_EQ(qnnrt_save(built, 0, path, &err), QNNRT_OK);
     CHECK_EQ(qnnrt_save(built, 0, path, NULL), QNNRT_OK);      /* over it */
+    memset(&err, 0xFF, sizeof(err));
+    CHECK_EQ(qnnrt_save(built, 0, path, &err), QNNRT_OK);
+    CHECK(err.code == QNNRT_OK && err.text[0] == '\0' && err.hint[0] == '\0');
     data = (char *)test_read_file(path, &length);
     CHECK_EQ(length, got);
     free(data);

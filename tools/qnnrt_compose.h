@@ -509,8 +509,7 @@ static qnnrt_result qnnrt__container_able(const qnnrt__system *system, qnnrt_err
 static void qnnrt__container_close(qnnrt__container *c, const qnnrt__system *system,
                                    const qnnrt_hooks *hooks)
 {
-    qnnrt__abi_code code = c->dlc != NULL ? system->provider->calls.dlc_free(c->dlc) : 0;
-    c->dlc = NULL;
+    const qnnrt__abi_code code = c->dlc != NULL ? system->provider->calls.dlc_free(c->dlc) : 0;
     if (code != 0)
         qnnrt__log(hooks, QNNRT_LOG_WARN, "container", code, "systemDlcFree returned 0x%x",
                    (unsigned)(code & 0xFFFF));
