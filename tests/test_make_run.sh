@@ -30,7 +30,7 @@ for i in 0 1 2 3; do
 done
 # README.md shows lines of this output.
 sed "s|$tmp/run/|build/run/|" "$tmp/out" >"$tmp/shown"
-awk '/^<!-- the output of make run/ { on = 1; next } on && /^    / { print substr($0, 5); next } on && /^[^ ]/ { exit }' \
+awk '/^<!-- .*output of make run/ { on = 1; next } on && /^    / { print substr($0, 5); next } on && /^[^ ]/ { exit }' \
     README.md | grep -vx ' *\.\.\.' >"$tmp/readme"
 check readme_shows_output "README.md has no output of make run" test -s "$tmp/readme"
 while IFS= read -r line; do
