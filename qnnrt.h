@@ -402,7 +402,8 @@ typedef enum qnnrt_log_level {     /* the vendor's numbers */
                  the library is loaded; a plain mutex is enough. Other hooks may be called while it
                  is held, and must not take it.
 
-   A hook must not call qnnrt, throw or longjmp: the call would leak memory, or keep the lock. */
+   A hook must not throw or longjmp: the call would leak memory, or keep the lock. Of qnnrt it may
+   call only what takes no object and no hooks: names, texts and explanations. */
 typedef struct qnnrt_hooks {
     void *(*alloc)(void *user, size_t bytes);             /* default: malloc */
     void  (*free)(void *user, void *data);                /* default: free   */

@@ -1556,6 +1556,95 @@ TEST(half_a_pair_of_hooks_is_refused)
     CHECK_EQ(h.locks, 0);
 }
 
+/* ---- hooks that call qnnrt ------------------------------------------------------------------ */
+
+static struct { int locked, allocs, logs, locks, wrong; } reentry;
+
+/* What a hook may call: it needs no object. It must neither wait nor change what the call under way says. */
+static void reentry_call(const char *text)
+{
+    int shown;
+    if (strcmp(qnnrt_result_name(QNNRT_E_IO), "QNNRT_E_IO") != 0 || qnnrt_result_text(QNNRT_E_IO)[0] == '\0') reentry.wrong++;
+    if (strcmp(qnnrt_dtype_name(QNNRT_DTYPE_F32), "float32") != 0 || qnnrt_role_name(QNNRT_ROLE_INPUT) == NULL) reentry.wrong++;
+    if (qnnrt_vendor_name(QNNRT_VENDOR_DTYPE, 0x0232) == NULL || qnnrt_vendor_code_name(0x1388) == NULL) reentry.wrong++;
+    if (qnnrt_explain_code(0x1388) == NULL || qnnrt_explain("0x1388") == NULL || qnnrt_explanation_get(0) == NULL) reentry.wrong++;
+    if (qnnrt_utf8_length("a", &shown) != 1 || !shown || qnnrt_version()[0] == '\0' || qnnrt_power_preset_name(QNNRT_POWER_BURST) == NULL) reentry.wrong++;
+    (void)qnnrt_explain(text);
+}
+
+static void *reentry_alloc(void *user, size_t bytes)
+{
+    (void)user;
+    ++reentry.allocs;
+    reentry_call("alloc");
+    return malloc(bytes);
+}
+
+static void reentry_free(void *user, void *data)
+{
+    (void)user;
+    reentry_call("free");
+    free(data);
+}
+
+static void reentry_log(void *user, qnnrt_log_level level, const char *part, uint64_t vendor_code, const char *text)
+{
+    (void)user; (void)level; (void)part; (void)vendor_code;
+    ++reentry.logs;
+    reentry_call(text);
+}
+
+static void reentry_lock(void *user)
+{
+    (void)user;
+    if (reentry.locked++ != 0) reentry.wrong++;      /* a plain mutex would wait for ever */
+    ++reentry.locks;
+    reentry_call("lock");
+}
+
+static void reentry_unlock(void *user)
+{
+    (void)user;
+    if (--reentry.locked != 0) reentry.wrong++;
+    reentry_call("unlock");
+}
+
+TEST(hooks_may_call_what_needs_no_object_and_the_lock_is_taken_once)
+{
+    static const char *const knobs[] = { "", "log=1,fail=contextCreateFromBinary:0x1388", "fail=graphExecute:0x1771", "fail=contextFree:0x3e8" };
+    size_t i;
+    for (i = 0; i < sizeof(knobs) / sizeof(knobs[0]); ++i) {
+        qnnrt_desc desc = one_shard();
+        qnnrt_error err;
+        qnnrt *model = NULL;
+        qnnrt_run *run = NULL;
+        qnnrt_result result;
+        fake_begin(knobs[i]);
+        memset(&reentry, 0, sizeof(reentry));
+        memset(&err, 0xFF, sizeof(err));
+        desc.backend_desc.hooks.alloc = reentry_alloc;
+        desc.backend_desc.hooks.free = reentry_free;
+        desc.backend_desc.hooks.log = reentry_log;
+        desc.backend_desc.hooks.lock = reentry_lock;
+        desc.backend_desc.hooks.unlock = reentry_unlock;
+        desc.backend_desc.log_level = QNNRT_LOG_DEBUG;
+        result = qnnrt_open(NULL, &desc, &model, &err);
+        CHECK_EQ(result, i == 1 ? QNNRT_E_BACKEND : QNNRT_OK);
+        if (i == 1) {
+            CHECK_EQ(err.vendor_code, 0x1388);
+            CHECK_STR(err.text, "fake: the first cause 42");
+        } else {
+            CHECK_EQ(qnnrt_prepare(model, NULL, &run, &err), QNNRT_OK);
+            CHECK_EQ(qnnrt_exec(run), i == 2 ? QNNRT_E_BACKEND : QNNRT_OK);
+            qnnrt_run_destroy(run);
+            CHECK_EQ(qnnrt_close(model), i == 3 ? QNNRT_E_BACKEND : QNNRT_OK);
+        }
+        CHECK_EQ(reentry.wrong, 0);
+        CHECK_EQ(reentry.locked, 0);
+        CHECK(reentry.allocs > 0 && reentry.logs > 0 && reentry.locks > 0);
+    }
+}
+
 TEST(log_levels_beyond_the_known_ones_are_refused)
 {
     qnnrt_hooks none;
@@ -2538,6 +2627,7 @@ TEST_MAIN("backend")
     RUN(unknown_vendor_codes_have_no_name);
     RUN(every_result_has_its_name);
     RUN(half_a_pair_of_hooks_is_refused);
+    RUN(hooks_may_call_what_needs_no_object_and_the_lock_is_taken_once);
     RUN(log_levels_beyond_the_known_ones_are_refused);
     RUN(an_alignment_that_is_no_power_of_two_is_refused);
     RUN(options_of_a_shared_backend_belong_to_the_backend);
