@@ -1334,14 +1334,15 @@ static size_t qnnrt__os_dir_length(const char *path)
     return slash == NULL ? 0 : (size_t)(slash - path) + 1;
 }
 
-/* Join the first `dir_length` bytes of dir and a name. Return 0 when they do not fit. */
+/* Join the first `dir_length` bytes of dir, which may be out, and a name. Return 0 when they do not
+   fit. */
 static int qnnrt__os_path_join(char out[QNNRT__PATH_MAX], const char *dir, size_t dir_length,
                                const char *name)
 {
     size_t name_length = strlen(name);
     int slash = dir_length > 0 && dir[dir_length - 1] != '/';
     if (dir_length >= QNNRT__PATH_MAX || name_length >= QNNRT__PATH_MAX - dir_length - 1) return 0;
-    memcpy(out, dir, dir_length);
+    memmove(out, dir, dir_length);
     if (slash) out[dir_length++] = '/';
     memcpy(out + dir_length, name, name_length + 1);
     return 1;
@@ -4535,9 +4536,9 @@ static int qnnrt__library_machine(const char *path)
 
 /* Add what the loader omits or reports wrongly: it says "not found" of a file of another
    architecture. */
-static void qnnrt__library_explain(const char *path, qnnrt_error *err)
+static void qnnrt__library_explain(const char *path, char program[QNNRT__PATH_MAX],
+                                   qnnrt_error *err)
 {
-    char program[QNNRT__PATH_MAX];
     int machine = qnnrt__library_machine(path);
     int own = qnnrt__os_path_of_program(program) ? qnnrt__library_machine(program) : -1;
     if (machine == 0)
@@ -4555,11 +4556,12 @@ static void qnnrt__library_explain(const char *path, qnnrt_error *err)
 }
 
 /* Open a library by the search rule of the manual. `beside` (may be NULL) is a path whose folder is
-   tried first. The caller closes the library. An error names every place that was tried. */
-static qnnrt_result qnnrt__library_find(const char *name, const char *beside, void **library,
-                                        qnnrt_error *err)
+   tried first. at is room for a path. The caller closes the library. An error names every place that
+   was tried. */
+static qnnrt_result qnnrt__library_find(const char *name, const char *beside,
+                                        char at[QNNRT__PATH_MAX], void **library, qnnrt_error *err)
 {
-    char at[QNNRT__PATH_MAX], from[QNNRT__PATH_MAX], tried[QNNRT__PATH_MAX] = "";
+    char tried[QNNRT__PATH_MAX] = "";
     const char *why = NULL;
     int place;
     *library = NULL;
@@ -4567,30 +4569,30 @@ static qnnrt_result qnnrt__library_find(const char *name, const char *beside, vo
         *library = qnnrt__os_library_open(name, &why);
         if (*library != NULL) return QNNRT_OK;
         qnnrt__fail(err, QNNRT_E_LIBRARY, "cannot open the library %s: %s", name, why);
-        qnnrt__library_explain(name, err);
+        qnnrt__library_explain(name, at, err);
         return QNNRT_E_LIBRARY;
     }
     qnnrt__fail(err, QNNRT_E_LIBRARY, "cannot find the library %s. Tried:", name);
     for (place = 0; place < 4 && *library == NULL; ++place) {
         size_t length = 0;
         if (place == 0 && (beside == NULL || strchr(beside, '/') == NULL)) continue;
-        if (place == 0 && !qnnrt__os_path_join(from, "", 0, beside)) continue;
-        if (place == 1 && !qnnrt__os_path_of_program(from)) continue;
-        if (place == 2 && !qnnrt__os_path_of_self(from)) continue;
+        if (place == 0 && !qnnrt__os_path_join(at, "", 0, beside)) continue;
+        if (place == 1 && !qnnrt__os_path_of_program(at)) continue;
+        if (place == 2 && !qnnrt__os_path_of_self(at)) continue;
         if (place < 3) {
-            length = qnnrt__os_dir_length(from);
+            length = qnnrt__os_dir_length(at);
             if (length == 0) continue;
         }
         /* A relative path depends on the folder in which the program was started. */
-        if (place == 2 && from[0] != '/') continue;
-        if (!qnnrt__os_path_join(at, from, length, name)) continue;
+        if (place == 2 && at[0] != '/') continue;
+        if (!qnnrt__os_path_join(at, at, length, name)) continue;
         if (strcmp(at, tried) == 0) continue;
         if (place == 3 && qnnrt__os_search_is_unsafe()) {
             qnnrt__err_add(err, "\n  skipped the system's search: LD_LIBRARY_PATH has an empty"
                                 " element, which means the current folder");
             continue;
         }
-        memcpy(tried, at, sizeof(tried));
+        memcpy(tried, at, QNNRT__PATH_MAX);
         *library = qnnrt__os_library_open(at, &why);
         if (*library == NULL)
             qnnrt__err_add(err, "\n  %s%s", place == 3 ? "the system's search: " : "", why);
@@ -5816,9 +5818,8 @@ static void *qnnrt__system_in_backend(const char *backend, const qnnrt_hooks *ho
 }
 
 /* Open libQnnSystem.so in the folder of the backend. */
-static void *qnnrt__system_beside(const char *backend, const char *name)
+static void *qnnrt__system_beside(const char *backend, const char *name, char at[QNNRT__PATH_MAX])
 {
-    char at[QNNRT__PATH_MAX];
     const char *why;
     if (backend == NULL || strchr(backend, '/') == NULL ||
         !qnnrt__os_path_join(at, backend, qnnrt__os_dir_length(backend), name)) return NULL;
@@ -5847,15 +5848,19 @@ static qnnrt_result qnnrt__system_open(const char *path, const char *beside, int
                        "QNN libraries need a 64-bit little-endian program");
 #endif
     if (path == NULL && own == QNNRT__SYSTEM_OWN_SECOND)
-        system->library = qnnrt__system_beside(beside, name);
+        system->library = qnnrt__system_beside(beside, name, system->path);
     if (path == NULL && own != QNNRT__SYSTEM_OWN_NEVER && system->library == NULL)
         system->library = qnnrt__system_in_backend(beside, hooks, &empty);
     if (system->library == NULL)
-        result = qnnrt__library_find(name, path == NULL ? beside : NULL, &system->library, err);
+        result = qnnrt__library_find(name, path == NULL ? beside : NULL, system->path,
+                                     &system->library, err);
     if (result != QNNRT_OK && empty)
         qnnrt__err_add(err, "\n  (%s has its own system interface, but it offers no provider)",
                        beside);
-    if (result != QNNRT_OK) return result;
+    if (result != QNNRT_OK) {
+        system->path[0] = '\0';      /* the last one that was tried */
+        return result;
+    }
     symbol = qnnrt__os_library_symbol(system->library, QNNRT__SYSTEM_SYMBOL);
     qnnrt__library_path(symbol, name, system->path);
     qnnrt__hooks_lock(hooks);
@@ -7545,7 +7550,7 @@ static qnnrt_result qnnrt__backend_open(const qnnrt_backend_desc *desc, qnnrt_ba
     b->soc_model = desc->soc_model;
     b->log_slot = -1;
     b->power.hooks = &b->hooks;
-    result = qnnrt__library_find(name, NULL, &b->library, err);
+    result = qnnrt__library_find(name, NULL, b->path, &b->library, err);
     if (result == QNNRT_OK && !qnnrt__os_path_join(b->path, "", 0, name))
         result =
             qnnrt__fail(err, QNNRT_E_ARG, "the path of the backend library is longer than %d bytes",
@@ -9868,6 +9873,14 @@ static qnnrt_result qnnrt__metadata_read(qnnrt *model, qnnrt__context *context,
    Knows nothing of: memory plans, execution
    ===================================================================================== */
 
+/* What opening works with: too large for the stack of a small thread. */
+typedef struct qnnrt__open_work {
+    qnnrt__scan            scan;
+    qnnrt__system          system;
+    qnnrt__metadata_source source;
+    qnnrt_error            error, last;
+} qnnrt__open_work;
+
 #ifndef QNNRT_NO_JSON
 typedef struct qnnrt__open_bins {
     qnnrt__scan  *scan;
@@ -9898,15 +9911,15 @@ static int qnnrt__open_bin(void *user, const qnnrt_json_text *name)
 }
 
 /* A bundle's genie_config.json says which binaries are the model, in which order. */
-static qnnrt_result qnnrt__open_order(qnnrt *model, qnnrt__scan *scan, const char *folder,
-                                       qnnrt_error *err)
+static qnnrt_result qnnrt__open_order(qnnrt *model, qnnrt__open_work *work, const char *folder,
+                                      qnnrt_error *err)
 {
-    char path[QNNRT__PATH_MAX];
+    char *path = work->source.path;
     qnnrt__open_bins bins;
     void *text;
     size_t bytes, more, at;
     const char *why;
-    bins.scan = scan;
+    bins.scan = &work->scan;
     bins.folder = folder;
     bins.most = model->limits.files;
     bins.err = err;
@@ -10035,16 +10048,12 @@ static qnnrt_result qnnrt__open_find(qnnrt *model, size_t i, const char *folder,
 }
 
 /* Load all files in order. "Any *.bin" of a scan may contain files that are something else. */
-static qnnrt_result qnnrt__open_load(qnnrt *model, const char *folder, const qnnrt__scan *scan,
-                                      const qnnrt_desc *desc, const qnnrt__system *system,
-                                      qnnrt_error *err)
+static qnnrt_result qnnrt__open_load(qnnrt *model, const char *folder, const qnnrt_desc *desc,
+                                     qnnrt__open_work *work, qnnrt_error *err)
 {
+    const qnnrt__scan *scan = &work->scan;
     size_t count = folder != NULL ? scan->count : desc->file_count, i, at = 0, loaded = 0;
     qnnrt_result result = QNNRT_OK;
-    qnnrt__metadata_source source;
-    qnnrt_error own;
-    if (err == NULL) err = &own;         /* keep_going keeps texts, whether the caller wants them or
-                                            not */
     if (count > model->limits.files)
         return qnnrt__fail(err, QNNRT_E_LIMIT, "%u context binaries, more than limits.files (%u)",
                            (unsigned)count, (unsigned)model->limits.files);
@@ -10056,11 +10065,12 @@ static qnnrt_result qnnrt__open_load(qnnrt *model, const char *folder, const qnn
     for (i = 0; i < count; ++i) {
         const char *name;
         int foreign;
-        result = qnnrt__open_find(model, i, folder, scan, desc, &source, &name, err);
+        result = qnnrt__open_find(model, i, folder, scan, desc, &work->source, &name, err);
         if (result != QNNRT_OK) return result;
         model->infos[at].file = qnnrt__arena_text(&model->arena, name, strlen(name));
         if (model->infos[at].file == NULL) return qnnrt__fail_memory(err, "names");
-        result = qnnrt__open_context(model, at, &source, desc, system, &foreign, err);
+        result = qnnrt__open_context(model, at, &work->source, desc, &work->system, &foreign,
+                                     err);
         model->context_count = at + 1;
         if (result != QNNRT_OK && foreign && folder != NULL && scan->kind == QNNRT__SCAN_ANY) {
             qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "model", 0, "%s is left out: %s", name,
@@ -10076,12 +10086,12 @@ static qnnrt_result qnnrt__open_load(qnnrt *model, const char *folder, const qnn
         ++at;
     }
     if (at == 0) {      /* every file was foreign; err has the last reason */
-        const qnnrt_error last = *err;
+        work->last = *err;
         qnnrt__fail(err, QNNRT_E_FORMAT,
                     "none of the %u *.bin files in %s is a context binary; the last one: ",
                     (unsigned)count, folder);
-        qnnrt__err_text(err, last.text, strlen(last.text));
-        return qnnrt__hint(err, QNNRT_E_FORMAT, "%s", last.hint);
+        qnnrt__err_text(err, work->last.text, strlen(work->last.text));
+        return qnnrt__hint(err, QNNRT_E_FORMAT, "%s", work->last.hint);
     }
     if (loaded == 0) {
         *err = *model->infos[0].failure;
@@ -10161,9 +10171,10 @@ static qnnrt_result qnnrt__open_backend(qnnrt *model, const qnnrt_desc *desc, qn
 }
 
 /* Which files of the folder. */
-static qnnrt_result qnnrt__open_scan(qnnrt *model, qnnrt__scan *scan, const char *folder,
-                                      const qnnrt_desc *desc, qnnrt_error *err)
+static qnnrt_result qnnrt__open_scan(qnnrt *model, qnnrt__open_work *work, const char *folder,
+                                     const qnnrt_desc *desc, qnnrt_error *err)
 {
+    qnnrt__scan *scan = &work->scan;
     qnnrt_result result;
     scan->arena = &model->arena;
     result = qnnrt__scan_folder(scan, folder, err);
@@ -10173,7 +10184,7 @@ static qnnrt_result qnnrt__open_scan(qnnrt *model, qnnrt__scan *scan, const char
         scan->texts = NULL;
     }
     if (result == QNNRT_OK && scan->genie && scan->count > 0)
-        result = qnnrt__open_order(model, scan, folder, err);
+        result = qnnrt__open_order(model, work, folder, err);
 #else
     scan->text_count = 0;      /* as if none were there */
     scan->texts = NULL;
@@ -10196,14 +10207,13 @@ static qnnrt_result qnnrt__open_there(const char *path, qnnrt_error *err)
 
 /* Open the system library, if metadata is to come from it. It may be missing only where no path was
    given and every context has JSON. */
-static qnnrt_result qnnrt__open_system(qnnrt *model, const qnnrt__scan *scan,
-                                        const qnnrt_desc *desc, qnnrt__system *system,
-                                        qnnrt_error *err)
+static qnnrt_result qnnrt__open_system(qnnrt *model, const qnnrt_desc *desc,
+                                       qnnrt__open_work *work, qnnrt_error *err)
 {
+    const qnnrt__scan *scan = &work->scan;
     const char *beside = model->backend != NULL ? model->backend->path : desc->backend_desc.path;
     size_t count = desc->files != NULL ? desc->file_count : scan->count, i;
     int binaries = 0, texts = 1;
-    qnnrt_error own;
     qnnrt_result result;
     if (desc->metadata == QNNRT_METADATA_JSON) return QNNRT_OK;
     for (i = 0; i < count; ++i) {
@@ -10219,12 +10229,12 @@ static qnnrt_result qnnrt__open_system(qnnrt *model, const qnnrt__scan *scan,
     result = qnnrt__system_open(
         desc->system_path, beside,
         model->backend != NULL ? QNNRT__SYSTEM_OWN_FIRST : QNNRT__SYSTEM_OWN_SECOND, &model->hooks,
-        system, &own);
+        &work->system, &work->last);
     if (result == QNNRT_E_LIBRARY && texts && desc->system_path == NULL &&
         desc->metadata == QNNRT_METADATA_ALL) {
         qnnrt__log(&model->hooks, QNNRT_LOG_WARN, "model", 0,
                    "metadata comes from JSON alone and is not compared with the binaries: %s",
-                   own.text);
+                   work->last.text);
         return QNNRT_OK;
     }
     if (result == QNNRT_OK) return result;
@@ -10236,8 +10246,29 @@ static qnnrt_result qnnrt__open_system(qnnrt *model, const qnnrt__scan *scan,
             there = qnnrt__open_there(file->json_path, err);
         if (there != QNNRT_OK) return there;
     }
-    if (err != NULL) *err = own;
+    if (err != NULL) *err = work->last;
     return result;
+}
+
+/* Fill a model: choose the files, open the libraries, load, and join the graphs. */
+static qnnrt_result qnnrt__open_model(qnnrt *model, const char *ctx_dir, const qnnrt_desc *desc,
+                                      qnnrt__open_work *work, qnnrt_error *err)
+{
+    qnnrt_result result = QNNRT_OK;
+    if (ctx_dir != NULL) result = qnnrt__open_scan(model, work, ctx_dir, desc, err);
+    if (result == QNNRT_OK && ctx_dir != NULL) {
+        model->folder = qnnrt__arena_text(&model->arena, ctx_dir, strlen(ctx_dir));
+        if (model->folder == NULL) result = qnnrt__fail_memory(err, "a path");
+    }
+    if (result == QNNRT_OK) result = qnnrt__open_backend(model, desc, err);
+    if (result == QNNRT_OK) result = qnnrt__open_system(model, desc, work, err);
+    if (result == QNNRT_OK) {
+        memcpy(model->system_path, work->system.path, sizeof(work->system.path));
+        /* desc.keep_going keeps texts, whether the caller wants them or not. */
+        result = qnnrt__open_load(model, ctx_dir, desc, work, err != NULL ? err : &work->error);
+        if (desc->backend == NULL && desc->backend_desc.unload) qnnrt__system_close(&work->system);
+    }
+    return result == QNNRT_OK ? qnnrt__pipeline_discover(model, err) : result;
 }
 
 /* Open a model; desc is complete and out is set to NULL. */
@@ -10245,13 +10276,9 @@ static qnnrt_result qnnrt__open(const char *ctx_dir, const qnnrt_desc *desc, qnn
                                 qnnrt_error *err)
 {
     qnnrt_hooks hooks;
-    qnnrt__scan scan;
-    qnnrt__system system;
+    qnnrt__open_work *work;
     qnnrt *model;
-    qnnrt_result result;
-    memset(&scan, 0, sizeof(scan));
-    memset(&system, 0, sizeof(system));
-    result = qnnrt__open_check(ctx_dir, desc, err);
+    qnnrt_result result = qnnrt__open_check(ctx_dir, desc, err);
     if (result == QNNRT_OK)
         result = qnnrt__backend_hooks(desc->backend != NULL ? &desc->backend->hooks
                                                             : &desc->backend_desc.hooks,
@@ -10261,19 +10288,10 @@ static qnnrt_result qnnrt__open(const char *ctx_dir, const qnnrt_desc *desc, qnn
     if (model == NULL) return qnnrt__fail_memory(err, "a model");
     model->guard = desc->guard;
     if (desc->align != 0) model->align = desc->align;
-    if (ctx_dir != NULL) result = qnnrt__open_scan(model, &scan, ctx_dir, desc, err);
-    if (result == QNNRT_OK && ctx_dir != NULL) {
-        model->folder = qnnrt__arena_text(&model->arena, ctx_dir, strlen(ctx_dir));
-        if (model->folder == NULL) result = qnnrt__fail_memory(err, "a path");
-    }
-    if (result == QNNRT_OK) result = qnnrt__open_backend(model, desc, err);
-    if (result == QNNRT_OK) result = qnnrt__open_system(model, &scan, desc, &system, err);
-    if (result == QNNRT_OK) {
-        memcpy(model->system_path, system.path, sizeof(system.path));
-        result = qnnrt__open_load(model, ctx_dir, &scan, desc, &system, err);
-        if (desc->backend == NULL && desc->backend_desc.unload) qnnrt__system_close(&system);
-    }
-    if (result == QNNRT_OK) result = qnnrt__pipeline_discover(model, err);
+    work = (qnnrt__open_work *)qnnrt__mem_alloc(&hooks, sizeof(*work));
+    result = work != NULL ? qnnrt__open_model(model, ctx_dir, desc, work, err)
+                          : qnnrt__fail_memory(err, "a model");
+    qnnrt__mem_free(&hooks, work);
     if (result != QNNRT_OK) {
         qnnrt__model_free(model);
         return qnnrt__hint_general(err, result);

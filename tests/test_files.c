@@ -7,6 +7,7 @@
 #include "opens.h"
 #include <fcntl.h>
 #include <math.h>
+#include <pthread.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -2678,6 +2679,91 @@ TEST(keep_going_with_inspect_reads_the_others)
     CLOSE(model);
 }
 
+/* ---- stack ---------------------------------------------------------------------------------- */
+
+/* AddressSanitizer makes frames larger. */
+#ifdef __SANITIZE_ADDRESS__
+#define STACK_MOST (1 << 20)
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define STACK_MOST (1 << 20)
+#endif
+#endif
+#ifndef STACK_MOST
+#define STACK_MOST (16 << 10)
+#endif
+
+enum { STACK_BYTES = 1 << 20 };
+typedef struct opening { const char *folder; qnnrt_desc desc; qnnrt_result result; qnnrt_error err; } opening;
+
+static void *open_once(void *user)
+{
+    opening *o = (opening *)user;
+    qnnrt *model = NULL;
+    o->result = qnnrt_open(o->folder, &o->desc, &model, &o->err);
+    if (model != NULL) qnnrt_close(model);
+    return NULL;
+}
+
+static void *do_nothing(void *user) { return user; }
+
+/* Bytes of stack that a thread has written: its stack is painted before. */
+static size_t stack_of(void *(*call)(void *), opening *o)
+{
+    unsigned char *stack = NULL;
+    pthread_attr_t attr;
+    pthread_t thread;
+    size_t clean = 0;
+    if (posix_memalign((void **)&stack, 4096, STACK_BYTES) != 0) abort();
+    memset(stack, 0xA5, STACK_BYTES);
+    pthread_attr_init(&attr);
+    if (pthread_attr_setstack(&attr, stack, STACK_BYTES) != 0 || pthread_create(&thread, &attr, call, o) != 0) abort();
+    pthread_join(thread, NULL);
+    pthread_attr_destroy(&attr);
+    while (clean < STACK_BYTES && stack[clean] == 0xA5) ++clean;
+    free(stack);
+    return STACK_BYTES - clean;
+}
+
+/* The library is loaded already: what the loader needs on its way is not ours. */
+TEST(opening_needs_little_stack)
+{
+    static const struct { const char *knobs, *what; qnnrt_result result; } cases[] = {
+        { "",                                                    "three shards",       QNNRT_OK },
+        { "log=1,fail=contextCreateFromBinary:0x1389:2",         "a call fails",       QNNRT_E_BACKEND },
+        { "",                                                    "no library",         QNNRT_E_LIBRARY },
+        { "",                                                    "genie_config.json",  QNNRT_OK },
+        { "",                                                    "wrong JSON",         QNNRT_E_FORMAT },
+        { "",                                                    "a wrong wiring",     QNNRT_OK },
+        { "fail=systemContextGetBinaryInfo:0x753a",              "a damaged binary",   QNNRT_E_FORMAT },
+    };
+    size_t i;
+    qnnrt *model = NULL;
+    qnnrt_desc first = new_desc();
+    static opening o;
+    const size_t thread = stack_of(do_nothing, &o);
+    fake_begin("");
+    OPENS(three_shards(3, ""), &first, &model);
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+        size_t bytes;
+        memset(&o, 0, sizeof(o));
+        o.desc = new_desc();
+        o.folder = three_shards(3, "");
+        if (i == 2) o.desc.backend_desc.path = "libQnnOfNobody.so";
+        if (i == 3) WRITE(o.folder, "genie_config.json", "{\"dialog\":{\"ctx-bins\":[\"forward_0.bin\"]}}");
+        if (i == 4) WRITE(o.folder, "forward_1_json.json", "{\"info\": [1, 2, {\"a\": }]}");
+        if (i == 5) WRITE(o.folder, "forward_1.bin", HEAD "graph fwd\nin other 1 0232 2 1 4 -\nout y 2 0232 2 1 4 -\n");
+        fake_begin(cases[i].knobs);
+        bytes = stack_of(open_once, &o) - thread;
+        printf("  %s: %lu bytes of stack\n", cases[i].what, (unsigned long)bytes);
+        CHECK_EQ(o.result, cases[i].result);
+        CHECK(bytes <= STACK_MOST);
+    }
+    fake_begin("");
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    CHECK_EQ(fake_live(), 0);
+}
+
 TEST_MAIN("files")
 {
     RUN(folder_missing_is_an_io_error_with_its_path);
@@ -2801,6 +2887,7 @@ TEST_MAIN("files")
     RUN(limit_tensors_counts_all_of_one_model);
     RUN(blobs_of_unknown_versions_and_sizes_are_read_as_far_as_they_are_known);
     RUN(a_file_that_changed_while_it_was_opened_is_refused);
+    RUN(opening_needs_little_stack);
     RUN(inspect_makes_no_backend_call_and_prepare_answers_state);
     RUN(inspect_reads_what_no_library_here_would_load);
     RUN(inspect_of_damaged_files_fails_like_an_open);
