@@ -65,7 +65,7 @@ lacks off out 'of loading'
 lacks off out 'of the last inference'
 fake events=none --profiling_level basic
 is none 0
-says none out 'the library gives no events'
+says none out 'the library returned no events'
 fake fail=profileGetEventData:0x2ee1:6,fail=profileGetExtendedEventData:0x2ee3 --profiling_level basic
 is not_told 0
 says not_told out '0x2ee3)'

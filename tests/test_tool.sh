@@ -156,7 +156,7 @@ fake --ctx_dir "$tmp/m"
 is plain 0
 silent plain err
 for text in "$fake" FAKE_QTI v2.51 forward_0.bin '"first"' '"second"' ufixed8 'scale 0.5, offset -3' peak bound naive \
-    metadata create prepare 'exec min' 'inputs not given hold the code of real zero: "a", "c"'; do
+    metadata create prepare 'exec min' 'inputs without a file are zero: "a", "c"'; do
     says plain_text out "$text"
 done
 run --backend "$fake" --system_library="$fake" --retrieve_context "$tmp/m/forward_0.bin" --read --guard --align 4096 --soc_model 57
@@ -206,6 +206,7 @@ one='--graph first'
     equal float_when_told '13 14 15 16' "$(bytes "$tmp/o2/first/y.raw")"
     fake --ctx_dir "$tmp/m" $one --input a="$tmp/native" --input_data_type float
     is native_refused_when_float 1
+    hinted native_refused_when_float 'Leave out --input_data_type float'
     fake --ctx_dir "$tmp/m" $one --output_dir "$tmp/o3" --output_data_type float
     equal float_output '4.5 5 5.5 6' "$(floats "$tmp/o3/first/y.raw")"
     equal float_output_alone 'y.raw' "$(ls "$tmp/o3/first")"
@@ -406,6 +407,36 @@ says guard_names_the_side_before err 'before the beginning of'
 unset QNNFAKE
 fake --ctx_dir "$tmp/m" --guard --num_inferences 2
 is guard_without_a_fault 0
+
+# ---- signals ----------------------------------------------------------------------------------------
+
+# The library's log is written aside during all inferences; a signal that ends the program removes it. The
+# shell has its background jobs ignore SIGINT; python3 undoes that.
+undo=$python
+for signal in TERM HUP ${undo:+INT}; do
+    mkdir "$tmp/signal"
+    set -- "$tool" --ctx_dir "$tmp/m" --graph first --backend_so "$fake" --system_so "$fake" --num_inferences 1000000 \
+        --profiling_level basic --profile_out "$tmp/signal/log"
+    if [ $signal = INT ]; then
+        set -- "$undo" -c 'import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])' "$@"
+    fi
+    "$@" >/dev/null 2>"$tmp/err" </dev/null &
+    child=$!
+    n=0
+    while [ -z "$(find "$tmp/signal" -name '*.tmp' -size +0)" ] && [ $n -lt 400 ]; do
+        sleep 0.05
+        n=$((n + 1))
+    done
+    check signal_$signal "nothing is written aside" test -n "$(find "$tmp/signal" -name '*.tmp')"
+    kill -$signal $child
+    wait $child 2>/dev/null
+    status=$?
+    check signal_${signal}_status "status $status, not that of a signal" test "$status" -gt 128
+    equal signal_${signal}_leftovers '' "$(ls -A "$tmp/signal")"
+    rmdir "$tmp/signal" 2>/dev/null || rm -rf "$tmp/signal"
+done
 
 # ---- hostile names ----------------------------------------------------------------------------------
 

@@ -85,6 +85,9 @@ CLI_FORMAT(1, 2) static inline char *cli_text(const char *format, ...)
     return text;
 }
 
+/* Return "s" for a plural. */
+static inline const char *cli_plural(uint64_t count) { return count == 1 ? "" : "s"; }
+
 /* Return a name in a form that is safe on a terminal: valid UTF-8, and \xNN for all other bytes.
    The caller frees it. */
 static inline char *cli_shown(const char *name)

@@ -54,15 +54,15 @@ static void say_stats(const tool *t)
     for (size_t i = 0; i < t->latency_count; ++i) writing += ms(t->latencies[i]);
     if (t->latency_count != 0)
         snprintf(latency, sizeof(latency),
-                 ", each behind the first in %.3f ms, 99 %% of them within"
+                 ", each after the first in %.3f ms, 99 %% of them within"
                  " %.3f ms", writing / (double)t->latency_count, percentile(t, 99));
     warn("loaded in %.1f ms; prompts of %llu token%s, %s %.1f ms",
          ms(t->load_end - t->load_begin), (unsigned long long)t->prompt_tokens,
-         t->prompt_tokens == 1 ? "" : "s",
+         cli_plural(t->prompt_tokens),
          t->first_token != 0 ? "the first answer began after" : "the first was read in",
          ms((t->first_token != 0 ? t->first_token : t->prompt_end) - t->inference_begin));
     warn("%llu token%s written%s; %.1f %% of the time in the backend",
-         (unsigned long long)t->generated, t->generated == 1 ? "" : "s", latency,
+         (unsigned long long)t->generated, cli_plural(t->generated), latency,
          total > 0 ? 100 * ms(info.exec_ns) / total : 0.0);
 }
 

@@ -202,7 +202,7 @@ static double draw_arena(page *p, const job *j, double y)
     page about = {NULL, 0, 0};
     page_add(&about, "memory plan: %lu block%s in %s; lower bound %s, one after another %s",
              (unsigned long)plan->block_count,
-             plan->block_count == 1 ? "" : "s", peak, bound, naive);
+             cli_plural(plan->block_count), peak, bound, naive);
     if (thin > 0) page_add(&about, "; %lu of them under 1 px high", (unsigned long)thin);
     svg_text(p, MARGIN, y + 35, "meta", (size_t)((ARENA_WIDTH - 2 * MARGIN) * 10 / 68), about.data);
     draw_legend(p, j, y + 62);

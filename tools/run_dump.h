@@ -265,7 +265,8 @@ static void write_dumps(tool *t)
     if (count > 1 && !folder) {
         char *hint = cli_text("Name a folder, as %s/, for one file each.",
                               is_stdout(path) ? "metadata" : path);
-        fail(t, NULL, hint, "--json_file %s: the model has %lu contexts, but this is one file", path,
+        fail(t, NULL, hint, "--json_file %s: the model has %lu contexts, but this is one file",
+             path,
              (unsigned long)count);
         free(hint);
         return;

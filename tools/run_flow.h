@@ -125,8 +125,8 @@ static void draw_card(page *p, double x, double y, const item_list *list, side w
         joined += list->items[i].edge != NULL;
     char *bytes = human_bytes(list->bytes);
     const char *far = which == SIDE_INPUT ? "from earlier steps" : "for later steps";
-    char *head = joined < list->count ? cli_text("%lu %s%s", all, side_names[which], all == 1 ? ""
-                                                 : "s")
+    char *head = joined < list->count ? cli_text("%lu %s%s", all, side_names[which],
+                                                 cli_plural(all))
                                       : cli_text("%lu %s", all, far);
     char *style = cli_text("head t-%s", side_names[which]),
         *end = cli_text("head end t-%s", side_names[which]);
@@ -280,7 +280,7 @@ static void draw_flow(flow *f, const qnnrt_pipeline_info *info, const around *al
     for (size_t i = 0; i < (info->failure != NULL ? 1u : 4u); ++i)
         page_add(&about, "%s%lu %s%s", i == 0 ? "pipeline: " : ", ", (unsigned long)counts[i].count,
                  counts[i].what,
-                 counts[i].count == 1 ? "" : "s");
+                 cli_plural(counts[i].count));
     svg_text(&f->body, MARGIN, f->y + 35, "meta", 90, about.data);
     f->y += 52;
     if (info->failure != NULL) draw_failure(f, info->failure->text);

@@ -177,8 +177,7 @@ static void say_graph(const tool *t, const qnnrt_graph_info *g)
     char *name = cli_shown(g->name);
     int written = 0;
     say(t, "  graph \"%s\", %lu input%s, %lu output%s\n", name, (unsigned long)g->input_count,
-        g->input_count == 1 ? "" : "s", (unsigned long)g->output_count, g->output_count == 1 ? ""
-        : "s");
+        cli_plural(g->input_count), (unsigned long)g->output_count, cli_plural(g->output_count));
     free(name);
     for (size_t i = 0; i < GRAPH_FACTS; ++i) {   /* 0: not in the file, or not used */
         const fact *f = &graph_facts[i];
@@ -242,8 +241,8 @@ static void say_model(const tool *t)
     char *name = cli_shown(model_name(t));
     const char *path = qnnrt_get_info(t->model)->system_path;
     char *system_path = cli_shown(path[0] != '\0' ? path : "(not needed)");
-    say(t, "model     %s, %lu context%s\nsystem    %s\n", name, (unsigned long)count, count == 1
-        ? "" : "s",
+    say(t, "model     %s, %lu context%s\nsystem    %s\n", name, (unsigned long)count,
+        cli_plural(count),
         system_path);
     free(name);
     free(system_path);

@@ -67,7 +67,7 @@ static void say_contexts(const tool *t)
     say(t, "system    %s\n", system_shown);
     free(system_shown);
     say(t, "model     %s, %lu context%s\n", model_name(t),
-        (unsigned long)count, count == 1 ? "" : "s");
+        (unsigned long)count, cli_plural(count));
     for (size_t i = 0; i < count; ++i) {
         const qnnrt_context_info *c = &contexts[i];
         char *file = cli_shown(c->file), *build = cli_shown(c->build_id != NULL ? c->build_id : "");

@@ -51,8 +51,8 @@ static const cli_option options[] = {
      .help = "chip that the HTP device is created for, such as 57 for SM8650 (default: the "
              "library's choice)"},
     {.name = "graph", .value = "NAME", .kind = CLI_LIST, FIELD(graphs), .verbs = VERBS_MODEL,
-     .help = "pipeline, or GRAPH or CONTEXT/GRAPH, such as 0/prefill (default: all pipelines); "
-             "repeat the option for several"},
+     .help = "take only this pipeline; a graph alone is named GRAPH or CONTEXT/GRAPH, such as "
+             "0/prefill (default: all pipelines). Repeat the option for several"},
     {.name = "input", .value = "[GRAPH:]NAME=FILE", .kind = CLI_LIST, FIELD(input_texts),
      .verbs = VERB_RUN,
      .help = "content of an input; FILE is the part after the last '='. Without GRAPH: it is for "
@@ -111,10 +111,11 @@ static const cli_option options[] = {
      .help = "where to read graphs and tensors from: libQnnSystem.so, the JSON beside the "
              "binaries, or both where both exist; then they must agree (default all)"},
     {.name = "json_file", .value = "FILE", .kind = CLI_TEXT, FIELD(json_file), .verbs = VERBS_MODEL,
-     .help = "write the metadata as qnn-context-binary-utility does; - for standard output. For "
-             "several binaries, FILE is a folder, which gets one file for each"},
+     .help = "write the metadata as JSON, in the form of the SDK's qnn-context-binary-utility; - "
+             "for standard output. For several binaries, FILE is a folder, which gets one file for "
+             "each"},
     {.name = "unified", .kind = CLI_FLAG, FIELD(unified), .verbs = VERBS_MODEL,
-     .help = "write --json_file in the flat form of --unified_qairt_format"},
+     .help = "write --json_file in the flat form that the SDK's tool calls unified"},
     {.name = "diff", .kind = CLI_FLAG, FIELD(diff), .verbs = VERB_INSPECT,
      .help = "compare two models, each a folder or a file, and print a line for each difference; "
              "exit status 0: equal, 1: different, 2: a model could not be opened"},

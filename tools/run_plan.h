@@ -120,7 +120,7 @@ static void say_job(const tool *t, const job *j)
 {
     const qnnrt_pipeline_info *info = j->info;
     say(t, "\npipeline %s, %lu step%s\n", j->title, (unsigned long)info->step_count,
-        info->step_count == 1 ? "" : "s");
+        cli_plural(info->step_count));
     for (size_t i = 0; i < info->step_count; ++i) {
         const qnnrt_step_info *step = &info->steps[i];
         char *file = cli_shown(qnnrt_get_info(step->model)->contexts[step->context].file);

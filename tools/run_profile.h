@@ -104,7 +104,7 @@ static void say_events(const tool *t, const char *title, const char *what,
 {
     size_t width = strlen("name");
     if (count == 0) {
-        say(t, "  profile   %s: the library gives no events\n", title);
+        say(t, "  profile   %s: the library returned no events\n", title);
         return;
     }
     for (size_t i = 0; i < count; ++i) {

@@ -67,12 +67,12 @@ static void place_input(tool *t, const input_option *input)
         }
         ++placed;
         if (j->input_files[slot - j->info->slots] != NULL)
-            fail(t, j, NULL, "--input %s: this input is given twice, by %s too", input->text,
-                 j->input_files[slot - j->info->slots]);
+            fail(t, j, "Name each input once.", "--input %s: the input already has the file %s",
+                 input->text, j->input_files[slot - j->info->slots]);
         j->input_files[slot - j->info->slots] = input->file;
     }
     if (asked == 0)
-        fail(t, NULL, NULL, "--input %s: pipeline \"%s\" is not among those of --graph",
+        fail(t, NULL, NULL, "--input %s: pipeline \"%s\" is not selected by --graph",
              input->text, graph);
     else if (placed == 0)
         fail(t, NULL, NULL, "--input %s: %s", input->text, reasons[0] != '\0' ? reasons
@@ -134,11 +134,12 @@ static int load_input(tool *t, job *j, qnnrt_run *run, qnnrt_slot slot)
         unsigned long long found = bytes;
         if (stat(path, &status) == 0 && S_ISREG(status.st_mode))
             found = (unsigned long long)status.st_size;
-        fail(t, j, NULL, "%s has %llu bytes; input \"%s\" (%s %s) takes %llu bytes native%s or %llu"
-             " bytes float32%s", path,
-             found, name, qnnrt_dtype_name(tensor->dtype), dims, (unsigned long long)native,
-             wants_float ? " (not with --input_data_type float)" : "", (unsigned long long)floats,
-             wants_float || takes_float_file(tensor) ? "" : " (with --input_data_type float)");
+        const char *hint = wants_float && bytes == native   ? "Leave out --input_data_type float."
+                           : !wants_float && bytes == floats ? "Add --input_data_type float."
+                                                             : NULL;
+        fail(t, j, hint, "%s has %llu bytes; input \"%s\" (%s %s) takes %llu bytes native or %llu"
+             " bytes float32", path, found, name, qnnrt_dtype_name(tensor->dtype), dims,
+             (unsigned long long)native, (unsigned long long)floats);
         free(name);
         free(dims);
     }
@@ -163,7 +164,7 @@ static int load_inputs(tool *t, job *j, qnnrt_run *run)
         free(name);
     }
     if (zero == 0) return 1;
-    say(t, "  inputs not given hold the code of real zero:");
+    say(t, "  inputs without a file are zero:");
     for (size_t i = 0, listed = 0; i < j->info->slot_count && listed < LISTED; ++i) {
         if (j->info->slots[i].role != QNNRT_ROLE_INPUT || j->input_files[i] != NULL) continue;
         char *name = cli_shown(j->info->slots[i].address);
@@ -291,7 +292,7 @@ static void say_result(const tool *t, const job *j)
         uint64_t min = 0, median = 0;
         min_and_median(j, &min, &median);
         say(t, ", exec min %.3f ms, median %.3f ms over %lu inference%s", ms(min), ms(median),
-            (unsigned long)j->exec_count, j->exec_count == 1 ? "" : "s");
+            (unsigned long)j->exec_count, cli_plural(j->exec_count));
     }
     if (j->exec_failed > 0) say(t, ", %lu failed", (unsigned long)j->exec_failed);
     say(t, "\n");
@@ -302,7 +303,7 @@ static void say_result(const tool *t, const job *j)
             (unsigned long long)j->written[i].bytes,
             j->written[i].form == FORM_FLOAT ? "float32" : "native");
     if (j->exec_count > 1 && j->written_count > 0)
-        say(t, "            likewise for every other inference\n");
+        say(t, "            and the same for every other inference\n");
 }
 
 static void run_job(tool *t, job *j)

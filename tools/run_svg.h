@@ -151,7 +151,7 @@ static char *human_bytes(uint64_t bytes)
     double value = (double)bytes / 1024;
     size_t unit = 0;
     if (bytes < 10000) {
-        char *number = grouped(bytes), *made = cli_text("%s byte%s", number, bytes == 1 ? "" : "s");
+        char *number = grouped(bytes), *made = cli_text("%s byte%s", number, cli_plural(bytes));
         free(number);
         return made;
     }
