@@ -14,7 +14,7 @@ export B        := build
 export PYTHON   ?= python3
 PREFIX          ?= /usr/local
 OPT             ?= -O2
-WARN            ?= -Wall -Wextra -Wpedantic -Wconversion -Wshadow
+WARN            ?= -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wcast-qual
 V               ?= 0
 Q               := $(if $(filter 0,$(V)),@)
 say              = @$(if $(filter 0,$(V)),printf '  %-8s %s\n' '$(1)' '$@',:)
@@ -241,7 +241,8 @@ CC_m32      = $(CC) -std=c99 -m32 -msse2 -mfpmath=sse -O1 -g $(M32_HEADERS) $(CP
 CC_aarch64  = $(AARCH64_CC) -std=c99 -O2 -g
 CC_fuzz     = clang -std=c99 -O1 -g $(SANITIZE) -fsanitize=fuzzer-no-link
 CC_tsan     = $(CC) -std=c99 -O1 -g -fsanitize=thread $(CPPFLAGS) $(CFLAGS)
-CONFIGS    := check c99 c++11 asan m32 aarch64 fuzz tsan
+CC_cover    = clang -std=c99 -O0 -g -fprofile-instr-generate -fcoverage-mapping $(CPPFLAGS) $(CFLAGS)
+CONFIGS    := check c99 c++11 asan m32 aarch64 fuzz tsan cover
 # Debian's gcc-12-multilib has no 32-bit asm/; the one for 64 bits serves.
 M32_HEADERS = $(eval M32_HEADERS := -idirafter /usr/include/$$(shell $$(CC) -print-multiarch))$(M32_HEADERS)
 
@@ -409,6 +410,17 @@ vendor:
 ROUNDS ?= 12
 tsan: $(B)/tsan/tsan $(B)/tsan/libQnnRef.so
 	$(B)/tsan/tsan $(ROUNDS)
+
+.PHONY: coverage mutants
+## coverage: lines and branches of each header that the unit tests run (needs clang and llvm-cov)
+coverage:
+	@MAKE='$(MAKE)' CC='$(CC)' sh tests/coverage.sh
+
+## mutants: change the code at N places (200), and see whether the unit tests notice (SEED, ROOMS=table,run)
+N    ?= 200
+SEED ?= 1
+mutants: $(B)/check/fake/libQnnFake.so $(B)/check/libQnnRef.so
+	@$(PYTHON) tests/mutants.py -n $(N) -s $(SEED) -r '$(ROOMS)'
 
 .PHONY: silent symbols symbols-programs
 ## silent: compile each header alone in every combination that must give no warning

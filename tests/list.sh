@@ -1,9 +1,9 @@
 #!/bin/sh
 # Write a list of tests for tests/run.sh.
 #
-#   tests/list.sh KIND [PART]     KIND: check, test, all or oom; PART: only labels that contain it
+#   tests/list.sh KIND [PART]     KIND: check, cover, test, all or oom; PART: only labels that contain it
 #
-# check is the unit tests in the configuration "check"; test is what `make test` runs; all adds the
+# check is the unit tests in the configuration "check", cover the same for tests/coverage.sh; test is what `make test` runs; all adds the
 # configurations m32 and aarch64 and more releases; oom is the tests in which every allocation fails.
 # A line is "label seconds goals command": goals are what make has to build first, joined by commas,
 # or "-". Read from the environment: what the Makefile exports (B, LIMIT, PYTHON, TEST_RELEASES, ...).
@@ -43,7 +43,7 @@ goals() {
         - | c++ | oracle) continue ;;
         qnn) if [ ! -f "$B/qnn/2.51/.stamp" ]; then list=$list,qnn; fi; continue ;;
         fake) case $1 in check | aarch64 | m32) word=$1/fake/libQnnFake.so ;; *) word=fake/libQnnFake.so ;; esac ;;
-        ref) case $1 in c99 | c++11 | script) word=libQnnRef.so ;; *) word=$1/libQnnRef.so ;; esac ;;
+        ref) case $1 in c99 | c++11 | script | cover) word=libQnnRef.so ;; *) word=$1/libQnnRef.so ;; esac ;;
         locale) word=locale/.made ;;
         all) list=$list,all; continue ;;
         esac
@@ -60,6 +60,7 @@ before() {
     if has locale "$2"; then printf 'LOCPATH=%s/locale ' "$B"; fi
     case $1 in
     asan) printf '%s ' "$asan_env" ;;
+    cover) printf 'LLVM_PROFILE_FILE=%s/cover/%%p.profraw ' "$B" ;;
     aarch64) printf '%s -L %s ' "$qemu" "$arm_root" ;;
     esac
 }
@@ -167,6 +168,7 @@ others() {
         esac
         case $kind in
         check) unit check 1 "$limit" ;;
+        cover) unit cover 1 "$limit_slow" ;;
         oom) case " $oom_tests " in *" $name "*) unit asan 4 "$limit_slow" ;; esac ;;
         *)
             unit c99 1 "$limit"

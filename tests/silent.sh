@@ -38,7 +38,7 @@ fi
 
 all=
 if [ "${1-}" = --all ]; then all=1; fi
-warn='-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror'
+warn='-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wcast-qual -Werror'
 gcc=${GCC:-gcc} gxx=${GXX:-g++} clang=${CLANG:-clang} clangxx=${CLANGXX:-clang++}
 arm=${AARCH64_CC:-aarch64-linux-gnu-gcc} armxx=${AARCH64_CXX:-aarch64-linux-gnu-g++}
 

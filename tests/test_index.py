@@ -26,17 +26,37 @@ there = set(names("tests/test_*.c", "test_", ".c")) | set(names("tests/test_*.sh
 there |= set("real/" + name for name in names("tests/real/*.c", "", ".c"))
 there |= set("fuzz/" + name for name in names("tests/fuzz/fuzz_*.c", "fuzz_", ".c"))
 
-listed, rooms, oracles = [], {"": set(), "llm": set()}, set()
+listed, rooms, oracles, needs = [], {"": set(), "llm": set()}, set(), {}
 for line in open(os.path.join(TOP, "tests", "index")):
     if line.startswith("#") or not line.strip():
         continue
     words = line.split(None, 3)
     check(len(words) == 4 and words[1].isdigit(), "a line has no four columns: %s" % line.strip())
     listed.append(words[0])
+    needs[words[0]] = set(words[2].split(","))
     if "oracle" in words[2].split(","):
         oracles.add(words[0])
     which = "llm" if words[3].startswith("llm:") else ""
     rooms[which] |= set(re.findall(r">>(\w+)", words[3]))
+
+
+
+def backends(path, seen):
+    """Which of fake and ref a test opens, in its own text and in the headers of tests/ that it includes."""
+    if path in seen or not os.path.exists(path):
+        return set()
+    seen.add(path)
+    text = open(path).read()
+    found = {name.lower() for name in re.findall(r"^(?![ \t]*#).*\bTEST_(FAKE|REF)_LIB\b", text, re.M)}
+    for header in re.findall(r'^#include "([^"]+)"', text, re.M):
+        found |= backends(os.path.join(TOP, "tests", os.path.basename(header)), seen)
+    return found
+
+
+for name in sorted(needs):
+    if re.match(r"\w+$", name):
+        opened = backends(os.path.join(TOP, "tests", "test_%s.c" % name), set())
+        check(opened == needs[name] & {"fake", "ref"}, "%s opens %s and needs %s" % (name, sorted(opened), sorted(needs[name])))
 
 check(len(listed) == len(set(listed)), "a test has two lines")
 for name in sorted(there - set(listed)):

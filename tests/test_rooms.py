@@ -11,7 +11,7 @@ import rooms
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Lines of a room; rooms that are tables alone may have more.
-MOST = 1200
+MOST = 600
 DATA = {"vendor_codes", "vendor_lines"}
 FLOOR = {"config"}
 
