@@ -12678,9 +12678,13 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            Blocks of buffers in a plan have no slot; block i is buffer i.
            API: qnnrt_mem_get_info(mem)->buffers[i] replaces qnnrt_mem_buffer().
            API: qnnrt_run_destroy() and qnnrt_mem_clear() return nothing.
-           API: what helps is in qnnrt_error.hint and no longer the end of qnnrt_error.text.
+           API: the fix is in qnnrt_error.hint and no longer at the end of qnnrt_error.text.
+           API: the failure of a pipeline is a qnnrt_error, as that of a context is:
+           info->failure->text instead of info->failure.
            API: qnnrt_run_profile_log() needs QNNRT_PROFILE_LOG and tools/qnnrt_profile_log.h.
            `make api` lists the functions of 0.1 and what became of each.
            Fixed: the time of qnnrt_plan_create() grew with the square of the entries.
+           Fixed: a line from a thread of the vendor could reach hooks.log after its backend was
+           closed.
    0.1.0   First version: open, wire, plan, bind and execute folders of context binaries.
    ------------------------------------------------------------------------------------------------ */
