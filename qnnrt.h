@@ -4589,7 +4589,7 @@ static qnnrt_result qnnrt__library_find(const char *name, const char *beside,
         if (strcmp(at, tried) == 0) continue;
         if (place == 3 && qnnrt__os_search_is_unsafe()) {
             qnnrt__err_add(err, "\n  skipped the system's search: LD_LIBRARY_PATH has an empty"
-                                " element, which means the current folder");
+                           " element, which means the current folder");
             continue;
         }
         memcpy(tried, at, QNNRT__PATH_MAX);
@@ -5216,7 +5216,7 @@ static int qnnrt__compare_facts(const qnnrt_tensor_info *a, const qnnrt_tensor_i
 
 /* Write where two per-axis encodings first differ; "" for other encodings. */
 static const char *qnnrt__compare_first(const qnnrt_quant *a, const qnnrt_quant *b, char *out,
-                                       size_t room)
+                                        size_t room)
 {
     uint32_t i = 0;
     out[0] = '\0';
@@ -5267,8 +5267,8 @@ typedef struct qnnrt__compare_sides { const char *one, *other; } qnnrt__compare_
 
 /* Report a fact that differs. name: of a tensor, or "". */
 static qnnrt_result qnnrt__compare_differs(qnnrt__table *table, const char *what, const char *name,
-                                         const qnnrt__compare_sides *sides, const char *in_one,
-                                         const char *in_other)
+                                           const qnnrt__compare_sides *sides, const char *in_one,
+                                           const char *in_other)
 {
     qnnrt__table_fail(table, QNNRT_E_MISMATCH, "%s%s%.200s%s is %.300s in %s and %.300s in %s",
                       what, name[0] != '\0' ? " \"" : "", name, name[0] != '\0' ? "\"" : "", in_one,
@@ -5281,8 +5281,8 @@ static qnnrt_result qnnrt__compare_differs(qnnrt__table *table, const char *what
 
 /* Report two numbers that differ. more: what only the source with the larger one has, or NULL. */
 static qnnrt_result qnnrt__compare_count(qnnrt__table *table, const char *what,
-                                              const qnnrt__compare_sides *sides, uint64_t one,
-                                              uint64_t other, const char *more)
+                                         const qnnrt__compare_sides *sides, uint64_t one,
+                                         uint64_t other, const char *more)
 {
     char a[300], b[300];
     snprintf(a, sizeof(a), "%llu", (unsigned long long)one);
@@ -5310,9 +5310,9 @@ static int qnnrt__compare_dynamic(const qnnrt_tensor_info *a, const qnnrt_tensor
 
 /* Compare one tensor of both sources; the names are equal. */
 static qnnrt_result qnnrt__compare_tensor(qnnrt__table *table, const char *kind,
-                                                const qnnrt_tensor_info *a,
-                                                const qnnrt_tensor_info *b,
-                                                const qnnrt__compare_sides *sides)
+                                          const qnnrt_tensor_info *a,
+                                          const qnnrt_tensor_info *b,
+                                          const qnnrt__compare_sides *sides)
 {
     char one[600], other[600], more[160];
     int unknown = a->quant.encoding == QNNRT_ENCODING_OTHER &&
@@ -5396,28 +5396,25 @@ static qnnrt_result qnnrt__compare_list(qnnrt__table *table, qnnrt__table_kind k
 /* Compare two sources of one context. Not compared are sizes within blobs, whose units differ
    between releases of the tools, and struct versions. */
 static qnnrt_result qnnrt__compare(qnnrt__table *table, const qnnrt_context_info *a,
-                                         const qnnrt_context_info *b,
-                                         const qnnrt__compare_sides *sides)
+                                   const qnnrt_context_info *b,
+                                   const qnnrt__compare_sides *sides)
 {
+    const struct { const char *what; uint64_t a, b; } facts[] = {
+        { "the backend id", a->backend_id, b->backend_id },
+        { "the size of the context blob", a->blob_bytes, b->blob_bytes },
+        { "the SoC model", a->soc_model, b->soc_model },
+        { "the NPU generation", a->dsp_arch, b->dsp_arch }
+    };
     qnnrt_result result = QNNRT_OK;
     size_t i, both = a->graph_count < b->graph_count ? a->graph_count : b->graph_count;
     int kind;
     table->graph = NULL;
     /* 0 and "" mean that a source does not state the fact. */
-    if (a->backend_id != 0 && b->backend_id != 0 && a->backend_id != b->backend_id)
-        return qnnrt__compare_count(table, "the backend id", sides, a->backend_id,
-                                         b->backend_id, NULL);
     if (a->build_id[0] != '\0' && b->build_id[0] != '\0' && strcmp(a->build_id, b->build_id) != 0)
         return qnnrt__compare_differs(table, "the build id", "", sides, a->build_id, b->build_id);
-    if (a->blob_bytes != 0 && b->blob_bytes != 0 && a->blob_bytes != b->blob_bytes)
-        return qnnrt__compare_count(table, "the size of the context blob", sides,
-                                         a->blob_bytes, b->blob_bytes, NULL);
-    if (a->soc_model != 0 && b->soc_model != 0 && a->soc_model != b->soc_model)
-        return qnnrt__compare_count(table, "the SoC model", sides, a->soc_model, b->soc_model,
-                                         NULL);
-    if (a->dsp_arch != 0 && b->dsp_arch != 0 && a->dsp_arch != b->dsp_arch)
-        return qnnrt__compare_count(table, "the NPU generation", sides, a->dsp_arch,
-                                         b->dsp_arch, NULL);
+    for (i = 0; i < sizeof(facts) / sizeof(facts[0]); ++i)
+        if (facts[i].a != 0 && facts[i].b != 0 && facts[i].a != facts[i].b)
+            return qnnrt__compare_count(table, facts[i].what, sides, facts[i].a, facts[i].b, NULL);
     for (i = 0; i < both; ++i)
         if (strcmp(a->graphs[i].name, b->graphs[i].name) != 0) {
             char what[32], name[260], second[260];
@@ -5428,9 +5425,9 @@ static qnnrt_result qnnrt__compare(qnnrt__table *table, const qnnrt_context_info
         }
     if (a->graph_count != b->graph_count)
         return qnnrt__compare_count(table, "the number of graphs", sides, a->graph_count,
-                                         b->graph_count,
-                                         a->graph_count > both ? a->graphs[both].name
-                                                               : b->graphs[both].name);
+                                    b->graph_count,
+                                    a->graph_count > both ? a->graphs[both].name
+                                                          : b->graphs[both].name);
     for (i = 0; i < both && result == QNNRT_OK; ++i) {
         table->graph = a->graphs[i].name;
         for (kind = 0; kind < QNNRT__TABLE_KINDS && result == QNNRT_OK; ++kind)
@@ -6491,7 +6488,7 @@ static int qnnrt__parse_pair(qnnrt__record_reader *read, qnnrt__parse_axis *axis
 
 /* Read a list of numbers or pairs; offsets may be null. */
 static int qnnrt__parse_numbers(qnnrt__record_reader *read, const char *key, qnnrt__parse_axis *axis,
-                               int what)
+                                int what)
 {
     qnnrt_json_type type = qnnrt_json_value(&read->r);
     if (what == QNNRT__PARSE_E_OFFSETS && type == QNNRT_JSON_NULL) return axis->no_offsets = 1;
@@ -6515,7 +6512,7 @@ static int qnnrt__parse_numbers(qnnrt__record_reader *read, const char *key, qnn
 
 /* Read an encoding object of any kind into the vendor's struct. */
 static int qnnrt__parse_encoding(qnnrt__record_reader *read, uint32_t encoding, const char *what,
-                                qnnrt__abi_quantize *out)
+                                 qnnrt__abi_quantize *out)
 {
     qnnrt__record record;
     qnnrt__parse_axis axis;
@@ -6621,7 +6618,7 @@ static int qnnrt__parse_quant(qnnrt__record_reader *read, const char *what, qnnr
             good = qnnrt__record_fail(read, QNNRT_E_FORMAT, "\"%s\" has two encodings", what);
         else      /* two names for each kind, in the order of the vendor's numbers */
             good = qnnrt__parse_encoding(read, (uint32_t)((key - QNNRT__PARSE_Q_SCALE_OFFSET) % 4),
-                                        name, out);
+                                         name, out);
         if (!good) return 0;
     }
     if (!qnnrt__record_go_on(read)) return 0;
@@ -6672,7 +6669,7 @@ static const qnnrt_json_text qnnrt__parse_keys[] = {
 typedef struct qnnrt__parse_dims { uint32_t count, dims[QNNRT__PARSE_MOST_DIMS]; } qnnrt__parse_dims;
 
 static int qnnrt__parse_dimensions(qnnrt__record_reader *read, const char *key,
-                                  qnnrt__parse_dims *out)
+                                   qnnrt__parse_dims *out)
 {
     char shown[48];
     out->count = 0;
@@ -6701,7 +6698,7 @@ static int qnnrt__parse_dimensions(qnnrt__record_reader *read, const char *key,
 
 /* Read one flag for each dimension: [false, true] or [0, 1]. */
 static int qnnrt__parse_flags(qnnrt__record_reader *read, const char *key,
-                             uint8_t flags[QNNRT__PARSE_MOST_DIMS], uint32_t *count)
+                              uint8_t flags[QNNRT__PARSE_MOST_DIMS], uint32_t *count)
 {
     *count = 0;
     if (qnnrt_json_value(&read->r) == QNNRT_JSON_NULL) return 1;
@@ -6780,8 +6777,8 @@ static int qnnrt__parse_member(qnnrt__record_reader *read, int key, qnnrt__parse
 
 /* Compare a stated size with the computed one, which is used. */
 static void qnnrt__parse_warn_bytes(const qnnrt__record_reader *read, const char *key,
-                                   uint64_t stated, uint64_t computed,
-                                   const qnnrt_tensor_info *tensor)
+                                    uint64_t stated, uint64_t computed,
+                                    const qnnrt_tensor_info *tensor)
 {
     if (stated == computed) return;
     qnnrt__log(
@@ -6792,7 +6789,7 @@ static void qnnrt__parse_warn_bytes(const qnnrt__record_reader *read, const char
 }
 
 static int qnnrt__parse_check(qnnrt__record_reader *read, const qnnrt__record *record,
-                                    qnnrt__parse_facts *t, qnnrt__table_kind kind)
+                              qnnrt__parse_facts *t, qnnrt__table_kind kind)
 {
     qnnrt__abi_tensor_body *body = &t->abi.body;
     const qnnrt__parse_dims *dims = &t->dims;
@@ -6880,7 +6877,7 @@ static int qnnrt__parse_record(qnnrt__record_reader *read, qnnrt__table_list *li
     if (qnnrt__record_has(&record, QNNRT__PARSE_ELEMENT) && made->count > 0 &&
         made->bytes >= made->count)
         qnnrt__parse_warn_bytes(read, "bytesPerElement", t.element_bytes, made->bytes / made->count,
-                               made);
+                                made);
     if (qnnrt__record_has(&record, QNNRT__PARSE_BYTES))
         qnnrt__parse_warn_bytes(read, "nbytes", t.bytes, made->bytes, made);
     return 1;
@@ -6897,7 +6894,7 @@ static uint32_t qnnrt__parse_hint(qnnrt__record_reader *read, uint32_t declared)
 
 /* Read a list of tensors. declared: the count that the text gives before the list, or 0. */
 static int qnnrt__parse_list(qnnrt__record_reader *read, const char *key, uint32_t declared,
-                              qnnrt__table_list *list)
+                             qnnrt__table_list *list)
 {
     if (!qnnrt__record_value(read, key, QNNRT_JSON_ARRAY)) return 0;
     if (!qnnrt__record_result(read, qnnrt__table_room(read->table, list,
@@ -7449,7 +7446,7 @@ static qnnrt_result qnnrt__backend_create(qnnrt_backend *b, uint32_t soc_model, 
         qnnrt__fail(err, QNNRT_E_BACKEND, "cannot create a device on %s", b->path);
         if (soc_model != 0)
             qnnrt__err_add(err, " with soc_model %u (the library may not know this chip; with 0 it"
-                                " chooses one)", (unsigned)soc_model);
+                           " chooses one)", (unsigned)soc_model);
         return qnnrt__codes_explain(err, "deviceCreate", code, b->log_slot, b->mark);
     }
     b->info.has_device = 1;
@@ -8013,7 +8010,7 @@ static void qnnrt__context_explain(const unsigned char *data, uint64_t bytes, in
     if (own && bytes >= 8 && memcmp(data, "QNNRTREF", 8) == 0) return;
     if (own && qnnrt__context_looks_right(data, bytes)) {
         qnnrt__err_add(err, "\n  it begins like a context binary of Qualcomm's libraries: open it with"
-                            " the one that it was compiled for");
+                       " the one that it was compiled for");
         return;
     }
     if (kind != NULL) { qnnrt__err_add(err, "\n  it looks like %s", kind); return; }
@@ -8030,7 +8027,7 @@ static void qnnrt__context_explain(const unsigned char *data, uint64_t bytes, in
                        (unsigned long long)(offset + size), (unsigned long long)bytes);
     else
         qnnrt__err_add(err, "\n  its head and size agree; bytes within it are damaged, or the "
-                            "library is too old for it");
+                       "library is too old for it");
 }
 
 /* Skip ExecuTorch's head, if there is one. */

@@ -239,6 +239,30 @@ TEST(binary_info_of_every_version_opens)
     }
 }
 
+TEST(versions_are_read_as_far_as_they_are_numbers)
+{
+    static const struct { const char *text; uint32_t parts[3]; } cases[] = {
+        { "2.34.5", { 2, 34, 5 } },        { "2.34.5.6", { 2, 34, 5 } },       { "2.34", { 2, 34, 0 } },  { "2", { 2, 0, 0 } },
+        { "", { 0, 0, 0 } },               { "v2.34", { 0, 0, 0 } },           { "2..5", { 2, 0, 5 } },   { "2.x.5", { 2, 0, 0 } },
+        { "999999999.1", { 999999999, 1, 0 } }, { "1000000005.7", { 100000000, 0, 0 } },                  { "2-34", { 2, 0, 0 } }
+    };
+    size_t i;
+    meta_begin();
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+        qnnrt *model = NULL;
+        const qnnrt_version_info *v;
+        char front[128];
+        snprintf(front, sizeof(front), "{'coreApiVersion':'%s',", cases[i].text);
+        JSON_OPENS(J(join3(front, &DOC[1], "")), &model);
+        v = &qnnrt_get_info(model)->contexts->core_api;
+        if (v->major != cases[i].parts[0]) printf("    %s\n", cases[i].text);
+        CHECK_EQ(v->major, cases[i].parts[0]);
+        CHECK_EQ(v->minor, cases[i].parts[1]);
+        CHECK_EQ(v->patch, cases[i].parts[2]);
+        CLOSE(model);
+    }
+}
+
 TEST(context_facts_are_read)
 {
     qnnrt *model = NULL;
@@ -1065,6 +1089,16 @@ TEST(encodings_that_contradict_are_refused)
                           "'QNN_QUANTIZATION_ENCODING_BW_SCALE_OFFSET'}"), BAD, INX, "names BW_SCALE_OFFSET but contains SCALE_OFFSET");
     JSON_FAILS(with_quant("{'definition':'QNN_DEFINITION_DEFINED','quantizationEncoding':'QNN_QUANTIZATION_ENCODING_SCALE_OFFSET'}"), BAD, INX,
                "names SCALE_OFFSET but contains none");
+    {
+        static const char *const named[] = { "SCALE_OFFSET", "AXIS_SCALE_OFFSET", "BW_SCALE_OFFSET", "BW_AXIS_SCALE_OFFSET" };
+        char quant[128], needle[128];
+        size_t i;
+        for (i = 0; i < sizeof(named) / sizeof(named[0]); ++i) {
+            snprintf(quant, sizeof(quant), "{'quantizationEncoding':'QNN_QUANTIZATION_ENCODING_%s'}", named[i]);
+            snprintf(needle, sizeof(needle), "names %s but contains none", named[i]);
+            JSON_FAILS(with_quant(quant), BAD, INX, needle);
+        }
+    }
     JSON_FAILS(with_quant("{'definition':'QNN_DEFINITION_DEFINED','quantizationEncoding':'QNN_QUANTIZATION_ENCODING_UNDEFINED','scale':1,'offset':0}"),
                BAD, INX, "no encoding but contains SCALE_OFFSET");
     JSON_FAILS(with_quant("{'scaleOffset':{'scale':1,'offset':0},'bwScaleOffset':{'bitwidth':4,'scale':1,'offset':0}}"), BAD, INX, "two encodings");
@@ -2178,6 +2212,7 @@ TEST_MAIN("meta")
     RUN(nested_document_gives_the_same);
     RUN(info_in_info_is_a_stranger);
     RUN(binary_info_of_every_version_opens);
+    RUN(versions_are_read_as_far_as_they_are_numbers);
     RUN(context_facts_are_read);
     RUN(older_spellings_open);
     RUN(current_dimensions_are_preferred_and_both_checked);
