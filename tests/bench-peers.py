@@ -3,10 +3,9 @@
 
     python3 tests/bench-peers.py [--dir DIR] [yyjson] [onnxruntime]
 
-Both come out of Python packages, by pinned version and sha256, and land in DIR/<name>/ (default build/peers);
-without a name, all. Python's standard library and pip are enough; for yyjson pip asks the package's own build
-for its name, so a network is needed the first time. simdjson and cJSON are Debian packages, libsimdjson-dev and
-libcjson-dev: install them to have their columns.
+Both come from Python packages with pinned version and sha256, and are written to DIR/<name>/ (default build/peers).
+Without a name, both are fetched. This needs Python's standard library and pip, and a network the first time.
+simdjson and cJSON are Debian packages, libsimdjson-dev and libcjson-dev: install them to have their columns.
 """
 import hashlib
 import os
@@ -17,7 +16,7 @@ import tarfile
 import tempfile
 import zipfile
 
-# name: package, version, sha256, what pip is to look for, which files become which
+# name: package, version, sha256, kind of package for pip, files and their new names
 PEERS = {
     "yyjson": ("yyjson", "4.0.6",                         # holds yyjson 0.10.0
                "fcd4dc15c1e39a30bf9fa85d56903029111506860fc3080ab0d81c6c6dacaa8c",
@@ -52,7 +51,7 @@ def is_there(folder, digest):
 
 
 def download(work, package, version, digest, options):
-    """Let pip fetch the package into work; returns its path, with the hash checked here as well."""
+    """Fetch the package with pip into work, check its hash and return its path."""
     requirements = os.path.join(work, "requirements.txt")
     with open(requirements, "w", encoding="utf-8") as file:
         file.write("%s==%s --hash=sha256:%s\n" % (package, version, digest))

@@ -2,10 +2,10 @@
 """Print numbers with their exact floats as text lines, computed with integers and fractions.
 
 Lines are of two kinds:
-  r NUMBER f64 f32    how NUMBER reads: bits in hex, rounded half to even
-  d BITS TEXT         how the float64 of these bits is printed, f: the float32
-TEXT has the fewest digits that read back, among those the nearest to the float, a tie to the even
-digit. tests/test_json.c compares them when QNNRT_ORACLE names the file.
+  r NUMBER f64 f32    the floats that NUMBER reads as: bits in hex, rounded half to even
+  d BITS TEXT         the text of the float64 with these bits; f: of the float32
+TEXT has the fewest digits that read back. Of several such texts it is the nearest to the float; a tie
+goes to the even digit. tests/test_json.c compares the lines when QNNRT_ORACLE names the file.
 """
 import random
 import struct

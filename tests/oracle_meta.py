@@ -2,8 +2,8 @@
 """Read metadata of contexts with Python's json and print every field, for comparison with qnnrt's table.
 
 Prints for each file "file <path>" and then the lines that meta_put_context() of tests/meta.h prints. Files are those of
-tests/data/json, and with QNNRT_SAMPLES its json/ctx_*.json. Floats are rounded to float32 with exact fractions; nothing is
-shared with the C reader. What it cannot understand ends it with an exception: it is no judge of damaged files.
+tests/data/json, and with QNNRT_SAMPLES its json/ctx_*.json. Floats are rounded to float32 with exact fractions. It shares no
+code with the C reader. It ends with an exception when it cannot read a file: damaged files are not its task.
 """
 import glob
 import json
@@ -30,7 +30,7 @@ ENCODINGS = ["SCALE_OFFSET", "AXIS_SCALE_OFFSET", "BW_SCALE_OFFSET", "BW_AXIS_SC
 
 
 def bits(text):
-    """float32 nearest to a decimal text, ties to even, as its bits."""
+    """Return the bits of the float32 nearest to a decimal text, ties to even."""
     exact = Fraction(text)
     guess = struct.unpack(">I", struct.pack(">f", float(exact)))[0]
     near = [b for b in (guess - 1, guess, guess + 1) if 0 <= b <= 0xFFFFFFFF and b & 0x7F800000 != 0x7F800000]
@@ -38,7 +38,7 @@ def bits(text):
 
 
 def inner(record):
-    """The members of a record, whether or not they stand in "info"."""
+    """Return the members of a record, which may be in "info"."""
     return {**record, **record["info"]} if isinstance(record.get("info"), dict) else record
 
 
@@ -57,7 +57,7 @@ def strip(text, prefix):
 
 
 def quant(record):
-    """(encoding, vendor, bitwidth, text behind them)"""
+    """Return (encoding, vendor, bitwidth, the text after them)."""
     if record is None or record.get("definition") != "QNN_DEFINITION_DEFINED":
         return 0, UNDEFINED, 0, ""
     kind = strip(record["quantizationEncoding"], "QNN_QUANTIZATION_ENCODING_")

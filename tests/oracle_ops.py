@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What operators give, in double precision, from their documented meaning: the third voice of tests/ops.c.
+"""Compute operators in double precision from their documentation: the third opinion of tests/ops.c.
 
     python3 tests/oracle_ops.py CASES > EXPECTED
 
 CASES is what `ops --dump` writes: inputs, outputs without data, and parameters of graphs of one node. Each line of
-EXPECTED is the number of a case and the bytes of its outputs in hex, one behind the other. Plain Python without
-numpy, so that whoever has python3 has this voice; it shares no code with a library or with qnnrt.
+EXPECTED is the number of a case and the bytes of its outputs in hex, one after the other. It is plain Python without
+numpy, so that it runs wherever python3 is; it shares no code with a library or with qnnrt.
 """
 import itertools
 import math
@@ -18,7 +18,7 @@ CODES = {"u8": (0, 255), "u16": (0, 65535), "s8": (-128, 127), "s16": (-32768, 3
 
 
 class Tensor:
-    """dims, and real values (or integers) in row-major order."""
+    """A tensor: dims, and real values (or integers) in row-major order."""
 
     def __init__(self, dims, values=None, type_name="f32", encoding="none"):
         self.dims, self.values, self.type, self.encoding = list(dims), values, type_name, encoding
@@ -32,7 +32,7 @@ class Tensor:
 
 
 def quant_of(tensor):
-    """Scale and offset of element i."""
+    """Return scale and offset of element i."""
     parts = tensor.encoding.split(":")
     if parts[0] == "one":
         scale, offset = float(parts[1]), int(parts[2])
@@ -74,10 +74,10 @@ def encode(tensor, values):
             code = math.floor(abs(ratio) + 0.5) * (1 if ratio >= 0 else -1) - offset
             codes.append(min(max(code, low), high))
         values = codes
-    elif tensor.type == "i32":                 # sums of integers wrap around, real numbers stop at the ends
+    elif tensor.type == "i32":                 # sums of integers wrap, real numbers saturate
         values = [(int(v) if isinstance(v, int) else int(min(max(v, -2**31), 2**31 - 1))) for v in values]
         values = [(v + 2**31) % 2**32 - 2**31 for v in values]
-    elif tensor.type == "f16":                 # 65520 is nearer to 65536, which is none of its numbers
+    elif tensor.type == "f16":                 # 65520 is nearer to 65536, which float16 does not have
         values = [v if abs(v) < 65520 else math.copysign(math.inf, v) for v in values]
     elif tensor.type == "b8":
         values = [1 if v else 0 for v in values]
@@ -201,7 +201,7 @@ def fully_connected(node):
 
 
 def windows(node, kh, kw):
-    """For every place of the output: which (row, column, kernel row, kernel column) lie on the input."""
+    """Return, for each place of the output, the (row, column, kernel row, kernel column) inside the input."""
     p = node.params
     (sh, sw), (top, _, left, _) = p["stride"], p["pad_amount"]
     dh, dw = p.get("dilation", [1, 1])
@@ -263,7 +263,7 @@ def average(values, size, params):
 # ---- norms and reductions ---------------------------------------------------------------------------
 
 def lines(x, axes):
-    """Elements that differ along the axes only: lists of flat numbers, in the order of the other axes."""
+    """List the elements that differ along the axes only, as flat indices, in the order of the other axes."""
     groups = {}
     for flat, index in enumerate(x.indices()):
         groups.setdefault(tuple(i for a, i in enumerate(index) if a not in axes), []).append(flat)
@@ -271,8 +271,8 @@ def lines(x, axes):
 
 
 def normed(function, axes_of):
-    """function(values of a line, params) gives as many; then gamma and beta, which run over the axes of the line or,
-    per channel, over the last axis."""
+    """Apply function(values of a line, params) to each line, then gamma and beta, which run over the axes of the line
+    or, per channel, over the last axis."""
     def compute(node):
         x, result = node.ins[0], [0.0] * len(node.ins[0].values)
         gamma = node.ins[1].values if len(node.ins) > 1 else [1]
@@ -376,7 +376,7 @@ def same(node):
 
 
 def moved(where):
-    """where(node, index of an output element) is the index of the input's element."""
+    """Move elements: where(node, index in the output) returns the index in the input."""
     return lambda node: [[node.ins[0].at(where(node, index)) for index in out.indices()] for out in node.outs]
 
 
