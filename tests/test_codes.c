@@ -715,7 +715,7 @@ TEST(lines_of_other_threads_end_with_the_slot)
 {
     qnnrt_hooks hooks = { NULL, NULL, NULL, host_line, NULL, NULL, NULL, NULL };
     pthread_t threads[LOG_THREADS];
-    int i, k, late = 0, lines = 0;
+    int i, k, late = 0, kept = 0;
     memset(&logger, 0, sizeof(logger));
     logger.call = qnnrt__log_callback_of(0);
     for (i = 0; i < LOG_THREADS; ++i) CHECK_EQ(pthread_create(&threads[i], NULL, log_from_thread, NULL), 0);
@@ -733,13 +733,13 @@ TEST(lines_of_other_threads_end_with_the_slot)
         qnnrt__log_close(slot);
         __atomic_store_n(&host->closed, 1, __ATOMIC_RELEASE);
         sched_yield();
-        lines += slot == 0 && part.count > 0;
+        kept += slot == 0 && part.count > 0;
         late += __atomic_load_n(&host->late, __ATOMIC_ACQUIRE);
         free(host);
     }
     __atomic_store_n(&logger.done, 1, __ATOMIC_RELEASE);
     for (i = 0; i < LOG_THREADS; ++i) CHECK_EQ(pthread_join(threads[i], NULL), 0);
-    CHECK_EQ(lines, LOG_ROUNDS);
+    CHECK_EQ(kept, LOG_ROUNDS);
     CHECK_EQ(late, 0);
 }
 
