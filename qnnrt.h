@@ -12656,7 +12656,8 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
    LICENSE.
 
    HISTORY
-   0.2.0   Added: graphs are built in C (QNNRT_COMPOSE), from .dlc containers too, and saved;
+   0.2.0   Added: graphs are built in C, from .dlc containers too, and saved (QNNRT_COMPOSE with
+           tools/qnnrt_compose.h);
            qnnrt_backend_register_ops(); qnnrt_run_profile() and desc.profile_level;
            qnnrt_power_set(); qnnrt_error.hint; qnnrt_quant_equal(), qnnrt_tensor_text(),
            qnnrt_utf8_length(), qnnrt_file_read().

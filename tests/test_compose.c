@@ -1485,6 +1485,30 @@ TEST(a_device_of_its_own_where_one_is_needed)
     }
 }
 
+/* Going on without a chip that was only a guess leaves no error behind. */
+TEST(a_chip_that_was_guessed_and_is_refused_is_no_error)
+{
+    qnnrt_tensor x, y;
+    qnnrt_node_desc node;
+    qnnrt_builder *b;
+    open_backend("fail=deviceCreate:0x36b1:2", 0);
+    b = builder_of(NULL);
+    add_graph(b, "g");
+    x = add_tensor(b, "x", QNNRT_TENSOR_INPUT);
+    y = add_tensor(b, "y", QNNRT_TENSOR_OUTPUT);
+    memset(&node, 0, sizeof(node));
+    node.type = "Relu";
+    node.inputs = &x;
+    node.input_count = 1;
+    node.outputs = &y;
+    node.output_count = 1;
+    CHECK_EQ(qnnrt_builder_supports(b, &node, &err), QNNRT_OK);
+    CHECK(err.code == QNNRT_OK && err.text[0] == '\0' && err.hint[0] == '\0');
+    CHECK_EQ(qnnrt_builder_error(b)->code, QNNRT_OK);
+    qnnrt_builder_destroy(b);
+    CHECK(close_backend());
+}
+
 TEST(a_chip_that_was_asked_for_and_is_refused_is_an_error)
 {
     qnnrt_graph_desc graph;
@@ -2157,6 +2181,7 @@ TEST_MAIN("compose")
     RUN(weights_that_crash_a_matmul_are_not_asked_for);
     RUN(options_go_to_the_htp);
     RUN(a_device_of_its_own_where_one_is_needed);
+    RUN(a_chip_that_was_guessed_and_is_refused_is_no_error);
     RUN(a_chip_that_was_asked_for_and_is_refused_is_an_error);
     RUN(every_call_that_fails_is_a_clean_error);
     RUN(success_without_a_handle_or_a_size_is_an_error);
