@@ -876,6 +876,32 @@ TEST(holes_are_closed_where_that_helps)
     TRY(finish(&s));
 }
 
+/* Each chunk takes the smallest graph for what is left; and a call that succeeds leaves the last error as it was. */
+TEST(each_chunk_takes_the_smallest_graph)
+{
+    static const counter_graph graphs[3] = { { 8, 24, 0, 0, 0, QNNRT_DTYPE_F32 }, { 3, 24, 0, 0, 0, QNNRT_DTYPE_F32 }, { 1, 24, 0, 0, 0, QNNRT_DTYPE_F32 } };
+    static const struct { size_t count; uint32_t ar, steps; } cases[6] = { { 1, 1, 1 }, { 2, 3, 1 }, { 3, 3, 1 }, { 4, 8, 1 }, { 9, 1, 2 }, { 11, 3, 2 } };
+    static const int32_t tokens[16] = { 0 };
+    setup s;
+    int k;
+    size_t i;
+    TRY(begin_with(&s, graphs, 3));
+    for (k = 0; k < KINDS; ++k) {
+        qnnrt_llm_cache *cache = qnnrt_llm_cache_get(s.sessions[k], 0, 0);
+        CHECK_EQ(gives(cache, tokens, 0), QNNRT_E_ARG);
+        for (i = 0; i < 6; ++i) {
+            const uint64_t before = qnnrt_llm_session_get_info(s.sessions[k]).steps;
+            qnnrt_llm_clear(cache);
+            CHECK_EQ(gives(cache, tokens, cases[i].count), QNNRT_OK);
+            CHECK_EQ(s.sessions[k]->stepped_run->graph->ar, cases[i].ar);
+            CHECK_EQ(qnnrt_llm_session_get_info(s.sessions[k]).steps - before, cases[i].steps);
+            CHECK_EQ(qnnrt_llm_error(cache)->code, QNNRT_E_ARG);
+            CHECK_STR(qnnrt_llm_error(cache)->text, "no tokens");
+        }
+    }
+    TRY(finish(&s));
+}
+
 /* ---- cos and sin from the host ---- */
 
 enum { TURNED = 20 };                       /* tokens in a batch: three chunks of the prompt's graph */
@@ -1151,6 +1177,7 @@ TEST_MAIN("test_llm")
     RUN(sessions_of_one_model_in_several_threads);
     RUN(logits_by_every_way);
     RUN(graphs_that_read_fewer_cells_drop_out);
+    RUN(each_chunk_takes_the_smallest_graph);
     RUN(holes_are_closed_where_that_helps);
     RUN(cos_and_sin_of_every_position_come_from_the_host);
     RUN(decoding_allocates_nothing);

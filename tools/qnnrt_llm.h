@@ -5884,7 +5884,6 @@ static qnnrt_result qnnrt_llm__step_run(qnnrt_llm_cache *cache, qnnrt_llm__run *
     uint64_t begin = 0;
     qnnrt_result result;
     session->stepped = NULL;
-    session->pending = 0;
     if (run->graph->cells > 0)
         qnnrt_llm__rows_arrange(&cache->store, run->graph->cells, cache->cells.end);
     result = qnnrt_llm__step_bind(cache, run);
