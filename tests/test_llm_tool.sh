@@ -497,6 +497,33 @@ end
     equal chat "$(cut 20)|$(cut 20)|" "$(head -n 2 "$tmp/out" | tr '\n' '|')"
     equal chat_later "$(printf '%.12s' "$later")" "$(sed -n 3p "$tmp/out" | head -c 12)"
     equal chat_lines 3 "$(wc -l <"$tmp/out")"
+    # On a terminal, what a model says is visible there, too.
+    cat >"$tmp/says_esc" <<'end'
+#!/bin/sh
+read -r line
+echo '27 91 50 74 7 226 128 174 65 '
+end
+    chmod +x "$tmp/says_esc"
+    PYTHONPATH="$tmp" PYTHONDONTWRITEBYTECODE=1 $python - "$tests/../examples/llm/chat.py" --tokenizer "$tests/pad_model.py" -- \
+        "$tmp/says_esc" >"$tmp/out" 2>"$tmp/err" <<'end'
+import os, pty, sys
+child, fd = pty.fork()
+if child == 0:
+    os.execv(sys.executable, [sys.executable] + sys.argv[1:])
+os.write(fd, b"x\n/quit\n")
+shown = b""
+while True:
+    try:
+        part = os.read(fd, 65536)
+    except OSError:
+        break
+    if not part:
+        break
+    shown += part
+os.waitpid(child, 0)
+assert b"\\x1b[2J\\x07\\u202eA" in shown and b"\x1b" not in shown and b"\x07" not in shown, shown
+end
+    check chat_terminal "$(tail -n 1 "$tmp/err")" test ! -s "$tmp/err"
 else
     skip more "python3 is missing"
 fi

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""A tokenizer before and behind qnnrt-llm, for models whose tokens are no bytes.
+"""A tokenizer for both ends of qnnrt-llm, for models whose tokens are not bytes.
 
     pip install tokenizers
     python3 chat.py --tokenizer tokenizer.json -- qnnrt-llm --ctx_dir DIR --backend_so libQnnHtp.so
 
-tokenizer.json is Hugging Face's. What stands behind -- is run with --numbers added, and each line typed here
-becomes a line of numbers there. /reset forgets what was said, /quit ends."""
+tokenizer.json has the form of Hugging Face. The program after -- runs with --numbers added; each line that is
+typed here becomes a line of numbers for it. /reset forgets the conversation, /quit ends the program."""
 import argparse
 import signal
 import subprocess
@@ -23,7 +23,15 @@ except Exception as error:                       # the package throws this class
     parser.error(f"cannot read the tokenizer {options.tokenizer}: {error}")
 signal.signal(signal.SIGINT, signal.SIG_DFL)     # Ctrl-C ends both, without a traceback
 model = subprocess.Popen(options.command + ["--numbers"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-fresh = True                                     # what begins a text is added once
+fresh = True                                     # the special tokens are added once, at the beginning
+
+
+def visible(text):
+    """On a terminal, characters that it would obey are shown as escapes."""
+    if not sys.stdout.isatty():
+        return text
+    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text)
+
 
 for line in sys.stdin:
     line = line.rstrip("\n")
@@ -33,7 +41,7 @@ for line in sys.stdin:
     model.stdin.flush()
     fresh = line == "/reset"
     answer, shown, word = [], "", b""
-    while not command:                           # numbers with blanks between them, to the end of the line
+    while not command:                           # numbers, separated by blanks, to the end of the line
         byte = model.stdout.read(1)
         if byte.isdigit():
             word += byte
@@ -41,10 +49,10 @@ for line in sys.stdin:
         if word:
             answer, word = answer + [int(word)], b""
             text = tokenizer.decode(answer)
-            if byte in b"\n" or not text.endswith("\N{REPLACEMENT CHARACTER}"):   # a character may need several
-                print(text[len(shown):], end="", flush=True)
+            if byte in b"\n" or not text.endswith("\N{REPLACEMENT CHARACTER}"):   # a character may have several
+                print(visible(text[len(shown):]), end="", flush=True)
                 shown = text
-        if byte in b"\n":                        # also of b"", when the program has ended
+        if byte in b"\n":                        # true for b"" too: the program has ended
             print(flush=True)
             break
     if model.poll() is not None or line == "/quit":
