@@ -8310,7 +8310,7 @@ static void qnnrt__model_limits(const qnnrt_limits *from, qnnrt_limits *to)
     if (to->json_bytes > SIZE_MAX / 2) to->json_bytes = SIZE_MAX / 2;      /* text is in memory */
 }
 
-/* An empty model, NULL without memory. */
+/* Allocate an empty model, NULL when out of memory. */
 static qnnrt *qnnrt__model_new(const qnnrt_hooks *hooks, const qnnrt_limits *limits)
 {
     qnnrt *model = (qnnrt *)qnnrt__mem_alloc(hooks, sizeof(*model));
@@ -8325,7 +8325,7 @@ static qnnrt *qnnrt__model_new(const qnnrt_hooks *hooks, const qnnrt_limits *lim
     return model;
 }
 
-/* Everything that a model holds, whatever of it is there. */
+/* Free everything that a model holds; it may be incomplete. */
 static qnnrt_result qnnrt__model_free(qnnrt *model)
 {
     qnnrt_hooks hooks = model->hooks;
@@ -8368,7 +8368,7 @@ static void qnnrt__model_publish(qnnrt *model)
     info->pipeline_count = model->pipeline_count;
 }
 
-/* Where the metadata of one of its files is kept. */
+/* Return a table that puts the metadata of one file into the model. */
 static qnnrt__table qnnrt__model_table(qnnrt *model, const char *file, qnnrt_error *err)
 {
     qnnrt__table table;
@@ -8419,7 +8419,8 @@ typedef struct qnnrt__scan {
 
 enum { QNNRT__SCAN_ENTRIES = 100000 };
 
-/* Decimal number at *at, at most 9 digits; 0 when there is none. */
+/* Read the decimal number at *at, of at most 9 digits, and advance *at. Return 0 if there is none.
+   */
 static int qnnrt__scan_number(const char **at, uint64_t *value)
 {
     int digits = 0;
@@ -8431,7 +8432,7 @@ static int qnnrt__scan_number(const char **at, uint64_t *value)
     return digits > 0 && (**at < '0' || **at > '9');
 }
 
-/* Does text end in "_<i>_of_<n>"? length excludes what stands behind. Answers where the suffix
+/* True if the first `length` bytes of text end in "_<i>_of_<n>". *begin receives where that suffix
    begins. */
 static int qnnrt__scan_suffix(const char *text, size_t length, size_t *begin, uint64_t *index,
                               uint64_t *total)
@@ -8454,14 +8455,14 @@ static int qnnrt__scan_suffix(const char *text, size_t length, size_t *begin, ui
     return 1;
 }
 
-/* Does text end in `end`, with something before it? */
+/* True if text ends in `end` and something is before it. */
 static int qnnrt__scan_ends(const char *text, size_t length, const char *end)
 {
     size_t bytes = strlen(end);
     return length > bytes && memcmp(text + length - bytes, end, bytes) == 0;
 }
 
-/* "forward_<i>" and then `end`. */
+/* True if name is "forward_<i>" and then `end`. */
 static int qnnrt__scan_forward(const char *name, const char *end, uint64_t *index)
 {
     const char *at = name + 8;
@@ -8478,7 +8479,7 @@ static void qnnrt__scan_classify(qnnrt__scan_file *file)
         file->kind = QNNRT__SCAN_PART;
 }
 
-/* 1: out of memory, 2: too many entries. */
+/* Collect one entry of a folder. Return 1 when out of memory, 2 after too many entries. */
 static int qnnrt__scan_visit(void *user, const char *name)
 {
     qnnrt__scan *scan = (qnnrt__scan *)user;
@@ -8504,7 +8505,8 @@ static int qnnrt__scan_visit(void *user, const char *name)
     return 0;
 }
 
-/* Numbers within names by value: part_2 before part_10. 0 for part_2 and part_02. */
+/* Compare names with the numbers in them by value: part_2 is before part_10, and equal to part_02.
+   */
 static int qnnrt__scan_natural(const char *a, const char *b)
 {
     while (*a != '\0' || *b != '\0') {
@@ -8538,7 +8540,7 @@ static int qnnrt__scan_order(const void *a, const void *b)
     return order != 0 ? order : strcmp(x->name, y->name);
 }
 
-/* Numbered shards must be all there, once, and of one model. */
+/* Check that every numbered shard of one model is there exactly once. */
 static qnnrt_result qnnrt__scan_complete(const qnnrt__scan *scan, const char *folder,
                                          qnnrt_error *err)
 {
@@ -8555,26 +8557,27 @@ static qnnrt_result qnnrt__scan_complete(const qnnrt__scan *scan, const char *fo
                                                 folder, first->name, file->name),
                                "Give each model a folder of its own, or use desc.files.");
         if (file->index < base)
-            return qnnrt__fail(err, QNNRT_E_FORMAT, "%s: %s: numbering of _<i>_of_<n> begins at 1",
+            return qnnrt__fail(err, QNNRT_E_FORMAT, "%s: %s: the numbers of _<i>_of_<n> begin at 1",
                                folder, file->name);
         if (file->index < base + i)
             return qnnrt__fail(err, QNNRT_E_FORMAT, "%s: %s and %s are the same shard", folder,
                                scan->files[i - 1]->name, file->name);
         if (file->index > base + i) {
             qnnrt__fail(err, QNNRT_E_FORMAT,
-                        "%s: shard %llu is missing: %s is there, numbering begins at %llu", folder,
+                        "%s: shard %llu is missing: found %s, and the numbers begin at %llu",
+                        folder,
                         (unsigned long long)(base + i), file->name, (unsigned long long)base);
             return qnnrt__hint(err, QNNRT_E_FORMAT,
                                "Put the missing file there, or name the files in desc.files.");
         }
     }
     if (part && first->total != scan->count)
-        return qnnrt__fail(err, QNNRT_E_FORMAT, "%s: %s says %llu shards, %u are there", folder,
+        return qnnrt__fail(err, QNNRT_E_FORMAT, "%s: %s names %llu shards, found %u", folder,
                            first->name, (unsigned long long)first->total, (unsigned)scan->count);
     return QNNRT_OK;
 }
 
-/* Look through a folder. */
+/* Collect the binaries and the JSON of a folder. */
 static qnnrt_result qnnrt__scan_folder(qnnrt__scan *scan, const char *folder, qnnrt_error *err)
 {
     int stopped;
@@ -8589,8 +8592,8 @@ static qnnrt_result qnnrt__scan_folder(qnnrt__scan *scan, const char *folder, qn
 }
 
 #ifndef QNNRT_NO_JSON
-/* A name that genie_config.json lists is the next shard. Plain names only: a path from a file is
-   never followed. */
+/* Take a name that genie_config.json lists as the next shard. It must be a plain name: a path in a
+   file is never followed. */
 static qnnrt_result qnnrt__scan_list(qnnrt__scan *scan, const char *folder, const char *name,
                                      qnnrt_error *err)
 {
@@ -8599,14 +8602,14 @@ static qnnrt_result qnnrt__scan_list(qnnrt__scan *scan, const char *folder, cons
         name[0] == '\0')
         return qnnrt__fail(
             err, QNNRT_E_FORMAT,
-            "%s/genie_config.json: \"ctx-bins\" holds \"%.200s\"; only plain names of"
-            " files in the folder are taken",
+            "%s/genie_config.json: \"ctx-bins\" holds \"%.200s\"; a plain name of a"
+            " file in the folder is expected",
             folder, name);
     while (file != NULL && strcmp(file->name, name) != 0) file = file->next;
     if (file == NULL)
         return qnnrt__fail(
             err, QNNRT_E_NOT_FOUND,
-            "%s/genie_config.json lists \"%.200s\", and no such *.bin is in the folder", folder,
+            "%s/genie_config.json lists \"%.200s\", but the folder has no such *.bin", folder,
             name);
     if (file->kind == QNNRT__SCAN_LISTED)
         return qnnrt__fail(err, QNNRT_E_FORMAT, "%s/genie_config.json lists \"%.200s\" twice",
@@ -8622,15 +8625,15 @@ static int qnnrt__scan_by_name(const void *a, const void *b)
     return strcmp(((const qnnrt__scan_file *)a)->name, ((const qnnrt__scan_file *)b)->name);
 }
 
-/* Compare "<stem>_json.json" with the name of a text, without making it. */
+/* Compare "<stem>_json.json" with the name of a text; bytes is the length of stem. */
 static int qnnrt__scan_stem_order(const char *stem, size_t bytes, const char *text)
 {
     int order = strncmp(stem, text, bytes);
     return order != 0 ? order : strcmp("_json.json", text + bytes);
 }
 
-/* Give every file its JSON; name a forward_<i>_json.json that no binary belongs to. texts is room
-   for pointers. */
+/* Give every binary its JSON, and refuse a forward_<i>_json.json without a binary. texts is room
+   for text_count pointers. */
 static qnnrt_result qnnrt__scan_pair(qnnrt__scan *scan, const char *folder, const void **texts,
                                      qnnrt_error *err)
 {
@@ -8655,14 +8658,15 @@ static qnnrt_result qnnrt__scan_pair(qnnrt__scan *scan, const char *folder, cons
     }
     for (file = scan->texts; file != NULL; file = file->next)
         if (!file->taken && qnnrt__scan_forward(file->name, "_json.json", &index))
-            return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_FORMAT, "%s: %s is there and its"
-                                                " binary forward_%llu.bin is not", folder,
+            return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_FORMAT, "%s: found %s, but not its"
+                                                " binary forward_%llu.bin", folder,
                                                 file->name, (unsigned long long)index),
                                "Copy the folder again, or remove the JSON.");
     return QNNRT_OK;
 }
 
-/* Fill scan->files with what makes up the model. inspect: texts without any binary will do. */
+/* Fill scan->files with the files of the model. With inspect, a folder of JSON alone is accepted.
+   */
 static qnnrt_result qnnrt__scan_choose(qnnrt__scan *scan, const char *folder, int inspect,
                                        const qnnrt_hooks *hooks, qnnrt_error *err)
 {
@@ -8676,7 +8680,7 @@ static qnnrt_result qnnrt__scan_choose(qnnrt__scan *scan, const char *folder, in
                     "no *.bin in the folder %s: a model folder holds context binaries"
                     " (forward_0.bin, model_1_of_4.bin, any *.bin)", folder);
         if (scan->text_count > 0)
-            qnnrt__err_add(err, "\n  there is JSON without a binary: it can be inspected only");
+            qnnrt__err_add(err, "\n  JSON without a binary can be inspected only");
         return QNNRT_E_NOT_FOUND;
     }
     scan->files = (const qnnrt__scan_file **)qnnrt__arena_alloc(scan->arena, room,
@@ -8755,7 +8759,7 @@ static int qnnrt__wiring_order(const void *a, const void *b)
     return x->output - y->output;
 }
 
-/* "step 1 (forward_1.bin, graph "decode")" */
+/* Write where a step is: "step 1 (forward_1.bin, graph "decode")". */
 static const char *qnnrt__wiring_where(const qnnrt_pipeline *p, uint32_t step, char *out,
                                          size_t room)
 {
@@ -8765,7 +8769,7 @@ static const char *qnnrt__wiring_where(const qnnrt_pipeline *p, uint32_t step, c
     return out;
 }
 
-/* 'output "hidden" of step 0 (…), float32[1,32,128]' */
+/* Write what an end is: 'output "hidden" of step 0 (...), float32[1,32,128]'. */
 static const char *qnnrt__wiring_say(const qnnrt_pipeline *p, const qnnrt__end *end, char *out,
                                        size_t room)
 {
@@ -8783,7 +8787,7 @@ static void qnnrt__wiring_connect(qnnrt__end *from, qnnrt__end *to, const char *
     from->readers += 1;
 }
 
-/* Lay out one end for every tensor of every step. */
+/* Make one end for every tensor of every step, and sort them by name. */
 static qnnrt_result qnnrt__wiring_ends(qnnrt_pipeline *p, qnnrt_error *err)
 {
     size_t step, i, at = 0;
@@ -8820,7 +8824,7 @@ static qnnrt_result qnnrt__wiring_ends(qnnrt_pipeline *p, qnnrt_error *err)
     return QNNRT_OK;
 }
 
-/* The ends of one name: [*begin, *end) of by_name. 0 when there are none. */
+/* Find the ends of one name: [*begin, *end) of by_name. Return 0 if there are none. */
 static int qnnrt__wiring_named(const qnnrt_pipeline *p, const char *name, size_t *begin,
                                  size_t *end)
 {
@@ -8835,20 +8839,21 @@ static int qnnrt__wiring_named(const qnnrt_pipeline *p, const char *name, size_t
     return *end > *begin;
 }
 
-/* by_name is const for everyone but the wiring. */
+/* Return an end of by_name to change it. */
 static qnnrt__end *qnnrt__wiring_end(const qnnrt_pipeline *p, size_t at)
 {
     const qnnrt__end *end = p->by_name[at];
     return end->output ? &p->outputs[end->step][end->index] : &p->inputs[end->step][end->index];
 }
 
-/* Does a name begin at this place of by_name? */
+/* True if a name begins at this place of by_name. */
 static int qnnrt__wiring_begins(const qnnrt_pipeline *p, size_t at)
 {
     return at == 0 || strcmp(p->by_name[at - 1]->tensor->name, p->by_name[at]->tensor->name) != 0;
 }
 
-/* Rule 1. Ends of a name come in the order of steps, so the last output seen is the nearest. */
+/* Apply rule 1: connect each input with the nearest earlier output of its name. Ends of a name come
+   in the order of steps, so the last output seen is the nearest. */
 static qnnrt_result qnnrt__wiring_by_name(qnnrt_pipeline *p, qnnrt_error *err)
 {
     size_t at;
@@ -8861,7 +8866,7 @@ static qnnrt_result qnnrt__wiring_by_name(qnnrt_pipeline *p, qnnrt_error *err)
         if (producer == NULL || end->source != NULL) continue;         /* a source: a given edge */
         if (!qnnrt__compare_facts(producer->tensor, end->tensor))
             return qnnrt__fail(
-                err, QNNRT_E_MISMATCH, "%s and %s have one name and do not fit%s",
+                err, QNNRT_E_MISMATCH, "%s and %s have one name, but do not fit%s",
                 qnnrt__wiring_say(p, producer, a, sizeof(a)),
                 qnnrt__wiring_say(p, end, b, sizeof(b)),
                 qnnrt__compare_first(&producer->tensor->quant, &end->tensor->quant, c, sizeof(c)));
@@ -8870,7 +8875,7 @@ static qnnrt_result qnnrt__wiring_by_name(qnnrt_pipeline *p, qnnrt_error *err)
     return QNNRT_OK;
 }
 
-/* Inputs of one name and equal facts that no edge feeds are one value. */
+/* Make one value of the inputs that have one name and equal facts and that no edge feeds. */
 static void qnnrt__wiring_share(qnnrt_pipeline *p)
 {
     size_t at, first = 0, back;
@@ -8899,7 +8904,7 @@ static int qnnrt__wiring_joined(const qnnrt_pipeline *p, uint32_t step)
     return 0;
 }
 
-/* Why nothing joins two steps: both sides' candidates, as many as a reader can use. */
+/* Fail because nothing joins two steps, and list up to three candidates of each. */
 static qnnrt_result qnnrt__wiring_unjoined(const qnnrt_pipeline *p, uint32_t step, uint64_t pairs,
                                              qnnrt_error *err)
 {
@@ -8910,7 +8915,7 @@ static qnnrt_result qnnrt__wiring_unjoined(const qnnrt_pipeline *p, uint32_t ste
     qnnrt__err_add(
         err,
         pairs == 0 ? "no unmatched output fits an unmatched input"
-                   : "%llu pairs of unmatched tensors fit, and only you know which belong together",
+                   : "%llu pairs of unmatched tensors fit, and nothing tells which belong together",
         (unsigned long long)pairs);
     for (side = 0; side < 2; ++side) {
         const qnnrt_graph_info *graph = p->steps[step - 1 + (uint32_t)side].graph;
@@ -8929,8 +8934,8 @@ static qnnrt_result qnnrt__wiring_unjoined(const qnnrt_pipeline *p, uint32_t ste
                        "Give the edges to qnnrt_pipeline_make(), or call the graphs one by one.");
 }
 
-/* Does an earlier step take this input from the caller? Then so does this one: a mask,
-   positions. */
+/* True if an earlier step takes an input of this name and these facts from the caller: a mask or
+   positions. Then this step does, too. */
 static int qnnrt__wiring_callers(const qnnrt_pipeline *p, const qnnrt__end *input)
 {
     size_t at, end;
@@ -8941,7 +8946,7 @@ static int qnnrt__wiring_callers(const qnnrt_pipeline *p, const qnnrt__end *inpu
     return 0;
 }
 
-/* Rule 2, for two neighbours that no edge joins. */
+/* Apply rule 2 to two neighbours that no edge joins: connect the only pair that fits. */
 static qnnrt_result qnnrt__wiring_by_shape(qnnrt_pipeline *p, uint32_t step, qnnrt_error *err)
 {
     const qnnrt_graph_info *before = p->steps[step - 1].graph, *after = p->steps[step].graph;
@@ -8970,7 +8975,7 @@ static qnnrt_result qnnrt__wiring_by_shape(qnnrt_pipeline *p, uint32_t step, qnn
     return QNNRT_OK;
 }
 
-/* Take the edges that the caller gave. */
+/* Connect the edges that the caller gave. */
 static qnnrt_result qnnrt__wiring_given(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
                                           qnnrt_error *err)
 {
@@ -8982,7 +8987,7 @@ static qnnrt_result qnnrt__wiring_given(qnnrt_pipeline *p, const qnnrt_pipeline_
         if (edge->from == NULL || edge->to == NULL || edge->to_step >= desc->step_count ||
             edge->from_step >= edge->to_step)
             return qnnrt__fail(err, QNNRT_E_ARG,
-                               "edge %u: it needs two names and leads from a step to a later one",
+                               "edge %u: expected two names, and a step before the other",
                                (unsigned)e);
         for (i = 0; i < p->steps[edge->from_step].graph->output_count; ++i)
             if (strcmp(p->outputs[edge->from_step][i].tensor->name, edge->from) == 0)
@@ -8997,7 +9002,7 @@ static qnnrt_result qnnrt__wiring_given(qnnrt_pipeline *p, const qnnrt_pipeline_
                                       a, sizeof(a)),
                 from == NULL ? "output" : "input", from == NULL ? edge->from : edge->to);
         if (to->source != NULL)
-            return qnnrt__fail(err, QNNRT_E_ARG, "edge %u: input \"%.200s\" has an edge already",
+            return qnnrt__fail(err, QNNRT_E_ARG, "edge %u: input \"%.200s\" already has an edge",
                                (unsigned)e, edge->to);
         if (!qnnrt__compare_facts(from->tensor, to->tensor))
             return qnnrt__fail(
@@ -9010,7 +9015,7 @@ static qnnrt_result qnnrt__wiring_given(qnnrt_pipeline *p, const qnnrt_pipeline_
     return QNNRT_OK;
 }
 
-/* Mark the inputs that are to be slots of their own. */
+/* Mark the inputs that become slots of their own. */
 static qnnrt_result qnnrt__wiring_apart(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
                                           qnnrt_error *err)
 {
@@ -9020,7 +9025,8 @@ static qnnrt_result qnnrt__wiring_apart(qnnrt_pipeline *p, const qnnrt_pipeline_
         size_t at = 0, end = 0;
         char where[512];
         if (apart->input == NULL || apart->step >= desc->step_count)
-            return qnnrt__fail(err, QNNRT_E_ARG, "apart %u: it needs a step and a name", (unsigned)i);
+            return qnnrt__fail(err, QNNRT_E_ARG, "apart %u: expected a step and a name",
+                               (unsigned)i);
         qnnrt__wiring_named(p, apart->input, &at, &end);
         while (at < end && (p->by_name[at]->output || p->by_name[at]->step != apart->step)) ++at;
         if (at == end)
@@ -9040,7 +9046,7 @@ static qnnrt_result qnnrt__wiring_apart(qnnrt_pipeline *p, const qnnrt_pipeline_
    Knows nothing of: memory, execution
    ===================================================================================== */
 
-/* Tensor i of a step, inputs first; NULL behind the last. */
+/* Return tensor i of a step, inputs first, and NULL after the last. */
 static qnnrt__end *qnnrt__slot_tensor(const qnnrt_pipeline *p, size_t step, size_t i)
 {
     const qnnrt_graph_info *graph = p->steps[step].graph;
@@ -9049,7 +9055,7 @@ static qnnrt__end *qnnrt__slot_tensor(const qnnrt_pipeline *p, size_t step, size
     return i < graph->output_count ? &p->outputs[step][i] : NULL;
 }
 
-/* A slot begins with an end that has no source. */
+/* Begin a slot with an end that has no source. */
 static void qnnrt__slot_begin(qnnrt_pipeline *p, qnnrt__end *end)
 {
     qnnrt_slot_info *slot = &p->slots[p->info.slot_count];
@@ -9059,7 +9065,8 @@ static void qnnrt__slot_begin(qnnrt_pipeline *p, qnnrt__end *end)
     slot->first = slot->last = end->step;
 }
 
-/* An end with a source belongs to the slot of that; fed by an output, it is an edge. */
+/* Add an end that has a source to the slot of that source. If the source is an output, list the
+   edge. */
 static void qnnrt__slot_join(qnnrt_pipeline *p, qnnrt__end *end, qnnrt_edge_info *edges)
 {
     qnnrt_edge_info *edge;
@@ -9101,8 +9108,7 @@ static qnnrt_result qnnrt__slot_number(qnnrt_pipeline *p, qnnrt_error *err)
     return QNNRT_OK;
 }
 
-/* An input whose source is another input may in turn have a source; slots are numbered from the
-   root. */
+/* Replace each source by the source of that source, up to the root that begins a slot. */
 static void qnnrt__slot_flatten(qnnrt_pipeline *p)
 {
     size_t step, i;
@@ -9114,7 +9120,7 @@ static void qnnrt__slot_flatten(qnnrt_pipeline *p)
         }
 }
 
-/* "<step>/<name>": the step, and the name behind. 0 when text is not of that form. */
+/* Read "<step>/<name>" into the step and the name. Return 0 if text does not have that form. */
 static int qnnrt__slot_qualified(const char *text, uint64_t *step, const char **name)
 {
     *name = text;
@@ -9123,8 +9129,8 @@ static int qnnrt__slot_qualified(const char *text, uint64_t *step, const char **
     return 1;
 }
 
-/* The shortest text that, with its role, finds each slot: its name where that means one slot, else
-   "<step>/<name>". */
+/* Give each slot the shortest text that finds it together with its role: its name if that means one
+   slot, else "<step>/<name>". */
 static qnnrt_result qnnrt__slot_address(qnnrt_pipeline *p, qnnrt_error *err)
 {
     size_t begin, end, at;
@@ -9159,8 +9165,9 @@ static qnnrt_result qnnrt__slot_address(qnnrt_pipeline *p, qnnrt_error *err)
     return QNNRT_OK;
 }
 
-/* The slot that ends [begin, end) of by_name mean, of a role and a step (-1: any). 0: none, 1: one,
-   2: several. At a step, a slot that begins there goes before one that only passes through. */
+/* Find the slot that the ends [begin, end) of by_name mean, with a role and a step (-1: any).
+   Return 0 for none, 1 for one, 2 for several. A slot that begins at the step goes before one that
+   only passes through. */
 static int qnnrt__slot_means(const qnnrt_pipeline *p, size_t begin, size_t end, qnnrt_role role,
                                  int64_t step, qnnrt_slot *slot)
 {
@@ -9256,7 +9263,7 @@ static qnnrt_result qnnrt__slot_find(const qnnrt_pipeline *p, const char *name, 
                            " (qnnrt_slot_find).");
     }
     qnnrt__fail(err, QNNRT_E_NOT_FOUND,
-                "pipeline \"%.160s\" has no %s \"%.200s\"\n  there is:", p->info.name,
+                "pipeline \"%.160s\" has no %s \"%.200s\"\n  it has:", p->info.name,
                 qnnrt_role_name(role), name);
     for (i = 0; i < p->info.slot_count; ++i) {
         if (role != QNNRT_ROLE_ANY && p->info.slots[i].role != role) continue;
@@ -9273,7 +9280,7 @@ static qnnrt_result qnnrt__slot_find(const qnnrt_pipeline *p, const char *name, 
    Knows nothing of: memory, execution
    ===================================================================================== */
 
-/* Wire a pipeline whose steps are set. desc may be NULL: rules only. */
+/* Wire a pipeline whose steps are set. desc may be NULL: then only rules make edges. */
 static qnnrt_result qnnrt__pipeline_wire(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
                                          qnnrt_error *err)
 {
@@ -9308,7 +9315,7 @@ static qnnrt_pipeline *qnnrt__pipeline_new(qnnrt__arena *arena, size_t steps)
     return p->steps != NULL ? p : NULL;
 }
 
-/* Take the steps of a description. */
+/* Copy the steps of a description. */
 static qnnrt_result qnnrt__pipeline_steps(qnnrt_pipeline *p, const qnnrt_pipeline_desc *desc,
                                           qnnrt_error *err)
 {
@@ -9320,7 +9327,7 @@ static qnnrt_result qnnrt__pipeline_steps(qnnrt_pipeline *p, const qnnrt_pipelin
             step->context >= step->model->context_count)
             return qnnrt__fail(
                 err, QNNRT_E_ARG,
-                "step %u: it needs a model, one of its contexts and the name of a graph",
+                "step %u: expected a model, one of its contexts and the name of a graph",
                 (unsigned)i);
         context = &step->model->infos[step->context];
         for (g = 0; g < context->graph_count && strcmp(context->graphs[g].name, step->graph) != 0;)
@@ -9385,7 +9392,8 @@ static int qnnrt__pipeline_graph_order(const void *a, const void *b)
     return strcmp(((const qnnrt_graph_info *)a)->name, ((const qnnrt_graph_info *)b)->name);
 }
 
-/* Index of a graph by name in a context, or -1. sorted holds its graphs in order of name. */
+/* Find a graph of a context by name. Return its index, or -1. sorted has the graphs in order of
+   name. */
 static ptrdiff_t qnnrt__pipeline_graph(const qnnrt *model, const qnnrt_graph_info **const *sorted,
                                        size_t context, const char *name)
 {
@@ -9401,7 +9409,7 @@ static ptrdiff_t qnnrt__pipeline_graph(const qnnrt *model, const qnnrt_graph_inf
     return -1;
 }
 
-/* Everything that the search for joined graphs needs at hand. */
+/* What the search for joined graphs works with. */
 typedef struct qnnrt__join {
     qnnrt                    *model;
     const qnnrt_graph_info ***sorted;      /* [context] -> graphs in order of name */
@@ -9413,8 +9421,8 @@ typedef struct qnnrt__join {
 
 enum { QNNRT__PIPELINE_NUMBERS = 16 };      /* in a name that are tried; a name can have hundreds */
 
-/* Names equal but for one number that is the shard's: every number of the first graph's name that
-   can be the first shard's is tried. */
+/* Find graphs whose names are equal except for the number of the shard. Each number in the name of
+   the first graph that can be the first shard's is tried. */
 static int qnnrt__pipeline_by_number(qnnrt__join *join, size_t context, const char *name)
 {
     size_t contexts = join->model->context_count, at = 0, k, room = strlen(name) + 24;
@@ -9448,7 +9456,7 @@ static int qnnrt__pipeline_by_number(qnnrt__join *join, size_t context, const ch
     return found;
 }
 
-/* Make a pipeline of join->members; a wiring that fails is kept with its reason. */
+/* Make a pipeline of join->members. If its wiring fails, the pipeline keeps the reason. */
 static qnnrt_result qnnrt__pipeline_join(qnnrt__join *join)
 {
     qnnrt *model = join->model;
@@ -9483,7 +9491,7 @@ static qnnrt_result qnnrt__pipeline_join(qnnrt__join *join)
     for (k = 0; k < model->context_count && result == QNNRT_OK; ++k)
         if (model->infos[k].failure != NULL)
             result = qnnrt__fail(&failure, QNNRT_E_STATE,
-                                 "%s did not load; its neighbours can be had one by one, as"
+                                 "%s did not load; the graphs of the other files are found as"
                                  " \"<context>/<graph>\"",
                                  model->infos[k].file);
     if (result == QNNRT_OK) result = qnnrt__pipeline_wire(p, NULL, &failure);
@@ -9500,7 +9508,8 @@ static qnnrt_result qnnrt__pipeline_join(qnnrt__join *join)
     return QNNRT_OK;
 }
 
-/* Graphs of one name in several contexts; else equal but for the shard number. */
+/* Join graphs that have one name in several contexts, or else that differ in the shard number only.
+   */
 static qnnrt_result qnnrt__pipeline_join_names(qnnrt__join *join, size_t context, size_t graph)
 {
     qnnrt *model = join->model;
@@ -9521,7 +9530,7 @@ static qnnrt_result qnnrt__pipeline_join_names(qnnrt__join *join, size_t context
     return qnnrt__pipeline_join(join);
 }
 
-/* Single graphs, each a pipeline of one step, for "<context>/<graph>". */
+/* Make a pipeline of one step for each graph, for "<context>/<graph>". */
 static qnnrt_result qnnrt__pipeline_singles(qnnrt__join *join)
 {
     qnnrt *model = join->model;
@@ -9549,7 +9558,7 @@ static qnnrt_result qnnrt__pipeline_singles(qnnrt__join *join)
     return QNNRT_OK;
 }
 
-/* What a search needs: the graphs of each context in order of name, and which of them are taken. */
+/* Prepare a search: sort the graphs of each context by name, and mark none of them as taken. */
 static qnnrt_result qnnrt__pipeline_join_begin(qnnrt__join *join, qnnrt__arena *scratch)
 {
     qnnrt *model = join->model;
@@ -9580,7 +9589,7 @@ static qnnrt_result qnnrt__pipeline_join_begin(qnnrt__join *join, qnnrt__arena *
     return model->pipelines != NULL ? QNNRT_OK : qnnrt__fail_memory(join->err, "pipelines");
 }
 
-/* Pipelines of graphs whose names join them. */
+/* Make pipelines of graphs whose names join them. */
 static qnnrt_result qnnrt__pipeline_join_all(qnnrt__join *join)
 {
     const qnnrt *model = join->model;
@@ -9594,8 +9603,8 @@ static qnnrt_result qnnrt__pipeline_join_all(qnnrt__join *join)
     return QNNRT_OK;
 }
 
-/* Pipelines of what is left: if names join nothing and every context has one graph, all in the
-   order of the files; else each graph alone. */
+/* Make pipelines of the graphs that are left: of all of them, in the order of the files, if names
+   join nothing and every context has one graph; else of each graph alone. */
 static qnnrt_result qnnrt__pipeline_join_rest(qnnrt__join *join)
 {
     const qnnrt *model = join->model;
@@ -9634,11 +9643,11 @@ static qnnrt_result qnnrt__pipeline_discover(qnnrt *model, qnnrt_error *err)
     return result;
 }
 
-/* Append the names of what can be asked for. */
+/* Append the names of the model's pipelines. */
 static void qnnrt__pipeline_list(const qnnrt *model, qnnrt_error *err)
 {
     size_t i;
-    qnnrt__err_add(err, "\n  there is:");
+    qnnrt__err_add(err, "\n  it has:");
     for (i = 0; i < model->pipeline_count && i < 8; ++i)
         qnnrt__err_add(err, " \"%.100s\"%s", model->pipelines[i]->info.name,
                        model->pipelines[i]->info.failure != NULL ? " (not wired)" : "");
@@ -9719,7 +9728,7 @@ static qnnrt_result qnnrt__metadata_text_limit(const qnnrt *model, const char *n
                        (unsigned long long)bytes, (unsigned long long)model->limits.json_bytes);
 }
 
-/* Say what was given as JSON when it is something else. */
+/* Append what the text is when it is not JSON. */
 static void qnnrt__metadata_text_kind(const char *text, size_t bytes, qnnrt_error *err)
 {
     const unsigned char *data = (const unsigned char *)text;
@@ -9732,7 +9741,8 @@ static void qnnrt__metadata_text_kind(const char *text, size_t bytes, qnnrt_erro
         qnnrt__err_add(err, "\n  it looks like %s", kind);
 }
 
-/* A text file into memory: read, not mapped, so that nobody changes it meanwhile. */
+/* Read a text file into memory. It is not mapped, so that nobody can change it while it is parsed.
+   */
 static qnnrt_result qnnrt__metadata_text(const qnnrt *model, const char *path, void **owned,
                                       size_t *bytes, qnnrt_error *err)
 {
@@ -9783,7 +9793,7 @@ static qnnrt_result qnnrt__metadata_json(const qnnrt *model, const qnnrt__metada
     return result;
 }
 
-/* Both sources are there: read the JSON aside and compare. */
+/* Read the JSON into memory of its own and compare it with what the binary says. */
 static qnnrt_result qnnrt__metadata_cross_check(qnnrt *model, const qnnrt__metadata_source *source,
                                              qnnrt__table *table, const qnnrt_context_info *info,
                                              uint32_t tensors_left, uint32_t scales_left)
@@ -9810,7 +9820,7 @@ static qnnrt_result qnnrt__metadata_cross_check(qnnrt *model, const qnnrt__metad
 }
 #endif
 
-/* Graphs and tensors of one context from the sources there are. */
+/* Read graphs and tensors of one context from the sources that are there. */
 static qnnrt_result qnnrt__metadata_read(qnnrt *model, qnnrt__context *context,
                                           const qnnrt__metadata_source *source,
                                           const qnnrt__system *system, qnnrt_metadata which,
@@ -9834,7 +9844,7 @@ static qnnrt_result qnnrt__metadata_read(qnnrt *model, qnnrt__context *context,
                                    err);
         info->from_system = result == QNNRT_OK;
     } else if (!json) {
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_NOT_FOUND, "%s has no JSON beside it, and"
+        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_NOT_FOUND, "%s has no JSON beside it, but"
                                             " desc.metadata asks for it", info->file),
                            "Make it with qnnrt-run inspect --json_file, as <name>_json.json for a"
                            " <name>.bin.");
@@ -9895,19 +9905,19 @@ static int qnnrt__open_bin(void *user, const qnnrt_json_text *name)
         bins->result = qnnrt__fail(bins->err, QNNRT_E_FORMAT,
                                    "%s/genie_config.json: \"ctx-bins\" holds a name of %u bytes",
                                    bins->folder, (unsigned)name->bytes);
-    else if (bins->scan->listed >= bins->most)      /* each name is looked for among all files */
+    else if (bins->scan->listed >= bins->most)      /* each name is compared with all files */
         bins->result = qnnrt__fail(bins->err, QNNRT_E_LIMIT,
                                    "%s/genie_config.json lists more than %u context binaries"
                                    " (limits.files)", bins->folder, (unsigned)bins->most);
     else if (qnnrt_json_copy(name, plain) != strlen(plain))
         bins->result = qnnrt__fail(bins->err, QNNRT_E_FORMAT,
                                    "%s/genie_config.json: \"ctx-bins\" holds \"%.200s\" and then"
-                                   " \\u0000, which no name has", bins->folder, plain);
+                                   " \\u0000, which a name cannot have", bins->folder, plain);
     else bins->result = qnnrt__scan_list(bins->scan, bins->folder, plain, bins->err);
     return bins->result == QNNRT_OK;
 }
 
-/* A bundle's genie_config.json says which binaries are the model, in which order. */
+/* Read from a bundle's genie_config.json which binaries are the model, and in which order. */
 static qnnrt_result qnnrt__open_order(qnnrt *model, qnnrt__open_work *work, const char *folder,
                                       qnnrt_error *err)
 {
@@ -9944,7 +9954,7 @@ static qnnrt_result qnnrt__open_order(qnnrt *model, qnnrt__open_work *work, cons
 }
 #endif
 
-/* One file: bytes, metadata, context. Leaves no mapping behind. */
+/* Load one file: its bytes, its metadata, its context. The mapping ends here. */
 static qnnrt_result qnnrt__open_context(qnnrt *model, size_t at, const qnnrt__metadata_source *source,
                                          const qnnrt_desc *desc, const qnnrt__system *system,
                                          int *foreign, qnnrt_error *err)
@@ -9987,7 +9997,7 @@ static qnnrt_result qnnrt__open_context(qnnrt *model, size_t at, const qnnrt__me
     return result;
 }
 
-/* With desc.keep_going: remember why and go on. */
+/* Keep why a file did not load, for desc.keep_going. */
 static qnnrt_result qnnrt__open_failed(qnnrt *model, size_t at, const qnnrt_error *why,
                                         qnnrt_error *err)
 {
@@ -10005,7 +10015,7 @@ static qnnrt_result qnnrt__open_failed(qnnrt *model, size_t at, const qnnrt_erro
     return QNNRT_OK;
 }
 
-/* Fill in where context i comes from. *name: what it is called in messages. */
+/* Fill in where context i comes from. *name receives its name in messages. */
 static qnnrt_result qnnrt__open_find(qnnrt *model, size_t i, const char *folder,
                                       const qnnrt__scan *scan, const qnnrt_desc *desc,
                                       qnnrt__metadata_source *source, const char **name,
@@ -10044,7 +10054,8 @@ static qnnrt_result qnnrt__open_find(qnnrt *model, size_t i, const char *folder,
     return QNNRT_OK;
 }
 
-/* Load all files in order. "Any *.bin" of a scan may contain files that are something else. */
+/* Load all files in order. Among the "*.bin" of a scan, files that are not context binaries are
+   skipped. */
 static qnnrt_result qnnrt__open_load(qnnrt *model, const char *folder, const qnnrt_desc *desc,
                                      qnnrt__open_work *work, qnnrt_error *err)
 {
@@ -10126,7 +10137,7 @@ static qnnrt_result qnnrt__open_check(const char *ctx_dir, const qnnrt_desc *des
                                "qnnrt_open: desc.files[%u] has neither path nor data%s",
                                (unsigned)i, alone ? ", nor JSON" : "");
     if ((unsigned)desc->metadata > (unsigned)QNNRT_METADATA_JSON)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.metadata is %d, which is none of"
+        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.metadata is %d, which is not a"
                                              " qnnrt_metadata", (int)desc->metadata);
 #ifdef QNNRT_NO_JSON
     for (i = 0; i < desc->file_count && desc->files != NULL; ++i)
@@ -10146,10 +10157,12 @@ static qnnrt_result qnnrt__open_check(const char *ctx_dir, const qnnrt_desc *des
                            (unsigned)desc->align);
     if (desc->backend != NULL && desc->inspect)
         return qnnrt__fail(err, QNNRT_E_ARG,
-                           "qnnrt_open: desc.inspect needs no backend; leave desc.backend NULL");
+                           "qnnrt_open: desc.inspect does not use a backend; leave desc.backend"
+                           " NULL");
     if (desc->profile_level != QNNRT_PROFILE_OFF && desc->inspect)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.inspect loads nothing that could be"
-                                             " profiled; leave desc.profile_level off");
+        return qnnrt__fail(err, QNNRT_E_ARG,
+                           "qnnrt_open: desc.inspect does not load contexts, so it cannot profile;"
+                           " leave desc.profile_level off");
     return qnnrt__profile_check(desc->profile_level, "qnnrt_open", err);
 }
 
@@ -10167,7 +10180,7 @@ static qnnrt_result qnnrt__open_backend(qnnrt *model, const qnnrt_desc *desc, qn
     return QNNRT_OK;
 }
 
-/* Which files of the folder. */
+/* Choose the files of a folder. */
 static qnnrt_result qnnrt__open_scan(qnnrt *model, qnnrt__open_work *work, const char *folder,
                                      const qnnrt_desc *desc, qnnrt_error *err)
 {
@@ -10176,14 +10189,14 @@ static qnnrt_result qnnrt__open_scan(qnnrt *model, qnnrt__open_work *work, const
     scan->arena = &model->arena;
     result = qnnrt__scan_folder(scan, folder, err);
 #ifndef QNNRT_NO_JSON
-    if (desc->metadata == QNNRT_METADATA_SYSTEM) {      /* as if no text were there */
+    if (desc->metadata == QNNRT_METADATA_SYSTEM) {      /* JSON files are ignored */
         scan->text_count = 0;
         scan->texts = NULL;
     }
     if (result == QNNRT_OK && scan->genie && scan->count > 0)
         result = qnnrt__open_order(model, work, folder, err);
 #else
-    scan->text_count = 0;      /* as if none were there */
+    scan->text_count = 0;      /* JSON files are ignored */
     scan->texts = NULL;
 #endif
     if (result != QNNRT_OK) return result;
@@ -10191,7 +10204,7 @@ static qnnrt_result qnnrt__open_scan(qnnrt *model, qnnrt__open_work *work, const
         scan, folder, desc->inspect && desc->metadata != QNNRT_METADATA_SYSTEM, &model->hooks, err);
 }
 
-/* Can a file of desc.files, NULL for none, be opened? */
+/* Check that a file of desc.files can be opened. NULL is fine. */
 static qnnrt_result qnnrt__open_there(const char *path, qnnrt_error *err)
 {
     const char *why;
@@ -10202,8 +10215,8 @@ static qnnrt_result qnnrt__open_there(const char *path, qnnrt_error *err)
     return why == NULL ? QNNRT_OK : qnnrt__fail(err, QNNRT_E_IO, "cannot read %s: %s", path, why);
 }
 
-/* Open the system library, if metadata is to come from it. It may be missing only where no path was
-   given and every context has JSON. */
+/* Open the system library if metadata comes from it. It may be missing only if no path was given
+   and every context has JSON. */
 static qnnrt_result qnnrt__open_system(qnnrt *model, const qnnrt_desc *desc,
                                        qnnrt__open_work *work, qnnrt_error *err)
 {
@@ -10375,7 +10388,7 @@ static qnnrt_result qnnrt__place_check_entry(const qnnrt_plan_desc *desc, size_t
     return QNNRT_OK;
 }
 
-/* Take the places that the caller chose. */
+/* Put slots where the caller placed them. */
 static qnnrt_result qnnrt__place_take(qnnrt_plan *plan, const qnnrt_plan_desc *desc,
                                       qnnrt_error *err)
 {
@@ -10386,8 +10399,8 @@ static qnnrt_result qnnrt__place_take(qnnrt_plan *plan, const qnnrt_plan_desc *d
         char where[32];
         qnnrt__spot *spot;
         if (place->entry >= plan->entry_count)
-            return qnnrt__fail(err, QNNRT_E_ARG, "place %u: there is no entry %llu", (unsigned)i,
-                               (unsigned long long)place->entry);
+            return qnnrt__fail(err, QNNRT_E_ARG, "place %u: the plan does not have entry %llu",
+                               (unsigned)i, (unsigned long long)place->entry);
         info = &plan->entries[place->entry].pipeline->info;
         slot = qnnrt__slot_index(plan->entries[place->entry].pipeline, place->slot);
         if (slot >= info->slot_count) {
@@ -10398,13 +10411,13 @@ static qnnrt_result qnnrt__place_take(qnnrt_plan *plan, const qnnrt_plan_desc *d
         spot = &plan->entries[place->entry].spots[slot];
         if (spot->kind != QNNRT__SPOT_NONE)
             return qnnrt__fail(err, QNNRT_E_ARG,
-                               "place %u: \"%.200s\" of entry %u has a place already",
+                               "place %u: \"%.200s\" of entry %u already has a place",
                                (unsigned)i, place->slot->address,
                                (unsigned)place->entry);
         if (place->buffer == QNNRT_BUFFER_CALLER) { spot->kind = QNNRT__SPOT_CALLER; continue; }
         if (place->buffer >= plan->buffer_count)
-            return qnnrt__fail(err, QNNRT_E_ARG, "place %u: there is no buffer %u", (unsigned)i,
-                               (unsigned)place->buffer);
+            return qnnrt__fail(err, QNNRT_E_ARG, "place %u: the plan does not have buffer %u",
+                               (unsigned)i, (unsigned)place->buffer);
         if (!qnnrt__size_within(place->offset, place->slot->tensor->bytes,
                                 desc->buffers[place->buffer].bytes))
             return qnnrt__fail(
@@ -10460,7 +10473,7 @@ static qnnrt_result qnnrt__place_groups(qnnrt_plan *plan, const qnnrt_plan_desc 
     return QNNRT_OK;
 }
 
-/* One block for every slot that has no place yet. */
+/* Make a block for every slot that does not have a place yet. */
 static void qnnrt__place_blocks(qnnrt_plan *plan, const qnnrt_plan_desc *desc)
 {
     size_t e, s, block = plan->buffer_count, i;
@@ -10603,7 +10616,8 @@ static qnnrt_result qnnrt__place_check(const qnnrt_plan_desc *desc, qnnrt_error 
         return qnnrt__fail(err, QNNRT_E_ARG, "a plan needs at least one entry");
     if ((desc->buffers == NULL && desc->buffer_count > 0) ||
         (desc->places == NULL && desc->place_count > 0))
-        return qnnrt__fail(err, QNNRT_E_ARG, "buffers or places are counted and NULL");
+        return qnnrt__fail(err, QNNRT_E_ARG,
+                           "buffers or places are NULL, but their count is not 0");
     if (desc->entry_count > 100000 || desc->buffer_count > 100000 || desc->place_count > 10000000)
         return qnnrt__fail(err, QNNRT_E_LIMIT,
                            "a plan of more than 100,000 entries or buffers, or 10,000,000 places");
@@ -10615,7 +10629,7 @@ static qnnrt_result qnnrt__place_check(const qnnrt_plan_desc *desc, qnnrt_error 
             (desc->buffers[i].align != 0 && !qnnrt__size_power_of_two(desc->buffers[i].align)))
             return qnnrt__fail(
                 err, QNNRT_E_ARG,
-                "buffer %u \"%.100s\": %llu bytes, align %u; it needs at least one byte and a"
+                "buffer %u \"%.100s\": %llu bytes, align %u; expected at least one byte and a"
                 " power of two",
                 (unsigned)i, desc->buffers[i].name != NULL ? desc->buffers[i].name : "",
                 (unsigned long long)desc->buffers[i].bytes, (unsigned)desc->buffers[i].align);
@@ -10701,7 +10715,7 @@ static void qnnrt__place_free_mem(qnnrt_mem *mem)
     qnnrt__mem_free(&hooks, mem);
 }
 
-/* One block as the plan has it, from the allocator or the caller. */
+/* Make the memory one block, from the allocator or of the caller. */
 static qnnrt_result qnnrt__place_arena(qnnrt_mem *mem, const qnnrt_mem_desc *desc, qnnrt_error *err)
 {
     const qnnrt_plan *plan = mem->plan;
@@ -10732,8 +10746,8 @@ static qnnrt_result qnnrt__place_arena(qnnrt_mem *mem, const qnnrt_mem_desc *des
     return QNNRT_OK;
 }
 
-/* Alignment of a block between guard pages: of an element, so that nearly nothing lies between its
-   end and the guard; a buffer keeps what was asked for. */
+/* Return the alignment of a block between guard pages: that of an element, so that the block ends
+   at the guard page; a buffer keeps its own. */
 static uint64_t qnnrt__place_guard_align(const qnnrt_plan *plan, size_t block)
 {
     const qnnrt_plan_block *b = &plan->blocks[block];
@@ -10743,8 +10757,8 @@ static uint64_t qnnrt__place_guard_align(const qnnrt_plan *plan, size_t block)
     return bits <= 8 ? 1 : bits / 8;
 }
 
-/* Offsets of the blocks on pages of their own, each ending where a page begins that stays free for
-   the guard. Answers the bytes of all, 0 when they pass the address space. */
+/* Give each block pages of its own. It ends where a page begins that becomes its guard. Return the
+   bytes of all, 0 if they pass the address space. */
 static uint64_t qnnrt__place_guard_offsets(qnnrt_mem *mem, uint64_t page)
 {
     const qnnrt_plan *plan = mem->plan;
@@ -10762,7 +10776,7 @@ static uint64_t qnnrt__place_guard_offsets(qnnrt_mem *mem, uint64_t page)
     return at;
 }
 
-/* Every block between forbidden pages. */
+/* Make the memory of pages, with a guard page after every block. */
 static qnnrt_result qnnrt__place_guard(qnnrt_mem *mem, qnnrt_error *err)
 {
     const qnnrt_plan *plan = mem->plan;
@@ -10771,7 +10785,8 @@ static qnnrt_result qnnrt__place_guard(qnnrt_mem *mem, qnnrt_error *err)
     uintptr_t base;
     size_t i;
     if (bytes == 0)
-        return qnnrt__fail(err, QNNRT_E_LIMIT, "guarded memory passes the address space");
+        return qnnrt__fail(err, QNNRT_E_LIMIT,
+                           "memory with guard pages does not fit into the address space");
     mem->map_bytes = (size_t)(bytes + slack);
     mem->map = qnnrt__os_pages(mem->map_bytes);
     if (mem->map == NULL)
@@ -10788,13 +10803,13 @@ static qnnrt_result qnnrt__place_guard(qnnrt_mem *mem, qnnrt_error *err)
             return qnnrt__fail(
                 err, QNNRT_E_MEMORY,
                 "cannot make guard pages for %u blocks; each takes two mappings, and the system"
-                " allows so many (vm.max_map_count)",
+                " limits their number (vm.max_map_count)",
                 (unsigned)plan->info.block_count);
     }
     return QNNRT_OK;
 }
 
-/* Where a slot of an entry begins; NULL when the caller has to bind it. */
+/* Return where a slot of an entry begins, NULL if the caller has to bind it. */
 static unsigned char *qnnrt__place_address(const qnnrt_mem *mem, size_t entry, size_t slot)
 {
     const qnnrt__spot *spot = &mem->plan->entries[entry].spots[slot];
@@ -10803,7 +10818,7 @@ static unsigned char *qnnrt__place_address(const qnnrt_mem *mem, size_t entry, s
                : mem->data + (size_t)(mem->offsets[spot->block] + spot->offset);
 }
 
-/* Inputs that nobody sets are real zeros, whatever their code for that is. */
+/* Set all inputs that have memory to the code of real zero. */
 static void qnnrt__place_zero(qnnrt_mem *mem)
 {
     size_t e, s;
@@ -10917,7 +10932,8 @@ struct qnnrt_run {
     qnnrt_error      error;
 };
 
-/* The vendor's view of a tensor. It matches by id; the rest is stated as the metadata has it. */
+/* Fill in the vendor's view of a tensor. The vendor matches by id; the rest is as in the metadata.
+   */
 static void qnnrt__run_tensor(const qnnrt_tensor_info *from, qnnrt__abi_tensor *to)
 {
     const qnnrt_quant *quant = &from->quant;
@@ -10947,7 +10963,7 @@ static void qnnrt__run_tensor(const qnnrt_tensor_info *from, qnnrt__abi_tensor *
     }
 }
 
-/* Can this step be executed at all? */
+/* Check that a step can be executed. */
 static qnnrt_result qnnrt__run_check(const qnnrt_run *run, uint32_t step, qnnrt_error *err)
 {
     const qnnrt_step_info *info = &run->pipeline->steps[step];
@@ -10969,7 +10985,7 @@ static qnnrt_result qnnrt__run_check(const qnnrt_run *run, uint32_t step, qnnrt_
     return QNNRT_OK;
 }
 
-/* Does exec have more to do than to call? */
+/* Set whether exec has more to do than to call. */
 static void qnnrt__run_settle(qnnrt_run *run)
 {
     run->careful = run->missing > 0 || run->busy != NULL || run->backend->hooks.lock != NULL ||
@@ -10987,7 +11003,7 @@ static void qnnrt__run_point(qnnrt_run *run, qnnrt__run_slot *slot, void *data)
     qnnrt__run_settle(run);
 }
 
-/* The pointers of each slot, gathered: first counted, then stored. */
+/* Gather the pointers of each slot: count them, then store them. */
 static qnnrt_result qnnrt__run_gather(qnnrt_run *run, qnnrt_error *err)
 {
     const qnnrt_pipeline *p = run->pipeline;
@@ -11045,7 +11061,8 @@ static void qnnrt__run_free(qnnrt_run *run)
     qnnrt__mem_free(&hooks, run);
 }
 
-/* alone: nothing else will ever execute over this mem, so exec needs no busy flag. */
+/* Make a run. alone: nothing else executes over this mem, so that exec does not need a busy flag.
+   */
 static qnnrt_result qnnrt__run_create(qnnrt_mem *mem, size_t entry, int alone, qnnrt_run **out,
                                       qnnrt_error *err)
 {
@@ -11119,7 +11136,7 @@ static qnnrt_result qnnrt__run_prepare(const qnnrt *model, const char *name, qnn
     if (result == QNNRT_OK && model->backend == NULL)
         result =
             qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE,
-                                         "%s was opened with desc.inspect, for reading only",
+                                         "%s was opened with desc.inspect and cannot run",
                                          model->infos[entry.pipeline->steps[0].context].file),
                         "Open it without desc.inspect.");
     if (result == QNNRT_OK) result = qnnrt__place_plan(&plan_desc, &plan, err);
@@ -11160,8 +11177,8 @@ static qnnrt__run_slot *qnnrt__run_find(const qnnrt_run *run, qnnrt_slot slot)
     return QNNRT__UNLIKELY(at >= run->pipeline->info.slot_count) ? NULL : &run->slots[at];
 }
 
-/* Does a slot at this offset lie within one buffer? The one it was in last is asked first, so that
-   a cache that moves costs one comparison. */
+/* True if a slot at this offset lies within one buffer. The buffer that it was in last is compared
+   first, so that a cache that moves costs one comparison. */
 static int qnnrt__run_in_buffer(qnnrt__run_slot *slot, const qnnrt_mem *mem, uint64_t offset)
 {
     size_t count = mem->info.buffer_count, i, at = slot->buffer < count ? slot->buffer : 0;
@@ -11183,8 +11200,8 @@ static qnnrt_result qnnrt__run_bind(qnnrt_run *run, qnnrt_slot which, void *data
     if (QNNRT__UNLIKELY(slot == NULL)) return qnnrt__run_fail_slot(run, which);
     if (QNNRT__UNLIKELY(data == NULL && bytes > 0))
         return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG,
-                           "pipeline \"%.200s\": \"%.200s\": data is NULL and bytes is %llu; to go"
-                           " back to the run's memory give NULL and 0", run->pipeline->info.name,
+                           "pipeline \"%.200s\": \"%.200s\": data is NULL, but bytes is %llu; NULL"
+                           " and 0 go back to the run's memory", run->pipeline->info.name,
                            which->address, (unsigned long long)bytes);
     if (QNNRT__UNLIKELY(data != NULL && bytes < slot->bytes))
         return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_MISMATCH,
@@ -11195,13 +11212,13 @@ static qnnrt_result qnnrt__run_bind(qnnrt_run *run, qnnrt_slot which, void *data
     return QNNRT_OK;
 }
 
-/* The first slot that still has to be bound. */
+/* Fail with the first slot that is not bound. */
 static qnnrt_result qnnrt__run_unbound(qnnrt_run *run)
 {
     size_t s = 0;
     while (run->slots[s].data != NULL) ++s;
     qnnrt__fail(qnnrt__run_err(run), QNNRT_E_STATE,
-                "pipeline \"%.200s\": %s \"%.200s\" was left to the caller and is not bound",
+                "pipeline \"%.200s\": %s \"%.200s\" has no memory of the plan and is not bound",
                 run->pipeline->info.name, qnnrt_role_name(run->pipeline->info.slots[s].role),
                 run->pipeline->info.slots[s].address);
     return qnnrt__hint(&run->error, QNNRT_E_STATE, "Call qnnrt_bind() before qnnrt_exec().");
@@ -11228,7 +11245,7 @@ static qnnrt_result qnnrt__run_steps(qnnrt_run *run)
     return QNNRT_OK;
 }
 
-/* The same, each step with its profile. */
+/* Execute all steps, each with its profile. */
 static qnnrt_result qnnrt__run_profiled(qnnrt_run *run)
 {
     const qnnrt__step *step = run->steps, *end = run->steps_end;
@@ -11263,8 +11280,7 @@ static qnnrt_result qnnrt__run_profile(qnnrt_run *run, qnnrt_profile_level level
     return result;
 }
 
-/* The way with checks, for runs that need one. Within qnnrt_exec() it would make the other way save
-   more registers. */
+/* Execute with checks. It is not inlined, because qnnrt_exec() would then save more registers. */
 static QNNRT__NOT_INLINE qnnrt_result qnnrt__run_careful(qnnrt_run *run)
 {
     qnnrt_result result;
@@ -11281,8 +11297,7 @@ static QNNRT__NOT_INLINE qnnrt_result qnnrt__run_careful(qnnrt_run *run)
     return result;
 }
 
-/* Find what a conversion works on: the memory of a bound slot, of which count elements from begin on
-   are converted. */
+/* Find the memory of a bound slot for a conversion, and check the range of elements. */
 static qnnrt_result qnnrt__run_range(qnnrt_run *run, qnnrt_slot slot, uint64_t begin,
                                      uint64_t count, void **data)
 {
@@ -11306,7 +11321,8 @@ static qnnrt_result qnnrt__run_no_conversion(const qnnrt_tensor_info *tensor, co
                                              qnnrt_error *err)
 {
     char facts[256];
-    return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "\"%.200s\" (%s) has no conversion to or from %s",
+    return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
+                       "\"%.200s\" (%s) cannot be converted to or from %s",
                        tensor->name, qnnrt__compare_text(tensor, facts, sizeof(facts)), what);
 }
 
@@ -11389,7 +11405,7 @@ QNNRT_API const char *qnnrt_vendor_name(qnnrt_vendor_enum which, uint32_t value)
 static qnnrt_result qnnrt__public_busy(const qnnrt_hooks *hooks, const char *what, uint32_t users)
 {
     qnnrt__log(hooks, QNNRT_LOG_ERROR, "public", 0,
-               "%s was to be closed and has %u users; it stays open", what, (unsigned)users);
+               "%s is still in use and stays open: %u users", what, (unsigned)users);
     return QNNRT_E_BUSY;
 }
 
@@ -11436,12 +11452,12 @@ QNNRT_API qnnrt_result qnnrt_backend_register_ops(qnnrt_backend *backend, const 
                                              " than %u, that begins with %.60s",
                            (unsigned long long)strlen(path), (unsigned)QNNRT__PATH_MAX - 1, path);
     if (backend->calls->backend_register_op_package == NULL)
-        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s takes no op packages", backend->path);
+        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s does not have op packages", backend->path);
     qnnrt__hooks_lock(&backend->hooks);
     backend->mark = qnnrt__log_mark(backend->log_slot);
     code = backend->calls->backend_register_op_package(backend->backend, path, provider, target);
     if (code != 0) {
-        qnnrt__fail(err, QNNRT_E_BACKEND, "op package %s with entry \"%s\" is not taken by %s", path,
+        qnnrt__fail(err, QNNRT_E_BACKEND, "op package %s with entry \"%s\" was refused by %s", path,
                     provider, backend->path);
         result = qnnrt__codes_explain(err, "backendRegisterOpPackage", code, backend->log_slot,
                                       backend->mark);
@@ -11470,7 +11486,7 @@ QNNRT_API qnnrt_result qnnrt_power_set(qnnrt_backend *backend, const qnnrt_power
     else code = qnnrt__power_release(&backend->power);
     qnnrt__hooks_unlock(&backend->hooks);
     if (code == 0) return result;
-    qnnrt__fail(err, QNNRT_E_BACKEND, "the power vote cannot be taken back");
+    qnnrt__fail(err, QNNRT_E_BACKEND, "could not take back the power vote");
     return qnnrt__codes_explain(err, "destroyPowerConfigId", code, backend->log_slot, mark);
 }
 
@@ -11535,8 +11551,8 @@ QNNRT_API qnnrt_result qnnrt_pipeline_make(const qnnrt_pipeline_desc *desc, qnnr
         desc->steps[0].model == NULL || (desc->edges == NULL && desc->edge_count > 0) ||
         (desc->apart == NULL && desc->apart_count > 0))
         return qnnrt__fail(err, QNNRT_E_ARG,
-                           "qnnrt_pipeline_make: desc, its steps, counted edges, counted inputs"
-                           " apart, or out is NULL");
+                           "qnnrt_pipeline_make: desc, its steps, or out is NULL, or edges or"
+                           " apart are NULL with a count");
     if (desc->step_count > 65535 || desc->edge_count > 10000000)
         return qnnrt__fail(err, QNNRT_E_LIMIT,
                            "a pipeline of more than 65,535 steps or 10,000,000 edges");
@@ -11607,7 +11623,8 @@ QNNRT_API qnnrt_result qnnrt_mem_create(qnnrt_plan *plan, const qnnrt_mem_desc *
     if (desc == NULL) desc = &defaults;
     if (desc->guard && desc->data != NULL)
         return qnnrt__fail(err, QNNRT_E_ARG,
-                           "qnnrt_mem_create: guard pages need memory of ours; leave data NULL");
+                           "qnnrt_mem_create: guard pages need memory of the library; leave data"
+                           " NULL");
     return qnnrt__hint_general(err, qnnrt__place_mem(plan, desc, out, err));
 }
 
@@ -11645,7 +11662,7 @@ QNNRT_API qnnrt_result qnnrt_run_create(qnnrt_mem *mem, size_t entry, qnnrt_run 
         return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_run_create: mem or out is NULL");
     if (entry >= mem->plan->entry_count)
         return qnnrt__fail(err, QNNRT_E_ARG,
-                           "qnnrt_run_create: the plan has %u entries, there is no %u",
+                           "qnnrt_run_create: the plan has %u entries, but not entry %u",
                            (unsigned)mem->plan->entry_count, (unsigned)entry);
     return qnnrt__run_create(mem, entry, 0, out, err);
 }
@@ -11787,7 +11804,7 @@ static qnnrt_result qnnrt__run_read_i32(void *data, const qnnrt_tensor_info *t, 
     return qnnrt__quant_read_i32(t, data, (size_t)begin, values, count);
 }
 
-/* One shape for four calls: QNNRT__X(write_f32, const float, "float") defines qnnrt_write_f32(). */
+/* QNNRT__X(write_f32, const float, "float") defines qnnrt_write_f32(); likewise the other three. */
 #define QNNRT__X(verb, type, as) \
     QNNRT_API qnnrt_result qnnrt_##verb(qnnrt_run *run, qnnrt_slot slot, uint64_t begin, \
                                         type *values, size_t count) \

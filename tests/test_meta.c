@@ -1334,7 +1334,7 @@ TEST(scan_names_the_text_without_its_binary)
     meta_begin();
     write_in(folder, "forward_0.bin", shard_of(0));
     write_in(folder, "forward_1_json.json", "whatever it is");
-    FAILS(folder, &desc, QNNRT_E_FORMAT, folder, "forward_1_json.json is there", "forward_1.bin is not", "\n  hint: ");
+    FAILS(folder, &desc, QNNRT_E_FORMAT, folder, "forward_1_json.json", "forward_1.bin", "\n  hint: ");
     desc.metadata = QNNRT_METADATA_SYSTEM;      /* then no JSON is in the way */
     OPENS(folder, &desc, &model);
     FILES_ARE(model, "forward_0.bin<>10 ");
@@ -1459,7 +1459,7 @@ TEST(genie_config_paths_are_refused)
     for (i = 0; i < sizeof(paths) / sizeof(paths[0]); ++i) {
         qnnrt_desc desc = new_desc();
         write_in(folder, "genie_config.json", J(join3("{'ctx-bins':['second.bin','", paths[i], "']}")));
-        FAILS(folder, &desc, QNNRT_E_FORMAT, "genie_config.json: \"ctx-bins\" holds \"", "only plain names");
+        FAILS(folder, &desc, QNNRT_E_FORMAT, "genie_config.json: \"ctx-bins\" holds \"", "plain name");
     }
 }
 
