@@ -1055,7 +1055,7 @@ QNNRT_API qnnrt_result qnnrt_prepare(qnnrt *model, const char *name, qnnrt_run *
 /* Make entry `entry` of the plan of `mem` executable: the long way. Runs of one entry, or of one
    group, share memory: qnnrt_exec() returns QNNRT_E_BUSY while another one executes. To execute a
    pipeline twice at the same time, list it as two entries.
-   Returns  QNNRT_OK; QNNRT_E_STATE (opened with desc.inspect, or a shard that did not load);
+   Returns  QNNRT_OK; QNNRT_E_STATE (opened with desc.inspect);
             QNNRT_E_UNSUPPORTED (steps on two backends); QNNRT_E_ARG; QNNRT_E_MEMORY
    Frees    qnnrt_run_destroy() */
 QNNRT_API qnnrt_result qnnrt_run_create(qnnrt_mem *mem, size_t entry, qnnrt_run **out,
@@ -9332,9 +9332,15 @@ static qnnrt_result qnnrt__pipeline_steps(qnnrt_pipeline *p, const qnnrt_pipelin
         context = &step->model->infos[step->context];
         for (g = 0; g < context->graph_count && strcmp(context->graphs[g].name, step->graph) != 0;)
             ++g;
-        if (g == context->graph_count)
-            return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "step %u: %s has no graph \"%.200s\"",
-                               (unsigned)i, context->file, step->graph);
+        if (g == context->graph_count) {
+            qnnrt__fail(err, QNNRT_E_NOT_FOUND, "step %u: %s has no graph \"%.200s\"", (unsigned)i,
+                        context->file, step->graph);
+            if (context->failure != NULL) {
+                qnnrt__err_add(err, "\n  it did not load: ");
+                qnnrt__err_text(err, context->failure->text, strlen(context->failure->text));
+            }
+            return QNNRT_E_NOT_FOUND;
+        }
         p->steps[i].model = step->model;
         p->steps[i].context = step->context;
         p->steps[i].graph = &context->graphs[g];
@@ -10973,11 +10979,6 @@ static qnnrt_result qnnrt__run_check(const qnnrt_run *run, uint32_t step, qnnrt_
         return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "%s was opened with desc.inspect,"
                                             " for reading only", context->file),
                            "Open it without desc.inspect.");
-    if (context->failure != NULL) {
-        qnnrt__fail(err, QNNRT_E_STATE, "%s did not load: ", context->file);
-        qnnrt__err_text(err, context->failure->text, strlen(context->failure->text));
-        return qnnrt__hint(err, QNNRT_E_STATE, "%s", context->failure->hint);
-    }
     if (info->model->backend != run->backend)
         return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
                            "%s is on another backend than step 0; one pipeline runs on one backend",

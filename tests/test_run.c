@@ -1764,6 +1764,9 @@ TEST(inspected_models_and_failed_shards_do_not_run)
     static const char *const broken[3] = { shard_0, "FAKEQNN 1\nthis is nonsense, and long enough to be read as a binary 0123456789\n", shard_2 };
     qnnrt_desc desc;
     qnnrt *model;
+    qnnrt_step_desc step;
+    qnnrt_pipeline_desc made_desc;
+    qnnrt_pipeline *made;
     qnnrt_run *run;
     qnnrt_error err;
     fake_begin("");
@@ -1789,6 +1792,19 @@ TEST(inspected_models_and_failed_shards_do_not_run)
     CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
     qnnrt_run_destroy(run);
     CHECK(qnnrt_prepare(model, "1/decode", &run, &err) != QNNRT_OK);
+    /* Nor can it become a step: the text has the file and why it did not load. */
+    memset(&step, 0, sizeof(step));
+    memset(&made_desc, 0, sizeof(made_desc));
+    step.model = model;
+    step.context = 1;
+    step.graph = "decode";
+    made_desc.steps = &step;
+    made_desc.step_count = 1;
+    CHECK_EQ(qnnrt_pipeline_make(&made_desc, &made, &err), QNNRT_E_NOT_FOUND);
+    CHECK(made == NULL);
+    CHECK_STR(err.text, "forward_1.bin");
+    CHECK_STR(err.text, "\"decode\"");
+    CHECK_STR(err.text, qnnrt_get_info(model)->contexts[1].failure->text);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
     LEDGER_EMPTY();
 }
