@@ -355,6 +355,15 @@ equal graphs_of_one_name '0_first 1_first' "$(ls "$tmp/o13" | tr '\n' ' ' | sed 
 
 fake --ctx_dir "$tmp/broken"
 is broken_shard 1
+# Two failures with one hint: it is printed once.
+cp "$tmp/m/forward_0.bin" "$tmp/broken/forward_2.bin"
+echo damaged >"$tmp/broken/forward_3.bin"
+fake --ctx_dir "$tmp/broken" --keep_going
+is two_broken_shards 1
+says two_broken_shards err forward_1.bin
+says two_broken_shards_second err forward_3.bin
+equal two_broken_shards_hint 1 "$(grep -c '^hint: ' "$tmp/err")"
+rm "$tmp/broken/forward_2.bin" "$tmp/broken/forward_3.bin"
 fake --ctx_dir "$tmp/cut" --inspect
 is inspect_of_what_is_not_wired 1
 says inspect_shows_tensors out 'forward_1.bin'

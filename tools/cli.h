@@ -111,10 +111,13 @@ static inline char *cli_shown(const char *name)
    One line that says what failed, and the hint as the last line.
    ===================================================================================== */
 
-/* Print a message, and the hint if there is one. */
+static char cli_last_hint[512];        /* a hint is not repeated for the next message */
+
+/* Print a message, and the hint if there is one that was not just printed. */
 static inline void cli_message(const char *message, const char *hint)
 {
-    const int hinted = hint != NULL && hint[0] != '\0';
+    const int hinted = hint != NULL && hint[0] != '\0' && strcmp(hint, cli_last_hint) != 0;
+    snprintf(cli_last_hint, sizeof(cli_last_hint), "%s", hint != NULL ? hint : "");
     /* One call, so that lines of the vendor's threads do not come between. */
     fprintf(stderr, CLI_NAME ": %s\n%s%s%s", message, hinted ? "hint: " : "", hinted ? hint : "",
             hinted ? "\n" : "");
