@@ -364,22 +364,8 @@ TEST(utf8_length_tells_what_must_not_reach_a_terminal)
     CHECK_EQ(wrong, 0);
 }
 
-/* The vendor's interface is that of 64 bits; elsewhere a backend is refused before anything is loaded. */
-TEST(backends_need_64_bits)
-{
-    qnnrt_backend_desc desc;
-    qnnrt_backend *backend = NULL;
-    qnnrt_error err;
-    memset(&desc, 0, sizeof desc);
-    desc.path = "build/no such library.so";
-    CHECK_EQ(qnnrt_backend_open(&desc, &backend, &err), sizeof(void *) == 8 ? QNNRT_E_LIBRARY : QNNRT_E_UNSUPPORTED);
-    CHECK(backend == NULL);
-    CHECK_EQ(err.code, sizeof(void *) == 8 ? QNNRT_E_LIBRARY : QNNRT_E_UNSUPPORTED);
-}
-
 TEST_MAIN("os")
 {
-    RUN(backends_need_64_bits);
     RUN(utf8_length_takes_the_shortest_form_of_every_character);
     RUN(utf8_length_tells_what_must_not_reach_a_terminal);
     RUN(file_read_gives_the_size_the_beginning_and_all);

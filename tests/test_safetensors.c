@@ -14,7 +14,7 @@ enum { GOOD_VALUES = 36 };
 static size_t make(unsigned char *file, const char *header, size_t values)
 {
     size_t bytes = strlen(header), i;
-    for (i = 0; i < 8; ++i) file[i] = (unsigned char)(bytes >> (8 * i) & 255);
+    for (i = 0; i < 8; ++i) file[i] = (unsigned char)((uint64_t)bytes >> (8 * i) & 255);
     memcpy(file + 8, header, bytes);
     for (i = 0; i < values / 4; ++i) {
         float value = (float)i;
