@@ -1764,6 +1764,10 @@ TEST(inspected_models_and_failed_shards_do_not_run)
     static const char *const broken[3] = { shard_0, "FAKEQNN 1\nthis is nonsense, and long enough to be read as a binary 0123456789\n", shard_2 };
     qnnrt_desc desc;
     qnnrt *model;
+    qnnrt_entry_desc entry;
+    qnnrt_plan_desc plan_desc;
+    qnnrt_plan *plan;
+    qnnrt_mem *mem;
     qnnrt_step_desc step;
     qnnrt_pipeline_desc made_desc;
     qnnrt_pipeline *made;
@@ -1778,6 +1782,28 @@ TEST(inspected_models_and_failed_shards_do_not_run)
     CHECK_EQ(qnnrt_prepare(model, "decode", &run, &err), QNNRT_E_STATE);
     CHECK(run == NULL);
     CHECK_STR(err.text, "inspect");
+    /* The long way, too: plans and memory need no backend, a run does. */
+    memset(&entry, 0, sizeof(entry));
+    memset(&plan_desc, 0, sizeof(plan_desc));
+    entry.pipeline = qnnrt_get_info(model)->pipelines[0];
+    plan_desc.entries = &entry;
+    plan_desc.entry_count = 1;
+    CHECK_EQ(qnnrt_plan_create(&plan_desc, &plan, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_mem_create(plan, NULL, &mem, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_run_create(mem, 0, &run, &err), QNNRT_E_STATE);
+    CHECK(run == NULL);
+    CHECK_STR(err.text, "inspect");
+    CHECK_EQ(qnnrt_run_create(mem, 1, &run, &err), QNNRT_E_ARG);
+    CHECK_EQ(qnnrt_mem_destroy(mem), QNNRT_OK);
+    CHECK_EQ(qnnrt_plan_destroy(plan), QNNRT_OK);
+    /* The number of steps is checked before the first is read. */
+    memset(&step, 0, sizeof(step));
+    memset(&made_desc, 0, sizeof(made_desc));
+    step.model = model;
+    made_desc.steps = &step;
+    made_desc.step_count = 65536;
+    CHECK_EQ(qnnrt_pipeline_make(&made_desc, &made, &err), QNNRT_E_LIMIT);
+    CHECK(made == NULL);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
     desc.inspect = 0;
     desc.keep_going = 1;
