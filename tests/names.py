@@ -3,24 +3,24 @@
 
     python3 tests/names.py REVISION
 
-Names are those of TEST(...) in C, and the first word of each check in scripts (check, run, is, says, ...), wherever
-they stand: a test that moved to another file is still there. Exit status 1 when one went."""
+Names are those of TEST(...) in C, and the first argument of each call of a function in scripts (check, is, says, ...),
+wherever they stand: a test that moved to another file is still there. Exit status 1 when one went."""
 import os
 import re
 import subprocess
 import sys
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# Functions of tests/tool.sh and of single scripts whose first argument is a name.
-CALL = re.compile(r"(?:^|[;&|({]|\bthen|\bdo|\belse|\btry)\s*(?:check|is|says|lacks|silent|wrong|skip|bad|ends|made|same|json|says_it|"
-                  r"lacks_line|refused|good|equal|finds)\s+([a-z][a-z0-9_]{2,})\b", re.M)
+# A call of a function whose first argument is a name.
+CALL = r"(?:^|[;&|({]|\bthen|\bdo|\belse)\s*(?:%s)\s+([a-z][a-z0-9_]{2,})\b"
 
 
-def names(path, text):
+def names(path, text, tool):
     if path.endswith((".c", ".h")):
         return set(re.findall(r"^\s*TEST\((\w+)\)", text, re.M))
     if path.endswith(".sh"):
-        return set(CALL.findall(text))
+        functions = set(re.findall(r"^(\w+)\(\)", text + tool, re.M)) - {"run", "llm", "now"}
+        return set(re.findall(CALL % "|".join(sorted(functions)), text, re.M)) if functions else set()
     return set()
 
 
@@ -34,16 +34,19 @@ def main():
         return 2
     revision = sys.argv[1]
     before, after = {}, {}
+    old = git("show", "%s:tests/tool.sh" % revision)
+    with open(os.path.join(TOP, "tests", "tool.sh")) as file:
+        new = file.read()
     for path in git("ls-tree", "-r", "--name-only", revision, "tests").split("\n"):
         if path.endswith((".c", ".h", ".sh")):
-            for name in names(path, git("show", "%s:%s" % (revision, path))):
+            for name in names(path, git("show", "%s:%s" % (revision, path)), old):
                 before.setdefault(name, path)
     for folder, _, files in os.walk(os.path.join(TOP, "tests")):
         for file in files:
             path = os.path.join(folder, file)
             if path.endswith((".c", ".h", ".sh")):
                 with open(path, errors="replace") as source:
-                    for name in names(path, source.read()):
+                    for name in names(path, source.read(), new):
                         after.setdefault(name, os.path.relpath(path, TOP))
     went = sorted(set(before) - set(after))
     came = sorted(set(after) - set(before))

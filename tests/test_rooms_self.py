@@ -89,10 +89,12 @@ finds("model_struct_elsewhere", move_model, r">>\w+ uses qnnrt\.\w+ of >>power a
 finds("run_reads_log_slots", in_room("run", lambda text: put(without(text, "run", "log"), "run",
       "static uint32_t qnnrt__run_self(qnnrt__log_slot *slot) { return qnnrt__os_load(&slot->count.begin); }\n")),
       r">>run uses (qnnrt__log_slot|QNNRT__LOG\w*|qnnrt__log\w*)(\.\w+)? of >>log and does not say so")
+slot = next(re.search(r"typedef struct qnnrt__log_slot \{\s*\w+\s+(\w+);", room.text).group(1)
+            for header in plain for room in header.rooms if "typedef struct qnnrt__log_slot {" in room.text)
 member = test_rooms.load(test_rooms.QNNRT, in_room("names", lambda text: put(text, "names",
-         "static int qnnrt__names_self(void *slot) { return ((qnnrt__log_slot *)slot)->used; }\n")))
-check(any("qnnrt__log_slot.used" in room.uses.get("log", {}) for header in member for room in header.rooms if room.name == "names"),
-      "a member behind a cast is not found")
+         "static int qnnrt__names_self(void *slot) { return ((qnnrt__log_slot *)slot)->%s; }\n" % slot)))
+check(any("qnnrt__log_slot.%s" % slot in room.uses.get("log", {})
+          for header in member for room in header.rooms if room.name == "names"), "a member behind a cast is not found")
 
 # A room that is too long, one that names what it does not use, one that needs a room below.
 finds("too_long", in_room("sort", lambda text: put(text, "sort", "\n" * (test_rooms.MOST + 1))), r">>sort has \d+ lines")
