@@ -23,7 +23,7 @@
                             program in tests/real has these two
 
    Failures go to stdout as "suite: test: file:line: text". The last line is "N passed, N failed",
-   with ", N skipped" behind it when there were any. Exit status 1 when something failed.        */
+   followed by ", N skipped" when there were any. Exit status 1 when something failed.        */
 #ifndef TEST_H
 #define TEST_H
 
@@ -36,7 +36,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-/* Where the Makefile has put the fake backend of this configuration, from the top folder. */
+/* The fake backend of this configuration as the Makefile puts it, from the top folder. */
 #ifndef TEST_FAKE_LIB
 #define TEST_FAKE_LIB "build/fake/libQnnFake.so"
 #endif
@@ -55,18 +55,18 @@ static struct {
     int state, require_all;              /* TEST_RUNNING ...; QNNRT_REQUIRE_ALL=1              */
     int passed, failed, skipped;
     char reason[256];                    /* of the last SKIP, printed once                     */
-    test_folder *folders;                /* to be removed at exit ...                          */
+    test_folder *folders;                /* removed at exit ...                          */
     pid_t owner;                         /* ... by this process, not by a forked child         */
 } test_state;
 
-/* The value of an environment variable, NULL when it is unset or empty. */
+/* Return the value of an environment variable, NULL when it is unset or empty. */
 static inline const char *test_getenv(const char *name)
 {
     const char *value = getenv(name);
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
-/* Leading argument i (from 0) of a program with TEST_MAIN_ARGS, NULL beyond the last. */
+/* Return leading argument i (from 0) of a program with TEST_MAIN_ARGS, NULL past the last. */
 static inline const char *test_arg(int i)
 {
     return i >= 0 && i < test_state.arg_count ? test_state.args[i] : NULL;
@@ -133,7 +133,7 @@ static inline void test_remove_tree(const char *path)
     char child[2048];
     struct dirent *entry;
     DIR *dir;
-    /* unlink first: it takes files and links (never what a link points to) and refuses folders. */
+    /* unlink first: it removes files and links (never the target of a link) and refuses folders. */
     if (unlink(path) == 0 || (dir = opendir(path)) == NULL) return;
     while ((entry = readdir(dir)) != NULL) {
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
@@ -155,8 +155,8 @@ static inline void test_remove_folders(void)
     }
 }
 
-/* A fresh empty folder below $TMPDIR, else build/tmp; a new one with each call. The text lives,
-   and the folder with all that is in it stays, until the program ends. */
+/* Make a fresh empty folder below $TMPDIR, else build/tmp; a new one with each call. The text
+   and the folder with its content stay until the program ends. */
 static inline const char *test_tmpdir(void)
 {
     const char *base = test_getenv("TMPDIR");
@@ -203,8 +203,8 @@ static inline int test_write_file(const char *path, const void *data, size_t siz
     return ok;
 }
 
-/* Read a whole file into memory that the caller frees, with a 0 byte behind it.
-   Returns NULL (and size 0) when it cannot be read; size may be NULL. */
+/* Read a whole file into memory that the caller frees, followed by a 0 byte. Returns NULL (and
+   size 0) when it cannot be read; size may be NULL. */
 static inline void *test_read_file(const char *path, size_t *size)
 {
     FILE *file = fopen(path, "rb");
@@ -276,8 +276,8 @@ static inline int test_main(const char *suite, int arg_count, const char *usage,
     return test_state.failed > 0;
 }
 
-/* What a failed call tells, as the tools print it: its text, then its hint on a line of its own. The
-   result stays until the next call. */
+/* Return the text of a failed call as the tools print it: its text, then its hint on a line of
+   its own. The result stays valid until the next call. */
 #define TEST_TOLD(err) test_told((err).text, sizeof((err).text), (err).hint, sizeof((err).hint))
 static inline const char *test_told(const char *text, size_t text_room, const char *hint,
                                     size_t hint_room)
@@ -292,7 +292,7 @@ static inline const char *test_told(const char *text, size_t text_room, const ch
     return told;
 }
 
-/* 8 is the class of floating types; the cast in CHECK_EQ would cut their fraction off. */
+/* 8 is the class of floating types; the cast in CHECK_EQ would cut off their fraction. */
 #if defined(__GNUC__) && !defined(__cplusplus)
 #define TEST_NO_FLOAT(x) ((void)sizeof(char[__builtin_classify_type(x) == 8 ? -1 : 1]))
 #else

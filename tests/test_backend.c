@@ -1,7 +1,8 @@
-/* test_backend.c - rooms >>backend >>system >>codes >>log: a vendor library that is missing, wrong, old, failing or hostile.
+/* test_backend.c - rooms >>backend >>system >>codes >>log: a vendor library that is missing, wrong,
+   old, failing or hostile.
 
-   The fake library (tests/fake/README) fails on demand. Every failing call is made twice, with an error that is full of
-   0xFF before and with none; afterwards nothing that the library made may be alive.                                  */
+   The fake library (tests/fake/README) fails on demand. Every failing call is made twice: with an
+   error filled with 0xFF, and with error NULL. Afterwards no object of the library may be alive. */
 #define QNNRT_IMPLEMENTATION
 #include "../qnnrt.h"
 #include "test.h"
@@ -80,7 +81,7 @@ static qnnrt_file block(const char *name, const char *text)
     return file;
 }
 
-/* desc.files of one model with one shard, over the fake; lives until the next call. */
+/* Set desc.files to one model with one shard for the fake; valid until the next call. */
 static qnnrt_desc one_shard(void)
 {
     static qnnrt_file file;
@@ -104,7 +105,7 @@ static qnnrt_desc two_shards(void)
     return desc;
 }
 
-static qnnrt *const somewhere = (qnnrt *)&vendor;        /* what an out parameter must not keep */
+static qnnrt *const somewhere = (qnnrt *)&vendor;        /* an out parameter must not keep this value */
 
 static qnnrt_result open_it(const qnnrt_desc *desc, qnnrt **model, qnnrt_error *err)
 {
@@ -115,7 +116,8 @@ static qnnrt_result open_it(const qnnrt_desc *desc, qnnrt **model, qnnrt_error *
 
 /* ---- texts ---------------------------------------------------------------------------------- */
 
-/* Length of the UTF-8 sequence at s, 0 when there is none or when it steers a terminal. Written from RFC 3629. */
+/* Return the length of the UTF-8 sequence at s, 0 when it is invalid or controls a terminal.
+   Written from RFC 3629. */
 static int utf8(const unsigned char *s)
 {
     if (s[0] == '\n') return 1;
@@ -148,7 +150,7 @@ static int text_is_clean(const char *text)
     return 1;
 }
 
-/* What holds for the error of any failing call. */
+/* Check what holds for the error of any failing call. */
 static void check_error(const qnnrt_error *err, qnnrt_result result)
 {
     CHECK(result != QNNRT_OK);
@@ -163,8 +165,8 @@ static void check_error(const qnnrt_error *err, qnnrt_result result)
 
 /* ---- a host --------------------------------------------------------------------------------- */
 
-/* Counts what the hooks are asked for and keeps the lines of the log. Calls of the library that are made while the
-   lock is not held show in the fake's trace. */
+/* Count the calls of the hooks and keep the lines of the log. Calls of the library without the
+   lock show in the fake's trace. */
 typedef struct host {
     long   allocs, live, locks, depth, deepest;
     size_t seen;                          /* of the trace */
@@ -251,7 +253,7 @@ static qnnrt_hooks host_hooks(host *h)
     return hooks;
 }
 
-/* After everything is closed. */
+/* Check the state after everything is closed. */
 static void check_host(host *h)
 {
     host_look(h);
@@ -263,7 +265,7 @@ static void check_host(host *h)
 
 /* ---- shapes of tests ------------------------------------------------------------------------ */
 
-/* The open fails with this result, and its text has all these parts (NULL: no more). */
+/* The open must fail with this result, and its text must have all these parts (up to a NULL). */
 static void fails_desc(const char *knobs, const qnnrt_desc *given, qnnrt_result expected, const char *a, const char *b,
                        const char *c)
 {
@@ -338,7 +340,7 @@ static void works(const char *knobs, const char *line)
 
 /* ---- folders and files ---------------------------------------------------------------------- */
 
-/* A fresh folder, by its absolute path. */
+/* Make a fresh folder and return its absolute path. */
 static const char *folder(char out[4096])
 {
     const char *path = test_tmpdir();
@@ -358,7 +360,7 @@ static void copy_file(const char *from, const char *to)
     free(data);
 }
 
-/* The fake as a backend that does not speak the system interface: the symbol has another name. */
+/* The fake as a backend without a system interface: the symbol has another name. */
 static void copy_backend_only(const char *to)
 {
     static const char symbol[] = "QnnSystemInterface_getProviders";
@@ -375,7 +377,7 @@ static void copy_backend_only(const char *to)
     CHECK(found > 0);
 }
 
-/* dir/name, in one of a few buffers. */
+/* Return dir/name, in one of a few buffers. */
 static const char *join(const char *dir, const char *name)
 {
     static char paths[8][4096];
@@ -397,7 +399,7 @@ static const char *program_folder(void)
 
 /* ---- finding the library -------------------------------------------------------------------- */
 
-/* qnnrt_backend_open fails, with and without an error. */
+/* qnnrt_backend_open() must fail, with an error and without one. */
 static void backend_fails(const char *path, qnnrt_result expected, qnnrt_error *err)
 {
     qnnrt_backend_desc desc;
@@ -415,7 +417,7 @@ static void backend_fails(const char *path, qnnrt_result expected, qnnrt_error *
     TRY(check_error(err, result));
 }
 
-/* Every line behind the first names a place: absolute, or the system's search, and none twice. */
+/* Every line after the first names a place: an absolute path or the system's search, each once. */
 static void check_places(const char *text, const char *name, int least)
 {
     char seen[8][2048];
@@ -612,7 +614,7 @@ TEST(a_library_of_another_architecture_is_refused_as_such)
     CHECK_STR(err.text, path);
     desc.system_path = path;
     TRY(fails_desc("", &desc, QNNRT_E_LIBRARY, path, NULL, NULL));
-    CHECK_STR(err.text, "architecture");                   /* the loader says that there is no such file */
+    CHECK_STR(err.text, "architecture");                   /* the loader reports that the file does not exist */
 }
 
 TEST(a_library_without_the_symbol_is_refused)
@@ -674,7 +676,7 @@ TEST(a_missing_system_library_is_refused)
     TRY(fails_desc("", &desc, QNNRT_E_LIBRARY, "libqnnrt-test-absent.so", "the system's search", "\n  hint: "));
 }
 
-/* An empty element means the current folder, from which no library may come. */
+/* An empty element means the current folder. No library may come from there. */
 TEST(an_empty_element_of_ld_library_path_stops_the_systems_search)
 {
     static const char *const unsafe[] = { ":", "::", ":/nowhere", "/nowhere:", "/nowhere::/elsewhere", ";/nowhere", "/nowhere;",
@@ -724,7 +726,7 @@ TEST(the_system_library_is_taken_from_beside_the_backend)
     desc.backend_desc.path = backend_path;
     desc.system_path = NULL;
 
-    /* Not there: the folder of the backend is the first place tried. */
+    /* Without the library, the folder of the backend is the first place tried. */
     CHECK_EQ(open_it(&desc, &model, &err), QNNRT_E_LIBRARY);
     TRY(check_error(&err, QNNRT_E_LIBRARY));
     CHECK(model == NULL);
@@ -732,7 +734,7 @@ TEST(the_system_library_is_taken_from_beside_the_backend)
     TRY(check_places(err.text, "libQnnSystem.so", 3));
     CHECK_EQ(fake_live(&other), other.before);
 
-    /* There, and there for desc.inspect too. */
+    /* With the library, it is found, also for desc.inspect. */
     TRY(copy_file(TEST_FAKE_LIB, system_path));
     fake_open(&system, system_path);
     if (open_it(&desc, &model, &err) != QNNRT_OK) printf("%s\n", err.text);
@@ -773,7 +775,8 @@ TEST(a_backend_that_speaks_the_system_interface_needs_no_system_library)
     CHECK_EQ(strcmp(qnnrt_get_info(model)->system_path, backend_path), 0);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
 
-    /* Its own comes before one beside it, which may be of another vendor; inspecting loads the small one. */
+    /* The backend's own system part goes before one beside it, which may be of another vendor;
+       inspecting loads the small one. */
     TRY(copy_file(TEST_FAKE_LIB, system_path));
     desc.inspect = 0;
     CHECK_EQ(open_it(&desc, &model, &err), QNNRT_OK);
@@ -786,7 +789,7 @@ TEST(a_backend_that_speaks_the_system_interface_needs_no_system_library)
     CHECK_EQ(fake_live(&other), other.before);
 }
 
-/* Both are one file here, so the releases are told apart by the interfaces they report. */
+/* Both are one file here, so the test identifies a release by the interfaces it reports. */
 TEST(a_system_library_of_another_release_than_the_backend_is_fine)
 {
     TRY(works("core=2.40,backendapi=5.51,build=v2.51.0.260929181845,sysapi=1.2", NULL));
@@ -869,7 +872,7 @@ TEST(facts_of_a_backend_are_those_of_the_library)
     CHECK_EQ(info->has_device, 1);
     CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
 
-    /* Longer than anyone's: cut, not overrun. */
+    /* A name that is too long is cut and does not overrun. */
     memset(knobs, 'n', sizeof(knobs) - 1);
     memcpy(knobs, "name=", 5);
     memcpy(knobs + 200, ",build=v2.51", 12);
@@ -983,7 +986,8 @@ TEST(a_library_runs_without_any_of_the_other_functions)
               NULL));
 }
 
-/* What cannot be freed is not created: a log that stays would write into the slot of the next backend. */
+/* An object that cannot be freed is not created: a log that stays would write into the slot of
+   the next backend. */
 TEST(a_log_or_device_that_cannot_be_freed_is_not_created)
 {
     TRY(works("null=logFree", NULL));
@@ -1021,14 +1025,14 @@ static const struct { uint64_t code; const char *symbol; } answers[] = {
 };
 enum { ANSWERS = sizeof(answers) / sizeof(answers[0]) };
 
-/* knobs = "fail=call:CODE"; text = what an error or a log line says of it. */
+/* knobs = "fail=call:CODE"; text = what an error or a log line contains about it. */
 static void answer(int i, const char *call, char knobs[128], char text[192])
 {
     snprintf(knobs, 128, "fail=%s:0x%llx", call, (unsigned long long)answers[i].code);
     snprintf(text, 192, "%s answered 0x%x", call, (unsigned)(answers[i].code & 0xFFFF));
 }
 
-/* The open fails; answer and place are in the text, and in vendor_code the whole answer. */
+/* The open fails; its text has the answer and the place, and vendor_code has the whole answer. */
 static void open_answers(const char *call, qnnrt_result expected, int with_not_supported, const char *place)
 {
     char knobs[128], text[192];
@@ -1148,7 +1152,7 @@ TEST(causes_and_fixes_of_known_codes_are_told)
               "one.bin"));
 }
 
-/* Both of the library's lines, the first marked as such. */
+/* The log has both lines of the library; the first is marked as such. */
 TEST(the_first_line_that_the_library_logged_is_marked_as_first)
 {
     const char *first, *then;
@@ -1180,7 +1184,7 @@ TEST(success_without_a_handle_is_an_error)
     TRY(works("zero=logCreate", NULL));
 }
 
-/* All else is freed, the code is logged, and the next open works. */
+/* Everything else is freed, the code is logged, and the next open works. */
 TEST(frees_that_fail_are_answered_and_logged_and_all_else_is_freed)
 {
     static const char *const calls[] = { "contextFree", "deviceFree", "backendFree", "logFree" };
@@ -1231,7 +1235,7 @@ TEST(a_system_context_that_cannot_be_freed_does_no_harm)
     TRY(works("fail=systemContextFree:0x7530", NULL));
 }
 
-/* Frees that fail while a failed open is cleaned up change neither result nor text. */
+/* A free that fails during the cleanup of a failed open changes neither result nor text. */
 TEST(frees_that_fail_after_a_failed_open_keep_its_error)
 {
     TRY(fails("fail=graphRetrieve:0x1772,fail=contextFree:1,fail=deviceFree:2,fail=backendFree:3,fail=logFree:4",
@@ -1240,7 +1244,7 @@ TEST(frees_that_fail_after_a_failed_open_keep_its_error)
               NULL));
 }
 
-/* Whichever shard fails, the other is freed, and the text names the one that failed. */
+/* When one shard fails, the other is freed, and the text names the one that failed. */
 TEST(the_shard_that_fails_is_named)
 {
     qnnrt_desc desc = two_shards();
@@ -1339,7 +1343,7 @@ TEST(an_execute_that_fails_once_leaves_the_run_usable)
         for (call = 1; call <= 6; ++call) {
             CHECK_EQ(qnnrt_exec(run), call == 3 ? QNNRT_E_BACKEND : QNNRT_OK);
             if (call < 3) continue;
-            /* "the last call on this run that failed": it stays */
+            /* The error stays: "the last call on this run that failed". */
             CHECK_EQ(qnnrt_run_error(run)->vendor_code, 0x1791);
             CHECK_STR(qnnrt_run_error(run)->text, "QNN_GRAPH_ERROR_TIMED_OUT");
         }
@@ -1368,7 +1372,7 @@ TEST(an_execute_that_fails_names_its_step)
         CHECK_STR(qnnrt_run_error(run)->text, "graph \"fwd\"");
         CHECK_STR(qnnrt_run_error(run)->text, "QNN_COMMON_ERROR_SYSTEM_COMMUNICATION");
         CHECK_STR(qnnrt_run_error(run)->text, qnnrt_explain_code(0x3ef)->causes[0]);
-        CHECK_EQ(fake_stat(5), (uint64_t)step + 1);                 /* no step after the one that failed */
+        CHECK_EQ(fake_stat(5), (uint64_t)step + 1);                 /* no step after the failed one */
         CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
         qnnrt_run_destroy(run);
         CHECK_EQ(qnnrt_close(model), QNNRT_OK);
@@ -1378,7 +1382,7 @@ TEST(an_execute_that_fails_names_its_step)
 
 /* ---- names of codes and results ------------------------------------------------------------- */
 
-/* Every error of the public headers, core 2.7 to 2.37, but for aliases. */
+/* Every error of the public headers, core 2.7 to 2.37, except aliases. */
 static const struct { uint32_t code; const char *name; } known_codes[] = {
     { 1000, "QNN_COMMON_ERROR_NOT_SUPPORTED" }, { 1002, "QNN_COMMON_ERROR_MEM_ALLOC" }, { 1003, "QNN_COMMON_ERROR_SYSTEM" },
     { 1004, "QNN_COMMON_ERROR_INVALID_ARGUMENT" }, { 1005, "QNN_COMMON_ERROR_OPERATION_NOT_PERMITTED" },
@@ -1459,13 +1463,14 @@ TEST(every_vendor_code_has_its_name)
         if (name == NULL || strcmp(name, known_codes[i].name) != 0) printf("%u\n", (unsigned)known_codes[i].code);
         CHECK(name != NULL);
         CHECK_EQ(strcmp(name, known_codes[i].name), 0);
-        /* The low 16 bits count. */
+        /* Only the low 16 bits count. */
         CHECK(qnnrt_vendor_code_name(known_codes[i].code | 0xABCD123400000000u) == name);
         CHECK(qnnrt_vendor_code_name(known_codes[i].code | 0x10000u) == name);
     }
 }
 
-/* All others of 16 bits: nothing, or (a newer header, HTP's or Saver's own) a name that no other code has. */
+/* Every other code of 16 bits has no name, or a name that no other code has (from a newer
+   header, HTP or Saver). */
 TEST(unknown_vendor_codes_have_no_name)
 {
     static const uint32_t unknown[] = { 1, 999, 1001, 1012, 1099, 4001, 6008, 7000, 29999, 30003, 50000, 60000, 65535 };
@@ -1505,7 +1510,7 @@ TEST(every_result_has_its_name)
 
 /* ---- arguments ------------------------------------------------------------------------------ */
 
-/* Both opens refuse these hooks or options; nothing is loaded, nothing allocated. */
+/* Both opens refuse these hooks or options, and load and allocate nothing. */
 static void refused(const qnnrt_hooks *hooks, int log_level, const char *a, const char *b)
 {
     qnnrt_desc desc = one_shard();
@@ -1560,7 +1565,8 @@ TEST(half_a_pair_of_hooks_is_refused)
 
 static struct { int locked, allocs, logs, locks, wrong; } reentry;
 
-/* What a hook may call: it needs no object. It must neither wait nor change what the call under way says. */
+/* A hook may call these without an object. They must neither wait nor change the text of the
+   current call. */
 static void reentry_call(const char *text)
 {
     int shown;
@@ -1679,7 +1685,7 @@ TEST(an_alignment_that_is_no_power_of_two_is_refused)
     }
 }
 
-/* With desc.backend nothing of desc.backend_desc is used: neither its path nor its hooks. */
+/* With desc.backend set, desc.backend_desc is not used: neither its path nor its hooks. */
 TEST(options_of_a_shared_backend_belong_to_the_backend)
 {
     static host h;
@@ -1766,7 +1772,8 @@ TEST(calls_on_nothing_answer)
 
 /* ---- lock and unlock ------------------------------------------------------------------------ */
 
-/* Opens, runs and closes over these knobs, whatever comes of it; then no call was made without the lock. */
+/* Open, run and close with these knobs, whatever the results; then check that no call was made
+   without the lock. */
 static void locked(const char *knobs, int keep_going, long *system_outside)
 {
     static host h;
@@ -1809,7 +1816,7 @@ TEST(every_call_of_the_backend_is_made_with_the_lock_held)
     }
 }
 
-/* "Held around every call into the vendor library": libQnnSystem.so is one too. */
+/* "Held around every call into the vendor library": this includes libQnnSystem.so. */
 TEST(every_call_of_the_system_library_is_made_with_the_lock_held)
 {
     long system_outside = 0;
@@ -1820,7 +1827,7 @@ TEST(every_call_of_the_system_library_is_made_with_the_lock_held)
 
 /* ---- log ------------------------------------------------------------------------------------ */
 
-/* As if the library logged: straight into the callback of this backend. */
+/* Call the callback of this backend directly, as if the library logged. */
 static void library_logs(const qnnrt_backend *backend, uint32_t level, const char *format, ...)
 {
     va_list args;
@@ -1932,7 +1939,7 @@ TEST(lines_after_the_close_reach_nobody)
     LEDGER_EMPTY();
 }
 
-/* An execute of ours in place of the library's: it logs and fails. */
+/* Replace the library's execute with one that logs and fails. */
 static const qnnrt_backend *noisy_backend;
 static int noisy_lines, noisy_fails;
 static const char *noisy_text = "line";
@@ -1949,7 +1956,9 @@ static qnnrt__abi_code noisy_execute(qnnrt__abi_handle graph, const qnnrt__abi_t
 
 TEST(the_first_line_of_a_failed_execute_is_kept_however_many_follow)
 {
-    static const int counts[] = { 20, 1, 8, 9, 24, 25, 26, 1000 };      /* 24: as many as a log slot keeps */
+    static const int counts[] = { 20, 1, 8, 9, 24, 25, 26, 1000 };      /* 24: the number of
+                                                                           lines that a log slot
+                                                                           keeps */
     qnnrt_desc desc = one_shard();
     qnnrt_error err;
     qnnrt *model;
@@ -1981,7 +1990,7 @@ TEST(the_first_line_of_a_failed_execute_is_kept_however_many_follow)
         }
         noisy_lines = 3;
         noisy_fails = 0;
-        CHECK_EQ(qnnrt_exec(run), QNNRT_OK);          /* one that logs and succeeds leaves nothing to the next */
+        CHECK_EQ(qnnrt_exec(run), QNNRT_OK);          /* a call that logs and succeeds leaves no lines to the next */
     }
     noisy_lines = 0;
     noisy_fails = 1;
@@ -1992,7 +2001,7 @@ TEST(the_first_line_of_a_failed_execute_is_kept_however_many_follow)
     LEDGER_EMPTY();
 }
 
-/* Without hooks that lock and without a profile, qnnrt_exec() goes straight to the library. */
+/* Without hooks that lock and without a profile, qnnrt_exec() calls the library directly. */
 TEST(a_run_is_careful_only_while_it_is_profiled)
 {
     qnnrt_desc desc = one_shard();
@@ -2109,7 +2118,7 @@ TEST(two_backends_do_not_mix_their_lines)
     LEDGER_EMPTY();
 }
 
-/* The library may log from threads of its own, while backends come and go. */
+/* The library may log from threads of its own while backends open and close. */
 static int chatter_stop;
 
 static void *chatter(void *user)

@@ -1,7 +1,9 @@
-/* test_files.c - rooms >>scan >>table >>system >>context: what can be wrong with folders, files and metadata.
+/* test_files.c - rooms >>scan >>table >>system >>context: what can be wrong with folders, files and
+   metadata.
 
-   Files are text for the fake library (tests/fake/README). Every open that must fail is made twice, with an error
-   full of 0xFF and with none; afterwards no handle of the fake, no allocation and no descriptor may be left.    */
+   Files are text for the fake library (tests/fake/README). Every open that must fail is made twice:
+   with an error filled with 0xFF, and with error NULL. Afterwards no handle of the fake, no
+   allocation and no descriptor may be left. */
 #include "../qnnrt.h"
 #include "test.h"
 #include "opens.h"
@@ -18,7 +20,7 @@ static size_t count_of(const char *text, const char *needle)
     return count;
 }
 
-/* A text as a memory block of exactly its size, so that a read behind its end shows. */
+/* Copy a text to a memory block of exactly its size, so that a read past its end is detected. */
 typedef struct text_block { qnnrt_file file; char *data; } text_block;
 
 static void block_begin(text_block *block, const char *name, const char *text, size_t bytes)
@@ -66,7 +68,7 @@ static void text_opens(int line, const qnnrt_limits *limits, const char *text, q
 #define TEXT_OPENS_WITHIN(limits, text, model) TRY(text_opens(__LINE__, limits, text, model))
 #define TEXT_IS_FINE(text) do { qnnrt *model_ = NULL; TEXT_OPENS(text, &model_); CLOSE(model_); } while (0)
 
-/* Prepare what was opened; it must be refused. */
+/* Prepare an opened model; the call must be refused. */
 static void prepare_fails(int line, qnnrt *model, const char *name, qnnrt_result code, const char *needle, const char *needle2)
 {
     qnnrt_run *run = (qnnrt_run *)&error;
@@ -113,7 +115,7 @@ static int text_write(const char *folder, const char *name, const char *text)
 
 #define WRITE(folder, name, text) CHECK(text_write(folder, name, text))
 
-/* A folder with one file of these bytes. */
+/* Make a folder with one file of these bytes. */
 static const char *folder_of(const char *name, const void *data, size_t bytes)
 {
     const char *folder = test_tmpdir();
@@ -121,7 +123,7 @@ static const char *folder_of(const char *name, const void *data, size_t bytes)
     return folder;
 }
 
-/* The names of the contexts, "a.bin b.bin ". */
+/* Return the names of the contexts, "a.bin b.bin ". */
 static const char *files_of(const qnnrt *model)
 {
     static char text[4096];
@@ -139,7 +141,7 @@ static const char *files_of(const qnnrt *model)
         CHECK(strcmp(files_of(model), names) == 0); \
     } while (0)
 
-/* A shard whose graph is joined with those of its neighbours: h<i> -> h<i+1>. */
+/* Write a shard whose graph is joined with those of its neighbours: h<i> -> h<i+1>. */
 static int shard_write(const char *folder, const char *name, unsigned shard)
 {
     char text[1024];
@@ -356,7 +358,8 @@ TEST(foreign_block_is_an_error_that_says_what_it_looks_like)
     }
 }
 
-/* The words stand in the error of the smallest file too: a pointer of git-lfs or a JSON of a few bytes. */
+/* The error also has these words for very small files: a pointer of git-lfs or a JSON of a few
+   bytes. */
 TEST(foreign_short_file_says_what_it_looks_like)
 {
     qnnrt_desc desc = new_desc();
@@ -389,7 +392,7 @@ TEST(foreign_beside_a_good_one_is_skipped_with_a_log_line)
     CLOSE(model);
 }
 
-/* From 64 bytes on it was for the vendor to say what a file is; below, it may be the beginning of a shard. */
+/* From 64 bytes on the vendor decides what a file is; below, it may be the beginning of a shard. */
 TEST(foreign_begins_at_64_bytes)
 {
     qnnrt_desc desc = new_desc();
@@ -412,10 +415,12 @@ TEST(foreign_begins_at_64_bytes)
     }
 }
 
-/* A missing shard must not be silent: what may be one is an error beside a good one, too. */
+/* A missing shard must not be silent: a file that may be a shard is an error beside a good one,
+   too. */
 typedef struct no_foreign { const char *what, *bytes; size_t count; qnnrt_result code; const char *says; } no_foreign;
 
-/* Beside model.bin there is bad.bin; it fails the open, and with keep_going it is there with its failure. */
+/* bad.bin lies beside model.bin. It fails the open; with keep_going it is listed with its
+   failure. */
 static void bad_is_no_foreign(const char *folder, qnnrt_result code, const char *says)
 {
     qnnrt_desc desc = new_desc();
@@ -459,7 +464,7 @@ TEST(short_and_refused_files_beside_a_good_one_are_errors)
     }
 }
 
-/* Refused by the vendor, but it begins as one: damaged or cut short. */
+/* The vendor refuses it, but it begins as a context binary: damaged or cut short. */
 TEST(what_begins_like_a_context_binary_beside_a_good_one_is_an_error)
 {
     static const unsigned char begin[16] = { 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 1 };
@@ -497,7 +502,7 @@ TEST(foreign_only_is_an_error_with_the_count)
     FAILS(folder, &desc, QNNRT_E_FORMAT, folder, "none of the 2", "b.bin", "ELF");
     desc.keep_going = 1;
     FAILS(folder, &desc, QNNRT_E_FORMAT, folder, "none of the 2", "b.bin", "ELF");
-    /* One that may be a shard is the error itself. */
+    /* A file that may be a shard is the error itself. */
     desc.keep_going = 0;
     CHECK(file_write(folder, "a.bin", "{\"a\": 1}", 8));
     FAILS(folder, &desc, QNNRT_E_FORMAT, "a.bin has 8 bytes", "JSON");
@@ -815,7 +820,7 @@ TEST(any_names_are_in_natural_order)
     CLOSE(model);
 }
 
-/* As the comment of the comparison says. */
+/* The order matches the comment of the comparison. */
 TEST(equal_numbers_are_ordered_by_digits_first)
 {
     qnnrt_desc desc = new_desc();
@@ -922,7 +927,8 @@ TEST(weight_sharing_of_another_backend_is_none_of_ours)
     CLOSE(model);
 }
 
-/* The blob of a graph is HTP's own; bytes of another backend that lie there mean something else. */
+/* The blob of a graph is HTP's own; in the binary of another backend these bytes mean something
+   else. */
 TEST(htp_facts_are_read_of_htp_binaries_only)
 {
     unsigned id;
@@ -954,7 +960,7 @@ TEST(htp_facts_are_read_of_htp_binaries_only)
 
 /* ---- ExecuTorch's head ---------------------------------------------------------------------- */
 
-/* The head, then a text; answers the bytes. */
+/* Write the head, then a text; return the bytes. */
 static size_t head_make(char *out, uint64_t announced, const char *text)
 {
     static const unsigned char magic[4] = { 0xCD, 0xAB, 0x78, 0x56 };
@@ -989,8 +995,8 @@ TEST(executorch_head_is_stepped_over)
     }
 }
 
-/* Equal from a map, a read and a block of memory; another one when a byte of the signature in the
-   head (which nothing reads) or the size is another one. */
+/* Equal from a map, a read and a block of memory; different when a byte of the signature in the
+   head (which no code reads) or the size differs. */
 TEST(context_fingerprint_tells_files_apart)
 {
     char bytes[2048];
@@ -1046,7 +1052,8 @@ TEST(executorch_head_that_announces_too_much_is_refused)
     }
 }
 
-/* Under 64 bytes is a check of ours, because the vendor has none: it must count behind the head. */
+/* The minimum of 64 bytes is our own check, because the vendor has none: it must count after the
+   head. */
 TEST(executorch_head_alone_or_with_under_64_bytes_is_refused_before_the_vendor_sees_it)
 {
     static const size_t follow[] = { 0, 1, 8, 63 };
@@ -1074,7 +1081,7 @@ TEST(executorch_head_cut_short_is_refused)
     FAILS(folder_of("forward_0.bin", bytes, 64), &desc, QNNRT_E_FORMAT, "forward_0.bin");
 }
 
-/* Whoever put that head in front meant a context binary, whatever is left of it. */
+/* A file with that head is meant as a context binary, however little of it is left. */
 TEST(executorch_head_before_anything_beside_a_good_one_is_an_error)
 {
     char bytes[2048], text[1024];
@@ -1287,7 +1294,7 @@ static void same_tensors(const qnnrt_tensor_info *a, size_t a_count, const qnnrt
     for (i = 0; i < a_count; ++i) TRY(same_tensor(&a[i], &b[i]));
 }
 
-/* a and b were read through these versions of the structs (info, ginfo). */
+/* Read a and b through these versions of the structs (info, ginfo). */
 static void same_table(const qnnrt_context_info *a, int a_info, int a_ginfo, const qnnrt_context_info *b, int b_info, int b_ginfo)
 {
     size_t g;
@@ -1341,7 +1348,7 @@ TEST(metadata_reads_the_same_through_all_struct_versions)
                 a = qnnrt_get_info(model)->contexts;
                 TRY(same_table(a, info, ginfo, b, 3, 3));
                 CHECK_EQ(a->graphs[0].inputs[0].vendor_version, tensor);
-                /* What a version lacks reads as nothing. */
+                /* A field that a version lacks reads as absent. */
                 if (info < 3) CHECK(a->soc_model == 0 && a->dsp_arch == 0);
                 if (ginfo < 2) CHECK(a->graphs[0].updateable_count == 0 && a->graphs[0].updateables == NULL);
                 if (ginfo < 3) CHECK(a->graphs[0].vtcm_bytes == 0 && a->graphs[0].const_bytes == 0 && a->graphs[0].spill_fill_bytes == 0);
@@ -1351,7 +1358,7 @@ TEST(metadata_reads_the_same_through_all_struct_versions)
     CHECK_EQ(qnnrt_close(best), QNNRT_OK);
 }
 
-/* The table against the text, number by number. */
+/* Compare the table with the text, number by number. */
 TEST(metadata_is_what_the_text_says)
 {
     qnnrt *model = NULL;
@@ -1399,7 +1406,7 @@ TEST(metadata_outlives_the_block_it_was_read_from)
 {
     qnnrt *model = NULL, *again = NULL;
     fake_begin("");
-    TEXT_OPENS(RICH, &model);              /* text_opens has freed the block */
+    TEXT_OPENS(RICH, &model);              /* text_opens() freed the block */
     CHECK_EQ(fake_live(), before.handles + 4);         /* log, backend, device, context; no system context */
     TEXT_OPENS(RICH, &again);
     TRY(same_table(qnnrt_get_info(model)->contexts, 3, 3, qnnrt_get_info(again)->contexts, 3, 3));
@@ -1496,11 +1503,12 @@ TEST(duplicate_tensor_names_are_refused_by_name)
                "two inputs are named \"a\"");
     TEXT_FAILS(GRAPH("out a 1 0232 1 1 -\nout a 3 0232 1 1 -\n"), QNNRT_E_FORMAT, "graph \"fwd\"", "two outputs are named \"a\"");
     TEXT_FAILS(GRAPH("upd a 1 0232 1 1 -\nupd a 3 0232 1 1 -\n"), QNNRT_E_FORMAT, "graph \"fwd\"", "two updateable tensors are named \"a\"");
-    /* One name on both sides is two tensors: an input and the output that replaces it. */
+    /* One name on both sides is two tensors: an input, and the output that replaces it. */
     TEXT_IS_FINE(GRAPH("in a 1 0232 1 1 -\nout a 2 0232 1 1 -\n"));
 }
 
-/* The vendor matches by id and answers 0x1774 when an id comes twice: such a graph can never run. */
+/* The vendor matches by id and returns 0x1774 when an id occurs twice: such a graph can never
+   run. */
 TEST(duplicate_tensor_ids_are_refused_by_name)
 {
     fake_begin("");
@@ -1510,7 +1518,7 @@ TEST(duplicate_tensor_ids_are_refused_by_name)
                "outputs \"a\" and \"b\" have the same id, 7");
     TEXT_FAILS(GRAPH("in x 5 0232 1 1 -\nin a 4294967295 0232 1 1 -\nin y 0 0232 1 1 -\nin b 4294967295 0232 1 1 -\nin z 6 0232 1 1 -\n"),
                QNNRT_E_FORMAT, "inputs \"a\" and \"b\" have the same id, 4294967295");
-    /* Of one kind and of one graph only. */
+    /* Names must differ only within one kind and one graph. */
     TEXT_IS_FINE(GRAPH("in a 1 0232 1 1 -\nin b 2 0232 1 1 -\nout c 1 0232 1 1 -\n") "graph other\nin d 1 0232 1 1 -\nout e 2 0232 1 1 -\n");
 }
 
@@ -1527,7 +1535,7 @@ TEST(names_that_are_null_or_empty_are_refused_with_their_place)
     TEXT_FAILS(GRAPH("upd b 2 0232 1 1 - nullname\n"), QNNRT_E_FORMAT, "graph \"fwd\"", "updateable tensor 0 has no name");
 }
 
-/* A text with one long name: kind 0 a graph, 1 an input, 2 an output, 3 an updateable. */
+/* Make a text with one long name: kind 0 a graph, 1 an input, 2 an output, 3 an updateable. */
 static void long_name(char out[20000], int kind, size_t bytes)
 {
     char name[4096];
@@ -1582,7 +1590,7 @@ TEST(limit_name_bytes_holds_at_its_edge)
     }
 }
 
-/* A hostile name that says what a line of ours says, in every place from which names reach error texts. */
+/* A hostile name imitates a line of our own, in every place from which names reach error texts. */
 #define HOSTILE "%1b]0;x%07%1b[31m%0a%20%20it%20looks%20like%20gold%0d%c2%9b%c2%85%7f%ff%c0%af"
 #define CLEANED "?]0;x??[31m?  it looks like gold?"
 
@@ -1643,7 +1651,7 @@ TEST(hostile_names_are_cleaned_at_graph_retrieve_and_at_prepare)
     CLOSE(model);
 }
 
-/* Names in the table are as in the file; a text that we make of them is not. */
+/* Names in the table are as in the file; a text that we make from them is cleaned. */
 TEST(hostile_names_are_cleaned_in_unsupported_and_in_failure)
 {
     qnnrt *model = NULL;
@@ -1713,7 +1721,8 @@ TEST(names_in_utf8_are_kept)
     CLOSE(model);
 }
 
-/* Every place cuts a name at 200 bytes or the whole text at its end, at whatever byte: the text stays UTF-8. */
+/* Every place cuts a name at 200 bytes or the whole text at its end. At whatever byte the cut
+   falls, the text stays UTF-8. */
 TEST(names_in_utf8_that_are_cut_stay_utf8)
 {
     size_t shift, i;
@@ -1819,7 +1828,7 @@ TEST(dimension_0_is_refused_wherever_it_stands)
     fake_begin("");
     TEXT_FAILS(GRAPH("in x 1 0232 1 0 -\n"), QNNRT_E_FORMAT, "shard.bin", "graph \"fwd\"", "\"x\"", "dimension of 0");
     TEXT_FAILS(GRAPH("in x 1 0232 3 4 0 4 -\n"), QNNRT_E_FORMAT, "\"x\"", "dimension of 0");
-    /* Behind a product that passes 64 bits, too: one fault, one name. */
+    /* After a product that exceeds 64 bits, too: one fault, one name. */
     TEXT_FAILS(GRAPH("in x 1 0232 5 4294967295 4294967295 4294967295 4294967295 0 -\n"), QNNRT_E_FORMAT, "\"x\"", "dimension of 0");
     TEXT_FAILS(GRAPH("upd x 1 0232 1 0 -\n"), QNNRT_E_FORMAT, "\"x\"", "dimension of 0");
 }
@@ -1891,8 +1900,8 @@ TEST(dtypes_that_are_known_have_their_bytes)
     }
 }
 
-/* A type without a size opens, holds nothing, and is refused at prepare by name; a dimension of 0 is refused as ever
-   (dimension_of_0_is_refused and the corpus of the fuzzer). */
+/* A tensor whose type has no size opens, has no bytes, and is refused at prepare by name; a
+   dimension of 0 is refused as before (dimension_of_0_is_refused and the corpus of the fuzzer). */
 static void dtype_is_not_held(const char *code, unsigned dtype, const char *name, const char *rest)
 {
     static const char *const kinds[] = { "in", "out" };
@@ -1934,14 +1943,15 @@ TEST(dtypes_that_are_unknown_open_and_are_refused_at_prepare_with_their_number)
     TRY(dtype_is_not_held("0000", 0x0000, "unknown", "0 -"));
     TRY(dtype_is_not_held("7ffffffe", 0x7FFFFFFE, "unknown", "1 1 -"));
     TRY(dtype_is_not_held("7fffffff", 0x7FFFFFFF, "undefined", "1 1 -"));
-    /* Past the range of the enum there is one number for all. */
+    /* Values past the range of the enum all become one number. */
     TRY(dtype_is_not_held("80000000", 0x7FFFFFFF, "undefined", "1 1 -"));
     TRY(dtype_is_not_held("ffffffff", 0x7FFFFFFF, "undefined", "1 1 -"));
-    /* The type goes before its dimensions and its encoding: their numbers cannot be judged. */
+    /* The type is checked before its dimensions and its encoding: without a type their numbers
+       have no meaning. */
     TRY(dtype_is_not_held("9999", 0x9999, "unknown", "8 4294967295 4294967295 4294967295 4294967295 4294967295 4294967295 4294967295 4294967295 -"));
     TRY(dtype_is_not_held("9999", 0x9999, "unknown", "1 2 s 0 0"));
     TRY(dtype_is_not_held("9999", 0x9999, "unknown", "1 2 a 0 2 1 0 nan 0"));
-    /* What would be read from beyond is refused all the same. */
+    /* A value that would cause a read out of bounds is still refused. */
     TEXT_FAILS(GRAPH("in x 1 9999 2 1 4 - nulldims\n"), QNNRT_E_FORMAT, "\"x\"", "no dimensions");
     TEXT_FAILS(GRAPH("in x 1 9999 9 1 1 1 1 1 1 1 1 1 -\n"), QNNRT_E_LIMIT, "\"x\"", "rank 9");
     TEXT_FAILS(GRAPH("in x 1 9999 1 2 a 0 1 1 0\n"), QNNRT_E_FORMAT, "\"x\"", "1 scales", "axis 0 of 2 elements");
@@ -1953,7 +1963,7 @@ TEST(dtype_string_opens_and_is_refused_at_prepare_by_name)
     TRY(dtype_is_not_held("0608", 0x0608, "string", "1 1 -"));
 }
 
-/* Nothing of ours lives in an updateable tensor. */
+/* An updateable tensor has no memory of ours. */
 TEST(dtypes_of_updateable_tensors_do_not_hinder)
 {
     static const char *const codes[] = { "9999", "0608", "7fffffff" };
@@ -2006,7 +2016,8 @@ TEST(scales_at_the_edge_of_floats_are_taken)
     TEXT_IS_FINE(GRAPH("in x 1 0416 1 2 s 1 2147483647\nin y 2 0316 1 2 s 1 -2147483648\n"));
 }
 
-/* What is never used is never wrong: some converters leave a scale of 0 on float tensors. */
+/* A value that is never used is never an error: some converters leave a scale of 0 on float
+   tensors. */
 TEST(encoding_on_a_float_type_is_a_log_line_only)
 {
     qnnrt *model = NULL;
@@ -2083,7 +2094,7 @@ TEST(encoding_numbers_0_to_13_are_kept_and_3_are_understood)
         CHECK_EQ(quant->encoding, number == 0 || number == 2   ? QNNRT_ENCODING_PER_TENSOR
                                   : number == 1 || number == 3 ? QNNRT_ENCODING_PER_AXIS : QNNRT_ENCODING_OTHER);
         CHECK_EQ(quant->vendor_encoding, number < 14 ? number : number == 14 ? 1000u : 0x7FFFFFFEu);
-        /* It runs, with or without access as float. */
+        /* It runs with and without access as float. */
         CHECK_EQ(qnnrt_prepare(model, NULL, &run, &error), QNNRT_OK);
         CHECK_EQ(qnnrt_write_f32(run, qnnrt_run_slot(run, "x"), 0, &value, 1), number < 4 ? QNNRT_OK : QNNRT_E_UNSUPPORTED);
         CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
@@ -2143,7 +2154,7 @@ TEST(dynamic_tensors_are_reported_and_refused_at_prepare_by_name)
     TEXT_OPENS(GRAPH("in x 1 0232 2 4 8 - dyn=0,0\nout d 2 0232 1 8 - dyn=1\n"), &model);
     PREPARE_FAILS(model, NULL, QNNRT_E_UNSUPPORTED, "output \"d\" has dynamic dimensions", "fwd");
     CLOSE(model);
-    /* Version 1 has no such field, and what lies there is not read. */
+    /* Version 1 does not have this field, and the bytes there are not read. */
     fake_begin("tensor=1");
     TEXT_OPENS(GRAPH("in d 2 0232 2 4 8 - dyn=1,0\n"), &model);
     CHECK(qnnrt_get_info(model)->contexts->graphs[0].unsupported == NULL);
@@ -2180,7 +2191,7 @@ TEST(limit_file_bytes_holds_at_its_edge)
     }
 }
 
-/* "one context binary": in memory it is one, too. */
+/* "one context binary": this holds in memory, too. */
 TEST(limit_file_bytes_holds_for_blocks)
 {
     qnnrt_limits limits;
@@ -2243,7 +2254,7 @@ TEST(limit_arena_bytes_stops_many_tensors_of_4_gib)
     CLOSE(model);
 }
 
-/* One tensor of 4 GiB less 1 is one too many when there is another. */
+/* One tensor of 4 GiB less 1 is too much when there is another tensor. */
 TEST(limit_arena_bytes_is_4_gib_by_default)
 {
     qnnrt *model = NULL;
@@ -2323,7 +2334,7 @@ TEST(limit_tensors_counts_all_of_one_model)
     TEXT_FAILS_WITHIN(&limits, text, QNNRT_E_LIMIT, "shard.bin", "graph \"a\"", "exceed 4 graphs and tensors", "limits.tensors");
     limits.tensors = 1;
     TEXT_FAILS_WITHIN(&limits, text, QNNRT_E_LIMIT, "shard.bin", "2 more would exceed 1 ", "limits.tensors");
-    /* Of one model: the second context has what the first one left. */
+    /* The limit is per model: the second context gets what the first one left. */
     memset(files, 0, sizeof(files));
     files[0].path = "first.bin";
     files[1].path = "second.bin";
@@ -2338,13 +2349,13 @@ TEST(limit_tensors_counts_all_of_one_model)
     FAILS(NULL, &desc, QNNRT_E_LIMIT, "second.bin", "graph \"b\"", "exceed 13 graphs and tensors", "limits.tensors");
     desc.limits.tensors = 8;
     FAILS(NULL, &desc, QNNRT_E_LIMIT, "second.bin", "exceed 8 ", "limits.tensors");
-    /* And the next model begins anew. */
+    /* The next model starts from zero. */
     desc.limits.tensors = 14;
     OPENS(NULL, &desc, &model);
     CLOSE(model);
 }
 
-/* The blob of a graph and the context's metadata are read as far as they are known. */
+/* The blob of a graph and the context's metadata are read as far as their layout is known. */
 TEST(blobs_of_unknown_versions_and_sizes_are_read_as_far_as_they_are_known)
 {
     static const struct { const char *lie; uint64_t spill, io; uint32_t arch; } cases[] = {
@@ -2373,11 +2384,12 @@ TEST(blobs_of_unknown_versions_and_sizes_are_read_as_far_as_they_are_known)
 
 static struct {
     char     path[4096];
-    unsigned locks, at;             /* locks taken; the one that changes the file, 0: none */
+    unsigned locks, at;             /* locks taken; the one that changes the file, 0: no change */
     int      how;                   /* 0: a byte more, 1: another byte in a comment, 2: another time */
 } changing;
 
-/* Held around each call into the library: the file is open and mapped or read when a context is created. */
+/* The lock is held around each call into the library: when a context is created, the file is
+   open and mapped or read. */
 static void change_lock(void *user)
 {
     int fd;
@@ -2394,7 +2406,7 @@ static void change_lock(void *user)
 
 static void change_unlock(void *user) { (void)user; }
 
-/* Open, with the file changed while lock `at` is taken. */
+/* Open, and change the file while lock `at` is taken. */
 static void change_begin(unsigned at, int how, int read_it, qnnrt_desc *desc)
 {
     static const struct timespec times[2] = { { 1000, 1 }, { 1000, 1 } };
@@ -2440,7 +2452,7 @@ TEST(a_file_that_changed_while_it_was_opened_is_refused)
                 } else if (result == QNNRT_OK) CHECK_EQ(qnnrt_close(model), QNNRT_OK);
                 TRY(nothing_left());
             }
-    /* A change after that does not matter. */
+    /* A change after that has no effect. */
     change_begin(last + 1, 1, 0, &desc);
     OPENS(folder, &desc, &model);
     CLOSE(model);
@@ -2503,7 +2515,7 @@ TEST(inspect_of_damaged_files_fails_like_an_open)
     FAILS(folder_of("forward_0.bin", "\177ELF", 4), &desc, QNNRT_E_FORMAT, "forward_0.bin", "4 bytes");
 }
 
-/* A big graph needs no memory to be told that it cannot run. */
+/* To find that a large graph cannot run needs no memory. */
 TEST(inspect_answers_state_before_memory_is_asked_for)
 {
     qnnrt_desc desc = new_desc();
@@ -2525,7 +2537,7 @@ TEST(inspect_answers_state_before_memory_is_asked_for)
 
 /* ---- keep_going ----------------------------------------------------------------------------- */
 
-/* Three shards; one of them, given by its number, holds `bad`. */
+/* Write three shards; one of them, given by its number, holds `bad`. */
 static const char *three_shards(unsigned which, const char *bad)
 {
     const char *folder = test_tmpdir();
@@ -2565,7 +2577,7 @@ TEST(keep_going_loads_the_others_and_says_why_one_failed)
         size_t count, i;
         const char *folder = three_shards(bad_shards[b].bad != NULL ? 1 : 3, bad_shards[b].bad != NULL ? bad_shards[b].bad : "");
         fake_begin(bad_shards[b].knobs);
-        /* The counts of fail= begin anew for each open. */
+        /* The counts of fail= restart for each open. */
         if (bad_shards[b].bad != NULL) FAILS(folder, &desc, bad_shards[b].code, "forward_1.bin", bad_shards[b].says);
         fake_begin(bad_shards[b].knobs);
         desc.keep_going = 1;
@@ -2581,7 +2593,7 @@ TEST(keep_going_loads_the_others_and_says_why_one_failed)
         CHECK(text_is_clean(infos[1].failure->text));
         CHECK_STR(log_text, bad_shards[b].says);
         CHECK(strcmp(infos[1].file, "forward_1.bin") == 0 && infos[1].build_id != NULL);
-        /* A part of a model does not pass for all of it. */
+        /* A part of a model must not pass for all of it. */
         CHECK(qnnrt_get_info(model)->pipeline_count > 0);
         for (i = 0; i < qnnrt_get_info(model)->pipeline_count; ++i) {
             CHECK(qnnrt_pipeline_get_info(qnnrt_get_info(model)->pipelines[i])->failure != NULL);
@@ -2707,7 +2719,7 @@ static void *open_once(void *user)
 
 static void *do_nothing(void *user) { return user; }
 
-/* Bytes of stack that a thread has written: its stack is painted before. */
+/* Count the bytes of stack that a thread has written: its stack is filled with a pattern before. */
 static size_t stack_of(void *(*call)(void *), opening *o)
 {
     unsigned char *stack = NULL;
@@ -2725,7 +2737,7 @@ static size_t stack_of(void *(*call)(void *), opening *o)
     return STACK_BYTES - clean;
 }
 
-/* The library is loaded already: what the loader needs on its way is not ours. */
+/* The library is loaded already: stack that the loader needs is not ours. */
 TEST(opening_needs_little_stack)
 {
     static const struct { const char *knobs, *what; qnnrt_result result; } cases[] = {

@@ -1,7 +1,7 @@
 /* test_llm.c - tools/qnnrt_llm.h as a whole, on libQnnRef.so: sessions, steps, sequences, states
 
-   The model is that of llm_counter.h: it tells which cells it was shown, at which positions. What it
-   should have been shown is told by the list of tokens below, which knows no cell, column or stride. */
+   The model is that of llm_counter.h: its output shows which cells it read, at which positions. The
+   list of tokens below gives the expected cells; it does not use cells, columns or strides. */
 #define QNNRT_COMPOSE
 #define QNNRT_LLM_IMPLEMENTATION
 #include "qnnrt_llm.h"
@@ -22,7 +22,7 @@ typedef struct seen { int32_t token, position; uint64_t sequences; } seen;
 typedef struct list { seen items[MOST]; size_t count; } list;
 
 static int32_t window;                      /* tokens that each one sees, 0: all */
-static int32_t highest = 1000;              /* position, and a new text is begun: what caches can hold exactly */
+static int32_t highest = 1000;              /* position at which a new text starts: what caches can hold exactly */
 
 static int sees(const seen *from, const seen *to)
 {
@@ -49,7 +49,7 @@ static void count_in(const seen *s, float *logits)
     logits[3 * COUNTER_WORDS + 2] += position * position;
 }
 
-/* What token `i` of a batch should say. */
+/* Return the output expected for token `i` of a batch. */
 static void expect(const list *past, const seen *batch, const int32_t *parents, size_t i, float *logits)
 {
     size_t j;
@@ -89,7 +89,7 @@ typedef struct setup {
     qnnrt_llm_session *sessions[KINDS];     /* smart mask, shift pointer */
 } setup;
 
-static qnnrt_hooks backend_hooks;           /* of begin_with(); mostly none */
+static qnnrt_hooks backend_hooks;           /* of begin_with(); often NULL */
 
 static void begin_with(setup *s, const counter_graph *graphs, size_t count)
 {
@@ -161,7 +161,7 @@ typedef struct batch_of {
     int      tree, mix;                     /* mix: a token belongs to texts that differ */
 } batch_of;
 
-/* A token of several texts: do all of them hold all that one of them holds? */
+/* For a token of several texts: true if all of them hold the same cells before it. */
 static int holds_mix(const seen *items, size_t count, uint64_t sequences)
 {
     size_t i;
@@ -172,7 +172,7 @@ static int holds_mix(const seen *items, size_t count, uint64_t sequences)
     return 0;
 }
 
-/* count tokens of one text, of any, or a tree; positions as they should be by default. */
+/* Add count tokens of one text, of any, or of a tree; default positions. */
 static void make_batch(batch_of *b, const list *past, size_t count, int tree, int mixed)
 {
     const uint64_t one = (uint64_t)1 << dice(TEXTS);
@@ -255,7 +255,7 @@ static void same_cache(const qnnrt_llm_cache *cache, const list *l)
     }
 }
 
-/* Every cell answers for itself: a last token of each text sees all of it. */
+/* Check each cell: the last token of each text sees all of that text. */
 static void looked_at(qnnrt_llm_cache *cache, const list *l, uint32_t most)
 {
     batch_of b;
@@ -289,7 +289,7 @@ static void random_life(setup *s, uint32_t seed, int operations)
             for (i = 0; i < b.count && !b.mix; ++i) l->items[l->count++] = b.items[i];
         } else if (what < 9 && room > 0) {
             uint32_t most = room < info->ar ? room : info->ar;
-            /* The largest graph has to fit behind what is there. */
+            /* The largest graph must fit after the existing cells. */
             const qnnrt_llm_graph_info *largest = &info->graphs[info->graph_count - 1];
             if (l->count > largest->context - largest->ar) most = 1;
             make_batch(&b, l, 1 + dice(most), what != 6, 0);
@@ -315,7 +315,7 @@ static void random_life(setup *s, uint32_t seed, int operations)
             else if (what == 11) CHECK_EQ(qnnrt_llm_sequence_copy(cache, (int)from, (int)to, begin, end), QNNRT_OK);
             else if (what == 12) CHECK_EQ(qnnrt_llm_sequence_keep(cache, (int)from), QNNRT_OK);
             else if (what == 13) {
-                /* A state goes to the other way of keeping cells too. */
+                /* A state can also be loaded by a session that keeps cells in the other way. */
                 CHECK_EQ(qnnrt_llm_state_save(cache, state, sizeof state, &bytes), QNNRT_OK);
                 CHECK_EQ(qnnrt_llm_state_restore(qnnrt_llm_cache_get(s->sessions[1 - k], 0, which), state, bytes), QNNRT_OK);
                 CHECK_EQ(qnnrt_llm_state_restore(cache, state, bytes), QNNRT_OK);
@@ -416,7 +416,7 @@ static qnnrt_result gives(qnnrt_llm_cache *cache, const int32_t *tokens, size_t 
     return qnnrt_llm_decode(cache, &batch);
 }
 
-/* The nth execute of a batch in several chunks fails: the cache is what it was, and goes on. */
+/* The nth execute of a batch in several chunks fails: the cache is unchanged and stays usable. */
 TEST(failed_step_changes_nothing)
 {
     setup s;
@@ -521,7 +521,7 @@ TEST(batches_that_cannot_be_are_refused)
     CHECK_EQ(qnnrt_llm_accept(cache, rows, 2), QNNRT_E_ARG);
     rows[0] = 2;
     CHECK_EQ(qnnrt_llm_accept(cache, rows, 1), QNNRT_E_ARG);
-    /* What was computed for another state of the cache is not accepted. */
+    /* A result computed for another state of the cache is not accepted. */
     CHECK_EQ(qnnrt_llm_sequence_remove(cache, 9, 0, -1), QNNRT_OK);
     CHECK_EQ(qnnrt_llm_accept(cache, NULL, 1), QNNRT_E_STATE);
     TRY(same_cache(cache, &l));
@@ -529,7 +529,8 @@ TEST(batches_that_cannot_be_are_refused)
     CHECK_EQ(qnnrt_llm_sequence_remove(cache, -2, 0, -1), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_llm_sequence_copy(cache, -1, 0, 0, -1), QNNRT_E_ARG);
     CHECK_EQ(qnnrt_llm_sequence_keep(cache, -1), QNNRT_E_ARG);
-    /* Keys are turned by their positions: shifting is refused, unless there is nothing to shift. */
+    /* Keys are rotated by their positions: shifting is refused, unless there is nothing to
+       shift. */
     CHECK_EQ(gives(cache, tokens, 4), QNNRT_OK);
     CHECK_EQ(qnnrt_llm_sequence_shift(cache, 0, 4, -1, 1), QNNRT_OK);
     CHECK_EQ(qnnrt_llm_sequence_shift(cache, 0, 0, -1, 0), QNNRT_OK);
@@ -539,7 +540,8 @@ TEST(batches_that_cannot_be_are_refused)
     TRY(finish(&s));
 }
 
-/* A batch whose second chunk is refused leaves nothing of the first: no cells, no logits, nothing to accept. */
+/* A batch whose second chunk is refused leaves nothing of the first: no cells, no logits,
+   nothing to accept. */
 TEST(second_chunk_that_is_refused)
 {
     static const int32_t tokens[12] = { 0 }, positions[12] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 3, 10, 11 };
@@ -561,7 +563,7 @@ TEST(second_chunk_that_is_refused)
         CHECK_EQ(qnnrt_llm_cache_get_info(cache).used, 0);
         CHECK_EQ(qnnrt_llm_cache_get_info(cache).end, 0);
         CHECK_EQ(qnnrt_llm_sequence_last(cache, 0), -1);
-        /* What another cache computed is not touched by it. */
+        /* The call does not affect what another cache computed. */
         batch.positions = NULL;
         batch.count = 2;
         CHECK_EQ(qnnrt_llm_eval(qnnrt_llm_cache_get(s.sessions[k], 0, 1), &batch), QNNRT_OK);
@@ -572,7 +574,7 @@ TEST(second_chunk_that_is_refused)
     TRY(finish(&s));
 }
 
-/* The last token of a full context can be computed and not kept. */
+/* The last token of a full context can be computed but not kept. */
 TEST(full_context_computes_one_more)
 {
     setup s;
@@ -622,7 +624,7 @@ TEST(models_with_one_graph_work)
     }
 }
 
-/* Two models of one backend over one plan; a step of one takes the other's logits away. */
+/* Two models of one backend over one plan: a step of one invalidates the other's logits. */
 TEST(two_models_share_a_session)
 {
     static const counter_graph other[1] = { { 4, 16, 1, 0, 0, QNNRT_DTYPE_F32 } };
@@ -673,7 +675,8 @@ static pthread_mutex_t backend_mutex = PTHREAD_MUTEX_INITIALIZER;
 static void backend_lock(void *user) { (void)user; pthread_mutex_lock(&backend_mutex); }
 static void backend_unlock(void *user) { (void)user; pthread_mutex_unlock(&backend_mutex); }
 
-/* Make and destroy sessions of a model that other threads use too; NULL, or what went wrong. */
+/* Make and destroy sessions of a model that other threads also use; return NULL, or what went
+   wrong. */
 static void *sessions_come_and_go(void *user)
 {
     static const int32_t tokens[3] = { 1, 2, 3 };
@@ -707,12 +710,13 @@ TEST(sessions_of_one_model_in_several_threads)
     for (i = 0; i < THREADS; ++i) CHECK_EQ(pthread_create(&threads[i], NULL, sessions_come_and_go, s.llm), 0);
     for (i = 0; i < THREADS; ++i) pthread_join(threads[i], &wrong[i]);
     for (i = 0; i < THREADS; ++i) CHECK(wrong[i] == NULL);
-    TRY(finish(&s));                        /* nobody is counted who is gone */
+    TRY(finish(&s));                        /* a thread that has ended is not counted */
 }
 
 /* ---- logits ---- */
 
-/* Every way to logits gives the same: stored, as numbers, of wanted rows, and the best of them. */
+/* Every way to read logits gives the same: stored, as numbers, of wanted rows, and the best of
+   them. */
 TEST(logits_by_every_way)
 {
     static const int32_t tokens[12] = { 1, 2, 3, 4, 5, 0, 1, 1, 1, 2, 2, 4 };
@@ -738,7 +742,7 @@ TEST(logits_by_every_way)
         CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_OK);
         CHECK(memcmp(logits, codes, 4 * COUNTER_VOCABULARY * sizeof *logits) == 0);
         CHECK(codes[4 * COUNTER_VOCABULARY] == 0);
-        /* Of 8 and 4 tokens the first chunk's logits are gone. */
+        /* Of 8 and 4 tokens, the first chunk's logits are no longer available. */
         for (i = 0; i < 12; ++i) {
             const float *at = (const float *)qnnrt_llm_codes(cache, i);
             CHECK_EQ(at != NULL, i >= 8);
@@ -759,7 +763,7 @@ TEST(logits_by_every_way)
             given += wanted[i] != 0;
         }
         CHECK(qnnrt_llm_codes(cache, 12) == NULL);
-        /* Without `wanted`: of the last one. An eval gives them too. */
+        /* Without `wanted`, the last row has logits. An eval gives them too. */
         qnnrt_llm_clear(cache);
         batch.wanted = NULL;
         batch.logits = row;
@@ -767,13 +771,13 @@ TEST(logits_by_every_way)
         CHECK_EQ(qnnrt_llm_eval(cache, &batch), QNNRT_OK);
         CHECK(memcmp(row, codes, sizeof row) == 0 && memcmp(row, qnnrt_llm_codes(cache, 2), sizeof row) == 0);
         CHECK_EQ(qnnrt_llm_eval(cache, NULL), QNNRT_E_ARG);
-        /* A text may hold two equal tokens, and a batch one that ends it. */
+        /* A text may hold two equal tokens, and a batch may hold the token that ends a text. */
         CHECK(!qnnrt_llm_is_eos(s.llm, tokens[0]));
     }
     TRY(finish(&s));
 }
 
-/* A graph for many tokens reads fewer cells: behind those it is no longer there. */
+/* A graph for many tokens reads fewer cells: after those it can no longer run. */
 TEST(graphs_that_read_fewer_cells_drop_out)
 {
     static const counter_graph graphs[2] = { { 8, 12, 0, 0, 0, QNNRT_DTYPE_F32 }, { 1, 40, 0, 0, 0, QNNRT_DTYPE_F32 } };
@@ -801,7 +805,7 @@ TEST(graphs_that_read_fewer_cells_drop_out)
         CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_E_LIMIT);
         CHECK_STR(qnnrt_llm_error(cache)->text, "3 tokens");
         CHECK_EQ(qnnrt_llm_cache_get_info(cache).used, 5);
-        /* Token by token all of it fits, and room that is made brings the large graph back. */
+        /* Token by token all of it fits, and the large graph runs again after cells are removed. */
         CHECK_EQ(gives(cache, tokens, 34), QNNRT_OK);
         CHECK_EQ(qnnrt_llm_logits(cache, 33, logits), QNNRT_OK);
         CHECK(logits[0] == 39);
@@ -816,7 +820,8 @@ TEST(graphs_that_read_fewer_cells_drop_out)
     TRY(finish(&s));
 }
 
-/* Holes are closed before a step only where that helps: with shift pointer, to compute new cells in place. */
+/* Holes are closed before a step only where that is useful: with a shift pointer, to compute new
+   cells in place. */
 TEST(holes_are_closed_where_that_helps)
 {
     static const int32_t tokens[16] = { 0 }, parents[8] = { -1, 0, 1, 1, 0, -1, 5, 6 };
@@ -838,7 +843,7 @@ TEST(holes_are_closed_where_that_helps)
         CHECK_EQ(qnnrt_llm_cache_get_info(cache).used, 14);
         CHECK_EQ(qnnrt_llm_logits(cache, 7, logits), QNNRT_OK);
         CHECK(logits[0] == 22);
-        /* With room for it behind the end, cells stay. */
+        /* With room after the end, cells stay where they are. */
         qnnrt_llm_clear(cache);
         CHECK_EQ(gives(cache, tokens, 15), QNNRT_OK);
         CHECK_EQ(qnnrt_llm_sequence_remove(cache, 0, 3, 5), QNNRT_OK);
@@ -848,7 +853,8 @@ TEST(holes_are_closed_where_that_helps)
         CHECK_EQ(gives(cache, tokens, 1), QNNRT_OK);
         CHECK_EQ(qnnrt_llm_cache_get_info(cache).end, k == 0 ? 15 : 16);
         CHECK_EQ(qnnrt_llm_cache_get_info(cache).used, 14);
-        /* Rows that a step does not need are token 0 at position 0, whatever was in them. */
+        /* Rows that a step does not need hold token 0 at position 0, whatever was in them
+           before. */
         {
             const qnnrt_llm__run *run = &cache->part->runs[1];
             const int32_t ones[8] = { 1, 1, 1, 1, 1, 1, 1, 1 };
@@ -876,7 +882,8 @@ TEST(holes_are_closed_where_that_helps)
     TRY(finish(&s));
 }
 
-/* Each chunk takes the smallest graph for what is left; and a call that succeeds leaves the last error as it was. */
+/* Each chunk takes the smallest graph for the remaining tokens; a call that succeeds does not
+   change the last error. */
 TEST(each_chunk_takes_the_smallest_graph)
 {
     static const counter_graph graphs[3] = { { 8, 24, 0, 0, 0, QNNRT_DTYPE_F32 }, { 3, 24, 0, 0, 0, QNNRT_DTYPE_F32 }, { 1, 24, 0, 0, 0, QNNRT_DTYPE_F32 } };
@@ -949,7 +956,7 @@ TEST(cos_and_sin_of_every_position_come_from_the_host)
             batch.count = TURNED;
             CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_OK);
             TRY(turned(logits, up, TURNED));
-            /* Back to position 3, and as far as a text may go: the last row of the tables. */
+            /* Go back to position 3, then to the maximum position: the last row of the tables. */
             CHECK_EQ(qnnrt_llm_sequence_remove(cache, 0, 3, -1), QNNRT_OK);
             batch.count = 1;
             CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_OK);
@@ -972,7 +979,7 @@ TEST(cos_and_sin_of_every_position_come_from_the_host)
 
 /* ---- memory ---- */
 
-static void count_from(long nth)              /* -1: none fails */
+static void count_from(long nth)              /* -1: no failure */
 {
     allocations = live = 0;
     fail_at = nth;
@@ -1055,7 +1062,7 @@ TEST(every_allocation_may_fail)
 
 /* ---- states ---- */
 
-/* The same graphs with other weights: only the content of the file tells them apart. */
+/* The same graphs with other weights: only the content of the file differs. */
 TEST(state_of_a_model_with_other_weights_is_refused)
 {
     static unsigned char state[1u << 16];

@@ -1,8 +1,8 @@
-/* test_llm_misuse.c - tools/qnnrt_llm.h in the hands of somebody who calls it wrongly, on models that are wrong
+/* test_llm_misuse.c - tools/qnnrt_llm.h called wrongly, and on wrong models
 
-   Whatever is called, with whatever, in whatever order: the answer is an error with a text, the cache is
-   what it was, and nothing is lost or touched that is not ours. Models are those of llm_counter.h, and
-   graphs of any shape that compute nothing.                                                            */
+   For any call, with any arguments, in any order: the result is an error with a text, the cache
+   is unchanged, and no memory is lost or touched that is not ours. Models are those of
+   llm_counter.h, and graphs of any shape that compute nothing. */
 #define QNNRT_COMPOSE
 #define QNNRT_LLM_IMPLEMENTATION
 #define QNNRT_LLM__STEP() (++searched)
@@ -28,7 +28,7 @@ typedef struct shape {                      /* dims end with 0 */
 
 static qnnrt_error said;
 
-/* One node takes all inputs and gives all outputs; it is neither looked at nor computed. */
+/* One node takes all inputs and gives all outputs; it is neither read nor computed. */
 static qnnrt *shapes_make(qnnrt_backend *backend, const shape *shapes, size_t count)
 {
     qnnrt_builder *builder;
@@ -124,7 +124,7 @@ static qnnrt_llm_batch batch_of(const int32_t *tokens, size_t count)
     return batch;
 }
 
-/* All that a cache holds, as its state tells it; 0 bytes: it does not fit. */
+/* Return the whole content of a cache as a state; 0 bytes: it does not fit. */
 static unsigned char states[2][1u << 16];
 
 static size_t state_of(qnnrt_llm_cache *cache, int which)
@@ -142,7 +142,7 @@ static void as_before(qnnrt_llm_cache *cache, size_t bytes)
 
 /* ---- wrong order ---- */
 
-/* A second eval that is refused has left its marks on the rows of the first. */
+/* A second eval that is refused has marked the rows of the first. */
 TEST(accept_after_a_refused_eval)
 {
     static const int32_t tokens[4] = { 1, 2, 3, 4 }, wrong[4] = { 7, 8, 9, 9 };
@@ -167,7 +167,7 @@ TEST(accept_after_a_refused_eval)
             CHECK_EQ(result, QNNRT_E_STATE);
             CHECK_EQ(qnnrt_llm_cache_get_info(cache).used, 4);
         }
-        /* The same by a decode that is refused. */
+        /* The same for a decode that is refused. */
         batch = batch_of(tokens, 4);
         CHECK_EQ(qnnrt_llm_eval(cache, &batch), QNNRT_OK);
         batch.sequences = sequences;
@@ -175,7 +175,7 @@ TEST(accept_after_a_refused_eval)
         CHECK_EQ(qnnrt_llm_decode(cache, &batch), QNNRT_E_ARG);
         CHECK_EQ(qnnrt_llm_accept(cache, NULL, 3), QNNRT_E_STATE);
         CHECK_EQ(qnnrt_llm_sequence_last(cache, 1), -1);
-        /* What another cache is refused does not matter to this one. */
+        /* A refused call on another cache does not affect this one. */
         batch = batch_of(tokens, 2);
         CHECK_EQ(qnnrt_llm_eval(cache, &batch), QNNRT_OK);
         batch.positions = wrong + 2;
@@ -345,7 +345,7 @@ TEST(garbage_in_a_batch)
         CHECK_EQ(qnnrt_llm_state_save(cache, states[1], before - 1, &i), QNNRT_E_ARG);
         CHECK_EQ(qnnrt_llm_state_save(cache, NULL, SIZE_MAX, &i), QNNRT_E_ARG);
         TRY(as_before(cache, before));
-        /* A position as high as can be, and no higher. */
+        /* The highest possible position, and one higher. */
         {
             static const int32_t last[1] = { 0x3FFFFFFF };
             batch = batch_of(tokens, 1);
@@ -356,7 +356,7 @@ TEST(garbage_in_a_batch)
             CHECK_EQ(qnnrt_llm_eval(cache, &batch), QNNRT_E_LIMIT);
             CHECK_EQ(qnnrt_llm_sequence_remove(cache, 0, 2, -1), QNNRT_OK);
         }
-        /* All 64 sequences at once, then a token of one that others share. */
+        /* All 64 sequences at once, then a token of one sequence that others share. */
         qnnrt_llm_clear(cache);
         batch = batch_of(tokens, 2);
         batch.sequences = all;
@@ -372,7 +372,7 @@ TEST(garbage_in_a_batch)
     TRY(finish(&s));
 }
 
-/* A child that belongs to a text of which its parent is no part. */
+/* A child in a text that does not contain its parent. */
 TEST(drafts_of_other_sequences)
 {
     static const int32_t tokens[2] = { 1, 2 }, parents[2] = { -1, 0 };
@@ -401,7 +401,7 @@ TEST(drafts_of_other_sequences)
 #define F32 QNNRT_DTYPE_F32
 #define I32 QNNRT_DTYPE_I32
 
-/* A model that is told no positions: they may be shifted, as far as numbers go. */
+/* A model without a position input: positions may be shifted within the range of the numbers. */
 TEST(positions_shifted_to_the_end_of_numbers)
 {
     static const shape shapes[] = {
@@ -421,7 +421,8 @@ TEST(positions_shifted_to_the_end_of_numbers)
         if (s.sessions[k] == NULL) TEST_SAY(s.errors[k].text);
         if (qnnrt_llm_decode(cache, &batch) != QNNRT_OK) TEST_SAY(qnnrt_llm_error(cache)->text);
         bytes = state_of(cache, 0);
-        /* No text is longer than positions of the session: what they would say could not be saved. */
+        /* A text cannot be longer than the positions of the session: its state could not be
+           saved. */
         CHECK_EQ(qnnrt_llm_sequence_shift(cache, 0, 0, -1, INT32_MAX - 1), QNNRT_E_ARG);
         CHECK_EQ(qnnrt_llm_sequence_shift(cache, 0, 0, -1, INT32_MAX), QNNRT_E_ARG);
         CHECK_EQ(qnnrt_llm_sequence_shift(cache, 0, 0, -1, 11), QNNRT_E_ARG);
@@ -478,7 +479,8 @@ TEST(graphs_without_cells)
     TRY(finish(&s));
 }
 
-/* Something that a graph reads, and nobody gives: refused, rather than computed with what lies there. */
+/* A graph reads an input that no code fills: it is refused, rather than computed with undefined
+   values. */
 TEST(inputs_that_nobody_fills)
 {
     static const shape embeds[] = {
@@ -510,7 +512,8 @@ TEST(inputs_that_nobody_fills)
     TRY(finish(&s));
 }
 
-/* Types of what is written in every step. What cannot be written is named, and nothing is kept. */
+/* Types of the inputs that are written in every step. A type that cannot be written is named,
+   and nothing is kept. */
 TEST(inputs_of_every_type)
 {
     static const struct { qnnrt_dtype dtype; float scale; } types[] = {
@@ -546,7 +549,7 @@ TEST(inputs_of_every_type)
                 ++refused;
                 continue;
             }
-            /* Types that cannot say 299, or 1: another token would be computed. */
+            /* Types that cannot hold 299, or 1: another token would be computed. */
             if (which < TYPES)
                 CHECK(types[which].dtype == I32 || types[which].dtype == QNNRT_DTYPE_I64 || types[which].dtype == QNNRT_DTYPE_U16Q ||
                       types[which].dtype == QNNRT_DTYPE_I16 || types[which].dtype == QNNRT_DTYPE_S32Q || types[which].dtype == QNNRT_DTYPE_U32 ||
@@ -596,7 +599,7 @@ TEST(faults_at_every_execute)
                 batch = batch_of(tokens, n == 4 ? 8 : 18);
                 result = n == 4 ? qnnrt_llm_eval(cache, &batch) : qnnrt_llm_decode(cache, &batch);
                 CHECK(faults(""));
-                if (kind == 3 && result == QNNRT_OK) {      /* a byte that nobody guards: but not one of the cache */
+                if (kind == 3 && result == QNNRT_OK) {      /* a byte without a checksum that is not part of the cache */
                     CHECK_EQ(qnnrt_llm_sequence_remove(cache, 0, 3, -1), QNNRT_OK);
                     TRY(as_before(cache, bytes));
                 } else if (n < 4) {
@@ -607,7 +610,7 @@ TEST(faults_at_every_execute)
                     CHECK(qnnrt_llm_codes(cache, 0) == NULL);
                     CHECK_EQ(qnnrt_llm_accept(cache, NULL, 1), QNNRT_E_STATE);
                 }
-                /* It goes on, or says why it does not. */
+                /* The call continues, or returns an error with a text. */
                 batch = batch_of(tokens, 9);
                 result = qnnrt_llm_decode(cache, &batch);
                 if (result != QNNRT_OK) {
@@ -618,7 +621,7 @@ TEST(faults_at_every_execute)
             }
 }
 
-/* A table of calls that may fail while sessions are made: nothing is lost, the model stays usable. */
+/* Calls that may fail while sessions are made: nothing is lost, and the model stays usable. */
 TEST(faults_while_a_session_is_made)
 {
     static const char *const calls[] = { "memRegister", "memDeRegister", "graphRetrieve", "contextGetProperty", "graphSetConfig", "tensorCreateGraphTensor" };
@@ -688,7 +691,7 @@ TEST(caches_of_another_session)
     batch = batch_of(tokens, 1);
     batch.positions = high;
     CHECK_EQ(qnnrt_llm_decode(a, &batch), QNNRT_OK);
-    /* A session whose texts are shorter takes neither the copy nor the state. */
+    /* A session with shorter texts takes neither the copy nor the state. */
     CHECK_EQ(qnnrt_llm_session_create(&s.llm, 1, &desc, &session, &said), QNNRT_OK);
     b = qnnrt_llm_cache_get(session, 0, 0);
     batch = batch_of(tokens, 2);
@@ -708,7 +711,7 @@ TEST(caches_of_another_session)
     CHECK_EQ(qnnrt_llm_sequence_last(qnnrt_llm_cache_get(session, 0, 0), 0), 4);
     CHECK_EQ(qnnrt_llm_decode(qnnrt_llm_cache_get(session, 0, 0), &batch), QNNRT_OK);
     qnnrt_llm_session_destroy(session);
-    /* A model of another backend handle: named. */
+    /* A model of another backend handle is named. */
     TRY(begin(&t, NULL, 0, NULL, 0));
     CHECK_EQ(qnnrt_llm_cache_copy(qnnrt_llm_cache_get(t.sessions[0], 0, 0), a), QNNRT_E_ARG);
     twice[1] = t.llm;
@@ -757,7 +760,7 @@ TEST(garbage_in_descs)
     CHECK_EQ(qnnrt_llm_session_create(&s.llm, 1, &desc, &session, &said), QNNRT_OK);
     CHECK_EQ(qnnrt_llm_decode(qnnrt_llm_cache_get(session, 0, 0), &batch), QNNRT_E_LIMIT);
     qnnrt_llm_session_destroy(session);
-    /* A clock that runs backwards is believed; it breaks nothing. */
+    /* A clock that runs backwards is accepted and breaks nothing. */
     desc.positions = 0;
     desc.clock_ns = backwards;
     desc.clock_user = &now;
@@ -835,8 +838,8 @@ TEST(garbage_in_descs)
 
 /* ---- saved states ---- */
 
-/* Every cut, and every byte with every bit turned, its checksum made right again. What is taken holds
-   what a cache promises; what is refused changes nothing. */
+/* Every cut, and every byte with every bit inverted and the checksum corrected. A state that is
+   taken keeps the promises of a cache; a state that is refused changes nothing. */
 TEST(states_that_lie)
 {
     static const int32_t tokens[5] = { 1, 2, 3, 4, 5 };
@@ -853,7 +856,7 @@ TEST(states_that_lie)
         bytes = state_of(cache, 0);
         CHECK(bytes > 100);
         for (cut = 0; cut < bytes; ++cut) {
-            /* Its end is the end of its memory. */
+            /* The end of the state is the end of its memory. */
             unsigned char *piece = (unsigned char *)malloc(cut > 0 ? cut : 1);
             CHECK(piece != NULL);
             memcpy(piece, states[0], cut);
@@ -919,7 +922,7 @@ static void tensor(words *w, const char *name, unsigned id, const char *rest)
     put(w, "\",\"dataType\":\"QNN_DATATYPE_%s}", rest, 0);
 }
 
-/* Open it, and count the steps that finding out roles takes. */
+/* Open the model, and count the steps needed to find the roles. */
 static qnnrt_result steps_of(const words *w)
 {
     qnnrt_desc desc;
@@ -946,7 +949,8 @@ static qnnrt_result steps_of(const words *w)
 
 #define HEAD "{\"buildId\":\"v2.51\",\"backendId\":6,\"graphs\":["
 
-/* Graphs whose outputs follow from the inputs of the very last; names that match half a pattern at every byte. */
+/* Graphs whose outputs depend on the very last inputs; names that match half a pattern at every
+   byte. */
 TEST(metadata_made_to_take_long)
 {
     enum { MANY = 4000, NAMES = 20000 };
@@ -988,7 +992,8 @@ TEST(metadata_made_to_take_long)
     CHECK(searched < 4 * (unsigned long long)w.used);
 }
 
-/* Names that steer terminals or forge lines do neither, in errors or in what is told of a model. */
+/* Names with control bytes or line ends neither control a terminal nor forge lines, in errors or
+   in the description of a model. */
 static void one_line(void *user, const char *text)
 {
     int *bad = (int *)user;
@@ -1023,7 +1028,7 @@ TEST(names_that_steer_terminals)
     TRY(finish(&s));
 }
 
-/* A mask that is smaller than what is written to it: of rank 1. */
+/* A mask that is smaller than the values written to it: of rank 1. */
 TEST(masks_of_other_ranks)
 {
     static const uint32_t dims[5][4] = { { 3 }, { 12 }, { 1, 3 }, { 2, 1, 1, 12 }, { 1, 1, 1, 12 } };
@@ -1043,7 +1048,7 @@ TEST(masks_of_other_ranks)
     }
 }
 
-/* What a part of a model lacks to be run is named. */
+/* The error names what a part of a model lacks. */
 TEST(parts_of_a_model_are_not_run)
 {
     static const shape parts[3][8] = {
@@ -1081,7 +1086,8 @@ TEST(parts_of_a_model_are_not_run)
     TRY(finish(&s));
 }
 
-/* One of two shards: tokens become rows of a table, rows become logits; nothing else is looked at. */
+/* One of two shards: tokens become rows of a table, rows become logits; other inputs are not
+   read. */
 static qnnrt *shard_make(qnnrt_backend *backend, int which, int other)
 {
     static const float table[48] = { 1 };
@@ -1105,8 +1111,8 @@ static qnnrt *shard_make(qnnrt_backend *backend, int which, int other)
     return model;
 }
 
-/* Shards that name one input differently share its memory where type and size are equal; else each has its own,
-   and all of them are filled. */
+/* Shards that use one name for an input share its memory where type and size are equal;
+   otherwise each has its own, and all are filled. */
 TEST(shards_with_other_names_for_one_input)
 {
     static const qnnrt_llm_role_desc roles[2] = { { "cosines", QNNRT_LLM_ROLE_ROPE_COS, 0, 0 }, { "sines", QNNRT_LLM_ROLE_ROPE_SIN, 0, 0 } };
@@ -1168,7 +1174,7 @@ TEST(shards_with_other_names_for_one_input)
     }
 }
 
-/* Caches begin with the code of 0, which is not a zero byte where the encoding has an offset. */
+/* Caches start with the code of 0, which is not a zero byte where the encoding has an offset. */
 TEST(caches_begin_with_the_code_of_zero)
 {
     static const int32_t tokens[3] = { 0 };
@@ -1199,7 +1205,7 @@ TEST(caches_begin_with_the_code_of_zero)
     TRY(finish(&s));
 }
 
-/* Graphs that say too little, and so much that no search may go on. */
+/* Graphs with too few names to find roles, and with so many that the search must stop. */
 TEST(metadata_that_says_too_little_or_too_much)
 {
     enum { LAYERS = 600 };

@@ -1189,14 +1189,14 @@ TEST(contexts_that_are_no_shards)
     CHECK_EQ(qnnrt_llm_get_info(m.llm)->vocabulary, 256);
 }
 
-/* Shards that number their layers from 0 use one name for several things. */
+/* Shards that number their layers from 0 use one name for several tensors. */
 TEST(one_name_for_caches_of_several_shards)
 {
     spec s = HUB_SPEC;
     size_t k, g, i, n = 0;
     static char names[128][96];
     s.shards = 2;
-    s.cache = F32;      /* so that nothing but the step tells them apart */
+    s.cache = F32;      /* so that only the step distinguishes them */
     begin(&s);
     for (k = 0; k < 2; ++k)
         for (i = 0; i < m.parts[k][0].inputs + m.parts[k][0].outputs; ++i) {
@@ -1288,20 +1288,20 @@ TEST(settings_come_from_the_caller_then_genie_then_ours)
         CHECK_STR(info->rope_source, "the caller");
         CHECK(info->bos == 0 && info->eos_count == 1 && info->eos[0] == 77 && info->eos != eos && info->window == 9);
     }
-    /* desc.config stands for the folder's qnnrt.json only. */
+    /* desc.config replaces only the folder's qnnrt.json. */
     memset(&m.desc, 0, sizeof(m.desc));
     m.desc.folder = folder;
     config("{\"llm\": {\"rope\": {\"theta\": 3}, \"window\": 5, \"eos\": -1}}");
     CHECK_EQ(open_roles(), QNNRT_OK);
     CHECK_STR(qnnrt_llm_get_info(m.llm)->rope_source, "genie_config.json");
     CHECK_EQ(qnnrt_llm_get_info(m.llm)->window, 5);
-    /* -1 is none, of Genie too. */
+    /* -1 means "not set", as in Genie. */
     CHECK(test_write_file(path, none, strlen(none)));
     CHECK_EQ(open_roles(), QNNRT_OK);
     CHECK_EQ(qnnrt_llm_get_info(m.llm)->bos, -1);
     CHECK_EQ(qnnrt_llm_get_info(m.llm)->eos_count, 0);
     CHECK(qnnrt_llm_get_info(m.llm)->rope.theta == 3);
-    /* Older files have it with the backend; that of the model goes before. */
+    /* Older files have it with the backend; the model's value goes first. */
     CHECK(test_write_file(path, htp, strlen(htp)));
     CHECK_EQ(open_roles(), QNNRT_OK);
     CHECK_STR(qnnrt_llm_get_info(m.llm)->rope_source, "genie_config.json");
@@ -1320,13 +1320,14 @@ TEST(settings_come_from_the_caller_then_genie_then_ours)
     FAILS(QNNRT_E_FORMAT, "genie_config.json: \"bos-token\"", NULL);
     CHECK(test_write_file(path, "{\"dialog\": {", 12));
     FAILS(QNNRT_E_FORMAT, "genie_config.json: byte 12", NULL);
-    /* A folder where a file should be. */
+    /* A folder in place of a file. */
     remove(path);
     CHECK(mkdir(path, 0700) == 0);
     FAILS(QNNRT_E_IO, "genie_config.json", NULL);
 }
 
-/* A settings file that somebody else writes: at one of the allocations it grows, or it goes. */
+/* Another program writes the settings file: at one of the allocations the file grows or
+   disappears. */
 static struct { char path[1200]; unsigned at, count; int goes; } moving;
 
 static void *moving_alloc(void *user, size_t bytes)
@@ -1370,7 +1371,8 @@ TEST(settings_that_change_while_they_are_read)
     }
 }
 
-/* What has the name of a settings file and is none is refused, without ever waiting for somebody to write into it. */
+/* An object that has the name of a settings file but is not a regular file is refused, without
+   waiting for a writer. */
 TEST(settings_that_are_no_files)
 {
     static const char *const names[2] = { "qnnrt.json", "genie_config.json" };
@@ -1390,12 +1392,12 @@ TEST(settings_that_are_no_files)
         CHECK(symlink(names[i], path) == 0);                   /* to itself */
         FAILS(QNNRT_E_IO, names[i], NULL);
         remove(path);
-        CHECK(symlink("nothing", path) == 0);                   /* is not there */
+        CHECK(symlink("nothing", path) == 0);                   /* does not exist */
         CHECK_EQ(open_roles(), QNNRT_OK);
         remove(path);
         CHECK(test_write_file(path, "", 0));
         FAILS(QNNRT_E_FORMAT, names[i], NULL);
-        /* 16 MiB are read, and one byte more is not. */
+        /* 16 MiB are read; one byte more is refused. */
         file = fopen(path, "wb");
         CHECK(file != NULL);
         for (size_t k = 0; k < 16777216 - 2; ++k) putc(' ', file);
@@ -1406,7 +1408,7 @@ TEST(settings_that_are_no_files)
         CHECK(fclose(file) == 0);
         FAILS(QNNRT_E_LIMIT, names[i], "16777216");
     }
-    /* A folder that is a file has no settings in it: that is a mistake of whoever names it. */
+    /* A folder name that is a file has no settings in it: this is an error of the caller. */
     {
         char path[1200];
         snprintf(path, sizeof(path), "%s/file", test_tmpdir());
@@ -1469,7 +1471,7 @@ TEST(settings_that_are_wrong)
     FAILS(QNNRT_E_ARG, "a mask above 0", NULL);
 }
 
-/* A text cut anywhere, or with any byte changed, is read or refused. */
+/* A text cut anywhere, or with any byte changed, is either read or refused. */
 TEST(settings_that_are_damaged)
 {
     static const char good[] = "{\"llm\": {\"roles\": {\"logits\": \"logits\"}, \"rope\": {\"theta\": 5e5, \"scaling\": \"llama3\"}, \"bos\": 1, \"eos\": [2], \"window\": 4}}";
@@ -1593,7 +1595,7 @@ TEST(describe_tells_what_settings_say)
     CHECK_STR(text.data, "\nno logits: a part of a model\n");
     CHECK_STR(text.data, "\neos none\n");
     meta_free(&text);
-    /* Without keys and values there is no layout to tell. */
+    /* Without keys and values there is no cell layout to report. */
     s = HUB_SPEC;
     s.layers = 0;
     s.ar[0] = s.context[0] = 32;
@@ -1676,7 +1678,8 @@ TEST(no_memory)
     }
 }
 
-/* A graph of 60,000 tensors whose names say nothing, and one whose table has as many lines. */
+/* A graph of 60,000 tensors whose names have no known meaning, and one whose table has as many
+   lines. */
 TEST(many_tensors_take_no_long_time)
 {
     enum { MANY = 60000 };
@@ -1744,7 +1747,8 @@ static uint32_t draw(uint32_t below)
     return (random_state >> 8) % below;
 }
 
-/* One tensor of a model gets another name, shape, type or encoding: of itself, or of another tensor. */
+/* Give one tensor of a model another name, shape, type or encoding: a varied one, or that of
+   another tensor. */
 static void damage(void)
 {
     part *p = &m.parts[draw((uint32_t)m.shards)][draw((uint32_t)m.graphs)];
@@ -1752,7 +1756,7 @@ static void damage(void)
     qnnrt_tensor_info *t = &p->tensors[at];
     uint32_t k = draw(t->rank);
     switch (draw(8)) {
-    case 0: if ((at < p->inputs) == (from < p->inputs)) {            /* two change their names */
+    case 0: if ((at < p->inputs) == (from < p->inputs)) {            /* swap two names */
                 char name[72];
                 memcpy(name, p->names[at], sizeof(name));
                 memcpy(p->names[at], p->names[from], sizeof(name));
@@ -1775,7 +1779,7 @@ static void damage(void)
     }
 }
 
-/* What is promised of every model that opens. */
+/* Check what is promised for every model that opens. */
 static void holds(void)
 {
     const qnnrt_llm *llm = m.llm;
@@ -1821,7 +1825,7 @@ TEST(damaged_models_are_refused_or_hold)
         begin(&specs[seed % 5]);
         random_state = seed * 7919u + 1;
         for (times = 1 + draw(3); times > 0; --times) damage();
-        {   /* names of a graph stay different: another one is no metadata */
+        {   /* names within a graph must differ: others are not valid metadata */
             qnnrt_error err;
             qnnrt_result result;
             memset(&err, 0, sizeof(err));
@@ -1834,7 +1838,7 @@ TEST(damaged_models_are_refused_or_hold)
                             if ((i < p->inputs) == (j < p->inputs) && strcmp(p->names[i], p->names[j]) == 0) snprintf(p->names[i], 72, "v%u", (unsigned)i);
                 }
             result = open_model_with(NULL);
-            if (result != QNNRT_OK) continue;      /* a per-axis encoding that no longer fits, say */
+            if (result != QNNRT_OK) continue;      /* for example, a per-axis encoding that no longer fits */
             result = open_roles();
             if (result == QNNRT_OK) {
                 ++opened;
@@ -1870,7 +1874,7 @@ static qnnrt_result open_files(const char *const *paths, size_t count)
     return m.err.code;
 }
 
-/* Nothing is unknown or unused; `tensors` of each graph. */
+/* Every tensor has a role and is used; `tensors` of each graph. */
 static void complete(size_t graphs, size_t tensors, uint32_t layers, uint32_t first_layer)
 {
     const qnnrt_llm_info *info;

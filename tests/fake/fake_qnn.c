@@ -2,9 +2,10 @@
 
        cc -std=c99 -D_POSIX_C_SOURCE=200809L -fPIC -shared -o libQnnFake.so tests/fake/fake_qnn.c
 
-   It exists for the faults that the genuine libraries cannot be asked for: odd metadata, old struct
-   versions, missing functions, calls that fail at their Nth use. It computes nothing: an execute
-   fills every output with bytes that follow from the sum of all input bytes, so wiring shows.
+   It produces the faults that the genuine libraries do not produce on demand: odd metadata, old
+   struct versions, missing functions, calls that fail at their Nth use. It computes nothing: an
+   execute fills every output with bytes that follow from the sum of all input bytes, so a test sees
+   how tensors are wired.
 
    The declarations below were written from the ABI notes and not from qnnrt.h: where the two
    disagree, a test fails, and that is half of what this file is for.
@@ -30,7 +31,7 @@
 
 #define ASSERT(name, cond) typedef char assert_##name[(cond) ? 1 : -1]
 
-typedef uint64_t qerr;                   /* the low 16 bits are the code, 0 is success */
+typedef uint64_t qerr;                   /* low 16 bits: the code; 0: success */
 typedef void (*slot_fn)(void);
 typedef void (*log_callback)(const char *format, uint32_t level, uint64_t time, va_list args);
 
@@ -96,7 +97,7 @@ struct quant {
 };
 
 struct tensor {
-    uint32_t version;                    /* 1: the object ends before dynamic, 2: all of it */
+    uint32_t version;                    /* 1: the object ends before dynamic; 2: it is complete */
     struct {
         uint32_t     id;
         const char  *name;
@@ -194,7 +195,7 @@ struct binary_info {
     } u;
 };
 
-/* Two HTP records stand back to back as the blob of a graph: 40 + 72 = 112 bytes. */
+/* Two HTP records follow each other as the blob of a graph: 40 + 72 = 112 bytes. */
 struct graph_blob {
     struct { uint32_t version; uint64_t spill; uint32_t vtcm, opt; uint8_t dlbc; uint64_t hvx; } v1;
     struct { uint32_t version; uint64_t native_k, native_v; uint32_t safe_share;
@@ -318,8 +319,8 @@ ASSERT(system_table,   offsetof(struct system_interface, slot) == 32);
 
 /* =====================================================================================
    KNOBS                                                                         >>knobs
-   What QNNFAKE asks for. The text is read again when it has changed; so the counts of
-   fail=function:code:N begin anew with another text, or with fake_qnn_reset().
+   The settings in QNNFAKE. The text is read again after it changes: the counts of
+   fail=function:code:N start again with another text, or with fake_qnn_reset().
    ===================================================================================== */
 
 enum { RULES = 16, KNOB_TEXT = 4096 };
@@ -378,7 +379,7 @@ static int add_function(const char *list[RULES], const char *name)
     return 0;
 }
 
-/* value is function:CODE or function:CODE:N, and is cut into its parts in place. */
+/* Split a value of the form function:CODE or function:CODE:N in place. */
 static int add_rule(char *value)
 {
     char *code = strchr(value, ':');
@@ -431,7 +432,8 @@ static int set_knob(const char *key, char *value)
     return 0;
 }
 
-/* A wrong knob makes getProviders fail and says why: a test with a typing error must not pass. */
+/* An unknown knob makes getProviders fail with a message: a test with a typing error must not
+   pass. */
 static int load_knobs(void)
 {
     const char *env = getenv("QNNFAKE");
@@ -498,7 +500,7 @@ static struct {
     uint64_t calls, executes, retrieves, wrong_frees, last_output, profiled;
 } counts;
 
-/* When the text is full its older half goes, at the end of a line. */
+/* When the text is full, drop its older half up to the end of a line. */
 static void trace_add(const char *text)
 {
     size_t size = strlen(text);
@@ -515,7 +517,7 @@ static void trace_add(const char *text)
     trace_text[trace_used] = '\0';
 }
 
-/* Names come from a test and may hold anything: what would break a line or a word is %XX here. */
+/* Write a name from a test. Bytes that would end a line or a word become %XX. */
 static void trace_name(const char *name)
 {
     if (name == NULL) {
@@ -531,7 +533,7 @@ static void trace_name(const char *name)
     }
 }
 
-/* The code that a fail= rule wants for this call of the function, or 0. */
+/* Return the code that a fail= rule sets for this call of the function, or 0. */
 static qerr ask_rules(const char *name)
 {
     qerr code = 0;
@@ -546,7 +548,7 @@ static qerr ask_rules(const char *name)
     return code;
 }
 
-/* What every slot begins with: count, trace, and the code to fail with. */
+/* Start of every slot: count the call, write the trace, return the code to fail with. */
 static qerr enter(const char *name)
 {
     trace_add(name);
@@ -557,8 +559,8 @@ static qerr enter(const char *name)
 
 /* =====================================================================================
    LEDGER                                                                       >>ledger
-   Every live handle. A handle is a number that is never used twice and never an address:
-   stale ones are recognised, and whoever dereferences one crashes at once.
+   Every live handle. A handle is a number that is used once and is never an address: a stale handle
+   is recognised, and code that dereferences a handle crashes at once.
    ===================================================================================== */
 
 enum kind { LOG = 1, BACKEND, DEVICE, CONTEXT, SYSTEM_CONTEXT, GRAPH, PROFILE, POWER, TARGET, CONTAINER };
@@ -571,7 +573,7 @@ struct object {
     struct object *next;
     enum kind      kind;
     void          *handle;
-    struct object *log, *backend, *device, *context;   /* what it was made with, may be NULL */
+    struct object *log, *backend, *device, *context;   /* the object it was made with, may be NULL */
     log_callback   callback;                           /* log */
     uint32_t       level;
     struct model  *model;                              /* context; all models, system context */
@@ -589,7 +591,8 @@ struct object {
 static struct object *live;
 static uint64_t       serial;
 
-/* What a failing create leaves in its out parameter: looks like a handle, is none. */
+/* The value that a failing create leaves in its out parameter: it looks like a handle but is not
+   valid. */
 static void *const bogus = (void *)(uintptr_t)0xFA4EBADBADBADBAFu;
 
 static struct object *object_new(enum kind kind)
@@ -629,7 +632,8 @@ static struct object *object_kind(enum kind kind)
     return NULL;
 }
 
-/* Graphs go with their context, and contexts with their backend, as in the genuine library. */
+/* Freeing a context frees its graphs, and freeing a backend its contexts, as in the genuine
+   library. */
 static void object_drop(struct object *gone)
 {
     struct object *o, **link = &live;
@@ -656,7 +660,8 @@ static void object_drop(struct object *gone)
     free(gone);
 }
 
-/* The body of every free function. A fail= rule changes the code only: the object goes anyway. */
+/* The body of every free function. A fail= rule changes only the code: the object is freed
+   anyway. */
 static qerr object_free(const char *name, enum kind kind, const void *handle, qerr unknown)
 {
     qerr code = enter(name);
@@ -739,7 +744,7 @@ static qerr log_free(void *handle)
 
 /* =====================================================================================
    MODEL                                                                         >>model
-   One parsed text. All its memory hangs from one list and goes with the handle.
+   One parsed text. All its memory is in one list and is freed with the handle.
    ===================================================================================== */
 
 struct block { struct block *next; uint64_t bytes[]; };
@@ -752,13 +757,13 @@ struct tensor_def {
     uint8_t           *dynamic;          /* [rank] or NULL */
     struct quant       quant;
     int                null_name, null_dims;
-    int                written;          /* of a built graph: by a node */
+    int                written;          /* of a built graph: written by a node */
 };
 
 struct tensor_list {
     struct tensor_def *first, **last;
     uint32_t           count, count_told;
-    int                lie, null;        /* lie: count_told is handed out; null: no array */
+    int                lie, null;        /* lie: count_told is returned; null: no array */
 };
 
 struct graph {
@@ -785,9 +790,9 @@ struct model {
     struct graph      *graphs, **graphs_last;
     struct tensor_list ctx;
     uint64_t           text_size;
-    int                line;             /* where the parser stands */
-    int                built;            /* by calls, not from a text */
-    uint32_t           ids;              /* given out */
+    int                line;             /* position of the parser */
+    int                built;            /* made by calls, not from a text */
+    uint32_t           ids;              /* returned to the caller */
 };
 
 static void *model_alloc(struct model *model, size_t size)
@@ -819,7 +824,7 @@ static void model_free(struct model *model)
     }
 }
 
-/* Bits of one element, or 0 for a type without a size. */
+/* Return the bits of one element, or 0 for a type without a size. */
 static uint32_t dtype_bits(uint32_t dtype)
 {
     if (dtype > 0x0508)
@@ -836,7 +841,7 @@ static uint32_t dtype_bits(uint32_t dtype)
     }
 }
 
-/* Bytes of the packed tensor; UINT64_MAX when there is no such number. */
+/* Return the bytes of the packed tensor, or UINT64_MAX on overflow. */
 static uint64_t tensor_bytes(const struct tensor_def *def)
 {
     uint64_t count = 1, bits = dtype_bits(def->dtype);
@@ -852,10 +857,10 @@ static uint64_t tensor_bytes(const struct tensor_def *def)
 
 /* =====================================================================================
    PARSER                                                                        >>parse
-   Functions return 1, or 0 for a line that is not understood (or no memory).
+   Functions return 1, or 0 for a line that is not valid (or when memory is out).
    ===================================================================================== */
 
-/* The next word of the line, cut out in place, or NULL. */
+/* Return the next word of the line, cut out in place, or NULL. */
 static char *next_word(char **rest)
 {
     char *word = *rest + strspn(*rest, " \t\r");
@@ -887,7 +892,7 @@ static int next_float(char **rest, float *out)
     char *end = NULL, *word = next_word(rest);
     if (word == NULL)
         return 0;
-    *out = strtof(word, &end);           /* nan and inf are welcome here */
+    *out = strtof(word, &end);           /* nan and inf are allowed */
     return *end == '\0';
 }
 
@@ -897,7 +902,7 @@ static int next_version(char **rest, struct version *out)
         && next_u32(rest, &out->patch);
 }
 
-/* %XX is one byte, a single % is the empty name. */
+/* %XX is one byte; a single % is the empty name. */
 static char *next_name(struct model *model, char **rest)
 {
     char *word = next_word(rest), *name, *to;
@@ -1047,7 +1052,7 @@ static int parse_graph(struct model *model, char **rest, struct graph **out)
     return 1;
 }
 
-/* lie WHAT [N]: the metadata tells N, or NULL, while the truth behind it stays. */
+/* lie WHAT [N]: the metadata reports N, or NULL, and the true value stays unchanged. */
 static int parse_lie(struct model *model, struct graph *graph, char **rest)
 {
     const char *what = next_word(rest);
@@ -1159,7 +1164,7 @@ static int parse_line(struct model *model, struct graph **graph, char *line)
     return ok && next_word(&rest) == NULL;
 }
 
-/* On failure *bad_line tells where (0: not such a text at all). */
+/* On failure *bad_line is the number of the line (0: the text is not a model). */
 static qerr parse_text(const void *data, uint64_t size, struct model **out, int *bad_line)
 {
     static const char head[] = "FAKEQNN 1";
@@ -1189,7 +1194,7 @@ static qerr parse_text(const void *data, uint64_t size, struct model **out, int 
     }
     memcpy(text, data, size);
 
-    /* The host may have set a locale in which 0.5 is written 0,5. */
+    /* The host may have set a locale that writes 0.5 as 0,5. */
     plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
     before = plain != (locale_t)0 ? uselocale(plain) : (locale_t)0;
     for (line = text; ok && line != NULL; line = end) {
@@ -1216,8 +1221,8 @@ static qerr parse_text(const void *data, uint64_t size, struct model **out, int 
 
 /* =====================================================================================
    PUBLISHING                                                                  >>publish
-   The parsed text as the vendor's structs. What a struct version does not have is filled
-   with 0xA5, so that a reader of such a field is found out.
+   The parsed text as the vendor's structs. Fields that a struct version does not have are filled
+   with 0xA5, so that a test detects code that reads one.
    ===================================================================================== */
 
 static void poison(void *object, size_t from, size_t to)
@@ -1352,8 +1357,8 @@ static struct binary_info *publish(struct model *model)
 
 /* =====================================================================================
    PROFILE                                                                     >>profile
-   Events are numbers: the serial of the profile's last use, then the index. Asking for those
-   of an earlier use is refused. What QNNFAKE's events= asks for changes the answers.
+   Events are numbers: the serial of the profile's last use, then the index. A request for events of
+   an earlier use fails. The knob events= of QNNFAKE changes the answers.
    ===================================================================================== */
 
 enum { EVENT_NAME = 96, ENDLESS = 0xE0D1E00, BUSH_DEPTH = 6, BUSH_WIDTH = 22 };
@@ -1421,8 +1426,8 @@ static void event_add(struct object *o, uint32_t parent, uint32_t type, uint32_t
     snprintf(e->name, EVENT_NAME, "%.16s%.40s%.24s", before, name, behind);
 }
 
-/* A use of the profile: new events. Their values tell which execute of all it was. Nodes are named
-   like the graph's outputs. */
+/* Make the events of a new use of the profile. Their values contain the number of the execute.
+   Nodes are named like the graph's outputs. */
 static void profile_use(struct object *o, const struct graph *graph)
 {
     uint32_t nodes = 0, parent;
@@ -1463,7 +1468,7 @@ static const struct fake_event *event_find(uint64_t id)
     return NULL;
 }
 
-/* The ids of the events below `parent`, in an array that the next call uses again. */
+/* Return the ids of the events below `parent`, in an array that the next call uses again. */
 static const uint64_t *event_ids(const struct object *o, uint32_t parent, uint32_t *count)
 {
     static uint64_t ids[256];
@@ -1585,7 +1590,7 @@ static qerr profile_free(void *handle)
 
 /* =====================================================================================
    POWER                                                                         >>power
-   Ids are large numbers, as the genuine ones. The trace has what was voted for.
+   Ids are large numbers, like the genuine ones. The trace records the votes.
    ===================================================================================== */
 
 static struct object *power_find(uint32_t id)
@@ -1669,7 +1674,7 @@ static qerr property_has_capability(uint32_t key)
     return code != 0 ? code : key == 202 ? 0 : E_NOT_SUPPORTED;   /* 202: context binaries */
 }
 
-/* A backend or device: what is made on a log. `code` is what the call was told to answer. */
+/* Create a backend or device, which uses a log. `code` is the result of the call. */
 static qerr logged_create(const char *call, qerr code, enum kind kind, void *log, qerr no_log, void **out)
 {
     struct object *o;
@@ -1724,7 +1729,7 @@ static qerr backend_free(void *handle)
     return object_free("backendFree", BACKEND, handle, E_BACKEND_HANDLE);
 }
 
-/* One line: what options a create was given. words: of a custom one, after its number. */
+/* Write one line: the options of a create. words: those of a custom option, after its number. */
 static void trace_configs(const char *name, const struct config *const *config, int words)
 {
     char text[64];
@@ -1920,7 +1925,7 @@ static qerr graph_retrieve(void *context, const char *name, void **out)
    EXECUTE                                                                     >>execute
    ===================================================================================== */
 
-/* The definition with this id and its place in the list, or NULL. */
+/* Return the definition with this id and its place in the list, or NULL. */
 static const struct tensor_def *list_find(const struct tensor_list *list, uint32_t id, uint32_t *at)
 {
     const struct tensor_def *def = list->first;
@@ -1929,7 +1934,7 @@ static const struct tensor_def *list_find(const struct tensor_list *list, uint32
     return def;
 }
 
-/* One line: the graph, then every tensor of the call with its address. */
+/* Write one line: the graph, then every tensor of the call with its address. */
 static void trace_execute(const struct graph *graph, const struct tensor *const given[2],
                           const uint32_t count[2])
 {
@@ -1955,7 +1960,7 @@ static void trace_execute(const struct graph *graph, const struct tensor *const 
     trace_add("\n");
 }
 
-/* What is wrong with one tensor of an execute, or NULL. */
+/* Return what is wrong with one tensor of an execute, or NULL. */
 static const char *tensor_fault(const struct tensor_def *def, const struct tensor *t)
 {
     if (t->v.data == NULL)
@@ -1976,7 +1981,7 @@ static const char *tensor_fault(const struct tensor_def *def, const struct tenso
     return NULL;
 }
 
-/* Fills data[place in the list] from the tensors of the call, each of which must occur once. */
+/* Fill data[place in the list] from the tensors of the call, each of which must occur once. */
 static int bind(const struct object *log, const char *side, const struct tensor_list *list,
                 const struct tensor *given, uint32_t count, unsigned char **data)
 {
@@ -2075,8 +2080,8 @@ static qerr graph_execute(void *handle, const struct tensor *inputs, uint32_t in
 
 /* =====================================================================================
    BUILD                                                                         >>build
-   Contexts and graphs made by calls; saved, they are such a text as others are read from.
-   An operator of the type "Refused" does not validate.
+   Contexts and graphs made by calls; saved, they are a text that the fake can read again.
+   An operator of the type "Refused" fails validation.
    ===================================================================================== */
 
 static qerr register_op_package(void *backend, const char *path, const char *provider, const char *target)
@@ -2181,7 +2186,7 @@ static qerr graph_create(void *context, const char *name, const struct config *c
     return 0;
 }
 
-/* The definition of a tensor of a built graph, or NULL. */
+/* Return the definition of a tensor of a built graph, or NULL. */
 static struct tensor_def *built_find(struct graph *graph, const char *name, uint32_t id)
 {
     struct tensor_list *const lists[] = { &graph->in, &graph->out, &graph->inner };
@@ -2252,7 +2257,7 @@ static qerr tensor_create(void *handle, struct tensor *t)
     return 0;
 }
 
-/* Nodes come in an order in which what they read was written before. */
+/* Each node must follow the nodes that write its inputs. */
 static qerr graph_add_node(void *handle, struct op op)
 {
     qerr code = enter("graphAddNode");
@@ -2314,7 +2319,7 @@ static qerr graph_finalize(void *handle, void *profile, void *signal)
     return 0;
 }
 
-/* Text that grows; NULL data: only counted. */
+/* Text that grows. With data NULL the length is only counted. */
 struct text { char *data; uint64_t used; };
 
 static void put(struct text *to, const char *format, ...)
@@ -2356,7 +2361,7 @@ static void put_quant(struct text *to, const struct quant *q)
         put(to, " e %u", q->encoding);
 }
 
-/* 0, or the code why the context has no binary. */
+/* Return 0, or the code that says why the context has no binary. */
 static qerr render(const struct object *o, struct text *to)
 {
     if (o == NULL)
@@ -2395,7 +2400,7 @@ static qerr context_get_binary_size(void *handle, uint64_t *size)
     if (code == 0)
         code = render(object_find(CONTEXT, handle), &none);
     if (code == 0 && size != NULL && !zeroed("contextGetBinarySize"))
-        *size = none.used + 64;          /* room to spare, as in the genuine library */
+        *size = none.used + 64;          /* spare room, as in the genuine library */
     return code;
 }
 
@@ -2435,7 +2440,7 @@ static qerr system_create(void **out)
     return 0;
 }
 
-/* Earlier answers of the same handle stay valid until it is freed. */
+/* Earlier answers of the same handle stay valid until the handle is freed. */
 static qerr system_read(const char *name, void *handle, const void *binary, uint64_t size,
                         const struct binary_info **out)
 {
@@ -2458,7 +2463,7 @@ static qerr system_read(const char *name, void *handle, const void *binary, uint
     return *out != NULL ? 0 : E_MEMORY;
 }
 
-/* The genuine library leaves *info_size alone. */
+/* The genuine library does not change *info_size. */
 static qerr system_get_binary_info(void *handle, void *binary, uint64_t size,
                                    const struct binary_info **out, uint64_t *info_size)
 {
@@ -2477,7 +2482,7 @@ static qerr system_free(void *handle)
     return object_free("systemContextFree", SYSTEM_CONTEXT, handle, E_SYSTEM_ARGUMENT);
 }
 
-/* Profile logs are text here: the head, then a line for each execute and each event. */
+/* A profile log is text here: the head, then a line for each execute and each event. */
 static qerr profile_create_target(struct serial_target target, const struct serial_config *configs,
                                   uint32_t count, void **out)
 {
@@ -2486,7 +2491,7 @@ static qerr profile_create_target(struct serial_target target, const struct seri
     struct object *o;
     if (code != 0)
         return code;
-    if (events_are("silent"))            /* as the genuine library, where it cannot write */
+    if (events_are("silent"))            /* as the genuine library does when it cannot write */
         target.folder = "/dev", target.name = "null";
     if (out == NULL || target.type != 1 || target.name == NULL || target.folder == NULL || count != 1
         || configs == NULL || configs[0].type != 1)
@@ -2546,8 +2551,8 @@ static qerr profile_free_target(void *handle)
 
 /* =====================================================================================
    CONTAINER                                                                 >>container
-   A .dlc is here "PK\3\4FAKEDLC" and names of graphs, a blank before each: x -> Copy -> y. Composing
-   takes the core interface by value, with as many slots as the knob front= says.
+   Here a .dlc is "PK\3\4FAKEDLC" and names of graphs with a blank before each: x -> Copy -> y.
+   Composing takes the core interface by value, with the number of slots that the knob front= sets.
    ===================================================================================== */
 
 static qerr dlc_open(void *log, const char *path, void **out)
@@ -2643,7 +2648,8 @@ static qerr compose(void *handle, void *backend, void *context, const slot_fn *s
     return code;
 }
 
-/* The struct has the size that a library was built with: 616 bytes in 2.48, other ones elsewhere. */
+/* The size of the struct depends on the release: 616 bytes in 2.48, another size in other
+   releases. */
 #define FRONT(slots_) \
     struct front_##slots_ { char head[40]; slot_fn slot[slots_]; }; \
     static qerr compose_##slots_(void *dlc, const void *const *configs, uint32_t configs_count, void *backend, \
@@ -2746,7 +2752,7 @@ static void fill_table(slot_fn *table, const struct slot *slots, int count)
         table[slots[i].index] = listed(knobs.null, slots[i].name) ? NULL : slots[i].fn;
 }
 
-/* How many providers are told: 0, 1, 2; "null" tells one without a list. */
+/* The number of providers to report: 0, 1, 2; "null" reports one without a list. */
 static uint32_t provider_count(const char *knob)
 {
     return strcmp(knob, "0") == 0 ? 0 : strcmp(knob, "2") == 0 ? 2 : 1;
@@ -2758,7 +2764,7 @@ void fake_qnn_stats(uint64_t out[16]);
 const char *fake_qnn_trace(void);
 void fake_qnn_reset(void);
 
-/* With two providers the first one has a major version that fits nobody, and an empty table. */
+/* With two providers, the first has an unsupported major version and an empty table. */
 qerr QnnInterface_getProviders(const struct core_interface ***list, uint32_t *count)
 {
     static struct core_interface providers[2];
@@ -2834,13 +2840,13 @@ void fake_qnn_stats(uint64_t out[16])
     out[11] = counts.profiled;
 }
 
-/* One line per call since the last reset, the oldest go first when 64 KB are full. */
+/* One line per call since the last reset. When 64 KB are full, the oldest lines go first. */
 const char *fake_qnn_trace(void)
 {
     return trace_text;
 }
 
-/* Clears counts and trace, and starts the counts of the fail= rules anew. Live handles stay. */
+/* Clear counts and trace, and restart the counts of the fail= rules. Live handles stay. */
 void fake_qnn_reset(void)
 {
     memset(&counts, 0, sizeof(counts));

@@ -2,9 +2,10 @@
 
        cc -std=c99 -fPIC -shared -o libOpPackage.so tests/fake/op_package.c
 
-   The genuine CPU library asks the provider, then init, getInfo; validates with it; createOpImpl when a graph is
-   finalized, the function of the implementation at each execute. The package's layouts are those of interface
-   1.4.0 on LP64, and of the CPU library's own nodes: measured, for there is no header that C can read.    */
+   The genuine CPU library calls the provider, then init and getInfo; it validates with the package,
+   calls createOpImpl when a graph is finalized and the implementation's function at each execute.
+   The package's layouts are those of interface 1.4.0 on LP64, and of the CPU library's own nodes:
+   they are measured, because no C header declares them. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -35,7 +36,7 @@ typedef struct {
 
 typedef struct { code (*run)(void *user); void *user; } implementation;
 
-typedef struct {                         /* an operator that is to be validated; by value */
+typedef struct {                         /* the operator to validate; by value */
     uint32_t    version;
     const char *name, *package, *type;
     uint32_t    param_count;  void *params;
@@ -123,7 +124,7 @@ static code create(void *graph, node *n, implementation **out)
     return 0;
 }
 
-/* What it is given is the library's own copy, on its stack: not ours to free. */
+/* The argument is the library's own copy on its stack: do not free it. */
 static code forget(implementation *i) { (void)i; return 0; }
 
 static code log_init(void *callback, uint32_t level) { (void)callback; (void)level; return 0; }
