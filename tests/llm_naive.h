@@ -1,13 +1,13 @@
-/* llm_naive.h - a cache that is slow and obvious, and a game that a real one plays against it
+/* llm_naive.h - a slow and simple cache, and a game that compares a real one with it
 
-   naive_*: what a cache of qnnrt_llm.h has to be like, from its documentation alone. Cells are structs
-   with a list of sequences each; whatever can be asked is found by looking at all of them; keys and
-   values are bytes of their cell. Nothing of the header's rooms is used.
+   naive_*: a cache of qnnrt_llm.h, written from its documentation alone. Cells are structs with a
+   list of sequences each; every query reads all of them; keys and values are bytes of their cell.
+   It uses no code of the header's rooms.
 
    game_*: two real caches of one model and two naive ones. Every move is drawn from a source (random
-   numbers, or the bytes of a fuzzer), done on both sides and compared: what can be asked of cells, and
-   every byte of keys and values where the address formula says that it lies. game_play() returns NULL,
-   or a text about the first difference. The test and the fuzzer share it.
+   numbers, or the bytes of a fuzzer), made on both sides and compared: every query about cells, and
+   every byte of keys and values at the place that the address formula gives. game_play() returns
+   NULL, or a text about the first difference. The test and the fuzzer share it.
 
    Include after the implementation of qnnrt_llm.h.                                               */
 #ifndef LLM_NAIVE_H
@@ -26,7 +26,7 @@ typedef struct naive_cell {
     int64_t       position;
     int           sequences[NAIVE_SEQUENCES];   /* a set: the first `sequence_count` */
     int           sequence_count;
-    int           known;                        /* its bytes are: they were written, and not lost since */
+    int           known;                        /* its bytes are defined: written, and not lost since */
     unsigned char bytes[NAIVE_TENSORS][NAIVE_ROWS][NAIVE_PIECE];
 } naive_cell;
 
@@ -113,7 +113,7 @@ static void naive_keep(naive_cache *n, int sequence)
             if (s != sequence) naive_drop(&n->cells[i], s);
 }
 
-/* Add delta to positions, or change nothing when one of them cannot be. */
+/* Add delta to positions, or change nothing when one of them would be out of range. */
 static qnnrt_result naive_turn(naive_cache *n, int sequence, int64_t begin, int64_t end, int64_t delta, int turned)
 {
     static naive_cache then;
@@ -197,7 +197,7 @@ static uint64_t naive_sum(const unsigned char *data, size_t bytes)
     return naive_step(naive_step(naive_step(naive_step(sums[0], bytes), sums[1]), sums[2]), sums[3]);
 }
 
-/* Put a state into n. Returns whether it is one that fits; otherwise n is what it was. */
+/* Load a state into n. Return 1 if it fits; otherwise n is unchanged. */
 static int naive_restore(naive_cache *n, const naive_shape *shape, uint64_t fingerprint, int64_t positions,
                          const unsigned char *data, size_t bytes)
 {
@@ -289,7 +289,7 @@ static int game_sequence(game *g)
     return some[game_draw(g, 8)];
 }
 
-/* Ends of ranges: near what there is, and what is not. */
+/* Ends of ranges: near existing values, and outside of them. */
 static int32_t game_position(game *g)
 {
     static const int32_t odd[6] = { -1, INT32_MAX, INT32_MAX - 1, INT32_MAX - 3, -7, INT32_MIN };
@@ -304,7 +304,7 @@ static unsigned char *game_at(game_side *side, const naive_shape *shape, int k, 
     return side->store.data + side->ranges[k] + cells_before * (size_t)(shape->inner[k] * shape->element[k]);
 }
 
-/* Everything that can be asked, and every byte that is known. */
+/* Compare the result of every query, and every defined byte. */
 static const char *game_compare(game *g, game_side *side)
 {
     const naive_cache *n = &side->naive;
@@ -335,7 +335,7 @@ static const char *game_compare(game *g, game_side *side)
                 GAME_SAME(g, memcmp(game_at(side, &g->shape, k, row, i), n->cells[i].bytes[k][row],
                                     (size_t)(g->shape.inner[k] * g->shape.element[k])) == 0);
     }
-    for (k = 0; k <= g->shape.tensors; ++k) {                     /* nothing between the ranges was touched */
+    for (k = 0; k <= g->shape.tensors; ++k) {                     /* bytes between the ranges are unchanged */
         end = k < g->shape.tensors ? (size_t)side->ranges[k] : side->bytes;
         for (; at < end; ++at) GAME_SAME(g, side->store.data[at] == GAME_GUARD_BYTE);
         if (k < g->shape.tensors)
@@ -388,8 +388,8 @@ static void game_arrange(game_side *side, uint32_t stride)
     qnnrt_llm__rows_arrange(&side->store, stride, side->cells.end);
 }
 
-/* New tokens: cells are found, keys and values put into them, run by run or one by one. Sometimes all is
-   taken back. */
+/* Add tokens: find cells, write keys and values into them, run by run or one by one. Sometimes
+   undo everything. */
 static const char *game_append(game *g, game_side *side)
 {
     naive_cache *n = &side->naive;
@@ -410,7 +410,7 @@ static const char *game_append(game *g, game_side *side)
     if (position < 0 || position > (int64_t)INT32_MAX - count) position = (int64_t)INT32_MAX - count;
     for (i = 0; i < count; ++i) qnnrt_llm__cells_set(&side->cells, cells[i], (int32_t)(position + i), sequences);
     last = cells[count - 1];
-    if (how == 4) {                                                  /* taken back, in any order */
+    if (how == 4) {                                                  /* undone, in any order */
         for (i = 0; i < count; ++i) qnnrt_llm__cells_unset(&side->cells, cells[extra > 1 ? i : count - 1 - i]);
         return NULL;
     }
@@ -441,7 +441,7 @@ static const char *game_append(game *g, game_side *side)
     return NULL;
 }
 
-/* Cells move, over one another too. */
+/* Move cells, also to ranges that overlap. */
 static void game_move(game *g, game_side *side)
 {
     static naive_cache old;
@@ -454,14 +454,14 @@ static void game_move(game *g, game_side *side)
     for (i = 0; i < count; ++i) {
         memcpy(n->cells[to + i].bytes, old.cells[from + i].bytes, sizeof(old.cells[0].bytes));
         n->cells[to + i].known = old.cells[from + i].known;
-        /* Whose bytes nobody knows any more must not be in use. */
+        /* A cell whose bytes are no longer defined must not be in use. */
         if (n->cells[to + i].known || !n->cells[to + i].used) continue;
         n->cells[to + i].used = 0;
         qnnrt_llm__cells_unset(&side->cells, (uint32_t)(to + i));
     }
 }
 
-/* Bytes out of a run of cells. */
+/* Read bytes of a run of cells. */
 static const char *game_get(game *g, game_side *side)
 {
     const int stride = (int)side->store.stride, cell = game_draw(g, stride), count = 1 + game_draw(g, stride - cell);
@@ -482,7 +482,8 @@ static const char *game_get(game *g, game_side *side)
     return NULL;
 }
 
-/* Save one side, damage it perhaps, restore into one of both: as naive_restore() says. */
+/* Save one side, maybe damage the state, restore it into one of both, and compare with
+   naive_restore(). */
 static const char *game_state(game *g, game_side *from, game_side *to)
 {
     const uint64_t fingerprint = 0x0123456789ABCDEFu;
@@ -503,14 +504,14 @@ static const char *game_state(game *g, game_side *from, game_side *to)
            naive_used(&clean) == naive_used(&from->naive);
     if (!good) { free(data); GAME_SAME(g, good); }
     for (i = 0; i < (size_t)flips; ++i) {
-        /* Half of them in what comes first: the head, the tensors, the positions. */
+        /* Half of the changes hit the first parts: the head, the tensors, the positions. */
         size_t at = (size_t)game_draw(g, 256) * 256 + (size_t)game_draw(g, 256);
         int bit = game_draw(g, 8);
         at %= at & 1 && bytes > 96 ? 96 : bytes;
         data[at] = (unsigned char)(data[at] ^ 1 << bit);
     }
     if (how == 3) used = (size_t)(game_draw(g, 256) * 256 + game_draw(g, 256)) % (bytes + 1);      /* cut short */
-    if (how >= 5 && used > 8) {                              /* what damages it on purpose mends the checksum */
+    if (how >= 5 && used > 8) {                              /* damage on purpose corrects the checksum */
         uint64_t sum;
         if (how == 7)
             for (i = 0; i < 8; ++i) data[24 + i] = (unsigned char)((uint64_t)used >> 8 * i);
@@ -525,7 +526,7 @@ static const char *game_state(game *g, game_side *from, game_side *to)
     qnnrt_llm__error_clear(&err);
     result = qnnrt_llm__state_restore(&to->cells, &to->store, fingerprint, positions, copy, used, &err);
     good = naive_restore(&to->naive, &g->shape, fingerprint, (int64_t)positions, copy, used);
-    if (result != QNNRT_OK && flips == 0)                    /* none of these is damaged */
+    if (result != QNNRT_OK && flips == 0)                    /* these are never damaged */
         damaged = result != QNNRT_E_LIMIT;
     free(copy);
     GAME_SAME(g, good == (result == QNNRT_OK) && !damaged);
@@ -553,7 +554,7 @@ static const char *game_copy(game *g, game_side *from, game_side *to)
     return NULL;
 }
 
-/* All ranges are filled with an element. */
+/* Fill all ranges with an element. */
 static void game_fill(game *g, game_side *side)
 {
     naive_cache *n = &side->naive;
@@ -617,7 +618,7 @@ static const char *game_step(game *g)
     return game_compare(g, &g->sides[1]);
 }
 
-/* A model and two caches are drawn, then so many moves. */
+/* Draw a model and two caches, then make this many moves. */
 static const char *game_play(game *g, const unsigned char *data, size_t size, uint32_t seed, int moves)
 {
     static const int elements[3] = { 1, 2, 4 }, inners[4] = { 1, 3, 4, 5 };

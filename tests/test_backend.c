@@ -2168,10 +2168,10 @@ TEST(the_ninth_backend_opens_without_a_log_and_says_so)
             CHECK(backends[i] != NULL);
             CHECK_EQ(qnnrt_backend_get_info(backends[i])->has_log, i < QNNRT_LOG_SLOTS);
             CHECK_EQ(strstr(h.lines, "QNNRT_LOG_SLOTS") != NULL, i >= QNNRT_LOG_SLOTS);
-            if (i < QNNRT_LOG_SLOTS + 1) backends[i]->hooks.log = NULL;         /* h is filled anew by the next */
+            if (i < QNNRT_LOG_SLOTS + 1) backends[i]->hooks.log = NULL;         /* h is filled again by the next */
         }
         CHECK_EQ(fake_stat(0), QNNRT_LOG_SLOTS);
-        /* A model on the one without a log: it runs, and its errors come without lines. */
+        /* A model on the backend without a log: it runs, and its errors come without lines. */
         {
             qnnrt_desc desc = one_shard();
             qnnrt_error err;
@@ -2267,7 +2267,7 @@ TEST(two_models_share_a_backend_that_stays_open_while_used)
     }
 }
 
-/* An open that fails leaves no use of the backend behind. */
+/* An open that fails keeps no use of the backend. */
 TEST(a_failed_open_on_a_shared_backend_leaves_it_as_it_was)
 {
     static const char *const knobs[] = { "fail=contextCreateFromBinary:1:1", "fail=graphRetrieve:1:1",
@@ -2381,8 +2381,8 @@ TEST(objects_are_made_in_order_and_freed_in_reverse)
     LEDGER_EMPTY();
 }
 
-/* A table of ours, in which deviceCreate keeps what it is given. The payload of the option lies at byte 4 or at byte 8,
-   after the library's version. */
+/* A table of ours, whose deviceCreate keeps its arguments. The payload of the option lies at byte 4
+   or at byte 8, after the library's version. */
 static unsigned char device_option[16];
 static int device_configs, device_calls;
 static uint32_t device_config_option;
@@ -2431,7 +2431,7 @@ TEST(a_chip_is_asked_for_in_both_layouts_of_the_option)
         device_calls = 0;
         CHECK_EQ(qnnrt__backend_create(&backend, 57, &err), QNNRT_OK);
         CHECK_EQ(device_calls, 1);
-        CHECK_EQ(device_configs, id == 6 ? 1 : 0);                  /* an option of HTP alone */
+        CHECK_EQ(device_configs, id == 6 ? 1 : 0);                  /* an option of HTP only */
         if (id == 6) {
             CHECK_EQ(device_config_option, 0);                      /* custom */
             memcpy(&word, device_option, 4);
@@ -2476,7 +2476,8 @@ static long mappings(void)
     return count;
 }
 
-/* Opens that work and that fail, over blocks, mapped and read files, with and without unloading. */
+/* Opens that succeed and that fail, over blocks, mapped and read files, with and without
+   unloading. */
 TEST(five_hundred_opens_leave_no_descriptor_and_no_mapping)
 {
     static const char *const knobs[] = { "", "", "fail=backendCreate:1", "fail=contextCreateFromBinary:1", "sysapi=1.1",
@@ -2537,7 +2538,7 @@ TEST(a_library_is_unloaded_when_that_is_asked_for)
         still = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
         CHECK_EQ(still != NULL, !unload);
         if (still != NULL) dlclose(still);
-        /* One that never came to life does not stay. */
+        /* A backend whose open failed does not stay. */
         snprintf(path, sizeof(path), "%s", join(dir, unload ? "libFailed1.so" : "libFailed0.so"));
         TRY(copy_file(TEST_FAKE_LIB, path));
         desc.system_path = TEST_FAKE_LIB;

@@ -1,7 +1,9 @@
-/* test_compose.c - graphs built on the fake backend: what is refused, in which words, and what the vendor gets
+/* test_compose.c - graphs built on the fake backend: which calls are refused, with which text,
+   and what the vendor gets
 
-   The fake takes graphs like the genuine libraries and writes them as its own text, so that a built context
-   can be saved, opened and compared. Its ledger and the allocator of heap.h must be empty in the end. */
+   The fake takes graphs like the genuine libraries and writes them as its own text, so that a
+   test can save, open and compare a built context. Its ledger and the allocator of heap.h must
+   be empty at the end. */
 #define QNNRT_COMPOSE
 #define QNNRT_PROFILE_LOG
 #include "../qnnrt.h"
@@ -17,7 +19,7 @@ static qnnrt_backend *backend;
 static const char *(*fake_trace)(void);
 static uint64_t live_before;
 
-/* A backend with knobs, on the allocator of heap.h. */
+/* Open a backend with knobs, on the allocator of heap.h. */
 static void open_backend(const char *knobs, uint32_t soc_model)
 {
     qnnrt_backend_desc desc;
@@ -39,7 +41,7 @@ static void open_backend(const char *knobs, uint32_t soc_model)
     if (qnnrt_backend_open(&desc, &backend, &err) != QNNRT_OK) printf("%s\n", err.text);
 }
 
-/* 1: closed well, and nothing was lost. */
+/* Return 1 if the close succeeded and nothing was lost. */
 static int close_backend(void)
 {
     const qnnrt_result result = qnnrt_backend_close(backend);
@@ -66,7 +68,7 @@ static void add_graph(qnnrt_builder *b, const char *name)
 
 static const float four[4] = { 1, 2, 3, 4 };
 
-/* A float32 tensor of [4]. */
+/* Add a float32 tensor of [4]. */
 static qnnrt_tensor_desc tensor_desc(const char *name, qnnrt_tensor_kind kind)
 {
     qnnrt_tensor_desc desc;
@@ -89,7 +91,7 @@ static qnnrt_tensor add_tensor(qnnrt_builder *b, const char *name, qnnrt_tensor_
     return qnnrt_builder_tensor(b, &desc);
 }
 
-/* type(in, in2) -> out; in2 may be QNNRT_NO_TENSOR. */
+/* Add the node type(in, in2) -> out; in2 may be QNNRT_NO_TENSOR. */
 static void add_node(qnnrt_builder *b, const char *name, const char *type, qnnrt_tensor in, qnnrt_tensor in2,
                      qnnrt_tensor out)
 {
@@ -107,7 +109,7 @@ static void add_node(qnnrt_builder *b, const char *name, const char *type, qnnrt
     qnnrt_builder_node(b, &desc);
 }
 
-/* A graph that is right: x -> A -> h -> B -> y. */
+/* Build a valid graph: x -> A -> h -> B -> y. */
 static void add_right(qnnrt_builder *b, const char *name)
 {
     qnnrt_tensor x, h, y;
@@ -119,7 +121,7 @@ static void add_right(qnnrt_builder *b, const char *name)
     add_node(b, "A", "Relu", x, QNNRT_NO_TENSOR, h);
 }
 
-/* Place of a text in the trace, 0: it is not there. */
+/* Return the place of a text in the trace, 0 if it is not there. */
 static size_t traced(const char *what)
 {
     const char *at = strstr(fake_trace(), what);
@@ -386,7 +388,7 @@ TEST(parameters_arrive_as_given)
         memset(params, 0, sizeof(params));
         memset(&node, 0, sizeof(node));
         in[0] = add_tensor(b, "x", QNNRT_TENSOR_INPUT);
-        in[1] = QNNRT_NO_TENSOR;                       /* in the middle: told as a tensor that is none */
+        in[1] = QNNRT_NO_TENSOR;                       /* in the middle: not a valid tensor */
         in[2] = add_tensor(b, "w", QNNRT_TENSOR_STATIC);
         out = add_tensor(b, "y", QNNRT_TENSOR_OUTPUT);
         params[0].name = "p";
@@ -415,8 +417,8 @@ TEST(parameters_arrive_as_given)
     }
 }
 
-/* Two shards whose cut has one scale on one side and one scale per channel on the other, all equal: the shards
-   are not joined, and the text has both encodings. */
+/* Build two shards. The cut has one scale on one side and one scale per channel on the other,
+   all equal: the shards are not joined, and the text has both encodings. */
 TEST(per_axis_against_per_tensor_is_not_joined)
 {
     static const float scales[4] = { 0.5f, 0.5f, 0.5f, 0.5f };
@@ -505,8 +507,9 @@ TEST(encodings_arrive_as_given)
 
 /* ---- what is refused, before the vendor is asked ------------------------------------------------- */
 
-/* Each gets a builder with graph "g", tensors x (INPUT), w (STATIC), h (INNER), y (OUTPUT), and makes one mistake;
-   the node that makes the graph right is added when it left h and y alone. */
+/* Each test gets a builder with graph "g" and tensors x (INPUT), w (STATIC), h (INNER), y
+   (OUTPUT), and makes one mistake. If it does not use h and y, the node that completes the graph
+   is added. */
 static qnnrt_tensor x_, w_, h_, y_;
 
 static void with_tensor(qnnrt_builder *b, qnnrt_tensor_desc t) { qnnrt_builder_tensor(b, &t); }
@@ -537,8 +540,8 @@ static void scalar(qnnrt_builder *b, qnnrt_dtype dtype, double value)
 static const float ones[8] = { 1, 1, 1, 1, 1, 1, 1, 1 }, negative[8] = { 1, -1, 1, 1, 1, 1, 1, 1 };
 static const uint8_t times_1[4] = { 1, 1, 1, 1 }, times_0[4] = { 1, 1, 0, 1 }, times_16[4] = { 1, 1, 1, 16 };
 
-/* TENSOR(f, change): f() adds a STATIC tensor "t" after that change of its descriptor. CODED: of sfixed8; BLOCKED:
-   of [2, 4], with a right block encoding k. */
+/* TENSOR(f, change): f() adds a STATIC tensor "t" after that change of its descriptor. CODED: of
+   sfixed8; BLOCKED: of [2, 4], with a valid block encoding k. */
 #define TENSOR(name, change) \
     static void name(qnnrt_builder *b) \
     { \
@@ -852,7 +855,7 @@ TEST(mistakes_are_refused_in_words)
         CHECK_EQ(result, m->result);
         CHECK_EQ(err.code, m->result);
         CHECK(built == NULL);
-        CHECK(traced("contextCreate") == 0 && traced("Validate") == 0);      /* the vendor was not asked */
+        CHECK(traced("contextCreate") == 0 && traced("Validate") == 0);      /* the vendor was not called */
         for (k = 0; k < 3 && m->words[k] != NULL; ++k) CHECK_STR(TEST_TOLD(err), m->words[k]);
         CHECK_EQ(strstr(err.text, " more) -> ") != NULL, strcmp(m->what, "long_cycle") == 0);
         CHECK(close_backend());
@@ -1026,7 +1029,7 @@ TEST(limits_hold)
         if (which == 0) desc.limits.tensors = 2;
         if (which == 1) desc.limits.name_bytes = 4;
         if (which == 2) desc.limits.files = 1;
-        if (which == 3) desc.limits.tensors = 4;      /* recorded in full, too many with the graphs */
+        if (which == 3) desc.limits.tensors = 4;      /* all recorded; with the graphs too many */
         if (which == 4) desc.limits.tensors = 4;      /* inner tensors, which only the builder counts */
         open_backend("", 0);
         b = builder_of(&desc);
@@ -1049,7 +1052,7 @@ TEST(limits_hold)
     }
 }
 
-/* A graph with x, h and y: three tensors to record; of the model, the graph with x and y. */
+/* Build a graph with x, h and y: three tensors to record; of the model, the graph with x and y. */
 TEST(exactly_the_limits_are_built)
 {
     uint32_t contexts, i;
@@ -1143,8 +1146,8 @@ TEST(a_refused_node_stops_the_build)
     CHECK(close_backend());
 }
 
-/* What makes the CPU's or the HTP's library crash is answered by us. */
-/* Of many tensors and parameters the text has the first few. */
+/* Calls that crash the CPU's or the HTP's library are refused by qnnrt. */
+/* With many tensors and parameters, the text has the first few. */
 TEST(a_refused_node_is_described_in_short)
 {
     static const uint32_t list[1] = { 3 };
@@ -1197,7 +1200,7 @@ TEST(a_refused_node_is_described_in_short)
     }
 }
 
-/* The CPU library reads the first split index without looking at what it is. */
+/* The CPU library reads the first split index without checking its type. */
 TEST(a_split_that_crashes_is_not_asked)
 {
     static const uint32_t one[1] = { 1 }, zero[1] = { 0 };
@@ -1440,7 +1443,7 @@ TEST(a_device_of_its_own_where_one_is_needed)
     static const struct {
         const char *knobs;
         uint32_t backend_soc, soc, arch;
-        const char *options;                 /* of the second device; NULL: there is none */
+        const char *options;                 /* of the second device; NULL: only one device */
         uint32_t told;                       /* as the model's soc_model */
     } cases[] = {
 #if defined(__x86_64__)
@@ -1453,7 +1456,7 @@ TEST(a_device_of_its_own_where_one_is_needed)
         { "", 57, 57, 0, NULL, 57 },
         { "", 57, 69, 0, "options of device 0:0,45,45,0\n", 69 },
         { "", 57, 0, 73, "options of device 0:0,39,39,0 0:1,0,0,49\n", 57 },
-        { "", 0, 0, 99, "options of device 0:1,0,0,63\n", 0 },       /* a generation whose chips are not known */
+        { "", 0, 0, 99, "options of device 0:1,0,0,63\n", 0 },       /* a generation without known chips */
         { "backendapi=5.43", 57, 0, 73, "options of device 0:0,39,39,0 0:1,0,49,0\n", 57 },
         { "backendapi=5.49", 57, 0, 73, "options of device 0:0,39,39,0 0:1,0,49,0\n", 57 },
         { "id=3", 0, 57, 75, NULL, 0 },
@@ -1485,7 +1488,7 @@ TEST(a_device_of_its_own_where_one_is_needed)
     }
 }
 
-/* Going on without a chip that was only a guess leaves no error behind. */
+/* If the chip was only a guess and the open continues without it, no error is left. */
 TEST(a_chip_that_was_guessed_and_is_refused_is_no_error)
 {
     qnnrt_tensor x, y;
@@ -1527,7 +1530,7 @@ TEST(a_chip_that_was_asked_for_and_is_refused_is_an_error)
     CHECK_STR(err.text, "soc_model 200");
     CHECK(traced("contextCreate") == 0);
     CHECK(close_backend());
-    /* Asked and refused is not asked and had: a second question fails as well. */
+    /* A failed query does not count as an answer: a second query fails as well. */
     open_backend("fail=deviceCreate:0x36b1:2,fail=deviceCreate:0x36b1:3", 0);
     b = builder_of(&desc);
     add_right(b, "g");
@@ -1545,7 +1548,7 @@ TEST(a_chip_that_was_asked_for_and_is_refused_is_an_error)
 
 /* ---- the vendor fails ------------------------------------------------------------------------------- */
 
-/* A life with everything in it: two contexts, nodes with parameters, saving, a run. */
+/* A complete life: two contexts, nodes with parameters, saving, a run. */
 static qnnrt_result life(qnnrt_error *error)
 {
     static const uint32_t axes[1] = { 0 };
@@ -1666,11 +1669,13 @@ TEST(every_call_that_fails_is_a_clean_error)
             result = life(&err);
             CHECK(heap.live == 0 && heap.wrong == 0);
             CHECK_EQ(fake_live(), live_before);
-            if (result == QNNRT_OK && n == 2 && i == 1) continue;      /* the guessed chip: it goes on without */
+            if (result == QNNRT_OK && n == 2 && i == 1) continue;      /* the guessed chip: the
+                                                                          open continues without
+                                                                          it */
             if (result == QNNRT_OK) break;
             if (result != calls[i].result) printf("%s: %s: %s\n", knobs, qnnrt_result_name(result), err.text);
             CHECK_EQ(result, calls[i].result);
-            if (calls[i].quiet) continue;                              /* closing gives a result only */
+            if (calls[i].quiet) continue;                              /* closing only returns a result */
             CHECK_EQ(err.vendor_code, 0x44c);
             CHECK_STR(err.text, calls[i].call);
         }
@@ -1720,7 +1725,7 @@ TEST(a_backend_that_cannot_build_is_unsupported)
     CHECK(close_backend());
 }
 
-/* The code of missing memory means a missing kernel there. */
+/* There, the code of missing memory means a missing kernel. */
 TEST(finalize_tells_the_real_cause)
 {
     qnnrt_builder *b;
@@ -1754,7 +1759,7 @@ TEST(saving_leaves_nothing_half_done)
     snprintf(path, sizeof(path), "%s/no/out.bin", folder);
     CHECK_EQ(qnnrt_save(built, 0, path, &err), QNNRT_E_IO);
     CHECK_STR(err.text, path);
-    snprintf(sub, sizeof(sub), "%s/sub", folder);      /* a folder stands there: the rename fails */
+    snprintf(sub, sizeof(sub), "%s/sub", folder);      /* a folder has that name: the rename fails */
     CHECK_EQ(mkdir(sub, 0777), 0);
     snprintf(path, sizeof(path), "%s/sub/x", folder);
     CHECK(test_write_file(path, "x", 1));
@@ -1770,7 +1775,7 @@ TEST(saving_leaves_nothing_half_done)
     free(data);
     snprintf(path, sizeof(path), "%s/good.bin", folder);
     CHECK_EQ(qnnrt_save(built, 0, path, &err), QNNRT_OK);
-    CHECK_EQ(qnnrt_save(built, 0, path, NULL), QNNRT_OK);      /* over it */
+    CHECK_EQ(qnnrt_save(built, 0, path, NULL), QNNRT_OK);      /* replaces it */
     memset(&err, 0xFF, sizeof(err));
     CHECK_EQ(qnnrt_save(built, 0, path, &err), QNNRT_OK);
     CHECK(err.code == QNNRT_OK && err.text[0] == '\0' && err.hint[0] == '\0');
@@ -1785,7 +1790,7 @@ TEST(saving_leaves_nothing_half_done)
     CHECK(close_backend());
 }
 
-/* The name of the file aside is taken when another process with this number left one. */
+/* The name of the temporary file is taken when another process with this number left one. */
 TEST(saving_steps_aside_for_a_file_that_is_there)
 {
     static char far[6000];
@@ -1837,7 +1842,8 @@ TEST(saving_on_the_cpu_skips_what_cannot_run)
     CHECK(close_backend());
 }
 
-/* A write that ends early, as on a full disk: the file that was there stays whole, and nothing else is left. */
+/* A write that ends early, as on a full disk: the old file stays whole, and no other file is
+   left. */
 TEST(saving_to_a_full_disk_keeps_the_old_file)
 {
     static const char old[] = "the old file";
@@ -1884,7 +1890,8 @@ TEST(saving_to_a_full_disk_keeps_the_old_file)
     CHECK(close_backend());
 }
 
-/* The CPU library reads what outputs were last bound to: no binary is asked for unless all were. */
+/* The CPU library reads the outputs that were last bound: a binary is requested only if all were
+   bound. */
 TEST(saving_on_the_cpu_runs_each_graph_first)
 {
     static char name[2001];
@@ -1922,7 +1929,8 @@ static const char *container(const char *name, const char *text)
     return test_write_file(to, text, strlen(text)) ? to : NULL;
 }
 
-/* A builder's system library: closed with the backend where that is unloaded, else kept; and used for logs. */
+/* A builder's system library is closed with the backend if that is unloaded, else kept; it also
+   serves logs. */
 TEST(the_system_library_is_the_one_that_was_named)
 {
     size_t bytes = 0, i;
@@ -1965,7 +1973,7 @@ TEST(the_system_library_is_the_one_that_was_named)
 
 TEST(containers_become_graphs)
 {
-    /* The struct by value has the callee's size, whatever that is. */
+    /* The struct passed by value has the size that the callee expects. */
     static const char *const knobs[] = { "", "front=75", "front=90", "front=64,core=2.23", "front=75,core=2.99" };
     qnnrt_builder_desc desc;
     qnnrt_graph_desc graph;
@@ -2125,8 +2133,9 @@ TEST(every_allocation_may_fail)
     without_text = 0;
 }
 
-/* 200,000 tensors and nodes in the worst order; the last output is missing, so the vendor is not called.
-   With a search for each it would be 4 x 10^10 steps, and the runner's limit of time would end the program. */
+/* 200,000 tensors and nodes in the worst order; the last output is missing, so the vendor is not
+   called. With a linear search for each this would take 4 x 10^10 steps, and the runner's limit
+   of time would end the program. */
 TEST(large_graphs_take_their_time_in_proportion)
 {
     enum { NODES = 200000 };

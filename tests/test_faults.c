@@ -1,8 +1,8 @@
 /* test_faults.c - what a user of qnnrt.h sees of each fault that a vendor library can show
 
-   Every fault of tools/refbackend/faults.c is provoked; the text is read for the thing, the place,
-   what was expected and the way out; afterwards nothing may be left. The matrix at the end makes
-   each call of a whole life answer each code of its group at each of its times. */
+   Each test provokes a fault of tools/refbackend/faults.c and checks that the text has the object,
+   the place, the expected value and a hint; afterwards nothing may be left. The matrix at the end
+   makes each call of a whole life return each code of its group, each time it is made. */
 #define QNNRT_COMPOSE
 #include "qnnrt.h"
 #include "ref.h"
@@ -12,7 +12,7 @@
 
 static const char *folder;               /* with the files of a clean life */
 
-/* A life with these faults stops there, with this result; then the text is to be looked at. */
+/* A life with these faults stops there with this result; the caller then checks the text. */
 static life one;
 
 static void tell_stop(const char *faults)
@@ -49,7 +49,7 @@ static void lives(const char *faults)
     NOTHING_LEFT();
 }
 
-/* The same for the second half alone, on files that are there. */
+/* The same for the second half alone, on existing files. */
 static const char *named_system;         /* NULL: the backend's own */
 
 static void open_stops(const char *faults, const char *stage, qnnrt_result result, uint64_t code)
@@ -102,7 +102,7 @@ TEST(a_library_without_the_symbol_is_no_backend)
     NOTHING_LEFT();
 }
 
-/* Slots that a life needs, and where it stops without them; all others may be missing. */
+/* The slots that a life needs, and where it stops without them; all others may be missing. */
 TEST(a_missing_slot_is_named_when_it_is_needed_and_only_then)
 {
     static const struct { const char *slot, *stage; qnnrt_result result; } needed[] = {
@@ -188,7 +188,7 @@ TEST(providers_that_are_not_there_are_told)
     SAYS("\n  hint: ");
     TRY(stops("providers=null", "backend", QNNRT_E_LIBRARY, 0));
     SAYS("offers no provider");
-    /* A backend without a system interface of its own: another is looked for, unless it is named. */
+    /* A backend without its own system interface: another one is searched, unless one is named. */
     TRY(stops("system_providers=0", "open", QNNRT_E_LIBRARY, 0));
     SAYS("cannot find the library libQnnSystem.so");
     SAYS("offers no provider");
@@ -223,7 +223,7 @@ TEST(names_of_the_library_may_be_missing_or_hostile)
     SAYS("red");
 }
 
-/* The rules of a library that does not know them: its own provider function fails. */
+/* The library does not know these rules: its own provider function fails. */
 TEST(a_provider_function_that_fails_is_named)
 {
     life_begin("");
@@ -292,7 +292,7 @@ TEST(a_failing_call_is_told_with_thing_place_code_and_way_out)
     SAYS("context \"back\"");
     TRY(stops("fail=contextGetBinary:2:5007", "save", QNNRT_E_BACKEND, 5007));
     SAYS("cannot save context \"back\"");
-    CHECK_EQ(life_files(&one), 1);           /* the one before it, and no half of this */
+    CHECK_EQ(life_files(&one), 1);           /* the one before it, and no half of this line */
     TRY(stops("fail=contextCreateFromBinary:2:5004", "open", QNNRT_E_BACKEND, 5004));
     SAYS("forward_1.bin");
     SAYS("libQnnRef.so");
@@ -331,10 +331,10 @@ TEST(a_restart_of_the_subsystem_says_what_to_do_and_is_survived)
     CHECK_EQ(one.err.vendor_code, 1011);
     SAYS(qnnrt_explain_code(1011)->causes[0]);
     SAYS(qnnrt_explain_code(1011)->fix);
-    CHECK_EQ(qnnrt_exec(run), QNNRT_E_BACKEND);              /* and so it stays */
+    CHECK_EQ(qnnrt_exec(run), QNNRT_E_BACKEND);              /* and it stays so */
     CHECK_EQ(qnnrt_run_error(run)->vendor_code, 1011);
     qnnrt_run_destroy(run);
-    CHECK_EQ(qnnrt_close(model), QNNRT_OK);                  /* what is dead can be freed */
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);                  /* dead objects can be freed */
     CHECK(life_left() == NULL);
     CHECK_EQ(qnnrt_open(folder, &desc, &model, NULL), QNNRT_OK);
     CHECK_EQ(qnnrt_prepare(model, "prefill", &run, NULL), QNNRT_OK);
@@ -348,15 +348,15 @@ TEST(a_restart_of_the_subsystem_says_what_to_do_and_is_survived)
 
 /* ---- success with harm ----------------------------------------------------------------------- */
 
-/* Nobody sees a byte too many when it is written: the call answers 0. In plain memory qnnrt cannot
-   tell, and the byte hits what lies behind; with desc.guard the write itself ends the process, at
-   the place. */
+/* The library writes one byte too many and the call returns 0. In plain memory qnnrt cannot
+   detect it, and the byte overwrites what follows; with desc.guard the write itself ends the
+   process at the place. */
 static int lives_in_a_child(const char *faults, int guard)
 {
     const pid_t child = fork();
     int status = 0;
     if (child == 0) {
-        if (freopen("/dev/null", "w", stderr) == NULL) _exit(0);      /* ASan tells at length */
+        if (freopen("/dev/null", "w", stderr) == NULL) _exit(0);      /* ASan prints a long report */
         life_begin(faults);
         life_start(&one, folder);
         one.guard = guard;
@@ -383,7 +383,7 @@ TEST(a_byte_beyond_an_output_is_found_with_guard_pages_only)
     CHECK_EQ(qnnrt_write_f32(run, qnnrt_run_slot(run, "x"), 0, life_input, LIFE_ROWS * LIFE_WIDTH), QNNRT_OK);
     memset(block, 0x5A, sizeof(block));
     CHECK_EQ(qnnrt_bind(run, "y", block, sizeof(block) - 1), QNNRT_OK);
-    CHECK_EQ(qnnrt_exec(run), QNNRT_OK);                     /* this much it can't tell */
+    CHECK_EQ(qnnrt_exec(run), QNNRT_OK);                     /* this many bytes are not detected */
     CHECK(block[sizeof(block) - 1] != 0x5A);
     qnnrt_run_destroy(run);
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
@@ -404,7 +404,7 @@ TEST(hostile_lines_from_another_thread_are_taken_and_cleaned)
     SAYS("forward_1.bin");
 }
 
-/* "A line may still arrive while the backend is being closed", and it does. */
+/* "A line may still arrive while the backend is being closed": here it does. */
 TEST(lines_after_the_log_was_freed_are_taken_and_cleaned)
 {
     TRY(lives("log_late=1"));
@@ -415,9 +415,9 @@ TEST(lines_after_the_log_was_freed_are_taken_and_cleaned)
     SAYS("backendCreate answered 0xfa0");
 }
 
-/* A library that goes on reading a binary in memory: qnnrt promises that the bytes are needed
-   during qnnrt_open() only, because the vendors do so. One that keeps them for longer is beyond us;
-   what it answers is told. */
+/* A library that reads a binary in memory after the open. qnnrt promises that the bytes are
+   needed during qnnrt_open() only, because the vendors' libraries behave so. qnnrt cannot
+   support one that keeps them longer; it reports the library's answer. */
 TEST(a_library_that_keeps_the_binary_is_told_by_its_answer)
 {
     qnnrt_file files[2];
@@ -456,19 +456,19 @@ TEST(a_library_that_keeps_the_binary_is_told_by_its_answer)
     memcpy((void *)&first, (const void *)&files[1].data, sizeof(first));
     free(first);
     NOTHING_LEFT();
-    /* A mapped file is unmapped when it was loaded: here nobody can answer. */
+    /* A mapped file is unmapped after it is loaded: here no call can return an error. */
     CHECK(lives_in_a_child("", 0));
     CHECK(!lives_in_a_child("keep_binary=1", 0));
 }
 
 /* ---- the matrix ------------------------------------------------------------------------------ */
 
-/* What a failing call must lead to. */
+/* The required effect of a failing call. */
 typedef enum outcome {
-    STOPS,          /* the stage answers .result and names the call */
-    CLOSES,         /* all goes on; close answers QNNRT_E_BACKEND and the log names the call */
-    TOLERATED,      /* all goes on; unless .result is QNNRT_OK the log names the call */
-    SEEN_LATER      /* success with nothing: a later call notices, with these words */
+    STOPS,          /* the stage returns .result and names the call */
+    CLOSES,         /* everything continues; close returns QNNRT_E_BACKEND and the log names the call */
+    TOLERATED,      /* everything continues; unless .result is QNNRT_OK the log names the call */
+    SEEN_LATER      /* success without a result: a later call fails, with these words */
 } outcome;
 
 typedef struct row {
@@ -476,7 +476,7 @@ typedef struct row {
     unsigned     group;                  /* thousands of its codes */
     outcome      fails;
     qnnrt_result result;
-    outcome      null;                   /* success with nothing */
+    outcome      null;                   /* success without a result */
     const char  *without;                /* words of the text then */
 } row;
 
@@ -506,7 +506,7 @@ static const row rows[] = {
 };
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
-/* How often a clean life makes each call; a call that has no row is a failure. */
+/* How often a clean life makes each call; a call without a row is a failure. */
 static void count_calls(unsigned counts[ROWS])
 {
     const char *line;
@@ -528,8 +528,8 @@ static void count_calls(unsigned counts[ROWS])
     for (i = 0; i < ROWS; ++i) CHECK(counts[i] > 0);
 }
 
-/* The codes of a call: those that all have in common, those of its group, one that nobody knows,
-   and one whose low half is 0. */
+/* The codes of a call: those common to all calls, those of its group, one unknown code, and one
+   whose low half is 0. */
 static size_t codes_of(const row *r, uint64_t codes[64])
 {
     const qnnrt_explanation *e;
@@ -549,7 +549,7 @@ static int says_call(const char *text, const char *call, uint64_t code)
     return strstr(text, words) != NULL;
 }
 
-/* Was it as the row has it? Prints why not. */
+/* Return 1 if the result matches the row; else print the difference. */
 static int judge(const row *r, outcome expected, uint64_t code, const char *faults)
 {
     const int stopped = one.stage[0] != '\0';
@@ -592,7 +592,8 @@ static int judge(const row *r, outcome expected, uint64_t code, const char *faul
     return wrong == NULL;
 }
 
-/* A device that a backend does not have, and a log that it does not want, are told with 1000. */
+/* A library answers 1000 for a device that a backend does not have, or a log that it does not
+   accept. */
 static outcome outcome_of(const row *r, uint64_t code)
 {
     return strcmp(r->call, "deviceCreate") == 0 && code == 1000 ? TOLERATED : r->fails;
@@ -630,8 +631,8 @@ TEST(every_code_of_every_call_at_every_time)
     CHECK_EQ(failures, 0);
 }
 
-/* Profiling beside a life: whatever its calls answer, the numbers are right and nothing is left. An
-   error, where one is answered, has the code and names the call. */
+/* Run a life with profiling: whatever its calls return, the numbers are right and nothing is
+   left. An error has the code and names the call. */
 TEST(every_code_of_every_call_of_a_profile)
 {
     static const char *const calls[] = { "profileCreate", "profileGetEvents", "profileGetSubEvents",
@@ -687,7 +688,7 @@ TEST(every_code_of_every_call_of_a_profile)
 
 TEST_MAIN("faults")
 {
-    /* Saving syncs: some thousand lives want a disk that is memory. */
+    /* Saving calls sync: some thousand lives need a disk in memory. */
     if (test_getenv("TMPDIR") == NULL && access("/dev/shm", W_OK) == 0)
         setenv("TMPDIR", "/dev/shm", 1);
     folder = test_tmpdir();

@@ -1,7 +1,7 @@
 /* test_json.c - the reader and the writer of qnnrt_json.h
 
    Wrong texts are read in three ways (skipped, read value by value, skipped as a member), each time
-   from a copy that ends where an inaccessible page begins. slow_json.h is the second opinion;
+   from a copy that ends where an inaccessible page begins. slow_json.h is the reference;
    QNNRT_ORACLE names the table of oracle_json.py. Nothing is timed: a quadratic reader would need
    hours for 5 MB, and the runner's limit would end it. */
 #ifndef _DEFAULT_SOURCE
@@ -96,7 +96,7 @@ static int walked(const char *text, size_t bytes)
     }
 }
 
-/* Check byte and reason of the error: with every way of reading, and as the value of a skipped
+/* Check byte and reason of the error with every way of reading, and as the value of a skipped
    member. */
 static void refused(const char *name, const char *text, size_t bytes, size_t at, const char *why)
 {
@@ -181,7 +181,7 @@ static int repeated_skipped(const char *before, const char *piece, size_t count,
     return good;
 }
 
-/* A document with one of everything. */
+/* A document with one of each kind. */
 static const char one_of_all[] =
     "{ \"a\" : [1, -2.5e+3, 0, -0.0, 10E-2, 1.25],\r\n\t\"\\u00e9\\ud83d\\ude00\\n\\\"\": {\"\": null, \"t\":true},"
     "\"\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\": false, \"e\": [[], {}, [\"x\"], \"\", \"a long string, of many bytes\"] }\n ";
@@ -435,8 +435,8 @@ TEST(json_wrong_strings_are_refused)
         { "escape_sign", T("\"\\u+041\""), 1, "\\u without four hexadecimal digits" },
     };
     ALL_REFUSED(cases);
-    TRY(accepted(T("\"\x7F\"")));                      /* DEL stands for itself */
-    TRY(accepted(T("{\"a\\u0000b\":\"\\u0000\"}")));     /* a character like others: see the next test */
+    TRY(accepted(T("\"\x7F\"")));                      /* DEL is allowed unescaped */
+    TRY(accepted(T("{\"a\\u0000b\":\"\\u0000\"}")));     /* an ordinary character: see the next test */
     TRY(accepted(T("\"\xC2\x80\xE2\x80\xA8\xEF\xBF\xBF\xF4\x8F\xBF\xBF\"")));
 }
 
@@ -533,7 +533,7 @@ TEST(json_strings_are_compared_by_what_they_mean)
     qnnrt_json_text t;
     char out[32];
     memset(&t, 0, sizeof(t));
-    CHECK(qnnrt_json_is(&t, ""));                      /* a reader's key before there is one */
+    CHECK(qnnrt_json_is(&t, ""));                      /* the key of a reader before the first one */
     CHECK(!qnnrt_json_is(&t, "a"));
     CHECK_EQ(qnnrt_json_copy(&t, out), 0);
     CHECK_EQ(out[0], 0);
@@ -545,7 +545,7 @@ TEST(json_strings_are_compared_by_what_they_mean)
     t.escaped = 1;
     CHECK(qnnrt_json_is(&t, "\xE2\x82\xAC"));
     CHECK(!qnnrt_json_is(&t, "\xE2\x82") && !qnnrt_json_is(&t, "\xE2\x82\xAD") && !qnnrt_json_is(&t, "\xE2\x82\xAC."));
-    t = number("a\\x\\");                              /* made by a caller: stands for itself */
+    t = number("a\\x\\");                              /* made by a caller: used as it is */
     t.escaped = 1;
     CHECK_EQ(qnnrt_json_copy(&t, out), 4);
     CHECK(strcmp(out, "a\\x\\") == 0);
@@ -584,7 +584,7 @@ TEST(json_wrong_numbers_are_refused)
 {
     size_t i;
     ALL_REFUSED(wrong_numbers);
-    CHECK(!skipped(T("0,5"), NULL));                   /* scale 0,5 as the document: a zero, and more */
+    CHECK(!skipped(T("0,5"), NULL));                   /* scale 0,5 as the document: a zero, and an error */
     CHECK_EQ(r.error_at, 1);
     CHECK_STR(r.error, "there is text after the document");
     for (i = 0; i < sizeof(wrong_numbers) / sizeof(wrong_numbers[0]); ++i) {
@@ -615,7 +615,7 @@ TEST(json_a_text_that_is_no_number_gives_0)
         CHECK(!qnnrt_json_f64(&t, &d) && !qnnrt_json_f32(&t, &f));
         CHECK(u == 0 && s == 0 && d == 0 && f == 0);
     }
-    memset(&t, 0, sizeof(t));                          /* of a reader that read no number yet */
+    memset(&t, 0, sizeof(t));                          /* of a reader that has not read a number */
     CHECK(!qnnrt_json_u64(&t, &u) && !qnnrt_json_i64(&t, &s));
     CHECK(!qnnrt_json_f64(&t, &d) && !qnnrt_json_f32(&t, &f));
 }
@@ -789,7 +789,8 @@ TEST(json_nesting_of_100000_ends_at_the_limit)
 
 TEST(json_the_kind_of_every_open_bracket_is_known)
 {
-    /* Brackets and braces in a random order, 1,024 deep, closed rightly, or one of them wrongly. */
+    /* Brackets and braces in a random order, 1,024 deep, closed correctly, or with one closed
+       wrongly. */
     static char text[16384];
     char close[1024];
     qnnrt_json_limits limits;
@@ -1005,7 +1006,7 @@ TEST(json_text_over_the_limit_of_bytes_is_refused)
     CHECK(!skipped(T("[12] "), &limits));
     CHECK_STR(r.error, "the text is longer than the limit");
     CHECK_EQ(r.error_at, 0);
-    qnnrt_json_begin(&r, nothing, ((size_t)64 << 20) + 1, NULL);       /* 64 MiB, none of which is read */
+    qnnrt_json_begin(&r, nothing, ((size_t)64 << 20) + 1, NULL);       /* 64 MiB, of which no byte is read */
     CHECK_STR(r.error, "the text is longer than the limit");
     CHECK(!qnnrt_json_skip(&r) && !qnnrt_json_more(&r) && !qnnrt_json_leave(&r) && !qnnrt_json_end(&r));
     CHECK_STR(r.error, "the text is longer than the limit");
@@ -1057,7 +1058,7 @@ TEST(json_values_are_told_with_their_depth_and_text)
     CHECK_EQ(r.depth, 3);
     CHECK(!qnnrt_json_more(&r));
     CHECK_EQ(r.depth, 2);
-    CHECK(!qnnrt_json_end(&r));                        /* too early: an error like any other */
+    CHECK(!qnnrt_json_end(&r));                        /* too early: an error like every other */
     CHECK_STR(r.error, "the document was not read to its end");
     CHECK(!qnnrt_json_more(&r));
     CHECK_EQ(r.depth, 2);
@@ -1067,7 +1068,7 @@ TEST(json_values_are_told_with_their_depth_and_text)
     CHECK(qnnrt_json_more(&r) && r.key.escaped == 0 && qnnrt_json_value(&r) == QNNRT_JSON_STRING && r.value.escaped == 0);
 }
 
-/* A reader within an array whose first element is `value`, at the end of a page. */
+/* Make a reader within an array whose first element is `value`, at the end of a page. */
 static void before_value(const char *value)
 {
     static char text[200];
@@ -1098,7 +1099,7 @@ TEST(json_value_is_reads_the_expected_string_and_nothing_else)
     qnnrt_json_text expected;
     char value[100], name[50];
     size_t i, length;
-    for (length = 0; length < sizeof(letters); ++length) {         /* of every length, with a blank or not */
+    for (length = 0; length < sizeof(letters); ++length) {         /* of every length, with and without a blank */
         memcpy(name, letters, length);
         name[length] = '\0';
         snprintf(value, sizeof(value), "%s\"%s\" ]", length % 2 == 0 ? " " : "", name);
@@ -1108,7 +1109,7 @@ TEST(json_value_is_reads_the_expected_string_and_nothing_else)
         CHECK_EQ(qnnrt_json_value_is(&r, &expected), 1);
         CHECK_EQ(r.type, QNNRT_JSON_STRING);
         CHECK(r.value.bytes == length && memcmp(r.value.text, name, length) == 0 && !r.value.escaped);
-        CHECK_EQ(qnnrt_json_value_is(&r, &expected), 0);            /* it is read, none is due */
+        CHECK_EQ(qnnrt_json_value_is(&r, &expected), 0);            /* it is read, none is left to read */
         CHECK(!qnnrt_json_more(&r) && qnnrt_json_end(&r));
         CHECK_EQ(qnnrt_json_value_is(&r, &expected), 0);            /* the text is at its end */
         CHECK(r.error == NULL);
@@ -1121,7 +1122,7 @@ TEST(json_value_is_reads_the_expected_string_and_nothing_else)
         CHECK(r.error == NULL);
         expected = text_of(NULL);
         CHECK_EQ(qnnrt_json_value_is(&r, &expected), 0);
-        (void)qnnrt_json_value(&r);                                 /* nothing was read: it is still due */
+        (void)qnnrt_json_value(&r);                                 /* nothing was read: it is still to be read */
         CHECK(r.error == NULL || strchr(others[i].value, ']') == NULL);
     }
     qnnrt_json_begin(&r, "", 0, NULL);
@@ -1141,7 +1142,7 @@ TEST(json_value_u64_reads_plain_whole_numbers_and_nothing_else)
     uint64_t number;
     size_t i, cut;
     for (i = 0; i < sizeof(right) / sizeof(right[0]); ++i)
-        for (cut = 0; cut < 2; ++cut) {                             /* the text ends after it, or goes on */
+        for (cut = 0; cut < 2; ++cut) {                             /* the text ends after it, or continues */
             char value[60];
             snprintf(value, sizeof(value), "%s%s", right[i].value, cut == 0 ? "" : "]");
             before_value(value);
@@ -1152,7 +1153,7 @@ TEST(json_value_u64_reads_plain_whole_numbers_and_nothing_else)
             CHECK_EQ(r.type, QNNRT_JSON_NUMBER);
             CHECK(qnnrt_json_u64(&r.value, &number) && number == right[i].number && !r.value.escaped);
             number = 77;
-            CHECK_EQ(qnnrt_json_value_u64(&r, &number), 0);         /* it is read, none is due */
+            CHECK_EQ(qnnrt_json_value_u64(&r, &number), 0);         /* it is read, none is left to read */
             CHECK_EQ(number, 0);
             CHECK(!qnnrt_json_more(&r));
             CHECK_EQ(qnnrt_json_end(&r), cut);
@@ -1202,7 +1203,7 @@ TEST(json_more_as_says_2_for_the_expected_key_only)
             CHECK_EQ(qnnrt_json_more_as(&r, &name), 0);
             CHECK(r.error != NULL);
         }
-        qnnrt_json_begin(&r, T("{\"\\u0061\":7}"), NULL);           /* escapes are not the same text */
+        qnnrt_json_begin(&r, T("{\"\\u0061\":7}"), NULL);           /* escapes make a different text */
         CHECK_EQ(qnnrt_json_value(&r), QNNRT_JSON_OBJECT);
         CHECK_EQ(qnnrt_json_more_as(&r, &name), 1);
         CHECK(qnnrt_json_is(&r.key, "a"));
@@ -1217,11 +1218,11 @@ TEST(json_leave_reads_the_rest_and_closes)
     CHECK(qnnrt_json_more(&r));
     CHECK_EQ(qnnrt_json_value(&r), QNNRT_JSON_ARRAY);
     CHECK(qnnrt_json_more(&r));
-    CHECK(qnnrt_json_leave(&r));                       /* with a value that is due */
+    CHECK(qnnrt_json_leave(&r));                       /* with a value that is still to be read */
     CHECK_EQ(r.depth, 1);
     CHECK(qnnrt_json_more(&r));
     CHECK_EQ(qnnrt_json_value(&r), QNNRT_JSON_OBJECT);
-    CHECK(qnnrt_json_leave(&r));                       /* with nothing read of it */
+    CHECK(qnnrt_json_leave(&r));                       /* with nothing of it read */
     CHECK_EQ(r.depth, 1);
     CHECK(qnnrt_json_more(&r));
     CHECK_EQ(qnnrt_json_value(&r), QNNRT_JSON_NUMBER);
@@ -1238,7 +1239,7 @@ TEST(json_leave_reads_the_rest_and_closes)
 
 TEST(json_calls_that_are_not_due_are_named)
 {
-    qnnrt_json_begin(&r, T("[1 2]"), NULL);                 /* a value twice: not read on without the comma */
+    qnnrt_json_begin(&r, T("[1 2]"), NULL);                 /* one value twice: it is not read without the comma */
     CHECK_EQ(qnnrt_json_value(&r), QNNRT_JSON_ARRAY);
     CHECK(qnnrt_json_more(&r));
     CHECK_EQ(qnnrt_json_value(&r), QNNRT_JSON_NUMBER);
@@ -1253,7 +1254,7 @@ TEST(json_calls_that_are_not_due_are_named)
 
     qnnrt_json_begin(&r, T("{\"a\":1}"), NULL);
     CHECK_EQ(qnnrt_json_value(&r), QNNRT_JSON_OBJECT);
-    CHECK(qnnrt_json_skip(&r) && qnnrt_json_end(&r));       /* behind it, whatever was read of it */
+    CHECK(qnnrt_json_skip(&r) && qnnrt_json_end(&r));       /* after it, however much of it was read */
     CHECK(qnnrt_json_skip(&r) && qnnrt_json_end(&r));
 
     qnnrt_json_begin(&r, T("1 2"), NULL);                   /* a second document */
@@ -1262,7 +1263,7 @@ TEST(json_calls_that_are_not_due_are_named)
     CHECK_STR(r.error, "there is text after the document");
     CHECK_EQ(r.error_at, 2);
 
-    qnnrt_json_begin(&r, T("{\"a\":,\"b\":1}"), NULL);      /* a value left out: the comma is no help */
+    qnnrt_json_begin(&r, T("{\"a\":,\"b\":1}"), NULL);      /* a value is missing: the comma does not help */
     CHECK_EQ(qnnrt_json_value(&r), QNNRT_JSON_OBJECT);
     CHECK(qnnrt_json_more(&r));
     CHECK(!qnnrt_json_more(&r));
@@ -1277,7 +1278,7 @@ TEST(json_calls_that_are_not_due_are_named)
 
     qnnrt_json_begin(&r, T("[]"), NULL);
     CHECK(qnnrt_json_skip(&r) && !qnnrt_json_more(&r) && qnnrt_json_leave(&r) && qnnrt_json_end(&r));
-    CHECK(qnnrt_json_skip(&r) && qnnrt_json_end(&r));       /* behind the end already */
+    CHECK(qnnrt_json_skip(&r) && qnnrt_json_end(&r));       /* already past the end */
     CHECK_EQ(qnnrt_json_value(&r), QNNRT_JSON_NONE);
 }
 
@@ -1687,7 +1688,7 @@ TEST(json_writer_stops_when_the_text_is_not_taken)
         CHECK(sink.used <= (fail_at - 1) * QNNRT_JSON_BUFFER);
         MISTAKE("the text could not be written");
     }
-    /* After an error behind the first full buffer, the next buffer is not written. */
+    /* After an error past the first full buffer, the next buffer is not written. */
     begin(0);
     qnnrt_json_write_array(&w, 0);
     for (i = 0; i < 500; ++i) qnnrt_json_write_string(&w, "0123456789");

@@ -1,8 +1,8 @@
-/* test_llm_roles.c - what each tensor of a language model is for
+/* test_llm_roles.c - the role of each tensor of a language model
 
-   Models are made up as JSON metadata, in every family of names; what each tensor is meant for is kept
-   beside it and compared with what was found. Then genuine metadata: of the sample models here, and with
-   QNNRT_SAMPLES of files by others.                                                                    */
+   Models are generated as JSON metadata, in every family of names; the role meant for each
+   tensor is stored beside it and compared with the role found. Then genuine metadata follows: of
+   the sample models here, and with QNNRT_SAMPLES of files by others. */
 #define QNNRT_LLM_IMPLEMENTATION
 #define QNNRT_LLM__STEP() (++searched)
 static unsigned long long searched;         /* steps of searches, while a model is opened */
@@ -10,7 +10,7 @@ static unsigned long long searched;         /* steps of searches, while a model 
 #include "test.h"
 #include "meta.h"
 
-/* An allocator that fails when it is told to, and counts what is out. */
+/* An allocator that fails on request and counts the live blocks. */
 static struct { uint64_t live, count, fail_at, wrong; } heap;
 
 static void *heap_alloc(void *user, size_t bytes)
@@ -59,7 +59,8 @@ static struct {
     qnnrt_llm_role_desc roles[4096];
 } m;
 
-/* One tensor, behind those of its graph. scale 0: no encoding. Returns it, to be altered. */
+/* Add a tensor after those of its graph. scale 0: no encoding. Return it, so that the caller can
+   change it. */
 static qnnrt_tensor_info *tensor(part *p, int output, want w, uint32_t dtype, double scale, const char *name,
                                  uint32_t rank, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 {
@@ -104,7 +105,7 @@ typedef struct spec {
     int      family;
     uint32_t shards, layers, heads, dim, width, vocabulary;
     uint32_t graphs, ar[GRAPHS], context[GRAPHS];
-    uint32_t cache;                         /* type; 0: ufixed8 with an encoding of its own each */
+    uint32_t cache;                         /* type; 0: ufixed8, each with its own encoding */
     int      at;                            /* TORCH: @0 instead of _0 */
     int      positions;                     /* position_ids instead of cos and sin */
 } spec;
@@ -140,7 +141,8 @@ static void kv_name(char *out, const spec *s, uint32_t place, uint32_t layer, ui
     }
 }
 
-/* The keys or values of one layer in one graph. Whole caches come out of ONNX's, and keys lie in them like values. */
+/* Add the keys or values of one layer in one graph. ONNX graphs return whole caches, in which
+   keys are stored like values. */
 static void kv(part *p, const spec *s, size_t g, uint32_t layer, int value, int output, uint32_t *place, uint32_t *ordinal)
 {
     int per_head = s->family == TORCH_HEADS || s->family == HUB_HEADS;
@@ -201,7 +203,7 @@ static void build(const spec *s)
                 else snprintf(name, sizeof(name), "position_ids_sin");
                 tensor(p, 0, ROLE(ROPE_SIN), U16, 0.5, name, 4, 1, 1, ar, n);
             }
-            for (l = first; l < last; ++l) {            /* values before keys, the mask behind the first layer */
+            for (l = first; l < last; ++l) {            /* values before keys, the mask after the first layer */
                 kv(p, s, g, l, 1, 0, &place, &values);
                 kv(p, s, g, l, 0, 0, &place, &keys);
                 if (l > first) continue;
@@ -240,7 +242,7 @@ static void close_all(void)
     for (k = 0; k < SHARDS; ++k) meta_free(&m.json[k]);
 }
 
-/* Begin a test: a model of this kind, and a desc that is zero. */
+/* Begin a test with a model of this kind, and a desc that is zero. */
 static void begin(const spec *s)
 {
     close_all();
@@ -301,7 +303,7 @@ static qnnrt_result open_roles(void)
     return qnnrt_llm_open(m.model, &m.desc, &m.llm, &m.err);
 }
 
-/* Every tensor has the role that it was made for. */
+/* Check that every tensor has the role that it was made for. */
 static void all_as_meant(void)
 {
     const qnnrt_llm_info *info = qnnrt_llm_get_info(m.llm);
@@ -332,7 +334,8 @@ static void all_as_meant(void)
     CHECK_EQ(seen, all);
 }
 
-/* The slots are those of the tensors that were meant, and the cache has the layout of `s`. */
+/* Check that the slots are those of the intended tensors, and that the cache has the layout of
+   `s`. */
 static void slots_as_meant(const spec *s)
 {
     const qnnrt_llm *llm = m.llm;
@@ -377,7 +380,7 @@ static void slots_as_meant(const spec *s)
                 CHECK_EQ(graph->inputs[i].slots[k]->role, QNNRT_ROLE_INPUT);
                 CHECK(!used[graph->inputs[i].slots[k] - info->slots]++);
             }
-        /* All that the caller has to fill is among them. */
+        /* Check that all inputs that the caller must fill are among them. */
         for (i = 0; i < info->slot_count; ++i) if (info->slots[i].role == QNNRT_ROLE_INPUT) CHECK(used[i]);
     }
 }
@@ -404,7 +407,7 @@ static void works(const spec *s)
     CHECK_EQ(info->ar, info->graphs[info->graph_count - 1].ar);
 }
 
-/* The model is refused with this code; text or hint have these names and values. */
+/* The model must be refused with this code; text or hint must have these names and values. */
 static void fails(int line, qnnrt_result code, const char *a, const char *b)
 {
     static char both[sizeof(m.err.text) + sizeof(m.err.hint)];
@@ -423,7 +426,7 @@ static void fails(int line, qnnrt_result code, const char *a, const char *b)
 
 #define FAILS(code, a, b) TRY(fails(__LINE__, code, a, b))
 
-/* The tensor of a name in a graph. */
+/* Return the tensor of a name in a graph. */
 static size_t at_name(const part *p, const char *name, int output)
 {
     size_t i;
@@ -433,7 +436,7 @@ static size_t at_name(const part *p, const char *name, int output)
     abort();
 }
 
-/* Tensors point into their part. */
+/* Make tensors point into their part. */
 static void move_shards(size_t to, size_t from, size_t count)
 {
     size_t k, g, i;
@@ -456,7 +459,7 @@ static void rename_in_all(const char *from, const char *to, int output)
                     snprintf(m.parts[k][g].names[i], sizeof(m.parts[k][g].names[i]), "%s", to);
 }
 
-/* All names gone, and the roles that they told in m.roles: [m.desc.role_count]. */
+/* Remove all names, and give the roles in m.roles: [m.desc.role_count]. */
 static void anonymous(void)
 {
     size_t k, g, i, n = 0;
@@ -482,7 +485,7 @@ static void anonymous(void)
     m.desc.role_count = n;
 }
 
-/* m.roles as the text of a qnnrt.json. */
+/* Write m.roles as the text of a qnnrt.json. */
 static void as_config(void)
 {
     size_t i, used = (size_t)snprintf(m.config, sizeof(m.config), "{\"other\": [1], \"llm\": {\"roles\": {");
@@ -571,10 +574,10 @@ TEST(names_and_numbers_of_executorch)
     CHECK_EQ(hidden, 7);
     CHECK_EQ(angles, 14);
     CHECK_EQ(info->edge_count, 21);
-    /* The mask has another number, so another name, in shard 0: two slots of one role. */
+    /* In shard 0 the mask has another number, so another name: two slots of one role. */
     CHECK_EQ(m.llm->graphs[0].inputs[QNNRT_LLM_ROLE_MASK].count, 2);
     CHECK(qnnrt_llm_get_info(m.llm)->rope.theta == 0);
-    /* A shard alone: what its numbers tell holds without the others. */
+    /* A shard alone: the roles found by its numbers hold without the others. */
     move_shards(0, 3, 1);
     m.shards = 1;
     qnnrt_llm_close(m.llm);
@@ -600,7 +603,7 @@ TEST(numbers_of_executorch_that_do_not_add_up)
     rename_in_all("input_5_args_1_0", "input_99_args_1_0", 0);        /* the run of keys is cut short */
     FAILS(QNNRT_E_MISMATCH, "number of heads", NULL);
     begin(&s);
-    rename_in_all("input_2_args_8_0", "input_2_args_10_0", 0);        /* two of different layers change places */
+    rename_in_all("input_2_args_8_0", "input_2_args_10_0", 0);        /* two of different layers are swapped */
     rename_in_all("input_7_args_10_0", "input_7_args_8_0", 0);
     FAILS(QNNRT_E_MISMATCH, "input_<i>_args_<j>", "order");
     begin(&s);
@@ -627,12 +630,12 @@ TEST(a_role_table_is_enough)
     as_config();
     m.desc.roles = NULL;
     m.desc.role_count = 0;
-    qnnrt_close(m.model);       /* busy: the model stays */
+    qnnrt_close(m.model);       /* busy: the model stays open */
     CHECK_EQ(open_roles(), QNNRT_OK);
     TRY(all_as_meant());
     CHECK_STR(qnnrt_llm_get_info(m.llm)->graphs[0].tensors[0].reason, "role table of qnnrt.json");
     s.family = HUB;
-    s.cache = F32;      /* no encodings that tell anything */
+    s.cache = F32;      /* encodings without information */
     begin(&s);
     anonymous();
     TRY(works(&s));
@@ -651,7 +654,7 @@ TEST(the_table_goes_before_names_and_the_caller_before_the_file)
     CHECK_EQ(open_roles(), QNNRT_OK);
     CHECK_EQ(qnnrt_llm_get_info(m.llm)->vocabulary, 0);
     CHECK_EQ(qnnrt_llm_get_info(m.llm)->graphs[0].tensors[qnnrt_llm_get_info(m.llm)->graphs[0].tensor_count - 1].role, QNNRT_LLM_ROLE_UNUSED);
-    m.desc.config = "{\"llm\": {\"roles\": {\"0/logits\": \"hidden\"}}}";       /* even where the file is more precise */
+    m.desc.config = "{\"llm\": {\"roles\": {\"0/logits\": \"hidden\"}}}";       /* even where the file is more exact */
     m.desc.config_bytes = strlen(m.desc.config);
     CHECK_EQ(open_roles(), QNNRT_OK);
     CHECK_EQ(qnnrt_llm_get_info(m.llm)->graphs[0].tensors[qnnrt_llm_get_info(m.llm)->graphs[0].tensor_count - 1].role, QNNRT_LLM_ROLE_UNUSED);
@@ -668,7 +671,7 @@ TEST(tables_that_are_wrong)
     m.desc.roles = roles;
     m.desc.role_count = 2;
     FAILS(QNNRT_E_NOT_FOUND, "role table", "input \"nothing\" as mask");
-    roles[0].tensor = "input_ids";              /* there, but no output */
+    roles[0].tensor = "input_ids";              /* exists, but is not an output */
     roles[0].role = QNNRT_LLM_ROLE_KEY_OUT;
     FAILS(QNNRT_E_NOT_FOUND, "output \"input_ids\" as key_out", NULL);
     {                                                           /* more than a text can list */
@@ -695,7 +698,7 @@ TEST(tables_that_are_wrong)
     roles[0].tensor = "logits";
     roles[0].role = QNNRT_LLM_ROLE_UNKNOWN;
     FAILS(QNNRT_E_ARG, "line 0 of the role table", NULL);
-    /* A role twice. */
+    /* One role given twice. */
     roles[0].tensor = "past_key_1_in";
     roles[0].role = QNNRT_LLM_ROLE_KEY_IN;
     m.desc.role_count = 1;
@@ -706,7 +709,7 @@ TEST(tables_that_are_wrong)
     roles[0].tensor = "position_ids_cos";
     roles[0].role = QNNRT_LLM_ROLE_ROPE_SIN;
     FAILS(QNNRT_E_MISMATCH, "two tensors are rope_sin", "position_ids_cos");
-    /* One end without the other. */
+    /* Only one end of a pair is given. */
     roles[0].tensor = "past_key_1_out";
     roles[0].role = QNNRT_LLM_ROLE_UNUSED;
     FAILS(QNNRT_E_NOT_FOUND, "key_out of layer 1", "past_key_1_in");
@@ -718,7 +721,7 @@ TEST(tables_that_are_wrong)
     rename_in_all("past_key_4294967295_in", "past_key_99999999999999999999_in", 0);
     qnnrt_close(m.model);
     m.model = NULL;
-    TRY(works(&s));     /* no number that a layer can have, so no name: its shape tells */
+    TRY(works(&s));     /* a number that cannot be a layer, so not a name: the shape decides */
 }
 
 /* ---- shapes ---------------------------------------------------------------------------------------- */
@@ -743,7 +746,7 @@ TEST(shapes_tell_what_only_one_thing_fits)
     m.roles[0].role = QNNRT_LLM_ROLE_LOGITS;
     TRY(works(&s));
     CHECK_STR(qnnrt_llm_get_info(m.llm)->graphs[0].tensors[0].reason, "fits its shape");
-    /* The same with caches that nothing tells apart. */
+    /* The same with caches that have no distinguishing property. */
     s.cache = F32;
     begin(&s);
     for (i = 0; i < 8; ++i) {
@@ -752,18 +755,18 @@ TEST(shapes_tell_what_only_one_thing_fits)
     }
     FAILS(QNNRT_E_MISMATCH, "in qnnrt.json {\"llm\"", "output \"output_0\" of step 0, float32[2,1,32,32]: key_out of layer 0, value_out of layer 0, key_out of layer 1 or 5 more");
     CHECK_STR(m.err.text, "output \"output_7\"");
-    /* With both graphs keys and values differ in shape; one layer, and all is told. */
+    /* With both graphs, keys and values differ in shape; with one layer, every role is found. */
     s.layers = 1;
     begin(&s);
     rename_in_all("past_value_0_out", "output_0", 1);
     rename_in_all("past_key_0_out", "output_1", 1);
     TRY(works(&s));
-    s.graphs = 1;               /* AR equal to head_dim: the one graph does not tell them apart */
+    s.graphs = 1;               /* AR equal to head_dim: one graph alone cannot distinguish them */
     begin(&s);
     rename_in_all("past_value_0_out", "output_0", 1);
     rename_in_all("past_key_0_out", "output_1", 1);
     FAILS(QNNRT_E_MISMATCH, "output \"output_0\"", "key_out of layer 0, value_out of layer 0");
-    /* One thing is missing, and two would do. */
+    /* One tensor is missing, and two candidates exist. */
     s = HUB_SPEC;
     begin(&s);
     rename_in_all("past_key_2_out", "output_0", 1);
@@ -783,7 +786,7 @@ TEST(shapes_tell_what_only_one_thing_fits)
     rename_in_all("input_ids", "a", 0);
     rename_in_all("position_ids", "b", 0);
     FAILS(QNNRT_E_MISMATCH, "input \"a\" of step 0, int32[1,32]: tokens, positions", "input \"b\"");
-    /* Something that fits nothing. */
+    /* A tensor that matches no role. */
     begin(&s);
     m.parts[0][1].wants[0] = ROLE(TOKENS);
     rename_in_all("attention_mask", "lora_alpha", 0);
@@ -813,7 +816,7 @@ TEST(names_of_cuts_may_say_nothing)
             if (k < 3) snprintf(p->names[p->inputs + p->outputs - 1], 72, "h_out");
         }
     TRY(works(&s));
-    /* A name that joins what does not belong together: the roles know better. */
+    /* Equal names join tensors of different roles: the roles decide. */
     begin(&s);
     for (g = 0; g < 2; ++g) {
         part *p = &m.parts[0][g];
@@ -926,7 +929,7 @@ TEST(without_a_mask_the_cells_tell_the_context)
     }
     FAILS(QNNRT_E_MISMATCH, "position_ids_cos2", NULL);
     begin(&s);
-    for (g = 0; g < 2; ++g) {       /* taken out */
+    for (g = 0; g < 2; ++g) {       /* removed */
         part *p = &m.parts[0][g];
         i = at_name(p, "attention_bias", 0);
         for (; i + 1 < p->inputs + p->outputs; ++i) {
@@ -945,7 +948,7 @@ TEST(without_a_mask_the_cells_tell_the_context)
     CHECK_EQ(m.llm->graphs[0].context, 128);
     CHECK_EQ(m.llm->graphs[1].context, 128);
     CHECK_EQ(m.llm->graphs[1].cells, 96);
-    /* Caches of one graph that differ in cells, and no mask that could decide. */
+    /* Caches of one graph that differ in cells, without a mask that could decide. */
     i = at_name(&m.parts[0][0], "past_key_values_3_value", 0);
     m.parts[0][0].dims[i][2] = 95;
     i = at_name(&m.parts[0][0], "present_3_value", 1);
@@ -955,14 +958,14 @@ TEST(without_a_mask_the_cells_tell_the_context)
     FAILS(QNNRT_E_MISMATCH, "value_in of layer 3", "past_key_values_3_value");
 }
 
-/* A graph takes no cache, though its mask has room for one. */
+/* A graph takes no cache, although its mask has room for one. */
 TEST(graphs_that_lack_a_cache)
 {
     spec s = HUB_SPEC;
     size_t k, at;
     char name[64], other[64];
     begin(&s);
-    for (k = 0; k < 8; ++k) {                /* the inputs of its caches become outputs that nothing misses */
+    for (k = 0; k < 8; ++k) {                /* the inputs of its caches become outputs that no other graph needs */
         part *p = &m.parts[0][0];
         snprintf(name, sizeof(name), "past_%s_%u_in", k % 2 ? "value" : "key", (unsigned)k / 2);
         at = at_name(p, name, 0);
@@ -977,7 +980,8 @@ TEST(graphs_that_lack_a_cache)
         p->inputs -= 1;
     }
     FAILS(QNNRT_E_NOT_FOUND, "\"ar32_cl128\"", "context 128");
-    /* It has no room for one, and outputs are named by nothing: another graph tells what they are. */
+    /* The graph has no room for a cache, and the names of its outputs mean nothing: another
+       graph decides. */
     s.ar[0] = s.context[0] = 128;
     begin(&s);
     for (k = 0; k < 8; ++k) {
@@ -986,7 +990,7 @@ TEST(graphs_that_lack_a_cache)
         rename_in_all(name, other, 1);
     }
     TRY(works(&s));
-    /* With one encoding for all of them nothing tells them apart. */
+    /* With one encoding for all of them they cannot be distinguished. */
     s.cache = F32;
     begin(&s);
     for (k = 0; k < 8; ++k) {
@@ -1008,7 +1012,7 @@ TEST(layouts_and_types_that_disagree)
     p->dims[at][3] = 100;
     FAILS(QNNRT_E_MISMATCH, "key_in of layer 2: no axis", "past_key_2_in");
     begin(&s);
-    at = at_name(p, "past_key_2_in", 0);                     /* keys of one graph lie otherwise */
+    at = at_name(p, "past_key_2_in", 0);                     /* keys of one graph have another layout */
     p->dims[at][2] = 127; p->dims[at][3] = 32;
     at = at_name(p, "past_key_2_out", 1);
     p->dims[at][2] = 1; p->dims[at][3] = 32;
@@ -1041,7 +1045,7 @@ TEST(layouts_and_types_that_disagree)
     snprintf(p->names[at_name(p, "past_key_3_out", 1)], 72, "past_key_4_out");
     FAILS(QNNRT_E_MISMATCH, "graphs disagree: \"ar32_cl128\" has key_in of layer 3, \"ar1_cl128\" lacks", NULL);
     begin(&s);
-    p = &m.parts[0][0];                                      /* the other way round, and more of them */
+    p = &m.parts[0][0];                                      /* in reverse order, and more of them */
     snprintf(p->names[at_name(p, "past_key_3_in", 0)], 72, "past_key_4_in");
     snprintf(p->names[at_name(p, "past_key_3_out", 1)], 72, "past_key_4_out");
     FAILS(QNNRT_E_MISMATCH, "graphs disagree: \"ar1_cl128\" has key_in of layer 3, \"ar32_cl128\" lacks", NULL);
@@ -1089,14 +1093,14 @@ TEST(a_shard_is_missing)
     m.shards = 3;
     FAILS(QNNRT_E_NOT_FOUND, "layers 4 to 5", "shard_2.json");
     begin(&s);
-    for (g = 0; g < 2; ++g) m.parts[1][g].outputs -= 1;       /* no hidden state comes out */
+    for (g = 0; g < 2; ++g) m.parts[1][g].outputs -= 1;       /* no hidden state is an output */
     FAILS(QNNRT_E_NOT_FOUND, "an output for the hidden state", "shard_1.json");
     begin(&s);
     for (g = 0; g < 2; ++g) snprintf(m.parts[2][g].names[0], 72, "input_ids");
     for (g = 0; g < 2; ++g) { m.parts[2][g].tensors[0].dtype = QNNRT_DTYPE_I32; m.parts[2][g].tensors[0].quant.encoding = QNNRT_ENCODING_NONE;
                               m.parts[2][g].tensors[0].quant.vendor_encoding = 0x7FFFFFFF; m.parts[2][g].tensors[0].rank = 2; }
     FAILS(QNNRT_E_NOT_FOUND, "an input for the hidden state", "shard_2.json");
-    /* The end is missing, or the beginning: a part, to be looked at. */
+    /* The end is missing, or the beginning: a part of a model, for inspection. */
     begin(&s);
     m.shards = 3;
     CHECK_EQ(open_model_with(NULL), QNNRT_OK);
@@ -1128,7 +1132,7 @@ TEST(encodings_over_a_cut)
     FAILS(QNNRT_E_MISMATCH, "the cut between steps 0 and 2 (rope_cos)", "offset 5");
 }
 
-/* Names that join nothing: the shards' graphs are found by how many tokens they take. */
+/* Names that join nothing: the shards' graphs are found by the number of tokens they take. */
 TEST(shards_whose_graphs_have_no_common_name)
 {
     spec s = HUB_SPEC;
@@ -1137,7 +1141,7 @@ TEST(shards_whose_graphs_have_no_common_name)
     begin(&s);
     for (k = 0; k < 4; ++k)
         for (g = 0; g < 2; ++g) snprintf(m.parts[k][g].name, 64, "graph_%c%c", (char)('a' + (k * 7 + g * 3) % 26), (char)('z' - k));
-    for (g = 0; g < 1; ++g) {       /* and not in the same order everywhere */
+    for (g = 0; g < 1; ++g) {       /* and in another order in some of them */
         static part swap;
         memcpy(&swap, &m.parts[2][0], sizeof(swap));
         memcpy(&m.parts[2][0], &m.parts[2][1], sizeof(swap));
@@ -1157,7 +1161,7 @@ TEST(shards_whose_graphs_have_no_common_name)
     FAILS(QNNRT_E_MISMATCH, "", NULL);
 }
 
-/* A model, and what is none of it: nothing joins all contexts. */
+/* A model and a context that is not part of it: no graph joins all contexts. */
 TEST(contexts_that_are_no_shards)
 {
     static const char *const names[2] = { "ar32_cl128", "ar1_cl128" };
@@ -1175,7 +1179,7 @@ TEST(contexts_that_are_no_shards)
         snprintf(p->names[1], 72, "features");
         p->tensors[1].name = p->names[1];
         snprintf(p->name, sizeof(p->name), "vision_%u", (unsigned)g);
-        /* The other two are "1 of 3" and "2 of 3", which name no whole either. */
+        /* The other two are "1 of 3" and "2 of 3", which do not name a whole model either. */
         snprintf(m.parts[0][g].name, 64, "%s", names[g]);
         snprintf(m.parts[1][g].name, 64, "%s", names[g]);
         m.parts[1][g].outputs -= 1;

@@ -1,8 +1,10 @@
-/* test_meta.c - rooms >>record >>read_json >>table (the comparison) >>scan >>model: metadata that comes as JSON
+/* test_meta.c - rooms >>record >>read_json >>table (the comparison) >>scan >>model: metadata
+   from JSON
 
-   Texts are written with ' for " (J() turns them). Every open that must fail is made twice, with an error full of
-   0xFF and with none; afterwards no handle of the fake, no allocation and no descriptor may be left. Class numbers
-   are those of the project's list of faults. With QNNRT_SAMPLES genuine files are looked at, too.               */
+   Texts are written with ' for " (J() converts them). Every open that must fail is made twice:
+   with an error filled with 0xFF, and with error NULL. Afterwards no handle of the fake, no
+   allocation and no descriptor may be left. Class numbers are those of the project's list of
+   faults. With QNNRT_SAMPLES, genuine files are read, too. */
 #include "../qnnrt.h"
 #include "test.h"
 #include "opens.h"
@@ -16,7 +18,7 @@
 /* Texts of one test, freed by the next. */
 static meta_pool pool;
 
-/* ' becomes ". */
+/* Replace ' by ". */
 static char *J(const char *text)
 {
     char *copy = (char *)meta_have(&pool, text, strlen(text), 0), *at = copy;
@@ -61,14 +63,14 @@ static char *with_x(const char *members) { return J(join3(FRONT "{", members, "}
 /* Its x has this quantizeParams. */
 static char *with_quant(const char *quant) { return with_x(join3(HEADX FIX8 DIMS ",'quantizeParams':", quant, "")); }
 
-/* What is known of x in the lines of meta.h. */
+/* Return the members of x in the lines of meta.h. */
 #define X_FACTS "in \"x\" id 2 dtype 0x0408 rank 3 [2,3,4] count 24 bytes 24 type 0 format 0 version 1 optional 0 updateable 0 dynamic -"
 #define X_LINE  X_FACTS " encoding 1 vendor 0x0 bitwidth 0 3f000000/-3\n"
 #define X_PLAIN X_FACTS " encoding 0 vendor 0x7fffffff bitwidth 0\n"
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
-/* For JSON alone: nothing of the vendor's is opened. */
+/* Open with JSON alone: no library of the vendor is loaded. */
 static qnnrt_desc json_desc(void)
 {
     qnnrt_desc desc = new_desc();
@@ -77,7 +79,7 @@ static qnnrt_desc json_desc(void)
     return desc;
 }
 
-/* Bytes as memory of exactly their size, so that a read behind the end shows. */
+/* Copy bytes to memory of exactly their size, so that a read past the end is detected. */
 static char *exactly(const char *text, size_t bytes)
 {
     char *data = (char *)malloc(bytes > 0 ? bytes : 1);
@@ -130,7 +132,7 @@ static void json_opens(int line, const qnnrt_limits *limits, const char *text, s
 #define JSON_OPENS(text, model) TRY(json_opens(__LINE__, NULL, text, strlen(text), model))
 #define JSON_OPENS_WITHIN(limits, text, model) TRY(json_opens(__LINE__, limits, text, strlen(text), model))
 
-/* x of an open document. */
+/* Return x of an open document. */
 static const qnnrt_tensor_info *x_of(const qnnrt *model) { return &qnnrt_get_info(model)->contexts[0].graphs[0].inputs[1]; }
 
 static void x_is(int line, const char *text, const char *want)
@@ -295,7 +297,7 @@ TEST(context_facts_are_read)
     CHECK_EQ(c->graphs->ddr_bytes, 12);
     CHECK_EQ(c->graphs->shared_weights_bytes, 3000000000u);
     CLOSE(model);
-    JSON_OPENS(edit(J(DOC), "'socModel':57", "'contextMetadata':{'dspArch':75},'graphBlobInfo':null"), &model);      /* flat, and none */
+    JSON_OPENS(edit(J(DOC), "'socModel':57", "'contextMetadata':{'dspArch':75},'graphBlobInfo':null"), &model);      /* flat, without records */
     CHECK_EQ(qnnrt_get_info(model)->contexts->dsp_arch, 75);
     CLOSE(model);
 }
@@ -311,7 +313,7 @@ TEST(older_spellings_open)
     X_IS(with_quant("{'scale':0.5,'offset':-3}"), X_LINE);
     X_IS(with_quant("{'scaleOffset':{'scale':0.5,'offset':-3}}"), X_LINE);
     X_IS(with_quant("{" DEFINED("SCALE_OFFSET") "'scale':0.5,'offset':-3}"), X_LINE);
-    /* two of one meaning */
+    /* two with one meaning */
     JSON_FAILS(edit(J(DOC), "'numGraphOutputs'", "'inputs':[" IDS "],'numGraphOutputs'"), QNNRT_E_FORMAT, "\"fwd\"", "two lists of inputs");
     JSON_FAILS(edit(J(DOC), "'numGraphOutputs'", "'outputs':[" Y "],'numGraphOutputs'"), QNNRT_E_FORMAT, "\"fwd\"", "two lists");
     JSON_FAILS(with_x(HEADX FIX8 DIMS QUANT ",'quantization':{'scale':0.5,'offset':-3}"), QNNRT_E_FORMAT, "input \"x\"", "quantization");
@@ -390,7 +392,7 @@ TEST(tensor_types_say_what_a_tensor_is)
                "graph \"fwd\"", "input \"x\"", "in the list of inputs", "APP_READ");
     JSON_FAILS(edit(J(DOC), "QNN_TENSOR_TYPE_APP_READ", "QNN_TENSOR_TYPE_APP_WRITE"), QNNRT_E_FORMAT, "output \"y\"", "in the list of outputs", "APP_WRITE");
     JSON_FAILS(edit(J(DOC), "'name':'x','type':'QNN_TENSOR_TYPE_APP_WRITE'", "'name':'x','type':'UNKOWN'"), QNNRT_E_FORMAT, "input \"x\"", "\"UNKOWN\"");
-    /* What utilities write for types newer than they are: the list decides. */
+    /* Utilities that are older than a type write these names: the list decides. */
     JSON_OPENS(edit(J(DOC), "'name':'x','type':'QNN_TENSOR_TYPE_APP_WRITE'", "'name':'x','type':'UNKNOWN'"), &model);
     CHECK_EQ(x_of(model)->vendor_type, 0);
     CLOSE(model);
@@ -587,7 +589,7 @@ static void write_in(const char *folder, const char *name, const char *text)
     test_write_file(path, text, strlen(text));
 }
 
-/* desc.files with one JSON path. */
+/* Set desc.files to one JSON path. */
 static void path_fails(int line, const char *path, const qnnrt_limits *limits, qnnrt_result code, const char *a, const char *b)
 {
     qnnrt_desc desc = json_desc();
@@ -714,7 +716,7 @@ TEST(texts_that_are_no_json_are_refused_with_the_byte)
     free(spaces);
 }
 
-/* A broken text is no reason to talk of context binaries. */
+/* The error of a broken text does not mention context binaries. */
 TEST(broken_json_is_not_called_a_wrong_binary)
 {
     meta_begin();
@@ -738,7 +740,7 @@ TEST(dup_key_is_refused_plain_and_by_escape)
                "\"scale\" occurs twice");
 }
 
-/* Many of everything: were it quadratic, the program's time limit would end it. */
+/* Large counts of everything: with quadratic work the program's time limit would end it. */
 TEST(many_of_everything_is_read)
 {
     size_t which, i;
@@ -962,7 +964,7 @@ TEST(bytes_over_the_address_space_are_refused)
     meta_begin();
     JSON_FAILS(with_x(HEADX "'dataType':'QNN_DATATYPE_INT_64','dimensions':[2147483648,2147483648]"), QNNRT_E_LIMIT, "\"x\"", "the product of its dimensions");
     JSON_FAILS(with_x(HEADX "'dataType':'QNN_DATATYPE_INT_64','dimensions':[4294967295,4294967295]"), QNNRT_E_LIMIT, "\"x\"", "the product of its dimensions");
-    /* 4 GiB and more can be told, not run. */
+    /* 4 GiB and more can be described, but not run. */
     JSON_OPENS(with_x(HEADX "'dataType':'QNN_DATATYPE_INT_32','dimensions':[32768,32768]"), &model);
     CHECK_EQ(x_of(model)->bytes, UINT64_C(4294967296));
     CHECK_STR(qnnrt_get_info(model)->contexts->graphs->unsupported, "input \"x\" has 4 GiB or more");
@@ -1022,7 +1024,7 @@ TEST(bad_scales_and_offsets_are_refused)
     X_IS(edit(J(DOC), "0.5", "0.50000000000000000000000000000000000000000000000000000000000000000000000000000000000001"), X_LINE);
     JSON_FAILS(edit(J(DOC), "0.5", digits), BAD, "\"x\"", "scale");
     free(digits);
-    /* Legal, and worth a line. */
+    /* Legal, but reported with a line in the log. */
     X_IS(with_quant("{'scale':0.5,'offset':3}"), X_FACTS " encoding 1 vendor 0x0 bitwidth 0 3f000000/3\n");
     CHECK_STR(log_text, "offset is outside the codes");
 }
@@ -1104,7 +1106,7 @@ TEST(encodings_that_contradict_are_refused)
     JSON_FAILS(with_quant("{'scaleOffset':{'scale':1,'offset':0},'bwScaleOffset':{'bitwidth':4,'scale':1,'offset':0}}"), BAD, INX, "two encodings");
     JSON_FAILS(with_quant("{'definition':'QNN_DEFINITION_MAYBE'}"), BAD, INX, "\"definition\" is \"QNN_DEFINITION_MAYBE\", which is not known");
     JSON_FAILS(with_quant("{'scaleOffset':{'scale':1,'offset':0},'scale':2,'offset':0}"), BAD, INX, "two encodings");
-    /* an encoding on a float: told, not used */
+    /* an encoding on a float: reported, not used */
     JSON_OPENS(with_x(HEADX "'dataType':'QNN_DATATYPE_FLOAT_32'," DIMS QUANT), &model);
     CHECK_STR(log_text, "encoding on a type that has none");
     CLOSE(model);
@@ -1112,7 +1114,7 @@ TEST(encodings_that_contradict_are_refused)
     X_IS(with_quant("{'definition':'QNN_DEFINITION_DEFINED','quantizationEncoding':'UNKNOWN'}"), X_FACTS " encoding 3 vendor 0x7ffffffe bitwidth 0\n");
 }
 
-/* The byte in a text is that of the fault, or just behind it. */
+/* The byte in a text is that of the fault, or the one after it. */
 TEST(errors_give_the_byte)
 {
     static const char *const bad[][2] = {
@@ -1179,7 +1181,7 @@ TEST(names_too_long_or_twice_are_refused)
     JSON_OPENS(edit(J(DOC), "'name':'x'", join3("'name':'", name, "'")), &model);
     CLOSE(model);
     free(name);
-    /* the limit counts what an escape means */
+    /* the limit counts the decoded bytes of an escape */
     memset(&limits, 0, sizeof(limits));
     limits.name_bytes = 4;
     JSON_OPENS_WITHIN(&limits, edit(edit(J(DOC), "'name':'x'", "'name':'\\u0061\\u0062\\u0063\\u0064'"), "'buildId':'v2.51'", "'buildId':'v2'"), &model);
@@ -1223,7 +1225,7 @@ TEST(limits_count_json_tensors)
 #define HEAD "FAKEQNN 1\n" PAD
 #define ONE  HEAD "graph fwd\nin ids 1 0032 2 1 4 -\nout logits 2 0232 2 1 8 -\n"
 
-/* What the table of a fake binary is as JSON. */
+/* Write the table of a fake binary as JSON. */
 static char *json_of(const char *text, int flags, const meta_lies *lies)
 {
     qnnrt_desc desc = new_desc();
@@ -1245,7 +1247,7 @@ static char *json_of(const char *text, int flags, const meta_lies *lies)
     return keep(out.data);
 }
 
-/* A shard whose graph is joined with those of its neighbours: h<i> -> h<i+1>. */
+/* Write a shard whose graph is joined with those of its neighbours: h<i> -> h<i+1>. */
 static char *shard_of(unsigned shard)
 {
     char text[1024];
@@ -1335,7 +1337,7 @@ TEST(scan_names_the_text_without_its_binary)
     write_in(folder, "forward_0.bin", shard_of(0));
     write_in(folder, "forward_1_json.json", "whatever it is");
     FAILS(folder, &desc, QNNRT_E_FORMAT, folder, "forward_1_json.json", "forward_1.bin", "\n  hint: ");
-    desc.metadata = QNNRT_METADATA_SYSTEM;      /* then no JSON is in the way */
+    desc.metadata = QNNRT_METADATA_SYSTEM;      /* then no JSON is found */
     OPENS(folder, &desc, &model);
     FILES_ARE(model, "forward_0.bin<>10 ");
     CLOSE(model);
@@ -1423,7 +1425,7 @@ TEST(genie_config_gives_the_order)
     OPENS(folder, &desc, &model);
     FILES_ARE(model, "second.bin<>10 first.bin<first_json.json>11 ");
     CLOSE(model);
-    desc.metadata = QNNRT_METADATA_SYSTEM;                         /* the order is no metadata */
+    desc.metadata = QNNRT_METADATA_SYSTEM;                         /* the order is not metadata */
     OPENS(folder, &desc, &model);
     FILES_ARE(model, "second.bin<>10 first.bin<>10 ");
     CLOSE(model);
@@ -1524,7 +1526,8 @@ TEST(genie_config_second_list_is_reported)
     CLOSE(model);
 }
 
-/* Each name is looked for among all files, so a long list is refused before it is gone through. */
+/* Each name is searched among all files, so a list that is too long is refused before the
+   search. */
 TEST(genie_config_long_list_is_refused)
 {
     const char *folder;
@@ -1638,11 +1641,11 @@ TEST(json_and_binary_in_memory_open)
     FAILS(NULL, &desc, QNNRT_E_FORMAT, "a.json", "byte 0", "QNNRT_METADATA_SYSTEM");
     file.data = NULL;
     file.path = NULL;
-    FAILS(NULL, &desc, QNNRT_E_ARG, "neither path nor data");      /* JSON alone is for inspect */
+    FAILS(NULL, &desc, QNNRT_E_ARG, "neither path nor data");      /* JSON alone is for inspect only */
     desc = json_desc();
     desc.files = &file;
     desc.file_count = 1;
-    desc.metadata = QNNRT_METADATA_SYSTEM;                         /* and where it is looked at */
+    desc.metadata = QNNRT_METADATA_SYSTEM;                         /* and with inspect it is read */
     FAILS(NULL, &desc, QNNRT_E_ARG, "neither path nor data");
 }
 
@@ -1656,8 +1659,8 @@ TEST(system_library_may_be_missing_where_all_have_json)
     write_in(folder, "forward_0.bin", shard_of(0));
     write_in(folder, "forward_1.bin", shard_of(1));
     write_in(folder, "forward_0_json.json", json_of(shard_of(0), 0, NULL));
-    fake_begin("sysproviders=0");                                  /* a backend that is no system library */
-    desc.system_path = NULL;                                       /* none beside the fake, none to be found */
+    fake_begin("sysproviders=0");                                  /* a backend without a system interface */
+    desc.system_path = NULL;                                       /* no library beside the fake, and none to find */
     FAILS(folder, &desc, QNNRT_E_LIBRARY, "libQnnSystem.so");
     fake_begin("");
     write_in(folder, "forward_1_json.json", json_of(shard_of(1), 0, NULL));
@@ -1672,7 +1675,7 @@ TEST(system_library_may_be_missing_where_all_have_json)
     CLOSE(model);
     desc.system_path = "/not/there/libQnnSystem.so";
     FAILS(folder, &desc, QNNRT_E_LIBRARY, "/not/there/libQnnSystem.so");
-    desc.metadata = QNNRT_METADATA_JSON;                           /* not opened at all */
+    desc.metadata = QNNRT_METADATA_JSON;                           /* not opened */
     OPENS(folder, &desc, &model);
     CLOSE(model);
     desc.metadata = QNNRT_METADATA_SYSTEM;
@@ -1725,7 +1728,7 @@ TEST(keep_going_reports_the_json_of_a_shard)
     CLOSE(model);
 }
 
-/* Class 26: shards that do not fit say so, also from JSON alone. */
+/* Class 26: shards that do not match are reported, also from JSON alone. */
 TEST(shards_that_do_not_fit_are_named)
 {
     const char *folder = test_tmpdir();
@@ -1785,7 +1788,8 @@ TEST(both_sources_agree_in_every_form)
             meta_put_context(&one, qnnrt_get_info(model)->contexts);
             TRY(must_be_good(model, NULL));
             CLOSE(model);
-            /* Written, read and written again it is the same, and so is the table. */
+            /* The text stays the same when it is written, read and written again, and so does
+               the table. */
             desc.metadata = QNNRT_METADATA_JSON;
             OPENS(NULL, &desc, &model);
             meta_put_context(&other, qnnrt_get_info(model)->contexts);
@@ -1800,7 +1804,8 @@ TEST(both_sources_agree_in_every_form)
         }
 }
 
-/* One tensor in the binary, and the same with one fact changed in the JSON; both facts are named. */
+/* One tensor in the binary, and the same with one fact changed in the JSON; the error names both
+   facts. */
 TEST(encodings_and_dynamic_dims_of_two_sources_are_compared)
 {
     static const struct { const char *binary, *json, *in_binary, *in_json; } pairs[] = {
@@ -1894,7 +1899,7 @@ TEST(every_difference_is_found_and_named)
     CHECK_EQ(qnnrt_close(model), QNNRT_OK);
 }
 
-/* What a text does not state is not compared. */
+/* Facts that a text does not state are not compared. */
 TEST(unstated_facts_are_not_compared)
 {
     static const char *const keys[] = { "'buildId'", "'backendId'", "'contextBlobSize'", "'socModel'", "'dspArch'", "'coreApiVersion'", "'graphBlobInfo'",
@@ -1988,7 +1993,7 @@ static char *own_dump(void)
                 "        'contextMetadataSize'");
 }
 
-/* The genuine one, if it is there. */
+/* The genuine one, if it exists. */
 static char *genuine_dump(size_t *bytes)
 {
     const char *samples = test_getenv("QNNRT_SAMPLES");
@@ -1998,7 +2003,7 @@ static char *genuine_dump(size_t *bytes)
     return (char *)test_read_file(path, bytes);
 }
 
-/* An open of `bytes` of text: a good table, or an error with a text. 1: it opened. */
+/* Open `bytes` of text: a valid table, or an error with a text. Return 1 if it opened. */
 static int survives(const char *text, size_t bytes)
 {
     qnnrt_desc desc = json_desc();
@@ -2103,7 +2108,8 @@ TEST(announced_counts_reserve_little)
         CHECK(alloc_bytes <= 64 * 1024 + 8 * text.used);
         meta_free(&text);
     }
-    /* Of a long text the same: all that is announced together reserves once what the text could hold. */
+    /* The same for a long text: all declared counts together reserve, once, what the text could
+       hold. */
     {
         meta_text text;
         char *blanks = (char *)malloc(1u << 20);
@@ -2120,7 +2126,7 @@ TEST(announced_counts_reserve_little)
         free(blanks);
         meta_free(&text);
     }
-    /* The smallest tensors there can be. */
+    /* The smallest possible tensors. */
     {
         meta_text text;
         memset(&text, 0, sizeof(text));
@@ -2136,7 +2142,7 @@ TEST(announced_counts_reserve_little)
     }
 }
 
-/* An axis of four thousand million in two elements. */
+/* An axis of 4,000,000,000 in two elements. */
 TEST(axis_count_huge_reserves_nothing)
 {
     char *doc;
@@ -2153,7 +2159,7 @@ TEST(axis_count_huge_reserves_nothing)
 
 /* ---- an independent reader: tests/oracle_meta.py ------------------------------------------------------- */
 
-/* Its output: "file <path>", then the lines of meta.h. */
+/* Write its output: "file <path>", then the lines of meta.h. */
 TEST(tables_equal_those_of_an_independent_reader)
 {
     const char *oracle = test_getenv("QNNRT_ORACLE"), *samples = test_getenv("QNNRT_SAMPLES");

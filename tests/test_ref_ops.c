@@ -1,7 +1,7 @@
-/* test_ref_ops.c - operators of libQnnRef.so (tools/refbackend/): what they share, and the families
+/* test_ref_ops.c - operators of libQnnRef.so (tools/refbackend/): common code, and the families
    ops_binary, ops_unary, ops_activation, ops_shape, ops_index and ops_cast; the others are in
-   test_ref_ops_b.c. Expected values are made here the slow way, in double, from indices spelled
-   out. */
+   test_ref_ops_b.c. Expected values are computed here the slow way, in double, from explicit
+   indices. */
 #include "ref_ops.h"
 
 #include <float.h>
@@ -15,7 +15,7 @@ static const uint32_t every[] = { REF_F32,  REF_F16,  REF_U8Q, REF_S8Q, REF_U16Q
 
 /* ---- helpers --------------------------------------------------------------------------------- */
 
-/* Any bytes, with an encoding where the type has one. */
+/* Fill with any bytes, with an encoding where the type needs one. */
 static void fill_bytes(ref_tensor *t, float scale, int32_t offset)
 {
     if (ref_is_quantized(t->dtype))
@@ -24,7 +24,8 @@ static void fill_bytes(ref_tensor *t, float scale, int32_t offset)
         ((uint8_t *)t->data)[i] = (uint8_t)(t->dtype == REF_BOOL ? ops_pick(2) : ops_pick(256));
 }
 
-/* Multiples of 1/8 that every type holds, so that nothing is rounded before the operator works. */
+/* Fill with multiples of 1/8 that every type holds, so that nothing is rounded before the
+   operator works. */
 static void fill_eighths(ref_tensor *t)
 {
     if (ref_is_quantized(t->dtype)) {
@@ -56,7 +57,7 @@ static int same_element(const ref_tensor *a, uint64_t i, const ref_tensor *b, ui
     return memcmp((const char *)a->data + i * bytes, (const char *)b->data + j * bytes, bytes) == 0;
 }
 
-/* The place of output element i in an input that is broadcast to it. */
+/* Return the place of output element i in an input that is broadcast to it. */
 static uint64_t broadcast_place(const ref_tensor *out, const ref_tensor *in, uint64_t i)
 {
     uint64_t place = 0, step = 1;
@@ -70,13 +71,13 @@ static uint64_t broadcast_place(const ref_tensor *out, const ref_tensor *in, uin
     return place;
 }
 
-/* An encoding where one is needed; for check(), which reads no data. */
+/* Set an encoding where one is needed; for check(), which reads no data. */
 static void with_range(ref_tensor *t)
 {
     if (ref_is_quantized(t->dtype)) ops_encode_range(t, -1, 1);
 }
 
-/* check() is content, run() is not. */
+/* check() succeeds, run() fails. */
 static void run_refused(const char *words)
 {
     ref_why why;
@@ -142,7 +143,7 @@ TEST(values_of_every_encoding_are_read)
                     CHECK(fabs((double)values[i] - expected) <= fabs(expected) * 1.2e-7);
                 }
             }
-            /* And back: codes of up to 16 bits survive. */
+            /* The way back: codes of up to 16 bits survive. */
             if (ref_type_bytes(types[d]) < 4) {
                 uint8_t before[240];
                 memcpy(before, t->data, (size_t)t->count * ref_type_bytes(types[d]));
@@ -329,7 +330,7 @@ TEST(shared_checks_name_what_is_wrong)
 
 static double d_floor_mod(double a, double b) { return a - floor(a / b) * b; }
 
-/* What operation n of ElementWiseBinary means. */
+/* Compute operation n of ElementWiseBinary. */
 static double binary_expected(uint32_t n, double a, double b)
 {
     switch (n) {
@@ -455,7 +456,7 @@ TEST(binary_operators_of_integers_are_exact)
                                  q = ops_real(b, broadcast_place(y, b, i));
                     expected[i] = binary_expected(n, p, q);
                     if (n == 2) expected[i] = trunc(p / q);
-                    /* Past 2^53: by the integers themselves. */
+                    /* Past 2^53: compared as integers. */
                     if (n == 13)
                         expected[i] = (double)((uint32_t)(int64_t)p * (uint32_t)(int64_t)q);
                     if (n == 17) expected[i] = (double)((uint32_t)((int64_t)p - (int64_t)q) *
@@ -586,14 +587,14 @@ TEST(binary_refusals_say_why)
 
 /* ---- ops_unary, ops_activation --------------------------------------------------------------- */
 
-/* Halves to even; nearbyint() goes by the process's mode, which is that. */
+/* Halves round to even; nearbyint() uses the process's mode, which is the same. */
 static double d_sign(double x)       { return (x > 0.0) - (x < 0.0); }
 static double d_neg(double x)        { return -x; }
 static double d_rsqrt(double x)      { return 1.0 / sqrt(x); }
 static double d_reciprocal(double x) { return 1.0 / x; }
 
-/* In ElementWiseUnary's order; NOT is tested apart. exact: the step at a whole number must be met
-   exactly. */
+/* In ElementWiseUnary's order; NOT has its own test. exact: the step at a whole number must
+   match exactly. */
 static const struct {
     const char *type;
     double (*f)(double);
@@ -772,7 +773,7 @@ TEST(prelu_has_a_slope_per_channel_or_one)
             double *expected;
             ops_begin("Prelu");
             x = ops_in(reals[t], "4,70,5");
-            /* Its own type beside fixed-point ones. */
+            /* Its own type beside fixed-point types. */
             alpha =
                 ops_in(ref_is_quantized(reals[t]) && s % 2 == 1 ? REF_S8Q : reals[t], slopes[s]);
             y = ops_out(reals[t], "4,70,5");
@@ -840,7 +841,7 @@ TEST(unary_and_activation_refusals_say_why)
 
 /* ---- ops_shape ------------------------------------------------------------------------------- */
 
-/* A table of rows and columns as a parameter. */
+/* Make a table of rows and columns as a parameter. */
 static void numbers2(const char *name, uint32_t dtype, uint32_t columns, const char *numbers)
 {
     ref_tensor *t = ops_numbers(name, dtype, numbers);
@@ -887,7 +888,7 @@ static void set_slice_new(void)
     value("shrink_axes", 4);
 }
 
-/* The input element that becomes the output's at o. */
+/* Return the input element that becomes the output's element at o. */
 static uint64_t in_order(const uint64_t *o, uint64_t flat)  { (void)o; return flat; }
 static uint64_t from_201(const uint64_t *o, uint64_t flat)
 {
@@ -1148,7 +1149,8 @@ TEST(pack_and_unpack_are_each_others_reverse)
     ops_end();
 }
 
-/* Where place i of a dimension of n comes from, with `before` places in front; -1: the constant. */
+/* Return the source of place i of a dimension of n, with `before` places in front; -1: the
+   constant. */
 static int padded_from(uint32_t scheme, int i, int before, int n)
 {
     i -= before;
@@ -1541,7 +1543,7 @@ TEST(scatter_elements_has_four_reductions)
 
 TEST(a_quantized_sum_is_rounded_once)
 {
-    /* 0.4 + 0.4 + 0.4 of codes of 1: rounded after each, it stays 0. */
+    /* 0.4 + 0.4 + 0.4 of codes of 1: rounded after each addition, the sum stays 0. */
     ref_tensor *x, *updates, *y;
     ops_begin("ScatterNd");
     value("reduction", 1);
@@ -1578,7 +1580,7 @@ TEST(one_hot_of_every_type)
                 value("axis", axis);
                 if (given) ops_scalar("on_value", real ? REF_F32 : types[t], on);
                 if (given) ops_scalar("off_value", real ? REF_F32 : types[t], off);
-                /* 4 and -1 are no class. */
+                /* 4 and -1 are not classes. */
                 index = index_in(REF_I32, "2,3", "0,3,4,2,-1,2");
                 y = ops_out(types[t], outs[axis]);
                 if (ref_is_quantized(types[t])) ops_encode(y, REF_QUANT_PER_TENSOR, 1, 0.5f, -2);
@@ -1742,7 +1744,7 @@ static int signed_bits(uint32_t dtype)
                ? (int)ref_type_bytes(dtype) * 8 - 1 : 0;
 }
 
-/* An integer of any type: its low 64 bits, and whether they are below 0. */
+/* Read an integer of any type: its low 64 bits, and whether it is below 0. */
 static uint64_t bits_of(const ref_tensor *t, uint64_t i)
 {
     uint64_t bits = 0;
@@ -1908,8 +1910,8 @@ static void random_encoding(ref_tensor *t)
     }
 }
 
-/* Memory for what dtype and dims say, with small numbers or any bytes. Nothing for giants: those
-   are checked and never run. */
+/* Allocate memory for dtype and dims, with small numbers or any bytes. Nothing for huge tensors:
+   those are checked and never run. */
 static void random_data(ref_tensor *t)
 {
     const int small = ops_pick(2) == 0;
@@ -1969,7 +1971,8 @@ static void random_params(const ref_op *op, uint32_t rank)
     }
 }
 
-/* What the reason says was expected of a tensor is given to it. 0: it does not say. */
+/* Give the tensor the value that the reason names as expected. Return 0 if the reason names
+   none. */
 static int follow(const char *text)
 {
     const char *name = strstr(text, "\"t"), *expected = strstr(text, "expected ");
@@ -2048,13 +2051,13 @@ TEST(what_check_accepts_is_safe_to_run)
                          &why);
             CHECK(ok || why.text[0] != '\0');
         }
-        /* Windows over images seldom fit by chance; test_ref_ops_b.c has them on purpose. */
+        /* Windows over images rarely fit by chance; test_ref_ops_b.c makes them on purpose. */
         CHECK(accepted > 0 || strstr(op->type, "2d") != NULL);
     }
     ops_end();
 }
 
-/* Numbers for a parameter: count of them, each in [least, least + range). */
+/* Make count numbers for a parameter, each in [least, least + range). */
 static void aimed_numbers(const char *name, uint32_t columns, uint32_t count, uint32_t least, uint32_t range)
 {
     char numbers[64] = "";
@@ -2066,7 +2069,7 @@ static void aimed_numbers(const char *name, uint32_t columns, uint32_t count, ui
     else ops_numbers(name, REF_U32, numbers);
 }
 
-/* With an encoding that weights of this kind have: per channel and in blocks too. */
+/* Set an encoding that weights of this kind have: also per channel and in blocks. */
 static void aimed_weight(uint32_t dtype, const char *shape, uint32_t axis, uint32_t sum_axis)
 {
     ref_tensor *w = ops_in(dtype, shape);
@@ -2101,8 +2104,8 @@ static uint32_t weight_type(uint32_t dtype)
     return types[ops_pick(ref_type_bytes(dtype) == 2 && dtype != REF_F16 ? 4 : 2)];
 }
 
-/* Windows over images, products and norms, of sizes that fit more often than by chance. The output is
-   given what check() expects of it. */
+/* Windows over images, products and norms, of sizes that fit more often than by chance. The
+   output gets what check() expects of it. */
 static void aimed_node(const char *type, uint32_t dtype)
 {
     const int transposed = strcmp(type, "TransposeConv2d") == 0;
@@ -2144,7 +2147,7 @@ static void aimed_node(const char *type, uint32_t dtype)
         snprintf(shape, sizeof shape, "%s%u,%u", batches[ops_pick(6)], (unsigned)(down_b ? n : k),
                  (unsigned)(down_b ? k : n));
         aimed_weight(weight_type(dtype), shape, 0, 1);
-        /* From the end: an axis of blocks or channels lies behind the batches. */
+        /* From the end: an axis of blocks or channels follows the batches. */
         if (ops.tensors[1].quant.form >= REF_QUANT_PER_AXIS) {
             ref_tensor *b = &ops.tensors[1];
             const uint32_t sums = b->rank - 2 + (uint32_t)down_b, outs = b->rank - 1 - (uint32_t)down_b;

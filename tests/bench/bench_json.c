@@ -1,19 +1,19 @@
 /* bench_json.c - metadata from JSON: text to checked table, beside yyjson, simdjson and cJSON
 
-       bench_json FOLDER...           every dump in these folders, then texts that are made to be slow
+       bench_json FOLDER...           every dump in these folders, then slow texts
        bench_json slow                those texts alone
        bench_json first WAY FILE      ns of the first call in this process, for bench_json itself
 
    A dump is a file ctx_....json where a folder has such files (genuine ones of the vendor's tool), else
    any ....json (of our own tool: tests/data/llm/json).
 
-   OURS is one pass over the text. A peer makes its document tree, which is walked into the same vendor
-   structs through the same table functions; its table is compared with ours once. Each call gets a
-   fresh copy of the text with the padding that its library needs. Making the copy and freeing the table
-   are not timed; freeing a peer's tree is, because the tree is no result. Ways take turns in random
-   order. Times are of single calls, minimum and median; a ratio is the peer's time divided by ours, of
-   the two minima, and the median of the ratios within one round. Texts that are made to be slow are
-   compared with a loop that hashes their bytes one by one.
+   OURS is one pass over the text. A peer makes its document tree, which the bench converts to the
+   same vendor structs with the same table functions; its table is compared with ours once. Each
+   call gets a fresh copy of the text with the padding that its library needs. Making the copy and
+   freeing the table are not timed; freeing a peer's tree is, because the tree is no result. Ways
+   take turns in random order. Times are of single calls, minimum and median; a ratio is the peer's
+   time divided by ours, of the two minima, and the median of the ratios within one round. Texts
+   that are made to be slow are compared with a loop that hashes their bytes one by one.
 
    Times are printed and never judged: they depend on the machine. The exit status is 1 when ours needs
    more than 2 allocations or more than 0.9 bytes of memory for each byte of a dump. */
@@ -472,7 +472,7 @@ static int has_way(int way)
     }
 }
 
-/* Read a text, which PAD zero bytes follow. */
+/* Read a text and add PAD zero bytes. */
 static int read_way(int way, peer_build *build, char *text, size_t bytes)
 {
     (void)build; (void)text; (void)bytes;
@@ -845,8 +845,8 @@ static void put_many(writer *w, const char *text, size_t times_) { while (times_
                      kind "\":{\"axis\":0,\"bitwidth\":8,\"" list "\":["
 #define END_AXIS     "]}}}" END_TENSORS
 
-/* begin, parts until the size is reached (the first without its comma), end. A part may hold %lu, the
-   number of the part. */
+/* Write begin, then parts until the size is reached (the first without its comma), then end. A
+   part may hold %lu, the number of the part. */
 typedef struct slow_text { const char *what, *begin, *part, *end; size_t repeat; } slow_text;
 
 static const slow_text slow_texts[] = {

@@ -16,7 +16,7 @@ static uint32_t pattern(void)
     return pattern_state >> 12;
 }
 
-/* Codes for input `tensor`; the same for equal names. */
+/* Fill input `tensor` with codes; the same for equal names. */
 static void fill(const qnnrt_tensor_info *tensor, void *data)
 {
     uint64_t i;
@@ -28,7 +28,8 @@ static void fill(const qnnrt_tensor_info *tensor, void *data)
         case QNNRT_DTYPE_I32: ((int32_t *)data)[i] = (int32_t)(pattern() % 256u); break;
         case QNNRT_DTYPE_U8Q: ((uint8_t *)data)[i] = (uint8_t)(96u + pattern() % 64u); break;
         case QNNRT_DTYPE_U16Q:
-            /* A mask is attend or not; two columns of three attend. The rest is any code. */
+            /* A mask value is attend or not; two columns of three attend. The other values are
+               arbitrary codes. */
             if (strcmp(tensor->name, "attention_mask") == 0) ((uint16_t *)data)[i] = pattern() % 3u == 0 ? 0 : 65535;
             else ((uint16_t *)data)[i] = (uint16_t)pattern();
             break;
@@ -44,7 +45,7 @@ static int64_t code(const qnnrt_tensor_info *tensor, const void *data, uint64_t 
     return ((const int32_t *)data)[i];
 }
 
-/* The pipeline whose name begins with `prefix`. */
+/* Return the pipeline whose name begins with `prefix`. */
 static const qnnrt_pipeline *find(const qnnrt *model, const char *prefix)
 {
     size_t i;
@@ -80,7 +81,7 @@ static int same_facts(const qnnrt_tensor_info *a, const qnnrt_tensor_info *b)
            memcmp(&a->quant.scale, &b->quant.scale, sizeof a->quant.scale) == 0 && a->quant.offset == b->quant.offset;
 }
 
-/* Same inputs for both, every output compared. */
+/* Give both the same inputs and compare every output. */
 static void compare(qnnrt *one, qnnrt *four, const char *prefix)
 {
     const qnnrt_pipeline *pipelines[2];
@@ -225,7 +226,7 @@ enum { CONTEXT = 128, LAYERS = 4, HEADS = 2, DIM = 32, HALF = 16 };
 
 static uint8_t cache_key[LAYERS][HEADS][DIM][CONTEXT], cache_value[LAYERS][HEADS][CONTEXT][DIM];
 
-/* One call with `count` tokens at position `at`; the byte that comes next in *next. */
+/* Run one call with `count` tokens at position `at`; *next is the byte that follows. */
 static void step(qnnrt_run *run, int ar, const int *tokens, int count, int at, int *next)
 {
     static float mask[32 * CONTEXT], cosine[32 * HALF], sine[32 * HALF], logits[32 * 256];
@@ -309,7 +310,7 @@ static void generate(const char *folder, const char *prompt, const char *expecte
     CHECK_EQ(real_seen.alive, 0);
 }
 
-/* The first two strings of a case in expected.json, which has no escapes. */
+/* Return the first two strings of a case in expected.json, which has no escapes. */
 static void read_case(int number, char *prompt, char *text, size_t size)
 {
     char path[1024], *json, *at, *end;
@@ -346,7 +347,7 @@ TEST(greedy_text)
     }
 }
 
-/* An older library refuses every one of them, and says which release made it. */
+/* An older library refuses every one of them, and the error names the release that made it. */
 TEST(refused)
 {
     static const char *const names[3] = { "w8a16_one", "w8a16_four", "f32io_one" };
@@ -365,7 +366,7 @@ TEST(refused)
     }
 }
 
-/* Where nothing runs, the wiring can be looked at all the same. */
+/* Where the library cannot run the model, the wiring can still be inspected. */
 TEST(wiring)
 {
     char folder[1024], path[1024], system_path[1024];
